@@ -1,0 +1,235 @@
+/* base.h: what every other folder stands on, and the only header of src/base.
+ *
+ * It knows nothing of tensors. Errors (sticky record, one setjmp boundary), memory (arena, vectors,
+ * maps, strings), the environment table, the log, the operating system, SHA-256 and the thread pool.
+ *
+ * Memory rule of the whole project: a unit of work (one compile, one trace, one context) owns one
+ * arena; everything it makes lives there and dies with it. Nothing else is allocated, except the few
+ * long-lived objects that say `_new`/`_free`.
+ * Error rule: a function that can fail for the user's sake returns an int status (0 is success) and
+ * leaves the words in a `struct err`. Deep inside a compile, where checking each call would drown the
+ * algorithm, `err_throw` unwinds to the `err_guard` that owns the arena.
+ * Tests: tests/unit/base.c */
+#ifndef RIDGE_BASE_H
+#define RIDGE_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RG_FMT(a, b) __attribute__((format(printf, a, b)))
+#define RG_NORETURN __attribute__((noreturn))
+#define RG_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define RG_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define RG_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* ---- err.c: status codes, the sticky record, the one setjmp ------------------------------------ */
+
+/*      code          value  what it means to a person */
+#define STATUS_TABLE(X)                                                                            \
+    X(RG_OK, 0, "no error")                                                                        \
+    X(RG_EINVAL, 1, "invalid argument")                                                            \
+    X(RG_EPARSE, 2, "the text does not parse")                                                     \
+    X(RG_EVERIFY, 3, "the kernel is not legal")                                                    \
+    X(RG_EOPT, 4, "the opt is not legal for this kernel")                                          \
+    X(RG_ENOMEM, 5, "out of memory")                                                               \
+    X(RG_EIO, 6, "a file could not be read or written")                                            \
+    X(RG_ECOMPILE, 7, "the C compiler failed or is missing")                                       \
+    X(RG_EDEVICE, 8, "the device failed")                                                          \
+    X(RG_ELIMIT, 9, "a limit was passed")                                                          \
+    X(RG_EUNSUPPORTED, 10, "not supported on this device")                                         \
+    X(RG_EINTERNAL, 11, "a bug in ridge")
+
+typedef enum rg_status {
+#define X(name, value, text) name = value,
+    STATUS_TABLE(X)
+#undef X
+} rg_status;
+
+const char *rg_status_text(int code);
+
+struct guard;
+struct err {
+    int code;            /* 0, or the first error */
+    char msg[2000];      /* one or a few lines for a person, no trailing newline */
+    struct guard *guard; /* innermost err_guard, or NULL */
+};
+
+/* Records the first error; later ones are dropped. Returns `code`. */
+int err_set(struct err *, int code, const char *fmt, ...) RG_FMT(3, 4);
+int err_setv(struct err *, int code, const char *fmt, va_list);
+/* Puts words before the message of an error that is set ("file.uop:12: "). */
+void err_prefix(struct err *, const char *fmt, ...) RG_FMT(2, 3);
+void err_clear(struct err *);
+/* Records and unwinds to the innermost err_guard of this record. With no guard it aborts: a bug. */
+void err_throw(struct err *, int code, const char *fmt, ...) RG_FMT(3, 4) RG_NORETURN;
+/* Runs fn(arg); returns 0, or the code that was thrown (or set) inside. Nests. */
+int err_guard(struct err *, void (*fn)(void *), void *arg);
+/* "Cannot happen": a release build reports RG_EINTERNAL with the place instead of crashing. */
+#define RG_CHECK(e, cond)                                                                          \
+    ((cond) ? (void)0                                                                              \
+            : err_throw((e), RG_EINTERNAL, "%s:%d: %s is false; this is a bug in ridge", __FILE__, \
+                        __LINE__, #cond))
+
+/* ---- mem.c: the only caller of malloc, so that tests can make the n-th allocation fail --------- */
+
+void *mem_alloc(size_t n);              /* NULL when out of memory; not zeroed */
+void *mem_realloc(void *p, size_t n);   /* NULL leaves p as it was */
+void mem_free(void *p);
+void mem_fail_at(int64_t nth);          /* the nth allocation from now and all after it fail; <0: never */
+uint64_t mem_count(void);               /* allocations so far */
+
+/* ---- arena.c ----------------------------------------------------------------------------------- */
+
+struct arena {
+    struct err *err;          /* out of memory is thrown here */
+    struct arena_block *head; /* newest block first */
+    size_t used, reserved;    /* bytes handed out, bytes taken from mem_alloc */
+};
+struct arena_mark {
+    struct arena_block *head;
+    size_t fill, used;
+};
+void arena_init(struct arena *, struct err *);
+void arena_free(struct arena *);                  /* frees all blocks; the arena may be used again */
+void *arena_alloc(struct arena *, size_t n);      /* zeroed, 16-byte aligned, never NULL (throws) */
+void *arena_raw(struct arena *, size_t n);        /* the same, not zeroed */
+char *arena_strdup(struct arena *, const char *s, size_t n); /* copies n bytes, adds a NUL */
+char *arena_printf(struct arena *, const char *fmt, ...) RG_FMT(2, 3);
+struct arena_mark arena_mark(struct arena *);
+void arena_release(struct arena *, struct arena_mark); /* frees all made since the mark */
+#define arena_new(a, T) ((T *)arena_alloc((a), sizeof(T)))
+#define arena_array(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
+
+/* ---- vec: typed growable arrays in an arena ---------------------------------------------------- */
+
+#define VEC(T)                                                                                     \
+    struct {                                                                                       \
+        T *p;                                                                                      \
+        uint32_t n, cap;                                                                           \
+    }
+void vec_grow_(struct arena *, void **p, uint32_t *cap, uint32_t need, size_t size);
+#define vec_need(a, v, k)                                                                          \
+    ((v)->n + (k) > (v)->cap                                                                       \
+         ? vec_grow_((a), (void **)&(v)->p, &(v)->cap, (v)->n + (uint32_t)(k), sizeof *(v)->p)     \
+         : (void)0)
+#define vec_push(a, v, x) (vec_need(a, v, 1), (void)((v)->p[(v)->n++] = (x)))
+
+/* ---- map.c: open addressing, uint64 -> uint64, arena backed, insertion order not kept ---------- */
+
+struct map {
+    struct arena *arena;
+    uint64_t *key, *val;
+    uint8_t *full;
+    uint32_t n, cap; /* cap is a power of two or 0 */
+};
+void map_init(struct map *, struct arena *);
+bool map_get(const struct map *, uint64_t key, uint64_t *val); /* val may be NULL */
+void map_put(struct map *, uint64_t key, uint64_t val);        /* replaces */
+uint64_t hash_u64(uint64_t);                                   /* a good mixer */
+uint64_t hash_bytes(const void *, size_t, uint64_t seed);
+
+/* ---- sha256.c ---------------------------------------------------------------------------------- */
+
+struct sha256 {
+    uint32_t h[8];
+    uint64_t len;
+    uint8_t buf[64];
+};
+void sha256_init(struct sha256 *);
+void sha256_add(struct sha256 *, const void *, size_t);
+void sha256_end(struct sha256 *, uint8_t out[32]);
+void sha256_hex(const void *, size_t, char out[65]); /* in one call */
+
+/* ---- str.c: string builder --------------------------------------------------------------------- */
+
+struct str {
+    struct arena *arena;
+    char *p; /* always NUL-terminated once anything was added; "" before */
+    size_t n, cap;
+};
+void str_init(struct str *, struct arena *);
+void str_add(struct str *, const char *s);
+void str_addn(struct str *, const char *s, size_t n);
+void str_addc(struct str *, char c);
+void str_printf(struct str *, const char *fmt, ...) RG_FMT(2, 3);
+void str_vprintf(struct str *, const char *fmt, va_list);
+
+/* ---- env.c: every environment variable, from env.def ------------------------------------------- */
+
+enum env_id {
+#define ENV(name, kind, dflt, bare, help) ENV_##name,
+#include "env.def"
+#undef ENV
+    ENV_COUNT
+};
+/* Read once, at the first call; RIDGE_NAME wins over the bare NAME (allowed where env.def says so). */
+int64_t env_int(enum env_id);
+const char *env_str(enum env_id); /* NULL when not set and no default */
+void env_list(struct str *out);   /* the table `ridge env` prints: name, value, default, help */
+/* Lines about unknown RIDGE_ names and values that do not parse; "" when all is well. */
+const char *env_warnings(void);
+void env_reload(void); /* tests: forget what was read */
+
+/* ---- log.c: lines for people, to stderr ---------------------------------------------------------*/
+
+bool log_on(int level);                                  /* DEBUG >= level */
+void log_line(int level, const char *fmt, ...) RG_FMT(2, 3); /* adds the newline */
+bool log_color(void);                                    /* stderr is a terminal and NO_COLOR is unset */
+
+/* ---- os.c: the only file with #ifdef per operating system --------------------------------------- */
+
+uint64_t os_now_ns(void); /* monotonic */
+int os_cpus(void);        /* usable cores, at least 1; RIDGE_THREADS overrides */
+/* Reads a whole file into the arena (NUL added). Refuses more than `limit` bytes. */
+int os_read_file(struct err *, struct arena *, const char *path, size_t limit, char **data, size_t *n);
+/* Writes to a temporary file beside `path`, fsyncs, renames: a reader sees the old or the new file. */
+int os_write_file(struct err *, const char *path, const void *data, size_t n, unsigned mode);
+int os_mkdirs(struct err *, const char *path, unsigned mode);
+bool os_exists(const char *path);
+void os_remove(const char *path);
+void os_remove_tree(const char *path);  /* rm -r; ignores what is not there */
+bool os_is_private(const char *path);   /* exists, owned by this user, not writable by others, no symlink */
+int os_temp_dir(struct err *, struct arena *, char **path); /* a fresh private directory */
+char *os_find_program(struct arena *, const char *name);    /* first on PATH, or NULL */
+/* Runs argv (NULL-terminated) without a shell. stdout+stderr go to *out (at most 64 KiB kept, may be
+ * NULL). Returns 0 and the exit status in *status (128+n for signal n); error if it cannot start. */
+int os_run(struct err *, struct arena *, const char *const *argv, int *status, char **out);
+/* The same, several at once: starts all, waits for all. */
+struct os_proc {
+    const char *const *argv;
+    int status;
+    char *out;
+};
+int os_run_many(struct err *, struct arena *, struct os_proc *, int n);
+void *os_dlopen(struct err *, const char *path); /* NULL on error */
+void *os_dlsym(void *lib, const char *name);     /* NULL if absent */
+void os_dlclose(void *lib);
+/* Large zeroed buffers: mmap with huge pages asked for; at least 64-byte aligned. NULL on failure. */
+void *os_pages(size_t n);
+void os_pages_free(void *p, size_t n);
+
+struct os_cpu { /* what the instruction set really offers, from HWCAP / CPUID, never from a name */
+    char arch[16];   /* "aarch64", "x86_64" */
+    char flags[192]; /* flags for cc, space separated, e.g. "-march=armv8.2-a+fp16+dotprod+bf16+i8mm" */
+    int vec_bytes;   /* width of the widest vector register that may be used: 16, 32, 64 */
+    int64_t l1, l2, l3; /* data cache bytes, 0 if unknown */
+    char model[96];
+};
+const struct os_cpu *os_cpu(void);
+
+/* ---- pool.c: one process-wide set of workers; spin briefly, then sleep --------------------------- */
+
+struct pool;
+struct pool *pool_get(void);  /* started at first use with os_cpus() threads, the caller included */
+int pool_threads(struct pool *);
+/* Runs fn(arg, t0, t1, worker) over [0, n) cut into chunks handed out by a counter; returns when all
+ * is done. worker is 0 (the caller) .. pool_threads-1. n small or one thread: runs in the caller.
+ * Not reentrant from inside fn (a nested call runs in the caller). */
+void pool_run(struct pool *, void (*fn)(void *arg, uint32_t t0, uint32_t t1, int worker), void *arg,
+              uint32_t n, uint32_t chunk);
+
+#endif

@@ -1,0 +1,301 @@
+/* ir.h: the one IR of Ridge, and the only header of src/ir.
+ *
+ * A node is (op, dtype, lanes, sources, arg), interned: equal nodes are the same pointer, so `==`
+ * compares whole expressions. Nodes live in the arena of a `struct ir` and are numbered in the order
+ * they are made; everything ordered is ordered by op rank and id, never by address, so that the same
+ * input gives the same text, keys and code in every process.
+ *
+ * The same node type serves three forms of a kernel:
+ *   kernel graph    SINK(STORE...): expressions over RANGEs; loops are implicit     (what people and the planner write)
+ *   loop tree       BLOCK/FOR/IF/SET/STORE: loops explicit, expressions shared      (codegen)
+ *   linear program  an array of nodes, each evaluated in turn; RANGE and IF open, END closes   (renderers, ref/linear)
+ *
+ * Integer nodes carry bounds [lo, hi] and a modulus (value = rem mod mul) from birth (bounds.c).
+ * Scalars broadcast: a node with a vector source is a vector, its scalar sources are used for each lane.
+ * Tests: tests/unit/{uop,bounds,affine,text,verify,rewrite}.c, tests/golden/ */
+#ifndef RIDGE_IR_H
+#define RIDGE_IR_H
+
+#include "base/base.h"
+
+/* ---- tables ------------------------------------------------------------------------------------ */
+
+enum dtype {
+#define DTYPE(name, text, bytes, kind, c) DT_##name,
+#include "dtype.def"
+#undef DTYPE
+    DT_COUNT
+};
+enum dkind { DK_VOID, DK_BOOL, DK_INT, DK_UINT, DK_FLOAT };
+struct dtype_info {
+    const char *name, *ctype;
+    uint8_t bytes, kind;
+};
+extern const struct dtype_info dtype_info[DT_COUNT];
+static inline bool dt_is_float(enum dtype d) { return dtype_info[d].kind == DK_FLOAT; }
+static inline bool dt_is_int(enum dtype d) { return dtype_info[d].kind == DK_INT || dtype_info[d].kind == DK_UINT; }
+static inline bool dt_is_bool(enum dtype d) { return d == DT_BOOL; }
+enum dtype dt_parse(const char *s, size_t n); /* DT_COUNT if unknown */
+int64_t dt_wrap(enum dtype, int64_t);         /* integer brought into the type by wrapping */
+double dt_round(enum dtype, double);          /* float rounded to the type (f16, bf16, f32, f64) */
+int64_t dt_min(enum dtype);                   /* least and greatest integer; u64 is treated as i64 bounds */
+int64_t dt_max(enum dtype);
+
+enum op {
+#define OP(name, ...) OP_##name,
+#include "ops.def"
+#undef OP
+    OP_COUNT
+};
+enum { OPF_C = 1, OPF_A = 2, OPF_P = 4, OPF_E = 8, OPF_M = 16, OPF_F = 32, OPF_I = 64, OPF_W = 128 };
+enum op_dt { OPD_SELF, OPD_S0, OPD_S1, OPD_BOOL, OPD_IDX, OPD_VOID, OPD_BUF };
+enum op_lanes { OPL_WIDE, OPL_ONE, OPL_SELF, OPL_S0 };
+enum op_arg { OPA_NONE, OPA_VALUE, OPA_INT, OPA_RANGE, OPA_PARAM, OPA_OP, OPA_MEM, OPA_SYM };
+struct op_info {
+    const char *name, *doc;
+    uint8_t min_src;
+    uint16_t max_src; /* UINT16_MAX: any number */
+    uint8_t dt, lanes, arg, flags;
+};
+extern const struct op_info op_info[OP_COUNT];
+enum op op_parse(const char *s, size_t n); /* OP_COUNT if unknown */
+static inline bool op_is_pure(enum op o) { return op_info[o].flags & OPF_P; }
+static inline bool op_is_effect(enum op o) { return op_info[o].flags & OPF_E; }
+double op_identity_f(enum op reduce_op); /* of ADD MUL MAX MIN over floats */
+struct ir;
+const struct uop *uop_identity(struct ir *, enum op reduce_op, enum dtype);
+
+/* How an axis runs. A kernel from the planner has GRID, LOOP and REDUCE only; opts make the others. */
+#define AXIS_TABLE(X)                                                                              \
+    X(GRID, "parallel: iterations of the kernel; no order, no communication")                      \
+    X(LOOP, "a loop inside one grid iteration")                                                    \
+    X(REDUCE, "a loop that a reduction runs over")                                                 \
+    X(SCAN, "a loop whose order matters: a running value is carried along it")                     \
+    X(UNROLL, "written out; a reduction goes on in the same accumulator")                          \
+    X(REG, "written out; a reduction gets an accumulator for each value")                          \
+    X(VEC, "the lanes of a vector")                                                                \
+    X(TASK, "persistent grid")                                                                     \
+    X(CLUSTER, "thread blocks that share memory")                                                  \
+    X(WGROUP, "128 threads")                                                                       \
+    X(WARP, "32 threads")                                                                          \
+    X(LANE, "a thread of a warp")                                                                  \
+    X(THREAD, "a thread of a block")                                                               \
+    X(ROLE, "warps with different jobs")                                                           \
+    X(SPLIT, "parts of a reduction")
+enum axis_kind {
+#define X(name, doc) AX_##name,
+    AXIS_TABLE(X)
+#undef X
+    AX_COUNT
+};
+extern const char *const axis_name[AX_COUNT];
+static inline bool axis_is_expanded(enum axis_kind k) { return k == AX_UNROLL || k == AX_REG || k == AX_VEC; }
+
+/* Where a LOCAL or STAGE lives. */
+enum space { SPACE_SCRATCH, SPACE_SHARED, SPACE_REG, SPACE_COUNT };
+extern const char *const space_name[SPACE_COUNT];
+
+/* ---- nodes (uop.c, bounds.c) ------------------------------------------------------------------- */
+
+union arg {
+    uint64_t u; /* identity compares this */
+    int64_t i;
+    double f; /* CONST of a float dtype */
+    struct {
+        uint32_t cls; /* symbol: axis class */
+        uint8_t kind, pos; /* enum axis_kind; loops nest by ascending pos */
+        uint16_t id;  /* members of one class differ in id: first pass over a row, second pass .. */
+    } range;
+    struct {
+        uint32_t slot, name; /* name: symbol */
+    } param;
+    struct {
+        uint32_t name;
+        uint32_t space;
+    } mem;
+};
+#define ARG_NONE ((union arg){.u = 0})
+#define ARG_INT(x) ((union arg){.i = (x)})
+
+typedef struct uop uop;
+struct uop {
+    uint16_t op;
+    uint8_t dt, lanes;
+    uint32_t nsrc, id, hash;
+    union arg arg;
+    int64_t lo, hi;     /* integers and bool: value is in [lo, hi]; others: INT64_MIN, INT64_MAX */
+    uint32_t mul, rem;  /* integers: value = rem (mod mul), mul >= 1, 0 <= rem < mul */
+    const uop *src[];
+};
+
+struct ir {
+    struct arena *arena; /* all nodes */
+    struct err *err;     /* = arena->err: all failures are thrown */
+    const uop **node;    /* by id */
+    uint32_t n, cap;
+    uint32_t *table;     /* intern table: id+1, 0 empty */
+    uint32_t table_cap;
+    VEC(const char *) sym; /* symbols by number; 0 is "" */
+    struct map sym_map;
+};
+void ir_init(struct ir *, struct arena *);
+uint32_t ir_sym(struct ir *, const char *s, size_t n); /* interned name */
+static inline const char *ir_name(const struct ir *ir, uint32_t sym) { return ir->sym.p[sym]; }
+
+/* Interns a node with everything spelled. Sorts the operands of commutative ops (constants right, then
+ * rank, then id). Does not simplify. Throws RG_EINTERNAL for a wrong number of sources. */
+const uop *uop_new(struct ir *, enum op, enum dtype, unsigned lanes, const uop *const *src, uint32_t nsrc, union arg);
+/* The same with dtype and lanes taken from the op's row; for ops whose row does not say SELF. */
+const uop *uop_mk(struct ir *, enum op, const uop *const *src, uint32_t nsrc, union arg);
+const uop *uop1(struct ir *, enum op, const uop *);
+const uop *uop2(struct ir *, enum op, const uop *, const uop *);
+const uop *uop3(struct ir *, enum op, const uop *, const uop *, const uop *);
+const uop *uop_int(struct ir *, enum dtype, int64_t);  /* CONST; for float dtypes converts */
+const uop *uop_flt(struct ir *, enum dtype, double);   /* CONST, rounded to the type */
+const uop *uop_idx(struct ir *, int64_t);              /* CONST<idx> */
+const uop *uop_cast(struct ir *, const uop *, enum dtype); /* x itself if it has the type */
+/* n with other sources: same op, arg; dtype and lanes follow the table (SELF ones are kept). */
+const uop *uop_with(struct ir *, const uop *n, const uop *const *src);
+static inline bool uop_is_const(const uop *n) { return n->op == OP_CONST; }
+static inline bool uop_is_int_const(const uop *n, int64_t v) { return n->op == OP_CONST && !dt_is_float((enum dtype)n->dt) && n->arg.i == v; }
+static inline bool uop_is_exact(const uop *n) { return n->lo == n->hi; } /* integers: the value is known */
+void bounds_fill(uop *); /* lo, hi, mul, rem from the sources; called at interning */
+int64_t idiv_floor(int64_t a, int64_t b); /* 0 when b is 0 */
+int64_t imod_floor(int64_t a, int64_t b);
+
+/* Evaluates one pure op on one element (constant folding, fuzzers). Returns false where the op is not
+ * pure or the value is not defined (poison). Floats are rounded to the node's dtype. */
+union val {
+    int64_t i;
+    double f;
+};
+bool op_eval(enum op, enum dtype result, enum dtype source0, const union val *src, union val *out);
+
+typedef VEC(const uop *) uop_vec;
+/* All nodes below the roots, sources before users, each once, in a deterministic order. */
+void uop_topo(struct arena *, const uop *const *root, uint32_t n, uop_vec *out);
+/* RANGEs that a node is inside of: those it uses, less those bound below by REDUCE and STAGE. Sorted by
+ * (pos, class, id). A struct ranges caches by node id. */
+struct free_ranges {
+    struct arena *arena;
+    struct ir *ir;
+    VEC(const uop_vec *) memo;
+};
+void free_init(struct free_ranges *, struct ir *, struct arena *);
+const uop_vec *free_of(struct free_ranges *, const uop *);
+bool free_has(struct free_ranges *, const uop *n, const uop *range);
+/* Imports a graph of another ir (or this) in post-order: fresh ids that depend on structure only. */
+const uop *ir_import(struct ir *to, const struct ir *from, const uop *root);
+
+/* ---- affine form of integer expressions (affine.c) --------------------------------------------- */
+
+struct term {
+    const uop *atom; /* never ADD, SUB, NEG, CONST, or MUL by a constant */
+    int64_t coef;    /* not 0 */
+};
+struct affine {
+    struct term *t; /* sorted by atom id, each atom once */
+    uint32_t n;
+    int64_t k;
+};
+/* Sum of coefficient x atom + constant; always succeeds (an opaque expression is its own atom), unless a
+ * coefficient overflows: then the whole node is one atom. Vector nodes: LANES is an atom. */
+struct affine affine_of(struct arena *, const uop *);
+/* Back to nodes, terms in the given order, constant last. `dt` of the result. */
+const uop *affine_build(struct ir *, const struct affine *, enum dtype);
+int64_t affine_coef(const struct affine *, const uop *atom); /* 0 if absent */
+bool affine_equal_but_const(const struct affine *, const struct affine *); /* same terms */
+
+/* ---- text (print.c, parse.c) ------------------------------------------------------------------- */
+
+/* One kernel of a .uop file, and the file. docs/ir.md describes the syntax. */
+struct kernel {
+    const char *name;
+    const char *opts;   /* text of its `opts` lines joined by a space, "" if none */
+    const uop *sink;
+    int line;           /* of the `kernel` line */
+};
+struct data_decl { /* how `ridge opt --run` fills a buffer:  data NAME = FILL number... */
+    const char *name;
+    const char *fill;   /* uniform normal randint zeros ones iota values tasks */
+    double *num;
+    uint32_t n;
+    int line;
+};
+struct program {
+    VEC(struct kernel) kernel;
+    VEC(struct data_decl) data;
+};
+/* Throws RG_EPARSE with "file:line:column: what was expected, what was found". */
+void ir_parse(struct ir *, const char *text, size_t n, const char *file, struct program *);
+/* Prints the nodes below root one per line, `%ID = (OP ...)`, such that parsing gives the same node.
+ * Nodes used once by their only user may be printed inside it. */
+void ir_print(struct str *, const struct ir *, const uop *root);
+void ir_print_kernel(struct str *, const struct ir *, const struct kernel *); /* `kernel`, `opts`, nodes */
+void ir_print_node(struct str *, const struct ir *, const uop *, int depth); /* for messages; deeper is "%id" */
+void ir_print_tree(struct str *, const struct ir *, const uop *block); /* a loop tree, indented, for people */
+
+/* ---- verifier (verify.c, verify.rules) --------------------------------------------------------- */
+
+/* Throws RG_EVERIFY with a message that names the node, the rule that it breaks, and what to do. */
+void verify_kernel(struct ir *, const struct kernel *); /* kernel graph: a kernel as docs/design.md defines it */
+void verify_linear(struct ir *, const uop *const *list, uint32_t n);
+
+/* ---- rewriting (rewrite.c) and the generated rule sets ----------------------------------------- */
+
+/* Invariant that makes a pass linear: memo[id] is a node to which no rule of the set applies, at it or
+ * below it. rw_mk builds, interns and normalises, so what a rule makes is normal at birth. */
+struct rw;
+typedef const uop *(*rw_fn)(struct rw *, const uop *); /* generated; NULL: nothing applies */
+struct rw {
+    struct ir *ir;
+    rw_fn fn;
+    void *cx;           /* the pass's own state; a set that reads it is not shared between passes */
+    uint32_t *memo;     /* by node id: id+1 of the normal form, 0 not known */
+    uint32_t memo_cap;
+    uint64_t fuel, fired; /* firings left (then: "rewrite does not terminate" with the last rules), done */
+    uint32_t depth;
+    uint16_t last[32];  /* ring of the last rules that fired */
+    struct arena *arena; /* scratch; = ir->arena */
+};
+void rw_init(struct rw *, struct ir *, rw_fn, void *cx);
+const uop *rw_post(struct rw *, const uop *root); /* children first; the result is a fixpoint */
+const uop *rw_pre(struct rw *, const uop *root);  /* node first, until stable, then its children */
+const uop *rw_new(struct rw *, enum op, enum dtype, unsigned lanes, const uop *const *src, uint32_t nsrc, union arg);
+const uop *rw_mk(struct rw *, enum op, const uop *const *src, uint32_t nsrc, union arg);
+const uop *rw1(struct rw *, enum op, const uop *);
+const uop *rw2(struct rw *, enum op, const uop *, const uop *);
+const uop *rw3(struct rw *, enum op, const uop *, const uop *, const uop *);
+const uop *rw_with(struct rw *, const uop *n, const uop *const *src);
+/* Replaces from[i] by to[i] everywhere below root and normalises what changes. */
+const uop *rw_subst(struct rw *, const uop *root, const uop *const *from, const uop *const *to, uint32_t n);
+bool rw_hit(struct rw *, unsigned rule, const uop *before, const uop *after); /* counts, traces; false: switched off */
+
+struct rule_info {
+    const char *name, *file, *set, *text;
+    int line;
+};
+/* generated: rule_info[rule_count], counters rule_hits[] (relaxed atomics), and one rw_fn per set. */
+extern const struct rule_info rule_info[];
+extern const unsigned rule_count;
+uint64_t rule_hits(unsigned rule);
+const uop *rules_none(struct rw *, const uop *); /* no rule: a plain builder */
+
+/* ---- passes (pass.c) ----------------------------------------------------------------------------*/
+
+/* Wraps each step of the compiler: time into the event ring, node count, dump (RIDGE_DUMP, --dump). */
+struct pass_log {
+    struct str *dump;    /* NULL: no dumps */
+    const char *which;   /* "all" or names separated by commas */
+    struct {
+        const char *name;
+        uint64_t ns;
+        uint32_t nodes;
+    } rec[64];
+    uint32_t n;
+};
+void pass_begin(struct pass_log *, const char *name);
+void pass_end(struct pass_log *, struct ir *, const uop *root); /* root may be NULL */
+bool pass_wants_dump(const struct pass_log *, const char *name);
+
+#endif
