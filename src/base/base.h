@@ -66,7 +66,8 @@ void err_prefix(struct err *, const char *fmt, ...) RG_FMT(2, 3);
 void err_clear(struct err *);
 /* Records and unwinds to the innermost err_guard of this record. With no guard it aborts: a bug. */
 void err_throw(struct err *, int code, const char *fmt, ...) RG_FMT(3, 4) RG_NORETURN;
-/* Runs fn(arg); returns 0, or the code that was thrown (or set) inside. Nests. */
+/* Runs fn(arg); returns 0, or the code that was thrown (or set) inside. Nests. With an error already
+ * recorded it does not run fn and returns that code: errors are sticky until err_clear. */
 int err_guard(struct err *, void (*fn)(void *), void *arg);
 /* "Cannot happen": a release build reports RG_EINTERNAL with the place instead of crashing. */
 #define RG_CHECK(e, cond)                                                                          \
@@ -87,6 +88,7 @@ uint64_t mem_count(void);               /* allocations so far */
 struct arena {
     struct err *err;          /* out of memory is thrown here */
     struct arena_block *head; /* newest block first */
+    struct arena_block *spare; /* one emptied block, kept for the next need */
     size_t used, reserved;    /* bytes handed out, bytes taken from mem_alloc */
 };
 struct arena_mark {
@@ -97,12 +99,16 @@ void arena_init(struct arena *, struct err *);
 void arena_free(struct arena *);                  /* frees all blocks; the arena may be used again */
 void *arena_alloc(struct arena *, size_t n);      /* zeroed, 16-byte aligned, never NULL (throws) */
 void *arena_raw(struct arena *, size_t n);        /* the same, not zeroed */
+void *arena_calloc(struct arena *, size_t n, size_t size); /* n * size bytes, zeroed; throws on overflow */
+/* Grows or shrinks p from `old` to n bytes: in place if it is the newest allocation and fits, else by a
+ * copy. New bytes are not zeroed; p may be NULL with old 0. */
+void *arena_resize(struct arena *, void *p, size_t old, size_t n);
 char *arena_strdup(struct arena *, const char *s, size_t n); /* copies n bytes, adds a NUL */
 char *arena_printf(struct arena *, const char *fmt, ...) RG_FMT(2, 3);
 struct arena_mark arena_mark(struct arena *);
 void arena_release(struct arena *, struct arena_mark); /* frees all made since the mark */
 #define arena_new(a, T) ((T *)arena_alloc((a), sizeof(T)))
-#define arena_array(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
+#define arena_array(a, T, n) ((T *)arena_calloc((a), (size_t)(n), sizeof(T)))
 
 /* ---- vec: typed growable arrays in an arena ---------------------------------------------------- */
 
@@ -168,7 +174,7 @@ enum env_id {
 };
 /* Read once, at the first call; RIDGE_NAME wins over the bare NAME (allowed where env.def says so). */
 int64_t env_int(enum env_id);
-const char *env_str(enum env_id); /* NULL when not set and no default */
+const char *env_str(enum env_id); /* NULL when not set (or set to "") and the default is "" */
 void env_list(struct str *out);   /* the table `ridge env` prints: name, value, default, help */
 /* Lines about unknown RIDGE_ names and values that do not parse; "" when all is well. */
 const char *env_warnings(void);

@@ -1,0 +1,136 @@
+# Ridge's build: one file, no recursion, no configure step.
+#
+#   make                      build/ridge, build/release/libridge.a
+#   make MODE=asan test       another mode; each has its own folder build/$(MODE)
+#   make FOLDERS="base ir"    only these folders of src/ and their unit tests
+#   make BUILD=build-mine     everything somewhere else
+# Sources are found by wildcard: a new file or folder needs no line here.
+MODE    ?= release
+BUILD   ?= build
+FOLDERS ?= *
+OUT     := $(BUILD)/$(MODE)
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+# ---- flags ---------------------------------------------------------------------------------------
+FLAGS_release := -O2 -g
+FLAGS_debug   := -O0 -g -DRIDGE_DEBUG_BUILD
+FLAGS_asan    := -O1 -g -DRIDGE_DEBUG_BUILD -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+FLAGS_tsan    := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+ifeq ($(FLAGS_$(MODE)),)
+$(error MODE=$(MODE): expected release, debug, asan or tsan)
+endif
+WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wvla -Wimplicit-fallthrough -Werror
+CFLAGS ?=
+# -ffp-contract=off: a value is rounded where the program says so, not where the compiler sees an FMA.
+ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(FLAGS_$(MODE)) $(WARN) -fvisibility=hidden -ffp-contract=off -pthread \
+              -Isrc -Iinclude -Itests -I$(BUILD)/gen $(CFLAGS)
+LDLIBS := -lz -ldl -lpthread -lm
+
+# ---- what there is -------------------------------------------------------------------------------
+LIB_SRC   := $(sort $(wildcard $(foreach f,$(FOLDERS),src/$f/*.c src/$f/*/*.c)))
+CLI_SRC   := $(sort $(wildcard cli/*.c))
+TEST_SRC  := $(sort $(wildcard tests/*.c $(foreach f,$(FOLDERS),tests/unit/$f.c tests/unit/$f_*.c)))
+BENCH_SRC := $(sort $(wildcard bench/*.c))
+CLI_TESTS := $(sort $(wildcard tests/cli/*.sh))
+
+LIB  := $(OUT)/libridge.a
+TEST := $(OUT)/ridge-test
+BIN  := $(if $(CLI_SRC),$(OUT)/ridge)
+BENCH := $(BENCH_SRC:bench/%.c=$(OUT)/bench/%)
+
+.PHONY: all lib test test-math bench fuzz fmt fmt-check clean help FORCE
+all: $(LIB) $(BIN) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge))
+lib: $(LIB)
+
+# A compiler that changed, or another set of flags, must rebuild: the file changes only if its text does.
+keep_if_same = mkdir -p $(@D) && printf '%s\n' '$(1)' > $@.new && \
+               { cmp -s $@.new $@ && rm -f $@.new || mv -f $@.new $@; }
+$(OUT)/flags: FORCE
+	@$(call keep_if_same,$(CC) $(ALL_CFLAGS))
+$(OUT)/objects: FORCE
+	@$(call keep_if_same,$(LIB_OBJ))
+FORCE:
+
+# What a bare machine lacks, checked once: see tools/setup.
+$(BUILD)/setup.ok: tools/setup
+	@mkdir -p $(@D)
+	@CC='$(CC)' sh tools/setup && touch $@
+
+# ---- generated code: rewrite rules (tools/rulegen.c over src/rules/*.rules) ----------------------
+# The generator runs on the build machine: no sanitizers, no cross compiler.
+RULES   := $(sort $(wildcard src/rules/*.rules))
+GEN_SRC :=
+ifneq ($(wildcard tools/rulegen.c),)
+GEN_SRC := $(RULES:src/rules/%.rules=$(BUILD)/gen/rules_%.c)
+$(BUILD)/host/rulegen: tools/rulegen.c | $(BUILD)/setup.ok
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -D_GNU_SOURCE -O1 -g $(WARN) -Isrc -o $@ $<
+$(BUILD)/gen/rules_%.c: src/rules/%.rules $(BUILD)/host/rulegen
+	@mkdir -p $(@D)
+	$(BUILD)/host/rulegen $< $@
+endif
+# ---- end of generated code -----------------------------------------------------------------------
+
+# ---- objects -------------------------------------------------------------------------------------
+# Objects are renamed into place, so that two makes at once do not read each other's half-written files.
+LIB_OBJ   := $(LIB_SRC:%.c=$(OUT)/obj/%.o) $(GEN_SRC:$(BUILD)/%.c=$(OUT)/obj/%.o)
+CLI_OBJ   := $(CLI_SRC:%.c=$(OUT)/obj/%.o)
+TEST_OBJ  := $(TEST_SRC:%.c=$(OUT)/obj/%.o)
+BENCH_OBJ := $(BENCH_SRC:%.c=$(OUT)/obj/%.o)
+
+compile = @mkdir -p $(@D) && echo "  CC $<" && \
+  $(CC) $(ALL_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@.$$$$ $< && mv -f $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
+link = @mkdir -p $(@D) && echo "  LD $@" && \
+  $(CC) $(ALL_CFLAGS) -o $@.$$$$ $(filter %.o %.a,$^) $(LDLIBS) && mv -f $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
+
+$(OUT)/obj/%.o: %.c $(OUT)/flags | $(BUILD)/setup.ok $(GEN_SRC)
+	$(compile)
+$(OUT)/obj/gen/%.o: $(BUILD)/gen/%.c $(OUT)/flags | $(BUILD)/setup.ok
+	$(compile)
+
+$(LIB): $(LIB_OBJ) $(OUT)/objects
+	@echo "  AR $@"
+	@rm -f $@.$$$$ && ar rcs $@.$$$$ $(LIB_OBJ) && mv -f $@.$$$$ $@
+$(OUT)/ridge: $(CLI_OBJ) $(LIB)
+	$(link)
+$(BUILD)/ridge: $(OUT)/ridge
+	@ln -sfn $(MODE)/ridge $@
+$(TEST): $(TEST_OBJ) $(LIB)
+	$(link)
+$(BENCH): $(OUT)/bench/%: $(OUT)/obj/bench/%.o $(LIB)
+	$(link)
+
+# ---- what to do with it --------------------------------------------------------------------------
+# The runner takes shell scripts too (-x), so that one line at the end counts everything.
+RUN_ENV := RIDGE_CACHE_DIR=$(CURDIR)/$(OUT)/test-cache CC='$(CC)' RIDGE=$(CURDIR)/$(OUT)/ridge BUILD_DIR=$(CURDIR)/$(OUT)
+test: all $(TEST)
+	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CLI_TESTS:%=-x %)
+
+test-math: $(TEST)   # every float of every vector function, minutes
+	@$(RUN_ENV) $(TEST) -a math
+
+fuzz: $(TEST)        # the long fuzzers
+	@$(RUN_ENV) $(TEST) -a fuzz
+
+bench: all $(BENCH)  # ARGS go to each of them
+	@for b in $(BENCH); do echo "== $${b##*/}"; $$b $(ARGS) || exit 1; done
+
+FMT_FILES = $(wildcard include/*.h src/*/*.[ch] src/*/*/*.[ch] cli/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch] tools/*.[ch] examples/*.[ch])
+fmt:
+	clang-format -i $(FMT_FILES)
+fmt-check:
+	clang-format --dry-run -Werror $(FMT_FILES)
+
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@sed -n '2,7s/^# \{0,1\}//p' Makefile
+	@echo "targets: all lib test test-math bench fuzz fmt fmt-check clean help"
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d)

@@ -1,0 +1,86 @@
+/* err.c: the sticky error record and the one setjmp of the project.
+ *
+ * Two ways to fail meet here. Code that a caller checks uses err_set: the first error is kept, later
+ * ones are dropped, because they are mostly its consequences. Code deep inside a compile uses
+ * err_throw, which records in the same place and unwinds to the err_guard that owns the arena; so all
+ * it leaves behind is arena memory, and nothing needs a destructor.
+ *
+ * Invariants: e->guard is the innermost live guard or NULL; no frame between a guard and a throw may
+ * hold a lock, a file or heap memory. err_guard is the only caller of setjmp, err_throw of longjmp.
+ * Tests: tests/unit/base.c (err_*). */
+#include "internal.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+
+struct guard {
+    jmp_buf jump;
+    struct guard *up;
+};
+
+const char *rg_status_text(int code) {
+    switch (code) {
+#define X(name, value, text)                                                                       \
+    case value: return text;
+        STATUS_TABLE(X)
+#undef X
+    default: return "unknown status";
+    }
+}
+
+int err_setv(struct err *e, int code, const char *fmt, va_list ap) {
+    if (e->code) return code;
+    e->code = code ? code : RG_EINTERNAL;
+    vsnprintf(e->msg, sizeof e->msg, fmt, ap);
+    size_t n = strlen(e->msg);
+    while (n && e->msg[n - 1] == '\n') e->msg[--n] = 0; /* compiler output ends in newlines */
+    return code;
+}
+
+int err_set(struct err *e, int code, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    err_setv(e, code, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+void err_prefix(struct err *e, const char *fmt, ...) {
+    if (!e->code) return;
+    char head[sizeof e->msg];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(head, sizeof head, fmt, ap);
+    va_end(ap);
+    size_t k = n < 0 ? 0 : RG_MIN((size_t)n, sizeof head - 1);
+    size_t keep = RG_MIN(strlen(e->msg), sizeof e->msg - 1 - k); /* the tail of a long one is cut */
+    memmove(e->msg + k, e->msg, keep);
+    memcpy(e->msg, head, k);
+    e->msg[k + keep] = 0;
+}
+
+void err_clear(struct err *e) {
+    e->code = 0;
+    e->msg[0] = 0;
+}
+
+void err_throw(struct err *e, int code, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    err_setv(e, code, fmt, ap);
+    va_end(ap);
+    if (!e->guard) {
+        fprintf(stderr, "ridge: error with no err_guard above it: %s\n", e->msg);
+        abort();
+    }
+    longjmp(e->guard->jump, 1);
+}
+
+int err_guard(struct err *e, void (*fn)(void *), void *arg) {
+    if (e->code) return e->code;
+    struct guard g = {.up = e->guard};
+    e->guard = &g;
+    if (!setjmp(g.jump)) fn(arg);
+    e->guard = g.up;
+    return e->code;
+}

@@ -1,0 +1,13 @@
+/* internal.h: what the files of src/base share with each other and with nobody else. */
+#ifndef RIDGE_BASE_INTERNAL_H
+#define RIDGE_BASE_INTERNAL_H
+
+#include "base.h"
+
+/* Counts one allocation; true when the fault injection of mem.c wants it to fail. */
+bool mem_hit(void);
+
+/* Fills `out` from the instruction set and the cache files of this machine (os_cpu.c). */
+void os_cpu_fill(struct os_cpu *out);
+
+#endif

@@ -1,0 +1,248 @@
+/* os.c: files, directories, pages, clocks and shared libraries. os.c, os_run.c and os_cpu.c are the only
+ * files that may differ between operating systems; Linux is what they know today.
+ *
+ * Errors name the path, the reason in the system's words and, where there is one, the way out. A
+ * written file is complete or absent: it is made beside its final name, synced and renamed.
+ * Tests: tests/unit/base.c (os_*). */
+#include "internal.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+uint64_t os_now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Cores that a container's quota pays for, or INT_MAX: more threads than that only wait. */
+static int quota_cpus(void) {
+    long long quota, period;
+    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re");
+    if (!f) return INT_MAX;
+    int got = fscanf(f, "%lld %lld", &quota, &period); /* "max 100000" leaves got at 0 */
+    fclose(f);
+    if (got != 2 || period <= 0 || quota <= 0) return INT_MAX;
+    return (int)RG_MIN((quota + period - 1) / period, 4096);
+}
+
+int os_cpus(void) {
+    int64_t asked = env_int(ENV_THREADS);
+    if (asked > 0) return (int)RG_MIN(asked, 256);
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) ? (int)sysconf(_SC_NPROCESSORS_ONLN)
+                                                   : CPU_COUNT(&set);
+    n = RG_MIN(n, quota_cpus());
+    return RG_MAX(1, RG_MIN(n, 256));
+}
+
+/* ---- files ---------------------------------------------------------------------------------------- */
+
+static int io_error(struct err *e, const char *verb, const char *path) {
+    return err_set(e, RG_EIO, "cannot %s %s: %s", verb, path, strerror(errno));
+}
+
+static int too_large(struct err *e, const char *path, size_t limit) {
+    return err_set(e, RG_ELIMIT, "%s is larger than the %zu bytes expected at most", path, limit);
+}
+
+/* Reads until the end; the size a file claims is only a first guess (pipes and /proc claim 0). */
+static int read_all(struct err *e, struct str *s, int fd, const char *path, size_t limit) {
+    char buf[16384];
+    for (;;) {
+        ssize_t k = read(fd, buf, sizeof buf);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0) return io_error(e, "read", path);
+        if (k == 0) return 0;
+        if ((size_t)k > limit - s->n) return too_large(e, path, limit);
+        str_addn(s, buf, (size_t)k);
+    }
+}
+
+struct read_job {
+    struct err *e;
+    struct str *s;
+    int fd;
+    const char *path;
+    size_t limit;
+};
+
+static void read_guarded(void *arg) {
+    struct read_job *j = arg;
+    read_all(j->e, j->s, j->fd, j->path, j->limit);
+}
+
+int os_read_file(struct err *e, struct arena *a, const char *path, size_t limit, char **data,
+                 size_t *n) {
+    if (e->code) return e->code;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return io_error(e, "open", path);
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uintmax_t)st.st_size > limit) {
+        close(fd);
+        return too_large(e, path, limit);
+    }
+    struct str s;
+    str_init(&s, a);
+    struct read_job job = {e, &s, fd, path, limit};
+    int code = err_guard(a->err, read_guarded, &job); /* the arena may throw; the file must close */
+    close(fd);
+    if (code && a->err != e) err_set(e, code, "%s", a->err->msg);
+    if (e->code) return e->code;
+    *data = s.cap ? s.p : arena_strdup(a, "", 0);
+    if (n) *n = s.n;
+    return 0;
+}
+
+static int write_all(int fd, const char *p, size_t n) {
+    while (n) {
+        ssize_t k = write(fd, p, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0) return -1;
+        p += k, n -= (size_t)k;
+    }
+    return 0;
+}
+
+int os_write_file(struct err *e, const char *path, const void *data, size_t n, unsigned mode) {
+    static atomic_uint serial;
+    if (e->code) return e->code;
+    char tmp[PATH_MAX];
+    int len = snprintf(tmp, sizeof tmp, "%s.tmp.%ld.%u", path, (long)getpid(),
+                       atomic_fetch_add(&serial, 1));
+    if (len < 0 || (size_t)len >= sizeof tmp) {
+        errno = ENAMETOOLONG;
+        return io_error(e, "write", path);
+    }
+    int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd < 0) return io_error(e, "create", tmp);
+    int bad = write_all(fd, data, n) || fsync(fd), saved = errno;
+    bad |= close(fd);
+    if (!bad && rename(tmp, path) == 0) return 0;
+    if (saved && bad) errno = saved;
+    io_error(e, "write", path);
+    unlink(tmp);
+    return e->code;
+}
+
+int os_mkdirs(struct err *e, const char *path, unsigned mode) {
+    if (e->code) return e->code;
+    char buf[PATH_MAX];
+    size_t n = strlen(path);
+    if (n == 0 || n >= sizeof buf) {
+        errno = n ? ENAMETOOLONG : ENOENT;
+        return io_error(e, "create directory", path);
+    }
+    memcpy(buf, path, n + 1);
+    for (size_t i = 1; i <= n; i++) {
+        if (buf[i] != '/' && buf[i]) continue;
+        char c = buf[i];
+        buf[i] = 0;
+        if (mkdir(buf, mode) && errno != EEXIST) return io_error(e, "create directory", buf);
+        buf[i] = c;
+    }
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return 0;
+    errno = ENOTDIR;
+    return io_error(e, "create directory", path);
+}
+
+bool os_exists(const char *path) { return access(path, F_OK) == 0; }
+
+void os_remove(const char *path) { unlink(path); }
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at) {
+    (void)st, (void)type, (void)at;
+    remove(path);
+    return 0;
+}
+
+void os_remove_tree(const char *path) { nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+
+bool os_is_private(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0 && !S_ISLNK(st.st_mode) && st.st_uid == geteuid() &&
+           !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+int os_temp_dir(struct err *e, struct arena *a, char **path) {
+    if (e->code) return e->code;
+    const char *top = getenv("TMPDIR");
+    char *p = arena_printf(a, "%s/ridge-XXXXXX", top && *top ? top : "/tmp");
+    if (!mkdtemp(p)) return io_error(e, "create a directory like", p);
+    *path = p;
+    return 0;
+}
+
+static bool is_program(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+char *os_find_program(struct arena *a, const char *name) {
+    if (!*name) return NULL;
+    if (strchr(name, '/')) return is_program(name) ? arena_strdup(a, name, strlen(name)) : NULL;
+    const char *dir = getenv("PATH");
+    for (size_t n; dir && *dir; dir += n + (dir[n] == ':')) {
+        n = strcspn(dir, ":");
+        struct arena_mark m = arena_mark(a);
+        char *p = arena_printf(a, "%.*s%s%s", (int)n, dir, n ? "/" : "./", name);
+        if (is_program(p)) return p;
+        arena_release(a, m);
+    }
+    return NULL;
+}
+
+/* ---- shared libraries and pages ------------------------------------------------------------------- */
+
+void *os_dlopen(struct err *e, const char *path) {
+    if (e->code) return NULL;
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *why = lib ? NULL : dlerror();
+    if (!lib) err_set(e, RG_EIO, "cannot load %s: %s", path, why ? why : "unknown reason");
+    return lib;
+}
+
+void *os_dlsym(void *lib, const char *name) { return dlsym(lib, name); }
+
+void os_dlclose(void *lib) {
+    if (lib) dlclose(lib);
+}
+
+#define HUGE ((size_t)2 << 20)
+
+static size_t round_pages(size_t n) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (RG_MAX(n, 1) + page - 1) & ~(page - 1);
+}
+
+/* A mapping that starts in the middle of a huge page cannot use one for its first part: ask for two
+ * megabytes more and give back what stands out at both ends. */
+void *os_pages(size_t n) {
+    if (n > SIZE_MAX / 2 || mem_hit()) return NULL;
+    size_t want = round_pages(n), slack = want >= HUGE ? HUGE : 0;
+    char *p = mmap(NULL, want + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    if (slack) {
+        size_t head = (HUGE - ((uintptr_t)p & (HUGE - 1))) & (HUGE - 1);
+        if (head) munmap(p, head);
+        p += head;
+        if (slack > head) munmap(p + want, slack - head);
+        madvise(p, want, MADV_HUGEPAGE); /* a wish; small pages are slower, not wrong */
+    }
+    return p;
+}
+
+void os_pages_free(void *p, size_t n) {
+    if (p) munmap(p, round_pages(n));
+}

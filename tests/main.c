@@ -1,0 +1,280 @@
+/* main.c: the test runner. Each test runs in a forked child, several at once, with a time limit and its
+ * output caught; only what a failed test wrote is shown. Shell scripts given with -x are tests too: exit
+ * status 0 passes, 77 skips, and anything else fails.
+ *
+ *     ridge-test [-l] [-v] [-a] [-j N] [-x SCRIPT]... [SUBSTRING]...
+ *
+ * -l lists, -v prints every test with its time, -a takes in the tests that are run by hand only. The
+ * last line is always `N passed, M failed` with `, K skipped` where there were any; the exit status is 0
+ * only if none failed and at least one ran.
+ *
+ * A child says more than pass or fail through marked lines in its output: \1 starts an info line for the
+ * summary. Longest time limits start first, so that a slow test is not left for last. */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EXIT_SKIP = 77, MAX_JOBS = 64, MAX_OUTPUT = 1 << 20 };
+
+static struct test *tests; /* all that registered, and the scripts */
+static int n_tests;
+
+struct job {
+    struct test *test; /* NULL: free */
+    pid_t pid;
+    int fd;
+    double start;
+    bool late; /* killed for its time limit */
+    char *out;
+    size_t n;
+};
+
+static struct {
+    int passed, failed, skipped;
+    char *info;
+    size_t n_info;
+    bool verbose;
+} run;
+
+/* ---- inside the child ---------------------------------------------------------------------------- */
+
+void test_add(struct test *t) {
+    t->next = tests;
+    tests = t;
+    n_tests++;
+}
+
+void test_fail(const char *file, int line, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    printf("%s:%d: ", file, line);
+    vprintf(fmt, ap);
+    printf("\n");
+    va_end(ap);
+    fflush(NULL);
+    _exit(1); /* not exit: a test that ends half-way leaks by design */
+}
+
+void test_skip(const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+    fflush(NULL);
+    _exit(EXIT_SKIP);
+}
+
+void test_info(const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    printf("\1");
+    vprintf(fmt, ap);
+    printf("\n");
+    va_end(ap);
+}
+
+static void child(struct test *t, int write_end) {
+    setpgid(0, 0); /* a time-out ends its children too */
+    dup2(write_end, 1);
+    dup2(write_end, 2);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null >= 0) dup2(null, 0);
+    if (!t->fn) {
+        execl(t->name, t->name, (char *)NULL);
+        printf("cannot run %s: %s\n", t->name, strerror(errno));
+        fflush(NULL);
+        _exit(1);
+    }
+    t->fn();
+    fflush(NULL);
+    exit(0); /* with atexit handlers and the leak check */
+}
+
+/* ---- the parent ---------------------------------------------------------------------------------- */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void die(const char *what) {
+    perror(what);
+    exit(2);
+}
+
+static void start_job(struct job *j, struct test *t) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC)) die("pipe");
+    fflush(NULL);
+    *j = (struct job){.test = t, .fd = ends[0], .start = now()};
+    j->pid = fork();
+    if (j->pid < 0) die("fork");
+    if (j->pid == 0) child(t, ends[1]);
+    setpgid(j->pid, j->pid);
+    close(ends[1]);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+}
+
+static void append(char **p, size_t *n, const char *s, size_t k) {
+    *p = realloc(*p, *n + k + 1);
+    if (!*p) die("realloc");
+    memcpy(*p + *n, s, k);
+    *n += k;
+    (*p)[*n] = 0;
+}
+
+/* Takes what the child wrote so far; false at the end of its output. */
+static bool read_output(struct job *j) {
+    char buf[65536];
+    ssize_t k;
+    while ((k = read(j->fd, buf, sizeof buf)) > 0)
+        if (j->n < MAX_OUTPUT) append(&j->out, &j->n, buf, (size_t)k);
+    return k < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* Moves the \1 lines of a job's output to the summary, and prints the others if `show`. */
+static void sort_output(struct job *j, bool show) {
+    for (char *line = j->out, *end; line && *line; line = end) {
+        size_t k = strcspn(line, "\n");
+        end = line + k + (line[k] == '\n');
+        if (*line == '\1') {
+            char text[600];
+            int n = snprintf(text, sizeof text, "%s: %.*s\n", j->test->name, (int)k - 1, line + 1);
+            append(&run.info, &run.n_info, text, n < (int)sizeof text ? (size_t)n : sizeof text - 1);
+        } else if (show) {
+            printf("    %.*s\n", (int)k, line);
+        }
+    }
+}
+
+static void finish(struct job *j, int status) {
+    double took = now() - j->start;
+    read_output(j);
+    close(j->fd);
+    bool skip = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIP;
+    bool ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (ok) {
+        run.passed++;
+        if (run.verbose) printf("ok    %-44s %8.1f ms\n", j->test->name, took * 1e3);
+    } else if (skip) {
+        run.skipped++;
+        printf("skip  %s: %.*s\n", j->test->name, (int)strcspn(j->out ? j->out : "", "\n"),
+               j->out ? j->out : "");
+    } else {
+        run.failed++;
+        printf("FAIL  %s", j->test->name);
+        if (j->test->fn) printf(" (%s:%d)", j->test->file, j->test->line);
+        if (j->late)
+            printf(": stopped after its %d seconds\n", j->test->seconds);
+        else if (WIFSIGNALED(status))
+            printf(": %s\n", strsignal(WTERMSIG(status)));
+        else
+            printf(": exit status %d\n", WEXITSTATUS(status));
+    }
+    sort_output(j, !ok && !skip);
+    fflush(stdout);
+    kill(-j->pid, SIGKILL); /* what it may have left running; its own process group, nobody else's */
+    free(j->out);
+    j->test = NULL;
+}
+
+/* One look at all running jobs: output, ends, time limits. */
+static void watch(struct job *jobs, int n) {
+    struct pollfd p[MAX_JOBS];
+    for (int i = 0; i < n; i++)
+        p[i] = (struct pollfd){.fd = jobs[i].test ? jobs[i].fd : -1, .events = POLLIN};
+    poll(p, (nfds_t)n, 50);
+    for (int i = 0; i < n; i++) {
+        struct job *j = &jobs[i];
+        if (!j->test) continue;
+        int status;
+        bool more = read_output(j);
+        pid_t got = waitpid(j->pid, &status, more ? WNOHANG : 0);
+        if (got == j->pid) {
+            finish(j, status);
+        } else if (!j->late && now() - j->start > j->test->seconds) {
+            j->late = true;
+            kill(-j->pid, SIGKILL);
+        }
+    }
+}
+
+static void run_all(struct test **list, int n, int jobs) {
+    struct job job[MAX_JOBS] = {0};
+    for (int next = 0, busy = 1; busy;) {
+        busy = 0;
+        for (int i = 0; i < jobs; i++) {
+            if (!job[i].test && next < n) start_job(&job[i], list[next++]);
+            busy += job[i].test != NULL;
+        }
+        if (busy) watch(job, jobs);
+    }
+}
+
+static int by_time_then_name(const void *pa, const void *pb) {
+    const struct test *a = *(struct test *const *)pa, *b = *(struct test *const *)pb;
+    if (a->seconds != b->seconds) return b->seconds - a->seconds;
+    return strcmp(a->name, b->name);
+}
+
+static bool selected(const struct test *t, bool all, char **words, int n) {
+    if (!t->fn) return true;
+    if (t->manual && !all) return false;
+    for (int i = 0; i < n; i++)
+        if (strstr(t->name, words[i])) return true;
+    return n == 0;
+}
+
+static void add_script(char *path) {
+    struct test *t = calloc(1, sizeof *t);
+    if (!t) die("calloc");
+    *t = (struct test){.name = path, .file = path, .seconds = 300};
+    test_add(t);
+}
+
+int main(int argc, char **argv) {
+    long jobs = sysconf(_SC_NPROCESSORS_ONLN);
+    bool list = false, all = false;
+    for (int c; (c = getopt(argc, argv, "lvaj:x:")) != -1;) {
+        switch (c) {
+        case 'l': list = true; break;
+        case 'v': run.verbose = true; break;
+        case 'a': all = true; break;
+        case 'j': jobs = strtol(optarg, NULL, 10); break;
+        case 'x': add_script(optarg); break;
+        default:
+            fprintf(stderr, "ridge-test [-l] [-v] [-a] [-j N] [-x SCRIPT]... [SUBSTRING]...\n");
+            return 2;
+        }
+    }
+    jobs = jobs < 1 ? 1 : jobs > MAX_JOBS ? MAX_JOBS : jobs;
+    struct test **chosen = calloc((size_t)n_tests + 1, sizeof *chosen);
+    if (!chosen) die("calloc");
+    int n = 0;
+    for (struct test *t = tests; t; t = t->next)
+        if (selected(t, all, argv + optind, argc - optind)) chosen[n++] = t;
+    qsort(chosen, (size_t)n, sizeof *chosen, by_time_then_name);
+    if (list) {
+        for (int i = 0; i < n; i++) printf("%s\n", chosen[i]->name);
+        free(chosen);
+        return 0;
+    }
+    run_all(chosen, n, (int)jobs);
+    if (run.info) printf("%s", run.info);
+    printf("%d passed, %d failed", run.passed, run.failed);
+    if (run.skipped) printf(", %d skipped", run.skipped);
+    printf("\n");
+    free(run.info);
+    free(chosen);
+    return run.failed || !(run.passed + run.skipped);
+}
