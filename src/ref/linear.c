@@ -1,0 +1,682 @@
+/* linear.c: interprets one linear program, element by element, and checks everything on the way.
+ *
+ * Two steps. `resolve` walks the list once: it gives each entry a place for its value, finds for each
+ * source the latest evaluation before it in a scope that is still open (a C compiler would see the same
+ * variable), and matches RANGE, IF, ELSE and END. Then `run_iteration` walks the list once for each
+ * iteration of the grid, with nothing left to look up but numbers.
+ *
+ * Poison. Each element carries why it must not be used, if so: it is INVALID, came from scratch that was
+ * never written, or from an accumulator before its first SET. Arithmetic passes it on, WHERE and GLOAD drop
+ * what they do not choose, scratch memory keeps it; it is an error where it would matter: a store to a
+ * global buffer, a gate, a branch, a loop's size, an index. So a padded lane may hold rubbish as long as
+ * nobody looks.
+ *
+ * Races. For each element of a global buffer the shadow remembers which grid iteration wrote it and which
+ * read it. Iterations may run in any order or at once, so two writers, or a writer and a reader in
+ * different iterations, are errors in either order. STORE_ADD may meet other STORE_ADDs.
+ * Tests: tests/unit/ref.c, tests/unit/golden.c */
+#include "ref/ref.h"
+
+enum poison { FINE, IS_INVALID, NOT_WRITTEN, NOT_SET };
+static const char *const poison_words[] = {
+    [IS_INVALID] = "uses a value that is INVALID here",
+    [NOT_WRITTEN] = "reads scratch that was never written",
+    [NOT_SET] = "reads an accumulator before its first SET",
+};
+
+struct elem {
+    union ref_val v;
+    uint8_t bad; /* enum poison */
+};
+
+/* Where a source's value stands; a scalar serves every lane. */
+struct slot {
+    uint32_t at;
+    uint8_t lanes, dt;
+};
+
+enum mem_kind { MEM_PARAM, MEM_PARAMS, MEM_LOCAL };
+struct access {
+    enum mem_kind kind;
+    uint8_t dt, lanes;
+    uint32_t no;       /* PARAM: slot; LOCAL: number in linear.local */
+    struct slot which; /* PARAMS: its value is the buffer number */
+    struct slot index;
+};
+
+struct step {
+    const uop *u;
+    struct slot out;
+    struct slot src[3];
+    struct slot *many;   /* BUILD: all sources */
+    struct access mem;   /* LOAD, GLOAD, STORE, STORE_ADD */
+    uint32_t partner;    /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
+    int64_t count, size; /* RANGE: while it runs */
+};
+
+struct owner {      /* of one element of a global buffer; iterations are numbered from 1 here */
+    int64_t writer; /* 0 nobody, -1 several by STORE_ADD */
+    int64_t reader; /* 0 nobody, -1 several */
+    bool plain;     /* written by STORE */
+};
+
+struct global {
+    struct ref_buf b;
+    struct owner *owner; /* one for each element of `size` bytes; made at the first access */
+    uint32_t size;
+};
+struct scratch {
+    struct elem *e;
+    int64_t n;
+};
+
+struct scope {
+    uint32_t step, undo; /* the RANGE or IF that opened it; length of the undo list then */
+};
+struct undo {
+    uint32_t id;
+    uint64_t old; /* 0: was not known */
+};
+
+struct machine {
+    struct err *err;
+    struct arena *arena;
+    const struct linear *lin;
+    const int64_t *var;
+    struct step *step;
+    struct elem *v; /* all values */
+    struct global *global;
+    uint32_t nglobal;
+    struct scratch *scratch;
+    int64_t t; /* the grid iteration, for messages */
+    /* resolve only */
+    struct map known; /* node id -> place + 1 of its latest evaluation in an open scope */
+    VEC(struct undo) undo;
+    VEC(struct scope) scope;
+    VEC(uint32_t) accs;    /* pairs: place, lanes */
+    VEC(struct elem) init; /* becomes v */
+};
+
+/* ---- errors: kernel, entry, node, iteration ------------------------------------------------------- */
+
+static void RG_NORETURN RG_FMT(3, 4)
+    bad_program(struct machine *m, const uop *u, const char *fmt, ...) {
+    char words[700];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    err_throw(m->err, RG_EVERIFY, "kernel %s: node %%%u (%s): %s", m->lin->name, u->id,
+              op_info[u->op].name, words);
+}
+
+static void RG_NORETURN RG_FMT(3, 4)
+    bad_step(struct machine *m, const struct step *s, const char *fmt, ...) {
+    char words[700];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    err_throw(m->err, RG_EVERIFY, "kernel %s, entry %u, node %%%u (%s), grid iteration %lld: %s",
+              m->lin->name, (unsigned)(s - m->step), s->u->id, op_info[s->u->op].name,
+              (long long)m->t, words);
+}
+
+static const char *global_name(struct machine *m, uint32_t no, char buf[32]) {
+    if (m->global[no].b.name) return m->global[no].b.name;
+    snprintf(buf, 32, "number %u", no);
+    return buf;
+}
+
+/* ---- resolve: values ------------------------------------------------------------------------------ */
+
+static uint32_t new_place(struct machine *m, unsigned lanes) {
+    uint32_t at = m->init.n;
+    for (unsigned l = 0; l < lanes; l++)
+        vec_push(m->arena, &m->init, ((struct elem){{.i = 0}, IS_INVALID}));
+    return at;
+}
+
+static void make_known(struct machine *m, const uop *u, uint32_t at, bool for_good) {
+    uint64_t old = 0;
+    map_get(&m->known, u->id, &old);
+    if (!for_good) vec_push(m->arena, &m->undo, ((struct undo){u->id, old}));
+    map_put(&m->known, u->id, (uint64_t)at + 1);
+}
+
+static int64_t const_int(struct machine *m, const uop *user, const uop *c) {
+    if (c->op != OP_CONST || dt_is_float((enum dtype)c->dt))
+        bad_program(m, user, "expected an integer constant as a source");
+    return c->arg.i;
+}
+
+static union ref_val var_value(struct machine *m, const uop *u) {
+    enum dtype dt = (enum dtype)u->dt;
+    uint32_t slot = u->arg.param.slot;
+    if (!m->var || slot >= m->lin->nvar)
+        err_throw(m->err, RG_EINVAL, "kernel %s: VAR number %u has no value", m->lin->name, slot);
+    union ref_val v = dt_is_float(dt) ? ref_read(dt, &m->var[slot])
+                                      : (union ref_val){.i = ref_wrap(dt, m->var[slot])};
+    for (int k = 0; k < 2; k++) {
+        const uop *b = u->src[k];
+        if (b->op != OP_CONST) continue;
+        double x = ref_number(dt, v),
+               bound = dt_is_float((enum dtype)b->dt) ? b->arg.f : (double)b->arg.i;
+        if (k ? x > bound : x < bound)
+            err_throw(m->err, RG_EINVAL,
+                      "kernel %s: VAR number %u is %g, but the kernel was made for %s %g",
+                      m->lin->name, slot, x, k ? "at most" : "at least", bound);
+    }
+    return v;
+}
+
+/* The nodes that never stand in the list. */
+static uint32_t leaf(struct machine *m, const uop *u) {
+    uint32_t at = new_place(m, u->lanes);
+    struct elem *e = &m->init.p[at];
+    switch (u->op) {
+    case OP_CONST:
+        for (int l = 0; l < u->lanes; l++, e++) {
+            e->bad = FINE;
+            if (dt_is_float((enum dtype)u->dt))
+                e->v.f = ref_round((enum dtype)u->dt, u->arg.f);
+            else
+                e->v.i = ref_wrap((enum dtype)u->dt, u->arg.i);
+        }
+        break;
+    case OP_LANES:
+        for (int l = 0; l < u->lanes; l++) e[l] = (struct elem){{.i = l}, FINE};
+        break;
+    case OP_VAR: *e = (struct elem){var_value(m, u), FINE}; break;
+    case OP_INVALID: break;
+    case OP_ACC:
+        for (int l = 0; l < u->lanes; l++) e[l].bad = NOT_SET;
+        vec_push(m->arena, &m->accs, at);
+        vec_push(m->arena, &m->accs, u->lanes);
+        break;
+    default:
+        bad_program(m, u, "is used, but was not evaluated before in a scope that is still open");
+    }
+    make_known(m, u, at, true);
+    return at;
+}
+
+static struct slot source(struct machine *m, const uop *u) {
+    uint64_t known = 0;
+    uint32_t at = map_get(&m->known, u->id, &known) && known ? (uint32_t)known - 1 : leaf(m, u);
+    return (struct slot){at, u->lanes, u->dt};
+}
+
+/* ---- resolve: memory ------------------------------------------------------------------------------ */
+
+static void check_param(struct machine *m, const uop *p) {
+    uint32_t no = p->arg.param.slot;
+    char buf[32];
+    if (no >= m->nglobal || !m->global[no].b.p)
+        err_throw(m->err, RG_EINVAL, "kernel %s: no buffer was given for PARAM number %u",
+                  m->lin->name, no);
+    if (p->src[0]->op != OP_CONST) return;
+    int64_t need = const_int(m, p, p->src[0]), size = dtype_info[p->dt].bytes;
+    int64_t have = (int64_t)m->global[no].b.bytes / size;
+    if (have < need)
+        err_throw(m->err, RG_EINVAL,
+                  "kernel %s: buffer %s has %lld elements of %s, its PARAM says %lld", m->lin->name,
+                  global_name(m, no, buf), (long long)have, dtype_info[p->dt].name,
+                  (long long)need);
+}
+
+static uint32_t local_number(struct machine *m, const uop *u) {
+    for (uint32_t i = 0; i < m->lin->nlocal; i++)
+        if (m->lin->local[i] == u) return i;
+    bad_program(m, u, "is not in the program's table of scratch buffers");
+}
+
+static struct access access_of(struct machine *m, const uop *user, const uop *index) {
+    if (index->op != OP_INDEX)
+        bad_program(m, user, "expected INDEX as the first source, found %s",
+                    op_info[index->op].name);
+    const uop *b = index->src[0];
+    struct access a = {.dt = b->dt, .lanes = index->lanes, .index = source(m, index->src[1])};
+    if (b->op == OP_PARAM) {
+        check_param(m, b);
+        a.kind = MEM_PARAM;
+        a.no = b->arg.param.slot;
+    } else if (b->op == OP_PARAMS) {
+        a.kind = MEM_PARAMS;
+        a.which = source(m, b);
+    } else if (b->op == OP_LOCAL) {
+        a.kind = MEM_LOCAL;
+        a.no = local_number(m, b);
+    } else {
+        bad_program(m, index, "a linear program addresses PARAM, PARAMS or LOCAL, not %s",
+                    op_info[b->op].name);
+    }
+    if (dt_is_float((enum dtype)a.index.dt) || a.index.dt == DT_BOOL)
+        bad_program(m, index, "the index is not an integer");
+    if (a.index.lanes != 1 && a.index.lanes != a.lanes)
+        bad_program(m, index, "has %d lanes but its index has %d", a.lanes, a.index.lanes);
+    return a;
+}
+
+/* ---- resolve: the list ---------------------------------------------------------------------------- */
+
+static void open_scope(struct machine *m, uint32_t at) {
+    vec_push(m->arena, &m->scope, ((struct scope){at, m->undo.n}));
+}
+
+/* Forgets what was evaluated since the scope opened. */
+static void forget(struct machine *m, uint32_t undo) {
+    while (m->undo.n > undo) {
+        struct undo *u = &m->undo.p[--m->undo.n];
+        map_put(&m->known, u->id, u->old);
+    }
+}
+
+static void close_scope(struct machine *m, uint32_t at) {
+    struct step *s = &m->step[at];
+    const uop *opener = s->u->src[0];
+    if (!m->scope.n) bad_program(m, s->u, "entry %u closes a scope, but none is open", at);
+    struct scope top = m->scope.p[m->scope.n - 1];
+    if (m->lin->u[top.step] != opener)
+        bad_program(m, s->u, "entry %u names %%%u, but the innermost open scope is that of %%%u",
+                    at, opener->id, m->lin->u[top.step]->id);
+    forget(m, top.undo);
+    struct step *open = &m->step[top.step];
+    if (s->u->op == OP_ELSE) {
+        if (opener->op != OP_IF || open->partner)
+            bad_program(m, s->u, "entry %u: ELSE without its IF", at);
+        open->partner = at;
+        return;
+    }
+    m->scope.n--;
+    s->partner = top.step;
+    if (open->u->op == OP_IF && open->partner)
+        m->step[open->partner].partner = at;
+    else
+        open->partner = at;
+}
+
+static void resolve_value(struct machine *m, struct step *s) {
+    const uop *u = s->u;
+    if (u->op ==
+        OP_PARAMS) { /* its value is the number of the buffer; what else it has is for the compiler */
+        s->src[0] = source(m, u->src[0]);
+    } else if (u->op == OP_BUILD) {
+        s->many = arena_array(m->arena, struct slot, u->nsrc);
+        for (uint32_t k = 0; k < u->nsrc; k++) s->many[k] = source(m, u->src[k]);
+        if (u->nsrc != u->lanes)
+            bad_program(m, u, "has %d lanes and %u sources", u->lanes, u->nsrc);
+    } else {
+        if (u->nsrc > 3)
+            bad_program(m, u, "has %u sources; no op of a linear program has so many", u->nsrc);
+        bool memory = u->op == OP_LOAD || u->op == OP_GLOAD;
+        if (memory) s->mem = access_of(m, u, u->src[0]);
+        for (uint32_t k = memory; k < u->nsrc; k++) {
+            s->src[k] = source(m, u->src[k]);
+            if (op_is_pure((enum op)u->op) && s->src[k].lanes != 1 && s->src[k].lanes != u->lanes)
+                bad_program(m, u, "has %d lanes but source %u has %d", u->lanes, k,
+                            s->src[k].lanes);
+        }
+    }
+    s->out = (struct slot){new_place(m, u->lanes), u->lanes, u->dt};
+    make_known(m, u, s->out.at, m->scope.n == 0);
+}
+
+static void resolve_step(struct machine *m, uint32_t at) {
+    struct step *s = &m->step[at];
+    const uop *u = s->u = m->lin->u[at];
+    switch (u->op) {
+    case OP_RANGE:
+        if (u->arg.range.kind == AX_GRID && at)
+            bad_program(m, u, "entry %u: a GRID range must be the first entry", at);
+        if (axis_is_expanded((enum axis_kind)u->arg.range.kind))
+            bad_program(m, u, "entry %u: a range of kind %s must be gone from a linear program", at,
+                        axis_name[u->arg.range.kind]);
+        if (u->arg.range.kind != AX_GRID) s->src[0] = source(m, u->src[0]);
+        open_scope(m, at);
+        s->out = (struct slot){new_place(m, 1), 1, u->dt};
+        make_known(m, u, s->out.at, false);
+        break;
+    case OP_IF:
+        s->src[0] = source(m, u->src[0]);
+        if (s->src[0].lanes != 1) bad_program(m, u, "branches on a vector");
+        open_scope(m, at);
+        break;
+    case OP_ELSE:
+    case OP_END: close_scope(m, at); break;
+    case OP_STORE:
+    case OP_STORE_ADD:
+        s->mem = access_of(m, u, u->src[0]);
+        for (uint32_t k = 1; k < u->nsrc; k++) s->src[k] = source(m, u->src[k]);
+        break;
+    case OP_SET:
+        if (u->src[0]->op != OP_ACC)
+            bad_program(m, u, "sets a %s, not an accumulator", op_info[u->src[0]->op].name);
+        s->out = source(m, u->src[0]);
+        s->src[1] = source(m, u->src[1]);
+        break;
+    case OP_LOAD:
+    case OP_GLOAD:
+    case OP_PARAMS:
+    case OP_BUILD:
+    case OP_EXTRACT:
+    case OP_HRED: resolve_value(m, s); break;
+    default:
+        if (!op_is_pure((enum op)u->op) || op_info[u->op].flags & OPF_W)
+            err_throw(m->err, RG_EUNSUPPORTED,
+                      "kernel %s, entry %u: %s does not stand in a linear program", m->lin->name,
+                      at, op_info[u->op].name);
+        resolve_value(m, s);
+    }
+}
+
+static void resolve(struct machine *m) {
+    const struct linear *lin = m->lin;
+    map_init(&m->known, m->arena);
+    m->step = arena_array(m->arena, struct step, lin->n + 1);
+    m->scratch = arena_array(m->arena, struct scratch, lin->nlocal + 1);
+    for (uint32_t i = 0; i < lin->nlocal; i++) {
+        m->scratch[i].n = const_int(m, lin->local[i], lin->local[i]->src[0]);
+        m->scratch[i].e = arena_array(m->arena, struct elem, m->scratch[i].n);
+    }
+    for (uint32_t i = 0; i < lin->n; i++) resolve_step(m, i);
+    if (m->scope.n) bad_program(m, lin->u[m->scope.p[m->scope.n - 1].step], "is never closed");
+    bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;
+    if (grid && m->step[0].partner != lin->n - 1)
+        bad_program(m, lin->u[0], "the END of the GRID range is not the last entry");
+    if (!grid && lin->grid != 1)
+        err_throw(m->err, RG_EVERIFY, "kernel %s: has no GRID range, but %lld iterations",
+                  lin->name, (long long)lin->grid);
+    m->v = m->init.p;
+}
+
+/* ---- run: values ---------------------------------------------------------------------------------- */
+
+static const struct elem *lane(const struct machine *m, struct slot s, unsigned l) {
+    return &m->v[s.at + (s.lanes == 1 ? 0 : l)];
+}
+
+static const struct elem *good(struct machine *m, const struct step *s, struct slot x, unsigned l,
+                               const char *as) {
+    const struct elem *e = lane(m, x, l);
+    if (e->bad) bad_step(m, s, "%s, as %s (lane %u)", poison_words[e->bad], as, l);
+    return e;
+}
+
+/* A bool that is settled by one source does not care for poison in the other. */
+static bool settled(enum op op, const struct elem *a, const struct elem *b, int64_t *value) {
+    *value = op == OP_OR;
+    return (!a->bad && a->v.i == *value) || (!b->bad && b->v.i == *value);
+}
+
+static struct elem eval_lane(struct machine *m, const struct step *s, unsigned l) {
+    const uop *u = s->u;
+    struct elem r = {{.i = 0}, FINE};
+    union ref_val x[3] = {{.i = 0}, {.i = 0}, {.i = 0}};
+    const struct elem *e[3] = {NULL, NULL, NULL};
+    for (uint32_t k = 0; k < u->nsrc; k++) {
+        e[k] = lane(m, s->src[k], l);
+        x[k] = e[k]->v;
+        if (!r.bad) r.bad = e[k]->bad;
+    }
+    if (u->op == OP_WHERE && !e[0]->bad) r.bad = e[e[0]->v.i ? 1 : 2]->bad;
+    if (u->dt == DT_BOOL && (u->op == OP_AND || u->op == OP_OR) && r.bad) {
+        int64_t value;
+        if (settled((enum op)u->op, e[0], e[1], &value)) return (struct elem){{.i = value}, FINE};
+    }
+    if (!ref_eval((enum op)u->op, (enum dtype)u->dt, (enum dtype)s->src[0].dt, x, &r.v))
+        bad_step(m, s, "%s of %s is not an operation", op_info[u->op].name, dtype_info[u->dt].name);
+    return r;
+}
+
+/* Combines the lanes as a balanced tree: lane i with lane i + half, then again. */
+static struct elem hred(struct machine *m, const struct step *s) {
+    struct elem e[256];
+    unsigned n = s->src[0].lanes;
+    for (unsigned l = 0; l < n; l++) e[l] = *lane(m, s->src[0], l);
+    for (; n > 1; n = (n + 1) / 2) {
+        unsigned half = (n + 1) / 2;
+        for (unsigned l = 0; l + half < n; l++) {
+            union ref_val x[3] = {e[l].v, e[l + half].v, {.i = 0}};
+            if (!e[l].bad) e[l].bad = e[l + half].bad;
+            enum dtype dt = (enum dtype)s->u->dt;
+            if (!ref_eval((enum op)s->u->arg.i, dt, dt, x, &e[l].v))
+                bad_step(m, s, "cannot combine lanes with this op");
+        }
+    }
+    return e[0];
+}
+
+/* ---- run: memory ---------------------------------------------------------------------------------- */
+
+static struct owner *owner_of(struct machine *m, uint32_t no, int64_t at, uint32_t size) {
+    struct global *g = &m->global[no];
+    if (!g->owner) {
+        for (uint32_t i = 0; i < m->nglobal;
+             i++) { /* the same memory under two numbers has one owner */
+            if (m->global[i].owner && m->global[i].b.p == g->b.p && m->global[i].size == size &&
+                m->global[i].b.bytes >= g->b.bytes)
+                g->owner = m->global[i].owner;
+        }
+        if (!g->owner) g->owner = arena_array(m->arena, struct owner, g->b.bytes / size + 1);
+        g->size = size;
+    }
+    /* another element size for the same buffer: the owner of the first byte will do */
+    return &g->owner[g->size == size ? at : at * size / g->size];
+}
+
+static void note_read(struct machine *m, const struct step *s, uint32_t no, int64_t at) {
+    struct owner *o = owner_of(m, no, at, dtype_info[s->mem.dt].bytes);
+    int64_t me = m->t + 1;
+    char buf[32];
+    if (o->writer && o->writer != me)
+        bad_step(m, s,
+                 "reads element %lld of buffer %s, which grid iteration %lld writes; iterations "
+                 "have no order",
+                 (long long)at, global_name(m, no, buf),
+                 (long long)(o->writer < 0 ? o->writer : o->writer - 1));
+    o->reader = o->reader && o->reader != me ? -1 : me;
+}
+
+static void note_write(struct machine *m, const struct step *s, uint32_t no, int64_t at) {
+    struct owner *o = owner_of(m, no, at, dtype_info[s->mem.dt].bytes);
+    int64_t me = m->t + 1;
+    bool add = s->u->op == OP_STORE_ADD;
+    char buf[32];
+    if (o->writer && o->writer != me && (!add || o->plain))
+        bad_step(m, s,
+                 "writes element %lld of buffer %s, which grid iteration %lld writes too; "
+                 "iterations have no order",
+                 (long long)at, global_name(m, no, buf),
+                 (long long)(o->writer < 0 ? o->writer : o->writer - 1));
+    if (o->reader && o->reader != me)
+        bad_step(m, s,
+                 "writes element %lld of buffer %s, which grid iteration %lld reads; iterations "
+                 "have no order",
+                 (long long)at, global_name(m, no, buf),
+                 (long long)(o->reader < 0 ? o->reader : o->reader - 1));
+    o->writer = o->writer && o->writer != me ? -1 : me;
+    o->plain |= !add;
+}
+
+/* The number of the global buffer, and the element; checked. */
+static int64_t address(struct machine *m, const struct step *s, unsigned l, uint32_t *no) {
+    const struct access *a = &s->mem;
+    int64_t at = good(m, s, a->index, l, "an index")->v.i;
+    if (a->index.lanes == 1) at += l;
+    char buf[32];
+    *no = a->no;
+    if (a->kind == MEM_LOCAL) {
+        if (at < 0 || at >= m->scratch[a->no].n)
+            bad_step(m, s, "element %lld of scratch buffer %u, which has %lld elements (lane %u)",
+                     (long long)at, a->no, (long long)m->scratch[a->no].n, l);
+        return at;
+    }
+    if (a->kind == MEM_PARAMS) *no = (uint32_t)good(m, s, a->which, 0, "a buffer number")->v.i;
+    const struct ref_buf *b = &m->global[*no].b;
+    int64_t n = (int64_t)b->bytes / dtype_info[a->dt].bytes;
+    if (at < 0 || at >= n)
+        bad_step(m, s, "element %lld of buffer %s, which has %lld elements (lane %u)",
+                 (long long)at, global_name(m, *no, buf), (long long)n, l);
+    return at;
+}
+
+static struct elem load_lane(struct machine *m, const struct step *s, unsigned l) {
+    if (s->u->op == OP_GLOAD && !good(m, s, s->src[2], l, "a gate")->v.i)
+        return *lane(m, s->src[1], l);
+    uint32_t no;
+    int64_t at = address(m, s, l, &no);
+    if (s->mem.kind == MEM_LOCAL) return m->scratch[no].e[at];
+    note_read(m, s, no, at);
+    enum dtype dt = (enum dtype)s->mem.dt;
+    return (struct elem){ref_read(dt, (char *)m->global[no].b.p + at * dtype_info[dt].bytes), FINE};
+}
+
+static void store_lane(struct machine *m, const struct step *s, unsigned l) {
+    if (s->u->nsrc > 2 && !good(m, s, s->src[2], l, "a gate")->v.i) return;
+    uint32_t no;
+    int64_t at = address(m, s, l, &no);
+    enum dtype dt = (enum dtype)s->mem.dt;
+    bool add = s->u->op == OP_STORE_ADD;
+    struct elem e = *lane(m, s->src[1], l);
+    struct elem *here = s->mem.kind == MEM_LOCAL ? &m->scratch[no].e[at] : NULL;
+    char *p = here ? NULL : (char *)m->global[no].b.p + at * dtype_info[dt].bytes;
+    if (!here) {
+        good(m, s, s->src[1], l, "the value stored");
+        note_write(m, s, no, at);
+    }
+    if (add) {
+        union ref_val x[3] = {here ? here->v : ref_read(dt, p), e.v, {.i = 0}};
+        if (here && !e.bad) e.bad = here->bad;
+        ref_eval(OP_ADD, dt, dt, x, &e.v);
+    }
+    if (here)
+        *here = e;
+    else
+        ref_write(dt, p, e.v);
+}
+
+/* ---- run: the list -------------------------------------------------------------------------------- */
+
+static void run_value(struct machine *m, const struct step *s) {
+    const uop *u = s->u;
+    struct elem *out = &m->v[s->out.at];
+    switch (u->op) {
+    case OP_LOAD:
+    case OP_GLOAD:
+        for (unsigned l = 0; l < u->lanes; l++) out[l] = load_lane(m, s, l);
+        return;
+    case OP_BUILD:
+        for (unsigned l = 0; l < u->lanes; l++) out[l] = m->v[s->many[l].at];
+        return;
+    case OP_EXTRACT:
+        if (u->arg.i < 0 || u->arg.i >= s->src[0].lanes)
+            bad_step(m, s, "lane %lld of %d", (long long)u->arg.i, s->src[0].lanes);
+        *out = *lane(m, s->src[0], (unsigned)u->arg.i);
+        return;
+    case OP_HRED: *out = hred(m, s); return;
+    case OP_PARAMS: {
+        int64_t no = u->arg.param.slot + good(m, s, s->src[0], 0, "a buffer number")->v.i;
+        if (no < 0 || no >= m->nglobal || !m->global[no].b.p)
+            bad_step(m, s, "picks buffer %lld; %u buffers were given", (long long)no, m->nglobal);
+        *out = (struct elem){{.i = no}, FINE};
+        return;
+    }
+    default:
+        for (unsigned l = 0; l < u->lanes; l++) out[l] = eval_lane(m, s, l);
+    }
+}
+
+/* Runs one entry; returns the next. */
+static uint32_t run_step(struct machine *m, uint32_t at) {
+    struct step *s = &m->step[at], *open;
+    switch (s->u->op) {
+    case OP_RANGE:
+        s->size = good(m, s, s->src[0], 0, "the size of a loop")->v.i;
+        s->count = 0;
+        m->v[s->out.at] = (struct elem){{.i = 0}, FINE};
+        return s->size > 0 ? at + 1 : s->partner + 1;
+    case OP_IF:
+        return good(m, s, s->src[0], 0, "the condition of a branch")->v.i ? at + 1 : s->partner + 1;
+    case OP_ELSE: return s->partner; /* the end of the first side */
+    case OP_END:
+        open = &m->step[s->partner];
+        if (open->u->op != OP_RANGE || ++open->count >= open->size) return at + 1;
+        m->v[open->out.at].v.i = open->count;
+        return s->partner + 1;
+    case OP_STORE:
+    case OP_STORE_ADD:
+        for (unsigned l = 0; l < s->mem.lanes; l++) store_lane(m, s, l);
+        return at + 1;
+    case OP_SET:
+        for (unsigned l = 0; l < s->out.lanes; l++) m->v[s->out.at + l] = *lane(m, s->src[1], l);
+        return at + 1;
+    default: run_value(m, s); return at + 1;
+    }
+}
+
+/* Scratch and accumulators hold nothing at the start of an iteration, whatever the last one left. */
+static void run_iteration(struct machine *m, int64_t t) {
+    m->t = t;
+    for (uint32_t i = 0; i < m->lin->nlocal; i++)
+        for (int64_t k = 0; k < m->scratch[i].n; k++) m->scratch[i].e[k].bad = NOT_WRITTEN;
+    for (uint32_t i = 0; i < m->accs.n; i += 2)
+        for (uint32_t l = 0; l < m->accs.p[i + 1]; l++) m->v[m->accs.p[i] + l].bad = NOT_SET;
+    uint32_t at = 0, end = m->lin->n;
+    if (end && m->lin->u[0]->op == OP_RANGE && m->lin->u[0]->arg.range.kind == AX_GRID) {
+        m->v[m->step[0].out.at] = (struct elem){{.i = t}, FINE};
+        at = 1;
+        end--;
+    }
+    while (at < end) at = run_step(m, at);
+}
+
+struct job {
+    struct machine *m;
+    const struct ref_buf *bufs;
+    int64_t t0, t1;
+};
+
+static void run_all(void *arg) {
+    struct job *j = arg;
+    struct machine *m = j->m;
+    if (j->t0 < 0 || j->t1 > m->lin->grid)
+        err_throw(m->err, RG_EINVAL,
+                  "kernel %s: iterations %lld to %lld asked for, the grid has %lld", m->lin->name,
+                  (long long)j->t0, (long long)j->t1, (long long)m->lin->grid);
+    m->global = arena_array(m->arena, struct global, m->nglobal + 1);
+    for (uint32_t i = 0; i < m->nglobal; i++) m->global[i].b = j->bufs[i];
+    resolve(m);
+    for (int64_t t = j->t0; t < j->t1; t++) run_iteration(m, t);
+}
+
+int ref_linear(struct err *err, const struct linear *lin, const struct ref_buf *bufs, uint32_t nbuf,
+               const int64_t *var, int64_t t0, int64_t t1) {
+    struct arena arena;
+    arena_init(&arena, err);
+    struct machine m = {.err = err, .arena = &arena, .lin = lin, .var = var, .nglobal = nbuf};
+    struct job job = {&m, bufs, t0, t1};
+    int code = err_guard(err, run_all, &job);
+    arena_free(&arena);
+    return code;
+}
+
+double ref_cost(const struct linear *lin) {
+    double cost = 0, times = 1, outer[256];
+    int depth = 0;
+    for (uint32_t i = 0; i < lin->n; i++) {
+        const uop *u = lin->u[i];
+        if (u->op == OP_RANGE || u->op == OP_IF) {
+            if (depth == (int)RG_COUNT(outer)) return 1e300;
+            outer[depth++] = times;
+            if (u->op == OP_RANGE)
+                times *=
+                    i == 0 && lin->grid > 1 ? (double)lin->grid : (double)RG_MAX(u->src[0]->hi, 0);
+        } else if (u->op == OP_END && depth) {
+            times = outer[--depth];
+        } else {
+            cost += times * RG_MAX(u->lanes, 1);
+        }
+    }
+    return cost;
+}

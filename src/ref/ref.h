@@ -1,0 +1,49 @@
+/* ref.h: the slow, obvious oracle, and the only header of src/ref.
+ *
+ * ref_linear interprets one linear program element by element. It shares no code with the compiler's
+ * folder (op_eval), the renderers or the rounding helpers of src/ir: what an op means is written down
+ * here a second time, from the words in ops.def, so that a mistake has to be made twice to be missed.
+ * It also checks what a compiled kernel would not: every access against its buffer, scratch and
+ * accumulators that are read before they are written, and grid iterations that touch each other's data.
+ * Tests: tests/unit/ref.c (values and every error), tests/unit/golden.c (kernels under random opts) */
+#ifndef RIDGE_REF_H
+#define RIDGE_REF_H
+
+#include "codegen/codegen.h"
+
+struct ref_buf {
+    void *p;
+    size_t bytes;
+    const char *name; /* for messages; NULL: "buffer 3" */
+};
+
+/* Runs grid iterations [t0, t1) of the program. bufs[slot] is what PARAM `slot` names; var[slot] what
+ * VAR `slot` is: an integer, or for a float VAR its bits (f32 in the low 32). Returns 0, or an error:
+ *   RG_EVERIFY       an access out of bounds, a race, a value that was never written reaching a store, a
+ *                    branch or an index, or a list that breaks the rules of codegen.h
+ *   RG_EINVAL        a buffer is missing or smaller than its PARAM says, a VAR is out of its bounds
+ *   RG_EUNSUPPORTED  an op that linear programs do not have
+ * Buffers may hold partial results after an error. */
+int ref_linear(struct err *, const struct linear *, const struct ref_buf *bufs, uint32_t nbuf,
+               const int64_t *var, int64_t t0, int64_t t1);
+
+/* About how many element evaluations ref_linear makes for the whole grid (100 million take some
+ * seconds). A loop of dynamic size counts with its greatest size. */
+double ref_cost(const struct linear *);
+
+/* elem.c: one element at a time. An integer is held in i, sign- or zero-extended from its dtype (u64 as
+ * the same 64 bits); a float in f, already rounded to its dtype; bool is 0 or 1 in i. */
+union ref_val {
+    int64_t i;
+    double f;
+};
+/* Evaluates a pure op; `sdt` is the dtype of source 0 (of source 1 for WHERE). False: not a pure op. */
+bool ref_eval(enum op, enum dtype dt, enum dtype sdt, const union ref_val src[3],
+              union ref_val *out);
+double ref_round(enum dtype, double);  /* to the nearest value of the type, ties to even */
+int64_t ref_wrap(enum dtype, int64_t); /* an integer modulo the type */
+union ref_val ref_read(enum dtype, const void *at); /* one element of memory */
+void ref_write(enum dtype, void *at, union ref_val);
+double ref_number(enum dtype, union ref_val); /* as a double, for comparing and printing */
+
+#endif
