@@ -1,0 +1,65 @@
+/* device.h: what the engine needs from a device. The only header of src/device.
+ *
+ * A device sees bytes, text and numbers, never UOps: it allocates and copies memory, turns source text
+ * into object bytes (which the engine may keep on disk), loads object bytes, finds functions in them
+ * and launches them. One table of functions per kind of device; `struct device` is private to it.
+ * Calls on one device come from one thread at a time.
+ * Tests: tests/unit/engine.c, tests/unit/cache.c */
+#ifndef RIDGE_DEVICE_H
+#define RIDGE_DEVICE_H
+
+#include "base/base.h"
+
+struct device;
+struct module; /* code that is loaded */
+
+/* A kernel of a CPU: runs iterations [t0, t1) of its grid; see render/render.h. */
+typedef void dev_fn(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch);
+
+enum dev_copy { COPY_IN, COPY_OUT, COPY_WITHIN }; /* from the host, to the host, on the device */
+
+/* What decides the meaning of source text besides the text itself. */
+struct dev_target {
+    const char *request; /* how the compiler was asked for: "auto", or what RIDGE_CC says */
+    const char *tool;    /* path of the compiler; NULL if there is none */
+    const char *stamp;   /* changes when the compiler's file changes; NULL with tool */
+    const char *flags, *arch;
+};
+struct dev_object {
+    void *data;
+    size_t n;
+};
+struct dev_launch {
+    dev_fn *fn;
+    void *const *buf;
+    const int64_t *var;
+    uint32_t grid, chunk;  /* chunk >= grid: run by the caller alone */
+    char *scratch;         /* of worker 0; the others' follow */
+    size_t scratch_stride;
+};
+
+struct device_ops {
+    const char *name;
+    int (*open)(struct err *, struct device **);
+    void (*close)(struct device *);
+    /* Zeroed, 64-byte aligned; NULL when there is no more. */
+    void *(*alloc)(struct device *, size_t);
+    void (*free)(struct device *, void *, size_t);
+    int (*copy)(struct device *, struct err *, enum dev_copy, void *dst, const void *src, size_t n);
+    int (*workers)(struct device *); /* how many scratch areas a launch may use at once */
+    /* Strings live in the arena. A missing compiler is no error here: it is one when it is needed. */
+    int (*target)(struct device *, struct err *, struct arena *, struct dev_target *);
+    /* One line that names the compiler's version; runs the compiler. */
+    int (*version)(struct device *, struct err *, struct arena *, const char **);
+    /* n translation units, compiled at once; objects live in the arena. */
+    int (*compile)(struct device *, struct err *, struct arena *, const char *const *text, int n,
+                   struct dev_object *out);
+    int (*load)(struct device *, struct err *, const void *object, size_t n, struct module **);
+    void (*unload)(struct module *);
+    dev_fn *(*symbol)(struct module *, const char *name); /* NULL if absent */
+    void (*launch)(struct device *, const struct dev_launch *); /* returns when it is done */
+};
+
+extern const struct device_ops device_cpu;
+
+#endif

@@ -1,0 +1,87 @@
+/* engine.h: from linear programs to results: compile and cache, command lists. The only header of src/engine.
+ *
+ *   engine_open -> engine_compile (many kernels in one call: they share compiler processes)
+ *               -> engine_list_new, engine_list_add .., engine_list_run (as often as you like)
+ *
+ * A kernel is found by what decides its code: SHA-256 of cache format, text, compiler, flags and
+ * architecture. First in this engine, then on disk (RIDGE_CACHE_DIR, private to the user, checked
+ * before it is believed), then it is compiled, all new ones of a call at once.
+ * An engine and its lists belong to one thread at a time; any number of engines and processes may use
+ * one cache directory. Everything returns a status (0 is success) and puts words into the struct err.
+ * Tests: tests/unit/engine.c, tests/unit/cache.c */
+#ifndef RIDGE_ENGINE_H
+#define RIDGE_ENGINE_H
+
+#include "codegen/codegen.h"
+#include "device/device.h"
+
+struct engine;
+
+/* A compiled kernel; lives as long as its engine. */
+struct ekernel {
+    const char *name;    /* as the program called it */
+    const char *source;  /* its C text */
+    char key[65];        /* content address, hex */
+    dev_fn *fn;
+    uint32_t grid;       /* iterations */
+    uint32_t nbuf, nvar; /* what fn reads of buf[] and var[] */
+    int64_t scratch;     /* bytes for one worker */
+    bool serial;         /* iterations may add to the same place: one thread only */
+    enum { FROM_MEMORY, FROM_DISK, FROM_COMPILER } from; /* where this engine first got it */
+    struct estimate est;
+    const struct module *module; /* the code it came in with; private */
+};
+
+struct engine_stats {
+    uint64_t compiled, disk_hits, memory_hits; /* kernels */
+    uint64_t units;                            /* translation units compiled */
+    uint64_t rejected; /* cache files that were not believed: corrupt, truncated, of another owner */
+    uint64_t evicted;  /* cache files removed to stay within the size limit */
+    uint64_t render_ns, lookup_ns, compile_ns, load_ns, save_ns; /* spent in each stage */
+};
+
+/* ops: NULL for the CPU. NULL on error. */
+struct engine *engine_open(struct err *, const struct device_ops *ops);
+void engine_close(struct engine *);
+struct engine_stats engine_stats(const struct engine *);
+/* Why something works worse than it could (a cache directory that cannot be trusted): lines, or "". */
+const char *engine_warnings(const struct engine *);
+
+/* Renders, finds or compiles n programs. Equal programs give the same kernel. out[n]. */
+int engine_compile(struct engine *, struct err *, struct ir *, const struct linear *const *lin, uint32_t n,
+                   const struct ekernel **out);
+/* The same for text that was not rendered here (benchmarks, replay of an edited kernel). */
+struct etext {
+    const char *name, *text; /* "void NAME(..." in C, after render_c_preamble */
+    int64_t grid, scratch;
+    uint32_t nbuf, nvar;
+    bool serial;
+    struct estimate est;
+};
+int engine_compile_text(struct engine *, struct err *, const struct etext *, uint32_t n, const struct ekernel **out);
+
+/* Device memory: zeroed, 64-byte aligned, at least one byte. NULL and an error when there is no more. */
+void *engine_alloc(struct engine *, struct err *, size_t n);
+void engine_free(struct engine *, void *p, size_t n);
+int engine_copy(struct engine *, struct err *, enum dev_copy, void *dst, const void *src, size_t n);
+
+/* ---- run.c: command lists --------------------------------------------------------------------------*/
+
+struct engine_list;
+struct engine_list *engine_list_new(struct engine *, struct err *);
+void engine_list_free(struct engine_list *);
+/* Adds a call. bufs[k->nbuf] and vars[k->nvar] are copied; vars may be changed later. */
+int engine_list_add(struct engine_list *, struct err *, const struct ekernel *, void *const *bufs, const int64_t *vars);
+/* The parameters of command i, to change between runs; the addresses stay until the next add. */
+int64_t *engine_list_vars(struct engine_list *, uint32_t i);
+void **engine_list_bufs(struct engine_list *, uint32_t i);
+uint32_t engine_list_count(const struct engine_list *);
+/* Runs all commands in order; on return their results are in memory. */
+int engine_list_run(struct engine_list *, struct err *);
+/* How long command i took in the latest run, in ns. */
+uint64_t engine_list_ns(const struct engine_list *, uint32_t i);
+
+/* How a grid is cut: iterations handed out at once; = grid: one thread. Pure arithmetic, for tests. */
+uint32_t engine_chunk(uint32_t grid, const struct estimate *, bool serial, int threads);
+
+#endif

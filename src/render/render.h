@@ -1,0 +1,24 @@
+/* render.h: linear programs as text. The only header of src/render.
+ *
+ * A renderer only writes text: it decides nothing about loops, vectors or memory, which stand in the
+ * linear program, and knows nothing of compilers or files. The text of a kernel depends on the program
+ * alone (names are numbered by position in the list, never by node id), because it is the cache key.
+ * Includes codegen.h for `struct linear` only.
+ * Tests: tests/unit/render.c */
+#ifndef RIDGE_RENDER_H
+#define RIDGE_RENDER_H
+
+#include "codegen/codegen.h"
+
+/* ---- c.c: C with GCC/clang vector extensions, for gcc >= 9 and clang >= 11, no #include ---------- */
+
+/* What every translation unit begins with: types and small inline helpers. The same text always. */
+void render_c_preamble(struct str *);
+/* One function, which begins with "void NAME(" in column 0 so that a caller may give it another name:
+ *   void NAME(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch)
+ * It runs iterations [t0, t1) of the grid. A float VAR is its bits (an f32 in the low 32). scratch is
+ * linear->scratch bytes, 64-byte aligned. Throws RG_EUNSUPPORTED for an op that C does not have (EXP
+ * and the like must be decomposed first), RG_ELIMIT for vectors of more than 64 lanes. */
+void render_c(struct str *, struct ir *, const struct linear *);
+
+#endif
