@@ -2,7 +2,7 @@
 #
 #   make                      build/ridge, build/release/libridge.a
 #   make MODE=asan test       another mode; each has its own folder build/$(MODE)
-#   make FOLDERS="base ir"    only these folders of src/ and their unit tests
+#   make FOLDERS="base ir"    only these folders of src/ and their unit tests, and no command
 #   make BUILD=build-mine     everything somewhere else
 # Sources are found by wildcard: a new file or folder needs no line here.
 MODE    ?= release
@@ -33,10 +33,10 @@ LDLIBS := -lz -ldl -lpthread -lm
 
 # ---- what there is -------------------------------------------------------------------------------
 LIB_SRC   := $(sort $(wildcard $(foreach f,$(FOLDERS),src/$f/*.c src/$f/*/*.c)))
-CLI_SRC   := $(sort $(wildcard cli/*.c))
+CLI_SRC   := $(if $(filter *,$(FOLDERS)),$(sort $(wildcard cli/*.c)))
 TEST_SRC  := $(sort $(wildcard tests/*.c $(foreach f,$(FOLDERS),tests/unit/$f.c tests/unit/$f_*.c)))
 BENCH_SRC := $(sort $(wildcard bench/*.c))
-CLI_TESTS := $(sort $(wildcard tests/cli/*.sh))
+CLI_TESTS := $(if $(CLI_SRC),$(sort $(wildcard tests/cli/*.sh)))
 
 LIB  := $(OUT)/libridge.a
 TEST := $(OUT)/ridge-test

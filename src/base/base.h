@@ -223,6 +223,7 @@ struct os_cpu { /* what the instruction set really offers, from HWCAP / CPUID, n
     char flags[192]; /* flags for cc, space separated, e.g. "-march=armv8.2-a+fp16+dotprod+bf16+i8mm" */
     int vec_bytes;   /* width of the widest vector register that may be used: 16, 32, 64 */
     int64_t l1, l2, l3; /* data cache bytes, 0 if unknown */
+    double ghz;         /* highest clock the system reports, 0 if it does not */
     char model[96];
 };
 const struct os_cpu *os_cpu(void);

@@ -7,7 +7,4 @@
 /* Counts one allocation; true when the fault injection of mem.c wants it to fail. */
 bool mem_hit(void);
 
-/* Fills `out` from the instruction set and the cache files of this machine (os_cpu.c). */
-void os_cpu_fill(struct os_cpu *out);
-
 #endif

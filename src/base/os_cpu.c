@@ -173,14 +173,24 @@ static void fill_caches(struct os_cpu *c) {
     if (!c->l3) c->l3 = RG_MAX(sysconf(_SC_LEVEL3_CACHE_SIZE), 0);
 }
 
-void os_cpu_fill(struct os_cpu *c) {
-    memset(c, 0, sizeof *c);
-    fill_flags(c);
-    fill_caches(c);
+static void fill_clock(struct os_cpu *c) { /* virtual machines often say nothing */
+    double khz = 0;
+    char mhz[32];
+    FILE *f = fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "re");
+    if (f && fscanf(f, "%lf", &khz) != 1) khz = 0;
+    if (f) fclose(f);
+    cpuinfo("cpu MHz", mhz, sizeof mhz);
+    c->ghz = khz > 0 ? khz * 1e-6 : strtod(mhz, NULL) * 1e-3;
+    if (!(c->ghz > 0.1 && c->ghz < 20)) c->ghz = 0;
 }
 
+
 static struct os_cpu this_cpu;
-static void fill_this(void) { os_cpu_fill(&this_cpu); }
+static void fill_this(void) {
+    fill_flags(&this_cpu);
+    fill_caches(&this_cpu);
+    fill_clock(&this_cpu);
+}
 
 const struct os_cpu *os_cpu(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,0 +1,233 @@
+/* event.c: per-thread rings of records, the names they use, and snapshots of both.
+ *
+ * A ring has one writer, its thread, which never waits. Each slot is six 64-bit words written as
+ * relaxed-or-stronger atomics, so a reader may look at any time. It copies first and asks afterwards
+ * how far the writer came: what the writer may have been overwriting meanwhile is thrown away.
+ *
+ * Why that is sound: before it touches slot i the writer announces i + 1 in `begun`, then writes the
+ * words with release; a reader that saw any such word (acquire) therefore sees `begun` >= i + 1 when it
+ * looks later, and knows that record i - EVENT_RING is gone. `done`, stored with release after the words,
+ * says which records are complete.
+ *
+ * When a thread ends, its ring and the records in it stay, and the next new thread continues in it: the
+ * memory is bounded by the threads alive at once. Rings and names stay reachable until the process ends
+ * and are not freed, because at that time some thread may still be recording.
+ * Tests: tests/unit/event.c, also under MODE=tsan. */
+#include "event.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define WORDS 6
+_Static_assert(sizeof(struct event) == 8 * WORDS, "a record is six words");
+_Static_assert((EVENT_RING & (EVENT_RING - 1)) == 0, "the ring is masked");
+
+typedef atomic_uint_fast64_t word;
+
+struct ring {
+    struct ring *next;       /* set once */
+    atomic_bool taken;       /* a live thread owns it */
+    uint32_t thread;         /* number of the owner */
+    _Alignas(64) word begun; /* records begun, records complete: the writer's line */
+    word done;
+    _Alignas(64) word base; /* the first record that snapshots show: the readers' line */
+    word slot[EVENT_RING][WORDS];
+};
+
+static _Atomic(struct ring *) rings;
+static atomic_uint threads;
+static word lost; /* records of threads that got no ring */
+static pthread_key_t at_thread_end;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Thread_local struct ring *mine;
+static _Thread_local bool hopeless; /* no memory for a ring: do not ask again */
+
+/* ---- rings ---------------------------------------------------------------------------------------- */
+
+static void give_up_ring(void *arg) {
+    struct ring *r = arg;
+    mine = NULL;
+    atomic_store_explicit(&r->taken, false, memory_order_release);
+}
+
+static void make_key(void) { pthread_key_create(&at_thread_end, give_up_ring); }
+
+static struct ring *take_idle(void) {
+    for (struct ring *r = atomic_load(&rings); r; r = r->next) {
+        bool idle = false;
+        if (atomic_compare_exchange_strong(&r->taken, &idle, true)) return r;
+    }
+    return NULL;
+}
+
+static struct ring *make_ring(void) {
+    struct ring *r = mem_alloc(sizeof *r + 63);
+    if (!r) return NULL;
+    r = (struct ring *)(((uintptr_t)r + 63) & ~(uintptr_t)63); /* never freed: the start may be lost */
+    memset(r, 0, offsetof(struct ring, slot)); /* slots need none, and stay untouched until used */
+    atomic_store(&r->taken, true);
+    r->next = atomic_load(&rings);
+    while (!atomic_compare_exchange_weak(&rings, &r->next, r)) {}
+    return r;
+}
+
+static struct ring *attach(void) {
+    if (hopeless) return NULL;
+    pthread_once(&once, make_key);
+    struct ring *r = take_idle();
+    if (!r) r = make_ring();
+    if (!r) {
+        hopeless = true;
+        return NULL;
+    }
+    r->thread = atomic_fetch_add(&threads, 1) + 1;
+    pthread_setspecific(at_thread_end, r);
+    return mine = r;
+}
+
+void event_add(enum event_kind kind, uint32_t name, uint64_t t0, uint64_t t1, int64_t a, int64_t b) {
+    struct ring *r = mine;
+    if (__builtin_expect(!r, 0) && !(r = attach())) {
+        atomic_fetch_add(&lost, 1);
+        return;
+    }
+    struct event e = {t0, t1, a, b, name, r->thread, (uint32_t)kind, 0};
+    uint64_t w[WORDS], i = atomic_load_explicit(&r->done, memory_order_relaxed);
+    memcpy(w, &e, sizeof w);
+    atomic_store_explicit(&r->begun, i + 1, memory_order_relaxed);
+    word *s = r->slot[i & (EVENT_RING - 1)];
+    for (int k = 0; k < WORDS; k++) atomic_store_explicit(&s[k], w[k], memory_order_release);
+    atomic_store_explicit(&r->done, i + 1, memory_order_release);
+}
+
+/* Copies the ring's records; returns how many, adds to *dropped those that were overwritten. */
+static size_t copy_ring(struct ring *r, struct event *out, uint64_t *dropped) {
+    uint64_t base = atomic_load_explicit(&r->base, memory_order_relaxed);
+    uint64_t end = atomic_load_explicit(&r->done, memory_order_acquire);
+    uint64_t start = end - base > EVENT_RING ? end - EVENT_RING : base;
+    for (uint64_t i = start; i < end; i++) {
+        uint64_t w[WORDS];
+        word *s = r->slot[i & (EVENT_RING - 1)];
+        for (int k = 0; k < WORDS; k++) w[k] = atomic_load_explicit(&s[k], memory_order_acquire);
+        memcpy(&out[i - start], w, sizeof w);
+    }
+    uint64_t begun = atomic_load_explicit(&r->begun, memory_order_relaxed);
+    uint64_t safe = begun > EVENT_RING ? RG_MAX(start, begun - EVENT_RING) : start;
+    safe = RG_MIN(safe, end);
+    memmove(out, out + (safe - start), (end - safe) * sizeof *out);
+    *dropped += safe - base;
+    return end - safe;
+}
+
+static int by_start(const void *pa, const void *pb) {
+    const struct event *a = pa, *b = pb;
+    if (a->t0 != b->t0) return a->t0 < b->t0 ? -1 : 1;
+    if (a->t1 != b->t1) return a->t1 > b->t1 ? -1 : 1;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
+    return a->kind < b->kind ? -1 : a->kind > b->kind;
+}
+
+void event_snapshot(struct arena *arena, struct event_list *out) {
+    size_t n = 0;
+    struct ring *first = atomic_load(&rings); /* rings that come later are not part of this snapshot */
+    for (struct ring *r = first; r; r = r->next) n++;
+    struct event *p = arena_raw(arena, n * EVENT_RING * sizeof *p);
+    *out = (struct event_list){.p = p, .dropped = atomic_load(&lost), .threads = atomic_load(&threads)};
+    for (struct ring *r = first; r; r = r->next) out->n += copy_ring(r, p + out->n, &out->dropped);
+    out->p = arena_resize(arena, p, n * EVENT_RING * sizeof *p, out->n * sizeof *p);
+    if (out->n) qsort(out->p, out->n, sizeof *p, by_start);
+}
+
+void event_reset(void) {
+    for (struct ring *r = atomic_load(&rings); r; r = r->next)
+        atomic_store_explicit(&r->base, atomic_load(&r->done), memory_order_relaxed);
+    atomic_store(&lost, 0);
+}
+
+/* ---- names ---------------------------------------------------------------------------------------- */
+
+#define NAMES_MAX (1u << 20)
+
+static struct {
+    pthread_mutex_t lock;
+    char **text;     /* by number; text[0] is NULL for "" */
+    uint32_t n, cap; /* cap is a power of two; the table of numbers has 2 * cap slots */
+    uint32_t *slot;  /* open addressing by hash of the text; 0 is empty */
+} names = {.lock = PTHREAD_MUTEX_INITIALIZER, .n = 1};
+
+static uint32_t *find_name(uint32_t *slot, uint32_t cap, const char *text, size_t len) {
+    uint32_t mask = 2 * cap - 1, i = (uint32_t)hash_bytes(text, len, 0) & mask;
+    while (slot[i] && strcmp(names.text[slot[i]], text) != 0) i = (i + 1) & mask;
+    return &slot[i];
+}
+
+static bool grow_names(void) {
+    uint32_t cap = names.cap ? names.cap * 2 : 256;
+    if (cap > NAMES_MAX) return false;
+    uint32_t *slot = mem_alloc(2 * cap * sizeof *slot);
+    char **text = slot ? mem_realloc(names.text, cap * sizeof *text) : NULL;
+    if (!text) {
+        mem_free(slot);
+        return false;
+    }
+    memset(slot, 0, 2 * cap * sizeof *slot);
+    names.text = text;
+    for (uint32_t i = 1; i < names.n; i++) *find_name(slot, cap, text[i], strlen(text[i])) = i;
+    mem_free(names.slot);
+    names.slot = slot;
+    names.cap = cap;
+    return true;
+}
+
+static uint32_t add_name(const char *text, size_t len) {
+    if (names.n >= names.cap && !grow_names()) return 0;
+    uint32_t *at = find_name(names.slot, names.cap, text, len);
+    if (*at) return *at;
+    char *copy = mem_alloc(len + 1);
+    if (!copy) return 0;
+    memcpy(copy, text, len + 1);
+    names.text[names.n] = copy;
+    return *at = names.n++;
+}
+
+uint32_t event_name(const char *text) {
+    if (!text || !*text) return 0;
+    pthread_mutex_lock(&names.lock);
+    uint32_t id = add_name(text, strlen(text));
+    pthread_mutex_unlock(&names.lock);
+    return id;
+}
+
+const char *event_name_text(uint32_t name) {
+    pthread_mutex_lock(&names.lock);
+    const char *s = name && name < names.n ? names.text[name] : ""; /* texts never move */
+    pthread_mutex_unlock(&names.lock);
+    return s;
+}
+
+/* ---- words ---------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *text, *a, *b;
+} kinds[EVENT_KINDS] = {
+#define X(name, text, a, b) {text, a, b},
+    EVENT_TABLE(X)
+#undef X
+};
+
+const char *event_kind_text(uint32_t kind) { return kind < EVENT_KINDS ? kinds[kind].text : "?"; }
+
+void event_print(struct str *s, const struct event_list *l) {
+    uint64_t zero = l->n ? l->p[0].t0 : 0;
+    str_printf(s, "%14s %12s %6s  %-8s what\n", "start us", "us", "thread", "kind");
+    for (size_t i = 0; i < l->n; i++) {
+        const struct event *e = &l->p[i];
+        uint32_t k = RG_MIN(e->kind, EVENT_KINDS - 1);
+        str_printf(s, "%14.3f %12.3f %6u  %-8s %s  %s %lld, %s %lld\n", 1e-3 * (double)(e->t0 - zero),
+                   1e-3 * (double)(e->t1 - e->t0), e->thread, event_kind_text(e->kind),
+                   event_name_text(e->name), kinds[k].a, (long long)e->a, kinds[k].b, (long long)e->b);
+    }
+    if (l->dropped)
+        str_printf(s, "%llu older records were overwritten\n", (unsigned long long)l->dropped);
+}

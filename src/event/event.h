@@ -1,0 +1,84 @@
+/* event.h: what happened and when, for the profiler; the only header of src/event.
+ *
+ * A flight recorder that is always on: every pass, compile, kernel, copy and wait leaves one record of
+ * 48 bytes in a ring that belongs to its thread, for a few nanoseconds beside the clock. The last
+ * EVENT_RING records of each thread are kept; how many were overwritten is counted and reported.
+ * Times are os_now_ns(): monotonic, one clock for all threads.
+ * Tests: tests/unit/event.c */
+#ifndef RIDGE_EVENT_H
+#define RIDGE_EVENT_H
+
+#include "base/base.h"
+
+#define EVENT_RING 16384 /* records kept per thread, a power of two */
+
+/*    kind     text       a             b           */
+#define EVENT_TABLE(X)                                                                             \
+    X(PASS,    "pass",    "nodes in",   "nodes out")    /* one compiler pass */                    \
+    X(PLAN,    "plan",    "nodes",      "kernels")      /* schedule made */                        \
+    X(COMPILE, "compile", "kernels",    "source bytes") /* one run of a C or device compiler */    \
+    X(CACHE,   "cache",   "hit",        "bytes")        /* one look into the disk cache */         \
+    X(LAUNCH,  "launch",  "call",       "chunks")       /* host side of a kernel call */           \
+    X(KERNEL,  "kernel",  "operations", "bytes")        /* device side of a kernel call */         \
+    X(COPY,    "copy",    "bytes",      "direction")    /* between memories */                     \
+    X(WAIT,    "wait",    "call",       "unused")       /* host waits for a device */              \
+    X(ALLOC,   "alloc",   "bytes",      "in use after") /* device memory reserved */               \
+    X(FREE,    "free",    "bytes",      "in use after") /* and given back */                       \
+    X(RANGE,   "range",   "user a",     "user b")       /* a range the user marked */              \
+    X(STEP,    "step",    "number",     "unused")       /* one training step */
+
+enum event_kind {
+#define X(name, text, a, b) EVENT_##name,
+    EVENT_TABLE(X)
+#undef X
+    EVENT_KINDS
+};
+
+struct event {
+    uint64_t t0, t1; /* ns; equal for an instant */
+    int64_t a, b;    /* what the table says */
+    uint32_t name;   /* of event_name */
+    uint32_t thread; /* 1, 2, 3 … in the order in which threads first recorded something */
+    uint32_t kind;
+    uint32_t pad;
+};
+
+/* ---- writing: any thread, any time ------------------------------------------------------------- */
+
+/* The number of a name: the same text gives the same number. Takes a lock: call it once per kernel or
+ * pass, not per record. 0 ("") when out of memory. */
+uint32_t event_name(const char *text);
+/* Without memory for this thread's ring the record is dropped, and counted. */
+void event_add(enum event_kind, uint32_t name, uint64_t t0, uint64_t t1, int64_t a, int64_t b);
+
+/* The same as a pair around the work. */
+struct event_span {
+    uint64_t t0;
+    uint32_t kind, name;
+};
+static inline struct event_span event_begin(enum event_kind kind, uint32_t name) {
+    return (struct event_span){os_now_ns(), (uint32_t)kind, name};
+}
+static inline void event_end(struct event_span s, int64_t a, int64_t b) {
+    event_add((enum event_kind)s.kind, s.name, s.t0, os_now_ns(), a, b);
+}
+
+/* ---- reading: any thread, while others write ----------------------------------------------------- */
+
+struct event_list {
+    struct event *p; /* by t0; of two that begin together the longer, so the outer, first */
+    size_t n;
+    uint64_t dropped; /* overwritten before this snapshot, since event_reset */
+    uint32_t threads; /* that recorded anything, ever */
+};
+/* Copies all records since event_reset into the arena (throws when out of memory). */
+void event_snapshot(struct arena *, struct event_list *out);
+/* Later snapshots begin here. */
+void event_reset(void);
+
+const char *event_name_text(uint32_t name); /* "" for a number that was not given out */
+const char *event_kind_text(uint32_t kind);
+/* One line per record: start and length in microseconds, thread, kind, name, a, b. */
+void event_print(struct str *, const struct event_list *);
+
+#endif

@@ -1,0 +1,118 @@
+/* model.h: what this machine can do, as numbers; the only header of src/model.
+ *
+ * One text file per machine holds, for each thing that limits a kernel, what theory says and what was
+ * measured. The planner, the search and the profiler all read it through model_value, so the model that
+ * explains a run is the model that compiled it; its hash is part of the schedule key.
+ *
+ *     ridge-machine 1
+ *     name = Neoverse-V1
+ *     clock = 2.6 [2.59]        # GHz; theory, and in brackets what was measured
+ *     …
+ * Tests: tests/unit/model.c */
+#ifndef RIDGE_MODEL_H
+#define RIDGE_MODEL_H
+
+#include "base/base.h"
+
+/* Rates of arithmetic are per core and cycle, an FMA counts two; bandwidths "per core" scale with the
+ * cores used. Rates of a matrix unit are 0 where there is none.
+ *    field        key            unit               what it is */
+#define MODEL_TABLE(X)                                                                             \
+    X(CORES,       "cores",       "threads",         "cores that may be used")                     \
+    X(CLOCK,       "clock",       "GHz",             "clock under vector load")                    \
+    X(VEC_BYTES,   "vec.bytes",   "bytes",           "width of a vector register")                 \
+    X(FMA_UNITS,   "fma.units",   "per cycle",       "vector FMAs started per cycle")              \
+    X(FLOPS_F64,   "flops.f64",   "per cycle, core", "vector arithmetic on f64")                   \
+    X(FLOPS_F32,   "flops.f32",   "per cycle, core", "vector arithmetic on f32")                   \
+    X(FLOPS_F16,   "flops.f16",   "per cycle, core", "vector arithmetic on f16")                   \
+    X(FLOPS_BF16,  "flops.bf16",  "per cycle, core", "vector arithmetic on bf16, done in f32")     \
+    X(OPS_INT,     "ops.int",     "per cycle, core", "vector arithmetic on i32")                   \
+    X(MATRIX_BF16, "matrix.bf16", "per cycle, core", "matrix instructions on bf16")                \
+    X(MATRIX_I8,   "matrix.i8",   "per cycle, core", "matrix or dot instructions on i8")           \
+    X(L1_SIZE,     "l1.size",     "bytes, core",     "first data cache")                           \
+    X(L2_SIZE,     "l2.size",     "bytes, core",     "second cache")                               \
+    X(L3_SIZE,     "l3.size",     "bytes",           "shared cache")                               \
+    X(L1_RATE,     "l1.rate",     "GB/s, core",      "reading from L1")                            \
+    X(L2_RATE,     "l2.rate",     "GB/s, core",      "reading from L2")                            \
+    X(L3_RATE,     "l3.rate",     "GB/s, core",      "reading from L3")                            \
+    X(DRAM_CORE,   "dram.core",   "GB/s, core",      "reading from memory with one core")          \
+    X(DRAM_READ,   "dram.read",   "GB/s",            "reading from memory with all cores")         \
+    X(DRAM_COPY,   "dram.copy",   "GB/s",            "reading plus writing, one byte each")        \
+    X(LAUNCH,      "launch",      "ns",              "to start a kernel on the calling thread")    \
+    X(FORK,        "fork",        "ns",              "to hand a part to workers that spin, and join") \
+    X(WAKE,        "wake",        "ns",              "to do so when they sleep")
+
+enum model_field {
+#define X(field, key, unit, what) MODEL_##field,
+    MODEL_TABLE(X)
+#undef X
+    MODEL_FIELDS
+};
+
+struct model {
+    char name[64];
+    double theory[MODEL_FIELDS];
+    double measured[MODEL_FIELDS]; /* 0: not measured */
+};
+
+/* Fills theory from os_cpu() and a table of known cores; measures nothing. */
+void model_guess(struct model *);
+/* The text form. model_parse checks everything (the text may come from anyone): header, known keys, each
+ * once, values finite and in range. `where` names the source in errors. */
+void model_print(struct str *, const struct model *);
+int model_parse(struct err *, struct model *, const char *where, const char *text, size_t n);
+int model_load(struct err *, struct arena *, const char *path, struct model *);
+int model_save(struct err *, struct arena *, const char *path, const struct model *);
+/* The model to work with: the file named by RIDGE_MODEL (an error if it cannot be read), else the file of
+ * this machine if `ridge ceilings` wrote one, else a guess. */
+int model_open(struct err *, struct arena *, struct model *);
+/* Where the file of this machine lives; NULL if there is no home directory. */
+char *model_path(struct arena *);
+
+/* Measured if it was, else theory. */
+double model_value(const struct model *, enum model_field);
+/* Records a measurement, rounded to three digits so that plans do not flutter with the noise. */
+void model_measured(struct model *, enum model_field, double);
+const char *model_key(enum model_field);
+const char *model_unit_of(enum model_field);
+/* Of the name and all values in use: equal hashes give equal decisions. */
+uint64_t model_hash(const struct model *);
+
+/* ---- roofline.c ---------------------------------------------------------------------------------- */
+
+/* What can limit a kernel.
+ *    unit      text */
+#define MODEL_UNITS(X)                                                                             \
+    X(LAUNCH,  "launch")                                                                           \
+    X(DRAM,    "memory")                                                                           \
+    X(L3,      "L3")                                                                               \
+    X(L2,      "L2")                                                                               \
+    X(L1,      "L1")                                                                               \
+    X(VECTOR,  "vector")                                                                           \
+    X(INTEGER, "integer")                                                                          \
+    X(MATRIX,  "matrix")
+
+enum model_unit {
+#define X(unit, text) UNIT_##unit,
+    MODEL_UNITS(X)
+#undef X
+    UNIT_COUNT
+};
+
+struct model_work { /* what a kernel does, over all its threads; zero is none */
+    double f64, f32, f16, bf16;   /* vector operations by type, an FMA is two, exp its weight */
+    double integer;               /* vector integer operations */
+    double mat_bf16, mat_i8;      /* operations in matrix instructions */
+    double dram_read, dram_write; /* bytes that cross each boundary */
+    double l3, l2, l1;
+    int threads;                  /* cores it runs on; 0: all */
+};
+struct model_time {
+    double seconds;          /* launch + the slowest unit */
+    double by[UNIT_COUNT];   /* seconds of each unit alone */
+    enum model_unit limit;   /* the slowest; LAUNCH when that is longer than all others */
+};
+struct model_time model_time(const struct model *, const struct model_work *);
+const char *model_unit_text(enum model_unit);
+
+#endif
