@@ -133,7 +133,7 @@ struct ir {
     struct err *err;     /* = arena->err: all failures are thrown */
     const uop **node;    /* by id */
     uint32_t n, cap;
-    uint32_t *table;     /* intern table: id+1, 0 empty */
+    uint32_t *table;     /* intern table, pairs: id+1 (0 empty), hash */
     uint32_t table_cap;
     VEC(const char *) sym; /* symbols by number; 0 is "" */
     struct map sym_map;
@@ -142,8 +142,10 @@ void ir_init(struct ir *, struct arena *);
 uint32_t ir_sym(struct ir *, const char *s, size_t n); /* interned name */
 static inline const char *ir_name(const struct ir *ir, uint32_t sym) { return ir->sym.p[sym]; }
 
-/* Interns a node with everything spelled. Sorts the operands of commutative ops (constants right, then
- * rank, then id). Does not simplify. Throws RG_EINTERNAL for a wrong number of sources. */
+/* Interns a node with everything spelled. Sorts the operands of commutative ops: constants right, then op
+ * rank, then what a person would sort by (position of a RANGE, slot), then hash; the hash depends on
+ * structure only, so the order does not depend on what was made before. Brings constants into their type.
+ * Does not simplify. Throws RG_EINTERNAL for a wrong number of sources. */
 const uop *uop_new(struct ir *, enum op, enum dtype, unsigned lanes, const uop *const *src, uint32_t nsrc, union arg);
 /* The same with dtype and lanes taken from the op's row; for ops whose row does not say SELF. */
 const uop *uop_mk(struct ir *, enum op, const uop *const *src, uint32_t nsrc, union arg);
@@ -159,6 +161,10 @@ const uop *uop_with(struct ir *, const uop *n, const uop *const *src);
 static inline bool uop_is_const(const uop *n) { return n->op == OP_CONST; }
 static inline bool uop_is_int_const(const uop *n, int64_t v) { return n->op == OP_CONST && !dt_is_float((enum dtype)n->dt) && n->arg.i == v; }
 static inline bool uop_is_exact(const uop *n) { return n->lo == n->hi; } /* integers: the value is known */
+static inline bool uop_divides(const uop *n, int64_t k) /* integers: every value is a multiple of k > 0 */
+{
+    return uop_is_exact(n) ? n->lo % k == 0 : n->mul % k == 0 && n->rem % k == 0;
+}
 void bounds_fill(uop *); /* lo, hi, mul, rem from the sources; called at interning */
 int64_t idiv_floor(int64_t a, int64_t b); /* 0 when b is 0 */
 int64_t imod_floor(int64_t a, int64_t b);
@@ -174,7 +180,7 @@ bool op_eval(enum op, enum dtype result, enum dtype source0, const union val *sr
 typedef VEC(const uop *) uop_vec;
 /* All nodes below the roots, sources before users, each once, in a deterministic order. */
 void uop_topo(struct arena *, const uop *const *root, uint32_t n, uop_vec *out);
-/* RANGEs that a node is inside of: those it uses, less those bound below by REDUCE and STAGE. Sorted by
+/* RANGEs that a node is inside of: those it uses, less those bound below by REDUCE, STAGE and FOR. Sorted by
  * (pos, class, id). A struct ranges caches by node id. */
 struct free_ranges {
     struct arena *arena;
