@@ -497,6 +497,7 @@ static void note_write(struct machine *m, const struct step *s, uint32_t no, int
                  (long long)(o->reader < 0 ? o->reader : o->reader - 1));
     o->writer = o->writer && o->writer != me ? -1 : me;
     o->plain |= !add;
+    if (m->global[no].b.wrote) m->global[no].b.wrote[at] = 1;
 }
 
 /* The number of the global buffer, and the element; checked. */

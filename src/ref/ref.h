@@ -14,7 +14,8 @@
 struct ref_buf {
     void *p;
     size_t bytes;
-    const char *name; /* for messages; NULL: "buffer 3" */
+    const char *name;     /* for messages; NULL: "buffer number 3" */
+    unsigned char *wrote; /* one for each element, set to 1 where the program writes; may be NULL */
 };
 
 /* Runs grid iterations [t0, t1) of the program. bufs[slot] is what PARAM `slot` names; var[slot] what

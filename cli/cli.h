@@ -1,0 +1,90 @@
+/* cli.h: what the files of the `ridge` command share: options, and the data a kernel is run on.
+ * Tests: tests/cli/, and tests/unit/golden.c for fill.c */
+#ifndef RIDGE_CLI_H
+#define RIDGE_CLI_H
+
+#include "ir/ir.h"
+
+#define RIDGE_VERSION "0.1.0"
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* ---- ridge.c: commands. Each file cli/cmd_NAME.c defines one; those that exist are in the table. -- */
+
+int cmd_opt(int argc, char **argv); /* argv[0] is the command's name */
+int cmd_rules(int argc, char **argv);
+int cmd_shape(int argc, char **argv);
+int cmd_diagnose(int argc, char **argv);
+int cmd_env(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+
+/* ---- args.c: options ----------------------------------------------------------------------------- */
+
+enum arg_kind { ARG_FLAG, ARG_TEXT, ARG_NUMBER }; /* at: bool *, const char **, int64_t * */
+struct arg_spec {
+    const char *name; /* without the dashes */
+    enum arg_kind kind;
+    void *at;
+    const char *value; /* what the value is called in --help, NULL for flags */
+    const char *help;
+};
+struct args {
+    const char *command;  /* "opt" */
+    const char *operands; /* as in the usage line: "FILE.uop", "" for none */
+    const char *about;    /* a paragraph for --help */
+    const struct arg_spec *spec;
+    uint32_t nspec;
+    int min_operands, max_operands;
+    const char *operand[8];
+    int n;
+    const char *more; /* printed at the end of --help; may be NULL */
+};
+/* Returns -1 to go on, else the exit status: 0 after --help, 2 after a message about wrong usage.
+ * Options may be written --name VALUE or --name=VALUE, before or after operands; `--` ends them. */
+int args_parse(struct args *, int argc, char **argv);
+/* Prints "ridge opt: message" to stderr and returns EXIT_FAILED. */
+int cli_error(const char *command, const struct err *);
+
+/* ---- fill.c: buffers and numbers for the kernels of a .uop file ----------------------------------- */
+
+struct io_buf {
+    const char *name; /* of the PARAM; "p[2]" for the third of a PARAMS */
+    enum dtype dt;
+    int64_t n;                    /* elements */
+    bool input;                   /* some kernel reads it before any writes it */
+    bool output;                  /* some kernel writes it */
+    const struct data_decl *decl; /* NULL: the default */
+    uint32_t index;               /* of a PARAMS: which */
+};
+struct io_kernel {
+    uint32_t *buf; /* by slot: number in io.buf, or UINT32_MAX */
+    uint32_t nbuf;
+    int64_t *var; /* by slot */
+    uint32_t nvar;
+};
+struct io {
+    struct io_buf *buf;
+    uint32_t nbuf;
+    struct io_kernel *kernel; /* as many as the program has */
+    uint32_t nkernel;
+};
+/* One memory for all buffers, each aligned to 64 bytes and with a red zone on both sides. */
+struct io_mem {
+    unsigned char *block;
+    size_t bytes;
+    void **p; /* by buffer; lives in the arena */
+};
+
+/* Finds the buffers of a program and how they are filled. Throws RG_EINVAL with file:line. */
+void io_bind(struct ir *, const struct program *, const char *file, struct io *);
+void io_alloc(struct ir *, const struct io *, struct io_mem *); /* throws when out of memory */
+void io_free(struct io_mem *);
+/* Fills every buffer and paints the red zones. exact: floats are integers from -4 to 4, so that sums
+ * and products of few of them have no rounding. */
+void io_fill(const struct io *, struct io_mem *, bool exact);
+void io_copy(struct io_mem *to, const struct io_mem *from);
+/* NULL, or the buffer beside which memory was overwritten. */
+const char *io_red_zone(const struct io *, const struct io_mem *);
+size_t io_bytes(const struct io_buf *);
+
+#endif

@@ -1,0 +1,57 @@
+/* ridge.c: the command `ridge`. Picks the subcommand from a table and prints help.
+ *
+ * A row whose function is not linked in is left out (the declarations are weak), so the table may name
+ * commands whose file does not exist yet. Exit status: 0 done, 1 failed, 2 wrong usage; errors go to stderr.
+ * Tests: tests/cli/usage.sh */
+#include "cli.h"
+
+#pragma weak cmd_opt
+#pragma weak cmd_rules
+#pragma weak cmd_shape
+#pragma weak cmd_diagnose
+
+/*    name        function       what it does, in one line */
+#define COMMANDS(X)                                                                                \
+    X("opt", cmd_opt, "compile the kernels of a .uop file; print, run, check, time them")          \
+    X("shape", cmd_shape, "show how a movement op changes a shape")                                \
+    X("rules", cmd_rules, "list the rewrite rules, or search them")                                \
+    X("diagnose", cmd_diagnose, "say what this machine has, and what to do about what it lacks")   \
+    X("env", cmd_env, "list the environment variables with their values")                          \
+    X("version", cmd_version, "print the version")
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+};
+static const struct command commands[] = {
+#define X(name, run, help) {name, run, help},
+    COMMANDS(X)
+#undef X
+};
+
+static void help(FILE *out) {
+    fprintf(out, "usage: ridge COMMAND [options]\n\n");
+    for (size_t i = 0; i < RG_COUNT(commands); i++)
+        if (commands[i].run) fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
+    fprintf(out, "\n`ridge COMMAND --help` says more about one of them.\n");
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        help(stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+        help(stdout);
+        return EXIT_OK;
+    }
+    if (!strcmp(name, "--version")) name = "version";
+    if (*env_warnings()) fprintf(stderr, "%s", env_warnings());
+    for (size_t i = 0; i < RG_COUNT(commands); i++)
+        if (commands[i].run && !strcmp(commands[i].name, name))
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "ridge: no command '%s'; `ridge --help` lists them\n", name);
+    return EXIT_USAGE;
+}
