@@ -55,8 +55,8 @@ static unsigned distance(const char *a, const char *b) {
 }
 
 static int unknown(const struct args *a, const char *name) {
-    const char *best = NULL;
-    unsigned least = 3; /* a guess further off than two letters is noise */
+    unsigned least = RG_MIN(distance(name, "help"), 3); /* further off than two letters is noise */
+    const char *best = least < 3 ? "help" : NULL;
     for (uint32_t i = 0; i < a->nspec; i++) {
         unsigned d = distance(name, a->spec[i].name);
         if (d < least) least = d, best = a->spec[i].name;

@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
         return EXIT_OK;
     }
     if (!strcmp(name, "--version")) name = "version";
-    if (*env_warnings()) fprintf(stderr, "%s", env_warnings());
+    if (*env_warnings()) fprintf(stderr, "%s\n", env_warnings());
     for (size_t i = 0; i < RG_COUNT(commands); i++)
         if (commands[i].run && !strcmp(commands[i].name, name))
             return commands[i].run(argc - 1, argv + 1);
