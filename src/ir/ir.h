@@ -241,6 +241,42 @@ void ir_print_kernel(struct str *, const struct ir *, const struct kernel *); /*
 void ir_print_node(struct str *, const struct ir *, const uop *, int depth); /* for messages; deeper is "%id" */
 void ir_print_tree(struct str *, const struct ir *, const uop *block); /* a loop tree, indented, for people */
 
+/* ---- the linear program (made by codegen, read by renderers and ref/linear) ---------------------- */
+
+/* The linear program: nodes in the order in which they are evaluated. What stands in the list:
+ *   RANGE       opens a loop, closed by END(range). At most one of kind GRID: if present it is the first
+ *               entry, its size is `grid`, and the caller runs a part [t0, t1) of it; its END is the last.
+ *   IF(cond)    opens, then perhaps ELSE(if), closed by END(if)
+ *   STORE, STORE_ADD, SET
+ *   values      LOAD, GLOAD, arithmetic, BUILD, EXTRACT, HRED, PARAMS: evaluated here, from sources evaluated
+ *               before in an open scope. The same node may stand in the list again (in another scope, or
+ *               because memory or an accumulator below it changed): its value is the latest evaluation.
+ * What never stands in the list and is read in place: CONST, INVALID (any value will do), LANES, PARAM, VAR,
+ *   LOCAL, INDEX (a part of its LOAD or STORE), ACC (a variable of the grid iteration, uninitialised until its
+ *   first SET; a value that uses it reads what it holds at that point of the list).
+ * INDEX with lanes > 1 and a scalar index addresses consecutive elements, with a vector index one per lane;
+ * there is no alignment promise. All indices in the list are i32 or i64 (never IDX).
+ * LOCALs live in the scratch memory of the worker, in the order of `local`, each 64-byte aligned. */
+struct linear {
+    const char *name;      /* of the function: letters, digits, _ */
+    const uop **u;
+    uint32_t n;
+    int64_t grid;          /* iterations of the GRID range; 1 if there is none */
+    const uop **local;     /* LOCAL nodes */
+    uint32_t nlocal;
+    int64_t scratch;       /* bytes for one worker */
+    uint32_t nbuf, nvar;   /* greatest slot + 1 */
+    struct estimate {
+        double flops;         /* arithmetic the kernel graph asks for: reduce of n is n, an FMA two */
+        double flops_issued;  /* arithmetic of this program: recompute, padding and packing included */
+        double bytes;         /* distinct bytes of global buffers touched */
+        double bytes_issued;  /* bytes of all loads and stores of global memory as written */
+        double special;       /* exp, log, sin .. evaluations asked for */
+    } est;
+};
+
+void linear_print(struct str *, const struct ir *, const struct linear *); /* numbered, indented, for people */
+
 /* ---- verifier (verify.c, verify.rules) --------------------------------------------------------- */
 
 /* Throws RG_EVERIFY with a message that names the node, the rule that it breaks, and what to do. */
@@ -263,6 +299,16 @@ struct rw {
     uint32_t depth;
     uint16_t last[32];  /* ring of the last rules that fired */
     struct arena *arena; /* scratch; = ir->arena */
+    uint32_t ring;      /* rules begun so far; last[(ring-1) % 32] is the newest */
+    const struct rule_table *table; /* names and counters of the rules of fn */
+    const uint8_t *off; /* RULE_OFF: by rule, 1 is off; NULL: none */
+    bool careful;       /* RULE_OFF, RULE_MAX or RULE_TRACE is set */
+    bool fast;          /* FASTMATH */
+    bool pre, stop;     /* inside rw_pre; the rule that fired said rw_stop */
+    uint64_t *seen;     /* rw_subst: epoch << 32 | id+1, by node id */
+    uint32_t seen_cap, epoch;
+    VEC(struct rw_frame) stack;
+    VEC(const uop *) src; /* scratch for rebuilding a node */
 };
 void rw_init(struct rw *, struct ir *, rw_fn, void *cx);
 const uop *rw_post(struct rw *, const uop *root); /* children first; the result is a fixpoint */
@@ -275,11 +321,24 @@ const uop *rw3(struct rw *, enum op, const uop *, const uop *, const uop *);
 const uop *rw_with(struct rw *, const uop *n, const uop *const *src);
 /* Replaces from[i] by to[i] everywhere below root and normalises what changes. */
 const uop *rw_subst(struct rw *, const uop *root, const uop *const *from, const uop *const *to, uint32_t n);
-bool rw_hit(struct rw *, unsigned rule, const uop *before, const uop *after); /* counts, traces; false: switched off */
+const uop *rw_stop(struct rw *, const uop *); /* in rw_pre: the result's sources are not visited */
+/* Generated code: may this rule apply (RULE_OFF, RULE_MAX)? Then, once the result is built: counts, traces. */
+bool rw_allowed(struct rw *, unsigned rule);
+static inline bool rw_try(struct rw *rw, unsigned rule) {
+    if (rw->careful && !rw_allowed(rw, rule)) return false;
+    rw->last[rw->ring++ % 32] = (uint16_t)rule;
+    return true;
+}
+void rw_hit(struct rw *, unsigned rule, const uop *before, const uop *after);
 
 struct rule_info {
     const char *name, *file, *set, *text;
     int line;
+};
+struct rule_table {
+    const struct rule_info *info;
+    unsigned n;
+    _Atomic uint64_t *hits;
 };
 /* generated: rule_info[rule_count], counters rule_hits[] (relaxed atomics), and one rw_fn per set. */
 extern const struct rule_info rule_info[];

@@ -427,3 +427,15 @@ void ir_print_tree(struct str *o, const struct ir *ir, const uop *block)
         for (uint32_t j = 0; j < order.p[i]->nsrc; j++) t.uses[order.p[i]->src[j]->id]++;
     tree_statement(&t, block, 0);
 }
+
+void linear_print(struct str *s, const struct ir *ir, const struct linear *l) {
+    int depth = 0;
+    for (uint32_t i = 0; i < l->n; i++) {
+        const uop *n = l->u[i];
+        if (n->op == OP_END || n->op == OP_ELSE) depth--;
+        str_printf(s, "%4u %*s%%%u = ", i, depth * 2, "", n->id);
+        ir_print_node(s, ir, n, 1);
+        str_addc(s, '\n');
+        if (n->op == OP_RANGE || n->op == OP_IF || n->op == OP_ELSE) depth++;
+    }
+}

@@ -1,0 +1,74 @@
+/* cg.h: what the files of src/codegen share; nobody outside includes it. */
+#ifndef RIDGE_CG_H
+#define RIDGE_CG_H
+
+#include "codegen/codegen.h"
+#include "rules/rules.h"
+
+/* Address of `lanes` consecutive elements of a buffer (or of one element per lane of a vector index). */
+static inline const uop *mk_index(struct ir *ir, const uop *buf, const uop *i, unsigned lanes) {
+    return uop_new(ir, OP_INDEX, (enum dtype)buf->dt, lanes, (const uop *[]){buf, i}, 2, ARG_NONE);
+}
+
+/* ---- opts.c: the schedule, a kernel graph whose axes opts have cut and marked -------------------- */
+
+/* One axis class. Its members are the RANGEs of that class in the graph: the passes over one logical axis.
+ * The order of the table is the nesting order of the loops. */
+struct axis {
+    uint32_t name;
+    uint32_t members;   /* how many RANGEs */
+    int64_t size;       /* of every member; -1: known at run time only */
+    int64_t most;       /* greatest size */
+    uint8_t kind;       /* AX_COUNT: each member as it is (GRID, LOOP, REDUCE, SCAN); else what an opt made of all */
+    bool grid;          /* members are GRID or cut from a GRID axis: its values may run in any order, at once */
+    bool reduce, scan;  /* some member is bound by a REDUCE; is run along by a SCAN */
+    bool staged;        /* some member is bound by a STAGE */
+};
+
+struct sched {
+    struct ir *ir;
+    struct rw rw;       /* rules_sym: what is built here is simplified at birth */
+    const struct kernel *kernel;
+    const uop *sink;
+    VEC(struct axis) axis;
+    uint32_t stages;    /* names given so far */
+};
+void sched_init(struct sched *, struct ir *, const struct kernel *);
+void sched_apply(struct sched *, const char *opts); /* throws RG_EOPT */
+void sched_refresh(struct sched *);                 /* recount members and flags after the graph changed */
+/* Writes kinds and positions into the RANGEs, and splits reductions into levels. The graph tree.c wants. */
+const uop *sched_finish(struct sched *);
+struct axis *sched_axis(struct sched *, uint32_t name); /* NULL if there is none */
+/* Replaces RANGEs everywhere: from[i] becomes expr[i] in expressions and the list piece[i] where it is bound. */
+struct range_subst {
+    const uop *from, *expr;
+    const uop *piece[2];
+    uint32_t npiece;
+};
+const uop *sched_subst(struct sched *, const uop *root, const struct range_subst *, uint32_t n);
+RG_NORETURN void opt_fail(struct sched *, const char *opt, const char *fmt, ...) RG_FMT(3, 4);
+
+/* ---- stage.c: STAGE and RESIDENT ------------------------------------------------------------------ */
+
+void opt_stage(struct sched *, const char *opt, const char *buffer, uint32_t at, const uint32_t *dims, uint32_t ndims);
+void opt_resident(struct sched *, const char *opt, uint32_t axis);
+/* Row-major position of ranges: ((r0*n1 + r1)*n2 + r2).. */
+const uop *linear_index(struct rw *, const uop *const *range, uint32_t n);
+
+/* ---- the steps after opts; each takes and returns a loop tree (BLOCK) ----------------------------- */
+
+const uop *tree_build(struct sched *, const uop *sink);      /* tree.c */
+const uop *tree_peel(struct rw *, const uop *tree);          /* peel.c: padded loops get a main and a tail body */
+const uop *tree_expand(struct rw *, const uop *tree);        /* expand.c: UNROLL, REG, VEC written out */
+const uop *tree_coalesce(struct rw *, const uop *tree, int vec_bytes); /* coalesce.c: wide loads */
+const uop *tree_index(struct rw *, const uop *tree);         /* index.c: IDX becomes i64 or i32 */
+void linearize(struct ir *, const uop *tree, struct linear *);           /* linearize.c */
+void estimate_asked(struct ir *, const uop *sink, struct estimate *);    /* estimate.c */
+void estimate_issued(const struct linear *, struct estimate *);
+
+/* Replaces each leaf statement of a tree by fn's list of statements; FOR, IF and BLOCK are kept. */
+typedef void (*leaf_fn)(void *cx, const uop *stmt, uop_vec *out);
+const uop *tree_map_leaves(struct ir *, const uop *tree, leaf_fn, void *cx);
+const uop *tree_block(struct ir *, const uop_vec *);
+
+#endif

@@ -1,0 +1,235 @@
+/* linearize.c: from a loop tree to a list of nodes in the order of evaluation.
+ *
+ * Each expression is evaluated in the outermost open scope in which it is allowed to be:
+ *   - inside the loops whose variables it uses,
+ *   - inside every open loop that changes an accumulator or scratch buffer that it reads,
+ *   - a load also inside the conditions and the loops of unknown length around it (it must not run if they do not).
+ * So loop-invariant work leaves the loops here, whatever the C compiler does later. A value is evaluated again
+ * when the scope that holds it is closed or something it reads was changed since.
+ *
+ * What can change is kept as a mask of 64 bits per node (accumulators and scratch buffers hashed to bits):
+ * a collision only costs a repeated evaluation. */
+#include "cg.h"
+
+struct scope {
+    const uop *head; /* FOR, IF, or NULL for the outermost */
+    uint32_t serial;
+    uint64_t changed; /* mask of what statements inside may change */
+    bool guards;      /* may run zero times */
+    uop_vec list;
+};
+
+struct where { /* last evaluation of a node */
+    uint32_t depth, serial;
+    uint64_t clock;
+};
+
+struct lin {
+    struct ir *ir;
+    struct arena *a;
+    struct free_ranges fr;
+    VEC(struct scope) scope;
+    uint32_t serial;
+    uint64_t clock, changed_at[64];
+    struct where *at;   /* by id */
+    uint64_t *mask;     /* by id, mask_known */
+    bool *mask_known;
+    uint32_t n;
+    uop_vec locals;
+};
+
+static unsigned mutable_bit(const uop *n) {
+    return n->op == OP_ACC ? (unsigned)(hash_u64(n->id) % 48) : 48 + (unsigned)(n->id % 16);
+}
+
+/* Accumulators and scratch buffers that a node reads. */
+static uint64_t reads(struct lin *l, const uop *n) {
+    if (l->mask_known[n->id]) return l->mask[n->id];
+    uop_vec topo = {0};
+    uop_topo(l->a, &n, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *m = topo.p[i];
+        if (l->mask_known[m->id]) continue;
+        uint64_t bits = m->op == OP_ACC || m->op == OP_LOCAL ? 1ull << mutable_bit(m) : 0;
+        for (uint32_t k = 0; k < m->nsrc; k++) bits |= l->mask[m->src[k]->id];
+        l->mask[m->id] = bits;
+        l->mask_known[m->id] = true;
+    }
+    return l->mask[n->id];
+}
+
+static uint64_t writes(const uop *n) {
+    uint64_t bits = 0;
+    if (n->op == OP_SET) return 1ull << mutable_bit(n->src[0]);
+    if (n->op == OP_STORE || n->op == OP_STORE_ADD) return n->src[0]->src[0]->op == OP_LOCAL ? 1ull << mutable_bit(n->src[0]->src[0]) : 0;
+    if (n->op == OP_FOR || n->op == OP_IF || n->op == OP_BLOCK)
+        for (uint32_t i = 0; i < n->nsrc; i++)
+            if (op_is_effect((enum op)n->src[i]->op)) bits |= writes(n->src[i]);
+    return bits;
+}
+
+static uint32_t depth_needed(struct lin *l, const uop *n) {
+    uint32_t d = 0;
+    const uop_vec *f = free_of(&l->fr, n);
+    uint64_t m = reads(l, n);
+    bool load = n->op == OP_LOAD || n->op == OP_GLOAD || n->op == OP_PARAMS;
+    for (uint32_t i = 1; i < l->scope.n; i++) {
+        const struct scope *s = &l->scope.p[i];
+        bool in = (s->changed & m) || (load && s->guards);
+        if (s->head->op == OP_FOR)
+            for (uint32_t k = 0; k < f->n && !in; k++) in = f->p[k] == s->head->src[0];
+        if (in) d = i;
+    }
+    return d;
+}
+
+static bool in_place(const uop *n) {
+    switch (n->op) {
+    case OP_CONST: case OP_INVALID: case OP_LANES: case OP_PARAM: case OP_VAR: case OP_LOCAL: case OP_ACC: case OP_RANGE: return true;
+    default: return false;
+    }
+}
+
+static bool still_valid(struct lin *l, const uop *n, uint32_t need) {
+    const struct where *w = &l->at[n->id];
+    if (!w->serial || w->depth < need || w->depth >= l->scope.n || l->scope.p[w->depth].serial != w->serial) return false;
+    for (uint64_t m = reads(l, n); m; m &= m - 1)
+        if (l->changed_at[__builtin_ctzll(m)] > w->clock) return false;
+    return true;
+}
+
+/* Evaluates n (and before it what it needs) unless its value is at hand. Iterative: expressions can be deep. */
+static void evaluate(struct lin *l, const uop *root) {
+    struct frame {
+        const uop *n;
+        uint32_t next;
+    };
+    VEC(struct frame) stack = {0};
+    vec_push(l->a, &stack, ((struct frame){root, 0}));
+    while (stack.n) {
+        struct frame *f = &stack.p[stack.n - 1];
+        const uop *n = f->n;
+        if (in_place(n)) {
+            stack.n--;
+            continue;
+        }
+        uint32_t need = n->op == OP_INDEX ? 0 : depth_needed(l, n);
+        if (n->op != OP_INDEX && f->next == 0 && still_valid(l, n, need)) {
+            stack.n--;
+            continue;
+        }
+        if (f->next < n->nsrc) {
+            const uop *s = n->src[f->next++];
+            vec_push(l->a, &stack, ((struct frame){s, 0}));
+            continue;
+        }
+        stack.n--;
+        if (n->op == OP_INDEX) continue;
+        vec_push(l->a, &l->scope.p[need].list, n);
+        l->at[n->id] = (struct where){need, l->scope.p[need].serial, l->clock};
+    }
+}
+
+static void open_scope(struct lin *l, const uop *head, uint64_t changed, bool guards) {
+    struct scope s = {.head = head, .serial = ++l->serial, .changed = changed, .guards = guards};
+    vec_push(l->a, &l->scope, s);
+}
+
+static uop_vec close_scope(struct lin *l) { return l->scope.p[--l->scope.n].list; }
+
+static void put(struct lin *l, const uop *n) { vec_push(l->a, &l->scope.p[l->scope.n - 1].list, n); }
+
+static void put_all(struct lin *l, const uop_vec *v) {
+    for (uint32_t i = 0; i < v->n; i++) put(l, v->p[i]);
+}
+
+static void statement(struct lin *l, const uop *s);
+
+static void block(struct lin *l, const uop *b) {
+    for (uint32_t i = 0; i < b->nsrc; i++) statement(l, b->src[i]);
+}
+
+static void loop(struct lin *l, const uop *s) {
+    const uop *r = s->src[0];
+    evaluate(l, r->src[0]);
+    open_scope(l, s, writes(s), !uop_is_const(r->src[0]));
+    block(l, s->src[1]);
+    uop_vec body = close_scope(l);
+    put(l, r);
+    put_all(l, &body);
+    put(l, uop1(l->ir, OP_END, r));
+}
+
+static void branch(struct lin *l, const uop *s) {
+    evaluate(l, s->src[0]);
+    const uop *open = uop1(l->ir, OP_IF, s->src[0]);
+    uop_vec side[2] = {{0}, {0}};
+    for (uint32_t i = 1; i < s->nsrc; i++) {
+        open_scope(l, s, writes(s->src[i]), true);
+        block(l, s->src[i]);
+        side[i - 1] = close_scope(l);
+    }
+    put(l, open);
+    put_all(l, &side[0]);
+    if (side[1].n) {
+        put(l, uop1(l->ir, OP_ELSE, open));
+        put_all(l, &side[1]);
+    }
+    put(l, uop1(l->ir, OP_END, open));
+}
+
+static void statement(struct lin *l, const uop *s) {
+    if (s->op == OP_FOR) {
+        loop(l, s);
+    } else if (s->op == OP_IF) {
+        branch(l, s);
+    } else if (s->op == OP_BLOCK) {
+        block(l, s);
+    } else {
+        for (uint32_t i = s->op == OP_SET ? 1 : 0; i < s->nsrc; i++) evaluate(l, s->src[i]);
+        put(l, s);
+        l->clock++;
+        for (uint64_t m = writes(s); m; m &= m - 1) l->changed_at[__builtin_ctzll(m)] = l->clock;
+    }
+}
+
+static void note_memory(struct lin *l, const uop *tree, struct linear *out) {
+    uop_vec topo = {0};
+    uop_topo(l->a, &tree, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        if (n->op == OP_LOCAL) {
+            vec_push(l->a, &l->locals, n);
+            out->scratch += (n->src[0]->arg.i * dtype_info[n->dt].bytes + 63) / 64 * 64;
+        }
+        if (n->op == OP_PARAM || n->op == OP_PARAMS) out->nbuf = RG_MAX(out->nbuf, n->arg.param.slot + 1);
+        if (n->op == OP_VAR) out->nvar = RG_MAX(out->nvar, n->arg.param.slot + 1);
+        if (n->op == OP_RANGE && n->arg.range.kind == AX_GRID) out->grid = n->src[0]->arg.i;
+    }
+    out->local = l->locals.p;
+    out->nlocal = l->locals.n;
+}
+
+void linearize(struct ir *ir, const uop *tree, struct linear *out) {
+    struct lin l = {.ir = ir, .a = ir->arena};
+    free_init(&l.fr, ir, ir->arena);
+    out->grid = 1;
+    note_memory(&l, tree, out);
+    l.n = ir->n;
+    l.at = arena_array(ir->arena, struct where, l.n);
+    l.mask = arena_array(ir->arena, uint64_t, l.n);
+    l.mask_known = arena_array(ir->arena, bool, l.n);
+    open_scope(&l, NULL, 0, false);
+    statement(&l, tree);
+    uop_vec list = close_scope(&l);
+    /* what depends on nothing was evaluated before the grid's loop: the grid is first, so it moves inside */
+    uint32_t g = 0;
+    while (g < list.n && !(list.p[g]->op == OP_RANGE && list.p[g]->arg.range.kind == AX_GRID)) g++;
+    if (g < list.n) {
+        const uop *grid = list.p[g];
+        memmove(&list.p[1], &list.p[0], g * sizeof *list.p);
+        list.p[0] = grid;
+    }
+    out->u = list.p;
+    out->n = list.n;
+}

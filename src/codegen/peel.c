@@ -1,0 +1,101 @@
+/* peel.c: loops with gates get two bodies.
+ *
+ * A padded loop asks at every element whether it is still inside. For all but the last iterations the answer
+ * is yes whatever the inner loops do, and one comparison per iteration finds out:
+ *
+ *     FOR o: body(gate)      becomes      FOR o: IF (gate holds for the largest inner values) body(true) ELSE body(gate)
+ *
+ * The main body is then free of gates and vectorises; the tail body is slow and rare. The same happens for masks
+ * that a user wrote (k < n in a sum), which is index-set splitting. Outer loops are peeled first, so that a
+ * tail body may be peeled again further in.
+ * Requires: a loop tree whose expressions are scalar. */
+#include "cg.h"
+
+#define MAX_PEEL_NODES 6000 /* a body larger than this is not copied */
+
+struct peel {
+    struct rw *rw;
+    struct free_ranges fr;
+    uop_vec open; /* ranges of the loops around */
+};
+
+static bool is_open(const struct peel *p, const uop *r) {
+    for (uint32_t i = 0; i < p->open.n; i++)
+        if (p->open.p[i] == r) return true;
+    return false;
+}
+
+/* `gate` holds for all values of the ranges that are not open yet, if the returned condition holds.
+ * NULL if there is no such condition (an inner value that is no range, or the gate does not depend on `range`). */
+static const uop *cover(struct peel *p, const uop *gate, const uop *range) {
+    struct ir *ir = p->rw->ir;
+    if (gate->op != OP_LT && gate->op != OP_LE) return NULL;
+    if (!dt_is_int((enum dtype)gate->src[0]->dt) || !free_has(&p->fr, gate, range)) return NULL;
+    struct affine d = affine_of(ir->arena, uop2(ir, OP_SUB, gate->src[0], gate->src[1]));
+    bool inner = false;
+    struct affine at = {.t = arena_array(ir->arena, struct term, d.n), .k = d.k};
+    for (uint32_t i = 0; i < d.n; i++) {
+        const uop *atom = d.t[i].atom;
+        bool fixed = true;
+        const uop_vec *f = free_of(&p->fr, atom);
+        for (uint32_t k = 0; k < f->n; k++) fixed &= is_open(p, f->p[k]);
+        if (fixed) {
+            at.t[at.n++] = d.t[i];
+            continue;
+        }
+        int64_t most, sum;
+        inner = true;
+        if (atom->lo == INT64_MIN || atom->hi == INT64_MAX) return NULL;
+        if (__builtin_mul_overflow(d.t[i].coef, d.t[i].coef > 0 ? atom->hi : atom->lo, &most) || __builtin_add_overflow(at.k, most, &sum)) return NULL;
+        at.k = sum;
+    }
+    if (!inner) return NULL; /* constant inside this loop: a plain condition, nothing to gain */
+    const uop *x = affine_build(ir, &at, DT_IDX);
+    return rw2(p->rw, (enum op)gate->op, rw_post(p->rw, x), uop_idx(ir, 0));
+}
+
+static const uop *peel(struct peel *p, const uop *n);
+
+static const uop *peel_block(struct peel *p, const uop *block) {
+    uop_vec out = {0};
+    for (uint32_t i = 0; i < block->nsrc; i++) vec_push(p->rw->ir->arena, &out, peel(p, block->src[i]));
+    return tree_block(p->rw->ir, &out);
+}
+
+static const uop *peel_for(struct peel *p, const uop *n) {
+    struct ir *ir = p->rw->ir;
+    const uop *range = n->src[0], *body = n->src[1], *cond = NULL;
+    vec_push(ir->arena, &p->open, range);
+    uop_vec topo = {0}, gates = {0}, yes = {0};
+    uop_topo(ir->arena, &body, 1, &topo);
+    for (uint32_t i = 0; i < topo.n && topo.n < MAX_PEEL_NODES; i++) {
+        const uop *c = cover(p, topo.p[i], range);
+        if (!c || uop_is_int_const(c, 0)) continue;
+        cond = cond ? rw2(p->rw, OP_AND, cond, c) : c;
+        vec_push(ir->arena, &gates, topo.p[i]);
+        vec_push(ir->arena, &yes, uop_int(ir, DT_BOOL, 1));
+    }
+    if (gates.n && uop_is_int_const(cond, 1)) {
+        body = peel_block(p, rw_subst(p->rw, body, gates.p, yes.p, gates.n));
+    } else if (gates.n && !uop_is_int_const(cond, 0)) {
+        const uop *fast = peel_block(p, rw_subst(p->rw, body, gates.p, yes.p, gates.n));
+        const uop *both = uop_mk(ir, OP_IF, (const uop *[]){cond, fast, peel_block(p, body)}, 3, ARG_NONE);
+        body = uop_mk(ir, OP_BLOCK, &both, 1, ARG_NONE);
+    } else {
+        body = peel_block(p, body);
+    }
+    p->open.n--;
+    return uop2(ir, OP_FOR, range, body);
+}
+
+static const uop *peel(struct peel *p, const uop *n) {
+    if (n->op == OP_FOR) return peel_for(p, n);
+    if (n->op == OP_BLOCK) return peel_block(p, n);
+    return n;
+}
+
+const uop *tree_peel(struct rw *rw, const uop *tree) {
+    struct peel p = {.rw = rw};
+    free_init(&p.fr, rw->ir, rw->ir->arena);
+    return peel(&p, tree);
+}

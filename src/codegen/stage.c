@@ -1,0 +1,169 @@
+/* stage.c: the two opts that keep values in scratch memory.
+ *
+ * STAGE(b, at, x, y, z) copies the part of buffer b that one iteration of loop `at` uses into a packed tile
+ * with dimensions x, y, z (row-major), where it is read with unit stride as often as needed: the packed
+ * panels of a matrix product. The copy runs over axes of its own, named b.x, b.y, b.z, so that later opts
+ * can cut and vectorise it apart from the loops that use the tile.
+ *
+ * RESIDENT(k) looks at the passes over axis k (the members of the class). What pass 2 computes from element k
+ * and pass 3 would compute again becomes a STAGE over the row, filled in pass 2: the exp of a softmax.
+ *
+ * Both insert STAGE nodes; where they are filled and with which loops they share is decided by tree.c. */
+#include "cg.h"
+
+const uop *linear_index(struct rw *rw, const uop *const *range, uint32_t n) {
+    const uop *at = uop_idx(rw->ir, 0);
+    for (uint32_t i = 0; i < n; i++)
+        at = rw2(rw, OP_ADD, rw2(rw, OP_MUL, at, range[i]->src[0]), range[i]);
+    return at;
+}
+
+/* ---- STAGE --------------------------------------------------------------------------------------- */
+
+/* Place of an axis in the nest: the grid is always outermost. */
+static int nest_place(struct sched *s, uint32_t cls) {
+    for (uint32_t i = 0; i < s->axis.n; i++) {
+        const struct axis *a = &s->axis.p[i];
+        if (a->name == cls) return (a->kind == AX_GRID || (a->kind == AX_COUNT && a->grid && a->members == 1 && !a->staged && !a->reduce)) ? (int)i : (int)(i + s->axis.n);
+    }
+    return -1;
+}
+
+static const uop *member_in(const uop_vec *free, uint32_t cls) {
+    for (uint32_t i = 0; i < free->n; i++)
+        if (free->p[i]->arg.range.cls == cls) return free->p[i];
+    return NULL;
+}
+
+/* The loop that copies axis d of the tile: created once per opt, shared by all loads of the buffer. */
+static const uop *copy_range(struct sched *s, const char *buffer, const uop *r) {
+    char name[128];
+    int n = snprintf(name, sizeof name, "%s.%s", buffer, ir_name(s->ir, r->arg.range.cls));
+    union arg arg = r->arg;
+    arg.range.cls = ir_sym(s->ir, name, (size_t)RG_MIN(n, (int)sizeof name - 1));
+    arg.range.kind = AX_LOOP;
+    arg.range.id = 0;
+    if (!sched_axis(s, arg.range.cls)) vec_push(s->ir->arena, &s->axis, ((struct axis){.name = arg.range.cls, .kind = AX_COUNT, .members = 1}));
+    return uop_new(s->ir, OP_RANGE, DT_IDX, 1, r->src, 1, arg);
+}
+
+static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char *opt, const char *buffer, const uop *load, uint32_t at, const uint32_t *dims, uint32_t ndims) {
+    struct ir *ir = s->ir;
+    const uop_vec *free = free_of(fr, load->src[0]);
+    int top = nest_place(s, at);
+    uop_vec tile = {0}, copy = {0}, src = {0};
+    for (uint32_t i = 0; i < ndims; i++) {
+        const uop *r = member_in(free, dims[i]);
+        if (nest_place(s, dims[i]) <= top) opt_fail(s, opt, "axis %s is not inside loop %s", ir_name(ir, dims[i]), ir_name(ir, at));
+        if (!r) continue;
+        if (!uop_is_const(r->src[0])) opt_fail(s, opt, "the size of axis %s is known at run time only", ir_name(ir, dims[i]));
+        vec_push(ir->arena, &tile, r);
+        vec_push(ir->arena, &copy, copy_range(s, buffer, r));
+    }
+    for (uint32_t i = 0; i < free->n; i++) {
+        const uop *r = free->p[i];
+        if (nest_place(s, r->arg.range.cls) <= top || member_in(&tile, r->arg.range.cls) == r) continue;
+        opt_fail(s, opt, "the tile also depends on axis %s, which is inside %s: name it as a dimension", ir_name(ir, r->arg.range.cls), ir_name(ir, at));
+    }
+    if (!tile.n) opt_fail(s, opt, "buffer %s does not depend on these axes", buffer);
+    vec_push(ir->arena, &src, rw_subst(&s->rw, load, tile.p, copy.p, tile.n));
+    for (uint32_t i = 0; i < copy.n; i++) vec_push(ir->arena, &src, copy.p[i]);
+    union arg arg = {.mem = {ir_sym(ir, buffer, strlen(buffer)), SPACE_SCRATCH}};
+    const uop *stage = uop_new(ir, OP_STAGE, load->dt, 1, src.p, src.n, arg);
+    const uop *index = mk_index(ir, stage, linear_index(&s->rw, tile.p, tile.n), 1);
+    return uop1(ir, OP_LOAD, index);
+}
+
+void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at, const uint32_t *dims, uint32_t ndims) {
+    struct ir *ir = s->ir;
+    struct free_ranges fr;
+    free_init(&fr, ir, ir->arena);
+    uop_vec topo = {0}, from = {0}, to = {0};
+    uop_topo(ir->arena, &s->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        if (n->op == OP_STAGE && !strcmp(ir_name(ir, n->arg.mem.name), buffer)) opt_fail(s, opt, "buffer %s is staged already", buffer);
+        if (n->op != OP_LOAD || n->src[0]->src[0]->op != OP_PARAM) continue;
+        if (strcmp(ir_name(ir, n->src[0]->src[0]->arg.param.name), buffer)) continue;
+        vec_push(ir->arena, &from, n);
+        vec_push(ir->arena, &to, stage_load(s, &fr, opt, buffer, n, at, dims, ndims));
+    }
+    if (!from.n) opt_fail(s, opt, "no buffer named %s is read", buffer);
+    s->sink = rw_subst(&s->rw, s->sink, from.p, to.p, from.n);
+    sched_refresh(s);
+}
+
+/* ---- RESIDENT ------------------------------------------------------------------------------------ */
+
+static bool is_special(const uop *n) {
+    switch (n->op) {
+    case OP_RECIP: case OP_SQRT: case OP_RSQRT: case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_LOG10: case OP_SIN:
+    case OP_COS: case OP_TAN: case OP_TANH: case OP_ERF: case OP_SIGMOID: case OP_FDIV: case OP_POW: return true;
+    default: return false;
+    }
+}
+
+/* Worth a store and a load: a division or function, or several operations, evaluated for each element. */
+static bool is_costly(struct sched *s, struct free_ranges *fr, const uop *n, const uop *range) {
+    uop_vec topo = {0};
+    uint32_t ops = 0;
+    uop_topo(s->ir->arena, &n, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *m = topo.p[i];
+        if (!dt_is_float((enum dtype)m->dt) || !op_is_pure((enum op)m->op) || !free_has(fr, m, range)) continue;
+        ops += is_special(m) ? 4 : 1;
+    }
+    return ops >= 4;
+}
+
+void opt_resident(struct sched *s, const char *opt, uint32_t axis) {
+    struct ir *ir = s->ir;
+    struct free_ranges fr;
+    free_init(&fr, ir, ir->arena);
+    uop_vec topo = {0}, member = {0}, from = {0}, to = {0};
+    uop_topo(ir->arena, &s->sink, 1, &topo);
+    bool *here = arena_array(ir->arena, bool, ir->n), *used = arena_array(ir->arena, bool, ir->n);
+    uint32_t ids = ir->n;
+    for (uint32_t i = 0; i < topo.n; i++) {
+        here[topo.p[i]->id] = true;
+        if (topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.cls == axis) vec_push(ir->arena, &member, topo.p[i]);
+    }
+    for (uint32_t i = 0; i < member.n; i++) {
+        if (!uop_is_const(member.p[i]->src[0])) opt_fail(s, opt, "the size of axis %s is known at run time only", ir_name(ir, axis));
+        for (uint32_t k = i + 1; k < member.n; k++)
+            if (member.p[k]->arg.range.id < member.p[i]->arg.range.id) {
+                const uop *t = member.p[i];
+                member.p[i] = member.p[k], member.p[k] = t;
+            }
+    }
+    /* Users before sources, so that the largest shared expression is found first and hides its parts. */
+    for (uint32_t i = topo.n; i-- > 0;) {
+        const uop *n = topo.p[i];
+        const uop *again = NULL, *stage = NULL;
+        bool pure = op_is_pure((enum op)n->op) && dt_is_float((enum dtype)n->dt);
+        for (uint32_t a = 0; a < member.n && pure && !used[n->id] && !stage; a++) {
+            if (!free_has(&fr, n, member.p[a]) || !is_costly(s, &fr, n, member.p[a])) continue;
+            for (uint32_t b = a + 1; b < member.n; b++) {
+                again = rw_subst(&s->rw, n, &member.p[a], &member.p[b], 1);
+                if (again->id >= ids || !here[again->id] || used[again->id]) continue;
+                if (!stage) {
+                    char name[32];
+                    int len = snprintf(name, sizeof name, "row%u", s->stages++);
+                    union arg arg = {.mem = {ir_sym(ir, name, (size_t)len), SPACE_SCRATCH}};
+                    stage = uop_new(ir, OP_STAGE, n->dt, 1, (const uop *[]){n, member.p[a]}, 2, arg);
+                    vec_push(ir->arena, &from, n);
+                    vec_push(ir->arena, &to, uop1(ir, OP_LOAD, mk_index(ir, stage, member.p[a], 1)));
+                    used[n->id] = true;
+                }
+                vec_push(ir->arena, &from, again);
+                vec_push(ir->arena, &to, uop1(ir, OP_LOAD, mk_index(ir, stage, member.p[b], 1)));
+                used[again->id] = true;
+            }
+        }
+        if (used[n->id])
+            for (uint32_t k = 0; k < n->nsrc; k++) used[n->src[k]->id] = true;
+    }
+    if (!from.n) opt_fail(s, opt, "the passes over axis %s share nothing that is worth keeping", ir_name(ir, axis));
+    s->sink = rw_subst(&s->rw, s->sink, from.p, to.p, from.n);
+    sched_refresh(s);
+}

@@ -1,0 +1,441 @@
+/* tree.c: from a finished kernel graph to a loop tree.
+ *
+ * The graph has effects: the STOREs, and every REDUCE, SCAN and STAGE (each fills an accumulator or a scratch
+ * buffer). An effect runs in a nest of loops: its context, shared with whoever uses its result, then its own.
+ *
+ *   context   the loops of the user that the effect must see: up to the last one that it depends on
+ *   own       REDUCE and STAGE: the ranges they bind; SCAN: the ranges it runs along
+ *   array     loops inside the first own loop that are not own: the accumulator is an array over them
+ *
+ * The tree is built from the outside in. At each level effects are put, in order of dependence, into the first
+ * FOR over their next loop that does not stand before something they need. So all that may share a loop does:
+ * the exp of a softmax is stored and summed in one pass. A value that is used in the iteration that made it
+ * is passed on directly, not through memory.
+ *
+ * UNROLL, REG and VEC axes are no loops; statements mention them freely and expand.c writes them out.
+ * Requires: sched_finish. Tests: tests/unit/codegen.c and the golden kernels. */
+#include "cg.h"
+
+struct effect {
+    const uop *node;
+    uop_vec loops;      /* the nest, outermost first */
+    uint32_t first;     /* depth at which its result starts to be made: the first own loop */
+    bool placed;        /* loops is known */
+    VEC(struct effect *) need; /* effects whose results it uses */
+    VEC(bool) ident;    /* for each: a STAGE that it reads only at the element it is working on */
+    const uop *memory;  /* LOCAL of a STAGE or of an array accumulator */
+    const uop *cell;    /* where the running value is: ACC, or INDEX of the array */
+    const uop *before;  /* where it was one step earlier: the same, but for a SCAN along a written-out axis */
+    const uop *result;  /* what users read: ACC, LOAD; a STAGE: its LOCAL */
+    const uop *value;   /* STAGE: the expression stored, once emitted */
+    const uop *ident_load; /* STAGE: LOAD of the element that the own loops stand at */
+    bool open;          /* STAGE: emitted in a block that is still being built */
+    uint32_t group;     /* scratch of build() */
+};
+
+struct tree {
+    struct sched *s;
+    struct ir *ir;
+    struct rw *rw;
+    struct arena *a;
+    struct free_ranges fr;
+    VEC(struct effect *) all; /* in order of dependence */
+    struct map by_node;
+    uint32_t accs, locals;
+};
+
+static bool is_loop(const uop *r) { return !axis_is_expanded((enum axis_kind)r->arg.range.kind); }
+
+static bool has(const uop_vec *v, const uop *n) {
+    for (uint32_t i = 0; i < v->n; i++)
+        if (v->p[i] == n) return true;
+    return false;
+}
+
+static bool is_own(const struct effect *e, const uop *range) {
+    if (e->node->op != OP_REDUCE && e->node->op != OP_SCAN && e->node->op != OP_STAGE) return false;
+    for (uint32_t i = 1; i < e->node->nsrc; i++)
+        if (e->node->src[i] == range) return true;
+    return false;
+}
+
+/* ---- effects and what they need -------------------------------------------------------------------*/
+
+static struct effect *effect_of(struct tree *t, const uop *n) {
+    uint64_t at;
+    return map_get(&t->by_node, n->id, &at) ? t->all.p[at] : NULL;
+}
+
+static void add_effect(struct tree *t, const uop *n) {
+    struct effect *e = arena_new(t->a, struct effect);
+    e->node = n;
+    map_put(&t->by_node, n->id, t->all.n);
+    vec_push(t->a, &t->all, e);
+}
+
+/* Walks the expressions of e down to other effects. */
+static void find_needs(struct tree *t, struct effect *e) {
+    uop_vec stack = {0};
+    struct map seen;
+    map_init(&seen, t->a);
+    uint32_t roots = e->node->op == OP_STORE || e->node->op == OP_STORE_ADD ? e->node->nsrc : 1;
+    for (uint32_t i = roots; i-- > 0;) vec_push(t->a, &stack, e->node->src[i]);
+    while (stack.n) {
+        const uop *n = stack.p[--stack.n];
+        if (map_get(&seen, n->id, NULL)) continue;
+        map_put(&seen, n->id, 1);
+        struct effect *f = effect_of(t, n);
+        if (f) {
+            vec_push(t->a, &e->need, f);
+            vec_push(t->a, &e->ident, true);
+            continue;
+        }
+        for (uint32_t i = n->nsrc; i-- > 0;) vec_push(t->a, &stack, n->src[i]);
+    }
+    for (uint32_t i = 0; i < e->need.n; i++) { /* the seen nodes tell how staged values are read */
+        struct effect *f = e->need.p[i];
+        if (f->node->op != OP_STAGE) continue;
+        const uop *at = linear_index(t->rw, f->node->src + 1, f->node->nsrc - 1);
+        f->ident_load = uop1(t->ir, OP_LOAD, mk_index(t->ir, f->node, at, 1));
+        for (uint32_t k = 0; k < seen.cap; k++) {
+            if (!seen.full[k]) continue;
+            const uop *n = t->ir->node[seen.key[k]];
+            if (n->op == OP_INDEX && n->src[0] == f->node && n->src[1] != at) e->ident.p[i] = false;
+        }
+    }
+}
+
+/* ---- nests --------------------------------------------------------------------------------------- */
+
+static void sort_by_pos(uop_vec *v) {
+    for (uint32_t i = 1; i < v->n; i++)
+        for (uint32_t k = i; k > 0 && v->p[k]->arg.range.pos < v->p[k - 1]->arg.range.pos; k--) {
+            const uop *x = v->p[k];
+            v->p[k] = v->p[k - 1], v->p[k - 1] = x;
+        }
+}
+
+/* The loops of user e that f must run inside of. */
+static void context_of(struct tree *t, const struct effect *f, const struct effect *e, uop_vec *out) {
+    const uop_vec *free = free_of(&t->fr, f->node);
+    int own = 256;
+    uint32_t len = 0;
+    for (uint32_t i = 1; i < f->node->nsrc && f->node->op != OP_STAGE; i++)
+        if (is_loop(f->node->src[i])) own = RG_MIN(own, f->node->src[i]->arg.range.pos);
+    for (uint32_t i = 0; i < e->loops.n; i++) {
+        const uop *l = e->loops.p[i];
+        if (is_own(f, l) || l->arg.range.pos >= own) break;
+        if (has(free, l) || f->node->op == OP_SCAN || l->arg.range.kind == AX_GRID) len = i + 1; /* nothing runs outside the grid */
+    }
+    out->n = 0;
+    for (uint32_t i = 0; i < len; i++) vec_push(t->a, out, e->loops.p[i]);
+}
+
+static void set_nest(struct tree *t, struct effect *f, const uop_vec *context) {
+    const uop_vec *free = free_of(&t->fr, f->node);
+    uop_vec rest = {0};
+    for (uint32_t i = 0; i < free->n; i++)
+        if (is_loop(free->p[i]) && !has(context, free->p[i])) vec_push(t->a, &rest, free->p[i]);
+    if (f->node->op == OP_REDUCE || f->node->op == OP_STAGE)
+        for (uint32_t i = 1; i < f->node->nsrc; i++)
+            if (is_loop(f->node->src[i])) vec_push(t->a, &rest, f->node->src[i]);
+    sort_by_pos(&rest);
+    f->loops.n = 0;
+    for (uint32_t i = 0; i < context->n; i++) vec_push(t->a, &f->loops, context->p[i]);
+    for (uint32_t i = 0; i < rest.n; i++) vec_push(t->a, &f->loops, rest.p[i]);
+    f->first = f->loops.n;
+    for (uint32_t i = f->loops.n; i-- > 0;)
+        if (is_own(f, f->loops.p[i])) f->first = i;
+    f->placed = true;
+}
+
+static void place_needs(struct tree *t, struct effect *e) {
+    uop_vec want = {0}, have = {0};
+    for (uint32_t i = 0; i < e->need.n; i++) {
+        struct effect *f = e->need.p[i];
+        context_of(t, f, e, &want);
+        if (!f->placed) {
+            set_nest(t, f, &want);
+            continue;
+        }
+        have.n = 0;
+        for (uint32_t k = 0; k < f->loops.n && !is_own(f, f->loops.p[k]) && k < want.n; k++) vec_push(t->a, &have, f->loops.p[k]);
+        bool same = have.n == want.n;
+        for (uint32_t k = 0; k < want.n && same; k++) same = have.p[k] == want.p[k];
+        if (!same) opt_fail(t->s, "ORDER", "a %s is used in two different loop nests; keep its axes outside those of its users", op_info[f->node->op].name);
+    }
+}
+
+/* ---- accumulators and scratch --------------------------------------------------------------------- */
+
+static const uop *new_local(struct tree *t, uint32_t name, enum dtype dt, int64_t size) {
+    char text[64];
+    int n = snprintf(text, sizeof text, "%s%u", name ? ir_name(t->ir, name) : "acc", t->locals++);
+    union arg arg = {.mem = {ir_sym(t->ir, text, (size_t)RG_MIN(n, (int)sizeof text - 1)), SPACE_SCRATCH}};
+    if (size > (64 << 20) / dtype_info[dt].bytes) opt_fail(t->s, "ORDER", "a scratch buffer of %lld elements passes the limit of 64 MiB", (long long)size);
+    const uop *len = uop_idx(t->ir, size);
+    return uop_new(t->ir, OP_LOCAL, dt, 1, &len, 1, arg);
+}
+
+/* Position in an array over dims; sizes known at run time only count with their bound. */
+static const uop *array_index(struct tree *t, const uop_vec *dims, int64_t *size) {
+    const uop *at = uop_idx(t->ir, 0);
+    *size = 1;
+    for (uint32_t i = 0; i < dims->n; i++) {
+        int64_t n = dims->p[i]->src[0]->hi;
+        at = rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, at, uop_idx(t->ir, n)), dims->p[i]);
+        if (n > (1 << 26) || (*size *= n) > (1 << 26)) opt_fail(t->s, "ORDER", "an accumulator array would pass 2^26 elements");
+    }
+    return at;
+}
+
+static const uop *new_acc(struct tree *t, const uop *node, const uop_vec *coord) {
+    return uop_new(t->ir, OP_ACC, node->dt, 1, coord->p, coord->n, ARG_INT(t->accs++));
+}
+
+/* Free written-out ranges, vector axis last: it becomes the lanes. */
+static void expanded_of(struct tree *t, const struct effect *e, bool bound, uop_vec *out) {
+    const uop_vec *free = free_of(&t->fr, e->node);
+    for (int vec = 0; vec < 2; vec++) {
+        for (uint32_t i = 0; i < free->n; i++)
+            if (!is_loop(free->p[i]) && !is_own(e, free->p[i]) && (free->p[i]->arg.range.kind == AX_VEC) == vec) vec_push(t->a, out, free->p[i]);
+        for (uint32_t i = 1; i < e->node->nsrc && bound; i++) {
+            uint8_t k = e->node->src[i]->arg.range.kind;
+            if ((k == AX_REG && !vec) || (k == AX_VEC && vec)) vec_push(t->a, out, e->node->src[i]);
+        }
+    }
+}
+
+/* A SCAN along written-out values needs a cell for each of them, because each is read: step u continues
+ * from the cell of step u-1, the first one from the last of the round before. Returns the number of cells. */
+static int64_t scan_steps(struct tree *t, const struct effect *e, const uop **now, const uop **before) {
+    uop_vec own = {0};
+    int64_t n = 1;
+    for (uint32_t i = 1; i < e->node->nsrc && e->node->op == OP_SCAN; i++) {
+        if (is_loop(e->node->src[i])) continue;
+        vec_push(t->a, &own, e->node->src[i]);
+        n *= e->node->src[i]->src[0]->hi;
+    }
+    if (n == 1) return 1;
+    *now = linear_index(t->rw, own.p, own.n);
+    *before = rw2(t->rw, OP_MOD, rw2(t->rw, OP_ADD, *now, uop_idx(t->ir, n - 1)), uop_idx(t->ir, n));
+    return n;
+}
+
+static void make_cells(struct tree *t, struct effect *e) {
+    uop_vec dims = {0}, coord = {0}, users = {0};
+    const uop *step, *before;
+    if (e->node->op == OP_STORE || e->node->op == OP_STORE_ADD) return;
+    if (e->node->op == OP_STAGE) {
+        int64_t size = 1;
+        for (uint32_t i = 1; i < e->node->nsrc; i++) size *= e->node->src[i]->src[0]->hi;
+        e->result = e->memory = new_local(t, e->node->arg.mem.name, (enum dtype)e->node->dt, size);
+        return;
+    }
+    for (uint32_t i = e->first; i < e->loops.n; i++)
+        if (!is_own(e, e->loops.p[i])) vec_push(t->a, &dims, e->loops.p[i]);
+    int64_t steps = scan_steps(t, e, &step, &before);
+    if (dims.n) {
+        int64_t size;
+        expanded_of(t, e, false, &dims);
+        const uop *at = array_index(t, &dims, &size);
+        e->memory = new_local(t, 0, (enum dtype)e->node->dt, size * steps);
+        const uop *far = uop_idx(t->ir, size); /* steps outermost: vectors stay contiguous */
+        e->cell = mk_index(t->ir, e->memory, steps == 1 ? at : rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, step, far), at), 1);
+        e->before = steps == 1 ? e->cell : mk_index(t->ir, e->memory, rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, before, far), at), 1);
+        e->result = uop1(t->ir, OP_LOAD, e->cell);
+        return;
+    }
+    bool scan = e->node->op == OP_SCAN;
+    expanded_of(t, e, !scan, &coord);
+    expanded_of(t, e, false, &users);
+    if (steps > 1) {
+        vec_push(t->a, &coord, before);
+        e->before = new_acc(t, e->node, &coord);
+        coord.p[coord.n - 1] = step;
+        e->cell = e->result = uop_with(t->ir, e->before, coord.p);
+        return;
+    }
+    e->before = e->cell = new_acc(t, e->node, &coord);
+    e->result = coord.n == users.n ? e->cell : new_acc(t, e->node, &users);
+}
+
+/* ---- statements ------------------------------------------------------------------------------------*/
+
+/* An expression of e with the results of other effects in place of the effects. */
+static const uop *translate(struct tree *t, struct effect *e, const uop *x) {
+    uop_vec from = {0}, to = {0};
+    for (uint32_t i = 0; i < e->need.n; i++) {
+        struct effect *f = e->need.p[i];
+        if (f->open && e->ident.p[i]) {
+            vec_push(t->a, &from, f->ident_load);
+            vec_push(t->a, &to, f->value);
+        }
+        vec_push(t->a, &from, f->node);
+        vec_push(t->a, &to, f->result);
+    }
+    return from.n ? rw_subst(t->rw, x, from.p, to.p, from.n) : x;
+}
+
+static void emit_leaf(struct tree *t, struct effect *e, uop_vec *out) {
+    struct ir *ir = t->ir;
+    const uop *n = e->node, *stmt;
+    if (n->op == OP_STORE || n->op == OP_STORE_ADD) {
+        stmt = translate(t, e, n);
+    } else if (n->op == OP_STAGE) {
+        const uop *at = linear_index(t->rw, n->src + 1, n->nsrc - 1);
+        e->value = translate(t, e, n->src[0]);
+        e->open = true;
+        stmt = uop2(ir, OP_STORE, mk_index(ir, e->memory, at, 1), e->value);
+    } else {
+        const uop *now = e->memory ? uop1(ir, OP_LOAD, e->before) : e->before;
+        const uop *next = rw2(t->rw, (enum op)n->arg.i, now, translate(t, e, n->src[0]));
+        stmt = uop2(ir, e->memory ? OP_STORE : OP_SET, e->cell, next);
+    }
+    vec_push(t->a, out, stmt);
+}
+
+static void emit_init(struct tree *t, struct effect *e, uop_vec *out) {
+    struct ir *ir = t->ir;
+    const uop *zero = uop_identity(ir, (enum op)e->node->arg.i, (enum dtype)e->node->dt);
+    const uop *stmt = uop2(ir, e->memory ? OP_STORE : OP_SET, e->cell, zero);
+    for (uint32_t i = e->loops.n; i-- > e->first;)
+        if (!is_own(e, e->loops.p[i])) stmt = uop2(ir, OP_FOR, e->loops.p[i], uop_mk(ir, OP_BLOCK, &stmt, 1, ARG_NONE));
+    vec_push(t->a, out, stmt);
+}
+
+/* Joins the accumulators of REG values in a balanced tree, then the lanes of the vector. */
+static void emit_final(struct tree *t, struct effect *e, uop_vec *out) {
+    struct ir *ir = t->ir;
+    enum op op = (enum op)e->node->arg.i;
+    uop_vec part = {0}, next = {0};
+    vec_push(t->a, &part, e->cell);
+    const uop *lanes = NULL;
+    for (uint32_t i = 1; i < e->node->nsrc; i++) {
+        const uop *r = e->node->src[i];
+        if (r->arg.range.kind == AX_VEC) lanes = r;
+        if (r->arg.range.kind != AX_REG) continue;
+        next.n = 0;
+        for (int64_t v = 0; v < r->src[0]->hi; v++)
+            for (uint32_t k = 0; k < part.n; k++) {
+                const uop *c = uop_idx(ir, v);
+                vec_push(t->a, &next, rw_subst(t->rw, part.p[k], &r, &c, 1));
+            }
+        uop_vec swap = part;
+        part = next, next = swap;
+    }
+    if (lanes) {
+        for (uint32_t k = 0; k < part.n; k++) {
+            const uop **src = arena_array(t->a, const uop *, part.p[k]->nsrc);
+            for (uint32_t i = 0; i < part.p[k]->nsrc; i++) src[i] = part.p[k]->src[i] == lanes ? uop_idx(ir, 0) : part.p[k]->src[i];
+            part.p[k] = uop_new(ir, OP_ACC, part.p[k]->dt, (unsigned)lanes->src[0]->hi, src, part.p[k]->nsrc, part.p[k]->arg);
+        }
+    }
+    for (; part.n > 1; part.n = (part.n + 1) / 2)
+        for (uint32_t k = 0; k < part.n / 2; k++) {
+            uint32_t half = (part.n + 1) / 2;
+            part.p[k] = rw2(t->rw, op, part.p[k], part.p[k + half]);
+        }
+    const uop *v = lanes ? uop_mk(ir, OP_HRED, part.p, 1, ARG_INT(op)) : part.p[0];
+    vec_push(t->a, out, uop2(ir, OP_SET, e->result, v));
+}
+
+/* ---- the tree --------------------------------------------------------------------------------------*/
+
+struct group {
+    const uop *range; /* NULL: one leaf */
+    VEC(struct effect *) e;
+};
+
+/* May e stand in the same FOR over `range` as f, whose result it uses? */
+static bool may_share(const struct effect *e, uint32_t need, const uop *range) {
+    const struct effect *f = e->need.p[need];
+    if (!range) return false;
+    if (f->node->op == OP_STAGE) return !is_own(f, range) || e->ident.p[need];
+    if (f->node->op == OP_REDUCE) return !is_own(f, range);
+    return true;
+}
+
+static const uop *build(struct tree *t, struct effect *const *list, uint32_t n, uint32_t depth) {
+    struct arena *a = t->a;
+    VEC(struct group) groups = {0};
+    for (uint32_t i = 0; i < n; i++) list[i]->group = UINT32_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        struct effect *e = list[i];
+        const uop *range = depth < e->loops.n ? e->loops.p[depth] : NULL;
+        uint32_t g = 0;
+        for (uint32_t k = 0; k < e->need.n; k++) {
+            uint32_t fg = e->need.p[k]->group;
+            bool here = false; /* a need outside this list was finished before */
+            for (uint32_t j = 0; j < i && !here; j++) here = list[j] == e->need.p[k];
+            if (!here) continue;
+            bool share = groups.p[fg].range == range && may_share(e, k, range);
+            g = RG_MAX(g, share ? fg : fg + 1);
+        }
+        while (g < groups.n && (!range || groups.p[g].range != range)) g++;
+        if (g == groups.n) vec_push(a, &groups, ((struct group){.range = range}));
+        vec_push(a, &groups.p[g].e, e);
+        e->group = g;
+    }
+    uop_vec out = {0};
+    for (uint32_t g = 0; g < groups.n; g++) {
+        struct group *gr = &groups.p[g];
+        for (uint32_t i = 0; i < gr->e.n; i++)
+            if (gr->e.p[i]->cell && gr->e.p[i]->first == depth) emit_init(t, gr->e.p[i], &out);
+        if (gr->range) vec_push(a, &out, uop2(t->ir, OP_FOR, gr->range, build(t, gr->e.p, gr->e.n, depth + 1)));
+        else emit_leaf(t, gr->e.p[0], &out);
+        for (uint32_t i = 0; i < gr->e.n; i++) {
+            struct effect *e = gr->e.p[i];
+            if (e->node->op == OP_REDUCE && !e->memory && e->first == depth && e->result != e->cell) emit_final(t, e, &out);
+        }
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i]->loops.n == depth) list[i]->open = false;
+    return tree_block(t->ir, &out);
+}
+
+const uop *tree_block(struct ir *ir, const uop_vec *v) {
+    return uop_new(ir, OP_BLOCK, DT_VOID, 1, v->p, v->n, ARG_NONE);
+}
+
+const uop *tree_build(struct sched *s, const uop *sink) {
+    struct tree t = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena};
+    free_init(&t.fr, t.ir, t.a);
+    map_init(&t.by_node, t.a);
+    uop_vec topo = {0};
+    uop_topo(t.a, &sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        uint16_t op = topo.p[i]->op;
+        if (op == OP_REDUCE || op == OP_SCAN || op == OP_STAGE || op == OP_STORE || op == OP_STORE_ADD) add_effect(&t, topo.p[i]);
+    }
+    for (uint32_t i = 0; i < t.all.n; i++) find_needs(&t, t.all.p[i]);
+    uop_vec none = {0};
+    for (uint32_t i = t.all.n; i-- > 0;) { /* users before what they use */
+        struct effect *e = t.all.p[i];
+        if (!e->placed) set_nest(&t, e, &none);
+        place_needs(&t, e);
+    }
+    for (uint32_t i = 0; i < t.all.n; i++) make_cells(&t, t.all.p[i]);
+    return build(&t, t.all.p, t.all.n, 0);
+}
+
+/* ---- walking trees ---------------------------------------------------------------------------------*/
+
+const uop *tree_map_leaves(struct ir *ir, const uop *n, leaf_fn fn, void *cx) {
+    uop_vec out = {0};
+    switch (n->op) {
+    case OP_BLOCK:
+        for (uint32_t i = 0; i < n->nsrc; i++) {
+            const uop *s = n->src[i];
+            if (s->op == OP_FOR || s->op == OP_IF || s->op == OP_BLOCK) vec_push(ir->arena, &out, tree_map_leaves(ir, s, fn, cx));
+            else fn(cx, s, &out);
+        }
+        return tree_block(ir, &out);
+    case OP_FOR: return uop2(ir, OP_FOR, n->src[0], tree_map_leaves(ir, n->src[1], fn, cx));
+    case OP_IF:
+        vec_push(ir->arena, &out, n->src[0]);
+        for (uint32_t i = 1; i < n->nsrc; i++) vec_push(ir->arena, &out, tree_map_leaves(ir, n->src[i], fn, cx));
+        return uop_mk(ir, OP_IF, out.p, out.n, ARG_NONE);
+    default: fn(cx, n, &out); return tree_block(ir, &out);
+    }
+}
