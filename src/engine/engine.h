@@ -17,6 +17,8 @@
 
 struct engine;
 
+enum { FROM_DISK, FROM_COMPILER };
+
 /* A compiled kernel; lives as long as its engine. */
 struct ekernel {
     const char *name;    /* as the program called it */
@@ -27,9 +29,8 @@ struct ekernel {
     uint32_t nbuf, nvar; /* what fn reads of buf[] and var[] */
     int64_t scratch;     /* bytes for one worker */
     bool serial;         /* iterations may add to the same place: one thread only */
-    enum { FROM_MEMORY, FROM_DISK, FROM_COMPILER } from; /* where this engine first got it */
+    int from;            /* FROM_DISK or FROM_COMPILER: where this engine first got its code */
     struct estimate est;
-    const struct module *module; /* the code it came in with; private */
 };
 
 struct engine_stats {

@@ -1,0 +1,152 @@
+/* cc.c: runs the C compiler on translation units, several at once.
+ *
+ * The compiler is RIDGE_CC, or the first of clang, gcc and cc on PATH. It is asked for relocatable objects,
+ * which elf.c loads: a linker run would cost as much again as starting the compiler. Flags say what the
+ * text relies on (no contraction, no errno, bits may be looked at through any type) and switch off what
+ * only costs time: code is vectorised already when it comes here, so the compiler's own vectorisers, unwind
+ * tables and jump tables have nothing to add. The gcc spelling of each flag is one that clang takes too.
+ * The instruction set comes from os_cpu(), never from `native`.
+ * A failed compile keeps the source and says where.
+ * Tests: tests/unit/engine.c (errors), tests/unit/cache.c (no compiler); cost: bench/compile.c */
+#include "device/cpu/internal.h"
+#include "event/event.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static const char *const base_flags[] = {
+    "-std=gnu17", "-O2", "-w", "-c", "-x", "c", "-pipe",
+    "-fPIC", "-ffreestanding", "-fno-stack-protector", "-fno-jump-tables",
+    "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
+    "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fno-strict-aliasing",
+    "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
+};
+
+#define MAX_FLAGS 64
+
+/* base_flags and the machine's; the strings of the latter live in the arena. Returns the count. */
+static int all_flags(struct arena *a, const char **out) {
+    int n = 0;
+    for (size_t i = 0; i < RG_COUNT(base_flags); i++) out[n++] = base_flags[i];
+    for (const char *s = os_cpu()->flags; *s && n < MAX_FLAGS;) {
+        size_t k = strcspn(s, " ");
+        if (k) out[n++] = arena_strdup(a, s, k);
+        s += k + (s[k] == ' ');
+    }
+    return n;
+}
+
+static const char *find_compiler(struct arena *a, const char **request) {
+    static const char *const names[] = {"clang", "gcc", "cc"};
+    const char *asked = env_str(ENV_CC);
+    *request = asked && *asked ? asked : "auto";
+    if (asked && *asked) return os_find_program(a, asked);
+    const char *found = NULL;
+    for (size_t i = 0; i < RG_COUNT(names) && !found; i++) found = os_find_program(a, names[i]);
+    return found;
+}
+
+static int no_compiler(struct err *e, const char *request) {
+    if (!strcmp(request, "auto"))
+        return err_set(e, RG_ECOMPILE,
+                       "no C compiler found on PATH; install clang (apt-get install clang) or set RIDGE_CC");
+    return err_set(e, RG_ECOMPILE,
+                   "the C compiler RIDGE_CC=%s is not there or cannot be run; install it, or unset RIDGE_CC to "
+                   "use clang or gcc from PATH", request);
+}
+
+int cc_target(struct device *d, struct err *e, struct arena *a, struct dev_target *t) {
+    (void)d, (void)e;
+    const char *flag[MAX_FLAGS];
+    struct str s;
+    str_init(&s, a);
+    int n = all_flags(a, flag);
+    for (int i = 0; i < n; i++) str_printf(&s, i ? " %s" : "%s", flag[i]);
+    *t = (struct dev_target){.flags = s.p, .arch = os_cpu()->arch};
+    const char *found = find_compiler(a, &t->request);
+    if (!found) return 0;
+    char real[PATH_MAX];
+    struct stat st;
+    if (!realpath(found, real) || stat(real, &st)) return 0;
+    t->tool = found;
+    t->stamp = arena_printf(a, "%s %lld.%09ld %lld", real, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
+                            (long long)st.st_size);
+    return 0;
+}
+
+int cc_version(struct device *d, struct err *e, struct arena *a, const char **out) {
+    (void)d;
+    const char *request, *cc = find_compiler(a, &request);
+    if (!cc) return no_compiler(e, request);
+    int status;
+    char *text;
+    const char *argv[] = {cc, "--version", NULL};
+    if (os_run(e, a, argv, &status, &text)) return e->code;
+    if (status || !*text)
+        return err_set(e, RG_ECOMPILE, "%s --version failed with status %d: %.200s", cc, status, text);
+    *out = arena_strdup(a, text, strcspn(text, "\n"));
+    return 0;
+}
+
+/* The first lines of what the compiler said, and where to look. */
+static int compile_error(struct err *e, const char *cc, const char *dir, int unit, const struct os_proc *p) {
+    size_t n = 0;
+    for (int lines = 0; p->out[n] && lines < 8 && n < 1200; n++) lines += p->out[n] == '\n';
+    while (n && p->out[n - 1] == '\n') n--;
+    const char *how = p->status > 128 ? "was killed" : "failed";
+    return err_set(e, RG_ECOMPILE, "the C compiler %s %s with status %d on generated code, kept in %s/unit%d.c%s%.*s",
+                   cc, how, p->status, dir, unit, n ? ":\n" : "", (int)n, p->out);
+}
+
+struct unit {
+    const char *argv[MAX_FLAGS + 8];
+    const char *source, *object;
+};
+
+static int write_units(struct err *e, struct arena *a, const char *cc, const char *dir, const char *const *text,
+                       int n, struct unit *u, struct os_proc *p) {
+    for (int i = 0; i < n; i++) {
+        u[i].source = arena_printf(a, "%s/unit%d.c", dir, i);
+        u[i].object = arena_printf(a, "%s/unit%d.o", dir, i);
+        FILE *f = fopen(u[i].source, "we"); /* os_write_file syncs: milliseconds, for a file that goes at once */
+        size_t len = strlen(text[i]);
+        bool bad = !f || fwrite(text[i], 1, len, f) != len;
+        if (f) bad |= fclose(f) != 0;
+        if (bad) return err_set(e, RG_EIO, "cannot write %s; is the disk full? TMPDIR moves it", u[i].source);
+        int k = 0;
+        u[i].argv[k++] = cc;
+        k += all_flags(a, u[i].argv + k);
+        u[i].argv[k++] = u[i].source;
+        u[i].argv[k++] = "-o";
+        u[i].argv[k++] = u[i].object;
+        u[i].argv[k] = NULL;
+        p[i].argv = u[i].argv;
+    }
+    return 0;
+}
+
+int cc_compile(struct device *d, struct err *e, struct arena *a, const char *const *text, int n,
+               struct dev_object *out) {
+    (void)d;
+    const char *request, *cc = find_compiler(a, &request);
+    if (!cc) return no_compiler(e, request);
+    char *dir;
+    if (os_temp_dir(e, a, &dir)) return e->code;
+    struct unit *u = arena_array(a, struct unit, n);
+    struct os_proc *p = arena_array(a, struct os_proc, n);
+    uint64_t t0 = os_now_ns();
+    int code = write_units(e, a, cc, dir, text, n, u, p);
+    if (!code) code = os_run_many(e, a, p, n);
+    size_t bytes = 0;
+    for (int i = 0; i < n && !code; i++) {
+        if (p[i].status) return compile_error(e, cc, dir, i, &p[i]); /* dir is kept */
+        char *data;
+        code = os_read_file(e, a, u[i].object, (size_t)1 << 30, &data, &out[i].n);
+        out[i].data = data;
+        bytes += strlen(text[i]);
+    }
+    os_remove_tree(dir);
+    event_add(EVENT_COMPILE, event_name(cc), t0, os_now_ns(), n, (int64_t)bytes);
+    return code;
+}

@@ -1,0 +1,73 @@
+/* cpu.c: the CPU as a device: memory, and launches on the process-wide pool.
+ *
+ * A launch with one chunk is a plain call, which is what small kernels need: ten one-element kernels must
+ * not cost more than ten calls. Everything else goes to the pool, whose workers take chunks from a counter
+ * and have a scratch area each.
+ * Tests: tests/unit/engine.c; cost: bench/dispatch.c */
+#include "device/cpu/internal.h"
+
+struct device {
+    struct pool *pool; /* NULL until the first launch that needs it */
+};
+
+static int cpu_open(struct err *e, struct device **out) {
+    struct device *d = mem_alloc(sizeof *d);
+    if (!d) return err_set(e, RG_ENOMEM, "out of memory while opening the CPU device");
+    d->pool = NULL;
+    *out = d;
+    return 0;
+}
+
+static void cpu_close(struct device *d) { mem_free(d); }
+
+static void *cpu_alloc(struct device *d, size_t n) {
+    (void)d;
+    return os_pages(n);
+}
+
+static void cpu_free(struct device *d, void *p, size_t n) {
+    (void)d;
+    os_pages_free(p, n);
+}
+
+static int cpu_copy(struct device *d, struct err *e, enum dev_copy kind, void *dst, const void *src, size_t n) {
+    (void)d, (void)kind, (void)e;
+    memmove(dst, src, n);
+    return 0;
+}
+
+static int cpu_workers(struct device *d) {
+    if (!d->pool) d->pool = pool_get();
+    return pool_threads(d->pool);
+}
+
+static void run_chunk(void *arg, uint32_t t0, uint32_t t1, int worker) {
+    const struct dev_launch *l = arg;
+    l->fn(l->buf, l->var, t0, t1, l->scratch + (size_t)worker * l->scratch_stride);
+}
+
+static void cpu_launch(struct device *d, const struct dev_launch *l) {
+    if (l->chunk >= l->grid) {
+        l->fn(l->buf, l->var, 0, l->grid, l->scratch);
+        return;
+    }
+    if (!d->pool) d->pool = pool_get();
+    pool_run(d->pool, run_chunk, (void *)l, l->grid, l->chunk);
+}
+
+const struct device_ops device_cpu = {
+    .name = "CPU",
+    .open = cpu_open,
+    .close = cpu_close,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .copy = cpu_copy,
+    .workers = cpu_workers,
+    .target = cc_target,
+    .version = cc_version,
+    .compile = cc_compile,
+    .load = elf_load,
+    .unload = elf_unload,
+    .symbol = elf_symbol,
+    .launch = cpu_launch,
+};

@@ -1,0 +1,18 @@
+/* internal.h: what the files of the CPU device share. */
+#ifndef RIDGE_CPU_INTERNAL_H
+#define RIDGE_CPU_INTERNAL_H
+
+#include "device/device.h"
+
+/* cc.c */
+int cc_target(struct device *, struct err *, struct arena *, struct dev_target *);
+int cc_version(struct device *, struct err *, struct arena *, const char **);
+int cc_compile(struct device *, struct err *, struct arena *, const char *const *text, int n,
+               struct dev_object *out);
+
+/* elf.c */
+int elf_load(struct device *, struct err *, const void *object, size_t n, struct module **);
+void elf_unload(struct module *);
+dev_fn *elf_symbol(struct module *, const char *name);
+
+#endif

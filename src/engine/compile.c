@@ -1,0 +1,346 @@
+/* compile.c: linear programs to functions: find, or compile all that is new at once, and keep.
+ *
+ * A kernel's key is the SHA-256 of everything that decides its code: cache format, compiler, flags,
+ * architecture, preamble and text. It is looked for in this engine, then on disk. What is left is dealt out
+ * over as many translation units as there are cores, balanced by length, compiled in parallel; starting a
+ * compiler costs as much as compiling several kernels, so a call with forty kernels starts two, not forty.
+ * Each unit's object is one cache file, named by its sum, and each kernel a small file that names its object
+ * and symbol; objects are written first, so that an entry never points to nothing unless its object was
+ * evicted, and then it is written anew.
+ * The compiler is only run for its version when its file has changed: the answer is kept under the file's
+ * path, time and size. If the compiler is gone, the last one that was used under the same request stands in,
+ * so that a machine with a warm cache needs no compiler.
+ * Code is shared by kernels that differ in grid or estimate only.
+ * Tests: tests/unit/engine.c, tests/unit/cache.c; cost: bench/compile.c */
+#include "engine/internal.h"
+#include "render/render.h"
+
+#include <stdlib.h>
+
+/* ---- keys ------------------------------------------------------------------------------------------- */
+
+/* The first 64 bits of a sum, by which maps find it; the rest is compared. */
+static uint64_t head_of(const char *hex) {
+    uint64_t h = 0;
+    for (int i = 0; i < 16; i++) h = h << 4 | (uint64_t)(hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10);
+    return h;
+}
+
+static const char *file_name(struct arena *a, const char *kind, const char *what) {
+    char hex[65];
+    sha256_hex(what, strlen(what), hex);
+    return arena_printf(a, "%s-%s", kind, hex);
+}
+
+/* Which compiler: path and version, from the cache where possible. */
+static const char *compiler_identity(struct engine *en, const struct dev_target *t) {
+    struct arena *a = &en->work;
+    size_t n;
+    if (!t->tool) {
+        const char *last = cache_read(&en->cache, a, file_name(a, "last", t->request), &n);
+        return last ? last : "none";
+    }
+    const char *memo = file_name(a, "cc", t->stamp), *known = cache_read(&en->cache, a, memo, &n);
+    if (known) return known;
+    const char *version;
+    struct err e = {0};
+    if (en->ops->version(en->dev, &e, a, &version)) err_throw(&en->err, e.code, "%s", e.msg);
+    known = arena_printf(a, "%s\n%s", t->tool, version);
+    cache_write(&en->cache, a, memo, known, strlen(known));
+    return known;
+}
+
+/* Everything but the kernel's own text, hashed once. */
+static void find_identity(struct engine *en) {
+    if (en->base_known) return;
+    struct dev_target t;
+    struct err e = {0};
+    if (en->ops->target(en->dev, &e, &en->work, &t)) err_throw(&en->err, e.code, "%s", e.msg);
+    const char *id = compiler_identity(en, &t);
+    en->request = arena_strdup(&en->arena, t.request, strlen(t.request));
+    en->identity = arena_strdup(&en->arena, id, strlen(id));
+    struct str s;
+    str_init(&s, &en->work);
+    str_printf(&s, "%s\n%s\n%s\n%s\n", CACHE_FORMAT, en->identity, t.flags, t.arch);
+    render_c_preamble(&s);
+    sha256_init(&en->base);
+    sha256_add(&en->base, s.p, s.n);
+    en->base_known = true;
+}
+
+static void key_of(const struct engine *en, const char *text, char out[65]) {
+    struct sha256 s = en->base;
+    uint8_t sum[32];
+    sha256_add(&s, text, strlen(text));
+    sha256_end(&s, sum);
+    for (int i = 0; i < 32; i++) snprintf(out + 2 * i, 3, "%02x", sum[i]);
+}
+
+/* ---- what this engine has --------------------------------------------------------------------------- */
+
+static struct code *find_code(const struct engine *en, const char *key) {
+    uint64_t at;
+    if (!map_get(&en->by_key, head_of(key), &at)) return NULL;
+    return strcmp(en->code.p[at]->key, key) ? NULL : en->code.p[at];
+}
+
+static struct code *add_code(struct engine *en, const char *key, const char *text, dev_fn *fn, int from) {
+    struct code *c = arena_new(&en->arena, struct code);
+    memcpy(c->key, key, 65);
+    c->text = arena_strdup(&en->arena, text, strlen(text));
+    c->fn = fn;
+    c->from = from;
+    vec_push(&en->arena, &en->code, c);
+    map_put(&en->by_key, head_of(key), en->code.n - 1);
+    return c;
+}
+
+static bool same_call(const struct ekernel *k, const struct etext *t) {
+    return k->grid == t->grid && k->scratch == t->scratch && k->nbuf == t->nbuf && k->nvar == t->nvar &&
+           k->serial == t->serial && !memcmp(&k->est, &t->est, sizeof t->est);
+}
+
+static const struct ekernel *kernel_of(struct engine *en, struct code *c, const struct etext *t) {
+    for (struct knode *k = c->kernels; k; k = k->next)
+        if (same_call(&k->k, t)) return &k->k;
+    struct knode *k = arena_new(&en->arena, struct knode);
+    k->k = (struct ekernel){.name = arena_strdup(&en->arena, t->name, strlen(t->name)), .source = c->text,
+                            .fn = c->fn, .grid = (uint32_t)t->grid, .nbuf = t->nbuf, .nvar = t->nvar,
+                            .scratch = t->scratch, .serial = t->serial, .from = c->from, .est = t->est};
+    memcpy(k->k.key, c->key, 65);
+    k->next = c->kernels;
+    c->kernels = k;
+    return &k->k;
+}
+
+static struct module *load(struct engine *en, const void *data, size_t n, const char *sum) {
+    uint64_t at, t0 = os_now_ns();
+    if (map_get(&en->by_object, head_of(sum), &at)) return en->module.p[at];
+    struct module *m;
+    struct err e = {0};
+    vec_need(&en->arena, &en->module, 1);
+    if (en->ops->load(en->dev, &e, data, n, &m)) {
+        log_line(1, "%s", e.msg);
+        if (!en->load_error.code) en->load_error = e;
+        return NULL;
+    }
+    en->module.p[en->module.n++] = m;
+    map_put(&en->by_object, head_of(sum), en->module.n - 1);
+    en->stats.load_ns += os_now_ns() - t0;
+    return m;
+}
+
+/* ---- the disk --------------------------------------------------------------------------------------- */
+
+static const char *symbol_of(struct arena *a, const char *name, const char *key) {
+    return arena_printf(a, "%s_%.16s", name, key);
+}
+
+static struct module *load_object(struct engine *en, const char *sum) {
+    uint64_t at;
+    if (map_get(&en->by_object, head_of(sum), &at)) return en->module.p[at];
+    size_t n;
+    char *data = cache_read(&en->cache, &en->work, arena_printf(&en->work, "object-%s", sum), &n), hex[65];
+    if (data) sha256_hex(data, n, hex);
+    struct module *mod = data && !strcmp(hex, sum) ? load(en, data, n, sum) : NULL;
+    if (data && !mod) en->cache.rejected++;
+    return mod;
+}
+
+static struct code *from_disk(struct engine *en, const struct etext *t, const char *key) {
+    struct arena *a = &en->work;
+    size_t n;
+    char *entry = cache_read(&en->cache, a, arena_printf(a, "kernel-%s", key), &n), sum[65];
+    if (!entry) return NULL;
+    if (n < 65 || entry[64] != '\n' || strspn(entry, "0123456789abcdef") != 64) {
+        en->cache.rejected++;
+        return NULL;
+    }
+    memcpy(sum, entry, 64);
+    sum[64] = 0;
+    struct module *m = load_object(en, sum);
+    dev_fn *fn = m ? en->ops->symbol(m, symbol_of(a, t->name, key)) : NULL;
+    if (!fn) return NULL;
+    en->stats.disk_hits++;
+    return add_code(en, key, t->text, fn, FROM_DISK);
+}
+
+/* ---- compiling -------------------------------------------------------------------------------------- */
+
+struct job {
+    const struct etext *t;
+    const char *key;
+    size_t len;
+    int unit;
+};
+typedef VEC(struct job) jobs;
+
+/* Longest first to the unit with least: within a few per cent of even. Equal lengths keep their order. */
+static void deal(struct arena *a, jobs *j, int units) {
+    size_t *load = arena_array(a, size_t, units);
+    uint32_t *order = arena_array(a, uint32_t, j->n);
+    for (uint32_t i = 0; i < j->n; i++) {
+        uint32_t k = i;
+        for (; k > 0 && j->p[order[k - 1]].len < j->p[i].len; k--) order[k] = order[k - 1];
+        order[k] = i;
+    }
+    for (uint32_t i = 0; i < j->n; i++) {
+        int least = 0;
+        for (int u = 1; u < units; u++)
+            if (load[u] < load[least]) least = u;
+        j->p[order[i]].unit = least;
+        load[least] += j->p[order[i]].len;
+    }
+}
+
+static const char *unit_text(struct arena *a, const jobs *j, int unit) {
+    struct str s;
+    str_init(&s, a);
+    const char **text = arena_array(a, const char *, j->n);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < j->n; i++)
+        if (j->p[i].unit == unit) text[n++] = j->p[i].t->text;
+    render_c_preamble_for(&s, text, n);
+    for (uint32_t i = 0; i < j->n; i++) {
+        const struct job *b = &j->p[i];
+        if (b->unit != unit) continue;
+        str_printf(&s, "void %s%s", symbol_of(a, b->t->name, b->key), b->t->text + 5 + strlen(b->t->name));
+    }
+    return s.p;
+}
+
+static void keep(struct engine *en, const jobs *j, int unit, const struct dev_object *o, const char *sum) {
+    struct arena *a = &en->work;
+    cache_write(&en->cache, a, arena_printf(a, "object-%s", sum), o->data, o->n);
+    for (uint32_t i = 0; i < j->n; i++) {
+        if (j->p[i].unit != unit) continue;
+        const char *entry = arena_printf(a, "%s\n%s\n", sum, symbol_of(a, j->p[i].t->name, j->p[i].key));
+        cache_write(&en->cache, a, arena_printf(a, "kernel-%s", j->p[i].key), entry, strlen(entry));
+    }
+}
+
+static void take_in(struct engine *en, const jobs *j, int unit, const struct dev_object *o) {
+    char sum[65];
+    sha256_hex(o->data, o->n, sum);
+    struct module *m = load(en, o->data, o->n, sum);
+    if (!m) err_throw(&en->err, en->load_error.code, "%s", en->load_error.msg);
+    for (uint32_t i = 0; i < j->n; i++) {
+        const struct job *b = &j->p[i];
+        if (b->unit != unit) continue;
+        dev_fn *fn = en->ops->symbol(m, symbol_of(&en->work, b->t->name, b->key));
+        if (!fn) err_throw(&en->err, RG_ECOMPILE, "the compiled object has no function %s", b->t->name);
+        add_code(en, b->key, b->t->text, fn, FROM_COMPILER);
+    }
+    uint64_t t0 = os_now_ns();
+    keep(en, j, unit, o, sum);
+    en->stats.save_ns += os_now_ns() - t0;
+}
+
+static void compile_jobs(struct engine *en, jobs *j) {
+    struct arena *a = &en->work;
+    struct err e = {0};
+    int units = RG_MIN(os_cpus(), (int)j->n);
+    deal(a, j, units);
+    const char **text = arena_array(a, const char *, units);
+    struct dev_object *obj = arena_array(a, struct dev_object, units);
+    uint64_t t0 = os_now_ns();
+    for (int u = 0; u < units; u++) text[u] = unit_text(a, j, u);
+    if (en->ops->compile(en->dev, &e, a, text, units, obj)) err_throw(&en->err, e.code, "%s", e.msg);
+    en->stats.compile_ns += os_now_ns() - t0;
+    en->stats.units += (uint64_t)units;
+    en->stats.compiled += j->n;
+    for (int u = 0; u < units; u++) take_in(en, j, u, &obj[u]);
+    t0 = os_now_ns();
+    cache_write(&en->cache, a, file_name(a, "last", en->request), en->identity, strlen(en->identity));
+    cache_trim(&en->cache, a);
+    en->stats.save_ns += os_now_ns() - t0;
+}
+
+/* ---- the entries ------------------------------------------------------------------------------------ */
+
+static void check_text(struct engine *en, const struct etext *t) {
+    size_t n = strspn(t->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    if (!n || t->name[n] || n > 200)
+        err_throw(&en->err, RG_EINVAL, "kernel name \"%.80s\": expected 1 to 200 letters, digits or _", t->name);
+    if (strncmp(t->text, "void ", 5) || strncmp(t->text + 5, t->name, n) || t->text[5 + n] != '(')
+        err_throw(&en->err, RG_EINVAL, "kernel %s: its text must begin with \"void %s(\"", t->name, t->name);
+    if (t->grid < 0 || t->grid > UINT32_MAX)
+        err_throw(&en->err, RG_ELIMIT, "kernel %s: %lld grid iterations; 0 to %u are possible", t->name,
+                  (long long)t->grid, UINT32_MAX);
+}
+
+struct compile_call {
+    struct engine *en;
+    const struct etext *t;
+    uint32_t n;
+    const struct ekernel **out;
+};
+
+static void compile_guarded(void *arg) {
+    struct compile_call *c = arg;
+    struct engine *en = c->en;
+    jobs j = {0};
+    uint64_t t0 = os_now_ns();
+    find_identity(en);
+    char(*key)[65] = arena_alloc(&en->work, (size_t)c->n * 65 + 1);
+    struct map asked;
+    map_init(&asked, &en->work);
+    for (uint32_t i = 0; i < c->n; i++) {
+        check_text(en, &c->t[i]);
+        key_of(en, c->t[i].text, key[i]);
+        if (find_code(en, key[i])) en->stats.memory_hits++;
+        else if (!map_get(&asked, head_of(key[i]), NULL) && !from_disk(en, &c->t[i], key[i]))
+            vec_push(&en->work, &j, ((struct job){.t = &c->t[i], .key = key[i], .len = strlen(c->t[i].text)}));
+        map_put(&asked, head_of(key[i]), 1);
+    }
+    en->stats.lookup_ns += os_now_ns() - t0;
+    if (j.n) compile_jobs(en, &j);
+    for (uint32_t i = 0; i < c->n; i++) c->out[i] = kernel_of(en, find_code(en, key[i]), &c->t[i]);
+}
+
+int engine_compile_text(struct engine *en, struct err *e, const struct etext *t, uint32_t n,
+                        const struct ekernel **out) {
+    struct compile_call c = {en, t, n, out};
+    err_clear(&en->err);
+    err_clear(&en->load_error);
+    err_guard(&en->err, compile_guarded, &c);
+    arena_free(&en->work);
+    return en->err.code ? err_set(e, en->err.code, "%s", en->err.msg) : 0;
+}
+
+struct render_call {
+    struct ir *ir;
+    const struct linear *const *lin;
+    uint32_t n;
+    struct etext *t;
+};
+
+static bool adds_to_global(const struct linear *l) {
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->u[i]->op == OP_STORE_ADD && l->u[i]->src[0]->src[0]->op != OP_LOCAL) return true;
+    return false;
+}
+
+static void render_guarded(void *arg) {
+    struct render_call *c = arg;
+    c->t = arena_array(c->ir->arena, struct etext, c->n);
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct linear *l = c->lin[i];
+        struct str s;
+        str_init(&s, c->ir->arena);
+        render_c(&s, c->ir, l);
+        c->t[i] = (struct etext){.name = l->name, .text = s.p, .grid = l->grid, .scratch = l->scratch,
+                                 .nbuf = l->nbuf, .nvar = l->nvar, .serial = adds_to_global(l), .est = l->est};
+        if (log_on(4)) log_line(4, "%s", s.p);
+    }
+}
+
+int engine_compile(struct engine *en, struct err *e, struct ir *ir, const struct linear *const *lin, uint32_t n,
+                   const struct ekernel **out) {
+    struct render_call c = {ir, lin, n, NULL};
+    uint64_t t0 = os_now_ns();
+    int code = err_guard(ir->err, render_guarded, &c);
+    en->stats.render_ns += os_now_ns() - t0;
+    if (code) return err_set(e, code, "%s", ir->err->msg);
+    return engine_compile_text(en, e, c.t, n, out);
+}

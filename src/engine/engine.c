@@ -1,0 +1,76 @@
+/* engine.c: opening and closing an engine, its memory and its figures. See engine.h.
+ * Tests: tests/unit/engine.c */
+#include "engine/internal.h"
+#include "event/event.h"
+
+static void open_guarded(void *arg) {
+    struct engine *en = arg;
+    struct err e = {0};
+    str_init(&en->warnings, &en->arena);
+    map_init(&en->by_key, &en->arena);
+    map_init(&en->by_object, &en->arena);
+    if (en->ops->open(&e, &en->dev)) err_throw(&en->err, e.code, "%s", e.msg);
+    cache_open(&en->cache, &en->arena, &en->warnings);
+    if (en->warnings.n) log_line(1, "%.*s", (int)en->warnings.n - 1, en->warnings.p);
+    log_line(1, "opened device %s", en->ops->name);
+}
+
+struct engine *engine_open(struct err *e, const struct device_ops *ops) {
+    struct engine *en = mem_alloc(sizeof *en);
+    if (!en) {
+        err_set(e, RG_ENOMEM, "out of memory while opening an engine");
+        return NULL;
+    }
+    memset(en, 0, sizeof *en);
+    en->ops = ops ? ops : &device_cpu;
+    arena_init(&en->arena, &en->err);
+    arena_init(&en->work, &en->err);
+    if (!err_guard(&en->err, open_guarded, en)) return en;
+    err_set(e, en->err.code, "%s", en->err.msg);
+    engine_close(en);
+    return NULL;
+}
+
+void engine_close(struct engine *en) {
+    if (!en) return;
+    for (uint32_t i = 0; i < en->module.n; i++) en->ops->unload(en->module.p[i]);
+    if (en->dev) en->ops->close(en->dev);
+    arena_free(&en->arena);
+    mem_free(en);
+}
+
+struct engine_stats engine_stats(const struct engine *en) {
+    struct engine_stats s = en->stats;
+    s.rejected = en->cache.rejected;
+    s.evicted = en->cache.evicted;
+    return s;
+}
+
+const char *engine_warnings(const struct engine *en) { return en->warnings.n ? en->warnings.p : ""; }
+
+void *engine_alloc(struct engine *en, struct err *e, size_t n) {
+    uint64_t t0 = os_now_ns();
+    void *p = en->ops->alloc(en->dev, RG_MAX(n, 1));
+    if (!p) {
+        err_set(e, RG_ENOMEM, "the %s device has no %zu bytes of memory left", en->ops->name, n);
+        return NULL;
+    }
+    en->in_use += n;
+    event_add(EVENT_ALLOC, event_name(en->ops->name), t0, os_now_ns(), (int64_t)n, (int64_t)en->in_use);
+    return p;
+}
+
+void engine_free(struct engine *en, void *p, size_t n) {
+    if (!p) return;
+    uint64_t t0 = os_now_ns();
+    en->ops->free(en->dev, p, RG_MAX(n, 1));
+    en->in_use -= n;
+    event_add(EVENT_FREE, event_name(en->ops->name), t0, os_now_ns(), (int64_t)n, (int64_t)en->in_use);
+}
+
+int engine_copy(struct engine *en, struct err *e, enum dev_copy kind, void *dst, const void *src, size_t n) {
+    uint64_t t0 = os_now_ns();
+    int code = en->ops->copy(en->dev, e, kind, dst, src, n);
+    event_add(EVENT_COPY, event_name(en->ops->name), t0, os_now_ns(), (int64_t)n, kind);
+    return code;
+}

@@ -1,0 +1,135 @@
+/* run.c: command lists: what is run again and again is prepared once and then walked by one short loop.
+ *
+ * Adding a command copies its buffers and parameters into the list, decides how its grid is cut and makes
+ * sure that every worker has scratch memory. Running is then a call and a time stamp per command; the end of
+ * one command is the start of the next, so that each costs one look at the clock and leaves one event.
+ * How a grid is cut depends on the estimate and the number of threads only: small kernels stay on one
+ * thread, because waking another costs more than they take; large ones are cut into about four pieces per
+ * thread, so that a slow core does not hold up the rest.
+ * Tests: tests/unit/engine.c; cost: bench/dispatch.c */
+#include "engine/internal.h"
+#include "event/event.h"
+
+struct command {
+    struct dev_launch l;
+    uint32_t name;         /* of the event */
+    int64_t ops, bytes;
+    uint64_t ns;
+    void **buf;
+    int64_t *var;
+};
+
+struct engine_list {
+    struct engine *en;
+    struct err err;
+    struct arena arena;
+    VEC(struct command) cmd;
+    char *scratch;         /* one area per worker, shared by all commands */
+    size_t stride, size;
+    int workers;
+};
+
+/* Rates of one core that are on the high side: a kernel is rather run alone than cut for nothing. */
+#define FLOPS_PER_NS 40.0
+#define BYTES_PER_NS 40.0
+#define SPECIAL_NS 1.0
+#define ALONE_NS 4000.0 /* not worth a second thread */
+#define PIECE_NS 1000.0 /* not worth a piece of its own */
+
+uint32_t engine_chunk(uint32_t grid, const struct estimate *est, bool serial, int threads) {
+    if (serial || threads <= 1 || grid <= 1) return grid;
+    double ns = RG_MAX(est->flops_issued / FLOPS_PER_NS, est->bytes_issued / BYTES_PER_NS) + est->special * SPECIAL_NS;
+    bool known = ns > 0;
+    if (known && ns < ALONE_NS) return grid;
+    double pieces = 4.0 * threads;
+    if (known) pieces = RG_MIN(pieces, RG_MAX(ns / PIECE_NS, threads));
+    double chunk = grid / pieces;
+    return chunk <= 1 ? 1 : (uint32_t)chunk + (chunk > (uint32_t)chunk);
+}
+
+struct engine_list *engine_list_new(struct engine *en, struct err *e) {
+    struct engine_list *l = mem_alloc(sizeof *l);
+    if (!l) {
+        err_set(e, RG_ENOMEM, "out of memory while making a command list");
+        return NULL;
+    }
+    memset(l, 0, sizeof *l);
+    l->en = en;
+    l->workers = en->ops->workers(en->dev);
+    arena_init(&l->arena, &l->err);
+    return l;
+}
+
+void engine_list_free(struct engine_list *l) {
+    if (!l) return;
+    if (l->scratch) l->en->ops->free(l->en->dev, l->scratch, l->size);
+    arena_free(&l->arena);
+    mem_free(l);
+}
+
+/* Scratch for the neediest command; areas are 128 bytes apart at least, so that workers share no line. */
+static void need_scratch(struct engine_list *l, int64_t bytes) {
+    size_t stride = bytes ? ((size_t)bytes + 255) & ~(size_t)127 : 0;
+    if (stride <= l->stride) return;
+    size_t size = stride * (size_t)l->workers;
+    char *p = l->en->ops->alloc(l->en->dev, size);
+    if (!p) err_throw(&l->err, RG_ENOMEM, "no memory for %zu bytes of scratch", size);
+    if (l->scratch) l->en->ops->free(l->en->dev, l->scratch, l->size);
+    l->scratch = p;
+    l->stride = stride;
+    l->size = size;
+    for (uint32_t i = 0; i < l->cmd.n; i++) l->cmd.p[i].l.scratch = p, l->cmd.p[i].l.scratch_stride = stride;
+}
+
+struct add_call {
+    struct engine_list *l;
+    const struct ekernel *k;
+    void *const *bufs;
+    const int64_t *vars;
+};
+
+static void add_guarded(void *arg) {
+    struct add_call *c = arg;
+    struct engine_list *l = c->l;
+    const struct ekernel *k = c->k;
+    void **buf = arena_array(&l->arena, void *, k->nbuf + 1);
+    int64_t *var = arena_array(&l->arena, int64_t, k->nvar + 1);
+    if (k->nbuf) memcpy(buf, c->bufs, k->nbuf * sizeof *buf);
+    if (k->nvar) memcpy(var, c->vars, k->nvar * sizeof *var);
+    vec_need(&l->arena, &l->cmd, 1);
+    need_scratch(l, k->scratch);
+    struct command cmd = {
+        .l = {.fn = k->fn, .buf = buf, .var = var, .grid = k->grid, .scratch = l->scratch,
+              .chunk = engine_chunk(k->grid, &k->est, k->serial, l->workers), .scratch_stride = l->stride},
+        .name = event_name(k->name), .ops = (int64_t)k->est.flops, .bytes = (int64_t)k->est.bytes,
+        .buf = buf, .var = var};
+    l->cmd.p[l->cmd.n++] = cmd;
+}
+
+int engine_list_add(struct engine_list *l, struct err *e, const struct ekernel *k, void *const *bufs,
+                    const int64_t *vars) {
+    struct add_call c = {l, k, bufs, vars};
+    err_clear(&l->err);
+    if (err_guard(&l->err, add_guarded, &c)) return err_set(e, l->err.code, "%s", l->err.msg);
+    return 0;
+}
+
+int64_t *engine_list_vars(struct engine_list *l, uint32_t i) { return i < l->cmd.n ? l->cmd.p[i].var : NULL; }
+void **engine_list_bufs(struct engine_list *l, uint32_t i) { return i < l->cmd.n ? l->cmd.p[i].buf : NULL; }
+uint32_t engine_list_count(const struct engine_list *l) { return l->cmd.n; }
+uint64_t engine_list_ns(const struct engine_list *l, uint32_t i) { return i < l->cmd.n ? l->cmd.p[i].ns : 0; }
+
+int engine_list_run(struct engine_list *l, struct err *e) {
+    (void)e; /* a CPU cannot fail here; other devices can */
+    struct device *dev = l->en->dev;
+    void (*launch)(struct device *, const struct dev_launch *) = l->en->ops->launch;
+    uint64_t t0 = os_now_ns();
+    for (struct command *c = l->cmd.p, *end = c + l->cmd.n; c < end; c++) {
+        launch(dev, &c->l);
+        uint64_t t1 = os_now_ns();
+        c->ns = t1 - t0;
+        event_add(EVENT_KERNEL, c->name, t0, t1, c->ops, c->bytes);
+        t0 = t1;
+    }
+    return 0;
+}

@@ -1,0 +1,431 @@
+/* c.c: a linear program as one C function: the walk over the list, memory and control.
+ *
+ * Each entry of the list becomes a line. A value becomes `const T vN`, N its position in the list, so the
+ * text depends on the program and not on node ids; scalar integers that are used once (index arithmetic,
+ * conditions) and single lanes are written where they are used. Nothing that reads memory or an
+ * accumulator is moved: it is evaluated where it stands. Loops, branches, gates and scratch are written
+ * as they are; the C compiler does addressing, scheduling and register allocation.
+ * A gated access never touches memory where its gate is false: one condition for a scalar gate, lane by
+ * lane for a vector gate.
+ * c_op.c has the pure ops, c_cast.c the conversions, c_pre.c the preamble. Tests: tests/unit/render.c */
+#include "render/internal.h"
+
+const char *fmt(struct render *r, const char *f, ...) {
+    char small[256];
+    va_list ap;
+    va_start(ap, f);
+    int n = vsnprintf(small, sizeof small, f, ap);
+    va_end(ap);
+    if ((size_t)n < sizeof small) return arena_strdup(r->a, small, (size_t)n);
+    char *p = arena_raw(r->a, (size_t)n + 1);
+    va_start(ap, f);
+    vsnprintf(p, (size_t)n + 1, f, ap);
+    va_end(ap);
+    return p;
+}
+
+void line(struct render *r, const char *f, ...) {
+    va_list ap;
+    for (int i = 0; i < r->indent; i++) str_add(r->o, "  ");
+    va_start(ap, f);
+    str_vprintf(r->o, f, ap);
+    va_end(ap);
+    str_addc(r->o, '\n');
+}
+
+struct text named(struct render *r, struct text v) {
+    if (v.atom) return v;
+    const char *name = fmt(r, "v%u_%u", r->pos, ++r->tmp);
+    line(r, "const %s %s = %s;", type_of(r, (enum dtype)v.dt, v.lanes, v.mask), name, v.s);
+    v.s = name;
+    v.atom = true;
+    v.moving = false; /* a copy */
+    return v;
+}
+
+static void bad(struct render *r, const uop *n, const char *why) {
+    err_throw(r->ir->err, RG_EINTERNAL, "kernel %s, entry %u (%s): %s; this is a bug in ridge", r->lin->name,
+              r->pos, op_info[n->op].name, why);
+}
+
+/* ---- operands ---------------------------------------------------------------------------------------*/
+
+static struct text lanes_text(struct render *r, const uop *n) {
+    struct str s;
+    str_init(&s, r->a);
+    str_printf(&s, "(%s){", type_of(r, (enum dtype)n->dt, n->lanes, 0));
+    for (unsigned i = 0; i < n->lanes; i++) str_printf(&s, i ? ", %u" : "%u", i);
+    str_add(&s, "}");
+    return (struct text){.s = s.p, .node = n, .dt = n->dt, .lanes = n->lanes};
+}
+
+static struct text operand(struct render *r, const uop *n) {
+    struct text t;
+    switch (n->op) {
+    case OP_CONST: t = constant(r, (enum dtype)n->dt, n->arg); break;
+    case OP_INVALID: t = constant(r, (enum dtype)n->dt, ARG_NONE); break;
+    case OP_LANES: return lanes_text(r, n);
+    default: t = r->val[n->id];
+    }
+    if (!t.s) bad(r, n, "is used before it is evaluated");
+    t.node = n;
+    return t;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------- */
+
+struct place { /* INDEX, resolved */
+    enum dtype dt;
+    unsigned lanes;
+    const char *base;  /* pointer to elements */
+    struct text index; /* scalar: the first of `lanes` consecutive ones; vector: one each */
+};
+
+static struct place place_of(struct render *r, const uop *n) {
+    if (n->op != OP_INDEX) bad(r, n, "is not an INDEX");
+    if (n->lanes > MAX_LANES)
+        err_throw(r->ir->err, RG_ELIMIT, "kernel %s: a vector of %d lanes; the C renderer has at most %d",
+                  r->lin->name, n->lanes, MAX_LANES);
+    struct place p = {.dt = (enum dtype)n->src[0]->dt, .lanes = n->lanes};
+    const struct text *base = &r->val[n->src[0]->id];
+    if (!base->s) bad(r, n->src[0], "is not a buffer of this kernel");
+    p.base = base->s;
+    p.index = operand(r, n->src[1]);
+    if (p.index.lanes > 1) p.index = named(r, p.index);
+    return p;
+}
+
+/* Element i of the access as an lvalue. */
+static const char *element(struct render *r, const struct place *p, unsigned i) {
+    if (p->index.lanes > 1) return fmt(r, "%s[%s[%u]]", p->base, p->index.s, i);
+    return i ? fmt(r, "%s[%s + %u]", p->base, p->index.s, i) : fmt(r, "%s[%s]", p->base, p->index.s);
+}
+
+static bool in_one_piece(const struct place *p) {
+    return p->lanes > 1 && p->index.lanes == 1 && storage_lanes(p->lanes) == p->lanes;
+}
+
+static const char *piece(struct render *r, const struct place *p, bool is_const) {
+    return fmt(r, "*(%s%sx%um *)(%s + %s)", is_const ? "const " : "", elem_type(p->dt), p->lanes, p->base,
+               p->index.s);
+}
+
+/* { f(0), f(1), .. } where each lane is read if its gate is true. */
+static struct text gather(struct render *r, const struct place *p, const struct text *gate, struct text alt) {
+    struct text t = {.dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = p->dt == DT_BOOL};
+    struct str s;
+    if (p->index.lanes == 1) { /* the index is written once for each lane */
+        struct place *q = (struct place *)p;
+        q->index = named(r, q->index);
+    }
+    str_init(&s, r->a);
+    str_printf(&s, "(%s){", type_of(r, p->dt, p->lanes, 1));
+    for (unsigned i = 0; i < p->lanes; i++) {
+        const char *x = element(r, p, i);
+        if (gate) x = fmt(r, "(%s[%u] ? %s : %s)", gate->s, i, x, lane(r, alt, i));
+        str_printf(&s, p->dt == DT_BOOL ? "%s-(%s != 0)" : "%s%s", i ? ", " : "", x);
+    }
+    str_add(&s, "}");
+    t.s = s.p;
+    return t;
+}
+
+static struct text read_place(struct render *r, const struct place *p) {
+    struct text t = {.dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = p->dt == DT_BOOL && p->lanes > 1};
+    if (p->lanes > 1 && !in_one_piece(p)) return gather(r, p, NULL, t);
+    t.s = p->lanes == 1 ? element(r, p, 0) : piece(r, p, true);
+    if (p->dt == DT_BOOL && p->lanes == 1) t.s = fmt(r, "(%s != 0)", t.s);
+    else if (p->dt == DT_BOOL) t.s = fmt(r, "(i8x%u)(%s != 0)", p->lanes, t.s);
+    return t;
+}
+
+static struct text load(struct render *r, const uop *n) {
+    struct place p = place_of(r, n->src[0]);
+    if (n->op == OP_LOAD) return read_place(r, &p);
+    struct text alt = operand(r, n->src[1]), gate = operand(r, n->src[2]);
+    if (gate.lanes > 1) {
+        gate = named(r, gate);
+        return gather(r, &p, &gate, named(r, alt));
+    }
+    struct text v = read_place(r, &p);
+    v.s = fmt(r, "(%s ? %s : %s)", gate.s, v.s, splat(r, alt, p.lanes, v.mask).s);
+    v.moving = gate.moving;
+    return v;
+}
+
+/* What is written to memory: bool vectors are masks, memory holds 0 and 1. */
+static const char *stored(struct render *r, const struct place *p, struct text v) {
+    v = splat(r, v, p->lanes, p->dt == DT_BOOL ? 1 : 0);
+    if (p->dt != DT_BOOL || p->lanes == 1) return v.s;
+    return fmt(r, "(u8x%u)-%s", storage_lanes(p->lanes), v.s);
+}
+
+static const char *added(struct render *r, const struct place *p, struct text v) {
+    struct text src[2] = {named(r, read_place(r, p)), v};
+    src[0].node = NULL;
+    return stored(r, p, op_plain(r, OP_ADD, p->dt, p->lanes, src, 2));
+}
+
+/* Lane by lane, in order: two lanes may add to the same element. */
+static void scatter(struct render *r, const uop *n, struct place *p, struct text v, const struct text *gate) {
+    v = named(r, v);
+    p->index = named(r, p->index);
+    for (unsigned i = 0; i < p->lanes; i++) {
+        const char *at = element(r, p, i), *x = lane(r, v, i);
+        if (gate) line(r, "if (%s[%u]) {", gate->s, i), r->indent++;
+        if (n->op == OP_STORE_ADD) {
+            struct place one = *p;
+            one.lanes = 1;
+            one.index = (struct text){.s = p->index.lanes > 1 ? lane(r, p->index, i) : fmt(r, "%s + %u", p->index.s, i),
+                                      .dt = p->index.dt, .lanes = 1};
+            x = added(r, &one, (struct text){.s = x, .dt = v.dt, .lanes = 1});
+        }
+        line(r, "%s = %s;", at, x);
+        if (gate) r->indent--, line(r, "}");
+    }
+}
+
+static void store(struct render *r, const uop *n) {
+    struct place p = place_of(r, n->src[0]);
+    struct text v = operand(r, n->src[1]), gate = {0};
+    if (v.dt != p.dt) bad(r, n, "stores a value of another type than the buffer's");
+    if (n->nsrc > 2) gate = operand(r, n->src[2]);
+    if (gate.lanes > 1) gate = named(r, gate);
+    bool whole = p.lanes == 1 || in_one_piece(&p);
+    if (gate.lanes > 1 && p.lanes > 1) return scatter(r, n, &p, v, &gate);
+    if (gate.s) line(r, "if (%s) {", gate.s), r->indent++;
+    if (!whole) {
+        scatter(r, n, &p, v, NULL);
+    } else {
+        const char *x = n->op == OP_STORE_ADD ? added(r, &p, v) : stored(r, &p, v);
+        line(r, "%s = %s;", p.lanes == 1 ? element(r, &p, 0) : piece(r, &p, false), x);
+    }
+    if (gate.s) r->indent--, line(r, "}");
+}
+
+/* ---- values ---------------------------------------------------------------------------------------- */
+
+static struct text build(struct render *r, const uop *n) {
+    struct text t = {.dt = n->dt, .lanes = n->lanes, .mask = n->dt == DT_BOOL && n->lanes > 1};
+    struct str s;
+    if (n->lanes == 1) return operand(r, n->src[0]);
+    str_init(&s, r->a);
+    str_printf(&s, "(%s){", type_of(r, (enum dtype)n->dt, n->lanes, 1));
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        struct text x = operand(r, n->src[i]);
+        t.moving |= x.moving;
+        str_printf(&s, n->dt == DT_BOOL ? "%s-%s" : "%s%s", i ? ", " : "", x.s);
+    }
+    str_add(&s, "}");
+    t.s = s.p;
+    return t;
+}
+
+static struct text extract(struct render *r, const uop *n) {
+    struct text v = operand(r, n->src[0]), t = {.dt = n->dt, .lanes = 1};
+    if (v.lanes == 1) return v;
+    if (n->arg.i < 0 || n->arg.i >= v.lanes) bad(r, n, "takes a lane that is not there");
+    t.moving = v.moving;
+    t.s = lane(r, named(r, v), (unsigned)n->arg.i);
+    t.atom = n->dt != DT_BOOL;
+    return t;
+}
+
+static struct text evaluate(struct render *r, const uop *n) {
+    struct text src[3] = {{0}};
+    switch (n->op) {
+    case OP_LOAD:
+    case OP_GLOAD: return load(r, n);
+    case OP_BUILD: return build(r, n);
+    case OP_EXTRACT: return extract(r, n);
+    case OP_HRED: return hred_text(r, (enum op)n->arg.i, operand(r, n->src[0]));
+    default:
+        if (!op_is_pure((enum op)n->op) || n->nsrc > 3)
+            err_throw(r->ir->err, RG_EUNSUPPORTED, "kernel %s: %s does not stand in a linear program",
+                      r->lin->name, op_info[n->op].name);
+        for (uint32_t i = 0; i < n->nsrc; i++) src[i] = operand(r, n->src[i]);
+        return op_text(r, n, src);
+    }
+}
+
+/* Index arithmetic and conditions read better, and compile faster, where they are used. */
+static bool write_in_place(const struct render *r, const uop *n, const struct text *t) {
+    if (t->moving || n->op == OP_LOAD || n->op == OP_GLOAD) return false;
+    if (t->atom) return true;
+    return t->lanes == 1 && !dt_is_float((enum dtype)t->dt) && r->uses[n->id] == 1 && strlen(t->s) < 96;
+}
+
+static void value(struct render *r, const uop *n) {
+    if (n->lanes > MAX_LANES)
+        err_throw(r->ir->err, RG_ELIMIT, "kernel %s: a vector of %d lanes; the C renderer has at most %d",
+                  r->lin->name, n->lanes, MAX_LANES);
+    struct text t;
+    if (n->op == OP_PARAMS) {
+        struct text i = operand(r, n->src[0]);
+        t = (struct text){.s = fmt(r, "v%u", r->pos), .dt = n->dt, .lanes = 1, .atom = true};
+        line(r, "%s *const v%u = (%s *)buf[%u + %s];", elem_type((enum dtype)n->dt), r->pos,
+             elem_type((enum dtype)n->dt), n->arg.param.slot, i.s);
+        r->val[n->id] = t;
+        return;
+    }
+    t = evaluate(r, n);
+    t.node = n;
+    if (!write_in_place(r, n, &t)) {
+        line(r, "const %s v%u = %s;", type_of(r, (enum dtype)t.dt, t.lanes, t.mask), r->pos, t.s);
+        t.s = fmt(r, "v%u", r->pos);
+        t.atom = true;
+        t.moving = false;
+    }
+    r->val[n->id] = t;
+}
+
+/* ---- statements ------------------------------------------------------------------------------------ */
+
+static void open_range(struct render *r, const uop *n) {
+    const char *t = elem_type((enum dtype)n->dt), *name = fmt(r, "i%u", r->pos);
+    line(r, "for (%s %s = 0; %s < %s; %s++) {", t, name, name, operand(r, n->src[0]).s, name);
+    r->val[n->id] = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
+    r->indent++;
+}
+
+static void set(struct render *r, const uop *n) {
+    const struct text *acc = &r->val[n->src[0]->id];
+    if (n->src[0]->op != OP_ACC || !acc->s) bad(r, n, "sets something that is no accumulator");
+    struct text v = splat(r, operand(r, n->src[1]), acc->lanes, acc->mask);
+    line(r, "%s = %s;", acc->s, v.s);
+}
+
+static void entry(struct render *r, const uop *n) {
+    r->tmp = 0;
+    switch (n->op) {
+    case OP_RANGE: open_range(r, n); break;
+    case OP_IF:
+        line(r, "if (%s) {", operand(r, n->src[0]).s);
+        r->indent++;
+        break;
+    case OP_ELSE:
+        r->indent--;
+        line(r, "} else {");
+        r->indent++;
+        break;
+    case OP_END:
+        r->indent--;
+        line(r, "}");
+        break;
+    case OP_STORE:
+    case OP_STORE_ADD: store(r, n); break;
+    case OP_SET: set(r, n); break;
+    default: value(r, n);
+    }
+}
+
+/* ---- the function ---------------------------------------------------------------------------------- */
+
+/* Leaves that are read in place, found below the entries of the list. */
+struct leaves {
+    uop_vec param, var, acc;
+};
+
+static void find_leaves(struct render *r, struct leaves *l, const uop *n) {
+    r->uses[n->id]++;
+    if (n->op == OP_INDEX)
+        for (uint32_t i = 0; i < n->nsrc; i++) find_leaves(r, l, n->src[i]);
+    if (r->uses[n->id] > 1) return;
+    if (n->op == OP_PARAM) vec_push(r->a, &l->param, n);
+    if (n->op == OP_VAR) vec_push(r->a, &l->var, n);
+    if (n->op == OP_ACC) vec_push(r->a, &l->acc, n);
+}
+
+/* By slot, then by type: the order in which the list happens to mention buffers says nothing. */
+static void sort_by_slot(uop_vec *v) {
+    for (uint32_t i = 1; i < v->n; i++)
+        for (uint32_t k = i; k > 0; k--) {
+            const uop *a = v->p[k - 1], *b = v->p[k];
+            if (a->arg.param.slot < b->arg.param.slot || (a->arg.param.slot == b->arg.param.slot && a->dt <= b->dt)) break;
+            v->p[k - 1] = b, v->p[k] = a;
+        }
+}
+
+/* The same slot may be seen through two types; only the first view may be restrict. */
+static void declare_params(struct render *r, uop_vec *v) {
+    sort_by_slot(v);
+    for (uint32_t i = 0; i < v->n; i++) {
+        const uop *n = v->p[i], *before = i ? v->p[i - 1] : NULL, *after = i + 1 < v->n ? v->p[i + 1] : NULL;
+        uint32_t slot = n->arg.param.slot;
+        bool again = before && before->arg.param.slot == slot, shared = again || (after && after->arg.param.slot == slot);
+        const char *t = elem_type((enum dtype)n->dt);
+        const char *name = again ? fmt(r, "b%u_%s", slot, dtype_info[n->dt].name) : fmt(r, "b%u", slot);
+        if (!again || before->dt != n->dt)
+            line(r, "%s *%s%s = (%s *)buf[%u];", t, shared ? "" : "restrict ", name, t, slot);
+        else name = r->val[before->id].s;
+        r->val[n->id] = (struct text){.s = name, .dt = n->dt, .lanes = 1, .atom = true};
+    }
+}
+
+static void declare_vars(struct render *r, uop_vec *v) {
+    sort_by_slot(v);
+    for (uint32_t i = 0; i < v->n; i++) {
+        const uop *n = v->p[i];
+        uint32_t slot = n->arg.param.slot;
+        enum dtype d = (enum dtype)n->dt;
+        const char *t = elem_type(d), *x;
+        const char *name = fmt(r, "n%u_%s", slot, dtype_info[d].name);
+        if (d == DT_BOOL) x = fmt(r, "var[%u] != 0", slot);
+        else if (d == DT_F64) x = fmt(r, "U(f64, i64, var[%u])", slot);
+        else if (d == DT_F32) x = fmt(r, "U(f32, u32, (u32)var[%u])", slot);
+        else if (dt_is_float(d)) x = fmt(r, "U(%s, u16, (u16)var[%u])", t, slot);
+        else x = fmt(r, "(%s)var[%u]", t, slot);
+        bool again = i && v->p[i - 1]->arg.param.slot == slot && v->p[i - 1]->dt == n->dt;
+        if (!again) line(r, "const %s %s = %s;", t, name, x);
+        r->val[n->id] = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
+    }
+}
+
+static void declare_locals(struct render *r) {
+    int64_t at = 0;
+    for (uint32_t i = 0; i < r->lin->nlocal; i++) {
+        const uop *n = r->lin->local[i];
+        const char *t = elem_type((enum dtype)n->dt), *name = fmt(r, "L%u", i);
+        line(r, "%s *restrict %s = (%s *)((char *)scratch + %lld);", t, name, t, (long long)at);
+        r->val[n->id] = (struct text){.s = name, .dt = n->dt, .lanes = 1, .atom = true};
+        at = (at + n->src[0]->hi * dtype_info[n->dt].bytes + 63) & ~(int64_t)63;
+    }
+}
+
+static void declare_accs(struct render *r, uop_vec *v) {
+    for (uint32_t i = 0; i < v->n; i++) {
+        const uop *n = v->p[i];
+        unsigned mask = n->dt == DT_BOOL && n->lanes > 1;
+        const char *name = fmt(r, "a%u", i);
+        line(r, "%s %s;", type_of(r, (enum dtype)n->dt, n->lanes, mask), name);
+        r->val[n->id] = (struct text){.s = name, .dt = n->dt, .lanes = n->lanes, .mask = (uint8_t)mask,
+                                      .atom = true, .moving = true};
+    }
+}
+
+void render_c(struct str *o, struct ir *ir, const struct linear *lin) {
+    struct render r = {.o = o, .ir = ir, .a = ir->arena, .lin = lin};
+    struct leaves l = {0};
+    r.val = arena_array(r.a, struct text, ir->n + 1);
+    r.uses = arena_array(r.a, uint32_t, ir->n + 1);
+    for (uint32_t i = 0; i < lin->n; i++)
+        for (uint32_t k = 0; k < lin->u[i]->nsrc; k++) find_leaves(&r, &l, lin->u[i]->src[k]);
+    str_printf(o, "void %s(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n", lin->name);
+    r.indent = 1;
+    declare_params(&r, &l.param);
+    declare_vars(&r, &l.var);
+    declare_locals(&r);
+    bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;
+    line(&r, "for (u32 t = t0; t < t1; t++) {");
+    r.indent++;
+    if (grid) {
+        const uop *g = lin->u[0];
+        line(&r, "const %s i0 = (%s)t;", elem_type((enum dtype)g->dt), elem_type((enum dtype)g->dt));
+        r.val[g->id] = (struct text){.s = "i0", .node = g, .dt = g->dt, .lanes = 1, .atom = true};
+    }
+    declare_accs(&r, &l.acc);
+    for (r.pos = grid; r.pos < lin->n - grid; r.pos++) entry(&r, lin->u[r.pos]);
+    r.indent--;
+    line(&r, "}");
+    str_add(o, "}\n");
+}

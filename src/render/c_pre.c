@@ -1,0 +1,253 @@
+/* c_pre.c: what every generated translation unit begins with: types, and one small function for each
+ * thing that C's vector extensions cannot say.
+ *
+ * Three layers. Types: every element type in 2 .. 64 lanes, as a value (f32x4) and in memory (f32x4m: no
+ * alignment, may alias). Primitives: fused multiply-add, NaN-keeping max and min, square root, the four
+ * roundings and the saturating conversions, each for the registers the machine has; where there is a
+ * single instruction it is reached by a builtin (clang) or one line of asm (gcc), so that no header is
+ * parsed: arm_neon.h alone costs more time than compiling a kernel. Wider types: by halves.
+ * A product feeding an addition is never left to contraction: if the same product is also used elsewhere
+ * the compiler may round it on its own, so MULACC calls fma_*, which is the fma intrinsic.
+ * Tests: tests/unit/render.c (every op and type against op_eval, both compilers; also the portable and
+ * the x86 branches, compiled if not run). */
+#include "render/internal.h"
+
+static const char basics[] =
+    "#define I static inline __attribute__((always_inline))\n"
+    "#define U(D, S, x) (((union { S s; D d; }){.s = (x)}).d)\n"
+    "#define CV(T, x) __builtin_convertvector(x, T)\n"
+    "#define SEL(T, M, m, a, b) ((T)(((m) & (M)(a)) | (~(m) & (M)(b))))\n"
+    "#ifndef __has_builtin\n"
+    "#define __has_builtin(x) 0\n"
+    "#endif\n"
+    "typedef __INT8_TYPE__ i8; typedef __UINT8_TYPE__ u8; typedef __INT16_TYPE__ i16; typedef __UINT16_TYPE__ u16;\n"
+    "typedef __INT32_TYPE__ i32; typedef __UINT32_TYPE__ u32; typedef __INT64_TYPE__ i64; typedef __UINT64_TYPE__ u64;\n"
+    "typedef u8 b8; typedef float f32; typedef double f64; typedef u16 bf16;\n"
+    "#if defined(__aarch64__) || defined(__AVX512FP16__)\n"
+    "#define HALF 1\n"
+    "typedef _Float16 f16;\n"
+    "#define F16(x, bits) ((f16)(x))\n"
+    "#else\n"
+    "typedef u16 f16;\n"
+    "#define F16(x, bits) ((f16)(bits))\n"
+    "#endif\n"
+    "#define V(T, N) \\\n"
+    "    typedef T T##x##N __attribute__((vector_size(sizeof(T) * N))); \\\n"
+    "    typedef T T##x##N##m __attribute__((vector_size(sizeof(T) * N), aligned(sizeof(T)), may_alias));\n"
+    "#define VS(N) V(i8, N) V(i16, N) V(i32, N) V(i64, N) V(u8, N) V(u16, N) V(u32, N) V(u64, N) \\\n"
+    "    V(f16, N) V(bf16, N) V(f32, N) V(f64, N)\n";
+
+/* Scalars. The asm forms are single instructions that do exactly what ops.def asks for. */
+static const char scalars[] =
+    "#ifdef __aarch64__\n"
+    "#define A2(N, INS, T, R) I T N(T a, T b) { T r; __asm__(INS \" %\" R \"0, %\" R \"1, %\" R \"2\" : \"=w\"(r) : \"w\"(a), \"w\"(b)); return r; }\n"
+    "A2(max_f32, \"fmax\", f32, \"s\") A2(min_f32, \"fmin\", f32, \"s\")\n"
+    "A2(max_f64, \"fmax\", f64, \"d\") A2(min_f64, \"fmin\", f64, \"d\")\n"
+    "#define AC(N, INS, T, S, R, Q) I T N(S a) { T r; __asm__(INS \" %\" R \"0, %\" Q \"1\" : \"=r\"(r) : \"w\"(a)); return r; }\n"
+    "AC(toi_f32, \"fcvtzs\", i32, f32, \"w\", \"s\") AC(tou_f32, \"fcvtzu\", u32, f32, \"w\", \"s\")\n"
+    "AC(toi_f64, \"fcvtzs\", i64, f64, \"x\", \"d\") AC(tou_f64, \"fcvtzu\", u64, f64, \"x\", \"d\")\n"
+    "#else\n"
+    "#define G2(T, W) \\\n"
+    "    I T max_##T(T a, T b) { return a != a ? a : a == b ? U(T, W, U(W, T, a) & U(W, T, b)) : a > b ? a : b; } \\\n"
+    "    I T min_##T(T a, T b) { return a != a ? a : a == b ? U(T, W, U(W, T, a) | U(W, T, b)) : a < b ? a : b; }\n"
+    "G2(f32, u32) G2(f64, u64)\n"
+    "I i32 toi_f32(f32 a) { return a != a ? 0 : a >= 0x1p31f ? 0x7fffffff : a < -0x1p31f ? -0x7fffffff - 1 : (i32)a; }\n"
+    "I u32 tou_f32(f32 a) { return !(a > 0) ? 0 : a >= 0x1p32f ? 0xffffffffu : (u32)a; }\n"
+    "I i64 toi_f64(f64 a) { return a != a ? 0 : a >= 0x1p63 ? (i64)(~0ul >> 1) : a < -0x1p63 ? (i64)(1ul << 63) : (i64)a; }\n"
+    "I u64 tou_f64(f64 a) { return !(a > 0) ? 0 : a >= 0x1p64 ? ~0ul : (u64)a; }\n"
+    "#endif\n"
+    "#define fma_f32(a, b, c) __builtin_fmaf(a, b, c)\n"
+    "#define fma_f64(a, b, c) __builtin_fma(a, b, c)\n"
+    "#define sqrt_f32(a) __builtin_sqrtf(a)\n"
+    "#define sqrt_f64(a) __builtin_sqrt(a)\n"
+    "#define floor_f32(a) __builtin_floorf(a)\n"
+    "#define floor_f64(a) __builtin_floor(a)\n"
+    "#define ceil_f32(a) __builtin_ceilf(a)\n"
+    "#define ceil_f64(a) __builtin_ceil(a)\n"
+    "#define trunc_f32(a) __builtin_truncf(a)\n"
+    "#define trunc_f64(a) __builtin_trunc(a)\n"
+    "#define round_f32(a) __builtin_rintf(a)\n"
+    "#define round_f64(a) __builtin_rint(a)\n"
+    "#define DM(T, W) \\\n"
+    "    I T div_##T(T a, T b) { if (b == 0) return 0; if (b == -1) return (T)(0 - (W)a); T q = a / b; return q - (q * b != a & (a < 0) != (b < 0)); } \\\n"
+    "    I T mod_##T(T a, T b) { if (b == 0 || b == -1) return 0; T r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }\n"
+    "DM(i32, u32) DM(i64, u64)\n";
+
+/* Vectors as wide as a register. F1, F2, F3 define one function of 1, 2, 3 operands for all of them. */
+static const char vectors[] =
+    "#if defined(__aarch64__) && defined(__clang__)\n"
+    "#define WIDE 16\n"
+    "typedef __attribute__((neon_vector_type(16))) signed char nq;\n"
+    "typedef __attribute__((neon_vector_type(8))) signed char nd;\n"
+    "#define F1(N, B) \\\n"
+    "    I f32x2 N##_f32x2(f32x2 a) { return (f32x2)__builtin_neon_##B##_v((nd)a, 9); } \\\n"
+    "    I f32x4 N##_f32x4(f32x4 a) { return (f32x4)__builtin_neon_##B##q_v((nq)a, 41); } \\\n"
+    "    I f64x2 N##_f64x2(f64x2 a) { return (f64x2)__builtin_neon_##B##q_v((nq)a, 42); }\n"
+    "#define F2(N, B) \\\n"
+    "    I f32x2 N##_f32x2(f32x2 a, f32x2 b) { return (f32x2)__builtin_neon_##B##_v((nd)a, (nd)b, 9); } \\\n"
+    "    I f32x4 N##_f32x4(f32x4 a, f32x4 b) { return (f32x4)__builtin_neon_##B##q_v((nq)a, (nq)b, 41); } \\\n"
+    "    I f64x2 N##_f64x2(f64x2 a, f64x2 b) { return (f64x2)__builtin_neon_##B##q_v((nq)a, (nq)b, 42); }\n"
+    "I f32x2 fma_f32x2(f32x2 a, f32x2 b, f32x2 c) { return (f32x2)__builtin_neon_vfma_v((nd)c, (nd)a, (nd)b, 9); }\n"
+    "I f32x4 fma_f32x4(f32x4 a, f32x4 b, f32x4 c) { return (f32x4)__builtin_neon_vfmaq_v((nq)c, (nq)a, (nq)b, 41); }\n"
+    "I f64x2 fma_f64x2(f64x2 a, f64x2 b, f64x2 c) { return (f64x2)__builtin_neon_vfmaq_v((nq)c, (nq)a, (nq)b, 42); }\n"
+    "F1(sqrt, vsqrt) F1(floor, vrndm) F1(ceil, vrndp) F1(trunc, vrnd) F1(round, vrndn) F2(max, vmax) F2(min, vmin)\n"
+    "I i32x2 toi_f32x2(f32x2 a) { return (i32x2)__builtin_neon_vcvt_s32_v((nd)a, 2); }\n"
+    "I u32x2 tou_f32x2(f32x2 a) { return (u32x2)__builtin_neon_vcvt_u32_v((nd)a, 18); }\n"
+    "I i32x4 toi_f32x4(f32x4 a) { return (i32x4)__builtin_neon_vcvtq_s32_v((nq)a, 34); }\n"
+    "I u32x4 tou_f32x4(f32x4 a) { return (u32x4)__builtin_neon_vcvtq_u32_v((nq)a, 50); }\n"
+    "I i64x2 toi_f64x2(f64x2 a) { return (i64x2)__builtin_neon_vcvtq_s64_v((nq)a, 35); }\n"
+    "I u64x2 tou_f64x2(f64x2 a) { return (u64x2)__builtin_neon_vcvtq_u64_v((nq)a, 51); }\n"
+    "#elif defined(__aarch64__)\n"
+    "#define WIDE 16\n"
+    "#define A1(N, INS, R, T, Q) I R N(T a) { R r; __asm__(INS \" %0.\" Q \", %1.\" Q : \"=w\"(r) : \"w\"(a)); return r; }\n"
+    "#define F1(N, INS) A1(N##_f32x2, INS, f32x2, f32x2, \"2s\") A1(N##_f32x4, INS, f32x4, f32x4, \"4s\") A1(N##_f64x2, INS, f64x2, f64x2, \"2d\")\n"
+    "#define A3(N, INS, T, Q) I T N(T a, T b) { T r; __asm__(INS \" %0.\" Q \", %1.\" Q \", %2.\" Q : \"=w\"(r) : \"w\"(a), \"w\"(b)); return r; }\n"
+    "#define F2(N, INS) A3(N##_f32x2, INS, f32x2, \"2s\") A3(N##_f32x4, INS, f32x4, \"4s\") A3(N##_f64x2, INS, f64x2, \"2d\")\n"
+    "#define fma_f32x2(a, b, c) __builtin_aarch64_fmav2sf(a, b, c)\n"
+    "#define fma_f32x4(a, b, c) __builtin_aarch64_fmav4sf(a, b, c)\n"
+    "#define fma_f64x2(a, b, c) __builtin_aarch64_fmav2df(a, b, c)\n"
+    "F1(sqrt, \"fsqrt\") F1(floor, \"frintm\") F1(ceil, \"frintp\") F1(trunc, \"frintz\") F1(round, \"frintn\")\n"
+    "F2(max, \"fmax\") F2(min, \"fmin\")\n"
+    "A1(toi_f32x2, \"fcvtzs\", i32x2, f32x2, \"2s\") A1(tou_f32x2, \"fcvtzu\", u32x2, f32x2, \"2s\")\n"
+    "A1(toi_f32x4, \"fcvtzs\", i32x4, f32x4, \"4s\") A1(tou_f32x4, \"fcvtzu\", u32x4, f32x4, \"4s\")\n"
+    "A1(toi_f64x2, \"fcvtzs\", i64x2, f64x2, \"2d\") A1(tou_f64x2, \"fcvtzu\", u64x2, f64x2, \"2d\")\n"
+    "#else\n";
+
+/* x86 with AVX2 and FMA has 32-byte primitives; anything else computes lane by lane. Comparisons and
+ * masks need no builtin: max and min are written with them. */
+static const char portable[] =
+    "#define X1(N, T) I T##x2 N##_##T##x2(T##x2 a) { return (T##x2){N##_##T(a[0]), N##_##T(a[1])}; }\n"
+    "#define XC(N, R, T) I R##x2 N##_##T##x2(T##x2 a) { return (R##x2){N##_##T(a[0]), N##_##T(a[1])}; }\n"
+    "X1(sqrt, f32) X1(sqrt, f64) X1(floor, f32) X1(floor, f64) X1(ceil, f32) X1(ceil, f64)\n"
+    "X1(trunc, f32) X1(trunc, f64) X1(round, f32) X1(round, f64)\n"
+    "XC(toi, i32, f32) XC(tou, u32, f32) XC(toi, i64, f64) XC(tou, u64, f64)\n"
+    "I f32x2 fma_f32x2(f32x2 a, f32x2 b, f32x2 c) { return (f32x2){fma_f32(a[0], b[0], c[0]), fma_f32(a[1], b[1], c[1])}; }\n"
+    "I f64x2 fma_f64x2(f64x2 a, f64x2 b, f64x2 c) { return (f64x2){fma_f64(a[0], b[0], c[0]), fma_f64(a[1], b[1], c[1])}; }\n"
+    "#define XM(T, M) \\\n"
+    "    I T max_##T(T a, T b) { T r = SEL(T, M, a > b, a, b); r = SEL(T, M, a == b, (M)a & (M)b, r); return SEL(T, M, a != a, a, r); } \\\n"
+    "    I T min_##T(T a, T b) { T r = SEL(T, M, a < b, a, b); r = SEL(T, M, a == b, (M)a | (M)b, r); return SEL(T, M, a != a, a, r); }\n"
+    "XM(f32x2, i32x2) XM(f32x4, i32x4) XM(f64x2, i64x2)\n"
+    "#if defined(__AVX2__) && defined(__FMA__)\n"
+    "#define WIDE 32\n"
+    "V(i32, 8) V(u32, 8) V(f32, 8)\n"
+    "XM(f32x8, i32x8) XM(f64x4, i64x4)\n"
+    "#define XF(T, B) I T fma_##T(T a, T b, T c) { return __builtin_ia32_vfmadd##B(a, b, c); }\n"
+    "XF(f32x4, ps) XF(f32x8, ps256) XF(f64x4, pd256)\n"
+    "#define XR(N, K) \\\n"
+    "    I f32x4 N##_f32x4(f32x4 a) { return __builtin_ia32_roundps(a, K); } \\\n"
+    "    I f32x8 N##_f32x8(f32x8 a) { return __builtin_ia32_roundps256(a, K); } \\\n"
+    "    I f64x4 N##_f64x4(f64x4 a) { return __builtin_ia32_roundpd256(a, K); }\n"
+    "XR(floor, 9) XR(ceil, 10) XR(trunc, 11) XR(round, 8)\n"
+    "#if __has_builtin(__builtin_elementwise_sqrt)\n"
+    "#define XS(T, B) I T sqrt_##T(T a) { return __builtin_elementwise_sqrt(a); }\n"
+    "#else\n"
+    "#define XS(T, B) I T sqrt_##T(T a) { return __builtin_ia32_sqrt##B(a); }\n"
+    "#endif\n"
+    "XS(f32x4, ps) XS(f32x8, ps256) XS(f64x4, pd256)\n"
+    "I i32x4 toi_f32x4(f32x4 a) { i32x4 over = a >= 0x1p31f; i32x4 r = __builtin_ia32_cvttps2dq(a); return SEL(i32x4, i32x4, a == a, r ^ over, over & 0); }\n"
+    "I i32x8 toi_f32x8(f32x8 a) { i32x8 over = a >= 0x1p31f; i32x8 r = __builtin_ia32_cvttps2dq256(a); return SEL(i32x8, i32x8, a == a, r ^ over, over & 0); }\n"
+    "#else\n"
+    "#define WIDE 8\n"
+    "#endif\n"
+    "#endif\n";
+
+/* Twice as wide, by halves. R: result, the rest operands; H names the half types. */
+static const char halves[] =
+    "#define H1(N, R, T, RH, TH) I R N##_##T(T a) { union { T v; TH h[2]; } x = {a}; union { R v; RH h[2]; } r; \\\n"
+    "    r.h[0] = N##_##TH(x.h[0]); r.h[1] = N##_##TH(x.h[1]); return r.v; }\n"
+    "#define H2(N, T, TH) I T N##_##T(T a, T b) { union { T v; TH h[2]; } x = {a}, y = {b}, r; \\\n"
+    "    r.h[0] = N##_##TH(x.h[0], y.h[0]); r.h[1] = N##_##TH(x.h[1], y.h[1]); return r.v; }\n"
+    "#define H3(N, T, TH) I T N##_##T(T a, T b, T c) { union { T v; TH h[2]; } x = {a}, y = {b}, z = {c}, r; \\\n"
+    "    r.h[0] = N##_##TH(x.h[0], y.h[0], z.h[0]); r.h[1] = N##_##TH(x.h[1], y.h[1], z.h[1]); return r.v; }\n"
+    "#define HR(T, TH) H1(sqrt, T, T, TH, TH) H1(floor, T, T, TH, TH) H1(ceil, T, T, TH, TH) H1(trunc, T, T, TH, TH) H1(round, T, T, TH, TH)\n"
+    "#define HM(T, TH) H2(max, T, TH) H2(min, T, TH)\n"
+    "#define HA(T, TH) HR(T, TH) HM(T, TH) H3(fma, T, TH)\n"
+    "#define HC(T, IT, UT, TH, IH, UH) H1(toi, IT, T, IH, TH) H1(tou, UT, T, UH, TH)\n"
+    "#if WIDE == 8\n"
+    "HR(f32x4, f32x2) H3(fma, f32x4, f32x2) HC(f32x4, i32x4, u32x4, f32x2, i32x2, u32x2)\n"
+    "#elif WIDE == 32\n"
+    "H1(tou, u32x4, f32x4, u32x2, f32x2) H1(tou, u32x8, f32x8, u32x4, f32x4) HC(f64x4, i64x4, u64x4, f64x2, i64x2, u64x2)\n"
+    "#endif\n"
+    "#define HW(F, IE, UE, N, M) HA(F##x##N, F##x##M) HC(F##x##N, IE##x##N, UE##x##N, F##x##M, IE##x##M, UE##x##M)\n"
+    "#if WIDE < 32\n"
+    "HW(f64, i64, u64, 4, 2)\n"
+    "#endif\n";
+
+/* Half types. A bfloat16 is the upper half of a float, rounded to nearest even; a quiet NaN stays one. A
+ * half without hardware is converted by bit arithmetic: adding 0.5 to a small number rounds it at the
+ * last place of a subnormal half, multiplying by 2^112 rebiases the exponent and normalises subnormals.
+ * odd_: double to float such that a further rounding to fewer digits is right (last digit sticky). */
+static const char half_macros[] =
+    "#define BF(N) \\\n"
+    "    I f32x##N up_bf16x##N(bf16x##N a) { return (f32x##N)(CV(u32x##N, a) << 16); } \\\n"
+    "    I bf16x##N down_bf16x##N(f32x##N a) { u32x##N u = (u32x##N)a; \\\n"
+    "        u32x##N r = (u + 0x7fff + (u >> 16 & 1)) >> 16, q = u >> 16 | 0x40; return CV(bf16x##N, SEL(u32x##N, u32x##N, (u32x##N)(a == a), r, q)); } \\\n"
+    "    I f32x##N odd_f32x##N(f64x##N a) { f32x##N t = CV(f32x##N, a); f64x##N b = CV(f64x##N, t); \\\n"
+    "        i64x##N away = (a > 0) & (b > a) | (a < 0) & (b < a), lost = (a == a) & (b != a); \\\n"
+    "        return (f32x##N)(((i32x##N)t + CV(i32x##N, away)) | CV(i32x##N, lost) & 1); }\n"
+    "#ifdef HALF\n"
+    "#define HF(N) \\\n"
+    "    I f32x##N up_f16x##N(f16x##N a) { return CV(f32x##N, a); } \\\n"
+    "    I f16x##N down_f16x##N(f32x##N a) { return CV(f16x##N, a); }\n"
+    "#else\n"
+    "#define HF(N) \\\n"
+    "    I f32x##N up_f16x##N(f16x##N a) { u32x##N h = CV(u32x##N, a), em = (h & 0x7fff) << 13; \\\n"
+    "        u32x##N r = (u32x##N)((f32x##N)em * 0x1p112f) | (u32x##N)(em >= 0x0f800000) & 0x7f800000; return (f32x##N)(r | (h & 0x8000) << 16); } \\\n"
+    "    I f16x##N down_f16x##N(f32x##N x) { u32x##N b = (u32x##N)x, a = b & 0x7fffffff, n = a + 0xc8000fff + (a >> 13 & 1) >> 13; \\\n"
+    "        u32x##N s = (u32x##N)((f32x##N)a + 0.5f) - 0x3f000000, w = 0x7c00 + ((u32x##N)(a > 0x7f800000) & 0x200); \\\n"
+    "        u32x##N small = (u32x##N)(a < 0x38800000), big = (u32x##N)(a >= 0x47800000); \\\n"
+    "        return CV(f16x##N, small & s | big & w | ~(small | big) & n | b >> 16 & 0x8000); }\n"
+    "#endif\n"
+    "BF(2) HF(2)\n"
+    "I f32 up_bf16(bf16 a) { return U(f32, u32, (u32)a << 16); }\n"
+    "I bf16 down_bf16(f32 a) { u32 u = U(u32, f32, a); return a == a ? (u + 0x7fff + (u >> 16 & 1)) >> 16 : u >> 16 | 0x40; }\n"
+    "I f32 odd_f32(f64 a) { return odd_f32x2((f64x2){a, 0})[0]; }\n"
+    "#ifdef HALF\n"
+    "#define up_f16(a) ((f32)(a))\n"
+    "#define down_f16(a) ((f16)(a))\n"
+    "#else\n"
+    "I f32 up_f16(f16 a) { return up_f16x2((f16x2){a, 0})[0]; }\n"
+    "I f16 down_f16(f32 a) { return down_f16x2((f32x2){a, 0})[0]; }\n"
+    "#endif\n";
+
+static void preamble(struct str *o, int lanes, bool half_types) {
+    str_add(o, basics);
+    for (int n = 2; n <= lanes; n *= 2) { /* S4(T, x): all lanes x */
+        str_printf(o, "VS(%d)\n#define S%d(T, x) ((T){", n, n);
+        for (int i = 0; i < n; i++) str_add(o, i ? ", x" : "x");
+        str_add(o, "})\n");
+    }
+    str_add(o, scalars);
+    str_add(o, vectors);
+    str_add(o, portable);
+    str_add(o, halves);
+    for (int n = 8; n <= lanes; n *= 2)
+        str_printf(o, "%sHW(f32, i32, u32, %d, %d)\n%sHW(f64, i64, u64, %d, %d)\n",
+                   n == 8 ? "#if WIDE < 32\n" : "", n, n / 2, n == 8 ? "#endif\n" : "", n, n / 2);
+    if (!half_types) return;
+    str_add(o, half_macros);
+    for (int n = 4; n <= lanes; n *= 2) str_printf(o, "BF(%d) HF(%d)\n", n, n);
+}
+
+void render_c_preamble(struct str *o) { preamble(o, MAX_LANES, true); }
+
+/* The greatest N in names like f32xN; a hexadecimal number may look like one, which costs nothing. */
+static int widest(const char *s) {
+    int most = 0;
+    for (s = strchr(s, 'x'); s; s = strchr(s + 1, 'x')) {
+        int n = 0;
+        for (const char *d = s + 1; *d >= '0' && *d <= '9' && n < 1000; d++) n = n * 10 + *d - '0';
+        if (n <= MAX_LANES) most = RG_MAX(most, n);
+    }
+    return most;
+}
+
+void render_c_preamble_for(struct str *o, const char *const *text, uint32_t n) {
+    int lanes = 4;
+    bool half_types = false;
+    for (uint32_t i = 0; i < n; i++) {
+        lanes = RG_MAX(lanes, widest(text[i]));
+        half_types |= strstr(text[i], "f16") != NULL;
+    }
+    preamble(o, lanes, half_types);
+}

@@ -1,0 +1,55 @@
+/* internal.h: what the files of the C renderer share; see c.c. */
+#ifndef RIDGE_RENDER_INTERNAL_H
+#define RIDGE_RENDER_INTERNAL_H
+
+#include "render/render.h"
+
+#define MAX_LANES 64
+
+/* A value in the generated text. */
+struct text {
+    const char *s;   /* C expression; NULL: nothing was evaluated yet */
+    const uop *node; /* for its bounds; NULL if it is not the value of one node */
+    uint8_t dt, lanes;
+    uint8_t mask;    /* bool vectors: bytes of one mask element (-1 true, 0 false); else 0 */
+    bool atom;       /* a name or a literal: may be written twice and needs no parentheses */
+    bool moving;     /* reads an accumulator: means something else after the next SET */
+};
+
+struct render {
+    struct str *o;
+    struct ir *ir;
+    struct arena *a; /* for expression texts; = ir->arena */
+    const struct linear *lin;
+    struct text *val;/* by node id: the latest evaluation */
+    uint32_t *uses;  /* by node id: how often the list uses it */
+    uint32_t pos;    /* in the list: the number in v12 */
+    uint32_t tmp;    /* further names made at this position: v12_1 */
+    int indent;
+};
+
+/* c.c */
+const char *fmt(struct render *, const char *f, ...) RG_FMT(2, 3);
+void line(struct render *, const char *f, ...) RG_FMT(2, 3);
+struct text named(struct render *, struct text); /* gives it a name unless it is an atom */
+
+/* c_op.c */
+unsigned storage_lanes(unsigned lanes); /* rounded up to a power of two */
+const char *type_of(struct render *, enum dtype, unsigned lanes, unsigned mask);
+const char *elem_type(enum dtype);
+struct text constant(struct render *, enum dtype, union arg);
+struct text splat(struct render *, struct text, unsigned lanes, unsigned mask);
+struct text mask_width(struct render *, struct text, unsigned bytes);
+const char *lane(struct render *, struct text, unsigned i); /* one lane as a scalar expression; v is an atom */
+/* The value of a pure op. n gives dtype and lanes and, with its sources, the bounds. */
+struct text op_text(struct render *, const uop *n, const struct text *src);
+/* op on values that are not nodes (HRED, STORE_ADD): no bounds are known. */
+struct text op_plain(struct render *, enum op, enum dtype, unsigned lanes, const struct text *src, unsigned nsrc);
+struct text hred_text(struct render *, enum op, struct text);
+
+/* c_cast.c */
+struct text cast_text(struct render *, struct text, enum dtype to);
+struct text bitcast_text(struct render *, struct text, enum dtype to);
+static inline bool is_half(enum dtype d) { return d == DT_F16 || d == DT_BF16; }
+
+#endif
