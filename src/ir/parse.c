@@ -536,7 +536,8 @@ static void opts_line(struct parser *p)
 static void data_line(struct parser *p, const char *at)
 {
     static const char *const fills[] = {"uniform", "normal", "randint", "zeros",
-                                        "ones",    "iota",   "values",  "tasks"};
+                                        "ones",    "iota",   "values",  "tasks",
+                                        "params"};
     struct data_decl d = {.line = line_of(p, at)};
     VEC(double) num = {0};
     end_kernel(p);
@@ -551,7 +552,7 @@ static void data_line(struct parser *p, const char *at)
     for (size_t i = 0; i < RG_COUNT(fills); i++)
         if (word_is(w, fills[i])) d.fill = fills[i];
     if (!d.fill)
-        fail_at(p, here, "expected uniform, normal, randint, zeros, ones, iota, values or tasks, found %s",
+        fail_at(p, here, "expected uniform, normal, randint, zeros, ones, iota, values, tasks or params, found %s",
                 found(p, here));
     for (skip_blank(p); !at_line_end(p); skip_blank(p)) {
         here = p->p;
