@@ -6,8 +6,7 @@
 #include <stdlib.h>
 
 static void usage_line(FILE *out, const struct args *a) {
-    fprintf(out, "usage: ridge %s [options]%s%s\n", a->command, *a->operands ? " " : "",
-            a->operands);
+    fprintf(out, "usage: ridge %s [options]%s%s\n", a->command, *a->operands ? " " : "", a->operands);
 }
 
 static void print_help(const struct args *a) {
@@ -16,8 +15,7 @@ static void print_help(const struct args *a) {
     for (uint32_t i = 0; i < a->nspec; i++) {
         const struct arg_spec *s = &a->spec[i];
         char left[64];
-        snprintf(left, sizeof left, "--%s%s%s", s->name, s->value ? " " : "",
-                 s->value ? s->value : "");
+        snprintf(left, sizeof left, "--%s%s%s", s->name, s->value ? " " : "", s->value ? s->value : "");
         printf("  %-22s %s\n", left, s->help);
     }
     printf("  %-22s %s\n", "--help", "this text");
@@ -73,8 +71,7 @@ static int take_value(const struct args *a, const struct arg_spec *s, const char
     char *end;
     errno = 0;
     long long x = strtoll(value, &end, 0);
-    if (!*value || *end || errno)
-        return wrong(a, "--%s expects a whole number, found '%s'", s->name, value);
+    if (!*value || *end || errno) return wrong(a, "--%s expects a whole number, found '%s'", s->name, value);
     *(int64_t *)s->at = x;
     return -1;
 }

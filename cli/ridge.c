@@ -11,12 +11,12 @@
 #pragma weak cmd_diagnose
 
 /*    name        function       what it does, in one line */
-#define COMMANDS(X)                                                                                \
-    X("opt", cmd_opt, "compile the kernels of a .uop file; print, run, check, time them")          \
-    X("shape", cmd_shape, "show how a movement op changes a shape")                                \
-    X("rules", cmd_rules, "list the rewrite rules, or search them")                                \
-    X("diagnose", cmd_diagnose, "say what this machine has, and what to do about what it lacks")   \
-    X("env", cmd_env, "list the environment variables with their values")                          \
+#define COMMANDS(X)                                                                              \
+    X("opt", cmd_opt, "compile the kernels of a .uop file; print, run, check, time them")        \
+    X("shape", cmd_shape, "show how a movement op changes a shape")                              \
+    X("rules", cmd_rules, "list the rewrite rules, or search them")                              \
+    X("diagnose", cmd_diagnose, "say what this machine has, and what to do about what it lacks") \
+    X("env", cmd_env, "list the environment variables with their values")                        \
     X("version", cmd_version, "print the version")
 
 struct command {
@@ -50,8 +50,7 @@ int main(int argc, char **argv) {
     if (!strcmp(name, "--version")) name = "version";
     if (*env_warnings()) fprintf(stderr, "%s\n", env_warnings());
     for (size_t i = 0; i < RG_COUNT(commands); i++)
-        if (commands[i].run && !strcmp(commands[i].name, name))
-            return commands[i].run(argc - 1, argv + 1);
+        if (commands[i].run && !strcmp(commands[i].name, name)) return commands[i].run(argc - 1, argv + 1);
     fprintf(stderr, "ridge: no command '%s'; `ridge --help` lists them\n", name);
     return EXIT_USAGE;
 }

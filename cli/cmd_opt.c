@@ -1,0 +1,303 @@
+/* cmd_opt.c: `ridge opt`: one .uop file through the whole compiler, with every stage open to the eye.
+ *
+ * Each kernel of the file is verified and lowered; what was asked for is printed (the kernel graph, the
+ * linear program, C, assembly, or the IR after any pass); then the kernels run in order on the data that
+ * the file declares, by the engine (--run, --time) or by the interpreter (--ref). --check runs each
+ * kernel's plain program (no opts, exact math) in the interpreter on the same inputs and compares what
+ * both wrote; where that would take minutes it runs a sample of the grid's iterations.
+ * cmd_opt_run.c holds the running half.
+ * Tests: tests/cli/opt.sh */
+#include "cmd_opt.h"
+#include "render/render.h"
+#include "device/device.h"
+
+#include <stdlib.h>
+
+static const struct {
+    const char *name;
+    enum emit emit;
+} emits[] = {
+    {"ir", EMIT_IR}, {"tree", EMIT_TREE}, {"linear", EMIT_LINEAR}, {"c", EMIT_C}, {"asm", EMIT_ASM},
+};
+
+/* ---- reading --------------------------------------------------------------------------------------- */
+
+static void read_program(struct session *s) {
+    char *text;
+    size_t n;
+    must(s->err, os_read_file(s->err, &s->arena, s->file, 64 << 20, &text, &n));
+    ir_parse(&s->ir, text, n, s->file, &s->prog);
+    if (s->only) {
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < s->prog.kernel.n; i++)
+            if (!strcmp(s->prog.kernel.p[i].name, s->only)) s->prog.kernel.p[kept++] = s->prog.kernel.p[i];
+        if (!kept) err_throw(s->err, RG_EINVAL, "%s holds no kernel called '%s'", s->file, s->only);
+        s->prog.kernel.n = kept;
+    }
+    if (!s->prog.kernel.n) err_throw(s->err, RG_EINVAL, "%s holds no kernel", s->file);
+    if (s->opts && s->prog.kernel.n > 1)
+        err_throw(s->err, RG_EINVAL,
+                  "%s holds %u kernels and opts name the axes of one; choose it with --kernel NAME", s->file,
+                  s->prog.kernel.n);
+}
+
+static const char *choose_opts(struct session *s, const struct kernel *k) {
+    if (s->noopt || (env_int(ENV_NOOPT) && !s->opts)) return "";
+    if (s->opts) return s->opts;
+    if (s->random_opts >= 0) return opts_random(&s->ir, k, (uint64_t)s->random_opts);
+    return k->opts;
+}
+
+/* ---- lowering --------------------------------------------------------------------------------------- */
+
+struct lower_call {
+    struct session *s;
+    const struct kernel *k;
+    struct lower_opts lo;
+    struct linear *out;
+};
+
+static void lower_inner(void *arg) {
+    struct lower_call *c = arg;
+    verify_kernel(&c->s->ir, c->k);
+    lower(&c->s->ir, c->k, &c->lo, c->out);
+}
+
+/* Lowers one kernel; an error is said to be at the kernel's line. */
+void session_lower(struct session *s, const struct kernel *k, const struct lower_opts *lo,
+                   struct linear *out) {
+    struct lower_call c = {s, k, *lo, out};
+    if (!err_guard(s->err, lower_inner, &c)) return;
+    err_prefix(s->err, "%s:%d: ", s->file, k->line);
+    must(s->err, s->err->code);
+}
+
+static void lower_one(struct session *s, uint32_t i) {
+    const struct kernel *k = &s->prog.kernel.p[i];
+    struct work *w = &s->work[i];
+    struct str dump;
+    struct pass_log log = {.dump = &dump, .which = s->dump};
+    str_init(&dump, &s->arena);
+    if (log_on(6) && !s->dump) log.which = "all";
+    const char *asked = env_str(ENV_DUMP);
+    if (!log.which && asked && *asked) log.which = asked;
+    if (s->emit == EMIT_TREE && !log.which) log.which = TREE_PASS;
+    if (!log.which) log.dump = NULL;
+    w->opts = choose_opts(s, k);
+    uint64_t t = os_now_ns();
+    session_lower(s, k, &(struct lower_opts){.opts = w->opts, .log = &log, .keep_math = s->ref}, &w->lin);
+    w->lower_ns = os_now_ns() - t;
+    /* PARAMS stands for as many buffers as the data says, which the program alone does not know. */
+    w->lin.nbuf = RG_MAX(w->lin.nbuf, s->io.kernel[i].nbuf);
+    if (log.dump && dump.n) fputs(dump.p, s->dump || s->emit == EMIT_TREE ? stdout : stderr);
+    if (s->passes)
+        for (uint32_t p = 0; p < log.n; p++)
+            printf("%-12s %8.1f us %7u nodes\n", log.rec[p].name, (double)log.rec[p].ns / 1e3,
+                   log.rec[p].nodes);
+}
+
+/* ---- printing ---------------------------------------------------------------------------------------- */
+
+static char *render_unit(struct session *s) {
+    struct str c;
+    str_init(&c, &s->arena);
+    render_c_preamble(&c);
+    for (uint32_t i = 0; i < s->prog.kernel.n; i++) {
+        str_addc(&c, '\n');
+        render_c(&c, &s->ir, &s->work[i].lin);
+    }
+    return c.p;
+}
+
+/* Words separated by blanks, appended to argv. */
+static int add_words(struct arena *a, const char **argv, int n, int most, const char *words) {
+    char *copy = arena_strdup(a, words, strlen(words));
+    for (char *save = NULL, *w = strtok_r(copy, " ", &save); w && n < most; w = strtok_r(NULL, " ", &save))
+        argv[n++] = w;
+    return n;
+}
+
+/* The same compiler and flags as the engine's, to assembly. */
+static void print_asm(struct session *s) {
+    struct device *dev;
+    struct dev_target target;
+    char *dir, *out = "";
+    const char *argv[64];
+    int status = 0, n = 0;
+    must(s->err, device_cpu.open(s->err, &dev));
+    int bad = device_cpu.target(dev, s->err, &s->arena, &target) || os_temp_dir(s->err, &s->arena, &dir);
+    device_cpu.close(dev);
+    if (bad) must(s->err, s->err->code);
+    if (!target.tool)
+        err_throw(s->err, RG_ECOMPILE, "no C compiler: install clang or gcc, or name one in RIDGE_CC");
+    const char *c = render_unit(s), *in = arena_printf(&s->arena, "%s/kernels.c", dir);
+    const char *to = arena_printf(&s->arena, "%s/kernels.s", dir);
+    argv[n++] = target.tool;
+    n = add_words(&s->arena, argv, n, 56, target.flags);
+    argv[n++] = "-S", argv[n++] = "-o", argv[n++] = to, argv[n++] = in, argv[n] = NULL;
+    char *text = "";
+    size_t len = 0;
+    bad = os_write_file(s->err, in, c, strlen(c), 0600) || os_run(s->err, &s->arena, argv, &status, &out) ||
+          status || os_read_file(s->err, &s->arena, to, 256 << 20, &text, &len);
+    os_remove_tree(dir);
+    if (status) err_throw(s->err, RG_ECOMPILE, "%s failed on the kernel's C:\n%.1500s", target.tool, out);
+    if (bad) must(s->err, s->err->code);
+    fwrite(text, 1, len, stdout);
+}
+
+static void print_emit(struct session *s) {
+    if (s->emit == EMIT_C) fputs(render_unit(s), stdout);
+    if (s->emit == EMIT_ASM) print_asm(s);
+    for (uint32_t i = 0; i < s->prog.kernel.n; i++) {
+        struct str t;
+        str_init(&t, &s->arena);
+        if (s->emit == EMIT_IR) ir_print_kernel(&t, &s->ir, &s->prog.kernel.p[i]);
+        if (s->emit == EMIT_LINEAR) linear_print(&t, &s->ir, &s->work[i].lin);
+        if (t.n) fputs(t.p, stdout);
+    }
+}
+
+static void print_debug(struct session *s, uint32_t i) {
+    struct work *w = &s->work[i];
+    struct str t;
+    if (log_on(3))
+        log_line(3, "%s: opts %s; grid %lld, scratch %lld bytes, %u entries", w->lin.name,
+                 *w->opts ? w->opts : "none", (long long)w->lin.grid, (long long)w->lin.scratch, w->lin.n);
+    if (log_on(5)) {
+        str_init(&t, &s->arena);
+        ir_print_kernel(&t, &s->ir, &s->prog.kernel.p[i]);
+        linear_print(&t, &s->ir, &w->lin);
+        log_line(5, "%s", t.p);
+    }
+    if (log_on(4) && !s->ref) {
+        str_init(&t, &s->arena);
+        render_c(&t, &s->ir, &w->lin);
+        log_line(4, "%s", t.p);
+    }
+}
+
+/* ---- the command ------------------------------------------------------------------------------------- */
+
+static void print_summary(struct session *s) {
+    for (uint32_t i = 0; i < s->prog.kernel.n; i++) {
+        struct work *w = &s->work[i];
+        printf("%s: opts %s; grid %lld, scratch %lld bytes, %u entries, %.3g flops, %.3g bytes; "
+               "lowered in %.2f ms\n",
+               s->prog.kernel.p[i].name, *w->opts ? w->opts : "none", (long long)w->lin.grid,
+               (long long)w->lin.scratch, w->lin.n, w->lin.est.flops, w->lin.est.bytes,
+               (double)w->lower_ns / 1e6);
+    }
+}
+
+static void session_run(struct session *s) {
+    read_program(s);
+    s->work = arena_array(&s->arena, struct work, s->prog.kernel.n);
+    io_bind(&s->ir, &s->prog, s->file, &s->io);
+    for (uint32_t i = 0; i < s->prog.kernel.n; i++) {
+        lower_one(s, i);
+        print_debug(s, i);
+    }
+    bool runs = s->run || s->check || s->time || s->ref || s->print;
+    if (s->emit) print_emit(s);
+    if (runs || s->json)
+        session_execute(s, runs);
+    else if (!s->emit && !s->dump && !s->passes)
+        print_summary(s);
+}
+
+static int bad_usage(const char *fmt, const char *what) {
+    fprintf(stderr, "ridge opt: ");
+    fprintf(stderr, fmt, what);
+    fprintf(stderr, "; see `ridge opt --help`\n");
+    return EXIT_USAGE;
+}
+
+static int check_usage(struct session *s, const char *emit, int64_t threads, int64_t runs) {
+    for (size_t i = 0; emit && i < RG_COUNT(emits); i++)
+        if (!strcmp(emit, emits[i].name)) s->emit = emits[i].emit;
+    if (emit && !s->emit) return bad_usage("--emit expects ir, tree, linear, c or asm, found '%s'", emit);
+    if (s->noopt && s->opts) return bad_usage("--noopt and --opts%s exclude each other", "");
+    if (s->random_opts >= 0 && (s->opts || s->noopt))
+        return bad_usage("--random-opts excludes --opts and --noopt%s", "");
+    if (s->ref && (s->time || s->check || s->emit == EMIT_C || s->emit == EMIT_ASM))
+        return bad_usage("--ref interprets; it does not go with --time, --check, --emit c or --emit asm%s",
+                         "");
+    if (runs < 0 || runs > 1000000) return bad_usage("--runs expects 1 to 1000000%s", "");
+    if (threads) {
+        char number[24];
+        if (threads < 1 || threads > 4096) return bad_usage("--threads expects 1 to 4096%s", "");
+        snprintf(number, sizeof number, "%lld", (long long)threads);
+        setenv("RIDGE_THREADS", number, 1);
+        env_reload();
+    }
+    return -1;
+}
+
+static const char about[] = "Compiles the kernels of a .uop file and shows or runs the result. "
+                            "Without options it checks the\n"
+                            "file and prints one line per kernel. docs/ir.md describes the "
+                            "language, docs/cli.md the data lines.";
+
+/* All of the command that may run out of memory, inside the guard. */
+struct opt_call {
+    struct session *s;
+    int argc, status;
+    char **argv;
+};
+
+static void opt_main(void *arg) {
+    struct opt_call *c = arg;
+    struct session *s = c->s;
+    const char *emit = NULL;
+    int64_t threads = 0;
+    /* clang-format off */
+    const struct arg_spec spec[] = {
+        {"opts",        ARG_TEXT,   &s->opts,        "LIST",       "use this list of opts, not the file's"},
+        {"noopt",       ARG_FLAG,   &s->noopt,       NULL,         "use no opts: the plain program"},
+        {"random-opts", ARG_NUMBER, &s->random_opts, "SEED",       "a random legal list; the same seed gives the same list"},
+        {"kernel",      ARG_TEXT,   &s->only,        "NAME",       "only this kernel of the file"},
+        {"emit",        ARG_TEXT,   &emit,           "FORM",       "print the kernels as ir, tree, linear, c or asm"},
+        {"dump",        ARG_TEXT,   &s->dump,        "all|PASS,..", "print the IR after these passes"},
+        {"passes",      ARG_FLAG,   &s->passes,      NULL,         "print the time and node count of each pass"},
+        {"run",         ARG_FLAG,   &s->run,         NULL,         "run on the CPU; print what each output holds"},
+        {"ref",         ARG_FLAG,   &s->ref,         NULL,         "run in the interpreter, which checks bounds, races, unset values"},
+        {"check",       ARG_FLAG,   &s->check,       NULL,         "run, and compare with the plain program in the interpreter"},
+        {"time",        ARG_FLAG,   &s->time,        NULL,         "run many times; print median, least and spread"},
+        {"runs",        ARG_NUMBER, &s->runs,        "N",          "how many times (default: for about a second)"},
+        {"exact",       ARG_FLAG,   &s->exact,       NULL,         "fill float buffers with integers from -4 to 4"},
+        {"threads",     ARG_NUMBER, &threads,        "N",          "threads to use (default: RIDGE_THREADS, else all cores)"},
+        {"print",       ARG_TEXT,   &s->print,       "NAME[:N]",   "run, and print the first N values of a buffer (default 8)"},
+        {"json",        ARG_FLAG,   &s->json,        NULL,         "print results as one JSON object"},
+    };
+    /* clang-format on */
+    struct str more;
+    str_init(&more, &s->arena);
+    str_add(&more, "Opts:\n");
+    opts_help(&more);
+    struct args a = {.command = "opt",
+                     .operands = "FILE.uop",
+                     .about = about,
+                     .spec = spec,
+                     .nspec = RG_COUNT(spec),
+                     .min_operands = 1,
+                     .max_operands = 1,
+                     .more = more.p};
+    c->status = args_parse(&a, c->argc, c->argv);
+    if (c->status < 0) c->status = check_usage(s, emit, threads, s->runs);
+    if (c->status >= 0) return;
+    s->file = a.operand[0];
+    ir_init(&s->ir, &s->arena);
+    session_run(s);
+    c->status = s->failed ? EXIT_FAILED : EXIT_OK;
+}
+
+int cmd_opt(int argc, char **argv) {
+    struct err e = {0};
+    struct session s = {.err = &e, .random_opts = -1};
+    struct opt_call c = {.s = &s, .argc = argc, .argv = argv};
+    arena_init(&s.arena, &e);
+    if (err_guard(&e, opt_main, &c)) c.status = cli_error("opt", &e);
+    session_close(&s);
+    arena_free(&s.arena);
+    return c.status;
+}

@@ -1,0 +1,411 @@
+/* golden.c: every kernel of tests/golden/small against outside values, against itself under random opts,
+ * and against the machine code that a C compiler makes of it.
+ *
+ *   1. The plain program (no opts), interpreted, on the inputs of tests/values/NAME.txt gives the outputs
+ *      there, which NumPy computed.
+ *   2. The file's opts and many random legal lists give the plain program's values, interpreted. Where a
+ *      kernel only adds, multiplies and compares, it runs on small integers and every bit must agree;
+ *      else within a bound from the dtype and the length of the longest reduction.
+ *   3. The same with the math written out (what a renderer sees), and through the C compiler: the file's
+ *      opts, none, and a batch of random lists, with red zones around every buffer.
+ * The large kernels in tests/golden are lowered only; running them is the benchmark's work.
+ * A failure prints the command that repeats it. GOLDEN_SEEDS sets how many random lists are tried. */
+#include "../../cli/fill.c" /* the data of a .uop file: the same bytes as `ridge opt` uses */
+#include "codegen/codegen.h"
+#include "engine/engine.h"
+#include "test.h"
+
+#include <dirent.h>
+#include <float.h>
+#include <stdlib.h>
+
+#define SMALL "tests/golden/small/"
+enum { CC_LISTS = 12, MAX_KERNELS = 4 };
+#define REF_LIMIT 2e8
+
+/* name, and the whole file is exact on small integers */
+#define KERNELS(X)                                                                                \
+    X(softmax)                                                                                    \
+    X(log_softmax) X(layernorm) X(layernorm_bwd) X(matmul) X(matmul_bias_gelu) X(conv5x5) X(adam) \
+        X(transpose_add) X(two_outputs) X(sum_split) X(column_sum) X(argmax) X(cumsum) X(gather)  \
+            X(scatter_add)
+
+/* ---- one lowering of a file -------------------------------------------------------------------------- */
+
+enum choice { PLAIN, AS_FILE, RANDOM };
+struct lowered {
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    const char *path;
+    enum choice choice;
+    uint64_t seed;
+    bool keep_math;
+    struct program prog;
+    struct io io;
+    struct linear lin[MAX_KERNELS];
+    const char *opts[MAX_KERNELS];
+};
+
+static void lower_file(void *arg) {
+    struct lowered *l = arg;
+    char *text;
+    size_t n;
+    ir_init(&l->ir, &l->arena);
+    int code = os_read_file(&l->err, &l->arena, l->path, 1 << 20, &text, &n);
+    if (code) err_throw(&l->err, code, "%s", l->path);
+    ir_parse(&l->ir, text, n, l->path, &l->prog);
+    io_bind(&l->ir, &l->prog, l->path, &l->io);
+    RG_CHECK(&l->err, l->prog.kernel.n <= MAX_KERNELS);
+    for (uint32_t i = 0; i < l->prog.kernel.n; i++) {
+        const struct kernel *k = &l->prog.kernel.p[i];
+        l->opts[i] = l->choice == PLAIN     ? ""
+                     : l->choice == AS_FILE ? k->opts
+                                            : opts_random(&l->ir, k, l->seed);
+        lower(&l->ir, k, &(struct lower_opts){.opts = l->opts[i], .keep_math = l->keep_math}, &l->lin[i]);
+        l->lin[i].nbuf = RG_MAX(l->lin[i].nbuf, l->io.kernel[i].nbuf);
+    }
+}
+
+/* The words a failure ends with: how to see it again. */
+static const char *repeat(const struct lowered *l) {
+    static char words[2000];
+    int n = snprintf(words, sizeof words, "\n  repeat: ridge opt %s --check", l->path);
+    if (l->choice == PLAIN) snprintf(words + n, sizeof words - (size_t)n, " --noopt");
+    if (l->choice == RANDOM)
+        n +=
+            snprintf(words + n, sizeof words - (size_t)n, " --random-opts %llu", (unsigned long long)l->seed);
+    for (uint32_t i = 0; l->choice == RANDOM && i < l->prog.kernel.n && n < 1000; i++)
+        n += snprintf(words + n, sizeof words - (size_t)n, "\n  opts of %s: %.400s", l->prog.kernel.p[i].name,
+                      l->opts[i]);
+    return words;
+}
+
+static struct lowered *make(const char *path, enum choice choice, uint64_t seed, bool keep_math) {
+    struct lowered *l = calloc(1, sizeof *l);
+    l->path = path, l->choice = choice, l->seed = seed, l->keep_math = keep_math;
+    arena_init(&l->arena, &l->err);
+    if (err_guard(&l->err, lower_file, l)) FAIL("%s%s", l->err.msg, repeat(l));
+    return l;
+}
+
+static void drop(struct lowered *l) {
+    arena_free(&l->arena);
+    free(l);
+}
+
+static void interpret(struct lowered *l, struct io_mem *m) {
+    for (uint32_t i = 0; i < l->prog.kernel.n; i++) {
+        const struct io_kernel *ik = &l->io.kernel[i];
+        struct ref_buf *b = calloc(ik->nbuf + 1, sizeof *b);
+        for (uint32_t k = 0; k < ik->nbuf; k++)
+            if (ik->buf[k] != UINT32_MAX)
+                b[k] = (struct ref_buf){m->p[ik->buf[k]], io_bytes(&l->io.buf[ik->buf[k]]),
+                                        l->io.buf[ik->buf[k]].name, NULL};
+        if (ref_linear(&l->err, &l->lin[i], b, ik->nbuf, ik->var, 0, l->lin[i].grid))
+            FAIL("%s%s", l->err.msg, repeat(l));
+        free(b);
+    }
+}
+
+static double cost(const struct lowered *l) {
+    double c = 0;
+    for (uint32_t i = 0; i < l->prog.kernel.n; i++) c += ref_cost(&l->lin[i]);
+    return c;
+}
+
+/* ---- comparing ---------------------------------------------------------------------------------------- */
+
+/* Bits must agree on small integers: only ops that have no rounding there. */
+static bool is_exact(const struct lowered *l) {
+    for (uint32_t i = 0; i < l->prog.kernel.n; i++) {
+        uop_vec all = {0};
+        uop_topo((struct arena *)&l->arena, &l->prog.kernel.p[i].sink, 1, &all);
+        for (uint32_t j = 0; j < all.n; j++) {
+            const uop *u = all.p[j];
+            if (!dt_is_float((enum dtype)u->dt)) continue;
+            if (u->op == OP_VAR || (u->op == OP_CONST && u->arg.f != rint(u->arg.f))) return false;
+            if (op_is_pure((enum op)u->op) && u->op != OP_ADD && u->op != OP_SUB && u->op != OP_MUL &&
+                u->op != OP_NEG && u->op != OP_MAX && u->op != OP_MIN && u->op != OP_WHERE &&
+                u->op != OP_MULACC && u->op != OP_CAST)
+                return false;
+        }
+    }
+    return true;
+}
+
+static double tolerance(const struct lowered *l) {
+    double longest = 1;
+    for (uint32_t i = 0; i < l->prog.kernel.n; i++) {
+        uop_vec all = {0};
+        uop_topo((struct arena *)&l->arena, &l->prog.kernel.p[i].sink, 1, &all);
+        for (uint32_t j = 0; j < all.n; j++) {
+            const uop *u = all.p[j];
+            double n = 1;
+            if (u->op == OP_REDUCE || u->op == OP_SCAN)
+                for (uint32_t k = 1; k < u->nsrc; k++) n *= (double)u->src[k]->src[0]->hi;
+            longest = RG_MAX(longest, n);
+        }
+    }
+    return FLT_EPSILON * (8 + longest);
+}
+
+static double number_at(const struct io_buf *b, const void *p, int64_t i) {
+    return ref_number(b->dt, ref_read(b->dt, (const char *)p + (size_t)i * dtype_info[b->dt].bytes));
+}
+
+static bool near(double got, double want, double tol) {
+    return got == want || (isnan(got) && isnan(want)) || fabs(got - want) <= tol * (1 + fabs(want));
+}
+
+/* tol 0: bit for bit. Returns how many elements were compared. */
+static int64_t compare(const struct lowered *l, const struct io_mem *got, const struct io_mem *want,
+                       double tol, const char *what) {
+    int64_t n = 0;
+    for (uint32_t i = 0; i < l->io.nbuf; i++) {
+        const struct io_buf *b = &l->io.buf[i];
+        size_t size = dtype_info[b->dt].bytes;
+        bool flt = dt_is_float(b->dt) && tol > 0;
+        for (int64_t k = 0; b->output && k < b->n; k++, n++) {
+            const char *p = (char *)got->p[i] + (size_t)k * size, *q = (char *)want->p[i] + (size_t)k * size;
+            double x = number_at(b, got->p[i], k), y = number_at(b, want->p[i], k);
+            bool zeros = x == 0 && y == 0; /* a sum of nothing may be 0 or -0 */
+            if (flt ? !near(x, y, tol) : memcmp(p, q, size) && !zeros)
+                FAIL("%s: %s[%lld] is %.9g, expected %.9g (tolerance %.2g)%s", what, b->name, (long long)k, x,
+                     y, tol, repeat(l));
+        }
+        if (!b->output && memcmp(got->p[i], want->p[i], io_bytes(b)))
+            FAIL("%s: input %s was changed%s", what, b->name, repeat(l));
+    }
+    const char *torn = io_red_zone(&l->io, got);
+    if (torn) FAIL("%s: memory beside buffer %s was overwritten%s", what, torn, repeat(l));
+    return n;
+}
+
+/* ---- 1: outside values ---------------------------------------------------------------------------------- */
+
+static uint32_t buf_named(const struct lowered *l, const char *path, const char *name, const char *dtype,
+                          long n) {
+    for (uint32_t i = 0; i < l->io.nbuf; i++) {
+        const struct io_buf *b = &l->io.buf[i];
+        if (strcmp(b->name, name)) continue;
+        if (b->n != n || strcmp(dtype_info[b->dt].name, dtype))
+            FAIL("%s: %s is %s[%ld] there and %s[%lld] in the kernel", path, name, dtype, n,
+                 dtype_info[b->dt].name, (long long)b->n);
+        return i;
+    }
+    FAIL("%s: the kernel has no buffer %s", path, name);
+}
+
+/* Reads the blocks of one kind ("in": into memory; "out": compares). */
+static int64_t values_blocks(struct lowered *l, const char *path, struct io_mem *m, const char *want_kind,
+                             double tol) {
+    FILE *f = fopen(path, "r");
+    char kind[8], name[64], dtype[8];
+    long n;
+    int64_t done = 0;
+    if (!f) FAIL("%s is missing; tests/values/make.py writes it", path);
+    while (fscanf(f, "%7s %63s %7s %ld", kind, name, dtype, &n) == 4) {
+        uint32_t at = buf_named(l, path, name, dtype, n);
+        const struct io_buf *b = &l->io.buf[at];
+        for (long k = 0; k < n; k++) {
+            double x;
+            if (fscanf(f, "%lf", &x) != 1) FAIL("%s: %s ends after %ld of %ld numbers", path, name, k, n);
+            if (strcmp(kind, want_kind)) continue;
+            done++;
+            if (!strcmp(kind, "in")) {
+                union ref_val v = {.i = (int64_t)x};
+                if (dt_is_float(b->dt)) v.f = ref_round(b->dt, x);
+                ref_write(b->dt, (char *)m->p[at] + (size_t)k * dtype_info[b->dt].bytes, v);
+            } else if (!near(number_at(b, m->p[at], k), x, dt_is_float(b->dt) ? tol : 0)) {
+                FAIL("%s: %s[%ld] is %.9g, expected %.12g%s", path, name, k, number_at(b, m->p[at], k), x,
+                     repeat(l));
+            }
+        }
+    }
+    fclose(f);
+    return done;
+}
+
+static struct io_mem memory(struct lowered *l, bool exact) {
+    struct io_mem m;
+    io_alloc(&l->ir, &l->io, &m);
+    io_fill(&l->io, &m, exact);
+    return m;
+}
+
+static int64_t outside(const char *name, struct lowered *plain) {
+    char path[200];
+    snprintf(path, sizeof path, "tests/values/%s.txt", name);
+    struct io_mem m = memory(plain, false);
+    values_blocks(plain, path, &m, "in", 0);
+    interpret(plain, &m);
+    int64_t n = values_blocks(plain, path, &m, "out", tolerance(plain));
+    if (!n) FAIL("%s holds no outputs", path);
+    io_free(&m);
+    return n;
+}
+
+/* ---- 2: random opts, interpreted -------------------------------------------------------------------------- */
+
+struct expected { /* what the plain program makes of both fills; [1] is exact */
+    struct io_mem in[2], out[2];
+    bool exact;
+    double tol;
+};
+
+static struct expected expect(struct lowered *plain) {
+    struct expected e = {.exact = is_exact(plain), .tol = tolerance(plain)};
+    for (int k = 0; k < 2; k++) {
+        e.in[k] = memory(plain, k);
+        e.out[k] = memory(plain, k);
+        interpret(plain, &e.out[k]);
+    }
+    return e;
+}
+
+static int64_t same_interpreted(const char *path, const struct expected *e, enum choice choice, uint64_t seed,
+                                bool keep_math) {
+    struct lowered *l = make(path, choice, seed, keep_math);
+    int64_t n = 0;
+    bool exact = e->exact && seed % 4; /* every fourth list on numbers that do round */
+    if (cost(l) > REF_LIMIT) FAIL("an opt list made the interpreter's work %.2g%s", cost(l), repeat(l));
+    struct io_mem m = memory(l, exact);
+    interpret(l, &m);
+    n = compare(l, &m, &e->out[exact],
+                exact       ? 0
+                : keep_math ? e->tol
+                            : 4 * e->tol,
+                keep_math ? "interpreted" : "interpreted, math written out");
+    io_free(&m);
+    drop(l);
+    return n;
+}
+
+/* ---- 3: through the C compiler ----------------------------------------------------------------------------- */
+
+static void run_compiled(struct engine *en, struct lowered *l, const struct ekernel *const *code,
+                         struct io_mem *m) {
+    struct engine_list *list = engine_list_new(en, &l->err);
+    if (!list) FAIL("%s", l->err.msg);
+    for (uint32_t i = 0; i < l->prog.kernel.n; i++) {
+        const struct io_kernel *ik = &l->io.kernel[i];
+        void **p = calloc(RG_MAX(ik->nbuf, code[i]->nbuf) + 1, sizeof *p);
+        for (uint32_t k = 0; k < ik->nbuf; k++)
+            if (ik->buf[k] != UINT32_MAX) p[k] = m->p[ik->buf[k]];
+        if (engine_list_add(list, &l->err, code[i], p, ik->var)) FAIL("%s%s", l->err.msg, repeat(l));
+        free(p);
+    }
+    if (engine_list_run(list, &l->err)) FAIL("%s%s", l->err.msg, repeat(l));
+    engine_list_free(list);
+}
+
+/* All lists of one file in one call of the compiler. */
+static int64_t through_cc(const char *path, const struct expected *e) {
+    struct err err = {0};
+    struct engine *en = engine_open(&err, NULL);
+    if (!en) FAIL("%s", err.msg);
+    struct lowered *l[CC_LISTS + 2];
+    int64_t n = 0;
+    for (int i = 0; i < CC_LISTS + 2; i++)
+        l[i] = make(path, i == 0 ? PLAIN : i == 1 ? AS_FILE : RANDOM, (uint64_t)i, false);
+    for (int i = 0; i < CC_LISTS + 2; i++) {
+        const struct linear *lin[MAX_KERNELS];
+        const struct ekernel *code[MAX_KERNELS];
+        for (uint32_t k = 0; k < l[i]->prog.kernel.n; k++) lin[k] = &l[i]->lin[k];
+        if (engine_compile(en, &l[i]->err, &l[i]->ir, lin, l[i]->prog.kernel.n, code))
+            FAIL("%s%s", l[i]->err.msg, repeat(l[i]));
+        for (int exact = 0; exact < 2; exact++) {
+            struct io_mem m = memory(l[i], exact);
+            run_compiled(en, l[i], code, &m);
+            n += compare(l[i], &m, &e->out[exact], exact && e->exact ? 0 : 4 * e->tol, "compiled");
+            io_free(&m);
+        }
+    }
+    for (int i = 0; i < CC_LISTS + 2; i++) drop(l[i]);
+    engine_close(en);
+    return n;
+}
+
+/* ---- the tests --------------------------------------------------------------------------------------------- */
+
+static uint64_t seeds(void) {
+    const char *s = getenv("GOLDEN_SEEDS");
+#ifdef RIDGE_DEBUG_BUILD
+    return s ? strtoull(s, NULL, 10) : 30;
+#else
+    return s ? strtoull(s, NULL, 10) : 200;
+#endif
+}
+
+static void golden(const char *name) {
+    char path[200];
+    snprintf(path, sizeof path, SMALL "%s.uop", name);
+    struct lowered *plain = make(path, PLAIN, 0, true);
+    if (cost(plain) > REF_LIMIT) SKIP("%s would take %.2g evaluations", path, cost(plain));
+    int64_t values = outside(name, plain);
+    struct expected e = expect(plain);
+    int64_t same =
+        same_interpreted(path, &e, AS_FILE, 1, true) + same_interpreted(path, &e, AS_FILE, 4, false);
+    for (uint64_t seed = 0; seed < seeds(); seed++) {
+        same += same_interpreted(path, &e, RANDOM, seed, true);
+        if (seed % 10 == 0) same += same_interpreted(path, &e, RANDOM, seed, false);
+    }
+    int64_t compiled = through_cc(path, &e);
+    TEST_INFO("%lld outside values, %lld values under %llu random opt lists (%s), %lld through cc",
+              (long long)values, (long long)same, (unsigned long long)seeds(), e.exact ? "exact" : "bounded",
+              (long long)compiled);
+    for (int k = 0; k < 2; k++) io_free(&e.in[k]), io_free(&e.out[k]);
+    drop(plain);
+}
+
+#define X(name) \
+    TEST_SLOW(golden_##name, 900) { golden(#name); }
+KERNELS(X)
+#undef X
+
+static const char *const known[] = {
+#define X(name) #name,
+    KERNELS(X)
+#undef X
+};
+
+/* A new file in the folder must get its row above. */
+TEST(golden_every_small_file_has_a_test) {
+    DIR *d = opendir(SMALL);
+    CHECK(d != NULL);
+    size_t found = 0;
+    for (struct dirent *f; (f = readdir(d));) {
+        size_t n = strlen(f->d_name), i = 0;
+        if (n < 5 || strcmp(f->d_name + n - 4, ".uop")) continue;
+        while (i < RG_COUNT(known) && (strlen(known[i]) != n - 4 || strncmp(known[i], f->d_name, n - 4))) i++;
+        if (i == RG_COUNT(known)) FAIL(SMALL "%s has no row in KERNELS of tests/unit/golden.c", f->d_name);
+        found++;
+    }
+    closedir(d);
+    CHECK_EQ(found, RG_COUNT(known));
+}
+
+/* The large kernels: they lower under no opts and their own, into programs that ask for the same work. */
+TEST_SLOW(golden_large_kernels_lower, 600) {
+    DIR *d = opendir("tests/golden");
+    CHECK(d != NULL);
+    int kernels = 0;
+    for (struct dirent *f; (f = readdir(d));) {
+        size_t n = strlen(f->d_name);
+        char path[400];
+        if (n < 5 || strcmp(f->d_name + n - 4, ".uop")) continue;
+        snprintf(path, sizeof path, "tests/golden/%s", f->d_name);
+        struct lowered *plain = make(path, PLAIN, 0, true), *opt = make(path, AS_FILE, 0, false);
+        for (uint32_t i = 0; i < plain->prog.kernel.n; i++, kernels++) {
+            CHECK(plain->lin[i].n > 0 && opt->lin[i].n > 0);
+            CHECK_NEAR(opt->lin[i].est.flops, plain->lin[i].est.flops, 0);
+            CHECK_NEAR(opt->lin[i].est.bytes, plain->lin[i].est.bytes, 0);
+        }
+        drop(plain);
+        drop(opt);
+    }
+    closedir(d);
+    TEST_COUNT(kernels, "large kernels lowered");
+    CHECK(kernels > 0);
+}
