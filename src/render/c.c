@@ -282,7 +282,7 @@ static void value(struct render *r, const uop *n) {
 /* ---- statements ------------------------------------------------------------------------------------ */
 
 static void open_range(struct render *r, const uop *n) {
-    const char *t = elem_type((enum dtype)n->dt), *name = fmt(r, "i%u", r->pos);
+    const char *t = elem_type((enum dtype)n->dt), *name = fmt(r, "r%u", r->pos);
     line(r, "for (%s %s = 0; %s < %s; %s++) {", t, name, name, operand(r, n->src[0]).s, name);
     r->val[n->id] = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
     r->indent++;
@@ -420,8 +420,8 @@ void render_c(struct str *o, struct ir *ir, const struct linear *lin) {
     r.indent++;
     if (grid) {
         const uop *g = lin->u[0];
-        line(&r, "const %s i0 = (%s)t;", elem_type((enum dtype)g->dt), elem_type((enum dtype)g->dt));
-        r.val[g->id] = (struct text){.s = "i0", .node = g, .dt = g->dt, .lanes = 1, .atom = true};
+        line(&r, "const %s r0 = (%s)t;", elem_type((enum dtype)g->dt), elem_type((enum dtype)g->dt));
+        r.val[g->id] = (struct text){.s = "r0", .node = g, .dt = g->dt, .lanes = 1, .atom = true};
     }
     declare_accs(&r, &l.acc);
     for (r.pos = grid; r.pos < lin->n - grid; r.pos++) entry(&r, lin->u[r.pos]);

@@ -27,7 +27,7 @@ static const char *int_name(unsigned bytes, bool is_signed) {
 }
 
 const char *type_of(struct render *r, enum dtype d, unsigned lanes, unsigned mask) {
-    if (lanes == 1) return d == DT_BOOL ? "b8" : elem_type(d);
+    if (lanes == 1) return d == DT_BOOL ? "bool8" : elem_type(d);
     const char *e = d == DT_BOOL ? int_name(mask, true) : elem_type(d);
     return fmt(r, "%sx%u", e, storage_lanes(lanes));
 }
@@ -131,7 +131,7 @@ struct text splat(struct render *r, struct text v, unsigned lanes, unsigned mask
 
 const char *lane(struct render *r, struct text v, unsigned i) {
     if (v.lanes == 1) return v.s;
-    return v.dt == DT_BOOL ? fmt(r, "(b8)(%s[%u] & 1)", v.s, i) : fmt(r, "%s[%u]", v.s, i);
+    return v.dt == DT_BOOL ? fmt(r, "(bool8)(%s[%u] & 1)", v.s, i) : fmt(r, "%s[%u]", v.s, i);
 }
 
 static struct text lane_text(struct render *r, struct text v, unsigned i) {

@@ -22,7 +22,7 @@ static const char basics[] =
     "#endif\n"
     "typedef __INT8_TYPE__ i8; typedef __UINT8_TYPE__ u8; typedef __INT16_TYPE__ i16; typedef __UINT16_TYPE__ u16;\n"
     "typedef __INT32_TYPE__ i32; typedef __UINT32_TYPE__ u32; typedef __INT64_TYPE__ i64; typedef __UINT64_TYPE__ u64;\n"
-    "typedef u8 b8; typedef float f32; typedef double f64; typedef u16 bf16;\n"
+    "typedef u8 bool8; typedef float f32; typedef double f64; typedef u16 bf16;\n"
     "#if defined(__aarch64__) || defined(__AVX512FP16__)\n"
     "#define HALF 1\n"
     "typedef _Float16 f16;\n"
