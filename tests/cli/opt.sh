@@ -1,0 +1,127 @@
+#!/bin/sh
+# `ridge opt` on real files: every form it prints, running, checking, timing, data lines, errors for people.
+set -u
+RIDGE=${RIDGE:-build/ridge}
+here=$(mktemp -d) || exit 1
+trap 'rm -rf "$here"' EXIT
+small=tests/golden/small
+bad=0
+fail() { echo "$*"; bad=1; }
+
+# has STATUS WORDS ARGS..
+has() {
+    want=$1 words=$2
+    shift 2
+    out=$("$RIDGE" opt "$@" 2>&1)
+    got=$?
+    [ $got -eq "$want" ] || fail "ridge opt $*: exit status $got, expected $want: $out"
+    case $out in *"$words"*) ;; *) fail "ridge opt $*: expected '$words' in: $out" ;; esac
+}
+
+# forms
+has 0 "matmul: opts TILE(m,4,mr)" $small/matmul.uop
+has 0 "matmul: opts none; grid" $small/matmul.uop --noopt
+has 0 "(SINK" $small/matmul.uop --emit ir
+has 0 "RANGE" $small/matmul.uop --emit linear
+has 0 "void matmul(void *const *buf" $small/matmul.uop --emit c
+has 0 "matmul" $small/matmul.uop --emit asm
+has 0 "after linearize" $small/matmul.uop --dump all
+has 0 "linearize" $small/matmul.uop --passes
+[ -n "$("$RIDGE" opt $small/matmul.uop --emit tree)" ] || fail "--emit tree prints nothing"
+
+# what --emit ir prints is a .uop file that means the same
+for k in softmax matmul argmax gather; do
+    "$RIDGE" opt $small/$k.uop --emit ir > "$here/again.uop" || fail "--emit ir of $k"
+    sed -n '/^data/p' $small/$k.uop >> "$here/again.uop"
+    a=$("$RIDGE" opt $small/$k.uop --ref) b=$("$RIDGE" opt "$here/again.uop" --ref)
+    [ "$a" = "$b" ] || fail "$k printed and read back computes something else: $a / $b"
+done
+
+# --emit c compiles on its own
+"$RIDGE" opt $small/softmax.uop --emit c > "$here/k.c"
+${CC:-cc} -c -w -o "$here/k.o" "$here/k.c" || fail "--emit c does not compile"
+
+# running: interpreter and machine agree bit for bit on integers
+for k in matmul column_sum transpose_add cumsum; do
+    a=$("$RIDGE" opt $small/$k.uop --exact --ref --noopt) b=$("$RIDGE" opt $small/$k.uop --exact --run)
+    [ "$a" = "$b" ] || fail "$k: --ref and --run differ: $a / $b"
+    a=$("$RIDGE" opt $small/$k.uop --exact --run --threads 1)
+    [ "$a" = "$b" ] || fail "$k: one thread and all differ: $a / $b"
+done
+has 0 "softmax: check ok: 160 values, max abs error" $small/softmax.uop --check
+has 0 "check ok" $small/softmax.uop --check --random-opts 7
+has 0 "sum_finish: check ok: 1 values" $small/sum_split.uop --check
+has 0 "median" $small/matmul.uop --time --runs 5
+has 0 "over 5 runs" $small/matmul.uop --time --runs 5
+
+# data lines
+cat > "$here/data.uop" <<'END'
+kernel copy
+x = (PARAM<f32>[0 x] 8)
+y = (PARAM<f32>[1 y] 8)
+i = (RANGE[i GRID 0] 8)
+(SINK (STORE (INDEX y i) (LOAD (INDEX x i))))
+END
+data() { # WORDS EXPECTED
+    { cat "$here/data.uop"; echo "data x = $1"; } > "$here/d.uop"
+    has 0 "y: $2" "$here/d.uop" --ref --print y
+}
+data "iota" "0 1 2 3 4 5 6 7"
+data "ones" "1 1 1 1 1 1 1 1"
+data "zeros" "0 0 0 0 0 0 0 0"
+data "values 3 -1.5" "3 -1.5 3 -1.5 3 -1.5 3 -1.5"
+data "randint 4 5" "4 4 4 4 4 4 4 4"
+data "tasks 4 6 3" "0 0 4 0 4 2 1 0"
+data "uniform 2 2" "2 2 2 2 2 2 2 2"
+data "normal 1 0" "1 1 1 1 1 1 1 1"
+nodata() { # WORDS ERROR
+    { cat "$here/data.uop"; echo "data x = $1"; } > "$here/d.uop"
+    has 1 "$2" "$here/d.uop" --ref
+}
+nodata "uniform 1" "d.uop:6: data x: uniform takes LO HI"
+nodata "tasks 0 5" "d.uop:6: data x: 0 is not a number of elements"
+nodata "gaussian 1" "found \`gaussian\`"
+# the same name is the same bytes in every process
+a=$("$RIDGE" opt "$here/data.uop" --ref) b=$("$RIDGE" opt "$here/data.uop" --ref)
+[ "$a" = "$b" ] || fail "two runs differ: $a / $b"
+
+# errors say where
+printf 'kernel k\nx = (PARAM<f32>[0 x] 8\n' > "$here/bad.uop"
+has 1 "bad.uop:" "$here/bad.uop"
+has 1 "holds no kernel called 'zig'" $small/matmul.uop --kernel zig
+has 1 "choose it with --kernel NAME" $small/sum_split.uop --opts "VEC(k)"
+has 1 "no axis" $small/matmul.uop --opts "VEC(zig)"
+has 1 "--print: no buffer is called 'zig'" $small/matmul.uop --run --print zig
+: > "$here/empty.uop"
+has 1 "holds no kernel" "$here/empty.uop"
+
+# DEBUG levels add lines on stderr, never on stdout
+out=$(DEBUG=2 "$RIDGE" opt $small/matmul.uop --run 2>&1 >/dev/null)
+case $out in *"*** CPU"*"matmul"*"GFLOPS"*) ;; *) fail "DEBUG=2: expected a line for the kernel in: $out" ;; esac
+plain=$("$RIDGE" opt $small/matmul.uop --run) loud=$(DEBUG=6 "$RIDGE" opt $small/matmul.uop --run 2>"$here/err")
+[ "$plain" = "$loud" ] || fail "DEBUG=6 changes stdout"
+grep -q "after opts" "$here/err" || fail "DEBUG=6 prints no passes"
+
+# JSON is JSON
+if command -v python3 >/dev/null; then
+    "$RIDGE" opt $small/sum_split.uop --check --time --runs 3 --json > "$here/j.json" || fail "--json failed"
+    python3 - "$here/j.json" <<'END' || fail "--json is not what it should be"
+import json, sys
+j = json.load(open(sys.argv[1]))
+assert [k["name"] for k in j["kernels"]] == ["sum_partial", "sum_finish"], j
+assert all(k["check"]["ok"] and k["time"]["runs"] == 3 for k in j["kernels"]), j
+assert {o["name"] for o in j["outputs"]} == {"part", "out"}, j
+END
+fi
+
+# out of memory anywhere is a message and exit status 1
+n=1
+while [ $n -le 400 ]; do
+    out=$(RIDGE_OOM_AT=$n "$RIDGE" opt $small/softmax.uop --emit c 2>&1 >/dev/null)
+    got=$?
+    [ $got -eq 0 ] && break
+    case $got:$out in 1:*memory*) ;; *) fail "RIDGE_OOM_AT=$n: exit status $got: $out"; break ;; esac
+    n=$((n + 1 + n / 8))
+done
+[ $n -gt 5 ] || fail "out of memory was never simulated"
+exit $bad
