@@ -63,16 +63,22 @@ $(BUILD)/setup.ok: tools/setup
 
 # ---- generated code: rewrite rules (tools/rulegen.c over src/rules/*.rules) ----------------------
 # The generator runs on the build machine: no sanitizers, no cross compiler.
+# Files change only when their text does, so a stamp tells when the generator ran.
 RULES   := $(sort $(wildcard src/rules/*.rules))
 GEN_SRC :=
-ifneq ($(wildcard tools/rulegen.c),)
-GEN_SRC := $(RULES:src/rules/%.rules=$(BUILD)/gen/rules_%.c)
-$(BUILD)/host/rulegen: tools/rulegen.c | $(BUILD)/setup.ok
+ifneq ($(and $(wildcard tools/rulegen.c),$(filter * rules,$(FOLDERS))),)
+GEN_SRC  := $(patsubst %,$(BUILD)/gen/rules_%.c,$(shell sed -n 's/^set  *\([a-z0-9_]*\) .*/\1/p' $(RULES)) table)
+GEN_TEST := $(addprefix $(BUILD)/gen/,rules_fuzz.c cycle_loop.c cycle_table.c)
+TEST_SRC += $(if $(wildcard tests/fuzz/fz.c),$(sort $(wildcard tests/fuzz/*.c)) $(GEN_TEST))
+$(BUILD)/host/rulegen: $(wildcard tools/rulegen*.[ch]) src/ir/ir.h src/ir/ops.def src/ir/dtype.def | $(BUILD)/setup.ok
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 -D_GNU_SOURCE -O1 -g $(WARN) -Isrc -o $@ $<
-$(BUILD)/gen/rules_%.c: src/rules/%.rules $(BUILD)/host/rulegen
+	$(CC) -std=gnu17 -D_GNU_SOURCE -O1 -g $(WARN) -Isrc -o $@.$$$$ $(filter %.c,$^) && mv -f $@.$$$$ $@
+$(BUILD)/gen/rules.stamp: $(RULES) tests/fuzz/rules.mutants tests/fuzz/cycle.rules $(BUILD)/host/rulegen
 	@mkdir -p $(@D)
-	$(BUILD)/host/rulegen $< $@
+	$(BUILD)/host/rulegen -m tests/fuzz/rules.mutants -o $(@D) $(RULES)
+	$(BUILD)/host/rulegen -p cycle -o $(@D) tests/fuzz/cycle.rules
+	@touch $@
+$(GEN_SRC) $(GEN_TEST): $(BUILD)/gen/rules.stamp ;
 endif
 # ---- end of generated code -----------------------------------------------------------------------
 

@@ -282,6 +282,11 @@ void linear_print(struct str *, const struct ir *, const struct linear *); /* nu
 /* Throws RG_EVERIFY with a message that names the node, the rule that it breaks, and what to do. */
 void verify_kernel(struct ir *, const struct kernel *); /* kernel graph: a kernel as docs/design.md defines it */
 void verify_linear(struct ir *, const uop *const *list, uint32_t n);
+struct verify_rule {
+    const char *name, *what, *todo;
+};
+extern const struct verify_rule verify_rules[]; /* verify.def; for docs and messages */
+extern const unsigned verify_rule_count;
 
 /* ---- rewriting (rewrite.c) and the generated rule sets ----------------------------------------- */
 
