@@ -20,6 +20,7 @@ struct axis {
     int64_t size;       /* of every member; -1: known at run time only */
     int64_t most;       /* greatest size */
     uint8_t kind;       /* AX_COUNT: each member as it is (GRID, LOOP, REDUCE, SCAN); else what an opt made of all */
+    uint8_t natural;    /* what the members are without an opt */
     bool grid;          /* members are GRID or cut from a GRID axis: its values may run in any order, at once */
     bool reduce, scan;  /* some member is bound by a REDUCE; is run along by a SCAN */
     bool staged;        /* some member is bound by a STAGE */
@@ -33,6 +34,9 @@ struct sched {
     VEC(struct axis) axis;
     uint32_t stages;    /* names given so far */
 };
+static inline bool axis_is_grid(const struct axis *a) {
+    return a->kind == AX_GRID || (a->kind == AX_COUNT && a->natural == AX_GRID);
+}
 void sched_init(struct sched *, struct ir *, const struct kernel *);
 void sched_apply(struct sched *, const char *opts); /* throws RG_EOPT */
 void sched_refresh(struct sched *);                 /* recount members and flags after the graph changed */

@@ -88,6 +88,7 @@ static void note_member(struct sched *s, const uop *r) {
     a->members++;
     a->size = r->src[0]->lo == r->src[0]->hi ? r->src[0]->lo : -1;
     a->most = r->src[0]->hi;
+    a->natural = r->arg.range.kind;
     if (r->arg.range.kind == AX_GRID) a->grid = true;
 }
 
@@ -457,13 +458,9 @@ static void write_ranges(struct sched *s) {
     uop_vec topo = {0};
     uop_topo(ir->arena, &s->sink, 1, &topo);
     for (int grid = 1; grid >= 0; grid--) /* the grid is outermost, whatever the order says */
-        for (uint32_t i = 0; i < s->axis.n; i++) {
-            const struct axis *a = &s->axis.p[i];
-            bool is_grid = a->kind == AX_GRID;
-            for (uint32_t k = 0; k < topo.n && a->kind == AX_COUNT; k++)
-                if (topo.p[k]->op == OP_RANGE && topo.p[k]->arg.range.cls == a->name) is_grid = topo.p[k]->arg.range.kind == AX_GRID;
-            if (is_grid == (bool)grid) at[i] = pos++;
-        }
+        for (uint32_t i = 0; i < s->axis.n; i++)
+            if (axis_is_grid(&s->axis.p[i]) == (bool)grid) at[i] = pos++;
+
     VEC(struct range_subst) sub = {0};
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *r = topo.p[i];

@@ -6,8 +6,8 @@
  *     FOR o: body(gate)      becomes      FOR o: IF (gate holds for the largest inner values) body(true) ELSE body(gate)
  *
  * The main body is then free of gates and vectorises; the tail body is slow and rare. The same happens for masks
- * that a user wrote (k < n in a sum), which is index-set splitting. Outer loops are peeled first, so that a
- * tail body may be peeled again further in.
+ * that a user wrote (k < n in a sum). A gate is peeled at the innermost loop that it depends on: one predictable
+ * branch per iteration of a body that is a whole tile, and little code is written twice.
  * Requires: a loop tree whose expressions are scalar. */
 #include "cg.h"
 
@@ -25,14 +25,25 @@ static bool is_open(const struct peel *p, const uop *r) {
     return false;
 }
 
-/* `gate` holds for all values of the ranges that are not open yet, if the returned condition holds.
- * NULL if there is no such condition (an inner value that is no range, or the gate does not depend on `range`). */
+/* Is `range` the innermost loop that the gate depends on, and all else it depends on known here or written out? */
+static bool peels_at(struct peel *p, const uop *gate, const uop *range) {
+    const uop_vec *f = free_of(&p->fr, gate);
+    bool here = false, wide = false;
+    for (uint32_t i = 0; i < f->n; i++) {
+        const uop *r = f->p[i];
+        if (axis_is_expanded((enum axis_kind)r->arg.range.kind)) wide = true;
+        else if (!is_open(p, r)) return false;
+        here |= r == range;
+    }
+    return here && wide;
+}
+
+/* `gate` holds for all values of the written-out ranges if the returned condition holds. NULL: no such condition. */
 static const uop *cover(struct peel *p, const uop *gate, const uop *range) {
     struct ir *ir = p->rw->ir;
     if (gate->op != OP_LT && gate->op != OP_LE) return NULL;
-    if (!dt_is_int((enum dtype)gate->src[0]->dt) || !free_has(&p->fr, gate, range)) return NULL;
+    if (!dt_is_int((enum dtype)gate->src[0]->dt) || !peels_at(p, gate, range)) return NULL;
     struct affine d = affine_of(ir->arena, uop2(ir, OP_SUB, gate->src[0], gate->src[1]));
-    bool inner = false;
     struct affine at = {.t = arena_array(ir->arena, struct term, d.n), .k = d.k};
     for (uint32_t i = 0; i < d.n; i++) {
         const uop *atom = d.t[i].atom;
@@ -44,12 +55,10 @@ static const uop *cover(struct peel *p, const uop *gate, const uop *range) {
             continue;
         }
         int64_t most, sum;
-        inner = true;
         if (atom->lo == INT64_MIN || atom->hi == INT64_MAX) return NULL;
         if (__builtin_mul_overflow(d.t[i].coef, d.t[i].coef > 0 ? atom->hi : atom->lo, &most) || __builtin_add_overflow(at.k, most, &sum)) return NULL;
         at.k = sum;
     }
-    if (!inner) return NULL; /* constant inside this loop: a plain condition, nothing to gain */
     const uop *x = affine_build(ir, &at, DT_IDX);
     return rw2(p->rw, (enum op)gate->op, rw_post(p->rw, x), uop_idx(ir, 0));
 }

@@ -20,11 +20,13 @@ const uop *linear_index(struct rw *rw, const uop *const *range, uint32_t n) {
 
 /* ---- STAGE --------------------------------------------------------------------------------------- */
 
-/* Place of an axis in the nest: the grid is always outermost. */
+/* Place of an axis in the nest: the grid is always outermost, what is written out innermost. */
 static int nest_place(struct sched *s, uint32_t cls) {
     for (uint32_t i = 0; i < s->axis.n; i++) {
         const struct axis *a = &s->axis.p[i];
-        if (a->name == cls) return (a->kind == AX_GRID || (a->kind == AX_COUNT && a->grid && a->members == 1 && !a->staged && !a->reduce)) ? (int)i : (int)(i + s->axis.n);
+        if (a->name != cls) continue;
+        bool open = a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind);
+        return (int)i + (axis_is_grid(a) ? 0 : open ? 2 << 16 : 1 << 16);
     }
     return -1;
 }
@@ -80,9 +82,10 @@ void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at
     free_init(&fr, ir, ir->arena);
     uop_vec topo = {0}, from = {0}, to = {0};
     uop_topo(ir->arena, &s->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_STAGE && !strcmp(ir_name(ir, topo.p[i]->arg.mem.name), buffer)) opt_fail(s, opt, "buffer %s is staged already", buffer);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        if (n->op == OP_STAGE && !strcmp(ir_name(ir, n->arg.mem.name), buffer)) opt_fail(s, opt, "buffer %s is staged already", buffer);
         if (n->op != OP_LOAD || n->src[0]->src[0]->op != OP_PARAM) continue;
         if (strcmp(ir_name(ir, n->src[0]->src[0]->arg.param.name), buffer)) continue;
         vec_push(ir->arena, &from, n);

@@ -33,10 +33,22 @@ void line(struct render *r, const char *f, ...) {
     str_addc(r->o, '\n');
 }
 
+/* Without the parentheses around the whole. */
+static const char *bare(struct render *r, const char *s) {
+    int depth = 0;
+    size_t n = strlen(s);
+    if (*s != '(') return s;
+    for (size_t i = 0; i + 1 < n; i++) {
+        depth += (s[i] == '(') - (s[i] == ')');
+        if (!depth) return s; /* the first one closes before the end */
+    }
+    return arena_strdup(r->a, s + 1, n - 2);
+}
+
 struct text named(struct render *r, struct text v) {
     if (v.atom) return v;
     const char *name = fmt(r, "v%u_%u", r->pos, ++r->tmp);
-    line(r, "const %s %s = %s;", type_of(r, (enum dtype)v.dt, v.lanes, v.mask), name, v.s);
+    line(r, "const %s %s = %s;", type_of(r, (enum dtype)v.dt, v.lanes, v.mask), name, bare(r, v.s));
     v.s = name;
     v.atom = true;
     v.moving = false; /* a copy */
@@ -198,7 +210,7 @@ static void store(struct render *r, const uop *n) {
         scatter(r, n, &p, v, NULL);
     } else {
         const char *x = n->op == OP_STORE_ADD ? added(r, &p, v) : stored(r, &p, v);
-        line(r, "%s = %s;", p.lanes == 1 ? element(r, &p, 0) : piece(r, &p, false), x);
+        line(r, "%s = %s;", p.lanes == 1 ? element(r, &p, 0) : piece(r, &p, false), bare(r, x));
     }
     if (gate.s) r->indent--, line(r, "}");
 }
@@ -248,8 +260,15 @@ static struct text evaluate(struct render *r, const uop *n) {
     }
 }
 
+/* The next entry is the only user, so that nothing can change in between. */
+static bool used_next(const struct render *r, const uop *n) {
+    const uop *next = r->pos + 1 < r->lin->n ? r->lin->u[r->pos + 1] : NULL;
+    return next && r->uses[n->id] == 1 && (next->op == OP_SET || next->op == OP_STORE) && next->src[1] == n;
+}
+
 /* Index arithmetic and conditions read better, and compile faster, where they are used. */
 static bool write_in_place(const struct render *r, const uop *n, const struct text *t) {
+    if (used_next(r, n)) return true;
     if (t->moving || n->op == OP_LOAD || n->op == OP_GLOAD) return false;
     if (t->atom) return true;
     return t->lanes == 1 && !dt_is_float((enum dtype)t->dt) && r->uses[n->id] == 1 && strlen(t->s) < 96;
@@ -271,7 +290,7 @@ static void value(struct render *r, const uop *n) {
     t = evaluate(r, n);
     t.node = n;
     if (!write_in_place(r, n, &t)) {
-        line(r, "const %s v%u = %s;", type_of(r, (enum dtype)t.dt, t.lanes, t.mask), r->pos, t.s);
+        line(r, "const %s v%u = %s;", type_of(r, (enum dtype)t.dt, t.lanes, t.mask), r->pos, bare(r, t.s));
         t.s = fmt(r, "v%u", r->pos);
         t.atom = true;
         t.moving = false;
@@ -292,7 +311,7 @@ static void set(struct render *r, const uop *n) {
     const struct text *acc = &r->val[n->src[0]->id];
     if (n->src[0]->op != OP_ACC || !acc->s) bad(r, n, "sets something that is no accumulator");
     struct text v = splat(r, operand(r, n->src[1]), acc->lanes, acc->mask);
-    line(r, "%s = %s;", acc->s, v.s);
+    line(r, "%s = %s;", acc->s, bare(r, v.s));
 }
 
 static void entry(struct render *r, const uop *n) {

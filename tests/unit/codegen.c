@@ -1,0 +1,206 @@
+/* Tests of src/codegen: what each opt refuses and says, and facts about the programs that come out (how often
+ * exp is evaluated, which loops are shared, that matrix tiles load vectors). That programs compute the right
+ * values under any opts is the business of golden.c. */
+#include "test.h"
+
+#include "codegen/codegen.h"
+#include "rules/rules.h"
+
+struct job {
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    const char *text, *opts;
+    struct linear lin;
+};
+
+static void compile(void *p) {
+    struct job *j = p;
+    struct program prog = {0};
+    ir_init(&j->ir, &j->arena);
+    ir_parse(&j->ir, j->text, strlen(j->text), "test.uop", &prog);
+    struct lower_opts o = {.opts = j->opts, .keep_math = true, .vec_bytes = 16};
+    lower(&j->ir, &prog.kernel.p[0], &o, &j->lin);
+}
+
+static int job_run(struct job *j, const char *text, const char *opts) {
+    memset(j, 0, sizeof *j);
+    arena_init(&j->arena, &j->err);
+    j->text = text, j->opts = opts;
+    return err_guard(&j->err, compile, j);
+}
+
+/* How often an op stands in the program, and the greatest loop depth at which it does. */
+static uint32_t count(const struct linear *l, enum op op, unsigned lanes) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->n; i++) n += l->u[i]->op == op && (!lanes || l->u[i]->lanes == lanes);
+    return n;
+}
+
+static uint32_t depth_of(const struct linear *l, enum op op) {
+    uint32_t d = 0, at = 0;
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (l->u[i]->op == OP_RANGE || l->u[i]->op == OP_IF) d++;
+        if (l->u[i]->op == OP_END) d--;
+        if (l->u[i]->op == op) at = RG_MAX(at, d);
+    }
+    return at;
+}
+
+static const char softmax[] = "kernel softmax\n"
+    "x = (PARAM<f32>[0 x] 512)\nout = (PARAM<f32>[1 out] 512)\n"
+    "r = (RANGE[r GRID 0] 8)\nk0 = (RANGE[k REDUCE 1 0] 64)\nk1 = (RANGE[k REDUCE 1 1] 64)\nk2 = (RANGE[k LOOP 1 2] 64)\n"
+    "m = (REDUCE[MAX] (LOAD (INDEX x (ADD (MUL r 64) k0))) k0)\n"
+    "s = (REDUCE[ADD] (EXP (SUB (LOAD (INDEX x (ADD (MUL r 64) k1))) m)) k1)\n"
+    "(SINK (STORE (INDEX out (ADD (MUL r 64) k2)) (MUL (EXP (SUB (LOAD (INDEX x (ADD (MUL r 64) k2))) m)) (RECIP s))))\n";
+
+static const char matmul[] = "kernel matmul\n"
+    "a = (PARAM<f32>[0 a] 1536)\nb = (PARAM<f32>[1 b] 2304)\nout = (PARAM<f32>[2 out] 1536)\n"
+    "m = (RANGE[m GRID 0] 32)\nn = (RANGE[n GRID 1] 48)\nk = (RANGE[k REDUCE 2] 48)\n"
+    "(SINK (STORE (INDEX out (ADD (MUL m 48) n)) (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m 48) k))) (LOAD (INDEX b (ADD (MUL k 48) n)))) k)))\n";
+
+static const char scan[] = "kernel cumsum\n"
+    "x = (PARAM<f32>[0 x] 512)\nout = (PARAM<f32>[1 out] 512)\n"
+    "r = (RANGE[r GRID 0] 8)\nk = (RANGE[k SCAN 1] 64)\n"
+    "(SINK (STORE (INDEX out (ADD (MUL r 64) k)) (SCAN[ADD] (LOAD (INDEX x (ADD (MUL r 64) k))) k)))\n";
+
+TEST(codegen_opts_say_why) {
+    static const struct {
+        const char *text, *opts, *says;
+    } bad[] = {
+        {softmax, "TILE(k,4,v", "expected )"},
+        {softmax, "TILE", "expected ("},
+        {softmax, "FOLD(k)", "there is no such opt"},
+        {softmax, "VEC(z)", "there is no axis z; the axes are r k"},
+        {softmax, "TILE(k,4)", "expected 3 arguments, found 2"},
+        {softmax, "TILE(k,x,v)", "expected a number, found x"},
+        {softmax, "TILE(k,1,v)", "a tile must have 2"},
+        {softmax, "TILE(k,128,v)", "has only 64 values"},
+        {softmax, "TILE(k,4,r)", "there is already an axis r"},
+        {softmax, "VEC(k)", "vectors have 2, 4, 8 or 16 lanes"},
+        {softmax, "TILE(k,3,v) VEC(v)", "vectors have 2, 4, 8 or 16 lanes"},
+        {softmax, "TILE(k,4,v) VEC(v) TILE(v,2,w)", "already written out"},
+        {softmax, "TILE(k,4,v) VEC(v) PADTO(v,8)", "already written out"},
+        {softmax, "THREAD(k)", "does not come from the grid"},
+        {softmax, "ORDER(k,k)", "named twice"},
+        {softmax, "TILE(k,4,v) VEC(v) TILE(r,4,w) VEC(w)", "two vector axes"},
+        {softmax, "STAGE(y,r,k)", "no buffer named y"},
+        {softmax, "STAGE(x,k,r)", "is not inside loop k"},
+        {softmax, "RESIDENT(r)", "share nothing"},
+        {matmul, "TILE(m,64,i)", "has only 32 values"},
+        {matmul, "TILE(m,8,i) STAGE(a,m,k)", "also depends on axis i"},
+        {matmul, "STAGE(a,m,k) STAGE(a,m,k)", "staged already"},
+        {matmul, "TILE(m,16,i) TILE(n,16,j) TILE(k,16,l) UNROLL(i) UNROLL(j) UNROLL(l)", "written out"},
+        {scan, "TILE(k,4,v) VEC(v)", "carries a running value"},
+        {scan, "TILE(k,4,v) REG(v)", "use UNROLL"},
+        {scan, "TILE(k,8,i) ORDER(i,k)", "keep their order"},
+    };
+    for (size_t i = 0; i < RG_COUNT(bad); i++) {
+        struct job j;
+        int code = job_run(&j, bad[i].text, bad[i].opts);
+        if (code != RG_EOPT || !strstr(j.err.msg, bad[i].says)) FAIL("%s: expected \"%s\", got %d \"%s\"", bad[i].opts, bad[i].says, code, j.err.msg);
+        arena_free(&j.arena);
+    }
+}
+
+TEST(codegen_resident_keeps_exp) {
+    struct job j;
+    CHECK_EQ(job_run(&j, softmax, ""), 0);
+    CHECK_EQ(count(&j.lin, OP_EXP, 0), 2);
+    CHECK_EQ(j.lin.scratch, 0);
+    arena_free(&j.arena);
+    CHECK_EQ(job_run(&j, softmax, "RESIDENT(k)"), 0);
+    CHECK_EQ(count(&j.lin, OP_EXP, 0), 1);
+    CHECK_EQ(j.lin.scratch, 256);
+    CHECK_EQ(count(&j.lin, OP_RANGE, 0), 4); /* the grid, and one loop for each pass: storing and summing share theirs */
+    CHECK_EQ(depth_of(&j.lin, OP_RECIP), 1); /* moved out of the last pass */
+    arena_free(&j.arena);
+}
+
+TEST(codegen_reduction_kinds) {
+    struct job j;
+    CHECK_EQ(job_run(&j, softmax, "TILE(k,4,v) VEC(v) TILE(k,4,u) REG(u)"), 0);
+    CHECK_EQ(count(&j.lin, OP_HRED, 0), 2);
+    CHECK_EQ(count(&j.lin, OP_MAX, 4), 4 + 3); /* four accumulators, then joined */
+    CHECK_EQ(count(&j.lin, OP_EXP, 4), 8);
+    arena_free(&j.arena);
+    CHECK_EQ(job_run(&j, softmax, "TILE(k,4,v) VEC(v) TILE(k,4,u) UNROLL(u)"), 0);
+    CHECK_EQ(count(&j.lin, OP_MAX, 4), 4);
+    arena_free(&j.arena);
+}
+
+TEST(codegen_matrix_tile) {
+    struct job j;
+    CHECK_EQ(job_run(&j, matmul, "TILE(m,8,mr) UNROLL(mr) TILE(n,12,nr) TILE(nr,4,v) VEC(v) UNROLL(nr) TILE(k,16,kk) ORDER(k,kk) STAGE(a,k,kk,mr) STAGE(b,k,kk,nr,v) VEC(b.v) UNROLL(b.nr)"), 0);
+    CHECK_EQ(count(&j.lin, OP_MULACC, 4), 24);
+    CHECK_EQ(count(&j.lin, OP_MUL, 4), 0);
+    CHECK_EQ(count(&j.lin, OP_EXTRACT, 1), 8); /* the operand of a comes in two vectors, used lane by lane */
+    CHECK_EQ(j.lin.scratch, 16 * 8 * 4 + 16 * 12 * 4);
+    CHECK_EQ(j.lin.grid, 16);
+    CHECK_EQ((int64_t)j.lin.est.flops, 2 * 32 * 48 * 48);
+    CHECK_EQ((int64_t)j.lin.est.flops_issued, 2 * 32 * 48 * 48);
+    arena_free(&j.arena);
+    /* the loop over k outside the loop over columns: sums are kept in an array between its iterations */
+    CHECK_EQ(job_run(&j, matmul, "TILE(n,16,nt) TILE(k,16,kk) LOOP(nt) ORDER(k,nt,kk)"), 0);
+    CHECK_EQ(j.lin.nlocal, 1);
+    CHECK_EQ(j.lin.scratch, 16 * 4);
+    arena_free(&j.arena);
+}
+
+TEST(codegen_tail_is_peeled) {
+    struct job j; /* 48 columns in tiles of 5: the last tile has 3 */
+    CHECK_EQ(job_run(&j, matmul, "TILE(n,5,u) UNROLL(u)"), 0);
+    CHECK_EQ(count(&j.lin, OP_IF, 0), 1);
+    CHECK(count(&j.lin, OP_GLOAD, 0) > 0);
+    CHECK_EQ(j.lin.grid, 32 * 10);
+    bool fast = true; /* the main body, before ELSE, has no gates */
+    for (uint32_t i = 0; i < j.lin.n && j.lin.u[i]->op != OP_ELSE; i++) fast &= j.lin.u[i]->op != OP_GLOAD;
+    CHECK(fast);
+    arena_free(&j.arena);
+}
+
+TEST(codegen_scan_turns_rows_in_registers) {
+    struct job j;
+    CHECK_EQ(job_run(&j, scan, "TILE(r,4,v) VEC(v) TILE(k,4,u) UNROLL(u)"), 0);
+    CHECK_EQ(count(&j.lin, OP_LOAD, 4), 4);
+    CHECK_EQ(count(&j.lin, OP_LOAD, 1), 0);
+    CHECK_EQ(count(&j.lin, OP_STORE, 0), 4);
+    CHECK_EQ(count(&j.lin, OP_BUILD, 4), 8);
+    arena_free(&j.arena);
+}
+
+TEST(codegen_same_input_same_program) {
+    struct job a, b;
+    const char *opts = "RESIDENT(k) TILE(k,4,v) VEC(v) TILE(k,4,u) REG(u)";
+    struct str s, t;
+    CHECK_EQ(job_run(&a, softmax, opts), 0);
+    CHECK_EQ(job_run(&b, softmax, opts), 0);
+    str_init(&s, &a.arena), str_init(&t, &b.arena);
+    linear_print(&s, &a.ir, &a.lin), linear_print(&t, &b.ir, &b.lin);
+    CHECK_STR(s.p, t.p);
+    arena_free(&a.arena), arena_free(&b.arena);
+}
+
+TEST(codegen_random_opts_are_legal) {
+    static const char *const text[] = {softmax, matmul, scan};
+    uint32_t lists = 0, distinct = 0;
+    for (size_t t = 0; t < RG_COUNT(text); t++) {
+        char last[1024] = "";
+        for (uint64_t seed = 0; seed < 60; seed++) {
+            struct job j;
+            struct program prog = {0};
+            CHECK_EQ(job_run(&j, text[t], ""), 0);
+            ir_parse(&j.ir, text[t], strlen(text[t]), "test.uop", &prog);
+            const char *list = opts_random(&j.ir, &prog.kernel.p[0], seed);
+            CHECK_STR(list, opts_random(&j.ir, &prog.kernel.p[0], seed));
+            distinct += strcmp(list, last) != 0;
+            snprintf(last, sizeof last, "%s", list);
+            struct job k;
+            if (job_run(&k, text[t], list)) FAIL("%s: %s", list, k.err.msg);
+            lists++;
+            arena_free(&j.arena), arena_free(&k.arena);
+        }
+    }
+    CHECK_EQ(lists, 180);
+    CHECK(distinct > 150);
+}
