@@ -378,7 +378,8 @@ static struct fact fact_u64(const uop *n)
     case OP_XOR: return fact_bits((enum op)n->op, DT_U64, a, y);
     case OP_SHL:
     case OP_SHR: return fact_shift((enum op)n->op, DT_U64, a, y);
-    case OP_WHERE: return fact_where(n);
+    case OP_WHERE:
+    case OP_RARE: return fact_where(n);
     case OP_CAST: return fact_of(n->src[0]);
     default: break;
     }
@@ -420,7 +421,8 @@ static struct fact fact_node(const uop *n)
     case OP_LE:
     case OP_EQ:
     case OP_NE: return fact_cmp(n);
-    case OP_WHERE: return fact_where(n);
+    case OP_WHERE:
+    case OP_RARE: return fact_where(n);
     case OP_MULACC: return fact_add(fact_mul(S(0), S(1)), S(2));
     case OP_BUILD: return fact_build(n);
     case OP_EXTRACT:
@@ -469,7 +471,7 @@ void bounds_fill(uop *n)
         return;
     }
     if (dt == DT_BOOL && (op_info[n->op].flags & OPF_P) && op_info[n->op].dt != OPD_BOOL &&
-        n->op != OP_CAST && n->op != OP_WHERE && n->op != OP_NOT && n->op != OP_AND) {
+        n->op != OP_CAST && n->op != OP_WHERE && n->op != OP_RARE && n->op != OP_NOT && n->op != OP_AND) {
         n->lo = 0, n->hi = 1, n->mul = 1, n->rem = 0; /* or, and, xor .. of bools: rules fold them */
         return;
     }

@@ -162,7 +162,7 @@ static bool check_pure(struct check *c)
     if (a->dt == DT_BOOL && (c->op == OP_NEG || c->op == OP_ABS || c->op == OP_SUB))
         return bad(c, 0, "expected a number as source 0 of %s, found bool; NOT and XOR work on bools",
                    o->name);
-    if (c->op == OP_WHERE)
+    if (c->op == OP_WHERE || c->op == OP_RARE)
         return typed(c, 0, DT_BOOL, "the condition") &&
                typed(c, 2, (enum dtype)c->src[1]->dt, "the type of source 1");
     for (uint32_t i = 1; i < c->nsrc; i++)
@@ -329,7 +329,8 @@ enum dtype literal_dtype(enum op op, const enum dtype *sib, const bool *is_liter
         return i == 2 ? DT_BOOL : sib[0];
     case OP_SET: return i == 1 ? sib[0] : DT_COUNT;
     case OP_IF: return i == 0 ? DT_BOOL : DT_COUNT;
-    case OP_WHERE: {
+    case OP_WHERE:
+    case OP_RARE: {
         if (i == 0) return DT_BOOL;
         enum dtype d = nsrc == 3 ? sibling(sib, is_literal, 1, 3, i) : DT_COUNT;
         return d != DT_COUNT ? d : spelled;

@@ -241,7 +241,8 @@ bool op_eval(enum op op, enum dtype dt, enum dtype sdt, const union val *s, unio
         if (dtype_info[dt].bytes != dtype_info[sdt].bytes) return false;
         *out = from_bits(dt, to_bits(sdt, s[0]));
         return true;
-    case OP_WHERE: *out = s[0].i ? s[1] : s[2]; return true;
+    case OP_WHERE:
+    case OP_RARE: *out = s[0].i ? s[1] : s[2]; return true;
     default: break;
     }
     if (dt_is_float(dt)) {

@@ -220,7 +220,8 @@ static bool type_is_implied(const uop *n, uint32_t i)
     bool lit[2] = {true, true};
     if (s->dt == DT_BOOL) return true;
     /* Only the first node beside the number matters, and the numbers in front of it do not. */
-    uint32_t first = n->op == OP_WHERE ? 1 : 0, numbers = 0, found = n->nsrc;
+    bool where = n->op == OP_WHERE || n->op == OP_RARE;
+    uint32_t first = where ? 1 : 0, numbers = 0, found = n->nsrc;
     for (uint32_t j = first; j < n->nsrc; j++) {
         if (n->src[j]->op == OP_CONST && n->src[j]->dt != DT_BOOL) numbers++;
         else if (found == n->nsrc && n->src[j]->dt != DT_VOID && j != i) found = j;
@@ -230,7 +231,7 @@ static bool type_is_implied(const uop *n, uint32_t i)
         sib[0] = (enum dtype)n->src[0]->dt, lit[0] = n->src[0]->op == OP_CONST;
         if (lit[0]) return false;
         want = literal_dtype((enum op)n->op, sib, lit, 2, i, spelled);
-    } else if (n->op == OP_WHERE) {
+    } else if (where) {
         enum dtype three[3] = {DT_BOOL, DT_COUNT, DT_COUNT};
         bool lit3[3] = {false, true, true};
         if (found < n->nsrc) three[found] = (enum dtype)n->src[found]->dt, lit3[found] = false;
