@@ -98,6 +98,17 @@ static bool still_valid(struct lin *l, const uop *n, uint32_t need) {
     return true;
 }
 
+/* A value is not outside of what it is made from: a load may have had to stay inside a condition. */
+static uint32_t depth_of_sources(struct lin *l, const uop *n) {
+    uint32_t d = 0;
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        const uop *s = n->src[i];
+        if (s->op == OP_INDEX) d = RG_MAX(d, depth_of_sources(l, s));
+        else if (!in_place(s)) d = RG_MAX(d, l->at[s->id].depth);
+    }
+    return d;
+}
+
 /* Evaluates n (and before it what it needs) unless its value is at hand. Iterative: expressions can be deep. */
 static void evaluate(struct lin *l, const uop *root) {
     struct frame {
@@ -125,6 +136,7 @@ static void evaluate(struct lin *l, const uop *root) {
         }
         stack.n--;
         if (n->op == OP_INDEX) continue;
+        need = RG_MAX(need, depth_of_sources(l, n));
         vec_push(l->a, &l->scope.p[need].list, n);
         l->at[n->id] = (struct where){need, l->scope.p[need].serial, l->clock};
     }

@@ -62,7 +62,7 @@ void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, st
     linearize(ir, tree, out);
     estimate_issued(out, &out->est);
     end(&s, NULL);
-#ifndef NDEBUG
+#ifdef RG_DEBUG
     verify_linear(ir, out->u, out->n);
 #else
     if (env_int(ENV_VERIFY)) verify_linear(ir, out->u, out->n);

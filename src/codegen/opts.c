@@ -223,6 +223,13 @@ static const uop *pad_index(struct pad *p, const uop *index, const uop *valid) {
     return rw_new(rw, OP_INDEX, index->dt, index->lanes, (const uop *[]){p->now[index->src[0]->id], gated}, 2, ARG_NONE);
 }
 
+/* A staged tile over the axis grows with it: its added elements exist and need no gate. */
+static bool grows(const struct pad *p, const uop *buf) {
+    for (uint32_t i = 1; i < buf->nsrc && buf->op == OP_STAGE; i++)
+        if (buf->src[i]->arg.range.cls == p->old.p[0]->arg.range.cls) return true;
+    return false;
+}
+
 static const uop *pad_node(struct pad *p, const uop *n) {
     struct rw *rw = &p->s->rw;
     for (uint32_t i = 0; i < p->old.n; i++)
@@ -235,7 +242,7 @@ static const uop *pad_node(struct pad *p, const uop *n) {
     }
     if (!changed) return n;
     const uop *valid = NULL;
-    if (n->op == OP_LOAD && (valid = pad_valid(p, n->src[0]->src[1])))
+    if (n->op == OP_LOAD && !grows(p, n->src[0]->src[0]) && (valid = pad_valid(p, n->src[0]->src[1])))
         src.p[0] = pad_index(p, n->src[0], valid);
     if ((n->op == OP_STORE || n->op == OP_STORE_ADD) && (valid = pad_valid(p, n)))
         src.p[0] = pad_index(p, n->src[0], valid);
