@@ -1,0 +1,213 @@
+/* math.c: exponentials, logarithms and what is made of them, as IR.
+ *
+ * Exponentials: x = k ln 2 + r with |r| <= ln 2 / 2, so e^x = p(r) * 2^i * 2^(k-i), i about k/2. Two
+ * multiplications by powers of two, whose bits fall out of the rounding (see `scale_by`), give overflow to
+ * infinity and correctly rounded subnormal results with no test; x is only clamped so that k stays in range.
+ * Logarithms: x = 2^e m, m in [sqrt(1/2), sqrt(2)), and a polynomial in f = m - 1, which is exact.
+ * tanh uses e^2x - 1, sigmoid e^-|x|, so that neither cancels; erf is x p(x^2) up to 1 and
+ * 1 - e^-q(x) beyond, where q = -ln(1 - erf) is smooth enough for a short polynomial.
+ * All of it is straight-line code on nodes of any lanes. Error analysis and tables: docs/math.md.
+ * Tests: tests/unit/math.c, tests/math.c */
+#include "rules/math_build.h"
+
+#include "rules/math_coef.h"
+
+#define POLY(name) {name, sizeof(name) / sizeof(name[0])}
+#define TYPE_ROWS(s)                                                                               \
+    .exp2 = POLY(exp2_##s), .expm1 = POLY(expm1_##s), .log = POLY(log_##s),  \
+    .log2 = POLY(log2_##s), .log10 = POLY(log10_##s), .sin = POLY(sin_##s), .tan = POLY(tan_##s),  \
+    .tanh = POLY(tanh_##s), .erf = POLY(erf_##s), .erfc = POLY(erfc_##s), .atanh = POLY(atanh_##s), .pi = pi_##s,          \
+    .half_pi = half_pi_##s, .two_pi = two_pi_##s, .ln2 = ln2_##s,          \
+    .log2e2 = log2e2_##s, .log10_2 = log10_2_##s, .third = third_##s,        \
+    .log2e = log2e_##s, .log10e = log10e_##s, .erf0 = erf0_##s
+
+static const struct fmt fmt_f32 = {
+    .f = DT_F32, .i = DT_I32, .u = DT_U32, .mant = 23, .bias = 127, .magic = 0x1.8p23,
+    .least = 0x1p-126, TYPE_ROWS(f32), .exp_lo = -104, .exp_hi = 89, .exp2_lo = -151, .exp2_hi = 129,
+    .trig_max = 0x1p17, .tanh_max = 9.1, .erf_max = 3.95,
+};
+static const struct fmt fmt_f64 = {
+    .f = DT_F64, .i = DT_I64, .u = DT_U64, .mant = 52, .bias = 1023, .magic = 0x1.8p52,
+    .least = 0x1p-1022, TYPE_ROWS(f64), .exp_lo = -746, .exp_hi = 710, .exp2_lo = -1076,
+    .exp2_hi = 1025, .trig_max = 0x1p30, .tanh_max = 19.1, .erf_max = 5.94,
+};
+
+struct mb math_builder(struct rw *rw, enum dtype dt) {
+    return (struct mb){rw, rw->ir, dt == DT_F64 ? &fmt_f64 : &fmt_f32};
+}
+
+/* Horner's rule in x^2 over pairs c[k] + c[k+1] x: half the chain, and half as many additions of a constant,
+ * each of which is a copy more where the fused multiply-add overwrites its addend. Rounds once more than
+ * the plain rule, so what is left to it are the small terms. */
+val poly_eval(struct mb *b, struct poly p, int from, val x) {
+    int pairs = (p.n - from) / 2, top = from + 2 * pairs;
+    if (p.n - from < 5) {
+        val r = kf(b, p.c[p.n - 1]);
+        for (int k = p.n - 2; k >= from; k--) r = mad(b, r, x, kf(b, p.c[k]));
+        return r;
+    }
+    val x2 = mul(b, x, x), r = top < p.n ? kf(b, p.c[top]) : NULL;
+    for (int k = top - 2; k >= from; k -= 2) {
+        val pair = mad(b, x, kf(b, p.c[k + 1]), kf(b, p.c[k]));
+        r = r ? mad(b, r, x2, pair) : pair;
+    }
+    return r;
+}
+
+/* x * (head + p(y)), where p begins with what rounding the head lost: one rounding of the large part. */
+static val poly_tail(struct mb *b, struct poly p, double head, val x, val y) {
+    return mad(b, x, kf(b, head), mul(b, x, poly_eval(b, p, 0, y)));
+}
+
+/* ---- exponentials ------------------------------------------------------------------------------- */
+
+/* round(x * by) as a float, and 2^that: as one power (`two` NULL), or as the product of two, so that results
+ * beyond the range of one overflow and underflow as they should. Adding 1.5*2^mant rounds to an integer
+ * that stands in the low bits of the sum; with the exponent bias added too, a shift makes them a float. */
+static val scale_by(struct mb *b, val x, double by, val *one, val *two) {
+    val magic = kf(b, b->t->magic + b->t->bias * (two ? 2 : 1));
+    val t = mad(b, x, kf(b, by), magic), i = bits_i(b, t), half = i;
+    if (two) {
+        half = shr(b, i, 1);
+        *two = bits_f(b, shl(b, sub(b, i, half), b->t->mant));
+    }
+    *one = bits_f(b, shl(b, half, b->t->mant));
+    return sub(b, t, magic);
+}
+
+/* e^r - 1 and 2^k with x = k ln 2 + r, |r| <= ln 2 / 2. */
+static val expm1_core(struct mb *b, val x, val *one, val *two) {
+    const struct fmt *t = b->t;
+    val k = scale_by(b, x, 1 / t->ln2[0], one, two);
+    val r = mad(b, k, kf(b, -t->ln2[0]), x); /* exact */
+    r = mad(b, k, kf(b, -t->ln2[1]), r);
+    return mad(b, poly_eval(b, t->expm1, 1, r), mul(b, r, r), r);
+}
+
+/* e^x for x in [exp_lo, exp_hi] or NaN. */
+static val exp_core(struct mb *b, val x) {
+    val s1, s2, p = expm1_core(b, x, &s1, &s2);
+    return mul(b, mad(b, p, s1, s1), s2);
+}
+
+const uop *math_exp(struct rw *rw, const uop *n) {
+    struct mb b = math_builder(rw, (enum dtype)n->dt);
+    val x = most(&b, n->src[0], kf(&b, b.t->exp_lo));
+    return exp_core(&b, least(&b, x, kf(&b, b.t->exp_hi)));
+}
+
+val exp2_core(struct mb *b, val hi, val lo) {
+    val s1, s2, k = scale_by(b, hi, 1, &s1, &s2), r = sub(b, hi, k); /* exact */
+    if (lo) r = add(b, r, lo);
+    val p = mad(b, poly_eval(b, b->t->exp2, 1, r), r, kf(b, 1));
+    return mul(b, mul(b, p, s1), s2);
+}
+
+const uop *math_exp2(struct rw *rw, const uop *n) {
+    struct mb b = math_builder(rw, (enum dtype)n->dt);
+    val x = most(&b, n->src[0], kf(&b, b.t->exp2_lo));
+    return exp2_core(&b, least(&b, x, kf(&b, b.t->exp2_hi)), NULL);
+}
+
+/* With h = (e^2|x| - 1) / 2: tanh |x| = h / (1+h). Below 0.4 that would be 2.3 ulp; a polynomial there. */
+const uop *math_tanh(struct rw *rw, const uop *n) {
+    struct mb b = math_builder(rw, (enum dtype)n->dt);
+    val x = n->src[0], a = least(&b, mag(&b, x), kf(&b, b.t->tanh_max)), half = kf(&b, 0.5);
+    val s, p = expm1_core(&b, add(&b, a, a), &s, NULL), s2 = mul(&b, s, half);
+    val h = mad(&b, p, s2, sub(&b, s2, half));
+    val q = quo(&b, h, add(&b, h, kf(&b, 1)));
+    val a2 = mul(&b, a, a);
+    val small = mad(&b, poly_eval(&b, b.t->tanh, 1, a2), mul(&b, a2, a), a);
+    return flip(&b, where(&b, lt(&b, a, kf(&b, 0.4)), small, q), sign_of(&b, x));
+}
+
+/* With e = e^-|x|: 1/(1+e) for x >= 0; below, q = e/(1+e), and e - e*q is the same and loses less. */
+const uop *math_sigmoid(struct rw *rw, const uop *n) {
+    struct mb b = math_builder(rw, (enum dtype)n->dt);
+    val x = n->src[0], one = kf(&b, 1), below = lt(&b, x, kf(&b, 0));
+    val e = exp_core(&b, most(&b, neg(&b, mag(&b, x)), kf(&b, b.t->exp_lo)));
+    val q = quo(&b, where(&b, below, e, one), add(&b, e, one));
+    return where(&b, below, mad(&b, neg(&b, e), q, e), q);
+}
+
+const uop *math_erf(struct rw *rw, const uop *n) {
+    struct mb b = math_builder(rw, (enum dtype)n->dt);
+    val x = n->src[0], a = mag(&b, x), one = kf(&b, 1);
+    val small = poly_tail(&b, b.t->erf, b.t->erf0[0], x, mul(&b, x, x));
+    val q = poly_eval(&b, b.t->erfc, 0, least(&b, a, kf(&b, b.t->erf_max)));
+    val s, p = expm1_core(&b, neg(&b, q), &s, NULL);
+    val large = sub(&b, one, mad(&b, p, s, s));
+    return where(&b, lt(&b, a, one), small, flip(&b, large, sign_of(&b, x)));
+}
+
+/* ---- logarithms --------------------------------------------------------------------------------- */
+
+struct split split_exponent(struct mb *b, val x) {
+    const struct fmt *t = b->t;
+    int64_t root_half = t->mant == 23 ? 0x3f3504f3 : 0x3fe6a09e667f3bcd;
+    val tiny = lt(b, x, kf(b, t->least));
+    val ix = bits_i(b, where(b, tiny, mul(b, x, kf(b, ldexp(1, t->mant))), x));
+    val off = sub(b, ix, ki(b, root_half));
+    val e = cast(b, shr(b, off, t->mant), t->f);
+    val m = sub(b, ix, and_(b, off, ki(b, -((int64_t)1 << t->mant))));
+    return (struct split){
+        bits_f(b, m), sub(b, e, where(b, tiny, kf(b, t->mant), kf(b, 0)))};
+}
+
+/* y = log x for positive finite x becomes right for all others. */
+static val log_edges(struct mb *b, val x, val y) {
+    val zero = kf(b, 0), inf = kf(b, INFINITY);
+    y = where(b, lt(b, x, inf), y, inf);
+    return where(b, lt(b, zero, x), y, where(b, eq(b, x, zero), kf(b, -INFINITY), kf(b, NAN)));
+}
+
+const uop *math_log(struct rw *rw, const uop *n) {
+    struct mb b = math_builder(rw, (enum dtype)n->dt);
+    const double *ln2 = b.t->ln2;
+    struct split s = split_exponent(&b, n->src[0]);
+    val f = sub(&b, s.m, kf(&b, 1));
+    val y = mad(&b, mul(&b, f, f), poly_eval(&b, b.t->log, 1, f), f);
+    y = mad(&b, s.e, kf(&b, ln2[0]), mad(&b, s.e, kf(&b, ln2[1]), y));
+    return log_edges(&b, n->src[0], y);
+}
+
+const uop *math_log2(struct rw *rw, const uop *n) {
+    struct mb b = math_builder(rw, (enum dtype)n->dt);
+    struct split s = split_exponent(&b, n->src[0]);
+    val f = sub(&b, s.m, kf(&b, 1));
+    return log_edges(&b, n->src[0], add(&b, poly_tail(&b, b.t->log2, b.t->log2e[0], f, f), s.e));
+}
+
+const uop *math_log10(struct rw *rw, const uop *n) {
+    struct mb b = math_builder(rw, (enum dtype)n->dt);
+    const double *lg2 = b.t->log10_2;
+    struct split s = split_exponent(&b, n->src[0]);
+    val f = sub(&b, s.m, kf(&b, 1));
+    val y = mad(&b, s.e, kf(&b, lg2[1]), mul(&b, f, poly_eval(&b, b.t->log10, 0, f)));
+    y = mad(&b, f, kf(&b, b.t->log10e[0]), y);
+    return log_edges(&b, n->src[0], mad(&b, s.e, kf(&b, lg2[0]), y));
+}
+
+const uop *math_rsqrt(struct rw *rw, const uop *n) {
+    struct mb b = math_builder(rw, (enum dtype)n->dt);
+    return quo(&b, kf(&b, 1), rw1(rw, OP_SQRT, n->src[0]));
+}
+
+math_fn math_of(enum op op) {
+    switch (op) {
+    case OP_EXP: return math_exp;
+    case OP_EXP2: return math_exp2;
+    case OP_LOG: return math_log;
+    case OP_LOG2: return math_log2;
+    case OP_LOG10: return math_log10;
+    case OP_SIN: return math_sin;
+    case OP_COS: return math_cos;
+    case OP_TAN: return math_tan;
+    case OP_TANH: return math_tanh;
+    case OP_ERF: return math_erf;
+    case OP_SIGMOID: return math_sigmoid;
+    case OP_RSQRT: return math_rsqrt;
+    case OP_POW: return math_pow;
+    default: return NULL;
+    }
+}

@@ -1,0 +1,41 @@
+/* math.h: vector math as IR. What decomp.rules calls to take EXP, SIN, POW .. apart.
+ *
+ * Each function takes a node of its op (any lanes, float32 or float64) and gives an expression of simple
+ * arithmetic with the same value: within 2 units in the last place (POW: 4), right at zeros, infinities,
+ * NaN and subnormal numbers, for every argument however large. There are no tables in memory and no
+ * calls, so the result works on every back end and in any loop; one lane gives the same bits as four.
+ * docs/math.md: methods, measured errors and speed.
+ * Tests: tests/unit/math.c, tests/math.c (all 2^32 floats: make test-math); speed: bench/math.c */
+#ifndef RIDGE_MATH_H
+#define RIDGE_MATH_H
+
+#include "ir/ir.h"
+
+/* math.c */
+const uop *math_exp(struct rw *, const uop *n);
+const uop *math_exp2(struct rw *, const uop *n);
+const uop *math_log(struct rw *, const uop *n);
+const uop *math_log2(struct rw *, const uop *n);
+const uop *math_log10(struct rw *, const uop *n);
+const uop *math_tanh(struct rw *, const uop *n);
+const uop *math_sigmoid(struct rw *, const uop *n);
+const uop *math_erf(struct rw *, const uop *n);
+const uop *math_rsqrt(struct rw *, const uop *n);
+
+/* pow.c */
+const uop *math_pow(struct rw *, const uop *n);
+
+/* trig.c */
+const uop *math_sin(struct rw *, const uop *n);
+const uop *math_cos(struct rw *, const uop *n);
+const uop *math_tan(struct rw *, const uop *n);
+
+/* half.c: the same op on float32 sources, rounded back to the half type (comparisons stay bool). */
+bool math_is_half(const uop *n); /* f16 or bf16 */
+const uop *math_half(struct rw *, const uop *n);
+
+/* The builder of an op, or NULL if the op needs none. */
+typedef const uop *(*math_fn)(struct rw *, const uop *);
+math_fn math_of(enum op);
+
+#endif
