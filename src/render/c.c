@@ -160,7 +160,8 @@ static struct text load(struct render *r, const uop *n) {
         return gather(r, &p, &gate, named(r, alt));
     }
     struct text v = read_place(r, &p);
-    v.s = fmt(r, "(%s ? %s : %s)", gate.s, v.s, splat(r, alt, p.lanes, v.mask).s);
+    const char *other = splat(r, alt, p.lanes, v.mask).s;
+    v.s = fmt(r, "(%s ? (%s)%s : %s)", gate.s, type_of(r, p.dt, p.lanes, v.mask), v.s, other);
     v.moving = gate.moving;
     return v;
 }

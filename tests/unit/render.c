@@ -248,3 +248,262 @@ static void run_all_casts(const char *cc) {
 
 TEST(render_casts_clang) { run_all_casts("clang"); }
 TEST(render_casts_gcc) { run_all_casts("gcc"); }
+
+/* The branch for machines without our own primitives: the same compiler, told to forget what it is for. */
+static void run_portable(void (*run)(const char *)) {
+    setup();
+    char *dir;
+    CHECK(!os_temp_dir(&err, &arena, &dir));
+    const char *cc = os_find_program(&arena, "clang") ? "clang" : "gcc";
+    const char *script = arena_printf(&arena, "#!/bin/sh\nexec %s \"$@\" -U__aarch64__ -U__AVX2__\n", cc);
+    const char *path = arena_printf(&arena, "%s/portable", dir);
+    CHECK(!os_write_file(&err, path, script, strlen(script), 0700));
+    run(path);
+    os_remove_tree(dir);
+}
+
+TEST(render_ops_portable) { run_portable(run_all_ops); }
+TEST(render_casts_portable) { run_portable(run_all_casts); }
+
+/* What cannot run here must compile at least. */
+TEST(render_x86_compiles) {
+    static const char *const isa[] = {"-msse2", "-mavx2 -mfma", "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma"};
+    setup();
+    if (!os_find_program(&arena, "clang")) SKIP("clang is not installed");
+    struct str s;
+    str_init(&s, &arena);
+    render_c_preamble(&s);
+    for (unsigned i = 0; i < RG_COUNT(all_types); i++)
+        for (unsigned l = 0; l < RG_COUNT(all_lanes); l++) {
+            struct optest t;
+            build_ops(&t, all_types[i], all_lanes[l]);
+            render_c(&s, &ir, &t.p.lin);
+        }
+    char *dir, *out;
+    CHECK(!os_temp_dir(&err, &arena, &dir));
+    const char *src = arena_printf(&arena, "%s/x.c", dir), *obj = arena_printf(&arena, "%s/x.o", dir);
+    CHECK(!os_write_file(&err, src, s.p, s.n, 0600));
+    for (unsigned i = 0; i < RG_COUNT(isa); i++) {
+        int status;
+        const char *cmd = arena_printf(&arena, "clang -target x86_64-linux-gnu %s -w -O1 -fPIC -c %s -o %s", isa[i], src, obj);
+        const char *argv[] = {"/bin/sh", "-c", cmd, NULL};
+        CHECK(!os_run(&err, &arena, argv, &status, &out));
+        if (status && strstr(out, "unable to create target")) SKIP("clang has no x86 target here");
+        if (status) FAIL("%s: %s", isa[i], out);
+    }
+    os_remove_tree(dir);
+}
+
+/* ---- whole programs against the interpreter --------------------------------------------------------- */
+
+static struct engine *en;
+
+/* Runs the program compiled and interpreted on equal buffers and compares all bytes. */
+static void against_ref(struct prog *p, const size_t *bytes, const int64_t *var) {
+    const struct linear *lin = finish(p);
+    const struct ekernel *k;
+    if (engine_compile(en, &err, &ir, &lin, 1, &k)) FAIL("%s", err.msg);
+    void *buf[8];
+    struct ref_buf ref[8];
+    for (uint32_t i = 0; i < lin->nbuf; i++) {
+        char *x = mem_alloc(bytes[i]), *y = mem_alloc(bytes[i]);
+        for (size_t b = 0; b < bytes[i]; b++) x[b] = y[b] = (char)(i ? (b * 37 + i * 11) % 64 : 0);
+        buf[i] = x;
+        ref[i] = (struct ref_buf){.p = y, .bytes = bytes[i]};
+    }
+    void *scratch = os_pages((size_t)lin->scratch + 1);
+    k->fn(buf, var, 0, k->grid, scratch);
+    if (ref_linear(&err, lin, ref, lin->nbuf, var, 0, lin->grid)) FAIL("%s: %s", lin->name, err.msg);
+    for (uint32_t i = 0; i < lin->nbuf; i++)
+        for (size_t b = 0; b < bytes[i]; b++)
+            if (((char *)buf[i])[b] != ((char *)ref[i].p)[b])
+                FAIL("%s: byte %zu of buffer %u is %d, expected %d\n%s", lin->name, b, i, ((char *)buf[i])[b],
+                     ((char *)ref[i].p)[b], k->source);
+    os_pages_free(scratch, (size_t)lin->scratch + 1);
+}
+
+static void setup_engine(const char *cc) {
+    setup();
+    need_compiler(cc);
+    en = engine_open(&err, NULL);
+    CHECK(en);
+}
+
+#define INT(v) uop_int(&ir, DT_I64, (v))
+
+/* Loads and stores past the ends, gated by a scalar, a vector, and a vector with a vector index. */
+static void gates(void) {
+    for (unsigned lanes = 1; lanes <= 8; lanes++)
+        for (int kind = 0; kind < 3; kind++) {
+            struct prog p;
+            prog_init(&p, &ir, arena_printf(&arena, "gate_%u_%d", lanes, kind));
+            const uop *in = param(&p, DT_I32, 1, 40), *out = param(&p, DT_I32, 0, 40);
+            const uop *i = op2(&p, OP_MUL, range(&p, DT_I64, (40 + (int)lanes - 1) / (int)lanes, AX_GRID), INT(lanes));
+            const uop *each = i, *limit = i;
+            if (lanes > 1) each = op2(&p, OP_ADD, i, uop_new(&ir, OP_LANES, DT_I64, lanes, NULL, 0, ARG_NONE));
+            limit = kind == 0 ? op2(&p, OP_ADD, i, INT(lanes - 1)) : each;
+            const uop *ok = op2(&p, OP_LT, limit, INT(37)), *where = kind == 2 ? each : i;
+            const uop *src[3] = {at(&p, in, where, lanes), uop_int(&ir, DT_I32, -5), ok};
+            const uop *v = push(&p, uop_new(&ir, OP_GLOAD, DT_I32, lanes, src, 3, ARG_NONE));
+            v = op2(&p, OP_ADD, v, uop_int(&ir, DT_I32, 7));
+            const uop *dst[3] = {at(&p, out, where, lanes), v, op2(&p, OP_LT, limit, INT(39))};
+            push(&p, uop_new(&ir, OP_STORE, DT_VOID, 1, dst, 3, ARG_NONE));
+            against_ref(&p, (size_t[]){160, 160}, NULL);
+        }
+}
+
+/* Two lanes, and several iterations, add to the same elements. */
+static void adding(enum dtype dt) {
+    struct prog p;
+    prog_init(&p, &ir, arena_printf(&arena, "adding_%s", dtype_info[dt].name));
+    const uop *out = param(&p, dt, 0, 16), *in = param(&p, dt, 1, 16), *idx = param(&p, DT_I32, 2, 16);
+    const uop *i = op2(&p, OP_MUL, range(&p, DT_I64, 4, AX_LOOP), INT(4));
+    const uop *three = op2(&p, OP_AND, load(&p, idx, i, 4), uop_int(&ir, DT_I32, 3));
+    const uop *v = load(&p, in, i, 4);
+    opn(&p, OP_STORE_ADD, DT_VOID, 1, at(&p, out, three, 4), v, NULL, ARG_NONE);
+    opn(&p, OP_STORE_ADD, DT_VOID, 1, at(&p, out, i, 4), v, NULL, ARG_NONE);
+    opn(&p, OP_STORE_ADD, DT_VOID, 1, at(&p, out, i, 4), v, op2(&p, OP_LT, three, uop_int(&ir, DT_I32, 2)), ARG_NONE);
+    size_t n = 16u * dtype_info[dt].bytes;
+    against_ref(&p, (size_t[]){n, n, 64}, NULL);
+}
+
+/* Accumulators in nested loops, both sides of an IF, scratch memory, HRED in odd lane counts, a VAR. */
+static void control(unsigned lanes, enum op combine) {
+    struct prog p;
+    prog_init(&p, &ir, arena_printf(&arena, "control_%u_%s", lanes, op_info[combine].name));
+    const uop *out = param(&p, DT_F32, 0, 64), *in = param(&p, DT_U8, 1, 512);
+    const uop *n = INT((int64_t)lanes * 4), *bounds[2] = {INT(1), INT(4)};
+    const uop *local = uop_new(&ir, OP_LOCAL, DT_F32, 1, &n, 1, (union arg){.mem = {ir_sym(&ir, "tmp", 3), SPACE_SCRATCH}});
+    const uop *times = uop_new(&ir, OP_VAR, DT_I64, 1, bounds, 2, (union arg){.param = {1, 0}});
+    p.lin.local = &local, p.lin.nlocal = 1, p.lin.scratch = lanes * 16, p.lin.nvar = 2;
+    const uop *g = range(&p, DT_I64, 7, AX_GRID), *sum = acc(&p, DT_F32, lanes, 0), *best = acc(&p, DT_F32, 1, 1);
+    set(&p, sum, uop_flt(&ir, DT_F32, 0));
+    union arg ra = {.range = {.kind = AX_REDUCE, .pos = 1}};
+    const uop *r = push(&p, uop_new(&ir, OP_RANGE, DT_I64, 1, &times, 1, ra));
+    vec_push(&arena, &p.open, r);
+    const uop *i = op2(&p, OP_MUL, op2(&p, OP_ADD, op2(&p, OP_MUL, g, INT(4)), r), INT(lanes));
+    const uop *x = push(&p, uop_cast(&ir, load(&p, in, i, lanes), DT_F32));
+    set(&p, sum, op2(&p, OP_ADD, sum, x));
+    store(&p, local, op2(&p, OP_MUL, r, INT(lanes)), op2(&p, OP_MUL, sum, sum), lanes);
+    end(&p);
+    const uop *total = opn(&p, OP_HRED, DT_F32, 1, sum, NULL, NULL, ARG_INT(combine));
+    const uop *cond = push(&p, opn(&p, OP_IF, DT_VOID, 1, op2(&p, OP_LT, g, INT(3)), NULL, NULL, ARG_NONE));
+    p.u.n--; /* opn pushed it already */
+    vec_push(&arena, &p.open, cond);
+    set(&p, best, total);
+    opn(&p, OP_ELSE, DT_VOID, 1, cond, NULL, NULL, ARG_NONE);
+    set(&p, best, opn(&p, OP_NEG, DT_F32, 1, total, NULL, NULL, ARG_NONE));
+    end(&p);
+    store(&p, out, g, best, 1);
+    const uop *last = load(&p, local, INT(0), lanes);
+    store(&p, out, op2(&p, OP_ADD, g, INT(8)), opn(&p, OP_EXTRACT, DT_F32, 1, last, NULL, NULL, ARG_INT(lanes - 1)), 1);
+    against_ref(&p, (size_t[]){256, 512}, (int64_t[]){0, 3});
+}
+
+/* Floor division and modulus where bounds are known: shifts, unsigned division, and both signs. */
+static void division(enum dtype dt, int64_t by, int64_t from, unsigned lanes) {
+    struct prog p;
+    prog_init(&p, &ir, arena_printf(&arena, "division_%s_%lld_%lld_%u", dtype_info[dt].name,
+                                    (long long)(by < 0 ? 1000 - by : by), (long long)(from < 0 ? 1 : 0), lanes));
+    const uop *q = param(&p, dt, 0, 120), *m = param(&p, dt, 1, 120);
+    const uop *i = op2(&p, OP_MUL, range(&p, DT_I64, 120 / (int)lanes, AX_GRID), INT(lanes)), *each = i;
+    if (lanes > 1) each = op2(&p, OP_ADD, i, uop_new(&ir, OP_LANES, DT_I64, lanes, NULL, 0, ARG_NONE));
+    const uop *x = op2(&p, OP_ADD, each, INT(from));
+    x = x->dt == dt ? x : push(&p, uop_cast(&ir, x, dt));
+    store(&p, q, i, op2(&p, OP_IDIV, x, uop_int(&ir, dt, by)), lanes);
+    store(&p, m, i, op2(&p, OP_MOD, x, uop_int(&ir, dt, by)), lanes);
+    size_t n = 120u * dtype_info[dt].bytes;
+    against_ref(&p, (size_t[]){n, n}, NULL);
+}
+
+/* A value is read when its entry stands in the list, not where it is used. */
+static void order(void) {
+    struct prog p;
+    prog_init(&p, &ir, "order");
+    const uop *b = param(&p, DT_I32, 0, 8), *a = acc(&p, DT_I32, 1, 0), *one = uop_int(&ir, DT_I32, 1);
+    set(&p, a, one);
+    const uop *before = op2(&p, OP_ADD, a, one), *old = load(&p, b, INT(0), 1);
+    set(&p, a, uop_int(&ir, DT_I32, 40));
+    store(&p, b, INT(0), uop_int(&ir, DT_I32, 9), 1);
+    store(&p, b, INT(1), before, 1);
+    store(&p, b, INT(2), old, 1);
+    push(&p, before); /* again: reads 40 now */
+    store(&p, b, INT(3), before, 1);
+    push(&p, old);
+    store(&p, b, INT(4), old, 1);
+    against_ref(&p, (size_t[]){32}, NULL);
+}
+
+static void pick_buffer(void) {
+    struct prog p;
+    prog_init(&p, &ir, "pick");
+    const uop *out = param(&p, DT_F32, 0, 12), *g = range(&p, DT_I64, 3, AX_GRID), *src[2] = {g, INT(4)};
+    const uop *in = push(&p, uop_new(&ir, OP_PARAMS, DT_F32, 1, src, 2, (union arg){.param = {1, 0}}));
+    p.lin.nbuf = 4;
+    store(&p, out, op2(&p, OP_MUL, g, INT(4)), load(&p, in, INT(0), 4), 4);
+    against_ref(&p, (size_t[]){48, 16, 16, 16}, NULL);
+}
+
+static void all_programs(const char *cc) {
+    static const enum op combine[] = {OP_ADD, OP_MUL, OP_MAX, OP_MIN};
+    setup_engine(cc);
+    gates();
+    adding(DT_I32), adding(DT_F32), adding(DT_F16), adding(DT_U8);
+    for (unsigned l = 0; l < 4; l++) control((unsigned[]){2, 3, 8, 12}[l], combine[l]);
+    for (unsigned l = 1; l <= 4; l += 3) {
+        division(DT_I64, 8, -60, l), division(DT_I32, 7, -60, l), division(DT_I32, 12, 0, l);
+        division(DT_I16, -5, -60, l), division(DT_U8, 3, 0, l), division(DT_I64, 0, -1, l);
+    }
+    order();
+    pick_buffer();
+    engine_close(en);
+}
+
+TEST(render_programs_clang) { all_programs("clang"); }
+TEST(render_programs_gcc) { all_programs("gcc"); }
+
+/* ---- the text --------------------------------------------------------------------------------------- */
+
+static const char *text_of(int noise) {
+    struct ir one;
+    ir_init(&one, &arena);
+    for (int i = 0; i < noise; i++) uop_int(&one, DT_I32, i * 3 + 1);
+    ir = one;
+    struct optest t;
+    build_ops(&t, DT_F32, 4);
+    struct str s;
+    str_init(&s, &arena);
+    render_c(&s, &ir, &t.p.lin);
+    return s.p;
+}
+
+TEST(render_text_does_not_depend_on_ids) {
+    setup();
+    CHECK_STR(text_of(100), text_of(0));
+}
+
+static void render_exp(void *arg) {
+    struct prog p;
+    prog_init(&p, &ir, "bad");
+    const uop *b = param(&p, DT_F32, 0, 1);
+    store(&p, b, INT(0), opn(&p, OP_EXP, DT_F32, 1, load(&p, b, INT(0), 1), NULL, NULL, ARG_NONE), 1);
+    render_c(arg, &ir, finish(&p));
+}
+
+static void render_wide(void *arg) {
+    struct prog p;
+    prog_init(&p, &ir, "bad");
+    const uop *b = param(&p, DT_F32, 0, 200);
+    store(&p, b, INT(0), load(&p, b, INT(0), 128), 128);
+    render_c(arg, &ir, finish(&p));
+}
+
+TEST(render_says_what_it_cannot) {
+    struct str s;
+    setup();
+    str_init(&s, &arena);
+    CHECK_EQ(err_guard(&err, render_exp, &s), RG_EUNSUPPORTED);
+    CHECK(strstr(err.msg, "EXP") && strstr(err.msg, "kernel bad"));
+    err_clear(&err);
+    CHECK_EQ(err_guard(&err, render_wide, &s), RG_ELIMIT);
+}

@@ -1,0 +1,254 @@
+/* Tests of src/engine and src/device/cpu: compile errors, sharing, command lists, splitting, the object loader. */
+#include "prog.h"
+#include "event/event.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct err err;
+static struct arena arena;
+static struct engine *en;
+
+static void setup(void) {
+    arena_init(&arena, &err);
+    setenv("RIDGE_CACHE", "0", 1);
+    unsetenv("RIDGE_CC");
+    env_reload();
+    if (!os_find_program(&arena, "clang") && !os_find_program(&arena, "gcc") && !os_find_program(&arena, "cc"))
+        SKIP("no C compiler");
+    en = engine_open(&err, NULL);
+    CHECK(en);
+}
+
+static const struct ekernel *text(const char *name, const char *body, int64_t grid, uint32_t nbuf) {
+    const char *s = arena_printf(&arena, "void %s(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n%s\n}\n",
+                                 name, body);
+    const struct ekernel *k;
+    struct etext t = {.name = name, .text = s, .grid = grid, .nbuf = nbuf, .nvar = 1};
+    return engine_compile_text(en, &err, &t, 1, &k) ? NULL : k;
+}
+
+TEST(engine_runs_a_list) {
+    setup();
+    const struct ekernel *inc = text("inc", "for (u32 t = t0; t < t1; t++) ((f32 *)buf[0])[t] += (f32)var[0];", 100, 1);
+    if (!inc) FAIL("%s", err.msg);
+    float *x = engine_alloc(en, &err, 400);
+    struct engine_list *l = engine_list_new(en, &err);
+    for (int64_t i = 0; i < 10; i++) CHECK(!engine_list_add(l, &err, inc, (void *[]){x}, &i));
+    CHECK_EQ(engine_list_count(l), 10);
+    for (int i = 0; i < 3; i++) CHECK(!engine_list_run(l, &err));
+    for (int i = 0; i < 100; i++) CHECK_EQ(x[i], 135);
+    *engine_list_vars(l, 9) = 1000; /* a parameter changes between runs */
+    CHECK(!engine_list_run(l, &err));
+    CHECK_EQ(x[99], 135 + 36 + 1000);
+    CHECK(!engine_list_vars(l, 10) && !engine_list_bufs(l, 10));
+    engine_list_free(l);
+    engine_free(en, x, 400);
+    engine_close(en);
+}
+
+TEST(engine_every_command_leaves_an_event) {
+    setup();
+    const struct ekernel *k = text("noted", "", 1, 0);
+    struct engine_list *l = engine_list_new(en, &err);
+    for (int i = 0; i < 5; i++) CHECK(!engine_list_add(l, &err, k, NULL, (int64_t[]){0}));
+    event_reset();
+    CHECK(!engine_list_run(l, &err));
+    struct event_list ev;
+    event_snapshot(&arena, &ev);
+    int seen = 0;
+    for (size_t i = 0; i < ev.n; i++)
+        seen += ev.p[i].kind == EVENT_KERNEL && !strcmp(event_name_text(ev.p[i].name), "noted");
+    CHECK_EQ(seen, 5);
+    CHECK(engine_list_ns(l, 4) < 1000000000);
+    engine_list_free(l);
+    engine_close(en);
+}
+
+/* Each worker must have its own scratch, and each iteration must run once. */
+TEST(engine_splits_the_grid) {
+    setup();
+    const char *body = "i64 *s = scratch; i32 *out = buf[0];\n"
+                       "for (u32 t = t0; t < t1; t++) {\n"
+                       "  for (int i = 0; i < 500; i++) s[i] = t;\n"
+                       "  __asm__ volatile(\"\" ::: \"memory\");\n"
+                       "  i64 sum = 0; for (int i = 0; i < 500; i++) sum += s[i];\n"
+                       "  out[t] += sum == (i64)t * 500 ? 1 : -1000000;\n}";
+    const char *s = arena_printf(&arena, "void split(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {%s}", body);
+    struct etext t = {.name = "split", .text = s, .grid = 20000, .nbuf = 1, .scratch = 4000};
+    const struct ekernel *k;
+    if (engine_compile_text(en, &err, &t, 1, &k)) FAIL("%s", err.msg);
+    int32_t *x = engine_alloc(en, &err, 80000);
+    struct engine_list *l = engine_list_new(en, &err);
+    CHECK(!engine_list_add(l, &err, k, (void *[]){x}, NULL));
+    for (int i = 0; i < 20; i++) CHECK(!engine_list_run(l, &err));
+    for (int i = 0; i < 20000; i++) CHECK_EQ(x[i], 20);
+    engine_list_free(l);
+    engine_free(en, x, 80000);
+    engine_close(en);
+}
+
+TEST(engine_chunk_policy) {
+    struct estimate none = {0}, small = {.flops_issued = 1000, .bytes_issued = 4000},
+                    large = {.flops_issued = 1e9, .bytes_issued = 1e7}, middle = {.flops_issued = 40.0 * 5000};
+    CHECK_EQ(engine_chunk(1000, &small, false, 8), 1000);
+    CHECK_EQ(engine_chunk(1000, &large, false, 1), 1000);
+    CHECK_EQ(engine_chunk(1000, &large, true, 8), 1000);
+    CHECK_EQ(engine_chunk(1000, &large, false, 2), 125);
+    CHECK_EQ(engine_chunk(1000, &middle, false, 2), 200);  /* five pieces of a microsecond */
+    CHECK_EQ(engine_chunk(1000, &none, false, 2), 125);    /* nothing known: cut */
+    CHECK_EQ(engine_chunk(3, &large, false, 8), 1);
+    CHECK_EQ(engine_chunk(0, &large, false, 8), 0);
+    CHECK_EQ(engine_chunk(UINT32_MAX, &large, false, 2), 536870912);
+}
+
+TEST(engine_shares_code) {
+    setup();
+    const struct ekernel *a = text("same", "", 5, 0), *b = text("same", "", 5, 0), *c = text("same", "", 9, 0);
+    CHECK(a && a == b && a != c && a->fn == c->fn && c->grid == 9);
+    CHECK_EQ(engine_stats(en).compiled, 1);
+    CHECK_EQ(engine_stats(en).memory_hits, 2);
+    /* two texts with one name in one batch */
+    const char *head = "void twin(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) { *(i32 *)buf[0] =";
+    struct etext t[3] = {{.name = "twin", .text = arena_printf(&arena, "%s 1; }", head), .grid = 1, .nbuf = 1},
+                         {.name = "twin", .text = arena_printf(&arena, "%s 2; }", head), .grid = 1, .nbuf = 1}};
+    t[2] = t[0];
+    const struct ekernel *k[3];
+    int x, y;
+    if (engine_compile_text(en, &err, t, 3, k)) FAIL("%s", err.msg);
+    k[0]->fn((void *[]){&x}, NULL, 0, 1, NULL);
+    k[1]->fn((void *[]){&y}, NULL, 0, 1, NULL);
+    CHECK(x == 1 && y == 2 && k[2] == k[0]);
+    engine_close(en);
+}
+
+TEST(engine_explains_compile_errors) {
+    setup();
+    CHECK(!text("broken", "this is not C;", 1, 0));
+    CHECK_EQ(err.code, RG_ECOMPILE);
+    char *kept = strstr(err.msg, "kept in ");
+    CHECK(kept && strstr(err.msg, "error"));
+    char path[256] = "";
+    sscanf(kept, "kept in %255[^:]", path);
+    CHECK(os_exists(path)); /* the source is there to be looked at */
+    *strrchr(path, '/') = 0;
+    os_remove_tree(path);
+    err_clear(&err);
+    CHECK(text("fine", "", 1, 0)); /* the engine still works */
+    CHECK(!text("no-name", "", 1, 0) && err.code == RG_EINVAL);
+    err_clear(&err);
+    CHECK(!text("many", "", (int64_t)1 << 40, 0) && err.code == RG_ELIMIT);
+    engine_close(en);
+}
+
+static void compiler_gone(const char *cc, const char *says) {
+    err_clear(&err);
+    setenv("RIDGE_CC", cc, 1);
+    setenv("PATH", "/nonexistent", 1);
+    env_reload();
+    struct engine *e2 = engine_open(&err, NULL);
+    CHECK(e2);
+    const struct ekernel *k;
+    struct etext t = {.name = "k", .text = "void k(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {}", .grid = 1};
+    CHECK_EQ(engine_compile_text(e2, &err, &t, 1, &k), RG_ECOMPILE);
+    CHECK(strstr(err.msg, says));
+    engine_close(e2);
+}
+
+TEST(engine_without_compiler) {
+    setup();
+    compiler_gone("", "no C compiler found on PATH; install clang (apt-get install clang) or set RIDGE_CC");
+    compiler_gone("no-such-compiler", "RIDGE_CC=no-such-compiler");
+    engine_close(en);
+}
+
+/* ---- the loader ------------------------------------------------------------------------------------- */
+
+static struct device *dev;
+
+static struct dev_object object_of(const char *source) {
+    struct dev_object o;
+    CHECK(!device_cpu.open(&err, &dev));
+    if (device_cpu.compile(dev, &err, &arena, &source, 1, &o)) FAIL("%s", err.msg);
+    return o;
+}
+
+TEST(engine_loader_relocates) {
+    setup();
+    struct dev_object o = object_of(
+        "typedef float v4 __attribute__((vector_size(16))); typedef double d2 __attribute__((vector_size(16)));\n"
+        "static const int table[8] = {3, 1, 4, 1, 5, 9, 2, 6};\n"
+        "static const char *const words[2] = {\"first\", \"second\"};\n"
+        "void *memset(void *, int, unsigned long);\n"
+        "__attribute__((noinline)) static int twice(int x) { __asm__ volatile(\"\"); return 2 * x; }\n"
+        "void k(void *const *buf, const long *var, unsigned t0, unsigned t1, void *scratch) {\n"
+        "  int *o = buf[0]; v4 f = {1.5f, 2.25f, -3, 1e9f}; d2 d = {0.1, 0.2};\n"
+        "  o[0] = twice(table[var[0]]); o[1] = words[var[0] & 1][0];\n"
+        "  *(v4 *)(o + 4) = f * (float)var[0]; *(d2 *)(o + 8) = d; memset(o + 12, 7, var[0] * 4); }\n");
+    struct module *m;
+    if (device_cpu.load(dev, &err, o.data, o.n, &m)) FAIL("%s", err.msg);
+    _Alignas(16) int out[20] = {0};
+    dev_fn *k = device_cpu.symbol(m, "k");
+    CHECK(k && !device_cpu.symbol(m, "none"));
+    k((void *[]){out}, (int64_t[]){5}, 0, 1, NULL);
+    float f[4];
+    double d[2];
+    memcpy(f, out + 4, 16);
+    memcpy(d, out + 8, 16);
+    CHECK(out[0] == 18 && out[1] == 's' && f[0] == 7.5f && f[3] == 5e9f && d[1] == 0.2 && out[16] == 0x07070707 && !out[17]);
+    device_cpu.unload(m);
+    device_cpu.close(dev);
+    engine_close(en);
+}
+
+/* Every prefix and many bit flips: an error or a module, never a crash. */
+TEST(engine_loader_survives_damage) {
+    setup();
+    struct dev_object o = object_of("static const int t[4] = {1, 2, 3, 4}; extern int putchar(int);\n"
+                                    "void k(void *const *b, const long *v, unsigned t0, unsigned t1, void *s) { *(int *)b[0] = t[*v & 3]; putchar(*v); }");
+    struct module *m;
+    int refused = 0;
+    for (size_t n = 0; n < o.n; n += 7) {
+        err_clear(&err);
+        if (device_cpu.load(dev, &err, o.data, n, &m)) refused++;
+        else device_cpu.unload(m);
+    }
+    CHECK(refused > (int)(o.n / 14));
+    unsigned char *copy = mem_alloc(o.n);
+    for (size_t i = 0; i < o.n * 8; i += 5) {
+        err_clear(&err);
+        memcpy(copy, o.data, o.n);
+        copy[i / 8] ^= (unsigned char)(1 << i % 8);
+        if (!device_cpu.load(dev, &err, copy, o.n, &m)) {
+            device_cpu.symbol(m, "k");
+            device_cpu.unload(m);
+        }
+    }
+    mem_free(copy);
+    device_cpu.close(dev);
+    engine_close(en);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------- */
+
+TEST(engine_out_of_memory_is_an_error) {
+    setup();
+    engine_close(en);
+    for (int64_t n = 0; n < 60; n++) {
+        struct err e = {0};
+        mem_fail_at(n);
+        struct engine *x = engine_open(&e, NULL);
+        const struct ekernel *k = NULL;
+        struct etext t = {.name = "k", .text = "void k(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {}", .grid = 1};
+        struct engine_list *l = NULL;
+        if (x && !engine_compile_text(x, &e, &t, 1, &k) && (l = engine_list_new(x, &e)) && !engine_list_add(l, &e, k, NULL, NULL))
+            CHECK(!engine_list_run(l, &e));
+        engine_list_free(l);
+        engine_close(x);
+        mem_fail_at(-1);
+        CHECK(e.code == 0 || e.code == RG_ENOMEM);
+        if (!e.code && n > 5) break;
+    }
+}
