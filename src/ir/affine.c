@@ -12,8 +12,7 @@ struct heap {
     VEC(struct term) v;
 };
 
-static void heap_push(struct heap *h, struct term t)
-{
+static void heap_push(struct heap *h, struct term t) {
     vec_push(h->arena, &h->v, t);
     uint32_t i = h->v.n - 1;
     while (i && h->v.p[(i - 1) / 2].atom->id < t.atom->id) {
@@ -23,8 +22,7 @@ static void heap_push(struct heap *h, struct term t)
     h->v.p[i] = t;
 }
 
-static struct term heap_pop(struct heap *h)
-{
+static struct term heap_pop(struct heap *h) {
     struct term top = h->v.p[0], last = h->v.p[--h->v.n];
     uint32_t i = 0, n = h->v.n;
     for (uint32_t c; (c = 2 * i + 1) < n; i = c) {
@@ -37,8 +35,7 @@ static struct term heap_pop(struct heap *h)
 }
 
 /* Opens one node of the sum; true if it was no atom. *ok turns false on overflow. */
-static bool open_node(struct heap *h, struct term t, int64_t *k, bool *ok)
-{
+static bool open_node(struct heap *h, struct term t, int64_t *k, bool *ok) {
     const uop *n = t.atom;
     int64_t c;
     switch (n->op) {
@@ -65,8 +62,7 @@ static bool open_node(struct heap *h, struct term t, int64_t *k, bool *ok)
     }
 }
 
-struct affine affine_of(struct arena *arena, const uop *n)
-{
+struct affine affine_of(struct arena *arena, const uop *n) {
     struct heap h = {.arena = arena};
     VEC(struct term) out = {0};
     int64_t k = 0;
@@ -91,8 +87,7 @@ struct affine affine_of(struct arena *arena, const uop *n)
     return (struct affine){out.p, out.n, k};
 }
 
-const uop *affine_build(struct ir *ir, const struct affine *a, enum dtype dt)
-{
+const uop *affine_build(struct ir *ir, const struct affine *a, enum dtype dt) {
     const uop *sum = NULL;
     for (uint32_t i = 0; i < a->n; i++) {
         const uop *x = uop_cast(ir, a->t[i].atom, dt);
@@ -104,15 +99,13 @@ const uop *affine_build(struct ir *ir, const struct affine *a, enum dtype dt)
     return a->k ? uop2(ir, OP_ADD, sum, k) : sum;
 }
 
-int64_t affine_coef(const struct affine *a, const uop *atom)
-{
+int64_t affine_coef(const struct affine *a, const uop *atom) {
     for (uint32_t i = 0; i < a->n; i++)
         if (a->t[i].atom == atom) return a->t[i].coef;
     return 0;
 }
 
-bool affine_equal_but_const(const struct affine *a, const struct affine *b)
-{
+bool affine_equal_but_const(const struct affine *a, const struct affine *b) {
     if (a->n != b->n) return false;
     for (uint32_t i = 0; i < a->n; i++)
         if (a->t[i].atom != b->t[i].atom || a->t[i].coef != b->t[i].coef) return false;

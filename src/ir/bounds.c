@@ -21,8 +21,7 @@ struct fact {
     struct mod m;
 };
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
+static uint64_t gcd(uint64_t a, uint64_t b) {
     while (b) {
         uint64_t t = a % b;
         a = b, b = t;
@@ -30,15 +29,13 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-static struct mod mod_of(const uop *n)
-{
+static struct mod mod_of(const uop *n) {
     if (n->lo == n->hi) return (struct mod){0, n->lo};
     return (struct mod){n->mul, n->rem};
 }
 
 /* Brings rem into [0, mul). */
-static struct mod mod_make(uint64_t mul, wide rem)
-{
+static struct mod mod_make(uint64_t mul, wide rem) {
     if (mul == 0) return (struct mod){0, (int64_t)rem};
     while (mul > INT64_MAX) mul = mul & 1 ? 1 : mul >> 1;
     if (mul == 1) return (struct mod){1, 0};
@@ -47,8 +44,7 @@ static struct mod mod_make(uint64_t mul, wide rem)
     return (struct mod){(int64_t)mul, (int64_t)(r < 0 ? r + (wide)mul : r)};
 }
 
-static struct mod mod_add(struct mod a, struct mod b)
-{
+static struct mod mod_add(struct mod a, struct mod b) {
     if (a.mul == 1 || b.mul == 1) return (struct mod){1, 0};
     return mod_make(gcd((uint64_t)a.mul, (uint64_t)b.mul), (wide)a.rem + b.rem);
 }
@@ -56,8 +52,7 @@ static struct mod mod_add(struct mod a, struct mod b)
 static struct mod mod_neg(struct mod a) { return mod_make((uint64_t)a.mul, -(wide)a.rem); }
 
 /* The product of a multiple of mul and c, as a modulus that fits: halved while it is too big. */
-static uint64_t mod_scale(uint64_t mul, uint64_t c)
-{
+static uint64_t mod_scale(uint64_t mul, uint64_t c) {
     unsigned __int128 m = (unsigned __int128)mul * c;
     while (m >> 63) {
         if (m & 1) return 1;
@@ -69,23 +64,21 @@ static uint64_t mod_scale(uint64_t mul, uint64_t c)
 static uint64_t mag(int64_t x) { return x < 0 ? 0 - (uint64_t)x : (uint64_t)x; }
 
 /* (a.mul i + a.rem)(b.mul j + b.rem): every term but the last is a multiple of the gcd. */
-static struct mod mod_mul(struct mod a, struct mod b)
-{
+static struct mod mod_mul(struct mod a, struct mod b) {
     if (!a.mul && !b.mul) return (struct mod){1, 0}; /* two numbers: the interval says it */
     if (!a.mul) return mod_mul(b, a);
     if (!b.mul) {
         if (b.rem == 0) return (struct mod){0, 0};
         return mod_make(mod_scale((uint64_t)a.mul, mag(b.rem)), (wide)a.rem * b.rem);
     }
-    uint64_t g = gcd(mod_scale((uint64_t)a.mul, (uint64_t)b.mul),
-                     gcd(mod_scale((uint64_t)a.mul, (uint64_t)b.rem),
-                         mod_scale((uint64_t)b.mul, (uint64_t)a.rem)));
+    uint64_t g =
+        gcd(mod_scale((uint64_t)a.mul, (uint64_t)b.mul),
+            gcd(mod_scale((uint64_t)a.mul, (uint64_t)b.rem), mod_scale((uint64_t)b.mul, (uint64_t)a.rem)));
     return mod_make(g, (wide)a.rem * b.rem);
 }
 
 /* A value that is one or the other. */
-static struct mod mod_join(struct mod a, struct mod b)
-{
+static struct mod mod_join(struct mod a, struct mod b) {
     wide d = (wide)a.rem - b.rem;
     if (d < 0) d = -d;
     uint64_t g = gcd((uint64_t)a.mul, (uint64_t)b.mul);
@@ -97,30 +90,25 @@ static struct fact fact_range(wide lo, wide hi) { return (struct fact){lo, hi, {
 static struct fact fact_all(enum dtype d) { return fact_range(dt_min(d), dt_max(d)); }
 static struct fact fact_num(int64_t v) { return (struct fact){v, v, {0, v}}; }
 
-static struct fact fact_join(struct fact a, struct fact b)
-{
+static struct fact fact_join(struct fact a, struct fact b) {
     return (struct fact){RG_MIN(a.lo, b.lo), RG_MAX(a.hi, b.hi), mod_join(a.m, b.m)};
 }
 
-static struct fact fact_add(struct fact a, struct fact b)
-{
+static struct fact fact_add(struct fact a, struct fact b) {
     return (struct fact){a.lo + b.lo, a.hi + b.hi, mod_add(a.m, b.m)};
 }
 
-static struct fact fact_sub(struct fact a, struct fact b)
-{
+static struct fact fact_sub(struct fact a, struct fact b) {
     return (struct fact){a.lo - b.hi, a.hi - b.lo, mod_add(a.m, mod_neg(b.m))};
 }
 
-static struct fact fact_mul(struct fact a, struct fact b)
-{
+static struct fact fact_mul(struct fact a, struct fact b) {
     wide p = a.lo * b.lo, q = a.lo * b.hi, r = a.hi * b.lo, s = a.hi * b.hi;
     wide lo = RG_MIN(RG_MIN(p, q), RG_MIN(r, s)), hi = RG_MAX(RG_MAX(p, q), RG_MAX(r, s));
     return (struct fact){lo, hi, mod_mul(a.m, b.m)};
 }
 
-static wide wide_div(wide a, wide b)
-{
+static wide wide_div(wide a, wide b) {
     if (a == (int64_t)a && b == (int64_t)b && b != -1) return idiv_floor((int64_t)a, (int64_t)b);
     wide q = a / b;
     return q - (a % b != 0 && (a < 0) != (b < 0));
@@ -128,8 +116,7 @@ static wide wide_div(wide a, wide b)
 
 /* Floor division is monotone in x for a fixed sign of y, and in y for a fixed sign of x, so over a box
  * that does not contain y = 0 the extremes are at corners. */
-static void div_box(struct fact *r, struct fact x, wide ylo, wide yhi)
-{
+static void div_box(struct fact *r, struct fact x, wide ylo, wide yhi) {
     if (ylo > yhi) return;
     wide c[4] = {wide_div(x.lo, ylo), wide_div(x.lo, yhi), wide_div(x.hi, ylo), wide_div(x.hi, yhi)};
     for (int i = 0; i < 4; i++) {
@@ -138,8 +125,7 @@ static void div_box(struct fact *r, struct fact x, wide ylo, wide yhi)
     }
 }
 
-static struct fact fact_div(struct fact x, struct fact y)
-{
+static struct fact fact_div(struct fact x, struct fact y) {
     wide big = (wide)1 << 100;
     struct fact r = {big, -big, {1, 0}};
     div_box(&r, x, y.lo, RG_MIN(y.hi, -1));
@@ -148,14 +134,12 @@ static struct fact fact_div(struct fact x, struct fact y)
     if (y.lo == y.hi && y.lo != 0 && x.m.mul > 1) {
         /* x = mul i + rem, y divides mul: x / y = (mul / y) i + floor(rem / y) */
         int64_t c = (int64_t)y.lo;
-        if (c != INT64_MIN && x.m.mul % c == 0)
-            r.m = mod_make(mag(x.m.mul / c), wide_div(x.m.rem, c));
+        if (c != INT64_MIN && x.m.mul % c == 0) r.m = mod_make(mag(x.m.mul / c), wide_div(x.m.rem, c));
     }
     return r;
 }
 
-static struct fact fact_mod(struct fact x, struct fact y)
-{
+static struct fact fact_mod(struct fact x, struct fact y) {
     if (y.lo == y.hi && y.lo > 0) {
         wide c = y.lo, q = wide_div(x.lo, c);
         struct mod m = {1, 0};
@@ -168,8 +152,7 @@ static struct fact fact_mod(struct fact x, struct fact y)
     return r;
 }
 
-static struct fact fact_minmax(struct fact a, struct fact b, bool max)
-{
+static struct fact fact_minmax(struct fact a, struct fact b, bool max) {
     if (max ? a.lo >= b.hi : a.hi <= b.lo) return a;
     if (max ? b.lo >= a.hi : b.hi <= a.lo) return b;
     struct fact r = {0, 0, mod_join(a.m, b.m)};
@@ -179,15 +162,13 @@ static struct fact fact_minmax(struct fact a, struct fact b, bool max)
 }
 
 /* Least 2^k - 1 that is not below x >= 0. */
-static wide all_ones(wide x)
-{
+static wide all_ones(wide x) {
     wide r = 0;
     while (r < x) r = r * 2 + 1;
     return r;
 }
 
-static struct fact fact_bits(enum op op, enum dtype dt, struct fact a, struct fact b)
-{
+static struct fact fact_bits(enum op op, enum dtype dt, struct fact a, struct fact b) {
     if (op == OP_AND) {
         struct fact r = fact_all(dt);
         if (dt == DT_U64 && (a.lo < 0 || b.lo < 0)) {
@@ -211,8 +192,7 @@ static struct fact fact_bits(enum op op, enum dtype dt, struct fact a, struct fa
     return fact_range(op == OP_OR ? RG_MAX(a.lo, b.lo) : 0, top);
 }
 
-static struct fact fact_shift(enum op op, enum dtype dt, struct fact x, struct fact y)
-{
+static struct fact fact_shift(enum op op, enum dtype dt, struct fact x, struct fact y) {
     int width = dt == DT_BOOL ? 1 : dtype_info[dt].bytes * 8;
     if (dt == DT_U64 && x.lo < 0) {
         if (op == OP_SHR && y.lo == y.hi && y.lo > 0 && y.lo < 64)
@@ -239,8 +219,7 @@ static struct fact fact_shift(enum op op, enum dtype dt, struct fact x, struct f
 }
 
 /* 0, 1 or 2 for "not known". */
-static int decide(const uop *n)
-{
+static int decide(const uop *n) {
     const uop *a = n->src[0], *b = n->src[1];
     if (dt_is_float((enum dtype)a->dt)) return 2;
     if (a == b) return n->op == OP_LE || n->op == OP_EQ;
@@ -250,8 +229,10 @@ static int decide(const uop *n)
     default: break;
     }
     int eq = 2;
-    if (a->hi < b->lo || b->hi < a->lo) eq = 0;
-    else if (a->lo == a->hi && b->lo == b->hi) eq = a->lo == b->lo;
+    if (a->hi < b->lo || b->hi < a->lo)
+        eq = 0;
+    else if (a->lo == a->hi && b->lo == b->hi)
+        eq = a->lo == b->lo;
     else {
         struct mod x = mod_of(a), y = mod_of(b);
         uint64_t g = gcd((uint64_t)x.mul, (uint64_t)y.mul);
@@ -260,14 +241,12 @@ static int decide(const uop *n)
     return eq == 2 ? 2 : n->op == OP_EQ ? eq : !eq;
 }
 
-static struct fact fact_cmp(const uop *n)
-{
+static struct fact fact_cmp(const uop *n) {
     int v = decide(n);
     return v == 2 ? fact_range(0, 1) : fact_num(v);
 }
 
-static struct fact fact_cast(const uop *n)
-{
+static struct fact fact_cast(const uop *n) {
     const uop *s = n->src[0];
     enum dtype from = (enum dtype)s->dt, to = (enum dtype)n->dt;
     if (n->op == OP_BITCAST || dt_is_float(from)) return fact_all(to);
@@ -279,8 +258,7 @@ static struct fact fact_cast(const uop *n)
 }
 
 /* How many elements are combined: product of the sizes of src1.. (a SCAN: one to all of them). */
-static struct fact fact_count(const uop *n)
-{
+static struct fact fact_count(const uop *n) {
     struct fact c = fact_num(1);
     for (uint32_t i = 1; i < n->nsrc; i++) {
         const uop *r = n->src[i];
@@ -293,8 +271,7 @@ static struct fact fact_count(const uop *n)
     return fact_range(c.lo, c.hi);
 }
 
-static struct fact fact_combine(enum op op, enum dtype dt, struct fact x, struct fact count)
-{
+static struct fact fact_combine(enum op op, enum dtype dt, struct fact x, struct fact count) {
     if (dt == DT_BOOL) return fact_range(0, 1);
     if (dt == DT_U64 && x.lo < 0) return fact_all(dt);
     switch (op) {
@@ -313,37 +290,32 @@ static struct fact fact_combine(enum op op, enum dtype dt, struct fact x, struct
     }
 }
 
-static struct fact fact_build(const uop *n)
-{
+static struct fact fact_build(const uop *n) {
     struct fact r = fact_of(n->src[0]);
     for (uint32_t i = 1; i < n->nsrc; i++) r = fact_join(r, fact_of(n->src[i]));
     return r;
 }
 
-static struct fact fact_where(const uop *n)
-{
+static struct fact fact_where(const uop *n) {
     const uop *g = n->src[0], *a = n->src[1], *b = n->src[2];
     if (b->op == OP_INVALID || g->lo > 0) return fact_of(a);
     if (a->op == OP_INVALID || g->hi < 1) return fact_of(b);
     return fact_join(fact_of(a), fact_of(b));
 }
 
-static struct fact fact_var(const uop *n)
-{
+static struct fact fact_var(const uop *n) {
     if (n->src[0]->lo > n->src[1]->hi) return fact_all((enum dtype)n->dt);
     return fact_range(n->src[0]->lo, n->src[1]->hi);
 }
 
-static struct fact fact_not(enum dtype dt, struct fact a)
-{
+static struct fact fact_not(enum dtype dt, struct fact a) {
     if (dt == DT_BOOL) return fact_range(1 - a.hi, 1 - a.lo);
     if (dtype_info[dt].kind == DK_UINT)
         return dt == DT_U64 ? fact_all(dt) : fact_range(dt_max(dt) - a.hi, dt_max(dt) - a.lo);
     return fact_range(-a.hi - 1, -a.lo - 1);
 }
 
-static struct fact fact_abs(struct fact a)
-{
+static struct fact fact_abs(struct fact a) {
     if (a.lo >= 0) return a;
     struct fact n = {-a.hi, -a.lo, mod_neg(a.m)};
     if (a.hi <= 0) return n;
@@ -351,16 +323,14 @@ static struct fact fact_abs(struct fact a)
 }
 
 /* Arithmetic of u64 below 2^63 is that of int64_t; above, only these results are known. */
-static bool u64_unknown(const uop *n)
-{
+static bool u64_unknown(const uop *n) {
     if (n->dt != DT_U64) return false;
     for (uint32_t i = 0; i < n->nsrc; i++)
         if (n->src[i]->dt == DT_U64 && n->src[i]->lo < 0) return true;
     return false;
 }
 
-static struct fact fact_u64(const uop *n)
-{
+static struct fact fact_u64(const uop *n) {
     struct fact y = n->nsrc > 1 ? fact_of(n->src[1]) : fact_all(DT_U64), a = fact_of(n->src[0]);
     switch (n->op) {
     case OP_MOD:
@@ -386,8 +356,7 @@ static struct fact fact_u64(const uop *n)
     return fact_all(DT_U64);
 }
 
-static struct fact fact_node(const uop *n)
-{
+static struct fact fact_node(const uop *n) {
     enum op op = (enum op)n->op;
     enum dtype dt = (enum dtype)n->dt;
 #define S(i) fact_of(n->src[i])
@@ -434,15 +403,13 @@ static struct fact fact_node(const uop *n)
 #undef S
 }
 
-static void unknown(uop *n)
-{
+static void unknown(uop *n) {
     n->lo = INT64_MIN, n->hi = INT64_MAX;
     n->mul = 1, n->rem = 0;
 }
 
 /* A modulus that fits 32 bits and survives wrapping at 2^64 if the type wraps. */
-static void set_mod(uop *n, struct mod m, bool wrapped)
-{
+static void set_mod(uop *n, struct mod m, bool wrapped) {
     uint64_t mul = (uint64_t)m.mul;
     if (wrapped) mul &= 0 - mul; /* the power of two in it; also divides 2^width */
     while (mul > UINT32_MAX) mul = mul & 1 ? 1 : mul >> 1;
@@ -455,16 +422,14 @@ static void set_mod(uop *n, struct mod m, bool wrapped)
 }
 
 /* A number is a multiple of itself. */
-static void set_mod_exact(uop *n)
-{
+static void set_mod_exact(uop *n) {
     uint64_t m = mag(n->lo);
     if (m == 0) m = (uint64_t)1 << 31;
     while (m > UINT32_MAX) m = m & 1 ? 1 : m >> 1;
     n->mul = (uint32_t)m, n->rem = 0;
 }
 
-void bounds_fill(uop *n)
-{
+void bounds_fill(uop *n) {
     enum dtype dt = (enum dtype)n->dt;
     if (!dt_is_int(dt) && dt != DT_BOOL) {
         unknown(n);
@@ -486,7 +451,10 @@ void bounds_fill(uop *n)
     }
     /* Outside int64_t altogether: no evaluation is defined; keep the invariant lo <= hi. */
     if (n->lo == n->hi && !(f.lo == f.hi && f.lo == n->lo)) n->lo = INT64_MIN, n->hi = INT64_MAX;
-    if (n->lo == n->hi) set_mod_exact(n);
-    else if (f.m.mul == 0) set_mod(n, mod_make((uint64_t)1 << 31, f.m.rem), !in);
-    else set_mod(n, f.m, !in);
+    if (n->lo == n->hi)
+        set_mod_exact(n);
+    else if (f.m.mul == 0)
+        set_mod(n, mod_make((uint64_t)1 << 31, f.m.rem), !in);
+    else
+        set_mod(n, f.m, !in);
 }

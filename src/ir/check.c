@@ -20,8 +20,7 @@ struct check {
 };
 
 static bool bad(struct check *c, int at, const char *fmt, ...) RG_FMT(3, 4);
-static bool bad(struct check *c, int at, const char *fmt, ...)
-{
+static bool bad(struct check *c, int at, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(c->why, WHY_MAX, fmt, ap);
@@ -35,79 +34,71 @@ static const char *dt_name(const uop *n) { return dtype_info[n->dt].name; }
 static bool is_memory(const uop *n) { return op_info[n->op].flags & OPF_M; }
 
 /* A number that can be computed with: no statement, no buffer, no address. */
-static bool value(struct check *c, uint32_t i)
-{
+static bool value(struct check *c, uint32_t i) {
     const uop *s = c->src[i];
     const char *name = op_info[c->op].name;
     if (s->dt == DT_VOID)
         return bad(c, (int)i, "expected a value as source %u of %s, found the statement %s", i, name,
                    op_name(s));
     if (is_memory(s))
-        return bad(c, (int)i, "expected a value as source %u of %s, found the buffer %s; read it with "
-                   "(LOAD (INDEX buffer index))", i, name, op_name(s));
+        return bad(c, (int)i,
+                   "expected a value as source %u of %s, found the buffer %s; read it with "
+                   "(LOAD (INDEX buffer index))",
+                   i, name, op_name(s));
     if (s->op == OP_INDEX)
-        return bad(c, (int)i, "expected a value as source %u of %s, found an address; read it with "
-                   "(LOAD (INDEX buffer index))", i, name);
+        return bad(c, (int)i,
+                   "expected a value as source %u of %s, found an address; read it with "
+                   "(LOAD (INDEX buffer index))",
+                   i, name);
     return true;
 }
 
-static bool typed(struct check *c, uint32_t i, enum dtype want, const char *because)
-{
+static bool typed(struct check *c, uint32_t i, enum dtype want, const char *because) {
     if (!value(c, i)) return false;
     if (c->src[i]->dt == want) return true;
     return bad(c, (int)i, "expected %s as source %u of %s (%s), found %s", dtype_info[want].name, i,
                op_info[c->op].name, because, dt_name(c->src[i]));
 }
 
-static bool integer(struct check *c, uint32_t i)
-{
+static bool integer(struct check *c, uint32_t i) {
     if (!value(c, i)) return false;
     if (dt_is_int((enum dtype)c->src[i]->dt)) return true;
     return bad(c, (int)i, "expected an integer as source %u of %s, found %s", i, op_info[c->op].name,
                dt_name(c->src[i]));
 }
 
-static bool is_op(struct check *c, uint32_t i, enum op want)
-{
+static bool is_op(struct check *c, uint32_t i, enum op want) {
     if (c->src[i]->op == want) return true;
     return bad(c, (int)i, "expected %s as source %u of %s, found %s", op_info[want].name, i,
                op_info[c->op].name, op_name(c->src[i]));
 }
 
-static bool statement(struct check *c, uint32_t i)
-{
+static bool statement(struct check *c, uint32_t i) {
     if (c->src[i]->dt == DT_VOID) return true;
     return bad(c, (int)i, "expected a statement (STORE ..) as source %u of %s, found %s", i,
                op_info[c->op].name, op_name(c->src[i]));
 }
 
-static bool check_arity(struct check *c)
-{
+static bool check_arity(struct check *c) {
     const struct op_info *o = &op_info[c->op];
     if (c->nsrc >= o->min_src && c->nsrc <= o->max_src) return true;
     if (o->max_src == UINT16_MAX)
         return bad(c, -1, "expected at least %u source%s in %s, found %u", o->min_src,
                    o->min_src == 1 ? "" : "s", o->name, c->nsrc);
     if (o->min_src == o->max_src)
-        return bad(c, -1, "expected %u source%s in %s, found %u", o->min_src,
-                   o->min_src == 1 ? "" : "s", o->name, c->nsrc);
-    return bad(c, -1, "expected %u to %u sources in %s, found %u", o->min_src, o->max_src, o->name,
-               c->nsrc);
+        return bad(c, -1, "expected %u source%s in %s, found %u", o->min_src, o->min_src == 1 ? "" : "s",
+                   o->name, c->nsrc);
+    return bad(c, -1, "expected %u to %u sources in %s, found %u", o->min_src, o->max_src, o->name, c->nsrc);
 }
 
-static bool is_combiner(int64_t op)
-{
-    return op == OP_ADD || op == OP_MUL || op == OP_MAX || op == OP_MIN;
-}
+static bool is_combiner(int64_t op) { return op == OP_ADD || op == OP_MUL || op == OP_MAX || op == OP_MIN; }
 
-static bool check_arg(struct check *c)
-{
+static bool check_arg(struct check *c) {
     const char *name = op_info[c->op].name;
     union arg a = c->arg;
     switch (op_info[c->op].arg) {
     case OPA_NONE:
-        return a.u == 0 ? true : bad(c, -1, "expected no argument in %s, found %lld", name,
-                                     (long long)a.i);
+        return a.u == 0 ? true : bad(c, -1, "expected no argument in %s, found %lld", name, (long long)a.i);
     case OPA_RANGE:
         if (a.range.kind < AX_COUNT) return true;
         return bad(c, -1, "expected an axis kind in %s, found number %u", name, a.range.kind);
@@ -120,8 +111,7 @@ static bool check_arg(struct check *c)
         return bad(c, -1, "expected SCRATCH, SHARED or REG in %s, found number %u", name, a.mem.space);
     case OPA_VALUE:
         if (dt_is_float(c->dt) || dt_wrap(c->dt, a.i) == a.i) return true;
-        return bad(c, -1, "expected a number of type %s, found %lld", dtype_info[c->dt].name,
-                   (long long)a.i);
+        return bad(c, -1, "expected a number of type %s, found %lld", dtype_info[c->dt].name, (long long)a.i);
     case OPA_INT:
         if (c->op == OP_EXTRACT && (a.i < 0 || a.i >= c->src[0]->lanes))
             return bad(c, -1, "expected a lane 0..%u in EXTRACT, found %lld", c->src[0]->lanes - 1u,
@@ -134,8 +124,7 @@ static bool check_arg(struct check *c)
 }
 
 /* Lanes of sources: one, or as many as the widest. */
-static bool check_lanes(struct check *c)
-{
+static bool check_lanes(struct check *c) {
     unsigned wide = 1;
     for (uint32_t i = 0; i < c->nsrc; i++) wide = RG_MAX(wide, c->src[i]->lanes);
     for (uint32_t i = 0; i < c->nsrc; i++)
@@ -145,8 +134,7 @@ static bool check_lanes(struct check *c)
     return true;
 }
 
-static bool check_pure(struct check *c)
-{
+static bool check_pure(struct check *c) {
     const struct op_info *o = &op_info[c->op];
     for (uint32_t i = 0; i < c->nsrc; i++)
         if (!value(c, i)) return false;
@@ -157,8 +145,8 @@ static bool check_pure(struct check *c)
     if ((o->flags & OPF_I) && dt_is_float((enum dtype)a->dt))
         return bad(c, 0, "expected an integer or bool as source 0 of %s, found %s", o->name, dt_name(a));
     if (c->op == OP_BITCAST && dtype_info[c->dt].bytes != dtype_info[a->dt].bytes)
-        return bad(c, 0, "expected a type of %u bytes in BITCAST, found %s of %u",
-                   dtype_info[c->dt].bytes, dt_name(a), dtype_info[a->dt].bytes);
+        return bad(c, 0, "expected a type of %u bytes in BITCAST, found %s of %u", dtype_info[c->dt].bytes,
+                   dt_name(a), dtype_info[a->dt].bytes);
     if (a->dt == DT_BOOL && (c->op == OP_NEG || c->op == OP_ABS || c->op == OP_SUB))
         return bad(c, 0, "expected a number as source 0 of %s, found bool; NOT and XOR work on bools",
                    o->name);
@@ -170,21 +158,18 @@ static bool check_pure(struct check *c)
     return true;
 }
 
-static bool check_index(struct check *c)
-{
+static bool check_index(struct check *c) {
     const uop *b = c->src[0];
     if (!is_memory(b))
         return bad(c, 0, "expected a buffer (PARAM, PARAMS, LOCAL, STAGE) as source 0 of INDEX, found %s",
                    op_name(b));
     if (!integer(c, 1)) return false;
     if (c->src[1]->lanes != 1 && c->src[1]->lanes != c->lanes)
-        return bad(c, 1, "expected an index of 1 or %u lanes in INDEX, found %u", c->lanes,
-                   c->src[1]->lanes);
+        return bad(c, 1, "expected an index of 1 or %u lanes in INDEX, found %u", c->lanes, c->src[1]->lanes);
     return true;
 }
 
-static bool check_memory(struct check *c)
-{
+static bool check_memory(struct check *c) {
     if (c->op == OP_INDEX) return check_index(c);
     if (!is_op(c, 0, OP_INDEX)) return false;
     const uop *x = c->src[0];
@@ -199,29 +184,26 @@ static bool check_memory(struct check *c)
     return true;
 }
 
-static bool check_ranges(struct check *c)
-{
+static bool check_ranges(struct check *c) {
     if (!value(c, 0)) return false;
     for (uint32_t i = 1; i < c->nsrc; i++)
         if (!is_op(c, i, OP_RANGE)) return false;
     return true;
 }
 
-static bool check_build(struct check *c)
-{
+static bool check_build(struct check *c) {
     for (uint32_t i = 0; i < c->nsrc; i++) {
         if (!typed(c, i, (enum dtype)c->src[0]->dt, "the type of source 0")) return false;
         if (c->src[i]->lanes != 1)
-            return bad(c, (int)i, "expected scalars in BUILD, found %u lanes in source %u",
-                       c->src[i]->lanes, i);
+            return bad(c, (int)i, "expected scalars in BUILD, found %u lanes in source %u", c->src[i]->lanes,
+                       i);
     }
     if (c->lanes != c->nsrc)
         return bad(c, -1, "expected as many lanes as sources in BUILD (%u), found %u", c->nsrc, c->lanes);
     return true;
 }
 
-static bool check_statement(struct check *c)
-{
+static bool check_statement(struct check *c) {
     switch (c->op) {
     case OP_SET: return is_op(c, 0, OP_ACC) && typed(c, 1, (enum dtype)c->src[0]->dt, "the accumulator's");
     case OP_FOR: return is_op(c, 0, OP_RANGE) && is_op(c, 1, OP_BLOCK);
@@ -241,8 +223,7 @@ static bool check_statement(struct check *c)
     }
 }
 
-static bool check_sources(struct check *c)
-{
+static bool check_sources(struct check *c) {
     if (op_info[c->op].flags & OPF_W) return true; /* described by the issue that brings it */
     switch (c->op) {
     case OP_CONST:
@@ -272,8 +253,7 @@ static bool check_sources(struct check *c)
     }
 }
 
-static bool check_type(struct check *c)
-{
+static bool check_type(struct check *c) {
     enum dtype dt;
     unsigned lanes;
     const struct op_info *o = &op_info[c->op];
@@ -292,8 +272,7 @@ static bool check_type(struct check *c)
 }
 
 bool node_check(const struct ir *ir, enum op op, enum dtype dt, unsigned lanes, const uop *const *src,
-                uint32_t nsrc, union arg arg, char *why, int *at)
-{
+                uint32_t nsrc, union arg arg, char *why, int *at) {
     struct check c = {ir, op, dt, lanes, src, nsrc, arg, why, at};
     if (dt >= DT_COUNT) return bad(&c, -1, "expected an element type in %s, found none", op_info[op].name);
     return check_arity(&c) && check_sources(&c) && check_type(&c) && check_arg(&c);
@@ -302,8 +281,7 @@ bool node_check(const struct ir *ir, enum op op, enum dtype dt, unsigned lanes, 
 /* ---- numbers in text --------------------------------------------------------------------------- */
 
 static enum dtype sibling(const enum dtype *sib, const bool *is_literal, uint32_t from, uint32_t to,
-                          uint32_t skip)
-{
+                          uint32_t skip) {
     for (int literals = 0; literals < 2; literals++) /* nodes decide before numbers with a spelled type */
         for (uint32_t j = from; j < to; j++)
             if (j != skip && is_literal[j] == literals && sib[j] != DT_COUNT && sib[j] != DT_VOID)
@@ -311,9 +289,8 @@ static enum dtype sibling(const enum dtype *sib, const bool *is_literal, uint32_
     return DT_COUNT;
 }
 
-enum dtype literal_dtype(enum op op, const enum dtype *sib, const bool *is_literal, uint32_t nsrc,
-                         uint32_t i, enum dtype spelled)
-{
+enum dtype literal_dtype(enum op op, const enum dtype *sib, const bool *is_literal, uint32_t nsrc, uint32_t i,
+                         enum dtype spelled) {
     switch (op) {
     case OP_RANGE:
     case OP_PARAM:
@@ -347,8 +324,7 @@ enum dtype literal_dtype(enum op op, const enum dtype *sib, const bool *is_liter
     return op_info[op].dt == OPD_S0 || op_info[op].dt == OPD_S1 ? spelled : DT_COUNT;
 }
 
-bool name_is_plain(const char *s, size_t n)
-{
+bool name_is_plain(const char *s, size_t n) {
     static const char *const reserved[] = {"inf", "nan", "true", "false"};
     if (n == 0) return false;
     for (size_t i = 0; i < n; i++) {

@@ -27,7 +27,7 @@ enum {
     V = UINT16_MAX,
 };
 const struct op_info op_info[OP_COUNT] = {
-#define OP(name, min, max, dt, lanes, arg, flags, doc)                                             \
+#define OP(name, min, max, dt, lanes, arg, flags, doc) \
     [OP_##name] = {#name, doc, min, max, OPD_##dt, OPL_##lanes, OPA_##arg, flags},
 #include "ops.def"
 #undef OP
@@ -41,23 +41,19 @@ const char *const axis_name[AX_COUNT] = {
 
 const char *const space_name[SPACE_COUNT] = {"SCRATCH", "SHARED", "REG"};
 
-enum dtype dt_parse(const char *s, size_t n)
-{
+enum dtype dt_parse(const char *s, size_t n) {
     for (int i = 0; i < DT_COUNT; i++)
-        if (strlen(dtype_info[i].name) == n && !memcmp(dtype_info[i].name, s, n))
-            return (enum dtype)i;
+        if (strlen(dtype_info[i].name) == n && !memcmp(dtype_info[i].name, s, n)) return (enum dtype)i;
     return DT_COUNT;
 }
 
-enum op op_parse(const char *s, size_t n)
-{
+enum op op_parse(const char *s, size_t n) {
     for (int i = 0; i < OP_COUNT; i++)
         if (strlen(op_info[i].name) == n && !memcmp(op_info[i].name, s, n)) return (enum op)i;
     return OP_COUNT;
 }
 
-int64_t dt_wrap(enum dtype d, int64_t v)
-{
+int64_t dt_wrap(enum dtype d, int64_t v) {
     switch (d) {
     case DT_BOOL: return v != 0;
     case DT_I8: return (int8_t)v;
@@ -70,8 +66,7 @@ int64_t dt_wrap(enum dtype d, int64_t v)
     }
 }
 
-int64_t dt_min(enum dtype d)
-{
+int64_t dt_min(enum dtype d) {
     switch (d) {
     case DT_BOOL:
     case DT_U8:
@@ -84,8 +79,7 @@ int64_t dt_min(enum dtype d)
     }
 }
 
-int64_t dt_max(enum dtype d)
-{
+int64_t dt_max(enum dtype d) {
     switch (d) {
     case DT_BOOL: return 1;
     case DT_I8: return INT8_MAX;
@@ -100,8 +94,7 @@ int64_t dt_max(enum dtype d)
 
 /* Rounds to `bits` of significand, least exponent `emin`, largest finite `max`, ties to even. Scaling
  * by powers of two is exact, so rint does the only rounding: no double rounding through float. */
-static double round_to(double x, int bits, int emin, double max)
-{
+static double round_to(double x, int bits, int emin, double max) {
     if (x == 0 || isnan(x) || isinf(x)) return x;
     int e = ilogb(x);
     if (e < emin) e = emin;
@@ -109,8 +102,7 @@ static double round_to(double x, int bits, int emin, double max)
     return fabs(r) > max ? copysign(INFINITY, r) : r;
 }
 
-double dt_round(enum dtype d, double x)
-{
+double dt_round(enum dtype d, double x) {
     switch (d) {
     case DT_F16: return round_to(x, 11, -14, 65504.0);
     case DT_BF16: return round_to(x, 8, -126, 0x1.fep127);
@@ -119,8 +111,7 @@ double dt_round(enum dtype d, double x)
     }
 }
 
-double op_identity_f(enum op o)
-{
+double op_identity_f(enum op o) {
     switch (o) {
     case OP_MUL: return 1;
     case OP_MAX: return -INFINITY;
@@ -129,16 +120,14 @@ double op_identity_f(enum op o)
     }
 }
 
-int64_t idiv_floor(int64_t a, int64_t b)
-{
+int64_t idiv_floor(int64_t a, int64_t b) {
     if (b == 0) return 0;
     if (b == -1) return (int64_t)(0 - (uint64_t)a); /* INT64_MIN / -1 wraps */
     int64_t q = a / b;
     return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-int64_t imod_floor(int64_t a, int64_t b)
-{
+int64_t imod_floor(int64_t a, int64_t b) {
     if (b == 0 || b == -1) return 0;
     int64_t r = a % b;
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;

@@ -15,22 +15,19 @@ static double recip(double x) { return 1.0 / x; }
 static double rsqrt(double x) { return 1.0 / sqrt(x); }
 static double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 
-static double max_nan(double a, double b)
-{
+static double max_nan(double a, double b) {
     if (isnan(a) || isnan(b)) return NAN;
     if (a == b) return signbit(a) ? b : a; /* +0 is greater than -0 */
     return a > b ? a : b;
 }
 
-static double min_nan(double a, double b)
-{
+static double min_nan(double a, double b) {
     if (isnan(a) || isnan(b)) return NAN;
     if (a == b) return signbit(a) ? a : b;
     return a < b ? a : b;
 }
 
-static bool eval_f(enum op op, enum dtype dt, const union val *s, double *r)
-{
+static bool eval_f(enum op op, enum dtype dt, const union val *s, double *r) {
     double x = s[0].f;
     switch (op) {
     case OP_NEG: *r = -x; return true;
@@ -61,15 +58,13 @@ static bool eval_f(enum op op, enum dtype dt, const union val *s, double *r)
     case OP_MIN: *r = min_nan(x, s[1].f); return true;
     case OP_POW: *r = pow(x, s[1].f); return true;
     case OP_MULACC:
-        *r = dt == DT_F32 ? (double)fmaf((float)x, (float)s[1].f, (float)s[2].f)
-                          : fma(x, s[1].f, s[2].f);
+        *r = dt == DT_F32 ? (double)fmaf((float)x, (float)s[1].f, (float)s[2].f) : fma(x, s[1].f, s[2].f);
         return true;
     default: return false;
     }
 }
 
-static bool cmp_f(enum op op, double x, double y, int64_t *r)
-{
+static bool cmp_f(enum op op, double x, double y, int64_t *r) {
     switch (op) {
     case OP_LT: *r = x < y; return true;
     case OP_LE: *r = x <= y; return true;
@@ -79,8 +74,7 @@ static bool cmp_f(enum op op, double x, double y, int64_t *r)
     }
 }
 
-static bool cmp_i(enum op op, bool u64, int64_t x, int64_t y, int64_t *r)
-{
+static bool cmp_i(enum op op, bool u64, int64_t x, int64_t y, int64_t *r) {
     bool lt = u64 ? (uint64_t)x < (uint64_t)y : x < y;
     switch (op) {
     case OP_LT: *r = lt; return true;
@@ -92,13 +86,11 @@ static bool cmp_i(enum op op, bool u64, int64_t x, int64_t y, int64_t *r)
 }
 
 /* A shift by a negative number counts as past the width. */
-static int64_t shift_left(int64_t x, int64_t y, int width)
-{
+static int64_t shift_left(int64_t x, int64_t y, int width) {
     return y < 0 || y >= width ? 0 : (int64_t)((uint64_t)x << y);
 }
 
-static int64_t shift_right(enum dtype dt, int64_t x, int64_t y, int width)
-{
+static int64_t shift_right(enum dtype dt, int64_t x, int64_t y, int width) {
     if (dt == DT_U64) return y < 0 || y >= width ? 0 : (int64_t)((uint64_t)x >> y);
     if (y < 0 || y >= width) return x < 0 ? -1 : 0;
     return x >> y;
@@ -107,27 +99,28 @@ static int64_t shift_right(enum dtype dt, int64_t x, int64_t y, int width)
 static int width_of(enum dtype dt) { return dt == DT_BOOL ? 1 : dtype_info[dt].bytes * 8; }
 
 /* The wrapped 64-bit result; *exact is false when the mathematical result is another one. */
-static bool eval_i(enum op op, enum dtype dt, const union val *s, int64_t *r, bool *exact)
-{
+static bool eval_i(enum op op, enum dtype dt, const union val *s, int64_t *r, bool *exact) {
     int64_t x = s[0].i, y = op == OP_NEG || op == OP_ABS || op == OP_NOT ? 0 : s[1].i, t;
     bool u64 = dt == DT_U64;
     switch (op) {
     case OP_NEG: *exact = !__builtin_sub_overflow((int64_t)0, x, r); return true;
     case OP_ABS:
-        if (u64 || x >= 0) *r = x;
-        else *exact = !__builtin_sub_overflow((int64_t)0, x, r);
+        if (u64 || x >= 0)
+            *r = x;
+        else
+            *exact = !__builtin_sub_overflow((int64_t)0, x, r);
         return true;
     case OP_NOT: *r = dt == DT_BOOL ? !x : ~x; return true;
     case OP_MUL: *exact = !__builtin_mul_overflow(x, y, r); return true;
     case OP_ADD: *exact = !__builtin_add_overflow(x, y, r); return true;
     case OP_SUB: *exact = !__builtin_sub_overflow(x, y, r); return true;
     case OP_IDIV:
-        if (u64) *r = y ? (int64_t)((uint64_t)x / (uint64_t)y) : 0;
-        else *r = idiv_floor(x, y), *exact = !(x == INT64_MIN && y == -1);
+        if (u64)
+            *r = y ? (int64_t)((uint64_t)x / (uint64_t)y) : 0;
+        else
+            *r = idiv_floor(x, y), *exact = !(x == INT64_MIN && y == -1);
         return true;
-    case OP_MOD:
-        *r = !u64 ? imod_floor(x, y) : y ? (int64_t)((uint64_t)x % (uint64_t)y) : 0;
-        return true;
+    case OP_MOD: *r = !u64 ? imod_floor(x, y) : y ? (int64_t)((uint64_t)x % (uint64_t)y) : 0; return true;
     case OP_MAX: *r = (u64 ? (uint64_t)x > (uint64_t)y : x > y) ? x : y; return true;
     case OP_MIN: *r = (u64 ? (uint64_t)x < (uint64_t)y : x < y) ? x : y; return true;
     case OP_AND: *r = x & y; return true;
@@ -147,8 +140,7 @@ static bool eval_i(enum op op, enum dtype dt, const union val *s, int64_t *r, bo
 }
 
 /* Truncates toward zero, saturates, NaN gives 0; bool is "not zero". */
-static int64_t float_to_int(enum dtype to, double x)
-{
+static int64_t float_to_int(enum dtype to, double x) {
     if (to == DT_BOOL) return !(x == 0);
     if (isnan(x)) return 0;
     x = trunc(x);
@@ -161,8 +153,7 @@ static int64_t float_to_int(enum dtype to, double x)
     return (int64_t)x;
 }
 
-static double int_to_float(enum dtype from, enum dtype to, int64_t x)
-{
+static double int_to_float(enum dtype from, enum dtype to, int64_t x) {
     if (to == DT_F32) return from == DT_U64 ? (double)(float)(uint64_t)x : (double)(float)x;
     if (to == DT_F64) return from == DT_U64 ? (double)(uint64_t)x : (double)x;
     /* Through double a large integer would be rounded twice: keep 53 bits, the last one sticky. */
@@ -172,19 +163,21 @@ static double int_to_float(enum dtype from, enum dtype to, int64_t x)
     return dt_round(to, neg ? -(double)m : (double)m);
 }
 
-static bool eval_cast(enum dtype to, enum dtype from, union val x, union val *out)
-{
+static bool eval_cast(enum dtype to, enum dtype from, union val x, union val *out) {
     bool ff = dt_is_float(from), tf = dt_is_float(to);
-    if (ff && tf) out->f = dt_round(to, x.f);
-    else if (ff) out->i = float_to_int(to, x.f);
-    else if (tf) out->f = int_to_float(from, to, x.i);
-    else out->i = dt_wrap(to, x.i);
+    if (ff && tf)
+        out->f = dt_round(to, x.f);
+    else if (ff)
+        out->i = float_to_int(to, x.f);
+    else if (tf)
+        out->f = int_to_float(from, to, x.i);
+    else
+        out->i = dt_wrap(to, x.i);
     return true;
 }
 
 /* Bits of a value as its type lays them out in memory, and back. */
-static uint64_t f16_bits(double x)
-{
+static uint64_t f16_bits(double x) {
     uint64_t sign = signbit(x) ? 0x8000 : 0;
     if (isnan(x)) return 0x7e00;
     if (isinf(x)) return sign | 0x7c00;
@@ -194,17 +187,17 @@ static uint64_t f16_bits(double x)
     return sign | (uint64_t)(e + 15) << 10 | ((uint64_t)ldexp(a, 10 - e) & 0x3ff);
 }
 
-static double f16_value(uint64_t b)
-{
+static double f16_value(uint64_t b) {
     int e = (int)(b >> 10 & 31);
     double m = (double)(b & 0x3ff), v;
-    if (e == 31) v = m != 0 ? NAN : INFINITY;
-    else v = e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
+    if (e == 31)
+        v = m != 0 ? NAN : INFINITY;
+    else
+        v = e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
     return b & 0x8000 ? -v : v;
 }
 
-static uint64_t to_bits(enum dtype dt, union val x)
-{
+static uint64_t to_bits(enum dtype dt, union val x) {
     float f = (float)x.f;
     uint32_t b;
     uint64_t q;
@@ -217,8 +210,7 @@ static uint64_t to_bits(enum dtype dt, union val x)
     }
 }
 
-static union val from_bits(enum dtype dt, uint64_t q)
-{
+static union val from_bits(enum dtype dt, uint64_t q) {
     union val v = {.i = 0};
     uint32_t b = (uint32_t)q;
     float f;
@@ -232,8 +224,7 @@ static union val from_bits(enum dtype dt, uint64_t q)
     return v;
 }
 
-bool op_eval(enum op op, enum dtype dt, enum dtype sdt, const union val *s, union val *out)
-{
+bool op_eval(enum op op, enum dtype dt, enum dtype sdt, const union val *s, union val *out) {
     if (op >= OP_COUNT || !op_is_pure(op) || (op_info[op].flags & OPF_W)) return false;
     switch (op) {
     case OP_CAST: return eval_cast(dt, sdt, s[0], out);

@@ -7,15 +7,13 @@
  * Tests: tests/unit/uop.c */
 #include "ir.h"
 
-void free_init(struct free_ranges *f, struct ir *ir, struct arena *arena)
-{
+void free_init(struct free_ranges *f, struct ir *ir, struct arena *arena) {
     memset(f, 0, sizeof *f);
     f->arena = arena;
     f->ir = ir;
 }
 
-static int range_cmp(const uop *a, const uop *b)
-{
+static int range_cmp(const uop *a, const uop *b) {
     if (a == b) return 0;
     if (a->arg.range.pos != b->arg.range.pos) return a->arg.range.pos < b->arg.range.pos ? -1 : 1;
     if (a->arg.range.cls != b->arg.range.cls) return a->arg.range.cls < b->arg.range.cls ? -1 : 1;
@@ -23,8 +21,7 @@ static int range_cmp(const uop *a, const uop *b)
     return a->id < b->id ? -1 : 1;
 }
 
-static const uop_vec *merge(struct free_ranges *f, const uop_vec *a, const uop_vec *b)
-{
+static const uop_vec *merge(struct free_ranges *f, const uop_vec *a, const uop_vec *b) {
     if (a == b || !b->n) return a;
     if (!a->n) return b;
     uint32_t i = 0, j = 0, both = 0;
@@ -44,8 +41,7 @@ static const uop_vec *merge(struct free_ranges *f, const uop_vec *a, const uop_v
     return m;
 }
 
-static const uop_vec *without(struct free_ranges *f, const uop_vec *a, const uop *const *r, uint32_t n)
-{
+static const uop_vec *without(struct free_ranges *f, const uop_vec *a, const uop *const *r, uint32_t n) {
     uop_vec *m = NULL;
     for (uint32_t i = 0; i < a->n; i++) {
         bool bound = false;
@@ -54,13 +50,13 @@ static const uop_vec *without(struct free_ranges *f, const uop_vec *a, const uop
             m = arena_new(f->arena, uop_vec);
             vec_need(f->arena, m, a->n);
             for (uint32_t k = 0; k < i; k++) m->p[m->n++] = a->p[k];
-        } else if (!bound && m) m->p[m->n++] = a->p[i];
+        } else if (!bound && m)
+            m->p[m->n++] = a->p[i];
     }
     return m ? m : a;
 }
 
-static const uop_vec *compute(struct free_ranges *f, const uop *n)
-{
+static const uop_vec *compute(struct free_ranges *f, const uop *n) {
     static const uop_vec none = {0};
     const uop_vec *s = &none;
     for (uint32_t i = 0; i < n->nsrc; i++) s = merge(f, s, f->memo.p[n->src[i]->id]);
@@ -79,8 +75,7 @@ static const uop_vec *compute(struct free_ranges *f, const uop *n)
 
 static bool known(const struct free_ranges *f, const uop *n) { return f->memo.p[n->id] != NULL; }
 
-const uop_vec *free_of(struct free_ranges *f, const uop *n)
-{
+const uop_vec *free_of(struct free_ranges *f, const uop *n) {
     while (f->memo.n <= n->id) vec_push(f->arena, &f->memo, NULL);
     if (known(f, n)) return f->memo.p[n->id];
     uop_vec stack = {0};
@@ -97,8 +92,7 @@ const uop_vec *free_of(struct free_ranges *f, const uop *n)
     return f->memo.p[n->id];
 }
 
-bool free_has(struct free_ranges *f, const uop *n, const uop *range)
-{
+bool free_has(struct free_ranges *f, const uop *n, const uop *range) {
     const uop_vec *v = free_of(f, n);
     for (uint32_t i = 0; i < v->n; i++)
         if (v->p[i] == range) return true;

@@ -226,6 +226,9 @@ struct data_decl { /* how `ridge opt --run` fills a buffer:  data NAME = FILL nu
     const char *fill;   /* uniform normal randint zeros ones iota values tasks */
     double *num;
     uint32_t n;
+    const char *then;   /* params SIZE... FILL number...: how each of the buffers is filled; else NULL */
+    double *then_num;
+    uint32_t then_n;
     int line;
 };
 struct program {

@@ -12,14 +12,14 @@ void node_infer(enum op, const uop *const *src, uint32_t nsrc, enum dtype *dt, u
 /* Arity, argument, types of sources and result. True, or false with the reason in `why` and the source
  * to blame in *at (-1: the node itself). `why` holds WHY_MAX bytes. */
 enum { WHY_MAX = 240 };
-bool node_check(const struct ir *, enum op, enum dtype, unsigned lanes, const uop *const *src,
-                uint32_t nsrc, union arg, char *why, int *at);
+bool node_check(const struct ir *, enum op, enum dtype, unsigned lanes, const uop *const *src, uint32_t nsrc,
+                union arg, char *why, int *at);
 
 /* The dtype that a number without a spelled one takes as source `i`. A `sib` entry is the dtype of that
  * source, or DT_COUNT for a number without one; `spelled` is the node's <dtype> or DT_COUNT.
  * DT_COUNT: the row does not say (then an integer is idx and a float f32). */
-enum dtype literal_dtype(enum op, const enum dtype *sib, const bool *is_literal, uint32_t nsrc,
-                         uint32_t i, enum dtype spelled);
+enum dtype literal_dtype(enum op, const enum dtype *sib, const bool *is_literal, uint32_t nsrc, uint32_t i,
+                         enum dtype spelled);
 
 /* A name that the text form takes without quotes. */
 bool name_is_plain(const char *s, size_t n);

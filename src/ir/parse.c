@@ -18,7 +18,7 @@ enum form { FORM_NODE, FORM_INT, FORM_FLOAT };
 struct item { /* one source: a node, or a number that still looks for its dtype */
     enum form form;
     const uop *node;
-    bool negative;  /* FORM_INT: sign and magnitude, so that u64 fits */
+    bool negative; /* FORM_INT: sign and magnitude, so that u64 fits */
     uint64_t mag;
     double f;       /* FORM_FLOAT */
     enum dtype dt;  /* spelled, or DT_COUNT */
@@ -50,10 +50,8 @@ struct parser {
 
 /* ---- messages ---------------------------------------------------------------------------------- */
 
-static void fail_at(struct parser *p, const char *at, const char *fmt, ...)
-    RG_FMT(3, 4) RG_NORETURN;
-static void fail_at(struct parser *p, const char *at, const char *fmt, ...)
-{
+static void fail_at(struct parser *p, const char *at, const char *fmt, ...) RG_FMT(3, 4) RG_NORETURN;
+static void fail_at(struct parser *p, const char *at, const char *fmt, ...) {
     char b[1000];
     int line = 1, column = 1;
     va_list ap;
@@ -68,8 +66,7 @@ static void fail_at(struct parser *p, const char *at, const char *fmt, ...)
 }
 
 /* What stands here, in words. */
-static const char *found(struct parser *p, const char *at)
-{
+static const char *found(struct parser *p, const char *at) {
     if (at >= p->end) return "the end of the file";
     if (*at == '\n' || *at == '\r') return "the end of the line";
     size_t n = 0;
@@ -80,8 +77,7 @@ static const char *found(struct parser *p, const char *at)
 }
 
 static void expected(struct parser *p, const char *what) RG_NORETURN;
-static void expected(struct parser *p, const char *what)
-{
+static void expected(struct parser *p, const char *what) {
     fail_at(p, p->p, "expected %s, found %s", what, found(p, p->p));
 }
 
@@ -96,38 +92,33 @@ static void skip_blank(struct parser *p) /* within a line */
         while (p->p < p->end && *p->p != '\n') p->p++;
 }
 
-static void skip_lines(struct parser *p)
-{
+static void skip_lines(struct parser *p) {
     for (skip_blank(p); p->p < p->end && *p->p == '\n'; skip_blank(p)) p->p++;
 }
 
 static bool at_char(struct parser *p, char ch) { return p->p < p->end && *p->p == ch; }
 static bool at_line_end(struct parser *p) { return p->p >= p->end || *p->p == '\n'; }
 
-static bool take(struct parser *p, char ch)
-{
+static bool take(struct parser *p, char ch) {
     if (!at_char(p, ch)) return false;
     p->p++;
     return true;
 }
 
-static void need(struct parser *p, char ch, const char *what)
-{
+static void need(struct parser *p, char ch, const char *what) {
     if (!take(p, ch)) expected(p, what);
 }
 
-static struct word take_word(struct parser *p)
-{
+static struct word take_word(struct parser *p) {
     struct word w = {p->p, 0};
-    while (p->p < p->end && *p->p > ' ' && *p->p < 127 && !strchr("()[]<>=:;\"", *p->p)) p->p++;
+    while (p->p<p->end && * p->p> ' ' && *p->p < 127 && !strchr("()[]<>=:;\"", *p->p)) p->p++;
     w.n = (size_t)(p->p - w.s);
     return w;
 }
 
 static bool word_is(struct word w, const char *s) { return strlen(s) == w.n && !memcmp(w.s, s, w.n); }
 
-static int hex_digit(char ch)
-{
+static int hex_digit(char ch) {
     if (ch >= '0' && ch <= '9') return ch - '0';
     if (ch >= 'a' && ch <= 'f') return ch - 'a' + 10;
     if (ch >= 'A' && ch <= 'F') return ch - 'A' + 10;
@@ -135,8 +126,7 @@ static int hex_digit(char ch)
 }
 
 /* "text" with \" \\ \xNN; made in the arena. */
-static struct word take_string(struct parser *p)
-{
+static struct word take_string(struct parser *p) {
     const char *open = p->p++;
     struct str s;
     str_init(&s, p->ir->arena);
@@ -149,10 +139,14 @@ static struct word take_string(struct parser *p)
             char e = left > 1 ? p->p[1] : 0;
             int hi = e == 'x' && left > 3 ? hex_digit(p->p[2]) : -1;
             int lo = hi >= 0 ? hex_digit(p->p[3]) : -1;
-            if (e == '"' || e == '\\') ch = e, p->p++;
-            else if (lo >= 0 && hi * 16 + lo > 0) ch = (char)(hi * 16 + lo), p->p += 3;
-            else expected(p, "\\\", \\\\ or \\xNN in a quoted name");
-        } else if (ch == 0) expected(p, "a character in a quoted name");
+            if (e == '"' || e == '\\')
+                ch = e, p->p++;
+            else if (lo >= 0 && hi * 16 + lo > 0)
+                ch = (char)(hi * 16 + lo), p->p += 3;
+            else
+                expected(p, "\\\", \\\\ or \\xNN in a quoted name");
+        } else if (ch == 0)
+            expected(p, "a character in a quoted name");
         str_addc(&s, ch);
     }
     p->p++;
@@ -160,8 +154,7 @@ static struct word take_string(struct parser *p)
 }
 
 /* A name or a quoted one. */
-static struct word take_name(struct parser *p, const char *what)
-{
+static struct word take_name(struct parser *p, const char *what) {
     if (at_char(p, '"')) return take_string(p);
     const char *start = p->p;
     struct word w = take_word(p);
@@ -174,8 +167,7 @@ static struct word take_name(struct parser *p, const char *what)
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
-static struct binding *find_name(struct parser *p, struct word w, uint64_t *key)
-{
+static struct binding *find_name(struct parser *p, struct word w, uint64_t *key) {
     uint64_t i;
     for (uint64_t seed = 0;; seed++) {
         *key = hash_bytes(w.s, w.n, seed);
@@ -185,8 +177,7 @@ static struct binding *find_name(struct parser *p, struct word w, uint64_t *key)
     }
 }
 
-static void bind_name(struct parser *p, struct word w, const uop *node)
-{
+static void bind_name(struct parser *p, struct word w, const uop *node) {
     uint64_t key;
     if (find_name(p, w, &key))
         fail_at(p, w.s, "expected a new name, found `%.*s`, which this kernel has already defined",
@@ -197,8 +188,7 @@ static void bind_name(struct parser *p, struct word w, const uop *node)
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
 
-static bool looks_like_number(struct word w)
-{
+static bool looks_like_number(struct word w) {
     static const char *const words[] = {"inf", "-inf", "+inf", "nan", "true", "false"};
     for (size_t i = 0; i < RG_COUNT(words); i++)
         if (word_is(w, words[i])) return true;
@@ -206,16 +196,17 @@ static bool looks_like_number(struct word w)
 }
 
 /* Decimal float, whatever the locale's decimal point is. */
-static bool parse_double(struct word w, double *out)
-{
+static bool parse_double(struct word w, double *out) {
     char b[MAX_NUMBER + 16], *stop;
     const char *point = localeconv()->decimal_point;
     size_t n = 0;
     if (w.n > MAX_NUMBER || strlen(point) > 8) return false;
     for (size_t i = 0; i < w.n; i++) {
         if (!strchr("0123456789+-.eE", w.s[i])) return false;
-        if (w.s[i] != '.') b[n++] = w.s[i];
-        else for (const char *s = point; *s; s++) b[n++] = *s;
+        if (w.s[i] != '.')
+            b[n++] = w.s[i];
+        else
+            for (const char *s = point; *s; s++) b[n++] = *s;
         if (n > MAX_NUMBER) return false;
     }
     b[n] = 0;
@@ -223,8 +214,7 @@ static bool parse_double(struct word w, double *out)
     return n && *stop == 0;
 }
 
-static bool parse_integer(struct word w, bool *negative, uint64_t *mag)
-{
+static bool parse_integer(struct word w, bool *negative, uint64_t *mag) {
     size_t i = w.n && (w.s[0] == '-' || w.s[0] == '+');
     *negative = w.n && w.s[0] == '-', *mag = 0;
     if (i == w.n) return false;
@@ -237,17 +227,20 @@ static bool parse_integer(struct word w, bool *negative, uint64_t *mag)
     return true;
 }
 
-static struct item number(struct parser *p, struct word w)
-{
+static struct item number(struct parser *p, struct word w) {
     struct item it = {.form = FORM_FLOAT, .dt = DT_COUNT, .at = w.s};
     if (word_is(w, "true") || word_is(w, "false")) {
         it.form = FORM_INT, it.mag = w.s[0] == 't', it.dt = DT_BOOL;
         return it;
     }
-    if (word_is(w, "inf") || word_is(w, "+inf")) it.f = INFINITY;
-    else if (word_is(w, "-inf")) it.f = -INFINITY;
-    else if (word_is(w, "nan")) it.f = NAN;
-    else if (parse_integer(w, &it.negative, &it.mag)) it.form = FORM_INT;
+    if (word_is(w, "inf") || word_is(w, "+inf"))
+        it.f = INFINITY;
+    else if (word_is(w, "-inf"))
+        it.f = -INFINITY;
+    else if (word_is(w, "nan"))
+        it.f = NAN;
+    else if (parse_integer(w, &it.negative, &it.mag))
+        it.form = FORM_INT;
     else if (!parse_double(w, &it.f) || isinf(it.f))
         fail_at(p, w.s, "expected a number, found %s", found(p, w.s));
     if (take(p, ':')) {
@@ -261,8 +254,7 @@ static struct item number(struct parser *p, struct word w)
 }
 
 /* The CONST node of a number, in a type that must hold it. */
-static const uop *number_node(struct parser *p, const struct item *it, enum dtype dt)
-{
+static const uop *number_node(struct parser *p, const struct item *it, enum dtype dt) {
     const char *type = dtype_info[dt].name;
     if (dt_is_float(dt)) {
         double v = it->form == FORM_FLOAT ? it->f : (double)it->mag;
@@ -273,17 +265,16 @@ static const uop *number_node(struct parser *p, const struct item *it, enum dtyp
     }
     if (it->form == FORM_FLOAT)
         fail_at(p, it->at, "expected an integer of type %s, found %s", type, found(p, it->at));
-    uint64_t limit = dt == DT_U64       ? UINT64_MAX
-                     : it->negative     ? 0 - (uint64_t)dt_min(dt)
-                                        : (uint64_t)dt_max(dt);
+    uint64_t limit = dt == DT_U64   ? UINT64_MAX
+                     : it->negative ? 0 - (uint64_t)dt_min(dt)
+                                    : (uint64_t)dt_max(dt);
     if (it->mag > limit || (it->negative && it->mag && dt == DT_U64))
         fail_at(p, it->at, "expected a number of type %s, found %s%llu, which does not fit", type,
                 it->negative ? "-" : "", (unsigned long long)it->mag);
     return uop_int(p->ir, dt, (int64_t)(it->negative ? 0 - it->mag : it->mag));
 }
 
-static const uop *lone_number(struct parser *p, const struct item *it, bool beside_float)
-{
+static const uop *lone_number(struct parser *p, const struct item *it, bool beside_float) {
     enum dtype dt = it->dt;
     if (dt == DT_COUNT) dt = it->form == FORM_FLOAT || beside_float ? DT_F32 : DT_IDX;
     return number_node(p, it, dt);
@@ -291,8 +282,7 @@ static const uop *lone_number(struct parser *p, const struct item *it, bool besi
 
 /* ---- nodes ------------------------------------------------------------------------------------- */
 
-static uint64_t arg_number(struct parser *p, uint64_t limit, const char *what)
-{
+static uint64_t arg_number(struct parser *p, uint64_t limit, const char *what) {
     bool negative;
     uint64_t v;
     const char *at = p->p;
@@ -302,8 +292,7 @@ static uint64_t arg_number(struct parser *p, uint64_t limit, const char *what)
     return v;
 }
 
-static uint32_t arg_symbol(struct parser *p, const char *what)
-{
+static uint32_t arg_symbol(struct parser *p, const char *what) {
     const char *at = p->p;
     struct word w = take_name(p, what);
     skip_lines(p);
@@ -311,8 +300,7 @@ static uint32_t arg_symbol(struct parser *p, const char *what)
     return ir_sym(p->ir, w.s, w.n);
 }
 
-static unsigned arg_choice(struct parser *p, const char *const *name, unsigned n, const char *what)
-{
+static unsigned arg_choice(struct parser *p, const char *const *name, unsigned n, const char *what) {
     const char *at = p->p;
     struct word w = take_word(p);
     for (unsigned i = 0; i < n; i++)
@@ -323,8 +311,7 @@ static unsigned arg_choice(struct parser *p, const char *const *name, unsigned n
     fail_at(p, at, "expected %s (%s, %s ..), found %s", what, name[0], name[1], found(p, at));
 }
 
-static int64_t arg_int(struct parser *p)
-{
+static int64_t arg_int(struct parser *p) {
     bool negative;
     uint64_t v;
     const char *at = p->p;
@@ -334,8 +321,7 @@ static int64_t arg_int(struct parser *p)
     return (int64_t)(negative ? 0 - v : v);
 }
 
-static union arg take_arg(struct parser *p, enum op op)
-{
+static union arg take_arg(struct parser *p, enum op op) {
     union arg a = ARG_NONE;
     const char *at = p->p;
     if (op_info[op].arg == OPA_NONE || op_info[op].arg == OPA_VALUE) {
@@ -374,8 +360,7 @@ static union arg take_arg(struct parser *p, enum op op)
 }
 
 /* <f32> or <f32x4>; lanes 0 when not spelled. */
-static void take_type(struct parser *p, enum dtype *dt, unsigned *lanes)
-{
+static void take_type(struct parser *p, enum dtype *dt, unsigned *lanes) {
     *dt = DT_COUNT, *lanes = 0;
     if (!take(p, '<')) return;
     const char *at = p->p;
@@ -395,8 +380,7 @@ static void take_type(struct parser *p, enum dtype *dt, unsigned *lanes)
 }
 
 /* Gives the numbers among the sources their types. */
-static void settle_numbers(struct parser *p, enum op op, struct item *it, uint32_t n, enum dtype spelled)
-{
+static void settle_numbers(struct parser *p, enum op op, struct item *it, uint32_t n, enum dtype spelled) {
     struct arena *arena = p->ir->arena;
     uint32_t left = 0;
     bool any_float = false;
@@ -414,15 +398,14 @@ static void settle_numbers(struct parser *p, enum op op, struct item *it, uint32
         if (!lit[i]) continue;
         enum dtype dt = it[i].dt;
         if (dt == DT_COUNT) dt = n > 64 ? shared : literal_dtype(op, sib, lit, n, i, spelled);
-        it[i].node = dt == DT_COUNT || dt == DT_VOID ? lone_number(p, &it[i], any_float)
-                                                     : number_node(p, &it[i], dt);
+        it[i].node =
+            dt == DT_COUNT || dt == DT_VOID ? lone_number(p, &it[i], any_float) : number_node(p, &it[i], dt);
     }
 }
 
 static struct item take_expr(struct parser *p, int depth);
 
-static const uop *take_node(struct parser *p, int depth)
-{
+static const uop *take_node(struct parser *p, int depth) {
     const char *open = p->p++;
     if (depth > MAX_DEPTH)
         fail_at(p, open, "expected at most %d nested parentheses; give inner expressions names", MAX_DEPTH);
@@ -451,7 +434,8 @@ static const uop *take_node(struct parser *p, int depth)
     node_infer(op, src, n, &dt, &row_lanes);
     if (spelled != DT_COUNT) dt = spelled;
     if (dt == DT_COUNT && n >= op_info[op].min_src)
-        fail_at(p, at + w.n, "expected %s<dtype>, found no type; its sources do not imply one", op_info[op].name);
+        fail_at(p, at + w.n, "expected %s<dtype>, found no type; its sources do not imply one",
+                op_info[op].name);
     bool keep = lanes && (op_info[op].lanes == OPL_SELF || lanes != 1);
     char why[WHY_MAX];
     int bad = -1;
@@ -462,8 +446,7 @@ static const uop *take_node(struct parser *p, int depth)
     return uop_new(p->ir, op, dt, all, src, n, arg);
 }
 
-static struct item take_expr(struct parser *p, int depth)
-{
+static struct item take_expr(struct parser *p, int depth) {
     struct item it = {.form = FORM_NODE, .dt = DT_COUNT, .at = p->p};
     if (at_char(p, '(')) {
         it.node = take_node(p, depth);
@@ -482,18 +465,16 @@ static struct item take_expr(struct parser *p, int depth)
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
-static void end_line(struct parser *p)
-{
+static void end_line(struct parser *p) {
     skip_blank(p);
     if (!at_line_end(p)) expected(p, "the end of the line");
 }
 
-static void end_kernel(struct parser *p)
-{
+static void end_kernel(struct parser *p) {
     if (!p->in_kernel) return;
     if (!p->k.sink)
-        err_throw(p->ir->err, RG_EPARSE, "%s:%d:1: expected a (SINK ..) line in kernel %s, found none", p->file,
-                  p->k.line, p->k.name);
+        err_throw(p->ir->err, RG_EPARSE, "%s:%d:1: expected a (SINK ..) line in kernel %s, found none",
+                  p->file, p->k.line, p->k.name);
     if (p->opts.n) p->k.opts = p->opts.p;
     vec_push(p->ir->arena, &p->out->kernel, p->k);
     p->in_kernel = false;
@@ -505,8 +486,7 @@ static int line_of(struct parser *p, const char *at) /* asked for ascending plac
     return p->line;
 }
 
-static void kernel_line(struct parser *p, const char *at)
-{
+static void kernel_line(struct parser *p, const char *at) {
     end_kernel(p);
     skip_blank(p);
     struct word w = take_name(p, "the kernel's name");
@@ -518,8 +498,7 @@ static void kernel_line(struct parser *p, const char *at)
     end_line(p);
 }
 
-static void opts_line(struct parser *p)
-{
+static void opts_line(struct parser *p) {
     skip_blank(p);
     const char *s = p->p;
     while (!at_line_end(p) && *p->p != ';') {
@@ -533,13 +512,35 @@ static void opts_line(struct parser *p)
     end_line(p);
 }
 
-static void data_line(struct parser *p, const char *at)
-{
-    static const char *const fills[] = {"uniform", "normal", "randint", "zeros",
-                                        "ones",    "iota",   "values",  "tasks",
-                                        "params"};
-    struct data_decl d = {.line = line_of(p, at)};
+/* One of the words that fill a buffer; NULL if it is none. */
+static const char *fill_word(struct word w) {
+    static const char *const fills[] = {"uniform", "normal", "randint", "zeros", "ones",
+                                        "iota",    "values", "tasks",   "params"};
+    for (size_t i = 0; i < RG_COUNT(fills); i++)
+        if (word_is(w, fills[i])) return fills[i];
+    return NULL;
+}
+
+static double *fill_numbers(struct parser *p, uint32_t *n) {
     VEC(double) num = {0};
+    for (skip_blank(p); !at_line_end(p); skip_blank(p)) {
+        const char *here = p->p;
+        struct word w = take_word(p);
+        if (fill_word(w)) {
+            p->p = here;
+            break;
+        }
+        if (!looks_like_number(w)) fail_at(p, here, "expected a number, found %s", found(p, here));
+        struct item it = number(p, w);
+        double v = it.form == FORM_FLOAT ? it.f : it.negative ? -(double)it.mag : (double)it.mag;
+        vec_push(p->ir->arena, &num, v);
+    }
+    *n = num.n;
+    return num.p;
+}
+
+static void data_line(struct parser *p, const char *at) {
+    struct data_decl d = {.line = line_of(p, at)};
     end_kernel(p);
     skip_blank(p);
     struct word w = take_name(p, "the name of a buffer");
@@ -548,26 +549,21 @@ static void data_line(struct parser *p, const char *at)
     need(p, '=', "`=`");
     skip_blank(p);
     const char *here = p->p;
-    w = take_word(p);
-    for (size_t i = 0; i < RG_COUNT(fills); i++)
-        if (word_is(w, fills[i])) d.fill = fills[i];
+    d.fill = fill_word(take_word(p));
     if (!d.fill)
-        fail_at(p, here, "expected uniform, normal, randint, zeros, ones, iota, values, tasks or params, found %s",
+        fail_at(p, here,
+                "expected uniform, normal, randint, zeros, ones, iota, values, tasks or params, found %s",
                 found(p, here));
-    for (skip_blank(p); !at_line_end(p); skip_blank(p)) {
-        here = p->p;
-        w = take_word(p);
-        if (!looks_like_number(w)) fail_at(p, here, "expected a number, found %s", found(p, here));
-        struct item it = number(p, w);
-        double v = it.form == FORM_FLOAT ? it.f : it.negative ? -(double)it.mag : (double)it.mag;
-        vec_push(p->ir->arena, &num, v);
+    d.num = fill_numbers(p, &d.n);
+    if (!at_line_end(p) && !strcmp(d.fill, "params")) {
+        d.then = fill_word(take_word(p));
+        d.then_num = fill_numbers(p, &d.then_n);
     }
-    d.num = num.p, d.n = num.n;
+    end_line(p);
     vec_push(p->ir->arena, &p->out->data, d);
 }
 
-static void sink_line(struct parser *p)
-{
+static void sink_line(struct parser *p) {
     const char *at = p->p;
     const uop *n = take_node(p, 1);
     if (n->op != OP_SINK)
@@ -578,8 +574,7 @@ static void sink_line(struct parser *p)
     end_line(p);
 }
 
-static void name_line(struct parser *p, struct word w)
-{
+static void name_line(struct parser *p, struct word w) {
     if (!name_is_plain(w.s, w.n))
         fail_at(p, w.s, "expected `name = ..`, (SINK ..), kernel, opts or data, found %s", found(p, w.s));
     need(p, '=', "`=` after the name");
@@ -589,8 +584,7 @@ static void name_line(struct parser *p, struct word w)
     end_line(p);
 }
 
-static void line(struct parser *p)
-{
+static void line(struct parser *p) {
     const char *at = p->p;
     struct word w = {at, 0};
     if (!at_char(p, '(')) {
@@ -598,19 +592,29 @@ static void line(struct parser *p)
         skip_blank(p);
     }
     bool binds = at_char(p, '=');
-    if (word_is(w, "kernel") && !binds) kernel_line(p, at);
-    else if (word_is(w, "data") && !binds) data_line(p, at);
+    if (word_is(w, "kernel") && !binds)
+        kernel_line(p, at);
+    else if (word_is(w, "data") && !binds)
+        data_line(p, at);
     else if (!p->in_kernel)
         fail_at(p, at, "expected `kernel NAME` or `data NAME = ..`, found %s", found(p, at));
-    else if (word_is(w, "opts") && !binds) opts_line(p);
-    else if (!w.n && at_char(p, '(')) sink_line(p);
-    else name_line(p, w);
+    else if (word_is(w, "opts") && !binds)
+        opts_line(p);
+    else if (!w.n && at_char(p, '('))
+        sink_line(p);
+    else
+        name_line(p, w);
 }
 
-void ir_parse(struct ir *ir, const char *text, size_t n, const char *file, struct program *out)
-{
-    struct parser p = {.ir = ir, .file = file, .text = text, .p = text, .end = text + n, .out = out,
-                       .line_at = text, .line = 1};
+void ir_parse(struct ir *ir, const char *text, size_t n, const char *file, struct program *out) {
+    struct parser p = {.ir = ir,
+                       .file = file,
+                       .text = text,
+                       .p = text,
+                       .end = text + n,
+                       .out = out,
+                       .line_at = text,
+                       .line = 1};
     memset(out, 0, sizeof *out);
     if (n > MAX_TEXT)
         err_throw(ir->err, RG_EPARSE, "%s:1:1: expected at most 64 MB of text, found %zu bytes", file, n);

@@ -5,16 +5,14 @@
  * it has. Tests: tests/unit/uop.c */
 #include "ir.h"
 
-void pass_begin(struct pass_log *l, const char *name)
-{
+void pass_begin(struct pass_log *l, const char *name) {
     if (!l || l->n == RG_COUNT(l->rec)) return;
     l->rec[l->n].name = name;
     l->rec[l->n].nodes = 0;
     l->rec[l->n].ns = os_now_ns(); /* the start, until pass_end */
 }
 
-bool pass_wants_dump(const struct pass_log *l, const char *name)
-{
+bool pass_wants_dump(const struct pass_log *l, const char *name) {
     if (!l || !l->dump || !l->which) return false;
     size_t n = strlen(name);
     for (const char *s = l->which; *s;) {
@@ -25,8 +23,7 @@ bool pass_wants_dump(const struct pass_log *l, const char *name)
     return false;
 }
 
-static uint32_t count_nodes(struct ir *ir, const uop *root)
-{
+static uint32_t count_nodes(struct ir *ir, const uop *root) {
     uop_vec v = {0};
     struct arena_mark m = arena_mark(ir->arena);
     uop_topo(ir->arena, &root, 1, &v);
@@ -34,8 +31,7 @@ static uint32_t count_nodes(struct ir *ir, const uop *root)
     return v.n;
 }
 
-void pass_end(struct pass_log *l, struct ir *ir, const uop *root)
-{
+void pass_end(struct pass_log *l, struct ir *ir, const uop *root) {
     if (!l || l->n == RG_COUNT(l->rec)) return;
     l->rec[l->n].ns = os_now_ns() - l->rec[l->n].ns;
     const char *name = l->rec[l->n].name;
@@ -44,6 +40,8 @@ void pass_end(struct pass_log *l, struct ir *ir, const uop *root)
     if (!root || !pass_wants_dump(l, name)) return;
     str_printf(l->dump, "; after %s: %u nodes, %.1f us\n", name, l->rec[l->n - 1].nodes,
                (double)l->rec[l->n - 1].ns / 1e3);
-    if (root->op == OP_BLOCK || root->op == OP_FOR) ir_print_tree(l->dump, ir, root);
-    else ir_print(l->dump, ir, root);
+    if (root->op == OP_BLOCK || root->op == OP_FOR)
+        ir_print_tree(l->dump, ir, root);
+    else
+        ir_print(l->dump, ir, root);
 }

@@ -18,8 +18,7 @@ enum { LINE_NODES = 12, LINE_DEPTH = 8 };
 
 /* ---- pieces ------------------------------------------------------------------------------------ */
 
-static void print_name(struct str *o, const char *s)
-{
+static void print_name(struct str *o, const char *s) {
     if (name_is_plain(s, strlen(s))) {
         str_add(o, s);
         return;
@@ -28,16 +27,17 @@ static void print_name(struct str *o, const char *s)
     for (; *s; s++) {
         unsigned char ch = (unsigned char)*s;
         if (ch == '"' || ch == '\\') str_addc(o, '\\');
-        if (ch < 32 || ch == 127) str_printf(o, "\\x%02x", ch);
-        else str_addc(o, (char)ch);
+        if (ch < 32 || ch == 127)
+            str_printf(o, "\\x%02x", ch);
+        else
+            str_addc(o, (char)ch);
     }
     str_addc(o, '"');
 }
 
 /* The shortest decimal that reads back as the same number of this type, always with the look of a
  * float. The C library writes the locale's decimal point; the text form has a dot. */
-static void print_float(struct str *o, enum dtype dt, double v)
-{
+static void print_float(struct str *o, enum dtype dt, double v) {
     char b[48];
     if (isnan(v) || isinf(v)) {
         str_add(o, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
@@ -57,29 +57,29 @@ static void print_float(struct str *o, enum dtype dt, double v)
     if (!strpbrk(b, ".e")) str_add(o, ".0");
 }
 
-static void print_number(struct str *o, const uop *n, bool with_type)
-{
+static void print_number(struct str *o, const uop *n, bool with_type) {
     enum dtype dt = (enum dtype)n->dt;
     if (dt == DT_BOOL) {
         str_add(o, n->arg.i ? "true" : "false");
         return;
     }
-    if (dt_is_float(dt)) print_float(o, dt, n->arg.f);
-    else if (dt == DT_U64) str_printf(o, "%llu", (unsigned long long)n->arg.u);
-    else str_printf(o, "%lld", (long long)n->arg.i);
+    if (dt_is_float(dt))
+        print_float(o, dt, n->arg.f);
+    else if (dt == DT_U64)
+        str_printf(o, "%llu", (unsigned long long)n->arg.u);
+    else
+        str_printf(o, "%lld", (long long)n->arg.i);
     if (with_type) str_printf(o, ":%s", dtype_info[dt].name);
 }
 
-static void print_type(struct str *o, const uop *n)
-{
+static void print_type(struct str *o, const uop *n) {
     str_printf(o, "<%s", dtype_info[n->dt].name);
     if (n->lanes != 1) str_printf(o, "x%u", n->lanes);
     str_addc(o, '>');
 }
 
 /* <dtype> where the row says SELF or the node is not what the row infers. */
-static void print_type_if_needed(struct str *o, const uop *n)
-{
+static void print_type_if_needed(struct str *o, const uop *n) {
     enum dtype dt;
     unsigned lanes;
     node_infer((enum op)n->op, n->src, n->nsrc, &dt, &lanes);
@@ -87,8 +87,7 @@ static void print_type_if_needed(struct str *o, const uop *n)
     if (dt != n->dt || lanes != n->lanes) print_type(o, n);
 }
 
-static void print_arg(struct str *o, const struct ir *ir, const uop *n)
-{
+static void print_arg(struct str *o, const struct ir *ir, const uop *n) {
     union arg a = n->arg;
     switch (op_info[n->op].arg) {
     case OPA_INT: str_printf(o, "[%lld]", (long long)a.i); break;
@@ -130,14 +129,13 @@ struct printer {
         uint16_t size, depth; /* of the text written at its place: itself and what is inside it */
         bool inside;          /* written inside its user */
         bool named;           /* under its own name, not %number */
-    } *place;                 /* by position in order */
+    } * place;                /* by position in order */
     uint32_t *pos;            /* by node id */
 };
 
 static struct place *place_of(struct printer *p, const uop *n) { return &p->place[p->pos[n->id]]; }
 
-static bool has_own_line(const uop *n)
-{
+static bool has_own_line(const uop *n) {
     switch (n->op) {
     case OP_RANGE:
     case OP_PARAM:
@@ -150,8 +148,7 @@ static bool has_own_line(const uop *n)
     }
 }
 
-static void find_places(struct printer *p)
-{
+static void find_places(struct printer *p) {
     for (uint32_t i = 0; i < p->order.n; i++)
         for (uint32_t j = 0; j < p->order.p[i]->nsrc; j++) place_of(p, p->order.p[i]->src[j])->uses++;
     for (uint32_t i = 0; i < p->order.n; i++) {
@@ -171,8 +168,7 @@ static void find_places(struct printer *p)
 }
 
 /* The name that a buffer or range would like to have; false if it has none. */
-static bool own_name(const struct ir *ir, const uop *n, char *b, size_t size)
-{
+static bool own_name(const struct ir *ir, const uop *n, char *b, size_t size) {
     switch (n->op) {
     case OP_RANGE:
         if (n->arg.range.id)
@@ -186,8 +182,7 @@ static bool own_name(const struct ir *ir, const uop *n, char *b, size_t size)
     }
 }
 
-static void find_names(struct printer *p)
-{
+static void find_names(struct printer *p) {
     struct map taken;
     char b[64];
     map_init(&taken, p->o->arena);
@@ -203,18 +198,18 @@ static void find_names(struct printer *p)
     }
 }
 
-static void print_ref(struct printer *p, const uop *n)
-{
+static void print_ref(struct printer *p, const uop *n) {
     char b[64];
-    if (place_of(p, n)->named && own_name(p->ir, n, b, sizeof b)) str_add(p->o, b);
-    else str_printf(p->o, "%%%u", p->pos[n->id]);
+    if (place_of(p, n)->named && own_name(p->ir, n, b, sizeof b))
+        str_add(p->o, b);
+    else
+        str_printf(p->o, "%%%u", p->pos[n->id]);
 }
 
 static void print_expr(struct printer *p, const uop *n);
 
 /* Does the parser give source i its dtype without a suffix? */
-static bool type_is_implied(const uop *n, uint32_t i)
-{
+static bool type_is_implied(const uop *n, uint32_t i) {
     const uop *s = n->src[i];
     enum dtype sib[2] = {DT_COUNT, DT_COUNT};
     bool lit[2] = {true, true};
@@ -223,8 +218,10 @@ static bool type_is_implied(const uop *n, uint32_t i)
     bool where = n->op == OP_WHERE || n->op == OP_RARE;
     uint32_t first = where ? 1 : 0, numbers = 0, found = n->nsrc;
     for (uint32_t j = first; j < n->nsrc; j++) {
-        if (n->src[j]->op == OP_CONST && n->src[j]->dt != DT_BOOL) numbers++;
-        else if (found == n->nsrc && n->src[j]->dt != DT_VOID && j != i) found = j;
+        if (n->src[j]->op == OP_CONST && n->src[j]->dt != DT_BOOL)
+            numbers++;
+        else if (found == n->nsrc && n->src[j]->dt != DT_VOID && j != i)
+            found = j;
     }
     enum dtype spelled = op_info[n->op].dt == OPD_SELF ? (enum dtype)n->dt : DT_COUNT, want;
     if (n->op == OP_GLOAD || n->op == OP_STORE || n->op == OP_STORE_ADD || n->op == OP_SET) {
@@ -245,16 +242,17 @@ static bool type_is_implied(const uop *n, uint32_t i)
     return s->dt == (dt_is_float((enum dtype)s->dt) ? DT_F32 : DT_IDX);
 }
 
-static void print_source(struct printer *p, const uop *n, uint32_t i)
-{
+static void print_source(struct printer *p, const uop *n, uint32_t i) {
     const uop *s = n->src[i];
-    if (s->op == OP_CONST) print_number(p->o, s, !type_is_implied(n, i));
-    else if (place_of(p, s)->inside) print_expr(p, s);
-    else print_ref(p, s);
+    if (s->op == OP_CONST)
+        print_number(p->o, s, !type_is_implied(n, i));
+    else if (place_of(p, s)->inside)
+        print_expr(p, s);
+    else
+        print_ref(p, s);
 }
 
-static void print_expr(struct printer *p, const uop *n)
-{
+static void print_expr(struct printer *p, const uop *n) {
     if (n->op == OP_CONST) {
         print_number(p->o, n, n->dt != DT_BOOL);
         return;
@@ -270,8 +268,7 @@ static void print_expr(struct printer *p, const uop *n)
     str_addc(p->o, ')');
 }
 
-void ir_print(struct str *o, const struct ir *ir, const uop *root)
-{
+void ir_print(struct str *o, const struct ir *ir, const uop *root) {
     struct printer p = {.o = o, .ir = ir};
     uop_topo(o->arena, &root, 1, &p.order);
     p.place = arena_array(o->arena, struct place, p.order.n);
@@ -291,8 +288,7 @@ void ir_print(struct str *o, const struct ir *ir, const uop *root)
     }
 }
 
-void ir_print_kernel(struct str *o, const struct ir *ir, const struct kernel *k)
-{
+void ir_print_kernel(struct str *o, const struct ir *ir, const struct kernel *k) {
     str_add(o, "kernel ");
     print_name(o, k->name);
     str_addc(o, '\n');
@@ -302,8 +298,7 @@ void ir_print_kernel(struct str *o, const struct ir *ir, const struct kernel *k)
 
 /* ---- for people -------------------------------------------------------------------------------- */
 
-void ir_print_node(struct str *o, const struct ir *ir, const uop *n, int depth)
-{
+void ir_print_node(struct str *o, const struct ir *ir, const uop *n, int depth) {
     char b[64];
     if (n->op == OP_CONST) {
         print_number(o, n, false);
@@ -340,14 +335,12 @@ struct tree {
 
 static void indent(struct tree *t, int level) { str_printf(t->o, "%*s", level * 2, ""); }
 
-static bool is_shared_value(const struct tree *t, const uop *n)
-{
+static bool is_shared_value(const struct tree *t, const uop *n) {
     return t->uses[n->id] > 1 && n->nsrc && n->dt != DT_VOID && !has_own_line(n) && n->op != OP_ACC &&
            n->op != OP_INDEX;
 }
 
-static void tree_expr(struct tree *t, const uop *n, int depth)
-{
+static void tree_expr(struct tree *t, const uop *n, int depth) {
     char b[64];
     if (n->op == OP_CONST) {
         print_number(t->o, n, false);
@@ -372,8 +365,7 @@ static void tree_expr(struct tree *t, const uop *n, int depth)
 }
 
 /* Lines for the shared values below n that have none yet, sources first. */
-static void tree_values(struct tree *t, const uop *n, int level, int depth)
-{
+static void tree_values(struct tree *t, const uop *n, int level, int depth) {
     if (t->done[n->id] || depth > 400) return;
     t->done[n->id] = true;
     for (uint32_t i = 0; i < n->nsrc; i++) tree_values(t, n->src[i], level, depth + 1);
@@ -384,15 +376,16 @@ static void tree_values(struct tree *t, const uop *n, int level, int depth)
     str_addc(t->o, '\n');
 }
 
-static void tree_statement(struct tree *t, const uop *n, int level)
-{
+static void tree_statement(struct tree *t, const uop *n, int level) {
     if (level > 100) return;
     if (n->op == OP_BLOCK || n->op == OP_SINK) {
         for (uint32_t i = 0; i < n->nsrc; i++) tree_statement(t, n->src[i], level);
         return;
     }
-    if (n->op == OP_FOR || n->op == OP_IF) tree_values(t, n->src[0], level, 0);
-    else tree_values(t, n, level, 0);
+    if (n->op == OP_FOR || n->op == OP_IF)
+        tree_values(t, n->src[0], level, 0);
+    else
+        tree_values(t, n, level, 0);
     indent(t, level);
     if (n->op == OP_FOR) {
         str_add(t->o, "for ");
@@ -417,8 +410,7 @@ static void tree_statement(struct tree *t, const uop *n, int level)
     }
 }
 
-void ir_print_tree(struct str *o, const struct ir *ir, const uop *block)
-{
+void ir_print_tree(struct str *o, const struct ir *ir, const uop *block) {
     struct tree t = {.o = o, .ir = ir};
     uop_vec order = {0};
     uop_topo(o->arena, &block, 1, &order);

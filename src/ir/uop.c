@@ -12,8 +12,7 @@
 
 #include <math.h>
 
-void ir_init(struct ir *ir, struct arena *arena)
-{
+void ir_init(struct ir *ir, struct arena *arena) {
     memset(ir, 0, sizeof *ir);
     ir->arena = arena;
     ir->err = arena->err;
@@ -21,8 +20,7 @@ void ir_init(struct ir *ir, struct arena *arena)
     ir_sym(ir, "", 0);
 }
 
-uint32_t ir_sym(struct ir *ir, const char *s, size_t n)
-{
+uint32_t ir_sym(struct ir *ir, const char *s, size_t n) {
     uint64_t sym;
     for (uint64_t seed = 0;; seed++) { /* another seed only when two names collide in 64 bits */
         uint64_t h = hash_bytes(s, n, seed);
@@ -39,20 +37,17 @@ uint32_t ir_sym(struct ir *ir, const char *s, size_t n)
 
 /* ---- interning --------------------------------------------------------------------------------- */
 
-static inline uint64_t mix(uint64_t h, uint64_t x)
-{
+static inline uint64_t mix(uint64_t h, uint64_t x) {
     h = (h ^ x) * 0x9e3779b97f4a7c15u;
     return h ^ h >> 29;
 }
 
-static uint64_t hash_name(const struct ir *ir, uint32_t sym)
-{
+static uint64_t hash_name(const struct ir *ir, uint32_t sym) {
     const char *s = sym < ir->sym.n ? ir->sym.p[sym] : "";
     return hash_bytes(s, strlen(s), 0);
 }
 
-static uint64_t hash_arg(const struct ir *ir, enum op op, union arg a)
-{
+static uint64_t hash_arg(const struct ir *ir, enum op op, union arg a) {
     switch (op_info[op].arg) {
     case OPA_RANGE:
         return mix(hash_name(ir, a.range.cls),
@@ -65,8 +60,7 @@ static uint64_t hash_arg(const struct ir *ir, enum op op, union arg a)
 }
 
 /* What a person would sort operands of equal rank by. */
-static uint64_t natural_key(const uop *n)
-{
+static uint64_t natural_key(const uop *n) {
     switch (n->op) {
     case OP_RANGE: return (uint64_t)n->arg.range.pos << 16 | n->arg.range.id;
     case OP_PARAM:
@@ -79,8 +73,7 @@ static uint64_t natural_key(const uop *n)
     }
 }
 
-static bool in_order(const uop *a, const uop *b)
-{
+static bool in_order(const uop *a, const uop *b) {
     if (a->op != b->op) {
         if (a->op == OP_CONST) return false;
         return b->op == OP_CONST || a->op < b->op;
@@ -90,8 +83,7 @@ static bool in_order(const uop *a, const uop *b)
     return a->hash != b->hash ? a->hash < b->hash : a->id <= b->id;
 }
 
-static void table_grow(struct ir *ir)
-{
+static void table_grow(struct ir *ir) {
     uint32_t cap = ir->table_cap ? ir->table_cap * 2 : 256;
     RG_CHECK(ir->err, cap <= (uint32_t)1 << 30);
     uint32_t *t = arena_array(ir->arena, uint32_t, (size_t)cap * 2);
@@ -103,8 +95,7 @@ static void table_grow(struct ir *ir)
     ir->table = t, ir->table_cap = cap;
 }
 
-static const uop *node_add(struct ir *ir, const uop *proto, const uop *const *src, uint32_t slot)
-{
+static const uop *node_add(struct ir *ir, const uop *proto, const uop *const *src, uint32_t slot) {
     size_t size = sizeof(uop) + sizeof(uop *) * proto->nsrc;
     uop *n = arena_raw(ir->arena, size);
     *n = *proto;
@@ -122,8 +113,7 @@ static const uop *node_add(struct ir *ir, const uop *proto, const uop *const *sr
     return n;
 }
 
-static bool same_node(const uop *n, const uop *p, const uop *const *src)
-{
+static bool same_node(const uop *n, const uop *p, const uop *const *src) {
     if (n->op != p->op || n->dt != p->dt || n->lanes != p->lanes || n->nsrc != p->nsrc ||
         n->arg.u != p->arg.u)
         return false;
@@ -133,26 +123,23 @@ static bool same_node(const uop *n, const uop *p, const uop *const *src)
 }
 
 /* Constants have one spelling: in their type, and one NaN. */
-static union arg const_arg(enum dtype dt, union arg a)
-{
+static union arg const_arg(enum dtype dt, union arg a) {
     if (!dt_is_float(dt)) return ARG_INT(dt_wrap(dt, a.i));
     if (isnan(a.f)) return (union arg){.u = 0x7ff8000000000000u};
     return (union arg){.f = dt_round(dt, a.f)};
 }
 
-static void bad_arity(struct ir *ir, enum op op, uint32_t nsrc)
-{
+static void bad_arity(struct ir *ir, enum op op, uint32_t nsrc) {
     const struct op_info *o = &op_info[op];
     if (o->max_src == UINT16_MAX)
         err_throw(ir->err, RG_EINTERNAL, "%s takes at least %u sources (and at most 65535), found %u",
                   o->name, o->min_src, nsrc);
-    err_throw(ir->err, RG_EINTERNAL, "%s takes %u to %u sources, found %u", o->name, o->min_src,
-              o->max_src, nsrc);
+    err_throw(ir->err, RG_EINTERNAL, "%s takes %u to %u sources, found %u", o->name, o->min_src, o->max_src,
+              nsrc);
 }
 
 const uop *uop_new(struct ir *ir, enum op op, enum dtype dt, unsigned lanes, const uop *const *src,
-                   uint32_t nsrc, union arg arg)
-{
+                   uint32_t nsrc, union arg arg) {
     const struct op_info *o = &op_info[op];
     if (nsrc < o->min_src || nsrc > o->max_src) bad_arity(ir, op, nsrc);
     RG_CHECK(ir->err, lanes >= 1 && lanes <= UINT8_MAX);
@@ -165,8 +152,12 @@ const uop *uop_new(struct ir *ir, enum op op, enum dtype dt, unsigned lanes, con
     uint64_t h = mix((uint64_t)op << 32 | (uint64_t)dt << 24 | lanes << 16 | nsrc,
                      o->arg ? hash_arg(ir, op, arg) : arg.u);
     for (uint32_t i = 0; i < nsrc; i++) h = mix(h, src[i]->hash);
-    uop p = {.op = (uint16_t)op, .dt = (uint8_t)dt, .lanes = (uint8_t)lanes, .nsrc = nsrc,
-             .hash = (uint32_t)(h ^ h >> 32), .arg = arg};
+    uop p = {.op = (uint16_t)op,
+             .dt = (uint8_t)dt,
+             .lanes = (uint8_t)lanes,
+             .nsrc = nsrc,
+             .hash = (uint32_t)(h ^ h >> 32),
+             .arg = arg};
     if (ir->n * 2 >= ir->table_cap) table_grow(ir);
     uint32_t mask = ir->table_cap - 1, i = p.hash & mask;
     for (; ir->table[2 * i]; i = (i + 1) & mask) {
@@ -179,8 +170,7 @@ const uop *uop_new(struct ir *ir, enum op op, enum dtype dt, unsigned lanes, con
 
 /* ---- constructors ------------------------------------------------------------------------------ */
 
-void node_infer(enum op op, const uop *const *src, uint32_t nsrc, enum dtype *dt, unsigned *lanes)
-{
+void node_infer(enum op op, const uop *const *src, uint32_t nsrc, enum dtype *dt, unsigned *lanes) {
     const struct op_info *o = &op_info[op];
     switch (o->dt) {
     case OPD_S0:
@@ -204,8 +194,7 @@ void node_infer(enum op op, const uop *const *src, uint32_t nsrc, enum dtype *dt
     }
 }
 
-const uop *uop_mk(struct ir *ir, enum op op, const uop *const *src, uint32_t nsrc, union arg arg)
-{
+const uop *uop_mk(struct ir *ir, enum op op, const uop *const *src, uint32_t nsrc, union arg arg) {
     enum dtype dt;
     unsigned lanes;
     node_infer(op, src, nsrc, &dt, &lanes);
@@ -215,43 +204,36 @@ const uop *uop_mk(struct ir *ir, enum op op, const uop *const *src, uint32_t nsr
     return uop_new(ir, op, dt, lanes, src, nsrc, arg);
 }
 
-const uop *uop1(struct ir *ir, enum op op, const uop *a)
-{
+const uop *uop1(struct ir *ir, enum op op, const uop *a) {
     return uop_mk(ir, op, (const uop *[]){a}, 1, ARG_NONE);
 }
 
-const uop *uop2(struct ir *ir, enum op op, const uop *a, const uop *b)
-{
+const uop *uop2(struct ir *ir, enum op op, const uop *a, const uop *b) {
     return uop_mk(ir, op, (const uop *[]){a, b}, 2, ARG_NONE);
 }
 
-const uop *uop3(struct ir *ir, enum op op, const uop *a, const uop *b, const uop *c)
-{
+const uop *uop3(struct ir *ir, enum op op, const uop *a, const uop *b, const uop *c) {
     return uop_mk(ir, op, (const uop *[]){a, b, c}, 3, ARG_NONE);
 }
 
-const uop *uop_int(struct ir *ir, enum dtype dt, int64_t v)
-{
+const uop *uop_int(struct ir *ir, enum dtype dt, int64_t v) {
     if (dt_is_float(dt)) return uop_flt(ir, dt, (double)v);
     return uop_new(ir, OP_CONST, dt, 1, NULL, 0, ARG_INT(v));
 }
 
-const uop *uop_flt(struct ir *ir, enum dtype dt, double v)
-{
+const uop *uop_flt(struct ir *ir, enum dtype dt, double v) {
     RG_CHECK(ir->err, dt_is_float(dt));
     return uop_new(ir, OP_CONST, dt, 1, NULL, 0, (union arg){.f = v});
 }
 
 const uop *uop_idx(struct ir *ir, int64_t v) { return uop_int(ir, DT_IDX, v); }
 
-const uop *uop_cast(struct ir *ir, const uop *x, enum dtype dt)
-{
+const uop *uop_cast(struct ir *ir, const uop *x, enum dtype dt) {
     if (x->dt == dt) return x;
     return uop_new(ir, OP_CAST, dt, x->lanes, &x, 1, ARG_NONE);
 }
 
-const uop *uop_with(struct ir *ir, const uop *n, const uop *const *src)
-{
+const uop *uop_with(struct ir *ir, const uop *n, const uop *const *src) {
     enum dtype dt;
     unsigned lanes;
     node_infer((enum op)n->op, src, n->nsrc, &dt, &lanes);
@@ -261,8 +243,7 @@ const uop *uop_with(struct ir *ir, const uop *n, const uop *const *src)
     return uop_new(ir, (enum op)n->op, dt, lanes, src, n->nsrc, n->arg);
 }
 
-const uop *uop_identity(struct ir *ir, enum op op, enum dtype dt)
-{
+const uop *uop_identity(struct ir *ir, enum op op, enum dtype dt) {
     if (dt_is_float(dt)) return uop_flt(ir, dt, op_identity_f(op));
     bool u64 = dt == DT_U64;
     switch (op) {
@@ -277,8 +258,7 @@ const uop *uop_identity(struct ir *ir, enum op op, enum dtype dt)
 
 /* Depth first with an explicit stack: graphs reach depths that a C stack does not. A source's id is
  * below its user's, so a bitmap up to the greatest root id marks what was seen. */
-void uop_topo(struct arena *arena, const uop *const *root, uint32_t n, uop_vec *out)
-{
+void uop_topo(struct arena *arena, const uop *const *root, uint32_t n, uop_vec *out) {
     struct frame {
         const uop *n;
         uint32_t next;
@@ -306,14 +286,12 @@ void uop_topo(struct arena *arena, const uop *const *root, uint32_t n, uop_vec *
     }
 }
 
-static uint32_t import_sym(struct ir *to, const struct ir *from, uint32_t sym)
-{
+static uint32_t import_sym(struct ir *to, const struct ir *from, uint32_t sym) {
     const char *s = ir_name(from, sym);
     return ir_sym(to, s, strlen(s));
 }
 
-static union arg import_arg(struct ir *to, const struct ir *from, const uop *n)
-{
+static union arg import_arg(struct ir *to, const struct ir *from, const uop *n) {
     union arg a = n->arg;
     switch (op_info[n->op].arg) {
     case OPA_RANGE: a.range.cls = import_sym(to, from, a.range.cls); break;
@@ -325,8 +303,7 @@ static union arg import_arg(struct ir *to, const struct ir *from, const uop *n)
     return a;
 }
 
-const uop *ir_import(struct ir *to, const struct ir *from, const uop *root)
-{
+const uop *ir_import(struct ir *to, const struct ir *from, const uop *root) {
     if (to == from) return root;
     uop_vec order = {0};
     uop_topo(to->arena, &root, 1, &order);
@@ -338,8 +315,7 @@ const uop *ir_import(struct ir *to, const struct ir *from, const uop *root)
     for (uint32_t i = 0; i < order.n; i++) {
         const uop *n = order.p[i];
         for (uint32_t j = 0; j < n->nsrc; j++) src[j] = to->node[now[n->src[j]->id]];
-        r = uop_new(to, (enum op)n->op, (enum dtype)n->dt, n->lanes, src, n->nsrc,
-                    import_arg(to, from, n));
+        r = uop_new(to, (enum op)n->op, (enum dtype)n->dt, n->lanes, src, n->nsrc, import_arg(to, from, n));
         now[n->id] = r->id;
     }
     return r;

@@ -18,8 +18,7 @@ const struct verify_rule verify_rules[] = {
 };
 const unsigned verify_rule_count = VR_COUNT;
 
-void verify_fail(struct verify *v, const uop *n, enum rule_id rule, const char *fmt, ...)
-{
+void verify_fail(struct verify *v, const uop *n, enum rule_id rule, const char *fmt, ...) {
     char detail[600];
     struct str s;
     va_list ap;
@@ -34,8 +33,7 @@ void verify_fail(struct verify *v, const uop *n, enum rule_id rule, const char *
               s.n > 400 ? " ..." : "", r->name, r->what, *detail ? "; " : "", detail, r->todo);
 }
 
-static const char *class_name(struct verify *v, const uop *range)
-{
+static const char *class_name(struct verify *v, const uop *range) {
     return ir_name(v->ir, range->arg.range.cls);
 }
 
@@ -44,8 +42,7 @@ static bool is_binder(const uop *n) { return n->op == OP_REDUCE || n->op == OP_S
 
 /* ---- single nodes ------------------------------------------------------------------------------ */
 
-static void check_place(struct verify *v, const uop *n)
-{
+static void check_place(struct verify *v, const uop *n) {
     switch (n->op) {
     case OP_BLOCK:
     case OP_FOR:
@@ -75,15 +72,15 @@ static void check_place(struct verify *v, const uop *n)
     }
 }
 
-static void check_nodes(struct verify *v)
-{
+static void check_nodes(struct verify *v) {
     char why[WHY_MAX];
     int at;
     for (uint32_t i = 0; i < v->order.n; i++) {
         const uop *n = v->order.p[i];
         if (op_info[n->op].flags & OPF_W)
             verify_fail(v, n, VR_LATER_OP, "%s: %s", op_info[n->op].name, op_info[n->op].doc);
-        if (!node_check(v->ir, (enum op)n->op, (enum dtype)n->dt, n->lanes, n->src, n->nsrc, n->arg, why, &at))
+        if (!node_check(v->ir, (enum op)n->op, (enum dtype)n->dt, n->lanes, n->src, n->nsrc, n->arg, why,
+                        &at))
             verify_fail(v, n, VR_NODE, "%s", why);
         check_place(v, n);
     }
@@ -94,8 +91,7 @@ static void check_nodes(struct verify *v)
 
 /* ---- ranges ------------------------------------------------------------------------------------ */
 
-static void check_range(struct verify *v, const uop *r)
-{
+static void check_range(struct verify *v, const uop *r) {
     const uop *size = r->src[0];
     enum axis_kind kind = (enum axis_kind)r->arg.range.kind;
     if (kind > AX_VEC) verify_fail(v, r, VR_AXIS_KIND, "found %s", axis_name[kind]);
@@ -103,7 +99,8 @@ static void check_range(struct verify *v, const uop *r)
         verify_fail(v, r, VR_RANGE_SIZE, "range %s has the size %lld", class_name(v, r),
                     (long long)(size->hi < 1 ? size->hi : size->lo));
     if (kind == AX_GRID && !uop_is_exact(size))
-        verify_fail(v, r, VR_GRID_SIZE, "the size of %s is known only when the kernel runs", class_name(v, r));
+        verify_fail(v, r, VR_GRID_SIZE, "the size of %s is known only when the kernel runs",
+                    class_name(v, r));
     const uop_vec *f = free_of(&v->free, size);
     for (uint32_t i = 0; i < f->n; i++)
         if (f->p[i]->arg.range.pos >= r->arg.range.pos)
@@ -112,17 +109,21 @@ static void check_range(struct verify *v, const uop *r)
 }
 
 /* Ranges of one class; a kernel has few ranges, so all pairs are compared. */
-static void check_class(struct verify *v, const uop *a, const uop *b)
-{
+static void check_class(struct verify *v, const uop *a, const uop *b) {
     union arg x = a->arg, y = b->arg;
-    const uop *grid = x.range.kind == AX_GRID ? a : y.range.kind == AX_GRID ? b : NULL, *other = grid == a ? b : a;
+    const uop *grid = x.range.kind == AX_GRID   ? a
+                      : y.range.kind == AX_GRID ? b
+                                                : NULL,
+              *other = grid == a ? b : a;
     if (grid && other->arg.range.kind != AX_GRID && other->arg.range.pos <= grid->arg.range.pos)
-        verify_fail(v, grid, VR_GRID_OUTER, "%s range %s at position %u is not inside GRID range %s at position %u",
+        verify_fail(v, grid, VR_GRID_OUTER,
+                    "%s range %s at position %u is not inside GRID range %s at position %u",
                     axis_name[other->arg.range.kind], class_name(v, other), other->arg.range.pos,
                     class_name(v, grid), grid->arg.range.pos);
     if (x.range.cls != y.range.cls) return;
     if (x.range.id == y.range.id)
-        verify_fail(v, b, VR_RANGE_TWIN, "class %s has two ranges with id %u that differ in size, kind or position",
+        verify_fail(v, b, VR_RANGE_TWIN,
+                    "class %s has two ranges with id %u that differ in size, kind or position",
                     class_name(v, b), x.range.id);
     if (a->src[0] != b->src[0])
         verify_fail(v, b, VR_CLASS_SIZE, "class %s has ranges of size %lld and %lld", class_name(v, b),
@@ -132,8 +133,7 @@ static void check_class(struct verify *v, const uop *a, const uop *b)
                     y.range.pos);
 }
 
-static void check_ranges(struct verify *v)
-{
+static void check_ranges(struct verify *v) {
     for (uint32_t i = 0; i < v->order.n; i++) {
         const uop *r = v->order.p[i];
         if (r->op != OP_RANGE) continue;
@@ -145,8 +145,7 @@ static void check_ranges(struct verify *v)
 }
 
 /* Loops around one value must have an order. */
-static void check_nesting(struct verify *v)
-{
+static void check_nesting(struct verify *v) {
     const uop_vec *last = NULL;
     for (uint32_t i = 0; i < v->order.n; i++) {
         const uop *n = v->order.p[i];
@@ -164,8 +163,7 @@ static void check_nesting(struct verify *v)
 
 /* ---- what binds ranges ------------------------------------------------------------------------- */
 
-static void check_binder(struct verify *v, const uop *n)
-{
+static void check_binder(struct verify *v, const uop *n) {
     for (uint32_t i = 1; i < n->nsrc; i++) {
         const uop *r = n->src[i];
         enum axis_kind kind = (enum axis_kind)r->arg.range.kind;
@@ -180,8 +178,7 @@ static void check_binder(struct verify *v, const uop *n)
 /* Does a body need a reduction over the range that it is reduced over itself, or a store inside the loop?
  * (Different stores may share a loop: one is inside it, the other stores what was reduced over it.)
  * One walk per range; a kernel has few. */
-static void check_bound_range(struct verify *v, const uop *r)
-{
+static void check_bound_range(struct verify *v, const uop *r) {
     uint8_t *below = arena_array(v->arena, uint8_t, (size_t)v->sink->id + 1); /* a binder of r is below */
     const uop *binder = NULL, *scan = NULL;
     for (uint32_t i = 0; i < v->order.n; i++) {
@@ -199,25 +196,25 @@ static void check_bound_range(struct verify *v, const uop *r)
                         r->arg.range.id, binder->id);
         below[n->id] = in || binds;
     }
-    if (binder && scan) verify_fail(v, scan, VR_SCAN_BOUND, "%s is bound by %s", class_name(v, r), op_info[binder->op].name);
+    if (binder && scan)
+        verify_fail(v, scan, VR_SCAN_BOUND, "%s is bound by %s", class_name(v, r), op_info[binder->op].name);
     if (!binder && r->arg.range.kind == AX_REDUCE)
         verify_fail(v, r, VR_REDUCE_FREE, "%s (id %u)", class_name(v, r), r->arg.range.id);
 }
 
-static void check_stage(struct verify *v, const uop *n)
-{
+static void check_stage(struct verify *v, const uop *n) {
     double bytes = dtype_info[n->dt].bytes;
     for (uint32_t i = 1; i < n->nsrc; i++) {
         const uop *size = n->src[i]->src[0];
         if (!uop_is_exact(size))
-            verify_fail(v, n, VR_STAGE_SIZE, "the size of %s is known only when the kernel runs", class_name(v, n->src[i]));
+            verify_fail(v, n, VR_STAGE_SIZE, "the size of %s is known only when the kernel runs",
+                        class_name(v, n->src[i]));
         bytes *= (double)size->hi;
     }
     if (bytes > MAX_STAGE_BYTES) verify_fail(v, n, VR_STAGE_SIZE, "found %.0f bytes", bytes);
 }
 
-static void check_binding(struct verify *v)
-{
+static void check_binding(struct verify *v) {
     for (uint32_t i = 0; i < v->order.n; i++) {
         const uop *n = v->order.p[i];
         if (is_binder(n)) check_binder(v, n);
@@ -225,7 +222,8 @@ static void check_binding(struct verify *v)
         for (uint32_t j = 1; j < n->nsrc && n->op == OP_SCAN; j++) {
             enum axis_kind kind = (enum axis_kind)n->src[j]->arg.range.kind;
             if (kind != AX_SCAN && kind != AX_LOOP && !axis_is_expanded(kind))
-                verify_fail(v, n, VR_SCAN_KIND, "%s is a %s range", class_name(v, n->src[j]), axis_name[kind]);
+                verify_fail(v, n, VR_SCAN_KIND, "%s is a %s range", class_name(v, n->src[j]),
+                            axis_name[kind]);
         }
     }
     for (uint32_t i = 0; i < v->ranges.n; i++)
@@ -234,13 +232,13 @@ static void check_binding(struct verify *v)
 
 /* ---- buffers ----------------------------------------------------------------------------------- */
 
-static void check_buffer(struct verify *v, const uop *n)
-{
+static void check_buffer(struct verify *v, const uop *n) {
     if (n->op == OP_PARAM && (n->src[0]->lo < 1 || n->src[0]->lo > MAX_ELEMENTS))
         verify_fail(v, n, VR_BUFFER_SIZE, "%s has %lld elements", ir_name(v->ir, n->arg.param.name),
                     (long long)n->src[0]->lo);
     if (n->op == OP_PARAMS && n->src[0]->lo < 0)
-        verify_fail(v, n, VR_INDEX_BOUNDS, "the number of the buffer may be negative (least value known: %lld)",
+        verify_fail(v, n, VR_INDEX_BOUNDS,
+                    "the number of the buffer may be negative (least value known: %lld)",
                     (long long)n->src[0]->lo);
     if (n->op != OP_VAR) return;
     const uop *lo = n->src[0], *hi = n->src[1];
@@ -251,8 +249,7 @@ static void check_buffer(struct verify *v, const uop *n)
 }
 
 /* A slot of another table than `vars` (buffers and variables are numbered apart). */
-static void check_slots(struct verify *v, bool vars)
-{
+static void check_slots(struct verify *v, bool vars) {
     struct map seen;
     uint32_t top = 0;
     uint64_t other, open = UINT64_MAX; /* PARAMS covers its slot and unknown ones above */
@@ -269,22 +266,22 @@ static void check_slots(struct verify *v, bool vars)
             const uop *m = v->ir->node[other];
             bool same = n->op == OP_PARAMS && m->op == OP_PARAMS && n->dt == m->dt && n->arg.u == m->arg.u;
             if (!same)
-                verify_fail(v, n, VR_SLOT_CONFLICT, "slot %u is %s<%s> of %lld elements and %s<%s> of %lld", slot,
-                            ir_name(v->ir, m->arg.param.name), dtype_info[m->dt].name, (long long)m->src[0]->hi,
-                            ir_name(v->ir, n->arg.param.name), dtype_info[n->dt].name, (long long)n->src[0]->hi);
+                verify_fail(v, n, VR_SLOT_CONFLICT, "slot %u is %s<%s> of %lld elements and %s<%s> of %lld",
+                            slot, ir_name(v->ir, m->arg.param.name), dtype_info[m->dt].name,
+                            (long long)m->src[0]->hi, ir_name(v->ir, n->arg.param.name),
+                            dtype_info[n->dt].name, (long long)n->src[0]->hi);
         }
         map_put(&seen, slot, n->id);
     }
     for (uint32_t s = 0; s < top && s < open; s++)
         if (!map_get(&seen, s, NULL))
-            verify_fail(v, v->sink, VR_SLOT_GAP, "%s slot %u is missing, the greatest is %u", vars ? "VAR" : "PARAM",
-                        s, top - 1);
+            verify_fail(v, v->sink, VR_SLOT_GAP, "%s slot %u is missing, the greatest is %u",
+                        vars ? "VAR" : "PARAM", s, top - 1);
 }
 
 /* ---- stores ------------------------------------------------------------------------------------ */
 
-static void check_store_ranges(struct verify *v, const uop *st)
-{
+static void check_store_ranges(struct verify *v, const uop *st) {
     const uop *address = st->src[0];
     for (uint32_t i = 0; i < v->grid.n; i++)
         if (!free_has(&v->free, st, v->grid.p[i]))
@@ -298,8 +295,7 @@ static void check_store_ranges(struct verify *v, const uop *st)
                         class_name(v, f->p[i]), f->p[i]->arg.range.id);
 }
 
-static void check_stores(struct verify *v)
-{
+static void check_stores(struct verify *v) {
     const uop *const *st = v->sink->src;
     for (uint32_t i = 0; i < v->sink->nsrc; i++) {
         const uop *buf = st[i]->src[0]->src[0];
@@ -318,8 +314,7 @@ static void check_stores(struct verify *v)
 }
 
 /* Loads of a buffer that is stored: only the very address of every store to it. */
-static void check_read_back(struct verify *v)
-{
+static void check_read_back(struct verify *v) {
     struct map stored; /* PARAM(S) node id -> one of its stores */
     uint64_t id;
     map_init(&stored, v->arena);
@@ -338,21 +333,20 @@ static void check_read_back(struct verify *v)
             same = t->src[0]->src[0] != n->src[0]->src[0] || t->src[0] == n->src[0];
         }
         if (!same)
-            verify_fail(v, n, VR_READ_BACK, "%s is stored by %%%u at %s", ir_name(v->ir, n->src[0]->src[0]->arg.param.name),
-                        st->id, st->op == OP_STORE_ADD ? "an accumulating store" : "another index");
+            verify_fail(v, n, VR_READ_BACK, "%s is stored by %%%u at %s",
+                        ir_name(v->ir, n->src[0]->src[0]->arg.param.name), st->id,
+                        st->op == OP_STORE_ADD ? "an accumulating store" : "another index");
     }
 }
 
-static void check_indices(struct verify *v)
-{
+static void check_indices(struct verify *v) {
     for (uint32_t i = 0; i < v->order.n; i++) {
         const uop *n = v->order.p[i];
         if (n->op == OP_LOAD || n->op == OP_GLOAD || is_store(n)) verify_bounds(v, n);
     }
 }
 
-void verify_kernel(struct ir *ir, const struct kernel *k)
-{
+void verify_kernel(struct ir *ir, const struct kernel *k) {
     struct arena_mark mark = arena_mark(ir->arena); /* no nodes are made here */
     struct verify v = {.ir = ir, .arena = ir->arena, .name = k->name, .sink = k->sink};
     if (k->sink->op != OP_SINK) verify_fail(&v, k->sink, VR_SINK, "found %s", op_info[k->sink->op].name);

@@ -14,16 +14,15 @@ enum rule_id {
 struct verify {
     struct ir *ir;
     struct arena *arena;
-    const char *name;       /* of the kernel; NULL for a linear program */
+    const char *name; /* of the kernel; NULL for a linear program */
     const uop *sink;
-    uop_vec order;          /* all nodes below the sink */
+    uop_vec order; /* all nodes below the sink */
     struct free_ranges free;
-    uop_vec grid, ranges;   /* RANGE nodes, all and GRID ones of more than one iteration */
+    uop_vec grid, ranges; /* RANGE nodes, all and GRID ones of more than one iteration */
 };
 
 /* Throws: "kernel NAME: %ID (node): rule RULE: what; DETAILS; todo". fmt may be "". */
-void verify_fail(struct verify *, const uop *, enum rule_id, const char *fmt, ...)
-    RG_FMT(4, 5) RG_NORETURN;
+void verify_fail(struct verify *, const uop *, enum rule_id, const char *fmt, ...) RG_FMT(4, 5) RG_NORETURN;
 
 /* verify_index.c: index arithmetic that must be proved. */
 void verify_bounds(struct verify *, const uop *access); /* LOAD, GLOAD, STORE, STORE_ADD */

@@ -23,13 +23,12 @@ struct sum {
     struct wterm {
         const uop *atom;
         wide coef;
-    } *t;
+    } * t;
     uint32_t n;
     wide k;
 };
 
-static struct sum sum_of(struct arena *a, const uop *n)
-{
+static struct sum sum_of(struct arena *a, const uop *n) {
     struct affine f = affine_of(a, n);
     struct sum s = {arena_array(a, struct wterm, f.n + 1), f.n, f.k};
     for (uint32_t i = 0; i < f.n; i++) s.t[i] = (struct wterm){f.t[i].atom, f.t[i].coef};
@@ -37,8 +36,7 @@ static struct sum sum_of(struct arena *a, const uop *n)
 }
 
 /* p*x + q*y */
-static struct sum sum_combine(struct arena *a, struct sum x, wide p, struct sum y, wide q)
-{
+static struct sum sum_combine(struct arena *a, struct sum x, wide p, struct sum y, wide q) {
     struct sum r = {arena_array(a, struct wterm, x.n + y.n + 1), 0, p * x.k + q * y.k};
     uint32_t i = 0, j = 0;
     while (i < x.n || j < y.n) {
@@ -60,8 +58,7 @@ static struct sum sum_const(struct sum s, wide p, wide k) /* p*s + k, p is 1 or 
 }
 
 /* Coefficients beyond this are not worth a proof; it keeps every product inside 128 bits. */
-static bool sum_is_small(const struct sum *s)
-{
+static bool sum_is_small(const struct sum *s) {
     wide big = (wide)1 << 55;
     if (s->k > big || s->k < -big) return false;
     for (uint32_t i = 0; i < s->n; i++)
@@ -69,8 +66,7 @@ static bool sum_is_small(const struct sum *s)
     return true;
 }
 
-static bool not_negative(const struct sum *s)
-{
+static bool not_negative(const struct sum *s) {
     wide lo = s->k;
     for (uint32_t i = 0; i < s->n; i++) {
         wide c = s->t[i].coef, e = c > 0 ? s->t[i].atom->lo : s->t[i].atom->hi;
@@ -88,8 +84,7 @@ struct proof {
     uint32_t n;
 };
 
-static void add_fact(struct proof *p, const uop *greater, const uop *lesser, wide k)
-{
+static void add_fact(struct proof *p, const uop *greater, const uop *lesser, wide k) {
     if (p->n == MAX_FACTS || !dt_is_int((enum dtype)lesser->dt) || lesser->dt == DT_U64) return;
     /* The affine form of a type that wraps is right only modulo 2^width. */
     if (lesser->dt != DT_IDX) return;
@@ -97,8 +92,7 @@ static void add_fact(struct proof *p, const uop *greater, const uop *lesser, wid
     p->fact[p->n++] = sum_const(s, 1, k);
 }
 
-static void add_condition(struct proof *p, const uop *c, bool is_true)
-{
+static void add_condition(struct proof *p, const uop *c, bool is_true) {
     switch (c->op) {
     case OP_AND:
     case OP_MUL:
@@ -113,12 +107,16 @@ static void add_condition(struct proof *p, const uop *c, bool is_true)
         return;
     case OP_NOT: add_condition(p, c->src[0], !is_true); return;
     case OP_LT:
-        if (is_true) add_fact(p, c->src[1], c->src[0], -1);
-        else add_fact(p, c->src[0], c->src[1], 0);
+        if (is_true)
+            add_fact(p, c->src[1], c->src[0], -1);
+        else
+            add_fact(p, c->src[0], c->src[1], 0);
         return;
     case OP_LE:
-        if (is_true) add_fact(p, c->src[1], c->src[0], 0);
-        else add_fact(p, c->src[0], c->src[1], -1);
+        if (is_true)
+            add_fact(p, c->src[1], c->src[0], 0);
+        else
+            add_fact(p, c->src[0], c->src[1], -1);
         return;
     case OP_EQ:
         if (!is_true) return;
@@ -129,8 +127,7 @@ static void add_condition(struct proof *p, const uop *c, bool is_true)
     }
 }
 
-static bool prove(struct proof *p, struct sum t, int steps)
-{
+static bool prove(struct proof *p, struct sum t, int steps) {
     if (not_negative(&t)) return true;
     if (!steps || !sum_is_small(&t)) return false;
     for (uint32_t i = 0; i < p->n; i++) {
@@ -138,8 +135,10 @@ static bool prove(struct proof *p, struct sum t, int steps)
         if (!sum_is_small(f)) continue;
         for (uint32_t a = 0, b = 0; a < t.n && b < f->n;) {
             if (t.t[a].atom != f->t[b].atom) {
-                if (t.t[a].atom->id < f->t[b].atom->id) a++;
-                else b++;
+                if (t.t[a].atom->id < f->t[b].atom->id)
+                    a++;
+                else
+                    b++;
                 continue;
             }
             wide ct = t.t[a].coef, cf = f->t[b].coef;
@@ -159,18 +158,16 @@ static bool prove(struct proof *p, struct sum t, int steps)
 struct bound_check {
     struct verify *v;
     struct proof p;
-    wide size;        /* elements that are surely there; < 0: not known, no upper proof */
-    bool low, high;   /* which end could not be proved */
+    wide size;      /* elements that are surely there; < 0: not known, no upper proof */
+    bool low, high; /* which end could not be proved */
 };
 
-static bool is_gate(const uop *n)
-{
+static bool is_gate(const uop *n) {
     return n->op == OP_WHERE && (n->src[1]->op == OP_INVALID || n->src[2]->op == OP_INVALID);
 }
 
 /* The sum with one of its atoms replaced. */
-static struct sum replaced(struct bound_check *b, struct sum s, uint32_t at, const uop *by)
-{
+static struct sum replaced(struct bound_check *b, struct sum s, uint32_t at, const uop *by) {
     wide c = s.t[at].coef;
     struct sum one = {arena_array(b->v->arena, struct wterm, 1), 1, 0};
     one.t[0] = (struct wterm){s.t[at].atom, c};
@@ -178,8 +175,7 @@ static struct sum replaced(struct bound_check *b, struct sum s, uint32_t at, con
     return sum_combine(b->v->arena, s, 1, sum_of(b->v->arena, by), c);
 }
 
-static bool check_sum(struct bound_check *b, struct sum s, int splits)
-{
+static bool check_sum(struct bound_check *b, struct sum s, int splits) {
     for (uint32_t i = 0; i < s.n; i++) {
         const uop *w = s.t[i].atom;
         if (w->op != OP_WHERE) continue;
@@ -201,8 +197,7 @@ static bool check_sum(struct bound_check *b, struct sum s, int splits)
     return true;
 }
 
-static bool uses_dynamic_range(struct verify *v, const uop *n)
-{
+static bool uses_dynamic_range(struct verify *v, const uop *n) {
     const uop_vec *f = free_of(&v->free, n);
     for (uint32_t i = 0; i < f->n; i++)
         if (!uop_is_exact(f->p[i]->src[0])) return true;
@@ -210,8 +205,7 @@ static bool uses_dynamic_range(struct verify *v, const uop *n)
 }
 
 /* -1: not known before the kernel runs. */
-static wide buffer_size(const uop *b)
-{
+static wide buffer_size(const uop *b) {
     wide n = 1;
     switch (b->op) {
     case OP_PARAM:
@@ -223,8 +217,7 @@ static wide buffer_size(const uop *b)
     }
 }
 
-void verify_bounds(struct verify *v, const uop *access)
-{
+void verify_bounds(struct verify *v, const uop *access) {
     const uop *idx = index_of(access), *buf = buffer_of(access);
     struct bound_check b = {.v = v, .size = buffer_size(buf)};
     wide size = b.size;
@@ -251,16 +244,14 @@ struct owner {
     uop_vec known; /* expressions that the written address determines */
 };
 
-static bool is_known(const struct owner *o, const uop *n)
-{
+static bool is_known(const struct owner *o, const uop *n) {
     if (uop_is_const(n)) return true;
     for (uint32_t i = 0; i < o->known.n; i++)
         if (o->known.p[i] == n) return true;
     return false;
 }
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
+static uint64_t gcd(uint64_t a, uint64_t b) {
     while (b) {
         uint64_t t = a % b;
         a = b, b = t;
@@ -271,8 +262,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 static uint64_t mag(int64_t x) { return x < 0 ? 0 - (uint64_t)x : (uint64_t)x; }
 
 /* Terms that move with an iteration, ascending by |coef|; the same everywhere is no term. */
-static void moving_terms(struct owner *o, struct affine *a)
-{
+static void moving_terms(struct owner *o, struct affine *a) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < a->n; i++)
         if (free_of(&o->v->free, a->t[i].atom)->n) a->t[n++] = a->t[i];
@@ -285,8 +275,7 @@ static void moving_terms(struct owner *o, struct affine *a)
     }
 }
 
-static wide span_of(struct term t)
-{
+static wide span_of(struct term t) {
     if (t.atom->lo == INT64_MIN || t.atom->hi == INT64_MAX) return (wide)1 << 120;
     return (wide)mag(t.coef) * ((wide)t.atom->hi - t.atom->lo);
 }
@@ -294,8 +283,7 @@ static wide span_of(struct term t)
 static void learn(struct owner *o, const uop *n);
 
 /* The value of the sum is known: cut it into parts that are known on their own. */
-static void learn_terms(struct owner *o, const uop *n)
-{
+static void learn_terms(struct owner *o, const uop *n) {
     struct affine a = affine_of(o->v->arena, n);
     moving_terms(o, &a);
     uint64_t *upper = arena_array(o->v->arena, uint64_t, a.n + 1); /* gcd of coefficients from i on */
@@ -312,8 +300,7 @@ static void learn_terms(struct owner *o, const uop *n)
 }
 
 /* n is known; so may be what it is made of. */
-static void learn(struct owner *o, const uop *n)
-{
+static void learn(struct owner *o, const uop *n) {
     if (is_known(o, n)) return;
     vec_push(o->v->arena, &o->known, n);
     if (n->op == OP_IDIV || n->op == OP_MOD) {
@@ -335,16 +322,14 @@ static void learn(struct owner *o, const uop *n)
 }
 
 /* Without its gates; a gated index writes to a part of the same elements. */
-static const uop *ungated(const uop *n)
-{
+static const uop *ungated(const uop *n) {
     while (is_gate(n)) n = n->src[n->src[1]->op == OP_INVALID ? 2 : 1];
     return n;
 }
 
 static bool depends_on(struct verify *v, const uop *n, const uop *r) { return free_has(&v->free, n, r); }
 
-void verify_race(struct verify *v, const uop *store)
-{
+void verify_race(struct verify *v, const uop *store) {
     const uop *buf = buffer_of(store), *idx = ungated(index_of(store));
     struct owner o = {.v = v};
     learn(&o, idx);
@@ -354,21 +339,23 @@ void verify_race(struct verify *v, const uop *store)
         const char *name = ir_name(v->ir, r->arg.range.cls);
         bool used = depends_on(v, idx, r) || (buf->op == OP_PARAMS && depends_on(v, buf->src[0], r));
         if (!used)
-            verify_fail(v, store, VR_STORE_RACE, "GRID range %s is not in the index, so its %lld iterations "
-                        "write the same elements", name, (long long)r->src[0]->hi);
+            verify_fail(v, store, VR_STORE_RACE,
+                        "GRID range %s is not in the index, so its %lld iterations "
+                        "write the same elements",
+                        name, (long long)r->src[0]->hi);
         /* A task table says which part of which buffer an iteration owns; only a run can check it. */
         if (buf->op == OP_PARAMS || is_known(&o, r)) continue;
         struct str s;
         str_init(&s, v->arena);
         ir_print_node(&s, v->ir, idx, 4);
-        verify_fail(v, store, VR_STORE_RACE, "GRID range %s cannot be recovered from the index %s", name, s.p);
+        verify_fail(v, store, VR_STORE_RACE, "GRID range %s cannot be recovered from the index %s", name,
+                    s.p);
     }
 }
 
 /* ---- two stores to one buffer ------------------------------------------------------------------ */
 
-bool verify_disjoint(const uop *a, const uop *b)
-{
+bool verify_disjoint(const uop *a, const uop *b) {
     const uop *x = ungated(index_of(a)), *y = ungated(index_of(b));
     if (x->hi < y->lo || y->hi < x->lo) return true;
     uint64_t m = gcd(uop_is_exact(x) ? 0 : x->mul, uop_is_exact(y) ? 0 : y->mul);

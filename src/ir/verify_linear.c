@@ -7,8 +7,8 @@
 #include "node.h"
 
 struct scope {
-    const uop *opener;  /* RANGE or IF; NULL for the whole list */
-    uint32_t undo;      /* length of the undo list when it opened */
+    const uop *opener; /* RANGE or IF; NULL for the whole list */
+    uint32_t undo;     /* length of the undo list when it opened */
     bool in_else;
 };
 struct undo {
@@ -24,24 +24,20 @@ struct linear_check {
     uint32_t nodes;
 };
 
-static void fail(struct linear_check *c, const uop *n, enum rule_id rule, const char *detail)
-{
+static void fail(struct linear_check *c, const uop *n, enum rule_id rule, const char *detail) {
     verify_fail(&c->v, n, rule, "%s", detail);
 }
 
-static void define(struct linear_check *c, const uop *n)
-{
+static void define(struct linear_check *c, const uop *n) {
     vec_push(c->v.arena, &c->undo, ((struct undo){n->id, c->depth[n->id]}));
     c->depth[n->id] = c->scope.n;
 }
 
-static void open_scope(struct linear_check *c, const uop *n)
-{
+static void open_scope(struct linear_check *c, const uop *n) {
     vec_push(c->v.arena, &c->scope, ((struct scope){n, c->undo.n, false}));
 }
 
-static void forget(struct linear_check *c, uint32_t down_to)
-{
+static void forget(struct linear_check *c, uint32_t down_to) {
     while (c->undo.n > down_to) {
         struct undo u = c->undo.p[--c->undo.n];
         c->depth[u.id] = u.depth;
@@ -52,8 +48,7 @@ static struct scope *innermost(struct linear_check *c) { return &c->scope.p[c->s
 
 static void check_value(struct linear_check *c, const uop *user, const uop *s);
 
-static void check_address(struct linear_check *c, const uop *user, const uop *x)
-{
+static void check_address(struct linear_check *c, const uop *user, const uop *x) {
     const uop *b = x->src[0];
     if (x->op != OP_INDEX) fail(c, user, VR_NODE, "its first source is no INDEX");
     if (b->op != OP_PARAM && b->op != OP_LOCAL && b->op != OP_PARAMS)
@@ -64,8 +59,7 @@ static void check_address(struct linear_check *c, const uop *user, const uop *x)
 }
 
 /* One source of `user`, read in place or evaluated before. */
-static void check_value(struct linear_check *c, const uop *user, const uop *s)
-{
+static void check_value(struct linear_check *c, const uop *user, const uop *s) {
     switch (s->op) {
     case OP_CONST:
     case OP_INVALID:
@@ -87,13 +81,11 @@ static void check_value(struct linear_check *c, const uop *user, const uop *s)
                 s->op == OP_RANGE ? "is not an open loop" : "is not evaluated above in an open scope");
 }
 
-static void check_sources(struct linear_check *c, const uop *n, uint32_t from)
-{
+static void check_sources(struct linear_check *c, const uop *n, uint32_t from) {
     for (uint32_t i = from; i < n->nsrc; i++) check_value(c, n, n->src[i]);
 }
 
-static void check_range(struct linear_check *c, const uop *n, uint32_t at)
-{
+static void check_range(struct linear_check *c, const uop *n, uint32_t at) {
     enum axis_kind kind = (enum axis_kind)n->arg.range.kind;
     if (kind != AX_GRID && kind != AX_LOOP && kind != AX_REDUCE && kind != AX_SCAN)
         fail(c, n, VR_LIN_KIND, axis_name[kind]);
@@ -104,10 +96,10 @@ static void check_range(struct linear_check *c, const uop *n, uint32_t at)
     define(c, n);
 }
 
-static void check_close(struct linear_check *c, const uop *n, bool last)
-{
+static void check_close(struct linear_check *c, const uop *n, bool last) {
     struct scope *s = innermost(c);
-    if (s->opener != n->src[0] || !s->opener) fail(c, n, VR_LIN_SCOPE, "it does not close the innermost scope");
+    if (s->opener != n->src[0] || !s->opener)
+        fail(c, n, VR_LIN_SCOPE, "it does not close the innermost scope");
     if (n->op == OP_ELSE) {
         if (s->in_else || s->opener->op != OP_IF) fail(c, n, VR_LIN_SCOPE, "ELSE belongs to an IF, once");
         forget(c, s->undo);
@@ -120,12 +112,12 @@ static void check_close(struct linear_check *c, const uop *n, bool last)
     c->scope.n--;
 }
 
-static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool last)
-{
+static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool last) {
     char why[WHY_MAX];
     int which;
     if (op_info[n->op].flags & OPF_W) fail(c, n, VR_LATER_OP, op_info[n->op].name);
-    if (!node_check(c->v.ir, (enum op)n->op, (enum dtype)n->dt, n->lanes, n->src, n->nsrc, n->arg, why, &which))
+    if (!node_check(c->v.ir, (enum op)n->op, (enum dtype)n->dt, n->lanes, n->src, n->nsrc, n->arg, why,
+                    &which))
         fail(c, n, VR_NODE, why);
     switch (n->op) {
     case OP_RANGE: check_range(c, n, at); return;
@@ -154,14 +146,14 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
     define(c, n);
 }
 
-void verify_linear(struct ir *ir, const uop *const *list, uint32_t n)
-{
+void verify_linear(struct ir *ir, const uop *const *list, uint32_t n) {
     struct arena_mark mark = arena_mark(ir->arena);
     struct linear_check c = {.v = {.ir = ir, .arena = ir->arena}, .nodes = ir->n};
     c.depth = arena_array(ir->arena, uint32_t, (size_t)ir->n + 1);
     c.set = arena_array(ir->arena, uint8_t, (size_t)ir->n + 1);
     open_scope(&c, NULL);
     for (uint32_t i = 0; i < n; i++) check_entry(&c, list[i], i, i + 1 == n);
-    if (c.scope.n != 1) fail(&c, innermost(&c)->opener, VR_LIN_SCOPE, "it is not closed at the end of the list");
+    if (c.scope.n != 1)
+        fail(&c, innermost(&c)->opener, VR_LIN_SCOPE, "it is not closed at the end of the list");
     arena_release(ir->arena, mark);
 }
