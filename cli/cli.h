@@ -86,5 +86,10 @@ void io_copy(struct io_mem *to, const struct io_mem *from);
 /* NULL, or the buffer beside which memory was overwritten. */
 const char *io_red_zone(const struct io *, const struct io_mem *);
 size_t io_bytes(const struct io_buf *);
+/* How far a value may be off that another schedule of the kernel computed, relative to 1 + |value|: from
+ * the coarsest type it computes in and the length of its longest reduction. */
+double io_tolerance(struct arena *, const uop *sink);
+/* The same for a buffer of this type: storing rounds once more; integers must be equal. */
+double io_tolerance_of(double tolerance, enum dtype);
 
 #endif

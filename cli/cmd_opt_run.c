@@ -96,30 +96,15 @@ static void debug_line(struct session *s, uint32_t i, double *total) {
 
 /* ---- --check ----------------------------------------------------------------------------------------- */
 
-/* Product of the sizes of the longest reduction, and whether the kernel adds to memory. */
-static double reduce_length(struct session *s, const struct kernel *k, bool *adds) {
-    uop_vec all = {0};
-    double longest = 1;
-    *adds = false;
-    uop_topo(&s->arena, &k->sink, 1, &all);
-    for (uint32_t i = 0; i < all.n; i++) {
-        const uop *u = all.p[i];
-        double n = 1;
-        *adds |= u->op == OP_STORE_ADD;
-        if (u->op == OP_REDUCE || u->op == OP_SCAN)
-            for (uint32_t j = 1; j < u->nsrc; j++) n *= (double)RG_MAX(u->src[j]->src[0]->hi, 1);
-        longest = RG_MAX(longest, n);
-    }
-    return longest;
-}
-
-static double type_epsilon(enum dtype dt) {
-    return dt == DT_F64 ? DBL_EPSILON : dt == DT_F16 ? 0x1p-10 : dt == DT_BF16 ? 0x1p-7 : FLT_EPSILON;
+static bool adds_to_memory(const struct kernel *k) {
+    for (uint32_t i = 0; i < k->sink->nsrc; i++)
+        if (k->sink->src[i]->op == OP_STORE_ADD) return true;
+    return false;
 }
 
 static void compare_one(struct checked *c, const struct io_buf *b, int64_t at, double got, double want) {
     double off = fabs(got - want), rel = off / RG_MAX(fabs(want), DBL_MIN);
-    double tol = dt_is_float(b->dt) ? c->tolerance : 0;
+    double tol = io_tolerance_of(c->tolerance, b->dt);
     bool same = got == want || (isnan(got) && isnan(want));
     c->compared++;
     if (same) return;
@@ -172,16 +157,13 @@ static double run_plain(struct session *s, uint32_t i, const struct linear *plai
 static void check_kernel(struct session *s, uint32_t i) {
     struct work *w = &s->work[i];
     struct linear plain;
-    bool adds;
     unsigned char **wrote = arena_array(&s->arena, unsigned char *, s->io.nbuf + 1);
     for (uint32_t k = 0; k < s->io.nbuf; k++)
         if (s->io.buf[k].output) wrote[k] = arena_array(&s->arena, unsigned char, s->io.buf[k].n + 1);
     session_lower(s, &s->prog.kernel.p[i], &(struct lower_opts){.opts = "", .keep_math = true}, &plain);
-    w->check.tolerance = type_epsilon(DT_F32) * (32 + 2 * reduce_length(s, &s->prog.kernel.p[i], &adds));
-    for (uint32_t k = 0; k < s->io.nbuf; k++)
-        if (s->io.buf[k].output && dt_is_float(s->io.buf[k].dt))
-            w->check.tolerance = RG_MAX(w->check.tolerance, 2 * type_epsilon(s->io.buf[k].dt));
-    w->check.share = run_plain(s, i, &plain, wrote, adds);
+    w->check.tolerance =
+        2 * io_tolerance(&s->arena, s->prog.kernel.p[i].sink); /* math functions are approximations */
+    w->check.share = run_plain(s, i, &plain, wrote, adds_to_memory(&s->prog.kernel.p[i]));
     compare(s, &w->check, wrote);
     const char *torn = io_red_zone(&s->io, &s->mem);
     if (torn && !w->check.wrong++)

@@ -9,21 +9,24 @@
 #include "cli.h"
 #include "ref/ref.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { RED_ZONE = 4096, RED_BYTE = 0xA5, MAX_BUFFERS = 1 << 16 };
 
-/*    word       least  most numbers  what it means */
-#define FILLS(X)                                                                      \
-    X(uniform, 2, 2, "LO HI: evenly spread, HI excluded")                             \
-    X(normal, 2, 2, "MEAN STD")                                                       \
-    X(randint, 2, 2, "LO HI: whole numbers, HI excluded")                             \
-    X(zeros, 0, 0, "all 0")                                                           \
-    X(ones, 0, 0, "all 1")                                                            \
-    X(iota, 0, 0, "0 1 2 ..")                                                         \
-    X(values, 1, UINT32_MAX, "V0 V1 ..: repeated to the end")                         \
-    X(tasks, 2, UINT32_MAX, "BLOCK N0 N1 ..: (tensor, start, length) of every block") \
-    X(params, 1, UINT32_MAX, "N0 N1 ..: sizes of the buffers of a PARAMS")
+/* clang-format off */
+/*    word     least  most numbers  what it means */
+#define FILLS(X)                                                                                   \
+    X(uniform, 2,     2,            "LO HI: evenly spread, HI excluded")                           \
+    X(normal,  2,     2,            "MEAN STD")                                                    \
+    X(randint, 2,     2,            "LO HI: whole numbers, HI excluded")                           \
+    X(zeros,   0,     0,            "all 0")                                                       \
+    X(ones,    0,     0,            "all 1")                                                       \
+    X(iota,    0,     0,            "0 1 2 ..")                                                    \
+    X(values,  1,     UINT32_MAX,   "V0 V1 ..: repeated to the end")                               \
+    X(tasks,   2,     UINT32_MAX,   "BLOCK N0 N1 ..: (tensor, start, length) of every block")      \
+    X(params,  1,     UINT32_MAX,   "N0 N1 ..: sizes of the buffers of a PARAMS")
+/* clang-format on */
 enum fill {
 #define X(name, least, most, help) FILL_##name,
     FILLS(X)
@@ -142,6 +145,18 @@ static void bind_param(struct binder *b, const struct kernel *k, struct io_kerne
              add_buf(b, k, name, (enum dtype)u->dt, n, find_decl(b, name, false), 0));
 }
 
+/* The second half of `data p = params 37 100 uniform -1 1` as a line of its own. */
+static const struct data_decl *then_decl(struct binder *b, const struct data_decl *sizes) {
+    struct data_decl *d = arena_new(b->ir->arena, struct data_decl);
+    *d = (struct data_decl){.name = sizes->name,
+                            .fill = sizes->then,
+                            .num = sizes->then_num,
+                            .n = sizes->then_n,
+                            .line = sizes->line};
+    check_decl(b, d);
+    return d;
+}
+
 static void bind_params(struct binder *b, const struct kernel *k, struct io_kernel *ik, const uop *u) {
     const char *name = ir_name(b->ir, u->arg.param.name);
     const struct data_decl *sizes = find_decl(b, name, true);
@@ -150,10 +165,10 @@ static void bind_params(struct binder *b, const struct kernel *k, struct io_kern
                   "%s:%d: kernel %s: how many buffers %s stands for is not said; add `data %s = "
                   "params N0 N1 ..`",
                   b->file, k->line, k->name, name, name);
+    const struct data_decl *fill = sizes->then ? then_decl(b, sizes) : find_decl(b, name, false);
     for (uint32_t i = 0; i < sizes->n; i++) {
         const char *each = arena_printf(b->ir->arena, "%s[%u]", name, i);
-        uint32_t at =
-            add_buf(b, k, each, (enum dtype)u->dt, (int64_t)sizes->num[i], find_decl(b, name, false), i);
+        uint32_t at = add_buf(b, k, each, (enum dtype)u->dt, (int64_t)sizes->num[i], fill, i);
         set_slot(b, k, ik, u->arg.param.slot + i, at);
     }
 }
@@ -353,4 +368,45 @@ void io_fill(const struct io *io, struct io_mem *m, bool exact) {
         memset(p, RED_BYTE, n);
         fill_buf(&io->buf[i], m->p[i], exact);
     }
+}
+
+/* ---- comparing --------------------------------------------------------------------------------------- */
+
+static double epsilon(enum dtype dt) {
+    switch (dt) {
+    case DT_F16: return 0x1p-10;
+    case DT_BF16: return 0x1p-7;
+    case DT_F32: return FLT_EPSILON;
+    case DT_F64: return DBL_EPSILON;
+    default: return 0;
+    }
+}
+
+double io_tolerance(struct arena *a, const uop *sink) {
+    uop_vec all = {0};
+    double longest = 1, tol = DBL_EPSILON;
+    uop_topo(a, &sink, 1, &all);
+    for (uint32_t i = 0; i < all.n; i++) {
+        const uop *u = all.p[i];
+        double n = 1;
+        if (u->op == OP_REDUCE || u->op == OP_SCAN)
+            for (uint32_t k = 1; k < u->nsrc; k++) n *= (double)RG_MAX(u->src[k]->src[0]->hi, 1);
+        longest = RG_MAX(longest, n);
+    }
+    for (uint32_t i = 0; i < all.n; i++) {
+        const uop *u = all.p[i];
+        enum dtype dt = (enum dtype)(u->op == OP_STORE_ADD ? u->src[1]->dt : u->dt);
+        bool computes =
+            op_is_pure((enum op)u->op) || u->op == OP_REDUCE || u->op == OP_SCAN || u->op == OP_STORE_ADD;
+        if (!computes || u->op == OP_CAST || u->op == OP_WHERE) continue;
+        /* sums of halves are kept in f32, so their length does not matter */
+        bool half = dt == DT_F16 || dt == DT_BF16;
+        tol = RG_MAX(tol, epsilon(dt) * (half ? 4 : 8 + longest));
+    }
+    return tol;
+}
+
+double io_tolerance_of(double tolerance, enum dtype dt) {
+    if (!dt_is_float(dt)) return 0;
+    return dt == DT_F16 || dt == DT_BF16 ? RG_MAX(tolerance, 2 * epsilon(dt)) : tolerance;
 }

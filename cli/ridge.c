@@ -10,14 +10,16 @@
 #pragma weak cmd_shape
 #pragma weak cmd_diagnose
 
-/*    name        function       what it does, in one line */
-#define COMMANDS(X)                                                                              \
-    X("opt", cmd_opt, "compile the kernels of a .uop file; print, run, check, time them")        \
-    X("shape", cmd_shape, "show how a movement op changes a shape")                              \
-    X("rules", cmd_rules, "list the rewrite rules, or search them")                              \
-    X("diagnose", cmd_diagnose, "say what this machine has, and what to do about what it lacks") \
-    X("env", cmd_env, "list the environment variables with their values")                        \
-    X("version", cmd_version, "print the version")
+/* clang-format off */
+/*    name        function      what it does, in one line */
+#define COMMANDS(X)                                                                                 \
+    X("opt",      cmd_opt,      "compile the kernels of a .uop file; print, run, check, time them") \
+    X("shape",    cmd_shape,    "show how a movement op changes a shape")                           \
+    X("rules",    cmd_rules,    "list the rewrite rules, or search them")                           \
+    X("diagnose", cmd_diagnose, "say what this machine has, and what to do about what it lacks")    \
+    X("env",      cmd_env,      "list the environment variables with their values")                 \
+    X("version",  cmd_version,  "print the version")
+/* clang-format on */
 
 struct command {
     const char *name;

@@ -13,12 +13,8 @@
 
 /* ---- types ------------------------------------------------------------------------------------- */
 
-static bool is_unsigned(enum dtype dt) {
-    return dtype_info[dt].kind == DK_UINT;
-}
-static int bits_of(enum dtype dt) {
-    return 8 * dtype_info[dt].bytes;
-}
+static bool is_unsigned(enum dtype dt) { return dtype_info[dt].kind == DK_UINT; }
+static int bits_of(enum dtype dt) { return 8 * dtype_info[dt].bytes; }
 
 int64_t ref_wrap(enum dtype dt, int64_t x) {
     switch (dt) {
@@ -267,8 +263,7 @@ static bool int_op(enum op op, enum dtype dt, const union ref_val *s, int64_t *r
 
 /* ---- the one entry ------------------------------------------------------------------------------ */
 
-bool ref_eval(enum op op, enum dtype dt, enum dtype sdt, const union ref_val s[3],
-              union ref_val *out) {
+bool ref_eval(enum op op, enum dtype dt, enum dtype sdt, const union ref_val s[3], union ref_val *out) {
     bool equal = dt_is_float(sdt) ? s[0].f == s[1].f : s[0].i == s[1].i;
     switch (op) {
     case OP_CAST: *out = cast(dt, sdt, s[0]); return true;

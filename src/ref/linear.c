@@ -99,27 +99,25 @@ struct machine {
 
 /* ---- errors: kernel, entry, node, iteration ------------------------------------------------------- */
 
-static void RG_NORETURN RG_FMT(3, 4)
-    bad_program(struct machine *m, const uop *u, const char *fmt, ...) {
+static void RG_NORETURN RG_FMT(3, 4) bad_program(struct machine *m, const uop *u, const char *fmt, ...) {
     char words[700];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
-    err_throw(m->err, RG_EVERIFY, "kernel %s: node %%%u (%s): %s", m->lin->name, u->id,
-              op_info[u->op].name, words);
+    err_throw(m->err, RG_EVERIFY, "kernel %s: node %%%u (%s): %s", m->lin->name, u->id, op_info[u->op].name,
+              words);
 }
 
-static void RG_NORETURN RG_FMT(3, 4)
-    bad_step(struct machine *m, const struct step *s, const char *fmt, ...) {
+static void RG_NORETURN RG_FMT(3, 4) bad_step(struct machine *m, const struct step *s, const char *fmt, ...) {
     char words[700];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
     err_throw(m->err, RG_EVERIFY, "kernel %s, entry %u, node %%%u (%s), grid iteration %lld: %s",
-              m->lin->name, (unsigned)(s - m->step), s->u->id, op_info[s->u->op].name,
-              (long long)m->t, words);
+              m->lin->name, (unsigned)(s - m->step), s->u->id, op_info[s->u->op].name, (long long)m->t,
+              words);
 }
 
 static const char *global_name(struct machine *m, uint32_t no, char buf[32]) {
@@ -132,8 +130,7 @@ static const char *global_name(struct machine *m, uint32_t no, char buf[32]) {
 
 static uint32_t new_place(struct machine *m, unsigned lanes) {
     uint32_t at = m->init.n;
-    for (unsigned l = 0; l < lanes; l++)
-        vec_push(m->arena, &m->init, ((struct elem){{.i = 0}, IS_INVALID}));
+    for (unsigned l = 0; l < lanes; l++) vec_push(m->arena, &m->init, ((struct elem){{.i = 0}, IS_INVALID}));
     return at;
 }
 
@@ -155,16 +152,14 @@ static union ref_val var_value(struct machine *m, const uop *u) {
     uint32_t slot = u->arg.param.slot;
     if (!m->var || slot >= m->lin->nvar)
         err_throw(m->err, RG_EINVAL, "kernel %s: VAR number %u has no value", m->lin->name, slot);
-    union ref_val v = dt_is_float(dt) ? ref_read(dt, &m->var[slot])
-                                      : (union ref_val){.i = ref_wrap(dt, m->var[slot])};
+    union ref_val v =
+        dt_is_float(dt) ? ref_read(dt, &m->var[slot]) : (union ref_val){.i = ref_wrap(dt, m->var[slot])};
     for (int k = 0; k < 2; k++) {
         const uop *b = u->src[k];
         if (b->op != OP_CONST) continue;
-        double x = ref_number(dt, v),
-               bound = dt_is_float((enum dtype)b->dt) ? b->arg.f : (double)b->arg.i;
+        double x = ref_number(dt, v), bound = dt_is_float((enum dtype)b->dt) ? b->arg.f : (double)b->arg.i;
         if (k ? x > bound : x < bound)
-            err_throw(m->err, RG_EINVAL,
-                      "kernel %s: VAR number %u is %g, but the kernel was made for %s %g",
+            err_throw(m->err, RG_EINVAL, "kernel %s: VAR number %u is %g, but the kernel was made for %s %g",
                       m->lin->name, slot, x, k ? "at most" : "at least", bound);
     }
     return v;
@@ -194,8 +189,7 @@ static uint32_t leaf(struct machine *m, const uop *u) {
         vec_push(m->arena, &m->accs, at);
         vec_push(m->arena, &m->accs, u->lanes);
         break;
-    default:
-        bad_program(m, u, "is used, but was not evaluated before in a scope that is still open");
+    default: bad_program(m, u, "is used, but was not evaluated before in a scope that is still open");
     }
     make_known(m, u, at, true);
     return at;
@@ -213,15 +207,13 @@ static void check_param(struct machine *m, const uop *p) {
     uint32_t no = p->arg.param.slot;
     char buf[32];
     if (no >= m->nglobal || !m->global[no].b.p)
-        err_throw(m->err, RG_EINVAL, "kernel %s: no buffer was given for PARAM number %u",
-                  m->lin->name, no);
+        err_throw(m->err, RG_EINVAL, "kernel %s: no buffer was given for PARAM number %u", m->lin->name, no);
     if (p->src[0]->op != OP_CONST) return;
     int64_t need = const_int(m, p, p->src[0]), size = dtype_info[p->dt].bytes;
     int64_t have = (int64_t)m->global[no].b.bytes / size;
     if (have < need)
-        err_throw(m->err, RG_EINVAL,
-                  "kernel %s: buffer %s has %lld elements of %s, its PARAM says %lld", m->lin->name,
-                  global_name(m, no, buf), (long long)have, dtype_info[p->dt].name,
+        err_throw(m->err, RG_EINVAL, "kernel %s: buffer %s has %lld elements of %s, its PARAM says %lld",
+                  m->lin->name, global_name(m, no, buf), (long long)have, dtype_info[p->dt].name,
                   (long long)need);
 }
 
@@ -233,8 +225,7 @@ static uint32_t local_number(struct machine *m, const uop *u) {
 
 static struct access access_of(struct machine *m, const uop *user, const uop *index) {
     if (index->op != OP_INDEX)
-        bad_program(m, user, "expected INDEX as the first source, found %s",
-                    op_info[index->op].name);
+        bad_program(m, user, "expected INDEX as the first source, found %s", op_info[index->op].name);
     const uop *b = index->src[0];
     struct access a = {.dt = b->dt, .lanes = index->lanes, .index = source(m, index->src[1])};
     if (b->op == OP_PARAM) {
@@ -278,13 +269,12 @@ static void close_scope(struct machine *m, uint32_t at) {
     if (!m->scope.n) bad_program(m, s->u, "entry %u closes a scope, but none is open", at);
     struct scope top = m->scope.p[m->scope.n - 1];
     if (m->lin->u[top.step] != opener)
-        bad_program(m, s->u, "entry %u names %%%u, but the innermost open scope is that of %%%u",
-                    at, opener->id, m->lin->u[top.step]->id);
+        bad_program(m, s->u, "entry %u names %%%u, but the innermost open scope is that of %%%u", at,
+                    opener->id, m->lin->u[top.step]->id);
     forget(m, top.undo);
     struct step *open = &m->step[top.step];
     if (s->u->op == OP_ELSE) {
-        if (opener->op != OP_IF || open->partner)
-            bad_program(m, s->u, "entry %u: ELSE without its IF", at);
+        if (opener->op != OP_IF || open->partner) bad_program(m, s->u, "entry %u: ELSE without its IF", at);
         open->partner = at;
         return;
     }
@@ -304,18 +294,15 @@ static void resolve_value(struct machine *m, struct step *s) {
     } else if (u->op == OP_BUILD) {
         s->many = arena_array(m->arena, struct slot, u->nsrc);
         for (uint32_t k = 0; k < u->nsrc; k++) s->many[k] = source(m, u->src[k]);
-        if (u->nsrc != u->lanes)
-            bad_program(m, u, "has %d lanes and %u sources", u->lanes, u->nsrc);
+        if (u->nsrc != u->lanes) bad_program(m, u, "has %d lanes and %u sources", u->lanes, u->nsrc);
     } else {
-        if (u->nsrc > 3)
-            bad_program(m, u, "has %u sources; no op of a linear program has so many", u->nsrc);
+        if (u->nsrc > 3) bad_program(m, u, "has %u sources; no op of a linear program has so many", u->nsrc);
         bool memory = u->op == OP_LOAD || u->op == OP_GLOAD;
         if (memory) s->mem = access_of(m, u, u->src[0]);
         for (uint32_t k = memory; k < u->nsrc; k++) {
             s->src[k] = source(m, u->src[k]);
             if (op_is_pure((enum op)u->op) && s->src[k].lanes != 1 && s->src[k].lanes != u->lanes)
-                bad_program(m, u, "has %d lanes but source %u has %d", u->lanes, k,
-                            s->src[k].lanes);
+                bad_program(m, u, "has %d lanes but source %u has %d", u->lanes, k, s->src[k].lanes);
         }
     }
     s->out = (struct slot){new_place(m, u->lanes), u->lanes, u->dt};
@@ -363,9 +350,8 @@ static void resolve_step(struct machine *m, uint32_t at) {
     case OP_HRED: resolve_value(m, s); break;
     default:
         if (!op_is_pure((enum op)u->op) || op_info[u->op].flags & OPF_W)
-            err_throw(m->err, RG_EUNSUPPORTED,
-                      "kernel %s, entry %u: %s does not stand in a linear program", m->lin->name,
-                      at, op_info[u->op].name);
+            err_throw(m->err, RG_EUNSUPPORTED, "kernel %s, entry %u: %s does not stand in a linear program",
+                      m->lin->name, at, op_info[u->op].name);
         resolve_value(m, s);
     }
 }
@@ -385,8 +371,8 @@ static void resolve(struct machine *m) {
     if (grid && m->step[0].partner != lin->n - 1)
         bad_program(m, lin->u[0], "the END of the GRID range is not the last entry");
     if (!grid && lin->grid != 1)
-        err_throw(m->err, RG_EVERIFY, "kernel %s: has no GRID range, but %lld iterations",
-                  lin->name, (long long)lin->grid);
+        err_throw(m->err, RG_EVERIFY, "kernel %s: has no GRID range, but %lld iterations", lin->name,
+                  (long long)lin->grid);
     m->v = m->init.p;
 }
 
@@ -452,8 +438,7 @@ static struct elem hred(struct machine *m, const struct step *s) {
 static struct owner *owner_of(struct machine *m, uint32_t no, int64_t at, uint32_t size) {
     struct global *g = &m->global[no];
     if (!g->owner) {
-        for (uint32_t i = 0; i < m->nglobal;
-             i++) { /* the same memory under two numbers has one owner */
+        for (uint32_t i = 0; i < m->nglobal; i++) { /* the same memory under two numbers has one owner */
             if (m->global[i].owner && m->global[i].b.p == g->b.p && m->global[i].size == size &&
                 m->global[i].b.bytes >= g->b.bytes)
                 g->owner = m->global[i].owner;
@@ -517,14 +502,13 @@ static int64_t address(struct machine *m, const struct step *s, unsigned l, uint
     const struct ref_buf *b = &m->global[*no].b;
     int64_t n = (int64_t)b->bytes / dtype_info[a->dt].bytes;
     if (at < 0 || at >= n)
-        bad_step(m, s, "element %lld of buffer %s, which has %lld elements (lane %u)",
-                 (long long)at, global_name(m, *no, buf), (long long)n, l);
+        bad_step(m, s, "element %lld of buffer %s, which has %lld elements (lane %u)", (long long)at,
+                 global_name(m, *no, buf), (long long)n, l);
     return at;
 }
 
 static struct elem load_lane(struct machine *m, const struct step *s, unsigned l) {
-    if (s->u->op == OP_GLOAD && !good(m, s, s->src[2], l, "a gate")->v.i)
-        return *lane(m, s->src[1], l);
+    if (s->u->op == OP_GLOAD && !good(m, s, s->src[2], l, "a gate")->v.i) return *lane(m, s->src[1], l);
     uint32_t no;
     int64_t at = address(m, s, l, &no);
     if (s->mem.kind == MEM_LOCAL) return m->scratch[no].e[at];
@@ -597,8 +581,7 @@ static uint32_t run_step(struct machine *m, uint32_t at) {
         s->count = 0;
         m->v[s->out.at] = (struct elem){{.i = 0}, FINE};
         return s->size > 0 ? at + 1 : s->partner + 1;
-    case OP_IF:
-        return good(m, s, s->src[0], 0, "the condition of a branch")->v.i ? at + 1 : s->partner + 1;
+    case OP_IF: return good(m, s, s->src[0], 0, "the condition of a branch")->v.i ? at + 1 : s->partner + 1;
     case OP_ELSE: return s->partner; /* the end of the first side */
     case OP_END:
         open = &m->step[s->partner];
@@ -642,9 +625,8 @@ static void run_all(void *arg) {
     struct job *j = arg;
     struct machine *m = j->m;
     if (j->t0 < 0 || j->t1 > m->lin->grid)
-        err_throw(m->err, RG_EINVAL,
-                  "kernel %s: iterations %lld to %lld asked for, the grid has %lld", m->lin->name,
-                  (long long)j->t0, (long long)j->t1, (long long)m->lin->grid);
+        err_throw(m->err, RG_EINVAL, "kernel %s: iterations %lld to %lld asked for, the grid has %lld",
+                  m->lin->name, (long long)j->t0, (long long)j->t1, (long long)m->lin->grid);
     m->global = arena_array(m->arena, struct global, m->nglobal + 1);
     for (uint32_t i = 0; i < m->nglobal; i++) m->global[i].b = j->bufs[i];
     resolve(m);
@@ -671,8 +653,7 @@ double ref_cost(const struct linear *lin) {
             if (depth == (int)RG_COUNT(outer)) return 1e300;
             outer[depth++] = times;
             if (u->op == OP_RANGE)
-                times *=
-                    i == 0 && lin->grid > 1 ? (double)lin->grid : (double)RG_MAX(u->src[0]->hi, 0);
+                times *= i == 0 && lin->grid > 1 ? (double)lin->grid : (double)RG_MAX(u->src[0]->hi, 0);
         } else if (u->op == OP_END && depth) {
             times = outer[--depth];
         } else {

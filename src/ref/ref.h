@@ -39,10 +39,9 @@ union ref_val {
     double f;
 };
 /* Evaluates a pure op; `sdt` is the dtype of source 0 (of source 1 for WHERE). False: not a pure op. */
-bool ref_eval(enum op, enum dtype dt, enum dtype sdt, const union ref_val src[3],
-              union ref_val *out);
-double ref_round(enum dtype, double);  /* to the nearest value of the type, ties to even */
-int64_t ref_wrap(enum dtype, int64_t); /* an integer modulo the type */
+bool ref_eval(enum op, enum dtype dt, enum dtype sdt, const union ref_val src[3], union ref_val *out);
+double ref_round(enum dtype, double);               /* to the nearest value of the type, ties to even */
+int64_t ref_wrap(enum dtype, int64_t);              /* an integer modulo the type */
 union ref_val ref_read(enum dtype, const void *at); /* one element of memory */
 void ref_write(enum dtype, void *at, union ref_val);
 double ref_number(enum dtype, union ref_val); /* as a double, for comparing and printing */

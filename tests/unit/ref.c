@@ -14,12 +14,8 @@ static uint64_t next(uint64_t *x) {
     return *x ^= *x << 17;
 }
 
-static union ref_val vi(int64_t i) {
-    return (union ref_val){.i = i};
-}
-static union ref_val vf(double f) {
-    return (union ref_val){.f = f};
-}
+static union ref_val vi(int64_t i) { return (union ref_val){.i = i}; }
+static union ref_val vf(double f) { return (union ref_val){.f = f}; }
 
 static int64_t int2(enum op op, enum dtype dt, int64_t a, int64_t b) {
     union ref_val s[3] = {vi(a), vi(b), vi(0)}, r;
@@ -98,8 +94,7 @@ TEST(ref_elem_f32_matches_the_machine) {
     uint64_t seed = 1;
     for (int k = 0; k < 200000; k++) {
         uint32_t ua = (uint32_t)next(&seed), ub = (uint32_t)next(&seed), uc = (uint32_t)next(&seed);
-        if (k & 1)
-            ub = (ua & 0xFF800000u) ^ (ub & 0x817FFFFFu); /* like exponents: sums that cancel */
+        if (k & 1) ub = (ua & 0xFF800000u) ^ (ub & 0x817FFFFFu); /* like exponents: sums that cancel */
         float a, b, c;
         memcpy(&a, &ua, 4), memcpy(&b, &ub, 4), memcpy(&c, &uc, 4);
         if (isnan(a) || isnan(b) || isnan(c)) continue;
@@ -128,8 +123,7 @@ TEST(ref_elem_f16_matches_the_machine) {
     uint64_t seed = 7;
     for (int k = 0; k < 200000; k++) {
         uint32_t w = (uint32_t)next(&seed) & 0x8FFFFFFF;
-        w = w % 0x10000000 + 0x33000000 +
-            (w & 0x80000000u); /* around the range of halves, subnormals too */
+        w = w % 0x10000000 + 0x33000000 + (w & 0x80000000u); /* around the range of halves, subnormals too */
         float x;
         memcpy(&x, &w, 4);
         CHECK_NEAR(ref_round(DT_F16, x), (double)(_Float16)x, 0);
@@ -153,8 +147,7 @@ TEST(ref_elem_half_types_by_hand) {
         ref_write(DT_F16, &h, vf(ref_round(DT_F16, row[i].x)));
         ref_write(DT_BF16, &b, vf(ref_round(DT_BF16, row[i].x)));
         if (h != row[i].f16 || b != row[i].bf16)
-            FAIL("%g: f16 %04x bf16 %04x, expected %04x %04x", row[i].x, h, b, row[i].f16,
-                 row[i].bf16);
+            FAIL("%g: f16 %04x bf16 %04x, expected %04x %04x", row[i].x, h, b, row[i].f16, row[i].bf16);
     }
     uint16_t nan;
     ref_write(DT_BF16, &nan, vf(NAN));
@@ -227,12 +220,8 @@ static const uop *node(struct fixture *f, enum op op, enum dtype dt, unsigned la
     const uop *src[3] = {x, y, z};
     return uop_new(&f->ir, op, dt, lanes, src, n, arg);
 }
-static const uop *c32(struct fixture *f, int64_t v) {
-    return uop_int(&f->ir, DT_I32, v);
-}
-static const uop *cf(struct fixture *f, double v) {
-    return uop_flt(&f->ir, DT_F32, v);
-}
+static const uop *c32(struct fixture *f, int64_t v) { return uop_int(&f->ir, DT_I32, v); }
+static const uop *cf(struct fixture *f, double v) { return uop_flt(&f->ir, DT_F32, v); }
 static const uop *param(struct fixture *f, uint32_t slot, int64_t n) {
     return node(f, OP_PARAM, DT_F32, 1, (union arg){.param = {slot, 0}}, 1, c32(f, n), NULL, NULL);
 }
@@ -247,8 +236,7 @@ static const uop *addr(struct fixture *f, const uop *buf, const uop *at, unsigne
     return node(f, OP_INDEX, DT_F32, lanes, ARG_NONE, 2, buf, at, NULL);
 }
 static const uop *load(struct fixture *f, const uop *buf, const uop *at, unsigned lanes) {
-    return put(f,
-               node(f, OP_LOAD, DT_F32, lanes, ARG_NONE, 1, addr(f, buf, at, lanes), NULL, NULL));
+    return put(f, node(f, OP_LOAD, DT_F32, lanes, ARG_NONE, 1, addr(f, buf, at, lanes), NULL, NULL));
 }
 static const uop *store(struct fixture *f, enum op op, const uop *at, const uop *value) {
     return put(f, node(f, op, DT_VOID, 1, ARG_NONE, 2, at, value, NULL));
@@ -264,9 +252,7 @@ static const uop *set(struct fixture *f, const uop *to, const uop *v) {
     return put(f, node(f, OP_SET, DT_VOID, 1, ARG_NONE, 2, to, v, NULL));
 }
 
-static int go(struct fixture *f) {
-    return ref_linear(&f->err, &f->lin, f->buf, 4, f->var, 0, f->lin.grid);
-}
+static int go(struct fixture *f) { return ref_linear(&f->err, &f->lin, f->buf, 4, f->var, 0, f->lin.grid); }
 static void runs(struct fixture *f) {
     if (go(f)) FAIL("%s", f->err.msg);
     arena_free(&f->arena);
@@ -332,14 +318,12 @@ TEST(ref_linear_gates_do_not_touch_memory) { /* lanes past the end are neither r
     start(&f);
     const uop *lanes = node(&f, OP_LANES, DT_I32, 8, ARG_NONE, 0, NULL, NULL, NULL);
     const uop *at = bin(&f, OP_ADD, lanes, c32(&f, 12)), *gate = bin(&f, OP_LT, at, c32(&f, 16));
-    const uop *x = put(&f, node(&f, OP_GLOAD, DT_F32, 8, ARG_NONE, 3,
-                                addr(&f, param(&f, 0, 16), at, 8), cf(&f, -1), gate));
-    put(&f,
-        node(&f, OP_STORE, DT_VOID, 1, ARG_NONE, 3, addr(&f, param(&f, 1, 16), at, 8), x, gate));
+    const uop *x = put(
+        &f, node(&f, OP_GLOAD, DT_F32, 8, ARG_NONE, 3, addr(&f, param(&f, 0, 16), at, 8), cf(&f, -1), gate));
+    put(&f, node(&f, OP_STORE, DT_VOID, 1, ARG_NONE, 3, addr(&f, param(&f, 1, 16), at, 8), x, gate));
     store(&f, OP_STORE, addr(&f, param(&f, 1, 16), c32(&f, 0), 8), x);
     runs(&f);
-    for (int k = 0; k < 4; k++)
-        CHECK(f.b[12 + k] == 13 + k && f.b[k] == 13 + k && f.b[4 + k] == -1);
+    for (int k = 0; k < 4; k++) CHECK(f.b[12 + k] == 13 + k && f.b[k] == 13 + k && f.b[4 + k] == -1);
 }
 
 TEST(ref_linear_dynamic_loop_and_vars) { /* the size of a loop is a VAR; a float VAR is its bits */
@@ -365,8 +349,8 @@ TEST(ref_linear_params_picks_a_buffer) {
     struct fixture f;
     start(&f);
     const uop *i = range(&f, AX_LOOP, c32(&f, 2), 0);
-    const uop *p = put(
-        &f, node(&f, OP_PARAMS, DT_F32, 1, (union arg){.param = {0, 0}}, 2, i, c32(&f, 0), NULL));
+    const uop *p =
+        put(&f, node(&f, OP_PARAMS, DT_F32, 1, (union arg){.param = {0, 0}}, 2, i, c32(&f, 0), NULL));
     store(&f, OP_STORE, addr(&f, p, c32(&f, 5), 1), cf(&f, 99));
     end(&f, i);
     runs(&f);
@@ -400,8 +384,7 @@ TEST(ref_linear_bounds) {
     struct fixture f;
     start(&f);
     const uop *i = range(&f, AX_LOOP, c32(&f, 17), 0);
-    store(&f, OP_STORE, addr(&f, param(&f, 1, 16), c32(&f, 0), 1),
-          load(&f, param(&f, 0, 16), i, 1));
+    store(&f, OP_STORE, addr(&f, param(&f, 1, 16), c32(&f, 0), 1), load(&f, param(&f, 0, 16), i, 1));
     end(&f, i);
     fails(&f, RG_EVERIFY, "element 16 of buffer a, which has 16 elements");
     start(&f);
@@ -417,15 +400,15 @@ TEST(ref_linear_bounds) {
     store(&f, OP_STORE, addr(&f, param(&f, 3, 1), c32(&f, 0), 1), cf(&f, 0));
     fails(&f, RG_EINVAL, "no buffer was given for PARAM number 3");
     start(&f);
-    const uop *p = put(&f, node(&f, OP_PARAMS, DT_F32, 1, (union arg){.param = {1, 0}}, 2,
-                                c32(&f, 9), c32(&f, 0), NULL));
+    const uop *p = put(
+        &f, node(&f, OP_PARAMS, DT_F32, 1, (union arg){.param = {1, 0}}, 2, c32(&f, 9), c32(&f, 0), NULL));
     store(&f, OP_STORE, addr(&f, p, c32(&f, 5), 1), cf(&f, 99));
     fails(&f, RG_EVERIFY, "picks buffer 10");
 }
 
 static const uop *local(struct fixture *f, int64_t n) {
-    const uop *l = node(f, OP_LOCAL, DT_F32, 1, (union arg){.mem = {0, SPACE_SCRATCH}}, 1,
-                        c32(f, n), NULL, NULL);
+    const uop *l =
+        node(f, OP_LOCAL, DT_F32, 1, (union arg){.mem = {0, SPACE_SCRATCH}}, 1, c32(f, n), NULL, NULL);
     static const uop *table[1];
     table[0] = l;
     f->lin.local = table;
@@ -458,8 +441,7 @@ TEST(ref_linear_scratch_never_written) {
     f.lin.grid = 2;
     const uop *t = range(&f, AX_GRID, c32(&f, 2), 0);
     const uop *first = bin(&f, OP_LT, t, c32(&f, 1));
-    put(&f,
-        node(&f, OP_STORE, DT_VOID, 1, ARG_NONE, 3, addr(&f, l, c32(&f, 0), 1), cf(&f, 1), first));
+    put(&f, node(&f, OP_STORE, DT_VOID, 1, ARG_NONE, 3, addr(&f, l, c32(&f, 0), 1), cf(&f, 1), first));
     store(&f, OP_STORE, addr(&f, out, t, 1), load(&f, l, c32(&f, 0), 1));
     end(&f, t);
     fails(&f, RG_EVERIFY, "grid iteration 1: reads scratch that was never written");
@@ -483,8 +465,8 @@ TEST(ref_linear_poison) {
     start(&f); /* WHERE drops the side it does not choose */
     out = param(&f, 1, 16);
     bad = node(&f, OP_INVALID, DT_F32, 1, ARG_NONE, 0, NULL, NULL, NULL);
-    const uop *w = put(
-        &f, node(&f, OP_WHERE, DT_F32, 1, ARG_NONE, 3, uop_int(&f.ir, DT_BOOL, 1), cf(&f, 4), bad));
+    const uop *w =
+        put(&f, node(&f, OP_WHERE, DT_F32, 1, ARG_NONE, 3, uop_int(&f.ir, DT_BOOL, 1), cf(&f, 4), bad));
     store(&f, OP_STORE, addr(&f, out, c32(&f, 0), 1), w);
     runs(&f);
     CHECK(f.b[0] == 4);
@@ -497,8 +479,7 @@ TEST(ref_linear_poison) {
     out = param(&f, 1, 16);
     bad = node(&f, OP_INVALID, DT_BOOL, 1, ARG_NONE, 0, NULL, NULL, NULL);
     const uop *g = bin(&f, OP_AND, bad, uop_int(&f.ir, DT_BOOL, 0));
-    put(&f,
-        node(&f, OP_STORE, DT_VOID, 1, ARG_NONE, 3, addr(&f, out, c32(&f, 0), 1), cf(&f, 1), g));
+    put(&f, node(&f, OP_STORE, DT_VOID, 1, ARG_NONE, 3, addr(&f, out, c32(&f, 0), 1), cf(&f, 1), g));
     runs(&f);
     CHECK(f.b[0] == 0);
 }
@@ -521,11 +502,9 @@ TEST(ref_linear_races) {
     fails(&f, RG_EVERIFY,
           "grid iteration 1: writes element 3 of buffer b, which grid iteration 0 writes too");
     touching(&f, 1, 0, 1, 1, OP_STORE); /* read after another's write */
-    fails(&f, RG_EVERIFY,
-          "grid iteration 1: reads element 1 of buffer b, which grid iteration 0 writes");
+    fails(&f, RG_EVERIFY, "grid iteration 1: reads element 1 of buffer b, which grid iteration 0 writes");
     touching(&f, 1, 1, 1, 0, OP_STORE); /* write after another's read */
-    fails(&f, RG_EVERIFY,
-          "grid iteration 1: writes element 1 of buffer b, which grid iteration 0 reads");
+    fails(&f, RG_EVERIFY, "grid iteration 1: writes element 1 of buffer b, which grid iteration 0 reads");
     touching(&f, -1, 0, 0, 3, OP_STORE_ADD);
     runs(&f);
     CHECK(f.b[3] == 4);

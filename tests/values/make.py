@@ -22,17 +22,21 @@ def uniform(lo, hi, *shape):
     return rng.uniform(lo, hi, shape).astype(np.float32)
 
 
-def write(name, ins, outs):
+DTYPES = {"int8": "i8", "uint8": "u8", "int32": "i32", "int64": "i64", "float16": "f16"}
+
+
+def write(name, ins, outs, types={}):
+    """types: the kernel's type of a buffer where it is not that of the array."""
     with open(os.path.join(HERE, name + ".txt"), "w") as f:
         for kind, group in (("in", ins), ("out", outs)):
             for key, a in group.items():
                 a = np.asarray(a)
                 flat = a.reshape(-1)
                 ints = a.dtype.kind in "iu"
-                dtype = {"int32": "i32", "int64": "i64"}[str(a.dtype)] if ints else "f32"
+                dtype = types.get(key) or DTYPES.get(str(a.dtype), "f32")
                 f.write(f"{kind} {key} {dtype} {flat.size}\n")
                 # 9 digits give back any float32; outputs are float64 and get a few more
-                word = (lambda x: str(int(x))) if ints else (lambda x: "%.*g" % (9 if kind == "in" else 12, x))
+                word = (lambda x: str(int(x))) if ints else (lambda x: "%.*g" % (9 if kind == "in" else 17 if dtype == "f64" else 12, x))
                 for i in range(0, flat.size, 10):
                     f.write(" ".join(word(x) for x in flat[i : i + 10]) + "\n")
 
@@ -140,6 +144,36 @@ def indexing():
     write("scatter_add", {"x": x, "idx": idx, "out": out}, {"out": want})
 
 
+def to_bf16(x):
+    """float64 -> the nearest bfloat16, ties to even, as float64 (no overflow, no subnormals here)."""
+    m, e = np.frexp(x)
+    return np.ldexp(np.rint(m * 256) / 256, e)
+
+
+def other_types():
+    x, w = uniform(-1, 1, 3, 30), uniform(-1, 1, 5)
+    padded = np.pad(d(x), ((0, 0), (2, 2)))
+    write("pad_conv", {"x": x, "w": w}, {"out": sum(padded[:, k : k + 30] * d(w)[k] for k in range(5))})
+    a, b = uniform(-1, 1, 6, 14).astype(np.float16), uniform(-1, 1, 14, 10).astype(np.float16)
+    write("half_matmul", {"a": a, "b": b}, {"out": (d(a) @ d(b)).astype(np.float16)})
+    x = to_bf16(d(uniform(-3, 3, 4, 21)))
+    out = to_bf16(x / np.abs(x).max(axis=1, keepdims=True))
+    write("bf16_scale", {"x": x}, {"out": out}, {"x": "bf16", "out": "bf16"})
+    a, b = rng.integers(0, 256, (5, 19)).astype(np.uint8), rng.integers(-128, 128, 19).astype(np.int8)
+    x, y = rng.integers(-1000, 1000, 40).astype(np.int32), rng.integers(-9, 10, 40).astype(np.int32)
+    y[:3], x[3] = 0, -1000
+    some = np.where(y == 0, 1, y)
+    q, m = np.where(y == 0, 0, np.floor_divide(x, some)), np.where(y == 0, 0, np.mod(x, some))
+    s = (x << 3) ^ ((x >> 2) | (y & 255))
+    i32 = lambda v: v.astype(np.int32)
+    write("int_mix", {"a": a, "b": b, "x": x, "y": y},
+          {"dot": i32(a.astype(np.int64) @ b.astype(np.int64)), "q": i32(q), "m": i32(m), "s": i32(s)})
+    x = uniform(-1, 1, 4, 30)
+    write("slice_var", {"x": x}, {"out": 2.5 * d(x)[:, 7:16]})
+    x = uniform(-1, 1, 25, 6)
+    write("stats_f64", {"x": x}, {"mean": d(x).mean(axis=0), "var": d(x).var(axis=0)}, {"mean": "f64", "var": "f64"})
+
+
 if __name__ == "__main__":
-    for make in (softmax, log_softmax, layernorm, layernorm_bwd, matmuls, conv5x5, adam, pointwise, reductions, indexing):
+    for make in (softmax, log_softmax, layernorm, layernorm_bwd, matmuls, conv5x5, adam, pointwise, reductions, indexing, other_types):
         make()
