@@ -112,7 +112,8 @@ enum role src_role(int op, int i) {
     case OP_EQ:
     case OP_NE:
     case OP_SET: return ROLE_OPERAND;
-    case OP_WHERE: return i == 0 ? ROLE_BOOL : ROLE_RESULT;
+    case OP_WHERE:
+    case OP_RARE: return i == 0 ? ROLE_BOOL : ROLE_RESULT;
     case OP_CAST:
     case OP_BITCAST: return ROLE_FREE;
     case OP_INDEX: return i == 0 ? ROLE_RESULT : ROLE_IDX;

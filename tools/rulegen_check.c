@@ -394,7 +394,7 @@ void check_rule(rule *u) {
     check_right(u, u->rhs, &s);
     if (u->guard) each_ident(u->guard, check_ident, &(struct code_check){u, &s, NULL, false});
     for (int i = 0; i < u->nhint; i++)
-        if (strcmp(u->hint[i].name, "n") && name_find(&s, u->hint[i].name) < 0)
+        if (strcmp(u->hint[i].name, "n") && strcmp(u->hint[i].name, "ulp") && name_find(&s, u->hint[i].name) < 0)
             fail(u->file, u->line, "rule %s: fuzz line for `%s`, which is not bound", u->name, u->hint[i].name);
     struct plist l = {.n = 0};
     expand(u, u->lhs, &l);

@@ -67,7 +67,7 @@ static void read_switches(struct rw *rw) {
 }
 
 void rw_init(struct rw *rw, struct ir *ir, rw_fn fn, void *cx) {
-    *rw = (struct rw){.ir = ir, .fn = fn, .cx = cx, .arena = ir->arena};
+    *rw = (struct rw){.ir = ir, .fn = fn, .cx = cx, .arena = ir->arena, .fuel = 10000};
     rw->table = &rules_table ? &rules_table : &no_rules;
     read_switches(rw);
 }
