@@ -408,5 +408,5 @@ double io_tolerance(struct arena *a, const uop *sink) {
 
 double io_tolerance_of(double tolerance, enum dtype dt) {
     if (!dt_is_float(dt)) return 0;
-    return dt == DT_F16 || dt == DT_BF16 ? RG_MAX(tolerance, 2 * epsilon(dt)) : tolerance;
+    return RG_MAX(tolerance, epsilon(dt) * (dt == DT_F16 || dt == DT_BF16 ? 2 : 1));
 }
