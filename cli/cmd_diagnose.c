@@ -1,0 +1,75 @@
+/* cmd_diagnose.c: ridge diagnose FILE [--json]: where a trace's time went and what to do.
+ *
+ * Exit codes: 0 a diagnosis was printed; 1 the file could not be read (the reason is on stderr);
+ * 2 wrong usage. Tests: tests/cli/diagnose.sh */
+#include "report/report.h"
+
+static int usage(FILE *f) {
+    fprintf(f, "usage: ridge diagnose FILE [--json] [--device NAME]\n"
+               "  FILE  a PyTorch trace (.pt.trace.json, .gz), a JAX trace (.trace.json.gz, .xplane.pb),\n"
+               "        a PyTorch memory snapshot (.pickle), or a Ridge profile; told by its content\n"
+               "  --json        the diagnosis as one JSON object on stdout (schema: docs/diagnose.md)\n"
+               "  --device NAME the GPU, for a file that does not name it (H200, A100, MI300X ...)\n");
+    return f == stdout ? 0 : 2;
+}
+
+struct output {
+    struct diag *d;
+    const char *path, *device;
+    bool json;
+};
+
+static void print(void *p) {
+    struct output *o = p;
+    struct str s;
+    str_init(&s, &o->d->arena);
+    if (o->json)
+        report_json(&s, o->d, o->path);
+    else
+        report_text(&s, o->d, o->path);
+    fwrite(s.p, 1, s.n, stdout);
+}
+
+int cmd_diagnose(int argc, char **argv);
+int cmd_diagnose(int argc, char **argv) {
+    struct output o = {0};
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--json"))
+            o.json = true;
+        else if (!strcmp(argv[i], "--html") && i + 1 < argc)
+            o.html = argv[++i];
+        else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            return usage(stdout);
+        else if (argv[i][0] == '-' && argv[i][1])
+            return fprintf(stderr, "ridge diagnose: unknown option %s\n", argv[i]), usage(stderr);
+        else if (o.path)
+            return fprintf(stderr, "ridge diagnose: one file at a time\n"), usage(stderr);
+        else
+            o.path = argv[i];
+    }
+    if (!o.path) return usage(stderr);
+    static struct trace t;
+    static struct diag d;
+    struct err e = {0};
+    if (trace_read(&t, &e, o.path)) {
+        fprintf(stderr, "ridge diagnose: %s: %s\n", o.path, e.msg);
+        return 1;
+    }
+    if (o.device && !gpu_find(o.device)) {
+        fprintf(stderr, "ridge diagnose: no GPU named \"%s\" in the table; known:", o.device);
+        for (size_t i = 0; gpu_at(i); i++) fprintf(stderr, "%s %s", i ? "," : "", gpu_at(i)->name);
+        fprintf(stderr, "\n");
+        trace_free(&t);
+        return 2;
+    }
+    if (o.device) snprintf(t.device_hint, sizeof t.device_hint, "%s", o.device);
+    int rc = diagnose(&d, &t, &e);
+    if (!rc) {
+        o.d = &d;
+        rc = err_guard(&e, print, &o);
+        diag_free(&d);
+    }
+    if (rc) fprintf(stderr, "ridge diagnose: %s: %s\n", o.path, e.msg);
+    trace_free(&t);
+    return rc ? 1 : 0;
+}

@@ -1,0 +1,388 @@
+/* analyze.h: reads a profiler's trace, accounts for its wall time, and says what to do about it.
+ *
+ * The only header of src/analyze. Three steps, each usable alone:
+ *   trace_read   any supported file -> one event model (struct trace)
+ *   diagnose     a trace -> a budget of its wall time, causes with what they cost, tables
+ *   report/      prints a diagnosis
+ * Invariants: times are int64 nanoseconds from the first event and never pass through a double; the
+ * budget sums to the wall exactly; nothing read from a file is executed, trusted or unbounded.
+ * Tests: tests/unit/analyze*.c over tests/traces and generated traces. */
+#ifndef RIDGE_ANALYZE_H
+#define RIDGE_ANALYZE_H
+
+#include "base/base.h"
+
+/* ---- the event model (trace.c) ------------------------------------------------------------------ */
+
+/*    kind       text        device  what it is */
+#define TRACE_KIND_TABLE(X)                                                                        \
+    X(NONE,      "none",      0) /* not counted: flows, marks, derived rows */                     \
+    X(KERNEL,    "kernel",    1) /* compute on the device */                                       \
+    X(COMM,      "comm",      1) /* a collective's kernel */                                       \
+    X(COPY,      "copy",      1) /* see TF_ flags for the direction and the host memory's kind */  \
+    X(SET,       "memset",    1)                                                                   \
+    X(LAUNCH,    "launch",    0) /* host call that submits device work */                          \
+    X(GRAPH,     "graph",     0) /* host call that submits a whole graph */                        \
+    X(SYNC,      "sync",      0) /* host call that waits for the device */                         \
+    X(ALLOC,     "alloc",     0) /* driver allocation or release */                                \
+    X(API,       "api",       0) /* any other driver or runtime call */                            \
+    X(OP,        "op",        0) /* framework operator */                                          \
+    X(PY,        "python",    0) /* Python frame */                                                \
+    X(ANNOT,     "range",     0) /* range marked by the user or the framework */                   \
+    X(STEP,      "step",      0) /* one iteration */                                               \
+    X(LOADER,    "loader",    0) /* input pipeline */                                              \
+    X(COMPILE,   "compile",   0) /* JIT compilation, module loading */                             \
+    X(MEM,       "memory",    0) /* allocator event: dur holds the total after it */               \
+    X(OVERHEAD,  "overhead",  0) /* the profiler's own cost */
+
+enum trace_kind {
+#define X(name, text, device) TK_##name,
+    TRACE_KIND_TABLE(X)
+#undef X
+    TK_KINDS
+};
+const char *trace_kind_text(int kind);
+
+enum { /* trace_event.flags */
+    TF_H2D = 1, TF_D2H = 2, TF_D2D = 4, /* copies */
+    TF_PAGEABLE = 8,                    /* a copy with a pageable end */
+    TF_GRAPH = 16,                      /* device work inside a replayed graph */
+    TF_FREE = 32,                       /* memory event that releases */
+    TF_NOLAUNCH = 64,                   /* device work with no launch record in the file */
+};
+
+/* One record; 40 bytes, so that with the order index an event costs 44. */
+struct trace_event {
+    int64_t t0, dur; /* ns from trace.base */
+    uint32_t name;   /* trace_str */
+    uint16_t lane;
+    uint8_t kind, flags;
+    uint32_t corr; /* correlation id, 0 none. Memory events: low half of the address */
+    uint32_t args; /* a blob by trace_blob: trace_kernel_args, trace_copy_args, or an op's shapes */
+    uint32_t link; /* 1 + the launch of device work; 1 + the enclosing event of host work; 0 none */
+    uint32_t aux;  /* 1 + the operator of device work. Memory events: high half of the address */
+};
+
+struct trace_kernel_args { /* interned: thousands of kernels share one */
+    uint32_t grid[3], block[3];
+    uint32_t regs, smem;   /* per thread; static and dynamic bytes */
+    uint32_t op;           /* name of the HLO op, 0 none */
+    uint32_t known;        /* 1: grid and block; 2: registers and shared memory; 4: cost */
+    int64_t flops, bytes;  /* when the file says so */
+};
+struct trace_copy_args {
+    int64_t bytes;
+};
+
+enum trace_lane_kind { LANE_RAW, LANE_HOST, LANE_DEVICE, LANE_OTHER };
+struct trace_lane {
+    uint32_t pid, tid, name; /* trace_str */
+    int32_t device, stream;  /* device lanes; -1 unknown */
+    uint32_t first, n;       /* its events: order[first .. first+n) by t0, longest first */
+    uint8_t kind;
+};
+
+struct trace_device {
+    char name[64];
+    int cc, sms; /* 90 for 9.0; 0 unknown */
+    int max_threads_sm, regs_sm, smem_sm;
+    int64_t memory;                 /* bytes of device memory */
+    double peak_bw, peak_flops;     /* B/s, FLOP/s when the file gives them, else 0 */
+};
+
+/* A snapshot of an allocator (PyTorch pickle). */
+struct trace_snapshot_event {
+    int64_t t, size;
+    uint64_t addr;
+    uint32_t stack;  /* trace_str: "file:line func" of the first user frame */
+    uint8_t action;  /* 'a' alloc, 'f' free completed, 's' segment alloc, 'S' segment free, 'o' oom */
+    uint8_t device;
+};
+
+enum trace_format { TRACE_NONE, TRACE_TORCH, TRACE_JAX, TRACE_XPLANE, TRACE_SNAPSHOT, TRACE_RIDGE };
+
+struct trace_string {
+    const char *p;
+    uint32_t n, hash;
+};
+
+struct trace {
+    struct err *err;
+    struct arena arena;
+    int format;
+    bool compressed;
+
+    struct trace_event *ev; /* in file order */
+    uint32_t n, cap;
+    uint32_t *order; /* by lane, then time; n entries */
+    VEC(struct trace_lane) lanes;
+    VEC(struct trace_device) devices;
+    char device_hint[64]; /* the GPU's name, given by the user for a file that does not say */
+    VEC(struct trace_string) strs; /* 0 is "" */
+    uint32_t *str_slots, str_mask;
+    size_t str_bytes;
+    int64_t base; /* ns of the first event on the file's own clock */
+
+    VEC(struct trace_snapshot_event) snap;
+    int64_t snap_reserved, snap_allocated, snap_inactive, snap_largest_free, snap_oom;
+
+    /* how well the file was recorded and read; -1 means the file does not say */
+    int with_stack, with_shapes, with_memory, with_flops, with_modules;
+    int rank, world;
+    uint64_t bytes_read, bytes_file;
+    uint64_t seen;     /* event objects in the file */
+    uint64_t lost;     /* unreadable pieces skipped */
+    uint64_t repaired; /* strings with stray quotes that were read anyway */
+    uint64_t dropped;  /* readable but unusable: no time, absurd duration, over the limit */
+    uint64_t flows, derived;
+    uint64_t logged_drops; /* the profiler's own notices of lost records */
+    bool truncated, capped, has_header;
+    uint32_t max_events;
+};
+
+/* Reads a file of any supported kind, told by its content. 0, or an error for a person. */
+int trace_read(struct trace *, struct err *, const char *path);
+/* The same from memory; `limit` caps the events kept (0: the default). */
+int trace_read_mem(struct trace *, struct err *, const void *data, size_t n, uint32_t limit);
+void trace_free(struct trace *);
+
+/* Writes records of src/event as a Ridge profile, which trace_read reads. */
+struct event_list;
+int trace_save_events(struct err *, struct arena *, const char *path, const struct event_list *);
+
+const char *trace_str(const struct trace *, uint32_t id);
+size_t trace_str_len(const struct trace *, uint32_t id);
+const void *trace_blob(const struct trace *, uint32_t id, size_t size); /* NULL if it is not one */
+static inline int64_t trace_end(const struct trace_event *e) { return e->t0 + e->dur; }
+const char *trace_format_text(int format);
+
+/* ---- arithmetic of GPUs (gpu.c) ------------------------------------------------------------------ */
+
+enum gpu_unit { GPU_F64, GPU_F32, GPU_TF32, GPU_F16, GPU_F8, GPU_UNITS };
+struct gpu {
+    const char *name;
+    int cc, sms, max_threads_sm, regs_sm, smem_sm;
+    double peak[GPU_UNITS]; /* dense TFLOP/s of each unit, by the data sheet */
+    double got;             /* TFLOP/s of a large f16 product we measured, 0 unknown */
+    double bw, bw_got;      /* GB/s of device memory: data sheet, measured (0 unknown) */
+    double link;            /* GB/s of one direction of the host link with pinned memory */
+};
+const struct gpu *gpu_find(const char *name); /* by name or a part of it; NULL unknown */
+const struct gpu *gpu_at(size_t i);           /* NULL past the end */
+
+struct occupancy {
+    int blocks;          /* resident per SM */
+    double theoretical;  /* resident warps / the SM's warps, 0..1 */
+    double achieved_cap; /* the same capped by the grid */
+    const char *limiter; /* "warps", "blocks", "registers", "shared memory", "grid" */
+    int by_warps, by_blocks, by_regs, by_smem;
+    double waves, tail; /* grid / resident blocks; share lost in the last, partial wave */
+};
+struct occupancy gpu_occupancy(const struct gpu *, int64_t grid, int threads, int regs, int64_t smem);
+
+struct tiling {
+    int64_t tiles, waves;
+    double edge;  /* share of the tiles' area outside the matrix */
+    double tail;  /* share of the SM slots of all waves that stay empty */
+    double waste; /* both together */
+};
+/* A product of an M x N result in tiles of tm x tn, `per_wave` tiles at once. */
+struct tiling gpu_tiling(int64_t m, int64_t n, int64_t tm, int64_t tn, int64_t batch, int64_t per_wave);
+/* Distinct cache lines of `line` elements touched by a tile of `rows` x `cols` at column 0 of a
+ * row-major matrix with rows of `pitch` elements. */
+int64_t gpu_lines_touched(int64_t pitch, int64_t rows, int64_t cols, int64_t line);
+
+/* ---- the diagnosis (account.c, classes.c, causes.c, memory.c) ------------------------------------ */
+
+/*    budget key          text for people                                idle */
+#define BUDGET_TABLE(X)                                                                            \
+    X(KERNELS,   "kernels",           "GPU computing",                               0)            \
+    X(COMM,      "comm",              "GPU communicating, nothing else",             0)            \
+    X(PAGEABLE,  "transfer.pageable", "copying from pageable host memory",           0)            \
+    X(EXPOSED,   "transfer.exposed",  "copying, GPU not computing",                  0)            \
+    X(MEMSET,    "memset",            "memset, GPU not computing",                   0)            \
+    X(LOADER,    "host.dataloader",   "idle: host loads data",                       1)            \
+    X(SYNC,      "sync",              "idle: host blocked, then refills the queue",  1)            \
+    X(SMALL,     "small_kernels",     "idle: host launches tiny kernels",            1)            \
+    X(DISPATCH,  "dispatch",          "idle: host dispatches operators",             1)            \
+    X(USER,      "host.user",         "idle: host runs other code",                  1)            \
+    X(COMPILE,   "compile",           "idle: host compiles or loads code",           1)            \
+    X(QUEUED,    "queued",            "idle: turn-around between queued kernels",    1)            \
+    X(DEPEND,    "dependency",        "idle: queued work waits for another stream",  1)            \
+    X(PROFILER,  "profiler",          "idle: the profiler's own cost",               1)            \
+    X(OTHER,     "other",             "idle: not recorded",                          1)            \
+    X(UNEXPLAINED, "unexplained",     "idle: unexplained",                           1)
+
+enum budget {
+#define X(name, key, text, idle) BUDGET_##name,
+    BUDGET_TABLE(X)
+#undef X
+    BUDGET_KEYS
+};
+const char *budget_key(int), *budget_text(int);
+bool budget_idle(int);
+
+/*    class       text */
+#define CLASS_TABLE(X)                                                                             \
+    X(GEMM, "gemm") X(CONV, "conv") X(ATTENTION, "attention") X(NORM, "norm")                      \
+    X(ELEMENTWISE, "elementwise") X(REDUCE, "reduce") X(LAYOUT, "layout") X(COPY, "copy")          \
+    X(COMM, "comm") X(OTHER, "other")
+enum kernel_class {
+#define X(name, text) KC_##name,
+    CLASS_TABLE(X)
+#undef X
+    KC_CLASSES
+};
+const char *class_text(int);
+
+enum bound { BOUND_UNKNOWN, BOUND_COMPUTE, BOUND_MEMORY, BOUND_LATENCY, BOUND_INEFFICIENT };
+const char *bound_text(int);
+
+/* All launches of one kernel with one launch geometry. */
+struct kernel_row {
+    uint32_t id;              /* in order of first launch */
+    uint32_t name, op, shape; /* trace_str: kernel, operator that launched it, its shapes */
+    uint32_t where;           /* trace_str of the user's line, 0 none */
+    uint32_t args;            /* blob, 0 none */
+    uint32_t count, graph, unlinked;
+    uint8_t cls, unit, bound;
+    bool modelled;            /* flops and bytes are known */
+    int64_t ns, min_ns, max_ns;
+    double flops, bytes;      /* of one launch; bytes is the least that must move */
+    double roof;              /* share of the roof reached, 0 unknown */
+    double compute, memory;   /* share of the arithmetic and of the bandwidth roof */
+    int64_t m, n, k, batch;   /* matrix product, 0 none */
+    struct occupancy occ;
+    bool has_occ;
+};
+struct op_row {
+    uint32_t name, where;
+    uint32_t count;
+    int64_t host_ns, self_ns, device_ns, idle_ns; /* idle_ns: device idle that it caused */
+};
+struct line_row {
+    uint32_t where;
+    uint32_t count;
+    int64_t device_ns, idle_ns;
+};
+struct class_row {
+    uint32_t count;
+    int64_t ns;
+    double flops, bytes; /* sums over the modelled launches */
+    int64_t modelled_ns;
+    double rate; /* FLOP/s relative to that of matrix products, 0 unknown */
+};
+
+/*    cause id              confidence of its number */
+#define CAUSE_TABLE(X)                                                                             \
+    X(SMALL,        "small_kernels",      "measured")                                              \
+    X(DISPATCH,     "dispatch",           "measured")                                              \
+    X(SYNC,         "sync",               "measured")                                              \
+    X(PAGEABLE,     "transfer.pageable",  "measured")                                              \
+    X(EXPOSED,      "transfer.exposed",   "measured")                                              \
+    X(LOADER,       "host.dataloader",    "measured")                                              \
+    X(USER,         "host.user",          "measured")                                              \
+    X(COMPILE,      "compile",            "measured")                                              \
+    X(TRAFFIC,      "memory_traffic",     "model")                                                 \
+    X(LAYOUT,       "layout",             "by name")                                               \
+    X(ALIGNMENT,    "shape.alignment",    "model")                                                 \
+    X(QUANTISATION, "shape.quantisation", "model")                                                 \
+    X(OCCUPANCY,    "occupancy",          "model")                                                 \
+    X(GROWTH,       "memory.growth",      "measured")                                              \
+    X(COMM,         "comm",               "measured")                                              \
+    X(GRAPH,        "graph.opaque",       "measured")
+enum cause_id {
+#define X(name, id, conf) CAUSE_##name,
+    CAUSE_TABLE(X)
+#undef X
+    CAUSE_COUNT
+};
+const char *cause_text(int), *cause_confidence(int);
+
+struct cause {
+    int id;
+    int64_t lost_ns, gain_ns; /* what it costs; the most that a fix can bring */
+    const char *where, *signal, *fix;
+    bool note; /* told, but it costs no time: never the verdict of a timeline */
+};
+struct note { /* something that could not be judged, and how to make it so */
+    const char *id, *why, *setting;
+};
+struct memory_point {
+    int64_t t, bytes;
+};
+struct memory_owner {
+    uint32_t where;
+    int64_t bytes;
+    uint32_t count;
+};
+struct step_row {
+    int64_t t0, t1;
+    uint32_t name, kernels;
+    int64_t device_ns;
+};
+
+enum regime { REGIME_COMPUTE, REGIME_MEMORY, REGIME_OVERHEAD, REGIME_MIXED, REGIME_NONE };
+const char *regime_text(int);
+
+struct device_row {
+    int32_t device;
+    uint32_t events, streams;
+    int64_t t0, t1, busy_ns, kernel_ns, comm_ns, copy_ns, comm_under_compute, copy_under_compute;
+};
+
+struct diag {
+    struct trace *t;
+    struct arena arena;
+    int32_t device; /* the one the budget is of, -1 none */
+    const struct gpu *gpu;
+    struct gpu gpu_made; /* the table's row with what the file says put over it */
+    char device_name[64];
+    int64_t w0, w1, wall_ns, busy_ns;
+    int64_t budget[BUDGET_KEYS];
+    int regime;
+    bool healthy;
+    int verdict; /* cause_id when not healthy */
+    VEC(struct cause) causes;
+    VEC(struct note) abstained, capture;
+    VEC(struct kernel_row) kernels;
+    VEC(struct op_row) ops;
+    VEC(struct line_row) lines;
+    struct class_row classes[KC_CLASSES];
+    VEC(struct step_row) steps;
+    VEC(struct device_row) devices;
+    int64_t bound_ns[5]; /* kernel time by enum bound */
+    double roof;         /* time-weighted share of the roof over modelled kernels */
+    double modelled;     /* share of kernel time with known cost */
+    uint64_t small_count;
+    int64_t small_ns; /* kernels under 10 us */
+    uint64_t kernel_count, unlinked_count, carry_count, graph_count;
+    int64_t carry_ns, unlinked_ns, graph_ns;
+    double depth_mean;
+    uint32_t depth_max;
+    int64_t latency_min, latency_median; /* launch start to kernel start, of an empty queue */
+    uint32_t layer_period, layer_count;  /* kernels per layer and how often, 0 none */
+    int64_t layer_ns;
+    /* memory */
+    VEC(struct memory_point) mem;
+    VEC(struct memory_owner) owners;
+    int64_t mem_peak, mem_first, mem_last, mem_capacity, mem_reserved, mem_growth_step;
+    uint32_t mem_steps;
+    double fragmentation;
+    bool mem_leak;
+    /* every idle piece, for the page: sorted by time */
+    struct idle_piece {
+        int64_t t0, t1;
+        uint32_t ev; /* 1 + the host event that was running, 0 none */
+        uint8_t cause;
+    } *idle;
+    uint32_t idle_n;
+    uint32_t *dev, *dev_row, dev_n; /* device work in order of start, and its kernel_row (or ~0) */
+    bool has_python;
+    int64_t residual; /* wall - sum of the budget: always 0, tested */
+};
+
+int diagnose(struct diag *, struct trace *, struct err *);
+void diag_free(struct diag *);
+
+#endif

@@ -1,0 +1,85 @@
+/* internal.h: what the files of src/analyze share with one another; no one else includes it.
+ *
+ * A reader pulls bytes from a `struct input`, fills events with trace_add and ends with trace_finish,
+ * which sorts, nests and links. Everything inside runs under one err_guard: running out of memory or
+ * a malformed file throws. Tests: tests/unit/analyze.c */
+#ifndef RIDGE_ANALYZE_INTERNAL_H
+#define RIDGE_ANALYZE_INTERNAL_H
+
+#include "analyze/analyze.h"
+
+/* ---- trace.c: building --------------------------------------------------------------------------- */
+
+#define TRACE_MAX_EVENTS (120u << 20) /* about 5 GB of records */
+
+void trace_init(struct trace *, struct err *);
+uint32_t trace_intern(struct trace *, const void *p, size_t n);
+/* The lane of (kind, pid, tid); names are trace_str. Past 65,000 lanes all share the last one. */
+uint16_t trace_lane(struct trace *, int kind, uint32_t pid, uint32_t tid);
+/* A zeroed event, or NULL when the limit is reached (counted as dropped). Valid until the next. */
+struct trace_event *trace_add(struct trace *);
+/* Sorts each lane, nests host events, links device work to launches and operators. */
+void trace_finish(struct trace *);
+/* Sorts indices of events by start, the longer first; tmp has room for n. */
+void trace_sort(const struct trace_event *, uint32_t *a, uint32_t n, uint32_t *tmp);
+/* What a name means for a host call, for an operator, for device work. */
+int trace_api_kind(const char *name);
+int trace_host_kind(int kind, const char *name);
+int trace_device_kind(const char *name);
+int trace_copy_flags(const char *name);
+
+/* ---- readers/ ------------------------------------------------------------------------------------- */
+
+/* Bytes of a file or of memory, inflated if compressed. buf[0..len) is valid; after it stand one NUL
+ * and then quotes, so that scanners need no bounds check per byte (see json.c). */
+#define INPUT_PAD 64
+struct input {
+    struct trace *t;
+    int fd;
+    const uint8_t *mem; /* or from memory */
+    size_t mem_n, mem_at;
+    uint8_t *buf;
+    size_t len, cap;
+    bool eof, gz, bad_gz, first;
+    uint8_t *zin; /* compressed bytes waiting */
+    size_t zin_n, zin_at;
+    void *z;
+    uint64_t offset; /* of buf[0] in the inflated stream */
+};
+void input_open(struct input *, struct trace *, const char *path, const void *mem, size_t n);
+void input_close(struct input *);
+/* Drops the first `used` bytes and reads more. False at the end of the data (or when one piece would
+ * need more than INPUT_MAX bytes at once). */
+#define INPUT_MAX ((size_t)64 << 20)
+bool input_more(struct input *, size_t used);
+
+void read_json(struct trace *, struct input *);
+void read_xplane(struct trace *, struct input *);
+void read_pickle(struct trace *, struct input *);
+void read_ridge(struct trace *, struct input *);
+bool is_xplane(const uint8_t *p, size_t n);
+bool is_ridge(const uint8_t *p, size_t n);
+/* "regs:168 static_shared:0 grid:2,66,1 ..." of JAX. */
+void parse_kernel_details(const char *s, size_t n, struct trace_kernel_args *);
+int64_t parse_copy_details(const char *s, size_t n, uint8_t *flags);
+
+/* ---- diagnosis ------------------------------------------------------------------------------------- */
+
+void diag_account(struct diag *);  /* account.c: window, union, budget */
+void diag_classes(struct diag *);  /* classes.c: kernel table, roofline */
+void diag_memory(struct diag *);   /* memory.c */
+void diag_layers(struct diag *);   /* repeat.c */
+void diag_causes(struct diag *);   /* causes.c */
+void diag_capture(struct diag *);  /* capture.c: fitness of the recording */
+
+int kernel_class_of(const char *name, const char *op);
+/* The user's line around a host event (1 + index): the innermost Python frame outside of library
+ * code; when its own thread has none, that of the busiest thread at the same time. 0 none. */
+uint32_t user_line(struct diag *, uint32_t ev);
+/* Device events of one device in order of start; made by diag_account. */
+struct device_list {
+    uint32_t *p, n;
+};
+struct device_list device_events(struct diag *, int32_t device);
+
+#endif

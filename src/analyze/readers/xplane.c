@@ -1,0 +1,350 @@
+/* xplane.c: reads JAX's and XLA's XSpace protobuf (*.xplane.pb).
+ *
+ * Prefer it to the JSON beside it: it is not capped and holds what the device can do. A plane is read
+ * twice, first its tables of names, then its lines. Only "Stream #" rows of a GPU (or "XLA Ops" of a
+ * TPU) are device work; the other rows show the same time again. Picoseconds become nanoseconds by
+ * cutting both ends, so that neighbours stay neighbours. Tests: tests/unit/analyze.c, fuzz/readers.c */
+#include "analyze/internal.h"
+
+#define FILE_MAX ((size_t)4 << 30)
+
+struct pb {
+    const uint8_t *p, *end;
+};
+struct pbf { /* one field */
+    uint32_t no, wire;
+    uint64_t v;
+    struct pb sub;
+};
+
+static bool varint(struct pb *b, uint64_t *out) {
+    uint64_t x = 0;
+    for (int s = 0; s < 64 && b->p < b->end; s += 7) {
+        uint8_t c = *b->p++;
+        x |= (uint64_t)(c & 0x7f) << s;
+        if (c < 0x80) return *out = x, true;
+    }
+    return false;
+}
+static bool next_field(struct pb *b, struct pbf *f) {
+    uint64_t tag, n;
+    if (b->p >= b->end || !varint(b, &tag)) return false;
+    f->no = (uint32_t)(tag >> 3);
+    f->wire = tag & 7;
+    f->v = 0;
+    f->sub = (struct pb){b->end, b->end};
+    switch (f->wire) {
+    case 0: return varint(b, &f->v);
+    case 1: case 5: {
+        size_t k = f->wire == 1 ? 8 : 4;
+        if ((size_t)(b->end - b->p) < k) return false;
+        memcpy(&f->v, b->p, k);
+        b->p += k;
+        return true;
+    }
+    case 2:
+        if (!varint(b, &n) || n > (uint64_t)(b->end - b->p)) return false;
+        f->sub = (struct pb){b->p, b->p + n};
+        b->p += n;
+        return true;
+    default: return false;
+    }
+}
+
+bool is_xplane(const uint8_t *p, size_t n) {
+    /* XSpace: field 1 is a plane, whose fields 1 and 2 are its number and name. */
+    struct pb b = {p, p + n};
+    uint64_t tag, len;
+    if (n < 8 || !varint(&b, &tag) || tag != 0x0a || !varint(&b, &len) || len < 2) return false;
+    struct pbf f;
+    struct pb plane = {b.p, p + n};
+    if ((uint64_t)(plane.end - plane.p) > len) plane.end = plane.p + len;
+    for (int i = 0; i < 3 && next_field(&plane, &f); i++)
+        if (f.no == 2 && f.wire == 2 && f.sub.end > f.sub.p && (*f.sub.p == '/' || *f.sub.p == '#')) return true;
+    return false;
+}
+
+struct meta {
+    uint32_t name, display;
+    struct pb stats; /* the whole message, for its stats */
+};
+struct xplane {
+    struct trace *t;
+    struct map events, stats; /* id -> index into metas; id -> name */
+    VEC(struct meta) metas;
+    int device; /* -1 host, -2 skip */
+    uint32_t pid;
+    struct map kinds; /* name -> host kind + 1 */
+};
+struct stats {
+    uint64_t corr;
+    int64_t flops, bytes, step, total, size, addr;
+    struct pb kernel, copy, set, hlo, allocator;
+    bool has_step, has_cost, has_total;
+};
+
+static uint32_t intern_pb(struct trace *t, struct pb b) {
+    return trace_intern(t, b.p, RG_MIN((size_t)(b.end - b.p), (size_t)8192));
+}
+
+static void read_map_entry(struct pb entry, uint64_t *key, struct pb *val) {
+    struct pbf f;
+    *key = 0;
+    *val = (struct pb){entry.end, entry.end};
+    while (next_field(&entry, &f))
+        if (f.no == 1 && f.wire == 0) *key = f.v;
+        else if (f.no == 2 && f.wire == 2) *val = f.sub;
+}
+
+static void read_stat(struct xplane *x, struct pb b, struct stats *s) {
+    struct pbf f;
+    uint64_t id = 0, num = 0, name, ref;
+    struct pb str = {0};
+    while (next_field(&b, &f)) {
+        if (f.no == 1) id = f.v;
+        else if (f.no == 3 || f.no == 4) num = f.v;
+        else if (f.no == 2) {
+            double d;
+            memcpy(&d, &f.v, 8);
+            num = d >= 0 && d < 9e18 ? (uint64_t)d : 0;
+        } else if (f.no == 5 || f.no == 6) str = f.sub;
+        else if (f.no == 7 && map_get(&x->stats, f.v, &ref)) {
+            const char *r = trace_str(x->t, (uint32_t)ref);
+            str = (struct pb){(const uint8_t *)r, (const uint8_t *)r + strlen(r)};
+        }
+    }
+    if (!map_get(&x->stats, id, &name)) return;
+    const char *k = trace_str(x->t, (uint32_t)name);
+    if (!strcmp(k, "correlation_id")) s->corr = num;
+    else if (!strcmp(k, "kernel_details")) s->kernel = str;
+    else if (!strcmp(k, "memcpy_details")) s->copy = str;
+    else if (!strcmp(k, "Memset_details") || !strcmp(k, "memset_details")) s->set = str;
+    else if (!strcmp(k, "hlo_op")) s->hlo = str;
+    else if (!strcmp(k, "flops") || !strcmp(k, "model_flops")) s->flops = (int64_t)(num >> 1 << 1), s->has_cost = true;
+    else if (!strcmp(k, "bytes_accessed")) s->bytes = (int64_t)num, s->has_cost = true;
+    else if (!strcmp(k, "step_num")) s->step = (int64_t)num, s->has_step = true;
+    else if (!strcmp(k, "bytes_allocated")) s->total = (int64_t)num, s->has_total = true;
+    else if (!strcmp(k, "allocation_bytes")) s->size = (int64_t)num;
+    else if (!strcmp(k, "addr")) s->addr = (int64_t)num;
+    else if (!strcmp(k, "allocator_name")) s->allocator = str;
+}
+
+static void read_stats(struct xplane *x, struct pb b, uint32_t field, struct stats *s) {
+    struct pbf f;
+    while (next_field(&b, &f))
+        if (f.no == field && f.wire == 2) read_stat(x, f.sub, s);
+}
+
+static int host_kind(struct xplane *x, uint32_t name, const struct stats *s) {
+    const char *n = trace_str(x->t, name);
+    if (s->has_step) return TK_STEP;
+    if (s->corr) return TK_LAUNCH;
+    uint64_t k;
+    if (map_get(&x->kinds, name, &k)) return (int)k - 1;
+    int kind = trace_host_kind(n[0] == '$' ? TK_PY : TK_OP, n);
+    if (!strncmp(n, "$profiler.py", 12) || !strncmp(n, "$contextlib.py", 14)) kind = TK_ANNOT;
+    map_put(&x->kinds, name, (uint64_t)kind + 1);
+    return kind;
+}
+
+static void device_event(struct xplane *x, struct trace_event *e, const struct stats *s) {
+    struct trace *t = x->t;
+    e->kind = (uint8_t)trace_device_kind(trace_str(t, e->name));
+    struct pb d = s->copy.p ? s->copy : s->set;
+    if (d.p || e->kind == TK_COPY || e->kind == TK_SET) {
+        struct trace_copy_args c = {0};
+        if (s->copy.p) e->kind = TK_COPY;
+        if (e->kind == TK_COPY) e->flags |= (uint8_t)trace_copy_flags(trace_str(t, e->name));
+        if (d.p) c.bytes = parse_copy_details((const char *)d.p, (size_t)(d.end - d.p), &e->flags);
+        e->args = trace_intern(t, &c, sizeof c);
+        return;
+    }
+    struct trace_kernel_args a = {.flops = s->flops, .bytes = s->bytes, .known = s->has_cost ? 4 : 0};
+    if (s->kernel.p) parse_kernel_details((const char *)s->kernel.p, (size_t)(s->kernel.end - s->kernel.p), &a);
+    if (s->hlo.p) a.op = intern_pb(t, s->hlo);
+    e->args = trace_intern(t, &a, sizeof a);
+}
+
+#define DAY_PS 86400000000000000 /* longer events are damage */
+
+static void read_event(struct xplane *x, struct pb b, uint64_t line_ps, uint16_t lane) {
+    struct trace *t = x->t;
+    struct pbf f;
+    struct pb all = b;
+    uint64_t id = 0, off = 0, dur = 0, m;
+    while (next_field(&b, &f)) {
+        if (f.no == 1) id = f.v;
+        else if (f.no == 2) off = f.v;
+        else if (f.no == 3) dur = f.v;
+    }
+    t->seen++;
+    if (dur > DAY_PS || off > (uint64_t)1 << 62 || !map_get(&x->events, id, &m)) {
+        t->dropped++;
+        return;
+    }
+    struct stats s = {0};
+    const struct meta *meta = &x->metas.p[m];
+    read_stats(x, meta->stats, 5, &s);
+    read_stats(x, all, 4, &s);
+    uint64_t t0 = line_ps + off;
+    uint32_t name = meta->display ? meta->display : meta->name;
+    bool memory = x->device < 0 && s.has_total && s.allocator.p;
+    struct trace_event *e = trace_add(t);
+    if (!e) return;
+    e->t0 = (int64_t)(t0 / 1000);
+    e->dur = (int64_t)((t0 + dur) / 1000 - t0 / 1000);
+    e->name = name;
+    e->lane = lane;
+    e->corr = (uint32_t)s.corr;
+    if (x->device >= 0) {
+        device_event(x, e, &s);
+    } else if (memory) {
+        struct trace_copy_args c = {strstr(trace_str(t, name), "Dealloc") ? -s.size : s.size};
+        e->kind = TK_MEM;
+        e->dur = RG_MAX(s.total, 0);
+        e->args = trace_intern(t, &c, sizeof c);
+        e->corr = (uint32_t)s.addr;
+        e->aux = (uint32_t)((uint64_t)s.addr >> 32);
+    } else {
+        e->kind = (uint8_t)host_kind(x, name, &s);
+    }
+}
+
+static void read_line(struct xplane *x, struct pb b) {
+    struct trace *t = x->t;
+    struct pbf f;
+    struct pb scan = b, name = {0}, display = {0};
+    uint64_t ts = 0, id = 0;
+    while (next_field(&scan, &f)) {
+        if (f.no == 1) id = f.v;
+        else if (f.no == 2 && f.wire == 2) name = f.sub;
+        else if (f.no == 3) ts = f.v;
+        else if (f.no == 11 && f.wire == 2) display = f.sub;
+    }
+    if (ts > (uint64_t)1 << 50) ts %= (uint64_t)1 << 50; /* epoch ns would overflow in ps */
+    if (!name.p) name = display;
+    char tid[32];
+    snprintf(tid, sizeof tid, "%llu", (unsigned long long)id);
+    uint32_t n = name.p ? intern_pb(t, name) : 0;
+    const char *text = trace_str(t, n);
+    bool stream = !strncmp(text, "Stream #", 8);
+    int kind = x->device < 0 ? LANE_HOST : stream || !strcmp(text, "XLA Ops") ? LANE_DEVICE : LANE_OTHER;
+    if (kind == LANE_OTHER) {
+        t->derived++;
+        return;
+    }
+    uint16_t lane = trace_lane(t, kind, x->pid, trace_intern(t, tid, strlen(tid)));
+    struct trace_lane *l = &t->lanes.p[lane];
+    l->name = n;
+    l->device = x->device >= 0 ? x->device : -1;
+    l->stream = stream ? (int32_t)(id & 0x7fffffff) : 0;
+    while (next_field(&b, &f))
+        if (f.no == 4 && f.wire == 2) read_event(x, f.sub, ts * 1000, lane);
+}
+
+static void read_device(struct xplane *x, struct pb b) {
+    struct trace *t = x->t;
+    struct pbf f, g;
+    struct trace_device d = {0};
+    while (next_field(&b, &f)) {
+        if (f.no != 6 || f.wire != 2) continue;
+        uint64_t id = 0, num = 0, name;
+        struct pb s = f.sub, str = {0};
+        while (next_field(&s, &g)) {
+            if (g.no == 1) id = g.v;
+            else if (g.no == 3 || g.no == 4) num = g.v;
+            else if (g.no == 5) str = g.sub;
+        }
+        if (!map_get(&x->stats, id, &name)) continue;
+        const char *k = trace_str(t, (uint32_t)name);
+        int i = num > INT32_MAX ? 0 : (int)num;
+        if (!strcmp(k, "gpu_device_name") && str.p)
+            snprintf(d.name, sizeof d.name, "%.*s", (int)RG_MIN(str.end - str.p, 60), (const char *)str.p);
+        else if (!strcmp(k, "core_count")) d.sms = i;
+        else if (!strcmp(k, "memory_bandwidth")) d.peak_bw = (double)num;
+        else if (!strcmp(k, "memory_size")) d.memory = (int64_t)(num >> 1 << 1);
+        else if (!strcmp(k, "compute_cap_major")) d.cc += RG_MIN(i, 99) * 10;
+        else if (!strcmp(k, "compute_cap_minor")) d.cc += RG_MIN(i, 9);
+    }
+    while ((int)t->devices.n <= x->device && t->devices.n < 64)
+        vec_push(&t->arena, &t->devices, ((struct trace_device){0}));
+    if (x->device < (int)t->devices.n) t->devices.p[x->device] = d;
+}
+
+static void read_tables(struct xplane *x, struct pb b) {
+    struct trace *t = x->t;
+    struct pbf f, g;
+    uint64_t key;
+    struct pb val;
+    while (next_field(&b, &f)) {
+        if (f.wire != 2 || (f.no != 4 && f.no != 5)) continue;
+        read_map_entry(f.sub, &key, &val);
+        struct meta m = {.stats = val};
+        struct pb v = val;
+        while (next_field(&v, &g)) {
+            if (g.no == 2 && g.wire == 2) m.name = intern_pb(t, g.sub);
+            else if (g.no == 4 && g.wire == 2 && g.sub.end > g.sub.p) m.display = intern_pb(t, g.sub);
+        }
+        if (f.no == 5) {
+            map_put(&x->stats, key, m.name);
+        } else {
+            map_put(&x->events, key, x->metas.n);
+            vec_push(&t->arena, &x->metas, m);
+        }
+    }
+}
+
+static void read_plane(struct trace *t, struct pb b) {
+    struct xplane x = {.t = t, .device = -2};
+    struct pbf f;
+    struct pb scan = b;
+    while (next_field(&scan, &f)) {
+        if (f.no != 2 || f.wire != 2) continue;
+        x.pid = intern_pb(t, f.sub);
+        const char *n = trace_str(t, x.pid);
+        if (!strncmp(n, "/device:GPU:", 12) || !strncmp(n, "/device:TPU:", 12)) {
+            x.device = 0;
+            for (n += 12; *n >= '0' && *n <= '9' && x.device < 1000; n++) x.device = x.device * 10 + (*n - '0');
+        } else if (!strcmp(n, "/host:CPU")) {
+            x.device = -1;
+        }
+    }
+    if (x.device == -2) return;
+    map_init(&x.events, &t->arena);
+    map_init(&x.stats, &t->arena);
+    map_init(&x.kinds, &t->arena);
+    read_tables(&x, b);
+    if (x.device >= 0) read_device(&x, b);
+    while (next_field(&b, &f))
+        if (f.no == 3 && f.wire == 2) read_line(&x, f.sub);
+}
+
+void read_xplane(struct trace *t, struct input *in) {
+    /* Tables may follow the lines that need them, so the whole file is held. */
+    size_t cap = RG_MAX(in->len, (size_t)1 << 20), n = 0;
+    uint8_t *all = arena_raw(&t->arena, cap);
+    for (;;) {
+        if (n + in->len > cap) {
+            if (n + in->len > FILE_MAX)
+                err_throw(t->err, RG_ELIMIT, "the xplane file is larger than 4 GB; record fewer steps");
+            size_t want = RG_MAX(cap * 2, n + in->len);
+            uint8_t *p = arena_raw(&t->arena, want);
+            memcpy(p, all, n);
+            all = p;
+            cap = want;
+        }
+        memcpy(all + n, in->buf, in->len);
+        n += in->len;
+        if (!input_more(in, in->len)) break;
+    }
+    struct pb b = {all, all + n};
+    struct pbf f;
+    while (next_field(&b, &f))
+        if (f.no == 1 && f.wire == 2) read_plane(t, f.sub);
+    if (b.p < b.end) t->truncated = true;
+    if (!t->n)
+        err_throw(t->err, RG_EPARSE, "the xplane file holds no events of a host or device%s",
+                  t->truncated ? "; it was cut short" : "");
+    t->format = TRACE_XPLANE;
+    trace_finish(t);
+}

@@ -1,0 +1,241 @@
+/* shapes.c: what an operator must compute and move, from the shapes the profiler recorded.
+ *
+ * Matrix products, convolutions (forward and backward), attention, and everything that reads its
+ * inputs once and writes its result once. Bytes are the least that must cross the memory system, so
+ * the share of the bandwidth roof is a lower bound. An operator without a formula is not modelled, and
+ * the report says which share of the time that is. Tests: tests/unit/analyze_classes.c */
+#include "analyze/shapes.h"
+
+static const struct {
+    const char *text;
+    uint8_t elt;
+    char type;
+} types[] = {
+    {"float", 4, 'f'},          {"double", 8, 'd'},        {"c10::Half", 2, 'h'},
+    {"c10::BFloat16", 2, 'h'},  {"long int", 8, 'i'},      {"int", 4, 'i'},
+    {"bool", 1, 'i'},           {"unsigned char", 1, 'i'}, {"signed char", 1, 'i'},
+    {"short int", 2, 'i'},      {"c10::Float8_e4m3fn", 1, '8'}, {"c10::Float8_e5m2", 1, '8'},
+    {"c10::complex<float>", 8, 'f'}, {"half", 2, 'h'},     {"bfloat16", 2, 'h'},
+};
+
+struct text {
+    const char *p, *end;
+};
+static void blank(struct text *t) {
+    while (t->p < t->end && (*t->p == ' ' || *t->p == ',' || *t->p == '\n' || *t->p == '\t')) t->p++;
+}
+
+static void parse_dims(struct text t, struct op_shapes *s) {
+    blank(&t);
+    if (t.p >= t.end || *t.p != '[') return;
+    t.p++;
+    while (s->n < (int)RG_COUNT(s->in)) {
+        blank(&t);
+        if (t.p >= t.end || *t.p == ']') return;
+        struct tensor_shape *x = &s->in[s->n++];
+        *x = (struct tensor_shape){.numel = 1};
+        if (*t.p != '[') { /* not a list: nothing we know */
+            while (t.p < t.end && *t.p != ',' && *t.p != ']') t.p++;
+            continue;
+        }
+        int depth = 0;
+        bool nested = false;
+        for (; t.p < t.end; t.p++) {
+            if (*t.p == '[') nested |= ++depth > 1;
+            else if (*t.p == ']') {
+                if (--depth == 0) { t.p++; break; }
+            } else if (*t.p >= '0' && *t.p <= '9' && !nested) {
+                int64_t v = 0;
+                while (t.p < t.end && *t.p >= '0' && *t.p <= '9') {
+                    if (v < (int64_t)1 << 40) v = v * 10 + (*t.p - '0');
+                    t.p++;
+                }
+                t.p--;
+                if (x->nd < 8) {
+                    x->d[x->nd++] = v;
+                    if (v && x->numel > ((int64_t)1 << 56) / v) x->numel = 0;
+                    x->numel *= v;
+                }
+            }
+        }
+        if (nested) x->nd = -1; /* a list of tensors */
+    }
+}
+
+static void parse_types(struct text t, struct op_shapes *s) {
+    blank(&t);
+    if (t.p < t.end && *t.p == '[') t.p++;
+    for (int i = 0; i < s->n && t.p < t.end; i++) {
+        blank(&t);
+        if (t.p >= t.end || *t.p != '"') { /* a list of types: skip it */
+            int depth = 0;
+            for (; t.p < t.end; t.p++) {
+                if (*t.p == '[') depth++;
+                else if (*t.p == ']' && --depth <= 0) { t.p++; break; }
+            }
+            continue;
+        }
+        const char *a = ++t.p;
+        while (t.p < t.end && *t.p != '"') t.p++;
+        for (size_t k = 0; k < RG_COUNT(types); k++)
+            if (strlen(types[k].text) == (size_t)(t.p - a) && !memcmp(a, types[k].text, (size_t)(t.p - a)))
+                s->in[i].elt = types[k].elt, s->in[i].type = types[k].type;
+        if (t.p < t.end) t.p++;
+    }
+}
+
+void shapes_parse(const char *blob, size_t n, struct op_shapes *s) {
+    memset(s, 0, sizeof *s);
+    const char *end = blob + n, *a = memchr(blob, 0x1f, n);
+    parse_dims((struct text){blob, a ? a : end}, s);
+    if (!a) return;
+    const char *b = memchr(a + 1, 0x1f, (size_t)(end - a - 1));
+    parse_types((struct text){a + 1, b ? b : end}, s);
+    if (b) s->concrete = b + 1, s->concrete_n = (size_t)(end - b - 1);
+}
+
+/* ---- formulas --------------------------------------------------------------------------------------- */
+
+static bool ends(const char *s, const char *with) {
+    size_t a = strlen(s), b = strlen(with);
+    return a >= b && !strcmp(s + a - b, with);
+}
+
+static struct op_cost product(const struct tensor_shape *a, const struct tensor_shape *b, bool bt) {
+    struct op_cost c = {0};
+    if (a->nd < 2 || b->nd < 2) return c;
+    c.k = a->d[a->nd - 1];
+    c.n = bt ? b->d[b->nd - 2] : b->d[b->nd - 1];
+    c.batch = 1;
+    if (a->nd == 3 && b->nd == 3) {
+        c.batch = a->d[0];
+        c.m = a->d[1];
+    } else {
+        c.m = c.k ? a->numel / c.k : 0;
+    }
+    if (c.m <= 0 || c.n <= 0 || c.k <= 0) return (struct op_cost){0};
+    double out = (double)c.batch * (double)c.m * (double)c.n;
+    c.flops = 2.0 * out * (double)c.k;
+    c.bytes = (double)a->elt * (double)a->numel + (double)b->elt * (double)b->numel + out * a->elt;
+    c.elt = a->elt;
+    c.type = a->type;
+    c.known = true;
+    return c;
+}
+
+/* The i-th concrete input, a string such as "[2, 2]": its first two numbers. */
+static void concrete_pair(const struct op_shapes *s, int i, int64_t out[2], int64_t none) {
+    out[0] = out[1] = none;
+    const char *p = s->concrete, *end = p + s->concrete_n;
+    if (!p) return;
+    for (int k = 0; p < end; k++) {
+        const char *a = memchr(p, '"', (size_t)(end - p));
+        if (!a) return;
+        const char *b = memchr(a + 1, '"', (size_t)(end - a - 1));
+        if (!b) return;
+        if (k == i) {
+            int got = 0;
+            for (const char *q = a + 1; q < b && got < 2; q++) {
+                if (*q < '0' || *q > '9') continue;
+                int64_t v = 0;
+                while (q < b && *q >= '0' && *q <= '9' && v < 1 << 20) v = v * 10 + (*q++ - '0');
+                out[got++] = v;
+            }
+            if (got == 1) out[1] = out[0];
+            return;
+        }
+        p = b + 1;
+    }
+}
+
+static struct op_cost convolution(const char *op, const struct op_shapes *s) {
+    struct op_cost c = {0};
+    bool back = strstr(op, "backward") != NULL;
+    const struct tensor_shape *x = &s->in[back ? 1 : 0], *w = &s->in[back ? 2 : 1];
+    if (s->n < (back ? 3 : 2) || x->nd < 3 || x->nd > 5 || w->nd != x->nd) return c;
+    double out = (double)x->d[0] * (double)w->d[0];
+    if (back) {
+        out = (double)s->in[0].numel;
+    } else {
+        bool cudnn = strstr(op, "cudnn") || strstr(op, "miopen");
+        int64_t stride[2], pad[2];
+        concrete_pair(s, cudnn ? 3 : 3, stride, 1);
+        concrete_pair(s, cudnn ? 2 : 4, pad, 0);
+        for (int i = 2; i < x->nd; i++) {
+            int64_t st = RG_MAX(stride[(i - 2) & 1], 1), pd = pad[(i - 2) & 1];
+            int64_t o = (x->d[i] + 2 * pd - w->d[i]) / st + 1;
+            out *= (double)RG_MAX(o, 1);
+        }
+    }
+    double per = 1;
+    for (int i = 1; i < w->nd; i++) per *= (double)w->d[i];
+    c.flops = 2 * out * per;
+    c.bytes = ((double)x->numel + (double)w->numel + out) * x->elt;
+    c.elt = x->elt;
+    c.type = x->type;
+    c.known = c.flops > 0;
+    return c;
+}
+
+static struct op_cost attention(const char *op, const struct op_shapes *s) {
+    struct op_cost c = {0};
+    bool back = strstr(op, "backward") != NULL;
+    const struct tensor_shape *q = &s->in[back ? 1 : 0], *k = &s->in[back ? 2 : 1];
+    if (s->n < 3 || q->nd != 4 || k->nd != 4) return c;
+    bool heads_first = strstr(op, "scaled_dot_product") != NULL;
+    double b = (double)q->d[0], h = (double)q->d[heads_first ? 1 : 2], sq = (double)q->d[heads_first ? 2 : 1];
+    double sk = (double)k->d[heads_first ? 2 : 1], dim = (double)q->d[3];
+    c.flops = 4 * b * h * sq * sk * dim * (back ? 2.5 : 1);
+    c.bytes = (2.0 * (double)q->numel + 2.0 * (double)k->numel) * q->elt * (back ? 2 : 1);
+    c.elt = q->elt;
+    c.type = q->type;
+    c.known = c.flops > 0;
+    return c;
+}
+
+/* Reads every tensor once, writes a result as large as the largest. */
+static struct op_cost streaming(const struct op_shapes *s, int cls) {
+    struct op_cost c = {0};
+    for (int i = 0; i < s->n; i++) {
+        const struct tensor_shape *x = &s->in[i];
+        if (x->nd < 0) return (struct op_cost){0}; /* a list of tensors: sizes not kept */
+        if (!x->elt || x->nd == 0) continue;
+        c.bytes += (double)x->numel * x->elt;
+        if (x->numel > c.numel) c.numel = x->numel, c.elt = x->elt, c.type = x->type;
+    }
+    if (!c.numel) return c;
+    if (cls != KC_REDUCE) c.bytes += (double)c.numel * c.elt;
+    c.flops = (double)c.numel * (cls == KC_NORM ? 5 : 1);
+    c.known = true;
+    return c;
+}
+
+struct op_cost op_cost(const char *op, int cls, const struct op_shapes *s) {
+    const char *name = strrchr(op, ':');
+    name = name ? name + 1 : op;
+    switch (cls) {
+    case KC_GEMM:
+        if (!strcmp(name, "mm") || !strcmp(name, "bmm") || !strcmp(name, "matmul") || ends(name, "_mm"))
+            return product(&s->in[0], &s->in[1], false);
+        if (!strcmp(name, "addmm") || !strcmp(name, "baddbmm") || !strcmp(name, "_addmm_activation"))
+            return product(&s->in[1], &s->in[2], false);
+        if (!strcmp(name, "linear")) return product(&s->in[0], &s->in[1], true);
+        return (struct op_cost){0};
+    case KC_CONV: return strstr(name, "conv") ? convolution(name, s) : (struct op_cost){0};
+    case KC_ATTENTION: return attention(name, s);
+    case KC_ELEMENTWISE: case KC_NORM: case KC_REDUCE:
+        /* Gathers read a part of their input: the input's size says nothing. */
+        if (strstr(name, "index") || strstr(name, "embedding") || strstr(name, "gather")) return (struct op_cost){0};
+        if (strstr(name, "conv") || strstr(name, "mm")) return (struct op_cost){0};
+        return streaming(s, cls);
+    case KC_COPY: case KC_LAYOUT:
+        if (strstr(name, "cat") || strstr(name, "conv")) return (struct op_cost){0};
+        if (!strcmp(name, "copy_")) { /* both sides are inputs */
+            struct op_cost c = streaming(s, cls);
+            if (s->n >= 2 && s->in[0].elt && s->in[1].elt) c.bytes -= (double)c.numel * c.elt;
+            return c;
+        }
+        return streaming(s, cls);
+    default: return (struct op_cost){0};
+    }
+}

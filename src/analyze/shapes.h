@@ -1,0 +1,31 @@
+/* shapes.h: FLOPs and least bytes of an operator from its recorded input shapes. Private to analyze.
+ * Tests: tests/unit/analyze_classes.c (closed forms). */
+#ifndef RIDGE_ANALYZE_SHAPES_H
+#define RIDGE_ANALYZE_SHAPES_H
+
+#include "analyze/internal.h"
+
+struct tensor_shape {
+    int nd, elt; /* elt: bytes per element, 0 when it is no tensor */
+    int64_t d[8], numel;
+    char type; /* 'f' float, 'd' double, 'h' 16-bit float, '8' 8-bit float, 'i' anything else */
+};
+struct op_shapes {
+    int n;
+    struct tensor_shape in[24];
+    const char *concrete; /* text of the concrete inputs, NULL none */
+    size_t concrete_n;
+};
+struct op_cost {
+    bool known;
+    double flops, bytes;
+    int64_t m, n, k, batch; /* matrix products */
+    int64_t numel;          /* of the result, elementwise */
+    int elt;
+    char type;
+};
+/* blob: what the reader stored, "dims \x1f types [\x1f concrete]". */
+void shapes_parse(const char *blob, size_t n, struct op_shapes *);
+struct op_cost op_cost(const char *op, int cls, const struct op_shapes *);
+
+#endif

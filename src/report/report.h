@@ -1,0 +1,16 @@
+/* report.h: prints a diagnosis for people and for programs; the only header of src/report.
+ * Tests: tests/unit/report.c */
+#ifndef RIDGE_REPORT_H
+#define RIDGE_REPORT_H
+
+#include "analyze/analyze.h"
+
+/* One screen: at most 40 lines of 100 columns. `path` is shown as given. */
+void report_text(struct str *, const struct diag *, const char *path);
+/* The schema of docs/diagnose.md; one object, keys in fixed order. */
+void report_json(struct str *, const struct diag *, const char *path);
+/* A kernel's name made readable: no return type, template arguments or namespaces, at most n bytes. */
+void report_short_name(const char *name, char *out, size_t n);
+void report_json_string(struct str *, const char *s);
+
+#endif

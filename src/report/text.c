@@ -1,0 +1,321 @@
+/* text.c: the one screen of `ridge diagnose`.
+ *
+ * In the order in which a person asks: what is it, where did the time go, what do I do, what is it not,
+ * what could not be seen. At most 40 lines of 100 columns; the budget is printed with largest-remainder
+ * rounding so that its parts add up to what is shown. Tests: tests/unit/report.c */
+#include "report/report.h"
+
+#include <stdlib.h>
+
+#define COLS 100
+
+/* A line cut to the width of the screen, at a word where possible, in whole characters. */
+static void line(struct str *o, const char *fmt, ...) RG_FMT(2, 3);
+static void line(struct str *o, const char *fmt, ...) {
+    char b[600];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(b, sizeof b, fmt, ap);
+    va_end(ap);
+    if (n < 0) return;
+    size_t len = RG_MIN((size_t)n, sizeof b - 1);
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)b[i] < ' ') b[i] = ' ';
+    if (len > COLS) {
+        len = COLS - 2;
+        while (len && ((unsigned char)b[len] & 0xc0) == 0x80) len--;
+        memcpy(b + len, "..", 2);
+        len += 2;
+    }
+    while (len && b[len - 1] == ' ') len--;
+    str_addn(o, b, len);
+    str_addc(o, '\n');
+}
+
+/* Long text over several lines with a hanging indent; at most `most` lines. */
+static void wrapped(struct str *o, const char *head, const char *text, int indent, int most) {
+    char b[COLS + 8];
+    int used = snprintf(b, sizeof b, "%s", head);
+    used = RG_MIN(used, COLS);
+    for (int k = 0; *text && k < most; k++) {
+        size_t room = (size_t)(COLS - used), n = strlen(text);
+        if (n > room) {
+            n = room;
+            if (k + 1 < most) {
+                size_t w = n;
+                while (w > room / 2 && text[w] != ' ') w--;
+                if (text[w] == ' ') n = w;
+            } else if (n > 2) {
+                n -= 2;
+            }
+            while (n && ((unsigned char)text[n] & 0xc0) == 0x80) n--;
+        }
+        bool cut = k + 1 == most && text[n];
+        line(o, "%.*s%.*s%s", used, b, (int)n, text, cut ? ".." : "");
+        text += n;
+        while (*text == ' ') text++;
+        used = indent;
+        memset(b, ' ', (size_t)indent);
+    }
+}
+
+void report_short_name(const char *s, char *out, size_t cap) {
+    size_t n = 0;
+    int depth = 0;
+    if (!strncmp(s, "void ", 5)) s += 5;
+    if (!strncmp(s, "_ZN", 3)) { /* mangled: its readable parts are long runs of letters; keep the head */
+        snprintf(out, cap, "%.*s", (int)RG_MIN(cap - 1, (size_t)48), s);
+        return;
+    }
+    const char *functor = NULL;
+    for (const char *p = s; *p && n + 1 < cap; p++) {
+        if (*p == '(' && !strncmp(p, "(anonymous namespace)::", 23)) { p += 22; continue; }
+        if (*p == '<') { depth++; continue; }
+        if (*p == '>') { depth -= depth > 0; continue; }
+        if (*p == '(' && !depth) break;
+        if (depth) continue;
+        if (p[0] == ':' && p[1] == ':') { n = 0; p++; continue; }
+        out[n++] = *p;
+    }
+    /* What an elementwise kernel computes stands in its functor. */
+    if ((functor = strstr(s, "Functor_")) && n + 2 < cap) {
+        functor += 8;
+    } else if ((functor = strstr(s, "binary_internal::")) && n + 2 < cap) {
+        functor += 17;
+    } else {
+        functor = NULL;
+    }
+    if (functor) {
+        out[n++] = ':';
+        while ((*functor >= 'a' && *functor <= 'z') || (*functor >= 'A' && *functor <= 'Z') || *functor == '_') {
+            if (n + 1 >= cap) break;
+            out[n++] = *functor++;
+        }
+    }
+    out[n] = 0;
+    if (!n) snprintf(out, cap, "%s", s);
+}
+
+static const char *base_name(const char *path) {
+    const char *p = strrchr(path, '/');
+    return p ? p + 1 : path;
+}
+
+static double ms(int64_t ns) { return (double)ns / 1e6; }
+static double pct(int64_t part, int64_t whole) { return whole ? 100.0 * (double)part / (double)whole : 0; }
+
+static void head(struct str *o, const struct diag *d, const char *path) {
+    const struct trace *t = d->t;
+    line(o, "%s  %s%s%s%s", base_name(path), trace_format_text(t->format), t->compressed ? ", gzip" : "",
+         *d->device_name ? ", " : "", d->device_name);
+    if (t->format == TRACE_SNAPSHOT) {
+        line(o, "  %u allocator records; %.1f MB allocated of %.1f MB reserved at the end", t->snap.n,
+             (double)t->snap_allocated / 1e6, (double)t->snap_reserved / 1e6);
+        return;
+    }
+    line(o, "  %u events, %llu lost, %u steps, %llu kernels, %.1f ms; shapes %s, stacks %s, memory %s", t->n,
+         (unsigned long long)(t->lost + t->dropped), d->steps.n, (unsigned long long)d->kernel_count, ms(d->wall_ns),
+         d->modelled > 0 || t->with_shapes == 1 ? "on" : "off", d->has_python ? "on" : "off", d->mem.n ? "on" : "off");
+}
+
+static void verdict(struct str *o, const struct diag *d) {
+    const struct trace *t = d->t;
+    char b[300];
+    if (t->format == TRACE_SNAPSHOT) {
+        if (d->healthy) line(o, "VERDICT  healthy: device memory does not grow");
+        else wrapped(o, "VERDICT  memory.growth: ", d->causes.p[0].signal, 9, 2);
+        return;
+    }
+    double busy = pct(d->busy_ns, d->wall_ns);
+    if (!d->dev_n) {
+        line(o, "VERDICT  no device activity in this recording: nothing can be said about a GPU");
+    } else if (d->healthy) {
+        const char *what = d->regime == REGIME_COMPUTE ? "arithmetic" : d->regime == REGIME_MEMORY ? "memory bandwidth"
+                         : d->regime == REGIME_OVERHEAD ? "overhead" : "nothing in particular";
+        if (d->modelled >= 0.5)
+            snprintf(b, sizeof b, "GPU busy %.1f%%, at %.0f%% of the roof; bound by %s", busy, 100 * d->roof, what);
+        else snprintf(b, sizeof b, "GPU busy %.1f%%; bound by %s (roof not known)", busy, what);
+        bool more = d->causes.n && !d->causes.p[0].note;
+        line(o, "VERDICT  healthy: %s%s", b, more ? "" : "; nothing to do");
+    } else {
+        const struct cause *c = &d->causes.p[0];
+        line(o, "VERDICT  %s: %.1f ms of %.1f (%.1f%%) are lost to it; GPU busy %.1f%%, regime %s", cause_text(c->id),
+             ms(c->lost_ns), ms(d->wall_ns), pct(c->lost_ns, d->wall_ns), busy, regime_text(d->regime));
+    }
+}
+
+/* Tenths of a percent that add up to 1000: floor each, give the rest to the largest remainders. */
+static void shares(const int64_t *v, int n, int64_t whole, int *out) {
+    int sum = 0;
+    double rest[BUDGET_KEYS];
+    for (int i = 0; i < n; i++) {
+        double x = whole ? 1000.0 * (double)v[i] / (double)whole : 0;
+        out[i] = (int)x;
+        rest[i] = x - out[i];
+        sum += out[i];
+    }
+    for (; sum < 1000 && whole; sum++) {
+        int best = 0;
+        for (int i = 1; i < n; i++)
+            if (rest[i] > rest[best]) best = i;
+        out[best]++;
+        rest[best] = -1;
+    }
+}
+
+static void budget(struct str *o, const struct diag *d) {
+    int share[BUDGET_KEYS];
+    shares(d->budget, BUDGET_KEYS, d->wall_ns, share);
+    int64_t little = 0;
+    int little_share = 0, shown = 0;
+    for (int k = 0; k < BUDGET_KEYS; k++) {
+        if (!d->budget[k]) continue;
+        if (share[k] < 5 && k != BUDGET_KERNELS) {
+            little += d->budget[k];
+            little_share += share[k];
+            continue;
+        }
+        char bar[24];
+        int n = RG_MIN(20, (share[k] + 25) / 50);
+        memset(bar, '#', (size_t)n);
+        bar[n] = 0;
+        line(o, "  %-45s %10.2f ms %5.1f%%  %s", budget_text(k), ms(d->budget[k]), share[k] / 10.0, bar);
+        shown++;
+    }
+    if (little) line(o, "  %-45s %10.2f ms %5.1f%%", "all else, each under 0.5%", ms(little), little_share / 10.0);
+    line(o, "  %45s %10.2f ms 100.0%%", "sum", ms(d->wall_ns));
+}
+
+static void fixes(struct str *o, const struct diag *d) {
+    int shown = 0;
+    for (uint32_t i = 0; i < d->causes.n && shown < 3; i++) {
+        const struct cause *c = &d->causes.p[i];
+        if (c->note) continue;
+        char h[64];
+        shown++;
+        if (c->lost_ns)
+            line(o, "FIX %d  %s   up to %.1f ms (%.1f%%), %s%s%.60s", shown, cause_text(c->id), ms(c->gain_ns),
+                 pct(c->gain_ns, d->wall_ns), cause_confidence(c->id), *c->where ? "   at " : "", c->where);
+        else line(o, "FIX %d  %s%s%.70s", shown, cause_text(c->id), *c->where ? "   at " : "", c->where);
+        if (c->signal && d->t->format != TRACE_SNAPSHOT) wrapped(o, "       ", c->signal, 7, 2);
+        snprintf(h, sizeof h, "    -> ");
+        wrapped(o, h, c->fix, 7, 2);
+    }
+    if (!shown) line(o, "FIX    nothing to do on the host or in the transfers");
+    for (uint32_t i = 0, k = 0; i < d->causes.n; i++) {
+        const struct cause *c = &d->causes.p[i];
+        if (c->note) wrapped(o, "NOTE   ", c->signal, 7, 1);
+        else if (++k == 4) {
+            char b[200] = "";
+            for (uint32_t x = i; x < d->causes.n && strlen(b) < 80; x++)
+                if (!d->causes.p[x].note)
+                    snprintf(b + strlen(b), sizeof b - strlen(b), "%s%s %.1f%%", *b ? ", " : "",
+                             cause_text(d->causes.p[x].id), pct(d->causes.p[x].lost_ns, d->wall_ns));
+            line(o, "ALSO   %s", b);
+        }
+    }
+}
+
+static void kernels(struct str *o, const struct diag *d) {
+    if (!d->kernels.n) return;
+    int64_t all = 0;
+    for (int k = 0; k < KC_CLASSES; k++) all += d->classes[k].ns;
+    char b[300] = "";
+    for (int pass = 0; pass < 4; pass++) {
+        int best = -1;
+        for (int k = 0; k < KC_CLASSES; k++) {
+            char key[24];
+            snprintf(key, sizeof key, "%s ", class_text(k));
+            if (d->classes[k].ns && !strstr(b, key) && (best < 0 || d->classes[k].ns > d->classes[best].ns)) best = k;
+        }
+        if (best < 0) break;
+        snprintf(b + strlen(b), sizeof b - strlen(b), "%s%s %.0f%%", *b ? ", " : "", class_text(best),
+                 pct(d->classes[best].ns, all));
+    }
+    line(o, "KERNELS  %s of %.1f ms; cost known for %.0f%%", b, ms(all), 100 * d->modelled);
+    for (uint32_t i = 0; i < d->kernels.n && i < 3; i++) {
+        const struct kernel_row *k = &d->kernels.p[i];
+        char n[48], r[80] = "";
+        report_short_name(trace_str(d->t, k->name), n, sizeof n);
+        if (k->modelled && k->roof > 0)
+            snprintf(r, sizeof r, "%.0f%% of %s roof", 100 * k->roof, k->compute >= k->memory ? "compute" : "memory");
+        else snprintf(r, sizeof r, "%s", class_text(k->cls));
+        line(o, "  %5.1f%%  %-44.44s x%-5u %9.1f us  %s", pct(k->ns, all), n, k->count,
+             (double)k->ns / k->count / 1e3, r);
+    }
+}
+
+/* The four questions everyone asks, each answered. */
+static void checklist(struct str *o, const struct diag *d) {
+    if (!d->dev_n) return;
+    const char *fp32 = "";
+    int64_t f32 = 0, all = 0;
+    for (uint32_t i = 0; i < d->kernels.n; i++) {
+        const struct kernel_row *k = &d->kernels.p[i];
+        all += k->ns;
+        if (k->cls <= KC_ATTENTION && k->unit == GPU_F32 && k->ns > 0) f32 += k->ns;
+    }
+    if (f32 * 10 > all && d->gpu && d->gpu->cc >= 80) fp32 = "; products in fp32: allow TF32 or use bf16";
+    line(o, "CHECK  bottleneck: %s | GPU busy: %.0f%% | bound: %s | easy wins: %s%s",
+         d->healthy ? "none" : cause_text(d->verdict), pct(d->busy_ns, d->wall_ns), regime_text(d->regime),
+         d->healthy ? "none" : "see FIX 1", fp32);
+    bool small = false;
+    for (uint32_t i = 0; i < d->causes.n; i++) small |= d->causes.p[i].id == CAUSE_SMALL;
+    if (!small && d->small_count * 10 > d->kernel_count * 3)
+        line(o, "NOT    a problem: %llu kernels under 10 us (%.0f%%) hold %.1f%% of kernel time",
+             (unsigned long long)d->small_count, pct((int64_t)d->small_count, (int64_t)d->kernel_count),
+             pct(d->small_ns, d->budget[BUDGET_KERNELS]));
+    if (d->layer_count)
+        line(o, "LAYERS %u repeats of %u kernels, %.2f ms each", d->layer_count, d->layer_period,
+             ms(d->layer_ns / d->layer_count));
+}
+
+static void memory(struct str *o, const struct diag *d) {
+    if (!d->mem.n) return;
+    line(o, "MEMORY peak %.1f MB%s, %.1f at the start, %.1f at the end%s", (double)d->mem_peak / 1e6,
+         d->mem_capacity ? "" : "", (double)d->mem_first / 1e6, (double)d->mem_last / 1e6,
+         d->mem_leak ? ": it grows" : "");
+    int n = d->t->format == TRACE_SNAPSHOT ? 5 : 0;
+    for (uint32_t i = 0; i < d->owners.n && (int)i < n; i++)
+        line(o, "  %9.1f MB in %u blocks still held, from %s", (double)d->owners.p[i].bytes / 1e6, d->owners.p[i].count,
+             trace_str(d->t, d->owners.p[i].where));
+    if (d->t->format == TRACE_SNAPSHOT)
+        line(o, "  fragmentation %.1f%% of reserved memory; largest free block %.1f MB", 100 * d->fragmentation,
+             (double)d->t->snap_largest_free / 1e6);
+}
+
+static int count_lines(const struct str *o) {
+    int n = 0;
+    for (size_t i = 0; i < o->n; i++) n += o->p[i] == '\n';
+    return n;
+}
+
+/* One note over one or two lines; false when there is no room for it. */
+static bool note_line(struct str *o, const char *head, const char *what, const char *more, int *room) {
+    char b[500];
+    snprintf(b, sizeof b, "%s%s%s", what, *more ? ": " : "", more);
+    int need = strlen(b) + 9 > COLS ? 2 : 1;
+    if (*room < need) return false;
+    wrapped(o, head, b, 9, need);
+    *room -= need;
+    return true;
+}
+
+static void notes(struct str *o, const struct diag *d, int room) {
+    for (uint32_t i = 0; i < d->capture.n; i++)
+        if (!note_line(o, "CAPTURE  ", d->capture.p[i].setting, d->capture.p[i].why, &room)) return;
+    for (uint32_t i = 0; i < d->abstained.n; i++)
+        if (!note_line(o, "UNKNOWN  ", d->abstained.p[i].id, d->abstained.p[i].why, &room)) return;
+}
+
+void report_text(struct str *o, const struct diag *d, const char *path) {
+    int before = o->n ? count_lines(o) : 0;
+    head(o, d, path);
+    verdict(o, d);
+    if (d->t->format != TRACE_SNAPSHOT && d->wall_ns) budget(o, d);
+    fixes(o, d);
+    checklist(o, d);
+    if (d->t->format != TRACE_SNAPSHOT) kernels(o, d);
+    memory(o, d);
+    notes(o, d, 40 - (count_lines(o) - before));
+}
