@@ -36,8 +36,8 @@ int cmd_diagnose(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--json"))
             o.json = true;
-        else if (!strcmp(argv[i], "--html") && i + 1 < argc)
-            o.html = argv[++i];
+        else if (!strcmp(argv[i], "--device") && i + 1 < argc)
+            o.device = argv[++i];
         else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
             return usage(stdout);
         else if (argv[i][0] == '-' && argv[i][1])
