@@ -67,6 +67,7 @@ const uop *tree_expand(struct rw *, const uop *tree);        /* expand.c: UNROLL
 const uop *tree_coalesce(struct rw *, const uop *tree, int vec_bytes); /* coalesce.c: wide loads */
 const uop *tree_index(struct rw *, const uop *tree);         /* index.c: IDX becomes i64 or i32 */
 void linearize(struct ir *, const uop *tree, struct linear *);           /* linearize.c */
+void linear_rare(struct ir *, struct linear *);                          /* rare.c: RARE becomes a branch */
 void estimate_asked(struct ir *, const uop *sink, struct estimate *);    /* estimate.c */
 void estimate_issued(const struct linear *, struct estimate *);
 

@@ -60,6 +60,7 @@ void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, st
 
     begin(&s, "linearize");
     linearize(ir, tree, out);
+    linear_rare(ir, out);
     estimate_issued(out, &out->est);
     end(&s, NULL);
 #ifdef RG_DEBUG

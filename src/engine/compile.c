@@ -204,7 +204,9 @@ static const char *unit_text(struct arena *a, const jobs *j, int unit) {
     for (uint32_t i = 0; i < j->n; i++) {
         const struct job *b = &j->p[i];
         if (b->unit != unit) continue;
-        str_printf(&s, "void %s%s", symbol_of(a, b->t->name, b->key), b->t->text + 5 + strlen(b->t->name));
+        const char *name = b->t->name, *symbol = symbol_of(a, name, b->key); /* names repeat, keys do not */
+        str_printf(&s, "#define %s %s\n#define %s_body %s_body\n%s", name, symbol, name, symbol, b->t->text);
+        str_printf(&s, "\n#undef %s\n#undef %s_body\n", name, name);
     }
     return s.p;
 }
@@ -262,8 +264,9 @@ static void check_text(struct engine *en, const struct etext *t) {
     size_t n = strspn(t->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     if (!n || t->name[n] || n > 200)
         err_throw(&en->err, RG_EINVAL, "kernel name \"%.80s\": expected 1 to 200 letters, digits or _", t->name);
-    if (strncmp(t->text, "void ", 5) || strncmp(t->text + 5, t->name, n) || t->text[5 + n] != '(')
-        err_throw(&en->err, RG_EINVAL, "kernel %s: its text must begin with \"void %s(\"", t->name, t->name);
+    char head[220];
+    snprintf(head, sizeof head, "void %s(", t->name);
+    if (!strstr(t->text, head)) err_throw(&en->err, RG_EINVAL, "kernel %s: its text must define \"%s\"", t->name, head);
     if (t->grid < 0 || t->grid > UINT32_MAX)
         err_throw(&en->err, RG_ELIMIT, "kernel %s: %lld grid iterations; 0 to %u are possible", t->name,
                   (long long)t->grid, UINT32_MAX);

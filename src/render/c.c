@@ -264,7 +264,7 @@ static struct text evaluate(struct render *r, const uop *n) {
 /* The next entry is the only user, so that nothing can change in between. */
 static bool used_next(const struct render *r, const uop *n) {
     const uop *next = r->pos + 1 < r->lin->n ? r->lin->u[r->pos + 1] : NULL;
-    return next && r->uses[n->id] == 1 && (next->op == OP_SET || next->op == OP_STORE) && next->src[1] == n;
+    return next && r->uses[r->pos] == 1 && (next->op == OP_SET || next->op == OP_STORE) && next->src[1] == n;
 }
 
 /* Index arithmetic and conditions read better, and compile faster, where they are used. */
@@ -272,7 +272,7 @@ static bool write_in_place(const struct render *r, const uop *n, const struct te
     if (used_next(r, n)) return true;
     if (t->moving || n->op == OP_LOAD || n->op == OP_GLOAD) return false;
     if (t->atom) return true;
-    return t->lanes == 1 && !dt_is_float((enum dtype)t->dt) && r->uses[n->id] == 1 && strlen(t->s) < 96;
+    return t->lanes == 1 && !dt_is_float((enum dtype)t->dt) && r->uses[r->pos] == 1 && strlen(t->s) < 96;
 }
 
 static void value(struct render *r, const uop *n) {
@@ -346,14 +346,27 @@ struct leaves {
     uop_vec param, var, acc;
 };
 
-static void find_leaves(struct render *r, struct leaves *l, const uop *n) {
-    r->uses[n->id]++;
+/* Counts a use of n: of its latest evaluation, or, the first time, of a leaf. last: by id, position + 1. */
+static void count_use(struct render *r, struct leaves *l, uint32_t *last, const uop *n) {
     if (n->op == OP_INDEX)
-        for (uint32_t i = 0; i < n->nsrc; i++) find_leaves(r, l, n->src[i]);
-    if (r->uses[n->id] > 1) return;
+        for (uint32_t i = 0; i < n->nsrc; i++) count_use(r, l, last, n->src[i]);
+    if (last[n->id]) {
+        r->uses[last[n->id] - 1]++;
+        return;
+    }
+    last[n->id] = r->lin->n + 1;
     if (n->op == OP_PARAM) vec_push(r->a, &l->param, n);
     if (n->op == OP_VAR) vec_push(r->a, &l->var, n);
     if (n->op == OP_ACC) vec_push(r->a, &l->acc, n);
+}
+
+static void count_uses(struct render *r, struct leaves *l) {
+    uint32_t *last = arena_array(r->a, uint32_t, r->ir->n + 1);
+    for (uint32_t i = 0; i < r->lin->n; i++) {
+        const uop *n = r->lin->u[i];
+        for (uint32_t k = 0; k < n->nsrc; k++) count_use(r, l, last, n->src[k]);
+        last[n->id] = i + 1;
+    }
 }
 
 /* By slot, then by type: the order in which the list happens to mention buffers says nothing. */
@@ -366,8 +379,14 @@ static void sort_by_slot(uop_vec *v) {
         }
 }
 
-/* The same slot may be seen through two types; only the first view may be restrict. */
-static void declare_params(struct render *r, uop_vec *v) {
+/* Buffers and scratch are parameters of an inner function: compilers believe `restrict` there and not on local
+ * variables, and only then move the loads of one copy of a statement above the stores of another. */
+struct signature {
+    struct str formal, actual;
+};
+
+/* The same slot may be seen through two types: then neither view is restrict. */
+static void declare_params(struct render *r, struct signature *g, uop_vec *v) {
     sort_by_slot(v);
     for (uint32_t i = 0; i < v->n; i++) {
         const uop *n = v->p[i], *before = i ? v->p[i - 1] : NULL, *after = i + 1 < v->n ? v->p[i + 1] : NULL;
@@ -375,9 +394,10 @@ static void declare_params(struct render *r, uop_vec *v) {
         bool again = before && before->arg.param.slot == slot, shared = again || (after && after->arg.param.slot == slot);
         const char *t = elem_type((enum dtype)n->dt);
         const char *name = again ? fmt(r, "b%u_%s", slot, dtype_info[n->dt].name) : fmt(r, "b%u", slot);
-        if (!again || before->dt != n->dt)
-            line(r, "%s *%s%s = (%s *)buf[%u];", t, shared ? "" : "restrict ", name, t, slot);
-        else name = r->val[before->id].s;
+        if (!again || before->dt != n->dt) {
+            str_printf(&g->formal, ", %s *%s%s", t, shared ? "" : "restrict ", name);
+            str_printf(&g->actual, ", (%s *)buf[%u]", t, slot);
+        } else name = r->val[before->id].s;
         r->val[n->id] = (struct text){.s = name, .dt = n->dt, .lanes = 1, .atom = true};
     }
 }
@@ -401,12 +421,13 @@ static void declare_vars(struct render *r, uop_vec *v) {
     }
 }
 
-static void declare_locals(struct render *r) {
+static void declare_locals(struct render *r, struct signature *g) {
     int64_t at = 0;
     for (uint32_t i = 0; i < r->lin->nlocal; i++) {
         const uop *n = r->lin->local[i];
         const char *t = elem_type((enum dtype)n->dt), *name = fmt(r, "L%u", i);
-        line(r, "%s *restrict %s = (%s *)((char *)scratch + %lld);", t, name, t, (long long)at);
+        str_printf(&g->formal, ", %s *restrict %s", t, name);
+        str_printf(&g->actual, ", (%s *)((char *)scratch + %lld)", t, (long long)at);
         r->val[n->id] = (struct text){.s = name, .dt = n->dt, .lanes = 1, .atom = true};
         at = (at + n->src[0]->hi * dtype_info[n->dt].bytes + 63) & ~(int64_t)63;
     }
@@ -427,14 +448,15 @@ void render_c(struct str *o, struct ir *ir, const struct linear *lin) {
     struct render r = {.o = o, .ir = ir, .a = ir->arena, .lin = lin};
     struct leaves l = {0};
     r.val = arena_array(r.a, struct text, ir->n + 1);
-    r.uses = arena_array(r.a, uint32_t, ir->n + 1);
-    for (uint32_t i = 0; i < lin->n; i++)
-        for (uint32_t k = 0; k < lin->u[i]->nsrc; k++) find_leaves(&r, &l, lin->u[i]->src[k]);
-    str_printf(o, "void %s(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n", lin->name);
+    r.uses = arena_array(r.a, uint32_t, lin->n + 1);
+    count_uses(&r, &l);
+    struct signature sig;
+    str_init(&sig.formal, r.a), str_init(&sig.actual, r.a);
+    declare_params(&r, &sig, &l.param);
+    declare_locals(&r, &sig);
+    str_printf(o, "static void %s_body(void *const *buf, const i64 *var, u32 t0, u32 t1%s) {\n", lin->name, sig.formal.n ? sig.formal.p : "");
     r.indent = 1;
-    declare_params(&r, &l.param);
     declare_vars(&r, &l.var);
-    declare_locals(&r);
     bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;
     line(&r, "for (u32 t = t0; t < t1; t++) {");
     r.indent++;
@@ -447,5 +469,6 @@ void render_c(struct str *o, struct ir *ir, const struct linear *lin) {
     for (r.pos = grid; r.pos < lin->n - grid; r.pos++) entry(&r, lin->u[r.pos]);
     r.indent--;
     line(&r, "}");
-    str_add(o, "}\n");
+    str_printf(o, "}\nvoid %s(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n", lin->name);
+    str_printf(o, "  %s_body(buf, var, t0, t1%s);\n}\n", lin->name, sig.actual.n ? sig.actual.p : "");
 }

@@ -22,7 +22,7 @@ struct render {
     struct arena *a; /* for expression texts; = ir->arena */
     const struct linear *lin;
     struct text *val;/* by node id: the latest evaluation */
-    uint32_t *uses;  /* by node id: how often the list uses it */
+    uint32_t *uses;  /* by position in the list: how often that evaluation is used */
     uint32_t pos;    /* in the list: the number in v12 */
     uint32_t tmp;    /* further names made at this position: v12_1 */
     int indent;
