@@ -42,6 +42,11 @@ LIB  := $(OUT)/libridge.a
 TEST := $(OUT)/ridge-test
 BIN  := $(if $(CLI_SRC),$(OUT)/ridge)
 BENCH := $(BENCH_SRC:bench/%.c=$(OUT)/bench/%)
+# One program of several files. Its hand-written peers get the compiler that is best for them (clang, if there
+# is one; a sanitizer's runtime must be that of the rest) and -O3: they are the bar.
+GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
+GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
+PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
 .PHONY: all lib test test-math bench fuzz fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge))
@@ -88,6 +93,7 @@ LIB_OBJ   := $(LIB_SRC:%.c=$(OUT)/obj/%.o) $(GEN_SRC:$(BUILD)/%.c=$(OUT)/obj/%.o
 CLI_OBJ   := $(CLI_SRC:%.c=$(OUT)/obj/%.o)
 TEST_OBJ  := $(TEST_SRC:%.c=$(OUT)/obj/%.o)
 BENCH_OBJ := $(BENCH_SRC:%.c=$(OUT)/obj/%.o)
+GOLDEN_OBJ := $(GOLDEN_SRC:%.c=$(OUT)/obj/%.o)
 
 compile = @mkdir -p $(@D) && echo "  CC $<" && \
   $(CC) $(ALL_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@.$$$$ $< && mv -f $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
@@ -110,6 +116,11 @@ $(TEST): $(TEST_OBJ) $(LIB)
 	$(link)
 $(BENCH): $(OUT)/bench/%: $(OUT)/obj/bench/%.o $(LIB)
 	$(link)
+PEER_OBJ := $(foreach o,$(GOLDEN_OBJ),$(if $(findstring /peers_,$o),$o))
+$(PEER_OBJ): CC := $(PEER_CC)
+$(PEER_OBJ): ALL_CFLAGS += $(if $(filter release,$(MODE)),-O3)
+$(GOLDEN): $(GOLDEN_OBJ) $(LIB)
+	$(link)
 
 # ---- what to do with it --------------------------------------------------------------------------
 # The runner takes shell scripts too (-x), so that one line at the end counts everything.
@@ -123,10 +134,10 @@ test-math: $(TEST)   # every float of every vector function, minutes
 fuzz: $(TEST)        # the long fuzzers
 	@$(RUN_ENV) $(TEST) -a fuzz
 
-bench: all $(BENCH)  # ARGS go to each of them
-	@for b in $(BENCH); do echo "== $${b##*/}"; $$b $(ARGS) || exit 1; done
+bench: all $(BENCH) $(GOLDEN)  # ARGS go to each of them
+	@for b in $(BENCH) $(GOLDEN); do echo "== $${b##*/}"; $$b $(ARGS) || exit 1; done
 
-FMT_FILES = $(wildcard include/*.h src/*/*.[ch] src/*/*/*.[ch] cli/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch] tools/*.[ch] examples/*.[ch])
+FMT_FILES = $(wildcard include/*.h src/*/*.[ch] src/*/*/*.[ch] cli/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch] bench/*/*.[ch] tools/*.[ch] examples/*.[ch])
 fmt:
 	clang-format -i $(FMT_FILES)
 fmt-check:
@@ -139,4 +150,4 @@ help:
 	@sed -n '2,7s/^# \{0,1\}//p' Makefile
 	@echo "targets: all lib test test-math bench fuzz fmt fmt-check clean help"
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d)

@@ -63,6 +63,6 @@ void task_close(struct task *);
 void task_reset(struct task *); /* results and what is updated in place: as at the start */
 struct buf *task_buf(struct task *, const char *name); /* NULL if there is none */
 double task_first(const struct buf *, int64_t i);      /* what an element held at the start */
-double task_compare(struct task *); /* greatest difference between the two sides */
+double task_compare(struct task *);                    /* greatest difference between the two sides */
 
 #endif

@@ -94,14 +94,13 @@ static double time_side(struct task *t, struct side *ridge, int side, int inner,
 }
 
 /* Takes turns, so that a neighbour's noise or a clock that moves hits both sides alike. */
-static int measure(const struct options *o, struct task *t, struct side *ridge,
-                   struct timing out[SIDES], struct err *e) {
+static int measure(const struct options *o, struct task *t, struct side *ridge, struct timing out[SIDES],
+                   struct err *e) {
     double times[SIDES][MAX_RUNS], first = time_side(t, NULL, PEER, 1, e);
     int inner = (int)fmax(1, ceil(BATCH_NS * 1e-9 / fmax(first, 1e-9)));
     if (ridge) time_side(t, ridge, RIDGE, 1, e);
     for (int i = 0; i < o->runs && !e->code; i++)
-        for (int s = 0; s < (ridge ? SIDES : 1); s++)
-            times[s][i] = time_side(t, ridge, s, inner, e);
+        for (int s = 0; s < (ridge ? SIDES : 1); s++) times[s][i] = time_side(t, ridge, s, inner, e);
     if (e->code) return e->code;
     for (int s = 0; s < (ridge ? SIDES : 1); s++) out[s] = timing_of(times[s], o->runs);
     return 0;
@@ -120,8 +119,7 @@ static void fail(struct session *s, const char *job, const char *what) {
 }
 
 /* One run of a side from the start, judged. */
-static bool judged(struct session *s, struct task *t, struct side *ridge, int side,
-                   double *err_max) {
+static bool judged(struct session *s, struct task *t, struct side *ridge, int side, double *err_max) {
     struct err e = {0};
     char text[200];
     if (run_side(t, ridge, side, &e)) {
@@ -147,8 +145,7 @@ static void bench_job(struct session *s, const struct job *job) {
         return;
     }
     if (s->engine && !(ridge = side_open(&e, s->engine, &t, s->o.dir))) fail(s, job->name, e.msg);
-    bool ok = judged(s, &t, NULL, PEER, &off[PEER]) &&
-              (!ridge || judged(s, &t, ridge, RIDGE, &off[RIDGE]));
+    bool ok = judged(s, &t, NULL, PEER, &off[PEER]) && (!ridge || judged(s, &t, ridge, RIDGE, &off[RIDGE]));
     err_clear(&e);
     if (ok && !s->o.check) {
         task_reset(&t);
@@ -250,7 +247,7 @@ static void heading(const struct session *s) {
     const struct machine *m = &s->m;
     printf("%s, %d threads, peers by %s; copy %.1f GB/s, read %.1f, write %.1f, FMA %.1f GFLOPS (1 "
            "thread %.1f)\n",
-           os_cpu()->model, pool_threads(pool_get()), __VERSION__, m->copy * 1e-9, m->read * 1e-9,
+           os_cpu()->model, pool_threads(pool_get()), peer_compiler(), m->copy * 1e-9, m->read * 1e-9,
            m->write * 1e-9, m->fma * 1e-9, m->fma1 * 1e-9);
     printf("%-17s %-48s%s\n", "", "peer: ms [least greatest], rate, floor",
            s->engine ? "ridge                                          ratio    error" : "error");
@@ -264,8 +261,7 @@ int main(int argc, char **argv) {
     char text[16];
     snprintf(text, sizeof text, "%d", s.o.threads);
     if (s.o.threads) setenv("RIDGE_THREADS", text, 1); /* before the pool starts */
-    if (pool_threads(pool_get()) > PEER_WORKERS)
-        return usage("more than 64 threads; say --threads 64");
+    if (pool_threads(pool_get()) > PEER_WORKERS) return usage("more than 64 threads; say --threads 64");
     if (!s.o.peer_only && !(s.engine = engine_open(&e, NULL))) {
         fprintf(stderr, "golden: %s\n", e.msg);
         return 1;
@@ -280,8 +276,7 @@ int main(int argc, char **argv) {
         bench_job(&s, &jobs[i]);
     }
     if (s.engine) engine_close(s.engine);
-    if (s.measured)
-        printf("%d of %d at 0.8 of the peer or better\n", s.measured - s.slow, s.measured);
+    if (s.measured) printf("%d of %d at 0.8 of the peer or better\n", s.measured - s.slow, s.measured);
     if (s.failed) printf("%d failed\n", s.failed);
     return s.failed ? 1 : 0;
 }

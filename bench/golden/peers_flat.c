@@ -6,7 +6,8 @@
 #include "peers.h"
 #include "vec.h"
 
-#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
+/* Into L2: fetching far ahead into L1 throws out what is in use, and measures slower everywhere. */
+#define PREFETCH(p) __builtin_prefetch((p), 0, 2)
 
 /* ---- Adam over many tensors ------------------------------------------------------------------------ */
 
@@ -24,8 +25,7 @@ INLINE vf adam_one(const struct adam_hyper *h, vf p, vf g, vf *m, vf *v) {
     return v_fms(p, v_set(h->lr / h->c1), v_div(*m, d));
 }
 
-static void adam_part(const struct adam_tensor *t, int64_t i, int64_t end,
-                      const struct adam_hyper *hyper) {
+static void adam_part(const struct adam_tensor *t, int64_t i, int64_t end, const struct adam_hyper *hyper) {
     struct adam_hyper h = *hyper;
     for (; i + 16 <= end; i += 16)
         for (int u = 0; u < 16; u += 4) {
@@ -50,8 +50,7 @@ static void adam_tasks(void *arg, uint32_t t0, uint32_t t1, int worker) {
     for (int k = 0; k < a->count && first < t1; k++) {
         int64_t n = a->t[k].n, parts = (n + ADAM_PART - 1) / ADAM_PART;
         for (int64_t i = RG_MAX(first, (int64_t)t0); i < RG_MIN(first + parts, (int64_t)t1); i++)
-            adam_part(&a->t[k], (i - first) * ADAM_PART, RG_MIN((i - first + 1) * ADAM_PART, n),
-                      &a->h);
+            adam_part(&a->t[k], (i - first) * ADAM_PART, RG_MIN((i - first + 1) * ADAM_PART, n), &a->h);
         first += parts;
     }
 }
@@ -85,6 +84,8 @@ static void transpose_tiles(void *arg, uint32_t t0, uint32_t t1, int worker) {
         const float *next = s->a + (i0 + TI < n ? i0 + TI : i0) * n + j0;
         for (size_t i = 0; i < TI; i += 4) {
             const float *a = s->a + (i0 + i) * n + j0;
+            for (size_t j = i; j < i + 4; j++)
+                for (size_t q = 0; q < TI; q += 16) PREFETCH(s->b + (j0 + j) * n + i0 + q);
             for (size_t j = 0; j < TJ; j += 4) {
                 vf r[4] = {v_ld(a + j), v_ld(a + n + j), v_ld(a + 2 * n + j), v_ld(a + 3 * n + j)};
                 v_transpose(r);
@@ -102,8 +103,7 @@ static void transpose_tiles(void *arg, uint32_t t0, uint32_t t1, int worker) {
 
 void peer_transpose_add(struct pool *pool, const float *a, const float *b, float *out, int n) {
     struct transpose s = {a, b, out, n};
-    peer_run(pool, transpose_tiles, &s, (uint32_t)(n / TI) * (uint32_t)(n / TJ),
-             (uint32_t)(n / TI));
+    peer_run(pool, transpose_tiles, &s, (uint32_t)(n / TI) * (uint32_t)(n / TJ), (uint32_t)(n / TI));
 }
 
 /* ---- pointwise, sum --------------------------------------------------------------------------------- */
@@ -127,8 +127,8 @@ static void two_outputs_parts(void *arg, uint32_t t0, uint32_t t1, int worker) {
         }
 }
 
-void peer_two_outputs(struct pool *pool, const float *a, const float *b, const float *c,
-                      const float *d, float *o1, float *o2, int64_t n) {
+void peer_two_outputs(struct pool *pool, const float *a, const float *b, const float *c, const float *d,
+                      float *o1, float *o2, int64_t n) {
     struct flat f = {.a = a, .b = b, .c = c, .d = d, .o1 = o1, .o2 = o2, .n = n};
     peer_run(pool, two_outputs_parts, &f, (uint32_t)((n + FLAT_PART - 1) / FLAT_PART), 8);
 }
@@ -141,8 +141,7 @@ static float sum_streams(const float *x, int64_t n) {
     for (int k = 0; k < 4; k++) s[k][0] = s[k][1] = v_set(0);
     for (int64_t i = 0; i < q; i += 16)
         for (int k = 0; k < 4; k++)
-            for (int u = 0; u < 4; u++)
-                s[k][u & 1] = v_add(s[k][u & 1], v_ld(x + k * q + i + 4 * u));
+            for (int u = 0; u < 4; u++) s[k][u & 1] = v_add(s[k][u & 1], v_ld(x + k * q + i + 4 * u));
     for (int k = 0; k < 4; k++) s[k][0] = v_add(s[k][0], s[k][1]);
     return v_hsum(v_add(v_add(s[0][0], s[1][0]), v_add(s[2][0], s[3][0])));
 }
@@ -169,33 +168,27 @@ struct gather {
     const int32_t *idx;
     float *out;
     int table_rows, rows, cols;
-    const int32_t *order,
-        *first; /* scatter: rows of x sorted by target, where each target begins */
+    const int32_t *order, *first; /* scatter: rows of x sorted by target, where each target begins */
 };
 
-static int clamp_row(int32_t i, int n) {
-    return i < 0 ? 0 : i >= n ? n - 1 : i;
-}
+static int clamp_row(int32_t i, int n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
 
 static void gather_rows(void *arg, uint32_t t0, uint32_t t1, int worker) {
-    enum { AHEAD = 4 };
+    enum { AHEAD = 6 };
     struct gather *g = arg;
     size_t n = (size_t)g->cols;
     (void)worker;
     for (uint32_t r = t0; r < t1; r++) {
         const float *src = g->x + (size_t)clamp_row(g->idx[r], g->table_rows) * n;
-        const float *soon =
-            g->x + (size_t)clamp_row(g->idx[RG_MIN(r + AHEAD, t1 - 1)], g->table_rows) * n;
+        const float *soon = g->x + (size_t)clamp_row(g->idx[RG_MIN(r + AHEAD, t1 - 1)], g->table_rows) * n;
         float *dst = g->out + r * n;
-        for (size_t i = 0; i < n; i += 32) {
-            PREFETCH(soon + i), PREFETCH(soon + i + 16);
-            for (size_t u = 0; u < 32; u += 4) v_st(dst + i + u, v_ld(src + i + u));
-        }
+        for (size_t i = 0; i < n; i += 16) PREFETCH(soon + i);
+        memcpy(dst, src, 4 * n);
     }
 }
 
-void peer_gather(struct pool *pool, const float *table, const int32_t *idx, float *out,
-                 int table_rows, int rows, int cols) {
+void peer_gather(struct pool *pool, const float *table, const int32_t *idx, float *out, int table_rows,
+                 int rows, int cols) {
     struct gather g = {
         .x = table, .idx = idx, .out = out, .table_rows = table_rows, .rows = rows, .cols = cols};
     peer_run(pool, gather_rows, &g, (uint32_t)rows, 256);
@@ -227,8 +220,8 @@ static void scatter_targets(void *arg, uint32_t t0, uint32_t t1, int worker) {
 
 /* Counting sort by target, then each target row has one owner: no atomics, and the order of additions is
  * that of the plain loop. */
-void peer_scatter_add(struct pool *pool, const float *x, const int32_t *idx, float *out,
-                      int out_rows, int rows, int cols, int32_t *scratch) {
+void peer_scatter_add(struct pool *pool, const float *x, const int32_t *idx, float *out, int out_rows,
+                      int rows, int cols, int32_t *scratch) {
     int32_t *order = scratch, *first = scratch + rows;
     memset(first, 0, sizeof *first * ((size_t)out_rows + 1));
     for (int i = 0; i < rows; i++) first[clamp_row(idx[i], out_rows)]++;
@@ -237,8 +230,7 @@ void peer_scatter_add(struct pool *pool, const float *x, const int32_t *idx, flo
         first[i] = sum += i < out_rows ? count : 0;
     }
     for (int i = rows - 1; i >= 0; i--) order[--first[clamp_row(idx[i], out_rows)]] = i;
-    struct gather g = {
-        .x = x, .out = out, .rows = rows, .cols = cols, .order = order, .first = first};
+    struct gather g = {.x = x, .out = out, .rows = rows, .cols = cols, .order = order, .first = first};
     peer_run(pool, scatter_targets, &g, (uint32_t)out_rows, 64);
 }
 
@@ -281,7 +273,7 @@ double probe_read(struct pool *pool, const float *x, int64_t n) {
     return (double)(os_now_ns() - t) * 1e-9;
 }
 
-enum { FMA_CHAINS = 24, FMA_STEPS = 20000 };
+enum { FMA_CHAINS = 28, FMA_STEPS = 20000 };
 
 static void fma_loop(void *arg, uint32_t t0, uint32_t t1, int worker) {
     float *sink = arg;
@@ -304,4 +296,12 @@ double probe_fma(struct pool *pool, int threads, double *flops) {
     uint64_t t = os_now_ns();
     peer_run(pool, fma_loop, sink, tasks, 1);
     return (double)(os_now_ns() - t) * 1e-9;
+}
+
+const char *peer_compiler(void) {
+#if defined(__clang__)
+    return "clang " __clang_version__;
+#else
+    return "gcc " __VERSION__;
+#endif
 }

@@ -9,7 +9,7 @@
 #include "peers.h"
 #include "vec.h"
 
-enum { MR = 8, NR = 12, KC = 384, MC_MAX = 128 };
+enum { MR = 8, NR = 12, KC = 512, MC_MAX = 128 };
 
 struct gemm {
     const float *a, *b, *bias;
@@ -17,12 +17,10 @@ struct gemm {
     int m, n, k, mc, kc;
 };
 
-static int ceil_div(int a, int b) {
-    return (a + b - 1) / b;
-}
+static int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 size_t gemm_scratch(int n, int k) {
-    return (size_t)ceil_div(n, NR) * NR * (size_t)k + (size_t)PEER_WORKERS * MC_MAX * KC;
+    return (size_t)ceil_div(n, NR) * NR * (size_t)k + (size_t)PEER_WORKERS * MC_MAX * KC + 64;
 }
 
 /* gelu(x) = x / (1 + e^(-2u)), u = 0.79788456 (x + 0.044715 x^3): the tanh form rewritten. */
@@ -72,55 +70,50 @@ static void pack_a(const struct gemm *g, int i0, int mc, int k0, int kc, float *
 
 /* ---- the tile -------------------------------------------------------------------------------------- */
 
-#define TILE_ROW(r, a, lane)                                                                       \
-    c[r][0] = v_fma_lane(c[r][0], b0, a, lane);                                                    \
-    c[r][1] = v_fma_lane(c[r][1], b1, a, lane);                                                    \
-    c[r][2] = v_fma_lane(c[r][2], b2, a, lane)
-#define TILE_STEP(ap, p0, p1, p2)                                                                  \
-    do {                                                                                           \
-        vf a0 = v_ld(ap), a1 = v_ld((ap) + 4);                                                     \
-        vf b0 = v_ld(p0), b1 = v_ld(p1), b2 = v_ld(p2);                                            \
-        TILE_ROW(0, a0, 0);                                                                        \
-        TILE_ROW(1, a0, 1);                                                                        \
-        TILE_ROW(2, a0, 2);                                                                        \
-        TILE_ROW(3, a0, 3);                                                                        \
-        TILE_ROW(4, a1, 0);                                                                        \
-        TILE_ROW(5, a1, 1);                                                                        \
-        TILE_ROW(6, a1, 2);                                                                        \
-        TILE_ROW(7, a1, 3);                                                                        \
-    } while (0)
+#define TILE_COLUMN(q, b, a0, a1)            \
+    c[0][q] = v_fma_lane(c[0][q], b, a0, 0); \
+    c[1][q] = v_fma_lane(c[1][q], b, a0, 1); \
+    c[2][q] = v_fma_lane(c[2][q], b, a0, 2); \
+    c[3][q] = v_fma_lane(c[3][q], b, a0, 3); \
+    c[4][q] = v_fma_lane(c[4][q], b, a1, 0); \
+    c[5][q] = v_fma_lane(c[5][q], b, a1, 1); \
+    c[6][q] = v_fma_lane(c[6][q], b, a1, 2); \
+    c[7][q] = v_fma_lane(c[7][q], b, a1, 3)
 
 INLINE void tile_zero(vf c[MR][3]) {
     for (int r = 0; r < MR; r++) c[r][0] = c[r][1] = c[r][2] = v_set(0);
 }
 
+/* The next b is loaded while the multiply-adds of this one run; so one step past the end is read, never used. */
 INLINE void tile_product(vf c[MR][3], const float *ap, const float *bp, int kc) {
+    vf a0 = v_ld(ap), a1 = v_ld(ap + 4), b0 = v_ld(bp), b1 = v_ld(bp + 4);
     tile_zero(c);
-    int k = 0;
-    for (; k + 4 <= kc; k += 4, ap += 4 * MR, bp += 4 * NR) {
-        TILE_STEP(ap, bp, bp + 4, bp + 8);
-        TILE_STEP(ap + MR, bp + NR, bp + NR + 4, bp + NR + 8);
-        TILE_STEP(ap + 2 * MR, bp + 2 * NR, bp + 2 * NR + 4, bp + 2 * NR + 8);
-        TILE_STEP(ap + 3 * MR, bp + 3 * NR, bp + 3 * NR + 4, bp + 3 * NR + 8);
+#pragma GCC unroll 1
+    for (int k = 0; k < kc; k++) {
+        vf b2 = v_ld(bp + 8);
+        __builtin_prefetch(ap + 256, 0, 3);
+        TILE_COLUMN(0, b0, a0, a1);
+        b0 = v_ld(bp + 12);
+        TILE_COLUMN(1, b1, a0, a1);
+        b1 = v_ld(bp + 16);
+        bp += NR, ap += MR;
+        TILE_COLUMN(2, b2, a0, a1);
+        a0 = v_ld(ap), a1 = v_ld(ap + 4);
     }
-    for (; k < kc; k++, ap += MR, bp += NR) TILE_STEP(ap, bp, bp + 4, bp + 8);
 }
 
-enum {
-    TILE_FIRST = 1,
-    TILE_LAST = 2
-}; /* first block of k: nothing to add to; last: bias and gelu */
+/* First block of k: there is nothing to add to. Last: bias and gelu. */
+enum { TILE_FIRST = 1, TILE_LAST = 2 };
 
-static void tile_full(const struct gemm *g, const float *ap, const float *bp, int kc, float *out,
-                      int ld, const float *bias, int flags) {
+static void tile_full(const struct gemm *g, const float *ap, const float *bp, int kc, float *out, int ld,
+                      const float *bias, int flags) {
     vf c[MR][3];
     (void)g;
     for (int r = 0; r < MR; r++) __builtin_prefetch(out + (size_t)r * ld, 1, 3);
     tile_product(c, ap, bp, kc);
     if (!(flags & TILE_FIRST))
         for (int r = 0; r < MR; r++)
-            for (int q = 0; q < 3; q++)
-                c[r][q] = v_add(c[r][q], v_ld(out + (size_t)r * ld + 4 * q));
+            for (int q = 0; q < 3; q++) c[r][q] = v_add(c[r][q], v_ld(out + (size_t)r * ld + 4 * q));
     if ((flags & TILE_LAST) && bias) {
         vf b[3] = {v_ld(bias), v_ld(bias + 4), v_ld(bias + 8)};
         for (int r = 0; r < MR; r++)
@@ -131,8 +124,8 @@ static void tile_full(const struct gemm *g, const float *ap, const float *bp, in
 }
 
 /* A tile that sticks out of the matrix: computed in a full one beside it. */
-static void tile_edge(const struct gemm *g, const float *ap, const float *bp, int kc, int i, int j,
-                      int h, int w, int flags) {
+static void tile_edge(const struct gemm *g, const float *ap, const float *bp, int kc, int i, int j, int h,
+                      int w, int flags) {
     float t[MR * NR] = {0}, bias[NR] = {0};
     for (int c = 0; g->bias && c < w; c++) bias[c] = g->bias[j + c];
     for (int r = 0; !(flags & TILE_FIRST) && r < h; r++)
@@ -157,8 +150,7 @@ static void gemm_block(void *arg, uint32_t t0, uint32_t t1, int worker) {
                 for (int i = 0; i < mc; i += MR) {
                     int h = RG_MIN(mc - i, (int)MR);
                     if (h == MR && w == NR)
-                        tile_full(g, ap + (size_t)i * kc, bp, kc,
-                                  g->out + (size_t)(i0 + i) * g->n + j, g->n,
+                        tile_full(g, ap + (size_t)i * kc, bp, kc, g->out + (size_t)(i0 + i) * g->n + j, g->n,
                                   g->bias ? g->bias + j : NULL, flags);
                     else
                         tile_edge(g, ap + (size_t)i * kc, bp, kc, i0 + i, j, h, w, flags);
@@ -168,8 +160,8 @@ static void gemm_block(void *arg, uint32_t t0, uint32_t t1, int worker) {
     }
 }
 
-void peer_matmul(struct pool *pool, const float *a, const float *b, const float *bias, float *out,
-                 int m, int n, int k, float *scratch) {
+void peer_matmul(struct pool *pool, const float *a, const float *b, const float *bias, float *out, int m,
+                 int n, int k, float *scratch) {
     int panels = ceil_div(n, NR);
     struct gemm g = {.a = a,
                      .b = b,
@@ -202,23 +194,33 @@ static void conv_pack(const struct conv *c, const float *w, float *wp) {
 }
 
 /* 8 channels at 3 places; kw is a constant where it is called for speed. */
-INLINE void conv_tile(const struct conv *v, const float *wp, const float *const in[3],
-                      float *const out[3], int places, int kw) {
+INLINE void conv_tile(const struct conv *v, const float *wp, const float *const in[3], float *const out[3],
+                      int places, int kw) {
     vf c[MR][3];
     const float *p0 = in[0], *p1 = in[1], *p2 = in[2];
     tile_zero(c);
     for (int ci = 0; ci < v->s.ci; ci++) {
         for (int ky = 0; ky < v->s.kh; ky++) {
 #pragma GCC unroll 8
-            for (int kx = 0; kx < kw; kx++, wp += 8) TILE_STEP(wp, p0 + kx, p1 + kx, p2 + kx);
+            for (int kx = 0; kx < kw; kx++, wp += 8) {
+                vf a0 = v_ld(wp), a1 = v_ld(wp + 4);
+                vf b0 = v_ld(p0 + kx), b1 = v_ld(p1 + kx), b2 = v_ld(p2 + kx);
+                TILE_COLUMN(0, b0, a0, a1);
+                TILE_COLUMN(1, b1, a0, a1);
+                TILE_COLUMN(2, b2, a0, a1);
+                __builtin_prefetch(wp + 256, 0, 3);
+            }
             p0 += v->s.w, p1 += v->s.w, p2 += v->s.w;
         }
         int skip = (v->s.h - v->s.kh) * v->s.w;
         p0 += skip, p1 += skip, p2 += skip;
     }
     size_t plane = (size_t)v->oh * v->ow;
-    for (int r = 0; r < MR; r++)
-        for (int q = 0; q < places; q++) v_st(out[q] + r * plane, c[r][q]);
+    for (int r = 0; r < MR; r++) {
+        v_st(out[0] + r * plane, c[r][0]);
+        if (places > 1) v_st(out[1] + r * plane, c[r][1]);
+        if (places > 2) v_st(out[2] + r * plane, c[r][2]);
+    }
 }
 
 /* A task is a few images: the vectors of all of them form one line that is cut in threes. */

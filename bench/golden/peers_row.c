@@ -1,16 +1,16 @@
 /* peers_row.c: row kernels by hand: softmax, log-softmax, layer norm and its gradient, argmax, cumsum.
  *
  * A row of 4096 floats is 16 KiB and stays in L1 (64 KiB) over its passes; while the arithmetic of one row
- * runs, the next row is prefetched, so that memory time hides behind arithmetic. Reductions use eight
- * independent accumulators: an add has a latency of two to four cycles and there are four pipes.
- * Argmax and cumsum walk four rows at once: four streams are needed to reach the read bandwidth of a core,
- * and they hide the latency of the carried sum. Tests: `golden --check`. */
+ * runs, the next row is prefetched (past the last row too: a prefetch never faults), so that memory time hides
+ * behind arithmetic. Reductions use eight independent accumulators: an add has a latency of two to four cycles
+ * and there are four pipes. Tests: `golden --check`. */
 #include "peers.h"
 #include "vec.h"
 
 #include <math.h>
 
-#define PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#define PREFETCH_L1(p) __builtin_prefetch((p), 0, 3)
+#define PREFETCH_L2(p) __builtin_prefetch((p), 0, 2)
 
 struct rows {
     const float *x;
@@ -37,7 +37,7 @@ static float row_max(const float *x, int n) {
 INLINE float row_exp(const float *x, float max, float *e, int n, const float *next) {
     vf s[4] = {v_set(0), v_set(0), v_set(0), v_set(0)}, m = v_set(max);
     for (int i = 0; i < n; i += 32) {
-        if (next) PREFETCH(next + i), PREFETCH(next + i + 16);
+        if (next) PREFETCH_L1(next + i), PREFETCH_L1(next + i + 16);
         vf y[8];
         for (int u = 0; u < 8; u++) y[u] = v_exp_low(v_sub(v_ld(x + i + 4 * u), m));
         for (int u = 0; u < 8; u++) s[u & 3] = v_add(s[u & 3], y[u]);
@@ -74,8 +74,7 @@ static void log_softmax_rows(void *arg, uint32_t t0, uint32_t t1, int worker) {
         float sum = row_exp(x, max, NULL, a->cols, r + 1 < t1 ? x + a->cols : NULL);
         vf m = v_set(max), l = v_set(logf(sum));
         for (int i = 0; i < a->cols; i += 32)
-            for (int u = 0; u < 8; u++)
-                v_st(o + i + 4 * u, v_sub(v_sub(v_ld(x + i + 4 * u), m), l));
+            for (int u = 0; u < 8; u++) v_st(o + i + 4 * u, v_sub(v_sub(v_ld(x + i + 4 * u), m), l));
     }
 }
 
@@ -95,18 +94,31 @@ static float row_sum(const float *x, int n) {
     return v_hsum(v_add(v_add(s[0], s[1]), v_add(s[2], s[3])));
 }
 
-static float row_squares(const float *x, float mean, int n, const float *next) {
+static float row_squares(const float *x, float mean, int n) {
     vf s[8], m = v_set(mean);
     for (int u = 0; u < 8; u++) s[u] = v_set(0);
-    for (int i = 0; i < n; i += 32) {
-        if (next) PREFETCH(next + i), PREFETCH(next + i + 16);
+    for (int i = 0; i < n; i += 32)
         for (int u = 0; u < 8; u++) {
             vf d = v_sub(v_ld(x + i + 4 * u), m);
             s[u] = v_fma(s[u], d, d);
         }
-    }
     for (int u = 0; u < 4; u++) s[u] = v_add(s[u], s[u + 4]);
     return v_hsum(v_add(v_add(s[0], s[1]), v_add(s[2], s[3])));
+}
+
+/* gamma, beta, x and out together fill L1, so the next row is fetched into L2 only. */
+static void row_normalise(const float *x, const float *gamma, const float *beta, float *restrict out,
+                          float mean, float rstd, int n) {
+    vf m = v_set(mean), k = v_set(rstd);
+    for (int i = 0; i < n; i += 16) {
+        PREFETCH_L2(x + n + i);
+        vf y[4];
+        for (int u = 0; u < 4; u++) {
+            vf d = v_mul(v_sub(v_ld(x + i + 4 * u), m), k);
+            y[u] = v_fma(v_ld(beta + i + 4 * u), d, v_ld(gamma + i + 4 * u));
+        }
+        for (int u = 0; u < 4; u++) v_st(out + i + 4 * u, y[u]);
+    }
 }
 
 static void layernorm_rows(void *arg, uint32_t t0, uint32_t t1, int worker) {
@@ -115,22 +127,16 @@ static void layernorm_rows(void *arg, uint32_t t0, uint32_t t1, int worker) {
     (void)worker;
     for (uint32_t r = t0; r < t1; r++) {
         const float *x = a->x + (size_t)r * n;
-        float *o = a->out + (size_t)r * n;
         float mean = row_sum(x, n) / (float)n;
-        float var = row_squares(x, mean, n, r + 1 < t1 ? x + n : NULL) / (float)n;
+        float var = row_squares(x, mean, n) / (float)n;
         float rstd = 1 / sqrtf(var + a->eps);
         a->mean[r] = mean, a->rstd[r] = rstd;
-        vf k = v_set(rstd), m = v_set(mean);
-        for (int i = 0; i < n; i += 32)
-            for (int u = 0; u < 32; u += 4) {
-                vf d = v_mul(v_sub(v_ld(x + i + u), m), k);
-                v_st(o + i + u, v_fma(v_ld(a->beta + i + u), d, v_ld(a->gamma + i + u)));
-            }
+        row_normalise(x, a->gamma, a->beta, a->out + (size_t)r * n, mean, rstd, n);
     }
 }
 
-void peer_layernorm(struct pool *pool, const float *x, const float *gamma, const float *beta,
-                    float *out, float *mean, float *rstd, int rows, int cols, float eps) {
+void peer_layernorm(struct pool *pool, const float *x, const float *gamma, const float *beta, float *out,
+                    float *mean, float *rstd, int rows, int cols, float eps) {
     struct rows a = {.x = x,
                      .out = out,
                      .rows = rows,
@@ -147,8 +153,7 @@ void peer_layernorm(struct pool *pool, const float *x, const float *gamma, const
 
 /* Four rows: their two row sums, and what they add to the column sums. One load and store of the column
  * sums serves four rows. */
-static void bwd_sums(const struct rows *a, uint32_t r, float *pg, float *pb, float s1[4],
-                     float s2[4]) {
+static void bwd_sums(const struct rows *a, uint32_t r, float *pg, float *pb, float s1[4], float s2[4]) {
     int n = a->cols;
     const float *x = a->x + (size_t)r * n, *dy = a->dy + (size_t)r * n;
     vf t1[4], t2[4], m[4], k[4];
@@ -171,19 +176,18 @@ static void bwd_sums(const struct rows *a, uint32_t r, float *pg, float *pb, flo
     for (int j = 0; j < 4; j++) s1[j] = v_hsum(t1[j]) / (float)n, s2[j] = v_hsum(t2[j]) / (float)n;
 }
 
-static void bwd_dx(const struct rows *a, uint32_t r, float s1, float s2, const float *next_x,
-                   const float *next_dy) {
-    int n = a->cols;
-    const float *x = a->x + (size_t)r * n, *dy = a->dy + (size_t)r * n;
-    float *dx = a->out + (size_t)r * n;
-    vf m = v_set(a->mean_in[r]), k = v_set(a->rstd_in[r]), v1 = v_set(s1), v2 = v_set(s2);
+static void bwd_dx(const float *x, const float *dy, const float *gamma, float *restrict dx, int n, float mean,
+                   float rstd, float s1, float s2, size_t ahead) {
+    vf m = v_set(mean), k = v_set(rstd), v1 = v_set(s1), v2 = v_set(s2);
     for (int i = 0; i < n; i += 16) {
-        PREFETCH(next_x + i), PREFETCH(next_dy + i);
-        for (int u = 0; u < 16; u += 4) {
-            vf h = v_mul(v_sub(v_ld(x + i + u), m), k);
-            vf d = v_sub(v_mul(v_ld(dy + i + u), v_ld(a->gamma + i + u)), v1);
-            v_st(dx + i + u, v_mul(v_fms(d, h, v2), k));
+        vf y[4];
+        PREFETCH_L2(x + ahead + i), PREFETCH_L2(dy + ahead + i);
+        for (int u = 0; u < 4; u++) {
+            vf h = v_mul(v_sub(v_ld(x + i + 4 * u), m), k);
+            vf d = v_sub(v_mul(v_ld(dy + i + 4 * u), v_ld(gamma + i + 4 * u)), v1);
+            y[u] = v_mul(v_fms(d, h, v2), k);
         }
+        for (int u = 0; u < 4; u++) v_st(dx + i + 4 * u, y[u]);
     }
 }
 
@@ -199,16 +203,17 @@ static void bwd_block(void *arg, uint32_t t0, uint32_t t1, int worker) {
         for (uint32_t r = fours * t / LN_BLOCKS * 4; r < end; r += 4) {
             bwd_sums(a, r, pg, pb, s1, s2);
             for (uint32_t j = 0; j < 4; j++) {
-                size_t next = (size_t)RG_MIN(r + 4 + j, (uint32_t)a->rows - 1) * n;
-                bwd_dx(a, r + j, s1[j], s2[j], a->x + next, a->dy + next);
+                size_t at = (size_t)(r + j) * n;
+                bwd_dx(a->x + at, a->dy + at, a->gamma, a->out + at, n, a->mean_in[r + j], a->rstd_in[r + j],
+                       s1[j], s2[j], 4 * (size_t)n);
             }
         }
     }
 }
 
 void peer_layernorm_bwd(struct pool *pool, const float *x, const float *dy, const float *gamma,
-                        const float *mean, const float *rstd, float *dx, float *dgamma,
-                        float *dbeta, float *scratch, int rows, int cols) {
+                        const float *mean, const float *rstd, float *dx, float *dgamma, float *dbeta,
+                        float *scratch, int rows, int cols) {
     struct rows a = {.x = x,
                      .out = dx,
                      .rows = rows,
@@ -234,64 +239,69 @@ void peer_layernorm_bwd(struct pool *pool, const float *x, const float *dy, cons
 enum { ARG_BLOCK = 256 };
 
 /* The greatest value of each block of 256; only the first block that holds the row's maximum is searched. */
+static int row_argmax(const float *x, int n) {
+    float best = 0;
+    int at = 0;
+    for (int b = 0; b < n; b += ARG_BLOCK) {
+        vf m[8];
+        for (int i = 0; i < ARG_BLOCK; i += 16) PREFETCH_L2(x + n + b + i);
+        for (int u = 0; u < 8; u++) m[u] = v_ld(x + b + 4 * u);
+        for (int i = 32; i < ARG_BLOCK; i += 32)
+            for (int u = 0; u < 8; u++) m[u] = v_max(m[u], v_ld(x + b + i + 4 * u));
+        for (int u = 0; u < 4; u++) m[u] = v_max(m[u], m[u + 4]);
+        float v = v_hmax(v_max(v_max(m[0], m[1]), v_max(m[2], m[3])));
+        if (!b || v > best) best = v, at = b;
+    }
+    vf want = v_set(best);
+    int end = at + ARG_BLOCK;
+    while (at < end - 4 && !v_any_equal(v_ld(x + at), want)) at += 4;
+    while (at < end - 1 && x[at] != best) at++;
+    return at;
+}
+
 static void argmax_rows(void *arg, uint32_t t0, uint32_t t1, int worker) {
     struct rows *a = arg;
-    int n = a->cols;
     (void)worker;
-    for (uint32_t r = 4 * t0; r < 4 * t1; r += 4) {
-        const float *x = a->x + (size_t)r * n;
-        float best[4];
-        int at[4] = {0, 0, 0, 0};
-        for (int b = 0; b < n; b += ARG_BLOCK) {
-            vf m[4][2];
-            for (int j = 0; j < 4; j++)
-                m[j][0] = v_ld(x + (size_t)j * n + b), m[j][1] = v_ld(x + (size_t)j * n + b + 4);
-            for (int i = 8; i < ARG_BLOCK; i += 8)
-                for (int j = 0; j < 4; j++) {
-                    m[j][0] = v_max(m[j][0], v_ld(x + (size_t)j * n + b + i));
-                    m[j][1] = v_max(m[j][1], v_ld(x + (size_t)j * n + b + i + 4));
-                }
-            for (int j = 0; j < 4; j++) {
-                float v = v_hmax(v_max(m[j][0], m[j][1]));
-                if (!b || v > best[j]) best[j] = v, at[j] = b;
-            }
-        }
-        for (int j = 0; j < 4; j++) {
-            const float *p = x + (size_t)j * n + at[j];
-            int i = 0;
-            while (i < ARG_BLOCK - 1 && p[i] != best[j]) i++;
-            a->index[r + (uint32_t)j] = at[j] + i;
-        }
-    }
+    for (uint32_t r = t0; r < t1; r++) a->index[r] = row_argmax(a->x + (size_t)r * a->cols, a->cols);
 }
 
 void peer_argmax(struct pool *pool, const float *x, int32_t *out, int rows, int cols) {
     struct rows a = {.x = x, .rows = rows, .cols = cols, .index = out};
-    peer_run(pool, argmax_rows, &a, (uint32_t)rows / 4, 16);
+    peer_run(pool, argmax_rows, &a, (uint32_t)rows, 64);
 }
 
 /* ---- cumsum ---------------------------------------------------------------------------------------- */
+
+/* Sixteen elements: four vectors summed up on their own, then their totals; the chain from one sixteen to
+ * the next is a single add. */
+static void row_cumsum(const float *x, float *restrict out, int n) {
+    vf carry = v_set(0);
+    for (int i = 0; i < n; i += 16) {
+        vf v[4], t[4];
+        PREFETCH_L2(x + n + i);
+        for (int u = 0; u < 4; u++) {
+            v[u] = v_ld(x + i + 4 * u);
+            v[u] = v_add(v[u], v_shift_in(v[u], 1));
+            v[u] = v_add(v[u], v_shift_in(v[u], 2));
+            t[u] = v_last(v[u]);
+        }
+        vf t01 = v_add(t[0], t[1]), t012 = v_add(t01, t[2]), all = v_add(t01, v_add(t[2], t[3]));
+        v_st(out + i, v_add(carry, v[0]));
+        v_st(out + i + 4, v_add(carry, v_add(t[0], v[1])));
+        v_st(out + i + 8, v_add(carry, v_add(t01, v[2])));
+        v_st(out + i + 12, v_add(carry, v_add(t012, v[3])));
+        carry = v_add(carry, all);
+    }
+}
 
 static void cumsum_rows(void *arg, uint32_t t0, uint32_t t1, int worker) {
     struct rows *a = arg;
     size_t n = (size_t)a->cols;
     (void)worker;
-    for (uint32_t r = 4 * t0; r < 4 * t1; r += 4) {
-        const float *x = a->x + r * n;
-        float *o = a->out + r * n;
-        vf c[4] = {v_set(0), v_set(0), v_set(0), v_set(0)};
-        for (size_t i = 0; i < n; i += 4)
-            for (size_t j = 0; j < 4; j++) {
-                vf v = v_ld(x + j * n + i);
-                v = v_add(v, v_shift_in(v, 1));
-                v = v_add(v, v_shift_in(v, 2));
-                v_st(o + j * n + i, v_add(c[j], v));
-                c[j] = v_add(c[j], v_last(v)); /* the chain is one add a step, not add and move */
-            }
-    }
+    for (uint32_t r = t0; r < t1; r++) row_cumsum(a->x + r * n, a->out + r * n, a->cols);
 }
 
 void peer_cumsum(struct pool *pool, const float *x, float *out, int rows, int cols) {
     struct rows a = {.x = x, .out = out, .rows = rows, .cols = cols};
-    peer_run(pool, cumsum_rows, &a, (uint32_t)rows / 4, 16);
+    peer_run(pool, cumsum_rows, &a, (uint32_t)rows, 64);
 }

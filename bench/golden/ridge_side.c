@@ -52,8 +52,7 @@ static void write_word(void *p, enum dtype dt, int64_t i, int64_t v) {
 static void fill_tasks(const struct data_decl *d, enum dtype dt, void *p, int64_t n) {
     int64_t at = 0, block = (int64_t)d->num[0];
     for (uint32_t t = 1; t < d->n; t++)
-        for (int64_t start = 0; start < (int64_t)d->num[t] && at + 3 <= n;
-             start += block, at += 3) {
+        for (int64_t start = 0; start < (int64_t)d->num[t] && at + 3 <= n; start += block, at += 3) {
             write_word(p, dt, at, t - 1);
             write_word(p, dt, at + 1, start);
             write_word(p, dt, at + 2, RG_MIN(block, (int64_t)d->num[t] - start));
@@ -65,12 +64,10 @@ static void *own_buf(struct side *s, const char *name, enum dtype dt, int64_t n)
     for (int i = 0; i < s->nown; i++)
         if (!strcmp(s->own[i].name, name)) {
             if (s->own[i].bytes < bytes)
-                err_throw(s->err, RG_EINVAL,
-                          "buffer %s is larger in a later kernel than in the first", name);
+                err_throw(s->err, RG_EINVAL, "buffer %s is larger in a later kernel than in the first", name);
             return s->own[i].p;
         }
-    if (s->nown == MAX_OWN)
-        err_throw(s->err, RG_ELIMIT, "more than %d buffers of its own", MAX_OWN);
+    if (s->nown == MAX_OWN) err_throw(s->err, RG_ELIMIT, "more than %d buffers of its own", MAX_OWN);
     struct own *o = &s->own[s->nown];
     *o = (struct own){.name = name, .bytes = bytes, .p = os_pages(bytes)};
     if (!o->p) err_throw(s->err, RG_ENOMEM, "no memory for buffer %s", name);
@@ -85,14 +82,13 @@ static void *find_buf(struct side *s, const char *name, enum dtype dt, int64_t n
     if (!b) return own_buf(s, name, dt, n);
     if (dtype_info[dt].bytes != 4 || (n >= 0 && n != b->n))
         err_throw(s->err, RG_EINVAL,
-                  "buffer %s: the file says %lld elements of %s, the benchmark %lld of 4 bytes",
-                  name, (long long)n, dtype_info[dt].name, (long long)b->n);
+                  "buffer %s: the file says %lld elements of %s, the benchmark %lld of 4 bytes", name,
+                  (long long)n, dtype_info[dt].name, (long long)b->n);
     return b->p[RIDGE];
 }
 
 static void bind_slot(struct side *s, void **bufs, uint32_t slot, void *p) {
-    if (slot >= MAX_SLOTS)
-        err_throw(s->err, RG_ELIMIT, "more than %d buffers in a kernel", MAX_SLOTS);
+    if (slot >= MAX_SLOTS) err_throw(s->err, RG_ELIMIT, "more than %d buffers in a kernel", MAX_SLOTS);
     bufs[slot] = p;
 }
 
@@ -165,17 +161,14 @@ static void compile(struct side *s) {
     }
     if (engine_compile(s->engine, s->err, &s->ir, each, n, s->kernel))
         err_throw(s->err, s->err->code, "%s", s->err->msg);
-    if (!(s->list = engine_list_new(s->engine, s->err)))
-        err_throw(s->err, RG_ENOMEM, "no command list");
+    if (!(s->list = engine_list_new(s->engine, s->err))) err_throw(s->err, RG_ENOMEM, "no command list");
     for (uint32_t i = 0; i < n; i++) {
-        if (engine_list_add(s->list, s->err, s->kernel[i], s->bufs + i * MAX_SLOTS,
-                            s->vars + i * MAX_SLOTS))
+        if (engine_list_add(s->list, s->err, s->kernel[i], s->bufs + i * MAX_SLOTS, s->vars + i * MAX_SLOTS))
             err_throw(s->err, s->err->code, "%s", s->err->msg);
         s->scratch_n = RG_MAX(s->scratch_n, (size_t)s->kernel[i]->scratch);
     }
     s->scratch_n += 64;
-    if (!(s->scratch = os_pages(s->scratch_n)))
-        err_throw(s->err, RG_ENOMEM, "no memory for scratch");
+    if (!(s->scratch = os_pages(s->scratch_n))) err_throw(s->err, RG_ENOMEM, "no memory for scratch");
 }
 
 static void open_guarded(void *arg) {
@@ -218,6 +211,4 @@ int side_run(struct side *s, struct err *e) {
     return 0;
 }
 
-int side_kernels(const struct side *s) {
-    return (int)s->prog.kernel.n;
-}
+int side_kernels(const struct side *s) { return (int)s->prog.kernel.n; }
