@@ -39,6 +39,7 @@ struct lowered {
     struct err err;
     struct arena arena;
     struct ir ir;
+    struct lowered *home; /* whose ir and arena this uses: itself, or another of the same file */
     const char *path;
     enum choice choice;
     uint64_t seed;
@@ -49,8 +50,7 @@ struct lowered {
     const char *opts[MAX_KERNELS];
 };
 
-static void lower_file(void *arg) {
-    struct lowered *l = arg;
+static void parse_file(struct lowered *l) {
     char *text;
     size_t n;
     ir_init(&l->ir, &l->arena);
@@ -59,13 +59,20 @@ static void lower_file(void *arg) {
     ir_parse(&l->ir, text, n, l->path, &l->prog);
     io_bind(&l->ir, &l->prog, l->path, &l->io);
     RG_CHECK(&l->err, l->prog.kernel.n <= MAX_KERNELS);
+}
+
+static void lower_file(void *arg) {
+    struct lowered *l = arg;
+    if (l->home == l) parse_file(l);
+    struct ir *ir = &l->home->ir;
+    l->prog = l->home->prog;
+    l->io = l->home->io;
+    for (int i = 0; i < MAX_KERNELS; i++) l->opts[i] = "";
     for (uint32_t i = 0; i < l->prog.kernel.n; i++) {
         const struct kernel *k = &l->prog.kernel.p[i];
-        for (uint32_t j = i; j < l->prog.kernel.n; j++) l->opts[j] = "";
-        l->opts[i] = l->choice == PLAIN     ? ""
-                     : l->choice == AS_FILE ? k->opts
-                                            : opts_random(&l->ir, k, l->seed);
-        lower(&l->ir, k, &(struct lower_opts){.opts = l->opts[i], .keep_math = l->keep_math}, &l->lin[i]);
+        if (l->choice == AS_FILE) l->opts[i] = k->opts;
+        if (l->choice == RANDOM) l->opts[i] = opts_random(ir, k, l->seed);
+        lower(ir, k, &(struct lower_opts){.opts = l->opts[i], .keep_math = l->keep_math}, &l->lin[i]);
         l->lin[i].nbuf = RG_MAX(l->lin[i].nbuf, l->io.kernel[i].nbuf);
     }
 }
@@ -84,12 +91,18 @@ static const char *repeat(const struct lowered *l) {
     return words;
 }
 
-static struct lowered *make(const char *path, enum choice choice, uint64_t seed, bool keep_math) {
+static struct lowered *make_beside(struct lowered *home, const char *path, enum choice choice, uint64_t seed,
+                                   bool keep_math) {
     struct lowered *l = calloc(1, sizeof *l);
-    l->path = path, l->choice = choice, l->seed = seed, l->keep_math = keep_math;
+    *l = (struct lowered){.path = path, .choice = choice, .seed = seed, .keep_math = keep_math};
+    l->home = home ? home : l;
     arena_init(&l->arena, &l->err);
-    if (err_guard(&l->err, lower_file, l)) FAIL("%s%s", l->err.msg, repeat(l));
+    if (err_guard(&l->home->err, lower_file, l)) FAIL("%s%s", l->home->err.msg, repeat(l));
     return l;
+}
+
+static struct lowered *make(const char *path, enum choice choice, uint64_t seed, bool keep_math) {
+    return make_beside(NULL, path, choice, seed, keep_math);
 }
 
 static void drop(struct lowered *l) {
@@ -224,7 +237,7 @@ static int64_t values_blocks(struct lowered *l, const char *path, struct io_mem 
 
 static struct io_mem memory(struct lowered *l, bool exact) {
     struct io_mem m;
-    io_alloc(&l->ir, &l->io, &m);
+    io_alloc(&l->home->ir, &l->io, &m);
     io_fill(&l->io, &m, exact);
     return m;
 }
@@ -301,23 +314,28 @@ static int64_t through_cc(const char *path, const struct expected *e) {
     struct engine *en = engine_open(&err, NULL);
     if (!en) FAIL("%s", err.msg);
     struct lowered *l[CC_LISTS + 2];
+    const struct linear *lin[(CC_LISTS + 2) * MAX_KERNELS];
+    const struct ekernel *code[(CC_LISTS + 2) * MAX_KERNELS];
     int64_t n = 0;
-    for (int i = 0; i < CC_LISTS + 2; i++)
-        l[i] = make(path, i == 0 ? PLAIN : i == 1 ? AS_FILE : RANDOM, (uint64_t)i, false);
+    uint32_t total = 0;
     for (int i = 0; i < CC_LISTS + 2; i++) {
-        const struct linear *lin[MAX_KERNELS];
-        const struct ekernel *code[MAX_KERNELS];
-        for (uint32_t k = 0; k < l[i]->prog.kernel.n; k++) lin[k] = &l[i]->lin[k];
-        if (engine_compile(en, &l[i]->err, &l[i]->ir, lin, l[i]->prog.kernel.n, code))
-            FAIL("%s%s", l[i]->err.msg, repeat(l[i]));
+        l[i] = make_beside(i ? l[0] : NULL, path,
+                           i == 0   ? PLAIN
+                           : i == 1 ? AS_FILE
+                                    : RANDOM,
+                           (uint64_t)i, false);
+        for (uint32_t k = 0; k < l[i]->prog.kernel.n; k++) lin[total++] = &l[i]->lin[k];
+    }
+    if (engine_compile(en, &err, &l[0]->ir, lin, total, code)) FAIL("%s: %s", path, err.msg);
+    for (int i = 0; i < CC_LISTS + 2; i++) {
         for (int exact = 0; exact < 2; exact++) {
             struct io_mem m = memory(l[i], exact);
-            run_compiled(en, l[i], code, &m);
+            run_compiled(en, l[i], code + (uint32_t)i * l[i]->prog.kernel.n, &m);
             n += compare(l[i], &m, &e->out[exact], exact && e->exact ? 0 : 4 * e->tol, "compiled");
             io_free(&m);
         }
     }
-    for (int i = 0; i < CC_LISTS + 2; i++) drop(l[i]);
+    for (int i = CC_LISTS + 1; i >= 0; i--) drop(l[i]);
     engine_close(en);
     return n;
 }
