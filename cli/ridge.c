@@ -14,9 +14,9 @@
 /*    name        function      what it does, in one line */
 #define COMMANDS(X)                                                                                 \
     X("opt",      cmd_opt,      "compile the kernels of a .uop file; print, run, check, time them") \
-    X("shape",    cmd_shape,    "show how a movement op changes a shape")                           \
+    X("shape",    cmd_shape,    "tiles, waves and waste of a matrix product on a GPU")              \
     X("rules",    cmd_rules,    "list the rewrite rules, or search them")                           \
-    X("diagnose", cmd_diagnose, "say what this machine has, and what to do about what it lacks")    \
+    X("diagnose", cmd_diagnose, "where the time of a PyTorch or JAX trace went, and what to do")    \
     X("env",      cmd_env,      "list the environment variables with their values")                 \
     X("version",  cmd_version,  "print the version")
 /* clang-format on */
