@@ -580,6 +580,12 @@ static void check_finished(struct sched *s) {
         if (n->op == OP_STORE || n->op == OP_STORE_ADD || binds(n)) check_effect(s, &fr, n);
         if (n->op != OP_RANGE && n->op != OP_PARAMS) continue;
         const uop_vec *f = free_of(&fr, n->src[0]);
+        for (uint32_t k = 0; k < f->n && n->op == OP_RANGE; k++)
+            if (f->p[k]->arg.range.pos >= n->arg.range.pos) opt_fail(s, "ORDER", "axis %s decides how long axis %s is, so it must be outside", ir_name(ir, f->p[k]->arg.range.cls), ir_name(ir, n->arg.range.cls));
+        uop_vec below = {0};
+        uop_topo(ir->arena, &n->src[0], 1, &below);
+        for (uint32_t k = 0; k < below.n; k++)
+            if (binds(below.p[k])) opt_fail(s, "STAGE", "a staged or reduced value decides %s", n->op == OP_RANGE ? "how long a loop is" : "which buffer is used");
         for (uint32_t k = 0; k < f->n; k++)
             if (axis_is_expanded((enum axis_kind)f->p[k]->arg.range.kind))
                 opt_fail(s, "UNROLL", "axis %s decides %s, so it must stay a loop", ir_name(ir, f->p[k]->arg.range.cls),

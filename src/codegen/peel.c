@@ -25,7 +25,8 @@ static bool is_open(const struct peel *p, const uop *r) {
     return false;
 }
 
-/* Is `range` the innermost loop that the gate depends on, and all else it depends on known here or written out? */
+/* Is `range` the innermost loop that the gate depends on, and all else it depends on known here or written out?
+ * The loops of the grid count as one. */
 static bool peels_at(struct peel *p, const uop *gate, const uop *range) {
     const uop_vec *f = free_of(&p->fr, gate);
     bool here = false, wide = false;
@@ -33,7 +34,7 @@ static bool peels_at(struct peel *p, const uop *gate, const uop *range) {
         const uop *r = f->p[i];
         if (axis_is_expanded((enum axis_kind)r->arg.range.kind)) wide = true;
         else if (!is_open(p, r)) return false;
-        here |= r == range;
+        here |= r == range || (r->arg.range.kind == AX_GRID && range->arg.range.kind == AX_GRID);
     }
     return here && wide;
 }
@@ -77,7 +78,8 @@ static const uop *peel_for(struct peel *p, const uop *n) {
     vec_push(ir->arena, &p->open, range);
     uop_vec topo = {0}, gates = {0}, yes = {0};
     uop_topo(ir->arena, &body, 1, &topo);
-    for (uint32_t i = 0; i < topo.n && topo.n < MAX_PEEL_NODES; i++) {
+    bool outer_grid = body->nsrc && body->src[0]->op == OP_FOR && body->src[0]->src[0]->arg.range.kind == AX_GRID; /* the grid stays one nest */
+    for (uint32_t i = 0; i < topo.n && topo.n < MAX_PEEL_NODES && !outer_grid; i++) {
         const uop *c = cover(p, topo.p[i], range);
         if (!c || uop_is_int_const(c, 0)) continue;
         cond = cond ? rw2(p->rw, OP_AND, cond, c) : c;

@@ -8,8 +8,8 @@
  *   array     loops inside the first own loop that are not own: the accumulator is an array over them
  *
  * The tree is built from the outside in. At each level effects are put, in order of dependence, into the first
- * FOR over their next loop that does not stand before something they need. So all that may share a loop does:
- * the exp of a softmax is stored and summed in one pass. A value that is used in the iteration that made it
+ * FOR over their next loop that does not stand before something they need; an effect and the users of its
+ * context go together. So all that may share a loop does: the exp of a softmax is stored and summed in one pass. A value that is used in the iteration that made it
  * is passed on directly, not through memory.
  *
  * UNROLL, REG and VEC axes are no loops; statements mention them freely and expand.c writes them out.
@@ -26,11 +26,14 @@ struct effect {
     const uop *memory;  /* LOCAL of a STAGE or of an array accumulator */
     const uop *cell;    /* where the running value is: ACC, or INDEX of the array */
     const uop *before;  /* where it was one step earlier: the same, but for a SCAN along a written-out axis */
-    const uop *result;  /* what users read: ACC, LOAD; a STAGE: its LOCAL */
+    const uop *result;  /* what users read: ACC, LOAD */
+    uop_vec reads;      /* INDEX nodes of staged values in its expressions */
+    uop_vec wide;       /* STAGE: written-out ranges it depends on: it has a copy for each of their values */
     const uop *value;   /* STAGE: the expression stored, once emitted */
     const uop *ident_load; /* STAGE: LOAD of the element that the own loops stand at */
     bool open;          /* STAGE: emitted in a block that is still being built */
-    uint32_t group;     /* scratch of build() */
+    uint32_t group;     /* scratch of group_effects() */
+    struct effect *knot;
 };
 
 struct tree {
@@ -100,9 +103,16 @@ static void find_needs(struct tree *t, struct effect *e) {
         for (uint32_t k = 0; k < seen.cap; k++) {
             if (!seen.full[k]) continue;
             const uop *n = t->ir->node[seen.key[k]];
-            if (n->op == OP_INDEX && n->src[0] == f->node && n->src[1] != at) e->ident.p[i] = false;
+            if (n->op != OP_INDEX || n->src[0] != f->node) continue;
+            if (n->src[1] != at) e->ident.p[i] = false;
+            vec_push(t->a, &e->reads, n);
         }
     }
+    for (uint32_t i = 1; i < e->reads.n; i++)
+        for (uint32_t k = i; k > 0 && e->reads.p[k]->id < e->reads.p[k - 1]->id; k--) {
+            const uop *n = e->reads.p[k];
+            e->reads.p[k] = e->reads.p[k - 1], e->reads.p[k - 1] = n;
+        }
 }
 
 /* ---- nests --------------------------------------------------------------------------------------- */
@@ -227,9 +237,12 @@ static void make_cells(struct tree *t, struct effect *e) {
     const uop *step, *before;
     if (e->node->op == OP_STORE || e->node->op == OP_STORE_ADD) return;
     if (e->node->op == OP_STAGE) {
-        int64_t size = 1;
-        for (uint32_t i = 1; i < e->node->nsrc; i++) size *= e->node->src[i]->src[0]->hi;
-        e->result = e->memory = new_local(t, e->node->arg.mem.name, (enum dtype)e->node->dt, size);
+        int64_t size;
+        for (uint32_t i = 1; i < e->node->nsrc; i++) vec_push(t->a, &dims, e->node->src[i]);
+        expanded_of(t, e, false, &e->wide);
+        for (uint32_t i = 0; i < e->wide.n; i++) vec_push(t->a, &dims, e->wide.p[i]);
+        array_index(t, &dims, &size);
+        e->memory = new_local(t, e->node->arg.mem.name, (enum dtype)e->node->dt, size);
         return;
     }
     for (uint32_t i = e->first; i < e->loops.n; i++)
@@ -262,6 +275,13 @@ static void make_cells(struct tree *t, struct effect *e) {
 
 /* ---- statements ------------------------------------------------------------------------------------*/
 
+/* Address of element `at` of a staged value. */
+static const uop *stage_cell(struct tree *t, const struct effect *f, const uop *at) {
+    for (uint32_t i = 0; i < f->wide.n; i++)
+        at = rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, at, f->wide.p[i]->src[0]), f->wide.p[i]);
+    return mk_index(t->ir, f->memory, at, 1);
+}
+
 /* An expression of e with the results of other effects in place of the effects. */
 static const uop *translate(struct tree *t, struct effect *e, const uop *x) {
     uop_vec from = {0}, to = {0};
@@ -271,8 +291,15 @@ static const uop *translate(struct tree *t, struct effect *e, const uop *x) {
             vec_push(t->a, &from, f->ident_load);
             vec_push(t->a, &to, f->value);
         }
+        if (!f->result) continue; /* a STAGE is read through INDEX, below */
         vec_push(t->a, &from, f->node);
         vec_push(t->a, &to, f->result);
+    }
+    for (uint32_t i = 0; i < e->reads.n; i++) { /* by id: an index is translated before one that contains it */
+        const uop *at = e->reads.p[i]->src[1];
+        if (from.n) at = rw_subst(t->rw, at, from.p, to.p, from.n);
+        vec_push(t->a, &to, stage_cell(t, effect_of(t, e->reads.p[i]->src[0]), at));
+        vec_push(t->a, &from, e->reads.p[i]);
     }
     return from.n ? rw_subst(t->rw, x, from.p, to.p, from.n) : x;
 }
@@ -286,7 +313,7 @@ static void emit_leaf(struct tree *t, struct effect *e, uop_vec *out) {
         const uop *at = linear_index(t->rw, n->src + 1, n->nsrc - 1);
         e->value = translate(t, e, n->src[0]);
         e->open = true;
-        stmt = uop2(ir, OP_STORE, mk_index(ir, e->memory, at, 1), e->value);
+        stmt = uop2(ir, OP_STORE, stage_cell(t, e, at), e->value);
     } else {
         const uop *now = e->memory ? uop1(ir, OP_LOAD, e->before) : e->before;
         const uop *next = rw2(t->rw, (enum op)n->arg.i, now, translate(t, e, n->src[0]));
@@ -356,27 +383,83 @@ static bool may_share(const struct effect *e, uint32_t need, const uop *range) {
     return true;
 }
 
-static const uop *build(struct tree *t, struct effect *const *list, uint32_t n, uint32_t depth) {
-    struct arena *a = t->a;
-    VEC(struct group) groups = {0};
-    for (uint32_t i = 0; i < n; i++) list[i]->group = UINT32_MAX;
+typedef VEC(struct group) group_vec;
+
+/* Loops of f that its users must stand in together with it, iteration by iteration: its context, for the
+ * result is overwritten in the next one. All loops of a SCAN, whose value is read as it runs. */
+static uint32_t tied_loops(const struct effect *f) {
+    return f->node->op == OP_SCAN ? f->loops.n : f->cell || f->memory ? f->first : 0;
+}
+
+static struct effect *knot_of(struct effect *e) {
+    while (e->knot != e) e = e->knot;
+    return e;
+}
+
+/* Effects that must share the loop at this depth become one knot. */
+static void tie(struct effect *const *list, uint32_t n, uint32_t depth) {
+    for (uint32_t i = 0; i < n; i++) list[i]->knot = list[i], list[i]->group = UINT32_MAX;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < list[i]->need.n; k++) {
+            struct effect *f = list[i]->need.p[k];
+            if (depth >= tied_loops(f)) continue;
+            for (uint32_t j = 0; j < i; j++)
+                if (list[j] == f) knot_of(list[i])->knot = knot_of(f);
+        }
+}
+
+static bool in_list(struct effect *const *list, uint32_t n, const struct effect *e) {
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i] == e) return true;
+    return false;
+}
+
+/* First group that the knot may stand in; UINT32_MAX if something it needs has no place yet. */
+static uint32_t earliest(struct tree *t, struct effect *const *list, uint32_t n, const struct effect *knot, const uop *range, const group_vec *groups) {
+    uint32_t g = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct effect *e = list[i];
-        const uop *range = depth < e->loops.n ? e->loops.p[depth] : NULL;
-        uint32_t g = 0;
+        if (knot_of(e) != knot) continue;
         for (uint32_t k = 0; k < e->need.n; k++) {
-            uint32_t fg = e->need.p[k]->group;
-            bool here = false; /* a need outside this list was finished before */
-            for (uint32_t j = 0; j < i && !here; j++) here = list[j] == e->need.p[k];
-            if (!here) continue;
-            bool share = groups.p[fg].range == range && may_share(e, k, range);
-            g = RG_MAX(g, share ? fg : fg + 1);
+            struct effect *f = e->need.p[k];
+            if (!in_list(list, n, f)) continue; /* finished before */
+            bool share = may_share(e, k, range);
+            if (knot_of(f) == knot && !share) opt_fail(t->s, "ORDER", "a %s is used in the loop that makes it and again after it; give the second pass a range of its own", op_info[f->node->op].name);
+            if (knot_of(f) == knot) continue;
+            if (f->group == UINT32_MAX) return UINT32_MAX;
+            g = RG_MAX(g, share && groups->p[f->group].range == range ? f->group : f->group + 1);
         }
-        while (g < groups.n && (!range || groups.p[g].range != range)) g++;
-        if (g == groups.n) vec_push(a, &groups, ((struct group){.range = range}));
-        vec_push(a, &groups.p[g].e, e);
-        e->group = g;
     }
+    return g;
+}
+
+/* Puts every effect of the list into a group: a FOR over its next loop, or alone if it has no more loops. */
+static void group_effects(struct tree *t, struct effect *const *list, uint32_t n, uint32_t depth, group_vec *groups) {
+    tie(list, n, depth);
+    for (uint32_t left = n; left;) {
+        uint32_t before = left;
+        for (uint32_t i = 0; i < n; i++) {
+            struct effect *e = list[i], *knot = knot_of(e);
+            if (e->group != UINT32_MAX) continue;
+            const uop *range = depth < e->loops.n ? e->loops.p[depth] : NULL;
+            uint32_t g = earliest(t, list, n, knot, range, groups);
+            if (g == UINT32_MAX) continue;
+            while (g < groups->n && (!range || groups->p[g].range != range)) g++;
+            if (g == groups->n) vec_push(t->a, groups, ((struct group){.range = range}));
+            for (uint32_t k = 0; k < n; k++) {
+                if (knot_of(list[k]) != knot) continue;
+                vec_push(t->a, &groups->p[g].e, list[k]);
+                list[k]->group = g, left--;
+            }
+        }
+        if (left == before) opt_fail(t->s, "ORDER", "the loops that must be shared cannot be put in an order");
+    }
+}
+
+static const uop *build(struct tree *t, struct effect *const *list, uint32_t n, uint32_t depth) {
+    struct arena *a = t->a;
+    group_vec groups = {0};
+    group_effects(t, list, n, depth, &groups);
     uop_vec out = {0};
     for (uint32_t g = 0; g < groups.n; g++) {
         struct group *gr = &groups.p[g];
