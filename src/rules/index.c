@@ -21,6 +21,10 @@ struct sum {
     bool bad; /* overflow or too many terms: meaningless */
 };
 
+/* Why `fits`: bounds of IDX are clamped to 64 bits on the promise that values stay there. Distributing a huge
+ * factor over a sum could break that promise for a part though the whole keeps it, so sums whose parts could
+ * leave 62 bits are left alone. Atoms without bounds are trusted: nothing is ever deduced from them. */
+
 /* ---- atoms and their order ------------------------------------------------------------------------- */
 
 static uint64_t position(const uop *n) {
@@ -164,6 +168,18 @@ static bool one_quotient(const struct sum *s, int64_t c, int64_t *q) {
     return *q == idiv_floor(h, c);
 }
 
+static bool fits(const struct sum *s) {
+    __int128 m = s->k < 0 ? -(__int128)s->k : s->k;
+    for (uint32_t i = 0; i < s->n; i++) {
+        int64_t l = s->t[i].atom->lo, h = s->t[i].atom->hi, c = s->t[i].coef;
+        if (l == INT64_MIN || h == INT64_MAX) l = h = 1;
+        __int128 a = (__int128)c * l, b = (__int128)c * h;
+        a = a < 0 ? -a : a, b = b < 0 ? -b : b;
+        m += RG_MAX(a, b);
+    }
+    return !s->bad && m < (__int128)1 << 62;
+}
+
 static uint64_t magnitude(int64_t x) { return x < 0 ? 0 - (uint64_t)x : (uint64_t)x; }
 
 static uint64_t gcd(uint64_t a, uint64_t b) {
@@ -172,14 +188,6 @@ static uint64_t gcd(uint64_t a, uint64_t b) {
         a = b, b = t;
     }
     return a;
-}
-
-#define BIG (INT64_C(1) << 61) /* beyond it intermediate products are not worth proving */
-
-static bool too_big(const struct sum *s) {
-    bool big = s->k > BIG || s->k < -BIG;
-    for (uint32_t i = 0; i < s->n; i++) big |= s->t[i].coef > BIG || s->t[i].coef < -BIG;
-    return big;
 }
 
 static uint64_t sum_gcd(const struct sum *s, uint64_t g) {
@@ -279,7 +287,7 @@ const uop *index_norm(struct rw *rw, const uop *n) {
     if (n->op == OP_ADD && is_canonical(n)) return NULL;
     struct sum s = open_sum(n);
     while (!s.bad && join_divmod(&s)) {}
-    if (s.bad) return NULL;
+    if (!fits(&s)) return NULL;
     const uop *r = build_raw(rw, &s);
     return r == n ? NULL : r;
 }
@@ -326,7 +334,7 @@ static const uop *reduce_coefs(const struct divmod *d, const struct sum *x) {
             add_atom(&r, t, a);
         }
     }
-    return changed && !r.bad ? again(d, &r, d->c) : NULL;
+    return changed && fits(&r) ? again(d, &r, d->c) : NULL;
 }
 
 /* x = g*s + r with g dividing c, and r div g the one number q:
@@ -389,7 +397,7 @@ const uop *fold_divmod(struct rw *rw, const uop *n, int64_t c) {
     const uop *x = n->src[0];
     if (!is_chain(x) && !is_scaled(x) && x->op != OP_MOD) return NULL;
     struct sum s = open_sum(x);
-    if (s.bad || s.n == 0 || c > BIG || too_big(&s)) return NULL;
+    if (s.n == 0 || !fits(&s)) return NULL;
     struct divmod d = {rw, n->op == OP_IDIV, c};
     const uop *r = split_multiples(&d, &s);
     if (!r && !d.div) r = reduce_coefs(&d, &s);
@@ -442,7 +450,7 @@ const uop *fold_cmp(struct rw *rw, const uop *n) {
     if (!sx && !sy) return NULL;
     struct sum d = open_sum(x);
     add_node(&d, y, -1); /* d = x - y, compared with 0 */
-    if (d.bad || !d.n || d.k == INT64_MIN || too_big(&d)) return NULL;
+    if (!d.n || !fits(&d)) return NULL;
     int64_t g = (int64_t)sum_gcd(&d, 0);
     bool lt = n->op == OP_LT;
     if (!lt && d.k % g) return rule_int(rw, DT_BOOL, n->op == OP_NE);
