@@ -17,6 +17,7 @@
 #define USER_NS 200000       /* host time outside of operators that long is not framework overhead */
 #define SMALL_NS 10000       /* a tiny kernel */
 #define MODULE_LOAD_NS 1000000
+#define AHEAD_NS 200000      /* work submitted that long before it starts: the host leads */
 #define BLOCK_NS 5000        /* a call that returns faster did not wait */
 
 enum { LATE = BUDGET_KEYS, /* provisional: short Python or untraced host time */ };
@@ -37,7 +38,7 @@ struct piece {
     uint8_t cause;
 };
 struct window {
-    int64_t t0, t1, kernel_ns, small_ns;
+    int64_t t0, kernel_ns, small_ns;
 };
 struct account {
     struct diag *d;
@@ -497,16 +498,33 @@ static void find_blockers(struct account *c, struct blocker **out, uint32_t *n) 
     *n = b.n;
 }
 
+/* Starts of work that was submitted long before: the host is ahead again. */
+static void find_ahead(struct account *c, int64_t **out, uint32_t *n) {
+    int64_t *at = arena_raw(c->a, ((size_t)c->dev.n + 1) * sizeof *at);
+    *n = 0;
+    for (uint32_t i = 0; i < c->dev.n; i++) {
+        const struct trace_event *e = &c->t->ev[c->dev.p[i]];
+        if (e->link && e->kind == TK_KERNEL && e->t0 - trace_end(&c->t->ev[e->link - 1]) >= AHEAD_NS)
+            at[(*n)++] = e->t0;
+    }
+    *out = at;
+}
+
 /* A call that held the host for b ns of busy device time cost it b ns of lead: that much of the
- * dispatch idle before the next such call would have been hidden. */
+ * dispatch idle, before the next such call or until the host is ahead again, would have been hidden. */
 static void settle_blockers(struct account *c) {
     struct blocker *b;
     uint32_t n, i = 0, cut = 0;
+    int64_t *ahead;
+    uint32_t ahead_n, at = 0;
     find_blockers(c, &b, &n);
+    find_ahead(c, &ahead, &ahead_n);
     VEC(struct piece) halves = {0};
     for (uint32_t k = 0; k < n; k++) {
         int64_t held = inside(&c->busy, b[k].t0, b[k].t1);
         int64_t until = k + 1 < n ? RG_MAX(b[k + 1].t1, b[k].t1) : INT64_MAX;
+        while (at < ahead_n && ahead[at] <= b[k].t1) at++;
+        if (at < ahead_n) until = RG_MIN(until, ahead[at]);
         while (i < c->pieces.n && c->pieces.p[i].t1 <= b[k].t0) i++;
         for (; i < c->pieces.n && c->pieces.p[i].t0 < until && held > 0; i++) {
             struct piece *p = &c->pieces.p[i];
@@ -531,28 +549,24 @@ static void settle_blockers(struct account *c) {
 
 /* ---- tiny kernels ---------------------------------------------------------------------------------- */
 
-/* Windows are steps; without steps, stretches between pauses in which the host was not late. */
+static int64_t submitted(const struct trace *t, const struct trace_event *e) {
+    return e->link ? t->ev[e->link - 1].t0 : e->t0;
+}
+
+/* Windows are steps; without steps, every 8 kernels in the order of their submission. */
 static void make_windows(struct account *c) {
     struct diag *d = c->d;
-    if (d->steps.n) {
-        vec_push(c->a, &c->windows, ((struct window){INT64_MIN, d->steps.p[0].t0, 0, 0}));
-        for (uint32_t i = 0; i < d->steps.n; i++) {
-            int64_t end = i + 1 < d->steps.n ? d->steps.p[i + 1].t0 : INT64_MAX;
-            vec_push(c->a, &c->windows, ((struct window){d->steps.p[i].t0, end, 0, 0}));
-        }
-        return;
+    vec_push(c->a, &c->windows, ((struct window){INT64_MIN, 0, 0}));
+    for (uint32_t i = 0; i < d->steps.n; i++)
+        vec_push(c->a, &c->windows, ((struct window){d->steps.p[i].t0, 0, 0}));
+    if (d->steps.n) return;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->dev.n; i++) {
+        const struct trace_event *e = &c->t->ev[c->dev.p[i]];
+        int64_t at = submitted(c->t, e);
+        if (e->kind != TK_KERNEL || at <= c->windows.p[c->windows.n - 1].t0) continue;
+        if (++n % 8 == 0) vec_push(c->a, &c->windows, ((struct window){at, 0, 0}));
     }
-    int64_t start = INT64_MIN, last = d->w0;
-    for (uint32_t i = 0; i < c->pieces.n; i++) {
-        const struct piece *p = &c->pieces.p[i];
-        if (p->cause != BUDGET_DISPATCH) continue;
-        if (p->t0 - last > 1000000) {
-            vec_push(c->a, &c->windows, ((struct window){start, last + (p->t0 - last) / 2, 0, 0}));
-            start = last + (p->t0 - last) / 2;
-        }
-        last = p->t1;
-    }
-    vec_push(c->a, &c->windows, ((struct window){start, INT64_MAX, 0, 0}));
 }
 
 static uint32_t window_at(const struct account *c, int64_t time) {
@@ -563,10 +577,6 @@ static uint32_t window_at(const struct account *c, int64_t time) {
         else hi = m;
     }
     return lo;
-}
-
-static int64_t submitted(const struct trace *t, const struct trace_event *e) {
-    return e->link ? t->ev[e->link - 1].t0 : e->t0;
 }
 
 static void settle_small(struct account *c) {

@@ -369,7 +369,7 @@ static void occupancy(struct diag *d) {
     if (!d->gpu || !d->gpu->sms) return;
     for (uint32_t i = 0; i < d->kernels.n; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
-        if (!k->has_occ || k->graph || !k->count) continue;
+        if (!k->has_occ || k->graph || !k->count || k->cls == KC_COMM) continue;
         int64_t each = k->ns / k->count;
         if (each < 20000 || (double)k->ns < 0.01 * (double)d->wall_ns || k->roof >= 0.5) continue;
         double share = 0;
