@@ -60,6 +60,15 @@ static void bad(struct render *r, const uop *n, const char *why) {
               r->pos, op_info[n->op].name, why);
 }
 
+/* Where n's value is kept: nodes of this program only are numbered, whatever else the ir holds. */
+static struct text *val(struct render *r, const uop *n) {
+    if (!r->slot[n->id]) {
+        vec_push(r->a, &r->val, (struct text){0});
+        r->slot[n->id] = r->val.n;
+    }
+    return &r->val.p[r->slot[n->id] - 1];
+}
+
 /* ---- operands ---------------------------------------------------------------------------------------*/
 
 static struct text lanes_text(struct render *r, const uop *n) {
@@ -77,7 +86,7 @@ static struct text operand(struct render *r, const uop *n) {
     case OP_CONST: t = constant(r, (enum dtype)n->dt, n->arg); break;
     case OP_INVALID: t = constant(r, (enum dtype)n->dt, ARG_NONE); break;
     case OP_LANES: return lanes_text(r, n);
-    default: t = r->val[n->id];
+    default: t = *val(r, n);
     }
     if (!t.s) bad(r, n, "is used before it is evaluated");
     t.node = n;
@@ -99,7 +108,7 @@ static struct place place_of(struct render *r, const uop *n) {
         err_throw(r->ir->err, RG_ELIMIT, "kernel %s: a vector of %d lanes; the C renderer has at most %d",
                   r->lin->name, n->lanes, MAX_LANES);
     struct place p = {.dt = (enum dtype)n->src[0]->dt, .lanes = n->lanes};
-    const struct text *base = &r->val[n->src[0]->id];
+    const struct text *base = val(r, n->src[0]);
     if (!base->s) bad(r, n->src[0], "is not a buffer of this kernel");
     p.base = base->s;
     p.index = operand(r, n->src[1]);
@@ -285,7 +294,7 @@ static void value(struct render *r, const uop *n) {
         t = (struct text){.s = fmt(r, "v%u", r->pos), .dt = n->dt, .lanes = 1, .atom = true};
         line(r, "%s *const v%u = (%s *)buf[%u + %s];", elem_type((enum dtype)n->dt), r->pos,
              elem_type((enum dtype)n->dt), n->arg.param.slot, i.s);
-        r->val[n->id] = t;
+        *val(r, n) = t;
         return;
     }
     t = evaluate(r, n);
@@ -296,7 +305,7 @@ static void value(struct render *r, const uop *n) {
         t.atom = true;
         t.moving = false;
     }
-    r->val[n->id] = t;
+    *val(r, n) = t;
 }
 
 /* ---- statements ------------------------------------------------------------------------------------ */
@@ -304,15 +313,15 @@ static void value(struct render *r, const uop *n) {
 static void open_range(struct render *r, const uop *n) {
     const char *t = elem_type((enum dtype)n->dt), *name = fmt(r, "r%u", r->pos);
     line(r, "for (%s %s = 0; %s < %s; %s++) {", t, name, name, operand(r, n->src[0]).s, name);
-    r->val[n->id] = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
+    *val(r, n) = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
     r->indent++;
 }
 
 static void set(struct render *r, const uop *n) {
-    const struct text *acc = &r->val[n->src[0]->id];
-    if (n->src[0]->op != OP_ACC || !acc->s) bad(r, n, "sets something that is no accumulator");
-    struct text v = splat(r, operand(r, n->src[1]), acc->lanes, acc->mask);
-    line(r, "%s = %s;", acc->s, bare(r, v.s));
+    const struct text acc = *val(r, n->src[0]);
+    if (n->src[0]->op != OP_ACC || !acc.s) bad(r, n, "sets something that is no accumulator");
+    struct text v = splat(r, operand(r, n->src[1]), acc.lanes, acc.mask);
+    line(r, "%s = %s;", acc.s, bare(r, v.s));
 }
 
 static void entry(struct render *r, const uop *n) {
@@ -397,8 +406,8 @@ static void declare_params(struct render *r, struct signature *g, uop_vec *v) {
         if (!again || before->dt != n->dt) {
             str_printf(&g->formal, ", %s *%s%s", t, shared ? "" : "restrict ", name);
             str_printf(&g->actual, ", (%s *)buf[%u]", t, slot);
-        } else name = r->val[before->id].s;
-        r->val[n->id] = (struct text){.s = name, .dt = n->dt, .lanes = 1, .atom = true};
+        } else name = val(r, before)->s;
+        *val(r, n) = (struct text){.s = name, .dt = n->dt, .lanes = 1, .atom = true};
     }
 }
 
@@ -417,7 +426,7 @@ static void declare_vars(struct render *r, uop_vec *v) {
         else x = fmt(r, "(%s)var[%u]", t, slot);
         bool again = i && v->p[i - 1]->arg.param.slot == slot && v->p[i - 1]->dt == n->dt;
         if (!again) line(r, "const %s %s = %s;", t, name, x);
-        r->val[n->id] = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
+        *val(r, n) = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
     }
 }
 
@@ -428,7 +437,7 @@ static void declare_locals(struct render *r, struct signature *g) {
         const char *t = elem_type((enum dtype)n->dt), *name = fmt(r, "L%u", i);
         str_printf(&g->formal, ", %s *restrict %s", t, name);
         str_printf(&g->actual, ", (%s *)((char *)scratch + %lld)", t, (long long)at);
-        r->val[n->id] = (struct text){.s = name, .dt = n->dt, .lanes = 1, .atom = true};
+        *val(r, n) = (struct text){.s = name, .dt = n->dt, .lanes = 1, .atom = true};
         at = (at + n->src[0]->hi * dtype_info[n->dt].bytes + 63) & ~(int64_t)63;
     }
 }
@@ -439,7 +448,7 @@ static void declare_accs(struct render *r, uop_vec *v) {
         unsigned mask = n->dt == DT_BOOL && n->lanes > 1;
         const char *name = fmt(r, "a%u", i);
         line(r, "%s %s;", type_of(r, (enum dtype)n->dt, n->lanes, mask), name);
-        r->val[n->id] = (struct text){.s = name, .dt = n->dt, .lanes = n->lanes, .mask = (uint8_t)mask,
+        *val(r, n) = (struct text){.s = name, .dt = n->dt, .lanes = n->lanes, .mask = (uint8_t)mask,
                                       .atom = true, .moving = true};
     }
 }
@@ -447,7 +456,7 @@ static void declare_accs(struct render *r, uop_vec *v) {
 void render_c(struct str *o, struct ir *ir, const struct linear *lin) {
     struct render r = {.o = o, .ir = ir, .a = ir->arena, .lin = lin};
     struct leaves l = {0};
-    r.val = arena_array(r.a, struct text, ir->n + 1);
+    r.slot = arena_array(r.a, uint32_t, ir->n + 1);
     r.uses = arena_array(r.a, uint32_t, lin->n + 1);
     count_uses(&r, &l);
     struct signature sig;
@@ -463,7 +472,7 @@ void render_c(struct str *o, struct ir *ir, const struct linear *lin) {
     if (grid) {
         const uop *g = lin->u[0];
         line(&r, "const %s r0 = (%s)t;", elem_type((enum dtype)g->dt), elem_type((enum dtype)g->dt));
-        r.val[g->id] = (struct text){.s = "r0", .node = g, .dt = g->dt, .lanes = 1, .atom = true};
+        *val(&r, g) = (struct text){.s = "r0", .node = g, .dt = g->dt, .lanes = 1, .atom = true};
     }
     declare_accs(&r, &l.acc);
     for (r.pos = grid; r.pos < lin->n - grid; r.pos++) entry(&r, lin->u[r.pos]);

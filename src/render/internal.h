@@ -21,7 +21,8 @@ struct render {
     struct ir *ir;
     struct arena *a; /* for expression texts; = ir->arena */
     const struct linear *lin;
-    struct text *val;/* by node id: the latest evaluation */
+    uint32_t *slot;  /* by node id: number in `val` + 1, 0: none */
+    VEC(struct text) val; /* the latest evaluation of each node */
     uint32_t *uses;  /* by position in the list: how often that evaluation is used */
     uint32_t pos;    /* in the list: the number in v12 */
     uint32_t tmp;    /* further names made at this position: v12_1 */

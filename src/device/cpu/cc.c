@@ -3,8 +3,11 @@
  * The compiler is RIDGE_CC, or the first of clang, gcc and cc on PATH. It is asked for relocatable objects,
  * which elf.c loads: a linker run would cost as much again as starting the compiler. Flags say what the
  * text relies on (no contraction, no errno, bits may be looked at through any type) and switch off what
- * only costs time: code is vectorised already when it comes here, so the compiler's own vectorisers, unwind
- * tables and jump tables have nothing to add. The gcc spelling of each flag is one that clang takes too.
+ * only costs time: code is vectorised and unrolled already when it comes here, so the compiler's own
+ * vectorisers and unroller, unwind tables and jump tables have nothing to add. -O1 makes the same kernels as
+ * -O2 with clang in 10 % less time; with gcc in a third less, and register-tiled ones run 1.5 times faster,
+ * because -O2 schedules loads so early that accumulators spill. The gcc spelling of each flag is one that
+ * clang takes too.
  * The instruction set comes from os_cpu(), never from `native`.
  * A failed compile keeps the source and says where.
  * Tests: tests/unit/engine.c (errors), tests/unit/cache.c (no compiler); cost: bench/compile.c */
@@ -16,11 +19,11 @@
 #include <sys/stat.h>
 
 static const char *const base_flags[] = {
-    "-std=gnu17", "-O2", "-w", "-c", "-x", "c", "-pipe",
+    "-std=gnu17", "-O1", "-w", "-c", "-x", "c", "-pipe",
     "-fPIC", "-ffreestanding", "-fno-stack-protector", "-fno-jump-tables",
     "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
     "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fno-strict-aliasing",
-    "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
+    "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-unroll-loops",
 };
 
 #define MAX_FLAGS 64
