@@ -200,7 +200,7 @@ def hexf(x):
         a, e = a / 2, e + 1
     while a < 1:
         a, e = a * 2, e - 1
-    m = int(a * 2**52)
+    m = int((a * 2**52).to_integral_value())
     digits = ("%013x" % (m - 2**52)).rstrip("0")
     return "%s0x1%sp%d" % (s, "." + digits if digits else "", e)
 

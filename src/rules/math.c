@@ -133,11 +133,11 @@ const uop *math_sigmoid(struct rw *rw, const uop *n) {
 const uop *math_erf(struct rw *rw, const uop *n) {
     struct mb b = math_builder(rw, (enum dtype)n->dt);
     val x = n->src[0], a = mag(&b, x), one = kf(&b, 1);
-    val small = poly_tail(&b, b.t->erf, b.t->erf0[0], x, mul(&b, x, x));
+    val small = poly_tail(&b, b.t->erf, b.t->erf0[0], a, mul(&b, a, a));
     val q = poly_eval(&b, b.t->erfc, 0, least(&b, a, kf(&b, b.t->erf_max)));
     val s, p = expm1_core(&b, neg(&b, q), &s, NULL);
     val large = sub(&b, one, mad(&b, p, s, s));
-    return where(&b, lt(&b, a, one), small, flip(&b, large, sign_of(&b, x)));
+    return flip(&b, where(&b, lt(&b, a, one), small, large), sign_of(&b, x));
 }
 
 /* ---- logarithms --------------------------------------------------------------------------------- */

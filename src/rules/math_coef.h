@@ -13,7 +13,7 @@ static const double exp2_f32[] = {
 static const double exp2_f64[] = {
     0x1p0, 0x1.62e42fefa39efp-1, 0x1.ebfbdff82c59cp-3, 0x1.c6b08d704a0d5p-5,
     0x1.3b2ab6fba11f4p-7, 0x1.5d87fe78b38c4p-10, 0x1.4309130c0164dp-13, 0x1.ffcbfbf982686p-17,
-    0x1.62bfcdddd466p-20, 0x1.b5260c538d6cbp-24, 0x1.e611a13f07e08p-28, 0x1.e81097a8bb537p-32,
+    0x1.62bfcdddd466p-20, 0x1.b5260c538d6ccp-24, 0x1.e611a13f07e08p-28, 0x1.e81097a8bb538p-32,
 };
 /* e^r - 1, |r| <= ln 2 / 2, from r^1: 0.23 */
 static const double expm1_f32[] = {
@@ -79,7 +79,7 @@ static const double sin_f32[] = {
 /* sin(r)/r in r^2, |r| <= 1.004 pi/2: 0.0028 */
 static const double sin_f64[] = {
     0x1p0, -0x1.5555555555555p-3, 0x1.11111111110c7p-7, -0x1.a01a01a014bfcp-13,
-    0x1.71de3a52942dfp-19, -0x1.ae6454cdd69cdp-26, 0x1.6123cb3020fp-33, -0x1.ae43000baaa69p-41,
+    0x1.71de3a52942dfp-19, -0x1.ae6454cdd69cdp-26, 0x1.6123cb3020fp-33, -0x1.ae43000baaa6ap-41,
     0x1.8823d6336223cp-49,
 };
 /* tan(r)/r in r^2, |r| <= 1.01 pi/4: 0.35 */
@@ -113,7 +113,7 @@ static const double erf_f32[] = {
 /* erf(x)/x in x^2, 0 <= x <= 1; tail: 0.07 */
 static const double erf_f64[] = {
     0x1.1ae3a914fed8p-56, -0x1.812746b0379cbp-2, 0x1.ce2f21a0412fep-4, -0x1.b82ce3120c6c9p-6,
-    0x1.565bccfb0787dp-8, -0x1.c02db07a5c61bp-11, 0x1.f9a2bf97942a8p-14, -0x1.f4ca90d776dabp-17,
+    0x1.565bccfb0787dp-8, -0x1.c02db07a5c61bp-11, 0x1.f9a2bf97942a8p-14, -0x1.f4ca90d776dacp-17,
     0x1.b9822c637686ap-20, -0x1.5c144653c6408p-23, 0x1.d76ec06982298p-27, -0x1.ac96647fa4b12p-31,
 };
 /* -ln(1 - erf(x)), 1 <= x <= 4 (f32) or 5.95 (f64): 0.0004 */
@@ -126,8 +126,8 @@ static const double erfc_f64[] = {
     0x1.1391a05903927p-21, 0x1.20dd1e2e3b725p0, 0x1.45f635b77e1f9p-1, 0x1.a4ab26acc0661p-4,
     -0x1.3719952547249p-6, -0x1.b1a32cdaf7d98p-12, 0x1.f70b1bd8c6f9ap-10, -0x1.954d70621a797p-11,
     0x1.1e635d5959d91p-13, 0x1.4780b0c315aa1p-16, -0x1.7a065abcf184dp-16, 0x1.1fd8f5e8d4584p-17,
-    -0x1.1bd5d84e74fedp-19, 0x1.8cce3ee715635p-22, -0x1.8a8ccec5772fbp-25, 0x1.0b4f48e0341aap-28,
-    -0x1.bc4273df655e3p-33, 0x1.5655ca647dd97p-38,
+    -0x1.1bd5d84e74fedp-19, 0x1.8cce3ee715635p-22, -0x1.8a8ccec5772fbp-25, 0x1.0b4f48e0341abp-28,
+    -0x1.bc4273df655e3p-33, 0x1.5655ca647dd98p-38,
 };
 /* (atanh(s)/s - 1 - s^2/3)/s^4 in s^2, |s| <= 3 - sqrt(8): 1.2e-06 */
 static const double atanh_f32[] = {
@@ -150,10 +150,10 @@ static const double third_f32[] = {0x1.555556p-2, -0x1.555556p-27};
 static const double log2e_f32[] = {0x1.715476p0};
 static const double log10e_f32[] = {0x1.bcb7b2p-2};
 static const double erf0_f32[] = {0x1.20dd76p0};
-static const double pi_f64[] = {0x1.921fb54442d18p1, 0x1.1a62633145c06p-53, -0x1.f1976b7ed8fbcp-109};
-static const double half_pi_f64[] = {0x1.921fb54442d18p0, 0x1.1a62633145c06p-54, -0x1.f1976b7ed8fbcp-110};
-static const double two_pi_f64[] = {0x1.921fb54442d18p2, 0x1.1a62633145c06p-52};
-static const double ln2_f64[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803ep-56};
+static const double pi_f64[] = {0x1.921fb54442d18p1, 0x1.1a62633145c07p-53, -0x1.f1976b7ed8fbcp-109};
+static const double half_pi_f64[] = {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
+static const double two_pi_f64[] = {0x1.921fb54442d18p2, 0x1.1a62633145c07p-52};
+static const double ln2_f64[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 static const double log2e2_f64[] = {0x1.71547652b82fep1, 0x1.777d0ffda0d24p-55};
 static const double log10_2_f64[] = {0x1.34413509f79ffp-2, -0x1.9dc1da994fd21p-59};
 static const double third_f64[] = {0x1.5555555555555p-2, 0x1.5555555555555p-56};

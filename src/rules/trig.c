@@ -111,22 +111,28 @@ static val reduce(struct mb *b, val x, val k, const double *c) {
     return x;
 }
 
-/* sin r for |r| <= pi/2, a hair more allowed. */
+/* sin r for |r| <= pi/2, a hair more allowed. The last steps are Horner's: pairs would round once more.
+ * The coefficients for float32 were chosen so that no result passes 1 (every argument was tried); in float64,
+ * where one in some millions would, two comparisons see to it. */
 static val sin_poly(struct mb *b, val r) {
-    val r2 = mul(b, r, r);
-    return mad(b, poly_eval(b, b->t->sin, 1, r2), mul(b, r2, r), r);
+    const double *c = b->t->sin.c;
+    val r2 = mul(b, r, r), p = poly_eval(b, b->t->sin, 3, r2);
+    p = mad(b, mad(b, p, r2, kf(b, c[2])), r2, kf(b, c[1]));
+    val y = mad(b, p, mul(b, r2, r), r);
+    return b->t->f == DT_F32 ? y : most(b, least(b, y, kf(b, 1)), kf(b, -1));
 }
 
 static int top_bit(struct mb *b) { return b->t->mant == 23 ? 31 : 63; }
 
+/* Of |x|, with the sign put back at the end: so -0 stays -0. */
 const uop *math_sin(struct rw *rw, const uop *n) {
     struct mb b = math_builder(rw, (enum dtype)n->dt);
     val x = n->src[0], ax = mag(&b, x), magic = kf(&b, b.t->magic);
-    val t = mad(&b, x, kf(&b, 1 / b.t->pi[0]), magic); /* low bit: k is odd; +0 for x = -0 */
-    val r = reduce(&b, x, sub(&b, t, magic), b.t->pi);
+    val t = mad(&b, ax, kf(&b, 1 / b.t->pi[0]), magic); /* low bit: k is odd */
+    val r = reduce(&b, ax, sub(&b, t, magic), b.t->pi);
     r = flip(&b, r, shl(&b, bits_u(&b, t), top_bit(&b)));
-    val far = flip(&b, sin_far(&b, ax, false), sign_of(&b, x));
-    return sin_poly(&b, rare(&b, le(&b, kf(&b, b.t->trig_max), ax), far, r));
+    r = rare(&b, le(&b, kf(&b, b.t->trig_max), ax), sin_far(&b, ax, false), r);
+    return flip(&b, sin_poly(&b, r), sign_of(&b, x));
 }
 
 const uop *math_cos(struct rw *rw, const uop *n) {
@@ -148,14 +154,12 @@ static val tan_poly(struct mb *b, val r, val low, val odd) {
     return where(b, odd, quo(b, kf(b, -1), p), p);
 }
 
-static val tan_far(struct mb *b, val x, val ax) {
+static val tan_far(struct mb *b, val ax) {
     struct turns v = turns_of(b, ax);
     val q = shr(b, add(b, v.hi, u64(b, (uint64_t)1 << 61)), 62); /* nearest quarter turn */
     v.hi = sub(b, v.hi, shl(b, q, 62));
-    val odd = ne(b, and_(b, q, u64(b, 1)), u64(b, 0));
-    val low, r = radians(b, v, &low);
-    val y = flip(b, tan_poly(b, r, low, odd), sign_of(b, x));
-    return where(b, lt(b, ax, kf(b, INFINITY)), y, kf(b, NAN));
+    val odd = ne(b, and_(b, q, u64(b, 1)), u64(b, 0)), low, r = radians(b, v, &low);
+    return where(b, lt(b, ax, kf(b, INFINITY)), tan_poly(b, r, low, odd), kf(b, NAN));
 }
 
 /* Twice the digits of r are kept: errors of r, of the polynomial and of 1/.. would add up to more than 2. */
@@ -163,13 +167,13 @@ const uop *math_tan(struct rw *rw, const uop *n) {
     struct mb b = math_builder(rw, (enum dtype)n->dt);
     val x = n->src[0], ax = mag(&b, x), magic = kf(&b, b.t->magic);
     const double *c = b.t->half_pi;
-    val t = mad(&b, x, kf(&b, 1 / c[0]), magic), k = sub(&b, t, magic);
-    val big = mad(&b, k, kf(&b, -c[0]), x);                             /* exact */
+    val t = mad(&b, ax, kf(&b, 1 / c[0]), magic), k = sub(&b, t, magic);
+    val big = mad(&b, k, kf(&b, -c[0]), ax);                       /* exact */
     val p = mul(&b, k, kf(&b, -c[1])), r = add(&b, big, p), v = sub(&b, r, big);
-    val low = add(&b, sub(&b, big, sub(&b, r, v)), sub(&b, p, v));      /* big + p - r, exactly */
-    low = add(&b, low, mad(&b, k, kf(&b, -c[1]), neg(&b, p)));          /* what the product lost */
+    val low = add(&b, sub(&b, big, sub(&b, r, v)), sub(&b, p, v)); /* big + p - r, exactly */
+    low = add(&b, low, mad(&b, k, kf(&b, -c[1]), neg(&b, p)));     /* what the product lost */
     low = mad(&b, k, kf(&b, -c[2]), low);
     val odd = ne(&b, and_(&b, bits_u(&b, t), ku(&b, 1)), ku(&b, 0));
-    val near = tan_poly(&b, r, low, odd);
-    return rare(&b, le(&b, kf(&b, b.t->trig_max), ax), tan_far(&b, x, ax), near);
+    val y = rare(&b, le(&b, kf(&b, b.t->trig_max), ax), tan_far(&b, ax), tan_poly(&b, r, low, odd));
+    return flip(&b, y, sign_of(&b, x));
 }

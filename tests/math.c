@@ -1,0 +1,99 @@
+/* math.c: the long sweeps of `make test-math`: every float32 of every function, ten million float64 of each,
+ * a hundred million pairs for POW. One test per function; the runner takes as many at once as there are cores.
+ * docs/math.md keeps the table that this prints. */
+#include "math_check.h"
+#include "test.h"
+
+#define VECTOR "TILE(i,4,v) VEC(v) TILE(i,4,u) UNROLL(u)"
+
+static float x32[MATH_BLOCK], y32[MATH_BLOCK], o32[MATH_BLOCK];
+static double x64[MATH_BLOCK], y64[MATH_BLOCK], o64[MATH_BLOCK];
+
+static void open_one(struct math_set *m, const char *op, const char *dt, bool two) {
+    math_init(m, 1);
+    math_add(m, op, dt, MATH_BLOCK, VECTOR, two);
+    const char *e = math_compile(m);
+    if (e) FAIL("%s", e);
+}
+
+static void report(const char *name, const char *dt, const char *how, const struct worst *w, double bound) {
+    TEST_INFO("| %-7s | %s | %s | %.4f | %a |", name, dt, how, w->ulp, w->x);
+    if (w->ulp > bound)
+        FAIL("%s<%s>(%.17g = %a, %.17g) is %.17g: %.4g ulp from right, allowed are %g", name, dt, w->x, w->x, w->y,
+             w->got, w->ulp, bound);
+}
+
+static void all_f32(const char *op) {
+    struct math_set m;
+    struct worst w = {-1, 0, 0, 0};
+    const struct math_row *row = math_rows;
+    while (strcmp(row->name, op)) row++;
+    open_one(&m, op, "f32", false);
+    for (uint64_t at = 0; at < 1ull << 32;) {
+        for (uint32_t k = 0; k < MATH_BLOCK; k++) x32[k] = f32_of((uint32_t)at++);
+        math_run(&m, 0, x32, NULL, o32);
+        worst_f32(&w, row, x32, o32, MATH_BLOCK);
+    }
+    report(op, "f32", "all 2^32", &w, row->bound);
+    math_close(&m);
+}
+
+static void many_f64(const char *op) {
+    struct math_set m;
+    struct worst w = {-1, 0, 0, 0};
+    uint64_t seed = hash_bytes(op, strlen(op), 2);
+    const struct math_row *row = math_rows;
+    while (strcmp(row->name, op)) row++;
+    open_one(&m, op, "f64", false);
+    for (uint32_t done = 0; done < 10000000; done += MATH_BLOCK) {
+        for (uint32_t k = 0; k < MATH_BLOCK; k++) x64[k] = random_f64(&seed);
+        math_run(&m, 0, x64, NULL, o64);
+        worst_f64(&w, row, x64, o64, MATH_BLOCK);
+    }
+    report(op, "f64", "10^7 random", &w, row->bound);
+    math_close(&m);
+}
+
+#define X(op, f, bound)                                                                            \
+    TEST_MANUAL(math_all_f32_##op, 3600) { all_f32(#op); }                                         \
+    TEST_MANUAL(math_all_f64_##op, 3600) { many_f64(#op); }
+MATH_TABLE(X)
+#undef X
+
+TEST_MANUAL(math_all_f32_POW, 3600) {
+    struct math_set m;
+    struct worst w = {-1, 0, 0, 0};
+    uint64_t seed = 11;
+    open_one(&m, "POW", "f32", true);
+    for (uint32_t done = 0; done < 100000000; done += MATH_BLOCK) {
+        for (uint32_t k = 0; k < MATH_BLOCK; k++) {
+            double x, y;
+            random_pow(&seed, 150, &x, &y, true);
+            x32[k] = (float)x, y32[k] = (float)y;
+        }
+        math_run(&m, 0, x32, y32, o32);
+        for (uint32_t k = 0; k < MATH_BLOCK; k++) {
+            double u = ulp_f32(o32[k], pow((double)x32[k], (double)y32[k]));
+            if (u > w.ulp) w = (struct worst){u, (double)x32[k], (double)y32[k], (double)o32[k]};
+        }
+    }
+    report("POW", "f32", "10^8 random", &w, POW_BOUND);
+    math_close(&m);
+}
+
+TEST_MANUAL(math_all_f64_POW, 3600) {
+    struct math_set m;
+    struct worst w = {-1, 0, 0, 0};
+    uint64_t seed = 12;
+    open_one(&m, "POW", "f64", true);
+    for (uint32_t done = 0; done < 10000000; done += MATH_BLOCK) {
+        for (uint32_t k = 0; k < MATH_BLOCK; k++) random_pow(&seed, 1080, &x64[k], &y64[k], false);
+        math_run(&m, 0, x64, y64, o64);
+        for (uint32_t k = 0; k < MATH_BLOCK; k++) {
+            double u = ulp_f64(o64[k], powl((long double)x64[k], (long double)y64[k]));
+            if (u > w.ulp) w = (struct worst){u, x64[k], y64[k], o64[k]};
+        }
+    }
+    report("POW", "f64", "10^7 random", &w, POW_BOUND);
+    math_close(&m);
+}
