@@ -122,11 +122,9 @@ static const uint8_t *parse_args(struct scan *s, const uint8_t *p, struct jev *e
         if (*p == '}') return p + 1;
         if (*p == ',') { p++; continue; }
         if (*p != '"' || p >= s->end) return js_bad(s, p);
-        p = js_string(s, p + 1, &k);
+        p = js_key(s, p + 1, &k);
         if (!p) return NULL;
-        p = js_space(p);
-        if (*p != ':') return js_bad(s, p);
-        p = js_value(s, p + 1, &v);
+        p = js_value(s, p, &v);
         if (!p) return NULL;
         take_arg(e, k, v);
     }
@@ -140,11 +138,8 @@ static const uint8_t *parse_event(struct scan *s, const uint8_t *p, struct jev *
         if (*p == '}') return p + 1;
         if (*p == ',') { p++; continue; }
         if (*p != '"' || p >= s->end) return js_bad(s, p);
-        p = js_string(s, p + 1, &k);
+        p = js_key(s, p + 1, &k);
         if (!p) return NULL;
-        p = js_space(p);
-        if (*p != ':') return js_bad(s, p);
-        p++;
         if (KEY("ts")) p = js_time(s, p, &e->ts), e->has_ts = true;
         else if (KEY("dur")) p = js_time(s, p, &e->dur), e->has_dur = true;
         else if (KEY("args")) p = parse_args(s, p, e);
@@ -358,11 +353,9 @@ static const uint8_t *device_property(struct scan *s, const uint8_t *p, struct t
         if (*p == '}') return p + 1;
         if (*p == ',') { p++; continue; }
         if (*p != '"') return NULL;
-        p = js_string(s, p + 1, &k);
+        p = js_key(s, p + 1, &k);
         if (!p) return NULL;
-        p = js_space(p);
-        if (*p != ':') return NULL;
-        p = js_value(s, p + 1, &v);
+        p = js_value(s, p, &v);
         if (!p) return NULL;
         int64_t x = js_slice_int(&v);
         int i = x < 0 || x > INT32_MAX ? 0 : (int)x;

@@ -31,6 +31,8 @@ static inline const uint8_t *js_bad(struct scan *s, const uint8_t *p) {
 }
 /* p is after the opening quote; returns the place after the closing one. */
 const uint8_t *js_string(struct scan *, const uint8_t *p, struct slice *out);
+/* The same for a key; returns the place after its colon. */
+const uint8_t *js_key(struct scan *, const uint8_t *p, struct slice *out);
 /* Any value; `out` is its text (strings without quotes). */
 const uint8_t *js_value(struct scan *, const uint8_t *p, struct slice *out);
 /* Microseconds in decimal text to nanoseconds, with integers only. Quotes around it are allowed. */

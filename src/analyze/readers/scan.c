@@ -59,6 +59,19 @@ const uint8_t *js_string(struct scan *s, const uint8_t *p, struct slice *out) {
     return q + 1;
 }
 
+/* A key is never repaired: the quote that ends it is followed by a colon, or the event is broken. */
+const uint8_t *js_key(struct scan *s, const uint8_t *p, struct slice *out) {
+    const uint8_t *q = find_quote(p);
+    if (q >= s->end) return s->bad = false, NULL;
+    out->p = p;
+    out->n = (uint32_t)(q - p);
+    out->esc = false;
+    if (*q != '"') return s->bad = true, NULL;
+    q = q[1] == ':' ? q + 1 : js_space(q + 1);
+    if (*q != ':') return js_bad(s, q);
+    return q + 1;
+}
+
 /* Arrays and objects: counts brackets outside of strings. */
 static const uint8_t *skip_nested(struct scan *s, const uint8_t *p) {
     int depth = 0;
