@@ -73,6 +73,10 @@ static void type_pat(const rule *u, struct types *t, pat *p) {
     }
     if (p->kind != PAT_OP) return;
     int op = first_op(p);
+    unsigned works_on = 0;
+    for (int o = 0; o < OP_COUNT; o++)
+        if (has_op(p, o)) works_on |= rg_op[o].flags & OPF_F ? (unsigned)MASK_FLOAT : rg_op[o].flags & OPF_I ? MASK_INT : ~0u;
+    t->mask[p->type] &= works_on;
     switch (rg_op[op].dt) {
     case OPD_BOOL: t->mask[p->type] = 1u << DT_BOOL; break;
     case OPD_IDX: t->mask[p->type] = 1u << DT_IDX; break;
