@@ -133,7 +133,7 @@ struct ir {
     struct err *err;     /* = arena->err: all failures are thrown */
     const uop **node;    /* by id */
     uint32_t n, cap;
-    uint32_t *table;     /* intern table, pairs: id+1 (0 empty), hash */
+    uint32_t *table;     /* intern table; see uop.c */
     uint32_t table_cap;
     VEC(const char *) sym; /* symbols by number; 0 is "" */
     struct map sym_map;

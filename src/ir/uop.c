@@ -1,7 +1,8 @@
 /* uop.c: nodes are interned here, and only here.
  *
- * The intern table is open addressing with pairs (id+1, hash): a probe that does not match rarely
- * touches a node. A node's hash is made of its op, dtype, lanes, arg (names by their letters, not their
+ * The intern table is open addressing, at most half full, four bytes a slot: id+1 in the low bits (it is
+ * less than the size of the table) and the bits of the hash above them, so that a probe that does not
+ * match rarely touches a node and the table of 100,000 nodes is 1 MB. A node's hash is made of its op, dtype, lanes, arg (names by their letters, not their
  * numbers) and the hashes of its sources: it depends on structure only, so that ordering commutative
  * operands by it gives the same expression whatever was built before, in every ir and every process.
  * Operand order of commutative ops: constants right; then op rank; then position, slot or buffer where
@@ -73,11 +74,9 @@ static uint64_t natural_key(const uop *n) {
     }
 }
 
-static bool in_order(const uop *a, const uop *b) {
-    if (a->op != b->op) {
-        if (a->op == OP_CONST) return false;
-        return b->op == OP_CONST || a->op < b->op;
-    }
+_Static_assert(OP_CONST == 0, "in_order puts row 0 of ops.def last");
+static inline bool in_order(const uop *a, const uop *b) {
+    if (a->op != b->op) return (uint16_t)(a->op - 1) < (uint16_t)(b->op - 1); /* CONST, row 0, is last */
     uint64_t ka = natural_key(a), kb = natural_key(b);
     if (ka != kb) return ka < kb;
     return a->hash != b->hash ? a->hash < b->hash : a->id <= b->id;
@@ -86,11 +85,11 @@ static bool in_order(const uop *a, const uop *b) {
 static void table_grow(struct ir *ir) {
     uint32_t cap = ir->table_cap ? ir->table_cap * 2 : 256;
     RG_CHECK(ir->err, cap <= (uint32_t)1 << 30);
-    uint32_t *t = arena_array(ir->arena, uint32_t, (size_t)cap * 2);
+    uint32_t *t = arena_array(ir->arena, uint32_t, cap), mask = cap - 1;
     for (uint32_t id = 0; id < ir->n; id++) {
-        uint32_t h = ir->node[id]->hash, i = h & (cap - 1);
-        while (t[2 * i]) i = (i + 1) & (cap - 1);
-        t[2 * i] = id + 1, t[2 * i + 1] = h;
+        uint32_t h = ir->node[id]->hash, i = h & mask;
+        while (t[i]) i = (i + 1) & mask;
+        t[i] = (h & ~mask) | (id + 1);
     }
     ir->table = t, ir->table_cap = cap;
 }
@@ -109,7 +108,7 @@ static const uop *node_add(struct ir *ir, const uop *proto, const uop *const *sr
     n->id = ir->n;
     bounds_fill(n);
     ir->node[ir->n++] = n;
-    ir->table[2 * slot] = ir->n, ir->table[2 * slot + 1] = n->hash;
+    ir->table[slot] = (n->hash & ~(ir->table_cap - 1)) | ir->n;
     return n;
 }
 
@@ -160,9 +159,9 @@ const uop *uop_new(struct ir *ir, enum op op, enum dtype dt, unsigned lanes, con
              .arg = arg};
     if (ir->n * 2 >= ir->table_cap) table_grow(ir);
     uint32_t mask = ir->table_cap - 1, i = p.hash & mask;
-    for (; ir->table[2 * i]; i = (i + 1) & mask) {
-        if (ir->table[2 * i + 1] != p.hash) continue;
-        const uop *n = ir->node[ir->table[2 * i] - 1];
+    for (uint32_t e; (e = ir->table[i]); i = (i + 1) & mask) {
+        if ((e ^ p.hash) & ~mask) continue;
+        const uop *n = ir->node[(e & mask) - 1];
         if (same_node(n, &p, src)) return n;
     }
     return node_add(ir, &p, src, i);
