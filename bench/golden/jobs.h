@@ -17,7 +17,7 @@ enum fill {
     F_WIDE,    /* [-8, 8) */
     F_UNIT,    /* [0, 1) */
     F_TIES,    /* few different values */
-    F_INDEX    /* int32 in [0, limit) */
+    F_INDEX    /* int32 in [0, limit), a few outside */
 };
 
 enum { MAX_BUFS = 64, MAX_VARS = 8 };

@@ -71,10 +71,9 @@ void peer_scatter_add(struct pool *, const float *x, const int32_t *idx, float *
                       int cols, int32_t *scratch); /* cols: of 64 */
 
 const char *peer_compiler(void); /* that made these files */
-/* What this machine can do, measured now: seconds each. Buffers of `n` floats (of 4096). */
-double probe_copy(struct pool *, const float *x, float *out, int64_t n);
-double probe_read(struct pool *, const float *x, int64_t n);
-double probe_write(struct pool *, float *out, int64_t n);
-double probe_fma(struct pool *, int threads, double *flops); /* arithmetic in registers only */
+/* What this machine can do: the caller times them. Buffers of `n` floats (of 4096). */
+void probe_copy(struct pool *, const float *x, float *out, int64_t n);
+void probe_write(struct pool *, float *out, int64_t n); /* to read: peer_sum */
+double probe_fma(struct pool *, int threads);           /* in registers only; how many flops */
 
 #endif

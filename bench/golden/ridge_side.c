@@ -93,6 +93,7 @@ static void bind_slot(struct side *s, void **bufs, uint32_t slot, void *p) {
 }
 
 static void bind_node(struct side *s, const uop *u, void **bufs, int64_t *vars) {
+    if (u->op != OP_PARAM && u->op != OP_PARAMS && u->op != OP_VAR) return;
     uint32_t slot = u->arg.param.slot;
     const char *name = ir_name(&s->ir, u->arg.param.name);
     enum dtype dt = (enum dtype)u->dt;
