@@ -557,7 +557,7 @@ static void check_effect(struct sched *s, struct free_ranges *fr, const uop *n) 
         const uop *r = bound ? n->src[1 + i - f->n] : f->p[i];
         enum axis_kind k = (enum axis_kind)r->arg.range.kind;
         if (n->op == OP_SCAN && bound) { /* a running value follows its axis in order */
-            int at = axis_is_expanded(k) ? 256 + (int)(i - f->n) : r->arg.range.pos;
+            int at = r->arg.range.pos + (axis_is_expanded(k) ? 256 : 0);
             if (at < last) opt_fail(s, "ORDER", "the pieces of a scanned axis must keep their order, outer before inner");
             last = at;
             continue; /* also free: counted once */

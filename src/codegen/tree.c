@@ -19,6 +19,7 @@
 struct effect {
     const uop *node;
     uop_vec loops;      /* the nest, outermost first */
+    uint32_t context;   /* how many of them are shared with the users */
     uint32_t first;     /* depth at which its result starts to be made: the first own loop */
     bool placed;        /* loops is known */
     VEC(struct effect *) need; /* effects whose results it uses */
@@ -28,7 +29,7 @@ struct effect {
     const uop *before;  /* where it was one step earlier: the same, but for a SCAN along a written-out axis */
     const uop *result;  /* what users read: ACC, LOAD */
     uop_vec reads;      /* INDEX nodes of staged values in its expressions */
-    uop_vec wide;       /* STAGE: written-out ranges it depends on: it has a copy for each of their values */
+    uop_vec wide;       /* STAGE: loops inside its own and written-out ranges that it depends on: a copy for each value */
     const uop *value;   /* STAGE: the expression stored, once emitted */
     const uop *ident_load; /* STAGE: LOAD of the element that the own loops stand at */
     bool open;          /* STAGE: emitted in a block that is still being built */
@@ -156,11 +157,12 @@ static void set_nest(struct tree *t, struct effect *f, const uop_vec *context) {
     f->first = f->loops.n;
     for (uint32_t i = f->loops.n; i-- > 0;)
         if (is_own(f, f->loops.p[i])) f->first = i;
+    f->context = context->n;
     f->placed = true;
 }
 
 static void place_needs(struct tree *t, struct effect *e) {
-    uop_vec want = {0}, have = {0};
+    uop_vec want = {0};
     for (uint32_t i = 0; i < e->need.n; i++) {
         struct effect *f = e->need.p[i];
         context_of(t, f, e, &want);
@@ -168,10 +170,8 @@ static void place_needs(struct tree *t, struct effect *e) {
             set_nest(t, f, &want);
             continue;
         }
-        have.n = 0;
-        for (uint32_t k = 0; k < f->loops.n && !is_own(f, f->loops.p[k]) && k < want.n; k++) vec_push(t->a, &have, f->loops.p[k]);
-        bool same = have.n == want.n;
-        for (uint32_t k = 0; k < want.n && same; k++) same = have.p[k] == want.p[k];
+        bool same = f->context == want.n;
+        for (uint32_t k = 0; k < want.n && same; k++) same = f->loops.p[k] == want.p[k];
         if (!same) opt_fail(t->s, "ORDER", "a %s is used in two different loop nests; keep its axes outside those of its users", op_info[f->node->op].name);
     }
 }
@@ -239,6 +239,8 @@ static void make_cells(struct tree *t, struct effect *e) {
     if (e->node->op == OP_STAGE) {
         int64_t size;
         for (uint32_t i = 1; i < e->node->nsrc; i++) vec_push(t->a, &dims, e->node->src[i]);
+        for (uint32_t i = e->first; i < e->loops.n; i++)
+            if (!is_own(e, e->loops.p[i])) vec_push(t->a, &e->wide, e->loops.p[i]);
         expanded_of(t, e, false, &e->wide);
         for (uint32_t i = 0; i < e->wide.n; i++) vec_push(t->a, &dims, e->wide.p[i]);
         array_index(t, &dims, &size);
@@ -278,7 +280,7 @@ static void make_cells(struct tree *t, struct effect *e) {
 /* Address of element `at` of a staged value. */
 static const uop *stage_cell(struct tree *t, const struct effect *f, const uop *at) {
     for (uint32_t i = 0; i < f->wide.n; i++)
-        at = rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, at, f->wide.p[i]->src[0]), f->wide.p[i]);
+        at = rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, at, uop_idx(t->ir, f->wide.p[i]->src[0]->hi)), f->wide.p[i]);
     return mk_index(t->ir, f->memory, at, 1);
 }
 
