@@ -9,7 +9,8 @@
  *   3. The same with the math written out (what a renderer sees), and through the C compiler: the file's
  *      opts, none, and a batch of random lists, with red zones around every buffer.
  * The large kernels in tests/golden are lowered only; running them is the benchmark's work.
- * A failure prints the command that repeats it. GOLDEN_SEEDS sets how many random lists are tried. */
+ * A failure prints the command that repeats it. GOLDEN_SEEDS sets how many random lists are tried;
+ * `make fuzz` tries thousands. */
 #include "../../cli/fill.c" /* the data of a .uop file: the same bytes as `ridge opt` uses */
 #include "codegen/codegen.h"
 #include "engine/engine.h"
@@ -421,4 +422,19 @@ TEST_SLOW(golden_large_kernels_lower, 600) {
     closedir(d);
     TEST_COUNT(kernels, "large kernels lowered");
     CHECK(kernels > 0);
+}
+
+/* `make fuzz`: thousands of lists for every kernel, interpreted only. */
+TEST_MANUAL(fuzz_golden_opts, 7200) {
+    int64_t n = 0;
+    for (size_t i = 0; i < RG_COUNT(known); i++) {
+        char path[200];
+        snprintf(path, sizeof path, SMALL "%s.uop", known[i]);
+        struct lowered *plain = make(path, PLAIN, 0, true);
+        struct expected e = expect(plain);
+        for (uint64_t seed = 0; seed < 5000; seed++) n += same_interpreted(path, &e, RANDOM, seed, true);
+        for (int k = 0; k < 2; k++) io_free(&e.in[k]), io_free(&e.out[k]);
+        drop(plain);
+    }
+    TEST_COUNT(n, "values under 5000 random opt lists for each kernel");
 }
