@@ -212,11 +212,11 @@ static uint64_t to_bits(enum dtype dt, union val x) {
 
 static union val from_bits(enum dtype dt, uint64_t q) {
     union val v = {.i = 0};
-    uint32_t b = (uint32_t)q;
+    uint32_t b = dt == DT_BF16 ? (uint32_t)q << 16 : (uint32_t)q;
     float f;
     switch (dt) {
     case DT_F16: v.f = f16_value(q & 0xffff); break;
-    case DT_BF16: b <<= 16; /* fallthrough */
+    case DT_BF16:
     case DT_F32: memcpy(&f, &b, 4), v.f = (double)f; break;
     case DT_F64: memcpy(&v.f, &q, 8); break;
     default: v.i = dt_wrap(dt, (int64_t)q);

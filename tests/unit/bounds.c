@@ -13,19 +13,16 @@ static const enum op binary[] = {OP_ADD, OP_SUB, OP_MUL, OP_IDIV, OP_MOD, OP_MIN
 static const enum op compare[] = {OP_LT, OP_LE, OP_EQ, OP_NE};
 
 static const uop *leaf(struct ir *ir, struct rnd *r, enum dtype dt) {
-    switch (rnd_below(r, 3)) {
-    case 0: return uop_int(ir, dt, rnd_int(r, dt));
-    case 1:
-        if (dt == DT_IDX) return test_range(ir, "r", AX_LOOP, rnd_below(r, 4), 0, 1 + rnd_below(r, 300));
-        /* fall through */
-    default: {
-        int64_t a = rnd_int(r, dt), b = rnd_below(r, 2) ? a + (int64_t)rnd_below(r, 40) : rnd_int(r, dt);
-        b = dt_wrap(dt, b);
-        if (dt == DT_U64 && rnd_below(r, 2)) return test_var(ir, dt, 9, "u", 0, -1); /* any: 0 to 2^64 - 1 */
-        if (dt == DT_U64) a &= INT64_MAX, b &= INT64_MAX;
-        return test_var(ir, dt, rnd_below(r, 5), "v", RG_MIN(a, b), RG_MAX(a, b));
-    }
-    }
+    uint32_t what = rnd_below(r, 3);
+    if (what == 0) return uop_int(ir, dt, rnd_int(r, dt));
+    if (what == 1 && dt == DT_IDX)
+        return test_range(ir, "r", AX_LOOP, rnd_below(r, 4), 0, 1 + rnd_below(r, 300));
+    if (dt == DT_U64 && rnd_below(r, 2)) return test_var(ir, dt, 9, "u", 0, -1); /* any: 0 to 2^64 - 1 */
+    int64_t a = rnd_int(r, dt),
+            b = rnd_below(r, 2) ? (int64_t)((uint64_t)a + rnd_below(r, 40)) : rnd_int(r, dt);
+    b = dt_wrap(dt, b);
+    if (dt == DT_U64) a &= INT64_MAX, b &= INT64_MAX;
+    return test_var(ir, dt, rnd_below(r, 5), "v", RG_MIN(a, b), RG_MAX(a, b));
 }
 
 struct tree {
