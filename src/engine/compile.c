@@ -193,6 +193,24 @@ static void deal(struct arena *a, jobs *j, int units) {
     }
 }
 
+/* The text with its function, and the inner one called NAME_body, under other names: kernels of a unit may
+ * share a name, and a kernel may be called "for". */
+static void add_renamed(struct str *s, const char *text, const char *name, const char *symbol) {
+    char head[224], body[224];
+    int head_n = snprintf(head, sizeof head, "void %s(", name), body_n = snprintf(body, sizeof body, "%s_body(", name);
+    for (const char *p = text; *p;) {
+        if (!strncmp(p, head, (size_t)head_n)) {
+            str_printf(s, "void %s(", symbol);
+            p += head_n;
+        } else if (*p == ' ' && !strncmp(p + 1, body, (size_t)body_n)) {
+            str_printf(s, " %s_body(", symbol);
+            p += body_n + 1;
+        } else {
+            str_addc(s, *p++);
+        }
+    }
+}
+
 static const char *unit_text(struct arena *a, const jobs *j, int unit) {
     struct str s;
     str_init(&s, a);
@@ -204,9 +222,7 @@ static const char *unit_text(struct arena *a, const jobs *j, int unit) {
     for (uint32_t i = 0; i < j->n; i++) {
         const struct job *b = &j->p[i];
         if (b->unit != unit) continue;
-        const char *name = b->t->name, *symbol = symbol_of(a, name, b->key); /* names repeat, keys do not */
-        str_printf(&s, "#define %s %s\n#define %s_body %s_body\n%s", name, symbol, name, symbol, b->t->text);
-        str_printf(&s, "\n#undef %s\n#undef %s_body\n", name, name);
+        add_renamed(&s, b->t->text, b->t->name, symbol_of(a, b->t->name, b->key));
     }
     return s.p;
 }
@@ -318,12 +334,6 @@ struct render_call {
     struct etext *t;
 };
 
-static bool adds_to_global(const struct linear *l) {
-    for (uint32_t i = 0; i < l->n; i++)
-        if (l->u[i]->op == OP_STORE_ADD && l->u[i]->src[0]->src[0]->op != OP_LOCAL) return true;
-    return false;
-}
-
 static void render_guarded(void *arg) {
     struct render_call *c = arg;
     c->t = arena_array(c->ir->arena, struct etext, c->n);
@@ -333,7 +343,7 @@ static void render_guarded(void *arg) {
         str_init(&s, c->ir->arena);
         render_c(&s, c->ir, l);
         c->t[i] = (struct etext){.name = l->name, .text = s.p, .grid = l->grid, .scratch = l->scratch,
-                                 .nbuf = l->nbuf, .nvar = l->nvar, .serial = adds_to_global(l), .est = l->est};
+                                 .nbuf = l->nbuf, .nvar = l->nvar, .serial = linear_is_serial(c->ir, l), .est = l->est};
         if (log_on(4)) log_line(4, "%s", s.p);
     }
 }

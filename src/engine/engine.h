@@ -53,7 +53,7 @@ int engine_compile(struct engine *, struct err *, struct ir *, const struct line
                    const struct ekernel **out);
 /* The same for text that was not rendered here (benchmarks, replay of an edited kernel). */
 struct etext {
-    const char *name, *text; /* "void NAME(..." in C, after render_c_preamble */
+    const char *name, *text; /* has "void NAME(" and perhaps NAME_body; follows render_c_preamble */
     int64_t grid, scratch;
     uint32_t nbuf, nvar;
     bool serial;

@@ -20,6 +20,9 @@ void cache_write(struct cache *, struct arena *, const char *name, const void *d
 /* Removes the oldest files until all fit into the limit, and what killed writers left behind. */
 void cache_trim(struct cache *, struct arena *);
 
+/* serial.c: must the grid iterations run one after another? */
+bool linear_is_serial(struct ir *, const struct linear *);
+
 /* Compiled code: one text. Kernels that differ only in grid or estimate share it. */
 struct knode {
     struct ekernel k;

@@ -16,7 +16,7 @@
 void render_c_preamble(struct str *);
 /* The part of it that these texts need: it all costs 14 ms to compile, the part some 2. */
 void render_c_preamble_for(struct str *, const char *const *text, uint32_t n);
-/* One function, which begins with "void NAME(" in column 0 so that a caller may give it another name:
+/* Two functions: the kernel, and NAME_body before it, which has the buffers as restrict parameters.
  *   void NAME(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch)
  * It runs iterations [t0, t1) of the grid. A float VAR is its bits (an f32 in the low 32). scratch is
  * linear->scratch bytes, 64-byte aligned. Throws RG_EUNSUPPORTED for an op that C does not have (EXP

@@ -1,5 +1,6 @@
 /* Tests of src/engine and src/device/cpu: compile errors, sharing, command lists, splitting, the object loader. */
 #include "prog.h"
+#include "engine/internal.h"
 #include "event/event.h"
 
 #include <stdatomic.h>
@@ -121,6 +122,7 @@ TEST(engine_shares_code) {
     k[0]->fn((void *[]){&x}, NULL, 0, 1, NULL);
     k[1]->fn((void *[]){&y}, NULL, 0, 1, NULL);
     CHECK(x == 1 && y == 2 && k[2] == k[0]);
+    CHECK(text("for", "for (u32 t = t0; t < t1; t++);", 1, 0) && text("u32", "u32 x = (u32)t0;", 1, 0));
     engine_close(en);
 }
 
@@ -162,6 +164,34 @@ TEST(engine_without_compiler) {
     compiler_gone("", "no C compiler found on PATH; install clang (apt-get install clang) or set RIDGE_CC");
     compiler_gone("no-such-compiler", "RIDGE_CC=no-such-compiler");
     engine_close(en);
+}
+
+/* ---- adding to memory ------------------------------------------------------------------------------- */
+
+/* grid of 8: out[where*by + g*c + add .. add + lanes) += 1 */
+static bool adds_alone(int64_t by, int64_t c, int64_t add, unsigned lanes, int64_t second) {
+    struct ir ir;
+    struct prog p;
+    ir_init(&ir, &arena);
+    prog_init(&p, &ir, "adds");
+    const uop *out = param(&p, DT_F32, 0, 4096), *idx = param(&p, DT_I64, 1, 64), *one = uop_flt(&ir, DT_F32, 1);
+    const uop *g = range(&p, DT_I64, 8, AX_GRID), *r = range(&p, DT_I64, 64, AX_LOOP);
+    const uop *row = op2(&p, OP_MUL, load(&p, idx, r, 1), uop_int(&ir, DT_I64, by));
+    const uop *at0 = op2(&p, OP_ADD, op2(&p, OP_ADD, row, op2(&p, OP_MUL, g, uop_int(&ir, DT_I64, c))), uop_int(&ir, DT_I64, add));
+    opn(&p, OP_STORE_ADD, DT_VOID, 1, at(&p, out, at0, lanes), one, NULL, ARG_NONE);
+    const uop *at1 = op2(&p, OP_ADD, at0, uop_int(&ir, DT_I64, second));
+    opn(&p, OP_STORE_ADD, DT_VOID, 1, at(&p, out, at1, lanes), one, NULL, ARG_NONE);
+    return !linear_is_serial(&ir, finish(&p));
+}
+
+TEST(engine_serial_proof) {
+    arena_init(&arena, &err);
+    CHECK(adds_alone(64, 8, 0, 4, 4));   /* 8 x 8 columns, rows of 64 */
+    CHECK(adds_alone(128, 8, 3, 4, 4));  /* longer rows, shifted columns */
+    CHECK(!adds_alone(64, 8, 0, 4, 5));  /* the second store reaches into the neighbour's */
+    CHECK(!adds_alone(32, 8, 0, 4, 4));  /* rows are shorter than what all iterations cover */
+    CHECK(!adds_alone(64, 4, 0, 4, 4));
+    CHECK(!adds_alone(1, 0, 0, 1, 0));   /* any iteration, any element */
 }
 
 /* ---- the loader ------------------------------------------------------------------------------------- */
