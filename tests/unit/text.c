@@ -1,0 +1,589 @@
+/* text.c: the text form. What is printed parses back to the same nodes, hostile text never crashes, and
+ * messages say where and what. */
+#include "irtest.h"
+#include "ir/node.h"
+
+#include <dirent.h>
+#include <locale.h>
+
+/* ---- helpers ----------------------------------------------------------------------------------- */
+
+struct parse_job {
+    struct ir *ir;
+    const char *text;
+    size_t n;
+    struct program prog;
+};
+static void parse_it(void *arg) {
+    struct parse_job *j = arg;
+    ir_parse(j->ir, j->text, j->n, "t.uop", &j->prog);
+}
+static int parse_text(struct ir_test *t, const char *text, size_t n, struct program *out) {
+    struct parse_job j = {.ir = &t->ir, .text = text, .n = n};
+    int code = err_guard(&t->err, parse_it, &j);
+    *out = j.prog;
+    return code;
+}
+
+static const char *print_program(struct arena *a, const struct ir *ir, const struct program *p) {
+    struct str s;
+    str_init(&s, a);
+    for (uint32_t i = 0; i < p->kernel.n; i++) ir_print_kernel(&s, ir, &p->kernel.p[i]);
+    return s.n ? s.p : "";
+}
+
+/* parse(print(x)) is x in the same ir and has the same text in a fresh one. */
+static void round_trip(struct ir_test *t, const struct program *p) {
+    const char *text = print_program(&t->arena, &t->ir, p);
+    struct program again, other;
+    struct ir_test fresh;
+    if (parse_text(t, text, strlen(text), &again)) FAIL("%s\nin\n%s", t->err.msg, text);
+    CHECK_EQ(again.kernel.n, p->kernel.n);
+    for (uint32_t i = 0; i < p->kernel.n; i++) {
+        if (again.kernel.p[i].sink != p->kernel.p[i].sink) FAIL("another node after\n%s", text);
+        CHECK_STR(again.kernel.p[i].name, p->kernel.p[i].name);
+        CHECK_STR(again.kernel.p[i].opts, p->kernel.p[i].opts);
+    }
+    ir_test_open(&fresh);
+    if (parse_text(&fresh, text, strlen(text), &other)) FAIL("%s\nin\n%s", fresh.err.msg, text);
+    CHECK_STR(print_program(&fresh.arena, &fresh.ir, &other), text);
+    ir_test_close(&fresh);
+}
+
+/* Calls fn with each .uop file of a folder; returns how many. */
+static int each_file(const char *dir, void (*fn)(const char *path, const char *text, size_t n, void *),
+                     void *arg) {
+    DIR *d = opendir(dir);
+    int count = 0;
+    if (!d) return 0;
+    for (struct dirent *e; (e = readdir(d));) {
+        size_t len = strlen(e->d_name);
+        if (len < 4 || strcmp(e->d_name + len - 4, ".uop") != 0) continue;
+        struct err err = {0};
+        struct arena a;
+        char path[512], *text;
+        size_t n;
+        arena_init(&a, &err);
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        CHECK(os_read_file(&err, &a, path, 1 << 20, &text, &n) == 0);
+        fn(path, text, n, arg);
+        count++;
+        arena_free(&a);
+    }
+    closedir(d);
+    return count;
+}
+
+static void file_round_trip(const char *path, const char *text, size_t n, void *arg) {
+    struct ir_test t;
+    struct program p;
+    (void)arg;
+    ir_test_open(&t);
+    if (parse_text(&t, text, n, &p)) FAIL("%s: %s", path, t.err.msg);
+    CHECK(p.kernel.n > 0);
+    round_trip(&t, &p);
+    ir_test_close(&t);
+}
+
+TEST(text_round_trip_of_golden_files) {
+    int n = each_file("tests/golden", file_round_trip, NULL) +
+            each_file("tests/golden/small", file_round_trip, NULL);
+    CHECK(n >= 10);
+}
+
+/* ---- random graphs ----------------------------------------------------------------------------- */
+
+enum { POOL = 96 };
+struct gen {
+    struct ir *ir;
+    struct rnd r;
+    const uop *n[POOL];
+    uint32_t count;
+    uint64_t *made; /* per op */
+};
+
+static enum dtype random_type(struct gen *g) { return (enum dtype)(1 + rnd_below(&g->r, DT_COUNT - 1)); }
+
+static double random_float(struct gen *g, enum dtype dt) {
+    static const double special[] = {0.0,       -0.0, 1,      -1,    0.1,   1e-5,  INFINITY,
+                                     -INFINITY, NAN,  5e-324, 65504, 1e-40, 3.4e38};
+    uint64_t b = rnd_next(&g->r);
+    double v;
+    float f;
+    uint32_t w = (uint32_t)b;
+    switch (rnd_below(&g->r, 3)) {
+    case 0: return dt_round(dt, special[rnd_below(&g->r, RG_COUNT(special))]);
+    case 1: memcpy(&v, &b, 8); break;
+    default: memcpy(&f, &w, 4), v = (double)f;
+    }
+    return dt_round(dt, v);
+}
+
+static const uop *random_const(struct gen *g, enum dtype dt) {
+    if (dt_is_float(dt)) return uop_flt(g->ir, dt, random_float(g, dt));
+    return uop_int(g->ir, dt, rnd_int(&g->r, dt));
+}
+
+/* A node of the pool that fits, or NULL. */
+static const uop *pool_pick(struct gen *g, enum dtype dt, unsigned lanes, enum op op) {
+    for (int i = 0; i < 24 && g->count; i++) {
+        const uop *n = g->n[rnd_below(&g->r, g->count)];
+        bool value = n->dt != DT_VOID && !(op_info[n->op].flags & OPF_M) && n->op != OP_INDEX;
+        if (op != OP_COUNT ? n->op != op : !value) continue;
+        if ((dt != DT_COUNT && n->dt != dt) || (lanes && n->lanes != 1 && n->lanes != lanes)) continue;
+        return n;
+    }
+    return NULL;
+}
+
+static const uop *value_of(struct gen *g, enum dtype dt, unsigned lanes) {
+    const uop *n = rnd_below(&g->r, 4) ? pool_pick(g, dt, lanes, OP_COUNT) : NULL;
+    return n ? n : random_const(g, dt == DT_COUNT ? random_type(g) : dt);
+}
+
+static const uop *memory_of(struct gen *g) {
+    for (int i = 0; i < 24 && g->count; i++) {
+        const uop *n = g->n[rnd_below(&g->r, g->count)];
+        if (op_info[n->op].flags & OPF_M) return n;
+    }
+    return NULL;
+}
+
+static const uop *statement_of(struct gen *g) {
+    for (int i = 0; i < 24 && g->count; i++) {
+        const uop *n = g->n[rnd_below(&g->r, g->count)];
+        if (n->dt == DT_VOID && n->op != OP_SINK) return n;
+    }
+    return NULL;
+}
+
+/* A source that suits the op most of the time; node_check decides. */
+static const uop *source_of(struct gen *g, enum op op, uint32_t i, const uop *const *src, enum dtype dt,
+                            unsigned lanes) {
+    switch (op) {
+    case OP_PARAM:
+    case OP_PARAMS:
+    case OP_LOCAL:
+    case OP_RANGE: return value_of(g, rnd_below(&g->r, 4) ? DT_IDX : DT_I64, 1);
+    case OP_ACC: return value_of(g, DT_IDX, 1);
+    case OP_VAR: return value_of(g, dt, 1);
+    case OP_INDEX: return i == 0 ? memory_of(g) : value_of(g, rnd_below(&g->r, 2) ? DT_IDX : DT_I32, lanes);
+    case OP_LOAD: return pool_pick(g, DT_COUNT, 0, OP_INDEX);
+    case OP_GLOAD:
+    case OP_STORE:
+    case OP_STORE_ADD:
+        if (i == 0) return pool_pick(g, DT_COUNT, 0, OP_INDEX);
+        return src[0] ? value_of(g, i == 2 ? DT_BOOL : (enum dtype)src[0]->dt, src[0]->lanes) : NULL;
+    case OP_STAGE:
+    case OP_REDUCE:
+    case OP_SCAN: return i == 0 ? value_of(g, DT_COUNT, 0) : pool_pick(g, DT_COUNT, 0, OP_RANGE);
+    case OP_SINK:
+    case OP_BLOCK: return statement_of(g);
+    case OP_FOR: return pool_pick(g, DT_COUNT, 0, i ? OP_BLOCK : OP_RANGE);
+    case OP_IF: return i ? pool_pick(g, DT_COUNT, 0, OP_BLOCK) : value_of(g, DT_BOOL, 0);
+    case OP_SET:
+        return i ? value_of(g, src[0] ? (enum dtype)src[0]->dt : DT_COUNT, 0)
+                 : pool_pick(g, DT_COUNT, 0, OP_ACC);
+    case OP_END: return pool_pick(g, DT_COUNT, 0, rnd_below(&g->r, 2) ? OP_RANGE : OP_IF);
+    case OP_ELSE: return pool_pick(g, DT_COUNT, 0, OP_IF);
+    case OP_WHERE:
+    case OP_RARE:
+        return value_of(g, i == 0 ? DT_BOOL : i == 2 && src[1] ? (enum dtype)src[1]->dt : DT_COUNT, lanes);
+    default: return value_of(g, i && src[0] ? (enum dtype)src[0]->dt : DT_COUNT, lanes);
+    }
+}
+
+static union arg random_arg(struct gen *g, enum op op) {
+    static const char *const names[] = {"x",  "k",        "out",      "acc.t", "a b", "inf",
+                                        "%3", "quote\"d", "\xc3\xa4", "data",  "r"};
+    static const enum op combine[] = {OP_ADD, OP_MUL, OP_MAX, OP_MIN};
+    const char *s = names[rnd_below(&g->r, RG_COUNT(names))];
+    uint32_t sym = ir_sym(g->ir, s, strlen(s));
+    union arg a = ARG_NONE;
+    switch (op_info[op].arg) {
+    case OPA_INT: return ARG_INT(rnd_below(&g->r, 4) ? rnd_below(&g->r, 4) : rnd_range(&g->r, -9, 1 << 20));
+    case OPA_OP: return ARG_INT(combine[rnd_below(&g->r, 4)]);
+    case OPA_PARAM: a.param.slot = rnd_below(&g->r, 40), a.param.name = sym; return a;
+    case OPA_MEM: a.mem.name = sym, a.mem.space = rnd_below(&g->r, SPACE_COUNT); return a;
+    case OPA_SYM: a.u = sym; return a;
+    case OPA_RANGE:
+        a.range.cls = sym, a.range.kind = (uint8_t)rnd_below(&g->r, AX_COUNT);
+        a.range.pos = (uint8_t)rnd_below(&g->r, 9), a.range.id = (uint16_t)rnd_below(&g->r, 3);
+        return a;
+    default: return a;
+    }
+}
+
+static const uop *random_node(struct gen *g, enum op op) {
+    const struct op_info *o = &op_info[op];
+    const uop *src[8] = {NULL};
+    unsigned lanes = rnd_below(&g->r, 3) ? 1 : 1u << rnd_below(&g->r, 5), row;
+    enum dtype dt = random_type(g), inferred;
+    uint32_t most = RG_MIN(o->max_src, o->min_src + 3u),
+             nsrc = o->min_src + rnd_below(&g->r, most - o->min_src + 1);
+    if (op == OP_CONST) return NULL; /* constants come as sources */
+    for (uint32_t i = 0; i < nsrc; i++)
+        if (!(src[i] = source_of(g, op, i, src, dt, lanes))) return NULL;
+    node_infer(op, src, nsrc, &inferred, &row);
+    if (inferred != DT_COUNT && !(o->dt == OPD_IDX && rnd_below(&g->r, 8) == 0)) dt = inferred;
+    if (op == OP_CALL && rnd_below(&g->r, 4) == 0) dt = DT_VOID;
+    if (o->lanes != OPL_SELF || op == OP_BUILD || (op == OP_INDEX && row > 1)) lanes = row;
+    char why[WHY_MAX];
+    int at;
+    union arg arg = random_arg(g, op);
+    if (!node_check(g->ir, op, dt, lanes, src, nsrc, arg, why, &at)) return NULL;
+    return uop_new(g->ir, op, dt, lanes, src, nsrc, arg);
+}
+
+/* Values get a STORE so that they are below the sink. */
+static const uop *keep_value(struct gen *g, const uop *n) {
+    if (n->op == OP_INDEX) n = uop1(g->ir, OP_LOAD, n);
+    if (op_info[n->op].flags & OPF_M) n = uop1(g->ir, OP_LOAD, uop2(g->ir, OP_INDEX, n, uop_idx(g->ir, 0)));
+    const uop *p = test_param(g->ir, (enum dtype)n->dt, 0, "keep", 64);
+    const uop *x = uop_new(g->ir, OP_INDEX, (enum dtype)n->dt, n->lanes,
+                           (const uop *[]){p, uop_idx(g->ir, 0)}, 2, ARG_NONE);
+    return uop2(g->ir, OP_STORE, x, n);
+}
+
+static const uop *random_graph(struct gen *g, uint32_t size) {
+    const uop *keep[POOL];
+    uint32_t n = 0;
+    static const enum op leaves[] = {OP_PARAM, OP_RANGE, OP_LOCAL, OP_ACC,
+                                     OP_LANES, OP_VAR,   OP_INDEX, OP_INVALID};
+    for (int tries = 0; g->count < size && tries < 4000; tries++) {
+        enum op op = g->count < 8 ? leaves[g->count] : (enum op)rnd_below(&g->r, OP_COUNT);
+        const uop *u = op == OP_SINK ? NULL : random_node(g, op);
+        if (!u) continue;
+        g->made[u->op]++;
+        g->n[g->count++] = u;
+    }
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->n[i]->op != OP_SINK) keep[n++] = g->n[i]->dt == DT_VOID ? g->n[i] : keep_value(g, g->n[i]);
+    return uop_mk(g->ir, OP_SINK, keep, n, ARG_NONE);
+}
+
+TEST_SLOW(text_round_trip_of_random_graphs, 240) {
+    static uint64_t made[OP_COUNT];
+    for (uint64_t seed = 0; seed < 10000; seed++) {
+        struct ir_test t;
+        ir_test_open(&t);
+        struct gen g = {.ir = &t.ir, .r = {seed * 31 + 7}, .made = made};
+        struct kernel k = {.name = seed % 7 ? "k" : "odd name", .opts = seed % 3 ? "" : "TILE(a,4,b) VEC(b)"};
+        k.sink = random_graph(&g, 8 + rnd_below(&g.r, 40));
+        struct program p = {0};
+        vec_push(&t.arena, &p.kernel, k);
+        round_trip(&t, &p);
+        ir_test_close(&t);
+    }
+    for (int op = 0; op < OP_COUNT; op++)
+        if (op != OP_CONST && op != OP_SINK && made[op] < 100)
+            FAIL("%s was made %d times", op_info[op].name, (int)made[op]);
+}
+
+TEST(text_floats_read_back) {
+    struct ir_test t;
+    struct rnd r = {5};
+    static const enum dtype types[] = {DT_F16, DT_BF16, DT_F32, DT_F64};
+    ir_test_open(&t);
+    struct gen g = {.ir = &t.ir, .r = r};
+    for (int i = 0; i < 40000; i++) {
+        enum dtype dt = types[i % 4];
+        double v = random_float(&g, dt);
+        struct str s;
+        const uop *n = uop_flt(&t.ir, dt, v), *st = keep_value(&g, uop1(&t.ir, OP_NEG, n));
+        struct kernel k = {.name = "k", .opts = "", .sink = uop_mk(&t.ir, OP_SINK, &st, 1, ARG_NONE)};
+        str_init(&s, &t.arena);
+        ir_print_kernel(&s, &t.ir, &k);
+        struct program p;
+        if (parse_text(&t, s.p, s.n, &p)) FAIL("%s in %s", t.err.msg, s.p);
+        if (p.kernel.p[0].sink != k.sink) FAIL("%.17g became another number in %s", v, s.p);
+        if (i % 1000 == 999) {
+            ir_test_close(&t);
+            ir_test_open(&t);
+        }
+    }
+    ir_test_close(&t);
+}
+
+TEST(text_does_not_depend_on_the_locale) {
+    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8"};
+    size_t i = 0;
+    while (i < RG_COUNT(locales) && !setlocale(LC_ALL, locales[i])) i++;
+    if (i == RG_COUNT(locales)) SKIP("no locale with a decimal comma is installed");
+    struct ir_test t;
+    struct program p;
+    ir_test_open(&t);
+    const char *text = "kernel k\no = (PARAM<f32>[0 o] 1)\n(SINK (STORE (INDEX o 0) (NEG 1.5)))\n";
+    CHECK_EQ(parse_text(&t, text, strlen(text), &p), 0);
+    CHECK(strstr(print_program(&t.arena, &t.ir, &p), "(NEG 1.5)"));
+    ir_test_close(&t);
+}
+
+/* ---- syntax ------------------------------------------------------------------------------------ */
+
+static const uop *stored(struct ir_test *t, const char *lines, const char *value) {
+    struct program p;
+    struct str s;
+    str_init(&s, &t->arena);
+    str_printf(
+        &s,
+        "kernel k\no = (PARAM<f32>[0 o] 9)\nh = (PARAM<f16>[1 h] 9)\nr = (RANGE[r GRID 0] 9)\n%s\n(SINK %s)",
+        lines, value);
+    if (parse_text(t, s.p, s.n, &p)) FAIL("%s in\n%s", t->err.msg, s.p);
+    return p.kernel.p[0].sink->src[0]->src[1];
+}
+
+TEST(text_numbers_take_the_type_of_their_place) {
+    struct ir_test t;
+    ir_test_open(&t);
+    struct ir *ir = &t.ir;
+    CHECK(stored(&t, "", "(STORE (INDEX o r) 3)") == uop_flt(ir, DT_F32, 3));
+    CHECK(stored(&t, "", "(STORE (INDEX h r) 0.1)") == uop_flt(ir, DT_F16, 0.1));
+    const uop *x = stored(&t, "", "(STORE (INDEX h r) (MUL 2 (LOAD (INDEX h 1))))");
+    CHECK(x->src[1] == uop_flt(ir, DT_F16, 2) && x->src[0]->src[0]->src[1] == uop_idx(ir, 1));
+    x = stored(&t, "", "(STORE (INDEX o r) (WHERE (LT r 3) (LOAD (INDEX o r)) -inf))");
+    CHECK(x->src[2] == uop_flt(ir, DT_F32, -INFINITY) && x->src[0]->src[1] == uop_idx(ir, 3));
+    x = stored(&t, "", "(STORE (INDEX o r) (CAST<f32> (ADD 1.5:f64 2)))");
+    CHECK(x->src[0]->dt == DT_F64 && x->src[0]->src[0]->dt == DT_F64);
+    x = stored(&t, "n = 4 ; a lone integer is idx\n", "(STORE (INDEX o r) (CAST<f32> (ADD n 255:idx)))");
+    CHECK(x->src[0]->dt == DT_IDX);
+    CHECK(stored(&t, "", "(STORE (INDEX o r) (NEG 2.5))")->src[0] == uop_flt(ir, DT_F32, 2.5));
+    CHECK(stored(&t, "", "(STORE (INDEX o r) (CAST<f32> 18446744073709551615:u64))")->src[0]->arg.u ==
+          UINT64_MAX);
+    CHECK(stored(&t, "", "(STORE (INDEX o r) (CAST<f32> true))")->src[0]->dt == DT_BOOL);
+    CHECK(stored(&t, "", "(STORE (INDEX o r) nan)") == uop_flt(ir, DT_F32, NAN));
+    x = stored(&t, "", "(STORE (INDEX o r) (CAST<f32>\n  (ADD ; over\n   r 1)))");
+    CHECK(x->src[0]->op == OP_ADD);
+    ir_test_close(&t);
+}
+
+TEST(text_of_a_whole_file) {
+    static const char text[] = "; two kernels\n"
+                               "kernel a\r\n"
+                               "opts TILE(r,4,v)   ; first\n"
+                               "opts VEC(v)\n"
+                               "x = (PARAM<f32>[0 x] 8)\n"
+                               "r = (RANGE[r GRID 0 3] 8)\n"
+                               "(SINK (STORE (INDEX x r) 1))\n\n"
+                               "kernel b\n"
+                               "x = (PARAM<f32>[0 \"odd \\\"name\\x21\"] 8) ; names are local\n"
+                               "(SINK\n (STORE (INDEX x 0) 1))\n"
+                               "data x = uniform -1 1.5\n"
+                               "data y = params 3 4 normal 0 1\n"
+                               "data z = zeros";
+    struct ir_test t;
+    struct program p;
+    ir_test_open(&t);
+    CHECK_EQ(parse_text(&t, text, sizeof text - 1, &p), 0);
+    CHECK(p.kernel.n == 2 && p.data.n == 3);
+    CHECK_STR(p.kernel.p[0].name, "a");
+    CHECK_STR(p.kernel.p[0].opts, "TILE(r,4,v) VEC(v)");
+    CHECK_STR(p.kernel.p[1].opts, "");
+    CHECK_EQ(p.kernel.p[1].line, 9);
+    CHECK_EQ(p.kernel.p[0].sink->src[0]->src[0]->src[1]->arg.range.id, 3);
+    CHECK_STR(ir_name(&t.ir, p.kernel.p[1].sink->src[0]->src[0]->src[0]->arg.param.name), "odd \"name!");
+    CHECK(p.data.p[0].n == 2 && p.data.p[0].num[1] == 1.5 && p.data.p[0].line == 13);
+    CHECK_STR(p.data.p[1].then, "normal");
+    CHECK(p.data.p[1].n == 2 && p.data.p[1].then_n == 2 && p.data.p[2].n == 0);
+    CHECK_STR(p.data.p[2].fill, "zeros");
+    ir_test_close(&t);
+}
+
+/* Text after "kernel k", the place of the error in the whole text, words of the message. */
+static const struct {
+    const char *text;
+    int line, column;
+    const char *words;
+} wrong[] = {
+    {"(SINK", 2, 6, "expected an expression, found the end of the file"},
+    {"x = (ADD 1)", 2, 6, "expected 2 sources in ADD, found 1"},
+    {"x = (ADD 1 2 3)", 2, 6, "expected 2 sources in ADD, found 3"},
+    {"x = (FROB 1)", 2, 6, "expected the name of an op, found `FROB`"},
+    {"x = (ADD 1 y)", 2, 12, "expected a name defined above, found `y`"},
+    {"x = 1\nx = 2", 3, 1, "already defined"},
+    {"x = (ADD 1:f32 2:f16)", 2, 16, "expected f32 as source 1 of ADD (the type of source 0), found f16"},
+    {"x = (PARAM<f32>[0 x] 4)\ny = (NEG x)", 3, 10,
+     "found the buffer PARAM; read it with (LOAD (INDEX buffer index))"},
+    {"x = (PARAM<f32>[0 x] 4)\ny = (LOAD x)", 3, 11, "expected INDEX as source 0 of LOAD, found PARAM"},
+    {"x = (PARAM<f32>[0 x] 4)\ny = (INDEX x 1.5)", 3, 14, "expected an integer of type idx, found `1.5`"},
+    {"x = (INDEX 3 4)", 2, 12, "expected a buffer"},
+    {"x = (PARAM[0 x] 4)", 2, 11, "expected PARAM<dtype>, found no type"},
+    {"x = (PARAM<f33>[0 x] 4)", 2, 12, "expected an element type"},
+    {"x = (PARAM<f32>[x 0] 4)", 2, 17, "expected a slot number"},
+    {"x = (PARAM<f32> 4)", 2, 16, "expected the [argument] of PARAM"},
+    {"x = (RANGE[k FOO 0] 4)", 2, 14, "expected an axis kind"},
+    {"x = (RANGE[k LOOP 300] 4)", 2, 19, "expected a position (0..255), found `300`"},
+    {"x = (REDUCE[FDIV] 1.0 2)", 2, 23, "expected RANGE as source 1 of REDUCE, found CONST"},
+    {"x = 300:i8", 2, 5, "expected a number of type i8, found 300, which does not fit"},
+    {"x = 1e39:f32", 2, 5, "does not fit"},
+    {"x = -1:u8", 2, 5, "does not fit"},
+    {"x = 1.5:i32", 2, 5, "expected an integer of type i32"},
+    {"x = 1..5", 2, 5, "expected a number, found `1..5`"},
+    {"x = 99999999999999999999:u64", 2, 5, "expected an integer of type u64"},
+    {"x = (SQRT 3:i32)", 2, 11, "expected a float as source 0 of SQRT, found i32"},
+    {"x = (AND 1.0 2.0)", 2, 10, "expected an integer or bool as source 0 of AND, found f32"},
+    {"x = (EXTRACT[4] (LANES<idxx4>))", 2, 6, "expected a lane 0..3"},
+    {"x = (WHERE 1 2 3)\n(NEG x)", 3, 1, "expected `name = (NEG ..)` or (SINK ..)"},
+    {"x = (BITCAST<f64> 1:i32)", 2, 19, "expected a type of 8 bytes in BITCAST, found i32 of 4"},
+    {"x = (NEG<f16> 1.0:f32)", 2, 6, "expected f32 as the type of NEG, found f16"},
+    {"(SINK (BLOCK))\n(SINK (BLOCK))", 3, 1, "expected one (SINK ..)"},
+    {"x = 3", 1, 1, "expected a (SINK ..) line in kernel k, found none"},
+    {"x = (PARAM<f32>[0 \"a", 2, 19, "expected a closing \""},
+    {"x = (CONST<f32>)", 2, 6, "expected a number, found CONST"},
+    {"x = 1 2", 2, 7, "expected the end of the line, found `2`"},
+    {"(SINK (BLOCK))\ndata x = fuzzy", 3, 10, "expected uniform"},
+    {"= 3", 2, 1, "expected `name = ..`"},
+};
+
+TEST(text_messages_say_where_and_what) {
+    for (size_t i = 0; i < RG_COUNT(wrong); i++) {
+        struct ir_test t;
+        struct program p;
+        char text[256], place[64];
+        ir_test_open(&t);
+        snprintf(text, sizeof text, "kernel k\n%s", wrong[i].text);
+        snprintf(place, sizeof place, "t.uop:%d:%d: ", wrong[i].line, wrong[i].column);
+        CHECK_EQ(parse_text(&t, text, strlen(text), &p), RG_EPARSE);
+        if (strncmp(t.err.msg, place, strlen(place)) != 0 || !strstr(t.err.msg, wrong[i].words))
+            FAIL("%s\nis\n  %s\nexpected\n  %s%s", wrong[i].text, t.err.msg, place, wrong[i].words);
+        ir_test_close(&t);
+    }
+    TEST_COUNT(RG_COUNT(wrong), "messages of the parser checked word by word");
+}
+
+/* ---- hostile text ------------------------------------------------------------------------------ */
+
+static void must_not_crash(const char *text, size_t n) {
+    struct ir_test t;
+    struct program p;
+    ir_test_open(&t);
+    int code = parse_text(&t, text, n, &p);
+    if (code != 0 && code != RG_EPARSE) FAIL("code %d: %s in\n%.*s", code, t.err.msg, (int)n, text);
+    if (code == RG_EPARSE && (strncmp(t.err.msg, "t.uop:", 6) != 0 || !strstr(t.err.msg, "expected")))
+        FAIL("message \"%s\"", t.err.msg);
+    ir_test_close(&t);
+}
+
+TEST(text_deep_and_wide_expressions) {
+    struct ir_test t;
+    struct str s;
+    ir_test_open(&t);
+    str_init(&s, &t.arena);
+    str_add(&s, "kernel k\nx = ");
+    for (int i = 0; i < 100000; i++) str_add(&s, "(NEG ");
+    must_not_crash(s.p, s.n);
+    str_init(&s, &t.arena);
+    str_add(&s, "kernel k\nx = (BLOCK");
+    for (int i = 0; i < 70000; i++) str_add(&s, " 1");
+    must_not_crash(s.p, s.n);
+    str_init(&s, &t.arena);
+    str_add(&s, "kernel k\nx = 1:i32\n");
+    for (int i = 0; i < 2000; i++)
+        str_printf(&s, "x%d = (ADD %s%.0d %s%.0d)\n", i + 1, "x", i, "x", i); /* shared */
+    must_not_crash(s.p, s.n);
+    must_not_crash("kernel k\n\0x", 11);
+    must_not_crash("", 0);
+    ir_test_close(&t);
+}
+
+struct corpus {
+    char *text[64];
+    size_t n[64];
+    uint32_t count;
+};
+static void add_text(const char *path, const char *text, size_t n, void *arg) {
+    struct corpus *c = arg;
+    (void)path;
+    if (c->count == RG_COUNT(c->text) || n > 6000) return;
+    c->text[c->count] = mem_alloc(n + 1);
+    memcpy(c->text[c->count], text, n + 1);
+    c->n[c->count++] = n;
+}
+
+static size_t mutate(struct rnd *r, char *b, size_t n, size_t cap) {
+    static const char *const tokens[] = {"(",
+                                         ")",
+                                         "[",
+                                         "]",
+                                         "<f32>",
+                                         "<f16x255>",
+                                         "-9223372036854775808",
+                                         "(ADD ",
+                                         "nan",
+                                         ":u8",
+                                         "\n",
+                                         "kernel k\n",
+                                         "=",
+                                         "%1",
+                                         "(INVALID<idx>)",
+                                         "(SINK ",
+                                         "\"",
+                                         ";",
+                                         "\x80\xff",
+                                         "1e308",
+                                         "(STAGE[s SCRATCH] ",
+                                         "r",
+                                         "true",
+                                         "opts"};
+    int edits = 1 + (int)rnd_below(r, 4);
+    for (int i = 0; i < edits && n > 2; i++) {
+        size_t at = rnd_below(r, (uint32_t)n), len;
+        switch (rnd_below(r, 6)) {
+        case 0: b[at] = (char)rnd_next(r); break;
+        case 1: b[at] ^= (char)(1 << rnd_below(r, 7)); break;
+        case 2: /* delete */
+            len = 1 + rnd_below(r, (uint32_t)RG_MIN(n - at, 20u));
+            memmove(b + at, b + at + len, n - at - len), n -= len;
+            break;
+        case 3: n = at + 1; break; /* cut off */
+        case 4: {                  /* insert a token */
+            const char *t = tokens[rnd_below(r, RG_COUNT(tokens))];
+            len = strlen(t);
+            if (n + len >= cap) break;
+            memmove(b + at + len, b + at, n - at), memcpy(b + at, t, len), n += len;
+            break;
+        }
+        default: { /* copy a piece elsewhere */
+            size_t from = rnd_below(r, (uint32_t)n);
+            len = 1 + rnd_below(r, (uint32_t)RG_MIN(n - from, 40u));
+            if (n + len >= cap) break;
+            char piece[64];
+            memcpy(piece, b + from, len);
+            memmove(b + at + len, b + at, n - at), memcpy(b + at, piece, len), n += len;
+        }
+        }
+    }
+    return n;
+}
+
+TEST_SLOW(text_mutated_files_never_crash, 240) {
+    struct corpus c = {.count = 0};
+    struct rnd r = {77};
+    static uint64_t made[OP_COUNT];
+    each_file("tests/golden", add_text, &c);
+    each_file("tests/golden/small", add_text, &c);
+    for (uint64_t seed = 0; seed < 12 && c.count < 60; seed++) { /* and graphs with every op */
+        struct ir_test t;
+        struct str s;
+        ir_test_open(&t);
+        struct gen g = {.ir = &t.ir, .r = {seed}, .made = made};
+        struct kernel k = {.name = "k", .opts = "", .sink = random_graph(&g, 24)};
+        str_init(&s, &t.arena);
+        ir_print_kernel(&s, &t.ir, &k);
+        add_text("", s.p, s.n, &c);
+        ir_test_close(&t);
+    }
+    CHECK(c.count > 12);
+    for (int i = 0; i < 20000; i++) {
+        uint32_t which = rnd_below(&r, c.count);
+        size_t cap = c.n[which] + 400;
+        char *b = mem_alloc(cap); /* exactly sized, so that a sanitizer sees a read past the end */
+        memcpy(b, c.text[which], c.n[which]);
+        size_t n = mutate(&r, b, c.n[which], cap);
+        char *exact = mem_alloc(n ? n : 1);
+        memcpy(exact, b, n);
+        must_not_crash(exact, n);
+        mem_free(exact), mem_free(b);
+    }
+    for (uint32_t i = 0; i < c.count; i++) mem_free(c.text[i]);
+}
