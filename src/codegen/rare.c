@@ -8,6 +8,9 @@
  * Works on the linear program, where it is known what is evaluated where. A run of entries without loops,
  * conditions and accumulators is put into levels (how many RAREs lie below a value) and written level by level:
  * so all the vectors of an unrolled loop share one test, and the C compiler sees long straight code to schedule.
+ * The seldom sides of those vectors are the same expression of one value each, so they are written once, in a
+ * loop over the values in scratch memory: otherwise most of a kernel's code, and of the C compiler's time,
+ * would be code that hardly ever runs.
  * Moving a load over a store of another iteration is allowed: a kernel does not read back what it writes.
  * A seldom side that costs next to nothing is computed always: the RARE is a WHERE then.
  * Tests: tests/unit/math.c */
@@ -22,6 +25,7 @@ struct rare_pass {
     struct ir *ir;
     struct arena *a;
     const struct linear *lin;
+    struct linear *lin_out; /* the same, for what is added to its memory */
     uint32_t n;          /* ids at the beginning: nodes made here are not looked up */
     const uop **map;     /* by id: what stands for the node now; NULL not yet */
     uint32_t *uses;      /* by id: operands in the list that are this node */
@@ -116,31 +120,132 @@ static uint32_t find_cone(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t 
     return ops;
 }
 
+/* ---- the loop form ----------------------------------------------------------------------------------- */
+
+struct member {
+    const uop *rare;  /* as in the list */
+    const uop *cond, *acc;
+    const uop *input; /* the one value its seldom side is made of, as in the list; NULL: there are several */
+};
+typedef VEC(struct member) members;
+
+/* n with `from` replaced by `to`, for a node of the cone; memo by id. */
+static const uop *replaced(struct rare_pass *p, const uop *n, const uop *from, const uop *to, const uop **memo) {
+    if (n == from) return to;
+    if (n->id >= p->n || !p->cone[n->id]) return n;
+    if (memo[n->id]) return memo[n->id];
+    const uop *src[3] = {0};
+    for (uint32_t i = 0; i < n->nsrc && i < 3; i++) src[i] = replaced(p, n->src[i], from, to, memo);
+    return memo[n->id] = uop_with(p->ir, n, src);
+}
+
+/* The only value outside the cone that n is made of, constants aside; NULL if there are several. */
+static bool only_input(struct rare_pass *p, const uop *n, const uop **input, uint32_t *seen, uint32_t mark) {
+    if (!listed(n)) return n->op == OP_CONST || n->op == OP_LANES;
+    if (!p->cone[n->id]) {
+        if (!*input) *input = n;
+        return *input == n;
+    }
+    if (seen[n->id] == mark) return true;
+    seen[n->id] = mark;
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        if (!only_input(p, n->src[i], input, seen, mark)) return false;
+    return true;
+}
+
+static const uop *local_at(struct rare_pass *p, const uop *local, const uop *i, unsigned lanes) {
+    return mk_index(p->ir, local, i, lanes);
+}
+
+static const uop *new_local(struct rare_pass *p, const uop *like, uint32_t n) {
+    struct linear *l = p->lin_out;
+    const uop *len = uop_int(p->ir, DT_I64, (int64_t)n * like->lanes);
+    union arg arg = {.mem = {ir_sym(p->ir, "rare", 4), SPACE_SCRATCH}};
+    const uop *m = uop_new(p->ir, OP_LOCAL, (enum dtype)like->dt, 1, &len, 1, arg);
+    for (uint32_t i = 0; i < l->nlocal; i++)
+        if (l->local[i] == m) return m;
+    const uop **all = arena_array(p->a, const uop *, l->nlocal + 1);
+    if (l->nlocal) memcpy(all, l->local, l->nlocal * sizeof *all);
+    all[l->nlocal++] = m;
+    l->local = all;
+    l->scratch += (len->arg.i * dtype_info[like->dt].bytes + 63) / 64 * 64;
+    return m;
+}
+
+/* All members are one expression of one value each, of the same type? *body: it, of `hole`. */
+static bool alike(struct rare_pass *p, members *g, const uop *hole, const uop **body) {
+    uint32_t *seen = arena_array(p->a, uint32_t, p->n);
+    *body = NULL;
+    for (uint32_t i = 0; i < g->n; i++) {
+        struct member *m = &g->p[i];
+        const uop *in = NULL, *side = m->rare->src[1];
+        if (!only_input(p, side, &in, seen, i + 1) || !in) return false;
+        if (in->dt != hole->dt || in->lanes != hole->lanes || side->dt != in->dt || side->lanes != in->lanes) return false;
+        const uop **memo = arena_array(p->a, const uop *, p->n), *b = replaced(p, side, in, hole, memo);
+        m->input = in;
+        if (*body && *body != b) return false;
+        *body = b;
+    }
+    return true;
+}
+
+/* Writes the loop; afterwards element i of the scratch buffer holds the seldom value of member i. */
+static const uop *side_loop(struct rare_pass *p, members *g) {
+    const uop *like = g->p[0].rare, *local, *body, *size, *range;
+    unsigned lanes = like->lanes;
+    if (g->n < 2 || !listed(like->src[1])) return NULL;
+    local = new_local(p, like, g->n);
+    size = uop_int(p->ir, DT_I64, g->n);
+    union arg arg = {.range = {.cls = ir_sym(p->ir, "rare", 4), .kind = AX_LOOP, .pos = 255}};
+    range = uop_new(p->ir, OP_RANGE, DT_I64, 1, &size, 1, arg);
+    const uop *at = uop2(p->ir, OP_MUL, range, uop_int(p->ir, DT_I64, lanes));
+    const uop *index = local_at(p, local, at, lanes), *hole = uop1(p->ir, OP_LOAD, index);
+    if (!alike(p, g, hole, &body)) return NULL;
+    for (uint32_t i = 0; i < g->n; i++) {
+        const uop *to = local_at(p, local, uop_int(p->ir, DT_I64, (int64_t)i * lanes), lanes);
+        emit(p, uop2(p->ir, OP_STORE, to, mapped(p, g->p[i].input)));
+    }
+    emit(p, range);
+    uop_vec topo = {0};
+    uop_topo(p->a, &body, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (listed(topo.p[i]) && topo.p[i]->op != OP_INDEX && topo.p[i] != size) emit(p, topo.p[i]);
+    emit(p, uop2(p->ir, OP_STORE, index, body));
+    emit(p, uop1(p->ir, OP_END, range));
+    return local;
+}
+
+/* ---- one test ------------------------------------------------------------------------------------------ */
+
 static const uop *new_acc(struct rare_pass *p, const uop *n) {
     return uop_new(p->ir, OP_ACC, (enum dtype)n->dt, n->lanes, NULL, 0, ARG_INT(p->acc++));
 }
 
-/* The RAREs at `lev` whose conditions have `lanes` lanes, under one test. */
+/* The RAREs at `lev`, whose conditions have `lanes` lanes, under one test. */
 static void branch(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t lev, unsigned lanes) {
     const uop *any = NULL;
+    members g = {0};
     for (uint32_t i = a; i < b; i++) {
         const uop *n = p->lin->u[i];
-        if (n->op != OP_RARE || p->level[n->id] != lev || n->src[0]->lanes != lanes) continue;
-        const uop *c = mapped(p, n->src[0]), *acc = new_acc(p, n);
-        any = !any ? c : any == c ? any : emit(p, uop2(p->ir, OP_OR, any, c));
-        emit(p, uop2(p->ir, OP_SET, acc, mapped(p, n->src[2])));
-        p->map[n->id] = acc;
+        if (n->op != OP_RARE || p->level[n->id] != lev) continue;
+        struct member m = {.rare = n, .cond = mapped(p, n->src[0]), .acc = new_acc(p, n)};
+        any = !any ? m.cond : any == m.cond ? any : emit(p, uop2(p->ir, OP_OR, any, m.cond));
+        emit(p, uop2(p->ir, OP_SET, m.acc, mapped(p, n->src[2])));
+        vec_push(p->a, &g, m);
     }
-    if (lanes > 1)
-        any = emit(p, uop_new(p->ir, OP_HRED, DT_BOOL, 1, &any, 1, ARG_INT(OP_MAX)));
-    const uop *open = emit(p, uop1(p->ir, OP_IF, any));
-    for (uint32_t i = a; i < b; i++) {
+    if (lanes > 1) any = emit(p, uop_new(p->ir, OP_HRED, DT_BOOL, 1, &any, 1, ARG_INT(OP_MAX)));
+    const uop *open = emit(p, uop1(p->ir, OP_IF, any)), *local = side_loop(p, &g);
+    for (uint32_t i = a; i < b && !local; i++) {
         const uop *n = p->lin->u[i];
-        if (p->cone[n->id]) emit(p, mapped(p, n));
-        if (n->op != OP_RARE || p->level[n->id] != lev || n->src[0]->lanes != lanes) continue;
-        const uop *acc = p->map[n->id];
-        const uop *w = uop3(p->ir, OP_WHERE, mapped(p, n->src[0]), mapped(p, n->src[1]), acc);
-        emit(p, uop2(p->ir, OP_SET, acc, emit(p, w)));
+        if (p->cone[n->id] && p->level[n->id] == lev) emit(p, mapped(p, n));
+    }
+    for (uint32_t i = 0; i < g.n; i++) {
+        const struct member *m = &g.p[i];
+        unsigned w = m->rare->lanes;
+        const uop *side = local ? emit(p, uop1(p->ir, OP_LOAD, local_at(p, local, uop_int(p->ir, DT_I64, (int64_t)i * w), w)))
+                                : mapped(p, m->rare->src[1]);
+        emit(p, uop2(p->ir, OP_SET, m->acc, emit(p, uop3(p->ir, OP_WHERE, m->cond, side, m->acc))));
+        p->map[m->rare->id] = m->acc;
     }
     emit(p, uop1(p->ir, OP_END, open));
 }
@@ -187,12 +292,14 @@ static void batch(struct rare_pass *p, uint32_t a, uint32_t b) {
 
 /* ---- the whole list ---------------------------------------------------------------------------------- */
 
-/* The end of the batch that begins at a: of the run, or after a store once enough RAREs are in. */
-static uint32_t batch_end(const struct linear *l, uint32_t a) {
-    uint32_t rares = 0, i = a;
-    for (; i < l->n && plain(l->u[i]); i++) {
-        rares += l->u[i]->op == OP_RARE;
-        if (l->u[i]->op == OP_STORE && rares >= BATCH) return i + 1;
+/* The end of the batch that begins at a: of the run, or after a store once enough RAREs of one level are in. */
+static uint32_t batch_end(struct rare_pass *p, uint32_t a) {
+    uint32_t rares = 0, i = a, top;
+    for (; i < p->lin->n && plain(p->lin->u[i]); i++) {
+        const uop *n = p->lin->u[i];
+        set_levels(p, i, i + 1, &top);
+        rares += n->op == OP_RARE && p->level[n->id] == 0;
+        if (n->op == OP_STORE && rares >= BATCH) return i + 1;
     }
     return i;
 }
@@ -211,7 +318,7 @@ void linear_rare(struct ir *ir, struct linear *lin) {
     bool any = false;
     for (uint32_t i = 0; i < lin->n && !any; i++) any = lin->u[i]->op == OP_RARE;
     if (!any) return;
-    struct rare_pass p = {.ir = ir, .a = ir->arena, .lin = lin, .n = ir->n};
+    struct rare_pass p = {.ir = ir, .a = ir->arena, .lin = lin, .lin_out = lin, .n = ir->n};
     p.map = arena_array(p.a, const uop *, p.n);
     p.uses = arena_array(p.a, uint32_t, p.n);
     p.times = arena_array(p.a, uint32_t, p.n);
@@ -221,7 +328,7 @@ void linear_rare(struct ir *ir, struct linear *lin) {
     p.cone = arena_array(p.a, bool, p.n);
     count_all(&p);
     for (uint32_t i = 0; i < lin->n;) {
-        uint32_t end = batch_end(lin, i);
+        uint32_t end = batch_end(&p, i);
         if (end > i) batch(&p, i, end);
         else emit(&p, mapped(&p, lin->u[end++]));
         i = end;
