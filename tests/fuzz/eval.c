@@ -71,7 +71,8 @@ static union val combine(enum op op, enum dtype dt, const struct fz_val *s, unsi
 
 /* Address of a lane: a scalar index of a wide INDEX means consecutive elements. */
 static int64_t element(const uop *index, const struct fz_val *at, unsigned i) {
-    return lane(at, i).i + (index->src[1]->lanes == 1 && index->lanes > 1 ? (int64_t)i : 0);
+    uint64_t step = index->src[1]->lanes == 1 && index->lanes > 1 ? i : 0;
+    return (int64_t)((uint64_t)lane(at, i).i + step);
 }
 
 static void eval_node(struct fz *f, const uop *n, const struct fz_val *all, uint64_t env, struct fz_result *r,
