@@ -21,9 +21,14 @@ static void add_kernel(struct str *s, int i) {
     int m = 256, n = 264 + 12 * i, k = 64 + 4 * i;
     str_printf(s, "kernel matmul_%d_%d_%d\n", m, n, k);
     str_printf(s, opts, n / 12);
-    str_printf(s, "a = (PARAM<f32>[0 a] %d)\nb = (PARAM<f32>[1 b] %d)\nout = (PARAM<f32>[2 out] %d)\n", m * k, k * n, m * n);
-    str_printf(s, "m = (RANGE[m GRID 0] %d)\nn = (RANGE[n GRID 1] %d)\nk = (RANGE[k REDUCE 2] %d)\n", m, n, k);
-    str_printf(s, "acc = (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m %d) k))) (LOAD (INDEX b (ADD (MUL k %d) n)))) k)\n", k, n);
+    str_printf(s, "a = (PARAM<f32>[0 a] %d)\nb = (PARAM<f32>[1 b] %d)\nout = (PARAM<f32>[2 out] %d)\n", m * k,
+               k * n, m * n);
+    str_printf(s, "m = (RANGE[m GRID 0] %d)\nn = (RANGE[n GRID 1] %d)\nk = (RANGE[k REDUCE 2] %d)\n", m, n,
+               k);
+    str_printf(s,
+               "acc = (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m %d) k))) (LOAD (INDEX b (ADD (MUL k %d) "
+               "n)))) k)\n",
+               k, n);
     str_printf(s, "(SINK (STORE (INDEX out (ADD (MUL m %d) n)) acc))\n\n", n);
 }
 
@@ -61,7 +66,8 @@ static double ms(uint64_t ns) { return (double)ns / 1e6; }
 static uint64_t cpu_ns(int who) {
     struct rusage u;
     getrusage(who, &u);
-    return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000u + (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000u;
+    return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000u +
+           (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000u;
 }
 
 static int die(const struct err *e) {
@@ -80,10 +86,12 @@ static int back(struct run *r, const char *what, uint32_t n) {
     size_t bytes = 0;
     for (uint32_t i = 0; i < n; i++) bytes += strlen(r->out[i]->source);
     printf("%s: %.1f ms; %llu compiled in %llu units, %llu from disk; %.0f KB of text\n", what, ms(t1 - t0),
-           (unsigned long long)s.compiled, (unsigned long long)s.units, (unsigned long long)s.disk_hits, (double)bytes / 1e3);
+           (unsigned long long)s.compiled, (unsigned long long)s.units, (unsigned long long)s.disk_hits,
+           (double)bytes / 1e3);
     printf("    render %.2f  lookup %.2f  compiler %.1f  load %.2f  save %.2f ms\n", ms(s.render_ns),
            ms(s.lookup_ns), ms(s.compile_ns), ms(s.load_ns), ms(s.save_ns));
-    printf("    processor time: compilers %.1f ms (%.1f per kernel), ours %.1f ms\n", ms(children), ms(children) / n, ms(own));
+    printf("    processor time: compilers %.1f ms (%.1f per kernel), ours %.1f ms\n", ms(children),
+           ms(children) / n, ms(own));
     engine_close(en);
     return 0;
 }
@@ -96,8 +104,8 @@ int main(void) {
     setenv("RIDGE_CACHE_DIR", dir, 1);
     env_reload();
     if (err_guard(&r.err, front, &r)) return die(&r.err);
-    printf("%d register-tiled matrix products: parse %.2f ms, lower %.1f ms (%.2f each)\n", KERNELS, ms(r.parse_ns),
-           ms(r.lower_ns), ms(r.lower_ns) / KERNELS);
+    printf("%d register-tiled matrix products: parse %.2f ms, lower %.1f ms (%.2f each)\n", KERNELS,
+           ms(r.parse_ns), ms(r.lower_ns), ms(r.lower_ns) / KERNELS);
     int bad = back(&r, "cold (goal 1200 ms)", KERNELS) || back(&r, "warm", KERNELS);
     os_remove_tree(dir);
     if (!bad) bad = back(&r, "one kernel, cold", 1);

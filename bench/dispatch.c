@@ -53,7 +53,10 @@ int main(void) {
     double a = best_of(one, &e), b = best_of(two, &e);
     int threads = pool_threads(pool_get());
     const struct ekernel *k;
-    struct etext t = {.name = "nothing", .text = "void nothing(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {}", .grid = 1};
+    struct etext t = {.name = "nothing",
+                      .text =
+                          "void nothing(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {}",
+                      .grid = 1};
     if (engine_compile_text(en, &e, &t, 1, &k)) die(&e);
     uint64_t t0 = os_now_ns();
     for (int i = 0; i < 1000000; i++) k->fn(NULL, NULL, 0, 1, NULL);

@@ -33,8 +33,8 @@ struct dev_launch {
     dev_fn *fn;
     void *const *buf;
     const int64_t *var;
-    uint32_t grid, chunk;  /* chunk >= grid: run by the caller alone */
-    char *scratch;         /* of worker 0; the others' follow */
+    uint32_t grid, chunk; /* chunk >= grid: run by the caller alone */
+    char *scratch;        /* of worker 0; the others' follow */
     size_t scratch_stride;
 };
 
@@ -56,7 +56,7 @@ struct device_ops {
                    struct dev_object *out);
     int (*load)(struct device *, struct err *, const void *object, size_t n, struct module **);
     void (*unload)(struct module *);
-    dev_fn *(*symbol)(struct module *, const char *name); /* NULL if absent */
+    dev_fn *(*symbol)(struct module *, const char *name);       /* NULL if absent */
     void (*launch)(struct device *, const struct dev_launch *); /* returns when it is done */
 };
 

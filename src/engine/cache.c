@@ -51,16 +51,20 @@ void cache_open(struct cache *c, struct arena *a, struct str *warnings) {
     if (!env_int(ENV_CACHE)) return;
     const char *dir = place(a);
     if (!dir) {
-        str_add(warnings, "kernels are not kept on disk: neither RIDGE_CACHE_DIR, XDG_CACHE_HOME nor HOME is set\n");
+        str_add(warnings,
+                "kernels are not kept on disk: neither RIDGE_CACHE_DIR, XDG_CACHE_HOME nor HOME is set\n");
         return;
     }
     struct err e = {0};
     const char *why;
     struct stat st;
-    if (lstat(dir, &st) && os_mkdirs(&e, dir, 0700)) why = e.msg;
-    else why = distrust(dir);
+    if (lstat(dir, &st) && os_mkdirs(&e, dir, 0700))
+        why = e.msg;
+    else
+        why = distrust(dir);
     if (why) {
-        str_printf(warnings, "kernels are not kept on disk: the cache directory %s is not used, because %s\n", dir, why);
+        str_printf(warnings, "kernels are not kept on disk: the cache directory %s is not used, because %s\n",
+                   dir, why);
         return;
     }
     c->dir = dir;

@@ -104,9 +104,16 @@ static const struct ekernel *kernel_of(struct engine *en, struct code *c, const 
     for (struct knode *k = c->kernels; k; k = k->next)
         if (same_call(&k->k, t)) return &k->k;
     struct knode *k = arena_new(&en->arena, struct knode);
-    k->k = (struct ekernel){.name = arena_strdup(&en->arena, t->name, strlen(t->name)), .source = c->text,
-                            .fn = c->fn, .grid = (uint32_t)t->grid, .nbuf = t->nbuf, .nvar = t->nvar,
-                            .scratch = t->scratch, .serial = t->serial, .from = c->from, .est = t->est};
+    k->k = (struct ekernel){.name = arena_strdup(&en->arena, t->name, strlen(t->name)),
+                            .source = c->text,
+                            .fn = c->fn,
+                            .grid = (uint32_t)t->grid,
+                            .nbuf = t->nbuf,
+                            .nvar = t->nvar,
+                            .scratch = t->scratch,
+                            .serial = t->serial,
+                            .from = c->from,
+                            .est = t->est};
     memcpy(k->k.key, c->key, 65);
     k->next = c->kernels;
     c->kernels = k;
@@ -197,7 +204,8 @@ static void deal(struct arena *a, jobs *j, int units) {
  * share a name, and a kernel may be called "for". */
 static void add_renamed(struct str *s, const char *text, const char *name, const char *symbol) {
     char head[224], body[224];
-    int head_n = snprintf(head, sizeof head, "void %s(", name), body_n = snprintf(body, sizeof body, "%s_body(", name);
+    int head_n = snprintf(head, sizeof head, "void %s(", name),
+        body_n = snprintf(body, sizeof body, "%s_body(", name);
     for (const char *p = text; *p;) {
         if (!strncmp(p, head, (size_t)head_n)) {
             str_printf(s, "void %s(", symbol);
@@ -279,10 +287,12 @@ static void compile_jobs(struct engine *en, jobs *j) {
 static void check_text(struct engine *en, const struct etext *t) {
     size_t n = strspn(t->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     if (!n || t->name[n] || n > 200)
-        err_throw(&en->err, RG_EINVAL, "kernel name \"%.80s\": expected 1 to 200 letters, digits or _", t->name);
+        err_throw(&en->err, RG_EINVAL, "kernel name \"%.80s\": expected 1 to 200 letters, digits or _",
+                  t->name);
     char head[220];
     snprintf(head, sizeof head, "void %s(", t->name);
-    if (!strstr(t->text, head)) err_throw(&en->err, RG_EINVAL, "kernel %s: its text must define \"%s\"", t->name, head);
+    if (!strstr(t->text, head))
+        err_throw(&en->err, RG_EINVAL, "kernel %s: its text must define \"%s\"", t->name, head);
     if (t->grid < 0 || t->grid > UINT32_MAX)
         err_throw(&en->err, RG_ELIMIT, "kernel %s: %lld grid iterations; 0 to %u are possible", t->name,
                   (long long)t->grid, UINT32_MAX);
@@ -307,9 +317,11 @@ static void compile_guarded(void *arg) {
     for (uint32_t i = 0; i < c->n; i++) {
         check_text(en, &c->t[i]);
         key_of(en, c->t[i].text, key[i]);
-        if (find_code(en, key[i])) en->stats.memory_hits++;
+        if (find_code(en, key[i]))
+            en->stats.memory_hits++;
         else if (!map_get(&asked, head_of(key[i]), NULL) && !from_disk(en, &c->t[i], key[i]))
-            vec_push(&en->work, &j, ((struct job){.t = &c->t[i], .key = key[i], .len = strlen(c->t[i].text)}));
+            vec_push(&en->work, &j,
+                     ((struct job){.t = &c->t[i], .key = key[i], .len = strlen(c->t[i].text)}));
         map_put(&asked, head_of(key[i]), 1);
     }
     en->stats.lookup_ns += os_now_ns() - t0;
@@ -342,14 +354,20 @@ static void render_guarded(void *arg) {
         struct str s;
         str_init(&s, c->ir->arena);
         render_c(&s, c->ir, l);
-        c->t[i] = (struct etext){.name = l->name, .text = s.p, .grid = l->grid, .scratch = l->scratch,
-                                 .nbuf = l->nbuf, .nvar = l->nvar, .serial = linear_is_serial(c->ir, l), .est = l->est};
+        c->t[i] = (struct etext){.name = l->name,
+                                 .text = s.p,
+                                 .grid = l->grid,
+                                 .scratch = l->scratch,
+                                 .nbuf = l->nbuf,
+                                 .nvar = l->nvar,
+                                 .serial = linear_is_serial(c->ir, l),
+                                 .est = l->est};
         if (log_on(4)) log_line(4, "%s", s.p);
     }
 }
 
-int engine_compile(struct engine *en, struct err *e, struct ir *ir, const struct linear *const *lin, uint32_t n,
-                   const struct ekernel **out) {
+int engine_compile(struct engine *en, struct err *e, struct ir *ir, const struct linear *const *lin,
+                   uint32_t n, const struct ekernel **out) {
     struct render_call c = {ir, lin, n, NULL};
     uint64_t t0 = os_now_ns();
     int code = err_guard(ir->err, render_guarded, &c);

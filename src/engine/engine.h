@@ -21,9 +21,9 @@ enum { FROM_DISK, FROM_COMPILER };
 
 /* A compiled kernel; lives as long as its engine. */
 struct ekernel {
-    const char *name;    /* as the program called it */
-    const char *source;  /* its C text */
-    char key[65];        /* content address, hex */
+    const char *name;   /* as the program called it */
+    const char *source; /* its C text */
+    char key[65];       /* content address, hex */
     dev_fn *fn;
     uint32_t grid;       /* iterations */
     uint32_t nbuf, nvar; /* what fn reads of buf[] and var[] */
@@ -59,7 +59,8 @@ struct etext {
     bool serial;
     struct estimate est;
 };
-int engine_compile_text(struct engine *, struct err *, const struct etext *, uint32_t n, const struct ekernel **out);
+int engine_compile_text(struct engine *, struct err *, const struct etext *, uint32_t n,
+                        const struct ekernel **out);
 
 /* Device memory: zeroed, 64-byte aligned, at least one byte. NULL and an error when there is no more. */
 void *engine_alloc(struct engine *, struct err *, size_t n);
@@ -72,7 +73,8 @@ struct engine_list;
 struct engine_list *engine_list_new(struct engine *, struct err *);
 void engine_list_free(struct engine_list *);
 /* Adds a call. bufs[k->nbuf] and vars[k->nvar] are copied; vars may be changed later. */
-int engine_list_add(struct engine_list *, struct err *, const struct ekernel *, void *const *bufs, const int64_t *vars);
+int engine_list_add(struct engine_list *, struct err *, const struct ekernel *, void *const *bufs,
+                    const int64_t *vars);
 /* The parameters of command i, to change between runs; the addresses stay until the next add. */
 int64_t *engine_list_vars(struct engine_list *, uint32_t i);
 void **engine_list_bufs(struct engine_list *, uint32_t i);

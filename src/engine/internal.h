@@ -8,8 +8,8 @@
 
 /* cache.c: files by name in one private directory; every read is checked, every write is atomic. */
 struct cache {
-    const char *dir;  /* NULL: there is none */
-    uint64_t limit;   /* bytes of all files together */
+    const char *dir; /* NULL: there is none */
+    uint64_t limit;  /* bytes of all files together */
     uint64_t rejected, evicted;
 };
 /* Finds or makes the directory; where it cannot be trusted, says why in `warnings` and leaves dir NULL. */
@@ -37,7 +37,7 @@ struct code {
 };
 
 struct engine {
-    struct err err;     /* of the arena */
+    struct err err; /* of the arena */
     struct err load_error;
     struct arena arena; /* code, keys, sources: as long as the engine */
     struct arena work;  /* of one call */
@@ -46,13 +46,13 @@ struct engine {
     struct cache cache;
     struct engine_stats stats;
     struct str warnings;
-    uint64_t in_use;      /* bytes of device memory */
+    uint64_t in_use; /* bytes of device memory */
     VEC(struct code *) code;
-    struct map by_key;    /* first 8 bytes of a key -> number in `code` */
+    struct map by_key; /* first 8 bytes of a key -> number in `code` */
     VEC(struct module *) module;
-    struct map by_object; /* first 8 bytes of an object's sum -> number in `module` */
+    struct map by_object;           /* first 8 bytes of an object's sum -> number in `module` */
     const char *request, *identity; /* of the compiler: what was asked for, what it is */
-    struct sha256 base;   /* of everything in a key but the text */
+    struct sha256 base;             /* of everything in a key but the text */
     bool base_known;
 };
 

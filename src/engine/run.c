@@ -12,7 +12,7 @@
 
 struct command {
     struct dev_launch l;
-    uint32_t name;         /* of the event */
+    uint32_t name; /* of the event */
     int64_t ops, bytes;
     uint64_t ns;
     void **buf;
@@ -24,7 +24,7 @@ struct engine_list {
     struct err err;
     struct arena arena;
     VEC(struct command) cmd;
-    char *scratch;         /* one area per worker, shared by all commands */
+    char *scratch; /* one area per worker, shared by all commands */
     size_t stride, size;
     int workers;
 };
@@ -38,7 +38,8 @@ struct engine_list {
 
 uint32_t engine_chunk(uint32_t grid, const struct estimate *est, bool serial, int threads) {
     if (serial || threads <= 1 || grid <= 1) return grid;
-    double ns = RG_MAX(est->flops_issued / FLOPS_PER_NS, est->bytes_issued / BYTES_PER_NS) + est->special * SPECIAL_NS;
+    double ns = RG_MAX(est->flops_issued / FLOPS_PER_NS, est->bytes_issued / BYTES_PER_NS) +
+                est->special * SPECIAL_NS;
     bool known = ns > 0;
     if (known && ns < ALONE_NS) return grid;
     double pieces = 4.0 * threads;
@@ -98,11 +99,18 @@ static void add_guarded(void *arg) {
     if (k->nvar) memcpy(var, c->vars, k->nvar * sizeof *var);
     vec_need(&l->arena, &l->cmd, 1);
     need_scratch(l, k->scratch);
-    struct command cmd = {
-        .l = {.fn = k->fn, .buf = buf, .var = var, .grid = k->grid, .scratch = l->scratch,
-              .chunk = engine_chunk(k->grid, &k->est, k->serial, l->workers), .scratch_stride = l->stride},
-        .name = event_name(k->name), .ops = (int64_t)k->est.flops, .bytes = (int64_t)k->est.bytes,
-        .buf = buf, .var = var};
+    struct command cmd = {.l = {.fn = k->fn,
+                                .buf = buf,
+                                .var = var,
+                                .grid = k->grid,
+                                .scratch = l->scratch,
+                                .chunk = engine_chunk(k->grid, &k->est, k->serial, l->workers),
+                                .scratch_stride = l->stride},
+                          .name = event_name(k->name),
+                          .ops = (int64_t)k->est.flops,
+                          .bytes = (int64_t)k->est.bytes,
+                          .buf = buf,
+                          .var = var};
     l->cmd.p[l->cmd.n++] = cmd;
 }
 

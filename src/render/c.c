@@ -152,11 +152,14 @@ static struct text gather(struct render *r, const struct place *p, const struct 
 }
 
 static struct text read_place(struct render *r, const struct place *p) {
-    struct text t = {.dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = p->dt == DT_BOOL && p->lanes > 1};
+    struct text t = {
+        .dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = p->dt == DT_BOOL && p->lanes > 1};
     if (p->lanes > 1 && !in_one_piece(p)) return gather(r, p, NULL, t);
     t.s = p->lanes == 1 ? element(r, p, 0) : piece(r, p, true);
-    if (p->dt == DT_BOOL && p->lanes == 1) t.s = fmt(r, "(%s != 0)", t.s);
-    else if (p->dt == DT_BOOL) t.s = fmt(r, "(i8x%u)(%s != 0)", p->lanes, t.s);
+    if (p->dt == DT_BOOL && p->lanes == 1)
+        t.s = fmt(r, "(%s != 0)", t.s);
+    else if (p->dt == DT_BOOL)
+        t.s = fmt(r, "(i8x%u)(%s != 0)", p->lanes, t.s);
     return t;
 }
 
@@ -198,8 +201,10 @@ static void scatter(struct render *r, const uop *n, struct place *p, struct text
         if (n->op == OP_STORE_ADD) {
             struct place one = *p;
             one.lanes = 1;
-            one.index = (struct text){.s = p->index.lanes > 1 ? lane(r, p->index, i) : fmt(r, "%s + %u", p->index.s, i),
-                                      .dt = p->index.dt, .lanes = 1};
+            one.index = (struct text){.s = p->index.lanes > 1 ? lane(r, p->index, i)
+                                                              : fmt(r, "%s + %u", p->index.s, i),
+                                      .dt = p->index.dt,
+                                      .lanes = 1};
             x = added(r, &one, (struct text){.s = x, .dt = v.dt, .lanes = 1});
         }
         line(r, "%s = %s;", at, x);
@@ -324,6 +329,11 @@ static void set(struct render *r, const uop *n) {
     line(r, "%s = %s;", acc.s, bare(r, v.s));
 }
 
+static void prefetch(struct render *r, const uop *n) {
+    struct place p = place_of(r, n->src[0]);
+    line(r, "__builtin_prefetch(&%s, 0, %d);", element(r, &p, 0), n->arg.i > 1 ? 2 : 3);
+}
+
 static void entry(struct render *r, const uop *n) {
     r->tmp = 0;
     switch (n->op) {
@@ -343,6 +353,7 @@ static void entry(struct render *r, const uop *n) {
         break;
     case OP_STORE:
     case OP_STORE_ADD: store(r, n); break;
+    case OP_PREFETCH: prefetch(r, n); break;
     case OP_SET: set(r, n); break;
     default: value(r, n);
     }
@@ -383,7 +394,9 @@ static void sort_by_slot(uop_vec *v) {
     for (uint32_t i = 1; i < v->n; i++)
         for (uint32_t k = i; k > 0; k--) {
             const uop *a = v->p[k - 1], *b = v->p[k];
-            if (a->arg.param.slot < b->arg.param.slot || (a->arg.param.slot == b->arg.param.slot && a->dt <= b->dt)) break;
+            if (a->arg.param.slot < b->arg.param.slot ||
+                (a->arg.param.slot == b->arg.param.slot && a->dt <= b->dt))
+                break;
             v->p[k - 1] = b, v->p[k] = a;
         }
 }
@@ -400,13 +413,15 @@ static void declare_params(struct render *r, struct signature *g, uop_vec *v) {
     for (uint32_t i = 0; i < v->n; i++) {
         const uop *n = v->p[i], *before = i ? v->p[i - 1] : NULL, *after = i + 1 < v->n ? v->p[i + 1] : NULL;
         uint32_t slot = n->arg.param.slot;
-        bool again = before && before->arg.param.slot == slot, shared = again || (after && after->arg.param.slot == slot);
+        bool again = before && before->arg.param.slot == slot,
+             shared = again || (after && after->arg.param.slot == slot);
         const char *t = elem_type((enum dtype)n->dt);
         const char *name = again ? fmt(r, "b%u_%s", slot, dtype_info[n->dt].name) : fmt(r, "b%u", slot);
         if (!again || before->dt != n->dt) {
             str_printf(&g->formal, ", %s *%s%s", t, shared ? "" : "restrict ", name);
             str_printf(&g->actual, ", (%s *)buf[%u]", t, slot);
-        } else name = val(r, before)->s;
+        } else
+            name = val(r, before)->s;
         *val(r, n) = (struct text){.s = name, .dt = n->dt, .lanes = 1, .atom = true};
     }
 }
@@ -419,11 +434,16 @@ static void declare_vars(struct render *r, uop_vec *v) {
         enum dtype d = (enum dtype)n->dt;
         const char *t = elem_type(d), *x;
         const char *name = fmt(r, "n%u_%s", slot, dtype_info[d].name);
-        if (d == DT_BOOL) x = fmt(r, "var[%u] != 0", slot);
-        else if (d == DT_F64) x = fmt(r, "U(f64, i64, var[%u])", slot);
-        else if (d == DT_F32) x = fmt(r, "U(f32, u32, (u32)var[%u])", slot);
-        else if (dt_is_float(d)) x = fmt(r, "U(%s, u16, (u16)var[%u])", t, slot);
-        else x = fmt(r, "(%s)var[%u]", t, slot);
+        if (d == DT_BOOL)
+            x = fmt(r, "var[%u] != 0", slot);
+        else if (d == DT_F64)
+            x = fmt(r, "U(f64, i64, var[%u])", slot);
+        else if (d == DT_F32)
+            x = fmt(r, "U(f32, u32, (u32)var[%u])", slot);
+        else if (dt_is_float(d))
+            x = fmt(r, "U(%s, u16, (u16)var[%u])", t, slot);
+        else
+            x = fmt(r, "(%s)var[%u]", t, slot);
         bool again = i && v->p[i - 1]->arg.param.slot == slot && v->p[i - 1]->dt == n->dt;
         if (!again) line(r, "const %s %s = %s;", t, name, x);
         *val(r, n) = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
@@ -448,8 +468,8 @@ static void declare_accs(struct render *r, uop_vec *v) {
         unsigned mask = n->dt == DT_BOOL && n->lanes > 1;
         const char *name = fmt(r, "a%u", i);
         line(r, "%s %s;", type_of(r, (enum dtype)n->dt, n->lanes, mask), name);
-        *val(r, n) = (struct text){.s = name, .dt = n->dt, .lanes = n->lanes, .mask = (uint8_t)mask,
-                                      .atom = true, .moving = true};
+        *val(r, n) = (struct text){
+            .s = name, .dt = n->dt, .lanes = n->lanes, .mask = (uint8_t)mask, .atom = true, .moving = true};
     }
 }
 
@@ -463,7 +483,8 @@ void render_c(struct str *o, struct ir *ir, const struct linear *lin) {
     str_init(&sig.formal, r.a), str_init(&sig.actual, r.a);
     declare_params(&r, &sig, &l.param);
     declare_locals(&r, &sig);
-    str_printf(o, "static void %s_body(void *const *buf, const i64 *var, u32 t0, u32 t1%s) {\n", lin->name, sig.formal.n ? sig.formal.p : "");
+    str_printf(o, "static void %s_body(void *const *buf, const i64 *var, u32 t0, u32 t1%s) {\n", lin->name,
+               sig.formal.n ? sig.formal.p : "");
     r.indent = 1;
     declare_vars(&r, &l.var);
     bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;
@@ -478,6 +499,7 @@ void render_c(struct str *o, struct ir *ir, const struct linear *lin) {
     for (r.pos = grid; r.pos < lin->n - grid; r.pos++) entry(&r, lin->u[r.pos]);
     r.indent--;
     line(&r, "}");
-    str_printf(o, "}\nvoid %s(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n", lin->name);
+    str_printf(o, "}\nvoid %s(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n",
+               lin->name);
     str_printf(o, "  %s_body(buf, var, t0, t1%s);\n}\n", lin->name, sig.actual.n ? sig.actual.p : "");
 }

@@ -40,12 +40,14 @@ static struct text from_bool(struct render *r, struct text v, enum dtype to) {
     struct text m = mask_width(r, v, dtype_info[to].bytes);
     const char *t = type(r, to, v.lanes);
     if (!dt_is_float(to)) return like(v, fmt(r, "(%s)-%s", t, m.s), to);
-    const char *one = to == DT_F32    ? "0x3f800000"
-                      : to == DT_F64  ? "0x3ff0000000000000l"
-                      : to == DT_F16  ? "0x3c00"
-                                      : "0x3f80";
-    return like(v, fmt(r, "(%s)(%s & S%u(%s, %s))", t, m.s, storage_lanes(v.lanes),
-                       type_of(r, DT_BOOL, v.lanes, dtype_info[to].bytes), one), to);
+    const char *one = to == DT_F32   ? "0x3f800000"
+                      : to == DT_F64 ? "0x3ff0000000000000l"
+                      : to == DT_F16 ? "0x3c00"
+                                     : "0x3f80";
+    return like(v,
+                fmt(r, "(%s)(%s & S%u(%s, %s))", t, m.s, storage_lanes(v.lanes),
+                    type_of(r, DT_BOOL, v.lanes, dtype_info[to].bytes), one),
+                to);
 }
 
 static struct text to_bool(struct render *r, struct text v) {

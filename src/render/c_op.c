@@ -17,9 +17,7 @@ unsigned storage_lanes(unsigned lanes) {
     return n;
 }
 
-const char *elem_type(enum dtype d) {
-    return d == DT_BOOL ? "u8" : d == DT_IDX ? "i64" : dtype_info[d].name;
-}
+const char *elem_type(enum dtype d) { return d == DT_BOOL ? "u8" : d == DT_IDX ? "i64" : dtype_info[d].name; }
 
 static const char *int_name(unsigned bytes, bool is_signed) {
     static const char *const name[2][4] = {{"u8", "u16", "u32", "u64"}, {"i8", "i16", "i32", "i64"}};
@@ -85,11 +83,16 @@ static const char *int_literal(struct render *r, enum dtype d, int64_t v) {
 
 struct text constant(struct render *r, enum dtype d, union arg v) {
     const char *s;
-    if (d == DT_F16) s = fmt(r, "F16(%s, 0x%x)", float_literal(r, DT_F32, v.f), half_bits(d, v.f));
-    else if (d == DT_BF16) s = fmt(r, "0x%x", half_bits(d, v.f));
-    else if (dt_is_float(d)) s = float_literal(r, d, v.f);
-    else if (d == DT_BOOL) s = v.i ? "1" : "0";
-    else s = int_literal(r, d, v.i);
+    if (d == DT_F16)
+        s = fmt(r, "F16(%s, 0x%x)", float_literal(r, DT_F32, v.f), half_bits(d, v.f));
+    else if (d == DT_BF16)
+        s = fmt(r, "0x%x", half_bits(d, v.f));
+    else if (dt_is_float(d))
+        s = float_literal(r, d, v.f);
+    else if (d == DT_BOOL)
+        s = v.i ? "1" : "0";
+    else
+        s = int_literal(r, d, v.i);
     struct text t = made(s, d, 1, 0);
     t.atom = true;
     return t;
@@ -159,13 +162,17 @@ static struct span span_of(struct text v) {
 static struct span span_op(enum op op, struct span a, struct span b) {
     struct span s = {0, 0, a.ok && b.ok};
     if (op == OP_ADD) {
-        s.ok = s.ok && !__builtin_add_overflow(a.lo, b.lo, &s.lo) && !__builtin_add_overflow(a.hi, b.hi, &s.hi);
+        s.ok =
+            s.ok && !__builtin_add_overflow(a.lo, b.lo, &s.lo) && !__builtin_add_overflow(a.hi, b.hi, &s.hi);
     } else if (op == OP_SUB) {
-        s.ok = s.ok && !__builtin_sub_overflow(a.lo, b.hi, &s.lo) && !__builtin_sub_overflow(a.hi, b.lo, &s.hi);
+        s.ok =
+            s.ok && !__builtin_sub_overflow(a.lo, b.hi, &s.lo) && !__builtin_sub_overflow(a.hi, b.lo, &s.hi);
     } else {
         int64_t p[4] = {0};
-        s.ok = s.ok && !__builtin_mul_overflow(a.lo, b.lo, &p[0]) && !__builtin_mul_overflow(a.lo, b.hi, &p[1]);
-        s.ok = s.ok && !__builtin_mul_overflow(a.hi, b.lo, &p[2]) && !__builtin_mul_overflow(a.hi, b.hi, &p[3]);
+        s.ok =
+            s.ok && !__builtin_mul_overflow(a.lo, b.lo, &p[0]) && !__builtin_mul_overflow(a.lo, b.hi, &p[1]);
+        s.ok =
+            s.ok && !__builtin_mul_overflow(a.hi, b.lo, &p[2]) && !__builtin_mul_overflow(a.hi, b.hi, &p[3]);
         s.lo = RG_MIN(RG_MIN(p[0], p[1]), RG_MIN(p[2], p[3]));
         s.hi = RG_MAX(RG_MAX(p[0], p[1]), RG_MAX(p[2], p[3]));
     }
@@ -221,7 +228,9 @@ static struct text by_lane(struct render *r, enum op op, enum dtype d, unsigned 
     return made(s.p, d, lanes, d == DT_BOOL);
 }
 
-static int log2_exact(int64_t v) { return v > 0 && !(v & (v - 1)) ? __builtin_ctzll((unsigned long long)v) : -1; }
+static int log2_exact(int64_t v) {
+    return v > 0 && !(v & (v - 1)) ? __builtin_ctzll((unsigned long long)v) : -1;
+}
 
 static const char *div_scalar(struct render *r, enum op op, enum dtype d, struct text a, struct text b) {
     const char *sign = op == OP_IDIV ? "/" : "%", *t = elem_type(d);
@@ -256,8 +265,8 @@ static struct text div_text(struct render *r, enum op op, enum dtype d, unsigned
     bool positive = !is_signed(d) ? by != 0 : span_of(a).lo >= 0 && span_of(b).lo > 0;
     if (!positive || storage_lanes(lanes) != lanes) return by_lane(r, op, d, lanes, src, 2);
     const char *u = int_type(r, d, lanes, false);
-    const char *s = fmt(r, "(%s)((%s)%s %s (%s)%s)", t, u, a.s, op == OP_IDIV ? "/" : "%", u,
-                        splat(r, b, lanes, 0).s);
+    const char *s =
+        fmt(r, "(%s)((%s)%s %s (%s)%s)", t, u, a.s, op == OP_IDIV ? "/" : "%", u, splat(r, b, lanes, 0).s);
     return made(s, d, lanes, 0);
 }
 
@@ -353,7 +362,8 @@ static struct text bool_op(struct render *r, enum op op, unsigned lanes, const s
     return made(x, DT_BOOL, lanes, mask);
 }
 
-static struct text float_op(struct render *r, enum op op, enum dtype d, unsigned lanes, const struct text *s) {
+static struct text float_op(struct render *r, enum op op, enum dtype d, unsigned lanes,
+                            const struct text *s) {
     const char *t = type_of(r, d, lanes, 0), *a = s[0].s, *b = s[1].s, *x;
     const char *call = NULL;
     switch (op) {
@@ -449,8 +459,10 @@ struct text op_plain(struct render *r, enum op op, enum dtype d, unsigned lanes,
     struct text s[3] = {{0}}, x;
     bool keep_scalar = op == OP_WHERE || op == OP_SHL || op == OP_SHR || op == OP_IDIV || op == OP_MOD;
     for (unsigned k = 0; k < n && k < 3; k++) s[k] = src[k];
-    if (lanes > 1 && op != OP_WHERE && (!keep_scalar || d == DT_BOOL)) widen(r, lanes, s, n);
-    else if (lanes > 1 && keep_scalar && op != OP_WHERE) s[0] = splat(r, s[0], lanes, 0);
+    if (lanes > 1 && op != OP_WHERE && (!keep_scalar || d == DT_BOOL))
+        widen(r, lanes, s, n);
+    else if (lanes > 1 && keep_scalar && op != OP_WHERE)
+        s[0] = splat(r, s[0], lanes, 0);
     switch (op) {
     case OP_LT:
     case OP_LE:
@@ -473,9 +485,12 @@ struct text op_plain(struct render *r, enum op op, enum dtype d, unsigned lanes,
 
 struct text op_text(struct render *r, const uop *n, const struct text *src) {
     struct text x;
-    if (n->op == OP_CAST) x = cast_text(r, src[0], (enum dtype)n->dt);
-    else if (n->op == OP_BITCAST) x = bitcast_text(r, src[0], (enum dtype)n->dt);
-    else x = op_plain(r, (enum op)n->op, (enum dtype)n->dt, n->lanes, src, n->nsrc);
+    if (n->op == OP_CAST)
+        x = cast_text(r, src[0], (enum dtype)n->dt);
+    else if (n->op == OP_BITCAST)
+        x = bitcast_text(r, src[0], (enum dtype)n->dt);
+    else
+        x = op_plain(r, (enum op)n->op, (enum dtype)n->dt, n->lanes, src, n->nsrc);
     for (unsigned k = 0; k < n->nsrc; k++) x.moving |= src[k].moving;
     x.node = n;
     return x;

@@ -11,9 +11,9 @@ struct text {
     const char *s;   /* C expression; NULL: nothing was evaluated yet */
     const uop *node; /* for its bounds; NULL if it is not the value of one node */
     uint8_t dt, lanes;
-    uint8_t mask;    /* bool vectors: bytes of one mask element (-1 true, 0 false); else 0 */
-    bool atom;       /* a name or a literal: may be written twice and needs no parentheses */
-    bool moving;     /* reads an accumulator: means something else after the next SET */
+    uint8_t mask; /* bool vectors: bytes of one mask element (-1 true, 0 false); else 0 */
+    bool atom;    /* a name or a literal: may be written twice and needs no parentheses */
+    bool moving;  /* reads an accumulator: means something else after the next SET */
 };
 
 struct render {
@@ -21,11 +21,11 @@ struct render {
     struct ir *ir;
     struct arena *a; /* for expression texts; = ir->arena */
     const struct linear *lin;
-    uint32_t *slot;  /* by node id: number in `val` + 1, 0: none */
+    uint32_t *slot;       /* by node id: number in `val` + 1, 0: none */
     VEC(struct text) val; /* the latest evaluation of each node */
-    uint32_t *uses;  /* by position in the list: how often that evaluation is used */
-    uint32_t pos;    /* in the list: the number in v12 */
-    uint32_t tmp;    /* further names made at this position: v12_1 */
+    uint32_t *uses;       /* by position in the list: how often that evaluation is used */
+    uint32_t pos;         /* in the list: the number in v12 */
+    uint32_t tmp;         /* further names made at this position: v12_1 */
     int indent;
 };
 
@@ -41,11 +41,13 @@ const char *elem_type(enum dtype);
 struct text constant(struct render *, enum dtype, union arg);
 struct text splat(struct render *, struct text, unsigned lanes, unsigned mask);
 struct text mask_width(struct render *, struct text, unsigned bytes);
-const char *lane(struct render *, struct text, unsigned i); /* one lane as a scalar expression; v is an atom */
+const char *lane(struct render *, struct text,
+                 unsigned i); /* one lane as a scalar expression; v is an atom */
 /* The value of a pure op. n gives dtype and lanes and, with its sources, the bounds. */
 struct text op_text(struct render *, const uop *n, const struct text *src);
 /* op on values that are not nodes (HRED, STORE_ADD): no bounds are known. */
-struct text op_plain(struct render *, enum op, enum dtype, unsigned lanes, const struct text *src, unsigned nsrc);
+struct text op_plain(struct render *, enum op, enum dtype, unsigned lanes, const struct text *src,
+                     unsigned nsrc);
 struct text hred_text(struct render *, enum op, struct text);
 
 /* c_cast.c */

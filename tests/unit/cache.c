@@ -37,9 +37,14 @@ static int use(int first, int n) {
     const struct ekernel *k[32];
     struct etext t[32];
     for (int i = 0; i < n; i++)
-        t[i] = (struct etext){.name = "put", .grid = 1, .nbuf = 1,
-                              .text = arena_printf(&arena, "void put(void *const *buf, const i64 *var, u32 t0, u32 t1, void "
-                                                           "*scratch) { *(i32 *)buf[0] = %d; }\n", 100 + first + i)};
+        t[i] = (struct etext){
+            .name = "put",
+            .grid = 1,
+            .nbuf = 1,
+            .text = arena_printf(&arena,
+                                 "void put(void *const *buf, const i64 *var, u32 t0, u32 t1, void "
+                                 "*scratch) { *(i32 *)buf[0] = %d; }\n",
+                                 100 + first + i)};
     err_clear(&err);
     int code = engine_compile_text(en, &err, t, (uint32_t)n, k);
     for (int i = 0; i < n && !code; i++) {
@@ -215,7 +220,8 @@ static void must_warn(const char *why) {
 TEST(cache_distrusts_the_directory) {
     setup();
     char *real = arena_printf(&arena, "%s/real", top);
-    CHECK(!mkdir(real, 0700) && !os_mkdirs(&err, arena_printf(&arena, "%s/a", top), 0700) && !symlink(real, dir));
+    CHECK(!mkdir(real, 0700) && !os_mkdirs(&err, arena_printf(&arena, "%s/a", top), 0700) &&
+          !symlink(real, dir));
     must_warn("symbolic link");
     CHECK(!unlink(dir) && !mkdir(dir, 0700) && !chmod(dir, 0777));
     must_warn("other users can write");

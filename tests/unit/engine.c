@@ -1,4 +1,4 @@
-/* Tests of src/engine and src/device/cpu: compile errors, sharing, command lists, splitting, the object loader. */
+/* Tests of src/engine and src/device/cpu: compile errors, sharing, lists, splitting, the object loader. */
 #include "prog.h"
 #include "engine/internal.h"
 #include "event/event.h"
@@ -17,15 +17,17 @@ static void setup(void) {
     setenv("RIDGE_CACHE", "0", 1);
     unsetenv("RIDGE_CC");
     env_reload();
-    if (!os_find_program(&arena, "clang") && !os_find_program(&arena, "gcc") && !os_find_program(&arena, "cc"))
+    if (!os_find_program(&arena, "clang") && !os_find_program(&arena, "gcc") &&
+        !os_find_program(&arena, "cc"))
         SKIP("no C compiler");
     en = engine_open(&err, NULL);
     CHECK(en);
 }
 
 static const struct ekernel *text(const char *name, const char *body, int64_t grid, uint32_t nbuf) {
-    const char *s = arena_printf(&arena, "void %s(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n%s\n}\n",
-                                 name, body);
+    const char *s = arena_printf(
+        &arena, "void %s(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n%s\n}\n", name,
+        body);
     const struct ekernel *k;
     struct etext t = {.name = name, .text = s, .grid = grid, .nbuf = nbuf, .nvar = 1};
     return engine_compile_text(en, &err, &t, 1, &k) ? NULL : k;
@@ -33,7 +35,8 @@ static const struct ekernel *text(const char *name, const char *body, int64_t gr
 
 TEST(engine_runs_a_list) {
     setup();
-    const struct ekernel *inc = text("inc", "for (u32 t = t0; t < t1; t++) ((f32 *)buf[0])[t] += (f32)var[0];", 100, 1);
+    const struct ekernel *inc =
+        text("inc", "for (u32 t = t0; t < t1; t++) ((f32 *)buf[0])[t] += (f32)var[0];", 100, 1);
     if (!inc) FAIL("%s", err.msg);
     float *x = engine_alloc(en, &err, 400);
     struct engine_list *l = engine_list_new(en, &err);
@@ -77,7 +80,8 @@ TEST(engine_splits_the_grid) {
                        "  __asm__ volatile(\"\" ::: \"memory\");\n"
                        "  i64 sum = 0; for (int i = 0; i < 500; i++) sum += s[i];\n"
                        "  out[t] += sum == (i64)t * 500 ? 1 : -1000000;\n}";
-    const char *s = arena_printf(&arena, "void split(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {%s}", body);
+    const char *s = arena_printf(
+        &arena, "void split(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {%s}", body);
     struct etext t = {.name = "split", .text = s, .grid = 20000, .nbuf = 1, .scratch = 4000};
     const struct ekernel *k;
     if (engine_compile_text(en, &err, &t, 1, &k)) FAIL("%s", err.msg);
@@ -93,13 +97,14 @@ TEST(engine_splits_the_grid) {
 
 TEST(engine_chunk_policy) {
     struct estimate none = {0}, small = {.flops_issued = 1000, .bytes_issued = 4000},
-                    large = {.flops_issued = 1e9, .bytes_issued = 1e7}, middle = {.flops_issued = 40.0 * 5000};
+                    large = {.flops_issued = 1e9, .bytes_issued = 1e7},
+                    middle = {.flops_issued = 40.0 * 5000};
     CHECK_EQ(engine_chunk(1000, &small, false, 8), 1000);
     CHECK_EQ(engine_chunk(1000, &large, false, 1), 1000);
     CHECK_EQ(engine_chunk(1000, &large, true, 8), 1000);
     CHECK_EQ(engine_chunk(1000, &large, false, 2), 125);
-    CHECK_EQ(engine_chunk(1000, &middle, false, 2), 200);  /* five pieces of a microsecond */
-    CHECK_EQ(engine_chunk(1000, &none, false, 2), 125);    /* nothing known: cut */
+    CHECK_EQ(engine_chunk(1000, &middle, false, 2), 200); /* five pieces of a microsecond */
+    CHECK_EQ(engine_chunk(1000, &none, false, 2), 125);   /* nothing known: cut */
     CHECK_EQ(engine_chunk(3, &large, false, 8), 1);
     CHECK_EQ(engine_chunk(0, &large, false, 8), 0);
     CHECK_EQ(engine_chunk(UINT32_MAX, &large, false, 2), 536870912);
@@ -107,14 +112,17 @@ TEST(engine_chunk_policy) {
 
 TEST(engine_shares_code) {
     setup();
-    const struct ekernel *a = text("same", "", 5, 0), *b = text("same", "", 5, 0), *c = text("same", "", 9, 0);
+    const struct ekernel *a = text("same", "", 5, 0), *b = text("same", "", 5, 0),
+                         *c = text("same", "", 9, 0);
     CHECK(a && a == b && a != c && a->fn == c->fn && c->grid == 9);
     CHECK_EQ(engine_stats(en).compiled, 1);
     CHECK_EQ(engine_stats(en).memory_hits, 2);
     /* two texts with one name in one batch */
-    const char *head = "void twin(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) { *(i32 *)buf[0] =";
-    struct etext t[3] = {{.name = "twin", .text = arena_printf(&arena, "%s 1; }", head), .grid = 1, .nbuf = 1},
-                         {.name = "twin", .text = arena_printf(&arena, "%s 2; }", head), .grid = 1, .nbuf = 1}};
+    const char *head =
+        "void twin(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) { *(i32 *)buf[0] =";
+    struct etext t[3] = {
+        {.name = "twin", .text = arena_printf(&arena, "%s 1; }", head), .grid = 1, .nbuf = 1},
+        {.name = "twin", .text = arena_printf(&arena, "%s 2; }", head), .grid = 1, .nbuf = 1}};
     t[2] = t[0];
     const struct ekernel *k[3];
     int x, y;
@@ -153,7 +161,9 @@ static void compiler_gone(const char *cc, const char *says) {
     struct engine *e2 = engine_open(&err, NULL);
     CHECK(e2);
     const struct ekernel *k;
-    struct etext t = {.name = "k", .text = "void k(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {}", .grid = 1};
+    struct etext t = {.name = "k",
+                      .text = "void k(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {}",
+                      .grid = 1};
     CHECK_EQ(engine_compile_text(e2, &err, &t, 1, &k), RG_ECOMPILE);
     CHECK(strstr(err.msg, says));
     engine_close(e2);
@@ -174,10 +184,12 @@ static bool adds_alone(int64_t by, int64_t c, int64_t add, unsigned lanes, int64
     struct prog p;
     ir_init(&ir, &arena);
     prog_init(&p, &ir, "adds");
-    const uop *out = param(&p, DT_F32, 0, 4096), *idx = param(&p, DT_I64, 1, 64), *one = uop_flt(&ir, DT_F32, 1);
+    const uop *out = param(&p, DT_F32, 0, 4096), *idx = param(&p, DT_I64, 1, 64),
+              *one = uop_flt(&ir, DT_F32, 1);
     const uop *g = range(&p, DT_I64, 8, AX_GRID), *r = range(&p, DT_I64, 64, AX_LOOP);
     const uop *row = op2(&p, OP_MUL, load(&p, idx, r, 1), uop_int(&ir, DT_I64, by));
-    const uop *at0 = op2(&p, OP_ADD, op2(&p, OP_ADD, row, op2(&p, OP_MUL, g, uop_int(&ir, DT_I64, c))), uop_int(&ir, DT_I64, add));
+    const uop *at0 = op2(&p, OP_ADD, op2(&p, OP_ADD, row, op2(&p, OP_MUL, g, uop_int(&ir, DT_I64, c))),
+                         uop_int(&ir, DT_I64, add));
     opn(&p, OP_STORE_ADD, DT_VOID, 1, at(&p, out, at0, lanes), one, NULL, ARG_NONE);
     const uop *at1 = op2(&p, OP_ADD, at0, uop_int(&ir, DT_I64, second));
     opn(&p, OP_STORE_ADD, DT_VOID, 1, at(&p, out, at1, lanes), one, NULL, ARG_NONE);
@@ -186,12 +198,12 @@ static bool adds_alone(int64_t by, int64_t c, int64_t add, unsigned lanes, int64
 
 TEST(engine_serial_proof) {
     arena_init(&arena, &err);
-    CHECK(adds_alone(64, 8, 0, 4, 4));   /* 8 x 8 columns, rows of 64 */
-    CHECK(adds_alone(128, 8, 3, 4, 4));  /* longer rows, shifted columns */
-    CHECK(!adds_alone(64, 8, 0, 4, 5));  /* the second store reaches into the neighbour's */
-    CHECK(!adds_alone(32, 8, 0, 4, 4));  /* rows are shorter than what all iterations cover */
+    CHECK(adds_alone(64, 8, 0, 4, 4));  /* 8 x 8 columns, rows of 64 */
+    CHECK(adds_alone(128, 8, 3, 4, 4)); /* longer rows, shifted columns */
+    CHECK(!adds_alone(64, 8, 0, 4, 5)); /* the second store reaches into the neighbour's */
+    CHECK(!adds_alone(32, 8, 0, 4, 4)); /* rows are shorter than what all iterations cover */
     CHECK(!adds_alone(64, 4, 0, 4, 4));
-    CHECK(!adds_alone(1, 0, 0, 1, 0));   /* any iteration, any element */
+    CHECK(!adds_alone(1, 0, 0, 1, 0)); /* any iteration, any element */
 }
 
 /* ---- the loader ------------------------------------------------------------------------------------- */
@@ -208,7 +220,8 @@ static struct dev_object object_of(const char *source) {
 TEST(engine_loader_relocates) {
     setup();
     struct dev_object o = object_of(
-        "typedef float v4 __attribute__((vector_size(16))); typedef double d2 __attribute__((vector_size(16)));\n"
+        "typedef float v4 __attribute__((vector_size(16))); typedef double d2 "
+        "__attribute__((vector_size(16)));\n"
         "static const int table[8] = {3, 1, 4, 1, 5, 9, 2, 6};\n"
         "static const char *const words[2] = {\"first\", \"second\"};\n"
         "void *memset(void *, int, unsigned long);\n"
@@ -227,7 +240,8 @@ TEST(engine_loader_relocates) {
     double d[2];
     memcpy(f, out + 4, 16);
     memcpy(d, out + 8, 16);
-    CHECK(out[0] == 18 && out[1] == 's' && f[0] == 7.5f && f[3] == 5e9f && d[1] == 0.2 && out[16] == 0x07070707 && !out[17]);
+    CHECK(out[0] == 18 && out[1] == 's' && f[0] == 7.5f && f[3] == 5e9f && d[1] == 0.2 &&
+          out[16] == 0x07070707 && !out[17]);
     device_cpu.unload(m);
     device_cpu.close(dev);
     engine_close(en);
@@ -237,13 +251,16 @@ TEST(engine_loader_relocates) {
 TEST(engine_loader_survives_damage) {
     setup();
     struct dev_object o = object_of("static const int t[4] = {1, 2, 3, 4}; extern int putchar(int);\n"
-                                    "void k(void *const *b, const long *v, unsigned t0, unsigned t1, void *s) { *(int *)b[0] = t[*v & 3]; putchar(*v); }");
+                                    "void k(void *const *b, const long *v, unsigned t0, unsigned t1, void "
+                                    "*s) { *(int *)b[0] = t[*v & 3]; putchar(*v); }");
     struct module *m;
     int refused = 0;
     for (size_t n = 0; n < o.n; n += 7) {
         err_clear(&err);
-        if (device_cpu.load(dev, &err, o.data, n, &m)) refused++;
-        else device_cpu.unload(m);
+        if (device_cpu.load(dev, &err, o.data, n, &m))
+            refused++;
+        else
+            device_cpu.unload(m);
     }
     CHECK(refused > (int)(o.n / 14));
     unsigned char *copy = mem_alloc(o.n);
@@ -271,9 +288,13 @@ TEST(engine_out_of_memory_is_an_error) {
         mem_fail_at(n);
         struct engine *x = engine_open(&e, NULL);
         const struct ekernel *k = NULL;
-        struct etext t = {.name = "k", .text = "void k(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {}", .grid = 1};
+        struct etext t = {.name = "k",
+                          .text =
+                              "void k(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {}",
+                          .grid = 1};
         struct engine_list *l = NULL;
-        if (x && !engine_compile_text(x, &e, &t, 1, &k) && (l = engine_list_new(x, &e)) && !engine_list_add(l, &e, k, NULL, NULL))
+        if (x && !engine_compile_text(x, &e, &t, 1, &k) && (l = engine_list_new(x, &e)) &&
+            !engine_list_add(l, &e, k, NULL, NULL))
             CHECK(!engine_list_run(l, &e));
         engine_list_free(l);
         engine_close(x);

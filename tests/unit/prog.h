@@ -22,8 +22,8 @@ static inline const uop *push(struct prog *p, const uop *n) {
 }
 
 /* op(dt, lanes) on sources, evaluated at this point of the list */
-static inline const uop *opn(struct prog *p, enum op op, enum dtype dt, unsigned lanes, const uop *a, const uop *b,
-                             const uop *c, union arg arg) {
+static inline const uop *opn(struct prog *p, enum op op, enum dtype dt, unsigned lanes, const uop *a,
+                             const uop *b, const uop *c, union arg arg) {
     const uop *src[3] = {a, b, c};
     return push(p, uop_new(p->ir, op, dt, lanes, src, c ? 3 : b ? 2 : a ? 1 : 0, arg));
 }

@@ -17,23 +17,27 @@ static void setup(void) {
     ir_init(&ir, &arena);
 }
 
-static const enum dtype all_types[] = {DT_BOOL, DT_I8,  DT_I16, DT_I32, DT_I64,  DT_U8,  DT_U16,
+static const enum dtype all_types[] = {DT_BOOL, DT_I8,  DT_I16, DT_I32, DT_I64,  DT_U8, DT_U16,
                                        DT_U32,  DT_U64, DT_F16, DT_F32, DT_BF16, DT_F64};
 static const unsigned all_lanes[] = {1, 3, 4, 8};
 
 /* ---- values ----------------------------------------------------------------------------------------- */
 
-static const double edge_f[] = {0.0,    -0.0,     1.0,      -1.0,    0.5,       1.5,       2.5,      -2.5,   3.7,   -0.3,
-                                1e10,   -1e10,    3e9,      -3e9,    0x1p31,    -0x1p31,   0x1p63,   1e19,   -1e19, 255.4,
-                                -128.9, 65504.0,  65520.0,  1e-7,    -6e-8,     1e-40,     3e38,     -3e38,  127.5, 32767.5,
-                                NAN,    INFINITY, -INFINITY};
-static const int64_t edge_i[] = {0, 1, -1, 2, 3, -3, 7, 8, 16, 31, 32, 63, 64, 100, -100, INT64_MIN, INT64_MAX,
-                                 INT32_MIN, INT32_MAX, 0x7f, 0x80, -0x81, 0xffff, 0x123456789abcdef, -2, 12345};
+static const double edge_f[] = {0.0,   -0.0,  1.0,     -1.0,    0.5,      1.5,      2.5,     -2.5,   3.7,
+                                -0.3,  1e10,  -1e10,   3e9,     -3e9,     0x1p31,   -0x1p31, 0x1p63, 1e19,
+                                -1e19, 255.4, -128.9,  65504.0, 65520.0,  1e-7,     -6e-8,   1e-40,  3e38,
+                                -3e38, 127.5, 32767.5, NAN,     INFINITY, -INFINITY};
+static const int64_t edge_i[] = {
+    0,  1,    -1,   2,         3,         -3,        7,         8,    16,   31,    32,     63,
+    64, 100,  -100, INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX, 0x7f, 0x80, -0x81, 0xffff, 0x123456789abcdef,
+    -2, 12345};
 
 static union val edge(enum dtype dt, int i) {
     union val v;
-    if (dt_is_float(dt)) v.f = dt_round(dt, edge_f[(unsigned)i % RG_COUNT(edge_f)]);
-    else v.i = dt_wrap(dt, edge_i[(unsigned)i % RG_COUNT(edge_i)]);
+    if (dt_is_float(dt))
+        v.f = dt_round(dt, edge_f[(unsigned)i % RG_COUNT(edge_f)]);
+    else
+        v.i = dt_wrap(dt, edge_i[(unsigned)i % RG_COUNT(edge_i)]);
     return v;
 }
 
@@ -59,21 +63,23 @@ static const char *show(enum dtype dt, union val v) {
     static char text[4][64];
     static int k;
     char *s = text[k++ & 3];
-    if (dt_is_float(dt)) snprintf(s, 64, "%.17g (%a)", v.f, v.f);
-    else snprintf(s, 64, "%lld", (long long)v.i);
+    if (dt_is_float(dt))
+        snprintf(s, 64, "%.17g (%a)", v.f, v.f);
+    else
+        snprintf(s, 64, "%lld", (long long)v.i);
     return s;
 }
 
 /* ---- every op --------------------------------------------------------------------------------------- */
 
-static const enum op float_ops[] = {OP_NEG, OP_ABS, OP_RECIP, OP_SQRT, OP_RSQRT, OP_FLOOR, OP_CEIL, OP_TRUNC, OP_ROUND,
-                                    OP_MUL, OP_FDIV, OP_ADD, OP_SUB, OP_MAX, OP_MIN, OP_LT, OP_LE, OP_EQ, OP_NE,
-                                    OP_WHERE, OP_MULACC};
-static const enum op int_ops[] = {OP_NEG, OP_ABS, OP_NOT, OP_MUL, OP_IDIV, OP_MOD, OP_ADD, OP_SUB, OP_MAX, OP_MIN,
-                                  OP_AND, OP_OR,  OP_XOR, OP_SHL, OP_SHR,  OP_LT,  OP_LE,  OP_EQ,  OP_NE,  OP_WHERE,
-                                  OP_MULACC};
-static const enum op bool_ops[] = {OP_NOT, OP_MUL, OP_ADD, OP_MAX, OP_MIN, OP_AND, OP_OR, OP_XOR,
-                                   OP_LT, OP_LE, OP_EQ, OP_NE, OP_WHERE};
+static const enum op float_ops[] = {OP_NEG,   OP_ABS,   OP_RECIP, OP_SQRT, OP_RSQRT, OP_FLOOR, OP_CEIL,
+                                    OP_TRUNC, OP_ROUND, OP_MUL,   OP_FDIV, OP_ADD,   OP_SUB,   OP_MAX,
+                                    OP_MIN,   OP_LT,    OP_LE,    OP_EQ,   OP_NE,    OP_WHERE, OP_MULACC};
+static const enum op int_ops[] = {OP_NEG, OP_ABS, OP_NOT, OP_MUL, OP_IDIV, OP_MOD,   OP_ADD,
+                                  OP_SUB, OP_MAX, OP_MIN, OP_AND, OP_OR,   OP_XOR,   OP_SHL,
+                                  OP_SHR, OP_LT,  OP_LE,  OP_EQ,  OP_NE,   OP_WHERE, OP_MULACC};
+static const enum op bool_ops[] = {OP_NOT, OP_MUL, OP_ADD, OP_MAX, OP_MIN, OP_AND,  OP_OR,
+                                   OP_XOR, OP_LT,  OP_LE,  OP_EQ,  OP_NE,  OP_WHERE};
 
 static unsigned ops_of(enum dtype dt, const enum op **out) {
     if (dt == DT_BOOL) return *out = bool_ops, RG_COUNT(bool_ops);
@@ -101,8 +107,9 @@ static void build_ops(struct optest *t, enum dtype dt, unsigned lanes) {
     for (uint32_t k = 0; k < 3; k++) x[k] = load(p, param(p, dt, k, t->n), i, lanes);
     const uop *less = dt == DT_BOOL ? x[0] : op2(p, OP_LT, x[0], x[1]);
     for (uint32_t k = 0; k < nops; k++) {
-        const uop *v = ops[k] == OP_WHERE ? push(p, uop3(&ir, OP_WHERE, less, x[1], x[2]))
-                                          : push(p, uop_mk(&ir, ops[k], x, op_info[ops[k]].min_src, ARG_NONE));
+        const uop *v = ops[k] == OP_WHERE
+                           ? push(p, uop3(&ir, OP_WHERE, less, x[1], x[2]))
+                           : push(p, uop_mk(&ir, ops[k], x, op_info[ops[k]].min_src, ARG_NONE));
         store(p, param(p, (enum dtype)v->dt, 3 + k, t->n), i, v, lanes);
     }
     finish(p);
@@ -130,23 +137,23 @@ static int64_t check_ops(const struct optest *t) {
             union val s[3], want, got = get(rt, buffers[3 + k], i);
             for (int j = 0; j < 3; j++) s[j] = get(t->dt, buffers[j], i);
             if (op == OP_WHERE) {
-                bool c = t->dt == DT_BOOL ? s[0].i : dt_is_float(t->dt) ? s[0].f < s[1].f
-                         : t->dt == DT_U64 ? (uint64_t)s[0].i < (uint64_t)s[1].i : s[0].i < s[1].i;
+                bool c = t->dt == DT_BOOL     ? s[0].i
+                         : dt_is_float(t->dt) ? s[0].f < s[1].f
+                         : t->dt == DT_U64    ? (uint64_t)s[0].i < (uint64_t)s[1].i
+                                              : s[0].i < s[1].i;
                 want = c ? s[1] : s[2];
             } else if (!op_eval(op, rt, t->dt, s, &want)) {
                 continue;
             }
             if (!same(rt, got, want, op == OP_RSQRT ? 1 : 0))
                 FAIL("%s of %s, %u lanes: (%s, %s, %s) gives %s, expected %s", op_info[op].name,
-                     dtype_info[t->dt].name, t->lanes, show(t->dt, s[0]), show(t->dt, s[1]), show(t->dt, s[2]),
-                     show(rt, got), show(rt, want));
+                     dtype_info[t->dt].name, t->lanes, show(t->dt, s[0]), show(t->dt, s[1]),
+                     show(t->dt, s[2]), show(rt, got), show(rt, want));
             done++;
         }
     }
     return done;
 }
-
-
 
 static void need_compiler(const char *cc) {
     if (!os_find_program(&arena, cc)) SKIP("%s is not installed", cc);
@@ -196,7 +203,8 @@ static void build_casts(struct optest *t, enum dtype dt, unsigned lanes) {
         enum dtype to = all_types[k];
         const uop *v = to == dt ? x : opn(p, OP_CAST, to, lanes, x, NULL, NULL, ARG_NONE);
         store(p, param(p, to, 1 + k, t->n), i, v, lanes);
-        if (dtype_info[to].bytes != dtype_info[dt].bytes || to == dt || to == DT_BOOL || dt == DT_BOOL) continue;
+        if (dtype_info[to].bytes != dtype_info[dt].bytes || to == dt || to == DT_BOOL || dt == DT_BOOL)
+            continue;
         v = opn(p, OP_BITCAST, to, lanes, x, NULL, NULL, ARG_NONE);
         store(p, param(p, to, 1 + RG_COUNT(all_types) + k, t->n), i, v, lanes);
     }
@@ -214,10 +222,12 @@ static void check_casts(const struct optest *t) {
                 FAIL("CAST of %s to %s, %u lanes: %s gives %s, expected %s", dtype_info[t->dt].name,
                      dtype_info[to].name, t->lanes, show(t->dt, (union val){.i = s[0].i}), show(to, got),
                      show(to, (union val){.i = want.i}));
-            if (dtype_info[to].bytes != dtype_info[t->dt].bytes || to == t->dt || to == DT_BOOL || t->dt == DT_BOOL)
+            if (dtype_info[to].bytes != dtype_info[t->dt].bytes || to == t->dt || to == DT_BOOL ||
+                t->dt == DT_BOOL)
                 continue;
             size_t b = dtype_info[to].bytes;
-            if (memcmp((char *)buffers[1 + RG_COUNT(all_types) + k] + (size_t)i * b, (char *)buffers[0] + (size_t)i * b, b))
+            if (memcmp((char *)buffers[1 + RG_COUNT(all_types) + k] + (size_t)i * b,
+                       (char *)buffers[0] + (size_t)i * b, b))
                 FAIL("BITCAST of %s to %s changes bits", dtype_info[t->dt].name, dtype_info[to].name);
         }
 }
@@ -267,7 +277,8 @@ TEST(render_casts_portable) { run_portable(run_all_casts); }
 
 /* What cannot run here must compile at least. */
 TEST(render_x86_compiles) {
-    static const char *const isa[] = {"-msse2", "-mavx2 -mfma", "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma"};
+    static const char *const isa[] = {"-msse2", "-mavx2 -mfma",
+                                      "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma"};
     setup();
     if (!os_find_program(&arena, "clang")) SKIP("clang is not installed");
     struct str s;
@@ -285,7 +296,8 @@ TEST(render_x86_compiles) {
     CHECK(!os_write_file(&err, src, s.p, s.n, 0600));
     for (unsigned i = 0; i < RG_COUNT(isa); i++) {
         int status;
-        const char *cmd = arena_printf(&arena, "clang -target x86_64-linux-gnu %s -w -O1 -fPIC -c %s -o %s", isa[i], src, obj);
+        const char *cmd = arena_printf(&arena, "clang -target x86_64-linux-gnu %s -w -O1 -fPIC -c %s -o %s",
+                                       isa[i], src, obj);
         const char *argv[] = {"/bin/sh", "-c", cmd, NULL};
         CHECK(!os_run(&err, &arena, argv, &status, &out));
         if (status && strstr(out, "unable to create target")) SKIP("clang has no x86 target here");
@@ -338,9 +350,11 @@ static void gates(void) {
             struct prog p;
             prog_init(&p, &ir, arena_printf(&arena, "gate_%u_%d", lanes, kind));
             const uop *in = param(&p, DT_I32, 1, 40), *out = param(&p, DT_I32, 0, 40);
-            const uop *i = op2(&p, OP_MUL, range(&p, DT_I64, (40 + (int)lanes - 1) / (int)lanes, AX_GRID), INT(lanes));
+            const uop *i =
+                op2(&p, OP_MUL, range(&p, DT_I64, (40 + (int)lanes - 1) / (int)lanes, AX_GRID), INT(lanes));
             const uop *each = i, *limit = i;
-            if (lanes > 1) each = op2(&p, OP_ADD, i, uop_new(&ir, OP_LANES, DT_I64, lanes, NULL, 0, ARG_NONE));
+            if (lanes > 1)
+                each = op2(&p, OP_ADD, i, uop_new(&ir, OP_LANES, DT_I64, lanes, NULL, 0, ARG_NONE));
             limit = kind == 0 ? op2(&p, OP_ADD, i, INT(lanes - 1)) : each;
             const uop *ok = op2(&p, OP_LT, limit, INT(37)), *where = kind == 2 ? each : i;
             const uop *src[3] = {at(&p, in, where, lanes), uop_int(&ir, DT_I32, -5), ok};
@@ -362,7 +376,8 @@ static void adding(enum dtype dt) {
     const uop *v = load(&p, in, i, 4);
     opn(&p, OP_STORE_ADD, DT_VOID, 1, at(&p, out, three, 4), v, NULL, ARG_NONE);
     opn(&p, OP_STORE_ADD, DT_VOID, 1, at(&p, out, i, 4), v, NULL, ARG_NONE);
-    opn(&p, OP_STORE_ADD, DT_VOID, 1, at(&p, out, i, 4), v, op2(&p, OP_LT, three, uop_int(&ir, DT_I32, 2)), ARG_NONE);
+    opn(&p, OP_STORE_ADD, DT_VOID, 1, at(&p, out, i, 4), v, op2(&p, OP_LT, three, uop_int(&ir, DT_I32, 2)),
+        ARG_NONE);
     size_t n = 16u * dtype_info[dt].bytes;
     against_ref(&p, (size_t[]){n, n, 64}, NULL);
 }
@@ -373,10 +388,12 @@ static void control(unsigned lanes, enum op combine) {
     prog_init(&p, &ir, arena_printf(&arena, "control_%u_%s", lanes, op_info[combine].name));
     const uop *out = param(&p, DT_F32, 0, 64), *in = param(&p, DT_U8, 1, 512);
     const uop *n = INT((int64_t)lanes * 4), *bounds[2] = {INT(1), INT(4)};
-    const uop *local = uop_new(&ir, OP_LOCAL, DT_F32, 1, &n, 1, (union arg){.mem = {ir_sym(&ir, "tmp", 3), SPACE_SCRATCH}});
+    const uop *local =
+        uop_new(&ir, OP_LOCAL, DT_F32, 1, &n, 1, (union arg){.mem = {ir_sym(&ir, "tmp", 3), SPACE_SCRATCH}});
     const uop *times = uop_new(&ir, OP_VAR, DT_I64, 1, bounds, 2, (union arg){.param = {1, 0}});
     p.lin.local = &local, p.lin.nlocal = 1, p.lin.scratch = lanes * 16, p.lin.nvar = 2;
-    const uop *g = range(&p, DT_I64, 7, AX_GRID), *sum = acc(&p, DT_F32, lanes, 0), *best = acc(&p, DT_F32, 1, 1);
+    const uop *g = range(&p, DT_I64, 7, AX_GRID), *sum = acc(&p, DT_F32, lanes, 0),
+              *best = acc(&p, DT_F32, 1, 1);
     set(&p, sum, uop_flt(&ir, DT_F32, 0));
     union arg ra = {.range = {.kind = AX_REDUCE, .pos = 1}};
     const uop *r = push(&p, uop_new(&ir, OP_RANGE, DT_I64, 1, &times, 1, ra));
@@ -396,15 +413,17 @@ static void control(unsigned lanes, enum op combine) {
     end(&p);
     store(&p, out, g, best, 1);
     const uop *last = load(&p, local, INT(0), lanes);
-    store(&p, out, op2(&p, OP_ADD, g, INT(8)), opn(&p, OP_EXTRACT, DT_F32, 1, last, NULL, NULL, ARG_INT(lanes - 1)), 1);
+    store(&p, out, op2(&p, OP_ADD, g, INT(8)),
+          opn(&p, OP_EXTRACT, DT_F32, 1, last, NULL, NULL, ARG_INT(lanes - 1)), 1);
     against_ref(&p, (size_t[]){256, 512}, (int64_t[]){0, 3});
 }
 
 /* Floor division and modulus where bounds are known: shifts, unsigned division, and both signs. */
 static void division(enum dtype dt, int64_t by, int64_t from, unsigned lanes) {
     struct prog p;
-    prog_init(&p, &ir, arena_printf(&arena, "division_%s_%lld_%lld_%u", dtype_info[dt].name,
-                                    (long long)(by < 0 ? 1000 - by : by), (long long)(from < 0 ? 1 : 0), lanes));
+    prog_init(&p, &ir,
+              arena_printf(&arena, "division_%s_%lld_%lld_%u", dtype_info[dt].name,
+                           (long long)(by < 0 ? 1000 - by : by), (long long)(from < 0 ? 1 : 0), lanes));
     const uop *q = param(&p, dt, 0, 120), *m = param(&p, dt, 1, 120);
     const uop *i = op2(&p, OP_MUL, range(&p, DT_I64, 120 / (int)lanes, AX_GRID), INT(lanes)), *each = i;
     if (lanes > 1) each = op2(&p, OP_ADD, i, uop_new(&ir, OP_LANES, DT_I64, lanes, NULL, 0, ARG_NONE));

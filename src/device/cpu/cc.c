@@ -19,11 +19,26 @@
 #include <sys/stat.h>
 
 static const char *const base_flags[] = {
-    "-std=gnu17", "-O1", "-w", "-c", "-x", "c", "-pipe",
-    "-fPIC", "-ffreestanding", "-fno-stack-protector", "-fno-jump-tables",
-    "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
-    "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fno-strict-aliasing",
-    "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-unroll-loops",
+    "-std=gnu17",
+    "-O1",
+    "-w",
+    "-c",
+    "-x",
+    "c",
+    "-pipe",
+    "-fPIC",
+    "-ffreestanding",
+    "-fno-stack-protector",
+    "-fno-jump-tables",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-unwind-tables",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+    "-fno-strict-aliasing",
+    "-fno-tree-vectorize",
+    "-fno-tree-slp-vectorize",
+    "-fno-unroll-loops",
 };
 
 #define MAX_FLAGS 64
@@ -54,9 +69,11 @@ static int no_compiler(struct err *e, const char *request) {
     if (!strcmp(request, "auto"))
         return err_set(e, RG_ECOMPILE,
                        "no C compiler found on PATH; install clang (apt-get install clang) or set RIDGE_CC");
-    return err_set(e, RG_ECOMPILE,
-                   "the C compiler RIDGE_CC=%s is not there or cannot be run; install it, or unset RIDGE_CC to "
-                   "use clang or gcc from PATH", request);
+    return err_set(
+        e, RG_ECOMPILE,
+        "the C compiler RIDGE_CC=%s is not there or cannot be run; install it, or unset RIDGE_CC to "
+        "use clang or gcc from PATH",
+        request);
 }
 
 int cc_target(struct device *d, struct err *e, struct arena *a, struct dev_target *t) {
@@ -98,8 +115,9 @@ static int compile_error(struct err *e, const char *cc, const char *dir, int uni
     for (int lines = 0; p->out[n] && lines < 8 && n < 1200; n++) lines += p->out[n] == '\n';
     while (n && p->out[n - 1] == '\n') n--;
     const char *how = p->status > 128 ? "was killed" : "failed";
-    return err_set(e, RG_ECOMPILE, "the C compiler %s %s with status %d on generated code, kept in %s/unit%d.c%s%.*s",
-                   cc, how, p->status, dir, unit, n ? ":\n" : "", (int)n, p->out);
+    return err_set(e, RG_ECOMPILE,
+                   "the C compiler %s %s with status %d on generated code, kept in %s/unit%d.c%s%.*s", cc,
+                   how, p->status, dir, unit, n ? ":\n" : "", (int)n, p->out);
 }
 
 struct unit {
@@ -107,12 +125,13 @@ struct unit {
     const char *source, *object;
 };
 
-static int write_units(struct err *e, struct arena *a, const char *cc, const char *dir, const char *const *text,
-                       int n, struct unit *u, struct os_proc *p) {
+static int write_units(struct err *e, struct arena *a, const char *cc, const char *dir,
+                       const char *const *text, int n, struct unit *u, struct os_proc *p) {
     for (int i = 0; i < n; i++) {
         u[i].source = arena_printf(a, "%s/unit%d.c", dir, i);
         u[i].object = arena_printf(a, "%s/unit%d.o", dir, i);
-        FILE *f = fopen(u[i].source, "we"); /* os_write_file syncs: milliseconds, for a file that goes at once */
+        FILE *f =
+            fopen(u[i].source, "we"); /* os_write_file syncs: milliseconds, for a file that goes at once */
         size_t len = strlen(text[i]);
         bool bad = !f || fwrite(text[i], 1, len, f) != len;
         if (f) bad |= fclose(f) != 0;

@@ -30,7 +30,8 @@ static void cpu_free(struct device *d, void *p, size_t n) {
     os_pages_free(p, n);
 }
 
-static int cpu_copy(struct device *d, struct err *e, enum dev_copy kind, void *dst, const void *src, size_t n) {
+static int cpu_copy(struct device *d, struct err *e, enum dev_copy kind, void *dst, const void *src,
+                    size_t n) {
     (void)d, (void)kind, (void)e;
     memmove(dst, src, n);
     return 0;

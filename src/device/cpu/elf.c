@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 struct module {
-    char *base;   /* the mapping */
+    char *base; /* the mapping */
     size_t size;
     void *object; /* copy of the bytes: symbol names are looked up in it */
     Elf64_Sym *sym;
@@ -45,7 +45,9 @@ static void put_bits(char *at, uint64_t v, int low, int n, int to) {
     memcpy(at, &w, 4);
 }
 
-static bool reach(int64_t v, int bits) { return v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1); }
+static bool reach(int64_t v, int bits) {
+    return v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1);
+}
 
 /* s: symbol plus addend, p: the place. */
 static bool relocate(unsigned type, char *at, uint64_t s, uint64_t p) {
@@ -58,7 +60,10 @@ static bool relocate(unsigned type, char *at, uint64_t s, uint64_t p) {
     case R_AARCH64_JUMP26: put_bits(at, (uint64_t)d, 2, 26, 0); return reach(d, 28);
     case R_AARCH64_LD_PREL_LO19:
     case R_AARCH64_CONDBR19: put_bits(at, (uint64_t)d, 2, 19, 5); return reach(d, 21);
-    case R_AARCH64_ADR_PREL_LO21: put_bits(at, (uint64_t)d, 0, 2, 29); put_bits(at, (uint64_t)d, 2, 19, 5); return reach(d, 21);
+    case R_AARCH64_ADR_PREL_LO21:
+        put_bits(at, (uint64_t)d, 0, 2, 29);
+        put_bits(at, (uint64_t)d, 2, 19, 5);
+        return reach(d, 21);
     case R_AARCH64_ADR_PREL_PG_HI21:
     case R_AARCH64_ADR_PREL_PG_HI21_NC:
         put_bits(at, (uint64_t)pages, 12, 2, 29);
@@ -99,7 +104,9 @@ static bool relocate(unsigned type, char *at, uint64_t s, uint64_t p) {
 #define WORD64 0
 #define DELTA64 0
 static void write_stub(char *at, uint64_t target) { (void)at, (void)target; }
-static bool relocate(unsigned type, char *at, uint64_t s, uint64_t p) { return (void)type, (void)at, (void)s, (void)p, false; }
+static bool relocate(unsigned type, char *at, uint64_t s, uint64_t p) {
+    return (void)type, (void)at, (void)s, (void)p, false;
+}
 #endif
 
 /* What a compiler may call although the text does not. */
@@ -108,11 +115,11 @@ static uint64_t outside(const char *name) {
         const char *name;
         uint64_t at;
     } known[] = {
-        {"memcpy", (uintptr_t)memcpy}, {"memset", (uintptr_t)memset},   {"memmove", (uintptr_t)memmove},
-        {"fmaf", (uintptr_t)fmaf},     {"fma", (uintptr_t)fma},         {"sqrtf", (uintptr_t)sqrtf},
-        {"sqrt", (uintptr_t)sqrt},     {"floorf", (uintptr_t)floorf},   {"floor", (uintptr_t)floor},
-        {"ceilf", (uintptr_t)ceilf},   {"ceil", (uintptr_t)ceil},       {"truncf", (uintptr_t)truncf},
-        {"trunc", (uintptr_t)trunc},   {"rintf", (uintptr_t)rintf},     {"rint", (uintptr_t)rint},
+        {"memcpy", (uintptr_t)memcpy}, {"memset", (uintptr_t)memset}, {"memmove", (uintptr_t)memmove},
+        {"fmaf", (uintptr_t)fmaf},     {"fma", (uintptr_t)fma},       {"sqrtf", (uintptr_t)sqrtf},
+        {"sqrt", (uintptr_t)sqrt},     {"floorf", (uintptr_t)floorf}, {"floor", (uintptr_t)floor},
+        {"ceilf", (uintptr_t)ceilf},   {"ceil", (uintptr_t)ceil},     {"truncf", (uintptr_t)truncf},
+        {"trunc", (uintptr_t)trunc},   {"rintf", (uintptr_t)rintf},   {"rint", (uintptr_t)rint},
     };
     for (size_t i = 0; i < RG_COUNT(known); i++)
         if (!strcmp(known[i].name, name)) return known[i].at;
@@ -160,7 +167,8 @@ static int find_symbols(struct image *im, struct module *m) {
     for (unsigned i = 0; i < im->head->e_shnum; i++) {
         const Elf64_Shdr *s = &im->sec[i];
         if (s->sh_type != SHT_SYMTAB) continue;
-        if (s->sh_link >= im->head->e_shnum || s->sh_offset % 8) return damaged(im, "its symbol table is damaged");
+        if (s->sh_link >= im->head->e_shnum || s->sh_offset % 8)
+            return damaged(im, "its symbol table is damaged");
         const Elf64_Shdr *names = &im->sec[s->sh_link];
         m->sym = (Elf64_Sym *)(im->data + s->sh_offset);
         m->nsym = s->sh_size / sizeof(Elf64_Sym);
@@ -182,7 +190,8 @@ static int place_sections(struct image *im, struct module *m) {
         const Elf64_Shdr *s = &im->sec[i];
         if (!(s->sh_flags & SHF_ALLOC) || !s->sh_size || s->sh_type == SHT_NOTE) continue;
         uint64_t align = RG_MAX(s->sh_addralign, 1);
-        if (align & (align - 1) || align > 4096 || s->sh_size > (uint64_t)1 << 30) return damaged(im, "a section is damaged");
+        if (align & (align - 1) || align > 4096 || s->sh_size > (uint64_t)1 << 30)
+            return damaged(im, "a section is damaged");
         at = (at + align - 1) & ~(align - 1);
         m->section[i] = at + 1; /* + base - 1 later */
         at += s->sh_size;
@@ -208,13 +217,16 @@ static int symbol_address(struct image *im, struct module *m, size_t k, uint64_t
     if (s->st_shndx == SHN_UNDEF) {
         const char *name = m->names + s->st_name;
         uint64_t target = *name ? outside(name) : 0;
-        if (!target) return err_set(im->e, RG_ECOMPILE, "generated code calls %s, which this process does not have", name);
+        if (!target)
+            return err_set(im->e, RG_ECOMPILE, "generated code calls %s, which this process does not have",
+                           name);
         char *stub = m->base + im->stubs + k * STUB;
         write_stub(stub, target);
         *out = (uintptr_t)stub;
         return 0;
     }
-    if (s->st_shndx >= m->nsection || !m->section[s->st_shndx]) return damaged(im, "a symbol lies in no section");
+    if (s->st_shndx >= m->nsection || !m->section[s->st_shndx])
+        return damaged(im, "a symbol lies in no section");
     *out = m->section[s->st_shndx] + s->st_value;
     return 0;
 }
@@ -233,7 +245,8 @@ static int relocate_section(struct image *im, struct module *m, const Elf64_Shdr
             return damaged(im, "a relocation lies outside its section");
         if (symbol_address(im, m, k, &at)) return im->e->code;
         if (!relocate(type, (char *)base + r[i].r_offset, at + (uint64_t)r[i].r_addend, base + r[i].r_offset))
-            return err_set(im->e, RG_ECOMPILE, "the compiler's object has a relocation of type %u that cannot be applied", type);
+            return err_set(im->e, RG_ECOMPILE,
+                           "the compiler's object has a relocation of type %u that cannot be applied", type);
     }
     return 0;
 }
@@ -248,7 +261,8 @@ static int fill(struct image *im, struct module *m) {
     for (unsigned i = 0; i < m->nsection; i++)
         if (im->sec[i].sh_type == SHT_RELA && relocate_section(im, m, &im->sec[i])) return im->e->code;
     if (mprotect(m->base, m->size, PROT_READ | PROT_EXEC))
-        return err_set(im->e, RG_EDEVICE, "this system does not let a process run code that it made (mprotect)");
+        return err_set(im->e, RG_EDEVICE,
+                       "this system does not let a process run code that it made (mprotect)");
     __builtin___clear_cache(m->base, m->base + m->size);
     return 0;
 }
@@ -283,7 +297,8 @@ void elf_unload(struct module *m) {
 dev_fn *elf_symbol(struct module *m, const char *name) {
     for (size_t k = 0; k < m->nsym; k++) {
         const Elf64_Sym *s = &m->sym[k];
-        if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_shndx >= m->nsection || !m->section[s->st_shndx]) continue;
+        if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_shndx >= m->nsection || !m->section[s->st_shndx])
+            continue;
         if (strcmp(m->names + s->st_name, name) == 0)
             return (dev_fn *)(uintptr_t)(m->section[s->st_shndx] + s->st_value);
     }
