@@ -25,14 +25,15 @@ _Noreturn void test_fail(const char *file, int line, const char *fmt, ...)
 _Noreturn void test_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void test_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-#define TEST_DEFINE_(id, secs, by_hand)                                                            \
-    static void test_##id(void);                                                                   \
-    static struct test test_##id##_entry = {                                                       \
-        .name = #id, .file = __FILE__, .line = __LINE__, .seconds = secs, .manual = by_hand,       \
-        .fn = test_##id};                                                                          \
-    __attribute__((constructor)) static void test_##id##_register(void) {                          \
-        test_add(&test_##id##_entry);                                                              \
-    }                                                                                              \
+#define TEST_DEFINE_(id, secs, by_hand)                                                                   \
+    static void test_##id(void);                                                                          \
+    static struct test test_##id##_entry = {.name = #id,                                                  \
+                                            .file = __FILE__,                                             \
+                                            .line = __LINE__,                                             \
+                                            .seconds = secs,                                              \
+                                            .manual = by_hand,                                            \
+                                            .fn = test_##id};                                             \
+    __attribute__((constructor)) static void test_##id##_register(void) { test_add(&test_##id##_entry); } \
     static void test_##id(void)
 
 /* A test; the name begins with its subject, which is what `ridge-test SUBSTRING` selects by. */
@@ -50,23 +51,23 @@ void test_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 #define TEST_COUNT(n, what) test_info("%lld %s", (long long)(n), (what))
 
 #define CHECK(cond) ((cond) ? (void)0 : FAIL("%s is false", #cond))
-#define CHECK_EQ(a, b)                                                                             \
-    do {                                                                                           \
-        int64_t a_ = (int64_t)(a), b_ = (int64_t)(b);                                              \
-        if (a_ != b_) FAIL("%s is %lld, expected %lld", #a, (long long)a_, (long long)b_);         \
+#define CHECK_EQ(a, b)                                                                     \
+    do {                                                                                   \
+        int64_t a_ = (int64_t)(a), b_ = (int64_t)(b);                                      \
+        if (a_ != b_) FAIL("%s is %lld, expected %lld", #a, (long long)a_, (long long)b_); \
     } while (0)
-#define CHECK_STR(a, b)                                                                            \
-    do {                                                                                           \
-        const char *s_ = (a), *t_ = (b);                                                           \
-        if (!s_ || !t_ ? s_ != t_ : strcmp(s_, t_) != 0)                                           \
-            FAIL("%s is\n  %s\nexpected\n  %s", #a, s_ ? s_ : "NULL", t_ ? t_ : "NULL");           \
+#define CHECK_STR(a, b)                                                                  \
+    do {                                                                                 \
+        const char *s_ = (a), *t_ = (b);                                                 \
+        if (!s_ || !t_ ? s_ != t_ : strcmp(s_, t_) != 0)                                 \
+            FAIL("%s is\n  %s\nexpected\n  %s", #a, s_ ? s_ : "NULL", t_ ? t_ : "NULL"); \
     } while (0)
 /* |a - b| <= tol; two NaNs are near, a NaN and a number are not. */
-#define CHECK_NEAR(a, b, tol)                                                                      \
-    do {                                                                                           \
-        double a_ = (a), b_ = (b), tol_ = (tol);                                                   \
-        bool same_ = a_ == b_ || (isnan(a_) && isnan(b_)) || fabs(a_ - b_) <= tol_;                \
-        if (!same_) FAIL("%s is %.17g, expected %.17g within %g", #a, a_, b_, tol_);               \
+#define CHECK_NEAR(a, b, tol)                                                        \
+    do {                                                                             \
+        double a_ = (a), b_ = (b), tol_ = (tol);                                     \
+        bool same_ = a_ == b_ || (isnan(a_) && isnan(b_)) || fabs(a_ - b_) <= tol_;  \
+        if (!same_) FAIL("%s is %.17g, expected %.17g within %g", #a, a_, b_, tol_); \
     } while (0)
 
 #endif

@@ -163,8 +163,7 @@ void arena_release(struct arena *a, struct arena_mark m) {
 }
 
 void vec_grow_(struct arena *a, void **p, uint32_t *cap, uint32_t need, size_t size) {
-    if (need < *cap || need > UINT32_MAX / 2)
-        err_throw(a->err, RG_ELIMIT, "an array passed 2^31 elements");
+    if (need < *cap || need > UINT32_MAX / 2) err_throw(a->err, RG_ELIMIT, "an array passed 2^31 elements");
     uint32_t want = RG_MAX(RG_MAX(need, *cap * 2), 8);
     /* p really points at a T *: go through memcpy, so that no aliasing rule is bent */
     void *old;

@@ -29,18 +29,18 @@
 /* ---- err.c: status codes, the sticky record, the one setjmp ------------------------------------ */
 
 /*      code          value  what it means to a person */
-#define STATUS_TABLE(X)                                                                            \
-    X(RG_OK, 0, "no error")                                                                        \
-    X(RG_EINVAL, 1, "invalid argument")                                                            \
-    X(RG_EPARSE, 2, "the text does not parse")                                                     \
-    X(RG_EVERIFY, 3, "the kernel is not legal")                                                    \
-    X(RG_EOPT, 4, "the opt is not legal for this kernel")                                          \
-    X(RG_ENOMEM, 5, "out of memory")                                                               \
-    X(RG_EIO, 6, "a file could not be read or written")                                            \
-    X(RG_ECOMPILE, 7, "the C compiler failed or is missing")                                       \
-    X(RG_EDEVICE, 8, "the device failed")                                                          \
-    X(RG_ELIMIT, 9, "a limit was passed")                                                          \
-    X(RG_EUNSUPPORTED, 10, "not supported on this device")                                         \
+#define STATUS_TABLE(X)                                      \
+    X(RG_OK, 0, "no error")                                  \
+    X(RG_EINVAL, 1, "invalid argument")                      \
+    X(RG_EPARSE, 2, "the text does not parse")               \
+    X(RG_EVERIFY, 3, "the kernel is not legal")              \
+    X(RG_EOPT, 4, "the opt is not legal for this kernel")    \
+    X(RG_ENOMEM, 5, "out of memory")                         \
+    X(RG_EIO, 6, "a file could not be read or written")      \
+    X(RG_ECOMPILE, 7, "the C compiler failed or is missing") \
+    X(RG_EDEVICE, 8, "the device failed")                    \
+    X(RG_ELIMIT, 9, "a limit was passed")                    \
+    X(RG_EUNSUPPORTED, 10, "not supported on this device")   \
     X(RG_EINTERNAL, 11, "a bug in ridge")
 
 typedef enum rg_status {
@@ -70,36 +70,37 @@ void err_throw(struct err *, int code, const char *fmt, ...) RG_FMT(3, 4) RG_NOR
  * recorded it does not run fn and returns that code: errors are sticky until err_clear. */
 int err_guard(struct err *, void (*fn)(void *), void *arg);
 /* "Cannot happen": a release build reports RG_EINTERNAL with the place instead of crashing. */
-#define RG_CHECK(e, cond)                                                                          \
-    ((cond) ? (void)0                                                                              \
-            : err_throw((e), RG_EINTERNAL, "%s:%d: %s is false; this is a bug in ridge", __FILE__, \
-                        __LINE__, #cond))
+#define RG_CHECK(e, cond)                                                                                    \
+    ((cond) ? (void)0                                                                                        \
+            : err_throw((e), RG_EINTERNAL, "%s:%d: %s is false; this is a bug in ridge", __FILE__, __LINE__, \
+                        #cond))
 
 /* ---- mem.c: the only caller of malloc, so that tests can make the n-th allocation fail --------- */
 
-void *mem_alloc(size_t n);              /* NULL when out of memory; not zeroed */
-void *mem_realloc(void *p, size_t n);   /* NULL leaves p as it was */
+void *mem_alloc(size_t n);            /* NULL when out of memory; not zeroed */
+void *mem_realloc(void *p, size_t n); /* NULL leaves p as it was */
 void mem_free(void *p);
-void mem_fail_at(int64_t nth);          /* the nth allocation from now and all after it fail; <0: never */
-uint64_t mem_count(void);               /* allocations so far */
+void mem_fail_at(int64_t nth); /* the nth allocation from now and all after it fail; <0: never */
+uint64_t mem_count(void);      /* allocations so far */
+int64_t mem_live(void); /* allocations not freed yet: a test of anything that owns memory looks at it */
 
 /* ---- arena.c ----------------------------------------------------------------------------------- */
 
 struct arena {
-    struct err *err;          /* out of memory is thrown here */
-    struct arena_block *head; /* newest block first */
+    struct err *err;           /* out of memory is thrown here */
+    struct arena_block *head;  /* newest block first */
     struct arena_block *spare; /* one emptied block, kept for the next need */
-    size_t used, reserved;    /* bytes handed out, bytes taken from mem_alloc */
+    size_t used, reserved;     /* bytes handed out, bytes taken from mem_alloc */
 };
 struct arena_mark {
     struct arena_block *head;
     size_t fill, used;
 };
 void arena_init(struct arena *, struct err *);
-void arena_free(struct arena *);                  /* frees all blocks; the arena may be used again */
-void *arena_alloc(struct arena *, size_t n);      /* zeroed, 16-byte aligned, never NULL (throws) */
-void *arena_raw(struct arena *, size_t n);        /* the same, not zeroed */
-void *arena_calloc(struct arena *, size_t n, size_t size); /* n * size bytes, zeroed; throws on overflow */
+void arena_free(struct arena *);                           /* frees all blocks; the arena may be used again */
+void *arena_alloc(struct arena *, size_t n);               /* zeroed, 16-byte aligned, never NULL (throws) */
+void *arena_raw(struct arena *, size_t n);                 /* the same, not zeroed */
+void *arena_calloc(struct arena *, size_t n, size_t size); /* n * size bytes, zeroed */
 /* Grows or shrinks p from `old` to n bytes: in place if it is the newest allocation and fits, else by a
  * copy. New bytes are not zeroed; p may be NULL with old 0. */
 void *arena_resize(struct arena *, void *p, size_t old, size_t n);
@@ -112,15 +113,15 @@ void arena_release(struct arena *, struct arena_mark); /* frees all made since t
 
 /* ---- vec: typed growable arrays in an arena ---------------------------------------------------- */
 
-#define VEC(T)                                                                                     \
-    struct {                                                                                       \
-        T *p;                                                                                      \
-        uint32_t n, cap;                                                                           \
+#define VEC(T)           \
+    struct {             \
+        T *p;            \
+        uint32_t n, cap; \
     }
 void vec_grow_(struct arena *, void **p, uint32_t *cap, uint32_t need, size_t size);
-#define vec_need(a, v, k)                                                                          \
-    ((v)->n + (k) > (v)->cap                                                                       \
-         ? vec_grow_((a), (void **)&(v)->p, &(v)->cap, (v)->n + (uint32_t)(k), sizeof *(v)->p)     \
+#define vec_need(a, v, k)                                                                      \
+    ((v)->n + (k) > (v)->cap                                                                   \
+         ? vec_grow_((a), (void **)&(v)->p, &(v)->cap, (v)->n + (uint32_t)(k), sizeof *(v)->p) \
          : (void)0)
 #define vec_push(a, v, x) (vec_need(a, v, 1), (void)((v)->p[(v)->n++] = (x)))
 
@@ -182,9 +183,9 @@ void env_reload(void); /* tests: forget what was read */
 
 /* ---- log.c: lines for people, to stderr ---------------------------------------------------------*/
 
-bool log_on(int level);                                  /* DEBUG >= level */
+bool log_on(int level);                                      /* DEBUG >= level */
 void log_line(int level, const char *fmt, ...) RG_FMT(2, 3); /* adds the newline */
-bool log_color(void);                                    /* stderr is a terminal and NO_COLOR is unset */
+bool log_color(void);                                        /* stderr is a terminal and NO_COLOR is unset */
 
 /* ---- os.c: the only file with #ifdef per operating system --------------------------------------- */
 
@@ -197,8 +198,8 @@ int os_write_file(struct err *, const char *path, const void *data, size_t n, un
 int os_mkdirs(struct err *, const char *path, unsigned mode);
 bool os_exists(const char *path);
 void os_remove(const char *path);
-void os_remove_tree(const char *path);  /* rm -r; ignores what is not there */
-bool os_is_private(const char *path);   /* exists, owned by this user, not writable by others, no symlink */
+void os_remove_tree(const char *path); /* rm -r; ignores what is not there */
+bool os_is_private(const char *path);  /* exists, owned by this user, not writable by others, no symlink */
 int os_temp_dir(struct err *, struct arena *, char **path); /* a fresh private directory */
 char *os_find_program(struct arena *, const char *name);    /* first on PATH, or NULL */
 /* Runs argv (NULL-terminated) without a shell. stdout+stderr go to *out (at most 64 KiB kept, may be
@@ -218,10 +219,10 @@ void os_dlclose(void *lib);
 void *os_pages(size_t n);
 void os_pages_free(void *p, size_t n);
 
-struct os_cpu { /* what the instruction set really offers, from HWCAP / CPUID, never from a name */
-    char arch[16];   /* "aarch64", "x86_64" */
-    char flags[192]; /* flags for cc, space separated, e.g. "-march=armv8.2-a+fp16+dotprod+bf16+i8mm" */
-    int vec_bytes;   /* width of the widest vector register that may be used: 16, 32, 64 */
+struct os_cpu {         /* what the instruction set really offers, from HWCAP / CPUID, never from a name */
+    char arch[16];      /* "aarch64", "x86_64" */
+    char flags[192];    /* flags for cc, space separated, e.g. "-march=armv8.2-a+fp16+dotprod+bf16+i8mm" */
+    int vec_bytes;      /* width of the widest vector register that may be used: 16, 32, 64 */
     int64_t l1, l2, l3; /* data cache bytes, 0 if unknown */
     double ghz;         /* highest clock the system reports, 0 if it does not */
     char model[96];
@@ -231,7 +232,7 @@ const struct os_cpu *os_cpu(void);
 /* ---- pool.c: one process-wide set of workers; spin briefly, then sleep --------------------------- */
 
 struct pool;
-struct pool *pool_get(void);  /* started at first use with os_cpus() threads, the caller included */
+struct pool *pool_get(void); /* started at first use with os_cpus() threads, the caller included */
 int pool_threads(struct pool *);
 /* Runs fn(arg, t0, t1, worker) over [0, n) cut into chunks handed out by a counter; returns when all
  * is done. worker is 0 (the caller) .. pool_threads-1. n small or one thread: runs in the caller.

@@ -20,7 +20,7 @@ struct guard {
 
 const char *rg_status_text(int code) {
     switch (code) {
-#define X(name, value, text)                                                                       \
+#define X(name, value, text) \
     case value: return text;
         STATUS_TABLE(X)
 #undef X

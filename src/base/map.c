@@ -6,7 +6,8 @@
  * Tests: tests/unit/base.c (map_*, hash_*). */
 #include "internal.h"
 
-uint64_t hash_u64(uint64_t x) { /* the finaliser of splitmix64: every bit in reaches every bit out */
+/* The finaliser of splitmix64: every bit in reaches every bit out. */
+uint64_t hash_u64(uint64_t x) {
     x ^= x >> 30;
     x *= 0xbf58476d1ce4e5b9u;
     x ^= x >> 27;

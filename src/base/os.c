@@ -40,8 +40,7 @@ int os_cpus(void) {
     int64_t asked = env_int(ENV_THREADS);
     if (asked > 0) return (int)RG_MIN(asked, 256);
     cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) ? (int)sysconf(_SC_NPROCESSORS_ONLN)
-                                                   : CPU_COUNT(&set);
+    int n = sched_getaffinity(0, sizeof set, &set) ? (int)sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&set);
     n = RG_MIN(n, quota_cpus());
     return RG_MAX(1, RG_MIN(n, 256));
 }
@@ -82,8 +81,7 @@ static void read_guarded(void *arg) {
     read_all(j->e, j->s, j->fd, j->path, j->limit);
 }
 
-int os_read_file(struct err *e, struct arena *a, const char *path, size_t limit, char **data,
-                 size_t *n) {
+int os_read_file(struct err *e, struct arena *a, const char *path, size_t limit, char **data, size_t *n) {
     if (e->code) return e->code;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return io_error(e, "open", path);
@@ -118,8 +116,7 @@ int os_write_file(struct err *e, const char *path, const void *data, size_t n, u
     static atomic_uint serial;
     if (e->code) return e->code;
     char tmp[PATH_MAX];
-    int len = snprintf(tmp, sizeof tmp, "%s.tmp.%ld.%u", path, (long)getpid(),
-                       atomic_fetch_add(&serial, 1));
+    int len = snprintf(tmp, sizeof tmp, "%s.tmp.%ld.%u", path, (long)getpid(), atomic_fetch_add(&serial, 1));
     if (len < 0 || (size_t)len >= sizeof tmp) {
         errno = ENAMETOOLONG;
         return io_error(e, "write", path);

@@ -184,7 +184,6 @@ static void fill_clock(struct os_cpu *c) { /* virtual machines often say nothing
     if (!(c->ghz > 0.1 && c->ghz < 20)) c->ghz = 0;
 }
 
-
 static struct os_cpu this_cpu;
 static void fill_this(void) {
     fill_flags(&this_cpu);

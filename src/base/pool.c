@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 #define MAX_THREADS 256
-#define SPIN_NS 40000     /* how long an idle worker spins before it sleeps */
-#define POLITE_NS 5000    /* after this long, offer the core to others between looks */
+#define SPIN_NS 40000  /* how long an idle worker spins before it sleeps */
+#define POLITE_NS 5000 /* after this long, offer the core to others between looks */
 #define LOOKS_PER_CLOCK 64
 
 typedef void pool_fn(void *arg, uint32_t t0, uint32_t t1, int worker);
@@ -47,9 +47,8 @@ struct pool {
     pthread_t id[MAX_THREADS];
 };
 
-static struct pool the_pool = {.turn = PTHREAD_MUTEX_INITIALIZER,
-                               .bed = PTHREAD_MUTEX_INITIALIZER,
-                               .wake = PTHREAD_COND_INITIALIZER};
+static struct pool the_pool = {
+    .turn = PTHREAD_MUTEX_INITIALIZER, .bed = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 static _Thread_local int inside = -1; /* this thread's worker number while it runs a job, else -1 */
 
 static inline void relax(void) {

@@ -228,6 +228,5 @@ void event_print(struct str *s, const struct event_list *l) {
                    1e-3 * (double)(e->t1 - e->t0), e->thread, event_kind_text(e->kind),
                    event_name_text(e->name), kinds[k].a, (long long)e->a, kinds[k].b, (long long)e->b);
     }
-    if (l->dropped)
-        str_printf(s, "%llu older records were overwritten\n", (unsigned long long)l->dropped);
+    if (l->dropped) str_printf(s, "%llu older records were overwritten\n", (unsigned long long)l->dropped);
 }

@@ -12,6 +12,7 @@
 
 #define EVENT_RING 16384 /* records kept per thread, a power of two */
 
+/* clang-format off */
 /*    kind     text       a             b           */
 #define EVENT_TABLE(X)                                                                             \
     X(PASS,    "pass",    "nodes in",   "nodes out")    /* one compiler pass */                    \
@@ -26,12 +27,12 @@
     X(FREE,    "free",    "bytes",      "in use after") /* and given back */                       \
     X(RANGE,   "range",   "user a",     "user b")       /* a range the user marked */              \
     X(STEP,    "step",    "number",     "unused")       /* one training step */
+/* clang-format on */
 
 enum event_kind {
 #define X(name, text, a, b) EVENT_##name,
-    EVENT_TABLE(X)
+    EVENT_TABLE(X) EVENT_KINDS
 #undef X
-    EVENT_KINDS
 };
 
 struct event {

@@ -31,10 +31,9 @@ static const struct {
     double ghz;
     int fma;
 } cores[] = {
-    {"Cortex-A53", 1.4, 1},  {"Cortex-A55", 1.8, 1},  {"Cortex-A72", 1.8, 1},
-    {"Cortex-A76", 2.4, 2},  {"Cortex-A78", 2.4, 2},  {"Neoverse-N1", 2.5, 2},
-    {"Neoverse-N2", 2.8, 2}, {"Neoverse-N3", 3.0, 2}, {"Neoverse-V1", 2.6, 4},
-    {"Neoverse-V2", 2.8, 4}, {"Neoverse-V3", 3.0, 4}, {"Ampere-1", 3.0, 2},
+    {"Cortex-A53", 1.4, 1},  {"Cortex-A55", 1.8, 1},  {"Cortex-A72", 1.8, 1},  {"Cortex-A76", 2.4, 2},
+    {"Cortex-A78", 2.4, 2},  {"Neoverse-N1", 2.5, 2}, {"Neoverse-N2", 2.8, 2}, {"Neoverse-N3", 3.0, 2},
+    {"Neoverse-V1", 2.6, 4}, {"Neoverse-V2", 2.8, 4}, {"Neoverse-V3", 3.0, 4}, {"Ampere-1", 3.0, 2},
 };
 
 static bool may_be_zero(int f) {
@@ -78,8 +77,10 @@ void model_guess(struct model *m) {
     *m = (struct model){0};
     size_t n = 0; /* the name goes into a file: plain characters only */
     for (const char *s = c->model; *s && n < sizeof m->name - 1; s++)
-        if (*s > ' ' && *s < 127 && *s != '#') m->name[n++] = *s;
-        else if (n && m->name[n - 1] != '-') m->name[n++] = '-';
+        if (*s > ' ' && *s < 127 && *s != '#')
+            m->name[n++] = *s;
+        else if (n && m->name[n - 1] != '-')
+            m->name[n++] = '-';
     if (!n) snprintf(m->name, sizeof m->name, "%s", c->arch);
     double ghz = 0;
     int fma = strcmp(c->arch, "x86_64") == 0 ? 2 : 1;
@@ -188,7 +189,8 @@ static int parse_line(struct err *e, struct model *m, const char *at, char *line
         if (m->theory[f] >= 0) return err_set(e, RG_EPARSE, "%s: '%s' stands here a second time", at, line);
         return parse_value(e, m, at, f, p);
     }
-    return err_set(e, RG_EPARSE, "%s: no such key '%.40s'; was the file written by another version?", at, line);
+    return err_set(e, RG_EPARSE, "%s: no such key '%.40s'; was the file written by another version?", at,
+                   line);
 }
 
 static int check_complete(struct err *e, const struct model *m, const char *where) {
@@ -211,7 +213,8 @@ int model_parse(struct err *e, struct model *m, const char *where, const char *t
         char line[256], at[320];
         snprintf(at, sizeof at, "%.250s:%d", where, no);
         if (len >= sizeof line || memchr(text, 0, len))
-            return err_set(e, RG_EPARSE, "%s: expected a line of text of at most %zu bytes", at, sizeof line - 1);
+            return err_set(e, RG_EPARSE, "%s: expected a line of text of at most %zu bytes", at,
+                           sizeof line - 1);
         memcpy(line, text, len);
         line[len] = 0;
         text = nl ? nl + 1 : end;

@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 
+/* clang-format off */
 /* Rates of arithmetic are per core and cycle, an FMA counts two; bandwidths "per core" scale with the
  * cores used. Rates of a matrix unit are 0 where there is none.
  *    field        key            unit               what it is */
@@ -41,12 +42,12 @@
     X(LAUNCH,      "launch",      "ns",              "to start a kernel on the calling thread")    \
     X(FORK,        "fork",        "ns",              "to hand a part to workers that spin, and join") \
     X(WAKE,        "wake",        "ns",              "to do so when they sleep")
+/* clang-format on */
 
 enum model_field {
 #define X(field, key, unit, what) MODEL_##field,
-    MODEL_TABLE(X)
+    MODEL_TABLE(X) MODEL_FIELDS
 #undef X
-    MODEL_FIELDS
 };
 
 struct model {
@@ -80,6 +81,7 @@ uint64_t model_hash(const struct model *);
 
 /* ---- roofline.c ---------------------------------------------------------------------------------- */
 
+/* clang-format off */
 /* What can limit a kernel.
  *    unit      text */
 #define MODEL_UNITS(X)                                                                             \
@@ -91,26 +93,26 @@ uint64_t model_hash(const struct model *);
     X(VECTOR,  "vector")                                                                           \
     X(INTEGER, "integer")                                                                          \
     X(MATRIX,  "matrix")
+/* clang-format on */
 
 enum model_unit {
 #define X(unit, text) UNIT_##unit,
-    MODEL_UNITS(X)
+    MODEL_UNITS(X) UNIT_COUNT
 #undef X
-    UNIT_COUNT
 };
 
-struct model_work { /* what a kernel does, over all its threads; zero is none */
+struct model_work {               /* what a kernel does, over all its threads; zero is none */
     double f64, f32, f16, bf16;   /* vector operations by type, an FMA is two, exp its weight */
     double integer;               /* vector integer operations */
     double mat_bf16, mat_i8;      /* operations in matrix instructions */
     double dram_read, dram_write; /* bytes that cross each boundary */
     double l3, l2, l1;
-    int threads;                  /* cores it runs on; 0: all */
+    int threads; /* cores it runs on; 0: all */
 };
 struct model_time {
-    double seconds;          /* launch + the slowest unit */
-    double by[UNIT_COUNT];   /* seconds of each unit alone */
-    enum model_unit limit;   /* the slowest; LAUNCH when that is longer than all others */
+    double seconds;        /* launch + the slowest unit */
+    double by[UNIT_COUNT]; /* seconds of each unit alone */
+    enum model_unit limit; /* the slowest; LAUNCH when that is longer than all others */
 };
 struct model_time model_time(const struct model *, const struct model_work *);
 const char *model_unit_text(enum model_unit);

@@ -93,7 +93,8 @@ TEST(model_parse_refuses_bad_files) {
     for (size_t i = 0; i < RG_COUNT(row); i++) {
         char *at = strstr(text, row[i].find);
         if (!at) FAIL("row %zu: '%s' is not in the text", i, row[i].find);
-        char *bad = arena_printf(&arena, "%.*s%s%s", (int)(at - text), text, row[i].put, at + strlen(row[i].find));
+        char *bad =
+            arena_printf(&arena, "%.*s%s%s", (int)(at - text), text, row[i].put, at + strlen(row[i].find));
         err_clear(&err);
         int code = model_parse(&err, &m, "file", bad, strlen(bad));
         if (code != RG_EPARSE || !strstr(err.msg, row[i].says) || !strstr(err.msg, "file"))
@@ -173,11 +174,14 @@ TEST(roofline_names_the_limit) {
 
 TEST(roofline_memory_mixes_reads_and_writes) {
     struct model m = round_model();
-    CHECK_NEAR(model_time(&m, &(struct model_work){.dram_read = 5e8, .dram_write = 5e8}).by[UNIT_DRAM], 0.05, 1e-9);
+    CHECK_NEAR(model_time(&m, &(struct model_work){.dram_read = 5e8, .dram_write = 5e8}).by[UNIT_DRAM], 0.05,
+               1e-9);
     CHECK_NEAR(model_time(&m, &(struct model_work){.dram_write = 1e9}).by[UNIT_DRAM], 0.05, 1e-9);
-    CHECK_NEAR(model_time(&m, &(struct model_work){.dram_read = 7.5e8, .dram_write = 2.5e8}).by[UNIT_DRAM], 0.075, 1e-9);
+    CHECK_NEAR(model_time(&m, &(struct model_work){.dram_read = 7.5e8, .dram_write = 2.5e8}).by[UNIT_DRAM],
+               0.075, 1e-9);
     /* one core reads 8 GB/s, not the 10 of the bus */
-    CHECK_NEAR(model_time(&m, &(struct model_work){.dram_read = 1e9, .threads = 1}).by[UNIT_DRAM], 0.125, 1e-9);
+    CHECK_NEAR(model_time(&m, &(struct model_work){.dram_read = 1e9, .threads = 1}).by[UNIT_DRAM], 0.125,
+               1e-9);
 }
 
 TEST(roofline_missing_unit_uses_the_other) {

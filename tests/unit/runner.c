@@ -1,0 +1,77 @@
+/* Tests of the runner itself: what it says about a test that fails, crashes, hangs or is skipped. The
+ * naughty ones below behave, unless the runner is started by the test at the end. */
+#include "base/base.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static bool naughty(void) { return getenv("NAUGHTY") != NULL; }
+
+TEST_MANUAL(naughty_fails, 60) {
+    TEST_COUNT(12, "things seen before");
+    if (naughty()) CHECK_EQ(1 + 1, 3);
+}
+TEST_MANUAL(naughty_compares_text, 60) {
+    if (naughty()) CHECK_STR("one", "two");
+}
+TEST_MANUAL(naughty_compares_numbers, 60) {
+    CHECK_NEAR(NAN, NAN, 0);
+    CHECK_NEAR(INFINITY, INFINITY, 0);
+    if (naughty()) CHECK_NEAR(1.0, NAN, 10);
+}
+TEST_MANUAL(naughty_crashes, 60) {
+    printf("last words\n");
+    fflush(stdout);
+    if (naughty()) abort();
+}
+TEST_MANUAL(naughty_hangs, 1) {
+    if (naughty()) sleep(1000);
+}
+TEST_MANUAL(naughty_leaves_a_child, 60) {
+    if (naughty() && fork() == 0) { /* keeps the pipe open; the runner must not wait for it */
+        sleep(1000);
+        _exit(0);
+    }
+}
+TEST_MANUAL(naughty_skips, 60) {
+    if (naughty()) SKIP("no %s here", "compass");
+}
+
+TEST_SLOW(runner_tells_failures_apart, 300) {
+    static const char *const says[] = {
+        "FAIL  naughty_fails (tests/unit/runner.c:",
+        "1 + 1 is 2, expected 3",
+        "naughty_fails: 12 things seen before",
+        "\"one\" is\n      one\n    expected\n      two\n",
+        "1.0 is 1, expected nan within 10",
+        "FAIL  naughty_crashes (tests/unit/runner.c:",
+        "): Aborted\n    last words\n",
+        "): stopped after its 1 seconds\n",
+        "skip  naughty_skips: no compass here\n",
+    };
+    struct err err = {0};
+    struct arena a;
+    arena_init(&a, &err);
+    int status;
+    char *out, self[4096] = "";
+    CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    const char *const argv[] = {self, "-a", "-j3", "-x", "/bin/true", "-x", "/bin/false", "naughty", NULL};
+    setenv("NAUGHTY", "1", 1);
+    CHECK_EQ(os_run(&err, &a, argv, &status, &out), 0);
+    for (size_t i = 0; i < RG_COUNT(says); i++)
+        if (!strstr(out, says[i])) FAIL("'%s' is not in\n%s", says[i], out);
+    size_t n = strlen(out), k = strlen("2 passed, 6 failed, 1 skipped\n");
+    CHECK(n > k);
+    CHECK_STR(out + n - k, "2 passed, 6 failed, 1 skipped\n");
+    CHECK_EQ(status, 1);
+
+    unsetenv("NAUGHTY");
+    CHECK_EQ(os_run(&err, &a, argv, &status, &out), 0);
+    CHECK(strstr(out, "8 passed, 1 failed\n")); /* the script that is /bin/false */
+    const char *const none[] = {self, "no such test", NULL};
+    CHECK_EQ(os_run(&err, &a, none, &status, &out), 0);
+    CHECK_STR(out, "0 passed, 0 failed\n");
+    CHECK_EQ(status, 1); /* a name that selects nothing is a mistake */
+    arena_free(&a);
+}
