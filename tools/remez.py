@@ -69,14 +69,14 @@ def erfc_log(x):
     return -(1 - erf(x)).ln()
 
 
-def erfc_weight(x, y):
-    return (-y).exp()
+def erfc_slope(x):
+    return erfc_log(x) / x if x else 2 / PI.sqrt()
 
 
-def erf_ratio(t):
-    r = t.sqrt()
-    return erf(r) / r if r else 2 / PI.sqrt()
-
+def erf_weight(x, y):
+    """an error of q = x*y is one of e^-q * it in erf"""
+    e = erf(x)
+    return x * (1 - e) / e if e else ONE
 
 def atanh_tail(z):
     """(atanh(s)/s - 1 - z/3) / z^2, z = s^2"""
@@ -251,11 +251,9 @@ TABLE = {
             both(lambda n: row(tanc, 0, QUARTER_PI2, upto(n), fixed={0: 1}), 6, 14)),
     "tanh": ("tanh(x)/x in x^2, |x| <= 0.4",
              both(lambda n: row(tanhc, 0, D("0.16"), upto(n), fixed={0: 1}), 4, 9)),
-    "erf": ("erf(x)/x in x^2, 0 <= x <= 1; tail",
-            both(lambda n: row(erf_ratio, 0, 1, upto(n), tail=2 / PI.sqrt()), 6, 11)),
-    "erfc": ("-ln(1 - erf(x)), 1 <= x <= 4 (f32) or 5.95 (f64)",
-             (row(erfc_log, 1, 4, upto(7), weight=erfc_weight),
-              row(erfc_log, 1, D("5.95"), upto(17), weight=erfc_weight))),
+    "erf": ("-ln(1 - erf(x))/x, 0 <= x <= 3.95 (f32) or 5.95 (f64); tail",
+            (row(erfc_slope, 0, D("3.95"), upto(8), weight=erf_weight, tail=2 / PI.sqrt()),
+             row(erfc_slope, 0, D("5.95"), upto(23), weight=erf_weight, tail=2 / PI.sqrt()))),
     "atanh": ("(atanh(s)/s - 1 - s^2/3)/s^4 in s^2, |s| <= 3 - sqrt(8)",
               both(lambda n: row(atanh_tail, 0, (3 - D(8).sqrt()) ** 2, upto(n), weight=atanh_weight), 3, 8)),
 }

@@ -4,8 +4,8 @@
  * multiplications by powers of two, whose bits fall out of the rounding (see `scale_by`), give overflow to
  * infinity and correctly rounded subnormal results with no test; x is only clamped so that k stays in range.
  * Logarithms: x = 2^e m, m in [sqrt(1/2), sqrt(2)), and a polynomial in f = m - 1, which is exact.
- * tanh uses e^2x - 1, sigmoid e^-|x|, so that neither cancels; erf is x p(x^2) up to 1 and
- * 1 - e^-q(x) beyond, where q = -ln(1 - erf) is smooth enough for a short polynomial.
+ * tanh uses e^2x - 1, sigmoid e^-|x|, so that neither cancels; erf is 1 - e^-q(x), where q = -ln(1 - erf) is
+ * smooth enough for a polynomial.
  * All of it is straight-line code on nodes of any lanes. Error analysis and tables: docs/math.md.
  * Tests: tests/unit/math.c, tests/math.c */
 #include "rules/math_build.h"
@@ -16,7 +16,7 @@
 #define TYPE_ROWS(s)                                                                               \
     .exp2 = POLY(exp2_##s), .expm1 = POLY(expm1_##s), .log = POLY(log_##s),  \
     .log2 = POLY(log2_##s), .log10 = POLY(log10_##s), .sin = POLY(sin_##s), .tan = POLY(tan_##s),  \
-    .tanh = POLY(tanh_##s), .erf = POLY(erf_##s), .erfc = POLY(erfc_##s), .atanh = POLY(atanh_##s), .pi = pi_##s,          \
+    .tanh = POLY(tanh_##s), .erf = POLY(erf_##s), .atanh = POLY(atanh_##s), .pi = pi_##s,          \
     .half_pi = half_pi_##s, .two_pi = two_pi_##s, .ln2 = ln2_##s,          \
     .log2e2 = log2e2_##s, .log10_2 = log10_2_##s, .third = third_##s,        \
     .log2e = log2e_##s, .log10e = log10e_##s, .erf0 = erf0_##s
@@ -24,12 +24,12 @@
 static const struct fmt fmt_f32 = {
     .f = DT_F32, .i = DT_I32, .u = DT_U32, .mant = 23, .bias = 127, .magic = 0x1.8p23,
     .least = 0x1p-126, TYPE_ROWS(f32), .exp_lo = -104, .exp_hi = 89, .exp2_lo = -151, .exp2_hi = 129,
-    .trig_max = 0x1p17, .tanh_max = 9.1, .erf_max = 3.95,
+    .trig_max = 0x1p17, .tanh_max = 9.1, .tanh_small = 0.28, .erf_max = 3.95,
 };
 static const struct fmt fmt_f64 = {
     .f = DT_F64, .i = DT_I64, .u = DT_U64, .mant = 52, .bias = 1023, .magic = 0x1.8p52,
     .least = 0x1p-1022, TYPE_ROWS(f64), .exp_lo = -746, .exp_hi = 710, .exp2_lo = -1076,
-    .exp2_hi = 1025, .trig_max = 0x1p30, .tanh_max = 19.1, .erf_max = 5.94,
+    .exp2_hi = 1025, .trig_max = 0x1p30, .tanh_max = 19.1, .tanh_small = 0.4, .erf_max = 5.94,
 };
 
 struct mb math_builder(struct rw *rw, enum dtype dt) {
@@ -109,16 +109,21 @@ const uop *math_exp2(struct rw *rw, const uop *n) {
     return exp2_core(&b, least(&b, x, kf(&b, b.t->exp2_hi)), NULL);
 }
 
-/* With h = (e^2|x| - 1) / 2: tanh |x| = h / (1+h). Below 0.4 that would be 2.3 ulp; a polynomial there. */
+/* With h = (e^2|x| - 1) / 2: tanh |x| = q = h / (1+h). Where h is small that would come to 2.3 ulp: there
+ * q = h - h*q in float32, where every argument was tried, and a polynomial in float64. */
 const uop *math_tanh(struct rw *rw, const uop *n) {
     struct mb b = math_builder(rw, (enum dtype)n->dt);
-    val x = n->src[0], a = least(&b, mag(&b, x), kf(&b, b.t->tanh_max)), half = kf(&b, 0.5);
+    val x = n->src[0], a = least(&b, mag(&b, x), kf(&b, b.t->tanh_max)), half = kf(&b, 0.5), small;
     val s, p = expm1_core(&b, add(&b, a, a), &s, NULL), s2 = mul(&b, s, half);
     val h = mad(&b, p, s2, sub(&b, s2, half));
     val q = quo(&b, h, add(&b, h, kf(&b, 1)));
-    val a2 = mul(&b, a, a);
-    val small = mad(&b, poly_eval(&b, b.t->tanh, 1, a2), mul(&b, a2, a), a);
-    return flip(&b, where(&b, lt(&b, a, kf(&b, 0.4)), small, q), sign_of(&b, x));
+    if (b.t->f == DT_F32) {
+        small = mad(&b, neg(&b, h), q, h);
+    } else {
+        val a2 = mul(&b, a, a);
+        small = mad(&b, poly_eval(&b, b.t->tanh, 1, a2), mul(&b, a2, a), a);
+    }
+    return flip(&b, where(&b, lt(&b, a, kf(&b, b.t->tanh_small)), small, q), sign_of(&b, x));
 }
 
 /* With e = e^-|x|: 1/(1+e) for x >= 0; below, q = e/(1+e), and e - e*q is the same and loses less. */
@@ -130,14 +135,14 @@ const uop *math_sigmoid(struct rw *rw, const uop *n) {
     return where(&b, below, mad(&b, neg(&b, e), q, e), q);
 }
 
+/* 1 - e^-q, q = -ln(1 - erf): q is smooth, and where it is small its relative error is that of erf. */
 const uop *math_erf(struct rw *rw, const uop *n) {
     struct mb b = math_builder(rw, (enum dtype)n->dt);
-    val x = n->src[0], a = mag(&b, x), one = kf(&b, 1);
-    val small = poly_tail(&b, b.t->erf, b.t->erf0[0], a, mul(&b, a, a));
-    val q = poly_eval(&b, b.t->erfc, 0, least(&b, a, kf(&b, b.t->erf_max)));
+    val x = n->src[0], a = least(&b, mag(&b, x), kf(&b, b.t->erf_max));
+    val q = poly_tail(&b, b.t->erf, b.t->erf0[0], a, a);
     val s, p = expm1_core(&b, neg(&b, q), &s, NULL);
-    val large = sub(&b, one, mad(&b, p, s, s));
-    return flip(&b, where(&b, lt(&b, a, one), small, large), sign_of(&b, x));
+    val y = mad(&b, neg(&b, p), s, sub(&b, kf(&b, 1), s));
+    return flip(&b, y, sign_of(&b, x));
 }
 
 /* ---- logarithms --------------------------------------------------------------------------------- */

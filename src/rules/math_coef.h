@@ -105,29 +105,20 @@ static const double tanh_f64[] = {
     0x1.664f47456a49fp-6, -0x1.226df9842ae9fp-7, 0x1.d6c6220dcb8ap-9, -0x1.7cab346ebcd92p-10,
     0x1.2a9da119e05a8p-11, -0x1.6e29c020dc32ep-13,
 };
-/* erf(x)/x in x^2, 0 <= x <= 1; tail: 0.025 */
+/* -ln(1 - erf(x))/x, 0 <= x <= 3.95 (f32) or 5.95 (f64); tail: 0.071 */
 static const double erf_f32[] = {
-    -0x1.f7ac92p-25, -0x1.81274p-2, 0x1.ce2d28p-4, -0x1.b7fabp-6,
-    0x1.540a3cp-8, -0x1.a3ec54p-11, 0x1.48f0bap-14,
+    -0x1.f7ac92p-25, 0x1.45f2fep-1, 0x1.a4f96p-4, -0x1.39c124p-6,
+    -0x1.5a911ep-13, 0x1.b61e38p-10, -0x1.4cdb52p-11, 0x1.ef7ed2p-14,
+    -0x1.382a3ep-17,
 };
-/* erf(x)/x in x^2, 0 <= x <= 1; tail: 0.07 */
+/* -ln(1 - erf(x))/x, 0 <= x <= 3.95 (f32) or 5.95 (f64); tail: 0.2 */
 static const double erf_f64[] = {
-    0x1.1ae3a914fed8p-56, -0x1.812746b0379cbp-2, 0x1.ce2f21a0412fep-4, -0x1.b82ce3120c6c9p-6,
-    0x1.565bccfb0787dp-8, -0x1.c02db07a5c61bp-11, 0x1.f9a2bf97942a8p-14, -0x1.f4ca90d776dacp-17,
-    0x1.b9822c637686ap-20, -0x1.5c144653c6408p-23, 0x1.d76ec06982298p-27, -0x1.ac96647fa4b12p-31,
-};
-/* -ln(1 - erf(x)), 1 <= x <= 4 (f32) or 5.95 (f64): 0.0004 */
-static const double erfc_f32[] = {
-    -0x1.8a5582p-13, 0x1.212c0cp0, 0x1.44356cp-1, 0x1.bc14e8p-4,
-    -0x1.9d02a6p-6, 0x1.138c7ap-8, -0x1.cec694p-12, 0x1.6bdb28p-16,
-};
-/* -ln(1 - erf(x)), 1 <= x <= 4 (f32) or 5.95 (f64): 0.059 */
-static const double erfc_f64[] = {
-    0x1.1391a05903927p-21, 0x1.20dd1e2e3b725p0, 0x1.45f635b77e1f9p-1, 0x1.a4ab26acc0661p-4,
-    -0x1.3719952547249p-6, -0x1.b1a32cdaf7d98p-12, 0x1.f70b1bd8c6f9ap-10, -0x1.954d70621a797p-11,
-    0x1.1e635d5959d91p-13, 0x1.4780b0c315aa1p-16, -0x1.7a065abcf184dp-16, 0x1.1fd8f5e8d4584p-17,
-    -0x1.1bd5d84e74fedp-19, 0x1.8cce3ee715635p-22, -0x1.8a8ccec5772fbp-25, 0x1.0b4f48e0341abp-28,
-    -0x1.bc4273df655e3p-33, 0x1.5655ca647dd98p-38,
+    0x1.1ae3a914fed8p-56, 0x1.45f306dc9c8bcp-1, 0x1.a4f4e2a1abdbbp-4, -0x1.39668591222fdp-6,
+    -0x1.b6b69ef17edf8p-13, 0x1.bca68fa94b08cp-10, -0x1.3566291af78e6p-11, 0x1.b293d7224227cp-16,
+    0x1.0e36f9d56b064p-14, -0x1.f04e12b83e9b7p-16, 0x1.aa9165a2bf117p-19, 0x1.a34f8a9b2cc35p-19,
+    -0x1.1072831f9f0eap-19, 0x1.2fc8a59e24385p-21, -0x1.3bff6771b5435p-27, -0x1.1ed59450d571p-24,
+    0x1.2c13f0864ae03p-25, -0x1.754d83e9a2829p-27, 0x1.46f7eb18cac0bp-29, -0x1.a09f01666f74p-32,
+    0x1.7d33823faca1dp-35, -0x1.dcf8d80631e48p-39, 0x1.6e48a0c88027p-43, -0x1.04b43d217c1c8p-48,
 };
 /* (atanh(s)/s - 1 - s^2/3)/s^4 in s^2, |s| <= 3 - sqrt(8): 1.2e-06 */
 static const double atanh_f32[] = {
