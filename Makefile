@@ -130,7 +130,7 @@ test: all $(TEST)
 	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CLI_TESTS:%=-x %)
 
 test-math: $(TEST)   # every float of every vector function, minutes
-	@$(RUN_ENV) $(TEST) -a math
+	@$(RUN_ENV) $(TEST) -a math_all
 
 fuzz: $(TEST)        # the long fuzzers
 	@$(RUN_ENV) $(TEST) -a fuzz

@@ -63,7 +63,9 @@ static int functions(char **only, int nonly) {
         x64[i] = x32[i] = (float)i * 0.0021f + 0.01f;
         y64[i] = y32[i] = 2.3f + (float)i * 0.001f;
     }
-    printf("one core, data in cache; G elements/s, cycles per 16 bytes at %.1f GHz, times the C library (double)\n", ghz);
+    printf("one core, data in cache; G elements/s, cycles per 16 bytes at %.1f GHz, times the C library "
+           "(double)\n",
+           ghz);
     printf("%-8s %26s %26s\n", "", "f32", "f64");
     for (uint32_t r = 0; r <= MATH_ROWS; r++) {
         const struct math_row *row = r < MATH_ROWS ? &math_rows[r] : NULL;
@@ -84,13 +86,15 @@ static int functions(char **only, int nonly) {
 enum { LARGE = 1 << 24 };
 
 static int large(void) {
-    static const char *const what[] = {"(EXP (LOAD (INDEX x i)))", "(COS (COS (LOAD (INDEX x i))))", "(LOAD (INDEX x i))"};
+    static const char *const what[] = {"(EXP (LOAD (INDEX x i)))", "(COS (COS (LOAD (INDEX x i))))",
+                                       "(LOAD (INDEX x i))"};
     static const char *const name[] = {"exp", "cos(cos(x))", "copy"};
     struct math_set m;
     math_init(&m, RG_COUNT(what));
     for (uint32_t i = 0; i < RG_COUNT(what); i++)
         m.text[m.n++] = arena_printf(&m.arena,
-                                     "kernel large%u\nopts " VECTOR32 "\nx = (PARAM<f32>[0 x] %d)\nout = (PARAM<f32>[1 out] %d)\n"
+                                     "kernel large%u\nopts " VECTOR32
+                                     "\nx = (PARAM<f32>[0 x] %d)\nout = (PARAM<f32>[1 out] %d)\n"
                                      "i = (RANGE[i GRID 0] %d)\n(SINK (STORE (INDEX out i) %s))\n",
                                      i, LARGE, LARGE, LARGE, what[i]);
     const char *e = math_compile(&m);
@@ -102,13 +106,14 @@ static int large(void) {
     for (uint32_t i = 0; i < m.n; i++) {
         struct engine_list *l = engine_list_new(m.engine, &m.err);
         uint64_t best = UINT64_MAX;
-        if (!l || engine_list_add(l, &m.err, m.k[i], (void *[]){x, out}, NULL)) return fprintf(stderr, "%s\n", m.err.msg), 1;
+        if (!l || engine_list_add(l, &m.err, m.k[i], (void *[]){x, out}, NULL))
+            return fprintf(stderr, "%s\n", m.err.msg), 1;
         for (int r = 0; r < 25; r++) {
             if (engine_list_run(l, &m.err)) return fprintf(stderr, "%s\n", m.err.msg), 1;
             best = RG_MIN(best, engine_list_ns(l, 0));
         }
-        printf("%-12s %8.2f ms  %6.2f G elements/s  %6.1f GB/s\n", name[i], (double)best / 1e6, LARGE / (double)best,
-               8.0 * LARGE / (double)best);
+        printf("%-12s %8.2f ms  %6.2f G elements/s  %6.1f GB/s\n", name[i], (double)best / 1e6,
+               LARGE / (double)best, 8.0 * LARGE / (double)best);
         engine_list_free(l);
     }
     engine_free(m.engine, x, LARGE * 4);

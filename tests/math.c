@@ -19,8 +19,8 @@ static void open_one(struct math_set *m, const char *op, const char *dt, bool tw
 static void report(const char *name, const char *dt, const char *how, const struct worst *w, double bound) {
     TEST_INFO("| %-7s | %s | %s | %.4f | %a |", name, dt, how, w->ulp, w->x);
     if (w->ulp > bound)
-        FAIL("%s<%s>(%.17g = %a, %.17g) is %.17g: %.4g ulp from right, allowed are %g", name, dt, w->x, w->x, w->y,
-             w->got, w->ulp, bound);
+        FAIL("%s<%s>(%.17g = %a, %.17g) is %.17g: %.4g ulp from right, allowed are %g", name, dt, w->x, w->x,
+             w->y, w->got, w->ulp, bound);
 }
 
 static void all_f32(const char *op) {
@@ -54,8 +54,8 @@ static void many_f64(const char *op) {
     math_close(&m);
 }
 
-#define X(op, f, bound)                                                                            \
-    TEST_MANUAL(math_all_f32_##op, 3600) { all_f32(#op); }                                         \
+#define X(op, f, bound)                                    \
+    TEST_MANUAL(math_all_f32_##op, 3600) { all_f32(#op); } \
     TEST_MANUAL(math_all_f64_##op, 3600) { many_f64(#op); }
 MATH_TABLE(X)
 #undef X

@@ -21,19 +21,19 @@ static inline long double ref_sigmoidl(long double x) {
 }
 
 /*    op       reference    bound in ulp */
-#define MATH_TABLE(X)                                                                              \
-    X(EXP, exp, 2)                                                                                 \
-    X(EXP2, exp2, 2)                                                                               \
-    X(LOG, log, 2)                                                                                 \
-    X(LOG2, log2, 2)                                                                               \
-    X(LOG10, log10, 2)                                                                             \
-    X(SIN, sin, 2)                                                                                 \
-    X(COS, cos, 2)                                                                                 \
-    X(TAN, tan, 2)                                                                                 \
-    X(TANH, tanh, 2)                                                                               \
-    X(ERF, erf, 2)                                                                                 \
-    X(SIGMOID, ref_sigmoid, 2)                                                                     \
-    X(RSQRT, ref_rsqrt, 2)                                                                         \
+#define MATH_TABLE(X)          \
+    X(EXP, exp, 2)             \
+    X(EXP2, exp2, 2)           \
+    X(LOG, log, 2)             \
+    X(LOG2, log2, 2)           \
+    X(LOG10, log10, 2)         \
+    X(SIN, sin, 2)             \
+    X(COS, cos, 2)             \
+    X(TAN, tan, 2)             \
+    X(TANH, tanh, 2)           \
+    X(ERF, erf, 2)             \
+    X(SIGMOID, ref_sigmoid, 2) \
+    X(RSQRT, ref_rsqrt, 2)     \
     X(SQRT, sqrt, 0.5)
 
 struct math_row {
@@ -97,11 +97,13 @@ static void math_init(struct math_set *m, uint32_t n) {
 }
 
 /* out[i] = op(x[i]) (or op(x[i], y[i])) for n elements; opts as in a .uop file. */
-static void math_add(struct math_set *m, const char *op, const char *dt, int64_t n, const char *opts, bool two) {
+static void math_add(struct math_set *m, const char *op, const char *dt, int64_t n, const char *opts,
+                     bool two) {
     struct str s;
     str_init(&s, &m->arena);
     str_printf(&s, "kernel %s_%s_%u\nopts %s\n", op, dt, m->n, opts);
-    str_printf(&s, "x = (PARAM<%s>[0 x] %lld)\nout = (PARAM<%s>[1 out] %lld)\n", dt, (long long)n, dt, (long long)n);
+    str_printf(&s, "x = (PARAM<%s>[0 x] %lld)\nout = (PARAM<%s>[1 out] %lld)\n", dt, (long long)n, dt,
+               (long long)n);
     if (two) str_printf(&s, "y = (PARAM<%s>[2 y] %lld)\n", dt, (long long)n);
     str_printf(&s, "i = (RANGE[i GRID 0] %lld)\n(SINK (STORE (INDEX out i) (%s (LOAD (INDEX x i))%s)))\n",
                (long long)n, op, two ? " (LOAD (INDEX y i))" : "");
@@ -164,14 +166,16 @@ static inline float f32_of(uint32_t u) {
     return f;
 }
 
-static inline void worst_f32(struct worst *w, const struct math_row *row, const float *x, const float *out, uint32_t n) {
+static inline void worst_f32(struct worst *w, const struct math_row *row, const float *x, const float *out,
+                             uint32_t n) {
     for (uint32_t k = 0; k < n; k++) {
         double u = ulp_f32(out[k], row->ref((double)x[k]));
         if (u > w->ulp) *w = (struct worst){u, (double)x[k], 0, (double)out[k]};
     }
 }
 
-static inline void worst_f64(struct worst *w, const struct math_row *row, const double *x, const double *out, uint32_t n) {
+static inline void worst_f64(struct worst *w, const struct math_row *row, const double *x, const double *out,
+                             uint32_t n) {
     for (uint32_t k = 0; k < n; k++) {
         double u = ulp_f64(out[k], row->refl((long double)x[k]));
         if (u > w->ulp) *w = (struct worst){u, x[k], 0, out[k]};
@@ -203,8 +207,10 @@ static inline double random_f64(uint64_t *s) {
 static inline void random_pow(uint64_t *s, double range, double *x, double *y, bool f32) {
     uint64_t a = math_random(s), b = math_random(s), how = math_random(s);
     if (how % 4 == 0) {
-        if (f32) *x = (double)f32_of((uint32_t)a), *y = (double)f32_of((uint32_t)b);
-        else memcpy(x, &a, 8), memcpy(y, &b, 8);
+        if (f32)
+            *x = (double)f32_of((uint32_t)a), *y = (double)f32_of((uint32_t)b);
+        else
+            memcpy(x, &a, 8), memcpy(y, &b, 8);
         return;
     }
     *x = fabs(ldexp((double)(int64_t)a, -63 + (int)(how >> 8 & 15) - 8)) + 0x1p-60;

@@ -26,21 +26,28 @@ struct rare_pass {
     struct arena *a;
     const struct linear *lin;
     struct linear *lin_out; /* the same, for what is added to its memory */
-    uint32_t n;          /* ids at the beginning: nodes made here are not looked up */
-    const uop **map;     /* by id: what stands for the node now; NULL not yet */
-    uint32_t *uses;      /* by id: operands in the list that are this node */
-    uint32_t *times;     /* by id: how often the list has it */
-    uint32_t *level;     /* by id, of the batch at hand: RAREs on the way down from its operands */
-    uint32_t *above;     /* by id: level of what uses it at least; 0 outside the batch */
-    uint32_t *side;      /* by id: operands that are needed only by the seldom sides at hand */
-    bool *cone;          /* by id: only seldom sides need it */
-    int64_t acc;         /* next accumulator */
+    uint32_t n;             /* ids at the beginning: nodes made here are not looked up */
+    const uop **map;        /* by id: what stands for the node now; NULL not yet */
+    uint32_t *uses;         /* by id: operands in the list that are this node */
+    uint32_t *times;        /* by id: how often the list has it */
+    uint32_t *level;        /* by id, of the batch at hand: RAREs on the way down from its operands */
+    uint32_t *above;        /* by id: level of what uses it at least; 0 outside the batch */
+    uint32_t *side;         /* by id: operands that are needed only by the seldom sides at hand */
+    bool *cone;             /* by id: only seldom sides need it */
+    int64_t acc;            /* next accumulator */
     uop_vec out;
 };
 
 static bool listed(const uop *n) {
     switch (n->op) {
-    case OP_CONST: case OP_INVALID: case OP_LANES: case OP_PARAM: case OP_VAR: case OP_LOCAL: case OP_ACC: case OP_RANGE: return false;
+    case OP_CONST:
+    case OP_INVALID:
+    case OP_LANES:
+    case OP_PARAM:
+    case OP_VAR:
+    case OP_LOCAL:
+    case OP_ACC:
+    case OP_RANGE: return false;
     default: return true;
     }
 }
@@ -81,8 +88,13 @@ static const uop *emit(struct rare_pass *p, const uop *n) {
 /* May stand in a run: evaluation and global memory, nothing that opens, closes or accumulates. */
 static bool plain(const uop *n) {
     switch (n->op) {
-    case OP_LOAD: case OP_GLOAD: case OP_STORE: return n->src[0]->src[0]->op != OP_LOCAL;
-    case OP_BUILD: case OP_EXTRACT: case OP_HRED: case OP_PARAMS: return true;
+    case OP_LOAD:
+    case OP_GLOAD:
+    case OP_STORE: return n->src[0]->src[0]->op != OP_LOCAL;
+    case OP_BUILD:
+    case OP_EXTRACT:
+    case OP_HRED:
+    case OP_PARAMS: return true;
     default: return op_is_pure((enum op)n->op);
     }
 }
@@ -123,14 +135,15 @@ static uint32_t find_cone(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t 
 /* ---- the loop form ----------------------------------------------------------------------------------- */
 
 struct member {
-    const uop *rare;  /* as in the list */
+    const uop *rare; /* as in the list */
     const uop *cond, *acc;
     const uop *input; /* the one value its seldom side is made of, as in the list; NULL: there are several */
 };
 typedef VEC(struct member) members;
 
 /* n with `from` replaced by `to`, for a node of the cone; memo by id. */
-static const uop *replaced(struct rare_pass *p, const uop *n, const uop *from, const uop *to, const uop **memo) {
+static const uop *replaced(struct rare_pass *p, const uop *n, const uop *from, const uop *to,
+                           const uop **memo) {
     if (n == from) return to;
     if (n->id >= p->n || !p->cone[n->id]) return n;
     if (memo[n->id]) return memo[n->id];
@@ -180,7 +193,8 @@ static bool alike(struct rare_pass *p, members *g, const uop *hole, const uop **
         struct member *m = &g->p[i];
         const uop *in = NULL, *side = m->rare->src[1];
         if (!only_input(p, side, &in, seen, i + 1) || !in) return false;
-        if (in->dt != hole->dt || in->lanes != hole->lanes || side->dt != in->dt || side->lanes != in->lanes) return false;
+        if (in->dt != hole->dt || in->lanes != hole->lanes || side->dt != in->dt || side->lanes != in->lanes)
+            return false;
         const uop **memo = arena_array(p->a, const uop *, p->n), *b = replaced(p, side, in, hole, memo);
         m->input = in;
         if (*body && *body != b) return false;
@@ -242,8 +256,10 @@ static void branch(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t lev, un
     for (uint32_t i = 0; i < g.n; i++) {
         const struct member *m = &g.p[i];
         unsigned w = m->rare->lanes;
-        const uop *side = local ? emit(p, uop1(p->ir, OP_LOAD, local_at(p, local, uop_int(p->ir, DT_I64, (int64_t)i * w), w)))
-                                : mapped(p, m->rare->src[1]);
+        const uop *side =
+            local
+                ? emit(p, uop1(p->ir, OP_LOAD, local_at(p, local, uop_int(p->ir, DT_I64, (int64_t)i * w), w)))
+                : mapped(p, m->rare->src[1]);
         emit(p, uop2(p->ir, OP_SET, m->acc, emit(p, uop3(p->ir, OP_WHERE, m->cond, side, m->acc))));
         p->map[m->rare->id] = m->acc;
     }
@@ -329,8 +345,10 @@ void linear_rare(struct ir *ir, struct linear *lin) {
     count_all(&p);
     for (uint32_t i = 0; i < lin->n;) {
         uint32_t end = batch_end(&p, i);
-        if (end > i) batch(&p, i, end);
-        else emit(&p, mapped(&p, lin->u[end++]));
+        if (end > i)
+            batch(&p, i, end);
+        else
+            emit(&p, mapped(&p, lin->u[end++]));
         i = end;
     }
     lin->u = p.out.p;

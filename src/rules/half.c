@@ -31,7 +31,9 @@ const uop *math_half(struct rw *rw, const uop *n) {
     const uop *src[3], *r;
     for (uint32_t i = 0; i < n->nsrc && i < 3; i++)
         src[i] = math_is_half(n->src[i]) ? cast(&b, n->src[i], DT_F32) : n->src[i];
-    if (n->op == OP_MULACC) r = mulacc_sticky(&b, n);
-    else r = rw_mk(rw, (enum op)n->op, src, n->nsrc, n->arg);
+    if (n->op == OP_MULACC)
+        r = mulacc_sticky(&b, n);
+    else
+        r = rw_mk(rw, (enum op)n->op, src, n->nsrc, n->arg);
     return math_is_half(n) ? cast(&b, r, (enum dtype)n->dt) : r;
 }

@@ -12,24 +12,50 @@
 
 #include "rules/math_coef.h"
 
-#define POLY(name) {name, sizeof(name) / sizeof(name[0])}
-#define TYPE_ROWS(s)                                                                               \
-    .exp2 = POLY(exp2_##s), .expm1 = POLY(expm1_##s), .log = POLY(log_##s),  \
-    .log2 = POLY(log2_##s), .log10 = POLY(log10_##s), .sin = POLY(sin_##s), .tan = POLY(tan_##s),  \
-    .tanh = POLY(tanh_##s), .erf = POLY(erf_##s), .atanh = POLY(atanh_##s), .pi = pi_##s,          \
-    .half_pi = half_pi_##s, .two_pi = two_pi_##s, .ln2 = ln2_##s,          \
-    .log2e2 = log2e2_##s, .log10_2 = log10_2_##s, .third = third_##s,        \
+#define POLY(name) \
+    { name, sizeof(name) / sizeof(name[0]) }
+#define TYPE_ROWS(s)                                                                                        \
+    .exp2 = POLY(exp2_##s), .expm1 = POLY(expm1_##s), .log = POLY(log_##s), .log2 = POLY(log2_##s),         \
+    .log10 = POLY(log10_##s), .sin = POLY(sin_##s), .tan = POLY(tan_##s), .tanh = POLY(tanh_##s),           \
+    .erf = POLY(erf_##s), .atanh = POLY(atanh_##s), .pi = pi_##s, .half_pi = half_pi_##s,                   \
+    .two_pi = two_pi_##s, .ln2 = ln2_##s, .log2e2 = log2e2_##s, .log10_2 = log10_2_##s, .third = third_##s, \
     .log2e = log2e_##s, .log10e = log10e_##s, .erf0 = erf0_##s
 
 static const struct fmt fmt_f32 = {
-    .f = DT_F32, .i = DT_I32, .u = DT_U32, .mant = 23, .bias = 127, .magic = 0x1.8p23,
-    .least = 0x1p-126, TYPE_ROWS(f32), .exp_lo = -104, .exp_hi = 89, .exp2_lo = -151, .exp2_hi = 129,
-    .trig_max = 0x1p17, .tanh_max = 9.1, .tanh_small = 0.28, .erf_max = 3.95,
+    .f = DT_F32,
+    .i = DT_I32,
+    .u = DT_U32,
+    .mant = 23,
+    .bias = 127,
+    .magic = 0x1.8p23,
+    .least = 0x1p-126,
+    TYPE_ROWS(f32),
+    .exp_lo = -104,
+    .exp_hi = 89,
+    .exp2_lo = -151,
+    .exp2_hi = 129,
+    .trig_max = 0x1p17,
+    .tanh_max = 9.1,
+    .tanh_small = 0.28,
+    .erf_max = 3.95,
 };
 static const struct fmt fmt_f64 = {
-    .f = DT_F64, .i = DT_I64, .u = DT_U64, .mant = 52, .bias = 1023, .magic = 0x1.8p52,
-    .least = 0x1p-1022, TYPE_ROWS(f64), .exp_lo = -746, .exp_hi = 710, .exp2_lo = -1076,
-    .exp2_hi = 1025, .trig_max = 0x1p30, .tanh_max = 19.1, .tanh_small = 0.4, .erf_max = 5.94,
+    .f = DT_F64,
+    .i = DT_I64,
+    .u = DT_U64,
+    .mant = 52,
+    .bias = 1023,
+    .magic = 0x1.8p52,
+    .least = 0x1p-1022,
+    TYPE_ROWS(f64),
+    .exp_lo = -746,
+    .exp_hi = 710,
+    .exp2_lo = -1076,
+    .exp2_hi = 1025,
+    .trig_max = 0x1p30,
+    .tanh_max = 19.1,
+    .tanh_small = 0.4,
+    .erf_max = 5.94,
 };
 
 struct mb math_builder(struct rw *rw, enum dtype dt) {
@@ -155,8 +181,7 @@ struct split split_exponent(struct mb *b, val x) {
     val off = sub(b, ix, ki(b, root_half));
     val e = cast(b, shr(b, off, t->mant), t->f);
     val m = sub(b, ix, and_(b, off, ki(b, -((int64_t)1 << t->mant))));
-    return (struct split){
-        bits_f(b, m), sub(b, e, where(b, tiny, kf(b, t->mant), kf(b, 0)))};
+    return (struct split){bits_f(b, m), sub(b, e, where(b, tiny, kf(b, t->mant), kf(b, 0)))};
 }
 
 /* y = log x for positive finite x becomes right for all others. */

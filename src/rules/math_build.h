@@ -23,11 +23,11 @@ struct fmt {
     double least;       /* smallest normal number */
     struct poly exp2, expm1, log, log2, log10, sin, tan, tanh, erf, atanh;
     const double *pi, *half_pi, *two_pi, *ln2, *log2e2, *log10_2, *third, *log2e, *log10e, *erf0;
-    double exp_lo, exp_hi;   /* e^x is 0, infinite beyond */
+    double exp_lo, exp_hi; /* e^x is 0, infinite beyond */
     double exp2_lo, exp2_hi;
-    double trig_max;         /* beyond it sin, cos and tan take the long way */
-    double tanh_max, erf_max;/* 1 from here on */
-    double tanh_small;       /* below: another formula */
+    double trig_max;          /* beyond it sin, cos and tan take the long way */
+    double tanh_max, erf_max; /* 1 from here on */
+    double tanh_small;        /* below: another formula */
 };
 
 struct mb {
@@ -79,9 +79,7 @@ static inline val shr(struct mb *b, val x, int by) {
  * where `sign` has that bit. */
 static inline val sign_bit(struct mb *b) { return ku(b, (uint64_t)1 << (b->t->mant == 23 ? 31 : 63)); }
 static inline val sign_of(struct mb *b, val x) { return and_(b, bits_u(b, x), sign_bit(b)); }
-static inline val flip(struct mb *b, val x, val sign) {
-    return bits_f(b, xor_(b, bits_u(b, x), sign));
-}
+static inline val flip(struct mb *b, val x, val sign) { return bits_f(b, xor_(b, bits_u(b, x), sign)); }
 
 /* Coefficients from power `from` on, as a polynomial in x: c[from] + c[from+1] x + .. */
 val poly_eval(struct mb *, struct poly, int from, val x);

@@ -171,7 +171,7 @@ const uop *math_tan(struct rw *rw, const uop *n) {
     val x = n->src[0], ax = mag(&b, x), magic = kf(&b, b.t->magic);
     const double *c = b.t->half_pi;
     val t = mad(&b, ax, kf(&b, 1 / c[0]), magic), k = sub(&b, t, magic);
-    val big = mad(&b, k, kf(&b, -c[0]), ax);                       /* exact */
+    val big = mad(&b, k, kf(&b, -c[0]), ax); /* exact */
     val p = mul(&b, k, kf(&b, -c[1])), r = add(&b, big, p), v = sub(&b, r, big);
     val low = add(&b, sub(&b, big, sub(&b, r, v)), sub(&b, p, v)); /* big + p - r, exactly */
     low = add(&b, low, mad(&b, k, kf(&b, -c[1]), neg(&b, p)));     /* what the product lost */

@@ -44,8 +44,8 @@ static void same_bits(const char *name, const void *a, const void *b, size_t siz
 static void report(const char *name, const char *dt, const struct worst *w, double bound) {
     TEST_INFO("%-8s %-4s worst %.4f ulp at %a", name, dt, w->ulp, w->x);
     if (w->ulp > bound)
-        FAIL("%s<%s>(%.17g = %a, %.17g) is %.17g: %.4g ulp from right, allowed are %g", name, dt, w->x, w->x, w->y,
-             w->got, w->ulp, bound);
+        FAIL("%s<%s>(%.17g = %a, %.17g) is %.17g: %.4g ulp from right, allowed are %g", name, dt, w->x, w->x,
+             w->y, w->got, w->ulp, bound);
 }
 
 /* ---- float32 ------------------------------------------------------------------------------------------ */
@@ -53,9 +53,35 @@ static void report(const char *name, const char *dt, const struct worst *w, doub
 /* Arguments where something changes: powers of two, ends of ranges, multiples of pi/2; every kind of NaN. */
 static uint32_t edges(float *x) {
     static const float at[] = {
-        0,     0x1p-149f, 0x1p-126f, 1,          1.5f,        2,         0.5f,      0x1p17f,   0x1p24f,         0x1p30f,
-        1e30f, 0x1p31f,   0x1p127f,  88.72284f,  103.97208f,  87.33655f, 9.010913f, 0.4f,      0x1.fffffep127f, 128,
-        149,   126,       150,       3.9192059f, 0.70710677f, INFINITY,  NAN,       16.63553f, 17.32868f,
+        0,
+        0x1p-149f,
+        0x1p-126f,
+        1,
+        1.5f,
+        2,
+        0.5f,
+        0x1p17f,
+        0x1p24f,
+        0x1p30f,
+        1e30f,
+        0x1p31f,
+        0x1p127f,
+        88.72284f,
+        103.97208f,
+        87.33655f,
+        9.010913f,
+        0.4f,
+        0x1.fffffep127f,
+        128,
+        149,
+        126,
+        150,
+        3.9192059f,
+        0.70710677f,
+        INFINITY,
+        NAN,
+        16.63553f,
+        17.32868f,
     };
     uint32_t n = 0;
     for (uint32_t i = 0; i < RG_COUNT(at); i++)
@@ -102,7 +128,7 @@ static const struct math_row *row_of(const char *name) {
 }
 
 /* One test per function: they run in parallel. */
-#define X(op, f, bound)                                                                            \
+#define X(op, f, bound) \
     TEST_SLOW(math_f32_##op, 600) { sample_f32(row_of(#op)); }
 MATH_TABLE(X)
 #undef X
@@ -113,12 +139,34 @@ TEST(math_f32_exact) {
         const char *op;
         float x, y;
     } want[] = {
-        {"EXP", 0, 1},       {"EXP", -0.0f, 1},  {"EXP2", 10, 1024},  {"EXP2", -149, 0x1p-149f}, {"LOG", 1, 0},
-        {"LOG2", 8, 3},      {"LOG2", 0x1p-149f, -149}, {"LOG10", 1000, 3}, {"LOG10", 1, 0},      {"SIN", 0, 0},
-        {"SIN", -0.0f, -0.0f}, {"COS", 0, 1},    {"TAN", -0.0f, -0.0f}, {"TANH", 20, 1},         {"TANH", -0.0f, -0.0f},
-        {"ERF", -5, -1},     {"ERF", -0.0f, -0.0f}, {"SIGMOID", 0, 0.5f}, {"SIGMOID", 40, 1},    {"RSQRT", 4, 0.5f},
-        {"EXP", -INFINITY, 0}, {"LOG", 0, -INFINITY}, {"LOG", INFINITY, INFINITY}, {"RSQRT", 0, INFINITY},
-        {"SIGMOID", -INFINITY, 0}, {"TANH", -INFINITY, -1}, {"ERF", INFINITY, 1}, {"EXP", INFINITY, INFINITY},
+        {"EXP", 0, 1},
+        {"EXP", -0.0f, 1},
+        {"EXP2", 10, 1024},
+        {"EXP2", -149, 0x1p-149f},
+        {"LOG", 1, 0},
+        {"LOG2", 8, 3},
+        {"LOG2", 0x1p-149f, -149},
+        {"LOG10", 1000, 3},
+        {"LOG10", 1, 0},
+        {"SIN", 0, 0},
+        {"SIN", -0.0f, -0.0f},
+        {"COS", 0, 1},
+        {"TAN", -0.0f, -0.0f},
+        {"TANH", 20, 1},
+        {"TANH", -0.0f, -0.0f},
+        {"ERF", -5, -1},
+        {"ERF", -0.0f, -0.0f},
+        {"SIGMOID", 0, 0.5f},
+        {"SIGMOID", 40, 1},
+        {"RSQRT", 4, 0.5f},
+        {"EXP", -INFINITY, 0},
+        {"LOG", 0, -INFINITY},
+        {"LOG", INFINITY, INFINITY},
+        {"RSQRT", 0, INFINITY},
+        {"SIGMOID", -INFINITY, 0},
+        {"TANH", -INFINITY, -1},
+        {"ERF", INFINITY, 1},
+        {"EXP", INFINITY, INFINITY},
     };
     struct math_set m;
     math_init(&m, RG_COUNT(want));
@@ -128,7 +176,8 @@ TEST(math_f32_exact) {
         for (int k = 0; k < 16; k++) x32[k] = want[i].x;
         math_run(&m, i, x32, NULL, o32);
         if (memcmp(&o32[3], &want[i].y, 4))
-            FAIL("%s(%g) is %.9g, expected %.9g", want[i].op, (double)want[i].x, (double)o32[3], (double)want[i].y);
+            FAIL("%s(%g) is %.9g, expected %.9g", want[i].op, (double)want[i].x, (double)o32[3],
+                 (double)want[i].y);
     }
     math_close(&m);
 }
@@ -172,7 +221,7 @@ static void sample_f64(const struct math_row *row) {
     math_close(&m);
 }
 
-#define X(op, f, bound)                                                                            \
+#define X(op, f, bound) \
     TEST_SLOW(math_f64_##op, 300) { sample_f64(row_of(#op)); }
 MATH_TABLE(X)
 #undef X
@@ -180,9 +229,36 @@ MATH_TABLE(X)
 /* ---- powers ------------------------------------------------------------------------------------------- */
 
 static const double special[] = {
-    0,         -0.0,      1,        -1,       2,       -2,       3,       -3,          0.5,           -0.5,
-    INFINITY,  -INFINITY, NAN,      0x1p-149, 0x1p127, -0x1p127, 1e9,     -1e9,        0x1.fffffep127, 0x1.fffffep-1,
-    0x1.00002p0, 16777216, 16777215, -16777215, 4e9,   -7,       0x1p-126, -0x1p-149,  1.5,           0x1p30,
+    0,
+    -0.0,
+    1,
+    -1,
+    2,
+    -2,
+    3,
+    -3,
+    0.5,
+    -0.5,
+    INFINITY,
+    -INFINITY,
+    NAN,
+    0x1p-149,
+    0x1p127,
+    -0x1p127,
+    1e9,
+    -1e9,
+    0x1.fffffep127,
+    0x1.fffffep-1,
+    0x1.00002p0,
+    16777216,
+    16777215,
+    -16777215,
+    4e9,
+    -7,
+    0x1p-126,
+    -0x1p-149,
+    1.5,
+    0x1p30,
 };
 enum { SPECIAL = RG_COUNT(special) };
 
@@ -216,7 +292,8 @@ TEST_SLOW(math_f64_POW, 300) {
     struct worst w = {-1, 0, 0, 0};
     uint64_t seed = 8;
     open_one(&m, "POW", "f64", true);
-    for (uint32_t k = 0; k < MATH_BLOCK; k++) x64[k] = special[k % SPECIAL], y64[k] = special[k / SPECIAL % SPECIAL];
+    for (uint32_t k = 0; k < MATH_BLOCK; k++)
+        x64[k] = special[k % SPECIAL], y64[k] = special[k / SPECIAL % SPECIAL];
     for (int round = 0; round < 14; round++) {
         math_run(&m, 0, x64, y64, o64);
         math_run(&m, 1, x64, y64, s64);
@@ -243,8 +320,10 @@ static const struct half {
 static double half_value(const struct half *h, uint16_t b) {
     int frac = h->digits - 1, e = (b & 0x7fff) >> frac, m = b & ((1 << frac) - 1);
     double v;
-    if (e == 2 * h->emax + 1 - 0 || e == h->emax - h->emin + 2) v = m ? NAN : INFINITY;
-    else v = e ? ldexp((1 << frac) + m, e + h->emin - 1 - frac) : ldexp(m, h->emin - frac);
+    if (e == 2 * h->emax + 1 - 0 || e == h->emax - h->emin + 2)
+        v = m ? NAN : INFINITY;
+    else
+        v = e ? ldexp((1 << frac) + m, e + h->emin - 1 - frac) : ldexp(m, h->emin - frac);
     return b & 0x8000 ? -v : v;
 }
 
@@ -257,7 +336,8 @@ TEST_SLOW(math_half_functions, 300) {
         struct math_set m;
         struct worst w = {-1, 0, 0, 0};
         math_init(&m, MATH_ROWS);
-        for (uint32_t r = 0; r < MATH_ROWS; r++) math_add(&m, math_rows[r].name, h->name, 1 << 16, VECTOR, false);
+        for (uint32_t r = 0; r < MATH_ROWS; r++)
+            math_add(&m, math_rows[r].name, h->name, 1 << 16, VECTOR, false);
         compile(&m);
         for (uint32_t k = 0; k < 1 << 16; k++) hx[k] = (uint16_t)k;
         for (uint32_t r = 0; r < MATH_ROWS; r++) {
@@ -292,7 +372,8 @@ TEST_SLOW(math_half_arithmetic, 300) {
             &m.arena,
             "kernel acc\nopts " VECTOR "\nx = (PARAM<%s>[0 x] 65536)\nout = (PARAM<%s>[1 out] 65536)\n"
             "y = (PARAM<%s>[2 y] 65536)\nz = (PARAM<%s>[3 z] 65536)\ni = (RANGE[i GRID 0] 65536)\n"
-            "(SINK (STORE (INDEX out i) (MULACC (LOAD (INDEX x i)) (LOAD (INDEX y i)) (LOAD (INDEX z i)))))\n",
+            "(SINK (STORE (INDEX out i) (MULACC (LOAD (INDEX x i)) (LOAD (INDEX y i)) (LOAD (INDEX z "
+            "i)))))\n",
             h->name, h->name, h->name, h->name);
         compile(&m);
         for (int round = 0; round < 20; round++) {
@@ -308,8 +389,8 @@ TEST_SLOW(math_half_arithmetic, 300) {
                     long double want = exact_of(i, x, y, z);
                     double u = ulp_of(half_value(h, ho[k]), want, h->digits, h->emin, h->emax);
                     if (u > 0.5 && want != 0)
-                        FAIL("%s<%s>(%.9g, %.9g, %.9g) is %.9g, expected %.12Lg: %.4g ulp", op[i], h->name, x, y, z,
-                             half_value(h, ho[k]), want, u);
+                        FAIL("%s<%s>(%.9g, %.9g, %.9g) is %.9g, expected %.12Lg: %.4g ulp", op[i], h->name, x,
+                             y, z, half_value(h, ho[k]), want, u);
                 }
             }
         }
