@@ -30,7 +30,8 @@ static const uop *buffer(struct ir *ir, unsigned slot) {
 
 /* sum over taps of in[gate(y+ky-1, x+kx-1)][c] * w[tap], (y, x) the quotient and remainder of a flat index */
 static const uop *workload(struct ir *ir, uint32_t nodes) {
-    const uop *r = range(ir, "r", 128, 0), *ch = range(ir, "c", 16, 1), *in = buffer(ir, 0), *w = buffer(ir, 1);
+    const uop *r = range(ir, "r", 128, 0), *ch = range(ir, "c", 16, 1), *in = buffer(ir, 0),
+              *w = buffer(ir, 1);
     const uop *inv = uop_new(ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE), *acc = uop_flt(ir, DT_F32, 0);
 #define K(v) uop_idx(ir, (v))
     for (int64_t i = 0; ir->n < nodes; i++) {
@@ -38,9 +39,11 @@ static const uop *workload(struct ir *ir, uint32_t nodes) {
         const uop *y = uop2(ir, OP_IDIV, flat, K(32)), *x = uop2(ir, OP_MOD, flat, K(32));
         const uop *yy = uop2(ir, OP_ADD, y, K(i / 8 - 1)), *xx = uop2(ir, OP_SUB, x, K(i / 24 % 3));
         const uop *g = uop2(ir, OP_AND, uop2(ir, OP_LE, K(0), yy), uop2(ir, OP_LT, xx, K(32)));
-        const uop *at = uop2(ir, OP_ADD, ch, uop2(ir, OP_MUL, uop2(ir, OP_ADD, uop2(ir, OP_MUL, yy, K(32)), xx), K(16)));
+        const uop *at =
+            uop2(ir, OP_ADD, ch, uop2(ir, OP_MUL, uop2(ir, OP_ADD, uop2(ir, OP_MUL, yy, K(32)), xx), K(16)));
         const uop *v = uop1(ir, OP_LOAD, uop2(ir, OP_INDEX, in, uop3(ir, OP_WHERE, g, at, inv)));
-        const uop *k = uop1(ir, OP_LOAD, uop2(ir, OP_INDEX, w, uop2(ir, OP_ADD, K(i), uop2(ir, OP_MUL, ch, K(9)))));
+        const uop *k =
+            uop1(ir, OP_LOAD, uop2(ir, OP_INDEX, w, uop2(ir, OP_ADD, K(i), uop2(ir, OP_MUL, ch, K(9)))));
         acc = uop2(ir, OP_ADD, acc, uop2(ir, OP_MUL, v, k));
     }
 #undef K
@@ -93,8 +96,8 @@ int main(void) {
     struct err err = {0};
     struct arena arena;
     arena_init(&arena, &err);
-    printf("%10s %10s %10s %10s | %10s %14s | %16s\n", "nodes in", "rewritten", "firings", "nodes out", "ns/node", "ns/rewritten",
-           "fixpoint ns/node");
+    printf("%10s %10s %10s %10s | %10s %14s | %16s\n", "nodes in", "rewritten", "firings", "nodes out",
+           "ns/node", "ns/rewritten", "fixpoint ns/node");
     static const uint32_t size[] = {1000, 10000, 100000, 1000000};
     for (size_t i = 0; i < RG_COUNT(size); i++) {
         struct job best = {.first = 1e9};
@@ -105,8 +108,8 @@ int main(void) {
             arena_release(&arena, m);
             if (j.first < best.first) best = j;
         }
-        printf("%10u %10u %10llu %10u | %10.1f %14.1f | %16.1f\n", best.in, best.rewritten, (unsigned long long)best.fired, best.out,
-               best.first, best.per_rewritten, best.fix);
+        printf("%10u %10u %10llu %10u | %10.1f %14.1f | %16.1f\n", best.in, best.rewritten,
+               (unsigned long long)best.fired, best.out, best.first, best.per_rewritten, best.fix);
     }
     printf("budget: 50 ns per node at the fixpoint, 500 ns per rewritten node\n");
     arena_free(&arena);

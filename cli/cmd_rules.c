@@ -37,8 +37,10 @@ static void print_rule(unsigned i, bool hits) {
     const struct rule_info *r = &rule_info[i];
     char place[64];
     snprintf(place, sizeof place, "%s:%d", r->file, r->line);
-    if (hits) printf("%10llu  %-12s %-18s %s\n", (unsigned long long)rule_hits(i), r->name, place, r->text);
-    else printf("%-12s %-16s %-18s %s\n", r->name, r->set, place, r->text);
+    if (hits)
+        printf("%10llu  %-12s %-18s %s\n", (unsigned long long)rule_hits(i), r->name, place, r->text);
+    else
+        printf("%-12s %-16s %-18s %s\n", r->name, r->set, place, r->text);
 }
 
 static bool is_rule(const char *name) {
@@ -64,14 +66,16 @@ static bool wanted(unsigned i, const char *name, bool exact) {
 int cmd_rules(int argc, char **argv) {
     const char *file = NULL;
     const struct arg_spec spec[] = {
-        {"hits", ARG_TEXT, &file, "FILE.uop", "lower the kernels of this file and count how often each rule fired"},
+        {"hits", ARG_TEXT, &file, "FILE.uop",
+         "lower the kernels of this file and count how often each rule fired"},
     };
     struct args a = {
         .command = "rules",
         .operands = "[NAME]",
-        .about = "Lists the rewrite rules: name, sets, place and text. NAME selects by rule, set or file.\n"
-                 "RIDGE_RULE_TRACE=1 prints every firing of any command, RIDGE_RULE_OFF=a,b switches rules off,\n"
-                 "RIDGE_RULE_MAX=n stops after n firings.",
+        .about =
+            "Lists the rewrite rules: name, sets, place and text. NAME selects by rule, set or file.\n"
+            "RIDGE_RULE_TRACE=1 prints every firing of any command, RIDGE_RULE_OFF=a,b switches rules off,\n"
+            "RIDGE_RULE_MAX=n stops after n firings.",
         .spec = spec,
         .nspec = RG_COUNT(spec),
         .max_operands = 1,
@@ -96,7 +100,8 @@ int cmd_rules(int argc, char **argv) {
     for (unsigned i = 0; i < n; i++) print_rule(order[i], file != NULL);
     free(order);
     if (!n && !file) {
-        fprintf(stderr, "ridge rules: no rule, set or file is called %s; `ridge rules` lists them all\n", name);
+        fprintf(stderr, "ridge rules: no rule, set or file is called %s; `ridge rules` lists them all\n",
+                name);
         return EXIT_FAILED;
     }
     return EXIT_OK;

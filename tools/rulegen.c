@@ -32,9 +32,19 @@ struct set sets[32];
 int nsets;
 const char *prefix = "rules";
 
-enum { C = OPF_C, A = OPF_A, P = OPF_P, E = OPF_E, M = OPF_M, F = OPF_F, I = OPF_I, W = OPF_W, V = UINT16_MAX };
+enum {
+    C = OPF_C,
+    A = OPF_A,
+    P = OPF_P,
+    E = OPF_E,
+    M = OPF_M,
+    F = OPF_F,
+    I = OPF_I,
+    W = OPF_W,
+    V = UINT16_MAX
+};
 const struct op_info rg_op[OP_COUNT] = {
-#define OP(name, min, max, dt, lanes, arg, flags, doc)                                             \
+#define OP(name, min, max, dt, lanes, arg, flags, doc) \
     [OP_##name] = {#name, doc, min, max, OPD_##dt, OPL_##lanes, OPA_##arg, flags},
 #include "ir/ops.def"
 #undef OP
@@ -48,8 +58,10 @@ static const char *const dt_name[DT_COUNT] = {
 void fail(const struct file *f, int line, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    if (f) fprintf(stderr, "%s:%d: ", f->path, line);
-    else fprintf(stderr, "rulegen: ");
+    if (f)
+        fprintf(stderr, "%s:%d: ", f->path, line);
+    else
+        fprintf(stderr, "rulegen: ");
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
     va_end(ap);
@@ -269,10 +281,14 @@ int main(int argc, char **argv) {
     const char *dir = NULL, *mutants = NULL;
     int opt;
     while ((opt = getopt(argc, argv, "o:p:m:")) != -1) {
-        if (opt == 'o') dir = optarg;
-        else if (opt == 'p') prefix = optarg;
-        else if (opt == 'm') mutants = optarg;
-        else return 2;
+        if (opt == 'o')
+            dir = optarg;
+        else if (opt == 'p')
+            prefix = optarg;
+        else if (opt == 'm')
+            mutants = optarg;
+        else
+            return 2;
     }
     if (!dir || optind == argc) fail(NULL, 0, "usage: rulegen [-p PREFIX] [-m MUTANTS] -o DIR FILE.rules...");
     for (int i = optind; i < argc; i++) {

@@ -23,17 +23,17 @@ enum { MAX_SRC = 12, MAX_BIND = 32, OP_WORDS = (OP_COUNT + 63) / 64 };
 typedef struct pat pat;
 struct pat {
     enum pat_kind kind;
-    const char *name;     /* variable, or the NAME of NAME:PATTERN; NULL if none */
+    const char *name;       /* variable, or the NAME of NAME:PATTERN; NULL if none */
     uint64_t ops[OP_WORDS]; /* PAT_OP: set of opcodes */
-    const char *opvar;    /* (A|B:o ...) binds o; on the right (o ...) */
-    const char *dt, *arg; /* text in <> and []; NULL if none */
+    const char *opvar;      /* (A|B:o ...) binds o; on the right (o ...) */
+    const char *dt, *arg;   /* text in <> and []; NULL if none */
     int64_t i;
     double f;
     const char *code;
     pat *src[MAX_SRC];
     int nsrc;
-    bool rest;            /* ends in ... */
-    int type;             /* type class, set by the fuzz emitter */
+    bool rest; /* ends in ... */
+    int type;  /* type class, set by the fuzz emitter */
 };
 
 struct test_line {
@@ -52,7 +52,7 @@ struct rule {
     struct file *file;
     int line;
     unsigned id;
-    pat *var[64];             /* variants */
+    pat *var[64]; /* variants */
     int nvar;
     struct test_line test[8];
     int ntest;
@@ -113,7 +113,7 @@ void emit_includes(FILE *);
 void emit_listing(FILE *);
 void c_string(FILE *, const char *);
 const char *dt_test(const char *expr, const char *dt); /* C condition for <dt> */
-const char *arg_c(const char *arg); /* text in [] as C */
+const char *arg_c(const char *arg);                    /* text in [] as C */
 
 /* rulegen_fuzz.c */
 void emit_fuzz(FILE *, const rule *const *mutant, const char *const *what, int nmutant);

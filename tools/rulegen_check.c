@@ -47,10 +47,14 @@ static bool lower_name(const char *s) {
 }
 
 static void collect(const rule *u, const pat *p, struct names *s) {
-    if (p->kind == PAT_VAR) name_bind(u, s, p->name, 'n');
-    else if (p->kind == PAT_CVAR) name_bind(u, s, p->name, 'c');
-    else if (p->kind == PAT_KVAR) name_bind(u, s, p->name, 'k');
-    else if (p->name) name_bind(u, s, p->name, 'n');
+    if (p->kind == PAT_VAR)
+        name_bind(u, s, p->name, 'n');
+    else if (p->kind == PAT_CVAR)
+        name_bind(u, s, p->name, 'c');
+    else if (p->kind == PAT_KVAR)
+        name_bind(u, s, p->name, 'k');
+    else if (p->name)
+        name_bind(u, s, p->name, 'n');
     if (p->opvar) name_bind(u, s, p->opvar, 'o');
     if (p->kind == PAT_OP && p->arg && lower_name(p->arg))
         name_bind(u, s, p->arg, rg_op[first_op(p)].arg == OPA_OP ? 'o' : 'c');
@@ -121,7 +125,9 @@ static void check_bound(const rule *u, const struct names *s, const char *name, 
     if (i < 0) fail(u->file, u->line, "rule %s: `%s` is not bound on the left side", u->name, name);
     if (kind != s->kind[i])
         fail(u->file, u->line, "rule %s: `%s` cannot be used here: it is bound to %s", u->name, name,
-             s->kind[i] == 'o' ? "an op" : s->kind[i] == 'n' ? "a node" : "a number");
+             s->kind[i] == 'o'   ? "an op"
+             : s->kind[i] == 'n' ? "a node"
+                                 : "a number");
 }
 
 static const pat *find_opvar(const pat *p, const char *name) {
@@ -146,7 +152,10 @@ static void check_arity(const rule *u, const pat *p, bool right) {
         bool few = p->nsrc < i->min_src && !p->rest, many = p->nsrc > i->max_src;
         if (few || many)
             fail(u->file, u->line, "rule %s: %s has %d sources, expected %d%s", u->name, i->name, p->nsrc,
-                 i->min_src, i->max_src == UINT16_MAX ? " or more" : i->max_src > i->min_src ? " or up to its maximum" : "");
+                 i->min_src,
+                 i->max_src == UINT16_MAX  ? " or more"
+                 : i->max_src > i->min_src ? " or up to its maximum"
+                                           : "");
         if (p->arg && i->arg == OPA_NONE)
             fail(u->file, u->line, "rule %s: %s has no [argument]", u->name, i->name);
     }
@@ -174,8 +183,8 @@ static void check_alike(const rule *u, const pat *p) {
         bool same = rg_op[o].dt == rg_op[a].dt && rg_op[o].arg == rg_op[a].arg;
         for (int i = 0; i < p->nsrc; i++) same &= src_role(o, i) == src_role(a, i);
         if (!same)
-            fail(u->file, u->line, "rule %s: %s and %s cannot stand in one alternation: their types differ", u->name,
-                 rg_op[a].name, rg_op[o].name);
+            fail(u->file, u->line, "rule %s: %s and %s cannot stand in one alternation: their types differ",
+                 u->name, rg_op[a].name, rg_op[o].name);
     }
 }
 
@@ -184,8 +193,9 @@ static void check_left(const rule *u, const pat *p) {
     check_arity(u, p, false);
     if (!p->rest) check_alike(u, p);
     if (p->dt && !dt_known(p->dt))
-        fail(u->file, u->line, "rule %s: unknown dtype <%s>; expected a name of src/ir/dtype.def or int, float, wrap",
-             u->name, p->dt);
+        fail(u->file, u->line,
+             "rule %s: unknown dtype <%s>; expected a name of src/ir/dtype.def or int, float, wrap", u->name,
+             p->dt);
     for (int i = 0; i < p->nsrc; i++) check_left(u, p->src[i]);
 }
 
@@ -209,17 +219,19 @@ static void check_right(const rule *u, pat *p, const struct names *s) {
     if (p->opvar) {
         check_bound(u, s, p->opvar, 'o');
         const pat *q = find_opvar(u->lhs, p->opvar);
-        if (!q) fail(u->file, u->line, "rule %s: `%s` is an argument, not the op of a node", u->name, p->opvar);
+        if (!q)
+            fail(u->file, u->line, "rule %s: `%s` is an argument, not the op of a node", u->name, p->opvar);
         memcpy(p->ops, q->ops, sizeof p->ops);
     }
     check_arity(u, p, true);
-    if (p->dt && find_dt(p->dt, strlen(p->dt)) == DT_COUNT && strcmp(p->dt, "n")) check_bound(u, s, p->dt, 'n');
+    if (p->dt && find_dt(p->dt, strlen(p->dt)) == DT_COUNT && strcmp(p->dt, "n"))
+        check_bound(u, s, p->dt, 'n');
     if (p->arg && lower_name(p->arg) && name_find(s, p->arg) < 0)
         fail(u->file, u->line, "rule %s: `%s` is not bound on the left side", u->name, p->arg);
     int o = first_op(p);
     if (rg_op[o].lanes == OPL_SELF && o != OP_BUILD)
-        fail(u->file, u->line, "rule %s: the lanes of %s cannot be inferred; build it with a C helper", u->name,
-             rg_op[o].name);
+        fail(u->file, u->line, "rule %s: the lanes of %s cannot be inferred; build it with a C helper",
+             u->name, rg_op[o].name);
     if (p->rest && count_rest(u->lhs) != 1)
         fail(u->file, u->line, "rule %s: `...` on the right needs exactly one on the left", u->name);
     for (int i = 0; i < p->nsrc; i++) check_right(u, p->src[i], s);
@@ -249,7 +261,8 @@ static bool same_pat(const pat *a, const pat *b) {
     if (a->kind != b->kind || a->nsrc != b->nsrc || a->rest != b->rest) return false;
     if ((a->name || b->name) && (!a->name || !b->name || strcmp(a->name, b->name))) return false;
     if (a->kind == PAT_ANY) return false; /* two wildcards need not be one node */
-    if (memcmp(a->ops, b->ops, sizeof a->ops) || a->i != b->i || memcmp(&a->f, &b->f, sizeof a->f)) return false;
+    if (memcmp(a->ops, b->ops, sizeof a->ops) || a->i != b->i || memcmp(&a->f, &b->f, sizeof a->f))
+        return false;
     if ((a->dt || b->dt) && (!a->dt || !b->dt || strcmp(a->dt, b->dt))) return false;
     if ((a->arg || b->arg) && (!a->arg || !b->arg || strcmp(a->arg, b->arg))) return false;
     for (int i = 0; i < a->nsrc; i++)
@@ -370,8 +383,10 @@ static void expand(const rule *u, const pat *p, struct plist *out) {
     bool any_c = false, any_o = false;
     for (int o = 0; o < OP_COUNT; o++) {
         if (!has_op(p, o)) continue;
-        if (rg_op[o].flags & OPF_C) comm[o / 64] |= 1ull << (o % 64), any_c = true;
-        else other[o / 64] |= 1ull << (o % 64), any_o = true;
+        if (rg_op[o].flags & OPF_C)
+            comm[o / 64] |= 1ull << (o % 64), any_c = true;
+        else
+            other[o / 64] |= 1ull << (o % 64), any_o = true;
     }
     for (int a = 0; a < cur.n; a++) {
         if (any_o) {
@@ -394,8 +409,10 @@ void check_rule(rule *u) {
     check_right(u, u->rhs, &s);
     if (u->guard) each_ident(u->guard, check_ident, &(struct code_check){u, &s, NULL, false});
     for (int i = 0; i < u->nhint; i++)
-        if (strcmp(u->hint[i].name, "n") && strcmp(u->hint[i].name, "ulp") && name_find(&s, u->hint[i].name) < 0)
-            fail(u->file, u->line, "rule %s: fuzz line for `%s`, which is not bound", u->name, u->hint[i].name);
+        if (strcmp(u->hint[i].name, "n") && strcmp(u->hint[i].name, "ulp") &&
+            name_find(&s, u->hint[i].name) < 0)
+            fail(u->file, u->line, "rule %s: fuzz line for `%s`, which is not bound", u->name,
+                 u->hint[i].name);
     struct plist l = {.n = 0};
     expand(u, u->lhs, &l);
     memcpy(u->var, l.p, sizeof l.p);
@@ -427,10 +444,11 @@ void check_set(struct set *s) {
             rule *a = s->rule[i], *b = s->rule[j];
             if (a == b) fail(s->from, s->line, "set %s contains rule %s twice", s->name, a->name);
             if (unconditional(a) && covers(a, b))
-                fail(b->file, b->line, "rule %s is never reached in set %s: rule %s (%s:%d) matches everything it does",
+                fail(b->file, b->line,
+                     "rule %s is never reached in set %s: rule %s (%s:%d) matches everything it does",
                      b->name, s->name, a->name, a->file->path, a->line);
             if (a->guard && same_guard(a, b) && covers(a, b) && covers(b, a) && a->rhs->kind != PAT_CODE)
-                fail(b->file, b->line, "rule %s is a duplicate of %s (%s:%d)", b->name, a->name, a->file->path,
-                     a->line);
+                fail(b->file, b->line, "rule %s is a duplicate of %s (%s:%d)", b->name, a->name,
+                     a->file->path, a->line);
         }
 }

@@ -36,9 +36,12 @@ const char *dt_test(const char *e, const char *dt) {
     for (const char *s = dt; *s;) {
         size_t n = strcspn(s, "|");
         char *one;
-        if (n == 3 && !memcmp(s, "int", 3)) one = xprintf("rule_dt_int(%s->dt)", e);
-        else if (n == 4 && !memcmp(s, "wrap", 4)) one = xprintf("rule_dt_wrap(%s->dt)", e);
-        else if (n == 5 && !memcmp(s, "float", 5)) one = xprintf("rule_dt_float(%s->dt)", e);
+        if (n == 3 && !memcmp(s, "int", 3))
+            one = xprintf("rule_dt_int(%s->dt)", e);
+        else if (n == 4 && !memcmp(s, "wrap", 4))
+            one = xprintf("rule_dt_wrap(%s->dt)", e);
+        else if (n == 5 && !memcmp(s, "float", 5))
+            one = xprintf("rule_dt_float(%s->dt)", e);
         else {
             one = xprintf("%s->dt == DT_%.*s", e, (int)n, s);
             for (char *u = strstr(one, "DT_"); *u; u++) *u = (char)toupper((unsigned char)*u);
@@ -74,8 +77,10 @@ static bool was_bound(struct left *l, const char *name) {
 }
 
 static void bind_node(struct left *l, const char *name, const char *e) {
-    if (was_bound(l, name)) fprintf(l->o, "%sif (%s != %s) break;\n", l->ind, e, name);
-    else fprintf(l->o, "%sconst uop *%s = %s; (void)%s;\n", l->ind, name, e, name);
+    if (was_bound(l, name))
+        fprintf(l->o, "%sif (%s != %s) break;\n", l->ind, e, name);
+    else
+        fprintf(l->o, "%sconst uop *%s = %s; (void)%s;\n", l->ind, name, e, name);
 }
 
 static void bind_number(struct left *l, const pat *p, const char *e) {
@@ -86,7 +91,8 @@ static void bind_number(struct left *l, const pat *p, const char *e) {
         fprintf(l->o, "%s%s %s = %s; (void)%s;\n", l->ind, k ? "double" : "int64_t", p->name, v, p->name);
     else if (k)
         fprintf(l->o, "%sif (!rule_same_flt(%s, %s)) break;\n", l->ind, v, p->name);
-    else fprintf(l->o, "%sif (%s != %s) break;\n", l->ind, v, p->name);
+    else
+        fprintf(l->o, "%sif (%s != %s) break;\n", l->ind, v, p->name);
 }
 
 static void test_op(struct left *l, const pat *p, const char *e) {
@@ -99,18 +105,22 @@ static void test_op(struct left *l, const pat *p, const char *e) {
 
 static bool fixed_arity(const pat *p) {
     for (int o = 0; o < OP_COUNT; o++)
-        if (has_op(p, o) && (rg_op[o].min_src != rg_op[o].max_src || rg_op[o].min_src != p->nsrc)) return false;
+        if (has_op(p, o) && (rg_op[o].min_src != rg_op[o].max_src || rg_op[o].min_src != p->nsrc))
+            return false;
     return true;
 }
 
 static void bind_arg(struct left *l, const pat *p, const char *e) {
     bool name = islower((unsigned char)p->arg[0]);
     bool is_op = rg_op[first_op(p)].arg == OPA_OP;
-    if (!name) fprintf(l->o, "%sif (%s->arg.i != %s) break;\n", l->ind, e, arg_c(p->arg));
-    else if (was_bound(l, p->arg)) fprintf(l->o, "%sif (%s->arg.i != (int64_t)%s) break;\n", l->ind, e, p->arg);
+    if (!name)
+        fprintf(l->o, "%sif (%s->arg.i != %s) break;\n", l->ind, e, arg_c(p->arg));
+    else if (was_bound(l, p->arg))
+        fprintf(l->o, "%sif (%s->arg.i != (int64_t)%s) break;\n", l->ind, e, p->arg);
     else if (is_op)
         fprintf(l->o, "%senum op %s = (enum op)%s->arg.i; (void)%s;\n", l->ind, p->arg, e, p->arg);
-    else fprintf(l->o, "%sint64_t %s = %s->arg.i; (void)%s;\n", l->ind, p->arg, e, p->arg);
+    else
+        fprintf(l->o, "%sint64_t %s = %s->arg.i; (void)%s;\n", l->ind, p->arg, e, p->arg);
 }
 
 static void match(struct left *l, const pat *p, const char *e, bool root) {
@@ -131,8 +141,10 @@ static void match(struct left *l, const pat *p, const char *e, bool root) {
     }
     if (!root) test_op(l, p, e);
     if (!fixed_arity(p)) {
-        if (!p->rest) fprintf(l->o, "%sif (%s->nsrc != %d) break;\n", l->ind, e, p->nsrc);
-        else if (p->nsrc) fprintf(l->o, "%sif (%s->nsrc < %d) break;\n", l->ind, e, p->nsrc);
+        if (!p->rest)
+            fprintf(l->o, "%sif (%s->nsrc != %d) break;\n", l->ind, e, p->nsrc);
+        else if (p->nsrc)
+            fprintf(l->o, "%sif (%s->nsrc < %d) break;\n", l->ind, e, p->nsrc);
     }
     if (p->dt) fprintf(l->o, "%sif (!(%s)) break;\n", l->ind, dt_test(e, p->dt));
     if (p->arg) bind_arg(l, p, e);
@@ -143,7 +155,8 @@ static void match(struct left *l, const pat *p, const char *e, bool root) {
     const char *child[MAX_SRC];
     for (int i = 0; i < p->nsrc; i++) {
         if (p->src[i]->kind == PAT_ANY) continue;
-        if (root && i < 3) child[i] = xprintf("s%d", i);
+        if (root && i < 3)
+            child[i] = xprintf("s%d", i);
         else {
             child[i] = xprintf("p%d_", l->ntemp++);
             fprintf(l->o, "%sconst uop *%s = %s->src[%d];\n", l->ind, child[i], e, i);
@@ -199,8 +212,8 @@ static const char *operand_dt(const pat *p, int op) {
 
 static const char *need_dt(const struct right *r, const char *dt, const char *what) {
     if (!dt)
-        fail(r->u->file, r->u->line, "rule %s: the type of %s cannot be inferred; write it as (CONST<dtype> ...)",
-             r->u->name, what);
+        fail(r->u->file, r->u->line,
+             "rule %s: the type of %s cannot be inferred; write it as (CONST<dtype> ...)", r->u->name, what);
     return dt;
 }
 
@@ -212,20 +225,26 @@ static const char *build_leaf(struct right *r, const pat *p, const char *dt) {
     const char *t = temp(r);
     switch (p->kind) {
     case PAT_INT:
-        fprintf(r->o, "%sconst uop *%s = rule_int(rw, %s, %s);\n", r->ind, t, need_dt(r, dt, "an integer"), int_c(p->i));
+        fprintf(r->o, "%sconst uop *%s = rule_int(rw, %s, %s);\n", r->ind, t, need_dt(r, dt, "an integer"),
+                int_c(p->i));
         return t;
     case PAT_FLT:
-        fprintf(r->o, "%sconst uop *%s = rule_flt(rw, %s, %s);\n", r->ind, t, need_dt(r, dt, "a number"), flt_c(p->f));
+        fprintf(r->o, "%sconst uop *%s = rule_flt(rw, %s, %s);\n", r->ind, t, need_dt(r, dt, "a number"),
+                flt_c(p->f));
         return t;
     case PAT_CVAR:
-        fprintf(r->o, "%sconst uop *%s = rule_int(rw, %s, %s);\n", r->ind, t, need_dt(r, dt, p->name), p->name);
+        fprintf(r->o, "%sconst uop *%s = rule_int(rw, %s, %s);\n", r->ind, t, need_dt(r, dt, p->name),
+                p->name);
         return t;
     case PAT_KVAR:
-        fprintf(r->o, "%sconst uop *%s = rule_flt(rw, %s, %s);\n", r->ind, t, need_dt(r, dt, p->name), p->name);
+        fprintf(r->o, "%sconst uop *%s = rule_flt(rw, %s, %s);\n", r->ind, t, need_dt(r, dt, p->name),
+                p->name);
         return t;
     default:
-        if (dt) fprintf(r->o, "%sconst uop *%s = RULE_VALUE(rw, %s, (%s));\n", r->ind, t, dt, p->code);
-        else fprintf(r->o, "%sconst uop *%s = (%s);\n", r->ind, t, p->code);
+        if (dt)
+            fprintf(r->o, "%sconst uop *%s = RULE_VALUE(rw, %s, (%s));\n", r->ind, t, dt, p->code);
+        else
+            fprintf(r->o, "%sconst uop *%s = (%s);\n", r->ind, t, p->code);
         fprintf(r->o, "%sif (!%s) break;\n", r->ind, t);
         return t;
     }
@@ -256,18 +275,23 @@ static const char *build_op(struct right *r, const pat *p, const char *dt) {
     const char *arg = p->arg ? xprintf("ARG_INT(%s)", arg_c(p->arg)) : "ARG_NONE";
     fprintf(r->o, "%sconst uop *%s = ", r->ind, t);
     if (p->rest) {
-        fprintf(r->o, "rule_rest(rw, %s, %s, %s, %d, %s, %d, %s);\n", opc, own || info->dt != OPD_SELF ? "DT_VOID" : need_dt(r, dt, info->name),
-                p->nsrc ? xprintf("(const uop *[]){%s}", list) : "NULL", p->nsrc, r->l->rest_node, r->l->rest_from, arg);
+        fprintf(r->o, "rule_rest(rw, %s, %s, %s, %d, %s, %d, %s);\n", opc,
+                own || info->dt != OPD_SELF ? "DT_VOID" : need_dt(r, dt, info->name),
+                p->nsrc ? xprintf("(const uop *[]){%s}", list) : "NULL", p->nsrc, r->l->rest_node,
+                r->l->rest_from, arg);
         return t;
     }
     if (info->dt == OPD_SELF || info->lanes == OPL_SELF) {
-        const char *lanes = op == OP_BUILD ? xprintf("%d", p->nsrc) : info->lanes == OPL_WIDE ? xprintf("%s->lanes", src[0]) : "1";
+        const char *lanes = op == OP_BUILD            ? xprintf("%d", p->nsrc)
+                            : info->lanes == OPL_WIDE ? xprintf("%s->lanes", src[0])
+                                                      : "1";
         fprintf(r->o, "rw_new(rw, %s, %s, %s, %s, %d, %s);\n", opc, need_dt(r, dt, info->name), lanes,
                 p->nsrc ? xprintf("(const uop *[]){%s}", list) : "NULL", p->nsrc, arg);
     } else if (!p->arg && p->nsrc >= 1 && p->nsrc <= 3) {
         fprintf(r->o, "rw%d(rw, %s, %s);\n", p->nsrc, opc, list);
     } else {
-        fprintf(r->o, "rw_mk(rw, %s, %s, %d, %s);\n", opc, p->nsrc ? xprintf("(const uop *[]){%s}", list) : "NULL", p->nsrc, arg);
+        fprintf(r->o, "rw_mk(rw, %s, %s, %d, %s);\n", opc,
+                p->nsrc ? xprintf("(const uop *[]){%s}", list) : "NULL", p->nsrc, arg);
     }
     return t;
 }
@@ -289,13 +313,18 @@ static void emit_block(FILE *o, const rule *u, const pat *lhs) {
     if (!simple) fprintf(o, "        const uop *r = NULL;\n        do {\n");
     struct right r = {.o = o, .u = u, .l = &l, .ind = simple ? "        " : "            "};
     const char *t = build(&r, u->rhs, "n->dt");
-    if (!simple) fprintf(o, "            r = %s;\n        } while (0);\n        if (!r) { rw->ring = ring_; break; }\n", t);
-    fprintf(o, "        rw_hit(rw, %u, n, %s);\n        return %s;\n    } while (0);\n", u->id, simple ? t : "r", simple ? t : "r");
+    if (!simple)
+        fprintf(o,
+                "            r = %s;\n        } while (0);\n        if (!r) { rw->ring = ring_; break; }\n",
+                t);
+    fprintf(o, "        rw_hit(rw, %u, n, %s);\n        return %s;\n    } while (0);\n", u->id,
+            simple ? t : "r", simple ? t : "r");
 }
 
 static void emit_head(FILE *o, int nsrc) {
     fprintf(o, "    void *cx = rw->cx; (void)cx;\n");
-    for (int i = 0; i < nsrc && i < 3; i++) fprintf(o, "    const uop *const s%d = n->src[%d]; (void)s%d;\n", i, i, i);
+    for (int i = 0; i < nsrc && i < 3; i++)
+        fprintf(o, "    const uop *const s%d = n->src[%d]; (void)s%d;\n", i, i, i);
 }
 
 void emit_includes(FILE *o) {
@@ -320,7 +349,10 @@ void emit_set(FILE *o, struct set *s) {
     fprintf(o, "/* made by rulegen from set %s; do not edit */\n", s->name);
     emit_includes(o);
     /* rewrite.c refers to the table weakly: this makes the linker take it from the archive */
-    fprintf(o, "extern const struct rule_table %s_table;\nextern const struct rule_table *const %s_table_of_%s;\n", prefix, prefix, s->name);
+    fprintf(
+        o,
+        "extern const struct rule_table %s_table;\nextern const struct rule_table *const %s_table_of_%s;\n",
+        prefix, prefix, s->name);
     fprintf(o, "const struct rule_table *const %s_table_of_%s = &%s_table;\n\n", prefix, s->name, prefix);
     bool used[OP_COUNT] = {false};
     for (int op = 0; op < OP_COUNT; op++) {
@@ -345,15 +377,19 @@ void emit_set(FILE *o, struct set *s) {
             }
         fprintf(o, "    return NULL;\n}\n\n");
     }
-    fprintf(o, "const uop *%s_%s(struct rw *, const uop *);\nconst uop *%s_%s(struct rw *rw, const uop *n) {\n    switch (n->op) {\n",
+    fprintf(o,
+            "const uop *%s_%s(struct rw *, const uop *);\nconst uop *%s_%s(struct rw *rw, const uop *n) {\n  "
+            "  switch (n->op) {\n",
             prefix, s->name, prefix, s->name);
     for (int op = 0; op < OP_COUNT; op++)
-        if (used[op]) fprintf(o, "    case OP_%s: return %s_%s(rw, n);\n", rg_op[op].name, s->name, rg_op[op].name);
+        if (used[op])
+            fprintf(o, "    case OP_%s: return %s_%s(rw, n);\n", rg_op[op].name, s->name, rg_op[op].name);
     fprintf(o, "    default: return NULL;\n    }\n}\n");
 }
 
 void emit_one(FILE *o, const rule *u, const char *fname) {
-    fprintf(o, "static const uop *%s(struct rw *rw, const uop *n) {\n    void *cx = rw->cx; (void)cx;\n", fname);
+    fprintf(o, "static const uop *%s(struct rw *rw, const uop *n) {\n    void *cx = rw->cx; (void)cx;\n",
+            fname);
     for (int j = 0; j < u->nvar; j++) {
         const pat *q = u->var[j];
         fprintf(o, "    if (n->nsrc >= %d && (", q->nsrc);
@@ -375,14 +411,17 @@ static char *sets_of(const rule *u) {
     char *s = xprintf("%s", "");
     for (int i = 0; i < nsets; i++)
         for (int j = 0; j < sets[i].nrule; j++)
-            if (sets[i].rule[j] == u) s = *s ? xprintf("%s,%s", s, sets[i].name) : xprintf("%s", sets[i].name);
+            if (sets[i].rule[j] == u)
+                s = *s ? xprintf("%s,%s", s, sets[i].name) : xprintf("%s", sets[i].name);
     return s;
 }
 
 void emit_table(FILE *o) {
     bool main_table = !strcmp(prefix, "rules");
     int n = 0;
-    fprintf(o, "/* made by rulegen; do not edit */\n#include \"rules/rules.h\"\n\n%sconst struct rule_info %s[] = {\n",
+    fprintf(o,
+            "/* made by rulegen; do not edit */\n#include \"rules/rules.h\"\n\n%sconst struct rule_info %s[] "
+            "= {\n",
             main_table ? "" : "static ", main_table ? "rule_info" : "info");
     for (int i = 0; i < nfiles; i++)
         for (int j = 0; j < files[i]->nrule; j++, n++) {
@@ -396,7 +435,9 @@ void emit_table(FILE *o) {
     fprintf(o, "};\n");
     if (main_table) fprintf(o, "const unsigned rule_count = %d;\n", n);
     fprintf(o, "static _Atomic uint64_t hits[%d];\n", n ? n : 1);
-    fprintf(o, "extern const struct rule_table %s_table;\nconst struct rule_table %s_table = {%s, %d, hits};\n", prefix, prefix, main_table ? "rule_info" : "info", n);
+    fprintf(o,
+            "extern const struct rule_table %s_table;\nconst struct rule_table %s_table = {%s, %d, hits};\n",
+            prefix, prefix, main_table ? "rule_info" : "info", n);
 }
 
 void emit_listing(FILE *o) {

@@ -44,10 +44,14 @@ static unsigned dt_mask(const char *dt) {
     unsigned m = 0;
     for (const char *s = dt; *s;) {
         size_t n = strcspn(s, "|");
-        if (n == 3 && !memcmp(s, "int", 3)) m |= MASK_INT & ~(1u << DT_BOOL);
-        else if (n == 4 && !memcmp(s, "wrap", 4)) m |= MASK_INT & ~(1u << DT_BOOL) & ~(1u << DT_IDX);
-        else if (n == 5 && !memcmp(s, "float", 5)) m |= MASK_FLOAT;
-        else m |= 1u << find_dt(s, n);
+        if (n == 3 && !memcmp(s, "int", 3))
+            m |= MASK_INT & ~(1u << DT_BOOL);
+        else if (n == 4 && !memcmp(s, "wrap", 4))
+            m |= MASK_INT & ~(1u << DT_BOOL) & ~(1u << DT_IDX);
+        else if (n == 5 && !memcmp(s, "float", 5))
+            m |= MASK_FLOAT;
+        else
+            m |= 1u << find_dt(s, n);
         s += n;
         if (*s) s++;
     }
@@ -75,7 +79,10 @@ static void type_pat(const rule *u, struct types *t, pat *p) {
     int op = first_op(p);
     unsigned works_on = 0;
     for (int o = 0; o < OP_COUNT; o++)
-        if (has_op(p, o)) works_on |= rg_op[o].flags & OPF_F ? (unsigned)MASK_FLOAT : rg_op[o].flags & OPF_I ? MASK_INT : ~0u;
+        if (has_op(p, o))
+            works_on |= rg_op[o].flags & OPF_F   ? (unsigned)MASK_FLOAT
+                        : rg_op[o].flags & OPF_I ? MASK_INT
+                                                 : ~0u;
     t->mask[p->type] &= works_on;
     switch (rg_op[op].dt) {
     case OPD_BOOL: t->mask[p->type] = 1u << DT_BOOL; break;
@@ -91,8 +98,10 @@ static void type_pat(const rule *u, struct types *t, pat *p) {
         switch (src_role(op, i)) {
         case ROLE_RESULT: unify(t, p->type, c); break;
         case ROLE_OPERAND:
-            if (operand >= 0) unify(t, operand, c);
-            else operand = c;
+            if (operand >= 0)
+                unify(t, operand, c);
+            else
+                operand = c;
             break;
         case ROLE_BOOL: t->mask[root_of(t, c)] &= 1u << DT_BOOL; break;
         case ROLE_IDX: t->mask[root_of(t, c)] &= 1u << DT_IDX; break;
@@ -147,12 +156,14 @@ static void emit_numbers(struct fb *b, const pat *p) {
     if (p->kind == PAT_CVAR && !made(b, p->name)) {
         const char *h = hint_of(b->u, p->name);
         int t = root_of(&b->t, p->type);
-        fprintf(b->o, "    int64_t %s = %s; (void)%s;\n", p->name, h ? h : xprintf("fz_int(f, t[%d])", t), p->name);
+        fprintf(b->o, "    int64_t %s = %s; (void)%s;\n", p->name, h ? h : xprintf("fz_int(f, t[%d])", t),
+                p->name);
     }
     if (p->kind == PAT_KVAR && !made(b, p->name)) {
         const char *h = hint_of(b->u, p->name);
         int t = root_of(&b->t, p->type);
-        fprintf(b->o, "    double %s = %s; (void)%s;\n", p->name, h ? h : xprintf("fz_flt(f, t[%d])", t), p->name);
+        fprintf(b->o, "    double %s = %s; (void)%s;\n", p->name, h ? h : xprintf("fz_flt(f, t[%d])", t),
+                p->name);
     }
     if (p->kind == PAT_INT) fprintf(b->o, "    fz_note(f, INT64_C(%lld));\n", (long long)p->i);
     for (int i = 0; i < p->nsrc; i++) emit_numbers(b, p->src[i]);
@@ -198,7 +209,8 @@ static const char *emit_node(struct fb *b, const pat *p, const pat *parent, int 
     case PAT_ANY: return xprintf("fz_leaf(f, %s, t[%d])", leaf_kind(parent, at), t);
     case PAT_CVAR: return xprintf("uop_int(f->ir, t[%d], dt_wrap(t[%d], %s))", t, t, p->name);
     case PAT_KVAR: return xprintf("uop_flt(f->ir, t[%d], %s)", t, p->name);
-    case PAT_INT: return xprintf("uop_int(f->ir, t[%d], dt_wrap(t[%d], INT64_C(%lld)))", t, t, (long long)p->i);
+    case PAT_INT:
+        return xprintf("uop_int(f->ir, t[%d], dt_wrap(t[%d], INT64_C(%lld)))", t, t, (long long)p->i);
     case PAT_FLT:
         return isinf(p->f) ? xprintf("uop_flt(f->ir, t[%d], %sINFINITY)", t, p->f < 0 ? "-" : "")
                            : xprintf("uop_flt(f->ir, t[%d], %a)", t, p->f);
@@ -220,8 +232,8 @@ static const char *emit_node(struct fb *b, const pat *p, const pat *parent, int 
     const char *arg = "FZ_ANY_ARG";
     if (p->arg && !islower((unsigned char)p->arg[0])) arg = xprintf("(int64_t)(%s)", arg_c(p->arg));
     v = xprintf("q%d_", b->ntemp++);
-    fprintf(b->o, "    const uop *%s = fz_op(f, o%d_, t[%d], (const uop *[]){%s}, %d, %s);\n", v, (int)p->i, t,
-            p->nsrc ? list : "NULL", p->nsrc, arg);
+    fprintf(b->o, "    const uop *%s = fz_op(f, o%d_, t[%d], (const uop *[]){%s}, %d, %s);\n", v, (int)p->i,
+            t, p->nsrc ? list : "NULL", p->nsrc, arg);
     return v;
 }
 
@@ -239,13 +251,15 @@ static void emit_builder(FILE *o, const rule *u, const char *fname) {
         return;
     }
     if (any_rest(u->lhs))
-        fail(u->file, u->line, "rule %s has `...` on the left: the fuzzer needs a line `fuzz n = {C}` under it", u->name);
+        fail(u->file, u->line,
+             "rule %s has `...` on the left: the fuzzer needs a line `fuzz n = {C}` under it", u->name);
     struct fb b = {.o = o, .u = u};
     type_pat(u, &b.t, u->lhs);
     fprintf(o, "    uint32_t m[%d];\n    enum dtype t[%d];\n", b.t.n, b.t.n);
     for (int i = 0; i < b.t.n; i++) {
         if (root_of(&b.t, i) != i) continue;
-        if (!b.t.mask[i]) fail(u->file, u->line, "rule %s: the types on the left side contradict each other", u->name);
+        if (!b.t.mask[i])
+            fail(u->file, u->line, "rule %s: the types on the left side contradict each other", u->name);
         fprintf(o, "    m[%d] = 0x%xu;\n", i, b.t.mask[i]);
     }
     emit_ops(&b, u->lhs);
@@ -284,8 +298,8 @@ static void term_names(struct tb *b, const pat *p) {
         if (find_dt(dt, n) == DT_COUNT) fail(b->u->file, b->line, "unknown dtype <%s>", dt);
         long long lo = 0, hi = 0;
         bool bounds = sscanf(dt + n, "%lld %lld", &lo, &hi) == 2;
-        fprintf(b->o, "    const uop *v_%s = fz_var(f, \"%s\", %s, %s, %lld, %lld); (void)v_%s;\n", p->name, p->name,
-                upper_dt(dt, n), bounds ? "true" : "false", lo, hi, p->name);
+        fprintf(b->o, "    const uop *v_%s = fz_var(f, \"%s\", %s, %s, %lld, %lld); (void)v_%s;\n", p->name,
+                p->name, upper_dt(dt, n), bounds ? "true" : "false", lo, hi, p->name);
     }
     for (int i = 0; i < p->nsrc; i++) term_names(b, p->src[i]);
 }
@@ -309,8 +323,10 @@ static const char *term_dt(struct tb *b, const pat *p) {
 
 static const char *term(struct tb *b, const pat *p, const char *dt) {
     if (p->kind == PAT_VAR) return xprintf("v_%s", p->name);
-    if (p->kind == PAT_INT) return xprintf("uop_int(f->ir, %s, INT64_C(%lld))", dt ? dt : "DT_IDX", (long long)p->i);
-    if (p->kind == PAT_FLT && isinf(p->f)) return xprintf("uop_flt(f->ir, %s, %sINFINITY)", dt ? dt : "DT_F32", p->f < 0 ? "-" : "");
+    if (p->kind == PAT_INT)
+        return xprintf("uop_int(f->ir, %s, INT64_C(%lld))", dt ? dt : "DT_IDX", (long long)p->i);
+    if (p->kind == PAT_FLT && isinf(p->f))
+        return xprintf("uop_flt(f->ir, %s, %sINFINITY)", dt ? dt : "DT_F32", p->f < 0 ? "-" : "");
     if (p->kind == PAT_FLT) return xprintf("uop_flt(f->ir, %s, %a)", dt ? dt : "DT_F32", p->f);
     if (p->kind != PAT_OP) fail(b->u->file, b->line, "a test holds ops, numbers and names only");
     int op = first_op(p);
@@ -323,12 +339,16 @@ static const char *term(struct tb *b, const pat *p, const char *dt) {
     char *list = xprintf("%s", "");
     for (int i = 0; i < p->nsrc; i++) {
         enum role role = src_role(op, i);
-        const char *d = role == ROLE_RESULT ? dt : role == ROLE_OPERAND ? operand : role == ROLE_BOOL ? "DT_BOOL" : "DT_IDX";
+        const char *d = role == ROLE_RESULT    ? dt
+                        : role == ROLE_OPERAND ? operand
+                        : role == ROLE_BOOL    ? "DT_BOOL"
+                                               : "DT_IDX";
         list = xprintf("%s%s%s", list, i ? ", " : "", term(b, p->src[i], d));
     }
     const char *v = xprintf("q%d_", b->ntemp++);
-    fprintf(b->o, "    const uop *%s = fz_op(f, OP_%s, %s, (const uop *[]){%s}, %d, %s);\n", v, rg_op[op].name,
-            dt ? dt : "DT_IDX", p->nsrc ? list : "NULL", p->nsrc, p->arg ? arg_c(p->arg) : "0");
+    fprintf(b->o, "    const uop *%s = fz_op(f, OP_%s, %s, (const uop *[]){%s}, %d, %s);\n", v,
+            rg_op[op].name, dt ? dt : "DT_IDX", p->nsrc ? list : "NULL", p->nsrc,
+            p->arg ? arg_c(p->arg) : "0");
     return v;
 }
 
@@ -345,7 +365,8 @@ static void emit_tests(FILE *o) {
             for (int k = 0; k < files[i]->rule[j]->ntest; k++) {
                 const rule *u = files[i]->rule[j];
                 struct tb b = {.o = o, .u = u, .line = u->test[k].line};
-                fprintf(o, "static void test_%s_%d(struct fz *f, const uop **l, const uop **r) {\n", u->name, k);
+                fprintf(o, "static void test_%s_%d(struct fz *f, const uop **l, const uop **r) {\n", u->name,
+                        k);
                 term_names(&b, u->test[k].lhs);
                 term_names(&b, u->test[k].rhs);
                 const char *dt = term_dt(&b, u->test[k].lhs);
@@ -360,8 +381,8 @@ static void emit_tests(FILE *o) {
                 const rule *u = files[i]->rule[j];
                 const struct set *s = set_of(u);
                 if (!s) fail(u->file, u->line, "rule %s has a test but belongs to no set", u->name);
-                fprintf(o, "    {\"%s\", \"%s\", %d, %s_%s, test_%s_%d},\n", u->name, u->file->base, u->test[k].line, prefix,
-                        s->name, u->name, k);
+                fprintf(o, "    {\"%s\", \"%s\", %d, %s_%s, test_%s_%d},\n", u->name, u->file->base,
+                        u->test[k].line, prefix, s->name, u->name, k);
             }
     fprintf(o, "    {NULL, NULL, 0, NULL, NULL},\n};\nconst unsigned %s_test_count = %d;\n\n", prefix, n);
 }
@@ -380,7 +401,8 @@ void emit_fuzz(FILE *o, const rule *const *mutant, const char *const *what, int 
     emit_includes(o);
     fprintf(o, "#include \"fuzz/fz.h\"\n\n");
     if (strcmp(prefix, "rules"))
-        for (int i = 0; i < nsets; i++) fprintf(o, "const uop *%s_%s(struct rw *, const uop *);\n", prefix, sets[i].name);
+        for (int i = 0; i < nsets; i++)
+            fprintf(o, "const uop *%s_%s(struct rw *, const uop *);\n", prefix, sets[i].name);
     for (int i = 0; i < nfiles; i++)
         for (int j = 0; j < files[i]->nrule; j++) {
             const rule *u = files[i]->rule[j];
@@ -396,16 +418,19 @@ void emit_fuzz(FILE *o, const rule *const *mutant, const char *const *what, int 
     for (int i = 0; i < nfiles; i++)
         for (int j = 0; j < files[i]->nrule; j++, n++) {
             const rule *u = files[i]->rule[j];
-            fprintf(o, "    {\"%s\", \"%s\", %d, build_%s, one_%s, %d, %s},\n", u->name, u->file->base, u->line, u->name,
-                    u->name, u->guard && strstr(u->guard, "fastmath") ? 1 : 0, ulp_of(u));
+            fprintf(o, "    {\"%s\", \"%s\", %d, build_%s, one_%s, %d, %s},\n", u->name, u->file->base,
+                    u->line, u->name, u->name, u->guard && strstr(u->guard, "fastmath") ? 1 : 0, ulp_of(u));
         }
-    fprintf(o, "    {NULL, NULL, 0, NULL, NULL, 0, 0},\n};\nconst unsigned %s_fuzz_count = %d;\n\n", prefix, n);
+    fprintf(o, "    {NULL, NULL, 0, NULL, NULL, 0, 0},\n};\nconst unsigned %s_fuzz_count = %d;\n\n", prefix,
+            n);
     fprintf(o, "const struct rule_fuzz %s_mutant[] = {\n", prefix);
     for (int i = 0; i < nmutant; i++) {
         fprintf(o, "    {");
         c_string(o, what[i]);
-        fprintf(o, ", \"%s\", %d, build_mutant_%d, mutant_%d, 0, 0},\n", mutant[i]->name, mutant[i]->line, i, i);
+        fprintf(o, ", \"%s\", %d, build_mutant_%d, mutant_%d, 0, 0},\n", mutant[i]->name, mutant[i]->line, i,
+                i);
     }
-    fprintf(o, "    {NULL, NULL, 0, NULL, NULL, 0, 0},\n};\nconst unsigned %s_mutant_count = %d;\n\n", prefix, nmutant);
+    fprintf(o, "    {NULL, NULL, 0, NULL, NULL, 0, 0},\n};\nconst unsigned %s_mutant_count = %d;\n\n", prefix,
+            nmutant);
     emit_tests(o);
 }

@@ -116,10 +116,11 @@ RG_NORETURN static void no_end(struct rw *rw, const char *why) {
     names[0] = 0;
     for (uint32_t i = show; i-- > 0 && n < sizeof names - 100;)
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", ring_name(rw, i), i ? " -> " : "");
-    err_throw(rw->ir->err, RG_EINTERNAL,
-              "rewrite does not terminate (%s): %s%s; trace it with RIDGE_RULE_TRACE=1, switch a rule off with "
-              "RIDGE_RULE_OFF=%s",
-              why, names, p ? " ..." : "", rw->ring ? ring_name(rw, 0) : "");
+    err_throw(
+        rw->ir->err, RG_EINTERNAL,
+        "rewrite does not terminate (%s): %s%s; trace it with RIDGE_RULE_TRACE=1, switch a rule off with "
+        "RIDGE_RULE_OFF=%s",
+        why, names, p ? " ..." : "", rw->ring ? ring_name(rw, 0) : "");
 }
 
 void rw_hit(struct rw *rw, unsigned rule, const uop *before, const uop *after) {
@@ -191,8 +192,8 @@ static const uop *born(struct rw *rw, const uop *n) { return rw->pre ? n : norm(
 
 /* ---- constructors ------------------------------------------------------------------------------------------ */
 
-const uop *rw_new(struct rw *rw, enum op op, enum dtype dt, unsigned lanes, const uop *const *src, uint32_t nsrc,
-                  union arg arg) {
+const uop *rw_new(struct rw *rw, enum op op, enum dtype dt, unsigned lanes, const uop *const *src,
+                  uint32_t nsrc, union arg arg) {
     return born(rw, uop_new(rw->ir, op, dt, lanes, src, nsrc, arg));
 }
 
@@ -202,7 +203,9 @@ const uop *rw_mk(struct rw *rw, enum op op, const uop *const *src, uint32_t nsrc
 
 const uop *rw1(struct rw *rw, enum op op, const uop *a) { return born(rw, uop1(rw->ir, op, a)); }
 
-const uop *rw2(struct rw *rw, enum op op, const uop *a, const uop *b) { return born(rw, uop2(rw->ir, op, a, b)); }
+const uop *rw2(struct rw *rw, enum op op, const uop *a, const uop *b) {
+    return born(rw, uop2(rw->ir, op, a, b));
+}
 
 const uop *rw3(struct rw *rw, enum op op, const uop *a, const uop *b, const uop *c) {
     return born(rw, uop3(rw->ir, op, a, b, c));
@@ -224,7 +227,9 @@ static const uop *rebuild(struct rw *rw, const uop *n, const uop *const *src) {
     return uop_with(rw->ir, n, src);
 }
 
-const uop *rw_with(struct rw *rw, const uop *n, const uop *const *src) { return born(rw, rebuild(rw, n, src)); }
+const uop *rw_with(struct rw *rw, const uop *n, const uop *const *src) {
+    return born(rw, rebuild(rw, n, src));
+}
 
 const uop *rw_stop(struct rw *rw, const uop *n) {
     rw->stop = true;
@@ -349,7 +354,8 @@ static const uop *subst_of(struct rw *rw, uint32_t epoch, const uop *s, uint32_t
     return s->id < oldest ? s : seen_get(rw, epoch, s);
 }
 
-const uop *rw_subst(struct rw *rw, const uop *root, const uop *const *from, const uop *const *to, uint32_t n) {
+const uop *rw_subst(struct rw *rw, const uop *root, const uop *const *from, const uop *const *to,
+                    uint32_t n) {
     uint32_t oldest = UINT32_MAX;
     for (uint32_t i = 0; i < n; i++) oldest = RG_MIN(oldest, from[i]->id);
     if (root->id < oldest) return root;

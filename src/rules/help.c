@@ -15,8 +15,8 @@ const uop *rule_flt(struct rw *rw, unsigned dt, double v) {
     return rw_new(rw, OP_CONST, (enum dtype)dt, 1, NULL, 0, (union arg){.f = v});
 }
 
-const uop *rule_rest(struct rw *rw, enum op op, unsigned dt, const uop *const *fixed, uint32_t nfixed, const uop *from,
-                     uint32_t k, union arg arg) {
+const uop *rule_rest(struct rw *rw, enum op op, unsigned dt, const uop *const *fixed, uint32_t nfixed,
+                     const uop *from, uint32_t k, union arg arg) {
     uint32_t n = nfixed + from->nsrc - k;
     const uop **src = arena_array(rw->arena, const uop *, n + 1);
     for (uint32_t i = 0; i < nfixed; i++) src[i] = fixed[i];
@@ -32,8 +32,10 @@ const uop *fold(struct rw *rw, const uop *n) {
     if (n->nsrc == 0 || n->nsrc > 3) return NULL;
     for (uint32_t i = 0; i < n->nsrc; i++) {
         if (n->src[i]->op != OP_CONST) return NULL;
-        if (rule_dt_float(n->src[i]->dt)) v[i].f = n->src[i]->arg.f;
-        else v[i].i = n->src[i]->arg.i;
+        if (rule_dt_float(n->src[i]->dt))
+            v[i].f = n->src[i]->arg.f;
+        else
+            v[i].i = n->src[i]->arg.i;
     }
     if (!op_eval((enum op)n->op, (enum dtype)n->dt, (enum dtype)n->src[0]->dt, v, &r)) return NULL;
     return rule_dt_float(n->dt) ? rule_flt(rw, n->dt, r.f) : rule_int(rw, n->dt, r.i);
@@ -67,9 +69,7 @@ const uop *cast_to(struct rw *rw, const uop *x, unsigned dt) {
 }
 
 /* Digits of the significand; every integer of at most that many bits is exact. */
-static int digits(unsigned dt) {
-    return dt == DT_F64 ? 53 : dt == DT_F32 ? 24 : dt == DT_F16 ? 11 : 8;
-}
+static int digits(unsigned dt) { return dt == DT_F64 ? 53 : dt == DT_F32 ? 24 : dt == DT_F16 ? 11 : 8; }
 
 static int value_bits(unsigned dt) { /* of an integer, without its sign */
     return dt == DT_BOOL ? 1 : dtype_info[dt].bytes * 8 - (dtype_info[dt].kind == DK_INT);
@@ -120,7 +120,8 @@ const uop *gate_addr(struct rw *rw, const uop *index, const uop *where) {
         for (unsigned i = 0; i < where->lanes; i++) copy[i] = x;
         x = rw_new(rw, OP_BUILD, (enum dtype)x->dt, where->lanes, copy, where->lanes, ARG_NONE);
     }
-    return rw_new(rw, OP_INDEX, (enum dtype)index->dt, index->lanes, (const uop *[]){index->src[0], x}, 2, ARG_NONE);
+    return rw_new(rw, OP_INDEX, (enum dtype)index->dt, index->lanes, (const uop *[]){index->src[0], x}, 2,
+                  ARG_NONE);
 }
 
 bool same_lanes_build(const uop *b) {
@@ -139,6 +140,7 @@ bool build_is_vector(const uop *b) {
 
 const uop *load_scalar(struct rw *rw, const uop *load) {
     const uop *index = load->src[0], *build = index->src[1];
-    const uop *one = rw_new(rw, OP_INDEX, (enum dtype)index->dt, 1, (const uop *[]){index->src[0], build->src[0]}, 2, ARG_NONE);
+    const uop *one = rw_new(rw, OP_INDEX, (enum dtype)index->dt, 1,
+                            (const uop *[]){index->src[0], build->src[0]}, 2, ARG_NONE);
     return rw1(rw, OP_LOAD, one);
 }

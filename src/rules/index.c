@@ -68,8 +68,10 @@ static void add_atom(struct sum *s, const uop *x, int64_t a) {
         if (s->t[i].coef == 0) remove_term(s, i);
         return;
     }
-    if (s->n == MAX_TERMS) s->bad = true;
-    else s->t[s->n++] = (struct term){x, a};
+    if (s->n == MAX_TERMS)
+        s->bad = true;
+    else
+        s->t[s->n++] = (struct term){x, a};
 }
 
 /* Adds a * n. Opens ADD, SUB, NEG and MUL by a constant; a value known exactly is a constant. */
@@ -237,8 +239,10 @@ static int64_t coef_of(const uop *term) { return is_scaled(term) ? term->src[1]-
 static bool would_join(const uop *t, const uop *u) {
     const uop *a = atom_of(t), *b = atom_of(u);
     int64_t want;
-    if (partners(a, b)) return !__builtin_mul_overflow(coef_of(t), a->src[1]->arg.i, &want) && coef_of(u) == want;
-    if (partners(b, a)) return !__builtin_mul_overflow(coef_of(u), b->src[1]->arg.i, &want) && coef_of(t) == want;
+    if (partners(a, b))
+        return !__builtin_mul_overflow(coef_of(t), a->src[1]->arg.i, &want) && coef_of(u) == want;
+    if (partners(b, a))
+        return !__builtin_mul_overflow(coef_of(u), b->src[1]->arg.i, &want) && coef_of(t) == want;
     return false;
 }
 
@@ -264,7 +268,8 @@ static bool is_chain(const uop *n) { return n->op == OP_ADD && n->dt == DT_IDX; 
 
 static bool plain_term(const uop *n) { /* a scaled atom that index_norm leaves alone */
     const uop *a = atom_of(n);
-    return (a->lo != a->hi || a->op == OP_WHERE) && a->op != OP_SUB && a->op != OP_NEG && !is_scaled(a) && !is_chain(a);
+    return (a->lo != a->hi || a->op == OP_WHERE) && a->op != OP_SUB && a->op != OP_NEG && !is_scaled(a) &&
+           !is_chain(a);
 }
 
 static bool is_canonical(const uop *n) {
@@ -327,7 +332,8 @@ static const uop *reduce_coefs(const struct divmod *d, const struct sum *x) {
         const uop *t = x->t[i].atom;
         int64_t a = x->t[i].coef, am;
         if (a >= d->c || a <= -d->c) a = imod_floor(a, d->c), changed = true;
-        if (t->op == OP_MOD && is_divmod(t) && !__builtin_mul_overflow(a, t->src[1]->arg.i, &am) && am % d->c == 0) {
+        if (t->op == OP_MOD && is_divmod(t) && !__builtin_mul_overflow(a, t->src[1]->arg.i, &am) &&
+            am % d->c == 0) {
             add_node(&r, t->src[0], a);
             changed = true;
         } else {

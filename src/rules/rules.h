@@ -26,7 +26,9 @@ static inline bool rule_is_int(const uop *n) { return n->op == OP_CONST && !rule
 static inline bool rule_is_flt(const uop *n) { return n->op == OP_CONST && rule_dt_float(n->dt); }
 static inline bool rule_same_flt(double a, double b) { return !memcmp(&a, &b, sizeof a); }
 static inline bool uop_lit_int(const uop *n, int64_t v) { return rule_is_int(n) && n->arg.i == v; }
-static inline bool uop_lit_flt(const uop *n, double v) { return rule_is_flt(n) && rule_same_flt(n->arg.f, v); }
+static inline bool uop_lit_flt(const uop *n, double v) {
+    return rule_is_flt(n) && rule_same_flt(n->arg.f, v);
+}
 
 /* ---- what generated right sides are made of --------------------------------------------------------- */
 
@@ -37,12 +39,12 @@ static inline const uop *rule_node(struct rw *rw, unsigned dt, const uop *n) {
     return n;
 }
 /* {C}: a node, an integer or a float. */
-#define RULE_VALUE(rw, dt, x)                                                                               \
+#define RULE_VALUE(rw, dt, x) \
     _Generic((x), const uop *: rule_node, uop *: rule_node, void *: rule_node, double: rule_flt,             \
              float: rule_flt, default: rule_int)((rw), (dt), (x))
 /* (OP fixed.. ...): the fixed sources, then those of `from` starting at `k`. DT_VOID: the table says. */
-const uop *rule_rest(struct rw *, enum op, unsigned dt, const uop *const *fixed, uint32_t nfixed, const uop *from,
-                     uint32_t k, union arg);
+const uop *rule_rest(struct rw *, enum op, unsigned dt, const uop *const *fixed, uint32_t nfixed,
+                     const uop *from, uint32_t k, union arg);
 
 /* ---- guards ------------------------------------------------------------------------------------------ */
 
@@ -92,19 +94,19 @@ const uop *invalid(struct rw *, const uop *n);    /* INVALID of n's type */
 const uop *cast_to(struct rw *, const uop *x, unsigned dt);
 
 /* casts */
-bool cast_lossless(unsigned from, unsigned to);  /* every value of `from` is one of `to` */
+bool cast_lossless(unsigned from, unsigned to);        /* every value of `from` is one of `to` */
 bool cast_through(unsigned a, unsigned b, unsigned c); /* CAST<c>(CAST<b>(x of a)) is CAST<c>(x) */
-bool flt_recip_exact(unsigned dt, double k);     /* x/k is x*(1/k) for all x */
+bool flt_recip_exact(unsigned dt, double k);           /* x/k is x*(1/k) for all x */
 
 /* index arithmetic (index.c): IDX only */
-const uop *index_norm(struct rw *, const uop *n);           /* ADD or MUL to the canonical sum, or NULL */
+const uop *index_norm(struct rw *, const uop *n);             /* ADD or MUL to the canonical sum, or NULL */
 const uop *fold_divmod(struct rw *, const uop *n, int64_t c); /* IDIV or MOD of a sum by c > 0, or NULL */
 const uop *fold_cmp(struct rw *, const uop *n); /* LT, EQ, NE: common terms and factors go, or NULL */
 
 /* gates and vectors */
 const uop *gate_addr(struct rw *, const uop *index, const uop *where); /* INDEX without its gate */
-bool same_lanes_build(const uop *build);   /* BUILD of one scalar, repeated */
-bool build_is_vector(const uop *build);    /* BUILD of all lanes of one vector, in order */
+bool same_lanes_build(const uop *build);                               /* BUILD of one scalar, repeated */
+bool build_is_vector(const uop *build); /* BUILD of all lanes of one vector, in order */
 
 const uop *load_scalar(struct rw *, const uop *load); /* LOAD of lanes that are all one element */
 

@@ -5,13 +5,17 @@
 
 #include <math.h>
 
-static uint64_t hash2(uint64_t a, uint64_t b) { return hash_u64(hash_u64(a) + 0x9e3779b97f4a7c15u * (b + 1)); }
+static uint64_t hash2(uint64_t a, uint64_t b) {
+    return hash_u64(hash_u64(a) + 0x9e3779b97f4a7c15u * (b + 1));
+}
 
 static union val random_number(struct fz *f, enum dtype dt, uint64_t h) {
     struct fz g = {.ir = f->ir, .rng = h, .tame = f->tame, .lanes = 1};
     union val v = {.i = 0};
-    if (dt_is_float(dt)) v.f = fz_flt(&g, dt);
-    else v.i = dt_wrap(dt, fz_below(&g, 2) ? (int64_t)fz_rand(&g) : fz_int(&g, dt));
+    if (dt_is_float(dt))
+        v.f = fz_flt(&g, dt);
+    else
+        v.i = dt_wrap(dt, fz_below(&g, 2) ? (int64_t)fz_rand(&g) : fz_int(&g, dt));
     return v;
 }
 
@@ -22,7 +26,8 @@ static int64_t in_bounds(int64_t l, int64_t h, uint64_t r) {
     case 1: return h;
     case 2: return span ? l + 1 : l;
     case 3: return span ? h - 1 : h;
-    default: return span == UINT64_MAX ? (int64_t)hash_u64(r) : (int64_t)((uint64_t)l + hash_u64(r) % (span + 1));
+    default:
+        return span == UINT64_MAX ? (int64_t)hash_u64(r) : (int64_t)((uint64_t)l + hash_u64(r) % (span + 1));
     }
 }
 
@@ -58,13 +63,16 @@ static void pure(const uop *n, const struct fz_val *s, unsigned i, struct fz_val
     if (out->poison[i]) return;
     if (op_eval((enum op)n->op, (enum dtype)n->dt, (enum dtype)n->src[0]->dt, a, &out->v[i])) return;
     out->poison[i] = true;
-    if (n->dt == DT_IDX) r->over = true;
-    else r->odd = true;
+    if (n->dt == DT_IDX)
+        r->over = true;
+    else
+        r->odd = true;
 }
 
 static union val combine(enum op op, enum dtype dt, const struct fz_val *s, unsigned from, unsigned n) {
     if (n == 1) return lane(s, from);
-    union val a[2] = {combine(op, dt, s, from, n / 2), combine(op, dt, s, from + n / 2, n - n / 2)}, r = {.i = 0};
+    union val a[2] = {combine(op, dt, s, from, n / 2), combine(op, dt, s, from + n / 2, n - n / 2)},
+              r = {.i = 0};
     op_eval(op, dt, dt, a, &r);
     return r;
 }
@@ -96,8 +104,10 @@ static void eval_node(struct fz *f, const uop *n, const struct fz_val *all, uint
         case OP_GLOAD: {
             bool closed = n->op == OP_GLOAD && !lane(&s[2], i).i;
             out->poison[i] = (n->op == OP_GLOAD && bad(&s[2], i)) || (closed ? bad(&s[1], i) : bad(&s[0], i));
-            if (closed) out->v[i] = lane(&s[1], i);
-            else out->v[i] = memory(f, n->src[0]->src[0], lane(&s[0], i).i, (enum dtype)n->dt, env);
+            if (closed)
+                out->v[i] = lane(&s[1], i);
+            else
+                out->v[i] = memory(f, n->src[0]->src[0], lane(&s[0], i).i, (enum dtype)n->dt, env);
             break;
         }
         case OP_BUILD:
@@ -118,8 +128,10 @@ static void eval_node(struct fz *f, const uop *n, const struct fz_val *all, uint
         case OP_STORE:
         case OP_STORE_ADD: break;
         default:
-            if (op_is_pure((enum op)n->op)) pure(n, s, i, out, r);
-            else r->odd = true;
+            if (op_is_pure((enum op)n->op))
+                pure(n, s, i, out, r);
+            else
+                r->odd = true;
         }
     }
 }
@@ -132,9 +144,12 @@ static void effects(const uop *n, const struct fz_val *all, struct fz_result *r)
         return;
     case OP_IF:
         c = &all[n->src[0]->id];
-        if (c->poison[0]) r->odd = true;
-        else if (c->v[0].i) n->nsrc > 1 ? effects(n->src[1], all, r) : (void)0;
-        else if (n->nsrc > 2) effects(n->src[2], all, r);
+        if (c->poison[0])
+            r->odd = true;
+        else if (c->v[0].i)
+            n->nsrc > 1 ? effects(n->src[1], all, r) : (void)0;
+        else if (n->nsrc > 2)
+            effects(n->src[2], all, r);
         return;
     default: break;
     }
@@ -143,10 +158,15 @@ static void effects(const uop *n, const struct fz_val *all, struct fz_result *r)
     for (unsigned i = 0; i < index->lanes; i++) {
         const struct fz_val *g = n->nsrc > 2 ? &all[n->src[2]->id] : NULL;
         if (bad(at, i) || (g && !lane(g, i).i)) continue; /* a store through INVALID does nothing */
-        if (r->neff == RG_COUNT(r->eff)) r->odd = true;
+        if (r->neff == RG_COUNT(r->eff))
+            r->odd = true;
         else
-            r->eff[r->neff++] = (struct fz_effect){.op = (enum op)n->op, .buf = index->src[0]->id, .at = lane(at, i).i,
-                                                   .v = lane(v, i), .poison = bad(v, i), .dt = (enum dtype)index->dt};
+            r->eff[r->neff++] = (struct fz_effect){.op = (enum op)n->op,
+                                                   .buf = index->src[0]->id,
+                                                   .at = lane(at, i).i,
+                                                   .v = lane(v, i),
+                                                   .poison = bad(v, i),
+                                                   .dt = (enum dtype)index->dt};
     }
 }
 
@@ -158,11 +178,15 @@ void fz_eval(struct fz *f, const uop *root, uint64_t env, struct fz_result *r) {
     r->neff = 0;
     r->over = r->odd = false;
     for (uint32_t i = 0; i < order.n; i++) {
-        if (order.p[i]->lanes > FZ_LANES) r->odd = true;
-        else eval_node(f, order.p[i], all, env, r, &all[order.p[i]->id]);
+        if (order.p[i]->lanes > FZ_LANES)
+            r->odd = true;
+        else
+            eval_node(f, order.p[i], all, env, r, &all[order.p[i]->id]);
     }
-    if (root->dt == DT_VOID) effects(root, all, r);
-    else r->val = all[root->id];
+    if (root->dt == DT_VOID)
+        effects(root, all, r);
+    else
+        r->val = all[root->id];
     arena_release(f->arena, mark);
 }
 
@@ -193,8 +217,8 @@ static const char *compare_effects(const struct fz_result *l, const struct fz_re
     return NULL;
 }
 
-const char *fz_compare(const uop *left, const struct fz_result *l, const uop *right, const struct fz_result *r,
-                       bool loose_zero, double ulp, bool strict) {
+const char *fz_compare(const uop *left, const struct fz_result *l, const uop *right,
+                       const struct fz_result *r, bool loose_zero, double ulp, bool strict) {
     if (left->dt != right->dt) return "the dtype changed";
     if (left->dt == DT_VOID) return compare_effects(l, r);
     if (right->lanes != left->lanes && right->lanes != 1) return "the lanes changed";
@@ -202,16 +226,20 @@ const char *fz_compare(const uop *left, const struct fz_result *l, const uop *ri
         if (strict && bad(&l->val, i) && !bad(&r->val, i)) return "INVALID became a value";
         if (bad(&l->val, i)) continue;
         if (bad(&r->val, i)) return "a value became INVALID";
-        if (!same((enum dtype)left->dt, lane(&l->val, i), lane(&r->val, i), loose_zero, ulp)) return "the value changed";
+        if (!same((enum dtype)left->dt, lane(&l->val, i), lane(&r->val, i), loose_zero, ulp))
+            return "the value changed";
     }
     return NULL;
 }
 
 static void describe_value(struct str *s, const uop *n, const struct fz_result *r) {
     for (unsigned i = 0; n->dt != DT_VOID && i < r->val.lanes; i++) {
-        if (r->val.poison[i]) str_add(s, " INVALID");
-        else if (dt_is_float((enum dtype)n->dt)) str_printf(s, " %.17g", r->val.v[i].f);
-        else str_printf(s, " %lld", (long long)r->val.v[i].i);
+        if (r->val.poison[i])
+            str_add(s, " INVALID");
+        else if (dt_is_float((enum dtype)n->dt))
+            str_printf(s, " %.17g", r->val.v[i].f);
+        else
+            str_printf(s, " %lld", (long long)r->val.v[i].i);
     }
 }
 
@@ -235,7 +263,9 @@ void fz_describe(struct fz *f, struct str *s, const uop *left, const uop *right,
         str_add(s, "\n    ");
         ir_print_node(s, f->ir, n, 2);
         union val v = leaf_value(f, n, env);
-        if (dt_is_float((enum dtype)n->dt)) str_printf(s, " = %.17g", v.f);
-        else str_printf(s, " = %lld in [%lld, %lld]", (long long)v.i, (long long)n->lo, (long long)n->hi);
+        if (dt_is_float((enum dtype)n->dt))
+            str_printf(s, " = %.17g", v.f);
+        else
+            str_printf(s, " = %lld in [%lld, %lld]", (long long)v.i, (long long)n->lo, (long long)n->hi);
     }
 }

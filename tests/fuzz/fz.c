@@ -26,8 +26,10 @@ void fz_begin(struct fz *f, uint64_t seed) {
 /* ---- numbers ---------------------------------------------------------------------------------------- */
 
 void fz_note(struct fz *f, int64_t v) {
-    if (f->npool < FZ_POOL) f->pool[f->npool++] = v;
-    else f->pool[fz_below(f, FZ_POOL)] = v;
+    if (f->npool < FZ_POOL)
+        f->pool[f->npool++] = v;
+    else
+        f->pool[fz_below(f, FZ_POOL)] = v;
 }
 
 static int64_t near_pool(struct fz *f) {
@@ -52,7 +54,8 @@ static int64_t any_int(struct fz *f, enum dtype dt) {
     case 2: return (int64_t)fz_below(f, 33) - 16;
     case 3: return INT64_C(1) << fz_below(f, 12);
     case 4: return edge[fz_below(f, RG_COUNT(edge))];
-    case 5: return dt == DT_IDX ? (int64_t)fz_below(f, 2000) - 1000 : fz_below(f, 2) ? dt_min(dt) : dt_max(dt);
+    case 5:
+        return dt == DT_IDX ? (int64_t)fz_below(f, 2000) - 1000 : fz_below(f, 2) ? dt_min(dt) : dt_max(dt);
     case 6: return dt == DT_IDX ? (int64_t)fz_below(f, 100) : (int64_t)fz_rand(f);
     default: return dt == DT_BOOL || dt == DT_IDX ? (int64_t)fz_below(f, 5) : -1;
     }
@@ -66,13 +69,35 @@ int64_t fz_int(struct fz *f, enum dtype dt) {
 }
 
 double fz_flt(struct fz *f, enum dtype dt) {
-    static const double edge[] = {0.0, -0.0, 1, -1, 2, 0.5, -2, 3, INFINITY, -INFINITY, NAN, 0x1p-149, -0x1p-149,
-                                  0x1p-24, 0x1.fffffep127, -0x1.fffffep127, 65504, 1e30, -1e-30, 0x1p-1074};
+    static const double edge[] = {0.0,
+                                  -0.0,
+                                  1,
+                                  -1,
+                                  2,
+                                  0.5,
+                                  -2,
+                                  3,
+                                  INFINITY,
+                                  -INFINITY,
+                                  NAN,
+                                  0x1p-149,
+                                  -0x1p-149,
+                                  0x1p-24,
+                                  0x1.fffffep127,
+                                  -0x1.fffffep127,
+                                  65504,
+                                  1e30,
+                                  -1e-30,
+                                  0x1p-1074};
     double v;
-    if (f->tame) v = (double)(1 + fz_below(f, 50)) * (fz_below(f, 2) ? 0.5 : -0.25);
-    else if (fz_below(f, 2)) v = edge[fz_below(f, RG_COUNT(edge))];
-    else if (fz_below(f, 2)) v = (double)fz_below(f, 64) - 32;
-    else v = ldexp((double)(int64_t)fz_rand(f), -63 + (int)fz_below(f, 40) - 20);
+    if (f->tame)
+        v = (double)(1 + fz_below(f, 50)) * (fz_below(f, 2) ? 0.5 : -0.25);
+    else if (fz_below(f, 2))
+        v = edge[fz_below(f, RG_COUNT(edge))];
+    else if (fz_below(f, 2))
+        v = (double)fz_below(f, 64) - 32;
+    else
+        v = ldexp((double)(int64_t)fz_rand(f), -63 + (int)fz_below(f, 40) - 20);
     return dt_round(dt, v);
 }
 
@@ -121,9 +146,11 @@ enum dtype fz_same_width(struct fz *f, enum dtype dt, uint32_t mask) {
 const uop *fz_var(struct fz *f, const char *name, enum dtype dt, bool bounds, int64_t l, int64_t h) {
     if (!bounds && dt_is_float(dt)) {
         const uop *s[2] = {uop_flt(f->ir, dt, -INFINITY), uop_flt(f->ir, dt, INFINITY)};
-        return uop_new(f->ir, OP_VAR, dt, 1, s, 2, (union arg){.param = {0, ir_sym(f->ir, name, strlen(name))}});
+        return uop_new(f->ir, OP_VAR, dt, 1, s, 2,
+                       (union arg){.param = {0, ir_sym(f->ir, name, strlen(name))}});
     }
-    if (!bounds) l = dt == DT_IDX ? -(INT64_C(1) << 40) : dt_min(dt), h = dt == DT_IDX ? INT64_C(1) << 40 : dt_max(dt);
+    if (!bounds)
+        l = dt == DT_IDX ? -(INT64_C(1) << 40) : dt_min(dt), h = dt == DT_IDX ? INT64_C(1) << 40 : dt_max(dt);
     const uop *s[2] = {uop_int(f->ir, dt, l), uop_int(f->ir, dt, h)};
     return uop_new(f->ir, OP_VAR, dt, 1, s, 2, (union arg){.param = {0, ir_sym(f->ir, name, strlen(name))}});
 }
@@ -137,8 +164,9 @@ static const uop *fresh_range(struct fz *f) {
     int64_t size = f->npool && fz_below(f, 2) ? f->pool[fz_below(f, f->npool)] : (int64_t)fz_below(f, 20);
     if (size < 1 || size > 100000) size = 1 + (int64_t)fz_below(f, 12);
     const uop *s = uop_idx(f->ir, size);
-    return uop_new(f->ir, OP_RANGE, DT_IDX, 1, &s, 1,
-                   (union arg){.range = {.kind = AX_LOOP, .pos = (uint8_t)f->slot, .id = (uint16_t)++f->slot}});
+    return uop_new(
+        f->ir, OP_RANGE, DT_IDX, 1, &s, 1,
+        (union arg){.range = {.kind = AX_LOOP, .pos = (uint8_t)f->slot, .id = (uint16_t)++f->slot}});
 }
 
 static const uop *fresh_buf(struct fz *f, enum dtype dt) {
@@ -154,7 +182,8 @@ static const uop *fresh_load(struct fz *f, enum dtype dt, unsigned lanes) {
 
 /* Bounds that contain, touch or miss the numbers of this instance. */
 static const uop *bounded_var(struct fz *f, enum dtype dt) {
-    int64_t base = f->npool && fz_below(f, 3) ? f->pool[fz_below(f, f->npool)] : (int64_t)fz_below(f, 40) - 10;
+    int64_t base =
+        f->npool && fz_below(f, 3) ? f->pool[fz_below(f, f->npool)] : (int64_t)fz_below(f, 40) - 10;
     int64_t width = f->npool && fz_below(f, 2) ? f->pool[fz_below(f, f->npool)] : (int64_t)fz_below(f, 30);
     if (width < 0 || width > 1000000) width = (int64_t)fz_below(f, 10);
     if (base > (INT64_C(1) << 45) || base < -(INT64_C(1) << 45)) base = 0;
@@ -205,28 +234,35 @@ static const uop *vector_leaf(struct fz *f, enum dtype dt) {
 
 static const uop *cond(struct fz *f) { /* never poison */
     const uop *x = scalar_leaf(f, DT_IDX);
-    return fz_below(f, 2) ? fresh_load(f, DT_BOOL, 1) : uop2(f->ir, OP_LT, x, uop_idx(f->ir, fz_int(f, DT_IDX)));
+    return fz_below(f, 2) ? fresh_load(f, DT_BOOL, 1)
+                          : uop2(f->ir, OP_LT, x, uop_idx(f->ir, fz_int(f, DT_IDX)));
 }
 
 const uop *fz_expr(struct fz *f, enum dtype dt, unsigned depth) {
-    static const enum op ints[] = {OP_ADD, OP_ADD, OP_MUL, OP_SUB, OP_IDIV, OP_MOD, OP_MAX, OP_MIN, OP_NEG, OP_WHERE,
-                                   OP_ABS, OP_ADD, OP_MUL};
+    static const enum op ints[] = {OP_ADD, OP_ADD, OP_MUL,   OP_SUB, OP_IDIV, OP_MOD, OP_MAX,
+                                   OP_MIN, OP_NEG, OP_WHERE, OP_ABS, OP_ADD,  OP_MUL};
     static const enum op bits[] = {OP_AND, OP_OR, OP_XOR, OP_NOT, OP_SHL, OP_SHR};
-    static const enum op floats[] = {OP_ADD, OP_MUL, OP_SUB, OP_NEG, OP_MAX, OP_MIN, OP_FDIV, OP_ABS, OP_FLOOR,
-                                     OP_WHERE, OP_SQRT, OP_MULACC, OP_CAST};
+    static const enum op floats[] = {OP_ADD, OP_MUL,   OP_SUB,   OP_NEG,  OP_MAX,    OP_MIN, OP_FDIV,
+                                     OP_ABS, OP_FLOOR, OP_WHERE, OP_SQRT, OP_MULACC, OP_CAST};
     static const enum op bools[] = {OP_LT, OP_LE, OP_EQ, OP_NE, OP_AND, OP_OR, OP_NOT, OP_XOR, OP_WHERE};
     if (depth == 0 || fz_below(f, 6) == 0) return fz_below(f, 5) ? fz_leaf(f, FZ_VALUE, dt) : fz_const(f, dt);
     enum op op;
-    if (dt_is_float(dt)) op = fz_pick(f, floats, RG_COUNT(floats));
-    else if (dt == DT_BOOL) op = fz_pick(f, bools, RG_COUNT(bools));
-    else if (dt != DT_IDX && fz_below(f, 3) == 0) op = fz_pick(f, bits, RG_COUNT(bits));
-    else op = fz_pick(f, ints, RG_COUNT(ints));
+    if (dt_is_float(dt))
+        op = fz_pick(f, floats, RG_COUNT(floats));
+    else if (dt == DT_BOOL)
+        op = fz_pick(f, bools, RG_COUNT(bools));
+    else if (dt != DT_IDX && fz_below(f, 3) == 0)
+        op = fz_pick(f, bits, RG_COUNT(bits));
+    else
+        op = fz_pick(f, ints, RG_COUNT(ints));
     enum dtype sdt = dt;
     if (op_info[op].dt == OPD_BOOL) sdt = fz_dtype(f, FZ_NUMBER);
     if (op == OP_CAST) sdt = fz_dtype(f, FZ_ALL);
     const uop *s[3];
-    for (uint32_t i = 0; i < op_info[op].min_src; i++) s[i] = fz_expr(f, op == OP_WHERE && i == 0 ? DT_BOOL : sdt, depth - 1);
-    bool by_const = op == OP_IDIV || op == OP_MOD || op == OP_SHL || op == OP_SHR || (op == OP_MUL && dt == DT_IDX);
+    for (uint32_t i = 0; i < op_info[op].min_src; i++)
+        s[i] = fz_expr(f, op == OP_WHERE && i == 0 ? DT_BOOL : sdt, depth - 1);
+    bool by_const =
+        op == OP_IDIV || op == OP_MOD || op == OP_SHL || op == OP_SHR || (op == OP_MUL && dt == DT_IDX);
     if (by_const && fz_below(f, 8)) s[1] = fz_const(f, dt);
     return fz_op(f, op, dt, s, op_info[op].min_src, 0);
 }
@@ -239,7 +275,8 @@ static const uop *value_leaf(struct fz *f, enum dtype dt) {
     const uop *x;
     if (f->depth == 0 && !f->tame && fz_below(f, 3) == 0) {
         f->depth++;
-        x = dt == DT_IDX && fz_below(f, 2) ? fz_sum(f, 1 + fz_below(f, 4)) : fz_expr(f, dt, 1 + fz_below(f, 2));
+        x = dt == DT_IDX && fz_below(f, 2) ? fz_sum(f, 1 + fz_below(f, 4))
+                                           : fz_expr(f, dt, 1 + fz_below(f, 2));
         f->depth--;
     } else {
         x = f->lanes > 1 && fz_below(f, 3) == 0 ? vector_leaf(f, dt) : scalar_leaf(f, dt);
@@ -330,7 +367,8 @@ const uop *fz_sum(struct fz *f, unsigned terms) {
             if (c > 100000 || c < -100000) c = 6;
             t = uop2(f->ir, OP_MUL, t, uop_idx(f->ir, c));
         }
-        if (!s) s = t;
+        if (!s)
+            s = t;
         else {
             const uop *p[2] = {s, t};
             s = fz_op(f, OP_ADD, DT_IDX, p, 2, 0);
@@ -352,8 +390,10 @@ const uop *fz_cmp(struct fz *f, enum op op) {
     fz_int(f, DT_IDX);
     const uop *x = fz_sum(f, 1 + fz_below(f, 3)), *y;
     if (!x) return NULL;
-    if (fz_below(f, 3)) y = uop_idx(f->ir, fz_int(f, DT_IDX));
-    else y = fz_sum(f, 1 + fz_below(f, 3));
+    if (fz_below(f, 3))
+        y = uop_idx(f->ir, fz_int(f, DT_IDX));
+    else
+        y = fz_sum(f, 1 + fz_below(f, 3));
     const uop *s[2] = {x, y};
     if (y && fz_below(f, 3) == 0) s[0] = y, s[1] = x;
     return y ? fz_op(f, op, DT_BOOL, s, 2, 0) : NULL;
@@ -363,7 +403,9 @@ const uop *fz_extract(struct fz *f, const uop *v) {
     return v ? uop_mk(f->ir, OP_EXTRACT, &v, 1, ARG_INT(fz_below(f, v->lanes))) : NULL;
 }
 
-const uop *fz_hred(struct fz *f, const uop *v) { return fz_op(f, OP_HRED, (enum dtype)v->dt, &v, 1, FZ_ANY_ARG); }
+const uop *fz_hred(struct fz *f, const uop *v) {
+    return fz_op(f, OP_HRED, (enum dtype)v->dt, &v, 1, FZ_ANY_ARG);
+}
 
 const uop *fz_build_of_extracts(struct fz *f) {
     const uop *v = vector_leaf(f, fz_dtype(f, FZ_ALL)), *s[FZ_LANES];

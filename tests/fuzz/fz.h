@@ -13,8 +13,9 @@ struct fz {
     struct ir *ir;
     struct arena *arena;
     uint64_t rng;
-    unsigned lanes;         /* of the vectors of this instance; 1: none */
-    int64_t pool[FZ_POOL];  /* numbers of this instance: later ones are chosen near them, so that guards fire */
+    unsigned lanes; /* of the vectors of this instance; 1: none */
+    int64_t
+        pool[FZ_POOL]; /* numbers of this instance: later ones are chosen near them, so that guards fire */
     unsigned npool, slot, depth;
     const uop *leaf[FZ_POOL]; /* made so far */
     unsigned nleaf;
@@ -32,7 +33,7 @@ enum fz_kind { FZ_VALUE, FZ_SCALAR, FZ_VECTOR, FZ_ADDR, FZ_BUF, FZ_STMT };
 #define FZ_ALL (((1u << DT_COUNT) - 1) & ~1u)
 #define FZ_NUMBER (FZ_ALL & ~(1u << DT_BOOL))
 enum op fz_pick(struct fz *, const enum op *, unsigned n);
-uint32_t fz_types(enum op);                        /* dtypes an op works on, as a mask */
+uint32_t fz_types(enum op); /* dtypes an op works on, as a mask */
 enum dtype fz_dtype(struct fz *, uint32_t mask);
 enum dtype fz_same_width(struct fz *, enum dtype, uint32_t mask);
 int64_t fz_int(struct fz *, enum dtype);
@@ -46,9 +47,9 @@ const uop *fz_var(struct fz *, const char *name, enum dtype, bool bounds, int64_
 const uop *fz_expr(struct fz *, enum dtype, unsigned depth); /* a random expression */
 
 /* what `fuzz` lines call */
-const uop *fz_sum(struct fz *, unsigned terms);    /* of IDX */
+const uop *fz_sum(struct fz *, unsigned terms); /* of IDX */
 const uop *fz_divmod(struct fz *, enum op);
-const uop *fz_cmp(struct fz *, enum op);           /* of sums */
+const uop *fz_cmp(struct fz *, enum op); /* of sums */
 const uop *fz_build(struct fz *, enum dtype);
 const uop *fz_build_of_extracts(struct fz *);
 const uop *fz_extract(struct fz *, const uop *);
@@ -81,8 +82,8 @@ struct fz_result {
 };
 void fz_eval(struct fz *, const uop *root, uint64_t env, struct fz_result *);
 /* NULL if `right` refines `left`, else what is wrong. `strict`: INVALID must stay INVALID. */
-const char *fz_compare(const uop *left, const struct fz_result *l, const uop *right, const struct fz_result *r,
-                       bool loose_zero, double ulp, bool strict);
+const char *fz_compare(const uop *left, const struct fz_result *l, const uop *right,
+                       const struct fz_result *r, bool loose_zero, double ulp, bool strict);
 void fz_describe(struct fz *, struct str *, const uop *left, const uop *right, uint64_t env);
 
 /* ---- generated ------------------------------------------------------------------------------------------ */

@@ -31,7 +31,8 @@ static void run(void (*fn)(void *)) {
 
 static const uop *range(struct ir *ir, int64_t size, unsigned id) {
     const uop *s = uop_idx(ir, size);
-    return uop_new(ir, OP_RANGE, DT_IDX, 1, &s, 1, (union arg){.range = {.kind = AX_LOOP, .pos = 1, .id = (uint16_t)id}});
+    return uop_new(ir, OP_RANGE, DT_IDX, 1, &s, 1,
+                   (union arg){.range = {.kind = AX_LOOP, .pos = 1, .id = (uint16_t)id}});
 }
 
 static const uop *flt(struct ir *ir, unsigned slot) {
@@ -69,7 +70,8 @@ static void deep_index(void *arg) {
     const uop *n = uop_idx(ir, 1);
     for (unsigned i = 0; i < 100000; i++) {
         const uop *s[2] = {uop_idx(ir, 0), uop_idx(ir, 5)};
-        n = uop2(ir, OP_ADD, n, uop_new(ir, OP_VAR, DT_IDX, 1, s, 2, (union arg){.param = {i * 7919u % 100003u, 0}}));
+        n = uop2(ir, OP_ADD, n,
+                 uop_new(ir, OP_VAR, DT_IDX, 1, s, 2, (union arg){.param = {i * 7919u % 100003u, 0}}));
     }
     struct rw rw;
     rw_init(&rw, ir, rules_sym, NULL);
@@ -100,7 +102,8 @@ static void addresses(void *arg) {
     struct box *b = arg;
     struct ir *ir = &b->ir;
     const uop *t[4];
-    for (unsigned i = 0; i < 4; i++) t[i] = uop2(ir, OP_MUL, range(ir, 10, i + 1), uop_idx(ir, (int64_t)i * 3 + 1));
+    for (unsigned i = 0; i < 4; i++)
+        t[i] = uop2(ir, OP_MUL, range(ir, 10, i + 1), uop_idx(ir, (int64_t)i * 3 + 1));
     const uop *first = NULL;
     struct rw rw;
     rw_init(&rw, ir, rules_sym, NULL);
@@ -114,8 +117,11 @@ static void addresses(void *arg) {
             for (unsigned j = k; j + 1 < n; j++) left[j] = left[j + 1];
             n--;
         }
-        const uop *a = uop2(ir, OP_ADD, uop2(ir, OP_ADD, uop2(ir, OP_ADD, o[0], uop_idx(ir, 5)), o[1]), uop2(ir, OP_ADD, o[2], o[3]));
-        const uop *c = uop2(ir, OP_SUB, uop2(ir, OP_ADD, o[3], uop2(ir, OP_ADD, o[1], uop2(ir, OP_ADD, o[0], o[2]))), uop_idx(ir, -5));
+        const uop *a = uop2(ir, OP_ADD, uop2(ir, OP_ADD, uop2(ir, OP_ADD, o[0], uop_idx(ir, 5)), o[1]),
+                            uop2(ir, OP_ADD, o[2], o[3]));
+        const uop *c =
+            uop2(ir, OP_SUB, uop2(ir, OP_ADD, o[3], uop2(ir, OP_ADD, o[1], uop2(ir, OP_ADD, o[0], o[2]))),
+                 uop_idx(ir, -5));
         if (!first) first = rw_post(&rw, a);
         CHECK(rw_post(&rw, a) == first);
         CHECK(rw_post(&rw, c) == first);
@@ -171,7 +177,9 @@ static void lanes(void *arg) {
     const uop *h = rw_post(&rw, uop_mk(ir, OP_HRED, &three, 1, ARG_INT(OP_ADD)));
     CHECK(h->op == OP_HRED && h->src[0]->lanes == 4);
     CHECK(rw_post(&rw, h) == h);
-    const uop *st = uop2(ir, OP_STORE, uop2(ir, OP_INDEX, buf, at), uop1(ir, OP_LOAD, uop_new(ir, OP_INDEX, DT_F32, 4, (const uop *[]){buf, size}, 2, ARG_NONE)));
+    const uop *st =
+        uop2(ir, OP_STORE, uop2(ir, OP_INDEX, buf, at),
+             uop1(ir, OP_LOAD, uop_new(ir, OP_INDEX, DT_F32, 4, (const uop *[]){buf, size}, 2, ARG_NONE)));
     st = rw_post(&rw, st);
     CHECK(st->src[0]->lanes == 4 && st->src[0]->src[1]->op == OP_BUILD);
 }
@@ -179,8 +187,10 @@ TEST(rewrite_width_is_not_lost) { run(lanes); }
 
 /* ---- node first -------------------------------------------------------------------------------------------------- */
 
-static const uop *split_fn(struct rw *rw, const uop *n) { /* SQRT x becomes x^0.5 by way of EXP(LOG x * 0.5) */
-    if (n->op == OP_SQRT) return rw1(rw, OP_EXP, rw2(rw, OP_MUL, rw1(rw, OP_LOG, n->src[0]), uop_flt(rw->ir, DT_F32, 0.5)));
+static const uop *split_fn(struct rw *rw,
+                           const uop *n) { /* SQRT x becomes x^0.5 by way of EXP(LOG x * 0.5) */
+    if (n->op == OP_SQRT)
+        return rw1(rw, OP_EXP, rw2(rw, OP_MUL, rw1(rw, OP_LOG, n->src[0]), uop_flt(rw->ir, DT_F32, 0.5)));
     if (n->op == OP_EXP && n->src[0]->op == OP_MUL) return rw_stop(rw, n);
     return NULL;
 }
@@ -220,9 +230,11 @@ TEST(rewrite_cycles_are_named) {
     static struct box b;
     CHECK_EQ(in_box(&b, cycle_build), RG_EINTERNAL);
     CHECK(strstr(b.err.msg, "does not terminate"));
-    CHECK(strstr(b.err.msg, "turn_left -> turn_right -> turn_left") || strstr(b.err.msg, "turn_right -> turn_left -> turn_right"));
+    CHECK(strstr(b.err.msg, "turn_left -> turn_right -> turn_left") ||
+          strstr(b.err.msg, "turn_right -> turn_left -> turn_right"));
     CHECK_EQ(in_box(&b, cycle_return), RG_EINTERNAL);
-    CHECK(strstr(b.err.msg, "give_floor") && strstr(b.err.msg, "give_ceil") && strstr(b.err.msg, "give_trunc"));
+    CHECK(strstr(b.err.msg, "give_floor") && strstr(b.err.msg, "give_ceil") &&
+          strstr(b.err.msg, "give_trunc"));
 }
 
 /* ---- switches ------------------------------------------------------------------------------------------------------ */
@@ -236,7 +248,8 @@ static unsigned rule_named(const char *name) {
 static void off(void *arg) {
     struct box *b = arg;
     struct ir *ir = &b->ir;
-    const uop *x = flt(ir, 1), *m = uop2(ir, OP_MUL, x, uop_flt(ir, DT_F32, 1)), *n = uop1(ir, OP_ABS, uop1(ir, OP_ABS, m));
+    const uop *x = flt(ir, 1), *m = uop2(ir, OP_MUL, x, uop_flt(ir, DT_F32, 1)),
+              *n = uop1(ir, OP_ABS, uop1(ir, OP_ABS, m));
     struct rw rw;
     setenv("RIDGE_RULE_OFF", "fmul_one,nothing", 1);
     env_reload();

@@ -9,9 +9,9 @@
 enum { ENVS = 6, BATCH = 64 };
 
 struct outcome {
-    unsigned fired;   /* instances where the rule applied and the left side had a value */
+    unsigned fired; /* instances where the rule applied and the left side had a value */
     uint64_t tried, wrong;
-    char text[3000];  /* the first wrong one */
+    char text[3000]; /* the first wrong one */
 };
 
 struct job {
@@ -34,7 +34,8 @@ static void check_instance(struct fz *f, const struct job *j, const uop *n, cons
         if (a.over || b.over || a.odd || b.odd) continue;
         bool all_poison = n->dt != DT_VOID;
         for (unsigned i = 0; i < a.val.lanes && n->dt != DT_VOID; i++) all_poison &= a.val.poison[i];
-        defined |= !all_poison || n->op == OP_ADD || n->op == OP_WHERE || n->op == OP_LOAD || r->op == OP_INVALID;
+        defined |=
+            !all_poison || n->op == OP_ADD || n->op == OP_WHERE || n->op == OP_LOAD || r->op == OP_INVALID;
         const char *why = fz_compare(n, &a, r, &b, j->rule->fast, j->rule->ulp, false);
         if (!why) continue;
         if (j->out->wrong++ == 0) {
@@ -69,7 +70,8 @@ static void fuzz_rule(const struct rule_fuzz *rule, unsigned want, uint64_t max,
     struct err err = {0};
     struct arena arena;
     struct ir ir;
-    struct job j = {rule, want, max, out, &arena, &ir, hash_bytes(rule->name, strlen(rule->name), 7) % 100000};
+    struct job j = {
+        rule, want, max, out, &arena, &ir, hash_bytes(rule->name, strlen(rule->name), 7) % 100000};
     arena_init(&arena, &err);
     memset(out, 0, sizeof *out);
     while (out->fired < want && out->tried < max && !out->wrong) {
@@ -90,10 +92,13 @@ TEST_SLOW(rules_each_rule_is_sound, 600) {
         fuzzed++;
         fuzz_rule(&rules_fuzz[i], 1000, 400000, &out);
         total += out.fired;
-        if (out.wrong) printf("%s\n", out.text), bad++;
+        if (out.wrong)
+            printf("%s\n", out.text), bad++;
         else if (out.fired < 1000)
-            printf("rule %s (%s:%d) fired on %u of %llu instances only; give it a `fuzz` line\n", rules_fuzz[i].name,
-                   rules_fuzz[i].file, rules_fuzz[i].line, out.fired, (unsigned long long)out.tried), bad++;
+            printf("rule %s (%s:%d) fired on %u of %llu instances only; give it a `fuzz` line\n",
+                   rules_fuzz[i].name, rules_fuzz[i].file, rules_fuzz[i].line, out.fired,
+                   (unsigned long long)out.tried),
+                bad++;
     }
     if (bad) FAIL("%u of %u rules", bad, rules_fuzz_count);
     TEST_INFO("rules: %u rules, %llu firings", fuzzed, (unsigned long long)total);
@@ -104,8 +109,10 @@ TEST_SLOW(rules_mutations_are_found, 600) {
     for (unsigned i = 0; i < rules_mutant_count; i++) {
         static struct outcome out;
         fuzz_rule(&rules_mutant[i], 4000, 200000, &out);
-        if (out.wrong) found++;
-        else printf("not found: %s (%u firings)\n", rules_mutant[i].name, out.fired);
+        if (out.wrong)
+            found++;
+        else
+            printf("not found: %s (%u firings)\n", rules_mutant[i].name, out.fired);
     }
     if (found != rules_mutant_count) FAIL("%u of %u mutations found", found, rules_mutant_count);
     TEST_INFO("rules: %u of %u mutations found", found, rules_mutant_count);
@@ -162,7 +169,26 @@ struct whole {
     uint64_t compared, fired;
 };
 
+/* A copy between buffers, both addresses gated: what a padded kernel looks like. */
+static const uop *gated_copy(struct fz *f) {
+    const uop *addr[2];
+    for (int i = 0; i < 2; i++) {
+        const uop *at = fz_sum(f, 1 + fz_below(f, 3)), *g = fz_cmp(f, OP_LT);
+        if (!at || !g) return NULL;
+        if (fz_below(f, 2)) g = fz_op(f, OP_AND, DT_BOOL, (const uop *[]){g, fz_cmp(f, OP_LT)}, 2, 0);
+        const uop *inv = uop_new(f->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE);
+        at = fz_op(f, OP_WHERE, DT_IDX, (const uop *[]){g, at, inv}, 3, 0);
+        at = fz_op(f, OP_ADD, DT_IDX, (const uop *[]){at, fz_sum(f, 1)}, 2, 0);
+        addr[i] = fz_op(f, OP_INDEX, DT_F32, (const uop *[]){fz_leaf(f, FZ_BUF, DT_F32), at}, 2, 0);
+    }
+    const uop *v = fz_op(f, OP_LOAD, DT_F32, &addr[1], 1, 0);
+    const uop *zero = uop_flt(f->ir, DT_F32, 0), *g = addr[1] ? fz_cmp(f, OP_LT) : NULL;
+    if (fz_below(f, 2)) v = fz_op(f, OP_WHERE, DT_F32, (const uop *[]){g, v, zero}, 3, 0);
+    return fz_op(f, fz_below(f, 2) ? OP_STORE : OP_STORE_ADD, DT_VOID, (const uop *[]){addr[0], v}, 2, 0);
+}
+
 static const uop *whole_term(struct fz *f, const struct whole *w) {
+    if (w->set == rules_gate) return gated_copy(f);
     if (!w->strict) return fz_expr(f, fz_dtype(f, FZ_ALL), 3 + fz_below(f, 4));
     /* sums, products, quotients of gated leaves: what an index looks like before gates are pulled */
     const uop *x = fz_sum(f, 1 + fz_below(f, 3)), *y = fz_sum(f, 1 + fz_below(f, 3));
@@ -177,6 +203,14 @@ static const uop *whole_term(struct fz *f, const struct whole *w) {
         x = fz_op(f, o, DT_IDX, (const uop *[]){x, o == OP_ADD ? y : c}, 2, 0);
     }
     return x;
+}
+
+static bool has_invalid(struct arena *arena, const uop *n) {
+    uop_vec order = {0};
+    uop_topo(arena, &n, 1, &order);
+    for (uint32_t i = 0; i < order.n; i++)
+        if (order.p[i]->op == OP_INVALID) return true;
+    return false;
 }
 
 static void whole_batch(void *arg) {
@@ -197,6 +231,10 @@ static void whole_batch(void *arg) {
             fz_describe(&f, &s, r, again, 1);
             FAIL("not idempotent (seed %llu, last rule %s):%s", (unsigned long long)w->seed,
                  rule_info[b.last[(b.ring - 1) % 32]].name, s.p);
+        }
+        if (w->set == rules_gate && has_invalid(w->arena, r)) {
+            fz_describe(&f, &s, n, r, 1);
+            FAIL("a gate was left in an index (seed %llu):%s", (unsigned long long)w->seed, s.p);
         }
         w->fired += a.fired;
         for (uint64_t env = 0; env < 4; env++) {
@@ -232,20 +270,25 @@ static void fuzz_whole(struct whole *w, uint64_t terms) {
 TEST_SLOW(rules_simplify_keeps_values_and_is_idempotent, 300) {
     struct whole w = {.set = rules_sym, .seed = 1000};
     fuzz_whole(&w, 24000);
-    TEST_INFO("rules: 24000 expressions simplified twice, %llu firings, %llu values equal", (unsigned long long)w.fired,
-              (unsigned long long)w.compared);
+    TEST_INFO("rules: 24000 expressions simplified twice, %llu firings, %llu values equal",
+              (unsigned long long)w.fired, (unsigned long long)w.compared);
 }
 
 TEST_SLOW(rules_gates_survive, 300) {
     struct whole w = {.set = rules_sym, .seed = 5000, .strict = true};
     fuzz_whole(&w, 16000);
+    struct whole g = {.set = rules_gate, .seed = 9000};
+    fuzz_whole(&g, 16000);
 }
 
 /* make fuzz: the same for minutes */
 TEST_MANUAL(fuzz_rules, 3000) {
-    struct whole w = {.set = rules_sym, .seed = os_now_ns()}, g = {.set = rules_sym, .seed = os_now_ns(), .strict = true};
+    struct whole w = {.set = rules_sym, .seed = os_now_ns()},
+                 g = {.set = rules_sym, .seed = os_now_ns(), .strict = true};
     fuzz_whole(&w, 400000);
     fuzz_whole(&g, 200000);
+    struct whole c = {.set = rules_gate, .seed = os_now_ns()};
+    fuzz_whole(&c, 200000);
     for (unsigned i = 0; i < rules_fuzz_count; i++) {
         static struct outcome out;
         if (rules_fuzz[i].ulp < 0) continue;
