@@ -2,6 +2,8 @@
 # The command line itself: help, versions, wrong usage, exit codes. RIDGE names the binary.
 set -u
 RIDGE=${RIDGE:-build/ridge}
+# a leak check costs seconds per process under the sanitizer; opt.sh has one with it
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
 here=$(mktemp -d) || exit 1
 trap 'rm -rf "$here"' EXIT
 bad=0
