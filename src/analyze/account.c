@@ -346,7 +346,7 @@ static int by_time(const void *x, const void *y) {
 /* Each request first by the thread that launched, what that leaves untraced by the other threads. */
 static void explain(struct account *c, requests *all) {
     requests rest = {0};
-    qsort(all->p, all->n, sizeof *all->p, by_lane);
+    if (all->n) qsort(all->p, all->n, sizeof *all->p, by_lane);
     for (uint32_t i = 0; i < all->n;) {
         uint32_t k = i;
         while (k < all->n && all->p[k].lane == all->p[i].lane) k++;

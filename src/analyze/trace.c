@@ -79,6 +79,7 @@ static void strings_grow(struct trace *t) {
 }
 
 uint32_t trace_intern(struct trace *t, const void *p, size_t n) {
+    if (!n) p = "";
     if (t->strs.n * 2 >= t->str_mask) strings_grow(t);
     if (t->strs.n == 0 && n) trace_intern(t, "", 0);
     uint32_t hash = hash_string(p, n), h = hash & t->str_mask, id;

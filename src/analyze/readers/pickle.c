@@ -92,7 +92,7 @@ static void tuple(struct vm *v, uint32_t from) {
 }
 static void items(struct vm *v, uint32_t from, int type) {
     uint32_t n = v->stack.n - from;
-    if (!from) top(v, UINT32_MAX, type);
+    if (!from || from > v->stack.n) top(v, UINT32_MAX, type);
     bool marked = v->nodes.p[v->stack.p[from - 1]].type == N_MARK;
     uint32_t above = n + (marked ? 1 : 0);
     struct node *l = top(v, above, type);
@@ -174,7 +174,9 @@ static bool step(struct vm *v) {
         if (v->stack.n < x) top(v, UINT32_MAX, N_LIST);
         tuple(v, v->stack.n - x);
         break;
-    case 'a': if (v->stack.n < 2) pop(v); items(v, v->stack.n - 1, N_LIST); break;
+    case 'a':
+        if (v->stack.n < 2) top(v, UINT32_MAX, N_LIST);
+        items(v, v->stack.n - 1, N_LIST); break;
     case 'e': case 0x90: items(v, mark(v), N_LIST); break;
     case 's': if (v->stack.n < 3) top(v, UINT32_MAX, N_DICT); items(v, v->stack.n - 2, N_DICT); break;
     case 'u': items(v, mark(v), N_DICT); break;

@@ -1,0 +1,211 @@
+/* analyze_fuzz.c: mutated inputs for every reader: no crash, no hang, no unbounded memory.
+ *
+ * Seeds are the captures, small synthetic traces and hand-made files; a mutation flips, overwrites, cuts,
+ * repeats and splices bytes, with a dictionary of words that mean something to a reader. Every result that
+ * reads is diagnosed too. `make test` runs a few thousand; `make fuzz` runs 200,000 for each reader, meant
+ * for MODE=asan. */
+#include "report/report.h"
+#include "synth.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+struct bytes {
+    char *p;
+    size_t n;
+};
+static uint64_t state = 88172645463325252u;
+static uint64_t rnd(void) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+static const char *const words[] = {
+    "\"ph\"", "\"X\"", "\"ts\"", "\"dur\"", "\"args\"", "\"traceEvents\"", "[", "]", "{", "}", ",", ":", "\"", "\\", "\\u0000",
+    "-1", "1e999", "9223372036854775807", "-9223372036854775808", "0", "NaN", "null", "\"kernel\"", "\"cpu_op\"",
+    "\"correlation\"", "\"Input Dims\"", "[[8192,8192],[8192,8192]]", "[[[[[[", "\"grid\"", "[0,0,0]",
+    "[4294967295,4294967295,4294967295]", "\"ProfilerStep#1\"", "\"deviceProperties\"", "\"M\"", "\"thread_name\"", "\n",
+    "\x80\x04", "(", "}", "]", "u", "e", "t", "\x94", "h\x01", "q\x01", "R", "c", "\x93", "\x8a\xff", "X\xff\xff\xff\xff",
+    "\x0a\xff\xff\xff\xff\x0f", "\x12", "\x1a", "\x22", "\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "/host:CPU", "/device:GPU:0",
+    "Stream #14", "RIDGEPRF"};
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+static size_t mutate(const struct bytes *seed, const struct bytes *other, char *out, size_t cap) {
+    size_t n = RG_MIN(seed->n, cap);
+    memcpy(out, seed->p, n);
+    int times = 1 + (int)(rnd() % 8);
+    for (int k = 0; k < times && n; k++) {
+        size_t at = rnd() % n, len;
+        switch (rnd() % 8) {
+        case 0: out[at] ^= (char)(1 << rnd() % 8); break;
+        case 1: out[at] = (char)rnd(); break;
+        case 2: n = at + 1; break; /* cut */
+        case 3: /* take out */
+            len = least(n - at, rnd() % 64 + 1);
+            memmove(out + at, out + at + len, n - at - len);
+            n -= len;
+            break;
+        case 4: /* repeat */
+            len = least(least(n - at, rnd() % 256 + 1), cap - n);
+            memmove(out + at + len, out + at, n - at);
+            n += len;
+            break;
+        case 5: { /* a word */
+            const char *w = words[rnd() % RG_COUNT(words)];
+            len = RG_MIN(strlen(w), n - at);
+            memcpy(out + at, w, len);
+            break;
+        }
+        case 6: /* splice */
+            if (!other->n) break;
+            len = least(least(rnd() % 512 + 1, other->n), n - at);
+            memcpy(out + at, other->p + rnd() % (other->n - len + 1), len);
+            break;
+        default: /* a run of one byte */
+            len = least(n - at, rnd() % 64 + 1);
+            memset(out + at, (int)rnd(), len);
+        }
+    }
+    return n;
+}
+
+#define CAP 65536
+
+struct pool_of {
+    struct bytes seed[8];
+    int n;
+};
+
+static void add_file(struct arena *a, struct pool_of *s, const char *path, size_t most) {
+    gzFile f = gzopen(path, "rb"); /* plain files too */
+    CHECK(f != NULL);
+    char *p = arena_raw(a, most);
+    int n = gzread(f, p, (unsigned)most);
+    gzclose(f);
+    CHECK(n > 0);
+    s->seed[s->n++] = (struct bytes){p, (size_t)n};
+}
+
+static void run(const struct pool_of *s, int64_t times, const char *what) {
+    static struct trace t;
+    static struct diag d;
+    char *buf = malloc(CAP);
+    int64_t read = 0;
+    uint64_t slowest = 0, most = 0;
+    CHECK(buf != NULL);
+    for (int64_t i = 0; i < times; i++) {
+        struct err e = {0};
+        uint64_t before = state;
+        size_t n = mutate(&s->seed[rnd() % (uint64_t)s->n], &s->seed[rnd() % (uint64_t)s->n], buf, CAP);
+        uint64_t t0 = os_now_ns();
+        if (!trace_read_mem(&t, &e, buf, n, 20000)) {
+            read++;
+            /* Memory must follow the size of the input, whatever it claims. */
+            most = RG_MAX(most, t.arena.reserved);
+            if (t.arena.reserved > (64u << 20)) FAIL("%s: state %llu: %zu bytes of memory for an input of %zu", what,
+                                                     (unsigned long long)before, t.arena.reserved, n);
+            if (!diagnose(&d, &t, &e)) {
+                int64_t sum = 0;
+                for (int k = 0; k < BUDGET_KEYS; k++) sum += d.budget[k];
+                if (sum != d.wall_ns) FAIL("%s: state %llu: the budget does not sum", what, (unsigned long long)before);
+                if (i % 16 == 0) {
+                    struct str o;
+                    str_init(&o, &d.arena);
+                    report_text(&o, &d, "fuzz");
+                    report_json(&o, &d, "fuzz");
+                }
+                diag_free(&d);
+            } else if (e.code == RG_EINTERNAL) {
+                FAIL("%s: state %llu: %s", what, (unsigned long long)before, e.msg);
+            }
+            trace_free(&t);
+        } else if (e.code == RG_EINTERNAL || !*e.msg) {
+            FAIL("%s: state %llu: %s", what, (unsigned long long)before, e.msg);
+        }
+        uint64_t took = os_now_ns() - t0;
+        slowest = RG_MAX(slowest, took);
+        if (took > 10000000000u) FAIL("%s: state %llu: an input of %zu bytes took %.1f s", what, (unsigned long long)before,
+                                      n, (double)took / 1e9);
+    }
+    free(buf);
+    TEST_INFO("%s: %lld mutated inputs, %lld of them readable; slowest %.1f ms, at most %.1f MB", what, (long long)times,
+              (long long)read, (double)slowest / 1e6, (double)most / 1e6);
+}
+
+/* ---- one pool of seeds for each reader -------------------------------------------------------------------- */
+
+static void torch_seeds(struct arena *a, struct pool_of *s) {
+    struct synth y;
+    synth_begin(&y, a, 7);
+    y.stacks = true;
+    synth_step(&y, CAUSE_SYNC, 1);
+    synth_step(&y, CAUSE_PAGEABLE, 1);
+    synth_step(&y, CAUSE_GROWTH, 1);
+    synth_end(&y);
+    s->seed[s->n++] = (struct bytes){y.out.p, RG_MIN(y.out.n, (size_t)9000)};
+    synth_begin(&y, a, 8);
+    synth_step(&y, CAUSE_TRAFFIC, 1);
+    synth_step(&y, CAUSE_LOADER, 1);
+    synth_end(&y);
+    s->seed[s->n++] = (struct bytes){y.out.p, RG_MIN(y.out.n, (size_t)12000)};
+    add_file(a, s, "tests/traces/cuda_graph_infer.pt.trace.json.gz", 6000);
+    add_file(a, s, "tests/traces/mnist_train_eager.pt.trace.json.gz", 9000);
+    add_file(a, s, "tests/traces/transfer_pageable.pt.trace.json.gz", 12000);
+}
+static void jax_seeds(struct arena *a, struct pool_of *s) {
+    add_file(a, s, "tests/traces/jax_compute_bound.trace.json.gz", 9000);
+    add_file(a, s, "tests/traces/jax_overhead.trace.json.gz", 6000);
+}
+static void xplane_seeds(struct arena *a, struct pool_of *s) {
+    add_file(a, s, "tests/traces/jax_compute_bound.xplane.pb", 60000);
+}
+static void pickle_seeds(struct arena *a, struct pool_of *s) {
+    add_file(a, s, "tests/traces/memory_leak.snapshot.pickle", 62000);
+    static char small[] = "\x80\x04\x95\x20\0\0\0\0\0\0\0}\x94(\x8c\x08segments\x94]\x94\x8c\x0d" "device_traces\x94]\x94]\x94}\x94"
+                          "(\x8c\x06" "action\x94\x8c\x05" "alloc\x94\x8c\x04size\x94K\x05\x8c\x04" "addr\x94K\x07uaau.";
+    s->seed[s->n++] = (struct bytes){small, sizeof small - 1};
+}
+static void gzip_seeds(struct arena *a, struct pool_of *s) {
+    struct err e = {0};
+    char *p;
+    size_t n;
+    CHECK_EQ(os_read_file(&e, a, "tests/traces/transfer_pageable.pt.trace.json.gz", 1 << 20, &p, &n), 0);
+    s->seed[s->n++] = (struct bytes){p, n};
+}
+
+static const struct {
+    const char *name;
+    void (*seeds)(struct arena *, struct pool_of *);
+} readers[] = {{"torch", torch_seeds}, {"jax", jax_seeds}, {"xplane", xplane_seeds}, {"pickle", pickle_seeds},
+               {"gzip", gzip_seeds}};
+
+/* FUZZ_SLICE=2/8 runs the second eighth of a long run: the same inputs, in pieces. */
+static void fuzz(int which, int64_t times) {
+    struct err e = {0};
+    int slice = 1, slices = 1;
+    const char *env = getenv("FUZZ_SLICE");
+    if (env && sscanf(env, "%d/%d", &slice, &slices) == 2 && slices > 0) times /= slices;
+    struct arena a;
+    struct pool_of s = {0};
+    arena_init(&a, &e);
+    readers[which].seeds(&a, &s);
+    state = 88172645463325252u + (uint64_t)which * 977 + (uint64_t)slice * 1000003;
+    run(&s, times, readers[which].name);
+    arena_free(&a);
+}
+
+TEST(analyze_mutated_torch) { fuzz(0, 400); }
+TEST(analyze_mutated_jax) { fuzz(1, 300); }
+TEST(analyze_mutated_xplane) { fuzz(2, 1000); }
+TEST(analyze_mutated_pickle) { fuzz(3, 1000); }
+TEST(analyze_mutated_gzip) { fuzz(4, 500); }
+
+TEST_MANUAL(fuzz_reader_torch, 7200) { fuzz(0, 200000); }
+TEST_MANUAL(fuzz_reader_jax, 7200) { fuzz(1, 200000); }
+TEST_MANUAL(fuzz_reader_xplane, 7200) { fuzz(2, 200000); }
+TEST_MANUAL(fuzz_reader_pickle, 7200) { fuzz(3, 200000); }
+TEST_MANUAL(fuzz_reader_gzip, 7200) { fuzz(4, 200000); }
