@@ -26,6 +26,13 @@ struct axis {
     bool staged;        /* some member is bound by a STAGE */
 };
 
+/* PIPE: what `buffer` will be asked for `ahead` values of `axis` later is fetched in its pass number `pass`. */
+struct pipe {
+    const char *opt;
+    uint32_t buffer, axis;
+    int64_t ahead, pass, level;
+};
+
 struct sched {
     struct ir *ir;
     struct rw rw;       /* rules_sym: what is built here is simplified at birth */
@@ -33,6 +40,7 @@ struct sched {
     const uop *sink;
     VEC(struct axis) axis;
     uint32_t stages;    /* names given so far */
+    VEC(struct pipe) pipe;
 };
 static inline bool axis_is_grid(const struct axis *a) {
     return a->kind == AX_GRID || (a->kind == AX_COUNT && a->natural == AX_GRID);
@@ -65,6 +73,7 @@ const uop *tree_build(struct sched *, const uop *sink);      /* tree.c */
 const uop *tree_peel(struct rw *, const uop *tree);          /* peel.c: padded loops get a main and a tail body */
 const uop *tree_expand(struct rw *, const uop *tree);        /* expand.c: UNROLL, REG, VEC written out */
 const uop *tree_coalesce(struct rw *, const uop *tree, int vec_bytes); /* coalesce.c: wide loads */
+const uop *tree_pipe(struct sched *, const uop *tree);       /* pipe.c: prefetches */
 const uop *tree_index(struct rw *, const uop *tree);         /* index.c: IDX becomes i64 or i32 */
 void linearize(struct ir *, const uop *tree, struct linear *);           /* linearize.c */
 void linear_rare(struct ir *, struct linear *);                          /* rare.c: RARE becomes a branch */

@@ -61,7 +61,7 @@ static const uop *narrow(struct width *w, const uop *n) {
         src[i] = w->now[n->src[i]->id];
         index |= n->src[i]->dt == DT_IDX;
     }
-    if (n->dt == DT_IDX && n->nsrc == 0) return n->op == OP_LANES ? to_type(ir, n, DT_I32) : to_type(ir, n, DT_I64);
+    if (n->dt == DT_IDX && n->nsrc == 0 && n->op != OP_ACC) return n->op == OP_LANES ? to_type(ir, n, DT_I32) : to_type(ir, n, DT_I64);
     if (n->op == OP_ACC) index = n->dt == DT_IDX; /* coordinates are names, not values */
     bool keep = n->op == OP_RANGE || n->op == OP_INDEX || n->op == OP_PARAM || n->op == OP_LOCAL || n->op == OP_PARAMS || n->op == OP_VAR || n->op == OP_FOR || n->op == OP_CAST || n->op == OP_BITCAST || n->op == OP_ACC;
     enum dtype dt = n->dt == DT_IDX ? DT_I64 : (enum dtype)n->dt;

@@ -3,8 +3,9 @@
  * Each expression is evaluated in the outermost open scope in which it is allowed to be:
  *   - inside the loops whose variables it uses,
  *   - inside every open loop that changes an accumulator or scratch buffer that it reads,
- *   - a load also inside the conditions and the loops of unknown length around it (it must not run if they do not).
- * So loop-invariant work leaves the loops here, whatever the C compiler does later. A value is evaluated again
+ *   - a load that is not proved to stay in its buffer also inside the conditions and the loops of unknown length
+ *     around it: it must not run if they do not.
+ * A value moves out of a condition only together with a loop. So loop-invariant work leaves the loops here, whatever the C compiler does later. A value is evaluated again
  * when the scope that holds it is closed or something it reads was changed since.
  *
  * What can change is kept as a mask of 64 bits per node (accumulators and scratch buffers hashed to bits):
@@ -68,18 +69,26 @@ static uint64_t writes(const uop *n) {
     return bits;
 }
 
+/* May this run where the program as written would not have come? */
+static bool is_safe(const uop *n) {
+    if (n->op != OP_LOAD) return true; /* a GLOAD has its own gate; PARAMS only reads the table of buffers */
+    const uop *buf = n->src[0]->src[0], *i = n->src[0]->src[1];
+    return buf->op == OP_PARAM && i->lo >= 0 && i->hi <= buf->src[0]->lo - (i->lanes == 1 ? n->src[0]->lanes : 1);
+}
+
 static uint32_t depth_needed(struct lin *l, const uop *n) {
     uint32_t d = 0;
     const uop_vec *f = free_of(&l->fr, n);
     uint64_t m = reads(l, n);
-    bool load = n->op == OP_LOAD || n->op == OP_GLOAD || n->op == OP_PARAMS;
+    bool guarded = !is_safe(n);
     for (uint32_t i = 1; i < l->scope.n; i++) {
         const struct scope *s = &l->scope.p[i];
-        bool in = (s->changed & m) || (load && s->guards);
+        bool in = (s->changed & m) || (guarded && s->guards);
         if (s->head->op == OP_FOR)
             for (uint32_t k = 0; k < f->n && !in; k++) in = f->p[k] == s->head->src[0];
         if (in) d = i;
     }
+    while (d + 1 < l->scope.n && l->scope.p[d + 1].head->op == OP_IF) d++; /* nothing is gained just outside a condition */
     return d;
 }
 

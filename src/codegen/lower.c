@@ -51,6 +51,10 @@ void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, st
     tree = end(&s, tree_expand(&gate, tree));
     begin(&s, "coalesce");
     tree = end(&s, tree_coalesce(&gate, tree, o->vec_bytes ? o->vec_bytes : os_cpu()->vec_bytes));
+    if (sched.pipe.n) {
+        begin(&s, "pipe");
+        tree = end(&s, tree_pipe(&sched, tree));
+    }
     if (!o->keep_math) {
         begin(&s, "decompose");
         tree = end(&s, rewrite(ir, rules_decomp, tree));

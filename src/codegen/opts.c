@@ -30,6 +30,7 @@
     X(SWAP,     "axis,axis",         "exchange two axes in the nesting order")                                                        \
     X(ORDER,    "axis,axis,..",      "put these axes, outermost first, into the places that they hold in the nesting order")          \
     X(STAGE,    "buffer,at,axis,..", "copy the tile of buffer that is used inside loop `at` to scratch memory, packed in the order of these axes") \
+    X(PIPE,     "buffer,axis,n..",   "fetch what buffer gives n values of axis later; then: in which of its passes (0: the last), into which cache (1, 2)") \
     X(RESIDENT, "axis",              "compute what several passes over axis share once, and keep it in scratch memory")
 
 enum opt_kind {
@@ -436,6 +437,15 @@ static void apply(struct sched *s, struct opt_text *o) {
         for (uint32_t i = 2; i < o->narg; i++) need_axis(s, o->head, o->arg[i]);
         opt_stage(s, o->head, ir_name(s->ir, o->arg[0]), o->arg[1], o->arg + 2, o->narg - 2);
         break;
+    case OPT_PIPE: {
+        need_args(s, o, 3, 5);
+        need_axis(s, o->head, o->arg[1]);
+        struct pipe p = {arena_strdup(s->ir->arena, o->head, strlen(o->head)), o->arg[0], o->arg[1], number(s, o, 2),
+                         o->narg > 3 ? number(s, o, 3) : 0, o->narg > 4 ? number(s, o, 4) : 2};
+        if (p.ahead < 1 || p.ahead > 1 << 20 || p.pass < 0 || p.level < 1 || p.level > 2) opt_fail(s, o->head, "expected 1 .. 1048576 values, a pass from 0 on, cache 1 or 2");
+        vec_push(s->ir->arena, &s->pipe, p);
+        break;
+    }
     case OPT_RESIDENT: need_args(s, o, 1, 1); need_axis(s, o->head, o->arg[0]); opt_resident(s, o->head, o->arg[0]); break;
     case OPT_COUNT: break;
     }

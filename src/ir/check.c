@@ -242,7 +242,8 @@ static bool check_sources(struct check *c) {
     case OP_LOAD:
     case OP_GLOAD:
     case OP_STORE:
-    case OP_STORE_ADD: return check_memory(c);
+    case OP_STORE_ADD:
+    case OP_PREFETCH: return check_memory(c);
     case OP_STAGE:
     case OP_REDUCE:
     case OP_SCAN: return check_ranges(c);

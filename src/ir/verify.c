@@ -48,6 +48,7 @@ static void check_place(struct verify *v, const uop *n) {
     case OP_FOR:
     case OP_IF:
     case OP_SET:
+    case OP_PREFETCH:
     case OP_END:
     case OP_ELSE:
     case OP_ACC: verify_fail(v, n, VR_STATEMENT, "found %s", op_info[n->op].name);

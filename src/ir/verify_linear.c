@@ -132,7 +132,8 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
         c->set[n->src[0]->id] = 1;
         return;
     case OP_STORE:
-    case OP_STORE_ADD: check_sources(c, n, 0); return;
+    case OP_STORE_ADD:
+    case OP_PREFETCH: check_sources(c, n, 0); return;
     case OP_LOAD:
     case OP_GLOAD:
     case OP_BUILD:

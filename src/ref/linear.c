@@ -329,6 +329,7 @@ static void resolve_step(struct machine *m, uint32_t at) {
         if (s->src[0].lanes != 1) bad_program(m, u, "branches on a vector");
         open_scope(m, at);
         break;
+    case OP_PREFETCH: break; /* a hint: nothing to compute, nothing to check */
     case OP_ELSE:
     case OP_END: close_scope(m, at); break;
     case OP_STORE:
@@ -588,6 +589,7 @@ static uint32_t run_step(struct machine *m, uint32_t at) {
         if (open->u->op != OP_RANGE || ++open->count >= open->size) return at + 1;
         m->v[open->out.at].v.i = open->count;
         return s->partner + 1;
+    case OP_PREFETCH: return at + 1;
     case OP_STORE:
     case OP_STORE_ADD:
         for (unsigned l = 0; l < s->mem.lanes; l++) store_lane(m, s, l);

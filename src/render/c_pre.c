@@ -15,6 +15,7 @@
 /* clang-format off: text, laid out by hand */
 static const char basics[] =
     "#define I static inline __attribute__((always_inline))\n"
+    "#define BODY static __attribute__((noinline)) void\n"
     "#define U(D, S, x) (((union { S s; D d; }){.s = (x)}).d)\n"
     "#define CV(T, x) __builtin_convertvector(x, T)\n"
     "#define SEL(T, M, m, a, b) ((T)(((m) & (M)(a)) | (~(m) & (M)(b))))\n"
