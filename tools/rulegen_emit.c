@@ -392,7 +392,7 @@ void emit_one(FILE *o, const rule *u, const char *fname) {
             fname);
     for (int j = 0; j < u->nvar; j++) {
         const pat *q = u->var[j];
-        fprintf(o, "    if (n->nsrc >= %d && (", q->nsrc);
+        fprintf(o, "    if (n->nsrc + 1 > %d && (", q->nsrc); /* + 1: no comparison of an unsigned with 0 */
         const char *sep = "";
         for (int op = 0; op < OP_COUNT; op++)
             if (has_op(q, op)) fprintf(o, "%sn->op == OP_%s", sep, rg_op[op].name), sep = " || ";

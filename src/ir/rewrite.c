@@ -211,10 +211,14 @@ const uop *rw3(struct rw *rw, enum op op, const uop *a, const uop *b, const uop 
     return born(rw, uop3(rw->ir, op, a, b, c));
 }
 
+/* Normal as everything that is built, but never the scalar again. */
 static const uop *spread(struct rw *rw, const uop *x, unsigned lanes) {
     const uop *copy[UINT8_MAX];
+    if (x->op == OP_INVALID) return x; /* whatever its width */
     for (unsigned i = 0; i < lanes; i++) copy[i] = x;
-    return uop_new(rw->ir, OP_BUILD, (enum dtype)x->dt, lanes, copy, lanes, ARG_NONE);
+    const uop *b = uop_new(rw->ir, OP_BUILD, (enum dtype)x->dt, lanes, copy, lanes, ARG_NONE),
+              *n = born(rw, b);
+    return n->lanes == lanes ? n : b;
 }
 
 static const uop *rebuild(struct rw *rw, const uop *n, const uop *const *src) {

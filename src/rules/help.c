@@ -124,6 +124,26 @@ const uop *gate_addr(struct rw *rw, const uop *index, const uop *where) {
                   ARG_NONE);
 }
 
+static bool is_gate(const uop *n) { return n->op == OP_WHERE && n->src[2]->op == OP_INVALID; }
+
+/* BUILD of gated scalars: one gate over a vector, or a vector of gates. */
+const uop *pull_build(struct rw *rw, const uop *n) {
+    const uop *gate[UINT8_MAX], *x[UINT8_MAX];
+    bool any = false, same = true;
+    if (n->nsrc > UINT8_MAX) return NULL;
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        bool gated = is_gate(n->src[i]);
+        gate[i] = gated ? n->src[i]->src[0] : rule_int(rw, DT_BOOL, 1);
+        x[i] = gated ? n->src[i]->src[1] : n->src[i];
+        any |= gated;
+        same &= gate[i] == gate[0];
+    }
+    if (!any) return NULL;
+    const uop *v = rw_new(rw, OP_BUILD, (enum dtype)n->dt, n->lanes, x, n->nsrc, ARG_NONE);
+    const uop *g = same ? gate[0] : rw_new(rw, OP_BUILD, DT_BOOL, n->lanes, gate, n->nsrc, ARG_NONE);
+    return rw3(rw, OP_WHERE, g, v, invalid(rw, n));
+}
+
 bool same_lanes_build(const uop *b) {
     for (uint32_t i = 1; i < b->nsrc; i++)
         if (b->src[i] != b->src[0]) return false;

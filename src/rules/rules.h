@@ -105,6 +105,7 @@ const uop *fold_cmp(struct rw *, const uop *n); /* LT, EQ, NE: common terms and 
 
 /* gates and vectors */
 const uop *gate_addr(struct rw *, const uop *index, const uop *where); /* INDEX without its gate */
+const uop *pull_build(struct rw *, const uop *build);                  /* NULL if no source is gated */
 bool same_lanes_build(const uop *build);                               /* BUILD of one scalar, repeated */
 bool build_is_vector(const uop *build); /* BUILD of all lanes of one vector, in order */
 

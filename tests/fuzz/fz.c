@@ -415,6 +415,15 @@ const uop *fz_build_of_extracts(struct fz *f) {
     return uop_new(f->ir, OP_BUILD, (enum dtype)v->dt, n, s, n, ARG_NONE);
 }
 
+const uop *fz_build_gated(struct fz *f) {
+    const uop *s[FZ_LANES], *inv = uop_new(f->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE), *g = cond(f);
+    for (unsigned i = 0; i < FZ_LANES; i++) {
+        s[i] = scalar_leaf(f, DT_IDX);
+        if (fz_below(f, 4)) s[i] = uop3(f->ir, OP_WHERE, fz_below(f, 4) ? g : cond(f), s[i], inv);
+    }
+    return uop_new(f->ir, OP_BUILD, DT_IDX, FZ_LANES, s, FZ_LANES, ARG_NONE);
+}
+
 const uop *fz_load_build(struct fz *f) {
     enum dtype dt = fz_dtype(f, FZ_ALL);
     const uop *x = scalar_leaf(f, DT_IDX), *y = scalar_leaf(f, DT_IDX), *s[FZ_LANES];
