@@ -85,6 +85,16 @@ $(BUILD)/gen/rules.stamp: $(RULES) tests/fuzz/rules.mutants tests/fuzz/cycle.rul
 	@touch $@
 $(GEN_SRC) $(GEN_TEST): $(BUILD)/gen/rules.stamp ;
 endif
+# ---- generated code: the page of `ridge diagnose` (tools/embed.c over src/report/page.*) ---------
+ifneq ($(and $(wildcard src/report/page.html),$(filter * report,$(FOLDERS))),)
+GEN_SRC += $(BUILD)/gen/page.c
+$(BUILD)/host/embed: tools/embed.c | $(BUILD)/setup.ok
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -D_GNU_SOURCE -O1 -g $(WARN) -o $@.$$$$ $< && mv -f $@.$$$$ $@
+$(BUILD)/gen/page.c: src/report/page.html src/report/page.css src/report/page.js $(BUILD)/host/embed
+	@mkdir -p $(@D)
+	$(BUILD)/host/embed $@ page_html=src/report/page.html page_css=src/report/page.css page_js=src/report/page.js
+endif
 # ---- end of generated code -----------------------------------------------------------------------
 
 # ---- objects -------------------------------------------------------------------------------------

@@ -1,21 +1,22 @@
-/* cmd_diagnose.c: ridge diagnose FILE [--json]: where a trace's time went and what to do.
+/* cmd_diagnose.c: ridge diagnose FILE [--json] [--html OUT]: where a trace's time went and what to do.
  *
  * Exit codes: 0 a diagnosis was printed; 1 the file could not be read (the reason is on stderr);
  * 2 wrong usage. Tests: tests/cli/diagnose.sh */
 #include "report/report.h"
 
 static int usage(FILE *f) {
-    fprintf(f, "usage: ridge diagnose FILE [--json] [--device NAME]\n"
+    fprintf(f, "usage: ridge diagnose FILE [--json] [--html OUT.html] [--device NAME]\n"
                "  FILE  a PyTorch trace (.pt.trace.json, .gz), a JAX trace (.trace.json.gz, .xplane.pb),\n"
                "        a PyTorch memory snapshot (.pickle), or a Ridge profile; told by its content\n"
                "  --json        the diagnosis as one JSON object on stdout (schema: docs/diagnose.md)\n"
+               "  --html OUT    also write a page with timeline, roofline and tables\n"
                "  --device NAME the GPU, for a file that does not name it (H200, A100, MI300X ...)\n");
     return f == stdout ? 0 : 2;
 }
 
 struct output {
     struct diag *d;
-    const char *path, *device;
+    const char *path, *device, *html;
     bool json;
 };
 
@@ -28,6 +29,12 @@ static void print(void *p) {
     else
         report_text(&s, o->d, o->path);
     fwrite(s.p, 1, s.n, stdout);
+    if (!o->html) return;
+    struct str h;
+    str_init(&h, &o->d->arena);
+    report_html(&h, o->d, o->path);
+    if (os_write_file(o->d->arena.err, o->html, h.p, h.n, 0644)) return;
+    if (!o->json) printf("PAGE   %s (%.1f MB)\n", o->html, (double)h.n / 1e6);
 }
 
 int cmd_diagnose(int argc, char **argv);
@@ -38,6 +45,8 @@ int cmd_diagnose(int argc, char **argv) {
             o.json = true;
         else if (!strcmp(argv[i], "--device") && i + 1 < argc)
             o.device = argv[++i];
+        else if (!strcmp(argv[i], "--html") && i + 1 < argc)
+            o.html = argv[++i];
         else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
             return usage(stdout);
         else if (argv[i][0] == '-' && argv[i][1])

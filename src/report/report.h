@@ -9,6 +9,8 @@
 void report_text(struct str *, const struct diag *, const char *path);
 /* The schema of docs/diagnose.md; one object, keys in fixed order. */
 void report_json(struct str *, const struct diag *, const char *path);
+/* One self-contained page. */
+void report_html(struct str *, const struct diag *, const char *path);
 /* A kernel's name made readable: no return type, template arguments or namespaces, at most n bytes. */
 void report_short_name(const char *name, char *out, size_t n);
 void report_json_string(struct str *, const char *s);

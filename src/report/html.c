@@ -1,0 +1,254 @@
+/* html.c: the page: the report, tables and every event in one file that opens from disk.
+ *
+ * Events are grouped into rows (a lane at one nesting depth), inside which they are disjoint and sorted, so
+ * that the page finds what is visible by bisection and draws a million of them smoothly. They travel as
+ * base64 of three arrays: start (float64), length (float32), name (uint32). Past PAGE_EVENTS the shortest are
+ * left out, and the page says so. Page: page.html, page.css, page.js. Tests: tests/unit/report.c,
+ * tests/cli/page.sh (in a browser, where there is one). */
+#include "report/report.h"
+
+#include <stdlib.h>
+
+#define PAGE_EVENTS 2000000u
+#define MAX_DEPTH 64
+
+extern const char page_html[], page_css[], page_js[];
+
+struct row {
+    uint32_t lane, depth, n, at;
+};
+struct page {
+    const struct diag *d;
+    struct trace *t;
+    struct arena arena;
+    uint32_t *keep, keep_n; /* events, by row and then time */
+    VEC(struct row) rows;
+    VEC(uint32_t) names;   /* page's number -> trace_str */
+    uint32_t *name_of;     /* trace_str -> page's number + 1 */
+    int64_t shortest;
+};
+
+/* ---- rows --------------------------------------------------------------------------------------------- */
+
+static int64_t length_of(const struct trace_event *e) { return e->kind == TK_MEM ? 0 : e->dur; }
+
+static int int64_order(const void *x, const void *y) {
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+/* The length below which events are left out so that at most PAGE_EVENTS remain. */
+static void choose_shortest(struct page *p) {
+    if (p->t->n <= PAGE_EVENTS) return;
+    uint32_t n = RG_MIN(p->t->n, 200000u), step = p->t->n / n;
+    int64_t *s = arena_raw(&p->arena, n * sizeof *s);
+    for (uint32_t i = 0; i < n; i++) s[i] = length_of(&p->t->ev[(size_t)i * step]);
+    qsort(s, n, sizeof *s, int64_order);
+    p->shortest = s[(uint64_t)n * (p->t->n - PAGE_EVENTS) / p->t->n] + 1;
+}
+
+/* Depth by nesting: each event goes to the first row that is free at its start. */
+static void lane_rows(struct page *p, uint32_t lane, uint8_t *depth) {
+    struct trace *t = p->t;
+    const struct trace_lane *l = &t->lanes.p[lane];
+    int64_t end[MAX_DEPTH];
+    uint32_t count[MAX_DEPTH] = {0}, used = 0;
+    for (int k = 0; k < MAX_DEPTH; k++) end[k] = INT64_MIN;
+    for (uint32_t i = 0; i < l->n; i++) {
+        uint32_t x = t->order[l->first + i], k = 0;
+        const struct trace_event *e = &t->ev[x];
+        depth[x] = UINT8_MAX;
+        if (e->kind == TK_MEM || length_of(e) < p->shortest) continue;
+        while (k < MAX_DEPTH - 1 && end[k] > e->t0) k++;
+        depth[x] = (uint8_t)k;
+        end[k] = RG_MAX(end[k], trace_end(e));
+        used = RG_MAX(used, k + 1);
+        count[k]++;
+    }
+    for (uint32_t k = 0; k < used; k++) {
+        vec_push(&p->arena, &p->rows, ((struct row){lane, k, 0, p->keep_n}));
+        struct row *r = &p->rows.p[p->rows.n - 1];
+        for (uint32_t i = 0; i < l->n && r->n < count[k]; i++) {
+            uint32_t x = t->order[l->first + i];
+            if (depth[x] == k) p->keep[p->keep_n++] = x, r->n++;
+        }
+    }
+}
+
+static void make_rows(struct page *p) {
+    struct trace *t = p->t;
+    uint8_t *depth = arena_raw(&p->arena, t->n + 1);
+    p->keep = arena_raw(&p->arena, ((size_t)t->n + 1) * sizeof *p->keep);
+    for (int kind = LANE_DEVICE; kind >= LANE_HOST; kind--) /* devices first */
+        for (uint32_t i = 0; i < t->lanes.n; i++)
+            if (t->lanes.p[i].kind == kind && t->lanes.p[i].n) lane_rows(p, i, depth);
+    p->name_of = arena_array(&p->arena, uint32_t, t->strs.n + 1);
+    for (uint32_t i = 0; i < p->keep_n; i++) {
+        uint32_t s = t->ev[p->keep[i]].name;
+        if (p->name_of[s]) continue;
+        vec_push(&p->arena, &p->names, s);
+        p->name_of[s] = p->names.n;
+    }
+}
+
+/* ---- base64 of the arrays ------------------------------------------------------------------------------- */
+
+struct encoder {
+    struct str *o;
+    uint32_t hold;
+    int n;
+};
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static void encode(struct encoder *e, const void *bytes, size_t n) {
+    const uint8_t *b = bytes;
+    for (size_t i = 0; i < n; i++) {
+        e->hold = e->hold << 8 | b[i];
+        if (++e->n < 3) continue;
+        char c[4] = {alphabet[e->hold >> 18 & 63], alphabet[e->hold >> 12 & 63], alphabet[e->hold >> 6 & 63],
+                     alphabet[e->hold & 63]};
+        str_addn(e->o, c, 4);
+        e->hold = 0;
+        e->n = 0;
+    }
+}
+static void encode_end(struct encoder *e) {
+    if (!e->n) return;
+    int n = e->n;
+    uint8_t zero[2] = {0};
+    encode(e, zero, (size_t)(3 - n));
+    for (int i = 0; i < 3 - n; i++) e->o->p[e->o->n - 1 - (size_t)i] = '=';
+}
+
+static void events(struct str *o, const struct page *p) {
+    struct encoder e = {.o = o};
+    for (uint32_t i = 0; i < p->keep_n; i++) {
+        double t0 = (double)p->t->ev[p->keep[i]].t0;
+        encode(&e, &t0, sizeof t0);
+    }
+    for (uint32_t i = 0; i < p->keep_n; i++) {
+        float dur = (float)p->t->ev[p->keep[i]].dur;
+        encode(&e, &dur, sizeof dur);
+    }
+    for (uint32_t i = 0; i < p->keep_n; i++) {
+        uint32_t name = p->name_of[p->t->ev[p->keep[i]].name] - 1;
+        encode(&e, &name, sizeof name);
+    }
+    encode_end(&e);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------------------- */
+
+static void lane_label(const struct trace *t, const struct trace_lane *l, char *out, size_t n) {
+    if (l->kind == LANE_DEVICE) snprintf(out, n, "GPU %d stream %d", l->device, l->stream);
+    else if (l->name) snprintf(out, n, "%s", trace_str(t, l->name));
+    else snprintf(out, n, "thread %s", trace_str(t, l->tid));
+}
+
+static void row_list(struct str *o, const struct page *p) {
+    str_add(o, ",\"rows\":[");
+    for (uint32_t i = 0; i < p->rows.n; i++) {
+        const struct row *r = &p->rows.p[i];
+        const struct trace_lane *l = &p->t->lanes.p[r->lane];
+        char label[120];
+        lane_label(p->t, l, label, sizeof label);
+        str_printf(o, "%s{\"depth\":%u,\"at\":%u,\"n\":%u,\"kind\":\"%s\",\"lane\":", i ? "," : "", r->depth, r->at, r->n,
+                   l->kind == LANE_DEVICE ? "device" : "host");
+        report_json_string(o, label);
+        str_add(o, ",\"name\":");
+        report_json_string(o, r->depth ? "" : label);
+        str_addc(o, '}');
+    }
+    str_addc(o, ']');
+}
+
+static void op_list(struct str *o, const struct diag *d) {
+    str_add(o, ",\"ops\":[");
+    for (uint32_t i = 0; i < d->ops.n && i < 5000; i++) {
+        const struct op_row *r = &d->ops.p[i];
+        str_add(o, i ? ",[" : "[");
+        report_json_string(o, trace_str(d->t, r->name));
+        str_printf(o, ",%u,%lld,%lld,%lld,%lld]", r->count, (long long)r->host_ns, (long long)r->self_ns,
+                   (long long)r->device_ns, (long long)r->idle_ns);
+    }
+    str_add(o, "],\"lines\":[");
+    for (uint32_t i = 0; i < d->lines.n && i < 5000; i++) {
+        const struct line_row *r = &d->lines.p[i];
+        str_add(o, i ? ",[" : "[");
+        report_json_string(o, trace_str(d->t, r->where));
+        str_printf(o, ",%u,%lld,%lld]", r->count, (long long)r->device_ns, (long long)r->idle_ns);
+    }
+    str_addc(o, ']');
+}
+
+/* Idle pieces of one cause that touch are one; a page needs no more than fits on a screen many times over. */
+static void idle_list(struct str *o, const struct diag *d) {
+    int64_t least = d->idle_n > 100000 ? d->wall_ns / 100000 : 0, a = 0, b = 0;
+    int cause = -1;
+    bool first = true;
+    str_add(o, ",\"idle\":[");
+    for (uint32_t i = 0; i <= d->idle_n; i++) {
+        const struct idle_piece *p = i < d->idle_n ? &d->idle[i] : NULL;
+        if (p && p->cause == cause && p->t0 <= b + least) {
+            b = p->t1;
+            continue;
+        }
+        if (cause >= 0 && b - a >= least) {
+            str_printf(o, "%s[%lld,%lld,%d]", first ? "" : ",", (long long)a, (long long)b, cause);
+            first = false;
+        }
+        if (p) a = p->t0, b = p->t1, cause = p->cause;
+    }
+    str_add(o, "],\"causes\":[");
+    for (int k = 0; k < BUDGET_KEYS; k++) str_printf(o, "%s\"%s\"", k ? "," : "", budget_key(k));
+    str_add(o, "],\"budget_text\":{");
+    for (int k = 0; k < BUDGET_KEYS; k++) str_printf(o, "%s\"%s\":\"%s\"", k ? "," : "", budget_key(k), budget_text(k));
+    str_addc(o, '}');
+}
+
+static void tables(struct str *o, const struct page *p, const char *path) {
+    const struct diag *d = p->d;
+    const char *slash = strrchr(path, '/');
+    str_add(o, "{\"file\":");
+    report_json_string(o, slash ? slash + 1 : path);
+    str_printf(o, ",\"events\":%u,\"left_out_ns\":%lld,\"w0\":%lld,\"w1\":%lld", p->keep_n, (long long)p->shortest,
+               (long long)d->w0, (long long)d->w1);
+    str_printf(o, ",\"gpu\":{\"bw\":%.6g,\"f32\":%.6g,\"tf32\":%.6g,\"f16\":%.6g}", d->gpu ? d->gpu->bw : 0,
+               d->gpu ? d->gpu->peak[GPU_F32] : 0, d->gpu ? d->gpu->peak[GPU_TF32] : 0, d->gpu ? d->gpu->peak[GPU_F16] : 0);
+    row_list(o, p);
+    op_list(o, d);
+    idle_list(o, d);
+    str_add(o, ",\"memory\":[");
+    for (uint32_t i = 0; i < d->mem.n; i++)
+        str_printf(o, "%s[%lld,%lld]", i ? "," : "", (long long)d->mem.p[i].t, (long long)d->mem.p[i].bytes);
+    str_add(o, "],\"names\":[");
+    for (uint32_t i = 0; i < p->names.n; i++) {
+        char cut[400];
+        snprintf(cut, sizeof cut, "%s", trace_str(p->t, p->names.p[i]));
+        if (i) str_addc(o, ',');
+        report_json_string(o, cut);
+    }
+    str_add(o, "]}");
+}
+
+/* ---- the file --------------------------------------------------------------------------------------------- */
+
+void report_html(struct str *o, const struct diag *d, const char *path) {
+    struct page p = {.d = d, .t = d->t};
+    arena_init(&p.arena, d->arena.err);
+    choose_shortest(&p);
+    make_rows(&p);
+    const char *s = page_html;
+    for (const char *mark; (mark = strstr(s, "/*")); ) {
+        const char *end = strstr(mark, "*/") + 2;
+        size_t n = (size_t)(end - mark);
+        str_addn(o, s, (size_t)(mark - s));
+        if (!strncmp(mark, "/*CSS*/", n)) str_add(o, page_css);
+        else if (!strncmp(mark, "/*JS*/", n)) str_add(o, page_js);
+        else if (!strncmp(mark, "/*REPORT*/", n)) report_json(o, d, path);
+        else if (!strncmp(mark, "/*TABLES*/", n)) tables(o, &p, path);
+        else if (!strncmp(mark, "/*EVENTS*/", n)) events(o, &p);
+        s = end;
+    }
+    str_add(o, s);
+    arena_free(&p.arena);
+}

@@ -1,0 +1,352 @@
+'use strict';
+// The page of `ridge diagnose`: everything it shows is in the file; it asks nothing of the network.
+const R = JSON.parse(document.getElementById('report').textContent);
+const T = JSON.parse(document.getElementById('tables').textContent);
+const $ = id => document.getElementById(id);
+const ms = ns => (ns / 1e6).toFixed(ns < 1e7 ? 3 : 1) + ' ms';
+const us = ns => ns >= 1e6 ? ms(ns) : (ns / 1e3).toFixed(2) + ' us';
+const pct = x => (100 * x).toFixed(1) + '%';
+const mb = b => b >= 1e9 ? (b / 1e9).toFixed(2) + ' GB' : (b / 1e6).toFixed(1) + ' MB';
+const esc = s => String(s).replace(/[&<>"]/g, c => ({'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;'}[c]));
+const COLOR = {'kernels': '#2f9e5f', 'comm': '#8250c4', 'transfer.pageable': '#c2410c', 'transfer.exposed': '#d97706', 'memset': '#7a8599',
+  'host.dataloader': '#b91c5c', 'sync': '#a21caf', 'small_kernels': '#dc2626', 'dispatch': '#e25822', 'host.user': '#9f6b12',
+  'compile': '#5b6ee1', 'queued': '#94a3b8', 'dependency': '#64748b', 'profiler': '#475569', 'other': '#6b7280', 'unexplained': '#4b5563'};
+const CLASS_COLOR = {gemm: '#2563eb', conv: '#0891b2', attention: '#7c3aed', norm: '#ca8a04', elementwise: '#2f9e5f', reduce: '#65a30d',
+  layout: '#dc2626', copy: '#ea580c', comm: '#8250c4', other: '#6b7280'};
+
+// ---- head ---------------------------------------------------------------------------------------------
+function head() {
+  document.title = R.verdict + ' - ' + T.file;
+  $('head').textContent = [T.file, R.capture.format, R.device.name, R.capture.events + ' events',
+    R.steps.length + ' steps'].filter(Boolean).join('  ·  ');
+  const c = R.causes[0];
+  $('verdict').textContent = R.verdict === 'healthy' ? 'healthy: GPU busy ' + pct(R.device.busy_ns / Math.max(1, R.wall_ns)) + ', regime ' + R.regime
+    : R.verdict + (c && c.lost_ns ? ': ' + ms(c.lost_ns) + ' of ' + ms(R.wall_ns) + ' lost (' + pct(c.share) + ')' : '') + ', regime ' + R.regime;
+  for (const k in R.budget) {
+    const v = R.budget[k];
+    if (!v || !R.wall_ns) continue;
+    const d = document.createElement('div');
+    d.style.width = 100 * v / R.wall_ns + '%';
+    d.style.background = COLOR[k] || '#888';
+    d.title = T.budget_text[k] + ': ' + ms(v) + ' (' + pct(v / R.wall_ns) + ')';
+    if (v / R.wall_ns > 0.08) d.textContent = k + ' ' + pct(v / R.wall_ns);
+    $('budget').append(d);
+    if (v / R.wall_ns >= 0.002) {
+      const s = document.createElement('span');
+      s.innerHTML = '<i style="background:' + (COLOR[k] || '#888') + '"></i>' + esc(T.budget_text[k]) + ' ' + pct(v / R.wall_ns);
+      $('legend').append(s);
+    }
+  }
+}
+
+function advice() {
+  let h = '';
+  R.causes.forEach((c, i) => {
+    h += '<div class="card"><span class="num">' + (c.note ? 'note' : c.lost_ns ? 'up to ' + ms(c.gain_ceiling_ns) + ' (' + pct(c.gain_ceiling_ns / R.wall_ns) + ')' : '') +
+      '</span><h3>' + (i + 1) + '. ' + esc(c.id) + '</h3><div>' + esc(c.signal) + '</div>' +
+      (c.where ? '<div>at <code>' + esc(c.where) + '</code></div>' : '') + '<div class="fix">&rarr; ' + esc(c.fix) + '</div></div>';
+  });
+  if (!h) h = '<div class="card"><h3>Nothing to do</h3>No cause costs 2 % of the wall time.</div>';
+  for (const n of R.capture.problems) h += '<div class="note">capture: ' + esc(n.why) + ' &rarr; <code>' + esc(n.setting) + '</code></div>';
+  for (const n of R.abstained) h += '<div class="note">cannot judge ' + esc(n.id) + ': ' + esc(n.why) + '</div>';
+  $('advice').innerHTML = h;
+}
+
+// ---- tables -------------------------------------------------------------------------------------------
+// cols: [title, value(row), text(row) or null for a plain string]
+function table(id, rows, cols, start) {
+  const box = $(id);
+  let by = start, up = false, shown = [];
+  const draw = () => {
+    const q = $('search').value.toLowerCase();
+    shown = rows.filter(r => !q || cols.some(c => String(c[1](r)).toLowerCase().includes(q)));
+    const v = cols[by][1];
+    shown.sort((a, b) => { const x = v(a), y = v(b); return (x < y ? -1 : x > y ? 1 : 0) * (up ? 1 : -1); });
+    let h = '<div class="scroll"><table><thead><tr>';
+    cols.forEach((c, i) => h += '<th class="' + (c[2] ? 'n' : '') + '" data-i="' + i + '">' + esc(c[0]) + (i === by ? (up ? ' ▲' : ' ▼') : '') + '</th>');
+    h += '</tr></thead><tbody>';
+    for (const r of shown.slice(0, 2000)) {
+      h += '<tr>';
+      for (const c of cols) h += c[2] ? '<td class="n">' + esc(c[2](r)) + '</td>' : '<td class="name">' + esc(c[1](r)) + '</td>';
+      h += '</tr>';
+    }
+    box.innerHTML = h + '</tbody></table></div>';
+    if (box.classList.contains('on')) $('hits').textContent = shown.length + ' rows';
+  };
+  box.addEventListener('click', e => {
+    const th = e.target.closest('th');
+    if (!th) return;
+    const i = +th.dataset.i;
+    if (i === by) up = !up; else { by = i; up = !cols[i][2]; }
+    draw();
+  });
+  return draw;
+}
+const kernelTime = R.kernels.reduce((s, k) => s + k.ns, 0) || 1;
+const drawTable = {
+  kernels: table('kernels', R.kernels, [['kernel', k => k.name], ['class', k => k.class], ['operator', k => k.op], ['line', k => k.where],
+    ['count', k => k.count, k => k.count], ['time', k => k.ns, k => ms(k.ns)], ['share', k => k.ns, k => pct(k.ns / kernelTime)],
+    ['each', k => k.ns / k.count, k => us(k.ns / k.count)], ['bound', k => k.bound], ['of roof', k => k.roof || 0, k => k.modelled ? pct(k.roof) : '-'],
+    ['occupancy', k => k.occupancy || 0, k => k.occupancy !== undefined ? pct(k.occupancy) : '-'], ['limiter', k => k.limiter || '']], 5),
+  ops: table('ops', T.ops, [['operator', o => o[0]], ['calls', o => o[1], o => o[1]], ['host', o => o[2], o => ms(o[2])], ['host self', o => o[3], o => ms(o[3])],
+    ['device', o => o[4], o => ms(o[4])], ['idle it caused', o => o[5], o => ms(o[5])]], 5),
+  lines: table('lines', T.lines, [['line', l => l[0]], ['kernels', l => l[1], l => l[1]], ['device', l => l[2], l => ms(l[2])], ['idle it caused', l => l[3], l => ms(l[3])]], 2),
+  classes: table('classes', Object.entries(R.classes), [['class', c => c[0]], ['kernels', c => c[1].count, c => c[1].count], ['time', c => c[1].ns, c => ms(c[1].ns)],
+    ['% of time', c => c[1].time_share, c => pct(c[1].time_share)], ['% of FLOPs', c => c[1].flops_share, c => pct(c[1].flops_share)],
+    ['rate, matmul = 1', c => c[1].rate_vs_gemm, c => c[1].rate_vs_gemm ? c[1].rate_vs_gemm.toPrecision(3) : '-']], 2),
+};
+
+// ---- events -------------------------------------------------------------------------------------------
+// Rows (a lane at one depth) hold disjoint events in order: start, length (ns), name.
+const E = (() => {
+  const s = $('events').textContent, bin = atob(s), n = bin.length, b = new Uint8Array(n);
+  for (let i = 0; i < n; i++) b[i] = bin.charCodeAt(i);
+  $('events').remove();
+  const count = T.events, d = b.buffer;
+  return {n: count, t0: new Float64Array(d, 0, count), dur: new Float32Array(d, 8 * count, count), name: new Uint32Array(d, 12 * count, count)};
+})();
+const N = T.names, ROWS = T.rows;
+const hue = N.map(s => { let h = 0; for (let i = 0; i < Math.min(s.length, 60); i++) h = (h * 31 + s.charCodeAt(i)) >>> 0; return h % 360; });
+const fill = hue.map(h => 'hsl(' + h + ' 52% 52%)');
+let match = null, matches = [], cursor = -1;
+
+const tl = {a: T.w0, b: T.w1, sel: -1, y: 0, row: 15, left: 150};
+if (tl.b <= tl.a) tl.b = tl.a + 1;
+{ const pad = (tl.b - tl.a) * 0.01; tl.a -= pad; tl.b += pad; }
+const cv = $('tl'), ctx = cv.getContext('2d', {alpha: false});
+const css = v => getComputedStyle(document.documentElement).getPropertyValue(v).trim();
+let theme = {};
+function readTheme() { theme = {bg: css('--bg'), fg: css('--fg'), dim: css('--dim'), line: css('--line'), panel: css('--panel')}; }
+
+// First event of a row that ends after t.
+function first(r, t) {
+  let lo = r.at, hi = r.at + r.n;
+  while (lo < hi) { const m = (lo + hi) >> 1; if (E.t0[m] + E.dur[m] <= t) lo = m + 1; else hi = m; }
+  return lo;
+}
+function firstStart(r, t, lo) {
+  let hi = r.at + r.n;
+  let step = 1;
+  while (lo + step < hi && E.t0[lo + step] < t) { lo += step; step *= 2; } // gallop: neighbours first
+  hi = Math.min(hi, lo + step);
+  while (lo < hi) { const m = (lo + hi) >> 1; if (E.t0[m] < t) lo = m + 1; else hi = m; }
+  return lo;
+}
+
+function layout() {
+  let y = 46;
+  for (const r of ROWS) { if (r.depth === 0) y += 6; r.y = y; y += tl.row + 1; }
+  tl.height = y + 8 + (T.memory.length ? 60 : 0);
+  return tl.height;
+}
+function resize(c, h) {
+  const dpr = window.devicePixelRatio || 1, w = c.clientWidth;
+  if (c.width !== Math.round(w * dpr) || c.height !== Math.round(h * dpr)) {
+    c.style.height = h + 'px'; c.width = Math.round(w * dpr); c.height = Math.round(h * dpr);
+  }
+  c.getContext('2d').setTransform(dpr, 0, 0, dpr, 0, 0);
+  return w;
+}
+function niceStep(x) { const p = Math.pow(10, Math.floor(Math.log10(x))); for (const m of [1, 2, 5, 10]) if (p * m >= x) return p * m; return p * 10; }
+function timeText(ns, step) { return step >= 1e6 ? (ns / 1e6).toFixed(step >= 1e7 ? 0 : 1) + ' ms' : step >= 1e3 ? (ns / 1e3).toFixed(step >= 1e4 ? 0 : 1) + ' us' : ns.toFixed(0) + ' ns'; }
+
+let frames = 0, drawn = 0;
+function drawTimeline() {
+  const w = resize(cv, layout()), L = tl.left, px = (w - L) / (tl.b - tl.a), per = 1 / px;
+  ctx.fillStyle = theme.bg; ctx.fillRect(0, 0, w, tl.height);
+  ctx.font = '11px system-ui,sans-serif'; ctx.textBaseline = 'middle';
+  const step = niceStep((tl.b - tl.a) / (w - L) * 110);
+  ctx.strokeStyle = theme.line; ctx.fillStyle = theme.dim; ctx.beginPath();
+  for (let t = Math.ceil(tl.a / step) * step; t < tl.b; t += step) {
+    const x = Math.round(L + (t - tl.a) * px) + 0.5;
+    ctx.moveTo(x, 16); ctx.lineTo(x, tl.height); ctx.fillText(timeText(t, step), x + 3, 9);
+  }
+  ctx.stroke();
+  drawn = 0;
+  // causes of idle time, on top
+  const C = T.idle;
+  { let lo = 0, hi = C.length;
+    while (lo < hi) { const m = (lo + hi) >> 1; if (C[m][1] <= tl.a) lo = m + 1; else hi = m; }
+    let last = -1;
+    for (let i = lo; i < C.length && C[i][0] < tl.b; i++) {
+      const x = L + (C[i][0] - tl.a) * px, e = L + (C[i][1] - tl.a) * px;
+      if (e < last + 1) continue;
+      ctx.fillStyle = COLOR[T.causes[C[i][2]]] || '#888';
+      ctx.fillRect(Math.max(L, x), 20, Math.max(1, e - Math.max(L, x)), 16);
+      last = e;
+    } }
+  for (const r of ROWS) {
+    let i = first(r, tl.a);
+    const y = r.y, hgt = tl.row, end = r.at + r.n;
+    let color = '';
+    while (i < end && E.t0[i] < tl.b) {
+      const x0 = L + (E.t0[i] - tl.a) * px, x1 = x0 + E.dur[i] * px, k = E.name[i];
+      const dim = match && !match[k];
+      const a = x0 < L ? L : x0, wdt = Math.max(x1 - a, 0.6);
+      const c = dim ? theme.panel : fill[k];
+      if (c !== color) ctx.fillStyle = color = c;
+      ctx.fillRect(a, y, wdt, hgt);
+      drawn++;
+      if (wdt > 40 && !dim) {
+        ctx.fillStyle = '#fff'; color = '';
+        const chars = Math.floor((wdt - 6) / 6), s = N[k];
+        ctx.fillText(s.length > chars ? s.slice(0, chars) : s, a + 3, y + hgt / 2);
+      }
+      if (i === tl.sel) { ctx.strokeStyle = theme.fg; ctx.lineWidth = 2; ctx.strokeRect(a + 1, y + 1, Math.max(2, wdt - 2), hgt - 2); ctx.lineWidth = 1; }
+      // Everything that begins within this pixel would be drawn over it: go to the first that does not.
+      i = x1 - x0 >= 1 ? i + 1 : firstStart(r, E.t0[i] + Math.max(per, E.dur[i]), i + 1);
+    }
+  }
+  ctx.fillStyle = theme.bg; ctx.fillRect(0, 0, L, tl.height);
+  ctx.fillStyle = theme.dim; ctx.fillText('idle, by cause', 6, 28);
+  ctx.fillStyle = theme.fg;
+  for (const r of ROWS) if (r.depth === 0) ctx.fillText(r.name.length > 24 ? r.name.slice(0, 23) + '…' : r.name, 6, r.y + tl.row / 2);
+  drawMemoryTrack(w, L, px);
+  frames++;
+}
+function drawMemoryTrack(w, L, px) {
+  if (!T.memory.length) return;
+  const top = tl.height - 58, h = 50, peak = R.memory.peak_bytes || 1;
+  ctx.fillStyle = theme.dim; ctx.fillText('memory ' + mb(peak), 6, top + 10);
+  ctx.fillStyle = '#0e7490'; ctx.beginPath();
+  let y = top + h, begun = false;
+  for (const [t, b] of T.memory) {
+    const x = Math.min(w, Math.max(L, L + (t - tl.a) * px));
+    if (!begun) { ctx.moveTo(x, top + h); begun = true; }
+    ctx.lineTo(x, y); y = top + h - h * b / peak; ctx.lineTo(x, y);
+  }
+  ctx.lineTo(w, y); ctx.lineTo(w, top + h); ctx.fill();
+}
+
+let asked = false;
+function redraw() { if (!asked) { asked = true; requestAnimationFrame(() => { asked = false; if ($('timeline').classList.contains('on')) drawTimeline(); }); } }
+function clampView() {
+  const span = T.w1 - T.w0 || 1, min = 20;
+  if (tl.b - tl.a < min) { const m = (tl.a + tl.b) / 2; tl.a = m - min / 2; tl.b = m + min / 2; }
+  if (tl.b - tl.a > span * 4) { const m = (T.w0 + T.w1) / 2; tl.a = m - 2 * span; tl.b = m + 2 * span; }
+}
+function zoom(f, at) { const c = at === undefined ? (tl.a + tl.b) / 2 : at; tl.a = c - (c - tl.a) * f; tl.b = c + (tl.b - c) * f; clampView(); redraw(); }
+function pan(f) { const d = (tl.b - tl.a) * f; tl.a += d; tl.b += d; redraw(); }
+function show(i, fit) {
+  tl.sel = i;
+  if (i < 0) { $('detail').textContent = ''; redraw(); return; }
+  const s = E.t0[i], e = s + E.dur[i];
+  if (fit || s < tl.a || e > tl.b) { const w = fit ? Math.max(E.dur[i] * 3, 50) : tl.b - tl.a, m = (s + e) / 2; tl.a = m - w / 2; tl.b = m + w / 2; clampView(); }
+  const r = ROWS.find(x => i >= x.at && i < x.at + x.n);
+  $('detail').textContent = N[E.name[i]] + '\n' + us(E.dur[i]) + '  from ' + us(s) + '  on ' + r.lane + (r.kind ? '  (' + r.kind + ')' : '');
+  redraw();
+}
+function timeAt(x) { return tl.a + (x - tl.left) / (cv.clientWidth - tl.left) * (tl.b - tl.a); }
+function eventAt(x, y) {
+  const t = timeAt(x), slack = (tl.b - tl.a) / cv.clientWidth * 2;
+  for (const r of ROWS) if (y >= r.y && y < r.y + tl.row) { const i = first(r, t - slack); return i < r.at + r.n && E.t0[i] <= t + slack ? i : -1; }
+  return -1;
+}
+cv.addEventListener('wheel', e => { e.preventDefault(); const r = cv.getBoundingClientRect();
+  if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) pan(e.deltaX / 800); else zoom(Math.pow(1.0015, e.deltaY), timeAt(e.clientX - r.left)); }, {passive: false});
+let drag = null;
+cv.addEventListener('pointerdown', e => { drag = {x: e.clientX, a: tl.a, b: tl.b, moved: false}; cv.setPointerCapture(e.pointerId); cv.focus(); });
+cv.addEventListener('pointermove', e => {
+  const r = cv.getBoundingClientRect();
+  if (drag) {
+    const d = (e.clientX - drag.x) / (cv.clientWidth - tl.left) * (drag.b - drag.a);
+    if (Math.abs(e.clientX - drag.x) > 3) drag.moved = true;
+    if (drag.moved) { tl.a = drag.a - d; tl.b = drag.b - d; redraw(); }
+    return;
+  }
+  const i = eventAt(e.clientX - r.left, e.clientY - r.top), tip = $('tip');
+  if (i < 0) { tip.style.display = 'none'; return; }
+  tip.style.display = 'block';
+  tip.style.left = Math.min(e.clientX + 14, innerWidth - 300) + 'px'; tip.style.top = e.clientY + 14 + 'px';
+  tip.textContent = N[E.name[i]].slice(0, 300) + '  ' + us(E.dur[i]);
+});
+cv.addEventListener('pointerup', e => { const r = cv.getBoundingClientRect(); if (drag && !drag.moved) show(eventAt(e.clientX - r.left, e.clientY - r.top)); drag = null; });
+cv.addEventListener('pointerleave', () => $('tip').style.display = 'none');
+
+// ---- search -------------------------------------------------------------------------------------------
+function find(q) {
+  q = q.toLowerCase(); matches = []; cursor = -1;
+  if (!q) { match = null; $('hits').textContent = ''; redraw(); return; }
+  match = N.map(s => s.toLowerCase().includes(q));
+  for (let i = 0; i < E.n; i++) if (match[E.name[i]]) { matches.push(i); if (matches.length >= 200000) break; }
+  $('hits').textContent = matches.length + ' hits';
+  redraw();
+}
+function next(d) { if (matches.length) { cursor = (cursor + d + matches.length) % matches.length; show(matches[cursor]); $('hits').textContent = (cursor + 1) + ' of ' + matches.length; } }
+let pending = 0;
+$('search').addEventListener('input', () => { clearTimeout(pending); pending = setTimeout(() => { find($('search').value); if (drawTable[tab]) drawTable[tab](); }, 60); });
+$('search').addEventListener('keydown', e => { if (e.key === 'Enter') { next(e.shiftKey ? -1 : 1); if (tab === 'timeline') cv.focus(); } if (e.key === 'Escape') { e.target.value = ''; find(''); e.target.blur(); if (drawTable[tab]) drawTable[tab](); } });
+addEventListener('keydown', e => {
+  if (e.target.tagName === 'INPUT' || e.ctrlKey || e.metaKey || e.altKey) return;
+  if (e.key === '/') { e.preventDefault(); $('search').focus(); return; }
+  if (tab !== 'timeline') return;
+  const k = {w: () => zoom(0.8), s: () => zoom(1.25), a: () => pan(-0.1), d: () => pan(0.1), ArrowLeft: () => pan(-0.1), ArrowRight: () => pan(0.1),
+    f: () => tl.sel >= 0 && show(tl.sel, true), 0: () => { tl.a = T.w0; tl.b = T.w1; redraw(); }, n: () => next(1), N: () => next(-1)}[e.key];
+  if (k) { e.preventDefault(); k(); }
+});
+
+// ---- roofline and memory ------------------------------------------------------------------------------
+let dots = [];
+function drawRoofline() {
+  const c = $('rf'), w = resize(c, 520), g = c.getContext('2d'), X = 70, Y = 480, H = 450, W = w - 100;
+  g.fillStyle = theme.bg; g.fillRect(0, 0, w, 520); g.font = '12px system-ui,sans-serif';
+  const ks = R.kernels.filter(k => k.modelled && k.flops > 0 && k.bytes > 0), G = T.gpu;
+  g.fillStyle = theme.fg;
+  if (!ks.length || !G.bw) { g.fillText('no kernel with known FLOPs and bytes, or no known roof for this GPU', 80, 60); return; }
+  const ai = x => X + W * (Math.log10(x) + 2) / 6, perf = p => Y - H * (Math.log10(p) - 9) / (15.5 - 9); // 0.01..10^4 FLOP/B, 1 G..3 P FLOP/s
+  g.strokeStyle = theme.line; g.fillStyle = theme.dim;
+  for (let e = -2; e <= 4; e++) { const x = ai(Math.pow(10, e)); g.beginPath(); g.moveTo(x, Y); g.lineTo(x, Y - H); g.stroke(); g.fillText(e < 0 ? Math.pow(10, e).toFixed(-e) : String(Math.pow(10, e)), x - 8, Y + 16); }
+  ['1 G', '10 G', '100 G', '1 T', '10 T', '100 T', '1 P'].forEach((s, i) => { const y = perf(Math.pow(10, 9 + i)); g.beginPath(); g.moveTo(X, y); g.lineTo(X + W, y); g.stroke(); g.fillText(s, 30, y + 4); });
+  g.fillText('FLOP per byte', X + W / 2 - 40, Y + 34); g.fillText('FLOP/s', 10, 22);
+  const roof = (peak, label) => { if (!peak) return; const p = peak * 1e12, knee = p / (G.bw * 1e9); g.strokeStyle = theme.fg; g.lineWidth = 1.5; g.beginPath(); g.moveTo(ai(0.01), perf(G.bw * 1e9 * 0.01)); g.lineTo(ai(knee), perf(p)); g.lineTo(X + W, perf(p)); g.stroke(); g.lineWidth = 1; g.fillStyle = theme.fg; g.fillText(label + ' ' + peak + ' TFLOP/s', X + W - 170, perf(p) - 5); };
+  roof(G.f32, 'fp32'); roof(G.tf32, 'tf32'); roof(G.f16, 'fp16/bf16');
+  g.fillText(G.bw + ' GB/s', ai(0.05), perf(G.bw * 1e9 * 0.05) - 8);
+  dots = ks.map(k => { const t = k.ns / k.count * 1e-9, x = ai(Math.min(9e3, Math.max(0.011, k.flops / k.bytes))), y = perf(Math.max(1e9, k.flops / t)), r = 4 + 16 * Math.sqrt(k.ns / kernelTime); return {k, x, y, r}; });
+  for (const d of dots) { g.globalAlpha = 0.7; g.fillStyle = CLASS_COLOR[d.k.class] || '#888'; g.beginPath(); g.arc(d.x, d.y, d.r, 0, 7); g.fill(); g.globalAlpha = 1; g.strokeStyle = theme.bg; g.stroke(); }
+  let x = X + 10;
+  for (const n of new Set(ks.map(k => k.class))) { g.fillStyle = CLASS_COLOR[n]; g.fillRect(x, 26, 10, 10); g.fillStyle = theme.fg; g.fillText(n, x + 14, 36); x += 30 + g.measureText(n).width; }
+}
+$('rf').addEventListener('pointermove', e => {
+  const r = $('rf').getBoundingClientRect(), x = e.clientX - r.left, y = e.clientY - r.top, tip = $('rtip');
+  const d = dots.filter(o => Math.hypot(o.x - x, o.y - y) <= o.r + 2).sort((p, q) => p.r - q.r)[0];
+  tip.style.display = d ? 'block' : 'none';
+  if (!d) return;
+  tip.style.left = e.clientX + 14 + 'px'; tip.style.top = e.clientY + 14 + 'px';
+  tip.textContent = d.k.name + '  ' + d.k.class + '  x' + d.k.count + '  ' + us(d.k.ns / d.k.count) + '  ' + pct(d.k.roof) + ' of the roof, ' + d.k.bound + ' bound';
+});
+function drawMemory() {
+  const c = $('mm'), w = resize(c, 320), g = c.getContext('2d'), M = T.memory;
+  g.fillStyle = theme.bg; g.fillRect(0, 0, w, 320); g.fillStyle = theme.fg; g.font = '12px system-ui,sans-serif';
+  if (!M.length) { g.fillText('no memory events were recorded (profile_memory=True)', 20, 40); }
+  else {
+    const a = M[0][0], b = Math.max(a + 1, M[M.length - 1][0]), peak = R.memory.peak_bytes || 1;
+    g.fillText('peak ' + mb(peak) + (R.memory.grows ? '; it grows' : ''), 12, 16);
+    g.fillStyle = '#0e7490'; g.beginPath(); g.moveTo(0, 310);
+    let y = 310;
+    for (const [t, v] of M) { const x = w * (t - a) / (b - a); g.lineTo(x, y); y = 310 - 280 * v / peak; g.lineTo(x, y); }
+    g.lineTo(w, y); g.lineTo(w, 310); g.fill();
+  }
+  let h = '';
+  for (const o of R.memory.held) h += '<tr><td class="n">' + mb(o.bytes) + '</td><td class="n">' + o.blocks + '</td><td class="name">' + esc(o.where) + '</td></tr>';
+  if (h) $('held').innerHTML = '<h3>Still held at the end of the recording</h3><table><tr><th class="n">bytes</th><th class="n">blocks</th><th>from</th></tr>' + h + '</table>';
+}
+
+// ---- tabs and theme -----------------------------------------------------------------------------------
+let tab = '';
+function open(name) {
+  tab = name;
+  for (const b of document.querySelectorAll('nav [data-tab]')) b.classList.toggle('on', b.dataset.tab === name);
+  for (const s of document.querySelectorAll('main section')) s.classList.toggle('on', s.id === name);
+  if (drawTable[name]) drawTable[name]();
+  if (name === 'timeline') { drawTimeline(); cv.focus({preventScroll: true}); }
+  if (name === 'roofline') drawRoofline();
+  if (name === 'memory') drawMemory();
+}
+for (const b of document.querySelectorAll('nav [data-tab]')) b.addEventListener('click', () => open(b.dataset.tab));
+function setTheme(dark) { document.documentElement.classList.toggle('dark', dark); readTheme(); if (tab) open(tab); }
+$('theme').addEventListener('click', () => setTheme(!document.documentElement.classList.contains('dark')));
+addEventListener('resize', () => tab && open(tab));
+head(); advice();
+setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
+open(T.events ? 'timeline' : 'advice');
+window.ridge = {tl, E, ROWS, open, zoom, pan, find, next, frames: () => frames, drawn: () => drawn, draw: drawTimeline, ready: performance.now()};
