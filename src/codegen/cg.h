@@ -58,6 +58,11 @@ struct range_subst {
     uint32_t npiece;
 };
 const uop *sched_subst(struct sched *, const uop *root, const struct range_subst *, uint32_t n);
+void sched_members(struct sched *, uint32_t cls, uop_vec *out); /* RANGEs of a class in the graph */
+const uop *sched_range(struct sched *, const uop *size, const uop *like, uint32_t cls, enum axis_kind);
+int range_by_pos(const void *, const void *);        /* for qsort over RANGEs */
+bool binds_ranges(const uop *);                      /* REDUCE, SCAN, STAGE */
+void pad_axis(struct sched *, const char *opt, struct axis *, int64_t n); /* pad.c: up to a multiple of n */
 RG_NORETURN void opt_fail(struct sched *, const char *opt, const char *fmt, ...) RG_FMT(3, 4);
 
 /* ---- stage.c: STAGE and RESIDENT ------------------------------------------------------------------ */

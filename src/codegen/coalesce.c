@@ -16,8 +16,8 @@
 
 #include <stdlib.h>
 
-struct spot { /* one single-element load, or one lane of a store */
-    const uop *load;  /* LOAD; STORE */
+struct spot {        /* one single-element load, or one lane of a store */
+    const uop *load; /* LOAD; STORE */
     const uop *buf;
     struct affine at;
     unsigned lane;
@@ -31,7 +31,8 @@ struct co {
     uop_vec from, to;
 };
 
-static const uop *lane_load(struct co *c, const uop *buf, const struct affine *at, int64_t stride, unsigned lane) {
+static const uop *lane_load(struct co *c, const uop *buf, const struct affine *at, int64_t stride,
+                            unsigned lane) {
     struct affine one = {.t = arena_array(c->a, struct term, at->n), .k = at->k + stride * lane};
     for (uint32_t i = 0; i < at->n; i++)
         if (at->t[i].atom->op != OP_LANES) one.t[one.n++] = at->t[i];
@@ -46,8 +47,10 @@ static const uop *take_apart(struct co *c, const uop *load) {
     struct affine at = affine_of(c->a, index);
     int64_t stride = 0;
     for (uint32_t i = 0; i < at.n; i++) {
-        if (at.t[i].atom->op == OP_LANES) stride = at.t[i].coef;
-        else if (at.t[i].atom->lanes > 1) return NULL;
+        if (at.t[i].atom->op == OP_LANES)
+            stride = at.t[i].coef;
+        else if (at.t[i].atom->lanes > 1)
+            return NULL;
     }
     const uop **lane = arena_array(c->a, const uop *, index->lanes);
     for (unsigned i = 0; i < index->lanes; i++) lane[i] = lane_load(c, load->src[0]->src[0], &at, stride, i);
@@ -84,7 +87,9 @@ static void group_spots(struct co *c) {
     if (c->spot.n) qsort(s, c->spot.n, sizeof *s, by_row);
     for (uint32_t i = 0; i < c->spot.n;) {
         unsigned lanes = (unsigned)c->vec_bytes / dtype_info[s[i].load->dt].bytes, run = 1;
-        while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) && s[i + run].at.k == s[i].at.k + run) run++;
+        while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
+               s[i + run].at.k == s[i].at.k + run)
+            run++;
         if (run == lanes && lanes > 1) widen(c, &s[i], lanes);
         i += run == lanes ? run : 1;
     }
@@ -94,14 +99,19 @@ static void group_spots(struct co *c) {
 
 /* Splits the address of a store over its lanes; false if there is no constant stride other than one. */
 static bool store_lanes(struct co *c, const uop *s) {
-    if (s->op != OP_STORE || s->nsrc != 2 || s->src[0]->src[1]->lanes == 1 || s->src[0]->src[0]->op != OP_PARAM) return false;
+    if (s->op != OP_STORE || s->nsrc != 2 || s->src[0]->src[1]->lanes == 1 ||
+        s->src[0]->src[0]->op != OP_PARAM)
+        return false;
     struct affine at = affine_of(c->a, s->src[0]->src[1]);
     struct affine row = {.t = arena_array(c->a, struct term, at.n)};
     int64_t stride = 0;
     for (uint32_t i = 0; i < at.n; i++) {
-        if (at.t[i].atom->op == OP_LANES) stride = at.t[i].coef;
-        else if (at.t[i].atom->lanes > 1) return false;
-        else row.t[row.n++] = at.t[i];
+        if (at.t[i].atom->op == OP_LANES)
+            stride = at.t[i].coef;
+        else if (at.t[i].atom->lanes > 1)
+            return false;
+        else
+            row.t[row.n++] = at.t[i];
     }
     for (unsigned i = 0; i < s->src[0]->lanes; i++) {
         row.k = at.k + stride * i;
@@ -144,7 +154,9 @@ static const uop *store_rows(struct co *c, const uop *block) {
     for (uint32_t i = 0; i < c->spot.n;) {
         unsigned lanes = (unsigned)c->vec_bytes / dtype_info[s[i].buf->dt].bytes, run = 1;
         const uop **part = arena_array(c->a, const uop *, lanes);
-        while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) && s[i + run].at.k == s[i].at.k + run) run++;
+        while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
+               s[i + run].at.k == s[i].at.k + run)
+            run++;
         if (run < lanes || lanes < 2) return block; /* not whole rows: leave all as they are */
         for (unsigned k = 0; k < lanes; k++) part[k] = lane_of(c, s[i + k].load->src[1], s[i + k].lane);
         const uop *v = uop_new(ir, OP_BUILD, (enum dtype)s[i].buf->dt, lanes, part, lanes, ARG_NONE);
@@ -209,7 +221,9 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
     c->from.n = c->to.n = 0;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        if (n->op != OP_LOAD || n->lanes != 1 || n->src[0]->lanes != 1 || written_here(block, n->src[0]->src[0])) continue;
+        if (n->op != OP_LOAD || n->lanes != 1 || n->src[0]->lanes != 1 ||
+            written_here(block, n->src[0]->src[0]))
+            continue;
         struct spot s = {n, n->src[0]->src[0], affine_of(c->a, n->src[0]->src[1]), 0};
         vec_push(c->a, &c->spot, s);
     }

@@ -7,9 +7,7 @@
  * arithmetic on floats included; of a condition the first side is counted. The difference is waste. */
 #include "cg.h"
 
-static bool is_special(enum op o) {
-    return o == OP_POW || (o >= OP_EXP && o <= OP_SIGMOID);
-}
+static bool is_special(enum op o) { return o == OP_POW || (o >= OP_EXP && o <= OP_SIGMOID); }
 
 /* Operations per element; what only moves or names values is free. */
 static double op_cost(const uop *n) {
@@ -64,7 +62,8 @@ void estimate_asked(struct ir *ir, const uop *sink, struct estimate *e) {
         if (n->op == OP_LOAD || n->op == OP_GLOAD) touch(ir->arena, &fr, &mem, n->src[0], false);
         if (n->op == OP_STORE || n->op == OP_STORE_ADD) touch(ir->arena, &fr, &mem, n->src[0], true);
     }
-    for (uint32_t i = 0; i < mem.n; i++) e->bytes += (mem.p[i].load + mem.p[i].store) * dtype_info[mem.p[i].buf->dt].bytes;
+    for (uint32_t i = 0; i < mem.n; i++)
+        e->bytes += (mem.p[i].load + mem.p[i].store) * dtype_info[mem.p[i].buf->dt].bytes;
 }
 
 void estimate_issued(const struct linear *l, struct estimate *e) {
@@ -72,13 +71,21 @@ void estimate_issued(const struct linear *l, struct estimate *e) {
     uint32_t depth = 0;
     for (uint32_t i = 0; i < l->n && depth < 255; i++) {
         const uop *n = l->u[i];
-        if (n->op == OP_RANGE) times[depth + 1] = times[depth] * (double)n->src[0]->hi, depth++;
-        else if (n->op == OP_IF) times[depth + 1] = times[depth], depth++;
-        else if (n->op == OP_ELSE) times[depth] = 0;
-        else if (n->op == OP_END) depth--;
-        else if (n->op == OP_HRED) e->flops_issued += times[depth] * (n->src[0]->lanes - 1);
-        else if (dt_is_float((enum dtype)n->dt)) e->flops_issued += times[depth] * op_cost(n) * n->lanes;
+        if (n->op == OP_RANGE)
+            times[depth + 1] = times[depth] * (double)n->src[0]->hi, depth++;
+        else if (n->op == OP_IF)
+            times[depth + 1] = times[depth], depth++;
+        else if (n->op == OP_ELSE)
+            times[depth] = 0;
+        else if (n->op == OP_END)
+            depth--;
+        else if (n->op == OP_HRED)
+            e->flops_issued += times[depth] * (n->src[0]->lanes - 1);
+        else if (dt_is_float((enum dtype)n->dt))
+            e->flops_issued += times[depth] * op_cost(n) * n->lanes;
         bool load = n->op == OP_LOAD || n->op == OP_GLOAD, store = n->op == OP_STORE || n->op == OP_STORE_ADD;
-        if ((load || store) && n->src[0]->src[0]->op != OP_LOCAL) e->bytes_issued += times[depth] * n->src[0]->lanes * dtype_info[n->src[0]->dt].bytes * (n->op == OP_STORE_ADD ? 2 : 1);
+        if ((load || store) && n->src[0]->src[0]->op != OP_LOCAL)
+            e->bytes_issued += times[depth] * n->src[0]->lanes * dtype_info[n->src[0]->dt].bytes *
+                               (n->op == OP_STORE_ADD ? 2 : 1);
     }
 }

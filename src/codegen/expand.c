@@ -13,9 +13,9 @@
 struct expand {
     struct rw *rw;
     struct free_ranges fr;
-    uop_vec topo;     /* of the current statement */
-    uop_vec range;    /* its written-out ranges */
-    const uop **to;   /* what stands for each of them in this copy */
+    uop_vec topo;         /* of the current statement */
+    uop_vec range;        /* its written-out ranges */
+    const uop **to;       /* what stands for each of them in this copy */
     VEC(const uop *) now; /* by id: the node in this copy */
 };
 
@@ -28,8 +28,10 @@ static const uop *unit_stride(struct rw *rw, const uop *index) {
         if (a.t[i].atom->op == OP_LANES) {
             if (a.t[i].coef != 1) return NULL;
             unit = true;
-        } else if (a.t[i].atom->lanes > 1) return NULL;
-        else a.t[keep++] = a.t[i];
+        } else if (a.t[i].atom->lanes > 1)
+            return NULL;
+        else
+            a.t[keep++] = a.t[i];
     }
     a.n = keep;
     return unit ? rw_post(rw, affine_build(rw->ir, &a, (enum dtype)index->dt)) : NULL;
@@ -75,14 +77,18 @@ static const uop *copy_node(struct expand *x, const uop *n) {
 /* acc + a*b is one rounding where acc is the cell that the statement writes. */
 static const uop *fuse(struct ir *ir, const uop *stmt) {
     const uop *v = stmt->src[1];
-    if ((stmt->op != OP_SET && stmt->op != OP_STORE) || v->op != OP_ADD || !dt_is_float((enum dtype)v->dt)) return stmt;
+    if ((stmt->op != OP_SET && stmt->op != OP_STORE) || v->op != OP_ADD || !dt_is_float((enum dtype)v->dt))
+        return stmt;
     for (int i = 0; i < 2; i++) {
         const uop *acc = v->src[i], *mul = v->src[1 - i];
-        bool own = stmt->op == OP_SET ? acc == stmt->src[0] || (acc->op == OP_ACC && acc->arg.i == stmt->src[0]->arg.i)
-                                      : acc->op == OP_LOAD && acc->src[0] == stmt->src[0] && acc->src[0]->src[0]->op == OP_LOCAL;
+        bool own =
+            stmt->op == OP_SET
+                ? acc == stmt->src[0] || (acc->op == OP_ACC && acc->arg.i == stmt->src[0]->arg.i)
+                : acc->op == OP_LOAD && acc->src[0] == stmt->src[0] && acc->src[0]->src[0]->op == OP_LOCAL;
         if (!own || mul->op != OP_MUL) continue;
         const uop *fma = uop3(ir, OP_MULACC, mul->src[0], mul->src[1], acc);
-        return stmt->nsrc == 3 ? uop3(ir, (enum op)stmt->op, stmt->src[0], fma, stmt->src[2]) : uop2(ir, (enum op)stmt->op, stmt->src[0], fma);
+        return stmt->nsrc == 3 ? uop3(ir, (enum op)stmt->op, stmt->src[0], fma, stmt->src[2])
+                               : uop2(ir, (enum op)stmt->op, stmt->src[0], fma);
     }
     return stmt;
 }
@@ -112,7 +118,8 @@ static void expand_leaf(void *cx, const uop *stmt, uop_vec *out) {
     for (int target = 0; target < 2; target++)
         for (uint32_t i = 0; i < free->n; i++) {
             const uop *r = free->p[i];
-            if (axis_is_expanded((enum axis_kind)r->arg.range.kind) && in_target(x, stmt, r) == (bool)target) vec_push(ir->arena, &x->range, r);
+            if (axis_is_expanded((enum axis_kind)r->arg.range.kind) && in_target(x, stmt, r) == (bool)target)
+                vec_push(ir->arena, &x->range, r);
         }
     uop_topo(ir->arena, &stmt, 1, &x->topo);
     vec_need(ir->arena, &x->now, ir->n);
@@ -121,7 +128,9 @@ static void expand_leaf(void *cx, const uop *stmt, uop_vec *out) {
     for (;;) {
         for (uint32_t i = 0; i < x->range.n; i++) {
             const uop *r = x->range.p[i];
-            x->to[i] = r->arg.range.kind == AX_VEC ? uop_new(ir, OP_LANES, DT_IDX, (unsigned)r->src[0]->hi, NULL, 0, ARG_NONE) : uop_idx(ir, at[i]);
+            x->to[i] = r->arg.range.kind == AX_VEC
+                           ? uop_new(ir, OP_LANES, DT_IDX, (unsigned)r->src[0]->hi, NULL, 0, ARG_NONE)
+                           : uop_idx(ir, at[i]);
         }
         one_copy(x, out);
         uint32_t i = x->range.n;

@@ -61,15 +61,19 @@ static const uop *narrow(struct width *w, const uop *n) {
         src[i] = w->now[n->src[i]->id];
         index |= n->src[i]->dt == DT_IDX;
     }
-    if (n->dt == DT_IDX && n->nsrc == 0 && n->op != OP_ACC) return n->op == OP_LANES ? to_type(ir, n, DT_I32) : to_type(ir, n, DT_I64);
+    if (n->dt == DT_IDX && n->nsrc == 0 && n->op != OP_ACC)
+        return n->op == OP_LANES ? to_type(ir, n, DT_I32) : to_type(ir, n, DT_I64);
     if (n->op == OP_ACC) index = n->dt == DT_IDX; /* coordinates are names, not values */
-    bool keep = n->op == OP_RANGE || n->op == OP_INDEX || n->op == OP_PARAM || n->op == OP_LOCAL || n->op == OP_PARAMS || n->op == OP_VAR || n->op == OP_FOR || n->op == OP_CAST || n->op == OP_BITCAST || n->op == OP_ACC;
+    bool keep = n->op == OP_RANGE || n->op == OP_INDEX || n->op == OP_PARAM || n->op == OP_LOCAL ||
+                n->op == OP_PARAMS || n->op == OP_VAR || n->op == OP_FOR || n->op == OP_CAST ||
+                n->op == OP_BITCAST || n->op == OP_ACC;
     enum dtype dt = n->dt == DT_IDX ? DT_I64 : (enum dtype)n->dt;
     if (index && !keep) {
         enum dtype want = pick(n, src);
         for (uint32_t i = 0; i < n->nsrc; i++)
             if (n->src[i]->dt == DT_IDX && n->op != OP_SET) src[i] = to_type(ir, src[i], want);
-        if (n->op == OP_SET) src[1] = to_type(ir, src[1], (enum dtype)src[0]->dt); /* an accumulator keeps one width */
+        if (n->op == OP_SET)
+            src[1] = to_type(ir, src[1], (enum dtype)src[0]->dt); /* an accumulator keeps one width */
         if (n->dt == DT_IDX) dt = want;
     }
     if (n->op == OP_ACC)
@@ -106,7 +110,9 @@ static const uop *flatten_grid(struct rw *rw, const uop *tree) {
     while (body->nsrc == 1 && body->src[0]->op == OP_FOR && body->src[0]->src[0]->arg.range.kind == AX_GRID) {
         const uop *r = body->src[0]->src[0];
         vec_push(ir->arena, &axis, r);
-        if (__builtin_mul_overflow(grid, r->src[0]->lo, &grid) || grid > INT32_MAX) err_throw(ir->err, RG_ELIMIT, "the grid has more than 2^31 iterations; use TILE to make them larger");
+        if (__builtin_mul_overflow(grid, r->src[0]->lo, &grid) || grid > INT32_MAX)
+            err_throw(ir->err, RG_ELIMIT,
+                      "the grid has more than 2^31 iterations; use TILE to make them larger");
         body = body->src[0]->src[1];
     }
     if (!axis.n) return tree;

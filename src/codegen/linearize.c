@@ -32,8 +32,8 @@ struct lin {
     VEC(struct scope) scope;
     uint32_t serial;
     uint64_t clock, changed_at[64];
-    struct where *at;   /* by id */
-    uint64_t *mask;     /* by id, mask_known */
+    struct where *at; /* by id */
+    uint64_t *mask;   /* by id, mask_known */
     bool *mask_known;
     uint32_t n;
     uop_vec locals;
@@ -62,7 +62,8 @@ static uint64_t reads(struct lin *l, const uop *n) {
 static uint64_t writes(const uop *n) {
     uint64_t bits = 0;
     if (n->op == OP_SET) return 1ull << mutable_bit(n->src[0]);
-    if (n->op == OP_STORE || n->op == OP_STORE_ADD) return n->src[0]->src[0]->op == OP_LOCAL ? 1ull << mutable_bit(n->src[0]->src[0]) : 0;
+    if (n->op == OP_STORE || n->op == OP_STORE_ADD)
+        return n->src[0]->src[0]->op == OP_LOCAL ? 1ull << mutable_bit(n->src[0]->src[0]) : 0;
     if (n->op == OP_FOR || n->op == OP_IF || n->op == OP_BLOCK)
         for (uint32_t i = 0; i < n->nsrc; i++)
             if (op_is_effect((enum op)n->src[i]->op)) bits |= writes(n->src[i]);
@@ -73,7 +74,8 @@ static uint64_t writes(const uop *n) {
 static bool is_safe(const uop *n) {
     if (n->op != OP_LOAD) return true; /* a GLOAD has its own gate; PARAMS only reads the table of buffers */
     const uop *buf = n->src[0]->src[0], *i = n->src[0]->src[1];
-    return buf->op == OP_PARAM && i->lo >= 0 && i->hi <= buf->src[0]->lo - (i->lanes == 1 ? n->src[0]->lanes : 1);
+    return buf->op == OP_PARAM && i->lo >= 0 &&
+           i->hi <= buf->src[0]->lo - (i->lanes == 1 ? n->src[0]->lanes : 1);
 }
 
 static uint32_t depth_needed(struct lin *l, const uop *n) {
@@ -88,20 +90,29 @@ static uint32_t depth_needed(struct lin *l, const uop *n) {
             for (uint32_t k = 0; k < f->n && !in; k++) in = f->p[k] == s->head->src[0];
         if (in) d = i;
     }
-    while (d + 1 < l->scope.n && l->scope.p[d + 1].head->op == OP_IF) d++; /* nothing is gained just outside a condition */
+    while (d + 1 < l->scope.n && l->scope.p[d + 1].head->op == OP_IF)
+        d++; /* nothing is gained just outside a condition */
     return d;
 }
 
 static bool in_place(const uop *n) {
     switch (n->op) {
-    case OP_CONST: case OP_INVALID: case OP_LANES: case OP_PARAM: case OP_VAR: case OP_LOCAL: case OP_ACC: case OP_RANGE: return true;
+    case OP_CONST:
+    case OP_INVALID:
+    case OP_LANES:
+    case OP_PARAM:
+    case OP_VAR:
+    case OP_LOCAL:
+    case OP_ACC:
+    case OP_RANGE: return true;
     default: return false;
     }
 }
 
 static bool still_valid(struct lin *l, const uop *n, uint32_t need) {
     const struct where *w = &l->at[n->id];
-    if (!w->serial || w->depth < need || w->depth >= l->scope.n || l->scope.p[w->depth].serial != w->serial) return false;
+    if (!w->serial || w->depth < need || w->depth >= l->scope.n || l->scope.p[w->depth].serial != w->serial)
+        return false;
     for (uint64_t m = reads(l, n); m; m &= m - 1)
         if (l->changed_at[__builtin_ctzll(m)] > w->clock) return false;
     return true;
@@ -112,8 +123,10 @@ static uint32_t depth_of_sources(struct lin *l, const uop *n) {
     uint32_t d = 0;
     for (uint32_t i = 0; i < n->nsrc; i++) {
         const uop *s = n->src[i];
-        if (s->op == OP_INDEX) d = RG_MAX(d, depth_of_sources(l, s));
-        else if (!in_place(s)) d = RG_MAX(d, l->at[s->id].depth);
+        if (s->op == OP_INDEX)
+            d = RG_MAX(d, depth_of_sources(l, s));
+        else if (!in_place(s))
+            d = RG_MAX(d, l->at[s->id].depth);
     }
     return d;
 }

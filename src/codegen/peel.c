@@ -32,8 +32,10 @@ static bool peels_at(struct peel *p, const uop *gate, const uop *range) {
     bool here = false, wide = false;
     for (uint32_t i = 0; i < f->n; i++) {
         const uop *r = f->p[i];
-        if (axis_is_expanded((enum axis_kind)r->arg.range.kind)) wide = true;
-        else if (!is_open(p, r)) return false;
+        if (axis_is_expanded((enum axis_kind)r->arg.range.kind))
+            wide = true;
+        else if (!is_open(p, r))
+            return false;
         here |= r == range || (r->arg.range.kind == AX_GRID && range->arg.range.kind == AX_GRID);
     }
     return here && wide;
@@ -57,7 +59,9 @@ static const uop *cover(struct peel *p, const uop *gate, const uop *range) {
         }
         int64_t most, sum;
         if (atom->lo == INT64_MIN || atom->hi == INT64_MAX) return NULL;
-        if (__builtin_mul_overflow(d.t[i].coef, d.t[i].coef > 0 ? atom->hi : atom->lo, &most) || __builtin_add_overflow(at.k, most, &sum)) return NULL;
+        if (__builtin_mul_overflow(d.t[i].coef, d.t[i].coef > 0 ? atom->hi : atom->lo, &most) ||
+            __builtin_add_overflow(at.k, most, &sum))
+            return NULL;
         at.k = sum;
     }
     const uop *x = affine_build(ir, &at, DT_IDX);
@@ -78,7 +82,8 @@ static const uop *peel_for(struct peel *p, const uop *n) {
     vec_push(ir->arena, &p->open, range);
     uop_vec topo = {0}, gates = {0}, yes = {0};
     uop_topo(ir->arena, &body, 1, &topo);
-    bool outer_grid = body->nsrc && body->src[0]->op == OP_FOR && body->src[0]->src[0]->arg.range.kind == AX_GRID; /* the grid stays one nest */
+    bool outer_grid = body->nsrc && body->src[0]->op == OP_FOR &&
+                      body->src[0]->src[0]->arg.range.kind == AX_GRID; /* the grid stays one nest */
     for (uint32_t i = 0; i < topo.n && topo.n < MAX_PEEL_NODES && !outer_grid; i++) {
         const uop *c = cover(p, topo.p[i], range);
         if (!c || uop_is_int_const(c, 0)) continue;

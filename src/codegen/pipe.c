@@ -54,7 +54,8 @@ static uint32_t find_spots(struct piper *x, const uop *block, struct spot **out)
     uop_topo(a, leaves.p, leaves.n, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i], *buf = n->op == OP_INDEX ? n->src[0] : NULL;
-        if (!buf || (buf->op != OP_PARAM && buf->op != OP_PARAMS) || buf->arg.param.name != x->p->buffer) continue;
+        if (!buf || (buf->op != OP_PARAM && buf->op != OP_PARAMS) || buf->arg.param.name != x->p->buffer)
+            continue;
         if (n->src[1]->lanes > 1 || !axis_range(x, n->src[1])) continue;
         vec_push(a, &v, ((struct spot){n, affine_of(a, n->src[1])}));
     }
@@ -75,7 +76,8 @@ static const uop *fetch(struct piper *x, const uop *index) {
     struct ir *ir = x->rw->ir;
     const uop *r = axis_range(x, index->src[1]);
     const uop *later = rw2(x->rw, OP_ADD, r, uop_idx(ir, x->p->ahead));
-    if (has_load(ir->arena, index->src[1])) later = rw2(x->rw, OP_MIN, later, rw2(x->rw, OP_ADD, r->src[0], uop_idx(ir, -1)));
+    if (has_load(ir->arena, index->src[1]))
+        later = rw2(x->rw, OP_MIN, later, rw2(x->rw, OP_ADD, r->src[0], uop_idx(ir, -1)));
     const uop *at = rw_subst(x->rw, index->src[1], &r, &later, 1);
     const uop *src = mk_index(ir, index->src[0], at, 1);
     return uop_mk(ir, OP_PREFETCH, &src, 1, ARG_INT(x->p->level));
@@ -106,7 +108,8 @@ static const uop *walk(struct piper *x, const uop *n) {
     uop_vec out = {0};
     if (n->op == OP_FOR) return uop2(ir, OP_FOR, n->src[0], walk(x, n->src[1]));
     if (n->op == OP_IF) { /* the main body only: a tail is short */
-        for (uint32_t i = 0; i < n->nsrc; i++) vec_push(ir->arena, &out, i == 1 ? walk(x, n->src[i]) : n->src[i]);
+        for (uint32_t i = 0; i < n->nsrc; i++)
+            vec_push(ir->arena, &out, i == 1 ? walk(x, n->src[i]) : n->src[i]);
         return uop_mk(ir, OP_IF, out.p, out.n, ARG_NONE);
     }
     if (n->op != OP_BLOCK) return n;
@@ -122,7 +125,11 @@ const uop *tree_pipe(struct sched *s, const uop *tree) {
         x.want = x.p->pass ? x.p->pass : x.seen;
         x.seen = 0;
         tree = walk(&x, tree);
-        if (!x.done) opt_fail(s, x.p->opt, "there is no such pass: buffer %s is read %lld times at addresses that move with axis %s", ir_name(s->ir, x.p->buffer), (long long)x.seen, ir_name(s->ir, x.p->axis));
+        if (!x.done)
+            opt_fail(
+                s, x.p->opt,
+                "there is no such pass: buffer %s is read %lld times at addresses that move with axis %s",
+                ir_name(s->ir, x.p->buffer), (long long)x.seen, ir_name(s->ir, x.p->axis));
     }
     return tree;
 }

@@ -45,7 +45,9 @@ static uint64_t draw(uint64_t *state, uint64_t n) {
     return n ? *state % n : 0;
 }
 
-static const char *axis_text(const struct trial *t, uint32_t i) { return ir_name(&t->ir, t->sched.axis.p[i].name); }
+static const char *axis_text(const struct trial *t, uint32_t i) {
+    return ir_name(&t->ir, t->sched.axis.p[i].name);
+}
 
 /* One random opt for the axes as they are now; may well be illegal. */
 static void propose(struct str *s, const struct trial *t, uint64_t *rng, uint32_t fresh) {
@@ -54,8 +56,11 @@ static void propose(struct str *s, const struct trial *t, uint64_t *rng, uint32_
     uint32_t i = (uint32_t)draw(rng, n), k = (uint32_t)draw(rng, n);
     const char *a = axis_text(t, i);
     switch (draw(rng, 12)) {
-    case 0: case 1: case 2: str_printf(s, "TILE(%s,%d,z%u)", a, tile[draw(rng, RG_COUNT(tile))], fresh); break;
-    case 3: case 4: str_printf(s, "VEC(%s)", a); break;
+    case 0:
+    case 1:
+    case 2: str_printf(s, "TILE(%s,%d,z%u)", a, tile[draw(rng, RG_COUNT(tile))], fresh); break;
+    case 3:
+    case 4: str_printf(s, "VEC(%s)", a); break;
     case 5: str_printf(s, "UNROLL(%s)", a); break;
     case 6: str_printf(s, "REG(%s)", a); break;
     case 7: str_printf(s, "%s(%s)", draw(rng, 2) ? "THREAD" : "LOOP", a); break;
@@ -66,10 +71,12 @@ static void propose(struct str *s, const struct trial *t, uint64_t *rng, uint32_
         uop_vec topo = {0}, bufs = {0};
         uop_topo(&((struct trial *)t)->arena, &t->sched.sink, 1, &topo);
         for (uint32_t j = 0; j < topo.n; j++)
-            if (topo.p[j]->op == OP_LOAD && topo.p[j]->src[0]->src[0]->op == OP_PARAM) vec_push(&((struct trial *)t)->arena, &bufs, topo.p[j]->src[0]->src[0]);
+            if (topo.p[j]->op == OP_LOAD && topo.p[j]->src[0]->src[0]->op == OP_PARAM)
+                vec_push(&((struct trial *)t)->arena, &bufs, topo.p[j]->src[0]->src[0]);
         if (!bufs.n) return;
         str_printf(s, "STAGE(%s,%s", ir_name(&t->ir, bufs.p[draw(rng, bufs.n)]->arg.param.name), a);
-        for (uint32_t j = i + 1; j < n; j++) str_printf(s, ",%s", axis_text(t, i + 1 + (j - i - 1 + k) % (n - i - 1)));
+        for (uint32_t j = i + 1; j < n; j++)
+            str_printf(s, ",%s", axis_text(t, i + 1 + (j - i - 1 + k) % (n - i - 1)));
         str_addc(s, ')');
     }
     }

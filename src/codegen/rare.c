@@ -28,8 +28,7 @@ struct rare_pass {
     struct linear *lin_out; /* the same, for what is added to its memory */
     uint32_t n;             /* ids at the beginning: nodes made here are not looked up */
     const uop **map;        /* by id: what stands for the node now; NULL not yet */
-    uint32_t *uses;         /* by id: operands in the list that are this node */
-    uint32_t *times;        /* by id: how often the list has it */
+    uint32_t *uses;         /* by id: operands that are this node, from the batch to the end of its scope */
     uint32_t *level;        /* by id, of the batch at hand: RAREs on the way down from its operands */
     uint32_t *above;        /* by id: level of what uses it at least; 0 outside the batch */
     uint32_t *side;         /* by id: operands that are needed only by the seldom sides at hand */
@@ -118,8 +117,8 @@ static uint32_t find_cone(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t 
     uint32_t ops = 0;
     for (uint32_t i = b; i-- > a;) {
         const uop *n = p->lin->u[i], *v[64];
-        bool in = p->side[n->id] == p->uses[n->id] && p->uses[n->id] && p->times[n->id] == 1 &&
-                  op_is_pure((enum op)n->op) && n->op != OP_RARE && p->level[n->id] == lev;
+        bool in = p->side[n->id] == p->uses[n->id] && p->uses[n->id] && op_is_pure((enum op)n->op) &&
+                  n->op != OP_RARE && p->level[n->id] == lev;
         if (in) {
             p->cone[n->id] = true;
             ops += n->op != OP_BITCAST;
@@ -231,8 +230,11 @@ static const uop *side_loop(struct rare_pass *p, members *g) {
 
 /* ---- one test ------------------------------------------------------------------------------------------ */
 
-static const uop *new_acc(struct rare_pass *p, const uop *n) {
-    return uop_new(p->ir, OP_ACC, (enum dtype)n->dt, n->lanes, NULL, 0, ARG_INT(p->acc++));
+/* The same for every evaluation of a node: what uses it was, or will be, written with it. */
+static const uop *acc_of(struct rare_pass *p, const uop *n) {
+    if (!p->map[n->id])
+        p->map[n->id] = uop_new(p->ir, OP_ACC, (enum dtype)n->dt, n->lanes, NULL, 0, ARG_INT(p->acc++));
+    return p->map[n->id];
 }
 
 /* The RAREs at `lev`, whose conditions have `lanes` lanes, under one test. */
@@ -242,7 +244,7 @@ static void branch(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t lev, un
     for (uint32_t i = a; i < b; i++) {
         const uop *n = p->lin->u[i];
         if (n->op != OP_RARE || p->level[n->id] != lev) continue;
-        struct member m = {.rare = n, .cond = mapped(p, n->src[0]), .acc = new_acc(p, n)};
+        struct member m = {.rare = n, .cond = mapped(p, n->src[0]), .acc = acc_of(p, n)};
         any = !any ? m.cond : any == m.cond ? any : emit(p, uop2(p->ir, OP_OR, any, m.cond));
         emit(p, uop2(p->ir, OP_SET, m.acc, mapped(p, n->src[2])));
         vec_push(p->a, &g, m);
@@ -261,7 +263,6 @@ static void branch(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t lev, un
                 ? emit(p, uop1(p->ir, OP_LOAD, local_at(p, local, uop_int(p->ir, DT_I64, (int64_t)i * w), w)))
                 : mapped(p, m->rare->src[1]);
         emit(p, uop2(p->ir, OP_SET, m->acc, emit(p, uop3(p->ir, OP_WHERE, m->cond, side, m->acc))));
-        p->map[m->rare->id] = m->acc;
     }
     emit(p, uop1(p->ir, OP_END, open));
 }
@@ -287,8 +288,9 @@ static void level_out(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t lev)
     for (uint32_t i = a; i < b; i++) {
         const uop *n = p->lin->u[i];
         if (n->op != OP_RARE || p->level[n->id] != lev || branches) continue;
-        const uop *src[3] = {mapped(p, n->src[0]), mapped(p, n->src[1]), mapped(p, n->src[2])};
-        p->map[n->id] = emit(p, uop3(p->ir, OP_WHERE, src[0], src[1], src[2]));
+        const uop *w =
+            uop3(p->ir, OP_WHERE, mapped(p, n->src[0]), mapped(p, n->src[1]), mapped(p, n->src[2]));
+        emit(p, uop2(p->ir, OP_SET, acc_of(p, n), emit(p, w)));
     }
 }
 
@@ -320,14 +322,24 @@ static uint32_t batch_end(struct rare_pass *p, uint32_t a) {
     return i;
 }
 
-static void count_all(struct rare_pass *p) {
-    for (uint32_t i = 0; i < p->lin->n; i++) {
+/* Adds `by` to the uses of all operands from a on, to where the scope around it closes: nothing beyond sees
+ * what is evaluated here. (The two sides of a peeled loop have the same nodes, each side its own values.) */
+static void count_uses(struct rare_pass *p, uint32_t a, uint32_t by) {
+    int depth = 0;
+    for (uint32_t i = a; i < p->lin->n && depth >= 0; i++) {
         const uop *n = p->lin->u[i], *v[64];
         uint32_t k = operands(n, v, 64);
-        for (uint32_t j = 0; j < k; j++) p->uses[v[j]->id]++;
-        p->times[n->id]++;
-        if (n->op == OP_SET) p->acc = RG_MAX(p->acc, n->src[0]->arg.i + 1);
+        for (uint32_t j = 0; j < k; j++) p->uses[v[j]->id] += by;
+        if (n->op == OP_RANGE || n->op == OP_IF) depth++;
+        if (n->op == OP_END || (n->op == OP_ELSE && depth == 0)) depth--;
     }
+}
+
+static int64_t first_free_acc(const struct linear *l) {
+    int64_t n = 0;
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->u[i]->op == OP_SET) n = RG_MAX(n, l->u[i]->src[0]->arg.i + 1);
+    return n;
 }
 
 void linear_rare(struct ir *ir, struct linear *lin) {
@@ -337,12 +349,11 @@ void linear_rare(struct ir *ir, struct linear *lin) {
     struct rare_pass p = {.ir = ir, .a = ir->arena, .lin = lin, .lin_out = lin, .n = ir->n};
     p.map = arena_array(p.a, const uop *, p.n);
     p.uses = arena_array(p.a, uint32_t, p.n);
-    p.times = arena_array(p.a, uint32_t, p.n);
     p.level = arena_array(p.a, uint32_t, p.n);
     p.above = arena_array(p.a, uint32_t, p.n);
     p.side = arena_array(p.a, uint32_t, p.n);
     p.cone = arena_array(p.a, bool, p.n);
-    count_all(&p);
+    p.acc = first_free_acc(lin);
     for (uint32_t i = 0; i < lin->n;) {
         uint32_t end = batch_end(&p, i);
         if (end > i)

@@ -13,8 +13,7 @@
 
 const uop *linear_index(struct rw *rw, const uop *const *range, uint32_t n) {
     const uop *at = uop_idx(rw->ir, 0);
-    for (uint32_t i = 0; i < n; i++)
-        at = rw2(rw, OP_ADD, rw2(rw, OP_MUL, at, range[i]->src[0]), range[i]);
+    for (uint32_t i = 0; i < n; i++) at = rw2(rw, OP_ADD, rw2(rw, OP_MUL, at, range[i]->src[0]), range[i]);
     return at;
 }
 
@@ -45,27 +44,33 @@ static const uop *copy_range(struct sched *s, const char *buffer, const uop *r) 
     arg.range.cls = ir_sym(s->ir, name, (size_t)RG_MIN(n, (int)sizeof name - 1));
     arg.range.kind = AX_LOOP;
     arg.range.id = 0;
-    if (!sched_axis(s, arg.range.cls)) vec_push(s->ir->arena, &s->axis, ((struct axis){.name = arg.range.cls, .kind = AX_COUNT, .members = 1}));
+    if (!sched_axis(s, arg.range.cls))
+        vec_push(s->ir->arena, &s->axis,
+                 ((struct axis){.name = arg.range.cls, .kind = AX_COUNT, .members = 1}));
     return uop_new(s->ir, OP_RANGE, DT_IDX, 1, r->src, 1, arg);
 }
 
-static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char *opt, const char *buffer, const uop *load, uint32_t at, const uint32_t *dims, uint32_t ndims) {
+static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char *opt, const char *buffer,
+                             const uop *load, uint32_t at, const uint32_t *dims, uint32_t ndims) {
     struct ir *ir = s->ir;
     const uop_vec *free = free_of(fr, load->src[0]);
     int top = nest_place(s, at);
     uop_vec tile = {0}, copy = {0}, src = {0};
     for (uint32_t i = 0; i < ndims; i++) {
         const uop *r = member_in(free, dims[i]);
-        if (nest_place(s, dims[i]) <= top) opt_fail(s, opt, "axis %s is not inside loop %s", ir_name(ir, dims[i]), ir_name(ir, at));
+        if (nest_place(s, dims[i]) <= top)
+            opt_fail(s, opt, "axis %s is not inside loop %s", ir_name(ir, dims[i]), ir_name(ir, at));
         if (!r) continue;
-        if (!uop_is_const(r->src[0])) opt_fail(s, opt, "the size of axis %s is known at run time only", ir_name(ir, dims[i]));
+        if (!uop_is_const(r->src[0]))
+            opt_fail(s, opt, "the size of axis %s is known at run time only", ir_name(ir, dims[i]));
         vec_push(ir->arena, &tile, r);
         vec_push(ir->arena, &copy, copy_range(s, buffer, r));
     }
     for (uint32_t i = 0; i < free->n; i++) {
         const uop *r = free->p[i];
         if (nest_place(s, r->arg.range.cls) <= top || member_in(&tile, r->arg.range.cls) == r) continue;
-        opt_fail(s, opt, "the tile also depends on axis %s, which is inside %s: name it as a dimension", ir_name(ir, r->arg.range.cls), ir_name(ir, at));
+        opt_fail(s, opt, "the tile also depends on axis %s, which is inside %s: name it as a dimension",
+                 ir_name(ir, r->arg.range.cls), ir_name(ir, at));
     }
     if (!tile.n) opt_fail(s, opt, "buffer %s does not depend on these axes", buffer);
     vec_push(ir->arena, &src, rw_subst(&s->rw, load, tile.p, copy.p, tile.n));
@@ -76,14 +81,16 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
     return uop1(ir, OP_LOAD, index);
 }
 
-void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at, const uint32_t *dims, uint32_t ndims) {
+void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at, const uint32_t *dims,
+               uint32_t ndims) {
     struct ir *ir = s->ir;
     struct free_ranges fr;
     free_init(&fr, ir, ir->arena);
     uop_vec topo = {0}, from = {0}, to = {0};
     uop_topo(ir->arena, &s->sink, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++)
-        if (topo.p[i]->op == OP_STAGE && !strcmp(ir_name(ir, topo.p[i]->arg.mem.name), buffer)) opt_fail(s, opt, "buffer %s is staged already", buffer);
+        if (topo.p[i]->op == OP_STAGE && !strcmp(ir_name(ir, topo.p[i]->arg.mem.name), buffer))
+            opt_fail(s, opt, "buffer %s is staged already", buffer);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         if (n->op != OP_LOAD || n->src[0]->src[0]->op != OP_PARAM) continue;
@@ -100,8 +107,22 @@ void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at
 
 static bool is_special(const uop *n) {
     switch (n->op) {
-    case OP_RECIP: case OP_SQRT: case OP_RSQRT: case OP_EXP: case OP_EXP2: case OP_LOG: case OP_LOG2: case OP_LOG10: case OP_SIN:
-    case OP_COS: case OP_TAN: case OP_TANH: case OP_ERF: case OP_SIGMOID: case OP_FDIV: case OP_POW: return true;
+    case OP_RECIP:
+    case OP_SQRT:
+    case OP_RSQRT:
+    case OP_EXP:
+    case OP_EXP2:
+    case OP_LOG:
+    case OP_LOG2:
+    case OP_LOG10:
+    case OP_SIN:
+    case OP_COS:
+    case OP_TAN:
+    case OP_TANH:
+    case OP_ERF:
+    case OP_SIGMOID:
+    case OP_FDIV:
+    case OP_POW: return true;
     default: return false;
     }
 }
@@ -113,7 +134,8 @@ static bool is_costly(struct sched *s, struct free_ranges *fr, const uop *n, con
     uop_topo(s->ir->arena, &n, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *m = topo.p[i];
-        if (!dt_is_float((enum dtype)m->dt) || !op_is_pure((enum op)m->op) || !free_has(fr, m, range)) continue;
+        if (!dt_is_float((enum dtype)m->dt) || !op_is_pure((enum op)m->op) || !free_has(fr, m, range))
+            continue;
         ops += is_special(m) ? 4 : 1;
     }
     return ops >= 4;
@@ -129,10 +151,12 @@ void opt_resident(struct sched *s, const char *opt, uint32_t axis) {
     uint32_t ids = ir->n;
     for (uint32_t i = 0; i < topo.n; i++) {
         here[topo.p[i]->id] = true;
-        if (topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.cls == axis) vec_push(ir->arena, &member, topo.p[i]);
+        if (topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.cls == axis)
+            vec_push(ir->arena, &member, topo.p[i]);
     }
     for (uint32_t i = 0; i < member.n; i++) {
-        if (!uop_is_const(member.p[i]->src[0])) opt_fail(s, opt, "the size of axis %s is known at run time only", ir_name(ir, axis));
+        if (!uop_is_const(member.p[i]->src[0]))
+            opt_fail(s, opt, "the size of axis %s is known at run time only", ir_name(ir, axis));
         for (uint32_t k = i + 1; k < member.n; k++)
             if (member.p[k]->arg.range.id < member.p[i]->arg.range.id) {
                 const uop *t = member.p[i];
@@ -166,7 +190,8 @@ void opt_resident(struct sched *s, const char *opt, uint32_t axis) {
         if (used[n->id])
             for (uint32_t k = 0; k < n->nsrc; k++) used[n->src[k]->id] = true;
     }
-    if (!from.n) opt_fail(s, opt, "the passes over axis %s share nothing that is worth keeping", ir_name(ir, axis));
+    if (!from.n)
+        opt_fail(s, opt, "the passes over axis %s share nothing that is worth keeping", ir_name(ir, axis));
     s->sink = rw_subst(&s->rw, s->sink, from.p, to.p, from.n);
     sched_refresh(s);
 }

@@ -18,22 +18,23 @@
 
 struct effect {
     const uop *node;
-    uop_vec loops;      /* the nest, outermost first */
-    uint32_t context;   /* how many of them are shared with the users */
-    uint32_t first;     /* depth at which its result starts to be made: the first own loop */
-    bool placed;        /* loops is known */
+    uop_vec loops;             /* the nest, outermost first */
+    uint32_t context;          /* how many of them are shared with the users */
+    uint32_t first;            /* depth at which its result starts to be made: the first own loop */
+    bool placed;               /* loops is known */
     VEC(struct effect *) need; /* effects whose results it uses */
-    VEC(bool) ident;    /* for each: a STAGE that it reads only at the element it is working on */
-    const uop *memory;  /* LOCAL of a STAGE or of an array accumulator */
-    const uop *cell;    /* where the running value is: ACC, or INDEX of the array */
-    const uop *before;  /* where it was one step earlier: the same, but for a SCAN along a written-out axis */
-    const uop *result;  /* what users read: ACC, LOAD */
-    uop_vec reads;      /* INDEX nodes of staged values in its expressions */
-    uop_vec wide;       /* STAGE: loops inside its own and written-out ranges that it depends on: a copy for each value */
-    const uop *value;   /* STAGE: the expression stored, once emitted */
+    VEC(bool) ident;           /* for each: a STAGE that it reads only at the element it is working on */
+    const uop *memory;         /* LOCAL of a STAGE or of an array accumulator */
+    const uop *cell;           /* where the running value is: ACC, or INDEX of the array */
+    const uop *before; /* where it was one step earlier: the same, but for a SCAN along a written-out axis */
+    const uop *result; /* what users read: ACC, LOAD */
+    uop_vec reads;     /* INDEX nodes of staged values in its expressions */
+    uop_vec
+        wide; /* STAGE: loops inside its own and written-out ranges that it depends on: a copy for each value */
+    const uop *value;      /* STAGE: the expression stored, once emitted */
     const uop *ident_load; /* STAGE: LOAD of the element that the own loops stand at */
-    bool open;          /* STAGE: emitted in a block that is still being built */
-    uint32_t group;     /* scratch of group_effects() */
+    bool open;             /* STAGE: emitted in a block that is still being built */
+    uint32_t group;        /* scratch of group_effects() */
     struct effect *knot;
 };
 
@@ -136,7 +137,8 @@ static void context_of(struct tree *t, const struct effect *f, const struct effe
     for (uint32_t i = 0; i < e->loops.n; i++) {
         const uop *l = e->loops.p[i];
         if (is_own(f, l) || l->arg.range.pos >= own) break;
-        if (has(free, l) || f->node->op == OP_SCAN || l->arg.range.kind == AX_GRID) len = i + 1; /* nothing runs outside the grid */
+        if (has(free, l) || f->node->op == OP_SCAN || l->arg.range.kind == AX_GRID)
+            len = i + 1; /* nothing runs outside the grid */
     }
     out->n = 0;
     for (uint32_t i = 0; i < len; i++) vec_push(t->a, out, e->loops.p[i]);
@@ -172,7 +174,10 @@ static void place_needs(struct tree *t, struct effect *e) {
         }
         bool same = f->context == want.n;
         for (uint32_t k = 0; k < want.n && same; k++) same = f->loops.p[k] == want.p[k];
-        if (!same) opt_fail(t->s, "ORDER", "a %s is used in two different loop nests; keep its axes outside those of its users", op_info[f->node->op].name);
+        if (!same)
+            opt_fail(t->s, "ORDER",
+                     "a %s is used in two different loop nests; keep its axes outside those of its users",
+                     op_info[f->node->op].name);
     }
 }
 
@@ -182,7 +187,9 @@ static const uop *new_local(struct tree *t, uint32_t name, enum dtype dt, int64_
     char text[64];
     int n = snprintf(text, sizeof text, "%s%u", name ? ir_name(t->ir, name) : "acc", t->locals++);
     union arg arg = {.mem = {ir_sym(t->ir, text, (size_t)RG_MIN(n, (int)sizeof text - 1)), SPACE_SCRATCH}};
-    if (size > (64 << 20) / dtype_info[dt].bytes) opt_fail(t->s, "ORDER", "a scratch buffer of %lld elements passes the limit of 64 MiB", (long long)size);
+    if (size > (64 << 20) / dtype_info[dt].bytes)
+        opt_fail(t->s, "ORDER", "a scratch buffer of %lld elements passes the limit of 64 MiB",
+                 (long long)size);
     const uop *len = uop_idx(t->ir, size);
     return uop_new(t->ir, OP_LOCAL, dt, 1, &len, 1, arg);
 }
@@ -194,7 +201,8 @@ static const uop *array_index(struct tree *t, const uop_vec *dims, int64_t *size
     for (uint32_t i = 0; i < dims->n; i++) {
         int64_t n = dims->p[i]->src[0]->hi;
         at = rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, at, uop_idx(t->ir, n)), dims->p[i]);
-        if (n > (1 << 26) || (*size *= n) > (1 << 26)) opt_fail(t->s, "ORDER", "an accumulator array would pass 2^26 elements");
+        if (n > (1 << 26) || (*size *= n) > (1 << 26))
+            opt_fail(t->s, "ORDER", "an accumulator array would pass 2^26 elements");
     }
     return at;
 }
@@ -208,7 +216,9 @@ static void expanded_of(struct tree *t, const struct effect *e, bool bound, uop_
     const uop_vec *free = free_of(&t->fr, e->node);
     for (int vec = 0; vec < 2; vec++) {
         for (uint32_t i = 0; i < free->n; i++)
-            if (!is_loop(free->p[i]) && !is_own(e, free->p[i]) && (free->p[i]->arg.range.kind == AX_VEC) == vec) vec_push(t->a, out, free->p[i]);
+            if (!is_loop(free->p[i]) && !is_own(e, free->p[i]) &&
+                (free->p[i]->arg.range.kind == AX_VEC) == vec)
+                vec_push(t->a, out, free->p[i]);
         for (uint32_t i = 1; i < e->node->nsrc && bound; i++) {
             uint8_t k = e->node->src[i]->arg.range.kind;
             if ((k == AX_REG && !vec) || (k == AX_VEC && vec)) vec_push(t->a, out, e->node->src[i]);
@@ -256,8 +266,11 @@ static void make_cells(struct tree *t, struct effect *e) {
         const uop *at = array_index(t, &dims, &size);
         e->memory = new_local(t, 0, (enum dtype)e->node->dt, size * steps);
         const uop *far = uop_idx(t->ir, size); /* steps outermost: vectors stay contiguous */
-        e->cell = mk_index(t->ir, e->memory, steps == 1 ? at : rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, step, far), at), 1);
-        e->before = steps == 1 ? e->cell : mk_index(t->ir, e->memory, rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, before, far), at), 1);
+        e->cell = mk_index(t->ir, e->memory,
+                           steps == 1 ? at : rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, step, far), at), 1);
+        e->before = steps == 1 ? e->cell
+                               : mk_index(t->ir, e->memory,
+                                          rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, before, far), at), 1);
         e->result = uop1(t->ir, OP_LOAD, e->cell);
         return;
     }
@@ -280,7 +293,8 @@ static void make_cells(struct tree *t, struct effect *e) {
 /* Address of element `at` of a staged value. */
 static const uop *stage_cell(struct tree *t, const struct effect *f, const uop *at) {
     for (uint32_t i = 0; i < f->wide.n; i++)
-        at = rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, at, uop_idx(t->ir, f->wide.p[i]->src[0]->hi)), f->wide.p[i]);
+        at = rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, at, uop_idx(t->ir, f->wide.p[i]->src[0]->hi)),
+                 f->wide.p[i]);
     return mk_index(t->ir, f->memory, at, 1);
 }
 
@@ -297,7 +311,8 @@ static const uop *translate(struct tree *t, struct effect *e, const uop *x) {
         vec_push(t->a, &from, f->node);
         vec_push(t->a, &to, f->result);
     }
-    for (uint32_t i = 0; i < e->reads.n; i++) { /* by id: an index is translated before one that contains it */
+    for (uint32_t i = 0; i < e->reads.n;
+         i++) { /* by id: an index is translated before one that contains it */
         const uop *at = e->reads.p[i]->src[1];
         if (from.n) at = rw_subst(t->rw, at, from.p, to.p, from.n);
         vec_push(t->a, &to, stage_cell(t, effect_of(t, e->reads.p[i]->src[0]), at));
@@ -329,7 +344,8 @@ static void emit_init(struct tree *t, struct effect *e, uop_vec *out) {
     const uop *zero = uop_identity(ir, (enum op)e->node->arg.i, (enum dtype)e->node->dt);
     const uop *stmt = uop2(ir, e->memory ? OP_STORE : OP_SET, e->cell, zero);
     for (uint32_t i = e->loops.n; i-- > e->first;)
-        if (!is_own(e, e->loops.p[i])) stmt = uop2(ir, OP_FOR, e->loops.p[i], uop_mk(ir, OP_BLOCK, &stmt, 1, ARG_NONE));
+        if (!is_own(e, e->loops.p[i]))
+            stmt = uop2(ir, OP_FOR, e->loops.p[i], uop_mk(ir, OP_BLOCK, &stmt, 1, ARG_NONE));
     vec_push(t->a, out, stmt);
 }
 
@@ -356,8 +372,10 @@ static void emit_final(struct tree *t, struct effect *e, uop_vec *out) {
     if (lanes) {
         for (uint32_t k = 0; k < part.n; k++) {
             const uop **src = arena_array(t->a, const uop *, part.p[k]->nsrc);
-            for (uint32_t i = 0; i < part.p[k]->nsrc; i++) src[i] = part.p[k]->src[i] == lanes ? uop_idx(ir, 0) : part.p[k]->src[i];
-            part.p[k] = uop_new(ir, OP_ACC, part.p[k]->dt, (unsigned)lanes->src[0]->hi, src, part.p[k]->nsrc, part.p[k]->arg);
+            for (uint32_t i = 0; i < part.p[k]->nsrc; i++)
+                src[i] = part.p[k]->src[i] == lanes ? uop_idx(ir, 0) : part.p[k]->src[i];
+            part.p[k] = uop_new(ir, OP_ACC, part.p[k]->dt, (unsigned)lanes->src[0]->hi, src, part.p[k]->nsrc,
+                                part.p[k]->arg);
         }
     }
     for (; part.n > 1; part.n = (part.n + 1) / 2)
@@ -417,7 +435,8 @@ static bool in_list(struct effect *const *list, uint32_t n, const struct effect 
 }
 
 /* First group that the knot may stand in; UINT32_MAX if something it needs has no place yet. */
-static uint32_t earliest(struct tree *t, struct effect *const *list, uint32_t n, const struct effect *knot, const uop *range, const group_vec *groups) {
+static uint32_t earliest(struct tree *t, struct effect *const *list, uint32_t n, const struct effect *knot,
+                         const uop *range, const group_vec *groups) {
     uint32_t g = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct effect *e = list[i];
@@ -426,7 +445,11 @@ static uint32_t earliest(struct tree *t, struct effect *const *list, uint32_t n,
             struct effect *f = e->need.p[k];
             if (!in_list(list, n, f)) continue; /* finished before */
             bool share = may_share(e, k, range);
-            if (knot_of(f) == knot && !share) opt_fail(t->s, "ORDER", "a %s is used in the loop that makes it and again after it; give the second pass a range of its own", op_info[f->node->op].name);
+            if (knot_of(f) == knot && !share)
+                opt_fail(t->s, "ORDER",
+                         "a %s is used in the loop that makes it and again after it; give the second pass a "
+                         "range of its own",
+                         op_info[f->node->op].name);
             if (knot_of(f) == knot) continue;
             if (f->group == UINT32_MAX) return UINT32_MAX;
             g = RG_MAX(g, share && groups->p[f->group].range == range ? f->group : f->group + 1);
@@ -436,7 +459,8 @@ static uint32_t earliest(struct tree *t, struct effect *const *list, uint32_t n,
 }
 
 /* Puts every effect of the list into a group: a FOR over its next loop, or alone if it has no more loops. */
-static void group_effects(struct tree *t, struct effect *const *list, uint32_t n, uint32_t depth, group_vec *groups) {
+static void group_effects(struct tree *t, struct effect *const *list, uint32_t n, uint32_t depth,
+                          group_vec *groups) {
     tie(list, n, depth);
     for (uint32_t left = n; left;) {
         uint32_t before = left;
@@ -454,7 +478,8 @@ static void group_effects(struct tree *t, struct effect *const *list, uint32_t n
                 list[k]->group = g, left--;
             }
         }
-        if (left == before) opt_fail(t->s, "ORDER", "the loops that must be shared cannot be put in an order");
+        if (left == before)
+            opt_fail(t->s, "ORDER", "the loops that must be shared cannot be put in an order");
     }
 }
 
@@ -467,11 +492,14 @@ static const uop *build(struct tree *t, struct effect *const *list, uint32_t n, 
         struct group *gr = &groups.p[g];
         for (uint32_t i = 0; i < gr->e.n; i++)
             if (gr->e.p[i]->cell && gr->e.p[i]->first == depth) emit_init(t, gr->e.p[i], &out);
-        if (gr->range) vec_push(a, &out, uop2(t->ir, OP_FOR, gr->range, build(t, gr->e.p, gr->e.n, depth + 1)));
-        else emit_leaf(t, gr->e.p[0], &out);
+        if (gr->range)
+            vec_push(a, &out, uop2(t->ir, OP_FOR, gr->range, build(t, gr->e.p, gr->e.n, depth + 1)));
+        else
+            emit_leaf(t, gr->e.p[0], &out);
         for (uint32_t i = 0; i < gr->e.n; i++) {
             struct effect *e = gr->e.p[i];
-            if (e->node->op == OP_REDUCE && !e->memory && e->first == depth && e->result != e->cell) emit_final(t, e, &out);
+            if (e->node->op == OP_REDUCE && !e->memory && e->first == depth && e->result != e->cell)
+                emit_final(t, e, &out);
         }
     }
     for (uint32_t i = 0; i < n; i++)
@@ -491,7 +519,8 @@ const uop *tree_build(struct sched *s, const uop *sink) {
     uop_topo(t.a, &sink, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         uint16_t op = topo.p[i]->op;
-        if (op == OP_REDUCE || op == OP_SCAN || op == OP_STAGE || op == OP_STORE || op == OP_STORE_ADD) add_effect(&t, topo.p[i]);
+        if (op == OP_REDUCE || op == OP_SCAN || op == OP_STAGE || op == OP_STORE || op == OP_STORE_ADD)
+            add_effect(&t, topo.p[i]);
     }
     for (uint32_t i = 0; i < t.all.n; i++) find_needs(&t, t.all.p[i]);
     uop_vec none = {0};
@@ -512,14 +541,17 @@ const uop *tree_map_leaves(struct ir *ir, const uop *n, leaf_fn fn, void *cx) {
     case OP_BLOCK:
         for (uint32_t i = 0; i < n->nsrc; i++) {
             const uop *s = n->src[i];
-            if (s->op == OP_FOR || s->op == OP_IF || s->op == OP_BLOCK) vec_push(ir->arena, &out, tree_map_leaves(ir, s, fn, cx));
-            else fn(cx, s, &out);
+            if (s->op == OP_FOR || s->op == OP_IF || s->op == OP_BLOCK)
+                vec_push(ir->arena, &out, tree_map_leaves(ir, s, fn, cx));
+            else
+                fn(cx, s, &out);
         }
         return tree_block(ir, &out);
     case OP_FOR: return uop2(ir, OP_FOR, n->src[0], tree_map_leaves(ir, n->src[1], fn, cx));
     case OP_IF:
         vec_push(ir->arena, &out, n->src[0]);
-        for (uint32_t i = 1; i < n->nsrc; i++) vec_push(ir->arena, &out, tree_map_leaves(ir, n->src[i], fn, cx));
+        for (uint32_t i = 1; i < n->nsrc; i++)
+            vec_push(ir->arena, &out, tree_map_leaves(ir, n->src[i], fn, cx));
         return uop_mk(ir, OP_IF, out.p, out.n, ARG_NONE);
     default: fn(cx, n, &out); return tree_block(ir, &out);
     }

@@ -48,18 +48,23 @@ static uint32_t depth_of(const struct linear *l, enum op op) {
 }
 
 static const char softmax[] = "kernel softmax\n"
-    "x = (PARAM<f32>[0 x] 512)\nout = (PARAM<f32>[1 out] 512)\n"
-    "r = (RANGE[r GRID 0] 8)\nk0 = (RANGE[k REDUCE 1 0] 64)\nk1 = (RANGE[k REDUCE 1 1] 64)\nk2 = (RANGE[k LOOP 1 2] 64)\n"
-    "m = (REDUCE[MAX] (LOAD (INDEX x (ADD (MUL r 64) k0))) k0)\n"
-    "s = (REDUCE[ADD] (EXP (SUB (LOAD (INDEX x (ADD (MUL r 64) k1))) m)) k1)\n"
-    "(SINK (STORE (INDEX out (ADD (MUL r 64) k2)) (MUL (EXP (SUB (LOAD (INDEX x (ADD (MUL r 64) k2))) m)) (RECIP s))))\n";
+                              "x = (PARAM<f32>[0 x] 512)\nout = (PARAM<f32>[1 out] 512)\n"
+                              "r = (RANGE[r GRID 0] 8)\nk0 = (RANGE[k REDUCE 1 0] 64)\nk1 = (RANGE[k REDUCE "
+                              "1 1] 64)\nk2 = (RANGE[k LOOP 1 2] 64)\n"
+                              "m = (REDUCE[MAX] (LOAD (INDEX x (ADD (MUL r 64) k0))) k0)\n"
+                              "s = (REDUCE[ADD] (EXP (SUB (LOAD (INDEX x (ADD (MUL r 64) k1))) m)) k1)\n"
+                              "(SINK (STORE (INDEX out (ADD (MUL r 64) k2)) (MUL (EXP (SUB (LOAD (INDEX x "
+                              "(ADD (MUL r 64) k2))) m)) (RECIP s))))\n";
 
-static const char matmul[] = "kernel matmul\n"
+static const char matmul[] =
+    "kernel matmul\n"
     "a = (PARAM<f32>[0 a] 1536)\nb = (PARAM<f32>[1 b] 2304)\nout = (PARAM<f32>[2 out] 1536)\n"
     "m = (RANGE[m GRID 0] 32)\nn = (RANGE[n GRID 1] 48)\nk = (RANGE[k REDUCE 2] 48)\n"
-    "(SINK (STORE (INDEX out (ADD (MUL m 48) n)) (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m 48) k))) (LOAD (INDEX b (ADD (MUL k 48) n)))) k)))\n";
+    "(SINK (STORE (INDEX out (ADD (MUL m 48) n)) (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m 48) k))) (LOAD "
+    "(INDEX b (ADD (MUL k 48) n)))) k)))\n";
 
-static const char scan[] = "kernel cumsum\n"
+static const char scan[] =
+    "kernel cumsum\n"
     "x = (PARAM<f32>[0 x] 512)\nout = (PARAM<f32>[1 out] 512)\n"
     "r = (RANGE[r GRID 0] 8)\nk = (RANGE[k SCAN 1] 64)\n"
     "(SINK (STORE (INDEX out (ADD (MUL r 64) k)) (SCAN[ADD] (LOAD (INDEX x (ADD (MUL r 64) k))) k)))\n";
@@ -91,6 +96,8 @@ TEST(codegen_opts_say_why) {
         {matmul, "TILE(m,8,i) STAGE(a,m,k)", "also depends on axis i"},
         {matmul, "STAGE(a,m,k) STAGE(a,m,k)", "staged already"},
         {matmul, "TILE(m,16,i) TILE(n,16,j) TILE(k,16,l) UNROLL(i) UNROLL(j) UNROLL(l)", "written out"},
+        {softmax, "PIPE(x,r,0)", "expected 1 .. 1048576 values"},
+        {softmax, "PIPE(x,r,1,7)", "there is no such pass: buffer x is read 3 times"},
         {scan, "TILE(k,4,v) VEC(v)", "carries a running value"},
         {scan, "TILE(k,4,v) REG(v)", "use UNROLL"},
         {scan, "TILE(k,8,i) ORDER(i,k)", "keep their order"},
@@ -98,7 +105,8 @@ TEST(codegen_opts_say_why) {
     for (size_t i = 0; i < RG_COUNT(bad); i++) {
         struct job j;
         int code = job_run(&j, bad[i].text, bad[i].opts);
-        if (code != RG_EOPT || !strstr(j.err.msg, bad[i].says)) FAIL("%s: expected \"%s\", got %d \"%s\"", bad[i].opts, bad[i].says, code, j.err.msg);
+        if (code != RG_EOPT || !strstr(j.err.msg, bad[i].says))
+            FAIL("%s: expected \"%s\", got %d \"%s\"", bad[i].opts, bad[i].says, code, j.err.msg);
         arena_free(&j.arena);
     }
 }
@@ -112,7 +120,8 @@ TEST(codegen_resident_keeps_exp) {
     CHECK_EQ(job_run(&j, softmax, "RESIDENT(k)"), 0);
     CHECK_EQ(count(&j.lin, OP_EXP, 0), 1);
     CHECK_EQ(j.lin.scratch, 256);
-    CHECK_EQ(count(&j.lin, OP_RANGE, 0), 4); /* the grid, and one loop for each pass: storing and summing share theirs */
+    CHECK_EQ(count(&j.lin, OP_RANGE, 0),
+             4); /* the grid, and one loop for each pass: storing and summing share theirs */
     CHECK_EQ(depth_of(&j.lin, OP_RECIP), 1); /* moved out of the last pass */
     arena_free(&j.arena);
 }
@@ -131,7 +140,10 @@ TEST(codegen_reduction_kinds) {
 
 TEST(codegen_matrix_tile) {
     struct job j;
-    CHECK_EQ(job_run(&j, matmul, "TILE(m,8,mr) UNROLL(mr) TILE(n,12,nr) TILE(nr,4,v) VEC(v) UNROLL(nr) TILE(k,16,kk) ORDER(k,kk) STAGE(a,k,kk,mr) STAGE(b,k,kk,nr,v) VEC(b.v) UNROLL(b.nr)"), 0);
+    CHECK_EQ(job_run(&j, matmul,
+                     "TILE(m,8,mr) UNROLL(mr) TILE(n,12,nr) TILE(nr,4,v) VEC(v) UNROLL(nr) TILE(k,16,kk) "
+                     "ORDER(k,kk) STAGE(a,k,kk,mr) STAGE(b,k,kk,nr,v) VEC(b.v) UNROLL(b.nr)"),
+             0);
     CHECK_EQ(count(&j.lin, OP_MULACC, 4), 24);
     CHECK_EQ(count(&j.lin, OP_MUL, 4), 0);
     CHECK_EQ(count(&j.lin, OP_EXTRACT, 1), 8); /* the operand of a comes in two vectors, used lane by lane */
@@ -166,6 +178,14 @@ TEST(codegen_scan_turns_rows_in_registers) {
     CHECK_EQ(count(&j.lin, OP_LOAD, 1), 0);
     CHECK_EQ(count(&j.lin, OP_STORE, 0), 4);
     CHECK_EQ(count(&j.lin, OP_BUILD, 4), 8);
+    arena_free(&j.arena);
+}
+
+TEST(codegen_pipe_asks_once_per_line) {
+    struct job j; /* a vector is a quarter of a line: two prefetches for the eight vectors of one iteration */
+    CHECK_EQ(job_run(&j, softmax, "TILE(k,4,v) VEC(v) TILE(k,8,u) REG(u) PIPE(x,r,1)"), 0);
+    CHECK_EQ(count(&j.lin, OP_PREFETCH, 0), 2);
+    CHECK_EQ(depth_of(&j.lin, OP_PREFETCH), 2);
     arena_free(&j.arena);
 }
 

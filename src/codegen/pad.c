@@ -1,0 +1,96 @@
+/* pad.c: a range made longer than the data, with gates wherever the added values could be seen.
+ *
+ * TILE and PADTO use it where a tile does not divide an axis. Loads and stores at added values get the
+ * index WHERE(i < size, index, INVALID), reductions and scans their identity. peel.c then takes the gates out
+ * of all but the last iterations. A staged tile over the axis grows with it and needs no gate. */
+#include "cg.h"
+
+struct pad {
+    struct sched *s;
+    struct free_ranges fr;
+    uop_vec old, fresh; /* members before and after */
+    const uop **now;
+};
+
+/* The condition that all members of the class that n depends on are inside their true size; NULL if none. */
+static const uop *pad_valid(struct pad *p, const uop *n) {
+    const uop *valid = NULL;
+    for (uint32_t i = 0; i < p->old.n; i++) {
+        if (!free_has(&p->fr, n, p->old.p[i])) continue;
+        const uop *lt = rw2(&p->s->rw, OP_LT, p->fresh.p[i], p->now[p->old.p[i]->src[0]->id]);
+        valid = valid ? rw2(&p->s->rw, OP_AND, valid, lt) : lt;
+    }
+    return valid;
+}
+
+static const uop *pad_index(struct pad *p, const uop *index, const uop *valid) {
+    struct rw *rw = &p->s->rw;
+    const uop *i = p->now[index->src[1]->id];
+    const uop *gated =
+        rw3(rw, OP_WHERE, valid, i, uop_new(p->s->ir, OP_INVALID, i->dt, 1, NULL, 0, ARG_NONE));
+    return rw_new(rw, OP_INDEX, index->dt, index->lanes, (const uop *[]){p->now[index->src[0]->id], gated}, 2,
+                  ARG_NONE);
+}
+
+/* A staged tile over the axis grows with it: its added elements exist and need no gate. */
+static bool grows(const struct pad *p, const uop *buf) {
+    for (uint32_t i = 1; i < buf->nsrc && buf->op == OP_STAGE; i++)
+        if (buf->src[i]->arg.range.cls == p->old.p[0]->arg.range.cls) return true;
+    return false;
+}
+
+static const uop *pad_node(struct pad *p, const uop *n) {
+    struct rw *rw = &p->s->rw;
+    for (uint32_t i = 0; i < p->old.n; i++)
+        if (p->old.p[i] == n) return p->fresh.p[i];
+    uop_vec src = {0};
+    bool changed = false;
+    for (uint32_t k = 0; k < n->nsrc; k++) {
+        vec_push(p->s->ir->arena, &src, p->now[n->src[k]->id]);
+        changed |= src.p[k] != n->src[k];
+    }
+    if (!changed) return n;
+    const uop *valid = NULL;
+    if (n->op == OP_LOAD && !grows(p, n->src[0]->src[0]) && (valid = pad_valid(p, n->src[0]->src[1])))
+        src.p[0] = pad_index(p, n->src[0], valid);
+    if ((n->op == OP_STORE || n->op == OP_STORE_ADD) && (valid = pad_valid(p, n)))
+        src.p[0] = pad_index(p, n->src[0], valid);
+    if (n->op == OP_REDUCE || n->op == OP_SCAN) {
+        for (uint32_t k = 1; k < n->nsrc; k++)
+            if ((valid = pad_valid(p, n->src[k])))
+                src.p[0] = rw3(rw, OP_WHERE, valid, src.p[0],
+                               uop_identity(p->s->ir, (enum op)n->arg.i, (enum dtype)n->dt));
+    }
+    return rw_with(rw, n, src.p);
+}
+
+/* Rounds every member of the axis up to a multiple of n. */
+void pad_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
+    struct ir *ir = s->ir;
+    if (ax->scan && ax->size < 0)
+        opt_fail(s, opt, "the scanned axis %s has a size known at run time only", ir_name(ir, ax->name));
+    struct pad p = {.s = s};
+    free_init(&p.fr, ir, ir->arena);
+    sched_members(s, ax->name, &p.old);
+    uop_vec topo = {0};
+    uop_topo(ir->arena, &s->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        if (topo.p[i]->op != OP_STAGE) continue;
+        for (uint32_t k = 2; k < topo.p[i]->nsrc; k++)
+            if (topo.p[i]->src[k]->arg.range.cls == ax->name)
+                opt_fail(s, opt, "axis %s is an inner dimension of a staged tile; pad it before STAGE",
+                         ir_name(ir, ax->name));
+    }
+    const uop *nn = uop_idx(ir, n);
+    for (uint32_t i = 0; i < p.old.n; i++) {
+        const uop *size = p.old.p[i]->src[0];
+        const uop *up = rw2(&s->rw, OP_IDIV, rw2(&s->rw, OP_ADD, size, uop_idx(ir, n - 1)), nn);
+        vec_push(
+            ir->arena, &p.fresh,
+            sched_range(s, rw2(&s->rw, OP_MUL, up, nn), p.old.p[i], ax->name, p.old.p[i]->arg.range.kind));
+    }
+    p.now = arena_array(ir->arena, const uop *, ir->n);
+    for (uint32_t i = 0; i < topo.n; i++) p.now[topo.p[i]->id] = pad_node(&p, topo.p[i]);
+    s->sink = p.now[s->sink->id];
+    sched_refresh(s);
+}
