@@ -298,18 +298,22 @@ void ir_print_kernel(struct str *o, const struct ir *ir, const struct kernel *k)
 
 /* ---- for people -------------------------------------------------------------------------------- */
 
-void ir_print_node(struct str *o, const struct ir *ir, const uop *n, int depth) {
+static void print_op(struct str *o, const struct ir *ir, const uop *n, int depth);
+
+/* A number, a name where there is one, %id below `depth`. */
+static void print_brief(struct str *o, const struct ir *ir, const uop *n, int depth) {
     char b[64];
+    if (n->op != OP_STAGE && own_name(ir, n, b, sizeof b) && *b)
+        print_name(o, b);
+    else if (depth <= 0 && n->nsrc)
+        str_printf(o, "%%%u", n->id);
+    else
+        print_op(o, ir, n, depth);
+}
+
+static void print_op(struct str *o, const struct ir *ir, const uop *n, int depth) {
     if (n->op == OP_CONST) {
         print_number(o, n, false);
-        return;
-    }
-    if (n->op != OP_STAGE && own_name(ir, n, b, sizeof b) && *b) {
-        print_name(o, b);
-        return;
-    }
-    if (depth <= 0 && n->nsrc) {
-        str_printf(o, "%%%u", n->id);
         return;
     }
     str_printf(o, "(%s", op_info[n->op].name);
@@ -321,10 +325,12 @@ void ir_print_node(struct str *o, const struct ir *ir, const uop *n, int depth) 
             break;
         }
         str_addc(o, ' ');
-        ir_print_node(o, ir, n->src[i], depth - 1);
+        print_brief(o, ir, n->src[i], depth - 1);
     }
     str_addc(o, ')');
 }
+
+void ir_print_node(struct str *o, const struct ir *ir, const uop *n, int depth) { print_op(o, ir, n, depth); }
 
 struct tree {
     struct str *o;
