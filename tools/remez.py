@@ -284,7 +284,7 @@ def header():
     out = ["/* math_coef.h: coefficients and constants of math.c and trig.c, lowest power first. Written by",
            " * tools/remez.py, which says how; the comment of each row is the greatest error of the polynomial,",
            " * in units of 2^-24 (f32) and 2^-53 (f64) of the value. */",
-           "#ifndef RIDGE_MATH_COEF_H", "#define RIDGE_MATH_COEF_H", ""]
+           "#ifndef RIDGE_MATH_COEF_H", "#define RIDGE_MATH_COEF_H", "", "#include <stdint.h>", ""]
     for name, (what, rows) in TABLE.items():
         for r, bits, t in zip(rows, (24, 53), ("f32", "f64")):
             c, _, got = fit_rounded(r, bits)

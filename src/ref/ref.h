@@ -9,7 +9,7 @@
 #ifndef RIDGE_REF_H
 #define RIDGE_REF_H
 
-#include "codegen/codegen.h"
+#include "ir/ir.h"
 
 struct ref_buf {
     void *p;
@@ -21,7 +21,7 @@ struct ref_buf {
 /* Runs grid iterations [t0, t1) of the program. bufs[slot] is what PARAM `slot` names; var[slot] what
  * VAR `slot` is: an integer, or for a float VAR its bits (f32 in the low 32). Returns 0, or an error:
  *   RG_EVERIFY       an access out of bounds, a race, a value that was never written reaching a store, a
- *                    branch or an index, or a list that breaks the rules of codegen.h
+ *                    branch or an index, or a list that breaks the rules in ir.h
  *   RG_EINVAL        a buffer is missing or smaller than its PARAM says, a VAR is out of its bounds
  *   RG_EUNSUPPORTED  an op that linear programs do not have
  * Buffers may hold partial results after an error. */

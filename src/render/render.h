@@ -3,12 +3,11 @@
  * A renderer only writes text: it decides nothing about loops, vectors or memory, which stand in the
  * linear program, and knows nothing of compilers or files. The text of a kernel depends on the program
  * alone (names are numbered by position in the list, never by node id), because it is the cache key.
- * Includes codegen.h for `struct linear` only.
  * Tests: tests/unit/render.c */
 #ifndef RIDGE_RENDER_H
 #define RIDGE_RENDER_H
 
-#include "codegen/codegen.h"
+#include "ir/ir.h"
 
 /* ---- c.c: C with GCC/clang vector extensions, for gcc >= 9 and clang >= 11, no #include ---------- */
 

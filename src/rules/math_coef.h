@@ -4,6 +4,8 @@
 #ifndef RIDGE_MATH_COEF_H
 #define RIDGE_MATH_COEF_H
 
+#include <stdint.h>
+
 /* 2^r, |r| <= 1/2: 0.05 */
 static const double exp2_f32[] = {
     0x1p0, 0x1.62e43p-1, 0x1.ebfbdcp-3, 0x1.c6af7cp-5,
