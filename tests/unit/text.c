@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <locale.h>
+#include <stdlib.h>
 
 /* ---- helpers ----------------------------------------------------------------------------------- */
 
@@ -449,6 +450,83 @@ TEST(text_messages_say_where_and_what) {
         ir_test_close(&t);
     }
     TEST_COUNT(RG_COUNT(wrong), "messages of the parser checked word by word");
+}
+
+/* ---- docs/ir.md -------------------------------------------------------------------------------- */
+
+static void flags_text(char *b, unsigned flags) {
+    static const char letters[] = "CAPEMFIW";
+    for (int i = 0; i < 8; i++)
+        if (flags >> i & 1) *b++ = letters[i];
+    *b = 0;
+}
+
+static void ops_table(struct str *s) {
+    static const char *const type[] = {"spelled", "source 0", "source 1", "bool", "idx", "void", "buffer's"};
+    static const char *const lanes[] = {"widest", "1", "spelled", "source 0"};
+    static const char *const arg[] = {"",     "number",       "[int]", "[range]", "[slot name]",
+                                      "[op]", "[name space]", "[name]"};
+    str_add(s,
+            "| op | sources | type | lanes | argument | flags | meaning |\n|---|---|---|---|---|---|---|\n");
+    for (int i = 0; i < OP_COUNT; i++) {
+        const struct op_info *o = &op_info[i];
+        char flags[12], count[24];
+        flags_text(flags, o->flags);
+        if (o->max_src == UINT16_MAX)
+            snprintf(count, sizeof count, "%u ..", o->min_src);
+        else if (o->min_src == o->max_src)
+            snprintf(count, sizeof count, "%u", o->min_src);
+        else
+            snprintf(count, sizeof count, "%u..%u", o->min_src, o->max_src);
+        str_printf(s, "| %s | %s | %s | %s | %s | %s | ", o->name, count, type[o->dt], lanes[o->lanes],
+                   arg[o->arg], flags);
+        for (const char *d = o->doc; *d; d++) str_add(s, *d == '|' ? "\\|" : (char[]){*d, 0});
+        str_add(s, " |\n");
+    }
+}
+
+static void rules_table(struct str *s) {
+    str_add(s, "| rule | what is wrong | what to do |\n|---|---|---|\n");
+    for (unsigned i = 0; i < verify_rule_count; i++)
+        str_printf(s, "| %s | %s | %s |\n", verify_rules[i].name, verify_rules[i].what, verify_rules[i].todo);
+}
+
+static void axes_table(struct str *s) {
+    str_add(s, "| kind | how it runs |\n|---|---|\n");
+#define X(name, doc) str_add(s, "| " #name " | " doc " |\n");
+    AXIS_TABLE(X)
+#undef X
+}
+
+/* The tables of docs/ir.md are those of the code. BLESS=1 writes them. */
+TEST(text_manual_is_true) {
+    static const struct {
+        const char *mark;
+        void (*table)(struct str *);
+    } part[] = {
+        {"<!-- axes -->\n", axes_table}, {"<!-- ops -->\n", ops_table}, {"<!-- rules -->\n", rules_table}};
+    struct ir_test t;
+    char *text;
+    size_t n;
+    struct str whole;
+    ir_test_open(&t);
+    CHECK(os_read_file(&t.err, &t.arena, "docs/ir.md", 1 << 20, &text, &n) == 0);
+    str_init(&whole, &t.arena);
+    const char *at = text;
+    for (size_t i = 0; i < RG_COUNT(part); i++) {
+        const char *from = strstr(at, part[i].mark), *end = from ? strstr(from, "<!-- end -->") : NULL;
+        if (!end) FAIL("docs/ir.md: expected %s", part[i].mark);
+        from += strlen(part[i].mark);
+        str_addn(&whole, at, (size_t)(from - at));
+        part[i].table(&whole);
+        at = end;
+    }
+    str_add(&whole, at);
+    if (getenv("BLESS"))
+        CHECK(os_write_file(&t.err, "docs/ir.md", whole.p, whole.n, 0644) == 0);
+    else if (strcmp(whole.p, text) != 0)
+        FAIL("docs/ir.md: its tables are not those of the code; BLESS=1 ridge-test text_manual writes them");
+    ir_test_close(&t);
 }
 
 /* ---- hostile text ------------------------------------------------------------------------------ */
