@@ -41,15 +41,19 @@ const char *const axis_name[AX_COUNT] = {
 
 const char *const space_name[SPACE_COUNT] = {"SCRATCH", "SHARED", "REG"};
 
+static bool is_name(const char *name, const char *s, size_t n) {
+    return name[0] == s[0] && strlen(name) == n && !memcmp(name, s, n);
+}
+
 enum dtype dt_parse(const char *s, size_t n) {
-    for (int i = 0; i < DT_COUNT; i++)
-        if (strlen(dtype_info[i].name) == n && !memcmp(dtype_info[i].name, s, n)) return (enum dtype)i;
+    for (int i = 0; n && i < DT_COUNT; i++)
+        if (is_name(dtype_info[i].name, s, n)) return (enum dtype)i;
     return DT_COUNT;
 }
 
 enum op op_parse(const char *s, size_t n) {
-    for (int i = 0; i < OP_COUNT; i++)
-        if (strlen(op_info[i].name) == n && !memcmp(op_info[i].name, s, n)) return (enum op)i;
+    for (int i = 0; n && i < OP_COUNT; i++)
+        if (is_name(op_info[i].name, s, n)) return (enum op)i;
     return OP_COUNT;
 }
 
