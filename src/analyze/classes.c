@@ -42,7 +42,7 @@ static const struct {
     {"fprop", KC_CONV},                  {"dgrad", KC_CONV},
     {"wgrad", KC_CONV},                  {"winograd", KC_CONV},
     {"implicit_gemm", KC_CONV},          {"implicitgemm", KC_CONV},
-    {"fft2d", KC_CONV},                  {"conv_depthwise", KC_CONV},
+    {"fft2d", KC_OTHER},                  {"conv_depthwise", KC_CONV},
     {"convolve", KC_CONV},               {"conv2d", KC_CONV},
     {"direct_copy", KC_COPY},            {"catarray", KC_COPY},
     {"elementwise", KC_ELEMENTWISE},     {"triton_poi", KC_ELEMENTWISE},

@@ -67,7 +67,7 @@ function table(id, rows, cols, start) {
     h += '</tr></thead><tbody>';
     for (const r of shown.slice(0, 2000)) {
       h += '<tr>';
-      for (const c of cols) h += c[2] ? '<td class="n">' + esc(c[2](r)) + '</td>' : '<td class="name">' + esc(c[1](r)) + '</td>';
+      for (const c of cols) h += c[2] ? '<td class="n">' + esc(c[2](r)) + '</td>' : '<td class="name' + (String(c[1](r)).length < 16 ? ' short' : '') + '">' + esc(c[1](r)) + '</td>';
       h += '</tr>';
     }
     box.innerHTML = h + '</tbody></table></div>';

@@ -93,6 +93,12 @@ void report_short_name(const char *s, char *out, size_t cap) {
         }
     }
     out[n] = 0;
+    /* "Kernel<name>" and "Kernel2<name>" of CUTLASS: the argument is the name. */
+    if (n && !strncmp(out, "Kernel", 6) && n <= 7 && strchr(s, '<')) {
+        const char *a = strchr(s, '<') + 1;
+        n = strcspn(a, "<>,( ");
+        snprintf(out, cap, "%.*s", (int)RG_MIN(n, cap - 1), a);
+    }
     if (!n) snprintf(out, cap, "%s", s);
 }
 

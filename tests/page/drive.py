@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Opens a page of `ridge diagnose --html` in headless Chromium and uses it: tabs, zoom, pan, click, search,
+sorting, theme; reports console errors and, with --speed, the time to open and the frames per second of a pan.
+Exit status: 0 all well, 1 something is wrong, 77 no browser or no selenium here."""
+import sys
+import time
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.common.action_chains import ActionChains
+except ImportError:
+    print("selenium is not installed")
+    sys.exit(77)
+
+
+def start():
+    import shutil
+    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not browser or not driver:
+        print("chromium or chromedriver is not installed")
+        sys.exit(77)
+    o = webdriver.ChromeOptions()
+    o.binary_location = browser
+    for a in ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1500,1000", "--hide-scrollbars"]:
+        o.add_argument(a)
+    o.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options=o, service=webdriver.ChromeService(driver))
+
+
+def check(ok, what):
+    if not ok:
+        print("FAIL", what)
+        check.bad += 1
+
+
+check.bad = 0
+
+
+def main():
+    path, shots, speed = sys.argv[1], None, "--speed" in sys.argv
+    for a in sys.argv[2:]:
+        if a.startswith("--shots="):
+            shots = a[8:]
+    b = start()
+    b.set_page_load_timeout(120)
+    t = time.time()
+    b.get("file://" + path)
+    opened = b.execute_script("return ridge.ready")
+    events = b.execute_script("return ridge.E.n")
+    print(f"opened {events} events: script ready at {opened / 1e3:.2f} s, wall {time.time() - t:.2f} s")
+    if speed:
+        check(opened <= 3000, "opens within 3 s")
+
+    def shot(name):
+        if shots:
+            b.save_screenshot(f"{shots}/{name}.png")
+
+    check(b.find_element(By.ID, "verdict").text != "", "a verdict on top")
+    check(len(b.find_elements(By.CSS_SELECTOR, "#budget div")) > 0, "a budget bar")
+    if events:
+        cv = b.find_element(By.ID, "tl")
+        shot("timeline")
+        span = lambda: b.execute_script("return ridge.tl.b - ridge.tl.a")
+        start_ = lambda: b.execute_script("return ridge.tl.a")
+        s = span()
+        body = b.find_element(By.TAG_NAME, "body")
+        ActionChains(b).send_keys("w").perform()
+        check(span() < s, "w zooms in")
+        a = start_()
+        ActionChains(b).send_keys("d").perform()
+        check(start_() > a, "d pans right")
+        ActionChains(b).send_keys("0").perform()
+        ActionChains(b).scroll_from_origin(webdriver.common.actions.wheel_input.ScrollOrigin.from_element(cv, 200, 0), 0, -600).perform()
+        check(span() < s, "the wheel zooms in")
+        a = start_()
+        ActionChains(b).move_to_element_with_offset(cv, 100, 0).click_and_hold().move_by_offset(-150, 0).release().perform()
+        check(start_() > a, "dragging pans")
+        ActionChains(b).send_keys("0").perform()
+        time.sleep(0.2)
+        # click the longest event of the first row
+        x, y = b.execute_script("""const r = ridge.ROWS[0], E = ridge.E; let k = r.at;
+            for (let i = r.at; i < r.at + r.n; i++) if (E.dur[i] > E.dur[k]) k = i;
+            const c = document.getElementById('tl'), b = c.getBoundingClientRect(), t = ridge.tl;
+            return [b.left + t.left + (E.t0[k] + E.dur[k] / 2 - t.a) / (t.b - t.a) * (c.clientWidth - t.left), b.top + r.y + 6]""")
+        w = b.execute_script("return [innerWidth, innerHeight]")
+        if y < w[1]:
+            ActionChains(b).move_by_offset(0, 0).perform()
+            act = ActionChains(b)
+            act.w3c_actions.pointer_action.move_to_location(int(x), int(y))
+            act.click().perform()
+            check(b.find_element(By.ID, "detail").text != "", "a click shows details")
+        if speed:
+            fps = b.execute_async_script("""const done = arguments[0]; let n = 0; const t0 = performance.now(); ridge.tl.a -= 0;
+                function tick() { ridge.pan(n % 60 < 30 ? 0.01 : -0.01); n++;
+                  if (performance.now() - t0 < 3000) requestAnimationFrame(tick); else done([n / ((performance.now() - t0) / 1e3), ridge.drawn()]); }
+                requestAnimationFrame(tick);""")
+            print(f"pan over everything: {fps[0]:.1f} frames/s ({fps[1]} rectangles a frame)")
+            check(fps[0] >= 30, "pans at 30 frames/s")
+            ms = b.execute_script("const t = performance.now(); for (let i = 0; i < 20; i++) ridge.draw(); return (performance.now() - t) / 20")
+            print(f"one draw: {ms:.1f} ms")
+    box = b.find_element(By.ID, "search")
+    for tab in ["kernels", "ops", "lines", "classes", "roofline", "memory", "advice"]:
+        b.find_element(By.CSS_SELECTOR, f"[data-tab={tab}]").click()
+        time.sleep(0.05)
+        shot(tab)
+        if tab == "kernels" and b.find_elements(By.CSS_SELECTOR, "#kernels tbody tr"):
+            rows = lambda: [r.text for r in b.find_elements(By.CSS_SELECTOR, "#kernels tbody tr")]
+            before = rows()
+            b.find_elements(By.CSS_SELECTOR, "#kernels th")[4].click()
+            b.find_elements(By.CSS_SELECTOR, "#kernels th")[4].click()
+            after = rows()
+            check(len(before) < 2 or len(set(before)) < 2 or before != after, "a click on a heading sorts")
+            box.send_keys("zzzz-no-such-kernel")
+            time.sleep(0.3)
+            check(len(rows()) == 0, "search filters the table")
+            box.send_keys(Keys.ESCAPE)
+            time.sleep(0.2)
+            check(len(rows()) == len(before), "escape clears the search")
+    if events:
+        b.find_element(By.CSS_SELECTOR, "[data-tab=timeline]").click()
+        name = b.execute_script("return T.names[ridge.E.name[0]].slice(0, 12)")
+        box.send_keys(name)
+        time.sleep(0.4)
+        check("hits" in b.find_element(By.ID, "hits").text and not b.find_element(By.ID, "hits").text.startswith("0"), "search finds events")
+        box.send_keys(Keys.ENTER)
+        check(b.execute_script("return ridge.tl.sel") >= 0, "enter goes to a hit")
+        shot("search")
+        box.send_keys(Keys.ESCAPE)
+    dark = b.execute_script("return document.documentElement.classList.contains('dark')")
+    b.find_element(By.ID, "theme").click()
+    check(dark != b.execute_script("return document.documentElement.classList.contains('dark')"), "the theme changes")
+    time.sleep(0.1)
+    shot("theme")
+    for line in b.get_log("browser"):
+        if line["level"] in ("SEVERE", "WARNING"):
+            check(False, "console: " + line["message"][:200])
+    b.quit()
+    print("page ok" if not check.bad else f"{check.bad} checks failed")
+    sys.exit(1 if check.bad else 0)
+
+
+main()
