@@ -356,10 +356,13 @@ void linear_rare(struct ir *ir, struct linear *lin) {
     p.acc = first_free_acc(lin);
     for (uint32_t i = 0; i < lin->n;) {
         uint32_t end = batch_end(&p, i);
-        if (end > i)
+        if (end > i) {
+            count_uses(&p, i, 1);
             batch(&p, i, end);
-        else
+            count_uses(&p, i, UINT32_MAX); /* takes them back */
+        } else {
             emit(&p, mapped(&p, lin->u[end++]));
+        }
         i = end;
     }
     lin->u = p.out.p;

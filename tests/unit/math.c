@@ -5,6 +5,7 @@
  * The vector kernels (unrolled, with RARE's branch) and the scalar ones must give the same bits, and so must
  * the tail of a length that no vector divides. tests/math.c has the exhaustive sweeps. */
 #include "math_check.h"
+#include "ref/ref.h"
 #include "test.h"
 
 #define VECTOR "TILE(i,4,v) VEC(v) TILE(i,2,u) UNROLL(u)"
@@ -197,6 +198,50 @@ TEST(math_tail_gives_the_same_bits) {
         math_run(&m, 2 * i, x32, NULL, o32);
         math_run(&m, 2 * i + 1, x32, NULL, s32);
         same_bits(op[i], o32, s32, 4, 21);
+    }
+    math_close(&m);
+}
+
+/* ---- RARE as a branch ------------------------------------------------------------------------------------ */
+
+static const char rare_text[] =
+    "kernel rare%d\n%s%s\nx = (PARAM<f32>[0 x] 27)\nout = (PARAM<f32>[1 out] 27)\nrow = (PARAM<f32>[2 row] 3)\n"
+    "r = (RANGE[r GRID 0] 3)\nk0 = (RANGE[k REDUCE 1 0] 9)\nk1 = (RANGE[k LOOP 1 1] 9)\n"
+    "a = (LOAD (INDEX x (ADD (MUL r 9) k0)))\nb = (LOAD (INDEX x (ADD (MUL r 9) k1)))\n"
+    "m = (REDUCE[MAX] (TAN a) k0)\n"
+    "(SINK (STORE (INDEX out (ADD (MUL r 9) k1)) (ADD (MUL (SIN b) (COS b)) (COS (COS b)))) (STORE (INDEX row r) m))\n";
+
+static void random_opts(void *arg) {
+    struct math_set *m = arg;
+    struct program p = {0};
+    ir_init(&m->ir, &m->arena);
+    ir_parse(&m->ir, m->text[0], strlen(m->text[0]), "rare", &p);
+    for (uint32_t i = 1; i < m->n; i++)
+        m->text[i] = arena_printf(&m->arena, rare_text, (int)i, "opts ", opts_random(&m->ir, &p.kernel.p[0], i));
+}
+
+/* Two RAREs with one condition, one inside another, one in a reduction, in loops of every form: the same bits
+ * as without opts. The interpreter, which checks the program, agrees too. */
+TEST_SLOW(math_rare_under_random_opts, 300) {
+    enum { LISTS = 12 };
+    struct math_set m;
+    math_init(&m, LISTS);
+    m.n = LISTS;
+    m.text[0] = arena_printf(&m.arena, rare_text, 0, "", "");
+    if (err_guard(&m.err, random_opts, &m)) FAIL("%s", m.err.msg);
+    compile(&m);
+    for (int k = 0; k < 27; k++) x32[k] = k % 5 == 2 ? (float)k * 1e20f : k % 3 ? (float)k * 0.11f - 9 : -(float)k;
+    for (uint32_t i = 0; i < LISTS; i++) {
+        float *out = i ? o32 : s32;
+        math_run(&m, i, x32, out + 300, out);
+        if (i) same_bits(m.text[i], o32, s32, 4, 27), same_bits(m.text[i], o32 + 300, s32 + 300, 4, 3);
+        struct ref_buf buf[3] = {{x32, 108, "x", NULL}, {y32, 108, "out", NULL}, {y32 + 300, 12, "row", NULL}};
+        if (ref_linear(&m.err, &m.lin[i], buf, 3, NULL, 0, m.lin[i].grid)) FAIL("%s\n%s", m.err.msg, m.text[i]);
+        same_bits(m.text[i], y32, s32, 4, 27);
+    }
+    for (int k = 0; k < 27; k++) {
+        double b = (double)x32[k], want = sin(b) * cos(b) + cos(cos(b));
+        CHECK_NEAR(s32[k], want, 3e-7);
     }
     math_close(&m);
 }
