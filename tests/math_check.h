@@ -20,30 +20,31 @@ static inline long double ref_sigmoidl(long double x) {
     return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
 }
 
-/*    op       reference    bound in ulp */
-#define MATH_TABLE(X)          \
-    X(EXP, exp, 2)             \
-    X(EXP2, exp2, 2)           \
-    X(LOG, log, 2)             \
-    X(LOG2, log2, 2)           \
-    X(LOG10, log10, 2)         \
-    X(SIN, sin, 2)             \
-    X(COS, cos, 2)             \
-    X(TAN, tan, 2)             \
-    X(TANH, tanh, 2)           \
-    X(ERF, erf, 2)             \
-    X(SIGMOID, ref_sigmoid, 2) \
-    X(RSQRT, ref_rsqrt, 2)     \
-    X(SQRT, sqrt, 0.5)
+/*    op       reference    bound in ulp  symmetry: -1 odd, 1 even, 0 none */
+#define MATH_TABLE(X)             \
+    X(EXP, exp, 2, 0)             \
+    X(EXP2, exp2, 2, 0)           \
+    X(LOG, log, 2, 0)             \
+    X(LOG2, log2, 2, 0)           \
+    X(LOG10, log10, 2, 0)         \
+    X(SIN, sin, 2, -1)            \
+    X(COS, cos, 2, 1)             \
+    X(TAN, tan, 2, -1)            \
+    X(TANH, tanh, 2, -1)          \
+    X(ERF, erf, 2, -1)            \
+    X(SIGMOID, ref_sigmoid, 2, 0) \
+    X(RSQRT, ref_rsqrt, 2, 0)     \
+    X(SQRT, sqrt, 0.5, 0)
 
 struct math_row {
     const char *name;
     double (*ref)(double);
     long double (*refl)(long double);
     double bound;
+    int parity;
 };
 static const struct math_row math_rows[] = {
-#define X(op, f, bound) {#op, f, f##l, bound},
+#define X(op, f, bound, parity) {#op, f, f##l, bound, parity},
     MATH_TABLE(X)
 #undef X
 };

@@ -129,7 +129,7 @@ static const struct math_row *row_of(const char *name) {
 }
 
 /* One test per function: they run in parallel. */
-#define X(op, f, bound) \
+#define X(op, f, bound, parity) \
     TEST_SLOW(math_f32_##op, 600) { sample_f32(row_of(#op)); }
 MATH_TABLE(X)
 #undef X
@@ -205,11 +205,13 @@ TEST(math_tail_gives_the_same_bits) {
 /* ---- RARE as a branch ------------------------------------------------------------------------------------ */
 
 static const char rare_text[] =
-    "kernel rare%d\n%s%s\nx = (PARAM<f32>[0 x] 27)\nout = (PARAM<f32>[1 out] 27)\nrow = (PARAM<f32>[2 row] 3)\n"
+    "kernel rare%d\n%s%s\nx = (PARAM<f32>[0 x] 27)\nout = (PARAM<f32>[1 out] 27)\nrow = (PARAM<f32>[2 row] "
+    "3)\n"
     "r = (RANGE[r GRID 0] 3)\nk0 = (RANGE[k REDUCE 1 0] 9)\nk1 = (RANGE[k LOOP 1 1] 9)\n"
     "a = (LOAD (INDEX x (ADD (MUL r 9) k0)))\nb = (LOAD (INDEX x (ADD (MUL r 9) k1)))\n"
     "m = (REDUCE[MAX] (TAN a) k0)\n"
-    "(SINK (STORE (INDEX out (ADD (MUL r 9) k1)) (ADD (MUL (SIN b) (COS b)) (COS (COS b)))) (STORE (INDEX row r) m))\n";
+    "(SINK (STORE (INDEX out (ADD (MUL r 9) k1)) (ADD (MUL (SIN b) (COS b)) (COS (COS b)))) (STORE (INDEX "
+    "row r) m))\n";
 
 static void random_opts(void *arg) {
     struct math_set *m = arg;
@@ -217,7 +219,8 @@ static void random_opts(void *arg) {
     ir_init(&m->ir, &m->arena);
     ir_parse(&m->ir, m->text[0], strlen(m->text[0]), "rare", &p);
     for (uint32_t i = 1; i < m->n; i++)
-        m->text[i] = arena_printf(&m->arena, rare_text, (int)i, "opts ", opts_random(&m->ir, &p.kernel.p[0], i));
+        m->text[i] =
+            arena_printf(&m->arena, rare_text, (int)i, "opts ", opts_random(&m->ir, &p.kernel.p[0], i));
 }
 
 /* Two RAREs with one condition, one inside another, one in a reduction, in loops of every form: the same bits
@@ -230,13 +233,16 @@ TEST_SLOW(math_rare_under_random_opts, 300) {
     m.text[0] = arena_printf(&m.arena, rare_text, 0, "", "");
     if (err_guard(&m.err, random_opts, &m)) FAIL("%s", m.err.msg);
     compile(&m);
-    for (int k = 0; k < 27; k++) x32[k] = k % 5 == 2 ? (float)k * 1e20f : k % 3 ? (float)k * 0.11f - 9 : -(float)k;
+    for (int k = 0; k < 27; k++)
+        x32[k] = k % 5 == 2 ? (float)k * 1e20f : k % 3 ? (float)k * 0.11f - 9 : -(float)k;
     for (uint32_t i = 0; i < LISTS; i++) {
         float *out = i ? o32 : s32;
         math_run(&m, i, x32, out + 300, out);
         if (i) same_bits(m.text[i], o32, s32, 4, 27), same_bits(m.text[i], o32 + 300, s32 + 300, 4, 3);
-        struct ref_buf buf[3] = {{x32, 108, "x", NULL}, {y32, 108, "out", NULL}, {y32 + 300, 12, "row", NULL}};
-        if (ref_linear(&m.err, &m.lin[i], buf, 3, NULL, 0, m.lin[i].grid)) FAIL("%s\n%s", m.err.msg, m.text[i]);
+        struct ref_buf buf[3] = {
+            {x32, 108, "x", NULL}, {y32, 108, "out", NULL}, {y32 + 300, 12, "row", NULL}};
+        if (ref_linear(&m.err, &m.lin[i], buf, 3, NULL, 0, m.lin[i].grid))
+            FAIL("%s\n%s", m.err.msg, m.text[i]);
         same_bits(m.text[i], y32, s32, 4, 27);
     }
     for (int k = 0; k < 27; k++) {
@@ -266,7 +272,7 @@ static void sample_f64(const struct math_row *row) {
     math_close(&m);
 }
 
-#define X(op, f, bound) \
+#define X(op, f, bound, parity) \
     TEST_SLOW(math_f64_##op, 300) { sample_f64(row_of(#op)); }
 MATH_TABLE(X)
 #undef X
