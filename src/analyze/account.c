@@ -294,7 +294,7 @@ struct frame {
     uint32_t ev;
     int64_t end;
     uint8_t cause;
-    bool sticky; /* a loader or compile ancestor wins over everything inside it */
+    bool sticky; /* a loader, compile or waiting ancestor wins over all inside it */
 };
 /* Walks one lane once; requests are sorted and disjoint. Untraced parts go to `rest`. */
 static void explain_lane(struct account *c, uint32_t lane, const struct request *q, uint32_t n,
@@ -315,7 +315,7 @@ static void explain_lane(struct account *c, uint32_t lane, const struct request 
                 bool sticky = st.n && st.p[st.n - 1].sticky;
                 struct frame f = {x + 1, trace_end(e), (uint8_t)leaf_cause(e->kind), sticky};
                 if (sticky) f.cause = st.p[st.n - 1].cause, f.ev = st.p[st.n - 1].ev;
-                else f.sticky = f.cause == BUDGET_LOADER || f.cause == BUDGET_COMPILE;
+                else f.sticky = f.cause == BUDGET_LOADER || f.cause == BUDGET_COMPILE || f.cause == BUDGET_SYNC;
                 vec_push(c->a, &st, f);
             }
             while (st.n && st.p[st.n - 1].end <= now) st.n--;
@@ -382,6 +382,13 @@ static void rank_lanes(struct account *c) {
     }
 }
 
+/* Inside an operator that waits (aten::item): its own copy is part of the wait. */
+static bool waits_around(const struct trace *t, uint32_t x) {
+    for (int k = 0; x && k < 8; x = t->ev[x - 1].link, k++)
+        if (t->ev[x - 1].kind == TK_SYNC) return true;
+    return false;
+}
+
 static void explain_gaps(struct account *c) {
     struct trace *t = c->t;
     requests all = {0};
@@ -398,7 +405,7 @@ static void explain_gaps(struct account *c) {
             continue;
         }
         bool staged = n->kind == TK_COPY && n->flags & TF_PAGEABLE && copy_bytes(t, n) >= 65536;
-        int call = staged ? BUDGET_PAGEABLE : BUDGET_DISPATCH;
+        int call = staged ? BUDGET_PAGEABLE : waits_around(t, n->link) ? BUDGET_SYNC : BUDGET_DISPATCH;
         int64_t ls = RG_MIN(RG_MAX(l->t0, x->t0), x->t1), le = RG_MIN(RG_MAX(trace_end(l), ls), x->t1);
         if (ls > x->t0) vec_push(c->a, &all, ((struct request){x->t0, ls, g, l->lane}));
         /* The call itself; a launch of more than a millisecond loads code. */
@@ -521,6 +528,10 @@ static void settle_blockers(struct account *c) {
     find_ahead(c, &ahead, &ahead_n);
     VEC(struct piece) halves = {0};
     for (uint32_t k = 0; k < n; k++) {
+        if (k && b[k].t0 < b[k - 1].t1 && b[k].t1 <= b[k - 1].t1) { /* inside the one before: counted there */
+            b[k] = b[k - 1];
+            continue;
+        }
         int64_t held = inside(&c->busy, b[k].t0, b[k].t1);
         int64_t until = k + 1 < n ? RG_MAX(b[k + 1].t1, b[k].t1) : INT64_MAX;
         while (at < ahead_n && ahead[at] <= b[k].t1) at++;
@@ -729,6 +740,30 @@ uint32_t user_line(struct diag *d, uint32_t ev) {
 
 /* ---- all of it ------------------------------------------------------------------------------------- */
 
+/* No device at all: the busiest thread is what there is to account for; operators are its work. */
+static void account_host(struct account *c) {
+    struct diag *d = c->d;
+    if (!c->lanes_n) return;
+    const struct trace_lane *l = &c->t->lanes.p[c->lane_rank[0]];
+    d->w0 = c->t->ev[c->t->order[l->first]].t0;
+    d->w1 = d->w0;
+    for (uint32_t i = 0; i < l->n; i++) {
+        const struct trace_event *e = &c->t->ev[c->t->order[l->first + i]];
+        if (e->kind != TK_MEM) d->w1 = RG_MAX(d->w1, trace_end(e));
+    }
+    d->wall_ns = d->w1 - d->w0;
+    requests rest = {0};
+    struct request all = {d->w0, d->w1, 0, c->lane_rank[0]};
+    if (d->wall_ns) explain_lane(c, c->lane_rank[0], &all, 1, &rest);
+    for (uint32_t i = 0; i < rest.n; i++) add_piece(c, rest.p[i].t0, rest.p[i].t1, LATE, 0, 0);
+    for (uint32_t i = 0; i < c->pieces.n; i++) {
+        struct piece *p = &c->pieces.p[i];
+        if (p->cause == LATE) p->cause = p->t1 - p->t0 >= USER_NS ? BUDGET_USER : BUDGET_DISPATCH;
+        else if (p->cause == BUDGET_DISPATCH) p->cause = BUDGET_KERNELS;
+    }
+    d->busy_ns = 0;
+}
+
 void diag_account(struct diag *d) {
     struct account c = {.d = d, .t = d->t, .a = &d->arena};
     for (uint32_t i = 0; i < d->t->n && !d->has_python; i++) d->has_python = d->t->ev[i].kind == TK_PY;
@@ -737,14 +772,17 @@ void diag_account(struct diag *d) {
     rank_lanes(&c);
     if (d->device >= 0) c.dev = device_events(d, d->device);
     choose_window(&c);
+    if (!c.dev.n) account_host(&c);
     mark_graphs(&c);
-    sweep_busy(&c);
-    explain_gaps(&c);
+    if (c.dev.n) sweep_busy(&c);
+    if (c.dev.n) explain_gaps(&c);
     if (c.pieces.n) qsort(c.pieces.p, c.pieces.n, sizeof *c.pieces.p, piece_order);
-    settle_jax_waits(&c);
-    settle_late(&c);
-    settle_blockers(&c);
-    settle_small(&c);
+    if (c.dev.n) {
+        settle_jax_waits(&c);
+        settle_late(&c);
+        settle_blockers(&c);
+        settle_small(&c);
+    }
     d->idle = arena_raw(&d->arena, ((size_t)c.pieces.n + 1) * sizeof *d->idle);
     for (uint32_t i = 0; i < c.pieces.n; i++) {
         const struct piece *p = &c.pieces.p[i];

@@ -472,7 +472,7 @@ void diag_causes(struct diag *d) {
         sync_cause(d);
         transfers(d);
     }
-    if (d->t->format != TRACE_SNAPSHOT) host_causes(d);
+    if (d->t->format != TRACE_SNAPSHOT && d->wall_ns) host_causes(d);
     if (d->dev_n) {
         memory_traffic(d);
         layout(d);

@@ -82,6 +82,9 @@ static const struct pattern host[] = {
     {"::Compile",                    TK_COMPILE},
     {"CompileAndLoad",               TK_COMPILE},
     {"compile_or_get_cached",        TK_COMPILE},
+    {"^aten::item",                  TK_SYNC}, /* operators that bring a value to the host */
+    {"^aten::_local_scalar_dense",   TK_SYNC},
+    {"^aten::is_nonzero",            TK_SYNC},
     {"BlockHostUntilReady",          TK_SYNC},
     {"BlockUntilReady",              TK_SYNC},
     {"block_until_ready",            TK_SYNC},

@@ -370,3 +370,59 @@ TEST(analyze_leaks_nothing_when_memory_runs_out) {
         CHECK(rc == 0 || rc == RG_ENOMEM);
     }
 }
+
+TEST(analyze_a_trace_without_a_device) {
+    struct err e = {0};
+    static struct trace t;
+    static struct diag d;
+    static const char text[] =
+        "[{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#1\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":10000},"
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":1000,\"dur\":4000},"
+        "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"enumerate(DataLoader)#x\",\"pid\":1,\"tid\":1,\"ts\":6000,\"dur\":3000}]";
+    CHECK_EQ(trace_read_mem(&t, &e, text, sizeof text - 1, 0), 0);
+    CHECK_EQ(diagnose(&d, &t, &e), 0);
+    CHECK_EQ(d.wall_ns, 10000000);
+    CHECK_EQ(budget_sum(&d), d.wall_ns);
+    CHECK_EQ(d.budget[BUDGET_KERNELS], 4000000);
+    CHECK_EQ(d.budget[BUDGET_LOADER], 3000000);
+    CHECK_EQ(d.budget[BUDGET_USER], 3000000);
+    bool told = false;
+    for (uint32_t i = 0; i < d.capture.n; i++) told |= !strcmp(d.capture.p[i].id, "no_device");
+    CHECK(told);
+    diag_free(&d);
+    trace_free(&t);
+}
+
+/* Thirty rounds of one small kernel and an .item(): most of the idle time is the wait and its copy. */
+TEST(analyze_item_in_a_loop_is_a_sync) {
+    struct err e = {0};
+    struct arena a;
+    static struct trace t;
+    static struct diag d;
+    struct str s;
+    arena_init(&a, &e);
+    str_init(&s, &a);
+    str_addc(&s, '[');
+    for (int i = 0; i < 30; i++) {
+        int t0 = i * 100;
+        str_printf(&s,
+                   "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mul\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":12},"
+                   "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":5,\"args\":{\"correlation\":%d}},"
+                   "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":3,\"args\":{\"correlation\":%d}},"
+                   "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::item\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":70},"
+                   "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaMemcpyAsync\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":20,\"args\":{\"correlation\":%d}},"
+                   "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> Pageable)\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":2,"
+                   "\"args\":{\"correlation\":%d,\"bytes\":4}},"
+                   "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaStreamSynchronize\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":30,\"args\":{\"correlation\":%d}}",
+                   i ? "," : "", t0, t0 + 5, 3 * i + 1, t0 + 13, 3 * i + 1, t0 + 20, t0 + 25, 3 * i + 2, t0 + 40, 3 * i + 2, t0 + 55, 3 * i + 3);
+    }
+    str_addc(&s, ']');
+    CHECK_EQ(trace_read_mem(&t, &e, s.p, s.n, 0), 0);
+    CHECK_EQ(diagnose(&d, &t, &e), 0);
+    CHECK(!d.healthy);
+    CHECK_STR(cause_text(d.verdict), "sync");
+    CHECK_EQ(budget_sum(&d), d.wall_ns);
+    diag_free(&d);
+    trace_free(&t);
+    arena_free(&a);
+}
