@@ -6,6 +6,8 @@
  * An event is 40 bytes and its place in the order 4. Tests: tests/unit/analyze.c */
 #include "analyze/internal.h"
 
+#include <stdlib.h>
+
 #define MAX_LANES 65000
 
 static const char *const kind_text[] = {
@@ -256,19 +258,40 @@ static void link_device(struct trace *t) {
     arena_release(&t->arena, m);
 }
 
+static int by_value(const void *x, const void *y) {
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+/* The middle of the recording: the median start of a sample, which stray records cannot move. */
+static int64_t middle(const struct trace *t) {
+    int64_t s[1001];
+    uint32_t n = RG_MIN(t->n, (uint32_t)RG_COUNT(s));
+    for (uint32_t i = 0; i < n; i++) s[i] = t->ev[(uint64_t)i * t->n / n].t0;
+    if (n) qsort(s, n, sizeof *s, by_value);
+    return n ? s[n / 2] : 0;
+}
+
+#define FAR_NS (15LL * 24 * 3600 * 1000000000)
+
 void trace_finish(struct trace *t) {
-    /* Times relative to the first event; a record with an absurd time must not stretch the axis. */
-    int64_t base = INT64_MAX;
-    for (uint32_t i = 0; i < t->n; i++)
-        if (t->ev[i].kind != TK_NONE && t->ev[i].t0 < base) base = t->ev[i].t0;
-    t->base = base != INT64_MAX ? base : 0;
+    /* Times relative to the first event. A record days away from the others (a time of zero, a window's end
+     * that was never set) is damage, and would stretch the axis. */
+    int64_t base = INT64_MAX, mid = middle(t);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < t->n; i++) {
-        if (t->ev[i].kind == TK_NONE) continue;
-        t->ev[kept] = t->ev[i];
-        t->ev[kept++].t0 -= t->base;
+        const struct trace_event *e = &t->ev[i];
+        if (e->kind == TK_NONE) continue;
+        if (e->t0 < mid - FAR_NS || e->t0 > mid + FAR_NS || (e->kind != TK_MEM && e->dur > FAR_NS)) {
+            t->dropped++;
+            continue;
+        }
+        base = RG_MIN(base, e->t0);
+        t->ev[kept++] = *e;
     }
     t->n = kept;
+    t->base = kept ? base : 0;
+    for (uint32_t i = 0; i < kept; i++) t->ev[i].t0 -= t->base;
     if (!t->strs.n) trace_intern(t, "", 0);
     order_events(t);
     for (uint32_t i = 0; i < t->lanes.n; i++)
