@@ -565,6 +565,45 @@ TEST(text_deep_and_wide_expressions) {
     ir_test_close(&t);
 }
 
+static void all_steps(void *arg) {
+    struct parse_job *j = arg;
+    struct str s;
+    ir_parse(j->ir, j->text, j->n, "t.uop", &j->prog);
+    str_init(&s, j->ir->arena);
+    for (uint32_t i = 0; i < j->prog.kernel.n; i++) {
+        verify_kernel(j->ir, &j->prog.kernel.p[i]);
+        ir_print_kernel(&s, j->ir, &j->prog.kernel.p[i]);
+    }
+}
+static void start(void *ir) { ir_init(ir, ((struct ir *)ir)->arena); }
+
+TEST(text_out_of_memory_is_an_error) {
+    struct err err = {0};
+    struct arena a;
+    char *text;
+    size_t n;
+    arena_init(&a, &err);
+    CHECK(os_read_file(&err, &a, "tests/golden/softmax.uop", 1 << 20, &text, &n) == 0);
+    int failed = 0;
+    for (int nth = 1;; nth++) {
+        struct ir_test t;
+        memset(&t, 0, sizeof t);
+        arena_init(&t.arena, &t.err);
+        t.ir.arena = &t.arena;
+        mem_fail_at(nth);
+        struct parse_job j = {.ir = &t.ir, .text = text, .n = n};
+        int code = err_guard(&t.err, start, &t.ir);
+        if (!code) code = err_guard(&t.err, all_steps, &j);
+        mem_fail_at(-1);
+        arena_free(&t.arena);
+        if (!code) break;
+        CHECK_EQ(code, RG_ENOMEM);
+        failed++;
+    }
+    CHECK(failed >= 1);
+    arena_free(&a);
+}
+
 struct corpus {
     char *text[64];
     size_t n[64];
