@@ -14,12 +14,12 @@
 
 #define POLY(name) \
     { name, sizeof(name) / sizeof(name[0]) }
-#define TYPE_ROWS(s)                                                                                        \
-    .exp2 = POLY(exp2_##s), .expm1 = POLY(expm1_##s), .log = POLY(log_##s), .log2 = POLY(log2_##s),         \
-    .log10 = POLY(log10_##s), .sin = POLY(sin_##s), .tan = POLY(tan_##s), .tanh = POLY(tanh_##s),           \
-    .erf = POLY(erf_##s), .atanh = POLY(atanh_##s), .pi = pi_##s, .half_pi = half_pi_##s,                   \
-    .two_pi = two_pi_##s, .ln2 = ln2_##s, .log2e2 = log2e2_##s, .log10_2 = log10_2_##s, .third = third_##s, \
-    .log2e = log2e_##s, .log10e = log10e_##s, .erf0 = erf0_##s
+#define TYPE_ROWS(s)                                                                                      \
+    .exp2 = POLY(exp2_##s), .expm1 = POLY(expm1_##s), .log = POLY(log_##s), .log2 = POLY(log2_##s),       \
+    .log10 = POLY(log10_##s), .sin = POLY(sin_##s), .tan = POLY(tan_##s), .erf = POLY(erf_##s),           \
+    .atanh = POLY(atanh_##s), .pi = pi_##s, .half_pi = half_pi_##s, .two_pi = two_pi_##s, .ln2 = ln2_##s, \
+    .log2e2 = log2e2_##s, .log10_2 = log10_2_##s, .third = third_##s, .log2e = log2e_##s,                 \
+    .log10e = log10e_##s, .erf0 = erf0_##s
 
 static const struct fmt fmt_f32 = {
     .f = DT_F32,
@@ -48,6 +48,7 @@ static const struct fmt fmt_f64 = {
     .magic = 0x1.8p52,
     .least = 0x1p-1022,
     TYPE_ROWS(f64),
+    .tanh = POLY(tanh_f64),
     .exp_lo = -746,
     .exp_hi = 710,
     .exp2_lo = -1076,

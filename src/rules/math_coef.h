@@ -96,11 +96,6 @@ static const double tan_f64[] = {
     0x1.38848558db945p-11, 0x1.cc230adfda23bp-13, 0x1.2b0ba966c8521p-13, -0x1.249b739bc78e1p-15,
     0x1.97b635729ee59p-14, -0x1.9b53cf18d37bcp-15, 0x1.6eb0cd9695c2cp-16,
 };
-/* tanh(x)/x in x^2, |x| <= 0.4: 0.03 */
-static const double tanh_f32[] = {
-    0x1p0, -0x1.55553ep-2, 0x1.1105ecp-3, -0x1.b6c5e4p-5,
-    0x1.330eaap-6,
-};
 /* tanh(x)/x in x^2, |x| <= 0.4: 0.014 */
 static const double tanh_f64[] = {
     0x1p0, -0x1.555555555553fp-2, 0x1.111111110e51ap-3, -0x1.ba1ba1b661e2dp-5,
