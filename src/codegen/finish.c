@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define MAX_EXPANDED 512 /* copies of one statement that UNROLL, REG and VEC may write out together */
+#define MAX_EXPANDED 512 /* copies of one statement that UNROLL and REG may write out together */
 
 static enum axis_kind final_kind(const struct axis *a, const uop *r) {
     return a->kind == AX_COUNT ? (enum axis_kind)r->arg.range.kind : (enum axis_kind)a->kind;
@@ -119,7 +119,7 @@ static void check_effect(struct sched *s, struct free_ranges *fr, const uop *n) 
             continue; /* also free: counted once */
         }
         if (k == AX_VEC) vecs++;
-        if (axis_is_expanded(k)) copies *= r->src[0]->hi;
+        else if (axis_is_expanded(k)) copies *= r->src[0]->hi;
     }
     if (vecs > 1) opt_fail(s, "VEC", "%s would have two vector axes at once", op_info[n->op].name);
     if (copies > MAX_EXPANDED)
