@@ -67,7 +67,7 @@ void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, st
     linear_rare(ir, out);
     estimate_issued(out, &out->est);
     end(&s, NULL);
-#ifdef RG_DEBUG
+#ifdef RIDGE_DEBUG_BUILD
     verify_linear(ir, out->u, out->n);
 #else
     if (env_int(ENV_VERIFY)) verify_linear(ir, out->u, out->n);

@@ -244,7 +244,7 @@ static int64_t scan_steps(struct tree *t, const struct effect *e, const uop **no
 
 static void make_cells(struct tree *t, struct effect *e) {
     uop_vec dims = {0}, coord = {0}, users = {0};
-    const uop *step, *before;
+    const uop *step = NULL, *before = NULL;
     if (e->node->op == OP_STORE || e->node->op == OP_STORE_ADD) return;
     if (e->node->op == OP_STAGE) {
         int64_t size;
