@@ -4,11 +4,13 @@
  * repeats and splices bytes, with a dictionary of words that mean something to a reader. Every result that
  * reads is diagnosed too. `make test` runs a few thousand; `make fuzz` runs 200,000 for each reader, meant
  * for MODE=asan. */
+#include "event/event.h"
 #include "report/report.h"
 #include "synth.h"
 #include "test.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 #include <zlib.h>
 
 struct bytes {
@@ -169,6 +171,24 @@ static void pickle_seeds(struct arena *a, struct pool_of *s) {
                           "(\x8c\x06" "action\x94\x8c\x05" "alloc\x94\x8c\x04size\x94K\x05\x8c\x04" "addr\x94K\x07uaau.";
     s->seed[s->n++] = (struct bytes){small, sizeof small - 1};
 }
+static void ridge_seeds(struct arena *a, struct pool_of *s) {
+    struct err e = {0};
+    struct event_list l;
+    event_reset();
+    for (uint64_t i = 0, t = 1000000; i < 60; i++, t += 50000) {
+        event_add((enum event_kind)(i % EVENT_KINDS), event_name("E_64"), t, t + 40000, 1 << 10, 1 << 12);
+        event_add(EVENT_LAUNCH, event_name("r_8"), t + 1000, t + 3000, (int64_t)i, 1);
+        event_add(EVENT_KERNEL, event_name("r_8"), t + 3000, t + 30000, 1 << 20, 1 << 22);
+    }
+    event_snapshot(a, &l);
+    char path[] = "/tmp/ridge-fuzz-XXXXXX", *p;
+    size_t n;
+    close(mkstemp(path));
+    CHECK_EQ(trace_save_events(&e, a, path, &l), 0);
+    CHECK_EQ(os_read_file(&e, a, path, 1 << 20, &p, &n), 0);
+    unlink(path);
+    s->seed[s->n++] = (struct bytes){p, n};
+}
 static void gzip_seeds(struct arena *a, struct pool_of *s) {
     struct err e = {0};
     char *p;
@@ -181,7 +201,7 @@ static const struct {
     const char *name;
     void (*seeds)(struct arena *, struct pool_of *);
 } readers[] = {{"torch", torch_seeds}, {"jax", jax_seeds}, {"xplane", xplane_seeds}, {"pickle", pickle_seeds},
-               {"gzip", gzip_seeds}};
+               {"gzip", gzip_seeds}, {"ridge", ridge_seeds}};
 
 /* FUZZ_SLICE=2/8 runs the second eighth of a long run: the same inputs, in pieces. */
 static void fuzz(int which, int64_t times) {
@@ -203,9 +223,11 @@ TEST(analyze_mutated_jax) { fuzz(1, 300); }
 TEST(analyze_mutated_xplane) { fuzz(2, 1000); }
 TEST(analyze_mutated_pickle) { fuzz(3, 1000); }
 TEST(analyze_mutated_gzip) { fuzz(4, 500); }
+TEST(analyze_mutated_ridge) { fuzz(5, 1000); }
 
 TEST_MANUAL(fuzz_reader_torch, 7200) { fuzz(0, 200000); }
 TEST_MANUAL(fuzz_reader_jax, 7200) { fuzz(1, 200000); }
 TEST_MANUAL(fuzz_reader_xplane, 7200) { fuzz(2, 200000); }
 TEST_MANUAL(fuzz_reader_pickle, 7200) { fuzz(3, 200000); }
 TEST_MANUAL(fuzz_reader_gzip, 7200) { fuzz(4, 200000); }
+TEST_MANUAL(fuzz_reader_ridge, 7200) { fuzz(5, 200000); }
