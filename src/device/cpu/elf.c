@@ -143,6 +143,16 @@ static int damaged(struct image *im, const char *what) {
 
 static bool inside(const struct image *im, uint64_t at, uint64_t n) { return at <= im->n && n <= im->n - at; }
 
+/* Constants that hold addresses are writable only until those are filled in: .data.rel.ro and its kin. */
+static bool only_relocated(const struct image *im, const Elf64_Ehdr *h, const Elf64_Shdr *s) {
+    static const char prefix[] = ".data.rel.ro";
+    if (h->e_shstrndx >= h->e_shnum) return false;
+    const Elf64_Shdr *names = &im->sec[h->e_shstrndx];
+    if (names->sh_type != SHT_STRTAB || !inside(im, names->sh_offset, names->sh_size)) return false;
+    if (s->sh_name >= names->sh_size || names->sh_size - s->sh_name < sizeof prefix) return false;
+    return !memcmp(im->data + names->sh_offset + s->sh_name, prefix, sizeof prefix - 1);
+}
+
 static int check_head(struct image *im) {
     if (im->n < sizeof *im->head) return damaged(im, "it is too short");
     const Elf64_Ehdr *h = im->head = (const Elf64_Ehdr *)im->data;
@@ -157,7 +167,7 @@ static int check_head(struct image *im) {
         const Elf64_Shdr *s = &im->sec[i];
         if (s->sh_type != SHT_NOBITS && s->sh_type != SHT_NULL && !inside(im, s->sh_offset, s->sh_size))
             return damaged(im, "a section lies outside the file");
-        if ((s->sh_flags & SHF_ALLOC) && (s->sh_flags & SHF_WRITE) && s->sh_size)
+        if ((s->sh_flags & SHF_ALLOC) && (s->sh_flags & SHF_WRITE) && s->sh_size && !only_relocated(im, h, s))
             return damaged(im, "it has writable data, which kernels do not have");
     }
     return 0;
