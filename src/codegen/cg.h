@@ -89,5 +89,7 @@ void estimate_issued(const struct linear *, struct estimate *);
 typedef void (*leaf_fn)(void *cx, const uop *stmt, uop_vec *out);
 const uop *tree_map_leaves(struct ir *, const uop *tree, leaf_fn, void *cx);
 const uop *tree_block(struct ir *, const uop_vec *);
+static inline bool tree_is_leaf(const uop *s) { return s->op != OP_FOR && s->op != OP_IF && s->op != OP_BLOCK; }
+void tree_leaf_nodes(struct ir *, const uop *block, uop_vec *topo); /* nodes below the leaf statements of a block */
 
 #endif

@@ -64,12 +64,7 @@ static bool same_row(const struct spot *x, const struct spot *y) {
 static int by_row(const void *p, const void *q) {
     const struct spot *x = p, *y = q;
     if (x->buf != y->buf) return x->buf->id < y->buf->id ? -1 : 1;
-    if (x->at.n != y->at.n) return x->at.n < y->at.n ? -1 : 1;
-    for (uint32_t i = 0; i < x->at.n; i++) {
-        if (x->at.t[i].atom != y->at.t[i].atom) return x->at.t[i].atom->id < y->at.t[i].atom->id ? -1 : 1;
-        if (x->at.t[i].coef != y->at.t[i].coef) return x->at.t[i].coef < y->at.t[i].coef ? -1 : 1;
-    }
-    return (x->at.k > y->at.k) - (x->at.k < y->at.k);
+    return affine_compare(&x->at, &y->at);
 }
 
 static void widen(struct co *c, const struct spot *first, unsigned lanes) {
@@ -174,8 +169,6 @@ static const uop *store_rows(struct co *c, const uop *block) {
 
 /* ---- blocks -----------------------------------------------------------------------------------------*/
 
-static bool is_leaf(const uop *s) { return s->op != OP_FOR && s->op != OP_IF && s->op != OP_BLOCK; }
-
 static bool written_here(const uop *block, const uop *buf) {
     for (uint32_t i = 0; i < block->nsrc; i++)
         if (block->src[i]->op == OP_STORE && block->src[i]->src[0]->src[0] == buf) return true;
@@ -187,22 +180,14 @@ static const uop *subst_leaves(struct co *c, const uop *block) {
     uop_vec out = {0};
     for (uint32_t i = 0; i < block->nsrc; i++) {
         const uop *s = block->src[i];
-        vec_push(c->a, &out, is_leaf(s) ? rw_subst(c->rw, s, c->from.p, c->to.p, c->from.n) : s);
+        vec_push(c->a, &out, tree_is_leaf(s) ? rw_subst(c->rw, s, c->from.p, c->to.p, c->from.n) : s);
     }
     return tree_block(c->rw->ir, &out);
 }
 
-static void leaf_nodes(struct co *c, const uop *block, uop_vec *topo) {
-    uop_vec leaves = {0};
-    topo->n = 0;
-    for (uint32_t i = 0; i < block->nsrc; i++)
-        if (is_leaf(block->src[i])) vec_push(c->a, &leaves, block->src[i]);
-    uop_topo(c->a, leaves.p, leaves.n, topo);
-}
-
 static const uop *coalesce_block(struct co *c, const uop *block) {
     uop_vec topo = {0};
-    leaf_nodes(c, block, &topo);
+    tree_leaf_nodes(c->rw->ir, block, &topo);
     c->from.n = c->to.n = c->spot.n = 0;
     bool apart = false;
     for (uint32_t i = 0; i < topo.n; i++) {
@@ -217,7 +202,7 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
     block = store_rows(c, subst_leaves(c, block));
     if (!apart && c->vec_bytes > 16) return block; /* broadcasts from memory are free there */
     c->spot.n = 0;
-    leaf_nodes(c, block, &topo);
+    tree_leaf_nodes(c->rw->ir, block, &topo);
     c->from.n = c->to.n = 0;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];

@@ -118,8 +118,10 @@ static void check_effect(struct sched *s, struct free_ranges *fr, const uop *n) 
             last = at;
             continue; /* also free: counted once */
         }
-        if (k == AX_VEC) vecs++;
-        else if (axis_is_expanded(k)) copies *= r->src[0]->hi;
+        if (k == AX_VEC)
+            vecs++;
+        else if (axis_is_expanded(k))
+            copies *= r->src[0]->hi;
     }
     if (vecs > 1) opt_fail(s, "VEC", "%s would have two vector axes at once", op_info[n->op].name);
     if (copies > MAX_EXPANDED)

@@ -95,20 +95,6 @@ static uint32_t depth_needed(struct lin *l, const uop *n) {
     return d;
 }
 
-static bool in_place(const uop *n) {
-    switch (n->op) {
-    case OP_CONST:
-    case OP_INVALID:
-    case OP_LANES:
-    case OP_PARAM:
-    case OP_VAR:
-    case OP_LOCAL:
-    case OP_ACC:
-    case OP_RANGE: return true;
-    default: return false;
-    }
-}
-
 static bool still_valid(struct lin *l, const uop *n, uint32_t need) {
     const struct where *w = &l->at[n->id];
     if (!w->serial || w->depth < need || w->depth >= l->scope.n || l->scope.p[w->depth].serial != w->serial)
@@ -125,7 +111,7 @@ static uint32_t depth_of_sources(struct lin *l, const uop *n) {
         const uop *s = n->src[i];
         if (s->op == OP_INDEX)
             d = RG_MAX(d, depth_of_sources(l, s));
-        else if (!in_place(s))
+        else if (!linear_in_place(s))
             d = RG_MAX(d, l->at[s->id].depth);
     }
     return d;
@@ -142,7 +128,7 @@ static void evaluate(struct lin *l, const uop *root) {
     while (stack.n) {
         struct frame *f = &stack.p[stack.n - 1];
         const uop *n = f->n;
-        if (in_place(n)) {
+        if (linear_in_place(n)) {
             stack.n--;
             continue;
         }

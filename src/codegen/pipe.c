@@ -25,8 +25,6 @@ struct piper {
     bool done;
 };
 
-static bool is_leaf(const uop *s) { return s->op != OP_FOR && s->op != OP_IF && s->op != OP_BLOCK; }
-
 static const uop *axis_range(struct piper *x, const uop *index) {
     const uop_vec *f = free_of(&x->fr, index);
     for (uint32_t i = 0; i < f->n; i++)
@@ -35,23 +33,15 @@ static const uop *axis_range(struct piper *x, const uop *index) {
 }
 
 static int by_address(const void *a, const void *b) {
-    const struct spot *x = a, *y = b;
-    if (x->at.n != y->at.n) return x->at.n < y->at.n ? -1 : 1;
-    for (uint32_t i = 0; i < x->at.n; i++) {
-        if (x->at.t[i].atom != y->at.t[i].atom) return x->at.t[i].atom->id < y->at.t[i].atom->id ? -1 : 1;
-        if (x->at.t[i].coef != y->at.t[i].coef) return x->at.t[i].coef < y->at.t[i].coef ? -1 : 1;
-    }
-    return (x->at.k > y->at.k) - (x->at.k < y->at.k);
+    return affine_compare(&((const struct spot *)a)->at, &((const struct spot *)b)->at);
 }
 
 /* The loads of the buffer in a block whose address moves with the axis. */
 static uint32_t find_spots(struct piper *x, const uop *block, struct spot **out) {
     struct arena *a = x->rw->ir->arena;
     VEC(struct spot) v = {0};
-    uop_vec leaves = {0}, topo = {0};
-    for (uint32_t i = 0; i < block->nsrc; i++)
-        if (is_leaf(block->src[i])) vec_push(a, &leaves, block->src[i]);
-    uop_topo(a, leaves.p, leaves.n, &topo);
+    uop_vec topo = {0};
+    tree_leaf_nodes(x->rw->ir, block, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i], *buf = n->op == OP_INDEX ? n->src[0] : NULL;
         if (!buf || (buf->op != OP_PARAM && buf->op != OP_PARAMS) || buf->arg.param.name != x->p->buffer)

@@ -37,30 +37,16 @@ struct rare_pass {
     uop_vec out;
 };
 
-static bool listed(const uop *n) {
-    switch (n->op) {
-    case OP_CONST:
-    case OP_INVALID:
-    case OP_LANES:
-    case OP_PARAM:
-    case OP_VAR:
-    case OP_LOCAL:
-    case OP_ACC:
-    case OP_RANGE: return false;
-    default: return true;
-    }
-}
-
 /* The values that an entry reads; those of an INDEX are its own. Returns how many. */
 static uint32_t operands(const uop *n, const uop **v, uint32_t cap) {
     uint32_t k = 0;
     for (uint32_t i = 0; i < n->nsrc; i++) {
         const uop *s = n->src[i];
         if (s->op != OP_INDEX) {
-            if (listed(s) && k < cap) v[k++] = s;
+            if (!linear_in_place(s) && k < cap) v[k++] = s;
         } else {
             for (uint32_t j = 0; j < s->nsrc; j++)
-                if (listed(s->src[j]) && k < cap) v[k++] = s->src[j];
+                if (!linear_in_place(s->src[j]) && k < cap) v[k++] = s->src[j];
         }
     }
     return k;
@@ -69,7 +55,7 @@ static uint32_t operands(const uop *n, const uop **v, uint32_t cap) {
 static const uop *mapped(struct rare_pass *p, const uop *n) {
     if (n->id >= p->n) return n;
     if (p->map[n->id]) return p->map[n->id];
-    if (!listed(n) || n->nsrc == 0) return p->map[n->id] = n;
+    if (linear_in_place(n) || n->nsrc == 0) return p->map[n->id] = n;
     const uop **src = arena_array(p->a, const uop *, n->nsrc);
     bool same = true;
     for (uint32_t i = 0; i < n->nsrc; i++) {
@@ -124,7 +110,7 @@ static uint32_t find_cone(struct rare_pass *p, uint32_t a, uint32_t b, uint32_t 
             ops += n->op != OP_BITCAST;
             uint32_t k = operands(n, v, 64);
             for (uint32_t j = 0; j < k; j++) p->side[v[j]->id]++;
-        } else if (n->op == OP_RARE && p->level[n->id] == lev && listed(n->src[1])) {
+        } else if (n->op == OP_RARE && p->level[n->id] == lev && !linear_in_place(n->src[1])) {
             p->side[n->src[1]->id]++;
         }
     }
@@ -153,7 +139,7 @@ static const uop *replaced(struct rare_pass *p, const uop *n, const uop *from, c
 
 /* The only value outside the cone that n is made of, constants aside; NULL if there are several. */
 static bool only_input(struct rare_pass *p, const uop *n, const uop **input, uint32_t *seen, uint32_t mark) {
-    if (!listed(n)) return n->op == OP_CONST || n->op == OP_LANES;
+    if (linear_in_place(n)) return n->op == OP_CONST || n->op == OP_LANES;
     if (!p->cone[n->id]) {
         if (!*input) *input = n;
         return *input == n;
@@ -206,7 +192,7 @@ static bool alike(struct rare_pass *p, members *g, const uop *hole, const uop **
 static const uop *side_loop(struct rare_pass *p, members *g) {
     const uop *like = g->p[0].rare, *local, *body, *size, *range;
     unsigned lanes = like->lanes;
-    if (g->n < 2 || !listed(like->src[1])) return NULL;
+    if (g->n < 2 || linear_in_place(like->src[1])) return NULL;
     local = new_local(p, like, g->n);
     size = uop_int(p->ir, DT_I64, g->n);
     union arg arg = {.range = {.cls = ir_sym(p->ir, "rare", 4), .kind = AX_LOOP, .pos = 255}};
@@ -222,7 +208,7 @@ static const uop *side_loop(struct rare_pass *p, members *g) {
     uop_vec topo = {0};
     uop_topo(p->a, &body, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++)
-        if (listed(topo.p[i]) && topo.p[i]->op != OP_INDEX && topo.p[i] != size) emit(p, topo.p[i]);
+        if (!linear_in_place(topo.p[i]) && topo.p[i]->op != OP_INDEX && topo.p[i] != size) emit(p, topo.p[i]);
     emit(p, uop2(p->ir, OP_STORE, index, body));
     emit(p, uop1(p->ir, OP_END, range));
     return local;

@@ -541,7 +541,7 @@ const uop *tree_map_leaves(struct ir *ir, const uop *n, leaf_fn fn, void *cx) {
     case OP_BLOCK:
         for (uint32_t i = 0; i < n->nsrc; i++) {
             const uop *s = n->src[i];
-            if (s->op == OP_FOR || s->op == OP_IF || s->op == OP_BLOCK)
+            if (!tree_is_leaf(s))
                 vec_push(ir->arena, &out, tree_map_leaves(ir, s, fn, cx));
             else
                 fn(cx, s, &out);
@@ -555,4 +555,12 @@ const uop *tree_map_leaves(struct ir *ir, const uop *n, leaf_fn fn, void *cx) {
         return uop_mk(ir, OP_IF, out.p, out.n, ARG_NONE);
     default: fn(cx, n, &out); return tree_block(ir, &out);
     }
+}
+
+void tree_leaf_nodes(struct ir *ir, const uop *block, uop_vec *topo) {
+    uop_vec leaves = {0};
+    topo->n = 0;
+    for (uint32_t i = 0; i < block->nsrc; i++)
+        if (tree_is_leaf(block->src[i])) vec_push(ir->arena, &leaves, block->src[i]);
+    uop_topo(ir->arena, leaves.p, leaves.n, topo);
 }

@@ -111,3 +111,13 @@ bool affine_equal_but_const(const struct affine *a, const struct affine *b) {
         if (a->t[i].atom != b->t[i].atom || a->t[i].coef != b->t[i].coef) return false;
     return true;
 }
+
+int affine_compare(const struct affine *x, const struct affine *y) {
+    if (x->n != y->n) return x->n < y->n ? -1 : 1;
+    for (uint32_t i = 0; i < x->n; i++) {
+        const struct term *s = &x->t[i], *t = &y->t[i];
+        if (s->atom != t->atom) return s->atom->id < t->atom->id ? -1 : 1;
+        if (s->coef != t->coef) return s->coef < t->coef ? -1 : 1;
+    }
+    return (x->k > y->k) - (x->k < y->k);
+}

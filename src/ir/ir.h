@@ -211,6 +211,7 @@ struct affine affine_of(struct arena *, const uop *);
 const uop *affine_build(struct ir *, const struct affine *, enum dtype);
 int64_t affine_coef(const struct affine *, const uop *atom); /* 0 if absent */
 bool affine_equal_but_const(const struct affine *, const struct affine *); /* same terms */
+int affine_compare(const struct affine *, const struct affine *); /* an order: by terms, then by constant */
 
 /* ---- text (print.c, parse.c) ------------------------------------------------------------------- */
 
@@ -278,6 +279,20 @@ struct linear {
     } est;
 };
 
+/* Read in place: never stands in the list. (INDEX does not either, but its sources do.) */
+static inline bool linear_in_place(const uop *n) {
+    switch (n->op) {
+    case OP_CONST:
+    case OP_INVALID:
+    case OP_LANES:
+    case OP_PARAM:
+    case OP_VAR:
+    case OP_LOCAL:
+    case OP_ACC:
+    case OP_RANGE: return true;
+    default: return false;
+    }
+}
 void linear_print(struct str *, const struct ir *, const struct linear *); /* numbered, indented, for people */
 
 /* ---- verifier (verify.c, verify.rules) --------------------------------------------------------- */
