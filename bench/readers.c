@@ -96,11 +96,12 @@ static const char peer[] =
     "print('  Python json.load: %.0f MB/s of processor time, peak %.0f MB' % (mb/s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss/1e3))\n"
     "del j\n"
     "try:\n"
-    "    from hta.common.trace_parser import parse_trace_file\n"
+    "    from hta.common.trace_parser import parse_trace_dataframe\n"
+    "    from hta.configs.parser_config import ParserConfig\n"
     "except Exception as x:\n"
     "    print('  HolisticTraceAnalysis is not installed'); sys.exit()\n"
-    "t=time.process_time(); parse_trace_file(p); s=time.process_time()-t\n"
-    "print('  HolisticTraceAnalysis parse_trace_file: %.0f MB/s of processor time, peak %.0f MB' % (mb/s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss/1e3))\n";
+    "t=time.process_time(); parse_trace_dataframe(p, ParserConfig.get_default_cfg()); s=time.process_time()-t\n"
+    "print('  HolisticTraceAnalysis parse_trace_dataframe: %.0f MB/s of processor time, peak %.0f MB' % (mb/s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss/1e3))\n";
 
 int main(int argc, char **argv) {
     int64_t mb = 200;
@@ -111,8 +112,8 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--keep") && i + 1 < argc) keep = argv[++i];
         else if (!strcmp(argv[i], "--peers")) peers = true;
     }
-    char path[] = "/tmp/ridge-bench-XXXXXX";
-    if (!keep) close(mkstemp(path));
+    char path[] = "/tmp/ridge-bench-XXXXXX.json"; /* HTA looks at the ending */
+    if (!keep) close(mkstemps(path, 5));
     const char *file = keep ? keep : path;
     write_trace(file, mb * 1000000);
     for (int k = 0; k < 3; k++) read_once(file, k == 2);
