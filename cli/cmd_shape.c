@@ -19,7 +19,8 @@ static const struct {
     int elt, align;
 } dtypes[] = {{"f64", 8, 2}, {"f32", 4, 4}, {"tf32", 4, 4}, {"f16", 2, 8}, {"bf16", 2, 8}, {"f8", 1, 16}};
 
-static const int64_t tiles[][2] = {{256, 128}, {128, 256}, {256, 64}, {128, 128}, {128, 64}, {64, 128}, {64, 64}};
+static const int64_t tiles[][2] = {{256, 128}, {128, 256}, {256, 64}, {128, 128},
+                                   {128, 64},  {64, 128},  {64, 64}};
 
 static bool parse_size(const char *s, int64_t *v) {
     char *end;
@@ -49,17 +50,19 @@ static void choose_tile(struct shape *s) {
 static void print_one(const struct shape *s) {
     struct tiling t = tiling_of(s, s->m, s->n);
     int64_t rows = (s->m + s->tm - 1) / s->tm, cols = (s->n + s->tn - 1) / s->tn;
-    printf("%lld x %lld x %lld on %s (%d SMs), tile %lldx%lld\n", (long long)s->m, (long long)s->n, (long long)s->k,
-           s->gpu->name, s->gpu->sms, (long long)s->tm, (long long)s->tn);
+    printf("%lld x %lld x %lld on %s (%d SMs), tile %lldx%lld\n", (long long)s->m, (long long)s->n,
+           (long long)s->k, s->gpu->name, s->gpu->sms, (long long)s->tm, (long long)s->tn);
     printf("  tiles     %lld (%lld x %lld)\n", (long long)t.tiles, (long long)rows, (long long)cols);
     int64_t per = (int64_t)s->gpu->sms * s->per_sm, last = t.tiles - (t.waves - 1) * per;
-    printf("  waves     %lld, the last with %lld of %lld tiles\n", (long long)t.waves, (long long)last, (long long)per);
-    printf("  wasted    %.1f%% (%.1f%% outside the matrix, %.1f%% empty slots)\n", 100 * t.waste, 100 * t.edge,
-           100 * t.tail);
+    printf("  waves     %lld, the last with %lld of %lld tiles\n", (long long)t.waves, (long long)last,
+           (long long)per);
+    printf("  wasted    %.1f%% (%.1f%% outside the matrix, %.1f%% empty slots)\n", 100 * t.waste,
+           100 * t.edge, 100 * t.tail);
     int64_t lines = gpu_lines_touched(s->n, s->tm, s->tn, s->line);
     int64_t least = s->tm * ((s->tn + s->line - 1) / s->line);
-    printf("  lines     one tile of the result touches %lld cache lines of %lld elements (aligned rows: %lld)\n",
-           (long long)lines, (long long)s->line, (long long)least);
+    printf(
+        "  lines     one tile of the result touches %lld cache lines of %lld elements (aligned rows: %lld)\n",
+        (long long)lines, (long long)s->line, (long long)least);
     printf("  aligned   ");
     if (s->n % s->align == 0 && s->k % s->align == 0)
         printf("yes: N and K are multiples of %d elements (16 bytes)\n", s->align);
@@ -102,15 +105,16 @@ static void print_better(const struct shape *s) {
             double p = price(s, m, n, m * n);
             if (p > now * 0.9) continue;
             static const char *const names[] = {"M", "N", "M and N"};
-            printf("%s%s = %lld: about %.0f%% less time per element", found++ ? "\n            " : "", names[what],
-                   (long long)(what == 1 ? n : m), 100 * (1 - p / now));
+            printf("%s%s = %lld: about %.0f%% less time per element", found++ ? "\n            " : "",
+                   names[what], (long long)(what == 1 ? n : m), 100 * (1 - p / now));
             break;
         }
     }
     /* Growing inside the waves that are paid for anyway. */
     struct tiling t = tiling_of(s, s->m, s->n);
     int64_t n = s->n;
-    while (tiling_of(s, s->m, n + s->align - n % s->align).waves == t.waves && n < s->n * 4) n += s->align - n % s->align;
+    while (tiling_of(s, s->m, n + s->align - n % s->align).waves == t.waves && n < s->n * 4)
+        n += s->align - n % s->align;
     if (n >= s->n + s->n / 50)
         printf("%sup to N = %lld costs no more waves", found++ ? "\n            " : "", (long long)n);
     printf("%s\n", found ? "" : "none nearby: the size fits");
@@ -125,17 +129,23 @@ int cmd_shape(int argc, char **argv) {
         {"tile", ARG_TEXT, &tile, "TMxTN", "tile of the result; default: what a library would choose"},
         {"line", ARG_NUMBER, &line, "N", "elements in a cache line (default 128 bytes)"},
         {"per-sm", ARG_NUMBER, &per_sm, "N", "tiles at once on one SM (default 1)"}};
-    struct args a = {.command = "shape", .operands = "M N K", .spec = spec, .nspec = RG_COUNT(spec),
-                     .min_operands = 3, .max_operands = 3,
-                     .about = "What the size of a matrix product (M x K by K x N) costs on a GPU: tiles, waves, waste,\n"
-                              "alignment, cache lines, and the nearest sizes that do better."};
+    struct args a = {
+        .command = "shape",
+        .operands = "M N K",
+        .spec = spec,
+        .nspec = RG_COUNT(spec),
+        .min_operands = 3,
+        .max_operands = 3,
+        .about = "What the size of a matrix product (M x K by K x N) costs on a GPU: tiles, waves, waste,\n"
+                 "alignment, cache lines, and the nearest sizes that do better."};
     int rc = args_parse(&a, argc, argv);
     if (rc >= 0) return rc;
     struct shape s = {.line = line, .per_sm = RG_MAX(per_sm, 1), .gpu = gpu_find(device)};
     int64_t *at[] = {&s.m, &s.n, &s.k};
     for (int i = 0; i < 3; i++)
         if (!parse_size(a.operand[i], at[i])) {
-            fprintf(stderr, "ridge shape: \"%s\" is not a size; expected a number from 1 to 2^30\n", a.operand[i]);
+            fprintf(stderr, "ridge shape: \"%s\" is not a size; expected a number from 1 to 2^30\n",
+                    a.operand[i]);
             return EXIT_USAGE;
         }
     if (!s.gpu) {

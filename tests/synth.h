@@ -12,7 +12,7 @@ struct synth {
     struct arena *arena;
     struct str out;
     uint64_t seed;
-    int64_t now;  /* end of the device's last work, ns */
+    int64_t now; /* end of the device's last work, ns */
     int64_t first;
     uint32_t corr, step, ev;
     bool stacks, shapes, steps;

@@ -16,7 +16,8 @@ int main(int argc, char **argv) {
         *file++ = 0;
         FILE *f = fopen(file, "rb");
         if (!f) return perror(file), 1;
-        fprintf(o, "extern const char %s[];\nextern const size_t %s_size;\nconst char %s[] = {", argv[i], argv[i], argv[i]);
+        fprintf(o, "extern const char %s[];\nextern const size_t %s_size;\nconst char %s[] = {", argv[i],
+                argv[i], argv[i]);
         size_t n = 0;
         for (int c; (c = getc(f)) != EOF; n++) fprintf(o, "%s%d,", n % 24 ? "" : "\n    ", (signed char)c);
         fprintf(o, "\n    0};\nconst size_t %s_size = %zu;\n", argv[i], n);

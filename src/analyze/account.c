@@ -13,12 +13,12 @@
 
 #include <stdlib.h>
 
-#define TURNAROUND_NS 30000  /* a queued kernel starts within this, else something held it up */
-#define USER_NS 200000       /* host time outside of operators that long is not framework overhead */
-#define SMALL_NS 10000       /* a tiny kernel */
+#define TURNAROUND_NS 30000 /* a queued kernel starts within this, else something held it up */
+#define USER_NS 200000      /* host time outside of operators that long is not framework overhead */
+#define SMALL_NS 10000      /* a tiny kernel */
 #define MODULE_LOAD_NS 1000000
-#define AHEAD_NS 200000      /* work submitted that long before it starts: the host leads */
-#define BLOCK_NS 5000        /* a call that returns faster did not wait */
+#define AHEAD_NS 200000 /* work submitted that long before it starts: the host leads */
+#define BLOCK_NS 5000   /* a call that returns faster did not wait */
 
 enum { LATE = BUDGET_KEYS, /* provisional: short Python or untraced host time */ };
 
@@ -78,8 +78,7 @@ struct device_list device_events(struct diag *d, int32_t device) {
     struct trace *t = d->t;
     struct device_list l = {0};
     for (uint32_t i = 0; i < t->lanes.n; i++)
-        if (t->lanes.p[i].kind == LANE_DEVICE && t->lanes.p[i].device == device)
-            l.n += t->lanes.p[i].n;
+        if (t->lanes.p[i].kind == LANE_DEVICE && t->lanes.p[i].device == device) l.n += t->lanes.p[i].n;
     l.p = arena_raw(&d->arena, (size_t)(l.n + 1) * sizeof *l.p);
     uint32_t at = 0;
     for (uint32_t i = 0; i < t->lanes.n; i++) {
@@ -112,8 +111,10 @@ static int64_t common(const spans *x, const spans *y) {
     for (uint32_t i = 0, k = 0; i < x->n && k < y->n;) {
         int64_t a = RG_MAX(x->p[i].a, y->p[k].a), b = RG_MIN(x->p[i].b, y->p[k].b);
         if (b > a) r += b - a;
-        if (x->p[i].b < y->p[k].b) i++;
-        else k++;
+        if (x->p[i].b < y->p[k].b)
+            i++;
+        else
+            k++;
     }
     return r;
 }
@@ -122,12 +123,13 @@ static int64_t inside(const spans *s, int64_t a, int64_t b) {
     uint32_t lo = 0, hi = s->n;
     while (lo < hi) {
         uint32_t m = (lo + hi) / 2;
-        if (s->p[m].b <= a) lo = m + 1;
-        else hi = m;
+        if (s->p[m].b <= a)
+            lo = m + 1;
+        else
+            hi = m;
     }
     int64_t r = 0;
-    for (; lo < s->n && s->p[lo].a < b; lo++)
-        r += RG_MIN(b, s->p[lo].b) - RG_MAX(a, s->p[lo].a);
+    for (; lo < s->n && s->p[lo].a < b; lo++) r += RG_MIN(b, s->p[lo].b) - RG_MAX(a, s->p[lo].a);
     return r;
 }
 
@@ -222,8 +224,10 @@ static uint32_t step_at(const struct diag *d, int64_t time) {
     uint32_t lo = 0, hi = d->steps.n;
     while (lo < hi) {
         uint32_t m = (lo + hi) / 2;
-        if (d->steps.p[m].t0 <= time) lo = m + 1;
-        else hi = m;
+        if (d->steps.p[m].t0 <= time)
+            lo = m + 1;
+        else
+            hi = m;
     }
     return lo; /* 1 + the last step that began before `time`; 0 none */
 }
@@ -269,8 +273,10 @@ static void sweep_busy(struct account *c) {
 static void add_piece(struct account *c, int64_t a, int64_t b, int cause, uint32_t ev, uint32_t gap) {
     if (b <= a) return;
     struct piece *last = c->pieces.n ? &c->pieces.p[c->pieces.n - 1] : NULL;
-    if (last && last->gap == gap && last->cause == cause && last->ev == ev && last->t1 == a) last->t1 = b;
-    else vec_push(c->a, &c->pieces, ((struct piece){a, b, ev, gap, (uint8_t)cause}));
+    if (last && last->gap == gap && last->cause == cause && last->ev == ev && last->t1 == a)
+        last->t1 = b;
+    else
+        vec_push(c->a, &c->pieces, ((struct piece){a, b, ev, gap, (uint8_t)cause}));
 }
 
 struct request { /* [t0, t1) of a gap to be explained by a lane's events */
@@ -283,8 +289,12 @@ static int leaf_cause(int kind) {
     switch (kind) {
     case TK_LOADER: return BUDGET_LOADER;
     case TK_COMPILE: return BUDGET_COMPILE;
-    case TK_SYNC: case TK_ALLOC: return BUDGET_SYNC;
-    case TK_LAUNCH: case TK_GRAPH: case TK_API: case TK_OP: return BUDGET_DISPATCH;
+    case TK_SYNC:
+    case TK_ALLOC: return BUDGET_SYNC;
+    case TK_LAUNCH:
+    case TK_GRAPH:
+    case TK_API:
+    case TK_OP: return BUDGET_DISPATCH;
     case TK_OVERHEAD: return BUDGET_PROFILER;
     default: return LATE;
     }
@@ -314,8 +324,11 @@ static void explain_lane(struct account *c, uint32_t lane, const struct request 
                 while (st.n && st.p[st.n - 1].end <= e->t0) st.n--;
                 bool sticky = st.n && st.p[st.n - 1].sticky;
                 struct frame f = {x + 1, trace_end(e), (uint8_t)leaf_cause(e->kind), sticky};
-                if (sticky) f.cause = st.p[st.n - 1].cause, f.ev = st.p[st.n - 1].ev;
-                else f.sticky = f.cause == BUDGET_LOADER || f.cause == BUDGET_COMPILE || f.cause == BUDGET_SYNC;
+                if (sticky)
+                    f.cause = st.p[st.n - 1].cause, f.ev = st.p[st.n - 1].ev;
+                else
+                    f.sticky =
+                        f.cause == BUDGET_LOADER || f.cause == BUDGET_COMPILE || f.cause == BUDGET_SYNC;
                 vec_push(c->a, &st, f);
             }
             while (st.n && st.p[st.n - 1].end <= now) st.n--;
@@ -376,8 +389,7 @@ static void rank_lanes(struct account *c) {
             c->has_host |= kind == TK_OP || kind == TK_PY || kind == TK_STEP || kind == TK_ANNOT;
         }
         uint32_t at = c->lanes_n++;
-        for (; at && weight[c->lane_rank[at - 1]] < weight[i]; at--)
-            c->lane_rank[at] = c->lane_rank[at - 1];
+        for (; at && weight[c->lane_rank[at - 1]] < weight[i]; at--) c->lane_rank[at] = c->lane_rank[at - 1];
         c->lane_rank[at] = (uint16_t)i;
     }
 }
@@ -399,9 +411,12 @@ static void explain_gaps(struct account *c) {
         uint32_t main_lane = c->lanes_n ? c->lane_rank[0] : UINT32_MAX;
         if (!l) {
             bool ran = n && x->t1 - x->t0 < TURNAROUND_NS;
-            if (ran) add_piece(c, x->t0, x->t1, BUDGET_QUEUED, 0, g);
-            else if (main_lane == UINT32_MAX) add_piece(c, x->t0, x->t1, BUDGET_OTHER, 0, g);
-            else vec_push(c->a, &all, ((struct request){x->t0, x->t1, g, main_lane}));
+            if (ran)
+                add_piece(c, x->t0, x->t1, BUDGET_QUEUED, 0, g);
+            else if (main_lane == UINT32_MAX)
+                add_piece(c, x->t0, x->t1, BUDGET_OTHER, 0, g);
+            else
+                vec_push(c->a, &all, ((struct request){x->t0, x->t1, g, main_lane}));
             continue;
         }
         bool staged = n->kind == TK_COPY && n->flags & TF_PAGEABLE && copy_bytes(t, n) >= 65536;
@@ -412,9 +427,12 @@ static void explain_gaps(struct account *c) {
         bool load = !staged && le - ls > MODULE_LOAD_NS && (l->kind == TK_LAUNCH || l->kind == TK_GRAPH);
         add_piece(c, ls, le, load ? BUDGET_COMPILE : call, n->link, g);
         int64_t rest = x->t1 - le;
-        if (l->t0 <= x->t0) add_piece(c, le, x->t1, rest < TURNAROUND_NS ? BUDGET_QUEUED : BUDGET_DEPEND, 0, g);
-        else if (rest < 200000 || staged) add_piece(c, le, x->t1, call, n->link, g);
-        else add_piece(c, le, x->t1, BUDGET_UNEXPLAINED, 0, g);
+        if (l->t0 <= x->t0)
+            add_piece(c, le, x->t1, rest < TURNAROUND_NS ? BUDGET_QUEUED : BUDGET_DEPEND, 0, g);
+        else if (rest < 200000 || staged)
+            add_piece(c, le, x->t1, call, n->link, g);
+        else
+            add_piece(c, le, x->t1, BUDGET_UNEXPLAINED, 0, g);
     }
     explain(c, &all);
 }
@@ -435,7 +453,10 @@ static bool library_frame(const char *s) {
 static void settle_late(struct account *c) {
     struct trace *t = c->t;
     for (uint32_t i = 0; i < c->pieces.n;) {
-        if (c->pieces.p[i].cause != LATE) { i++; continue; }
+        if (c->pieces.p[i].cause != LATE) {
+            i++;
+            continue;
+        }
         uint32_t k = i;
         int64_t user = 0;
         while (k < c->pieces.n && c->pieces.p[k].cause == LATE && c->pieces.p[k].gap == c->pieces.p[i].gap &&
@@ -490,8 +511,8 @@ static void find_blockers(struct account *c, struct blocker **out, uint32_t *n) 
         int64_t bytes = copy_bytes(t, e);
         if (e->flags & TF_H2D && bytes <= 65536) continue; /* staged, does not wait */
         bool big = bytes >= 1 << 20 || e->flags & TF_H2D;
-        vec_push(c->a, &b, ((struct blocker){l->t0, trace_end(l), e->link,
-                                             big ? BUDGET_PAGEABLE : BUDGET_SYNC}));
+        vec_push(c->a, &b,
+                 ((struct blocker){l->t0, trace_end(l), e->link, big ? BUDGET_PAGEABLE : BUDGET_SYNC}));
     }
     if (c->lanes_n) launches[c->lane_rank[0]] = 1;
     for (uint32_t i = 0; i < t->n; i++) {
@@ -540,7 +561,10 @@ static void settle_blockers(struct account *c) {
         for (; i < c->pieces.n && c->pieces.p[i].t0 < until && held > 0; i++) {
             struct piece *p = &c->pieces.p[i];
             if (p->t0 < b[k].t0) continue;
-            if (p->cause == BUDGET_SYNC) { held -= p->t1 - p->t0; continue; }
+            if (p->cause == BUDGET_SYNC) {
+                held -= p->t1 - p->t0;
+                continue;
+            }
             if (p->cause != BUDGET_DISPATCH) continue;
             if (p->t1 - p->t0 > held) { /* only the first part */
                 struct piece tail = *p;
@@ -584,8 +608,10 @@ static uint32_t window_at(const struct account *c, int64_t time) {
     uint32_t lo = 0, hi = c->windows.n;
     while (hi - lo > 1) {
         uint32_t m = (lo + hi) / 2;
-        if (c->windows.p[m].t0 <= time) lo = m;
-        else hi = m;
+        if (c->windows.p[m].t0 <= time)
+            lo = m;
+        else
+            hi = m;
     }
     return lo;
 }
@@ -668,8 +694,10 @@ static void count_kernels(struct account *c) {
     for (uint32_t i = 0; i < c->dev.n; i++) {
         const struct trace_event *e = &t->ev[c->dev.p[i]];
         if (e->flags & TF_NOLAUNCH) {
-            if (head) d->carry_count++, d->carry_ns += e->dur;
-            else d->unlinked_count++, d->unlinked_ns += e->dur;
+            if (head)
+                d->carry_count++, d->carry_ns += e->dur;
+            else
+                d->unlinked_count++, d->unlinked_ns += e->dur;
         } else {
             head = false;
         }
@@ -727,8 +755,10 @@ uint32_t user_line(struct diag *d, uint32_t ev) {
         uint32_t lo = 0, hi = l->n;
         while (lo < hi) {
             uint32_t m = (lo + hi) / 2;
-            if (t->ev[t->order[l->first + m]].t0 <= e->t0) lo = m + 1;
-            else hi = m;
+            if (t->ev[t->order[l->first + m]].t0 <= e->t0)
+                lo = m + 1;
+            else
+                hi = m;
         }
         if (!lo) continue;
         uint32_t x = t->order[l->first + lo - 1] + 1;
@@ -758,8 +788,10 @@ static void account_host(struct account *c) {
     for (uint32_t i = 0; i < rest.n; i++) add_piece(c, rest.p[i].t0, rest.p[i].t1, LATE, 0, 0);
     for (uint32_t i = 0; i < c->pieces.n; i++) {
         struct piece *p = &c->pieces.p[i];
-        if (p->cause == LATE) p->cause = p->t1 - p->t0 >= USER_NS ? BUDGET_USER : BUDGET_DISPATCH;
-        else if (p->cause == BUDGET_DISPATCH) p->cause = BUDGET_KERNELS;
+        if (p->cause == LATE)
+            p->cause = p->t1 - p->t0 >= USER_NS ? BUDGET_USER : BUDGET_DISPATCH;
+        else if (p->cause == BUDGET_DISPATCH)
+            p->cause = BUDGET_KERNELS;
     }
     d->busy_ns = 0;
 }

@@ -15,6 +15,7 @@
 /* ---- the event model (trace.c) ------------------------------------------------------------------ */
 
 /*    kind       text        device  what it is */
+/* clang-format off */
 #define TRACE_KIND_TABLE(X)                                                                        \
     X(NONE,      "none",      0) /* not counted: flows, marks, derived rows */                     \
     X(KERNEL,    "kernel",    1) /* compute on the device */                                       \
@@ -34,21 +35,24 @@
     X(COMPILE,   "compile",   0) /* JIT compilation, module loading */                             \
     X(MEM,       "memory",    0) /* allocator event: dur holds the total after it */               \
     X(OVERHEAD,  "overhead",  0) /* the profiler's own cost */
+/* clang-format on */
 
 enum trace_kind {
 #define X(name, text, device) TK_##name,
     TRACE_KIND_TABLE(X)
 #undef X
-    TK_KINDS
+        TK_KINDS
 };
 const char *trace_kind_text(int kind);
 
 enum { /* trace_event.flags */
-    TF_H2D = 1, TF_D2H = 2, TF_D2D = 4, /* copies */
-    TF_PAGEABLE = 8,                    /* a copy with a pageable end */
-    TF_GRAPH = 16,                      /* device work inside a replayed graph */
-    TF_FREE = 32,                       /* memory event that releases */
-    TF_NOLAUNCH = 64,                   /* device work with no launch record in the file */
+       TF_H2D = 1,
+       TF_D2H = 2,
+       TF_D2D = 4,       /* copies */
+       TF_PAGEABLE = 8,  /* a copy with a pageable end */
+       TF_GRAPH = 16,    /* device work inside a replayed graph */
+       TF_FREE = 32,     /* memory event that releases */
+       TF_NOLAUNCH = 64, /* device work with no launch record in the file */
 };
 
 /* One record; 40 bytes, so that with the order index an event costs 44. */
@@ -65,10 +69,10 @@ struct trace_event {
 
 struct trace_kernel_args { /* interned: thousands of kernels share one */
     uint32_t grid[3], block[3];
-    uint32_t regs, smem;   /* per thread; static and dynamic bytes */
-    uint32_t op;           /* name of the HLO op, 0 none */
-    uint32_t known;        /* 1: grid and block; 2: registers and shared memory; 4: cost */
-    int64_t flops, bytes;  /* when the file says so */
+    uint32_t regs, smem;  /* per thread; static and dynamic bytes */
+    uint32_t op;          /* name of the HLO op, 0 none */
+    uint32_t known;       /* 1: grid and block; 2: registers and shared memory; 4: cost */
+    int64_t flops, bytes; /* when the file says so */
 };
 struct trace_copy_args {
     int64_t bytes;
@@ -86,16 +90,16 @@ struct trace_device {
     char name[64];
     int cc, sms; /* 90 for 9.0; 0 unknown */
     int max_threads_sm, regs_sm, smem_sm;
-    int64_t memory;                 /* bytes of device memory */
-    double peak_bw, peak_flops;     /* B/s, FLOP/s when the file gives them, else 0 */
+    int64_t memory;             /* bytes of device memory */
+    double peak_bw, peak_flops; /* B/s, FLOP/s when the file gives them, else 0 */
 };
 
 /* A snapshot of an allocator (PyTorch pickle). */
 struct trace_snapshot_event {
     int64_t t, size;
     uint64_t addr;
-    uint32_t stack;  /* trace_str: "file:line func" of the first user frame */
-    uint8_t action;  /* 'a' alloc, 'f' free completed, 's' segment alloc, 'S' segment free, 'o' oom */
+    uint32_t stack; /* trace_str: "file:line func" of the first user frame */
+    uint8_t action; /* 'a' alloc, 'f' free completed, 's' segment alloc, 'S' segment free, 'o' oom */
     uint8_t device;
 };
 
@@ -117,7 +121,7 @@ struct trace {
     uint32_t *order; /* by lane, then time; n entries */
     VEC(struct trace_lane) lanes;
     VEC(struct trace_device) devices;
-    char device_hint[64]; /* the GPU's name, given by the user for a file that does not say */
+    char device_hint[64];          /* the GPU's name, given by the user for a file that does not say */
     VEC(struct trace_string) strs; /* 0 is "" */
     uint32_t *str_slots, str_mask;
     size_t str_bytes;
@@ -195,6 +199,7 @@ int64_t gpu_lines_touched(int64_t pitch, int64_t rows, int64_t cols, int64_t lin
 /* ---- the diagnosis (account.c, classes.c, causes.c, memory.c) ------------------------------------ */
 
 /*    budget key          text for people                                idle */
+/* clang-format off */
 #define BUDGET_TABLE(X)                                                                            \
     X(KERNELS,   "kernels",           "GPU computing",                               0)            \
     X(COMM,      "comm",              "GPU communicating, nothing else",             0)            \
@@ -212,26 +217,29 @@ int64_t gpu_lines_touched(int64_t pitch, int64_t rows, int64_t cols, int64_t lin
     X(PROFILER,  "profiler",          "idle: the profiler's own cost",               1)            \
     X(OTHER,     "other",             "idle: not recorded",                          1)            \
     X(UNEXPLAINED, "unexplained",     "idle: unexplained",                           1)
+/* clang-format on */
 
 enum budget {
 #define X(name, key, text, idle) BUDGET_##name,
     BUDGET_TABLE(X)
 #undef X
-    BUDGET_KEYS
+        BUDGET_KEYS
 };
 const char *budget_key(int), *budget_text(int);
 bool budget_idle(int);
 
 /*    class       text */
+/* clang-format off */
 #define CLASS_TABLE(X)                                                                             \
     X(GEMM, "gemm") X(CONV, "conv") X(ATTENTION, "attention") X(NORM, "norm")                      \
     X(ELEMENTWISE, "elementwise") X(REDUCE, "reduce") X(LAYOUT, "layout") X(COPY, "copy")          \
     X(COMM, "comm") X(OTHER, "other")
+/* clang-format on */
 enum kernel_class {
 #define X(name, text) KC_##name,
     CLASS_TABLE(X)
 #undef X
-    KC_CLASSES
+        KC_CLASSES
 };
 const char *class_text(int);
 
@@ -246,12 +254,12 @@ struct kernel_row {
     uint32_t args;            /* blob, 0 none */
     uint32_t count, graph, unlinked;
     uint8_t cls, unit, bound;
-    bool modelled;            /* flops and bytes are known */
+    bool modelled; /* flops and bytes are known */
     int64_t ns, min_ns, max_ns;
-    double flops, bytes;      /* of one launch; bytes is the least that must move */
-    double roof;              /* share of the roof reached, 0 unknown */
-    double compute, memory;   /* share of the arithmetic and of the bandwidth roof */
-    int64_t m, n, k, batch;   /* matrix product, 0 none */
+    double flops, bytes;    /* of one launch; bytes is the least that must move */
+    double roof;            /* share of the roof reached, 0 unknown */
+    double compute, memory; /* share of the arithmetic and of the bandwidth roof */
+    int64_t m, n, k, batch; /* matrix product, 0 none */
     struct occupancy occ;
     bool has_occ;
 };
@@ -274,6 +282,7 @@ struct class_row {
 };
 
 /*    cause id              confidence of its number */
+/* clang-format off */
 #define CAUSE_TABLE(X)                                                                             \
     X(SMALL,        "small_kernels",      "measured")                                              \
     X(DISPATCH,     "dispatch",           "measured")                                              \
@@ -291,11 +300,12 @@ struct class_row {
     X(GROWTH,       "memory.growth",      "measured")                                              \
     X(COMM,         "comm",               "measured")                                              \
     X(GRAPH,        "graph.opaque",       "measured")
+/* clang-format on */
 enum cause_id {
 #define X(name, id, conf) CAUSE_##name,
     CAUSE_TABLE(X)
 #undef X
-    CAUSE_COUNT
+        CAUSE_COUNT
 };
 const char *cause_text(int), *cause_confidence(int);
 
@@ -375,7 +385,7 @@ struct diag {
         int64_t t0, t1;
         uint32_t ev; /* 1 + the host event that was running, 0 none */
         uint8_t cause;
-    } *idle;
+    } * idle;
     uint32_t idle_n;
     uint32_t *dev, *dev_row, dev_n; /* device work in order of start, and its kernel_row (or ~0) */
     bool has_python;

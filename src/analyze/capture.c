@@ -46,12 +46,13 @@ static void settings(struct diag *d) {
     }
     bool torch = t->format == TRACE_TORCH;
     if (!d->dev_n)
-        note(d, "no_device", torch ? "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
-                                   : "profile on a machine with a GPU",
+        note(d, "no_device",
+             torch ? "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
+                   : "profile on a machine with a GPU",
              "no device activity was recorded: this budget is of the busiest host thread");
     if (!host && d->dev_n)
-        note(d, "no_host", torch ? "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
-                                 : "host_tracer_level=2",
+        note(d, "no_host",
+             torch ? "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]" : "host_tracer_level=2",
              "no host activity was recorded: idle time has no cause");
     if (torch && ops && !shaped)
         note(d, "no_shapes", "record_shapes=True",
@@ -74,8 +75,8 @@ static void fitness(struct diag *d) {
         const struct trace_event *e = &t->ev[i];
         bool api = e->kind == TK_API || e->kind == TK_LAUNCH || e->kind == TK_ALLOC;
         /* A copy that takes long is a copy; a long launch or allocation is start-up. */
-        if (api && e->dur > longest && !strstr(trace_str(t, e->name), "emcpy") &&
-            trace_end(e) > d->w0 && e->t0 < d->w1)
+        if (api && e->dur > longest && !strstr(trace_str(t, e->name), "emcpy") && trace_end(e) > d->w0 &&
+            e->t0 < d->w1)
             longest = e->dur, which = e->name;
     }
     if (longest > 100000000)
@@ -83,7 +84,8 @@ static void fitness(struct diag *d) {
              "one %s took %.0f ms: the recording holds start-up", trace_str(t, which), (double)longest / 1e6);
     else if (d->budget[BUDGET_COMPILE] * 50 > d->wall_ns)
         note(d, "cold_start", "warm up 3 steps first: schedule(wait=1, warmup=3, active=3)",
-             "%.1f ms of compiling or loading code lie in the window", (double)d->budget[BUDGET_COMPILE] / 1e6);
+             "%.1f ms of compiling or loading code lie in the window",
+             (double)d->budget[BUDGET_COMPILE] / 1e6);
     if (d->carry_ns * 100 > d->wall_ns && d->dev_n)
         note(d, "carry_over", "torch.cuda.synchronize() before the recording starts",
              "%llu kernels (%.1f ms) were launched before the recording began; they have no operator",
@@ -100,8 +102,10 @@ static void fitness(struct diag *d) {
         note(d, "one_rank", "compare the traces of all ranks",
              "rank %d of %d: waiting for peers and transfer cannot be told apart", t->rank, t->world);
     if (d->dev_n && !(d->gpu && d->gpu->bw > 0))
-        note(d, "unknown_gpu", "ridge diagnose --device NAME", *d->device_name
-             ? "no roof is known for \"%s\"" : "the file does not name the GPU%s: no roof is known", d->device_name);
+        note(d, "unknown_gpu", "ridge diagnose --device NAME",
+             *d->device_name ? "no roof is known for \"%s\""
+                             : "the file does not name the GPU%s: no roof is known",
+             d->device_name);
     if (d->graph_ns * 20 > d->wall_ns)
         note(d, "graph", "also record one step without graphs; its operators carry over by kernel order",
              "%.0f%% of kernel time is graph replay: no operators, no shapes, no lines",

@@ -8,10 +8,10 @@
 
 #include <stdlib.h>
 
-#define GATE 0.02          /* share of the wall below which nothing is told */
-#define TILE_WASTE 0.15    /* of one product, before its shape is blamed */
-#define GOOD_ROOF 0.6      /* a kernel at that share of its roof is left alone */
-#define HEALTHY_BUSY 0.85  /* at the roof this long, a small idle cause is told but is no verdict */
+#define GATE 0.02         /* share of the wall below which nothing is told */
+#define TILE_WASTE 0.15   /* of one product, before its shape is blamed */
+#define GOOD_ROOF 0.6     /* a kernel at that share of its roof is left alone */
+#define HEALTHY_BUSY 0.85 /* at the roof this long, a small idle cause is told but is no verdict */
 #define HEALTHY_LOSS 0.15
 
 static const char *const ids[] = {
@@ -45,15 +45,17 @@ bool budget_idle(int b) { return b >= 0 && b < BUDGET_KEYS && budgets[b].idle; }
 
 /* ---- helpers ------------------------------------------------------------------------------------------ */
 
-static bool is_jax(const struct diag *d) {
-    return d->t->format == TRACE_JAX || d->t->format == TRACE_XPLANE;
-}
+static bool is_jax(const struct diag *d) { return d->t->format == TRACE_JAX || d->t->format == TRACE_XPLANE; }
 static double ms(int64_t ns) { return (double)ns / 1e6; }
 
 static void add(struct diag *d, int id, int64_t lost, int64_t gain, const char *where, const char *signal,
                 const char *fix) {
-    struct cause c = {.id = id, .lost_ns = lost, .gain_ns = RG_MIN(RG_MAX(gain, 0), lost), .where = where,
-                      .signal = signal, .fix = fix};
+    struct cause c = {.id = id,
+                      .lost_ns = lost,
+                      .gain_ns = RG_MIN(RG_MAX(gain, 0), lost),
+                      .where = where,
+                      .signal = signal,
+                      .fix = fix};
     vec_push(&d->arena, &d->causes, c);
 }
 static void abstain(struct diag *d, const char *id, const char *why, const char *setting) {
@@ -100,9 +102,12 @@ static const char *place_of(struct diag *d, int budget) {
 static void small_kernels(struct diag *d) {
     int64_t lost = d->budget[BUDGET_SMALL];
     if (!worth(d, lost)) return;
-    const char *sig = arena_printf(&d->arena, "%llu kernels under 10 us hold %.0f%% of kernel time; the GPU "
-        "waits for their launches (%.1f us from call to start)", (unsigned long long)d->small_count,
-        100.0 * (double)d->small_ns / (double)RG_MAX(d->budget[BUDGET_KERNELS], 1), (double)d->latency_median / 1e3);
+    const char *sig = arena_printf(&d->arena,
+                                   "%llu kernels under 10 us hold %.0f%% of kernel time; the GPU "
+                                   "waits for their launches (%.1f us from call to start)",
+                                   (unsigned long long)d->small_count,
+                                   100.0 * (double)d->small_ns / (double)RG_MAX(d->budget[BUDGET_KERNELS], 1),
+                                   (double)d->latency_median / 1e3);
     add(d, CAUSE_SMALL, lost, lost, place_of(d, BUDGET_SMALL), sig,
         is_jax(d) ? "wrap the whole step in jax.jit (or lax.scan for the loop): one program, few kernels"
                   : "torch.compile(model, mode=\"reduce-overhead\"), or capture torch.cuda.CUDAGraph; "
@@ -116,8 +121,10 @@ static void dispatch(struct diag *d) {
     int64_t most = 0;
     for (uint32_t i = 0; i < d->ops.n; i++)
         if (d->ops.p[i].idle_ns > most) most = d->ops.p[i].idle_ns, top = trace_str(d->t, d->ops.p[i].name);
-    const char *sig = arena_printf(&d->arena, "the host takes longer to submit the work than the GPU to do it "
-        "(queue %.1f deep on average); most idle under %.60s", d->depth_mean, *top ? top : "-");
+    const char *sig = arena_printf(&d->arena,
+                                   "the host takes longer to submit the work than the GPU to do it "
+                                   "(queue %.1f deep on average); most idle under %.60s",
+                                   d->depth_mean, *top ? top : "-");
     add(d, CAUSE_DISPATCH, lost, lost, place_of(d, BUDGET_DISPATCH), sig,
         is_jax(d) ? "jit a larger function, keep arguments on the device, donate buffers"
                   : "torch.compile(model), or torch.cuda.make_graphed_callables; larger batch; "
@@ -129,8 +136,10 @@ static void sync_cause(struct diag *d) {
     if (!worth(d, lost)) return;
     uint32_t n = 0;
     for (uint32_t i = 0; i < d->t->n; i++) n += d->t->ev[i].kind == TK_SYNC;
-    const char *sig = n ? arena_printf(&d->arena, "%u waits; each drains the GPU's queue, which stays empty until "
-                                       "the host has caught up", n)
+    const char *sig = n ? arena_printf(&d->arena,
+                                       "%u waits; each drains the GPU's queue, which stays empty until "
+                                       "the host has caught up",
+                                       n)
                         : "the host waits for the GPU (a wait that is not recorded), then has to catch up";
     add(d, CAUSE_SYNC, lost, lost, place_of(d, BUDGET_SYNC), sig,
         is_jax(d) ? "call block_until_ready (or float(x)) once every N steps, not every step"
@@ -157,9 +166,12 @@ static void transfers(struct diag *d) {
         if (!worth(d, lost)) continue;
         double rate = ns[k] ? (double)bytes[k] / (double)ns[k] : 0;
         int64_t floor_ns = (int64_t)((double)bytes[k] / link);
-        const char *sig = arena_printf(&d->arena, "%u copies of %.1f MB in all at %.1f GB/s%s; the GPU computes "
-            "nothing meanwhile", n[k], (double)bytes[k] / 1e6, rate,
-            k ? "" : arena_printf(&d->arena, " (pinned memory reaches about %.0f)", link));
+        const char *sig =
+            arena_printf(&d->arena,
+                         "%u copies of %.1f MB in all at %.1f GB/s%s; the GPU computes "
+                         "nothing meanwhile",
+                         n[k], (double)bytes[k] / 1e6, rate,
+                         k ? "" : arena_printf(&d->arena, " (pinned memory reaches about %.0f)", link));
         const char *where = place_of(d, k ? BUDGET_EXPOSED : BUDGET_PAGEABLE);
         if (!*where)
             for (uint32_t i = 0; i < d->dev_n && !*where; i++) {
@@ -251,7 +263,8 @@ static void memory_traffic(struct diag *d) {
             continue;
         }
         const struct kernel_row *b = &d->kernels.p[r];
-        if (*prev != UINT32_MAX && t->ev[d->dev[*prev]].lane == e->lane && same_step(d, d->dev[*prev], d->dev[i])) {
+        if (*prev != UINT32_MAX && t->ev[d->dev[*prev]].lane == e->lane &&
+            same_step(d, d->dev[*prev], d->dev[i])) {
             const struct trace_event *pe = &t->ev[d->dev[*prev]];
             const struct kernel_row *a = &d->kernels.p[d->dev_row[*prev]];
             /* Half of each moves the value between them, if they are of one size. */
@@ -268,8 +281,10 @@ static void memory_traffic(struct diag *d) {
     }
     if (!worth(d, lost)) return;
     const struct kernel_row *k = &d->kernels.p[best_row];
-    const char *sig = arena_printf(&d->arena, "%u neighbouring memory-bound kernels write and re-read a value "
-        "of one size (%.1f MB each)", pairs, k->bytes / 2e6);
+    const char *sig = arena_printf(&d->arena,
+                                   "%u neighbouring memory-bound kernels write and re-read a value "
+                                   "of one size (%.1f MB each)",
+                                   pairs, k->bytes / 2e6);
     add(d, CAUSE_TRAFFIC, lost, lost, op_place(d, k), sig,
         is_jax(d) ? "jit the chain as one function so that XLA fuses it"
                   : "torch.compile the function that holds the chain: one kernel reads and writes once");
@@ -281,13 +296,19 @@ static void layout(struct diag *d) {
     for (uint32_t i = 0; i < d->kernels.n; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
         if (k->cls != KC_LAYOUT) continue;
-        if (k->graph) { graph += k->ns; continue; }
+        if (k->graph) {
+            graph += k->ns;
+            continue;
+        }
         lost += k->ns;
         if (k->ns > best) best = k->ns, top = k;
     }
     if (worth(d, graph))
-        abstain(d, "layout", arena_printf(&d->arena, "%.1f ms of kernels look like layout changes, but they run "
-                "inside a graph and cannot be traced to an operator", ms(graph)),
+        abstain(d, "layout",
+                arena_printf(&d->arena,
+                             "%.1f ms of kernels look like layout changes, but they run "
+                             "inside a graph and cannot be traced to an operator",
+                             ms(graph)),
                 "record one step without graphs");
     if (!worth(d, lost)) return;
     add(d, CAUSE_LAYOUT, lost, lost, op_place(d, top),
@@ -320,7 +341,10 @@ static void shapes(struct diag *d) {
     for (uint32_t i = 0; i < d->kernels.n; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
         if (k->cls != KC_GEMM) continue;
-        if (!k->m) { no_shape += k->ns; continue; }
+        if (!k->m) {
+            no_shape += k->ns;
+            continue;
+        }
         int64_t unit = k->unit == GPU_F8 ? 16 : k->unit == GPU_F16 ? 8 : 4;
         bool odd = k->k % unit || k->n % unit;
         bool large = k->m >= 64 && k->n >= 64 && k->k >= 64;
@@ -356,7 +380,8 @@ static void shapes(struct diag *d) {
     if (worth(d, quant_lost)) {
         const struct kernel_row *k = quant_row;
         add(d, CAUSE_QUANTISATION, quant_lost, quant_lost, op_place(d, k),
-            arena_printf(&d->arena, "%lldx%lld in %lld tiles makes %lld waves: %.0f%% of the slots do no work",
+            arena_printf(&d->arena,
+                         "%lldx%lld in %lld tiles makes %lld waves: %.0f%% of the slots do no work",
                          (long long)k->m, (long long)k->n, (long long)worst.tiles, (long long)worst.waves,
                          100 * worst.waste),
             "choose sizes that fill whole waves; `ridge shape M N K` lists the nearest better ones");
@@ -375,7 +400,8 @@ static void occupancy(struct diag *d) {
         double share = 0;
         /* Persistent and split kernels fill the GPU with few blocks: judge by blocks against SMs. */
         double per_sm = k->occ.waves * k->occ.blocks;
-        if (per_sm < 0.75) share = 1 - per_sm;
+        if (per_sm < 0.75)
+            share = 1 - per_sm;
         else if (k->occ.theoretical < 0.25 && k->bound == BOUND_INEFFICIENT && k->cls > KC_ATTENTION)
             share = 1 - k->roof / 0.7;
         int64_t x = (int64_t)((double)k->ns * share);
@@ -391,10 +417,14 @@ static void occupancy(struct diag *d) {
 
 static void graph_opaque(struct diag *d) {
     if (d->graph_ns * 20 < d->busy_ns || !d->graph_ns) return;
-    struct cause c = {.id = CAUSE_GRAPH, .note = true, .where = "",
-        .signal = arena_printf(&d->arena, "%llu kernels (%.0f%% of busy time) are graph replay without operators",
-                               (unsigned long long)d->graph_count, 100.0 * (double)d->graph_ns / (double)d->busy_ns),
-        .fix = "record one step without graphs as well: kernels match it in order"};
+    struct cause c = {.id = CAUSE_GRAPH,
+                      .note = true,
+                      .where = "",
+                      .signal = arena_printf(
+                          &d->arena, "%llu kernels (%.0f%% of busy time) are graph replay without operators",
+                          (unsigned long long)d->graph_count,
+                          100.0 * (double)d->graph_ns / (double)d->busy_ns),
+                      .fix = "record one step without graphs as well: kernels match it in order"};
     vec_push(&d->arena, &d->causes, c);
     abstain(d, "graph.opaque", c.signal, c.fix);
 }
@@ -407,9 +437,13 @@ static void growth(struct diag *d) {
         return;
     }
     const char *where = d->owners.n ? trace_str(d->t, d->owners.p[0].where) : "";
-    struct cause c = {.id = CAUSE_GROWTH, .where = where,
-        .signal = arena_printf(&d->arena, "device memory grows by %.1f MB per step (%u times); %.1f MB are held "
-                               "by one place", (double)d->mem_growth_step / 1e6, d->mem_steps,
+    struct cause c = {
+        .id = CAUSE_GROWTH,
+        .where = where,
+        .signal = arena_printf(&d->arena,
+                               "device memory grows by %.1f MB per step (%u times); %.1f MB are held "
+                               "by one place",
+                               (double)d->mem_growth_step / 1e6, d->mem_steps,
                                d->owners.n ? (double)d->owners.p[0].bytes / 1e6 : 0.0),
         .fix = "something keeps every step's tensors: append x.detach().cpu() or float(x), not x; "
                "clear lists and caches; del what is not used"};
@@ -437,8 +471,10 @@ static void choose_regime(struct diag *d) {
         const struct kernel_row *k = &d->kernels.p[i];
         if (k->bound == BOUND_INEFFICIENT) *(k->compute >= k->memory ? &c : &m) += f * (double)k->ns;
     }
-    d->regime = c >= 0.5 * wall ? REGIME_COMPUTE : m >= 0.5 * wall ? REGIME_MEMORY
-              : o >= 0.5 * wall ? REGIME_OVERHEAD : REGIME_MIXED;
+    d->regime = c >= 0.5 * wall   ? REGIME_COMPUTE
+                : m >= 0.5 * wall ? REGIME_MEMORY
+                : o >= 0.5 * wall ? REGIME_OVERHEAD
+                                  : REGIME_MIXED;
 }
 
 static int cause_order(const void *x, const void *y) {

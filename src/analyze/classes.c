@@ -22,6 +22,7 @@ const char *bound_text(int b) {
 
 /* ---- the class of a kernel -------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct {
     const char *text;
     uint8_t cls;
@@ -64,6 +65,7 @@ static const struct {
     {"scatter", KC_ELEMENTWISE},         {"fill", KC_ELEMENTWISE},
     {"functor", KC_ELEMENTWISE},         {"kernel_impl", KC_ELEMENTWISE},
 };
+/* clang-format on */
 
 int kernel_class_of(const char *name, const char *op) {
     char low[400];
@@ -154,7 +156,11 @@ static uint32_t add_kernel(struct rows *r, const struct trace_event *e) {
     uint64_t h = hash_bytes(key, sizeof key, 1), i;
     if (!map_get(&r->kernels, h, &i)) {
         i = d->kernels.n;
-        struct kernel_row row = {.id = (uint32_t)i, .name = e->name, .op = op_name, .shape = shape, .args = e->args,
+        struct kernel_row row = {.id = (uint32_t)i,
+                                 .name = e->name,
+                                 .op = op_name,
+                                 .shape = shape,
+                                 .args = e->args,
                                  .min_ns = INT64_MAX};
         row.cls = (uint8_t)kernel_class_of(trace_str(t, e->name), op ? wrapper(t, op) : NULL);
         if (e->kind == TK_COMM) row.cls = KC_COMM;
@@ -222,12 +228,18 @@ static void judge(struct diag *d, struct kernel_row *k) {
     const struct trace_kernel_args *a = trace_blob(d->t, k->args, sizeof *a);
     if (a && a->known & 1) grid = (int64_t)a->grid[0] * RG_MAX(a->grid[1], 1u);
     bool tiny = t < 5e-6 || (g && grid < g->sms / 2 && t < 20e-6);
-    if (k->modelled && k->roof >= 0.3) k->bound = k->compute >= k->memory ? BOUND_COMPUTE : BOUND_MEMORY;
-    else if (tiny) k->bound = BOUND_LATENCY;
-    else if (k->modelled && g) k->bound = BOUND_INEFFICIENT;
-    else if (k->cls <= KC_ATTENTION) k->bound = BOUND_COMPUTE;
-    else if (k->cls <= KC_COPY) k->bound = BOUND_MEMORY;
-    else k->bound = BOUND_UNKNOWN;
+    if (k->modelled && k->roof >= 0.3)
+        k->bound = k->compute >= k->memory ? BOUND_COMPUTE : BOUND_MEMORY;
+    else if (tiny)
+        k->bound = BOUND_LATENCY;
+    else if (k->modelled && g)
+        k->bound = BOUND_INEFFICIENT;
+    else if (k->cls <= KC_ATTENTION)
+        k->bound = BOUND_COMPUTE;
+    else if (k->cls <= KC_COPY)
+        k->bound = BOUND_MEMORY;
+    else
+        k->bound = BOUND_UNKNOWN;
 }
 
 /* Rows that lost their operator take the numbers of the same kernel with the same geometry. */
@@ -338,15 +350,19 @@ static void tally_classes(struct diag *d) {
 static void know_device(struct diag *d) {
     struct trace *t = d->t;
     const struct trace_device *x = NULL;
-    if (d->device >= 0 && (uint32_t)d->device < t->devices.n) x = &t->devices.p[d->device];
-    else if (t->devices.n) x = &t->devices.p[0];
+    if (d->device >= 0 && (uint32_t)d->device < t->devices.n)
+        x = &t->devices.p[d->device];
+    else if (t->devices.n)
+        x = &t->devices.p[0];
     static const struct trace_device none;
     if (!x && !*t->device_hint) return;
     if (!x) x = &none;
     snprintf(d->device_name, sizeof d->device_name, "%s", *x->name ? x->name : t->device_hint);
     const struct gpu *g = gpu_find(d->device_name);
-    if (g) d->gpu_made = *g;
-    else d->gpu_made = (struct gpu){.name = d->device_name};
+    if (g)
+        d->gpu_made = *g;
+    else
+        d->gpu_made = (struct gpu){.name = d->device_name};
     struct gpu *m = &d->gpu_made;
     if (x->cc) m->cc = x->cc;
     if (x->sms) m->sms = x->sms;

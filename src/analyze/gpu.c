@@ -8,7 +8,7 @@
 #include <math.h>
 
 static const struct gpu table[] = {
-#define GPU(name, cc, sms, thr, regs, smem, f64, f32, tf32, f16, f8, got, bw, bw_got, link)        \
+#define GPU(name, cc, sms, thr, regs, smem, f64, f32, tf32, f16, f8, got, bw, bw_got, link) \
     {name, cc, sms, thr, regs, smem, {f64, f32, tf32, f16, f8}, got, bw, bw_got, link},
 #include "analyze/gpus.def"
 #undef GPU
@@ -46,9 +46,12 @@ static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; 
 
 static int blocks_per_sm(int cc) {
     switch (cc) {
-    case 75: case 86: case 87: return 16;
+    case 75:
+    case 86:
+    case 87: return 16;
     case 89: return 24;
-    case 120: case 121: return 24;
+    case 120:
+    case 121: return 24;
     default: return 32;
     }
 }

@@ -65,12 +65,12 @@ int64_t parse_copy_details(const char *s, size_t n, uint8_t *flags);
 
 /* ---- diagnosis ------------------------------------------------------------------------------------- */
 
-void diag_account(struct diag *);  /* account.c: window, union, budget */
-void diag_classes(struct diag *);  /* classes.c: kernel table, roofline */
-void diag_memory(struct diag *);   /* memory.c */
-void diag_layers(struct diag *);   /* repeat.c */
-void diag_causes(struct diag *);   /* causes.c */
-void diag_capture(struct diag *);  /* capture.c: fitness of the recording */
+void diag_account(struct diag *); /* account.c: window, union, budget */
+void diag_classes(struct diag *); /* classes.c: kernel table, roofline */
+void diag_memory(struct diag *);  /* memory.c */
+void diag_layers(struct diag *);  /* repeat.c */
+void diag_causes(struct diag *);  /* causes.c */
+void diag_capture(struct diag *); /* capture.c: fitness of the recording */
 
 int kernel_class_of(const char *name, const char *op);
 /* The user's line around a host event (1 + index): the innermost Python frame outside of library

@@ -121,9 +121,12 @@ static void from_snapshot(struct diag *d) {
     map_init(&r.live, &d->arena);
     for (uint32_t i = 0; i < t->snap.n; i++) {
         const struct trace_snapshot_event *e = &t->snap.p[i];
-        if (e->action == 'a') on_alloc(&r, e->t, e->addr, e->size, e->stack);
-        else if (e->action == 'f') on_free(&r, e->addr, e->size);
-        else continue;
+        if (e->action == 'a')
+            on_alloc(&r, e->t, e->addr, e->size, e->stack);
+        else if (e->action == 'f')
+            on_free(&r, e->addr, e->size);
+        else
+            continue;
         vec_push(&d->arena, &r.all, ((struct memory_point){e->t, r.now}));
     }
     /* What was held before the recording began: the difference to what is held now. */
@@ -161,8 +164,10 @@ static void judge_steps(struct replay *r) {
         int64_t held = -1;
         for (; k < r->all.n && r->all.p[k].t < d->steps.p[s].t1; k++) held = r->all.p[k].bytes;
         if (held < 0) continue;
-        if (prev >= 0) up += held > prev + 65536, n++;
-        else first = held;
+        if (prev >= 0)
+            up += held > prev + 65536, n++;
+        else
+            first = held;
         prev = held;
     }
     if (n >= 2 && up == n && prev - first > RG_MAX(d->mem_peak / 200, (int64_t)1 << 20)) {
@@ -203,6 +208,8 @@ static void from_events(struct diag *d) {
 }
 
 void diag_memory(struct diag *d) {
-    if (d->t->format == TRACE_SNAPSHOT) from_snapshot(d);
-    else from_events(d);
+    if (d->t->format == TRACE_SNAPSHOT)
+        from_snapshot(d);
+    else
+        from_events(d);
 }

@@ -19,6 +19,7 @@ static int lookup(const struct pattern *p, size_t n, const char *name, int none)
     return none;
 }
 
+/* clang-format off */
 static const struct pattern api[] = {
     /*  pattern               kind */
     {"GraphLaunch",           TK_GRAPH},
@@ -46,6 +47,7 @@ static const struct pattern api[] = {
     {"nvrtcCompile",          TK_COMPILE},
     {"cuLinkComplete",        TK_COMPILE},
 };
+/* clang-format on */
 
 int trace_api_kind(const char *name) {
     /* The plain copies wait; their Async and peer forms do not. */
@@ -55,6 +57,7 @@ int trace_api_kind(const char *name) {
     return lookup(api, RG_COUNT(api), name, TK_API);
 }
 
+/* clang-format off */
 static const struct pattern host[] = {
     /*  pattern                      kind */
     {"^ProfilerStep#",               TK_STEP},
@@ -90,11 +93,11 @@ static const struct pattern host[] = {
     {"block_until_ready",            TK_SYNC},
     {"AwaitOnStream",                TK_SYNC},
 };
+/* clang-format on */
 
-int trace_host_kind(int kind, const char *name) {
-    return lookup(host, RG_COUNT(host), name, kind);
-}
+int trace_host_kind(int kind, const char *name) { return lookup(host, RG_COUNT(host), name, kind); }
 
+/* clang-format off */
 static const struct pattern device[] = {
     /*  pattern               kind */
     {"^Memcpy",               TK_COPY},
@@ -113,10 +116,9 @@ static const struct pattern device[] = {
     {"two_shot_all_reduce",   TK_COMM},
     {"AllReduceKernel",       TK_COMM},
 };
+/* clang-format on */
 
-int trace_device_kind(const char *name) {
-    return lookup(device, RG_COUNT(device), name, TK_KERNEL);
-}
+int trace_device_kind(const char *name) { return lookup(device, RG_COUNT(device), name, TK_KERNEL); }
 
 int trace_copy_flags(const char *name) {
     int f = 0;
@@ -159,9 +161,12 @@ void parse_kernel_details(const char *s, size_t n, struct trace_kernel_args *a) 
     size_t kn;
     while (token(&s, end, &key, &kn, &val)) {
 #define IS(text) (kn == sizeof(text) - 1 && !memcmp(key, text, kn))
-        if (IS("grid")) triple(val, end, a->grid), a->known |= 1;
-        else if (IS("block")) triple(val, end, a->block);
-        else if (IS("regs")) a->regs = (uint32_t)number(&val, end), a->known |= 2;
+        if (IS("grid"))
+            triple(val, end, a->grid), a->known |= 1;
+        else if (IS("block"))
+            triple(val, end, a->block);
+        else if (IS("regs"))
+            a->regs = (uint32_t)number(&val, end), a->known |= 2;
         else if (IS("static_shared") || IS("dynamic_shared") || IS("group_mem"))
             a->smem += (uint32_t)number(&val, end);
     }
@@ -173,9 +178,9 @@ int64_t parse_copy_details(const char *s, size_t n, uint8_t *flags) {
     int64_t bytes = 0;
     while (token(&s, end, &key, &kn, &val)) {
         size_t vn = (size_t)(s - val);
-        if (IS("size") || IS("num_bytes")) bytes = number(&val, end);
-        else if ((IS("kind_src") || IS("kind_dst") || IS("kind")) && vn == 8 &&
-                 !memcmp(val, "pageable", 8))
+        if (IS("size") || IS("num_bytes"))
+            bytes = number(&val, end);
+        else if ((IS("kind_src") || IS("kind_dst") || IS("kind")) && vn == 8 && !memcmp(val, "pageable", 8))
             *flags |= TF_PAGEABLE;
 #undef IS
     }

@@ -11,11 +11,21 @@ static const struct {
     uint8_t elt;
     char type;
 } types[] = {
-    {"float", 4, 'f'},          {"double", 8, 'd'},        {"c10::Half", 2, 'h'},
-    {"c10::BFloat16", 2, 'h'},  {"long int", 8, 'i'},      {"int", 4, 'i'},
-    {"bool", 1, 'i'},           {"unsigned char", 1, 'i'}, {"signed char", 1, 'i'},
-    {"short int", 2, 'i'},      {"c10::Float8_e4m3fn", 1, '8'}, {"c10::Float8_e5m2", 1, '8'},
-    {"c10::complex<float>", 8, 'f'}, {"half", 2, 'h'},     {"bfloat16", 2, 'h'},
+    {"float", 4, 'f'},
+    {"double", 8, 'd'},
+    {"c10::Half", 2, 'h'},
+    {"c10::BFloat16", 2, 'h'},
+    {"long int", 8, 'i'},
+    {"int", 4, 'i'},
+    {"bool", 1, 'i'},
+    {"unsigned char", 1, 'i'},
+    {"signed char", 1, 'i'},
+    {"short int", 2, 'i'},
+    {"c10::Float8_e4m3fn", 1, '8'},
+    {"c10::Float8_e5m2", 1, '8'},
+    {"c10::complex<float>", 8, 'f'},
+    {"half", 2, 'h'},
+    {"bfloat16", 2, 'h'},
 };
 
 struct text {
@@ -41,9 +51,13 @@ static void parse_dims(struct text t, struct op_shapes *s) {
         int depth = 0;
         bool nested = false;
         for (; t.p < t.end; t.p++) {
-            if (*t.p == '[') nested |= ++depth > 1;
+            if (*t.p == '[')
+                nested |= ++depth > 1;
             else if (*t.p == ']') {
-                if (--depth == 0) { t.p++; break; }
+                if (--depth == 0) {
+                    t.p++;
+                    break;
+                }
             } else if (*t.p >= '0' && *t.p <= '9' && !nested) {
                 int64_t v = 0;
                 while (t.p < t.end && *t.p >= '0' && *t.p <= '9') {
@@ -70,8 +84,12 @@ static void parse_types(struct text t, struct op_shapes *s) {
         if (t.p >= t.end || *t.p != '"') { /* a list of types: skip it */
             int depth = 0;
             for (; t.p < t.end; t.p++) {
-                if (*t.p == '[') depth++;
-                else if (*t.p == ']' && --depth <= 0) { t.p++; break; }
+                if (*t.p == '[')
+                    depth++;
+                else if (*t.p == ']' && --depth <= 0) {
+                    t.p++;
+                    break;
+                }
             }
             continue;
         }
@@ -223,12 +241,16 @@ struct op_cost op_cost(const char *op, int cls, const struct op_shapes *s) {
         return (struct op_cost){0};
     case KC_CONV: return strstr(name, "conv") ? convolution(name, s) : (struct op_cost){0};
     case KC_ATTENTION: return attention(name, s);
-    case KC_ELEMENTWISE: case KC_NORM: case KC_REDUCE:
+    case KC_ELEMENTWISE:
+    case KC_NORM:
+    case KC_REDUCE:
         /* Gathers read a part of their input: the input's size says nothing. */
-        if (strstr(name, "index") || strstr(name, "embedding") || strstr(name, "gather")) return (struct op_cost){0};
+        if (strstr(name, "index") || strstr(name, "embedding") || strstr(name, "gather"))
+            return (struct op_cost){0};
         if (strstr(name, "conv") || strstr(name, "mm")) return (struct op_cost){0};
         return streaming(s, cls);
-    case KC_COPY: case KC_LAYOUT:
+    case KC_COPY:
+    case KC_LAYOUT:
         if (strstr(name, "cat") || strstr(name, "conv")) return (struct op_cost){0};
         if (!strcmp(name, "copy_")) { /* both sides are inputs */
             struct op_cost c = streaming(s, cls);

@@ -15,13 +15,10 @@ static const char *const kind_text[] = {
     TRACE_KIND_TABLE(X)
 #undef X
 };
-const char *trace_kind_text(int kind) {
-    return kind >= 0 && kind < TK_KINDS ? kind_text[kind] : "?";
-}
+const char *trace_kind_text(int kind) { return kind >= 0 && kind < TK_KINDS ? kind_text[kind] : "?"; }
 
-static const char *const format_text[] = {"unknown",           "PyTorch (Kineto JSON)",
-                                          "JAX (trace JSON)",  "JAX (xplane)",
-                                          "PyTorch snapshot",  "Ridge"};
+static const char *const format_text[] = {"unknown",      "PyTorch (Kineto JSON)", "JAX (trace JSON)",
+                                          "JAX (xplane)", "PyTorch snapshot",      "Ridge"};
 const char *trace_format_text(int f) {
     return f >= 0 && f < (int)RG_COUNT(format_text) ? format_text[f] : "?";
 }
@@ -98,12 +95,8 @@ uint32_t trace_intern(struct trace *t, const void *p, size_t n) {
     return id;
 }
 
-const char *trace_str(const struct trace *t, uint32_t id) {
-    return id < t->strs.n ? t->strs.p[id].p : "";
-}
-size_t trace_str_len(const struct trace *t, uint32_t id) {
-    return id < t->strs.n ? t->strs.p[id].n : 0;
-}
+const char *trace_str(const struct trace *t, uint32_t id) { return id < t->strs.n ? t->strs.p[id].p : ""; }
+size_t trace_str_len(const struct trace *t, uint32_t id) { return id < t->strs.n ? t->strs.p[id].n : 0; }
 const void *trace_blob(const struct trace *t, uint32_t id, size_t size) {
     return id && id < t->strs.n && t->strs.p[id].n == size ? t->strs.p[id].p : NULL;
 }
@@ -168,8 +161,7 @@ void trace_sort(const struct trace_event *ev, uint32_t *a, uint32_t n, uint32_t 
                 while (k < n && !before(&ev[a[k]], &ev[a[k - 1]])) k++;
             }
             uint32_t x = i, y = j;
-            while (x < j && y < k)
-                tmp[out++] = before(&ev[a[y]], &ev[a[x]]) ? a[y++] : a[x++];
+            while (x < j && y < k) tmp[out++] = before(&ev[a[y]], &ev[a[x]]) ? a[y++] : a[x++];
             while (x < j) tmp[out++] = a[x++];
             while (y < k) tmp[out++] = a[y++];
             i = k;
@@ -239,8 +231,7 @@ static void link_device(struct trace *t) {
     struct map launch;
     map_init(&launch, &t->arena);
     for (uint32_t i = 0; i < t->n; i++)
-        if (submits(&t->ev[i]) && !map_get(&launch, t->ev[i].corr, NULL))
-            map_put(&launch, t->ev[i].corr, i);
+        if (submits(&t->ev[i]) && !map_get(&launch, t->ev[i].corr, NULL)) map_put(&launch, t->ev[i].corr, i);
     for (uint32_t i = 0; i < t->n; i++) {
         struct trace_event *e = &t->ev[i];
         uint64_t l;

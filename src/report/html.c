@@ -23,8 +23,8 @@ struct page {
     struct arena arena;
     uint32_t *keep, keep_n; /* events, by row and then time */
     VEC(struct row) rows;
-    VEC(uint32_t) names;   /* page's number -> trace_str */
-    uint32_t *name_of;     /* trace_str -> page's number + 1 */
+    VEC(uint32_t) names; /* page's number -> trace_str */
+    uint32_t *name_of;   /* trace_str -> page's number + 1 */
     int64_t shortest;
 };
 
@@ -139,9 +139,12 @@ static void events(struct str *o, const struct page *p) {
 /* ---- tables ---------------------------------------------------------------------------------------------- */
 
 static void lane_label(const struct trace *t, const struct trace_lane *l, char *out, size_t n) {
-    if (l->kind == LANE_DEVICE) snprintf(out, n, "GPU %d stream %d", l->device, l->stream);
-    else if (l->name) snprintf(out, n, "%s", trace_str(t, l->name));
-    else snprintf(out, n, "thread %s", trace_str(t, l->tid));
+    if (l->kind == LANE_DEVICE)
+        snprintf(out, n, "GPU %d stream %d", l->device, l->stream);
+    else if (l->name)
+        snprintf(out, n, "%s", trace_str(t, l->name));
+    else
+        snprintf(out, n, "thread %s", trace_str(t, l->tid));
 }
 
 static void row_list(struct str *o, const struct page *p) {
@@ -151,8 +154,8 @@ static void row_list(struct str *o, const struct page *p) {
         const struct trace_lane *l = &p->t->lanes.p[r->lane];
         char label[120];
         lane_label(p->t, l, label, sizeof label);
-        str_printf(o, "%s{\"depth\":%u,\"at\":%u,\"n\":%u,\"kind\":\"%s\",\"lane\":", i ? "," : "", r->depth, r->at, r->n,
-                   l->kind == LANE_DEVICE ? "device" : "host");
+        str_printf(o, "%s{\"depth\":%u,\"at\":%u,\"n\":%u,\"kind\":\"%s\",\"lane\":", i ? "," : "", r->depth,
+                   r->at, r->n, l->kind == LANE_DEVICE ? "device" : "host");
         report_json_string(o, label);
         str_add(o, ",\"name\":");
         report_json_string(o, r->depth ? "" : label);
@@ -201,7 +204,8 @@ static void idle_list(struct str *o, const struct diag *d) {
     str_add(o, "],\"causes\":[");
     for (int k = 0; k < BUDGET_KEYS; k++) str_printf(o, "%s\"%s\"", k ? "," : "", budget_key(k));
     str_add(o, "],\"budget_text\":{");
-    for (int k = 0; k < BUDGET_KEYS; k++) str_printf(o, "%s\"%s\":\"%s\"", k ? "," : "", budget_key(k), budget_text(k));
+    for (int k = 0; k < BUDGET_KEYS; k++)
+        str_printf(o, "%s\"%s\":\"%s\"", k ? "," : "", budget_key(k), budget_text(k));
     str_addc(o, '}');
 }
 
@@ -210,10 +214,11 @@ static void tables(struct str *o, const struct page *p, const char *path) {
     const char *slash = strrchr(path, '/');
     str_add(o, "{\"file\":");
     report_json_string(o, slash ? slash + 1 : path);
-    str_printf(o, ",\"events\":%u,\"left_out_ns\":%lld,\"w0\":%lld,\"w1\":%lld", p->keep_n, (long long)p->shortest,
-               (long long)d->w0, (long long)d->w1);
+    str_printf(o, ",\"events\":%u,\"left_out_ns\":%lld,\"w0\":%lld,\"w1\":%lld", p->keep_n,
+               (long long)p->shortest, (long long)d->w0, (long long)d->w1);
     str_printf(o, ",\"gpu\":{\"bw\":%.6g,\"f32\":%.6g,\"tf32\":%.6g,\"f16\":%.6g}", d->gpu ? d->gpu->bw : 0,
-               d->gpu ? d->gpu->peak[GPU_F32] : 0, d->gpu ? d->gpu->peak[GPU_TF32] : 0, d->gpu ? d->gpu->peak[GPU_F16] : 0);
+               d->gpu ? d->gpu->peak[GPU_F32] : 0, d->gpu ? d->gpu->peak[GPU_TF32] : 0,
+               d->gpu ? d->gpu->peak[GPU_F16] : 0);
     row_list(o, p);
     op_list(o, d);
     idle_list(o, d);
@@ -238,15 +243,20 @@ void report_html(struct str *o, const struct diag *d, const char *path) {
     choose_shortest(&p);
     make_rows(&p);
     const char *s = page_html;
-    for (const char *mark; (mark = strstr(s, "/*")); ) {
+    for (const char *mark; (mark = strstr(s, "/*"));) {
         const char *end = strstr(mark, "*/") + 2;
         size_t n = (size_t)(end - mark);
         str_addn(o, s, (size_t)(mark - s));
-        if (!strncmp(mark, "/*CSS*/", n)) str_add(o, page_css);
-        else if (!strncmp(mark, "/*JS*/", n)) str_add(o, page_js);
-        else if (!strncmp(mark, "/*REPORT*/", n)) report_json(o, d, path);
-        else if (!strncmp(mark, "/*TABLES*/", n)) tables(o, &p, path);
-        else if (!strncmp(mark, "/*EVENTS*/", n)) events(o, &p);
+        if (!strncmp(mark, "/*CSS*/", n))
+            str_add(o, page_css);
+        else if (!strncmp(mark, "/*JS*/", n))
+            str_add(o, page_js);
+        else if (!strncmp(mark, "/*REPORT*/", n))
+            report_json(o, d, path);
+        else if (!strncmp(mark, "/*TABLES*/", n))
+            tables(o, &p, path);
+        else if (!strncmp(mark, "/*EVENTS*/", n))
+            events(o, &p);
         s = end;
     }
     str_add(o, s);

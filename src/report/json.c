@@ -7,7 +7,11 @@
 
 /* Length of the UTF-8 character at s, 0 if it is not one. */
 static int utf8(const unsigned char *s) {
-    int n = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 : *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
+    int n = *s < 0x80                 ? 1
+            : *s >= 0xc2 && *s < 0xe0 ? 2
+            : *s >= 0xe0 && *s < 0xf0 ? 3
+            : *s >= 0xf0 && *s < 0xf5 ? 4
+                                      : 0;
     for (int i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80) return 0;
     return n;
@@ -18,11 +22,16 @@ void report_json_string(struct str *o, const char *text) {
     str_addc(o, '"');
     while (*s) {
         int n = utf8(s);
-        if (!n) str_add(o, "\\ufffd"), s++;
-        else if (*s == '"' || *s == '\\') str_addc(o, '\\'), str_addc(o, (char)*s++);
-        else if (*s == '<') str_add(o, "\\u003c"), s++; /* safe inside a page's script */
-        else if (*s < ' ' || *s == 0x7f) str_printf(o, "\\u%04x", *s++);
-        else str_addn(o, (const char *)s, (size_t)n), s += n;
+        if (!n)
+            str_add(o, "\\ufffd"), s++;
+        else if (*s == '"' || *s == '\\')
+            str_addc(o, '\\'), str_addc(o, (char)*s++);
+        else if (*s == '<')
+            str_add(o, "\\u003c"), s++; /* safe inside a page's script */
+        else if (*s < ' ' || *s == 0x7f)
+            str_printf(o, "\\u%04x", *s++);
+        else
+            str_addn(o, (const char *)s, (size_t)n), s += n;
     }
     str_addc(o, '"');
 }
@@ -110,7 +119,8 @@ static void kernel(struct str *o, const struct diag *d, const struct kernel_row 
     }
     if (k->m) {
         key(o, &f, "mnk");
-        str_printf(o, "[%lld,%lld,%lld,%lld]", (long long)k->m, (long long)k->n, (long long)k->k, (long long)k->batch);
+        str_printf(o, "[%lld,%lld,%lld,%lld]", (long long)k->m, (long long)k->n, (long long)k->k,
+                   (long long)k->batch);
     }
     if (k->has_occ) {
         number(o, &f, "occupancy", k->occ.theoretical);

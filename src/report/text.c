@@ -69,12 +69,25 @@ void report_short_name(const char *s, char *out, size_t cap) {
     }
     const char *functor = NULL;
     for (const char *p = s; *p && n + 1 < cap; p++) {
-        if (*p == '(' && !strncmp(p, "(anonymous namespace)::", 23)) { p += 22; continue; }
-        if (*p == '<') { depth++; continue; }
-        if (*p == '>') { depth -= depth > 0; continue; }
+        if (*p == '(' && !strncmp(p, "(anonymous namespace)::", 23)) {
+            p += 22;
+            continue;
+        }
+        if (*p == '<') {
+            depth++;
+            continue;
+        }
+        if (*p == '>') {
+            depth -= depth > 0;
+            continue;
+        }
         if (*p == '(' && !depth) break;
         if (depth) continue;
-        if (p[0] == ':' && p[1] == ':') { n = 0; p++; continue; }
+        if (p[0] == ':' && p[1] == ':') {
+            n = 0;
+            p++;
+            continue;
+        }
         out[n++] = *p;
     }
     /* What an elementwise kernel computes stands in its functor. */
@@ -87,7 +100,8 @@ void report_short_name(const char *s, char *out, size_t cap) {
     }
     if (functor) {
         out[n++] = ':';
-        while ((*functor >= 'a' && *functor <= 'z') || (*functor >= 'A' && *functor <= 'Z') || *functor == '_') {
+        while ((*functor >= 'a' && *functor <= 'z') || (*functor >= 'A' && *functor <= 'Z') ||
+               *functor == '_') {
             if (n + 1 >= cap) break;
             out[n++] = *functor++;
         }
@@ -120,33 +134,41 @@ static void head(struct str *o, const struct diag *d, const char *path) {
         return;
     }
     line(o, "  %u events, %llu lost, %u steps, %llu kernels, %.1f ms; shapes %s, stacks %s, memory %s", t->n,
-         (unsigned long long)(t->lost + t->dropped), d->steps.n, (unsigned long long)d->kernel_count, ms(d->wall_ns),
-         d->modelled > 0 || t->with_shapes == 1 ? "on" : "off", d->has_python ? "on" : "off", d->mem.n ? "on" : "off");
+         (unsigned long long)(t->lost + t->dropped), d->steps.n, (unsigned long long)d->kernel_count,
+         ms(d->wall_ns), d->modelled > 0 || t->with_shapes == 1 ? "on" : "off", d->has_python ? "on" : "off",
+         d->mem.n ? "on" : "off");
 }
 
 static void verdict(struct str *o, const struct diag *d) {
     const struct trace *t = d->t;
     char b[300];
     if (t->format == TRACE_SNAPSHOT) {
-        if (d->healthy) line(o, "VERDICT  healthy: device memory does not grow");
-        else wrapped(o, "VERDICT  memory.growth: ", d->causes.p[0].signal, 9, 2);
+        if (d->healthy)
+            line(o, "VERDICT  healthy: device memory does not grow");
+        else
+            wrapped(o, "VERDICT  memory.growth: ", d->causes.p[0].signal, 9, 2);
         return;
     }
     double busy = pct(d->busy_ns, d->wall_ns);
     if (!d->dev_n) {
         line(o, "VERDICT  no device activity in this recording: nothing can be said about a GPU");
     } else if (d->healthy) {
-        const char *what = d->regime == REGIME_COMPUTE ? "arithmetic" : d->regime == REGIME_MEMORY ? "memory bandwidth"
-                         : d->regime == REGIME_OVERHEAD ? "overhead" : "nothing in particular";
+        const char *what = d->regime == REGIME_COMPUTE    ? "arithmetic"
+                           : d->regime == REGIME_MEMORY   ? "memory bandwidth"
+                           : d->regime == REGIME_OVERHEAD ? "overhead"
+                                                          : "nothing in particular";
         if (d->modelled >= 0.5)
-            snprintf(b, sizeof b, "GPU busy %.1f%%, at %.0f%% of the roof; bound by %s", busy, 100 * d->roof, what);
-        else snprintf(b, sizeof b, "GPU busy %.1f%%; bound by %s (roof not known)", busy, what);
+            snprintf(b, sizeof b, "GPU busy %.1f%%, at %.0f%% of the roof; bound by %s", busy, 100 * d->roof,
+                     what);
+        else
+            snprintf(b, sizeof b, "GPU busy %.1f%%; bound by %s (roof not known)", busy, what);
         bool more = d->causes.n && !d->causes.p[0].note;
         line(o, "VERDICT  healthy: %s%s", b, more ? "" : "; nothing to do");
     } else {
         const struct cause *c = &d->causes.p[0];
-        line(o, "VERDICT  %s: %.1f ms of %.1f (%.1f%%) are lost to it; GPU busy %.1f%%, regime %s", cause_text(c->id),
-             ms(c->lost_ns), ms(d->wall_ns), pct(c->lost_ns, d->wall_ns), busy, regime_text(d->regime));
+        line(o, "VERDICT  %s: %.1f ms of %.1f (%.1f%%) are lost to it; GPU busy %.1f%%, regime %s",
+             cause_text(c->id), ms(c->lost_ns), ms(d->wall_ns), pct(c->lost_ns, d->wall_ns), busy,
+             regime_text(d->regime));
     }
 }
 
@@ -188,7 +210,8 @@ static void budget(struct str *o, const struct diag *d) {
         line(o, "  %-45s %10.2f ms %5.1f%%  %s", budget_text(k), ms(d->budget[k]), share[k] / 10.0, bar);
         shown++;
     }
-    if (little) line(o, "  %-45s %10.2f ms %5.1f%%", "all else, each under 0.5%", ms(little), little_share / 10.0);
+    if (little)
+        line(o, "  %-45s %10.2f ms %5.1f%%", "all else, each under 0.5%", ms(little), little_share / 10.0);
     line(o, "  %45s %10.2f ms 100.0%%", "sum", ms(d->wall_ns));
 }
 
@@ -200,9 +223,11 @@ static void fixes(struct str *o, const struct diag *d) {
         char h[64];
         shown++;
         if (c->lost_ns)
-            line(o, "FIX %d  %s   up to %.1f ms (%.1f%%), %s%s%.60s", shown, cause_text(c->id), ms(c->gain_ns),
-                 pct(c->gain_ns, d->wall_ns), cause_confidence(c->id), *c->where ? "   at " : "", c->where);
-        else line(o, "FIX %d  %s%s%.70s", shown, cause_text(c->id), *c->where ? "   at " : "", c->where);
+            line(o, "FIX %d  %s   up to %.1f ms (%.1f%%), %s%s%.60s", shown, cause_text(c->id),
+                 ms(c->gain_ns), pct(c->gain_ns, d->wall_ns), cause_confidence(c->id),
+                 *c->where ? "   at " : "", c->where);
+        else
+            line(o, "FIX %d  %s%s%.70s", shown, cause_text(c->id), *c->where ? "   at " : "", c->where);
         if (c->signal && d->t->format != TRACE_SNAPSHOT) wrapped(o, "       ", c->signal, 7, 2);
         snprintf(h, sizeof h, "    -> ");
         wrapped(o, h, c->fix, 7, 2);
@@ -210,7 +235,8 @@ static void fixes(struct str *o, const struct diag *d) {
     if (!shown) line(o, "FIX    nothing to do on the host or in the transfers");
     for (uint32_t i = 0, k = 0; i < d->causes.n; i++) {
         const struct cause *c = &d->causes.p[i];
-        if (c->note) wrapped(o, "NOTE   ", c->signal, 7, 1);
+        if (c->note)
+            wrapped(o, "NOTE   ", c->signal, 7, 1);
         else if (++k == 4) {
             char b[200] = "";
             for (uint32_t x = i; x < d->causes.n && strlen(b) < 80; x++)
@@ -232,7 +258,8 @@ static void kernels(struct str *o, const struct diag *d) {
         for (int k = 0; k < KC_CLASSES; k++) {
             char key[24];
             snprintf(key, sizeof key, "%s ", class_text(k));
-            if (d->classes[k].ns && !strstr(b, key) && (best < 0 || d->classes[k].ns > d->classes[best].ns)) best = k;
+            if (d->classes[k].ns && !strstr(b, key) && (best < 0 || d->classes[k].ns > d->classes[best].ns))
+                best = k;
         }
         if (best < 0) break;
         snprintf(b + strlen(b), sizeof b - strlen(b), "%s%s %.0f%%", *b ? ", " : "", class_text(best),
@@ -244,8 +271,10 @@ static void kernels(struct str *o, const struct diag *d) {
         char n[48], r[80] = "";
         report_short_name(trace_str(d->t, k->name), n, sizeof n);
         if (k->modelled && k->roof > 0)
-            snprintf(r, sizeof r, "%.0f%% of %s roof", 100 * k->roof, k->compute >= k->memory ? "compute" : "memory");
-        else snprintf(r, sizeof r, "%s", class_text(k->cls));
+            snprintf(r, sizeof r, "%.0f%% of %s roof", 100 * k->roof,
+                     k->compute >= k->memory ? "compute" : "memory");
+        else
+            snprintf(r, sizeof r, "%s", class_text(k->cls));
         line(o, "  %5.1f%%  %-44.44s x%-5u %9.1f us  %s", pct(k->ns, all), n, k->count,
              (double)k->ns / k->count / 1e3, r);
     }
@@ -283,11 +312,11 @@ static void memory(struct str *o, const struct diag *d) {
          d->mem_leak ? ": it grows" : "");
     int n = d->t->format == TRACE_SNAPSHOT ? 5 : 0;
     for (uint32_t i = 0; i < d->owners.n && (int)i < n; i++)
-        line(o, "  %9.1f MB in %u blocks still held, from %s", (double)d->owners.p[i].bytes / 1e6, d->owners.p[i].count,
-             trace_str(d->t, d->owners.p[i].where));
+        line(o, "  %9.1f MB in %u blocks still held, from %s", (double)d->owners.p[i].bytes / 1e6,
+             d->owners.p[i].count, trace_str(d->t, d->owners.p[i].where));
     if (d->t->format == TRACE_SNAPSHOT)
-        line(o, "  fragmentation %.1f%% of reserved memory; largest free block %.1f MB", 100 * d->fragmentation,
-             (double)d->t->snap_largest_free / 1e6);
+        line(o, "  fragmentation %.1f%% of reserved memory; largest free block %.1f MB",
+             100 * d->fragmentation, (double)d->t->snap_largest_free / 1e6);
 }
 
 static int count_lines(const struct str *o) {

@@ -54,7 +54,8 @@ TEST(analyze_captures_get_their_planted_cause) {
     for (size_t i = 0; i < RG_COUNT(captures); i++) {
         open_capture(&b, captures[i].file);
         const char *got = b.d.healthy ? "healthy" : cause_text(b.d.verdict);
-        if (strcmp(got, captures[i].verdict)) FAIL("%s: %s, planted %s", captures[i].file, got, captures[i].verdict);
+        if (strcmp(got, captures[i].verdict))
+            FAIL("%s: %s, planted %s", captures[i].file, got, captures[i].verdict);
         if (captures[i].regime >= 0) CHECK_EQ(b.d.regime, captures[i].regime);
         CHECK_EQ(b.t.format, captures[i].format);
         CHECK_EQ(b.d.kernel_count, captures[i].kernels);
@@ -117,7 +118,8 @@ TEST(analyze_flops_of_recorded_shapes) {
     open_capture(&b, "mnist_train_eager.pt.trace.json.gz");
     bool conv = false; /* 512x32x24x24 by 32x32x5x5: 20x20 results */
     for (uint32_t i = 0; i < b.d.kernels.n; i++)
-        conv |= b.d.kernels.p[i].cls == KC_CONV && b.d.kernels.p[i].flops == 2.0 * 512 * 32 * 20 * 20 * 32 * 25;
+        conv |=
+            b.d.kernels.p[i].cls == KC_CONV && b.d.kernels.p[i].flops == 2.0 * 512 * 32 * 20 * 20 * 32 * 25;
     CHECK(conv);
     close_capture(&b);
 }
@@ -127,7 +129,8 @@ TEST(analyze_names_what_the_capture_lacks) {
     open_capture(&b, "cuda_graph_infer.pt.trace.json.gz");
     bool graph = false, noted = false;
     for (uint32_t i = 0; i < b.d.capture.n; i++) graph |= !strcmp(b.d.capture.p[i].id, "graph");
-    for (uint32_t i = 0; i < b.d.causes.n; i++) noted |= b.d.causes.p[i].id == CAUSE_GRAPH && b.d.causes.p[i].note;
+    for (uint32_t i = 0; i < b.d.causes.n; i++)
+        noted |= b.d.causes.p[i].id == CAUSE_GRAPH && b.d.causes.p[i].note;
     CHECK(graph && noted);
     close_capture(&b);
     open_capture(&b, "transfer_pageable.pt.trace.json.gz");
@@ -187,14 +190,19 @@ TEST(analyze_skips_broken_events_and_counts_them) {
     static struct trace t;
     static const char text[] =
         "{\"traceEvents\": [\n"
-        "  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"good one\", \"pid\": 1, \"tid\": 1, \"ts\": 1.5, \"dur\": 2},\n"
-        "  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a \"quoted\" word\", \"pid\": 1, \"tid\": 1, \"ts\": 9, \"dur\": 2},\n"
+        "  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"good one\", \"pid\": 1, \"tid\": 1, \"ts\": 1.5, "
+        "\"dur\": 2},\n"
+        "  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a \"quoted\" word\", \"pid\": 1, \"tid\": 1, "
+        "\"ts\": 9, \"dur\": 2},\n"
         "  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": no quotes at all here},\n"
-        "  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"C:\\Users\\x\", \"pid\": 1, \"tid\": 1, \"ts\": 20, \"dur\": 2, "
+        "  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"C:\\Users\\x\", \"pid\": 1, \"tid\": 1, \"ts\": "
+        "20, \"dur\": 2, "
         "\"args\": {\"x\": N/A, \"y\": NaN, \"z\": Infinity, }},\n"
         "  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"cut\", \"pid\": 1, , \"ts\" 3},\n"
-        "  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": \"stream 7\", \"ts\": 1e2, \"dur\": 0.25},\n"
-        "  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"endless\", \"pid\": 0, \"tid\": 7, \"ts\": 1, \"dur\": 999999999999999},\n"
+        "  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": \"stream 7\", \"ts\": "
+        "1e2, \"dur\": 0.25},\n"
+        "  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"endless\", \"pid\": 0, \"tid\": 7, \"ts\": 1, "
+        "\"dur\": 999999999999999},\n"
         "], \"record_shapes\": 1}";
     CHECK_EQ(trace_read_mem(&t, &e, text, sizeof text - 1, 0), 0);
     CHECK_EQ(t.n, 4);
@@ -213,10 +221,12 @@ TEST(analyze_times_are_exact_nanoseconds) {
     struct err e = {0};
     static struct trace t;
     /* Epoch microseconds with a fraction that a double cannot hold. */
-    static const char text[] =
-        "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1790857026000123.457,\"dur\":0.001},"
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":1790857026000123.458,\"dur\":1},"
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c\",\"pid\":1,\"tid\":1,\"ts\":\"1790857026000124.5\",\"dur\":1.5e3}]";
+    static const char text[] = "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":"
+                               "1790857026000123.457,\"dur\":0.001},"
+                               "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":"
+                               "1790857026000123.458,\"dur\":1},"
+                               "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c\",\"pid\":1,\"tid\":1,\"ts\":"
+                               "\"1790857026000124.5\",\"dur\":1.5e3}]";
     CHECK_EQ(trace_read_mem(&t, &e, text, sizeof text - 1, 0), 0);
     CHECK_EQ(t.base, 1790857026000123457);
     CHECK_EQ(t.ev[0].dur, 1);
@@ -230,17 +240,21 @@ TEST(analyze_reads_the_format_of_2021) {
     struct err e = {0};
     static struct trace t;
     static struct diag d;
-    static const char text[] =
-        "{\"schemaVersion\": 1, \"traceEvents\": ["
-        "{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"ProfilerStep#5\",\"pid\":9,\"tid\":\"9\",\"ts\":0,\"dur\":400,\"args\":{}},"
-        "{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":\"9\",\"ts\":1,\"dur\":30,"
-        "\"args\":{\"Input dims\":[[64,64],[64,64]]}},"
-        "{\"ph\":\"X\",\"cat\":\"Runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":9,\"tid\":\"9\",\"ts\":5,\"dur\":9,"
-        "\"args\":{\"correlation\":77,\"external id\":77}},"
-        "{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"volta_sgemm\",\"pid\":0,\"tid\":\"stream 7\",\"ts\":20,\"dur\":100,"
-        "\"args\":{\"device\":0,\"stream\":7,\"correlation\":77}},"
-        "{\"ph\":\"X\",\"cat\":\"Memcpy\",\"name\":\"Memcpy HtoD (Pageable -> Device)\",\"pid\":0,\"tid\":\"stream 7\","
-        "\"ts\":130,\"dur\":270,\"args\":{\"bytes\":1000}}]}";
+    static const char text[] = "{\"schemaVersion\": 1, \"traceEvents\": ["
+                               "{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"ProfilerStep#5\",\"pid\":9,"
+                               "\"tid\":\"9\",\"ts\":0,\"dur\":400,\"args\":{}},"
+                               "{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":"
+                               "\"9\",\"ts\":1,\"dur\":30,"
+                               "\"args\":{\"Input dims\":[[64,64],[64,64]]}},"
+                               "{\"ph\":\"X\",\"cat\":\"Runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":9,"
+                               "\"tid\":\"9\",\"ts\":5,\"dur\":9,"
+                               "\"args\":{\"correlation\":77,\"external id\":77}},"
+                               "{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"volta_sgemm\",\"pid\":0,\"tid\":"
+                               "\"stream 7\",\"ts\":20,\"dur\":100,"
+                               "\"args\":{\"device\":0,\"stream\":7,\"correlation\":77}},"
+                               "{\"ph\":\"X\",\"cat\":\"Memcpy\",\"name\":\"Memcpy HtoD (Pageable -> "
+                               "Device)\",\"pid\":0,\"tid\":\"stream 7\","
+                               "\"ts\":130,\"dur\":270,\"args\":{\"bytes\":1000}}]}";
     CHECK_EQ(trace_read_mem(&t, &e, text, sizeof text - 1, 0), 0);
     CHECK_EQ(diagnose(&d, &t, &e), 0);
     CHECK_EQ(d.steps.n, 1);
@@ -268,12 +282,15 @@ TEST(analyze_refuses_what_it_cannot_read) {
     refused("{}", 2, "no trace events");
     refused("[]", 2, "no trace events");
     refused("{\"traceEvents\": [", 17, "before its first");
-    refused("[{\"ph\":\"X\",\"name\":\"x\",\"ts\":1,\"dur\":1,\"pid\":1,\"tid\":1}]", 55, "neither of PyTorch");
+    refused("[{\"ph\":\"X\",\"name\":\"x\",\"ts\":1,\"dur\":1,\"pid\":1,\"tid\":1}]", 55,
+            "neither of PyTorch");
     static char zeros[100000];
     refused(zeros, sizeof zeros, "zeros");
     refused("\x1f\x8b\x08\x00", 4, "cut short");
     /* pickles that name or call code */
-    refused("\x80\x04" "cos\nsystem\n(S'true'\ntR.", 24, "GLOBAL");
+    refused("\x80\x04"
+            "cos\nsystem\n(S'true'\ntR.",
+            24, "GLOBAL");
     refused("\x80\x04\x8c\x02os\x8c\x06system\x93.", 16, "STACK_GLOBAL");
     refused("\x80\x04)R.", 5, "REDUCE");
     refused("\x80\x04}.", 4, "no memory snapshot");
@@ -290,8 +307,9 @@ TEST(analyze_stops_at_the_hole_of_a_sparse_file) {
     char path[] = "/tmp/ridge-sparse-XXXXXX";
     int fd = mkstemp(path);
     CHECK(fd >= 0);
-    static const char head[] = "{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,"
-                               "\"dur\":1},\n";
+    static const char head[] =
+        "{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,"
+        "\"dur\":1},\n";
     CHECK_EQ(write(fd, head, sizeof head - 1), sizeof head - 1);
     CHECK_EQ(ftruncate(fd, 50000000000), 0);
     close(fd);
@@ -375,10 +393,12 @@ TEST(analyze_a_trace_without_a_device) {
     struct err e = {0};
     static struct trace t;
     static struct diag d;
-    static const char text[] =
-        "[{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#1\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":10000},"
-        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":1000,\"dur\":4000},"
-        "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"enumerate(DataLoader)#x\",\"pid\":1,\"tid\":1,\"ts\":6000,\"dur\":3000}]";
+    static const char text[] = "[{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#1\","
+                               "\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":10000},"
+                               "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,"
+                               "\"ts\":1000,\"dur\":4000},"
+                               "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"enumerate(DataLoader)#"
+                               "x\",\"pid\":1,\"tid\":1,\"ts\":6000,\"dur\":3000}]";
     CHECK_EQ(trace_read_mem(&t, &e, text, sizeof text - 1, 0), 0);
     CHECK_EQ(diagnose(&d, &t, &e), 0);
     CHECK_EQ(d.wall_ns, 10000000);
@@ -406,15 +426,23 @@ TEST(analyze_item_in_a_loop_is_a_sync) {
     for (int i = 0; i < 30; i++) {
         int t0 = i * 100;
         str_printf(&s,
-                   "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mul\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":12},"
-                   "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":5,\"args\":{\"correlation\":%d}},"
-                   "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":3,\"args\":{\"correlation\":%d}},"
-                   "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::item\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":70},"
-                   "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaMemcpyAsync\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":20,\"args\":{\"correlation\":%d}},"
-                   "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> Pageable)\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":2,"
+                   "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mul\",\"pid\":1,\"tid\":1,\"ts\":%d,"
+                   "\"dur\":12},"
+                   "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,"
+                   "\"ts\":%d,\"dur\":5,\"args\":{\"correlation\":%d}},"
+                   "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":3,"
+                   "\"args\":{\"correlation\":%d}},"
+                   "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::item\",\"pid\":1,\"tid\":1,\"ts\":%d,"
+                   "\"dur\":70},"
+                   "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaMemcpyAsync\",\"pid\":1,\"tid\":1,"
+                   "\"ts\":%d,\"dur\":20,\"args\":{\"correlation\":%d}},"
+                   "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> "
+                   "Pageable)\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":2,"
                    "\"args\":{\"correlation\":%d,\"bytes\":4}},"
-                   "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaStreamSynchronize\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":30,\"args\":{\"correlation\":%d}}",
-                   i ? "," : "", t0, t0 + 5, 3 * i + 1, t0 + 13, 3 * i + 1, t0 + 20, t0 + 25, 3 * i + 2, t0 + 40, 3 * i + 2, t0 + 55, 3 * i + 3);
+                   "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaStreamSynchronize\",\"pid\":1,"
+                   "\"tid\":1,\"ts\":%d,\"dur\":30,\"args\":{\"correlation\":%d}}",
+                   i ? "," : "", t0, t0 + 5, 3 * i + 1, t0 + 13, 3 * i + 1, t0 + 20, t0 + 25, 3 * i + 2,
+                   t0 + 40, 3 * i + 2, t0 + 55, 3 * i + 3);
     }
     str_addc(&s, ']');
     CHECK_EQ(trace_read_mem(&t, &e, s.p, s.n, 0), 0);

@@ -25,14 +25,66 @@ static uint64_t rnd(void) {
     return state;
 }
 
-static const char *const words[] = {
-    "\"ph\"", "\"X\"", "\"ts\"", "\"dur\"", "\"args\"", "\"traceEvents\"", "[", "]", "{", "}", ",", ":", "\"", "\\", "\\u0000",
-    "-1", "1e999", "9223372036854775807", "-9223372036854775808", "0", "NaN", "null", "\"kernel\"", "\"cpu_op\"",
-    "\"correlation\"", "\"Input Dims\"", "[[8192,8192],[8192,8192]]", "[[[[[[", "\"grid\"", "[0,0,0]",
-    "[4294967295,4294967295,4294967295]", "\"ProfilerStep#1\"", "\"deviceProperties\"", "\"M\"", "\"thread_name\"", "\n",
-    "\x80\x04", "(", "}", "]", "u", "e", "t", "\x94", "h\x01", "q\x01", "R", "c", "\x93", "\x8a\xff", "X\xff\xff\xff\xff",
-    "\x0a\xff\xff\xff\xff\x0f", "\x12", "\x1a", "\x22", "\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "/host:CPU", "/device:GPU:0",
-    "Stream #14", "RIDGEPRF"};
+static const char *const words[] = {"\"ph\"",
+                                    "\"X\"",
+                                    "\"ts\"",
+                                    "\"dur\"",
+                                    "\"args\"",
+                                    "\"traceEvents\"",
+                                    "[",
+                                    "]",
+                                    "{",
+                                    "}",
+                                    ",",
+                                    ":",
+                                    "\"",
+                                    "\\",
+                                    "\\u0000",
+                                    "-1",
+                                    "1e999",
+                                    "9223372036854775807",
+                                    "-9223372036854775808",
+                                    "0",
+                                    "NaN",
+                                    "null",
+                                    "\"kernel\"",
+                                    "\"cpu_op\"",
+                                    "\"correlation\"",
+                                    "\"Input Dims\"",
+                                    "[[8192,8192],[8192,8192]]",
+                                    "[[[[[[",
+                                    "\"grid\"",
+                                    "[0,0,0]",
+                                    "[4294967295,4294967295,4294967295]",
+                                    "\"ProfilerStep#1\"",
+                                    "\"deviceProperties\"",
+                                    "\"M\"",
+                                    "\"thread_name\"",
+                                    "\n",
+                                    "\x80\x04",
+                                    "(",
+                                    "}",
+                                    "]",
+                                    "u",
+                                    "e",
+                                    "t",
+                                    "\x94",
+                                    "h\x01",
+                                    "q\x01",
+                                    "R",
+                                    "c",
+                                    "\x93",
+                                    "\x8a\xff",
+                                    "X\xff\xff\xff\xff",
+                                    "\x0a\xff\xff\xff\xff\x0f",
+                                    "\x12",
+                                    "\x1a",
+                                    "\x22",
+                                    "\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+                                    "/host:CPU",
+                                    "/device:GPU:0",
+                                    "Stream #14",
+                                    "RIDGEPRF"};
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -46,7 +98,7 @@ static size_t mutate(const struct bytes *seed, const struct bytes *other, char *
         case 0: out[at] ^= (char)(1 << rnd() % 8); break;
         case 1: out[at] = (char)rnd(); break;
         case 2: n = at + 1; break; /* cut */
-        case 3: /* take out */
+        case 3:                    /* take out */
             len = least(n - at, rnd() % 64 + 1);
             memmove(out + at, out + at + len, n - at - len);
             n -= len;
@@ -108,12 +160,14 @@ static void run(const struct pool_of *s, int64_t times, const char *what) {
             read++;
             /* Memory must follow the size of the input, whatever it claims. */
             most = RG_MAX(most, t.arena.reserved);
-            if (t.arena.reserved > (64u << 20)) FAIL("%s: state %llu: %zu bytes of memory for an input of %zu", what,
-                                                     (unsigned long long)before, t.arena.reserved, n);
+            if (t.arena.reserved > (64u << 20))
+                FAIL("%s: state %llu: %zu bytes of memory for an input of %zu", what,
+                     (unsigned long long)before, t.arena.reserved, n);
             if (!diagnose(&d, &t, &e)) {
                 int64_t sum = 0;
                 for (int k = 0; k < BUDGET_KEYS; k++) sum += d.budget[k];
-                if (sum != d.wall_ns) FAIL("%s: state %llu: the budget does not sum", what, (unsigned long long)before);
+                if (sum != d.wall_ns)
+                    FAIL("%s: state %llu: the budget does not sum", what, (unsigned long long)before);
                 if (i % 16 == 0) {
                     struct str o;
                     str_init(&o, &d.arena);
@@ -130,12 +184,13 @@ static void run(const struct pool_of *s, int64_t times, const char *what) {
         }
         uint64_t took = os_now_ns() - t0;
         slowest = RG_MAX(slowest, took);
-        if (took > 10000000000u) FAIL("%s: state %llu: an input of %zu bytes took %.1f s", what, (unsigned long long)before,
-                                      n, (double)took / 1e9);
+        if (took > 10000000000u)
+            FAIL("%s: state %llu: an input of %zu bytes took %.1f s", what, (unsigned long long)before, n,
+                 (double)took / 1e9);
     }
     free(buf);
-    TEST_INFO("%s: %lld mutated inputs, %lld of them readable; slowest %.1f ms, at most %.1f MB", what, (long long)times,
-              (long long)read, (double)slowest / 1e6, (double)most / 1e6);
+    TEST_INFO("%s: %lld mutated inputs, %lld of them readable; slowest %.1f ms, at most %.1f MB", what,
+              (long long)times, (long long)read, (double)slowest / 1e6, (double)most / 1e6);
 }
 
 /* ---- one pool of seeds for each reader -------------------------------------------------------------------- */
@@ -167,8 +222,12 @@ static void xplane_seeds(struct arena *a, struct pool_of *s) {
 }
 static void pickle_seeds(struct arena *a, struct pool_of *s) {
     add_file(a, s, "tests/traces/memory_leak.snapshot.pickle", 62000);
-    static char small[] = "\x80\x04\x95\x20\0\0\0\0\0\0\0}\x94(\x8c\x08segments\x94]\x94\x8c\x0d" "device_traces\x94]\x94]\x94}\x94"
-                          "(\x8c\x06" "action\x94\x8c\x05" "alloc\x94\x8c\x04size\x94K\x05\x8c\x04" "addr\x94K\x07uaau.";
+    static char small[] = "\x80\x04\x95\x20\0\0\0\0\0\0\0}\x94(\x8c\x08segments\x94]\x94\x8c\x0d"
+                          "device_traces\x94]\x94]\x94}\x94"
+                          "(\x8c\x06"
+                          "action\x94\x8c\x05"
+                          "alloc\x94\x8c\x04size\x94K\x05\x8c\x04"
+                          "addr\x94K\x07uaau.";
     s->seed[s->n++] = (struct bytes){small, sizeof small - 1};
 }
 static void ridge_seeds(struct arena *a, struct pool_of *s) {
@@ -200,8 +259,8 @@ static void gzip_seeds(struct arena *a, struct pool_of *s) {
 static const struct {
     const char *name;
     void (*seeds)(struct arena *, struct pool_of *);
-} readers[] = {{"torch", torch_seeds}, {"jax", jax_seeds}, {"xplane", xplane_seeds}, {"pickle", pickle_seeds},
-               {"gzip", gzip_seeds}, {"ridge", ridge_seeds}};
+} readers[] = {{"torch", torch_seeds},   {"jax", jax_seeds},   {"xplane", xplane_seeds},
+               {"pickle", pickle_seeds}, {"gzip", gzip_seeds}, {"ridge", ridge_seeds}};
 
 /* FUZZ_SLICE=2/8 runs the second eighth of a long run: the same inputs, in pieces. */
 static void fuzz(int which, int64_t times) {

@@ -63,8 +63,8 @@ TEST(analyze_occupancy_of_40_cases) {
         struct occupancy o = gpu_occupancy(g, cases[i].grid, cases[i].threads, cases[i].regs, cases[i].smem);
         if (o.blocks != cases[i].blocks || strcmp(o.limiter, cases[i].limiter))
             FAIL("%s %d threads, %d registers, %lld bytes: %d blocks by %s, expected %d by %s", cases[i].gpu,
-                 cases[i].threads, cases[i].regs, (long long)cases[i].smem, o.blocks, o.limiter, cases[i].blocks,
-                 cases[i].limiter);
+                 cases[i].threads, cases[i].regs, (long long)cases[i].smem, o.blocks, o.limiter,
+                 cases[i].blocks, cases[i].limiter);
         CHECK_NEAR(o.theoretical, cases[i].theoretical, 1e-4);
     }
     TEST_COUNT(RG_COUNT(cases), "occupancy cases");

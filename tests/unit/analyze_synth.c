@@ -22,10 +22,11 @@ static int64_t between(struct synth *s, int64_t a, int64_t b) {
 static void us(struct synth *s, const char *key, int64_t ns) {
     str_printf(&s->out, "\"%s\": %lld.%03d", key, (long long)(ns / 1000), (int)(ns % 1000));
 }
-static void open_event(struct synth *s, const char *cat, const char *name, int64_t t0, int64_t t1, bool device) {
+static void open_event(struct synth *s, const char *cat, const char *name, int64_t t0, int64_t t1,
+                       bool device) {
     str_add(&s->out, s->ev++ ? ",\n  {\n    " : "\n  {\n    ");
-    str_printf(&s->out, "\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", \"pid\": %d, \"tid\": %d,\n    ", cat, name,
-               device ? 0 : 500, device ? 7 : 500);
+    str_printf(&s->out, "\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", \"pid\": %d, \"tid\": %d,\n    ",
+               cat, name, device ? 0 : 500, device ? 7 : 500);
     us(s, "ts", t0);
     str_add(&s->out, ", ");
     us(s, "dur", t1 - t0);
@@ -49,14 +50,19 @@ static void api(struct synth *s, const char *name, int64_t t0, int64_t t1, uint3
 static void device(struct synth *s, const char *cat, const char *name, int64_t t0, int64_t t1, uint32_t corr,
                    int stream, int64_t bytes, int grid) {
     open_event(s, cat, name, t0, t1, true);
-    str_printf(&s->out, "\"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": %d, \"correlation\": %u", stream, corr);
+    str_printf(&s->out, "\"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": %d, \"correlation\": %u",
+               stream, corr);
     if (bytes) str_printf(&s->out, ", \"bytes\": %lld", (long long)bytes);
     if (grid && strstr(name, "nvjet")) /* one block of 384 threads per SM, as the real ones */
-        str_printf(&s->out, ", \"registers per thread\": 168, \"shared memory\": 213188, \"grid\": [%d, 1, 1], "
-                            "\"block\": [384, 1, 1], \"est. achieved occupancy %%\": 0", grid);
+        str_printf(&s->out,
+                   ", \"registers per thread\": 168, \"shared memory\": 213188, \"grid\": [%d, 1, 1], "
+                   "\"block\": [384, 1, 1], \"est. achieved occupancy %%\": 0",
+                   grid);
     else if (grid)
-        str_printf(&s->out, ", \"registers per thread\": 32, \"shared memory\": 0, \"grid\": [%d, 1, 1], "
-                            "\"block\": [256, 1, 1], \"est. achieved occupancy %%\": 0", grid);
+        str_printf(&s->out,
+                   ", \"registers per thread\": 32, \"shared memory\": 0, \"grid\": [%d, 1, 1], "
+                   "\"block\": [256, 1, 1], \"est. achieved occupancy %%\": 0",
+                   grid);
     close_event(s);
 }
 
@@ -91,7 +97,8 @@ static void queued(struct synth *s, int64_t launch, const char *op, const char *
 /* A healthy product of 8192^3 in bf16 at 81 % of the roof: the work other things hide behind. */
 static const int64_t product_ns = 1372000;
 static void product(struct synth *s, int64_t launch) {
-    queued(s, launch, "aten::mm", GEMM_DIMS, BF16, "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT", product_ns, 132);
+    queued(s, launch, "aten::mm", GEMM_DIMS, BF16, "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT",
+           product_ns, 132);
 }
 
 /* Starts a step in which the host is ahead: one late kernel, behind which the rest is queued. Returns when
@@ -111,7 +118,8 @@ static void python(struct synth *s, const char *frame, int64_t t0, int64_t t1) {
 static void step_idle_frame(struct synth *s, int cause, int64_t length) {
     int64_t a = s->now, b = a + length;
     if (cause == CAUSE_LOADER) {
-        host(s, "user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", a, b, NULL, NULL);
+        host(s, "user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", a, b, NULL,
+             NULL);
         for (int64_t x = a + 1000; x + 400000 < b; x += 400000) /* operators inside are the loader's */
             host(s, "cpu_op", "aten::normal_", x, x + 300000, "[[3, 224, 224]]", "[\"float\"]");
     } else if (cause == CAUSE_COMPILE) {
@@ -121,7 +129,8 @@ static void step_idle_frame(struct synth *s, int cause, int64_t length) {
     }
     s->lost[cause] += length;
     s->now = b; /* the device is still idle; `late` goes on from here */
-    late(s, "aten::add", "void at::native::vectorized_elementwise_kernel<4, add>", 20000, 100000, CAUSE_DISPATCH);
+    late(s, "aten::add", "void at::native::vectorized_elementwise_kernel<4, add>", 20000, 100000,
+         CAUSE_DISPATCH);
 }
 
 static void step_sync(struct synth *s, int scale) {
@@ -140,14 +149,16 @@ static void step_pageable(struct synth *s, int scale) {
     for (int i = 0; i < scale; i++) {
         int64_t a = s->now, dur = between(s, 2000000, 4000000), start = a + 40000;
         uint32_t c = ++s->corr;
-        host(s, "cpu_op", "aten::copy_", a, start + dur + 20000, "[[67108864], [67108864]]", "[\"float\", \"float\"]");
+        host(s, "cpu_op", "aten::copy_", a, start + dur + 20000, "[[67108864], [67108864]]",
+             "[\"float\", \"float\"]");
         api(s, "cudaMemcpyAsync", a + 10000, start + dur + 15000, c);
         device(s, "gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", start, start + dur, c, 7, 268435456, 0);
         s->lost[CAUSE_DISPATCH] += 10000;
         s->lost[CAUSE_PAGEABLE] += 30000 + dur;
         s->now = start + dur;
         /* The lead that the blocking copy cost shows as a launch that comes late. */
-        late(s, "aten::sum", "void at::native::reduce_kernel<512, 1, ReduceOp>", 60000, 300000, CAUSE_PAGEABLE);
+        late(s, "aten::sum", "void at::native::reduce_kernel<512, 1, ReduceOp>", 60000, 300000,
+             CAUSE_PAGEABLE);
     }
 }
 
@@ -158,7 +169,8 @@ static void step_exposed(struct synth *s, int scale) {
         int64_t dur = between(s, 1000000, 3000000);
         uint32_t c = ++s->corr;
         api(s, "cudaMemcpyAsync", launch, launch + 6000, c);
-        device(s, "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", s->now + 500, s->now + 500 + dur, c, 14, 100000000, 0);
+        device(s, "gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", s->now + 500, s->now + 500 + dur, c, 14,
+               100000000, 0);
         s->lost[CAUSE_EXPOSED] += dur;
         s->now += 500 + dur;
     }
@@ -171,8 +183,8 @@ static void step_comm(struct synth *s, int scale) {
         int64_t dur = between(s, 1000000, 3000000);
         uint32_t c = ++s->corr;
         api(s, "cudaLaunchKernelExC", launch, launch + 6000, c);
-        device(s, "kernel", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", s->now + 500,
-               s->now + 500 + dur, c, 20, 0, 24);
+        device(s, "kernel", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+               s->now + 500, s->now + 500 + dur, c, 20, 0, 24);
         s->lost[CAUSE_COMM] += dur;
         s->now += 500 + dur;
     }
@@ -186,9 +198,11 @@ static void step_traffic(struct synth *s, int scale) {
         product(s, launch += 10000);
         for (int k = 0; k < 8; k++) {
             launch += 10000;
-            queued(s, launch, k % 2 ? "aten::mul" : "aten::add", "[[67108864], []]", "[\"float\", \"Scalar\"]",
+            queued(s, launch, k % 2 ? "aten::mul" : "aten::add", "[[67108864], []]",
+                   "[\"float\", \"Scalar\"]",
                    k % 2 ? "void at::native::vectorized_elementwise_kernel<4, MulFunctor>"
-                         : "void at::native::vectorized_elementwise_kernel<4, AddFunctor>", each, 65536);
+                         : "void at::native::vectorized_elementwise_kernel<4, AddFunctor>",
+                   each, 65536);
             if (k) s->lost[CAUSE_TRAFFIC] += each;
         }
     }
@@ -201,7 +215,8 @@ static void step_layout(struct synth *s, int scale) {
         launch += 10000;
         int64_t dur = between(s, 150000, 400000);
         queued(s, launch, "aten::cudnn_convolution", NULL, NULL,
-               "void cudnn::engines_precompiled::nchwToNhwcKernel<float, float, float, false, true>", dur, 4096);
+               "void cudnn::engines_precompiled::nchwToNhwcKernel<float, float, float, false, true>", dur,
+               4096);
         s->lost[CAUSE_LAYOUT] += dur;
     }
 }
@@ -215,7 +230,8 @@ static void step_alignment(struct synth *s, int scale) {
         int64_t dur = (int64_t)(flops / (0.25 * 989.4e12) * 1e9);
         queued(s, launch, "aten::mm", "[[4095, 4095], [4095, 4095]]", BF16,
                "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nn_align1>", dur, 512);
-        s->lost[CAUSE_ALIGNMENT] += dur - (int64_t)(flops / (0.7 * 989.4e12) * 1e9); /* aligned: 70 % of the roof */
+        s->lost[CAUSE_ALIGNMENT] +=
+            dur - (int64_t)(flops / (0.7 * 989.4e12) * 1e9); /* aligned: 70 % of the roof */
     }
 }
 
@@ -239,19 +255,22 @@ static void step_occupancy(struct synth *s, int scale) {
     for (int k = 0; k < 3 * scale; k++) {
         launch += 10000;
         int64_t dur = between(s, 400000, 800000);
-        queued(s, launch, "aten::native_batch_norm", NULL, NULL, "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>", dur, 13);
+        queued(s, launch, "aten::native_batch_norm", NULL, NULL,
+               "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>", dur, 13);
         s->lost[CAUSE_OCCUPANCY] += (int64_t)((double)dur * (1 - 13.0 / 132));
     }
 }
 
 static void memory(struct synth *s, int64_t bytes) {
     s->held += bytes;
-    str_printf(&s->out, ",\n  {\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\", "
+    str_printf(&s->out,
+               ",\n  {\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\", "
                "\"pid\": 500, \"tid\": 500, ");
     us(s, "ts", s->now + 3000);
-    str_printf(&s->out, ", \"args\": {\"Total Reserved\": 9000000000, \"Total Allocated\": %lld, \"Bytes\": %lld, "
-               "\"Device Id\": 0, \"Device Type\": 1, \"Addr\": %lld}}", (long long)s->held, (long long)bytes,
-               (long long)(140000000000 + s->held));
+    str_printf(&s->out,
+               ", \"args\": {\"Total Reserved\": 9000000000, \"Total Allocated\": %lld, \"Bytes\": %lld, "
+               "\"Device Id\": 0, \"Device Type\": 1, \"Addr\": %lld}}",
+               (long long)s->held, (long long)bytes, (long long)(140000000000 + s->held));
 }
 
 void synth_step(struct synth *s, int cause, int scale) {
@@ -260,21 +279,22 @@ void synth_step(struct synth *s, int cause, int scale) {
     switch (cause) {
     case CAUSE_SMALL:
         for (int i = 0; i < 150 * scale; i++)
-            late(s, i % 2 ? "aten::mul" : "aten::add", "void at::native::vectorized_elementwise_kernel<4, mul>",
-                 between(s, 9000, 18000), between(s, 900, 3000), CAUSE_SMALL);
+            late(s, i % 2 ? "aten::mul" : "aten::add",
+                 "void at::native::vectorized_elementwise_kernel<4, mul>", between(s, 9000, 18000),
+                 between(s, 900, 3000), CAUSE_SMALL);
         break;
     case CAUSE_DISPATCH:
         for (int i = 0; i < 30 * scale; i++)
-            late(s, "aten::mm", "ampere_bf16_gemm_128x128", between(s, 40000, 90000), between(s, 30000, 90000),
-                 CAUSE_DISPATCH);
+            late(s, "aten::mm", "ampere_bf16_gemm_128x128", between(s, 40000, 90000),
+                 between(s, 30000, 90000), CAUSE_DISPATCH);
         break;
     case CAUSE_SYNC: step_sync(s, scale); break;
     case CAUSE_PAGEABLE: step_pageable(s, scale); break;
     case CAUSE_EXPOSED: step_exposed(s, scale); break;
     case CAUSE_COMM: step_comm(s, scale); break;
-    case CAUSE_LOADER: case CAUSE_USER: case CAUSE_COMPILE:
-        step_idle_frame(s, cause, between(s, 2000000, 4000000) * scale);
-        break;
+    case CAUSE_LOADER:
+    case CAUSE_USER:
+    case CAUSE_COMPILE: step_idle_frame(s, cause, between(s, 2000000, 4000000) * scale); break;
     case CAUSE_TRAFFIC: step_traffic(s, scale); break;
     case CAUSE_LAYOUT: step_layout(s, scale); break;
     case CAUSE_ALIGNMENT: step_alignment(s, scale); break;
@@ -300,16 +320,25 @@ void synth_step(struct synth *s, int cause, int scale) {
 }
 
 void synth_begin(struct synth *s, struct arena *a, uint64_t seed) {
-    *s = (struct synth){.arena = a, .seed = seed * 0x9e3779b97f4a7c15u + 1, .now = 5000000, .first = -1,
-                        .shapes = true, .steps = true, .held = (int64_t)1 << 30};
+    *s = (struct synth){.arena = a,
+                        .seed = seed * 0x9e3779b97f4a7c15u + 1,
+                        .now = 5000000,
+                        .first = -1,
+                        .shapes = true,
+                        .steps = true,
+                        .held = (int64_t)1 << 30};
     str_init(&s->out, a);
-    str_add(&s->out, "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [\n    {\"id\": 0, \"name\": \"NVIDIA H200\", "
-            "\"totalGlobalMem\": 150109880320, \"computeMajor\": 9, \"computeMinor\": 0, "
-            "\"maxThreadsPerMultiprocessor\": 2048, \"numSms\": 132, \"regsPerMultiprocessor\": 65536, "
-            "\"sharedMemPerMultiprocessor\": 233472}\n  ],\n  \"record_shapes\": 1,\n  \"displayTimeUnit\": \"ms\",\n"
-            "  \"traceEvents\": [");
+    str_add(
+        &s->out,
+        "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [\n    {\"id\": 0, \"name\": \"NVIDIA H200\", "
+        "\"totalGlobalMem\": 150109880320, \"computeMajor\": 9, \"computeMinor\": 0, "
+        "\"maxThreadsPerMultiprocessor\": 2048, \"numSms\": 132, \"regsPerMultiprocessor\": 65536, "
+        "\"sharedMemPerMultiprocessor\": 233472}\n  ],\n  \"record_shapes\": 1,\n  \"displayTimeUnit\": "
+        "\"ms\",\n"
+        "  \"traceEvents\": [");
     /* Something runs before the first step, so that its first gap has a beginning. */
-    late(s, "aten::zeros", "void at::native::vectorized_elementwise_kernel<4, FillFunctor>", 20000, 20000, CAUSE_DISPATCH);
+    late(s, "aten::zeros", "void at::native::vectorized_elementwise_kernel<4, FillFunctor>", 20000, 20000,
+         CAUSE_DISPATCH);
     s->lost[CAUSE_DISPATCH] -= 20000; /* before the window */
 }
 
@@ -317,9 +346,10 @@ void synth_end(struct synth *s) { str_add(&s->out, "\n  ],\n  \"traceName\": \"s
 
 /* ---- the mixtures --------------------------------------------------------------------------------------- */
 
-static const int mixable[] = {CAUSE_SMALL, CAUSE_DISPATCH, CAUSE_SYNC, CAUSE_PAGEABLE, CAUSE_EXPOSED,
-                              CAUSE_LOADER, CAUSE_USER, CAUSE_COMPILE, CAUSE_TRAFFIC, CAUSE_LAYOUT,
-                              CAUSE_ALIGNMENT, CAUSE_QUANTISATION, CAUSE_OCCUPANCY, CAUSE_COMM, -1};
+static const int mixable[] = {
+    CAUSE_SMALL,     CAUSE_DISPATCH,     CAUSE_SYNC,      CAUSE_PAGEABLE, CAUSE_EXPOSED,
+    CAUSE_LOADER,    CAUSE_USER,         CAUSE_COMPILE,   CAUSE_TRAFFIC,  CAUSE_LAYOUT,
+    CAUSE_ALIGNMENT, CAUSE_QUANTISATION, CAUSE_OCCUPANCY, CAUSE_COMM,     -1};
 
 static int planted_first(const struct synth *s) {
     int best = -1;
@@ -346,8 +376,9 @@ static void check_mixture(const struct synth *s, const struct diag *d, uint64_t 
         if (fabs(points) > 3) {
             share_ok = false;
             if (o->bad_share < 5)
-                TEST_INFO("seed %llu: %s planted %.1f%%, found %.1f%%", (unsigned long long)seed, cause_text(c),
-                          100.0 * (double)s->lost[c] / (double)d->wall_ns, 100.0 * (double)got / (double)d->wall_ns);
+                TEST_INFO("seed %llu: %s planted %.1f%%, found %.1f%%", (unsigned long long)seed,
+                          cause_text(c), 100.0 * (double)s->lost[c] / (double)d->wall_ns,
+                          100.0 * (double)got / (double)d->wall_ns);
         }
     }
     o->bad_share += !share_ok;
@@ -356,8 +387,8 @@ static void check_mixture(const struct synth *s, const struct diag *d, uint64_t 
     int got = d->causes.n && !d->causes.p[0].note ? d->causes.p[0].id : -1;
     if (gated ? got >= 0 : got != want) {
         if (o->bad_first < 5)
-            TEST_INFO("seed %llu: first is %s, planted %s", (unsigned long long)seed, got < 0 ? "none" : cause_text(got),
-                      want < 0 ? "none" : cause_text(want));
+            TEST_INFO("seed %llu: first is %s, planted %s", (unsigned long long)seed,
+                      got < 0 ? "none" : cause_text(got), want < 0 ? "none" : cause_text(want));
         o->bad_first++;
     }
 }
@@ -385,8 +416,10 @@ static void one_mixture(uint64_t seed, struct outcome *o) {
         synth_end(&s);
         int64_t best = 0, second = 0, wall = s.now - s.first;
         for (int c = 0; c < CAUSE_COUNT; c++) {
-            if (s.lost[c] > best) second = best, best = s.lost[c];
-            else if (s.lost[c] > second) second = s.lost[c];
+            if (s.lost[c] > best)
+                second = best, best = s.lost[c];
+            else if (s.lost[c] > second)
+                second = s.lost[c];
         }
         bool near_gate = llabs(best * 50 - wall) < wall / 5;
         if ((best - second) * 50 >= wall && !near_gate) break;
@@ -405,8 +438,10 @@ TEST_SLOW(analyze_500_planted_mixtures, 300) {
     struct outcome o = {0};
     const int n = 500;
     for (int i = 0; i < n; i++) one_mixture((uint64_t)i + 1, &o);
-    TEST_INFO("%d mixtures: %d budgets off, %d with more than 2%% unexplained, %d with a share off by 3 points, %d with "
-              "another cause first", n, o.bad_sum, o.bad_other, o.bad_share, o.bad_first);
+    TEST_INFO("%d mixtures: %d budgets off, %d with more than 2%% unexplained, %d with a share off by 3 "
+              "points, %d with "
+              "another cause first",
+              n, o.bad_sum, o.bad_other, o.bad_share, o.bad_first);
     CHECK_EQ(o.bad_sum, 0);
     CHECK_EQ(o.bad_other, 0);
     CHECK_EQ(o.bad_share, 0);

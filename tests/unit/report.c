@@ -2,12 +2,17 @@
 #include "report/report.h"
 #include "test.h"
 
-static const char *const files[] = {
-    "compute_bound_gemm.pt.trace.json.gz", "memory_bound_elementwise.pt.trace.json.gz",
-    "overhead_small_kernels.pt.trace.json.gz", "transfer_pageable.pt.trace.json.gz",
-    "dataloader_bound.pt.trace.json.gz", "mnist_train_eager.pt.trace.json.gz", "cuda_graph_infer.pt.trace.json.gz",
-    "jax_compute_bound.trace.json.gz", "jax_compute_bound.xplane.pb", "jax_overhead.trace.json.gz",
-    "memory_leak.snapshot.pickle"};
+static const char *const files[] = {"compute_bound_gemm.pt.trace.json.gz",
+                                    "memory_bound_elementwise.pt.trace.json.gz",
+                                    "overhead_small_kernels.pt.trace.json.gz",
+                                    "transfer_pageable.pt.trace.json.gz",
+                                    "dataloader_bound.pt.trace.json.gz",
+                                    "mnist_train_eager.pt.trace.json.gz",
+                                    "cuda_graph_infer.pt.trace.json.gz",
+                                    "jax_compute_bound.trace.json.gz",
+                                    "jax_compute_bound.xplane.pb",
+                                    "jax_overhead.trace.json.gz",
+                                    "memory_leak.snapshot.pickle"};
 
 static struct err e;
 static struct trace t;
@@ -32,8 +37,10 @@ TEST(report_fits_one_screen) {
         report_text(&o, &d, files[i]);
         int lines = 0, width = 0, widest = 0;
         for (size_t k = 0; k < o.n; k++) {
-            if (o.p[k] == '\n') lines++, width = 0;
-            else if (((unsigned char)o.p[k] & 0xc0) != 0x80) width++;
+            if (o.p[k] == '\n')
+                lines++, width = 0;
+            else if (((unsigned char)o.p[k] & 0xc0) != 0x80)
+                width++;
             widest = RG_MAX(widest, width);
         }
         if (lines > 40 || widest > 100) FAIL("%s: %d lines of up to %d columns", files[i], lines, widest);
@@ -88,8 +95,8 @@ TEST(report_json_is_json_and_sums) {
         str_init(&o, &d.arena);
         report_json(&o, &d, files[i]);
         CHECK_STR(blank(value(o.p)), "");
-        static const char *const keys[] = {"wall_ns", "regime", "verdict", "budget", "causes", "abstained",
-                                           "kernels", "classes", "memory", "capture"};
+        static const char *const keys[] = {"wall_ns",   "regime",  "verdict", "budget", "causes",
+                                           "abstained", "kernels", "classes", "memory", "capture"};
         for (size_t k = 0; k < RG_COUNT(keys); k++) {
             char key[40];
             snprintf(key, sizeof key, "\"%s\":", keys[k]);
@@ -113,11 +120,14 @@ TEST(report_short_names) {
     static const struct {
         const char *full, *shown;
     } cases[] = {
-        {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)",
+        {"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+         "std::array<char*, 3ul> >(int)",
          "vectorized_elementwise_kernel:add"},
-        {"void at::native::(anonymous namespace)::max_pool_forward_nchw<float, int>(int, float const*)", "max_pool_forward_nchw"},
+        {"void at::native::(anonymous namespace)::max_pool_forward_nchw<float, int>(int, float const*)",
+         "max_pool_forward_nchw"},
         {"nvjet_sm90_tst_320x128_64x3_1x2_h_bz_coopB_NNT", "nvjet_sm90_tst_320x128_64x3_1x2_h_bz_coopB_NNT"},
-        {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"},
+        {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+         "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"},
     };
     for (size_t i = 0; i < RG_COUNT(cases); i++) {
         char b[96];

@@ -130,8 +130,10 @@ void input_open(struct input *in, struct trace *t, const char *path, const void 
         if (in->fd < 0) err_throw(t->err, RG_EIO, "%s: %s", path, strerror(errno));
         struct stat st;
         if (!fstat(in->fd, &st) && S_ISDIR(st.st_mode))
-            err_throw(t->err, RG_EIO, "%s is a directory; expected a trace file. JAX writes them under "
-                      "plugins/profile/<time>/", path);
+            err_throw(t->err, RG_EIO,
+                      "%s is a directory; expected a trace file. JAX writes them under "
+                      "plugins/profile/<time>/",
+                      path);
     }
     in->cap = WINDOW;
     in->buf = mem_alloc(in->cap + INPUT_PAD);

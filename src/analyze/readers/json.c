@@ -64,46 +64,69 @@ static void triple(const struct slice *v, uint32_t out[3]) {
 static void take_arg(struct jev *e, struct slice k, struct slice v) {
     switch (k.n) {
     case 4:
-        if (KEY("grid")) triple(&v, e->grid), e->known |= 1;
-        else if (KEY("name")) e->arg_name = v;
-        else if (KEY("Addr")) e->addr = js_slice_int(&v);
+        if (KEY("grid"))
+            triple(&v, e->grid), e->known |= 1;
+        else if (KEY("name"))
+            e->arg_name = v;
+        else if (KEY("Addr"))
+            e->addr = js_slice_int(&v);
         break;
     case 5:
-        if (KEY("block")) triple(&v, e->block);
-        else if (KEY("bytes") || KEY("Bytes")) e->bytes = js_slice_int(&v), e->has_bytes = true;
-        else if (KEY("flops")) e->flops = js_slice_int(&v), e->known |= 4;
+        if (KEY("block"))
+            triple(&v, e->block);
+        else if (KEY("bytes") || KEY("Bytes"))
+            e->bytes = js_slice_int(&v), e->has_bytes = true;
+        else if (KEY("flops"))
+            e->flops = js_slice_int(&v), e->known |= 4;
         break;
     case 6:
-        if (KEY("stream")) e->stream = v;
-        else if (KEY("device")) e->device = v;
-        else if (KEY("hlo_op")) e->hlo = v;
-        else if (KEY("labels")) e->labels = v;
+        if (KEY("stream"))
+            e->stream = v;
+        else if (KEY("device"))
+            e->device = v;
+        else if (KEY("hlo_op"))
+            e->hlo = v;
+        else if (KEY("labels"))
+            e->labels = v;
         break;
     case 8:
         if (KEY("step_num")) e->step = js_slice_int(&v), e->has_step = true;
         break;
     case 10:
-        if (KEY("Input Dims") || KEY("Input dims")) e->dims = v;
-        else if (KEY("Input type")) e->types = v;
+        if (KEY("Input Dims") || KEY("Input dims"))
+            e->dims = v;
+        else if (KEY("Input type"))
+            e->types = v;
         break;
     case 11:
-        if (KEY("correlation")) e->corr = js_slice_int(&v), e->has_corr = true;
-        else if (KEY("Device Type")) e->dev_type = js_slice_int(&v);
+        if (KEY("correlation"))
+            e->corr = js_slice_int(&v), e->has_corr = true;
+        else if (KEY("Device Type"))
+            e->dev_type = js_slice_int(&v);
         break;
     case 13:
-        if (KEY("shared memory")) e->smem = js_slice_int(&v), e->known |= 2;
-        else if (KEY("graph node id")) e->graph_node = js_slice_int(&v);
+        if (KEY("shared memory"))
+            e->smem = js_slice_int(&v), e->known |= 2;
+        else if (KEY("graph node id"))
+            e->graph_node = js_slice_int(&v);
         break;
     case 14:
-        if (KEY("correlation_id")) e->corr = js_slice_int(&v), e->has_corr = true;
-        else if (KEY("kernel_details")) e->details = v;
-        else if (KEY("memcpy_details")) e->copy_details = v;
-        else if (KEY("Memset_details")) e->set_details = v;
-        else if (KEY("bytes_accessed")) e->cost_bytes = js_slice_int(&v), e->known |= 4;
+        if (KEY("correlation_id"))
+            e->corr = js_slice_int(&v), e->has_corr = true;
+        else if (KEY("kernel_details"))
+            e->details = v;
+        else if (KEY("memcpy_details"))
+            e->copy_details = v;
+        else if (KEY("Memset_details"))
+            e->set_details = v;
+        else if (KEY("bytes_accessed"))
+            e->cost_bytes = js_slice_int(&v), e->known |= 4;
         break;
     case 15:
-        if (KEY("Concrete Inputs")) e->concrete = v;
-        else if (KEY("Total Allocated")) e->total = js_slice_int(&v), e->has_total = true;
+        if (KEY("Concrete Inputs"))
+            e->concrete = v;
+        else if (KEY("Total Allocated"))
+            e->total = js_slice_int(&v), e->has_total = true;
         break;
     case 20:
         if (KEY("registers per thread")) e->regs = js_slice_int(&v), e->known |= 2;
@@ -120,7 +143,10 @@ static const uint8_t *parse_args(struct scan *s, const uint8_t *p, struct jev *e
     for (p++;;) {
         p = js_space(p);
         if (*p == '}') return p + 1;
-        if (*p == ',') { p++; continue; }
+        if (*p == ',') {
+            p++;
+            continue;
+        }
         if (*p != '"' || p >= s->end) return js_bad(s, p);
         p = js_key(s, p + 1, &k);
         if (!p) return NULL;
@@ -136,21 +162,32 @@ static const uint8_t *parse_event(struct scan *s, const uint8_t *p, struct jev *
     for (p++;;) {
         p = js_space(p);
         if (*p == '}') return p + 1;
-        if (*p == ',') { p++; continue; }
+        if (*p == ',') {
+            p++;
+            continue;
+        }
         if (*p != '"' || p >= s->end) return js_bad(s, p);
         p = js_key(s, p + 1, &k);
         if (!p) return NULL;
-        if (KEY("ts")) p = js_time(s, p, &e->ts), e->has_ts = true;
-        else if (KEY("dur")) p = js_time(s, p, &e->dur), e->has_dur = true;
-        else if (KEY("args")) p = parse_args(s, p, e);
+        if (KEY("ts"))
+            p = js_time(s, p, &e->ts), e->has_ts = true;
+        else if (KEY("dur"))
+            p = js_time(s, p, &e->dur), e->has_dur = true;
+        else if (KEY("args"))
+            p = parse_args(s, p, e);
         else {
             p = js_value(s, p, &v);
             if (!p) return NULL;
-            if (KEY("ph")) e->ph = v.n ? v.p[0] : 0;
-            else if (KEY("name")) e->name = v;
-            else if (KEY("pid")) e->pid = v;
-            else if (KEY("tid")) e->tid = v;
-            else if (KEY("cat")) e->cat = v;
+            if (KEY("ph"))
+                e->ph = v.n ? v.p[0] : 0;
+            else if (KEY("name"))
+                e->name = v;
+            else if (KEY("pid"))
+                e->pid = v;
+            else if (KEY("tid"))
+                e->tid = v;
+            else if (KEY("cat"))
+                e->cat = v;
         }
         if (!p) return NULL;
     }
@@ -186,15 +223,33 @@ static int category(const struct slice *c) {
         const char *text;
         int8_t kind;
     } cats[] = {
-        {"kernel", TK_KERNEL},       {"Kernel", TK_KERNEL},      {"gpu_memcpy", TK_COPY},
-        {"Memcpy", TK_COPY},         {"gpu_memset", TK_SET},     {"Memset", TK_SET},
-        {"cuda_runtime", TK_API},    {"Runtime", TK_API},        {"cuda_driver", TK_API},
-        {"xpu_runtime", TK_API},     {"xpu_driver", TK_API},     {"hip_runtime", TK_API},
-        {"cpu_op", TK_OP},           {"Operator", TK_OP},        {"user_annotation", TK_ANNOT},
-        {"python_function", TK_PY},  {"Python", TK_PY},          {"overhead", TK_OVERHEAD},
-        {"ac2g", TK_NONE},           {"fwdbwd", TK_NONE},        {"async", TK_NONE},
-        {"async_cpu_to_gpu", TK_NONE}, {"gpu_user_annotation", TK_NONE}, {"cuda_sync", TK_NONE},
-        {"cuda_event", TK_NONE},     {"Trace", TK_NONE},         {"cpu_instant_event", TK_MEM},
+        {"kernel", TK_KERNEL},
+        {"Kernel", TK_KERNEL},
+        {"gpu_memcpy", TK_COPY},
+        {"Memcpy", TK_COPY},
+        {"gpu_memset", TK_SET},
+        {"Memset", TK_SET},
+        {"cuda_runtime", TK_API},
+        {"Runtime", TK_API},
+        {"cuda_driver", TK_API},
+        {"xpu_runtime", TK_API},
+        {"xpu_driver", TK_API},
+        {"hip_runtime", TK_API},
+        {"cpu_op", TK_OP},
+        {"Operator", TK_OP},
+        {"user_annotation", TK_ANNOT},
+        {"python_function", TK_PY},
+        {"Python", TK_PY},
+        {"overhead", TK_OVERHEAD},
+        {"ac2g", TK_NONE},
+        {"fwdbwd", TK_NONE},
+        {"async", TK_NONE},
+        {"async_cpu_to_gpu", TK_NONE},
+        {"gpu_user_annotation", TK_NONE},
+        {"cuda_sync", TK_NONE},
+        {"cuda_event", TK_NONE},
+        {"Trace", TK_NONE},
+        {"cpu_instant_event", TK_MEM},
     };
     for (size_t i = 0; i < RG_COUNT(cats); i++)
         if (c->n == strlen(cats[i].text) && !memcmp(c->p, cats[i].text, c->n)) return cats[i].kind;
@@ -240,8 +295,11 @@ static uint32_t device_args(struct trace *t, const struct jev *e, struct trace_e
         if (d->n) c.bytes = parse_copy_details((const char *)d->p, d->n, &r->flags);
         return trace_intern(t, &c, sizeof c);
     }
-    struct trace_kernel_args a = {.regs = (uint32_t)e->regs, .smem = (uint32_t)e->smem,
-                                  .known = e->known, .flops = e->flops, .bytes = e->cost_bytes};
+    struct trace_kernel_args a = {.regs = (uint32_t)e->regs,
+                                  .smem = (uint32_t)e->smem,
+                                  .known = e->known,
+                                  .flops = e->flops,
+                                  .bytes = e->cost_bytes};
     memcpy(a.grid, e->grid, sizeof a.grid);
     memcpy(a.block, e->block, sizeof a.block);
     if (e->details.n) parse_kernel_details((const char *)e->details.p, e->details.n, &a);
@@ -351,7 +409,10 @@ static const uint8_t *device_property(struct scan *s, const uint8_t *p, struct t
     for (p++;;) {
         p = js_space(p);
         if (*p == '}') return p + 1;
-        if (*p == ',') { p++; continue; }
+        if (*p == ',') {
+            p++;
+            continue;
+        }
         if (*p != '"') return NULL;
         p = js_key(s, p + 1, &k);
         if (!p) return NULL;
@@ -359,13 +420,20 @@ static const uint8_t *device_property(struct scan *s, const uint8_t *p, struct t
         if (!p) return NULL;
         int64_t x = js_slice_int(&v);
         int i = x < 0 || x > INT32_MAX ? 0 : (int)x;
-        if (KEY("name")) snprintf(d->name, sizeof d->name, "%.*s", (int)RG_MIN(v.n, 60u), v.p);
-        else if (KEY("totalGlobalMem")) d->memory = x;
-        else if (KEY("computeMajor")) d->cc += RG_MIN(i, 99) * 10;
-        else if (KEY("computeMinor")) d->cc += RG_MIN(i, 9);
-        else if (KEY("numSms")) d->sms = i;
-        else if (KEY("maxThreadsPerMultiprocessor")) d->max_threads_sm = i;
-        else if (KEY("regsPerMultiprocessor")) d->regs_sm = i;
+        if (KEY("name"))
+            snprintf(d->name, sizeof d->name, "%.*s", (int)RG_MIN(v.n, 60u), v.p);
+        else if (KEY("totalGlobalMem"))
+            d->memory = x;
+        else if (KEY("computeMajor"))
+            d->cc += RG_MIN(i, 99) * 10;
+        else if (KEY("computeMinor"))
+            d->cc += RG_MIN(i, 9);
+        else if (KEY("numSms"))
+            d->sms = i;
+        else if (KEY("maxThreadsPerMultiprocessor"))
+            d->max_threads_sm = i;
+        else if (KEY("regsPerMultiprocessor"))
+            d->regs_sm = i;
         else if (KEY("sharedMemPerMultiprocessor") || KEY("maxSharedMemoryPerMultiProcessor"))
             d->smem_sm = i;
     }
@@ -377,12 +445,14 @@ static void device_properties(struct json *j, const struct slice *v) {
     if (!v->n || *p != '[') return;
     for (p++; p && p < s.end && j->t->devices.n < 64;) {
         p = js_space(p);
-        if (*p == ',') p++;
+        if (*p == ',')
+            p++;
         else if (*p == '{') {
             struct trace_device d = {0};
             p = device_property(&s, p, &d);
             vec_push(&j->t->arena, &j->t->devices, d);
-        } else break;
+        } else
+            break;
     }
 }
 
@@ -397,13 +467,20 @@ static int64_t find_int(const struct slice *v, const char *key) {
 static void take_header(struct json *j, struct slice k, struct slice v) {
     struct trace *t = j->t;
     int flag = v.n && (v.p[0] == '1' || v.p[0] == 't');
-    if (KEY("deviceProperties")) device_properties(j, &v);
-    else if (KEY("with_stack")) t->with_stack = flag;
-    else if (KEY("record_shapes")) t->with_shapes = flag;
-    else if (KEY("profile_memory")) t->with_memory = flag;
-    else if (KEY("with_flops")) t->with_flops = flag;
-    else if (KEY("with_modules")) t->with_modules = flag;
-    else if (KEY("schemaVersion") || KEY("displayTimeUnit")) t->has_header = true;
+    if (KEY("deviceProperties"))
+        device_properties(j, &v);
+    else if (KEY("with_stack"))
+        t->with_stack = flag;
+    else if (KEY("record_shapes"))
+        t->with_shapes = flag;
+    else if (KEY("profile_memory"))
+        t->with_memory = flag;
+    else if (KEY("with_flops"))
+        t->with_flops = flag;
+    else if (KEY("with_modules"))
+        t->with_modules = flag;
+    else if (KEY("schemaVersion") || KEY("displayTimeUnit"))
+        t->has_header = true;
     else if (KEY("distributedInfo")) {
         t->rank = (int)find_int(&v, "\"rank\"");
         t->world = (int)find_int(&v, "\"world_size\"");
@@ -440,7 +517,10 @@ static size_t read_events(struct json *j, size_t pos) {
         while (*p == ',' && p < in->buf + in->len) p = js_space(p + 1);
         pos = (size_t)(p - in->buf);
         if (pos >= in->len) {
-            if (input_more(in, pos)) { pos = 0; continue; }
+            if (input_more(in, pos)) {
+                pos = 0;
+                continue;
+            }
             j->t->truncated = true;
             return in->len;
         }
@@ -455,7 +535,10 @@ static size_t read_events(struct json *j, size_t pos) {
                 continue;
             }
             if (!j->s.bad && in->len - pos < EVENT_MAX) { /* the window ended inside it */
-                if (input_more(in, pos)) { pos = 0; continue; }
+                if (input_more(in, pos)) {
+                    pos = 0;
+                    continue;
+                }
                 pos = 0; /* input_more moved it to the front */
                 j->t->truncated = true;
                 if (j->rework > (8u << 20) + 2 * j->t->bytes_read) return in->len;
@@ -508,9 +591,14 @@ static void read_object(struct json *j) {
                     continue;
                 }
                 more = !j->s.bad;
-            } else more = q >= j->s.end;
-        } else if (!more) more = *p == '"' && !j->s.bad;
-        if (more && in->len - pos < INPUT_MAX && input_more(in, pos)) { pos = 0; continue; }
+            } else
+                more = q >= j->s.end;
+        } else if (!more)
+            more = *p == '"' && !j->s.bad;
+        if (more && in->len - pos < INPUT_MAX && input_more(in, pos)) {
+            pos = 0;
+            continue;
+        }
         if (events || more) {
             j->t->truncated |= more;
             if (!events && more) return;
@@ -521,7 +609,10 @@ static void read_object(struct json *j) {
         j->t->lost++;
         for (;;) {
             const uint8_t *f = memmem(in->buf + pos, in->len - pos, "\"traceEvents\"", 13);
-            if (f) { pos = (size_t)(f - in->buf); break; }
+            if (f) {
+                pos = (size_t)(f - in->buf);
+                break;
+            }
             size_t keep = RG_MIN(in->len, (size_t)16);
             if (!input_more(in, in->len - keep)) return;
             pos = 0;
@@ -550,8 +641,7 @@ static void resolve_lanes(struct json *j) {
         if (l->kind == LANE_RAW) {
             const char *name = trace_str(t, l->name);
             if (starts(proc, "/device:")) {
-                bool work = starts(name, "Stream #") ||
-                            (strstr(proc, "TPU") && !strcmp(name, "XLA Ops"));
+                bool work = starts(name, "Stream #") || (strstr(proc, "TPU") && !strcmp(name, "XLA Ops"));
                 l->kind = work ? LANE_DEVICE : LANE_OTHER;
                 const char *c = strrchr(proc, ':');
                 l->device = c ? small_int(c + 1) : 0;
@@ -569,8 +659,8 @@ static void resolve_lanes(struct json *j) {
     /* A name given to a thread belongs to the host lane of the same thread. */
     for (uint32_t i = 0; i < t->lanes.n; i++)
         for (uint32_t k = 0; k < t->lanes.n && t->lanes.n < 2000; k++)
-            if (i != k && t->lanes.p[i].pid == t->lanes.p[k].pid &&
-                t->lanes.p[i].tid == t->lanes.p[k].tid && !t->lanes.p[i].name)
+            if (i != k && t->lanes.p[i].pid == t->lanes.p[k].pid && t->lanes.p[i].tid == t->lanes.p[k].tid &&
+                !t->lanes.p[i].name)
                 t->lanes.p[i].name = t->lanes.p[k].name;
 }
 
@@ -589,8 +679,10 @@ static void resolve_events(struct json *j, bool jax) {
         } else if (e->kind != TK_STEP) {
             /* A host row with a correlation id is the call that submitted the work. */
             bool frame = name[0] == '$';
-            if (e->corr) e->kind = TK_LAUNCH;
-            else e->kind = (uint8_t)host_kind(j, frame ? TK_PY : TK_OP, e->name);
+            if (e->corr)
+                e->kind = TK_LAUNCH;
+            else
+                e->kind = (uint8_t)host_kind(j, frame ? TK_PY : TK_OP, e->name);
             if (starts(name, "$profiler.py") || starts(name, "$contextlib.py")) e->kind = TK_ANNOT;
             e->args = 0;
         }
@@ -623,8 +715,10 @@ static void run(struct json *j) {
                       : "this is JSON but holds no trace events; expected a Chrome trace with "
                         "\"traceEvents\" as torch.profiler or jax.profiler write it");
     if (!jax && !j->torch_cats)
-        err_throw(t->err, RG_EPARSE, "this is a Chrome trace with %u events, but neither of PyTorch (no "
-                  "categories such as cpu_op or kernel) nor of JAX (no /device: or /host: process)", t->n);
+        err_throw(t->err, RG_EPARSE,
+                  "this is a Chrome trace with %u events, but neither of PyTorch (no "
+                  "categories such as cpu_op or kernel) nor of JAX (no /device: or /host: process)",
+                  t->n);
     t->format = jax ? TRACE_JAX : TRACE_TORCH;
     resolve_events(j, jax);
     /* JAX keeps at most one or five million events in this file and does not say so. */

@@ -20,19 +20,23 @@ static bool all_zero(const uint8_t *p, size_t n) {
 
 static void foreign(struct trace *t, const uint8_t *p, size_t n) {
     char shown[64] = "";
-    for (size_t i = 0; i < RG_MIN(n, (size_t)16); i++)
-        snprintf(shown + i * 2, 4, "%02x", p[i]);
+    for (size_t i = 0; i < RG_MIN(n, (size_t)16); i++) snprintf(shown + i * 2, 4, "%02x", p[i]);
     const char *guess = "";
     if (n >= 15 && !memcmp(p, "SQLite format 3", 15))
         guess = " It looks like an Nsight Systems export (SQLite), which is not read.";
-    else if (n >= 4 && !memcmp(p, "PK\3\4", 4)) guess = " It is a zip archive: unpack it first.";
-    else if (n >= 4 && !memcmp(p, "\x28\xb5\x2f\xfd", 4)) guess = " It is zstd: unpack it first.";
-    else if (n >= 5 && !memcmp(p, "<html", 5)) guess = " It is a web page.";
-    else if (all_zero(p, n)) guess = " It holds only zeros: a sparse or never written file.";
+    else if (n >= 4 && !memcmp(p, "PK\3\4", 4))
+        guess = " It is a zip archive: unpack it first.";
+    else if (n >= 4 && !memcmp(p, "\x28\xb5\x2f\xfd", 4))
+        guess = " It is zstd: unpack it first.";
+    else if (n >= 5 && !memcmp(p, "<html", 5))
+        guess = " It is a web page.";
+    else if (all_zero(p, n))
+        guess = " It holds only zeros: a sparse or never written file.";
     err_throw(t->err, RG_EPARSE,
               "not a trace that ridge reads: it begins with %s.%s\nExpected a PyTorch trace "
               "(.pt.trace.json[.gz]), a JAX trace (.trace.json.gz, .xplane.pb), a PyTorch memory "
-              "snapshot (.pickle) or a Ridge profile", shown, guess);
+              "snapshot (.pickle) or a Ridge profile",
+              shown, guess);
 }
 
 static void read_any(void *arg) {
@@ -41,18 +45,23 @@ static void read_any(void *arg) {
     struct input *in = &job->in;
     input_open(in, t, job->path, job->mem, job->n);
     if (!in->len)
-        err_throw(t->err, RG_EPARSE, in->gz ? "the compressed file holds nothing: it was cut short"
-                                            : "the file is empty");
+        err_throw(t->err, RG_EPARSE,
+                  in->gz ? "the compressed file holds nothing: it was cut short" : "the file is empty");
     const uint8_t *p = in->buf;
     size_t at = 0;
     if (in->len >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) input_more(in, 3), p = in->buf; /* a BOM */
     while (at < in->len && p[at] <= ' ' && p[at] && p[at] != '\n') at++;
     while (at < in->len && (p[at] == ' ' || p[at] == '\n' || p[at] == '\r' || p[at] == '\t')) at++;
-    if (is_ridge(p, in->len)) read_ridge(t, in);
-    else if (at < in->len && (p[at] == '{' || p[at] == '[')) read_json(t, in);
-    else if (in->len >= 2 && p[0] == 0x80 && p[1] >= 2 && p[1] <= 5) read_pickle(t, in);
-    else if (is_xplane(p, in->len)) read_xplane(t, in);
-    else foreign(t, p, in->len);
+    if (is_ridge(p, in->len))
+        read_ridge(t, in);
+    else if (at < in->len && (p[at] == '{' || p[at] == '['))
+        read_json(t, in);
+    else if (in->len >= 2 && p[0] == 0x80 && p[1] >= 2 && p[1] <= 5)
+        read_pickle(t, in);
+    else if (is_xplane(p, in->len))
+        read_xplane(t, in);
+    else
+        foreign(t, p, in->len);
 }
 
 static int read_job(struct job *job, struct err *e, uint32_t limit) {

@@ -12,8 +12,8 @@
 enum node_type { N_NONE, N_INT, N_STR, N_LIST, N_DICT, N_MARK, N_OTHER };
 struct node {
     uint8_t type;
-    int64_t i;                /* N_INT; N_STR: trace_str */
-    VEC(uint32_t) kids;       /* lists; dictionaries: key, value, key, value */
+    int64_t i;          /* N_INT; N_STR: trace_str */
+    VEC(uint32_t) kids; /* lists; dictionaries: key, value, key, value */
 };
 
 struct vm {
@@ -33,8 +33,10 @@ static const uint8_t *need(struct vm *v, size_t n) {
         bool more = n < INPUT_MAX && input_more(v->in, v->pos);
         v->pos = n < INPUT_MAX ? 0 : v->pos;
         if (!more && v->in->len - v->pos < n)
-            err_throw(v->t->err, RG_EPARSE, "the snapshot ends at byte %llu, in the middle of a value: it was "
-                      "cut short", (unsigned long long)(v->in->offset + v->in->len));
+            err_throw(v->t->err, RG_EPARSE,
+                      "the snapshot ends at byte %llu, in the middle of a value: it was "
+                      "cut short",
+                      (unsigned long long)(v->in->offset + v->in->len));
     }
     const uint8_t *p = v->in->buf + v->pos;
     v->pos += n;
@@ -65,7 +67,8 @@ static uint32_t pop(struct vm *v) {
 static uint32_t mark(struct vm *v) {
     for (uint32_t i = v->stack.n; i-- > 0;)
         if (v->nodes.p[v->stack.p[i]].type == N_MARK) return i + 1;
-    err_throw(v->t->err, RG_EPARSE, "byte %llu of the snapshot looks for a mark that is not there: it is damaged",
+    err_throw(v->t->err, RG_EPARSE,
+              "byte %llu of the snapshot looks for a mark that is not there: it is damaged",
               (unsigned long long)at_of(v));
 }
 static struct node *top(struct vm *v, uint32_t below, int type) {
@@ -73,14 +76,16 @@ static struct node *top(struct vm *v, uint32_t below, int type) {
         err_throw(v->t->err, RG_EPARSE, "the snapshot is damaged at byte %llu", (unsigned long long)at_of(v));
     struct node *n = &v->nodes.p[v->stack.p[v->stack.n - 1 - below]];
     if (n->type != type)
-        err_throw(v->t->err, RG_EPARSE, "byte %llu of the snapshot adds to something that is not a %s: it is "
-                  "damaged", (unsigned long long)at_of(v), type == N_LIST ? "list" : "dictionary");
+        err_throw(v->t->err, RG_EPARSE,
+                  "byte %llu of the snapshot adds to something that is not a %s: it is "
+                  "damaged",
+                  (unsigned long long)at_of(v), type == N_LIST ? "list" : "dictionary");
     return n;
 }
 
 static void string(struct vm *v, uint64_t n) {
-    if (n >= INPUT_MAX) err_throw(v->t->err, RG_ELIMIT, "a string of %llu bytes in the snapshot",
-                                  (unsigned long long)n);
+    if (n >= INPUT_MAX)
+        err_throw(v->t->err, RG_ELIMIT, "a string of %llu bytes in the snapshot", (unsigned long long)n);
     const uint8_t *p = need(v, (size_t)n);
     push(v, node(v, N_STR, trace_intern(v->t, p, RG_MIN((size_t)n, (size_t)4096))));
 }
@@ -108,15 +113,19 @@ static void memo_put(struct vm *v, uint64_t k) {
 static void memo_get(struct vm *v, uint64_t k) {
     uint64_t x;
     if (!map_get(&v->memo, k, &x))
-        err_throw(v->t->err, RG_EPARSE, "byte %llu of the snapshot refers to a value that was never stored: it is "
-                  "damaged", (unsigned long long)at_of(v));
+        err_throw(v->t->err, RG_EPARSE,
+                  "byte %llu of the snapshot refers to a value that was never stored: it is "
+                  "damaged",
+                  (unsigned long long)at_of(v));
     push(v, (uint32_t)x);
 }
 static int64_t long_int(struct vm *v, uint64_t n) {
-    if (n > 1024) err_throw(v->t->err, RG_EPARSE, "an integer of %llu bytes in the snapshot", (unsigned long long)n);
+    if (n > 1024)
+        err_throw(v->t->err, RG_EPARSE, "an integer of %llu bytes in the snapshot", (unsigned long long)n);
     const uint8_t *p = need(v, (size_t)n);
     uint64_t x = n && p[n - 1] & 0x80 ? ~(uint64_t)0 : 0;
-    for (size_t i = 0; i < n && i < 8; i++) x = (x & ~((uint64_t)0xff << (8 * i))) | (uint64_t)p[i] << (8 * i);
+    for (size_t i = 0; i < n && i < 8; i++)
+        x = (x & ~((uint64_t)0xff << (8 * i))) | (uint64_t)p[i] << (8 * i);
     return (int64_t)x;
 }
 
@@ -124,12 +133,14 @@ static void refuse(struct vm *v, uint8_t op) {
     static const struct {
         uint8_t op;
         const char *name;
-    } calls[] = {{'c', "GLOBAL"}, {0x93, "STACK_GLOBAL"}, {'R', "REDUCE"}, {'b', "BUILD"}, {'i', "INST"},
-                 {'o', "OBJ"}, {0x81, "NEWOBJ"}, {0x92, "NEWOBJ_EX"}, {0x82, "EXT1"}, {0x83, "EXT2"},
-                 {0x84, "EXT4"}, {'P', "PERSID"}, {'Q', "BINPERSID"}, {0x97, "NEXT_BUFFER"}};
+    } calls[] = {{'c', "GLOBAL"},    {0x93, "STACK_GLOBAL"}, {'R', "REDUCE"},  {'b', "BUILD"},
+                 {'i', "INST"},      {'o', "OBJ"},           {0x81, "NEWOBJ"}, {0x92, "NEWOBJ_EX"},
+                 {0x82, "EXT1"},     {0x83, "EXT2"},         {0x84, "EXT4"},   {'P', "PERSID"},
+                 {'Q', "BINPERSID"}, {0x97, "NEXT_BUFFER"}};
     for (size_t i = 0; i < RG_COUNT(calls); i++)
         if (calls[i].op == op)
-            err_throw(v->t->err, RG_EPARSE, "refused: the pickle holds %s at byte %llu, which names or calls code. "
+            err_throw(v->t->err, RG_EPARSE,
+                      "refused: the pickle holds %s at byte %llu, which names or calls code. "
                       "A memory snapshot of torch.cuda.memory._dump_snapshot never does",
                       calls[i].name, (unsigned long long)at_of(v) - 1);
     err_throw(v->t->err, RG_EPARSE, "byte %llu of the pickle is 0x%02x, which no memory snapshot uses",
@@ -141,9 +152,9 @@ static bool step(struct vm *v) {
     uint8_t op = (uint8_t)take(v, 1);
     uint32_t x;
     switch (op) {
-    case 0x80: take(v, 1); break;                              /* PROTO */
-    case 0x95: take(v, 8); break;                              /* FRAME */
-    case '.': return false;                                    /* STOP */
+    case 0x80: take(v, 1); break; /* PROTO */
+    case 0x95: take(v, 8); break; /* FRAME */
+    case '.': return false;       /* STOP */
     case '(': push(v, node(v, N_MARK, 0)); break;
     case 'N': push(v, node(v, N_NONE, 0)); break;
     case 0x88: push(v, node(v, N_INT, 1)); break;
@@ -153,15 +164,19 @@ static bool step(struct vm *v) {
     case 'M': push(v, node(v, N_INT, (int64_t)take(v, 2))); break;
     case 0x8a: push(v, node(v, N_INT, long_int(v, take(v, 1)))); break;
     case 0x8b: push(v, node(v, N_INT, long_int(v, take(v, 4)))); break;
-    case 'G': take(v, 8); push(v, node(v, N_OTHER, 0)); break; /* BINFLOAT: none is needed */
+    case 'G':
+        take(v, 8);
+        push(v, node(v, N_OTHER, 0));
+        break; /* BINFLOAT: none is needed */
     case 0x8c: string(v, take(v, 1)); break;
     case 'X': string(v, take(v, 4)); break;
     case 0x8d: string(v, take(v, 8)); break;
-    case 'C': string(v, take(v, 1)); break;                    /* bytes */
+    case 'C': string(v, take(v, 1)); break; /* bytes */
     case 'B': string(v, take(v, 4)); break;
     case '}': push(v, node(v, N_DICT, 0)); break;
-    case ']': case ')': push(v, node(v, N_LIST, 0)); break;
-    case 0x8f: push(v, node(v, N_LIST, 0)); break;             /* EMPTY_SET */
+    case ']':
+    case ')': push(v, node(v, N_LIST, 0)); break;
+    case 0x8f: push(v, node(v, N_LIST, 0)); break; /* EMPTY_SET */
     case 't':
         x = mark(v);
         tuple(v, x);
@@ -169,20 +184,34 @@ static bool step(struct vm *v) {
         v->stack.n--; /* the mark */
         push(v, x);
         break;
-    case 0x85: case 0x86: case 0x87:
+    case 0x85:
+    case 0x86:
+    case 0x87:
         x = (uint32_t)(op - 0x84);
         if (v->stack.n < x) top(v, UINT32_MAX, N_LIST);
         tuple(v, v->stack.n - x);
         break;
     case 'a':
         if (v->stack.n < 2) top(v, UINT32_MAX, N_LIST);
-        items(v, v->stack.n - 1, N_LIST); break;
-    case 'e': case 0x90: items(v, mark(v), N_LIST); break;
-    case 's': if (v->stack.n < 3) top(v, UINT32_MAX, N_DICT); items(v, v->stack.n - 2, N_DICT); break;
+        items(v, v->stack.n - 1, N_LIST);
+        break;
+    case 'e':
+    case 0x90: items(v, mark(v), N_LIST); break;
+    case 's':
+        if (v->stack.n < 3) top(v, UINT32_MAX, N_DICT);
+        items(v, v->stack.n - 2, N_DICT);
+        break;
     case 'u': items(v, mark(v), N_DICT); break;
     case '0': pop(v); break;
-    case '1': x = mark(v); v->stack.n = x - 1; break;
-    case '2': x = pop(v); push(v, x); push(v, x); break;
+    case '1':
+        x = mark(v);
+        v->stack.n = x - 1;
+        break;
+    case '2':
+        x = pop(v);
+        push(v, x);
+        push(v, x);
+        break;
     case 0x94: memo_put(v, v->memo_next++); break;
     case 'q': memo_put(v, take(v, 1)); break;
     case 'r': memo_put(v, take(v, 4)); break;
@@ -199,7 +228,8 @@ static const struct node *field(const struct vm *v, const struct node *d, const 
     if (!d || d->type != N_DICT) return NULL;
     for (uint32_t i = 0; i + 1 < d->kids.n; i += 2) {
         const struct node *k = &v->nodes.p[d->kids.p[i]];
-        if (k->type == N_STR && !strcmp(trace_str(v->t, (uint32_t)k->i), key)) return &v->nodes.p[d->kids.p[i + 1]];
+        if (k->type == N_STR && !strcmp(trace_str(v->t, (uint32_t)k->i), key))
+            return &v->nodes.p[d->kids.p[i + 1]];
     }
     return NULL;
 }
@@ -224,7 +254,8 @@ static uint32_t stack_of(struct vm *v, const struct node *frames) {
         size_t n = strlen(file);
         if (n < 3 || strcmp(file + n - 3, ".py")) continue;
         if (!any) any = f;
-        if (strstr(file, "/torch/") || strstr(file, "site-packages") || strstr(file, "dist-packages")) continue;
+        if (strstr(file, "/torch/") || strstr(file, "site-packages") || strstr(file, "dist-packages"))
+            continue;
         best = f;
         break;
     }
@@ -258,16 +289,18 @@ static void one_event(struct vm *v, const struct node *e, uint32_t device) {
     static const struct {
         const char *text;
         char action;
-    } actions[] = {{"alloc", 'a'}, {"free_completed", 'f'}, {"segment_alloc", 's'}, {"segment_free", 'S'},
-                   {"segment_map", 's'}, {"segment_unmap", 'S'}, {"oom", 'o'}};
+    } actions[] = {{"alloc", 'a'},        {"free_completed", 'f'}, {"segment_alloc", 's'},
+                   {"segment_free", 'S'}, {"segment_map", 's'},    {"segment_unmap", 'S'},
+                   {"oom", 'o'}};
     const char *a = text(v, e, "action");
     for (size_t i = 0; i < RG_COUNT(actions); i++) {
         if (strcmp(a, actions[i].text)) continue;
         int64_t us = integer(v, e, "time_us");
-        struct trace_snapshot_event s = {
-            .t = RG_MIN(RG_MAX(us, 0), INT64_MAX / 2000) * 1000, .size = RG_MAX(integer(v, e, "size"), 0),
-            .addr = (uint64_t)integer(v, e, "addr"), .action = (uint8_t)actions[i].action,
-            .device = (uint8_t)RG_MIN(device, 255u)};
+        struct trace_snapshot_event s = {.t = RG_MIN(RG_MAX(us, 0), INT64_MAX / 2000) * 1000,
+                                         .size = RG_MAX(integer(v, e, "size"), 0),
+                                         .addr = (uint64_t)integer(v, e, "addr"),
+                                         .action = (uint8_t)actions[i].action,
+                                         .device = (uint8_t)RG_MIN(device, 255u)};
         if (s.size > (int64_t)1 << 50) s.size = 0;
         s.stack = stack_of(v, field(v, e, "frames"));
         if (s.action == 'o') t->snap_oom++;
@@ -286,7 +319,8 @@ void read_pickle(struct trace *t, struct input *in) {
     const struct node *root = v->stack.n ? &v->nodes.p[v->stack.p[v->stack.n - 1]] : NULL;
     const struct node *traces = field(v, root, "device_traces");
     if (!traces || !field(v, root, "segments"))
-        err_throw(t->err, RG_EPARSE, "this pickle holds plain data but no memory snapshot: expected a dictionary with "
+        err_throw(t->err, RG_EPARSE,
+                  "this pickle holds plain data but no memory snapshot: expected a dictionary with "
                   "\"segments\" and \"device_traces\" as torch.cuda.memory._dump_snapshot writes it");
     t->format = TRACE_SNAPSHOT;
     segments(v, field(v, root, "segments"));

@@ -61,10 +61,10 @@ struct shape {
 
 static void one_record(struct trace *t, const struct event *r, uint32_t name, struct shape *c) {
     static const uint8_t kinds[EVENT_KINDS] = {
-        [EVENT_PASS] = TK_COMPILE, [EVENT_PLAN] = TK_COMPILE, [EVENT_COMPILE] = TK_COMPILE,
+        [EVENT_PASS] = TK_COMPILE,  [EVENT_PLAN] = TK_COMPILE,  [EVENT_COMPILE] = TK_COMPILE,
         [EVENT_CACHE] = TK_COMPILE, [EVENT_LAUNCH] = TK_LAUNCH, [EVENT_KERNEL] = TK_KERNEL,
-        [EVENT_COPY] = TK_COPY, [EVENT_WAIT] = TK_SYNC, [EVENT_ALLOC] = TK_MEM, [EVENT_FREE] = TK_MEM,
-        [EVENT_RANGE] = TK_ANNOT, [EVENT_STEP] = TK_STEP};
+        [EVENT_COPY] = TK_COPY,     [EVENT_WAIT] = TK_SYNC,     [EVENT_ALLOC] = TK_MEM,
+        [EVENT_FREE] = TK_MEM,      [EVENT_RANGE] = TK_ANNOT,   [EVENT_STEP] = TK_STEP};
     t->seen++;
     if (r->kind >= EVENT_KINDS || r->t1 < r->t0 || r->t1 > INT64_MAX / 2) {
         t->dropped++;
@@ -104,15 +104,16 @@ void read_ridge(struct trace *t, struct input *in) {
     memcpy(head, p, 8);
     memcpy(count, p + 8, 16);
     if (head[0] != VERSION)
-        err_throw(t->err, RG_EPARSE, "this Ridge profile is of version %u; this program reads version %d", head[0],
-                  VERSION);
+        err_throw(t->err, RG_EPARSE, "this Ridge profile is of version %u; this program reads version %d",
+                  head[0], VERSION);
     t->logged_drops = count[1];
     VEC(uint32_t) names = {0};
     for (uint32_t i = 0; i < head[1]; i++) {
         uint32_t n;
         if (!(p = need(t, in, &pos, 4))) break;
         memcpy(&n, p, 4);
-        if (n > 65536) err_throw(t->err, RG_EPARSE, "a name of %u bytes in the Ridge profile: it is damaged", n);
+        if (n > 65536)
+            err_throw(t->err, RG_EPARSE, "a name of %u bytes in the Ridge profile: it is damaged", n);
         if (!(p = need(t, in, &pos, n))) break;
         vec_push(&t->arena, &names, trace_intern(t, p, n));
     }

@@ -78,8 +78,13 @@ static const uint8_t *skip_nested(struct scan *s, const uint8_t *p) {
     struct slice ignored;
     for (;;) {
         switch (*p) {
-        case '[': case '{': depth++; p++; break;
-        case ']': case '}':
+        case '[':
+        case '{':
+            depth++;
+            p++;
+            break;
+        case ']':
+        case '}':
             p++;
             if (--depth == 0) return p;
             break;
@@ -136,8 +141,10 @@ const uint8_t *js_time(struct scan *s, const uint8_t *p, int64_t *ns) {
     uint64_t v = 0;
     int power = 3;
     for (; (uint8_t)(*p - '0') < 10; p++) {
-        if (v < TIME_MAX / 10) v = v * 10 + (*p - '0');
-        else power++;
+        if (v < TIME_MAX / 10)
+            v = v * 10 + (*p - '0');
+        else
+            power++;
     }
     if (*p == '.') {
         for (p++; (uint8_t)(*p - '0') < 10; p++)
@@ -174,8 +181,7 @@ int64_t js_slice_int(const struct slice *t) {
     bool neg = t->n && t->p[0] == '-';
     uint64_t x = 0;
     if (neg) i++;
-    for (; i < t->n && (uint8_t)(t->p[i] - '0') < 10 && x < INT64_MAX / 20; i++)
-        x = x * 10 + (t->p[i] - '0');
+    for (; i < t->n && (uint8_t)(t->p[i] - '0') < 10 && x < INT64_MAX / 20; i++) x = x * 10 + (t->p[i] - '0');
     return neg ? -(int64_t)x : (int64_t)x;
 }
 
@@ -202,9 +208,12 @@ size_t js_unescape(const struct slice *s, char *out, size_t cap) {
             continue;
         }
         c = s->p[++i];
-        if (c == 'n') out[o++] = '\n';
-        else if (c == 't') out[o++] = '\t';
-        else if (c == '"' || c == '\\' || c == '/') out[o++] = (char)c;
+        if (c == 'n')
+            out[o++] = '\n';
+        else if (c == 't')
+            out[o++] = '\t';
+        else if (c == '"' || c == '\\' || c == '/')
+            out[o++] = (char)c;
         else if (c == 'u' && i + 4 < s->n) {
             uint32_t x = 0;
             for (int k = 1; k <= 4; k++) {

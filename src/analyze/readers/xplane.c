@@ -35,7 +35,8 @@ static bool next_field(struct pb *b, struct pbf *f) {
     f->sub = (struct pb){b->end, b->end};
     switch (f->wire) {
     case 0: return varint(b, &f->v);
-    case 1: case 5: {
+    case 1:
+    case 5: {
         size_t k = f->wire == 1 ? 8 : 4;
         if ((size_t)(b->end - b->p) < k) return false;
         memcpy(&f->v, b->p, k);
@@ -60,7 +61,8 @@ bool is_xplane(const uint8_t *p, size_t n) {
     struct pb plane = {b.p, p + n};
     if ((uint64_t)(plane.end - plane.p) > len) plane.end = plane.p + len;
     for (int i = 0; i < 3 && next_field(&plane, &f); i++)
-        if (f.no == 2 && f.wire == 2 && f.sub.end > f.sub.p && (*f.sub.p == '/' || *f.sub.p == '#')) return true;
+        if (f.no == 2 && f.wire == 2 && f.sub.end > f.sub.p && (*f.sub.p == '/' || *f.sub.p == '#'))
+            return true;
     return false;
 }
 
@@ -92,8 +94,10 @@ static void read_map_entry(struct pb entry, uint64_t *key, struct pb *val) {
     *key = 0;
     *val = (struct pb){entry.end, entry.end};
     while (next_field(&entry, &f))
-        if (f.no == 1 && f.wire == 0) *key = f.v;
-        else if (f.no == 2 && f.wire == 2) *val = f.sub;
+        if (f.no == 1 && f.wire == 0)
+            *key = f.v;
+        else if (f.no == 2 && f.wire == 2)
+            *val = f.sub;
 }
 
 static void read_stat(struct xplane *x, struct pb b, struct stats *s) {
@@ -101,13 +105,16 @@ static void read_stat(struct xplane *x, struct pb b, struct stats *s) {
     uint64_t id = 0, num = 0, name, ref;
     struct pb str = {0};
     while (next_field(&b, &f)) {
-        if (f.no == 1) id = f.v;
-        else if (f.no == 3 || f.no == 4) num = f.v;
+        if (f.no == 1)
+            id = f.v;
+        else if (f.no == 3 || f.no == 4)
+            num = f.v;
         else if (f.no == 2) {
             double d;
             memcpy(&d, &f.v, 8);
             num = d >= 0 && d < 9e18 ? (uint64_t)d : 0;
-        } else if (f.no == 5 || f.no == 6) str = f.sub;
+        } else if (f.no == 5 || f.no == 6)
+            str = f.sub;
         else if (f.no == 7 && map_get(&x->stats, f.v, &ref)) {
             const char *r = trace_str(x->t, (uint32_t)ref);
             str = (struct pb){(const uint8_t *)r, (const uint8_t *)r + strlen(r)};
@@ -115,18 +122,30 @@ static void read_stat(struct xplane *x, struct pb b, struct stats *s) {
     }
     if (!map_get(&x->stats, id, &name)) return;
     const char *k = trace_str(x->t, (uint32_t)name);
-    if (!strcmp(k, "correlation_id")) s->corr = num;
-    else if (!strcmp(k, "kernel_details")) s->kernel = str;
-    else if (!strcmp(k, "memcpy_details")) s->copy = str;
-    else if (!strcmp(k, "Memset_details") || !strcmp(k, "memset_details")) s->set = str;
-    else if (!strcmp(k, "hlo_op")) s->hlo = str;
-    else if (!strcmp(k, "flops") || !strcmp(k, "model_flops")) s->flops = (int64_t)(num >> 1 << 1), s->has_cost = true;
-    else if (!strcmp(k, "bytes_accessed")) s->bytes = (int64_t)num, s->has_cost = true;
-    else if (!strcmp(k, "step_num")) s->step = (int64_t)num, s->has_step = true;
-    else if (!strcmp(k, "bytes_allocated")) s->total = (int64_t)num, s->has_total = true;
-    else if (!strcmp(k, "allocation_bytes")) s->size = (int64_t)num;
-    else if (!strcmp(k, "addr")) s->addr = (int64_t)num;
-    else if (!strcmp(k, "allocator_name")) s->allocator = str;
+    if (!strcmp(k, "correlation_id"))
+        s->corr = num;
+    else if (!strcmp(k, "kernel_details"))
+        s->kernel = str;
+    else if (!strcmp(k, "memcpy_details"))
+        s->copy = str;
+    else if (!strcmp(k, "Memset_details") || !strcmp(k, "memset_details"))
+        s->set = str;
+    else if (!strcmp(k, "hlo_op"))
+        s->hlo = str;
+    else if (!strcmp(k, "flops") || !strcmp(k, "model_flops"))
+        s->flops = (int64_t)(num >> 1 << 1), s->has_cost = true;
+    else if (!strcmp(k, "bytes_accessed"))
+        s->bytes = (int64_t)num, s->has_cost = true;
+    else if (!strcmp(k, "step_num"))
+        s->step = (int64_t)num, s->has_step = true;
+    else if (!strcmp(k, "bytes_allocated"))
+        s->total = (int64_t)num, s->has_total = true;
+    else if (!strcmp(k, "allocation_bytes"))
+        s->size = (int64_t)num;
+    else if (!strcmp(k, "addr"))
+        s->addr = (int64_t)num;
+    else if (!strcmp(k, "allocator_name"))
+        s->allocator = str;
 }
 
 static void read_stats(struct xplane *x, struct pb b, uint32_t field, struct stats *s) {
@@ -160,7 +179,8 @@ static void device_event(struct xplane *x, struct trace_event *e, const struct s
         return;
     }
     struct trace_kernel_args a = {.flops = s->flops, .bytes = s->bytes, .known = s->has_cost ? 4 : 0};
-    if (s->kernel.p) parse_kernel_details((const char *)s->kernel.p, (size_t)(s->kernel.end - s->kernel.p), &a);
+    if (s->kernel.p)
+        parse_kernel_details((const char *)s->kernel.p, (size_t)(s->kernel.end - s->kernel.p), &a);
     if (s->hlo.p) a.op = intern_pb(t, s->hlo);
     e->args = trace_intern(t, &a, sizeof a);
 }
@@ -173,9 +193,12 @@ static void read_event(struct xplane *x, struct pb b, uint64_t line_ps, uint16_t
     struct pb all = b;
     uint64_t id = 0, off = 0, dur = 0, m;
     while (next_field(&b, &f)) {
-        if (f.no == 1) id = f.v;
-        else if (f.no == 2) off = f.v;
-        else if (f.no == 3) dur = f.v;
+        if (f.no == 1)
+            id = f.v;
+        else if (f.no == 2)
+            off = f.v;
+        else if (f.no == 3)
+            dur = f.v;
     }
     t->seen++;
     if (dur > DAY_PS || off > (uint64_t)1 << 62 || !map_get(&x->events, id, &m)) {
@@ -216,10 +239,14 @@ static void read_line(struct xplane *x, struct pb b) {
     struct pb scan = b, name = {0}, display = {0};
     uint64_t ts = 0, id = 0;
     while (next_field(&scan, &f)) {
-        if (f.no == 1) id = f.v;
-        else if (f.no == 2 && f.wire == 2) name = f.sub;
-        else if (f.no == 3) ts = f.v;
-        else if (f.no == 11 && f.wire == 2) display = f.sub;
+        if (f.no == 1)
+            id = f.v;
+        else if (f.no == 2 && f.wire == 2)
+            name = f.sub;
+        else if (f.no == 3)
+            ts = f.v;
+        else if (f.no == 11 && f.wire == 2)
+            display = f.sub;
     }
     if (ts > (uint64_t)1 << 50) ts %= (uint64_t)1 << 50; /* epoch ns would overflow in ps */
     if (!name.p) name = display;
@@ -251,20 +278,28 @@ static void read_device(struct xplane *x, struct pb b) {
         uint64_t id = 0, num = 0, name;
         struct pb s = f.sub, str = {0};
         while (next_field(&s, &g)) {
-            if (g.no == 1) id = g.v;
-            else if (g.no == 3 || g.no == 4) num = g.v;
-            else if (g.no == 5) str = g.sub;
+            if (g.no == 1)
+                id = g.v;
+            else if (g.no == 3 || g.no == 4)
+                num = g.v;
+            else if (g.no == 5)
+                str = g.sub;
         }
         if (!map_get(&x->stats, id, &name)) continue;
         const char *k = trace_str(t, (uint32_t)name);
         int i = num > INT32_MAX ? 0 : (int)num;
         if (!strcmp(k, "gpu_device_name") && str.p)
             snprintf(d.name, sizeof d.name, "%.*s", (int)RG_MIN(str.end - str.p, 60), (const char *)str.p);
-        else if (!strcmp(k, "core_count")) d.sms = i;
-        else if (!strcmp(k, "memory_bandwidth")) d.peak_bw = (double)num;
-        else if (!strcmp(k, "memory_size")) d.memory = (int64_t)(num >> 1 << 1);
-        else if (!strcmp(k, "compute_cap_major")) d.cc += RG_MIN(i, 99) * 10;
-        else if (!strcmp(k, "compute_cap_minor")) d.cc += RG_MIN(i, 9);
+        else if (!strcmp(k, "core_count"))
+            d.sms = i;
+        else if (!strcmp(k, "memory_bandwidth"))
+            d.peak_bw = (double)num;
+        else if (!strcmp(k, "memory_size"))
+            d.memory = (int64_t)(num >> 1 << 1);
+        else if (!strcmp(k, "compute_cap_major"))
+            d.cc += RG_MIN(i, 99) * 10;
+        else if (!strcmp(k, "compute_cap_minor"))
+            d.cc += RG_MIN(i, 9);
     }
     while ((int)t->devices.n <= x->device && t->devices.n < 64)
         vec_push(&t->arena, &t->devices, ((struct trace_device){0}));
@@ -282,8 +317,10 @@ static void read_tables(struct xplane *x, struct pb b) {
         struct meta m = {.stats = val};
         struct pb v = val;
         while (next_field(&v, &g)) {
-            if (g.no == 2 && g.wire == 2) m.name = intern_pb(t, g.sub);
-            else if (g.no == 4 && g.wire == 2 && g.sub.end > g.sub.p) m.display = intern_pb(t, g.sub);
+            if (g.no == 2 && g.wire == 2)
+                m.name = intern_pb(t, g.sub);
+            else if (g.no == 4 && g.wire == 2 && g.sub.end > g.sub.p)
+                m.display = intern_pb(t, g.sub);
         }
         if (f.no == 5) {
             map_put(&x->stats, key, m.name);
@@ -304,7 +341,8 @@ static void read_plane(struct trace *t, struct pb b) {
         const char *n = trace_str(t, x.pid);
         if (!strncmp(n, "/device:GPU:", 12) || !strncmp(n, "/device:TPU:", 12)) {
             x.device = 0;
-            for (n += 12; *n >= '0' && *n <= '9' && x.device < 1000; n++) x.device = x.device * 10 + (*n - '0');
+            for (n += 12; *n >= '0' && *n <= '9' && x.device < 1000; n++)
+                x.device = x.device * 10 + (*n - '0');
         } else if (!strcmp(n, "/host:CPU")) {
             x.device = -1;
         }
