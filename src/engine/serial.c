@@ -3,8 +3,8 @@
  * STORE_ADD is a load, an addition and a store; two iterations that add to one element at the same time lose
  * an addition. It is safe if every element has one owner among the iterations, which is proved here for the
  * common case: with N iterations the index is c*g + s + (multiples of c*N), g the iteration and s within less
- * than c of each other over all such stores to the buffer; then the index modulo c*N tells g. Where that
- * cannot be proved the kernel runs on one thread.
+ * than c of each other over all such stores to the buffer; then the index modulo c*N tells g, also where s and
+ * the multiples depend on g. Where that cannot be proved the kernel runs on one thread.
  * Tests: tests/unit/engine.c (engine_serial_*) */
 #include "engine/internal.h"
 
@@ -18,20 +18,8 @@ struct proof {
     struct ir *ir;
     const uop *grid;
     int64_t n;
-    struct map memo; /* node id -> uses the grid */
     owned_vec buf;
 };
-
-static bool uses_grid(struct proof *p, const uop *n) {
-    uint64_t known;
-    if (n == p->grid) return true;
-    if (!n->nsrc) return false;
-    if (map_get(&p->memo, n->id, &known)) return known;
-    bool uses = false;
-    for (uint32_t i = 0; i < n->nsrc && !uses; i++) uses = uses_grid(p, n->src[i]);
-    map_put(&p->memo, n->id, uses);
-    return uses;
-}
 
 static const uop *through_casts(const uop *n) {
     while (n->op == OP_CAST && dt_is_int((enum dtype)n->src[0]->dt)) n = n->src[0];
@@ -51,7 +39,6 @@ static bool split_index(struct proof *p, const uop *index, struct owned *o) {
         const uop *x = a.t[i].atom;
         int64_t f = a.t[i].coef;
         if (through_casts(x) == p->grid) continue;
-        if (uses_grid(p, x)) return false;
         if (f % whole == 0) continue;
         if (__builtin_mul_overflow(f, x->lo, &low) || __builtin_mul_overflow(f, x->hi, &high)) return false;
         if (__builtin_add_overflow(o->lo, RG_MIN(low, high), &o->lo)) return false;
@@ -79,7 +66,6 @@ static bool one_owner(struct proof *p, const uop *index) {
 bool linear_is_serial(struct ir *ir, const struct linear *l) {
     bool grid = l->n && l->u[0]->op == OP_RANGE && l->u[0]->arg.range.kind == AX_GRID;
     struct proof p = {.ir = ir, .grid = grid ? l->u[0] : NULL, .n = l->grid};
-    map_init(&p.memo, ir->arena);
     if (!grid) return false;
     for (uint32_t i = 0; i < l->n; i++) {
         const uop *n = l->u[i];
