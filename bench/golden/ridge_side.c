@@ -160,7 +160,7 @@ static void compile(struct side *s) {
         lin[i].nbuf = RG_MAX(lin[i].nbuf, slots); /* a PARAMS does not say how many it stands for */
         each[i] = &lin[i];
     }
-    if (engine_compile(s->engine, s->err, &s->ir, each, n, s->kernel))
+    if (engine_compile(s->engine, s->err, each, n, s->kernel))
         err_throw(s->err, s->err->code, "%s", s->err->msg);
     if (!(s->list = engine_list_new(s->engine, s->err))) err_throw(s->err, RG_ENOMEM, "no command list");
     for (uint32_t i = 0; i < n; i++) {

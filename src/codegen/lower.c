@@ -28,6 +28,7 @@ void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, st
     struct rw gate;
     const char *opts = o->opts ? o->opts : env_int(ENV_NOOPT) ? "" : k->opts;
     memset(out, 0, sizeof *out);
+    out->ir = ir;
     out->name = k->name;
 
     begin(&s, "verify");

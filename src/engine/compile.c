@@ -340,38 +340,40 @@ int engine_compile_text(struct engine *en, struct err *e, const struct etext *t,
 }
 
 struct render_call {
-    struct ir *ir;
-    const struct linear *const *lin;
-    uint32_t n;
+    const struct linear *lin;
     struct etext *t;
 };
 
 static void render_guarded(void *arg) {
     struct render_call *c = arg;
-    c->t = arena_array(c->ir->arena, struct etext, c->n);
-    for (uint32_t i = 0; i < c->n; i++) {
-        const struct linear *l = c->lin[i];
-        struct str s;
-        str_init(&s, c->ir->arena);
-        render_c(&s, c->ir, l);
-        c->t[i] = (struct etext){.name = l->name,
-                                 .text = s.p,
-                                 .grid = l->grid,
-                                 .scratch = l->scratch,
-                                 .nbuf = l->nbuf,
-                                 .nvar = l->nvar,
-                                 .serial = linear_is_serial(c->ir, l),
-                                 .est = l->est};
-        if (log_on(4)) log_line(4, "%s", s.p);
-    }
+    const struct linear *l = c->lin;
+    struct str s;
+    str_init(&s, l->ir->arena);
+    render_c(&s, l->ir, l);
+    *c->t = (struct etext){.name = l->name,
+                           .text = s.p,
+                           .grid = l->grid,
+                           .scratch = l->scratch,
+                           .nbuf = l->nbuf,
+                           .nvar = l->nvar,
+                           .serial = linear_is_serial(l),
+                           .est = l->est};
+    if (log_on(4)) log_line(4, "%s", s.p);
 }
 
-int engine_compile(struct engine *en, struct err *e, struct ir *ir, const struct linear *const *lin,
-                   uint32_t n, const struct ekernel **out) {
-    struct render_call c = {ir, lin, n, NULL};
+int engine_compile(struct engine *en, struct err *e, const struct linear *const *lin, uint32_t n,
+                   const struct ekernel **out) {
+    struct etext *t = mem_alloc((n + 1) * sizeof *t);
+    if (!t) return err_set(e, RG_ENOMEM, "out of memory while compiling %u kernels", n);
     uint64_t t0 = os_now_ns();
-    int code = err_guard(ir->err, render_guarded, &c);
+    int code = 0;
+    for (uint32_t i = 0; i < n && !code; i++) {
+        struct err *inner = lin[i]->ir->err;
+        code = err_guard(inner, render_guarded, &(struct render_call){lin[i], &t[i]});
+        if (code) err_set(e, code, "%s", inner->msg);
+    }
     en->stats.render_ns += os_now_ns() - t0;
-    if (code) return err_set(e, code, "%s", ir->err->msg);
-    return engine_compile_text(en, e, c.t, n, out);
+    if (!code) code = engine_compile_text(en, e, t, n, out);
+    mem_free(t);
+    return code;
 }

@@ -49,7 +49,7 @@ struct engine_stats engine_stats(const struct engine *);
 const char *engine_warnings(const struct engine *);
 
 /* Renders, finds or compiles n programs. Equal programs give the same kernel. out[n]. */
-int engine_compile(struct engine *, struct err *, struct ir *, const struct linear *const *lin, uint32_t n,
+int engine_compile(struct engine *, struct err *, const struct linear *const *lin, uint32_t n,
                    const struct ekernel **out);
 /* The same for text that was not rendered here (benchmarks, replay of an edited kernel). */
 struct etext {

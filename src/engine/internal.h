@@ -21,7 +21,7 @@ void cache_write(struct cache *, struct arena *, const char *name, const void *d
 void cache_trim(struct cache *, struct arena *);
 
 /* serial.c: must the grid iterations run one after another? */
-bool linear_is_serial(struct ir *, const struct linear *);
+bool linear_is_serial(const struct linear *);
 
 /* Compiled code: one text. Kernels that differ only in grid or estimate share it. */
 struct knode {

@@ -63,9 +63,9 @@ static bool one_owner(struct proof *p, const uop *index) {
     return o.hi - o.c < o.lo;
 }
 
-bool linear_is_serial(struct ir *ir, const struct linear *l) {
+bool linear_is_serial(const struct linear *l) {
     bool grid = l->n && l->u[0]->op == OP_RANGE && l->u[0]->arg.range.kind == AX_GRID;
-    struct proof p = {.ir = ir, .grid = grid ? l->u[0] : NULL, .n = l->grid};
+    struct proof p = {.ir = l->ir, .grid = grid ? l->u[0] : NULL, .n = l->grid};
     if (!grid) return false;
     for (uint32_t i = 0; i < l->n; i++) {
         const uop *n = l->u[i];

@@ -262,6 +262,7 @@ void ir_print_tree(struct str *, const struct ir *, const uop *block); /* a loop
  * there is no alignment promise. All indices in the list are i32 or i64 (never IDX).
  * LOCALs live in the scratch memory of the worker, in the order of `local`, each 64-byte aligned. */
 struct linear {
+    struct ir *ir;         /* whose nodes it is made of */
     const char *name;      /* of the function: letters, digits, _ */
     const uop **u;
     uint32_t n;

@@ -60,9 +60,10 @@ struct owner {      /* of one element of a global buffer; iterations are numbere
     bool plain;     /* written by STORE */
 };
 
+enum { OWNER_PAGE = 4096 };
 struct global {
     struct ref_buf b;
-    struct owner *owner; /* one for each element of `size` bytes; made at the first access */
+    struct owner **page; /* one owner for each element of `size` bytes */
     uint32_t size;
 };
 struct scratch {
@@ -436,19 +437,30 @@ static struct elem hred(struct machine *m, const struct step *s) {
 
 /* ---- run: memory ---------------------------------------------------------------------------------- */
 
+/* Buffers that share their memory share their owners: the same address under two numbers. */
+static struct owner **owner_pages(struct machine *m, const struct global *g, uint32_t size) {
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < m->nglobal; i++) {
+        const struct global *other = &m->global[i];
+        if (other->b.p != g->b.p) continue;
+        if (other->page && other->size == size) return other->page;
+        bytes = RG_MAX(bytes, other->b.bytes);
+    }
+    return arena_array(m->arena, struct owner *, bytes / size / OWNER_PAGE + 1);
+}
+
+/* Pages are made when first touched: a few iterations of a large kernel touch little of its buffers. */
 static struct owner *owner_of(struct machine *m, uint32_t no, int64_t at, uint32_t size) {
     struct global *g = &m->global[no];
-    if (!g->owner) {
-        for (uint32_t i = 0; i < m->nglobal; i++) { /* the same memory under two numbers has one owner */
-            if (m->global[i].owner && m->global[i].b.p == g->b.p && m->global[i].size == size &&
-                m->global[i].b.bytes >= g->b.bytes)
-                g->owner = m->global[i].owner;
-        }
-        if (!g->owner) g->owner = arena_array(m->arena, struct owner, g->b.bytes / size + 1);
+    if (!g->page) {
+        g->page = owner_pages(m, g, size);
         g->size = size;
     }
-    /* another element size for the same buffer: the owner of the first byte will do */
-    return &g->owner[g->size == size ? at : at * size / g->size];
+    if (g->size != size)
+        at = at * size / g->size; /* another type's view: the owner of the first byte will do */
+    struct owner **page = &g->page[at / OWNER_PAGE];
+    if (!*page) *page = arena_array(m->arena, struct owner, OWNER_PAGE);
+    return &(*page)[at % OWNER_PAGE];
 }
 
 static void note_read(struct machine *m, const struct step *s, uint32_t no, int64_t at) {

@@ -193,7 +193,7 @@ static bool adds_alone(int64_t by, int64_t c, int64_t add, unsigned lanes, int64
     opn(&p, OP_STORE_ADD, DT_VOID, 1, at(&p, out, at0, lanes), one, NULL, ARG_NONE);
     const uop *at1 = op2(&p, OP_ADD, at0, uop_int(&ir, DT_I64, second));
     opn(&p, OP_STORE_ADD, DT_VOID, 1, at(&p, out, at1, lanes), one, NULL, ARG_NONE);
-    return !linear_is_serial(&ir, finish(&p));
+    return !linear_is_serial(finish(&p));
 }
 
 TEST(engine_serial_proof) {

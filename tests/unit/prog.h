@@ -68,6 +68,7 @@ static inline void set(struct prog *p, const uop *a, const uop *v) {
 
 static inline const struct linear *finish(struct prog *p) {
     while (p->open.n) end(p);
+    p->lin.ir = p->ir;
     p->lin.u = p->u.p;
     p->lin.n = p->u.n;
     return &p->lin;

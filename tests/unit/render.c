@@ -176,7 +176,7 @@ static void run_all_ops(const char *cc) {
         build_ops(&t[i], all_types[i / RG_COUNT(all_lanes)], all_lanes[i % RG_COUNT(all_lanes)]);
         lin[i] = &t[i].p.lin;
     }
-    if (engine_compile(en, &err, &ir, lin, N, k)) FAIL("%s", err.msg);
+    if (engine_compile(en, &err, lin, N, k)) FAIL("%s", err.msg);
     for (unsigned i = 0; i < RG_COUNT(buffers); i++) buffers[i] = mem_alloc(MAX_N * 8);
     for (int i = 0; i < N; i++) {
         fill_inputs(t[i].dt);
@@ -246,7 +246,7 @@ static void run_all_casts(const char *cc) {
         build_casts(&t[i], all_types[i / RG_COUNT(lanes)], lanes[i % RG_COUNT(lanes)]);
         lin[i] = &t[i].p.lin;
     }
-    if (engine_compile(en, &err, &ir, lin, N, k)) FAIL("%s", err.msg);
+    if (engine_compile(en, &err, lin, N, k)) FAIL("%s", err.msg);
     for (unsigned i = 0; i < RG_COUNT(buffers); i++) buffers[i] = mem_alloc(MAX_N * 8);
     for (int i = 0; i < N; i++) {
         for (int j = 0; j < t[i].n; j++) put(t[i].dt, buffers[0], j, edge(t[i].dt, j));
@@ -314,7 +314,7 @@ static struct engine *en;
 static void against_ref(struct prog *p, const size_t *bytes, const int64_t *var) {
     const struct linear *lin = finish(p);
     const struct ekernel *k;
-    if (engine_compile(en, &err, &ir, &lin, 1, &k)) FAIL("%s", err.msg);
+    if (engine_compile(en, &err, &lin, 1, &k)) FAIL("%s", err.msg);
     void *buf[8];
     struct ref_buf ref[8];
     for (uint32_t i = 0; i < lin->nbuf; i++) {
