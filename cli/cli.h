@@ -86,10 +86,13 @@ void io_copy(struct io_mem *to, const struct io_mem *from);
 /* NULL, or the buffer beside which memory was overwritten. */
 const char *io_red_zone(const struct io *, const struct io_mem *);
 size_t io_bytes(const struct io_buf *);
-/* How far a value may be off that another schedule of the kernel computed, relative to 1 + |value|: from
- * the coarsest type it computes in and the length of its longest reduction. */
+/* How far a value may be off that another schedule of the kernel computed, in parts of |value| plus the
+ * buffer's scale: from the coarsest type the kernel computes in and the length of its longest reduction. */
 double io_tolerance(struct arena *, const uop *sink);
-/* The same for a buffer of this type: storing rounds once more; integers must be equal. */
+/* The root of the mean square of the finite values (of those marked; mark may be NULL): what "small" means
+ * in this buffer, so that a row of tiny probabilities is held to more than a row of large sums. */
+double io_scale(const struct io_buf *, const void *p, const unsigned char *mark);
+/* The tolerance for a buffer of this type: storing rounds once more; integers must be equal. */
 double io_tolerance_of(double tolerance, enum dtype);
 
 #endif

@@ -399,9 +399,9 @@ double io_tolerance(struct arena *a, const uop *sink) {
         bool computes =
             op_is_pure((enum op)u->op) || u->op == OP_REDUCE || u->op == OP_SCAN || u->op == OP_STORE_ADD;
         if (!computes || u->op == OP_CAST || u->op == OP_WHERE) continue;
-        /* sums of halves are kept in f32, so their length does not matter */
+        /* roundings of a long sum partly cancel; sums of halves are kept in f32, so their length does not matter */
         bool half = dt == DT_F16 || dt == DT_BF16;
-        tol = RG_MAX(tol, epsilon(dt) * (half ? 4 : 8 + longest));
+        tol = RG_MAX(tol, epsilon(dt) * (half ? 4 : 8 + 4 * sqrt(longest)));
     }
     return tol;
 }
@@ -409,4 +409,15 @@ double io_tolerance(struct arena *a, const uop *sink) {
 double io_tolerance_of(double tolerance, enum dtype dt) {
     if (!dt_is_float(dt)) return 0;
     return RG_MAX(tolerance, epsilon(dt) * (dt == DT_F16 || dt == DT_BF16 ? 2 : 1));
+}
+
+double io_scale(const struct io_buf *b, const void *p, const unsigned char *mark) {
+    double sum = 0, n = 0;
+    for (int64_t i = 0; i < b->n; i++) {
+        double x = ref_number(b->dt, ref_read(b->dt, (const char *)p + (size_t)i * dtype_info[b->dt].bytes));
+        if ((mark && !mark[i]) || !isfinite(x)) continue;
+        sum += x * x;
+        n++;
+    }
+    return n ? sqrt(sum / n) : 0;
 }
