@@ -22,10 +22,18 @@ struct replay {
     VEC(struct memory_point) all;
 };
 
+/* Sums of sizes that a file made up stay below 2^60, more than any machine has, so that what is computed from
+ * them cannot overflow. */
+static int64_t bounded(int64_t x) {
+    const int64_t most = (int64_t)1 << 60;
+    return x > most ? most : x < -most ? -most : x;
+}
+static int64_t plus(int64_t a, int64_t b) { return bounded(bounded(a) + bounded(b)); }
+
 static void on_alloc(struct replay *r, int64_t t, uint64_t addr, int64_t size, uint32_t where) {
-    vec_push(&r->d->arena, &r->blocks, ((struct block){t, size, where}));
+    vec_push(&r->d->arena, &r->blocks, ((struct block){t, bounded(size), where}));
     map_put(&r->live, addr, r->blocks.n);
-    r->now += size;
+    r->now = plus(r->now, size);
 }
 static void on_free(struct replay *r, uint64_t addr, int64_t size) {
     uint64_t i;
@@ -33,7 +41,7 @@ static void on_free(struct replay *r, uint64_t addr, int64_t size) {
         r->blocks.p[i - 1].size = -r->blocks.p[i - 1].size; /* released */
         map_put(&r->live, addr, 0);
     }
-    r->now -= size;
+    r->now = plus(r->now, -bounded(size));
 }
 
 static int owner_order(const void *x, const void *y) {
@@ -56,7 +64,7 @@ static void find_owners(struct replay *r) {
             vec_push(&d->arena, &d->owners, ((struct memory_owner){.where = b->where}));
             map_put(&m, b->where, k);
         }
-        d->owners.p[k].bytes += b->size;
+        d->owners.p[k].bytes = plus(d->owners.p[k].bytes, b->size);
         d->owners.p[k].count++;
     }
     if (d->owners.n) qsort(d->owners.p, d->owners.n, sizeof *d->owners.p, owner_order);
@@ -130,9 +138,9 @@ static void from_snapshot(struct diag *d) {
         vec_push(&d->arena, &r.all, ((struct memory_point){e->t, r.now}));
     }
     /* What was held before the recording began: the difference to what is held now. */
-    int64_t before = t->snap_allocated - r.now;
+    int64_t before = plus(t->snap_allocated, -r.now);
     if (t->snap_allocated && before > 0)
-        for (uint32_t i = 0; i < r.all.n; i++) r.all.p[i].bytes += before;
+        for (uint32_t i = 0; i < r.all.n; i++) r.all.p[i].bytes = plus(r.all.p[i].bytes, before);
     thin(&r);
     find_owners(&r);
     d->mem_reserved = t->snap_reserved;
