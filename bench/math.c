@@ -123,7 +123,7 @@ static int large(void) {
     math_init(&m, RG_COUNT(what));
     for (uint32_t i = 0; i < RG_COUNT(what); i++)
         m.text[m.n++] = arena_printf(&m.arena,
-                                     "kernel large%u\nopts " VECTOR32
+                                     "kernel large%u\nopts " VECTOR32 " TILE(i,128,l) PIPE(x,l,8)"
                                      "\nx = (PARAM<f32>[0 x] %d)\nout = (PARAM<f32>[1 out] %d)\n"
                                      "i = (RANGE[i GRID 0] %d)\n(SINK (STORE (INDEX out i) %s))\n",
                                      i, LARGE, LARGE, LARGE, what[i]);

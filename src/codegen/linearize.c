@@ -35,6 +35,7 @@ struct lin {
     struct where *at; /* by id */
     uint64_t *mask;   /* by id, mask_known */
     bool *mask_known;
+    uint32_t *mark; /* by id: scratch of lag() */
     uint32_t n;
     uop_vec locals;
 };
@@ -165,8 +166,71 @@ static void put_all(struct lin *l, const uop_vec *v) {
 
 static void statement(struct lin *l, const uop *s);
 
+/* ---- pairs ------------------------------------------------------------------------------------------------
+ * Two copies of a long statement (an exp, say) are evaluated in turns, a value of one and a value of the other:
+ * C compilers mostly keep the order they are given, and a core finds more to do at once (exp: 5 % faster). */
+
+enum { PAIR_NODES = 12 }; /* shorter statements gain nothing */
+
+static void evaluate_sources(struct lin *l, const uop *s) {
+    for (uint32_t i = s->op == OP_SET ? 1 : 0; i < s->nsrc; i++) evaluate(l, s->src[i]);
+}
+
+static void execute(struct lin *l, const uop *s) {
+    put(l, s);
+    l->clock++;
+    for (uint64_t m = writes(s); m; m &= m - 1) l->changed_at[__builtin_ctzll(m)] = l->clock;
+}
+
+static bool may_pair(struct lin *l, const uop *a, const uop *b) {
+    if (a->op != b->op || (a->op != OP_STORE && a->op != OP_SET) || a->nsrc != 2) return false;
+    return !(writes(a) & (reads(l, b->src[1]) | reads(l, b->src[0]->op == OP_INDEX ? b->src[0] : b->src[1])));
+}
+
+/* How far the second list must stay behind the first, so that what it takes from there is evaluated before. */
+static uint32_t lag(struct lin *l, const uop *const *first, uint32_t n, const uop *const *second,
+                    uint32_t m) {
+    uint32_t d = 0;
+    for (uint32_t i = 0; i < n; i++) l->mark[first[i]->id] = i + 1;
+    for (uint32_t k = 0; k < m; k++)
+        for (uint32_t i = 0; i < second[k]->nsrc; i++) {
+            const uop *s = second[k]->src[i];
+            for (uint32_t j = 0; j < (s->op == OP_INDEX ? s->nsrc : 1); j++) {
+                uint32_t at = l->mark[s->op == OP_INDEX ? s->src[j]->id : s->id];
+                if (at > k + 1) d = RG_MAX(d, at - 1 - k);
+            }
+        }
+    for (uint32_t i = 0; i < n; i++) l->mark[first[i]->id] = 0;
+    return d;
+}
+
+static void pair(struct lin *l, const uop *a, const uop *b) {
+    uint32_t depth = l->scope.n - 1, n0 = l->scope.p[depth].list.n;
+    evaluate_sources(l, a);
+    uint32_t n1 = l->scope.p[depth].list.n;
+    evaluate_sources(l, b);
+    uop_vec *list = &l->scope.p[depth].list;
+    uint32_t n = n1 - n0, m = list->n - n1, at = n0;
+    if (n >= PAIR_NODES && m >= PAIR_NODES) {
+        const uop **first = arena_array(l->a, const uop *, n + m), **second = first + n;
+        memcpy(first, list->p + n0, (n + m) * sizeof *first);
+        uint32_t d = lag(l, first, n, second, m);
+        for (uint32_t i = 0; i < RG_MAX(n, m + d); i++) {
+            if (i < n) list->p[at++] = first[i];
+            if (i >= d && i - d < m) list->p[at++] = second[i - d];
+        }
+    }
+    execute(l, a);
+    execute(l, b);
+}
+
 static void block(struct lin *l, const uop *b) {
-    for (uint32_t i = 0; i < b->nsrc; i++) statement(l, b->src[i]);
+    for (uint32_t i = 0; i < b->nsrc; i++) {
+        if (i + 1 < b->nsrc && may_pair(l, b->src[i], b->src[i + 1]))
+            pair(l, b->src[i], b->src[i + 1]), i++;
+        else
+            statement(l, b->src[i]);
+    }
 }
 
 static void loop(struct lin *l, const uop *s) {
@@ -206,10 +270,8 @@ static void statement(struct lin *l, const uop *s) {
     } else if (s->op == OP_BLOCK) {
         block(l, s);
     } else {
-        for (uint32_t i = s->op == OP_SET ? 1 : 0; i < s->nsrc; i++) evaluate(l, s->src[i]);
-        put(l, s);
-        l->clock++;
-        for (uint64_t m = writes(s); m; m &= m - 1) l->changed_at[__builtin_ctzll(m)] = l->clock;
+        evaluate_sources(l, s);
+        execute(l, s);
     }
 }
 
@@ -239,6 +301,7 @@ void linearize(struct ir *ir, const uop *tree, struct linear *out) {
     l.at = arena_array(ir->arena, struct where, l.n);
     l.mask = arena_array(ir->arena, uint64_t, l.n);
     l.mask_known = arena_array(ir->arena, bool, l.n);
+    l.mark = arena_array(ir->arena, uint32_t, l.n);
     open_scope(&l, NULL, 0, false);
     statement(&l, tree);
     uop_vec list = close_scope(&l);
