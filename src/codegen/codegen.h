@@ -23,6 +23,9 @@ void lower(struct ir *, const struct kernel *, const struct lower_opts *, struct
 bool opts_legal(struct ir *, const struct kernel *, const char *opts, struct str *why);
 /* A random legal opt list for tests and search; the same seed gives the same list. */
 const char *opts_random(struct ir *, const struct kernel *, uint64_t seed);
+/* heuristic.c: a good opt list without any search, in the arena; "" where nothing helps. Always legal. threads: that
+ * will run it (0: all); vec_bytes as in lower_opts. */
+const char *opts_heuristic(struct ir *, const struct kernel *, int vec_bytes, int threads);
 void opts_help(struct str *); /* the table of opts for --help and docs */
 
 

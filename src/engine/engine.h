@@ -14,6 +14,7 @@
 
 #include "codegen/codegen.h"
 #include "device/device.h"
+#include "schedule/schedule.h"
 
 struct engine;
 
@@ -83,6 +84,34 @@ uint32_t engine_list_count(const struct engine_list *);
 int engine_list_run(struct engine_list *, struct err *);
 /* How long command i took in the latest run, in ns. */
 uint64_t engine_list_ns(const struct engine_list *, uint32_t i);
+
+/* ---- realize.c: a tensor program: planned, lowered, compiled, run ------------------------------------ */
+
+struct realize {
+    struct ir *ir;
+    const uop *
+        graph; /* op GRAPH. Import it so that equal programs give equal nodes and numbers: the cache keys on them */
+    void *const *buf; /* by number of BUFFER: its memory */
+    void *const
+        *result; /* by source of GRAPH: memory for its value; not used where that is a BUFFER or ASSIGN */
+    const int64_t *var; /* by slot of VAR: integers; floats as their bits */
+    /* For DEBUG=2: appends where these nodes of ir came from; may be NULL. */
+    void (*site)(void *cx, struct str *, const uint32_t *node, uint32_t n);
+    void *cx;
+};
+struct realize_stats {          /* of one call; engine_totals sums them up */
+    uint32_t kernels, distinct; /* calls; different kernels among them */
+    uint64_t reads, writes;     /* buffers loaded and stored, summed over calls, counted on the kernel IR */
+    double bytes, ops;          /* distinct bytes, operations asked for */
+    int64_t scratch;            /* bytes of temporaries between kernels */
+    double predicted;           /* seconds */
+    uint64_t plan_ns, lower_ns, compile_ns, run_ns;
+    bool cached; /* the schedule was known */
+};
+int engine_realize(struct engine *, struct err *, const struct realize *, struct realize_stats *);
+/* Plans and counts, runs nothing, compiles nothing. */
+int engine_plan(struct engine *, struct err *, const struct realize *, struct realize_stats *);
+struct realize_stats engine_totals(const struct engine *);
 
 /* How a grid is cut: iterations handed out at once; = grid: one thread. Pure arithmetic, for tests. */
 uint32_t engine_chunk(uint32_t grid, const struct estimate *, bool serial, int threads);

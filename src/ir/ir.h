@@ -296,6 +296,33 @@ static inline bool linear_in_place(const uop *n) {
 }
 void linear_print(struct str *, const struct ir *, const struct linear *); /* numbered, indented, for people */
 
+/* ---- the tensor graph (shape.c) ----------------------------------------------------------------- */
+
+/* The same nodes with shapes: what a program asks for, before any loop. A tensor program is (GRAPH value ...).
+ * Leaves are BUFFER (arg: its number; equal numbers are the same memory at the same time), CONST, VAR and IOTA; rank-0
+ * operands of elementwise ops broadcast, everything else is written out with RESHAPE and EXPAND. A graph is a pure
+ * function: ASSIGN is the whole buffer with a box replaced; that it happens in place is the scheduler's business. */
+#define SHAPE_MAX 16 /* axes */
+struct shape {
+    uint32_t n;
+    int64_t d[];
+};
+struct shapes { /* of the nodes of one ir, by id; memoised */
+    struct ir *ir;
+    struct arena *arena;
+    VEC(const struct shape *) memo;
+    struct map intern; /* equal shapes are the same pointer */
+};
+void shapes_init(struct shapes *, struct ir *, struct arena *);
+/* Throws RG_EVERIFY naming the node when it is not a legal tensor node. Any depth. */
+const struct shape *shape_of(struct shapes *, const uop *);
+const struct shape *shape_make(struct shapes *, const int64_t *d, uint32_t n); /* interned */
+int64_t shape_size(const struct shape *);    /* elements; RANGE bounds are checked at construction */
+void shape_print(struct str *, const struct shape *); /* "(2, 3)", "()" */
+bool op_is_movement(enum op); /* RESHAPE PERMUTE EXPAND PAD SHRINK FLIP */
+/* Constants of movement ops as numbers: src[i] must be a CONST (throws RG_EVERIFY else). */
+int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
+
 /* ---- verifier (verify.c, verify.rules) --------------------------------------------------------- */
 
 /* Throws RG_EVERIFY with a message that names the node, the rule that it breaks, and what to do. */

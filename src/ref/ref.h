@@ -32,6 +32,26 @@ int ref_linear(struct err *, const struct linear *, const struct ref_buf *bufs, 
  * seconds). A loop of dynamic size counts with its greatest size. */
 double ref_cost(const struct linear *);
 
+/* ---- graph.c: the tensor graph, node by node ------------------------------------------------------ */
+
+/* Evaluates a tensor program (op GRAPH) with plain loops over whole tensors, one node after the other. bufs[number] is
+ * what BUFFER `number` holds at the start and is not written: an ASSIGN's value is a new tensor. var as in ref_linear.
+ * What an optimised program may give instead is `bound`: for each element a first-order bound of how far another order
+ * of summation, another grouping or a vector function of 2 ulp (POW 4) may be off; 0 for integers, bool and moves. Where
+ * a decision (comparison, floor, cast to integer, argmax ..) was within the bound, the element is `unsure` and is not compared. */
+struct ref_tensor {
+    enum dtype dt;
+    const struct shape *shape;
+    void *data;            /* row-major, as in memory */
+    const double *bound;   /* one for each element, or NULL if not asked for */
+    const uint8_t *unsure; /* the same */
+};
+/* out[graph->nsrc], in the arena. Besides ref_linear's errors: RG_EVERIFY for a gather out of range, RG_ELIMIT when
+ * intermediate tensors would pass `limit` bytes (0: 4 GiB). Views of EXPAND take no memory: a broadcast of more than
+ * 2^31 elements may be reduced. */
+int ref_graph(struct err *, struct arena *, struct ir *, const uop *graph, const struct ref_buf *bufs,
+              uint32_t nbuf, const int64_t *var, bool bounds, size_t limit, struct ref_tensor *out);
+
 /* elem.c: one element at a time. An integer is held in i, sign- or zero-extended from its dtype (u64 as
  * the same 64 bits); a float in f, already rounded to its dtype; bool is 0 or 1 in i. */
 union ref_val {

@@ -1,0 +1,113 @@
+/* schedule.h: from a tensor graph to kernels, their order and their memory. The only header of src/schedule.
+ *
+ *   rangeify -> plan -> order -> memory            (schedule() in schedule.c is that line as code)
+ *
+ * rangeify writes the kernel of a set of outputs: movement ops become index expressions over RANGEs (rangeify.c).
+ * plan decides which values are stored and which stores share a kernel, by predicted time (plan.c, search.c).
+ * Tests: tests/unit/schedule*.c */
+#ifndef RIDGE_SCHEDULE_H
+#define RIDGE_SCHEDULE_H
+
+#include "model/model.h"
+#include "rules/rules.h"
+
+enum plan_mode { PLAN_COST, PLAN_STORE_ALL, PLAN_FUSE_ALL };
+struct sched_opts {
+    const struct model *model; /* must be given */
+    enum plan_mode mode;
+    int rank;                /* PLAN_COST: 0 the best plan, 1.. runners-up (tests, measurements) */
+    bool no_multi;           /* one output per kernel */
+    bool no_batch;           /* no BATCH kernels */
+    bool no_split;           /* reductions are not split */
+    struct str *log;         /* DEBUG=3: decisions with their costs; NULL: none */
+    struct pass_log *passes; /* may be NULL */
+};
+
+enum sched_place { BUF_GRAPH, BUF_RESULT, BUF_TEMP, BUF_TABLE };
+struct sched_buf {
+    enum sched_place place;
+    uint32_t
+        number; /* BUF_GRAPH: arg of its BUFFER; BUF_RESULT: which source of GRAPH; BUF_TABLE: offset into `table` */
+    enum dtype dt;
+    int64_t elements;
+    int64_t offset;       /* BUF_TEMP: bytes from the start of the temporary arena */
+    uint32_t first, last; /* calls that write it first and use it last */
+};
+struct sched_prog {       /* a distinct kernel */
+    struct ir *ir;        /* its own */
+    struct kernel kernel; /* name as DEBUG prints it, E_.. or r_..; opts ""; sink */
+    uint32_t nbuf, nvar;
+    const char *const *var_name; /* by VAR slot: the graph's VAR name */
+    uint64_t key;                /* of its structure */
+    double seconds;              /* predicted */
+    uint32_t reads, writes;      /* distinct buffers loaded, stored */
+    double bytes;                /* distinct bytes */
+};
+struct sched_call {
+    uint32_t prog;
+    const uint32_t *buf;  /* [prog.nbuf]: numbers of sched_buf */
+    const uint32_t *var;  /* [prog.nvar]: slot of the graph's VAR */
+    const uint32_t *node; /* ids of graph nodes that it covers, for provenance */
+    uint32_t nodes;
+};
+struct schedule {
+    VEC(struct sched_prog) prog;
+    VEC(struct sched_call) call; /* in order of execution */
+    VEC(struct sched_buf) buf;
+    const uint32_t *result; /* [GRAPH's sources]: number of sched_buf that holds it */
+    int64_t temp_bytes;     /* of the arena for BUF_TEMP */
+    int64_t *table;         /* contents of all task tables */
+    uint32_t table_n;
+    double seconds;             /* predicted */
+    double store_all, fuse_all; /* what the two plain plans would have taken */
+};
+/* Plans the tensor program `graph` (op GRAPH) of ir. Everything lives in `a`. Throws. A result whose value is a whole
+ * BUFFER is that buffer (no call). An ASSIGN writes into its BUFFER. */
+void schedule(struct arena *a, struct ir *ir, const uop *graph, const struct sched_opts *,
+              struct schedule *out);
+
+/* ---- search.c: the planner's search, on numbers only ---------------------------------------------- */
+
+/* A region to plan: nodes 0..n-1 in topological order. A plan is a set of stored nodes and a partition of them into
+ * kernels; a kernel recomputes what is not stored. */
+struct plan_problem {
+    uint32_t n;
+    const uint32_t *const *use; /* use[v]: nodes that read v, ending in UINT32_MAX */
+    const uint8_t *forced;      /* 1: must be stored, 2: must not be (a number, a view) */
+    const uint8_t *hint;        /* 1: contraction, 2: reduction, 0: elementwise; for the structural seeds */
+    const double *bytes;        /* of each value, for the min-cut seed */
+    const uint32_t (*before)
+        [2]; /* pairs (u, v): if both are stored in different kernels, u's runs before v's (in-place stores) */
+    uint32_t nbefore;
+    /* Seconds of one kernel that stores out[0..k) and reads what it needs of `stored`; INFINITY: not a legal kernel.
+     * Called with out sorted ascending. `needs` (may be NULL) receives the stored nodes that it reads, as marks. */
+    double (*cost)(void *cx, const uint32_t *out, uint32_t k, const uint8_t *stored, uint8_t *needs);
+    void *cx;
+    bool no_multi;
+};
+struct plan_result {
+    uint8_t *stored;  /* [n] */
+    uint32_t *kernel; /* [n]: number of the kernel that stores it; UINT32_MAX: not stored */
+    uint32_t kernels;
+    double seconds;
+    double store_all, fuse_all; /* seconds of the two plain plans, INFINITY if not legal */
+    uint64_t evaluations;
+};
+/* The best plan first, then up to `keep`-1 runners-up that store something else, ascending. Returns how many. */
+uint32_t plan_search(struct arena *, struct err *, const struct plan_problem *, struct plan_result *out,
+                     uint32_t keep);
+/* The two baselines alone. Returns false if there is none that is legal. */
+bool plan_store_all(struct arena *, struct err *, const struct plan_problem *, struct plan_result *);
+bool plan_fuse_all(struct arena *, struct err *, const struct plan_problem *, struct plan_result *);
+
+/* ---- memory.c: lifetimes to offsets ---------------------------------------------------------------- */
+
+struct mem_item {
+    int64_t bytes;
+    uint32_t first, last;
+    int64_t offset;
+}; /* offset is filled in; calls first..last inclusive */
+/* 64-byte aligned offsets such that items that live at the same time do not overlap; returns the arena's size. */
+int64_t memory_plan(struct arena *, struct mem_item *, uint32_t n);
+
+#endif

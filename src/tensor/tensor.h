@@ -1,0 +1,215 @@
+/* tensor.h: the front end: functions that build the tensor graph, and gradients. The only header of src/tensor.
+ *
+ * Each function takes nodes and returns a node; nothing is computed. Shapes and dtypes are checked here, before any
+ * node is made, and misuse is thrown as RG_EINVAL with words for the user: what was expected, what was found (both
+ * shapes, both dtypes), what to do. The message does not name the public function nor the place; the api puts
+ * "file:line: rg_add: " before it. Broadcasting and promotion are written out: the nodes that come out obey shape.c.
+ * Axes may be negative (counted from the end). Sizes of a reshape may be -1 once.
+ * The graph is hash-consed, so building the same expression twice gives the same node.
+ * Tests: tests/unit/tensor*.c; values in tests/values through the api */
+#ifndef RIDGE_TENSOR_H
+#define RIDGE_TENSOR_H
+
+#include "rules/rules.h"
+
+/* ---- provenance (prov.c) ------------------------------------------------------------------------ */
+
+/* Which call of the user a node came from. Not part of a node's identity: a side table by node id. */
+struct site {
+    const char *file, *fn, *module; /* interned in the table's arena or static; module: nn path or NULL */
+    int line;
+    bool backward;
+};
+struct prov {
+    struct arena *arena;
+    VEC(struct site) site;           /* by site number; 0 is "unknown" */
+    struct map site_map;             /* hash of a site -> number */
+    VEC(const uint32_t *) set;       /* interned sorted sets: {n, site...}; set 0 is empty */
+    struct map set_map;
+    VEC(uint32_t) of;                /* node id -> set number */
+};
+void prov_init(struct prov *, struct arena *);
+uint32_t prov_site(struct prov *, const char *file, int line, const char *fn, const char *module, bool backward);
+void prov_add(struct prov *, uint32_t node_id, uint32_t site);
+uint32_t prov_set_of(const struct prov *, uint32_t node_id);
+/* Nodes [first, last) get all sites of `from`, marked backward if asked. */
+void prov_inherit(struct prov *, uint32_t first, uint32_t last, uint32_t from, bool backward);
+uint32_t prov_union(struct prov *, uint32_t set_a, uint32_t set_b);
+/* "dot dot.c:6", "softmax, gelu model.c:31 (backward)": short, for one line of DEBUG=2; at most `max` sites, then ".." */
+void prov_print(struct str *, const struct prov *, uint32_t set, int max);
+
+/* ---- the builder -------------------------------------------------------------------------------- */
+
+struct tg {
+    struct ir *ir; /* its err receives what is thrown */
+    struct shapes shapes;
+    struct prov prov;
+};
+void tg_init(struct tg *, struct ir *, struct arena *);
+static inline const struct shape *tg_shape(struct tg *g, const uop *n) { return shape_of(&g->shapes, n); }
+
+/* dtype.c: docs/semantics.md has the table. */
+enum dtype t_promote(enum dtype, enum dtype);     /* PyTorch's lattice, no weak types */
+enum dtype t_sum_dtype(enum dtype);               /* what sums of it have: bool, small ints -> i64/u64.. (as PyTorch: i64); floats stay */
+/* A number beside a tensor takes the tensor's dtype unless its kind is higher: int beside bool -> i64, float beside int/bool -> f32. */
+enum dtype t_number_dtype(enum dtype tensor, bool is_float);
+
+/* create.c */
+const uop *t_buffer(struct tg *, enum dtype, const int64_t *dims, uint32_t n, uint32_t number);
+const uop *t_number(struct tg *, enum dtype, double);    /* rank 0 */
+const uop *t_int(struct tg *, enum dtype, int64_t);      /* rank 0 */
+const uop *t_full(struct tg *, const uop *rank0, const int64_t *dims, uint32_t n);
+const uop *t_arange(struct tg *, enum dtype, double start, double stop, double step);
+const uop *t_linspace(struct tg *, enum dtype, double start, double stop, int64_t n);
+const uop *t_eye(struct tg *, enum dtype, int64_t n, int64_t m);
+
+/* move.c */
+const uop *t_reshape(struct tg *, const uop *, const int64_t *dims, uint32_t n);
+const uop *t_permute(struct tg *, const uop *, const int64_t *axes, uint32_t n);
+const uop *t_transpose(struct tg *, const uop *, int64_t a, int64_t b);
+const uop *t_expand(struct tg *, const uop *, const int64_t *dims, uint32_t n); /* broadcasts: new axes in front, -1 keeps */
+struct t_slice { int64_t start, stop, step; const uop *var; }; /* stop T_END: to the end; step 0 means 1, may be negative; var: a start known at run time (idx VAR), then stop - start is the size */
+#define T_END INT64_MAX
+const uop *t_slice(struct tg *, const uop *, const struct t_slice *, uint32_t n);   /* axes beyond n: all of them */
+const uop *t_pad(struct tg *, const uop *, const int64_t *before_after, uint32_t n, double value); /* pairs; n axes from the FIRST axis; negative crops */
+const uop *t_flip(struct tg *, const uop *, const int64_t *axes, uint32_t n);
+const uop *t_squeeze(struct tg *, const uop *, int64_t axis);   /* an axis of size 1; T_END: all of them */
+const uop *t_unsqueeze(struct tg *, const uop *, int64_t axis);
+const uop *t_flatten(struct tg *, const uop *, int64_t first, int64_t last);
+const uop *t_cat(struct tg *, const uop *const *, uint32_t n, int64_t axis);
+const uop *t_stack(struct tg *, const uop *const *, uint32_t n, int64_t axis);
+const uop *t_repeat(struct tg *, const uop *, const int64_t *times, uint32_t n);
+const uop *t_contiguous(struct tg *, const uop *);
+const uop *t_detach(struct tg *, const uop *);
+const uop *t_cast(struct tg *, const uop *, enum dtype);
+const uop *t_bitcast(struct tg *, const uop *, enum dtype);
+
+/* math.c: elementwise. Binary functions broadcast and promote; div is true division (ints become f32). */
+/*        name          what                                                                      */
+#define T_UNARY(X)                                                                                 \
+    X(neg, "-x")                                                                                   \
+    X(abs, "|x|")                                                                                  \
+    X(sign, "-1, 0 or 1; NaN stays")                                                               \
+    X(square, "x*x")                                                                               \
+    X(sqrt, "square root")                                                                         \
+    X(rsqrt, "1/sqrt(x)")                                                                          \
+    X(recip, "1/x")                                                                                \
+    X(exp, "e^x")                                                                                  \
+    X(exp2, "2^x")                                                                                 \
+    X(expm1, "e^x - 1, accurate near 0")                                                           \
+    X(log, "natural logarithm")                                                                    \
+    X(log2, "base 2 logarithm")                                                                    \
+    X(log10, "base 10 logarithm")                                                                  \
+    X(log1p, "log(1 + x), accurate near 0")                                                        \
+    X(sin, "sine")                                                                                 \
+    X(cos, "cosine")                                                                               \
+    X(tan, "tangent")                                                                              \
+    X(sinh, "hyperbolic sine")                                                                     \
+    X(cosh, "hyperbolic cosine")                                                                   \
+    X(tanh, "hyperbolic tangent")                                                                  \
+    X(asin, "arc sine")                                                                            \
+    X(acos, "arc cosine")                                                                          \
+    X(atan, "arc tangent")                                                                         \
+    X(erf, "error function")                                                                       \
+    X(floor, "largest integer not above")                                                          \
+    X(ceil, "smallest integer not below")                                                          \
+    X(trunc, "integer part")                                                                       \
+    X(round, "nearest integer, ties to even")                                                      \
+    X(isnan, "is it NaN")                                                                          \
+    X(isinf, "is it an infinity")                                                                  \
+    X(isfinite, "is it a finite number")                                                           \
+    X(logical_not, "x == 0")                                                                       \
+    X(bitwise_not, "bits flipped; logical for bool")                                               \
+    X(relu, "max(x, 0)")                                                                           \
+    X(relu6, "x clamped to 0..6")                                                                  \
+    X(sigmoid, "1/(1+e^-x)")                                                                       \
+    X(logsigmoid, "log(sigmoid(x)), without overflow")                                             \
+    X(silu, "x*sigmoid(x)")                                                                        \
+    X(gelu, "x*Phi(x), with erf")                                                                  \
+    X(gelu_tanh, "x*Phi(x), the tanh approximation")                                               \
+    X(softplus, "log(1+e^x), without overflow")                                                    \
+    X(mish, "x*tanh(softplus(x))")                                                                 \
+    X(hardswish, "x*relu6(x+3)/6")                                                                 \
+    X(softsign, "x/(1+|x|)")
+#define T_BINARY(X)                                                                                \
+    X(add, "x + y")                                                                                \
+    X(sub, "x - y")                                                                                \
+    X(mul, "x * y")                                                                                \
+    X(div, "x / y, as floats")                                                                     \
+    X(floordiv, "floor(x / y)")                                                                    \
+    X(mod, "x - floor(x/y)*y: the sign of y")                                                      \
+    X(fmod, "x - trunc(x/y)*y: the sign of x")                                                     \
+    X(pow, "x to the power y")                                                                     \
+    X(maximum, "the greater; NaN if either is")                                                    \
+    X(minimum, "the lesser; NaN if either is")                                                     \
+    X(eq, "x == y")                                                                                \
+    X(ne, "x != y")                                                                                \
+    X(lt, "x < y")                                                                                 \
+    X(le, "x <= y")                                                                                \
+    X(gt, "x > y")                                                                                 \
+    X(ge, "x >= y")                                                                                \
+    X(logical_and, "both not 0")                                                                   \
+    X(logical_or, "one of them not 0")                                                             \
+    X(logical_xor, "exactly one of them not 0")                                                    \
+    X(bitwise_and, "and of bits")                                                                  \
+    X(bitwise_or, "or of bits")                                                                    \
+    X(bitwise_xor, "exclusive or of bits")                                                         \
+    X(shl, "x << y")                                                                               \
+    X(shr, "x >> y")                                                                               \
+    X(copysign, "|x| with the sign of y")                                                          \
+    X(logaddexp, "log(e^x + e^y), without overflow")
+#define X(name, what) const uop *t_##name(struct tg *, const uop *);
+T_UNARY(X)
+#undef X
+#define X(name, what) const uop *t_##name(struct tg *, const uop *, const uop *);
+T_BINARY(X)
+#undef X
+const uop *t_where(struct tg *, const uop *cond, const uop *x, const uop *y);
+const uop *t_clamp(struct tg *, const uop *, const uop *lo, const uop *hi); /* either may be NULL */
+const uop *t_lerp(struct tg *, const uop *a, const uop *b, const uop *w);
+const uop *t_leaky_relu(struct tg *, const uop *, double slope);
+const uop *t_elu(struct tg *, const uop *, double alpha);
+const uop *t_hardtanh(struct tg *, const uop *, double lo, double hi);
+
+/* reduce.c. axes NULL, n 0: all axes. keep: reduced axes stay with size 1. */
+#define T_REDUCE(X)                                                                                \
+    X(sum, "sum; of nothing 0")                                                                    \
+    X(prod, "product; of nothing 1")                                                               \
+    X(max, "greatest; NaN if one is; of nothing an error")                                         \
+    X(min, "least; NaN if one is; of nothing an error")                                            \
+    X(mean, "arithmetic mean")                                                                     \
+    X(any, "is one of them not 0")                                                                 \
+    X(all, "are all of them not 0")                                                                \
+    X(logsumexp, "log of the sum of e^x, without overflow")
+#define X(name, what) const uop *t_##name(struct tg *, const uop *, const int64_t *axes, uint32_t n, bool keep);
+T_REDUCE(X)
+#undef X
+const uop *t_var(struct tg *, const uop *, const int64_t *axes, uint32_t n, bool keep, double correction);
+const uop *t_std(struct tg *, const uop *, const int64_t *axes, uint32_t n, bool keep, double correction);
+const uop *t_argmax(struct tg *, const uop *, int64_t axis, bool keep); /* first of equals; NaN is greatest; i64; axis T_END: of all, flattened */
+const uop *t_argmin(struct tg *, const uop *, int64_t axis, bool keep);
+const uop *t_cumsum(struct tg *, const uop *, int64_t axis);
+const uop *t_cumprod(struct tg *, const uop *, int64_t axis);
+const uop *t_cummax(struct tg *, const uop *, int64_t axis);
+const uop *t_softmax(struct tg *, const uop *, int64_t axis);
+const uop *t_log_softmax(struct tg *, const uop *, int64_t axis);
+const uop *t_layernorm(struct tg *, const uop *, const uop *weight, const uop *bias, uint32_t n_axes, double eps); /* last n axes; weight, bias may be NULL */
+const uop *t_rmsnorm(struct tg *, const uop *, const uop *weight, double eps); /* last axis */
+
+/* product.c: halves accumulate in f32, integers in their own type */
+const uop *t_matmul(struct tg *, const uop *, const uop *); /* NumPy's rules: 1-D operands, broadcast batches */
+const uop *t_dot(struct tg *, const uop *, const uop *);    /* 1-D . 1-D is a scalar; else matmul */
+const uop *t_outer(struct tg *, const uop *, const uop *);
+const uop *t_linear(struct tg *, const uop *x, const uop *weight, const uop *bias); /* x @ weight.T + bias, as PyTorch; bias may be NULL */
+
+/* index.c: by integer tensors (GATHER, SCATTER) */
+const uop *t_gather(struct tg *, const uop *, int64_t axis, const uop *index);            /* torch.gather */
+const uop *t_take(struct tg *, const uop *, int64_t axis, const uop *index);              /* index_select with an index of any shape, NumPy's take */
+const uop *t_scatter_add(struct tg *, const uop *, int64_t axis, const uop *index, const uop *src);
+
+/* grad.c: gradients of `of` (any shape; NULL seed: ones, and then `of` must have one element) with respect to wrt[n];
+ * out[i] has the shape and dtype of wrt[i], zeros where nothing flows. wrt are nodes of the graph; what lies below
+ * them is not differentiated through. Rules: src/rules/grad.rules. The nodes made inherit provenance, marked backward. */
+void t_grad(struct tg *, const uop *of, const uop *seed, const uop *const *wrt, uint32_t n, const uop **out);
+
+#endif
