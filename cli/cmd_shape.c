@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-struct shape {
+struct product {
     int64_t m, n, k, tm, tn, line, per_sm;
     int elt, align;
     const struct gpu *gpu;
@@ -30,12 +30,12 @@ static bool parse_size(const char *s, int64_t *v) {
     return true;
 }
 
-static struct tiling tiling_of(const struct shape *s, int64_t m, int64_t n) {
+static struct tiling tiling_of(const struct product *s, int64_t m, int64_t n) {
     return gpu_tiling(m, n, s->tm, s->tn, 1, (int64_t)s->gpu->sms * s->per_sm);
 }
 
 /* Without --tile: the largest tile whose waste is within a few points of the least, as libraries choose. */
-static void choose_tile(struct shape *s) {
+static void choose_tile(struct product *s) {
     double best = 2;
     for (size_t i = 0; i < RG_COUNT(tiles); i++) {
         s->tm = tiles[i][0], s->tn = tiles[i][1];
@@ -47,7 +47,7 @@ static void choose_tile(struct shape *s) {
     }
 }
 
-static void print_one(const struct shape *s) {
+static void print_one(const struct product *s) {
     struct tiling t = tiling_of(s, s->m, s->n);
     int64_t rows = (s->m + s->tm - 1) / s->tm, cols = (s->n + s->tn - 1) / s->tn;
     printf("%lld x %lld x %lld on %s (%d SMs), tile %lldx%lld\n", (long long)s->m, (long long)s->n,
@@ -78,13 +78,13 @@ struct better {
 };
 
 /* Time per useful element, in units of a full machine: what padding must beat. */
-static double price(const struct shape *s, int64_t m, int64_t n, int64_t useful) {
+static double price(const struct product *s, int64_t m, int64_t n, int64_t useful) {
     struct tiling t = tiling_of(s, m, n);
     double slow = n % s->align || s->k % s->align ? 3 : 1; /* misaligned kernels run at about a third */
     return slow * (double)t.waves * (double)(s->tm * s->tn) * s->gpu->sms / (double)useful;
 }
 
-static void print_better(const struct shape *s) {
+static void print_better(const struct product *s) {
     double now = price(s, s->m, s->n, s->m * s->n);
     int found = 0;
     printf("  better    ");
@@ -140,7 +140,7 @@ int cmd_shape(int argc, char **argv) {
                  "alignment, cache lines, and the nearest sizes that do better."};
     int rc = args_parse(&a, argc, argv);
     if (rc >= 0) return rc;
-    struct shape s = {.line = line, .per_sm = RG_MAX(per_sm, 1), .gpu = gpu_find(device)};
+    struct product s = {.line = line, .per_sm = RG_MAX(per_sm, 1), .gpu = gpu_find(device)};
     int64_t *at[] = {&s.m, &s.n, &s.k};
     for (int i = 0; i < 3; i++)
         if (!parse_size(a.operand[i], at[i])) {
