@@ -109,40 +109,15 @@ static char *render_unit(struct session *s) {
     return c.p;
 }
 
-/* Words separated by blanks, appended to argv. */
-static int add_words(struct arena *a, const char **argv, int n, int most, const char *words) {
-    char *copy = arena_strdup(a, words, strlen(words));
-    for (char *save = NULL, *w = strtok_r(copy, " ", &save); w && n < most; w = strtok_r(NULL, " ", &save))
-        argv[n++] = w;
-    return n;
-}
-
 /* The same compiler and flags as the engine's, to assembly. */
 static void print_asm(struct session *s) {
     struct device *dev;
-    struct dev_target target;
-    char *dir, *out = "";
-    const char *argv[64];
-    int status = 0, n = 0;
+    char *unit = render_unit(s), *text = "";
     must(s->err, device_cpu.open(s->err, &dev));
-    int bad = device_cpu.target(dev, s->err, &s->arena, &target) || os_temp_dir(s->err, &s->arena, &dir);
+    int bad = device_cpu.assembly(dev, s->err, &s->arena, unit, &text);
     device_cpu.close(dev);
-    if (bad) must(s->err, s->err->code);
-    if (!target.tool)
-        err_throw(s->err, RG_ECOMPILE, "no C compiler: install clang or gcc, or name one in RIDGE_CC");
-    const char *c = render_unit(s), *in = arena_printf(&s->arena, "%s/kernels.c", dir);
-    const char *to = arena_printf(&s->arena, "%s/kernels.s", dir);
-    argv[n++] = target.tool;
-    n = add_words(&s->arena, argv, n, 56, target.flags);
-    argv[n++] = "-S", argv[n++] = "-o", argv[n++] = to, argv[n++] = in, argv[n] = NULL;
-    char *text = "";
-    size_t len = 0;
-    bad = os_write_file(s->err, in, c, strlen(c), 0600) || os_run(s->err, &s->arena, argv, &status, &out) ||
-          status || os_read_file(s->err, &s->arena, to, 256 << 20, &text, &len);
-    os_remove_tree(dir);
-    if (status) err_throw(s->err, RG_ECOMPILE, "%s failed on the kernel's C:\n%.1500s", target.tool, out);
-    if (bad) must(s->err, s->err->code);
-    fwrite(text, 1, len, stdout);
+    must(s->err, bad);
+    fputs(text, stdout);
 }
 
 static void print_emit(struct session *s) {

@@ -2,7 +2,7 @@
  *
  * A device sees bytes, text and numbers, never UOps: it allocates and copies memory, turns source text
  * into object bytes (which the engine may keep on disk), loads object bytes, finds functions in them
- * and launches them. One table of functions per kind of device; `struct device` is private to it.
+ * and launches them. NULL and REF have memory only (null/null.c). One table of functions per kind of device; `struct device` is private to it.
  * Calls on one device come from one thread at a time.
  * Tests: tests/unit/engine.c, tests/unit/cache.c */
 #ifndef RIDGE_DEVICE_H
@@ -38,8 +38,12 @@ struct dev_launch {
     size_t scratch_stride;
 };
 
+/* What the engine does with kernels: runs them; plans, lowers and renders only; or evaluates the tensor graph. */
+enum dev_kind { DEV_RUNS, DEV_PLANS, DEV_REF };
+
 struct device_ops {
     const char *name;
+    enum dev_kind kind; /* other than DEV_RUNS: everything from `workers` on but `workers` may be NULL */
     int (*open)(struct err *, struct device **);
     void (*close)(struct device *);
     /* Zeroed, 64-byte aligned; NULL when there is no more. */
@@ -54,12 +58,17 @@ struct device_ops {
     /* n translation units, compiled at once; objects live in the arena. */
     int (*compile)(struct device *, struct err *, struct arena *, const char *const *text, int n,
                    struct dev_object *out);
+    /* One unit as assembly, by the same compiler and flags; for people. */
+    int (*assembly)(struct device *, struct err *, struct arena *, const char *text, char **out);
     int (*load)(struct device *, struct err *, const void *object, size_t n, struct module **);
     void (*unload)(struct module *);
     dev_fn *(*symbol)(struct module *, const char *name);       /* NULL if absent */
     void (*launch)(struct device *, const struct dev_launch *); /* returns when it is done */
 };
 
-extern const struct device_ops device_cpu;
+extern const struct device_ops device_cpu, device_null, device_ref;
+
+/* By name: "CPU", "NULL" or "REF", in any case; NULL or "": what RIDGE_DEVICE says, else the CPU. NULL on error. */
+const struct device_ops *device_find(struct err *, const char *name);
 
 #endif

@@ -34,6 +34,7 @@ struct engine *engine_open(struct err *e, const struct device_ops *ops) {
 void engine_close(struct engine *en) {
     if (!en) return;
     for (uint32_t i = 0; i < en->module.n; i++) en->ops->unload(en->module.p[i]);
+    if (en->scratch.p) en->ops->free(en->dev, en->scratch.p, en->scratch.size);
     if (en->dev) en->ops->close(en->dev);
     arena_free(&en->arena);
     mem_free(en);

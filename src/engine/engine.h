@@ -42,7 +42,7 @@ struct engine_stats {
     uint64_t render_ns, lookup_ns, compile_ns, load_ns, save_ns; /* spent in each stage */
 };
 
-/* ops: NULL for the CPU. NULL on error. */
+/* ops: NULL for the CPU; see device_find. NULL on error. */
 struct engine *engine_open(struct err *, const struct device_ops *ops);
 void engine_close(struct engine *);
 struct engine_stats engine_stats(const struct engine *);
@@ -87,14 +87,15 @@ uint64_t engine_list_ns(const struct engine_list *, uint32_t i);
 
 /* ---- realize.c: a tensor program: planned, lowered, compiled, run ------------------------------------ */
 
+/* What is the same from call to call is done once: a program that was seen before (same nodes, same settings, same
+ * machine model) is found by its whole text, not by a hash alone, gets the new addresses and numbers, and runs.
+ * On the NULL device everything but compiling and running happens; on the REF device ref_graph computes the values. */
 struct realize {
     struct ir *ir;
-    const uop *
-        graph; /* op GRAPH. Import it so that equal programs give equal nodes and numbers: the cache keys on them */
-    void *const *buf; /* by number of BUFFER: its memory */
-    void *const
-        *result; /* by source of GRAPH: memory for its value; not used where that is a BUFFER or ASSIGN */
-    const int64_t *var; /* by slot of VAR: integers; floats as their bits */
+    const uop *graph;    /* op GRAPH. Import it (ir_import), so that equal programs have equal BUFFER numbers */
+    void *const *buf;    /* by number of BUFFER: its memory */
+    void *const *result; /* by source of GRAPH: memory for its value; not used where that is a BUFFER or ASSIGN */
+    const int64_t *var;  /* by slot of VAR: integers; floats as their bits */
     /* For DEBUG=2: appends where these nodes of ir came from; may be NULL. */
     void (*site)(void *cx, struct str *, const uint32_t *node, uint32_t n);
     void *cx;
@@ -108,10 +109,18 @@ struct realize_stats {          /* of one call; engine_totals sums them up */
     uint64_t plan_ns, lower_ns, compile_ns, run_ns;
     bool cached; /* the schedule was known */
 };
+/* stats may be NULL. After an error results and buffers hold what they held, unless the device failed while running. */
 int engine_realize(struct engine *, struct err *, const struct realize *, struct realize_stats *);
-/* Plans and counts, runs nothing, compiles nothing. */
+/* Plans and counts, runs nothing, compiles nothing. buf, result and var are not looked at. */
 int engine_plan(struct engine *, struct err *, const struct realize *, struct realize_stats *);
 struct realize_stats engine_totals(const struct engine *);
+
+/* ---- debug.c: lines for people -------------------------------------------------------------------------- */
+
+/* One operation at DEBUG=2 that is not a kernel, and its part of the summary: the copy that rg_from or rg_read made
+ * (IN: `CPU <- EXT`, OUT: `EXT <- CPU`; engine_copy calls it itself), and the wait before a read. ns: how long it took. */
+void engine_log_copy(struct engine *, enum dev_copy, size_t bytes, uint64_t ns);
+void engine_log_wait(struct engine *, uint64_t ns);
 
 /* How a grid is cut: iterations handed out at once; = grid: one thread. Pure arithmetic, for tests. */
 uint32_t engine_chunk(uint32_t grid, const struct estimate *, bool serial, int threads);

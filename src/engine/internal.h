@@ -36,6 +36,85 @@ struct code {
     struct knode *kernels;
 };
 
+/* run.c */
+struct scratch {
+    char *p; /* one area per worker */
+    size_t stride, size;
+};
+struct command {
+    struct dev_launch l;
+    uint32_t name; /* of the event */
+    int64_t ops, bytes;
+    uint64_t ns;
+    void **buf;
+    int64_t *var;
+};
+struct engine_list {
+    struct engine *en;
+    struct err err;
+    struct arena arena;
+    VEC(struct command) cmd;
+    char *scratch;  /* what the commands were given .. */
+    uint32_t ready; /* .. as far as here */
+    int workers;
+};
+/* Runs commands [from, to). */
+int engine_list_run_part(struct engine_list *, struct err *, uint32_t from, uint32_t to);
+
+/* key.c: what a plan depends on, written down: two calls with equal keys may share a plan. */
+struct plan_key {
+    uint32_t *p;
+    uint32_t n;
+    uint64_t hash;
+    uop_vec topo; /* the nodes in the order of the key, for numbers that outlive their ir */
+};
+void plan_key(struct arena *, const struct engine *, struct ir *, const uop *graph, struct plan_key *);
+
+/* realize.c */
+struct entry;
+struct plans {
+    struct entry *bucket[256];
+    struct entry *newest, *oldest; /* by use */
+    uint32_t n, most;              /* entries, and how many are kept */
+    size_t bytes, most_bytes;
+    uint64_t evicted;
+    struct arena work; /* of one call */
+    struct model model;
+    uint64_t model_hash;
+    const char *model_from; /* what RIDGE_MODEL said when it was opened; NULL: not opened yet */
+    char *temp;             /* temporaries of the plan that runs */
+    size_t temp_bytes;
+    struct realize_stats totals;
+};
+void plans_init(struct engine *);
+void plans_free(struct engine *);
+
+/* debug.c */
+struct shown { /* what the lines at DEBUG=2 and the summary count */
+    uint32_t operations, kernels;
+    double ns, flops, bytes;
+};
+struct debug_call { /* one call of a kernel that ran */
+    const struct ekernel *k;
+    const char *name; /* perhaps coloured */
+    int width;        /* of its letters */
+    double roof;      /* seconds by the machine model */
+    const char *bound;
+    uint64_t ns;
+};
+void debug_open(const struct engine *);
+void debug_close(const struct engine *);
+void debug_kernel(struct engine *, const struct debug_call *, const struct realize *, const uint32_t *node,
+                  uint32_t n);
+void debug_plan(struct engine *, const struct realize_stats *, const struct plan_key *,
+                const struct schedule *);
+void debug_prog(struct engine *, const struct schedule *, uint32_t prog, const char *opts,
+                const struct linear *);
+void debug_assembly(struct engine *, struct arena *, const char *name, const char *text);
+const char *debug_name(struct arena *, const struct sched_prog *);
+void debug_roof(const struct engine *, const struct sched_prog *, const struct ekernel *,
+                struct debug_call *);
+
 struct engine {
     struct err err; /* of the arena */
     struct err load_error;
@@ -54,6 +133,9 @@ struct engine {
     const char *request, *identity; /* of the compiler: what was asked for, what it is */
     struct sha256 base;             /* of everything in a key but the text */
     bool base_known;
+    struct scratch scratch; /* of all command lists */
+    struct plans plans;
+    struct shown shown;
 };
 
 #endif

@@ -10,25 +10,6 @@
 #include "engine/internal.h"
 #include "event/event.h"
 
-struct command {
-    struct dev_launch l;
-    uint32_t name; /* of the event */
-    int64_t ops, bytes;
-    uint64_t ns;
-    void **buf;
-    int64_t *var;
-};
-
-struct engine_list {
-    struct engine *en;
-    struct err err;
-    struct arena arena;
-    VEC(struct command) cmd;
-    char *scratch; /* one area per worker, shared by all commands */
-    size_t stride, size;
-    int workers;
-};
-
 /* Rates of one core that are on the high side: a kernel is rather run alone than cut for nothing. */
 #define FLOPS_PER_NS 40.0
 #define BYTES_PER_NS 40.0
@@ -63,23 +44,21 @@ struct engine_list *engine_list_new(struct engine *en, struct err *e) {
 
 void engine_list_free(struct engine_list *l) {
     if (!l) return;
-    if (l->scratch) l->en->ops->free(l->en->dev, l->scratch, l->size);
     arena_free(&l->arena);
     mem_free(l);
 }
 
-/* Scratch for the neediest command; areas are 128 bytes apart at least, so that workers share no line. */
+/* Scratch for the neediest command of all lists: they run one after another. Areas are 128 bytes apart at least, so
+ * that workers share no line. */
 static void need_scratch(struct engine_list *l, int64_t bytes) {
+    struct scratch *s = &l->en->scratch;
     size_t stride = bytes ? ((size_t)bytes + 255) & ~(size_t)127 : 0;
-    if (stride <= l->stride) return;
+    if (stride <= s->stride) return;
     size_t size = stride * (size_t)l->workers;
     char *p = l->en->ops->alloc(l->en->dev, size);
     if (!p) err_throw(&l->err, RG_ENOMEM, "no memory for %zu bytes of scratch", size);
-    if (l->scratch) l->en->ops->free(l->en->dev, l->scratch, l->size);
-    l->scratch = p;
-    l->stride = stride;
-    l->size = size;
-    for (uint32_t i = 0; i < l->cmd.n; i++) l->cmd.p[i].l.scratch = p, l->cmd.p[i].l.scratch_stride = stride;
+    if (s->p) l->en->ops->free(l->en->dev, s->p, s->size);
+    *s = (struct scratch){p, stride, size};
 }
 
 struct add_call {
@@ -103,9 +82,7 @@ static void add_guarded(void *arg) {
                                 .buf = buf,
                                 .var = var,
                                 .grid = k->grid,
-                                .scratch = l->scratch,
-                                .chunk = engine_chunk(k->grid, &k->est, k->serial, l->workers),
-                                .scratch_stride = l->stride},
+                                .chunk = engine_chunk(k->grid, &k->est, k->serial, l->workers)},
                           .name = event_name(k->name),
                           .ops = (int64_t)k->est.flops,
                           .bytes = (int64_t)k->est.bytes,
@@ -127,12 +104,25 @@ void **engine_list_bufs(struct engine_list *l, uint32_t i) { return i < l->cmd.n
 uint32_t engine_list_count(const struct engine_list *l) { return l->cmd.n; }
 uint64_t engine_list_ns(const struct engine_list *l, uint32_t i) { return i < l->cmd.n ? l->cmd.p[i].ns : 0; }
 
-int engine_list_run(struct engine_list *l, struct err *e) {
+/* Another list may have needed more. */
+static void take_scratch(struct engine_list *l) {
+    const struct scratch *s = &l->en->scratch;
+    if (l->scratch == s->p && l->ready == l->cmd.n) return;
+    for (uint32_t i = 0; i < l->cmd.n; i++) {
+        l->cmd.p[i].l.scratch = s->p;
+        l->cmd.p[i].l.scratch_stride = s->stride;
+    }
+    l->scratch = s->p;
+    l->ready = l->cmd.n;
+}
+
+int engine_list_run_part(struct engine_list *l, struct err *e, uint32_t from, uint32_t to) {
     (void)e; /* a CPU cannot fail here; other devices can */
     struct device *dev = l->en->dev;
     void (*launch)(struct device *, const struct dev_launch *) = l->en->ops->launch;
+    take_scratch(l);
     uint64_t t0 = os_now_ns();
-    for (struct command *c = l->cmd.p, *end = c + l->cmd.n; c < end; c++) {
+    for (struct command *c = l->cmd.p + from, *end = l->cmd.p + RG_MIN(to, l->cmd.n); c < end; c++) {
         launch(dev, &c->l);
         uint64_t t1 = os_now_ns();
         c->ns = t1 - t0;
@@ -141,3 +131,5 @@ int engine_list_run(struct engine_list *l, struct err *e) {
     }
     return 0;
 }
+
+int engine_list_run(struct engine_list *l, struct err *e) { return engine_list_run_part(l, e, 0, l->cmd.n); }

@@ -172,3 +172,27 @@ int cc_compile(struct device *d, struct err *e, struct arena *a, const char *con
     event_add(EVENT_COMPILE, event_name(cc), t0, os_now_ns(), n, (int64_t)bytes);
     return code;
 }
+
+int cc_assembly(struct device *d, struct err *e, struct arena *a, const char *text, char **out) {
+    (void)d;
+    const char *request, *cc = find_compiler(a, &request);
+    if (!cc) return no_compiler(e, request);
+    char *dir, *said;
+    if (os_temp_dir(e, a, &dir)) return e->code;
+    struct unit u;
+    struct os_proc p;
+    int code = write_units(e, a, cc, dir, &text, 1, &u, &p), status = 0, k = 0;
+    size_t n;
+    if (!code) {
+        while (u.argv[k]) k++;
+        u.argv[k++] = "-S"; /* wins over -c, whichever stands first */
+        u.argv[k] = NULL;
+        code = os_run(e, a, u.argv, &status, &said);
+    }
+    if (!code && status)
+        code =
+            err_set(e, RG_ECOMPILE, "%s failed with status %d on the kernel's C:\n%.1500s", cc, status, said);
+    if (!code) code = os_read_file(e, a, u.object, (size_t)256 << 20, out, &n);
+    os_remove_tree(dir);
+    return code;
+}

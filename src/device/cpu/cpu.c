@@ -67,6 +67,7 @@ const struct device_ops device_cpu = {
     .target = cc_target,
     .version = cc_version,
     .compile = cc_compile,
+    .assembly = cc_assembly,
     .load = elf_load,
     .unload = elf_unload,
     .symbol = elf_symbol,

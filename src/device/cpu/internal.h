@@ -9,6 +9,7 @@ int cc_target(struct device *, struct err *, struct arena *, struct dev_target *
 int cc_version(struct device *, struct err *, struct arena *, const char **);
 int cc_compile(struct device *, struct err *, struct arena *, const char *const *text, int n,
                struct dev_object *out);
+int cc_assembly(struct device *, struct err *, struct arena *, const char *text, char **out);
 
 /* elf.c */
 int elf_load(struct device *, struct err *, const void *object, size_t n, struct module **);
