@@ -82,8 +82,7 @@ const uop *tree_pipe(struct sched *, const uop *tree);       /* pipe.c: prefetch
 const uop *tree_index(struct rw *, const uop *tree);         /* index.c: IDX becomes i64 or i32 */
 void linearize(struct ir *, const uop *tree, struct linear *);           /* linearize.c */
 void linear_rare(struct ir *, struct linear *);                          /* rare.c: RARE becomes a branch */
-void estimate_asked(struct ir *, const uop *sink, struct estimate *);    /* estimate.c */
-void estimate_issued(const struct linear *, struct estimate *);
+void estimate_issued(const struct linear *, struct estimate *);          /* estimate.c */
 
 /* Replaces each leaf statement of a tree by fn's list of statements; FOR, IF and BLOCK are kept. */
 typedef void (*leaf_fn)(void *cx, const uop *stmt, uop_vec *out);

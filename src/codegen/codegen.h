@@ -28,5 +28,7 @@ const char *opts_random(struct ir *, const struct kernel *, uint64_t seed);
 const char *opts_heuristic(struct ir *, const struct kernel *, int vec_bytes, int threads);
 void opts_help(struct str *); /* the table of opts for --help and docs */
 
+/* estimate.c: the work that a kernel graph asks for, before any opt: flops, special, bytes. */
+void estimate_asked(struct ir *, const uop *sink, struct estimate *);
 
 #endif
