@@ -373,7 +373,9 @@ int engine_compile(struct engine *en, struct err *e, const struct linear *const 
         if (code) err_set(e, code, "%s", inner->msg);
     }
     en->stats.render_ns += os_now_ns() - t0;
-    if (!code) code = engine_compile_text(en, e, t, n, out);
+    for (uint32_t i = 0; i < n && !code && log_on(7); i++) debug_assembly(en, t[i].name, t[i].text);
+    for (uint32_t i = 0; i < n; i++) out[i] = NULL;
+    if (!code && en->ops->kind == DEV_RUNS) code = engine_compile_text(en, e, t, n, out);
     mem_free(t);
     return code;
 }

@@ -12,7 +12,7 @@ static void open_guarded(void *arg) {
     if (en->ops->open(&e, &en->dev)) err_throw(&en->err, e.code, "%s", e.msg);
     cache_open(&en->cache, &en->arena, &en->warnings);
     if (en->warnings.n) log_line(1, "%.*s", (int)en->warnings.n - 1, en->warnings.p);
-    log_line(1, "opened device %s", en->ops->name);
+    debug_open(en);
 }
 
 struct engine *engine_open(struct err *e, const struct device_ops *ops) {
@@ -25,6 +25,7 @@ struct engine *engine_open(struct err *e, const struct device_ops *ops) {
     en->ops = ops ? ops : &device_cpu;
     arena_init(&en->arena, &en->err);
     arena_init(&en->work, &en->err);
+    plans_init(en);
     if (!err_guard(&en->err, open_guarded, en)) return en;
     err_set(e, en->err.code, "%s", en->err.msg);
     engine_close(en);
@@ -33,6 +34,8 @@ struct engine *engine_open(struct err *e, const struct device_ops *ops) {
 
 void engine_close(struct engine *en) {
     if (!en) return;
+    debug_close(en);
+    plans_free(en);
     for (uint32_t i = 0; i < en->module.n; i++) en->ops->unload(en->module.p[i]);
     if (en->scratch.p) en->ops->free(en->dev, en->scratch.p, en->scratch.size);
     if (en->dev) en->ops->close(en->dev);
@@ -72,6 +75,8 @@ void engine_free(struct engine *en, void *p, size_t n) {
 int engine_copy(struct engine *en, struct err *e, enum dev_copy kind, void *dst, const void *src, size_t n) {
     uint64_t t0 = os_now_ns();
     int code = en->ops->copy(en->dev, e, kind, dst, src, n);
-    event_add(EVENT_COPY, event_name(en->ops->name), t0, os_now_ns(), (int64_t)n, kind);
+    uint64_t t1 = os_now_ns();
+    event_add(EVENT_COPY, event_name(en->ops->name), t0, t1, (int64_t)n, kind);
+    if (!code) engine_log_copy(en, kind, n, t1 - t0);
     return code;
 }

@@ -49,7 +49,8 @@ struct engine_stats engine_stats(const struct engine *);
 /* Why something works worse than it could (a cache directory that cannot be trusted): lines, or "". */
 const char *engine_warnings(const struct engine *);
 
-/* Renders, finds or compiles n programs. Equal programs give the same kernel. out[n]. */
+/* Renders, finds or compiles n programs. Equal programs give the same kernel. out[n]. On a device that runs nothing they
+ * are rendered only, and out is NULLs. */
 int engine_compile(struct engine *, struct err *, const struct linear *const *lin, uint32_t n,
                    const struct ekernel **out);
 /* The same for text that was not rendered here (benchmarks, replay of an edited kernel). */

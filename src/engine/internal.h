@@ -68,52 +68,85 @@ struct plan_key {
     uint64_t hash;
     uop_vec topo; /* the nodes in the order of the key, for numbers that outlive their ir */
 };
-void plan_key(struct arena *, const struct engine *, struct ir *, const uop *graph, struct plan_key *);
+void plan_key(struct arena *, const struct engine *, const struct ir *, const uop *graph, struct plan_key *);
 
-/* realize.c */
-struct entry;
+/* debug.c: lines for people. */
+struct shown { /* what the lines at DEBUG=2 and the summary count */
+    uint32_t operations, kernels;
+    double ns, flops, bytes;
+};
+struct debug_call { /* one call of a kernel, as its line says it */
+    const struct ekernel *k;
+    const char *name;     /* perhaps coloured; padded */
+    double roof;          /* seconds by the machine model, at best */
+    const char *bound;    /* what would limit it then */
+    const uint32_t *node; /* places in the plan's key, for provenance */
+    uint32_t nodes;
+};
+void debug_open(const struct engine *);
+void debug_close(const struct engine *);
+void debug_plan(const struct engine *, const struct plan_key *, const struct realize_stats *);
+void debug_schedule(const struct schedule *, const struct str *log);
+void debug_prog(const struct sched_prog *, const struct linear *, const char *opts, const struct str *passes);
+void debug_assembly(struct engine *, const char *name, const char *text);
+/* Fills name, roof and bound. */
+void debug_prepare(const struct engine *, struct arena *, const struct sched_prog *, struct debug_call *);
+void debug_kernel(struct engine *, const struct debug_call *, uint64_t ns, const char *site);
+void debug_ref(struct engine *, uint32_t values, uint64_t ns); /* the oracle ran */
+
+/* plans.c: the plans an engine knows, the temporaries they share, the machine model they were made for. */
+struct bind { /* one buffer of one command */
+    void **at;
+    enum sched_place place;
+    uint32_t number; /* BUF_GRAPH, BUF_RESULT */
+    int64_t offset;  /* bytes; BUF_TEMP, BUF_TABLE */
+};
+struct bind_var {
+    int64_t *at;
+    uint32_t slot;
+};
+struct bind_copy { /* a result that a buffer of another place holds */
+    struct bind from;
+    uint32_t result;
+    size_t bytes;
+};
+struct plan {
+    struct arena arena;
+    struct plan *chain, *newer, *older; /* of its bucket; by use */
+    struct plan_key key;
+    struct realize_stats stats; /* what is the same in each call */
+    struct engine_list *list;   /* NULL on a device that runs nothing */
+    struct debug_call *call;    /* [list's commands] */
+    struct bind *outer, *inner; /* bound at each call; when the temporaries moved */
+    struct bind_var *var;
+    struct bind_copy *copy;
+    uint32_t nouter, ninner, nvar, ncopy;
+    char *table, *temp; /* uploaded task tables; where the temporaries were */
+    size_t table_bytes, temp_bytes;
+    bool bound;
+};
 struct plans {
-    struct entry *bucket[256];
-    struct entry *newest, *oldest; /* by use */
-    uint32_t n, most;              /* entries, and how many are kept */
+    struct plan *bucket[256];
+    struct plan *newest, *oldest;
+    uint32_t n, most; /* how many are there, are kept */
     size_t bytes, most_bytes;
     uint64_t evicted;
     struct arena work; /* of one call */
     struct model model;
     uint64_t model_hash;
-    const char *model_from; /* what RIDGE_MODEL said when it was opened; NULL: not opened yet */
-    char *temp;             /* temporaries of the plan that runs */
+    char *model_from; /* what RIDGE_MODEL said when it was opened; NULL: not opened yet */
+    char *temp;       /* temporaries of the plan that runs */
     size_t temp_bytes;
     struct realize_stats totals;
 };
 void plans_init(struct engine *);
 void plans_free(struct engine *);
-
-/* debug.c */
-struct shown { /* what the lines at DEBUG=2 and the summary count */
-    uint32_t operations, kernels;
-    double ns, flops, bytes;
-};
-struct debug_call { /* one call of a kernel that ran */
-    const struct ekernel *k;
-    const char *name; /* perhaps coloured */
-    int width;        /* of its letters */
-    double roof;      /* seconds by the machine model */
-    const char *bound;
-    uint64_t ns;
-};
-void debug_open(const struct engine *);
-void debug_close(const struct engine *);
-void debug_kernel(struct engine *, const struct debug_call *, const struct realize *, const uint32_t *node,
-                  uint32_t n);
-void debug_plan(struct engine *, const struct realize_stats *, const struct plan_key *,
-                const struct schedule *);
-void debug_prog(struct engine *, const struct schedule *, uint32_t prog, const char *opts,
-                const struct linear *);
-void debug_assembly(struct engine *, struct arena *, const char *name, const char *text);
-const char *debug_name(struct arena *, const struct sched_prog *);
-void debug_roof(const struct engine *, const struct sched_prog *, const struct ekernel *,
-                struct debug_call *);
+int plans_model(struct engine *, struct err *); /* opens it, again if RIDGE_MODEL changed */
+struct plan *plans_find(struct engine *, const struct plan_key *);
+struct plan *plan_new(struct engine *, struct err *); /* NULL when out of memory */
+void plan_free(struct engine *, struct plan *);
+void plans_keep(struct engine *, struct plan *); /* takes it in, drops what was not used for longest */
+int plans_temp(struct engine *, struct err *, size_t bytes);
 
 struct engine {
     struct err err; /* of the arena */

@@ -1,0 +1,308 @@
+/* debug.c: what the engine says at DEBUG, to stderr. docs/reading-debug.md explains every field.
+ *
+ *   1 device, what was scheduled, memory, summary   2 a line per operation   3 opts, buffers, the planner's decisions
+ *   4 source (compile.c says it)   5 kernel graph and linear program   6 every pass   7 assembly
+ *
+ * A line is printed only for something that happened. Counting for the summary goes on at every level: it is four
+ * additions per operation. Colours say how an axis of a kernel runs, on a terminal only.
+ * The roof of a kernel is the time the machine model gives it at best: launch + the slowest of memory, caches and
+ * arithmetic; `% of roof` is that time by the measured one, and the word after it what sets the roof.
+ * Tests: tests/cli/debug.sh, tests/unit/realize.c (realize_debug_*) */
+#include "engine/internal.h"
+#include "render/render.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define NAME_WIDTH 46
+#define SPECIAL_FLOPS 16.0 /* what one exp, sine .. is counted as beside an addition */
+
+void debug_open(const struct engine *en) {
+    log_line(1, "opened device %s from pid:%ld", en->ops->name, (long)getpid());
+}
+
+void debug_close(const struct engine *en) {
+    const struct shown *s = &en->shown;
+    if (!s->operations || !log_on(1)) return;
+    double ns = RG_MAX(s->ns, 1);
+    log_line(1,
+             "avg: %8.2f GFLOPS %8.2f GB/s           total: %5u operations %5u kernels %8.2f GOPS %8.2f GB "
+             "%8.2f ms",
+             s->flops / ns, s->bytes / ns, s->operations, s->kernels, s->flops / 1e9, s->bytes / 1e9,
+             s->ns / 1e6);
+}
+
+/* ---- one operation ------------------------------------------------------------------------------------------ */
+
+struct operation {
+    const char *device, *name; /* name: padded */
+    uint32_t args;
+    uint64_t ns;
+    double flops, bytes, issued;
+    const char *tail; /* roof and site, or "" */
+};
+
+static void line(struct engine *en, const struct operation *o) {
+    struct shown *s = &en->shown;
+    s->operations++;
+    s->ns += (double)o->ns;
+    s->flops += o->flops;
+    s->bytes += o->bytes;
+    if (!log_on(2)) return;
+    double ns = RG_MAX((double)o->ns, 1);
+    bool slow = o->ns > 10000000 && log_color();
+    log_line(2,
+             "*** %-7s %4u %s arg %2u mem %5.2f GB tm %s%9.2fus%s/%9.2fms (%7.0f GFLOPS %4.0f|%-6.0f GB/s)%s",
+             o->device, s->operations, o->name, o->args, (double)en->in_use / 1e9, slow ? "\033[33m" : "",
+             (double)o->ns / 1e3, slow ? "\033[0m" : "", s->ns / 1e6, o->flops / ns, o->bytes / ns,
+             o->issued / ns, o->tail);
+}
+
+void debug_kernel(struct engine *en, const struct debug_call *c, uint64_t ns, const char *site) {
+    const struct estimate *e = &c->k->est;
+    char tail[400] = "";
+    if (log_on(2))
+        snprintf(tail, sizeof tail, " %2.0f%% of roof, %s%s%s%s",
+                 RG_MIN(1e11 * c->roof / RG_MAX((double)ns, 1), 999), c->bound, *site ? "  [" : "", site,
+                 *site ? "]" : "");
+    en->shown.kernels++;
+    line(en, &(struct operation){en->ops->name, c->name, c->k->nbuf, ns, e->flops, e->bytes, e->bytes_issued,
+                                 tail});
+}
+
+static void line_named(struct engine *en, const char *device, const char *name, uint32_t args, uint64_t ns,
+                       double bytes) {
+    char padded[NAME_WIDTH + 64];
+    if (log_on(2)) snprintf(padded, sizeof padded, "%-*s", NAME_WIDTH, name);
+    line(en, &(struct operation){device, padded, args, ns, 0, bytes, bytes, ""});
+}
+
+void debug_ref(struct engine *en, uint32_t values, uint64_t ns) {
+    char name[64];
+    snprintf(name, sizeof name, "graph of %u values", values);
+    line_named(en, en->ops->name, name, values, ns, 0);
+}
+
+void engine_log_copy(struct engine *en, enum dev_copy kind, size_t bytes, uint64_t ns) {
+    const char *dev = en->ops->name, *to = kind == COPY_OUT ? "EXT" : dev,
+               *from = kind == COPY_IN ? "EXT" : dev;
+    char name[128];
+    if (bytes >= 1000000)
+        snprintf(name, sizeof name, "copy %8.2f MB, %6s <- %s", (double)bytes / 1e6, to, from);
+    else
+        snprintf(name, sizeof name, "copy %8zu B, %7s <- %s", bytes, to, from);
+    line_named(en, to, name, 2, ns, (double)bytes);
+}
+
+void engine_log_wait(struct engine *en, uint64_t ns) { line_named(en, "EXT", "synchronize", 1, ns, 0); }
+
+/* ---- names: E_ or r_ and the sizes, coloured by how the axis runs ----------------------------------------------- */
+
+static const char *axis_color(uint8_t kind) {
+    switch (kind) {
+    case AX_GRID: return "\033[34m";   /* blue */
+    case AX_REDUCE: return "\033[31m"; /* red */
+    case AX_SCAN: return "\033[35m";   /* magenta */
+    default: return "\033[37m";        /* white */
+    }
+}
+
+/* The kind of the axis whose size stands in the name, if the sizes of the kernel's axes leave no doubt. */
+static const uop *range_of_size(const uop_vec *topo, uint8_t *used, long long size) {
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *r = topo->p[i];
+        if (r->op != OP_RANGE || used[i] || r->src[0]->op != OP_CONST || r->src[0]->arg.i != size) continue;
+        used[i] = 1;
+        return r;
+    }
+    return NULL;
+}
+
+static const char *padded_name(struct arena *a, const struct sched_prog *p) {
+    const char *name = p->kernel.name;
+    int pad = NAME_WIDTH - (int)strlen(name);
+    if (!log_on(2) || !log_color()) return arena_printf(a, "%-*s", NAME_WIDTH, name);
+    uop_vec topo = {0};
+    struct str s;
+    str_init(&s, a);
+    uop_topo(a, &p->kernel.sink, 1, &topo);
+    uint8_t *used = arena_array(a, uint8_t, topo.n + 1);
+    for (const char *at = name; *at;) {
+        size_t n = strcspn(at, "_");
+        char *end;
+        long long size = strtoll(at, &end, 10);
+        const uop *r = n && end == at + n ? range_of_size(&topo, used, size) : NULL;
+        str_printf(&s, "%s%.*s%s", r ? axis_color(r->arg.range.kind) : "", (int)n, at, r ? "\033[0m" : "");
+        at += n;
+        if (*at) str_addc(&s, *at++);
+    }
+    str_printf(&s, "%*s", RG_MAX(pad, 0), "");
+    return s.p;
+}
+
+/* ---- roof -------------------------------------------------------------------------------------------------------- */
+
+/* Which unit does the arithmetic: the widest float type there is, else integers. */
+static double *unit_of(struct model_work *w, struct arena *a, const struct sched_prog *p) {
+    uop_vec topo = {0};
+    bool f64 = false, f32 = false, half = false;
+    uop_topo(a, &p->kernel.sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        if (!op_is_pure((enum op)n->op) && n->op != OP_REDUCE && n->op != OP_SCAN) continue;
+        f64 |= n->dt == DT_F64;
+        f32 |= n->dt == DT_F32;
+        half |= n->dt == DT_F16 || n->dt == DT_BF16;
+    }
+    return f64 ? &w->f64 : f32 ? &w->f32 : half ? &w->bf16 : &w->integer;
+}
+
+static const char *bound_of(enum model_unit u) {
+    switch (u) {
+    case UNIT_LAUNCH: return "overhead";
+    case UNIT_DRAM: return "memory";
+    case UNIT_L3:
+    case UNIT_L2:
+    case UNIT_L1: return "cache";
+    default: return "compute";
+    }
+}
+
+static void find_roof(const struct engine *en, struct arena *a, const struct sched_prog *p,
+                      struct debug_call *c) {
+    const struct model *m = &en->plans.model;
+    const struct estimate *e = &c->k->est;
+    int workers = en->ops->workers(en->dev);
+    bool alone = engine_chunk(c->k->grid, e, c->k->serial, workers) >= c->k->grid;
+    struct model_work w = {.threads = alone ? 1 : workers};
+    *unit_of(&w, a, p) = e->flops + (SPECIAL_FLOPS - 1) * e->special;
+    double l2 = model_value(m, MODEL_L2_SIZE) * w.threads, l3 = RG_MAX(model_value(m, MODEL_L3_SIZE), l2);
+    double write = p->reads + p->writes ? (double)p->writes / (p->reads + p->writes) : 0;
+    if (e->bytes > l3)
+        w.dram_read = e->bytes * (1 - write), w.dram_write = e->bytes * write;
+    else
+        *(e->bytes > l2 ? &w.l3 : &w.l2) = e->bytes;
+    struct model_time t = model_time(m, &w);
+    c->roof = t.seconds;
+    c->bound = bound_of(t.limit);
+}
+
+void debug_prepare(const struct engine *en, struct arena *a, const struct sched_prog *p,
+                   struct debug_call *c) {
+    c->name = padded_name(a, p);
+    find_roof(en, a, p, c);
+}
+
+/* ---- plans --------------------------------------------------------------------------------------------------------- */
+
+void debug_plan(const struct engine *en, const struct plan_key *k, const struct realize_stats *s) {
+    if (!log_on(1)) return;
+    log_line(
+        1, "scheduled %5u kernels in %8.2f ms | cache %s %08x | %u nodes, %u plans known | predicted %.2f us",
+        s->kernels, (double)s->plan_ns / 1e6, s->cached ? "hit" : "miss", (unsigned)(k->hash ^ k->hash >> 32),
+        k->topo.n, en->plans.n, s->predicted * 1e6);
+    if (s->cached || !s->kernels) return;
+    log_line(3, "lowered and compiled %u kernels in %.2f + %.2f ms", s->distinct, (double)s->lower_ns / 1e6,
+             (double)s->compile_ns / 1e6);
+}
+
+static double temporaries(const struct schedule *s, uint32_t *n) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < s->buf.n; i++) {
+        if (s->buf.p[i].place != BUF_TEMP) continue;
+        bytes += (double)s->buf.p[i].elements * dtype_info[s->buf.p[i].dt].bytes;
+        ++*n;
+    }
+    return bytes;
+}
+
+void debug_schedule(const struct schedule *s, const struct str *log) {
+    if (!log_on(1)) return;
+    uint32_t n = 0;
+    double bytes = temporaries(s, &n);
+    if (log->n) log_line(3, "%.*s", (int)(log->p[log->n - 1] == '\n' ? log->n - 1 : log->n), log->p);
+    if (n)
+        log_line(1, "memory planned: %u temporaries of %.2f MB in %.2f MB", n, bytes / 1e6,
+                 (double)s->temp_bytes / 1e6);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------------------------------- */
+
+/* The buffers of a kernel: "out f32[1024] <- x f32[1024,..". */
+static void print_buffers(struct str *s, const struct sched_prog *p) {
+    uop_vec topo = {0};
+    uop_topo(s->arena, &p->kernel.sink, 1, &topo);
+    uint8_t *stored = arena_array(s->arena, uint8_t, topo.n + 1),
+            *loaded = arena_array(s->arena, uint8_t, topo.n + 1);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        bool st = n->op == OP_STORE || n->op == OP_STORE_ADD, ld = n->op == OP_LOAD || n->op == OP_GLOAD;
+        if (!st && !ld) continue;
+        for (uint32_t k = 0; k < i; k++) {
+            if (topo.p[k] != n->src[0]->src[0]) continue;
+            stored[k] |= st;
+            loaded[k] |= ld;
+        }
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        const char *gap = pass ? " <- " : "";
+        for (uint32_t i = 0; i < topo.n; i++) {
+            const uop *n = topo.p[i];
+            if ((n->op != OP_PARAM && n->op != OP_PARAMS) || !(pass ? loaded[i] : stored[i])) continue;
+            const uop *size = n->op == OP_PARAM ? n->src[0] : n->src[1];
+            str_printf(s, "%s%s %s[%lld]", gap, ir_name(p->ir, n->arg.param.name), dtype_info[n->dt].name,
+                       (long long)size->hi);
+            gap = ", ";
+        }
+    }
+}
+
+void debug_prog(const struct sched_prog *p, const struct linear *lin, const char *opts,
+                const struct str *passes) {
+    if (passes->n) log_line(log_on(6) ? 6 : 0, "%s", passes->p);
+    if (!log_on(3)) return;
+    struct str s;
+    str_init(&s, passes->arena);
+    print_buffers(&s, p);
+    log_line(3, "%-25s opts: %s", p->kernel.name, *opts ? opts : "none");
+    log_line(3, "%-25s %s; grid %lld, scratch %lld B, predicted %.2f us", "", s.n ? s.p : "no buffers",
+             (long long)lin->grid, (long long)lin->scratch, p->seconds * 1e6);
+    if (!log_on(5)) return;
+    struct str t;
+    str_init(&t, passes->arena);
+    ir_print_kernel(&t, p->ir, &p->kernel);
+    linear_print(&t, lin->ir, lin);
+    log_line(5, "%s", t.p);
+}
+
+struct assembly {
+    struct engine *en;
+    struct err *err;
+    struct arena *arena;
+    const char *name, *text;
+};
+
+static void print_assembly(void *arg) {
+    struct assembly *x = arg;
+    struct err e = {0};
+    struct str unit;
+    char *out;
+    str_init(&unit, x->arena);
+    render_c_preamble_for(&unit, &x->text, 1);
+    str_add(&unit, x->text);
+    if (x->en->ops->assembly(x->en->dev, &e, x->arena, unit.p, &out))
+        log_line(7, "%s: no assembly: %s", x->name, e.msg);
+    else
+        log_line(7, "%s", out);
+}
+
+void debug_assembly(struct engine *en, const char *name, const char *text) {
+    struct err e = {0};
+    struct arena a;
+    arena_init(&a, &e);
+    struct assembly x = {en, &e, &a, name, text};
+    if (en->ops->assembly && err_guard(&e, print_assembly, &x))
+        log_line(7, "%s: no assembly: %s", name, e.msg);
+    if (!en->ops->assembly) log_line(7, "%s: the %s device has no assembly", name, en->ops->name);
+    arena_free(&a);
+}

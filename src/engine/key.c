@@ -1,0 +1,81 @@
+/* key.c: what a plan depends on, written down word by word.
+ *
+ * The cache of plans must never give the plan of another program: a wrong kernel is worse than a slow one. So a key is
+ * the whole structure (every node in topological order: op, type, lanes, argument, the places of its sources), the
+ * machine model, the number of workers and every setting there is, and keys are compared in full; the hash only finds
+ * the bucket. Names are written as their letters, because their numbers belong to one ir. Settings are taken from
+ * the table as a whole: one that is added there is in the key without anyone thinking of it, and one that could not
+ * matter (DEBUG) costs a plan that is made twice in a process that changes it, which only tests do.
+ * Tests: tests/unit/realize.c (realize_key_*) */
+#include "engine/internal.h"
+
+typedef VEC(uint32_t) words;
+
+static void put(struct arena *a, words *w, uint32_t x) { vec_push(a, w, x); }
+
+static void put64(struct arena *a, words *w, uint64_t x) {
+    put(a, w, (uint32_t)x);
+    put(a, w, (uint32_t)(x >> 32));
+}
+
+static void put_text(struct arena *a, words *w, const char *s) {
+    size_t n = s ? strlen(s) : 0, k = (n + 3) / 4;
+    put(a, w, (uint32_t)n);
+    vec_need(a, w, k);
+    if (k) w->p[w->n + k - 1] = 0;
+    if (n) memcpy(w->p + w->n, s, n);
+    w->n += (uint32_t)k;
+}
+
+static void put_arg(struct arena *a, words *w, const struct ir *ir, const uop *n) {
+    switch (op_info[n->op].arg) {
+    case OPA_NONE: return;
+    case OPA_PARAM:
+        put(a, w, n->arg.param.slot);
+        put_text(a, w, ir_name(ir, n->arg.param.name));
+        return;
+    case OPA_MEM:
+        put(a, w, n->arg.mem.space);
+        put_text(a, w, ir_name(ir, n->arg.mem.name));
+        return;
+    case OPA_RANGE:
+        put64(a, w, n->arg.u & ~(uint64_t)UINT32_MAX);
+        put_text(a, w, ir_name(ir, n->arg.range.cls));
+        return;
+    case OPA_SYM: put_text(a, w, ir_name(ir, (uint32_t)n->arg.u)); return;
+    default: put64(a, w, n->arg.u); return;
+    }
+}
+
+static void put_graph(struct arena *a, words *w, const struct ir *ir, const uop *graph, uop_vec *topo) {
+    uop_topo(a, &graph, 1, topo);
+    uint32_t *place = arena_raw(a, sizeof *place * ((size_t)graph->id + 1));
+    put(a, w, topo->n);
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *n = topo->p[i];
+        place[n->id] = i;
+        put(a, w, n->op | (uint32_t)n->dt << 16 | (uint32_t)n->lanes << 24);
+        put(a, w, n->nsrc);
+        for (uint32_t k = 0; k < n->nsrc; k++) put(a, w, place[n->src[k]->id]);
+        put_arg(a, w, ir, n);
+    }
+}
+
+static void put_settings(struct arena *a, words *w, const struct engine *en) {
+    put64(a, w, en->plans.model_hash);
+    put(a, w, (uint32_t)en->ops->workers(en->dev));
+    put_text(a, w, en->ops->name);
+    for (int id = 0; id < ENV_COUNT; id++)
+        put_text(a, w, env_str((enum env_id)id)); /* numbers as text, too */
+}
+
+void plan_key(struct arena *a, const struct engine *en, const struct ir *ir, const uop *graph,
+              struct plan_key *out) {
+    words w = {0};
+    *out = (struct plan_key){0};
+    put_settings(a, &w, en);
+    put_graph(a, &w, ir, graph, &out->topo);
+    out->p = w.p;
+    out->n = w.n;
+    out->hash = hash_bytes(w.p, w.n * sizeof *w.p, 1);
+}

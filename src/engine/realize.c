@@ -1,0 +1,410 @@
+/* realize.c: a tensor program becomes values: plan, lower, compile, bind, run.
+ *
+ * engine_realize is the list of those steps; the first three are done once for programs with equal keys (key.c) and
+ * their result, a struct plan, is kept (plans.c). Every later call binds: it writes the addresses of buffers, results
+ * and temporaries and the values of VARs into the commands, and runs them.
+ * A plan is made in a work arena that goes at the end of the call; only what later calls need is copied out of it, and
+ * nothing is taken into the cache before it is whole. Everything inside throws to the error record of the caller's ir,
+ * since planning makes nodes there; the guard of that record is here.
+ * NULL: steps up to the text of the kernels. REF: none of this, ref_graph evaluates the graph node by node.
+ * Tests: tests/unit/realize.c */
+#include "engine/internal.h"
+#include "event/event.h"
+#include "ref/ref.h"
+
+struct call {
+    struct engine *en;
+    const struct realize *r;
+    struct err *err; /* = r->ir->err */
+    struct arena *work;
+    struct plan_key key;
+    struct plan *made; /* not in the cache yet */
+    struct realize_stats stats;
+    bool run;
+};
+
+static void must(struct call *c, int status, const struct err *e) {
+    if (status) err_throw(c->err, status, "%s", e->msg);
+}
+
+/* ---- plan ----------------------------------------------------------------------------------------------- */
+
+static enum plan_mode plan_mode(struct call *c) {
+    static const char *const name[] = {
+        [PLAN_COST] = "cost", [PLAN_STORE_ALL] = "store", [PLAN_FUSE_ALL] = "fuse"};
+    const char *s = env_str(ENV_PLAN);
+    for (size_t i = 0; i < RG_COUNT(name); i++)
+        if (!s || !strcmp(s, name[i])) return (enum plan_mode)i;
+    err_throw(c->err, RG_EINVAL, "RIDGE_PLAN=%.40s: expected cost, store or fuse", s);
+}
+
+static void count(struct realize_stats *st, const struct schedule *s) {
+    st->kernels = s->call.n;
+    st->distinct = s->prog.n;
+    st->scratch = s->temp_bytes;
+    st->predicted = s->seconds;
+    for (uint32_t i = 0; i < s->call.n; i++) {
+        const struct sched_prog *p = &s->prog.p[s->call.p[i].prog];
+        struct estimate est = {0};
+        estimate_asked(p->ir, p->kernel.sink, &est);
+        st->reads += p->reads;
+        st->writes += p->writes;
+        st->bytes += p->bytes;
+        st->ops += est.flops;
+    }
+}
+
+static void plan(struct call *c, struct schedule *s) {
+    struct str log;
+    struct pass_log passes = {0};
+    str_init(&log, c->work);
+    struct sched_opts o = {.model = &c->en->plans.model,
+                           .mode = plan_mode(c),
+                           .no_multi = !env_int(ENV_MULTI),
+                           .no_split = !env_int(ENV_SPLIT),
+                           .no_batch = !env_int(ENV_BATCH),
+                           .log = log_on(3) ? &log : NULL,
+                           .passes = &passes};
+    uint64_t t0 = os_now_ns();
+    memset(s, 0, sizeof *s);
+    schedule(c->work, c->r->ir, c->r->graph, &o, s);
+    uint64_t t1 = os_now_ns();
+    event_add(EVENT_PLAN, event_name("schedule"), t0, t1, c->key.topo.n, s->call.n);
+    c->stats.plan_ns = t1 - t0;
+    count(&c->stats, s);
+    debug_schedule(s, &log);
+}
+
+/* ---- lower and compile ------------------------------------------------------------------------------------ */
+
+static const char *choose_opts(struct call *c, struct sched_prog *p) {
+    if (env_int(ENV_NOOPT)) return "";
+    if (p->kernel.opts && *p->kernel.opts) return p->kernel.opts;
+    return opts_heuristic(p->ir, &p->kernel, 0, c->en->ops->workers(c->en->dev));
+}
+
+static void lower_one(struct call *c, struct sched_prog *p, struct linear *lin) {
+    struct str dump;
+    struct pass_log log = {.dump = &dump, .which = log_on(6) ? "all" : env_str(ENV_DUMP)};
+    str_init(&dump, c->work);
+    const char *opts = choose_opts(c, p);
+    lower(p->ir, &p->kernel, &(struct lower_opts){.opts = opts, .log = &log}, lin);
+    lin->nbuf = RG_MAX(lin->nbuf, p->nbuf); /* of a PARAMS only the first slot stands in the program */
+    lin->nvar = RG_MAX(lin->nvar, p->nvar);
+    debug_prog(p, lin, opts, &dump);
+}
+
+static const struct ekernel **compile(struct call *c, struct schedule *s) {
+    struct linear *lin = arena_array(c->work, struct linear, s->prog.n + 1);
+    const struct linear **list = arena_array(c->work, const struct linear *, s->prog.n + 1);
+    const struct ekernel **k = arena_array(c->work, const struct ekernel *, s->prog.n + 1);
+    struct err e = {0};
+    uint64_t t0 = os_now_ns();
+    for (uint32_t i = 0; i < s->prog.n; i++) {
+        lower_one(c, &s->prog.p[i], &lin[i]);
+        list[i] = &lin[i];
+    }
+    uint64_t t1 = os_now_ns();
+    must(c, engine_compile(c->en, &e, list, s->prog.n, k), &e);
+    c->stats.lower_ns = t1 - t0;
+    c->stats.compile_ns = os_now_ns() - t1;
+    return k;
+}
+
+/* ---- the plan that is kept ---------------------------------------------------------------------------------- */
+
+static struct bind bind_of(const struct schedule *s, uint32_t buf, void **at) {
+    const struct sched_buf *b = &s->buf.p[buf];
+    int64_t offset = b->place == BUF_TEMP ? b->offset : b->place == BUF_TABLE ? (int64_t)b->number * 8 : 0;
+    return (struct bind){at, b->place, b->number, offset};
+}
+
+static bool moves(enum sched_place p) { return p == BUF_GRAPH || p == BUF_RESULT; }
+
+static void add_commands(struct call *c, const struct schedule *s, const struct ekernel **k) {
+    struct plan *x = c->made;
+    struct err e = {0};
+    uint32_t nbuf = 0, nvar = 0;
+    for (uint32_t i = 0; i < s->call.n; i++) {
+        const struct sched_prog *p = &s->prog.p[s->call.p[i].prog];
+        nbuf += p->nbuf;
+        nvar += p->nvar;
+    }
+    x->outer = arena_array(&x->arena, struct bind, nbuf + 1);
+    x->inner = arena_array(&x->arena, struct bind, nbuf + 1);
+    x->var = arena_array(&x->arena, struct bind_var, nvar + 1);
+    for (uint32_t i = 0; i < s->call.n; i++) {
+        const struct sched_call *call = &s->call.p[i];
+        const struct ekernel *kernel = k[call->prog];
+        void **no_buf = arena_array(c->work, void *, kernel->nbuf + 1);
+        int64_t *no_var = arena_array(c->work, int64_t, kernel->nvar + 1);
+        must(c, engine_list_add(x->list, &e, kernel, no_buf, no_var), &e);
+        void **buf = engine_list_bufs(x->list, i);
+        for (uint32_t b = 0; b < s->prog.p[call->prog].nbuf; b++) {
+            struct bind bind = bind_of(s, call->buf[b], &buf[b]);
+            *(moves(bind.place) ? &x->outer[x->nouter++] : &x->inner[x->ninner++]) = bind;
+        }
+        for (uint32_t v = 0; v < s->prog.p[call->prog].nvar; v++)
+            x->var[x->nvar++] = (struct bind_var){engine_list_vars(x->list, i) + v, call->var[v]};
+    }
+}
+
+/* A result that is held elsewhere: the same value asked for twice, or a view of a whole buffer. */
+static void add_copies(struct call *c, const struct schedule *s) {
+    struct plan *x = c->made;
+    const uop *g = c->r->graph;
+    x->copy = arena_array(&x->arena, struct bind_copy, g->nsrc + 1);
+    for (uint32_t i = 0; i < g->nsrc; i++) {
+        if (g->src[i]->op == OP_BUFFER || g->src[i]->op == OP_ASSIGN) continue;
+        const struct sched_buf *b = &s->buf.p[s->result[i]];
+        if (b->place == BUF_RESULT && b->number == i) continue;
+        x->copy[x->ncopy++] = (struct bind_copy){bind_of(s, s->result[i], NULL), i,
+                                                 (size_t)b->elements * dtype_info[b->dt].bytes};
+    }
+}
+
+/* Graph nodes as places in the key: they name the same nodes of an equal graph in another ir. */
+static void add_provenance(struct call *c, const struct schedule *s, const struct ekernel **k) {
+    struct plan *x = c->made;
+    uint32_t n = c->r->graph->id + 1, *place = arena_array(c->work, uint32_t, n);
+    for (uint32_t i = 0; i < c->key.topo.n; i++) place[c->key.topo.p[i]->id] = i + 1;
+    x->call = arena_array(&x->arena, struct debug_call, s->call.n + 1);
+    for (uint32_t i = 0; i < s->call.n; i++) {
+        const struct sched_call *from = &s->call.p[i];
+        uint32_t *node = arena_array(&x->arena, uint32_t, from->nodes + 1);
+        struct debug_call *d = &x->call[i];
+        d->k = k[from->prog];
+        for (uint32_t j = 0; j < from->nodes; j++)
+            if (from->node[j] < n && place[from->node[j]]) node[d->nodes++] = place[from->node[j]] - 1;
+        d->node = node;
+        debug_prepare(c->en, &x->arena, &s->prog.p[from->prog], d);
+    }
+}
+
+static void upload_tables(struct call *c, const struct schedule *s) {
+    struct plan *x = c->made;
+    struct err e = {0};
+    if (!s->table_n) return;
+    size_t bytes = (size_t)s->table_n * sizeof *s->table;
+    x->table = engine_alloc(c->en, &e, bytes);
+    if (!x->table) must(c, e.code, &e);
+    x->table_bytes = bytes;
+    must(c, c->en->ops->copy(c->en->dev, &e, COPY_IN, x->table, s->table, bytes), &e);
+}
+
+static struct plan *make_plan(struct call *c) {
+    struct schedule s;
+    struct err e = {0};
+    plan(c, &s);
+    const struct ekernel **k = compile(c, &s);
+    struct plan *x = c->made = plan_new(c->en, &e);
+    if (!x) must(c, e.code, &e);
+    x->arena.err = c->err;
+    x->stats = c->stats;
+    x->temp_bytes = (size_t)s.temp_bytes;
+    x->key = c->key;
+    x->key.topo = (uop_vec){0};
+    x->key.p = arena_raw(&x->arena, c->key.n * sizeof *c->key.p);
+    memcpy(x->key.p, c->key.p, c->key.n * sizeof *c->key.p);
+    add_copies(c, &s);
+    if (x->list) {
+        add_commands(c, &s, k);
+        add_provenance(c, &s, k);
+        upload_tables(c, &s);
+    }
+    x->arena.err = &c->en->err; /* the caller's record may go */
+    plans_keep(c->en, x);
+    c->made = NULL;
+    return x;
+}
+
+/* ---- bind and run ------------------------------------------------------------------------------------------- */
+
+static void *address(const struct call *c, const struct plan *x, const struct bind *b) {
+    switch (b->place) {
+    case BUF_GRAPH: return c->r->buf[b->number];
+    case BUF_RESULT: return c->r->result[b->number];
+    case BUF_TEMP: return c->en->plans.temp + b->offset;
+    case BUF_TABLE: return x->table + b->offset;
+    }
+    return NULL;
+}
+
+static void bind(struct call *c, struct plan *x) {
+    struct err e = {0};
+    must(c, plans_temp(c->en, &e, x->temp_bytes), &e);
+    if (!x->bound || x->temp != c->en->plans.temp)
+        for (uint32_t i = 0; i < x->ninner; i++) *x->inner[i].at = address(c, x, &x->inner[i]);
+    x->bound = true;
+    x->temp = c->en->plans.temp;
+    for (uint32_t i = 0; i < x->nouter; i++) *x->outer[i].at = address(c, x, &x->outer[i]);
+    for (uint32_t i = 0; i < x->nvar; i++) *x->var[i].at = c->r->var[x->var[i].slot];
+}
+
+static const char *site_of(struct call *c, const struct debug_call *d) {
+    struct str s;
+    str_init(&s, c->work);
+    uint32_t *node = arena_array(c->work, uint32_t, d->nodes + 1);
+    for (uint32_t i = 0; i < d->nodes; i++) node[i] = c->key.topo.p[d->node[i]]->id;
+    if (c->r->site) c->r->site(c->r->cx, &s, node, d->nodes);
+    return s.n ? s.p : "";
+}
+
+/* At DEBUG=2 each operation is waited for and said; else all are handed over at once. */
+static void run(struct call *c, struct plan *x) {
+    struct err e = {0};
+    uint64_t t0 = os_now_ns();
+    uint32_t n = engine_list_count(x->list), step = log_on(2) ? 1 : RG_MAX(n, 1);
+    for (uint32_t i = 0; i < n; i += step) {
+        must(c, engine_list_run_part(x->list, &e, i, i + step), &e);
+        for (uint32_t k = i; k < RG_MIN(i + step, n); k++)
+            debug_kernel(c->en, &x->call[k], engine_list_ns(x->list, k),
+                         step == 1 ? site_of(c, &x->call[k]) : "");
+    }
+    for (uint32_t i = 0; i < x->ncopy; i++) {
+        void *from = address(c, x, &x->copy[i].from), *to = c->r->result[x->copy[i].result];
+        must(c, engine_copy(c->en, &e, COPY_WITHIN, to, from, x->copy[i].bytes), &e);
+    }
+    c->stats.run_ns = os_now_ns() - t0;
+}
+
+/* ---- REF ---------------------------------------------------------------------------------------------------- */
+
+static size_t bytes_of(struct shapes *sh, const uop *n) {
+    return (size_t)shape_size(shape_of(sh, n)) * dtype_info[n->dt].bytes;
+}
+
+/* Marks the ASSIGNs that another ASSIGN goes on from: their buffer ends up holding something else. */
+static uint8_t *find_older(struct call *c) {
+    uint8_t *older = arena_array(c->work, uint8_t, c->r->graph->id + 1);
+    for (uint32_t i = 0; i < c->key.topo.n; i++)
+        if (c->key.topo.p[i]->op == OP_ASSIGN) older[c->key.topo.p[i]->src[0]->id] = 1;
+    return older;
+}
+
+/* The graph, and as further sources the ASSIGNs whose value the program does not ask for itself. */
+static const uop *with_assigns(struct call *c, const uint8_t *older) {
+    const uop *g = c->r->graph;
+    uop_vec src = {0};
+    uint8_t *asked = arena_array(c->work, uint8_t, g->id + 1);
+    for (uint32_t i = 0; i < g->nsrc; i++) {
+        vec_push(c->work, &src, g->src[i]);
+        asked[g->src[i]->id] = 1;
+    }
+    for (uint32_t i = 0; i < c->key.topo.n; i++) {
+        const uop *n = c->key.topo.p[i];
+        if (n->op == OP_ASSIGN && !older[n->id] && !asked[n->id]) vec_push(c->work, &src, n);
+    }
+    return src.n == g->nsrc ? g : uop_mk(c->r->ir, OP_GRAPH, src.p, src.n, ARG_NONE);
+}
+
+static struct ref_buf *ref_bufs(struct call *c, struct shapes *sh, uint32_t *n) {
+    *n = 0;
+    for (uint32_t i = 0; i < c->key.topo.n; i++)
+        if (c->key.topo.p[i]->op == OP_BUFFER) *n = RG_MAX(*n, (uint32_t)c->key.topo.p[i]->arg.i + 1);
+    struct ref_buf *b = arena_array(c->work, struct ref_buf, *n + 1);
+    for (uint32_t i = 0; i < c->key.topo.n; i++) {
+        const uop *x = c->key.topo.p[i];
+        if (x->op == OP_BUFFER)
+            b[x->arg.i] = (struct ref_buf){.p = c->r->buf[x->arg.i], .bytes = bytes_of(sh, x)};
+    }
+    return b;
+}
+
+/* All values first, then all writing: a value may be computed from what a buffer held before. */
+static void run_ref(struct call *c) {
+    struct err e = {0};
+    struct shapes sh;
+    uint32_t nbuf;
+    uint64_t t0 = os_now_ns();
+    shapes_init(&sh, c->r->ir, c->work);
+    const uint8_t *older = find_older(c);
+    const uop *g = with_assigns(c, older);
+    struct ref_buf *b = ref_bufs(c, &sh, &nbuf);
+    struct ref_tensor *out = arena_array(c->work, struct ref_tensor, g->nsrc);
+    must(c, ref_graph(&e, c->work, c->r->ir, g, b, nbuf, c->r->var, false, 0, out), &e);
+    for (uint32_t i = 0; i < g->nsrc; i++) {
+        const uop *x = g->src[i], *buf = x;
+        if (x->op == OP_BUFFER || (x->op == OP_ASSIGN && older[x->id])) continue;
+        while (buf->op == OP_ASSIGN) buf = buf->src[0];
+        void *to = x->op == OP_ASSIGN ? c->r->buf[buf->arg.i] : c->r->result[i];
+        memcpy(to, out[i].data, bytes_of(&sh, x));
+    }
+    uint64_t t1 = os_now_ns();
+    event_add(EVENT_KERNEL, event_name("ref_graph"), t0, t1, 0, 0);
+    c->stats.run_ns = t1 - t0;
+    debug_ref(c->en, g->nsrc, t1 - t0);
+}
+
+/* ---- the entries ---------------------------------------------------------------------------------------------- */
+
+static void realize(void *arg) {
+    struct call *c = arg;
+    struct err e = {0};
+    RG_CHECK(c->err, c->r->graph->op == OP_GRAPH);
+    must(c, plans_model(c->en, &e), &e);
+    uint64_t t0 = os_now_ns();
+    plan_key(c->work, c->en, c->r->ir, c->r->graph, &c->key);
+    if (c->en->ops->kind == DEV_REF) {
+        if (c->run) run_ref(c);
+        return;
+    }
+    struct plan *x = plans_find(c->en, &c->key);
+    if (x) {
+        c->stats = x->stats;
+        c->stats.plan_ns = os_now_ns() - t0;
+        c->stats.lower_ns = c->stats.compile_ns = 0;
+        c->stats.cached = true;
+    } else if (c->run) {
+        x = make_plan(c);
+    } else {
+        struct schedule s;
+        plan(c, &s);
+    }
+    debug_plan(c->en, &c->key, &c->stats);
+    if (!c->run || !x->list) return;
+    bind(c, x);
+    run(c, x);
+}
+
+static void add_up(struct realize_stats *t, const struct realize_stats *s) {
+    t->kernels += s->kernels;
+    t->distinct += s->cached ? 0 : s->distinct;
+    t->reads += s->reads;
+    t->writes += s->writes;
+    t->bytes += s->bytes;
+    t->ops += s->ops;
+    t->scratch = RG_MAX(t->scratch, s->scratch);
+    t->predicted += s->predicted;
+    t->plan_ns += s->plan_ns;
+    t->lower_ns += s->lower_ns;
+    t->compile_ns += s->compile_ns;
+    t->run_ns += s->run_ns;
+}
+
+static int start(struct engine *en, struct err *e, const struct realize *r, struct realize_stats *stats,
+                 bool run_it) {
+    struct call c = {.en = en, .r = r, .err = r->ir->err, .work = &en->plans.work, .run = run_it};
+    c.work->err = c.err;
+    struct arena_mark mark = arena_mark(c.work);
+    int code = err_guard(c.err, realize, &c);
+    if (code && e != c.err) err_set(e, code, "%s", c.err->msg);
+    plan_free(en, c.made);
+    arena_release(c.work, mark);
+    c.work->err = &en->err;
+    if (!code && run_it) add_up(&en->plans.totals, &c.stats);
+    if (stats) *stats = c.stats;
+    return code;
+}
+
+int engine_realize(struct engine *en, struct err *e, const struct realize *r, struct realize_stats *stats) {
+    return start(en, e, r, stats, true);
+}
+
+int engine_plan(struct engine *en, struct err *e, const struct realize *r, struct realize_stats *stats) {
+    return start(en, e, r, stats, false);
+}
+
+struct realize_stats engine_totals(const struct engine *en) {
+    return en->plans.totals;
+}
