@@ -217,6 +217,35 @@ TEST(analyze_skips_broken_events_and_counts_them) {
     trace_free(&t);
 }
 
+/* Found by the fuzzer: the reader looked for the key of the events, found the one that it could not read,
+ * and so on without end. */
+TEST(analyze_reads_on_where_the_key_of_the_events_is_broken) {
+    static const struct {
+        const char *head;
+        uint32_t events;
+    } cases[] = {{"{\"a\": 1, \"traceEvents\": , ", 2},
+                 {"{\"traceEvents\":}", 2},
+                 {"{\"traceEvents\":, \"traceEvents\": [", 2},
+                 {"{\"traceEvents\" [", 0},
+                 {"{\"traceEvents\" 7, \"traceEvents\": [", 0},
+                 {"{,traceEvents \"traceEvents\"", 0}};
+    for (size_t i = 0; i < RG_COUNT(cases); i++) {
+        static struct trace t;
+        struct err e = {0};
+        char text[400];
+        int n = snprintf(text, sizeof text,
+                         "%s{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\", \"pid\": 1, \"tid\": 1, "
+                         "\"ts\": 1, \"dur\": 2}, {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", "
+                         "\"pid\": 0, \"tid\": 7, \"ts\": 4, \"dur\": 2}]}",
+                         cases[i].head);
+        int rc = trace_read_mem(&t, &e, text, (size_t)n, 0);
+        if (rc ? cases[i].events || e.code != RG_EPARSE : t.n != cases[i].events || !t.lost)
+            FAIL("%s: %s, %u events, %llu lost", cases[i].head, rc ? e.msg : "read", rc ? 0 : t.n,
+                 rc ? 0ull : (unsigned long long)t.lost);
+        if (!rc) trace_free(&t);
+    }
+}
+
 TEST(analyze_times_are_exact_nanoseconds) {
     struct err e = {0};
     static struct trace t;

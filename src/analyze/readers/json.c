@@ -561,6 +561,23 @@ static size_t read_events(struct json *j, size_t pos) {
     }
 }
 
+/* After a header that does not parse: the next "traceEvents". It begins past `pos`, because what does not parse
+ * there may be that very key; false when there is none, or when looking has cost too much already. */
+static bool seek_events(struct json *j, size_t *pos) {
+    struct input *in = j->in;
+    size_t from = *pos + 1;
+    j->t->lost++;
+    j->rework += RG_MIN(in->len - *pos, (size_t)1 << 20);
+    if (j->rework > (64u << 20) + 4 * j->t->bytes_read) return j->t->truncated = true, false;
+    for (;;) {
+        const uint8_t *f = memmem(in->buf + from, in->len - from, "\"traceEvents\"", 13);
+        if (f) return *pos = (size_t)(f - in->buf), true;
+        size_t keep = RG_MIN(in->len, (size_t)16);
+        if (!input_more(in, in->len - keep)) return false;
+        from = 0;
+    }
+}
+
 /* Top level: header keys in any order around "traceEvents". */
 static void read_object(struct json *j) {
     struct input *in = j->in;
@@ -591,6 +608,13 @@ static void read_object(struct json *j) {
                     continue;
                 }
                 more = !j->s.bad;
+                if (!more && !events && KEY("traceEvents")) { /* the bracket is broken, not the events */
+                    j->t->lost++;
+                    pos = read_events(j, (size_t)(q - in->buf) + 1);
+                    events = true;
+                    if (j->t->truncated) return;
+                    continue;
+                }
             } else
                 more = q >= j->s.end;
         } else if (!more)
@@ -605,18 +629,7 @@ static void read_object(struct json *j) {
             if (!more) j->t->lost++;
             return;
         }
-        /* A header that does not parse: look for the events by their key. */
-        j->t->lost++;
-        for (;;) {
-            const uint8_t *f = memmem(in->buf + pos, in->len - pos, "\"traceEvents\"", 13);
-            if (f) {
-                pos = (size_t)(f - in->buf);
-                break;
-            }
-            size_t keep = RG_MIN(in->len, (size_t)16);
-            if (!input_more(in, in->len - keep)) return;
-            pos = 0;
-        }
+        if (!seek_events(j, &pos)) return;
     }
 }
 
