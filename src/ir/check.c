@@ -223,7 +223,21 @@ static bool check_statement(struct check *c) {
     }
 }
 
+/* Values, and numbers where numbers belong. Shapes are shape.c's business. */
+static bool check_tensor(struct check *c) {
+    uint32_t values = 1;
+    if (c->op == OP_BUFFER || c->op == OP_IOTA) values = 0;
+    if (c->op == OP_PAD || c->op == OP_ASSIGN) values = 2;
+    if (c->op == OP_GATHER || c->op == OP_SCATTER || c->op == OP_GRAPH) values = c->nsrc;
+    for (uint32_t i = 0; i < c->nsrc; i++) {
+        if (!value(c, i)) return false;
+        if (i >= values && !typed(c, i, DT_IDX, "sizes, axes and places")) return false;
+    }
+    return true;
+}
+
 static bool check_sources(struct check *c) {
+    if (op_is_tensor(c->op)) return check_tensor(c);
     if (op_info[c->op].flags & OPF_W) return true; /* described by the issue that brings it */
     switch (c->op) {
     case OP_CONST:
@@ -260,7 +274,7 @@ static bool check_type(struct check *c) {
     const struct op_info *o = &op_info[c->op];
     node_infer(c->op, c->src, c->nsrc, &dt, &lanes);
     bool any_int = o->dt == OPD_IDX && dt_is_int(c->dt); /* index widths are chosen late */
-    if (o->dt == OPD_SELF && c->dt == DT_VOID && !(o->flags & OPF_W))
+    if (o->dt == OPD_SELF && c->dt == DT_VOID && (!(o->flags & OPF_W) || op_is_tensor(c->op)))
         return bad(c, -1, "expected an element type in %s, found void", o->name);
     if (dt != DT_COUNT && dt != c->dt && !any_int)
         return bad(c, -1, "expected %s as the type of %s, found %s", dtype_info[dt].name, o->name,
@@ -306,6 +320,20 @@ enum dtype literal_dtype(enum op op, const enum dtype *sib, const bool *is_liter
         if (i == 0) return DT_COUNT;
         return i == 2 ? DT_BOOL : sib[0];
     case OP_SET: return i == 1 ? sib[0] : DT_COUNT;
+    case OP_GRAPH: return DT_COUNT;
+    case OP_BUFFER:
+    case OP_IOTA: return DT_IDX;
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXPAND:
+    case OP_SHRINK:
+    case OP_FLIP:
+    case OP_REDUCE_AXES:
+    case OP_SCAN_AXIS: return i ? DT_IDX : DT_COUNT;
+    case OP_PAD:
+    case OP_ASSIGN: return i == 0 ? DT_COUNT : i == 1 ? sib[0] : DT_IDX;
+    case OP_SCATTER: return i == 2 ? sib[0] : DT_COUNT;
+    case OP_GATHER: return DT_COUNT;
     case OP_IF: return i == 0 ? DT_BOOL : DT_COUNT;
     case OP_WHERE:
     case OP_RARE: {

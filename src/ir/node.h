@@ -21,6 +21,9 @@ bool node_check(const struct ir *, enum op, enum dtype, unsigned lanes, const uo
 enum dtype literal_dtype(enum op, const enum dtype *sib, const bool *is_literal, uint32_t nsrc, uint32_t i,
                          enum dtype spelled);
 
+/* A row of the tensor graph that no other form has: GRAPH, BUFFER .. ASSIGN. */
+static inline bool op_is_tensor(enum op o) { return o >= OP_GRAPH && o <= OP_ASSIGN; }
+
 /* A name that the text form takes without quotes. */
 bool name_is_plain(const char *s, size_t n);
 

@@ -473,7 +473,7 @@ static void end_line(struct parser *p) {
 static void end_kernel(struct parser *p) {
     if (!p->in_kernel) return;
     if (!p->k.sink)
-        err_throw(p->ir->err, RG_EPARSE, "%s:%d:1: expected a (SINK ..) line in kernel %s, found none",
+        err_throw(p->ir->err, RG_EPARSE, "%s:%d:1: expected a (SINK ..) or (GRAPH ..) line in kernel %s, found none",
                   p->file, p->k.line, p->k.name);
     if (p->opts.n) p->k.opts = p->opts.p;
     vec_push(p->ir->arena, &p->out->kernel, p->k);
@@ -566,17 +566,18 @@ static void data_line(struct parser *p, const char *at) {
 static void sink_line(struct parser *p) {
     const char *at = p->p;
     const uop *n = take_node(p, 1);
-    if (n->op != OP_SINK)
-        fail_at(p, at, "expected `name = (%s ..)` or (SINK ..), found %s without a name", op_info[n->op].name,
-                op_info[n->op].name);
-    if (p->k.sink) fail_at(p, at, "expected one (SINK ..) in kernel %s, found a second", p->k.name);
+    if (n->op != OP_SINK && n->op != OP_GRAPH)
+        fail_at(p, at, "expected `name = (%s ..)`, (SINK ..) or (GRAPH ..), found %s without a name",
+                op_info[n->op].name, op_info[n->op].name);
+    if (p->k.sink)
+        fail_at(p, at, "expected one (SINK ..) or (GRAPH ..) in kernel %s, found a second", p->k.name);
     p->k.sink = n;
     end_line(p);
 }
 
 static void name_line(struct parser *p, struct word w) {
     if (!name_is_plain(w.s, w.n))
-        fail_at(p, w.s, "expected `name = ..`, (SINK ..), kernel, opts or data, found %s", found(p, w.s));
+        fail_at(p, w.s, "expected `name = ..`, (SINK ..), (GRAPH ..), kernel, opts or data, found %s", found(p, w.s));
     need(p, '=', "`=` after the name");
     skip_blank(p);
     struct item it = take_expr(p, 1);

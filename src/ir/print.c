@@ -143,7 +143,10 @@ static bool has_own_line(const uop *n) {
     case OP_LOCAL:
     case OP_STAGE:
     case OP_REDUCE:
-    case OP_SCAN: return true;
+    case OP_SCAN:
+    case OP_BUFFER:
+    case OP_REDUCE_AXES:
+    case OP_SCAN_AXIS: return true;
     default: return false;
     }
 }
@@ -178,6 +181,7 @@ static bool own_name(const struct ir *ir, const uop *n, char *b, size_t size) {
     case OP_VAR: return snprintf(b, size, "%s", ir_name(ir, n->arg.param.name)) < (int)size;
     case OP_LOCAL:
     case OP_STAGE: return snprintf(b, size, "%s", ir_name(ir, n->arg.mem.name)) < (int)size;
+    case OP_BUFFER: return n->arg.i >= 0 && snprintf(b, size, "b%lld", (long long)n->arg.i) < (int)size;
     default: return false;
     }
 }
@@ -224,9 +228,10 @@ static bool type_is_implied(const uop *n, uint32_t i) {
             found = j;
     }
     enum dtype spelled = op_info[n->op].dt == OPD_SELF ? (enum dtype)n->dt : DT_COUNT, want;
-    if (n->op == OP_GLOAD || n->op == OP_STORE || n->op == OP_STORE_ADD || n->op == OP_SET) {
+    bool tensor = op_is_tensor((enum op)n->op) && i > 0;
+    if (n->op == OP_GLOAD || n->op == OP_STORE || n->op == OP_STORE_ADD || n->op == OP_SET || tensor) {
         sib[0] = (enum dtype)n->src[0]->dt, lit[0] = n->src[0]->op == OP_CONST;
-        if (lit[0]) return false;
+        if (lit[0] && !tensor) return false;
         want = literal_dtype((enum op)n->op, sib, lit, 2, i, spelled);
     } else if (where) {
         enum dtype three[3] = {DT_BOOL, DT_COUNT, DT_COUNT};
@@ -260,7 +265,7 @@ static void print_expr(struct printer *p, const uop *n) {
     str_printf(p->o, "(%s", op_info[n->op].name);
     print_type_if_needed(p->o, n);
     print_arg(p->o, p->ir, n);
-    bool lines = n->nsrc > 1 && (n->op == OP_SINK || n->op == OP_BLOCK);
+    bool lines = n->nsrc > 1 && (n->op == OP_SINK || n->op == OP_BLOCK || n->op == OP_GRAPH);
     for (uint32_t i = 0; i < n->nsrc; i++) {
         str_add(p->o, lines ? "\n  " : " ");
         print_source(p, n, i);
@@ -279,7 +284,8 @@ void ir_print(struct str *o, const struct ir *ir, const uop *root) {
     for (uint32_t i = 0; i < p.order.n; i++) {
         const uop *n = p.order.p[i];
         if (p.place[i].inside) continue;
-        if (n->op != OP_SINK) {
+        bool is_end = n->op == OP_SINK || (n->op == OP_GRAPH && n == root);
+        if (!is_end) {
             print_ref(&p, n);
             str_add(o, " = ");
         }

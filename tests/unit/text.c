@@ -191,6 +191,20 @@ static const uop *source_of(struct gen *g, enum op op, uint32_t i, const uop *co
     case OP_WHERE:
     case OP_RARE:
         return value_of(g, i == 0 ? DT_BOOL : i == 2 && src[1] ? (enum dtype)src[1]->dt : DT_COUNT, lanes);
+    case OP_GRAPH: return value_of(g, DT_COUNT, 0);
+    case OP_BUFFER:
+    case OP_IOTA: return value_of(g, DT_IDX, 1);
+    case OP_RESHAPE:
+    case OP_PERMUTE:
+    case OP_EXPAND:
+    case OP_PAD:
+    case OP_SHRINK:
+    case OP_FLIP:
+    case OP_REDUCE_AXES:
+    case OP_SCAN_AXIS:
+    case OP_ASSIGN:
+        if (i == 1 && (op == OP_PAD || op == OP_ASSIGN)) return value_of(g, (enum dtype)src[0]->dt, 1);
+        return value_of(g, i ? DT_IDX : DT_COUNT, 1);
     default: return value_of(g, i && src[0] ? (enum dtype)src[0]->dt : DT_COUNT, lanes);
     }
 }
@@ -266,7 +280,7 @@ static const uop *random_graph(struct gen *g, uint32_t size) {
 
 TEST_SLOW(text_round_trip_of_random_graphs, 240) {
     static uint64_t made[OP_COUNT];
-    for (uint64_t seed = 0; seed < 10000; seed++) {
+    for (uint64_t seed = 0; seed < 12000; seed++) {
         struct ir_test t;
         ir_test_open(&t);
         struct gen g = {.ir = &t.ir, .r = {seed * 31 + 7}, .made = made};
@@ -425,11 +439,11 @@ static const struct {
     {"x = (SQRT 3:i32)", 2, 11, "expected a float as source 0 of SQRT, found i32"},
     {"x = (AND 1.0 2.0)", 2, 10, "expected an integer or bool as source 0 of AND, found f32"},
     {"x = (EXTRACT[4] (LANES<idxx4>))", 2, 6, "expected a lane 0..3"},
-    {"x = (WHERE 1 2 3)\n(NEG x)", 3, 1, "expected `name = (NEG ..)` or (SINK ..)"},
+    {"x = (WHERE 1 2 3)\n(NEG x)", 3, 1, "expected `name = (NEG ..)`, (SINK ..) or (GRAPH ..)"},
     {"x = (BITCAST<f64> 1:i32)", 2, 19, "expected a type of 8 bytes in BITCAST, found i32 of 4"},
     {"x = (NEG<f16> 1.0:f32)", 2, 6, "expected f32 as the type of NEG, found f16"},
-    {"(SINK (BLOCK))\n(SINK (BLOCK))", 3, 1, "expected one (SINK ..)"},
-    {"x = 3", 1, 1, "expected a (SINK ..) line in kernel k, found none"},
+    {"(SINK (BLOCK))\n(SINK (BLOCK))", 3, 1, "expected one (SINK ..) or (GRAPH ..)"},
+    {"x = 3", 1, 1, "expected a (SINK ..) or (GRAPH ..) line in kernel k, found none"},
     {"x = (PARAM<f32>[0 \"a", 2, 19, "expected a closing \""},
     {"x = (CONST<f32>)", 2, 6, "expected a number, found CONST"},
     {"x = 1 2", 2, 7, "expected the end of the line, found `2`"},
@@ -451,6 +465,90 @@ TEST(text_messages_say_where_and_what) {
         ir_test_close(&t);
     }
     TEST_COUNT(RG_COUNT(wrong), "messages of the parser checked word by word");
+}
+
+/* ---- tensor programs ---------------------------------------------------------------------------- */
+
+/* Every row of the tensor graph, and numbers beside tensors in each place where one may stand. */
+static const char tensor_program[] =
+    "kernel all_rows\n"
+    "b0 = (BUFFER<f32>[0] 4 6)\n"
+    "b1 = (BUFFER<i64>[1] 4 2)\n"
+    "b2 = (BUFFER<f16>[2])\n"
+    "start = (VAR<idx>[0 start] 0 3)\n"
+    "a = (ADD (MUL b0 2.5) (EXPAND (RESHAPE (CAST<f32> (IOTA<i32> 6)) 1 6) 4 6))\n"
+    "s = (REDUCE_AXES[ADD] a 1)\n"
+    "c = (SCAN_AXIS[MAX] (FLIP (PERMUTE a 1 0) 0 1) 1)\n"
+    "p = (PAD b0 -1 1 2 0 0 0 3)\n"
+    "g = (GATHER[1] b0 b1)\n"
+    "t = (SCATTER[1] b0 b1 g)\n"
+    "u = (ASSIGN b0 (DETACH (RESHAPE (SHRINK a start 1 1 1 2 2) 1 2)) start 1 1 0 2 3)\n"
+    "v = (ASSIGN u (CONTIGUOUS a))\n"
+    "w = (PAD b2 0.5)\n"
+    "n = (EXPAND (RESHAPE 3:u8 1 1) 2 2)\n"
+    "(GRAPH s c p t v w (WHERE (LT b0 0) 1 b0) n (EXPAND (RESHAPE 1.5 1) 7) 2.0 true)\n";
+
+TEST(text_tensor_programs_round_trip) {
+    struct ir_test t;
+    struct program p;
+    struct shapes sh;
+    ir_test_open(&t);
+    if (parse_text(&t, tensor_program, strlen(tensor_program), &p)) FAIL("%s", t.err.msg);
+    CHECK_EQ(p.kernel.n, 1);
+    CHECK_EQ(p.kernel.p[0].sink->op, OP_GRAPH);
+    CHECK_EQ(p.kernel.p[0].sink->nsrc, 11);
+    round_trip(&t, &p);
+    shapes_init(&sh, &t.ir, &t.arena); /* it is legal, too: shape_of would throw */
+    CHECK_EQ(shape_size(shape_of(&sh, p.kernel.p[0].sink->src[1])), 24);
+    CHECK_EQ(p.kernel.p[0].sink->src[5]->dt, DT_F16);
+    CHECK_EQ(p.kernel.p[0].sink->src[7]->dt, DT_U8);
+    ir_test_close(&t);
+}
+
+TEST(text_tensor_programs_print_readably) {
+    static const char text[] = "kernel rows\n"
+                               "b0 = (BUFFER<f32>[0] 4 6)\n"
+                               "%4 = (REDUCE_AXES[MAX] b0 1)\n"
+                               "%7 = (EXP (SUB b0 (EXPAND %4 4 6)))\n"
+                               "%8 = (REDUCE_AXES[ADD] %7 1)\n"
+                               "(GRAPH\n  (FDIV %7 (EXPAND %8 4 6))\n  (PAD b0 -1.0 0 1 0 0 0 2))\n";
+    struct ir_test t;
+    struct program p;
+    ir_test_open(&t);
+    if (parse_text(&t, text, strlen(text), &p)) FAIL("%s", t.err.msg);
+    const char *again = print_program(&t.arena, &t.ir, &p);
+    struct program q;
+    CHECK_EQ(parse_text(&t, again, strlen(again), &q), 0);
+    CHECK(q.kernel.p[0].sink == p.kernel.p[0].sink);
+    CHECK_STR(again, text);
+    ir_test_close(&t);
+}
+
+TEST(text_tensor_programs_are_checked) {
+    static const struct {
+        const char *line, *words;
+    } row[] = {
+        {"x = (BUFFER<void>[0] 3)", "expected an element type in BUFFER, found void"},
+        {"x = (BUFFER<f32>[0] 3.5)", "expected an integer of type idx"},
+        {"x = (RESHAPE (BUFFER<f32>[0] 6) 2 3:i32)", "expected idx as source 2 of RESHAPE"},
+        {"x = (REDUCE_AXES[SUB] (BUFFER<f32>[0] 6) 0)", "expected ADD, MUL, MAX or MIN"},
+        {"x = (GATHER (BUFFER<f32>[0] 6) (BUFFER<i32>[1] 6))", "expected the [argument] of GATHER"},
+        {"x = (ADD (BUFFER<f32>[0] 6) (BUFFER<i32>[1] 6))", "expected f32 as source 1 of ADD"},
+        {"x = (IOTA 6)", "expected IOTA<dtype>, found no type"},
+        {"(GRAPH (BLOCK))", "expected a value as source 0 of GRAPH, found the statement BLOCK"},
+        {"(GRAPH 1 2)\n(GRAPH 1 2)", "found a second"},
+    };
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        struct ir_test t;
+        struct program p;
+        char text[256];
+        ir_test_open(&t);
+        snprintf(text, sizeof text, "kernel k\n%s", row[i].line);
+        CHECK_EQ(parse_text(&t, text, strlen(text), &p), RG_EPARSE);
+        if (!strstr(t.err.msg, row[i].words))
+            FAIL("%s\nis\n  %s\nexpected\n  %s", row[i].line, t.err.msg, row[i].words);
+        ir_test_close(&t);
+    }
 }
 
 /* ---- docs/ir.md -------------------------------------------------------------------------------- */
