@@ -1,6 +1,6 @@
 /* main.c: `golden`: Ridge's golden kernels beside hand-written C for the same jobs, in one run.
  *
- *   golden [NAME...] [--runs N] [--threads N] [--peer-only] [--check] [--cpu] [--dir DIR]
+ *   golden [NAME...] [--runs N] [--threads N] [--peer-only] [--check] [--cpu] [--dir DIR] [--heuristic]
  *
  * For each job: one run of each side is judged by plain loops, then the two sides take turns, N times (9 by
  * default), and the medians are compared. `ratio` is peer time / Ridge time: 0.8 is the bar, above 1 Ridge is
@@ -8,6 +8,7 @@
  * with this many threads; `floor` is its share of a side's time (small matrices in cache may pass bandwidth,
  * never peak). A wrong result, or a kernel that does not compile, makes the exit status 1; a slow one does not.
  * --cpu times with one thread by the processor's time it used: for a machine that others use at the same time.
+ * --heuristic ignores the opts of the files and takes what opts_heuristic chooses for this many threads.
  * --check compares every peer, and Ridge where the file has that shape, with plain loops and times nothing. */
 #include "engine/engine.h"
 #include "side.h"
@@ -20,7 +21,7 @@ enum { MAX_RUNS = 101, BATCH_NS = 2000000 };
 
 struct options {
     int runs, threads;
-    bool peer_only, check, cpu;
+    bool peer_only, check, cpu, heuristic;
     const char *dir;
     const char *name[64];
     int names;
@@ -160,7 +161,7 @@ static void bench_job(struct session *s, const struct job *job) {
         fail(s, job->name, e.msg);
         return;
     }
-    if (s->engine && !(ridge = side_open(&e, s->engine, &t, s->o.dir))) fail(s, job->name, e.msg);
+    if (s->engine && !(ridge = side_open(&e, s->engine, &t, s->o.dir, s->o.heuristic))) fail(s, job->name, e.msg);
     bool ok = judged(s, &t, NULL, PEER, &off[PEER]) && (!ridge || judged(s, &t, ridge, RIDGE, &off[RIDGE]));
     err_clear(&e);
     if (ok && !s->o.check) {
@@ -213,7 +214,7 @@ static void check_small(struct session *s, const struct job *job) {
 static int usage(const char *why) {
     fprintf(stderr,
             "golden: %s\nusage: golden [NAME...] [--runs N] [--threads N] [--peer-only] [--check] [--cpu] "
-            "[--dir DIR]\njobs:",
+            "[--dir DIR] [--heuristic]\njobs:",
             why);
     for (int i = 0; i < job_count; i++) fprintf(stderr, " %s", jobs[i].name);
     fprintf(stderr, "\n");
@@ -234,6 +235,8 @@ static const char *parse(struct options *o, int argc, char **argv) {
             o->peer_only = true;
         } else if (!strcmp(a, "--check")) {
             o->check = true;
+        } else if (!strcmp(a, "--heuristic")) {
+            o->heuristic = true;
         } else if (!strcmp(a, "--cpu")) {
             o->cpu = true;
         } else if (!strcmp(a, "--runs") || !strcmp(a, "--threads") || !strcmp(a, "--dir")) {

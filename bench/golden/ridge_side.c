@@ -1,6 +1,6 @@
 /* ridge_side.c: runs a golden .uop file on the benchmark's own buffers.
  *
- * Each kernel of the file is lowered with the opts it states, compiled by the engine and put into one command
+ * Each kernel of the file is lowered with the opts it states (or those that the heuristic chooses), compiled by the engine and put into one command
  * list. A buffer is found by name: PARAM `x` is the task's "x", PARAMS `p` its "p[0]", "p[1]" and so on. What the
  * task does not know is the file's own: partial sums (zeroed), or a task table (`data NAME = tasks BLOCK N..`:
  * three words, tensor, start, length, for each block). Sizes must agree, else the two sides would not do the
@@ -23,6 +23,7 @@ struct side {
     struct ir ir;
     struct program prog;
     const char *dir;
+    bool heuristic;
     struct engine_list *list;
     const struct ekernel **kernel;
     void **bufs; /* MAX_SLOTS for each kernel */
@@ -156,7 +157,10 @@ static void compile(struct side *s) {
     for (uint32_t i = 0; i < n; i++) {
         uint32_t slots =
             bind_kernel(s, &s->prog.kernel.p[i], s->bufs + i * MAX_SLOTS, s->vars + i * MAX_SLOTS);
-        lower(&s->ir, &s->prog.kernel.p[i], &(struct lower_opts){0}, &lin[i]);
+        const struct kernel *k = &s->prog.kernel.p[i];
+        int threads = s->task->job->one_thread ? 1 : pool_threads(pool_get());
+        const char *opts = s->heuristic ? opts_heuristic(&s->ir, k, 0, threads) : NULL;
+        lower(&s->ir, k, &(struct lower_opts){.opts = opts}, &lin[i]);
         lin[i].nbuf = RG_MAX(lin[i].nbuf, slots); /* a PARAMS does not say how many it stands for */
         each[i] = &lin[i];
     }
@@ -178,13 +182,14 @@ static void open_guarded(void *arg) {
     compile(s);
 }
 
-struct side *side_open(struct err *e, struct engine *engine, struct task *t, const char *dir) {
+struct side *side_open(struct err *e, struct engine *engine, struct task *t, const char *dir,
+                       bool heuristic) {
     struct side *s = mem_alloc(sizeof *s);
     if (!s) {
         err_set(e, RG_ENOMEM, "out of memory");
         return NULL;
     }
-    *s = (struct side){.err = e, .engine = engine, .task = t, .dir = dir};
+    *s = (struct side){.err = e, .engine = engine, .task = t, .dir = dir, .heuristic = heuristic};
     arena_init(&s->arena, e);
     if (err_guard(e, open_guarded, s)) {
         err_prefix(e, "%s: ", t->job->name);

@@ -8,7 +8,8 @@
 struct engine;
 struct side;
 /* NULL and an error when the file is missing, does not compile or names a buffer of another size. */
-struct side *side_open(struct err *, struct engine *, struct task *, const char *dir);
+/* heuristic: with opts_heuristic's list instead of the file's. */
+struct side *side_open(struct err *, struct engine *, struct task *, const char *dir, bool heuristic);
 int side_run(struct side *, struct err *);
 void side_close(struct side *);
 int side_kernels(const struct side *);

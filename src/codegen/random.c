@@ -21,7 +21,9 @@ static void run_trial(void *p) {
     k->sink = ir_import(&t->ir, t->from, t->kernel->sink);
     sched_init(&t->sched, &t->ir, k);
     sched_apply(&t->sched, t->opts);
-    if (t->finish) tree_build(&t->sched, sched_finish(&t->sched));
+    if (!t->finish) return;
+    const uop *tree = tree_build(&t->sched, sched_finish(&t->sched));
+    if (t->sched.pipe.n) tree_pipe(&t->sched, tree); /* before expansion: the same blocks, fewer nodes */
 }
 
 static int try_opts(struct trial *t, struct ir *ir, const struct kernel *k, const char *opts, bool finish) {

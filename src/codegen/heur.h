@@ -1,0 +1,82 @@
+/* heur.h: what the files of the heuristic share (heuristic.c, heur_view.c, heur_flat.c, heur_mm.c); nobody else
+ * includes it. A view is what index analysis knows of a kernel; a recipe turns a view into the text of an opt list. */
+#ifndef RIDGE_HEUR_H
+#define RIDGE_HEUR_H
+
+#include "cg.h"
+
+enum { HEUR_AXES = 24, HEUR_RANGES = 64, HEUR_SPOTS = 96, HEUR_TEXT = 2048 };
+
+/* One axis class. */
+struct haxis {
+    const char *name;
+    uint32_t cls;
+    int64_t size;    /* -1: known at run time only */
+    double most;     /* greatest size */
+    uint64_t ranges; /* its members, as bits */
+    uint8_t members, pos;
+    bool grid, reduce, scan; /* some member is GRID; bound by a REDUCE; run along by a SCAN */
+    bool fixed;              /* decides how long a loop is or which buffer is used: stays a loop */
+};
+
+/* One access to memory that is not scratch. */
+struct hspot {
+    const uop *node, *buf, *index; /* LOAD, GLOAD, STORE, STORE_ADD; PARAM(S); its index without the gate */
+    const uop *gate;               /* condition of a gated index, or NULL */
+    uint64_t mask;                 /* ranges that the address depends on */
+    double times;                  /* evaluations */
+    uint8_t bytes;                 /* of an element */
+    bool store, add;
+};
+
+struct view {
+    struct ir *ir;
+    const struct kernel *kernel;
+    struct arena *arena;
+    int vec_bytes, threads, regs; /* regs: vector registers */
+    int64_t l1, l2;
+    uop_vec topo;
+    const uop *range[HEUR_RANGES];
+    uint32_t nrange;
+    struct haxis axis[HEUR_AXES]; /* outermost first */
+    int naxis;
+    struct hspot spot[HEUR_SPOTS];
+    int nspot;
+    uint64_t *mask; /* by id: ranges that a node depends on */
+    double *times;  /* by id: how often it is evaluated */
+    struct estimate est;
+    int reduces, scans, stages;
+    const uop *reduce[8]; /* the first ones */
+    double ns;            /* of the whole kernel on one core, roughly */
+    int fresh;            /* names made so far */
+};
+
+#define NO_STRIDE INT64_MIN /* the address moves with the axis, but by no constant */
+
+/* heur_view.c */
+bool view_init(struct view *, struct ir *, const struct kernel *, int vec_bytes,
+               int threads); /* false: too large */
+/* Elements that the address moves from one lane to the next when `axis` is cut into vectors of `lanes`. */
+int64_t spot_stride(const struct view *, const struct hspot *, int axis, int64_t lanes);
+bool view_depends(const struct view *, const uop *, int axis);
+int view_axis_of(const struct view *, const uop *range);
+/* Lanes of a vector along the axis: the widest type that is loaded, stored or computed along it fills a register. */
+int view_lanes(const struct view *, int axis);
+/* A name for a new axis that no axis, and no axis that STAGE makes, has. */
+const char *view_fresh(struct view *, const char *base, const char *suffix);
+/* May an opt name this buffer: no other has its name, and the name is one word. */
+bool view_can_name(const struct view *, const uop *buf);
+
+/* A recipe writes an opt list; level 0 is what it likes best, each further level leaves something out. Returns false
+ * when it has no list for this kernel at this or any further level. */
+typedef bool recipe_fn(struct view *, int level, struct str *out);
+bool recipe_contract(struct view *, int level, struct str *out); /* heur_mm.c */
+bool recipe_flat(struct view *, int level, struct str *out);     /* heur_flat.c */
+
+/* heur_flat.c: moves work from the grid into loops, until a grid iteration is worth its overhead. left[i]: values of
+ * axis i that are still in the grid (1: none); name[i]: its innermost loop, changed where the axis is cut. */
+void shape_grid(struct view *, struct str *out, double *left, const char **name);
+/* n cut into equal parts of at most `most` with little waste: the size of a part. */
+int64_t even_part(int64_t n, int64_t most);
+
+#endif

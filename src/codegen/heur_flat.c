@@ -1,0 +1,394 @@
+/* heur_flat.c: opt lists for everything that is no contraction: pointwise kernels, transpositions, row and column
+ * reductions, scans, gathers, scatters, task tables.
+ *
+ * One recipe for all of them, because they differ in numbers and not in kind:
+ *
+ *   1. which axis becomes the vector: the one for which all loads, stores and operations together cost least.
+ *      A load with a stride costs more, less if another axis walks along its memory and can be written out (then
+ *      coalesce.c turns blocks in registers);
+ *   2. how much is written out: vectors along that axis, each with an accumulator of its own if it is reduced;
+ *   3. what is kept (RESIDENT), asked for early (PIPE) or turned through a tile in cache (STAGE);
+ *   4. how much of the grid one iteration takes (shape_grid).
+ *
+ * The numbers are those of the golden kernels (tests/golden, docs/performance.md). */
+#include "heur.h"
+
+#define GRID_NS 2000.0 /* a grid iteration should take about this long */
+#define BIG 8e6        /* bytes: does not stay in the nearer caches from one kernel to the next */
+#define TILE_SIDE 64   /* of a transposition through cache */
+
+struct flat {
+    int axis, lanes;  /* the vector axis */
+    int64_t vectors;  /* along it; 0: known at run time only */
+    int turn;         /* axis along the memory of strided loads, or -1 */
+    bool far;         /* .. of which one is too large for cache: turn through a tile */
+    const char *walk; /* the vector axis' name after streams were cut off */
+    const char *name[HEUR_AXES];
+    double left[HEUR_AXES]; /* values of each axis that are still in the grid */
+};
+
+/* ---- 1: the vector axis ------------------------------------------------------------------------------ */
+
+static double weight(const uop *n) {
+    if (!op_is_pure((enum op)n->op) || n->dt == DT_IDX) return 0;
+    if (n->op == OP_POW || (n->op >= OP_EXP && n->op <= OP_SIGMOID)) return 10;
+    return n->op == OP_FDIV || n->op == OP_SQRT || n->op == OP_RSQRT || n->op == OP_RECIP ? 3 : 0.5;
+}
+
+/* An axis other than `not` along which the access walks through memory one by one and that may be written out. */
+static int unit_axis(const struct view *v, const struct hspot *s, int not ) {
+    for (int i = v->naxis; i-- > 0;)
+        if (i != not &&!v->axis[i].fixed && v->axis[i].size > 1 && spot_stride(v, s, i, 4) == 1) return i;
+    return -1;
+}
+
+/* Work per element relative to a vector of one lane, when vectors run along the axis. */
+static double vector_cost(const struct view *v, int axis, int lanes) {
+    const struct haxis *a = &v->axis[axis];
+    int64_t size = a->size < 0 ? (int64_t)a->most : a->size, vectors = (size + lanes - 1) / lanes;
+    /* the last, partial vector goes element by element */
+    double each = 1.0 / lanes, cost = 0, tail = size % lanes && a->size > 0 ? 4.0 : 1.0;
+    each *= ((double)(vectors - 1) + tail) * lanes / (double)RG_MAX(size, 1);
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        double w = s->times * (s->store ? 1.5 : 1);
+        if (!(s->mask & a->ranges)) {
+            cost += w;
+            continue;
+        }
+        int64_t stride = spot_stride(v, s, axis, lanes);
+        if (stride == 0 || stride == 1)
+            cost += w * each;
+        else if (stride != NO_STRIDE && !s->gate && unit_axis(v, s, axis) >= 0)
+            cost += w * 3 * each;
+        else
+            cost += w * (s->add ? 8 : 2);
+    }
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i];
+        double w = weight(n) * v->times[n->id];
+        if (n->op == OP_REDUCE) {
+            bool bound = false;
+            for (uint32_t k = 1; k < n->nsrc; k++) bound |= view_axis_of(v, n->src[k]) == axis;
+            cost += v->times[n->id] * (view_depends(v, n->src[0], axis) ? each : 1);
+            if (bound) cost += 6 * v->times[n->id] / RG_MAX(a->most, 1); /* the lanes are joined at the end */
+        } else {
+            cost += w * (view_depends(v, n, axis) ? each : 1);
+        }
+    }
+    return cost;
+}
+
+static bool choose_vector(const struct view *v, struct flat *f) {
+    double best = 0;
+    f->axis = -1;
+    for (int i = v->naxis; i-- > 0;) {
+        const struct haxis *a = &v->axis[i];
+        int lanes = view_lanes(v, i);
+        if (a->scan || a->fixed || a->most < 2) continue;
+        while (lanes > 2 && lanes > a->most) lanes /= 2;
+        double c = vector_cost(v, i, lanes);
+        if (f->axis < 0 || c < 0.95 * best) best = c, f->axis = i, f->lanes = lanes;
+    }
+    if (f->axis < 0) return false;
+    const struct haxis *a = &v->axis[f->axis];
+    f->vectors = a->size < 0 ? 0 : (a->size + f->lanes - 1) / f->lanes;
+    f->turn = -1;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        int64_t stride = spot_stride(v, s, f->axis, f->lanes);
+        int w = stride == 0 || stride == 1 || stride == NO_STRIDE ? -1 : unit_axis(v, s, f->axis);
+        if (w < 0) continue;
+        f->turn = w;
+        f->far |= !s->store && s->times * s->bytes >= BIG;
+    }
+    return true;
+}
+
+/* ---- 2: how much is written out ------------------------------------------------------------------------ */
+
+int64_t even_part(int64_t n, int64_t most) {
+    if (n <= most) return RG_MAX(n, 1);
+    int64_t best = 1;
+    double best_cost = 1e30;
+    for (int64_t u = RG_MAX(most, 1); u >= 1;
+         u--) { /* turns of the loop, and a slow turn where it does not come out even */
+        double cost = (double)n * (1 + 0.8 / (double)u) + (n % u ? 4.0 * (double)u : 0);
+        if (cost < best_cost * 0.999) best_cost = cost, best = u;
+    }
+    return best;
+}
+
+static double body_weight(const struct view *v, int axis) {
+    double w = 0;
+    for (uint32_t i = 0; i < v->topo.n; i++)
+        if (view_depends(v, v->topo.p[i], axis)) w += weight(v->topo.p[i]);
+    return w;
+}
+
+/* Sums, maxima .. that one pass along the axis carries. */
+static int64_t sums_along(const struct view *v, int axis) {
+    int64_t most = 1;
+    for (uint32_t i = 0; i < v->nrange; i++) {
+        int64_t n = 0;
+        if (!(v->axis[axis].ranges >> i & 1)) continue;
+        for (int k = 0; k < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); k++)
+            for (uint32_t j = 1; j < v->reduce[k]->nsrc; j++) n += v->reduce[k]->src[j] == v->range[i];
+        most = RG_MAX(most, n);
+    }
+    return most;
+}
+
+/* Vectors per turn of the loop along the vector axis. */
+static int64_t unroll_of(const struct view *v, const struct flat *f) {
+    const struct haxis *a = &v->axis[f->axis];
+    double w = body_weight(v, f->axis);
+    int64_t want = a->reduce ? 8 / RG_MIN(sums_along(v, f->axis), 4) : 4;
+    if (f->turn >= 0 || v->scans) want = 1;
+    if (w > 40) want = RG_MIN(want, 4);
+    if (w > 120) want = RG_MIN(want, 2);
+    if (a->size < 0) return RG_MIN(want, 2);
+    if (w == 0 && !a->reduce && f->vectors <= 64 && f->turn < 0) { /* a copy: whole rows if they are short */
+        bool irregular = false;
+        for (int i = 0; i < v->nspot; i++)
+            for (int k = 0; k < v->naxis; k++)
+                irregular |= spot_stride(v, &v->spot[i], k, f->lanes) == NO_STRIDE;
+        if (irregular) return f->vectors;
+    }
+    bool tail = a->size % f->lanes != 0; /* the last turn is slow anyway: short turns */
+    return even_part(f->vectors, tail && f->vectors > want ? RG_MAX(want / 2, 1) : want);
+}
+
+/* ---- 3: keeping, asking early, turning ---------------------------------------------------------------- */
+
+static bool seen_before(const struct view *v, int spot) {
+    for (int i = 0; i < spot; i++)
+        if (v->spot[i].buf == v->spot[spot].buf) return true;
+    return false;
+}
+
+/* Do two passes along the axis evaluate functions, that could be kept from the first? */
+static bool worth_keeping(const struct view *v, int axis) {
+    uint64_t seen = 0;
+    const struct haxis *a = &v->axis[axis];
+    if (a->members < 2 || a->size < 0 || (double)a->size * 4 > (double)v->l2 / 2) return false;
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i];
+        uint64_t m = v->mask[n->id] & a->ranges;
+        if (weight(n) < 3 || !m || !dt_is_float((enum dtype)n->dt)) continue;
+        if (seen && seen != m) return true;
+        seen = m;
+    }
+    return false;
+}
+
+/* Work of each pass over the vector axis, by the order of its members. */
+static double pass_weight(const struct view *v, uint64_t member) {
+    double w = 0;
+    for (uint32_t i = 0; i < v->topo.n; i++)
+        if (v->mask[v->topo.p[i]->id] & member)
+            w += (weight(v->topo.p[i]) + 0.1) * v->times[v->topo.p[i]->id];
+    return w;
+}
+
+/* The axis whose next value is the next row: the innermost loop around all passes over the buffer; -1 if there is only
+ * one pass, which the hardware's own prefetcher sees. *pass: in which there is most to do meanwhile. */
+static int row_of(const struct view *v, const struct flat *f, const uop *buf, int *pass) {
+    uint64_t common = ~0ull, members = 0;
+    double best = 0;
+    int passes = 0, row = -1;
+    for (int i = 0; i < v->nspot; i++)
+        if (v->spot[i].buf == buf)
+            common &= v->spot[i].mask, members |= v->spot[i].mask & v->axis[f->axis].ranges;
+    for (uint32_t id = 0; id < 16; id++) /* passes run in the order of their ids */
+        for (uint32_t i = 0; i < v->nrange; i++) {
+            if (!(members >> i & 1) || v->range[i]->arg.range.id != id) continue;
+            double w = pass_weight(v, 1ull << i);
+            passes++;
+            if (w > best * 1.3) best = w, *pass = passes; /* the earliest: what is kept is not read again */
+        }
+    for (int i = 0; i < v->naxis; i++)
+        if (i != f->axis && v->axis[i].size > 1 && (common & v->axis[i].ranges)) row = i;
+    return passes > 1 ? row : -1;
+}
+
+/* While a row is worked on in several passes, the next one is asked for. */
+static void pipe_rows(struct view *v, const struct flat *f, struct str *out) {
+    double near =
+        0; /* bytes of this row and the next in all buffers: the first level cache may take it if there is
+                        arithmetic enough to hide behind */
+    for (int i = 0; i < v->nspot; i++)
+        if ((v->spot[i].mask & v->axis[f->axis].ranges) && !seen_before(v, i))
+            near += v->axis[f->axis].most * v->spot[i].bytes *
+                    (v->spot[i].times * v->spot[i].bytes < BIG ? 1 : 1.5);
+    bool first = v->est.special > 0 && near <= (double)v->l1;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        double row = v->axis[f->axis].most * s->bytes;
+        int pass = 0;
+        if (s->store || seen_before(v, i) || s->gate || row < 1024 || row > (double)v->l2 / 4 ||
+            s->times * s->bytes < BIG)
+            continue;
+        int at = row_of(v, f, s->buf, &pass);
+        if (at < 0 || spot_stride(v, s, f->axis, f->lanes) != 1 || !view_can_name(v, s->buf)) continue;
+        if (spot_stride(v, s, at, 1) == NO_STRIDE || (v->axis[at].grid && f->left[at] == 1)) continue;
+        str_printf(out, " PIPE(%s,%s,1,%d,%d)", ir_name(v->ir, s->buf->arg.param.name), f->name[at], pass,
+                   first ? 1 : 2);
+    }
+}
+
+/* A gathered row: asked for some rows ahead. */
+static void pipe_gather(struct view *v, const struct flat *f, struct str *out) {
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        if (spot_stride(v, s, f->axis, f->lanes) != 1 || !view_can_name(v, s->buf)) continue;
+        if (s->times * s->bytes < BIG / 8) continue;
+        for (int k = 0; k < v->naxis; k++) {
+            bool loop = !v->axis[k].grid || f->left[k] == 1 || strcmp(f->name[k], v->axis[k].name);
+            if (k == f->axis || spot_stride(v, s, k, 1) != NO_STRIDE || !loop) continue;
+            str_printf(out, " PIPE(%s,%s,%d)", ir_name(v->ir, s->buf->arg.param.name), f->name[k],
+                       s->store ? 4 : 8);
+            return;
+        }
+    }
+}
+
+/* ---- 4: the grid ----------------------------------------------------------------------------------------- */
+
+void shape_grid(struct view *v, struct str *out, double *left, const char **name) {
+    double grid = 1, inside = 1, piece = RG_MIN(RG_MAX(v->ns / (64.0 * v->threads), GRID_NS), 4 * GRID_NS);
+    for (int i = 0; i < v->naxis; i++) grid *= v->axis[i].grid ? left[i] : 1;
+    if (v->ns / grid >= GRID_NS / 4 && v->ns >= GRID_NS) return;        /* large enough as they are */
+    double need = RG_MIN(8.0 * v->threads, RG_MAX(v->ns / GRID_NS, 1)); /* pieces to keep */
+    double want = RG_MAX(grid / RG_MAX(v->ns / piece, 1), 1);           /* iterations to join */
+    for (int i = v->naxis; i-- > 0 && inside < want;) {
+        if (!v->axis[i].grid || left[i] <= 1) continue;
+        double most = RG_MIN(want / inside * 1.5, grid / need);
+        if (most < 2) break;
+        if (left[i] <= most) {
+            str_printf(out, " LOOP(%s)", name[i]);
+            inside *= left[i], grid /= left[i], left[i] = 1;
+            continue;
+        }
+        int64_t n = (int64_t)left[i], part = 1;
+        for (int64_t p = 2; p <= (int64_t)most && p <= 4096; p++) /* no tails in the grid */
+            if (n % p == 0) part = p;
+        if (part * 4 < (int64_t)most && n > (int64_t)most * 8)
+            part = RG_MIN((int64_t)most, 4096); /* but no crumbs */
+        if (part < 2) break;
+        const char *loop = view_fresh(v, name[i], "l");
+        str_printf(out, " TILE(%s,%lld,%s)", name[i], (long long)part, loop);
+        name[i] = loop;
+        inside *= (double)part, grid /= (double)part, left[i] /= (double)part;
+        break;
+    }
+}
+
+/* ---- the recipe -------------------------------------------------------------------------------------------- */
+
+static void cut_vector(struct view *v, struct flat *f, struct str *out, int64_t u) {
+    const struct haxis *a = &v->axis[f->axis];
+    const char *lane = view_fresh(v, a->name, "v"), *more = view_fresh(v, a->name, "u"),
+               *keep = a->reduce ? "REG" : "UNROLL";
+    if (a->size == f->lanes) {
+        str_printf(out, " VEC(%s)", f->walk);
+        f->left[f->axis] = 1;
+        return;
+    }
+    str_printf(out, " TILE(%s,%d,%s) VEC(%s)", f->walk, f->lanes, lane, lane);
+    double n = f->vectors ? (double)f->vectors : 1;
+    if (u > 1 && u == f->vectors)
+        str_printf(out, " %s(%s)", keep, f->walk);
+    else if (u > 1)
+        str_printf(out, " TILE(%s,%lld,%s) %s(%s)", f->walk, (long long)u, more, keep, more);
+    if (a->grid) f->left[f->axis] = RG_MAX((double)(int64_t)((n + (double)u - 1) / (double)u), 1);
+}
+
+/* A long row from memory runs at the speed of several streams. Returns how many. */
+static int streams_of(const struct view *v, const struct flat *f) {
+    const struct haxis *a = &v->axis[f->axis];
+    if (!a->reduce || a->members > 1 || a->size < 1 << 14 || a->size % (4 * f->lanes * 4) ||
+        v->est.bytes < BIG)
+        return 1;
+    return v->scans || v->stages || v->reduces > 1 ? 1 : 4;
+}
+
+static void write_turn(struct view *v, struct flat *f, struct str *out) {
+    const struct haxis *t = &v->axis[f->turn];
+    int64_t want = t->scan || t->size <= 16 ? 16 : f->lanes, u = RG_MIN(t->size, want);
+    const char *more = view_fresh(v, t->name, "t");
+    if (u < 2) return;
+    if (u == t->size)
+        str_printf(out, " UNROLL(%s)", t->name);
+    else
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", t->name, (long long)u, more, more);
+    if (t->grid) f->left[f->turn] = u == t->size ? 1 : (double)((t->size + u - 1) / u);
+}
+
+/* A transposition larger than the caches: tiles of 64 x 64, turned on their way into scratch. */
+static bool write_far_turn(struct view *v, struct flat *f, struct str *out) {
+    const struct haxis *a = &v->axis[f->axis], *t = &v->axis[f->turn];
+    if (!f->far || a->size < 2 * TILE_SIDE || t->size < 2 * TILE_SIDE || !a->grid || !t->grid) return false;
+    const char *ai = view_fresh(v, a->name, "i"), *ti = view_fresh(v, t->name, "i"),
+               *av = view_fresh(v, a->name, "v");
+    const char *inner = v->axis[f->axis].pos > t->pos ? a->name : t->name, *staged = NULL;
+    struct str copy;
+    str_init(&copy, v->arena);
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        int64_t stride = spot_stride(v, s, f->axis, f->lanes);
+        if (s->store || stride == 0 || stride == 1 || stride == NO_STRIDE ||
+            spot_stride(v, s, f->turn, f->lanes) != 1)
+            continue;
+        const char *b = ir_name(v->ir, s->buf->arg.param.name);
+        if (!view_can_name(v, s->buf) || staged) return false;
+        staged = b;
+        str_printf(&copy,
+                   " STAGE(%s,%s,%s,%s) TILE(%s.%s,%d,%s.v) VEC(%s.v) TILE(%s.%s,16,%s.u) UNROLL(%s.u) "
+                   "ORDER(%s.%s,%s.%s)",
+                   b, inner, ti, ai, b, ai, f->lanes, b, b, b, ti, b, b, b, ai, b, ti);
+    }
+    if (!staged) return false;
+    str_printf(out, " TILE(%s,%d,%s) TILE(%s,%d,%s)%s TILE(%s,%d,%s) VEC(%s) UNROLL(%s)", a->name, TILE_SIDE,
+               ai, t->name, TILE_SIDE, ti, copy.p, ai, f->lanes, av, av, ai);
+    if (a->size % TILE_SIDE == 0 && t->size % TILE_SIDE == 0) {
+        str_printf(out, " PIPE(%s,%s.%s,2)", staged, staged, ai);
+        for (int i = 0; i < v->nspot; i++) { /* the next tile of what is read as it is stored */
+            const struct hspot *s = &v->spot[i];
+            if (s->store || s->gate || seen_before(v, i) || s->times * s->bytes < BIG ||
+                !view_can_name(v, s->buf))
+                continue;
+            if (spot_stride(v, s, f->axis, f->lanes) == 1)
+                str_printf(out, " PIPE(%s,%s,1)", ir_name(v->ir, s->buf->arg.param.name), inner);
+        }
+    }
+    return true;
+}
+
+bool recipe_flat(struct view *v, int level, struct str *out) {
+    struct flat f = {0};
+    if (level > 4 || !choose_vector(v, &f)) return false;
+    const struct haxis *a = &v->axis[f.axis];
+    for (int i = 0; i < v->naxis; i++) {
+        f.name[i] = v->axis[i].name;
+        f.left[i] = v->axis[i].grid ? v->axis[i].most : 1;
+    }
+    f.walk = a->name;
+    if (level < 2 && f.turn >= 0 && write_far_turn(v, &f, out)) return true;
+    if (level < 3 && worth_keeping(v, f.axis)) str_printf(out, " RESIDENT(%s)", a->name);
+    int streams = level < 2 ? streams_of(v, &f) : 1;
+    if (streams > 1) {
+        f.walk = view_fresh(v, a->name, "s");
+        str_printf(out, " TILE(%s,%lld,%s) REG(%s)", a->name, (long long)(a->size / streams), f.walk,
+                   a->name);
+        f.vectors /= streams;
+    }
+    cut_vector(v, &f, out, level < 4 ? streams > 1 ? 4 : unroll_of(v, &f) : 1);
+    if (f.turn >= 0 && level < 3) write_turn(v, &f, out);
+    if (level < 4) shape_grid(v, out, f.left, f.name);
+    if (level < 1) {
+        pipe_rows(v, &f, out);
+        pipe_gather(v, &f, out);
+    }
+    return true;
+}

@@ -1,0 +1,420 @@
+/* heur_mm.c: opt lists for contractions: sums of products in which each side has an output axis of its own (matrix
+ * products, batched, transposed, convolutions and their gradients).
+ *
+ * A tile of outputs is held in registers: mr values of an axis m that only one side has, times nr of an axis n
+ * that only the other has, so that each loaded value is used several times. Three forms:
+ *
+ *   packed   n is the vector; panels of both sides are copied to scratch in the order of use, k in blocks that fit
+ *            the second level cache (the schedule of tests/golden/matmul_2048.uop)
+ *   direct   n is the vector, operands are read in place: small products and convolutions
+ *   dot      the reduced axis is the vector, for sides that both run along it: few rows, weight gradients
+ *
+ * Tile sizes are chosen by fused multiply-adds per load, the waste of padding, and enough independent sums to hide
+ * the latency of an addition. */
+#include "heur.h"
+
+#define PANEL_ROWS 64 /* register tiles per grid iteration in each direction: panels of about half of L2 */
+#define K_BLOCK 256
+#define MIN_SUMS 16.0 /* four pipes, four cycles */
+
+struct side {
+    const uop *root;
+    uint64_t mask;
+    const struct hspot *spot; /* its load; NULL: several, or none, move with the reduced axes */
+};
+
+struct contract {
+    const uop *reduce;
+    struct side a, b; /* b has n */
+    int m, n, k;      /* axes; k: the innermost reduced one */
+    int nk;           /* reduced axes */
+    const struct hspot *store;
+    int lanes;
+    double depth;   /* terms of one sum */
+    int64_t mr, nv; /* register tile: rows, vectors */
+    double left[HEUR_AXES];
+    const char *name[HEUR_AXES];
+};
+
+/* ---- recognising ----------------------------------------------------------------------------------------- */
+
+static const uop *strip(const uop *n) { /* conversions and masks around a product */
+    for (;;) {
+        if (n->op == OP_CAST)
+            n = n->src[0];
+        else if (n->op == OP_WHERE && (uop_is_const(n->src[2]) || n->src[2]->op == OP_INVALID))
+            n = n->src[1];
+        else
+            return n;
+    }
+}
+
+static void find_side(const struct view *v, const uop *root, uint64_t bound, struct side *s) {
+    uop_vec below = {0};
+    uop_topo(v->arena, &root, 1, &below);
+    *s = (struct side){.root = root, .mask = v->mask[root->id]};
+    int found = 0;
+    for (int i = 0; i < v->nspot; i++) {
+        if (v->spot[i].store || !(v->spot[i].mask & bound)) continue;
+        for (uint32_t k = 0; k < below.n; k++)
+            if (below.p[k] == v->spot[i].node) s->spot = &v->spot[i], found++;
+    }
+    if (found != 1) s->spot = NULL;
+}
+
+static uint64_t bound_mask(const struct view *v, const uop *reduce) {
+    uint64_t m = 0;
+    for (uint32_t i = 1; i < reduce->nsrc; i++)
+        for (uint32_t k = 0; k < v->nrange; k++)
+            if (v->range[k] == reduce->src[i]) m |= 1ull << k;
+    return m;
+}
+
+static bool has_axis(const struct view *v, uint64_t mask, int axis) {
+    return (mask & v->axis[axis].ranges) != 0;
+}
+
+/* The axis that only `mine` has along which the store's stride is least; -1 if there is none. */
+static int own_axis(const struct view *v, const struct contract *c, uint64_t mine, uint64_t other,
+                    int64_t *stride) {
+    int best = -1;
+    *stride = INT64_MAX;
+    for (int i = v->naxis; i-- > 0;) {
+        const struct haxis *a = &v->axis[i];
+        if (a->reduce || a->scan || a->fixed || a->size < 2 || !has_axis(v, mine, i) || has_axis(v, other, i))
+            continue;
+        int64_t s = c->store ? spot_stride(v, c->store, i, 1) : 0;
+        if (s == NO_STRIDE || s == 0) continue;
+        if ((s < 0 ? -s : s) < *stride) *stride = s < 0 ? -s : s, best = i;
+    }
+    return best;
+}
+
+/* The axis of the other side that is tiled in rows: the largest. */
+static int row_axis(const struct view *v, uint64_t mine, uint64_t other) {
+    int best = -1;
+    for (int i = 0; i < v->naxis; i++) {
+        const struct haxis *a = &v->axis[i];
+        if (a->reduce || a->scan || a->fixed || a->size < 2 || !has_axis(v, mine, i) || has_axis(v, other, i))
+            continue;
+        if (best < 0 || a->size > v->axis[best].size) best = i;
+    }
+    return best;
+}
+
+static bool recognise(const struct view *v, struct contract *c) {
+    if (v->reduces != 1 || v->scans || v->stages) return false;
+    c->reduce = v->reduce[0];
+    const uop *mul = strip(c->reduce->src[0]);
+    if (c->reduce->arg.i != OP_ADD || mul->op != OP_MUL || mul->src[0] == mul->src[1]) return false;
+    uint64_t bound = bound_mask(v, c->reduce);
+    struct side x, y;
+    find_side(v, mul->src[0], bound, &x);
+    find_side(v, mul->src[1], bound, &y);
+    for (int i = 0; i < v->nspot; i++)
+        if (v->spot[i].store && !v->spot[i].add && !c->store) c->store = &v->spot[i];
+    int64_t sx, sy;
+    int nx = own_axis(v, c, x.mask, y.mask, &sx), ny = own_axis(v, c, y.mask, x.mask, &sy);
+    if (!c->store || nx < 0 || ny < 0) return false;
+    bool swap = sx < sy; /* the vector runs along the store */
+    c->a = swap ? y : x, c->b = swap ? x : y;
+    c->n = swap ? nx : ny;
+    c->m = row_axis(v, c->a.mask, c->b.mask);
+    c->k = -1, c->depth = 1;
+    for (uint32_t i = 1; i < c->reduce->nsrc; i++) {
+        int k = view_axis_of(v, c->reduce->src[i]);
+        if (v->axis[k].size < 0) return false;
+        c->depth *= (double)v->axis[k].size, c->nk++;
+        if (c->k < 0 || v->axis[k].pos > v->axis[c->k].pos) c->k = k;
+    }
+    c->lanes = view_lanes(v, c->n);
+    for (int i = 0; i < v->naxis; i++) {
+        c->name[i] = v->axis[i].name;
+        c->left[i] = v->axis[i].grid ? v->axis[i].most : 1;
+    }
+    return c->m >= 0;
+}
+
+/* ---- the register tile -------------------------------------------------------------------------------------- */
+
+static double filled(int64_t n, int64_t tile) { /* share of the work that is not padding */
+    return (double)n / (double)((n + tile - 1) / tile * tile);
+}
+
+/* n values in rows, `cols` values in columns of `lanes`; a load of a row value costs row_load of a vector's. */
+static double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, double row_load,
+                      int64_t *mr, int64_t *nv) {
+    double best = 0;
+    int64_t sums = v->regs == 32 ? 24 : 12;
+    *mr = *nv = 1;
+    for (int64_t y = 1; y <= 6; y++)
+        for (int64_t x = 1; x <= 12 && x * y <= sums; x++) {
+            if (x > rows || (y > 1 && (y - 1) * lanes >= cols)) continue;
+            double fma = (double)(x * y);
+            double e = fma / (fma + 0.5 * ((double)y + (double)x * row_load)) * RG_MIN(1, fma / MIN_SUMS);
+            e *= filled(rows, x) * filled(cols, y * lanes);
+            if (x % 4 || x > 8) e *= 0.98; /* whole vectors of rows, few enough to stay in registers */
+            if (e > best * 1.001) best = e, *mr = x, *nv = y;
+        }
+    return best;
+}
+
+static void cut_rows(struct view *v, struct contract *c, struct str *out, const char **inner) {
+    const struct haxis *m = &v->axis[c->m];
+    *inner = NULL;
+    if (c->mr < 2) return;
+    if (c->mr == m->size) {
+        str_printf(out, " UNROLL(%s)", m->name);
+        *inner = m->name, c->left[c->m] = 1;
+        return;
+    }
+    *inner = view_fresh(v, m->name, "r");
+    str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", m->name, (long long)c->mr, *inner, *inner);
+    if (m->grid) c->left[c->m] = (double)((m->size + c->mr - 1) / c->mr);
+}
+
+static void cut_columns(struct view *v, struct contract *c, struct str *out, const char **inner,
+                        const char **lane) {
+    const struct haxis *n = &v->axis[c->n];
+    int64_t wide = c->nv * c->lanes;
+    *inner = view_fresh(v, n->name, "r"), *lane = view_fresh(v, n->name, "v");
+    if (n->size <= wide) { /* all of it */
+        *inner = n->name;
+        str_printf(out, " TILE(%s,%d,%s) VEC(%s)%s", n->name, c->lanes, *lane, *lane, "");
+        if (n->size > c->lanes) str_printf(out, " UNROLL(%s)", n->name);
+        c->left[c->n] = 1;
+        return;
+    }
+    str_printf(out, " TILE(%s,%lld,%s)", n->name, (long long)wide, *inner);
+    if (c->nv > 1)
+        str_printf(out, " TILE(%s,%d,%s) VEC(%s) UNROLL(%s)", *inner, c->lanes, *lane, *lane, *inner);
+    else
+        str_printf(out, " VEC(%s)", *inner), *lane = NULL;
+    if (n->grid) c->left[c->n] = (double)((n->size + wide - 1) / wide);
+}
+
+/* ---- packed -------------------------------------------------------------------------------------------------- */
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* How many grid tiles in each direction: enough for the threads, evenly, each small enough for the caches. */
+static void split_panels(const struct view *v, const struct contract *c, int64_t mt, int64_t nt, int64_t *gm,
+                         int64_t *gn) {
+    double rest = 1;
+    for (int i = 0; i < v->naxis; i++)
+        if (i != c->m && i != c->n) rest *= c->left[i];
+    *gm = ceil_div(mt, PANEL_ROWS), *gn = ceil_div(nt, PANEL_ROWS);
+    if (rest * (double)(*gm * *gn) < 2) *gm = 2; /* a loop to pack in */
+    for (int tries = 0; tries < 64; tries++) {
+        double all = rest * (double)(*gm * *gn), turns = all / v->threads;
+        double whole = (double)(int64_t)turns + (turns > (double)(int64_t)turns);
+        if (all >= v->threads && (turns >= 4 || turns / whole >= 0.9)) return;
+        bool rows = mt / *gm >= nt / *gn;
+        if ((rows ? mt / *gm : nt / *gn) < 4) return;
+        rows ? ++*gm : ++*gn;
+    }
+}
+
+static int64_t k_part(int64_t k) { /* block of k: even, a multiple of 4 if possible */
+    if (k <= 320) return k;
+    int64_t near = (k + K_BLOCK / 2) / K_BLOCK;
+    for (int64_t parts = near; parts <= near + 2; parts++)
+        if (k % parts == 0 && k / parts % 4 == 0) return k / parts;
+    return K_BLOCK;
+}
+
+static int64_t k_unroll(int64_t k) {
+    static const int try[] = {4, 5, 3, 2};
+    for (size_t i = 0; i < RG_COUNT(try); i++)
+        if (k % try[i] == 0) return try[i];
+    return k > 64 ? 4 : 1; /* a padded step in a long sum */
+}
+
+static const char *spot_name(const struct view *v, const struct hspot *s) {
+    return ir_name(v->ir, s->buf->arg.param.name);
+}
+
+static bool may_stage(const struct view *v, const struct side *s) {
+    return s->spot && view_can_name(v, s->spot->buf);
+}
+
+static bool can_pack(const struct view *v, const struct contract *c) {
+    const struct haxis *m = &v->axis[c->m], *n = &v->axis[c->n];
+    return c->nk == 1 && m->grid && n->grid && may_stage(v, &c->a) && may_stage(v, &c->b) &&
+           c->a.spot->buf != c->b.spot->buf && !c->a.spot->gate && !c->b.spot->gate && m->size >= 2 * c->mr &&
+           n->size > c->lanes;
+}
+
+static bool write_packed(struct view *v, struct contract *c, struct str *out) {
+    const struct haxis *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->k];
+    int64_t tiles_m = ceil_div(m->size, c->mr), tiles_n = ceil_div(n->size, c->nv * c->lanes), gm, gn;
+    split_panels(v, c, tiles_m, tiles_n, &gm, &gn);
+    int64_t mt = ceil_div(tiles_m, gm), nt = ceil_div(tiles_n, gn), kc = k_part(k->size), ku = k_unroll(kc);
+    const char *mr, *nr, *lane, *a = spot_name(v, c->a.spot), *b = spot_name(v, c->b.spot);
+    if (mt < 2 || nt < 2) return false;
+    cut_rows(v, c, out, &mr);
+    cut_columns(v, c, out, &nr, &lane);
+    if (!mr || !lane) return false;
+    const char *ml = view_fresh(v, m->name, "t"), *nl = view_fresh(v, n->name, "t"), *kk = k->name;
+    const char *kul = view_fresh(v, k->name, "u"), *at = NULL;
+    str_printf(out, " TILE(%s,%lld,%s) TILE(%s,%lld,%s)", m->name, (long long)mt, ml, n->name, (long long)nt,
+               nl);
+    c->left[c->m] = (double)ceil_div(tiles_m, mt), c->left[c->n] = (double)ceil_div(tiles_n, nt);
+    if (kc < k->size) {
+        kk = view_fresh(v, k->name, "k"), at = k->name;
+        str_printf(out, " TILE(%s,%lld,%s)", k->name, (long long)kc, kk);
+    }
+    const char *dim_u = "";
+    if (ku > 1) {
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", kk, (long long)ku, kul, kul);
+        dim_u = arena_printf(v->arena, ",%s", kul);
+    }
+    str_printf(out, " ORDER(%s%s%s,%s,%s)", at ? at : "", at ? "," : "", nl, ml, kk);
+    for (int i = 0; i < v->naxis && !(kc < k->size); i++)
+        if (v->axis[i].grid && c->left[i] > 1) at = v->axis[i].name;
+    if (!at) return false;
+    str_printf(out, " STAGE(%s,%s,%s,%s%s,%s) STAGE(%s,%s,%s,%s%s,%s,%s)", a, at, ml, kk, dim_u, mr, b, at,
+               nl, kk, dim_u, nr, lane);
+    int av = (int)RG_MIN(c->lanes, c->mr);
+    if (c->mr % av == 0 && av > 1 && c->mr > av)
+        str_printf(out, " TILE(%s.%s,%d,%s.v) VEC(%s.v) UNROLL(%s.%s)", a, mr, av, a, a, a, mr);
+    else
+        str_printf(out, c->mr == av && !(av & (av - 1)) ? " VEC(%s.%s)" : " UNROLL(%s.%s)", a, mr);
+    if (ku > 1) str_printf(out, " UNROLL(%s.%s)", a, kul);
+    str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", b, lane, b, nr);
+    if (spot_stride(v, c->b.spot, c->n, 1) == 1)
+        str_printf(out, " ORDER(%s.%s%s%s%s,%s.%s)", b, kk, ku > 1 ? "," : "", ku > 1 ? b : "",
+                   ku > 1 ? arena_printf(v->arena, ".%s", kul) : "", b, nl);
+    else if (ku > 1)
+        str_printf(out, " UNROLL(%s.%s)", b, kul);
+    return true;
+}
+
+/* ---- direct --------------------------------------------------------------------------------------------------- */
+
+/* May the rows' side be packed once per grid iteration, all terms of the sum: the weights of a convolution? */
+static bool can_stage_rows(const struct view *v, const struct contract *c) {
+    const struct haxis *m = &v->axis[c->m];
+    if (c->mr < 2 || c->mr == m->size || c->nk < 2 || !may_stage(v, &c->a) || !m->grid || c->a.spot->gate)
+        return false;
+    if (spot_stride(v, c->a.spot, c->m, 1) == 1 || c->depth * (double)c->mr * 4 > (double)v->l1) return false;
+    for (int i = 0; i < v->naxis; i++) /* depends on nothing else */
+        if (has_axis(v, c->a.spot->mask, i) && !v->axis[i].reduce && i != c->m) return false;
+    return true;
+}
+
+static void stage_rows(struct view *v, struct contract *c, struct str *out, const char *mr, const char *kul) {
+    const char *a = spot_name(v, c->a.spot);
+    str_printf(out, " STAGE(%s,%s", a, v->axis[c->m].name);
+    for (int i = 0; i < v->naxis; i++)
+        if (has_axis(v, c->a.spot->mask, i) && v->axis[i].reduce) str_printf(out, ",%s", v->axis[i].name);
+    str_printf(out, ",%s) UNROLL(%s.%s)", mr, a, mr);
+    if (kul) str_printf(out, " UNROLL(%s.%s)", a, kul);
+}
+
+/* Loops inside the grid iteration that packs, until packing is a small part of it. */
+static void loop_around_rows(struct view *v, struct contract *c, struct str *out) {
+    double grid = 1, need = 8.0 * v->threads;
+    for (int i = 0; i < v->naxis; i++) grid *= c->left[i];
+    for (int i = v->naxis; i-- > 0;) {
+        if (i == c->m || !v->axis[i].grid || c->left[i] <= 1 || grid <= need) continue;
+        int64_t n = (int64_t)c->left[i], part = 1;
+        if (grid / (double)n >= need) {
+            str_printf(out, " LOOP(%s)", v->axis[i].name);
+            grid /= (double)n, c->left[i] = 1;
+            continue;
+        }
+        for (int64_t p = 2; p <= 64 && grid / (double)p >= need; p++)
+            if (n % p == 0) part = p;
+        if (part > 1)
+            str_printf(out, " TILE(%s,%lld,%s)", v->axis[i].name, (long long)part,
+                       view_fresh(v, v->axis[i].name, "l"));
+        return;
+    }
+}
+
+static void write_direct(struct view *v, struct contract *c, struct str *out, bool stage) {
+    const char *mr, *nr, *lane, *kul = NULL;
+    const struct haxis *k = &v->axis[c->k];
+    cut_rows(v, c, out, &mr);
+    cut_columns(v, c, out, &nr, &lane);
+    if (k->size <= 7 && c->mr * c->nv * k->size <= 256) {
+        str_printf(out, " UNROLL(%s)", k->name);
+        kul = k->name;
+        stage = stage && can_stage_rows(v, c);
+    } else if (k_unroll(k->size) > 1) {
+        stage = false;
+        kul = view_fresh(v, k->name, "u");
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", k->name, (long long)k_unroll(k->size), kul, kul);
+    }
+    if (!kul || !stage) {
+        shape_grid(v, out, c->left, c->name);
+        return;
+    }
+    loop_around_rows(v, c, out);
+    stage_rows(v, c, out, mr, kul);
+}
+
+/* ---- dot -------------------------------------------------------------------------------------------------------- */
+
+/* The reduced axis that both sides walk along; -1 if there is none. */
+static int dot_axis(const struct view *v, const struct contract *c) {
+    for (uint32_t i = 1; i < c->reduce->nsrc && c->a.spot && c->b.spot; i++) {
+        int k = view_axis_of(v, c->reduce->src[i]), lanes = view_lanes(v, k);
+        if (v->axis[k].size >= lanes && spot_stride(v, c->a.spot, k, lanes) == 1 &&
+            spot_stride(v, c->b.spot, k, lanes) == 1)
+            return k;
+    }
+    return -1;
+}
+
+static void write_dot(struct view *v, struct contract *c, struct str *out, int k, int64_t mr, int64_t nr) {
+    const int64_t part[2] = {mr, nr};
+    const int axis[2] = {c->m, c->n};
+    for (int i = 0; i < 2; i++) {
+        const struct haxis *a = &v->axis[axis[i]];
+        const char *in = view_fresh(v, a->name, "r");
+        if (part[i] < 2) continue;
+        if (part[i] == a->size)
+            str_printf(out, " UNROLL(%s)", a->name);
+        else
+            str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", a->name, (long long)part[i], in, in);
+        if (a->grid) c->left[axis[i]] = (double)ceil_div(a->size, part[i]);
+    }
+    int lanes = view_lanes(v, k);
+    const char *lane = view_fresh(v, v->axis[k].name, "v");
+    if (v->axis[k].size == lanes)
+        str_printf(out, " VEC(%s)", v->axis[k].name);
+    else
+        str_printf(out, " TILE(%s,%d,%s) VEC(%s)", v->axis[k].name, lanes, lane, lane);
+    shape_grid(v, out, c->left, c->name);
+}
+
+/* ---- the recipe --------------------------------------------------------------------------------------------------- */
+
+bool recipe_contract(struct view *v, int level, struct str *out) {
+    struct contract c = {0};
+    if (level > 3 || !recognise(v, &c)) return false;
+    const struct haxis *m = &v->axis[c.m], *n = &v->axis[c.n];
+    int64_t dot_m = 1, dot_n = 1;
+    double outer = tile_of(v, m->size, n->size, c.lanes, 0.25, &c.mr, &c.nv), dot = 0;
+    bool unit = c.b.spot && spot_stride(v, c.b.spot, c.n, c.lanes) == 1;
+    int k = dot_axis(v, &c);
+    if (k >= 0) {
+        dot = tile_of(v, m->size, n->size, 1, 1, &dot_m, &dot_n) * filled(v->axis[k].size, view_lanes(v, k));
+        dot *= c.depth / (c.depth + 8 * view_lanes(v, k)); /* the lanes are joined at the end */
+    }
+    bool large = (double)m->size * (double)n->size * c.depth >= 1 << 18;
+    bool pack = level < 1 && can_pack(v, &c) && large && (unit || m->size >= 32);
+    if (!unit && !pack) outer *= 0.3;
+    if (dot > outer) {
+        write_dot(v, &c, out, k, dot_m, dot_n);
+        return level < 1;
+    }
+    if (pack && write_packed(v, &c, out)) return true;
+    out->n = 0;
+    for (int i = 0; i < v->naxis; i++) c.left[i] = v->axis[i].grid ? v->axis[i].most : 1;
+    if (!unit) return false;
+    write_direct(v, &c, out, level < 2);
+    return true;
+}

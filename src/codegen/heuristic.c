@@ -1,0 +1,36 @@
+/* heuristic.c: a good opt list without any search.
+ *
+ * The kernel is looked at once (heur_view.c). Recipes are asked in order, the special one first: a contraction
+ * (heur_mm.c), then anything (heur_flat.c). Each writes complete lists, its best first and then with something left
+ * out; the first that opts_legal accepts is the answer, and no opts at all is the last resort. So the answer
+ * is always legal, and what a recipe knows about legality only saves time.
+ *
+ * Nothing but the text is left in the arena. Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
+#include "heur.h"
+
+static const char *choose(struct view *v) {
+    static recipe_fn *const recipe[] = {recipe_contract, recipe_flat};
+    const char *last = "";
+    for (size_t i = 0; i < RG_COUNT(recipe); i++) {
+        for (int level = 0; level < 8; level++) {
+            struct str s;
+            str_init(&s, v->arena);
+            if (!recipe[i](v, level, &s)) break;
+            if (!s.n) return "";
+            const char *list = s.p + (s.p[0] == ' ');
+            if (!strcmp(list, last) || s.n >= HEUR_TEXT) continue;
+            if (opts_legal(v->ir, v->kernel, list, NULL)) return list;
+            last = list;
+        }
+    }
+    return "";
+}
+
+const char *opts_heuristic(struct ir *ir, const struct kernel *k, int vec_bytes, int threads) {
+    char text[HEUR_TEXT] = "";
+    struct arena_mark mark = arena_mark(ir->arena);
+    struct view *v = arena_new(ir->arena, struct view);
+    if (view_init(v, ir, k, vec_bytes, threads)) snprintf(text, sizeof text, "%s", choose(v));
+    arena_release(ir->arena, mark);
+    return arena_strdup(ir->arena, text, strlen(text));
+}
