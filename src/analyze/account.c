@@ -693,15 +693,11 @@ static void count_kernels(struct account *c) {
     bool head = true;
     for (uint32_t i = 0; i < c->dev.n; i++) {
         const struct trace_event *e = &t->ev[c->dev.p[i]];
-        if (e->flags & TF_NOLAUNCH) {
-            if (head)
-                d->carry_count++, d->carry_ns += e->dur;
-            else
-                d->unlinked_count++, d->unlinked_ns += e->dur;
-        } else {
-            head = false;
-        }
+        bool lone = e->flags & TF_NOLAUNCH;
+        head &= lone;
         if (e->kind != TK_KERNEL && e->kind != TK_COMM) continue;
+        if (lone && head) d->carry_count++, d->carry_ns += e->dur;
+        if (lone && !head) d->unlinked_count++, d->unlinked_ns += e->dur;
         d->kernel_count++;
         if (e->flags & TF_GRAPH) d->graph_count++, d->graph_ns += e->dur;
         if (e->dur < SMALL_NS && e->kind == TK_KERNEL) d->small_count++, d->small_ns += e->dur;

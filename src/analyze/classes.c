@@ -180,6 +180,18 @@ static uint32_t add_kernel(struct rows *r, const struct trace_event *e) {
 
 /* ---- the roofline ------------------------------------------------------------------------------------ */
 
+/* Blocks of a grid or threads of a block. What a file makes up is cut at 2^40, more than any GPU takes, so that
+ * nothing computed from it overflows. */
+static int64_t volume(const uint32_t n[3]) {
+    const int64_t most = (int64_t)1 << 40;
+    int64_t v = 1;
+    for (int i = 0; i < 3; i++) {
+        if (v > most / RG_MAX(n[i], 1u)) return most;
+        v *= RG_MAX(n[i], 1u);
+    }
+    return v;
+}
+
 static void cost_of(struct diag *d, struct kernel_row *k) {
     struct trace *t = d->t;
     const struct trace_kernel_args *a = trace_blob(t, k->args, sizeof *a);
@@ -203,10 +215,10 @@ static void cost_of(struct diag *d, struct kernel_row *k) {
     bool matrix = k->cls == KC_GEMM || k->cls == KC_CONV || k->cls == KC_ATTENTION;
     if (!matrix) k->unit = type == 'd' ? GPU_F64 : GPU_F32;
     if (a && a->known & 1 && d->gpu && d->gpu->max_threads_sm && a->known & 2) {
-        int64_t grid = (int64_t)a->grid[0] * a->grid[1] % ((int64_t)1 << 40) * RG_MAX(a->grid[2], 1u);
-        uint64_t threads = (uint64_t)a->block[0] * RG_MAX(a->block[1], 1u) * RG_MAX(a->block[2], 1u);
-        if (threads && threads <= 1024 && d->gpu->cc) {
-            k->occ = gpu_occupancy(d->gpu, grid, (int)threads, (int)RG_MIN(a->regs, 255u), a->smem);
+        int64_t threads = volume(a->block);
+        if (a->block[0] && threads <= 1024 && d->gpu->cc) {
+            k->occ =
+                gpu_occupancy(d->gpu, volume(a->grid), (int)threads, (int)RG_MIN(a->regs, 255u), a->smem);
             k->has_occ = true;
         }
     }
@@ -226,7 +238,7 @@ static void judge(struct diag *d, struct kernel_row *k) {
     }
     int64_t grid = INT64_MAX;
     const struct trace_kernel_args *a = trace_blob(d->t, k->args, sizeof *a);
-    if (a && a->known & 1) grid = (int64_t)a->grid[0] * RG_MAX(a->grid[1], 1u);
+    if (a && a->known & 1) grid = volume(a->grid);
     bool tiny = t < 5e-6 || (g && grid < g->sms / 2 && t < 20e-6);
     if (k->modelled && k->roof >= 0.3)
         k->bound = k->compute >= k->memory ? BOUND_COMPUTE : BOUND_MEMORY;

@@ -90,7 +90,9 @@ struct tiling gpu_tiling(int64_t m, int64_t n, int64_t tm, int64_t tn, int64_t b
     struct tiling r = {0};
     if (m <= 0 || n <= 0 || tm <= 0 || tn <= 0 || per_wave <= 0) return r;
     if (batch <= 0) batch = 1;
-    int64_t rows = (m + tm - 1) / tm, cols = (n + tn - 1) / tn;
+    int64_t rows = (m - 1) / tm + 1, cols = (n - 1) / tn + 1;
+    /* Sizes that no memory holds: no answer rather than one that overflowed. */
+    if ((double)rows * (double)cols * (double)batch > 1e15) return r;
     r.tiles = rows * cols * batch;
     r.waves = (r.tiles + per_wave - 1) / per_wave;
     double area = (double)m * (double)n / ((double)(rows * tm) * (double)(cols * tn));

@@ -223,12 +223,9 @@ TEST(analyze_reads_on_where_the_key_of_the_events_is_broken) {
     static const struct {
         const char *head;
         uint32_t events;
-    } cases[] = {{"{\"a\": 1, \"traceEvents\": , ", 2},
-                 {"{\"traceEvents\":}", 2},
-                 {"{\"traceEvents\":, \"traceEvents\": [", 2},
-                 {"{\"traceEvents\" [", 0},
-                 {"{\"traceEvents\" 7, \"traceEvents\": [", 0},
-                 {"{,traceEvents \"traceEvents\"", 0}};
+    } cases[] = {{"{\"a\": 1, \"traceEvents\": , ", 2},         {"{\"traceEvents\":}", 2},
+                 {"{\"traceEvents\":, \"traceEvents\": [", 2},  {"{\"traceEvents\" [", 0},
+                 {"{\"traceEvents\" 7, \"traceEvents\": [", 0}, {"{,traceEvents \"traceEvents\"", 0}};
     for (size_t i = 0; i < RG_COUNT(cases); i++) {
         static struct trace t;
         struct err e = {0};
@@ -438,6 +435,35 @@ TEST(analyze_a_trace_without_a_device) {
     bool told = false;
     for (uint32_t i = 0; i < d.capture.n; i++) told |= !strcmp(d.capture.p[i].id, "no_device");
     CHECK(told);
+    diag_free(&d);
+    trace_free(&t);
+}
+
+/* Found by the fuzzer: grids, blocks and shapes of any size, as a damaged file has them, overflow nothing. */
+TEST(analyze_numbers_too_large_to_multiply) {
+    struct err e = {0};
+    static struct trace t;
+    static struct diag d;
+    static const char text[] =
+        "{\"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H200\", \"computeMajor\": 9, "
+        "\"computeMinor\": 0, "
+        "\"maxThreadsPerMultiprocessor\": 2048, \"numSms\": 132, \"regsPerMultiprocessor\": 65536, "
+        "\"sharedMemPerMultiprocessor\": 233472}], \"traceEvents\": ["
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::bmm\", \"pid\": 1, \"tid\": 1, \"ts\": 0, "
+        "\"dur\": 9, "
+        "\"args\": {\"External id\": 3, \"Input type\": [\"float\", \"float\"], "
+        "\"Input Dims\": [[999999999999, 999999999999, 8], [999999999999, 8, 999999999999]]}},"
+        "{\"ph\": \"X\", \"cat\": \"cuda_driver\", \"name\": \"cuLaunchKernelEx\", \"pid\": 1, \"tid\": 1, "
+        "\"ts\": 2, \"dur\": 3, \"args\": {\"External id\": 3, \"correlation\": 5}},"
+        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"sm90_gemm_16x16_nn\", \"pid\": 0, \"tid\": 7, "
+        "\"ts\": 6, \"dur\": 100, \"args\": {\"External id\": 3, \"correlation\": 5, \"registers per "
+        "thread\": 32, "
+        "\"shared memory\": 0, \"grid\": [4294967295, 4294967295, 4294967295], \"block\": [256, 1, 1]}}]}";
+    CHECK_EQ(trace_read_mem(&t, &e, text, sizeof text - 1, 0), 0);
+    CHECK_EQ(diagnose(&d, &t, &e), 0);
+    CHECK_EQ(d.kernels.n, 1);
+    CHECK(d.kernels.p[0].m > 0 && d.kernels.p[0].has_occ);
+    CHECK_NEAR(d.kernels.p[0].occ.waves, (double)((int64_t)1 << 40) / (8 * 132), 1);
     diag_free(&d);
     trace_free(&t);
 }

@@ -99,6 +99,8 @@ TEST(analyze_tiles_of_a_product) {
     CHECK_EQ(t.tiles, 10);
     CHECK_EQ(t.waves, 3);
     CHECK_EQ(gpu_tiling(0, 5, 1, 1, 1, 1).tiles, 0);
+    CHECK_EQ(gpu_tiling(INT64_MAX, 1 << 30, 128, 128, 1, 108).tiles, 0);
+    CHECK_EQ(gpu_tiling((int64_t)1 << 43, (int64_t)1 << 43, 16, 16, (int64_t)1 << 43, 108).tiles, 0);
 }
 
 TEST(analyze_cache_lines_of_a_tile) {
