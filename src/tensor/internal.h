@@ -1,0 +1,49 @@
+/* internal.h: what the files of src/tensor share: words for errors, broadcasting, and constructors that are normal at
+ * birth. Nothing outside this folder includes it. */
+#ifndef RIDGE_TENSOR_INTERNAL_H
+#define RIDGE_TENSOR_INTERNAL_H
+
+#include "tensor/tensor.h"
+
+/* ---- errors and axes (create.c) ------------------------------------------------------------------ */
+
+void tg_bad(struct tg *, const char *fmt, ...) RG_FMT(2, 3) RG_NORETURN; /* throws RG_EINVAL */
+const char *tg_dims(struct tg *, const uop *);                           /* "(2, 3)", for messages */
+const char *tg_list(struct tg *, const int64_t *, uint32_t n);           /* the same of plain numbers */
+static inline const char *tg_dt(const uop *n) { return dtype_info[n->dt].name; }
+void tg_rank(struct tg *, uint32_t n);                    /* throws if that many axes are too many */
+uint32_t tg_axis(struct tg *, const uop *, int64_t axis); /* 0 .. rank-1; negative counts from the end */
+/* A bit for each axis; each may be given once. n 0 with axes NULL: all of them. */
+uint32_t tg_axes(struct tg *, const uop *, const int64_t *axes, uint32_t n);
+
+/* ---- nodes (create.c, move.c) --------------------------------------------------------------------- */
+
+/* Elementwise on operands that fit already (one shape, or rank 0; one dtype). Constants fold. */
+const uop *tg_op1(struct tg *, enum op, const uop *);
+const uop *tg_op2(struct tg *, enum op, const uop *, const uop *);
+const uop *tg_op3(struct tg *, enum op, const uop *, const uop *, const uop *);
+const uop *tg_like(struct tg *, const uop *x, double);         /* the number, in x's dtype, rank 0 */
+const uop *tg_op_k(struct tg *, enum op, const uop *, double); /* op(x, number) */
+/* A node whose sources after x are numbers: movement, REDUCE_AXES, SCAN_AXIS. Not normalised. */
+const uop *tg_nums(struct tg *, enum op, const uop *x, const int64_t *num, uint32_t n, union arg);
+const uop *tg_reshape(struct tg *, const uop *, const struct shape *);
+const uop *tg_to_shape(struct tg *, const uop *, const struct shape *); /* broadcast, known to fit */
+void tg_broadcast(struct tg *, const uop **x, uint32_t n); /* to one shape; rank 0 stays as it is */
+const uop *tg_pad_node(struct tg *, const uop *, const uop *value,
+                       const int64_t *num);                         /* 3 numbers an axis */
+const uop *tg_box(struct tg *, const uop *, const uop *const *box); /* SHRINK: start, size, step an axis */
+const uop *tg_iota(struct tg *, int64_t n, uint32_t rank,
+                   uint32_t axis); /* i32 if it fits, else i64; size 1 elsewhere */
+
+/* ---- dtypes (math.c) ------------------------------------------------------------------------------- */
+
+static inline bool tg_is_half(const uop *n) { return n->dt == DT_F16 || n->dt == DT_BF16; }
+const uop *tg_value(struct tg *, const uop *); /* an idx VAR becomes i64; a statement is refused */
+const uop *tg_float(struct tg *, const uop *); /* integers and bool become f32 */
+const uop *tg_wide(struct tg *, const uop *);  /* as tg_float, and halves become f32 */
+const uop *tg_bool(struct tg *, const uop *);  /* x != 0 */
+const uop *tg_reduce(struct tg *, enum op, const uop *,
+                     uint32_t mask); /* axes stay with size 1; of nothing: the identity */
+const uop *tg_drop(struct tg *, const uop *, uint32_t mask, bool keep); /* reduced axes go unless kept */
+
+#endif

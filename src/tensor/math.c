@@ -1,0 +1,524 @@
+/* math.c: elementwise functions.
+ *
+ * Operands are promoted and broadcast, then written with the ops of ops.def. Functions that have no op are built from
+ * those that do, so that gradients of any order come from the rules and every kernel can fuse them; how far they may
+ * be off is said beside each and in docs/semantics.md. Two rules keep gradients finite where values are: what is
+ * computed on the side of a WHERE that is not taken gets a harmless argument (0 * inf is NaN), and a tie is broken in
+ * the way that PyTorch breaks it, by the comparison used.
+ * Tests: tests/unit/tensor.c (structure), tests/unit/tensor_grad.c (values and gradients), tests/unit/tensor_errors.c */
+#include "tensor/internal.h"
+
+#include <math.h>
+
+/* ---- operands ----------------------------------------------------------------------------------------- */
+
+const uop *tg_value(struct tg *g, const uop *x) {
+    if (x->dt == DT_VOID) tg_bad(g, "a tensor was expected, found %s", op_info[x->op].name);
+    return x->dt == DT_IDX ? t_cast(g, x, DT_I64) : x;
+}
+
+const uop *tg_float(struct tg *g, const uop *x) {
+    x = tg_value(g, x);
+    return dt_is_float((enum dtype)x->dt) ? x : t_cast(g, x, DT_F32);
+}
+
+const uop *tg_wide(struct tg *g, const uop *x) {
+    x = tg_float(g, x);
+    return tg_is_half(x) ? t_cast(g, x, DT_F32) : x;
+}
+
+const uop *tg_bool(struct tg *g, const uop *x) {
+    x = tg_value(g, x);
+    return x->dt == DT_BOOL ? x : tg_op2(g, OP_NE, x, tg_like(g, x, 0));
+}
+
+/* One dtype, one shape. */
+static void same(struct tg *g, const uop **x, uint32_t n) {
+    enum dtype dt = DT_VOID;
+    for (uint32_t i = 0; i < n; i++) x[i] = tg_value(g, x[i]), dt = t_promote(dt, (enum dtype)x[i]->dt);
+    for (uint32_t i = 0; i < n; i++) x[i] = t_cast(g, x[i], dt);
+    tg_broadcast(g, x, n);
+}
+
+/* Both as floats. */
+static void same_float(struct tg *g, const uop **x) {
+    same(g, x, 2);
+    x[0] = tg_float(g, x[0]), x[1] = tg_float(g, x[1]);
+}
+
+static bool is_float_node(const uop *x) { return dt_is_float((enum dtype)x->dt); }
+
+static void no_floats(struct tg *g, const uop *x, const char *what, bool bools) {
+    bool ok = dt_is_int((enum dtype)x->dt) || (bools && x->dt == DT_BOOL);
+    if (!ok)
+        tg_bad(g, "%s of dtype %s; expected integers%s (cast it)", what, tg_dt(x), bools ? " or bool" : "");
+}
+
+static const uop *add(struct tg *g, const uop *x, const uop *y) { return tg_op2(g, OP_ADD, x, y); }
+static const uop *sub(struct tg *g, const uop *x, const uop *y) { return tg_op2(g, OP_SUB, x, y); }
+static const uop *mul(struct tg *g, const uop *x, const uop *y) { return tg_op2(g, OP_MUL, x, y); }
+static const uop *add_k(struct tg *g, const uop *x, double k) { return tg_op_k(g, OP_ADD, x, k); }
+static const uop *mul_k(struct tg *g, const uop *x, double k) { return tg_op_k(g, OP_MUL, x, k); }
+static const uop *neg(struct tg *g, const uop *x) { return tg_op1(g, OP_NEG, x); }
+static const uop *k_sub(struct tg *g, double k, const uop *x) { return sub(g, tg_like(g, x, k), x); }
+static const uop *where(struct tg *g, const uop *c, const uop *x, const uop *y) {
+    return tg_op3(g, OP_WHERE, c, x, y);
+}
+static const uop *below(struct tg *g, const uop *x, double k) { return tg_op_k(g, OP_LT, x, k); }
+static const uop *above(struct tg *g, const uop *x, double k) {
+    return tg_op2(g, OP_LT, tg_like(g, x, k), x);
+}
+
+/* ---- one op ----------------------------------------------------------------------------------------------- */
+
+/*        function  op       */
+#define FLOAT_OPS(X)                                                                                \
+    X(sqrt, SQRT)                                                                                   \
+    X(rsqrt, RSQRT)                                                                                 \
+    X(recip, RECIP) X(exp, EXP) X(exp2, EXP2) X(log, LOG) X(log2, LOG2) X(log10, LOG10) X(sin, SIN) \
+        X(cos, COS) X(tan, TAN) X(tanh, TANH) X(erf, ERF) X(sigmoid, SIGMOID)
+#define X(name, op) \
+    const uop *t_##name(struct tg *g, const uop *x) { return tg_op1(g, OP_##op, tg_float(g, x)); }
+FLOAT_OPS(X)
+#undef X
+
+/* Integers are whole already. */
+#define WHOLE_OPS(X) X(floor, FLOOR) X(ceil, CEIL) X(trunc, TRUNC) X(round, ROUND)
+#define X(name, op)                                          \
+    const uop *t_##name(struct tg *g, const uop *x) {        \
+        x = tg_value(g, x);                                  \
+        return is_float_node(x) ? tg_op1(g, OP_##op, x) : x; \
+    }
+WHOLE_OPS(X)
+#undef X
+
+/*       function  op   operands swapped */
+#define COMPARISONS(X) X(eq, EQ, 0) X(ne, NE, 0) X(lt, LT, 0) X(le, LE, 0) X(gt, LT, 1) X(ge, LE, 1)
+#define X(name, op, swap)                                           \
+    const uop *t_##name(struct tg *g, const uop *x, const uop *y) { \
+        const uop *v[2] = {x, y};                                   \
+        same(g, v, 2);                                              \
+        return tg_op2(g, OP_##op, v[swap], v[!swap]);               \
+    }
+COMPARISONS(X)
+#undef X
+
+#define LOGIC(X) X(logical_and, AND) X(logical_or, OR) X(logical_xor, XOR)
+#define X(name, op)                                                 \
+    const uop *t_##name(struct tg *g, const uop *x, const uop *y) { \
+        const uop *v[2] = {tg_bool(g, x), tg_bool(g, y)};           \
+        tg_broadcast(g, v, 2);                                      \
+        return tg_op2(g, OP_##op, v[0], v[1]);                      \
+    }
+LOGIC(X)
+#undef X
+
+#define BITS(X)               \
+    X(bitwise_and, AND, true) \
+    X(bitwise_or, OR, true) X(bitwise_xor, XOR, true) X(shl, SHL, false) X(shr, SHR, false)
+#define X(name, op, bools)                                                  \
+    const uop *t_##name(struct tg *g, const uop *x, const uop *y) {         \
+        const uop *v[2] = {tg_value(g, x), tg_value(g, y)};                 \
+        no_floats(g, v[0], #name, bools), no_floats(g, v[1], #name, bools); \
+        same(g, v, 2);                                                      \
+        no_floats(g, v[0], #name, bools); /* u64 beside a signed type */    \
+        return tg_op2(g, OP_##op, v[0], v[1]);                              \
+    }
+BITS(X)
+#undef X
+
+const uop *t_logical_not(struct tg *g, const uop *x) { return tg_op1(g, OP_NOT, tg_bool(g, x)); }
+
+const uop *t_bitwise_not(struct tg *g, const uop *x) {
+    x = tg_value(g, x);
+    no_floats(g, x, "bitwise_not", true);
+    return tg_op1(g, OP_NOT, x);
+}
+
+const uop *t_neg(struct tg *g, const uop *x) {
+    x = tg_value(g, x);
+    if (x->dt == DT_BOOL) tg_bad(g, "neg of bool; use logical_not, or cast it to a number");
+    return neg(g, x);
+}
+
+const uop *t_abs(struct tg *g, const uop *x) {
+    x = tg_value(g, x);
+    return x->dt == DT_BOOL || dtype_info[x->dt].kind == DK_UINT ? x : tg_op1(g, OP_ABS, x);
+}
+
+/* What is neither above nor below 0 stays: zeros and NaN. */
+const uop *t_sign(struct tg *g, const uop *x) {
+    x = tg_value(g, x);
+    if (x->dt == DT_BOOL) return x;
+    if (dtype_info[x->dt].kind == DK_UINT) return t_cast(g, tg_bool(g, x), (enum dtype)x->dt);
+    const uop *pos = where(g, above(g, x, 0), tg_like(g, x, 1), t_detach(g, x));
+    return where(g, below(g, x, 0), tg_like(g, x, -1), pos);
+}
+
+const uop *t_square(struct tg *g, const uop *x) { return x = tg_value(g, x), mul(g, x, x); }
+
+const uop *t_isnan(struct tg *g, const uop *x) { return x = tg_value(g, x), tg_op2(g, OP_NE, x, x); }
+
+const uop *t_isinf(struct tg *g, const uop *x) {
+    x = tg_value(g, x);
+    if (!is_float_node(x)) return tg_op2(g, OP_NE, x, x); /* never, with x's shape */
+    return tg_op_k(g, OP_EQ, tg_op1(g, OP_ABS, x), INFINITY);
+}
+
+const uop *t_isfinite(struct tg *g, const uop *x) {
+    x = tg_value(g, x);
+    if (!is_float_node(x)) return tg_op2(g, OP_EQ, x, x);
+    return below(g, tg_op1(g, OP_ABS, x), INFINITY);
+}
+
+/* ---- exponentials and logarithms --------------------------------------------------------------------------- */
+
+/* Near 0 the series x + x^2/2 + x^3/6 .., elsewhere e^x - 1, whose gradient is e^x. At most 4 ulp. */
+const uop *t_expm1(struct tg *g, const uop *x) {
+    x = tg_float(g, x);
+    const uop *in = tg_wide(g, x), *near = below(g, tg_op1(g, OP_ABS, in), 0.35), *z = tg_like(g, in, 0);
+    const uop *s = where(g, near, in, z);
+    int terms = in->dt == DT_F64 ? 14 : 9;
+    double c[16] = {0, 1};
+    for (int i = 2; i <= terms; i++) c[i] = c[i - 1] / i;
+    const uop *p = tg_like(g, in, c[terms]);
+    for (int i = terms - 1; i >= 2; i--) p = add_k(g, mul(g, p, s), c[i]);
+    p = add(g, s, mul(g, mul(g, s, s), p));
+    return t_cast(g, where(g, near, p, add_k(g, tg_op1(g, OP_EXP, in), -1)), (enum dtype)x->dt);
+}
+
+/* With u = 1 + x as rounded, log(1 + x) = log u + log((1+x)/u), and the second term is what rounding lost, over u: a
+ * constant for the gradient, which is 1/u. At most 4 ulp. Where log u is not finite there is nothing to correct. */
+const uop *t_log1p(struct tg *g, const uop *x) {
+    x = tg_float(g, x);
+    const uop *in = tg_wide(g, x), *u = add_k(g, in, 1), *l = tg_op1(g, OP_LOG, u);
+    const uop *lost = tg_op2(g, OP_FDIV, sub(g, in, add_k(g, u, -1)), u);
+    const uop *fix = where(g, below(g, tg_op1(g, OP_ABS, l), INFINITY), lost, tg_like(g, in, 0));
+    return t_cast(g, add(g, l, t_detach(g, fix)), (enum dtype)x->dt);
+}
+
+/* max(x, 0) + log(1 + e^-|x|): the exponential never overflows. -|x| is written so that its gradient at 0 is 1, where
+ * that of max(x, 0) is 0: together the 1/2 that it should be. */
+static const uop *softplus(struct tg *g, const uop *x) {
+    const uop *down = where(g, above(g, x, 0), neg(g, x), x);
+    return add(g, tg_op_k(g, OP_MAX, x, 0), t_log1p(g, tg_op1(g, OP_EXP, down)));
+}
+
+const uop *t_softplus(struct tg *g, const uop *x) {
+    x = tg_float(g, x);
+    return t_cast(g, softplus(g, tg_wide(g, x)), (enum dtype)x->dt);
+}
+
+const uop *t_logsigmoid(struct tg *g, const uop *x) {
+    x = tg_float(g, x);
+    return t_cast(g, neg(g, softplus(g, neg(g, tg_wide(g, x)))), (enum dtype)x->dt);
+}
+
+/* The difference of equals is 0 even where both are infinite. */
+const uop *t_logaddexp(struct tg *g, const uop *x, const uop *y) {
+    const uop *v[2] = {x, y};
+    same_float(g, v);
+    enum dtype dt = (enum dtype)v[0]->dt;
+    v[0] = tg_wide(g, v[0]), v[1] = tg_wide(g, v[1]);
+    const uop *d = where(g, tg_op2(g, OP_EQ, v[0], v[1]), tg_like(g, v[0], 0), sub(g, v[0], v[1]));
+    const uop *tail = t_log1p(g, tg_op1(g, OP_EXP, neg(g, tg_op1(g, OP_ABS, d))));
+    return t_cast(g, add(g, tg_op2(g, OP_MAX, v[0], v[1]), tail), dt);
+}
+
+/* e^x - 1 and 1 - e^-x have one sign, so nothing cancels. Overflows where e^x does. */
+const uop *t_sinh(struct tg *g, const uop *x) {
+    x = tg_float(g, x);
+    const uop *in = tg_wide(g, x), *d = sub(g, t_expm1(g, in), t_expm1(g, neg(g, in)));
+    return t_cast(g, mul_k(g, d, 0.5), (enum dtype)x->dt);
+}
+
+const uop *t_cosh(struct tg *g, const uop *x) {
+    x = tg_float(g, x);
+    const uop *in = tg_wide(g, x), *s = add(g, tg_op1(g, OP_EXP, in), tg_op1(g, OP_EXP, neg(g, in)));
+    return t_cast(g, mul_k(g, s, 0.5), (enum dtype)x->dt);
+}
+
+/* ---- inverse circular functions ------------------------------------------------------------------------------ */
+
+/* |x| <= 1. Halving the angle twice, atan x = 2 atan(x / (1 + sqrt(1 + x^2))), leaves |x| <= tan(pi/16), where the
+ * series is short; gradients of the halving and of the series are those of atan. At most 6 ulp. */
+static const uop *atan_core(struct tg *g, const uop *x) {
+    for (int i = 0; i < 2; i++) {
+        const uop *r = tg_op1(g, OP_SQRT, add_k(g, mul(g, x, x), 1));
+        x = tg_op2(g, OP_FDIV, x, add_k(g, r, 1));
+    }
+    int terms = x->dt == DT_F64 ? 11 : 5;
+    const uop *s = mul(g, x, x), *p = tg_like(g, x, (terms % 2 ? -1.0 : 1.0) / (2 * terms + 1));
+    for (int i = terms - 1; i >= 1; i--) p = add_k(g, mul(g, p, s), (i % 2 ? -1.0 : 1.0) / (2 * i + 1));
+    return mul_k(g, add(g, x, mul(g, mul(g, x, s), p)), 4);
+}
+
+/* Beyond 1 it is a right angle less the arc tangent of 1/x. */
+const uop *t_atan(struct tg *g, const uop *x) {
+    x = tg_float(g, x);
+    const uop *in = tg_wide(g, x), *far = tg_op2(g, OP_LT, tg_like(g, in, 1), tg_op1(g, OP_ABS, in));
+    const uop *big = tg_op1(g, OP_RECIP, where(g, far, in, tg_like(g, in, 1)));
+    const uop *a = atan_core(g, where(g, far, big, in));
+    const uop *right = where(g, below(g, in, 0), tg_like(g, in, -M_PI_2), tg_like(g, in, M_PI_2));
+    return t_cast(g, where(g, far, sub(g, right, a), a), (enum dtype)x->dt);
+}
+
+/* (1-x)(1+x) has no cancellation. */
+const uop *t_asin(struct tg *g, const uop *x) {
+    x = tg_float(g, x);
+    const uop *in = tg_wide(g, x), *c = tg_op1(g, OP_SQRT, mul(g, k_sub(g, 1, in), add_k(g, in, 1)));
+    return t_cast(g, mul_k(g, atan_core(g, tg_op2(g, OP_FDIV, in, add_k(g, c, 1))), 2), (enum dtype)x->dt);
+}
+
+/* 2 atan(sqrt((1-a)/(1+a))) of a = |x|, and its supplement where x is negative. */
+const uop *t_acos(struct tg *g, const uop *x) {
+    x = tg_float(g, x);
+    const uop *in = tg_wide(g, x), *left = below(g, in, 0), *a = where(g, left, neg(g, in), in);
+    const uop *q = tg_op1(g, OP_SQRT, tg_op2(g, OP_FDIV, k_sub(g, 1, a), add_k(g, a, 1)));
+    const uop *t = mul_k(g, atan_core(g, q), 2);
+    return t_cast(g, where(g, left, k_sub(g, M_PI, t), t), (enum dtype)x->dt);
+}
+
+/* ---- activations ------------------------------------------------------------------------------------------------ */
+
+/* Below: gradients at the corners are PyTorch's, which the comparisons decide; NaN comes out as NaN. */
+const uop *t_relu(struct tg *g, const uop *x) { return x = tg_value(g, x), tg_op_k(g, OP_MAX, x, 0); }
+
+static const uop *cap(struct tg *g, const uop *x, double hi) { /* the corner belongs to the constant */
+    const uop *k = tg_like(g, x, hi);
+    return where(g, tg_op2(g, OP_LE, k, x), k, x);
+}
+
+const uop *t_relu6(struct tg *g, const uop *x) { return cap(g, t_relu(g, x), 6); }
+
+const uop *t_hardtanh(struct tg *g, const uop *x, double lo, double hi) {
+    x = tg_value(g, x);
+    if (!(lo <= hi)) tg_bad(g, "hardtanh from %g to %g: expected the lesser number first", lo, hi);
+    const uop *k = tg_like(g, x, lo);
+    return where(g, tg_op2(g, OP_LE, x, k), k, cap(g, x, hi));
+}
+
+const uop *t_leaky_relu(struct tg *g, const uop *x, double slope) {
+    x = tg_float(g, x);
+    return where(g, above(g, x, 0), x, mul_k(g, x, slope));
+}
+
+const uop *t_elu(struct tg *g, const uop *x, double alpha) {
+    x = tg_float(g, x);
+    const uop *pos = above(g, x, 0), *low = where(g, pos, tg_like(g, x, 0), x);
+    return where(g, pos, x, mul_k(g, t_expm1(g, low), alpha));
+}
+
+/* Formulas of several ops: halves are computed in float32 and rounded once, as in PyTorch. */
+static const uop *silu(struct tg *g, const uop *x) { return mul(g, x, tg_op1(g, OP_SIGMOID, x)); }
+
+static const uop *gelu(struct tg *g, const uop *x) {
+    const uop *e = tg_op1(g, OP_ERF, mul_k(g, x, M_SQRT1_2));
+    return mul(g, mul_k(g, x, 0.5), add_k(g, e, 1));
+}
+
+static const uop *gelu_tanh(struct tg *g, const uop *x) {
+    const uop *in = add(g, x, mul_k(g, mul(g, mul(g, x, x), x), 0.044715));
+    const uop *t = tg_op1(g, OP_TANH, mul_k(g, in, M_2_SQRTPI * M_SQRT1_2));
+    return mul(g, mul_k(g, x, 0.5), add_k(g, t, 1));
+}
+
+static const uop *mish(struct tg *g, const uop *x) { return mul(g, x, tg_op1(g, OP_TANH, softplus(g, x))); }
+
+static const uop *hardswish(struct tg *g, const uop *x) {
+    return tg_op_k(g, OP_FDIV, mul(g, x, t_relu6(g, add_k(g, x, 3))), 6);
+}
+
+static const uop *softsign(struct tg *g, const uop *x) {
+    return tg_op2(g, OP_FDIV, x, add_k(g, tg_op1(g, OP_ABS, x), 1));
+}
+
+#define WIDE(X) X(silu) X(gelu) X(gelu_tanh) X(mish) X(hardswish) X(softsign)
+#define X(name)                                                      \
+    const uop *t_##name(struct tg *g, const uop *x) {                \
+        x = tg_float(g, x);                                          \
+        return t_cast(g, name(g, tg_wide(g, x)), (enum dtype)x->dt); \
+    }
+WIDE(X)
+#undef X
+
+/* ---- arithmetic ------------------------------------------------------------------------------------------------- */
+
+#define ARITHMETIC(X) X(add, ADD) X(mul, MUL)
+#define X(name, op)                                                 \
+    const uop *t_##name(struct tg *g, const uop *x, const uop *y) { \
+        const uop *v[2] = {x, y};                                   \
+        same(g, v, 2);                                              \
+        return tg_op2(g, OP_##op, v[0], v[1]);                      \
+    }
+ARITHMETIC(X)
+#undef X
+
+const uop *t_sub(struct tg *g, const uop *x, const uop *y) {
+    const uop *v[2] = {x, y};
+    same(g, v, 2);
+    if (v[0]->dt == DT_BOOL) tg_bad(g, "sub of bool and bool; use logical_xor, or cast to a number");
+    return sub(g, v[0], v[1]);
+}
+
+/* Greatest and least of bools are or and and. */
+static const uop *extreme(struct tg *g, enum op op, enum op of_bool, const uop *x, const uop *y) {
+    const uop *v[2] = {x, y};
+    same(g, v, 2);
+    return tg_op2(g, v[0]->dt == DT_BOOL ? of_bool : op, v[0], v[1]);
+}
+const uop *t_maximum(struct tg *g, const uop *x, const uop *y) { return extreme(g, OP_MAX, OP_OR, x, y); }
+const uop *t_minimum(struct tg *g, const uop *x, const uop *y) { return extreme(g, OP_MIN, OP_AND, x, y); }
+
+const uop *t_div(struct tg *g, const uop *x, const uop *y) {
+    const uop *v[2] = {x, y};
+    same_float(g, v);
+    return tg_op2(g, OP_FDIV, v[0], v[1]);
+}
+
+/* r is not 0 and on the other side of 0 than x. */
+static const uop *sign_differs(struct tg *g, const uop *r, const uop *x) {
+    const uop *zero = tg_like(g, r, 0);
+    const uop *sides = tg_op2(g, OP_NE, tg_op2(g, OP_LT, r, zero), tg_op2(g, OP_LT, x, zero));
+    return tg_op2(g, OP_AND, tg_op2(g, OP_NE, r, zero), sides);
+}
+
+/* x - trunc(x/y)*y of floats. The quotient as rounded may be one off when it is close to a whole number; one fused
+ * multiply-subtract makes the remainder exact, and then shows by its sign or size if it was. Exact while |x/y| is
+ * below 2^24 (2^53 in f64); halves are computed in float32. */
+static const uop *fmod_float(struct tg *g, const uop *x, const uop *y) {
+    const uop *q = tg_op1(g, OP_TRUNC, tg_op2(g, OP_FDIV, x, y)), *zero = tg_like(g, x, 0);
+    const uop *r = tg_op3(g, OP_MULACC, neg(g, q), y, x);
+    r = where(g, tg_op2(g, OP_EQ, q, zero), x, r); /* an infinite y: 0 * inf is no remainder */
+    const uop *toward = where(g, tg_op2(g, OP_LT, q, zero), neg(g, y), y); /* one |y|, with x's sign */
+    const uop *over = sign_differs(g, r, x);
+    const uop *under = tg_op2(g, OP_LE, tg_op1(g, OP_ABS, y), tg_op1(g, OP_ABS, r));
+    return where(g, over, add(g, r, toward), where(g, under, sub(g, r, toward), r));
+}
+
+static const uop *mod_float(struct tg *g, const uop *x, const uop *y) {
+    const uop *m = fmod_float(g, x, y);
+    return where(g, sign_differs(g, m, y), add(g, m, y), m);
+}
+
+/* The quotient of what is a multiple, so rounding finds it; x/0 is an infinity or NaN. No gradient, as of a floor. */
+static const uop *floordiv_float(struct tg *g, const uop *x, const uop *y) {
+    const uop *q = tg_op1(g, OP_ROUND, tg_op2(g, OP_FDIV, sub(g, x, mod_float(g, x, y)), y));
+    const uop *by_zero = tg_op2(g, OP_EQ, y, tg_like(g, y, 0));
+    return where(g, by_zero, t_detach(g, tg_op2(g, OP_FDIV, x, y)), q);
+}
+
+static const uop *fmod_int(struct tg *g, const uop *x, const uop *y) {
+    const uop *m = tg_op2(g, OP_MOD, x, y);
+    return dtype_info[x->dt].kind == DK_UINT ? m : where(g, sign_differs(g, m, x), sub(g, m, y), m);
+}
+static const uop *mod_int(struct tg *g, const uop *x, const uop *y) { return tg_op2(g, OP_MOD, x, y); }
+static const uop *floordiv_int(struct tg *g, const uop *x, const uop *y) { return tg_op2(g, OP_IDIV, x, y); }
+
+#define DIVISIONS(X) X(floordiv) X(mod) X(fmod)
+#define X(name)                                                                              \
+    const uop *t_##name(struct tg *g, const uop *x, const uop *y) {                          \
+        const uop *v[2] = {x, y};                                                            \
+        same(g, v, 2);                                                                       \
+        if (v[0]->dt == DT_BOOL) tg_bad(g, #name " of bool and bool; cast one to a number"); \
+        if (!is_float_node(v[0])) return name##_int(g, v[0], v[1]);                          \
+        enum dtype dt = (enum dtype)v[0]->dt;                                                \
+        return t_cast(g, name##_float(g, tg_wide(g, v[0]), tg_wide(g, v[1])), dt);           \
+    }
+DIVISIONS(X)
+#undef X
+
+/* ---- powers -------------------------------------------------------------------------------------------------------- */
+
+/* x^n by squaring; n >= 1. */
+static const uop *power(struct tg *g, const uop *x, int64_t n) {
+    const uop *r = NULL;
+    for (; n; n >>= 1) {
+        if (n & 1) r = r ? mul(g, r, x) : x;
+        if (n > 1) x = mul(g, x, x);
+    }
+    return r;
+}
+
+/* Integers wrap. A negative exponent leaves 1/x cut to a whole number: 1 and -1 have one, all others give 0. */
+static const uop *pow_int(struct tg *g, const uop *x, const uop *e) {
+    bool sign = dtype_info[x->dt].kind == DK_INT;
+    if (e->op == OP_CONST && e->arg.i > 0) return power(g, x, e->arg.i);
+    const uop *one = tg_like(g, x, 1), *zero = tg_like(g, x, 0), *r = one, *square = x;
+    int bits = dtype_info[x->dt].bytes * 8 - sign;
+    for (int i = 0; i < bits; i++) {
+        const uop *bit = tg_op2(g, OP_AND, tg_op2(g, OP_SHR, e, tg_like(g, e, i)), one);
+        r = mul(g, r, where(g, tg_op2(g, OP_EQ, bit, one), square, one));
+        if (i + 1 < bits) square = mul(g, square, square);
+    }
+    if (!sign) return r;
+    const uop *odd = tg_op2(g, OP_EQ, tg_op2(g, OP_AND, e, one), one), *minus = tg_like(g, x, -1);
+    const uop *inverse = where(g, tg_op2(g, OP_EQ, x, one), one,
+                               where(g, tg_op2(g, OP_EQ, x, minus), where(g, odd, minus, one), zero));
+    return where(g, tg_op2(g, OP_LT, e, zero), inverse, r);
+}
+
+/* x^2 and x^3 are products, as in PyTorch; x^1 is x. */
+const uop *t_pow(struct tg *g, const uop *x, const uop *e) {
+    const uop *v[2] = {x, e};
+    same(g, v, 2);
+    if (v[0]->dt == DT_BOOL) tg_bad(g, "pow of bool and bool; cast one to a number");
+    if (!is_float_node(v[0])) return pow_int(g, v[0], v[1]);
+    double k = v[1]->op == OP_CONST ? v[1]->arg.f : 0;
+    if (k == 1 || k == 2) return power(g, v[0], (int64_t)k);
+    if (k == 3) return t_cast(g, power(g, tg_wide(g, v[0]), 3), (enum dtype)v[0]->dt);
+    return tg_op2(g, OP_POW, v[0], v[1]);
+}
+
+/* The sign of a zero shows in its reciprocal, that of an infinity in itself. */
+const uop *t_copysign(struct tg *g, const uop *x, const uop *y) {
+    const uop *v[2] = {x, y};
+    same_float(g, v);
+    const uop *a = tg_op1(g, OP_ABS, v[0]);
+    const uop *negative = tg_op2(g, OP_OR, below(g, v[1], 0), below(g, tg_op1(g, OP_RECIP, v[1]), 0));
+    return where(g, negative, neg(g, a), a);
+}
+
+/* ---- choices -------------------------------------------------------------------------------------------------------- */
+
+const uop *t_where(struct tg *g, const uop *c, const uop *x, const uop *y) {
+    const uop *v[3] = {c, x, y};
+    if (c->dt != DT_BOOL)
+        tg_bad(g, "a condition of dtype %s; expected bool: compare it with something", tg_dt(c));
+    same(g, v + 1, 2);
+    tg_broadcast(g, v, 3);
+    return where(g, v[0], v[1], v[2]);
+}
+
+/* Where x is a bound already the gradient passes; a bound that is NaN gives NaN. hi wins over lo. */
+static const uop *clamp_side(struct tg *g, const uop *x, const uop *bound, bool low) {
+    const uop *v[2] = {x, bound};
+    tg_broadcast(g, v, 2);
+    const uop *past = low ? tg_op2(g, OP_LT, v[0], v[1]) : tg_op2(g, OP_LT, v[1], v[0]);
+    if (is_float_node(bound) && bound->op != OP_CONST)
+        past = tg_op2(g, OP_OR, past, tg_op2(g, OP_NE, v[1], v[1]));
+    return where(g, past, v[1], v[0]);
+}
+
+const uop *t_clamp(struct tg *g, const uop *x, const uop *lo, const uop *hi) {
+    if (!lo && !hi) tg_bad(g, "clamp without bounds; give lo, hi or both");
+    x = tg_value(g, x);
+    enum dtype dt = (enum dtype)x->dt;
+    if (lo) dt = t_promote(dt, (enum dtype)lo->dt);
+    if (hi) dt = t_promote(dt, (enum dtype)hi->dt);
+    x = t_cast(g, x, dt);
+    if (lo) x = clamp_side(g, x, t_cast(g, lo, dt), true);
+    if (hi) x = clamp_side(g, x, t_cast(g, hi, dt), false);
+    return x;
+}
+
+/* From the nearer end, so that w = 1 gives b exactly. */
+const uop *t_lerp(struct tg *g, const uop *a, const uop *b, const uop *w) {
+    const uop *v[3] = {a, b, w};
+    same(g, v, 3);
+    for (int i = 0; i < 3; i++) v[i] = tg_float(g, v[i]);
+    const uop *d = sub(g, v[1], v[0]);
+    const uop *from_a = add(g, v[0], mul(g, v[2], d)), *from_b = sub(g, v[1], mul(g, d, k_sub(g, 1, v[2])));
+    const uop *near_a = below(g, tg_op1(g, OP_ABS, v[2]), 0.5);
+    return near_a->op == OP_CONST ? (near_a->arg.i ? from_a : from_b) : where(g, near_a, from_a, from_b);
+}

@@ -1,0 +1,282 @@
+/* reduce.c: sums, extremes, scans, and the normalisations made of them.
+ *
+ * REDUCE_AXES keeps its axes with size 1; dropping them is a RESHAPE. A sum of halves is accumulated in float32 and
+ * rounded once by every target, so a plain sum stays in its dtype; formulas of several steps (mean, var, softmax ..)
+ * are computed in float32 from the first step to the last and rounded at the end, as in PyTorch.
+ * Reducing nothing gives the identity; the greatest of nothing is an error.
+ * Tests: tests/unit/tensor.c, tests/unit/tensor_errors.c, tests/unit/tensor_grad.c */
+#include "tensor/internal.h"
+
+#include <math.h>
+
+/* ---- nodes ---------------------------------------------------------------------------------------------- */
+
+static int64_t count_of(const struct shape *s, uint32_t mask) {
+    int64_t n = 1;
+    for (uint32_t i = 0; i < s->n; i++) n *= mask >> i & 1 ? s->d[i] : 1;
+    return n;
+}
+
+static const struct shape *kept_shape(struct tg *g, const struct shape *s, uint32_t mask) {
+    int64_t d[SHAPE_MAX];
+    for (uint32_t i = 0; i < s->n; i++) d[i] = mask >> i & 1 ? 1 : s->d[i];
+    return shape_make(&g->shapes, d, s->n);
+}
+
+const uop *tg_reduce(struct tg *g, enum op op, const uop *x, uint32_t mask) {
+    const struct shape *s = tg_shape(g, x);
+    int64_t axis[SHAPE_MAX];
+    uint32_t n = 0;
+    if (!count_of(s, mask))
+        return tg_to_shape(g, uop_identity(g->ir, op, (enum dtype)x->dt), kept_shape(g, s, mask));
+    for (uint32_t i = 0; i < s->n; i++)
+        if (mask >> i & 1 && s->d[i] != 1) axis[n++] = i;
+    return n ? tg_nums(g, OP_REDUCE_AXES, x, axis, n, ARG_INT(op)) : x;
+}
+
+const uop *tg_drop(struct tg *g, const uop *x, uint32_t mask, bool keep) {
+    const struct shape *s = tg_shape(g, x);
+    int64_t d[SHAPE_MAX];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (keep || !(mask >> i & 1)) d[n++] = s->d[i];
+    return tg_reshape(g, x, shape_make(&g->shapes, d, n));
+}
+
+/* y, of x's shape with reduced axes of size 1, beside x. */
+static const uop *beside(struct tg *g, const uop *y, const uop *x) {
+    return tg_shape(g, y)->n ? tg_to_shape(g, y, tg_shape(g, x)) : y;
+}
+
+static const uop *keep_op(struct tg *g, enum op op, const uop *x, const uop *y) {
+    return tg_op2(g, op, x, beside(g, y, x));
+}
+
+/* ---- plain reductions ------------------------------------------------------------------------------------- */
+
+const uop *t_sum(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
+    x = tg_value(g, x);
+    uint32_t mask = tg_axes(g, x, axes, n);
+    return tg_drop(g, tg_reduce(g, OP_ADD, t_cast(g, x, t_sum_dtype((enum dtype)x->dt)), mask), mask, keep);
+}
+
+const uop *t_prod(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
+    x = tg_value(g, x);
+    uint32_t mask = tg_axes(g, x, axes, n);
+    return tg_drop(g, tg_reduce(g, OP_MUL, t_cast(g, x, t_sum_dtype((enum dtype)x->dt)), mask), mask, keep);
+}
+
+static void not_empty(struct tg *g, const uop *x, uint32_t mask, const char *what) {
+    const struct shape *s = tg_shape(g, x);
+    for (uint32_t i = 0; i < s->n; i++)
+        if (mask >> i & 1 && !s->d[i])
+            tg_bad(g,
+                   "%s over axis %u of shape %s: there is none of nothing; reduce another axis or give it "
+                   "elements",
+                   what, i, tg_dims(g, x));
+}
+
+/* Of bools the greatest is or (ADD) and the least and (MUL). */
+static const uop *extreme(struct tg *g, const uop *x, uint32_t mask, bool greatest) {
+    not_empty(g, x, mask, greatest ? "max" : "min");
+    enum op op = x->dt == DT_BOOL ? (greatest ? OP_ADD : OP_MUL) : greatest ? OP_MAX : OP_MIN;
+    return tg_reduce(g, op, x, mask);
+}
+
+const uop *t_max(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
+    x = tg_value(g, x);
+    uint32_t mask = tg_axes(g, x, axes, n);
+    return tg_drop(g, extreme(g, x, mask, true), mask, keep);
+}
+
+const uop *t_min(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
+    x = tg_value(g, x);
+    uint32_t mask = tg_axes(g, x, axes, n);
+    return tg_drop(g, extreme(g, x, mask, false), mask, keep);
+}
+
+const uop *t_any(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
+    uint32_t mask = tg_axes(g, x, axes, n);
+    return tg_drop(g, tg_reduce(g, OP_ADD, tg_bool(g, x), mask), mask, keep);
+}
+
+const uop *t_all(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
+    uint32_t mask = tg_axes(g, x, axes, n);
+    return tg_drop(g, tg_reduce(g, OP_MUL, tg_bool(g, x), mask), mask, keep);
+}
+
+/* ---- means and variances, in float32 at least --------------------------------------------------------------- */
+
+static const uop *mean_wide(struct tg *g, const uop *x, uint32_t mask) {
+    double n = (double)count_of(tg_shape(g, x), mask);
+    const uop *s = tg_reduce(g, OP_ADD, x, mask);
+    return n == 1 ? s : tg_op_k(g, OP_FDIV, s, n);
+}
+
+/* Two passes. The mean is not detached: its share of the first gradient is 0, but not that of the second. */
+static const uop *var_wide(struct tg *g, const uop *x, uint32_t mask, double correction) {
+    double n = (double)count_of(tg_shape(g, x), mask) - correction;
+    const uop *d = keep_op(g, OP_SUB, x, mean_wide(g, x, mask));
+    return tg_op_k(g, OP_FDIV, tg_reduce(g, OP_ADD, tg_op2(g, OP_MUL, d, d), mask), RG_MAX(n, 0));
+}
+
+const uop *t_mean(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
+    x = tg_float(g, x);
+    uint32_t mask = tg_axes(g, x, axes, n);
+    return t_cast(g, tg_drop(g, mean_wide(g, tg_wide(g, x), mask), mask, keep), (enum dtype)x->dt);
+}
+
+const uop *t_var(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep, double correction) {
+    x = tg_float(g, x);
+    uint32_t mask = tg_axes(g, x, axes, n);
+    return t_cast(g, tg_drop(g, var_wide(g, tg_wide(g, x), mask, correction), mask, keep), (enum dtype)x->dt);
+}
+
+/* A square root whose gradient at 0 is 0 and not infinite: the deviation of equal numbers has PyTorch's gradient. */
+const uop *t_std(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep, double correction) {
+    x = tg_float(g, x);
+    uint32_t mask = tg_axes(g, x, axes, n);
+    const uop *v = var_wide(g, tg_wide(g, x), mask, correction), *zero = tg_like(g, v, 0);
+    const uop *none = tg_op2(g, OP_EQ, v, zero);
+    const uop *s = tg_op1(g, OP_SQRT, tg_op3(g, OP_WHERE, none, tg_like(g, v, 1), v));
+    return t_cast(g, tg_drop(g, tg_op3(g, OP_WHERE, none, zero, s), mask, keep), (enum dtype)x->dt);
+}
+
+/* ---- exponentials ----------------------------------------------------------------------------------------------- */
+
+/* The greatest is taken out first, so nothing overflows; it is a constant for the gradient, to which it adds nothing.
+ * An infinite one is left in: inf - inf is NaN, and -inf everywhere must give -inf. */
+static const uop *logsumexp_wide(struct tg *g, const uop *x, uint32_t mask) {
+    const uop *m = t_detach(g, extreme(g, x, mask, true));
+    const uop *finite = tg_op_k(g, OP_LT, tg_op1(g, OP_ABS, m), INFINITY);
+    m = tg_op3(g, OP_WHERE, finite, m, tg_like(g, m, 0));
+    const uop *e = tg_op1(g, OP_EXP, keep_op(g, OP_SUB, x, m));
+    return tg_op2(g, OP_ADD, tg_op1(g, OP_LOG, tg_reduce(g, OP_ADD, e, mask)), m);
+}
+
+const uop *t_logsumexp(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
+    x = tg_float(g, x);
+    uint32_t mask = tg_axes(g, x, axes, n);
+    if (!count_of(tg_shape(g, x), mask)) /* log 0 */
+        return tg_drop(g, tg_to_shape(g, tg_like(g, x, -INFINITY), kept_shape(g, tg_shape(g, x), mask)), mask,
+                       keep);
+    return t_cast(g, tg_drop(g, logsumexp_wide(g, tg_wide(g, x), mask), mask, keep), (enum dtype)x->dt);
+}
+
+static uint32_t one_axis(struct tg *g, const uop *x, int64_t axis) {
+    if (!tg_shape(g, x)->n && (axis == 0 || axis == -1)) return 0; /* one number is a row of one */
+    return (uint32_t)1 << tg_axis(g, x, axis);
+}
+
+const uop *t_softmax(struct tg *g, const uop *x, int64_t axis) {
+    x = tg_float(g, x);
+    uint32_t mask = one_axis(g, x, axis);
+    if (!count_of(tg_shape(g, x), mask)) return x;
+    const uop *w = tg_wide(g, x),
+              *e = tg_op1(g, OP_EXP, keep_op(g, OP_SUB, w, t_detach(g, extreme(g, w, mask, true))));
+    return t_cast(g, keep_op(g, OP_FDIV, e, tg_reduce(g, OP_ADD, e, mask)), (enum dtype)x->dt);
+}
+
+const uop *t_log_softmax(struct tg *g, const uop *x, int64_t axis) {
+    x = tg_float(g, x);
+    uint32_t mask = one_axis(g, x, axis);
+    if (!count_of(tg_shape(g, x), mask)) return x;
+    const uop *w = tg_wide(g, x), *d = keep_op(g, OP_SUB, w, t_detach(g, extreme(g, w, mask, true)));
+    const uop *s = tg_op1(g, OP_LOG, tg_reduce(g, OP_ADD, tg_op1(g, OP_EXP, d), mask));
+    return t_cast(g, keep_op(g, OP_SUB, d, s), (enum dtype)x->dt);
+}
+
+/* ---- positions --------------------------------------------------------------------------------------------------- */
+
+/* The least position whose value is the extreme, or that is NaN: then the extreme is NaN too and equals nothing. */
+static const uop *arg_extreme(struct tg *g, const uop *x, int64_t axis, bool keep, bool greatest) {
+    x = tg_value(g, x);
+    const struct shape *whole = tg_shape(g, x);
+    bool all = axis == T_END;
+    if (all) x = t_flatten(g, x, 0, -1), axis = 0;
+    if (x->dt == DT_BOOL) x = t_cast(g, x, DT_U8);
+    uint32_t rank = tg_shape(g, x)->n, at = tg_axis(g, x, axis), mask = (uint32_t)1 << at;
+    int64_t n = tg_shape(g, x)->d[at];
+    not_empty(g, x, mask, greatest ? "argmax" : "argmin");
+    const uop *hit = keep_op(g, OP_EQ, x, extreme(g, x, mask, greatest));
+    if (dt_is_float((enum dtype)x->dt)) hit = tg_op2(g, OP_OR, hit, tg_op2(g, OP_NE, x, x));
+    const uop *i = tg_iota(g, n, rank, at);
+    i = tg_op3(g, OP_WHERE, hit, tg_to_shape(g, i, tg_shape(g, x)), tg_like(g, i, (double)(n - 1)));
+    const uop *r = t_cast(g, tg_reduce(g, OP_MIN, i, mask), DT_I64);
+    if (!all) return tg_drop(g, r, mask, keep);
+    return tg_reshape(g, r, keep ? kept_shape(g, whole, UINT32_MAX) : shape_make(&g->shapes, NULL, 0));
+}
+
+const uop *t_argmax(struct tg *g, const uop *x, int64_t axis, bool keep) {
+    return arg_extreme(g, x, axis, keep, true);
+}
+const uop *t_argmin(struct tg *g, const uop *x, int64_t axis, bool keep) {
+    return arg_extreme(g, x, axis, keep, false);
+}
+
+/* ---- running sums -------------------------------------------------------------------------------------------------- */
+
+/* Halves run in float32; only what comes out is rounded. */
+static const uop *scan(struct tg *g, enum op op, const uop *x, int64_t axis, enum dtype dt) {
+    x = t_cast(g, x, dt);
+    if (!tg_shape(g, x)->n && (axis == 0 || axis == -1)) return x;
+    int64_t at = tg_axis(g, x, axis);
+    if (tg_shape(g, x)->d[at] <= 1) return x;
+    const uop *in = tg_is_half(x) ? t_cast(g, x, DT_F32) : x;
+    return t_cast(g, tg_nums(g, OP_SCAN_AXIS, in, &at, 1, ARG_INT(op)), dt);
+}
+
+const uop *t_cumsum(struct tg *g, const uop *x, int64_t axis) {
+    x = tg_value(g, x);
+    return scan(g, OP_ADD, x, axis, t_sum_dtype((enum dtype)x->dt));
+}
+
+const uop *t_cumprod(struct tg *g, const uop *x, int64_t axis) {
+    x = tg_value(g, x);
+    return scan(g, OP_MUL, x, axis, t_sum_dtype((enum dtype)x->dt));
+}
+
+const uop *t_cummax(struct tg *g, const uop *x, int64_t axis) {
+    x = tg_value(g, x);
+    return scan(g, x->dt == DT_BOOL ? OP_ADD : OP_MAX, x, axis, (enum dtype)x->dt);
+}
+
+/* ---- normalisations -------------------------------------------------------------------------------------------------- */
+
+static const uop *affine_part(struct tg *g, const uop *x, enum op op, const uop *p, const char *name,
+                              uint32_t n_axes) {
+    if (!p) return x;
+    const struct shape *s = tg_shape(g, x), *q = tg_shape(g, p);
+    bool fits = q->n == n_axes;
+    for (uint32_t i = 0; fits && i < n_axes; i++) fits = q->d[i] == s->d[s->n - n_axes + i];
+    if (!fits)
+        tg_bad(g, "the %s has shape %s; expected the last %u axes of %s", name, tg_dims(g, p), n_axes,
+               tg_dims(g, x));
+    return tg_op2(g, op, x, tg_to_shape(g, t_cast(g, p, (enum dtype)x->dt), s));
+}
+
+static uint32_t last_axes(struct tg *g, const uop *x, uint32_t n) {
+    uint32_t rank = tg_shape(g, x)->n;
+    if (!n || n > rank)
+        tg_bad(g, "a norm over the last %u axes of shape %s: expected 1 to %u", n, tg_dims(g, x), rank);
+    return (((uint32_t)1 << n) - 1) << (rank - n);
+}
+
+const uop *t_layernorm(struct tg *g, const uop *x, const uop *weight, const uop *bias, uint32_t n_axes,
+                       double eps) {
+    x = tg_float(g, x);
+    uint32_t mask = last_axes(g, x, n_axes);
+    const uop *w = tg_wide(g, x), *d = keep_op(g, OP_SUB, w, mean_wide(g, w, mask));
+    const uop *v = mean_wide(g, tg_op2(g, OP_MUL, d, d), mask);
+    const uop *y = keep_op(g, OP_MUL, d, tg_op1(g, OP_RSQRT, tg_op_k(g, OP_ADD, v, eps)));
+    y = affine_part(g, y, OP_MUL, weight, "weight", n_axes);
+    return t_cast(g, affine_part(g, y, OP_ADD, bias, "bias", n_axes), (enum dtype)x->dt);
+}
+
+const uop *t_rmsnorm(struct tg *g, const uop *x, const uop *weight, double eps) {
+    x = tg_float(g, x);
+    uint32_t mask = last_axes(g, x, 1);
+    const uop *w = tg_wide(g, x), *v = mean_wide(g, tg_op2(g, OP_MUL, w, w), mask);
+    const uop *y = keep_op(g, OP_MUL, w, tg_op1(g, OP_RSQRT, tg_op_k(g, OP_ADD, v, eps)));
+    return t_cast(g, affine_part(g, y, OP_MUL, weight, "weight", 1), (enum dtype)x->dt);
+}
