@@ -41,11 +41,13 @@ LIB_SRC   := $(sort $(wildcard $(foreach f,$(FOLDERS),src/$f/*.c src/$f/*/*.c)))
 CLI_SRC   := $(if $(filter *,$(FOLDERS)),$(sort $(wildcard cli/*.c)))
 TEST_SRC  := $(sort $(wildcard tests/main.c $(if $(filter *,$(FOLDERS)),tests/*.c) $(foreach f,$(FOLDERS),tests/unit/$f.c tests/unit/$f_*.c)))
 BENCH_SRC := $(sort $(wildcard bench/*.c))
+EXAMPLE_SRC := $(if $(filter *,$(FOLDERS)),$(sort $(wildcard examples/*.c)))
 CLI_TESTS := $(if $(CLI_SRC),$(sort $(wildcard tests/cli/*.sh)))
 
 LIB  := $(OUT)/libridge.a
 TEST := $(OUT)/ridge-test
 BIN  := $(if $(CLI_SRC),$(OUT)/ridge)
+EXAMPLES := $(EXAMPLE_SRC:%.c=$(OUT)/%)
 BENCH := $(BENCH_SRC:bench/%.c=$(OUT)/bench/%)
 # One program of several files. Its hand-written peers get the compiler that is best for them (clang, if there
 # is one; a sanitizer's runtime must be that of the rest) and -O3: they are the bar.
@@ -53,9 +55,10 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib test test-math bench fuzz fmt fmt-check clean help FORCE
+.PHONY: all lib examples test test-math bench fuzz fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge))
 lib: $(LIB)
+examples: $(EXAMPLES) $(if $(filter release,$(MODE)),$(BUILD)/examples)
 
 # A compiler that changed, or another set of flags, must rebuild: the file changes only if its text does.
 keep_if_same = mkdir -p $(@D) && printf '%s\n' '$(1)' > $@.new && \
@@ -108,6 +111,7 @@ LIB_OBJ   := $(LIB_SRC:%.c=$(OUT)/obj/%.o) $(GEN_SRC:$(BUILD)/%.c=$(OUT)/obj/%.o
 CLI_OBJ   := $(CLI_SRC:%.c=$(OUT)/obj/%.o)
 TEST_OBJ  := $(TEST_SRC:%.c=$(OUT)/obj/%.o)
 BENCH_OBJ := $(BENCH_SRC:%.c=$(OUT)/obj/%.o)
+EXAMPLE_OBJ := $(EXAMPLE_SRC:%.c=$(OUT)/obj/%.o)
 GOLDEN_OBJ := $(GOLDEN_SRC:%.c=$(OUT)/obj/%.o)
 
 compile = @mkdir -p $(@D) && echo "  CC $<" && \
@@ -127,6 +131,10 @@ $(OUT)/ridge: $(CLI_OBJ) $(LIB)
 	$(link)
 $(BUILD)/ridge: $(OUT)/ridge
 	@ln -sfn $(MODE)/ridge $@
+$(EXAMPLES): $(OUT)/examples/%: $(OUT)/obj/examples/%.o $(LIB)
+	$(link)
+$(BUILD)/examples: $(EXAMPLES)
+	@ln -sfn $(MODE)/examples $@
 $(TEST): $(TEST_OBJ) $(LIB)
 	$(link)
 $(BENCH): $(OUT)/bench/%: $(OUT)/obj/bench/%.o $(LIB)
@@ -164,6 +172,6 @@ clean:
 
 help:
 	@sed -n '2,7s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib test test-math bench fuzz fmt fmt-check clean help"
+	@echo "targets: all lib examples test test-math bench fuzz fmt fmt-check clean help"
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d)
