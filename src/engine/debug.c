@@ -196,14 +196,36 @@ void debug_prepare(const struct engine *en, struct arena *a, const struct sched_
 /* ---- plans --------------------------------------------------------------------------------------------------------- */
 
 void debug_plan(const struct engine *en, const struct plan_key *k, const struct realize_stats *s) {
-    if (!log_on(1)) return;
     log_line(
         1, "scheduled %5u kernels in %8.2f ms | cache %s %08x | %u nodes, %u plans known | predicted %.2f us",
         s->kernels, (double)s->plan_ns / 1e6, s->cached ? "hit" : "miss", (unsigned)(k->hash ^ k->hash >> 32),
         k->topo.n, en->plans.n, s->predicted * 1e6);
-    if (s->cached || !s->kernels) return;
-    log_line(3, "lowered and compiled %u kernels in %.2f + %.2f ms", s->distinct, (double)s->lower_ns / 1e6,
-             (double)s->compile_ns / 1e6);
+}
+
+struct changing {
+    struct engine *en;
+    const uop *number;
+    const char *site;
+};
+
+static void add_warning(void *arg) {
+    const struct changing *x = arg;
+    bool flt = dt_is_float((enum dtype)x->number->dt);
+    size_t from = x->en->warnings.n;
+    str_printf(&x->en->warnings,
+               "a program was planned and compiled again and again because a number in it changes (now "
+               "%.9g)%s%s%s; make it "
+               "an rg_scalar or rg_index\n",
+               flt ? x->number->arg.f : (double)x->number->arg.i, *x->site ? " [" : "", x->site,
+               *x->site ? "]" : "");
+    log_line(1, "%.*s", (int)(x->en->warnings.n - from - 1), x->en->warnings.p + from);
+}
+
+void debug_changing(struct engine *en, const uop *number, const char *site) {
+    struct changing x = {en, number, site};
+    err_clear(&en->err);
+    err_guard(&en->err, add_warning, &x); /* out of memory: not said */
+    err_clear(&en->err);
 }
 
 static double temporaries(const struct schedule *s, uint32_t *n) {

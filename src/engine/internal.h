@@ -65,8 +65,10 @@ int engine_list_run_part(struct engine_list *, struct err *, uint32_t from, uint
 struct plan_key {
     uint32_t *p;
     uint32_t n;
-    uint64_t hash;
-    uop_vec topo; /* the nodes in the order of the key, for numbers that outlive their ir */
+    uint64_t hash, skeleton; /* of all of it; of all but the values of CONSTs */
+    /* while the ir lives: */
+    uop_vec topo;    /* nodes in the order of the key */
+    uint32_t *start; /* [topo.n + 1]: where each begins in p */
 };
 void plan_key(struct arena *, const struct engine *, const struct ir *, const uop *graph, struct plan_key *);
 
@@ -86,6 +88,7 @@ struct debug_call { /* one call of a kernel, as its line says it */
 void debug_open(const struct engine *);
 void debug_close(const struct engine *);
 void debug_plan(const struct engine *, const struct plan_key *, const struct realize_stats *);
+void debug_changing(struct engine *, const uop *number, const char *site);
 void debug_schedule(const struct schedule *, const struct str *log);
 void debug_prog(const struct sched_prog *, const struct linear *, const char *opts, const struct str *passes);
 void debug_assembly(struct engine *, const char *name, const char *text);
@@ -124,6 +127,7 @@ struct plan {
     char *table, *temp; /* uploaded task tables; where the temporaries were */
     size_t table_bytes, temp_bytes;
     bool bound;
+    uint32_t numbers; /* plans before this one that differ only in numbers */
 };
 struct plans {
     struct plan *bucket[256];
@@ -145,6 +149,8 @@ int plans_model(struct engine *, struct err *); /* opens it, again if RIDGE_MODE
 struct plan *plans_find(struct engine *, const struct plan_key *);
 struct plan *plan_new(struct engine *, struct err *); /* NULL when out of memory */
 void plan_free(struct engine *, struct plan *);
+/* The CONST that keeps a program from being found, if it was planned often with another number there; else NULL. */
+const uop *plans_changing(struct engine *, const struct plan_key *, struct plan *made);
 void plans_keep(struct engine *, struct plan *); /* takes it in, drops what was not used for longest */
 int plans_temp(struct engine *, struct err *, size_t bytes);
 

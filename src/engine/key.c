@@ -6,6 +6,8 @@
  * the bucket. Names are written as their letters, because their numbers belong to one ir. Settings are taken from
  * the table as a whole: one that is added there is in the key without anyone thinking of it, and one that could not
  * matter (DEBUG) costs a plan that is made twice in a process that changes it, which only tests do.
+ * The skeleton is the same without the numbers in it: a program that is planned again and again with the same one has
+ * a constant that ought to be a parameter (plans.c says so).
  * Tests: tests/unit/realize.c (realize_key_*) */
 #include "engine/internal.h"
 
@@ -47,18 +49,31 @@ static void put_arg(struct arena *a, words *w, const struct ir *ir, const uop *n
     }
 }
 
-static void put_graph(struct arena *a, words *w, const struct ir *ir, const uop *graph, uop_vec *topo) {
-    uop_topo(a, &graph, 1, topo);
+static void put_graph(struct arena *a, words *w, const struct ir *ir, const uop *graph, struct plan_key *k) {
+    uop_topo(a, &graph, 1, &k->topo);
     uint32_t *place = arena_raw(a, sizeof *place * ((size_t)graph->id + 1));
-    put(a, w, topo->n);
-    for (uint32_t i = 0; i < topo->n; i++) {
-        const uop *n = topo->p[i];
+    k->start = arena_raw(a, sizeof *k->start * ((size_t)k->topo.n + 1));
+    put(a, w, k->topo.n);
+    for (uint32_t i = 0; i < k->topo.n; i++) {
+        const uop *n = k->topo.p[i];
         place[n->id] = i;
+        k->start[i] = w->n;
         put(a, w, n->op | (uint32_t)n->dt << 16 | (uint32_t)n->lanes << 24);
         put(a, w, n->nsrc);
-        for (uint32_t k = 0; k < n->nsrc; k++) put(a, w, place[n->src[k]->id]);
+        for (uint32_t s = 0; s < n->nsrc; s++) put(a, w, place[n->src[s]->id]);
         put_arg(a, w, ir, n);
     }
+    k->start[k->topo.n] = w->n;
+}
+
+/* Of all words but the values of CONSTs. */
+static uint64_t hash_skeleton(const struct plan_key *k) {
+    uint64_t h = hash_bytes(k->p, k->start[0] * sizeof *k->p, 2);
+    for (uint32_t i = 0; i < k->topo.n; i++) {
+        uint32_t n = k->topo.p[i]->op == OP_CONST ? 2 : k->start[i + 1] - k->start[i];
+        h = hash_bytes(k->p + k->start[i], n * sizeof *k->p, h);
+    }
+    return h;
 }
 
 static void put_settings(struct arena *a, words *w, const struct engine *en) {
@@ -74,8 +89,9 @@ void plan_key(struct arena *a, const struct engine *en, const struct ir *ir, con
     words w = {0};
     *out = (struct plan_key){0};
     put_settings(a, &w, en);
-    put_graph(a, &w, ir, graph, &out->topo);
+    put_graph(a, &w, ir, graph, out);
     out->p = w.p;
     out->n = w.n;
     out->hash = hash_bytes(w.p, w.n * sizeof *w.p, 1);
+    out->skeleton = hash_skeleton(out);
 }

@@ -72,6 +72,7 @@ static void plan(struct call *c, struct schedule *s) {
     event_add(EVENT_PLAN, event_name("schedule"), t0, t1, c->key.topo.n, s->call.n);
     c->stats.plan_ns = t1 - t0;
     count(&c->stats, s);
+    debug_plan(c->en, &c->key, &c->stats);
     debug_schedule(s, &log);
 }
 
@@ -192,6 +193,19 @@ static void upload_tables(struct call *c, const struct schedule *s) {
     must(c, c->en->ops->copy(c->en->dev, &e, COPY_IN, x->table, s->table, bytes), &e);
 }
 
+/* A number that changes from call to call costs a compile each time: says where it is used. */
+static void warn_changing(struct call *c) {
+    const uop *number = plans_changing(c->en, &c->key, c->made);
+    struct str s;
+    if (!number) return;
+    str_init(&s, c->work);
+    for (uint32_t i = 0; i < c->key.topo.n && !s.n; i++)
+        for (uint32_t k = 0; k < c->key.topo.p[i]->nsrc && !s.n; k++)
+            if (c->key.topo.p[i]->src[k] == number && c->r->site)
+                c->r->site(c->r->cx, &s, &c->key.topo.p[i]->id, 1);
+    debug_changing(c->en, number, s.n ? s.p : "");
+}
+
 static struct plan *make_plan(struct call *c) {
     struct schedule s;
     struct err e = {0};
@@ -213,6 +227,7 @@ static struct plan *make_plan(struct call *c) {
         upload_tables(c, &s);
     }
     x->arena.err = &c->en->err; /* the caller's record may go */
+    warn_changing(c);
     plans_keep(c->en, x);
     c->made = NULL;
     return x;
@@ -355,13 +370,13 @@ static void realize(void *arg) {
         c->stats.plan_ns = os_now_ns() - t0;
         c->stats.lower_ns = c->stats.compile_ns = 0;
         c->stats.cached = true;
+        debug_plan(c->en, &c->key, &c->stats);
     } else if (c->run) {
         x = make_plan(c);
     } else {
         struct schedule s;
         plan(c, &s);
     }
-    debug_plan(c->en, &c->key, &c->stats);
     if (!c->run || !x->list) return;
     bind(c, x);
     run(c, x);
