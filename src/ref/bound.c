@@ -242,8 +242,9 @@ static void fold_bound(const struct fold *f, struct cell *c) {
     double v = f->v.f, u = ldexp(1, -acc.digits), n = f->n;
     bool exact = f->whole && f->mag <= ldexp(1, acc.digits);
     if (!isfinite(v) && f->mag + f->err <= acc.max) return; /* certain: it came in */
+    if (exact) return;
     c->err = f->err;
-    if (n > 1 && !exact) {
+    if (n > 1) {
         if (f->op == OP_ADD)
             c->err += n * u * (f->mag + f->err);
         else
