@@ -1,0 +1,899 @@
+/* search.c: which values are stored and which stores share a kernel: the search, on numbers only.
+ *
+ * Seeds: every node stored; only what must be; that with the contractions, also the values with several readers, also
+ * the reductions; a minimum cut by bytes. Each is repaired until its kernels are legal. Moves: store or inline one
+ * node, or two neighbours at once; join two kernels. A move looks only at the kernels that hold or read its nodes,
+ * and regroups those. Moves are tried for nodes near the last changes, and all improving ones that do not meet are
+ * made in one round, best first: on a long chain the kernels double in each round, so that the work is n log n and not
+ * n^2. Regions that fall into pieces at forced values take each piece from the seed that suits it best.
+ * A region with few free nodes is enumerated, as far as the budget of evaluations goes.
+ *
+ * The answer is never worse than the two plain plans, because both are among the candidates. Budgets count
+ * evaluations and nodes walked, ties go to the lower index, nothing looks at an address or a clock: equal problems get
+ * equal plans. Bookkeeping: search_state.c. Tests: tests/unit/search.c */
+#include "search.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SMALL 128       /* nodes: local search from every seed, all pairs of kernels */
+#define WINDOW 32       /* nodes of one large kernel that are tried */
+#define PARTNERS 8      /* neighbours of one kernel that are tried as partners */
+#define REGROUP 8       /* outputs up to which a move also regroups from single kernels */
+#define WIDE 64         /* kernels that one move may touch */
+#define EXACT_FREE 8    /* free nodes of a region that is enumerated */
+#define EXACT_OUTS 12   /* nodes that can be stored, in such a region */
+#define EXACT_EVALS 600 /* and what that may cost */
+#define EVALS_MIN 3000  /* evaluations: this many, and so many for each node */
+#define EVALS_PER_NODE 12
+#define WORK_PER_EVAL 200 /* nodes walked */
+#define MARGIN 1e-9       /* of the time at stake: smaller gains are noise of rounding */
+
+enum seed_kind { SEED_FORCED, SEED_CONTRACTIONS, SEED_SHARED, SEED_REDUCTIONS, SEED_ALL, SEED_CUT, SEEDS };
+
+struct group {
+    uint32_t at, k; /* outputs: pool.p[at..at + k) */
+    double seconds;
+};
+struct plan { /* a candidate for the answer */
+    uint8_t *stored;
+    uint32_t *group;
+    double seconds;
+};
+struct move {
+    uint32_t f[2], nf; /* nodes to flip */
+    double gain;
+};
+struct pair {
+    uint32_t a, b, first, second; /* kernels; their first outputs, for ties */
+    double gain;
+};
+struct run {
+    struct search s;
+    uint8_t *dirty;      /* [n]: 1 to be tried alone, 2 with each neighbour */
+    u32_vec single, two; /* nodes with these marks */
+    u32_vec pool, hit, near;
+    VEC(struct group) grp;
+    VEC(struct move) moves;
+    VEC(struct pair) pairs;
+    struct plan *best; /* ascending */
+    uint32_t nbest, keep;
+    uint8_t *want;     /* [n] scratch */
+    uint32_t *numbers; /* [n] scratch */
+    uint8_t *start[SEEDS];
+};
+
+static double margin(double seconds) { return seconds * MARGIN; }
+
+/* ---- candidates for the answer --------------------------------------------------------------------- */
+
+static void offer(struct run *r, const uint8_t *stored, const uint32_t *group, double seconds) {
+    uint32_t n = r->s.n, at = 0, last = r->nbest;
+    if (!(seconds < INFINITY)) return;
+    for (uint32_t i = 0; i < r->nbest; i++)
+        if (!memcmp(r->best[i].stored, stored, n)) last = i;
+    if (last < r->nbest && r->best[last].seconds <= seconds) return;
+    while (at < last && r->best[at].seconds <= seconds) at++;
+    if (at == r->keep) return;
+    last = RG_MIN(last, r->keep - 1);
+    if (last == r->nbest) r->nbest++;
+    struct plan p = r->best[last];
+    memmove(r->best + at + 1, r->best + at, (last - at) * sizeof p);
+    p.seconds = seconds;
+    memcpy(p.stored, stored, n);
+    memcpy(p.group, group, n * sizeof *group);
+    r->best[at] = p;
+}
+
+static void offer_current(struct run *r) { offer(r, r->s.stored, r->s.kern_of, plan_seconds(&r->s)); }
+
+/* ---- joining kernels ------------------------------------------------------------------------------- */
+
+static int by_gain(double x, double y) { return (x < y) - (x > y); }
+
+static int pair_order(const void *x, const void *y) {
+    const struct pair *a = x, *b = y;
+    int c = by_gain(a->gain, b->gain);
+    if (!c) c = (a->first > b->first) - (a->first < b->first);
+    return c ? c : (a->second > b->second) - (a->second < b->second);
+}
+
+/* Kernels worth trying with `id`: those it reads from or that read it, those that read the same or are read by the
+ * same, and the next one. All, where there are few. */
+static void partners(struct run *r, uint32_t id) {
+    struct search *s = &r->s;
+    r->near.n = 0;
+    if (s->n <= SMALL) {
+        for (uint32_t i = 0; i < s->kern.n; i++)
+            if (s->kern.p[i].k && i != id) vec_push(s->a, &r->near, i);
+        return;
+    }
+    struct kern *x = &s->kern.p[id];
+    walk_ahead(s);
+    x->seen = s->fore_epoch;
+    for (uint32_t i = 0; i < x->k && r->near.n < PARTNERS; i++) users(s, x->out[i], &r->near, PARTNERS);
+    uint32_t readers = r->near.n;
+    for (uint32_t i = 0; i < x->nread && r->near.n < 3 * PARTNERS; i++) {
+        uint32_t y = s->kern_of[x->read[i]];
+        if (s->kern.p[y].seen != s->fore_epoch) vec_push(s->a, &r->near, y);
+        s->kern.p[y].seen = s->fore_epoch;
+        users(s, x->read[i], &r->near, r->near.n + 2);
+    }
+    for (uint32_t i = 0; i < readers; i++) { /* read by the same */
+        const struct kern *y = &s->kern.p[r->near.p[i]];
+        for (uint32_t k = 0; k < y->nread && r->near.n < 4 * PARTNERS; k++) {
+            uint32_t z = s->kern_of[y->read[k]];
+            if (s->kern.p[z].seen == s->fore_epoch) continue;
+            s->kern.p[z].seen = s->fore_epoch;
+            vec_push(s->a, &r->near, z);
+        }
+    }
+    cone(s, x->out, x->k);
+    for (uint32_t i = 0; i < s->inner.n && r->near.n < 5 * PARTNERS; i++) { /* a buffer that both read */
+        uint32_t u = s->inner.p[i];
+        if (s->in.at[u] == s->in.at[u + 1]) users(s, u, &r->near, r->near.n + 2);
+    }
+    for (uint32_t v = x->out[x->k - 1] + 1, tries = 0; v < s->n && tries < WINDOW; v++, tries++)
+        if (s->stored[v]) {
+            vec_push(s->a, &r->near, s->kern_of[v]);
+            return;
+        }
+}
+
+static double gain_of(struct run *r, uint32_t a, uint32_t b) {
+    struct search *s = &r->s;
+    const struct kern *x = &s->kern.p[a], *y = &s->kern.p[b];
+    double was = x->seconds + y->seconds;
+    uint32_t at = r->pool.n;
+    vec_need(s->a, &r->pool, x->k + y->k);
+    uint32_t k = union_sorted(x->out, x->k, y->out, y->k, r->pool.p + at);
+    return was - price(s, r->pool.p + at, k);
+}
+
+/* One round of joins: pairs with a kernel that was not tried yet, best first, each kernel at most once. */
+static uint32_t join_round(struct run *r, bool any_gain) {
+    struct search *s = &r->s;
+    r->pairs.n = 0;
+    for (uint32_t id = 0; id < s->kern.n && !spent(s); id++) {
+        if (!s->kern.p[id].k || !s->kern.p[id].fresh) continue;
+        partners(r, id);
+        s->kern.p[id].fresh = false;
+        for (uint32_t i = 0; i < r->near.n; i++) {
+            uint32_t y = r->near.p[i], x = id;
+            if (y == id || (s->kern.p[y].fresh && s->n <= SMALL)) continue; /* the other one will ask */
+            if (s->apart && s->piece[s->kern.p[x].out[0]] != s->piece[s->kern.p[y].out[0]]) continue;
+            double gain = gain_of(r, x, y), least = margin(s->kern.p[x].seconds + s->kern.p[y].seconds);
+            if (!(gain > (any_gain ? -INFINITY : least))) continue;
+            uint32_t a = s->kern.p[x].out[0], b = s->kern.p[y].out[0];
+            vec_push(s->a, &r->pairs, ((struct pair){x, y, RG_MIN(a, b), RG_MAX(a, b), gain}));
+        }
+    }
+    if (r->pairs.n) qsort(r->pairs.p, r->pairs.n, sizeof *r->pairs.p, pair_order);
+    uint32_t joined = 0;
+    s->round++;
+    for (uint32_t i = 0; i < r->pairs.n; i++) {
+        struct pair p = r->pairs.p[i];
+        struct kern *x = &s->kern.p[p.a], *y = &s->kern.p[p.b];
+        if (x->touched == s->round || y->touched == s->round || !x->k || !y->k) {
+            if (x->k && x->touched != s->round) x->fresh = true; /* again, with what the other has become */
+            if (y->k && y->touched != s->round) y->fresh = true;
+            continue;
+        }
+        if (!can_join(s, p.a, p.b)) continue;
+        uint32_t id = join(s, p.a, p.b);
+        s->kern.p[id].seconds = price(s, s->kern.p[id].out, s->kern.p[id].k);
+        joined++;
+    }
+    return joined;
+}
+
+static bool group(struct run *r, bool any_gain) {
+    bool changed = false;
+    if (r->s.p->no_multi) return false;
+    while (!spent(&r->s) && join_round(r, any_gain)) changed = true;
+    return changed;
+}
+
+/* ---- one move: flip nodes and regroup the kernels that see it ---------------------------------------- */
+
+static void flip(struct run *r, const uint32_t *f, uint32_t nf) {
+    for (uint32_t i = 0; i < nf; i++) r->s.stored[f[i]] ^= 1;
+}
+
+/* The kernels whose cone changes, in `hit`. False: too many. */
+static bool affected(struct run *r, const uint32_t *f, uint32_t nf) {
+    struct search *s = &r->s;
+    r->hit.n = 0;
+    walk_ahead(s);
+    for (uint32_t i = 0; i < nf; i++) {
+        uint32_t id = s->stored[f[i]] ? s->kern_of[f[i]] : NONE;
+        if (id != NONE && s->kern.p[id].seen != s->fore_epoch) {
+            s->kern.p[id].seen = s->fore_epoch;
+            vec_push(s->a, &r->hit, id);
+        }
+    }
+    for (uint32_t i = 0; i < nf; i++) users(s, f[i], &r->hit, WIDE + 1);
+    return r->hit.n <= WIDE;
+}
+
+static void put_group(struct run *r, const uint32_t *out, uint32_t k) {
+    struct group g = {r->pool.n, 0, 0};
+    vec_need(r->s.a, &r->pool, k);
+    for (uint32_t i = 0; i < k; i++)
+        if (r->s.stored[out[i]]) r->pool.p[r->pool.n++] = out[i];
+    g.k = r->pool.n - g.at;
+    if (!g.k) return;
+    g.seconds = price(&r->s, r->pool.p + g.at, g.k);
+    vec_push(r->s.a, &r->grp, g);
+}
+
+/* Joins the pair of grp[from..] that gains most, while one does. */
+static void join_groups(struct run *r, uint32_t from) {
+    struct search *s = &r->s;
+    double known[2 * REGROUP][2 * REGROUP];
+    uint32_t n = r->grp.n - from;
+    if (s->p->no_multi || n > 2 * REGROUP) return;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < n; j++) known[i][j] = NAN;
+    for (;;) {
+        uint32_t bi = 0, bj = 0, top = r->pool.n;
+        double best = 0;
+        for (uint32_t j = 1; j < n; j++)
+            for (uint32_t i = 0; i < j; i++) {
+                struct group *g = &r->grp.p[from + i], *h = &r->grp.p[from + j];
+                if (!g->k || !h->k) continue;
+                if (s->apart && s->piece[r->pool.p[g->at]] != s->piece[r->pool.p[h->at]]) continue;
+                if (isnan(known[i][j])) {
+                    vec_need(s->a, &r->pool, g->k + h->k);
+                    uint32_t k =
+                        union_sorted(r->pool.p + g->at, g->k, r->pool.p + h->at, h->k, r->pool.p + top);
+                    double both = price(s, r->pool.p + top, k), gain = g->seconds + h->seconds - both;
+                    /* two kernels that are not legal alone may be legal together */
+                    known[i][j] =
+                        isnan(gain) ? -INFINITY : gain - margin(RG_MIN(both, g->seconds + h->seconds));
+                }
+                if (known[i][j] > best) best = known[i][j], bi = i, bj = j;
+            }
+        if (!(best > 0)) break;
+        struct group *g = &r->grp.p[from + bi], *h = &r->grp.p[from + bj];
+        vec_need(s->a, &r->pool, g->k + h->k);
+        uint32_t k = union_sorted(r->pool.p + g->at, g->k, r->pool.p + h->at, h->k, r->pool.p + top);
+        r->pool.n += k;
+        *g = (struct group){top, k, price(s, r->pool.p + top, k)};
+        h->k = 0;
+        for (uint32_t i = 0; i < n; i++)
+            known[RG_MIN(i, bi)][RG_MAX(i, bi)] = known[RG_MIN(i, bj)][RG_MAX(i, bj)] = NAN;
+    }
+    uint32_t keep = from;
+    for (uint32_t i = from; i < r->grp.n; i++)
+        if (r->grp.p[i].k) r->grp.p[keep++] = r->grp.p[i];
+    r->grp.n = keep;
+}
+
+static double sum_groups(const struct run *r, uint32_t from) {
+    double sum = 0;
+    for (uint32_t i = from; i < r->grp.n; i++) sum += r->grp.p[i].seconds;
+    return sum;
+}
+
+/* What the flips would gain. The state is as before; grp holds the groups that would replace the kernels in `hit`. */
+static double try_move(struct run *r, const uint32_t *f, uint32_t nf) {
+    struct search *s = &r->s;
+    if (!affected(r, f, nf)) return -INFINITY;
+    double was = 0;
+    uint32_t outs = 0;
+    for (uint32_t i = 0; i < r->hit.n; i++)
+        was += s->kern.p[r->hit.p[i]].seconds, outs += s->kern.p[r->hit.p[i]].k;
+    flip(r, f, nf);
+    r->grp.n = r->pool.n = 0;
+    for (uint32_t i = 0; i < r->hit.n; i++) /* the groups as they are */
+        put_group(r, s->kern.p[r->hit.p[i]].out, s->kern.p[r->hit.p[i]].k);
+    for (uint32_t i = 0; i < nf; i++) put_group(r, &f[i], 1);
+    uint32_t kept = r->grp.n;
+    join_groups(r, 0);
+    double now = sum_groups(r, 0);
+    if (s->n <= SMALL && outs <= REGROUP && kept < outs && !s->p->no_multi) { /* and from single kernels */
+        kept = r->grp.n;
+        for (uint32_t i = 0; i < r->hit.n; i++)
+            for (uint32_t k = 0; k < s->kern.p[r->hit.p[i]].k; k++) {
+                uint32_t v = s->kern.p[r->hit.p[i]].out[k];
+                put_group(r, &v, 1);
+            }
+        for (uint32_t i = 0; i < nf; i++) put_group(r, &f[i], 1);
+        join_groups(r, kept);
+        double other = sum_groups(r, kept);
+        if (other < now - margin(now)) {
+            r->grp.n -= kept;
+            memmove(r->grp.p, r->grp.p + kept, r->grp.n * sizeof *r->grp.p);
+            now = other;
+        } else
+            r->grp.n = kept;
+    }
+    flip(r, f, nf);
+    return now < was - margin(was) ? was - now : -INFINITY;
+}
+
+/* Nodes whose moves may have changed by what happened to a kernel: all that it makes, holds or reads; of a large
+ * one a sample, in which contractions, reductions and values with several readers come first. */
+static void note(struct run *r, uint32_t v) {
+    if (!is_free(&r->s, v)) return;
+    if (!(r->dirty[v] & 1)) vec_push(r->s.a, &r->single, v);
+    if (!(r->dirty[v] & 2)) vec_push(r->s.a, &r->two, v);
+    r->dirty[v] = 3;
+}
+
+static void note_kernel(struct run *r, uint32_t id) {
+    struct search *s = &r->s;
+    const struct kern *x = &s->kern.p[id];
+    cone(s, x->out, x->k);
+    for (uint32_t i = 0; i < x->k; i += 1 + x->k / WINDOW) note(r, x->out[i]);
+    for (uint32_t i = 0; i < s->reads.n; i += 1 + s->reads.n / WINDOW) note(r, s->reads.p[i]);
+    uint32_t left = WINDOW;
+    for (uint32_t i = 0; i < s->inner.n && s->inner.n > WINDOW && left > WINDOW / 2; i++) {
+        uint32_t v = s->inner.p[i];
+        const uint32_t *use = s->p->use[v];
+        if (s->p->hint[v] || (use[0] != NONE && use[1] != NONE)) note(r, v), left--;
+    }
+    for (uint32_t i = 0; i < s->inner.n; i += 1 + s->inner.n / left) note(r, s->inner.p[i]);
+}
+
+/* Replaces the kernels in `hit` by the parts of grp that stood together before, then joins the parts of each group as
+ * far as the order of kernels allows; the new kernels are in `near`. A group with a node that was not stored before
+ * begins as single kernels: without that node its old part may need what needs it. False: the flips close a cycle. */
+static bool rebuild(struct run *r, const uint32_t *f, uint32_t nf) {
+    struct search *s = &r->s;
+    uint32_t *home = s->chain; /* of each output: the kernel it was in */
+    for (uint32_t i = 0; i < r->hit.n; i++)
+        for (uint32_t k = 0; k < s->kern.p[r->hit.p[i]].k; k++)
+            home[s->kern.p[r->hit.p[i]].out[k]] = r->hit.p[i];
+    for (uint32_t i = 0; i < r->hit.n; i++) kern_drop(s, r->hit.p[i]);
+    for (uint32_t i = 0; i < nf; i++)
+        if (!s->stored[f[i]]) home[f[i]] = NONE;
+    flip(r, f, nf);
+    r->near.n = 0;
+    for (uint32_t g = 0; g < r->grp.n; g++) {
+        uint32_t *out = r->pool.p + r->grp.p[g].at, k = r->grp.p[g].k;
+        bool alone = false;
+        for (uint32_t i = 0; i < k; i++) alone |= home[out[i]] == NONE;
+        for (uint32_t i = 0; i < k; i++) {
+            if (s->kern_of[out[i]] != NONE) continue;
+            uint32_t m = 0;
+            for (uint32_t j = i; j < (alone ? i + 1 : k); j++)
+                if (home[out[j]] == home[out[i]]) s->merged[m++] = out[j];
+            vec_push(s->a, &r->near, kern_add(s, s->merged, m));
+        }
+    }
+    for (uint32_t i = 0; i < nf; i++) {
+        uint32_t v = f[i];
+        bool paired = s->pre.at[v] < s->pre.at[v + 1] || s->post.at[v] < s->post.at[v + 1];
+        if (s->stored[v] && paired && on_cycle(s, s->kern_of[v])) return false;
+    }
+    for (uint32_t i = 0; i < r->near.n; i++) settle(s, r->near.p[i]);
+    for (uint32_t g = 0; g < r->grp.n; g++) {
+        const uint32_t *out = r->pool.p + r->grp.p[g].at;
+        for (bool again = true; again;) {
+            again = false;
+            for (uint32_t i = 1; i < r->grp.p[g].k; i++) {
+                uint32_t a = s->kern_of[out[0]], b = s->kern_of[out[i]];
+                if (a != b && can_join(s, a, b)) join(s, a, b), again = true;
+            }
+        }
+    }
+    r->near.n = 0;
+    walk_ahead(s);
+    for (uint32_t g = 0; g < r->grp.n; g++)
+        for (uint32_t i = 0; i < r->grp.p[g].k; i++) {
+            uint32_t id = s->kern_of[r->pool.p[r->grp.p[g].at + i]];
+            if (s->kern.p[id].seen == s->fore_epoch) continue;
+            s->kern.p[id].seen = s->fore_epoch;
+            vec_push(s->a, &r->near, id);
+        }
+    return true;
+}
+
+/* Takes back a rebuild: grp becomes the old groups. */
+static void restore(struct run *r, const u32_vec *old, const uint32_t *f, uint32_t nf) {
+    struct search *s = &r->s;
+    for (uint32_t g = 0; g < r->grp.n; g++)
+        for (uint32_t i = 0; i < r->grp.p[g].k; i++) {
+            uint32_t id = s->kern_of[r->pool.p[r->grp.p[g].at + i]];
+            if (id != NONE) kern_drop(s, id);
+        }
+    flip(r, f, nf);
+    r->near.n = 0;
+    for (uint32_t i = 0; i < old->n; i += 1 + old->p[i])
+        vec_push(s->a, &r->near, kern_add(s, old->p + i + 1, old->p[i]));
+    for (uint32_t i = 0; i < r->near.n; i++) {
+        struct kern *x = &s->kern.p[r->near.p[i]];
+        x->touched = 0; /* nothing changed: other moves may still be made in this round */
+        settle(s, r->near.p[i]);
+        x->seconds = price(s, x->out, x->k);
+    }
+}
+
+/* Makes the move that try_move found. What it really gained, 0 if it was taken back. */
+static double make_move(struct run *r, const uint32_t *f, uint32_t nf) {
+    struct search *s = &r->s;
+    double was = 0, now = 0;
+    u32_vec *old = &s->old;
+    old->n = 0;
+    for (uint32_t i = 0; i < r->hit.n; i++) {
+        const struct kern *x = &s->kern.p[r->hit.p[i]];
+        was += x->seconds;
+        vec_push(s->a, old, x->k);
+        for (uint32_t k = 0; k < x->k; k++) vec_push(s->a, old, x->out[k]);
+    }
+    if (!rebuild(r, f, nf)) {
+        restore(r, old, f, nf);
+        return 0;
+    }
+    for (uint32_t i = 0; i < r->near.n; i++) {
+        struct kern *x = &s->kern.p[r->near.p[i]];
+        now += x->seconds = price(s, x->out, x->k);
+    }
+    if (now < was - margin(was)) return was - now;
+    restore(r, old, f, nf);
+    return 0;
+}
+
+/* ---- local search ----------------------------------------------------------------------------------- */
+
+static int move_order(const void *x, const void *y) {
+    const struct move *a = x, *b = y;
+    int c = by_gain(a->gain, b->gain);
+    if (!c) c = (a->f[0] > b->f[0]) - (a->f[0] < b->f[0]);
+    return c ? c : (a->f[1] > b->f[1]) - (a->f[1] < b->f[1]);
+}
+
+static void consider(struct run *r, uint32_t v, uint32_t u) {
+    struct move m = {.f = {v, u}, .nf = u == NONE ? 1 : 2};
+    m.gain = try_move(r, m.f, m.nf);
+    if (m.gain > 0) vec_push(r->s.a, &r->moves, m);
+}
+
+/* Pairs of v with the free nodes next to it: readers and, below v's index, inputs that did not change themselves. */
+static void consider_pairs(struct run *r, uint32_t v) {
+    struct search *s = &r->s;
+    uint32_t tries = 0;
+    for (const uint32_t *u = s->p->use[v]; *u != NONE && tries < WINDOW; u++)
+        if (is_free(s, *u)) consider(r, v, *u), tries++;
+    for (uint32_t i = s->in.at[v]; i < s->in.at[v + 1] && tries < 2 * WINDOW; i++) {
+        uint32_t u = s->in.of[i];
+        if (is_free(s, u) && !(r->dirty[u] & 2)) consider(r, u, v), tries++;
+    }
+}
+
+static bool touched(struct run *r) {
+    for (uint32_t i = 0; i < r->hit.n; i++)
+        if (r->s.kern.p[r->hit.p[i]].touched == r->s.round) return true;
+    return false;
+}
+
+static int ascending(const void *x, const void *y) {
+    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* Tries what is noted, then makes the improving moves that do not meet, best first. How many. */
+static uint32_t move_round(struct run *r, bool pairs) {
+    struct search *s = &r->s;
+    u32_vec *list = pairs ? &r->two : &r->single;
+    uint8_t bit = pairs ? 2 : 1;
+    r->moves.n = 0;
+    if (list->n) qsort(list->p, list->n, sizeof *list->p, ascending);
+    for (uint32_t i = 0; i < list->n; i++) {
+        uint32_t v = list->p[i];
+        if (!spent(s) && pairs) consider_pairs(r, v);
+        if (!spent(s) && !pairs) consider(r, v, NONE);
+    }
+    for (uint32_t i = 0; i < list->n; i++) r->dirty[list->p[i]] &= (uint8_t)~bit;
+    list->n = 0;
+    if (r->moves.n) qsort(r->moves.p, r->moves.n, sizeof *r->moves.p, move_order);
+    uint32_t made = 0;
+    s->round++;
+    for (uint32_t i = 0; i < r->moves.n; i++) {
+        struct move m = r->moves.p[i];
+        bool again = affected(r, m.f, m.nf) && touched(r);
+        if (!again && try_move(r, m.f, m.nf) > 0 && make_move(r, m.f, m.nf) > 0) {
+            made++;
+            for (uint32_t k = 0; k < r->near.n; k++) note_kernel(r, r->near.p[k]);
+        }
+        for (uint32_t k = 0; again && k < m.nf; k++) note(r, m.f[k]);
+    }
+    return made;
+}
+
+static void note_all(struct run *r) {
+    r->single.n = r->two.n = 0;
+    memset(r->dirty, 0, r->s.n);
+    for (uint32_t i = 0; i < r->s.kern.n; i++)
+        if (r->s.kern.p[i].k) note_kernel(r, i);
+}
+
+static void local(struct run *r) {
+    note_all(r);
+    while (!spent(&r->s)) {
+        if (move_round(r, false)) continue;
+        uint32_t round = r->s.round;
+        if (group(r, false)) {
+            for (uint32_t i = 0; i < r->s.kern.n; i++)
+                if (r->s.kern.p[i].k && r->s.kern.p[i].touched >= round) note_kernel(r, i);
+            continue;
+        }
+        if (!move_round(r, true)) break;
+    }
+}
+
+/* ---- seeds ------------------------------------------------------------------------------------------- */
+
+/* A node to store in the last cone, which is not legal: a contraction, else a reduction, else a value with several
+ * readers, the one nearest to the outputs; in a large cone the middle, which halves it. NONE: nothing is free. */
+static uint32_t relief(struct search *s) {
+    uint32_t best = NONE, rank = 0;
+    if (s->inner.n > 4 * WINDOW) {
+        u32_vec *open = &s->todo;
+        open->n = 0;
+        for (uint32_t i = 0; i < s->inner.n; i++)
+            if (is_free(s, s->inner.p[i])) vec_push(s->a, open, s->inner.p[i]);
+        if (!open->n) return NONE;
+        qsort(open->p, open->n, sizeof *open->p, ascending);
+        return open->p[open->n / 2];
+    }
+    for (uint32_t i = 0; i < s->inner.n; i++) {
+        uint32_t v = s->inner.p[i], hint = s->p->hint[v];
+        const uint32_t *use = s->p->use[v];
+        if (!is_free(s, v)) continue;
+        uint32_t k = hint == 1 ? 4 : hint == 2 ? 3 : use[0] != NONE && use[1] != NONE ? 2 : 1;
+        if (k > rank || (k == rank && v > best)) best = v, rank = k;
+    }
+    return best;
+}
+
+/* Stores more until each stored node alone is a legal kernel. False: it cannot be. */
+static bool repair(struct run *r) {
+    struct search *s = &r->s;
+    u32_vec *list = &r->hit; /* nodes to look at */
+    list->n = 0;
+    for (uint32_t v = 0; v < s->n; v++)
+        if (s->stored[v]) vec_push(s->a, list, v);
+    for (uint32_t i = 0; i < list->n; i++) {
+        uint32_t v = list->p[i];
+        if (price(s, &v, 1) < INFINITY) continue;
+        uint32_t u = relief(s);
+        if (u == NONE) return false;
+        s->stored[u] = 1;
+        vec_push(s->a, list, u);
+        vec_push(s->a, list, v);
+        walk_ahead(s);
+        s->ahead.n = 0;
+        vec_push(s->a, &s->ahead, u);
+        while (s->ahead.n) { /* the others that held u have changed too */
+            uint32_t x = s->ahead.p[--s->ahead.n];
+            for (const uint32_t *w = s->p->use[x]; *w != NONE; w++) {
+                if (s->fore[*w] == s->fore_epoch) continue;
+                s->fore[*w] = s->fore_epoch;
+                if (!s->stored[*w])
+                    vec_push(s->a, &s->ahead, *w);
+                else if (*w != v)
+                    vec_push(s->a, list, *w);
+            }
+        }
+    }
+    return true;
+}
+
+static void load_alone(struct run *r) { plan_load(&r->s, r->s.stored, NULL); }
+
+static bool seed(struct run *r, enum seed_kind kind) {
+    struct search *s = &r->s;
+    if (kind == SEED_CUT && !cut_seed(s, r->want)) return false;
+    for (uint32_t v = 0; v < s->n; v++) {
+        const uint32_t *use = s->p->use[v];
+        bool want = false, anchor = s->p->hint[v] == 1;
+        switch (kind) {
+        case SEED_FORCED: break;
+        case SEED_CONTRACTIONS: want = anchor; break;
+        case SEED_SHARED: want = anchor || (use[0] != NONE && use[1] != NONE); break;
+        case SEED_REDUCTIONS: want = anchor || s->p->hint[v] == 2; break;
+        case SEED_ALL: want = true; break;
+        default: want = r->want[v];
+        }
+        s->stored[v] = s->p->forced[v] == 1 || (want && is_free(s, v));
+    }
+    return repair(r);
+}
+
+/* What a seed costs in each piece of the region, by the piece's first node. */
+static double *piece_costs(struct search *s) {
+    double *cost = arena_array(s->a, double, s->n);
+    for (uint32_t v = 0; v < s->n; v++)
+        if (s->stored[v] && s->kern.p[s->kern_of[v]].out[0] == v)
+            cost[s->piece[v]] += s->kern.p[s->kern_of[v]].seconds;
+    return cost;
+}
+
+static void allow(struct run *r, uint64_t base, uint64_t per_node) {
+    r->s.max_evals = r->s.evals + base + per_node * r->s.n;
+    r->s.max_work = r->s.work + (base + per_node * r->s.n) * WORK_PER_EVAL;
+}
+
+/* Grows a plan from each seed; the result takes each piece of the region from the plan that does it best. */
+static void from_seeds(struct run *r) {
+    struct search *s = &r->s;
+    struct plan plan[SEEDS] = {0};
+    double *cost[SEEDS] = {0};
+    uint32_t n = 0;
+    s->apart = true;
+    for (uint32_t kind = 0; kind < SEEDS; kind++) {
+        if (!seed(r, kind)) continue;
+        uint8_t *stored = arena_raw(s->a, s->n);
+        memcpy(stored, s->stored, s->n);
+        bool known = false;
+        for (uint32_t i = 0; i < n; i++) known |= !memcmp(r->start[i], stored, s->n);
+        if (known) continue;
+        r->start[n] = stored;
+        load_alone(r);
+        allow(r, EVALS_MIN / SEEDS, EVALS_PER_NODE / 3);
+        group(r, false);
+        if (s->n <= SMALL) local(r);
+        plan[n] = (struct plan){arena_raw(s->a, s->n), arena_array(s->a, uint32_t, s->n), plan_seconds(s)};
+        memcpy(plan[n].stored, s->stored, s->n);
+        memcpy(plan[n].group, s->kern_of, s->n * sizeof *s->kern_of);
+        cost[n++] = piece_costs(s);
+        offer_current(r);
+    }
+    s->apart = false;
+    if (!n) return;
+    uint8_t *stored = arena_array(s->a, uint8_t, s->n);
+    uint32_t *groups = arena_array(s->a, uint32_t, s->n), *pick = arena_array(s->a, uint32_t, s->n);
+    for (uint32_t v = 0; v < s->n; v++) {
+        uint32_t p = s->piece[v];
+        if (p == v)
+            for (uint32_t i = 1; i < n; i++)
+                if (cost[i][v] < cost[pick[v]][v]) pick[v] = i;
+        stored[v] = plan[pick[p]].stored[v];
+    }
+    /* groups stay within a piece, so their first output names them */
+    uint32_t *first = arena_array(s->a, uint32_t, (size_t)s->n * n);
+    for (uint32_t v = 0; v < s->n; v++) {
+        if (!stored[v]) continue;
+        uint32_t i = pick[s->piece[v]], *f = &first[(size_t)i * s->n + plan[i].group[v]];
+        if (!*f) *f = v + 1;
+        groups[v] = *f - 1;
+    }
+    if (!plan_load(s, stored, groups)) { /* groups of different pieces cross: take one seed as a whole */
+        uint32_t least = 0;
+        for (uint32_t i = 1; i < n; i++)
+            if (plan[i].seconds < plan[least].seconds) least = i;
+        plan_load(s, plan[least].stored, plan[least].group);
+    }
+    allow(r, EVALS_MIN, EVALS_PER_NODE);
+    group(r, false);
+    local(r);
+    offer_current(r);
+}
+
+/* ---- few free nodes: all plans ------------------------------------------------------------------------ */
+
+struct exact {
+    struct run *r;
+    uint32_t out[EXACT_OUTS], m;  /* stored nodes */
+    uint32_t mask[EXACT_OUTS];    /* groups chosen so far, as sets of positions in out */
+    uint32_t best[EXACT_OUTS], n; /* the best partition */
+    double seconds;               /* and what it takes */
+};
+
+static uint32_t outs_of(const struct exact *x, uint32_t mask, uint32_t *out) {
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < x->m; i++)
+        if (mask >> i & 1) out[k++] = x->out[i];
+    return k;
+}
+
+/* Can the n groups be put in order? */
+static bool orderly(struct exact *x, uint32_t n) {
+    struct search *s = &x->r->s;
+    uint32_t after[EXACT_OUTS], out[EXACT_OUTS], gone = 0; /* after[g]: groups that g must follow */
+    for (uint32_t g = 0; g < n; g++) {
+        uint32_t k = outs_of(x, x->mask[g], out), need = 0;
+        cone(s, out, k);
+        for (uint32_t i = 0; i < x->m; i++) {
+            for (uint32_t j = 0; j < s->reads.n; j++) need |= (uint32_t)(s->reads.p[j] == x->out[i]) << i;
+            for (uint32_t o = 0; o < k; o++)
+                for (uint32_t j = s->pre.at[out[o]]; j < s->pre.at[out[o] + 1]; j++)
+                    need |= (uint32_t)(s->pre.of[j] == x->out[i]) << i;
+        }
+        after[g] = 0;
+        for (uint32_t h = 0; h < n; h++)
+            if (h != g && (x->mask[h] & need)) after[g] |= 1u << h;
+    }
+    for (bool found = true; found;) {
+        found = false;
+        for (uint32_t g = 0; g < n; g++)
+            if (!(gone >> g & 1) && !(after[g] & ~gone)) gone |= 1u << g, found = true;
+    }
+    return gone == (1u << n) - 1;
+}
+
+/* All partitions of the outputs in `left`: the group of the first one is any set that holds it. */
+static void partitions(struct exact *x, uint32_t left, uint32_t n, double sum) {
+    struct search *s = &x->r->s;
+    if (!left) {
+        if (!orderly(x, n)) return;
+        x->seconds = sum, x->n = n;
+        memcpy(x->best, x->mask, sizeof x->mask);
+        return;
+    }
+    uint32_t low = left & -left, rest = left ^ low, sub = 0, out[EXACT_OUTS];
+    do {
+        if (spent(s)) return;
+        x->mask[n] = low | sub;
+        uint32_t k = outs_of(x, low | sub, out);
+        double p = price(s, out, k);
+        if (sum + p < x->seconds - margin(x->seconds)) partitions(x, rest ^ sub, n + 1, sum + p);
+        sub = (sub - rest) & rest;
+    } while (sub && !s->p->no_multi);
+}
+
+static void enumerate_plan(struct exact *x) {
+    struct run *r = x->r;
+    struct search *s = &r->s;
+    x->m = x->n = 0;
+    for (uint32_t v = 0; v < s->n; v++)
+        if (s->stored[v]) x->out[x->m++] = v;
+    x->seconds = r->nbest == r->keep ? r->best[r->keep - 1].seconds : INFINITY;
+    partitions(x, (1u << x->m) - 1, 0, 0);
+    if (!x->n) return;
+    for (uint32_t g = 0; g < x->n; g++)
+        for (uint32_t i = 0; i < x->m; i++)
+            if (x->best[g] >> i & 1) r->numbers[x->out[i]] = g;
+    offer(r, s->stored, r->numbers, x->seconds);
+}
+
+/* Every set of stored nodes, those nearest to the best plan first, since the budget may end it. */
+static void exact(struct run *r) {
+    struct search *s = &r->s;
+    uint32_t node[EXACT_FREE], nfree = 0, outs = 0;
+    for (uint32_t v = 0; v < s->n; v++) {
+        if (s->p->forced[v] == 2) continue;
+        if (++outs > EXACT_OUTS) return;
+        if (!is_free(s, v)) continue;
+        if (nfree == EXACT_FREE) return;
+        node[nfree++] = v;
+    }
+    if (!r->nbest) return;
+    allow(r, EXACT_EVALS, 0);
+    memcpy(r->want, r->best[0].stored, s->n);
+    struct exact x = {.r = r};
+    for (uint32_t far = 0; far <= nfree; far++)
+        for (uint32_t set = 0; set < 1u << nfree && !spent(s); set++) {
+            if ((uint32_t)__builtin_popcount(set) != far) continue;
+            memcpy(s->stored, r->want, s->n);
+            for (uint32_t i = 0; i < nfree; i++)
+                if (set >> i & 1) s->stored[node[i]] ^= 1;
+            enumerate_plan(&x);
+        }
+}
+
+/* ---- the answer --------------------------------------------------------------------------------------- */
+
+static double store_all(struct run *r) {
+    for (uint32_t v = 0; v < r->s.n; v++) r->s.stored[v] = r->s.p->forced[v] != 2;
+    load_alone(r);
+    offer_current(r);
+    return plan_seconds(&r->s);
+}
+
+static double fuse_all(struct run *r) {
+    if (!seed(r, SEED_FORCED)) return INFINITY;
+    load_alone(r);
+    allow(r, EVALS_MIN, EVALS_PER_NODE / 3);
+    group(r, true);
+    offer_current(r);
+    return plan_seconds(&r->s);
+}
+
+/* Runners-up that the search did not meet: the best plan with one node changed. */
+static void more_plans(struct run *r) {
+    struct search *s = &r->s;
+    if (!r->nbest || r->nbest == r->keep) return;
+    memcpy(r->want, r->best[0].stored, s->n);
+    for (uint32_t v = 0, tries = 0; v < s->n && r->nbest < r->keep && tries < WIDE; v++) {
+        if (!is_free(s, v)) continue;
+        memcpy(s->stored, r->want, s->n);
+        s->stored[v] ^= 1;
+        tries++;
+        if (!repair(r)) continue;
+        load_alone(r);
+        allow(r, EVALS_MIN / SEEDS, 1);
+        group(r, false);
+        offer_current(r);
+    }
+}
+
+struct job {
+    struct arena scratch;
+    struct err *err;
+    const struct plan_problem *p;
+    struct plan_result *out;
+    enum plan_mode mode;
+    uint32_t keep, got;
+};
+
+static void run_init(struct run *r, struct job *j) {
+    struct arena *a = &j->scratch;
+    uint32_t n = j->p->n;
+    search_init(&r->s, a, j->err, j->p);
+    r->keep = j->keep;
+    r->best = arena_array(a, struct plan, j->keep);
+    for (uint32_t i = 0; i < j->keep; i++) {
+        r->best[i].stored = arena_array(a, uint8_t, n);
+        r->best[i].group = arena_array(a, uint32_t, n);
+    }
+    r->dirty = arena_array(a, uint8_t, n);
+    r->want = arena_array(a, uint8_t, n);
+    r->numbers = arena_array(a, uint32_t, n);
+}
+
+/* Kernels are numbered by their first output. */
+static void answer(struct run *r, const struct plan *p, struct plan_result *out) {
+    uint32_t n = r->s.n, *number = r->numbers; /* of each group of p */
+    out->seconds = p->seconds;
+    memcpy(out->stored, p->stored, n);
+    for (uint32_t v = 0; v < n; v++) number[v] = NONE;
+    for (uint32_t v = 0; v < n; v++) {
+        out->kernel[v] = NONE;
+        if (!p->stored[v]) continue;
+        if (number[p->group[v]] == NONE) number[p->group[v]] = out->kernels++;
+        out->kernel[v] = number[p->group[v]];
+    }
+}
+
+static void run_job(void *arg) {
+    struct job *j = arg;
+    struct run *r = arena_new(&j->scratch, struct run);
+    double plain[2] = {INFINITY, INFINITY};
+    run_init(r, j);
+    if (j->mode != PLAN_FUSE_ALL) plain[0] = store_all(r);
+    if (j->mode != PLAN_STORE_ALL) plain[1] = fuse_all(r);
+    if (j->mode == PLAN_COST) {
+        from_seeds(r);
+        exact(r);
+        more_plans(r);
+    }
+    for (uint32_t i = 0; i < r->nbest; i++) {
+        answer(r, &r->best[i], &j->out[i]);
+        j->out[i].store_all = plain[0], j->out[i].fuse_all = plain[1];
+        j->out[i].evaluations = r->s.evals;
+    }
+    j->got = r->nbest;
+}
+
+/* The scratch arena is freed whatever happens; an error goes on to the caller's guard, if there is one. */
+static uint32_t start(struct arena *a, struct err *e, const struct plan_problem *p, struct plan_result *out,
+                      uint32_t keep, enum plan_mode mode) {
+    struct job j = {.err = e, .p = p, .out = out, .mode = mode, .keep = keep};
+    for (uint32_t i = 0; i < keep; i++) {
+        out[i] = (struct plan_result){0};
+        out[i].stored = arena_array(a, uint8_t, p->n);
+        out[i].kernel = arena_array(a, uint32_t, p->n);
+    }
+    arena_init(&j.scratch, e);
+    int code = keep ? err_guard(e, run_job, &j) : 0;
+    arena_free(&j.scratch);
+    if (code && e->guard) err_throw(e, code, "the planner failed");
+    return code ? 0 : j.got;
+}
+
+uint32_t plan_search(struct arena *a, struct err *e, const struct plan_problem *p, struct plan_result *out,
+                     uint32_t keep) {
+    return start(a, e, p, out, keep, PLAN_COST);
+}
+
+bool plan_store_all(struct arena *a, struct err *e, const struct plan_problem *p, struct plan_result *out) {
+    return start(a, e, p, out, 1, PLAN_STORE_ALL) == 1;
+}
+
+bool plan_fuse_all(struct arena *a, struct err *e, const struct plan_problem *p, struct plan_result *out) {
+    return start(a, e, p, out, 1, PLAN_FUSE_ALL) == 1;
+}

@@ -1,0 +1,96 @@
+/* search.h: what the files of the planner's search share; internal to src/schedule. The public part is in schedule.h.
+ *
+ *   search.c          seeds, moves, exact enumeration, the answer
+ *   search_state.c    one plan and its bookkeeping: cones, prices, the graph of kernels
+ *   search_cut.c      the seed that a minimum cut gives */
+#ifndef RIDGE_SCHEDULE_SEARCH_H
+#define RIDGE_SCHEDULE_SEARCH_H
+
+#include "schedule.h"
+
+#define NONE UINT32_MAX
+
+typedef VEC(uint32_t) u32_vec;
+
+struct kern { /* k == 0: a free slot */
+    uint32_t *out, *read;
+    uint32_t k, nread;
+    uint32_t cap;     /* room in out */
+    uint32_t level;   /* greater than that of each kernel that must run before it */
+    uint32_t seen;    /* epoch of the last walk that met it */
+    uint32_t touched; /* round that made it */
+    bool fresh;       /* its neighbours have not been tried as partners yet */
+    double seconds;
+};
+
+struct price {
+    uint64_t check;
+    double seconds;
+};
+struct csr { /* lists of nodes: of[at[v]] .. of[at[v + 1]] */
+    uint32_t *at, *of;
+};
+
+struct search {
+    struct arena *a; /* scratch, freed at the end */
+    struct err *err;
+    const struct plan_problem *p;
+    uint32_t n;
+    struct csr in, pre, post; /* inputs; `before` pairs seen from their second and first node */
+    uint32_t *pos;            /* a topological order of uses and `before` together */
+    uint32_t *piece;          /* nodes that no chain of unforced values joins are in different pieces */
+
+    /* the plan */
+    uint8_t *stored;
+    uint32_t *kern_of; /* [n]: NONE if not stored */
+    VEC(struct kern) kern;
+    u32_vec slots; /* free ones */
+    uint32_t live; /* kernels */
+    bool apart;    /* kernels of different pieces are not joined */
+
+    /* prices seen: hash -> index of the check word and the price */
+    struct map memo;
+    VEC(struct price) prices;
+    uint64_t evals, work; /* calls of cost, nodes walked */
+    uint64_t max_evals, max_work;
+
+    /* scratch of walks: a mark equals the epoch of the walk that set it */
+    uint32_t *mark, *member, *fore, *back, epoch, fore_epoch, round;
+    u32_vec inner, reads, todo, ahead, queue, old;
+    uint32_t *merged, *chain; /* [n], [2n]: a union of outputs; lists of outputs while a plan is loaded */
+    uint32_t lowest;          /* least pos of the last cone's outputs */
+};
+
+void search_init(struct search *, struct arena *, struct err *, const struct plan_problem *);
+/* The cone of a kernel: sets `inner` (computed on the way, not stored) and `reads` (stored nodes that it loads). */
+void cone(struct search *, const uint32_t *out, uint32_t k);
+/* Seconds of a kernel, INFINITY if it is not legal or depends on itself through others. Leaves the cone. */
+double price(struct search *, const uint32_t *out, uint32_t k);
+/* Adds to v the kernels that hold or read node x and were not met since walk_ahead; stops at `most` of them. */
+void walk_ahead(struct search *);
+void users(struct search *, uint32_t x, u32_vec *v, uint32_t most);
+
+/* Makes a kernel without price or level; settle() gives levels to it and to those that come after it. */
+uint32_t kern_add(struct search *, const uint32_t *out, uint32_t k);
+void kern_drop(struct search *, uint32_t id);
+void settle(struct search *, uint32_t id);
+/* Would the union of two kernels still have a place in the order? */
+bool can_join(struct search *, uint32_t a, uint32_t b);
+uint32_t join(struct search *, uint32_t a, uint32_t b); /* no price yet */
+bool on_cycle(struct search *, uint32_t id);            /* may be asked before levels are settled */
+/* Sets the whole plan; group[v] numbers the kernel of a stored node, NULL: each alone. Prices it. False: its kernels
+ * cannot be put in order, and another plan must be loaded. */
+bool plan_load(struct search *, const uint8_t *stored, const uint32_t *group);
+double plan_seconds(const struct search *);
+
+/* Marks in `want` the free nodes of a minimum cut by bytes between what is in memory and what must be stored. False:
+ * it would take too long. */
+bool cut_seed(struct search *, uint8_t *want);
+
+static inline bool is_free(const struct search *s, uint32_t v) { return s->p->forced[v] == 0; }
+static inline bool spent(const struct search *s) {
+    return s->evals >= s->max_evals || s->work >= s->max_work;
+}
+uint32_t union_sorted(const uint32_t *a, uint32_t na, const uint32_t *b, uint32_t nb, uint32_t *out);
+
+#endif
