@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NAME_WIDTH 46
+#define NAME_WIDTH 45
 #define SPECIAL_FLOPS 16.0 /* what one exp, sine .. is counted as beside an addition */
 
 void debug_open(const struct engine *en) {
