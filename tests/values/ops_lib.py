@@ -4,7 +4,8 @@ The file (ops.txt) is text, one case after the other, one item per line:
 
     = NAME OP [KEY=VALUE ...]                 a case: NAME is op.variant.dtypes; the parameters of the op
     i DTYPE DIMS VIEWS | numbers              an input as stored, and the views to take of it before use
-    o DTYPE DIMS u=U a=A | numbers            the output: at most U units in the last place plus A away
+    o DTYPE DIMS u=U a=A | numbers            the output: at most U units in the last place plus A away; z=1 instead
+                                              of a=A: a zero may have either sign
     s | numbers                               what the gradient starts from (shape and dtype of the output)
     g N u=U a=A | numbers                     gradient with respect to stored input N
     e                                         instead of o: the op must refuse
@@ -13,12 +14,15 @@ DIMS is 2x3, or - for rank 0. VIEWS is - or a list joined by + : T1,0 (permute) 
 stop, step of each axis; e is "to the end") E2,3 (expand) R6 (reshape). Numbers stand in row-major order; z*5 is five times z.
 u=0 a=0 asks for the same bits (a NaN is a NaN). Else the number is the exact result, not rounded to the type.
 """
+
 import mpmath
 import numpy as np
 import torch
 
 torch.set_default_dtype(torch.float64)
 mpmath.mp.prec = 200
+np.seterr(all="ignore")
+rng = np.random.default_rng(20260117)
 
 #            bits of precision, least exponent of a normal number, greatest finite number
 FLOATS = {
@@ -27,7 +31,19 @@ FLOATS = {
     "f32": (24, -126, float.fromhex("0x1.fffffep127")),
     "f64": (53, -1022, float.fromhex("0x1.fffffffffffffp1023")),
 }
-INTS = {t: np.dtype(n) for t, n in (("i8", "int8"), ("i16", "int16"), ("i32", "int32"), ("i64", "int64"), ("u8", "uint8"), ("u16", "uint16"), ("u32", "uint32"), ("u64", "uint64"))}
+INTS = {
+    t: np.dtype(n)
+    for t, n in (
+        ("i8", "int8"),
+        ("i16", "int16"),
+        ("i32", "int32"),
+        ("i64", "int64"),
+        ("u8", "uint8"),
+        ("u16", "uint16"),
+        ("u32", "uint32"),
+        ("u64", "uint64"),
+    )
+}
 HALF = ("f16", "bf16")
 FL = tuple(FLOATS)
 SIGNED = ("i8", "i16", "i32", "i64")
@@ -170,7 +186,7 @@ class File:
         return name
 
     def out(self, tag, want, u, a):
-        exact = u == 0 and a == 0
+        exact = u == 0 and a in (0, "z")
         if tag in FLOATS:
             want = np.asarray(want, np.float64)
             top = FLOATS[tag][2]
@@ -181,7 +197,8 @@ class File:
         else:
             want = np.asarray(want).astype(np_type(tag))
         self.elements += want.size
-        self.lines.append("o %s %s u=%.4g a=%.3g | %s" % (tag, dims(want.shape), u, a, numbers(tag, want, exact)))
+        near = "z=1" if a == "z" else "a=%.3g" % a
+        self.lines.append("o %s %s u=%.4g %s | %s" % (tag, dims(want.shape), u, near, numbers(tag, want, exact)))
 
     def case(self, op, variant, ins, want, par="", out=None, u=0, a=0):
         """A case whose answer is known."""
@@ -217,3 +234,87 @@ class File:
     def save(self, path, head):
         with open(path, "w") as f:
             f.write(head + "\n".join(self.lines) + "\n")
+
+
+out = File()
+
+
+# ---- inputs -------------------------------------------------------------------------------------------------
+def uni(tag, lo, hi, *shape):
+    """Floats with all their digits."""
+    return In(tag, rng.uniform(lo, hi, shape))
+
+
+def grid(tag, lo, hi, *shape):
+    """Floats with few digits (multiples of 1/32): short in the file, exact in every type but bf16, which rounds them."""
+    return In(tag, np.round(rng.uniform(lo, hi, shape) * 32) / 32)
+
+
+def apart(tag, lo, hi, *shape):
+    """Floats no two of which are equal, for what decides by order."""
+    n = int(np.prod(shape))
+    return In(tag, (lo + (hi - lo) * (rng.permutation(n) + 0.5) / max(n, 1)).reshape(shape))
+
+
+def whole(tag, lo, hi, *shape):
+    a = rng.integers(lo, hi + 1, shape)
+    return In(tag, a != 0 if tag == "bool" else a)
+
+
+def seed(shape):
+    return np.round(rng.uniform(-2, 2, tuple(shape)) * 16) / 16
+
+
+def limits(tag):
+    i = np.iinfo(INTS[tag])
+    return int(i.min), int(i.max)
+
+
+def int_corners(tag):
+    lo, hi = limits(tag)
+    near = [0, 1, 2, 3, 5, 7, hi - 1, hi, hi // 2 + 1]
+    return In(tag, np.array(near + ([lo, lo + 1, -1, -2, -7] if lo else []), INTS[tag]))
+
+
+def float_corners(tag):
+    """Zeros, infinities, NaN, the ends of the range and of the subnormals, and numbers between."""
+    p, emin, top = FLOATS[tag]
+    tiny, least = 2.0**emin, 2.0 ** (emin - p + 1)
+    some = [
+        0.0,
+        np.inf,
+        1.0,
+        0.5,
+        1.5,
+        2.5,
+        2 * tiny,
+        tiny,
+        tiny - least,
+        least,
+        3 * least,
+        top,
+        top / 2,
+        1 + 2.0 ** (1 - p),
+        1 - 2.0**-p,
+        10.0,
+        88.5,
+        0.25,
+    ]
+    return In(tag, np.array(some + [-x for x in some] + [np.nan]))
+
+
+# Strided inputs of shape (3, 5): what is stored, and how it is seen.
+VIEWS = {
+    "transposed": ((5, 3), ("T", (1, 0))),
+    "sliced": ((5, 11), ("S", ((1, 4, 1), (0, 10, 2)))),
+    "flipped": ((3, 5), ("F", (0, 1))),
+    "expanded": ((3, 1), ("E", (3, 5))),
+    "backwards": ((3, 5), ("S", ((0, None, 1), (-1, None, -1)))),
+    "reshaped": ((5, 3), ("T", (1, 0)), ("R", (15,)), ("R", (3, 5))),
+}
+
+
+def seen(tag, view, make, *range_):
+    shape, *steps = VIEWS[view]
+    i = make(tag, *range_, *shape)
+    return In(tag, i.a, *steps)
