@@ -203,7 +203,7 @@ int64_t gpu_lines_touched(int64_t pitch, int64_t rows, int64_t cols, int64_t lin
 #define BUDGET_TABLE(X)                                                                            \
     X(KERNELS,   "kernels",           "GPU computing",                               0)            \
     X(COMM,      "comm",              "GPU communicating, nothing else",             0)            \
-    X(PAGEABLE,  "transfer.pageable", "copying from pageable host memory",           0)            \
+    X(PAGEABLE,  "transfer.pageable", "copying pageable memory and the lead it costs", 0)          \
     X(EXPOSED,   "transfer.exposed",  "copying, GPU not computing",                  0)            \
     X(MEMSET,    "memset",            "memset, GPU not computing",                   0)            \
     X(LOADER,    "host.dataloader",   "idle: host loads data",                       1)            \

@@ -63,7 +63,7 @@ static void settings(struct diag *d) {
     if (torch && !mem)
         note(d, "no_memory", "profile_memory=True", "no memory events: peak and growth cannot be judged");
     if (t->format == TRACE_JAX && d->kernel_count && d->modelled < 0.5)
-        note(d, "no_cost", "read the .xplane.pb beside it",
+        note(d, "no_cost", "the .xplane.pb beside it may have them",
              "this file carries no FLOPs or shapes for %.0f%% of kernel time", 100 * (1 - d->modelled));
 }
 
@@ -81,7 +81,8 @@ static void fitness(struct diag *d) {
     }
     if (longest > 100000000)
         note(d, "cold_start", "warm up 3 steps first: schedule(wait=1, warmup=3, active=3)",
-             "one %s took %.0f ms: the recording holds start-up", trace_str(t, which), (double)longest / 1e6);
+             "one %.60s took %.0f ms: the recording holds start-up", trace_str(t, which),
+             (double)longest / 1e6);
     else if (d->budget[BUDGET_COMPILE] * 50 > d->wall_ns)
         note(d, "cold_start", "warm up 3 steps first: schedule(wait=1, warmup=3, active=3)",
              "%.1f ms of compiling or loading code lie in the window",
@@ -96,8 +97,10 @@ static void fitness(struct diag *d) {
              (unsigned long long)d->unlinked_count, (double)d->unlinked_ns / 1e6);
     int64_t idle = d->wall_ns - d->busy_ns;
     if (d->has_python && idle * 4 > d->wall_ns)
-        note(d, "profiler_cost", "record again with with_stack=False and compare the step time",
-             "Python stacks were on: they lengthen the host's part of every step");
+        note(d, "profiler_cost",
+             t->format == TRACE_TORCH ? "record again with with_stack=False and compare the step time"
+                                      : "record again with python_tracer_level=0 and compare the step time",
+             "Python stacks were on and slow the host: its share is less without them");
     if (t->world > 1)
         note(d, "one_rank", "compare the traces of all ranks",
              "rank %d of %d: waiting for peers and transfer cannot be told apart", t->rank, t->world);

@@ -102,12 +102,14 @@ static const char *place_of(struct diag *d, int budget) {
 static void small_kernels(struct diag *d) {
     int64_t lost = d->budget[BUDGET_SMALL];
     if (!worth(d, lost)) return;
-    const char *sig = arena_printf(&d->arena,
-                                   "%llu kernels under 10 us hold %.0f%% of kernel time; the GPU "
-                                   "waits for their launches (%.1f us from call to start)",
-                                   (unsigned long long)d->small_count,
-                                   100.0 * (double)d->small_ns / (double)RG_MAX(d->budget[BUDGET_KERNELS], 1),
-                                   (double)d->latency_median / 1e3);
+    const char *sig =
+        arena_printf(&d->arena,
+                     "%llu kernels under 10 us hold %.0f%% of kernel time; a kernel runs %.1f us, "
+                     "and the host launches one every %.1f us",
+                     (unsigned long long)d->small_count,
+                     100.0 * (double)d->small_ns / (double)RG_MAX(d->budget[BUDGET_KERNELS], 1),
+                     (double)d->small_ns / 1e3 / (double)RG_MAX(d->small_count, 1u),
+                     (double)d->wall_ns / 1e3 / (double)RG_MAX(d->kernel_count, 1u));
     add(d, CAUSE_SMALL, lost, lost, place_of(d, BUDGET_SMALL), sig,
         is_jax(d) ? "wrap the whole step in jax.jit (or lax.scan for the loop): one program, few kernels"
                   : "torch.compile(model, mode=\"reduce-overhead\"), or capture torch.cuda.CUDAGraph; "
@@ -136,11 +138,12 @@ static void sync_cause(struct diag *d) {
     if (!worth(d, lost)) return;
     uint32_t n = 0;
     for (uint32_t i = 0; i < d->t->n; i++) n += d->t->ev[i].kind == TK_SYNC;
-    const char *sig = n ? arena_printf(&d->arena,
-                                       "%u waits; each drains the GPU's queue, which stays empty until "
-                                       "the host has caught up",
-                                       n)
-                        : "the host waits for the GPU (a wait that is not recorded), then has to catch up";
+    const char *sig =
+        n ? arena_printf(&d->arena,
+                         "%u waits; each drains the GPU's queue, which stays empty until "
+                         "the host has caught up",
+                         n)
+          : "the host waits for the GPU (the file does not show the call), then has to catch up";
     add(d, CAUSE_SYNC, lost, lost, place_of(d, BUDGET_SYNC), sig,
         is_jax(d) ? "call block_until_ready (or float(x)) once every N steps, not every step"
                   : "no .item(), .cpu(), print(loss) or nonzero() inside the step: keep values on the GPU, "
@@ -341,8 +344,8 @@ static void shapes(struct diag *d) {
     for (uint32_t i = 0; i < d->kernels.n; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
         if (k->cls != KC_GEMM) continue;
-        if (!k->m) {
-            no_shape += k->ns;
+        if (!k->m) { /* a product inside another operator, such as a convolution, has shapes but no M, N, K */
+            if (!k->shape) no_shape += k->ns;
             continue;
         }
         int64_t unit = k->unit == GPU_F8 ? 16 : k->unit == GPU_F16 ? 8 : 4;
@@ -367,7 +370,9 @@ static void shapes(struct diag *d) {
     }
     if (worth(d, no_shape) && !d->graph_count)
         abstain(d, "shape", "matrix products without recorded shapes: alignment and tiles cannot be judged",
-                is_jax(d) ? "read the .xplane.pb beside it" : "record_shapes=True");
+                d->t->format == TRACE_JAX      ? "read the .xplane.pb beside it"
+                : d->t->format == TRACE_XPLANE ? "give the sizes you know to ridge shape M N K"
+                                               : "record_shapes=True");
     if (worth(d, align_lost)) {
         const struct kernel_row *k = align_row;
         int64_t unit = k->unit == GPU_F8 ? 16 : k->unit == GPU_F16 ? 8 : 4;
@@ -409,9 +414,12 @@ static void occupancy(struct diag *d) {
         if (x > best) best = x, top = k;
     }
     if (!worth(d, lost)) return;
+    const char *name = trace_str(d->t, top->name);
+    if (!strncmp(name, "void ", 5)) name += 5;
     add(d, CAUSE_OCCUPANCY, lost, lost, op_place(d, top),
-        arena_printf(&d->arena, "%.70s: %.0f%% occupancy, limited by %s", trace_str(d->t, top->name),
-                     100 * top->occ.achieved_cap, top->occ.limiter),
+        arena_printf(&d->arena, "%.*s: %.0f%% of the warps an SM can hold, limited by %s",
+                     (int)RG_MIN(strcspn(name, "<("), (size_t)60), name, 100 * top->occ.achieved_cap,
+                     top->occ.limiter),
         "give it more independent work (batch, split the reduction), or use another implementation");
 }
 
@@ -440,11 +448,10 @@ static void growth(struct diag *d) {
     struct cause c = {
         .id = CAUSE_GROWTH,
         .where = where,
-        .signal = arena_printf(&d->arena,
-                               "device memory grows by %.1f MB per step (%u times); %.1f MB are held "
-                               "by one place",
-                               (double)d->mem_growth_step / 1e6, d->mem_steps,
-                               d->owners.n ? (double)d->owners.p[0].bytes / 1e6 : 0.0),
+        .signal = arena_printf(
+            &d->arena, "device memory grows by %.1f MB %s, %u times; %.1f MB are held by one place",
+            (double)d->mem_growth_step / 1e6, d->t->format == TRACE_SNAPSHOT ? "at a time" : "per step",
+            d->mem_steps, d->owners.n ? (double)d->owners.p[0].bytes / 1e6 : 0.0),
         .fix = "something keeps every step's tensors: append x.detach().cpu() or float(x), not x; "
                "clear lists and caches; del what is not used"};
     vec_push(&d->arena, &d->causes, c);

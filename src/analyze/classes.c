@@ -85,7 +85,7 @@ int kernel_class_of(const char *name, const char *op) {
 
 /* Which arithmetic unit: by the element type, refined by the kernel's name. */
 static int unit_of(const char *name, char type) {
-    bool tf = strstr(name, "tf32") || strstr(name, "s1688") || strstr(name, "s16816") || strstr(name, "s168");
+    bool tf = strstr(name, "tf32") || strstr(name, "s168") || strstr(name, "tfloat32");
     if (type == 'd') return GPU_F64;
     if (type == '8') return GPU_F8;
     if (type == 'h') return GPU_F16;

@@ -13,6 +13,8 @@ void report_json(struct str *, const struct diag *, const char *path);
 void report_html(struct str *, const struct diag *, const char *path);
 /* A kernel's name made readable: no return type, template arguments or namespaces, at most n bytes. */
 void report_short_name(const char *name, char *out, size_t n);
+/* A place in a program as "file:line in function", whichever profiler wrote it; an operator as it is. */
+void report_place(const char *where, char *out, size_t n);
 void report_json_string(struct str *, const char *s);
 
 #endif

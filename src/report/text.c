@@ -63,7 +63,19 @@ void report_short_name(const char *s, char *out, size_t cap) {
     size_t n = 0;
     int depth = 0;
     if (!strncmp(s, "void ", 5)) s += 5;
-    if (!strncmp(s, "_ZN", 3)) { /* mangled: its readable parts are long runs of letters; keep the head */
+    if (!strncmp(s, "_ZN", 3)) { /* mangled: the first long word, else the head */
+        for (const char *p = s + 3; *p; p++) {
+            size_t k = 0;
+            while (*p >= '0' && *p <= '9' && k < 1000) k = k * 10 + (size_t)(*p++ - '0');
+            if (!*p) break;
+            bool whole = k && strnlen(p, k) == k;
+            if (k < 12 || !whole || *p < 'A' || *p > 'Z') {
+                if (whole) p += k - 1;
+                continue;
+            }
+            snprintf(out, cap, "%.*s", (int)RG_MIN(cap - 1, k), p);
+            return;
+        }
         snprintf(out, cap, "%.*s", (int)RG_MIN(cap - 1, (size_t)48), s);
         return;
     }
@@ -116,6 +128,34 @@ void report_short_name(const char *s, char *out, size_t cap) {
     if (!n) snprintf(out, cap, "%s", s);
 }
 
+/* "train.py(62): step" of PyTorch and "train.py:62 step" of JAX, both as "train.py:62 in step"; an operator as
+ * it is. What is too long loses its front: the file's name, line and function stand at the end. */
+void report_place(const char *w, char *out, size_t cap) {
+    size_t n = strlen(w), file = 0, a = 0, b = 0, fn = 0;
+    for (size_t i = 0; i < n && !fn; i++) {
+        if (w[i] != '(' && w[i] != ':') continue;
+        size_t k = i + 1 + strspn(w + i + 1, "0123456789");
+        if (k == i + 1) continue;
+        const char *after = w[i] == '(' ? "): " : " ";
+        if (!strncmp(w + k, after, strlen(after)) && w[k + strlen(after)])
+            file = i, a = i + 1, b = k, fn = k + strlen(after);
+    }
+    char full[600];
+    if (fn)
+        snprintf(full, sizeof full, "%.*s:%.*s in %.60s", (int)RG_MIN(file, (size_t)400), w,
+                 (int)RG_MIN(b - a, (size_t)10), w + a, w + fn);
+    else
+        snprintf(full, sizeof full, "%s", w);
+    size_t len = strlen(full);
+    if (len < cap || !fn) {
+        snprintf(out, cap, "%s", full);
+        return;
+    }
+    const char *tail = full + (len - (cap - 3));
+    while (((unsigned char)*tail & 0xc0) == 0x80) tail++; /* whole characters */
+    snprintf(out, cap, "..%s", tail);
+}
+
 static const char *base_name(const char *path) {
     const char *p = strrchr(path, '/');
     return p ? p + 1 : path;
@@ -133,43 +173,10 @@ static void head(struct str *o, const struct diag *d, const char *path) {
              (double)t->snap_allocated / 1e6, (double)t->snap_reserved / 1e6);
         return;
     }
-    line(o, "  %u events, %llu lost, %u steps, %llu kernels, %.1f ms; shapes %s, stacks %s, memory %s", t->n,
-         (unsigned long long)(t->lost + t->dropped), d->steps.n, (unsigned long long)d->kernel_count,
+    line(o, "  %u events, %llu lost, %u steps, %llu kernels, window %.1f ms; shapes %s, stacks %s, memory %s",
+         t->n, (unsigned long long)(t->lost + t->dropped), d->steps.n, (unsigned long long)d->kernel_count,
          ms(d->wall_ns), d->modelled > 0 || t->with_shapes == 1 ? "on" : "off", d->has_python ? "on" : "off",
          d->mem.n ? "on" : "off");
-}
-
-static void verdict(struct str *o, const struct diag *d) {
-    const struct trace *t = d->t;
-    char b[300];
-    if (t->format == TRACE_SNAPSHOT) {
-        if (d->healthy)
-            line(o, "VERDICT  healthy: device memory does not grow");
-        else
-            wrapped(o, "VERDICT  memory.growth: ", d->causes.p[0].signal, 9, 2);
-        return;
-    }
-    double busy = pct(d->busy_ns, d->wall_ns);
-    if (!d->dev_n) {
-        line(o, "VERDICT  no device activity in this recording: nothing can be said about a GPU");
-    } else if (d->healthy) {
-        const char *what = d->regime == REGIME_COMPUTE    ? "arithmetic"
-                           : d->regime == REGIME_MEMORY   ? "memory bandwidth"
-                           : d->regime == REGIME_OVERHEAD ? "overhead"
-                                                          : "nothing in particular";
-        if (d->modelled >= 0.5)
-            snprintf(b, sizeof b, "GPU busy %.1f%%, at %.0f%% of the roof; bound by %s", busy, 100 * d->roof,
-                     what);
-        else
-            snprintf(b, sizeof b, "GPU busy %.1f%%; bound by %s (roof not known)", busy, what);
-        bool more = d->causes.n && !d->causes.p[0].note;
-        line(o, "VERDICT  healthy: %s%s", b, more ? "" : "; nothing to do");
-    } else {
-        const struct cause *c = &d->causes.p[0];
-        line(o, "VERDICT  %s: %.1f ms of %.1f (%.1f%%) are lost to it; GPU busy %.1f%%, regime %s",
-             cause_text(c->id), ms(c->lost_ns), ms(d->wall_ns), pct(c->lost_ns, d->wall_ns), busy,
-             regime_text(d->regime));
-    }
 }
 
 /* Tenths of a percent that add up to 1000: floor each, give the rest to the largest remainders. */
@@ -191,11 +198,73 @@ static void shares(const int64_t *v, int n, int64_t whole, int *out) {
     }
 }
 
+/* What limits it, in words. Copies over the host's link count as memory in the regime; they are named here. */
+static const char *limit_text(const struct diag *d) {
+    if (d->regime == REGIME_MEMORY)
+        return pct(d->budget[BUDGET_PAGEABLE] + d->budget[BUDGET_EXPOSED], d->wall_ns) >= 50
+                   ? "the host link"
+                   : "memory bandwidth";
+    if (d->regime == REGIME_COMPUTE) return "arithmetic";
+    if (d->regime == REGIME_OVERHEAD) return "overhead";
+    return d->modelled < 0.5 ? "not known" : "no single limit";
+}
+
+static void verdict(struct str *o, const struct diag *d) {
+    const struct trace *t = d->t;
+    char b[300];
+    if (t->format == TRACE_SNAPSHOT) {
+        if (d->healthy)
+            line(o, "VERDICT  healthy: device memory does not grow");
+        else
+            wrapped(o, "VERDICT  memory.growth: ", d->causes.p[0].signal, 9, 2);
+        return;
+    }
+    double busy = pct(d->busy_ns, d->wall_ns);
+    if (!d->dev_n) {
+        line(o, "VERDICT  no device activity in this recording: nothing can be said about a GPU");
+    } else if (d->healthy) {
+        if (d->modelled >= 0.5)
+            snprintf(b, sizeof b, "GPU busy %.1f%%, at %.0f%% of the roof; bound by %s", busy, 100 * d->roof,
+                     limit_text(d));
+        else if (d->regime == REGIME_MIXED)
+            snprintf(b, sizeof b, "GPU busy %.1f%%; the kernels cannot be judged (no shapes)", busy);
+        else
+            snprintf(b, sizeof b, "GPU busy %.1f%%; bound by %s (by the kernels' names; roof not known)",
+                     busy, limit_text(d));
+        bool more = d->causes.n && !d->causes.p[0].note;
+        line(o, "VERDICT  healthy: %s%s", b, more || d->modelled < 0.5 ? "" : "; nothing to do");
+    } else {
+        const struct cause *c = &d->causes.p[0];
+        int share[BUDGET_KEYS]; /* rounded as in the budget below it */
+        shares(d->budget, BUDGET_KEYS, d->wall_ns, share);
+        double computing = share[BUDGET_KERNELS] / 10.0;
+        snprintf(b, sizeof b, ", computing %.1f%%", computing);
+        line(o, "VERDICT  %s: %.1f of %.1f ms (%.1f%%) lost to it; GPU busy %.1f%%%s", cause_text(c->id),
+             ms(c->lost_ns), ms(d->wall_ns), pct(c->lost_ns, d->wall_ns), busy,
+             busy - computing > 0.5 ? b : "");
+    }
+}
+
+/* Causes inside the kernels are a part of their time, not a line of the budget of their own. */
+static void inside_kernels(struct str *o, const struct diag *d) {
+    int shown = 0;
+    for (uint32_t i = 0; i < d->causes.n && shown < 2; i++) {
+        const struct cause *c = &d->causes.p[i];
+        bool in = c->id == CAUSE_TRAFFIC || c->id == CAUSE_LAYOUT || c->id == CAUSE_ALIGNMENT ||
+                  c->id == CAUSE_QUANTISATION || c->id == CAUSE_OCCUPANCY;
+        if (!in || c->note) continue;
+        char b[64];
+        snprintf(b, sizeof b, "of it %s (%s)", cause_text(c->id), cause_confidence(c->id));
+        line(o, "    %-43s %10.2f ms %5.1f%%", b, ms(c->lost_ns), pct(c->lost_ns, d->wall_ns));
+        shown++;
+    }
+}
+
 static void budget(struct str *o, const struct diag *d) {
     int share[BUDGET_KEYS];
     shares(d->budget, BUDGET_KEYS, d->wall_ns, share);
     int64_t little = 0;
-    int little_share = 0, shown = 0;
+    int little_share = 0;
     for (int k = 0; k < BUDGET_KEYS; k++) {
         if (!d->budget[k]) continue;
         if (share[k] < 5 && k != BUDGET_KERNELS) {
@@ -208,11 +277,16 @@ static void budget(struct str *o, const struct diag *d) {
         memset(bar, '#', (size_t)n);
         bar[n] = 0;
         line(o, "  %-45s %10.2f ms %5.1f%%  %s", budget_text(k), ms(d->budget[k]), share[k] / 10.0, bar);
-        shown++;
+        if (k == BUDGET_KERNELS) inside_kernels(o, d);
     }
     if (little)
         line(o, "  %-45s %10.2f ms %5.1f%%", "all else, each under 0.5%", ms(little), little_share / 10.0);
     line(o, "  %45s %10.2f ms 100.0%%", "sum", ms(d->wall_ns));
+}
+
+static bool host_cause(int id) {
+    return id == CAUSE_SMALL || id == CAUSE_DISPATCH || id == CAUSE_SYNC || id == CAUSE_LOADER ||
+           id == CAUSE_USER;
 }
 
 static void fixes(struct str *o, const struct diag *d) {
@@ -220,14 +294,18 @@ static void fixes(struct str *o, const struct diag *d) {
     for (uint32_t i = 0; i < d->causes.n && shown < 3; i++) {
         const struct cause *c = &d->causes.p[i];
         if (c->note) continue;
-        char h[64];
+        char h[64], at[44];
         shown++;
+        report_place(c->where, at, sizeof at);
+        /* Stacks slow the host down: what they add is in the number, and goes with them. */
+        const char *slow = d->has_python && host_cause(c->id) ? " with stacks" : "";
+        const char *how = cause_confidence(c->id);
+        if (!strcmp(how, "model")) how = "modelled";
         if (c->lost_ns)
-            line(o, "FIX %d  %s   up to %.1f ms (%.1f%%), %s%s%.60s", shown, cause_text(c->id),
-                 ms(c->gain_ns), pct(c->gain_ns, d->wall_ns), cause_confidence(c->id),
-                 *c->where ? "   at " : "", c->where);
+            line(o, "FIX %d  %s  up to %.1f ms (%.1f%%), %s%s%s%s", shown, cause_text(c->id), ms(c->gain_ns),
+                 pct(c->gain_ns, d->wall_ns), how, slow, *at ? "  at " : "", at);
         else
-            line(o, "FIX %d  %s%s%.70s", shown, cause_text(c->id), *c->where ? "   at " : "", c->where);
+            line(o, "FIX %d  %s%s%s", shown, cause_text(c->id), *at ? "  at " : "", at);
         if (c->signal && d->t->format != TRACE_SNAPSHOT) wrapped(o, "       ", c->signal, 7, 2);
         snprintf(h, sizeof h, "    -> ");
         wrapped(o, h, c->fix, 7, 2);
@@ -246,6 +324,17 @@ static void fixes(struct str *o, const struct diag *d) {
             line(o, "ALSO   %s", b);
         }
     }
+}
+
+/* Long names of kernels differ in their last letters as often as in their first. */
+static void cut_middle(const char *s, char *out, size_t cap) {
+    size_t n = strlen(s), tail = 10;
+    if (n < cap)
+        snprintf(out, cap, "%s", s);
+    else if (n > 60) /* a sentence, not a name */
+        snprintf(out, cap, "%.*s..", (int)(cap - 3), s);
+    else
+        snprintf(out, cap, "%.*s..%s", (int)(cap - 3 - tail), s, s + n - tail);
 }
 
 static void kernels(struct str *o, const struct diag *d) {
@@ -268,14 +357,19 @@ static void kernels(struct str *o, const struct diag *d) {
     line(o, "KERNELS  %s of %.1f ms; cost known for %.0f%%", b, ms(all), 100 * d->modelled);
     for (uint32_t i = 0; i < d->kernels.n && i < 3; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
-        char n[48], r[80] = "";
+        char n[96], shown[32], r[80] = "";
         report_short_name(trace_str(d->t, k->name), n, sizeof n);
+        cut_middle(n, shown, sizeof shown);
         if (k->modelled && k->roof > 0)
             snprintf(r, sizeof r, "%.0f%% of %s roof", 100 * k->roof,
                      k->compute >= k->memory ? "compute" : "memory");
         else
             snprintf(r, sizeof r, "%s", class_text(k->cls));
-        line(o, "  %5.1f%%  %-44.44s x%-5u %9.1f us  %s", pct(k->ns, all), n, k->count,
+        const char *op = k->op ? trace_str(d->t, k->op) : "";
+        if (k->unlinked == k->count) op = "(no launch seen)";
+        if (k->op == k->name) op = "";
+        if (!strncmp(op, "aten::", 6)) op += 6;
+        line(o, "  %5.1f%%  %-31s %-16.16s x%-5u %8.1f us  %s", pct(k->ns, all), shown, op, k->count,
              (double)k->ns / k->count / 1e3, r);
     }
 }
@@ -283,22 +377,28 @@ static void kernels(struct str *o, const struct diag *d) {
 /* The four questions everyone asks, each answered. */
 static void checklist(struct str *o, const struct diag *d) {
     if (!d->dev_n) return;
-    const char *fp32 = "";
     int64_t f32 = 0, all = 0;
+    bool small = false, fix = false;
     for (uint32_t i = 0; i < d->kernels.n; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
         all += k->ns;
         if (k->cls <= KC_ATTENTION && k->unit == GPU_F32 && k->ns > 0) f32 += k->ns;
     }
-    if (f32 * 10 > all && d->gpu && d->gpu->cc >= 80) fp32 = "; products in fp32: allow TF32 or use bf16";
-    line(o, "CHECK  bottleneck: %s | GPU busy: %.0f%% | bound: %s | easy wins: %s%s",
-         d->healthy ? "none" : cause_text(d->verdict), pct(d->busy_ns, d->wall_ns), regime_text(d->regime),
-         d->healthy ? "none" : "see FIX 1", fp32);
-    bool small = false;
-    for (uint32_t i = 0; i < d->causes.n; i++) small |= d->causes.p[i].id == CAUSE_SMALL;
+    for (uint32_t i = 0; i < d->causes.n; i++) {
+        small |= d->causes.p[i].id == CAUSE_SMALL;
+        fix |= !d->causes.p[i].note;
+    }
+    line(o, "CHECK  bottleneck: %s | busy: %.0f%% | bound by: %s | easy wins: %s",
+         d->healthy ? "none" : cause_text(d->verdict), pct(d->busy_ns, d->wall_ns), limit_text(d),
+         !fix         ? "none"
+         : d->healthy ? "small, FIX 1"
+                      : "FIX 1");
+    if (f32 * 10 > all && d->gpu && d->gpu->cc >= 80)
+        line(o, "ALSO   %.0f%% of kernel time are matrix products in fp32: allow TF32, or use bf16",
+             pct(f32, all));
     if (!small && d->small_count * 10 > d->kernel_count * 3)
-        line(o, "NOT    a problem: %llu kernels under 10 us (%.0f%%) hold %.1f%% of kernel time",
-             (unsigned long long)d->small_count, pct((int64_t)d->small_count, (int64_t)d->kernel_count),
+        line(o, "NOT    the cause: %llu of %llu kernels take under 10 us, but only %.1f%% of kernel time",
+             (unsigned long long)d->small_count, (unsigned long long)d->kernel_count,
              pct(d->small_ns, d->budget[BUDGET_KERNELS]));
     if (d->layer_count)
         line(o, "LAYERS %u repeats of %u kernels, %.2f ms each", d->layer_count, d->layer_period,
@@ -307,16 +407,21 @@ static void checklist(struct str *o, const struct diag *d) {
 
 static void memory(struct str *o, const struct diag *d) {
     if (!d->mem.n) return;
-    line(o, "MEMORY peak %.1f MB%s, %.1f at the start, %.1f at the end%s", (double)d->mem_peak / 1e6,
-         d->mem_capacity ? "" : "", (double)d->mem_first / 1e6, (double)d->mem_last / 1e6,
-         d->mem_leak ? ": it grows" : "");
-    int n = d->t->format == TRACE_SNAPSHOT ? 5 : 0;
-    for (uint32_t i = 0; i < d->owners.n && (int)i < n; i++)
+    line(o, "MEMORY peak %.1f MB, %.1f at the start, %.1f at the end%s", (double)d->mem_peak / 1e6,
+         (double)d->mem_first / 1e6, (double)d->mem_last / 1e6, d->mem_leak ? ": it grows" : "");
+    if (d->t->format != TRACE_SNAPSHOT) return;
+    double rest = (double)d->t->snap_allocated;
+    for (uint32_t i = 0; i < d->owners.n; i++) {
+        rest -= (double)d->owners.p[i].bytes;
+        if (i >= 5) continue;
+        char at[72];
+        report_place(trace_str(d->t, d->owners.p[i].where), at, sizeof at);
         line(o, "  %9.1f MB in %u blocks still held, from %s", (double)d->owners.p[i].bytes / 1e6,
-             d->owners.p[i].count, trace_str(d->t, d->owners.p[i].where));
-    if (d->t->format == TRACE_SNAPSHOT)
-        line(o, "  fragmentation %.1f%% of reserved memory; largest free block %.1f MB",
-             100 * d->fragmentation, (double)d->t->snap_largest_free / 1e6);
+             d->owners.p[i].count, at);
+    }
+    if (rest > 0) line(o, "  %9.1f MB taken before the recording began", rest / 1e6);
+    line(o, "  fragmentation %.1f%% of reserved memory; largest free block %.1f MB", 100 * d->fragmentation,
+         (double)d->t->snap_largest_free / 1e6);
 }
 
 static int count_lines(const struct str *o) {
@@ -326,9 +431,10 @@ static int count_lines(const struct str *o) {
 }
 
 /* One note over one or two lines; false when there is no room for it. */
-static bool note_line(struct str *o, const char *head, const char *what, const char *more, int *room) {
+static bool note_line(struct str *o, const char *head, const char *what, const char *sep, const char *more,
+                      int *room) {
     char b[500];
-    snprintf(b, sizeof b, "%s%s%s", what, *more ? ": " : "", more);
+    snprintf(b, sizeof b, "%s%s%s", what, *more ? sep : "", more);
     int need = strlen(b) + 9 > COLS ? 2 : 1;
     if (*room < need) return false;
     wrapped(o, head, b, 9, need);
@@ -336,11 +442,22 @@ static bool note_line(struct str *o, const char *head, const char *what, const c
     return true;
 }
 
+/* Told already: by a note on the capture, or by NOTE above. */
+static bool is_told(const struct diag *d, const struct note *a) {
+    for (uint32_t i = 0; i < d->capture.n; i++)
+        if (!strcmp(a->id, "memory.growth") && !strcmp(d->capture.p[i].id, "no_memory")) return true;
+    for (uint32_t i = 0; i < d->causes.n; i++)
+        if (d->causes.p[i].note && !strcmp(a->id, cause_text(d->causes.p[i].id))) return true;
+    return false;
+}
+
 static void notes(struct str *o, const struct diag *d, int room) {
     for (uint32_t i = 0; i < d->capture.n; i++)
-        if (!note_line(o, "CAPTURE  ", d->capture.p[i].setting, d->capture.p[i].why, &room)) return;
-    for (uint32_t i = 0; i < d->abstained.n; i++)
-        if (!note_line(o, "UNKNOWN  ", d->abstained.p[i].id, d->abstained.p[i].why, &room)) return;
+        if (!note_line(o, "CAPTURE  ", d->capture.p[i].why, " -> ", d->capture.p[i].setting, &room)) return;
+    for (uint32_t i = 0; i < d->abstained.n; i++) {
+        const struct note *a = &d->abstained.p[i];
+        if (!is_told(d, a) && !note_line(o, "UNKNOWN  ", a->id, ": ", a->why, &room)) return;
+    }
 }
 
 void report_text(struct str *o, const struct diag *d, const char *path) {

@@ -126,6 +126,9 @@ TEST(report_short_names) {
         {"void at::native::(anonymous namespace)::max_pool_forward_nchw<float, int>(int, float const*)",
          "max_pool_forward_nchw"},
         {"nvjet_sm90_tst_320x128_64x3_1x2_h_bz_coopB_NNT", "nvjet_sm90_tst_320x128_64x3_1x2_h_bz_coopB_NNT"},
+        {"_ZN17cutlass__5x_cudnn6KernelINS_4conv6kernel23ImplicitGemmConvolutionINS1_11threadblock22Implicit",
+         "ImplicitGemmConvolution"},
+        {"_ZN3abc99x", "_ZN3abc99x"},
         {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
          "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"},
     };
@@ -133,6 +136,47 @@ TEST(report_short_names) {
         char b[96];
         report_short_name(cases[i].full, b, sizeof b);
         CHECK_STR(b, cases[i].shown);
+    }
+}
+
+TEST(report_places) {
+    static const struct {
+        const char *where, *shown;
+    } cases[] = {
+        {"make_traces.py(62): s", "make_traces.py:62 in s"},
+        {"make_traces_jax.py:12 <lambda>", "make_traces_jax.py:12 in <lambda>"},
+        {"aten::add", "aten::add"},
+        {"f(x): y", "f(x): y"},
+        {"a.py(1): ", "a.py(1): "},
+        {"", ""},
+        {"home/somebody/a/very/long/path/train.py(1024): training_step",
+         "..h/train.py:1024 in training_step"},
+    };
+    for (size_t i = 0; i < RG_COUNT(cases); i++) {
+        char b[35];
+        report_place(cases[i].where, b, sizeof b);
+        CHECK_STR(b, cases[i].shown);
+    }
+}
+
+/* What a stranger stumbled over: a hint cut off, one thing told twice, rows that look the same. */
+TEST(report_screen_says_all_of_it_once) {
+    for (size_t i = 0; i < RG_COUNT(files); i++) {
+        open_one(files[i]);
+        struct str o;
+        str_init(&o, &d.arena);
+        report_text(&o, &d, files[i]);
+        static const char *const heads[] = {"VERDICT", "CHECK", "NOTE", "ALSO", "NOT ", "CAPTURE"};
+        for (const char *p = o.p; *p;) {
+            size_t n = strcspn(p, "\n");
+            for (size_t k = 0; k < RG_COUNT(heads); k++)
+                if (!strncmp(p, heads[k], strlen(heads[k])) && n > 2 && !strncmp(p + n - 2, "..", 2))
+                    FAIL("%s: cut off: %.*s", files[i], (int)n, p);
+            p += n + (p[n] == '\n');
+        }
+        if (strstr(o.p, "profile_memory=True")) CHECK(!strstr(o.p, "UNKNOWN  memory.growth"));
+        if (strstr(o.p, "NOTE   ")) CHECK(!strstr(o.p, "UNKNOWN  graph.opaque"));
+        close_one();
     }
 }
 
