@@ -5,6 +5,7 @@
  * a hundred thousand nodes deep.
  * Tests: tests/unit/shape.c */
 #include "ir/ir.h"
+#include "ir/node.h"
 
 void shapes_init(struct shapes *s, struct ir *ir, struct arena *a) {
     *s = (struct shapes){.ir = ir, .arena = a};
@@ -26,7 +27,7 @@ const struct shape *shape_make(struct shapes *s, const int64_t *d, uint32_t n) {
     for (;; h = hash_u64(h + 1)) {
         if (!map_get(&s->intern, h, &at)) break;
         const struct shape *old = (const struct shape *)(uintptr_t)at;
-        if (old->n == n && !memcmp(old->d, d, n * sizeof *d)) return old;
+        if (old->n == n && (!n || !memcmp(old->d, d, n * sizeof *d))) return old;
     }
     struct shape *sh = arena_alloc(s->arena, sizeof *sh + n * sizeof *d);
     sh->n = n;
@@ -117,6 +118,7 @@ static const struct shape *shape_pad(struct job *j) {
     int64_t d[SHAPE_MAX];
     if (j->n->nsrc != 2 + 3 * j->in->n) bad(j, "three numbers for each axis");
     if (j->n->src[1]->dt != j->n->dt) bad(j, "the value has another dtype");
+    if (shape_of(j->s, j->n->src[1])->n) bad(j, "the value around it has rank 0");
     for (uint32_t i = 0; i < j->in->n; i++) {
         int64_t before = num(j, 2 + 3 * i), after = num(j, 3 + 3 * i), inner = num(j, 4 + 3 * i),
                 n = j->in->d[i];
@@ -202,6 +204,10 @@ static const struct shape *shape_node(struct shapes *s, const uop *n) {
                                   n->op != OP_VAR
                               ? shape_of(s, n->src[0])
                               : NULL};
+    char why[WHY_MAX];
+    int at;
+    if (!node_check(s->ir, (enum op)n->op, (enum dtype)n->dt, n->lanes, n->src, n->nsrc, n->arg, why, &at))
+        bad(&j, why);
     switch (n->op) {
     case OP_CONST:
     case OP_VAR: return shape_make(s, NULL, 0);
@@ -213,10 +219,7 @@ static const struct shape *shape_node(struct shapes *s, const uop *n) {
     case OP_PAD: return shape_pad(&j);
     case OP_SHRINK: return shape_box(&j, 1);
     case OP_FLIP: return shape_axes(&j, false);
-    case OP_REDUCE_AXES:
-        if (n->arg.i != OP_ADD && n->arg.i != OP_MUL && n->arg.i != OP_MAX && n->arg.i != OP_MIN)
-            bad(&j, "cannot reduce with this op");
-        return shape_axes(&j, true);
+    case OP_REDUCE_AXES: return shape_axes(&j, true);
     case OP_SCAN_AXIS: return shape_axes(&j, false);
     case OP_GATHER:
     case OP_SCATTER: return shape_gather(&j);
