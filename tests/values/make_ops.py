@@ -199,7 +199,9 @@ def kinks():
             ("hardtanh", "lo=-2 hi=2.5", lambda t: F.hardtanh(t, -2, 2.5)),
         ):
             out.torch(op, "grad_kinks", [x], fn, par=par, u=4.5, a="z", grad=seed)
-        out.torch("clamp", "grad_kinks", [x, In(tag, -2), In(tag, 2.5)], torch.clamp, grad=seed, wrt=(0,))
+        # an x that equals a bound keeps its gradient; PyTorch had that rule too, now it is 0 for numbers and 1/2 for tensors
+        keep = lambda t, lo, hi: torch.where((t >= lo) & (t <= hi), t, t.detach().clamp(-2, 2.5))
+        out.torch("clamp", "grad_kinks", [x, In(tag, -2), In(tag, 2.5)], keep, grad=seed, wrt=(0,))
         pair = [In(tag, [1, 2, 3, 0, -1]), In(tag, [1, 3, 2, 0, -1])]
         for op, fn in (("maximum", torch.maximum), ("minimum", torch.minimum)):
             out.torch(op, "grad_ties", pair, fn, grad=seed)

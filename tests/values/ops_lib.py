@@ -7,7 +7,7 @@ The file (ops.txt) is text, one case after the other, one item per line:
     o DTYPE DIMS u=U a=A | numbers            the output: at most U units in the last place plus A away; z=1 instead
                                               of a=A: a zero may have either sign
     s | numbers                               what the gradient starts from (shape and dtype of the output)
-    g N u=U a=A | numbers                     gradient with respect to stored input N
+    g N u=U a=A | numbers                     gradient with respect to stored input N; zeros have no sign
     e                                         instead of o: the op must refuse
 
 DIMS is 2x3, or - for rank 0. VIEWS is - or a list joined by + : T1,0 (permute) F0 (flip) S1/7/2,0/e/1 (slice: start,
@@ -226,7 +226,8 @@ class File:
                 continue
             g = np.zeros(i.a.shape) if leaf.grad is None else leaf.grad.numpy()
             assert np.isfinite(g).all(), name
-            scale = np.abs(g).max() if g.size else 0
+            # terms of a gradient are of the size of what it starts from, and may cancel (1 - sigmoid(x))
+            scale = max(np.abs(g).max(initial=0), np.abs(seed).max(initial=0))
             tol = 8 * eps(i.tag) * scale if ga is None else ga
             self.elements += g.size
             self.lines.append("g %d u=%.4g a=%.3g | %s" % (n, gu or 16, tol, numbers(i.tag, g, False)))
