@@ -39,7 +39,7 @@ LDLIBS := -lz -ldl -lpthread -lm
 # ---- what there is -------------------------------------------------------------------------------
 LIB_SRC   := $(sort $(wildcard $(foreach f,$(FOLDERS),src/$f/*.c src/$f/*/*.c)))
 CLI_SRC   := $(if $(filter *,$(FOLDERS)),$(sort $(wildcard cli/*.c)))
-TEST_SRC  := $(sort $(wildcard tests/main.c $(if $(filter *,$(FOLDERS)),tests/*.c) $(foreach f,$(FOLDERS),tests/unit/$f.c tests/unit/$f_*.c)))
+TEST_SRC  := $(sort $(wildcard tests/main.c $(if $(filter *,$(FOLDERS)),tests/*.c) $(foreach f,$(FOLDERS),tests/unit/$f.c tests/unit/$f_*.c $(if $(filter * api,$f),tests/semantics/*.c))))
 BENCH_SRC := $(sort $(wildcard bench/*.c))
 EXAMPLE_SRC := $(if $(filter *,$(FOLDERS)),$(sort $(wildcard examples/*.c)))
 CLI_TESTS := $(if $(CLI_SRC),$(sort $(wildcard tests/cli/*.sh)))
@@ -55,7 +55,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples test test-math bench fuzz fmt fmt-check clean help FORCE
+.PHONY: all lib examples test test-math bench fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge))
 lib: $(LIB)
 examples: $(EXAMPLES) $(if $(filter release,$(MODE)),$(BUILD)/examples)
@@ -102,6 +102,13 @@ $(BUILD)/host/embed: tools/embed.c | $(BUILD)/setup.ok
 $(BUILD)/gen/page.c: src/report/page.html src/report/page.css src/report/page.js $(BUILD)/host/embed
 	@mkdir -p $(@D)
 	$(BUILD)/host/embed $@ page_html=src/report/page.html page_css=src/report/page.css page_js=src/report/page.js
+endif
+# ---- generated code: the public functions as plain symbols (tools/callsites over include/ridge.h) ----
+ifneq ($(and $(wildcard src/api/*.c),$(filter * api,$(FOLDERS))),)
+GEN_SRC += $(BUILD)/gen/api_plain.c
+$(BUILD)/gen/api_plain.c: include/ridge.h tools/callsites
+	@mkdir -p $(@D)
+	@tools/callsites plain < $< > $@.new && mv -f $@.new $@
 endif
 # ---- end of generated code -----------------------------------------------------------------------
 
@@ -162,6 +169,8 @@ bench: all $(BENCH) $(GOLDEN)  # ARGS go to each of them
 	@for b in $(BENCH) $(GOLDEN); do echo "== $${b##*/}"; $$b $(ARGS) || exit 1; done
 
 FMT_FILES = $(wildcard include/*.h src/*/*.[ch] src/*/*/*.[ch] cli/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch] bench/*/*.[ch] tools/*.[ch] examples/*.[ch])
+callsites:           # include/ridge_calls.h from ridge.h, after a prototype changed
+	tools/callsites header < include/ridge.h > include/ridge_calls.h.new && mv -f include/ridge_calls.h.new include/ridge_calls.h
 fmt:
 	clang-format -i $(FMT_FILES)
 fmt-check:
@@ -172,6 +181,6 @@ clean:
 
 help:
 	@sed -n '2,7s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples test test-math bench fuzz fmt fmt-check clean help"
+	@echo "targets: all lib examples test test-math bench fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d)

@@ -1,0 +1,175 @@
+/* call.c: what every public call does before and after its own work.
+ *
+ * It finds the context (of its first tensor, if the function takes none), does nothing if that has an error, takes in what
+ * rg_free named, collects if it is time, and runs the work inside one err_guard. What is thrown gets the
+ * user's place and the function's name in front. Temporary memory of a call is c->scratch, released at its end.
+ * Tests: tests/unit/api.c (misuse_*) */
+#include "internal.h"
+
+static const enum dtype dtypes[RG_DTYPES] = {DT_BOOL, DT_I8,  DT_I16, DT_I32,  DT_I64, DT_U8, DT_U16,
+                                             DT_U32,  DT_U64, DT_F16, DT_BF16, DT_F32, DT_F64};
+
+enum dtype call_dtype(struct call *k, rg_dtype d) {
+    if ((unsigned)d >= RG_DTYPES)
+        call_fail(k, RG_EINVAL, "there is no dtype number %d; use RG_F32, RG_I64 ..", (int)d);
+    return dtypes[d];
+}
+
+rg_dtype call_dtype_out(enum dtype d) {
+    for (int i = 0; i < RG_DTYPES; i++)
+        if (dtypes[i] == d) return (rg_dtype)i;
+    return RG_DTYPES;
+}
+
+size_t rg_dtype_size(rg_dtype d) { return (unsigned)d < RG_DTYPES ? dtype_info[dtypes[d]].bytes : 0; }
+const char *rg_dtype_name(rg_dtype d) {
+    return (unsigned)d < RG_DTYPES ? dtype_info[dtypes[d]].name : "none";
+}
+
+void call_fail(struct call *k, int code, const char *fmt, ...) {
+    char text[1500];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    err_throw(&k->c->err, code, "%s", text);
+}
+
+/* ---- operands --------------------------------------------------------------------------------------- */
+
+static void RG_NORETURN stale(struct call *k, uint32_t arg, rg_tensor t) {
+    const struct slot *s = (uint32_t)t.id < k->c->slots ? slot_at(k->c, (uint32_t)t.id) : NULL;
+    /* Who had it last is still written there, if nobody has used the slot since. */
+    if (s && !s->node && s->fn)
+        call_fail(k, RG_EINVAL,
+                  "tensor %u is stale: it was freed or its scope ended (it was made by %s at %s:%d); "
+                  "rg_keep lets a tensor outlive its scope",
+                  arg + 1, s->fn, s->file ? s->file : "an unknown place", s->line);
+    call_fail(k, RG_EINVAL,
+              "tensor %u is stale: it was freed or its scope ended; rg_keep lets a tensor outlive its scope",
+              arg + 1);
+}
+
+struct slot *call_slot(struct call *k, rg_tensor t, uint32_t arg) {
+    if (!t.id) call_fail(k, RG_EINVAL, "tensor %u is RG_NONE; a tensor is needed here", arg + 1);
+    const rg_ctx *o = ctx_of(t.id);
+    if (!o) call_fail(k, RG_EINVAL, "tensor %u belongs to a context that was closed", arg + 1);
+    if (o != k->c)
+        call_fail(k, RG_EINVAL,
+                  "tensor %u belongs to another context (device %s, here %s); copy it with rg_copy_to",
+                  arg + 1, o->device, k->c->device);
+    if (!(uint32_t)t.id)
+        call_fail(k, RG_EINVAL,
+                  "tensor %u is the result of a call that failed; rg_clear_error does not mend it", arg + 1);
+    struct slot *s = slot_get(k->c, t, NULL);
+    if (!s) stale(k, arg, t);
+    return s;
+}
+
+const uop *call_node(struct call *k, uint32_t i, enum dtype dt) {
+    const rg_operand *o = &k->in[i];
+    if (o->kind == 1) return t_int(k->g, dt, o->v.i);
+    if (o->kind == 2) return t_number(k->g, dt, o->v.f);
+    if (!o->t.id && k->may >> i & 1) return NULL;
+    return call_slot(k, o->t, i)->node;
+}
+
+/* Tensors first, because a number takes its dtype from them. */
+static void take_operands(struct call *k) {
+    enum dtype ref = DT_COUNT;
+    for (uint32_t i = 0; i < k->n; i++) {
+        if (k->in[i].kind) continue;
+        k->u[i] = call_node(k, i, DT_COUNT);
+        if (!k->u[i] || i < k->values) continue;
+        ref = ref == DT_COUNT ? (enum dtype)k->u[i]->dt : t_promote(ref, (enum dtype)k->u[i]->dt);
+    }
+    for (uint32_t i = 0; i < k->n; i++) {
+        if (!k->in[i].kind) continue;
+        bool f = k->in[i].kind == 2;
+        k->u[i] = call_node(k, i, ref != DT_COUNT ? t_number_dtype(ref, f) : f ? DT_F32 : DT_I64);
+    }
+    if (!k->list.n) return;
+    if (!k->list.t) call_fail(k, RG_EINVAL, "the list of tensors is NULL");
+    k->many = arena_array(&k->c->scratch, const uop *, k->list.n);
+    for (size_t i = 0; i < k->list.n; i++) k->many[i] = call_slot(k, k->list.t[i], (uint32_t)i)->node;
+}
+
+/* ---- one call ----------------------------------------------------------------------------------------- */
+
+static rg_ctx *whose(const struct call *k) {
+    if (k->c) return k->c;
+    rg_ctx *c = NULL;
+    for (uint32_t i = 0; i < k->n && !c; i++)
+        if (!k->in[i].kind && k->in[i].t.id) c = ctx_of(k->in[i].t.id);
+    for (size_t i = 0; i < k->list.n && k->list.t && !c; i++)
+        if (k->list.t[i].id) c = ctx_of(k->list.t[i].id);
+    return c;
+}
+
+struct work {
+    struct call *k;
+    void (*fn)(struct call *);
+    rg_tensor out;
+};
+
+static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
+    rg_ctx *c = k->c = whose(k);
+    if (!c) return RG_EINVAL;
+    if (c->err.code) return (rg_status)c->err.code;
+    slots_drain(c);
+    k->g = &c->graph->tg;
+    w->k = k;
+    struct arena_mark mark = arena_mark(&c->scratch);
+    if (err_guard(&c->err, body, w)) {
+        if (c->err.code == RG_ENOMEM) c->damaged = true;
+        if (k->file)
+            err_prefix(&c->err, "%s:%d: %s: ", k->file, k->line, k->fn);
+        else
+            err_prefix(&c->err, "%s: ", k->fn);
+    }
+    arena_release(&c->scratch, mark);
+    return (rg_status)c->err.code;
+}
+
+/* Leaves have no place. */
+void call_site(struct call *k, uint32_t first, const uop *out) {
+    struct prov *p = &k->g->prov;
+    uint32_t site = prov_site(p, k->file ? k->file : "", k->line, k->fn + 3, NULL, false);
+    for (uint32_t id = first; id < k->g->ir->n; id++) {
+        enum op op = (enum op)k->g->ir->node[id]->op;
+        if (op != OP_CONST && op != OP_BUFFER && op != OP_VAR) prov_add(p, id, site);
+    }
+    if (out && out->id < first && out->nsrc && out->op != OP_BUFFER && out->op != OP_VAR)
+        prov_add(p, out->id, site);
+}
+
+static void build_body(void *arg) {
+    struct work *w = arg;
+    struct call *k = w->k;
+    gr_collect_maybe(k->c);
+    take_operands(k);
+    uint32_t first = k->g->ir->n;
+    const uop *n = k->build(k);
+    tg_shape(k->g, n); /* a handle's node has a shape, always */
+    call_site(k, first, n);
+    struct slot *s;
+    w->out = slot_new(k->c, n, k->global, &s);
+    s->file = k->file, s->line = k->line, s->fn = k->fn;
+    s->view = k->view, s->param = k->global, s->var = k->var;
+}
+
+rg_tensor call_tensor(struct call *k) {
+    struct work w = {0};
+    if (run(k, build_body, &w)) return k->c ? poison(k->c) : RG_NONE;
+    return w.out;
+}
+
+static void work_body(void *arg) {
+    struct work *w = arg;
+    gr_collect_maybe(w->k->c);
+    w->fn(w->k);
+}
+
+rg_status call_work(struct call *k, void (*fn)(struct call *)) {
+    return run(k, work_body, &(struct work){.fn = fn});
+}

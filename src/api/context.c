@@ -1,0 +1,146 @@
+/* context.c: opening and closing a context, its sticky error, its statistics, copies between contexts.
+ *
+ * rg_open never returns NULL. A context that could not be opened is an ordinary one with an error that cannot be
+ * cleared; if there is no memory even for that, all callers get the same static one.
+ * After memory ran out inside a call, what handles denote is intact but side tables may be half made: rg_clear_error
+ * copies the living graph before it lets anybody go on.
+ * Tests: tests/unit/api.c (context_*), tests/unit/api_memory.c (oom_*) */
+#include "internal.h"
+
+static rg_ctx no_memory = {
+    .err = {.code = RG_ENOMEM, .msg = "rg_open: out of memory"}, .broken = true, .device = "none"};
+
+const char *rg_version(void) { return RG_VERSION; }
+
+static void open_body(void *arg) {
+    rg_ctx *c = arg;
+    c->graph = gr_new(c);
+}
+
+static void open_device(rg_ctx *c, const char *name) {
+    const struct device_ops *ops = device_find(&c->err, name);
+    if (!ops) return;
+    snprintf(c->device, sizeof c->device, "%s", ops->name);
+    c->engine = engine_open(&c->err, ops);
+    if (!c->engine) err_set(&c->err, RG_EDEVICE, "device %s cannot be opened", ops->name);
+    err_guard(&c->err, open_body, c);
+}
+
+rg_ctx *rg_open(const char *device) {
+    rg_ctx *c = mem_alloc(sizeof *c);
+    if (!c) return &no_memory;
+    memset(c, 0, sizeof *c);
+    snprintf(c->device, sizeof c->device, "none");
+    arena_init(&c->scratch, &c->err);
+    if (ctx_enter(c))
+        open_device(c, device);
+    else
+        err_set(&c->err, RG_ELIMIT, "255 contexts are open; close one with rg_close");
+    if (c->err.code) {
+        err_prefix(&c->err, "rg_open: ");
+        c->broken = true;
+    }
+    return c;
+}
+
+rg_status rg_close(rg_ctx *c) {
+    if (!c) return RG_OK;
+    rg_status st = (rg_status)c->err.code;
+    if (c == &no_memory) return st;
+    ctx_leave(c);
+    for (uint32_t i = 0; i < c->stores; i++)
+        if (c->store[i].used) store_drop(c, i);
+    if (c->engine) engine_close(c->engine);
+    slots_close(c);
+    gr_free(c->graph);
+    arena_free(&c->scratch);
+    mem_free(c->store);
+    mem_free(c->reads);
+    mem_free(c);
+    return st;
+}
+
+rg_status rg_status_of(rg_ctx *c) { return c ? (rg_status)c->err.code : RG_EINVAL; }
+const char *rg_error(rg_ctx *c) { return !c ? "the context is NULL" : c->err.code ? c->err.msg : ""; }
+const char *rg_device(rg_ctx *c) { return c ? c->device : "none"; }
+
+static void mend(void *arg) { gr_compact(arg); }
+
+rg_status rg_clear_error(rg_ctx *c) {
+    if (!c) return RG_EINVAL;
+    if (c->broken) return (rg_status)c->err.code;
+    err_clear(&c->err);
+    c->nreads = 0; /* what was waiting for the failed run will not come */
+    slots_drain(c);
+    if (c->damaged && err_guard(&c->err, mend, c)) {
+        err_prefix(&c->err, "rg_clear_error: ");
+        return (rg_status)c->err.code;
+    }
+    c->damaged = false;
+    return RG_OK;
+}
+
+/* ---- statistics --------------------------------------------------------------------------------------------- */
+
+static void count_nodes(void *arg) { gr_collect(arg); }
+
+rg_status rg_stats_at(const char *file, int line, rg_ctx *c, rg_usage *out) {
+    if (!c || !out) return RG_EINVAL;
+    if (!c->err.code && c->graph) {
+        slots_drain(c);
+        if (err_guard(&c->err, count_nodes, c)) {
+            c->damaged = true;
+            err_prefix(&c->err, "%s:%d: rg_stats: ", file ? file : "unknown place", line);
+        }
+    }
+    *out = (rg_usage){.handles = c->handles,
+                      .nodes = c->live_nodes,
+                      .nodes_held = c->graph ? c->graph->ir.n : 0,
+                      .buffers = c->buffers,
+                      .bytes = c->bytes,
+                      .peak = c->peak,
+                      .realizes = c->realizes,
+                      .kernels = c->kernels,
+                      .cached = c->cached,
+                      .moved = c->moved,
+                      .ops = c->ops,
+                      .seconds = c->seconds};
+    return (rg_status)c->err.code;
+}
+
+/* ---- another device ------------------------------------------------------------------------------------------- */
+
+struct parcel {
+    void *data;
+    size_t bytes;
+    int64_t d[SHAPE_MAX];
+    uint32_t n;
+    rg_dtype dt;
+};
+
+static void do_measure(struct call *k) {
+    struct parcel *p = k->p;
+    const uop *n = call_slot(k, k->in[0].t, 0)->node;
+    const struct shape *sh = tg_shape(k->g, n);
+    p->bytes = store_bytes(k->c, n), p->n = sh->n, p->dt = call_dtype_out((enum dtype)n->dt);
+    for (uint32_t i = 0; i < sh->n; i++) p->d[i] = sh->d[i];
+    p->data = mem_alloc(p->bytes);
+    if (!p->data) call_fail(k, RG_ENOMEM, "out of memory: no %zu bytes for the copy", p->bytes);
+}
+
+rg_tensor rg_copy_to_at(const char *file, int line, rg_ctx *c, rg_tensor x) {
+    struct parcel p = {0};
+    rg_ctx *from = ctx_of(x.id);
+    rg_tensor out = c && c->id ? poison(c) : RG_NONE;
+    if (!c || c->err.code) return out;
+    if (!from)
+        err_set(&c->err, RG_EINVAL, "%s:%d: rg_copy_to: the tensor belongs to no open context",
+                file ? file : "unknown place", line);
+    else if (!call_work(CALL(copy_to, .in = {TENSOR(x)}, .n = 1, .p = &p), do_measure) &&
+             !rg_read_at(file, line, x, p.data, p.bytes))
+        out = rg_from_at(file, line, c, p.dt, p.data, (rg_ints){p.d, p.n});
+    else if (from != c)
+        err_set(&c->err, from->err.code, "%s", from->err.msg); /* both know */
+    mem_free(p.data);
+    return out;
+}

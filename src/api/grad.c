@@ -1,0 +1,173 @@
+/* grad.c: parameters and gradients.
+ *
+ * A parameter is a tensor with a store of its own, held by its slot and by no scope. Its gradient so far is a node in that slot: lazy,
+ * and a root like any handle. t_grad works on the graph as it was written; nodes that were cut are replaced by
+ * their BUFFERs first (gr_settle), so that "the tensor p" and "p in the expression" are the same node.
+ * What would silently give no gradient is an error: nothing that leads to the loss, or a loss of values that
+ * a parameter had before it was assigned.
+ * Tests: tests/semantics/grad.c */
+#include "internal.h"
+
+#define AT const char *file, int line
+
+/* ---- parameters -------------------------------------------------------------------------------------------- */
+
+static const uop *b_param(struct call *k) {
+    const uop *x = k->u[0];
+    if (!dt_is_float((enum dtype)x->dt))
+        call_fail(k, RG_EINVAL, "a parameter has a gradient, so it must be of a float dtype; found %s",
+                  dtype_info[x->dt].name);
+    uint32_t s = store_new(k->c, store_bytes(k->c, x));
+    const uop *b = store_node(k->c, s, k->c->store[s].version, (enum dtype)x->dt, tg_shape(k->g, x));
+    return k->c->store[s].head = uop2(k->g->ir, OP_ASSIGN, b, x);
+}
+
+rg_tensor rg_param_at(AT, rg_tensor x) {
+    return call_tensor(CALL(param, .in = {TENSOR(x)}, .n = 1, .global = true, .build = b_param));
+}
+
+static const uop *b_param_grad(struct call *k) {
+    const struct slot *s = call_slot(k, k->in[0].t, 0);
+    if (!s->param) call_fail(k, RG_EINVAL, "tensor 1 is not a parameter; rg_param makes one");
+    const struct shape *sh = tg_shape(k->g, s->node);
+    return s->grad ? s->grad : t_full(k->g, t_number(k->g, (enum dtype)s->node->dt, 0), sh->d, sh->n);
+}
+
+rg_tensor rg_param_grad_at(AT, rg_tensor p) {
+    return call_tensor(CALL(param_grad, .in = {TENSOR(p)}, .n = 1, .build = b_param_grad));
+}
+
+static void do_zero_grad(struct call *k) {
+    struct slot *s;
+    for (uint32_t i = 0; (s = slot_next(k->c, &i));) s->grad = NULL;
+}
+
+rg_status rg_zero_grad_at(AT, rg_ctx *c) { return call_work(CALL(zero_grad, .c = c), do_zero_grad); }
+
+/* ---- what leads where ---------------------------------------------------------------------------------------- */
+
+struct reach {
+    const uint8_t *stop; /* by node id: what is asked about is not gone through */
+};
+
+static bool reach_into(void *cx, const uop *n) {
+    const struct reach *r = cx;
+    return n->op != OP_DETACH && !r->stop[n->id];
+}
+
+/* Nodes that a gradient of n would visit, as marks by id. */
+static const uint8_t *reached(struct call *k, const uop *n, const uop *const *wrt, uint32_t nwrt,
+                              uop_vec *order) {
+    rg_ctx *c = k->c;
+    uint8_t *stop = arena_alloc(&c->scratch, k->g->ir->n + 1),
+            *mark = arena_alloc(&c->scratch, k->g->ir->n + 1);
+    for (uint32_t i = 0; i < nwrt; i++) stop[wrt[i]->id] = 1;
+    gr_walk(c, &n, 1, reach_into, &(struct reach){stop}, order);
+    for (uint32_t i = 0; i < order->n; i++) mark[order->p[i]->id] = order->p[i]->op != OP_DETACH;
+    return mark;
+}
+
+static const char hint_realized[] = "; its value was computed (rg_read, rg_item, rg_realize) before, which "
+                                    "forgets how: ask for gradients first";
+
+/* ---- rg_grad --------------------------------------------------------------------------------------------------- */
+
+struct grad_args {
+    rg_tensor *out;
+    rg_grad_opts o;
+};
+
+static void do_grad(struct call *k) {
+    rg_ctx *c = k->c;
+    struct grad_args *a = k->p;
+    uint32_t n = (uint32_t)k->list.n, first;
+    if (!a->out) call_fail(k, RG_EINVAL, "the array for the results is NULL");
+    const uop *raw = call_slot(k, k->in[0].t, 0)->node, *of = gr_settle(c, raw);
+    const uop *seed = a->o.seed.id ? gr_settle(c, call_slot(k, a->o.seed, n + 1)->node) : NULL;
+    const uop **wrt = arena_array(&c->scratch, const uop *, n + 1),
+              **out = arena_array(&c->scratch, const uop *, n + 1);
+    for (uint32_t i = 0; i < n; i++) wrt[i] = gr_settle(c, call_slot(k, k->list.t[i], i + 1)->node);
+    uop_vec order = {0};
+    const uint8_t *mark = reached(k, of, wrt, n, &order);
+    for (uint32_t i = 0; i < n && !a->o.unused_ok; i++)
+        if (!mark[wrt[i]->id])
+            call_fail(k, RG_EINVAL,
+                      "tensor %u does not lead to what is differentiated%s; .unused_ok = true gives zeros",
+                      i + 2, of->op == OP_BUFFER ? hint_realized : "");
+    first = k->g->ir->n;
+    t_grad(k->g, of, seed, wrt, n, out);
+    for (uint32_t i = 0; i < n; i++) {
+        struct slot *s;
+        tg_shape(k->g, out[i]);
+        rg_tensor t = slot_new(c, out[i], false, &s);
+        s->file = k->file, s->line = k->line, s->fn = k->fn;
+        a->out[i] = t;
+    }
+    call_site(k, first, NULL);
+}
+
+rg_status rg_grad_at(AT, rg_tensor of, rg_tensors wrt, rg_tensor *out, rg_grad_opts o) {
+    struct grad_args a = {out, o};
+    struct call *k = CALL(grad, .in = {TENSOR(of)}, .n = 1, .list = wrt, .p = &a);
+    rg_status bad = call_work(k, do_grad);
+    for (size_t i = 0; bad && out && i < wrt.n; i++) out[i] = k->c ? poison(k->c) : RG_NONE;
+    return bad;
+}
+
+/* ---- rg_backward ------------------------------------------------------------------------------------------------- */
+
+/* A loss of what a parameter was before it was assigned has no gradient for what it is now. */
+static void check_versions(struct call *k, const uop_vec *order, const uint8_t *mark, const struct slot *p,
+                           const uop *at) {
+    rg_ctx *c = k->c;
+    const uop *root = gr_chain_root(gr_now(c, at));
+    if (root->op != OP_BUFFER) return;
+    for (uint32_t i = 0; i < order->n; i++) {
+        const uop *n = order->p[i];
+        if (!mark[n->id] || n == at || n == gr_now(c, at) || n->op != OP_BUFFER) continue;
+        if (store_of(n) != store_of(root)) continue;
+        call_fail(k, RG_EINVAL,
+                  "the loss was computed from the value that a parameter had before %s at %s:%d; call "
+                  "rg_backward before "
+                  "assigning to parameters",
+                  p->fn, p->file ? p->file : "an unknown place", p->line);
+    }
+}
+
+static void do_backward(struct call *k) {
+    rg_ctx *c = k->c;
+    const uop *of = gr_settle(c, call_slot(k, k->in[0].t, 0)->node);
+    VEC(struct slot *) params = {0};
+    uop_vec all = {0}, wrt = {0}, order = {0};
+    struct slot *s;
+    for (uint32_t i = 0; (s = slot_next(c, &i));) {
+        if (!s->param) continue;
+        vec_push(&c->scratch, &params, s);
+        vec_push(&c->scratch, &all, gr_settle(c, s->node));
+    }
+    const uint8_t *mark = reached(k, of, all.p, all.n, &order);
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < params.n; i++) {
+        check_versions(k, &order, mark, params.p[i], all.p[i]);
+        if (!mark[all.p[i]->id]) continue;
+        params.p[used++] = params.p[i];
+        vec_push(&c->scratch, &wrt, all.p[i]);
+    }
+    if (!used)
+        call_fail(k, RG_EINVAL, "no parameter leads to the loss%s",
+                  of->op == OP_BUFFER ? hint_realized : "; rg_param makes one");
+    const uop **out = arena_array(&c->scratch, const uop *, used),
+              **sum = arena_array(&c->scratch, const uop *, used);
+    uint32_t first = k->g->ir->n;
+    t_grad(k->g, of, NULL, wrt.p, used, out);
+    for (uint32_t i = 0; i < used; i++) {
+        sum[i] = params.p[i]->grad ? t_add(k->g, params.p[i]->grad, out[i]) : out[i];
+        tg_shape(k->g, sum[i]);
+    }
+    call_site(k, first, NULL);
+    for (uint32_t i = 0; i < used; i++) params.p[i]->grad = sum[i]; /* all or none */
+}
+
+rg_status rg_backward_at(AT, rg_tensor loss) {
+    return call_work(CALL(backward, .in = {TENSOR(loss)}, .n = 1), do_backward);
+}

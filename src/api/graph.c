@@ -1,0 +1,367 @@
+/* graph.c: what is alive, what leads to a parameter, and getting rid of the rest.
+ *
+ * gr_collect() runs after each realize. It walks the graph from the handles. A node that is realized needs its BUFFER; it needs its
+ * history (its sources) only if a gradient can still be asked for through it, which is so exactly if the
+ * history leads to the present value of a parameter. Otherwise the node is cut, for good: training loops do not grow,
+ * and a value that was printed between forward and backward pass still has a gradient.
+ * Device memory that no node needs is freed at once. Nodes are only garbage then; when there are twice as many
+ * as are alive, gr_compact() copies the living into a fresh arena and frees the old one.
+ *
+ * Everything here is linear in the nodes visited, and iterative: graphs may be a hundred thousand nodes deep.
+ * Tests: tests/unit/api_memory.c, tests/semantics */
+#include "internal.h"
+
+#define NODES_MIN 4096               /* garbage nodes before compaction is worth it */
+#define ARENA_MIN ((size_t)4 << 20)  /* bytes, likewise */
+#define FRESH_MIN ((size_t)64 << 20) /* device bytes made without a realize before collecting */
+#define LAZY_WARN 10000
+
+static void graph_init(void *arg) {
+    struct graph *g = arg;
+    ir_init(&g->ir, &g->arena);
+    tg_init(&g->tg, &g->ir, &g->arena);
+    map_init(&g->vars, &g->arena);
+    map_init(&g->var_of, &g->arena);
+}
+
+void gr_free(struct graph *g) {
+    if (g) arena_free(&g->arena);
+    mem_free(g);
+}
+
+struct graph *gr_new(rg_ctx *c) {
+    struct graph *g = mem_alloc(sizeof *g);
+    if (!g) err_throw(&c->err, RG_ENOMEM, "out of memory");
+    *g = (struct graph){0};
+    arena_init(&g->arena, &c->err);
+    if (!err_guard(&c->err, graph_init, g)) return g;
+    gr_free(g);
+    err_throw(&c->err, RG_ENOMEM, "out of memory");
+}
+
+const uop *gr_now(const rg_ctx *c, const uop *n) {
+    while (is_real(c, n)) n = c->graph->ir.node[c->graph->real.p[n->id] - 1];
+    return n;
+}
+
+void gr_real_room(rg_ctx *c) {
+    uint32_t n = c->graph->ir.n;
+    if (c->graph->real.n < n) {
+        vec_need(&c->graph->arena, &c->graph->real, n - c->graph->real.n);
+        memset(c->graph->real.p + c->graph->real.n, 0, (n - c->graph->real.n) * sizeof *c->graph->real.p);
+        c->graph->real.n = n;
+    }
+    if (c->graph->cut.n < n) {
+        vec_need(&c->graph->arena, &c->graph->cut, n - c->graph->cut.n);
+        memset(c->graph->cut.p + c->graph->cut.n, 0, n - c->graph->cut.n);
+        c->graph->cut.n = n;
+    }
+}
+
+void gr_set_real(rg_ctx *c, const uop *n, const uop *buf) {
+    if (n == buf) return;
+    c->graph->real.p[n->id] = buf->id + 1;
+    c->graph->cut.p[n->id] = 0;
+}
+
+/* ---- walks --------------------------------------------------------------------------------------------- */
+
+void gr_walk(rg_ctx *c, const uop *const *root, uint32_t n, walk_fn *into, void *cx, uop_vec *out) {
+    struct frame {
+        const uop *n;
+        uint32_t next, end;
+    };
+    VEC(struct frame) stack = {0};
+    struct arena *a = &c->scratch;
+    uint8_t *seen = arena_alloc(a, c->graph->ir.n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        const uop *s = root[i];
+        for (;;) {
+            if (s && !seen[s->id]) {
+                seen[s->id] = 1;
+                vec_push(a, &stack, ((struct frame){s, 0, into(cx, s) ? s->nsrc : 0}));
+            }
+            while (stack.n && stack.p[stack.n - 1].next == stack.p[stack.n - 1].end)
+                vec_push(a, out, stack.p[--stack.n].n);
+            if (!stack.n) break;
+            struct frame *f = &stack.p[stack.n - 1];
+            s = f->n->src[f->next++];
+        }
+    }
+}
+
+void gr_roots(rg_ctx *c, uop_vec *out) {
+    struct slot *s;
+    for (uint32_t i = 0; (s = slot_next(c, &i));) {
+        vec_push(&c->scratch, out, s->node);
+        if (s->grad) vec_push(&c->scratch, out, s->grad);
+        if (s->var) vec_push(&c->scratch, out, s->var);
+    }
+    for (uint32_t i = 0; i < c->nreads; i++) vec_push(&c->scratch, out, c->reads[i].node);
+}
+
+struct lead {
+    rg_ctx *c;
+    uint8_t *param, *lead; /* by node id */
+};
+
+static bool lead_into(void *cx, const uop *n) {
+    const struct lead *l = cx;
+    return !l->param[n->id] && n->op != OP_DETACH && !is_cut(l->c, n);
+}
+
+const uint8_t *gr_leads(rg_ctx *c, const uop_vec *roots) {
+    struct lead l = {c, NULL, NULL};
+    struct slot *s;
+    for (uint32_t i = 0; (s = slot_next(c, &i));) {
+        if (!s->param) continue;
+        if (!l.param) l.param = arena_alloc(&c->scratch, c->graph->ir.n + 1);
+        l.param[s->node->id] = l.param[gr_now(c, s->node)->id] = 1;
+    }
+    if (!l.param) return NULL;
+    l.lead = arena_alloc(&c->scratch, c->graph->ir.n + 1);
+    uop_vec order = {0};
+    gr_walk(c, roots->p, roots->n, lead_into, &l, &order);
+    for (uint32_t i = 0; i < order.n; i++) {
+        const uop *n = order.p[i];
+        bool self = l.param[n->id] || (is_cut(c, n) && l.param[gr_now(c, n)->id]), yes = false;
+        if (lead_into(&l, n))
+            for (uint32_t j = 0; j < n->nsrc && !yes; j++) yes = l.lead[n->src[j]->id];
+        l.lead[n->id] = self ? 2 : yes;
+    }
+    return l.lead;
+}
+
+/* ---- collecting ------------------------------------------------------------------------------------------ */
+
+struct mark {
+    rg_ctx *c;
+    const uint8_t *lead;
+};
+
+static bool has_history(const struct mark *m, const uop *n) {
+    return !is_real(m->c, n) || (!is_cut(m->c, n) && m->lead && m->lead[n->id] == 1);
+}
+
+static bool mark_into(void *cx, const uop *n) {
+    struct mark *m = cx;
+    const uop *b = gr_now(m->c, n);
+    if (b->op == OP_BUFFER && store_of(b) < m->c->stores) m->c->store[store_of(b)].mark = true;
+    if (has_history(m, n)) return true;
+    m->c->graph->cut.p[n->id] = 1;
+    return false;
+}
+
+/* A forgotten node must not be found again (interning) and lead to memory that is gone or holds another version. */
+static void forget_dead(rg_ctx *c) {
+    for (uint32_t id = 0; id < c->graph->real.n; id++) {
+        if (!c->graph->real.p[id]) continue;
+        const uop *b = gr_now(c, c->graph->ir.node[id]);
+        const struct store *s = &c->store[store_of(b)];
+        if (s->used && s->version == version_of(b)) continue;
+        c->graph->real.p[id] = 0;
+        c->graph->cut.p[id] = 0;
+    }
+}
+
+static bool lazy_into(void *cx, const uop *n) { return !is_real(cx, n); }
+
+/* Says once who holds a graph that only grows: an accumulator that is kept and never read. */
+static void warn_large(rg_ctx *c, uint32_t lazy) {
+    if (lazy < LAZY_WARN || !log_on(1)) return;
+    struct slot *s;
+    for (uint32_t i = 0; (s = slot_next(c, &i));) {
+        if (s->warned || is_real(c, s->node)) continue;
+        struct arena_mark at = arena_mark(&c->scratch);
+        uop_vec below = {0};
+        gr_walk(c, &s->node, 1, lazy_into, c, &below);
+        uint32_t n = below.n;
+        arena_release(&c->scratch, at);
+        if (n < LAZY_WARN) continue;
+        s->warned = true;
+        log_line(1,
+                 "warning: %s:%d: %s: this tensor waits for %u operations that were never computed; "
+                 "rg_realize it now and then",
+                 s->file ? s->file : "unknown place", s->line, s->fn, n);
+        return;
+    }
+}
+
+static void collect_marks(rg_ctx *c, uop_vec *order) {
+    uop_vec roots = {0};
+    gr_roots(c, &roots);
+    gr_real_room(c);
+    struct mark m = {c, gr_leads(c, &roots)};
+    for (uint32_t i = 0; i < c->stores; i++) c->store[i].mark = false;
+    gr_walk(c, roots.p, roots.n, mark_into, &m, order);
+    c->live_nodes = order->n;
+}
+
+void gr_collect(rg_ctx *c) {
+    struct arena_mark at = arena_mark(&c->scratch);
+    uop_vec order = {0};
+    collect_marks(c, &order);
+    for (uint32_t i = 0; i < c->stores; i++)
+        if (c->store[i].used && !c->store[i].mark) store_drop(c, i);
+    forget_dead(c);
+    struct slot *s;
+    for (uint32_t i = 0; (s = slot_next(c, &i));)
+        if (is_cut(c, s->node)) s->node = gr_now(c, s->node);
+    c->fresh_bytes = 0;
+    uint32_t lazy = 0;
+    for (uint32_t i = 0; i < order.n; i++) lazy += !is_real(c, order.p[i]);
+    warn_large(c, lazy);
+    uint64_t live = order.n;
+    arena_release(&c->scratch, at);
+    uint64_t garbage = c->graph->ir.n - RG_MIN(live, c->graph->ir.n);
+    if (garbage > RG_MAX(NODES_MIN, 2 * live) || c->graph->arena.used > RG_MAX(ARENA_MIN, 4 * c->arena_low))
+        gr_compact(c);
+}
+
+void gr_collect_maybe(rg_ctx *c) {
+    if (c->fresh_bytes > RG_MAX(FRESH_MIN, c->bytes - RG_MIN(c->bytes, c->fresh_bytes)) ||
+        c->graph->ir.n > RG_MAX(4 * NODES_MIN, 4 * (uint64_t)c->nodes_low) ||
+        c->graph->arena.used > RG_MAX(4 * ARENA_MIN, 8 * c->arena_low)) {
+        gr_collect(c);
+        if (c->nodes_low < c->graph->ir.n / 2)
+            c->nodes_low = c->graph->ir.n / 2; /* much is alive: wait for more */
+        if (c->arena_low < c->graph->arena.used / 4) c->arena_low = c->graph->arena.used / 4;
+    }
+}
+
+/* ---- copying --------------------------------------------------------------------------------------------- */
+
+void gr_copy(struct arena *a, struct ir *to, const struct ir *from, const uop_vec *order, leaf_fn *leaf,
+             void *cx, const uop **out) {
+    VEC(const uop *) src = {0};
+    for (uint32_t i = 0; i < order->n; i++) {
+        const uop *n = order->p[i], *given = leaf(cx, n);
+        if (!given) {
+            src.n = 0;
+            vec_need(a, &src, n->nsrc);
+            for (uint32_t j = 0; j < n->nsrc; j++) src.p[j] = out[n->src[j]->id];
+            union arg arg = n->arg;
+            if (to != from && n->op == OP_VAR) arg.param.name = ir_sym(to, "s", 1);
+            if (to != from && n->op == OP_CALL) {
+                const char *name = ir_name(from, (uint32_t)arg.u);
+                arg.u = ir_sym(to, name, strlen(name));
+            }
+            given = uop_new(to, (enum op)n->op, (enum dtype)n->dt, n->lanes, src.p, n->nsrc, arg);
+        }
+        out[n->id] = given;
+    }
+}
+
+static bool settle_into(void *cx, const uop *n) { return !is_cut(cx, n); }
+static const uop *settle_leaf(void *cx, const uop *n) { return is_cut(cx, n) ? gr_now(cx, n) : NULL; }
+
+const uop *gr_settle(rg_ctx *c, const uop *n) {
+    uop_vec order = {0};
+    gr_walk(c, &n, 1, settle_into, c, &order);
+    const uop **out = arena_array(&c->scratch, const uop *, c->graph->ir.n);
+    gr_copy(&c->scratch, &c->graph->ir, &c->graph->ir, &order, settle_leaf, c, out);
+    return out[n->id];
+}
+
+/* ---- compaction ------------------------------------------------------------------------------------------- */
+
+struct move {
+    rg_ctx *c; /* with the old graph */
+    struct graph *g;
+    const uop **to; /* by old id */
+};
+
+static void add_buffers(rg_ctx *c, const uop_vec *order, uop_vec *out) {
+    uint8_t *seen = arena_alloc(&c->scratch, c->graph->ir.n + 1);
+    for (uint32_t i = 0; i < order->n; i++) seen[order->p[i]->id] = 1;
+    for (uint32_t i = 0; i < order->n; i++) { /* what realized nodes are now comes with its dims */
+        const uop *b = gr_now(c, order->p[i]);
+        if (seen[b->id]) continue;
+        seen[b->id] = 1;
+        for (uint32_t j = 0; j < b->nsrc; j++) {
+            if (seen[b->src[j]->id]) continue;
+            seen[b->src[j]->id] = 1;
+            vec_push(&c->scratch, out, b->src[j]);
+        }
+        vec_push(&c->scratch, out, b);
+    }
+    for (uint32_t i = 0; i < order->n; i++) vec_push(&c->scratch, out, order->p[i]);
+}
+
+static const uop *move_leaf(void *cx, const uop *n) {
+    struct move *m = cx;
+    return is_cut(m->c, n) ? m->to[gr_now(m->c, n)->id] : NULL;
+}
+
+static void move_sites(struct move *m, const uop *from, const uop *to) {
+    const struct prov *p = &m->c->graph->tg.prov;
+    const uint32_t *set = p->set.p[prov_set_of(p, from->id)];
+    for (uint32_t i = 0; i < set[0]; i++) {
+        const struct site *s = &p->site.p[set[1 + i]];
+        prov_add(&m->g->tg.prov, to->id,
+                 prov_site(&m->g->tg.prov, s->file, s->line, s->fn, s->module, s->backward));
+    }
+}
+
+static void move_facts(struct move *m, const uop_vec *order) {
+    uint32_t n = m->g->ir.n;
+    vec_need(&m->g->arena, &m->g->real, n);
+    vec_need(&m->g->arena, &m->g->cut, n);
+    memset(m->g->real.p, 0, n * sizeof *m->g->real.p);
+    memset(m->g->cut.p, 0, n);
+    m->g->real.n = m->g->cut.n = n;
+    for (uint32_t i = 0; i < order->n; i++) {
+        const uop *from = order->p[i], *to = m->to[from->id];
+        if (from->op == OP_VAR) {
+            uint64_t v = 0;
+            map_get(&m->c->graph->vars, from->arg.param.slot, &v);
+            map_put(&m->g->vars, from->arg.param.slot, v);
+            map_get(&m->c->graph->var_of, from->arg.param.slot, &v);
+            map_put(&m->g->var_of, from->arg.param.slot, v);
+        }
+        if (is_cut(m->c, from)) continue;
+        if (is_real(m->c, from)) m->g->real.p[to->id] = m->to[gr_now(m->c, from)->id]->id + 1;
+        if (prov_set_of(&m->c->graph->tg.prov, from->id)) move_sites(m, from, to);
+        tg_shape(&m->g->tg, to);
+    }
+}
+
+static void move_body(void *arg) {
+    struct move *m = arg;
+    rg_ctx *c = m->c;
+    uop_vec order = {0}, all = {0};
+    collect_marks(c, &order);
+    add_buffers(c, &order, &all);
+    m->to = arena_array(&c->scratch, const uop *, c->graph->ir.n);
+    gr_copy(&c->scratch, &m->g->ir, &c->graph->ir, &all, move_leaf, m, m->to);
+    move_facts(m, &all);
+}
+
+static const uop *moved(const struct move *m, const uop *n) { return n ? m->to[n->id] : NULL; }
+
+/* From here on nothing can fail. */
+static void move_commit(struct move *m) {
+    rg_ctx *c = m->c;
+    struct slot *s;
+    for (uint32_t i = 0; (s = slot_next(c, &i));)
+        s->node = moved(m, s->node), s->grad = moved(m, s->grad), s->var = moved(m, s->var);
+    for (uint32_t i = 0; i < c->nreads; i++) c->reads[i].node = moved(m, c->reads[i].node);
+    for (uint32_t i = 0; i < c->stores; i++) c->store[i].head = moved(m, c->store[i].head);
+    gr_free(c->graph);
+    c->graph = m->g;
+    c->nodes_low = c->graph->ir.n;
+    c->arena_low = c->graph->arena.used;
+}
+
+void gr_compact(rg_ctx *c) {
+    struct arena_mark at = arena_mark(&c->scratch);
+    struct move *m = arena_new(&c->scratch, struct move);
+    m->c = c;
+    m->g = gr_new(c);
+    if (err_guard(&c->err, move_body, m)) {
+        gr_free(m->g);
+        err_throw(&c->err, c->err.code, "out of memory"); /* on to the guard of the call */
+    }
+    move_commit(m);
+    arena_release(&c->scratch, at);
+}

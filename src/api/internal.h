@@ -1,0 +1,228 @@
+/* internal.h: what the files of src/api share. The public header is include/ridge.h.
+ *
+ *   call.c      one public call: who is asked, where from, what went wrong
+ *   handle.c    slots, generations, scopes, rg_free from any thread
+ *   context.c   opening, closing, the sticky error, statistics
+ *   build.c, math.c   every function that only builds graph
+ *   store.c     device memory and run-time numbers, by the nodes that name them
+ *   graph.c     walks over the graph: what is alive, what leads to a parameter; collection and compaction
+ *   realize.c   what has to run when a value is asked for, and running it
+ *   assign.c, grad.c  versions of a buffer; parameters and gradients
+ *
+ * The graph of a context is one struct ir. Handles are its roots. Nothing is counted: gr_collect() marks what handles can
+ * reach, frees the memory of the rest, and now and then copies what is alive into a fresh arena.
+ *
+ * Words. A node is *realized* when a BUFFER holds its value: gr_now(c, n) is that BUFFER, or n. It is *cut* when its
+ * history is not needed either: gr_collect() decides so for realized nodes that lead to no parameter's present value.
+ * A *store* is a piece of device memory; BUFFER's arg is (index of the store, version). The memory holds one version, the
+ * present one; `head` is the ASSIGN that will be the next, or NULL. Versions of a store form one chain. */
+#ifndef RIDGE_API_INTERNAL_H
+#define RIDGE_API_INTERNAL_H
+
+#include "engine/engine.h"
+#include "ref/ref.h"
+#include "tensor/tensor.h"
+
+#define RG_NO_SITES
+#include <ridge.h>
+
+#include <stdatomic.h>
+
+/* ---- handles (handle.c) --------------------------------------------------------------------------- */
+
+struct slot {
+    _Atomic uint32_t gen;       /* of the handle that may use it; 24 bits, never 0 */
+    _Atomic uint32_t doomed;    /* generation that rg_free named; 0: none */
+    _Atomic uint32_t doomed_at; /* next slot of the list of doomed ones */
+    const uop *node;            /* NULL: not in use */
+    const uop *grad;            /* of a parameter: its gradient so far, or NULL */
+    const uop *var;             /* of rg_scalar and rg_index: the VAR */
+    const char *file, *fn;      /* the call that made it (or assigned to it) */
+    int line;
+    uint32_t scope, prev, next; /* number of its scope (0: none), neighbours in it; `next` links free slots */
+    bool view, param, warned;
+};
+#define SLOT_FIRST 256 /* slots in the first chunk; each chunk has twice as many as the one before */
+#define SLOT_CHUNKS 22
+
+struct scope {
+    uint64_t serial; /* of rg_begin, so that an old rg_scope closes nothing */
+    uint32_t first;  /* slot, or 0 */
+};
+
+/* ---- device memory (store.c) ---------------------------------------------------------------------- */
+
+struct store {
+    void *mem;       /* NULL: not allocated yet */
+    size_t bytes;    /* at least 1 once allocated */
+    uint64_t serial; /* order of creation: what BUFFERs of a plan are numbered by */
+    const uop *head; /* pending ASSIGN, or NULL */
+    uint32_t version;
+    bool used, mark;
+    bool over; /* realize.c: this plan writes it */
+};
+
+/* The graph, and what is known of its nodes. Replaced as a whole by gr_compact(). */
+struct graph {
+    struct arena arena;
+    struct ir ir;
+    struct tg tg;
+    VEC(uint32_t) real; /* by node id: id + 1 of the node that holds its value now */
+    VEC(uint8_t) cut;   /* by node id */
+    struct map vars;    /* number of a VAR -> its value as bits */
+    struct map var_of;  /* number of a VAR -> number of its first version */
+};
+
+struct async_read {
+    const uop *node;
+    void *out;
+    size_t bytes;
+};
+
+/* ---- contexts ------------------------------------------------------------------------------------- */
+
+struct rg_ctx {
+    struct err err;
+    uint32_t id;  /* 1..255: its place in the table; 0: a context that only reports an error */
+    bool broken;  /* cannot be mended: it could not be opened */
+    bool damaged; /* memory ran out inside a call: the graph is rebuilt before it is used again */
+    char device[16];
+    struct engine *engine;
+
+    struct graph *graph;
+    struct arena scratch; /* of one call */
+    uint32_t next_var;
+    uint32_t nodes_low; /* nodes after the last compaction */
+    size_t arena_low;   /* bytes then */
+    uint64_t live_nodes;
+
+    struct store *store;
+    uint32_t stores, store_cap;
+    uint64_t next_serial, buffers, bytes, peak, fresh_bytes; /* fresh: since the last collection */
+
+    struct async_read *reads;
+    uint32_t nreads, reads_cap;
+
+    _Atomic(struct slot *) chunk[SLOT_CHUNKS];
+    uint32_t slots, free_slot; /* slots ever used (slot 0 is the poison), first of the free ones */
+    uint32_t gen_first;
+    _Atomic uint32_t doomed; /* first of the list, 0: empty */
+    uint64_t handles;
+    struct scope *scope;
+    uint32_t scopes, scope_cap;
+    uint64_t next_scope;
+
+    uint64_t realizes, cached, kernels;
+    double moved, ops, seconds;
+};
+
+/* ---- call.c ---------------------------------------------------------------------------------------- */
+
+/* One public call on its way. What a function needs besides operands it puts into the fields that fit. */
+struct call {
+    const char *fn, *file; /* "rg_add"; the user's place, or NULL */
+    int line;
+    rg_operand in[4];
+    uint32_t n;      /* operands */
+    uint32_t may;    /* bit i: operand i may be RG_NONE */
+    uint32_t values; /* first operand whose dtype a number takes: 0, or 1 for rg_where */
+    rg_tensors list;
+    rg_ctx *c;
+    const uop *(*build)(struct call *);
+
+    const uop *u[4];  /* the operands as nodes, NULL for RG_NONE */
+    const uop **many; /* list as nodes */
+    struct tg *g;
+    int64_t i[4];
+    double f[2];
+    enum dtype dt;
+    rg_ints ints;
+    rg_ranges ranges;
+    rg_reduce_opts reduce;
+    void *p;
+    size_t bytes;
+    uint32_t slot;     /* of the operand that is changed */
+    const uop *var;    /* build: goes into the new slot */
+    bool view, global; /* the result is a view; it belongs to no scope */
+};
+#define CALL(name, ...) (&(struct call){.fn = "rg_" #name, .file = file, .line = line, __VA_ARGS__})
+#define TENSOR(x) \
+    { .t = (x) }
+
+rg_tensor call_tensor(struct call *); /* build makes the node; the result is a new handle */
+rg_status call_work(struct call *, void (*work)(struct call *)); /* build is not used */
+struct slot *call_slot(struct call *, rg_tensor,
+                       uint32_t operand); /* throws for a handle that does not serve */
+/* The operand as a node; NULL for RG_NONE where that is allowed. Numbers get dtype dt. */
+const uop *call_node(struct call *, uint32_t operand, enum dtype dt);
+/* The nodes made since there were `first`, and `out`, came from this call; call_tensor does it itself. */
+void call_site(struct call *, uint32_t first, const uop *out);
+enum dtype call_dtype(struct call *, rg_dtype); /* throws */
+rg_dtype call_dtype_out(enum dtype);
+void RG_NORETURN call_fail(struct call *, int code, const char *fmt, ...) RG_FMT(3, 4);
+
+/* ---- handle.c -------------------------------------------------------------------------------------- */
+
+rg_ctx *ctx_of(uint64_t handle); /* NULL: closed or never open */
+bool ctx_enter(rg_ctx *);        /* gives it an id; false: no more */
+void ctx_leave(rg_ctx *);
+struct slot *slot_at(const rg_ctx *, uint32_t i);
+struct slot *slot_get(rg_ctx *, rg_tensor, uint32_t *index);            /* NULL: stale or poison */
+rg_tensor slot_new(rg_ctx *, const uop *, bool global, struct slot **); /* throws */
+void slots_drain(rg_ctx *);                                             /* frees what rg_free named */
+void slots_close(rg_ctx *);
+static inline rg_tensor poison(const rg_ctx *c) { return (rg_tensor){(uint64_t)c->id << 56}; }
+/* Each slot in use:  for (uint32_t i = 0; (s = slot_next(c, &i));) */
+struct slot *slot_next(const rg_ctx *, uint32_t *i);
+
+/* ---- store.c --------------------------------------------------------------------------------------- */
+
+uint32_t store_new(rg_ctx *, size_t bytes); /* an entry, without memory yet; throws */
+void store_need(rg_ctx *, uint32_t i);      /* gives it memory; throws */
+void store_drop(rg_ctx *, uint32_t i);
+const uop *store_node(rg_ctx *, uint32_t i, uint32_t version, enum dtype, const struct shape *);
+static inline uint32_t store_of(const uop *buffer) { return (uint32_t)((uint64_t)buffer->arg.i >> 32); }
+static inline uint32_t version_of(const uop *buffer) { return (uint32_t)buffer->arg.u; }
+size_t store_bytes(rg_ctx *, const uop *); /* throws past 2^63 */
+const uop *gr_chain_root(const uop *);     /* the BUFFER below a chain of ASSIGNs */
+const uop *store_var(rg_ctx *, enum dtype, double lo, double hi, int64_t bits, const uop *old);
+
+/* ---- graph.c --------------------------------------------------------------------------------------- */
+
+static inline bool is_real(const rg_ctx *c, const uop *n) {
+    return n->id < c->graph->real.n && c->graph->real.p[n->id];
+}
+static inline bool is_cut(const rg_ctx *c, const uop *n) {
+    return n->id < c->graph->cut.n && c->graph->cut.p[n->id];
+}
+const uop *gr_now(const rg_ctx *, const uop *);
+void gr_real_room(rg_ctx *);                              /* room for all nodes there are; throws */
+void gr_set_real(rg_ctx *, const uop *n, const uop *buf); /* after gr_real_room: does not throw */
+
+/* Nodes below the roots, sources first; `into` says whether the sources of a node are visited. In c->scratch. */
+typedef bool walk_fn(void *cx, const uop *);
+void gr_walk(rg_ctx *, const uop *const *root, uint32_t n, walk_fn *into, void *cx, uop_vec *out);
+void gr_roots(rg_ctx *, uop_vec *out);
+/* By node id: 2 for a parameter's present value, 1 for what leads to one. NULL: there are no parameters. */
+const uint8_t *gr_leads(rg_ctx *, const uop_vec *roots);
+void gr_collect(rg_ctx *); /* marks, frees device memory, compacts if it is time; throws when out of memory */
+void gr_collect_maybe(rg_ctx *); /* the same, if much was made since the last time */
+void gr_compact(rg_ctx *);
+const uop *gr_settle(rg_ctx *, const uop *); /* n with cut nodes below it replaced by their BUFFERs */
+/* Copies nodes (walk order) into another ir; leaf may give a node of `to` for a node of the list, or NULL. `out` by old id. */
+typedef const uop *leaf_fn(void *cx, const uop *);
+void gr_copy(struct arena *, struct ir *to, const struct ir *from, const uop_vec *, leaf_fn *, void *cx,
+             const uop **out);
+struct graph *gr_new(rg_ctx *); /* an empty one; throws */
+void gr_free(struct graph *);
+
+/* ---- assign.c --------------------------------------------------------------------------------------- */
+
+void call_ranges(struct call *, struct t_slice *out, uint32_t rank); /* k->ranges, checked; throws */
+
+/* ---- realize.c -------------------------------------------------------------------------------------- */
+
+/* Runs the queue and what these need. Throws. With `plan` it only counts. `peel`: a view is left a view of what it shows. */
+void realize_nodes(struct call *, const uop *const *, uint32_t n, bool peel, struct realize_stats *plan);
+
+#endif

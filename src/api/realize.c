@@ -1,0 +1,441 @@
+/* realize.c: what has to run when a value is asked for, and running it.
+ *
+ *   queue      each store's newest ASSIGN that a handle can reach; all of them run in every plan
+ *   joiners    living tensors that read, unrealized, a version that the queue overwrites: computed in the same plan
+ *   roots      what was asked for, asynchronous reads, the two above; each gets memory
+ *   program    copied into an ir of its own with BUFFERs and VARs numbered by age, so that step n+1 is the program of step n
+ *   run        by the engine; after that nothing can fail: nodes become realized, stores get their next version
+ *
+ * An old version that is wanted itself (a tensor that shares the buffer, a view of it) is copied out: CONTIGUOUS. So is an
+ * old version in the history of a realized tensor that may still be differentiated.
+ * Invariant after a run: no living tensor depends on a version that is not in memory.
+ * Tests: tests/semantics, tests/unit/api*.c */
+#include "internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct plan {
+    struct call *k;
+    rg_ctx *c;
+    const uint8_t *lead; /* see gr_leads */
+    uint8_t *dirty;      /* by node id: reads a version that is overwritten */
+    uint8_t *rooted;     /* by node id */
+    uop_vec root;        /* values wanted; an ASSIGN here is the head of its store */
+    uop_vec held;        /* by root: the BUFFER it will be */
+    VEC(uint32_t) into;  /* by root: store of its result */
+    uop_vec alias;       /* by root: realized as `held` too (the old version below a CONTIGUOUS), or NULL */
+    /* the program */
+    struct ir first, ir;
+    const uop *graph;
+    const uint32_t *origin; /* by node id of ir: 1 + id of the node it was made from, or 0 */
+    uint32_t *number;       /* by node id: of a BUFFER or VAR in the program */
+    VEC(void *) buf;
+    VEC(void *) result;
+    VEC(int64_t) var;
+};
+
+/* ---- the queue ----------------------------------------------------------------------------------------- */
+
+static bool lazy_into(void *cx, const uop *n) { return !is_real(cx, n); }
+
+static uint32_t depth(const uop *n) {
+    uint32_t d = 0;
+    for (; n->op == OP_ASSIGN; n = n->src[0]) d++;
+    return d;
+}
+
+/* The newest version of each store that can be reached; what nobody can see any more is not written. */
+static void find_heads(struct plan *p, const uop_vec *alive) {
+    rg_ctx *c = p->c;
+    uop_vec order = {0};
+    gr_walk(c, alive->p, alive->n, lazy_into, c, &order);
+    for (uint32_t i = 0; i < c->stores; i++) c->store[i].head = NULL, c->store[i].over = false;
+    for (uint32_t i = 0; i < order.n; i++) {
+        const uop *n = order.p[i];
+        if (n->op != OP_ASSIGN || is_real(c, n)) continue;
+        struct store *s = &c->store[store_of(gr_chain_root(n))];
+        if (!s->head || depth(n) > depth(s->head)) s->head = n;
+        s->over = true;
+    }
+}
+
+static bool is_head(const rg_ctx *c, const uop *n) {
+    return n->op == OP_ASSIGN && c->store[store_of(gr_chain_root(n))].head == n;
+}
+
+/* n, resolved, is a version that this plan overwrites. */
+static bool is_old(const rg_ctx *c, const uop *n) {
+    if (n->op != OP_BUFFER && n->op != OP_ASSIGN) return false;
+    return c->store[store_of(gr_chain_root(n))].over && !is_head(c, n);
+}
+
+/* ---- who reads old versions ------------------------------------------------------------------------------ */
+
+static bool dirty_into(void *cx, const uop *n) {
+    const rg_ctx *c = cx;
+    return !is_real(c, n) && !is_head(c, n);
+}
+
+static void find_dirty(struct plan *p, const uop_vec *alive) {
+    rg_ctx *c = p->c;
+    uop_vec order = {0};
+    gr_walk(c, alive->p, alive->n, dirty_into, c, &order);
+    p->dirty = arena_alloc(&c->scratch, c->graph->ir.n + 1);
+    for (uint32_t i = 0; i < order.n; i++) {
+        const uop *n = order.p[i];
+        bool d = is_old(c, gr_now(c, n));
+        if (dirty_into(c, n))
+            for (uint32_t j = 0; j < n->nsrc && !d; j++) d = p->dirty[n->src[j]->id];
+        p->dirty[n->id] = d;
+    }
+}
+
+static void add_root(struct plan *p, const uop *n) {
+    struct arena *a = &p->c->scratch;
+    n = gr_now(p->c, n);
+    const uop *alias = NULL;
+    if (is_old(p->c, n))
+        alias = n;
+    else if (n->op == OP_BUFFER)
+        return; /* is there already */
+    if (p->rooted[n->id]) return;
+    p->rooted[n->id] = 1;
+    vec_push(a, &p->alias, alias);
+    vec_push(a, &p->root, alias ? uop1(&p->c->graph->ir, OP_CONTIGUOUS, n) : n);
+}
+
+/* What a view shows, as long as that is not more than the view: a broadcast is not written out. */
+static const uop *peel(rg_ctx *c, const uop *n) {
+    for (n = gr_now(c, n); op_is_movement((enum op)n->op) && n->op != OP_PAD; n = gr_now(c, n->src[0]))
+        if (shape_size(tg_shape(&c->graph->tg, n->src[0])) > shape_size(tg_shape(&c->graph->tg, n))) break;
+    return n;
+}
+
+static bool is_number(const uop *n) { return n->op == OP_CONST || n->op == OP_VAR; }
+
+static void add_joiners(struct plan *p, const uop_vec *alive) {
+    for (uint32_t i = 0; i < alive->n; i++)
+        if (p->dirty[alive->p[i]->id]) add_root(p, peel(p->c, alive->p[i]));
+}
+
+/* Histories of realized nodes that lead to a parameter: their BUFFERs must go on existing. */
+static bool history_into(void *cx, const uop *n) {
+    const struct plan *p = cx;
+    return !is_head(p->c, n) && !is_cut(p->c, n) && (!is_real(p->c, n) || p->lead[n->id] == 1) &&
+           !is_old(p->c, n);
+}
+
+static void add_histories(struct plan *p, const uop_vec *alive) {
+    if (!p->lead) return;
+    uop_vec order = {0};
+    gr_walk(p->c, alive->p, alive->n, history_into, p, &order);
+    for (uint32_t i = 0; i < order.n; i++) {
+        const uop *n = order.p[i];
+        /* Unrealized readers joined and will be realized; only what a gradient may ask for is left. */
+        if (!is_real(p->c, n) || p->lead[n->id] != 1 || is_cut(p->c, n)) continue;
+        uop_vec below = {0};
+        gr_walk(p->c, n->src, n->nsrc, history_into, p, &below);
+        for (uint32_t j = 0; j < below.n; j++)
+            if (is_old(p->c, gr_now(p->c, below.p[j]))) add_root(p, below.p[j]);
+    }
+}
+
+static void find_roots(struct plan *p, const uop *const *ask, uint32_t n, bool peeled) {
+    rg_ctx *c = p->c;
+    uop_vec alive = {0};
+    gr_roots(c, &alive);
+    for (uint32_t i = 0; i < n; i++) vec_push(&c->scratch, &alive, ask[i]);
+    find_heads(p, &alive);
+    gr_real_room(c);
+    p->lead = gr_leads(c, &alive);
+    p->rooted = arena_alloc(&c->scratch, c->graph->ir.n + 1);
+    for (uint32_t i = 0; i < c->stores; i++)
+        if (c->store[i].head) add_root(p, c->store[i].head);
+    for (uint32_t i = 0; i < n; i++) {
+        const uop *v = peeled ? peel(c, ask[i]) : ask[i];
+        if (!peeled || !is_number(v)) add_root(p, v);
+    }
+    for (uint32_t i = 0; i < c->nreads; i++) add_root(p, c->reads[i].node);
+    find_dirty(p, &alive);
+    add_joiners(p, &alive);
+    add_histories(p, &alive);
+}
+
+/* ---- memory for them ---------------------------------------------------------------------------------------- */
+
+/* All that the end of the run needs is made before it. */
+static void make_room(struct plan *p) {
+    rg_ctx *c = p->c;
+    for (uint32_t i = 0; i < p->root.n; i++) {
+        const uop *n = p->root.p[i];
+        const struct shape *sh = tg_shape(&c->graph->tg, n);
+        bool in_place = n->op == OP_ASSIGN;
+        uint32_t s = in_place ? store_of(gr_chain_root(n)) : store_new(c, store_bytes(c, n));
+        store_need(c, s);
+        vec_push(&c->scratch, &p->into, s);
+        vec_push(&c->scratch, &p->held,
+                 store_node(c, s, c->store[s].version + in_place, (enum dtype)n->dt, sh));
+    }
+    gr_real_room(c);
+}
+
+static void commit(struct plan *p) {
+    rg_ctx *c = p->c;
+    for (uint32_t i = 0; i < p->root.n; i++) {
+        const uop *n = p->root.p[i];
+        if (n->op == OP_ASSIGN) {
+            struct store *s = &c->store[p->into.p[i]];
+            s->version++;
+            s->head = NULL, s->over = false;
+        }
+        gr_set_real(c, n, p->held.p[i]);
+        if (p->alias.p[i]) gr_set_real(c, p->alias.p[i], p->held.p[i]);
+    }
+}
+
+/* ---- the program ---------------------------------------------------------------------------------------------- */
+
+struct leaf {
+    const uop *n; /* BUFFER or VAR */
+    uint64_t age;
+};
+
+static int by_age(const void *a, const void *b) {
+    const struct leaf *x = a, *y = b;
+    if (x->n->op != y->n->op) return x->n->op < y->n->op ? -1 : 1;
+    return x->age < y->age ? -1 : x->age > y->age;
+}
+
+/* Numbers BUFFERs and VARs by age: programs of equal steps get equal numbers. */
+static void number_leaves(struct plan *p, const uop_vec *order) {
+    rg_ctx *c = p->c;
+    VEC(struct leaf) leaf = {0};
+    p->number = arena_array(&c->scratch, uint32_t, c->graph->ir.n + 1);
+    for (uint32_t i = 0; i < order->n; i++) {
+        const uop *n = gr_now(c, order->p[i]);
+        if ((n->op != OP_BUFFER && n->op != OP_VAR) || p->number[n->id]) continue;
+        p->number[n->id] = 1;
+        uint64_t first = 0;
+        if (n->op == OP_VAR) map_get(&c->graph->var_of, n->arg.param.slot, &first);
+        uint64_t age = n->op == OP_VAR ? first << 32 | n->arg.param.slot : c->store[store_of(n)].serial;
+        vec_push(&c->scratch, &leaf, ((struct leaf){n, age}));
+    }
+    if (leaf.n) qsort(leaf.p, leaf.n, sizeof *leaf.p, by_age);
+    for (uint32_t i = 0; i < leaf.n; i++) {
+        const uop *n = leaf.p[i].n;
+        uint64_t bits = 0;
+        p->number[n->id] = n->op == OP_BUFFER ? p->buf.n : p->var.n;
+        if (n->op == OP_VAR) map_get(&c->graph->vars, n->arg.param.slot, &bits);
+        if (n->op == OP_VAR)
+            vec_push(&c->scratch, &p->var, (int64_t)bits);
+        else
+            vec_push(&c->scratch, &p->buf, c->store[store_of(n)].mem);
+    }
+}
+
+static const uop *leaf_of(void *cx, const uop *n) {
+    struct plan *p = cx;
+    n = gr_now(p->c, n);
+    if (n->op != OP_BUFFER && n->op != OP_VAR) return NULL;
+    const uop *src[SHAPE_MAX];
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        src[i] = uop_new(&p->first, OP_CONST, (enum dtype)n->src[i]->dt, 1, NULL, 0, n->src[i]->arg);
+    union arg arg = {.u = p->number[n->id]};
+    if (n->op == OP_VAR) {
+        char name[16];
+        int len = snprintf(name, sizeof name, "s%u", p->number[n->id]);
+        arg.param.slot = p->number[n->id], arg.param.name = ir_sym(&p->first, name, (size_t)len);
+    }
+    return uop_new(&p->first, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, arg);
+}
+
+/* Twice: the first copy puts operands into an order that does not depend on history, the second numbers its nodes. */
+static void write_program(struct plan *p) {
+    rg_ctx *c = p->c;
+    struct arena *a = &c->scratch;
+    uop_vec want = {0}, order = {0}, src = {0}, again = {0};
+    for (uint32_t i = 0; i < p->root.n; i++) {
+        if (!store_bytes(c, p->root.p[i])) continue; /* nothing to compute */
+        vec_push(a, &want, p->root.p[i]);
+        vec_push(a, &p->result, p->into.n ? c->store[p->into.p[i]].mem : NULL);
+    }
+    if (!want.n) return;
+    gr_walk(c, want.p, want.n, lazy_into, c, &order);
+    number_leaves(p, &order);
+    const uop **copy = arena_array(a, const uop *, c->graph->ir.n);
+    ir_init(&p->first, a);
+    ir_init(&p->ir, a);
+    gr_copy(a, &p->first, &c->graph->ir, &order, leaf_of, p, copy);
+    for (uint32_t i = 0; i < want.n; i++) vec_push(a, &src, copy[want.p[i]->id]);
+    const uop *g = uop_new(&p->first, OP_GRAPH, DT_VOID, 1, src.p, src.n, ARG_NONE);
+    uint32_t *from = arena_array(a, uint32_t, p->first.n + 1), *origin;
+    for (uint32_t i = 0; i < order.n; i++) from[copy[order.p[i]->id]->id] = order.p[i]->id + 1;
+    uop_topo(a, &g, 1, &again);
+    p->graph = ir_import(&p->ir, &p->first, g);
+    RG_CHECK(&c->err, p->ir.n == again.n); /* node i of the copy is the i-th in that order */
+    p->origin = origin = arena_array(a, uint32_t, again.n);
+    for (uint32_t i = 0; i < again.n; i++) origin[i] = from[again.p[i]->id];
+}
+
+static void site_text(void *cx, struct str *out, const uint32_t *node, uint32_t n) {
+    struct plan *p = cx;
+    struct prov *prov = &p->c->graph->tg.prov;
+    uint32_t set = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (node[i] < p->ir.n && p->origin[node[i]])
+            set = prov_union(prov, set, prov_set_of(prov, p->origin[node[i]] - 1));
+    prov_print(out, prov, set, 3);
+}
+
+/* ---- running it --------------------------------------------------------------------------------------------------- */
+
+static void run_program(struct plan *p, struct realize_stats *plan) {
+    rg_ctx *c = p->c;
+    struct realize r = {.ir = &p->ir,
+                        .graph = p->graph,
+                        .buf = p->buf.p,
+                        .result = p->result.p,
+                        .var = p->var.p,
+                        .site = site_text,
+                        .cx = p};
+    struct realize_stats st = {0};
+    int bad = plan ? engine_plan(c->engine, &c->err, &r, &st) : engine_realize(c->engine, &c->err, &r, &st);
+    if (bad) err_throw(&c->err, bad, "the engine failed");
+    if (plan) {
+        *plan = st;
+        return;
+    }
+    c->realizes++;
+    c->cached += st.cached;
+    c->kernels += st.kernels;
+    c->moved += st.bytes, c->ops += st.ops, c->seconds += (double)st.run_ns * 1e-9;
+}
+
+static void finish_reads(rg_ctx *c) {
+    while (c->nreads) {
+        struct async_read r = c->reads[--c->nreads];
+        const uop *b = gr_now(c, r.node);
+        if (r.bytes && engine_copy(c->engine, &c->err, COPY_OUT, r.out, c->store[store_of(b)].mem, r.bytes))
+            err_throw(&c->err, c->err.code, "the copy failed");
+    }
+}
+
+void realize_nodes(struct call *k, const uop *const *ask, uint32_t n, bool peeled,
+                   struct realize_stats *plan) {
+    rg_ctx *c = k->c;
+    struct plan *p = arena_new(&c->scratch, struct plan);
+    p->k = k, p->c = c;
+    if (plan) *plan = (struct realize_stats){0};
+    find_roots(p, ask, n, peeled);
+    if (!plan) make_room(p);
+    write_program(p);
+    if (p->graph) run_program(p, plan);
+    if (plan) return;
+    commit(p);
+    finish_reads(c);
+    if (p->root.n) gr_collect(c);
+}
+
+/* ---- the public calls ------------------------------------------------------------------------------------------------ */
+
+static void do_realize(struct call *k) {
+    k->many = arena_array(&k->c->scratch, const uop *, k->list.n + 1);
+    for (size_t i = 0; i < k->list.n; i++) k->many[i] = call_slot(k, k->list.t[i], (uint32_t)i)->node;
+    realize_nodes(k, k->many, (uint32_t)k->list.n, true, k->p);
+}
+
+rg_status rg_realize_at(const char *file, int line, rg_tensor x) {
+    return call_work(CALL(realize, .list = {&x, 1}), do_realize);
+}
+
+rg_status rg_realize_all_at(const char *file, int line, rg_tensors xs) {
+    if (!xs.n || !xs.t) return RG_OK;
+    return call_work(CALL(realize_all, .list = xs), do_realize);
+}
+
+rg_status rg_schedule_stats_at(const char *file, int line, rg_tensors xs, rg_plan_stats *out) {
+    struct realize_stats st = {0};
+    if (out) *out = (rg_plan_stats){0};
+    if (!xs.n || !xs.t) return RG_OK;
+    rg_status bad = call_work(CALL(schedule_stats, .list = xs, .p = &st), do_realize);
+    if (!bad && out)
+        *out = (rg_plan_stats){.kernels = st.kernels,
+                               .distinct = st.distinct,
+                               .reads = st.reads,
+                               .writes = st.writes,
+                               .bytes = st.bytes,
+                               .ops = st.ops,
+                               .scratch = st.scratch,
+                               .predicted = st.predicted};
+    return bad;
+}
+
+/* The bytes of a tensor, and that they fit. */
+static size_t room_for(struct call *k, const uop *n) {
+    struct str sh;
+    size_t need = store_bytes(k->c, n);
+    if (need && !k->p) call_fail(k, RG_EINVAL, "the destination is NULL");
+    if (need <= k->bytes) return need;
+    str_init(&sh, &k->c->scratch);
+    shape_print(&sh, tg_shape(k->g, n));
+    call_fail(k, RG_EINVAL, "the destination has %zu bytes; %s %s needs %zu", k->bytes,
+              dtype_info[n->dt].name, sh.p, need);
+}
+
+static void do_read(struct call *k) {
+    rg_ctx *c = k->c;
+    const uop *n = call_slot(k, k->in[0].t, 0)->node;
+    size_t need = room_for(k, n);
+    realize_nodes(k, &n, 1, false, NULL);
+    if (!need) return;
+    n = gr_now(c, call_slot(k, k->in[0].t, 0)->node); /* the graph may have moved */
+    if (engine_copy(c->engine, &c->err, COPY_OUT, k->p, c->store[store_of(n)].mem, need))
+        err_throw(&c->err, c->err.code, "the copy failed");
+}
+
+rg_status rg_read_at(const char *file, int line, rg_tensor x, void *out, size_t bytes) {
+    return call_work(CALL(read, .in = {TENSOR(x)}, .n = 1, .p = out, .bytes = bytes), do_read);
+}
+
+static void do_item(struct call *k) {
+    uint64_t bits = 0;
+    double *out = k->p;
+    const uop *n = call_slot(k, k->in[0].t, 0)->node;
+    enum dtype dt = (enum dtype)n->dt;
+    int64_t size = shape_size(tg_shape(k->g, n));
+    if (size != 1)
+        call_fail(k, RG_EINVAL, "a tensor of one element is needed; this one has %lld", (long long)size);
+    k->p = &bits, k->bytes = sizeof bits;
+    do_read(k);
+    *out = ref_number(dt, ref_read(dt, &bits));
+}
+
+double rg_item_at(const char *file, int line, rg_tensor x) {
+    double v = NAN;
+    call_work(CALL(item, .in = {TENSOR(x)}, .n = 1, .p = &v), do_item);
+    return v;
+}
+
+static void do_read_async(struct call *k) {
+    rg_ctx *c = k->c;
+    const uop *n = call_slot(k, k->in[0].t, 0)->node;
+    size_t need = room_for(k, n);
+    if (c->nreads == c->reads_cap) {
+        uint32_t cap = c->reads_cap ? c->reads_cap * 2 : 16;
+        struct async_read *r = mem_realloc(c->reads, cap * sizeof *r);
+        if (!r) err_throw(&c->err, RG_ENOMEM, "out of memory");
+        c->reads = r, c->reads_cap = cap;
+    }
+    c->reads[c->nreads++] = (struct async_read){n, k->p, need};
+}
+
+rg_status rg_read_async_at(const char *file, int line, rg_tensor x, void *out, size_t bytes) {
+    return call_work(CALL(read_async, .in = {TENSOR(x)}, .n = 1, .p = out, .bytes = bytes), do_read_async);
+}
+
+static void do_wait(struct call *k) {
+    if (k->c->nreads) realize_nodes(k, NULL, 0, false, NULL);
+}
+
+rg_status rg_wait_at(const char *file, int line, rg_ctx *c) { return call_work(CALL(wait, .c = c), do_wait); }
