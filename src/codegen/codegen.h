@@ -21,6 +21,7 @@ void lower(struct ir *, const struct kernel *, const struct lower_opts *, struct
 /* opts.c: what may be done to this kernel. */
 /* Checks one opt list without lowering; returns false and the reason. */
 bool opts_legal(struct ir *, const struct kernel *, const char *opts, struct str *why);
+uint64_t opts_tried(void); /* calls of opts_legal by this thread so far: what a choice of opts costs */
 /* A random legal opt list for tests and search; the same seed gives the same list. */
 const char *opts_random(struct ir *, const struct kernel *, uint64_t seed);
 /* heuristic.c: a good opt list without any search, in the arena; "" where nothing helps. Always legal. threads: that

@@ -144,9 +144,10 @@ static int64_t unroll_of(const struct view *v, const struct flat *f) {
     const struct haxis *a = &v->axis[f->axis];
     double w = body_weight(v, f->axis);
     int64_t want = a->reduce ? 8 / RG_MIN(sums_along(v, f->axis), 4) : 4;
+    if (v->est.special > 0) want = RG_MAX(want, 8); /* long chains of operations: several side by side */
     if (f->turn >= 0 || v->scans) want = 1;
-    if (w > 40) want = RG_MIN(want, 4);
-    if (w > 120) want = RG_MIN(want, 2);
+    if (w > 60) want = RG_MIN(want, 4);
+    if (w > 160) want = RG_MIN(want, 2);
     if (a->size < 0) return RG_MIN(want, 2);
     if (w == 0 && !a->reduce && f->vectors <= 64 && f->turn < 0) { /* a copy: whole rows if they are short */
         bool irregular = false;
@@ -365,6 +366,52 @@ static bool write_far_turn(struct view *v, struct flat *f, struct str *out) {
     return true;
 }
 
+/* Sums of columns: a block of columns is walked row by row, some rows at a time, and the sums wait in the nearest cache;
+ * a walk down a few columns would touch a page for each row. */
+static bool write_columns(struct view *v, struct flat *f, struct str *out) {
+    const struct haxis *a = &v->axis[f->axis];
+    double bytes = 0;
+    int inner = -1;
+    if (a->reduce || !a->grid || a->members > 1 || f->turn >= 0 || !v->reduces || v->scans || v->stages)
+        return false;
+    for (int i = 0; i < v->naxis; i++) {
+        const struct haxis *r = &v->axis[i];
+        if (!r->grid && (!r->reduce || r->members > 1 || r->size < 2)) return false;
+        if (r->reduce) inner = i;
+    }
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        if (s->store || !(s->mask & a->ranges) || !(s->mask & v->axis[inner].ranges)) continue;
+        if (spot_stride(v, s, f->axis, f->lanes) != 1) return false;
+        bytes += s->times * s->bytes;
+    }
+    int64_t rows = even_part(v->axis[inner].size, 8), u = 4, groups = f->vectors / u;
+    if (bytes < (double)v->l1 || a->size % (f->lanes * u) || groups < 2 || rows < 2 ||
+        v->axis[inner].size % rows)
+        return false;
+    double rest = 1;
+    for (int i = 0; i < v->naxis; i++)
+        if (i != f->axis) rest *= f->left[i];
+    int64_t most = RG_MIN(64, (int64_t)(rest * (double)groups / (2.0 * v->threads))), part = 1;
+    for (int64_t p = 2; p <= most; p++)
+        if (groups % p == 0) part = p;
+    if (part < 2) return false;
+    const char *lane = view_fresh(v, a->name, "v"), *more = view_fresh(v, a->name, "u"),
+               *cols = view_fresh(v, a->name, "l");
+    const char *ru = view_fresh(v, v->axis[inner].name, "u");
+    str_printf(out, " TILE(%s,%d,%s) VEC(%s) TILE(%s,%lld,%s) UNROLL(%s)", a->name, f->lanes, lane, lane,
+               a->name, (long long)u, more, more);
+    if (part < groups)
+        str_printf(out, " TILE(%s,%lld,%s)", a->name, (long long)part, cols);
+    else
+        str_printf(out, " LOOP(%s)", cols = a->name);
+    str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s) ORDER(", v->axis[inner].name, (long long)rows, ru, ru);
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce) str_printf(out, "%s,", v->axis[i].name);
+    str_printf(out, "%s)", cols);
+    return true;
+}
+
 bool recipe_flat(struct view *v, int level, struct str *out) {
     struct flat f = {0};
     if (level > 4 || !choose_vector(v, &f)) return false;
@@ -375,6 +422,7 @@ bool recipe_flat(struct view *v, int level, struct str *out) {
     }
     f.walk = a->name;
     if (level < 2 && f.turn >= 0 && write_far_turn(v, &f, out)) return true;
+    if (level < 2 && write_columns(v, &f, out)) return true;
     if (level < 3 && worth_keeping(v, f.axis)) str_printf(out, " RESIDENT(%s)", a->name);
     int streams = level < 2 ? streams_of(v, &f) : 1;
     if (streams > 1) {

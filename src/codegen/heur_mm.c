@@ -2,11 +2,12 @@
  * products, batched, transposed, convolutions and their gradients).
  *
  * A tile of outputs is held in registers: mr values of an axis m that only one side has, times nr of an axis n
- * that only the other has, so that each loaded value is used several times. Three forms:
+ * that only the other has, so that each loaded value is used several times. Four forms:
  *
  *   packed   n is the vector; panels of both sides are copied to scratch in the order of use, k in blocks that fit
  *            the second level cache (the schedule of tests/golden/matmul_2048.uop)
  *   direct   n is the vector, operands are read in place: small products and convolutions
+ *   window   direct, but padded or stepped windows are copied into a panel first
  *   dot      the reduced axis is the vector, for sides that both run along it: few rows, weight gradients
  *
  * Tile sizes are chosen by fused multiply-adds per load, the waste of padding, and enough independent sums to hide
@@ -128,10 +129,6 @@ static bool recognise(const struct view *v, struct contract *c) {
         if (c->k < 0 || v->axis[k].pos > v->axis[c->k].pos) c->k = k;
     }
     c->lanes = view_lanes(v, c->n);
-    for (int i = 0; i < v->naxis; i++) {
-        c->name[i] = v->axis[i].name;
-        c->left[i] = v->axis[i].grid ? v->axis[i].most : 1;
-    }
     return c->m >= 0;
 }
 
@@ -355,6 +352,75 @@ static void write_direct(struct view *v, struct contract *c, struct str *out, bo
     stage_rows(v, c, out, mr, kul);
 }
 
+/* ---- window ------------------------------------------------------------------------------------------------------- */
+
+/* A convolution whose input is padded or read with steps: for each row of outputs the window values are copied into a
+ * panel in the order of use, so that gates and steps cost once and not for each output channel. The rows' side is packed
+ * too, once per grid iteration. */
+static bool can_window(const struct view *v, const struct contract *c) {
+    const struct haxis *m = &v->axis[c->m], *n = &v->axis[c->n];
+    return c->nk > 1 && m->grid && n->grid && may_stage(v, &c->a) && may_stage(v, &c->b) &&
+           c->a.spot->buf != c->b.spot->buf && !c->a.spot->gate && m->size >= 2 * c->mr && c->mr > 1 &&
+           n->size > c->lanes && c->nv > 1 &&
+           c->depth * (double)(n->size + c->lanes) * 4 <= (double)v->l2 / 2;
+}
+
+static void dims_of(const struct view *v, const struct hspot *s, struct str *out) {
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce && has_axis(v, s->mask, i)) str_printf(out, ",%s", v->axis[i].name);
+}
+
+static bool write_window(struct view *v, struct contract *c, struct str *out) {
+    const struct haxis *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->k];
+    const char *mr, *nr, *lane, *a = spot_name(v, c->a.spot), *b = spot_name(v, c->b.spot), *ml = m->name,
+                                *last = NULL;
+    cut_rows(v, c, out, &mr);
+    cut_columns(v, c, out, &nr, &lane);
+    if (k->size > 7 || !mr || !lane) return false;
+    str_printf(out, " UNROLL(%s)", k->name);
+    int64_t tiles = ceil_div(m->size, c->mr),
+            fit = (int64_t)((double)v->l2 / 2 / (c->depth * (double)c->mr * 4));
+    if (fit < 1) return false;
+    c->left[c->m] = 1;
+    if (tiles > fit) {
+        ml = view_fresh(v, m->name, "t");
+        str_printf(out, " TILE(%s,%lld,%s)", m->name, (long long)even_part(tiles, fit), ml);
+        c->left[c->m] = (double)ceil_div(tiles, even_part(tiles, fit));
+    } else {
+        str_printf(out, " LOOP(%s)", ml);
+    }
+    bool columns = c->left[c->n] > 1;
+    if (columns) str_printf(out, " LOOP(%s)", n->name);
+    c->left[c->n] = 1;
+    int row =
+        -1; /* the axis of output rows: innermost that is left; a loop if the threads have enough without it */
+    double grid = 1;
+    for (int i = 0; i < v->naxis; i++) {
+        if (v->axis[i].grid && c->left[i] > 1 && i != c->m) row = i;
+        grid *= v->axis[i].grid ? c->left[i] : 1;
+    }
+    if (row < 0) return false;
+    bool loop = grid / c->left[row] >= 2 * v->threads;
+    if (loop) {
+        str_printf(out, " LOOP(%s)", v->axis[row].name);
+        c->left[row] = 1;
+    }
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && c->left[i] > 1) last = v->axis[i].name;
+    if (!last) return false;
+    str_printf(out, " ORDER(%s%s%s%s%s", loop ? v->axis[row].name : "", loop ? "," : "", ml,
+               columns ? "," : "", columns ? n->name : "");
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce && i != c->k) str_printf(out, ",%s", v->axis[i].name);
+    str_printf(out, ") STAGE(%s,%s,%s", a, last, ml);
+    dims_of(v, c->a.spot, out);
+    str_printf(out, ",%s) UNROLL(%s.%s) UNROLL(%s.%s) STAGE(%s,%s%s%s", mr, a, mr, a, k->name, b,
+               loop ? v->axis[row].name : last, columns ? "," : "", columns ? n->name : "");
+    dims_of(v, c->b.spot, out);
+    str_printf(out, ",%s,%s) VEC(%s.%s) UNROLL(%s.%s) UNROLL(%s.%s)", nr, lane, b, lane, b, nr, b, k->name);
+    return true;
+}
+
 /* ---- dot -------------------------------------------------------------------------------------------------------- */
 
 /* The reduced axis that both sides walk along; -1 if there is none. */
@@ -392,6 +458,13 @@ static void write_dot(struct view *v, struct contract *c, struct str *out, int k
 
 /* ---- the recipe --------------------------------------------------------------------------------------------------- */
 
+static void reset_grid(const struct view *v, struct contract *c) {
+    for (int i = 0; i < v->naxis; i++) {
+        c->name[i] = v->axis[i].name;
+        c->left[i] = v->axis[i].grid ? v->axis[i].most : 1;
+    }
+}
+
 bool recipe_contract(struct view *v, int level, struct str *out) {
     struct contract c = {0};
     if (level > 3 || !recognise(v, &c)) return false;
@@ -406,14 +479,16 @@ bool recipe_contract(struct view *v, int level, struct str *out) {
     }
     bool large = (double)m->size * (double)n->size * c.depth >= 1 << 18;
     bool pack = level < 1 && can_pack(v, &c) && large && (unit || m->size >= 32);
-    if (!unit && !pack) outer *= 0.3;
+    bool window = level < 1 && can_window(v, &c) && (!unit || c.b.spot->gate) && m->size >= 16;
+    if (!unit && !pack && !window) outer *= 0.3;
+    reset_grid(v, &c);
     if (dot > outer) {
         write_dot(v, &c, out, k, dot_m, dot_n);
         return level < 1;
     }
-    if (pack && write_packed(v, &c, out)) return true;
+    if ((pack && write_packed(v, &c, out)) || (window && write_window(v, &c, out))) return true;
     out->n = 0;
-    for (int i = 0; i < v->naxis; i++) c.left[i] = v->axis[i].grid ? v->axis[i].most : 1;
+    reset_grid(v, &c);
     if (!unit) return false;
     write_direct(v, &c, out, level < 2);
     return true;

@@ -26,6 +26,9 @@ static void run_trial(void *p) {
     if (t->sched.pipe.n) tree_pipe(&t->sched, tree); /* before expansion: the same blocks, fewer nodes */
 }
 
+static _Thread_local uint64_t tried;
+uint64_t opts_tried(void) { return tried; }
+
 static int try_opts(struct trial *t, struct ir *ir, const struct kernel *k, const char *opts, bool finish) {
     memset(t, 0, sizeof *t);
     arena_init(&t->arena, &t->err);
@@ -35,6 +38,7 @@ static int try_opts(struct trial *t, struct ir *ir, const struct kernel *k, cons
 
 bool opts_legal(struct ir *ir, const struct kernel *k, const char *opts, struct str *why) {
     struct trial *t = arena_new(ir->arena, struct trial);
+    tried++;
     int code = try_opts(t, ir, k, opts, true);
     arena_free(&t->arena);
     if (code == RG_ENOMEM) err_throw(ir->err, RG_ENOMEM, "%s", t->err.msg);

@@ -53,7 +53,7 @@ static const uop *copy_range(struct sched *s, const char *buffer, const uop *r) 
 static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char *opt, const char *buffer,
                              const uop *load, uint32_t at, const uint32_t *dims, uint32_t ndims) {
     struct ir *ir = s->ir;
-    const uop_vec *free = free_of(fr, load->src[0]);
+    const uop_vec *free = free_of(fr, load);
     int top = nest_place(s, at);
     uop_vec tile = {0}, copy = {0}, src = {0};
     for (uint32_t i = 0; i < ndims; i++) {
@@ -81,6 +81,20 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
     return uop1(ir, OP_LOAD, index);
 }
 
+/* A padded value, WHERE(inside, LOAD(gated), number), is staged whole: the question is asked while the tile is filled
+ * and not where it is used. */
+static const uop *padded_value(struct free_ranges *fr, const uop_vec *topo, const uop *load) {
+    const uop *index = load->src[0]->src[1];
+    if (index->op != OP_WHERE || index->src[2]->op != OP_INVALID) return load;
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *n = topo->p[i];
+        if (n->op == OP_WHERE && n->src[1] == load && uop_is_const(n->src[2]) &&
+            free_of(fr, n)->n == free_of(fr, load)->n)
+            return n;
+    }
+    return load;
+}
+
 void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at, const uint32_t *dims,
                uint32_t ndims) {
     struct ir *ir = s->ir;
@@ -95,6 +109,7 @@ void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at
         const uop *n = topo.p[i];
         if (n->op != OP_LOAD || n->src[0]->src[0]->op != OP_PARAM) continue;
         if (strcmp(ir_name(ir, n->src[0]->src[0]->arg.param.name), buffer)) continue;
+        n = padded_value(&fr, &topo, n);
         vec_push(ir->arena, &from, n);
         vec_push(ir->arena, &to, stage_load(s, &fr, opt, buffer, n, at, dims, ndims));
     }

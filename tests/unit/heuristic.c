@@ -1,0 +1,472 @@
+/* Tests of opts_heuristic: its lists are legal, keep every value, and have the properties that make kernels fast.
+ *
+ *   1. Random kernels of each class (shapes, types, layouts, paddings drawn anew) give the values of the plain program in
+ *      the interpreter: bit by bit where only exact ops are used, else within the bound of the types.
+ *   2. The golden kernels, small ones by value, large ones lowered.
+ *   3. Facts about the programs: vector loads only, products per load, accumulators, what is evaluated once.
+ *   4. The cost of choosing: how many lists were tried.
+ * The data is that of `ridge opt` (cli/fill.c, which tests/unit/golden.c brings into the test program).
+ * HEUR_SEEDS sets how many kernels of each class are drawn. Speed is bench/golden's business. */
+#include "../../cli/cli.h"
+#include "codegen/codegen.h"
+#include "irtest.h"
+#include "ref/ref.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+
+/* ---- one kernel, plain and under a list ---------------------------------------------------------------- */
+
+enum { MAX_KERNELS = 4 };
+struct trial {
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    const char *text, *path;
+    int vec_bytes, threads;
+    bool keep_math;
+    struct program prog;
+    struct io io;
+    const char *opts[MAX_KERNELS];
+    struct linear plain[MAX_KERNELS], fast[MAX_KERNELS];
+    uint64_t tried; /* lists, most for one kernel */
+};
+
+static void lower_both(void *arg) {
+    struct trial *t = arg;
+    ir_init(&t->ir, &t->arena);
+    ir_parse(&t->ir, t->text, strlen(t->text), t->path, &t->prog);
+    io_bind(&t->ir, &t->prog, t->path, &t->io);
+    RG_CHECK(&t->err, t->prog.kernel.n <= MAX_KERNELS);
+    for (uint32_t i = 0; i < t->prog.kernel.n; i++) {
+        const struct kernel *k = &t->prog.kernel.p[i];
+        uint64_t before = opts_tried();
+        t->opts[i] = opts_heuristic(&t->ir, k, t->vec_bytes, t->threads);
+        t->tried = RG_MAX(t->tried, opts_tried() - before);
+        struct lower_opts o = {.opts = "", .keep_math = t->keep_math, .vec_bytes = t->vec_bytes};
+        lower(&t->ir, k, &o, &t->plain[i]);
+        o.opts = t->opts[i];
+        lower(&t->ir, k, &o, &t->fast[i]);
+        t->plain[i].nbuf = t->fast[i].nbuf = RG_MAX(t->fast[i].nbuf, t->io.kernel[i].nbuf);
+    }
+}
+
+static void trial_open(struct trial *t, const char *text, const char *path) {
+    arena_init(&t->arena, &t->err);
+    t->text = text, t->path = path;
+    if (err_guard(&t->err, lower_both, t))
+        FAIL("%s\n%s\nopts %s", t->err.msg, text, t->opts[0] ? t->opts[0] : "?");
+}
+
+static void interpret(struct trial *t, const struct linear *lin, struct io_mem *m) {
+    for (uint32_t i = 0; i < t->prog.kernel.n; i++) {
+        const struct io_kernel *ik = &t->io.kernel[i];
+        struct ref_buf *b = calloc(ik->nbuf + 1, sizeof *b);
+        for (uint32_t k = 0; k < ik->nbuf; k++)
+            if (ik->buf[k] != UINT32_MAX)
+                b[k] = (struct ref_buf){m->p[ik->buf[k]], io_bytes(&t->io.buf[ik->buf[k]]),
+                                        t->io.buf[ik->buf[k]].name, NULL};
+        if (ref_linear(&t->err, &lin[i], b, ik->nbuf, ik->var, 0, lin[i].grid))
+            FAIL("%s\n%s\nopts %s", t->err.msg, t->text, t->opts[i]);
+        free(b);
+    }
+}
+
+static double number_at(const struct io_buf *b, const void *p, int64_t i) {
+    return ref_number(b->dt, ref_read(b->dt, (const char *)p + (size_t)i * dtype_info[b->dt].bytes));
+}
+
+/* Both programs on the same data. Returns how many values were compared. */
+static int64_t same_values(struct trial *t, bool exact) {
+    struct io_mem want, got;
+    io_alloc(&t->ir, &t->io, &want);
+    io_alloc(&t->ir, &t->io, &got);
+    io_fill(&t->io, &want, exact);
+    io_copy(&got, &want);
+    interpret(t, t->plain, &want);
+    interpret(t, t->fast, &got);
+    double tol = 0;
+    int64_t n = 0;
+    for (uint32_t i = 0; i < t->prog.kernel.n; i++)
+        tol = RG_MAX(tol, io_tolerance(&t->arena, t->prog.kernel.p[i].sink));
+    for (uint32_t i = 0; i < t->io.nbuf; i++) {
+        const struct io_buf *b = &t->io.buf[i];
+        double bound = exact ? 0 : io_tolerance_of(tol, b->dt), scale = io_scale(b, want.p[i], NULL);
+        for (int64_t k = 0; k < b->n; k++, n += b->output) {
+            double x = number_at(b, got.p[i], k), y = number_at(b, want.p[i], k);
+            if (x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= bound * (scale + fabs(y))) continue;
+            FAIL("%s[%lld] is %.9g, expected %.9g\n%s\nopts %s", b->name, (long long)k, x, y, t->text,
+                 t->opts[0]);
+        }
+    }
+    const char *torn = io_red_zone(&t->io, &got);
+    if (torn) FAIL("memory beside %s was overwritten\n%s\nopts %s", torn, t->text, t->opts[0]);
+    io_free(&want);
+    io_free(&got);
+    return n;
+}
+
+/* ---- 1: random kernels of each class --------------------------------------------------------------------- */
+
+static const char *pick(struct rnd *r, const char *const *list, uint32_t n) { return list[rnd_below(r, n)]; }
+#define PICK(r, ...) \
+    pick(r, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+#define ANY_TYPE "f32", "f32", "f32", "f64", "f16", "bf16", "i32", "i64", "i16", "u8", "i8"
+
+/* Small, odd, just at and just beside a multiple of the vector length. Axes of one value are no axes: the planner
+ * leaves them out. */
+static int64_t size(struct rnd *r, int64_t most) {
+    int64_t n = rnd_below(r, 4) ? rnd_range(r, 2, most)
+                                : rnd_range(r, 1, RG_MAX(most / 8, 1)) * 8 + rnd_range(r, -1, 1);
+    return RG_MIN(RG_MAX(n, 2), most);
+}
+
+static void param(struct str *s, const char *name, int slot, const char *dt, int64_t n) {
+    str_printf(s, "%s = (PARAM<%s>[%d %s] %lld)\n", name, dt, slot, name, (long long)n);
+}
+
+static void range(struct str *s, const char *var, const char *cls, const char *kind, int pos, int id,
+                  int64_t n) {
+    str_printf(s, "%s = (RANGE[%s %s %d %d] %lld)\n", var, cls, kind, pos, id, (long long)n);
+}
+
+static bool gen_pointwise(struct str *s, struct rnd *r) {
+    const char *dt = PICK(r, ANY_TYPE);
+    int64_t n = size(r, 700);
+    bool two = rnd_below(r, 2), loop = rnd_below(r, 4) == 0;
+    param(s, "a", 0, dt, n), param(s, "b", 1, dt, n), param(s, "c", 2, dt, n);
+    if (two) param(s, "d", 3, dt, n);
+    range(s, "i", "i", loop ? "LOOP" : "GRID", 1, 0, n);
+    str_add(s, "x = (ADD (LOAD (INDEX a i)) (LOAD (INDEX b i)))\n(SINK (STORE (INDEX c i) (MAX x (LOAD "
+               "(INDEX a i))))");
+    if (two) str_add(s, " (STORE (INDEX d i) (MUL x x))");
+    str_add(s, ")\n");
+    return true;
+}
+
+static bool gen_broadcast(struct str *s, struct rnd *r) {
+    const char *dt = PICK(r, ANY_TYPE);
+    int64_t p = size(r, 9), q = size(r, 24), n = size(r, 80);
+    param(s, "x", 0, dt, p * q * n), param(s, "row", 1, dt, n), param(s, "col", 2, dt, q),
+        param(s, "one", 3, dt, 1);
+    param(s, "o", 4, dt, p * q * n);
+    range(s, "i", "i", "GRID", 0, 0, p), range(s, "j", "j", "GRID", 1, 0, q);
+    range(s, "k", "k", rnd_below(r, 2) ? "GRID" : "LOOP", 2, 0, n);
+    str_printf(s, "e = (ADD (MUL (ADD (MUL i %lld) j) %lld) k)\n", (long long)q, (long long)n);
+    str_add(s, "(SINK (STORE (INDEX o e) (MUL (ADD (LOAD (INDEX x e)) (LOAD (INDEX row k))) (SUB (LOAD "
+               "(INDEX col j)) "
+               "(LOAD (INDEX one 0))))))\n");
+    return true;
+}
+
+static bool gen_transpose(struct str *s, struct rnd *r) {
+    const char *dt = PICK(r, ANY_TYPE);
+    int64_t p = size(r, 4), m = size(r, 70), n = size(r, 70);
+    bool add = rnd_below(r, 2);
+    param(s, "a", 0, dt, p * m * n), param(s, "b", 1, dt, p * m * n), param(s, "o", 2, dt, p * m * n);
+    range(s, "g", "g", "GRID", 0, 0, p), range(s, "j", "j", "GRID", 1, 0, n),
+        range(s, "i", "i", "GRID", 2, 0, m);
+    str_printf(s, "g0 = (MUL g %lld)\nx = (LOAD (INDEX a (ADD g0 (ADD (MUL i %lld) j))))\n",
+               (long long)(m * n), (long long)n);
+    str_printf(s, "e = (ADD g0 (ADD (MUL j %lld) i))\n(SINK (STORE (INDEX o e) %s))\n", (long long)m,
+               add ? "(ADD x (LOAD (INDEX b e)))" : "(ADD x (LOAD (INDEX b 0)))");
+    return true;
+}
+
+/* Padding in front and behind, flips, shifted slices: gates and negative strides. */
+static bool gen_padded(struct str *s, struct rnd *r) {
+    const char *dt = PICK(r, ANY_TYPE);
+    int64_t q = size(r, 7), n = size(r, 60), before = rnd_range(r, 0, 5), after = rnd_range(r, 0, 5),
+            all = before + n + after;
+    bool flip = rnd_below(r, 3) == 0;
+    param(s, "x", 0, dt, q * n), param(s, "o", 1, dt, q * all);
+    range(s, "i", "i", "GRID", 0, 0, q), range(s, "k", "k", "GRID", 1, 0, all);
+    str_printf(s, "at = (SUB k %lld)\nin = (AND (LE 0 at) (LT at %lld))\n", (long long)before, (long long)n);
+    str_printf(s, "xi = (LOAD (INDEX x (WHERE in (ADD (MUL i %lld) %s) (INVALID<idx>))))\n", (long long)n,
+               flip ? arena_printf(s->arena, "(SUB %lld at)", (long long)(n - 1)) : "at");
+    str_printf(s, "(SINK (STORE (INDEX o (ADD (MUL i %lld) k)) (WHERE in xi 1:%s)))\n", (long long)all, dt);
+    return true;
+}
+
+/* What reshapes and permutations of a flat axis leave: remainders and quotients. */
+static bool gen_reshaped(struct str *s, struct rnd *r) {
+    const char *dt = PICK(r, ANY_TYPE);
+    int64_t p = size(r, 12), n = size(r, 40);
+    param(s, "x", 0, dt, p * n), param(s, "row", 1, dt, n), param(s, "o", 2, dt, p * n);
+    range(s, "i", "i", "GRID", 0, 0, p * n);
+    str_printf(s, "q = (IDIV i %lld)\nm = (MOD i %lld)\n", (long long)n, (long long)n);
+    str_printf(
+        s, "(SINK (STORE (INDEX o i) (ADD (LOAD (INDEX x (ADD (MUL m %lld) q))) (LOAD (INDEX row m)))))\n",
+        (long long)p);
+    return true;
+}
+
+static bool gen_softmax(struct str *s, struct rnd *r) {
+    const char *dt = PICK(r, "f32", "f32", "f64");
+    int64_t p = size(r, 12), n = size(r, 90);
+    bool log = rnd_below(r, 3) == 0;
+    param(s, "x", 0, dt, p * n), param(s, "o", 1, dt, p * n);
+    range(s, "r", "r", "GRID", 0, 0, p);
+    range(s, "k0", "k", "REDUCE", 1, 0, n), range(s, "k1", "k", "REDUCE", 1, 1, n),
+        range(s, "k2", "k", "LOOP", 1, 2, n);
+    for (int i = 0; i < 3; i++)
+        str_printf(s, "x%d = (LOAD (INDEX x (ADD (MUL r %lld) k%d)))\n", i, (long long)n, i);
+    str_add(s, "m = (REDUCE[MAX] x0 k0)\nt = (REDUCE[ADD] (EXP (SUB x1 m)) k1)\n");
+    str_printf(s, "(SINK (STORE (INDEX o (ADD (MUL r %lld) k2)) %s))\n", (long long)n,
+               log ? "(SUB (SUB x2 m) (LOG t))" : "(MUL (EXP (SUB x2 m)) (RECIP t))");
+    return false;
+}
+
+static bool gen_layernorm(struct str *s, struct rnd *r) {
+    int64_t p = size(r, 10), n = size(r, 90);
+    bool keep = rnd_below(r, 2);
+    param(s, "x", 0, "f32", p * n), param(s, "g", 1, "f32", n), param(s, "o", 2, "f32", p * n);
+    if (keep) param(s, "mean", 3, "f32", p);
+    range(s, "r", "r", "GRID", 0, 0, p);
+    range(s, "k0", "k", "REDUCE", 1, 0, n), range(s, "k1", "k", "REDUCE", 1, 1, n),
+        range(s, "k2", "k", "LOOP", 1, 2, n);
+    str_printf(s, "mu = (FDIV (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL r %lld) k0))) k0) %lld.0)\n",
+               (long long)n, (long long)n);
+    for (int i = 1; i < 3; i++)
+        str_printf(s, "d%d = (SUB (LOAD (INDEX x (ADD (MUL r %lld) k%d))) mu)\n", i, (long long)n, i);
+    str_printf(s, "rs = (RECIP (SQRT (ADD (FDIV (REDUCE[ADD] (MUL d1 d1) k1) %lld.0) 0.01)))\n",
+               (long long)n);
+    str_printf(s, "(SINK (STORE (INDEX o (ADD (MUL r %lld) k2)) (MUL (MUL d2 rs) (LOAD (INDEX g k2))))%s)\n",
+               (long long)n, keep ? " (STORE (INDEX mean r) mu)" : "");
+    return false;
+}
+
+/* Sums over any subset of three axes. */
+static bool gen_reduce(struct str *s, struct rnd *r) {
+    const char *dt = PICK(r, "f32", "f32", "f64", "i32", "i64", "u8", "i8"),
+               *op = PICK(r, "ADD", "MAX", "MIN");
+    int64_t n[3] = {size(r, 12), size(r, 20), size(r, 60)}, out = 1;
+    uint32_t bound = 1 + rnd_below(r, 7);
+    struct str at;
+    str_init(&at, s->arena);
+    str_add(&at, "0");
+    for (int i = 0; i < 3; i++)
+        if (!(bound >> i & 1)) out *= n[i];
+    param(s, "x", 0, dt, n[0] * n[1] * n[2]), param(s, "o", 1, dt, out);
+    int pos = 0;
+    for (int red = 0; red < 2; red++)
+        for (int i = 0; i < 3; i++) {
+            const char *const name[] = {"p", "q", "k"};
+            if ((int)(bound >> i & 1) != red) continue;
+            range(s, name[i], name[i], red ? "REDUCE" : "GRID", pos++, 0, n[i]);
+            if (!red) at.p = arena_printf(s->arena, "(ADD (MUL %s %lld) %s)", at.p, (long long)n[i], name[i]);
+        }
+    str_printf(s, "x0 = (LOAD (INDEX x (ADD (MUL (ADD (MUL p %lld) q) %lld) k)))\n", (long long)n[1],
+               (long long)n[2]);
+    str_printf(s, "(SINK (STORE (INDEX o %s) (REDUCE[%s] x0%s%s%s)))\n", at.p, op, bound & 1 ? " p" : "",
+               bound & 2 ? " q" : "", bound & 4 ? " k" : "");
+    return true;
+}
+
+static bool gen_matmul(struct str *s, struct rnd *r) {
+    const char *dt = PICK(r, "f32", "f32", "f32", "f64", "i32", "f16");
+    bool large = rnd_below(r, 6) == 0, ta = rnd_below(r, 2), tb = rnd_below(r, 2), bias = rnd_below(r, 2),
+         half = !strcmp(dt, "f16");
+    int64_t g = rnd_below(r, 2) ? 3 : size(r, 4), most = large ? 90 : 30;
+    int64_t m = large ? rnd_range(r, 60, 90) : size(r, most),
+            n = large ? rnd_range(r, 60, 90) : size(r, most);
+    int64_t k = large ? rnd_range(r, 60, 90) : size(r, most);
+    if (large) g = 2;
+    param(s, "a", 0, dt, g * m * k), param(s, "b", 1, dt, g * k * n), param(s, "o", 2, dt, g * m * n),
+        param(s, "c", 3, dt, n);
+    range(s, "z", "z", "GRID", 0, 0, g), range(s, "m", "m", "GRID", 1, 0, m),
+        range(s, "n", "n", "GRID", 2, 0, n);
+    range(s, "k", "k", "REDUCE", 3, 0, k);
+    str_printf(s, "a0 = (LOAD (INDEX a (ADD (MUL z %lld) (ADD (MUL %s %lld) %s))))\n", (long long)(m * k),
+               ta ? "k" : "m", (long long)(ta ? m : k), ta ? "m" : "k");
+    str_printf(s, "b0 = (LOAD (INDEX b (ADD (MUL z %lld) (ADD (MUL %s %lld) %s))))\n", (long long)(k * n),
+               tb ? "n" : "k", (long long)(tb ? k : n), tb ? "k" : "n");
+    str_printf(s, "sum = (REDUCE[ADD] (MUL %s) k)\n", half ? "(CAST<f32> a0) (CAST<f32> b0)" : "a0 b0");
+    str_printf(s, "y = %s\n", half ? "(CAST<f16> sum)" : "(ADD sum 0)");
+    str_printf(s, "(SINK (STORE (INDEX o (ADD (MUL z %lld) (ADD (MUL m %lld) n))) %s))\n", (long long)(m * n),
+               (long long)n, bias ? "(MAX y (LOAD (INDEX c n)))" : "(ADD y (LOAD (INDEX c 0)))");
+    return !half;
+}
+
+static bool gen_matvec(struct str *s, struct rnd *r) {
+    int64_t m = size(r, 90), k = size(r, 90);
+    bool column = rnd_below(r, 2);
+    param(s, "w", 0, "f32", m * k), param(s, "x", 1, "f32", k), param(s, "o", 2, "f32", m);
+    range(s, "m", "m", "GRID", 0, 0, m), range(s, "k", "k", "REDUCE", 1, 0, k);
+    str_printf(s, "w0 = (LOAD (INDEX w (ADD (MUL %s %lld) %s)))\n", column ? "k" : "m",
+               (long long)(column ? m : k), column ? "m" : "k");
+    str_add(s, "(SINK (STORE (INDEX o m) (REDUCE[ADD] (MUL w0 (LOAD (INDEX x k))) k)))\n");
+    return true;
+}
+
+/* Convolutions with steps and zeros around; `grad`: the gradient of the weights, a sum over images and pixels. */
+static bool gen_conv(struct str *s, struct rnd *r) {
+    int64_t b = size(r, 3), ci = size(r, 4), co = size(r, 9), kh = size(r, 3), kw = size(r, 5),
+            step = rnd_range(r, 1, 2);
+    int64_t oh = size(r, 5), ow = size(r, 26), pad = rnd_below(r, 2) && kw > 1 && kh > 1 ? 1 : 0;
+    int64_t h = (oh - 1) * step + kh - 2 * pad, w = (ow - 1) * step + kw - 2 * pad;
+    bool grad = rnd_below(r, 3) == 0;
+    if (h < 1 || w < 1) h += 2 * pad, w += 2 * pad, pad = 0;
+    int64_t y = b * co * oh * ow, f = co * ci * kh * kw;
+    param(s, "x", 0, "f32", b * ci * h * w), param(s, grad ? "o" : "w", 1, "f32", f),
+        param(s, grad ? "y" : "o", 2, "f32", y);
+    static const struct {
+        const char *name;
+        uint8_t pos[2]; /* of the convolution, of its gradient: from 4 on summed over */
+    } axis[] = {{"b", {0, 5}},  {"co", {1, 1}}, {"ci", {4, 2}}, {"oh", {2, 6}},
+                {"ow", {3, 7}}, {"kh", {5, 3}}, {"kw", {6, 4}}};
+    const int64_t len[] = {b, co, ci, oh, ow, kh, kw};
+    for (size_t i = 0; i < RG_COUNT(axis); i++)
+        range(s, axis[i].name, axis[i].name, axis[i].pos[grad] >= 4 + grad ? "REDUCE" : "GRID",
+              axis[i].pos[grad], 0, len[i]);
+    str_printf(s, "iy = (SUB (ADD (MUL oh %lld) kh) %lld)\nix = (SUB (ADD (MUL ow %lld) kw) %lld)\n",
+               (long long)step, (long long)pad, (long long)step, (long long)pad);
+    str_printf(s, "xi = (ADD (MUL (ADD (MUL (ADD (MUL b %lld) ci) %lld) iy) %lld) ix)\n", (long long)ci,
+               (long long)h, (long long)w);
+    str_printf(s, "in = (AND (AND (LE 0 iy) (LT iy %lld)) (AND (LE 0 ix) (LT ix %lld)))\n", (long long)h,
+               (long long)w);
+    str_printf(s, "x0 = (LOAD (INDEX x %s))\n", pad ? "(WHERE in xi (INVALID<idx>))" : "xi");
+    str_printf(s, "wi = (ADD (MUL (ADD (MUL (ADD (MUL co %lld) ci) %lld) kh) %lld) kw)\n", (long long)ci,
+               (long long)kh, (long long)kw);
+    str_printf(s, "yi = (ADD (MUL (ADD (MUL (ADD (MUL b %lld) co) %lld) oh) %lld) ow)\n", (long long)co,
+               (long long)oh, (long long)ow);
+    str_printf(s, "p = (MUL x0 (LOAD (INDEX %s)))\n", grad ? "y yi" : "w wi");
+    str_printf(s, "(SINK (STORE (INDEX o %s) (REDUCE[ADD] %s %s)))\n", grad ? "wi" : "yi",
+               pad ? "(WHERE in p 0.0)" : "p", grad ? "b oh ow" : "ci kh kw");
+    return true;
+}
+
+static bool gen_argmax(struct str *s, struct rnd *r) {
+    int64_t p = size(r, 12), n = size(r, 70);
+    bool column = rnd_below(r, 3) == 0;
+    param(s, "x", 0, "f32", p * n), param(s, "o", 1, "i32", p);
+    range(s, "r", "r", "GRID", 0, 0, p), range(s, "k0", "k", "REDUCE", 1, 0, n),
+        range(s, "k1", "k", "REDUCE", 1, 1, n);
+    for (int i = 0; i < 2; i++)
+        if (column)
+            str_printf(s, "x%d = (LOAD (INDEX x (ADD (MUL k%d %lld) r)))\n", i, i, (long long)p);
+        else
+            str_printf(s, "x%d = (LOAD (INDEX x (ADD (MUL r %lld) k%d)))\n", i, (long long)n, i);
+    str_add(s, "m = (REDUCE[MAX] x0 k0)\n(SINK (STORE (INDEX o r) (REDUCE[MIN] (WHERE (OR (EQ x1 m) (NE x1 "
+               "x1)) (CAST<i32> k1) "
+               "2147483647) k1)))\n");
+    return true;
+}
+
+static bool gen_scan(struct str *s, struct rnd *r) {
+    const char *dt = PICK(r, "f32", "i32", "f64"), *op = PICK(r, "ADD", "MAX");
+    int64_t p = size(r, 12), n = size(r, 50);
+    bool column = rnd_below(r, 3) == 0;
+    param(s, "x", 0, dt, p * n), param(s, "o", 1, dt, p * n);
+    range(s, "r", "r", "GRID", 0, 0, p), range(s, "k", "k", "SCAN", 1, 0, n);
+    str_printf(s, "e = (ADD (MUL %s %lld) %s)\n", column ? "k" : "r", (long long)(column ? p : n),
+               column ? "r" : "k");
+    str_printf(s, "(SINK (STORE (INDEX o e) (SCAN[%s] (LOAD (INDEX x e)) k)))\n", op);
+    return true;
+}
+
+static bool gen_gather(struct str *s, struct rnd *r) {
+    const char *dt = PICK(r, ANY_TYPE);
+    int64_t rows = size(r, 20), n = size(r, 30), c = size(r, 70);
+    param(s, "table", 0, dt, rows * c), param(s, "idx", 1, rnd_below(r, 2) ? "i32" : "i64", n),
+        param(s, "o", 2, dt, n * c);
+    range(s, "i", "i", "GRID", 0, 0, n), range(s, "c", "c", "GRID", 1, 0, c);
+    str_printf(s, "at = (MIN (MAX (CAST<idx> (LOAD (INDEX idx i))) 0) %lld)\n", (long long)(rows - 1));
+    str_printf(s,
+               "(SINK (STORE (INDEX o (ADD (MUL i %lld) c)) (LOAD (INDEX table (ADD (MUL at %lld) c)))))\n",
+               (long long)c, (long long)c);
+    str_add(s, "data idx = randint 0 20\n");
+    return true;
+}
+
+static bool gen_scatter(struct str *s, struct rnd *r) {
+    int64_t rows = size(r, 9), n = size(r, 30), c = size(r, 40);
+    param(s, "x", 0, "f32", n * c), param(s, "idx", 1, "i32", n), param(s, "o", 2, "f32", rows * c);
+    range(s, "c", "c", "GRID", 0, 0, c), range(s, "i", "i", "LOOP", 1, 0, n);
+    str_printf(s, "at = (MIN (MAX (CAST<idx> (LOAD (INDEX idx i))) 0) %lld)\n", (long long)(rows - 1));
+    str_printf(s,
+               "(SINK (STORE_ADD (INDEX o (ADD (MUL at %lld) c)) (LOAD (INDEX x (ADD (MUL i %lld) c)))))\n",
+               (long long)c, (long long)c);
+    return true;
+}
+
+static bool gen_tasks(struct str *s, struct rnd *r) {
+    int64_t block = rnd_range(r, 4, 40), n0 = size(r, 60), n1 = size(r, 60);
+    int64_t tasks = (n0 + block - 1) / block + (n1 + block - 1) / block;
+    param(s, "tbl", 0, "i64", tasks * 3);
+    range(s, "t", "t", "GRID", 0, 0, tasks);
+    str_add(s, "w = (MIN (MAX (CAST<idx> (LOAD (INDEX tbl (MUL t 3)))) 0) 1)\n"
+               "at = (MAX (CAST<idx> (LOAD (INDEX tbl (ADD (MUL t 3) 1)))) 0)\n");
+    str_printf(s, "len = (MIN (MAX (CAST<idx> (LOAD (INDEX tbl (ADD (MUL t 3) 2)))) 0) %lld)\n",
+               (long long)block);
+    str_add(
+        s,
+        "i = (RANGE[i LOOP 1] len)\np = (PARAMS<f32>[1 p] w 0)\ng = (PARAMS<f32>[3 g] w 0)\ne = (ADD at i)\n"
+        "(SINK (STORE (INDEX p e) (SUB (LOAD (INDEX p e)) (MUL (LOAD (INDEX g e)) 2.0))))\n");
+    str_printf(s, "data tbl = tasks %lld %lld %lld\n", (long long)block, (long long)n0, (long long)n1);
+    str_printf(s, "data p = params %lld %lld\ndata g = params %lld %lld\n", (long long)n0, (long long)n1,
+               (long long)n0, (long long)n1);
+    return true;
+}
+
+static bool gen_onehot(struct str *s, struct rnd *r) {
+    int64_t p = size(r, 12), n = size(r, 30);
+    param(s, "label", 0, "i64", p), param(s, "o", 1, "f32", p * n);
+    range(s, "r", "r", "GRID", 0, 0, p), range(s, "k", "k", "GRID", 1, 0, n);
+    str_printf(s,
+               "(SINK (STORE (INDEX o (ADD (MUL r %lld) k)) (WHERE (EQ (LOAD (INDEX label r)) (CAST<i64> k)) "
+               "1.0 0.0)))\n",
+               (long long)n);
+    return true;
+}
+
+static uint64_t seeds(void) {
+    const char *s = getenv("HEUR_SEEDS");
+#ifdef RIDGE_DEBUG_BUILD
+    return s ? strtoull(s, NULL, 10) : 20;
+#else
+    return s ? strtoull(s, NULL, 10) : 120;
+#endif
+}
+
+static void many(bool (*gen)(struct str *, struct rnd *), const char *name) {
+    int64_t values = 0, some = 0;
+    uint64_t most = 0;
+    for (uint64_t seed = 0; seed < seeds(); seed++) {
+        static const int width[] = {16, 16, 32, 64};
+        struct trial *t = calloc(1, sizeof *t);
+        struct rnd r = {hash_bytes(name, strlen(name), seed)};
+        struct str s;
+        arena_init(&t->arena, &t->err);
+        struct arena text = {.err = &t->err};
+        arena_init(&text, &t->err);
+        str_init(&s, &text);
+        str_printf(&s, "kernel %s\n", name);
+        bool exact = gen(&s, &r);
+        t->vec_bytes = width[seed % RG_COUNT(width)];
+        t->threads = 1 + (int)(seed % 3);
+        t->keep_math = seed % 4 != 1;
+        trial_open(t, s.p, name);
+        values += same_values(t, exact);
+        most = RG_MAX(most, t->tried);
+        some += t->opts[0][0] != 0;
+        arena_free(&t->arena);
+        arena_free(&text);
+        free(t);
+    }
+    CHECK(values > 0);
+    CHECK(most <= 8);
+    TEST_INFO("%s: %lld values of %llu kernels, %lld with opts, at most %llu lists tried", name,
+              (long long)values, (unsigned long long)seeds(), (long long)some, (unsigned long long)most);
+    CHECK(some * 2 > (int64_t)seeds()); /* a class that is recognised gets opts, but for single elements */
+}
+
+/* clang-format off */
+#define CLASSES(X)                                                                                   \
+    X(pointwise) X(broadcast) X(transpose) X(padded) X(reshaped) X(softmax) X(layernorm) X(reduce)   \
+    X(matmul) X(matvec) X(conv) X(argmax) X(scan) X(gather) X(scatter) X(tasks) X(onehot)
+/* clang-format on */
+#define X(name) \
+    TEST(heuristic_keeps_values_##name) { many(gen_##name, #name); }
+CLASSES(X)
+#undef X
