@@ -330,7 +330,7 @@ static void fixes(struct str *o, const struct diag *d) {
 static void cut_middle(const char *s, char *out, size_t cap) {
     size_t n = strlen(s), tail = 10;
     if (n < cap)
-        snprintf(out, cap, "%s", s);
+        memcpy(out, s, n + 1);
     else if (n > 60) /* a sentence, not a name */
         snprintf(out, cap, "%.*s..", (int)(cap - 3), s);
     else
