@@ -72,11 +72,13 @@ static const uop *above(struct tg *g, const uop *x, double k) {
 /* ---- one op ----------------------------------------------------------------------------------------------- */
 
 /*        function  op       */
-#define FLOAT_OPS(X)                                                                                \
-    X(sqrt, SQRT)                                                                                   \
-    X(rsqrt, RSQRT)                                                                                 \
-    X(recip, RECIP) X(exp, EXP) X(exp2, EXP2) X(log, LOG) X(log2, LOG2) X(log10, LOG10) X(sin, SIN) \
-        X(cos, COS) X(tan, TAN) X(tanh, TANH) X(erf, ERF) X(sigmoid, SIGMOID)
+#define FLOAT_OPS(X)                                                                            \
+    X(sqrt, SQRT)                                                                               \
+    X(rsqrt, RSQRT)                                                                             \
+    X(recip, RECIP)                                                                             \
+    X(exp, EXP)                                                                                 \
+    X(exp2, EXP2) X(log, LOG) X(log2, LOG2) X(log10, LOG10) X(sin, SIN) X(cos, COS) X(tan, TAN) \
+        X(tanh, TANH) X(erf, ERF) X(sigmoid, SIGMOID)
 #define X(name, op) \
     const uop *t_##name(struct tg *g, const uop *x) { return tg_op1(g, OP_##op, tg_float(g, x)); }
 FLOAT_OPS(X)
@@ -263,18 +265,19 @@ const uop *t_atan(struct tg *g, const uop *x) {
     return t_cast(g, where(g, far, sub(g, right, a), a), (enum dtype)x->dt);
 }
 
-/* (1-x)(1+x) has no cancellation. */
+/* sqrt(1-x) sqrt(1+x): no cancellation, and at +-1 the gradient is an infinity and not 0 times one. */
 const uop *t_asin(struct tg *g, const uop *x) {
     x = tg_float(g, x);
-    const uop *in = tg_wide(g, x), *c = tg_op1(g, OP_SQRT, mul(g, k_sub(g, 1, in), add_k(g, in, 1)));
+    const uop *in = tg_wide(g, x);
+    const uop *c = mul(g, tg_op1(g, OP_SQRT, k_sub(g, 1, in)), tg_op1(g, OP_SQRT, add_k(g, in, 1)));
     return t_cast(g, mul_k(g, atan_core(g, tg_op2(g, OP_FDIV, in, add_k(g, c, 1))), 2), (enum dtype)x->dt);
 }
 
-/* 2 atan(sqrt((1-a)/(1+a))) of a = |x|, and its supplement where x is negative. */
+/* 2 atan(sqrt(1-a)/sqrt(1+a)) of a = |x|, and its supplement where x is negative. */
 const uop *t_acos(struct tg *g, const uop *x) {
     x = tg_float(g, x);
     const uop *in = tg_wide(g, x), *left = below(g, in, 0), *a = where(g, left, neg(g, in), in);
-    const uop *q = tg_op1(g, OP_SQRT, tg_op2(g, OP_FDIV, k_sub(g, 1, a), add_k(g, a, 1)));
+    const uop *q = tg_op2(g, OP_FDIV, tg_op1(g, OP_SQRT, k_sub(g, 1, a)), tg_op1(g, OP_SQRT, add_k(g, a, 1)));
     const uop *t = mul_k(g, atan_core(g, q), 2);
     return t_cast(g, where(g, left, k_sub(g, M_PI, t), t), (enum dtype)x->dt);
 }
@@ -305,8 +308,8 @@ const uop *t_leaky_relu(struct tg *g, const uop *x, double slope) {
 
 const uop *t_elu(struct tg *g, const uop *x, double alpha) {
     x = tg_float(g, x);
-    const uop *pos = above(g, x, 0), *low = where(g, pos, tg_like(g, x, 0), x);
-    return where(g, pos, x, mul_k(g, t_expm1(g, low), alpha));
+    const uop *in = tg_wide(g, x), *pos = above(g, in, 0), *low = where(g, pos, tg_like(g, in, 0), in);
+    return t_cast(g, where(g, pos, in, mul_k(g, t_expm1(g, low), alpha)), (enum dtype)x->dt);
 }
 
 /* Formulas of several ops: halves are computed in float32 and rounded once, as in PyTorch. */
@@ -325,8 +328,9 @@ static const uop *gelu_tanh(struct tg *g, const uop *x) {
 
 static const uop *mish(struct tg *g, const uop *x) { return mul(g, x, tg_op1(g, OP_TANH, softplus(g, x))); }
 
+/* Divided before it is multiplied: 6 * x may overflow where x does not. */
 static const uop *hardswish(struct tg *g, const uop *x) {
-    return tg_op_k(g, OP_FDIV, mul(g, x, t_relu6(g, add_k(g, x, 3))), 6);
+    return mul(g, x, tg_op_k(g, OP_FDIV, t_relu6(g, add_k(g, x, 3)), 6));
 }
 
 static const uop *softsign(struct tg *g, const uop *x) {
@@ -401,10 +405,12 @@ static const uop *mod_float(struct tg *g, const uop *x, const uop *y) {
     return where(g, sign_differs(g, m, y), add(g, m, y), m);
 }
 
-/* The quotient of what is a multiple, so rounding finds it; x/0 is an infinity or NaN. No gradient, as of a floor. */
+/* The quotient of what is a multiple, so rounding finds it, one less where the remainder has the other sign (the
+ * remainder itself would be infinite beside an infinite y); x/0 is an infinity or NaN. No gradient, as of a floor. */
 static const uop *floordiv_float(struct tg *g, const uop *x, const uop *y) {
-    const uop *q = tg_op1(g, OP_ROUND, tg_op2(g, OP_FDIV, sub(g, x, mod_float(g, x, y)), y));
+    const uop *m = fmod_float(g, x, y), *q = tg_op1(g, OP_ROUND, tg_op2(g, OP_FDIV, sub(g, x, m), y));
     const uop *by_zero = tg_op2(g, OP_EQ, y, tg_like(g, y, 0));
+    q = where(g, sign_differs(g, m, y), add_k(g, q, -1), q);
     return where(g, by_zero, t_detach(g, tg_op2(g, OP_FDIV, x, y)), q);
 }
 
@@ -516,9 +522,11 @@ const uop *t_clamp(struct tg *g, const uop *x, const uop *lo, const uop *hi) {
 const uop *t_lerp(struct tg *g, const uop *a, const uop *b, const uop *w) {
     const uop *v[3] = {a, b, w};
     same(g, v, 3);
-    for (int i = 0; i < 3; i++) v[i] = tg_float(g, v[i]);
+    enum dtype dt = (enum dtype)tg_float(g, v[0])->dt;
+    for (int i = 0; i < 3; i++) v[i] = tg_wide(g, v[i]);
     const uop *d = sub(g, v[1], v[0]);
     const uop *from_a = add(g, v[0], mul(g, v[2], d)), *from_b = sub(g, v[1], mul(g, d, k_sub(g, 1, v[2])));
     const uop *near_a = below(g, tg_op1(g, OP_ABS, v[2]), 0.5);
-    return near_a->op == OP_CONST ? (near_a->arg.i ? from_a : from_b) : where(g, near_a, from_a, from_b);
+    if (near_a->op == OP_CONST) return t_cast(g, near_a->arg.i ? from_a : from_b, dt);
+    return t_cast(g, where(g, near_a, from_a, from_b), dt);
 }
