@@ -16,6 +16,7 @@
  *     test TERM => TERM                              under a rule
  *     fuzz NAME = {C}                                under a rule: how the fuzzer makes what NAME binds
  *     include "rules/math.h"
+ *     grad NAME : PATTERN [if C-EXPR] => SOURCE: RESULT, ...     what flows to each source; or `none`
  * Everything wrong with a rule that can be known without running it is an error here, with file:line.
  *
  * Parts: rulegen_parse.c (text to trees), rulegen_check.c (names, order, reachability),

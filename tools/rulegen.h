@@ -43,12 +43,19 @@ struct test_line {
 struct hint { /* fuzz NAME = {C} */
     const char *name, *code;
 };
+struct flow { /* NAME: RESULT of a gradient */
+    const char *name;
+    pat *rhs;
+};
 struct file;
 typedef struct rule rule;
 struct rule {
     const char *name, *guard; /* guard: C text or NULL */
     const char *text;         /* one line for listings */
-    pat *lhs, *rhs;
+    pat *lhs, *rhs;           /* rhs is NULL for a gradient */
+    bool grad;                /* `grad`: what flows to each source, instead of one result */
+    struct flow flow[4];
+    int nflow;
     struct file *file;
     int line;
     unsigned id;
@@ -73,6 +80,7 @@ struct set {
     struct file *from;
     rule **rule;
     int nrule;
+    bool grad; /* all its rules are gradients */
 };
 
 /* rulegen.c */
@@ -109,7 +117,7 @@ bool name_in_code(const char *code, const char *name);
 void emit_set(FILE *, struct set *);
 void emit_one(FILE *, const rule *, const char *fname); /* one rule alone, as a matcher */
 void emit_table(FILE *);
-void emit_includes(FILE *);
+void emit_includes(FILE *, const struct set *); /* of its files; NULL: of all files but those of gradients */
 void emit_listing(FILE *);
 void c_string(FILE *, const char *);
 const char *dt_test(const char *expr, const char *dt); /* C condition for <dt> */

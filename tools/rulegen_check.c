@@ -358,7 +358,8 @@ static void add_orders(const rule *u, struct plist *out, pat *p, bool commutes) 
     pat *q = copy_pat(p);
     q->src[0] = b;
     q->src[1] = a;
-    if (!u->guard && u->rhs->kind != PAT_CODE && subsumes(p, q, &(struct bindings){.n = 0})) return;
+    if (!u->guard && !u->grad && u->rhs->kind != PAT_CODE && subsumes(p, q, &(struct bindings){.n = 0}))
+        return;
     list_add(u, out, q);
 }
 
@@ -402,11 +403,36 @@ static void expand(const rule *u, const pat *p, struct plist *out) {
     }
 }
 
+/* A gradient flows to sources of the node, each once; `g` is what flows to the node itself. */
+static void check_flows(const rule *u, struct names *s) {
+    if (name_find(s, "g") >= 0)
+        fail(u->file, u->line, "grad %s: `g` is the gradient of the node; name the source otherwise",
+             u->name);
+    name_bind(u, s, "g", 'n');
+    for (int i = 0; i < u->nflow; i++) {
+        bool source = false;
+        for (int j = 0; j < u->lhs->nsrc; j++)
+            source |= u->lhs->src[j]->name && !strcmp(u->lhs->src[j]->name, u->flow[i].name);
+        if (!source)
+            fail(u->file, u->line, "grad %s: `%s` is not a source of %s", u->name, u->flow[i].name,
+                 rg_op[first_op(u->lhs)].name);
+        for (int j = 0; j < i; j++)
+            if (!strcmp(u->flow[i].name, u->flow[j].name))
+                fail(u->file, u->line, "grad %s: `%s` is named twice", u->name, u->flow[i].name);
+        if (count_rest(u->flow[i].rhs))
+            fail(u->file, u->line, "grad %s: `...` on the right; use a C helper", u->name);
+        check_right(u, u->flow[i].rhs, s);
+    }
+}
+
 void check_rule(rule *u) {
     struct names s = {.n = 0};
     collect(u, u->lhs, &s);
     check_left(u, u->lhs);
-    check_right(u, u->rhs, &s);
+    if (u->grad)
+        check_flows(u, &s);
+    else
+        check_right(u, u->rhs, &s);
     if (u->guard) each_ident(u->guard, check_ident, &(struct code_check){u, &s, NULL, false});
     for (int i = 0; i < u->nhint; i++)
         if (strcmp(u->hint[i].name, "n") && strcmp(u->hint[i].name, "ulp") &&
@@ -421,7 +447,7 @@ void check_rule(rule *u) {
 
 /* ---- a whole set ----------------------------------------------------------------------------------- */
 
-static bool unconditional(const rule *u) { return !u->guard && u->rhs->kind != PAT_CODE; }
+static bool unconditional(const rule *u) { return !u->guard && (u->grad || u->rhs->kind != PAT_CODE); }
 
 static bool covers(const rule *a, const rule *b) {
     for (int j = 0; j < b->nvar; j++) {
@@ -439,15 +465,19 @@ static bool same_guard(const rule *a, const rule *b) {
 }
 
 void check_set(struct set *s) {
+    s->grad = s->nrule && s->rule[0]->grad;
     for (int j = 0; j < s->nrule; j++)
         for (int i = 0; i < j; i++) {
             rule *a = s->rule[i], *b = s->rule[j];
+            if (a->grad != b->grad)
+                fail(b->file, b->line, "set %s has rules and gradients; they cannot be mixed", s->name);
             if (a == b) fail(s->from, s->line, "set %s contains rule %s twice", s->name, a->name);
             if (unconditional(a) && covers(a, b))
                 fail(b->file, b->line,
                      "rule %s is never reached in set %s: rule %s (%s:%d) matches everything it does",
                      b->name, s->name, a->name, a->file->path, a->line);
-            if (a->guard && same_guard(a, b) && covers(a, b) && covers(b, a) && a->rhs->kind != PAT_CODE)
+            if (a->guard && same_guard(a, b) && covers(a, b) && covers(b, a) &&
+                (a->grad || a->rhs->kind != PAT_CODE))
                 fail(b->file, b->line, "rule %s is a duplicate of %s (%s:%d)", b->name, a->name,
                      a->file->path, a->line);
         }

@@ -174,6 +174,8 @@ struct right {
     const struct left *l;
     int ntemp;
     const char *ind;
+    const char *make; /* "rw": rw2(..), normal at birth; "grad": grad2(..), nodes of the tensor graph */
+    const char *leaf; /* "rule" or "grad": rule_int(..) */
 };
 
 static const char *infer(const pat *p) {
@@ -225,24 +227,25 @@ static const char *build_leaf(struct right *r, const pat *p, const char *dt) {
     const char *t = temp(r);
     switch (p->kind) {
     case PAT_INT:
-        fprintf(r->o, "%sconst uop *%s = rule_int(rw, %s, %s);\n", r->ind, t, need_dt(r, dt, "an integer"),
-                int_c(p->i));
+        fprintf(r->o, "%sconst uop *%s = %s_int(rw, %s, %s);\n", r->ind, t, r->leaf,
+                need_dt(r, dt, "an integer"), int_c(p->i));
         return t;
     case PAT_FLT:
-        fprintf(r->o, "%sconst uop *%s = rule_flt(rw, %s, %s);\n", r->ind, t, need_dt(r, dt, "a number"),
-                flt_c(p->f));
+        fprintf(r->o, "%sconst uop *%s = %s_flt(rw, %s, %s);\n", r->ind, t, r->leaf,
+                need_dt(r, dt, "a number"), flt_c(p->f));
         return t;
     case PAT_CVAR:
-        fprintf(r->o, "%sconst uop *%s = rule_int(rw, %s, %s);\n", r->ind, t, need_dt(r, dt, p->name),
+        fprintf(r->o, "%sconst uop *%s = %s_int(rw, %s, %s);\n", r->ind, t, r->leaf, need_dt(r, dt, p->name),
                 p->name);
         return t;
     case PAT_KVAR:
-        fprintf(r->o, "%sconst uop *%s = rule_flt(rw, %s, %s);\n", r->ind, t, need_dt(r, dt, p->name),
+        fprintf(r->o, "%sconst uop *%s = %s_flt(rw, %s, %s);\n", r->ind, t, r->leaf, need_dt(r, dt, p->name),
                 p->name);
         return t;
     default:
         if (dt)
-            fprintf(r->o, "%sconst uop *%s = RULE_VALUE(rw, %s, (%s));\n", r->ind, t, dt, p->code);
+            fprintf(r->o, "%sconst uop *%s = %s(rw, %s, (%s));\n", r->ind, t,
+                    *r->leaf == 'g' ? "GRAD_VALUE" : "RULE_VALUE", dt, p->code);
         else
             fprintf(r->o, "%sconst uop *%s = (%s);\n", r->ind, t, p->code);
         fprintf(r->o, "%sif (!%s) break;\n", r->ind, t);
@@ -285,12 +288,12 @@ static const char *build_op(struct right *r, const pat *p, const char *dt) {
         const char *lanes = op == OP_BUILD            ? xprintf("%d", p->nsrc)
                             : info->lanes == OPL_WIDE ? xprintf("%s->lanes", src[0])
                                                       : "1";
-        fprintf(r->o, "rw_new(rw, %s, %s, %s, %s, %d, %s);\n", opc, need_dt(r, dt, info->name), lanes,
-                p->nsrc ? xprintf("(const uop *[]){%s}", list) : "NULL", p->nsrc, arg);
+        fprintf(r->o, "%s_new(rw, %s, %s, %s, %s, %d, %s);\n", r->make, opc, need_dt(r, dt, info->name),
+                lanes, p->nsrc ? xprintf("(const uop *[]){%s}", list) : "NULL", p->nsrc, arg);
     } else if (!p->arg && p->nsrc >= 1 && p->nsrc <= 3) {
-        fprintf(r->o, "rw%d(rw, %s, %s);\n", p->nsrc, opc, list);
+        fprintf(r->o, "%s%d(rw, %s, %s);\n", r->make, p->nsrc, opc, list);
     } else {
-        fprintf(r->o, "rw_mk(rw, %s, %s, %d, %s);\n", opc,
+        fprintf(r->o, "%s_mk(rw, %s, %s, %d, %s);\n", r->make, opc,
                 p->nsrc ? xprintf("(const uop *[]){%s}", list) : "NULL", p->nsrc, arg);
     }
     return t;
@@ -311,7 +314,8 @@ static void emit_block(FILE *o, const rule *u, const pat *lhs) {
     if (!simple) fprintf(o, "        uint32_t ring_ = rw->ring;\n");
     fprintf(o, "        if (!rw_try(rw, %u)) break;\n", u->id);
     if (!simple) fprintf(o, "        const uop *r = NULL;\n        do {\n");
-    struct right r = {.o = o, .u = u, .l = &l, .ind = simple ? "        " : "            "};
+    struct right r = {
+        .o = o, .u = u, .l = &l, .ind = simple ? "        " : "            ", .make = "rw", .leaf = "rule"};
     const char *t = build(&r, u->rhs, "n->dt");
     if (!simple)
         fprintf(o,
@@ -321,18 +325,47 @@ static void emit_block(FILE *o, const rule *u, const pat *lhs) {
             simple ? t : "r", simple ? t : "r");
 }
 
+/* One variant of one gradient: what is wanted is built, each flow on its own. */
+static void emit_grad_block(FILE *o, const rule *u, const pat *lhs) {
+    fprintf(o, "    do { /* %s  %s:%d */\n", u->name, u->file->base, u->line);
+    struct left l = {.o = o, .ind = "        "};
+    match(&l, lhs, "n", true);
+    if (u->guard) fprintf(o, "        if (!(%s)) break;\n", u->guard);
+    fprintf(o, "        if (!rw_try(rw, %u)) break;\n", u->id);
+    struct right r = {.o = o, .u = u, .l = &l, .ind = "            ", .make = "grad", .leaf = "grad"};
+    for (int i = 0; i < u->nflow; i++)
+        for (int j = 0; j < lhs->nsrc; j++) {
+            const pat *s = lhs->src[j];
+            if (!s->name || strcmp(s->name, u->flow[i].name)) continue;
+            fprintf(o, "        if (want >> %d & 1) do {\n", j);
+            const char *t = build(&r, u->flow[i].rhs, xprintf("%s->dt", s->name));
+            fprintf(o,
+                    "            out[%d] = %s;\n            rw_hit(rw, %u, n, %s);\n        } while (0);\n",
+                    j, t, u->id, t);
+        }
+    if (!u->nflow) fprintf(o, "        rw_hit(rw, %u, n, g);\n", u->id);
+    fprintf(o, "        return true;\n    } while (0);\n");
+}
+
 static void emit_head(FILE *o, int nsrc) {
     fprintf(o, "    void *cx = rw->cx; (void)cx;\n");
     for (int i = 0; i < nsrc && i < 3; i++)
         fprintf(o, "    const uop *const s%d = n->src[%d]; (void)s%d;\n", i, i, i);
 }
 
-void emit_includes(FILE *o) {
+static bool file_of(const struct file *f, const struct set *s) {
+    if (!s) return !f->nrule || !f->rule[0]->grad;
+    for (int i = 0; i < s->nrule; i++)
+        if (s->rule[i]->file == f) return true;
+    return false;
+}
+
+void emit_includes(FILE *o, const struct set *s) {
     fprintf(o, "#include \"rules/rules.h\"\n");
     const char *seen[64];
     int n = 0;
     for (int i = 0; i < nfiles; i++)
-        for (int j = 0; j < files[i]->ninclude; j++) {
+        for (int j = 0; file_of(files[i], s) && j < files[i]->ninclude; j++) {
             bool dup = false;
             for (int k = 0; k < n; k++) dup |= !strcmp(seen[k], files[i]->include[j]);
             if (dup || n == 64) continue;
@@ -345,9 +378,32 @@ void emit_includes(FILE *o) {
 /* Sources that every node of this op has: those may be read before the arity is checked. */
 static int sure_src(int op) { return rg_op[op].min_src; }
 
+/* The rules of a set that could match this op, as blocks in file order. */
+static void emit_blocks(FILE *o, const struct set *s, int op) {
+    for (int i = 0; i < s->nrule; i++)
+        for (int j = 0; j < s->rule[i]->nvar; j++) {
+            if (!has_op(s->rule[i]->var[j], op)) continue;
+            pat only = *s->rule[i]->var[j]; /* with one op the arity is known */
+            memset(only.ops, 0, sizeof only.ops);
+            only.ops[op / 64] |= 1ull << (op % 64);
+            const pat *q = &only;
+            bool more = q->nsrc > sure_src(op);
+            if (more) fprintf(o, "    if (n->nsrc >= %d) {\n", q->nsrc);
+            for (int k = sure_src(op); more && k < q->nsrc && k < 3; k++)
+                fprintf(o, "    const uop *const s%d = n->src[%d]; (void)s%d;\n", k, k, k);
+            (s->grad ? emit_grad_block : emit_block)(o, s->rule[i], q);
+            if (more) fprintf(o, "    }\n");
+        }
+}
+
+/* A rewrite gives the new node or NULL; a gradient fills `out` for the sources that are wanted. */
 void emit_set(FILE *o, struct set *s) {
+    const char *type = s->grad ? "bool " : "const uop *", *none = s->grad ? "false" : "NULL";
+    const char *params = s->grad ? "struct rw *rw, const uop *n, const uop *g, uint32_t want, const uop **out"
+                                 : "struct rw *rw, const uop *n";
+    const char *args = s->grad ? "rw, n, g, want, out" : "rw, n";
     fprintf(o, "/* made by rulegen from set %s; do not edit */\n", s->name);
-    emit_includes(o);
+    emit_includes(o, s);
     /* rewrite.c refers to the table weakly: this makes the linker take it from the archive */
     fprintf(
         o,
@@ -359,32 +415,18 @@ void emit_set(FILE *o, struct set *s) {
         for (int i = 0; i < s->nrule; i++)
             for (int j = 0; j < s->rule[i]->nvar; j++) used[op] |= has_op(s->rule[i]->var[j], op);
         if (!used[op]) continue;
-        fprintf(o, "static const uop *%s_%s(struct rw *rw, const uop *n) {\n", s->name, rg_op[op].name);
+        fprintf(o, "static %s%s_%s(%s) {\n", type, s->name, rg_op[op].name, params);
+        if (s->grad) fprintf(o, "    (void)g, (void)want, (void)out;\n");
         emit_head(o, sure_src(op));
-        for (int i = 0; i < s->nrule; i++)
-            for (int j = 0; j < s->rule[i]->nvar; j++) {
-                if (!has_op(s->rule[i]->var[j], op)) continue;
-                pat only = *s->rule[i]->var[j]; /* with one op the arity is known */
-                memset(only.ops, 0, sizeof only.ops);
-                only.ops[op / 64] |= 1ull << (op % 64);
-                const pat *q = &only;
-                if (q->nsrc > sure_src(op)) fprintf(o, "    if (n->nsrc >= %d) {\n", q->nsrc);
-                if (q->nsrc > sure_src(op))
-                    for (int k = sure_src(op); k < q->nsrc && k < 3; k++)
-                        fprintf(o, "    const uop *const s%d = n->src[%d]; (void)s%d;\n", k, k, k);
-                emit_block(o, s->rule[i], q);
-                if (q->nsrc > sure_src(op)) fprintf(o, "    }\n");
-            }
-        fprintf(o, "    return NULL;\n}\n\n");
+        emit_blocks(o, s, op);
+        fprintf(o, "    return %s;\n}\n\n", none);
     }
-    fprintf(o,
-            "const uop *%s_%s(struct rw *, const uop *);\nconst uop *%s_%s(struct rw *rw, const uop *n) {\n  "
-            "  switch (n->op) {\n",
-            prefix, s->name, prefix, s->name);
+    fprintf(o, "%s%s_%s(%s);\n%s%s_%s(%s) {\n    switch (n->op) {\n", type, prefix, s->name, params, type,
+            prefix, s->name, params);
     for (int op = 0; op < OP_COUNT; op++)
         if (used[op])
-            fprintf(o, "    case OP_%s: return %s_%s(rw, n);\n", rg_op[op].name, s->name, rg_op[op].name);
-    fprintf(o, "    default: return NULL;\n    }\n}\n");
+            fprintf(o, "    case OP_%s: return %s_%s(%s);\n", rg_op[op].name, s->name, rg_op[op].name, args);
+    fprintf(o, "    default: return %s;\n    }\n}\n", none);
 }
 
 void emit_one(FILE *o, const rule *u, const char *fname) {

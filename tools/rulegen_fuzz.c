@@ -398,7 +398,7 @@ static const char *ulp_of(const rule *u) {
 
 void emit_fuzz(FILE *o, const rule *const *mutant, const char *const *what, int nmutant) {
     fprintf(o, "/* made by rulegen; do not edit */\n");
-    emit_includes(o);
+    emit_includes(o, NULL);
     fprintf(o, "#include \"fuzz/fz.h\"\n\n");
     if (strcmp(prefix, "rules"))
         for (int i = 0; i < nsets; i++)
@@ -406,6 +406,7 @@ void emit_fuzz(FILE *o, const rule *const *mutant, const char *const *what, int 
     for (int i = 0; i < nfiles; i++)
         for (int j = 0; j < files[i]->nrule; j++) {
             const rule *u = files[i]->rule[j];
+            if (u->grad) continue; /* tests/unit/tensor_grad.c differentiates numerically */
             emit_one(o, u, xprintf("one_%s", u->name));
             emit_builder(o, u, xprintf("build_%s", u->name));
         }
@@ -416,8 +417,10 @@ void emit_fuzz(FILE *o, const rule *const *mutant, const char *const *what, int 
     int n = 0;
     fprintf(o, "const struct rule_fuzz %s_fuzz[] = {\n", prefix);
     for (int i = 0; i < nfiles; i++)
-        for (int j = 0; j < files[i]->nrule; j++, n++) {
+        for (int j = 0; j < files[i]->nrule; j++) {
             const rule *u = files[i]->rule[j];
+            if (u->grad) continue;
+            n++;
             fprintf(o, "    {\"%s\", \"%s\", %d, build_%s, one_%s, %d, %s},\n", u->name, u->file->base,
                     u->line, u->name, u->name, u->guard && strstr(u->guard, "fastmath") ? 1 : 0, ulp_of(u));
         }

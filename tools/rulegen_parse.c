@@ -187,8 +187,11 @@ static char *trimmed(const char *s, size_t n) {
     return strndup(s, n);
 }
 
-rule *parse_rule_text(struct file *f, int line, const char *text) {
-    struct reader r = {.p = text, .file = f, .line = line};
+/* NAME : PATTERN [if C-EXPR] =>, which rules and gradients have in common. */
+static rule *rule_head(struct reader *in, const char *text) {
+    struct reader r = *in;
+    struct file *f = r.file;
+    int line = r.line;
     rule *u = xalloc(sizeof *u);
     u->file = f;
     u->line = line;
@@ -207,15 +210,42 @@ rule *parse_rule_text(struct file *f, int line, const char *text) {
     }
     expect(&r, "=>", "before the result");
     r.right = true;
+    *in = r;
+    return u;
+}
+
+rule *parse_rule_text(struct file *f, int line, const char *text) {
+    struct reader r = {.p = text, .file = f, .line = line};
+    rule *u = rule_head(&r, text);
     u->rhs = pattern(&r);
     skip(&r);
     if (*r.p) fail(f, line, "expected the end of the rule, found `%.40s`", r.p);
     return u;
 }
 
+/* => a: RESULT, b: RESULT    or    => none */
+static rule *parse_grad_text(struct file *f, int line, const char *text) {
+    struct reader r = {.p = text, .file = f, .line = line};
+    rule *u = rule_head(&r, text);
+    u->grad = true;
+    do {
+        struct flow w = {.name = ident(&r, "a source and `:`, or `none`")};
+        if (!strcmp(w.name, "none") && !u->nflow) break;
+        expect(&r, ":", "after the source that a gradient flows to");
+        w.rhs = pattern(&r);
+        if (u->nflow == (int)RG_COUNT(u->flow)) fail(f, line, "more than %d sources", u->nflow);
+        u->flow[u->nflow++] = w;
+    } while (eat(&r, ","));
+    skip(&r);
+    if (*r.p) fail(f, line, "expected `,` or the end of the gradient, found `%.40s`", r.p);
+    return u;
+}
+
 static void test_statement(struct file *f, int line, const char *text) {
     if (!f->nrule) fail(f, line, "`test` stands under a rule");
     rule *u = f->rule[f->nrule - 1];
+    if (u->grad)
+        fail(f, line, "a gradient has no `test` lines: tests/unit/tensor_grad.c differentiates numerically");
     if (u->ntest == (int)RG_COUNT(u->test)) fail(f, line, "more than %d tests under one rule", u->ntest);
     struct reader r = {.p = text, .file = f, .line = line, .term = true};
     struct test_line *t = &u->test[u->ntest++];
@@ -230,6 +260,8 @@ static void test_statement(struct file *f, int line, const char *text) {
 static void fuzz_statement(struct file *f, int line, const char *text) {
     if (!f->nrule) fail(f, line, "`fuzz` stands under a rule");
     rule *u = f->rule[f->nrule - 1];
+    if (u->grad)
+        fail(f, line, "a gradient has no `fuzz` lines: tests/unit/tensor_grad.c differentiates numerically");
     if (u->nhint == (int)RG_COUNT(u->hint)) fail(f, line, "too many fuzz lines under one rule");
     struct reader r = {.p = text, .file = f, .line = line};
     struct hint *h = &u->hint[u->nhint++];
@@ -261,11 +293,12 @@ static void set_statement(struct file *f, int line, const char *text) {
 
 static void statement(struct file *f, int line, const char *text) {
     struct reader r = {.p = text, .file = f, .line = line};
-    char *word = ident(&r, "`rule`, `set`, `test`, `fuzz` or `include`");
+    char *word = ident(&r, "`rule`, `grad`, `set`, `test`, `fuzz` or `include`");
     skip(&r);
-    if (!strcmp(word, "rule")) {
+    bool grad = !strcmp(word, "grad");
+    if (grad || !strcmp(word, "rule")) {
         if (f->nrule == (int)RG_COUNT(f->rule)) fail(f, line, "more than %d rules in one file", f->nrule);
-        rule *u = parse_rule_text(f, line, r.p);
+        rule *u = grad ? parse_grad_text(f, line, r.p) : parse_rule_text(f, line, r.p);
         f->rule[f->nrule++] = u;
     } else if (!strcmp(word, "test")) {
         test_statement(f, line, r.p);
@@ -278,7 +311,7 @@ static void statement(struct file *f, int line, const char *text) {
         expect(&r, "\"", "before the name of a header");
         f->include[f->ninclude++] = until(&r, '\0', '"');
     } else {
-        fail(f, line, "expected `rule`, `set`, `test`, `fuzz` or `include`, found `%s`", word);
+        fail(f, line, "expected `rule`, `grad`, `set`, `test`, `fuzz` or `include`, found `%s`", word);
     }
 }
 

@@ -78,12 +78,34 @@ static const uop *folded(struct tg *g, const uop *n) {
                                           : uop_int(g->ir, (enum dtype)n->dt, v.i);
 }
 
-const uop *tg_op1(struct tg *g, enum op op, const uop *x) { return folded(g, uop1(g->ir, op, x)); }
+/* The number that every element is, where x is a number moved about; else NULL. */
+static const uop *uniform(const uop *x) {
+    while (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE) x = x->src[0];
+    return x->op == OP_CONST ? x : NULL;
+}
+
+/* Numbers stay rank 0 beside tensors, also those that were spread before. */
+static const uop *op_of(struct tg *g, enum op op, const uop **x, uint32_t n) {
+    const uop *number[3];
+    const struct shape *spread = NULL;
+    bool other = false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct shape *s = tg_shape(g, x[i]);
+        number[i] = s->n ? uniform(x[i]) : x[i];
+        if (number[i] && s->n) spread = s;
+        other |= !number[i];
+    }
+    for (uint32_t i = 0; i < n && spread; i++) x[i] = number[i] ? number[i] : x[i];
+    const uop *r = folded(g, uop_mk(g->ir, op, x, n, ARG_NONE));
+    return spread && !other ? tg_to_shape(g, r, spread) : r;
+}
+
+const uop *tg_op1(struct tg *g, enum op op, const uop *x) { return op_of(g, op, (const uop *[]){x}, 1); }
 const uop *tg_op2(struct tg *g, enum op op, const uop *x, const uop *y) {
-    return folded(g, uop2(g->ir, op, x, y));
+    return op_of(g, op, (const uop *[]){x, y}, 2);
 }
 const uop *tg_op3(struct tg *g, enum op op, const uop *x, const uop *y, const uop *z) {
-    return folded(g, uop3(g->ir, op, x, y, z));
+    return op_of(g, op, (const uop *[]){x, y, z}, 3);
 }
 
 const uop *tg_like(struct tg *g, const uop *x, double v) { return t_number(g, (enum dtype)x->dt, v); }

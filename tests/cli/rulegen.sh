@@ -100,6 +100,40 @@ expect 1 'types on the left side contradict' <<'E'
 rule a : (SQRT (AND x y)) => x
 E
 
+# gradients
+expect 1 '`z` is not a source of MUL' <<'E'
+grad a : (MUL x y) => z: g
+E
+expect 1 '`x` is named twice' <<'E'
+grad a : (MUL x y) => x: g, x: g
+E
+expect 1 '`g` is the gradient of the node' <<'E'
+grad a : (MUL g y) => y: g
+E
+expect 1 '`z` is not bound' <<'E'
+grad a : (MUL x y) => x: (MUL g z)
+E
+expect 1 'expected a source and `:`, or `none`' <<'E'
+grad a : (MUL x y) => (MUL g y)
+E
+expect 1 'expected `,` or the end of the gradient' <<'E'
+grad a : (NEG x) => x: (NEG g) y
+E
+expect 3 'they cannot be mixed' <<'E'
+set s = t.rules
+rule a : (NEG (NEG x)) => x
+grad b : (NEG x) => x: (NEG g)
+E
+expect 3 'is never reached' <<'E'
+set s = t.rules
+grad a : (MUL x y) => x: (MUL g y)
+grad b : (MUL x 1.0) => x: g
+E
+expect 2 'a gradient has no `test` lines' <<'E'
+grad a : (NEG x) => x: (NEG g)
+test (NEG x) => x
+E
+
 # and a good one, over two lines, with both operand orders
 cat > "$tmp/t.rules" <<'E'
 set s = t.rules
@@ -108,4 +142,8 @@ rule a : (ADD x (MUL y c))
 E
 "$gen" -o "$tmp" "$tmp/t.rules" || bad=1
 [ "$(grep -c '/\* a  t.rules:2 \*/' "$tmp/rules_s.c")" = 2 ] || { echo "expected both operand orders"; bad=1; }
+# a gradient asks for each source on its own
+printf 'set s = t.rules\ngrad a : (SUB x y) => x: g, y: (NEG g)\n' > "$tmp/t.rules"
+"$gen" -o "$tmp" "$tmp/t.rules" || bad=1
+[ "$(grep -c 'if (want >> [01] & 1)' "$tmp/rules_s.c")" = 2 ] || { echo "expected a question for each source"; bad=1; }
 exit $bad
