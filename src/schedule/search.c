@@ -23,7 +23,7 @@
 #define WIDE 64         /* kernels that one move may touch */
 #define EXACT_FREE 8    /* free nodes of a region that is enumerated */
 #define EXACT_OUTS 12   /* nodes that can be stored, in such a region */
-#define EXACT_EVALS 600 /* and what that may cost */
+#define EXACT_EVALS 300 /* and what that may cost */
 #define EVALS_MIN 3000  /* evaluations: this many, and so many for each node */
 #define EVALS_PER_NODE 12
 #define WORK_PER_EVAL 200 /* nodes walked */
@@ -41,7 +41,7 @@ struct plan { /* a candidate for the answer */
     double seconds;
 };
 struct move {
-    uint32_t f[2], nf; /* nodes to flip */
+    uint32_t f[2], nf; /* nodes to flip; nf 0: output f[0] goes to the kernel of output f[1], NONE: one of its own */
     double gain;
 };
 struct pair {
@@ -213,6 +213,9 @@ static bool affected(struct run *r, const uint32_t *f, uint32_t nf) {
         }
     }
     for (uint32_t i = 0; i < nf; i++) users(s, f[i], &r->hit, WIDE + 1);
+    if (s->live <= REGROUP) /* so few: a new kernel may find its partner anywhere */
+        for (uint32_t i = 0; i < s->kern.n; i++)
+            if (s->kern.p[i].k && s->kern.p[i].seen != s->fore_epoch) vec_push(s->a, &r->hit, i);
     return r->hit.n <= WIDE;
 }
 
@@ -313,13 +316,35 @@ static double try_move(struct run *r, const uint32_t *f, uint32_t nf) {
     return now < was - margin(was) ? was - now : -INFINITY;
 }
 
+/* What it would gain to move output `o` to the kernel of output `to`, or to one of its own; hit and grp as above. */
+static double try_shift(struct run *r, uint32_t o, uint32_t to) {
+    struct search *s = &r->s;
+    uint32_t a = s->kern_of[o], b = to == NONE ? NONE : s->kern_of[to];
+    if (a == NONE || a == b || s->kern.p[a].k < 2) return -INFINITY;
+    const struct kern *x = &s->kern.p[a], *y = b == NONE ? NULL : &s->kern.p[b];
+    if (y && s->apart && s->piece[o] != s->piece[to]) return -INFINITY;
+    double was = x->seconds + (y ? y->seconds : 0);
+    r->hit.n = r->grp.n = r->pool.n = 0;
+    vec_push(s->a, &r->hit, a);
+    if (y) vec_push(s->a, &r->hit, b);
+    uint32_t k = y ? y->k : 0;
+    vec_need(s->a, &r->pool, x->k + k);
+    r->pool.n = union_sorted(&o, 1, y ? y->out : NULL, k, r->pool.p);
+    vec_push(s->a, &r->grp, ((struct group){0, k + 1, price(s, r->pool.p, k + 1)}));
+    for (uint32_t i = 0; i < x->k; i++)
+        if (x->out[i] != o) r->pool.p[r->pool.n++] = x->out[i];
+    vec_push(s->a, &r->grp, ((struct group){k + 1, x->k - 1, price(s, r->pool.p + k + 1, x->k - 1)}));
+    double now = sum_groups(r, 0);
+    return now < was - margin(was) ? was - now : -INFINITY;
+}
+
 /* Nodes whose moves may have changed by what happened to a kernel: all that it makes, holds or reads; of a large
  * one a sample, in which contractions, reductions and values with several readers come first. */
 static void note(struct run *r, uint32_t v) {
     if (!is_free(&r->s, v)) return;
     if (!(r->dirty[v] & 1)) vec_push(r->s.a, &r->single, v);
     if (!(r->dirty[v] & 2)) vec_push(r->s.a, &r->two, v);
-    r->dirty[v] = 3;
+    r->dirty[v] |= 3;
 }
 
 static void note_kernel(struct run *r, uint32_t id) {
@@ -445,9 +470,13 @@ static int move_order(const void *x, const void *y) {
     return c ? c : (a->f[1] > b->f[1]) - (a->f[1] < b->f[1]);
 }
 
-static void consider(struct run *r, uint32_t v, uint32_t u) {
-    struct move m = {.f = {v, u}, .nf = u == NONE ? 1 : 2};
-    m.gain = try_move(r, m.f, m.nf);
+static double attempt(struct run *r, const struct move *m) {
+    return m->nf ? try_move(r, m->f, m->nf) : try_shift(r, m->f[0], m->f[1]);
+}
+
+static void consider(struct run *r, uint32_t v, uint32_t u, uint32_t nf) {
+    struct move m = {.f = {v, u}, .nf = nf};
+    m.gain = attempt(r, &m);
     if (m.gain > 0) vec_push(r->s.a, &r->moves, m);
 }
 
@@ -456,10 +485,25 @@ static void consider_pairs(struct run *r, uint32_t v) {
     struct search *s = &r->s;
     uint32_t tries = 0;
     for (const uint32_t *u = s->p->use[v]; *u != NONE && tries < WINDOW; u++)
-        if (is_free(s, *u)) consider(r, v, *u), tries++;
+        if (is_free(s, *u)) consider(r, v, *u, 2), tries++;
     for (uint32_t i = s->in.at[v]; i < s->in.at[v + 1] && tries < 2 * WINDOW; i++) {
         uint32_t u = s->in.of[i];
-        if (is_free(s, u) && !(r->dirty[u] & 2)) consider(r, u, v), tries++;
+        if (is_free(s, u) && !(r->dirty[u] & 2)) consider(r, u, v, 2), tries++;
+    }
+}
+
+/* Each output of a kernel with several, out of it: alone, or to a neighbour. */
+static void consider_shifts(struct run *r, uint32_t id) {
+    struct search *s = &r->s;
+    u32_vec *to = &s->old; /* first outputs of the partners */
+    to->n = 0;
+    partners(r, id);
+    for (uint32_t i = 0; i < r->near.n && to->n < PARTNERS; i++)
+        if (r->near.p[i] != id) vec_push(s->a, to, s->kern.p[r->near.p[i]].out[0]);
+    for (uint32_t i = 0; i < s->kern.p[id].k && i < WINDOW && !spent(s); i++) {
+        uint32_t o = s->kern.p[id].out[i];
+        consider(r, o, NONE, 0);
+        for (uint32_t k = 0; k < to->n; k++) consider(r, o, to->p[k], 0);
     }
 }
 
@@ -469,38 +513,54 @@ static bool touched(struct run *r) {
     return false;
 }
 
+/* Makes the moves of the list that still improve, best first; one that meets a change of this round waits. How many. */
+static uint32_t make_moves(struct run *r) {
+    struct search *s = &r->s;
+    uint32_t made = 0;
+    if (r->moves.n) qsort(r->moves.p, r->moves.n, sizeof *r->moves.p, move_order);
+    s->round++;
+    for (uint32_t i = 0; i < r->moves.n; i++) {
+        struct move m = r->moves.p[i];
+        double gain = attempt(r, &m);
+        if (touched(r)) {
+            for (uint32_t k = 0; k < m.nf; k++) note(r, m.f[k]);
+        } else if (gain > 0 && make_move(r, m.f, m.nf) > 0) {
+            made++;
+            for (uint32_t k = 0; k < r->near.n; k++) note_kernel(r, r->near.p[k]);
+        }
+    }
+    return made;
+}
+
 static int ascending(const void *x, const void *y) {
     uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
     return (a > b) - (a < b);
 }
 
-/* Tries what is noted, then makes the improving moves that do not meet, best first. How many. */
-static uint32_t move_round(struct run *r, bool pairs) {
+/* One round of flips of what is noted: single nodes, or pairs of neighbours. */
+static uint32_t flip_round(struct run *r, bool pairs) {
     struct search *s = &r->s;
     u32_vec *list = pairs ? &r->two : &r->single;
     uint8_t bit = pairs ? 2 : 1;
     r->moves.n = 0;
     if (list->n) qsort(list->p, list->n, sizeof *list->p, ascending);
-    for (uint32_t i = 0; i < list->n; i++) {
-        uint32_t v = list->p[i];
-        if (!spent(s) && pairs) consider_pairs(r, v);
-        if (!spent(s) && !pairs) consider(r, v, NONE);
-    }
+    for (uint32_t i = 0; i < list->n && !spent(s); i++)
+        if (pairs) consider_pairs(r, list->p[i]);
+        else consider(r, list->p[i], NONE, 1);
     for (uint32_t i = 0; i < list->n; i++) r->dirty[list->p[i]] &= (uint8_t)~bit;
     list->n = 0;
-    if (r->moves.n) qsort(r->moves.p, r->moves.n, sizeof *r->moves.p, move_order);
-    uint32_t made = 0;
-    s->round++;
-    for (uint32_t i = 0; i < r->moves.n; i++) {
-        struct move m = r->moves.p[i];
-        bool again = affected(r, m.f, m.nf) && touched(r);
-        if (!again && try_move(r, m.f, m.nf) > 0 && make_move(r, m.f, m.nf) > 0) {
-            made++;
-            for (uint32_t k = 0; k < r->near.n; k++) note_kernel(r, r->near.p[k]);
-        }
-        for (uint32_t k = 0; again && k < m.nf; k++) note(r, m.f[k]);
+    return make_moves(r);
+}
+
+/* One round of shifts, from the kernels made since the last one. */
+static uint32_t shift_round(struct run *r) {
+    struct search *s = &r->s;
+    r->moves.n = 0;
+    for (uint32_t id = 0; id < s->kern.n && !spent(s); id++) {
+        if (s->kern.p[id].k > 1 && !s->kern.p[id].shifted) consider_shifts(r, id);
+        s->kern.p[id].shifted = true;
     }
-    return made;
+    return make_moves(r);
 }
 
 static void note_all(struct run *r) {
@@ -513,14 +573,14 @@ static void note_all(struct run *r) {
 static void local(struct run *r) {
     note_all(r);
     while (!spent(&r->s)) {
-        if (move_round(r, false)) continue;
+        if (flip_round(r, false)) continue;
         uint32_t round = r->s.round;
         if (group(r, false)) {
             for (uint32_t i = 0; i < r->s.kern.n; i++)
                 if (r->s.kern.p[i].k && r->s.kern.p[i].touched >= round) note_kernel(r, i);
             continue;
         }
-        if (!move_round(r, true)) break;
+        if (!shift_round(r) && !flip_round(r, true)) break;
     }
 }
 
@@ -681,6 +741,7 @@ struct exact {
     uint32_t mask[EXACT_OUTS];    /* groups chosen so far, as sets of positions in out */
     uint32_t best[EXACT_OUTS], n; /* the best partition */
     double seconds;               /* and what it takes */
+    uint32_t bound;               /* plans must be better than the bound-th best; 0: any */
 };
 
 static uint32_t outs_of(const struct exact *x, uint32_t mask, uint32_t *out) {
@@ -741,7 +802,7 @@ static void enumerate_plan(struct exact *x) {
     x->m = x->n = 0;
     for (uint32_t v = 0; v < s->n; v++)
         if (s->stored[v]) x->out[x->m++] = v;
-    x->seconds = r->nbest == r->keep ? r->best[r->keep - 1].seconds : INFINITY;
+    x->seconds = x->bound ? r->best[x->bound - 1].seconds : INFINITY;
     partitions(x, (1u << x->m) - 1, 0, 0);
     if (!x->n) return;
     for (uint32_t g = 0; g < x->n; g++)
@@ -751,7 +812,7 @@ static void enumerate_plan(struct exact *x) {
 }
 
 /* Every set of stored nodes, those nearest to the best plan first, since the budget may end it. */
-static void exact(struct run *r) {
+static void exact(struct run *r, bool runners_up) {
     struct search *s = &r->s;
     uint32_t node[EXACT_FREE], nfree = 0, outs = 0;
     for (uint32_t v = 0; v < s->n; v++) {
@@ -768,6 +829,7 @@ static void exact(struct run *r) {
     for (uint32_t far = 0; far <= nfree; far++)
         for (uint32_t set = 0; set < 1u << nfree && !spent(s); set++) {
             if ((uint32_t)__builtin_popcount(set) != far) continue;
+            x.bound = !runners_up ? 1 : r->nbest == r->keep ? r->keep : 0;
             memcpy(s->stored, r->want, s->n);
             for (uint32_t i = 0; i < nfree; i++)
                 if (set >> i & 1) s->stored[node[i]] ^= 1;
@@ -858,7 +920,8 @@ static void run_job(void *arg) {
     if (j->mode != PLAN_STORE_ALL) plain[1] = fuse_all(r);
     if (j->mode == PLAN_COST) {
         from_seeds(r);
-        exact(r);
+        exact(r, false); /* first as if there were no runners-up: the best plan does not depend on their number */
+        if (r->keep > 1) exact(r, true);
         more_plans(r);
     }
     for (uint32_t i = 0; i < r->nbest; i++) {

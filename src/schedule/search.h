@@ -20,6 +20,7 @@ struct kern { /* k == 0: a free slot */
     uint32_t seen;    /* epoch of the last walk that met it */
     uint32_t touched; /* round that made it */
     bool fresh;       /* its neighbours have not been tried as partners yet */
+    bool shifted;     /* moving its outputs elsewhere has been tried */
     double seconds;
 };
 

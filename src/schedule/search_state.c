@@ -294,7 +294,7 @@ uint32_t kern_add(struct search *s, const uint32_t *out, uint32_t k) {
     memcpy(x->out, out, k * sizeof *out);
     if (s->reads.n) memcpy(x->read, s->reads.p, s->reads.n * sizeof *out);
     x->k = k, x->nread = s->reads.n;
-    x->level = 0, x->touched = s->round, x->fresh = true;
+    x->level = 0, x->touched = s->round, x->fresh = true, x->shifted = false;
     for (uint32_t i = 0; i < k; i++) s->kern_of[out[i]] = id;
     s->live++;
     return id;

@@ -1,0 +1,132 @@
+/* memory.c: lifetimes to offsets in one arena.
+ *
+ * Finding the smallest arena is NP-hard; a few greedy orders come close, and they fail on different inputs, so all are
+ * tried and the smallest result wins: in order of first use (what an allocator at run time would do), largest first,
+ * largest bytes x time first, longest first. Each item goes into the tightest gap that is free during its whole life.
+ * The search ends early when a result reaches the most bytes that live at once, which no plan can beat.
+ *
+ * In order of first use, what has died never matters again and is dropped from the list, so that order is near linear
+ * in practice; the others look at all that was placed and are left out for very long programs.
+ * Invariants: offsets are multiples of 64; items that live during the same call do not overlap; an item of 0 bytes has
+ * offset 0 and takes no room. Ties go to the lower index: equal inputs get equal plans. Tests: tests/unit/memory.c */
+#include "schedule.h"
+
+#include <stdlib.h>
+
+#define ALIGN 64
+#define MANY 20000 /* items: above this, only the order of first use */
+
+struct slot { /* an item on its way; sorted in several ways */
+    int64_t bytes, offset;
+    uint32_t first, last, item;
+};
+struct layout {
+    struct slot *slot; /* in the order of placing */
+    uint32_t n;
+    uint32_t *placed; /* slots with an offset, by offset */
+    uint32_t nplaced;
+};
+
+static int by_index(const struct slot *a, const struct slot *b) {
+    return (a->item > b->item) - (a->item < b->item);
+}
+#define ORDER(name, x, y)                                       \
+    static int name(const void *p, const void *q) {             \
+        const struct slot *a = p, *b = q;                       \
+        return (x) < (y) ? -1 : (x) > (y) ? 1 : by_index(a, b); \
+    }
+static double area(const struct slot *a) { return (double)a->bytes * ((double)a->last - a->first + 1); }
+ORDER(order_first, a->first, b->first)
+ORDER(order_last, a->last, b->last)
+ORDER(order_size, b->bytes, a->bytes)
+ORDER(order_area, area(b), area(a))
+ORDER(order_life, b->last - b->first, a->last - a->first)
+#undef ORDER
+
+/* Puts slot i into the tightest gap between the placed ones that live with it, or behind them. */
+static int64_t place(struct layout *l, uint32_t i, bool in_time) {
+    struct slot *s = &l->slot[i];
+    int64_t end = 0, best = -1, room = INT64_MAX;
+    uint32_t keep = 0, at;
+    for (uint32_t k = 0; k < l->nplaced; k++) {
+        const struct slot *t = &l->slot[l->placed[k]];
+        bool dead = t->last < s->first;
+        if (!dead || !in_time) l->placed[keep++] = l->placed[k];
+        if (dead || t->first > s->last) continue;
+        int64_t gap = t->offset - end;
+        if (gap >= s->bytes && gap < room) best = end, room = gap;
+        end = RG_MAX(end, t->offset + t->bytes);
+    }
+    l->nplaced = keep;
+    s->offset = best >= 0 ? best : end;
+    for (at = keep; at > 0 && l->slot[l->placed[at - 1]].offset > s->offset; at--)
+        l->placed[at] = l->placed[at - 1];
+    l->placed[at] = i;
+    l->nplaced++;
+    return s->offset + s->bytes;
+}
+
+static int64_t try_order(struct layout *l, int (*order)(const void *, const void *)) {
+    int64_t size = 0;
+    qsort(l->slot, l->n, sizeof *l->slot, order);
+    l->nplaced = 0;
+    for (uint32_t i = 0; i < l->n; i++) {
+        int64_t end = place(l, i, order == order_first);
+        size = RG_MAX(size, end);
+    }
+    return size;
+}
+
+/* The most bytes that live at once. */
+static int64_t most_live(struct arena *a, struct layout *l) {
+    struct slot *ends = arena_array(a, struct slot, l->n);
+    memcpy(ends, l->slot, l->n * sizeof *ends);
+    qsort(ends, l->n, sizeof *ends, order_last);
+    qsort(l->slot, l->n, sizeof *l->slot, order_first);
+    int64_t live = 0, most = 0;
+    for (uint32_t i = 0, e = 0; i < l->n; i++) {
+        while (ends[e].last < l->slot[i].first) live -= ends[e++].bytes;
+        live += l->slot[i].bytes;
+        most = RG_MAX(most, live);
+    }
+    return most;
+}
+
+static void collect(struct arena *a, struct layout *l, struct mem_item *item, uint32_t n) {
+    int64_t sum = 0;
+    *l = (struct layout){.slot = arena_array(a, struct slot, n), .placed = arena_array(a, uint32_t, n)};
+    for (uint32_t i = 0; i < n; i++) {
+        item[i].offset = 0;
+        if (item[i].bytes < 0 || item[i].first > item[i].last)
+            err_throw(a->err, RG_EINTERNAL,
+                      "memory plan: item %u has %lld bytes and lives from call %u to %u", i,
+                      (long long)item[i].bytes, item[i].first, item[i].last);
+        if (!item[i].bytes) continue;
+        int64_t bytes = item[i].bytes;
+        if (__builtin_add_overflow(bytes, ALIGN - 1, &bytes) ||
+            __builtin_add_overflow(sum, bytes & -ALIGN, &sum))
+            err_throw(a->err, RG_ELIMIT, "the temporary values of this program pass 2^63 bytes");
+        l->slot[l->n++] = (struct slot){bytes & -ALIGN, 0, item[i].first, item[i].last, i};
+    }
+}
+
+int64_t memory_plan(struct arena *a, struct mem_item *item, uint32_t n) {
+    static int (*const orders[])(const void *, const void *) = {order_first, order_size, order_area,
+                                                                order_life};
+    struct arena_mark mark = arena_mark(a);
+    struct layout l;
+    collect(a, &l, item, n);
+    if (!l.n) {
+        arena_release(a, mark);
+        return 0;
+    }
+    int64_t least = most_live(a, &l), best = INT64_MAX;
+    for (uint32_t k = 0; k < RG_COUNT(orders) && best > least && (k == 0 || l.n <= MANY); k++) {
+        int64_t size = try_order(&l, orders[k]);
+        if (size >= best) continue;
+        best = size;
+        for (uint32_t i = 0; i < l.n; i++) item[l.slot[i].item].offset = l.slot[i].offset;
+    }
+    arena_release(a, mark);
+    return best;
+}
