@@ -473,8 +473,9 @@ static void end_line(struct parser *p) {
 static void end_kernel(struct parser *p) {
     if (!p->in_kernel) return;
     if (!p->k.sink)
-        err_throw(p->ir->err, RG_EPARSE, "%s:%d:1: expected a (SINK ..) or (GRAPH ..) line in kernel %s, found none",
-                  p->file, p->k.line, p->k.name);
+        err_throw(p->ir->err, RG_EPARSE,
+                  "%s:%d:1: expected a (SINK ..) or (GRAPH ..) line in kernel %s, found none", p->file,
+                  p->k.line, p->k.name);
     if (p->opts.n) p->k.opts = p->opts.p;
     vec_push(p->ir->arena, &p->out->kernel, p->k);
     p->in_kernel = false;
@@ -577,7 +578,8 @@ static void sink_line(struct parser *p) {
 
 static void name_line(struct parser *p, struct word w) {
     if (!name_is_plain(w.s, w.n))
-        fail_at(p, w.s, "expected `name = ..`, (SINK ..), (GRAPH ..), kernel, opts or data, found %s", found(p, w.s));
+        fail_at(p, w.s, "expected `name = ..`, (SINK ..), (GRAPH ..), kernel, opts or data, found %s",
+                found(p, w.s));
     need(p, '=', "`=` after the name");
     skip_blank(p);
     struct item it = take_expr(p, 1);
