@@ -18,7 +18,7 @@ t_unary = {
     "logsigmoid": F.logsigmoid,
     "silu": F.silu,
     "mish": F.mish,
-    "hardswish": F.hardswish,
+    "hardswish": lambda x: x * (F.relu6(x + 3) / 6),
     "softsign": F.softsign,
     "relu6": F.relu6,
     "sign": lambda x: torch.where(torch.isnan(x), x, torch.sign(x)),
@@ -441,7 +441,7 @@ def ternary():
             [uni(tag, -4, 4, 17), uni(tag, -4, 4, 17), uni(tag, 0, 1, 17)],
             torch.lerp,
             u=0.51,
-            a=24 * eps(tag),
+            a=24 * eps(acc(tag)),
             grad=grad,
         )
         out.torch(
@@ -450,7 +450,7 @@ def ternary():
             [uni(tag, -4, 4, 3, 1), uni(tag, -4, 4, 5), uni(tag, 0, 1)],
             torch.lerp,
             u=0.51,
-            a=24 * eps(tag),
+            a=24 * eps(acc(tag)),
             grad=grad,
         )
         c, r = float_corners(tag), uni(tag, -4, 4, 17)
