@@ -328,6 +328,8 @@ int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
 /* Throws RG_EVERIFY with a message that names the node, the rule that it breaks, and what to do. */
 void verify_kernel(struct ir *, const struct kernel *); /* kernel graph: a kernel as docs/design.md defines it */
 void verify_linear(struct ir *, const uop *const *list, uint32_t n);
+/* Can it be shown that this LOAD or STORE stays inside its buffer? */
+bool verify_is_inside(struct ir *, const uop *access);
 struct verify_rule {
     const char *name, *what, *todo;
 };

@@ -217,16 +217,30 @@ static wide buffer_size(const uop *b) {
     }
 }
 
+static bool is_inside(struct verify *v, const uop *access, struct bound_check *b) {
+    const uop *idx = index_of(access);
+    *b = (struct bound_check){.v = v, .size = buffer_size(buffer_of(access))};
+    wide size = b->size;
+    b->p.arena = v->arena;
+    if (idx->op == OP_INVALID) return true; /* never an access */
+    if (access->nsrc == 3) add_condition(&b->p, access->src[2], true);
+    if (size >= 0 && uses_dynamic_range(v, idx)) b->size = -1;
+    if (size >= 0 && idx->lo >= 0 && idx->hi < size) return true;
+    return check_sum(b, sum_of(v->arena, idx), MAX_SPLITS);
+}
+
+bool verify_is_inside(struct ir *ir, const uop *access) {
+    struct verify v = {.ir = ir, .arena = ir->arena};
+    struct bound_check b;
+    free_init(&v.free, ir, ir->arena);
+    return is_inside(&v, access, &b);
+}
+
 void verify_bounds(struct verify *v, const uop *access) {
-    const uop *idx = index_of(access), *buf = buffer_of(access);
-    struct bound_check b = {.v = v, .size = buffer_size(buf)};
-    wide size = b.size;
-    b.p.arena = v->arena;
-    if (idx->op == OP_INVALID) return; /* never an access */
-    if (access->nsrc == 3) add_condition(&b.p, access->src[2], true);
-    if (size >= 0 && uses_dynamic_range(v, idx)) b.size = -1;
-    if (size >= 0 && idx->lo >= 0 && idx->hi < size) return;
-    if (check_sum(&b, sum_of(v->arena, idx), MAX_SPLITS)) return;
+    const uop *idx = index_of(access);
+    wide size = buffer_size(buffer_of(access));
+    struct bound_check b;
+    if (is_inside(v, access, &b)) return;
     struct str s;
     str_init(&s, v->arena);
     ir_print_node(&s, v->ir, idx, 4);

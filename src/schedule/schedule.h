@@ -38,7 +38,7 @@ struct sched_prog {       /* a distinct kernel */
     struct kernel kernel; /* name as DEBUG prints it, E_.. or r_..; opts ""; sink */
     uint32_t nbuf, nvar;
     const char *const *var_name; /* by VAR slot: the graph's VAR name */
-    uint64_t key;                /* of its structure */
+    const char *text;            /* its nodes in print: equal text, equal kernel */
     double seconds;              /* predicted */
     uint32_t reads, writes;      /* distinct buffers loaded, stored */
     double bytes;                /* distinct bytes */

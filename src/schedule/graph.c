@@ -1,0 +1,293 @@
+/* graph.c: the tensor program as the planner sees it.
+ *
+ * The caller's program is copied into an ir of the planner's own, less what does not compute (DETACH, CONTIGUOUS turns
+ * into "must be stored"), with long reductions split. Then the units are found: the nodes of which the planner
+ * decides whether they are stored. Some must be (results, in-place stores, running sums, what a contraction reads unless
+ * it is trivial), some must not (numbers, the product inside a contraction).
+ * Tests: tests/unit/schedule.c */
+#include "schedule/internal.h"
+
+/* ---- copying ------------------------------------------------------------------------------------------- */
+
+struct copy {
+    struct sgraph *g;
+    const uop **to;     /* caller's node id -> ours */
+    const uop **version; /* the same for what an ASSIGN writes to */
+    uint8_t *forced;    /* our node id */
+    uint32_t forced_n;
+    uint32_t copies;
+};
+
+static void force(struct copy *c, const uop *n) {
+    uint32_t need = n->id + 1;
+    if (need > c->forced_n) {
+        uint32_t cap = RG_MAX(need, 2 * c->forced_n + 64);
+        c->forced = arena_resize(c->g->a, c->forced, c->forced_n, cap);
+        memset(c->forced + c->forced_n, 0, cap - c->forced_n);
+        c->forced_n = cap;
+    }
+    c->forced[n->id] = 1;
+}
+
+static bool is_leaf(const uop *n) { return n->op == OP_CONST || n->op == OP_VAR || n->op == OP_IOTA; }
+static bool in_memory(const uop *n) { return n->op == OP_BUFFER || n->op == OP_ASSIGN || n->op == OP_SCATTER; }
+
+/* What is stored to have n in memory: the same elements in the same order under another shape will do. */
+static const uop *stored_for(const uop *n) {
+    const uop *b = n;
+    while (b->op == OP_RESHAPE) b = b->src[0];
+    return in_memory(b) || is_leaf(b) || op_is_movement((enum op)b->op) ? n : b;
+}
+
+/* A copy that no other node shares. */
+static const uop *own_copy(struct copy *c, const uop *n) {
+    const uop *src[2] = {n, uop_idx(c->g->ir, ++c->copies)};
+    const uop *x = uop_mk(c->g->ir, OP_CONTIGUOUS, src, 2, ARG_NONE);
+    force(c, x);
+    return x;
+}
+
+static const uop *base_of(const uop *n) {
+    while (n->op == OP_ASSIGN || op_is_movement((enum op)n->op)) n = n->src[0];
+    return n;
+}
+
+/* A view of the buffer that is written: elements would be read after they were overwritten. */
+static bool reads_itself(const uop *to, const uop *value) {
+    if (value->op != OP_BUFFER && value->op != OP_ASSIGN && !op_is_movement((enum op)value->op)) return false;
+    const uop *a = base_of(to), *b = base_of(value);
+    return b->op == OP_BUFFER && a->arg.u == b->arg.u;
+}
+
+static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n) {
+    struct ir *ir = c->g->ir;
+    const uop **src = arena_array(c->g->a, const uop *, n->nsrc + 1);
+    for (uint32_t i = 0; i < n->nsrc; i++) src[i] = c->to[n->src[i]->id];
+    if (n->op == OP_ASSIGN) {
+        src[0] = c->version[n->src[0]->id];
+        if (reads_itself(src[0], src[1])) src[1] = own_copy(c, src[1]);
+    }
+    switch (n->op) {
+    case OP_DETACH: return src[0];
+    case OP_CONTIGUOUS:
+        if (!in_memory(src[0]) && src[0]->op != OP_CONST) force(c, stored_for(src[0]));
+        return src[0];
+    case OP_SCATTER: src[0] = own_copy(c, src[0]); break; /* what is added to */
+    case OP_VAR: return ir_import(ir, from, n);
+    default: break;
+    }
+    const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
+    if (n->op == OP_REDUCE_AXES && !c->g->opts->no_split) {
+        const uop *split = split_reduction(ir, &c->g->shapes, x);
+        if (split) return split;
+    }
+    return x;
+}
+
+static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {
+    uop_vec topo = {0};
+    VEC(uint32_t) origin = {0};
+    uop_topo(c->g->a, &graph, 1, &topo);
+    c->to = arena_array(c->g->a, const uop *, from->n);
+    c->version = arena_array(c->g->a, const uop *, from->n);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        uint32_t id = topo.p[i]->id;
+        c->to[id] = c->version[id] = copy_node(c, from, topo.p[i]);
+        if (c->g->old && c->g->old[id]) c->to[id] = own_copy(c, c->to[id]);
+        while (origin.n < c->g->ir->n) vec_push(c->g->a, &origin, id + 1);
+    }
+    c->g->origin = origin.p;
+    c->g->root = c->to[graph->id];
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------- */
+
+static void find_memory(struct sgraph *g) {
+    struct map first; /* number of a BUFFER -> node */
+    map_init(&first, g->a);
+    g->memory = arena_array(g->a, const uop *, g->ir->n);
+    for (uint32_t i = 0; i < g->ir->n; i++) { /* sources come before users */
+        const uop *n = g->ir->node[i];
+        uint64_t id;
+        if (n->op == OP_BUFFER) {
+            if (!map_get(&first, n->arg.u, &id)) map_put(&first, n->arg.u, id = n->id);
+            g->memory[i] = g->ir->node[id];
+        } else if (n->op == OP_ASSIGN || n->op == OP_SCATTER)
+            g->memory[i] = sg_memory(g, n->src[0]);
+    }
+}
+
+/* ---- units ------------------------------------------------------------------------------------------------ */
+
+/* Elements of the first thing below n that is not a view: how much memory an operand really has. */
+static double elements_below(struct sgraph *g, const uop *n) {
+    while (op_is_movement((enum op)n->op) || n->op == OP_CAST) n = n->src[0];
+    return (double)shape_size(sg_shape(g, n));
+}
+
+/* A sum of products in which every element of the operands is used many times. */
+static bool is_contraction(struct sgraph *g, const uop *n) {
+    if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD) return false;
+    const uop *m = n->src[0];
+    if (m->op == OP_CAST) m = m->src[0];
+    if (m->op != OP_MUL) return false;
+    double work = (double)shape_size(sg_shape(g, m));
+    double a = elements_below(g, m->src[0]), b = elements_below(g, m->src[1]);
+    return work >= 4 * RG_MAX(a, b) && (double)shape_size(sg_shape(g, n)) * 2 <= work;
+}
+
+/* What a contraction may compute on the way in: a change of type or of scale. Anything else would be repeated for
+ * every row or column of the result. */
+static bool is_trivial(const uop *n) {
+    if (n->op == OP_CAST || n->op == OP_NEG) return true;
+    return (n->op == OP_MUL || n->op == OP_ADD) && n->src[1]->op == OP_CONST;
+}
+
+static bool is_unit(const struct copy *c, const uop *n) {
+    if (n->id < c->forced_n && c->forced[n->id]) return true;
+    if (n->dt == DT_IDX || n->dt == DT_VOID) return false;
+    switch (n->op) {
+    case OP_REDUCE_AXES:
+    case OP_SCAN_AXIS:
+    case OP_GATHER:
+    case OP_SCATTER:
+    case OP_ASSIGN:
+    case OP_CONTIGUOUS: return true;
+    default: return op_is_pure((enum op)n->op);
+    }
+}
+
+/* Units below a source of u, seen through views. */
+static void sources_of(struct sgraph *g, const uop *n, void *out, uint32_t *seen, uint32_t mark) {
+    VEC(uint32_t) *v = out;
+    for (;;) {
+        if (g->unit_of[n->id]) {
+            if (seen[n->id] != mark) vec_push(g->a, v, g->unit_of[n->id] - 1);
+            seen[n->id] = mark;
+            return;
+        }
+        if (seen[n->id] == mark || !n->nsrc) return;
+        seen[n->id] = mark;
+        if (!op_is_movement((enum op)n->op) && !in_memory(n)) return;
+        if (n->op == OP_PAD) sources_of(g, n->src[1], out, seen, mark);
+        n = n->src[0];
+    }
+}
+
+static void link_units(struct sgraph *g) {
+    uint32_t *seen = arena_array(g->a, uint32_t, g->ir->n), *uses = arena_array(g->a, uint32_t, g->units);
+    for (uint32_t u = 0; u < g->units; u++) {
+        VEC(uint32_t) src = {0};
+        const uop *n = g->unit[u].n;
+        for (uint32_t i = 0; i < n->nsrc; i++) sources_of(g, n->src[i], &src, seen, u + 1);
+        for (uint32_t i = 0; i < src.n; i++) uses[src.p[i]]++;
+        vec_push(g->a, &src, UINT32_MAX);
+        g->unit[u].src = src.p;
+    }
+    for (uint32_t u = 0; u < g->units; u++) {
+        g->unit[u].use = arena_array(g->a, uint32_t, uses[u] + 1);
+        uses[u] = 0;
+    }
+    for (uint32_t u = 0; u < g->units; u++)
+        for (uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++) g->unit[*s].use[uses[*s]++] = u;
+    for (uint32_t u = 0; u < g->units; u++) g->unit[u].use[uses[u]] = UINT32_MAX;
+}
+
+/* Computed from numbers alone: cheaper to compute than to load. */
+static bool from_numbers(const uop *n, const uint8_t *number) {
+    if (n->op == OP_REDUCE_AXES || n->op == OP_SCAN_AXIS || n->op == OP_GATHER) return false;
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        if (!number[n->src[i]->id]) return false;
+    return true;
+}
+
+static void mark_operands(struct sgraph *g, const uop *contraction) {
+    const uop *m = contraction->src[0];
+    if (m->op == OP_CAST) {
+        g->unit[g->unit_of[m->id] - 1].forced = UNIT_NEVER;
+        m = m->src[0];
+    }
+    struct unit *product = &g->unit[g->unit_of[m->id] - 1];
+    if (product->forced == UNIT_FREE) product->forced = UNIT_NEVER;
+    for (int i = 0; i < 2; i++) {
+        const uop *x = m->src[i];
+        for (;;) {
+            while (op_is_movement((enum op)x->op)) x = x->src[0];
+            uint32_t u = g->unit_of[x->id];
+            if (!u || g->unit[u - 1].forced != UNIT_FREE) break;
+            if (!is_trivial(x)) {
+                g->unit[u - 1].forced = UNIT_FORCED;
+                break;
+            }
+            x = x->src[0];
+        }
+    }
+}
+
+/* No kernel reduces over the result of a contraction: what carries one is stored before it is reduced. */
+static void store_before_reducing(struct sgraph *g) {
+    uint8_t *carries = arena_array(g->a, uint8_t, g->units);
+    for (uint32_t u = 0; u < g->units; u++) {
+        struct unit *x = &g->unit[u];
+        bool reduces = x->n->op == OP_REDUCE_AXES || x->n->op == OP_SCAN_AXIS || x->n->op == OP_GATHER;
+        for (uint32_t *s = x->src; *s != UINT32_MAX; s++) {
+            if (!carries[*s] || g->unit[*s].forced == UNIT_FORCED) continue;
+            if (reduces && g->unit[*s].forced == UNIT_FREE)
+                g->unit[*s].forced = UNIT_FORCED, g->unit[*s].cut = 1;
+            else
+                carries[u] = 1;
+        }
+        if (reduces)
+            for (uint32_t *s = x->src; *s != UINT32_MAX; s++)
+                if (carries[*s] && g->unit[*s].forced == UNIT_FORCED) g->unit[*s].cut = 1;
+        if (x->hint == HINT_CONTRACTION) carries[u] = 1;
+    }
+}
+
+static void find_units(struct sgraph *g, struct copy *c) {
+    uop_vec topo = {0};
+    uop_topo(g->a, &g->root, 1, &topo);
+    g->unit = arena_array(g->a, struct unit, topo.n);
+    g->unit_of = arena_array(g->a, uint32_t, g->ir->n);
+    uint8_t *number = arena_array(g->a, uint8_t, g->ir->n);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        number[n->id] = is_leaf(n) || (n->nsrc && !in_memory(n) && from_numbers(n, number));
+        if (!is_unit(c, n) || n->op == OP_GRAPH) continue;
+        struct unit *u = &g->unit[g->units++];
+        g->unit_of[n->id] = g->units;
+        *u = (struct unit){.n = n, .hint = n->op == OP_REDUCE_AXES ? HINT_REDUCTION : HINT_ELEMENTWISE};
+        bool must = (n->id < c->forced_n && c->forced[n->id]) || n->op == OP_ASSIGN || n->op == OP_SCATTER || n->op == OP_SCAN_AXIS;
+        u->forced = must ? UNIT_FORCED : number[n->id] ? UNIT_NEVER : UNIT_FREE;
+        if (u->forced == UNIT_NEVER) u->hint = HINT_NUMBER;
+    }
+    for (uint32_t u = 0; u < g->units; u++)
+        if (is_contraction(g, g->unit[u].n)) {
+            g->unit[u].hint = HINT_CONTRACTION;
+            mark_operands(g, g->unit[u].n);
+        }
+    link_units(g);
+    store_before_reducing(g);
+}
+
+void sgraph_init(struct sgraph *g, struct arena *a, struct ir *from, const uop *graph, const struct sched_opts *o,
+                 const uint8_t *old) {
+    *g = (struct sgraph){.a = a, .opts = o, .ir = arena_new(a, struct ir), .old = old};
+    ir_init(g->ir, a);
+    shapes_init(&g->shapes, g->ir, a);
+    struct copy c = {.g = g};
+    copy_graph(&c, from, graph);
+    find_memory(g);
+    g->target = arena_array(a, const uop *, graph->nsrc);
+    struct map taken; /* a node that is stored for one result is not that of another, unless they are equal */
+    map_init(&taken, a);
+    for (uint32_t i = 0; i < graph->nsrc; i++) {
+        const uop *want = g->root->src[i], *t = in_memory(want) ? want : stored_for(want);
+        uint64_t by;
+        if (map_get(&taken, t->id, &by) && by != want->id) t = want;
+        map_put(&taken, t->id, want->id);
+        g->target[i] = t;
+        if (!in_memory(t)) force(&c, t);
+    }
+    find_units(g, &c);
+}

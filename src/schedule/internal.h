@@ -1,0 +1,125 @@
+/* internal.h: what the files of src/schedule share. schedule.h is the public face. */
+#ifndef RIDGE_SCHEDULE_INTERNAL_H
+#define RIDGE_SCHEDULE_INTERNAL_H
+
+#include "schedule/schedule.h"
+
+/* ---- graph.c: the tensor program as the planner sees it ------------------------------------------- */
+
+/* A unit is a node that could be stored: everything that computes, and views that must be. Movement ops, numbers and
+ * buffers are no units; they are seen through. */
+enum { UNIT_FREE, UNIT_FORCED, UNIT_NEVER }; /* may, must, must not be stored */
+enum { HINT_ELEMENTWISE, HINT_CONTRACTION, HINT_REDUCTION, HINT_NUMBER };
+struct unit {
+    const uop *n;
+    uint8_t forced, hint;
+    uint8_t cut; /* made by a contraction and reduced later: in memory between two kernels */
+    uint32_t *use; /* units that read it, ending in UINT32_MAX */
+    uint32_t *src; /* units that it reads, the same */
+};
+struct sgraph {
+    struct arena *a;
+    struct ir *ir; /* the planner's own copy of the program */
+    struct shapes shapes;
+    const struct sched_opts *opts;
+    const uop *root;     /* GRAPH */
+    struct unit *unit;   /* topological */
+    uint32_t units;
+    uint32_t *unit_of;   /* node id -> unit + 1, 0: none */
+    uint32_t *origin;    /* node id -> id + 1 of the caller's node that it was made for, or 0 */
+    const uop **memory;  /* node id -> node whose memory it lives in (ASSIGN: its BUFFER), or NULL */
+    const uop **target;  /* [root->nsrc]: node that is stored for this result */
+    const uint8_t *old;  /* the caller's node id -> 1: readers of this version of a buffer get a copy */
+};
+/* Imports, removes what does not compute, splits long reductions, finds the units. old: see above; may be NULL. */
+void sgraph_init(struct sgraph *, struct arena *, struct ir *, const uop *graph, const struct sched_opts *, const uint8_t *old);
+static inline const struct shape *sg_shape(struct sgraph *g, const uop *n) { return shape_of(&g->shapes, n); }
+static inline bool sg_is_memory(const struct sgraph *g, const uop *n) {
+    return n->op == OP_BUFFER || n->op == OP_ASSIGN || n->op == OP_SCATTER || (g->memory[n->id] && g->memory[n->id] != n);
+}
+/* The node whose memory n is read from or written to. */
+static inline const uop *sg_memory(const struct sgraph *g, const uop *n) { return g->memory[n->id] ? g->memory[n->id] : n; }
+/* split.c: reductions to few results become two levels, so that all cores have work. NULL: leave n. */
+const uop *split_reduction(struct ir *, struct shapes *, const uop *n);
+
+/* ---- rangeify.c: the kernel of a set of outputs --------------------------------------------------- */
+
+struct at_memo {
+    const uop *n, *gate, *value;
+    const uop *const *idx;
+    uint64_t hash;
+};
+struct rangeify {
+    struct sgraph *g;
+    struct arena *a;
+    struct ir *ir; /* kernels are written here */
+    struct rw rw;
+    struct free_ranges fr;
+    const uint8_t *stored;     /* by unit */
+    uint8_t *out;              /* by unit: 1 for the outputs of this kernel, which are computed and not loaded */
+    const uop *dim[SHAPE_MAX]; /* the domain: a RANGE for each axis, or 0 */
+    uint32_t dims;
+    struct at_memo *memo;
+    uint32_t memo_n, memo_cap;
+    struct map reduce_ranges; /* context, level, size -> RANGE */
+    uint32_t *level;          /* node id -> reductions below it in this kernel; the epoch in the high bits */
+    uint32_t epoch, visited, next_range;
+    VEC(uint32_t) node_of; /* kernel node id -> id + 1 of the graph node whose value it is, or 0 */
+    const char *illegal; /* why this is not a kernel; NULL: it is */
+    bool flat;           /* one coordinate for all tensors: for BATCH */
+};
+void rangeify_init(struct rangeify *, struct sgraph *, struct arena *, struct ir *);
+/* SINK of the kernel that stores these units, over raw ranges (outputs LOOP with pos = axis, reductions REDUCE);
+ * NULL: not a legal kernel, r->illegal says why. PARAM slots are node ids of the memory's node. */
+const uop *rangeify_kernel(struct rangeify *, const uint32_t *unit, uint32_t n, const uint8_t *stored);
+/* Which of the domain's ranges may be the grid: those that every store and every reduction depends on. */
+void rangeify_grid(struct rangeify *, const uop *sink, bool grid[SHAPE_MAX]);
+
+/* ---- price.c: what a kernel costs ------------------------------------------------------------------ */
+
+struct price {
+    double seconds;
+    double bytes;           /* distinct, loaded and stored */
+    uint32_t reads, writes; /* buffers */
+    enum model_unit limit;
+};
+/* INFINITY and r->illegal when the kernel is of no class that can be made fast. */
+struct price price_kernel(struct rangeify *, const uop *sink, const struct model *);
+
+/* ---- kernel.c: from raw ranges to a kernel as codegen wants it -------------------------------------- */
+
+struct built {
+    struct ir *ir;
+    const uop *sink;
+    const char *name;
+    const uop **buffer; /* by slot: node of the graph whose memory it is */
+    uint32_t nbuf;
+    uint32_t *var; /* by slot: slot of the graph's VAR */
+    const char **var_name;
+    uint32_t nvar;
+    uint64_t key;
+    const char *text; /* what the key was made from: equal text, equal kernel */
+};
+void kernel_build(struct rangeify *, const uop *sink, struct built *);
+
+/* ---- plan.c: regions and their problems --------------------------------------------------------------- */
+
+struct planned { /* a kernel of the plan */
+    const uint32_t *unit; /* what it stores */
+    uint32_t n;
+    const struct built *built;
+    const uop *const *buffer; /* [built->nbuf] */
+    struct price price;
+};
+struct plan {
+    VEC(struct planned) kernel;
+    uint8_t *stored; /* by unit */
+    double seconds, store_all, fuse_all;
+    uint32_t regions, distinct;
+    uint64_t evaluations;
+};
+void plan_graph(struct sgraph *, struct plan *);
+/* Writes and prices one kernel for good. */
+void plan_emit(struct sgraph *, struct rangeify *, struct planned *, const uint8_t *stored);
+
+#endif

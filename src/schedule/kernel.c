@@ -1,0 +1,278 @@
+/* kernel.c: from raw ranges to a kernel as codegen wants it.
+ *
+ * Neighbouring axes that every index sees as one are merged. Then each range gets its kind (GRID, LOOP, REDUCE), its
+ * place in the nest and its axis class: passes over the same row (the maximum, the sum, the result of a softmax) are
+ * one class, so that an opt treats them alike. Buffers and variables are numbered in the order in which the kernel
+ * mentions them. The result lives in an ir of its own and depends on structure only: equal kernels have equal text.
+ * Tests: tests/unit/schedule.c */
+#include "schedule/internal.h"
+
+struct build {
+    struct rangeify *r;
+    struct arena *a;
+    const uop *sink;
+    bool grid[SHAPE_MAX];
+    uint32_t out_classes; /* classes that have a GRID or LOOP axis; the others are reductions' own */
+};
+
+/* ---- merging axes ------------------------------------------------------------------------------------------- */
+
+static uint32_t divisions(struct build *b, const uop *sink) {
+    uop_vec topo = {0};
+    uint32_t n = 0;
+    uop_topo(b->a, &sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) n += topo.p[i]->op == OP_IDIV || topo.p[i]->op == OP_MOD;
+    return n;
+}
+
+static const uop *resized(struct build *b, const uop *range, int64_t size) {
+    const uop *n = uop_idx(b->r->ir, size);
+    return uop_new(b->r->ir, OP_RANGE, DT_IDX, 1, &n, 1, range->arg);
+}
+
+/* outer*n + inner everywhere? Then one range does. */
+static bool try_merge(struct build *b, const uop *outer, const uop *inner, const uop **merged) {
+    int64_t n = inner->src[0]->arg.i, size;
+    if (__builtin_mul_overflow(outer->src[0]->arg.i, n, &size)) return false;
+    const uop *all = resized(b, outer, size), *k = uop_idx(b->r->ir, n);
+    const uop *from[2] = {outer, inner};
+    const uop *to[2] = {rw2(&b->r->rw, OP_IDIV, all, k), rw2(&b->r->rw, OP_MOD, all, k)};
+    const uop *sink = rw_subst(&b->r->rw, b->sink, from, to, 2);
+    if (divisions(b, sink) > divisions(b, b->sink)) return false;
+    b->sink = sink;
+    *merged = all;
+    return true;
+}
+
+static void merge_outputs(struct build *b) {
+    struct rangeify *r = b->r;
+    for (uint32_t i = 0; i + 1 < r->dims; i++) {
+        if (r->dim[i]->op != OP_RANGE) continue;
+        uint32_t j = i + 1;
+        while (j < r->dims && r->dim[j]->op != OP_RANGE) j++;
+        const uop *m;
+        if (j == r->dims || b->grid[i] != b->grid[j] || !try_merge(b, r->dim[i], r->dim[j], &m)) continue;
+        r->dim[i] = m;
+        r->dim[j] = uop_idx(r->ir, 0);
+        b->grid[j] = false;
+        i--; /* perhaps with the next one too */
+    }
+}
+
+/* A REDUCE over IDIV/MOD of a merged range must bind the range itself: rebuilt around the substitution. */
+static bool merge_one_reduce(struct build *b, const uop *red) {
+    for (uint32_t i = 1; i + 1 < red->nsrc; i++) {
+        const uop *outer = red->src[i], *inner = red->src[i + 1];
+        if (outer->op != OP_RANGE || inner->op != OP_RANGE) continue;
+        uop_vec topo = {0};
+        uop_topo(b->a, &b->sink, 1, &topo);
+        int64_t n = inner->src[0]->arg.i, size;
+        if (__builtin_mul_overflow(outer->src[0]->arg.i, n, &size)) continue;
+        const uop *all = resized(b, outer, size), *k = uop_idx(b->r->ir, n);
+        const uop *q = rw2(&b->r->rw, OP_IDIV, all, k), *m = rw2(&b->r->rw, OP_MOD, all, k);
+        const uop **to = arena_array(b->a, const uop *, b->r->ir->n);
+        bool fits = true;
+        for (uint32_t t = 0; t < topo.n && fits; t++) {
+            const uop *x = topo.p[t], **src = arena_array(b->a, const uop *, x->nsrc + 1);
+            uint32_t ns = 0;
+            bool has_outer = false, has_inner = false;
+            for (uint32_t s = 0; s < x->nsrc; s++) {
+                bool binds = x->op == OP_REDUCE && s;
+                if (binds && x->src[s] == outer) has_outer = true, src[ns++] = all;
+                else if (binds && x->src[s] == inner) has_inner = true;
+                else src[ns++] = x->src[s] == outer ? q : x->src[s] == inner ? m : to[x->src[s]->id];
+            }
+            fits = has_outer == has_inner; /* all that reduce over one reduce over both */
+            to[x->id] = !x->nsrc ? x : rw_new(&b->r->rw, (enum op)x->op, (enum dtype)x->dt, x->lanes, src, ns, x->arg);
+        }
+        if (!fits || divisions(b, to[b->sink->id]) > divisions(b, b->sink)) continue;
+        b->sink = to[b->sink->id];
+        return true;
+    }
+    return false;
+}
+
+static void merge_reductions(struct build *b) {
+    for (bool again = true; again;) {
+        again = false;
+        uop_vec topo = {0};
+        uop_topo(b->a, &b->sink, 1, &topo);
+        for (uint32_t i = 0; i < topo.n && !again; i++)
+            if (topo.p[i]->op == OP_REDUCE && topo.p[i]->nsrc > 2) again = merge_one_reduce(b, topo.p[i]);
+    }
+}
+
+/* ---- kinds, places, classes ----------------------------------------------------------------------------------- */
+
+struct axis {
+    const uop *raw;
+    const uop_vec *outer; /* a reduction's: what it is inside of */
+    uint32_t cls, pos, id;
+    enum axis_kind kind;
+};
+typedef VEC(struct axis) axis_vec;
+
+static bool same_set(const uop_vec *a, const uop_vec *b) {
+    return a->n == b->n && !memcmp(a->p, b->p, a->n * sizeof *a->p);
+}
+
+static struct axis *axis_of(axis_vec *v, const uop *raw) {
+    for (uint32_t i = 0; i < v->n; i++)
+        if (v->p[i].raw == raw) return &v->p[i];
+    return NULL;
+}
+
+/* The class of a reduction's range: that of a LOOP axis of the same size that it does not run inside of, or of another
+ * reduction's that it neither contains nor is contained in; each class once per reduction. */
+static void class_of_reduce(struct build *b, axis_vec *v, const uop *red, struct axis *x, uint32_t *classes) {
+    const uop_vec *outer = x->outer;
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct axis *y = &v->p[i];
+        if (y == x || y->cls == UINT32_MAX || y->kind == AX_GRID || y->raw->src[0] != x->raw->src[0]) continue;
+        bool taken = false;
+        for (uint32_t s = 1; s < red->nsrc; s++) {
+            struct axis *z = axis_of(v, red->src[s]);
+            taken |= z && z != x && z->cls == y->cls;
+        }
+        bool apart = y->kind == AX_LOOP ? !free_has(&b->r->fr, red, y->raw) : same_set(outer, y->outer);
+        for (uint32_t k = 0; k < v->n && apart; k++) /* every member of the class */
+            if (v->p[k].cls == y->cls && v->p[k].kind == AX_REDUCE) apart = same_set(outer, v->p[k].outer);
+        if (taken || !apart) continue;
+        x->cls = y->cls, x->pos = y->pos;
+        uint32_t id = 0;
+        for (uint32_t k = 0; k < v->n; k++) id += v->p[k].cls == y->cls && &v->p[k] != x;
+        x->id = id;
+        return;
+    }
+    x->cls = (*classes)++;
+    x->pos = UINT32_MAX;
+}
+
+static void find_axes(struct build *b, axis_vec *v) {
+    struct rangeify *r = b->r;
+    uint32_t pos = 0, classes = 0;
+    for (int loop = 0; loop < 2; loop++)
+        for (uint32_t i = 0; i < r->dims; i++)
+            if (r->dim[i]->op == OP_RANGE && b->grid[i] == !loop)
+                vec_push(b->a, v, ((struct axis){.raw = r->dim[i], .cls = classes++, .pos = pos++, .kind = loop ? AX_LOOP : AX_GRID}));
+    b->out_classes = classes;
+    uop_vec topo = {0};
+    uop_topo(b->a, &b->sink, 1, &topo);
+    VEC(const uop *) reds = {0};
+    for (uint32_t i = 0; i < topo.n; i++) {
+        if (topo.p[i]->op != OP_REDUCE) continue;
+        vec_push(b->a, &reds, topo.p[i]);
+        for (uint32_t s = 1; s < topo.p[i]->nsrc; s++)
+            if (!axis_of(v, topo.p[i]->src[s]))
+                vec_push(b->a, v, ((struct axis){.raw = topo.p[i]->src[s], .outer = free_of(&r->fr, topo.p[i]), .cls = UINT32_MAX, .kind = AX_REDUCE}));
+    }
+    for (uint32_t i = 0; i < reds.n; i++)
+        for (uint32_t s = 1; s < reds.p[i]->nsrc; s++) {
+            struct axis *x = axis_of(v, reds.p[i]->src[s]);
+            if (x->cls == UINT32_MAX) class_of_reduce(b, v, reds.p[i], x, &classes);
+        }
+    /* places of classes that only reductions have: outer ones first */
+    for (uint32_t depth = 0; depth < 64; depth++)
+        for (uint32_t i = 0; i < v->n; i++) {
+            struct axis *x = &v->p[i];
+            if (x->pos != UINT32_MAX || x->outer->n != depth) continue;
+            x->pos = pos++;
+            for (uint32_t k = 0; k < v->n; k++)
+                if (v->p[k].cls == x->cls) v->p[k].pos = x->pos;
+        }
+}
+
+/* ---- writing it ------------------------------------------------------------------------------------------------- */
+
+static const uop *new_axis(struct build *b, struct ir *ir, const struct axis *x) {
+    char name[16];
+    int n = snprintf(name, sizeof name, "%c%u", x->cls < b->out_classes ? 'i' : 'k', x->cls);
+    const uop *size = uop_idx(ir, x->raw->src[0]->arg.i);
+    union arg arg = {.range = {.cls = ir_sym(ir, name, (size_t)n), .kind = (uint8_t)x->kind, .pos = (uint8_t)x->pos, .id = (uint16_t)x->id}};
+    return uop_new(ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
+}
+
+static const uop *numbered(struct ir *to, const uop *n, uint32_t slot, const uop *const *src) {
+    char name[24];
+    int k = snprintf(name, sizeof name, "%s%u", n->op == OP_VAR ? "v" : "b", slot);
+    union arg arg = {.param = {.slot = slot, .name = ir_sym(to, name, (size_t)k)}};
+    return uop_new(to, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, arg);
+}
+
+static const char *kernel_name(struct build *b, const axis_vec *v) {
+    struct str s;
+    bool red = false;
+    str_init(&s, b->a);
+    for (uint32_t i = 0; i < v->n; i++) red |= v->p[i].kind == AX_REDUCE;
+    str_add(&s, red ? "r" : "E");
+    for (uint32_t pos = 0, any = 1; any; pos++) { /* one size for each class */
+        any = 0;
+        for (uint32_t i = 0; i < v->n; i++) {
+            any |= v->p[i].pos > pos;
+            if (v->p[i].pos != pos) continue;
+            str_printf(&s, "_%lld", (long long)v->p[i].raw->src[0]->arg.i);
+            break;
+        }
+    }
+    if (!v->n) str_add(&s, "_1");
+    return s.p;
+}
+
+/* A gated index may be right for reasons that the verifier does not see: then it is clamped as well. */
+static const uop *inside(struct rw *rw, const uop *load) {
+    const uop *p = load->src[0]->src[0], *at = load->src[0]->src[1];
+    if (at->lo >= 0 && at->hi < p->src[0]->arg.i && at->op != OP_WHERE) return load;
+    if (verify_is_inside(rw->ir, load)) return load;
+    const uop *x = at->op == OP_WHERE ? at->src[1] : at, *most = uop_idx(rw->ir, p->src[0]->arg.i - 1);
+    x = rw2(rw, OP_MIN, rw2(rw, OP_MAX, x, uop_idx(rw->ir, 0)), most);
+    if (at->op == OP_WHERE) x = rw3(rw, OP_WHERE, at->src[0], x, at->src[2]);
+    return rw1(rw, OP_LOAD, rw2(rw, OP_INDEX, p, x));
+}
+
+static void write_kernel(struct build *b, axis_vec *v, struct built *out) {
+    struct ir *ir = out->ir = arena_new(b->a, struct ir);
+    struct rw rw;
+    uop_vec topo = {0};
+    ir_init(ir, b->a);
+    rw_init(&rw, ir, rules_sym, NULL);
+    uop_topo(b->a, &b->sink, 1, &topo);
+    const uop **to = arena_array(b->a, const uop *, b->r->ir->n);
+    out->buffer = arena_array(b->a, const uop *, topo.n);
+    out->var = arena_array(b->a, uint32_t, topo.n);
+    out->var_name = arena_array(b->a, const char *, topo.n);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i], **src = arena_array(b->a, const uop *, n->nsrc + 1);
+        for (uint32_t s = 0; s < n->nsrc; s++) src[s] = to[n->src[s]->id];
+        struct axis *x = n->op == OP_RANGE ? axis_of(v, n) : NULL;
+        if (x)
+            to[n->id] = new_axis(b, ir, x);
+        else if (n->op == OP_PARAM) {
+            out->buffer[out->nbuf] = b->r->g->ir->node[n->arg.param.slot];
+            to[n->id] = numbered(ir, n, out->nbuf++, src);
+        } else if (n->op == OP_VAR) {
+            out->var[out->nvar] = n->arg.param.slot;
+            out->var_name[out->nvar] = ir_name(b->r->ir, n->arg.param.name);
+            to[n->id] = numbered(ir, n, out->nvar++, src);
+        } else
+            to[n->id] = rw_new(&rw, (enum op)n->op, (enum dtype)n->dt, n->lanes, src, n->nsrc, n->arg);
+        if (n->op == OP_LOAD) to[n->id] = inside(&rw, to[n->id]);
+    }
+    out->sink = to[b->sink->id];
+}
+
+void kernel_build(struct rangeify *r, const uop *sink, struct built *out) {
+    struct build b = {.r = r, .a = r->a, .sink = sink};
+    axis_vec axes = {0};
+    struct str text;
+    *out = (struct built){0};
+    rangeify_grid(r, sink, b.grid);
+    merge_outputs(&b);
+    merge_reductions(&b);
+    find_axes(&b, &axes);
+    write_kernel(&b, &axes, out);
+    out->name = kernel_name(&b, &axes);
+    str_init(&text, r->a);
+    ir_print(&text, out->ir, out->sink);
+    out->text = text.p;
+    out->key = hash_bytes(text.p, text.n, 1);
+}

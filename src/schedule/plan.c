@@ -1,0 +1,403 @@
+/* plan.c: which values are stored and which stores share a kernel, for a whole program.
+ *
+ * The program falls apart into regions: units that no kernel could ever hold together are in different ones (what feeds
+ * a contraction is stored before it, what a contraction made is stored before it is reduced). Each region is a problem for
+ * the search (search.c), whose question "how long would the kernel of these outputs take" is answered by writing that
+ * kernel (rangeify.c) and pricing it (price.c). Regions with the same structure, as the layers of a model have, are
+ * planned and written once: their text is the key.
+ * Tests: tests/unit/schedule.c, tests/unit/search.c */
+#include <math.h>
+
+#include "schedule/internal.h"
+
+enum { JOIN_MAX = 48 }; /* units of regions that are joined because they read the same tensor */
+
+/* ---- regions ------------------------------------------------------------------------------------------------- */
+
+struct regions {
+    struct sgraph *g;
+    uint32_t *up;    /* union-find over units */
+    uint32_t *count; /* units of a root */
+    uint8_t *product; /* of a root: has a contraction */
+    uint32_t *depth; /* of a root: longest path of regions above it */
+};
+
+static uint32_t find(struct regions *r, uint32_t u) {
+    while (r->up[u] != u) u = r->up[u] = r->up[r->up[u]];
+    return u;
+}
+
+static void join(struct regions *r, uint32_t a, uint32_t b) {
+    a = find(r, a), b = find(r, b);
+    if (a == b) return;
+    if (b < a) {
+        uint32_t t = a;
+        a = b, b = t;
+    }
+    r->up[b] = a;
+    r->count[a] += r->count[b];
+    r->product[a] |= r->product[b];
+}
+
+/* What feeds a contraction, or is reduced after one, is in memory between two kernels. */
+static bool is_cut(struct sgraph *g, uint32_t from, uint32_t to) {
+    const struct unit *s = &g->unit[from], *u = &g->unit[to];
+    if (s->hint == HINT_NUMBER || u->hint == HINT_NUMBER) return true;
+    if (s->forced != UNIT_FORCED) return false;
+    if (u->forced == UNIT_NEVER) return true; /* the product of a contraction */
+    return s->cut;
+}
+
+static void find_depths(struct regions *r) {
+    struct sgraph *g = r->g;
+    for (bool again = true; again;) { /* few rounds: units are in topological order */
+        again = false;
+        for (uint32_t u = 0; u < g->units; u++) {
+            uint32_t to = find(r, u);
+            for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++) {
+                uint32_t from = find(r, *s);
+                if (from == to || r->depth[from] + 1 <= r->depth[to] || r->depth[from] > g->units) continue;
+                r->depth[to] = r->depth[from] + 1;
+                again = true;
+            }
+        }
+    }
+}
+
+/* Tensors in memory that unit u reads whole, in its own order. */
+static void join_readers(struct regions *r) {
+    struct sgraph *g = r->g;
+    struct map first; /* tensor -> unit that reads it */
+    map_init(&first, g->a);
+    for (uint32_t u = 0; u < g->units; u++) {
+        if (g->unit[u].hint == HINT_NUMBER || g->unit[u].forced == UNIT_NEVER) continue;
+        for (uint32_t i = 0; i < g->unit[u].n->nsrc; i++) {
+            const uop *s = g->unit[u].n->src[i];
+            while (s->op == OP_RESHAPE) s = s->src[0];
+            uint32_t su = g->unit_of[s->id];
+            bool memory = sg_is_memory(g, s) || (su && g->unit[su - 1].forced == UNIT_FORCED);
+            if (!memory || shape_size(sg_shape(g, s)) < 2) continue;
+            uint64_t by;
+            if (!map_get(&first, s->id, &by)) {
+                map_put(&first, s->id, u);
+                continue;
+            }
+            uint32_t a = find(r, (uint32_t)by), b = find(r, u);
+            bool small = r->count[a] + r->count[b] <= JOIN_MAX && !r->product[a] && !r->product[b];
+            if (a != b && small && r->depth[a] == r->depth[b]) join(r, a, b);
+        }
+    }
+}
+
+static void find_regions(struct regions *r, struct sgraph *g) {
+    *r = (struct regions){.g = g,
+                          .up = arena_array(g->a, uint32_t, g->units + 1),
+                          .count = arena_array(g->a, uint32_t, g->units + 1),
+                          .product = arena_array(g->a, uint8_t, g->units + 1),
+                          .depth = arena_array(g->a, uint32_t, g->units + 1)};
+    for (uint32_t u = 0; u < g->units; u++) {
+        r->up[u] = u, r->count[u] = 1;
+        r->product[u] = g->unit[u].hint == HINT_CONTRACTION;
+    }
+    for (uint32_t u = 0; u < g->units; u++)
+        for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++)
+            if (!is_cut(g, *s, u)) join(r, *s, u);
+    find_depths(r);
+    join_readers(r);
+}
+
+/* ---- a region as text: equal text, equal plan ------------------------------------------------------------------- */
+
+struct region {
+    struct sgraph *g;
+    struct rangeify *rf;
+    uint32_t *unit, n; /* of the region, topological */
+    uint32_t *local;   /* unit -> index in `unit`, or UINT32_MAX */
+    VEC(const uop *) outside; /* memory that it reads, by first mention */
+    uint8_t *stored;   /* by unit, of the program */
+    struct str text;
+};
+
+static void text_of(struct region *x, const uop *n, bool self, int depth) {
+    struct sgraph *g = x->g;
+    uint32_t u = g->unit_of[n->id];
+    if (u && !self && x->local[u - 1] != UINT32_MAX && g->unit[u - 1].hint != HINT_NUMBER) {
+        str_printf(&x->text, " u%u", x->local[u - 1]);
+        return;
+    }
+    bool loaded = !self && (sg_is_memory(g, n) || (u && g->unit[u - 1].hint != HINT_NUMBER));
+    if (loaded) {
+        uint32_t k = 0;
+        while (k < x->outside.n && x->outside.p[k] != n) k++;
+        if (k == x->outside.n) vec_push(g->a, &x->outside, n);
+        str_printf(&x->text, " x%u:%s", k, dtype_info[n->dt].name);
+        shape_print(&x->text, sg_shape(g, n));
+        const uop *m = sg_memory(g, n); /* two views of one memory are not two memories */
+        for (uint32_t i = 0; i < k; i++)
+            if (sg_memory(g, x->outside.p[i]) == m) str_printf(&x->text, "=%u", i);
+        return;
+    }
+    str_printf(&x->text, " (%s %s %llx", op_info[n->op].name, dtype_info[n->dt].name, (unsigned long long)n->arg.u);
+    if (depth > 200) err_throw(g->ir->err, RG_ELIMIT, "a view of a view of a view: more than 200 deep");
+    for (uint32_t i = 0; i < n->nsrc; i++) text_of(x, n->src[i], false, depth + 1);
+    str_addc(&x->text, ')');
+}
+
+static void region_text(struct region *x) {
+    str_init(&x->text, x->g->a);
+    for (uint32_t i = 0; i < x->n; i++) {
+        const struct unit *u = &x->g->unit[x->unit[i]];
+        text_of(x, u->n, true, 0);
+        str_printf(&x->text, " %d", u->forced);
+        for (const uint32_t *s = u->use; *s != UINT32_MAX; s++)
+            if (x->local[*s] == UINT32_MAX) str_add(&x->text, "!"); /* read outside */
+        str_addc(&x->text, '\n');
+    }
+}
+
+/* ---- the problem -------------------------------------------------------------------------------------------------- */
+
+/* Outputs are local numbers; the kernel reads what is stored. */
+static double cost_of(void *cx, const uint32_t *out, uint32_t k, const uint8_t *stored, uint8_t *needs) {
+    struct region *x = cx;
+    uint32_t *unit = arena_array(x->g->a, uint32_t, k);
+    for (uint32_t i = 0; i < k; i++) unit[i] = x->unit[out[i]];
+    for (uint32_t i = 0; i < x->n; i++) x->stored[x->unit[i]] = stored[i];
+    const uop *sink = rangeify_kernel(x->rf, unit, k, x->stored);
+    if (!sink) return INFINITY;
+    if (needs) {
+        uop_vec topo = {0};
+        uop_topo(x->g->a, &sink, 1, &topo);
+        for (uint32_t i = 0; i < topo.n; i++) {
+            if (topo.p[i]->op != OP_LOAD) continue;
+            uint32_t u = x->g->unit_of[topo.p[i]->src[0]->src[0]->arg.param.slot];
+            if (u && x->local[u - 1] != UINT32_MAX) needs[x->local[u - 1]] = 1;
+        }
+    }
+    return price_kernel(x->rf, sink, x->g->opts->model).seconds;
+}
+
+/* In-place stores come after what reads the version before. */
+static void find_before(struct region *x, struct plan_problem *p) {
+    VEC(uint32_t) pair = {0};
+    struct sgraph *g = x->g;
+    for (uint32_t i = 0; i < x->n; i++) {
+        const uop *a = g->unit[x->unit[i]].n;
+        if (a->op != OP_ASSIGN) continue;
+        for (uint32_t k = 0; k < x->n; k++) {
+            const uop *n = g->unit[x->unit[k]].n;
+            for (uint32_t s = n->op == OP_ASSIGN; s < n->nsrc && k != i; s++) {
+                const uop *v = n->src[s];
+                while (op_is_movement((enum op)v->op)) v = v->src[0];
+                if (v != a->src[0]) continue;
+                vec_push(g->a, &pair, k);
+                vec_push(g->a, &pair, i);
+            }
+        }
+    }
+    p->before = (const uint32_t(*)[2])pair.p;
+    p->nbefore = pair.n / 2;
+}
+
+static void make_problem(struct region *x, struct plan_problem *p) {
+    struct sgraph *g = x->g;
+    const uint32_t **use = arena_array(g->a, const uint32_t *, x->n);
+    uint8_t *forced = arena_array(g->a, uint8_t, x->n), *hint = arena_array(g->a, uint8_t, x->n);
+    double *bytes = arena_array(g->a, double, x->n);
+    for (uint32_t i = 0; i < x->n; i++) {
+        const struct unit *u = &g->unit[x->unit[i]];
+        VEC(uint32_t) v = {0};
+        bool escapes = false;
+        for (const uint32_t *s = u->use; *s != UINT32_MAX; s++) {
+            if (x->local[*s] != UINT32_MAX)
+                vec_push(g->a, &v, x->local[*s]);
+            else
+                escapes |= g->unit[*s].hint != HINT_NUMBER;
+        }
+        vec_push(g->a, &v, UINT32_MAX);
+        use[i] = v.p;
+        forced[i] = escapes && u->forced == UNIT_FREE ? UNIT_FORCED : u->forced;
+        hint[i] = u->hint;
+        bytes[i] = (double)shape_size(sg_shape(g, u->n)) * dtype_info[u->n->dt].bytes;
+    }
+    *p = (struct plan_problem){.n = x->n, .use = use, .forced = forced, .hint = hint, .bytes = bytes, .cost = cost_of, .cx = x, .no_multi = g->opts->no_multi};
+    find_before(x, p);
+}
+
+/* ---- what a plan looks like to a person: DEBUG=3 -------------------------------------------------------------------- */
+
+static void log_plan(struct region *x, const struct plan_result *p, const char *word) {
+    struct sgraph *g = x->g;
+    uint32_t reads = 0, writes = 0;
+    double bytes = 0;
+    for (uint32_t k = 0; k < p->kernels; k++) {
+        VEC(uint32_t) unit = {0};
+        for (uint32_t i = 0; i < x->n; i++)
+            if (p->stored[i] && p->kernel[i] == k) vec_push(g->a, &unit, x->unit[i]);
+        for (uint32_t i = 0; i < x->n; i++) x->stored[x->unit[i]] = p->stored[i];
+        const uop *sink = unit.n ? rangeify_kernel(x->rf, unit.p, unit.n, x->stored) : NULL;
+        if (!sink) continue;
+        struct price c = price_kernel(x->rf, sink, g->opts->model);
+        reads += c.reads, writes += c.writes, bytes += c.bytes;
+    }
+    str_printf(g->opts->log, "  %-9s %2u kernels, %2u reads + %2u writes, %10.3f MB, %10.2f us", word, p->kernels, reads, writes, bytes * 1e-6, p->seconds * 1e6);
+    str_add(g->opts->log, "; stored:");
+    for (uint32_t i = 0; i < x->n; i++)
+        if (p->stored[i]) str_printf(g->opts->log, " %s#%u", op_info[g->unit[x->unit[i]].n->op].name, i);
+    str_addc(g->opts->log, '\n');
+}
+
+static void log_region(struct region *x, const struct plan_problem *p, const struct plan_result *best, uint32_t n) {
+    struct str *log = x->g->opts->log;
+    struct plan_result all;
+    str_printf(log, "plan: region of %u units, %llu kernels priced\n", x->n, (unsigned long long)best->evaluations);
+    log_plan(x, best, "chosen");
+    for (uint32_t i = 1; i < n; i++) log_plan(x, &best[i], "then");
+    if (plan_store_all(x->g->a, x->g->ir->err, p, &all)) log_plan(x, &all, "store all");
+    if (plan_fuse_all(x->g->a, x->g->ir->err, p, &all)) log_plan(x, &all, "fuse all");
+}
+
+/* ---- regions to kernels ------------------------------------------------------------------------------------------------ */
+
+struct template { /* of a region's text */
+    const char *text;
+    struct plan_result result;
+    struct planned *kernel; /* units and buffers relative: see below */
+    uint32_t kernels;
+    const uop *const *outside;
+    uint32_t *unit;
+    uint32_t units, outsides;
+};
+
+void plan_emit(struct sgraph *g, struct rangeify *rf, struct planned *k, const uint8_t *stored) {
+    const uop *sink = rangeify_kernel(rf, k->unit, k->n, stored);
+    if (!sink) err_throw(g->ir->err, RG_EINTERNAL, "plan: a kernel that was priced cannot be written: %s", rf->illegal);
+    k->price = price_kernel(rf, sink, g->opts->model);
+    struct built *b = arena_new(g->a, struct built);
+    kernel_build(rf, sink, b);
+    k->built = b;
+    k->buffer = b->buffer;
+}
+
+static void solve(struct region *x, struct plan_result *out) {
+    struct plan_problem p;
+    struct plan_result best[8];
+    struct sgraph *g = x->g;
+    make_problem(x, &p);
+    uint32_t keep = g->opts->mode == PLAN_COST ? RG_MAX(g->opts->log ? 4u : 1u, (uint32_t)g->opts->rank + 1) : 1, n = 1;
+    bool ok = true;
+    if (g->opts->mode == PLAN_STORE_ALL)
+        ok = plan_store_all(g->a, g->ir->err, &p, best);
+    else if (g->opts->mode == PLAN_FUSE_ALL)
+        ok = plan_fuse_all(g->a, g->ir->err, &p, best);
+    else
+        n = plan_search(g->a, g->ir->err, &p, best, RG_MIN(keep, 8));
+    if (!ok || !n) err_throw(g->ir->err, RG_EINTERNAL, "plan: no legal plan for a region of %u units", x->n);
+    if (g->opts->log) log_region(x, &p, best, n);
+    *out = best[RG_MIN((uint32_t)g->opts->rank, n - 1)];
+}
+
+static void emit_region(struct region *x, const struct plan_result *p, struct template *t) {
+    struct sgraph *g = x->g;
+    t->kernel = arena_array(g->a, struct planned, p->kernels);
+    t->kernels = p->kernels;
+    for (uint32_t i = 0; i < x->n; i++) x->stored[x->unit[i]] = p->stored[i];
+    for (uint32_t k = 0; k < p->kernels; k++) {
+        VEC(uint32_t) unit = {0};
+        for (uint32_t i = 0; i < x->n; i++)
+            if (p->stored[i] && p->kernel[i] == k) vec_push(g->a, &unit, x->unit[i]);
+        t->kernel[k] = (struct planned){.unit = unit.p, .n = unit.n};
+        plan_emit(g, x->rf, &t->kernel[k], x->stored);
+    }
+}
+
+/* The kernels of a region that looks like one that was planned: the same, on its own units and memory. */
+static void instantiate(struct region *x, const struct template *t, struct plan *plan) {
+    struct sgraph *g = x->g;
+    struct map to;
+    map_init(&to, g->a);
+    for (uint32_t i = 0; i < t->outsides; i++)
+        map_put(&to, sg_memory(g, t->outside[i])->id, sg_memory(g, x->outside.p[i])->id);
+    for (uint32_t i = 0; i < t->units; i++)
+        map_put(&to, sg_memory(g, g->unit[t->unit[i]].n)->id, sg_memory(g, g->unit[x->unit[i]].n)->id);
+    for (uint32_t i = 0; i < x->n; i++) x->stored[x->unit[i]] = plan->stored[x->unit[i]] = t->result.stored[i];
+    for (uint32_t k = 0; k < t->kernels; k++) {
+        const struct planned *from = &t->kernel[k];
+        uint32_t *unit = arena_array(g->a, uint32_t, from->n), n = 0;
+        for (uint32_t i = 0; i < x->n; i++)
+            if (t->result.stored[i] && t->result.kernel[i] == k) unit[n++] = x->unit[i];
+        const uop **buffer = arena_array(g->a, const uop *, from->built->nbuf);
+        for (uint32_t i = 0; i < from->built->nbuf; i++) {
+            uint64_t id;
+            if (!map_get(&to, from->buffer[i]->id, &id))
+                err_throw(g->ir->err, RG_EINTERNAL, "plan: a kernel of a repeated region reads memory that the region does not name");
+            buffer[i] = g->ir->node[id];
+        }
+        vec_push(g->a, &plan->kernel, ((struct planned){.unit = unit, .n = n, .built = from->built, .buffer = buffer, .price = from->price}));
+    }
+    plan->seconds += t->result.seconds;
+    plan->store_all += t->result.store_all;
+    plan->fuse_all += t->result.fuse_all;
+}
+
+static struct template *known_region(struct map *m, struct template **all, uint64_t h, const char *text) {
+    uint64_t at;
+    for (; map_get(m, h, &at); h = hash_u64(h + 1))
+        if (!strcmp(all[at]->text, text)) return all[at];
+    return NULL;
+}
+
+static void plan_region(struct region *x, struct map *known, struct template ***all, uint32_t *n, struct plan *plan) {
+    struct sgraph *g = x->g;
+    region_text(x);
+    uint64_t h = hash_bytes(x->text.p, x->text.n, 3), at;
+    struct template *t = known_region(known, *all, h, x->text.p);
+    if (!t) {
+        t = arena_new(g->a, struct template);
+        *t = (struct template){.text = x->text.p, .outside = x->outside.p, .outsides = x->outside.n, .unit = x->unit, .units = x->n};
+        solve(x, &t->result);
+        plan->evaluations += t->result.evaluations;
+        plan->distinct++;
+        emit_region(x, &t->result, t);
+        while (map_get(known, h, &at)) h = hash_u64(h + 1);
+        map_put(known, h, *n);
+        (*all)[(*n)++] = t;
+    }
+    instantiate(x, t, plan);
+}
+
+void plan_graph(struct sgraph *g, struct plan *plan) {
+    struct regions r;
+    struct rangeify rf;
+    struct map known;
+    *plan = (struct plan){.stored = arena_array(g->a, uint8_t, g->units + 1)};
+    struct ir *ir = arena_new(g->a, struct ir);
+    ir_init(ir, g->a);
+    rangeify_init(&rf, g, g->a, ir);
+    map_init(&known, g->a);
+    find_regions(&r, g);
+    uint32_t *local = arena_array(g->a, uint32_t, g->units + 1), *head = arena_array(g->a, uint32_t, g->units + 1);
+    uint32_t *next = arena_array(g->a, uint32_t, g->units + 1), n = 0;
+    struct template **all = arena_array(g->a, struct template *, g->units + 1);
+    uint8_t *stored = arena_array(g->a, uint8_t, g->units + 1);
+    memset(local, 0xff, (g->units + 1) * sizeof *local);
+    for (uint32_t u = 0; u < g->units; u++) stored[u] = g->unit[u].hint != HINT_NUMBER && g->unit[u].forced == UNIT_FORCED;
+    for (uint32_t u = g->units; u-- > 0;) { /* members of each root, in order */
+        uint32_t root = find(&r, u);
+        next[u] = head[root];
+        head[root] = u + 1;
+    }
+    for (uint32_t root = 0; root < g->units; root++) {
+        if (!head[root] || g->unit[root].hint == HINT_NUMBER || find(&r, root) != root) continue;
+        struct region x = {.g = g, .rf = &rf, .local = local, .stored = stored};
+        VEC(uint32_t) unit = {0};
+        for (uint32_t u = head[root]; u; u = next[u - 1]) {
+            local[u - 1] = unit.n;
+            vec_push(g->a, &unit, u - 1);
+        }
+        x.unit = unit.p, x.n = unit.n;
+        plan->regions++;
+        plan_region(&x, &known, &all, &n, plan);
+        for (uint32_t i = 0; i < x.n; i++) local[x.unit[i]] = UINT32_MAX;
+    }
+}

@@ -1,0 +1,270 @@
+/* price.c: how long a kernel will take, from its raw form, and whether it is one that can be made fast.
+ *
+ * Work is counted where lowering puts it: a value is evaluated once for each iteration of the loops from the outermost
+ * to the deepest that it depends on. Operations have weights in units of half a fused multiply-add, measured on the
+ * vector functions that Ridge generates (docs/math.md). Bytes are those of the distinct elements, at the rate of the
+ * memory that holds a tensor of that size; reading a row again costs the rate of the cache that a row fits in, and what
+ * several passes over a row share is computed once, because the opt RESIDENT keeps it.
+ * Tests: tests/unit/schedule.c (order of plans), docs/performance.md (predicted against measured) */
+#include <math.h>
+
+#include "schedule/internal.h"
+
+/* ---- weights --------------------------------------------------------------------------------------------- */
+
+static double op_weight(const uop *n) {
+    switch (n->op) {
+    case OP_EXP:
+    case OP_EXP2:
+    case OP_SIGMOID: return 56;
+    case OP_LOG:
+    case OP_LOG2:
+    case OP_LOG10:
+    case OP_TANH: return 70;
+    case OP_SIN:
+    case OP_COS:
+    case OP_ERF: return 90;
+    case OP_TAN: return 130;
+    case OP_POW: return 170;
+    case OP_FDIV:
+    case OP_RECIP:
+    case OP_SQRT: return 12;
+    case OP_RSQRT: return 24;
+    case OP_IDIV:
+    case OP_MOD: return n->dt == DT_IDX || uop_is_const(n->src[1]) ? 6 : 24;
+    case OP_CAST: return n->dt == DT_BF16 || n->src[0]->dt == DT_BF16 ? 6 : n->dt == DT_IDX ? 0 : 2;
+    case OP_BITCAST: return 0;
+    default: return op_is_pure((enum op)n->op) && n->dt != DT_IDX ? 2 : 0;
+    }
+}
+
+static bool is_special(const uop *n) { return op_weight(n) > 30; }
+
+/* ---- counting ---------------------------------------------------------------------------------------------- */
+
+struct tally {
+    struct rangeify *r;
+    const struct model *m;
+    bool grid[SHAPE_MAX];
+    double grid_all;
+    uop_vec topo;
+    struct model_work work;
+    struct price price;
+    uint32_t contractions;
+};
+
+static double extent(const uop *range) { return (double)range->src[0]->hi; }
+
+/* How often lowered code evaluates something inside of these ranges. */
+static double times(const struct tally *t, const uop_vec *f) {
+    bool inner = false;
+    int deepest = -1;
+    double n = 1;
+    for (uint32_t i = 0; i < f->n; i++) {
+        const uop *x = f->p[i];
+        if (x->arg.range.kind == AX_REDUCE) {
+            inner = true, n *= extent(x);
+            continue;
+        }
+        deepest = RG_MAX(deepest, (int)x->arg.range.id);
+        inner |= !t->grid[x->arg.range.id];
+    }
+    for (uint32_t i = 0; i < t->r->dims; i++) {
+        if (t->r->dim[i]->op != OP_RANGE) continue;
+        bool in = t->grid[i] ? inner || (int)i <= deepest : inner && (int)i <= deepest && deepest >= 0;
+        if (in) n *= extent(t->r->dim[i]);
+    }
+    return n;
+}
+
+static double distinct(const uop_vec *f, double most) {
+    double n = 1;
+    for (uint32_t i = 0; i < f->n; i++) n *= extent(f->p[i]);
+    return RG_MIN(n, most);
+}
+
+static double *work_of(struct model_work *w, enum dtype dt) {
+    switch (dt) {
+    case DT_F64: return &w->f64;
+    case DT_F16: return &w->f16;
+    case DT_BF16: return &w->bf16;
+    case DT_F32: return &w->f32;
+    default: return &w->integer;
+    }
+}
+
+/* Bytes that come from where a tensor of this size lives. */
+static void traffic(struct tally *t, double bytes, double size, bool write) {
+    double l3 = model_value(t->m, MODEL_L3_SIZE), l2 = model_value(t->m, MODEL_L2_SIZE);
+    if (size > l3 / 2)
+        *(write ? &t->work.dram_write : &t->work.dram_read) += bytes;
+    else if (size > l2 / 2)
+        t->work.l3 += bytes;
+    else
+        t->work.l2 += bytes;
+}
+
+/* ---- what a contraction is, and what may stand beside it ------------------------------------------------------- */
+
+/* Loads below n, not those of inner reductions. */
+static void loads_below(const uop *n, uop_vec *out, struct arena *a, uint32_t *left) {
+    if (!*left || n->op == OP_REDUCE || n->dt == DT_IDX) return;
+    --*left;
+    if (n->op == OP_LOAD) {
+        vec_push(a, out, n);
+        return;
+    }
+    for (uint32_t i = 0; i < n->nsrc; i++) loads_below(n->src[i], out, a, left);
+}
+
+static bool is_contraction(struct tally *t, const uop *red) {
+    const uop *m = red->src[0];
+    if (red->arg.i != OP_ADD) return false;
+    if (m->op == OP_CAST) m = m->src[0];
+    if (m->op == OP_WHERE) m = m->src[1];
+    if (m->op != OP_MUL) return false;
+    uop_vec loads = {0};
+    uint32_t left = 64;
+    loads_below(m, &loads, t->r->a, &left);
+    double evals = distinct(free_of(&t->r->fr, red->src[0]), INFINITY);
+    if (loads.n < 2 || evals < 512) return false;
+    for (uint32_t i = 0; i < loads.n; i++) {
+        const uop *p = loads.p[i]->src[0]->src[0];
+        if (distinct(free_of(&t->r->fr, loads.p[i]), (double)p->src[0]->hi) * 4 > evals) return false;
+    }
+    return true;
+}
+
+static bool trivial_operand(const uop *n, uint32_t budget) {
+    if (n->op == OP_LOAD || n->op == OP_CONST || n->op == OP_VAR) return true;
+    if (!budget || n->op == OP_REDUCE || is_special(n) || !op_is_pure((enum op)n->op)) return false;
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        if (n->src[i]->dt != DT_IDX && n->src[i]->dt != DT_BOOL && !trivial_operand(n->src[i], budget - 1)) return false;
+    return true;
+}
+
+/* NULL, or why this reduction does not fit the classes of kernels that are known to be fast. */
+static const char *check_reduce(struct tally *t, const uop *red) {
+    if (!is_contraction(t, red)) return NULL;
+    const uop_vec *f = free_of(&t->r->fr, red);
+    if (++t->contractions > 1) return "two contractions in one kernel";
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (f->p[i]->arg.range.kind == AX_REDUCE) return "a contraction inside a reduction";
+        if (!t->grid[f->p[i]->arg.range.id]) return "a contraction inside a row loop";
+    }
+    if (!trivial_operand(red->src[0], 4)) return "work that a contraction would repeat";
+    return NULL;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+struct touched {
+    const uop *buf;
+    double elements, again; /* distinct, and read again within an iteration of the grid */
+    double footprint;       /* bytes of it that one iteration uses */
+    bool load, store;
+};
+typedef VEC(struct touched) touched_vec;
+
+static void touch(struct tally *t, touched_vec *v, const uop *index, bool store) {
+    const uop *p = index->src[0];
+    const uop_vec *f = free_of(&t->r->fr, index);
+    double n = distinct(f, (double)p->src[0]->hi), all = times(t, f), rows = 1;
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->p[i]->arg.range.kind != AX_REDUCE && t->grid[f->p[i]->arg.range.id]) rows *= extent(f->p[i]);
+    uint32_t k = 0;
+    while (k < v->n && v->p[k].buf != p) k++;
+    if (k == v->n) vec_push(t->r->a, v, ((struct touched){.buf = p}));
+    struct touched *x = &v->p[k];
+    if (store) {
+        x->store = true;
+    } else {
+        if (x->load) x->again += all; /* another pass */
+        x->again += RG_MAX(all - n, 0);
+        x->load = true;
+    }
+    x->elements = RG_MAX(x->elements, n);
+    x->footprint = RG_MAX(x->footprint, n / rows * dtype_info[p->dt].bytes);
+}
+
+static void price_memory(struct tally *t, const touched_vec *v) {
+    double l1 = model_value(t->m, MODEL_L1_SIZE), l2 = model_value(t->m, MODEL_L2_SIZE);
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct touched *x = &v->p[i];
+        double size = dtype_info[x->buf->dt].bytes, bytes = x->elements * size, whole = (double)x->buf->src[0]->hi * size;
+        t->price.reads += x->load, t->price.writes += x->store;
+        t->price.bytes += bytes * (x->load + x->store);
+        if (x->load) traffic(t, bytes, whole, false);
+        if (x->store) traffic(t, bytes, whole, true);
+        if (t->contractions) continue; /* blocked: operands come from cache and registers */
+        double again = x->again * size;
+        if (x->footprint <= l1 / 2)
+            t->work.l1 += again;
+        else if (x->footprint <= l2 * 0.75)
+            t->work.l2 += again;
+        else
+            traffic(t, again, whole, false);
+    }
+}
+
+/* ---- the price ---------------------------------------------------------------------------------------------------- */
+
+/* Of the passes over a row that stays in cache, the one that computes it first pays. */
+static bool computed_before(struct tally *t, const uop *n, struct map *seen) {
+    uint32_t id = n->id < t->r->node_of.n ? t->r->node_of.p[n->id] : 0;
+    uint64_t by;
+    if (!id || !is_special(n)) return false;
+    if (map_get(seen, id, &by)) return true;
+    map_put(seen, id, n->id);
+    return false;
+}
+
+static void price_nodes(struct tally *t, touched_vec *mem) {
+    struct map seen;
+    map_init(&seen, t->r->a);
+    for (uint32_t i = 0; i < t->topo.n; i++) {
+        const uop *n = t->topo.p[i];
+        const uop_vec *f = free_of(&t->r->fr, n);
+        if (n->op == OP_LOAD) {
+            touch(t, mem, n->src[0], false);
+            *work_of(&t->work, (enum dtype)n->dt) += times(t, f);
+        } else if (n->op == OP_STORE || n->op == OP_STORE_ADD) {
+            touch(t, mem, n->src[0], true);
+            if (n->op == OP_STORE_ADD) touch(t, mem, n->src[0], false);
+            *work_of(&t->work, (enum dtype)n->src[1]->dt) += 2 * times(t, f);
+        } else if (n->op == OP_REDUCE || n->op == OP_SCAN) {
+            double k = times(t, free_of(&t->r->fr, n->src[0]));
+            bool fused = n->op == OP_REDUCE && n->arg.i == OP_ADD && n->src[0]->op == OP_MUL;
+            *work_of(&t->work, (enum dtype)n->dt) += k * (fused ? 0 : n->op == OP_SCAN ? 8 : 2);
+        } else {
+            double w = op_weight(n);
+            if (w > 0 && !computed_before(t, n, &seen)) *work_of(&t->work, (enum dtype)n->dt) += w * times(t, f);
+        }
+    }
+}
+
+struct price price_kernel(struct rangeify *r, const uop *sink, const struct model *m) {
+    struct tally t = {.r = r, .m = m, .grid_all = 1};
+    touched_vec mem = {0};
+    uop_topo(r->a, &sink, 1, &t.topo);
+    rangeify_grid(r, sink, t.grid);
+    for (uint32_t i = 0; i < r->dims; i++)
+        if (t.grid[i]) t.grid_all *= extent(r->dim[i]);
+    for (uint32_t i = 0; i < t.topo.n && !r->illegal; i++)
+        if (t.topo.p[i]->op == OP_REDUCE) r->illegal = check_reduce(&t, t.topo.p[i]);
+    if (!r->illegal) price_nodes(&t, &mem);
+    if (mem.n > 62) r->illegal = "too many buffers for one kernel";
+    if (r->illegal) return (struct price){.seconds = INFINITY};
+    price_memory(&t, &mem);
+    double cores = model_value(m, MODEL_CORES);
+    bool serial = sink->src[0]->op == OP_STORE_ADD;
+    t.work.threads = serial ? 1 : (int)RG_MIN(cores, RG_MAX(t.grid_all, 1));
+    struct model_time time = model_time(m, &t.work);
+    struct model_work alone = t.work;
+    alone.threads = 1; /* small kernels stay on one thread */
+    struct model_time one = model_time(m, &alone);
+    if (one.seconds < time.seconds) time = one;
+    t.price.seconds = time.seconds;
+    t.price.limit = time.limit;
+    return t.price;
+}

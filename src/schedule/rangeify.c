@@ -1,0 +1,451 @@
+/* rangeify.c: writes the kernel that computes a set of stored values.
+ *
+ * Every output gets a RANGE per axis, and the value at these coordinates is written down by walking the graph towards
+ * its sources: a movement op only changes coordinates (and adds a gate, where padding begins), an elementwise op
+ * computes, a reduction opens new ranges, and a stored value is a LOAD. So movement costs nothing and what is not
+ * stored is recomputed wherever it is used; equal values at equal coordinates are one node. This is the only place
+ * where a kernel comes from: the planner prices what is written here, and what it chose is written here again.
+ *
+ * Reductions that do not need each other share their ranges, which makes them one loop: the range is found by what it
+ * is inside of (the free ranges of its coordinates), by how many reductions lie below it, and by its size.
+ * Tests: tests/unit/schedule.c */
+#include "schedule/internal.h"
+
+#define CONE_MAX 1200 /* nodes written for one kernel; beyond, compilers take too long */
+
+void rangeify_init(struct rangeify *r, struct sgraph *g, struct arena *a, struct ir *ir) {
+    *r = (struct rangeify){.g = g, .a = a, .ir = ir};
+    rw_init(&r->rw, ir, rules_sym, NULL);
+    free_init(&r->fr, ir, a);
+    r->level = arena_array(a, uint32_t, g->ir->n);
+    r->out = arena_array(a, uint8_t, g->units + 1);
+}
+
+/* ---- small words -------------------------------------------------------------------------------------- */
+
+static const uop *idx(struct rangeify *r, int64_t v) { return uop_idx(r->ir, v); }
+static const uop *add(struct rangeify *r, const uop *a, const uop *b) { return rw2(&r->rw, OP_ADD, a, b); }
+static const uop *mul(struct rangeify *r, const uop *a, int64_t k) { return rw2(&r->rw, OP_MUL, a, idx(r, k)); }
+static const uop *quot(struct rangeify *r, const uop *a, int64_t k) { return rw2(&r->rw, OP_IDIV, a, idx(r, k)); }
+static const uop *rest(struct rangeify *r, const uop *a, int64_t k) { return rw2(&r->rw, OP_MOD, a, idx(r, k)); }
+static const uop *both(struct rangeify *r, const uop *a, const uop *b) {
+    return !a ? b : !b ? a : rw2(&r->rw, OP_AND, a, b);
+}
+static const uop *cast(struct rangeify *r, const uop *a, enum dtype dt) {
+    return a->dt == dt ? a : rw_new(&r->rw, OP_CAST, dt, 1, &a, 1, ARG_NONE);
+}
+
+static const uop *new_range(struct rangeify *r, enum axis_kind kind, int64_t size, uint32_t pos, uint32_t id) {
+    const uop *n = idx(r, size);
+    union arg arg = {.range = {.cls = ir_sym(r->ir, kind == AX_REDUCE ? "r" : "d", 1),
+                               .kind = (uint8_t)kind,
+                               .pos = (uint8_t)RG_MIN(pos, 255),
+                               .id = (uint16_t)id}};
+    return uop_new(r->ir, OP_RANGE, DT_IDX, 1, &n, 1, arg);
+}
+
+static const uop *refuse(struct rangeify *r, const uop *n, const char *why) {
+    if (!r->illegal) r->illegal = why;
+    return uop_int(r->ir, (enum dtype)n->dt, 0);
+}
+
+/* An index that was loaded is clamped: whatever it is, memory stays whole. */
+static const uop *clamp(struct rangeify *r, const uop *i, int64_t size) {
+    return rw2(&r->rw, OP_MIN, rw2(&r->rw, OP_MAX, cast(r, i, DT_IDX), idx(r, 0)), idx(r, size - 1));
+}
+
+/* Row-major position. */
+static const uop *linear_index(struct rangeify *r, const struct shape *s, const uop *const *at) {
+    const uop *sum = idx(r, 0);
+    int64_t stride = 1;
+    for (uint32_t i = s->n; i-- > 0; stride *= s->d[i])
+        if (s->d[i] != 1) sum = add(r, mul(r, at[i], stride), sum);
+    return sum;
+}
+
+static const uop *param(struct rangeify *r, const uop *memory) {
+    char name[24];
+    int n = snprintf(name, sizeof name, "b%u", memory->id);
+    const uop *size = idx(r, shape_size(sg_shape(r->g, memory)));
+    union arg arg = {.param = {.slot = memory->id, .name = ir_sym(r->ir, name, (size_t)n)}};
+    return uop_new(r->ir, OP_PARAM, (enum dtype)memory->dt, 1, &size, 1, arg);
+}
+
+static const uop *load(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+    const struct shape *s = sg_shape(r->g, n);
+    const uop *i = !r->flat ? linear_index(r, s, at) : shape_size(s) == 1 ? idx(r, 0) : at[0];
+    if (gate) i = uop3(r->ir, OP_WHERE, gate, i, uop_new(r->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE));
+    return uop1(r->ir, OP_LOAD, uop2(r->ir, OP_INDEX, param(r, sg_memory(r->g, n)), i));
+}
+
+/* ---- movement: coordinates of the result to coordinates of the source --------------------------------- */
+
+/* Axes of both shapes are matched in groups with equal products; a group of one axis each is passed on. */
+static void at_reshape(struct rangeify *r, const struct shape *out, const struct shape *in, const uop *const *at,
+                       const uop **to) {
+    uint32_t i = 0, j = 0;
+    while (i < out->n || j < in->n) {
+        int64_t p = 1, q = 1;
+        uint32_t i0 = i, j0 = j;
+        if (i < out->n) p = out->d[i++];
+        if (j < in->n) q = in->d[j++];
+        while (p != q) {
+            if (p < q && i < out->n)
+                p *= out->d[i++];
+            else if (q < p && j < in->n)
+                q *= in->d[j++];
+            else
+                break; /* cannot be: the products of all axes agree */
+        }
+        if (i - i0 == 1 && j - j0 == 1) {
+            to[j0] = at[i0];
+            continue;
+        }
+        const uop *flat = idx(r, 0);
+        int64_t stride = 1, left = 1;
+        for (uint32_t k = i; k-- > i0; stride *= out->d[k])
+            if (out->d[k] != 1) flat = add(r, mul(r, at[k], stride), flat);
+        for (uint32_t k = j0; k < j; k++) left *= in->d[k];
+        for (uint32_t k = j0; k < j; k++) {
+            left /= RG_MAX(in->d[k], 1);
+            to[k] = in->d[k] == 1 ? idx(r, 0) : rest(r, quot(r, flat, left), in->d[k]);
+        }
+    }
+}
+
+static void at_pad(struct rangeify *r, const uop *n, const struct shape *in, const uop *const *at, const uop **to,
+                   const uop **valid) {
+    for (uint32_t i = 0; i < in->n; i++) {
+        int64_t before = n->src[2 + 3 * i]->arg.i, after = n->src[3 + 3 * i]->arg.i;
+        int64_t step = n->src[4 + 3 * i]->arg.i + 1, span = (in->d[i] - 1) * step + 1;
+        const uop *x = before ? add(r, at[i], idx(r, -before)) : at[i];
+        if (before) *valid = both(r, *valid, rw2(&r->rw, OP_LE, idx(r, 0), x));
+        if (after) *valid = both(r, *valid, rw2(&r->rw, OP_LT, x, idx(r, span)));
+        if (step > 1) {
+            *valid = both(r, *valid, rw2(&r->rw, OP_EQ, rest(r, x, step), idx(r, 0)));
+            x = clamp(r, quot(r, x, step), in->d[i]); /* the gate implies it; this way the bounds show it */
+        }
+        to[i] = x;
+    }
+}
+
+/* start + i * step; a start may be known only at run time: an expression of VARs. */
+static void at_box(struct rangeify *r, const uop *n, uint32_t first, uint32_t axes, const uop *const *at,
+                   const uop **to) {
+    for (uint32_t i = 0; i < axes; i++) {
+        const uop *start = n->src[first + 3 * i];
+        start = start->op == OP_CONST ? idx(r, start->arg.i) : ir_import(r->ir, r->g->ir, start);
+        to[i] = add(r, mul(r, at[i], n->src[first + 3 * i + 2]->arg.i), start);
+    }
+}
+
+/* ---- the walk ------------------------------------------------------------------------------------------ */
+
+static const uop *value_at(struct rangeify *, const uop *n, const uop *const *at, const uop *gate);
+
+static bool is_loaded(struct rangeify *r, const uop *n) {
+    uint32_t u = r->g->unit_of[n->id];
+    if (u && r->out[u - 1]) return false;
+    return sg_is_memory(r->g, n) || (u && r->stored[u - 1]);
+}
+
+/* How many reductions lie below n in this kernel. */
+static uint32_t level_of(struct rangeify *r, const uop *n) {
+    if (is_loaded(r, n) || !n->nsrc) return 0;
+    if (r->level[n->id] >> 12 == r->epoch) return r->level[n->id] & 4095;
+    uint32_t l = 0;
+    if (++r->visited > 8 * CONE_MAX) {
+        refuse(r, n, "too much in one kernel");
+        return 0;
+    }
+    for (uint32_t i = 0; i < n->nsrc; i++) l = RG_MAX(l, level_of(r, n->src[i]));
+    if (n->op == OP_REDUCE_AXES) l = RG_MIN(l + 1, 4095);
+    r->level[n->id] = r->epoch << 12 | l;
+    return l;
+}
+
+static const uop *value_pad(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+    const uop *to[SHAPE_MAX], *valid = NULL;
+    at_pad(r, n, sg_shape(r->g, n->src[0]), at, to, &valid);
+    if (valid && uop_is_int_const(valid, 1)) valid = NULL;
+    const uop *in = value_at(r, n->src[0], to, both(r, gate, valid));
+    return valid ? rw3(&r->rw, OP_WHERE, valid, in, value_at(r, n->src[1], NULL, NULL)) : in;
+}
+
+static const uop *value_move(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+    const uop *to[SHAPE_MAX] = {0};
+    const struct shape *out = sg_shape(r->g, n), *in = sg_shape(r->g, n->src[0]);
+    if (r->flat) { /* the same position in both, or one element for all */
+        bool fits = n->op == OP_RESHAPE || (n->op == OP_EXPAND && (shape_size(in) == 1 || in == out));
+        return fits ? value_at(r, n->src[0], at, gate) : refuse(r, n, "moves elements");
+    }
+    switch (n->op) {
+    case OP_RESHAPE: at_reshape(r, out, in, at, to); break;
+    case OP_PERMUTE:
+        for (uint32_t i = 0; i < in->n; i++) to[n->src[1 + i]->arg.i] = at[i];
+        break;
+    case OP_EXPAND:
+        for (uint32_t i = 0; i < in->n; i++) to[i] = in->d[i] == 1 ? idx(r, 0) : at[i];
+        break;
+    case OP_SHRINK: at_box(r, n, 1, in->n, at, to); break;
+    case OP_FLIP:
+        for (uint32_t i = 0; i < in->n; i++) to[i] = at[i];
+        for (uint32_t i = 1; i < n->nsrc; i++) {
+            int64_t a = n->src[i]->arg.i;
+            to[a] = add(r, mul(r, at[a], -1), idx(r, in->d[a] - 1));
+        }
+        break;
+    default: return value_pad(r, n, at, gate);
+    }
+    return value_at(r, n->src[0], to, gate);
+}
+
+static const uop *reduce_range(struct rangeify *r, uint64_t context, uint32_t level, uint32_t which, int64_t size) {
+    uint64_t key[4] = {context, level, which, (uint64_t)size}, id;
+    uint64_t h = hash_bytes(key, sizeof key, 7);
+    if (map_get(&r->reduce_ranges, h, &id)) return r->ir->node[id];
+    const uop *x = new_range(r, AX_REDUCE, size, 100 + 8 * RG_MIN(level, 15) + RG_MIN(which, 7), r->next_range++);
+    map_put(&r->reduce_ranges, h, x->id);
+    return x;
+}
+
+static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+    const struct shape *in = sg_shape(r->g, n->src[0]);
+    const uop *to[SHAPE_MAX], *src[1 + SHAPE_MAX];
+    uint32_t nr = 0, level = level_of(r, n);
+    uint64_t context = gate ? hash_u64(gate->id) : 0; /* the set of ranges that it is inside of */
+    enum op op = (enum op)n->arg.i;
+    if (r->flat) return refuse(r, n, "a reduction");
+    if (!shape_size(in)) return uop_identity(r->ir, op, (enum dtype)n->dt);
+    for (uint32_t i = 0; i < in->n; i++) {
+        to[i] = at[i];
+        const uop_vec *f = free_of(&r->fr, at[i]);
+        for (uint32_t k = 0; k < f->n; k++) context |= 1ull << (hash_u64(f->p[k]->id + 1) & 63);
+    }
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        int64_t a = n->src[i]->arg.i;
+        if (in->d[a] == 1) continue;
+        src[1 + nr] = to[a] = reduce_range(r, context, level, nr, in->d[a]);
+        nr++;
+    }
+    const uop *body = value_at(r, n->src[0], to, gate);
+    if (!nr) return body;
+    /* sums of halves are kept in float and rounded once */
+    bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
+    src[0] = half ? cast(r, body, DT_F32) : body;
+    return cast(r, rw_mk(&r->rw, OP_REDUCE, src, 1 + nr, (union arg){.i = op}), (enum dtype)n->dt);
+}
+
+static const uop *value_scan(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+    int64_t a = n->src[1]->arg.i;
+    const struct shape *in = sg_shape(r->g, n);
+    if (r->flat) return refuse(r, n, "a running sum");
+    if (in->d[a] == 1) return value_at(r, n->src[0], at, gate);
+    bool own = at[a]->op == OP_RANGE && at[a]->src[0]->arg.i == in->d[a] && at[a]->arg.range.kind != AX_REDUCE && !gate;
+    if (!own) return refuse(r, n, "a running sum that is not read in its own order");
+    const uop *src[2] = {value_at(r, n->src[0], at, gate), at[a]};
+    return rw_mk(&r->rw, OP_SCAN, src, 2, n->arg);
+}
+
+static const uop *value_gather(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+    const struct shape *in = sg_shape(r->g, n->src[0]);
+    const uop *to[SHAPE_MAX];
+    if (r->flat) return refuse(r, n, "a gather");
+    for (uint32_t k = 0; k < in->n; k++) to[k] = at[k];
+    to[n->arg.i] = clamp(r, value_at(r, n->src[1], at, gate), in->d[n->arg.i]);
+    return value_at(r, n->src[0], to, gate);
+}
+
+static const uop *value_elementwise(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+    const uop *src[3];
+    for (uint32_t i = 0; i < n->nsrc; i++) src[i] = value_at(r, n->src[i], at, gate);
+    return rw_new(&r->rw, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
+}
+
+/* The value computed, not loaded. */
+static const uop *write_value(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+    if (op_is_movement((enum op)n->op)) return value_move(r, n, at, gate);
+    switch (n->op) {
+    case OP_CONST: return uop_new(r->ir, OP_CONST, (enum dtype)n->dt, 1, NULL, 0, n->arg);
+    case OP_VAR: return ir_import(r->ir, r->g->ir, n);
+    case OP_IOTA: return r->flat ? refuse(r, n, "counts") : cast(r, at[0], (enum dtype)n->dt);
+    case OP_REDUCE_AXES: return value_reduce(r, n, at, gate);
+    case OP_SCAN_AXIS: return value_scan(r, n, at, gate);
+    case OP_GATHER: return value_gather(r, n, at, gate);
+    case OP_CONTIGUOUS: return value_at(r, n->src[0], at, gate);
+    case OP_ASSIGN: /* read in the kernel that writes it */
+        if (n->nsrc == 2) return value_at(r, n->src[1], at, gate);
+        return refuse(r, n, "reads a buffer of which it writes a part");
+    default:
+        if (op_is_pure((enum op)n->op)) return value_elementwise(r, n, at, gate);
+        return refuse(r, n, "no kernel does this op inside an expression");
+    }
+}
+
+static uint64_t memo_hash(const uop *n, const uop *const *at, uint32_t k, const uop *gate) {
+    uint64_t h = hash_u64(n->id + 1) ^ (gate ? hash_u64(gate->id + 77777) : 0);
+    for (uint32_t i = 0; i < k; i++) h = hash_u64(h ^ at[i]->id);
+    return h ? h : 1;
+}
+
+static struct at_memo *memo_slot(struct rangeify *r, uint64_t h) {
+    if (r->memo_n * 2 >= r->memo_cap) {
+        uint32_t cap = r->memo_cap ? 2 * r->memo_cap : 128, old_cap = r->memo_cap;
+        struct at_memo *old = r->memo;
+        r->memo = arena_array(r->a, struct at_memo, cap);
+        r->memo_cap = cap;
+        for (uint32_t i = 0; i < old_cap; i++)
+            if (old[i].hash) *memo_slot(r, old[i].hash) = old[i];
+    }
+    uint32_t j = (uint32_t)h & (r->memo_cap - 1);
+    while (r->memo[j].hash) j = (j + 1) & (r->memo_cap - 1);
+    return &r->memo[j];
+}
+
+/* The value of n at coordinates `at` (one for each axis; unused where the size is 1), loaded only where gate. */
+static const uop *value_at(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+    uint32_t k = r->flat ? 1 : sg_shape(r->g, n)->n;
+    if (!at || shape_size(sg_shape(r->g, n)) == 1) k = 0;
+    uint64_t h = memo_hash(n, at, k, gate);
+    for (uint32_t j = (uint32_t)h & (r->memo_cap - 1); r->memo_cap && r->memo[j].hash; j = (j + 1) & (r->memo_cap - 1)) {
+        const struct at_memo *m = &r->memo[j];
+        if (m->hash == h && m->n == n && m->gate == gate && (!k || !memcmp(m->idx, at, k * sizeof *at))) return m->value;
+    }
+    if (r->illegal || ++r->visited > CONE_MAX) return refuse(r, n, "too much in one kernel");
+    const uop *v = is_loaded(r, n) ? load(r, n, at, gate) : write_value(r, n, at, gate);
+    while (r->node_of.n <= v->id) vec_push(r->a, &r->node_of, 0);
+    if (!r->node_of.p[v->id]) r->node_of.p[v->id] = n->id + 1;
+    const uop **keep = arena_raw(r->a, (k + 1) * sizeof *keep);
+    if (k) memcpy(keep, at, k * sizeof *keep);
+    *memo_slot(r, h) = (struct at_memo){n, gate, v, keep, h};
+    r->memo_n++;
+    return v;
+}
+
+/* ---- outputs ------------------------------------------------------------------------------------------- */
+
+/* The domain of an output: an ASSIGN writes a box of its buffer, a SCATTER adds what its index has. */
+static const struct shape *written(struct sgraph *g, const uop *n) {
+    return sg_shape(g, n->op == OP_ASSIGN || n->op == OP_SCATTER ? n->src[1] : n);
+}
+
+/* Coordinates for an output of shape s in the domain: axes match one by one where the ranks agree, else what is left
+ * of both without axes of size 1 must begin alike. */
+static bool embed(struct rangeify *r, const struct shape *dom, const struct shape *s, const uop **at) {
+    const uop *zero = idx(r, 0);
+    bool fits = s->n == dom->n;
+    for (uint32_t i = 0; i < s->n && fits; i++) fits = s->d[i] == dom->d[i] || s->d[i] == 1;
+    for (uint32_t i = 0; i < s->n && fits; i++) at[i] = s->d[i] == 1 ? zero : r->dim[i];
+    if (fits) return true;
+    uint32_t j = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        at[i] = zero;
+        if (s->d[i] == 1) continue;
+        while (j < dom->n && dom->d[j] == 1) j++;
+        if (j == dom->n || dom->d[j] != s->d[i]) return false;
+        at[i] = r->dim[j++];
+    }
+    return true;
+}
+
+static const uop *store_of(struct rangeify *r, const uop *n, const uop *const *at) {
+    const uop *to[SHAPE_MAX], *memory = param(r, sg_memory(r->g, n)), *v;
+    const struct shape *s = sg_shape(r->g, n);
+    if (n->op == OP_SCATTER) {
+        for (uint32_t k = 0; k < s->n; k++) to[k] = at[k];
+        v = value_at(r, n->src[2], at, NULL);
+        to[n->arg.i] = clamp(r, value_at(r, n->src[1], at, NULL), s->d[n->arg.i]);
+        return uop2(r->ir, OP_STORE_ADD, uop2(r->ir, OP_INDEX, memory, linear_index(r, s, to)), v);
+    }
+    v = value_at(r, n->op == OP_ASSIGN ? n->src[1] : n, at, NULL);
+    if (n->op == OP_ASSIGN && n->nsrc > 2) {
+        at_box(r, n, 2, s->n, at, to);
+        at = to;
+    }
+    const uop *i = r->flat ? at[0] : linear_index(r, s, at);
+    return uop2(r->ir, OP_STORE, uop2(r->ir, OP_INDEX, memory, i), v);
+}
+
+/* A buffer that is written may be read only at the element that is written. */
+static bool reads_elsewhere(struct rangeify *r, const uop *sink) {
+    uop_vec topo = {0};
+    uop_topo(r->a, &sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *l = topo.p[i];
+        for (uint32_t k = 0; l->op == OP_LOAD && k < sink->nsrc; k++) {
+            const uop *at = sink->src[k]->src[0];
+            if (at->src[0] != l->src[0]->src[0]) continue;
+            if (at->src[1] != l->src[0]->src[1] || sink->src[k]->op != OP_STORE) return true;
+        }
+    }
+    return false;
+}
+
+static const struct shape *begin(struct rangeify *r, const uint32_t *unit, uint32_t n, const uint8_t *stored) {
+    r->stored = stored;
+    r->illegal = NULL;
+    r->visited = r->next_range = 0;
+    r->epoch = (r->epoch + 1) & 0xfffff;
+    if (!r->epoch) memset(r->level, 0, r->g->ir->n * sizeof *r->level), r->epoch = 1;
+    r->memo = NULL;
+    r->memo_n = r->memo_cap = 0;
+    map_init(&r->reduce_ranges, r->a);
+    const struct shape *dom = NULL; /* of the largest output */
+    for (uint32_t i = 0; i < n; i++) {
+        const struct shape *s = written(r->g, r->g->unit[unit[i]].n);
+        if (!dom || shape_size(s) > shape_size(dom)) dom = s;
+    }
+    r->dims = r->flat ? 1 : dom->n;
+    for (uint32_t i = 0; i < r->dims; i++) {
+        int64_t size = r->flat ? shape_size(dom) : dom->d[i];
+        r->dim[i] = size == 1 ? idx(r, 0) : new_range(r, AX_LOOP, size, i, i);
+    }
+    return dom;
+}
+
+const uop *rangeify_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n, const uint8_t *stored) {
+    const struct shape *dom = begin(r, unit, n, stored);
+    const uop *at[SHAPE_MAX], **store = arena_array(r->a, const uop *, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const uop *o = r->g->unit[unit[i]].n;
+        r->out[unit[i]] = 1;
+        if (n > 1 && o->op == OP_SCATTER) refuse(r, o, "a scatter has a kernel of its own");
+        for (uint32_t k = 0; k < i; k++)
+            if (sg_memory(r->g, o) == sg_memory(r->g, r->g->unit[unit[k]].n)) refuse(r, o, "two stores to one buffer");
+    }
+    for (uint32_t i = 0; i < n && !r->illegal; i++) {
+        const uop *o = r->g->unit[unit[i]].n;
+        if (r->flat) {
+            at[0] = r->dim[0];
+            bool part = o->op == OP_SCATTER || (o->op == OP_ASSIGN && o->nsrc > 2);
+            if (part || shape_size(written(r->g, o)) != shape_size(dom)) refuse(r, o, "another size");
+        } else if (!embed(r, dom, written(r->g, o), at))
+            refuse(r, o, "outputs over different domains");
+        if (!r->illegal) store[i] = store_of(r, o, at);
+    }
+    for (uint32_t i = 0; i < n; i++) r->out[unit[i]] = 0;
+    if (r->illegal) return NULL;
+    const uop *sink = uop_new(r->ir, OP_SINK, DT_VOID, 1, store, n, ARG_NONE);
+    if (reads_elsewhere(r, sink)) r->illegal = "reads what it writes elsewhere";
+    return r->illegal ? NULL : sink;
+}
+
+/* ---- the grid ------------------------------------------------------------------------------------------ */
+
+void rangeify_grid(struct rangeify *r, const uop *sink, bool grid[SHAPE_MAX]) {
+    uop_vec topo = {0};
+    uop_topo(r->a, &sink, 1, &topo);
+    for (uint32_t i = 0; i < r->dims; i++) grid[i] = r->dim[i]->op == OP_RANGE;
+    for (uint32_t k = 0; k < topo.n; k++) {
+        const uop *n = topo.p[k], *of = n->op == OP_STORE ? n->src[0] : n;
+        bool scan = n->op == OP_SCAN;
+        if (n->op == OP_STORE_ADD) { /* owns what stands in its index as it is; what was looked up may collide */
+            struct affine at = affine_of(r->a, n->src[0]->src[1]);
+            for (uint32_t i = 0; i < r->dims; i++) grid[i] = grid[i] && affine_coef(&at, r->dim[i]);
+        }
+        if (!scan && n->op != OP_REDUCE && n->op != OP_STORE) continue;
+        /* a store owns the elements of its index; a reduction runs once for each of what it is inside of */
+        for (uint32_t i = 0; i < r->dims; i++)
+            if (grid[i] && (scan ? n->src[1] == r->dim[i] : !free_has(&r->fr, of, r->dim[i]))) grid[i] = false;
+    }
+}

@@ -1,0 +1,292 @@
+/* schedule.c: from a tensor program to calls in order, with their memory. schedule() is the whole line.
+ *
+ * Order: a kernel runs after those that make what it reads, and an in-place store after every kernel that reads the
+ * version before it. If that is a circle, kernels with several outputs are taken apart; if it still is one, readers of the
+ * old version get a copy of it (two buffers that are exchanged), and planning begins again.
+ * Tests: tests/unit/schedule.c, tests/semantics */
+#include <math.h>
+
+#include "schedule/internal.h"
+
+struct call { /* a kernel of the plan and what it depends on */
+    struct planned k;
+    uop_vec reads;           /* nodes in memory, with their version: units, BUFFERs, ASSIGNs */
+    VEC(uint32_t) after;     /* calls that must be done */
+    VEC(uint32_t) covers;    /* ids of the caller's nodes */
+    uint32_t waits;
+};
+
+struct sched {
+    struct arena *a;
+    struct sgraph g;
+    struct plan plan;
+    struct rangeify rf; /* for kernels that are taken apart */
+    VEC(struct call) call;
+    uint32_t *maker;    /* unit -> call + 1 that stores it */
+    uint32_t *order;
+    struct schedule *out;
+};
+
+/* ---- what a kernel reads ---------------------------------------------------------------------------------------- */
+
+struct walk {
+    struct sched *s;
+    struct call *c;
+    uint32_t *seen, mark;
+    uint32_t *seen_origin;
+};
+
+static void walk(struct walk *w, const uop *n) {
+    struct sgraph *g = &w->s->g;
+    uop_vec stack = {0};
+    vec_push(w->s->a, &stack, n);
+    while (stack.n) {
+        n = stack.p[--stack.n];
+        uint32_t u = g->unit_of[n->id];
+        bool mine = u && w->s->maker[u - 1] && &w->s->call.p[w->s->maker[u - 1] - 1] == w->c;
+        if (w->seen[n->id] == w->mark) continue;
+        w->seen[n->id] = w->mark;
+        if (!mine && (sg_is_memory(g, n) || (u && w->s->plan.stored[u - 1]))) {
+            vec_push(w->s->a, &w->c->reads, n);
+            continue;
+        }
+        uint32_t o = g->origin[n->id];
+        if (o && w->seen_origin[o - 1] != w->mark && n->op != OP_CONST) {
+            w->seen_origin[o - 1] = w->mark;
+            vec_push(w->s->a, &w->c->covers, o - 1);
+        }
+        for (uint32_t i = n->op == OP_ASSIGN || n->op == OP_SCATTER; i < n->nsrc; i++) vec_push(w->s->a, &stack, n->src[i]);
+    }
+}
+
+static void find_reads(struct sched *s, uint32_t caller_nodes) {
+    struct walk w = {.s = s, .seen = arena_array(s->a, uint32_t, s->g.ir->n), .seen_origin = arena_array(s->a, uint32_t, caller_nodes + 1)};
+    memset(s->maker, 0, (s->g.units + 1) * sizeof *s->maker);
+    for (uint32_t i = 0; i < s->call.n; i++)
+        for (uint32_t k = 0; k < s->call.p[i].k.n; k++) s->maker[s->call.p[i].k.unit[k]] = i + 1;
+    for (uint32_t i = 0; i < s->call.n; i++) {
+        w.c = &s->call.p[i];
+        w.mark = i + 1;
+        w.c->reads.n = w.c->covers.n = w.c->after.n = 0;
+        for (uint32_t k = 0; k < w.c->k.n; k++) walk(&w, s->g.unit[w.c->k.unit[k]].n);
+    }
+}
+
+/* ---- order ---------------------------------------------------------------------------------------------------------- */
+
+static uint32_t maker_of(struct sched *s, const uop *n) {
+    uint32_t u = s->g.unit_of[n->id];
+    return u ? s->maker[u - 1] : 0;
+}
+
+static void link_calls(struct sched *s) {
+    VEC(uint32_t) *readers = arena_calloc(s->a, s->g.ir->n, sizeof *readers);
+    for (uint32_t i = 0; i < s->call.n; i++)
+        for (uint32_t k = 0; k < s->call.p[i].reads.n; k++) {
+            const uop *n = s->call.p[i].reads.p[k];
+            vec_push(s->a, &readers[n->id], i);
+            if (maker_of(s, n) && maker_of(s, n) - 1 != i) vec_push(s->a, &s->call.p[i].after, maker_of(s, n) - 1);
+        }
+    for (uint32_t i = 0; i < s->call.n; i++)
+        for (uint32_t k = 0; k < s->call.p[i].k.n; k++) {
+            const uop *n = s->g.unit[s->call.p[i].k.unit[k]].n;
+            if (n->op != OP_ASSIGN && n->op != OP_SCATTER) continue;
+            const uop *was = n->src[0];
+            if (maker_of(s, was) && maker_of(s, was) - 1 != i) vec_push(s->a, &s->call.p[i].after, maker_of(s, was) - 1);
+            for (uint32_t q = 0; q < readers[was->id].n; q++)
+                if (readers[was->id].p[q] != i) vec_push(s->a, &s->call.p[i].after, readers[was->id].p[q]);
+        }
+}
+
+/* The earliest ready call: a binary heap of numbers. */
+struct heap {
+    uint32_t *p, n;
+};
+
+static void heap_push(struct heap *h, uint32_t x) {
+    uint32_t at = h->n++;
+    for (; at && h->p[(at - 1) / 2] > x; at = (at - 1) / 2) h->p[at] = h->p[(at - 1) / 2];
+    h->p[at] = x;
+}
+
+static uint32_t heap_pop(struct heap *h) {
+    uint32_t least = h->p[0], x = h->p[--h->n], at = 0;
+    for (uint32_t c; (c = 2 * at + 1) < h->n; at = c) {
+        c += c + 1 < h->n && h->p[c + 1] < h->p[c];
+        if (h->p[c] >= x) break;
+        h->p[at] = h->p[c];
+    }
+    h->p[at] = x;
+    return least;
+}
+
+/* Calls in the order of the program where nothing forbids it; false if there is a circle: those that still wait. */
+static bool put_in_order(struct sched *s) {
+    uint32_t n = s->call.n, done = 0;
+    VEC(uint32_t) *then = arena_calloc(s->a, n + 1, sizeof *then);
+    struct heap ready = {arena_array(s->a, uint32_t, n + 1), 0};
+    s->order = arena_array(s->a, uint32_t, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        s->call.p[i].waits = s->call.p[i].after.n;
+        for (uint32_t k = 0; k < s->call.p[i].after.n; k++) vec_push(s->a, &then[s->call.p[i].after.p[k]], i);
+        if (!s->call.p[i].waits) heap_push(&ready, i);
+    }
+    while (ready.n) {
+        uint32_t i = s->order[done++] = heap_pop(&ready);
+        for (uint32_t k = 0; k < then[i].n; k++)
+            if (!--s->call.p[then[i].p[k]].waits) heap_push(&ready, then[i].p[k]);
+    }
+    return done == n;
+}
+
+/* Every kernel on a circle that has several outputs becomes several. */
+static bool take_apart(struct sched *s) {
+    bool any = false;
+    uint32_t n = s->call.n;
+    for (uint32_t i = 0; i < n; i++) {
+        struct planned k = s->call.p[i].k;
+        if (!s->call.p[i].waits || k.n < 2) continue;
+        any = true;
+        for (uint32_t j = 0; j < k.n; j++) {
+            struct planned one = {.unit = &k.unit[j], .n = 1};
+            plan_emit(&s->g, &s->rf, &one, s->plan.stored);
+            if (j)
+                vec_push(s->a, &s->call, ((struct call){.k = one}));
+            else
+                s->call.p[i] = (struct call){.k = one};
+        }
+    }
+    return any;
+}
+
+/* Versions of buffers that a circle overwrites: their readers will get copies. */
+static bool copy_versions(struct sched *s, uint8_t *old) {
+    bool any = false;
+    for (uint32_t i = 0; i < s->call.n; i++)
+        for (uint32_t k = 0; k < s->call.p[i].k.n && s->call.p[i].waits; k++) {
+            const uop *n = s->g.unit[s->call.p[i].k.unit[k]].n;
+            if (n->op != OP_ASSIGN) continue;
+            uint32_t o = s->g.origin[n->src[0]->id];
+            if (o && !old[o - 1]) old[o - 1] = 1, any = true;
+        }
+    return any;
+}
+
+/* ---- memory and calls -------------------------------------------------------------------------------------------------- */
+
+struct places {
+    struct sched *s;
+    struct map buf; /* node id of the memory -> number of its sched_buf */
+};
+
+static uint32_t place_of(struct places *p, const uop *memory) {
+    struct sched *s = p->s;
+    uint64_t at;
+    if (map_get(&p->buf, memory->id, &at)) return (uint32_t)at;
+    struct sched_buf b = {.place = BUF_TEMP, .dt = (enum dtype)memory->dt, .elements = shape_size(sg_shape(&s->g, memory)), .first = UINT32_MAX};
+    if (memory->op == OP_BUFFER) b.place = BUF_GRAPH, b.number = (uint32_t)memory->arg.u;
+    for (uint32_t i = 0; i < s->g.root->nsrc && b.place == BUF_TEMP; i++)
+        if (sg_memory(&s->g, s->g.target[i]) == memory) b.place = BUF_RESULT, b.number = i;
+    map_put(&p->buf, memory->id, s->out->buf.n);
+    vec_push(s->a, &s->out->buf, b);
+    return s->out->buf.n - 1;
+}
+
+static uint32_t prog_of(struct sched *s, const struct planned *k, struct map *known) {
+    uint64_t h = k->built->key, at;
+    for (; map_get(known, h, &at); h = hash_u64(h + 1)) {
+        if (!strcmp(s->out->prog.p[at].text, k->built->text)) return (uint32_t)at;
+    }
+    map_put(known, h, s->out->prog.n);
+    struct sched_prog p = {.ir = k->built->ir,
+                           .kernel = {.name = k->built->name, .opts = "", .sink = k->built->sink},
+                           .nbuf = k->built->nbuf,
+                           .nvar = k->built->nvar,
+                           .var_name = k->built->var_name,
+                           .text = k->built->text,
+                           .seconds = k->price.seconds,
+                           .reads = k->price.reads,
+                           .writes = k->price.writes,
+                           .bytes = k->price.bytes};
+    vec_push(s->a, &s->out->prog, p);
+    return s->out->prog.n - 1;
+}
+
+static void write_calls(struct sched *s) {
+    struct places p = {.s = s};
+    struct map known;
+    map_init(&p.buf, s->a);
+    map_init(&known, s->a);
+    for (uint32_t i = 0; i < s->call.n; i++) {
+        struct call *c = &s->call.p[s->order[i]];
+        uint32_t *buf = arena_array(s->a, uint32_t, c->k.built->nbuf + 1), *var = arena_array(s->a, uint32_t, c->k.built->nvar + 1);
+        for (uint32_t k = 0; k < c->k.built->nbuf; k++) {
+            buf[k] = place_of(&p, c->k.buffer[k]);
+            struct sched_buf *b = &s->out->buf.p[buf[k]];
+            b->first = RG_MIN(b->first, i), b->last = i;
+        }
+        for (uint32_t k = 0; k < c->k.built->nvar; k++) var[k] = c->k.built->var[k];
+        struct sched_call call = {.prog = prog_of(s, &c->k, &known), .buf = buf, .var = var, .node = c->covers.p, .nodes = c->covers.n};
+        vec_push(s->a, &s->out->call, call);
+        s->out->seconds += c->k.price.seconds;
+    }
+    uint32_t *result = arena_array(s->a, uint32_t, s->g.root->nsrc + 1);
+    for (uint32_t i = 0; i < s->g.root->nsrc; i++) result[i] = place_of(&p, sg_memory(&s->g, s->g.target[i]));
+    s->out->result = result;
+}
+
+static void plan_memory(struct sched *s) {
+    struct mem_item *item = arena_array(s->a, struct mem_item, s->out->buf.n + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->out->buf.n; i++) {
+        struct sched_buf *b = &s->out->buf.p[i];
+        if (b->place == BUF_TEMP) item[n++] = (struct mem_item){.bytes = b->elements * dtype_info[b->dt].bytes, .first = b->first, .last = b->last};
+    }
+    s->out->temp_bytes = memory_plan(s->a, item, n);
+    n = 0;
+    for (uint32_t i = 0; i < s->out->buf.n; i++)
+        if (s->out->buf.p[i].place == BUF_TEMP) s->out->buf.p[i].offset = item[n++].offset;
+}
+
+/* ---- the whole line ---------------------------------------------------------------------------------------------------------- */
+
+static void take_plan(struct sched *s) {
+    for (uint32_t i = 0; i < s->plan.kernel.n; i++) {
+        const uop *first = s->g.unit[s->plan.kernel.p[i].unit[0]].n;
+        const struct shape *shape = sg_shape(&s->g, first->op == OP_ASSIGN ? first->src[1] : first);
+        if (shape_size(shape)) vec_push(s->a, &s->call, ((struct call){.k = s->plan.kernel.p[i]})); /* nothing to do for no elements */
+    }
+}
+
+static bool order_calls(struct sched *s, uint32_t caller_nodes) {
+    for (int attempt = 0; attempt < 2; attempt++) {
+        find_reads(s, caller_nodes);
+        link_calls(s);
+        if (put_in_order(s)) return true;
+        if (attempt || !take_apart(s)) return false;
+    }
+    return false;
+}
+
+void schedule(struct arena *a, struct ir *ir, const uop *graph, const struct sched_opts *o, struct schedule *out) {
+    uint8_t *old = arena_array(a, uint8_t, ir->n);
+    for (;;) {
+        struct sched s = {.a = a, .out = out};
+        *out = (struct schedule){0};
+        sgraph_init(&s.g, a, ir, graph, o, old);
+        plan_graph(&s.g, &s.plan);
+        struct ir *apart = arena_new(a, struct ir);
+        ir_init(apart, a);
+        rangeify_init(&s.rf, &s.g, a, apart);
+        s.maker = arena_array(a, uint32_t, s.g.units + 1);
+        take_plan(&s);
+        if (!order_calls(&s, ir->n)) {
+            if (copy_versions(&s, old)) continue;
+            err_throw(ir->err, RG_EINTERNAL, "schedule: kernels wait for each other in a circle");
+        }
+        write_calls(&s);
+        plan_memory(&s);
+        out->store_all = s.plan.store_all, out->fuse_all = s.plan.fuse_all;
+        return;
+    }
+}

@@ -1,0 +1,129 @@
+/* split.c: a reduction to few results becomes two, so that all cores have work.
+ *
+ * The first makes a partial result for each block of about 16,000 elements, the second combines them. Where the cuts
+ * are depends on the sizes alone, never on the number of threads: the same sum everywhere. Partial sums of halves
+ * are kept in float.
+ * A variance over so many elements, sum((x - mean)^2) with the mean of the same x, would read x twice. Blocks have
+ * means of their own (Chan, Golub, LeVeque): sum over blocks of [ sum((x - mean_b)^2) + n_b (mean_b - mean)^2 ], which
+ * reads x once, block by block from cache, and is as accurate as two passes.
+ * Tests: tests/unit/schedule.c */
+#include "schedule/internal.h"
+
+enum { MANY_RESULTS = 64, BLOCK = 16384, BLOCK_MIN = 2048, BLOCK_MAX = 262144, WORTH_IT = 1 << 17 };
+
+struct split {
+    struct ir *ir;
+    struct shapes *sh;
+};
+
+static const uop *with_dims(struct split *s, enum op op, const uop *n, const int64_t *d, uint32_t k) {
+    const uop *src[1 + SHAPE_MAX] = {n};
+    for (uint32_t i = 0; i < k; i++) src[1 + i] = uop_idx(s->ir, d[i]);
+    return uop_mk(s->ir, op, src, 1 + k, ARG_NONE);
+}
+
+static const uop *reduce(struct split *s, enum op op, const uop *n, const int64_t *axes, uint32_t k) {
+    const uop *src[1 + SHAPE_MAX] = {n};
+    for (uint32_t i = 0; i < k; i++) src[1 + i] = uop_idx(s->ir, axes[i]);
+    return uop_mk(s->ir, OP_REDUCE_AXES, src, 1 + k, (union arg){.i = op});
+}
+
+static const uop *reshape_to(struct split *s, const uop *n, const struct shape *to) {
+    return shape_of(s->sh, n) == to ? n : with_dims(s, OP_RESHAPE, n, to->d, to->n);
+}
+
+/* The divisor of n nearest to `want` (by ratio) in [lo, hi], or 0. */
+static int64_t divisor(int64_t n, int64_t want, int64_t lo, int64_t hi) {
+    for (int64_t up = want, down = want; up <= hi || down >= lo;) {
+        if (down >= lo && n % down == 0) return down;
+        if (up <= hi && n % up == 0) return up;
+        down--, up++;
+    }
+    return 0;
+}
+
+/* All of n's elements, over (blocks, block); padded with the identity if no divisor is near. */
+static const uop *in_blocks(struct split *s, enum op op, const uop *n, int64_t total) {
+    int64_t block = divisor(total, BLOCK, BLOCK_MIN, BLOCK_MAX), blocks;
+    if (block) {
+        blocks = total / block;
+    } else {
+        block = BLOCK, blocks = (total + block - 1) / block;
+        int64_t flat[1] = {total};
+        const uop *src[5] = {with_dims(s, OP_RESHAPE, n, flat, 1), uop_identity(s->ir, op, (enum dtype)n->dt),
+                             uop_idx(s->ir, 0), uop_idx(s->ir, blocks * block - total), uop_idx(s->ir, 0)};
+        n = uop_mk(s->ir, OP_PAD, src, 5, ARG_NONE);
+    }
+    int64_t d[2] = {blocks, block};
+    return with_dims(s, OP_RESHAPE, n, d, 2);
+}
+
+/* x if n is a sum of all of x that was split here: its partial sums and the blocks. */
+static bool is_split_sum(const uop *n, const uop **parts, const uop **blocks) {
+    while (n->op == OP_RESHAPE || n->op == OP_EXPAND) n = n->src[0];
+    if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD || n->src[0]->op != OP_REDUCE_AXES) return false;
+    *parts = n->src[0];
+    *blocks = (*parts)->src[0];
+    return (*parts)->arg.i == OP_ADD && (*blocks)->op == OP_RESHAPE && n->nsrc == 2 && (*parts)->nsrc == 2;
+}
+
+static const uop *strip(const uop *n) {
+    while (n->op == OP_RESHAPE || n->op == OP_EXPAND) n = n->src[0];
+    return n;
+}
+
+/* sum((x - mean(x))^2) over all of x. */
+static const uop *split_variance(struct split *s, const uop *n) {
+    const uop *sq = n->src[0], *parts, *blocks;
+    if (n->arg.i != OP_ADD || sq->op != OP_MUL || sq->src[0] != sq->src[1] || sq->src[0]->op != OP_SUB) return NULL;
+    const uop *x = sq->src[0]->src[0], *mean = strip(sq->src[0]->src[1]);
+    bool scaled = mean->op == OP_FDIV || mean->op == OP_MUL;
+    if (!scaled || mean->src[1]->op != OP_CONST || !is_split_sum(mean->src[0], &parts, &blocks)) return NULL;
+    if (blocks->src[0] != x || !dt_is_float((enum dtype)x->dt)) return NULL;
+    const struct shape *b = shape_of(s->sh, blocks);
+    int64_t one[2] = {1, 1}, row[2] = {b->d[0], 1}, axis1 = 1, axis0 = 0;
+    enum dtype dt = (enum dtype)x->dt;
+    const uop *mb = uop2(s->ir, OP_MUL, parts, uop_flt(s->ir, dt, 1.0 / (double)b->d[1]));
+    const uop *d = uop2(s->ir, OP_SUB, blocks, with_dims(s, OP_EXPAND, mb, b->d, 2));
+    const uop *m2 = reduce(s, OP_ADD, uop2(s->ir, OP_MUL, d, d), &axis1, 1);
+    const uop *all = with_dims(s, OP_EXPAND, with_dims(s, OP_RESHAPE, mean, one, 2), row, 2);
+    const uop *off = uop2(s->ir, OP_SUB, mb, all);
+    const uop *between = uop2(s->ir, OP_MUL, uop2(s->ir, OP_MUL, off, off), uop_flt(s->ir, dt, (double)b->d[1]));
+    return reduce(s, OP_ADD, uop2(s->ir, OP_ADD, m2, between), &axis0, 1);
+}
+
+/* Some results, and one reduced axis that can be cut. */
+static const uop *split_axis(struct split *s, const uop *n, const uop *x, const struct shape *in, int64_t results) {
+    int64_t best = -1, parts = 0;
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        int64_t a = n->src[i]->arg.i, want = RG_MAX(2 * MANY_RESULTS / results, 2);
+        int64_t p = in->d[a] > 1 ? divisor(in->d[a], want, 2, 8 * want) : 0;
+        if (p && (best < 0 || in->d[a] > in->d[best])) best = a, parts = p;
+    }
+    if (best < 0) return NULL;
+    int64_t d[SHAPE_MAX + 1], axes[SHAPE_MAX];
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < in->n; i++) {
+        if (i == best) d[k++] = parts;
+        d[k++] = i == best ? in->d[i] / parts : in->d[i];
+    }
+    if (k > SHAPE_MAX) return NULL;
+    for (uint32_t i = 1; i < n->nsrc; i++) axes[i - 1] = n->src[i]->arg.i + (n->src[i]->arg.i >= best);
+    return reduce(s, (enum op)n->arg.i, reduce(s, (enum op)n->arg.i, with_dims(s, OP_RESHAPE, x, d, k), axes, n->nsrc - 1), &best, 1);
+}
+
+const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n) {
+    struct split s = {ir, sh};
+    const struct shape *in = shape_of(sh, n->src[0]), *out = shape_of(sh, n);
+    int64_t total = shape_size(in), results = shape_size(out);
+    if (total < WORTH_IT || results >= MANY_RESULTS) return NULL;
+    enum op op = (enum op)n->arg.i;
+    bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
+    const uop *x = half ? uop_cast(ir, n->src[0], DT_F32) : n->src[0], *r;
+    int64_t axis1 = 1, axis0 = 0;
+    if (results > 1)
+        r = split_axis(&s, n, x, in, results);
+    else if (!(r = split_variance(&s, n)))
+        r = reduce(&s, op, reduce(&s, op, in_blocks(&s, op, x, total), &axis1, 1), &axis0, 1);
+    return r ? uop_cast(ir, reshape_to(&s, r, out), (enum dtype)n->dt) : NULL;
+}

@@ -1,0 +1,81 @@
+#include "planned.h"
+
+#include "codegen/codegen.h"
+#include "test.h"
+
+const struct model *planned_model(void) {
+    static struct model m;
+    struct err e = {0};
+    static const char text[] = "ridge-machine 1\nname = test\ncores = 4\nclock = 2.6\nvec.bytes = 16\nfma.units = 4\n"
+                               "flops.f64 = 16\nflops.f32 = 32\nflops.f16 = 64\nflops.bf16 = 32\nops.int = 16\nmatrix.bf16 = 0\n"
+                               "matrix.i8 = 0\nl1.size = 65536\nl2.size = 1048576\nl3.size = 33554432\nl1.rate = 160\nl2.rate = 80\n"
+                               "l3.rate = 30\ndram.core = 25\ndram.read = 55\ndram.copy = 94\nlaunch = 50\nfork = 400\nwake = 5000\n";
+    if (!m.name[0] && model_parse(&e, &m, "test model", text, sizeof text - 1)) fprintf(stderr, "%s\n", e.msg);
+    return &m;
+}
+
+void planned_plan(struct planned_run *r) {
+    schedule(r->arena, r->ir, r->graph, r->opts, &r->sched);
+    r->lin = arena_array(r->arena, struct linear, r->sched.prog.n + 1);
+    for (uint32_t i = 0; i < r->sched.prog.n; i++) {
+        struct sched_prog *p = &r->sched.prog.p[i];
+        verify_kernel(p->ir, &p->kernel);
+        const char *opts = "";
+        if (r->from == OPTS_HEURISTIC) opts = opts_heuristic(p->ir, &p->kernel, 16, 4);
+        if (r->from == OPTS_RANDOM) opts = opts_random(p->ir, &p->kernel, r->seed + i);
+        lower(p->ir, &p->kernel, &(struct lower_opts){.opts = opts, .keep_math = true, .vec_bytes = 16}, &r->lin[i]);
+    }
+}
+
+static size_t bytes_of(const struct sched_buf *b) { return (size_t)b->elements * dtype_info[b->dt].bytes; }
+
+void planned_memory(struct planned_run *r) {
+    struct schedule *s = &r->sched;
+    char *temp = arena_alloc(r->arena, (size_t)s->temp_bytes + 64);
+    memset(temp, 0xcd, (size_t)s->temp_bytes);
+    r->mem = arena_array(r->arena, void *, s->buf.n + 1);
+    r->result = arena_array(r->arena, void *, r->graph->nsrc + 1);
+    for (uint32_t i = 0; i < s->buf.n; i++) {
+        struct sched_buf *b = &s->buf.p[i];
+        if (b->place == BUF_TEMP) {
+            r->mem[i] = temp + b->offset;
+            continue;
+        }
+        r->mem[i] = arena_alloc(r->arena, bytes_of(b) + 1);
+        if (b->place == BUF_GRAPH) memcpy(r->mem[i], r->data.bufs[b->number].p, bytes_of(b));
+        if (b->place == BUF_TABLE) memcpy(r->mem[i], s->table + b->number, bytes_of(b));
+    }
+    for (uint32_t i = 0; i < r->graph->nsrc; i++) r->result[i] = r->mem[s->result[i]];
+}
+
+void planned_interpret(struct planned_run *r) {
+    struct schedule *s = &r->sched;
+    for (uint32_t i = 0; i < s->call.n; i++) {
+        const struct sched_call *c = &s->call.p[i];
+        const struct sched_prog *p = &s->prog.p[c->prog];
+        struct ref_buf *bufs = arena_array(r->arena, struct ref_buf, p->nbuf + 1);
+        int64_t *var = arena_array(r->arena, int64_t, p->nvar + 1);
+        for (uint32_t k = 0; k < p->nbuf; k++)
+            bufs[k] = (struct ref_buf){.p = r->mem[c->buf[k]], .bytes = bytes_of(&s->buf.p[c->buf[k]])};
+        for (uint32_t k = 0; k < p->nvar; k++) var[k] = r->data.var[c->var[k]];
+        struct err e = {0};
+        const struct linear *l = &r->lin[c->prog];
+        if (ref_linear(&e, l, bufs, p->nbuf, var, 0, l->grid))
+            err_throw(r->ir->err, e.code, "call %u, kernel %s: %s\n%s", i, p->kernel.name, e.msg, p->text);
+    }
+}
+
+bool planned_check(struct planned_run *r, struct str *why, uint64_t *excluded, uint64_t *compared) {
+    struct ref_tensor *want = arena_array(r->arena, struct ref_tensor, r->graph->nsrc);
+    struct err e = {0};
+    if (ref_graph(&e, r->arena, r->ir, r->graph, r->data.bufs, r->data.nbuf, r->data.var, true, 0, want)) {
+        str_printf(why, "oracle: %s", e.msg);
+        return false;
+    }
+    for (uint32_t i = 0; i < r->graph->nsrc; i++)
+        if (!graph_compare(why, &want[i], r->result[i], excluded, compared)) {
+            str_printf(why, " (result %u)", i);
+            return false;
+        }
+    return true;
+}
