@@ -1,6 +1,6 @@
 # Ridge's build: one file, no recursion, no configure step.
 #
-#   make                      build/ridge, build/release/libridge.a
+#   make                      build/ridge, build/examples, build/release/libridge.a
 #   make MODE=asan test       another mode; each has its own folder build/$(MODE)
 #   make FOLDERS="base ir"    only these folders of src/ and their unit tests, and no command
 #   make BUILD=build-mine     everything somewhere else
@@ -56,9 +56,9 @@ GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
 .PHONY: all lib examples test test-math bench fuzz callsites fmt fmt-check clean help FORCE
-all: $(LIB) $(BIN) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge))
+all: $(LIB) $(BIN) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
-examples: $(EXAMPLES) $(if $(filter release,$(MODE)),$(BUILD)/examples)
+examples: all
 
 # A compiler that changed, or another set of flags, must rebuild: the file changes only if its text does.
 keep_if_same = mkdir -p $(@D) && printf '%s\n' '$(1)' > $@.new && \

@@ -67,6 +67,7 @@ int engine_compile_text(struct engine *, struct err *, const struct etext *, uin
 /* Device memory: zeroed, 64-byte aligned, at least one byte. NULL and an error when there is no more. */
 void *engine_alloc(struct engine *, struct err *, size_t n);
 void engine_free(struct engine *, void *p, size_t n);
+/* OUT waits until everything that was started is done. */
 int engine_copy(struct engine *, struct err *, enum dev_copy, void *dst, const void *src, size_t n);
 
 /* ---- run.c: command lists --------------------------------------------------------------------------*/
@@ -119,7 +120,8 @@ struct realize_stats engine_totals(const struct engine *);
 /* ---- debug.c: lines for people -------------------------------------------------------------------------- */
 
 /* One operation at DEBUG=2 that is not a kernel, and its part of the summary: the copy that rg_from or rg_read made
- * (IN: `CPU <- EXT`, OUT: `EXT <- CPU`; engine_copy calls it itself), and the wait before a read. ns: how long it took. */
+ * (IN: `CPU <- EXT`, OUT: `EXT <- CPU`), and the wait before a read. ns: how long it took. engine_copy calls both;
+ * they are for who copies or waits without it. */
 void engine_log_copy(struct engine *, enum dev_copy, size_t bytes, uint64_t ns);
 void engine_log_wait(struct engine *, uint64_t ns);
 
