@@ -613,3 +613,59 @@ TEST(tensor_grad_gives_memory_back) {
     CHECK_EQ(f.t.arena.used, used); /* the same nodes again */
     close_fix(&f);
 }
+
+/* ---- rounding --------------------------------------------------------------------------------------------------------- */
+
+/* The gradient of sum(fn(x) * w) computed in `dt`, as far from that in float64 as this many units of its greatest element. */
+static double rounding(const uop *(*fn)(struct tg *, const uop *), enum dtype dt, double middle) {
+    double out[2][MOST], worst = 0, most = 0;
+    for (int k = 0; k < 2; k++) {
+        struct fix f;
+        open_fix(&f);
+        struct rnd rnd = {.s = 3};
+        enum dtype in = k ? DT_F64 : dt;
+        const uop *x = add_buf(&f, in, D(2, 16)), *w = add_buf(&f, in, D(2, 16)), *d;
+        for (int i = 0; i < 32; i++) {
+            f.data[0][i] = ref_round(dt, middle + (double)rnd_range(&rnd, -300, 300) / 100);
+            f.data[1][i] = ref_round(dt, (double)rnd_range(&rnd, -100, 100) / 100);
+        }
+        t_grad(&f.g, t_sum(&f.g, t_mul(&f.g, fn(&f.g, x), w), NULL, 0, false), NULL, &x, 1, &d);
+        eval(&f, &d, 1, out[k]);
+        close_fix(&f);
+    }
+    for (int i = 0; i < 32; i++)
+        most = fmax(most, fabs(out[1][i])), worst = fmax(worst, fabs(out[0][i] - out[1][i]));
+    return worst / most * (dt == DT_F32 ? 0x1p24 : 0x1p11);
+}
+
+static const uop *softmax_row(struct tg *g, const uop *x) { return t_softmax(g, x, 1); }
+static const uop *log_softmax_row(struct tg *g, const uop *x) { return t_log_softmax(g, x, 1); }
+static const uop *logsumexp_row(struct tg *g, const uop *x) {
+    return t_add(g, t_logsumexp(g, x, D(1), true), t_mul(g, x, t_number(g, (enum dtype)x->dt, 0)));
+}
+static const uop *layernorm_row(struct tg *g, const uop *x) { return t_layernorm(g, x, NULL, NULL, 1, 1e-5); }
+static const uop *rmsnorm_row(struct tg *g, const uop *x) { return t_rmsnorm(g, x, NULL, 1e-5); }
+static const uop *var_row(struct tg *g, const uop *x) {
+    return t_mul(g, x, t_expand(g, t_var(g, x, D(1), true, 1), D(-1, 16)));
+}
+
+/* What the rules make of these functions loses no more than a formula written by hand would: a few roundings of the
+ * largest element, also where all x are about 1000 and only differences matter (layernorm's mean, rounded at 1000, is then
+ * large beside the deviation that it divides by); of halves, that of the result. */
+TEST(tensor_grad_rounding) {
+    static const struct {
+        const char *name;
+        const uop *(*fn)(struct tg *, const uop *);
+        double f32, far, f16; /* at most: about 0; about 1000; float16 about 0 */
+    } row[] = {
+        {"softmax", softmax_row, 4, 4, 2},     {"log_softmax", log_softmax_row, 4, 4, 2},
+        {"logsumexp", logsumexp_row, 4, 4, 3}, {"layernorm", layernorm_row, 6, 300, 2},
+        {"rmsnorm", rmsnorm_row, 4, 6, 2},     {"var", var_row, 4, 4, 3},
+    };
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        double a = rounding(row[i].fn, DT_F32, 0), b = rounding(row[i].fn, DT_F32, 1000),
+               c = rounding(row[i].fn, DT_F16, 0);
+        if (!(a <= row[i].f32 && b <= row[i].far && c <= row[i].f16))
+            FAIL("%s: %.2f, about 1000 %.2f, f16 %.2f units of its largest element", row[i].name, a, b, c);
+    }
+}
