@@ -15,7 +15,6 @@
 
 #define GRID_NS 2000.0 /* a grid iteration should take about this long */
 #define BIG 8e6        /* bytes: does not stay in the nearer caches from one kernel to the next */
-#define TILE_SIDE 64   /* of a transposition through cache */
 
 struct flat {
     int axis, lanes;  /* the vector axis */
@@ -46,9 +45,9 @@ static int unit_axis(const struct view *v, const struct hspot *s, int not ) {
 static double vector_cost(const struct view *v, int axis, int lanes) {
     const struct haxis *a = &v->axis[axis];
     int64_t size = a->size < 0 ? (int64_t)a->most : a->size, vectors = (size + lanes - 1) / lanes;
-    /* the last, partial vector goes element by element */
-    double each = 1.0 / lanes, cost = 0, tail = size % lanes && a->size > 0 ? 4.0 : 1.0;
-    each *= ((double)(vectors - 1) + tail) * lanes / (double)RG_MAX(size, 1);
+    /* of the last, partial vector, memory is touched element by element */
+    double each = (double)vectors / (double)RG_MAX(size, 1), cost = 0;
+    double touch = (double)(size % lanes && a->size > 0 ? vectors + 3 : vectors) / (double)RG_MAX(size, 1);
     for (int i = 0; i < v->nspot; i++) {
         const struct hspot *s = &v->spot[i];
         double w = s->times * (s->store ? 1.5 : 1);
@@ -58,9 +57,9 @@ static double vector_cost(const struct view *v, int axis, int lanes) {
         }
         int64_t stride = spot_stride(v, s, axis, lanes);
         if (stride == 0 || stride == 1)
-            cost += w * each;
+            cost += w * touch;
         else if (stride != NO_STRIDE && !s->gate && unit_axis(v, s, axis) >= 0)
-            cost += w * 3 * each;
+            cost += w * 3 * touch;
         else
             cost += w * (s->add ? 8 : 2);
     }
@@ -100,7 +99,7 @@ static bool choose_vector(const struct view *v, struct flat *f) {
         int w = stride == 0 || stride == 1 || stride == NO_STRIDE ? -1 : unit_axis(v, s, f->axis);
         if (w < 0) continue;
         f->turn = w;
-        f->far |= !s->store && s->times * s->bytes >= BIG;
+        f->far |= !s->store && s->times * s->bytes >= BIG / 2;
     }
     return true;
 }
@@ -148,7 +147,9 @@ static int64_t unroll_of(const struct view *v, const struct flat *f) {
     if (f->turn >= 0 || v->scans) want = 1;
     if (w > 60) want = RG_MIN(want, 4);
     if (w > 160) want = RG_MIN(want, 2);
-    if (a->size < 0) return RG_MIN(want, 2);
+    if (a->size < 0) return a->most >= 8 * f->lanes ? RG_MIN(want, 2) : 1;
+    if (a->reduce && f->vectors <= 16 && want > 1 && w <= 60)
+        return f->vectors;                                         /* a short row is written out */
     if (w == 0 && !a->reduce && f->vectors <= 64 && f->turn < 0) { /* a copy: whole rows if they are short */
         bool irregular = false;
         for (int i = 0; i < v->nspot; i++)
@@ -316,7 +317,7 @@ static int streams_of(const struct view *v, const struct flat *f) {
 
 static void write_turn(struct view *v, struct flat *f, struct str *out) {
     const struct haxis *t = &v->axis[f->turn];
-    int64_t want = t->scan || t->size <= 16 ? 16 : f->lanes, u = RG_MIN(t->size, want);
+    int64_t u = RG_MIN(t->size, 16); /* whole cache lines */
     const char *more = view_fresh(v, t->name, "t");
     if (u < 2) return;
     if (u == t->size)
@@ -326,10 +327,21 @@ static void write_turn(struct view *v, struct flat *f, struct str *out) {
     if (t->grid) f->left[f->turn] = u == t->size ? 1 : (double)((t->size + u - 1) / u);
 }
 
-/* A transposition larger than the caches: tiles of 64 x 64, turned on their way into scratch. */
+/* Side of a tile of a transposition: divides the axis, whole vectors or cache lines; 0 if there is none. */
+static int64_t tile_side(int64_t size, int64_t step) {
+    static const int8_t try[] = {64, 80, 48, 96, 32, 40, 56, 72, 24};
+    for (size_t i = 0; i < RG_COUNT(try); i++)
+        if (size % try[i] == 0 && try[i] % step == 0 && size > try[i]) return try[i];
+    return 0;
+}
+
+/* A transposition larger than the caches: in tiles, turned on their way into scratch. Without even tiles the plain turn
+ * in registers is the faster one. */
 static bool write_far_turn(struct view *v, struct flat *f, struct str *out) {
     const struct haxis *a = &v->axis[f->axis], *t = &v->axis[f->turn];
-    if (!f->far || a->size < 2 * TILE_SIDE || t->size < 2 * TILE_SIDE || !a->grid || !t->grid) return false;
+    if (!f->far || !a->grid || !t->grid) return false;
+    long long as = tile_side(a->size, f->lanes), ts = tile_side(t->size, 16);
+    if (!as || !ts) return false;
     const char *ai = view_fresh(v, a->name, "i"), *ti = view_fresh(v, t->name, "i"),
                *av = view_fresh(v, a->name, "v");
     const char *inner = v->axis[f->axis].pos > t->pos ? a->name : t->name, *staged = NULL;
@@ -350,18 +362,15 @@ static bool write_far_turn(struct view *v, struct flat *f, struct str *out) {
                    b, inner, ti, ai, b, ai, f->lanes, b, b, b, ti, b, b, b, ai, b, ti);
     }
     if (!staged) return false;
-    str_printf(out, " TILE(%s,%d,%s) TILE(%s,%d,%s)%s TILE(%s,%d,%s) VEC(%s) UNROLL(%s)", a->name, TILE_SIDE,
-               ai, t->name, TILE_SIDE, ti, copy.p, ai, f->lanes, av, av, ai);
-    if (a->size % TILE_SIDE == 0 && t->size % TILE_SIDE == 0) {
-        str_printf(out, " PIPE(%s,%s.%s,2)", staged, staged, ai);
-        for (int i = 0; i < v->nspot; i++) { /* the next tile of what is read as it is stored */
-            const struct hspot *s = &v->spot[i];
-            if (s->store || s->gate || seen_before(v, i) || s->times * s->bytes < BIG ||
-                !view_can_name(v, s->buf))
-                continue;
-            if (spot_stride(v, s, f->axis, f->lanes) == 1)
-                str_printf(out, " PIPE(%s,%s,1)", ir_name(v->ir, s->buf->arg.param.name), inner);
-        }
+    str_printf(out, " TILE(%s,%lld,%s) TILE(%s,%lld,%s)%s TILE(%s,%d,%s) VEC(%s) UNROLL(%s) PIPE(%s,%s.%s,2)",
+               a->name, as, ai, t->name, ts, ti, copy.p, ai, f->lanes, av, av, ai, staged, staged, ai);
+    for (int i = 0; i < v->nspot; i++) { /* the next tile of what is read as it is stored */
+        const struct hspot *s = &v->spot[i];
+        if (s->store || s->gate || seen_before(v, i) || s->times * s->bytes < BIG ||
+            !view_can_name(v, s->buf))
+            continue;
+        if (spot_stride(v, s, f->axis, f->lanes) == 1)
+            str_printf(out, " PIPE(%s,%s,1)", ir_name(v->ir, s->buf->arg.param.name), inner);
     }
     return true;
 }

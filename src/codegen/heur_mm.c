@@ -28,6 +28,7 @@ struct contract {
     const uop *reduce;
     struct side a, b; /* b has n */
     int m, n, k;      /* axes; k: the innermost reduced one */
+    int kbig;         /* the largest reduced one */
     int nk;           /* reduced axes */
     const struct hspot *store;
     int lanes;
@@ -121,14 +122,16 @@ static bool recognise(const struct view *v, struct contract *c) {
     c->a = swap ? y : x, c->b = swap ? x : y;
     c->n = swap ? nx : ny;
     c->m = row_axis(v, c->a.mask, c->b.mask);
-    c->k = -1, c->depth = 1;
+    c->k = c->kbig = -1, c->depth = 1;
     for (uint32_t i = 1; i < c->reduce->nsrc; i++) {
         int k = view_axis_of(v, c->reduce->src[i]);
         if (v->axis[k].size < 0) return false;
         c->depth *= (double)v->axis[k].size, c->nk++;
         if (c->k < 0 || v->axis[k].pos > v->axis[c->k].pos) c->k = k;
+        if (c->kbig < 0 || v->axis[k].size >= v->axis[c->kbig].size) c->kbig = k;
     }
     c->lanes = view_lanes(v, c->n);
+    while (c->lanes > 2 && c->lanes > v->axis[c->n].size) c->lanes /= 2;
     return c->m >= 0;
 }
 
@@ -149,6 +152,7 @@ static double tile_of(const struct view *v, int64_t rows, int64_t cols, int lane
             if (x > rows || (y > 1 && (y - 1) * lanes >= cols)) continue;
             double fma = (double)(x * y);
             double e = fma / (fma + 0.5 * ((double)y + (double)x * row_load)) * RG_MIN(1, fma / MIN_SUMS);
+            e *= 0.7 + 0.3 * fma / (double)sums; /* more sums, fewer bubbles: measured */
             e *= filled(rows, x) * filled(cols, y * lanes);
             if (x % 4 || x > 8) e *= 0.98; /* whole vectors of rows, few enough to stay in registers */
             if (e > best * 1.001) best = e, *mr = x, *nv = y;
@@ -177,9 +181,14 @@ static void cut_columns(struct view *v, struct contract *c, struct str *out, con
     *inner = view_fresh(v, n->name, "r"), *lane = view_fresh(v, n->name, "v");
     if (n->size <= wide) { /* all of it */
         *inner = n->name;
-        str_printf(out, " TILE(%s,%d,%s) VEC(%s)%s", n->name, c->lanes, *lane, *lane, "");
-        if (n->size > c->lanes) str_printf(out, " UNROLL(%s)", n->name);
         c->left[c->n] = 1;
+        if (n->size == c->lanes) {
+            str_printf(out, " VEC(%s)", n->name);
+            *lane = NULL;
+            return;
+        }
+        str_printf(out, " TILE(%s,%d,%s) VEC(%s)", n->name, c->lanes, *lane, *lane);
+        str_printf(out, " UNROLL(%s)", n->name);
         return;
     }
     str_printf(out, " TILE(%s,%lld,%s)", n->name, (long long)wide, *inner);
@@ -235,15 +244,32 @@ static bool may_stage(const struct view *v, const struct side *s) {
     return s->spot && view_can_name(v, s->spot->buf);
 }
 
+/* Do an output and a reduced axis walk over the same elements, as in a convolution? */
+static bool is_window(const struct view *v, const struct hspot *s) {
+    for (int i = 0; i < v->naxis; i++)
+        for (int k = 0; k < v->naxis; k++) {
+            if (!v->axis[k].reduce || v->axis[i].reduce || !has_axis(v, s->mask, i) ||
+                !has_axis(v, s->mask, k))
+                continue;
+            int64_t x = spot_stride(v, s, i, 1), y = spot_stride(v, s, k, 1);
+            if (x == NO_STRIDE || y == NO_STRIDE ||
+                (y && x % y == 0 && x / y < v->axis[k].size && x / y > -v->axis[k].size))
+                return true;
+        }
+    return false;
+}
+
 static bool can_pack(const struct view *v, const struct contract *c) {
     const struct haxis *m = &v->axis[c->m], *n = &v->axis[c->n];
-    return c->nk == 1 && m->grid && n->grid && may_stage(v, &c->a) && may_stage(v, &c->b) &&
+    return m->grid && n->grid && may_stage(v, &c->a) && may_stage(v, &c->b) &&
            c->a.spot->buf != c->b.spot->buf && !c->a.spot->gate && !c->b.spot->gate && m->size >= 2 * c->mr &&
-           n->size > c->lanes;
+           n->size > c->lanes &&
+           (c->nk == 1 ||
+            (v->axis[c->kbig].size >= 32 && !is_window(v, c->a.spot) && !is_window(v, c->b.spot)));
 }
 
 static bool write_packed(struct view *v, struct contract *c, struct str *out) {
-    const struct haxis *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->k];
+    const struct haxis *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->kbig];
     int64_t tiles_m = ceil_div(m->size, c->mr), tiles_n = ceil_div(n->size, c->nv * c->lanes), gm, gn;
     split_panels(v, c, tiles_m, tiles_n, &gm, &gn);
     int64_t mt = ceil_div(tiles_m, gm), nt = ceil_div(tiles_n, gn), kc = k_part(k->size), ku = k_unroll(kc);
@@ -258,7 +284,7 @@ static bool write_packed(struct view *v, struct contract *c, struct str *out) {
                nl);
     c->left[c->m] = (double)ceil_div(tiles_m, mt), c->left[c->n] = (double)ceil_div(tiles_n, nt);
     if (kc < k->size) {
-        kk = view_fresh(v, k->name, "k"), at = k->name;
+        kk = view_fresh(v, k->name, "k");
         str_printf(out, " TILE(%s,%lld,%s)", k->name, (long long)kc, kk);
     }
     const char *dim_u = "";
@@ -266,8 +292,15 @@ static bool write_packed(struct view *v, struct contract *c, struct str *out) {
         str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", kk, (long long)ku, kul, kul);
         dim_u = arena_printf(v->arena, ",%s", kul);
     }
-    str_printf(out, " ORDER(%s%s%s,%s,%s)", at ? at : "", at ? "," : "", nl, ml, kk);
-    for (int i = 0; i < v->naxis && !(kc < k->size); i++)
+    struct str outer; /* loops over other reduced axes and blocks of k: around the panels */
+    str_init(&outer, v->arena);
+    for (int i = 0; i < v->naxis; i++) {
+        if (!v->axis[i].reduce || (i == c->kbig && kc == k->size)) continue;
+        at = v->axis[i].name;
+        str_printf(&outer, "%s,", at);
+    }
+    str_printf(out, " ORDER(%s%s,%s,%s)", outer.n ? outer.p : "", nl, ml, kk);
+    for (int i = 0; i < v->naxis && !outer.n; i++)
         if (v->axis[i].grid && c->left[i] > 1) at = v->axis[i].name;
     if (!at) return false;
     str_printf(out, " STAGE(%s,%s,%s,%s%s,%s) STAGE(%s,%s,%s,%s%s,%s,%s)", a, at, ml, kk, dim_u, mr, b, at,
@@ -477,8 +510,8 @@ bool recipe_contract(struct view *v, int level, struct str *out) {
         dot = tile_of(v, m->size, n->size, 1, 1, &dot_m, &dot_n) * filled(v->axis[k].size, view_lanes(v, k));
         dot *= c.depth / (c.depth + 8 * view_lanes(v, k)); /* the lanes are joined at the end */
     }
-    bool large = (double)m->size * (double)n->size * c.depth >= 1 << 18;
-    bool pack = level < 1 && can_pack(v, &c) && large && (unit || m->size >= 32);
+    double terms = (double)m->size * (double)n->size * c.depth;
+    bool pack = level < 1 && can_pack(v, &c) && (unit ? terms > 1 << 19 : terms > 1 << 14 && m->size >= 32);
     bool window = level < 1 && can_window(v, &c) && (!unit || c.b.spot->gate) && m->size >= 16;
     if (!unit && !pack && !window) outer *= 0.3;
     reset_grid(v, &c);

@@ -263,6 +263,20 @@ static bool gen_reduce(struct str *s, struct rnd *r) {
     return true;
 }
 
+/* Sums of columns long enough to be walked in blocks. */
+static bool gen_columns(struct str *s, struct rnd *r) {
+    int64_t p = size(r, 4), n = 8 * size(r, 12), c = rnd_below(r, 2) ? 32 * size(r, 6) : size(r, 190);
+    bool two = rnd_below(r, 2);
+    param(s, "x", 0, "f32", p * n * c), param(s, "o", 1, "f32", c), param(s, "q", 2, "f32", c);
+    range(s, "c", "c", "GRID", 0, 0, c), range(s, "g", "g", "REDUCE", 1, 0, p),
+        range(s, "r", "r", "REDUCE", 2, 0, n);
+    str_printf(s, "x0 = (LOAD (INDEX x (ADD (MUL (ADD (MUL g %lld) r) %lld) c)))\n", (long long)n,
+               (long long)c);
+    str_printf(s, "(SINK (STORE (INDEX o c) (REDUCE[ADD] x0 g r)) (STORE (INDEX q c) %s))\n",
+               two ? "(REDUCE[ADD] (MUL x0 x0) g r)" : "1.0");
+    return true;
+}
+
 static bool gen_matmul(struct str *s, struct rnd *r) {
     const char *dt = PICK(r, "f32", "f32", "f32", "f64", "i32", "f16");
     bool large = rnd_below(r, 6) == 0, ta = rnd_below(r, 2), tb = rnd_below(r, 2), bias = rnd_below(r, 2),
@@ -301,8 +315,9 @@ static bool gen_matvec(struct str *s, struct rnd *r) {
 
 /* Convolutions with steps and zeros around; `grad`: the gradient of the weights, a sum over images and pixels. */
 static bool gen_conv(struct str *s, struct rnd *r) {
-    int64_t b = size(r, 3), ci = size(r, 4), co = size(r, 9), kh = size(r, 3), kw = size(r, 5),
-            step = rnd_range(r, 1, 2);
+    bool large = rnd_below(r, 6) == 0;
+    int64_t b = size(r, 3), ci = size(r, 4), co = large ? rnd_range(r, 16, 33) : size(r, 9), kh = size(r, 3),
+            kw = size(r, 5), step = rnd_range(r, 1, 2);
     int64_t oh = size(r, 5), ow = size(r, 26), pad = rnd_below(r, 2) && kw > 1 && kh > 1 ? 1 : 0;
     int64_t h = (oh - 1) * step + kh - 2 * pad, w = (ow - 1) * step + kw - 2 * pad;
     bool grad = rnd_below(r, 3) == 0;
@@ -464,9 +479,280 @@ static void many(bool (*gen)(struct str *, struct rnd *), const char *name) {
 /* clang-format off */
 #define CLASSES(X)                                                                                   \
     X(pointwise) X(broadcast) X(transpose) X(padded) X(reshaped) X(softmax) X(layernorm) X(reduce)   \
-    X(matmul) X(matvec) X(conv) X(argmax) X(scan) X(gather) X(scatter) X(tasks) X(onehot)
+    X(columns) X(matmul) X(matvec) X(conv) X(argmax) X(scan) X(gather) X(scatter) X(tasks) X(onehot)
 /* clang-format on */
 #define X(name) \
     TEST(heuristic_keeps_values_##name) { many(gen_##name, #name); }
 CLASSES(X)
 #undef X
+
+/* ---- 2: the golden kernels -------------------------------------------------------------------------------- */
+
+static char *read_text(struct arena *a, struct err *e, const char *path) {
+    char *text;
+    size_t n;
+    if (os_read_file(e, a, path, 1 << 20, &text, &n)) FAIL("%s", e->msg);
+    return text;
+}
+
+static int each_file(const char *folder, void (*fn)(struct trial *, const char *path)) {
+    DIR *d = opendir(folder);
+    int n = 0;
+    CHECK(d != NULL);
+    for (struct dirent *f; (f = readdir(d));) {
+        size_t len = strlen(f->d_name);
+        char path[400];
+        if (len < 5 || strcmp(f->d_name + len - 4, ".uop")) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, f->d_name);
+        struct trial *t = calloc(1, sizeof *t);
+        t->vec_bytes = 16, t->threads = 2;
+        arena_init(&t->arena, &t->err);
+        fn(t, path);
+        arena_free(&t->arena);
+        free(t);
+        n++;
+    }
+    closedir(d);
+    return n;
+}
+
+static int64_t golden_values;
+static void check_small(struct trial *t, const char *path) {
+    struct err e = {0};
+    struct arena a;
+    arena_init(&a, &e);
+    t->keep_math = true;
+    trial_open(t, read_text(&a, &e, path), path);
+    golden_values += same_values(t, false);
+    arena_free(&a);
+}
+
+TEST(heuristic_keeps_values_of_small_golden_kernels) {
+    int n = each_file("tests/golden/small", check_small);
+    CHECK(n > 20);
+    TEST_INFO("%d files, %lld values", n, (long long)golden_values);
+}
+
+/* The large ones have the sizes for which the hand-written lists were tuned: the first list must do. */
+static void check_large(struct trial *t, const char *path) {
+    struct err e = {0};
+    struct arena a;
+    arena_init(&a, &e);
+    trial_open(t, read_text(&a, &e, path), path);
+    for (uint32_t i = 0; i < t->prog.kernel.n; i++) {
+        if (!t->opts[i][0]) FAIL("%s: no opts for %s", path, t->prog.kernel.p[i].name);
+        CHECK_NEAR(t->fast[i].est.flops, t->plain[i].est.flops, 0);
+        if (t->fast[i].est.flops_issued > 1.5 * RG_MAX(t->plain[i].est.flops_issued, 1))
+            FAIL("%s: %s issues %.3g operations, the plain program %.3g", path, t->prog.kernel.p[i].name,
+                 t->fast[i].est.flops_issued, t->plain[i].est.flops_issued);
+    }
+    if (t->tried > 1) FAIL("%s: %llu lists tried", path, (unsigned long long)t->tried);
+    arena_free(&a);
+}
+
+TEST(heuristic_large_golden_kernels_at_first_try) { CHECK(each_file("tests/golden", check_large) > 10); }
+
+/* ---- kernels of several megabytes: streams, prefetches, turned tiles ------------------------------------------- */
+
+static void large(const char *text, bool exact, const char *has) {
+    struct trial *t = calloc(1, sizeof *t);
+    t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
+    trial_open(t, text, "large");
+    if (!strstr(t->opts[0], has)) FAIL("expected %s in %s", has, t->opts[0]);
+    CHECK(same_values(t, exact) > 0);
+    arena_free(&t->arena);
+    free(t);
+}
+
+TEST(heuristic_large_sum_in_streams) {
+    large("kernel s\nx = (PARAM<f32>[0 x] 2097152)\no = (PARAM<f32>[1 o] 32)\nb = (RANGE[b GRID 0] 32)\n"
+          "k = (RANGE[k REDUCE 1] 65536)\n(SINK (STORE (INDEX o b) (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL b "
+          "65536) k))) k)))\n",
+          true, "REG(k)");
+}
+
+TEST(heuristic_large_transposition_in_tiles) {
+    large(
+        "kernel t\na = (PARAM<f32>[0 a] 1228800)\no = (PARAM<f32>[1 o] 1228800)\nj = (RANGE[j GRID 0] 960)\n"
+        "i = (RANGE[i GRID 1] 1280)\n(SINK (STORE (INDEX o (ADD (MUL j 1280) i)) (LOAD (INDEX a (ADD (MUL i "
+        "960) j)))))\n",
+        true, "STAGE(a");
+}
+
+TEST(heuristic_large_rows_are_prefetched) {
+    large(
+        "kernel l\nx = (PARAM<f32>[0 x] 2097152)\no = (PARAM<f32>[1 o] 2097152)\nr = (RANGE[r GRID 0] 512)\n"
+        "k0 = (RANGE[k REDUCE 1 0] 4096)\nk1 = (RANGE[k LOOP 1 1] 4096)\n"
+        "m = (REDUCE[MAX] (LOAD (INDEX x (ADD (MUL r 4096) k0))) k0)\ne = (ADD (MUL r 4096) k1)\n"
+        "(SINK (STORE (INDEX o e) (SUB (LOAD (INDEX x e)) m)))\n",
+        true, "PIPE(x,r,1");
+}
+
+TEST(heuristic_large_gather_is_prefetched) {
+    large("kernel g\ntable = (PARAM<f32>[0 table] 262144)\nidx = (PARAM<i32>[1 idx] 4096)\no = (PARAM<f32>[2 "
+          "o] 524288)\n"
+          "i = (RANGE[i GRID 0] 4096)\nc = (RANGE[c GRID 1] 128)\n"
+          "at = (MIN (MAX (CAST<idx> (LOAD (INDEX idx i))) 0) 2047)\n"
+          "(SINK (STORE (INDEX o (ADD (MUL i 128) c)) (LOAD (INDEX table (ADD (MUL at 128) c)))))\ndata idx "
+          "= randint 0 2048\n",
+          true, "PIPE(table");
+}
+
+/* ---- 3: facts about the programs -------------------------------------------------------------------------------- */
+
+struct facts {
+    uint32_t wide_loads, single_loads, wide_stores, single_stores, fma, exps, hreds,
+        sums; /* in the innermost loops */
+    uint32_t loops;
+};
+
+/* Counts the body of each innermost loop; of a condition, the first side (the main body). */
+static struct facts facts_of(const struct linear *l) {
+    struct facts f = {0};
+    uint32_t depth = 0, most = 0, skip = 0;
+    for (uint32_t i = 0; i < l->n; i++) { /* how deep the deepest loop is */
+        if (l->u[i]->op == OP_RANGE) most = RG_MAX(most, ++depth);
+        if (l->u[i]->op == OP_END && l->u[i]->src[0]->op == OP_RANGE) depth--;
+    }
+    for (uint32_t i = 0; i < l->n; i++) {
+        const uop *n = l->u[i];
+        if (n->op == OP_RANGE) depth++, f.loops += depth == most;
+        if (n->op == OP_ELSE) skip++;
+        if (n->op == OP_END && n->src[0]->op == OP_RANGE) depth--;
+        if (n->op == OP_END && n->src[0]->op == OP_IF && skip) skip--;
+        f.hreds += n->op == OP_HRED && !skip;
+        f.exps += n->op == OP_EXP && !skip;
+        if (depth < most || skip) continue;
+        bool load = n->op == OP_LOAD || n->op == OP_GLOAD, store = n->op == OP_STORE;
+        f.wide_loads += load && n->lanes > 1, f.single_loads += load && n->lanes == 1;
+        f.wide_stores += store && n->src[0]->lanes > 1, f.single_stores += store && n->src[0]->lanes == 1;
+        f.fma += n->op == OP_MULACC && n->lanes > 1;
+        f.sums += n->op == OP_SET;
+    }
+    return f;
+}
+
+static struct facts facts_for(const char *path, int threads) {
+    struct trial *t = calloc(1, sizeof *t);
+    struct err e = {0};
+    struct arena a;
+    arena_init(&a, &e);
+    t->vec_bytes = 16, t->threads = threads, t->keep_math = true;
+    trial_open(t, read_text(&a, &e, path), path);
+    struct facts f = facts_of(&t->fast[0]);
+    arena_free(&t->arena);
+    arena_free(&a);
+    free(t);
+    return f;
+}
+
+TEST(heuristic_matmul_uses_each_load_often) {
+    static const char *const path[] = {"tests/golden/matmul_2048.uop", "tests/golden/matmul_256.uop",
+                                       "tests/golden/conv5x5.uop"};
+    for (size_t i = 0; i < RG_COUNT(path); i++) {
+        struct facts f = facts_for(path[i], 2);
+        CHECK(f.fma >= 80);
+        CHECK_EQ(f.single_loads, 0);
+        CHECK(f.fma >= 3 * f.wide_loads); /* 8 x 12: 24 products for 5 vectors */
+    }
+}
+
+TEST(heuristic_pointwise_touches_memory_in_vectors) {
+    static const char *const path[] = {"tests/golden/two_outputs.uop", "tests/golden/scatter_add.uop",
+                                       "tests/golden/gather.uop"};
+    for (size_t i = 0; i < RG_COUNT(path); i++) {
+        struct facts f = facts_for(path[i], 2);
+        CHECK(f.wide_stores >= 4);
+        CHECK_EQ(f.single_stores, 0);
+        CHECK(f.single_loads <= 2); /* the row that a gather reads, and the one it asks for */
+    }
+}
+
+TEST(heuristic_rows_have_independent_sums) {
+    struct facts f = facts_for("tests/golden/layernorm.uop", 2);
+    CHECK(f.sums >= 16); /* two reductions, eight accumulators each */
+    CHECK_EQ(f.single_loads, 0);
+    CHECK_EQ(f.hreds, 2);
+    f = facts_for("tests/golden/softmax.uop", 2);
+    CHECK_EQ(f.exps, 8); /* evaluated in one pass, kept for the other */
+    CHECK_EQ(f.single_loads, 0);
+}
+
+TEST(heuristic_columns_join_no_lanes) {
+    struct facts f = facts_for("tests/golden/small/column_sum.uop", 1);
+    CHECK_EQ(f.hreds, 0);
+    CHECK_EQ(f.single_loads, 0);
+    CHECK(f.wide_loads > 0);
+}
+
+/* Lanes follow the element: sixteen bytes of it. */
+TEST(heuristic_lanes_fill_a_register) {
+    static const struct {
+        const char *dt;
+        uint8_t lanes;
+    } row[] = {{"f32", 4}, {"f64", 2}, {"f16", 8}, {"bf16", 8},
+               {"i8", 16}, {"u8", 16}, {"i64", 2}, {"i16", 8}};
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        struct trial *t = calloc(1, sizeof *t);
+        char text[400];
+        snprintf(
+            text, sizeof text,
+            "kernel p\na = (PARAM<%s>[0 a] 4096)\no = (PARAM<%s>[1 o] 4096)\ni = (RANGE[i GRID 0] 4096)\n"
+            "(SINK (STORE (INDEX o i) (MAX (LOAD (INDEX a i)) 1:%s)))\n",
+            row[i].dt, row[i].dt, row[i].dt);
+        t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
+        trial_open(t, text, "lanes");
+        bool found = false;
+        for (uint32_t k = 0; k < t->fast[0].n; k++)
+            found |= t->fast[0].u[k]->op == OP_LOAD && t->fast[0].u[k]->lanes == row[i].lanes;
+        if (!found) FAIL("%s: no load of %d lanes under %s", row[i].dt, row[i].lanes, t->opts[0]);
+        arena_free(&t->arena);
+        free(t);
+    }
+}
+
+/* ---- 4: what it must not depend on -------------------------------------------------------------------------------- */
+
+/* Names of axes and buffers that clash with what the heuristic would call its own, or cannot stand in an opt. */
+TEST(heuristic_survives_names) {
+    static const char *const text[] = {
+        "kernel n\na = (PARAM<f32>[0 i] 4096)\no = (PARAM<f32>[1 i_v] 4096)\ni = (RANGE[i GRID 0] 64)\n"
+        "j = (RANGE[i_v GRID 1] 64)\n(SINK (STORE (INDEX o (ADD (MUL i 64) j)) (LOAD (INDEX a (ADD (MUL j "
+        "64) i)))))\n",
+        "kernel n\na = (PARAM<f32>[0 \"w (1, 2)\"] 8192)\nb = (PARAM<f32>[1 b] 8192)\no = (PARAM<f32>[2 o] "
+        "4096)\n"
+        "i = (RANGE[\"m\" GRID 0] 64)\nj = (RANGE[m_r GRID 1] 64)\nk = (RANGE[m_v REDUCE 2] 128)\n"
+        "(SINK (STORE (INDEX o (ADD (MUL i 64) j)) (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL i 128) k))) "
+        "(LOAD (INDEX b (ADD "
+        "(MUL j 128) k)))) k)))\n"};
+    for (size_t i = 0; i < RG_COUNT(text); i++) {
+        struct trial *t = calloc(1, sizeof *t);
+        t->vec_bytes = 16, t->threads = 2, t->keep_math = true;
+        trial_open(t, text[i], "names");
+        CHECK(t->opts[0][0] != 0);
+        CHECK(same_values(t, true) > 0);
+        arena_free(&t->arena);
+        free(t);
+    }
+}
+
+/* Nothing is left in the arena but the text, and a second call gives the same one. */
+TEST(heuristic_leaves_only_its_list) {
+    struct trial *t = calloc(1, sizeof *t);
+    struct err e = {0};
+    struct arena a;
+    arena_init(&a, &e);
+    t->vec_bytes = 16, t->threads = 2;
+    trial_open(t, read_text(&a, &e, "tests/golden/matmul_2048.uop"), "matmul");
+    size_t before = t->arena.used;
+    uint32_t nodes = t->ir.n;
+    const char *again = opts_heuristic(&t->ir, &t->prog.kernel.p[0], 16, 2);
+    CHECK_STR(again, t->opts[0]);
+    CHECK(t->arena.used - before < 2048);
+    CHECK_EQ(t->ir.n, nodes);
+    CHECK(strcmp(again, opts_heuristic(&t->ir, &t->prog.kernel.p[0], 16, 16)) !=
+          0); /* more threads, more tiles */
+    arena_free(&t->arena);
+    arena_free(&a);
+    free(t);
+}
