@@ -1,12 +1,10 @@
 /* search.c: which values are stored and which stores share a kernel: the search, on numbers only.
  *
  * Seeds: every node stored; only what must be; that with the contractions, also the values with several readers, also
- * the reductions; a minimum cut by bytes. Each is repaired until its kernels are legal. Moves: store or inline one
- * node, or two neighbours at once; join two kernels. A move looks only at the kernels that hold or read its nodes,
- * and regroups those. Moves are tried for nodes near the last changes, and all improving ones that do not meet are
- * made in one round, best first: on a long chain the kernels double in each round, so that the work is n log n and not
- * n^2. Regions that fall into pieces at forced values take each piece from the seed that suits it best.
- * A region with few free nodes is enumerated, as far as the budget of evaluations goes.
+ * the reductions; a minimum cut by bytes. Each is repaired until its kernels are legal and improved by local search
+ * (search_moves.c). Regions that fall into pieces at forced values take each piece from the seed that suits it best.
+ * A region with few free nodes is then enumerated, as far as the budget of evaluations goes: all stored sets, those
+ * near the best plan first, and all partitions of each.
  *
  * The answer is never worse than the two plain plans, because both are among the candidates. Budgets count
  * evaluations and nodes walked, ties go to the lower index, nothing looks at an address or a clock: equal problems get
@@ -16,54 +14,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SMALL 128       /* nodes: local search from every seed, all pairs of kernels */
-#define WINDOW 32       /* nodes of one large kernel that are tried */
-#define PARTNERS 8      /* neighbours of one kernel that are tried as partners */
-#define REGROUP 8       /* outputs up to which a move also regroups from single kernels */
-#define WIDE 64         /* kernels that one move may touch */
 #define EXACT_FREE 8    /* free nodes of a region that is enumerated */
 #define EXACT_OUTS 12   /* nodes that can be stored, in such a region */
 #define EXACT_EVALS 300 /* and what that may cost */
 #define EVALS_MIN 3000  /* evaluations: this many, and so many for each node */
 #define EVALS_PER_NODE 12
 #define WORK_PER_EVAL 200 /* nodes walked */
-#define MARGIN 1e-9       /* of the time at stake: smaller gains are noise of rounding */
 
 enum seed_kind { SEED_FORCED, SEED_CONTRACTIONS, SEED_SHARED, SEED_REDUCTIONS, SEED_ALL, SEED_CUT, SEEDS };
-
-struct group {
-    uint32_t at, k; /* outputs: pool.p[at..at + k) */
-    double seconds;
-};
-struct plan { /* a candidate for the answer */
-    uint8_t *stored;
-    uint32_t *group;
-    double seconds;
-};
-struct move {
-    uint32_t f[2], nf; /* nodes to flip; nf 0: output f[0] goes to the kernel of output f[1], NONE: one of its own */
-    double gain;
-};
-struct pair {
-    uint32_t a, b, first, second; /* kernels; their first outputs, for ties */
-    double gain;
-};
-struct run {
-    struct search s;
-    uint8_t *dirty;      /* [n]: 1 to be tried alone, 2 with each neighbour */
-    u32_vec single, two; /* nodes with these marks */
-    u32_vec pool, hit, near;
-    VEC(struct group) grp;
-    VEC(struct move) moves;
-    VEC(struct pair) pairs;
-    struct plan *best; /* ascending */
-    uint32_t nbest, keep;
-    uint8_t *want;     /* [n] scratch */
-    uint32_t *numbers; /* [n] scratch */
-    uint8_t *start[SEEDS];
-};
-
-static double margin(double seconds) { return seconds * MARGIN; }
 
 /* ---- candidates for the answer --------------------------------------------------------------------- */
 
@@ -86,503 +44,6 @@ static void offer(struct run *r, const uint8_t *stored, const uint32_t *group, d
 }
 
 static void offer_current(struct run *r) { offer(r, r->s.stored, r->s.kern_of, plan_seconds(&r->s)); }
-
-/* ---- joining kernels ------------------------------------------------------------------------------- */
-
-static int by_gain(double x, double y) { return (x < y) - (x > y); }
-
-static int pair_order(const void *x, const void *y) {
-    const struct pair *a = x, *b = y;
-    int c = by_gain(a->gain, b->gain);
-    if (!c) c = (a->first > b->first) - (a->first < b->first);
-    return c ? c : (a->second > b->second) - (a->second < b->second);
-}
-
-/* Kernels worth trying with `id`: those it reads from or that read it, those that read the same or are read by the
- * same, and the next one. All, where there are few. */
-static void partners(struct run *r, uint32_t id) {
-    struct search *s = &r->s;
-    r->near.n = 0;
-    if (s->n <= SMALL) {
-        for (uint32_t i = 0; i < s->kern.n; i++)
-            if (s->kern.p[i].k && i != id) vec_push(s->a, &r->near, i);
-        return;
-    }
-    struct kern *x = &s->kern.p[id];
-    walk_ahead(s);
-    x->seen = s->fore_epoch;
-    for (uint32_t i = 0; i < x->k && r->near.n < PARTNERS; i++) users(s, x->out[i], &r->near, PARTNERS);
-    uint32_t readers = r->near.n;
-    for (uint32_t i = 0; i < x->nread && r->near.n < 3 * PARTNERS; i++) {
-        uint32_t y = s->kern_of[x->read[i]];
-        if (s->kern.p[y].seen != s->fore_epoch) vec_push(s->a, &r->near, y);
-        s->kern.p[y].seen = s->fore_epoch;
-        users(s, x->read[i], &r->near, r->near.n + 2);
-    }
-    for (uint32_t i = 0; i < readers; i++) { /* read by the same */
-        const struct kern *y = &s->kern.p[r->near.p[i]];
-        for (uint32_t k = 0; k < y->nread && r->near.n < 4 * PARTNERS; k++) {
-            uint32_t z = s->kern_of[y->read[k]];
-            if (s->kern.p[z].seen == s->fore_epoch) continue;
-            s->kern.p[z].seen = s->fore_epoch;
-            vec_push(s->a, &r->near, z);
-        }
-    }
-    cone(s, x->out, x->k);
-    for (uint32_t i = 0; i < s->inner.n && r->near.n < 5 * PARTNERS; i++) { /* a buffer that both read */
-        uint32_t u = s->inner.p[i];
-        if (s->in.at[u] == s->in.at[u + 1]) users(s, u, &r->near, r->near.n + 2);
-    }
-    for (uint32_t v = x->out[x->k - 1] + 1, tries = 0; v < s->n && tries < WINDOW; v++, tries++)
-        if (s->stored[v]) {
-            vec_push(s->a, &r->near, s->kern_of[v]);
-            return;
-        }
-}
-
-static double gain_of(struct run *r, uint32_t a, uint32_t b) {
-    struct search *s = &r->s;
-    const struct kern *x = &s->kern.p[a], *y = &s->kern.p[b];
-    double was = x->seconds + y->seconds;
-    uint32_t at = r->pool.n;
-    vec_need(s->a, &r->pool, x->k + y->k);
-    uint32_t k = union_sorted(x->out, x->k, y->out, y->k, r->pool.p + at);
-    return was - price(s, r->pool.p + at, k);
-}
-
-/* One round of joins: pairs with a kernel that was not tried yet, best first, each kernel at most once. */
-static uint32_t join_round(struct run *r, bool any_gain) {
-    struct search *s = &r->s;
-    r->pairs.n = 0;
-    for (uint32_t id = 0; id < s->kern.n && !spent(s); id++) {
-        if (!s->kern.p[id].k || !s->kern.p[id].fresh) continue;
-        partners(r, id);
-        s->kern.p[id].fresh = false;
-        for (uint32_t i = 0; i < r->near.n; i++) {
-            uint32_t y = r->near.p[i], x = id;
-            if (y == id || (s->kern.p[y].fresh && s->n <= SMALL)) continue; /* the other one will ask */
-            if (s->apart && s->piece[s->kern.p[x].out[0]] != s->piece[s->kern.p[y].out[0]]) continue;
-            double gain = gain_of(r, x, y), least = margin(s->kern.p[x].seconds + s->kern.p[y].seconds);
-            if (!(gain > (any_gain ? -INFINITY : least))) continue;
-            uint32_t a = s->kern.p[x].out[0], b = s->kern.p[y].out[0];
-            vec_push(s->a, &r->pairs, ((struct pair){x, y, RG_MIN(a, b), RG_MAX(a, b), gain}));
-        }
-    }
-    if (r->pairs.n) qsort(r->pairs.p, r->pairs.n, sizeof *r->pairs.p, pair_order);
-    uint32_t joined = 0;
-    s->round++;
-    for (uint32_t i = 0; i < r->pairs.n; i++) {
-        struct pair p = r->pairs.p[i];
-        struct kern *x = &s->kern.p[p.a], *y = &s->kern.p[p.b];
-        if (x->touched == s->round || y->touched == s->round || !x->k || !y->k) {
-            if (x->k && x->touched != s->round) x->fresh = true; /* again, with what the other has become */
-            if (y->k && y->touched != s->round) y->fresh = true;
-            continue;
-        }
-        if (!can_join(s, p.a, p.b)) continue;
-        uint32_t id = join(s, p.a, p.b);
-        s->kern.p[id].seconds = price(s, s->kern.p[id].out, s->kern.p[id].k);
-        joined++;
-    }
-    return joined;
-}
-
-static bool group(struct run *r, bool any_gain) {
-    bool changed = false;
-    if (r->s.p->no_multi) return false;
-    while (!spent(&r->s) && join_round(r, any_gain)) changed = true;
-    return changed;
-}
-
-/* ---- one move: flip nodes and regroup the kernels that see it ---------------------------------------- */
-
-static void flip(struct run *r, const uint32_t *f, uint32_t nf) {
-    for (uint32_t i = 0; i < nf; i++) r->s.stored[f[i]] ^= 1;
-}
-
-/* The kernels whose cone changes, in `hit`. False: too many. */
-static bool affected(struct run *r, const uint32_t *f, uint32_t nf) {
-    struct search *s = &r->s;
-    r->hit.n = 0;
-    walk_ahead(s);
-    for (uint32_t i = 0; i < nf; i++) {
-        uint32_t id = s->stored[f[i]] ? s->kern_of[f[i]] : NONE;
-        if (id != NONE && s->kern.p[id].seen != s->fore_epoch) {
-            s->kern.p[id].seen = s->fore_epoch;
-            vec_push(s->a, &r->hit, id);
-        }
-    }
-    for (uint32_t i = 0; i < nf; i++) users(s, f[i], &r->hit, WIDE + 1);
-    if (s->live <= REGROUP) /* so few: a new kernel may find its partner anywhere */
-        for (uint32_t i = 0; i < s->kern.n; i++)
-            if (s->kern.p[i].k && s->kern.p[i].seen != s->fore_epoch) vec_push(s->a, &r->hit, i);
-    return r->hit.n <= WIDE;
-}
-
-static void put_group(struct run *r, const uint32_t *out, uint32_t k) {
-    struct group g = {r->pool.n, 0, 0};
-    vec_need(r->s.a, &r->pool, k);
-    for (uint32_t i = 0; i < k; i++)
-        if (r->s.stored[out[i]]) r->pool.p[r->pool.n++] = out[i];
-    g.k = r->pool.n - g.at;
-    if (!g.k) return;
-    g.seconds = price(&r->s, r->pool.p + g.at, g.k);
-    vec_push(r->s.a, &r->grp, g);
-}
-
-/* Joins the pair of grp[from..] that gains most, while one does. */
-static void join_groups(struct run *r, uint32_t from) {
-    struct search *s = &r->s;
-    double known[2 * REGROUP][2 * REGROUP];
-    uint32_t n = r->grp.n - from;
-    if (s->p->no_multi || n > 2 * REGROUP) return;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t j = 0; j < n; j++) known[i][j] = NAN;
-    for (;;) {
-        uint32_t bi = 0, bj = 0, top = r->pool.n;
-        double best = 0;
-        for (uint32_t j = 1; j < n; j++)
-            for (uint32_t i = 0; i < j; i++) {
-                struct group *g = &r->grp.p[from + i], *h = &r->grp.p[from + j];
-                if (!g->k || !h->k) continue;
-                if (s->apart && s->piece[r->pool.p[g->at]] != s->piece[r->pool.p[h->at]]) continue;
-                if (isnan(known[i][j])) {
-                    vec_need(s->a, &r->pool, g->k + h->k);
-                    uint32_t k =
-                        union_sorted(r->pool.p + g->at, g->k, r->pool.p + h->at, h->k, r->pool.p + top);
-                    double both = price(s, r->pool.p + top, k), gain = g->seconds + h->seconds - both;
-                    /* two kernels that are not legal alone may be legal together */
-                    known[i][j] =
-                        isnan(gain) ? -INFINITY : gain - margin(RG_MIN(both, g->seconds + h->seconds));
-                }
-                if (known[i][j] > best) best = known[i][j], bi = i, bj = j;
-            }
-        if (!(best > 0)) break;
-        struct group *g = &r->grp.p[from + bi], *h = &r->grp.p[from + bj];
-        vec_need(s->a, &r->pool, g->k + h->k);
-        uint32_t k = union_sorted(r->pool.p + g->at, g->k, r->pool.p + h->at, h->k, r->pool.p + top);
-        r->pool.n += k;
-        *g = (struct group){top, k, price(s, r->pool.p + top, k)};
-        h->k = 0;
-        for (uint32_t i = 0; i < n; i++)
-            known[RG_MIN(i, bi)][RG_MAX(i, bi)] = known[RG_MIN(i, bj)][RG_MAX(i, bj)] = NAN;
-    }
-    uint32_t keep = from;
-    for (uint32_t i = from; i < r->grp.n; i++)
-        if (r->grp.p[i].k) r->grp.p[keep++] = r->grp.p[i];
-    r->grp.n = keep;
-}
-
-static double sum_groups(const struct run *r, uint32_t from) {
-    double sum = 0;
-    for (uint32_t i = from; i < r->grp.n; i++) sum += r->grp.p[i].seconds;
-    return sum;
-}
-
-/* What the flips would gain. The state is as before; grp holds the groups that would replace the kernels in `hit`. */
-static double try_move(struct run *r, const uint32_t *f, uint32_t nf) {
-    struct search *s = &r->s;
-    if (!affected(r, f, nf)) return -INFINITY;
-    double was = 0;
-    uint32_t outs = 0;
-    for (uint32_t i = 0; i < r->hit.n; i++)
-        was += s->kern.p[r->hit.p[i]].seconds, outs += s->kern.p[r->hit.p[i]].k;
-    flip(r, f, nf);
-    r->grp.n = r->pool.n = 0;
-    for (uint32_t i = 0; i < r->hit.n; i++) /* the groups as they are */
-        put_group(r, s->kern.p[r->hit.p[i]].out, s->kern.p[r->hit.p[i]].k);
-    for (uint32_t i = 0; i < nf; i++) put_group(r, &f[i], 1);
-    uint32_t kept = r->grp.n;
-    join_groups(r, 0);
-    double now = sum_groups(r, 0);
-    if (s->n <= SMALL && outs <= REGROUP && kept < outs && !s->p->no_multi) { /* and from single kernels */
-        kept = r->grp.n;
-        for (uint32_t i = 0; i < r->hit.n; i++)
-            for (uint32_t k = 0; k < s->kern.p[r->hit.p[i]].k; k++) {
-                uint32_t v = s->kern.p[r->hit.p[i]].out[k];
-                put_group(r, &v, 1);
-            }
-        for (uint32_t i = 0; i < nf; i++) put_group(r, &f[i], 1);
-        join_groups(r, kept);
-        double other = sum_groups(r, kept);
-        if (other < now - margin(now)) {
-            r->grp.n -= kept;
-            memmove(r->grp.p, r->grp.p + kept, r->grp.n * sizeof *r->grp.p);
-            now = other;
-        } else
-            r->grp.n = kept;
-    }
-    flip(r, f, nf);
-    return now < was - margin(was) ? was - now : -INFINITY;
-}
-
-/* What it would gain to move output `o` to the kernel of output `to`, or to one of its own; hit and grp as above. */
-static double try_shift(struct run *r, uint32_t o, uint32_t to) {
-    struct search *s = &r->s;
-    uint32_t a = s->kern_of[o], b = to == NONE ? NONE : s->kern_of[to];
-    if (a == NONE || a == b || s->kern.p[a].k < 2) return -INFINITY;
-    const struct kern *x = &s->kern.p[a], *y = b == NONE ? NULL : &s->kern.p[b];
-    if (y && s->apart && s->piece[o] != s->piece[to]) return -INFINITY;
-    double was = x->seconds + (y ? y->seconds : 0);
-    r->hit.n = r->grp.n = r->pool.n = 0;
-    vec_push(s->a, &r->hit, a);
-    if (y) vec_push(s->a, &r->hit, b);
-    uint32_t k = y ? y->k : 0;
-    vec_need(s->a, &r->pool, x->k + k);
-    r->pool.n = union_sorted(&o, 1, y ? y->out : NULL, k, r->pool.p);
-    vec_push(s->a, &r->grp, ((struct group){0, k + 1, price(s, r->pool.p, k + 1)}));
-    for (uint32_t i = 0; i < x->k; i++)
-        if (x->out[i] != o) r->pool.p[r->pool.n++] = x->out[i];
-    vec_push(s->a, &r->grp, ((struct group){k + 1, x->k - 1, price(s, r->pool.p + k + 1, x->k - 1)}));
-    double now = sum_groups(r, 0);
-    return now < was - margin(was) ? was - now : -INFINITY;
-}
-
-/* Nodes whose moves may have changed by what happened to a kernel: all that it makes, holds or reads; of a large
- * one a sample, in which contractions, reductions and values with several readers come first. */
-static void note(struct run *r, uint32_t v) {
-    if (!is_free(&r->s, v)) return;
-    if (!(r->dirty[v] & 1)) vec_push(r->s.a, &r->single, v);
-    if (!(r->dirty[v] & 2)) vec_push(r->s.a, &r->two, v);
-    r->dirty[v] |= 3;
-}
-
-static void note_kernel(struct run *r, uint32_t id) {
-    struct search *s = &r->s;
-    const struct kern *x = &s->kern.p[id];
-    cone(s, x->out, x->k);
-    for (uint32_t i = 0; i < x->k; i += 1 + x->k / WINDOW) note(r, x->out[i]);
-    for (uint32_t i = 0; i < s->reads.n; i += 1 + s->reads.n / WINDOW) note(r, s->reads.p[i]);
-    uint32_t left = WINDOW;
-    for (uint32_t i = 0; i < s->inner.n && s->inner.n > WINDOW && left > WINDOW / 2; i++) {
-        uint32_t v = s->inner.p[i];
-        const uint32_t *use = s->p->use[v];
-        if (s->p->hint[v] || (use[0] != NONE && use[1] != NONE)) note(r, v), left--;
-    }
-    for (uint32_t i = 0; i < s->inner.n; i += 1 + s->inner.n / left) note(r, s->inner.p[i]);
-}
-
-/* Replaces the kernels in `hit` by the parts of grp that stood together before, then joins the parts of each group as
- * far as the order of kernels allows; the new kernels are in `near`. A group with a node that was not stored before
- * begins as single kernels: without that node its old part may need what needs it. False: the flips close a cycle. */
-static bool rebuild(struct run *r, const uint32_t *f, uint32_t nf) {
-    struct search *s = &r->s;
-    uint32_t *home = s->chain; /* of each output: the kernel it was in */
-    for (uint32_t i = 0; i < r->hit.n; i++)
-        for (uint32_t k = 0; k < s->kern.p[r->hit.p[i]].k; k++)
-            home[s->kern.p[r->hit.p[i]].out[k]] = r->hit.p[i];
-    for (uint32_t i = 0; i < r->hit.n; i++) kern_drop(s, r->hit.p[i]);
-    for (uint32_t i = 0; i < nf; i++)
-        if (!s->stored[f[i]]) home[f[i]] = NONE;
-    flip(r, f, nf);
-    r->near.n = 0;
-    for (uint32_t g = 0; g < r->grp.n; g++) {
-        uint32_t *out = r->pool.p + r->grp.p[g].at, k = r->grp.p[g].k;
-        bool alone = false;
-        for (uint32_t i = 0; i < k; i++) alone |= home[out[i]] == NONE;
-        for (uint32_t i = 0; i < k; i++) {
-            if (s->kern_of[out[i]] != NONE) continue;
-            uint32_t m = 0;
-            for (uint32_t j = i; j < (alone ? i + 1 : k); j++)
-                if (home[out[j]] == home[out[i]]) s->merged[m++] = out[j];
-            vec_push(s->a, &r->near, kern_add(s, s->merged, m));
-        }
-    }
-    for (uint32_t i = 0; i < nf; i++) {
-        uint32_t v = f[i];
-        bool paired = s->pre.at[v] < s->pre.at[v + 1] || s->post.at[v] < s->post.at[v + 1];
-        if (s->stored[v] && paired && on_cycle(s, s->kern_of[v])) return false;
-    }
-    for (uint32_t i = 0; i < r->near.n; i++) settle(s, r->near.p[i]);
-    for (uint32_t g = 0; g < r->grp.n; g++) {
-        const uint32_t *out = r->pool.p + r->grp.p[g].at;
-        for (bool again = true; again;) {
-            again = false;
-            for (uint32_t i = 1; i < r->grp.p[g].k; i++) {
-                uint32_t a = s->kern_of[out[0]], b = s->kern_of[out[i]];
-                if (a != b && can_join(s, a, b)) join(s, a, b), again = true;
-            }
-        }
-    }
-    r->near.n = 0;
-    walk_ahead(s);
-    for (uint32_t g = 0; g < r->grp.n; g++)
-        for (uint32_t i = 0; i < r->grp.p[g].k; i++) {
-            uint32_t id = s->kern_of[r->pool.p[r->grp.p[g].at + i]];
-            if (s->kern.p[id].seen == s->fore_epoch) continue;
-            s->kern.p[id].seen = s->fore_epoch;
-            vec_push(s->a, &r->near, id);
-        }
-    return true;
-}
-
-/* Takes back a rebuild: grp becomes the old groups. */
-static void restore(struct run *r, const u32_vec *old, const uint32_t *f, uint32_t nf) {
-    struct search *s = &r->s;
-    for (uint32_t g = 0; g < r->grp.n; g++)
-        for (uint32_t i = 0; i < r->grp.p[g].k; i++) {
-            uint32_t id = s->kern_of[r->pool.p[r->grp.p[g].at + i]];
-            if (id != NONE) kern_drop(s, id);
-        }
-    flip(r, f, nf);
-    r->near.n = 0;
-    for (uint32_t i = 0; i < old->n; i += 1 + old->p[i])
-        vec_push(s->a, &r->near, kern_add(s, old->p + i + 1, old->p[i]));
-    for (uint32_t i = 0; i < r->near.n; i++) {
-        struct kern *x = &s->kern.p[r->near.p[i]];
-        x->touched = 0; /* nothing changed: other moves may still be made in this round */
-        settle(s, r->near.p[i]);
-        x->seconds = price(s, x->out, x->k);
-    }
-}
-
-/* Makes the move that try_move found. What it really gained, 0 if it was taken back. */
-static double make_move(struct run *r, const uint32_t *f, uint32_t nf) {
-    struct search *s = &r->s;
-    double was = 0, now = 0;
-    u32_vec *old = &s->old;
-    old->n = 0;
-    for (uint32_t i = 0; i < r->hit.n; i++) {
-        const struct kern *x = &s->kern.p[r->hit.p[i]];
-        was += x->seconds;
-        vec_push(s->a, old, x->k);
-        for (uint32_t k = 0; k < x->k; k++) vec_push(s->a, old, x->out[k]);
-    }
-    if (!rebuild(r, f, nf)) {
-        restore(r, old, f, nf);
-        return 0;
-    }
-    for (uint32_t i = 0; i < r->near.n; i++) {
-        struct kern *x = &s->kern.p[r->near.p[i]];
-        now += x->seconds = price(s, x->out, x->k);
-    }
-    if (now < was - margin(was)) return was - now;
-    restore(r, old, f, nf);
-    return 0;
-}
-
-/* ---- local search ----------------------------------------------------------------------------------- */
-
-static int move_order(const void *x, const void *y) {
-    const struct move *a = x, *b = y;
-    int c = by_gain(a->gain, b->gain);
-    if (!c) c = (a->f[0] > b->f[0]) - (a->f[0] < b->f[0]);
-    return c ? c : (a->f[1] > b->f[1]) - (a->f[1] < b->f[1]);
-}
-
-static double attempt(struct run *r, const struct move *m) {
-    return m->nf ? try_move(r, m->f, m->nf) : try_shift(r, m->f[0], m->f[1]);
-}
-
-static void consider(struct run *r, uint32_t v, uint32_t u, uint32_t nf) {
-    struct move m = {.f = {v, u}, .nf = nf};
-    m.gain = attempt(r, &m);
-    if (m.gain > 0) vec_push(r->s.a, &r->moves, m);
-}
-
-/* Pairs of v with the free nodes next to it: readers and, below v's index, inputs that did not change themselves. */
-static void consider_pairs(struct run *r, uint32_t v) {
-    struct search *s = &r->s;
-    uint32_t tries = 0;
-    for (const uint32_t *u = s->p->use[v]; *u != NONE && tries < WINDOW; u++)
-        if (is_free(s, *u)) consider(r, v, *u, 2), tries++;
-    for (uint32_t i = s->in.at[v]; i < s->in.at[v + 1] && tries < 2 * WINDOW; i++) {
-        uint32_t u = s->in.of[i];
-        if (is_free(s, u) && !(r->dirty[u] & 2)) consider(r, u, v, 2), tries++;
-    }
-}
-
-/* Each output of a kernel with several, out of it: alone, or to a neighbour. */
-static void consider_shifts(struct run *r, uint32_t id) {
-    struct search *s = &r->s;
-    u32_vec *to = &s->old; /* first outputs of the partners */
-    to->n = 0;
-    partners(r, id);
-    for (uint32_t i = 0; i < r->near.n && to->n < PARTNERS; i++)
-        if (r->near.p[i] != id) vec_push(s->a, to, s->kern.p[r->near.p[i]].out[0]);
-    for (uint32_t i = 0; i < s->kern.p[id].k && i < WINDOW && !spent(s); i++) {
-        uint32_t o = s->kern.p[id].out[i];
-        consider(r, o, NONE, 0);
-        for (uint32_t k = 0; k < to->n; k++) consider(r, o, to->p[k], 0);
-    }
-}
-
-static bool touched(struct run *r) {
-    for (uint32_t i = 0; i < r->hit.n; i++)
-        if (r->s.kern.p[r->hit.p[i]].touched == r->s.round) return true;
-    return false;
-}
-
-/* Makes the moves of the list that still improve, best first; one that meets a change of this round waits. How many. */
-static uint32_t make_moves(struct run *r) {
-    struct search *s = &r->s;
-    uint32_t made = 0;
-    if (r->moves.n) qsort(r->moves.p, r->moves.n, sizeof *r->moves.p, move_order);
-    s->round++;
-    for (uint32_t i = 0; i < r->moves.n; i++) {
-        struct move m = r->moves.p[i];
-        double gain = attempt(r, &m);
-        if (touched(r)) {
-            for (uint32_t k = 0; k < m.nf; k++) note(r, m.f[k]);
-        } else if (gain > 0 && make_move(r, m.f, m.nf) > 0) {
-            made++;
-            for (uint32_t k = 0; k < r->near.n; k++) note_kernel(r, r->near.p[k]);
-        }
-    }
-    return made;
-}
-
-static int ascending(const void *x, const void *y) {
-    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return (a > b) - (a < b);
-}
-
-/* One round of flips of what is noted: single nodes, or pairs of neighbours. */
-static uint32_t flip_round(struct run *r, bool pairs) {
-    struct search *s = &r->s;
-    u32_vec *list = pairs ? &r->two : &r->single;
-    uint8_t bit = pairs ? 2 : 1;
-    r->moves.n = 0;
-    if (list->n) qsort(list->p, list->n, sizeof *list->p, ascending);
-    for (uint32_t i = 0; i < list->n && !spent(s); i++)
-        if (pairs) consider_pairs(r, list->p[i]);
-        else consider(r, list->p[i], NONE, 1);
-    for (uint32_t i = 0; i < list->n; i++) r->dirty[list->p[i]] &= (uint8_t)~bit;
-    list->n = 0;
-    return make_moves(r);
-}
-
-/* One round of shifts, from the kernels made since the last one. */
-static uint32_t shift_round(struct run *r) {
-    struct search *s = &r->s;
-    r->moves.n = 0;
-    for (uint32_t id = 0; id < s->kern.n && !spent(s); id++) {
-        if (s->kern.p[id].k > 1 && !s->kern.p[id].shifted) consider_shifts(r, id);
-        s->kern.p[id].shifted = true;
-    }
-    return make_moves(r);
-}
-
-static void note_all(struct run *r) {
-    r->single.n = r->two.n = 0;
-    memset(r->dirty, 0, r->s.n);
-    for (uint32_t i = 0; i < r->s.kern.n; i++)
-        if (r->s.kern.p[i].k) note_kernel(r, i);
-}
-
-static void local(struct run *r) {
-    note_all(r);
-    while (!spent(&r->s)) {
-        if (flip_round(r, false)) continue;
-        uint32_t round = r->s.round;
-        if (group(r, false)) {
-            for (uint32_t i = 0; i < r->s.kern.n; i++)
-                if (r->s.kern.p[i].k && r->s.kern.p[i].touched >= round) note_kernel(r, i);
-            continue;
-        }
-        if (!shift_round(r) && !flip_round(r, true)) break;
-    }
-}
 
 /* ---- seeds ------------------------------------------------------------------------------------------- */
 
@@ -682,6 +143,7 @@ static void from_seeds(struct run *r) {
     struct search *s = &r->s;
     struct plan plan[SEEDS] = {0};
     double *cost[SEEDS] = {0};
+    uint8_t *start_set[SEEDS];
     uint32_t n = 0;
     s->apart = true;
     for (uint32_t kind = 0; kind < SEEDS; kind++) {
@@ -689,9 +151,9 @@ static void from_seeds(struct run *r) {
         uint8_t *stored = arena_raw(s->a, s->n);
         memcpy(stored, s->stored, s->n);
         bool known = false;
-        for (uint32_t i = 0; i < n; i++) known |= !memcmp(r->start[i], stored, s->n);
+        for (uint32_t i = 0; i < n; i++) known |= !memcmp(start_set[i], stored, s->n);
         if (known) continue;
-        r->start[n] = stored;
+        start_set[n] = stored;
         load_alone(r);
         allow(r, EVALS_MIN / SEEDS, EVALS_PER_NODE / 3);
         group(r, false);
@@ -920,7 +382,9 @@ static void run_job(void *arg) {
     if (j->mode != PLAN_STORE_ALL) plain[1] = fuse_all(r);
     if (j->mode == PLAN_COST) {
         from_seeds(r);
-        exact(r, false); /* first as if there were no runners-up: the best plan does not depend on their number */
+        exact(
+            r,
+            false); /* first as if there were no runners-up: the best plan does not depend on their number */
         if (r->keep > 1) exact(r, true);
         more_plans(r);
     }

@@ -1,6 +1,7 @@
 /* search.h: what the files of the planner's search share; internal to src/schedule. The public part is in schedule.h.
  *
- *   search.c          seeds, moves, exact enumeration, the answer
+ *   search.c          seeds, exact enumeration, the answer
+ *   search_moves.c    local search: flips, joins, shifts
  *   search_state.c    one plan and its bookkeeping: cones, prices, the graph of kernels
  *   search_cut.c      the seed that a minimum cut gives */
 #ifndef RIDGE_SCHEDULE_SEARCH_H
@@ -9,6 +10,10 @@
 #include "schedule.h"
 
 #define NONE UINT32_MAX
+#define SMALL 128   /* nodes: local search from every seed, all pairs of kernels */
+#define WINDOW 32   /* nodes of one large kernel that are tried */
+#define WIDE 64     /* kernels that one move may touch */
+#define MARGIN 1e-9 /* of the time at stake: smaller gains are noise of rounding */
 
 typedef VEC(uint32_t) u32_vec;
 
@@ -93,5 +98,48 @@ static inline bool spent(const struct search *s) {
     return s->evals >= s->max_evals || s->work >= s->max_work;
 }
 uint32_t union_sorted(const uint32_t *a, uint32_t na, const uint32_t *b, uint32_t nb, uint32_t *out);
+
+/* ---- the run of a search ---- */
+
+struct group {
+    uint32_t at, k; /* outputs: pool.p[at..at + k) */
+    double seconds;
+};
+struct plan { /* a candidate for the answer */
+    uint8_t *stored;
+    uint32_t *group;
+    double seconds;
+};
+struct move {
+    uint32_t
+        f[2]; /* nodes to flip; nf 0: output f[0] goes to the kernel of output f[1], NONE: one of its own */
+    uint32_t nf;
+    double gain;
+};
+struct pair {
+    uint32_t a, b, first, second; /* kernels; their first outputs, for ties */
+    double gain;
+};
+struct run {
+    struct search s;
+    uint8_t *dirty;         /* [n]: 1 to be tried alone, 2 with each neighbour */
+    u32_vec single, two;    /* nodes with these marks */
+    u32_vec pool;           /* outputs of groups */
+    u32_vec hit, near;      /* kernels that a move replaces; partners of one, or those that a move made */
+    VEC(struct group) grp;  /* what a move puts in their place */
+    VEC(struct move) moves; /* of this round */
+    VEC(struct pair) pairs; /* likewise */
+    struct plan *best;      /* the answer so far, ascending */
+    uint32_t nbest, keep;
+    uint8_t *want;     /* [n] scratch */
+    uint32_t *numbers; /* [n] scratch */
+};
+
+static inline double margin(double seconds) { return seconds * MARGIN; }
+/* Joins kernels while that gains; any_gain: while it is legal. */
+bool group(struct run *, bool any_gain);
+/* Improves the plan until no move does or the budget is spent. */
+void local(struct run *);
+int ascending(const void *, const void *); /* for qsort of uint32_t */
 
 #endif

@@ -238,10 +238,10 @@ void users(struct search *s, uint32_t x, u32_vec *v, uint32_t most) {
     vec_push(s->a, &s->ahead, x);
     while (s->ahead.n && v->n < most) {
         uint32_t w = s->ahead.p[--s->ahead.n];
-        for (const uint32_t *u = s->p->use[w]; *u != NONE; u++) {
+        for (const uint32_t *u = s->p->use[w]; *u != NONE && v->n < most; u++) {
+            s->work++;
             if (s->fore[*u] == s->fore_epoch) continue;
             s->fore[*u] = s->fore_epoch;
-            s->work++;
             if (s->stored[*u])
                 meet(s, s->kern_of[*u], v);
             else

@@ -45,7 +45,8 @@ static void synth_new(struct synth *y, uint32_t n, uint32_t edges) {
 static void synth_free(struct synth *y) {
     for (uint32_t v = 0; v < y->n; v++) free(y->use[v]);
     free(y->in_at), free(y->in), free(y->times), free(y->use), free(y->forced), free(y->hint), free(y->bytes);
-    free(y->work), free(y->outside), free(y->domain), free(y->mark), free(y->own), free(y->list), free(y->need), free(y->read);
+    free(y->work), free(y->outside), free(y->domain), free(y->mark), free(y->own), free(y->list),
+        free(y->need), free(y->read);
 }
 
 /* Adds an input to the node that is being made (in_at[v + 1] grows). */
@@ -95,8 +96,10 @@ static double synth_cost(void *cx, const uint32_t *out, uint32_t k, const uint8_
             uint32_t u = y->in[e];
             if (y->mark[u] == y->epoch) continue;
             y->mark[u] = y->epoch, y->need[u] = y->read[u] = 0;
-            if (stored[u]) reads++;
-            else y->list[n++] = u;
+            if (stored[u])
+                reads++;
+            else
+                y->list[n++] = u;
         }
     y->held += n;
     if (!legal(y, out, k, n)) return INFINITY;
@@ -113,7 +116,8 @@ static double synth_cost(void *cx, const uint32_t *out, uint32_t k, const uint8_
                 double t = RG_MIN(times, 64), b = y->bytes[u] * (1 + (t - 1) / 2.5);
                 if (b > y->read[u]) bytes += b - y->read[u], y->read[u] = b;
                 if (needs) needs[u] = 1;
-            } else y->need[u] = RG_MAX(y->need[u], times);
+            } else
+                y->need[u] = RG_MAX(y->need[u], times);
         }
     }
     return RG_MAX(bytes / BANDWIDTH, work / RATE) + LAUNCH;
@@ -184,8 +188,10 @@ static void synth_random(struct synth *y, uint32_t n, uint32_t seed) {
         }
         if (y->in_at[v + 1] == y->in_at[v] || rnd(4) == 0) y->outside[v] = elements * 4;
         y->work[v] = elements * ops[rnd(5)];
-        if (rnd(100) < 18) y->hint[v] = 2, here = elements / rows;
-        else if (rnd(100) < 8) y->hint[v] = 1, y->work[v] = elements * 512;
+        if (rnd(100) < 18)
+            y->hint[v] = 2, here = elements / rows;
+        else if (rnd(100) < 8)
+            y->hint[v] = 1, y->work[v] = elements * 512;
         y->bytes[v] = here * (rnd(2) ? 2 : 4);
         if (rnd(12) == 0) y->forced[v] = 2;
     }
@@ -238,7 +244,8 @@ TEST(search_is_never_worse_than_the_plain_plans) {
         synth_free(&y);
     }
     CHECK(count > 9000);
-    TEST_INFO("%d random regions: %.2f x the better plain plan (geometric mean), %.0f evaluations each, at most %llu",
+    TEST_INFO("%d random regions: %.2f x the better plain plan (geometric mean), %.0f evaluations each, at "
+              "most %llu",
               count, exp(gain / count), (double)evals / count, (unsigned long long)most);
 }
 
@@ -263,9 +270,11 @@ TEST(search_finds_the_best_plan) {
         arena_free(&j.arena);
         synth_free(&y);
     }
-    TEST_INFO("%d of %d plans of 3 to 8 nodes are the best of all (%.2f %%), worst %.2f %% above; %llu plans listed",
+    TEST_INFO("%d of %d plans of 3 to 8 nodes are the best of all (%.2f %%), worst %.2f %% above; %llu plans "
+              "listed",
               equal, count, 100.0 * equal / count, 100 * (worst - 1), (unsigned long long)plans);
-    if (0) if (0) CHECK(equal >= count * 0.99);
+    if (0)
+        if (0) CHECK(equal >= count * 0.99);
 }
 
 TEST(search_one_output_per_kernel_when_asked) {
@@ -310,7 +319,8 @@ TEST(search_runners_up_are_distinct_and_ascending) {
         }
         uint32_t nfree = 0;
         for (uint32_t v = 0; v < y.n; v++) nfree += y.forced[v] == 0;
-        if (j.got && nfree > 3 && !y.bad) CHECK(j.got >= 4); /* every set that this cost knows is legal alone */
+        if (j.got && nfree > 3 && !y.bad)
+            CHECK(j.got >= 4); /* every set that this cost knows is legal alone */
         plans += j.got;
         arena_free(&j.arena), arena_free(&one.arena);
         synth_free(&y);
@@ -324,8 +334,10 @@ static void synth_chain(struct synth *y, uint32_t n, uint32_t largest) {
     y->largest = largest;
     for (uint32_t v = 0; v < n; v++) {
         y->in_at[v + 1] = y->in_at[v];
-        if (v) input(y, v, v - 1, 1);
-        else y->outside[v] = 4096;
+        if (v)
+            input(y, v, v - 1, 1);
+        else
+            y->outside[v] = 4096;
         y->bytes[v] = 4096, y->work[v] = 1024;
     }
     y->forced[n - 1] = 1;
@@ -354,8 +366,8 @@ static double per_node(struct synth *y, struct job *j, const char *what) {
     CHECK_EQ(j->got, 1);
     CHECK_EQ(j->out[0].evaluations, y->calls);
     double evals = (double)y->calls / y->n;
-    TEST_INFO("%s: %u nodes, %.1f evaluations and %.0f nodes looked at for each, %u kernels", what, y->n, evals,
-              (double)y->held / y->n, j->out[0].kernels);
+    TEST_INFO("%s: %u nodes, %.1f evaluations and %.0f nodes looked at for each, %u kernels", what, y->n,
+              evals, (double)y->held / y->n, j->out[0].kernels);
     CHECK(j->out[0].seconds <= RG_MIN(j->out[0].store_all, j->out[0].fuse_all));
     plan_must_hold(&y->p, &j->out[0]);
     return evals;
@@ -395,4 +407,185 @@ TEST(search_is_linear_on_many_diamonds) {
         arena_free(&j.arena);
         synth_free(&y);
     }
+}
+
+/* One buffer that everybody reads, and n values that must be stored: an optimiser's step. */
+static void synth_star(struct synth *y, uint32_t n) {
+    synth_new(y, n, n);
+    for (uint32_t v = 0; v < n; v++) {
+        y->in_at[v + 1] = y->in_at[v];
+        if (v) input(y, v, 0, 1);
+        y->bytes[v] = 4096, y->work[v] = 1024, y->outside[v] = 4096;
+        y->forced[v] = v ? 1 : 2;
+    }
+    y->largest = 50;
+    synth_finish(y);
+}
+
+TEST(search_is_linear_on_a_star) {
+    double small = 0;
+    for (uint32_t n = 2000; n <= 20000; n *= 10) {
+        struct synth y;
+        struct job j;
+        synth_star(&y, n);
+        double evals = per_node(&y, &j, "star");
+        CHECK(evals < 40);
+        if (small) CHECK(evals < 1.5 * small + 1);
+        small = evals;
+        CHECK(j.out[0].kernels <= n / 20); /* 49 outputs fit in a kernel */
+        arena_free(&j.arena);
+        synth_free(&y);
+    }
+}
+
+TEST(search_middle_sized_regions) {
+    double gain = 0, evals = 0;
+    int count = 0;
+    for (uint32_t i = 0; i < 60; i++) {
+        struct synth y;
+        struct job j;
+        uint32_t n = 40 + i * i / 2;
+        synth_random(&y, n, 120000 + i);
+        y.bad = 0, y.largest = 60;
+        for (uint32_t v = 0; v < n; v++) y.forced[v] &= 1; /* all may be stored, so that there is a plan */
+        search(&j, &y.p, 2);
+        for (uint32_t k = 0; k < j.got; k++) {
+            plan_must_hold(&y.p, &j.out[k]);
+            CHECK(k || j.out[0].seconds <= RG_MIN(j.out[0].store_all, j.out[0].fuse_all));
+        }
+        if (j.got) {
+            gain += log(RG_MIN(j.out[0].store_all, j.out[0].fuse_all) / j.out[0].seconds), count++;
+            evals += (double)j.out[0].evaluations / n;
+            CHECK((double)j.out[0].evaluations < 8000 + 60.0 * n);
+        }
+        arena_free(&j.arena);
+        synth_free(&y);
+    }
+    CHECK_EQ(count, 60);
+    TEST_INFO("%d regions of 40 to 1780 nodes: %.2f x the better plain plan, %.0f evaluations for each node",
+              count, exp(gain / count), evals / count);
+}
+
+struct guarded {
+    struct arena arena;
+    struct err err;
+    const struct plan_problem *p;
+    struct plan_result out[2];
+    uint32_t got;
+};
+static void run_guarded(void *p) {
+    struct guarded *g = p;
+    g->got = plan_search(&g->arena, &g->err, g->p, g->out, 2);
+}
+
+TEST(search_survives_every_failed_allocation) {
+    struct synth y;
+    struct guarded g = {0};
+    synth_diamonds(&y, 1500);
+    g.p = &y.p;
+    arena_init(&g.arena, &g.err);
+    int64_t live = mem_live();
+    uint64_t before = mem_count();
+    CHECK_EQ(err_guard(&g.err, run_guarded, &g), 0);
+    uint64_t total = mem_count() - before;
+    double seconds = g.out[0].seconds;
+    arena_free(&g.arena);
+    CHECK_EQ(mem_live(), live);
+    CHECK(total > 8);
+    for (uint64_t at = 1; at <= total; at++) {
+        err_clear(&g.err);
+        mem_fail_at((int64_t)at);
+        int code = err_guard(&g.err, run_guarded, &g);
+        mem_fail_at(-1);
+        CHECK_EQ(code, RG_ENOMEM);
+        arena_free(&g.arena);
+        CHECK_EQ(mem_live(), live);
+    }
+    err_clear(&g.err);
+    CHECK_EQ(err_guard(&g.err, run_guarded, &g), 0);
+    CHECK(g.out[0].seconds == seconds);
+    arena_free(&g.arena);
+    TEST_COUNT(total, "allocations failed in turn");
+    synth_free(&y);
+}
+
+/* a + b + c and a + b + d: nodes s = a + b, x = s + c, y = s + d; the buffers are not nodes. */
+TEST(search_known_answers) {
+    struct synth y;
+    struct job j;
+    for (int no_multi = 0; no_multi < 2; no_multi++) {
+        synth_new(&y, 3, 4);
+        for (uint32_t v = 0; v < 3; v++) {
+            y.in_at[v + 1] = y.in_at[v];
+            if (v) input(&y, v, 0, 1);
+            y.bytes[v] = 1 << 24, y.work[v] = 1 << 22, y.outside[v] = v ? 1 << 24 : 2 << 24;
+            y.forced[v] = v > 0;
+        }
+        y.p.no_multi = no_multi;
+        synth_finish(&y);
+        search(&j, &y.p, 1);
+        CHECK_EQ(j.got, 1);
+        CHECK_EQ(j.out[0].stored[0],
+                 0); /* recomputed: 6 reads and 2 writes are fewer bytes than storing it */
+        CHECK_EQ(j.out[0].kernels, no_multi ? 2 : 1);
+        double bytes = (double)(1 << 24) * (no_multi ? 8 : 6);
+        CHECK_NEAR(j.out[0].seconds, bytes / BANDWIDTH + j.out[0].kernels * LAUNCH, 1e-12);
+        arena_free(&j.arena);
+        synth_free(&y);
+    }
+}
+
+TEST(search_is_deterministic) {
+    for (uint32_t i = 0; i < 200; i++) {
+        struct synth y, z;
+        struct job j, k;
+        synth_random(&y, 3 + i % 12, 30000 + i);
+        void *hole = malloc(1 + i * 100); /* other addresses for the second one */
+        synth_random(&z, 3 + i % 12, 30000 + i);
+        search(&j, &y.p, 3);
+        search(&k, &z.p, 3);
+        CHECK_EQ(j.got, k.got);
+        for (uint32_t m = 0; m < j.got; m++) {
+            CHECK(j.out[m].seconds == k.out[m].seconds && j.out[m].evaluations == k.out[m].evaluations);
+            CHECK(!memcmp(j.out[m].stored, k.out[m].stored, y.n));
+            CHECK(!memcmp(j.out[m].kernel, k.out[m].kernel, y.n * sizeof *j.out[m].kernel));
+        }
+        free(hole);
+        arena_free(&j.arena), arena_free(&k.arena);
+        synth_free(&y), synth_free(&z);
+    }
+}
+
+TEST(search_edges) {
+    struct synth y;
+    struct guarded g = {0};
+    struct job j;
+    synth_new(&y, 0, 0);
+    synth_finish(&y);
+    search(&j, &y.p, 1);
+    CHECK_EQ(j.got, 1); /* nothing to do takes no time */
+    CHECK(j.out[0].kernels == 0 && j.out[0].seconds == 0);
+    arena_free(&j.arena);
+    synth_free(&y);
+
+    synth_chain(&y, 3, 0); /* no kernel is legal */
+    search(&j, &y.p, 1);
+    CHECK_EQ(j.got, 0);
+    struct plan_result all;
+    CHECK(!plan_store_all(&j.arena, &j.err, &y.p, &all) && !plan_fuse_all(&j.arena, &j.err, &y.p, &all));
+    arena_free(&j.arena);
+
+    /* pairs that contradict the uses, and a list of uses that is not topological */
+    y.before[0][0] = 2, y.before[0][1] = 0, y.p.nbefore = 1;
+    g.p = &y.p;
+    arena_init(&g.arena, &g.err);
+    CHECK_EQ(err_guard(&g.err, run_guarded, &g), RG_EINVAL);
+    CHECK(strstr(g.err.msg, "must run before") != NULL);
+    arena_free(&g.arena);
+    err_clear(&g.err);
+    y.p.nbefore = 0, y.use[1][0] = 1;
+    CHECK_EQ(err_guard(&g.err, run_guarded, &g), RG_EINVAL);
+    CHECK(strstr(g.err.msg, "topological") != NULL);
+    arena_free(&g.arena);
+    synth_free(&y);
 }

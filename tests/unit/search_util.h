@@ -80,7 +80,8 @@ static inline bool exhaust_acyclic(struct exhaust *x, uint32_t groups, uint32_t 
     return true;
 }
 
-static inline void exhaust_split(struct exhaust *x, uint32_t left, uint32_t groups, uint32_t all, double sum) {
+static inline void exhaust_split(struct exhaust *x, uint32_t left, uint32_t groups, uint32_t all,
+                                 double sum) {
     if (sum >= x->best) return;
     if (!left) {
         x->plans++;
@@ -130,7 +131,8 @@ static inline void plan_must_hold(const struct plan_problem *p, const struct pla
     uint32_t n = p->n, k = r->kernels;
     uint32_t *count = calloc(k + 2, sizeof *count), *list = calloc(n + 1, sizeof *list);
     for (uint32_t v = 0; v < n; v++) {
-        CHECK(r->stored[v] <= 1 && (p->forced[v] != 1 || r->stored[v]) && (p->forced[v] != 2 || !r->stored[v]));
+        CHECK(r->stored[v] <= 1 && (p->forced[v] != 1 || r->stored[v]) &&
+              (p->forced[v] != 2 || !r->stored[v]));
         CHECK(r->stored[v] ? r->kernel[v] < k : r->kernel[v] == UINT32_MAX);
         if (r->stored[v]) count[r->kernel[v] + 1]++;
     }
@@ -143,7 +145,8 @@ static inline void plan_must_hold(const struct plan_problem *p, const struct pla
     for (uint32_t v = 0; v < n; v++)
         if (r->stored[v]) list[fill[r->kernel[v]]++] = v;
     double sum = 0;
-    for (uint32_t i = 0; i < k; i++) sum += p->cost(p->cx, list + count[i], count[i + 1] - count[i], r->stored, NULL);
+    for (uint32_t i = 0; i < k; i++)
+        sum += p->cost(p->cx, list + count[i], count[i + 1] - count[i], r->stored, NULL);
     CHECK(sum < INFINITY);
     CHECK_NEAR(sum, r->seconds, 1e-9 * sum);
     /* inputs, to walk from a kernel to what it reads */
@@ -170,8 +173,10 @@ static inline void plan_must_hold(const struct plan_problem *p, const struct pla
             for (uint32_t e = at[v]; e < at[v + 1]; e++) {
                 if (seen[in[e]] == i + 1) continue;
                 seen[in[e]] = i + 1;
-                if (r->stored[in[e]]) vec_push(&arena, &dep, r->kernel[in[e]]);
-                else walk[top++] = in[e];
+                if (r->stored[in[e]])
+                    vec_push(&arena, &dep, r->kernel[in[e]]);
+                else
+                    walk[top++] = in[e];
             }
         }
         for (uint32_t b = 0; b < p->nbefore; b++) {
