@@ -104,15 +104,25 @@ static void drop(struct eval *e, struct tensor *t) {
 
 /* ---- elements --------------------------------------------------------------------------------------- */
 
+/* Most tensors are f32: one move instead of a walk through ref_read's cases. */
 static struct cell get(const struct tensor *t, int64_t at) {
     const struct store *s = t->store;
-    return (struct cell){ref_read(t->dt, s->data + at * dtype_info[t->dt].bytes), s->err ? s->err[at] : 0,
-                         s->unsure ? s->unsure[at] : false};
+    struct cell c = {.err = s->err ? s->err[at] : 0, .unsure = s->unsure && s->unsure[at]};
+    float f;
+    if (t->dt == DT_F32)
+        memcpy(&f, s->data + at * 4, 4), c.v.f = f;
+    else
+        c.v = ref_read(t->dt, s->data + at * dtype_info[t->dt].bytes);
+    return c;
 }
 
 static void put(struct tensor *t, int64_t at, struct cell c) {
     struct store *s = t->store;
-    ref_write(t->dt, s->data + at * dtype_info[t->dt].bytes, c.v);
+    if (t->dt == DT_F32) {
+        float f = (float)c.v.f;
+        memcpy(s->data + at * 4, &f, 4);
+    } else
+        ref_write(t->dt, s->data + at * dtype_info[t->dt].bytes, c.v);
     if (s->err) s->err[at] = c.err;
     if (s->unsure) s->unsure[at] = c.unsure;
 }
