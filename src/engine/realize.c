@@ -38,19 +38,20 @@ static enum plan_mode plan_mode(struct call *c) {
     err_throw(c->err, RG_EINVAL, "RIDGE_PLAN=%.40s: expected cost, store or fuse", s);
 }
 
-static void count(struct realize_stats *st, const struct schedule *s) {
+static void count(struct arena *a, struct realize_stats *st, const struct schedule *s) {
     st->kernels = s->call.n;
     st->distinct = s->prog.n;
     st->scratch = s->temp_bytes;
     st->predicted = s->seconds;
+    struct estimate *est = arena_array(a, struct estimate, s->prog.n + 1);
+    for (uint32_t i = 0; i < s->prog.n; i++)
+        estimate_asked(s->prog.p[i].ir, s->prog.p[i].kernel.sink, &est[i]);
     for (uint32_t i = 0; i < s->call.n; i++) {
         const struct sched_prog *p = &s->prog.p[s->call.p[i].prog];
-        struct estimate est = {0};
-        estimate_asked(p->ir, p->kernel.sink, &est);
         st->reads += p->reads;
         st->writes += p->writes;
         st->bytes += p->bytes;
-        st->ops += est.flops;
+        st->ops += est[s->call.p[i].prog].flops;
     }
 }
 
@@ -60,6 +61,7 @@ static void plan(struct call *c, struct schedule *s) {
     str_init(&log, c->work);
     struct sched_opts o = {.model = &c->en->plans.model,
                            .mode = plan_mode(c),
+                           .rank = (int)RG_MAX(env_int(ENV_PLAN_RANK), 0),
                            .no_multi = !env_int(ENV_MULTI),
                            .no_split = !env_int(ENV_SPLIT),
                            .no_batch = !env_int(ENV_BATCH),
@@ -71,7 +73,7 @@ static void plan(struct call *c, struct schedule *s) {
     uint64_t t1 = os_now_ns();
     event_add(EVENT_PLAN, event_name("schedule"), t0, t1, c->key.topo.n, s->call.n);
     c->stats.plan_ns = t1 - t0;
-    count(&c->stats, s);
+    count(c->work, &c->stats, s);
     debug_plan(c->en, &c->key, &c->stats);
     debug_schedule(s, &log);
 }

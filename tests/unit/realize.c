@@ -157,10 +157,11 @@ TEST(realize_key_has_the_whole_structure) {
 TEST(realize_key_has_every_setting) {
     setup(NULL);
     affine_once(64, 2, false);
-    static const char *const change[][2] = {
-        {"RIDGE_NOOPT", "1"},    {"RIDGE_FASTMATH", "1"}, {"RIDGE_RULE_OFF", "add_zero"},
-        {"RIDGE_MULTI", "0"},    {"RIDGE_SPLIT", "0"},    {"RIDGE_BATCH", "0"},
-        {"RIDGE_PLAN", "store"}, {"RIDGE_PLAN", "fuse"},  {"RIDGE_THREADS", "1"}};
+    static const char *const change[][2] = {{"RIDGE_NOOPT", "1"},           {"RIDGE_FASTMATH", "1"},
+                                            {"RIDGE_RULE_OFF", "add_zero"}, {"RIDGE_MULTI", "0"},
+                                            {"RIDGE_PLAN_RANK", "1"},       {"RIDGE_SPLIT", "0"},
+                                            {"RIDGE_BATCH", "0"},           {"RIDGE_PLAN", "store"},
+                                            {"RIDGE_PLAN", "fuse"},         {"RIDGE_THREADS", "1"}};
     for (size_t i = 0; i < RG_COUNT(change); i++) {
         settings(change[i][0], change[i][1]);
         affine_once(64, 2, false);
@@ -239,6 +240,23 @@ TEST(realize_results_that_are_elsewhere) {
         CHECK_EQ(st.cached, round);
         for (int i = 0; i < 6; i++) CHECK(o0[i] == 2 * a[i] && o1[i] == a[i] && o3[i] == 2 * a[i]);
     }
+    prog_close(&p);
+    engine_close(en);
+}
+
+TEST(realize_nothing_to_do) {
+    setup(NULL);
+    struct prog p;
+    prog_open(&p);
+    const uop *x = buffer(&p, 0, 3), *empty = buffer(&p, 1, 0);
+    WANT(&p, x, uop2(&p.ir, OP_ADD, empty, empty));
+    float *a = floats(3, 1, 1), *none = floats(1, 7, 0);
+    p.buf[0] = a, p.buf[1] = none, p.result[1] = none;
+    for (int i = 0; i < 2; i++) {
+        run(&p);
+        CHECK(st.cached == i && a[2] == 3 && none[0] == 7);
+    }
+    CHECK_EQ(engine_stats(en).compiled + engine_stats(en).disk_hits, st.kernels);
     prog_close(&p);
     engine_close(en);
 }
