@@ -258,7 +258,7 @@ static void pipe_gather(struct view *v, const struct flat *f, struct str *out) {
 /* ---- 4: the grid ----------------------------------------------------------------------------------------- */
 
 void shape_grid(struct view *v, struct str *out, double *left, const char **name) {
-    double grid = 1, inside = 1, piece = RG_MIN(RG_MAX(v->ns / (64.0 * v->threads), GRID_NS), 4 * GRID_NS);
+    double grid = 1, inside = 1, piece = RG_MIN(RG_MAX(v->ns / (64.0 * v->threads), GRID_NS), 8 * GRID_NS);
     for (int i = 0; i < v->naxis; i++) grid *= v->axis[i].grid ? left[i] : 1;
     if (v->ns / grid >= GRID_NS / 4 && v->ns >= GRID_NS) return;        /* large enough as they are */
     double need = RG_MIN(8.0 * v->threads, RG_MAX(v->ns / GRID_NS, 1)); /* pieces to keep */

@@ -342,19 +342,27 @@ static void stage_rows(struct view *v, struct contract *c, struct str *out, cons
     if (kul) str_printf(out, " UNROLL(%s.%s)", a, kul);
 }
 
-/* Loops inside the grid iteration that packs, until packing is a small part of it. */
+/* Loops inside the grid iteration that packs, until packing is a small part of it; what the iteration reads of the
+ * other side stays in cache for the next rows. */
 static void loop_around_rows(struct view *v, struct contract *c, struct str *out) {
-    double grid = 1, need = 8.0 * v->threads;
-    for (int i = 0; i < v->naxis; i++) grid *= c->left[i];
+    double grid = 1, need = 8.0 * v->threads,
+           bytes = c->b.spot ? (double)c->b.spot->buf->src[0]->hi * c->b.spot->bytes : 0;
+    for (int i = 0; i < v->naxis; i++) {
+        grid *= c->left[i];
+        if (c->b.spot && v->axis[i].grid && has_axis(v, c->b.spot->mask, i)) bytes /= c->left[i];
+    }
     for (int i = v->naxis; i-- > 0;) {
         if (i == c->m || !v->axis[i].grid || c->left[i] <= 1 || grid <= need) continue;
         int64_t n = (int64_t)c->left[i], part = 1;
-        if (grid / (double)n >= need) {
+        double each = c->b.spot && has_axis(v, c->b.spot->mask, i) ? bytes : 0;
+        if (grid / (double)n >= need && each * (double)n <= (double)v->l2 * 0.6) {
             str_printf(out, " LOOP(%s)", v->axis[i].name);
             grid /= (double)n, c->left[i] = 1;
+            bytes = RG_MAX(bytes, each * (double)n);
             continue;
         }
-        for (int64_t p = 2; p <= 64 && grid / (double)p >= need; p++)
+        for (int64_t p = 2; p <= 64 && grid / (double)p >= need && each * (double)p <= (double)v->l2 * 0.6;
+             p++)
             if (n % p == 0) part = p;
         if (part > 1)
             str_printf(out, " TILE(%s,%lld,%s)", v->axis[i].name, (long long)part,
