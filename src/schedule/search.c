@@ -17,8 +17,8 @@
 #define EXACT_FREE 8    /* free nodes of a region that is enumerated */
 #define EXACT_OUTS 12   /* nodes that can be stored, in such a region */
 #define EXACT_EVALS 300 /* and what that may cost */
-#define EVALS_MIN 3000  /* evaluations: this many, and so many for each node */
-#define EVALS_PER_NODE 12
+#define EVALS_MIN 1500  /* evaluations: this many, and so many for each node */
+#define EVALS_PER_NODE 6
 #define WORK_PER_EVAL 200 /* nodes walked */
 
 enum seed_kind { SEED_FORCED, SEED_CONTRACTIONS, SEED_SHARED, SEED_REDUCTIONS, SEED_ALL, SEED_CUT, SEEDS };
