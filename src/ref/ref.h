@@ -5,7 +5,8 @@
  * here a second time, from the words in ops.def, so that a mistake has to be made twice to be missed.
  * It also checks what a compiled kernel would not: every access against its buffer, scratch and
  * accumulators that are read before they are written, and grid iterations that touch each other's data.
- * Tests: tests/unit/ref.c (values and every error), tests/unit/golden.c (kernels under random opts) */
+ * Tests: tests/unit/ref.c (values and every error), tests/unit/golden.c (kernels under random opts),
+ * tests/unit/ref_graph.c and tests/unit/graphs.c (the tensor graph) */
 #ifndef RIDGE_REF_H
 #define RIDGE_REF_H
 
@@ -36,9 +37,11 @@ double ref_cost(const struct linear *);
 
 /* Evaluates a tensor program (op GRAPH) with plain loops over whole tensors, one node after the other. bufs[number] is
  * what BUFFER `number` holds at the start and is not written: an ASSIGN's value is a new tensor. var as in ref_linear.
- * What an optimised program may give instead is `bound`: for each element a first-order bound of how far another order
- * of summation, another grouping or a vector function of 2 ulp (POW 4) may be off; 0 for integers, bool and moves. Where
- * a decision (comparison, floor, cast to integer, argmax ..) was within the bound, the element is `unsure` and is not compared. */
+ * What an optimised program may give instead is `bound`: for each element a bound of how far another order of summation,
+ * another grouping, a fused product or a vector function of 2 ulp (POW 4) may be off; 0 for integers, bool, moves and for
+ * ops that round correctly on exact sources (sums of small integers included). Where a decision (comparison, floor, cast
+ * to integer, argmax ..), a pole, an overflow or the sign of a zero was within the bound, the element is `unsure` and is
+ * not compared. bound.c says how; tests/graphs.h compares. */
 struct ref_tensor {
     enum dtype dt;
     const struct shape *shape;
@@ -46,8 +49,8 @@ struct ref_tensor {
     const double *bound;   /* one for each element, or NULL if not asked for */
     const uint8_t *unsure; /* the same */
 };
-/* out[graph->nsrc], in the arena. Besides ref_linear's errors: RG_EVERIFY for a gather out of range, RG_ELIMIT when
- * intermediate tensors would pass `limit` bytes (0: 4 GiB). Views of EXPAND take no memory: a broadcast of more than
+/* out[graph->nsrc], in the arena. Besides ref_linear's errors: RG_EVERIFY for a node that shape.c refuses, an index out
+ * of range and the MAX or MIN of nothing; RG_ELIMIT when intermediate tensors would pass `limit` bytes (0: 4 GiB). Views of EXPAND take no memory: a broadcast of more than
  * 2^31 elements may be reduced. */
 int ref_graph(struct err *, struct arena *, struct ir *, const uop *graph, const struct ref_buf *bufs,
               uint32_t nbuf, const int64_t *var, bool bounds, size_t limit, struct ref_tensor *out);

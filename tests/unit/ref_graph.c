@@ -667,3 +667,61 @@ TEST(ref_graph_out_of_memory) {
     }
     CHECK(places > 20);
 }
+
+/* Programs with other numbers, other ops and other operands: an answer or an error, never a crash, and soon. */
+TEST(ref_graph_mutated_programs_never_crash) {
+    static const char *const seeds[] = {
+        "(PAD (SHRINK (FLIP x 1) 0 2 1 1 2 1) 0 1 2 0 0 1 2) (SCAN_AXIS[ADD] (EXPAND (RESHAPE x 2 3 1) 2 3 "
+        "4) 2)",
+        "(SCATTER[1] x i (GATHER[1] x i)) (ASSIGN (ASSIGN x x) (RESHAPE k 1 3) s 1 1 0 3 1)",
+        "(REDUCE_AXES[MUL] (MUL (EXPAND (RESHAPE x 2 3 1) 2 3 9) 2.5) 0 2) (CAST<i32> (REDUCE_AXES[ADD] t "
+        "0))",
+        "(WHERE c (POW x 2.5) (FDIV x (SUB z 2.5))) (RESHAPE (PERMUTE (RESHAPE x 2 3 1) 2 1 0) 3 2) "
+        "(IOTA<u8> 300)",
+    };
+    static const char *const piece[] = {"0",
+                                        "1",
+                                        "2",
+                                        "3",
+                                        "9",
+                                        "99",
+                                        "-1",
+                                        "x",
+                                        "k",
+                                        "c",
+                                        "e",
+                                        "z",
+                                        "s",
+                                        "i",
+                                        "u8",
+                                        "1099511627776",
+                                        "9223372036854775807",
+                                        "nan",
+                                        "MAX",
+                                        "ADD",
+                                        "EXPAND"};
+    struct rnd g = {5};
+    int legal = 0, answers = 0;
+    for (int round = 0; round < 6000; round++) {
+        struct run r;
+        char text[512] = "", *to = text;
+        const char *from = seeds[round % RG_COUNT(seeds)];
+        run_open(&r, "x");
+        while (*from) { /* words are replaced now and then */
+            size_t n = strcspn(from, " ()<>[]");
+            const char *other = piece[rnd_below(&g, RG_COUNT(piece))];
+            if (n && rnd_below(&g, 16) == 0)
+                to += snprintf(to, 64, "%s", other);
+            else
+                memcpy(to, from, n), to += n;
+            from += n;
+            if (*from) *to++ = *from++;
+        }
+        r.text = arena_printf(&r.t.arena, "%s(GRAPH %s)\n", leaves, text);
+        bool parsed = err_guard(&r.t.err, parse_run, &r) == 0;
+        legal += parsed && r.graph->nsrc <= RG_COUNT(r.out);
+        if (parsed && r.graph->nsrc <= RG_COUNT(r.out)) answers += run_graph(&r, round % 2, 1 << 16) == 0;
+        run_close(&r);
+    }
+    CHECK(legal > 500 && answers > 100 && answers < legal);
+}

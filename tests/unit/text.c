@@ -778,6 +778,7 @@ TEST_SLOW(text_mutated_files_never_crash, 240) {
     static uint64_t made[OP_COUNT];
     each_file("tests/golden", add_text, &c);
     each_file("tests/golden/small", add_text, &c);
+    add_text("", tensor_program, strlen(tensor_program), &c);
     for (uint64_t seed = 0; seed < 12 && c.count < 60; seed++) { /* and graphs with every op */
         struct ir_test t;
         struct str s;
