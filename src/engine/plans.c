@@ -9,14 +9,13 @@
  * Tests: tests/unit/realize.c (realize_evicts, realize_out_of_memory) */
 #include "engine/internal.h"
 
-#define KEEP_PLANS 1024
 #define KEEP_BYTES ((size_t)256 << 20)
 #define SAY_NUMBERS 8 /* plans that differ only in a number */
 
 void plans_init(struct engine *en) {
     struct plans *p = &en->plans;
     arena_init(&p->work, &en->err);
-    p->most = KEEP_PLANS;
+    p->most = (uint32_t)RG_MAX(RG_MIN(env_int(ENV_PLANS), UINT32_MAX), 0);
     p->most_bytes = KEEP_BYTES;
 }
 
@@ -78,7 +77,7 @@ static void unlink_use(struct plans *p, struct plan *x) {
 
 struct plan *plans_find(struct engine *en, const struct plan_key *k) {
     struct plans *p = &en->plans;
-    struct plan *x = *bucket(p, k->hash);
+    struct plan *x = p->most ? *bucket(p, k->hash) : NULL;
     while (x && (x->key.hash != k->hash || x->key.n != k->n || memcmp(x->key.p, k->p, k->n * sizeof *k->p)))
         x = x->chain;
     if (x && x != p->newest) {

@@ -297,6 +297,11 @@ TEST(realize_evicts_what_was_not_used_for_longest) {
     CHECK_EQ(en->plans.n, 1);
     affine_once(11, 2, true);
     engine_close(en);
+    settings("RIDGE_PLANS", "0");
+    en = engine_open(&err, NULL);
+    for (int i = 0; i < 3; i++) affine_once(11, 2, false);
+    CHECK_EQ(en->plans.n, 1);
+    engine_close(en);
 }
 
 /* ---- planning only ---------------------------------------------------------------------------------------------- */
