@@ -354,7 +354,7 @@ static bool write_far_turn(struct view *v, struct flat *f, struct str *out) {
             spot_stride(v, s, f->turn, f->lanes) != 1)
             continue;
         const char *b = ir_name(v->ir, s->buf->arg.param.name);
-        if (!view_can_name(v, s->buf) || staged) return false;
+        if (!view_can_name(v, s->buf) || staged || s->gate) return false;
         staged = b;
         str_printf(&copy,
                    " STAGE(%s,%s,%s,%s) TILE(%s.%s,%d,%s.v) VEC(%s.v) TILE(%s.%s,16,%s.u) UNROLL(%s.u) "
