@@ -50,8 +50,8 @@ struct ref_tensor {
     const uint8_t *unsure; /* the same */
 };
 /* out[graph->nsrc], in the arena. Besides ref_linear's errors: RG_EVERIFY for a node that shape.c refuses, an index out
- * of range and the MAX or MIN of nothing; RG_ELIMIT when intermediate tensors would pass `limit` bytes (0: 4 GiB). Views of EXPAND take no memory: a broadcast of more than
- * 2^31 elements may be reduced. */
+ * of range and the MAX or MIN of nothing; RG_ELIMIT when intermediate tensors would pass `limit` bytes (0: 4 GiB).
+ * Views of EXPAND take no memory: a broadcast of more than 2^31 elements may be computed with and reduced. */
 int ref_graph(struct err *, struct arena *, struct ir *, const uop *graph, const struct ref_buf *bufs,
               uint32_t nbuf, const int64_t *var, bool bounds, size_t limit, struct ref_tensor *out);
 
