@@ -30,8 +30,10 @@
  *             if (i % 10 == 0) printf("%g\n", rg_item(loss));
  *         }
  *
- *    rg_keep moves one tensor to the enclosing scope. What is made with no scope open lives until rg_close. A handle that
- *    was freed, or that belongs to another context, is an error message and never a crash.
+ *    rg_keep moves one tensor to the enclosing scope. What is made with no scope open lives until rg_close. The inner calls of
+ *    a nested expression, rg_mul in rg_add(rg_mul(a, b), c), leave nothing behind: the call that takes them frees them.
+ *    A handle that was freed, or that belongs to another context, is an error message and never a crash. So that the macros can
+ *    tell a nested call, names that begin with rg_ are reserved for Ridge.
  *
  * 4. ERRORS STAY. The first error of a context is kept with the place of your call, "train.c:31: rg_matmul: ...";
  *    the call that failed returns a tensor that poisons what is computed from it, and later calls do nothing
@@ -68,7 +70,7 @@ extern "C" {
 /* ---- types ------------------------------------------------------------------------------------------------------------ */
 
 typedef struct rg_ctx rg_ctx;                      /* a device and all tensors on it */
-typedef struct rg_tensor { uint64_t id; } rg_tensor; /* context, generation, slot; 0 is no tensor */
+typedef struct rg_tensor { uint64_t id; } rg_tensor; /* context:8, generation:24, slot:32; 0 is no tensor */
 typedef struct rg_scope { uint64_t id; } rg_scope;   /* an open scope */
 typedef rg_tensor rg_value;                        /* a parameter that may be a plain number too (in C, through the macros) */
 
@@ -412,20 +414,32 @@ typedef struct rg_operand {
 } rg_operand;
 
 #if !defined __cplusplus && !defined RG_NO_SITES
-static inline __attribute__((unused)) rg_operand rg_operand_t_(rg_tensor t) { return (rg_operand){.t = t}; }
-static inline __attribute__((unused)) rg_operand rg_operand_i_(int64_t i) {
-    return (rg_operand){.kind = 1, .v = {.i = i}};
+/* An argument that is itself a call, rg_add(rg_mul(a, b), c), has no name: nobody can use it again. The call that takes
+ * it frees it (it says so in a bit of the handle); so expressions leave no temporaries behind. */
+#define RG_IS_TEMP(text)                                                      \
+    (!__builtin_strncmp(text, "rg_", 3) && (text)[sizeof(text) - 2] == ')' && \
+     __builtin_strncmp(text, "rg_keep(", 8) && __builtin_strncmp(text, "rg_param(", 9))
+#define RG_ARG(x, text) rg_arg_(x, RG_IS_TEMP(text))
+static inline __attribute__((unused)) rg_tensor rg_arg_(rg_tensor t, bool temporary) {
+    t.id |= (uint64_t)(temporary && t.id) << 31;
+    return t;
 }
-static inline __attribute__((unused)) rg_operand rg_operand_f_(double f) {
-    return (rg_operand){.kind = 2, .v = {.f = f}};
+static inline __attribute__((unused)) rg_operand rg_operand_t_(rg_tensor t, bool temporary) {
+    return (rg_operand){.t = rg_arg_(t, temporary)};
 }
-#define RG_OPERAND(x)                     \
+static inline __attribute__((unused)) rg_operand rg_operand_i_(int64_t i, bool temporary) {
+    return (void)temporary, (rg_operand){.kind = 1, .v = {.i = i}};
+}
+static inline __attribute__((unused)) rg_operand rg_operand_f_(double f, bool temporary) {
+    return (void)temporary, (rg_operand){.kind = 2, .v = {.f = f}};
+}
+#define RG_OPERAND(x, text)               \
     _Generic((x), rg_tensor               \
              : rg_operand_t_, float       \
              : rg_operand_f_, double      \
              : rg_operand_f_, long double \
              : rg_operand_f_, default     \
-             : rg_operand_i_)(x)
+             : rg_operand_i_)(x, RG_IS_TEMP(text))
 #define RG_HERE __FILE__, __LINE__
 #endif
 #include "ridge_calls.h" /* written by tools/callsites from the lines above: each function with its call site */

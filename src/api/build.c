@@ -277,5 +277,5 @@ bool rg_is_alive(rg_tensor x) {
     rg_ctx *c = ctx_of(x.id);
     if (!c) return false;
     slots_drain(c);
-    return slot_get(c, x, NULL) != NULL;
+    return slot_get(c, x) != NULL;
 }

@@ -61,7 +61,7 @@ struct slot *call_slot(struct call *k, rg_tensor t, uint32_t arg) {
     if (!(uint32_t)t.id)
         call_fail(k, RG_EINVAL,
                   "tensor %u is the result of a call that failed; rg_clear_error does not mend it", arg + 1);
-    struct slot *s = slot_get(k->c, t, NULL);
+    struct slot *s = slot_get(k->c, t);
     if (!s) stale(k, arg, t);
     return s;
 }
@@ -71,7 +71,9 @@ const uop *call_node(struct call *k, uint32_t i, enum dtype dt) {
     if (o->kind == 1) return t_int(k->g, dt, o->v.i);
     if (o->kind == 2) return t_number(k->g, dt, o->v.f);
     if (!o->t.id && k->may >> i & 1) return NULL;
-    return call_slot(k, o->t, i)->node;
+    struct slot *s = call_slot(k, o->t, i);
+    s->used = true;
+    return s->node;
 }
 
 /* Tensors first, because a number takes its dtype from them. */
@@ -91,7 +93,11 @@ static void take_operands(struct call *k) {
     if (!k->list.n) return;
     if (!k->list.t) call_fail(k, RG_EINVAL, "the list of tensors is NULL");
     k->many = arena_array(&k->c->scratch, const uop *, k->list.n);
-    for (size_t i = 0; i < k->list.n; i++) k->many[i] = call_slot(k, k->list.t[i], (uint32_t)i)->node;
+    for (size_t i = 0; i < k->list.n; i++) {
+        struct slot *s = call_slot(k, k->list.t[i], (uint32_t)i);
+        s->used = true;
+        k->many[i] = s->node;
+    }
 }
 
 /* ---- one call ----------------------------------------------------------------------------------------- */
@@ -113,6 +119,11 @@ struct work {
 };
 
 static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
+    uint32_t temporary = 0;
+    for (uint32_t i = 0; i < k->n; i++) {
+        temporary |= (uint32_t)(k->in[i].t.id >> 31 & 1) << i;
+        k->in[i].t.id &= ~TEMPORARY;
+    }
     rg_ctx *c = k->c = whose(k);
     if (!c) return RG_EINVAL;
     if (c->err.code) return (rg_status)c->err.code;
@@ -128,6 +139,8 @@ static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
             err_prefix(&c->err, "%s: ", k->fn);
     }
     arena_release(&c->scratch, mark);
+    for (uint32_t i = 0; i < k->n; i++)
+        if (temporary >> i & 1) slot_free(c, k->in[i].t);
     return (rg_status)c->err.code;
 }
 

@@ -130,6 +130,8 @@ static void do_measure(struct call *k) {
 
 rg_tensor rg_copy_to_at(const char *file, int line, rg_ctx *c, rg_tensor x) {
     struct parcel p = {0};
+    bool temporary = x.id & TEMPORARY;
+    x.id &= ~TEMPORARY;
     rg_ctx *from = ctx_of(x.id);
     rg_tensor out = c && c->id ? poison(c) : RG_NONE;
     if (!c || c->err.code) return out;
@@ -142,5 +144,6 @@ rg_tensor rg_copy_to_at(const char *file, int line, rg_ctx *c, rg_tensor x) {
     else if (from != c)
         err_set(&c->err, from->err.code, "%s", from->err.msg); /* both know */
     mem_free(p.data);
+    if (temporary) rg_free(x);
     return out;
 }

@@ -27,7 +27,8 @@ rg_tensor rg_param_at(AT, rg_tensor x) {
 }
 
 static const uop *b_param_grad(struct call *k) {
-    const struct slot *s = call_slot(k, k->in[0].t, 0);
+    struct slot *s = call_slot(k, k->in[0].t, 0);
+    s->grad_used = true;
     if (!s->param) call_fail(k, RG_EINVAL, "tensor 1 is not a parameter; rg_param makes one");
     const struct shape *sh = tg_shape(k->g, s->node);
     return s->grad ? s->grad : t_full(k->g, t_number(k->g, (enum dtype)s->node->dt, 0), sh->d, sh->n);
@@ -39,7 +40,7 @@ rg_tensor rg_param_grad_at(AT, rg_tensor p) {
 
 static void do_zero_grad(struct call *k) {
     struct slot *s;
-    for (uint32_t i = 0; (s = slot_next(k->c, &i));) s->grad = NULL;
+    for (uint32_t i = 0; (s = slot_next(k->c, &i));) s->grad = NULL, s->grad_used = false;
 }
 
 rg_status rg_zero_grad_at(AT, rg_ctx *c) { return call_work(CALL(zero_grad, .c = c), do_zero_grad); }
@@ -125,7 +126,7 @@ static void check_versions(struct call *k, const uop_vec *order, const uint8_t *
     for (uint32_t i = 0; i < order->n; i++) {
         const uop *n = order->p[i];
         if (!mark[n->id] || n == at || n == gr_now(c, at) || n->op != OP_BUFFER) continue;
-        if (store_of(n) != store_of(root)) continue;
+        if (c->store[store_of(n)].serial != c->store[store_of(root)].serial) continue;
         call_fail(k, RG_EINVAL,
                   "the loss was computed from the value that a parameter had before %s at %s:%d; call "
                   "rg_backward before "

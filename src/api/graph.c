@@ -271,18 +271,14 @@ struct move {
     const uop **to; /* by old id */
 };
 
+/* What realized nodes are now, with its dims, before everything that stands for it. */
 static void add_buffers(rg_ctx *c, const uop_vec *order, uop_vec *out) {
     uint8_t *seen = arena_alloc(&c->scratch, c->graph->ir.n + 1);
-    for (uint32_t i = 0; i < order->n; i++) seen[order->p[i]->id] = 1;
-    for (uint32_t i = 0; i < order->n; i++) { /* what realized nodes are now comes with its dims */
+    for (uint32_t i = 0; i < order->n; i++) {
         const uop *b = gr_now(c, order->p[i]);
-        if (seen[b->id]) continue;
+        if (b == order->p[i] || seen[b->id]) continue;
         seen[b->id] = 1;
-        for (uint32_t j = 0; j < b->nsrc; j++) {
-            if (seen[b->src[j]->id]) continue;
-            seen[b->src[j]->id] = 1;
-            vec_push(&c->scratch, out, b->src[j]);
-        }
+        for (uint32_t j = 0; j < b->nsrc; j++) vec_push(&c->scratch, out, b->src[j]);
         vec_push(&c->scratch, out, b);
     }
     for (uint32_t i = 0; i < order->n; i++) vec_push(&c->scratch, out, order->p[i]);

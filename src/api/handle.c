@@ -60,13 +60,12 @@ static void chunk_add(rg_ctx *c, uint32_t k) {
     atomic_store_explicit(&c->chunk[k], s, memory_order_release);
 }
 
-struct slot *slot_get(rg_ctx *c, rg_tensor t, uint32_t *index) {
+struct slot *slot_get(rg_ctx *c, rg_tensor t) {
     uint32_t i = (uint32_t)t.id;
     if (!i || i >= c->slots) return NULL;
     struct slot *s = slot_at(c, i);
     if (!s->node || atomic_load_explicit(&s->gen, memory_order_relaxed) != (t.id >> 32 & GEN_MASK))
         return NULL;
-    if (index) *index = i;
     return s;
 }
 
@@ -102,7 +101,7 @@ rg_tensor slot_new(rg_ctx *c, const uop *n, bool global, struct slot **out) {
     if (i == c->free_slot) c->free_slot = s->next;
     s->node = n;
     s->grad = s->var = NULL;
-    s->view = s->param = s->warned = false;
+    s->view = s->param = s->warned = s->used = s->grad_used = false;
     link_scope(c, i, global ? 0 : c->scopes);
     c->handles++;
     *out = s;
@@ -120,6 +119,10 @@ static void slot_drop(rg_ctx *c, uint32_t i) {
     s->next = c->free_slot;
     c->free_slot = i;
     c->handles--;
+}
+
+void slot_free(rg_ctx *c, rg_tensor t) {
+    if (slot_get(c, t)) slot_drop(c, (uint32_t)t.id);
 }
 
 struct slot *slot_next(const rg_ctx *c, uint32_t *i) {

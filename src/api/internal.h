@@ -41,6 +41,8 @@ struct slot {
     int line;
     uint32_t scope, prev, next; /* number of its scope (0: none), neighbours in it; `next` links free slots */
     bool view, param, warned;
+    bool used;      /* something was computed from it: probably a step on the way, see realize.c */
+    bool grad_used; /* the same of the gradient */
 };
 #define SLOT_FIRST 256 /* slots in the first chunk; each chunk has twice as many as the one before */
 #define SLOT_CHUNKS 22
@@ -55,11 +57,14 @@ struct scope {
 struct store {
     void *mem;       /* NULL: not allocated yet */
     size_t bytes;    /* at least 1 once allocated */
-    uint64_t serial; /* order of creation: what BUFFERs of a plan are numbered by */
+    uint64_t serial; /* of the tensor it belongs to, by creation: what BUFFERs of a plan are numbered by */
+    uint32_t moves;  /* how often that tensor moved to other memory before */
     const uop *head; /* pending ASSIGN, or NULL */
     uint32_t version;
     bool used, mark;
-    bool over; /* realize.c: this plan writes it */
+    bool over;   /* realize.c: this plan has a new version of it .. */
+    bool moved;  /* .. which goes to other memory, because the old one is still needed */
+    uint32_t to; /* that memory */
 };
 
 /* The graph, and what is known of its nodes. Replaced as a whole by gr_compact(). */
@@ -167,10 +172,13 @@ rg_ctx *ctx_of(uint64_t handle); /* NULL: closed or never open */
 bool ctx_enter(rg_ctx *);        /* gives it an id; false: no more */
 void ctx_leave(rg_ctx *);
 struct slot *slot_at(const rg_ctx *, uint32_t i);
-struct slot *slot_get(rg_ctx *, rg_tensor, uint32_t *index);            /* NULL: stale or poison */
+struct slot *slot_get(rg_ctx *, rg_tensor);                             /* NULL: stale or poison */
+void slot_free(rg_ctx *, rg_tensor);                                    /* nothing if it is stale */
 rg_tensor slot_new(rg_ctx *, const uop *, bool global, struct slot **); /* throws */
 void slots_drain(rg_ctx *);                                             /* frees what rg_free named */
 void slots_close(rg_ctx *);
+/* A bit of the handles that macros pass for arguments without a name (ridge.h): the call frees them. */
+#define TEMPORARY ((uint64_t)1 << 31)
 static inline rg_tensor poison(const rg_ctx *c) { return (rg_tensor){(uint64_t)c->id << 56}; }
 /* Each slot in use:  for (uint32_t i = 0; (s = slot_next(c, &i));) */
 struct slot *slot_next(const rg_ctx *, uint32_t *i);

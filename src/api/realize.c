@@ -1,13 +1,13 @@
 /* realize.c: what has to run when a value is asked for, and running it.
  *
  *   queue      each store's newest ASSIGN that a handle can reach; all of them run in every plan
- *   joiners    living tensors that read, unrealized, a version that the queue overwrites: computed in the same plan
- *   roots      what was asked for, asynchronous reads, the two above; each gets memory
+ *   joiners    living tensors that depend on a version that the queue replaces: computed in the same plan ..
+ *   movers     .. unless they are mere steps on the way to others, which nobody will read (slot.used), or show the old version itself:
+ *              then the new version goes to other memory, and the old one stays until nobody needs it
+ *   roots      what was asked for, asynchronous reads, queue and joiners; each gets memory
  *   program    copied into an ir of its own with BUFFERs and VARs numbered by age, so that step n+1 is the program of step n
  *   run        by the engine; after that nothing can fail: nodes become realized, stores get their next version
  *
- * An old version that is wanted itself (a tensor that shares the buffer, a view of it) is copied out: CONTIGUOUS. So is an
- * old version in the history of a realized tensor that may still be differentiated.
  * Invariant after a run: no living tensor depends on a version that is not in memory.
  * Tests: tests/semantics, tests/unit/api*.c */
 #include "internal.h"
@@ -24,12 +24,13 @@ struct plan {
     uop_vec root;        /* values wanted; an ASSIGN here is the head of its store */
     uop_vec held;        /* by root: the BUFFER it will be */
     VEC(uint32_t) into;  /* by root: store of its result */
-    uop_vec alias;       /* by root: realized as `held` too (the old version below a CONTIGUOUS), or NULL */
+    uop_vec alias;       /* by root: realized as `held` too (an old version below a CONTIGUOUS), or NULL */
     /* the program */
     struct ir first, ir;
     const uop *graph;
     const uint32_t *origin; /* by node id of ir: 1 + id of the node it was made from, or 0 */
     uint32_t *number;       /* by node id: of a BUFFER or VAR in the program */
+    const uop **copy;       /* by node id: what it is in `first` */
     VEC(void *) buf;
     VEC(void *) result;
     VEC(int64_t) var;
@@ -50,7 +51,8 @@ static void find_heads(struct plan *p, const uop_vec *alive) {
     rg_ctx *c = p->c;
     uop_vec order = {0};
     gr_walk(c, alive->p, alive->n, lazy_into, c, &order);
-    for (uint32_t i = 0; i < c->stores; i++) c->store[i].head = NULL, c->store[i].over = false;
+    for (uint32_t i = 0; i < c->stores; i++)
+        c->store[i].head = NULL, c->store[i].over = c->store[i].moved = false;
     for (uint32_t i = 0; i < order.n; i++) {
         const uop *n = order.p[i];
         if (n->op != OP_ASSIGN || is_real(c, n)) continue;
@@ -64,7 +66,7 @@ static bool is_head(const rg_ctx *c, const uop *n) {
     return n->op == OP_ASSIGN && c->store[store_of(gr_chain_root(n))].head == n;
 }
 
-/* n, resolved, is a version that this plan overwrites. */
+/* n is a version that this plan replaces. */
 static bool is_old(const rg_ctx *c, const uop *n) {
     if (n->op != OP_BUFFER && n->op != OP_ASSIGN) return false;
     return c->store[store_of(gr_chain_root(n))].over && !is_head(c, n);
@@ -94,12 +96,8 @@ static void find_dirty(struct plan *p, const uop_vec *alive) {
 static void add_root(struct plan *p, const uop *n) {
     struct arena *a = &p->c->scratch;
     n = gr_now(p->c, n);
-    const uop *alias = NULL;
-    if (is_old(p->c, n))
-        alias = n;
-    else if (n->op == OP_BUFFER)
-        return; /* is there already */
-    if (p->rooted[n->id]) return;
+    if (n->op == OP_BUFFER || p->rooted[n->id]) return; /* is there, or will be */
+    const uop *alias = is_old(p->c, n) ? n : NULL;
     p->rooted[n->id] = 1;
     vec_push(a, &p->alias, alias);
     vec_push(a, &p->root, alias ? uop1(&p->c->graph->ir, OP_CONTIGUOUS, n) : n);
@@ -107,38 +105,69 @@ static void add_root(struct plan *p, const uop *n) {
 
 /* What a view shows, as long as that is not more than the view: a broadcast is not written out. */
 static const uop *peel(rg_ctx *c, const uop *n) {
+    struct tg *g = &c->graph->tg;
     for (n = gr_now(c, n); op_is_movement((enum op)n->op) && n->op != OP_PAD; n = gr_now(c, n->src[0]))
-        if (shape_size(tg_shape(&c->graph->tg, n->src[0])) > shape_size(tg_shape(&c->graph->tg, n))) break;
+        if (shape_size(tg_shape(g, n->src[0])) > shape_size(tg_shape(g, n))) break;
     return n;
 }
 
 static bool is_number(const uop *n) { return n->op == OP_CONST || n->op == OP_VAR; }
 
-static void add_joiners(struct plan *p, const uop_vec *alive) {
-    for (uint32_t i = 0; i < alive->n; i++)
-        if (p->dirty[alive->p[i]->id]) add_root(p, peel(p->c, alive->p[i]));
+/* All old versions in memory that n reads stay. */
+static void move_below(struct plan *p, const uop *n) {
+    rg_ctx *c = p->c;
+    uop_vec order = {0};
+    gr_walk(c, &n, 1, dirty_into, c, &order);
+    for (uint32_t i = 0; i < order.n; i++) {
+        const uop *b = gr_now(c, order.p[i]);
+        if (b->op == OP_BUFFER && is_old(c, b)) c->store[store_of(b)].moved = true;
+    }
 }
 
-/* Histories of realized nodes that lead to a parameter: their BUFFERs must go on existing. */
+/* n may be read after this plan. */
+static void keep_readable(struct plan *p, const uop *n, bool on_the_way) {
+    if (!p->dirty[n->id]) return;
+    n = peel(p->c, n);
+    if (n->op == OP_BUFFER || (on_the_way && !p->rooted[n->id]))
+        move_below(p, n);
+    else
+        add_root(p, n);
+}
+
+/* Histories of realized nodes that lead to a parameter: a gradient may ask for what they read. */
 static bool history_into(void *cx, const uop *n) {
     const struct plan *p = cx;
-    return !is_head(p->c, n) && !is_cut(p->c, n) && (!is_real(p->c, n) || p->lead[n->id] == 1) &&
-           !is_old(p->c, n);
+    return !is_head(p->c, n) && !is_cut(p->c, n) && (!is_real(p->c, n) || p->lead[n->id] == 1);
 }
 
-static void add_histories(struct plan *p, const uop_vec *alive) {
+static void keep_histories(struct plan *p, const uop_vec *alive) {
     if (!p->lead) return;
-    uop_vec order = {0};
+    uop_vec order = {0}, below = {0}, real = {0};
     gr_walk(p->c, alive->p, alive->n, history_into, p, &order);
-    for (uint32_t i = 0; i < order.n; i++) {
+    for (uint32_t i = 0; i < order.n; i++) { /* unrealized readers were seen to */
         const uop *n = order.p[i];
-        /* Unrealized readers joined and will be realized; only what a gradient may ask for is left. */
         if (!is_real(p->c, n) || p->lead[n->id] != 1 || is_cut(p->c, n)) continue;
-        uop_vec below = {0};
-        gr_walk(p->c, n->src, n->nsrc, history_into, p, &below);
-        for (uint32_t j = 0; j < below.n; j++)
-            if (is_old(p->c, gr_now(p->c, below.p[j]))) add_root(p, below.p[j]);
+        for (uint32_t j = 0; j < n->nsrc; j++) vec_push(&p->c->scratch, &real, n->src[j]);
     }
+    gr_walk(p->c, real.p, real.n, history_into, p, &below);
+    for (uint32_t i = 0; i < below.n; i++) {
+        const uop *b = gr_now(p->c, below.p[i]);
+        if (b->op == OP_BUFFER && is_old(p->c, b)) p->c->store[store_of(b)].moved = true;
+    }
+}
+
+static int by_serial(const void *a, const void *b) {
+    const struct store *const *x = a, *const *y = b;
+    return (*x)->serial < (*y)->serial ? -1 : (*x)->serial > (*y)->serial;
+}
+
+static void add_heads(struct plan *p) {
+    rg_ctx *c = p->c;
+    VEC(struct store *) s = {0};
+    for (uint32_t i = 0; i < c->stores; i++)
+        if (c->store[i].head) vec_push(&c->scratch, &s, &c->store[i]);
+    if (s.n) qsort(s.p, s.n, sizeof *s.p, by_serial);
+    for (uint32_t i = 0; i < s.n; i++) add_root(p, s.p[i]->head);
 }
 
 static void find_roots(struct plan *p, const uop *const *ask, uint32_t n, bool peeled) {
@@ -150,16 +179,23 @@ static void find_roots(struct plan *p, const uop *const *ask, uint32_t n, bool p
     gr_real_room(c);
     p->lead = gr_leads(c, &alive);
     p->rooted = arena_alloc(&c->scratch, c->graph->ir.n + 1);
-    for (uint32_t i = 0; i < c->stores; i++)
-        if (c->store[i].head) add_root(p, c->store[i].head);
+    find_dirty(p, &alive);
+    add_heads(p);
     for (uint32_t i = 0; i < n; i++) {
         const uop *v = peeled ? peel(c, ask[i]) : ask[i];
         if (!peeled || !is_number(v)) add_root(p, v);
+        if (gr_now(c, v)->op == OP_BUFFER) keep_readable(p, ask[i], false);
     }
-    for (uint32_t i = 0; i < c->nreads; i++) add_root(p, c->reads[i].node);
-    find_dirty(p, &alive);
-    add_joiners(p, &alive);
-    add_histories(p, &alive);
+    for (uint32_t i = 0; i < c->nreads; i++) {
+        add_root(p, c->reads[i].node);
+        if (gr_now(c, c->reads[i].node)->op == OP_BUFFER) keep_readable(p, c->reads[i].node, false);
+    }
+    struct slot *s;
+    for (uint32_t i = 0; (s = slot_next(c, &i));) {
+        keep_readable(p, s->node, s->used);
+        if (s->grad) keep_readable(p, s->grad, s->grad_used);
+    }
+    keep_histories(p, &alive);
 }
 
 /* ---- memory for them ---------------------------------------------------------------------------------------- */
@@ -170,12 +206,21 @@ static void make_room(struct plan *p) {
     for (uint32_t i = 0; i < p->root.n; i++) {
         const uop *n = p->root.p[i];
         const struct shape *sh = tg_shape(&c->graph->tg, n);
-        bool in_place = n->op == OP_ASSIGN;
-        uint32_t s = in_place ? store_of(gr_chain_root(n)) : store_new(c, store_bytes(c, n));
+        uint32_t s, version = 0;
+        if (n->op != OP_ASSIGN) {
+            s = store_new(c, store_bytes(c, n));
+        } else if (s = store_of(gr_chain_root(n)), c->store[s].moved) {
+            uint32_t to = store_new(c, c->store[s].bytes); /* the same tensor, elsewhere */
+            c->store[to].serial = c->store[s].serial;
+            c->store[to].moves = c->store[s].moves + 1;
+            s = c->store[s].to = to;
+        } else {
+            version = 1;
+        }
         store_need(c, s);
         vec_push(&c->scratch, &p->into, s);
         vec_push(&c->scratch, &p->held,
-                 store_node(c, s, c->store[s].version + in_place, (enum dtype)n->dt, sh));
+                 store_node(c, s, c->store[s].version + version, (enum dtype)n->dt, sh));
     }
     gr_real_room(c);
 }
@@ -185,9 +230,9 @@ static void commit(struct plan *p) {
     for (uint32_t i = 0; i < p->root.n; i++) {
         const uop *n = p->root.p[i];
         if (n->op == OP_ASSIGN) {
-            struct store *s = &c->store[p->into.p[i]];
-            s->version++;
-            s->head = NULL, s->over = false;
+            struct store *s = &c->store[store_of(gr_chain_root(n))];
+            s->version += !s->moved;
+            s->head = NULL, s->over = s->moved = false;
         }
         gr_set_real(c, n, p->held.p[i]);
         if (p->alias.p[i]) gr_set_real(c, p->alias.p[i], p->held.p[i]);
@@ -198,13 +243,21 @@ static void commit(struct plan *p) {
 
 struct leaf {
     const uop *n; /* BUFFER or VAR */
-    uint64_t age;
+    uint64_t age, then;
 };
 
 static int by_age(const void *a, const void *b) {
     const struct leaf *x = a, *y = b;
     if (x->n->op != y->n->op) return x->n->op < y->n->op ? -1 : 1;
-    return x->age < y->age ? -1 : x->age > y->age;
+    if (x->age != y->age) return x->age < y->age ? -1 : 1;
+    return x->then < y->then ? -1 : x->then > y->then;
+}
+
+static struct leaf leaf_age(const rg_ctx *c, const uop *n) {
+    struct leaf l = {n, 0, n->arg.param.slot};
+    if (n->op == OP_VAR) return map_get(&c->graph->var_of, n->arg.param.slot, &l.age), l;
+    const struct store *s = &c->store[store_of(n)];
+    return (struct leaf){n, s->serial, s->moves};
 }
 
 /* Numbers BUFFERs and VARs by age: programs of equal steps get equal numbers. */
@@ -216,11 +269,11 @@ static void number_leaves(struct plan *p, const uop_vec *order) {
         const uop *n = gr_now(c, order->p[i]);
         if ((n->op != OP_BUFFER && n->op != OP_VAR) || p->number[n->id]) continue;
         p->number[n->id] = 1;
-        uint64_t first = 0;
-        if (n->op == OP_VAR) map_get(&c->graph->var_of, n->arg.param.slot, &first);
-        uint64_t age = n->op == OP_VAR ? first << 32 | n->arg.param.slot : c->store[store_of(n)].serial;
-        vec_push(&c->scratch, &leaf, ((struct leaf){n, age}));
+        vec_push(&c->scratch, &leaf, leaf_age(c, n));
     }
+    for (uint32_t i = 0; i < p->held.n; i++) /* memory that versions move to */
+        if (p->root.p[i]->op == OP_ASSIGN && c->store[store_of(gr_chain_root(p->root.p[i]))].moved)
+            vec_push(&c->scratch, &leaf, leaf_age(c, p->held.p[i]));
     if (leaf.n) qsort(leaf.p, leaf.n, sizeof *leaf.p, by_age);
     for (uint32_t i = 0; i < leaf.n; i++) {
         const uop *n = leaf.p[i].n;
@@ -234,10 +287,7 @@ static void number_leaves(struct plan *p, const uop_vec *order) {
     }
 }
 
-static const uop *leaf_of(void *cx, const uop *n) {
-    struct plan *p = cx;
-    n = gr_now(p->c, n);
-    if (n->op != OP_BUFFER && n->op != OP_VAR) return NULL;
+static const uop *program_leaf(struct plan *p, const uop *n) {
     const uop *src[SHAPE_MAX];
     for (uint32_t i = 0; i < n->nsrc; i++)
         src[i] = uop_new(&p->first, OP_CONST, (enum dtype)n->src[i]->dt, 1, NULL, 0, n->src[i]->arg);
@@ -248,6 +298,26 @@ static const uop *leaf_of(void *cx, const uop *n) {
         arg.param.slot = p->number[n->id], arg.param.name = ir_sym(&p->first, name, (size_t)len);
     }
     return uop_new(&p->first, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, arg);
+}
+
+/* The first ASSIGN to a store that moves: to the new memory, after a copy if it writes a part only. */
+static const uop *assign_elsewhere(struct plan *p, const uop *n) {
+    rg_ctx *c = p->c;
+    const struct store *s = &c->store[store_of(n->src[0])];
+    const uop *to = NULL, *src[2 + 3 * SHAPE_MAX];
+    for (uint32_t i = 0; i < p->held.n; i++)
+        if (p->into.p[i] == s->to) to = program_leaf(p, p->held.p[i]);
+    if (n->nsrc > 2) to = uop2(&p->first, OP_ASSIGN, to, p->copy[n->src[0]->id]);
+    for (uint32_t i = 0; i < n->nsrc; i++) src[i] = i ? p->copy[n->src[i]->id] : to;
+    return uop_mk(&p->first, OP_ASSIGN, src, n->nsrc, ARG_NONE);
+}
+
+static const uop *leaf_of(void *cx, const uop *n) {
+    struct plan *p = cx;
+    n = gr_now(p->c, n);
+    if (n->op == OP_BUFFER || n->op == OP_VAR) return program_leaf(p, n);
+    bool first = n->op == OP_ASSIGN && n->src[0]->op == OP_BUFFER;
+    return first && p->held.n && p->c->store[store_of(n->src[0])].moved ? assign_elsewhere(p, n) : NULL;
 }
 
 /* Twice: the first copy puts operands into an order that does not depend on history, the second numbers its nodes. */
@@ -263,7 +333,7 @@ static void write_program(struct plan *p) {
     if (!want.n) return;
     gr_walk(c, want.p, want.n, lazy_into, c, &order);
     number_leaves(p, &order);
-    const uop **copy = arena_array(a, const uop *, c->graph->ir.n);
+    const uop **copy = p->copy = arena_array(a, const uop *, c->graph->ir.n);
     ir_init(&p->first, a);
     ir_init(&p->ir, a);
     gr_copy(a, &p->first, &c->graph->ir, &order, leaf_of, p, copy);
@@ -346,6 +416,7 @@ static void do_realize(struct call *k) {
 }
 
 rg_status rg_realize_at(const char *file, int line, rg_tensor x) {
+    x.id &= ~TEMPORARY;
     return call_work(CALL(realize, .list = {&x, 1}), do_realize);
 }
 
