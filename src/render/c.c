@@ -71,12 +71,13 @@ static struct text *val(struct render *r, const uop *n) {
 
 /* ---- operands ---------------------------------------------------------------------------------------*/
 
+/* In parentheses: it may be the argument of a macro, which would cut it at its commas. */
 static struct text lanes_text(struct render *r, const uop *n) {
     struct str s;
     str_init(&s, r->a);
-    str_printf(&s, "(%s){", type_of(r, (enum dtype)n->dt, n->lanes, 0));
+    str_printf(&s, "((%s){", type_of(r, (enum dtype)n->dt, n->lanes, 0));
     for (unsigned i = 0; i < n->lanes; i++) str_printf(&s, i ? ", %u" : "%u", i);
-    str_add(&s, "}");
+    str_add(&s, "})");
     return (struct text){.s = s.p, .node = n, .dt = n->dt, .lanes = n->lanes};
 }
 

@@ -72,7 +72,10 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     case OP_CONTIGUOUS:
         if (!in_memory(src[0]) && src[0]->op != OP_CONST) force(c, stored_for(src[0]));
         return src[0];
-    case OP_SCATTER: src[0] = own_copy(c, src[0]); break; /* what is added to */
+    case OP_SCATTER:
+        if (!shape_size(shape_of(&c->g->shapes, src[1]))) return src[0]; /* nothing is added */
+        src[0] = own_copy(c, src[0]);                                    /* what is added to */
+        break;
     case OP_VAR: return ir_import(ir, from, n);
     default: break;
     }
