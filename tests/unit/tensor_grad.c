@@ -448,7 +448,7 @@ TEST(tensor_values_nan_and_zero) {
         NAN);
     CHECK_VALUE(t_isnan(g, x), 0, 1, 0, 1, 0);
     CHECK_VALUE(t_copysign(g, k_(&f, 3), y), -3, 3, 3, -3);
-    double c[8];
+    double c[9];
     const uop *cat = t_cat(g, (const uop *[]){y, x}, 2, 0);
     eval(&f, &cat, 1, c);
     CHECK(signbit(c[0]) && c[0] == 0 && !signbit(c[1]) && c[1] == 0 && isnan(c[5]) && c[6] == -3);
