@@ -141,9 +141,10 @@ static double filled(int64_t n, int64_t tile) { /* share of the work that is not
     return (double)n / (double)((n + tile - 1) / tile * tile);
 }
 
-/* n values in rows, `cols` values in columns of `lanes`; a load of a row value costs row_load of a vector's. */
+/* `rows` values in rows, `cols` in vectors of `lanes`; a load of a row's value costs row_load of a vector's. in_place: rows
+ * that do not come out even are gated. */
 static double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, double row_load,
-                      int64_t *mr, int64_t *nv) {
+                      bool in_place, int64_t *mr, int64_t *nv) {
     double best = 0;
     int64_t sums = v->regs == 32 ? 24 : 12;
     *mr = *nv = 1;
@@ -154,7 +155,9 @@ static double tile_of(const struct view *v, int64_t rows, int64_t cols, int lane
             double e = fma / (fma + 0.5 * ((double)y + (double)x * row_load)) * RG_MIN(1, fma / MIN_SUMS);
             e *= 0.7 + 0.3 * fma / (double)sums; /* more sums, fewer bubbles: measured */
             e *= filled(rows, x) * filled(cols, y * lanes);
-            if (x % 4 || x > 8) e *= 0.98; /* whole vectors of rows, few enough to stay in registers */
+            if (x % 4 && x < rows) e *= 0.98; /* whole vectors of rows */
+            if (x > 8 && x < rows) e *= 0.93; /* their values do not stay in registers */
+            if (in_place && rows % x) e *= 0.8;
             if (e > best * 1.001) best = e, *mr = x, *nv = y;
         }
     return best;
@@ -261,62 +264,92 @@ static bool is_window(const struct view *v, const struct hspot *s) {
 
 static bool can_pack(const struct view *v, const struct contract *c) {
     const struct haxis *m = &v->axis[c->m], *n = &v->axis[c->n];
-    return m->grid && n->grid && may_stage(v, &c->a) && may_stage(v, &c->b) &&
-           c->a.spot->buf != c->b.spot->buf && !c->a.spot->gate && !c->b.spot->gate && m->size >= 2 * c->mr &&
-           n->size > c->lanes &&
+    return m->grid && n->grid && may_stage(v, &c->a) && may_stage(v, &c->b) && !c->a.spot->gate &&
+           !c->b.spot->gate && m->size >= 2 * c->mr && n->size > c->lanes && v->axis[c->kbig].size >= 8 &&
            (c->nk == 1 ||
             (v->axis[c->kbig].size >= 32 && !is_window(v, c->a.spot) && !is_window(v, c->b.spot)));
 }
 
-static bool write_packed(struct view *v, struct contract *c, struct str *out) {
+/* Names of the axes of a packed product. */
+struct panels {
+    const char *mr, *nr, *lane; /* inside the register tile */
+    const char *ml, *nl;        /* register tiles of a panel; nl is "": all columns are in one */
+    const char *kk, *ku,
+        *at; /* terms of a block, written-out ones among them ("": none); the loop that packs */
+};
+
+/* A list of names with commas between, without the empty ones. */
+static const char *list_of(struct view *v, const char *const *name, int n) {
+    const char *all = "";
+    for (int i = 0; i < n; i++)
+        if (*name[i]) all = *all ? arena_printf(v->arena, "%s,%s", all, name[i]) : name[i];
+    return all;
+}
+#define LIST(v, ...)                               \
+    list_of(v, (const char *const[]){__VA_ARGS__}, \
+            sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+static bool cut_panels(struct view *v, struct contract *c, struct str *out, struct panels *p) {
     const struct haxis *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->kbig];
     int64_t tiles_m = ceil_div(m->size, c->mr), tiles_n = ceil_div(n->size, c->nv * c->lanes), gm, gn;
     split_panels(v, c, tiles_m, tiles_n, &gm, &gn);
     int64_t mt = ceil_div(tiles_m, gm), nt = ceil_div(tiles_n, gn), kc = k_part(k->size), ku = k_unroll(kc);
-    const char *mr, *nr, *lane, *a = spot_name(v, c->a.spot), *b = spot_name(v, c->b.spot);
-    if (mt < 2 || nt < 2) return false;
-    cut_rows(v, c, out, &mr);
-    cut_columns(v, c, out, &nr, &lane);
-    if (!mr || !lane) return false;
-    const char *ml = view_fresh(v, m->name, "t"), *nl = view_fresh(v, n->name, "t"), *kk = k->name;
-    const char *kul = view_fresh(v, k->name, "u"), *at = NULL;
-    str_printf(out, " TILE(%s,%lld,%s) TILE(%s,%lld,%s)", m->name, (long long)mt, ml, n->name, (long long)nt,
-               nl);
-    c->left[c->m] = (double)ceil_div(tiles_m, mt), c->left[c->n] = (double)ceil_div(tiles_n, nt);
+    cut_rows(v, c, out, &p->mr);
+    cut_columns(v, c, out, &p->nr, &p->lane);
+    if (mt < 2 || (nt < 2 && tiles_n > 1) || !p->mr || !p->lane) return false;
+    p->ml = view_fresh(v, m->name, "t"), p->nl = "", p->kk = k->name, p->ku = "";
+    str_printf(out, " TILE(%s,%lld,%s)", m->name, (long long)mt, p->ml);
+    c->left[c->m] = (double)ceil_div(tiles_m, mt);
+    if (tiles_n > 1) {
+        p->nl = view_fresh(v, n->name, "t");
+        str_printf(out, " TILE(%s,%lld,%s)", n->name, (long long)nt, p->nl);
+        c->left[c->n] = (double)ceil_div(tiles_n, nt);
+    }
     if (kc < k->size) {
-        kk = view_fresh(v, k->name, "k");
-        str_printf(out, " TILE(%s,%lld,%s)", k->name, (long long)kc, kk);
+        p->kk = view_fresh(v, k->name, "k");
+        str_printf(out, " TILE(%s,%lld,%s)", k->name, (long long)kc, p->kk);
     }
-    const char *dim_u = "";
     if (ku > 1) {
-        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", kk, (long long)ku, kul, kul);
-        dim_u = arena_printf(v->arena, ",%s", kul);
+        p->ku = view_fresh(v, k->name, "u");
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", p->kk, (long long)ku, p->ku, p->ku);
     }
-    struct str outer; /* loops over other reduced axes and blocks of k: around the panels */
-    str_init(&outer, v->arena);
+    const char *outer = ""; /* loops over other reduced axes and blocks of k: around the panels */
     for (int i = 0; i < v->naxis; i++) {
         if (!v->axis[i].reduce || (i == c->kbig && kc == k->size)) continue;
-        at = v->axis[i].name;
-        str_printf(&outer, "%s,", at);
+        p->at = v->axis[i].name;
+        outer = LIST(v, outer, p->at);
     }
-    str_printf(out, " ORDER(%s%s,%s,%s)", outer.n ? outer.p : "", nl, ml, kk);
-    for (int i = 0; i < v->naxis && !outer.n; i++)
-        if (v->axis[i].grid && c->left[i] > 1) at = v->axis[i].name;
-    if (!at) return false;
-    str_printf(out, " STAGE(%s,%s,%s,%s%s,%s) STAGE(%s,%s,%s,%s%s,%s,%s)", a, at, ml, kk, dim_u, mr, b, at,
-               nl, kk, dim_u, nr, lane);
-    int av = (int)RG_MIN(c->lanes, c->mr);
-    if (c->mr % av == 0 && av > 1 && c->mr > av)
-        str_printf(out, " TILE(%s.%s,%d,%s.v) VEC(%s.v) UNROLL(%s.%s)", a, mr, av, a, a, a, mr);
+    for (int i = 0; i < v->naxis && !*outer; i++)
+        if (v->axis[i].grid && c->left[i] > 1) p->at = v->axis[i].name;
+    str_printf(out, " ORDER(%s)", LIST(v, outer, p->nl, p->ml, p->kk));
+    return p->at != NULL;
+}
+
+static bool write_packed(struct view *v, struct contract *c, struct str *out) {
+    struct panels p = {0};
+    const char *a = spot_name(v, c->a.spot), *b = spot_name(v, c->b.spot);
+    bool same =
+        c->a.spot->buf == c->b.spot->buf; /* two parts of one buffer: one opt, each load has its own panel */
+    if (!cut_panels(v, c, out, &p)) return false;
+    if (same)
+        str_printf(out, " STAGE(%s,%s,%s)", a, p.at, LIST(v, p.nl, p.ml, p.kk, p.ku, p.mr, p.nr, p.lane));
     else
-        str_printf(out, c->mr == av && !(av & (av - 1)) ? " VEC(%s.%s)" : " UNROLL(%s.%s)", a, mr);
-    if (ku > 1) str_printf(out, " UNROLL(%s.%s)", a, kul);
-    str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", b, lane, b, nr);
-    if (spot_stride(v, c->b.spot, c->n, 1) == 1)
-        str_printf(out, " ORDER(%s.%s%s%s%s,%s.%s)", b, kk, ku > 1 ? "," : "", ku > 1 ? b : "",
-                   ku > 1 ? arena_printf(v->arena, ".%s", kul) : "", b, nl);
-    else if (ku > 1)
-        str_printf(out, " UNROLL(%s.%s)", b, kul);
+        str_printf(out, " STAGE(%s,%s,%s) STAGE(%s,%s,%s)", a, p.at, LIST(v, p.ml, p.kk, p.ku, p.mr), b, p.at,
+                   LIST(v, p.nl, p.kk, p.ku, p.nr, p.lane));
+    int av = (int)RG_MIN(c->lanes,
+                         c->mr); /* filled by vectors of rows, turned in registers if memory runs along k */
+    if (c->mr % av == 0 && av > 1 && c->mr > av)
+        str_printf(out, " TILE(%s.%s,%d,%s.v) VEC(%s.v) UNROLL(%s.%s)", a, p.mr, av, a, a, a, p.mr);
+    else
+        str_printf(out, c->mr == av && !(av & (av - 1)) ? " VEC(%s.%s)" : " UNROLL(%s.%s)", a, p.mr);
+    if (*p.ku) str_printf(out, " UNROLL(%s.%s)", a, p.ku);
+    str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", b, p.lane, b, p.nr);
+    bool unit = spot_stride(v, c->b.spot, c->n, 1) == 1;
+    if (unit && *p.nl && !same) /* along its rows */
+        str_printf(out, " ORDER(%s.%s%s%s%s,%s.%s)", b, p.kk, *p.ku ? "," : "", *p.ku ? b : "",
+                   *p.ku ? arena_printf(v->arena, ".%s", p.ku) : "", b, p.nl);
+    else if (!unit && *p.ku && !same)
+        str_printf(out, " UNROLL(%s.%s)", b, p.ku);
     return true;
 }
 
@@ -511,26 +544,31 @@ bool recipe_contract(struct view *v, int level, struct str *out) {
     if (level > 3 || !recognise(v, &c)) return false;
     const struct haxis *m = &v->axis[c.m], *n = &v->axis[c.n];
     int64_t dot_m = 1, dot_n = 1;
-    double outer = tile_of(v, m->size, n->size, c.lanes, 0.25, &c.mr, &c.nv), dot = 0;
+    double outer = tile_of(v, m->size, n->size, c.lanes, 0.25, false, &c.mr, &c.nv), dot = 0;
     bool unit = c.b.spot && spot_stride(v, c.b.spot, c.n, c.lanes) == 1;
     int k = dot_axis(v, &c);
     if (k >= 0) {
-        dot = tile_of(v, m->size, n->size, 1, 1, &dot_m, &dot_n) * filled(v->axis[k].size, view_lanes(v, k));
+        dot = tile_of(v, m->size, n->size, 1, 1, true, &dot_m, &dot_n) *
+              filled(v->axis[k].size, view_lanes(v, k));
         dot *= c.depth / (c.depth + 8 * view_lanes(v, k)); /* the lanes are joined at the end */
     }
     double terms = (double)m->size * (double)n->size * c.depth;
-    bool pack = level < 1 && can_pack(v, &c) && (unit ? terms > 1 << 19 : terms > 1 << 14 && m->size >= 32);
+    bool pack = level < 1 && can_pack(v, &c) &&
+                (unit ? terms > 1 << 19 && n->size > c.nv * c.lanes : terms > 1 << 14 && m->size >= 32);
     bool window = level < 1 && can_window(v, &c) && (!unit || c.b.spot->gate) && m->size >= 16;
-    if (!unit && !pack && !window) outer *= 0.3;
+    if (!pack && !window)
+        outer = tile_of(v, m->size, n->size, c.lanes, 0.25, true, &c.mr, &c.nv) * (unit ? 1 : 0.3);
     reset_grid(v, &c);
     if (dot > outer) {
         write_dot(v, &c, out, k, dot_m, dot_n);
         return level < 1;
     }
     if ((pack && write_packed(v, &c, out)) || (window && write_window(v, &c, out))) return true;
+    if (pack || window) tile_of(v, m->size, n->size, c.lanes, 0.25, true, &c.mr, &c.nv);
     out->n = 0;
     reset_grid(v, &c);
-    if (!unit) return false;
+    if (!unit && k >= 0) write_dot(v, &c, out, k, dot_m, dot_n);
+    if (!unit) return k >= 0;
     write_direct(v, &c, out, level < 2);
     return true;
 }

@@ -277,24 +277,24 @@ static bool gen_columns(struct str *s, struct rnd *r) {
     return true;
 }
 
+/* Products with either side transposed, in batches, of two parts of one buffer (queries and keys), sums in f32. */
 static bool gen_matmul(struct str *s, struct rnd *r) {
     const char *dt = PICK(r, "f32", "f32", "f32", "f64", "i32", "f16");
     bool large = rnd_below(r, 6) == 0, ta = rnd_below(r, 2), tb = rnd_below(r, 2), bias = rnd_below(r, 2),
-         half = !strcmp(dt, "f16");
-    int64_t g = rnd_below(r, 2) ? 3 : size(r, 4), most = large ? 90 : 30;
-    int64_t m = large ? rnd_range(r, 60, 90) : size(r, most),
-            n = large ? rnd_range(r, 60, 90) : size(r, most);
-    int64_t k = large ? rnd_range(r, 60, 90) : size(r, most);
-    if (large) g = 2;
-    param(s, "a", 0, dt, g * m * k), param(s, "b", 1, dt, g * k * n), param(s, "o", 2, dt, g * m * n),
-        param(s, "c", 3, dt, n);
+         half = !strcmp(dt, "f16"), same = rnd_below(r, 4) == 0;
+    int64_t g = large ? 2 : size(r, 4), m = large ? rnd_range(r, 60, 90) : size(r, 40);
+    int64_t n = large ? rnd_range(r, 60, 90) : size(r, 40), k = large ? rnd_range(r, 60, 90) : size(r, 40);
+    param(s, "a", 0, dt, g * (m * k + (same ? k * n : 0))), param(s, "o", 1, dt, g * m * n),
+        param(s, "c", 2, dt, n);
+    if (!same) param(s, "b", 3, dt, g * k * n);
     range(s, "z", "z", "GRID", 0, 0, g), range(s, "m", "m", "GRID", 1, 0, m),
         range(s, "n", "n", "GRID", 2, 0, n);
     range(s, "k", "k", "REDUCE", 3, 0, k);
     str_printf(s, "a0 = (LOAD (INDEX a (ADD (MUL z %lld) (ADD (MUL %s %lld) %s))))\n", (long long)(m * k),
                ta ? "k" : "m", (long long)(ta ? m : k), ta ? "m" : "k");
-    str_printf(s, "b0 = (LOAD (INDEX b (ADD (MUL z %lld) (ADD (MUL %s %lld) %s))))\n", (long long)(k * n),
-               tb ? "n" : "k", (long long)(tb ? k : n), tb ? "k" : "n");
+    str_printf(s, "b0 = (LOAD (INDEX %s (ADD (ADD (MUL z %lld) %lld) (ADD (MUL %s %lld) %s))))\n",
+               same ? "a" : "b", (long long)(k * n), (long long)(same ? g * m * k : 0), tb ? "n" : "k",
+               (long long)(tb ? k : n), tb ? "k" : "n");
     str_printf(s, "sum = (REDUCE[ADD] (MUL %s) k)\n", half ? "(CAST<f32> a0) (CAST<f32> b0)" : "a0 b0");
     str_printf(s, "y = %s\n", half ? "(CAST<f16> sum)" : "(ADD sum 0)");
     str_printf(s, "(SINK (STORE (INDEX o (ADD (MUL z %lld) (ADD (MUL m %lld) n))) %s))\n", (long long)(m * n),
