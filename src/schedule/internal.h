@@ -64,7 +64,7 @@ struct rangeify {
     struct map reduce_ranges; /* context, level, size -> RANGE */
     uint32_t *level;          /* node id -> reductions below it in this kernel; the epoch in the high bits */
     uint32_t epoch, visited, next_range;
-    VEC(uint32_t) node_of; /* kernel node id -> id + 1 of the graph node whose value it is, or 0 */
+    VEC(uint64_t) node_of; /* kernel node id -> epoch << 32 | id of the graph node whose value it is in this kernel */
     const char *illegal; /* why this is not a kernel; NULL: it is */
     bool flat;           /* one coordinate for all tensors: for BATCH */
 };

@@ -115,6 +115,7 @@ struct region {
     uint32_t *local;   /* unit -> index in `unit`, or UINT32_MAX */
     VEC(const uop *) outside; /* memory that it reads, by first mention */
     uint8_t *stored;   /* by unit, of the program */
+    uint32_t *seen, mark; /* by unit */
     struct str text;
 };
 
@@ -157,6 +158,28 @@ static void region_text(struct region *x) {
 
 /* ---- the problem -------------------------------------------------------------------------------------------------- */
 
+/* Stored units of the region that the kernel of these units reads. */
+static void mark_needs(struct region *x, const uint32_t *out, uint32_t k, uint8_t *needs) {
+    struct sgraph *g = x->g;
+    VEC(uint32_t) stack = {0};
+    x->mark++;
+    for (uint32_t i = 0; i < k; i++) {
+        x->seen[out[i]] = x->mark;
+        vec_push(g->a, &stack, out[i]);
+    }
+    while (stack.n) {
+        const struct unit *u = &g->unit[stack.p[--stack.n]];
+        for (const uint32_t *s = u->src; *s != UINT32_MAX; s++) {
+            if (x->seen[*s] == x->mark) continue;
+            x->seen[*s] = x->mark;
+            if (!x->stored[*s])
+                vec_push(g->a, &stack, *s);
+            else if (x->local[*s] != UINT32_MAX)
+                needs[x->local[*s]] = 1;
+        }
+    }
+}
+
 /* Outputs are local numbers; the kernel reads what is stored. */
 static double cost_of(void *cx, const uint32_t *out, uint32_t k, const uint8_t *stored, uint8_t *needs) {
     struct region *x = cx;
@@ -165,15 +188,7 @@ static double cost_of(void *cx, const uint32_t *out, uint32_t k, const uint8_t *
     for (uint32_t i = 0; i < x->n; i++) x->stored[x->unit[i]] = stored[i];
     const uop *sink = rangeify_kernel(x->rf, unit, k, x->stored);
     if (!sink) return INFINITY;
-    if (needs) {
-        uop_vec topo = {0};
-        uop_topo(x->g->a, &sink, 1, &topo);
-        for (uint32_t i = 0; i < topo.n; i++) {
-            if (topo.p[i]->op != OP_LOAD) continue;
-            uint32_t u = x->g->unit_of[topo.p[i]->src[0]->src[0]->arg.param.slot];
-            if (u && x->local[u - 1] != UINT32_MAX) needs[x->local[u - 1]] = 1;
-        }
-    }
+    if (needs) mark_needs(x, unit, k, needs);
     return price_kernel(x->rf, sink, x->g->opts->model).seconds;
 }
 
@@ -380,6 +395,7 @@ void plan_graph(struct sgraph *g, struct plan *plan) {
     uint32_t *next = arena_array(g->a, uint32_t, g->units + 1), n = 0;
     struct template **all = arena_array(g->a, struct template *, g->units + 1);
     uint8_t *stored = arena_array(g->a, uint8_t, g->units + 1);
+    uint32_t *seen = arena_array(g->a, uint32_t, g->units + 1), mark = 0;
     memset(local, 0xff, (g->units + 1) * sizeof *local);
     for (uint32_t u = 0; u < g->units; u++) stored[u] = g->unit[u].hint != HINT_NUMBER && g->unit[u].forced == UNIT_FORCED;
     for (uint32_t u = g->units; u-- > 0;) { /* members of each root, in order */
@@ -389,7 +405,7 @@ void plan_graph(struct sgraph *g, struct plan *plan) {
     }
     for (uint32_t root = 0; root < g->units; root++) {
         if (!head[root] || g->unit[root].hint == HINT_NUMBER || find(&r, root) != root) continue;
-        struct region x = {.g = g, .rf = &rf, .local = local, .stored = stored};
+        struct region x = {.g = g, .rf = &rf, .local = local, .stored = stored, .seen = seen, .mark = mark};
         VEC(uint32_t) unit = {0};
         for (uint32_t u = head[root]; u; u = next[u - 1]) {
             local[u - 1] = unit.n;
@@ -399,5 +415,6 @@ void plan_graph(struct sgraph *g, struct plan *plan) {
         plan->regions++;
         plan_region(&x, &known, &all, &n, plan);
         for (uint32_t i = 0; i < x.n; i++) local[x.unit[i]] = UINT32_MAX;
+        mark = x.mark;
     }
 }

@@ -211,9 +211,8 @@ static void price_memory(struct tally *t, const touched_vec *v) {
 
 /* Of the passes over a row that stays in cache, the one that computes it first pays. */
 static bool computed_before(struct tally *t, const uop *n, struct map *seen) {
-    uint32_t id = n->id < t->r->node_of.n ? t->r->node_of.p[n->id] : 0;
-    uint64_t by;
-    if (!id || !is_special(n)) return false;
+    uint64_t id = n->id < t->r->node_of.n ? t->r->node_of.p[n->id] : 0, by;
+    if (id >> 32 != t->r->epoch || !is_special(n)) return false;
     if (map_get(seen, id, &by)) return true;
     map_put(seen, id, n->id);
     return false;

@@ -314,7 +314,7 @@ static const uop *value_at(struct rangeify *r, const uop *n, const uop *const *a
     if (r->illegal || ++r->visited > CONE_MAX) return refuse(r, n, "too much in one kernel");
     const uop *v = is_loaded(r, n) ? load(r, n, at, gate) : write_value(r, n, at, gate);
     while (r->node_of.n <= v->id) vec_push(r->a, &r->node_of, 0);
-    if (!r->node_of.p[v->id]) r->node_of.p[v->id] = n->id + 1;
+    if (r->node_of.p[v->id] >> 32 != r->epoch) r->node_of.p[v->id] = (uint64_t)r->epoch << 32 | n->id;
     const uop **keep = arena_raw(r->a, (k + 1) * sizeof *keep);
     if (k) memcpy(keep, at, k * sizeof *keep);
     *memo_slot(r, h) = (struct at_memo){n, gate, v, keep, h};

@@ -324,6 +324,9 @@ static bool rebuild(struct run *r, const uint32_t *f, uint32_t nf) {
         bool paired = s->pre.at[v] < s->pre.at[v + 1] || s->post.at[v] < s->post.at[v + 1];
         if (s->stored[v] && paired && on_cycle(s, s->kern_of[v])) return false;
     }
+    /* a value that was computed inside a kernel of several outputs and is now stored may lie between two of them */
+    for (uint32_t i = 0; i < r->near.n; i++)
+        if (s->kern.p[r->near.p[i]].k > 1 && on_cycle(s, r->near.p[i])) return false;
     for (uint32_t i = 0; i < r->near.n; i++) settle(s, r->near.p[i]);
     for (uint32_t g = 0; g < r->grp.n; g++) {
         const uint32_t *out = r->pool.p + r->grp.p[g].at;

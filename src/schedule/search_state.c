@@ -366,6 +366,7 @@ bool on_cycle(struct search *s, uint32_t id) {
             if (near->p[i] == id) return true;
             meet(s, near->p[i], &s->queue);
         }
+        if (s->queue.n > WALK_MAX) return true; /* not known: better not */
     }
     return false;
 }

@@ -63,3 +63,31 @@ static uint32_t count(uint32_t n) { return getenv("SEEDS") ? (uint32_t)atoi(gete
 TEST(schedule_random_exact) {
     CHECK(many(first_seed(), count(300), (struct graph_gen){.exact = true}, (struct sched_opts){0}, OPTS_NONE));
 }
+
+TEST(schedule_random_dtypes_assigns_vars) {
+    struct graph_gen gen = {.exact = true, .all_dtypes = true, .assigns = true, .vars = true};
+    CHECK(many(first_seed() + 1000, count(300), gen, (struct sched_opts){0}, OPTS_NONE));
+}
+
+TEST(schedule_random_floats) {
+    struct graph_gen gen = {.all_dtypes = true, .vars = true};
+    CHECK(many(first_seed() + 2000, count(300), gen, (struct sched_opts){0}, OPTS_NONE));
+}
+
+TEST(schedule_random_opts) {
+    struct graph_gen gen = {.assigns = true, .vars = true};
+    CHECK(many(first_seed() + 3000, count(300), gen, (struct sched_opts){0}, OPTS_RANDOM));
+}
+
+TEST(schedule_random_heuristic) {
+    struct graph_gen gen = {.all_dtypes = true, .assigns = true};
+    CHECK(many(first_seed() + 4000, count(300), gen, (struct sched_opts){0}, OPTS_HEURISTIC));
+}
+
+TEST(schedule_random_modes) {
+    struct graph_gen gen = {.exact = true, .assigns = true};
+    CHECK(many(first_seed() + 5000, count(100), gen, (struct sched_opts){.mode = PLAN_STORE_ALL}, OPTS_NONE));
+    CHECK(many(first_seed() + 5000, count(100), gen, (struct sched_opts){.mode = PLAN_FUSE_ALL}, OPTS_NONE));
+    CHECK(many(first_seed() + 5000, count(100), gen, (struct sched_opts){.no_multi = true}, OPTS_NONE));
+    CHECK(many(first_seed() + 5000, count(100), gen, (struct sched_opts){.rank = 3}, OPTS_NONE));
+}
