@@ -669,3 +669,34 @@ TEST(tensor_grad_rounding) {
             FAIL("%s: %.2f, about 1000 %.2f, f16 %.2f units of its largest element", row[i].name, a, b, c);
     }
 }
+
+/* ---- out of memory ------------------------------------------------------------------------------------------------------ */
+
+static void build_and_differentiate(void *arg) {
+    struct ir_test *t = arg;
+    struct tg g;
+    ir_init(&t->ir, &t->arena);
+    tg_init(&g, &t->ir, &t->arena);
+    const uop *x = t_buffer(&g, DT_F32, D(64, 64), 0), *w = t_buffer(&g, DT_F32, D(64, 64), 1), *h = x,
+              *out[2];
+    for (int i = 0; i < 40; i++) h = t_layernorm(&g, t_gelu(&g, t_matmul(&g, h, w)), NULL, NULL, 1, 1e-5);
+    t_grad(&g, t_mean(&g, t_log_softmax(&g, h, 1), NULL, 0, false), NULL, (const uop *[]){x, w}, 2, out);
+    CHECK(tg_shape(&g, out[1]) == tg_shape(&g, w));
+}
+
+/* Each allocation fails once: an error, and nothing is left behind. */
+TEST(tensor_grad_out_of_memory) {
+    int64_t live = mem_live(), at = 1;
+    for (int code = RG_ENOMEM; code; at++) {
+        struct ir_test t = {0};
+        arena_init(&t.arena, &t.err);
+        mem_fail_at(at);
+        code = err_guard(&t.err, build_and_differentiate, &t);
+        mem_fail_at(-1);
+        if (code && code != RG_ENOMEM) FAIL("allocation %lld fails: %s", (long long)at, t.err.msg);
+        arena_free(&t.arena);
+        CHECK_EQ(mem_live(), live);
+        CHECK(at < 10000);
+    }
+    CHECK(at > 10);
+}
