@@ -99,6 +99,18 @@ static struct text sticky(struct render *r, struct text v) {
     return named(r, like(v, s.p, d));
 }
 
+/* 64-bit integers to float32, lane by lane: clang 14 converts a vector of them on ARM through double and rounds twice
+ * (2^54 + 2^30 + 1 comes out as 2^54). */
+static struct text wide_to_f32(struct render *r, struct text v) {
+    struct str s;
+    v = named(r, v);
+    str_init(&s, r->a);
+    str_printf(&s, "(%s){", type(r, DT_F32, v.lanes));
+    for (unsigned i = 0; i < v.lanes; i++) str_printf(&s, "%s(f32)%s", i ? ", " : "", lane(r, v, i));
+    str_add(&s, "}");
+    return named(r, like(v, s.p, DT_F32));
+}
+
 struct text cast_text(struct render *r, struct text v, enum dtype to) {
     enum dtype from = (enum dtype)v.dt;
     if (from == to) return v;
@@ -109,6 +121,8 @@ struct text cast_text(struct render *r, struct text v, enum dtype to) {
         return to == DT_F32 ? f : cast_text(r, named(r, f), to);
     }
     if (!dt_is_float(to)) return dt_is_float(from) ? float_to_int(r, v, to) : simple(r, v, to);
+    if (to == DT_F32 && dt_is_int(from) && dtype_info[from].bytes == 8 && v.lanes > 1)
+        return wide_to_f32(r, v);
     if (!is_half(to)) return simple(r, v, to);
     if (dt_is_int(from)) v = named(r, simple(r, sticky(r, v), DT_F64));
     return to_half(r, v, to);
