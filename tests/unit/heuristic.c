@@ -486,6 +486,54 @@ static void many(bool (*gen)(struct str *, struct rnd *), const char *name) {
 CLASSES(X)
 #undef X
 
+/* Threads decide how outputs are dealt out, never in which order a sum is added up (docs/design.md, numbers). */
+static int64_t same_bits(struct trial *one, struct trial *many_threads) {
+    struct io_mem x, y;
+    int64_t n = 0;
+    io_alloc(&one->ir, &one->io, &x);
+    io_alloc(&many_threads->ir, &many_threads->io, &y);
+    io_fill(&one->io, &x, false);
+    io_fill(&many_threads->io, &y, false);
+    interpret(one, one->fast, &x);
+    interpret(many_threads, many_threads->fast, &y);
+    for (uint32_t i = 0; i < one->io.nbuf; n += one->io.buf[i].n, i++)
+        if (memcmp(x.p[i], y.p[i], io_bytes(&one->io.buf[i])))
+            FAIL("%s differs between one and many threads\n%s\nopts %s\nopts %s", one->io.buf[i].name,
+                 one->text, one->opts[0], many_threads->opts[0]);
+    io_free(&x);
+    io_free(&y);
+    return n;
+}
+
+TEST(heuristic_threads_do_not_change_rounding) {
+    static bool (*const gen[])(struct str *, struct rnd *) = {
+        gen_matmul, gen_columns, gen_reduce, gen_softmax, gen_layernorm, gen_conv, gen_matvec};
+    int64_t values = 0, other = 0;
+    for (uint64_t seed = 0; seed < seeds() / 4 * RG_COUNT(gen); seed++) {
+        struct trial *t[2];
+        struct err e = {0};
+        struct arena text;
+        struct str s;
+        struct rnd r = {hash_u64(seed)};
+        arena_init(&text, &e);
+        str_init(&s, &text);
+        str_add(&s, "kernel threads\n");
+        gen[seed % RG_COUNT(gen)](&s, &r);
+        for (int i = 0; i < 2; i++) {
+            t[i] = calloc(1, sizeof *t[i]);
+            t[i]->vec_bytes = 16, t[i]->threads = i ? 11 : 1, t[i]->keep_math = true;
+            trial_open(t[i], s.p, "threads");
+        }
+        other += strcmp(t[0]->opts[0], t[1]->opts[0]) != 0;
+        values += same_bits(t[0], t[1]);
+        for (int i = 0; i < 2; i++) arena_free(&t[i]->arena), free(t[i]);
+        arena_free(&text);
+    }
+    CHECK(other > 0);
+    TEST_INFO("%lld values, %lld kernels with other lists for 11 threads", (long long)values,
+              (long long)other);
+}
+
 /* ---- 2: the golden kernels -------------------------------------------------------------------------------- */
 
 static char *read_text(struct arena *a, struct err *e, const char *path) {
