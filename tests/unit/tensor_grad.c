@@ -679,7 +679,7 @@ static void build_and_differentiate(void *arg) {
     tg_init(&g, &t->ir, &t->arena);
     const uop *x = t_buffer(&g, DT_F32, D(64, 64), 0), *w = t_buffer(&g, DT_F32, D(64, 64), 1), *h = x,
               *out[2];
-    for (int i = 0; i < 40; i++) h = t_layernorm(&g, t_gelu(&g, t_matmul(&g, h, w)), NULL, NULL, 1, 1e-5);
+    for (int i = 0; i < 400; i++) h = t_layernorm(&g, t_gelu(&g, t_matmul(&g, h, w)), NULL, NULL, 1, 1e-5);
     t_grad(&g, t_mean(&g, t_log_softmax(&g, h, 1), NULL, 0, false), NULL, (const uop *[]){x, w}, 2, out);
     CHECK(tg_shape(&g, out[1]) == tg_shape(&g, w));
 }
@@ -698,5 +698,5 @@ TEST(tensor_grad_out_of_memory) {
         CHECK_EQ(mem_live(), live);
         CHECK(at < 10000);
     }
-    CHECK(at > 10);
+    CHECK(at > 10); /* arenas take large blocks */
 }
