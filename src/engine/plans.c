@@ -45,13 +45,10 @@ int plans_model(struct engine *en, struct err *e) {
     if (!path) path = "";
     if (p->model_from && !strcmp(p->model_from, path)) return 0;
     struct model m;
+    if (model_open(e, &p->work, &m)) return e->code; /* may throw: nothing is held */
     char *from = mem_alloc(strlen(path) + 1);
     if (!from) return err_set(e, RG_ENOMEM, "out of memory while opening the machine model");
     strcpy(from, path);
-    if (model_open(e, &p->work, &m)) {
-        mem_free(from);
-        return e->code;
-    }
     mem_free(p->model_from);
     p->model_from = from;
     p->model = m;
