@@ -12,7 +12,8 @@
 
 enum { VF_MAX_IN = 20, VF_MAX_DIMS = 8, VF_MAX_PAR = 6 };
 
-/* type   bytes  bits of precision (0: not a float)  least exponent signed */
+/* clang-format off: a table */
+/*    type  bytes  bits of precision (0: not a float)  least exponent  signed */
 #define VF_TYPES(X)           \
     X(bool, 1, 0, 0, false)   \
     X(i8, 1, 0, 0, true)      \
@@ -27,6 +28,7 @@ enum { VF_MAX_IN = 20, VF_MAX_DIMS = 8, VF_MAX_PAR = 6 };
     X(bf16, 2, 8, -126, true) \
     X(f32, 4, 24, -126, true) \
     X(f64, 8, 53, -1022, true)
+/* clang-format on */
 enum vf_type {
 #define X(name, bytes, p, emin, is_signed) VF_##name,
     VF_TYPES(X)

@@ -69,96 +69,78 @@ static int64_t axis_par(const struct vf_case *c) {
 
 /* ---- how each op is called ---------------------------------------------------------------------- */
 
-#define SPECIAL(name) \
-    static rg_tensor call_##name(struct run *r, const struct vf_case *c, const rg_tensor *in)
-#define UNUSED_RUN (void)r
+#define MAYBE __attribute__((unused))
+#define SPECIAL(name)                                                                \
+    static rg_tensor call_##name(MAYBE struct run *r, MAYBE const struct vf_case *c, \
+                                 MAYBE const rg_tensor *in)
 
-SPECIAL(where) { return UNUSED_RUN, (void)c, rg_where(in[0], in[1], in[2]); }
-SPECIAL(lerp) { return UNUSED_RUN, (void)c, rg_lerp(in[0], in[1], in[2]); }
+SPECIAL(where) { return rg_where(in[0], in[1], in[2]); }
+SPECIAL(lerp) { return rg_lerp(in[0], in[1], in[2]); }
 SPECIAL(clamp) {
-    UNUSED_RUN;
     if (vf_has(c, "lo")) return rg_clamp(in[0], in[1], RG_NONE);
     if (vf_has(c, "hi")) return rg_clamp(in[0], RG_NONE, in[1]);
     return rg_clamp(in[0], in[1], in[2]);
 }
-SPECIAL(leaky_relu) { return UNUSED_RUN, rg_leaky_relu(in[0], vf_num(c, "slope", 0)); }
-SPECIAL(elu) { return UNUSED_RUN, rg_elu(in[0], vf_num(c, "alpha", 0)); }
-SPECIAL(hardtanh) { return UNUSED_RUN, rg_hardtanh(in[0], vf_num(c, "lo", 0), vf_num(c, "hi", 0)); }
-SPECIAL(cast) { return UNUSED_RUN, rg_cast(in[0], dtype_par(c)); }
-SPECIAL(bitcast) { return UNUSED_RUN, rg_bitcast(in[0], dtype_par(c)); }
+SPECIAL(leaky_relu) { return rg_leaky_relu(in[0], vf_num(c, "slope", 0)); }
+SPECIAL(elu) { return rg_elu(in[0], vf_num(c, "alpha", 0)); }
+SPECIAL(hardtanh) { return rg_hardtanh(in[0], vf_num(c, "lo", 0), vf_num(c, "hi", 0)); }
+SPECIAL(cast) { return rg_cast(in[0], dtype_par(c)); }
+SPECIAL(bitcast) { return rg_bitcast(in[0], dtype_par(c)); }
 SPECIAL(layernorm) {
-    UNUSED_RUN;
     bool has = vf_has(c, "weight");
     return rg_layernorm(in[0], has ? in[1] : RG_NONE, has ? in[2] : RG_NONE, .eps = vf_num(c, "eps", 0),
                         .axes = (uint32_t)vf_num(c, "n", 0));
 }
 SPECIAL(rmsnorm) {
-    return UNUSED_RUN, rg_rmsnorm(in[0], vf_has(c, "weight") ? in[1] : RG_NONE, .eps = vf_num(c, "eps", 0));
+    return rg_rmsnorm(in[0], vf_has(c, "weight") ? in[1] : RG_NONE, .eps = vf_num(c, "eps", 0));
 }
-SPECIAL(linear) { return UNUSED_RUN, rg_linear(in[0], in[1], vf_has(c, "bias") ? in[2] : RG_NONE); }
-SPECIAL(gather) { return UNUSED_RUN, rg_gather(in[0], axis_par(c), in[1]); }
-SPECIAL(take) { return UNUSED_RUN, rg_take(in[0], axis_par(c), in[1]); }
-SPECIAL(scatter_add) { return UNUSED_RUN, rg_scatter_add(in[0], axis_par(c), in[1], in[2]); }
-SPECIAL(cat) { return UNUSED_RUN, rg_cat(tensors(in, c->nin), axis_par(c)); }
-SPECIAL(stack) { return UNUSED_RUN, rg_stack(tensors(in, c->nin), axis_par(c)); }
-SPECIAL(reshape) { return UNUSED_RUN, rg_reshape(in[0], list_of(&(struct list){0}, vf_par(c, "dims"))); }
-SPECIAL(expand) { return UNUSED_RUN, rg_expand(in[0], list_of(&(struct list){0}, vf_par(c, "dims"))); }
-SPECIAL(permute) { return UNUSED_RUN, rg_permute(in[0], list_of(&(struct list){0}, vf_par(c, "axes"))); }
-SPECIAL(flip) { return UNUSED_RUN, rg_flip(in[0], list_of(&(struct list){0}, vf_par(c, "axes"))); }
-SPECIAL(repeat) { return UNUSED_RUN, rg_repeat(in[0], list_of(&(struct list){0}, vf_par(c, "times"))); }
-SPECIAL(pad) {
-    return UNUSED_RUN, rg_pad(in[0], list_of(&(struct list){0}, vf_par(c, "pads")), vf_num(c, "value", 0));
-}
-SPECIAL(slice) { return UNUSED_RUN, rg_slice(in[0], ranges_of((rg_range[LIST]){0}, vf_par(c, "slices"))); }
+SPECIAL(linear) { return rg_linear(in[0], in[1], vf_has(c, "bias") ? in[2] : RG_NONE); }
+SPECIAL(gather) { return rg_gather(in[0], axis_par(c), in[1]); }
+SPECIAL(take) { return rg_take(in[0], axis_par(c), in[1]); }
+SPECIAL(scatter_add) { return rg_scatter_add(in[0], axis_par(c), in[1], in[2]); }
+SPECIAL(cat) { return rg_cat(tensors(in, c->nin), axis_par(c)); }
+SPECIAL(stack) { return rg_stack(tensors(in, c->nin), axis_par(c)); }
+SPECIAL(reshape) { return rg_reshape(in[0], list_of(&(struct list){0}, vf_par(c, "dims"))); }
+SPECIAL(expand) { return rg_expand(in[0], list_of(&(struct list){0}, vf_par(c, "dims"))); }
+SPECIAL(permute) { return rg_permute(in[0], list_of(&(struct list){0}, vf_par(c, "axes"))); }
+SPECIAL(flip) { return rg_flip(in[0], list_of(&(struct list){0}, vf_par(c, "axes"))); }
+SPECIAL(repeat) { return rg_repeat(in[0], list_of(&(struct list){0}, vf_par(c, "times"))); }
+SPECIAL(pad) { return rg_pad(in[0], list_of(&(struct list){0}, vf_par(c, "pads")), vf_num(c, "value", 0)); }
+SPECIAL(slice) { return rg_slice(in[0], ranges_of((rg_range[LIST]){0}, vf_par(c, "slices"))); }
 SPECIAL(narrow) {
-    return UNUSED_RUN,
-           rg_narrow(in[0], axis_par(c), (int64_t)vf_num(c, "start", 0), (int64_t)vf_num(c, "size", 0));
+    return rg_narrow(in[0], axis_par(c), (int64_t)vf_num(c, "start", 0), (int64_t)vf_num(c, "size", 0));
 }
-SPECIAL(select) { return UNUSED_RUN, rg_select(in[0], axis_par(c), (int64_t)vf_num(c, "at", 0)); }
-SPECIAL(transpose) {
-    return UNUSED_RUN, rg_transpose(in[0], (int64_t)vf_num(c, "a", 0), (int64_t)vf_num(c, "b", 0));
-}
-SPECIAL(flatten) {
-    return UNUSED_RUN, rg_flatten(in[0], (int64_t)vf_num(c, "first", 0), (int64_t)vf_num(c, "last", 0));
-}
+SPECIAL(select) { return rg_select(in[0], axis_par(c), (int64_t)vf_num(c, "at", 0)); }
+SPECIAL(transpose) { return rg_transpose(in[0], (int64_t)vf_num(c, "a", 0), (int64_t)vf_num(c, "b", 0)); }
+SPECIAL(flatten) { return rg_flatten(in[0], (int64_t)vf_num(c, "first", 0), (int64_t)vf_num(c, "last", 0)); }
 SPECIAL(arange) {
-    (void)in;
     return rg_arange(r->c, dtype_par(c), vf_num(c, "start", 0), vf_num(c, "stop", 0), vf_num(c, "step", 0));
 }
 SPECIAL(linspace) {
-    (void)in;
     return rg_linspace(r->c, dtype_par(c), vf_num(c, "start", 0), vf_num(c, "stop", 0),
                        (int64_t)vf_num(c, "n", 0));
 }
-SPECIAL(eye) {
-    (void)in;
-    return rg_eye(r->c, dtype_par(c), (int64_t)vf_num(c, "n", 0), (int64_t)vf_num(c, "m", 0));
-}
+SPECIAL(eye) { return rg_eye(r->c, dtype_par(c), (int64_t)vf_num(c, "n", 0), (int64_t)vf_num(c, "m", 0)); }
 SPECIAL(full) {
-    (void)in;
     return rg_full(r->c, dtype_par(c), vf_num(c, "value", 0), list_of(&(struct list){0}, vf_par(c, "dims")));
 }
-SPECIAL(full_like) { return UNUSED_RUN, rg_full_like(in[0], vf_num(c, "value", 0)); }
+SPECIAL(full_like) { return rg_full_like(in[0], vf_num(c, "value", 0)); }
 
-/* The rest have one of a few signatures. The lists of tensor.h are used so that a new row there without a
- * case in the file fails here. */
-#define AXIS_OPS(X) \
-    X(cumsum)       \
-    X(cumprod) X(cummax) X(softmax) X(log_softmax) X(squeeze) X(unsqueeze)
+/* The rest have one of a few signatures. The lists of tensor.h are used so that a new row there without a case in the
+ * file fails here. */
+/* clang-format off: tables */
+#define AXIS_OPS(X) X(cumsum) X(cumprod) X(cummax) X(softmax) X(log_softmax) X(squeeze) X(unsqueeze)
 #define SPECIAL_OPS(X)                                                                                       \
     X(where)                                                                                                 \
     X(lerp)                                                                                                  \
-    X(clamp)                                                                                                 \
-    X(leaky_relu)                                                                                            \
-    X(elu)                                                                                                   \
-    X(hardtanh)                                                                                              \
-    X(cast)                                                                                                  \
-    X(bitcast) X(layernorm) X(rmsnorm) X(linear) X(gather) X(take) X(scatter_add) X(cat) X(stack) X(reshape) \
-        X(expand) X(permute) X(flip) X(repeat) X(pad) X(slice) X(narrow) X(select) X(transpose) X(flatten)   \
-            X(arange) X(linspace) X(eye) X(full) X(full_like)
+    X(clamp) X(leaky_relu) X(elu) X(hardtanh) X(cast) X(bitcast) X(layernorm) X(rmsnorm) X(linear) X(gather) \
+        X(take) X(scatter_add) X(cat) X(stack) X(reshape) X(expand) X(permute) X(flip) X(repeat) X(pad)      \
+            X(slice) X(narrow) X(select) X(transpose) X(flatten) X(arange) X(linspace) X(eye) X(full)        \
+                X(full_like)
 #define MORE_UNARY(X) X(contiguous, "") X(detach, "") X(zeros_like, "") X(ones_like, "")
 #define MORE_REDUCE(X) X(var, "") X(std, "") X(argmax, "") X(argmin, "")
-#define TENSOR_PAIR(X) X(matmul) X(dot) X(outer)
+#define PAIR_OPS(X) X(matmul) X(dot) X(outer)
+/* clang-format on */
 
 static const struct op_row {
     const char *name;
@@ -179,7 +161,7 @@ static const struct op_row {
             T_REDUCE(X) MORE_REDUCE(X)
 #undef X
 #define X(id) {.name = #id, .pair = rg_##id},
-                TENSOR_PAIR(X)
+                PAIR_OPS(X)
 #undef X
 #define X(id) {.name = #id, .axis = rg_##id},
                     AXIS_OPS(X)
