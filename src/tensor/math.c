@@ -71,14 +71,13 @@ static const uop *above(struct tg *g, const uop *x, double k) {
 
 /* ---- one op ----------------------------------------------------------------------------------------------- */
 
-/*        function  op       */
-#define FLOAT_OPS(X)                                                                            \
-    X(sqrt, SQRT)                                                                               \
-    X(rsqrt, RSQRT)                                                                             \
-    X(recip, RECIP)                                                                             \
-    X(exp, EXP)                                                                                 \
-    X(exp2, EXP2) X(log, LOG) X(log2, LOG2) X(log10, LOG10) X(sin, SIN) X(cos, COS) X(tan, TAN) \
-        X(tanh, TANH) X(erf, ERF) X(sigmoid, SIGMOID)
+/* clang-format off */
+/*    function, op */
+#define FLOAT_OPS(X)                                                                   \
+    X(sqrt, SQRT)   X(rsqrt, RSQRT) X(recip, RECIP) X(exp, EXP)  X(exp2, EXP2)         \
+    X(log, LOG)     X(log2, LOG2)   X(log10, LOG10) X(sin, SIN)  X(cos, COS)           \
+    X(tan, TAN)     X(tanh, TANH)   X(erf, ERF)     X(sigmoid, SIGMOID)
+/* clang-format on */
 #define X(name, op) \
     const uop *t_##name(struct tg *g, const uop *x) { return tg_op1(g, OP_##op, tg_float(g, x)); }
 FLOAT_OPS(X)

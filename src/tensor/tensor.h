@@ -22,14 +22,15 @@ struct site {
 };
 struct prov {
     struct arena *arena;
-    VEC(struct site) site;           /* by site number; 0 is "unknown" */
-    struct map site_map;             /* hash of a site -> number */
-    VEC(const uint32_t *) set;       /* interned sorted sets: {n, site...}; set 0 is empty */
+    VEC(struct site) site;     /* by site number; 0 is "unknown" */
+    struct map site_map;       /* hash of a site -> number */
+    VEC(const uint32_t *) set; /* interned sorted sets: {n, site...}; set 0 is empty */
     struct map set_map;
-    VEC(uint32_t) of;                /* node id -> set number */
+    VEC(uint32_t) of; /* node id -> set number */
 };
 void prov_init(struct prov *, struct arena *);
-uint32_t prov_site(struct prov *, const char *file, int line, const char *fn, const char *module, bool backward);
+uint32_t prov_site(struct prov *, const char *file, int line, const char *fn, const char *module,
+                   bool backward);
 void prov_add(struct prov *, uint32_t node_id, uint32_t site);
 uint32_t prov_set_of(const struct prov *, uint32_t node_id);
 /* Nodes [first, last) get all sites of `from`, marked backward if asked. */
@@ -49,15 +50,16 @@ void tg_init(struct tg *, struct ir *, struct arena *);
 static inline const struct shape *tg_shape(struct tg *g, const uop *n) { return shape_of(&g->shapes, n); }
 
 /* dtype.c: docs/semantics.md has the table. */
-enum dtype t_promote(enum dtype, enum dtype);     /* PyTorch's lattice, no weak types */
-enum dtype t_sum_dtype(enum dtype);               /* what sums of it have: bool, small ints -> i64/u64.. (as PyTorch: i64); floats stay */
-/* A number beside a tensor takes the tensor's dtype unless its kind is higher: int beside bool -> i64, float beside int/bool -> f32. */
+enum dtype t_promote(enum dtype, enum dtype); /* PyTorch's lattice, no weak types */
+enum dtype t_sum_dtype(enum dtype);           /* of sums: bool and ints -> i64; u64 and floats stay */
+/* A number beside a tensor takes the tensor's dtype unless its kind is higher: int beside bool -> i64, float beside
+ * int or bool -> f32. */
 enum dtype t_number_dtype(enum dtype tensor, bool is_float);
 
 /* create.c */
 const uop *t_buffer(struct tg *, enum dtype, const int64_t *dims, uint32_t n, uint32_t number);
-const uop *t_number(struct tg *, enum dtype, double);    /* rank 0 */
-const uop *t_int(struct tg *, enum dtype, int64_t);      /* rank 0 */
+const uop *t_number(struct tg *, enum dtype, double); /* rank 0 */
+const uop *t_int(struct tg *, enum dtype, int64_t);   /* rank 0 */
 const uop *t_full(struct tg *, const uop *rank0, const int64_t *dims, uint32_t n);
 const uop *t_arange(struct tg *, enum dtype, double start, double stop, double step);
 const uop *t_linspace(struct tg *, enum dtype, double start, double stop, int64_t n);
@@ -67,13 +69,20 @@ const uop *t_eye(struct tg *, enum dtype, int64_t n, int64_t m);
 const uop *t_reshape(struct tg *, const uop *, const int64_t *dims, uint32_t n);
 const uop *t_permute(struct tg *, const uop *, const int64_t *axes, uint32_t n);
 const uop *t_transpose(struct tg *, const uop *, int64_t a, int64_t b);
-const uop *t_expand(struct tg *, const uop *, const int64_t *dims, uint32_t n); /* broadcasts: new axes in front, -1 keeps */
-struct t_slice { int64_t start, stop, step; const uop *var; }; /* stop T_END: to the end; step 0 means 1, may be negative; var: a start known at run time (idx VAR), then stop - start is the size */
+/* Broadcasts: new axes in front, -1 keeps. */
+const uop *t_expand(struct tg *, const uop *, const int64_t *dims, uint32_t n);
+/* As Python's: stop T_END is to the end; step 0 means 1 and may be negative. var: a start known at run time (an idx
+ * VAR), then stop - start is the size. Axes beyond n: all of them. */
 #define T_END INT64_MAX
-const uop *t_slice(struct tg *, const uop *, const struct t_slice *, uint32_t n);   /* axes beyond n: all of them */
-const uop *t_pad(struct tg *, const uop *, const int64_t *before_after, uint32_t n, double value); /* pairs; n axes from the FIRST axis; negative crops */
+struct t_slice {
+    int64_t start, stop, step;
+    const uop *var;
+};
+const uop *t_slice(struct tg *, const uop *, const struct t_slice *, uint32_t n);
+/* Pairs for n axes, from the FIRST axis on; negative crops. */
+const uop *t_pad(struct tg *, const uop *, const int64_t *before_after, uint32_t n, double value);
 const uop *t_flip(struct tg *, const uop *, const int64_t *axes, uint32_t n);
-const uop *t_squeeze(struct tg *, const uop *, int64_t axis);   /* an axis of size 1; T_END: all of them */
+const uop *t_squeeze(struct tg *, const uop *, int64_t axis); /* an axis of size 1; T_END: all of them */
 const uop *t_unsqueeze(struct tg *, const uop *, int64_t axis);
 const uop *t_flatten(struct tg *, const uop *, int64_t first, int64_t last);
 const uop *t_cat(struct tg *, const uop *const *, uint32_t n, int64_t axis);
@@ -85,6 +94,7 @@ const uop *t_cast(struct tg *, const uop *, enum dtype);
 const uop *t_bitcast(struct tg *, const uop *, enum dtype);
 
 /* math.c: elementwise. Binary functions broadcast and promote; div is true division (ints become f32). */
+/* clang-format off */
 /*        name          what                                                                      */
 #define T_UNARY(X)                                                                                 \
     X(neg, "-x")                                                                                   \
@@ -158,6 +168,7 @@ const uop *t_bitcast(struct tg *, const uop *, enum dtype);
     X(shr, "x >> y")                                                                               \
     X(copysign, "|x| with the sign of y")                                                          \
     X(logaddexp, "log(e^x + e^y), without overflow")
+/* clang-format on */
 #define X(name, what) const uop *t_##name(struct tg *, const uop *);
 T_UNARY(X)
 #undef X
@@ -172,6 +183,7 @@ const uop *t_elu(struct tg *, const uop *, double alpha);
 const uop *t_hardtanh(struct tg *, const uop *, double lo, double hi);
 
 /* reduce.c. axes NULL, n 0: all axes. keep: reduced axes stay with size 1. */
+/* clang-format off */
 #define T_REDUCE(X)                                                                                \
     X(sum, "sum; of nothing 0")                                                                    \
     X(prod, "product; of nothing 1")                                                               \
@@ -181,30 +193,37 @@ const uop *t_hardtanh(struct tg *, const uop *, double lo, double hi);
     X(any, "is one of them not 0")                                                                 \
     X(all, "are all of them not 0")                                                                \
     X(logsumexp, "log of the sum of e^x, without overflow")
-#define X(name, what) const uop *t_##name(struct tg *, const uop *, const int64_t *axes, uint32_t n, bool keep);
+/* clang-format on */
+#define X(name, what) \
+    const uop *t_##name(struct tg *, const uop *, const int64_t *axes, uint32_t n, bool keep);
 T_REDUCE(X)
 #undef X
 const uop *t_var(struct tg *, const uop *, const int64_t *axes, uint32_t n, bool keep, double correction);
 const uop *t_std(struct tg *, const uop *, const int64_t *axes, uint32_t n, bool keep, double correction);
-const uop *t_argmax(struct tg *, const uop *, int64_t axis, bool keep); /* first of equals; NaN is greatest; i64; axis T_END: of all, flattened */
+/* i64: the first of equals, NaN before all; axis T_END: of all, flattened. */
+const uop *t_argmax(struct tg *, const uop *, int64_t axis, bool keep);
 const uop *t_argmin(struct tg *, const uop *, int64_t axis, bool keep);
 const uop *t_cumsum(struct tg *, const uop *, int64_t axis);
 const uop *t_cumprod(struct tg *, const uop *, int64_t axis);
 const uop *t_cummax(struct tg *, const uop *, int64_t axis);
 const uop *t_softmax(struct tg *, const uop *, int64_t axis);
 const uop *t_log_softmax(struct tg *, const uop *, int64_t axis);
-const uop *t_layernorm(struct tg *, const uop *, const uop *weight, const uop *bias, uint32_t n_axes, double eps); /* last n axes; weight, bias may be NULL */
-const uop *t_rmsnorm(struct tg *, const uop *, const uop *weight, double eps); /* last axis */
+/* Over the last n axes, and over the last one; weight and bias may be NULL. */
+const uop *t_layernorm(struct tg *, const uop *, const uop *weight, const uop *bias, uint32_t n_axes,
+                       double eps);
+const uop *t_rmsnorm(struct tg *, const uop *, const uop *weight, double eps);
 
 /* product.c: halves accumulate in f32, integers in their own type */
-const uop *t_matmul(struct tg *, const uop *, const uop *); /* NumPy's rules: 1-D operands, broadcast batches */
+const uop *t_matmul(struct tg *, const uop *, const uop *); /* NumPy's rules: 1-D operands, batches */
 const uop *t_dot(struct tg *, const uop *, const uop *);    /* 1-D . 1-D is a scalar; else matmul */
 const uop *t_outer(struct tg *, const uop *, const uop *);
-const uop *t_linear(struct tg *, const uop *x, const uop *weight, const uop *bias); /* x @ weight.T + bias, as PyTorch; bias may be NULL */
+/* x @ weight.T + bias, as PyTorch; bias may be NULL. */
+const uop *t_linear(struct tg *, const uop *x, const uop *weight, const uop *bias);
 
 /* index.c: by integer tensors (GATHER, SCATTER) */
-const uop *t_gather(struct tg *, const uop *, int64_t axis, const uop *index);            /* torch.gather */
-const uop *t_take(struct tg *, const uop *, int64_t axis, const uop *index);              /* index_select with an index of any shape, NumPy's take */
+/* torch.gather; and index_select with an index of any shape, NumPy's take. */
+const uop *t_gather(struct tg *, const uop *, int64_t axis, const uop *index);
+const uop *t_take(struct tg *, const uop *, int64_t axis, const uop *index);
 const uop *t_scatter_add(struct tg *, const uop *, int64_t axis, const uop *index, const uop *src);
 
 /* grad.c: gradients of `of` (any shape; NULL seed: ones, and then `of` must have one element) with respect to wrt[n];
