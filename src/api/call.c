@@ -128,7 +128,6 @@ static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
     if (!c) return RG_EINVAL;
     if (c->err.code) return (rg_status)c->err.code;
     slots_drain(c);
-    k->g = &c->graph->tg;
     w->k = k;
     struct arena_mark mark = arena_mark(&c->scratch);
     if (err_guard(&c->err, body, w)) {
@@ -160,6 +159,7 @@ static void build_body(void *arg) {
     struct work *w = arg;
     struct call *k = w->k;
     gr_collect_maybe(k->c);
+    k->g = &k->c->graph->tg;
     take_operands(k);
     uint32_t first = k->g->ir->n;
     const uop *n = k->build(k);
@@ -180,6 +180,7 @@ rg_tensor call_tensor(struct call *k) {
 static void work_body(void *arg) {
     struct work *w = arg;
     gr_collect_maybe(w->k->c);
+    w->k->g = &w->k->c->graph->tg;
     w->fn(w->k);
 }
 

@@ -30,7 +30,8 @@ struct plan {
     const uop *graph;
     const uint32_t *origin; /* by node id of ir: 1 + id of the node it was made from, or 0 */
     uint32_t *number;       /* by node id: of a BUFFER or VAR in the program */
-    const uop **copy;       /* by node id: what it is in `first` */
+    const uop **copy;       /* by node id: what it is in `first` .. */
+    const uop **chain;      /* .. and for an ASSIGN, what the next one builds on */
     VEC(void *) buf;
     VEC(void *) result;
     VEC(int64_t) var;
@@ -300,24 +301,30 @@ static const uop *program_leaf(struct plan *p, const uop *n) {
     return uop_new(&p->first, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, arg);
 }
 
-/* The first ASSIGN to a store that moves: to the new memory, after a copy if it writes a part only. */
-static const uop *assign_elsewhere(struct plan *p, const uop *n) {
+/* An ASSIGN to all of its store does not depend on what was there before; one to a part of a store that moves begins with a copy. */
+static const uop *program_assign(struct plan *p, const uop *n) {
     rg_ctx *c = p->c;
-    const struct store *s = &c->store[store_of(n->src[0])];
-    const uop *to = NULL, *src[2 + 3 * SHAPE_MAX];
-    for (uint32_t i = 0; i < p->held.n; i++)
-        if (p->into.p[i] == s->to) to = program_leaf(p, p->held.p[i]);
-    if (n->nsrc > 2) to = uop2(&p->first, OP_ASSIGN, to, p->copy[n->src[0]->id]);
+    bool whole = n->nsrc == 2;
+    const uop *old = whole ? gr_chain_root(n) : n->src[0], *to = p->copy[old->id], *src[2 + 3 * SHAPE_MAX];
+    if (old->op == OP_BUFFER && p->held.n && c->store[store_of(old)].moved) {
+        for (uint32_t i = 0; i < p->held.n; i++)
+            if (p->into.p[i] == c->store[store_of(old)].to) to = program_leaf(p, p->held.p[i]);
+        if (!whole) to = uop2(&p->first, OP_ASSIGN, to, p->copy[old->id]);
+    } else if (old->op == OP_ASSIGN) {
+        to = p->chain[old->id];
+    }
     for (uint32_t i = 0; i < n->nsrc; i++) src[i] = i ? p->copy[n->src[i]->id] : to;
     return uop_mk(&p->first, OP_ASSIGN, src, n->nsrc, ARG_NONE);
 }
 
+/* Who reads a version that was written whole and then replaced reads what was written. */
 static const uop *leaf_of(void *cx, const uop *n) {
     struct plan *p = cx;
     n = gr_now(p->c, n);
     if (n->op == OP_BUFFER || n->op == OP_VAR) return program_leaf(p, n);
-    bool first = n->op == OP_ASSIGN && n->src[0]->op == OP_BUFFER;
-    return first && p->held.n && p->c->store[store_of(n->src[0])].moved ? assign_elsewhere(p, n) : NULL;
+    if (n->op != OP_ASSIGN) return NULL;
+    p->chain[n->id] = program_assign(p, n);
+    return n->nsrc == 2 && !is_head(p->c, n) ? p->copy[n->src[1]->id] : p->chain[n->id];
 }
 
 /* Twice: the first copy puts operands into an order that does not depend on history, the second numbers its nodes. */
@@ -334,6 +341,7 @@ static void write_program(struct plan *p) {
     gr_walk(c, want.p, want.n, lazy_into, c, &order);
     number_leaves(p, &order);
     const uop **copy = p->copy = arena_array(a, const uop *, c->graph->ir.n);
+    p->chain = arena_array(a, const uop *, c->graph->ir.n);
     ir_init(&p->first, a);
     ir_init(&p->ir, a);
     gr_copy(a, &p->first, &c->graph->ir, &order, leaf_of, p, copy);

@@ -1,0 +1,34 @@
+#!/bin/sh
+# include/ridge_calls.h is what tools/callsites makes of include/ridge.h; the header serves C and C++, without warnings.
+set -e
+cd "$(dirname "$0")/../.."
+tools/callsites check
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cat > "$dir/user.c" <<'C'
+#include <ridge.h>
+int main(void) {
+    rg_ctx *c = rg_open("REF");
+    rg_tensor a = rg_from(c, RG_F32, (float[]){1, 2}, RG_SHAPE(2)), g;
+    rg_tensor y = rg_sum(rg_add(rg_sub(1, a), 2.5f), RG_AXES(0), .keep = true);
+    rg_grad(rg_sum(y), RG_TENSORS(a), &g);
+    rg_assign_slice(a, 0, RG_SLICES(RG_FROM(1)));
+    return rg_close(c);
+}
+C
+for std in c11 gnu17; do ${CC:-gcc} -std=$std -Wall -Wextra -Wshadow -Werror -Iinclude -fsyntax-only "$dir/user.c"; done
+cxx=$(command -v g++ || command -v clang++ || true)
+if [ -n "$cxx" ]; then
+    cat > "$dir/user.cc" <<'C'
+#include <ridge.h>
+int main() {
+    rg_ctx *c = rg_open("REF");
+    const int64_t shape[] = {2};
+    rg_tensor a = rg_ones(c, RG_F32, rg_ints{shape, 1}), b = rg_sum(rg_add(a, a), rg_reduce_opts());
+    return rg_item(b) == 4 ? rg_close(c) : 1;
+}
+C
+    "$cxx" -Wall -Wextra -Werror -Iinclude -fsyntax-only "$dir/user.cc"
+fi
+C=$(grep -c '^RG_FN' include/ridge.h)
+[ "$C" -eq "$(grep -c '^#define rg_' include/ridge_calls.h)" ]

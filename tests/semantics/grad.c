@@ -1,0 +1,275 @@
+/* Semantics: parameters, gradients, optimiser steps. */
+#include "sem.h"
+
+CASE(grad_of_a_square) {
+    rg_tensor x = V(1, 2, 3), g;
+    CHECK_EQ(rg_grad(rg_sum(rg_square(x)), RG_TENSORS(x), &g), 0);
+    IS(g, 2, 4, 6);
+}
+CASE(grad_of_several) {
+    rg_tensor x = V(1, 2), y = V(3, 4), g[2];
+    rg_grad(rg_sum(rg_mul(x, y)), RG_TENSORS(x, y), g);
+    IS(g[0], 3, 4);
+    IS(g[1], 1, 2);
+}
+CASE(grad_of_grad) {
+    rg_tensor x = V(1, 2), g, h;
+    rg_grad(rg_sum(rg_mul(rg_square(x), x)), RG_TENSORS(x), &g);
+    rg_grad(rg_sum(g), RG_TENSORS(x), &h);
+    IS(g, 3, 12);
+    IS(h, 6, 12);
+}
+CASE(grad_third_order) {
+    rg_tensor x = V(2), g, h, k;
+    rg_grad(rg_pow(x, 4), RG_TENSORS(x), &g);
+    rg_grad(g, RG_TENSORS(x), &h);
+    rg_grad(h, RG_TENSORS(x), &k);
+    IS(g, 32);
+    IS(h, 48);
+    IS(k, 48);
+}
+CASE(grad_with_seed) {
+    rg_tensor x = V(1, 2, 3), g;
+    rg_grad(rg_square(x), RG_TENSORS(x), &g, .seed = V(1, 10, 100));
+    IS(g, 2, 40, 600);
+}
+CASE(grad_of_many_needs_a_seed) {
+    rg_tensor x = V(1, 2, 3), g;
+    CHECK_EQ(rg_grad(rg_square(x), RG_TENSORS(x), &g), RG_EINVAL);
+    CHECK(!rg_is_alive(g));
+    FAILS(RG_EINVAL, "rg_grad");
+}
+CASE(grad_of_what_does_not_lead_there) {
+    rg_tensor x = V(1), y = V(2), g[2];
+    rg_grad(rg_square(x), RG_TENSORS(x, y), g);
+    FAILS(RG_EINVAL, "tensor 3 does not lead|unused_ok");
+    rg_grad(rg_square(x), RG_TENSORS(x, y), g, .unused_ok = true);
+    IS(g[0], 2);
+    IS(g[1], 0);
+}
+CASE(grad_with_respect_to_a_value_in_between) {
+    rg_tensor x = V(1, 2), h = rg_mul(x, 3), g;
+    rg_grad(rg_sum(rg_square(h)), RG_TENSORS(h), &g);
+    IS(g, 6, 12);
+}
+CASE(grad_stops_at_detach) {
+    rg_tensor x = V(3), g;
+    rg_grad(rg_mul(x, rg_detach(x)), RG_TENSORS(x), &g);
+    IS(g, 3);
+    rg_grad(rg_detach(x), RG_TENSORS(x), &g);
+    FAILS(RG_EINVAL, "does not lead");
+}
+CASE(grad_after_reading_says_so) {
+    rg_tensor x = V(3), y = rg_square(x), g;
+    IS(y, 9);
+    rg_grad(y, RG_TENSORS(x), &g);
+    FAILS(RG_EINVAL, "tensor 2 does not lead|ask for gradients first");
+}
+CASE(grad_of_a_broadcast) {
+    rg_tensor b = V(1, 2), g;
+    rg_grad(rg_sum(rg_add(rg_zeros(c, RG_F32, RG_SHAPE(3, 2)), b)), RG_TENSORS(b), &g);
+    IS(g, 3, 3);
+}
+CASE(grad_of_a_diamond) {
+    rg_tensor x = V(2), h = rg_square(x), g;
+    rg_grad(rg_add(rg_mul(h, 3), rg_mul(h, h)), RG_TENSORS(x), &g);
+    IS(g, 44);
+}
+
+/* ---- parameters ----------------------------------------------------------------------------------------- */
+
+CASE(param_has_a_gradient) {
+    rg_tensor p = rg_param(V(1, 2));
+    rg_backward(rg_sum(rg_square(p)));
+    IS(rg_param_grad(p), 2, 4);
+}
+CASE(param_gradient_is_zero_at_first) {
+    rg_tensor p = rg_param(V(1, 2));
+    IS(rg_param_grad(p), 0, 0);
+}
+CASE(param_gradients_add_up) {
+    rg_tensor p = rg_param(V(1, 2));
+    for (int i = 0; i < 3; i++) {
+        RG_SCOPE(c);
+        rg_backward(rg_sum(rg_square(p)));
+    }
+    IS(rg_param_grad(p), 6, 12);
+    rg_zero_grad(c);
+    IS(rg_param_grad(p), 0, 0);
+}
+CASE(param_gradient_read_between) {
+    rg_tensor p = rg_param(V(1, 2));
+    rg_backward(rg_sum(p));
+    IS(rg_param_grad(p), 1, 1);
+    rg_backward(rg_sum(p));
+    IS(rg_param_grad(p), 2, 2);
+}
+CASE(param_belongs_to_no_scope) {
+    rg_tensor p;
+    {
+        RG_SCOPE(c);
+        p = rg_param(V(1, 2));
+    }
+    IS(p, 1, 2);
+    rg_free(p);
+    CHECK_EQ(sem_usage(c).handles, 0);
+}
+CASE(param_is_a_copy) {
+    rg_tensor x = V(1, 2), p = rg_param(x);
+    rg_assign(p, 0);
+    IS(x, 1, 2);
+    IS(p, 0, 0);
+}
+CASE(param_of_a_view_can_be_assigned) {
+    rg_tensor p = rg_param(rg_reshape(rg_arange(c, RG_F32, 0, 4, 1), RG_SHAPE(2, 2)));
+    rg_assign(p, rg_add(p, 1));
+    IS(p, 1, 2, 3, 4);
+}
+CASE(param_integers_are_an_error) {
+    rg_param(VI(1, 2));
+    FAILS(RG_EINVAL, "rg_param|float|i32");
+}
+CASE(param_grad_of_another_tensor_is_an_error) {
+    rg_param_grad(V(1, 2));
+    FAILS(RG_EINVAL, "not a parameter");
+}
+CASE(backward_without_a_parameter_is_an_error) {
+    rg_backward(rg_sum(V(1, 2)));
+    FAILS(RG_EINVAL, "no parameter leads to the loss");
+}
+CASE(backward_after_reading_the_loss) { /* printing first is what people do */
+    rg_tensor p = rg_param(V(1, 2)), loss = rg_sum(rg_square(p));
+    IS(loss, 5);
+    rg_backward(loss);
+    IS(rg_param_grad(p), 2, 4);
+}
+CASE(backward_through_a_realized_activation) {
+    rg_tensor p = rg_param(V(1, 2)), h = rg_mul(p, 3);
+    IS(h, 3, 6);
+    rg_tensor loss = rg_sum(rg_square(h));
+    rg_realize(loss);
+    rg_backward(loss);
+    IS(rg_param_grad(p), 18, 36);
+}
+CASE(backward_of_an_old_value_is_an_error) {
+    rg_tensor p = rg_param(V(1, 2)), loss = rg_sum(rg_square(p));
+    rg_assign(p, 0);
+    rg_backward(loss);
+    FAILS(RG_EINVAL, "rg_backward|before rg_");
+    IS(p, 0, 0);
+    rg_backward(loss);
+    FAILS(RG_EINVAL, "no parameter leads to the loss");
+    IS(loss, 5);
+}
+CASE(backward_with_old_weights_in_a_penalty) {
+    rg_tensor p = rg_param(V(1, 2)), old = rg_detach(p);
+    rg_assign(p, rg_add(p, 1));
+    rg_backward(rg_sum(rg_square(rg_sub(p, old))));
+    IS(rg_param_grad(p), 2, 2);
+}
+CASE(backward_twice_between_steps) {
+    rg_tensor p = rg_param(V(4)), x = V(2);
+    rg_backward(rg_mul(p, x));
+    rg_assign(p, rg_sub(p, rg_param_grad(p)));
+    rg_zero_grad(c);
+    rg_backward(rg_square(p));
+    IS(rg_param_grad(p), 4);
+    IS(p, 2);
+}
+CASE(
+    backward_after_a_step_and_a_changed_input) { /* an input assigned in place between forward and backward */
+    rg_tensor p = rg_param(V(1, 2)), x = V(3, 4), h = rg_mul(p, x);
+    IS(h, 3, 8);
+    rg_assign(x, 0);
+    IS(x, 0, 0);
+    rg_backward(rg_sum(h));
+    IS(rg_param_grad(p), 3, 4); /* of the x that h was computed with */
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------ */
+
+CASE(step_loss_read_after_the_step) {
+    rg_tensor p = rg_param(V(3)), loss = rg_square(p);
+    rg_backward(loss);
+    rg_assign(p, rg_sub(p, rg_mul(rg_param_grad(p), 0.5)));
+    IS(p, 0);
+    IS(loss, 9);
+}
+CASE(step_loss_read_with_the_step) {
+    rg_tensor p = rg_param(V(3)), loss = rg_square(p);
+    rg_backward(loss);
+    rg_assign(p, rg_sub(p, rg_mul(rg_param_grad(p), 0.5)));
+    IS(loss, 9);
+    IS(p, 0);
+}
+CASE(step_losses_kept_and_read_once) {
+    enum { STEPS = 100 };
+    rg_tensor p = rg_param(V(1)), loss[STEPS];
+    for (int i = 0; i < STEPS; i++) {
+        RG_SCOPE(c);
+        loss[i] = rg_keep(rg_mul(p, 2));
+        rg_assign(p, rg_add(p, 1));
+        rg_realize(p);
+    }
+    for (int i = 0; i < STEPS; i += 33) IS(loss[i], 2 * (i + 1));
+    IS(p, STEPS + 1);
+}
+CASE(step_losses_kept_unrealized_and_read_once) {
+    enum { STEPS = 30 };
+    rg_tensor p = rg_param(V(1)), loss[STEPS];
+    float out[STEPS];
+    for (int i = 0; i < STEPS; i++) {
+        RG_SCOPE(c);
+        loss[i] = rg_keep(rg_mul(p, 2));
+        rg_assign(p, rg_add(p, 1));
+    }
+    for (int i = 0; i < STEPS; i++) rg_read_async(loss[i], out + i, sizeof *out);
+    CHECK_EQ(rg_wait(c), 0);
+    CHECK_EQ(sem_usage(c).realizes, 1);
+    for (int i = 0; i < STEPS; i++) CHECK_EQ(out[i], 2 * (i + 1));
+}
+CASE(step_momentum) {
+    rg_tensor p = rg_param(V(1)), m = rg_zeros(c, RG_F32, RG_SHAPE(1));
+    for (int i = 0; i < 3; i++) {
+        RG_SCOPE(c);
+        rg_zero_grad(c);
+        rg_backward(rg_square(p));
+        rg_assign(m, rg_add(rg_mul(m, 0.5), rg_param_grad(p)));
+        rg_assign(p, rg_sub(p, rg_mul(m, 0.25)));
+        rg_realize_all(RG_TENSORS(p, m));
+    }
+    /* by hand, m = m/2 + 2p and p -= m/4: m is 2, 2, 1 and p 0.5, 0, -0.25 */
+    IS(m, 1);
+    IS(p, -0.25);
+}
+CASE(step_linear_regression) {
+    rg_tensor x = M(4, 2, 1, 0, 0, 1, 1, 1, 2, 1),
+              y = rg_from(c, RG_F32, (float[]){1, 2, 3, 4}, RG_SHAPE(4, 1));
+    rg_tensor w = rg_param(rg_zeros(c, RG_F32, RG_SHAPE(2, 1)));
+    for (int i = 0; i < 200; i++) {
+        RG_SCOPE(c);
+        rg_zero_grad(c);
+        rg_backward(rg_mean(rg_square(rg_sub(rg_matmul(x, w), y))));
+        rg_assign(w, rg_sub(w, rg_mul(rg_param_grad(w), 0.3)));
+        if (rg_realize(w)) break;
+    }
+    rg_tensor want = M(2, 1, 1, 2);
+    CHECK(rg_item(rg_max(rg_abs(rg_sub(w, want)))) < 1e-3);
+}
+CASE(step_accumulator_does_not_grow) {
+    rg_tensor p = rg_param(V(1)), total = V(0);
+    uint64_t nodes = 0;
+    for (int i = 0; i < 20; i++) {
+        RG_SCOPE(c);
+        rg_tensor loss = rg_square(p), sum = rg_keep(rg_add(total, loss));
+        rg_zero_grad(c);
+        rg_backward(loss);
+        rg_assign(p, rg_sub(p, rg_mul(rg_param_grad(p), 0.1)));
+        rg_realize_all(RG_TENSORS(p, sum));
+        rg_free(total);
+        total = sum;
+        if (i == 10) nodes = sem_usage(c).nodes;
+    }
+    CHECK(sem_usage(c).nodes <= nodes);
+    CHECK_NEAR(rg_item(p), 0.011529215, 1e-6);
+}

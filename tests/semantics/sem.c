@@ -1,0 +1,65 @@
+/* sem.c: running a row of the table on a device, and its checks. */
+#include "base/base.h"
+
+#include "sem.h"
+
+#include <stdlib.h>
+
+/* Twice: the first run makes what a process makes once (the pool, the environment), the second must leave nothing. */
+void sem_run(const char *device, void (*fn)(rg_ctx *)) {
+    int64_t before = 0;
+    for (int i = 0; i < 2; i++) {
+        before = mem_live();
+        rg_ctx *c = rg_open(device);
+        if (rg_status_of(c)) FAIL("%s", rg_error(c));
+        fn(c);
+        if (rg_status_of(c)) FAIL("the row ends with an error: %s", rg_error(c));
+        CHECK_EQ(rg_close(c), 0);
+    }
+    CHECK_EQ(mem_live(), before);
+}
+
+static double element(const char *p, rg_dtype dt, size_t i) {
+    switch (dt) {
+    case RG_BOOL:
+    case RG_U8: return ((const uint8_t *)p)[i];
+    case RG_I8: return ((const int8_t *)p)[i];
+    case RG_I32: return ((const int32_t *)p)[i];
+    case RG_I64: return (double)((const int64_t *)p)[i];
+    case RG_F32: return ((const float *)p)[i];
+    case RG_F64: return ((const double *)p)[i];
+    default: FAIL("sem_is does not read %s", rg_dtype_name(dt));
+    }
+}
+
+void sem_is(const char *file, int line, rg_tensor t, const double *want, size_t n) {
+    rg_ctx *c = rg_ctx_of(t);
+    int64_t size = rg_size(t), bytes = rg_bytes(t);
+    if (size != (int64_t)n)
+        test_fail(file, line, "%lld elements, expected %zu (%s)", (long long)size, n, rg_error(c));
+    char *p = malloc((size_t)bytes + 1);
+    if (rg_read(t, p, (size_t)bytes)) test_fail(file, line, "%s", rg_error(c));
+    for (size_t i = 0; i < n; i++) {
+        double v = element(p, rg_dtype_of(t), i), w = want[i];
+        bool same = v == w || (isnan(v) && isnan(w)) || fabs(v - w) <= 1e-5 * fmax(1, fabs(w));
+        if (!same) test_fail(file, line, "element %zu is %.9g, expected %.9g", i, v, w);
+    }
+    free(p);
+}
+
+void sem_fails(const char *file, int line, rg_ctx *c, int code, const char *words) {
+    char copy[512], *save, text[2100];
+    if ((int)rg_status_of(c) != code)
+        test_fail(file, line, "status %d (%s), expected %d", rg_status_of(c), rg_error(c), code);
+    snprintf(copy, sizeof copy, "%s", words);
+    snprintf(text, sizeof text, "%s", rg_error(c));
+    for (char *w = strtok_r(copy, "|", &save); w; w = strtok_r(NULL, "|", &save))
+        if (!strstr(text, w)) test_fail(file, line, "the message\n  %s\ndoes not contain\n  %s", text, w);
+    if (rg_clear_error(c)) test_fail(file, line, "the error cannot be cleared: %s", rg_error(c));
+}
+
+rg_usage sem_usage(rg_ctx *c) {
+    rg_usage u;
+    if (rg_stats(c, &u)) FAIL("%s", rg_error(c));
+    return u;
+}
