@@ -168,20 +168,20 @@ static bool lazy_into(void *cx, const uop *n) { return !is_real(cx, n); }
 
 /* Says once who holds a graph that only grows: an accumulator that is kept and never read. */
 static void warn_large(rg_ctx *c, uint32_t lazy) {
-    if (lazy < LAZY_WARN || !log_on(1)) return;
+    if (lazy < LAZY_WARN || c->warned || !log_on(1)) return;
     struct slot *s;
-    for (uint32_t i = 0; (s = slot_next(c, &i));) {
-        if (s->warned || is_real(c, s->node)) continue;
+    uint32_t looks = 32; /* each is a walk */
+    for (uint32_t i = 0; looks && (s = slot_next(c, &i));) {
+        if (is_real(c, s->node)) continue;
         struct arena_mark at = arena_mark(&c->scratch);
         uop_vec below = {0};
         gr_walk(c, &s->node, 1, lazy_into, c, &below);
         uint32_t n = below.n;
         arena_release(&c->scratch, at);
+        looks--;
         if (n < LAZY_WARN) continue;
-        s->warned = true;
-        log_line(1,
-                 "warning: %s:%d: %s: this tensor waits for %u operations that were never computed; "
-                 "rg_realize it now and then",
+        c->warned = true;
+        log_line(1, "warning: %s:%d: %s: this tensor waits for %u operations; rg_realize it now and then",
                  s->file ? s->file : "unknown place", s->line, s->fn, n);
         return;
     }

@@ -101,7 +101,7 @@ rg_tensor slot_new(rg_ctx *c, const uop *n, bool global, struct slot **out) {
     if (i == c->free_slot) c->free_slot = s->next;
     s->node = n;
     s->grad = s->var = NULL;
-    s->view = s->param = s->warned = s->used = s->grad_used = false;
+    s->view = s->param = s->used = s->grad_used = false;
     link_scope(c, i, global ? 0 : c->scopes);
     c->handles++;
     *out = s;

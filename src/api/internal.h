@@ -40,7 +40,7 @@ struct slot {
     const char *file, *fn;      /* the call that made it (or assigned to it) */
     int line;
     uint32_t scope, prev, next; /* number of its scope (0: none), neighbours in it; `next` links free slots */
-    bool view, param, warned;
+    bool view, param;
     bool used;      /* something was computed from it: probably a step on the way, see realize.c */
     bool grad_used; /* the same of the gradient */
 };
@@ -64,7 +64,7 @@ struct store {
     bool used, mark;
     bool over;   /* realize.c: this plan has a new version of it .. */
     bool moved;  /* .. which goes to other memory, because the old one is still needed */
-    uint32_t to; /* that memory */
+    uint32_t to; /* number of the root that has that memory */
 };
 
 /* The graph, and what is known of its nodes. Replaced as a whole by gr_compact(). */
@@ -90,6 +90,7 @@ struct rg_ctx {
     struct err err;
     uint32_t id;  /* 1..255: its place in the table; 0: a context that only reports an error */
     bool broken;  /* cannot be mended: it could not be opened */
+    bool warned;  /* of a graph that only grows */
     bool damaged; /* memory ran out inside a call: the graph is rebuilt before it is used again */
     char device[16];
     struct engine *engine;
@@ -102,7 +103,7 @@ struct rg_ctx {
     uint64_t live_nodes;
 
     struct store *store;
-    uint32_t stores, store_cap;
+    uint32_t stores, store_cap, store_free;                  /* free: none below it */
     uint64_t next_serial, buffers, bytes, peak, fresh_bytes; /* fresh: since the last collection */
 
     struct async_read *reads;

@@ -22,6 +22,7 @@ struct plan {
     uint8_t *dirty;      /* by node id: reads a version that is overwritten */
     uint8_t *rooted;     /* by node id */
     uop_vec root;        /* values wanted; an ASSIGN here is the head of its store */
+    uop_vec mover;       /* values whose old versions stay */
     uop_vec held;        /* by root: the BUFFER it will be */
     VEC(uint32_t) into;  /* by root: store of its result */
     uop_vec alias;       /* by root: realized as `held` too (an old version below a CONTIGUOUS), or NULL */
@@ -41,12 +42,6 @@ struct plan {
 
 static bool lazy_into(void *cx, const uop *n) { return !is_real(cx, n); }
 
-static uint32_t depth(const uop *n) {
-    uint32_t d = 0;
-    for (; n->op == OP_ASSIGN; n = n->src[0]) d++;
-    return d;
-}
-
 /* The newest version of each store that can be reached; what nobody can see any more is not written. */
 static void find_heads(struct plan *p, const uop_vec *alive) {
     rg_ctx *c = p->c;
@@ -58,8 +53,7 @@ static void find_heads(struct plan *p, const uop_vec *alive) {
         const uop *n = order.p[i];
         if (n->op != OP_ASSIGN || is_real(c, n)) continue;
         struct store *s = &c->store[store_of(gr_chain_root(n))];
-        if (!s->head || depth(n) > depth(s->head)) s->head = n;
-        s->over = true;
+        s->head = n, s->over = true; /* older versions come first in the walk */
     }
 }
 
@@ -114,25 +108,25 @@ static const uop *peel(rg_ctx *c, const uop *n) {
 
 static bool is_number(const uop *n) { return n->op == OP_CONST || n->op == OP_VAR; }
 
-/* All old versions in memory that n reads stay. */
-static void move_below(struct plan *p, const uop *n) {
-    rg_ctx *c = p->c;
-    uop_vec order = {0};
-    gr_walk(c, &n, 1, dirty_into, c, &order);
-    for (uint32_t i = 0; i < order.n; i++) {
-        const uop *b = gr_now(c, order.p[i]);
-        if (b->op == OP_BUFFER && is_old(c, b)) c->store[store_of(b)].moved = true;
-    }
-}
-
 /* n may be read after this plan. */
 static void keep_readable(struct plan *p, const uop *n, bool on_the_way) {
     if (!p->dirty[n->id]) return;
     n = peel(p->c, n);
     if (n->op == OP_BUFFER || (on_the_way && !p->rooted[n->id]))
-        move_below(p, n);
+        vec_push(&p->c->scratch, &p->mover, n);
     else
         add_root(p, n);
+}
+
+/* All old versions in memory that movers read stay. */
+static void keep_versions(struct plan *p) {
+    rg_ctx *c = p->c;
+    uop_vec order = {0};
+    gr_walk(c, p->mover.p, p->mover.n, dirty_into, c, &order);
+    for (uint32_t i = 0; i < order.n; i++) {
+        const uop *b = gr_now(c, order.p[i]);
+        if (b->op == OP_BUFFER && is_old(c, b)) c->store[store_of(b)].moved = true;
+    }
 }
 
 /* Histories of realized nodes that lead to a parameter: a gradient may ask for what they read. */
@@ -196,6 +190,7 @@ static void find_roots(struct plan *p, const uop *const *ask, uint32_t n, bool p
         keep_readable(p, s->node, s->used);
         if (s->grad) keep_readable(p, s->grad, s->grad_used);
     }
+    keep_versions(p);
     keep_histories(p, &alive);
 }
 
@@ -214,7 +209,8 @@ static void make_room(struct plan *p) {
             uint32_t to = store_new(c, c->store[s].bytes); /* the same tensor, elsewhere */
             c->store[to].serial = c->store[s].serial;
             c->store[to].moves = c->store[s].moves + 1;
-            s = c->store[s].to = to;
+            c->store[s].to = i;
+            s = to;
         } else {
             version = 1;
         }
@@ -307,8 +303,7 @@ static const uop *program_assign(struct plan *p, const uop *n) {
     bool whole = n->nsrc == 2;
     const uop *old = whole ? gr_chain_root(n) : n->src[0], *to = p->copy[old->id], *src[2 + 3 * SHAPE_MAX];
     if (old->op == OP_BUFFER && p->held.n && c->store[store_of(old)].moved) {
-        for (uint32_t i = 0; i < p->held.n; i++)
-            if (p->into.p[i] == c->store[store_of(old)].to) to = program_leaf(p, p->held.p[i]);
+        to = program_leaf(p, p->held.p[c->store[store_of(old)].to]);
         if (!whole) to = uop2(&p->first, OP_ASSIGN, to, p->copy[old->id]);
     } else if (old->op == OP_ASSIGN) {
         to = p->chain[old->id];

@@ -11,7 +11,7 @@
 #include <math.h>
 
 uint32_t store_new(rg_ctx *c, size_t bytes) {
-    uint32_t i = 0;
+    uint32_t i = c->store_free;
     while (i < c->stores && c->store[i].used) i++;
     if (i == c->store_cap) {
         uint32_t cap = c->store_cap ? c->store_cap * 2 : 32;
@@ -21,6 +21,7 @@ uint32_t store_new(rg_ctx *c, size_t bytes) {
     }
     if (i == c->stores) c->store[c->stores++] = (struct store){0};
     struct store *s = &c->store[i];
+    c->store_free = i + 1;
     *s = (struct store){
         .bytes = bytes ? bytes : 1, .serial = ++c->next_serial, .version = s->version + 1, .used = true};
     return i;
@@ -45,6 +46,7 @@ void store_drop(rg_ctx *c, uint32_t i) {
         c->bytes -= s->bytes;
     }
     *s = (struct store){.version = s->version};
+    c->store_free = RG_MIN(c->store_free, i);
 }
 
 const uop *store_node(rg_ctx *c, uint32_t i, uint32_t version, enum dtype dt, const struct shape *sh) {

@@ -30,5 +30,5 @@ int main() {
 C
     "$cxx" -Wall -Wextra -Werror -Iinclude -fsyntax-only "$dir/user.cc"
 fi
-C=$(grep -c '^RG_FN' include/ridge.h)
-[ "$C" -eq "$(grep -c '^#define rg_' include/ridge_calls.h)" ]
+[ "$(grep -c '^RG_FN' include/ridge.h)" -eq "$(grep -c '^#define rg_' include/ridge_calls.h)" ] ||
+    { echo "not every RG_FN of ridge.h has its macro"; exit 1; }

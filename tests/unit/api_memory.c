@@ -5,6 +5,7 @@
 #include <test.h>
 
 #include <stdlib.h>
+#include <unistd.h>
 
 /* A small network: forward, backward, momentum. Returns the loss. */
 struct net {
@@ -114,6 +115,37 @@ TEST(api_memory_data_that_nobody_reads_is_flat) { /* 2 GB in all; 64 MB may wait
     CHECK_EQ(u.bytes, 0);
     free(data);
     CHECK_EQ(rg_close(c), 0);
+}
+
+TEST(api_memory_growing_graph_warns_once) {
+    char text[2000] = "";
+    setenv("DEBUG", "1", 1);
+    env_reload();
+    FILE *log = freopen("/dev/null", "w", stderr), *f = tmpfile();
+    CHECK(log && f && dup2(fileno(f), 2) == 2);
+    rg_ctx *c = rg_open("REF");
+    rg_tensor x = rg_from(c, RG_F32, (float[]){1}, RG_SHAPE(1)), sum = rg_neg(x);
+    int line = 0;
+    for (int i = 0; i < 30; i++) {
+        RG_SCOPE(c);
+        for (int j = 0; j < 500; j++) {
+            line = __LINE__ + 1;
+            rg_tensor next = rg_keep(rg_add(sum, i * 1000 + j + 0.5));
+            rg_free(sum);
+            sum = next;
+        }
+        rg_realize(rg_add(x, i));
+    }
+    CHECK_EQ(rg_close(c), 0);
+    rewind(f);
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    text[n] = 0;
+    char want[200];
+    snprintf(want, sizeof want, "warning: %s:%d: rg_add: this tensor waits for ", __FILE__, line);
+    const char *at = strstr(text, want);
+    if (!at) FAIL("no warning in\n%s", text);
+    CHECK(!strstr(at + 1, "warning: "));
+    fclose(f);
 }
 
 /* ---- out of memory at every allocation ---------------------------------------------------------------------- */
