@@ -79,7 +79,7 @@ static const uop *folded(struct tg *g, const uop *n) {
 }
 
 /* The number that every element is, where x is a number moved about; else NULL. */
-static const uop *uniform(const uop *x) {
+const uop *tg_uniform(const uop *x) {
     while (x->op == OP_RESHAPE || x->op == OP_EXPAND || x->op == OP_PERMUTE) x = x->src[0];
     return x->op == OP_CONST ? x : NULL;
 }
@@ -91,7 +91,7 @@ static const uop *op_of(struct tg *g, enum op op, const uop **x, uint32_t n) {
     bool other = false;
     for (uint32_t i = 0; i < n; i++) {
         const struct shape *s = tg_shape(g, x[i]);
-        number[i] = s->n ? uniform(x[i]) : x[i];
+        number[i] = s->n ? tg_uniform(x[i]) : x[i];
         if (number[i] && s->n) spread = s;
         other |= !number[i];
     }

@@ -31,8 +31,10 @@ const uop *grad_spread(struct rw *rw, const uop *d, const uop *a) {
     return tg_to_shape(g, d, tg_shape(g, a));
 }
 
+/* The sum of what is negated is negated after, once: sums of one thing are then one node. */
 const uop *grad_sum_to(struct rw *rw, const uop *d, const uop *a) {
     struct tg *g = tg_of(rw);
+    if (d->op == OP_NEG && d->src[0]->op != OP_NEG) return grad1(rw, OP_NEG, grad_sum_to(rw, d->src[0], a));
     const struct shape *have = tg_shape(g, d), *want = tg_shape(g, a);
     uint32_t mask = 0;
     for (uint32_t i = 0; i < have->n; i++)

@@ -22,6 +22,7 @@ uint32_t tg_axes(struct tg *, const uop *, const int64_t *axes, uint32_t n);
 const uop *tg_op1(struct tg *, enum op, const uop *);
 const uop *tg_op2(struct tg *, enum op, const uop *, const uop *);
 const uop *tg_op3(struct tg *, enum op, const uop *, const uop *, const uop *);
+const uop *tg_uniform(const uop *); /* the number that all elements are, where that is plain; else NULL */
 const uop *tg_like(struct tg *, const uop *x, double);         /* the number, in x's dtype, rank 0 */
 const uop *tg_op_k(struct tg *, enum op, const uop *, double); /* op(x, number) */
 /* A node whose sources after x are numbers: movement, REDUCE_AXES, SCAN_AXIS. Not normalised. */

@@ -431,7 +431,9 @@ const uop *t_cast(struct tg *g, const uop *x, enum dtype dt) {
     if (x->dt == dt) return x;
     if (dt == DT_VOID || dt == DT_IDX || dt >= DT_COUNT) tg_bad(g, "cannot cast %s to this dtype", tg_dt(x));
     union val v, s;
-    if (x->op != OP_CONST) return uop_new(g->ir, OP_CAST, dt, 1, &x, 1, ARG_NONE);
+    const uop *number = tg_uniform(x);
+    if (!number) return uop_new(g->ir, OP_CAST, dt, 1, &x, 1, ARG_NONE);
+    if (number != x) return tg_to_shape(g, t_cast(g, number, dt), tg_shape(g, x));
     memcpy(&s, &x->arg, sizeof s);
     op_eval(OP_CAST, dt, (enum dtype)x->dt, &s, &v);
     return dt_is_float(dt) ? uop_flt(g->ir, dt, v.f) : uop_int(g->ir, dt, v.i);
