@@ -83,6 +83,7 @@ static bool merge_one_reduce(struct build *b, const uop *red) {
                 else src[ns++] = x->src[s] == outer ? q : x->src[s] == inner ? m : to[x->src[s]->id];
             }
             fits = has_outer == has_inner; /* all that reduce over one reduce over both */
+            if (!fits) break;
             to[x->id] = !x->nsrc ? x : rw_new(&b->r->rw, (enum op)x->op, (enum dtype)x->dt, x->lanes, src, ns, x->arg);
         }
         if (!fits || divisions(b, to[b->sink->id]) > divisions(b, b->sink)) continue;
@@ -122,9 +123,17 @@ static struct axis *axis_of(axis_vec *v, const uop *raw) {
     return NULL;
 }
 
+/* Is something inside both loops? */
+static bool nested(struct build *b, const uop_vec *topo, const uop *x, const uop *y) {
+    for (uint32_t i = 0; i < topo->n; i++)
+        if (free_has(&b->r->fr, topo->p[i], x) && free_has(&b->r->fr, topo->p[i], y)) return true;
+    return false;
+}
+
 /* The class of a reduction's range: that of a LOOP axis of the same size that it does not run inside of, or of another
  * reduction's that it neither contains nor is contained in; each class once per reduction. */
-static void class_of_reduce(struct build *b, axis_vec *v, const uop *red, struct axis *x, uint32_t *classes) {
+static void class_of_reduce(struct build *b, const uop_vec *topo, axis_vec *v, const uop *red, struct axis *x,
+                            uint32_t *classes) {
     const uop_vec *outer = x->outer;
     for (uint32_t i = 0; i < v->n; i++) {
         struct axis *y = &v->p[i];
@@ -136,7 +145,9 @@ static void class_of_reduce(struct build *b, axis_vec *v, const uop *red, struct
         }
         bool apart = y->kind == AX_LOOP ? !free_has(&b->r->fr, red, y->raw) : same_set(outer, y->outer);
         for (uint32_t k = 0; k < v->n && apart; k++) /* every member of the class */
-            if (v->p[k].cls == y->cls && v->p[k].kind == AX_REDUCE) apart = same_set(outer, v->p[k].outer);
+            if (v->p[k].cls == y->cls)
+                apart = !nested(b, topo, x->raw, v->p[k].raw) &&
+                        (v->p[k].kind != AX_REDUCE || same_set(outer, v->p[k].outer));
         if (taken || !apart) continue;
         x->cls = y->cls, x->pos = y->pos;
         uint32_t id = 0;
@@ -169,7 +180,7 @@ static void find_axes(struct build *b, axis_vec *v) {
     for (uint32_t i = 0; i < reds.n; i++)
         for (uint32_t s = 1; s < reds.p[i]->nsrc; s++) {
             struct axis *x = axis_of(v, reds.p[i]->src[s]);
-            if (x->cls == UINT32_MAX) class_of_reduce(b, v, reds.p[i], x, &classes);
+            if (x->cls == UINT32_MAX) class_of_reduce(b, &topo, v, reds.p[i], x, &classes);
         }
     /* places of classes that only reductions have: outer ones first */
     for (uint32_t depth = 0; depth < 64; depth++)

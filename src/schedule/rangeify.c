@@ -46,7 +46,7 @@ static const uop *new_range(struct rangeify *r, enum axis_kind kind, int64_t siz
 
 static const uop *refuse(struct rangeify *r, const uop *n, const char *why) {
     if (!r->illegal) r->illegal = why;
-    return uop_int(r->ir, (enum dtype)n->dt, 0);
+    return uop_int(r->ir, n->dt == DT_VOID ? DT_IDX : (enum dtype)n->dt, 0);
 }
 
 /* An index that was loaded is clamped: whatever it is, memory stays whole. */
@@ -209,6 +209,28 @@ static const uop *reduce_range(struct rangeify *r, uint64_t context, uint32_t le
     return x;
 }
 
+/* Ranges that the body does not depend on combine equal values. The rest stays; how often each value came. */
+static int64_t drop_idle(struct rangeify *r, enum op op, const uop *body, const uop **src, uint32_t *nr) {
+    uint32_t k = 0;
+    int64_t same = 1;
+    for (uint32_t i = 0; i < *nr; i++) {
+        if (op == OP_MUL || free_has(&r->fr, body, src[1 + i]))
+            src[1 + k++] = src[1 + i];
+        else
+            same *= src[1 + i]->src[0]->arg.i;
+    }
+    *nr = k;
+    return same;
+}
+
+/* The sum of k equal values; bool: or. */
+static const uop *times(struct rangeify *r, const uop *x, int64_t k) {
+    enum dtype dt = (enum dtype)x->dt;
+    if (dt == DT_BOOL) return x;
+    if (dt == DT_F16 || dt == DT_BF16) return cast(r, times(r, cast(r, x, DT_F32), k), dt);
+    return rw2(&r->rw, OP_MUL, x, dt_is_float(dt) ? uop_flt(r->ir, dt, (double)k) : uop_int(r->ir, dt, k));
+}
+
 static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
     const struct shape *in = sg_shape(r->g, n->src[0]);
     const uop *to[SHAPE_MAX], *src[1 + SHAPE_MAX];
@@ -229,6 +251,8 @@ static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *cons
         nr++;
     }
     const uop *body = value_at(r, n->src[0], to, gate);
+    int64_t same = drop_idle(r, op, body, src, &nr);
+    if (same > 1 && op == OP_ADD) body = times(r, body, same);
     if (!nr) return body;
     /* sums of halves are kept in float and rounded once */
     bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
@@ -242,6 +266,7 @@ static const uop *value_scan(struct rangeify *r, const uop *n, const uop *const 
     if (r->flat) return refuse(r, n, "a running sum");
     if (in->d[a] == 1) return value_at(r, n->src[0], at, gate);
     bool own = at[a]->op == OP_RANGE && at[a]->src[0]->arg.i == in->d[a] && at[a]->arg.range.kind != AX_REDUCE && !gate;
+    for (uint32_t k = 0; k < in->n && own; k++) own = k == a || !free_has(&r->fr, at[k], at[a]);
     if (!own) return refuse(r, n, "a running sum that is not read in its own order");
     const uop *src[2] = {value_at(r, n->src[0], at, gate), at[a]};
     return rw_mk(&r->rw, OP_SCAN, src, 2, n->arg);
@@ -366,19 +391,44 @@ static const uop *store_of(struct rangeify *r, const uop *n, const uop *const *a
     return uop2(r->ir, OP_STORE, uop2(r->ir, OP_INDEX, memory, i), v);
 }
 
-/* A buffer that is written may be read only at the element that is written. */
-static bool reads_elsewhere(struct rangeify *r, const uop *sink) {
+/* Does this store's value load from the buffer that `to` writes? Elsewhere than at the element written: *bad. */
+static bool loads_from(struct rangeify *r, const uop *store, const uop *to, bool *bad) {
     uop_vec topo = {0};
-    uop_topo(r->a, &sink, 1, &topo);
+    bool any = false;
+    uop_topo(r->a, &store, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *l = topo.p[i];
-        for (uint32_t k = 0; l->op == OP_LOAD && k < sink->nsrc; k++) {
-            const uop *at = sink->src[k]->src[0];
-            if (at->src[0] != l->src[0]->src[0]) continue;
-            if (at->src[1] != l->src[0]->src[1] || sink->src[k]->op != OP_STORE) return true;
-        }
+        if (l->op != OP_LOAD || l->src[0]->src[0] != to->src[0]->src[0]) continue;
+        any = true;
+        *bad |= l->src[0]->src[1] != to->src[0]->src[1] || to->op != OP_STORE;
     }
-    return false;
+    return any;
+}
+
+/* In-place stores: a buffer that is written may be read only at the element that is written, and whoever reads it is
+ * stored before it is overwritten. */
+static void put_stores_in_order(struct rangeify *r, const uop **store, uint32_t n) {
+    const uop **out = arena_array(r->a, const uop *, n);
+    uint64_t *after = arena_array(r->a, uint64_t, n), left = 0; /* writers wait for their readers */
+    bool bad = false, any = false;
+    for (uint32_t w = 0; w < n; w++) {
+        const uop *memory = r->g->ir->node[store[w]->src[0]->src[0]->arg.param.slot];
+        left |= 1ull << w;
+        for (uint32_t i = 0; i < n && memory->op == OP_BUFFER; i++)
+            if (loads_from(r, store[i], store[w], &bad) && i != w) after[w] |= 1ull << i, any = true;
+    }
+    if (bad) refuse(r, store[0], "reads what it writes elsewhere");
+    for (uint32_t k = 0; any && k < n; k++) {
+        uint32_t w = 0;
+        while (w < n && (!(left >> w & 1) || after[w] & left)) w++;
+        if (w == n) {
+            refuse(r, store[0], "buffers that are exchanged");
+            return;
+        }
+        out[k] = store[w];
+        left &= ~(1ull << w);
+    }
+    if (any) memcpy(store, out, n * sizeof *out);
 }
 
 static const struct shape *begin(struct rangeify *r, const uint32_t *unit, uint32_t n, const uint8_t *stored) {
@@ -409,6 +459,7 @@ const uop *rangeify_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n,
     for (uint32_t i = 0; i < n; i++) {
         const uop *o = r->g->unit[unit[i]].n;
         r->out[unit[i]] = 1;
+        if (n > 60) refuse(r, o, "too many outputs for one kernel");
         if (n > 1 && o->op == OP_SCATTER) refuse(r, o, "a scatter has a kernel of its own");
         for (uint32_t k = 0; k < i; k++)
             if (sg_memory(r->g, o) == sg_memory(r->g, r->g->unit[unit[k]].n)) refuse(r, o, "two stores to one buffer");
@@ -424,10 +475,8 @@ const uop *rangeify_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n,
         if (!r->illegal) store[i] = store_of(r, o, at);
     }
     for (uint32_t i = 0; i < n; i++) r->out[unit[i]] = 0;
-    if (r->illegal) return NULL;
-    const uop *sink = uop_new(r->ir, OP_SINK, DT_VOID, 1, store, n, ARG_NONE);
-    if (reads_elsewhere(r, sink)) r->illegal = "reads what it writes elsewhere";
-    return r->illegal ? NULL : sink;
+    if (!r->illegal) put_stores_in_order(r, store, n);
+    return r->illegal ? NULL : uop_new(r->ir, OP_SINK, DT_VOID, 1, store, n, ARG_NONE);
 }
 
 /* ---- the grid ------------------------------------------------------------------------------------------ */

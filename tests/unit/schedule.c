@@ -70,7 +70,7 @@ TEST(schedule_random_dtypes_assigns_vars) {
 }
 
 TEST(schedule_random_floats) {
-    struct graph_gen gen = {.all_dtypes = true, .vars = true};
+    struct graph_gen gen = {.vars = true};
     CHECK(many(first_seed() + 2000, count(300), gen, (struct sched_opts){0}, OPTS_NONE));
 }
 
@@ -80,7 +80,7 @@ TEST(schedule_random_opts) {
 }
 
 TEST(schedule_random_heuristic) {
-    struct graph_gen gen = {.all_dtypes = true, .assigns = true};
+    struct graph_gen gen = {.exact = true, .all_dtypes = true, .assigns = true};
     CHECK(many(first_seed() + 4000, count(300), gen, (struct sched_opts){0}, OPTS_HEURISTIC));
 }
 
