@@ -17,7 +17,7 @@
  * 2. A TENSOR IS A VALUE. `rg_tensor` is a number that you copy, pass and return freely. It denotes the value it had
  *    when it was made. The only calls that change what a handle denotes are rg_assign, rg_assign_slice and rg_set_scalar,
  *    and they change that one handle: tensors computed from it before, views included, keep the old value (PyTorch's views would
- *    see the new one). The memory behind an assigned tensor stays where it is.
+ *    see the new one). docs/tensors.md has the rules.
  *
  * 3. SCOPES FREE. Everything made after RG_SCOPE(c) is freed when the block ends, by break and return too:
  *
@@ -198,9 +198,8 @@ RG_FN rg_status rg_set_scalar(rg_tensor s, double v);
 
 /* ---- assignment ------------------------------------------------------------------------------------------------------- */
 
-/* x becomes v, in place: x's memory stays where it is. Nothing runs yet: the store is queued, and the next realize, read or wait
- * runs the queue with what it was asked for. Tensors that were computed from x's old value and are still alive are computed
- * first, in the same plan. v is broadcast to x's shape and converted to its dtype, but not from float to integer or to bool.
+/* x becomes v, in place if nothing alive needs the old value. Nothing runs yet: the store is queued, and the next realize, read or
+ * wait runs the queue with what it was asked for. Tensors that were computed from x's old value keep it. v is broadcast to x's shape and converted to its dtype, but not from float to integer or to bool.
  * x must be a tensor of its own, not a view (made by rg_reshape, rg_slice, rg_expand ..): assign to a part with rg_assign_slice.
  * a[1:] = a[:-1] and a, b = b, a do what they say; no temporary of yours is needed. */
 RG_FN rg_status rg_assign(rg_tensor x, rg_value v);
@@ -337,7 +336,7 @@ RG_FN rg_tensor rg_lerp(rg_value a, rg_value b, rg_value w);     /* a + (b - a) 
 
 /* ---- reductions: rg_sum(x), rg_sum(x, RG_AXES(-1)), rg_sum(x, RG_AXES(0, 1), .keep = true) ------------------------------ */
 
-RG_FN rg_tensor rg_sum(rg_tensor x, rg_reduce_opts o);        /* integers and bool sum to I64; of nothing 0 */
+RG_FN rg_tensor rg_sum(rg_tensor x, rg_reduce_opts o);        /* integers and bool sum to I64 (U64 stays); of nothing 0 */
 RG_FN rg_tensor rg_prod(rg_tensor x, rg_reduce_opts o);       /* of nothing 1 */
 RG_FN rg_tensor rg_max(rg_tensor x, rg_reduce_opts o);        /* NaN if one is; of nothing an error */
 RG_FN rg_tensor rg_min(rg_tensor x, rg_reduce_opts o);
