@@ -448,8 +448,9 @@ static const uop *power(struct tg *g, const uop *x, int64_t n) {
 /* Integers wrap. A negative exponent leaves 1/x cut to a whole number: 1 and -1 have one, all others give 0. */
 static const uop *pow_int(struct tg *g, const uop *x, const uop *e) {
     bool sign = dtype_info[x->dt].kind == DK_INT;
-    if (e->op == OP_CONST && e->arg.i > 0) return power(g, x, e->arg.i);
     const uop *one = tg_like(g, x, 1), *zero = tg_like(g, x, 0), *r = one, *square = x;
+    if (uop_is_int_const(e, 0)) return tg_to_shape(g, one, tg_shape(g, x));
+    if (e->op == OP_CONST && e->arg.i > 0) return power(g, x, e->arg.i);
     int bits = dtype_info[x->dt].bytes * 8 - sign;
     for (int i = 0; i < bits; i++) {
         const uop *bit = tg_op2(g, OP_AND, tg_op2(g, OP_SHR, e, tg_like(g, e, i)), one);

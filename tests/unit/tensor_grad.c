@@ -471,6 +471,8 @@ TEST(tensor_values_division) {
     CHECK_VALUE(t_fmod(g, a, b), 1, -1, 1, -1, 0);
     CHECK_VALUE(t_pow(g, a, t_int(g, DT_I32, 3)), 343, -343, 343, -343, 125);
     CHECK_VALUE(t_pow(g, a, b), 343, -343, 0, 0, 1);
+    CHECK_VALUE(t_pow(g, a, t_int(g, DT_I32, 0)), 1, 1, 1, 1, 1);
+    CHECK_VALUE(t_pow(g, a, t_int(g, DT_I32, -1)), 0, 0, 0, 0, 0);
     CHECK_VALUE(t_pow(g, t_int(g, DT_I32, -1), b), -1, -1, -1, -1, 1);
     const uop *c = GIVEN(7.5, -7.5, 7.5, -7.5, 1, 1e17), *d = GIVEN(2, 2, -2, -2, INFINITY, 3);
     CHECK_VALUE(t_fmod(g, c, d), 1.5, -1.5, 1.5, -1.5, 1, fmod(1e17, 3));
