@@ -301,6 +301,7 @@ static void move_sites(struct move *m, const uop *from, const uop *to) {
 
 static void move_facts(struct move *m, const uop_vec *order) {
     uint32_t n = m->g->ir.n;
+    if (!n) return; /* nothing is alive */
     vec_need(&m->g->arena, &m->g->real, n);
     vec_need(&m->g->arena, &m->g->cut, n);
     memset(m->g->real.p, 0, n * sizeof *m->g->real.p);
