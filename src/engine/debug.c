@@ -53,9 +53,9 @@ static void line(struct engine *en, const struct operation *o) {
     bool slow = o->ns > 10000000 && log_color();
     log_line(2,
              "*** %-7s %4u %s arg %2u mem %5.2f GB tm %s%9.2fus%s/%9.2fms (%7.0f GFLOPS %4.0f|%-6.0f GB/s)%s",
-             o->device, s->operations, o->name, o->args, (double)en->in_use / 1e9, slow ? "\033[33m" : "",
-             (double)o->ns / 1e3, slow ? "\033[0m" : "", s->ns / 1e6, o->flops / ns, o->bytes / ns,
-             o->issued / ns, o->tail);
+             o->device, s->operations, o->name, o->args, (double)en->memory.in_use / 1e9,
+             slow ? "\033[33m" : "", (double)o->ns / 1e3, slow ? "\033[0m" : "", s->ns / 1e6, o->flops / ns,
+             o->bytes / ns, o->issued / ns, o->tail);
 }
 
 void debug_kernel(struct engine *en, const struct debug_call *c, uint64_t ns, const char *site) {

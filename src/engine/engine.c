@@ -1,4 +1,4 @@
-/* engine.c: opening and closing an engine, its memory and its figures. See engine.h.
+/* engine.c: opening and closing an engine, copies, its figures. See engine.h.
  * Tests: tests/unit/engine.c */
 #include "engine/internal.h"
 #include "event/event.h"
@@ -12,6 +12,7 @@ static void open_guarded(void *arg) {
     if (en->ops->open(&e, &en->dev)) err_throw(&en->err, e.code, "%s", e.msg);
     cache_open(&en->cache, &en->arena, &en->warnings);
     if (en->warnings.n) log_line(1, "%.*s", (int)en->warnings.n - 1, en->warnings.p);
+    en->event_name = event_name(en->ops->name);
     debug_open(en);
 }
 
@@ -37,6 +38,7 @@ void engine_close(struct engine *en) {
     debug_close(en);
     plans_free(en);
     for (uint32_t i = 0; i < en->module.n; i++) en->ops->unload(en->module.p[i]);
+    memory_trim(en);
     if (en->scratch.p) en->ops->free(en->dev, en->scratch.p, en->scratch.size);
     if (en->dev) en->ops->close(en->dev);
     arena_free(&en->arena);
@@ -52,31 +54,11 @@ struct engine_stats engine_stats(const struct engine *en) {
 
 const char *engine_warnings(const struct engine *en) { return en->warnings.n ? en->warnings.p : ""; }
 
-void *engine_alloc(struct engine *en, struct err *e, size_t n) {
-    uint64_t t0 = os_now_ns();
-    void *p = en->ops->alloc(en->dev, RG_MAX(n, 1));
-    if (!p) {
-        err_set(e, RG_ENOMEM, "the %s device has no %zu bytes of memory left", en->ops->name, n);
-        return NULL;
-    }
-    en->in_use += n;
-    event_add(EVENT_ALLOC, event_name(en->ops->name), t0, os_now_ns(), (int64_t)n, (int64_t)en->in_use);
-    return p;
-}
-
-void engine_free(struct engine *en, void *p, size_t n) {
-    if (!p) return;
-    uint64_t t0 = os_now_ns();
-    en->ops->free(en->dev, p, RG_MAX(n, 1));
-    en->in_use -= n;
-    event_add(EVENT_FREE, event_name(en->ops->name), t0, os_now_ns(), (int64_t)n, (int64_t)en->in_use);
-}
-
 /* What is copied out must be computed first. On a CPU it is by now; the wait is said all the same, because a reader of
  * the lines looks for the place where the program stood still. */
 static void wait_for_all(struct engine *en) {
     uint64_t t0 = os_now_ns(), t1 = os_now_ns();
-    event_add(EVENT_WAIT, event_name(en->ops->name), t0, t1, 0, 0);
+    event_add(EVENT_WAIT, en->event_name, t0, t1, 0, 0);
     engine_log_wait(en, t1 - t0);
 }
 
@@ -85,7 +67,7 @@ int engine_copy(struct engine *en, struct err *e, enum dev_copy kind, void *dst,
     uint64_t t0 = os_now_ns();
     int code = en->ops->copy(en->dev, e, kind, dst, src, n);
     uint64_t t1 = os_now_ns();
-    event_add(EVENT_COPY, event_name(en->ops->name), t0, t1, (int64_t)n, kind);
+    event_add(EVENT_COPY, en->event_name, t0, t1, (int64_t)n, kind);
     if (!code) engine_log_copy(en, kind, n, t1 - t0);
     return code;
 }

@@ -64,7 +64,8 @@ struct etext {
 int engine_compile_text(struct engine *, struct err *, const struct etext *, uint32_t n,
                         const struct ekernel **out);
 
-/* Device memory: zeroed, 64-byte aligned, at least one byte. NULL and an error when there is no more. */
+/* Device memory: 64-byte aligned, at least one byte. NULL and an error when there is no more. It may have been used
+ * before and hold anything (on the NULL device it is zeroed). Free it with the size that was asked for. */
 void *engine_alloc(struct engine *, struct err *, size_t n);
 void engine_free(struct engine *, void *p, size_t n);
 /* OUT waits until everything that was started is done. */

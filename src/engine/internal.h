@@ -61,6 +61,17 @@ struct engine_list {
 /* Runs commands [from, to). */
 int engine_list_run_part(struct engine_list *, struct err *, uint32_t from, uint32_t to);
 
+/* memory.c */
+struct spare { /* blocks of one size class that are free */
+    void **p;
+    uint32_t n, cap;
+};
+struct memory {
+    struct spare spare[208];
+    size_t in_use, held, peak, kept; /* bytes: asked for; of their blocks, at most so far; of spare blocks */
+};
+void memory_trim(struct engine *); /* gives back what is kept */
+
 /* key.c: what a plan depends on, written down: two calls with equal keys may share a plan. */
 struct plan_key {
     uint32_t *p;
@@ -164,7 +175,8 @@ struct engine {
     struct cache cache;
     struct engine_stats stats;
     struct str warnings;
-    uint64_t in_use; /* bytes of device memory */
+    struct memory memory;
+    uint32_t event_name; /* of the device */
     VEC(struct code *) code;
     struct map by_key; /* first 8 bytes of a key -> number in `code` */
     VEC(struct module *) module;

@@ -1,4 +1,4 @@
-/* Tests of src/engine and src/device/cpu: compile errors, sharing, lists, splitting, the object loader. */
+/* Tests of src/engine and src/device/cpu: compile errors, sharing, lists, splitting, the object loader, memory. */
 #include "prog.h"
 #include "engine/internal.h"
 #include "event/event.h"
@@ -279,6 +279,119 @@ TEST(engine_loader_survives_damage) {
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------- */
+
+/* A CPU that counts its memory and has not much of it. */
+static struct {
+    int64_t blocks, bytes, most;
+    int allocs;
+} small;
+
+static void *small_alloc(struct device *d, size_t n) {
+    small.allocs++;
+    if (small.bytes + (int64_t)n > small.most) return NULL;
+    void *p = device_cpu.alloc(d, n);
+    if (p) small.blocks++, small.bytes += (int64_t)n;
+    return p;
+}
+
+static void small_free(struct device *d, void *p, size_t n) {
+    device_cpu.free(d, p, n);
+    small.blocks--, small.bytes -= (int64_t)n;
+}
+
+static struct device_ops small_ops(int64_t most) {
+    struct device_ops ops = device_cpu;
+    memset(&small, 0, sizeof small);
+    small.most = most;
+    ops.alloc = small_alloc, ops.free = small_free;
+    return ops;
+}
+
+TEST(engine_memory_is_used_again) {
+    setup();
+    engine_close(en);
+    struct device_ops ops = small_ops((int64_t)1 << 40);
+    en = engine_open(&err, &ops);
+    char *a = engine_alloc(en, &err, 100000), *b = engine_alloc(en, &err, 100000);
+    CHECK(a && b && a != b && ((uintptr_t)a & 63) == 0);
+    memset(a, 1, 100000);
+    engine_free(en, a, 100000);
+    engine_free(en, b, 100000);
+    CHECK_EQ(en->memory.in_use, 0);
+    int before = small.allocs;
+    CHECK(engine_alloc(en, &err, 99000) == b); /* the same class, the most recent first */
+    CHECK(engine_alloc(en, &err, 100000) == a);
+    CHECK_EQ(small.allocs, before);
+    char *other = engine_alloc(en, &err, 200000), *none = engine_alloc(en, &err, 0);
+    CHECK(other && none && small.allocs == before + 2);
+    CHECK_EQ(en->memory.in_use, 99000 + 100000 + 200000);
+    engine_free(en, none, 0);
+    engine_free(en, other, 200000);
+    engine_free(en, a, 100000);
+    engine_free(en, b, 99000);
+    engine_close(en);
+    CHECK_EQ(small.blocks, 0);
+    CHECK_EQ(small.bytes, 0); /* each freed with the size it was made with */
+}
+
+/* Sizes of all magnitudes: a block holds what was asked for and at most a quarter more. */
+TEST(engine_memory_classes) {
+    setup();
+    engine_close(en);
+    struct device_ops ops = small_ops((int64_t)1 << 40);
+    en = engine_open(&err, &ops);
+    for (size_t n = 1; n < (size_t)1 << 30; n += n / 7 + 1) {
+        int64_t before = small.bytes;
+        void *p = engine_alloc(en, &err, n);
+        int64_t got = small.bytes - before;
+        CHECK(p && got >= (int64_t)n && (got <= 4096 || (double)got <= 1.25 * (double)n + 1));
+        engine_free(en, p, n);
+        memory_trim(en);
+        CHECK_EQ(small.bytes, 0);
+    }
+    CHECK(!engine_alloc(en, &err, SIZE_MAX) && err.code == RG_ENOMEM);
+    engine_close(en);
+}
+
+TEST(engine_memory_that_is_kept_goes_back_when_needed) {
+    setup();
+    engine_close(en);
+    struct device_ops ops = small_ops(8 << 20);
+    en = engine_open(&err, &ops);
+    void *p[6];
+    for (int i = 0; i < 6; i++) CHECK((p[i] = engine_alloc(en, &err, 1 << 20)));
+    for (int i = 0; i < 6; i++) engine_free(en, p[i], 1 << 20);
+    CHECK_EQ(en->memory.kept, 6 << 20);
+    void *large = engine_alloc(en, &err, 5 << 20);
+    CHECK(large && en->memory.kept == 0 && small.blocks == 1);
+    CHECK(!engine_alloc(en, &err, 4 << 20) && err.code == RG_ENOMEM && strstr(err.msg, "4194304 bytes"));
+    err_clear(&err);
+    engine_free(en, large, 5 << 20);
+    CHECK((large = engine_alloc(en, &err, 8 << 20)));
+    engine_free(en, large, 8 << 20);
+    engine_close(en);
+    CHECK_EQ(small.blocks, 0);
+}
+
+/* What is kept is bounded by what was needed at once. */
+TEST(engine_memory_kept_is_bounded) {
+    setup();
+    engine_close(en);
+    struct device_ops ops = small_ops((int64_t)1 << 40);
+    en = engine_open(&err, &ops);
+    for (size_t n = 1 << 20; n <= (size_t)128 << 20; n += 1 << 20) { /* always another size, one at a time */
+        void *p = engine_alloc(en, &err, n);
+        CHECK(p);
+        engine_free(en, p, n);
+        CHECK(en->memory.kept >= n && en->memory.kept <= RG_MAX(en->memory.peak, (size_t)64 << 20));
+        int before = small.allocs;
+        CHECK(engine_alloc(en, &err, n) == p &&
+              small.allocs == before); /* also when others had to make room */
+        engine_free(en, p, n);
+    }
+    engine_close(en);
+    CHECK_EQ(small.blocks, 0);
+}
 
 TEST(engine_out_of_memory_is_an_error) {
     setup();
