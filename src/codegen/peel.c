@@ -45,7 +45,7 @@ static bool peels_at(struct peel *p, const uop *gate, const uop *range) {
 static const uop *cover(struct peel *p, const uop *gate, const uop *range) {
     struct ir *ir = p->rw->ir;
     if (gate->op != OP_LT && gate->op != OP_LE) return NULL;
-    if (!dt_is_int((enum dtype)gate->src[0]->dt) || !peels_at(p, gate, range)) return NULL;
+    if (gate->src[0]->dt != DT_IDX || !peels_at(p, gate, range)) return NULL; /* other integers wrap: no affine form */
     struct affine d = affine_of(ir->arena, uop2(ir, OP_SUB, gate->src[0], gate->src[1]));
     struct affine at = {.t = arena_array(ir->arena, struct term, d.n), .k = d.k};
     for (uint32_t i = 0; i < d.n; i++) {

@@ -275,7 +275,8 @@ static void find_units(struct sgraph *g, struct copy *c) {
 
 void sgraph_init(struct sgraph *g, struct arena *a, struct ir *from, const uop *graph, const struct sched_opts *o,
                  const uint8_t *old) {
-    *g = (struct sgraph){.a = a, .opts = o, .ir = arena_new(a, struct ir), .old = old};
+    *g = (struct sgraph){
+        .a = a, .region = g->region, .eval = g->eval, .opts = o, .ir = arena_new(a, struct ir), .old = old};
     ir_init(g->ir, a);
     shapes_init(&g->shapes, g->ir, a);
     struct copy c = {.g = g};

@@ -29,10 +29,12 @@ struct sgraph {
     uint32_t *origin;    /* node id -> id + 1 of the caller's node that it was made for, or 0 */
     const uop **memory;  /* node id -> node whose memory it lives in (ASSIGN: its BUFFER), or NULL */
     const uop **target;  /* [root->nsrc]: node that is stored for this result */
+    struct arena *region, *eval; /* scratch: of a region's plan, of one kernel's price */
     const uint8_t *old;  /* the caller's node id -> 1: readers of this version of a buffer get a copy */
 };
 /* Imports, removes what does not compute, splits long reductions, finds the units. old: see above; may be NULL. */
-void sgraph_init(struct sgraph *, struct arena *, struct ir *, const uop *graph, const struct sched_opts *, const uint8_t *old);
+void sgraph_init(struct sgraph *, struct arena *, struct ir *, const uop *graph, const struct sched_opts *,
+                 const uint8_t *old);
 static inline const struct shape *sg_shape(struct sgraph *g, const uop *n) { return shape_of(&g->shapes, n); }
 static inline bool sg_is_memory(const struct sgraph *g, const uop *n) {
     return n->op == OP_BUFFER || n->op == OP_ASSIGN || n->op == OP_SCATTER || (g->memory[n->id] && g->memory[n->id] != n);
@@ -51,8 +53,8 @@ struct at_memo {
 };
 struct rangeify {
     struct sgraph *g;
-    struct arena *a;
-    struct ir *ir; /* kernels are written here */
+    struct arena *a; /* scratch of one kernel; the caller may release it when it is done with the kernel */
+    struct ir *ir;   /* kernels are written here */
     struct rw rw;
     struct free_ranges fr;
     const uint8_t *stored;     /* by unit */
@@ -68,7 +70,7 @@ struct rangeify {
     const char *illegal; /* why this is not a kernel; NULL: it is */
     bool flat;           /* one coordinate for all tensors: for BATCH */
 };
-void rangeify_init(struct rangeify *, struct sgraph *, struct arena *, struct ir *);
+void rangeify_init(struct rangeify *, struct sgraph *, struct arena *scratch, struct ir *);
 /* SINK of the kernel that stores these units, over raw ranges (outputs LOOP with pos = axis, reductions REDUCE);
  * NULL: not a legal kernel, r->illegal says why. PARAM slots are node ids of the memory's node. */
 const uop *rangeify_kernel(struct rangeify *, const uint32_t *unit, uint32_t n, const uint8_t *stored);

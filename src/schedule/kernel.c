@@ -213,7 +213,7 @@ static const uop *numbered(struct ir *to, const uop *n, uint32_t slot, const uop
 static const char *kernel_name(struct build *b, const axis_vec *v) {
     struct str s;
     bool red = false;
-    str_init(&s, b->a);
+    str_init(&s, b->r->g->a);
     for (uint32_t i = 0; i < v->n; i++) red |= v->p[i].kind == AX_REDUCE;
     str_add(&s, red ? "r" : "E");
     for (uint32_t pos = 0, any = 1; any; pos++) { /* one size for each class */
@@ -241,16 +241,17 @@ static const uop *inside(struct rw *rw, const uop *load) {
 }
 
 static void write_kernel(struct build *b, axis_vec *v, struct built *out) {
-    struct ir *ir = out->ir = arena_new(b->a, struct ir);
+    struct arena *keep = b->r->g->a;
+    struct ir *ir = out->ir = arena_new(keep, struct ir);
     struct rw rw;
     uop_vec topo = {0};
-    ir_init(ir, b->a);
+    ir_init(ir, keep);
     rw_init(&rw, ir, rules_sym, NULL);
     uop_topo(b->a, &b->sink, 1, &topo);
     const uop **to = arena_array(b->a, const uop *, b->r->ir->n);
-    out->buffer = arena_array(b->a, const uop *, topo.n);
-    out->var = arena_array(b->a, uint32_t, topo.n);
-    out->var_name = arena_array(b->a, const char *, topo.n);
+    out->buffer = arena_array(keep, const uop *, topo.n);
+    out->var = arena_array(keep, uint32_t, topo.n);
+    out->var_name = arena_array(keep, const char *, topo.n);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i], **src = arena_array(b->a, const uop *, n->nsrc + 1);
         for (uint32_t s = 0; s < n->nsrc; s++) src[s] = to[n->src[s]->id];
@@ -262,7 +263,8 @@ static void write_kernel(struct build *b, axis_vec *v, struct built *out) {
             to[n->id] = numbered(ir, n, out->nbuf++, src);
         } else if (n->op == OP_VAR) {
             out->var[out->nvar] = n->arg.param.slot;
-            out->var_name[out->nvar] = ir_name(b->r->ir, n->arg.param.name);
+            const char *name = ir_name(b->r->ir, n->arg.param.name);
+            out->var_name[out->nvar] = arena_strdup(keep, name, strlen(name));
             to[n->id] = numbered(ir, n, out->nvar++, src);
         } else
             to[n->id] = rw_new(&rw, (enum op)n->op, (enum dtype)n->dt, n->lanes, src, n->nsrc, n->arg);
@@ -282,7 +284,7 @@ void kernel_build(struct rangeify *r, const uop *sink, struct built *out) {
     find_axes(&b, &axes);
     write_kernel(&b, &axes, out);
     out->name = kernel_name(&b, &axes);
-    str_init(&text, r->a);
+    str_init(&text, r->g->a);
     ir_print(&text, out->ir, out->sink);
     out->text = text.p;
     out->key = hash_bytes(text.p, text.n, 1);

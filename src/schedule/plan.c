@@ -110,8 +110,8 @@ static void find_regions(struct regions *r, struct sgraph *g) {
 
 struct region {
     struct sgraph *g;
-    struct rangeify *rf;
-    uint32_t *unit, n; /* of the region, topological */
+    struct rangeify *rf; /* only while it is planned */
+    uint32_t *unit, n;   /* of the region, topological */
     uint32_t *local;   /* unit -> index in `unit`, or UINT32_MAX */
     VEC(const uop *) outside; /* memory that it reads, by first mention */
     uint8_t *stored;   /* by unit, of the program */
@@ -162,10 +162,11 @@ static void region_text(struct region *x) {
 static void mark_needs(struct region *x, const uint32_t *out, uint32_t k, uint8_t *needs) {
     struct sgraph *g = x->g;
     VEC(uint32_t) stack = {0};
+    struct arena *a = g->eval;
     x->mark++;
     for (uint32_t i = 0; i < k; i++) {
         x->seen[out[i]] = x->mark;
-        vec_push(g->a, &stack, out[i]);
+        vec_push(a, &stack, out[i]);
     }
     while (stack.n) {
         const struct unit *u = &g->unit[stack.p[--stack.n]];
@@ -173,7 +174,7 @@ static void mark_needs(struct region *x, const uint32_t *out, uint32_t k, uint8_
             if (x->seen[*s] == x->mark) continue;
             x->seen[*s] = x->mark;
             if (!x->stored[*s])
-                vec_push(g->a, &stack, *s);
+                vec_push(a, &stack, *s);
             else if (x->local[*s] != UINT32_MAX)
                 needs[x->local[*s]] = 1;
         }
@@ -183,13 +184,16 @@ static void mark_needs(struct region *x, const uint32_t *out, uint32_t k, uint8_
 /* Outputs are local numbers; the kernel reads what is stored. */
 static double cost_of(void *cx, const uint32_t *out, uint32_t k, const uint8_t *stored, uint8_t *needs) {
     struct region *x = cx;
-    uint32_t *unit = arena_array(x->g->a, uint32_t, k);
+    struct arena_mark mark = arena_mark(x->g->eval);
+    uint32_t *unit = arena_array(x->g->eval, uint32_t, k);
+    double seconds = INFINITY;
     for (uint32_t i = 0; i < k; i++) unit[i] = x->unit[out[i]];
     for (uint32_t i = 0; i < x->n; i++) x->stored[x->unit[i]] = stored[i];
     const uop *sink = rangeify_kernel(x->rf, unit, k, x->stored);
-    if (!sink) return INFINITY;
-    if (needs) mark_needs(x, unit, k, needs);
-    return price_kernel(x->rf, sink, x->g->opts->model).seconds;
+    if (sink && needs) mark_needs(x, unit, k, needs);
+    if (sink) seconds = price_kernel(x->rf, sink, x->g->opts->model).seconds;
+    arena_release(x->g->eval, mark);
+    return seconds;
 }
 
 /* Marks all units that depend on u, u included. */
@@ -302,6 +306,7 @@ struct template { /* of a region's text */
 };
 
 void plan_emit(struct sgraph *g, struct rangeify *rf, struct planned *k, const uint8_t *stored) {
+    struct arena_mark mark = arena_mark(g->eval);
     const uop *sink = rangeify_kernel(rf, k->unit, k->n, stored);
     if (!sink) err_throw(g->ir->err, RG_EINTERNAL, "plan: a kernel that was priced cannot be written: %s", rf->illegal);
     k->price = price_kernel(rf, sink, g->opts->model);
@@ -309,6 +314,7 @@ void plan_emit(struct sgraph *g, struct rangeify *rf, struct planned *k, const u
     kernel_build(rf, sink, b);
     k->built = b;
     k->buffer = b->buffer;
+    arena_release(g->eval, mark);
 }
 
 static void solve(struct region *x, struct plan_result *out) {
@@ -387,10 +393,17 @@ static void plan_region(struct region *x, struct map *known, struct template ***
     if (!t) {
         t = arena_new(g->a, struct template);
         *t = (struct template){.text = x->text.p, .outside = x->outside.p, .outsides = x->outside.n, .unit = x->unit, .units = x->n};
+        struct arena_mark mark = arena_mark(g->region);
+        struct ir *ir = arena_new(g->region, struct ir);
+        struct rangeify rf;
+        ir_init(ir, g->region);
+        rangeify_init(&rf, g, g->eval, ir);
+        x->rf = &rf;
         solve(x, &t->result);
         plan->evaluations += t->result.evaluations;
         plan->distinct++;
         emit_region(x, &t->result, t);
+        arena_release(g->region, mark);
         while (map_get(known, h, &at)) h = hash_u64(h + 1);
         map_put(known, h, *n);
         (*all)[(*n)++] = t;
@@ -400,12 +413,8 @@ static void plan_region(struct region *x, struct map *known, struct template ***
 
 void plan_graph(struct sgraph *g, struct plan *plan) {
     struct regions r;
-    struct rangeify rf;
     struct map known;
     *plan = (struct plan){.stored = arena_array(g->a, uint8_t, g->units + 1)};
-    struct ir *ir = arena_new(g->a, struct ir);
-    ir_init(ir, g->a);
-    rangeify_init(&rf, g, g->a, ir);
     map_init(&known, g->a);
     find_regions(&r, g);
     uint32_t *local = arena_array(g->a, uint32_t, g->units + 1), *head = arena_array(g->a, uint32_t, g->units + 1);
@@ -422,7 +431,7 @@ void plan_graph(struct sgraph *g, struct plan *plan) {
     }
     for (uint32_t root = 0; root < g->units; root++) {
         if (!head[root] || g->unit[root].hint == HINT_NUMBER || find(&r, root) != root) continue;
-        struct region x = {.g = g, .rf = &rf, .local = local, .stored = stored, .seen = seen, .mark = mark};
+        struct region x = {.g = g, .local = local, .stored = stored, .seen = seen, .mark = mark};
         VEC(uint32_t) unit = {0};
         for (uint32_t u = head[root]; u; u = next[u - 1]) {
             local[u - 1] = unit.n;

@@ -145,14 +145,29 @@ static bool trivial_operand(const uop *n, uint32_t budget) {
 
 /* NULL, or why this reduction does not fit the classes of kernels that are known to be fast. */
 static const char *check_reduce(struct tally *t, const uop *red) {
-    if (!is_contraction(t, red)) return NULL;
     const uop_vec *f = free_of(&t->r->fr, red);
+    bool skipped = false;
+    for (uint32_t i = 0; i < t->r->dims; i++) {
+        if (t->grid[i] || t->r->dim[i]->op != OP_RANGE) continue;
+        if (!free_has(&t->r->fr, red, t->r->dim[i]))
+            skipped = true;
+        else if (skipped)
+            return "a reduction inside a loop that it does not depend on";
+    }
+    if (!is_contraction(t, red)) return NULL;
     if (++t->contractions > 1) return "two contractions in one kernel";
     for (uint32_t i = 0; i < f->n; i++) {
         if (f->p[i]->arg.range.kind == AX_REDUCE) return "a contraction inside a reduction";
         if (!t->grid[f->p[i]->arg.range.id]) return "a contraction inside a row loop";
     }
     if (!trivial_operand(red->src[0], 4)) return "work that a contraction would repeat";
+    return NULL;
+}
+
+/* A running sum is the only loop of its grid iteration. */
+static const char *check_scan(struct tally *t, const uop *scan) {
+    for (uint32_t i = 0; i < t->r->dims; i++)
+        if (!t->grid[i] && t->r->dim[i]->op == OP_RANGE && t->r->dim[i] != scan->src[1]) return "a running sum inside another loop";
     return NULL;
 }
 
@@ -249,8 +264,10 @@ struct price price_kernel(struct rangeify *r, const uop *sink, const struct mode
     rangeify_grid(r, sink, t.grid);
     for (uint32_t i = 0; i < r->dims; i++)
         if (t.grid[i]) t.grid_all *= extent(r->dim[i]);
-    for (uint32_t i = 0; i < t.topo.n && !r->illegal; i++)
+    for (uint32_t i = 0; i < t.topo.n && !r->illegal; i++) {
         if (t.topo.p[i]->op == OP_REDUCE) r->illegal = check_reduce(&t, t.topo.p[i]);
+        if (t.topo.p[i]->op == OP_SCAN) r->illegal = check_scan(&t, t.topo.p[i]);
+    }
     if (!r->illegal) price_nodes(&t, &mem);
     if (mem.n > 62) r->illegal = "too many buffers for one kernel";
     if (r->illegal) return (struct price){.seconds = INFINITY};

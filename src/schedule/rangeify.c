@@ -16,9 +16,9 @@
 void rangeify_init(struct rangeify *r, struct sgraph *g, struct arena *a, struct ir *ir) {
     *r = (struct rangeify){.g = g, .a = a, .ir = ir};
     rw_init(&r->rw, ir, rules_sym, NULL);
-    free_init(&r->fr, ir, a);
-    r->level = arena_array(a, uint32_t, g->ir->n);
-    r->out = arena_array(a, uint8_t, g->units + 1);
+    free_init(&r->fr, ir, ir->arena);
+    r->level = arena_array(ir->arena, uint32_t, g->ir->n);
+    r->out = arena_array(ir->arena, uint8_t, g->units + 1);
 }
 
 /* ---- small words -------------------------------------------------------------------------------------- */
@@ -338,7 +338,7 @@ static const uop *value_at(struct rangeify *r, const uop *n, const uop *const *a
     }
     if (r->illegal || ++r->visited > CONE_MAX) return refuse(r, n, "too much in one kernel");
     const uop *v = is_loaded(r, n) ? load(r, n, at, gate) : write_value(r, n, at, gate);
-    while (r->node_of.n <= v->id) vec_push(r->a, &r->node_of, 0);
+    while (r->node_of.n <= v->id) vec_push(r->ir->arena, &r->node_of, 0);
     if (r->node_of.p[v->id] >> 32 != r->epoch) r->node_of.p[v->id] = (uint64_t)r->epoch << 32 | n->id;
     const uop **keep = arena_raw(r->a, (k + 1) * sizeof *keep);
     if (k) memcpy(keep, at, k * sizeof *keep);
@@ -405,6 +405,19 @@ static bool loads_from(struct rangeify *r, const uop *store, const uop *to, bool
     return any;
 }
 
+/* Pointwise stores over the same ranges are one loop body: values are computed, then stored. */
+static bool one_nest(struct rangeify *r, const uop *const *store, uint32_t n) {
+    uop_vec topo = {0};
+    uop_topo(r->a, store, n, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_REDUCE || topo.p[i]->op == OP_SCAN) return false;
+    for (uint32_t i = 1; i < n; i++) {
+        const uop_vec *a = free_of(&r->fr, store[i]->src[0]), *b = free_of(&r->fr, store[0]->src[0]);
+        if (a->n != b->n || (a->n && memcmp(a->p, b->p, a->n * sizeof *a->p))) return false;
+    }
+    return true;
+}
+
 /* In-place stores: a buffer that is written may be read only at the element that is written, and whoever reads it is
  * stored before it is overwritten. */
 static void put_stores_in_order(struct rangeify *r, const uop **store, uint32_t n) {
@@ -418,6 +431,7 @@ static void put_stores_in_order(struct rangeify *r, const uop **store, uint32_t 
             if (loads_from(r, store[i], store[w], &bad) && i != w) after[w] |= 1ull << i, any = true;
     }
     if (bad) refuse(r, store[0], "reads what it writes elsewhere");
+    if (any && !one_nest(r, store, n)) refuse(r, store[0], "reads in one loop what it writes in another");
     for (uint32_t k = 0; any && k < n; k++) {
         uint32_t w = 0;
         while (w < n && (!(left >> w & 1) || after[w] & left)) w++;

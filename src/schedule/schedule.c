@@ -268,25 +268,44 @@ static bool order_calls(struct sched *s, uint32_t caller_nodes) {
     return false;
 }
 
-void schedule(struct arena *a, struct ir *ir, const uop *graph, const struct sched_opts *o, struct schedule *out) {
-    uint8_t *old = arena_array(a, uint8_t, ir->n);
+struct job {
+    struct arena *a, region, eval;
+    struct ir *ir;
+    const uop *graph;
+    const struct sched_opts *o;
+    struct schedule *out;
+};
+
+static void run_job(void *arg) {
+    struct job *j = arg;
+    uint8_t *old = arena_array(j->a, uint8_t, j->ir->n);
     for (;;) {
-        struct sched s = {.a = a, .out = out};
-        *out = (struct schedule){0};
-        sgraph_init(&s.g, a, ir, graph, o, old);
+        struct sched s = {.a = j->a, .out = j->out, .g = {.region = &j->region, .eval = &j->eval}};
+        *j->out = (struct schedule){0};
+        sgraph_init(&s.g, j->a, j->ir, j->graph, j->o, old);
         plan_graph(&s.g, &s.plan);
-        struct ir *apart = arena_new(a, struct ir);
-        ir_init(apart, a);
-        rangeify_init(&s.rf, &s.g, a, apart);
-        s.maker = arena_array(a, uint32_t, s.g.units + 1);
+        struct ir *apart = arena_new(&j->region, struct ir);
+        ir_init(apart, &j->region);
+        rangeify_init(&s.rf, &s.g, &j->eval, apart);
+        s.maker = arena_array(j->a, uint32_t, s.g.units + 1);
         take_plan(&s);
-        if (!order_calls(&s, ir->n)) {
+        if (!order_calls(&s, j->ir->n)) {
             if (copy_versions(&s, old)) continue;
-            err_throw(ir->err, RG_EINTERNAL, "schedule: kernels wait for each other in a circle");
+            err_throw(j->ir->err, RG_EINTERNAL, "schedule: kernels wait for each other in a circle");
         }
         write_calls(&s);
         plan_memory(&s);
-        out->store_all = s.plan.store_all, out->fuse_all = s.plan.fuse_all;
+        j->out->store_all = s.plan.store_all, j->out->fuse_all = s.plan.fuse_all;
         return;
     }
+}
+
+void schedule(struct arena *a, struct ir *ir, const uop *graph, const struct sched_opts *o, struct schedule *out) {
+    struct job j = {.a = a, .ir = ir, .graph = graph, .o = o, .out = out};
+    arena_init(&j.region, ir->err);
+    arena_init(&j.eval, ir->err);
+    int code = err_guard(ir->err, run_job, &j);
+    arena_free(&j.region);
+    arena_free(&j.eval);
+    if (code) err_throw(ir->err, code, "schedule"); /* the first message stands */
 }
