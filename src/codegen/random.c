@@ -1,5 +1,6 @@
 /* random.c: opt lists for tests, and whether a list is legal. Each trial runs in an ir of its own, so that the
- * caller's stays as it was, and takes the same path as lower() up to the loop tree, where the last refusals are. */
+ * caller's stays as it was, and takes the same path as lower() up to the loop tree, where the last refusals are; with
+ * PIPE up to the prefetches. */
 #include "cg.h"
 
 struct trial {
