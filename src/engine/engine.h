@@ -1,5 +1,7 @@
-/* engine.h: from linear programs to results: compile and cache, command lists. The only header of src/engine.
+/* engine.h: from tensor programs and linear programs to results. The only header of src/engine.
  *
+ *   engine_open -> engine_realize (a tensor program: planned, lowered, compiled once; bound and run each time)
+ * and below it
  *   engine_open -> engine_compile (many kernels in one call: they share compiler processes)
  *               -> engine_list_new, engine_list_add .., engine_list_run (as often as you like)
  *
@@ -8,7 +10,7 @@
  * before it is believed), then it is compiled, all new ones of a call at once.
  * An engine and its lists belong to one thread at a time; any number of engines and processes may use
  * one cache directory. Everything returns a status (0 is success) and puts words into the struct err.
- * Tests: tests/unit/engine.c, tests/unit/cache.c */
+ * Tests: tests/unit/engine.c, tests/unit/cache.c, tests/unit/realize.c */
 #ifndef RIDGE_ENGINE_H
 #define RIDGE_ENGINE_H
 
