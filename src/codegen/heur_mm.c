@@ -439,59 +439,59 @@ static bool can_window(const struct view *v, const struct contract *c) {
            c->depth * (double)(n->size + c->lanes) * 4 <= (double)v->l2 / 2;
 }
 
-static void dims_of(const struct view *v, const struct hspot *s, struct str *out) {
+/* The reduced axes that an access depends on, except `not`. */
+static const char *summed_axes(struct view *v, const struct hspot *s, int not ) {
+    const char *all = "";
     for (int i = 0; i < v->naxis; i++)
-        if (v->axis[i].reduce && has_axis(v, s->mask, i)) str_printf(out, ",%s", v->axis[i].name);
+        if (v->axis[i].reduce && i != not &&(!s || has_axis(v, s->mask, i)))
+            all = LIST(v, all, v->axis[i].name);
+    return all;
+}
+
+/* Cuts rows and columns and decides which loops run inside a grid iteration. *row: the loop over rows of outputs, "" where
+ * the threads need it in the grid. */
+static bool cut_window(struct view *v, struct contract *c, struct str *out, struct panels *p,
+                       const char **row) {
+    const struct haxis *m = &v->axis[c->m], *n = &v->axis[c->n];
+    cut_rows(v, c, out, &p->mr);
+    cut_columns(v, c, out, &p->nr, &p->lane);
+    int64_t tiles = ceil_div(m->size, c->mr),
+            fit = (int64_t)((double)v->l2 / 2 / (c->depth * (double)c->mr * 4));
+    if (fit < 1 || !p->mr || !p->lane) return false;
+    p->ml = m->name, p->nl = "", *row = "", c->left[c->m] = 1;
+    if (tiles > fit) {
+        p->ml = view_fresh(v, m->name, "t");
+        str_printf(out, " TILE(%s,%lld,%s)", m->name, (long long)even_part(tiles, fit), p->ml);
+        c->left[c->m] = (double)ceil_div(tiles, even_part(tiles, fit));
+    } else {
+        str_printf(out, " LOOP(%s)", p->ml);
+    }
+    if (c->left[c->n] > 1) str_printf(out, " LOOP(%s)", p->nl = n->name);
+    c->left[c->n] = 1;
+    int inner = -1; /* of the grid */
+    double grid = 1;
+    for (int i = 0; i < v->naxis; i++) {
+        if (v->axis[i].grid && c->left[i] > 1 && i != c->m) inner = i;
+        grid *= v->axis[i].grid ? c->left[i] : 1;
+    }
+    if (inner >= 0 && grid / c->left[inner] >= 2 * v->threads) {
+        str_printf(out, " LOOP(%s)", *row = v->axis[inner].name);
+        c->left[inner] = 1;
+    }
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && c->left[i] > 1) p->at = v->axis[i].name;
+    return p->at && inner >= 0;
 }
 
 static bool write_window(struct view *v, struct contract *c, struct str *out) {
-    const struct haxis *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->k];
-    const char *mr, *nr, *lane, *a = spot_name(v, c->a.spot), *b = spot_name(v, c->b.spot), *ml = m->name,
-                                *last = NULL;
-    cut_rows(v, c, out, &mr);
-    cut_columns(v, c, out, &nr, &lane);
-    if (k->size > 7 || !mr || !lane) return false;
-    str_printf(out, " UNROLL(%s)", k->name);
-    int64_t tiles = ceil_div(m->size, c->mr),
-            fit = (int64_t)((double)v->l2 / 2 / (c->depth * (double)c->mr * 4));
-    if (fit < 1) return false;
-    c->left[c->m] = 1;
-    if (tiles > fit) {
-        ml = view_fresh(v, m->name, "t");
-        str_printf(out, " TILE(%s,%lld,%s)", m->name, (long long)even_part(tiles, fit), ml);
-        c->left[c->m] = (double)ceil_div(tiles, even_part(tiles, fit));
-    } else {
-        str_printf(out, " LOOP(%s)", ml);
-    }
-    bool columns = c->left[c->n] > 1;
-    if (columns) str_printf(out, " LOOP(%s)", n->name);
-    c->left[c->n] = 1;
-    int row =
-        -1; /* the axis of output rows: innermost that is left; a loop if the threads have enough without it */
-    double grid = 1;
-    for (int i = 0; i < v->naxis; i++) {
-        if (v->axis[i].grid && c->left[i] > 1 && i != c->m) row = i;
-        grid *= v->axis[i].grid ? c->left[i] : 1;
-    }
-    if (row < 0) return false;
-    bool loop = grid / c->left[row] >= 2 * v->threads;
-    if (loop) {
-        str_printf(out, " LOOP(%s)", v->axis[row].name);
-        c->left[row] = 1;
-    }
-    for (int i = 0; i < v->naxis; i++)
-        if (v->axis[i].grid && c->left[i] > 1) last = v->axis[i].name;
-    if (!last) return false;
-    str_printf(out, " ORDER(%s%s%s%s%s", loop ? v->axis[row].name : "", loop ? "," : "", ml,
-               columns ? "," : "", columns ? n->name : "");
-    for (int i = 0; i < v->naxis; i++)
-        if (v->axis[i].reduce && i != c->k) str_printf(out, ",%s", v->axis[i].name);
-    str_printf(out, ") STAGE(%s,%s,%s", a, last, ml);
-    dims_of(v, c->a.spot, out);
-    str_printf(out, ",%s) UNROLL(%s.%s) UNROLL(%s.%s) STAGE(%s,%s%s%s", mr, a, mr, a, k->name, b,
-               loop ? v->axis[row].name : last, columns ? "," : "", columns ? n->name : "");
-    dims_of(v, c->b.spot, out);
-    str_printf(out, ",%s,%s) VEC(%s.%s) UNROLL(%s.%s) UNROLL(%s.%s)", nr, lane, b, lane, b, nr, b, k->name);
+    struct panels p = {0};
+    const char *a = spot_name(v, c->a.spot), *b = spot_name(v, c->b.spot), *k = v->axis[c->k].name, *row;
+    if (v->axis[c->k].size > 7 || !cut_window(v, c, out, &p, &row)) return false;
+    str_printf(out, " UNROLL(%s) ORDER(%s)", k, LIST(v, row, p.ml, p.nl, summed_axes(v, NULL, c->k)));
+    str_printf(out, " STAGE(%s,%s,%s) UNROLL(%s.%s) UNROLL(%s.%s)", a, p.at,
+               LIST(v, p.ml, summed_axes(v, c->a.spot, -1), p.mr), a, p.mr, a, k);
+    str_printf(out, " STAGE(%s,%s,%s) VEC(%s.%s) UNROLL(%s.%s) UNROLL(%s.%s)", b, *row ? row : p.at,
+               LIST(v, p.nl, summed_axes(v, c->b.spot, -1), p.nr, p.lane), b, p.lane, b, p.nr, b, k);
     return true;
 }
 
