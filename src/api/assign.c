@@ -14,8 +14,9 @@ static const uop *own_version(struct call *k, struct slot *s, bool whole) {
     rg_ctx *c = k->c;
     const uop *n = gr_now(c, s->node);
     if (n->op == OP_BUFFER || n->op == OP_ASSIGN) {
-        const struct store *st = &c->store[store_of(gr_chain_root(n))];
-        if (st->head ? st->head == n : n->op == OP_BUFFER && st->version == version_of(n)) return n;
+        const struct store *st = &c->store[store_of(gr_chain_root(k->c, n))];
+        if (st->head ? st->head == n : !st->frozen && n->op == OP_BUFFER && st->version == version_of(n))
+            return n;
     }
     uint32_t i = store_new(c, store_bytes(c, n));
     const uop *fresh = store_node(c, i, c->store[i].version, (enum dtype)n->dt, tg_shape(k->g, n));
@@ -67,7 +68,7 @@ static struct slot *target(struct call *k) {
 static void rebind(struct call *k, struct slot *s, const uop *base, const uop *n, uint32_t first) {
     tg_shape(k->g, n);
     call_site(k, first, n);
-    k->c->store[store_of(gr_chain_root(base))].head = n;
+    k->c->store[store_of(gr_chain_root(k->c, base))].head = n;
     s->node = n;
 }
 

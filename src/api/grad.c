@@ -121,7 +121,7 @@ rg_status rg_grad_at(AT, rg_tensor of, rg_tensors wrt, rg_tensor *out, rg_grad_o
 static void check_versions(struct call *k, const uop_vec *order, const uint8_t *mark, const struct slot *p,
                            const uop *at) {
     rg_ctx *c = k->c;
-    const uop *root = gr_chain_root(gr_now(c, at));
+    const uop *root = gr_chain_root(c, gr_now(c, at));
     if (root->op != OP_BUFFER) return;
     for (uint32_t i = 0; i < order->n; i++) {
         const uop *n = order->p[i];

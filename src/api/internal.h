@@ -62,6 +62,7 @@ struct store {
     const uop *head; /* pending ASSIGN, or NULL */
     uint32_t version;
     bool used, mark;
+    bool frozen; /* its tensor moved away; who still reads it does not write it */
     bool over;   /* realize.c: this plan has a new version of it .. */
     bool moved;  /* .. which goes to other memory, because the old one is still needed */
     uint32_t to; /* number of the root that has that memory */
@@ -192,8 +193,8 @@ void store_drop(rg_ctx *, uint32_t i);
 const uop *store_node(rg_ctx *, uint32_t i, uint32_t version, enum dtype, const struct shape *);
 static inline uint32_t store_of(const uop *buffer) { return (uint32_t)((uint64_t)buffer->arg.i >> 32); }
 static inline uint32_t version_of(const uop *buffer) { return (uint32_t)buffer->arg.u; }
-size_t store_bytes(rg_ctx *, const uop *); /* throws past 2^63 */
-const uop *gr_chain_root(const uop *);     /* the BUFFER below a chain of ASSIGNs */
+size_t store_bytes(rg_ctx *, const uop *);             /* throws past 2^63 */
+const uop *gr_chain_root(const rg_ctx *, const uop *); /* the BUFFER below a chain of ASSIGNs */
 const uop *store_var(rg_ctx *, enum dtype, double lo, double hi, int64_t bits, const uop *old);
 
 /* ---- graph.c --------------------------------------------------------------------------------------- */

@@ -25,7 +25,8 @@ struct plan {
     uop_vec mover;       /* values whose old versions stay */
     uop_vec held;        /* by root: the BUFFER it will be */
     VEC(uint32_t) into;  /* by root: store of its result */
-    uop_vec alias;       /* by root: realized as `held` too (an old version below a CONTIGUOUS), or NULL */
+    VEC(uint32_t) home;  /* by root: store of the version before, if it is an ASSIGN */
+    uop_vec alias;       /* by root: realized as `held` too (the version that is copied out), or NULL */
     /* the program */
     struct ir first, ir;
     const uop *graph;
@@ -33,6 +34,7 @@ struct plan {
     uint32_t *number;       /* by node id: of a BUFFER or VAR in the program */
     const uop **copy;       /* by node id: what it is in `first` .. */
     const uop **chain;      /* .. and for an ASSIGN, what the next one builds on */
+    uint8_t *seen;          /* by node id: an ASSIGN that is read, not only built on */
     VEC(void *) buf;
     VEC(void *) result;
     VEC(int64_t) var;
@@ -52,19 +54,19 @@ static void find_heads(struct plan *p, const uop_vec *alive) {
     for (uint32_t i = 0; i < order.n; i++) {
         const uop *n = order.p[i];
         if (n->op != OP_ASSIGN || is_real(c, n)) continue;
-        struct store *s = &c->store[store_of(gr_chain_root(n))];
+        struct store *s = &c->store[store_of(gr_chain_root(c, n))];
         s->head = n, s->over = true; /* older versions come first in the walk */
     }
 }
 
 static bool is_head(const rg_ctx *c, const uop *n) {
-    return n->op == OP_ASSIGN && c->store[store_of(gr_chain_root(n))].head == n;
+    return n->op == OP_ASSIGN && c->store[store_of(gr_chain_root(c, n))].head == n;
 }
 
 /* n is a version that this plan replaces. */
 static bool is_old(const rg_ctx *c, const uop *n) {
     if (n->op != OP_BUFFER && n->op != OP_ASSIGN) return false;
-    return c->store[store_of(gr_chain_root(n))].over && !is_head(c, n);
+    return c->store[store_of(gr_chain_root(c, n))].over && !is_head(c, n);
 }
 
 /* ---- who reads old versions ------------------------------------------------------------------------------ */
@@ -89,13 +91,19 @@ static void find_dirty(struct plan *p, const uop_vec *alive) {
 }
 
 static void add_root(struct plan *p, const uop *n) {
-    struct arena *a = &p->c->scratch;
-    n = gr_now(p->c, n);
+    rg_ctx *c = p->c;
+    n = gr_now(c, n);
     if (n->op == OP_BUFFER || p->rooted[n->id]) return; /* is there, or will be */
-    const uop *alias = is_old(p->c, n) ? n : NULL;
     p->rooted[n->id] = 1;
-    vec_push(a, &p->alias, alias);
-    vec_push(a, &p->root, alias ? uop1(&p->c->graph->ir, OP_CONTIGUOUS, n) : n);
+    const uop *alias = NULL;
+    if (is_old(c, n)) { /* a version between two assignments is copied out when it is there */
+        uint32_t s = store_new(c, store_bytes(c, n));
+        const uop *b = store_node(c, s, c->store[s].version, (enum dtype)n->dt, tg_shape(&c->graph->tg, n));
+        alias = n;
+        n = c->store[s].head = uop2(&c->graph->ir, OP_ASSIGN, b, n);
+    }
+    vec_push(&c->scratch, &p->alias, alias);
+    vec_push(&c->scratch, &p->root, n);
 }
 
 /* What a view shows, as long as that is not more than the view: a broadcast is not written out. */
@@ -203,9 +211,10 @@ static void make_room(struct plan *p) {
         const uop *n = p->root.p[i];
         const struct shape *sh = tg_shape(&c->graph->tg, n);
         uint32_t s, version = 0;
+        vec_push(&c->scratch, &p->home, n->op == OP_ASSIGN ? store_of(gr_chain_root(c, n)) : 0);
         if (n->op != OP_ASSIGN) {
             s = store_new(c, store_bytes(c, n));
-        } else if (s = store_of(gr_chain_root(n)), c->store[s].moved) {
+        } else if (s = p->home.p[i], c->store[s].moved) {
             uint32_t to = store_new(c, c->store[s].bytes); /* the same tensor, elsewhere */
             c->store[to].serial = c->store[s].serial;
             c->store[to].moves = c->store[s].moves + 1;
@@ -227,8 +236,9 @@ static void commit(struct plan *p) {
     for (uint32_t i = 0; i < p->root.n; i++) {
         const uop *n = p->root.p[i];
         if (n->op == OP_ASSIGN) {
-            struct store *s = &c->store[store_of(gr_chain_root(n))];
+            struct store *s = &c->store[p->home.p[i]];
             s->version += !s->moved;
+            s->frozen |= s->moved;
             s->head = NULL, s->over = s->moved = false;
         }
         gr_set_real(c, n, p->held.p[i]);
@@ -269,7 +279,7 @@ static void number_leaves(struct plan *p, const uop_vec *order) {
         vec_push(&c->scratch, &leaf, leaf_age(c, n));
     }
     for (uint32_t i = 0; i < p->held.n; i++) /* memory that versions move to */
-        if (p->root.p[i]->op == OP_ASSIGN && c->store[store_of(gr_chain_root(p->root.p[i]))].moved)
+        if (p->root.p[i]->op == OP_ASSIGN && c->store[p->home.p[i]].moved)
             vec_push(&c->scratch, &leaf, leaf_age(c, p->held.p[i]));
     if (leaf.n) qsort(leaf.p, leaf.n, sizeof *leaf.p, by_age);
     for (uint32_t i = 0; i < leaf.n; i++) {
@@ -297,16 +307,22 @@ static const uop *program_leaf(struct plan *p, const uop *n) {
     return uop_new(&p->first, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, arg);
 }
 
-/* An ASSIGN to all of its store does not depend on what was there before; one to a part of a store that moves begins with a copy. */
+/* What an ASSIGN builds on. One to all of its store needs nothing of what was there; but versions that others read in
+ * between come before it: in memory they form one chain. */
+static const uop *program_base(const struct plan *p, const uop *n) {
+    const uop *b = gr_now(p->c, n->src[0]);
+    if (n->nsrc > 2) return b;
+    while (b->op == OP_ASSIGN && !(b->nsrc > 2 && p->seen[b->id])) b = gr_now(p->c, b->src[0]);
+    return b;
+}
+
 static const uop *program_assign(struct plan *p, const uop *n) {
     rg_ctx *c = p->c;
-    bool whole = n->nsrc == 2;
-    const uop *old = whole ? gr_chain_root(n) : n->src[0], *to = p->copy[old->id], *src[2 + 3 * SHAPE_MAX];
+    const uop *old = program_base(p, n), *src[2 + 3 * SHAPE_MAX];
+    const uop *to = old->op == OP_ASSIGN ? p->chain[old->id] : program_leaf(p, old);
     if (old->op == OP_BUFFER && p->held.n && c->store[store_of(old)].moved) {
-        to = program_leaf(p, p->held.p[c->store[store_of(old)].to]);
-        if (!whole) to = uop2(&p->first, OP_ASSIGN, to, p->copy[old->id]);
-    } else if (old->op == OP_ASSIGN) {
-        to = p->chain[old->id];
+        const uop *elsewhere = program_leaf(p, p->held.p[c->store[store_of(old)].to]);
+        to = n->nsrc > 2 ? uop2(&p->first, OP_ASSIGN, elsewhere, to) : elsewhere; /* with the rest of it */
     }
     for (uint32_t i = 0; i < n->nsrc; i++) src[i] = i ? p->copy[n->src[i]->id] : to;
     return uop_mk(&p->first, OP_ASSIGN, src, n->nsrc, ARG_NONE);
@@ -337,6 +353,10 @@ static void write_program(struct plan *p) {
     number_leaves(p, &order);
     const uop **copy = p->copy = arena_array(a, const uop *, c->graph->ir.n);
     p->chain = arena_array(a, const uop *, c->graph->ir.n);
+    p->seen = arena_alloc(a, c->graph->ir.n + 1);
+    for (uint32_t i = 0; i < order.n; i++)
+        for (uint32_t j = order.p[i]->op == OP_ASSIGN; j < order.p[i]->nsrc; j++)
+            p->seen[order.p[i]->src[j]->id] = 1;
     ir_init(&p->first, a);
     ir_init(&p->ir, a);
     gr_copy(a, &p->first, &c->graph->ir, &order, leaf_of, p, copy);

@@ -66,8 +66,8 @@ size_t store_bytes(rg_ctx *c, const uop *n) {
     return (size_t)bytes;
 }
 
-const uop *gr_chain_root(const uop *n) {
-    while (n->op == OP_ASSIGN) n = n->src[0];
+const uop *gr_chain_root(const rg_ctx *c, const uop *n) {
+    for (n = gr_now(c, n); n->op == OP_ASSIGN;) n = gr_now(c, n->src[0]);
     return n;
 }
 
