@@ -105,6 +105,11 @@ void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at
     for (uint32_t i = 0; i < topo.n; i++)
         if (topo.p[i]->op == OP_STAGE && !strcmp(ir_name(ir, topo.p[i]->arg.mem.name), buffer))
             opt_fail(s, opt, "buffer %s is staged already", buffer);
+    for (uint32_t i = 0; i < s->sink->nsrc; i++) { /* a tile would be read before and after its elements change */
+        const uop *p = s->sink->src[i]->src[0]->src[0];
+        if (p->op == OP_PARAM && !strcmp(ir_name(ir, p->arg.param.name), buffer))
+            opt_fail(s, opt, "buffer %s is also written", buffer);
+    }
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         if (n->op != OP_LOAD || n->src[0]->src[0]->op != OP_PARAM) continue;

@@ -124,4 +124,25 @@ void plan_graph(struct sgraph *, struct plan *);
 /* Writes and prices one kernel for good. */
 void plan_emit(struct sgraph *, struct rangeify *, struct planned *, const uint8_t *stored);
 
+/* ---- batch.c: the same pointwise kernel on many tensors -------------------------------------------------- */
+
+struct flat;
+struct batch_group { /* calls that may become one */
+    const char *key;
+    VEC(uint32_t) call;
+    VEC(struct flat *) flat;
+};
+struct batch {
+    struct rangeify *r;
+    struct ir *ir; /* kernels over one coordinate, in canonical form */
+    struct map known;
+    VEC(struct batch_group) group;
+};
+void batch_init(struct batch *, struct rangeify *);
+/* Adds a call to the group it fits; depth: that of the call among all calls. False: no such kernel. */
+bool batch_candidate(struct batch *, const struct planned *, const uint8_t *stored, uint32_t depth, uint32_t call);
+bool batch_fits(const struct batch_group *); /* two or more, and not too many buffers */
+/* Its kernel; the last buffer is NULL: the table of tasks. */
+void batch_build(struct batch *, const struct batch_group *, struct planned *out, int64_t **table, uint32_t *words);
+
 #endif

@@ -216,15 +216,14 @@ static const char *kernel_name(struct build *b, const axis_vec *v) {
     str_init(&s, b->r->g->a);
     for (uint32_t i = 0; i < v->n; i++) red |= v->p[i].kind == AX_REDUCE;
     str_add(&s, red ? "r" : "E");
-    for (uint32_t pos = 0, any = 1; any; pos++) { /* one size for each class */
-        any = 0;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < v->n; i++) last = RG_MAX(last, v->p[i].pos);
+    for (uint32_t pos = 0; pos <= last; pos++) /* one size for each class */
         for (uint32_t i = 0; i < v->n; i++) {
-            any |= v->p[i].pos > pos;
             if (v->p[i].pos != pos) continue;
             str_printf(&s, "_%lld", (long long)v->p[i].raw->src[0]->arg.i);
             break;
         }
-    }
     if (!v->n) str_add(&s, "_1");
     return s.p;
 }

@@ -10,6 +10,8 @@
 
 struct call { /* a kernel of the plan and what it depends on */
     struct planned k;
+    int64_t *table; /* of a batch: its tasks */
+    uint32_t words;
     uop_vec reads;           /* nodes in memory, with their version: units, BUFFERs, ASSIGNs */
     VEC(uint32_t) after;     /* calls that must be done */
     VEC(uint32_t) covers;    /* ids of the caller's nodes */
@@ -172,6 +174,64 @@ static bool copy_versions(struct sched *s, uint8_t *old) {
     return any;
 }
 
+/* ---- batches ------------------------------------------------------------------------------------------------------- */
+
+static void find_depths(struct sched *s, uint32_t *depth) {
+    for (uint32_t i = 0; i < s->call.n; i++) {
+        uint32_t c = s->order[i];
+        for (uint32_t k = 0; k < s->call.p[c].after.n; k++) depth[c] = RG_MAX(depth[c], depth[s->call.p[c].after.p[k]] + 1);
+    }
+}
+
+/* One call instead of those of the group; it waits for all that they waited for. */
+static struct call gather(struct sched *s, struct batch *b, const struct batch_group *group) {
+    struct call c = {0};
+    batch_build(b, group, &c.k, &c.table, &c.words);
+    double launch = (model_value(s->g.opts->model, MODEL_LAUNCH) + model_value(s->g.opts->model, MODEL_FORK)) * 1e-9;
+    for (uint32_t i = 0; i < group->call.n; i++) {
+        const struct call *m = &s->call.p[group->call.p[i]];
+        for (uint32_t k = 0; k < m->after.n; k++) vec_push(s->a, &c.after, m->after.p[k]);
+        for (uint32_t k = 0; k < m->covers.n; k++) vec_push(s->a, &c.covers, m->covers.p[k]);
+        c.k.price.seconds += m->k.price.seconds - (i ? launch : 0);
+        c.k.price.bytes += m->k.price.bytes;
+        c.k.price.reads += m->k.price.reads, c.k.price.writes += m->k.price.writes;
+    }
+    if (c.k.price.seconds < launch) c.k.price.seconds = launch;
+    return c;
+}
+
+static void batch_calls(struct sched *s) {
+    uint32_t n = s->call.n, *depth = arena_array(s->a, uint32_t, n + 1), *to = arena_array(s->a, uint32_t, n + 1);
+    struct batch b;
+    bool any = false;
+    if (s->g.opts->no_batch || n < 2) return;
+    batch_init(&b, &s->rf);
+    find_depths(s, depth);
+    for (uint32_t i = 0; i < n; i++) batch_candidate(&b, &s->call.p[i].k, s->plan.stored, depth[i], i);
+    for (uint32_t i = 0; i < n; i++) to[i] = UINT32_MAX;
+    struct sched was = *s;
+    s->call.p = NULL, s->call.n = s->call.cap = 0;
+    for (uint32_t i = 0; i < b.group.n; i++) {
+        if (!batch_fits(&b.group.p[i])) continue;
+        any = true;
+        for (uint32_t k = 0; k < b.group.p[i].call.n; k++) to[b.group.p[i].call.p[k]] = s->call.n;
+        struct call c = gather(&was, &b, &b.group.p[i]);
+        vec_push(s->a, &s->call, c);
+    }
+    if (!any) {
+        s->call = was.call;
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (to[i] != UINT32_MAX) continue;
+        to[i] = s->call.n;
+        vec_push(s->a, &s->call, was.call.p[i]);
+    }
+    for (uint32_t i = 0; i < s->call.n; i++)
+        for (uint32_t k = 0; k < s->call.p[i].after.n; k++) s->call.p[i].after.p[k] = to[s->call.p[i].after.p[k]];
+    if (!put_in_order(s)) err_throw(s->g.ir->err, RG_EINTERNAL, "schedule: a batch closed a circle");
+}
+
 /* ---- memory and calls -------------------------------------------------------------------------------------------------- */
 
 struct places {
@@ -188,6 +248,15 @@ static uint32_t place_of(struct places *p, const uop *memory) {
     for (uint32_t i = 0; i < s->g.root->nsrc && b.place == BUF_TEMP; i++)
         if (sg_memory(&s->g, s->g.target[i]) == memory) b.place = BUF_RESULT, b.number = i;
     map_put(&p->buf, memory->id, s->out->buf.n);
+    vec_push(s->a, &s->out->buf, b);
+    return s->out->buf.n - 1;
+}
+
+static uint32_t place_table(struct sched *s, const struct call *c) {
+    struct sched_buf b = {.place = BUF_TABLE, .number = s->out->table_n, .dt = DT_I64, .elements = c->words, .first = UINT32_MAX};
+    s->out->table = arena_resize(s->a, s->out->table, s->out->table_n * sizeof *c->table, (s->out->table_n + c->words) * sizeof *c->table);
+    memcpy(s->out->table + s->out->table_n, c->table, c->words * sizeof *c->table);
+    s->out->table_n += c->words;
     vec_push(s->a, &s->out->buf, b);
     return s->out->buf.n - 1;
 }
@@ -221,7 +290,7 @@ static void write_calls(struct sched *s) {
         struct call *c = &s->call.p[s->order[i]];
         uint32_t *buf = arena_array(s->a, uint32_t, c->k.built->nbuf + 1), *var = arena_array(s->a, uint32_t, c->k.built->nvar + 1);
         for (uint32_t k = 0; k < c->k.built->nbuf; k++) {
-            buf[k] = place_of(&p, c->k.buffer[k]);
+            buf[k] = c->k.buffer[k] ? place_of(&p, c->k.buffer[k]) : place_table(s, c);
             struct sched_buf *b = &s->out->buf.p[buf[k]];
             b->first = RG_MIN(b->first, i), b->last = i;
         }
@@ -293,6 +362,7 @@ static void run_job(void *arg) {
             if (copy_versions(&s, old)) continue;
             err_throw(j->ir->err, RG_EINTERNAL, "schedule: kernels wait for each other in a circle");
         }
+        batch_calls(&s);
         write_calls(&s);
         plan_memory(&s);
         j->out->store_all = s.plan.store_all, j->out->fuse_all = s.plan.fuse_all;
