@@ -1,8 +1,8 @@
 /* grad.c: parameters and gradients.
  *
  * A parameter is a tensor with a store of its own, held by its slot and by no scope. Its gradient so far is a node in that slot: lazy,
- * and a root like any handle. t_grad works on the graph as it was written; nodes that were cut are replaced by
- * their BUFFERs first (gr_settle), so that "the tensor p" and "p in the expression" are the same node.
+ * and a root like any handle. t_grad works on the graph as it was written: collecting keeps the history of what leads to
+ * a parameter and renames what was cut, so that "the tensor p" and "p in the expression" are the same node.
  * What would silently give no gradient is an error: nothing that leads to the loss, or a loss of values that
  * a parameter had before it was assigned.
  * Tests: tests/semantics/grad.c */
@@ -83,11 +83,11 @@ static void do_grad(struct call *k) {
     struct grad_args *a = k->p;
     uint32_t n = (uint32_t)k->list.n, first;
     if (!a->out) call_fail(k, RG_EINVAL, "the array for the results is NULL");
-    const uop *raw = call_slot(k, k->in[0].t, 0)->node, *of = gr_settle(c, raw);
-    const uop *seed = a->o.seed.id ? gr_settle(c, call_slot(k, a->o.seed, n + 1)->node) : NULL;
+    const uop *of = call_slot(k, k->in[0].t, 0)->node;
+    const uop *seed = a->o.seed.id ? call_slot(k, a->o.seed, n + 1)->node : NULL;
     const uop **wrt = arena_array(&c->scratch, const uop *, n + 1),
               **out = arena_array(&c->scratch, const uop *, n + 1);
-    for (uint32_t i = 0; i < n; i++) wrt[i] = gr_settle(c, call_slot(k, k->list.t[i], i + 1)->node);
+    for (uint32_t i = 0; i < n; i++) wrt[i] = call_slot(k, k->list.t[i], i + 1)->node;
     uop_vec order = {0};
     const uint8_t *mark = reached(k, of, wrt, n, &order);
     for (uint32_t i = 0; i < n && !a->o.unused_ok; i++)
@@ -137,14 +137,14 @@ static void check_versions(struct call *k, const uop_vec *order, const uint8_t *
 
 static void do_backward(struct call *k) {
     rg_ctx *c = k->c;
-    const uop *of = gr_settle(c, call_slot(k, k->in[0].t, 0)->node);
+    const uop *of = call_slot(k, k->in[0].t, 0)->node;
     VEC(struct slot *) params = {0};
     uop_vec all = {0}, wrt = {0}, order = {0};
     struct slot *s;
     for (uint32_t i = 0; (s = slot_next(c, &i));) {
         if (!s->param) continue;
         vec_push(&c->scratch, &params, s);
-        vec_push(&c->scratch, &all, gr_settle(c, s->node));
+        vec_push(&c->scratch, &all, s->node);
     }
     const uint8_t *mark = reached(k, of, all.p, all.n, &order);
     uint32_t used = 0;

@@ -132,6 +132,42 @@ const uint8_t *gr_leads(rg_ctx *c, const uop_vec *roots) {
     return l.lead;
 }
 
+/* ---- copying --------------------------------------------------------------------------------------------- */
+
+void gr_copy(struct arena *a, struct ir *to, const struct ir *from, const uop_vec *order, leaf_fn *leaf,
+             void *cx, const uop **out) {
+    VEC(const uop *) src = {0};
+    for (uint32_t i = 0; i < order->n; i++) {
+        const uop *n = order->p[i], *given = leaf(cx, n);
+        if (!given) {
+            src.n = 0;
+            vec_need(a, &src, n->nsrc);
+            for (uint32_t j = 0; j < n->nsrc; j++) src.p[j] = out[n->src[j]->id];
+            union arg arg = n->arg;
+            if (to != from && n->op == OP_VAR) arg.param.name = ir_sym(to, "s", 1);
+            if (to != from && n->op == OP_CALL) {
+                const char *name = ir_name(from, (uint32_t)arg.u);
+                arg.u = ir_sym(to, name, strlen(name));
+            }
+            given = uop_new(to, (enum op)n->op, (enum dtype)n->dt, n->lanes, src.p, n->nsrc, arg);
+        }
+        out[n->id] = given;
+    }
+}
+
+/* Whatever holds a node holds to[id] from now on. */
+static void rename_nodes(rg_ctx *c, const uop *const *to) {
+    struct slot *s;
+    for (uint32_t i = 0; (s = slot_next(c, &i));) {
+        s->node = to[s->node->id];
+        s->grad = s->grad ? to[s->grad->id] : NULL;
+        s->var = s->var ? to[s->var->id] : NULL;
+    }
+    for (uint32_t i = 0; i < c->nreads; i++) c->reads[i].node = to[c->reads[i].node->id];
+    for (uint32_t i = 0; i < c->stores; i++) /* NULL for one that nobody can reach */
+        if (c->store[i].head) c->store[i].head = to[c->store[i].head->id];
+}
+
 /* ---- collecting ------------------------------------------------------------------------------------------ */
 
 struct mark {
@@ -197,6 +233,28 @@ static void collect_marks(rg_ctx *c, uop_vec *order) {
     c->live_nodes = order->n;
 }
 
+static const uop *settle_leaf(void *cx, const uop *n) { return is_cut(cx, n) ? gr_now(cx, n) : NULL; }
+
+/* The living are rewritten to what cut nodes are now. It is not enough to know it: functions that look through views
+ * must not find a history that is gone. */
+static void settle(rg_ctx *c, const uop_vec *order) {
+    bool any = false;
+    for (uint32_t i = 0; i < order->n && !any; i++) any = is_cut(c, order->p[i]);
+    if (!any) return;
+    struct graph *g = c->graph;
+    const uop **to = arena_array(&c->scratch, const uop *, g->ir.n);
+    gr_copy(&c->scratch, &g->ir, &g->ir, order, settle_leaf, c, to);
+    gr_real_room(c);
+    for (uint32_t i = 0; i < order->n; i++) {
+        const uop *n = order->p[i], *m = to[n->id];
+        if (m == n || is_cut(c, n)) continue;
+        tg_shape(&g->tg, m);
+        prov_inherit(&g->tg.prov, m->id, m->id + 1, n->id, false);
+        if (is_real(c, n)) gr_set_real(c, m, gr_now(c, n));
+    }
+    rename_nodes(c, to);
+}
+
 void gr_collect(rg_ctx *c) {
     struct arena_mark at = arena_mark(&c->scratch);
     uop_vec order = {0};
@@ -204,9 +262,7 @@ void gr_collect(rg_ctx *c) {
     for (uint32_t i = 0; i < c->stores; i++)
         if (c->store[i].used && !c->store[i].mark) store_drop(c, i);
     forget_dead(c);
-    struct slot *s;
-    for (uint32_t i = 0; (s = slot_next(c, &i));)
-        if (is_cut(c, s->node)) s->node = gr_now(c, s->node);
+    settle(c, &order);
     c->fresh_bytes = 0;
     uint32_t lazy = 0;
     for (uint32_t i = 0; i < order.n; i++) lazy += !is_real(c, order.p[i]);
@@ -227,40 +283,6 @@ void gr_collect_maybe(rg_ctx *c) {
             c->nodes_low = c->graph->ir.n / 2; /* much is alive: wait for more */
         if (c->arena_low < c->graph->arena.used / 4) c->arena_low = c->graph->arena.used / 4;
     }
-}
-
-/* ---- copying --------------------------------------------------------------------------------------------- */
-
-void gr_copy(struct arena *a, struct ir *to, const struct ir *from, const uop_vec *order, leaf_fn *leaf,
-             void *cx, const uop **out) {
-    VEC(const uop *) src = {0};
-    for (uint32_t i = 0; i < order->n; i++) {
-        const uop *n = order->p[i], *given = leaf(cx, n);
-        if (!given) {
-            src.n = 0;
-            vec_need(a, &src, n->nsrc);
-            for (uint32_t j = 0; j < n->nsrc; j++) src.p[j] = out[n->src[j]->id];
-            union arg arg = n->arg;
-            if (to != from && n->op == OP_VAR) arg.param.name = ir_sym(to, "s", 1);
-            if (to != from && n->op == OP_CALL) {
-                const char *name = ir_name(from, (uint32_t)arg.u);
-                arg.u = ir_sym(to, name, strlen(name));
-            }
-            given = uop_new(to, (enum op)n->op, (enum dtype)n->dt, n->lanes, src.p, n->nsrc, arg);
-        }
-        out[n->id] = given;
-    }
-}
-
-static bool settle_into(void *cx, const uop *n) { return !is_cut(cx, n); }
-static const uop *settle_leaf(void *cx, const uop *n) { return is_cut(cx, n) ? gr_now(cx, n) : NULL; }
-
-const uop *gr_settle(rg_ctx *c, const uop *n) {
-    uop_vec order = {0};
-    gr_walk(c, &n, 1, settle_into, c, &order);
-    const uop **out = arena_array(&c->scratch, const uop *, c->graph->ir.n);
-    gr_copy(&c->scratch, &c->graph->ir, &c->graph->ir, &order, settle_leaf, c, out);
-    return out[n->id];
 }
 
 /* ---- compaction ------------------------------------------------------------------------------------------- */
@@ -334,16 +356,10 @@ static void move_body(void *arg) {
     move_facts(m, &all);
 }
 
-static const uop *moved(const struct move *m, const uop *n) { return n ? m->to[n->id] : NULL; }
-
 /* From here on nothing can fail. */
 static void move_commit(struct move *m) {
     rg_ctx *c = m->c;
-    struct slot *s;
-    for (uint32_t i = 0; (s = slot_next(c, &i));)
-        s->node = moved(m, s->node), s->grad = moved(m, s->grad), s->var = moved(m, s->var);
-    for (uint32_t i = 0; i < c->nreads; i++) c->reads[i].node = moved(m, c->reads[i].node);
-    for (uint32_t i = 0; i < c->stores; i++) c->store[i].head = moved(m, c->store[i].head);
+    rename_nodes(c, m->to);
     gr_free(c->graph);
     c->graph = m->g;
     c->nodes_low = c->graph->ir.n;

@@ -218,7 +218,6 @@ const uint8_t *gr_leads(rg_ctx *, const uop_vec *roots);
 void gr_collect(rg_ctx *); /* marks, frees device memory, compacts if it is time; throws when out of memory */
 void gr_collect_maybe(rg_ctx *); /* the same, if much was made since the last time */
 void gr_compact(rg_ctx *);
-const uop *gr_settle(rg_ctx *, const uop *); /* n with cut nodes below it replaced by their BUFFERs */
 /* Copies nodes (walk order) into another ir; leaf may give a node of `to` for a node of the list, or NULL. `out` by old id. */
 typedef const uop *leaf_fn(void *cx, const uop *);
 void gr_copy(struct arena *, struct ir *to, const struct ir *from, const uop_vec *, leaf_fn *, void *cx,
