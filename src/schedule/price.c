@@ -171,6 +171,44 @@ static const char *check_scan(struct tally *t, const uop *scan) {
     return NULL;
 }
 
+/* Reductions that stand in the body of effect e, each once: those that run inside a loop must have one user, since code
+ * for them is written once. */
+static const char *check_users(struct tally *t, const uop *e, struct map *user, struct map *seen) {
+    uop_vec stack = {0};
+    uint64_t by;
+    for (uint32_t i = 0; i < (e->op == OP_REDUCE || e->op == OP_SCAN ? 1 : e->nsrc); i++) vec_push(t->r->a, &stack, e->src[i]);
+    while (stack.n) {
+        const uop *n = stack.p[--stack.n];
+        uint64_t key = (uint64_t)e->id << 32 | n->id;
+        if (!n->nsrc || map_get(seen, key, &by)) continue;
+        map_put(seen, key, 1);
+        if (n->op != OP_REDUCE && n->op != OP_SCAN) {
+            for (uint32_t i = 0; i < n->nsrc; i++) vec_push(t->r->a, &stack, n->src[i]);
+            continue;
+        }
+        const uop_vec *f = free_of(&t->r->fr, n);
+        bool inner = false;
+        for (uint32_t i = 0; i < f->n; i++) inner |= f->p[i]->arg.range.kind == AX_REDUCE || !t->grid[f->p[i]->arg.range.id];
+        if (inner && map_get(user, n->id, &by) && by != e->id) return "a reduction inside two loops";
+        map_put(user, n->id, e->id);
+    }
+    return NULL;
+}
+
+static const char *check_nests(struct tally *t) {
+    struct map user, seen;
+    const char *why = NULL;
+    uint32_t reductions = 0;
+    for (uint32_t i = 0; i < t->topo.n; i++) reductions += t->topo.p[i]->op == OP_REDUCE || t->topo.p[i]->op == OP_SCAN;
+    if (reductions < 2) return NULL;
+    map_init(&user, t->r->a), map_init(&seen, t->r->a);
+    for (uint32_t i = 0; i < t->topo.n && !why; i++) {
+        const uop *n = t->topo.p[i];
+        if (n->op == OP_REDUCE || n->op == OP_SCAN || n->op == OP_STORE || n->op == OP_STORE_ADD) why = check_users(t, n, &user, &seen);
+    }
+    return why;
+}
+
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
 struct touched {
@@ -268,6 +306,7 @@ struct price price_kernel(struct rangeify *r, const uop *sink, const struct mode
         if (t.topo.p[i]->op == OP_REDUCE) r->illegal = check_reduce(&t, t.topo.p[i]);
         if (t.topo.p[i]->op == OP_SCAN) r->illegal = check_scan(&t, t.topo.p[i]);
     }
+    if (!r->illegal) r->illegal = check_nests(&t);
     if (!r->illegal) price_nodes(&t, &mem);
     if (mem.n > 62) r->illegal = "too many buffers for one kernel";
     if (r->illegal) return (struct price){.seconds = INFINITY};
