@@ -6,11 +6,14 @@
 const struct model *planned_model(void) {
     static struct model m;
     struct err e = {0};
-    static const char text[] = "ridge-machine 1\nname = test\ncores = 4\nclock = 2.6\nvec.bytes = 16\nfma.units = 4\n"
-                               "flops.f64 = 16\nflops.f32 = 32\nflops.f16 = 64\nflops.bf16 = 32\nops.int = 16\nmatrix.bf16 = 0\n"
-                               "matrix.i8 = 0\nl1.size = 65536\nl2.size = 1048576\nl3.size = 33554432\nl1.rate = 160\nl2.rate = 80\n"
-                               "l3.rate = 30\ndram.core = 25\ndram.read = 55\ndram.copy = 94\nlaunch = 50\nfork = 400\nwake = 5000\n";
-    if (!m.name[0] && model_parse(&e, &m, "test model", text, sizeof text - 1)) fprintf(stderr, "%s\n", e.msg);
+    static const char text[] =
+        "ridge-machine 1\nname = test\ncores = 4\nclock = 2.6\nvec.bytes = 16\nfma.units = 4\n"
+        "flops.f64 = 16\nflops.f32 = 32\nflops.f16 = 64\nflops.bf16 = 32\nops.int = 16\nmatrix.bf16 = 0\n"
+        "matrix.i8 = 0\nl1.size = 65536\nl2.size = 1048576\nl3.size = 33554432\nl1.rate = 160\nl2.rate = 80\n"
+        "l3.rate = 30\ndram.core = 25\ndram.read = 55\ndram.copy = 94\nlaunch = 50\nfork = 400\nwake = "
+        "5000\n";
+    if (!m.name[0] && model_parse(&e, &m, "test model", text, sizeof text - 1))
+        fprintf(stderr, "%s\n", e.msg);
     return &m;
 }
 
@@ -23,7 +26,8 @@ void planned_plan(struct planned_run *r) {
         const char *opts = "";
         if (r->from == OPTS_HEURISTIC) opts = opts_heuristic(p->ir, &p->kernel, 16, 4);
         if (r->from == OPTS_RANDOM) opts = opts_random(p->ir, &p->kernel, r->seed + i);
-        lower(p->ir, &p->kernel, &(struct lower_opts){.opts = opts, .keep_math = true, .vec_bytes = 16}, &r->lin[i]);
+        struct lower_opts how = {.opts = opts, .keep_math = !r->for_cc, .vec_bytes = r->for_cc ? 0 : 16};
+        lower(p->ir, &p->kernel, &how, &r->lin[i]);
     }
 }
 

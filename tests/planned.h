@@ -12,21 +12,22 @@ struct planned_run {
     struct arena *arena;
     struct ir *ir;
     const uop *graph;
-    struct graph_data data;      /* BUFFERs are copied before an in-place store changes them */
+    struct graph_data data; /* BUFFERs are copied before an in-place store changes them */
     const struct sched_opts *opts;
     enum opts_from from;
     uint64_t seed;
-    struct schedule sched;       /* filled in */
-    struct linear *lin;          /* by program */
-    void **mem;                  /* by sched_buf */
-    void **result;               /* by source of the graph */
+    bool for_cc;           /* with the math written out, for this machine */
+    struct schedule sched; /* filled in */
+    struct linear *lin;    /* by program */
+    void **mem;            /* by sched_buf */
+    void **result;         /* by source of the graph */
 };
 /* A model that does not depend on the machine. */
 const struct model *planned_model(void);
 /* Throws into ir->err. */
-void planned_plan(struct planned_run *);     /* schedule and lower */
-void planned_memory(struct planned_run *);   /* fresh memory for every buffer, inputs filled in */
-void planned_interpret(struct planned_run *);/* runs all calls; errors carry the kernel's text */
+void planned_plan(struct planned_run *);      /* schedule and lower */
+void planned_memory(struct planned_run *);    /* fresh memory for every buffer, inputs filled in */
+void planned_interpret(struct planned_run *); /* runs all calls; errors carry the kernel's text */
 /* The oracle's opinion: true if all results agree. */
 bool planned_check(struct planned_run *, struct str *why, uint64_t *excluded, uint64_t *compared);
 

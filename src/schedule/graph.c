@@ -11,9 +11,9 @@
 
 struct copy {
     struct sgraph *g;
-    const uop **to;     /* caller's node id -> ours */
+    const uop **to;      /* caller's node id -> ours */
     const uop **version; /* the same for what an ASSIGN writes to */
-    uint8_t *forced;    /* our node id */
+    uint8_t *forced;     /* our node id */
     uint32_t forced_n;
     uint32_t copies;
 };
@@ -30,7 +30,9 @@ static void force(struct copy *c, const uop *n) {
 }
 
 static bool is_leaf(const uop *n) { return n->op == OP_CONST || n->op == OP_VAR || n->op == OP_IOTA; }
-static bool in_memory(const uop *n) { return n->op == OP_BUFFER || n->op == OP_ASSIGN || n->op == OP_SCATTER; }
+static bool in_memory(const uop *n) {
+    return n->op == OP_BUFFER || n->op == OP_ASSIGN || n->op == OP_SCATTER;
+}
 
 /* What is stored to have n in memory: the same elements in the same order under another shape will do. */
 static const uop *stored_for(const uop *n) {
@@ -260,7 +262,8 @@ static void find_units(struct sgraph *g, struct copy *c) {
         struct unit *u = &g->unit[g->units++];
         g->unit_of[n->id] = g->units;
         *u = (struct unit){.n = n, .hint = n->op == OP_REDUCE_AXES ? HINT_REDUCTION : HINT_ELEMENTWISE};
-        bool must = (n->id < c->forced_n && c->forced[n->id]) || n->op == OP_ASSIGN || n->op == OP_SCATTER || n->op == OP_SCAN_AXIS;
+        bool must = (n->id < c->forced_n && c->forced[n->id]) || n->op == OP_ASSIGN || n->op == OP_SCATTER ||
+                    n->op == OP_SCAN_AXIS;
         u->forced = must ? UNIT_FORCED : number[n->id] ? UNIT_NEVER : UNIT_FREE;
         if (u->forced == UNIT_NEVER) u->hint = HINT_NUMBER;
     }
@@ -273,8 +276,8 @@ static void find_units(struct sgraph *g, struct copy *c) {
     store_before_reducing(g);
 }
 
-void sgraph_init(struct sgraph *g, struct arena *a, struct ir *from, const uop *graph, const struct sched_opts *o,
-                 const uint8_t *old) {
+void sgraph_init(struct sgraph *g, struct arena *a, struct ir *from, const uop *graph,
+                 const struct sched_opts *o, const uint8_t *old) {
     *g = (struct sgraph){
         .a = a, .region = g->region, .eval = g->eval, .opts = o, .ir = arena_new(a, struct ir), .old = old};
     ir_init(g->ir, a);

@@ -13,7 +13,7 @@ enum { HINT_ELEMENTWISE, HINT_CONTRACTION, HINT_REDUCTION, HINT_NUMBER };
 struct unit {
     const uop *n;
     uint8_t forced, hint;
-    uint8_t cut; /* made by a contraction and reduced later: in memory between two kernels */
+    uint8_t cut;   /* made by a contraction and reduced later: in memory between two kernels */
     uint32_t *use; /* units that read it, ending in UINT32_MAX */
     uint32_t *src; /* units that it reads, the same */
 };
@@ -22,25 +22,28 @@ struct sgraph {
     struct ir *ir; /* the planner's own copy of the program */
     struct shapes shapes;
     const struct sched_opts *opts;
-    const uop *root;     /* GRAPH */
-    struct unit *unit;   /* topological */
+    const uop *root;   /* GRAPH */
+    struct unit *unit; /* topological */
     uint32_t units;
-    uint32_t *unit_of;   /* node id -> unit + 1, 0: none */
-    uint32_t *origin;    /* node id -> id + 1 of the caller's node that it was made for, or 0 */
-    const uop **memory;  /* node id -> node whose memory it lives in (ASSIGN: its BUFFER), or NULL */
-    const uop **target;  /* [root->nsrc]: node that is stored for this result */
+    uint32_t *unit_of;           /* node id -> unit + 1, 0: none */
+    uint32_t *origin;            /* node id -> id + 1 of the caller's node that it was made for, or 0 */
+    const uop **memory;          /* node id -> node whose memory it lives in (ASSIGN: its BUFFER), or NULL */
+    const uop **target;          /* [root->nsrc]: node that is stored for this result */
     struct arena *region, *eval; /* scratch: of a region's plan, of one kernel's price */
-    const uint8_t *old;  /* the caller's node id -> 1: readers of this version of a buffer get a copy */
+    const uint8_t *old; /* the caller's node id -> 1: readers of this version of a buffer get a copy */
 };
 /* Imports, removes what does not compute, splits long reductions, finds the units. old: see above; may be NULL. */
 void sgraph_init(struct sgraph *, struct arena *, struct ir *, const uop *graph, const struct sched_opts *,
                  const uint8_t *old);
 static inline const struct shape *sg_shape(struct sgraph *g, const uop *n) { return shape_of(&g->shapes, n); }
 static inline bool sg_is_memory(const struct sgraph *g, const uop *n) {
-    return n->op == OP_BUFFER || n->op == OP_ASSIGN || n->op == OP_SCATTER || (g->memory[n->id] && g->memory[n->id] != n);
+    return n->op == OP_BUFFER || n->op == OP_ASSIGN || n->op == OP_SCATTER ||
+           (g->memory[n->id] && g->memory[n->id] != n);
 }
 /* The node whose memory n is read from or written to. */
-static inline const uop *sg_memory(const struct sgraph *g, const uop *n) { return g->memory[n->id] ? g->memory[n->id] : n; }
+static inline const uop *sg_memory(const struct sgraph *g, const uop *n) {
+    return g->memory[n->id] ? g->memory[n->id] : n;
+}
 /* split.c: reductions to few results become two levels, so that all cores have work. NULL: leave n. */
 const uop *split_reduction(struct ir *, struct shapes *, const uop *n);
 
@@ -57,8 +60,8 @@ struct rangeify {
     struct ir *ir;   /* kernels are written here */
     struct rw rw;
     struct free_ranges fr;
-    const uint8_t *stored;     /* by unit */
-    uint8_t *out;              /* by unit: 1 for the outputs of this kernel, which are computed and not loaded */
+    const uint8_t *stored; /* by unit */
+    uint8_t *out;          /* by unit: 1 for the outputs of this kernel, which are computed and not loaded */
     const uop *dim[SHAPE_MAX]; /* the domain: a RANGE for each axis, or 0 */
     uint32_t dims;
     struct at_memo *memo;
@@ -66,7 +69,8 @@ struct rangeify {
     struct map reduce_ranges; /* context, level, size -> RANGE */
     uint32_t *level;          /* node id -> reductions below it in this kernel; the epoch in the high bits */
     uint32_t epoch, visited, next_range;
-    VEC(uint64_t) node_of; /* kernel node id -> epoch << 32 | id of the graph node whose value it is in this kernel */
+    VEC(uint64_t)
+    node_of; /* kernel node id -> epoch << 32 | id of the graph node whose value it is in this kernel */
     const char *illegal; /* why this is not a kernel; NULL: it is */
     bool flat;           /* one coordinate for all tensors: for BATCH */
 };
@@ -106,7 +110,7 @@ void kernel_build(struct rangeify *, const uop *sink, struct built *);
 
 /* ---- plan.c: regions and their problems --------------------------------------------------------------- */
 
-struct planned { /* a kernel of the plan */
+struct planned {          /* a kernel of the plan */
     const uint32_t *unit; /* what it stores */
     uint32_t n;
     const struct built *built;
@@ -140,9 +144,11 @@ struct batch {
 };
 void batch_init(struct batch *, struct rangeify *);
 /* Adds a call to the group it fits; depth: that of the call among all calls. False: no such kernel. */
-bool batch_candidate(struct batch *, const struct planned *, const uint8_t *stored, uint32_t depth, uint32_t call);
+bool batch_candidate(struct batch *, const struct planned *, const uint8_t *stored, uint32_t depth,
+                     uint32_t call);
 bool batch_fits(const struct batch_group *); /* two or more, and not too many buffers */
 /* Its kernel; the last buffer is NULL: the table of tasks. */
-void batch_build(struct batch *, const struct batch_group *, struct planned *out, int64_t **table, uint32_t *words);
+void batch_build(struct batch *, const struct batch_group *, struct planned *out, int64_t **table,
+                 uint32_t *words);
 
 #endif

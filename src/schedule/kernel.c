@@ -78,13 +78,18 @@ static bool merge_one_reduce(struct build *b, const uop *red) {
             bool has_outer = false, has_inner = false;
             for (uint32_t s = 0; s < x->nsrc; s++) {
                 bool binds = x->op == OP_REDUCE && s;
-                if (binds && x->src[s] == outer) has_outer = true, src[ns++] = all;
-                else if (binds && x->src[s] == inner) has_inner = true;
-                else src[ns++] = x->src[s] == outer ? q : x->src[s] == inner ? m : to[x->src[s]->id];
+                if (binds && x->src[s] == outer)
+                    has_outer = true, src[ns++] = all;
+                else if (binds && x->src[s] == inner)
+                    has_inner = true;
+                else
+                    src[ns++] = x->src[s] == outer ? q : x->src[s] == inner ? m : to[x->src[s]->id];
             }
             fits = has_outer == has_inner; /* all that reduce over one reduce over both */
             if (!fits) break;
-            to[x->id] = !x->nsrc ? x : rw_new(&b->r->rw, (enum op)x->op, (enum dtype)x->dt, x->lanes, src, ns, x->arg);
+            to[x->id] = !x->nsrc
+                            ? x
+                            : rw_new(&b->r->rw, (enum op)x->op, (enum dtype)x->dt, x->lanes, src, ns, x->arg);
         }
         if (!fits || divisions(b, to[b->sink->id]) > divisions(b, b->sink)) continue;
         b->sink = to[b->sink->id];
@@ -137,7 +142,8 @@ static void class_of_reduce(struct build *b, const uop_vec *topo, axis_vec *v, c
     const uop_vec *outer = x->outer;
     for (uint32_t i = 0; i < v->n; i++) {
         struct axis *y = &v->p[i];
-        if (y == x || y->cls == UINT32_MAX || y->kind == AX_GRID || y->raw->src[0] != x->raw->src[0]) continue;
+        if (y == x || y->cls == UINT32_MAX || y->kind == AX_GRID || y->raw->src[0] != x->raw->src[0])
+            continue;
         bool taken = false;
         for (uint32_t s = 1; s < red->nsrc; s++) {
             struct axis *z = axis_of(v, red->src[s]);
@@ -165,7 +171,10 @@ static void find_axes(struct build *b, axis_vec *v) {
     for (int loop = 0; loop < 2; loop++)
         for (uint32_t i = 0; i < r->dims; i++)
             if (r->dim[i]->op == OP_RANGE && b->grid[i] == !loop)
-                vec_push(b->a, v, ((struct axis){.raw = r->dim[i], .cls = classes++, .pos = pos++, .kind = loop ? AX_LOOP : AX_GRID}));
+                vec_push(
+                    b->a, v,
+                    ((struct axis){
+                        .raw = r->dim[i], .cls = classes++, .pos = pos++, .kind = loop ? AX_LOOP : AX_GRID}));
     b->out_classes = classes;
     uop_vec topo = {0};
     uop_topo(b->a, &b->sink, 1, &topo);
@@ -175,7 +184,11 @@ static void find_axes(struct build *b, axis_vec *v) {
         vec_push(b->a, &reds, topo.p[i]);
         for (uint32_t s = 1; s < topo.p[i]->nsrc; s++)
             if (!axis_of(v, topo.p[i]->src[s]))
-                vec_push(b->a, v, ((struct axis){.raw = topo.p[i]->src[s], .outer = free_of(&r->fr, topo.p[i]), .cls = UINT32_MAX, .kind = AX_REDUCE}));
+                vec_push(b->a, v,
+                         ((struct axis){.raw = topo.p[i]->src[s],
+                                        .outer = free_of(&r->fr, topo.p[i]),
+                                        .cls = UINT32_MAX,
+                                        .kind = AX_REDUCE}));
     }
     for (uint32_t i = 0; i < reds.n; i++)
         for (uint32_t s = 1; s < reds.p[i]->nsrc; s++) {
@@ -199,7 +212,10 @@ static const uop *new_axis(struct build *b, struct ir *ir, const struct axis *x)
     char name[16];
     int n = snprintf(name, sizeof name, "%c%u", x->cls < b->out_classes ? 'i' : 'k', x->cls);
     const uop *size = uop_idx(ir, x->raw->src[0]->arg.i);
-    union arg arg = {.range = {.cls = ir_sym(ir, name, (size_t)n), .kind = (uint8_t)x->kind, .pos = (uint8_t)x->pos, .id = (uint16_t)x->id}};
+    union arg arg = {.range = {.cls = ir_sym(ir, name, (size_t)n),
+                               .kind = (uint8_t)x->kind,
+                               .pos = (uint8_t)x->pos,
+                               .id = (uint16_t)x->id}};
     return uop_new(ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
 }
 

@@ -16,10 +16,10 @@ enum { JOIN_MAX = 48 }; /* units of regions that are joined because they read th
 
 struct regions {
     struct sgraph *g;
-    uint32_t *up;    /* union-find over units */
-    uint32_t *count; /* units of a root */
+    uint32_t *up;     /* union-find over units */
+    uint32_t *count;  /* units of a root */
     uint8_t *product; /* of a root: has a contraction */
-    uint32_t *depth; /* of a root: longest path of regions above it */
+    uint32_t *depth;  /* of a root: longest path of regions above it */
 };
 
 static uint32_t find(struct regions *r, uint32_t u) {
@@ -110,12 +110,12 @@ static void find_regions(struct regions *r, struct sgraph *g) {
 
 struct region {
     struct sgraph *g;
-    struct rangeify *rf; /* only while it is planned */
-    uint32_t *unit, n;   /* of the region, topological */
-    uint32_t *local;   /* unit -> index in `unit`, or UINT32_MAX */
+    struct rangeify *rf;      /* only while it is planned */
+    uint32_t *unit, n;        /* of the region, topological */
+    uint32_t *local;          /* unit -> index in `unit`, or UINT32_MAX */
     VEC(const uop *) outside; /* memory that it reads, by first mention */
-    uint8_t *stored;   /* by unit, of the program */
-    uint32_t *seen, mark; /* by unit */
+    uint8_t *stored;          /* by unit, of the program */
+    uint32_t *seen, mark;     /* by unit */
     struct str text;
 };
 
@@ -138,7 +138,8 @@ static void text_of(struct region *x, const uop *n, bool self, int depth) {
             if (sg_memory(g, x->outside.p[i]) == m) str_printf(&x->text, "=%u", i);
         return;
     }
-    str_printf(&x->text, " (%s %s %llx", op_info[n->op].name, dtype_info[n->dt].name, (unsigned long long)n->arg.u);
+    str_printf(&x->text, " (%s %s %llx", op_info[n->op].name, dtype_info[n->dt].name,
+               (unsigned long long)n->arg.u);
     if (depth > 200) err_throw(g->ir->err, RG_ELIMIT, "a view of a view of a view: more than 200 deep");
     for (uint32_t i = 0; i < n->nsrc; i++) text_of(x, n->src[i], false, depth + 1);
     str_addc(&x->text, ')');
@@ -221,7 +222,8 @@ static void find_before(struct region *x, struct plan_problem *p) {
         mark_after(x, x->unit[i]);
         for (uint32_t k = 0; k < x->n; k++) {
             const uop *n = g->unit[x->unit[k]].n;
-            if (x->seen[x->unit[k]] == x->mark) continue; /* needs both versions: it will get a copy of the old one */
+            if (x->seen[x->unit[k]] == x->mark)
+                continue; /* needs both versions: it will get a copy of the old one */
             for (uint32_t s = n->op == OP_ASSIGN; s < n->nsrc && k != i; s++) {
                 const uop *v = n->src[s];
                 while (op_is_movement((enum op)v->op)) v = v->src[0];
@@ -256,7 +258,14 @@ static void make_problem(struct region *x, struct plan_problem *p) {
         hint[i] = u->hint;
         bytes[i] = (double)shape_size(sg_shape(g, u->n)) * dtype_info[u->n->dt].bytes;
     }
-    *p = (struct plan_problem){.n = x->n, .use = use, .forced = forced, .hint = hint, .bytes = bytes, .cost = cost_of, .cx = x, .no_multi = g->opts->no_multi};
+    *p = (struct plan_problem){.n = x->n,
+                               .use = use,
+                               .forced = forced,
+                               .hint = hint,
+                               .bytes = bytes,
+                               .cost = cost_of,
+                               .cx = x,
+                               .no_multi = g->opts->no_multi};
     find_before(x, p);
 }
 
@@ -276,17 +285,20 @@ static void log_plan(struct region *x, const struct plan_result *p, const char *
         struct price c = price_kernel(x->rf, sink, g->opts->model);
         reads += c.reads, writes += c.writes, bytes += c.bytes;
     }
-    str_printf(g->opts->log, "  %-9s %2u kernels, %2u reads + %2u writes, %10.3f MB, %10.2f us", word, p->kernels, reads, writes, bytes * 1e-6, p->seconds * 1e6);
+    str_printf(g->opts->log, "  %-9s %2u kernels, %2u reads + %2u writes, %10.3f MB, %10.2f us", word,
+               p->kernels, reads, writes, bytes * 1e-6, p->seconds * 1e6);
     str_add(g->opts->log, "; stored:");
     for (uint32_t i = 0; i < x->n; i++)
         if (p->stored[i]) str_printf(g->opts->log, " %s#%u", op_info[g->unit[x->unit[i]].n->op].name, i);
     str_addc(g->opts->log, '\n');
 }
 
-static void log_region(struct region *x, const struct plan_problem *p, const struct plan_result *best, uint32_t n) {
+static void log_region(struct region *x, const struct plan_problem *p, const struct plan_result *best,
+                       uint32_t n) {
     struct str *log = x->g->opts->log;
     struct plan_result all;
-    str_printf(log, "plan: region of %u units, %llu kernels priced\n", x->n, (unsigned long long)best->evaluations);
+    str_printf(log, "plan: region of %u units, %llu kernels priced\n", x->n,
+               (unsigned long long)best->evaluations);
     log_plan(x, best, "chosen");
     for (uint32_t i = 1; i < n; i++) log_plan(x, &best[i], "then");
     if (plan_store_all(x->g->a, x->g->ir->err, p, &all)) log_plan(x, &all, "store all");
@@ -308,7 +320,9 @@ struct template { /* of a region's text */
 void plan_emit(struct sgraph *g, struct rangeify *rf, struct planned *k, const uint8_t *stored) {
     struct arena_mark mark = arena_mark(g->eval);
     const uop *sink = rangeify_kernel(rf, k->unit, k->n, stored);
-    if (!sink) err_throw(g->ir->err, RG_EINTERNAL, "plan: a kernel that was priced cannot be written: %s", rf->illegal);
+    if (!sink)
+        err_throw(g->ir->err, RG_EINTERNAL, "plan: a kernel that was priced cannot be written: %s",
+                  rf->illegal);
     k->price = price_kernel(rf, sink, g->opts->model);
     struct built *b = arena_new(g->a, struct built);
     kernel_build(rf, sink, b);
@@ -322,7 +336,9 @@ static void solve(struct region *x, struct plan_result *out) {
     struct plan_result best[8];
     struct sgraph *g = x->g;
     make_problem(x, &p);
-    uint32_t keep = g->opts->mode == PLAN_COST ? RG_MAX(g->opts->log ? 4u : 1u, (uint32_t)g->opts->rank + 1) : 1, n = 1;
+    uint32_t keep =
+                 g->opts->mode == PLAN_COST ? RG_MAX(g->opts->log ? 4u : 1u, (uint32_t)g->opts->rank + 1) : 1,
+             n = 1;
     bool ok = true;
     if (g->opts->mode == PLAN_STORE_ALL)
         ok = plan_store_all(g->a, g->ir->err, &p, best);
@@ -333,6 +349,7 @@ static void solve(struct region *x, struct plan_result *out) {
     if (!ok || !n) err_throw(g->ir->err, RG_EINTERNAL, "plan: no legal plan for a region of %u units", x->n);
     if (g->opts->log) log_region(x, &p, best, n);
     *out = best[RG_MIN((uint32_t)g->opts->rank, n - 1)];
+    if (g->opts->inspect) g->opts->inspect(g->opts->inspect_cx, &p, out);
 }
 
 static void emit_region(struct region *x, const struct plan_result *p, struct template *t) {
@@ -358,7 +375,8 @@ static void instantiate(struct region *x, const struct template *t, struct plan 
         map_put(&to, sg_memory(g, t->outside[i])->id, sg_memory(g, x->outside.p[i])->id);
     for (uint32_t i = 0; i < t->units; i++)
         map_put(&to, sg_memory(g, g->unit[t->unit[i]].n)->id, sg_memory(g, g->unit[x->unit[i]].n)->id);
-    for (uint32_t i = 0; i < x->n; i++) x->stored[x->unit[i]] = plan->stored[x->unit[i]] = t->result.stored[i];
+    for (uint32_t i = 0; i < x->n; i++)
+        x->stored[x->unit[i]] = plan->stored[x->unit[i]] = t->result.stored[i];
     for (uint32_t k = 0; k < t->kernels; k++) {
         const struct planned *from = &t->kernel[k];
         uint32_t *unit = arena_array(g->a, uint32_t, from->n), n = 0;
@@ -368,10 +386,13 @@ static void instantiate(struct region *x, const struct template *t, struct plan 
         for (uint32_t i = 0; i < from->built->nbuf; i++) {
             uint64_t id;
             if (!map_get(&to, from->buffer[i]->id, &id))
-                err_throw(g->ir->err, RG_EINTERNAL, "plan: a kernel of a repeated region reads memory that the region does not name");
+                err_throw(g->ir->err, RG_EINTERNAL,
+                          "plan: a kernel of a repeated region reads memory that the region does not name");
             buffer[i] = g->ir->node[id];
         }
-        vec_push(g->a, &plan->kernel, ((struct planned){.unit = unit, .n = n, .built = from->built, .buffer = buffer, .price = from->price}));
+        vec_push(g->a, &plan->kernel,
+                 ((struct planned){
+                     .unit = unit, .n = n, .built = from->built, .buffer = buffer, .price = from->price}));
     }
     plan->seconds += t->result.seconds;
     plan->store_all += t->result.store_all;
@@ -385,14 +406,19 @@ static struct template *known_region(struct map *m, struct template **all, uint6
     return NULL;
 }
 
-static void plan_region(struct region *x, struct map *known, struct template ***all, uint32_t *n, struct plan *plan) {
+static void plan_region(struct region *x, struct map *known, struct template ***all, uint32_t *n,
+                        struct plan *plan) {
     struct sgraph *g = x->g;
     region_text(x);
     uint64_t h = hash_bytes(x->text.p, x->text.n, 3), at;
     struct template *t = known_region(known, *all, h, x->text.p);
     if (!t) {
         t = arena_new(g->a, struct template);
-        *t = (struct template){.text = x->text.p, .outside = x->outside.p, .outsides = x->outside.n, .unit = x->unit, .units = x->n};
+        *t = (struct template){.text = x->text.p,
+                               .outside = x->outside.p,
+                               .outsides = x->outside.n,
+                               .unit = x->unit,
+                               .units = x->n};
         struct arena_mark mark = arena_mark(g->region);
         struct ir *ir = arena_new(g->region, struct ir);
         struct rangeify rf;
@@ -417,13 +443,15 @@ void plan_graph(struct sgraph *g, struct plan *plan) {
     *plan = (struct plan){.stored = arena_array(g->a, uint8_t, g->units + 1)};
     map_init(&known, g->a);
     find_regions(&r, g);
-    uint32_t *local = arena_array(g->a, uint32_t, g->units + 1), *head = arena_array(g->a, uint32_t, g->units + 1);
+    uint32_t *local = arena_array(g->a, uint32_t, g->units + 1),
+             *head = arena_array(g->a, uint32_t, g->units + 1);
     uint32_t *next = arena_array(g->a, uint32_t, g->units + 1), n = 0;
     struct template **all = arena_array(g->a, struct template *, g->units + 1);
     uint8_t *stored = arena_array(g->a, uint8_t, g->units + 1);
     uint32_t *seen = arena_array(g->a, uint32_t, g->units + 1), mark = 0;
     memset(local, 0xff, (g->units + 1) * sizeof *local);
-    for (uint32_t u = 0; u < g->units; u++) stored[u] = g->unit[u].hint != HINT_NUMBER && g->unit[u].forced == UNIT_FORCED;
+    for (uint32_t u = 0; u < g->units; u++)
+        stored[u] = g->unit[u].hint != HINT_NUMBER && g->unit[u].forced == UNIT_FORCED;
     for (uint32_t u = g->units; u-- > 0;) { /* members of each root, in order */
         uint32_t root = find(&r, u);
         next[u] = head[root];

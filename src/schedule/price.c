@@ -139,7 +139,8 @@ static bool trivial_operand(const uop *n, uint32_t budget) {
     if (n->op == OP_LOAD || n->op == OP_CONST || n->op == OP_VAR) return true;
     if (!budget || n->op == OP_REDUCE || is_special(n) || !op_is_pure((enum op)n->op)) return false;
     for (uint32_t i = 0; i < n->nsrc; i++)
-        if (n->src[i]->dt != DT_IDX && n->src[i]->dt != DT_BOOL && !trivial_operand(n->src[i], budget - 1)) return false;
+        if (n->src[i]->dt != DT_IDX && n->src[i]->dt != DT_BOOL && !trivial_operand(n->src[i], budget - 1))
+            return false;
     return true;
 }
 
@@ -167,7 +168,8 @@ static const char *check_reduce(struct tally *t, const uop *red) {
 /* A running sum is the only loop of its grid iteration. */
 static const char *check_scan(struct tally *t, const uop *scan) {
     for (uint32_t i = 0; i < t->r->dims; i++)
-        if (!t->grid[i] && t->r->dim[i]->op == OP_RANGE && t->r->dim[i] != scan->src[1]) return "a running sum inside another loop";
+        if (!t->grid[i] && t->r->dim[i]->op == OP_RANGE && t->r->dim[i] != scan->src[1])
+            return "a running sum inside another loop";
     return NULL;
 }
 
@@ -176,7 +178,8 @@ static const char *check_scan(struct tally *t, const uop *scan) {
 static const char *check_users(struct tally *t, const uop *e, struct map *user, struct map *seen) {
     uop_vec stack = {0};
     uint64_t by;
-    for (uint32_t i = 0; i < (e->op == OP_REDUCE || e->op == OP_SCAN ? 1 : e->nsrc); i++) vec_push(t->r->a, &stack, e->src[i]);
+    for (uint32_t i = 0; i < (e->op == OP_REDUCE || e->op == OP_SCAN ? 1 : e->nsrc); i++)
+        vec_push(t->r->a, &stack, e->src[i]);
     while (stack.n) {
         const uop *n = stack.p[--stack.n];
         uint64_t key = (uint64_t)e->id << 32 | n->id;
@@ -188,7 +191,8 @@ static const char *check_users(struct tally *t, const uop *e, struct map *user, 
         }
         const uop_vec *f = free_of(&t->r->fr, n);
         bool inner = false;
-        for (uint32_t i = 0; i < f->n; i++) inner |= f->p[i]->arg.range.kind == AX_REDUCE || !t->grid[f->p[i]->arg.range.id];
+        for (uint32_t i = 0; i < f->n; i++)
+            inner |= f->p[i]->arg.range.kind == AX_REDUCE || !t->grid[f->p[i]->arg.range.id];
         if (inner && map_get(user, n->id, &by) && by != e->id) return "a reduction inside two loops";
         map_put(user, n->id, e->id);
     }
@@ -199,12 +203,14 @@ static const char *check_nests(struct tally *t) {
     struct map user, seen;
     const char *why = NULL;
     uint32_t reductions = 0;
-    for (uint32_t i = 0; i < t->topo.n; i++) reductions += t->topo.p[i]->op == OP_REDUCE || t->topo.p[i]->op == OP_SCAN;
+    for (uint32_t i = 0; i < t->topo.n; i++)
+        reductions += t->topo.p[i]->op == OP_REDUCE || t->topo.p[i]->op == OP_SCAN;
     if (reductions < 2) return NULL;
     map_init(&user, t->r->a), map_init(&seen, t->r->a);
     for (uint32_t i = 0; i < t->topo.n && !why; i++) {
         const uop *n = t->topo.p[i];
-        if (n->op == OP_REDUCE || n->op == OP_SCAN || n->op == OP_STORE || n->op == OP_STORE_ADD) why = check_users(t, n, &user, &seen);
+        if (n->op == OP_REDUCE || n->op == OP_SCAN || n->op == OP_STORE || n->op == OP_STORE_ADD)
+            why = check_users(t, n, &user, &seen);
     }
     return why;
 }
@@ -244,7 +250,8 @@ static void price_memory(struct tally *t, const touched_vec *v) {
     double l1 = model_value(t->m, MODEL_L1_SIZE), l2 = model_value(t->m, MODEL_L2_SIZE);
     for (uint32_t i = 0; i < v->n; i++) {
         const struct touched *x = &v->p[i];
-        double size = dtype_info[x->buf->dt].bytes, bytes = x->elements * size, whole = (double)x->buf->src[0]->hi * size;
+        double size = dtype_info[x->buf->dt].bytes, bytes = x->elements * size,
+               whole = (double)x->buf->src[0]->hi * size;
         t->price.reads += x->load, t->price.writes += x->store;
         t->price.bytes += bytes * (x->load + x->store);
         if (x->load) traffic(t, bytes, whole, false);
@@ -290,7 +297,8 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
             *work_of(&t->work, (enum dtype)n->dt) += k * (fused ? 0 : n->op == OP_SCAN ? 8 : 2);
         } else {
             double w = op_weight(n);
-            if (w > 0 && !computed_before(t, n, &seen)) *work_of(&t->work, (enum dtype)n->dt) += w * times(t, f);
+            if (w > 0 && !computed_before(t, n, &seen))
+                *work_of(&t->work, (enum dtype)n->dt) += w * times(t, f);
         }
     }
 }

@@ -25,9 +25,15 @@ void rangeify_init(struct rangeify *r, struct sgraph *g, struct arena *a, struct
 
 static const uop *idx(struct rangeify *r, int64_t v) { return uop_idx(r->ir, v); }
 static const uop *add(struct rangeify *r, const uop *a, const uop *b) { return rw2(&r->rw, OP_ADD, a, b); }
-static const uop *mul(struct rangeify *r, const uop *a, int64_t k) { return rw2(&r->rw, OP_MUL, a, idx(r, k)); }
-static const uop *quot(struct rangeify *r, const uop *a, int64_t k) { return rw2(&r->rw, OP_IDIV, a, idx(r, k)); }
-static const uop *rest(struct rangeify *r, const uop *a, int64_t k) { return rw2(&r->rw, OP_MOD, a, idx(r, k)); }
+static const uop *mul(struct rangeify *r, const uop *a, int64_t k) {
+    return rw2(&r->rw, OP_MUL, a, idx(r, k));
+}
+static const uop *quot(struct rangeify *r, const uop *a, int64_t k) {
+    return rw2(&r->rw, OP_IDIV, a, idx(r, k));
+}
+static const uop *rest(struct rangeify *r, const uop *a, int64_t k) {
+    return rw2(&r->rw, OP_MOD, a, idx(r, k));
+}
 static const uop *both(struct rangeify *r, const uop *a, const uop *b) {
     return !a ? b : !b ? a : rw2(&r->rw, OP_AND, a, b);
 }
@@ -35,7 +41,8 @@ static const uop *cast(struct rangeify *r, const uop *a, enum dtype dt) {
     return a->dt == dt ? a : rw_new(&r->rw, OP_CAST, dt, 1, &a, 1, ARG_NONE);
 }
 
-static const uop *new_range(struct rangeify *r, enum axis_kind kind, int64_t size, uint32_t pos, uint32_t id) {
+static const uop *new_range(struct rangeify *r, enum axis_kind kind, int64_t size, uint32_t pos,
+                            uint32_t id) {
     const uop *n = idx(r, size);
     union arg arg = {.range = {.cls = ir_sym(r->ir, kind == AX_REDUCE ? "r" : "d", 1),
                                .kind = (uint8_t)kind,
@@ -81,8 +88,8 @@ static const uop *load(struct rangeify *r, const uop *n, const uop *const *at, c
 /* ---- movement: coordinates of the result to coordinates of the source --------------------------------- */
 
 /* Axes of both shapes are matched in groups with equal products; a group of one axis each is passed on. */
-static void at_reshape(struct rangeify *r, const struct shape *out, const struct shape *in, const uop *const *at,
-                       const uop **to) {
+static void at_reshape(struct rangeify *r, const struct shape *out, const struct shape *in,
+                       const uop *const *at, const uop **to) {
     uint32_t i = 0, j = 0;
     while (i < out->n || j < in->n) {
         int64_t p = 1, q = 1;
@@ -113,8 +120,8 @@ static void at_reshape(struct rangeify *r, const struct shape *out, const struct
     }
 }
 
-static void at_pad(struct rangeify *r, const uop *n, const struct shape *in, const uop *const *at, const uop **to,
-                   const uop **valid) {
+static void at_pad(struct rangeify *r, const uop *n, const struct shape *in, const uop *const *at,
+                   const uop **to, const uop **valid) {
     for (uint32_t i = 0; i < in->n; i++) {
         int64_t before = n->src[2 + 3 * i]->arg.i, after = n->src[3 + 3 * i]->arg.i;
         int64_t step = n->src[4 + 3 * i]->arg.i + 1, span = (in->d[i] - 1) * step + 1;
@@ -200,11 +207,13 @@ static const uop *value_move(struct rangeify *r, const uop *n, const uop *const 
     return value_at(r, n->src[0], to, gate);
 }
 
-static const uop *reduce_range(struct rangeify *r, uint64_t context, uint32_t level, uint32_t which, int64_t size) {
+static const uop *reduce_range(struct rangeify *r, uint64_t context, uint32_t level, uint32_t which,
+                               int64_t size) {
     uint64_t key[4] = {context, level, which, (uint64_t)size}, id;
     uint64_t h = hash_bytes(key, sizeof key, 7);
     if (map_get(&r->reduce_ranges, h, &id)) return r->ir->node[id];
-    const uop *x = new_range(r, AX_REDUCE, size, 100 + 8 * RG_MIN(level, 15) + RG_MIN(which, 7), r->next_range++);
+    const uop *x =
+        new_range(r, AX_REDUCE, size, 100 + 8 * RG_MIN(level, 15) + RG_MIN(which, 7), r->next_range++);
     map_put(&r->reduce_ranges, h, x->id);
     return x;
 }
@@ -265,7 +274,8 @@ static const uop *value_scan(struct rangeify *r, const uop *n, const uop *const 
     const struct shape *in = sg_shape(r->g, n);
     if (r->flat) return refuse(r, n, "a running sum");
     if (in->d[a] == 1) return value_at(r, n->src[0], at, gate);
-    bool own = at[a]->op == OP_RANGE && at[a]->src[0]->arg.i == in->d[a] && at[a]->arg.range.kind != AX_REDUCE && !gate;
+    bool own = at[a]->op == OP_RANGE && at[a]->src[0]->arg.i == in->d[a] &&
+               at[a]->arg.range.kind != AX_REDUCE && !gate;
     for (uint32_t k = 0; k < in->n && own; k++) own = k == a || !free_has(&r->fr, at[k], at[a]);
     if (!own) return refuse(r, n, "a running sum that is not read in its own order");
     const uop *src[2] = {value_at(r, n->src[0], at, gate), at[a]};
@@ -332,9 +342,11 @@ static const uop *value_at(struct rangeify *r, const uop *n, const uop *const *a
     uint32_t k = r->flat ? 1 : sg_shape(r->g, n)->n;
     if (!at || shape_size(sg_shape(r->g, n)) == 1) k = 0;
     uint64_t h = memo_hash(n, at, k, gate);
-    for (uint32_t j = (uint32_t)h & (r->memo_cap - 1); r->memo_cap && r->memo[j].hash; j = (j + 1) & (r->memo_cap - 1)) {
+    for (uint32_t j = (uint32_t)h & (r->memo_cap - 1); r->memo_cap && r->memo[j].hash;
+         j = (j + 1) & (r->memo_cap - 1)) {
         const struct at_memo *m = &r->memo[j];
-        if (m->hash == h && m->n == n && m->gate == gate && (!k || !memcmp(m->idx, at, k * sizeof *at))) return m->value;
+        if (m->hash == h && m->n == n && m->gate == gate && (!k || !memcmp(m->idx, at, k * sizeof *at)))
+            return m->value;
     }
     if (r->illegal || ++r->visited > CONE_MAX) return refuse(r, n, "too much in one kernel");
     const uop *v = is_loaded(r, n) ? load(r, n, at, gate) : write_value(r, n, at, gate);
@@ -445,7 +457,8 @@ static void put_stores_in_order(struct rangeify *r, const uop **store, uint32_t 
     if (any) memcpy(store, out, n * sizeof *out);
 }
 
-static const struct shape *begin(struct rangeify *r, const uint32_t *unit, uint32_t n, const uint8_t *stored) {
+static const struct shape *begin(struct rangeify *r, const uint32_t *unit, uint32_t n,
+                                 const uint8_t *stored) {
     r->stored = stored;
     r->illegal = NULL;
     r->visited = r->next_range = 0;
@@ -476,7 +489,8 @@ const uop *rangeify_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n,
         if (n > 60) refuse(r, o, "too many outputs for one kernel");
         if (n > 1 && o->op == OP_SCATTER) refuse(r, o, "a scatter has a kernel of its own");
         for (uint32_t k = 0; k < i; k++)
-            if (sg_memory(r->g, o) == sg_memory(r->g, r->g->unit[unit[k]].n)) refuse(r, o, "two stores to one buffer");
+            if (sg_memory(r->g, o) == sg_memory(r->g, r->g->unit[unit[k]].n))
+                refuse(r, o, "two stores to one buffer");
     }
     for (uint32_t i = 0; i < n && !r->illegal; i++) {
         const uop *o = r->g->unit[unit[i]].n;
@@ -502,13 +516,15 @@ void rangeify_grid(struct rangeify *r, const uop *sink, bool grid[SHAPE_MAX]) {
     for (uint32_t k = 0; k < topo.n; k++) {
         const uop *n = topo.p[k], *of = n->op == OP_STORE ? n->src[0] : n;
         bool scan = n->op == OP_SCAN;
-        if (n->op == OP_STORE_ADD) { /* owns what stands in its index as it is; what was looked up may collide */
+        if (n->op ==
+            OP_STORE_ADD) { /* owns what stands in its index as it is; what was looked up may collide */
             struct affine at = affine_of(r->a, n->src[0]->src[1]);
             for (uint32_t i = 0; i < r->dims; i++) grid[i] = grid[i] && affine_coef(&at, r->dim[i]);
         }
         if (!scan && n->op != OP_REDUCE && n->op != OP_STORE) continue;
         /* a store owns the elements of its index; a reduction runs once for each of what it is inside of */
         for (uint32_t i = 0; i < r->dims; i++)
-            if (grid[i] && (scan ? n->src[1] == r->dim[i] : !free_has(&r->fr, of, r->dim[i]))) grid[i] = false;
+            if (grid[i] && (scan ? n->src[1] == r->dim[i] : !free_has(&r->fr, of, r->dim[i])))
+                grid[i] = false;
     }
 }

@@ -12,9 +12,9 @@ struct call { /* a kernel of the plan and what it depends on */
     struct planned k;
     int64_t *table; /* of a batch: its tasks */
     uint32_t words;
-    uop_vec reads;           /* nodes in memory, with their version: units, BUFFERs, ASSIGNs */
-    VEC(uint32_t) after;     /* calls that must be done */
-    VEC(uint32_t) covers;    /* ids of the caller's nodes */
+    uop_vec reads;        /* nodes in memory, with their version: units, BUFFERs, ASSIGNs */
+    VEC(uint32_t) after;  /* calls that must be done */
+    VEC(uint32_t) covers; /* ids of the caller's nodes */
     uint32_t waits;
 };
 
@@ -24,7 +24,7 @@ struct sched {
     struct plan plan;
     struct rangeify rf; /* for kernels that are taken apart */
     VEC(struct call) call;
-    uint32_t *maker;    /* unit -> call + 1 that stores it */
+    uint32_t *maker; /* unit -> call + 1 that stores it */
     uint32_t *order;
     struct schedule *out;
 };
@@ -57,12 +57,15 @@ static void walk(struct walk *w, const uop *n) {
             w->seen_origin[o - 1] = w->mark;
             vec_push(w->s->a, &w->c->covers, o - 1);
         }
-        for (uint32_t i = n->op == OP_ASSIGN || n->op == OP_SCATTER; i < n->nsrc; i++) vec_push(w->s->a, &stack, n->src[i]);
+        for (uint32_t i = n->op == OP_ASSIGN || n->op == OP_SCATTER; i < n->nsrc; i++)
+            vec_push(w->s->a, &stack, n->src[i]);
     }
 }
 
 static void find_reads(struct sched *s, uint32_t caller_nodes) {
-    struct walk w = {.s = s, .seen = arena_array(s->a, uint32_t, s->g.ir->n), .seen_origin = arena_array(s->a, uint32_t, caller_nodes + 1)};
+    struct walk w = {.s = s,
+                     .seen = arena_array(s->a, uint32_t, s->g.ir->n),
+                     .seen_origin = arena_array(s->a, uint32_t, caller_nodes + 1)};
     memset(s->maker, 0, (s->g.units + 1) * sizeof *s->maker);
     for (uint32_t i = 0; i < s->call.n; i++)
         for (uint32_t k = 0; k < s->call.p[i].k.n; k++) s->maker[s->call.p[i].k.unit[k]] = i + 1;
@@ -87,14 +90,16 @@ static void link_calls(struct sched *s) {
         for (uint32_t k = 0; k < s->call.p[i].reads.n; k++) {
             const uop *n = s->call.p[i].reads.p[k];
             vec_push(s->a, &readers[n->id], i);
-            if (maker_of(s, n) && maker_of(s, n) - 1 != i) vec_push(s->a, &s->call.p[i].after, maker_of(s, n) - 1);
+            if (maker_of(s, n) && maker_of(s, n) - 1 != i)
+                vec_push(s->a, &s->call.p[i].after, maker_of(s, n) - 1);
         }
     for (uint32_t i = 0; i < s->call.n; i++)
         for (uint32_t k = 0; k < s->call.p[i].k.n; k++) {
             const uop *n = s->g.unit[s->call.p[i].k.unit[k]].n;
             if (n->op != OP_ASSIGN && n->op != OP_SCATTER) continue;
             const uop *was = n->src[0];
-            if (maker_of(s, was) && maker_of(s, was) - 1 != i) vec_push(s->a, &s->call.p[i].after, maker_of(s, was) - 1);
+            if (maker_of(s, was) && maker_of(s, was) - 1 != i)
+                vec_push(s->a, &s->call.p[i].after, maker_of(s, was) - 1);
             for (uint32_t q = 0; q < readers[was->id].n; q++)
                 if (readers[was->id].p[q] != i) vec_push(s->a, &s->call.p[i].after, readers[was->id].p[q]);
         }
@@ -179,7 +184,8 @@ static bool copy_versions(struct sched *s, uint8_t *old) {
 static void find_depths(struct sched *s, uint32_t *depth) {
     for (uint32_t i = 0; i < s->call.n; i++) {
         uint32_t c = s->order[i];
-        for (uint32_t k = 0; k < s->call.p[c].after.n; k++) depth[c] = RG_MAX(depth[c], depth[s->call.p[c].after.p[k]] + 1);
+        for (uint32_t k = 0; k < s->call.p[c].after.n; k++)
+            depth[c] = RG_MAX(depth[c], depth[s->call.p[c].after.p[k]] + 1);
     }
 }
 
@@ -187,7 +193,8 @@ static void find_depths(struct sched *s, uint32_t *depth) {
 static struct call gather(struct sched *s, struct batch *b, const struct batch_group *group) {
     struct call c = {0};
     batch_build(b, group, &c.k, &c.table, &c.words);
-    double launch = (model_value(s->g.opts->model, MODEL_LAUNCH) + model_value(s->g.opts->model, MODEL_FORK)) * 1e-9;
+    double launch =
+        (model_value(s->g.opts->model, MODEL_LAUNCH) + model_value(s->g.opts->model, MODEL_FORK)) * 1e-9;
     for (uint32_t i = 0; i < group->call.n; i++) {
         const struct call *m = &s->call.p[group->call.p[i]];
         for (uint32_t k = 0; k < m->after.n; k++) vec_push(s->a, &c.after, m->after.p[k]);
@@ -201,7 +208,8 @@ static struct call gather(struct sched *s, struct batch *b, const struct batch_g
 }
 
 static void batch_calls(struct sched *s) {
-    uint32_t n = s->call.n, *depth = arena_array(s->a, uint32_t, n + 1), *to = arena_array(s->a, uint32_t, n + 1);
+    uint32_t n = s->call.n, *depth = arena_array(s->a, uint32_t, n + 1),
+             *to = arena_array(s->a, uint32_t, n + 1);
     struct batch b;
     bool any = false;
     if (s->g.opts->no_batch || n < 2) return;
@@ -228,7 +236,8 @@ static void batch_calls(struct sched *s) {
         vec_push(s->a, &s->call, was.call.p[i]);
     }
     for (uint32_t i = 0; i < s->call.n; i++)
-        for (uint32_t k = 0; k < s->call.p[i].after.n; k++) s->call.p[i].after.p[k] = to[s->call.p[i].after.p[k]];
+        for (uint32_t k = 0; k < s->call.p[i].after.n; k++)
+            s->call.p[i].after.p[k] = to[s->call.p[i].after.p[k]];
     if (!put_in_order(s)) err_throw(s->g.ir->err, RG_EINTERNAL, "schedule: a batch closed a circle");
 }
 
@@ -243,7 +252,10 @@ static uint32_t place_of(struct places *p, const uop *memory) {
     struct sched *s = p->s;
     uint64_t at;
     if (map_get(&p->buf, memory->id, &at)) return (uint32_t)at;
-    struct sched_buf b = {.place = BUF_TEMP, .dt = (enum dtype)memory->dt, .elements = shape_size(sg_shape(&s->g, memory)), .first = UINT32_MAX};
+    struct sched_buf b = {.place = BUF_TEMP,
+                          .dt = (enum dtype)memory->dt,
+                          .elements = shape_size(sg_shape(&s->g, memory)),
+                          .first = UINT32_MAX};
     if (memory->op == OP_BUFFER) b.place = BUF_GRAPH, b.number = (uint32_t)memory->arg.u;
     for (uint32_t i = 0; i < s->g.root->nsrc && b.place == BUF_TEMP; i++)
         if (sg_memory(&s->g, s->g.target[i]) == memory) b.place = BUF_RESULT, b.number = i;
@@ -253,8 +265,13 @@ static uint32_t place_of(struct places *p, const uop *memory) {
 }
 
 static uint32_t place_table(struct sched *s, const struct call *c) {
-    struct sched_buf b = {.place = BUF_TABLE, .number = s->out->table_n, .dt = DT_I64, .elements = c->words, .first = UINT32_MAX};
-    s->out->table = arena_resize(s->a, s->out->table, s->out->table_n * sizeof *c->table, (s->out->table_n + c->words) * sizeof *c->table);
+    struct sched_buf b = {.place = BUF_TABLE,
+                          .number = s->out->table_n,
+                          .dt = DT_I64,
+                          .elements = c->words,
+                          .first = UINT32_MAX};
+    s->out->table = arena_resize(s->a, s->out->table, s->out->table_n * sizeof *c->table,
+                                 (s->out->table_n + c->words) * sizeof *c->table);
     memcpy(s->out->table + s->out->table_n, c->table, c->words * sizeof *c->table);
     s->out->table_n += c->words;
     vec_push(s->a, &s->out->buf, b);
@@ -288,14 +305,19 @@ static void write_calls(struct sched *s) {
     map_init(&known, s->a);
     for (uint32_t i = 0; i < s->call.n; i++) {
         struct call *c = &s->call.p[s->order[i]];
-        uint32_t *buf = arena_array(s->a, uint32_t, c->k.built->nbuf + 1), *var = arena_array(s->a, uint32_t, c->k.built->nvar + 1);
+        uint32_t *buf = arena_array(s->a, uint32_t, c->k.built->nbuf + 1),
+                 *var = arena_array(s->a, uint32_t, c->k.built->nvar + 1);
         for (uint32_t k = 0; k < c->k.built->nbuf; k++) {
             buf[k] = c->k.buffer[k] ? place_of(&p, c->k.buffer[k]) : place_table(s, c);
             struct sched_buf *b = &s->out->buf.p[buf[k]];
             b->first = RG_MIN(b->first, i), b->last = i;
         }
         for (uint32_t k = 0; k < c->k.built->nvar; k++) var[k] = c->k.built->var[k];
-        struct sched_call call = {.prog = prog_of(s, &c->k, &known), .buf = buf, .var = var, .node = c->covers.p, .nodes = c->covers.n};
+        struct sched_call call = {.prog = prog_of(s, &c->k, &known),
+                                  .buf = buf,
+                                  .var = var,
+                                  .node = c->covers.p,
+                                  .nodes = c->covers.n};
         vec_push(s->a, &s->out->call, call);
         s->out->seconds += c->k.price.seconds;
     }
@@ -309,7 +331,9 @@ static void plan_memory(struct sched *s) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->out->buf.n; i++) {
         struct sched_buf *b = &s->out->buf.p[i];
-        if (b->place == BUF_TEMP) item[n++] = (struct mem_item){.bytes = b->elements * dtype_info[b->dt].bytes, .first = b->first, .last = b->last};
+        if (b->place == BUF_TEMP)
+            item[n++] = (struct mem_item){
+                .bytes = b->elements * dtype_info[b->dt].bytes, .first = b->first, .last = b->last};
     }
     s->out->temp_bytes = memory_plan(s->a, item, n);
     n = 0;
@@ -323,7 +347,9 @@ static void take_plan(struct sched *s) {
     for (uint32_t i = 0; i < s->plan.kernel.n; i++) {
         const uop *first = s->g.unit[s->plan.kernel.p[i].unit[0]].n;
         const struct shape *shape = sg_shape(&s->g, first->op == OP_ASSIGN ? first->src[1] : first);
-        if (shape_size(shape)) vec_push(s->a, &s->call, ((struct call){.k = s->plan.kernel.p[i]})); /* nothing to do for no elements */
+        if (shape_size(shape))
+            vec_push(s->a, &s->call,
+                     ((struct call){.k = s->plan.kernel.p[i]})); /* nothing to do for no elements */
     }
 }
 
@@ -370,7 +396,8 @@ static void run_job(void *arg) {
     }
 }
 
-void schedule(struct arena *a, struct ir *ir, const uop *graph, const struct sched_opts *o, struct schedule *out) {
+void schedule(struct arena *a, struct ir *ir, const uop *graph, const struct sched_opts *o,
+              struct schedule *out) {
     struct job j = {.a = a, .ir = ir, .graph = graph, .o = o, .out = out};
     arena_init(&j.region, ir->err);
     arena_init(&j.eval, ir->err);

@@ -12,6 +12,8 @@
 #include "rules/rules.h"
 
 enum plan_mode { PLAN_COST, PLAN_STORE_ALL, PLAN_FUSE_ALL };
+struct plan_problem;
+struct plan_result;
 struct sched_opts {
     const struct model *model; /* must be given */
     enum plan_mode mode;
@@ -21,6 +23,9 @@ struct sched_opts {
     bool no_split;           /* reductions are not split */
     struct str *log;         /* DEBUG=3: decisions with their costs; NULL: none */
     struct pass_log *passes; /* may be NULL */
+    /* Tests: called for every distinct region with its problem and the plan that was chosen; may be NULL. */
+    void (*inspect)(void *cx, const struct plan_problem *, const struct plan_result *);
+    void *inspect_cx;
 };
 
 enum sched_place { BUF_GRAPH, BUF_RESULT, BUF_TEMP, BUF_TABLE };

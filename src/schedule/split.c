@@ -75,7 +75,8 @@ static const uop *strip(const uop *n) {
 /* sum((x - mean(x))^2) over all of x. */
 static const uop *split_variance(struct split *s, const uop *n) {
     const uop *sq = n->src[0], *parts, *blocks;
-    if (n->arg.i != OP_ADD || sq->op != OP_MUL || sq->src[0] != sq->src[1] || sq->src[0]->op != OP_SUB) return NULL;
+    if (n->arg.i != OP_ADD || sq->op != OP_MUL || sq->src[0] != sq->src[1] || sq->src[0]->op != OP_SUB)
+        return NULL;
     const uop *x = sq->src[0]->src[0], *mean = strip(sq->src[0]->src[1]);
     bool scaled = mean->op == OP_FDIV || mean->op == OP_MUL;
     if (!scaled || mean->src[1]->op != OP_CONST || !is_split_sum(mean->src[0], &parts, &blocks)) return NULL;
@@ -88,12 +89,14 @@ static const uop *split_variance(struct split *s, const uop *n) {
     const uop *m2 = reduce(s, OP_ADD, uop2(s->ir, OP_MUL, d, d), &axis1, 1);
     const uop *all = with_dims(s, OP_EXPAND, with_dims(s, OP_RESHAPE, mean, one, 2), row, 2);
     const uop *off = uop2(s->ir, OP_SUB, mb, all);
-    const uop *between = uop2(s->ir, OP_MUL, uop2(s->ir, OP_MUL, off, off), uop_flt(s->ir, dt, (double)b->d[1]));
+    const uop *between =
+        uop2(s->ir, OP_MUL, uop2(s->ir, OP_MUL, off, off), uop_flt(s->ir, dt, (double)b->d[1]));
     return reduce(s, OP_ADD, uop2(s->ir, OP_ADD, m2, between), &axis0, 1);
 }
 
 /* Some results, and one reduced axis that can be cut. */
-static const uop *split_axis(struct split *s, const uop *n, const uop *x, const struct shape *in, int64_t results) {
+static const uop *split_axis(struct split *s, const uop *n, const uop *x, const struct shape *in,
+                             int64_t results) {
     int64_t best = -1, parts = 0;
     for (uint32_t i = 1; i < n->nsrc; i++) {
         int64_t a = n->src[i]->arg.i, want = RG_MAX(2 * MANY_RESULTS / results, 2);
@@ -109,7 +112,9 @@ static const uop *split_axis(struct split *s, const uop *n, const uop *x, const 
     }
     if (k > SHAPE_MAX) return NULL;
     for (uint32_t i = 1; i < n->nsrc; i++) axes[i - 1] = n->src[i]->arg.i + (n->src[i]->arg.i >= best);
-    return reduce(s, (enum op)n->arg.i, reduce(s, (enum op)n->arg.i, with_dims(s, OP_RESHAPE, x, d, k), axes, n->nsrc - 1), &best, 1);
+    return reduce(s, (enum op)n->arg.i,
+                  reduce(s, (enum op)n->arg.i, with_dims(s, OP_RESHAPE, x, d, k), axes, n->nsrc - 1), &best,
+                  1);
 }
 
 const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n) {

@@ -1,5 +1,6 @@
 /* Tests of src/schedule: what plans compute (random programs against the oracle, through the interpreter), and what
  * plans look like (kernels, reads, writes of programs whose best plan is known). */
+#include "engine/engine.h"
 #include "planned.h"
 #include "test.h"
 
@@ -23,7 +24,8 @@ static void one_run(void *arg) {
     struct one *o = arg;
     ir_init(&o->ir, &o->arena);
     str_init(&o->why, &o->arena);
-    o->run = (struct planned_run){.arena = &o->arena, .ir = &o->ir, .opts = &o->opts, .from = o->from, .seed = o->seed};
+    o->run = (struct planned_run){
+        .arena = &o->arena, .ir = &o->ir, .opts = &o->opts, .from = o->from, .seed = o->seed};
     o->run.graph = graph_random(&o->ir, &o->arena, o->seed, &o->gen);
     o->run.data = graph_fill(&o->arena, &o->ir, o->run.graph, o->seed, o->gen.exact);
     planned_plan(&o->run);
@@ -34,7 +36,8 @@ static void one_run(void *arg) {
 
 /* Programs with seeds [first, first + n), two of three exact where floats are asked for: decisions that lie within the
  * error bound leave elements out, and those shall be few. False and a message at the first that is wrong. */
-static bool many(uint64_t first, uint32_t n, struct graph_gen gen, struct sched_opts opts, enum opts_from from) {
+static bool many(uint64_t first, uint32_t n, struct graph_gen gen, struct sched_opts opts,
+                 enum opts_from from) {
     uint64_t excluded = 0, compared = 0;
     for (uint64_t seed = first; seed < first + n; seed++) {
         struct one o = {.seed = seed, .gen = gen, .opts = opts, .from = from};
@@ -48,48 +51,142 @@ static bool many(uint64_t first, uint32_t n, struct graph_gen gen, struct sched_
             err_clear(&o.err);
             str_init(&text, &o.arena);
             if (o.run.graph) ir_print(&text, &o.ir, o.run.graph);
-            fprintf(stderr, "seed %llu: %s%s\n%s\n", (unsigned long long)seed, code ? was.msg : "", o.ok ? "" : o.why.p, text.p);
+            fprintf(stderr, "seed %llu: %s%s\n%s\n", (unsigned long long)seed, code ? was.msg : "",
+                    o.ok ? "" : o.why.p, text.p);
             arena_free(&o.arena);
             return false;
         }
         excluded += o.excluded, compared += o.compared;
         arena_free(&o.arena);
     }
-    fprintf(stderr, "%u programs, %llu elements compared, %llu excluded\n", n, (unsigned long long)compared, (unsigned long long)excluded);
+    TEST_INFO("%u programs, %llu elements compared, %llu left out", n, (unsigned long long)compared,
+              (unsigned long long)excluded);
     return excluded * 100 <= compared;
 }
 
 static uint64_t first_seed(void) { return getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 1; }
-static uint32_t count(uint32_t n) { return getenv("SEEDS") ? (uint32_t)atoi(getenv("SEEDS")) : n; }
+/* 19,000 in all; sanitizers make each ten times as slow. */
+static uint32_t count(uint32_t n) {
+#ifdef RIDGE_DEBUG_BUILD
+    n = n / 15 + 1;
+#endif
+    return getenv("SEEDS") ? (uint32_t)atoi(getenv("SEEDS")) : n;
+}
 
 TEST(schedule_random_exact) {
-    CHECK(many(first_seed(), count(300), (struct graph_gen){.exact = true}, (struct sched_opts){0}, OPTS_NONE));
+    CHECK(many(first_seed(), count(3000), (struct graph_gen){.exact = true}, (struct sched_opts){0},
+               OPTS_NONE));
 }
 
 TEST(schedule_random_dtypes_assigns_vars) {
     struct graph_gen gen = {.exact = true, .all_dtypes = true, .assigns = true, .vars = true};
-    CHECK(many(first_seed() + 1000, count(300), gen, (struct sched_opts){0}, OPTS_NONE));
+    CHECK(many(first_seed() + 10000, count(3500), gen, (struct sched_opts){0}, OPTS_NONE));
 }
 
 TEST(schedule_random_floats) {
-    struct graph_gen gen = {.vars = true};
-    CHECK(many(first_seed() + 2000, count(300), gen, (struct sched_opts){0}, OPTS_NONE));
+    CHECK(many(first_seed() + 20000, count(2500), (struct graph_gen){.vars = true}, (struct sched_opts){0},
+               OPTS_NONE));
 }
 
 TEST(schedule_random_opts) {
     struct graph_gen gen = {.assigns = true, .vars = true};
-    CHECK(many(first_seed() + 3000, count(300), gen, (struct sched_opts){0}, OPTS_RANDOM));
+    CHECK(many(first_seed() + 30000, count(5000), gen, (struct sched_opts){0}, OPTS_RANDOM));
 }
 
 TEST(schedule_random_heuristic) {
     struct graph_gen gen = {.exact = true, .all_dtypes = true, .assigns = true};
-    CHECK(many(first_seed() + 4000, count(300), gen, (struct sched_opts){0}, OPTS_HEURISTIC));
+    CHECK(many(first_seed() + 40000, count(4000), gen, (struct sched_opts){0}, OPTS_HEURISTIC));
 }
 
 TEST(schedule_random_modes) {
     struct graph_gen gen = {.exact = true, .assigns = true};
-    CHECK(many(first_seed() + 5000, count(100), gen, (struct sched_opts){.mode = PLAN_STORE_ALL}, OPTS_NONE));
-    CHECK(many(first_seed() + 5000, count(100), gen, (struct sched_opts){.mode = PLAN_FUSE_ALL}, OPTS_NONE));
-    CHECK(many(first_seed() + 5000, count(100), gen, (struct sched_opts){.no_multi = true}, OPTS_NONE));
-    CHECK(many(first_seed() + 5000, count(100), gen, (struct sched_opts){.rank = 3}, OPTS_NONE));
+    CHECK(
+        many(first_seed() + 50000, count(250), gen, (struct sched_opts){.mode = PLAN_STORE_ALL}, OPTS_NONE));
+    CHECK(many(first_seed() + 50000, count(250), gen, (struct sched_opts){.mode = PLAN_FUSE_ALL}, OPTS_NONE));
+    CHECK(many(first_seed() + 50000, count(250), gen, (struct sched_opts){.no_multi = true}, OPTS_NONE));
+    CHECK(many(first_seed() + 50000, count(250), gen, (struct sched_opts){.rank = 3}, OPTS_NONE));
+}
+
+/* ---- through the C compiler: many programs in one batch -------------------------------------------------- */
+
+enum { BATCH_OF = 100 };
+
+static void plan_run(void *arg) {
+    struct one *o = arg;
+    ir_init(&o->ir, &o->arena);
+    str_init(&o->why, &o->arena);
+    o->run = (struct planned_run){
+        .arena = &o->arena, .ir = &o->ir, .opts = &o->opts, .from = o->from, .seed = o->seed, .for_cc = true};
+    o->run.graph = graph_random(&o->ir, &o->arena, o->seed, &o->gen);
+    o->run.data = graph_fill(&o->arena, &o->ir, o->run.graph, o->seed, o->gen.exact);
+    planned_plan(&o->run);
+    planned_memory(&o->run);
+}
+
+static void run_calls(struct engine *en, struct one *o, const struct ekernel **code) {
+    struct err err = {0};
+    struct engine_list *list = engine_list_new(en, &err);
+    for (uint32_t i = 0; list && i < o->run.sched.call.n && !err.code; i++) {
+        const struct sched_call *c = &o->run.sched.call.p[i];
+        const struct sched_prog *p = &o->run.sched.prog.p[c->prog];
+        void **buf = arena_array(&o->arena, void *, p->nbuf + 1);
+        int64_t *var = arena_array(&o->arena, int64_t, p->nvar + 1);
+        for (uint32_t k = 0; k < p->nbuf; k++) buf[k] = o->run.mem[c->buf[k]];
+        for (uint32_t k = 0; k < p->nvar; k++) var[k] = o->run.data.var[c->var[k]];
+        engine_list_add(list, &err, code[c->prog], buf, var);
+    }
+    if (!err.code) engine_list_run(list, &err);
+    engine_list_free(list);
+    if (err.code) FAIL("seed %llu: %s", (unsigned long long)o->seed, err.msg);
+}
+
+static void check_run(void *arg) {
+    struct one *o = arg;
+    o->ok = planned_check(&o->run, &o->why, &o->excluded, &o->compared);
+}
+
+static void cc_batch(struct engine *en, uint64_t first, uint64_t *excluded, uint64_t *compared,
+                     uint64_t *kernels) {
+    struct one *o = calloc(BATCH_OF, sizeof *o);
+    const struct linear *lin[BATCH_OF * 64];
+    const struct ekernel *code[BATCH_OF * 64];
+    uint32_t n = 0;
+    struct err err = {0};
+    for (uint32_t i = 0; i < BATCH_OF; i++) {
+        o[i] = (struct one){.seed = first + i,
+                            .opts = {.model = planned_model()},
+                            .from = i % 4 == 0 ? OPTS_RANDOM : OPTS_HEURISTIC};
+        o[i].gen = (struct graph_gen){
+            .exact = i % 3, .all_dtypes = i % 3, .assigns = i % 2, .vars = i % 2, .max_ops = 12};
+        arena_init(&o[i].arena, &o[i].err);
+        if (err_guard(&o[i].err, plan_run, &o[i]))
+            FAIL("seed %llu: %s", (unsigned long long)o[i].seed, o[i].err.msg);
+        for (uint32_t k = 0; k < o[i].run.sched.prog.n && n < RG_COUNT(lin); k++) lin[n++] = &o[i].run.lin[k];
+    }
+    if (engine_compile(en, &err, lin, n, code)) FAIL("%s", err.msg);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < BATCH_OF; at += o[i++].run.sched.prog.n) {
+        run_calls(en, &o[i], code + at);
+        if (err_guard(&o[i].err, check_run, &o[i]) || !o[i].ok)
+            FAIL("seed %llu: %s%s", (unsigned long long)o[i].seed, o[i].err.msg,
+                 o[i].why.p ? o[i].why.p : "");
+        *excluded += o[i].excluded, *compared += o[i].compared;
+    }
+    *kernels += n;
+    for (uint32_t i = 0; i < BATCH_OF; i++) arena_free(&o[i].arena);
+    free(o);
+}
+
+TEST_SLOW(schedule_random_through_cc, 900) {
+    struct err err = {0};
+    struct engine *en = engine_open(&err, NULL);
+    uint64_t excluded = 0, compared = 0, kernels = 0;
+    uint32_t n = count(1000);
+    if (!en) FAIL("%s", err.msg);
+    for (uint32_t i = 0; i < n; i += BATCH_OF)
+        cc_batch(en, first_seed() + 60000 + i, &excluded, &compared, &kernels);
+    engine_close(en);
+    TEST_INFO("%u programs through cc: %llu kernels, %llu elements compared, %llu left out", n,
+              (unsigned long long)kernels, (unsigned long long)compared, (unsigned long long)excluded);
+    CHECK(excluded * 100 <= compared);
 }
