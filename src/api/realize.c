@@ -137,7 +137,7 @@ static void keep_versions(struct plan *p) {
     }
 }
 
-/* Histories of realized nodes that lead to a parameter: a gradient may ask for what they read. */
+/* Histories of values in memory that lead to a parameter: a gradient may ask for what they read. */
 static bool history_into(void *cx, const uop *n) {
     const struct plan *p = cx;
     return !is_head(p->c, n) && !is_cut(p->c, n) && (!is_real(p->c, n) || p->lead[n->id] == 1);
@@ -147,9 +147,9 @@ static void keep_histories(struct plan *p, const uop_vec *alive) {
     if (!p->lead) return;
     uop_vec order = {0}, below = {0}, real = {0};
     gr_walk(p->c, alive->p, alive->n, history_into, p, &order);
-    for (uint32_t i = 0; i < order.n; i++) { /* unrealized readers were seen to */
+    for (uint32_t i = 0; i < order.n; i++) { /* realized, or about to be */
         const uop *n = order.p[i];
-        if (!is_real(p->c, n) || p->lead[n->id] != 1 || is_cut(p->c, n)) continue;
+        if (!(is_real(p->c, n) || p->rooted[n->id]) || p->lead[n->id] != 1 || is_cut(p->c, n)) continue;
         for (uint32_t j = 0; j < n->nsrc; j++) vec_push(&p->c->scratch, &real, n->src[j]);
     }
     gr_walk(p->c, real.p, real.n, history_into, p, &below);
@@ -260,10 +260,11 @@ static int by_age(const void *a, const void *b) {
     return x->then < y->then ? -1 : x->then > y->then;
 }
 
-static struct leaf leaf_age(const rg_ctx *c, const uop *n) {
+static struct leaf leaf_age(rg_ctx *c, const uop *n) {
     struct leaf l = {n, 0, n->arg.param.slot};
     if (n->op == OP_VAR) return map_get(&c->graph->var_of, n->arg.param.slot, &l.age), l;
     const struct store *s = &c->store[store_of(n)];
+    RG_CHECK(&c->err, s->used && s->version == version_of(n)); /* the invariant above */
     return (struct leaf){n, s->serial, s->moves};
 }
 

@@ -273,3 +273,55 @@ CASE(step_accumulator_does_not_grow) {
     CHECK(sem_usage(c).nodes <= nodes);
     CHECK_NEAR(rg_item(p), 0.011529215, 1e-6);
 }
+
+/* ---- random: reading on the way changes no gradient --------------------------------------------------------- */
+
+static uint32_t next(uint64_t *seed, uint32_t n) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*seed >> 33) % n;
+}
+
+/* A random expression of two parameters and an input. noisy: values are read, and the input is overwritten, on the way. */
+static void random_grads(rg_ctx *c, uint64_t seed, bool noisy, float *g) {
+    RG_SCOPE(c);
+    rg_tensor p = rg_param(V(0.5, -1, 2)), q = rg_param(V(1, 0.25, -0.5)), x = V(0.1, 0.2, 0.3);
+    rg_tensor v[16] = {p, q, rg_mul(x, 1)};
+    uint64_t noise = seed + 1;
+    for (int i = 3; i < 16; i++) {
+        rg_tensor a = v[next(&seed, (uint32_t)i)], b = v[next(&seed, (uint32_t)i)];
+        switch (next(&seed, 6)) {
+        case 0: v[i] = rg_add(a, b); break;
+        case 1: v[i] = rg_mul(rg_tanh(a), b); break;
+        case 2: v[i] = rg_sub(rg_sigmoid(a), rg_mul(b, 0.5)); break;
+        case 3: v[i] = rg_flip(a, RG_AXES(0)); break;
+        case 4: v[i] = rg_mul(rg_mean(a), rg_tanh(b)); break;
+        default: v[i] = rg_add(rg_mul(a, x), rg_detach(b)); break;
+        }
+        if (!noisy || next(&noise, 2)) continue;
+        float out[3];
+        if (next(&noise, 2)) CHECK_EQ(rg_read(v[next(&noise, (uint32_t)i + 1)], out, sizeof out), 0);
+        if (next(&noise, 3) == 0) { /* the same values in other memory: what was read keeps its own */
+            rg_tensor keep = rg_mul(x, 1);
+            rg_assign(x, rg_zeros_like(x));
+            CHECK_EQ(rg_realize(x), 0);
+            x = keep;
+        }
+    }
+    rg_tensor loss = rg_add(rg_sum(v[15]), rg_add(rg_sum(rg_mul(v[14], p)), rg_sum(rg_mul(v[13], q))));
+    if (noisy) CHECK(isfinite(rg_item(loss)));
+    CHECK_EQ(rg_backward(loss), 0);
+    CHECK_EQ(rg_read(rg_param_grad(p), g, 3 * sizeof *g), 0);
+    CHECK_EQ(rg_read(rg_param_grad(q), g + 3, 3 * sizeof *g), 0);
+    rg_free(p);
+    rg_free(q);
+}
+
+CASE(grad_does_not_depend_on_what_was_read) {
+    int seeds = strcmp(rg_device(c), "REF") ? 3 : 150;
+    for (int s = 1; s <= seeds; s++) {
+        float quiet[6], noisy[6];
+        random_grads(c, (uint64_t)s * 7919, false, quiet);
+        random_grads(c, (uint64_t)s * 7919, true, noisy);
+        for (int i = 0; i < 6; i++) CHECK_NEAR(noisy[i], quiet[i], 1e-4 * fmax(1, fabs(quiet[i])));
+    }
+}
