@@ -81,7 +81,8 @@ static const uop *param(struct rangeify *r, const uop *memory) {
 static const uop *load(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
     const struct shape *s = sg_shape(r->g, n);
     const uop *i = !r->flat ? linear_index(r, s, at) : shape_size(s) == 1 ? idx(r, 0) : at[0];
-    if (gate) i = uop3(r->ir, OP_WHERE, gate, i, uop_new(r->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE));
+    if (gate) i = rw3(&r->rw, OP_WHERE, gate, i, uop_new(r->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE));
+    if (i->op == OP_INVALID) return uop_int(r->ir, (enum dtype)n->dt, 0); /* never loaded */
     return uop1(r->ir, OP_LOAD, uop2(r->ir, OP_INDEX, param(r, sg_memory(r->g, n)), i));
 }
 
