@@ -111,6 +111,7 @@ struct realize_stats {          /* of one call; engine_totals sums them up */
     double bytes, ops;          /* distinct bytes, operations asked for */
     int64_t scratch;            /* bytes of temporaries between kernels */
     double predicted;           /* seconds */
+    uint64_t identity;          /* of the kernels and what they are called with: equal for equal plans */
     uint64_t plan_ns, lower_ns, compile_ns, run_ns;
     bool cached; /* the schedule was known */
 };
@@ -118,7 +119,16 @@ struct realize_stats {          /* of one call; engine_totals sums them up */
 int engine_realize(struct engine *, struct err *, const struct realize *, struct realize_stats *);
 /* Plans and counts, runs nothing, compiles nothing. buf, result and var are not looked at. */
 int engine_plan(struct engine *, struct err *, const struct realize *, struct realize_stats *);
-struct realize_stats engine_totals(const struct engine *);
+struct realize_stats engine_totals(const struct engine *); /* identity: of the latest */
+
+/* For measurements and tests: how this engine plans from now on, whatever RIDGE_PLAN, RIDGE_PLAN_RANK and RIDGE_MULTI
+ * say. NULL: as they say. Programs planned one way and another are kept side by side. */
+struct engine_planning {
+    enum plan_mode mode;
+    int rank; /* PLAN_COST: 0 the best plan, 1.. runners-up */
+    bool no_multi;
+};
+void engine_set_planning(struct engine *, const struct engine_planning *);
 
 /* ---- debug.c: lines for people -------------------------------------------------------------------------- */
 

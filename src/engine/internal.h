@@ -150,7 +150,9 @@ struct plans {
     struct model model;
     uint64_t model_hash;
     char *model_from; /* what RIDGE_MODEL said when it was opened; NULL: not opened yet */
-    char *temp;       /* temporaries of the plan that runs */
+    struct engine_planning planning; /* if planning_set; else the environment says */
+    bool planning_set;
+    char *temp; /* temporaries of the plan that runs */
     size_t temp_bytes;
     struct realize_stats totals;
 };

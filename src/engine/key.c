@@ -80,6 +80,9 @@ static void put_settings(struct arena *a, words *w, const struct engine *en) {
     put64(a, w, en->plans.model_hash);
     put(a, w, (uint32_t)en->ops->workers(en->dev));
     put_text(a, w, en->ops->name);
+    const struct engine_planning *how = &en->plans.planning;
+    put(a, w, en->plans.planning_set ? 1u | (uint32_t)how->no_multi << 1 | (uint32_t)how->mode << 2 : 0);
+    put(a, w, (uint32_t)how->rank);
     for (int id = 0; id < ENV_COUNT; id++)
         put_text(a, w, env_str((enum env_id)id)); /* numbers as text, too */
 }

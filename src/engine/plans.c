@@ -56,6 +56,11 @@ int plans_model(struct engine *en, struct err *e) {
     return 0;
 }
 
+void engine_set_planning(struct engine *en, const struct engine_planning *how) {
+    en->plans.planning_set = how != NULL;
+    en->plans.planning = how ? *how : (struct engine_planning){0};
+}
+
 /* ---- finding and keeping ---------------------------------------------------------------------------------- */
 
 static struct plan **bucket(struct plans *p, uint64_t hash) { return &p->bucket[hash % RG_COUNT(p->bucket)]; }

@@ -38,11 +38,33 @@ static enum plan_mode plan_mode(struct call *c) {
     err_throw(c->err, RG_EINVAL, "RIDGE_PLAN=%.40s: expected cost, store or fuse", s);
 }
 
+static struct engine_planning planning(struct call *c) {
+    if (c->en->plans.planning_set) return c->en->plans.planning;
+    return (struct engine_planning){
+        plan_mode(c), (int)RG_MIN(RG_MAX(env_int(ENV_PLAN_RANK), 0), 1000), !env_int(ENV_MULTI)};
+}
+
+/* Two plans are one if the same kernels are called on the same memory in the same order. */
+static uint64_t identity(const struct schedule *s) {
+    uint64_t h = 1;
+    for (uint32_t i = 0; i < s->call.n; i++) {
+        const struct sched_prog *p = &s->prog.p[s->call.p[i].prog];
+        h = hash_bytes(p->text, strlen(p->text), h);
+        for (uint32_t b = 0; b < p->nbuf; b++) {
+            const struct sched_buf *x = &s->buf.p[s->call.p[i].buf[b]];
+            uint64_t at[] = {(uint64_t)x->place, x->number, (uint64_t)x->offset};
+            h = hash_bytes(at, sizeof at, h);
+        }
+    }
+    return h;
+}
+
 static void count(struct arena *a, struct realize_stats *st, const struct schedule *s) {
     st->kernels = s->call.n;
     st->distinct = s->prog.n;
     st->scratch = s->temp_bytes;
     st->predicted = s->seconds;
+    st->identity = identity(s);
     struct estimate *est = arena_array(a, struct estimate, s->prog.n + 1);
     for (uint32_t i = 0; i < s->prog.n; i++)
         estimate_asked(s->prog.p[i].ir, s->prog.p[i].kernel.sink, &est[i]);
@@ -59,10 +81,11 @@ static void plan(struct call *c, struct schedule *s) {
     struct str log;
     struct pass_log passes = {0};
     str_init(&log, c->work);
+    struct engine_planning how = planning(c);
     struct sched_opts o = {.model = &c->en->plans.model,
-                           .mode = plan_mode(c),
-                           .rank = (int)RG_MAX(env_int(ENV_PLAN_RANK), 0),
-                           .no_multi = !env_int(ENV_MULTI),
+                           .mode = how.mode,
+                           .rank = how.rank,
+                           .no_multi = how.no_multi,
                            .no_split = !env_int(ENV_SPLIT),
                            .no_batch = !env_int(ENV_BATCH),
                            .log = log_on(3) ? &log : NULL,
@@ -393,6 +416,7 @@ static void add_up(struct realize_stats *t, const struct realize_stats *s) {
     t->ops += s->ops;
     t->scratch = RG_MAX(t->scratch, s->scratch);
     t->predicted += s->predicted;
+    t->identity = s->identity;
     t->plan_ns += s->plan_ns;
     t->lower_ns += s->lower_ns;
     t->compile_ns += s->compile_ns;
