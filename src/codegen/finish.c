@@ -80,6 +80,37 @@ static const uop *split_levels(struct sched *s, struct free_ranges *fr, const uo
     return uop_new(ir, OP_REDUCE, n->dt, n->lanes, src.p, src.n, n->arg);
 }
 
+/* k equal values combined. */
+static const uop *repeated(struct ir *ir, enum op op, const uop *x, int64_t k) {
+    enum dtype dt = (enum dtype)x->dt;
+    if (op == OP_MAX || op == OP_MIN || dt == DT_BOOL) return x;
+    if (op == OP_ADD)
+        return uop2(ir, OP_MUL, x, dt_is_float(dt) ? uop_flt(ir, dt, (double)k) : uop_int(ir, dt, k));
+    const uop *p = NULL;
+    for (; k; k >>= 1, x = k ? uop2(ir, OP_MUL, x, x) : x)
+        if (k & 1) p = p ? uop2(ir, OP_MUL, p, x) : x;
+    return p;
+}
+
+/* Written-out copies of a value that does not depend on the axis would be one and the same statement: a reduction
+ * over such an axis combines equal values, and says so. */
+static const uop *drop_idle(struct sched *s, struct free_ranges *fr, const uop *n) {
+    struct ir *ir = s->ir;
+    uop_vec src = {0};
+    const uop *value = n->src[0];
+    vec_push(ir->arena, &src, value);
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        const uop *r = n->src[i];
+        if (axis_is_expanded((enum axis_kind)r->arg.range.kind) && !free_has(fr, n->src[0], r))
+            value = repeated(ir, (enum op)n->arg.i, value, r->src[0]->hi);
+        else
+            vec_push(ir->arena, &src, r);
+    }
+    src.p[0] = value;
+    if (src.n == n->nsrc) return n;
+    return src.n == 1 ? value : uop_new(ir, OP_REDUCE, n->dt, n->lanes, src.p, src.n, n->arg);
+}
+
 static void split_reductions(struct sched *s) {
     struct ir *ir = s->ir;
     uop_vec topo = {0};
@@ -96,6 +127,7 @@ static void split_reductions(struct sched *s) {
             changed |= src.p[k] != n->src[k];
         }
         if (changed) n = uop_with(ir, n, src.p);
+        if (n->op == OP_REDUCE) n = drop_idle(s, &fr, n);
         now[topo.p[i]->id] = n->op == OP_REDUCE ? split_levels(s, &fr, n) : n;
     }
     s->sink = now[s->sink->id];

@@ -45,7 +45,8 @@ static bool peels_at(struct peel *p, const uop *gate, const uop *range) {
 static const uop *cover(struct peel *p, const uop *gate, const uop *range) {
     struct ir *ir = p->rw->ir;
     if (gate->op != OP_LT && gate->op != OP_LE) return NULL;
-    if (gate->src[0]->dt != DT_IDX || !peels_at(p, gate, range)) return NULL; /* other integers wrap: no affine form */
+    if (gate->src[0]->dt != DT_IDX || !peels_at(p, gate, range))
+        return NULL; /* other integers wrap: no affine form */
     struct affine d = affine_of(ir->arena, uop2(ir, OP_SUB, gate->src[0], gate->src[1]));
     struct affine at = {.t = arena_array(ir->arena, struct term, d.n), .k = d.k};
     for (uint32_t i = 0; i < d.n; i++) {
@@ -66,6 +67,25 @@ static const uop *cover(struct peel *p, const uop *gate, const uop *range) {
     }
     const uop *x = affine_build(ir, &at, DT_IDX);
     return rw2(p->rw, (enum op)gate->op, rw_post(p->rw, x), uop_idx(ir, 0));
+}
+
+/* A written-out axis repeats the statements that mention it. Without its gate an accumulation may not mention it any
+ * more (a sum of equal values): then it must keep the gate, or it would run once. */
+static bool keeps_copies(struct peel *p, const uop *before, const uop *after) {
+    if (before == after) return true;
+    if (before->op != after->op || before->nsrc != after->nsrc) return false;
+    if (before->op == OP_SET || before->op == OP_STORE_ADD) {
+        const uop_vec *f = free_of(&p->fr, before);
+        for (uint32_t i = 0; i < f->n; i++)
+            if (axis_is_expanded((enum axis_kind)f->p[i]->arg.range.kind) &&
+                !free_has(&p->fr, after, f->p[i]))
+                return false;
+    }
+    for (uint32_t i = before->op == OP_FOR;
+         i < before->nsrc && op_is_effect((enum op)before->op) && before->op != OP_SET; i++)
+        if (op_is_effect((enum op)before->src[i]->op) && !keeps_copies(p, before->src[i], after->src[i]))
+            return false;
+    return true;
 }
 
 static const uop *peel(struct peel *p, const uop *n);
@@ -91,10 +111,13 @@ static const uop *peel_for(struct peel *p, const uop *n) {
         vec_push(ir->arena, &gates, topo.p[i]);
         vec_push(ir->arena, &yes, uop_int(ir, DT_BOOL, 1));
     }
-    if (gates.n && uop_is_int_const(cond, 1)) {
-        body = peel_block(p, rw_subst(p->rw, body, gates.p, yes.p, gates.n));
-    } else if (gates.n && !uop_is_int_const(cond, 0)) {
-        const uop *fast = peel_block(p, rw_subst(p->rw, body, gates.p, yes.p, gates.n));
+    const uop *open =
+        gates.n && !uop_is_int_const(cond, 0) ? rw_subst(p->rw, body, gates.p, yes.p, gates.n) : NULL;
+    if (open && !keeps_copies(p, body, open)) open = NULL;
+    if (open && uop_is_int_const(cond, 1)) {
+        body = peel_block(p, open);
+    } else if (open) {
+        const uop *fast = peel_block(p, open);
         const uop *both = uop_mk(ir, OP_IF, (const uop *[]){cond, fast, peel_block(p, body)}, 3, ARG_NONE);
         body = uop_mk(ir, OP_BLOCK, &both, 1, ARG_NONE);
     } else {
