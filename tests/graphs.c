@@ -364,7 +364,7 @@ static void step_permute(struct gen *g) {
 static void step_expand(struct gen *g) {
     struct gval v = pick(g);
     const struct shape *s = shape(g, v.n);
-    int64_t d[SHAPE_MAX], room = g->o.max_elements / RG_MAX(shape_size(s), 1);
+    int64_t d[SHAPE_MAX] = {0}, room = g->o.max_elements / RG_MAX(shape_size(s), 1);
     uint32_t n = 0;
     if (s->n < 5) d[n++] = 1; /* a new axis in front, or a place for it in the middle */
     for (uint32_t i = 0; i < s->n; i++) d[n++] = s->d[i];
