@@ -13,7 +13,9 @@ struct copy {
     struct sgraph *g;
     const uop **to;      /* caller's node id -> ours */
     const uop **version; /* the same for what an ASSIGN writes to */
-    uint8_t *forced;     /* our node id */
+    uint8_t
+        *overwritten; /* caller's node id: a version of a buffer that an ASSIGN of this program replaces */
+    uint8_t *forced;  /* our node id */
     uint32_t forced_n;
     uint32_t copies;
 };
@@ -72,6 +74,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     switch (n->op) {
     case OP_DETACH: return src[0];
     case OP_CONTIGUOUS:
+        if (in_memory(src[0]) && c->overwritten[n->src[0]->id]) return own_copy(c, src[0]);
         if (!in_memory(src[0]) && src[0]->op != OP_CONST) force(c, stored_for(src[0]));
         return src[0];
     case OP_SCATTER:
@@ -79,6 +82,10 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         src[0] = own_copy(c, src[0]);                                    /* what is added to */
         break;
     case OP_VAR: return ir_import(ir, from, n);
+    case OP_GRAPH: /* a version that does not last is copied */
+        for (uint32_t i = 0; i < n->nsrc; i++)
+            if (in_memory(src[i]) && c->overwritten[n->src[i]->id]) src[i] = own_copy(c, src[i]);
+        break;
     default: break;
     }
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
@@ -95,6 +102,9 @@ static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {
     uop_topo(c->g->a, &graph, 1, &topo);
     c->to = arena_array(c->g->a, const uop *, from->n);
     c->version = arena_array(c->g->a, const uop *, from->n);
+    c->overwritten = arena_array(c->g->a, uint8_t, from->n);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_ASSIGN) c->overwritten[topo.p[i]->src[0]->id] = 1;
     for (uint32_t i = 0; i < topo.n; i++) {
         uint32_t id = topo.p[i]->id;
         c->to[id] = c->version[id] = copy_node(c, from, topo.p[i]);

@@ -197,34 +197,19 @@ static double cost_of(void *cx, const uint32_t *out, uint32_t k, const uint8_t *
     return seconds;
 }
 
-/* Marks all units that depend on u, u included. */
-static void mark_after(struct region *x, uint32_t u) {
-    VEC(uint32_t) stack = {0};
-    x->seen[u] = ++x->mark;
-    vec_push(x->g->a, &stack, u);
-    while (stack.n) {
-        const uint32_t *use = x->g->unit[stack.p[--stack.n]].use;
-        for (; *use != UINT32_MAX; use++) {
-            if (x->seen[*use] == x->mark) continue;
-            x->seen[*use] = x->mark;
-            vec_push(x->g->a, &stack, *use);
-        }
-    }
-}
-
-/* In-place stores come after what reads the version before. */
+/* In-place stores come after what reads the version before. Only pairs that agree with the order of the units: others
+ * (two buffers that are exchanged, a reader of both versions) are put right when the calls are put in order. */
 static void find_before(struct region *x, struct plan_problem *p) {
     VEC(uint32_t) pair = {0};
     struct sgraph *g = x->g;
     for (uint32_t i = 0; i < x->n; i++) {
         const uop *a = g->unit[x->unit[i]].n;
         if (a->op != OP_ASSIGN) continue;
-        mark_after(x, x->unit[i]);
-        for (uint32_t k = 0; k < x->n; k++) {
+        for (uint32_t k = 0; k < i; k++) {
             const uop *n = g->unit[x->unit[k]].n;
             if (x->seen[x->unit[k]] == x->mark)
                 continue; /* needs both versions: it will get a copy of the old one */
-            for (uint32_t s = n->op == OP_ASSIGN; s < n->nsrc && k != i; s++) {
+            for (uint32_t s = n->op == OP_ASSIGN; s < n->nsrc; s++) {
                 const uop *v = n->src[s];
                 while (op_is_movement((enum op)v->op)) v = v->src[0];
                 if (v != a->src[0]) continue;

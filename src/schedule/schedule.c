@@ -212,7 +212,7 @@ static void batch_calls(struct sched *s) {
              *to = arena_array(s->a, uint32_t, n + 1);
     struct batch b;
     bool any = false;
-    if (s->g.opts->no_batch || n < 2) return;
+    if (s->g.opts->no_batch || s->g.opts->no_multi || n < 2) return; /* a batch stores several outputs too */
     batch_init(&b, &s->rf);
     find_depths(s, depth);
     for (uint32_t i = 0; i < n; i++) batch_candidate(&b, &s->call.p[i].k, s->plan.stored, depth[i], i);
