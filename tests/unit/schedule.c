@@ -51,8 +51,8 @@ static bool many(uint64_t first, uint32_t n, struct graph_gen gen, struct sched_
             err_clear(&o.err);
             str_init(&text, &o.arena);
             if (o.run.graph) ir_print(&text, &o.ir, o.run.graph);
-            fprintf(stderr, "seed %llu: %s%s\n%s\n", (unsigned long long)seed, code ? was.msg : "",
-                    o.ok ? "" : o.why.p, text.p);
+            fprintf(stderr, "program %llu, seed %llu: %s%s\n%s\n", (unsigned long long)(seed - first + 1),
+                    (unsigned long long)seed, code ? was.msg : "", o.ok ? "" : o.why.p, text.p);
             arena_free(&o.arena);
             return false;
         }
