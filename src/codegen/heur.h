@@ -34,7 +34,7 @@ struct view {
     const struct kernel *kernel;
     struct arena *arena;
     int vec_bytes, threads, regs; /* regs: vector registers */
-    int64_t l1, l2;
+    int64_t l1, l2, l3; /* l3: 0 if there is none */
     uop_vec topo;
     const uop *range[HEUR_RANGES];
     uint32_t nrange;
@@ -60,6 +60,8 @@ bool view_init(struct view *, struct ir *, const struct kernel *, int vec_bytes,
 int64_t spot_stride(const struct view *, const struct hspot *, int axis, int64_t lanes);
 bool view_depends(const struct view *, const uop *, int axis);
 int view_axis_of(const struct view *, const uop *range);
+/* The bit of a RANGE alone; its mask also has those that decide its length. */
+uint64_t view_bit(const struct view *, const uop *range);
 /* Lanes of a vector along the axis: the widest type that is loaded, stored or computed along it fills a register. */
 int view_lanes(const struct view *, int axis);
 /* A name for a new axis that no axis, and no axis that STAGE makes, has. */

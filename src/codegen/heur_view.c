@@ -89,8 +89,7 @@ static double times_of(const struct view *v, uint64_t mask) {
     return t;
 }
 
-/* The bit of a RANGE alone; its mask also has those that decide its length. */
-static uint64_t own_bit(const struct view *v, const uop *r) {
+uint64_t view_bit(const struct view *v, const uop *r) {
     for (uint32_t i = 0; i < v->nrange; i++)
         if (v->range[i] == r) return 1ull << i;
     return 0;
@@ -108,7 +107,7 @@ static bool walk(struct view *v) {
             if (k == 0 || !binds_ranges(n)) m |= v->mask[n->src[k]->id];
         v->times[n->id] = times_of(v, m); /* of a reduction: how often its body is */
         if (n->op == OP_REDUCE || n->op == OP_STAGE)
-            for (uint32_t k = 1; k < n->nsrc; k++) m &= ~own_bit(v, n->src[k]);
+            for (uint32_t k = 1; k < n->nsrc; k++) m &= ~view_bit(v, n->src[k]);
         v->mask[n->id] = m;
     }
     sort_axes(v);
@@ -134,6 +133,7 @@ bool view_init(struct view *v, struct ir *ir, const struct kernel *k, int vec_by
     v->regs = v->vec_bytes == 64 || !strcmp(cpu->arch, "aarch64") ? 32 : 16;
     v->l1 = cpu->l1 ? cpu->l1 : 32 << 10;
     v->l2 = cpu->l2 ? cpu->l2 : 512 << 10;
+    v->l3 = cpu->l3;
     v->mask = arena_array(v->arena, uint64_t, ir->n);
     v->times = arena_array(v->arena, double, ir->n);
     uop_topo(v->arena, &k->sink, 1, &v->topo);
