@@ -55,7 +55,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples test test-math bench fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib examples test test-math test-mutants bench fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
 examples: all
@@ -165,6 +165,9 @@ test-math: $(TEST)   # every float of every vector function, minutes
 fuzz: $(TEST)        # the long fuzzers
 	@$(RUN_ENV) $(TEST) -a fuzz
 
+test-mutants: $(TEST) # bugs planted in planner and code generator: the fuzzers must find each, minutes
+	@tests/mutants/run $(OUT)
+
 bench: all $(BENCH) $(GOLDEN)  # ARGS go to each of them
 	@for b in $(BENCH) $(GOLDEN); do echo "== $${b##*/}"; $$b $(ARGS) || exit 1; done
 
@@ -181,6 +184,6 @@ clean:
 
 help:
 	@sed -n '2,7s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples test test-math bench fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib examples test test-math test-mutants bench fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d)

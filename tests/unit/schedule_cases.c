@@ -138,3 +138,12 @@ TEST(schedule_cases_updates_that_wait_for_updates) {
                              true);
     CHECK_EQ(calls, 2);
 }
+
+/* ---- sums of halves ------------------------------------------------------------------------------------------------ */
+
+/* A running sum of small numbers in bf16 would stay at 256, in f16 at 2048. */
+TEST(schedule_cases_sums_of_halves_are_kept_in_float) {
+    planned("kernel k\nb0 = (BUFFER<bf16>[0] 3 384)\n"
+            "(GRAPH (REDUCE_AXES[ADD] (ABS b0) 1) (REDUCE_AXES[ADD] (CAST<f16> (MUL (ABS b0) 3.0)) 1))\n",
+            true);
+}
