@@ -40,7 +40,8 @@
  *    until rg_clear_error. So write expressions nested and check once, where you read. Calls that do work
  *    return rg_status, 0 for success. No call prints, exits or aborts because of what you pass in.
  *
- * 5. SMALL SYNTAX. RG_SHAPE(2, 3), RG_AXES(0, -1), RG_TENSORS(a, b) and RG_SLICES(...) write lists. Operands marked
+ * 5. SMALL SYNTAX. RG_SHAPE(2, 3), RG_AXES(0, -1), RG_TENSORS(a, b) and RG_SLICES(...) write lists; RG_LIST(p, n), RG_ARRAY(p, n)
+ *    and RG_PARTS(p, n) take them from arrays (braces, as in (rg_ints){p, n}, would be split at their comma by the macros). Operands marked
  *    rg_value may be plain numbers: rg_add(x, 2), rg_sub(1.0, x). Trailing options are named and may be left
  *    out: rg_sum(x), rg_sum(x, RG_AXES(1)), rg_sum(x, .keep = true). Axes may be negative: -1 is the last.
  *    Every macro has a plain function behind it: bindings and C++ see rg_sum(x, (rg_reduce_opts){...}).
@@ -117,7 +118,9 @@ typedef struct rg_ranges { const rg_range *r; size_t n; } rg_ranges;
 #define RG_AXES(...)    RG_INTS(__VA_ARGS__)
 #define RG_TENSORS(...) ((rg_tensors){(const rg_tensor[]){__VA_ARGS__}, sizeof((const rg_tensor[]){__VA_ARGS__}) / sizeof(rg_tensor)})
 #define RG_ARRAY(p, n)  ((rg_tensors){(p), (n)}) /* n tensors at p */
+#define RG_LIST(p, n)   ((rg_ints){(p), (n)})    /* n numbers, int64_t, at p: a shape or axes that are known at run time only */
 #define RG_SLICES(...)  ((rg_ranges){(const rg_range[]){__VA_ARGS__}, sizeof((const rg_range[]){__VA_ARGS__}) / sizeof(rg_range)})
+#define RG_PARTS(p, n)  ((rg_ranges){(p), (n)})  /* n ranges at p */
 #define RG_WHOLE           ((rg_range){.stop = RG_END})                          /* [:]     */
 #define RG_FROM(a)         ((rg_range){.start = (a), .stop = RG_END})            /* [a:]    */
 #define RG_TO(b)           ((rg_range){.stop = (b)})                             /* [:b]    */
@@ -152,7 +155,8 @@ RG_API rg_ctx *rg_open(const char *device);
 RG_API rg_status rg_close(rg_ctx *c);               /* frees everything; returns the error that was set, 0 if none. NULL is fine */
 RG_API rg_status rg_status_of(rg_ctx *c);           /* the first error since rg_open or rg_clear_error; 0: none */
 RG_API const char *rg_error(rg_ctx *c);             /* its words, "" if none; valid until the next call */
-RG_API rg_status rg_clear_error(rg_ctx *c);         /* go on; tensors that failed stay poisoned. Not 0: the context cannot be mended */
+RG_API rg_status rg_clear_error(rg_ctx *c);         /* go on; tensors that failed stay poisoned, and asynchronous reads that were still waiting
+                                                       are dropped: ask again. Not 0: the context cannot be mended */
 RG_API const char *rg_status_text(int code);        /* "invalid argument" */
 RG_API const char *rg_device(rg_ctx *c);            /* "CPU" */
 RG_API const char *rg_version(void);                /* of the library; RG_VERSION is the header's */
@@ -414,10 +418,23 @@ typedef struct rg_operand {
 
 #if !defined __cplusplus && !defined RG_NO_SITES
 /* An argument that is itself a call, rg_add(rg_mul(a, b), c), has no name: nobody can use it again. The call that takes
- * it frees it (it says so in a bit of the handle); so expressions leave no temporaries behind. */
+ * it frees it (it says so in a bit of the handle); so expressions leave no temporaries behind. It must be a call and
+ * nothing else: the first parenthesis closes at the very end, which `rg_rank(a) == 1 ? a : rg_abs(b)` does not. Text
+ * with quotes is not looked into; what is not freed here ends with its scope. */
+static inline __attribute__((unused)) bool rg_is_call_(const char *text) {
+    int depth = 0;
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\'') return false;
+        depth += (*text == '(') - (*text == ')');
+        if (*text == ')' && depth == 0) return text[1] == 0;
+        if (depth == 0 && *text != '_' && *text != ' ' && !(*text >= 'a' && *text <= 'z') && !(*text >= '0' && *text <= '9'))
+            return false;
+    }
+    return false;
+}
 #define RG_IS_TEMP(text)                                                      \
     (!__builtin_strncmp(text, "rg_", 3) && (text)[sizeof(text) - 2] == ')' && \
-     __builtin_strncmp(text, "rg_keep(", 8) && __builtin_strncmp(text, "rg_param(", 9))
+     __builtin_strncmp(text, "rg_keep(", 8) && __builtin_strncmp(text, "rg_param(", 9) && rg_is_call_(text))
 #define RG_ARG(x, text) rg_arg_(x, RG_IS_TEMP(text))
 static inline __attribute__((unused)) rg_tensor rg_arg_(rg_tensor t, bool temporary) {
     t.id |= (uint64_t)(temporary && t.id) << 31;

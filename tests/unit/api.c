@@ -301,6 +301,52 @@ TEST(api_temporaries_of_an_expression_are_freed) {
     CHECK_EQ(rg_close(c), 0);
 }
 
+/* A handle with a name lives on, however the argument that mentions it is spelled. */
+TEST(api_temporaries_are_calls_and_nothing_else) {
+    rg_ctx *c = open_ref();
+    rg_tensor a = rg_full(c, RG_F32, 2, RG_SHAPE(3)), b = rg_full(c, RG_F32, -5, RG_SHAPE(3));
+    rg_tensor x = rg_neg(rg_rank(a) == 1 ? a : rg_abs(b));
+    rg_tensor y = rg_add(rg_dim(a, 0) > 2 ? (rg_free(x), a) : rg_abs(b), 1);
+    CHECK(!rg_is_alive(x));
+    CHECK(rg_is_alive(a) && rg_is_alive(b));
+    CHECK(rg_item(rg_sum(y)) == 9);
+    CHECK(rg_item(rg_sum(a)) == 6);
+    CHECK_EQ(rg_close(c), 0);
+}
+
+/* Lists from arrays go through every macro in one piece. */
+TEST(api_lists_from_arrays) {
+    rg_ctx *c = open_ref();
+    int64_t shape[] = {2, 3}, axes[] = {1};
+    rg_range part[] = {RG_FROM(1), RG_TO(2)};
+    rg_tensor x = rg_full(c, RG_F32, 2, RG_LIST(shape, 2)), g[1];
+    float v[2];
+    CHECK_EQ(rg_read(rg_sum(x, RG_LIST(axes, 1)), v, sizeof v), 0);
+    CHECK(v[0] == 6 && v[1] == 6);
+    CHECK_EQ(rg_grad(rg_sum(rg_square(rg_slice(x, RG_PARTS(part, 2)))), RG_ARRAY(&x, 1), g), 0);
+    CHECK(rg_item(rg_sum(g[0])) == 8);
+    CHECK_EQ(rg_close(c), 0);
+}
+
+/* A realized value is read where it is, in any shape: no kernel runs. (A mean is a number in another shape.) */
+TEST(api_reading_another_shape_copies_nothing) {
+    rg_ctx *c = rg_open("CPU");
+    float data[6] = {1, 2, 3, 4, 5, 6}, v[6];
+    rg_tensor x = rg_from(c, RG_F32, data, RG_SHAPE(2, 3)), mean = rg_mean(x), y = rg_mul(x, 2);
+    rg_tensor flat = rg_reshape(y, RG_SHAPE(6)), turned = rg_transpose(y, 0, 1);
+    rg_usage before, after;
+    CHECK_EQ(rg_realize_all(RG_TENSORS(mean, y)), 0);
+    CHECK_EQ(rg_stats(c, &before), 0);
+    CHECK(rg_item(mean) == 3.5);
+    CHECK_EQ(rg_read(flat, v, sizeof v), 0);
+    for (int i = 0; i < 6; i++) CHECK(v[i] == 2 * data[i]);
+    CHECK_EQ(rg_stats(c, &after), 0);
+    CHECK_EQ(after.realizes, before.realizes);
+    CHECK_EQ(rg_read(turned, v, sizeof v), 0); /* another order is work */
+    CHECK(v[0] == 2 && v[1] == 8 && v[2] == 4);
+    CHECK_EQ(rg_close(c), 0);
+}
+
 /* ---- threads ------------------------------------------------------------------------------------------------------------ */
 
 enum { TENSORS = 20000 };
