@@ -125,18 +125,26 @@ static void batchnorm_inputs(struct job *j) {
 }
 
 /* Normalised by the batch; running averages move along. */
+static rg_tensor batchnorm_of(struct job *j, rg_tensor *mean, rg_tensor *var) {
+    rg_tensor x = j->in[0];
+    *mean = rg_mean(x, RG_AXES(0, 2, 3), .keep = true);
+    *var = rg_mean(rg_square(rg_sub(x, *mean)), RG_AXES(0, 2, 3), .keep = true);
+    rg_tensor y = rg_mul(rg_sub(x, *mean), rg_rsqrt(rg_add(*var, 1e-5)));
+    return rg_add(rg_mul(y, j->in[1]), j->in[2]);
+}
+
 static void batchnorm(struct job *j) {
-    rg_tensor x = j->in[0], mean = rg_mean(x, RG_AXES(0, 2, 3), .keep = true);
-    rg_tensor var = rg_mean(rg_square(rg_sub(x, mean)), RG_AXES(0, 2, 3), .keep = true);
-    rg_tensor y = rg_mul(rg_sub(x, mean), rg_rsqrt(rg_add(var, 1e-5)));
-    give(j, rg_relu(rg_add(rg_mul(y, j->in[1]), j->in[2])));
+    rg_tensor mean, var, y = batchnorm_of(j, &mean, &var);
+    give(j, rg_relu(y));
     give(j, rg_lerp(j->in[3], mean, 0.1));
     give(j, rg_lerp(j->in[4], var, 0.1));
 }
 
+/* Of silu, because relu's jumps when rounding moves a value across zero, and plans round differently. */
 static void batchnorm_grad(struct job *j) {
-    batchnorm(j);
-    rg_grad(j->out[0], RG_TENSORS(j->in[0], j->in[1], j->in[2]), j->out, .seed = j->in[5]);
+    rg_tensor mean, var, y = rg_silu(batchnorm_of(j, &mean, &var));
+    rg_grad(y, RG_TENSORS(j->in[0], j->in[1], j->in[2]), j->out, .seed = j->in[5]);
+    j->n = 3;
 }
 
 static void entropy_inputs(struct job *j) {
