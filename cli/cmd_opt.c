@@ -1,12 +1,12 @@
 /* cmd_opt.c: `ridge opt`: one .uop file through the whole compiler, with every stage open to the eye.
  *
- * Each kernel of the file is verified and lowered; what was asked for is printed (the kernel graph, the
+ * A tensor program, (GRAPH ..), is planned first (cmd_opt_plan.c). Each kernel of the file is verified and lowered; what was asked for is printed (the kernel graph, the
  * linear program, C, assembly, or the IR after any pass); then the kernels run in order on the data that
  * the file declares, by the engine (--run, --time) or by the interpreter (--ref). --check runs each
  * kernel's plain program (no opts, exact math) in the interpreter on the same inputs and compares what
  * both wrote; where that would take minutes it runs a sample of the grid's iterations.
  * cmd_opt_run.c holds the running half.
- * Tests: tests/cli/opt.sh */
+ * Tests: tests/cli/opt.sh, tests/cli/plan.sh */
 #include "cmd_opt.h"
 #include "render/render.h"
 #include "device/device.h"
@@ -27,10 +27,14 @@ static void read_program(struct session *s) {
     size_t n;
     must(s->err, os_read_file(s->err, &s->arena, s->file, 64 << 20, &text, &n));
     ir_parse(&s->ir, text, n, s->file, &s->prog);
+    s->planned = session_plan(s);
     if (s->only) {
         uint32_t kept = 0;
         for (uint32_t i = 0; i < s->prog.kernel.n; i++)
-            if (!strcmp(s->prog.kernel.p[i].name, s->only)) s->prog.kernel.p[kept++] = s->prog.kernel.p[i];
+            if (!strcmp(s->prog.kernel.p[i].name, s->only)) {
+                if (s->planned) s->about.p[kept] = s->about.p[i];
+                s->prog.kernel.p[kept++] = s->prog.kernel.p[i];
+            }
         if (!kept) err_throw(s->err, RG_EINVAL, "%s holds no kernel called '%s'", s->file, s->only);
         s->prog.kernel.n = kept;
     }
@@ -44,6 +48,7 @@ static void read_program(struct session *s) {
 static const char *choose_opts(struct session *s, const struct kernel *k) {
     if (s->noopt || (env_int(ENV_NOOPT) && !s->opts)) return "";
     if (s->opts) return s->opts;
+    if (s->heuristic) return opts_heuristic(&s->ir, k, 0, (int)env_int(ENV_THREADS));
     if (s->random_opts >= 0) return opts_random(&s->ir, k, (uint64_t)s->random_opts);
     return k->opts;
 }
@@ -126,7 +131,9 @@ static void print_emit(struct session *s) {
     for (uint32_t i = 0; i < s->prog.kernel.n; i++) {
         struct str t;
         str_init(&t, &s->arena);
-        if (s->emit == EMIT_IR) ir_print_kernel(&t, &s->ir, &s->prog.kernel.p[i]);
+        struct kernel k = s->prog.kernel.p[i];
+        if (s->heuristic) k.opts = s->work[i].opts;
+        if (s->emit == EMIT_IR) ir_print_kernel(&t, &s->ir, &k);
         if (s->emit == EMIT_LINEAR) linear_print(&t, &s->ir, &s->work[i].lin);
         if (t.n) fputs(t.p, stdout);
     }
@@ -172,10 +179,13 @@ static void session_run(struct session *s) {
         lower_one(s, i);
         print_debug(s, i);
     }
+    bool plan_only = s->planned && s->dump && !strcmp(s->dump, "plan");
     bool runs = s->run || s->check || s->time || s->ref || s->print;
     if (s->emit) print_emit(s);
     if (runs || s->json)
         session_execute(s, runs);
+    else if (s->planned && !s->emit && !s->passes && (!s->dump || plan_only))
+        session_print_plan(s);
     else if (!s->emit && !s->dump && !s->passes)
         print_summary(s);
 }
@@ -194,6 +204,8 @@ static int check_usage(struct session *s, const char *emit, int64_t threads, int
     if (s->noopt && s->opts) return bad_usage("--noopt and --opts%s exclude each other", "");
     if (s->random_opts >= 0 && (s->opts || s->noopt))
         return bad_usage("--random-opts excludes --opts and --noopt%s", "");
+    if (s->heuristic && (s->opts || s->noopt || s->random_opts >= 0))
+        return bad_usage("--heuristic excludes --opts, --noopt and --random-opts%s", "");
     if (s->ref && (s->time || s->check || s->emit == EMIT_C || s->emit == EMIT_ASM))
         return bad_usage("--ref interprets; it does not go with --time, --check, --emit c or --emit asm%s",
                          "");
@@ -210,7 +222,8 @@ static int check_usage(struct session *s, const char *emit, int64_t threads, int
 
 static const char about[] = "Compiles the kernels of a .uop file and shows or runs the result. "
                             "Without options it checks the\n"
-                            "file and prints one line per kernel. docs/ir.md describes the "
+                            "file and prints one line per kernel; of a tensor program, (GRAPH ..), it "
+                            "prints the planned kernels. docs/ir.md describes the "
                             "language, docs/cli.md the data lines.";
 
 /* All of the command that may run out of memory, inside the guard. */
@@ -229,10 +242,11 @@ static void opt_main(void *arg) {
     const struct arg_spec spec[] = {
         {"opts",        ARG_TEXT,   &s->opts,        "LIST",       "use this list of opts, not the file's"},
         {"noopt",       ARG_FLAG,   &s->noopt,       NULL,         "use no opts: the plain program"},
+        {"heuristic",   ARG_FLAG,   &s->heuristic,   NULL,         "use the list that the library would choose"},
         {"random-opts", ARG_NUMBER, &s->random_opts, "SEED",       "a random legal list; the same seed gives the same list"},
         {"kernel",      ARG_TEXT,   &s->only,        "NAME",       "only this kernel of the file"},
         {"emit",        ARG_TEXT,   &emit,           "FORM",       "print the kernels as ir, tree, linear, c or asm"},
-        {"dump",        ARG_TEXT,   &s->dump,        "all|PASS,..", "print the IR after these passes"},
+        {"dump",        ARG_TEXT,   &s->dump,        "all|PASS,..", "print the IR after these passes; plan: the planner's reasons"},
         {"passes",      ARG_FLAG,   &s->passes,      NULL,         "print the time and node count of each pass"},
         {"run",         ARG_FLAG,   &s->run,         NULL,         "run on the CPU; print what each output holds"},
         {"ref",         ARG_FLAG,   &s->ref,         NULL,         "run in the interpreter, which checks bounds, races, unset values"},

@@ -1,4 +1,5 @@
-/* cmd_opt.h: what the two halves of `ridge opt` share: cmd_opt.c compiles and prints, cmd_opt_run.c runs. */
+/* cmd_opt.h: what the files of `ridge opt` share: cmd_opt.c compiles and prints, cmd_opt_plan.c plans tensor
+ * programs, cmd_opt_run.c runs. */
 #ifndef RIDGE_CMD_OPT_H
 #define RIDGE_CMD_OPT_H
 
@@ -37,10 +38,12 @@ struct session {
     /* asked for */
     const char *file, *opts, *only, *dump, *print;
     enum emit emit;
-    bool noopt, passes, run, ref, check, time, exact, json;
+    bool noopt, heuristic, passes, run, ref, check, time, exact, json;
     int64_t random_opts, runs;
     /* made */
     struct program prog;
+    bool planned;            /* the file holds tensor programs; prog holds their kernels */
+    VEC(const char *) about; /* planned: a line for each kernel */
     struct io io;
     struct work *work; /* by kernel */
     struct engine *engine;
@@ -51,6 +54,9 @@ struct session {
 
 /* Throws with the file and line of the kernel. */
 void session_lower(struct session *, const struct kernel *, const struct lower_opts *, struct linear *out);
+/* Tensor programs become kernels; false if the file holds none. Throws. */
+bool session_plan(struct session *);
+void session_print_plan(struct session *);
 /* Runs (if `runs`) and prints results. Throws. */
 void session_execute(struct session *, bool runs);
 void session_close(struct session *);
