@@ -121,11 +121,22 @@ static void print_log(const char *log) {
     }
 }
 
+static enum plan_mode plan_mode(struct err *e) {
+    static const char *const name[] = {
+        [PLAN_COST] = "cost", [PLAN_STORE_ALL] = "store", [PLAN_FUSE_ALL] = "fuse"};
+    const char *s = env_str(ENV_PLAN);
+    for (size_t i = 0; i < RG_COUNT(name); i++)
+        if (!s || !strcmp(s, name[i])) return (enum plan_mode)i;
+    err_throw(e, RG_EINVAL, "RIDGE_PLAN=%.40s: expected cost, store or fuse", s);
+}
+
 static void plan_graph(struct session *s, const struct kernel *k, const struct model *m) {
     struct str log;
     str_init(&log, &s->arena);
     bool dump = s->dump && (!strcmp(s->dump, "plan") || !strcmp(s->dump, "all"));
     struct sched_opts o = {.model = m,
+                           .mode = plan_mode(s->err),
+                           .rank = (int)RG_MAX(env_int(ENV_PLAN_RANK), 0),
                            .no_multi = !env_int(ENV_MULTI),
                            .no_split = !env_int(ENV_SPLIT),
                            .no_batch = !env_int(ENV_BATCH),

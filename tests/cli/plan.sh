@@ -83,6 +83,9 @@ out=$(DEBUG=3 "$RIDGE" opt "$here/softmax.uop" 2>&1 >/dev/null)
 case $out in *"store all  5 kernels"*) ;; *) fail "DEBUG=3 shows no plan: $out" ;; esac
 [ "$("$RIDGE" opt "$here/softmax.uop")" = "$(DEBUG=3 "$RIDGE" opt "$here/softmax.uop" 2>/dev/null)" ] || fail "DEBUG=3 changes stdout"
 [ "$(RIDGE_SPLIT=0 RIDGE_BATCH=0 "$RIDGE" opt "$here/batch.uop" | grep -c ^kernel)" -eq 3 ] || fail "RIDGE_BATCH=0 is not heard"
+[ "$(RIDGE_PLAN=store "$RIDGE" opt "$here/softmax.uop" | grep -c ^kernel)" -eq 5 ] || fail "RIDGE_PLAN=store is not heard"
+out=$(RIDGE_PLAN=zig "$RIDGE" opt "$here/softmax.uop" 2>&1) && fail "RIDGE_PLAN=zig worked"
+case $out in *"expected cost, store or fuse"*) ;; *) fail "RIDGE_PLAN=zig: $out" ;; esac
 
 # --heuristic on kernels
 has 0 "matmul: opts " tests/golden/small/matmul.uop --heuristic
