@@ -427,7 +427,8 @@ static inline __attribute__((unused)) bool rg_is_call_(const char *text) {
         if (*text == '"' || *text == '\'') return false;
         depth += (*text == '(') - (*text == ')');
         if (*text == ')' && depth == 0) return text[1] == 0;
-        if (depth == 0 && *text != '_' && *text != ' ' && !(*text >= 'a' && *text <= 'z') && !(*text >= '0' && *text <= '9'))
+        if (depth == 0 && *text != '_' && *text != ' ' && !(*text >= 'a' && *text <= 'z') &&
+            !(*text >= '0' && *text <= '9'))
             return false;
     }
     return false;
