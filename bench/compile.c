@@ -5,7 +5,8 @@
  *              kernel alone, cold. The cache is a directory of its own that goes afterwards.
  *   model      a step of transformer.h, forward and backward, on the NULL device: the graph, plan, lower, render, and the
  *              time of each pass of lowering over all kernels. The first context of the process, then medians of
- *              fresh ones. With --peer PYTHON the same in tinygrad (bench/peers), in the same run.
+ *              fresh ones. With --peer PYTHON, from the root of the repository, the same in tinygrad (bench/peers), in
+ *              the same run; pip install tinygrad into a venv of yours.
  *   large      a hundred thousand operations: how long the plan takes, and how much memory.
  *
  *     compile [products|model|large] [--peer PYTHON] [--runs N] [--layers N] [--ops N]
@@ -297,7 +298,11 @@ static int peer(const struct step *ours) {
         if (k >= 0) wall[k] = x, cpu[k] = y;
     }
     if (pclose(f) || wall[2] == 0)
-        return fprintf(stderr, "compile: the peer failed; is tinygrad there?\n"), 1;
+        return fprintf(stderr,
+                       "compile: the peer failed: this must be the root of the repository, and %s must have "
+                       "tinygrad\n",
+                       settings.peer),
+               1;
     double mine = ours->ms[PLAN] + ours->ms[LOWER];
     printf("  tinygrad / Ridge: plan %.1f, lower %.1f, plan + lower %.1f of wall time (bar 50); processor "
            "time, with "
