@@ -147,3 +147,14 @@ TEST(schedule_cases_sums_of_halves_are_kept_in_float) {
             "(GRAPH (REDUCE_AXES[ADD] (ABS b0) 1) (REDUCE_AXES[ADD] (CAST<f16> (MUL (ABS b0) 3.0)) 1))\n",
             true);
 }
+
+/* ---- regions ------------------------------------------------------------------------------------------------------- */
+
+/* Parts of a program that look alike are planned once; these look alike but for a number, a view, an operation. */
+TEST(schedule_cases_regions_that_are_nearly_alike) {
+    planned("kernel k\na = (BUFFER<f32>[0] 40 3)\nb = (BUFFER<f32>[1] 40 3)\nc = (BUFFER<f32>[2] 40 3)\n"
+            "d = (BUFFER<f32>[3] 40 3)\ne = (BUFFER<f32>[4] 40 3)\nf = (BUFFER<f32>[5] 40 3)\n"
+            "(GRAPH (MUL a 2.0) (MUL b 3.0) (REDUCE_AXES[MAX] c 0) (REDUCE_AXES[MIN] d 0)\n"
+            "  (NEG (SHRINK e 0 20 1 0 3 1)) (NEG (SHRINK f 20 20 1 0 3 1)))\n",
+            true);
+}
