@@ -64,6 +64,7 @@ struct rangeify {
     uint8_t *out;          /* by unit: 1 for the outputs of this kernel, which are computed and not loaded */
     const uop *dim[SHAPE_MAX]; /* the domain: a RANGE for each axis, or 0 */
     uint32_t dims;
+    const uop **param; /* node id of memory -> its PARAM */
     struct at_memo *memo;
     uint32_t memo_n, memo_cap;
     struct map reduce_ranges; /* context, level, size -> RANGE */
@@ -71,6 +72,7 @@ struct rangeify {
     uint32_t epoch, visited, next_range;
     VEC(uint64_t)
     node_of; /* kernel node id -> epoch << 32 | id of the graph node whose value it is in this kernel */
+    uint32_t sym_buffer, sym_reduce, sym_dim;
     const char *illegal; /* why this is not a kernel; NULL: it is */
     bool flat;           /* one coordinate for all tensors: for BATCH */
 };
@@ -78,8 +80,9 @@ void rangeify_init(struct rangeify *, struct sgraph *, struct arena *scratch, st
 /* SINK of the kernel that stores these units, over raw ranges (outputs LOOP with pos = axis, reductions REDUCE);
  * NULL: not a legal kernel, r->illegal says why. PARAM slots are node ids of the memory's node. */
 const uop *rangeify_kernel(struct rangeify *, const uint32_t *unit, uint32_t n, const uint8_t *stored);
-/* Which of the domain's ranges may be the grid: those that every store and every reduction depends on. */
-void rangeify_grid(struct rangeify *, const uop *sink, bool grid[SHAPE_MAX]);
+/* Which of the domain's ranges may be the grid: those that every store and every reduction depends on. topo: all nodes
+ * of the kernel. */
+void rangeify_grid(struct rangeify *, const uop_vec *topo, bool grid[SHAPE_MAX]);
 
 /* ---- price.c: what a kernel costs ------------------------------------------------------------------ */
 

@@ -293,7 +293,9 @@ void kernel_build(struct rangeify *r, const uop *sink, struct built *out) {
     axis_vec axes = {0};
     struct str text;
     *out = (struct built){0};
-    rangeify_grid(r, sink, b.grid);
+    uop_vec topo = {0};
+    uop_topo(r->a, &sink, 1, &topo);
+    rangeify_grid(r, &topo, b.grid);
     merge_outputs(&b);
     merge_reductions(&b);
     find_axes(&b, &axes);

@@ -7,9 +7,12 @@
  * planned and written once: their text is the key.
  * Tests: tests/unit/schedule.c, tests/unit/search.c */
 #include <math.h>
+#include <stdlib.h>
 
 #include "schedule/internal.h"
 
+enum { DEEP = 200 };    /* views of views */
+enum { FRESH = 4096 };  /* nodes of priced kernels that are kept to be shared */
 enum { JOIN_MAX = 48 }; /* units of regions that are joined because they read the same tensor */
 
 /* ---- regions ------------------------------------------------------------------------------------------------- */
@@ -111,23 +114,116 @@ static void find_regions(struct regions *r, struct sgraph *g) {
 struct region {
     struct sgraph *g;
     struct rangeify *rf;      /* only while it is planned */
+    struct arena_mark start;  /* of g->region, likewise */
     uint32_t *unit, n;        /* of the region, topological */
     uint32_t *local;          /* unit -> index in `unit`, or UINT32_MAX */
     VEC(const uop *) outside; /* memory that it reads, by first mention */
     uint8_t *stored;          /* by unit, of the program */
     uint32_t *seen, mark;     /* by unit */
+    uint64_t *look;           /* by unit: what it computes, as far as the region sees; see look_of */
     struct str text;
 };
+
+/* Is n something that the region reads from memory? */
+static bool is_outside(const struct region *x, const uop *n) {
+    uint32_t u = x->g->unit_of[n->id];
+    return sg_is_memory(x->g, n) || (u && x->g->unit[u - 1].hint != HINT_NUMBER);
+}
+
+static bool is_inside(const struct region *x, const uop *n) {
+    uint32_t u = x->g->unit_of[n->id];
+    return u && x->local[u - 1] != UINT32_MAX && x->g->unit[u - 1].hint != HINT_NUMBER;
+}
+
+/* A hash of what n computes from what the region reads. Of memory only dtype and shape count, and operands that may
+ * change places do not have one: so the same layer, twice in a program, looks the same, though the nodes of the second
+ * have other hashes and so another order. */
+static uint64_t look_of(const struct region *x, const uop *n, bool self, int depth) {
+    const struct sgraph *g = x->g;
+    if (!self && is_inside(x, n)) return x->look[g->unit_of[n->id] - 1];
+    uint64_t h = hash_u64((uint64_t)n->op << 8 | n->dt);
+    if (!self && is_outside(x, n)) {
+        const struct shape *sh = sg_shape(x->g, n);
+        for (uint32_t i = 0; i < sh->n; i++) h = hash_u64(h + (uint64_t)sh->d[i]);
+        return hash_u64(h + 1);
+    }
+    h = hash_u64(h + n->arg.u);
+    if (depth > DEEP) return h; /* text_of complains */
+    if (op_info[n->op].flags & OPF_C)
+        return hash_u64(h + look_of(x, n->src[0], false, depth + 1) +
+                        look_of(x, n->src[1], false, depth + 1));
+    for (uint32_t i = 0; i < n->nsrc; i++) h = hash_u64(h + look_of(x, n->src[i], false, depth + 1));
+    return h;
+}
+
+struct looks {
+    uint64_t look;
+    uint32_t unit;
+};
+
+static int by_look(const void *a, const void *b) {
+    const struct looks *x = a, *y = b;
+    if (x->look != y->look) return x->look < y->look ? -1 : 1;
+    return x->unit < y->unit ? -1 : x->unit > y->unit;
+}
+
+typedef VEC(struct looks) looks_vec;
+
+/* Puts those of the list that are in the region and not met yet on the stack, so that the first by look is on top. */
+static void push_by_look(struct region *x, const uint32_t *list, looks_vec *stack) {
+    uint32_t from = stack->n;
+    for (; *list != UINT32_MAX; list++)
+        if (x->local[*list] != UINT32_MAX && x->seen[*list] != x->mark)
+            vec_push(x->g->a, stack, ((struct looks){~x->look[*list], *list}));
+    if (stack->n > from + 1) qsort(stack->p + from, stack->n - from, sizeof *stack->p, by_look);
+}
+
+/* The units in an order that follows from how they look: depth first from those that nothing in the region reads. */
+static void order_units(struct region *x) {
+    struct sgraph *g = x->g;
+    looks_vec stack = {0};
+    uint32_t *last = arena_array(g->a, uint32_t, x->n + 1), ends = 0, n = 0;
+    bool in_place = false;
+    for (uint32_t i = 0; i < x->n; i++) {
+        uint32_t u = x->unit[i];
+        uint64_t h = look_of(x, g->unit[u].n, true, 0) + g->unit[u].forced;
+        bool end = true;
+        for (const uint32_t *s = g->unit[u].use; *s != UINT32_MAX; s++)
+            if (x->local[*s] != UINT32_MAX)
+                end = false;
+            else
+                h = hash_u64(h);
+        x->look[u] = h;
+        if (end) last[ends++] = u;
+        in_place |= g->unit[u].n->op == OP_ASSIGN;
+    }
+    if (in_place) return; /* find_before reads something from the order of the program */
+    last[ends] = UINT32_MAX;
+    x->mark++;
+    push_by_look(x, last, &stack);
+    while (stack.n) {
+        uint32_t u = stack.p[stack.n - 1].unit, was = stack.n;
+        if (x->seen[u] == x->mark) {
+            stack.n--;
+            continue;
+        }
+        push_by_look(x, g->unit[u].src, &stack);
+        if (stack.n > was) continue;
+        x->seen[u] = x->mark;
+        x->unit[n++] = u;
+        stack.n--;
+    }
+    for (uint32_t i = 0; i < n; i++) x->local[x->unit[i]] = i;
+}
 
 static void text_of(struct region *x, const uop *n, bool self, int depth) {
     struct sgraph *g = x->g;
     uint32_t u = g->unit_of[n->id];
-    if (u && !self && x->local[u - 1] != UINT32_MAX && g->unit[u - 1].hint != HINT_NUMBER) {
+    if (!self && is_inside(x, n)) {
         str_printf(&x->text, " u%u", x->local[u - 1]);
         return;
     }
-    bool loaded = !self && (sg_is_memory(g, n) || (u && g->unit[u - 1].hint != HINT_NUMBER));
-    if (loaded) {
+    if (!self && is_outside(x, n)) {
         uint32_t k = 0;
         while (k < x->outside.n && x->outside.p[k] != n) k++;
         if (k == x->outside.n) vec_push(g->a, &x->outside, n);
@@ -140,12 +236,15 @@ static void text_of(struct region *x, const uop *n, bool self, int depth) {
     }
     str_printf(&x->text, " (%s %s %llx", op_info[n->op].name, dtype_info[n->dt].name,
                (unsigned long long)n->arg.u);
-    if (depth > 200) err_throw(g->ir->err, RG_ELIMIT, "a view of a view of a view: more than 200 deep");
-    for (uint32_t i = 0; i < n->nsrc; i++) text_of(x, n->src[i], false, depth + 1);
+    if (depth > DEEP) err_throw(g->ir->err, RG_ELIMIT, "a view of a view of a view: more than %d deep", DEEP);
+    bool swap = (op_info[n->op].flags & OPF_C) &&
+                look_of(x, n->src[0], false, depth) > look_of(x, n->src[1], false, depth);
+    for (uint32_t i = 0; i < n->nsrc; i++) text_of(x, n->src[swap ? 1 - i : i], false, depth + 1);
     str_addc(&x->text, ')');
 }
 
 static void region_text(struct region *x) {
+    order_units(x);
     str_init(&x->text, x->g->a);
     for (uint32_t i = 0; i < x->n; i++) {
         const struct unit *u = &x->g->unit[x->unit[i]];
@@ -159,27 +258,38 @@ static void region_text(struct region *x) {
 
 /* ---- the problem -------------------------------------------------------------------------------------------------- */
 
-/* Stored units of the region that the kernel of these units reads. */
-static void mark_needs(struct region *x, const uint32_t *out, uint32_t k, uint8_t *needs) {
+/* Walks through what the kernel of these units computes and takes over which of it is stored: all that writing the
+ * kernel asks for. `needs` (may be NULL) gets the stored units of the region that it reads. */
+static void take_stored(struct region *x, const uint32_t *out, uint32_t k, const uint8_t *stored,
+                        uint8_t *needs) {
     struct sgraph *g = x->g;
     VEC(uint32_t) stack = {0};
-    struct arena *a = g->eval;
     x->mark++;
     for (uint32_t i = 0; i < k; i++) {
         x->seen[out[i]] = x->mark;
-        vec_push(a, &stack, out[i]);
+        x->stored[out[i]] = stored[x->local[out[i]]];
+        vec_push(g->eval, &stack, out[i]);
     }
     while (stack.n) {
-        const struct unit *u = &g->unit[stack.p[--stack.n]];
-        for (const uint32_t *s = u->src; *s != UINT32_MAX; s++) {
+        for (const uint32_t *s = g->unit[stack.p[--stack.n]].src; *s != UINT32_MAX; s++) {
             if (x->seen[*s] == x->mark) continue;
             x->seen[*s] = x->mark;
+            bool inside = x->local[*s] != UINT32_MAX;
+            if (inside) x->stored[*s] = stored[x->local[*s]];
             if (!x->stored[*s])
-                vec_push(a, &stack, *s);
-            else if (x->local[*s] != UINT32_MAX)
+                vec_push(g->eval, &stack, *s);
+            else if (inside && needs)
                 needs[x->local[*s]] = 1;
         }
     }
+}
+
+/* A fresh ir for kernels: of those priced so far only the price is kept, and a small table stays in cache. */
+static void fresh_ir(struct region *x) {
+    arena_release(x->g->region, x->start);
+    struct ir *ir = arena_new(x->g->region, struct ir);
+    ir_init(ir, x->g->region);
+    rangeify_init(x->rf, x->g, x->g->eval, ir);
 }
 
 /* Outputs are local numbers; the kernel reads what is stored. */
@@ -188,10 +298,10 @@ static double cost_of(void *cx, const uint32_t *out, uint32_t k, const uint8_t *
     struct arena_mark mark = arena_mark(x->g->eval);
     uint32_t *unit = arena_array(x->g->eval, uint32_t, k);
     double seconds = INFINITY;
+    if (x->rf->ir->n > FRESH) fresh_ir(x);
     for (uint32_t i = 0; i < k; i++) unit[i] = x->unit[out[i]];
-    for (uint32_t i = 0; i < x->n; i++) x->stored[x->unit[i]] = stored[i];
+    take_stored(x, unit, k, stored, needs);
     const uop *sink = rangeify_kernel(x->rf, unit, k, x->stored);
-    if (sink && needs) mark_needs(x, unit, k, needs);
     if (sink) seconds = price_kernel(x->rf, sink, x->g->opts->model).seconds;
     arena_release(x->g->eval, mark);
     return seconds;
@@ -404,17 +514,15 @@ static void plan_region(struct region *x, struct map *known, struct template ***
                                .outsides = x->outside.n,
                                .unit = x->unit,
                                .units = x->n};
-        struct arena_mark mark = arena_mark(g->region);
-        struct ir *ir = arena_new(g->region, struct ir);
         struct rangeify rf;
-        ir_init(ir, g->region);
-        rangeify_init(&rf, g, g->eval, ir);
+        x->start = arena_mark(g->region);
         x->rf = &rf;
+        fresh_ir(x);
         solve(x, &t->result);
         plan->evaluations += t->result.evaluations;
         plan->distinct++;
         emit_region(x, &t->result, t);
-        arena_release(g->region, mark);
+        arena_release(g->region, x->start);
         while (map_get(known, h, &at)) h = hash_u64(h + 1);
         map_put(known, h, *n);
         (*all)[(*n)++] = t;
@@ -434,6 +542,7 @@ void plan_graph(struct sgraph *g, struct plan *plan) {
     struct template **all = arena_array(g->a, struct template *, g->units + 1);
     uint8_t *stored = arena_array(g->a, uint8_t, g->units + 1);
     uint32_t *seen = arena_array(g->a, uint32_t, g->units + 1), mark = 0;
+    uint64_t *look = arena_array(g->a, uint64_t, g->units + 1);
     memset(local, 0xff, (g->units + 1) * sizeof *local);
     for (uint32_t u = 0; u < g->units; u++)
         stored[u] = g->unit[u].hint != HINT_NUMBER && g->unit[u].forced == UNIT_FORCED;
@@ -444,7 +553,8 @@ void plan_graph(struct sgraph *g, struct plan *plan) {
     }
     for (uint32_t root = 0; root < g->units; root++) {
         if (!head[root] || g->unit[root].hint == HINT_NUMBER || find(&r, root) != root) continue;
-        struct region x = {.g = g, .local = local, .stored = stored, .seen = seen, .mark = mark};
+        struct region x = {
+            .g = g, .local = local, .stored = stored, .seen = seen, .mark = mark, .look = look};
         VEC(uint32_t) unit = {0};
         for (uint32_t u = head[root]; u; u = next[u - 1]) {
             local[u - 1] = unit.n;

@@ -307,7 +307,7 @@ struct price price_kernel(struct rangeify *r, const uop *sink, const struct mode
     struct tally t = {.r = r, .m = m, .grid_all = 1};
     touched_vec mem = {0};
     uop_topo(r->a, &sink, 1, &t.topo);
-    rangeify_grid(r, sink, t.grid);
+    rangeify_grid(r, &t.topo, t.grid);
     for (uint32_t i = 0; i < r->dims; i++)
         if (t.grid[i]) t.grid_all *= extent(r->dim[i]);
     for (uint32_t i = 0; i < t.topo.n && !r->illegal; i++) {

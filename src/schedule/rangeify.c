@@ -17,8 +17,12 @@ void rangeify_init(struct rangeify *r, struct sgraph *g, struct arena *a, struct
     *r = (struct rangeify){.g = g, .a = a, .ir = ir};
     rw_init(&r->rw, ir, rules_sym, NULL);
     free_init(&r->fr, ir, ir->arena);
+    r->sym_buffer = ir_sym(ir, "b", 1);
+    r->sym_reduce = ir_sym(ir, "r", 1);
+    r->sym_dim = ir_sym(ir, "d", 1);
     r->level = arena_array(ir->arena, uint32_t, g->ir->n);
     r->out = arena_array(ir->arena, uint8_t, g->units + 1);
+    r->param = arena_array(ir->arena, const uop *, g->ir->n);
 }
 
 /* ---- small words -------------------------------------------------------------------------------------- */
@@ -44,7 +48,7 @@ static const uop *cast(struct rangeify *r, const uop *a, enum dtype dt) {
 static const uop *new_range(struct rangeify *r, enum axis_kind kind, int64_t size, uint32_t pos,
                             uint32_t id) {
     const uop *n = idx(r, size);
-    union arg arg = {.range = {.cls = ir_sym(r->ir, kind == AX_REDUCE ? "r" : "d", 1),
+    union arg arg = {.range = {.cls = kind == AX_REDUCE ? r->sym_reduce : r->sym_dim,
                                .kind = (uint8_t)kind,
                                .pos = (uint8_t)RG_MIN(pos, 255),
                                .id = (uint16_t)id}};
@@ -71,11 +75,10 @@ static const uop *linear_index(struct rangeify *r, const struct shape *s, const 
 }
 
 static const uop *param(struct rangeify *r, const uop *memory) {
-    char name[24];
-    int n = snprintf(name, sizeof name, "b%u", memory->id);
+    if (r->param[memory->id]) return r->param[memory->id];
     const uop *size = idx(r, shape_size(sg_shape(r->g, memory)));
-    union arg arg = {.param = {.slot = memory->id, .name = ir_sym(r->ir, name, (size_t)n)}};
-    return uop_new(r->ir, OP_PARAM, (enum dtype)memory->dt, 1, &size, 1, arg);
+    union arg arg = {.param = {.slot = memory->id, .name = r->sym_buffer}}; /* the slot tells them apart */
+    return r->param[memory->id] = uop_new(r->ir, OP_PARAM, (enum dtype)memory->dt, 1, &size, 1, arg);
 }
 
 static const uop *load(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
@@ -510,12 +513,10 @@ const uop *rangeify_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n,
 
 /* ---- the grid ------------------------------------------------------------------------------------------ */
 
-void rangeify_grid(struct rangeify *r, const uop *sink, bool grid[SHAPE_MAX]) {
-    uop_vec topo = {0};
-    uop_topo(r->a, &sink, 1, &topo);
+void rangeify_grid(struct rangeify *r, const uop_vec *topo, bool grid[SHAPE_MAX]) {
     for (uint32_t i = 0; i < r->dims; i++) grid[i] = r->dim[i]->op == OP_RANGE;
-    for (uint32_t k = 0; k < topo.n; k++) {
-        const uop *n = topo.p[k], *of = n->op == OP_STORE ? n->src[0] : n;
+    for (uint32_t k = 0; k < topo->n; k++) {
+        const uop *n = topo->p[k], *of = n->op == OP_STORE ? n->src[0] : n;
         bool scan = n->op == OP_SCAN;
         if (n->op ==
             OP_STORE_ADD) { /* owns what stands in its index as it is; what was looked up may collide */

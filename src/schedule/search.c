@@ -16,8 +16,9 @@
 
 #define EXACT_FREE 8    /* free nodes of a region that is enumerated */
 #define EXACT_OUTS 12   /* nodes that can be stored, in such a region */
-#define EXACT_EVALS 300 /* and what that may cost */
-#define EVALS_MIN 1500  /* evaluations: this many, and so many for each node */
+#define EXACT_EVALS 100 /* and what that may cost */
+#define EVALS_MIN 400   /* evaluations: this many, and so many for each node */
+#define TINY 12         /* nodes: local search from every seed, not only from the best of them */
 #define EVALS_PER_NODE 6
 #define WORK_PER_EVAL 200 /* nodes walked */
 
@@ -157,7 +158,7 @@ static void from_seeds(struct run *r) {
         load_alone(r);
         allow(r, EVALS_MIN / SEEDS, EVALS_PER_NODE / 3);
         group(r, false);
-        if (s->n <= SMALL) local(r);
+        if (s->n <= TINY) local(r);
         plan[n] = (struct plan){arena_raw(s->a, s->n), arena_array(s->a, uint32_t, s->n), plan_seconds(s)};
         memcpy(plan[n].stored, s->stored, s->n);
         memcpy(plan[n].group, s->kern_of, s->n * sizeof *s->kern_of);

@@ -10,7 +10,7 @@
 #include "schedule.h"
 
 #define NONE UINT32_MAX
-#define SMALL 128   /* nodes: local search from every seed, all pairs of kernels */
+#define SMALL 128   /* nodes: all pairs of kernels */
 #define WINDOW 32   /* nodes of one large kernel that are tried */
 #define WIDE 64     /* kernels that one move may touch */
 #define MARGIN 1e-9 /* of the time at stake: smaller gains are noise of rounding */
