@@ -99,5 +99,16 @@ cat "$here/small.uop" tests/golden/small/matmul.uop > "$here/both.uop"
 has 1 "is a kernel, and the file also holds tensor programs" "$here/both.uop"
 printf 'kernel k\nx = (BUFFER<i32>[0] 2 3)\n(GRAPH x)\n' > "$here/nothing.uop"
 has 1 "nothing is computed" "$here/nothing.uop"
+# out of memory anywhere is a message and exit status 1; nothing is left behind
+n=1
+while [ $n -le 2000 ]; do
+    out=$(RIDGE_OOM_AT=$n "$RIDGE" opt "$here/batch.uop" 2>&1 >/dev/null)
+    got=$?
+    [ $got -eq 0 ] && break
+    case $got:$out in 1:*memory*) ;; *) fail "RIDGE_OOM_AT=$n: exit status $got: $out"; break ;; esac
+    n=$((n + 1 + n / 8))
+done
+[ $n -gt 1 ] || fail "out of memory was never simulated"
+out=$(ASAN_OPTIONS=detect_leaks=1 "$RIDGE" opt "$here/chain.uop" --check 2>&1) || fail "leaks: $out"
 has 1 "no buffer is called 'zig'" "$here/softmax.uop" --print zig
 exit $bad
