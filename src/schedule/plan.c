@@ -431,9 +431,7 @@ static void solve(struct region *x, struct plan_result *out) {
     struct plan_result best[8];
     struct sgraph *g = x->g;
     make_problem(x, &p);
-    uint32_t keep =
-                 g->opts->mode == PLAN_COST ? RG_MAX(g->opts->log ? 4u : 1u, (uint32_t)g->opts->rank + 1) : 1,
-             n = 1;
+    uint32_t keep = RG_MAX(4u, (uint32_t)g->opts->rank + 1), n = 1; /* the same plans whoever looks */
     bool ok = true;
     if (g->opts->mode == PLAN_STORE_ALL)
         ok = plan_store_all(g->a, g->ir->err, &p, best);

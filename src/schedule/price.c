@@ -24,12 +24,12 @@ static double op_weight(const uop *n) {
     case OP_SIN:
     case OP_COS:
     case OP_ERF: return 90;
-    case OP_TAN: return 130;
-    case OP_POW: return 170;
+    case OP_TAN: return 220;
+    case OP_POW: return 320;
     case OP_FDIV:
     case OP_RECIP:
-    case OP_SQRT: return 12;
-    case OP_RSQRT: return 24;
+    case OP_SQRT: return 24;
+    case OP_RSQRT: return 48;
     case OP_IDIV:
     case OP_MOD: return n->dt == DT_IDX || uop_is_const(n->src[1]) ? 6 : 24;
     case OP_CAST: return n->dt == DT_BF16 || n->src[0]->dt == DT_BF16 ? 6 : n->dt == DT_IDX ? 0 : 2;
@@ -51,6 +51,8 @@ struct tally {
     struct model_work work;
     struct price price;
     uint32_t contractions;
+    bool columns;           /* vectors run along the grid, loops go down columns: nothing is kept from pass to pass */
+    double across, along;   /* bytes of accesses that run through memory along the grid, along loops and reductions */
 };
 
 static double extent(const uop *range) { return (double)range->src[0]->hi; }
@@ -58,7 +60,7 @@ static double extent(const uop *range) { return (double)range->src[0]->hi; }
 /* How often lowered code evaluates something inside of these ranges. */
 static double times(const struct tally *t, const uop_vec *f) {
     bool inner = false;
-    int deepest = -1;
+    int deepest = -1, loop = -1; /* of the grid; of the loops, which stand inside of all of the grid */
     double n = 1;
     for (uint32_t i = 0; i < f->n; i++) {
         const uop *x = f->p[i];
@@ -66,12 +68,13 @@ static double times(const struct tally *t, const uop_vec *f) {
             inner = true, n *= extent(x);
             continue;
         }
-        deepest = RG_MAX(deepest, (int)x->arg.range.id);
-        inner |= !t->grid[x->arg.range.id];
+        int *most = t->grid[x->arg.range.id] ? &deepest : &loop;
+        *most = RG_MAX(*most, (int)x->arg.range.id);
     }
+    inner |= loop >= 0;
     for (uint32_t i = 0; i < t->r->dims; i++) {
         if (t->r->dim[i]->op != OP_RANGE) continue;
-        bool in = t->grid[i] ? inner || (int)i <= deepest : inner && (int)i <= deepest && deepest >= 0;
+        bool in = t->grid[i] ? inner || (int)i <= deepest : (int)i <= loop;
         if (in) n *= extent(t->r->dim[i]);
     }
     return n;
@@ -90,6 +93,21 @@ static double *work_of(struct model_work *w, enum dtype dt) {
     case DT_BF16: return &w->bf16;
     case DT_F32: return &w->f32;
     default: return &w->integer;
+    }
+}
+
+/* How far the address moves with the range; 0: not at all, or by no constant. */
+static int64_t stride_of(struct tally *t, const uop *n, const uop *range) {
+    if (n == range) return 1;
+    if (!free_has(&t->r->fr, n, range)) return 0;
+    int64_t a = n->nsrc > 0 ? stride_of(t, n->src[0], range) : 0, b = n->nsrc > 1 ? stride_of(t, n->src[1], range) : 0;
+    switch (n->op) {
+    case OP_ADD: return a + b;
+    case OP_SUB: return a - b;
+    case OP_MUL: return uop_is_const(n->src[1]) ? a * n->src[1]->arg.i : 0;
+    case OP_MOD: return a == 1 ? 1 : 0;
+    case OP_WHERE: return stride_of(t, n->src[1], range);
+    default: return 0;
     }
 }
 
@@ -242,6 +260,16 @@ static void touch(struct tally *t, touched_vec *v, const uop *index, bool store)
         x->again += RG_MAX(all - n, 0);
         x->load = true;
     }
+    bool inner = false, along = false, across = false;
+    for (uint32_t i = 0; i < f->n; i++) {
+        bool grid = f->p[i]->arg.range.kind != AX_REDUCE && t->grid[f->p[i]->arg.range.id];
+        inner |= !grid;
+        if (extent(f->p[i]) >= 16 && stride_of(t, index->src[1], f->p[i]) == 1) *(grid ? &across : &along) = true;
+    }
+    if (inner && n * dtype_info[p->dt].bytes > model_value(t->m, MODEL_L2_SIZE)) {
+        if (along) t->along += all * dtype_info[p->dt].bytes;
+        if (across && !along) t->across += all * dtype_info[p->dt].bytes;
+    }
     x->elements = RG_MAX(x->elements, n);
     x->footprint = RG_MAX(x->footprint, n / rows * dtype_info[p->dt].bytes);
 }
@@ -272,7 +300,7 @@ static void price_memory(struct tally *t, const touched_vec *v) {
 /* Of the passes over a row that stays in cache, the one that computes it first pays. */
 static bool computed_before(struct tally *t, const uop *n, struct map *seen) {
     uint64_t id = n->id < t->r->node_of.n ? t->r->node_of.p[n->id] : 0, by;
-    if (id >> 32 != t->r->epoch || !is_special(n)) return false;
+    if (t->columns || id >> 32 != t->r->epoch || !is_special(n)) return false;
     if (map_get(seen, id, &by)) return true;
     map_put(seen, id, n->id);
     return false;
@@ -286,7 +314,7 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
         const uop_vec *f = free_of(&t->r->fr, n);
         if (n->op == OP_LOAD) {
             touch(t, mem, n->src[0], false);
-            *work_of(&t->work, (enum dtype)n->dt) += times(t, f);
+            if (!t->contractions) *work_of(&t->work, (enum dtype)n->dt) += times(t, f); /* else from registers */
         } else if (n->op == OP_STORE || n->op == OP_STORE_ADD) {
             touch(t, mem, n->src[0], true);
             if (n->op == OP_STORE_ADD) touch(t, mem, n->src[0], false);
@@ -310,6 +338,8 @@ struct price price_kernel(struct rangeify *r, const uop *sink, const struct mode
     rangeify_grid(r, &t.topo, t.grid);
     for (uint32_t i = 0; i < r->dims; i++)
         if (t.grid[i]) t.grid_all *= extent(r->dim[i]);
+    for (uint32_t i = 0; i < r->dims; i++)
+        if (r->dim[i]->op == OP_RANGE) t.columns = t.grid[i];
     for (uint32_t i = 0; i < t.topo.n && !r->illegal; i++) {
         if (t.topo.p[i]->op == OP_REDUCE) r->illegal = check_reduce(&t, t.topo.p[i]);
         if (t.topo.p[i]->op == OP_SCAN) r->illegal = check_scan(&t, t.topo.p[i]);
@@ -319,6 +349,7 @@ struct price price_kernel(struct rangeify *r, const uop *sink, const struct mode
     if (mem.n > 62) r->illegal = "too many buffers for one kernel";
     if (r->illegal) return (struct price){.seconds = INFINITY};
     price_memory(&t, &mem);
+    if (!t.contractions) traffic(&t, 6 * RG_MIN(t.across, t.along), INFINITY, false); /* vectors run one way: the others gather */
     double cores = model_value(m, MODEL_CORES);
     bool serial = sink->src[0]->op == OP_STORE_ADD;
     t.work.threads = serial ? 1 : (int)RG_MIN(cores, RG_MAX(t.grid_all, 1));

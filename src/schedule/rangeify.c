@@ -11,7 +11,7 @@
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
 
-#define CONE_MAX 1200 /* nodes written for one kernel; beyond, compilers take too long */
+#define CONE_MAX 400 /* nodes written for one kernel; beyond, compilers take too long */
 
 void rangeify_init(struct rangeify *r, struct sgraph *g, struct arena *a, struct ir *ir) {
     *r = (struct rangeify){.g = g, .a = a, .ir = ir};
