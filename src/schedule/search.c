@@ -19,6 +19,7 @@
 #define EXACT_EVALS 100 /* and what that may cost */
 #define EVALS_MIN 400   /* evaluations: this many, and so many for each node */
 #define TINY 12         /* nodes: local search from every seed, not only from the best of them */
+#define LARGE 5000      /* nodes: local search gets one evaluation for each */
 #define EVALS_PER_NODE 6
 #define WORK_PER_EVAL 200 /* nodes walked */
 
@@ -192,6 +193,7 @@ static void from_seeds(struct run *r) {
     }
     allow(r, EVALS_MIN, EVALS_PER_NODE);
     group(r, false);
+    if (s->n > LARGE) allow(r, EVALS_MIN, 1); /* kernels are large there, and each try costs a whole one */
     local(r);
     offer_current(r);
 }
