@@ -239,6 +239,18 @@ static void mark_operands(struct sgraph *g, const uop *contraction) {
     }
 }
 
+/* Of a unit that carries a contraction and the one source that it has it from, and so on: the smallest to store. */
+static uint32_t least_carrier(struct sgraph *g, uint32_t u, const uint8_t *carries) {
+    for (;;) {
+        uint32_t from = UINT32_MAX, many = 0;
+        for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++)
+            if (carries[*s] && g->unit[*s].forced != UNIT_FORCED) from = *s, many++;
+        if (many != 1 || g->unit[from].forced != UNIT_FREE) return u;
+        if (shape_size(sg_shape(g, g->unit[from].n)) >= shape_size(sg_shape(g, g->unit[u].n))) return u;
+        u = from;
+    }
+}
+
 /* No kernel reduces over the result of a contraction: what carries one is stored before it is reduced. */
 static void store_before_reducing(struct sgraph *g) {
     uint8_t *carries = arena_array(g->a, uint8_t, g->units);
@@ -247,8 +259,9 @@ static void store_before_reducing(struct sgraph *g) {
         bool reduces = x->n->op == OP_REDUCE_AXES || x->n->op == OP_SCAN_AXIS || x->n->op == OP_GATHER;
         for (uint32_t *s = x->src; *s != UINT32_MAX; s++) {
             if (!carries[*s] || g->unit[*s].forced == UNIT_FORCED) continue;
-            if (reduces && g->unit[*s].forced == UNIT_FREE)
-                g->unit[*s].forced = UNIT_FORCED, g->unit[*s].cut = 1;
+            struct unit *least = &g->unit[reduces ? least_carrier(g, *s, carries) : *s];
+            if (reduces && least->forced == UNIT_FREE)
+                least->forced = UNIT_FORCED, least->cut = 1;
             else
                 carries[u] = 1;
         }

@@ -51,8 +51,10 @@ struct tally {
     struct model_work work;
     struct price price;
     uint32_t contractions;
-    bool columns;           /* vectors run along the grid, loops go down columns: nothing is kept from pass to pass */
-    double across, along;   /* bytes of accesses that run through memory along the grid, along loops and reductions */
+    uint32_t loops; /* axes of a row; of a row with several nothing is kept either */
+    bool columns;   /* vectors run along the grid, loops go down columns: nothing is kept from pass to pass */
+    double across,
+        along; /* bytes of accesses that run through memory along the grid, along loops and reductions */
 };
 
 static double extent(const uop *range) { return (double)range->src[0]->hi; }
@@ -100,7 +102,8 @@ static double *work_of(struct model_work *w, enum dtype dt) {
 static int64_t stride_of(struct tally *t, const uop *n, const uop *range) {
     if (n == range) return 1;
     if (!free_has(&t->r->fr, n, range)) return 0;
-    int64_t a = n->nsrc > 0 ? stride_of(t, n->src[0], range) : 0, b = n->nsrc > 1 ? stride_of(t, n->src[1], range) : 0;
+    int64_t a = n->nsrc > 0 ? stride_of(t, n->src[0], range) : 0,
+            b = n->nsrc > 1 ? stride_of(t, n->src[1], range) : 0;
     switch (n->op) {
     case OP_ADD: return a + b;
     case OP_SUB: return a - b;
@@ -114,7 +117,7 @@ static int64_t stride_of(struct tally *t, const uop *n, const uop *range) {
 /* Bytes that come from where a tensor of this size lives. */
 static void traffic(struct tally *t, double bytes, double size, bool write) {
     double l3 = model_value(t->m, MODEL_L3_SIZE), l2 = model_value(t->m, MODEL_L2_SIZE);
-    if (size > l3 / 2)
+    if (size > l3 / 8) /* what comes between makes it leave the cache */
         *(write ? &t->work.dram_write : &t->work.dram_read) += bytes;
     else if (size > l2 / 2)
         t->work.l3 += bytes;
@@ -264,7 +267,8 @@ static void touch(struct tally *t, touched_vec *v, const uop *index, bool store)
     for (uint32_t i = 0; i < f->n; i++) {
         bool grid = f->p[i]->arg.range.kind != AX_REDUCE && t->grid[f->p[i]->arg.range.id];
         inner |= !grid;
-        if (extent(f->p[i]) >= 16 && stride_of(t, index->src[1], f->p[i]) == 1) *(grid ? &across : &along) = true;
+        if (extent(f->p[i]) >= 16 && stride_of(t, index->src[1], f->p[i]) == 1)
+            *(grid ? &across : &along) = true;
     }
     if (inner && n * dtype_info[p->dt].bytes > model_value(t->m, MODEL_L2_SIZE)) {
         if (along) t->along += all * dtype_info[p->dt].bytes;
@@ -300,7 +304,7 @@ static void price_memory(struct tally *t, const touched_vec *v) {
 /* Of the passes over a row that stays in cache, the one that computes it first pays. */
 static bool computed_before(struct tally *t, const uop *n, struct map *seen) {
     uint64_t id = n->id < t->r->node_of.n ? t->r->node_of.p[n->id] : 0, by;
-    if (t->columns || id >> 32 != t->r->epoch || !is_special(n)) return false;
+    if (t->columns || t->loops > 1 || id >> 32 != t->r->epoch || !is_special(n)) return false;
     if (map_get(seen, id, &by)) return true;
     map_put(seen, id, n->id);
     return false;
@@ -314,7 +318,8 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
         const uop_vec *f = free_of(&t->r->fr, n);
         if (n->op == OP_LOAD) {
             touch(t, mem, n->src[0], false);
-            if (!t->contractions) *work_of(&t->work, (enum dtype)n->dt) += times(t, f); /* else from registers */
+            if (!t->contractions)
+                *work_of(&t->work, (enum dtype)n->dt) += times(t, f); /* else from registers */
         } else if (n->op == OP_STORE || n->op == OP_STORE_ADD) {
             touch(t, mem, n->src[0], true);
             if (n->op == OP_STORE_ADD) touch(t, mem, n->src[0], false);
@@ -339,7 +344,7 @@ struct price price_kernel(struct rangeify *r, const uop *sink, const struct mode
     for (uint32_t i = 0; i < r->dims; i++)
         if (t.grid[i]) t.grid_all *= extent(r->dim[i]);
     for (uint32_t i = 0; i < r->dims; i++)
-        if (r->dim[i]->op == OP_RANGE) t.columns = t.grid[i];
+        if (r->dim[i]->op == OP_RANGE) t.columns = t.grid[i], t.loops += !t.grid[i];
     for (uint32_t i = 0; i < t.topo.n && !r->illegal; i++) {
         if (t.topo.p[i]->op == OP_REDUCE) r->illegal = check_reduce(&t, t.topo.p[i]);
         if (t.topo.p[i]->op == OP_SCAN) r->illegal = check_scan(&t, t.topo.p[i]);
@@ -349,7 +354,9 @@ struct price price_kernel(struct rangeify *r, const uop *sink, const struct mode
     if (mem.n > 62) r->illegal = "too many buffers for one kernel";
     if (r->illegal) return (struct price){.seconds = INFINITY};
     price_memory(&t, &mem);
-    if (!t.contractions) traffic(&t, 6 * RG_MIN(t.across, t.along), INFINITY, false); /* vectors run one way: the others gather */
+    if (!t.contractions)
+        traffic(&t, 6 * RG_MIN(t.across, t.along), INFINITY,
+                false); /* vectors run one way: the others gather */
     double cores = model_value(m, MODEL_CORES);
     bool serial = sink->src[0]->op == OP_STORE_ADD;
     t.work.threads = serial ? 1 : (int)RG_MIN(cores, RG_MAX(t.grid_all, 1));

@@ -273,6 +273,19 @@ static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *cons
     return cast(r, rw_mk(&r->rw, OP_REDUCE, src, 1 + nr, (union arg){.i = op}), (enum dtype)n->dt);
 }
 
+/* The running combination of equal values, at position i of n: i+1 of them. Powers by the bits of i+1. */
+static const uop *scan_equal(struct rangeify *r, enum op op, const uop *x, const uop *i, int64_t n) {
+    enum dtype dt = (enum dtype)x->dt;
+    const uop *count = add(r, i, idx(r, 1)), *one = uop_int(r->ir, dt, 1), *p = one;
+    if (op == OP_MAX || op == OP_MIN || dt == DT_BOOL) return x;
+    if (op == OP_ADD) return rw2(&r->rw, OP_MUL, x, cast(r, count, dt));
+    for (int64_t bit = 1; bit <= n; bit *= 2, x = rw2(&r->rw, OP_MUL, x, x)) {
+        const uop *set = rw2(&r->rw, OP_NE, rest(r, quot(r, count, bit), 2), idx(r, 0));
+        p = rw2(&r->rw, OP_MUL, p, rw3(&r->rw, OP_WHERE, set, x, one));
+    }
+    return p;
+}
+
 static const uop *value_scan(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
     int64_t a = n->src[1]->arg.i;
     const struct shape *in = sg_shape(r->g, n);
@@ -283,6 +296,7 @@ static const uop *value_scan(struct rangeify *r, const uop *n, const uop *const 
     for (uint32_t k = 0; k < in->n && own; k++) own = k == a || !free_has(&r->fr, at[k], at[a]);
     if (!own) return refuse(r, n, "a running sum that is not read in its own order");
     const uop *src[2] = {value_at(r, n->src[0], at, gate), at[a]};
+    if (!free_has(&r->fr, src[0], at[a])) return scan_equal(r, (enum op)n->arg.i, src[0], at[a], in->d[a]);
     return rw_mk(&r->rw, OP_SCAN, src, 2, n->arg);
 }
 
