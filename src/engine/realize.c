@@ -40,8 +40,8 @@ static enum plan_mode plan_mode(struct call *c) {
 
 static struct engine_planning planning(struct call *c) {
     if (c->en->plans.planning_set) return c->en->plans.planning;
-    return (struct engine_planning){
-        plan_mode(c), (int)RG_MIN(RG_MAX(env_int(ENV_PLAN_RANK), 0), 1000), !env_int(ENV_MULTI)};
+    return (struct engine_planning){plan_mode(c), (int)RG_MIN(RG_MAX(env_int(ENV_PLAN_RANK), 0), 1000),
+                                    !env_int(ENV_MULTI)};
 }
 
 /* Two plans are one if the same kernels are called on the same memory in the same order. */
@@ -73,7 +73,7 @@ static void count(struct arena *a, struct realize_stats *st, const struct schedu
         st->reads += p->reads;
         st->writes += p->writes;
         st->bytes += p->bytes;
-        st->ops += est[s->call.p[i].prog].flops;
+        st->ops += est[s->call.p[i].prog].flops * p->share;
     }
 }
 
@@ -115,6 +115,8 @@ static void lower_one(struct call *c, struct sched_prog *p, struct linear *lin) 
     str_init(&dump, c->work);
     const char *opts = choose_opts(c, p);
     lower(p->ir, &p->kernel, &(struct lower_opts){.opts = opts, .log = &log}, lin);
+    lin->est.flops *= p->share, lin->est.bytes *= p->share, lin->est.special *= p->share;
+    lin->est.flops_issued *= p->share, lin->est.bytes_issued *= p->share;
     lin->nbuf = RG_MAX(lin->nbuf, p->nbuf); /* of a PARAMS only the first slot stands in the program */
     lin->nvar = RG_MAX(lin->nvar, p->nvar);
     debug_prog(p, lin, opts, &dump);

@@ -216,10 +216,13 @@ void batch_build(struct batch *x, const struct batch_group *group, struct planne
     struct sgraph *g = x->r->g;
     uint32_t n = group->call.n, tasks = 0;
     struct flat *f = arena_array(g->a, struct flat, n);
+    double elements = 0;
     for (uint32_t i = 0; i < n; i++) {
         f[i] = *group->flat.p[i];
+        elements += (double)f[i].size;
         tasks += (uint32_t)((f[i].size + TASK - 1) / TASK);
     }
+    out->share = elements / ((double)tasks * TASK);
     int64_t *word = *table = arena_array(g->a, int64_t, 3 * (size_t)tasks);
     *words = 3 * tasks;
     for (uint32_t i = 0; i < n; i++)

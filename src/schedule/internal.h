@@ -119,6 +119,7 @@ struct planned {          /* a kernel of the plan */
     const struct built *built;
     const uop *const *buffer; /* [built->nbuf] */
     struct price price;
+    double share; /* of a batch: the part of its tasks that is filled; 0: no batch */
 };
 struct plan {
     VEC(struct planned) kernel;

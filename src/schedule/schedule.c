@@ -293,7 +293,8 @@ static uint32_t prog_of(struct sched *s, const struct planned *k, struct map *kn
                            .seconds = k->price.seconds,
                            .reads = k->price.reads,
                            .writes = k->price.writes,
-                           .bytes = k->price.bytes};
+                           .bytes = k->price.bytes,
+                           .share = k->share > 0 ? k->share : 1};
     vec_push(s->a, &s->out->prog, p);
     return s->out->prog.n - 1;
 }

@@ -47,6 +47,8 @@ struct sched_prog {       /* a distinct kernel */
     double seconds;              /* predicted */
     uint32_t reads, writes;      /* distinct buffers loaded, stored */
     double bytes;                /* distinct bytes */
+    double
+        share; /* of the work that its loops allow for, what it does: 1, or less for a batch of small tensors */
 };
 struct sched_call {
     uint32_t prog;
