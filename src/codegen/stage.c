@@ -105,7 +105,8 @@ void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at
     for (uint32_t i = 0; i < topo.n; i++)
         if (topo.p[i]->op == OP_STAGE && !strcmp(ir_name(ir, topo.p[i]->arg.mem.name), buffer))
             opt_fail(s, opt, "buffer %s is staged already", buffer);
-    for (uint32_t i = 0; i < s->sink->nsrc; i++) { /* a tile would be read before and after its elements change */
+    for (uint32_t i = 0; i < s->sink->nsrc;
+         i++) { /* a tile would be read before and after its elements change */
         const uop *p = s->sink->src[i]->src[0]->src[0];
         if (p->op == OP_PARAM && !strcmp(ir_name(ir, p->arg.param.name), buffer))
             opt_fail(s, opt, "buffer %s is also written", buffer);
@@ -147,8 +148,8 @@ static bool is_special(const uop *n) {
     }
 }
 
-/* Worth a store and a load: a division or function, or several operations, evaluated for each element. */
-static bool is_costly(struct sched *s, struct free_ranges *fr, const uop *n, const uop *range) {
+/* Operations for each element; a division or function counts four. */
+static uint32_t row_ops(struct sched *s, struct free_ranges *fr, const uop *n, const uop *range) {
     uop_vec topo = {0};
     uint32_t ops = 0;
     uop_topo(s->ir->arena, &n, 1, &topo);
@@ -158,7 +159,23 @@ static bool is_costly(struct sched *s, struct free_ranges *fr, const uop *n, con
             continue;
         ops += is_special(m) ? 4 : 1;
     }
-    return ops >= 4;
+    return ops;
+}
+
+enum { WORTH_KEEPING = 4 }; /* operations that cost more than a store and a load */
+
+/* Is there a source that is worth keeping and leaves little to do? Then that one is kept: others may use it too, and
+ * what they read besides stays in its own pass. */
+static bool source_will_do(struct sched *s, struct free_ranges *fr, const uop *n, const uop *range) {
+    uint32_t all = row_ops(s, fr, n, range);
+    for (uint32_t i = 0; i < n->nsrc && !is_special(n); i++) {
+        const uop *m = n->src[i];
+        if (!op_is_pure((enum op)m->op) || !dt_is_float((enum dtype)m->dt) || !free_has(fr, m, range))
+            continue;
+        uint32_t ops = row_ops(s, fr, m, range);
+        if (ops >= WORTH_KEEPING && all - ops < WORTH_KEEPING) return true;
+    }
+    return false;
 }
 
 void opt_resident(struct sched *s, const char *opt, uint32_t axis) {
@@ -189,7 +206,8 @@ void opt_resident(struct sched *s, const char *opt, uint32_t axis) {
         const uop *again = NULL, *stage = NULL;
         bool pure = op_is_pure((enum op)n->op) && dt_is_float((enum dtype)n->dt);
         for (uint32_t a = 0; a < member.n && pure && !used[n->id] && !stage; a++) {
-            if (!free_has(&fr, n, member.p[a]) || !is_costly(s, &fr, n, member.p[a])) continue;
+            if (!free_has(&fr, n, member.p[a]) || row_ops(s, &fr, n, member.p[a]) < WORTH_KEEPING) continue;
+            if (source_will_do(s, &fr, n, member.p[a])) continue;
             for (uint32_t b = a + 1; b < member.n; b++) {
                 again = rw_subst(&s->rw, n, &member.p[a], &member.p[b], 1);
                 if (again->id >= ids || !here[again->id] || used[again->id]) continue;
