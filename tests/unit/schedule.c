@@ -67,7 +67,7 @@ static bool many(uint64_t first, uint32_t n, struct graph_gen gen, struct sched_
 static uint64_t first_seed(void) { return getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 1; }
 /* 19,000 in all; sanitizers make each ten times as slow. */
 static uint32_t count(uint32_t n) {
-#ifdef RIDGE_DEBUG_BUILD
+#if defined RIDGE_DEBUG_BUILD || defined __SANITIZE_THREAD__
     n = n / 15 + 1;
 #endif
     return getenv("SEEDS") ? (uint32_t)atoi(getenv("SEEDS")) : n;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#ifdef RIDGE_DEBUG_BUILD
+#if defined RIDGE_DEBUG_BUILD || defined __SANITIZE_THREAD__
 enum { SEEDS_EACH = 60 };
 #else
 enum { SEEDS_EACH = 1000 }; /* SEEDS=5000: all 10,000 */
