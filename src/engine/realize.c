@@ -79,7 +79,6 @@ static void count(struct arena *a, struct realize_stats *st, const struct schedu
 
 static void plan(struct call *c, struct schedule *s) {
     struct str log;
-    struct pass_log passes = {0};
     str_init(&log, c->work);
     struct engine_planning how = planning(c);
     struct sched_opts o = {.model = &c->en->plans.model,
@@ -88,8 +87,7 @@ static void plan(struct call *c, struct schedule *s) {
                            .no_multi = how.no_multi,
                            .no_split = !env_int(ENV_SPLIT),
                            .no_batch = !env_int(ENV_BATCH),
-                           .log = log_on(3) ? &log : NULL,
-                           .passes = &passes};
+                           .log = log_on(3) ? &log : NULL};
     uint64_t t0 = os_now_ns();
     memset(s, 0, sizeof *s);
     schedule(c->work, c->r->ir, c->r->graph, &o, s);

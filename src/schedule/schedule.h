@@ -17,12 +17,11 @@ struct plan_result;
 struct sched_opts {
     const struct model *model; /* must be given */
     enum plan_mode mode;
-    int rank;                /* PLAN_COST: 0 the best plan, 1.. runners-up (tests, measurements) */
-    bool no_multi;           /* one output per kernel */
-    bool no_batch;           /* no BATCH kernels */
-    bool no_split;           /* reductions are not split */
-    struct str *log;         /* DEBUG=3: decisions with their costs; NULL: none */
-    struct pass_log *passes; /* may be NULL */
+    int rank;        /* PLAN_COST: 0 the best plan, 1.. runners-up (tests, measurements) */
+    bool no_multi;   /* one output per kernel */
+    bool no_batch;   /* no BATCH kernels */
+    bool no_split;   /* reductions are not split */
+    struct str *log; /* DEBUG=3: decisions with their costs; NULL: none */
     /* Tests: called for every distinct region with its problem and the plan that was chosen; may be NULL. */
     void (*inspect)(void *cx, const struct plan_problem *, const struct plan_result *);
     void *inspect_cx;

@@ -18,6 +18,7 @@ int main(void) {
 C
 for std in c11 gnu17; do ${CC:-gcc} -std=$std -Wall -Wextra -Wshadow -Werror -Iinclude -fsyntax-only "$dir/user.c"; done
 cxx=$(command -v g++ || command -v clang++ || true)
+[ -n "$cxx" ] || echo "no C++ compiler here: the header is not tried as C++"
 if [ -n "$cxx" ]; then
     cat > "$dir/user.cc" <<'C'
 #include <ridge.h>
