@@ -146,6 +146,61 @@ typedef struct rg_grad_opts {
     bool unused_ok;        /* a tensor that nothing leads to gets zeros; otherwise it is an error */
 } rg_grad_opts;
 
+typedef struct rg_conv_opts {
+    int zero_;
+    rg_tensor bias;        /* (out), or RG_NONE */
+    rg_ints stride;        /* one number for all axes, or one each; none: 1 */
+    rg_ints padding;       /* zeros around: one number, one for each axis, or before and after of each axis; negative crops */
+    rg_ints dilation;      /* distance between the weight's elements */
+    rg_ints output_padding; /* rg_conv_transpose*: added at the end of each axis */
+    int64_t groups;        /* channels in so many independent groups; 0: 1 */
+} rg_conv_opts;
+typedef struct rg_pool_opts {
+    int zero_;
+    rg_ints size;          /* of the window: one number for all axes, or one each */
+    rg_ints stride;        /* none: the size */
+    rg_ints padding;       /* as rg_conv_opts'; windows over it see -inf (max) or 0 (average) */
+    rg_ints dilation;
+    bool ceil;             /* a window that reaches past the end counts too, as PyTorch's ceil_mode */
+    bool exclude_padding;  /* averages divide by the elements that are there (count_include_pad=False) */
+} rg_pool_opts;
+typedef enum rg_pad_mode { RG_PAD_CONSTANT, RG_PAD_REFLECT, RG_PAD_REPLICATE, RG_PAD_CIRCULAR } rg_pad_mode;
+typedef enum rg_resize_mode { RG_RESIZE_NEAREST, RG_RESIZE_NEAREST_EXACT, RG_RESIZE_LINEAR } rg_resize_mode;
+typedef struct rg_resize_opts {
+    int zero_;
+    rg_resize_mode mode;   /* LINEAR is bilinear on two axes, trilinear on three */
+    bool align_corners;
+} rg_resize_opts;
+typedef enum rg_combine { RG_COMBINE_SUM, RG_COMBINE_PROD, RG_COMBINE_MEAN, RG_COMBINE_MAX, RG_COMBINE_MIN } rg_combine;
+typedef struct rg_scatter_opts {
+    int zero_;
+    rg_combine how;
+    bool exclude_self;     /* places that are hit forget what x had there */
+} rg_scatter_opts;
+typedef struct rg_sort_opts {
+    int zero_;
+    bool descending;       /* rg_sort, rg_argsort */
+    bool smallest;         /* rg_topk, rg_topk_index */
+} rg_sort_opts;
+typedef struct rg_attention_opts {
+    int zero_;
+    rg_tensor mask;        /* broadcasts to (.., T, S): bool, true is seen; or a float that is added */
+    bool causal;           /* query i sees keys 0..i; with S > T the queries are the last T */
+    double scale;          /* 0: 1/sqrt(D) */
+    double dropout;        /* share of the weights that is dropped */
+} rg_attention_opts;
+typedef enum rg_reduction { RG_MEAN, RG_SUM, RG_EACH } rg_reduction; /* of a loss: over all, or none */
+typedef struct rg_loss_opts {
+    int zero_;
+    rg_reduction reduction;
+    rg_tensor weight;      /* one number per class; rg_bce*: broadcasts to the target */
+    rg_tensor pos_weight;  /* rg_bce_with_logits: of the positive examples */
+    double label_smoothing; /* rg_cross_entropy */
+    bool ignore;           /* targets equal to ignore_index do not count. (-100 never counts) */
+    int64_t ignore_index;
+    double delta;          /* rg_huber_loss, rg_smooth_l1_loss (beta); 0: 1 */
+} rg_loss_opts;
+
 /* ---- contexts and errors ---------------------------------------------------------------------------------------------- */
 
 /* "CPU", "REF" (slow and obvious: every element computed by plain loops), "NULL" (plans and counts, computes nothing: reads
@@ -252,6 +307,18 @@ RG_FN rg_tensor rg_pad(rg_tensor x, rg_ints before_after, double v);            
 RG_FN rg_tensor rg_cat(rg_tensors xs, int64_t axis);                                  /* along an axis that exists */
 RG_FN rg_tensor rg_stack(rg_tensors xs, int64_t axis);                                /* along a new one */
 RG_FN rg_tensor rg_repeat(rg_tensor x, rg_ints times);                                /* tiles, as torch.repeat */
+RG_FN rg_tensor rg_pad_with(rg_tensor x, rg_ints before_after, rg_pad_mode mode);      /* reflect, replicate, circular */
+RG_FN rg_tensor rg_unflatten(rg_tensor x, int64_t axis, rg_ints sizes);               /* one axis becomes several; one size may be -1 */
+RG_FN rg_tensor rg_unfold(rg_tensor x, int64_t axis, int64_t size, int64_t step);     /* windows along an axis, as a new last axis */
+RG_FN rg_tensor rg_roll(rg_tensor x, rg_ints shifts, rg_ints axes);                   /* no axes: of all elements, flattened */
+RG_FN rg_tensor rg_repeat_interleave(rg_tensor x, int64_t times, int64_t axis);       /* each element so many times, one after the other */
+RG_FN rg_tensor rg_tril(rg_tensor x, int64_t k);                                      /* 0 above diagonal k of the last two axes */
+RG_FN rg_tensor rg_triu(rg_tensor x, int64_t k);                                      /* 0 below it */
+RG_FN rg_tensor rg_diag(rg_tensor x, int64_t k);                                      /* of a vector a matrix, of a matrix its diagonal k */
+RG_FN rg_tensor rg_diagonal(rg_tensor x, int64_t k, int64_t a, int64_t b);            /* of axes a and b, as the last axis */
+RG_FN rg_status rg_split(rg_tensor x, int64_t axis, rg_ints sizes, rg_tensor *out);   /* parts of these sizes */
+RG_FN rg_status rg_chunk(rg_tensor x, int64_t axis, int64_t n, rg_tensor *out);       /* n equal parts; the last may be smaller */
+RG_FN rg_status rg_meshgrid(rg_tensors xs, rg_tensor *out);                           /* vectors to grids, out[i] varies along axis i */
 RG_FN rg_tensor rg_contiguous(rg_tensor x);                                           /* a copy with memory of its own */
 RG_FN rg_tensor rg_cast(rg_tensor x, rg_dtype dt);                                    /* float to integer truncates and saturates, NaN is 0 */
 RG_FN rg_tensor rg_bitcast(rg_tensor x, rg_dtype dt);                                 /* same bits, same width */
@@ -281,6 +348,9 @@ RG_FN rg_tensor rg_tanh(rg_tensor x);
 RG_FN rg_tensor rg_asin(rg_tensor x);
 RG_FN rg_tensor rg_acos(rg_tensor x);
 RG_FN rg_tensor rg_atan(rg_tensor x);
+RG_FN rg_tensor rg_asinh(rg_tensor x);
+RG_FN rg_tensor rg_acosh(rg_tensor x);
+RG_FN rg_tensor rg_atanh(rg_tensor x);
 RG_FN rg_tensor rg_erf(rg_tensor x);
 RG_FN rg_tensor rg_floor(rg_tensor x);
 RG_FN rg_tensor rg_ceil(rg_tensor x);
@@ -304,6 +374,11 @@ RG_FN rg_tensor rg_hardswish(rg_tensor x);
 RG_FN rg_tensor rg_softsign(rg_tensor x);
 RG_FN rg_tensor rg_leaky_relu(rg_tensor x, double slope);
 RG_FN rg_tensor rg_elu(rg_tensor x, double alpha);
+RG_FN rg_tensor rg_celu(rg_tensor x, double alpha);
+RG_FN rg_tensor rg_selu(rg_tensor x);
+RG_FN rg_tensor rg_hardsigmoid(rg_tensor x);
+RG_FN rg_tensor rg_quick_gelu(rg_tensor x);    /* x * sigmoid(1.702 x) */
+RG_FN rg_tensor rg_glu(rg_tensor x, int64_t axis); /* first half * sigmoid(second half) */
 RG_FN rg_tensor rg_hardtanh(rg_tensor x, double lo, double hi);
 
 /* ---- elementwise, two and three operands: they broadcast and promote ---------------------------------------------------- */
@@ -338,6 +413,9 @@ RG_FN rg_tensor rg_where(rg_value cond, rg_value x, rg_value y);
 RG_FN rg_tensor rg_clamp(rg_tensor x, rg_value lo, rg_value hi); /* either may be RG_NONE */
 RG_FN rg_tensor rg_lerp(rg_value a, rg_value b, rg_value w);     /* a + (b - a) * w */
 
+RG_FN rg_tensor rg_isclose(rg_value x, rg_value y, double rtol, double atol); /* |x - y| <= atol + rtol * |y|; equal infinities are close */
+RG_FN rg_tensor rg_masked_fill(rg_tensor x, rg_tensor mask, rg_value v); /* v where the mask is true */
+
 /* ---- reductions: rg_sum(x), rg_sum(x, RG_AXES(-1)), rg_sum(x, RG_AXES(0, 1), .keep = true) ------------------------------ */
 
 RG_FN rg_tensor rg_sum(rg_tensor x, rg_reduce_opts o);        /* integers and bool sum to I64 (U64 stays); of nothing 0 */
@@ -355,10 +433,24 @@ RG_FN rg_tensor rg_argmin(rg_tensor x, rg_reduce_opts o);
 RG_FN rg_tensor rg_cumsum(rg_tensor x, int64_t axis);
 RG_FN rg_tensor rg_cumprod(rg_tensor x, int64_t axis);
 RG_FN rg_tensor rg_cummax(rg_tensor x, int64_t axis);
+RG_FN rg_tensor rg_cummin(rg_tensor x, int64_t axis);
+RG_FN rg_tensor rg_logcumsumexp(rg_tensor x, int64_t axis);
+RG_FN rg_tensor rg_norm(rg_tensor x, double p, rg_reduce_opts o); /* (sum |x|^p)^(1/p); INFINITY: the greatest |x| */
 RG_FN rg_tensor rg_softmax(rg_tensor x, int64_t axis);
 RG_FN rg_tensor rg_log_softmax(rg_tensor x, int64_t axis);
 RG_FN rg_tensor rg_layernorm(rg_tensor x, rg_tensor weight, rg_tensor bias, rg_norm_opts o); /* weight, bias may be RG_NONE */
 RG_FN rg_tensor rg_rmsnorm(rg_tensor x, rg_tensor weight, rg_norm_opts o);                   /* over the last axis */
+RG_FN rg_tensor rg_groupnorm(rg_tensor x, int64_t groups, rg_tensor weight, rg_tensor bias, rg_norm_opts o); /* x (N, C, ..); weight (C) */
+RG_FN rg_tensor rg_instancenorm(rg_tensor x, rg_tensor weight, rg_tensor bias, rg_norm_opts o);              /* each channel of each example */
+RG_FN rg_tensor rg_batchnorm(rg_tensor x, rg_tensor mean, rg_tensor var, rg_tensor weight, rg_tensor bias, rg_norm_opts o); /* with these statistics, (C) each; x (N, C, ..) */
+RG_FN rg_tensor rg_normalize(rg_tensor x, double p, int64_t axis);                           /* x / max(norm, 1e-12) */
+
+/* ---- sorting: stable; NaN is the greatest, as in PyTorch and NumPy ------------------------------------------------------- */
+
+RG_FN rg_tensor rg_sort(rg_tensor x, int64_t axis, rg_sort_opts o);
+RG_FN rg_tensor rg_argsort(rg_tensor x, int64_t axis, rg_sort_opts o);                /* the places they come from, I64 */
+RG_FN rg_tensor rg_topk(rg_tensor x, int64_t k, int64_t axis, rg_sort_opts o);        /* the k greatest (.smallest: least), sorted */
+RG_FN rg_tensor rg_topk_index(rg_tensor x, int64_t k, int64_t axis, rg_sort_opts o);  /* their places, I64 */
 
 /* ---- products, and picking by index -------------------------------------------------------------------------------------- */
 
@@ -369,6 +461,222 @@ RG_FN rg_tensor rg_linear(rg_tensor x, rg_tensor weight, rg_tensor bias);       
 RG_FN rg_tensor rg_gather(rg_tensor x, int64_t axis, rg_tensor index);                /* torch.gather */
 RG_FN rg_tensor rg_take(rg_tensor x, int64_t axis, rg_tensor index);                  /* numpy.take: rows of an embedding */
 RG_FN rg_tensor rg_scatter_add(rg_tensor x, int64_t axis, rg_tensor index, rg_tensor src);
+RG_FN rg_tensor rg_scatter(rg_tensor x, int64_t axis, rg_tensor index, rg_value src); /* written, not added; of several to one place the last */
+RG_FN rg_tensor rg_scatter_reduce(rg_tensor x, int64_t axis, rg_tensor index, rg_tensor src, rg_scatter_opts o);
+RG_FN rg_tensor rg_embedding(rg_tensor index, rg_tensor weight);                      /* rows of weight (V, D): (.., D) */
+RG_FN rg_tensor rg_one_hot(rg_tensor index, int64_t classes);                         /* I64 (.., classes) */
+RG_FN rg_tensor rg_masked_select(rg_tensor x, rg_tensor mask, int64_t size);          /* the first `size` elements where true, 0 after them */
+RG_FN rg_tensor rg_nonzero(rg_tensor x, int64_t size);                                /* I64 (size, rank): places of the first elements not 0; -1 after them */
+RG_FN rg_tensor rg_einsum(const char *formula, rg_tensors xs);                        /* "bij,bjk->bik"; "..." and repeated letters too */
+
+/* ---- convolution and pooling: x (N, C, L), (N, C, H, W) or (N, C, D, H, W) ------------------------------------------------ */
+
+RG_FN rg_tensor rg_conv1d(rg_tensor x, rg_tensor weight, rg_conv_opts o);             /* weight (out, C / groups, k) */
+RG_FN rg_tensor rg_conv2d(rg_tensor x, rg_tensor weight, rg_conv_opts o);             /* weight (out, C / groups, kh, kw) */
+RG_FN rg_tensor rg_conv3d(rg_tensor x, rg_tensor weight, rg_conv_opts o);
+RG_FN rg_tensor rg_conv_transpose1d(rg_tensor x, rg_tensor weight, rg_conv_opts o);   /* weight (C, out / groups, k) */
+RG_FN rg_tensor rg_conv_transpose2d(rg_tensor x, rg_tensor weight, rg_conv_opts o);
+RG_FN rg_tensor rg_conv_transpose3d(rg_tensor x, rg_tensor weight, rg_conv_opts o);
+RG_FN rg_tensor rg_max_pool1d(rg_tensor x, rg_pool_opts o);                           /* rg_max_pool1d(x, RG_SHAPE(2)) */
+RG_FN rg_tensor rg_max_pool2d(rg_tensor x, rg_pool_opts o);                           /* the gradient goes to the first of equals */
+RG_FN rg_tensor rg_max_pool3d(rg_tensor x, rg_pool_opts o);
+RG_FN rg_tensor rg_max_pool2d_index(rg_tensor x, rg_pool_opts o);                     /* where in its H*W plane each maximum was, I64 */
+RG_FN rg_tensor rg_max_unpool2d(rg_tensor x, rg_tensor index, int64_t h, int64_t w);  /* back to those places, 0 elsewhere */
+RG_FN rg_tensor rg_avg_pool1d(rg_tensor x, rg_pool_opts o);
+RG_FN rg_tensor rg_avg_pool2d(rg_tensor x, rg_pool_opts o);
+RG_FN rg_tensor rg_avg_pool3d(rg_tensor x, rg_pool_opts o);
+RG_FN rg_tensor rg_adaptive_avg_pool2d(rg_tensor x, int64_t h, int64_t w);            /* to this size */
+RG_FN rg_tensor rg_interpolate(rg_tensor x, rg_ints size, rg_resize_opts o);          /* the axes after C to these sizes */
+
+/* ---- attention and losses ------------------------------------------------------------------------------------------------- */
+
+/* softmax(q k^T * scale + mask) v. q (.., Hq, T, D), k (.., Hk, S, D), v (.., Hk, S, Dv); Hk divides Hq (grouped queries). One kernel; no T x S
+ * value is stored, in the gradient neither. */
+RG_FN rg_tensor rg_attention(rg_tensor q, rg_tensor k, rg_tensor v, rg_attention_opts o);
+RG_FN rg_tensor rg_cross_entropy(rg_tensor logits, rg_tensor target, rg_loss_opts o); /* logits (N, C, ..); target (N, ..) classes, or probabilities of logits' shape */
+RG_FN rg_tensor rg_nll_loss(rg_tensor log_probs, rg_tensor target, rg_loss_opts o);   /* the same of log-probabilities */
+RG_FN rg_tensor rg_bce_with_logits(rg_tensor x, rg_tensor target, rg_loss_opts o);    /* binary cross entropy of sigmoid(x) */
+RG_FN rg_tensor rg_bce(rg_tensor p, rg_tensor target, rg_loss_opts o);                /* of probabilities; logarithms end at -100 */
+RG_FN rg_tensor rg_mse_loss(rg_tensor x, rg_tensor target, rg_loss_opts o);
+RG_FN rg_tensor rg_l1_loss(rg_tensor x, rg_tensor target, rg_loss_opts o);
+RG_FN rg_tensor rg_smooth_l1_loss(rg_tensor x, rg_tensor target, rg_loss_opts o);
+RG_FN rg_tensor rg_huber_loss(rg_tensor x, rg_tensor target, rg_loss_opts o);
+RG_FN rg_tensor rg_kl_div(rg_tensor log_probs, rg_tensor target, rg_loss_opts o);     /* target: probabilities. RG_MEAN is over all elements, as PyTorch's */
+
+/* ---- random: the same numbers on every device for a seed ------------------------------------------------------------------ */
+
+/* Numbers depend on the seed and on how many were drawn before, in order of the calls; not on when they are computed. A replayed
+ * rg_jit draws new ones each time. Threefry-2x32, 20 rounds; floats have 24 random bits (f64 53, f16 11, bf16 8), in [0, 1). */
+RG_FN rg_status rg_seed(rg_ctx *c, uint64_t seed);                                    /* begins again; a context begins with 0 */
+RG_FN rg_tensor rg_rand(rg_ctx *c, rg_dtype dt, rg_ints shape);                       /* uniform in [0, 1) */
+RG_FN rg_tensor rg_randn(rg_ctx *c, rg_dtype dt, rg_ints shape);                      /* normal, mean 0, deviation 1 */
+RG_FN rg_tensor rg_uniform(rg_ctx *c, rg_dtype dt, double lo, double hi, rg_ints shape);
+RG_FN rg_tensor rg_normal(rg_ctx *c, rg_dtype dt, double mean, double deviation, rg_ints shape);
+RG_FN rg_tensor rg_randint(rg_ctx *c, rg_dtype dt, int64_t lo, int64_t hi, rg_ints shape); /* lo .. hi-1, each as likely */
+RG_FN rg_tensor rg_randperm(rg_ctx *c, rg_dtype dt, int64_t n);                       /* 0 .. n-1 in random order */
+RG_FN rg_tensor rg_rand_like(rg_tensor x);
+RG_FN rg_tensor rg_randn_like(rg_tensor x);
+RG_FN rg_tensor rg_glorot_uniform(rg_ctx *c, rg_dtype dt, rg_ints shape);             /* (out, in, ..): +-sqrt(6 / (fan_in + fan_out)) */
+RG_FN rg_tensor rg_kaiming_uniform(rg_ctx *c, rg_dtype dt, double slope, rg_ints shape); /* (out, in, ..): +-sqrt(6 / ((1 + slope^2) fan_in)) */
+RG_FN rg_tensor rg_kaiming_normal(rg_ctx *c, rg_dtype dt, double slope, rg_ints shape);
+RG_FN rg_tensor rg_dropout(rg_tensor x, double p);                                    /* 0 with probability p, else x / (1 - p) */
+RG_FN rg_tensor rg_bernoulli(rg_tensor p);                                            /* 1 with probability p, else 0; p's dtype */
+RG_FN rg_tensor rg_multinomial(rg_tensor weights, int64_t n, bool replace);           /* (.., k): n places by weight, I64 (.., n) */
+
+/* ---- replay: a step that is planned once ----------------------------------------------------------------------------------- */
+
+/* The first call of a jit runs fn as it is (state is made), the second runs it and records what it launched, later ones launch that again: no
+ * graph is built and nothing is allocated. What fn reads and is not an input (parameters, state, rg_scalars) has its present
+ * value at each call; what fn assigns is assigned at each call. fn must do the same each time: ifs of C are decided while recording.
+ * Inputs of another shape or dtype, a read inside fn, or storing a fresh tensor's first value while recording, are errors. Data copied in by rg_from
+ * while recording is the same in each replay (a warning says so at DEBUG=1). Outputs live in memory of the jit: the next call
+ * makes the old handles stale (rg_contiguous before it keeps a copy). fn gets handles of its own for the inputs. JIT=0 turns recording off. */
+typedef struct rg_jit rg_jit;
+typedef rg_status rg_jit_fn(void *user, const rg_tensor *in, rg_tensor *out);         /* fills out; not 0 stops the call */
+RG_FN rg_jit *rg_jit_new(rg_ctx *c, rg_jit_fn *fn, void *user, size_t outputs);       /* freed by rg_jit_free or rg_close; NULL on error */
+RG_FN rg_status rg_jit_call(rg_jit *j, rg_tensors in, rg_tensor *out);
+RG_API void rg_jit_free(rg_jit *j);
+typedef struct rg_jit_stats {
+    uint64_t calls, replays;
+    uint64_t kernels;           /* launches of one replay */
+    double bytes, ops;          /* that one replay moves and computes */
+    uint64_t nodes, allocations; /* made by the library during the latest call: 0 in a replay */
+} rg_jit_stats;
+RG_API rg_status rg_jit_info(const rg_jit *j, rg_jit_stats *out);
+
+/* ---- layers ---------------------------------------------------------------------------------------------------------------- */
+
+/* A module holds parameters, state and other modules, each under a name, and knows how to go forward. The library's layers, and yours:
+ *
+ *     static rg_tensor block(rg_module *m, rg_tensor x, void *user) {
+ *         return rg_add(x, rg_nn_forward(rg_nn_child(m, "mlp"), rg_nn_forward(rg_nn_child(m, "norm"), x)));
+ *     }
+ *     rg_module *b = rg_nn_module(c, block, NULL);
+ *     rg_nn_add(b, "norm", rg_nn_layernorm(c, RG_SHAPE(64)));
+ *     rg_nn_add(b, "mlp", rg_nn_linear(c, 64, 64));
+ *
+ * Names of weights are joined with dots, "h.0.mlp.weight", as PyTorch's state dicts have them; profiles and DEBUG=2 show the same paths. A module belongs
+ * to its context: rg_nn_free or rg_close frees it with all it holds. Functions that make one return NULL after an error. docs/nn.md */
+typedef struct rg_module rg_module;
+typedef rg_tensor rg_forward_fn(rg_module *m, rg_tensor x, void *user);
+typedef rg_tensor rg_unary_fn(rg_tensor x);
+typedef struct rg_modules { rg_module *const *m; size_t n; } rg_modules;
+#define RG_MODULES(...) ((rg_modules){(rg_module *const[]){__VA_ARGS__}, sizeof((rg_module *const[]){__VA_ARGS__}) / sizeof(rg_module *)})
+typedef struct rg_layer_opts {
+    int zero_;
+    bool no_bias;               /* linear, convolutions, attention */
+    bool no_affine;             /* norms: neither weight nor bias */
+    rg_ints stride, padding, dilation; /* convolutions, as rg_conv_opts */
+    int64_t groups;
+    double eps;                 /* norms; 0: 1e-5 */
+    double momentum;            /* batchnorm: share of the new statistics; 0: 0.1 */
+    int64_t kv_heads;           /* attention: heads of keys and values; 0: as many as of queries */
+    bool causal;                /* attention */
+    double dropout;             /* attention: of its weights */
+} rg_layer_opts;
+RG_FN rg_module *rg_nn_linear(rg_ctx *c, int64_t in, int64_t out, rg_layer_opts o);   /* weight (out, in), bias (out) */
+RG_FN rg_module *rg_nn_conv1d(rg_ctx *c, int64_t in, int64_t out, rg_ints size, rg_layer_opts o);
+RG_FN rg_module *rg_nn_conv2d(rg_ctx *c, int64_t in, int64_t out, rg_ints size, rg_layer_opts o); /* size: one number or one each */
+RG_FN rg_module *rg_nn_conv3d(rg_ctx *c, int64_t in, int64_t out, rg_ints size, rg_layer_opts o);
+RG_FN rg_module *rg_nn_conv_transpose2d(rg_ctx *c, int64_t in, int64_t out, rg_ints size, rg_layer_opts o);
+RG_FN rg_module *rg_nn_batchnorm(rg_ctx *c, int64_t channels, rg_layer_opts o);       /* of (N, C, ..): batch statistics while training, running ones else */
+RG_FN rg_module *rg_nn_layernorm(rg_ctx *c, rg_ints shape, rg_layer_opts o);          /* over the last axes, which have this shape */
+RG_FN rg_module *rg_nn_groupnorm(rg_ctx *c, int64_t groups, int64_t channels, rg_layer_opts o);
+RG_FN rg_module *rg_nn_instancenorm(rg_ctx *c, int64_t channels, rg_layer_opts o);
+RG_FN rg_module *rg_nn_rmsnorm(rg_ctx *c, int64_t size, rg_layer_opts o);
+RG_FN rg_module *rg_nn_embedding(rg_ctx *c, int64_t count, int64_t size);             /* of indices (..): (.., size) */
+RG_FN rg_module *rg_nn_attention(rg_ctx *c, int64_t size, int64_t heads, rg_layer_opts o); /* self-attention of (N, T, size): q, k, v, out */
+RG_FN rg_module *rg_nn_dropout(rg_ctx *c, double p);                                  /* only while training */
+RG_FN rg_module *rg_nn_function(rg_ctx *c, const char *name, rg_unary_fn *fn);        /* rg_nn_function(c, "relu", rg_relu) */
+RG_FN rg_module *rg_nn_max_pool2d(rg_ctx *c, rg_pool_opts o);
+RG_FN rg_module *rg_nn_flatten(rg_ctx *c, int64_t first);                             /* axes first.. become one */
+RG_FN rg_module *rg_nn_sequential(rg_ctx *c, rg_modules list);                        /* one after the other; named "0", "1" .. */
+RG_FN rg_module *rg_nn_module(rg_ctx *c, rg_forward_fn *fn, void *user);              /* your own */
+RG_FN rg_status rg_nn_add(rg_module *m, const char *name, rg_module *child);          /* a child has one parent, which frees it */
+RG_FN rg_tensor rg_nn_param(rg_module *m, const char *name, rg_tensor value);         /* makes a parameter of m with this value; returns it */
+RG_FN rg_tensor rg_nn_state(rg_module *m, const char *name, rg_tensor value);         /* the same without a gradient: saved, not trained */
+RG_FN rg_tensor rg_nn_forward(rg_module *m, rg_tensor x);
+RG_API rg_module *rg_nn_child(rg_module *m, const char *path);                        /* "h.0.mlp"; NULL if there is none */
+RG_FN rg_tensor rg_nn_get(rg_module *m, const char *path);                            /* a parameter or state: "h.0.mlp.weight" */
+RG_API void *rg_nn_user(rg_module *m);
+RG_API rg_ctx *rg_nn_ctx(rg_module *m);
+RG_FN rg_status rg_nn_train(rg_module *m, bool train);                                /* modules begin as training */
+RG_API bool rg_nn_is_training(const rg_module *m);
+RG_FN rg_tensors rg_nn_params(rg_module *m);                                          /* all parameters below m, in order; valid until m changes */
+RG_API size_t rg_nn_entries(rg_module *m);                                            /* parameters and state below m */
+RG_API rg_tensor rg_nn_entry(rg_module *m, size_t i, const char **name);              /* one of them; name may be NULL, is valid until m changes */
+RG_FN rg_status rg_nn_save(rg_module *m, const char *path);                           /* all entries, as safetensors */
+RG_FN rg_status rg_nn_load(rg_module *m, const char *path, bool partial);             /* shapes must agree; partial: missing and unknown names are fine */
+RG_FN rg_status rg_nn_cast(rg_module *m, rg_dtype dt);                                /* all float entries to dt */
+RG_FN rg_module *rg_nn_to(rg_module *m, rg_ctx *c);                                   /* a copy on another device */
+/* Mixed precision: parameters stay F32 (the optimiser works on them), products and convolutions of m compute in dt (F16 or BF16), norms
+ * and losses in F32. F16 needs rg_optim_scale. */
+RG_FN rg_status rg_nn_precision(rg_module *m, rg_dtype dt);
+RG_API int rg_nn_describe(rg_module *m, char *out, size_t room);                      /* a table: path, layer, shape, parameters; as snprintf */
+RG_API void rg_nn_free(rg_module *m);
+
+/* ---- optimisers -------------------------------------------------------------------------------------------------------------- */
+
+/* rg_optim_step takes the gradients that rg_backward left, queues the new values of parameters and state, and forgets the
+ * gradients. Nothing runs before the next read or realize; then all parameters are updated by one or two kernels. The learning
+ * rate is a number that changes: setting it compiles nothing and takes effect in replays too. */
+typedef struct rg_optim rg_optim;
+typedef struct rg_optim_opts {
+    int zero_;
+    double lr;                  /* 0: 1e-3 */
+    double momentum;            /* sgd */
+    bool nesterov;              /* sgd */
+    double beta1, beta2, eps;   /* adam; 0: 0.9, 0.999, 1e-8 */
+    double weight_decay;        /* sgd, adam: added to the gradient; adamw: of the parameter itself (0: 0.01, negative: none) */
+    double loss_scale;          /* for F16: the first scale, 0: no scaling; grows and shrinks by itself */
+} rg_optim_opts;
+RG_FN rg_optim *rg_sgd(rg_tensors params, rg_optim_opts o);
+RG_FN rg_optim *rg_adam(rg_tensors params, rg_optim_opts o);
+RG_FN rg_optim *rg_adamw(rg_tensors params, rg_optim_opts o);
+RG_FN rg_status rg_optim_step(rg_optim *o);
+RG_FN rg_status rg_optim_set_lr(rg_optim *o, double lr);
+RG_API double rg_optim_lr(const rg_optim *o);
+RG_FN rg_tensor rg_optim_scale(rg_optim *o, rg_tensor loss);                          /* loss times the scale: what to differentiate; a step whose gradients overflow is left out */
+RG_API size_t rg_optim_entries(rg_optim *o);                                          /* its state, for saving: "m.0", "v.0", "step" .. */
+RG_API rg_tensor rg_optim_entry(rg_optim *o, size_t i, const char **name);
+RG_FN rg_status rg_optim_save(rg_optim *o, const char *path);
+RG_FN rg_status rg_optim_load(rg_optim *o, const char *path);
+RG_API void rg_optim_free(rg_optim *o);
+RG_FN rg_tensor rg_clip_grad_norm(rg_tensors params, double most);                    /* scales all gradients so that their common norm is at most that; returns the norm before */
+RG_FN rg_status rg_clip_grad_value(rg_tensors params, double most);                   /* each element to -most .. most */
+/* Learning rates by step number, for rg_optim_set_lr. */
+RG_API double rg_lr_step(double lr, int64_t step, int64_t every, double factor);      /* times factor each `every` steps */
+RG_API double rg_lr_cosine(double lr, int64_t step, int64_t steps, double least);     /* half a cosine down to least */
+RG_API double rg_lr_warmup(double lr, int64_t step, int64_t steps);                   /* grows from lr / steps, then stays */
+RG_API double rg_lr_one_cycle(double most, int64_t step, int64_t steps, double share); /* up from most / 25 in share of the steps, down to most / 250000 */
+
+/* ---- files: they may come from anywhere; whatever is in them, the answer is a tensor or an error ------------------------------- */
+
+RG_FN rg_tensor rg_load_npy(rg_ctx *c, const char *path);                             /* NumPy's array file */
+RG_FN rg_status rg_save_npy(rg_tensor x, const char *path);
+RG_FN rg_tensor rg_load_idx(rg_ctx *c, const char *path);                             /* MNIST's format, also compressed (.gz) */
+typedef struct rg_file rg_file;                                                       /* a safetensors file, mapped; pages are read when used */
+RG_FN rg_file *rg_file_open(rg_ctx *c, const char *path);                             /* NULL on error */
+RG_API void rg_file_close(rg_file *f);                                                /* tensors taken from it stay */
+RG_API size_t rg_file_count(const rg_file *f);
+RG_API const char *rg_file_name(const rg_file *f, size_t i);                          /* of tensor i; NULL past the end */
+RG_FN rg_tensor rg_file_get(rg_file *f, const char *name);                            /* copied to the device */
+RG_API const char *rg_file_note(const rg_file *f, const char *key);                   /* of its metadata; NULL if there is none */
+RG_FN rg_status rg_save(const char *path, const char *const *names, rg_tensors xs);   /* a safetensors file; written whole or not at all */
+/* A loader prepares batches in a thread of its own while you compute. fill writes batch number `step` to buf[i], one for each tensor that
+ * was described; not 0 ends the data. It must not use the context. */
+typedef struct rg_loader rg_loader;
+typedef int rg_fill_fn(void *user, uint64_t step, void *const *buf);
+typedef struct rg_batch_part { rg_dtype dtype; rg_ints shape; } rg_batch_part;
+typedef struct rg_loader_opts {
+    int zero_;
+    uint32_t ahead;             /* batches prepared in advance; 0: 2 */
+    uint64_t first;             /* the first step's number */
+} rg_loader_opts;
+RG_FN rg_loader *rg_loader_new(rg_ctx *c, const rg_batch_part *part, size_t parts, rg_fill_fn *fill, void *user, rg_loader_opts o);
+RG_FN rg_status rg_loader_next(rg_loader *l, rg_tensor *out, bool *end);              /* the next batch as tensors; end: there is none */
+RG_API void rg_loader_free(rg_loader *l);                                             /* waits for fill to return */
+
 
 /* ---- what it costs -------------------------------------------------------------------------------------------------------- */
 
@@ -396,6 +704,20 @@ typedef struct rg_usage {
     double seconds;             /* spent running kernels */
 } rg_usage;
 RG_FN rg_status rg_stats(rg_ctx *c, rg_usage *out);                                   /* works on a context with an error too */
+
+/* What each kernel cost since rg_open or rg_kernels_reset, the dearest first. Kernels of one code and one place in your program are one row. */
+typedef struct rg_kernel_cost {
+    const char *name, *where;   /* "r_512_32_25"; "conv2d model.c:31", perhaps with a module's path; valid until the next call */
+    uint64_t calls;
+    double seconds;             /* all calls together; also ops and bytes */
+    double ops, bytes;
+    double roof;                /* seconds that the machine model allows at best */
+    const char *bound;          /* what limits it then: "DRAM", "FMA" .. */
+} rg_kernel_cost;
+RG_FN size_t rg_kernels(rg_ctx *c, rg_kernel_cost *out, size_t room);                 /* fills up to room rows; returns how many there are */
+RG_FN rg_status rg_kernels_reset(rg_ctx *c);
+typedef struct rg_machine { double flops, bytes; int threads; } rg_machine;          /* F32 operations and DRAM bytes per second at best */
+RG_FN rg_status rg_machine_of(rg_ctx *c, rg_machine *out);
 
 /* clang-format on */
 

@@ -109,7 +109,8 @@ static void add_root(struct plan *p, const uop *n) {
 /* What a view shows, as long as that is not more than the view: a broadcast is not written out. */
 static const uop *peel(rg_ctx *c, const uop *n) {
     struct tg *g = &c->graph->tg;
-    for (n = gr_now(c, n); op_is_movement((enum op)n->op) && n->op != OP_PAD; n = gr_now(c, n->src[0]))
+    for (n = gr_now(c, n); op_is_movement((enum op)n->op) && n->op != OP_PAD && n->op != OP_SPREAD;
+         n = gr_now(c, n->src[0]))
         if (shape_size(tg_shape(g, n->src[0])) > shape_size(tg_shape(g, n))) break;
     return n;
 }

@@ -328,6 +328,8 @@ enum dtype literal_dtype(enum op op, const enum dtype *sib, const bool *is_liter
     case OP_EXPAND:
     case OP_SHRINK:
     case OP_FLIP:
+    case OP_TAP:
+    case OP_SPREAD:
     case OP_REDUCE_AXES:
     case OP_SCAN_AXIS: return i ? DT_IDX : DT_COUNT;
     case OP_PAD:

@@ -319,7 +319,7 @@ const struct shape *shape_of(struct shapes *, const uop *);
 const struct shape *shape_make(struct shapes *, const int64_t *d, uint32_t n); /* interned */
 int64_t shape_size(const struct shape *);    /* elements; RANGE bounds are checked at construction */
 void shape_print(struct str *, const struct shape *); /* "(2, 3)", "()" */
-bool op_is_movement(enum op); /* RESHAPE PERMUTE EXPAND PAD SHRINK FLIP */
+bool op_is_movement(enum op); /* RESHAPE PERMUTE EXPAND PAD SHRINK FLIP TAP SPREAD */
 /* Constants of movement ops as numbers: src[i] must be a CONST (throws RG_EVERIFY else). */
 int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
 

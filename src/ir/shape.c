@@ -50,7 +50,7 @@ void shape_print(struct str *out, const struct shape *s) {
 
 bool op_is_movement(enum op o) {
     return o == OP_RESHAPE || o == OP_PERMUTE || o == OP_EXPAND || o == OP_PAD || o == OP_SHRINK ||
-           o == OP_FLIP;
+           o == OP_FLIP || o == OP_TAP || o == OP_SPREAD;
 }
 
 int64_t uop_const_i(struct ir *ir, const uop *n, uint32_t i) {
@@ -148,6 +148,27 @@ static const struct shape *shape_box(struct job *j, uint32_t first) {
     return shape_make(j->s, d, j->in->n);
 }
 
+/* TAP and SPREAD: size, stride, dilation of each of the m axes before the last m. */
+static const struct shape *shape_tap(struct job *j) {
+    int64_t d[SHAPE_MAX];
+    uint32_t m = (j->n->nsrc - 1) / 3, first = j->in->n - 2 * m;
+    bool tap = j->n->op == OP_TAP;
+    if (!m || (j->n->nsrc - 1) % 3 || 2 * m > j->in->n)
+        bad(j, "three numbers for each of the axes, which come twice: places and windows");
+    for (uint32_t i = 0; i < j->in->n; i++) d[i] = j->in->d[i];
+    for (uint32_t i = 0; i < m; i++) {
+        int64_t size = num(j, 1 + 3 * i), stride = num(j, 2 + 3 * i), dilation = num(j, 3 + 3 * i), a, b;
+        int64_t o = tap ? size : d[first + i], end = tap ? d[first + i] : size, k = d[first + m + i];
+        if (size < 0 || stride < 1 || dilation < 1) bad(j, "a window has size >= 0, stride and dilation >= 1");
+        if (o && k &&
+            (__builtin_mul_overflow(o - 1, stride, &a) || __builtin_mul_overflow(k - 1, dilation, &b) ||
+             __builtin_add_overflow(a, b, &a) || a >= end))
+            bad(j, "a window reaches past the end");
+        d[first + i] = size;
+    }
+    return shape_make(j->s, d, j->in->n);
+}
+
 static const struct shape *shape_axes(struct job *j, bool shrink) {
     int64_t d[SHAPE_MAX];
     uint32_t seen = 0;
@@ -219,12 +240,18 @@ static const struct shape *shape_node(struct shapes *s, const uop *n) {
     case OP_PAD: return shape_pad(&j);
     case OP_SHRINK: return shape_box(&j, 1);
     case OP_FLIP: return shape_axes(&j, false);
+    case OP_TAP:
+    case OP_SPREAD: return shape_tap(&j);
     case OP_REDUCE_AXES: return shape_axes(&j, true);
     case OP_SCAN_AXIS: return shape_axes(&j, false);
     case OP_GATHER:
     case OP_SCATTER: return shape_gather(&j);
     case OP_CONTIGUOUS:
+    case OP_INLINE:
     case OP_DETACH: return j.in;
+    case OP_VIA:
+        if (shape_of(s, n->src[1]) != j.in || n->src[1]->dt != n->dt) bad(&j, "two values of one shape and dtype");
+        return j.in;
     case OP_ASSIGN: return shape_assign(&j);
     case OP_GRAPH: return shape_make(s, NULL, 0);
     default:

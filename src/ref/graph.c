@@ -505,6 +505,29 @@ static struct tensor ev_scatter(struct eval *e, const uop *n, struct tensor *in,
     return r;
 }
 
+/* TAP gives a view: the windows overlap in memory. */
+static struct tensor ev_tap(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    struct tensor t = view(in, s);
+    uint32_t m = (n->nsrc - 1) / 3, first = s->n - 2 * m;
+    for (uint32_t i = 0; i < m; i++) {
+        int64_t stride = in->stride[first + i];
+        t.stride[first + i] = stride * number(e, n, 2 + 3 * i);
+        t.stride[first + m + i] += stride * number(e, n, 3 + 3 * i);
+    }
+    return t;
+}
+
+static struct tensor ev_spread(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    struct tensor r = fresh(e, in->dt, s, 0);
+    struct cell zero = {.v = {.i = 0}};
+    if (dt_is_float(in->dt)) zero.v.f = 0;
+    for (int64_t i = 0; i < shape_size(s); i++) put(&r, i, zero);
+    struct tensor taps = ev_tap(e, n, &r, in->shape);
+    copy_to(&taps, in, 0);
+    drop(e, &taps);
+    return r;
+}
+
 static struct tensor ev_assign(struct eval *e, const uop *n, struct tensor *in) {
     struct tensor *value = source(e, n, 1);
     struct tensor r = dense(e, in), part = r;
@@ -532,11 +555,15 @@ static struct tensor ev_node(struct eval *e, const uop *n) {
         t.store->refs++;
         return t;
     case OP_FLIP: return ev_flip(e, n, in);
+    case OP_TAP: return ev_tap(e, n, in, s);
+    case OP_SPREAD: return ev_spread(e, n, in, s);
     case OP_REDUCE_AXES: return ev_reduce(e, n, in, s);
     case OP_SCAN_AXIS: return ev_scan(e, n, in, s);
     case OP_GATHER: return ev_gather(e, n, in, s);
     case OP_SCATTER: return ev_scatter(e, n, in, s);
     case OP_CONTIGUOUS:
+    case OP_INLINE:
+    case OP_VIA:
     case OP_DETACH: return view(in, s);
     case OP_ASSIGN: return ev_assign(e, n, in);
     default: return ev_elementwise(e, n, s);

@@ -72,7 +72,9 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         if (reads_itself(src[0], src[1])) src[1] = own_copy(c, src[1]);
     }
     switch (n->op) {
-    case OP_DETACH: return src[0];
+    case OP_DETACH:
+    case OP_INLINE:
+    case OP_VIA: return src[0];
     case OP_CONTIGUOUS:
         if (in_memory(src[0]) && c->overwritten[n->src[0]->id]) return own_copy(c, src[0]);
         if (!in_memory(src[0]) && src[0]->op != OP_CONST) force(c, stored_for(src[0]));

@@ -140,6 +140,33 @@ static void at_pad(struct rangeify *r, const uop *n, const struct shape *in, con
     }
 }
 
+static void at_tap(struct rangeify *r, const uop *n, uint32_t rank, const uop *const *at, const uop **to) {
+    uint32_t m = (n->nsrc - 1) / 3, first = rank - 2 * m;
+    for (uint32_t i = 0; i < rank; i++) to[i] = at[i];
+    for (uint32_t i = 0; i < m; i++)
+        to[first + i] = add(r, mul(r, at[first + i], n->src[2 + 3 * i]->arg.i),
+                            mul(r, at[first + m + i], n->src[3 + 3 * i]->arg.i));
+}
+
+static void at_spread(struct rangeify *r, const uop *n, const struct shape *in, const uop *const *at,
+                      const uop **to, const uop **valid) {
+    uint32_t m = (n->nsrc - 1) / 3, first = in->n - 2 * m;
+    for (uint32_t i = 0; i < in->n; i++) to[i] = at[i];
+    for (uint32_t i = first; i < first + m; i++) {
+        int64_t size = n->src[1 + 3 * (i - first)]->arg.i, stride = n->src[2 + 3 * (i - first)]->arg.i;
+        int64_t dilation = n->src[3 + 3 * (i - first)]->arg.i, reach = (in->d[i + m] - 1) * dilation;
+        const uop *x = add(r, at[i], mul(r, at[i + m], -dilation));
+        int64_t span = in->d[i] ? (in->d[i] - 1) * stride + 1 : 0;
+        if (reach) *valid = both(r, *valid, rw2(&r->rw, OP_LE, idx(r, 0), x));
+        if (size > span) *valid = both(r, *valid, rw2(&r->rw, OP_LT, x, idx(r, span)));
+        if (stride > 1) {
+            *valid = both(r, *valid, rw2(&r->rw, OP_EQ, rest(r, x, stride), idx(r, 0)));
+            x = clamp(r, quot(r, x, stride), RG_MAX(in->d[i], 1));
+        }
+        to[i] = x;
+    }
+}
+
 /* start + i * step; a start may be known only at run time: an expression of VARs. */
 static void at_box(struct rangeify *r, const uop *n, uint32_t first, uint32_t axes, const uop *const *at,
                    const uop **to) {
@@ -175,12 +202,23 @@ static uint32_t level_of(struct rangeify *r, const uop *n) {
     return l;
 }
 
+static const uop *zero_of(struct rangeify *r, const uop *n) {
+    enum dtype dt = (enum dtype)n->dt;
+    return dt_is_float(dt) ? uop_flt(r->ir, dt, 0) : uop_int(r->ir, dt, 0);
+}
+
+/* PAD and SPREAD: what they add is not loaded. */
 static const uop *value_pad(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
     const uop *to[SHAPE_MAX], *valid = NULL;
-    at_pad(r, n, sg_shape(r->g, n->src[0]), at, to, &valid);
+    if (n->op == OP_PAD)
+        at_pad(r, n, sg_shape(r->g, n->src[0]), at, to, &valid);
+    else
+        at_spread(r, n, sg_shape(r->g, n->src[0]), at, to, &valid);
     if (valid && uop_is_int_const(valid, 1)) valid = NULL;
     const uop *in = value_at(r, n->src[0], to, both(r, gate, valid));
-    return valid ? rw3(&r->rw, OP_WHERE, valid, in, value_at(r, n->src[1], NULL, NULL)) : in;
+    if (!valid) return in;
+    const uop *around = n->op == OP_PAD ? value_at(r, n->src[1], NULL, NULL) : zero_of(r, n);
+    return rw3(&r->rw, OP_WHERE, valid, in, around);
 }
 
 static const uop *value_move(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
@@ -199,6 +237,7 @@ static const uop *value_move(struct rangeify *r, const uop *n, const uop *const 
         for (uint32_t i = 0; i < in->n; i++) to[i] = in->d[i] == 1 ? idx(r, 0) : at[i];
         break;
     case OP_SHRINK: at_box(r, n, 1, in->n, at, to); break;
+    case OP_TAP: at_tap(r, n, in->n, at, to); break;
     case OP_FLIP:
         for (uint32_t i = 0; i < in->n; i++) to[i] = at[i];
         for (uint32_t i = 1; i < n->nsrc; i++) {

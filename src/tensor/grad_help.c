@@ -39,6 +39,10 @@ const uop *grad_sum_to(struct rw *rw, const uop *d, const uop *a) {
     uint32_t mask = 0;
     for (uint32_t i = 0; i < have->n; i++)
         if (have->d[i] != want->d[i]) mask |= (uint32_t)1 << i;
+    if (mask && d->op == OP_REDUCE_AXES && d->arg.i == OP_ADD) { /* a sum of a sum is one sum */
+        for (uint32_t i = 1; i < d->nsrc; i++) mask |= (uint32_t)1 << uop_const_i(g->ir, d, i);
+        d = d->src[0];
+    }
     return tg_reduce(g, OP_ADD, d, mask);
 }
 
@@ -52,6 +56,68 @@ const uop *grad_flip(struct rw *rw, const uop *d, const uop *n) {
     int64_t axis[SHAPE_MAX];
     for (uint32_t i = 1; i < n->nsrc; i++) axis[i - 1] = uop_const_i(rw->ir, n, i);
     return n->nsrc > 1 ? t_flip(tg_of(rw), d, axis, n->nsrc - 1) : d;
+}
+
+/* ---- windows ------------------------------------------------------------------------------------------------- */
+
+/* Is x the same along all the axes of the mask? Then the same with other sizes there, else NULL. */
+static const uop *resized(struct tg *g, const uop *x, const struct shape *to, uint32_t mask) {
+    const uop *from = x->op == OP_EXPAND ? x->src[0] : x;
+    const struct shape *s = tg_shape(g, from);
+    if (!s->n) return from;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (mask >> i & 1 && s->d[i] != 1) return NULL;
+    return tg_to_shape(g, from, to);
+}
+
+static const uop *spread(struct tg *g, const uop *d, const uop *tap);
+
+/* SPREAD goes through sums and into the factor that varies with the places: the gradient of a convolution is then again
+ * a sum of products, and not a product per window that is stored before it is added. */
+static const uop *spread_through(struct tg *g, const uop *d, const uop *tap, const struct shape *to) {
+    uint32_t m = (tap->nsrc - 1) / 3, first = to->n - 2 * m, places = ((1u << m) - 1) << first;
+    if (d->op == OP_ADD && tg_shape(g, d->src[1])->n && tg_shape(g, d->src[0])->n)
+        return tg_op2(g, OP_ADD, spread(g, d->src[0], tap), spread(g, d->src[1], tap));
+    if (d->op == OP_CAST && dt_is_float((enum dtype)d->src[0]->dt))
+        return t_cast(g, spread(g, d->src[0], tap), (enum dtype)d->dt);
+    if (d->op == OP_MUL)
+        for (int i = 0; i < 2; i++) {
+            const uop *same = resized(g, d->src[i], to, places);
+            if (same && tg_shape(g, d->src[1 - i])->n) return tg_op2(g, OP_MUL, spread(g, d->src[1 - i], tap), same);
+        }
+    if (d->op == OP_REDUCE_AXES && d->arg.i == OP_ADD) {
+        uint32_t mask = 0;
+        for (uint32_t i = 1; i < d->nsrc; i++) mask |= 1u << uop_const_i(g->ir, d, i);
+        if (mask < 1u << first) return tg_reduce(g, OP_ADD, spread(g, d->src[0], tap), mask);
+    }
+    return NULL;
+}
+
+static const uop *spread(struct tg *g, const uop *d, const uop *tap) {
+    uint32_t m = (tap->nsrc - 1) / 3, rank = tg_shape(g, d)->n, first = rank - 2 * m;
+    const struct shape *in = tg_shape(g, tap->src[0]), *have = tg_shape(g, d);
+    int64_t num[3 * SHAPE_MAX], to[SHAPE_MAX];
+    for (uint32_t i = 0; i < rank; i++) to[i] = have->d[i];
+    for (uint32_t i = 0; i < m; i++) {
+        num[3 * i] = to[first + i] = in->d[first + i];
+        num[3 * i + 1] = uop_const_i(g->ir, tap, 2 + 3 * i), num[3 * i + 2] = uop_const_i(g->ir, tap, 3 + 3 * i);
+    }
+    const uop *better = spread_through(g, d, tap, shape_make(&g->shapes, to, rank));
+    return better ? better : tg_nums(g, OP_SPREAD, d, num, 3 * m, ARG_NONE);
+}
+
+const uop *grad_untap(struct rw *rw, const uop *d, const uop *n) { return spread(tg_of(rw), d, n); }
+
+const uop *grad_unspread(struct rw *rw, const uop *d, const uop *n) {
+    struct tg *g = tg_of(rw);
+    uint32_t m = (n->nsrc - 1) / 3;
+    const struct shape *s = tg_shape(g, n->src[0]);
+    int64_t num[3 * SHAPE_MAX];
+    for (uint32_t i = 0; i < m; i++) {
+        num[3 * i] = s->d[s->n - 2 * m + i];
+        num[3 * i + 1] = uop_const_i(g->ir, n, 2 + 3 * i), num[3 * i + 2] = uop_const_i(g->ir, n, 3 + 3 * i);
+    }
+    return tg_nums(g, OP_TAP, d, num, 3 * m, ARG_NONE);
 }
 
 /* ---- boxes: start, size and step of each axis ------------------------------------------------------------------ */

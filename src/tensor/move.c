@@ -417,9 +417,41 @@ const uop *t_repeat(struct tg *g, const uop *x, const int64_t *times, uint32_t n
 
 /* ---- nodes that say something about a value ------------------------------------------------------------ */
 
+const uop *t_windows(struct tg *g, const uop *x, const int64_t *size, const int64_t *stride,
+                     const int64_t *dilation, uint32_t m) {
+    const struct shape *s = tg_shape(g, x);
+    int64_t d[2 * SHAPE_MAX], wide[2 * SHAPE_MAX], num[3 * SHAPE_MAX];
+    tg_rank(g, s->n + m);
+    if (!m || m > s->n) tg_bad(g, "windows over %u axes of %s", m, tg_dims(g, x));
+    for (uint32_t i = 0; i < s->n; i++) d[i] = wide[i] = s->d[i];
+    for (uint32_t i = 0; i < m; i++) {
+        int64_t n = s->d[s->n - m + i], reach;
+        if (size[i] < 1 || stride[i] < 1 || dilation[i] < 1)
+            tg_bad(g, "a window of size %lld, stride %lld and dilation %lld; all are 1 or more",
+                   (long long)size[i], (long long)stride[i], (long long)dilation[i]);
+        if (__builtin_mul_overflow(size[i] - 1, dilation[i], &reach) || reach >= n)
+            tg_bad(g, "a window of %lld elements at distance %lld does not fit into axis %u of %s",
+                   (long long)size[i], (long long)dilation[i], s->n - m + i, tg_dims(g, x));
+        d[s->n + i] = 1, wide[s->n + i] = size[i];
+        num[3 * i] = (n - reach - 1) / stride[i] + 1, num[3 * i + 1] = stride[i], num[3 * i + 2] = dilation[i];
+    }
+    x = tg_reshape(g, x, shape_make(&g->shapes, d, s->n + m));
+    x = tg_to_shape(g, x, shape_make(&g->shapes, wide, s->n + m));
+    return tg_nums(g, OP_TAP, x, num, 3 * m, ARG_NONE);
+}
+
 const uop *t_contiguous(struct tg *g, const uop *x) {
     if (x->op == OP_CONTIGUOUS || x->op == OP_BUFFER || x->op == OP_ASSIGN) return x;
     return uop1(g->ir, OP_CONTIGUOUS, x);
+}
+
+const uop *t_inline(struct tg *g, const uop *x) { return uop1(g->ir, OP_INLINE, tg_value(g, x)); }
+
+const uop *t_via(struct tg *g, const uop *value, const uop *back) {
+    if (tg_shape(g, value) != tg_shape(g, back) || value->dt != back->dt)
+        tg_bad(g, "the way back has shape %s %s; expected the value's, %s %s", tg_dims(g, back), tg_dt(back),
+               tg_dims(g, value), tg_dt(value));
+    return value == back ? value : uop2(g->ir, OP_VIA, value, back);
 }
 
 const uop *t_detach(struct tg *g, const uop *x) {

@@ -88,7 +88,12 @@ const uop *t_flatten(struct tg *, const uop *, int64_t first, int64_t last);
 const uop *t_cat(struct tg *, const uop *const *, uint32_t n, int64_t axis);
 const uop *t_stack(struct tg *, const uop *const *, uint32_t n, int64_t axis);
 const uop *t_repeat(struct tg *, const uop *, const int64_t *times, uint32_t n);
+/* Windows over the last m axes: (.., i1..im) to (.., o1..om, k1..km); at (o, k) is x at o*stride + k*dilation. As many places o as fit. */
+const uop *t_windows(struct tg *, const uop *, const int64_t *size, const int64_t *stride, const int64_t *dilation,
+                     uint32_t m);
 const uop *t_contiguous(struct tg *, const uop *);
+const uop *t_inline(struct tg *, const uop *);                   /* never stored between kernels */
+const uop *t_via(struct tg *, const uop *value, const uop *back); /* value's value; gradients flow to back */
 const uop *t_detach(struct tg *, const uop *);
 const uop *t_cast(struct tg *, const uop *, enum dtype);
 const uop *t_bitcast(struct tg *, const uop *, enum dtype);

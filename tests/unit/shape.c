@@ -257,6 +257,6 @@ TEST(shape_of_deep_graphs) {
 TEST(shape_movement_ops) {
     int n = 0;
     for (int op = 0; op < OP_COUNT; op++) n += op_is_movement((enum op)op);
-    CHECK_EQ(n, 6);
+    CHECK_EQ(n, 8);
     CHECK(op_is_movement(OP_PAD) && !op_is_movement(OP_GATHER));
 }

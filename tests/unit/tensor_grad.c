@@ -207,6 +207,12 @@ static const uop *scan_min(struct fix *f, const uop *x) {
     X(reshape,      -2,    2,    t_square(g, t_reshape(g, x, D(3, 2))))                                        \
     X(permute,      -2,    2,    t_square(g, t_permute(g, t_reshape(g, x, D(2, 1, 3)), D(2, 0, 1))))           \
     X(expand,       -2,    2,    t_exp(g, t_expand(g, t_unsqueeze(g, x, 1), D(2, 2, 4, 3))))                   \
+    X(windows,      -2,    2,    t_square(g, t_windows(g, x, (int64_t[]){2}, (int64_t[]){1}, (int64_t[]){1}, 1)))  \
+    X(windows_2d,   -2,    2,    t_exp(g, t_windows(g, x, (int64_t[]){2, 2}, (int64_t[]){1, 1}, (int64_t[]){1, 2}, 2))) \
+    X(windows_far,  -2,    2,    t_exp(g, t_windows(g, x, (int64_t[]){1}, (int64_t[]){2}, (int64_t[]){1}, 1)))  \
+    X(convolution,  -2,    2,    conv(g, x, y))                                                                \
+    X(inlined,      -2,    2,    t_inline(g, t_exp(g, x)))                                                     \
+    X(via,          -2,    2,    t_via(g, t_square(g, x), t_mul(g, t_add(g, x, t_number(g, DT_F64, 1)), t_sub(g, x, t_number(g, DT_F64, 1)))))\
     X(flip,         -2,    2,    t_square(g, t_flip(g, x, D(1))))                                              \
     X(pad,          -2,    2,    t_exp(g, t_pad(g, x, (int64_t[]){1, 2, -1, 1}, 2, 0.5)))                      \
     X(pad_value,    -2,    2,    t_exp(g, pad_by(f, x, s)))                                                    \
@@ -243,6 +249,15 @@ static const uop *scan_min(struct fix *f, const uop *x) {
     X(take,         -2,    2,    t_square(g, t_take(g, r, 0, i)))                                              \
     X(scatter_add,  -2,    2,    t_square(g, t_scatter_add(g, x, 1, i, y)))
 /* clang-format on */
+
+/* x (2, 3) as two channels, y as two filters of 3 x 1 .. no padding: windows, product, sum. */
+static const uop *conv(struct tg *g, const uop *x, const uop *y) {
+    const uop *w = t_windows(g, t_unsqueeze(g, x, 0), (int64_t[]){2}, (int64_t[]){1}, (int64_t[]){1}, 1);
+    const uop *k = t_slice(g, t_unsqueeze(g, y, 2), (struct t_slice[]){{0, T_END, 1, NULL}, {0, 2, 1, NULL}}, 2);
+    /* (1, channel, o, tap) by (filter, 1 .. tap) */
+    const uop *filters = t_reshape(g, k, D(2, 1, 1, 2));
+    return t_sum(g, t_mul(g, w, filters), D(1, 3), false);
+}
 
 struct op_case {
     const char *name;
