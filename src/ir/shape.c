@@ -159,7 +159,8 @@ static const struct shape *shape_tap(struct job *j) {
     for (uint32_t i = 0; i < m; i++) {
         int64_t size = num(j, 1 + 3 * i), stride = num(j, 2 + 3 * i), dilation = num(j, 3 + 3 * i), a, b;
         int64_t o = tap ? size : d[first + i], end = tap ? d[first + i] : size, k = d[first + m + i];
-        if (size < 0 || stride < 1 || dilation < 1) bad(j, "a window has size >= 0, stride and dilation >= 1");
+        if (size < 0 || stride < 1 || dilation < 1)
+            bad(j, "a window has size >= 0, stride and dilation >= 1");
         if (o && k &&
             (__builtin_mul_overflow(o - 1, stride, &a) || __builtin_mul_overflow(k - 1, dilation, &b) ||
              __builtin_add_overflow(a, b, &a) || a >= end))
@@ -250,7 +251,8 @@ static const struct shape *shape_node(struct shapes *s, const uop *n) {
     case OP_INLINE:
     case OP_DETACH: return j.in;
     case OP_VIA:
-        if (shape_of(s, n->src[1]) != j.in || n->src[1]->dt != n->dt) bad(&j, "two values of one shape and dtype");
+        if (shape_of(s, n->src[1]) != j.in || n->src[1]->dt != n->dt)
+            bad(&j, "two values of one shape and dtype");
         return j.in;
     case OP_ASSIGN: return shape_assign(&j);
     case OP_GRAPH: return shape_make(s, NULL, 0);

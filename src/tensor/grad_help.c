@@ -83,7 +83,8 @@ static const uop *spread_through(struct tg *g, const uop *d, const uop *tap, con
     if (d->op == OP_MUL)
         for (int i = 0; i < 2; i++) {
             const uop *same = resized(g, d->src[i], to, places);
-            if (same && tg_shape(g, d->src[1 - i])->n) return tg_op2(g, OP_MUL, spread(g, d->src[1 - i], tap), same);
+            if (same && tg_shape(g, d->src[1 - i])->n)
+                return tg_op2(g, OP_MUL, spread(g, d->src[1 - i], tap), same);
         }
     if (d->op == OP_REDUCE_AXES && d->arg.i == OP_ADD) {
         uint32_t mask = 0;
@@ -100,7 +101,8 @@ static const uop *spread(struct tg *g, const uop *d, const uop *tap) {
     for (uint32_t i = 0; i < rank; i++) to[i] = have->d[i];
     for (uint32_t i = 0; i < m; i++) {
         num[3 * i] = to[first + i] = in->d[first + i];
-        num[3 * i + 1] = uop_const_i(g->ir, tap, 2 + 3 * i), num[3 * i + 2] = uop_const_i(g->ir, tap, 3 + 3 * i);
+        num[3 * i + 1] = uop_const_i(g->ir, tap, 2 + 3 * i),
+                    num[3 * i + 2] = uop_const_i(g->ir, tap, 3 + 3 * i);
     }
     const uop *better = spread_through(g, d, tap, shape_make(&g->shapes, to, rank));
     return better ? better : tg_nums(g, OP_SPREAD, d, num, 3 * m, ARG_NONE);

@@ -433,7 +433,8 @@ const uop *t_windows(struct tg *g, const uop *x, const int64_t *size, const int6
             tg_bad(g, "a window of %lld elements at distance %lld does not fit into axis %u of %s",
                    (long long)size[i], (long long)dilation[i], s->n - m + i, tg_dims(g, x));
         d[s->n + i] = 1, wide[s->n + i] = size[i];
-        num[3 * i] = (n - reach - 1) / stride[i] + 1, num[3 * i + 1] = stride[i], num[3 * i + 2] = dilation[i];
+        num[3 * i] = (n - reach - 1) / stride[i] + 1, num[3 * i + 1] = stride[i],
+                num[3 * i + 2] = dilation[i];
     }
     x = tg_reshape(g, x, shape_make(&g->shapes, d, s->n + m));
     x = tg_to_shape(g, x, shape_make(&g->shapes, wide, s->n + m));
