@@ -1,4 +1,4 @@
-/* context.c: opening and closing a context, its sticky error, its statistics, copies between contexts.
+/* context.c: opening and closing a context, what it owns, its sticky error, its statistics, copies between contexts.
  *
  * rg_open never returns NULL. A context that could not be opened is an ordinary one with an error that cannot be
  * cleared; if there is no memory even for that, all callers get the same static one.
@@ -43,10 +43,35 @@ rg_ctx *rg_open(const char *device) {
     return c;
 }
 
+void ctx_own(rg_ctx *c, void *obj, void (*free_fn)(void *)) {
+    if (c->nowned == c->owned_cap) {
+        uint32_t cap = c->owned_cap ? c->owned_cap * 2 : 8;
+        struct owned *o = mem_realloc(c->owned, cap * sizeof *o);
+        if (!o) {
+            free_fn(obj);
+            err_throw(&c->err, RG_ENOMEM, "out of memory: no room for another object of the context");
+        }
+        c->owned = o, c->owned_cap = cap;
+    }
+    c->owned[c->nowned++] = (struct owned){obj, free_fn};
+}
+
+void ctx_disown(rg_ctx *c, void *obj) {
+    uint32_t i = c->nowned; /* from the end: what is freed by hand is mostly young */
+    while (i && c->owned[i - 1].obj != obj) i--;
+    if (!i) return;
+    memmove(&c->owned[i - 1], &c->owned[i], (c->nowned - i) * sizeof *c->owned);
+    c->nowned--;
+}
+
 rg_status rg_close(rg_ctx *c) {
     if (!c) return RG_OK;
     rg_status st = (rg_status)c->err.code;
     if (c == &no_memory) return st;
+    while (c->nowned) {
+        struct owned o = c->owned[--c->nowned]; /* its free function may disown others, or itself */
+        o.free_fn(o.obj);
+    }
     ctx_leave(c);
     for (uint32_t i = 0; i < c->stores; i++)
         if (c->store[i].used) store_drop(c, i);
@@ -56,6 +81,7 @@ rg_status rg_close(rg_ctx *c) {
     arena_free(&c->scratch);
     mem_free(c->store);
     mem_free(c->reads);
+    mem_free(c->owned);
     mem_free(c);
     return st;
 }

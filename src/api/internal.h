@@ -2,7 +2,7 @@
  *
  *   call.c      one public call: who is asked, where from, what went wrong
  *   handle.c    slots, generations, scopes, rg_free from any thread
- *   context.c   opening, closing, the sticky error, statistics
+ *   context.c   opening, closing, what a context owns, the sticky error, statistics
  *   build.c, math.c   every function that only builds graph
  *   store.c     device memory and run-time numbers, by the nodes that name them
  *   graph.c     walks over the graph: what is alive, what leads to a parameter; collection and compaction
@@ -85,7 +85,12 @@ struct async_read {
     size_t bytes;
 };
 
-/* ---- contexts ------------------------------------------------------------------------------------- */
+/* ---- contexts (context.c) ------------------------------------------------------------------------- */
+
+struct owned {
+    void *obj;
+    void (*free_fn)(void *);
+};
 
 struct rg_ctx {
     struct err err;
@@ -119,9 +124,18 @@ struct rg_ctx {
     uint32_t scopes, scope_cap;
     uint64_t next_scope;
 
+    struct owned *owned; /* oldest first */
+    uint32_t nowned, owned_cap;
+
     uint64_t realizes, cached, kernels;
     double moved, ops, seconds;
 };
+
+/* Objects that are no tensors (files, loaders, modules ..) and have a pointer for a handle. The context owns obj from
+ * here on: rg_close calls free_fn(obj), the youngest first, while the context still works. Throws if there is no room,
+ * after free_fn(obj). The function by which the user frees obj calls ctx_disown and then frees it. */
+void ctx_own(rg_ctx *, void *obj, void (*free_fn)(void *));
+void ctx_disown(rg_ctx *, void *obj); /* nothing if it is not owned */
 
 /* ---- call.c ---------------------------------------------------------------------------------------- */
 
