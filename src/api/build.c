@@ -19,7 +19,7 @@ static uint32_t count(struct call *k, const char *what) {
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
-static const uop *b_from(struct call *k) {
+const uop *build_from(struct call *k) {
     rg_ctx *c = k->c;
     enum dtype dt = call_dtype(k, (rg_dtype)k->i[0]);
     uint32_t n = count(k, "sizes");
@@ -41,7 +41,7 @@ static const uop *b_from(struct call *k) {
 
 rg_tensor rg_from_at(AT, rg_ctx *c, rg_dtype dt, const void *data, rg_ints shape) {
     return call_tensor(
-        CALL(from, .c = c, .i = {(int64_t)dt}, .p = (void *)data, .ints = shape, .build = b_from));
+        CALL(from, .c = c, .i = {(int64_t)dt}, .p = (void *)data, .ints = shape, .build = build_from));
 }
 
 static const uop *b_number(struct call *k) {

@@ -7,6 +7,7 @@
  *   store.c     device memory and run-time numbers, by the nodes that name them
  *   graph.c     walks over the graph: what is alive, what leads to a parameter; collection and compaction
  *   realize.c   what has to run when a value is asked for, and running it
+ *   files.c, loader.c array files; batches that a thread prepares
  *   assign.c, grad.c  versions of a buffer; parameters and gradients
  *
  * The graph of a context is one struct ir. Handles are its roots. Nothing is counted: gr_collect() marks what handles can
@@ -20,6 +21,7 @@
 #define RIDGE_API_INTERNAL_H
 
 #include "engine/engine.h"
+#include "io/io.h"
 #include "ref/ref.h"
 #include "tensor/tensor.h"
 
@@ -181,6 +183,10 @@ void call_site(struct call *, uint32_t first, const uop *out);
 enum dtype call_dtype(struct call *, rg_dtype); /* throws */
 rg_dtype call_dtype_out(enum dtype);
 void RG_NORETURN call_fail(struct call *, int code, const char *fmt, ...) RG_FMT(3, 4);
+
+/* ---- build.c ---------------------------------------------------------------------------------------- */
+
+const uop *build_from(struct call *); /* rg_from's: dtype i[0], shape ints, data p */
 
 /* ---- handle.c -------------------------------------------------------------------------------------- */
 

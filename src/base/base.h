@@ -195,6 +195,20 @@ int os_cpus(void);        /* usable cores, at least 1; RIDGE_THREADS overrides *
 int os_read_file(struct err *, struct arena *, const char *path, size_t limit, char **data, size_t *n);
 /* Writes to a temporary file beside `path`, fsyncs, renames: a reader sees the old or the new file. */
 int os_write_file(struct err *, const char *path, const void *data, size_t n, unsigned mode);
+/* The same piece by piece. os_out_end keeps the file if all went well (e has no error), else removes it. */
+struct os_out {
+    const char *path; /* stays the caller's */
+    char *tmp;
+    int fd;
+};
+int os_out_begin(struct err *, struct os_out *, const char *path, unsigned mode);
+int os_out_add(struct err *, struct os_out *, const void *data, size_t n);
+int os_out_end(struct err *, struct os_out *);
+/* A file to read parts of. Pipes, devices and folders are refused: its size must mean something. */
+int os_open(struct err *, const char *path, int *fd, uint64_t *size);
+/* All of n bytes from `at` on, or an error: also when the file has become shorter. */
+int os_read_at(struct err *, int fd, const char *path, void *p, size_t n, uint64_t at);
+void os_close(int fd);
 int os_mkdirs(struct err *, const char *path, unsigned mode);
 bool os_exists(const char *path);
 void os_remove(const char *path);

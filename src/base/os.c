@@ -112,24 +112,77 @@ static int write_all(int fd, const char *p, size_t n) {
     return 0;
 }
 
-int os_write_file(struct err *e, const char *path, const void *data, size_t n, unsigned mode) {
+int os_out_begin(struct err *e, struct os_out *o, const char *path, unsigned mode) {
     static atomic_uint serial;
+    *o = (struct os_out){.path = path, .fd = -1};
     if (e->code) return e->code;
-    char tmp[PATH_MAX];
-    int len = snprintf(tmp, sizeof tmp, "%s.tmp.%ld.%u", path, (long)getpid(), atomic_fetch_add(&serial, 1));
-    if (len < 0 || (size_t)len >= sizeof tmp) {
-        errno = ENAMETOOLONG;
-        return io_error(e, "write", path);
+    size_t room = strlen(path) + 48;
+    o->tmp = mem_alloc(room);
+    if (!o->tmp) return err_set(e, RG_ENOMEM, "out of memory: cannot write %s", path);
+    snprintf(o->tmp, room, "%s.tmp.%ld.%u", path, (long)getpid(), atomic_fetch_add(&serial, 1));
+    o->fd = open(o->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    return o->fd < 0 ? io_error(e, "create", o->tmp) : 0;
+}
+
+int os_out_add(struct err *e, struct os_out *o, const void *data, size_t n) {
+    if (e->code) return e->code;
+    return write_all(o->fd, data, n) ? io_error(e, "write", o->path) : 0;
+}
+
+int os_out_end(struct err *e, struct os_out *o) {
+    if (o->fd >= 0) {
+        if (!e->code && fsync(o->fd)) io_error(e, "write", o->path);
+        if (close(o->fd) && !e->code) io_error(e, "write", o->path);
+        if (!e->code && rename(o->tmp, o->path)) io_error(e, "write", o->path);
+        if (e->code) unlink(o->tmp);
     }
-    int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (fd < 0) return io_error(e, "create", tmp);
-    int bad = write_all(fd, data, n) || fsync(fd), saved = errno;
-    bad |= close(fd);
-    if (!bad && rename(tmp, path) == 0) return 0;
-    if (saved && bad) errno = saved;
-    io_error(e, "write", path);
-    unlink(tmp);
+    mem_free(o->tmp);
+    *o = (struct os_out){.fd = -1};
     return e->code;
+}
+
+int os_write_file(struct err *e, const char *path, const void *data, size_t n, unsigned mode) {
+    struct os_out o;
+    os_out_begin(e, &o, path, mode);
+    os_out_add(e, &o, data, n);
+    return os_out_end(e, &o);
+}
+
+int os_open(struct err *e, const char *path, int *fd, uint64_t *size) {
+    *fd = -1;
+    if (e->code) return e->code;
+    int f = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not make us wait */
+    if (f < 0) return io_error(e, "open", path);
+    struct stat st;
+    if (fstat(f, &st)) {
+        io_error(e, "open", path);
+    } else if (!S_ISREG(st.st_mode)) {
+        err_set(e, RG_EIO, "cannot read %s: it is %s, not a file", path,
+                S_ISDIR(st.st_mode) ? "a directory" : "a pipe or a device");
+    } else {
+        *fd = f, *size = (uint64_t)st.st_size;
+        return 0;
+    }
+    close(f);
+    return e->code;
+}
+
+int os_read_at(struct err *e, int fd, const char *path, void *p, size_t n, uint64_t at) {
+    if (e->code) return e->code;
+    while (n) {
+        ssize_t k = pread(fd, p, RG_MIN(n, (size_t)1 << 30), (off_t)at);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0) return io_error(e, "read", path);
+        if (k == 0)
+            return err_set(e, RG_EIO, "cannot read %s: it ends at byte %llu, where %zu more are expected",
+                           path, (unsigned long long)at, n);
+        p = (char *)p + k, n -= (size_t)k, at += (uint64_t)k;
+    }
+    return 0;
+}
+
+void os_close(int fd) {
+    if (fd >= 0) close(fd);
 }
 
 int os_mkdirs(struct err *e, const char *path, unsigned mode) {
