@@ -311,13 +311,13 @@ RG_FN rg_tensor rg_pad_with(rg_tensor x, rg_ints before_after, rg_pad_mode mode)
 RG_FN rg_tensor rg_unflatten(rg_tensor x, int64_t axis, rg_ints sizes);               /* one axis becomes several; one size may be -1 */
 RG_FN rg_tensor rg_unfold(rg_tensor x, int64_t axis, int64_t size, int64_t step);     /* windows along an axis, as a new last axis */
 RG_FN rg_tensor rg_roll(rg_tensor x, rg_ints shifts, rg_ints axes);                   /* no axes: of all elements, flattened */
-RG_FN rg_tensor rg_repeat_interleave(rg_tensor x, int64_t times, int64_t axis);       /* each element so many times, one after the other */
+RG_FN rg_tensor rg_repeat_interleave(rg_tensor x, int64_t times, int64_t axis);       /* each element so many times, one after the other; RG_ALL: flattened */
 RG_FN rg_tensor rg_tril(rg_tensor x, int64_t k);                                      /* 0 above diagonal k of the last two axes */
 RG_FN rg_tensor rg_triu(rg_tensor x, int64_t k);                                      /* 0 below it */
 RG_FN rg_tensor rg_diag(rg_tensor x, int64_t k);                                      /* of a vector a matrix, of a matrix its diagonal k */
 RG_FN rg_tensor rg_diagonal(rg_tensor x, int64_t k, int64_t a, int64_t b);            /* of axes a and b, as the last axis */
 RG_FN rg_status rg_split(rg_tensor x, int64_t axis, rg_ints sizes, rg_tensor *out);   /* parts of these sizes */
-RG_FN rg_status rg_chunk(rg_tensor x, int64_t axis, int64_t n, rg_tensor *out);       /* n equal parts; the last may be smaller */
+RG_FN rg_status rg_chunk(rg_tensor x, int64_t axis, int64_t n, rg_tensor *out);       /* n equal parts; the last may be smaller, or empty */
 RG_FN rg_status rg_meshgrid(rg_tensors xs, rg_tensor *out);                           /* vectors to grids, out[i] varies along axis i */
 RG_FN rg_tensor rg_contiguous(rg_tensor x);                                           /* a copy with memory of its own */
 RG_FN rg_tensor rg_cast(rg_tensor x, rg_dtype dt);                                    /* float to integer truncates and saturates, NaN is 0 */
@@ -464,7 +464,7 @@ RG_FN rg_tensor rg_scatter_add(rg_tensor x, int64_t axis, rg_tensor index, rg_te
 RG_FN rg_tensor rg_scatter(rg_tensor x, int64_t axis, rg_tensor index, rg_value src); /* written, not added; of several to one place the last */
 RG_FN rg_tensor rg_scatter_reduce(rg_tensor x, int64_t axis, rg_tensor index, rg_tensor src, rg_scatter_opts o);
 RG_FN rg_tensor rg_embedding(rg_tensor index, rg_tensor weight);                      /* rows of weight (V, D): (.., D) */
-RG_FN rg_tensor rg_one_hot(rg_tensor index, int64_t classes);                         /* I64 (.., classes) */
+RG_FN rg_tensor rg_one_hot(rg_tensor index, int64_t classes);                         /* I64 (.., classes); an index out of range gives zeros */
 RG_FN rg_tensor rg_masked_select(rg_tensor x, rg_tensor mask, int64_t size);          /* the first `size` elements where true, 0 after them */
 RG_FN rg_tensor rg_nonzero(rg_tensor x, int64_t size);                                /* I64 (size, rank): places of the first elements not 0; -1 after them */
 RG_FN rg_tensor rg_einsum(const char *formula, rg_tensors xs);                        /* "bij,bjk->bik"; "..." and repeated letters too */

@@ -72,3 +72,23 @@ const uop *t_scatter_add(struct tg *g, const uop *x, int64_t axis, const uop *in
     const uop *add = tg_box(g, t_cast(g, src, (enum dtype)x->dt), box);
     return uop_new(g->ir, OP_SCATTER, (enum dtype)x->dt, 1, (const uop *[]){x, index, add}, 3, ARG_INT(at));
 }
+
+const uop *t_embedding(struct tg *g, const uop *index, const uop *weight) {
+    if (tg_shape(g, weight)->n != 2)
+        tg_bad(g, "an embedding with a weight of %s; expected (rows, size)", tg_dims(g, weight));
+    return t_take(g, weight, 0, index);
+}
+
+/* A comparison with 0, 1, 2 ..: an index out of range is a row of zeros. */
+const uop *t_one_hot(struct tg *g, const uop *index, int64_t classes) {
+    index = index_check(g, index);
+    uint32_t rank = tg_shape(g, index)->n + 1;
+    if (classes < 0) tg_bad(g, "%lld classes; expected 0 or more", (long long)classes);
+    tg_rank(g, rank);
+    const uop *v[2] = {t_unsqueeze(g, index, -1), tg_iota(g, classes, rank, rank - 1)};
+    bool narrow = dtype_info[index->dt].bytes < 4 || index->dt == DT_I32;
+    enum dtype dt = narrow && v[1]->dt == DT_I32 ? DT_I32 : DT_I64;
+    v[0] = t_cast(g, v[0], dt), v[1] = t_cast(g, v[1], dt);
+    tg_broadcast(g, v, 2);
+    return t_cast(g, tg_op2(g, OP_EQ, v[0], v[1]), DT_I64);
+}

@@ -36,6 +36,9 @@ const uop *tg_box(struct tg *, const uop *, const uop *const *box); /* SHRINK: s
 const uop *tg_iota(struct tg *, int64_t n, uint32_t rank,
                    uint32_t axis); /* i32 if it fits, else i64; size 1 elsewhere */
 
+/* product.c: the sum over the last axes of x * w, which broadcast; halves come out as float32. */
+const uop *tg_contract(struct tg *, const uop *x, const uop *w, uint32_t axes);
+
 /* ---- dtypes (math.c) ------------------------------------------------------------------------------- */
 
 static inline bool tg_is_half(const uop *n) { return n->dt == DT_F16 || n->dt == DT_BF16; }

@@ -530,3 +530,27 @@ const uop *t_lerp(struct tg *g, const uop *a, const uop *b, const uop *w) {
     if (near_a->op == OP_CONST) return t_cast(g, near_a->arg.i ? from_a : from_b, dt);
     return t_cast(g, where(g, near_a, from_a, from_b), dt);
 }
+
+/* The difference is compared in float64 for integers, in float32 for halves. An infinite one is close to nothing, so that
+ * infinities are close only where they are equal; NaN never is. */
+const uop *t_isclose(struct tg *g, const uop *x, const uop *y, double rtol, double atol) {
+    const uop *v[2] = {x, y};
+    if (!(rtol >= 0) || !(atol >= 0))
+        tg_bad(g, "tolerances %g and %g; expected 0 or more", rtol, atol);
+    same(g, v, 2);
+    const uop *equal = tg_op2(g, OP_EQ, v[0], v[1]);
+    for (int i = 0; i < 2; i++) v[i] = is_float_node(v[i]) ? tg_wide(g, v[i]) : t_cast(g, v[i], DT_F64);
+    const uop *off = tg_op1(g, OP_ABS, sub(g, v[0], v[1]));
+    const uop *room = add_k(g, mul_k(g, tg_op1(g, OP_ABS, v[1]), rtol), atol);
+    const uop *near = tg_op2(g, OP_AND, below(g, off, INFINITY), tg_op2(g, OP_LE, off, room));
+    return tg_op2(g, OP_OR, equal, near);
+}
+
+const uop *t_masked_fill(struct tg *g, const uop *x, const uop *mask, const uop *v) {
+    x = tg_value(g, x), v = tg_value(g, v);
+    if (mask->dt != DT_BOOL) tg_bad(g, "a mask of dtype %s; expected bool (compare it)", tg_dt(mask));
+    if (x->dt == DT_BOOL && v->op == OP_CONST) v = tg_bool(g, v);
+    if (t_promote((enum dtype)x->dt, (enum dtype)v->dt) != (enum dtype)x->dt)
+        tg_bad(g, "filling %s with a value of %s would lose digits; cast one of them", tg_dt(x), tg_dt(v));
+    return t_where(g, mask, t_cast(g, v, (enum dtype)x->dt), x);
+}

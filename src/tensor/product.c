@@ -17,14 +17,15 @@ static void promote(struct tg *g, const uop **v, uint32_t n) {
 
 static const uop *widen(struct tg *g, const uop *x) { return tg_is_half(x) ? t_cast(g, x, DT_F32) : x; }
 
-/* Sum over the last axis of x * w, which broadcast; halves come out as float32. */
-static const uop *contract(struct tg *g, const uop *x, const uop *w) {
+const uop *tg_contract(struct tg *g, const uop *x, const uop *w, uint32_t axes) {
     const uop *v[2] = {widen(g, x), widen(g, w)};
     tg_broadcast(g, v, 2);
     const uop *p = tg_op2(g, OP_MUL, v[0], v[1]);
-    uint32_t last = (uint32_t)1 << (tg_shape(g, p)->n - 1);
-    return tg_drop(g, tg_reduce(g, OP_ADD, p, last), last, false);
+    uint32_t last = (((uint32_t)1 << axes) - 1) << (tg_shape(g, p)->n - axes);
+    return last ? tg_drop(g, tg_reduce(g, OP_ADD, p, last), last, false) : p;
 }
+
+static const uop *contract(struct tg *g, const uop *x, const uop *w) { return tg_contract(g, x, w, 1); }
 
 static void inner_check(struct tg *g, const uop *x, const uop *y, int64_t k, int64_t l, const char *where) {
     if (k != l)

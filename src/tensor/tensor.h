@@ -91,6 +91,18 @@ const uop *t_repeat(struct tg *, const uop *, const int64_t *times, uint32_t n);
 /* Windows over the last m axes: (.., i1..im) to (.., o1..om, k1..km); at (o, k) is x at o*stride + k*dilation. As many places o as fit. */
 const uop *t_windows(struct tg *, const uop *, const int64_t *size, const int64_t *stride, const int64_t *dilation,
                      uint32_t m);
+
+/* parts.c */
+const uop *t_unflatten(struct tg *, const uop *, int64_t axis, const int64_t *sizes, uint32_t n);
+const uop *t_repeat_interleave(struct tg *, const uop *, int64_t times, int64_t axis); /* T_END: flattened */
+const uop *t_roll(struct tg *, const uop *, const int64_t *shift, uint32_t n, const int64_t *axis,
+                  uint32_t naxes); /* no axes: one shift, flattened */
+void t_split(struct tg *, const uop *, int64_t axis, const int64_t *sizes, uint32_t n, const uop **out);
+const uop *t_diagonal(struct tg *, const uop *, int64_t k, int64_t a, int64_t b); /* as the last axis */
+const uop *t_diag(struct tg *, const uop *, int64_t k);
+const uop *t_tril(struct tg *, const uop *, int64_t k);
+const uop *t_triu(struct tg *, const uop *, int64_t k);
+
 const uop *t_contiguous(struct tg *, const uop *);
 const uop *t_inline(struct tg *, const uop *);                   /* never stored between kernels */
 const uop *t_via(struct tg *, const uop *value, const uop *back); /* value's value; gradients flow to back */
@@ -186,6 +198,8 @@ const uop *t_lerp(struct tg *, const uop *a, const uop *b, const uop *w);
 const uop *t_leaky_relu(struct tg *, const uop *, double slope);
 const uop *t_elu(struct tg *, const uop *, double alpha);
 const uop *t_hardtanh(struct tg *, const uop *, double lo, double hi);
+const uop *t_isclose(struct tg *, const uop *x, const uop *y, double rtol, double atol);
+const uop *t_masked_fill(struct tg *, const uop *, const uop *mask, const uop *v); /* keeps x's dtype */
 
 /* reduce.c. axes NULL, n 0: all axes. keep: reduced axes stay with size 1. */
 /* clang-format off */
@@ -225,11 +239,16 @@ const uop *t_outer(struct tg *, const uop *, const uop *);
 /* x @ weight.T + bias, as PyTorch; bias may be NULL. */
 const uop *t_linear(struct tg *, const uop *x, const uop *weight, const uop *bias);
 
+/* einsum.c: "bij,bjk->bik", as NumPy's and PyTorch's */
+const uop *t_einsum(struct tg *, const char *formula, const uop *const *, uint32_t n);
+
 /* index.c: by integer tensors (GATHER, SCATTER) */
 /* torch.gather; and index_select with an index of any shape, NumPy's take. */
 const uop *t_gather(struct tg *, const uop *, int64_t axis, const uop *index);
 const uop *t_take(struct tg *, const uop *, int64_t axis, const uop *index);
 const uop *t_scatter_add(struct tg *, const uop *, int64_t axis, const uop *index, const uop *src);
+const uop *t_embedding(struct tg *, const uop *index, const uop *weight);
+const uop *t_one_hot(struct tg *, const uop *index, int64_t classes); /* i64 */
 
 /* grad.c: gradients of `of` (any shape; NULL seed: ones, and then `of` must have one element) with respect to wrt[n];
  * out[i] has the shape and dtype of wrt[i], zeros where nothing flows. wrt are nodes of the graph; what lies below

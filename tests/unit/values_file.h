@@ -1,4 +1,4 @@
-/* values_file.h: reads tests/values/ops.txt (outside values of every op; ops_lib.py there has the layout)
+/* values_file.h: reads tests/values/ops.txt and its like (outside values of ops; ops_lib.py there has the layout)
  * and compares tensors with it. It knows nothing of Ridge but the names of dtypes, and rounds by code of
  * its own, so that a mistake in Ridge's tables of types cannot hide itself. Used by values_ops.c. */
 #ifndef RIDGE_TEST_VALUES_FILE_H
@@ -56,7 +56,7 @@ struct vf_tensor {
     int64_t *i;
 };
 struct vf_case {
-    const char *name, *op;
+    const char *name, *op, *path;
     const char *key[VF_MAX_PAR], *value[VF_MAX_PAR];
     int npar, nin, ngrad, line;
     bool refuse, has_seed;
@@ -247,7 +247,7 @@ static inline void vf_numbers(struct vf_file *v, const struct vf_case *c, struct
 static inline struct vf_case *vf_begin(struct vf_file *v, char *line, int number) {
     struct vf_case *c = arena_new(v->arena, struct vf_case);
     char *rest = NULL;
-    c->line = number;
+    c->line = number, c->path = v->path;
     c->name = strtok_r(line + 1, " ", &rest);
     c->op = strtok_r(NULL, " ", &rest);
     for (char *w; (w = strtok_r(NULL, " ", &rest)); c->npar++) {
@@ -304,13 +304,14 @@ static inline void vf_item(struct vf_file *v, struct vf_case *c, char *line, int
     }
 }
 
+/* Adds the cases of a file to v, which begins as zeros. */
 static inline void vf_read(struct vf_file *v, struct arena *a, const char *path) {
     char *text, *rest = NULL;
     size_t n;
     struct vf_case *c = NULL;
-    *v = (struct vf_file){.arena = a, .path = path};
+    v->arena = a, v->path = path;
     if (os_read_file(a->err, a, path, 64 << 20, &text, &n))
-        FAIL("%s: tests/values/make_ops.py writes it", path);
+        FAIL("%s: the script of the same name in tests/values writes it", path);
     int number = 0;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         number++;

@@ -24,6 +24,12 @@ struct run {
     int64_t cases, elements, failed;
 };
 
+/* ops.txt has the functions of one or two operands and what was there first; the others are called as their script is. */
+static void read_files(struct vf_file *f, struct arena *arena) {
+    static const char *const path[] = {"tests/values/ops.txt", "tests/values/index.txt"};
+    for (size_t i = 0; i < RG_COUNT(path); i++) vf_read(f, arena, path[i]);
+}
+
 /* ---- lists from parameters ---------------------------------------------------------------------- */
 
 enum { LIST = 32 };
@@ -65,6 +71,19 @@ static rg_dtype dtype_par(const struct vf_case *c) { return dtype_named(vf_par(c
 static int64_t axis_par(const struct vf_case *c) {
     const char *v = vf_par(c, "axis");
     return v ? strtoll(v, NULL, 10) : RG_ALL;
+}
+
+static int64_t int_par(const struct vf_case *c, const char *key) {
+    const char *v = vf_par(c, key);
+    return v ? strtoll(v, NULL, 10) : 0;
+}
+
+/* A number written as an operand: with a point it is a double, else an integer. */
+static rg_operand operand(const struct vf_case *c, const char *key, rg_tensor t) {
+    const char *v = vf_par(c, key);
+    if (!v) return (rg_operand){.t = t};
+    if (strchr(v, '.')) return (rg_operand){.kind = 2, .v = {.f = strtod(v, NULL)}};
+    return (rg_operand){.kind = 1, .v = {.i = strtoll(v, NULL, 10)}};
 }
 
 /* ---- how each op is called ---------------------------------------------------------------------- */
@@ -126,17 +145,52 @@ SPECIAL(full) {
 }
 SPECIAL(full_like) { return rg_full_like(in[0], vf_num(c, "value", 0)); }
 
+SPECIAL(tril) { return rg_tril(in[0], int_par(c, "k")); }
+SPECIAL(triu) { return rg_triu(in[0], int_par(c, "k")); }
+SPECIAL(diag) { return rg_diag(in[0], int_par(c, "k")); }
+SPECIAL(diagonal) { return rg_diagonal(in[0], int_par(c, "k"), int_par(c, "a"), int_par(c, "b")); }
+SPECIAL(roll) {
+    return rg_roll(in[0], list_of(&(struct list){0}, vf_par(c, "shifts")),
+                   list_of(&(struct list){0}, vf_par(c, "axes")));
+}
+SPECIAL(repeat_interleave) { return rg_repeat_interleave(in[0], int_par(c, "times"), axis_par(c)); }
+SPECIAL(unflatten) {
+    return rg_unflatten(in[0], axis_par(c), list_of(&(struct list){0}, vf_par(c, "sizes")));
+}
+SPECIAL(split) {
+    rg_tensor part[LIST];
+    rg_split(in[0], axis_par(c), list_of(&(struct list){0}, vf_par(c, "sizes")), part);
+    return part[int_par(c, "part")];
+}
+SPECIAL(chunk) {
+    rg_tensor part[LIST] = {{0}};
+    rg_chunk(in[0], axis_par(c), int_par(c, "n"), part);
+    return part[int_par(c, "part")];
+}
+SPECIAL(meshgrid) {
+    rg_tensor part[VF_MAX_IN];
+    rg_meshgrid(tensors(in, c->nin), part);
+    return part[int_par(c, "part")];
+}
+SPECIAL(masked_fill) { return rg_masked_fill_at(__FILE__, __LINE__, in[0], in[1], operand(c, "v", in[2])); }
+SPECIAL(one_hot) { return rg_one_hot(in[0], int_par(c, "classes")); }
+SPECIAL(embedding) { return rg_embedding(in[0], in[1]); }
+SPECIAL(isclose) { return rg_isclose(in[0], in[1], vf_num(c, "rtol", 0), vf_num(c, "atol", 0)); }
+SPECIAL(einsum) { return rg_einsum(vf_par(c, "f"), tensors(in, c->nin)); }
+
 /* The rest have one of a few signatures. The lists of tensor.h are used so that a new row there without a case in the
  * file fails here. */
 /* clang-format off: tables */
 #define AXIS_OPS(X) X(cumsum) X(cumprod) X(cummax) X(softmax) X(log_softmax) X(squeeze) X(unsqueeze)
-#define SPECIAL_OPS(X)                                                                                       \
-    X(where)                                                                                                 \
-    X(lerp)                                                                                                  \
-    X(clamp) X(leaky_relu) X(elu) X(hardtanh) X(cast) X(bitcast) X(layernorm) X(rmsnorm) X(linear) X(gather) \
-        X(take) X(scatter_add) X(cat) X(stack) X(reshape) X(expand) X(permute) X(flip) X(repeat) X(pad)      \
-            X(slice) X(narrow) X(select) X(transpose) X(flatten) X(arange) X(linspace) X(eye) X(full)        \
-                X(full_like)
+#define SPECIAL_OPS(X)                                                                                      \
+    X(where)                                                                                                \
+    X(lerp)                                                                                                 \
+    X(clamp)                                                                                                \
+    X(leaky_relu) X(elu) X(hardtanh) X(cast) X(bitcast) X(layernorm) X(rmsnorm) X(linear) X(gather) X(take) \
+        X(scatter_add) X(cat) X(stack) X(reshape) X(expand) X(permute) X(flip) X(repeat) X(pad) X(slice)    \
+            X(narrow) X(select) X(transpose) X(flatten) X(arange) X(linspace) X(eye) X(full) X(full_like)   \
+                X(tril) X(triu) X(diag) X(diagonal) X(roll) X(repeat_interleave) X(unflatten) X(split)      \
+                    X(chunk) X(meshgrid) X(masked_fill) X(one_hot) X(embedding) X(isclose) X(einsum)
 #define MORE_UNARY(X) X(contiguous, "") X(detach, "") X(zeros_like, "") X(ones_like, "")
 #define MORE_REDUCE(X) X(var, "") X(std, "") X(argmax, "") X(argmin, "")
 #define PAIR_OPS(X) X(matmul) X(dot) X(outer)
@@ -175,15 +229,7 @@ enum { OPS = (int)RG_COUNT(op_table) };
 static const struct op_row *op_named(const char *name) {
     for (int i = 0; i < OPS; i++)
         if (!strcmp(op_table[i].name, name)) return &op_table[i];
-    FAIL("tests/values/ops.txt: op '%s' has no row in this test", name);
-}
-
-/* A number written as an operand: with a point it is a double, else an integer. */
-static rg_operand operand(const struct vf_case *c, const char *key, rg_tensor t) {
-    const char *v = vf_par(c, key);
-    if (!v) return (rg_operand){.t = t};
-    if (strchr(v, '.')) return (rg_operand){.kind = 2, .v = {.f = strtod(v, NULL)}};
-    return (rg_operand){.kind = 1, .v = {.i = strtoll(v, NULL, 10)}};
+    FAIL("tests/values: op %s has no row in this test", name);
 }
 
 static rg_tensor call(struct run *r, const struct vf_case *c, const rg_tensor *in) {
@@ -233,8 +279,7 @@ struct job {
 
 static void differs(struct run *r, const struct vf_case *c, const char *what, const char *msg) {
     if (r->failed++ < 60)
-        fprintf(stderr, "%s:%d: %s on %s: %s%s\n", r->file.path, c->line, c->name, rg_device(r->c), what,
-                msg);
+        fprintf(stderr, "%s:%d: %s on %s: %s%s\n", c->path, c->line, c->name, rg_device(r->c), what, msg);
 }
 
 static rg_tensor from(struct run *r, const struct vf_tensor *t) {
@@ -368,7 +413,7 @@ static void run_refusals(struct run *r) {
 static void open_run(struct run *r, struct arena *arena, const char *device) {
     *r = (struct run){.arena = arena, .c = rg_open(device)};
     if (rg_status_of(r->c)) FAIL("%s: %s", device, rg_error(r->c));
-    vf_read(&r->file, arena, "tests/values/ops.txt");
+    read_files(&r->file, arena);
 }
 
 static void run_all(struct run *r, const struct place *p) {
@@ -410,9 +455,9 @@ TEST_MANUAL(values_ops_agree_on_cpu_all, 3600) { run_place(&(struct place){"CPU"
 TEST(values_ops_cover_all) {
     struct err err = {0};
     struct arena arena;
-    struct vf_file file;
+    struct vf_file file = {0};
     arena_init(&arena, &err);
-    vf_read(&file, &arena, "tests/values/ops.txt");
+    read_files(&file, &arena);
     int64_t forward[OPS] = {0};
     struct map variants;
     map_init(&variants, &arena);

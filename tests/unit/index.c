@@ -1,0 +1,97 @@
+/* index.c: what parts and index functions cost, counted on the kernels that would run, and misuse that has no place in a
+ * file of values. The values are in tests/values/index.txt. */
+#include "test.h"
+
+#include <ridge.h>
+
+static rg_plan_stats planned(rg_tensor x) {
+    rg_plan_stats s = {0};
+    if (rg_schedule_stats(RG_TENSORS(x), &s)) FAIL("%s", rg_error(rg_ctx_of(x)));
+    return s;
+}
+
+static rg_tensor filled(rg_ctx *c, rg_dtype dt, rg_ints shape) {
+    return rg_contiguous(rg_full(c, dt, 1, shape));
+}
+
+/* A formula is the product that it says: as many kernels and operations as rg_matmul. */
+TEST(index_einsum_costs_what_matmul_costs) {
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor a = filled(c, RG_F32, RG_SHAPE(8, 64, 96)), b = filled(c, RG_F32, RG_SHAPE(8, 96, 32));
+    rg_realize_all(RG_TENSORS(a, b));
+    rg_plan_stats m = planned(rg_matmul(a, b)), e = planned(rg_einsum("bij,bjk->bik", RG_TENSORS(a, b)));
+    CHECK_EQ(e.kernels, 1);
+    CHECK_EQ(e.kernels, m.kernels);
+    CHECK(e.ops == m.ops && e.bytes == m.bytes);
+    CHECK(e.ops == 2.0 * 8 * 64 * 96 * 32);
+    rg_tensor d = filled(c, RG_F32, RG_SHAPE(8, 32, 64));
+    rg_realize(d);
+    /* left to right: (64x96 . 96x32) . 32x64, never the product of all three at once */
+    rg_plan_stats t = planned(rg_einsum("bij,bjk,bkl->bil", RG_TENSORS(a, b, d)));
+    CHECK_EQ(t.kernels, 2);
+    CHECK(t.ops == 2.0 * 8 * 64 * 96 * 32 + 2.0 * 8 * 64 * 32 * 64);
+    /* what only one operand has is summed before the product */
+    rg_tensor x = filled(c, RG_F32, RG_SHAPE(64, 96, 16)), y = filled(c, RG_F32, RG_SHAPE(96, 32));
+    rg_realize_all(RG_TENSORS(x, y));
+    rg_plan_stats s = planned(rg_einsum("ijx,jk->ik", RG_TENSORS(x, y)));
+    CHECK(s.ops <= 64 * 96 * 16 + 2.0 * 64 * 96 * 32);
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
+TEST(index_one_hot_reads_only_the_index) {
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor i = filled(c, RG_I32, RG_SHAPE(1000));
+    rg_realize(i);
+    rg_plan_stats s = planned(rg_one_hot(i, 50));
+    CHECK_EQ(s.kernels, 1);
+    CHECK_EQ(s.reads, 1);
+    CHECK_EQ(s.writes, 1);
+    CHECK(s.bytes == 1000 * 4 + 1000 * 50 * 8);
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
+/* Rows of a table: one kernel. The gradient: zeros, and one addition for each number that flows back. */
+TEST(index_embedding_backward_adds_rows) {
+    enum { V = 5000, D = 64, N = 300 };
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor i = filled(c, RG_I64, RG_SHAPE(N)), w = filled(c, RG_F32, RG_SHAPE(V, D)),
+              seed = filled(c, RG_F32, RG_SHAPE(N, D));
+    rg_realize_all(RG_TENSORS(i, w, seed));
+    rg_tensor y = rg_embedding(i, w), g;
+    rg_plan_stats f = planned(y);
+    CHECK_EQ(f.kernels, 1);
+    CHECK(f.bytes <= N * 8 + 2 * N * D * 4);
+    rg_grad(y, RG_TENSORS(w), &g, .seed = seed);
+    rg_plan_stats b = planned(g);
+    CHECK(b.kernels <= 2);
+    CHECK(b.ops <= 2.0 * (N * D + V * D));
+    CHECK(b.bytes <= 4.0 * V * D + 3 * 4.0 * N * D + 8.0 * N);
+    TEST_INFO("embedding %dx%d of %d: forward %g kernels %g bytes, backward %g kernels %g ops %g bytes", V, D,
+              N, (double)f.kernels, f.bytes, (double)b.kernels, b.ops, b.bytes);
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
+TEST(index_parts_are_views) {
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor x = filled(c, RG_F32, RG_SHAPE(6, 7)), part[3];
+    rg_realize(x);
+    CHECK_EQ(rg_split(x, 1, RG_SHAPE(2, 4, 1), part), RG_OK);
+    CHECK_EQ(rg_dim(part[1], 1), 4);
+    CHECK_EQ(rg_chunk(x, 1, 3, part), RG_OK);
+    CHECK_EQ(rg_dim(part[2], 1), 1);
+    CHECK_EQ(rg_assign(part[0], rg_zeros_like(part[0])), RG_EINVAL); /* a view */
+    rg_clear_error(c);
+    CHECK_EQ(rg_split(x, 1, RG_SHAPE(2, 9), part), RG_EINVAL);
+    CHECK(strstr(rg_error(c), "part 1 has size 9"));
+    CHECK(!rg_is_alive(part[0]) && !rg_is_alive(part[1]));
+    rg_clear_error(c);
+    CHECK_EQ(rg_split(x, 0, RG_SHAPE(6), NULL), RG_EINVAL);
+    rg_clear_error(c);
+    CHECK_EQ(rg_chunk(x, 0, -3, part), RG_EINVAL);
+    rg_clear_error(c);
+    CHECK_EQ(rg_meshgrid(RG_TENSORS(x), part), RG_EINVAL);
+    rg_clear_error(c);
+    rg_einsum(NULL, RG_TENSORS(x));
+    CHECK_EQ(rg_status_of(c), RG_EINVAL);
+    CHECK_EQ(rg_close(c), RG_EINVAL);
+}

@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""Values of parts, index functions, sorting and einsum, forward and gradient, computed by NumPy and PyTorch.
+
+Run with numpy, torch and mpmath installed: writes index.txt beside this file, which is committed. The layout is that of
+ops.txt (ops_lib.py says it), and tests/unit/values_ops.c reads both. Nothing here shares code with Ridge.
+
+Moves and choices are exact. Products and sums are of small whole numbers or of multiples of 1/32 that every type but
+bf16 holds, and so exact in any order of addition, or have the bound of summation as tolerance.
+"""
+
+import os
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from ops_lib import *
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOME = ("f32", "f64", "f16", "i32", "u8", "bool")
+
+
+def values(tag, *s):
+    return grid(tag, -9, 9, *s) if tag in FLOATS else whole(tag, 0, 9, *s)
+
+
+def grads(tag):
+    return seed if tag in ("f32", "f64") else None
+
+
+# ---- parts ---------------------------------------------------------------------------------------------------
+def parts():
+    for tag in SOME:
+        g = grads(tag)
+        for name, shape, k in (
+            ("main", (4, 4), 0),
+            ("wide_up", (3, 5), 1),
+            ("tall_down", (5, 3), -2),
+            ("batch", (2, 3, 4), 1),
+            ("far_up", (3, 4), 7),
+            ("far_down", (3, 4), -9),
+            ("huge", (3, 4), 2**62),
+            ("none", (0, 4), 0),
+        ):
+            for op, fn in (("tril", torch.tril), ("triu", torch.triu)):
+                kk = max(min(k, 99), -99)
+                out.torch(op, name, [values(tag, *shape)], lambda t: fn(t, kk), par="k=%d" % k, grad=g)
+        for name, shape, k in (
+            ("vector", (4,), 0),
+            ("vector_up", (3,), 2),
+            ("vector_down", (3,), -1),
+            ("vector_one", (1,), 0),
+            ("vector_none", (0,), 2),
+            ("matrix", (4, 4), 0),
+            ("matrix_up", (3, 5), 1),
+            ("matrix_down", (5, 3), -2),
+            ("matrix_past", (3, 4), 9),
+        ):
+            out.torch("diag", name, [values(tag, *shape)], lambda t: torch.diag(t, k), par="k=%d" % k, grad=g)
+        for name, shape, k, a, b in (
+            ("plain", (3, 4), 0, 0, 1),
+            ("swapped", (3, 4), 1, 1, 0),
+            ("outer", (3, 2, 4), -1, 0, 2),
+            ("last", (2, 3, 5), 2, -2, -1),
+            ("four", (2, 3, 4, 5), 0, 1, 3),
+            ("past", (2, 3), 3, 0, 1),
+            ("far_past", (2, 3), -7, 0, 1),
+        ):
+            par = "k=%d a=%d b=%d" % (k, a, b)
+            fn = lambda t: torch.diagonal(t, k, a, b) if -2 <= k < 3 else t.reshape(-1)[:0]
+            out.torch("diagonal", name, [values(tag, *shape)], fn, par=par, grad=g)
+        for name, shape, shifts, axes in (
+            ("one", (5,), (2,), (0,)),
+            ("back", (5,), (-1,), (0,)),
+            ("round", (3,), (7,), (0,)),
+            ("two", (3, 4), (1, -2), (0, -1)),
+            ("twice", (3, 4), (1, 2), (1, 1)),
+            ("flat", (3, 4), (5,), ()),
+            ("still", (3, 4), (3,), (0,)),
+            ("none", (0, 4), (3,), (0,)),
+        ):
+            par = "shifts=%s" % ",".join(map(str, shifts)) + (" axes=%s" % ",".join(map(str, axes)) if axes else "")
+            out.torch("roll", name, [values(tag, *shape)], lambda t: torch.roll(t, shifts, axes), par=par, grad=g)
+        for name, shape, times, axis in (
+            ("first", (2, 3), 3, 0),
+            ("last", (2, 3), 2, -1),
+            ("flat", (2, 3), 2, None),
+            ("once", (2, 3), 1, 1),
+            ("never", (2, 3), 0, 1),
+        ):
+            par = "times=%d" % times + ("" if axis is None else " axis=%d" % axis)
+            out.torch("repeat_interleave", name, [values(tag, *shape)], lambda t: t.repeat_interleave(times, axis), par=par, grad=g)
+        for name, shape, axis, sizes in (
+            ("first", (6, 5), 0, (2, 3)),
+            ("last", (2, 12), -1, (3, -1, 2)),
+            ("one", (4,), 0, (4,)),
+            ("none", (3, 0), 1, (0, 2)),
+        ):
+            par = "axis=%d sizes=%s" % (axis, ",".join(map(str, sizes)))
+            out.torch("unflatten", name, [values(tag, *shape)], lambda t: t.unflatten(axis, sizes), par=par, grad=g)
+        for name, shape, axis, sizes in (("first", (6, 2), 0, (2, 3, 1)), ("last", (2, 7), -1, (0, 4, 3)), ("all", (3,), 0, (3,))):
+            for n in range(len(sizes)):
+                par = "axis=%d sizes=%s part=%d" % (axis, ",".join(map(str, sizes)), n)
+                out.torch("split", "%s_%d" % (name, n), [values(tag, *shape)], lambda t: t.split(sizes, axis)[n], par=par, grad=g)
+        for name, shape, axis, n in (("even", (6, 2), 0, 3), ("uneven", (2, 7), 1, 3), ("few", (5,), 0, 4)):
+            for i in range(n):
+                par = "axis=%d n=%d part=%d" % (axis, n, i)
+                fn = lambda t: (t.chunk(n, axis) + (t.narrow(axis, 0, 0),) * n)[i]
+                out.torch("chunk", "%s_%d" % (name, i), [values(tag, *shape)], fn, par=par, grad=g)
+        for i in range(3):
+            ins = [values(tag, 2), values(tag, 3), values(tag)]
+            out.torch("meshgrid", "three_%d" % i, ins, lambda *t: torch.meshgrid(*t, indexing="ij")[i], par="part=%d" % i, grad=g, wrt=[i])
+    for name in ("transposed", "sliced", "flipped"):
+        x = seen("f32", name, grid, -9, 9)
+        out.torch("roll", name, [x], lambda t: torch.roll(t, (1, 2), (0, 1)), par="shifts=1,2 axes=0,1", grad=seed)
+        out.torch("tril", name, [x], torch.tril, par="k=0", grad=seed)
+        out.torch("diagonal", name, [x], torch.diagonal, par="k=0 a=0 b=1", grad=seed)
+
+
+# ---- choices -------------------------------------------------------------------------------------------------
+def choices():
+    for tag in SOME:
+        for name, shape, mshape in (("same", (3, 4), (3, 4)), ("rows", (3, 4), (3, 1)), ("vector", (3, 4), (4,))):
+            m = In("bool", rng.integers(0, 2, mshape))
+            fn = lambda t, b: t.masked_fill(b, 1)
+            out.torch("masked_fill", name, [values(tag, *shape), m], fn, par="v=1", grad=grads(tag), out=tag)
+    x, m = values("f32", 3, 4), In("bool", rng.integers(0, 2, (3, 4)))
+    out.torch("masked_fill", "infinite", [x, m], lambda t, b: t.masked_fill(b, float("-inf")), par="v=-inf.", grad=seed)
+    v = In("f32", 2.5)
+    out.torch("masked_fill", "tensor", [x, m, v], lambda t, b, w: torch.where(b, w, t), grad=seed)
+    for tag in ("i64", "i32", "u8", "i8"):
+        for name, shape, n in (("vector", (5,), 4), ("matrix", (2, 3), 7), ("scalar", (), 3), ("none", (0,), 3)):
+            i = In(tag, rng.integers(0, n, shape))
+            want = F.one_hot(torch.tensor(i.np().astype(np.int64)), n).numpy()
+            out.case("one_hot", name, [i], want, par="classes=%d" % n, out="i64")
+    i = In("i64", [0, -1, 3, 2, 2**40])
+    out.case("one_hot", "outside", [i], i.np()[:, None] == np.arange(3), par="classes=3", out="i64")
+    for tag in ("f32", "f64", "f16", "i32"):
+        for name, shape in (("vector", (5,)), ("matrix", (2, 3)), ("scalar", ()), ("none", (0,))):
+            i, w = In("i64", rng.integers(0, 6, shape)), values(tag, 6, 3)
+            out.torch("embedding", name, [i, w], lambda j, t: F.embedding(j, t), grad=grads(tag), out=tag)
+    big, nan, inf = 2.0**60, float("nan"), float("inf")
+    for tag in ("f32", "f64"):
+        a = In(tag, [1, 1, 1, 0, inf, inf, 1, -inf, nan, nan, 100, 100])
+        b = In(tag, [1, 1.0625, 1.25, 0.0625, inf, -inf, inf, -inf, nan, 1, 112, 114])
+        for name, r, t in (("both", 0.125, 0.0625), ("relative", 0.125, 0.0), ("absolute", 0.0, 0.0625), ("exact", 0.0, 0.0)):
+            want = torch.isclose(torch.tensor(a.np()), torch.tensor(b.np()), r, t).numpy()
+            out.case("isclose", name, [a, b], want, par="rtol=%g atol=%g" % (r, t), out="bool")
+    a, b = In("i64", [0, 10, 10, -10, 2**60]), In("i64", [1, 11, 12, -11, 2**60])
+    want = torch.isclose(torch.tensor(a.np()), torch.tensor(b.np()), 0.125, 0.0).numpy()
+    out.case("isclose", "int", [a, b], want, par="rtol=0.125 atol=0", out="bool")
+
+
+# ---- einsum --------------------------------------------------------------------------------------------------
+EINSUM = (
+    ("matmul", "ij,jk->ik", (3, 4), (4, 5)),
+    ("matmul_t", "ij,kj->ik", (3, 4), (5, 4)),
+    ("t_matmul", "ji,jk->ki", (4, 3), (4, 5)),
+    ("batch", "bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
+    ("heads", "bqhd,bkhd->bhqk", (2, 3, 2, 4), (2, 5, 2, 4)),
+    ("heads_back", "bhqk,bkhd->bqhd", (2, 2, 3, 5), (2, 5, 2, 4)),
+    ("vector", "ij,j->i", (3, 4), (4,)),
+    ("dot", "i,i->", (5,), (5,)),
+    ("outer", "i,j->ij", (3,), (4,)),
+    ("outer_swapped", "i,j->ji", (3,), (4,)),
+    ("hadamard", "ij,ij->ij", (3, 4), (3, 4)),
+    ("transpose", "ij->ji", (3, 4)),
+    ("sum_all", "ij->", (3, 4)),
+    ("sum_rows", "ij->j", (3, 4)),
+    ("trace", "ii", (4, 4)),
+    ("diagonal", "ii->i", (4, 4)),
+    ("batch_diagonal", "bii->bi", (2, 3, 3)),
+    ("cube_diagonal", "iii->i", (3, 3, 3)),
+    ("two_diagonals", "iijj->ij", (2, 2, 3, 3)),
+    ("implicit", "ij,jk", (3, 4), (4, 5)),
+    ("implicit_sorted", "ba", (3, 4)),
+    ("implicit_capital", "bA", (3, 4)),
+    ("ellipsis", "...ij,...jk->...ik", (2, 3, 4), (2, 4, 5)),
+    ("ellipsis_broadcast", "...ij,...jk->...ik", (2, 1, 3, 4), (3, 4, 5)),
+    ("ellipsis_implicit", "...ij,jk", (2, 3, 4), (4, 5)),
+    ("ellipsis_last", "i...->...i", (2, 3, 4)),
+    ("ellipsis_none", "...i,...i->...", (4,), (4,)),
+    ("ellipsis_diagonal", "...ii->...i", (2, 3, 3)),
+    ("two_sums", "ijk,jkl->il", (2, 3, 4), (3, 4, 5)),
+    ("two_sums_crossed", "ijk,kjl->il", (2, 3, 4), (4, 3, 5)),
+    ("alone", "ijx,jk->ik", (2, 3, 4), (3, 5)),
+    ("alone_both", "ijx,yjk->ik", (2, 3, 4), (2, 3, 5)),
+    ("three", "ij,jk,kl->il", (2, 3), (3, 4), (4, 5)),
+    ("three_kept", "ij,jk,jl->ikl", (2, 3), (3, 4), (3, 2)),
+    ("bilinear", "bi,oij,bj->bo", (3, 4), (2, 4, 5), (3, 5)),
+    ("four", "ab,bc,cd,da->", (2, 3), (3, 4), (4, 2), (2, 2)),
+    ("scalar", ",ij->ij", (), (2, 3)),
+    ("scalars", ",->", (), ()),
+    ("size_one", "ij,jk->ik", (3, 1), (4, 5)),
+    ("size_one_kept", "ij,ij->ij", (3, 1), (1, 4)),
+    ("empty_sum", "ij,jk->ik", (3, 0), (0, 2)),
+    ("empty", "ij,jk->ik", (0, 3), (3, 2)),
+)
+
+
+def einsum():
+    for tag in ("f32", "f64", "f16", "bf16", "i32", "u8"):
+        for name, formula, *shapes in EINSUM:
+            ins = [whole(tag, 0, 3, *s) for s in shapes]  # small whole numbers: exact in every type
+            fn = lambda *t: torch.einsum(formula, *[v if tag in FLOATS else v.long() for v in t])
+            out.torch("einsum", name, ins, fn, par="f=" + formula, grad=grads(tag), out=tag, ga=0 if tag == "f64" else None)
+    b = [In("bool", rng.integers(0, 2, (3, 4))), In("bool", rng.integers(0, 2, (4, 2)))]
+    out.case("einsum", "bool", b, b[0].np() @ b[1].np(), par="f=ij,jk->ik")
+    m = [whole("f32", 0, 3, 3, 4), whole("i32", 0, 3, 4, 2)]
+    out.case("einsum", "promoted", m, m[0].np() @ m[1].np(), par="f=ij,jk->ik")
+    v = [In("f32", grid("f32", -2, 2, 4, 3).a, ("T", (1, 0))), In("f32", grid("f32", -2, 2, 4, 5).a, ("F", (0,)))]
+    out.torch("einsum", "views", v, lambda x, y: torch.einsum("ij,jk->ik", x, y), par="f=ij,jk->ik", a=1e-6, grad=seed)
+
+
+# ---- what must be refused -------------------------------------------------------------------------------------
+def refusals():
+    f = lambda *s: In("f32", np.ones(s))
+    i = lambda *s: In("i64", np.zeros(s))
+    for n, (op, ins, par) in enumerate(
+        (
+            ("tril", [f(3)], "k=0"),
+            ("triu", [f()], "k=0"),
+            ("diag", [f()], "k=0"),
+            ("diag", [f(2, 2, 2)], "k=0"),
+            ("diag", [f(2)], "k=9223372036854775807"),
+            ("diagonal", [f(2, 2)], "k=0 a=0 b=-2"),
+            ("diagonal", [f(2)], "k=0 a=0 b=1"),
+            ("roll", [f(3)], "shifts=1,2 axes=0"),
+            ("roll", [f(3)], "shifts=1 axes=1"),
+            ("roll", [f(3)], "shifts=1,2"),
+            ("repeat_interleave", [f(3)], "times=-1 axis=0"),
+            ("repeat_interleave", [f(3)], "times=2 axis=1"),
+            ("unflatten", [f(6)], "axis=0 sizes=4,2"),
+            ("unflatten", [f(6)], "axis=0 sizes=-1,-1"),
+            ("unflatten", [f(6)], "axis=0 sizes=4,-1"),
+            ("unflatten", [f(6)], "axis=1 sizes=6"),
+            ("split", [f(6)], "axis=0 sizes=4,3 part=0"),
+            ("split", [f(6)], "axis=0 sizes=4,1 part=0"),
+            ("split", [f(6)], "axis=0 sizes=7,-1 part=0"),
+            ("split", [f(6)], "axis=1 sizes=6 part=0"),
+            ("chunk", [f(6)], "axis=0 n=0 part=0"),
+            ("chunk", [f(6)], "axis=1 n=2 part=0"),
+            ("meshgrid", [f(2), f(2, 2)], "part=0"),
+            ("masked_fill", [f(3), f(3)], "v=1"),
+            ("masked_fill", [i(3), In("bool", [True, False, True])], "v=1.5"),
+            ("one_hot", [f(3)], "classes=3"),
+            ("one_hot", [i(3)], "classes=-1"),
+            ("embedding", [i(3), f(3)], ""),
+            ("embedding", [f(3), f(3, 2)], ""),
+            ("isclose", [f(3), f(3)], "rtol=-1 atol=0"),
+            ("isclose", [f(3), f(4)], "rtol=0 atol=0"),
+            ("einsum", [f(2, 3), f(4, 2)], "f=ij,jk->ik"),
+            ("einsum", [f(2, 3)], "f=ijk->i"),
+            ("einsum", [f(2, 3)], "f=i->i"),
+            ("einsum", [f(2, 3)], "f=ij->ii"),
+            ("einsum", [f(2, 3)], "f=ij->ik"),
+            ("einsum", [f(2, 3)], "f=ij,jk->ik"),
+            ("einsum", [f(2, 3), f(3, 2)], "f=ij->ij"),
+            ("einsum", [f(2, 3)], "f=i1->i"),
+            ("einsum", [f(2, 3)], "f=i..->i"),
+            ("einsum", [f(2, 3)], "f=......->"),
+            ("einsum", [f(2, 3)], "f=ij->i->j"),
+            ("einsum", [f(2, 3)], "f=ij-i"),
+            ("einsum", [f(2, 3)], "f=ii->i"),
+        )
+    ):
+        out.refuse(op, "refuse_%d" % n, ins, par)
+
+
+def main():
+    for part in (parts, choices, einsum, refusals):
+        part()
+    head = "# Written by make_index.py (numpy %s, torch %s): %d ops, %d cases, %d numbers to compare. ops_lib.py has the layout.\n" % (
+        np.__version__,
+        torch.__version__.split("+")[0],
+        len(out.ops),
+        len(out.names),
+        out.elements,
+    )
+    out.save(os.path.join(HERE, "index.txt"), head)
+    print(head, end="")
+
+
+if __name__ == "__main__":
+    main()
