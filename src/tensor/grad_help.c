@@ -70,57 +70,62 @@ static const uop *resized(struct tg *g, const uop *x, const struct shape *to, ui
     return tg_to_shape(g, from, to);
 }
 
-static const uop *spread(struct tg *g, const uop *d, const uop *tap);
+/* A TAP or SPREAD that is to be taken of something: num has for each of the m axes the new size, stride, dilation. */
+struct window {
+    struct tg *g;
+    enum op op;
+    uint32_t m;
+    int64_t num[3 * SHAPE_MAX];
+};
 
-/* SPREAD goes through sums and into the factor that varies with the places: the gradient of a convolution is then again
- * a sum of products, and not a product per window that is stored before it is added. */
-static const uop *spread_through(struct tg *g, const uop *d, const uop *tap, const struct shape *to) {
-    uint32_t m = (tap->nsrc - 1) / 3, first = to->n - 2 * m, places = ((1u << m) - 1) << first;
+static const uop *window_of(const struct window *w, const uop *d);
+
+/* It goes through sums and into the factor that varies with the places: the gradient of a convolution is then again a
+ * sum of products, and not a product per window that is stored before it is added. */
+static const uop *window_through(const struct window *w, const uop *d, const struct shape *to) {
+    struct tg *g = w->g;
+    uint32_t first = to->n - 2 * w->m, places = ((1u << w->m) - 1) << first;
     if (d->op == OP_ADD && tg_shape(g, d->src[1])->n && tg_shape(g, d->src[0])->n)
-        return tg_op2(g, OP_ADD, spread(g, d->src[0], tap), spread(g, d->src[1], tap));
+        return tg_op2(g, OP_ADD, window_of(w, d->src[0]), window_of(w, d->src[1]));
     if (d->op == OP_CAST && dt_is_float((enum dtype)d->src[0]->dt))
-        return t_cast(g, spread(g, d->src[0], tap), (enum dtype)d->dt);
+        return t_cast(g, window_of(w, d->src[0]), (enum dtype)d->dt);
     if (d->op == OP_MUL)
         for (int i = 0; i < 2; i++) {
             const uop *same = resized(g, d->src[i], to, places);
             if (same && tg_shape(g, d->src[1 - i])->n)
-                return tg_op2(g, OP_MUL, spread(g, d->src[1 - i], tap), same);
+                return tg_op2(g, OP_MUL, window_of(w, d->src[1 - i]), same);
         }
     if (d->op == OP_REDUCE_AXES && d->arg.i == OP_ADD) {
         uint32_t mask = 0;
         for (uint32_t i = 1; i < d->nsrc; i++) mask |= 1u << uop_const_i(g->ir, d, i);
-        if (mask < 1u << first) return tg_reduce(g, OP_ADD, spread(g, d->src[0], tap), mask);
+        if (mask < 1u << first) return tg_reduce(g, OP_ADD, window_of(w, d->src[0]), mask);
     }
     return NULL;
 }
 
-static const uop *spread(struct tg *g, const uop *d, const uop *tap) {
-    uint32_t m = (tap->nsrc - 1) / 3, rank = tg_shape(g, d)->n, first = rank - 2 * m;
-    const struct shape *in = tg_shape(g, tap->src[0]), *have = tg_shape(g, d);
-    int64_t num[3 * SHAPE_MAX], to[SHAPE_MAX];
-    for (uint32_t i = 0; i < rank; i++) to[i] = have->d[i];
-    for (uint32_t i = 0; i < m; i++) {
-        num[3 * i] = to[first + i] = in->d[first + i];
-        num[3 * i + 1] = uop_const_i(g->ir, tap, 2 + 3 * i),
-                    num[3 * i + 2] = uop_const_i(g->ir, tap, 3 + 3 * i);
-    }
-    const uop *better = spread_through(g, d, tap, shape_make(&g->shapes, to, rank));
-    return better ? better : tg_nums(g, OP_SPREAD, d, num, 3 * m, ARG_NONE);
+static const uop *window_of(const struct window *w, const uop *d) {
+    const struct shape *have = tg_shape(w->g, d);
+    int64_t to[SHAPE_MAX];
+    for (uint32_t i = 0; i < have->n; i++) to[i] = have->d[i];
+    for (uint32_t i = 0; i < w->m; i++) to[have->n - 2 * w->m + i] = w->num[3 * i];
+    const uop *better = window_through(w, d, shape_make(&w->g->shapes, to, have->n));
+    return better ? better : tg_nums(w->g, w->op, d, w->num, 3 * w->m, ARG_NONE);
 }
 
-const uop *grad_untap(struct rw *rw, const uop *d, const uop *n) { return spread(tg_of(rw), d, n); }
-
-const uop *grad_unspread(struct rw *rw, const uop *d, const uop *n) {
-    struct tg *g = tg_of(rw);
-    uint32_t m = (n->nsrc - 1) / 3;
-    const struct shape *s = tg_shape(g, n->src[0]);
-    int64_t num[3 * SHAPE_MAX];
-    for (uint32_t i = 0; i < m; i++) {
-        num[3 * i] = s->d[s->n - 2 * m + i];
-        num[3 * i + 1] = uop_const_i(g->ir, n, 2 + 3 * i), num[3 * i + 2] = uop_const_i(g->ir, n, 3 + 3 * i);
+/* TAP's way back is SPREAD, and the other way round: to the places that the source has. */
+static const uop *window_back(struct rw *rw, const uop *d, const uop *n, enum op op) {
+    struct window w = {.g = tg_of(rw), .op = op, .m = (n->nsrc - 1) / 3};
+    const struct shape *s = tg_shape(w.g, n->src[0]);
+    for (uint32_t i = 0; i < w.m; i++) {
+        w.num[3 * i] = s->d[s->n - 2 * w.m + i];
+        w.num[3 * i + 1] = uop_const_i(rw->ir, n, 2 + 3 * i);
+        w.num[3 * i + 2] = uop_const_i(rw->ir, n, 3 + 3 * i);
     }
-    return tg_nums(g, OP_TAP, d, num, 3 * m, ARG_NONE);
+    return window_of(&w, d);
 }
+
+const uop *grad_untap(struct rw *rw, const uop *d, const uop *n) { return window_back(rw, d, n, OP_SPREAD); }
+const uop *grad_unspread(struct rw *rw, const uop *d, const uop *n) { return window_back(rw, d, n, OP_TAP); }
 
 /* ---- boxes: start, size and step of each axis ------------------------------------------------------------------ */
 

@@ -50,4 +50,16 @@ const uop *tg_reduce(struct tg *, enum op, const uop *,
                      uint32_t mask); /* axes stay with size 1; of nothing: the identity */
 const uop *tg_drop(struct tg *, const uop *, uint32_t mask, bool keep); /* reduced axes go unless kept */
 
+/* ---- windows (conv.c) ------------------------------------------------------------------------------- */
+
+enum { SPATIAL_MAX = 3 };
+/* One number for all axes, one each, or none. Each at least `least`. */
+void tg_per_axis(struct tg *, struct t_ints, uint32_t axes, const char *what, int64_t none, int64_t least,
+                 int64_t *out);
+/* The same of padding, as pairs: before and after of each axis. */
+void tg_padding(struct tg *, struct t_ints, uint32_t axes, int64_t *out);
+/* Padding of the last axes. */
+const uop *tg_pad_last(struct tg *, const uop *, const int64_t *pairs, uint32_t axes, const uop *value);
+void tg_spatial(struct tg *, const uop *x, uint32_t axes); /* throws unless x is (N, C, so many) */
+
 #endif

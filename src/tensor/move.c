@@ -417,10 +417,41 @@ const uop *t_repeat(struct tg *g, const uop *x, const int64_t *times, uint32_t n
 
 /* ---- nodes that say something about a value ------------------------------------------------------------ */
 
+/* Windows that do not overlap are the elements in another shape: (o*k) is (o, k). So are those of one element, and the only
+ * one there is. Nothing that TAP could say better, and the way back is a shape too. */
+static bool is_tiled(int64_t size, int64_t stride, int64_t dilation, int64_t places) {
+    return size == 1 || (dilation == 1 && (stride == size || places == 1));
+}
+
+static const uop *tiles(struct tg *g, const uop *x, const int64_t *size, const int64_t *stride,
+                        const int64_t *places, uint32_t m) {
+    const struct shape *s = tg_shape(g, x);
+    int64_t d[SHAPE_MAX], order[SHAPE_MAX];
+    const uop *box[3 * SHAPE_MAX];
+    uint32_t first = s->n - m;
+    bool single = true;
+    for (uint32_t i = 0; i < s->n; i++) {
+        bool win = i >= first;
+        int64_t k = win ? size[i - first] : 1, o = win ? places[i - first] : s->d[i];
+        box[3 * i] = uop_idx(g->ir, 0), box[3 * i + 1] = uop_idx(g->ir, o * k);
+        box[3 * i + 2] = uop_idx(g->ir, win && k == 1 ? stride[i - first] : 1);
+        if (!win) d[i] = s->d[i], order[i] = i;
+        if (win) d[2 * i - first] = o, order[i] = 2 * i - first;
+        if (win) d[2 * i - first + 1] = k, order[i + m] = 2 * i - first + 1, single &= k == 1;
+    }
+    x = tg_box(g, x, box);
+    if (single) { /* no axis to bring to its place */
+        for (uint32_t i = 0; i < m; i++) d[first + i] = places[i], d[first + m + i] = 1;
+        return tg_reshape(g, x, dims(g, d, s->n + m));
+    }
+    return permute(g, tg_reshape(g, x, dims(g, d, s->n + m)), order, s->n + m);
+}
+
 const uop *t_windows(struct tg *g, const uop *x, const int64_t *size, const int64_t *stride,
                      const int64_t *dilation, uint32_t m) {
     const struct shape *s = tg_shape(g, x);
-    int64_t d[2 * SHAPE_MAX], wide[2 * SHAPE_MAX], num[3 * SHAPE_MAX];
+    int64_t d[2 * SHAPE_MAX], wide[2 * SHAPE_MAX], num[3 * SHAPE_MAX], places[SHAPE_MAX];
+    bool tiled = true;
     tg_rank(g, s->n + m);
     if (!m || m > s->n) tg_bad(g, "windows over %u axes of %s", m, tg_dims(g, x));
     for (uint32_t i = 0; i < s->n; i++) d[i] = wide[i] = s->d[i];
@@ -433,11 +464,13 @@ const uop *t_windows(struct tg *g, const uop *x, const int64_t *size, const int6
             tg_bad(g, "a window of %lld elements at distance %lld does not fit into axis %u of %s",
                    (long long)size[i], (long long)dilation[i], s->n - m + i, tg_dims(g, x));
         d[s->n + i] = 1, wide[s->n + i] = size[i];
-        num[3 * i] = (n - reach - 1) / stride[i] + 1, num[3 * i + 1] = stride[i],
-                num[3 * i + 2] = dilation[i];
+        num[3 * i] = places[i] = (n - reach - 1) / stride[i] + 1;
+        num[3 * i + 1] = stride[i], num[3 * i + 2] = dilation[i];
+        tiled &= is_tiled(size[i], stride[i], dilation[i], places[i]);
     }
-    x = tg_reshape(g, x, shape_make(&g->shapes, d, s->n + m));
-    x = tg_to_shape(g, x, shape_make(&g->shapes, wide, s->n + m));
+    if (tiled) return tiles(g, x, size, stride, places, m);
+    x = tg_reshape(g, x, dims(g, d, s->n + m));
+    x = tg_to_shape(g, x, dims(g, wide, s->n + m));
     return tg_nums(g, OP_TAP, x, num, 3 * m, ARG_NONE);
 }
 

@@ -242,6 +242,29 @@ const uop *t_linear(struct tg *, const uop *x, const uop *weight, const uop *bia
 /* einsum.c: "bij,bjk->bik", as NumPy's and PyTorch's */
 const uop *t_einsum(struct tg *, const char *formula, const uop *const *, uint32_t n);
 
+/* conv.c, pool.c: x (N, C, spatial axes..), 1 to 3 of them. A list holds one number for all axes, or one each; of padding also
+ * before and after of each. An empty list: stride, dilation 1, padding 0; of pooling the stride is the size. */
+struct t_ints {
+    const int64_t *d;
+    uint32_t n;
+};
+struct t_conv {
+    const uop *bias; /* (out), or NULL */
+    struct t_ints stride, padding, dilation, output_padding;
+    int64_t groups;
+};
+struct t_pool {
+    struct t_ints size, stride, padding, dilation;
+    bool ceil, exclude_padding;
+};
+/* weight (out, C / groups, k..); transposed: (C, out / groups, k..). Halves accumulate in f32 and are rounded once. */
+const uop *t_conv(struct tg *, const uop *x, const uop *weight, uint32_t axes, const struct t_conv *);
+const uop *t_conv_transpose(struct tg *, const uop *x, const uop *weight, uint32_t axes,
+                            const struct t_conv *);
+const uop *t_max_pool(struct tg *, const uop *, uint32_t axes, const struct t_pool *);
+const uop *t_max_pool_index(struct tg *, const uop *, uint32_t axes, const struct t_pool *); /* i64, flat */
+const uop *t_avg_pool(struct tg *, const uop *, uint32_t axes, const struct t_pool *);
+
 /* index.c: by integer tensors (GATHER, SCATTER) */
 /* torch.gather; and index_select with an index of any shape, NumPy's take. */
 const uop *t_gather(struct tg *, const uop *, int64_t axis, const uop *index);

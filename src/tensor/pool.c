@@ -1,0 +1,174 @@
+/* pool.c: the greatest and the mean of windows.
+ *
+ * The windows are those of convolutions (t_windows): moved, not stored. How many there are is PyTorch's rule: with `ceil` a
+ * window that reaches past the end counts too, unless it begins in the padding behind. Padding is -inf for the greatest
+ * and 0 for the mean, and more than half a window of it is refused, so that each window sees an element.
+ * The value of max_pool is a plain reduction. Its gradient goes to the first of equals (NaN before all), as in
+ * PyTorch: VIA leads it to a sum over the window in which only that element is not 0.
+ * Tests: tests/unit/conv.c, values in tests/values/conv.txt */
+#include "tensor/internal.h"
+
+#include <math.h>
+
+struct pool {
+    struct tg *g;
+    const uop *x; /* cropped where padding is negative */
+    uint32_t m;
+    int64_t size[SPATIAL_MAX], stride[SPATIAL_MAX], dilation[SPATIAL_MAX], out[SPATIAL_MAX];
+    int64_t pad[2 * SPATIAL_MAX],
+        fill[2 * SPATIAL_MAX]; /* asked for; with what windows reach over, or less what none sees */
+    bool around;               /* windows see something that is not x */
+};
+
+static int64_t places(struct pool *p, uint32_t i, bool ceil) {
+    int64_t n = tg_shape(p->g, p->x)->d[2 + i], reach = (p->size[i] - 1) * p->dilation[i];
+    int64_t room = n + p->pad[2 * i] + p->pad[2 * i + 1] - reach - 1;
+    if (!n || room < 0)
+        tg_bad(p->g,
+               "a window of %lld elements at distance %lld does not fit into axis %u of %s with padding "
+               "(%lld, %lld)",
+               (long long)p->size[i], (long long)p->dilation[i], 2 + i, tg_dims(p->g, p->x),
+               (long long)p->pad[2 * i], (long long)p->pad[2 * i + 1]);
+    int64_t out = (room + (ceil ? p->stride[i] - 1 : 0)) / p->stride[i] + 1;
+    return ceil && (out - 1) * p->stride[i] >= n + p->pad[2 * i] ? out - 1 : out;
+}
+
+static void pool_init(struct pool *p, struct tg *g, const uop *x, uint32_t m, const struct t_pool *o) {
+    *p = (struct pool){.g = g, .m = m};
+    int64_t crop[2 * SPATIAL_MAX];
+    tg_spatial(g, x, m);
+    if (!o->size.n) tg_bad(g, "a window needs a size: one number for all axes, or one for each");
+    tg_per_axis(g, o->size, m, "window size", 1, 1, p->size);
+    tg_per_axis(g, o->dilation, m, "dilation", 1, 1, p->dilation);
+    tg_padding(g, o->padding, m, p->pad);
+    for (uint32_t i = 0; i < 2 * m; i++) {
+        int64_t half = ((p->size[i / 2] - 1) * p->dilation[i / 2] + 1) / 2;
+        if (p->pad[i] > half)
+            tg_bad(g,
+                   "padding %lld on axis %u with a window over %lld elements; expected at most half of them, "
+                   "%lld",
+                   (long long)p->pad[i], 2 + i / 2,
+                   (long long)((p->size[i / 2] - 1) * p->dilation[i / 2] + 1), (long long)half);
+        crop[i] = RG_MIN(p->pad[i], 0), p->pad[i] = RG_MAX(p->pad[i], 0);
+    }
+    p->x = tg_pad_last(g, x, crop, m, tg_like(g, x, 0));
+    for (uint32_t i = 0; i < m; i++) p->stride[i] = p->size[i];
+    if (o->stride.n) tg_per_axis(g, o->stride, m, "stride", 1, 1, p->stride);
+    for (uint32_t i = 0; i < m; i++) {
+        int64_t n = tg_shape(g, p->x)->d[2 + i];
+        p->out[i] = places(p, i, o->ceil);
+        p->fill[2 * i] = p->pad[2 * i];
+        p->fill[2 * i + 1] =
+            (p->out[i] - 1) * p->stride[i] + (p->size[i] - 1) * p->dilation[i] + 1 - n - p->pad[2 * i];
+        p->around |= p->fill[2 * i] > 0 || p->fill[2 * i + 1] > 0;
+    }
+}
+
+/* (.., o.., k..) of x (.., spatial axes). */
+static const uop *windows_of(struct pool *p, const uop *x, const uop *outside) {
+    x = tg_pad_last(p->g, x, p->fill, p->m, outside);
+    return t_windows(p->g, x, p->size, p->stride, p->dilation, p->m);
+}
+
+static uint32_t window_mask(const struct pool *p) { return ((1u << p->m) - 1) << (2 + p->m); }
+
+/* Where in its plane each element of each window is, and whether that is inside (NULL: all are): (1, 1, o.., k..). */
+static const uop *positions(struct pool *p, const uop **inside) {
+    struct tg *g = p->g;
+    const struct shape *x = tg_shape(g, p->x);
+    int64_t plane = 1, d[SHAPE_MAX] = {1, 1};
+    const uop *flat = NULL;
+    for (uint32_t i = 2; i < x->n; i++) d[i] = x->d[i], plane *= x->d[i];
+    const struct shape *s = shape_make(&g->shapes, d, x->n);
+    enum dtype dt = plane <= INT32_MAX ? DT_I32 : DT_I64;
+    for (uint32_t i = 2; i < x->n; i++) {
+        const uop *at = tg_to_shape(g, t_cast(g, tg_iota(g, d[i], x->n, i), dt), s);
+        flat = flat ? tg_op2(g, OP_ADD, tg_op2(g, OP_MUL, flat, t_int(g, dt, d[i])), at) : at;
+    }
+    const uop *yes = tg_to_shape(g, uop_int(g->ir, DT_BOOL, 1), s);
+    *inside = p->around ? windows_of(p, yes, uop_int(g->ir, DT_BOOL, 0)) : NULL;
+    return windows_of(p, flat, t_int(g, dt, 0));
+}
+
+struct greatest {
+    const uop *win, *value, *at,
+        *index; /* of all elements of the windows: value, place; of the windows: both */
+};
+
+static struct greatest greatest(struct pool *p, const uop *x, bool index) {
+    struct tg *g = p->g;
+    struct greatest r;
+    bool bit = x->dt == DT_BOOL; /* of bools the greatest is "or" */
+    enum op op = bit ? OP_ADD : OP_MAX;
+    r.win = windows_of(p, x, uop_identity(g->ir, op, (enum dtype)x->dt));
+    r.value = tg_reduce(g, op, r.win, window_mask(p));
+    if (!index) return r;
+    const struct shape *s = tg_shape(g, r.win);
+    const uop *inside, *at = positions(p, &inside),
+                       *hit = tg_op2(g, OP_EQ, r.win, tg_to_shape(g, r.value, s));
+    if (dt_is_float((enum dtype)x->dt)) hit = tg_op2(g, OP_OR, hit, tg_op2(g, OP_NE, r.win, r.win));
+    if (inside) hit = tg_op2(g, OP_AND, hit, tg_to_shape(g, inside, s));
+    r.at = tg_to_shape(g, at, s);
+    const uop *most = t_int(g, (enum dtype)at->dt, dt_max((enum dtype)at->dt));
+    r.index = tg_reduce(g, OP_MIN, tg_op3(g, OP_WHERE, hit, r.at, most), window_mask(p));
+    return r;
+}
+
+const uop *t_max_pool(struct tg *g, const uop *x, uint32_t axes, const struct t_pool *o) {
+    struct pool p;
+    x = tg_value(g, x);
+    pool_init(&p, g, x, axes, o);
+    bool flt = dt_is_float((enum dtype)x->dt);
+    struct greatest m = greatest(&p, p.x, flt);
+    if (!flt) return tg_drop(g, m.value, window_mask(&p), false);
+    const uop *first = tg_op2(g, OP_EQ, m.at, tg_to_shape(g, t_detach(g, m.index), tg_shape(g, m.at)));
+    const uop *back =
+        tg_reduce(g, OP_ADD, tg_op3(g, OP_WHERE, first, m.win, tg_like(g, x, 0)), window_mask(&p));
+    return tg_drop(g, t_via(g, m.value, back), window_mask(&p), false);
+}
+
+/* The plane is that of x before a crop. */
+const uop *t_max_pool_index(struct tg *g, const uop *x, uint32_t axes, const struct t_pool *o) {
+    struct pool p;
+    x = tg_value(g, x);
+    pool_init(&p, g, x, axes, o);
+    if (tg_shape(g, p.x) != tg_shape(g, x))
+        tg_bad(g, "places of maxima with negative padding; crop the tensor first");
+    return t_cast(g, tg_drop(g, greatest(&p, p.x, true).index, window_mask(&p), false), DT_I64);
+}
+
+/* ---- means ------------------------------------------------------------------------------------------------------- */
+
+/* How many elements k of a window at place o lie in [lo, hi): o*stride - before + k*dilation. One number if it is the
+ * same for all. (o) along axis i of `rank` axes. */
+static const uop *count_along(struct pool *p, uint32_t i, bool exclude, enum dtype dt) {
+    struct tg *g = p->g;
+    int64_t n = tg_shape(g, p->x)->d[2 + i], before = p->pad[2 * i], stride = p->stride[i];
+    int64_t d = p->dilation[i], size = p->size[i], lo = exclude ? 0 : -before,
+            hi = exclude ? n : n + p->pad[2 * i + 1];
+    bool full = (p->out[i] - 1) * stride - before + (size - 1) * d < hi && -before >= lo;
+    if (full) return t_number(g, dt, (double)size);
+    const uop *o = tg_iota(g, p->out[i], 2 + p->m, 2 + i), *zero = tg_like(g, o, 0),
+              *most = tg_like(g, o, (double)size);
+    const uop *start = tg_op_k(g, OP_ADD, tg_op_k(g, OP_MUL, o, (double)stride), (double)-before);
+    const uop *end =
+        tg_op_k(g, OP_IDIV, tg_op2(g, OP_SUB, tg_like(g, o, (double)(hi + d - 1)), start), (double)d);
+    const uop *from =
+        tg_op_k(g, OP_IDIV, tg_op2(g, OP_SUB, tg_like(g, o, (double)(lo + d - 1)), start), (double)d);
+    end = tg_op2(g, OP_MIN, end, most), from = tg_op2(g, OP_MAX, from, zero);
+    return t_cast(g, tg_op2(g, OP_SUB, end, from), dt);
+}
+
+const uop *t_avg_pool(struct tg *g, const uop *x, uint32_t axes, const struct t_pool *o) {
+    struct pool p;
+    x = tg_float(g, x);
+    pool_init(&p, g, x, axes, o);
+    const uop *w = tg_wide(g, p.x), *count = NULL;
+    const uop *sum = tg_reduce(g, OP_ADD, windows_of(&p, w, tg_like(g, w, 0)), window_mask(&p));
+    sum = tg_drop(g, sum, window_mask(&p), false);
+    for (uint32_t i = 0; i < axes; i++) {
+        const uop *c = count_along(&p, i, o->exclude_padding, (enum dtype)w->dt);
+        count = count ? t_mul(g, count, c) : c;
+    }
+    return t_cast(g, t_div(g, sum, count), (enum dtype)x->dt);
+}
