@@ -655,14 +655,14 @@ RG_API double rg_lr_one_cycle(double most, int64_t step, int64_t steps, double s
 RG_FN rg_tensor rg_load_npy(rg_ctx *c, const char *path);                             /* NumPy's array file */
 RG_FN rg_status rg_save_npy(rg_tensor x, const char *path);
 RG_FN rg_tensor rg_load_idx(rg_ctx *c, const char *path);                             /* MNIST's format, also compressed (.gz) */
-typedef struct rg_file rg_file;                                                       /* a safetensors file, mapped; pages are read when used */
-RG_FN rg_file *rg_file_open(rg_ctx *c, const char *path);                             /* NULL on error */
+typedef struct rg_file rg_file;                                                       /* an open safetensors file: its header is read, tensors when you get them */
+RG_FN rg_file *rg_file_open(rg_ctx *c, const char *path);                             /* NULL on error; rg_close closes it too */
 RG_API void rg_file_close(rg_file *f);                                                /* tensors taken from it stay */
 RG_API size_t rg_file_count(const rg_file *f);
 RG_API const char *rg_file_name(const rg_file *f, size_t i);                          /* of tensor i; NULL past the end */
 RG_FN rg_tensor rg_file_get(rg_file *f, const char *name);                            /* copied to the device */
 RG_API const char *rg_file_note(const rg_file *f, const char *key);                   /* of its metadata; NULL if there is none */
-RG_FN rg_status rg_save(const char *path, const char *const *names, rg_tensors xs);   /* a safetensors file; written whole or not at all */
+RG_FN rg_status rg_save(const char *path, const char *const *names, rg_tensors xs);   /* a safetensors file of one tensor or more; written whole or not at all */
 /* A loader prepares batches in a thread of its own while you compute. fill writes batch number `step` to buf[i], one for each tensor that
  * was described; not 0 ends the data. It must not use the context. */
 typedef struct rg_loader rg_loader;

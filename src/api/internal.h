@@ -253,5 +253,7 @@ void call_ranges(struct call *, struct t_slice *out, uint32_t rank); /* k->range
 
 /* Runs the queue and what these need. Throws. With `plan` it only counts. `peel`: a view is left a view of what it shows. */
 void realize_nodes(struct call *, const uop *const *, uint32_t n, bool peel, struct realize_stats *plan);
+const uop *behind_shapes(rg_ctx *,
+                         const uop *); /* what has the same bytes in the same order: realize that instead */
 
 #endif

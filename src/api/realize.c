@@ -480,7 +480,7 @@ static size_t room_for(struct call *k, const uop *n) {
 }
 
 /* Another shape has the same bytes: what was realized behind it is read as it is, without a copy. */
-static const uop *behind_shapes(rg_ctx *c, const uop *n) {
+const uop *behind_shapes(rg_ctx *c, const uop *n) {
     for (n = gr_now(c, n); n->op == OP_RESHAPE; n = gr_now(c, n->src[0])) {}
     return n;
 }

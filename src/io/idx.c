@@ -25,7 +25,7 @@ int io_idx_rank(struct err *e, const void *p) {
 int io_idx_parse(struct err *e, const void *p, struct io_array *a) {
     const uint8_t *b = p;
     int rank = io_idx_rank(e, p);
-    *a = (struct io_array){.type = IO_COUNT, .swap = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__};
+    *a = (struct io_array){.type = IO_COUNT, .swap = true};
     if (rank < 0) return e->code;
     for (uint32_t t = 0; t < IO_COUNT; t++)
         if (io_type_info[t].idx && io_type_info[t].idx == b[2]) a->type = (enum io_type)t;
@@ -67,12 +67,13 @@ static int check_size(struct err *e, gzFile f, const struct io_array *a, uint64_
                    (unsigned long long)most);
 }
 
-/* The end is looked for too: that is where zlib compares the checksum. */
+/* The end is looked for too: that is where zlib compares the checksum, or misses it. */
 static int check_end(struct err *e, gzFile f) {
     if (e->code) return e->code;
     char more;
     int z = 0, k = gzread(f, &more, 1);
-    if (k < 0) return err_set(e, RG_EPARSE, "its compressed data is broken: %s", gzerror(f, &z));
+    const char *why = gzerror(f, &z);
+    if (k < 0 || z < 0) return err_set(e, RG_EPARSE, "its compressed data is broken: %s", why);
     return k ? err_set(e, RG_EPARSE, "there is more data than its header says") : 0;
 }
 

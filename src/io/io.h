@@ -45,6 +45,8 @@ struct io_type_info {
 };
 extern const struct io_type_info io_type_info[IO_COUNT];
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data is written as it lies in memory");
+
 #define IO_AXES 16 /* as many as a tensor has */
 
 struct io_array {
@@ -52,7 +54,7 @@ struct io_array {
     uint32_t rank;
     int64_t d[IO_AXES];
     uint64_t at, bytes; /* of the data in the file */
-    bool swap;          /* the bytes of each element are in the other order than this machine's */
+    bool swap;          /* elements are big endian */
     bool columns;       /* the first axis is the one that runs fastest (Fortran's order) */
 };
 
@@ -68,6 +70,28 @@ int io_npy_parse(struct err *, const void *p, size_t n, uint64_t size, struct io
 int io_idx_rank(struct err *, const void *p); /* p: the first 4 bytes; negative on error */
 int io_idx_parse(struct err *, const void *p, struct io_array *); /* p: 4 + 4 * rank bytes */
 
+struct io_tensor {
+    const char *name;
+    enum io_type type;
+    uint32_t rank;
+    const int64_t *d;
+    uint64_t begin, end; /* its bytes in the data */
+};
+struct io_note {
+    const char *key, *text;
+};
+struct io_index {
+    struct io_tensor *t; /* in the order of the header */
+    uint32_t n;
+    struct io_tensor **sorted; /* by name */
+    struct io_note *note;      /* by key */
+    uint32_t notes;
+};
+/* The JSON of a safetensors file that has `data` bytes after it. All it makes is in the arena, errors go to the arena's. */
+int io_safetensors_parse(struct arena *, const void *json, size_t n, uint64_t data, struct io_index *);
+const struct io_tensor *io_index_find(const struct io_index *, const char *name); /* NULL: there is none */
+const char *io_index_note(const struct io_index *, const char *key);
+
 /* ---- whole files ------------------------------------------------------------------------------------ */
 
 struct io_data {
@@ -81,5 +105,25 @@ void io_data_free(struct io_data *);                               /* also after
 int io_data_room(struct err *, struct io_data *);
 /* Row-major, native, booleans 0 or 1; may move x->p. */
 int io_data_native(struct err *, struct io_data *);
+
+/* An open safetensors file: its header was read, tensors are read when they are asked for. */
+struct io_archive {
+    struct arena arena;
+    struct io_index index;
+    char *path;
+    int fd;
+    uint64_t at; /* of the data */
+};
+int io_archive_open(struct err *, const char *path, struct io_archive *); /* the err must outlive it */
+void io_archive_close(struct io_archive *);                               /* also after an error */
+int io_archive_read(struct err *, const struct io_archive *, const struct io_tensor *, struct io_data *);
+
+/* ---- writing: what stands before the data ------------------------------------------------------------ */
+
+void io_npy_header(struct str *, const struct io_array *);
+/* Sets a[i].at, from the end of the header, and `order`, in which their data follows. Names are unique, valid UTF-8. */
+void io_safetensors_header(struct str *, const char *const *names, struct io_array *a, uint32_t n,
+                           uint32_t *order);
+bool io_utf8(const void *p, size_t n); /* is it valid? */
 
 #endif
