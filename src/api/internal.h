@@ -3,7 +3,7 @@
  *   call.c      one public call: who is asked, where from, what went wrong
  *   handle.c    slots, generations, scopes, rg_free from any thread
  *   context.c   opening, closing, what a context owns, the sticky error, statistics
- *   build.c, math.c   every function that only builds graph
+ *   build.c, math.c, loss.c   every function that only builds graph
  *   store.c     device memory and run-time numbers, by the nodes that name them
  *   graph.c     walks over the graph: what is alive, what leads to a parameter; collection and compaction
  *   realize.c   what has to run when a value is asked for, and running it
@@ -145,7 +145,7 @@ void ctx_disown(rg_ctx *, void *obj); /* nothing if it is not owned */
 struct call {
     const char *fn, *file; /* "rg_add"; the user's place, or NULL */
     int line;
-    rg_operand in[4];
+    rg_operand in[5];
     uint32_t n;      /* operands */
     uint32_t may;    /* bit i: operand i may be RG_NONE */
     uint32_t values; /* first operand whose dtype a number takes: 0, or 1 for rg_where */
@@ -153,7 +153,7 @@ struct call {
     rg_ctx *c;
     const uop *(*build)(struct call *);
 
-    const uop *u[4];  /* the operands as nodes, NULL for RG_NONE */
+    const uop *u[5];  /* the operands as nodes, NULL for RG_NONE */
     const uop **many; /* list as nodes */
     struct tg *g;
     int64_t i[4];

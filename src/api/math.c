@@ -50,6 +50,11 @@ rg_tensor rg_elu_at(AT, rg_tensor x, double alpha) {
     return call_tensor(CALL(elu, .in = {TENSOR(x)}, .n = 1, .f = {alpha}, .build = b_elu));
 }
 
+static const uop *b_celu(struct call *k) { return t_celu(k->g, k->u[0], k->f[0]); }
+rg_tensor rg_celu_at(AT, rg_tensor x, double alpha) {
+    return call_tensor(CALL(celu, .in = {TENSOR(x)}, .n = 1, .f = {alpha}, .build = b_celu));
+}
+
 static const uop *b_hardtanh(struct call *k) { return t_hardtanh(k->g, k->u[0], k->f[0], k->f[1]); }
 rg_tensor rg_hardtanh_at(AT, rg_tensor x, double lo, double hi) {
     return call_tensor(CALL(hardtanh, .in = {TENSOR(x)}, .n = 1, .f = {lo, hi}, .build = b_hardtanh));
@@ -106,8 +111,24 @@ PLACE(argmin)
 ALONG(cumsum)
 ALONG(cumprod)
 ALONG(cummax)
+ALONG(cummin)
+ALONG(logcumsumexp)
 ALONG(softmax)
 ALONG(log_softmax)
+ALONG(glu)
+
+static const uop *b_norm(struct call *k) {
+    return t_norm(k->g, k->u[0], k->f[0], axes_of(k), naxes_of(k), k->reduce.keep);
+}
+rg_tensor rg_norm_at(AT, rg_tensor x, double p, rg_reduce_opts o) {
+    return call_tensor(CALL(norm, .in = {TENSOR(x)}, .n = 1, .f = {p}, .reduce = o, .build = b_norm));
+}
+
+static const uop *b_normalize(struct call *k) { return t_normalize(k->g, k->u[0], k->f[0], k->i[0]); }
+rg_tensor rg_normalize_at(AT, rg_tensor x, double p, int64_t axis) {
+    return call_tensor(
+        CALL(normalize, .in = {TENSOR(x)}, .n = 1, .f = {p}, .i = {axis}, .build = b_normalize));
+}
 
 static const uop *b_layernorm(struct call *k) {
     int64_t axes = k->i[0] ? k->i[0] : k->u[1] ? tg_shape(k->g, k->u[1])->n : 1;

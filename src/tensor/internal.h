@@ -62,4 +62,13 @@ void tg_padding(struct tg *, struct t_ints, uint32_t axes, int64_t *out);
 const uop *tg_pad_last(struct tg *, const uop *, const int64_t *pairs, uint32_t axes, const uop *value);
 void tg_spatial(struct tg *, const uop *x, uint32_t axes); /* throws unless x is (N, C, so many) */
 
+/* ---- reductions that keep their axes, of float32 at least (reduce.c) -------------------------------- */
+
+const uop *tg_keep_op(struct tg *, enum op, const uop *x,
+                      const uop *y); /* y has x's shape, or 1 where axes were reduced */
+const uop *tg_mean(struct tg *, const uop *, uint32_t mask);
+const uop *tg_extreme(struct tg *, const uop *, uint32_t mask,
+                      bool greatest); /* any dtype; of nothing an error */
+const uop *tg_logsumexp(struct tg *, const uop *, uint32_t mask);
+
 #endif

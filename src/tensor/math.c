@@ -281,6 +281,48 @@ const uop *t_acos(struct tg *g, const uop *x) {
     return t_cast(g, where(g, left, k_sub(g, M_PI, t), t), (enum dtype)x->dt);
 }
 
+/* ---- inverse hyperbolic functions ---------------------------------------------------------------------------- */
+
+/* Odd functions are those of |x| with x's sign, written so that the slope at 0 is that of the positive side. */
+static const uop *odd(struct tg *g, const uop *x, const uop *(*f)(struct tg *, const uop *)) {
+    const uop *left = below(g, x, 0), *y = f(g, where(g, left, neg(g, x), x));
+    return where(g, left, neg(g, y), y);
+}
+
+/* Where squares would overflow both are log(2x), as far as the type can tell. */
+static const uop *far(struct tg *g, const uop *x) { return above(g, x, x->dt == DT_F64 ? 0x1p28 : 0x1p13); }
+static const uop *or_log2x(struct tg *g, const uop *big, const uop *x, const uop *y) {
+    return where(g, big, add_k(g, tg_op1(g, OP_LOG, where(g, big, x, tg_like(g, x, 1))), M_LN2), y);
+}
+
+/* log(x + sqrt(x^2 + 1)) of 0 and more. */
+static const uop *asinh_core(struct tg *g, const uop *x) {
+    const uop *big = far(g, x), *a = where(g, big, tg_like(g, x, 0), x), *s = mul(g, a, a);
+    const uop *r = add_k(g, tg_op1(g, OP_SQRT, add_k(g, s, 1)), 1);
+    return or_log2x(g, big, x, t_log1p(g, add(g, a, tg_op2(g, OP_FDIV, s, r))));
+}
+static const uop *asinh_wide(struct tg *g, const uop *x) { return odd(g, x, asinh_core); }
+
+static const uop *acosh_wide(struct tg *g, const uop *x) {
+    const uop *big = far(g, x), *a = where(g, big, tg_like(g, x, 2), x), *t = add_k(g, a, -1);
+    const uop *r = mul(g, tg_op1(g, OP_SQRT, t), tg_op1(g, OP_SQRT, add_k(g, a, 1)));
+    return or_log2x(g, big, x, t_log1p(g, add(g, t, r)));
+}
+
+static const uop *atanh_core(struct tg *g, const uop *x) {
+    return mul_k(g, t_log1p(g, tg_op2(g, OP_FDIV, mul_k(g, x, 2), k_sub(g, 1, x))), 0.5);
+}
+static const uop *atanh_wide(struct tg *g, const uop *x) { return odd(g, x, atanh_core); }
+
+#define HYPERBOLIC(X) X(asinh) X(acosh) X(atanh)
+#define X(name)                                                             \
+    const uop *t_##name(struct tg *g, const uop *x) {                       \
+        x = tg_float(g, x);                                                 \
+        return t_cast(g, name##_wide(g, tg_wide(g, x)), (enum dtype)x->dt); \
+    }
+HYPERBOLIC(X)
+#undef X
+
 /* ---- activations ------------------------------------------------------------------------------------------------ */
 
 /* Below: gradients at the corners are PyTorch's, which the comparisons decide; NaN comes out as NaN. */
@@ -305,11 +347,24 @@ const uop *t_leaky_relu(struct tg *g, const uop *x, double slope) {
     return where(g, above(g, x, 0), x, mul_k(g, x, slope));
 }
 
-const uop *t_elu(struct tg *g, const uop *x, double alpha) {
+/* scale * x above 0, scale * alpha * (e^(x / width) - 1) below. */
+static const uop *elu(struct tg *g, const uop *x, double alpha, double width, double scale) {
     x = tg_float(g, x);
     const uop *in = tg_wide(g, x), *pos = above(g, in, 0), *low = where(g, pos, tg_like(g, in, 0), in);
-    return t_cast(g, where(g, pos, in, mul_k(g, t_expm1(g, low), alpha)), (enum dtype)x->dt);
+    if (width != 1) low = tg_op_k(g, OP_FDIV, low, width);
+    const uop *up = scale == 1 ? in : mul_k(g, in, scale);
+    return t_cast(g, where(g, pos, up, mul_k(g, t_expm1(g, low), alpha * scale)), (enum dtype)x->dt);
 }
+
+const uop *t_elu(struct tg *g, const uop *x, double alpha) { return elu(g, x, alpha, 1, 1); }
+
+const uop *t_celu(struct tg *g, const uop *x, double alpha) {
+    if (alpha == 0 || alpha != alpha) tg_bad(g, "celu with alpha %g; expected a number that is not 0", alpha);
+    return elu(g, x, alpha, alpha, 1);
+}
+
+/* The two numbers make the mean 0 and the variance 1 a fixed point (Klambauer et al. 2017). */
+const uop *t_selu(struct tg *g, const uop *x) { return elu(g, x, 1.6732632423543772, 1, 1.0507009873554805); }
 
 /* Formulas of several ops: halves are computed in float32 and rounded once, as in PyTorch. */
 static const uop *silu(struct tg *g, const uop *x) { return mul(g, x, tg_op1(g, OP_SIGMOID, x)); }
@@ -327,16 +382,22 @@ static const uop *gelu_tanh(struct tg *g, const uop *x) {
 
 static const uop *mish(struct tg *g, const uop *x) { return mul(g, x, tg_op1(g, OP_TANH, softplus(g, x))); }
 
+static const uop *hardsigmoid(struct tg *g, const uop *x) {
+    return tg_op_k(g, OP_FDIV, t_relu6(g, add_k(g, x, 3)), 6);
+}
+
 /* Divided before it is multiplied: 6 * x may overflow where x does not. */
-static const uop *hardswish(struct tg *g, const uop *x) {
-    return mul(g, x, tg_op_k(g, OP_FDIV, t_relu6(g, add_k(g, x, 3)), 6));
+static const uop *hardswish(struct tg *g, const uop *x) { return mul(g, x, hardsigmoid(g, x)); }
+
+static const uop *quick_gelu(struct tg *g, const uop *x) {
+    return mul(g, x, tg_op1(g, OP_SIGMOID, mul_k(g, x, 1.702)));
 }
 
 static const uop *softsign(struct tg *g, const uop *x) {
     return tg_op2(g, OP_FDIV, x, add_k(g, tg_op1(g, OP_ABS, x), 1));
 }
 
-#define WIDE(X) X(silu) X(gelu) X(gelu_tanh) X(mish) X(hardswish) X(softsign)
+#define WIDE(X) X(silu) X(gelu) X(gelu_tanh) X(mish) X(hardsigmoid) X(hardswish) X(quick_gelu) X(softsign)
 #define X(name)                                                      \
     const uop *t_##name(struct tg *g, const uop *x) {                \
         x = tg_float(g, x);                                          \
@@ -344,6 +405,21 @@ static const uop *softsign(struct tg *g, const uop *x) {
     }
 WIDE(X)
 #undef X
+
+const uop *t_glu(struct tg *g, const uop *x, int64_t axis) {
+    x = tg_float(g, x);
+    uint32_t at = tg_axis(g, x, axis), rank = tg_shape(g, x)->n;
+    int64_t n = tg_shape(g, x)->d[at];
+    if (n % 2)
+        tg_bad(g, "glu halves axis %u of shape %s, whose size is odd; expected an even one", at,
+               tg_dims(g, x));
+    struct t_slice part[SHAPE_MAX];
+    for (uint32_t i = 0; i < rank; i++) part[i] = (struct t_slice){.stop = T_END};
+    part[at].stop = n / 2;
+    const uop *w = tg_wide(g, x), *a = t_slice(g, w, part, rank);
+    part[at] = (struct t_slice){.start = n / 2, .stop = n};
+    return t_cast(g, mul(g, a, tg_op1(g, OP_SIGMOID, t_slice(g, w, part, rank))), (enum dtype)x->dt);
+}
 
 /* ---- arithmetic ------------------------------------------------------------------------------------------------- */
 

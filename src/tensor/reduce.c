@@ -1,4 +1,4 @@
-/* reduce.c: sums, extremes, scans, and the normalisations made of them.
+/* reduce.c: sums, extremes, scans, softmax.
  *
  * REDUCE_AXES keeps its axes with size 1; dropping them is a RESHAPE. A sum of halves is accumulated in float32 and
  * rounded once by every target, so a plain sum stays in its dtype; formulas of several steps (mean, var, softmax ..)
@@ -48,7 +48,7 @@ static const uop *beside(struct tg *g, const uop *y, const uop *x) {
     return tg_shape(g, y)->n ? tg_to_shape(g, y, tg_shape(g, x)) : y;
 }
 
-static const uop *keep_op(struct tg *g, enum op op, const uop *x, const uop *y) {
+const uop *tg_keep_op(struct tg *g, enum op op, const uop *x, const uop *y) {
     return tg_op2(g, op, x, beside(g, y, x));
 }
 
@@ -77,7 +77,7 @@ static void not_empty(struct tg *g, const uop *x, uint32_t mask, const char *wha
 }
 
 /* Of bools the greatest is or (ADD) and the least and (MUL). */
-static const uop *extreme(struct tg *g, const uop *x, uint32_t mask, bool greatest) {
+const uop *tg_extreme(struct tg *g, const uop *x, uint32_t mask, bool greatest) {
     not_empty(g, x, mask, greatest ? "max" : "min");
     enum op op = x->dt == DT_BOOL ? (greatest ? OP_ADD : OP_MUL) : greatest ? OP_MAX : OP_MIN;
     return tg_reduce(g, op, x, mask);
@@ -86,13 +86,13 @@ static const uop *extreme(struct tg *g, const uop *x, uint32_t mask, bool greate
 const uop *t_max(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
     x = tg_value(g, x);
     uint32_t mask = tg_axes(g, x, axes, n);
-    return tg_drop(g, extreme(g, x, mask, true), mask, keep);
+    return tg_drop(g, tg_extreme(g, x, mask, true), mask, keep);
 }
 
 const uop *t_min(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
     x = tg_value(g, x);
     uint32_t mask = tg_axes(g, x, axes, n);
-    return tg_drop(g, extreme(g, x, mask, false), mask, keep);
+    return tg_drop(g, tg_extreme(g, x, mask, false), mask, keep);
 }
 
 const uop *t_any(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
@@ -107,7 +107,7 @@ const uop *t_all(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bo
 
 /* ---- means and variances, in float32 at least --------------------------------------------------------------- */
 
-static const uop *mean_wide(struct tg *g, const uop *x, uint32_t mask) {
+const uop *tg_mean(struct tg *g, const uop *x, uint32_t mask) {
     double n = (double)count_of(tg_shape(g, x), mask);
     const uop *s = tg_reduce(g, OP_ADD, x, mask);
     return n == 1 ? s : tg_op_k(g, OP_FDIV, s, n);
@@ -116,14 +116,14 @@ static const uop *mean_wide(struct tg *g, const uop *x, uint32_t mask) {
 /* Two passes. The mean is not detached: its share of the first gradient is 0, but not that of the second. */
 static const uop *var_wide(struct tg *g, const uop *x, uint32_t mask, double correction) {
     double n = (double)count_of(tg_shape(g, x), mask) - correction;
-    const uop *d = keep_op(g, OP_SUB, x, mean_wide(g, x, mask));
+    const uop *d = tg_keep_op(g, OP_SUB, x, tg_mean(g, x, mask));
     return tg_op_k(g, OP_FDIV, tg_reduce(g, OP_ADD, tg_op2(g, OP_MUL, d, d), mask), RG_MAX(n, 0));
 }
 
 const uop *t_mean(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep) {
     x = tg_float(g, x);
     uint32_t mask = tg_axes(g, x, axes, n);
-    return t_cast(g, tg_drop(g, mean_wide(g, tg_wide(g, x), mask), mask, keep), (enum dtype)x->dt);
+    return t_cast(g, tg_drop(g, tg_mean(g, tg_wide(g, x), mask), mask, keep), (enum dtype)x->dt);
 }
 
 const uop *t_var(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bool keep, double correction) {
@@ -146,11 +146,11 @@ const uop *t_std(struct tg *g, const uop *x, const int64_t *axes, uint32_t n, bo
 
 /* The greatest is taken out first, so nothing overflows; it is a constant for the gradient, to which it adds nothing.
  * An infinite one is left in: inf - inf is NaN, and -inf everywhere must give -inf. */
-static const uop *logsumexp_wide(struct tg *g, const uop *x, uint32_t mask) {
-    const uop *m = t_detach(g, extreme(g, x, mask, true));
+const uop *tg_logsumexp(struct tg *g, const uop *x, uint32_t mask) {
+    const uop *m = t_detach(g, tg_extreme(g, x, mask, true));
     const uop *finite = tg_op_k(g, OP_LT, tg_op1(g, OP_ABS, m), INFINITY);
     m = tg_op3(g, OP_WHERE, finite, m, tg_like(g, m, 0));
-    const uop *e = tg_op1(g, OP_EXP, keep_op(g, OP_SUB, x, m));
+    const uop *e = tg_op1(g, OP_EXP, tg_keep_op(g, OP_SUB, x, m));
     return tg_op2(g, OP_ADD, tg_op1(g, OP_LOG, tg_reduce(g, OP_ADD, e, mask)), m);
 }
 
@@ -160,7 +160,7 @@ const uop *t_logsumexp(struct tg *g, const uop *x, const int64_t *axes, uint32_t
     if (!count_of(tg_shape(g, x), mask)) /* log 0 */
         return tg_drop(g, tg_to_shape(g, tg_like(g, x, -INFINITY), kept_shape(g, tg_shape(g, x), mask)), mask,
                        keep);
-    return t_cast(g, tg_drop(g, logsumexp_wide(g, tg_wide(g, x), mask), mask, keep), (enum dtype)x->dt);
+    return t_cast(g, tg_drop(g, tg_logsumexp(g, tg_wide(g, x), mask), mask, keep), (enum dtype)x->dt);
 }
 
 static uint32_t one_axis(struct tg *g, const uop *x, int64_t axis) {
@@ -173,19 +173,19 @@ const uop *t_softmax(struct tg *g, const uop *x, int64_t axis) {
     uint32_t mask = one_axis(g, x, axis);
     if (!count_of(tg_shape(g, x), mask)) return x;
     const uop *w = tg_wide(g, x),
-              *e = tg_op1(g, OP_EXP, keep_op(g, OP_SUB, w, t_detach(g, extreme(g, w, mask, true))));
+              *e = tg_op1(g, OP_EXP, tg_keep_op(g, OP_SUB, w, t_detach(g, tg_extreme(g, w, mask, true))));
     /* one division per row, then products: half a unit in the last place for 8 % of the time */
     const uop *scale = tg_op1(g, OP_RECIP, tg_reduce(g, OP_ADD, e, mask));
-    return t_cast(g, keep_op(g, OP_MUL, e, scale), (enum dtype)x->dt);
+    return t_cast(g, tg_keep_op(g, OP_MUL, e, scale), (enum dtype)x->dt);
 }
 
 const uop *t_log_softmax(struct tg *g, const uop *x, int64_t axis) {
     x = tg_float(g, x);
     uint32_t mask = one_axis(g, x, axis);
     if (!count_of(tg_shape(g, x), mask)) return x;
-    const uop *w = tg_wide(g, x), *d = keep_op(g, OP_SUB, w, t_detach(g, extreme(g, w, mask, true)));
+    const uop *w = tg_wide(g, x), *d = tg_keep_op(g, OP_SUB, w, t_detach(g, tg_extreme(g, w, mask, true)));
     const uop *s = tg_op1(g, OP_LOG, tg_reduce(g, OP_ADD, tg_op1(g, OP_EXP, d), mask));
-    return t_cast(g, keep_op(g, OP_SUB, d, s), (enum dtype)x->dt);
+    return t_cast(g, tg_keep_op(g, OP_SUB, d, s), (enum dtype)x->dt);
 }
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */
@@ -200,7 +200,7 @@ static const uop *arg_extreme(struct tg *g, const uop *x, int64_t axis, bool kee
     uint32_t rank = tg_shape(g, x)->n, at = tg_axis(g, x, axis), mask = (uint32_t)1 << at;
     int64_t n = tg_shape(g, x)->d[at];
     not_empty(g, x, mask, greatest ? "argmax" : "argmin");
-    const uop *hit = keep_op(g, OP_EQ, x, extreme(g, x, mask, greatest));
+    const uop *hit = tg_keep_op(g, OP_EQ, x, tg_extreme(g, x, mask, greatest));
     if (dt_is_float((enum dtype)x->dt)) hit = tg_op2(g, OP_OR, hit, tg_op2(g, OP_NE, x, x));
     const uop *i = tg_iota(g, n, rank, at);
     i = tg_op3(g, OP_WHERE, hit, tg_to_shape(g, i, tg_shape(g, x)), tg_like(g, i, (double)(n - 1)));
@@ -243,42 +243,60 @@ const uop *t_cummax(struct tg *g, const uop *x, int64_t axis) {
     return scan(g, x->dt == DT_BOOL ? OP_ADD : OP_MAX, x, axis, (enum dtype)x->dt);
 }
 
-/* ---- normalisations -------------------------------------------------------------------------------------------------- */
-
-static const uop *affine_part(struct tg *g, const uop *x, enum op op, const uop *p, const char *name,
-                              uint32_t n_axes) {
-    if (!p) return x;
-    const struct shape *s = tg_shape(g, x), *q = tg_shape(g, p);
-    bool fits = q->n == n_axes;
-    for (uint32_t i = 0; fits && i < n_axes; i++) fits = q->d[i] == s->d[s->n - n_axes + i];
-    if (!fits)
-        tg_bad(g, "the %s has shape %s; expected the last %u axes of %s", name, tg_dims(g, p), n_axes,
-               tg_dims(g, x));
-    return tg_op2(g, op, x, tg_to_shape(g, t_cast(g, p, (enum dtype)x->dt), s));
+const uop *t_cummin(struct tg *g, const uop *x, int64_t axis) {
+    x = tg_value(g, x);
+    return scan(g, x->dt == DT_BOOL ? OP_MUL : OP_MIN, x, axis, (enum dtype)x->dt);
 }
 
-static uint32_t last_axes(struct tg *g, const uop *x, uint32_t n) {
+/* log(e^x + e^y) is no op that scans, and a running sum of e^(x - m) with one m for the whole axis is 0 wherever the numbers so far
+ * are much smaller than m. So place i of a short axis reduces what is at or before it, with the greatest of that taken
+ * out. A long axis is cut into blocks; what comes before each block is the same problem with fewer numbers. Both work
+ * along the last axis: BLOCK exponentials for a number, and a few passes. */
+enum { BLOCK = 64 };
+
+static const uop *logcumsumexp_short(struct tg *g, const uop *x) {
     uint32_t rank = tg_shape(g, x)->n;
-    if (!n || n > rank)
-        tg_bad(g, "a norm over the last %u axes of shape %s: expected 1 to %u", n, tg_dims(g, x), rank);
-    return (((uint32_t)1 << n) - 1) << (rank - n);
+    int64_t n = tg_shape(g, x)->d[rank - 1], d[SHAPE_MAX];
+    tg_rank(g, rank + 1);
+    for (uint32_t i = 0; i < rank; i++) d[i] = tg_shape(g, x)->d[i];
+    d[rank] = n;
+    const struct shape *square = shape_make(&g->shapes, d, rank + 1);
+    const uop *to = tg_to_shape(g, tg_iota(g, n, rank + 1, rank - 1), square);
+    const uop *from = tg_to_shape(g, tg_iota(g, n, rank + 1, rank), square);
+    const uop *seen = tg_op3(g, OP_WHERE, tg_op2(g, OP_LE, from, to),
+                             tg_to_shape(g, t_unsqueeze(g, x, rank - 1), square), tg_like(g, x, -INFINITY));
+    return tg_drop(g, tg_logsumexp(g, seen, (uint32_t)1 << rank), (uint32_t)1 << rank, false);
 }
 
-const uop *t_layernorm(struct tg *g, const uop *x, const uop *weight, const uop *bias, uint32_t n_axes,
-                       double eps) {
-    x = tg_float(g, x);
-    uint32_t mask = last_axes(g, x, n_axes);
-    const uop *w = tg_wide(g, x), *d = keep_op(g, OP_SUB, w, mean_wide(g, w, mask));
-    const uop *v = mean_wide(g, tg_op2(g, OP_MUL, d, d), mask);
-    const uop *y = keep_op(g, OP_MUL, d, tg_op1(g, OP_RSQRT, tg_op_k(g, OP_ADD, v, eps)));
-    y = affine_part(g, y, OP_MUL, weight, "weight", n_axes);
-    return t_cast(g, affine_part(g, y, OP_ADD, bias, "bias", n_axes), (enum dtype)x->dt);
+static const uop *logcumsumexp_last(struct tg *g, const uop *x) {
+    const struct shape *s = tg_shape(g, x);
+    uint32_t rank = s->n;
+    int64_t n = s->d[rank - 1], blocks = (n + BLOCK - 1) / BLOCK, d[SHAPE_MAX] = {0},
+            pad[2 * SHAPE_MAX] = {0};
+    if (n <= BLOCK) return logcumsumexp_short(g, x);
+    tg_rank(g, rank + 2);
+    pad[2 * rank - 1] = blocks * BLOCK - n;
+    for (uint32_t i = 0; i + 1 < rank; i++) d[i] = s->d[i];
+    d[rank - 1] = blocks, d[rank] = BLOCK;
+    const uop *whole = t_pad(g, x, pad, rank, -INFINITY);
+    const uop *in = logcumsumexp_short(g, t_reshape(g, whole, d, rank + 1));
+    struct t_slice last[SHAPE_MAX];
+    for (uint32_t i = 0; i < rank; i++) last[i] = (struct t_slice){.stop = T_END};
+    last[rank] = (struct t_slice){.start = BLOCK - 1, .stop = BLOCK};
+    const uop *total = t_squeeze(g, t_slice(g, in, last, rank + 1), rank);
+    pad[2 * rank - 2] = 1, pad[2 * rank - 1] = -1;
+    const uop *before = t_pad(g, logcumsumexp_last(g, total), pad, rank, -INFINITY);
+    d[rank - 1] = blocks * BLOCK;
+    const uop *out = t_reshape(g, t_logaddexp(g, in, t_unsqueeze(g, before, rank)), d, rank);
+    last[rank - 1] = (struct t_slice){.stop = n};
+    return t_slice(g, out, last, rank);
 }
 
-const uop *t_rmsnorm(struct tg *g, const uop *x, const uop *weight, double eps) {
+const uop *t_logcumsumexp(struct tg *g, const uop *x, int64_t axis) {
     x = tg_float(g, x);
-    uint32_t mask = last_axes(g, x, 1);
-    const uop *w = tg_wide(g, x), *v = mean_wide(g, tg_op2(g, OP_MUL, w, w), mask);
-    const uop *y = keep_op(g, OP_MUL, w, tg_op1(g, OP_RSQRT, tg_op_k(g, OP_ADD, v, eps)));
-    return t_cast(g, affine_part(g, y, OP_MUL, weight, "weight", 1), (enum dtype)x->dt);
+    if (!tg_shape(g, x)->n && (axis == 0 || axis == -1)) return x;
+    uint32_t at = tg_axis(g, x, axis);
+    if (tg_shape(g, x)->d[at] <= 1 || !shape_size(tg_shape(g, x))) return x;
+    const uop *y = logcumsumexp_last(g, t_transpose(g, tg_wide(g, x), at, -1));
+    return t_cast(g, t_transpose(g, y, at, -1), (enum dtype)x->dt);
 }

@@ -104,7 +104,7 @@ const uop *t_tril(struct tg *, const uop *, int64_t k);
 const uop *t_triu(struct tg *, const uop *, int64_t k);
 
 const uop *t_contiguous(struct tg *, const uop *);
-const uop *t_inline(struct tg *, const uop *);                   /* never stored between kernels */
+const uop *t_inline(struct tg *, const uop *);                    /* never stored between kernels */
 const uop *t_via(struct tg *, const uop *value, const uop *back); /* value's value; gradients flow to back */
 const uop *t_detach(struct tg *, const uop *);
 const uop *t_cast(struct tg *, const uop *, enum dtype);
@@ -137,6 +137,9 @@ const uop *t_bitcast(struct tg *, const uop *, enum dtype);
     X(asin, "arc sine")                                                                            \
     X(acos, "arc cosine")                                                                          \
     X(atan, "arc tangent")                                                                         \
+    X(asinh, "inverse of sinh")                                                                    \
+    X(acosh, "inverse of cosh")                                                                    \
+    X(atanh, "inverse of tanh")                                                                    \
     X(erf, "error function")                                                                       \
     X(floor, "largest integer not above")                                                          \
     X(ceil, "smallest integer not below")                                                          \
@@ -157,7 +160,10 @@ const uop *t_bitcast(struct tg *, const uop *, enum dtype);
     X(softplus, "log(1+e^x), without overflow")                                                    \
     X(mish, "x*tanh(softplus(x))")                                                                 \
     X(hardswish, "x*relu6(x+3)/6")                                                                 \
-    X(softsign, "x/(1+|x|)")
+    X(softsign, "x/(1+|x|)")                                                                       \
+    X(selu, "elu that keeps mean 0 and variance 1")                                                \
+    X(hardsigmoid, "relu6(x+3)/6")                                                                 \
+    X(quick_gelu, "x*sigmoid(1.702 x)")
 #define T_BINARY(X)                                                                                \
     X(add, "x + y")                                                                                \
     X(sub, "x - y")                                                                                \
@@ -197,6 +203,8 @@ const uop *t_clamp(struct tg *, const uop *, const uop *lo, const uop *hi); /* e
 const uop *t_lerp(struct tg *, const uop *a, const uop *b, const uop *w);
 const uop *t_leaky_relu(struct tg *, const uop *, double slope);
 const uop *t_elu(struct tg *, const uop *, double alpha);
+const uop *t_celu(struct tg *, const uop *, double alpha);
+const uop *t_glu(struct tg *, const uop *, int64_t axis); /* first half * sigmoid(second half) */
 const uop *t_hardtanh(struct tg *, const uop *, double lo, double hi);
 const uop *t_isclose(struct tg *, const uop *x, const uop *y, double rtol, double atol);
 const uop *t_masked_fill(struct tg *, const uop *, const uop *mask, const uop *v); /* keeps x's dtype */
@@ -225,12 +233,49 @@ const uop *t_argmin(struct tg *, const uop *, int64_t axis, bool keep);
 const uop *t_cumsum(struct tg *, const uop *, int64_t axis);
 const uop *t_cumprod(struct tg *, const uop *, int64_t axis);
 const uop *t_cummax(struct tg *, const uop *, int64_t axis);
+const uop *t_cummin(struct tg *, const uop *, int64_t axis);
+const uop *t_logcumsumexp(struct tg *, const uop *, int64_t axis);
 const uop *t_softmax(struct tg *, const uop *, int64_t axis);
 const uop *t_log_softmax(struct tg *, const uop *, int64_t axis);
-/* Over the last n axes, and over the last one; weight and bias may be NULL. */
+
+/* norm.c. weight and bias may be NULL; layernorm is over the last n axes, rmsnorm over the last one, the others go by the
+ * channels of (N, C, ..) and have one number for each. */
+const uop *t_norm(struct tg *, const uop *, double p, const int64_t *axes, uint32_t n, bool keep);
+const uop *t_normalize(struct tg *, const uop *, double p, int64_t axis); /* x / max(norm, 1e-12) */
 const uop *t_layernorm(struct tg *, const uop *, const uop *weight, const uop *bias, uint32_t n_axes,
                        double eps);
 const uop *t_rmsnorm(struct tg *, const uop *, const uop *weight, double eps);
+const uop *t_groupnorm(struct tg *, const uop *, int64_t groups, const uop *weight, const uop *bias,
+                       double eps);
+const uop *t_instancenorm(struct tg *, const uop *, const uop *weight, const uop *bias, double eps);
+const uop *t_batchnorm(struct tg *, const uop *, const uop *mean, const uop *var, const uop *weight,
+                       const uop *bias, double eps);
+
+/* loss.c: of a prediction and a target, in float32 at least; the dtype is that of both together. */
+enum t_reduction { T_MEAN, T_SUM, T_EACH };
+struct t_loss {
+    enum t_reduction reduction;
+    const uop *weight, *pos_weight; /* or NULL */
+    double smoothing, delta;        /* delta: 0 means 1 */
+    bool ignore;
+    int64_t ignore_index;
+};
+/* clang-format off */
+#define T_LOSS(X)                                                                                  \
+    X(cross_entropy, "of logits and classes, or shares of classes")                                \
+    X(nll_loss, "of log-probabilities and classes")                                                \
+    X(bce_with_logits, "yes or no, of logits")                                                     \
+    X(bce, "yes or no, of probabilities")                                                          \
+    X(mse_loss, "square of the difference")                                                        \
+    X(l1_loss, "size of the difference")                                                           \
+    X(smooth_l1_loss, "a parabola up to delta, then slope 1")                                      \
+    X(huber_loss, "a parabola up to delta, then slope delta")                                      \
+    X(kl_div, "of log-probabilities and probabilities")
+/* clang-format on */
+#define X(name, options) \
+    const uop *t_##name(struct tg *, const uop *x, const uop *target, const struct t_loss *);
+T_LOSS(X)
+#undef X
 
 /* product.c: halves accumulate in f32, integers in their own type */
 const uop *t_matmul(struct tg *, const uop *, const uop *); /* NumPy's rules: 1-D operands, batches */

@@ -10,7 +10,7 @@
 #include "base/base.h"
 #include "test.h"
 
-enum { VF_MAX_IN = 20, VF_MAX_DIMS = 8, VF_MAX_PAR = 6 };
+enum { VF_MAX_IN = 20, VF_MAX_DIMS = 8, VF_MAX_PAR = 8 };
 
 /* clang-format off: a table */
 /*    type  bytes  bits of precision (0: not a float)  least exponent  signed */

@@ -1,5 +1,5 @@
-/* values_ops.c: every op of the public API against values made outside Ridge (tests/values/ops.txt, written
- * by make_ops.py with NumPy, PyTorch and mpmath), forward and gradient, on each device of a list.
+/* values_ops.c: every op of the public API against values made outside Ridge (tests/values/ops.txt and its kin, written
+ * by make_ops.py .. with NumPy, PyTorch and mpmath), forward and gradient, on each device of a list.
  *
  * A case names an op, its inputs as stored and as seen through views, its parameters, what must come out
  * and how far off it may be. The table below says how each op is called. Many cases are computed by one
@@ -26,7 +26,8 @@ struct run {
 
 /* ops.txt has the functions of one or two operands and what was there first; the others are called as their script is. */
 static void read_files(struct vf_file *f, struct arena *arena) {
-    static const char *const path[] = {"tests/values/ops.txt", "tests/values/index.txt"};
+    static const char *const path[] = {"tests/values/ops.txt", "tests/values/index.txt",
+                                       "tests/values/nn.txt"};
     for (size_t i = 0; i < RG_COUNT(path); i++) vf_read(f, arena, path[i]);
 }
 
@@ -113,6 +114,39 @@ SPECIAL(layernorm) {
 SPECIAL(rmsnorm) {
     return rg_rmsnorm(in[0], vf_has(c, "weight") ? in[1] : RG_NONE, .eps = vf_num(c, "eps", 0));
 }
+SPECIAL(groupnorm) {
+    bool has = vf_has(c, "weight");
+    return rg_groupnorm(in[0], (int64_t)vf_num(c, "groups", 0), has ? in[1] : RG_NONE, has ? in[2] : RG_NONE,
+                        .eps = vf_num(c, "eps", 0));
+}
+SPECIAL(instancenorm) {
+    bool has = vf_has(c, "weight");
+    return rg_instancenorm(in[0], has ? in[1] : RG_NONE, has ? in[2] : RG_NONE, .eps = vf_num(c, "eps", 0));
+}
+SPECIAL(batchnorm) {
+    bool has = vf_has(c, "weight");
+    return rg_batchnorm(in[0], in[1], in[2], has ? in[3] : RG_NONE, has ? in[4] : RG_NONE,
+                        .eps = vf_num(c, "eps", 0));
+}
+SPECIAL(norm) {
+    struct list l;
+    return rg_norm(in[0], vf_num(c, "p", 2), list_of(&l, vf_par(c, "axes")),
+                   .keep = vf_num(c, "keep", 0) != 0);
+}
+SPECIAL(normalize) { return rg_normalize(in[0], vf_num(c, "p", 2), axis_par(c)); }
+SPECIAL(celu) { return rg_celu(in[0], vf_num(c, "alpha", 0)); }
+/* Inputs: the prediction, the target, then the weights that `has` names. */
+static rg_loss_opts loss_opts(const struct vf_case *c, const rg_tensor *in) {
+    const char *how = vf_par(c, "reduction");
+    rg_loss_opts o = {.label_smoothing = vf_num(c, "smoothing", 0), .delta = vf_num(c, "delta", 0)};
+    o.reduction = !how || !strcmp(how, "mean") ? RG_MEAN : !strcmp(how, "sum") ? RG_SUM : RG_EACH;
+    o.ignore = vf_par(c, "ignore") != NULL;
+    o.ignore_index = (int64_t)vf_num(c, "ignore", 0);
+    int k = 2;
+    if (vf_has(c, "class_weight")) o.weight = in[k++];
+    if (vf_has(c, "pos")) o.pos_weight = in[k];
+    return o;
+}
 SPECIAL(linear) { return rg_linear(in[0], in[1], vf_has(c, "bias") ? in[2] : RG_NONE); }
 SPECIAL(gather) { return rg_gather(in[0], axis_par(c), in[1]); }
 SPECIAL(take) { return rg_take(in[0], axis_par(c), in[1]); }
@@ -181,16 +215,20 @@ SPECIAL(einsum) { return rg_einsum(vf_par(c, "f"), tensors(in, c->nin)); }
 /* The rest have one of a few signatures. The lists of tensor.h are used so that a new row there without a case in the
  * file fails here. */
 /* clang-format off: tables */
-#define AXIS_OPS(X) X(cumsum) X(cumprod) X(cummax) X(softmax) X(log_softmax) X(squeeze) X(unsqueeze)
-#define SPECIAL_OPS(X)                                                                                      \
-    X(where)                                                                                                \
-    X(lerp)                                                                                                 \
-    X(clamp)                                                                                                \
-    X(leaky_relu) X(elu) X(hardtanh) X(cast) X(bitcast) X(layernorm) X(rmsnorm) X(linear) X(gather) X(take) \
-        X(scatter_add) X(cat) X(stack) X(reshape) X(expand) X(permute) X(flip) X(repeat) X(pad) X(slice)    \
-            X(narrow) X(select) X(transpose) X(flatten) X(arange) X(linspace) X(eye) X(full) X(full_like)   \
-                X(tril) X(triu) X(diag) X(diagonal) X(roll) X(repeat_interleave) X(unflatten) X(split)      \
-                    X(chunk) X(meshgrid) X(masked_fill) X(one_hot) X(embedding) X(isclose) X(einsum)
+#define AXIS_OPS(X) \
+    X(cumsum)       \
+    X(cumprod) X(cummax) X(cummin) X(logcumsumexp) X(glu) X(softmax) X(log_softmax) X(squeeze) X(unsqueeze)
+#define SPECIAL_OPS(X)                                                                                       \
+    X(where)                                                                                                 \
+    X(lerp)                                                                                                  \
+    X(clamp)                                                                                                 \
+    X(leaky_relu)                                                                                            \
+    X(elu) X(hardtanh) X(cast) X(bitcast) X(layernorm) X(rmsnorm) X(linear) X(gather) X(take) X(scatter_add) \
+        X(cat) X(stack) X(reshape) X(expand) X(permute) X(flip) X(repeat) X(pad) X(slice) X(narrow)          \
+            X(select) X(transpose) X(flatten) X(arange) X(linspace) X(eye) X(full) X(full_like) X(tril)      \
+                X(triu) X(diag) X(diagonal) X(roll) X(repeat_interleave) X(unflatten) X(split) X(chunk)      \
+                    X(meshgrid) X(masked_fill) X(one_hot) X(embedding) X(isclose) X(einsum) X(groupnorm)     \
+                        X(instancenorm) X(batchnorm) X(norm) X(normalize) X(celu)
 #define MORE_UNARY(X) X(contiguous, "") X(detach, "") X(zeros_like, "") X(ones_like, "")
 #define MORE_REDUCE(X) X(var, "") X(std, "") X(argmax, "") X(argmin, "")
 #define PAIR_OPS(X) X(matmul) X(dot) X(outer)
@@ -203,6 +241,7 @@ static const struct op_row {
     rg_tensor (*pair)(rg_tensor, rg_tensor);
     rg_tensor (*reduce)(rg_tensor, rg_reduce_opts);
     rg_tensor (*axis)(rg_tensor, int64_t);
+    rg_tensor (*loss)(rg_tensor, rg_tensor, rg_loss_opts);
     rg_tensor (*special)(struct run *, const struct vf_case *, const rg_tensor *);
 } op_table[] = {
 #define X(id, what) {.name = #id, .unary = rg_##id},
@@ -214,14 +253,17 @@ static const struct op_row {
 #define X(id, what) {.name = #id, .reduce = rg_##id},
             T_REDUCE(X) MORE_REDUCE(X)
 #undef X
+#define X(id, what) {.name = #id, .loss = rg_##id},
+                T_LOSS(X)
+#undef X
 #define X(id) {.name = #id, .pair = rg_##id},
-                PAIR_OPS(X)
+                    PAIR_OPS(X)
 #undef X
 #define X(id) {.name = #id, .axis = rg_##id},
-                    AXIS_OPS(X)
+                        AXIS_OPS(X)
 #undef X
 #define X(id) {.name = #id, .special = call_##id},
-                        SPECIAL_OPS(X)
+                            SPECIAL_OPS(X)
 #undef X
 };
 enum { OPS = (int)RG_COUNT(op_table) };
@@ -237,6 +279,7 @@ static rg_tensor call(struct run *r, const struct vf_case *c, const rg_tensor *i
     if (op->unary) return op->unary(in[0]);
     if (op->pair) return op->pair(in[0], in[1]);
     if (op->axis) return op->axis(in[0], axis_par(c));
+    if (op->loss) return op->loss(in[0], in[1], loss_opts(c, in));
     if (op->special) return op->special(r, c, in);
     if (op->binary) { /* one input: the other operand is a number */
         rg_tensor x = in[0], y = vf_par(c, "x") ? in[0] : in[1];
@@ -471,9 +514,7 @@ TEST(values_ops_cover_all) {
     }
     for (int k = 0; k < OPS; k++)
         if (!forward[k])
-            FAIL("tests/values/ops.txt has no values for rg_%s: add them to "
-                 "make_ops.py",
-                 op_table[k].name);
+            FAIL("tests/values has no values for rg_%s: add them to a script there", op_table[k].name);
     TEST_INFO("%d ops of the public API in %u variants have outside values", OPS, variants.n);
     arena_free(&arena);
 }
