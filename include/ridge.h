@@ -664,7 +664,8 @@ RG_FN rg_tensor rg_file_get(rg_file *f, const char *name);                      
 RG_API const char *rg_file_note(const rg_file *f, const char *key);                   /* of its metadata; NULL if there is none */
 RG_FN rg_status rg_save(const char *path, const char *const *names, rg_tensors xs);   /* a safetensors file of one tensor or more; written whole or not at all */
 /* A loader prepares batches in a thread of its own while you compute. fill writes batch number `step` to buf[i], one for each tensor that
- * was described; not 0 ends the data. It must not use the context. */
+ * was described, and returns 0; positive: there is no such batch, the data ends; negative: an error, which rg_loader_next reports. It
+ * runs in that thread, one call after the other, and must not use the context. */
 typedef struct rg_loader rg_loader;
 typedef int rg_fill_fn(void *user, uint64_t step, void *const *buf);
 typedef struct rg_batch_part { rg_dtype dtype; rg_ints shape; } rg_batch_part;
@@ -674,8 +675,8 @@ typedef struct rg_loader_opts {
     uint64_t first;             /* the first step's number */
 } rg_loader_opts;
 RG_FN rg_loader *rg_loader_new(rg_ctx *c, const rg_batch_part *part, size_t parts, rg_fill_fn *fill, void *user, rg_loader_opts o);
-RG_FN rg_status rg_loader_next(rg_loader *l, rg_tensor *out, bool *end);              /* the next batch as tensors; end: there is none */
-RG_API void rg_loader_free(rg_loader *l);                                             /* waits for fill to return */
+RG_FN rg_status rg_loader_next(rg_loader *l, rg_tensor *out, bool *end);              /* the next batch as tensors; end: there is none (may be NULL: then that is an error) */
+RG_API void rg_loader_free(rg_loader *l);                                             /* waits for fill to return; rg_close frees it too */
 
 
 /* ---- what it costs -------------------------------------------------------------------------------------------------------- */
