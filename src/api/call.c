@@ -129,9 +129,11 @@ static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
     if (c->err.code) return (rg_status)c->err.code;
     slots_drain(c);
     w->k = k;
+    if (!k->file) k->file = c->place.file, k->line = c->place.line;
     struct arena_mark mark = arena_mark(&c->scratch);
     if (err_guard(&c->err, body, w)) {
         if (c->err.code == RG_ENOMEM) c->damaged = true;
+        if (c->place.module) err_prefix(&c->err, "(in %s) ", c->place.module);
         if (k->file)
             err_prefix(&c->err, "%s:%d: %s: ", k->file, k->line, k->fn);
         else
@@ -139,14 +141,14 @@ static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
     }
     arena_release(&c->scratch, mark);
     for (uint32_t i = 0; i < k->n; i++)
-        if (temporary >> i & 1) slot_free(c, k->in[i].t);
+        if (temporary >> i & 1) api_drop(k->in[i].t);
     return (rg_status)c->err.code;
 }
 
 /* Leaves have no place. */
 void call_site(struct call *k, uint32_t first, const uop *out) {
     struct prov *p = &k->g->prov;
-    uint32_t site = prov_site(p, k->file ? k->file : "", k->line, k->fn + 3, NULL, false);
+    uint32_t site = prov_site(p, k->file ? k->file : "", k->line, k->fn + 3, k->c->place.module, false);
     for (uint32_t id = first; id < k->g->ir->n; id++) {
         enum op op = (enum op)k->g->ir->node[id]->op;
         if (op != OP_CONST && op != OP_BUFFER && op != OP_VAR) prov_add(p, id, site);
@@ -168,7 +170,7 @@ static void build_body(void *arg) {
     struct slot *s;
     w->out = slot_new(k->c, n, k->global, &s);
     s->file = k->file, s->line = k->line, s->fn = k->fn;
-    s->view = k->view, s->param = k->global, s->var = k->var;
+    s->view = k->view, s->param = k->param, s->held = k->global, s->var = k->var;
 }
 
 rg_tensor call_tensor(struct call *k) {

@@ -17,13 +17,12 @@ static const uop *b_param(struct call *k) {
     if (!dt_is_float((enum dtype)x->dt))
         call_fail(k, RG_EINVAL, "a parameter has a gradient, so it must be of a float dtype; found %s",
                   dtype_info[x->dt].name);
-    uint32_t s = store_new(k->c, store_bytes(k->c, x));
-    const uop *b = store_node(k->c, s, k->c->store[s].version, (enum dtype)x->dt, tg_shape(k->g, x));
-    return k->c->store[s].head = uop2(k->g->ir, OP_ASSIGN, b, x);
+    return store_value(k->c, x);
 }
 
 rg_tensor rg_param_at(AT, rg_tensor x) {
-    return call_tensor(CALL(param, .in = {TENSOR(x)}, .n = 1, .global = true, .build = b_param));
+    return call_tensor(
+        CALL(param, .in = {TENSOR(x)}, .n = 1, .global = true, .param = true, .build = b_param));
 }
 
 static const uop *b_param_grad(struct call *k) {

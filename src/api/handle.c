@@ -101,7 +101,7 @@ rg_tensor slot_new(rg_ctx *c, const uop *n, bool global, struct slot **out) {
     if (i == c->free_slot) c->free_slot = s->next;
     s->node = n;
     s->grad = s->var = NULL;
-    s->view = s->param = s->used = s->grad_used = false;
+    s->view = s->param = s->held = s->used = s->grad_used = false;
     link_scope(c, i, global ? 0 : c->scopes);
     c->handles++;
     *out = s;
@@ -206,4 +206,43 @@ static void keep(struct call *k) {
 rg_tensor rg_keep_at(const char *file, int line, rg_tensor x) {
     call_work(CALL(keep, .in = {TENSOR(x)}, .n = 1), keep);
     return x;
+}
+
+/* ---- for modules (api.h) ------------------------------------------------------------------------------ */
+
+static void hold(struct call *k) {
+    struct slot *s = call_slot(k, k->in[0].t, 0);
+    unlink_scope(k->c, (uint32_t)k->in[0].t.id);
+    link_scope(k->c, (uint32_t)k->in[0].t.id, 0);
+    s->held = true;
+}
+
+rg_tensor api_hold(const char *file, int line, rg_tensor x) {
+    call_work(CALL(keep, .in = {TENSOR(x)}, .n = 1), hold);
+    return x;
+}
+
+/* k->i[0]: the scope's number; what it made lies in it or in one that was opened inside and forgotten. */
+static void move_out(struct call *k) {
+    rg_ctx *c = k->c;
+    struct slot *s = call_slot(k, k->in[0].t, 0), *fresh;
+    uint32_t i = (uint32_t)k->in[0].t.id, from = (uint32_t)k->i[0];
+    if (s->scope < from) {
+        rg_tensor t = slot_new(c, s->node, false, &fresh);
+        fresh->file = k->file, fresh->line = k->line, fresh->fn = k->fn, fresh->view = true;
+        s->used = true;
+        k->in[0].t = t, i = (uint32_t)t.id;
+    }
+    unlink_scope(c, i);
+    link_scope(c, i, from - 1);
+}
+
+rg_tensor api_result(const char *file, int line, rg_scope sc, rg_tensor out) {
+    rg_ctx *c = ctx_of(sc.id);
+    uint32_t at = c ? c->scopes : 0;
+    while (at && c->scope[at - 1].serial != (sc.id & ~((uint64_t)0xff << 56))) at--;
+    struct call *k = CALL(nn_forward, .c = c, .in = {TENSOR(out)}, .n = 1, .i = {at});
+    out = !at || call_work(k, move_out) ? api_poison(c) : k->in[0].t;
+    rg_end(sc);
+    return out;
 }

@@ -9,6 +9,7 @@
  *   realize.c   what has to run when a value is asked for, and running it
  *   files.c, loader.c array files; batches that a thread prepares
  *   assign.c, grad.c  versions of a buffer; parameters and gradients
+ *   layer.c     what src/nn asks of a context (api.h)
  *
  * The graph of a context is one struct ir. Handles are its roots. Nothing is counted: gr_collect() marks what handles can
  * reach, frees the memory of the rest, and now and then copies what is alive into a fresh arena.
@@ -20,13 +21,11 @@
 #ifndef RIDGE_API_INTERNAL_H
 #define RIDGE_API_INTERNAL_H
 
+#include "api.h"
 #include "engine/engine.h"
 #include "io/io.h"
 #include "ref/ref.h"
 #include "tensor/tensor.h"
-
-#define RG_NO_SITES
-#include <ridge.h>
 
 #include <stdatomic.h>
 
@@ -43,6 +42,7 @@ struct slot {
     int line;
     uint32_t scope, prev, next; /* number of its scope (0: none), neighbours in it; `next` links free slots */
     bool view, param;
+    bool held;      /* in no scope, and belongs to somebody: not freed as an argument without a name */
     bool used;      /* something was computed from it: probably a step on the way, see realize.c */
     bool grad_used; /* the same of the gradient */
 };
@@ -102,6 +102,7 @@ struct rg_ctx {
     bool damaged; /* memory ran out inside a call: the graph is rebuilt before it is used again */
     char device[16];
     struct engine *engine;
+    struct api_place place; /* the module that is going forward */
 
     struct graph *graph;
     struct arena scratch; /* of one call */
@@ -166,7 +167,8 @@ struct call {
     size_t bytes;
     uint32_t slot;     /* of the operand that is changed */
     const uop *var;    /* build: goes into the new slot */
-    bool view, global; /* the result is a view; it belongs to no scope */
+    bool view, global; /* the result is a view; it belongs to no scope .. */
+    bool param;        /* .. and has a gradient */
 };
 #define CALL(name, ...) (&(struct call){.fn = "rg_" #name, .file = file, .line = line, __VA_ARGS__})
 #define TENSOR(x) \
@@ -211,6 +213,7 @@ uint32_t store_new(rg_ctx *, size_t bytes); /* an entry, without memory yet; thr
 void store_need(rg_ctx *, uint32_t i);      /* gives it memory; throws */
 void store_drop(rg_ctx *, uint32_t i);
 const uop *store_node(rg_ctx *, uint32_t i, uint32_t version, enum dtype, const struct shape *);
+const uop *store_value(rg_ctx *, const uop *); /* a tensor with memory of its own and this value; throws */
 static inline uint32_t store_of(const uop *buffer) { return (uint32_t)((uint64_t)buffer->arg.i >> 32); }
 static inline uint32_t version_of(const uop *buffer) { return (uint32_t)buffer->arg.u; }
 size_t store_bytes(rg_ctx *, const uop *);             /* throws past 2^63 */

@@ -58,6 +58,12 @@ const uop *store_node(rg_ctx *c, uint32_t i, uint32_t version, enum dtype dt, co
     return n;
 }
 
+const uop *store_value(rg_ctx *c, const uop *v) {
+    uint32_t s = store_new(c, store_bytes(c, v));
+    const uop *b = store_node(c, s, c->store[s].version, (enum dtype)v->dt, tg_shape(&c->graph->tg, v));
+    return c->store[s].head = uop2(&c->graph->ir, OP_ASSIGN, b, v);
+}
+
 size_t store_bytes(rg_ctx *c, const uop *n) {
     int64_t bytes;
     if (__builtin_mul_overflow(shape_size(tg_shape(&c->graph->tg, n)), (int64_t)dtype_info[n->dt].bytes,

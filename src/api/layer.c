@@ -1,0 +1,100 @@
+/* layer.c: what modules and optimisers (src/nn) ask of a context beyond the public functions; api.h is their header.
+ * Tests: tests/unit/nn*.c */
+#include "api.h"
+#include "internal.h"
+
+#define AT const char *file, int line
+
+rg_status api_fail(rg_ctx *c, AT, const char *fn, int code, const char *fmt, ...) {
+    if (!c) return (rg_status)code;
+    if (c->err.code) return (rg_status)c->err.code;
+    va_list ap;
+    va_start(ap, fmt);
+    err_setv(&c->err, code, fmt, ap);
+    va_end(ap);
+    if (!file) file = c->place.file, line = c->place.line;
+    if (file)
+        err_prefix(&c->err, "%s:%d: %s: ", file, line, fn);
+    else
+        err_prefix(&c->err, "%s: ", fn);
+    return (rg_status)code;
+}
+
+rg_tensor api_poison(rg_ctx *c) { return c ? poison(c) : RG_NONE; }
+
+struct owning {
+    rg_ctx *c;
+    void *obj;
+    void (*free_fn)(void *);
+};
+
+static void own_body(void *arg) {
+    struct owning *o = arg;
+    ctx_own(o->c, o->obj, o->free_fn);
+}
+
+rg_status api_own(rg_ctx *c, AT, const char *fn, void *obj, void (*free_fn)(void *)) {
+    struct owning o = {c, obj, free_fn};
+    if (err_guard(&c->err, own_body, &o)) err_prefix(&c->err, "%s:%d: %s: ", file ? file : "", line, fn);
+    return (rg_status)c->err.code;
+}
+
+struct api_place api_enter(rg_ctx *c, struct api_place p) {
+    struct api_place old = {0};
+    if (c) old = c->place, c->place = p;
+    return old;
+}
+
+/* ---- tensors --------------------------------------------------------------------------------------------- */
+
+static const uop *b_state(struct call *k) { return store_value(k->c, k->u[0]); }
+rg_tensor api_state(AT, rg_tensor x) {
+    return call_tensor(CALL(nn_state, .in = {TENSOR(x)}, .n = 1, .global = true, .build = b_state));
+}
+
+static void do_become(struct call *k) {
+    uint32_t first = k->g->ir->n;
+    struct slot *x = call_slot(k, k->in[0].t, 0);
+    const uop *n = store_value(k->c, call_node(k, 1, DT_COUNT));
+    tg_shape(k->g, n);
+    call_site(k, first, n);
+    x->node = n, x->grad = NULL, x->used = x->grad_used = false;
+}
+rg_status api_become(AT, rg_tensor x, rg_tensor v) {
+    return call_work(CALL(nn_cast, .in = {TENSOR(x), TENSOR(v)}, .n = 2), do_become);
+}
+
+bool api_unmark(rg_tensor *x) {
+    bool temporary = x->id & TEMPORARY;
+    x->id &= ~TEMPORARY;
+    return temporary;
+}
+
+void api_drop(rg_tensor x) {
+    rg_ctx *c = ctx_of(x.id);
+    const struct slot *s = c ? slot_get(c, x) : NULL;
+    if (s && !s->held) slot_free(c, x);
+}
+
+/* ---- gradients --------------------------------------------------------------------------------------------- */
+
+bool api_is_param(rg_tensor p) {
+    rg_ctx *c = ctx_of(p.id);
+    const struct slot *s = c ? slot_get(c, p) : NULL;
+    return s && s->param;
+}
+
+bool api_has_grad(rg_tensor p) {
+    rg_ctx *c = ctx_of(p.id);
+    const struct slot *s = c ? slot_get(c, p) : NULL;
+    return s && s->grad;
+}
+
+static void do_set_grad(struct call *k) {
+    struct slot *p = call_slot(k, k->in[0].t, 0);
+    const uop *g = k->in[1].t.id ? call_slot(k, k->in[1].t, 1)->node : NULL;
+    p->grad = g, p->grad_used = false;
+}
+rg_status api_set_grad(AT, rg_tensor p, rg_tensor g) {
+    return call_work(CALL(param_grad, .in = {TENSOR(p), TENSOR(g)}, .n = 2), do_set_grad);
+}

@@ -1,0 +1,97 @@
+/* nn.h: what the files of src/nn share. The public header is include/ridge.h; nothing includes this folder.
+ *
+ *   module.c    modules: names, children, parameters, going forward, listing, freeing
+ *   layers.c    the library's layers: how each is made and goes forward
+ *   state.c     files, other dtypes, other contexts
+ *   optim.c     optimisers; clip.c: clipping and learning rates
+ *
+ * All of it is written with the public functions in their _at form and with api/api.h. A module's memory is its own (mem_alloc):
+ * it is made once and lives long. Its tensors belong to no scope and are freed with it. */
+#ifndef RIDGE_NN_H
+#define RIDGE_NN_H
+
+#include "api/api.h"
+
+#define AT const char *file, int line
+#define HERE file, line
+#define TENSOR(x) ((rg_operand){.t = (x)})
+#define NUMBER(x) ((rg_operand){.kind = 2, .v = {.f = (x)}})
+#define INTEGER(x) ((rg_operand){.kind = 1, .v = {.i = (x)}})
+
+enum { NN_PATH = 512, NN_RANK = 8, NN_LIST = 8 };
+
+/* A copy of a list of the user's, which may be gone after the call. */
+struct nn_ints {
+    int64_t v[NN_LIST];
+    size_t n;
+};
+static inline rg_ints nn_list(const struct nn_ints *l) { return (rg_ints){l->v, l->n}; }
+
+struct nn_layer {
+    const char *name; /* as rg_nn_describe shows it */
+    rg_tensor (*forward)(AT, rg_module *, rg_tensor x);
+};
+
+/* What layers were asked for; each uses its own part. */
+struct nn_args {
+    struct nn_ints stride, padding, dilation, size;
+    int64_t groups, heads, kv_heads, first;
+    double eps, momentum, dropout;
+    bool causal, ceil;
+};
+
+struct nn_entry {
+    char *name;
+    rg_tensor t;
+    bool param;
+};
+
+/* All entries below a module, made when asked for. */
+struct nn_flat {
+    rg_tensor *all, *param;
+    char **name;
+    size_t n, params;
+};
+
+struct rg_module {
+    rg_ctx *c;
+    rg_module *parent;
+    char *name; /* under its parent; NULL without one */
+    const struct nn_layer *layer;
+    struct nn_args a;
+    rg_forward_fn *fn; /* of rg_nn_module */
+    void *user;
+    rg_unary_fn *unary; /* of rg_nn_function, called `title` */
+    char *title;
+    struct nn_entry *entry;
+    rg_module **child;
+    uint32_t entries, children;
+    bool training;
+    rg_dtype half;  /* products compute in it; RG_DTYPES: in what they get */
+    bool half_root; /* rg_nn_precision was called on this one: what leaves it is F32 again */
+    struct nn_flat flat;
+};
+
+/* ---- module.c ---------------------------------------------------------------------------------------- */
+
+extern const struct nn_layer nn_custom, nn_function, nn_sequential;
+
+rg_module *nn_new(rg_ctx *, AT, const char *fn, const struct nn_layer *); /* NULL after an error */
+rg_module *nn_done(rg_module *); /* m; or NULL, and m is freed, if something failed since nn_new */
+char *nn_text(rg_ctx *, AT, const char *fn, const char *text); /* a copy; NULL after an error */
+/* Room for one more in an array of n; false: the error is set. */
+bool nn_grow(rg_ctx *, AT, const char *fn, void *array, uint32_t n, size_t size);
+rg_tensor nn_own(const rg_module *, const char *name); /* RG_NONE if there is none */
+const struct nn_flat *nn_flat(rg_module *);            /* NULL: out of memory */
+/* "0.weight": as state dicts have it. "" for a module without a parent. */
+void nn_path(const rg_module *, char out[NN_PATH]);
+rg_status nn_no_module(rg_ctx *, AT, const char *fn); /* the error for NULL */
+
+/* ---- state.c -------------------------------------------------------------------------------------------- */
+
+rg_status nn_save_list(AT, const char *fn, rg_ctx *, const rg_tensor *, char *const *name, size_t n,
+                       const char *path);
+rg_status nn_load_list(AT, const char *fn, rg_ctx *, const rg_tensor *, char *const *name, size_t n,
+                       const char *path);
+
+#endif
