@@ -104,11 +104,11 @@ void prov_inherit(struct prov *p, uint32_t first, uint32_t last, uint32_t from, 
 }
 
 static void print_place(struct str *out, const struct site *s) {
+    if (s->module) str_printf(out, " %s", s->module);
     if (s->file && *s->file) {
         const char *base = strrchr(s->file, '/');
         str_printf(out, " %s:%d", base ? base + 1 : s->file, s->line);
     }
-    if (s->module) str_printf(out, " in %s", s->module);
     if (s->backward) str_add(out, " (backward)");
 }
 

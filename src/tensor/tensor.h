@@ -36,7 +36,7 @@ uint32_t prov_set_of(const struct prov *, uint32_t node_id);
 /* Nodes [first, last) get all sites of `from`, marked backward if asked. */
 void prov_inherit(struct prov *, uint32_t first, uint32_t last, uint32_t from, bool backward);
 uint32_t prov_union(struct prov *, uint32_t set_a, uint32_t set_b);
-/* "dot dot.c:6", "softmax, gelu model.c:31 (backward)": short, for one line of DEBUG=2; at most `max` sites, then ".." */
+/* "dot dot.c:6", "softmax, gelu model.c:31 (backward)", "conv2d net.0 mnist.c:31": short, for one line of DEBUG=2; at most `max` sites, then ".." */
 void prov_print(struct str *, const struct prov *, uint32_t set, int max);
 
 /* ---- the builder -------------------------------------------------------------------------------- */
