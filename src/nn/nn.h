@@ -12,6 +12,12 @@
 
 #include "api/api.h"
 
+#pragma weak rg_uniform_at
+#pragma weak rg_normal_at
+#pragma weak rg_glorot_uniform_at
+#pragma weak rg_dropout_at
+#pragma weak rg_attention_at
+
 #define AT const char *file, int line
 #define HERE file, line
 #define TENSOR(x) ((rg_operand){.t = (x)})
