@@ -338,7 +338,7 @@ TEST(tensor_provenance) {
     CHECK_STR(prov_text(&f, prov_set_of(p, 7), 3), "dot dot.c:6, softmax net.0 m.c:31");
     CHECK_STR(prov_text(&f, prov_set_of(p, 7), 1), "dot dot.c:6, ..");
     prov_add(p, 9, prov_site(p, "m.c", 31, "gelu", "net.0", false)), prov_add(p, 9, soft);
-    CHECK_STR(prov_text(&f, prov_set_of(p, 9), 3), "softmax, gelu m.c:31 in net.0");
+    CHECK_STR(prov_text(&f, prov_set_of(p, 9), 3), "softmax, gelu net.0 m.c:31");
     prov_inherit(p, 20, 22, 7, true);
     CHECK_STR(prov_text(&f, prov_set_of(p, 21), 1), "dot dot.c:6 (backward), ..");
     CHECK_EQ(prov_set_of(p, 22), 0);
