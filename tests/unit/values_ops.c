@@ -223,12 +223,13 @@ SPECIAL(einsum) { return rg_einsum(vf_par(c, "f"), tensors(in, c->nin)); }
     X(lerp)                                                                                                  \
     X(clamp)                                                                                                 \
     X(leaky_relu)                                                                                            \
-    X(elu) X(hardtanh) X(cast) X(bitcast) X(layernorm) X(rmsnorm) X(linear) X(gather) X(take) X(scatter_add) \
-        X(cat) X(stack) X(reshape) X(expand) X(permute) X(flip) X(repeat) X(pad) X(slice) X(narrow)          \
-            X(select) X(transpose) X(flatten) X(arange) X(linspace) X(eye) X(full) X(full_like) X(tril)      \
-                X(triu) X(diag) X(diagonal) X(roll) X(repeat_interleave) X(unflatten) X(split) X(chunk)      \
-                    X(meshgrid) X(masked_fill) X(one_hot) X(embedding) X(isclose) X(einsum) X(groupnorm)     \
-                        X(instancenorm) X(batchnorm) X(norm) X(normalize) X(celu)
+    X(elu)                                                                                                   \
+    X(hardtanh) X(cast) X(bitcast) X(layernorm) X(rmsnorm) X(linear) X(gather) X(take) X(scatter_add) X(cat) \
+        X(stack) X(reshape) X(expand) X(permute) X(flip) X(repeat) X(pad) X(slice) X(narrow) X(select)       \
+            X(transpose) X(flatten) X(arange) X(linspace) X(eye) X(full) X(full_like) X(tril) X(triu)        \
+                X(diag) X(diagonal) X(roll) X(repeat_interleave) X(unflatten) X(split) X(chunk) X(meshgrid)  \
+                    X(masked_fill) X(one_hot) X(embedding) X(isclose) X(einsum) X(groupnorm) X(instancenorm) \
+                        X(batchnorm) X(norm) X(normalize) X(celu)
 #define MORE_UNARY(X) X(contiguous, "") X(detach, "") X(zeros_like, "") X(ones_like, "")
 #define MORE_REDUCE(X) X(var, "") X(std, "") X(argmax, "") X(argmin, "")
 #define PAIR_OPS(X) X(matmul) X(dot) X(outer)
@@ -494,19 +495,32 @@ TEST_SLOW(values_ops_agree_on_cpu, 600) { run_place(&(struct place){"CPU", 64, 3
 
 TEST_MANUAL(values_ops_agree_on_cpu_all, 3600) { run_place(&(struct place){"CPU", 64, 1}); }
 
-/* Every function of the front end is in the file. */
+/* What has no slope anywhere: its result is no float, does not depend on its inputs, or is a step. */
+static bool has_slope(const char *op) {
+    static const char none[] =
+        " isnan isinf isfinite logical_not bitwise_not floordiv bitwise_and bitwise_or bitwise_xor shl "
+        "shr eq ne lt le gt ge logical_and logical_or logical_xor isclose bitcast any all argmax argmin "
+        "one_hot zeros_like ones_like full_like arange linspace eye full ";
+    char word[64];
+    snprintf(word, sizeof word, " %s ", op);
+    return !strstr(none, word);
+}
+
+/* Every function of the front end is in the files, and the gradient of every one that has one. */
 TEST(values_ops_cover_all) {
     struct err err = {0};
     struct arena arena;
     struct vf_file file = {0};
     arena_init(&arena, &err);
     read_files(&file, &arena);
-    int64_t forward[OPS] = {0};
+    int64_t forward[OPS] = {0}, backward[OPS] = {0}, gradients = 0;
     struct map variants;
     map_init(&variants, &arena);
     for (uint32_t k = 0; k < file.cases.n; k++) {
         const struct vf_case *c = file.cases.p[k];
         forward[op_named(c->op) - op_table] += !c->refuse;
+        backward[op_named(c->op) - op_table] += c->has_seed;
+        gradients += c->has_seed;
         size_t n =
             strlen(c->op) + 1; /* op.variant, without the dtypes; each pair of promoted dtypes is not one */
         n += strcspn(c->name + n, ".");
@@ -515,7 +529,11 @@ TEST(values_ops_cover_all) {
     for (int k = 0; k < OPS; k++)
         if (!forward[k])
             FAIL("tests/values has no values for rg_%s: add them to a script there", op_table[k].name);
-    TEST_INFO("%d ops of the public API in %u variants have outside values", OPS, variants.n);
+        else if (!backward[k] && has_slope(op_table[k].name))
+            FAIL("tests/values has no gradient of rg_%s: add one to a script there", op_table[k].name);
+    TEST_INFO(
+        "%d ops of the public API in %u variants have outside values, %u cases, %lld of them with gradients",
+        OPS, variants.n, file.cases.n, (long long)gradients);
     arena_free(&arena);
 }
 
