@@ -252,7 +252,7 @@ const uop *t_cummin(struct tg *g, const uop *x, int64_t axis) {
  * are much smaller than m. So place i of a short axis reduces what is at or before it, with the greatest of that taken
  * out. A long axis is cut into blocks; what comes before each block is the same problem with fewer numbers. Both work
  * along the last axis: BLOCK exponentials for a number, and a few passes. */
-enum { BLOCK = 64 };
+enum { BLOCK = 16 };
 
 static const uop *logcumsumexp_short(struct tg *g, const uop *x) {
     uint32_t rank = tg_shape(g, x)->n;

@@ -1,4 +1,5 @@
-/* Losses and norms by channels: how many kernels they take, forward and backward. Values are in values_ops.c. */
+/* Losses and norms by channels: how many kernels they take, forward and backward, and their words for misuse. Values are in
+ * values_ops.c. */
 #include <ridge.h>
 #include <test.h>
 
@@ -48,5 +49,51 @@ TEST(loss_batchnorm_is_few_kernels) {
     CHECK_EQ(stats, 1);
     CHECK(forward <= 2);
     CHECK(back <= 3);
+    CHECK_EQ(rg_close(c), 0);
+}
+
+static void refused(rg_ctx *c, rg_tensor x, const char *words) {
+    CHECK(!rg_is_alive(x));
+    if (!strstr(rg_error(c), words)) FAIL("\"%s\" does not say \"%s\"", rg_error(c), words);
+    CHECK_EQ(rg_status_of(c), RG_EINVAL);
+    CHECK_EQ(rg_clear_error(c), 0);
+}
+
+TEST(loss_words_for_misuse) {
+    rg_ctx *c = open_null();
+    rg_tensor x = data(c, RG_F32, RG_SHAPE(4, 3)), t = data(c, RG_I64, RG_SHAPE(3)),
+              w = data(c, RG_F32, RG_SHAPE(4));
+    refused(c, rg_cross_entropy(x, t),
+            "rg_cross_entropy: classes of shape (3) for (4, 3); expected the same without the class axis, "
+            "axis 1");
+    refused(c, rg_cross_entropy(x, w),
+            "targets of dtype f32 are probabilities and have the shape of the prediction, "
+            "(4, 3); found (4) (classes are integers)");
+    rg_tensor y = data(c, RG_I64, RG_SHAPE(4));
+    refused(c, rg_cross_entropy(x, y, .weight = w),
+            "a weight of shape (4); expected (3), one number for each class of (4, 3)");
+    refused(c, rg_cross_entropy(x, y, .label_smoothing = 2),
+            "label_smoothing of 2; expected a share, 0 to 1");
+    refused(c, rg_cross_entropy(x, y, .reduction = (rg_reduction)7),
+            "there is no reduction number 7; use RG_MEAN");
+    refused(c, rg_nll_loss(x, y, .label_smoothing = 0.1), "this loss has no label_smoothing; leave it out");
+    refused(c, rg_mse_loss(w, rg_unsqueeze(w, 1)),
+            "a prediction of shape (4) and a target of (4, 1); expected one shape (reshape or expand one of "
+            "them)");
+    refused(c, rg_bce_with_logits(w, w, .pos_weight = rg_ones(c, RG_F32, RG_SHAPE(3))),
+            "a pos_weight of shape (3); expected one that broadcasts to (4)");
+    refused(c, rg_huber_loss(w, w, .delta = NAN), "delta of nan; expected a number above 0");
+    refused(c, rg_groupnorm(x, 2, RG_NONE, RG_NONE),
+            "2 groups of the 3 channels of (4, 3); expected a number that divides them");
+    refused(c, rg_instancenorm(w, RG_NONE, RG_NONE), "a tensor of shape (4); expected (N, C, ..)");
+    refused(c, rg_batchnorm(x, w, w, RG_NONE, RG_NONE),
+            "the mean has shape (4); expected (3), one number for each channel of (4, 3)");
+    refused(c, rg_batchnorm(x, RG_NONE, RG_NONE, RG_NONE, RG_NONE),
+            "tensor 2 is RG_NONE; a tensor is needed here");
+    refused(c, rg_norm(x, NAN), "a norm of order NaN");
+    refused(c, rg_normalize(x, 2, 2), "axis 2");
+    refused(c, rg_glu(x, 1), "glu halves axis 1 of shape (4, 3), whose size is odd; expected an even one");
+    refused(c, rg_celu(x, 0), "celu with alpha 0");
+    refused(c, rg_logcumsumexp(x, 5), "axis 5");
     CHECK_EQ(rg_close(c), 0);
 }
