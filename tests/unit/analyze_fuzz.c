@@ -5,6 +5,7 @@
  * reads is diagnosed too. `make test` runs a few thousand; `make fuzz` runs 200,000 for each reader, meant
  * for MODE=asan. */
 #include "event/event.h"
+#include "mutate.h"
 #include "report/report.h"
 #include "synth.h"
 #include "test.h"
@@ -13,18 +14,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <zlib.h>
-
-struct bytes {
-    char *p;
-    size_t n;
-};
-static uint64_t state = 88172645463325252u;
-static uint64_t rnd(void) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
-}
 
 static const char *const words[] = {"\"ph\"",
                                     "\"X\"",
@@ -87,47 +76,6 @@ static const char *const words[] = {"\"ph\"",
                                     "Stream #14",
                                     "RIDGEPRF"};
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
-static size_t mutate(const struct bytes *seed, const struct bytes *other, char *out, size_t cap) {
-    size_t n = RG_MIN(seed->n, cap);
-    memcpy(out, seed->p, n);
-    int times = 1 + (int)(rnd() % 8);
-    for (int k = 0; k < times && n; k++) {
-        size_t at = rnd() % n, len;
-        switch (rnd() % 8) {
-        case 0: out[at] ^= (char)(1 << rnd() % 8); break;
-        case 1: out[at] = (char)rnd(); break;
-        case 2: n = at + 1; break; /* cut */
-        case 3:                    /* take out */
-            len = least(n - at, rnd() % 64 + 1);
-            memmove(out + at, out + at + len, n - at - len);
-            n -= len;
-            break;
-        case 4: /* repeat */
-            len = least(least(n - at, rnd() % 256 + 1), cap - n);
-            memmove(out + at + len, out + at, n - at);
-            n += len;
-            break;
-        case 5: { /* a word */
-            const char *w = words[rnd() % RG_COUNT(words)];
-            len = RG_MIN(strlen(w), n - at);
-            memcpy(out + at, w, len);
-            break;
-        }
-        case 6: /* splice */
-            if (!other->n) break;
-            len = least(least(rnd() % 512 + 1, other->n), n - at);
-            memcpy(out + at, other->p + rnd() % (other->n - len + 1), len);
-            break;
-        default: /* a run of one byte */
-            len = least(n - at, rnd() % 64 + 1);
-            memset(out + at, (int)rnd(), len);
-        }
-    }
-    return n;
-}
-
 #define CAP 65536
 
 struct pool_of {
@@ -168,7 +116,8 @@ static void run(const struct pool_of *s, int64_t times, const char *what) {
         struct err e = {0};
         uint64_t before = running = state;
         alarm(LIMIT_S);
-        size_t n = mutate(&s->seed[rnd() % (uint64_t)s->n], &s->seed[rnd() % (uint64_t)s->n], buf, CAP);
+        size_t n = mutate(&s->seed[rnd() % (uint64_t)s->n], &s->seed[rnd() % (uint64_t)s->n], buf, CAP, words,
+                          RG_COUNT(words));
         uint64_t t0 = os_now_ns();
         if (!trace_read_mem(&t, &e, buf, n, 20000)) {
             read++;

@@ -64,6 +64,44 @@ TEST(os_file_errors_name_the_file) {
     close_dir(dir);
 }
 
+TEST(os_parts_of_files) {
+    char *dir = open_dir(), *path = arena_printf(&arena, "%s/f", dir), *data, got[4] = {0};
+    struct os_out o;
+    CHECK_EQ(os_out_begin(&err, &o, path, 0600), 0);
+    CHECK_EQ(os_out_add(&err, &o, "abc", 3), 0);
+    CHECK(!os_exists(path)); /* not yet */
+    CHECK_EQ(os_out_add(&err, &o, "defg", 4), 0);
+    CHECK_EQ(os_out_end(&err, &o), 0);
+    int fd, none;
+    uint64_t size;
+    CHECK_EQ(os_open(&err, path, &fd, &size), 0);
+    CHECK_EQ(size, 7);
+    CHECK_EQ(os_read_at(&err, fd, path, got, 3, 2), 0);
+    CHECK_STR(got, "cde");
+    CHECK_EQ(os_read_at(&err, fd, path, got, 3, 5), RG_EIO); /* two are there */
+    CHECK(strstr(err.msg, "it ends at byte 7, where 1 more are expected"));
+    CHECK_EQ(os_out_begin(&err, &o, path, 0600),
+             RG_EIO); /* an error that was there before: nothing is written .. */
+    CHECK_EQ(os_out_add(&err, &o, "x", 1), RG_EIO);
+    CHECK_EQ(os_out_end(&err, &o), RG_EIO);
+    err_clear(&err);
+    CHECK_EQ(os_out_begin(&err, &o, path, 0600), 0);
+    err_set(&err, RG_EINVAL, "the caller's"); /* .. nor if there is one at the end */
+    CHECK_EQ(os_out_end(&err, &o), RG_EINVAL);
+    err_clear(&err);
+    CHECK_EQ(os_read_file(&err, &arena, path, 10, &data, NULL), 0);
+    CHECK_STR(data, "abcdefg");
+    os_close(fd);
+    CHECK_EQ(os_open(&err, dir, &none, &size), RG_EIO);
+    CHECK(strstr(err.msg, "it is a directory, not a file") && none == -1);
+    err_clear(&err);
+    char *pipe_path = arena_printf(&arena, "%s/p", dir);
+    CHECK_EQ(mkfifo(pipe_path, 0600), 0);
+    CHECK_EQ(os_open(&err, pipe_path, &none, &size), RG_EIO); /* at once, without a writer */
+    err_clear(&err);
+    close_dir(dir);
+}
+
 /* A reader beside a writer sees one version or the other, whole. */
 static atomic_bool stop_writing;
 static char *shared_path;
