@@ -427,9 +427,71 @@ static void step_flip(struct gen *g) {
 }
 
 static void step_same(struct gen *g) {
+    static const enum op same[] = {OP_CONTIGUOUS, OP_CONTIGUOUS, OP_DETACH, OP_INLINE};
     struct gval v = pick(g);
-    v.n = uop1(g->ir, chance(g, 70) ? OP_CONTIGUOUS : OP_DETACH, v.n);
+    if (chance(g, 25) && dt_of(&v) != DT_BOOL) /* another value on the way back, with the same gradient */
+        v.n = uop2(g->ir, OP_VIA, v.n, uop2(g->ir, OP_ADD, v.n, constant(g, dt_of(&v)).n));
+    else
+        v.n = uop1(g->ir, same[rnd_below(&g->r, RG_COUNT(same))], v.n);
     add(g, v);
+}
+
+/* Numbers of a TAP or SPREAD of a tensor whose last 2m axes are places and windows. False: none fits. */
+static bool window_numbers(struct gen *g, enum op op, const struct shape *s, uint32_t m, int64_t *num) {
+    int64_t size = shape_size(s);
+    if (!size) return false;
+    for (uint32_t i = 0; i < m; i++) {
+        int64_t n = s->d[s->n - 2 * m + i], reach = s->d[s->n - m + i] - 1, *p = num + 3 * i;
+        p[1] = rnd_range(&g->r, 1, 3), p[2] = rnd_range(&g->r, 1, 3);
+        if (op == OP_TAP) {
+            if (reach * p[2] >= n) p[2] = 1;
+            if (reach * p[2] >= n) return false;
+            p[0] = (n - 1 - reach * p[2]) / p[1] + 1;
+            if (chance(g, 20)) p[0] = rnd_range(&g->r, 1, p[0]);
+        } else {
+            p[0] = (n - 1) * p[1] + reach * p[2] + 1 + (chance(g, 40) ? rnd_range(&g->r, 1, 2) : 0);
+        }
+        size = size / n * p[0];
+    }
+    return size <= 4 * g->o.max_elements;
+}
+
+/* v (.., p..) as (.., p.., k..), the same along k. */
+static const uop *with_windows(struct gen *g, const uop *x, uint32_t m) {
+    const struct shape *s = shape(g, x);
+    int64_t d[SHAPE_MAX], wide[SHAPE_MAX];
+    for (uint32_t i = 0; i < s->n + m; i++) {
+        d[i] = i < s->n ? s->d[i] : 1;
+        wide[i] = i < s->n ? s->d[i] : rnd_range(&g->r, 1, 4);
+    }
+    return with_numbers(g, OP_EXPAND, ARG_NONE, reshape(g, x, d, s->n + m), wide, s->n + m);
+}
+
+/* Windows, or their way back; times weights that depend on the place in the window, or on a channel before it too; and added over
+ * the window: pooling, convolutions and their gradients. Sometimes only moved. */
+static void step_windows(struct gen *g) {
+    struct gval v = pick(g);
+    uint32_t rank = shape(g, v.n)->n, m = rank > 1 && chance(g, 60) ? 2 : 1;
+    enum op op = chance(g, 50) ? OP_TAP : OP_SPREAD;
+    int64_t num[6], axes[SHAPE_MAX];
+    if (!rank || rank > 4) return;
+    if (rank < 2 * m || !chance(g, 20)) v.n = with_windows(g, v.n, m);
+    const struct shape *s = shape(g, v.n);
+    if (!window_numbers(g, op, s, m, num)) return;
+    v.n = with_numbers(g, op, ARG_NONE, v.n, num, 3 * m);
+    s = shape(g, v.n);
+    if (chance(g, 50) &&
+        dt_of(&v) != DT_BOOL) { /* weights: size 1 along all axes but windows and perhaps one */
+        int64_t d[SHAPE_MAX], keep = rnd_below(&g->r, s->n);
+        for (uint32_t i = 0; i < s->n; i++) d[i] = i >= s->n - m || i == keep ? s->d[i] : 1;
+        new_buffer(g, dt_of(&v), d, s->n);
+        struct gval w = g->v[g->count - 1];
+        if (w.n == g->buffer[g->buffers - 1].now) v = binary(g, OP_MUL, v, make(expand(g, w.n, s), w.mag));
+    }
+    uint32_t n = 0;
+    if (s->n > 2 * m && chance(g, 40)) axes[n++] = s->n - 2 * m - 1;
+    for (uint32_t i = 0; i < m; i++) axes[n++] = s->n - m + i;
+    add(g, chance(g, 85) ? summed(g, chance(g, 75) ? OP_ADD : OP_MAX, v, axes, n) : v);
 }
 
 /* ---- steps: reductions ------------------------------------------------------------------------------------------ */
@@ -626,7 +688,7 @@ static void step(struct gen *g) {
         {step_unary, 14},    {step_binary, 22}, {step_where, 8},   {step_cast, 5},   {step_var, 2},
         {step_reshape, 6},   {step_permute, 6}, {step_expand, 5},  {step_pad, 5},    {step_shrink, 5},
         {step_flip, 3},      {step_same, 2},    {step_reduce, 12}, {step_scan, 2},   {step_softmax, 3},
-        {step_layernorm, 2}, {step_matmul, 5},  {step_gather, 3},  {step_assign, 5},
+        {step_layernorm, 2}, {step_matmul, 5},  {step_gather, 3},  {step_assign, 5}, {step_windows, 6},
     };
     uint32_t all = 0, k;
     for (size_t i = 0; i < RG_COUNT(row); i++) all += row[i].weight;
@@ -643,9 +705,10 @@ static void step(struct gen *g) {
 /* Just a buffer, or a view of one that is assigned: as an output it would be that memory, which has one value only. */
 static bool is_memory(const struct gen *g, const uop *n) {
     bool whole = true;
-    while (op_is_movement((enum op)n->op) || n->op == OP_CONTIGUOUS || n->op == OP_DETACH) {
-        whole &= n->op == OP_RESHAPE || n->op == OP_CONTIGUOUS || n->op == OP_DETACH;
-        n = n->src[0];
+    for (;; n = n->src[0]) {
+        bool same = n->op == OP_CONTIGUOUS || n->op == OP_DETACH || n->op == OP_INLINE || n->op == OP_VIA;
+        if (!same && !op_is_movement((enum op)n->op)) break;
+        whole &= same || n->op == OP_RESHAPE;
     }
     if (n->op == OP_ASSIGN) return true;
     return n->op == OP_BUFFER && (whole || g->buffer[n->arg.i].assigned);

@@ -137,6 +137,28 @@ const uop *t_max_pool_index(struct tg *g, const uop *x, uint32_t axes, const str
     return t_cast(g, tg_drop(g, greatest(&p, p.x, true).index, window_mask(&p), false), DT_I64);
 }
 
+/* Windows that overlap name one place several times, with equal values: their mean is that value. What flows back is read at
+ * the index. */
+const uop *t_max_unpool(struct tg *g, const uop *x, const uop *index, int64_t h, int64_t w) {
+    x = tg_value(g, x), index = tg_value(g, index);
+    const struct shape *s = tg_shape(g, x);
+    tg_spatial(g, x, 2);
+    if (tg_shape(g, index) != s)
+        tg_bad(g, "the index has shape %s; expected x's, %s", tg_dims(g, index), tg_dims(g, x));
+    if (h < 1 || w < 1 || h > INT32_MAX || w > INT32_MAX)
+        tg_bad(g, "a plane of %lld by %lld; expected 1 to 2^31 - 1 each", (long long)h, (long long)w);
+    int64_t flat[3] = {s->d[0], s->d[1], s->d[2] * s->d[3]}, plane[3] = {s->d[0], s->d[1], h * w};
+    int64_t out[4] = {s->d[0], s->d[1], h, w};
+    x = t_reshape(g, x, flat, 3), index = t_reshape(g, index, flat, 3);
+    const uop *one = t_full(g, t_int(g, DT_I32, 1), flat, 3),
+              *wide = tg_is_half(x) ? t_cast(g, x, DT_F32) : x;
+    const uop *sum = t_scatter_add(g, t_full(g, tg_like(g, wide, 0), plane, 3), 2, index, wide);
+    const uop *many = t_scatter_add(g, t_full(g, t_int(g, DT_I32, 0), plane, 3), 2, index, one);
+    many = t_cast(g, tg_op_k(g, OP_MAX, many, 1), (enum dtype)wide->dt);
+    const uop *mean = tg_op2(g, dt_is_float((enum dtype)wide->dt) ? OP_FDIV : OP_IDIV, sum, many);
+    return t_reshape(g, t_cast(g, t_via(g, mean, sum), (enum dtype)x->dt), out, 4);
+}
+
 /* ---- means ------------------------------------------------------------------------------------------------------- */
 
 /* How many elements k of a window at place o lie in [lo, hi): o*stride - before + k*dilation. One number if it is the

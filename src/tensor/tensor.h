@@ -309,6 +309,18 @@ const uop *t_conv_transpose(struct tg *, const uop *x, const uop *weight, uint32
 const uop *t_max_pool(struct tg *, const uop *, uint32_t axes, const struct t_pool *);
 const uop *t_max_pool_index(struct tg *, const uop *, uint32_t axes, const struct t_pool *); /* i64, flat */
 const uop *t_avg_pool(struct tg *, const uop *, uint32_t axes, const struct t_pool *);
+/* Each element to its place in a plane of h*w, 0 elsewhere; of several at one place the mean (they are equal where windows overlap). */
+const uop *t_max_unpool(struct tg *, const uop *, const uop *index, int64_t h, int64_t w);
+
+/* resize.c */
+enum t_pad_mode { T_PAD_CONSTANT, T_PAD_REFLECT, T_PAD_REPLICATE, T_PAD_CIRCULAR };
+enum t_resize_mode { T_RESIZE_NEAREST, T_RESIZE_NEAREST_EXACT, T_RESIZE_LINEAR };
+const uop *t_pad_with(struct tg *, const uop *, const int64_t *before_after, uint32_t n, enum t_pad_mode);
+const uop *t_unfold(struct tg *, const uop *, int64_t axis, int64_t size, int64_t step);
+/* x (N, C, n axes) to these sizes. */
+const uop *t_interpolate(struct tg *, const uop *, const int64_t *size, uint32_t n, enum t_resize_mode,
+                         bool align_corners);
+const uop *t_adaptive_avg_pool(struct tg *, const uop *, const int64_t *size, uint32_t axes);
 
 /* index.c: by integer tensors (GATHER, SCATTER) */
 /* torch.gather; and index_select with an index of any shape, NumPy's take. */

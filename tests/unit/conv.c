@@ -5,7 +5,7 @@
 
 /* ---- calls ---------------------------------------------------------------------------------------------- */
 
-enum { LIST = 8, BATCH = 24 };
+enum { LIST = 12, BATCH = 24 };
 
 struct lists {
     int64_t v[5][LIST];
@@ -63,6 +63,16 @@ static rg_tensor call(const struct vf_case *c, const rg_tensor *in) {
         if (table[i].conv) return table[i].conv(__FILE__, __LINE__, in[0], in[1], conv_opts(c, in, &l));
         return table[i].pool(__FILE__, __LINE__, in[0], pool_opts(c, &l));
     }
+#define NUM(key) ((int64_t)vf_num(c, key, 0))
+    if (!strcmp(c->op, "max_unpool2d")) return rg_max_unpool2d(in[0], in[1], NUM("h"), NUM("w"));
+    if (!strcmp(c->op, "adaptive_avg_pool2d")) return rg_adaptive_avg_pool2d(in[0], NUM("h"), NUM("w"));
+    if (!strcmp(c->op, "unfold")) return rg_unfold(in[0], NUM("axis"), NUM("size"), NUM("step"));
+    if (!strcmp(c->op, "pad_with"))
+        return rg_pad_with(in[0], list_of(c, l.v[0], "pads"), (rg_pad_mode)NUM("mode"));
+    if (!strcmp(c->op, "interpolate"))
+        return rg_interpolate(in[0], list_of(c, l.v[0], "dims"), .mode = (rg_resize_mode)NUM("mode"),
+                              .align_corners = NUM("corners") != 0);
+#undef NUM
     FAIL("tests/values/conv.txt: op '%s' has no row in this test", c->op);
 }
 

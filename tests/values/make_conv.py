@@ -243,6 +243,105 @@ def avg_pools():
         avg_pool("space", tag, g(1, 2, 5, 4, 5), (2, 3, 2), stride=(2, 1, 2), padding=(1, 1, 0))
 
 
+def adaptive():
+    for tag in FL:
+        sizes = ((7, 9, 3, 4), (8, 6, 4, 3), (5, 7, 1, 1), (5, 6, 5, 4), (3, 4, 5, 8)) if tag not in HALF else ((7, 9, 3, 4),)
+        for h, w, a, b in sizes:
+            x = grid(tag, -3, 3, 2, 3, h, w)
+            fn = lambda t: F.adaptive_avg_pool2d(t, (a, b))
+            tol = 40 * eps(acc(tag))
+            par = words(h=a, w=b)
+            out.torch("adaptive_avg_pool2d", "%dx%d_to_%dx%d" % (h, w, a, b), [x], fn, par=par, u=0.51 if tag in HALF else 2, a=tol, grad=seed)
+
+
+def unpool():
+    for tag in FL:
+        x = apart(tag, -3, 3, 2, 3, 6, 8)
+        y, i = F.max_pool2d(torch.from_numpy(x.a), 2, return_indices=True)
+        small = In(tag, y.numpy())
+        out.torch("max_unpool2d", "tiles", [small, In("i64", i.numpy())], lambda t, k: F.max_unpool2d(t, k, 2), par="h=6 w=8", grad=seed, a="z")
+        if tag in HALF:
+            continue
+        i32 = In("i32", i.numpy())
+        out.torch("max_unpool2d", "larger", [small, i32], lambda t, k: F.max_unpool2d(t, k.long(), 2, output_size=(7, 9)), par="h=7 w=9", a="z")
+        y, i = F.max_pool2d(torch.from_numpy(x.a), 3, 2, 1, return_indices=True)  # one place named by up to four windows
+        two = [In(tag, y.numpy()), In("i64", i.numpy())]
+        out.torch("max_unpool2d", "overlap", two, lambda t, k: F.max_unpool2d(t, k, 3, 2, 1, output_size=(6, 8)), par="h=6 w=8", u=1, a="z")
+
+
+# ---- other sizes ---------------------------------------------------------------------------------------------------
+def resize(variant, tag, x, size, mode, corners=False):
+    m = len(size)
+    name = "nearest-exact" if mode == 1 else "nearest" if mode == 0 else ("linear", "bilinear", "trilinear")[m - 1]
+    par = words(dims=size, mode=mode, corners=1 if corners else None)
+    if tag not in FLOATS:
+        want = F.interpolate(torch.from_numpy(x.a.astype(np.float64)), size, mode=name).numpy()
+        out.case("interpolate", variant, [x], want, par=par)
+        return
+    fn = lambda t: F.interpolate(t, size, mode=name, align_corners=corners if mode == 2 else None)
+    tol = "z" if mode < 2 else 60 * eps(acc(tag)) * max(x.a.shape)
+    ga = 200 * eps(tag) * max(max(size), max(x.a.shape)) if tag not in HALF else None
+    out.torch("interpolate", variant, [x], fn, par=par, u=0 if mode < 2 else 0.51 if tag in HALF else 2, a=tol, grad=seed, ga=ga)
+
+
+def resizes():
+    for tag in ("f32", "f64"):
+        g = lambda *s: grid(tag, -3, 3, *s)
+        for mode, word in ((0, "nearest"), (1, "exact"), (2, "linear")):
+            resize(word + "_line_up", tag, g(2, 3, 5), (12,), mode)
+            resize(word + "_line_down", tag, g(2, 3, 11), (4,), mode)
+            resize(word + "_twice", tag, g(2, 2, 4, 5), (8, 15), mode)
+            resize(word + "_half", tag, g(2, 2, 8, 9), (4, 3), mode)
+            resize(word + "_mixed", tag, g(1, 2, 5, 9), (7, 4), mode)
+            resize(word + "_same", tag, g(1, 2, 5, 4), (5, 4), mode)
+            resize(word + "_one", tag, g(1, 2, 5, 1), (1, 3), mode)
+            resize(word + "_space", tag, g(1, 2, 3, 4, 3), (5, 4, 6), mode)
+        for name, x, size in (("line_up", (2, 3, 5), (12,)), ("line_down", (2, 3, 11), (4,)), ("mixed", (1, 2, 5, 9), (7, 4)), ("one", (1, 2, 5, 1), (1, 3)), ("space", (1, 2, 3, 4, 3), (5, 2, 6))):
+            resize("corners_" + name, tag, g(*x), size, 2, corners=True)
+    for tag in HALF:
+        for mode, word in ((0, "nearest"), (2, "linear")):
+            resize(word + "_half_type", tag, grid(tag, -3, 3, 1, 2, 5, 4), (7, 8), mode)
+    resize("whole", "i32", whole("i32", -9, 9, 1, 2, 5, 4), (7, 8), 0)
+    resize("whole", "u8", whole("u8", 0, 200, 1, 2, 5, 4), (10, 3), 1)
+
+
+def pad_like():
+    """Padding from the first axis on; PyTorch's begins with the last, and leaves (N, C) alone."""
+    for tag in ("f32", "f64", "f16"):
+        for mode, name in ((1, "reflect"), (2, "replicate"), (3, "circular")):
+            for variant, shape, pads in (
+                ("line", (2, 3, 5), (2, 3)),
+                ("one_side", (2, 3, 5), (0, 4)),
+                ("plane", (1, 2, 4, 5), (1, 2, 3, 0)),
+                ("crop", (1, 2, 6, 5), (2, -1, -2, 1)),
+                ("space", (1, 2, 3, 4, 3), (1, 2, 2, 1, 0, 1)),
+            ):
+                m = len(shape) - 2
+                fn = lambda t: F.pad(t, pairs(pads, m) if m > 1 else pads, mode=name)
+                par = words(pads=(0, 0, 0, 0) + pads, mode=mode)
+                out.torch("pad_with", name + "_" + variant, [grid(tag, -3, 3, *shape)], fn, par=par, grad=seed, ga=8 * eps(tag) * 16)
+    first = In("i32", np.arange(12).reshape(3, 4))
+    out.case("pad_with", "first_axis", [first], np.pad(first.a, ((2, 1), (0, 0)), mode="reflect"), par="pads=2,1 mode=1")
+    out.case("pad_with", "zeros", [first], np.pad(first.a, ((2, 1), (0, 3))), par="pads=2,1,0,3 mode=0")
+
+
+def unfolds():
+    for tag in ("f32", "f64"):
+        for variant, shape, axis, size, step in (
+            ("line", (11,), 0, 3, 2),
+            ("first", (7, 4), 0, 3, 1),
+            ("middle", (2, 9, 3), 1, 4, 2),
+            ("last", (2, 3, 8), -1, 3, 3),
+            ("tiles", (2, 9), 1, 3, 3),
+            ("single", (3, 5), 1, 1, 2),
+            ("whole", (3, 5), 1, 5, 1),
+        ):
+            fn = lambda t: t.unfold(axis, size, step)
+            out.torch("unfold", variant, [grid(tag, -3, 3, *shape)], fn, par=words(axis=axis, size=size, step=step), grad=seed)
+    x = whole("i16", -9, 9, 3, 8)
+    out.case("unfold", "whole", [x], torch.from_numpy(x.a).unfold(1, 3, 2).numpy(), par="axis=1 size=3 step=2")
+
+
 # ---- what must be refused -----------------------------------------------------------------------------------------
 def refusals():
     f = lambda *s: In("f32", np.ones(s))
@@ -266,12 +365,22 @@ def refusals():
         ("large", "max_pool2d", [f(1, 1, 3, 8)], "size=4"),
         ("padding", "max_pool2d", [f(1, 1, 8, 8)], "size=2 padding=2"),
         ("padding", "avg_pool2d", [f(1, 1, 8, 8)], "size=3 padding=2"),
+        ("index", "max_unpool2d", [f(1, 1, 2, 2), In("i64", [[[[0, 1]]]])], "h=4 w=4"),
+        ("size", "adaptive_avg_pool2d", [f(1, 1, 8, 8)], "h=0 w=3"),
+        ("sizes", "interpolate", [f(1, 1, 8, 8)], "dims=4 mode=0"),
+        ("corners", "interpolate", [f(1, 1, 8, 8)], "dims=4,4 mode=0 corners=1"),
+        ("mode", "interpolate", [f(1, 1, 8, 8)], "dims=4,4 mode=7"),
+        ("reflect", "pad_with", [f(3)], "pads=3,0 mode=1"),
+        ("circular", "pad_with", [f(3)], "pads=0,4 mode=3"),
+        ("pairs", "pad_with", [f(3)], "pads=1 mode=1"),
+        ("size", "unfold", [f(3)], "axis=0 size=4 step=1"),
+        ("step", "unfold", [f(3)], "axis=0 size=2 step=0"),
     ):
         out.refuse(op, "refuse_" + name, ins, par)
 
 
 def main():
-    for part in (convs, transposed, max_pools, avg_pools, refusals):
+    for part in (convs, transposed, max_pools, avg_pools, adaptive, unpool, resizes, pad_like, unfolds, refusals):
         part()
     head = "# Written by make_conv.py (numpy %s, torch %s): %d ops, %d cases, %d numbers to compare. ops_lib.py has the layout.\n" % (
         np.__version__,

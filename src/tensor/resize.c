@@ -1,0 +1,220 @@
+/* resize.c: other sizes of spatial axes: interpolation, means to a given size, padding by what is there, windows along an axis.
+ *
+ * Where a new element comes from is whole-number arithmetic on a counter, exact for every size. Forward, that is a read at a
+ * computed place. The way back would be an addition at such places, one element after the other; instead VIA leads
+ * the gradient to a sum over the old axis with weights that are computed from the two counters where they are needed, never
+ * stored: a sum that all cores share. Whole factors need neither: they are a repeat or a slice.
+ * Padding by reflection and its kin is a join of parts: its way back adds parts.
+ * Tests: tests/unit/conv.c, values in tests/values/conv.txt */
+#include "tensor/internal.h"
+
+/* ---- padding with what is there --------------------------------------------------------------------------- */
+
+/* count elements from start on along one axis. */
+static const uop *part(struct tg *g, const uop *x, uint32_t axis, int64_t start, int64_t count) {
+    struct t_slice all[SHAPE_MAX];
+    uint32_t rank = tg_shape(g, x)->n;
+    for (uint32_t i = 0; i < rank; i++) all[i] = (struct t_slice){.stop = T_END};
+    all[axis] = (struct t_slice){.start = start, .stop = start + count};
+    return t_slice(g, x, all, rank);
+}
+
+static const uop *repeated(struct tg *g, const uop *x, uint32_t axis, int64_t times) {
+    const struct shape *s = tg_shape(g, x);
+    int64_t d[SHAPE_MAX];
+    for (uint32_t i = 0; i < s->n; i++) d[i] = i == axis ? times : s->d[i];
+    return t_expand(g, x, d, s->n);
+}
+
+static const uop *pad_axis(struct tg *g, const uop *x, uint32_t axis, int64_t before, int64_t after,
+                           enum t_pad_mode mode) {
+    int64_t n = tg_shape(g, x)->d[axis], most = mode == T_PAD_REFLECT    ? n - 1
+                                                : mode == T_PAD_CIRCULAR ? n
+                                                : n                      ? INT32_MAX
+                                                                         : 0;
+    const uop *piece[3];
+    uint32_t k = 0;
+    if (before > most || after > most)
+        tg_bad(g, "padding (%lld, %lld) of axis %u of shape %s by %s; there is enough for %lld",
+               (long long)before, (long long)after, axis, tg_dims(g, x),
+               mode == T_PAD_REFLECT    ? "reflection, without the edge itself"
+               : mode == T_PAD_CIRCULAR ? "the other end"
+                                        : "the edge",
+               (long long)RG_MAX(most, 0));
+    int64_t at = axis;
+    if (before > 0)
+        piece[k++] = mode == T_PAD_REFLECT    ? t_flip(g, part(g, x, axis, 1, before), &at, 1)
+                     : mode == T_PAD_CIRCULAR ? part(g, x, axis, n - before, before)
+                                              : repeated(g, part(g, x, axis, 0, 1), axis, before);
+    piece[k++] = x;
+    if (after > 0)
+        piece[k++] = mode == T_PAD_REFLECT    ? t_flip(g, part(g, x, axis, n - 1 - after, after), &at, 1)
+                     : mode == T_PAD_CIRCULAR ? part(g, x, axis, 0, after)
+                                              : repeated(g, part(g, x, axis, n - 1, 1), axis, after);
+    return k > 1 ? t_cat(g, piece, k, axis) : x;
+}
+
+/* Negative numbers crop: of a circle before it is closed, else what was padded, as PyTorch. */
+const uop *t_pad_with(struct tg *g, const uop *x, const int64_t *ba, uint32_t n, enum t_pad_mode mode) {
+    int64_t crop[2 * SHAPE_MAX];
+    x = tg_value(g, x);
+    if (mode == T_PAD_CONSTANT) return t_pad(g, x, ba, n, 0);
+    if (n > tg_shape(g, x)->n)
+        tg_bad(g, "padding for %u axes of shape %s, which has %u", n, tg_dims(g, x), tg_shape(g, x)->n);
+    for (uint32_t i = 0; i < 2 * n; i++) crop[i] = RG_MIN(ba[i], 0);
+    if (mode == T_PAD_CIRCULAR) x = t_pad(g, x, crop, n, 0);
+    for (uint32_t i = 0; i < n; i++) x = pad_axis(g, x, i, ba[2 * i], ba[2 * i + 1], mode);
+    return mode == T_PAD_CIRCULAR ? x : t_pad(g, x, crop, n, 0);
+}
+
+const uop *t_unfold(struct tg *g, const uop *x, int64_t axis, int64_t size, int64_t step) {
+    x = tg_value(g, x);
+    uint32_t rank = tg_shape(g, x)->n, at = tg_axis(g, x, axis);
+    int64_t last[SHAPE_MAX], back[SHAPE_MAX], one = 1;
+    for (uint32_t i = 0, k = 0; i < rank; i++)
+        if (i != at) last[k] = i, back[i] = k, k++;
+    last[rank - 1] = at, back[at] = rank - 1, back[rank] = rank;
+    return t_permute(g, t_windows(g, t_permute(g, x, last, rank), &size, &step, &one, 1), back, rank + 1);
+}
+
+/* ---- weights computed from counters -------------------------------------------------------------------------- */
+
+/* One axis of x, from n elements to out. */
+struct axis {
+    struct tg *g;
+    uint32_t rank, axis;
+    int64_t n, out;
+    enum dtype dt;    /* of counters */
+    const uop *i, *j; /* new and old places, along axes `axis + 1` and `axis` of one axis more */
+};
+
+static struct axis axis_of(struct tg *g, const uop *x, uint32_t axis, int64_t out) {
+    const struct shape *s = tg_shape(g, x);
+    struct axis a = {.g = g, .rank = s->n, .axis = axis, .n = s->d[axis], .out = out};
+    a.dt = a.n < 1 << 14 && out < 1 << 14 ? DT_I32 : DT_I64; /* products of both, twice */
+    a.i = t_cast(g, tg_iota(g, out, s->n + 1, axis + 1), a.dt);
+    a.j = t_cast(g, tg_iota(g, a.n, s->n + 1, axis), a.dt);
+    return a;
+}
+
+/* (i * times + plus) / by, rounded down; and what is left. */
+static const uop *scaled(const struct axis *a, int64_t times, int64_t plus, int64_t by, const uop **rest) {
+    struct tg *g = a->g;
+    const uop *x = tg_op2(g, OP_ADD, tg_op2(g, OP_MUL, a->i, t_int(g, a->dt, times)), t_int(g, a->dt, plus));
+    if (plus < 0) x = tg_op2(g, OP_MAX, x, t_int(g, a->dt, 0));
+    if (rest) *rest = tg_op2(g, OP_MOD, x, t_int(g, a->dt, by));
+    return tg_op2(g, OP_IDIV, x, t_int(g, a->dt, by));
+}
+
+/* Along the new axis: sum over the old one of x * w (axes n and out, 1 elsewhere). */
+static const uop *weighted(const struct axis *a, const uop *x, const uop *w) {
+    uint32_t mask = 1u << a->axis;
+    return tg_drop(a->g, tg_reduce(a->g, OP_ADD, t_mul(a->g, t_unsqueeze(a->g, x, a->axis + 1), w), mask),
+                   mask, false);
+}
+
+/* x at place i0 (out numbers along the new axis). */
+static const uop *taken(const struct axis *a, const uop *x, const uop *i0) {
+    return t_take(a->g, x, a->axis, t_reshape(a->g, i0, &a->out, 1));
+}
+
+/* 1 where old place j is i0, else 0. */
+static const uop *indicator(const struct axis *a, const uop *i0, const uop *value) {
+    return t_where(a->g, t_eq(a->g, a->j, i0), value, tg_like(a->g, value, 0));
+}
+
+/* ---- interpolation ----------------------------------------------------------------------------------------------- */
+
+static const uop *nearest(struct tg *g, const uop *x, uint32_t axis, int64_t out, bool exact) {
+    struct axis a = axis_of(g, x, axis, out);
+    const struct shape *s = tg_shape(g, x);
+    int64_t d[SHAPE_MAX + 1];
+    if (out == a.n) return x;
+    if (out % a.n == 0) { /* each element so many times */
+        for (uint32_t i = 0; i <= s->n; i++) d[i] = i == axis + 1 ? out / a.n : s->d[i - (i > axis)];
+        return t_flatten(g, t_expand(g, t_unsqueeze(g, x, axis + 1), d, s->n + 1), axis, axis + 1);
+    }
+    if (a.n % out == 0) { /* each so-and-so-manieth */
+        struct t_slice box[SHAPE_MAX];
+        for (uint32_t i = 0; i < s->n; i++) box[i] = (struct t_slice){.stop = T_END};
+        box[axis].start = exact ? a.n / out / 2 : 0, box[axis].step = a.n / out;
+        return t_slice(g, x, box, s->n);
+    }
+    const uop *at = exact ? scaled(&a, 2 * a.n, a.n, 2 * out, NULL) : scaled(&a, a.n, 0, out, NULL);
+    const uop *y = taken(&a, x, at);
+    if (!dt_is_float((enum dtype)x->dt)) return y;
+    return t_via(g, y, weighted(&a, x, indicator(&a, at, tg_like(g, x, 1))));
+}
+
+/* Between the two neighbours, by the part of the way from one to the other; x is at least float32. */
+static const uop *linear(struct tg *g, const uop *x, uint32_t axis, int64_t out, bool corners) {
+    struct axis a = axis_of(g, x, axis, out);
+    if (out == a.n) return x;
+    const uop *rest, *lo;
+    int64_t by = corners ? RG_MAX(out - 1, 1) : 2 * out;
+    lo =
+        corners ? scaled(&a, out > 1 ? a.n - 1 : 0, 0, by, &rest) : scaled(&a, 2 * a.n, a.n - out, by, &rest);
+    const uop *hi = tg_op2(g, OP_MIN, tg_op_k(g, OP_ADD, lo, 1), t_int(g, a.dt, a.n - 1));
+    const uop *w1 = tg_op_k(g, OP_FDIV, t_cast(g, rest, (enum dtype)x->dt), (double)by);
+    const uop *w0 = tg_op2(g, OP_SUB, tg_like(g, x, 1), w1);
+    int64_t d[SHAPE_MAX];
+    for (uint32_t i = 0; i < a.rank; i++) d[i] = i == axis ? out : 1;
+    const uop *v0 = t_reshape(g, w0, d, a.rank), *v1 = t_reshape(g, w1, d, a.rank);
+    const uop *y = t_add(g, t_mul(g, taken(&a, x, lo), v0), t_mul(g, taken(&a, x, hi), v1));
+    const uop *w = t_add(g, indicator(&a, lo, w0), indicator(&a, hi, w1));
+    return t_via(g, y, weighted(&a, x, w));
+}
+
+const uop *t_interpolate(struct tg *g, const uop *x, const int64_t *size, uint32_t n, enum t_resize_mode mode,
+                         bool corners) {
+    x = tg_value(g, x);
+    const struct shape *s = tg_shape(g, x);
+    if (s->n < 3 || s->n > 2 + SPATIAL_MAX)
+        tg_bad(g, "x has shape %s; expected 3 to 5 axes, (N, C, ..)", tg_dims(g, x));
+    if (n != s->n - 2)
+        tg_bad(g, "%u sizes, %s, for x of shape %s; expected one for each of the %u axes after (N, C)", n,
+               tg_list(g, size, n), tg_dims(g, x), s->n - 2);
+    if (corners && mode != T_RESIZE_LINEAR) tg_bad(g, "align_corners is for linear interpolation");
+    for (uint32_t i = 0; i < n; i++)
+        if (size[i] < 1 || size[i] > INT32_MAX || s->d[2 + i] < 1 || s->d[2 + i] > INT32_MAX)
+            tg_bad(g, "axis %u of shape %s to size %lld; expected both 1 to 2^31 - 1", 2 + i, tg_dims(g, x),
+                   (long long)size[i]);
+    if (mode != T_RESIZE_LINEAR) {
+        for (uint32_t i = 0; i < n; i++) x = nearest(g, x, 2 + i, size[i], mode == T_RESIZE_NEAREST_EXACT);
+        return x;
+    }
+    x = tg_float(g, x);
+    const uop *y = tg_wide(g, x);
+    for (uint32_t i = 0; i < n; i++) y = linear(g, y, 2 + i, size[i], corners);
+    return t_cast(g, y, (enum dtype)x->dt);
+}
+
+/* ---- means to a given size ----------------------------------------------------------------------------------------- */
+
+/* New element i is the mean of the old ones from floor(i n/out) up to ceil((i+1) n/out). */
+static const uop *adapted(struct tg *g, const uop *x, uint32_t axis, int64_t out) {
+    struct axis a = axis_of(g, x, axis, out);
+    if (out == a.n) return x;
+    const uop *from = scaled(&a, a.n, 0, out, NULL), *to = scaled(&a, a.n, a.n + out - 1, out, NULL);
+    const uop *in = t_logical_and(g, t_le(g, from, a.j), t_lt(g, a.j, to));
+    const uop *share = tg_op1(g, OP_RECIP, t_cast(g, tg_op2(g, OP_SUB, to, from), (enum dtype)x->dt));
+    return weighted(&a, x, t_where(g, in, share, tg_like(g, x, 0)));
+}
+
+const uop *t_adaptive_avg_pool(struct tg *g, const uop *x, const int64_t *size, uint32_t axes) {
+    x = tg_float(g, x);
+    tg_spatial(g, x, axes);
+    const struct shape *s = tg_shape(g, x);
+    int64_t window[SPATIAL_MAX];
+    bool whole = true;
+    for (uint32_t i = 0; i < axes; i++) {
+        if (size[i] < 1 || size[i] > INT32_MAX || s->d[2 + i] < 1 || s->d[2 + i] > INT32_MAX)
+            tg_bad(g, "axis %u of shape %s to size %lld; expected both 1 to 2^31 - 1", 2 + i, tg_dims(g, x),
+                   (long long)size[i]);
+        window[i] = s->d[2 + i] / size[i], whole &= s->d[2 + i] % size[i] == 0;
+    }
+    if (whole) return t_avg_pool(g, x, axes, &(struct t_pool){.size = {window, axes}});
+    const uop *y = tg_wide(g, x);
+    for (uint32_t i = 0; i < axes; i++) y = adapted(g, y, 2 + i, size[i]);
+    return t_cast(g, y, (enum dtype)x->dt);
+}
