@@ -29,7 +29,7 @@ rg_tensor rg_clip_grad_norm_at(AT, rg_tensors params, double most) {
     }
     rg_tensor norm = rg_sqrt_at(HERE, total);
     rg_tensor factor = rg_div_at(HERE, NUMBER(most), TENSOR(rg_add_at(HERE, TENSOR(norm), NUMBER(1e-6))));
-    factor = rg_minimum_at(HERE, TENSOR(factor), NUMBER(1));
+    factor = rg_contiguous_at(HERE, rg_minimum_at(HERE, TENSOR(factor), NUMBER(1)));
     for (size_t i = 0; i < params.n; i++) {
         if (!api_has_grad(params.t[i])) continue;
         rg_tensor g = rg_param_grad_at(HERE, params.t[i]);

@@ -261,7 +261,7 @@ static rg_tensor find_bad(struct at *a, const rg_tensor *g) {
         no = rg_any_at(a->file, a->line, no, (rg_reduce_opts){0});
         bad = bad.id ? rg_logical_or_at(a->file, a->line, TENSOR(bad), TENSOR(no)) : no;
     }
-    return bad;
+    return rg_contiguous_at(a->file, a->line, bad);
 }
 
 /* The scale is halved when gradients overflow and doubled after many steps in which they did not. */
@@ -305,8 +305,8 @@ static void step(struct at *a, rg_tensor *g) {
     if (o->scale.id) a->skip = find_bad(a, g);
     if (o->rule->adam) {
         rg_tensor t = rg_add_at(a->file, a->line, TENSOR(o->step), NUMBER(1));
-        a->size = quot(a, o->num[LR], correction(a, t, LOG1));
-        a->root2 = root(a, correction(a, t, LOG2));
+        a->size = rg_contiguous_at(a->file, a->line, quot(a, o->num[LR], correction(a, t, LOG1)));
+        a->root2 = rg_contiguous_at(a->file, a->line, root(a, correction(a, t, LOG2)));
         set(a, o->step, t);
     }
     for (size_t i = 0; i < o->n && !rg_status_of(o->c); i++)

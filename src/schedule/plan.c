@@ -42,12 +42,20 @@ static void join(struct regions *r, uint32_t a, uint32_t b) {
     r->product[a] |= r->product[b];
 }
 
+/* One element that is in memory anyway is read by what is larger, never computed again. Tensors that share it, the parameters of an
+ * optimiser and its step, are planned each alone and alike, and then batched. */
+static bool is_shared_number(struct sgraph *g, const struct unit *s, const struct unit *u) {
+    return s->hint == HINT_ELEMENTWISE && shape_size(sg_shape(g, s->n)) == 1 &&
+           shape_size(sg_shape(g, u->n)) > 1;
+}
+
 /* What feeds a contraction, or is reduced after one, is in memory between two kernels. */
 static bool is_cut(struct sgraph *g, uint32_t from, uint32_t to) {
     const struct unit *s = &g->unit[from], *u = &g->unit[to];
     if (s->hint == HINT_NUMBER || u->hint == HINT_NUMBER) return true;
     if (s->forced != UNIT_FORCED) return false;
     if (u->forced == UNIT_NEVER) return true; /* the product of a contraction */
+    if (is_shared_number(g, s, u)) return true;
     return s->cut;
 }
 
