@@ -80,6 +80,7 @@ rg_status rg_close(rg_ctx *c) {
     gr_free(c->graph);
     arena_free(&c->scratch);
     mem_free(c->store);
+    mem_free(c->draw);
     mem_free(c->reads);
     mem_free(c->owned);
     mem_free(c);

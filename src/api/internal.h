@@ -8,6 +8,7 @@
  *   graph.c     walks over the graph: what is alive, what leads to a parameter; collection and compaction
  *   realize.c   what has to run when a value is asked for, and running it
  *   files.c, loader.c array files; batches that a thread prepares
+ *   random.c    seed and count, and functions that draw
  *   assign.c, grad.c  versions of a buffer; parameters and gradients
  *   layer.c     what src/nn asks of a context (api.h)
  *
@@ -70,6 +71,12 @@ struct store {
     uint32_t to; /* number of the root that has that memory */
 };
 
+/* A draw of random numbers: the VAR that holds its first counter, and how far that was from the count at random_mark. */
+struct draw {
+    uint32_t var;
+    uint64_t offset;
+};
+
 /* The graph, and what is known of its nodes. Replaced as a whole by gr_compact(). */
 struct graph {
     struct arena arena;
@@ -114,6 +121,15 @@ struct rg_ctx {
     struct store *store;
     uint32_t stores, store_cap, store_free;                  /* free: none below it */
     uint64_t next_serial, buffers, bytes, peak, fresh_bytes; /* fresh: since the last collection */
+
+    uint64_t seed, drawn;   /* random numbers: the key, and counters drawn so far */
+    uint32_t key_var;       /* number of the VAR that holds the seed .. */
+    uint32_t key_first;     /* .. and of its first version, + 1; 0: none yet */
+    bool keyed;             /* key_var holds the present seed */
+    bool noting;            /* draws are noted, with their distance from: */
+    uint64_t marked;        /* `drawn` at random_mark */
+    struct draw *draw;
+    uint32_t draws, draw_cap;
 
     struct async_read *reads;
     uint32_t nreads, reads_cap;
@@ -218,7 +234,9 @@ static inline uint32_t store_of(const uop *buffer) { return (uint32_t)((uint64_t
 static inline uint32_t version_of(const uop *buffer) { return (uint32_t)buffer->arg.u; }
 size_t store_bytes(rg_ctx *, const uop *);             /* throws past 2^63 */
 const uop *gr_chain_root(const rg_ctx *, const uop *); /* the BUFFER below a chain of ASSIGNs */
+/* A new VAR; old: it is the next version of that one, with its bounds. */
 const uop *store_var(rg_ctx *, enum dtype, double lo, double hi, int64_t bits, const uop *old);
+const uop *store_key(rg_ctx *); /* the VAR that holds the seed, i64 */
 
 /* ---- graph.c --------------------------------------------------------------------------------------- */
 
@@ -251,6 +269,14 @@ void gr_free(struct graph *);
 /* ---- assign.c --------------------------------------------------------------------------------------- */
 
 void call_ranges(struct call *, struct t_slice *out, uint32_t rank); /* k->ranges, checked; throws */
+
+/* ---- random.c ---------------------------------------------------------------------------------------- */
+
+/* For a replay: which VARs a recorded piece of work draws with. To run it again, VAR k gets drawn + offset k, the VAR
+ * key_var gets seed, and then drawn grows as much as it did from the mark to the end of the recording. */
+void random_mark(rg_ctx *);   /* draws are noted from now on; the list is empty */
+void random_unmark(rg_ctx *); /* no longer; the list stays */
+const struct draw *random_draws(rg_ctx *, uint32_t *n);
 
 /* ---- realize.c -------------------------------------------------------------------------------------- */
 

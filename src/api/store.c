@@ -79,20 +79,36 @@ const uop *gr_chain_root(const rg_ctx *c, const uop *n) {
 
 /* ---- numbers that change ------------------------------------------------------------------------------ */
 
-const uop *store_var(rg_ctx *c, enum dtype dt, double lo, double hi, int64_t bits, const uop *old) {
-    const uop *bound[2];
-    if (old)
-        bound[0] = old->src[0], bound[1] = old->src[1];
-    else if (dt_is_float(dt))
-        bound[0] = uop_flt(&c->graph->ir, dt, lo), bound[1] = uop_flt(&c->graph->ir, dt, hi);
-    else /* integers beyond 2^53 are not bounds of anything */
-        bound[0] = uop_int(&c->graph->ir, dt, (int64_t)lo),
-        bound[1] = uop_int(&c->graph->ir, dt, (int64_t)hi);
-    uint32_t number = c->next_var++;
-    uint64_t first = number;
-    if (old) map_get(&c->graph->var_of, old->arg.param.slot, &first);
+/* Bounds of integers: +-2^63 stands for all there are; others are exact up to 2^53. */
+static const uop *var_bound(rg_ctx *c, enum dtype dt, double v) {
+    if (dt_is_float(dt)) return uop_flt(&c->graph->ir, dt, v);
+    return uop_int(&c->graph->ir, dt, v >= 0x1p63 ? INT64_MAX : (int64_t)v);
+}
+
+static const uop *var_node(rg_ctx *c, enum dtype dt, const uop *const *bound, uint32_t number, uint64_t first,
+                           int64_t bits) {
     map_put(&c->graph->vars, number, (uint64_t)bits);
     map_put(&c->graph->var_of, number, first);
     union arg arg = {.param = {.slot = number, .name = ir_sym(&c->graph->ir, "s", 1)}};
     return uop_new(&c->graph->ir, OP_VAR, dt, 1, bound, 2, arg);
+}
+
+const uop *store_var(rg_ctx *c, enum dtype dt, double lo, double hi, int64_t bits, const uop *old) {
+    uint32_t number = c->next_var++;
+    uint64_t first = number;
+    if (old) map_get(&c->graph->var_of, old->arg.param.slot, &first);
+    const uop *bound[2] = {old ? old->src[0] : var_bound(c, dt, lo),
+                           old ? old->src[1] : var_bound(c, dt, hi)};
+    return var_node(c, dt, bound, number, first, bits);
+}
+
+/* Between draws nothing need hold the key's node, and a collection may forget it: it is made again by its number. */
+const uop *store_key(rg_ctx *c) {
+    if (!c->keyed) {
+        c->key_var = c->next_var++;
+        if (!c->key_first) c->key_first = c->key_var + 1;
+        c->keyed = true;
+    }
+    const uop *bound[2] = {var_bound(c, DT_I64, -0x1p63), var_bound(c, DT_I64, 0x1p63)};
+    return var_node(c, DT_I64, bound, c->key_var, c->key_first - 1, (int64_t)c->seed);
 }

@@ -13,6 +13,7 @@ static bool is_special(enum op o) { return o == OP_POW || (o >= OP_EXP && o <= O
 static double op_cost(const uop *n) {
     if (!op_is_pure((enum op)n->op) || n->dt == DT_IDX || dt_is_bool((enum dtype)n->dt)) return 0;
     if (n->op == OP_CAST || n->op == OP_BITCAST || n->op == OP_WHERE) return 0;
+    if (n->op == OP_THREEFRY) return THREEFRY_OPS;
     return n->op == OP_MULACC ? 2 : 1;
 }
 

@@ -57,6 +57,7 @@ static struct twins twins_of(const struct view *v, int axis) {
 
 static double weight(const uop *n) {
     if (!op_is_pure((enum op)n->op) || n->dt == DT_IDX) return 0;
+    if (n->op == OP_THREEFRY) return 20;
     if (n->op == OP_POW || (n->op >= OP_EXP && n->op <= OP_SIGMOID)) return 10;
     return n->op == OP_FDIV || n->op == OP_SQRT || n->op == OP_RSQRT || n->op == OP_RECIP ? 3 : 0.5;
 }

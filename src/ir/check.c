@@ -150,6 +150,7 @@ static bool check_pure(struct check *c) {
     if (a->dt == DT_BOOL && (c->op == OP_NEG || c->op == OP_ABS || c->op == OP_SUB))
         return bad(c, 0, "expected a number as source 0 of %s, found bool; NOT and XOR work on bools",
                    o->name);
+    if (c->op == OP_THREEFRY && !typed(c, 0, DT_U64, "the counter")) return false;
     if (c->op == OP_WHERE || c->op == OP_RARE)
         return typed(c, 0, DT_BOOL, "the condition") &&
                typed(c, 2, (enum dtype)c->src[1]->dt, "the type of source 1");

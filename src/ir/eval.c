@@ -98,6 +98,25 @@ static int64_t shift_right(enum dtype dt, int64_t x, int64_t y, int width) {
 
 static int width_of(enum dtype dt) { return dt == DT_BOOL ? 1 : dtype_info[dt].bytes * 8; }
 
+/* Threefry-2x32 with 20 rounds, Salmon et al. 2011: counter and key are two words each, the low one first. After every
+ * fourth round a word of the key is added, turned by one place each time, and the number of the turn. */
+static uint64_t threefry(uint64_t counter, uint64_t key) {
+    static const int turn[8] = {13, 15, 26, 6, 17, 29, 16, 24};
+    uint32_t k[3] = {(uint32_t)key, (uint32_t)(key >> 32)};
+    k[2] = k[0] ^ k[1] ^ THREEFRY_PARITY;
+    uint32_t a = (uint32_t)counter + k[0], b = (uint32_t)(counter >> 32) + k[1];
+    for (uint32_t i = 0; i < 20; i++) {
+        int by = turn[i % 8];
+        a += b;
+        b = (b << by | b >> (32 - by)) ^ a;
+        if (i % 4 != 3) continue;
+        uint32_t s = i / 4 + 1;
+        a += k[s % 3];
+        b += k[(s + 1) % 3] + s;
+    }
+    return (uint64_t)b << 32 | a;
+}
+
 /* The wrapped 64-bit result; *exact is false when the mathematical result is another one. */
 static bool eval_i(enum op op, enum dtype dt, const union val *s, int64_t *r, bool *exact) {
     int64_t x = s[0].i, y = op == OP_NEG || op == OP_ABS || op == OP_NOT ? 0 : s[1].i, t;
@@ -131,6 +150,7 @@ static bool eval_i(enum op op, enum dtype dt, const union val *s, int64_t *r, bo
         *exact = y < 0 || y >= 64 || (*r >> y) == x;
         return true;
     case OP_SHR: *r = shift_right(dt, x, y, width_of(dt)); return true;
+    case OP_THREEFRY: *r = (int64_t)threefry((uint64_t)x, (uint64_t)y); return true;
     case OP_MULACC:
         *exact = !__builtin_mul_overflow(x, y, &t);
         *exact &= !__builtin_add_overflow(t, s[2].i, r);

@@ -175,6 +175,8 @@ union val {
     int64_t i;
     double f;
 };
+#define THREEFRY_PARITY 0x1bd11bda /* of the key schedule */
+#define THREEFRY_OPS 80            /* what one costs, in additions */
 bool op_eval(enum op, enum dtype result, enum dtype source0, const union val *src, union val *out);
 
 typedef VEC(const uop *) uop_vec;

@@ -236,6 +236,24 @@ static bool less(enum dtype dt, union ref_val a, union ref_val b) {
     return dt_is_float(dt) ? a.f < b.f : dt == DT_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
 }
 
+static uint32_t turned(uint32_t x, int by) { return x << by | x >> (32 - by); }
+
+/* Threefry-2x32 with 20 rounds, written out as in the paper: five times four rounds, then a step of the key schedule. */
+static uint64_t random_bits(uint64_t counter, uint64_t key) {
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32), k2 = 0x1bd11bda ^ k0 ^ k1;
+    uint32_t x = (uint32_t)counter + k0, y = (uint32_t)(counter >> 32) + k1;
+#define FOUR(a, b, c, d, add_x, add_y)                                                                \
+    x += y, y = turned(y, a) ^ x, x += y, y = turned(y, b) ^ x, x += y, y = turned(y, c) ^ x, x += y, \
+            y = turned(y, d) ^ x, x += (add_x), y += (add_y)
+    FOUR(13, 15, 26, 6, k1, k2 + 1);
+    FOUR(17, 29, 16, 24, k2, k0 + 2);
+    FOUR(13, 15, 26, 6, k0, k1 + 3);
+    FOUR(17, 29, 16, 24, k1, k2 + 4);
+    FOUR(13, 15, 26, 6, k2, k0 + 5);
+#undef FOUR
+    return (uint64_t)y << 32 | x;
+}
+
 static bool int_op(enum op op, enum dtype dt, const union ref_val *s, int64_t *r) {
     uint64_t x = (uint64_t)s[0].i, y = (uint64_t)s[1].i;
     switch (op) {
@@ -254,6 +272,7 @@ static bool int_op(enum op op, enum dtype dt, const union ref_val *s, int64_t *r
     case OP_XOR: *r = (int64_t)(x ^ y); break;
     case OP_SHL:
     case OP_SHR: *r = int_shift(op, dt, s[0].i, s[1].i); break;
+    case OP_THREEFRY: *r = (int64_t)random_bits(x, y); break;
     case OP_MULACC: *r = (int64_t)(x * y + (uint64_t)s[2].i); break;
     default: return false;
     }

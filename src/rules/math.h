@@ -30,6 +30,9 @@ const uop *math_sin(struct rw *, const uop *n);
 const uop *math_cos(struct rw *, const uop *n);
 const uop *math_tan(struct rw *, const uop *n);
 
+/* threefry.c: exact. The two words are computed in u32 and put together; rules take apart what is not used. */
+const uop *math_threefry(struct rw *, const uop *n);
+
 /* half.c: the same op on float32 sources, rounded back to the half type (comparisons stay bool). */
 bool math_is_half(const uop *n); /* f16 or bf16 */
 const uop *math_half(struct rw *, const uop *n);

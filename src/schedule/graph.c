@@ -210,8 +210,9 @@ static void link_units(struct sgraph *g) {
     for (uint32_t u = 0; u < g->units; u++) g->unit[u].use[uses[u]] = UINT32_MAX;
 }
 
-/* Computed from numbers alone: cheaper to compute than to load. */
+/* Computed from numbers alone: cheaper to compute than to load. Random bits are not. */
 static bool from_numbers(const uop *n, const uint8_t *number) {
+    if (n->op == OP_THREEFRY) return false;
     if (n->op == OP_REDUCE_AXES || n->op == OP_SCAN_AXIS || n->op == OP_GATHER) return false;
     for (uint32_t i = 0; i < n->nsrc; i++)
         if (!number[n->src[i]->id]) return false;

@@ -24,6 +24,7 @@ static double op_weight(const uop *n) {
     case OP_SIN:
     case OP_COS:
     case OP_ERF: return 90;
+    case OP_THREEFRY: return 2 * THREEFRY_OPS;
     case OP_TAN: return 220;
     case OP_POW: return 320;
     case OP_FDIV:

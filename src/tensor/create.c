@@ -130,7 +130,7 @@ const uop *tg_iota(struct tg *g, int64_t n, uint32_t rank, uint32_t axis) {
 
 /* ---- leaves ------------------------------------------------------------------------------------------ */
 
-static void check_dims(struct tg *g, const int64_t *d, uint32_t n) {
+void tg_check_dims(struct tg *g, const int64_t *d, uint32_t n) {
     tg_rank(g, n);
     int64_t size = 1;
     for (uint32_t i = 0; i < n; i++) {
@@ -148,7 +148,7 @@ static void check_value_dtype(struct tg *g, enum dtype dt) {
 
 const uop *t_buffer(struct tg *g, enum dtype dt, const int64_t *d, uint32_t n, uint32_t number) {
     check_value_dtype(g, dt);
-    check_dims(g, d, n);
+    tg_check_dims(g, d, n);
     const uop *src[SHAPE_MAX];
     for (uint32_t i = 0; i < n; i++) src[i] = uop_idx(g->ir, d[i]);
     return uop_new(g->ir, OP_BUFFER, dt, 1, src, n, ARG_INT(number));
@@ -176,7 +176,7 @@ const uop *t_int(struct tg *g, enum dtype dt, int64_t v) {
 }
 
 const uop *t_full(struct tg *g, const uop *v, const int64_t *d, uint32_t n) {
-    check_dims(g, d, n);
+    tg_check_dims(g, d, n);
     if (tg_shape(g, v)->n) tg_bad(g, "a fill value has shape (), found %s; use expand", tg_dims(g, v));
     return tg_to_shape(g, v, shape_make(&g->shapes, d, n));
 }
@@ -240,7 +240,7 @@ const uop *t_linspace(struct tg *g, enum dtype dt, double start, double stop, in
 
 const uop *t_eye(struct tg *g, enum dtype dt, int64_t n, int64_t m) {
     check_value_dtype(g, dt);
-    check_dims(g, (int64_t[]){n, m}, 2);
+    tg_check_dims(g, (int64_t[]){n, m}, 2);
     const struct shape *s = shape_make(&g->shapes, (int64_t[]){n, m}, 2);
     const uop *row = tg_iota(g, n, 2, 0), *col = tg_iota(g, m, 2, 1);
     if (row->dt != col->dt) row = t_cast(g, row, DT_I64), col = t_cast(g, col, DT_I64);

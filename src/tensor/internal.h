@@ -11,6 +11,7 @@ void tg_bad(struct tg *, const char *fmt, ...) RG_FMT(2, 3) RG_NORETURN; /* thro
 const char *tg_dims(struct tg *, const uop *);                           /* "(2, 3)", for messages */
 const char *tg_list(struct tg *, const int64_t *, uint32_t n);           /* the same of plain numbers */
 static inline const char *tg_dt(const uop *n) { return dtype_info[n->dt].name; }
+void tg_check_dims(struct tg *, const int64_t *, uint32_t n); /* throws unless they are sizes of a tensor */
 void tg_rank(struct tg *, uint32_t n);                    /* throws if that many axes are too many */
 uint32_t tg_axis(struct tg *, const uop *, int64_t axis); /* 0 .. rank-1; negative counts from the end */
 /* A bit for each axis; each may be given once. n 0 with axes NULL: all of them. */

@@ -330,6 +330,27 @@ const uop *t_scatter_add(struct tg *, const uop *, int64_t axis, const uop *inde
 const uop *t_embedding(struct tg *, const uop *index, const uop *weight);
 const uop *t_one_hot(struct tg *, const uop *index, int64_t classes); /* i64 */
 
+/* random.c: Threefry. Who draws says where the numbers come from: `take` gives the number of the first of so many
+ * counters, which nobody gets again, and the key; both u64 of rank 0, known only at run time. Shapes and arguments are
+ * checked before anything is taken. */
+struct t_rng {
+    void (*take)(struct t_rng *, int64_t counters, const uop **base, const uop **key);
+};
+const uop *t_rand(struct tg *, struct t_rng *, enum dtype, const int64_t *dims, uint32_t n);
+const uop *t_randn(struct tg *, struct t_rng *, enum dtype, const int64_t *dims, uint32_t n);
+const uop *t_uniform(struct tg *, struct t_rng *, enum dtype, double lo, double hi, const int64_t *dims, uint32_t n);
+const uop *t_normal(struct tg *, struct t_rng *, enum dtype, double mean, double deviation, const int64_t *dims,
+                    uint32_t n);
+const uop *t_randint(struct tg *, struct t_rng *, enum dtype, int64_t lo, int64_t hi, const int64_t *dims, uint32_t n);
+const uop *t_randperm(struct tg *, struct t_rng *, enum dtype, int64_t n);
+/* Shapes (out, in, ..); what follows the first two axes counts to both fans, as in PyTorch. */
+const uop *t_glorot_uniform(struct tg *, struct t_rng *, enum dtype, const int64_t *dims, uint32_t n);
+const uop *t_kaiming_uniform(struct tg *, struct t_rng *, enum dtype, double slope, const int64_t *dims, uint32_t n);
+const uop *t_kaiming_normal(struct tg *, struct t_rng *, enum dtype, double slope, const int64_t *dims, uint32_t n);
+const uop *t_dropout(struct tg *, struct t_rng *, const uop *, double p);
+const uop *t_bernoulli(struct tg *, struct t_rng *, const uop *p);
+const uop *t_multinomial(struct tg *, struct t_rng *, const uop *weights, int64_t n, bool replace);
+
 /* grad.c: gradients of `of` (any shape; NULL seed: ones, and then `of` must have one element) with respect to wrt[n];
  * out[i] has the shape and dtype of wrt[i], zeros where nothing flows. wrt are nodes of the graph; what lies below
  * them is not differentiated through. Rules: src/rules/grad.rules. The nodes made inherit provenance, marked backward. */
