@@ -1,11 +1,11 @@
 /* loss.c: how far a prediction is from its target.
  *
- * A loss is computed in float32 at least, element by element, then reduced; only the end is rounded. The class of a target is
- * picked with GATHER, of one logit a row. The way back of that is no scatter: VIA sends the gradient through the sum of
- * the classes that equal the target, which is a comparison inside the kernel that needs the gradient anyway.
- * Options that a loss does not have are refused, as is a target of another shape: broadcasting one is nearly always a
- * mistake, (N, 1) beside (N).
- * Tests: tests/values/nn.txt through tests/unit/values_ops.c; tests/unit/loss.c (kernels, corners, misuse) */
+ * A loss is computed in float32 at least, element by element, then reduced; only the end is rounded. The class of
+ * a target is picked with GATHER, of one logit a row. The way back of that is no scatter: VIA sends the gradient
+ * through the sum of the classes that equal the target, which is a comparison inside the kernel that needs the
+ * gradient anyway. Options that a loss does not have are refused, as is a target of another shape: broadcasting one
+ * is nearly always a mistake, (N, 1) beside (N).
+ * Tests: tests/values/nn.txt through tests/unit/values_ops.c; tests/unit/loss.c (kernels, words for misuse) */
 #include "tensor/internal.h"
 
 #include <math.h>
@@ -231,8 +231,8 @@ const uop *t_bce_with_logits(struct tg *g, const uop *x, const uop *target, cons
     return finish_all(&f, scaled(&f, add(g, mul(g, one_minus(g, f.t), f.x), low), o->weight, "weight"));
 }
 
-/* A logarithm that ends at -100. Its slope is PyTorch's, (p - t) / max(p (1 - p), 1e-12) when both logarithms are added up: near
- * 0 and 1 those of the parabolas here. */
+/* A logarithm that ends at -100. Its slope is PyTorch's, (p - t) / max(p (1 - p), 1e-12) when both logarithms are
+ * added up: near 0 and 1 those of the parabolas here. */
 static const uop *log_share(struct tg *g, const uop *p, bool of_rest) {
     const uop *edge = tg_op2(g, OP_LT, mul(g, p, one_minus(g, p)), tg_like(g, p, 1e-12));
     const uop *v = of_rest ? t_log1p(g, tg_op1(g, OP_NEG, p)) : tg_op1(g, OP_LOG, p),

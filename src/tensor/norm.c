@@ -1,8 +1,8 @@
 /* norm.c: lengths of vectors, and the normalisations: what is divided by a deviation or a length.
  *
- * Halves are computed in float32 from the first step to the last and rounded at the end, as in PyTorch. Gradients come
- * from the rules; where a length is 0 its gradient is 0, because the root is taken of a harmless number there.
- * Tests: tests/values/nn.txt through tests/unit/values_ops.c, tests/unit/loss.c (kernels), tests/unit/tensor_errors.c */
+ * Halves are computed in float32 from the first step to the last and rounded at the end, as in PyTorch. Gradients
+ * come from the rules; where a length is 0 its gradient is 0, because the root is taken of a harmless number there.
+ * Tests: tests/values/nn.txt through tests/unit/values_ops.c; tests/unit/loss.c (kernels, words for misuse) */
 #include "tensor/internal.h"
 
 #include <math.h>

@@ -248,10 +248,10 @@ const uop *t_cummin(struct tg *g, const uop *x, int64_t axis) {
     return scan(g, x->dt == DT_BOOL ? OP_MUL : OP_MIN, x, axis, (enum dtype)x->dt);
 }
 
-/* log(e^x + e^y) is no op that scans, and a running sum of e^(x - m) with one m for the whole axis is 0 wherever the numbers so far
- * are much smaller than m. So place i of a short axis reduces what is at or before it, with the greatest of that taken
- * out. A long axis is cut into blocks; what comes before each block is the same problem with fewer numbers. Both work
- * along the last axis: BLOCK exponentials for a number, and a few passes. */
+/* log(e^x + e^y) is no op that scans, and a running sum of e^(x - m) with one m for the whole axis is 0 wherever the
+ * numbers so far are much smaller than m. So place i of a short axis reduces what is at or before it, with the
+ * greatest of that taken out. A long axis is cut into blocks; what comes before each block is the same problem with
+ * fewer numbers. Both work along the last axis: BLOCK exponentials for a number, and a few passes. */
 enum { BLOCK = 16 };
 
 static const uop *logcumsumexp_short(struct tg *g, const uop *x) {

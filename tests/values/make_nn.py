@@ -244,7 +244,7 @@ def class_losses():
     out.torch("cross_entropy", "ignored_i8", [uni("f32", -4, 4, 3, 5), i8], lambda a, b: F.cross_entropy(a, b.long()), u=6, grad=seed, wrt=(0,))
     u8 = In("u8", [1, 156, 0])  # the bits of -100: a class like any other, if there were so many
     out.torch("cross_entropy", "not_ignored_u8", [uni("f32", -4, 4, 3, 160), u8], lambda a, b: F.cross_entropy(a, b.long()), u=6, a=1e-5)
-    none = In("i64", [-100, -100])  # 0 / 0, as in PyTorch; no gradient reaches the rows
+    none = In("i64", [-100, -100])  # 0 / 0, as in PyTorch
     out.case("cross_entropy", "all_ignored", [uni("f32", -4, 4, 2, 3), none], np.array(np.nan))
     out.case("cross_entropy", "all_ignored_sum", [uni("f32", -4, 4, 2, 3), none], np.array(0.0), par="reduction=sum", a="z")
     out.case("cross_entropy", "empty", [In("f32", np.zeros((0, 3))), In("i64", np.zeros(0))], np.array(np.nan))
@@ -331,8 +331,15 @@ def element_losses():
         out.case(op, "empty_each", none, np.zeros((0, 3)), par="reduction=each")
 
 
+def nothing_counts():
+    """The mean is 0 / 0, but no gradient reaches the rows."""
+    for tag in BOTH:
+        ins = [uni(tag, -4, 4, 2, 3), In("i64", [-100, -100])]
+        out.torch("cross_entropy", "grad_kinks_all_ignored", ins, F.cross_entropy, grad=seed, wrt=(0,))
+
+
 def main():
-    for part in (more_unary, scans, norms, channel_norms, class_losses, element_losses):
+    for part in (more_unary, scans, norms, channel_norms, class_losses, element_losses, nothing_counts):
         part()
     gradients = sum(1 for l in out.lines if l.startswith("s "))
     head = "# Written by make_nn.py (numpy %s, torch %s): %d ops, %d cases, %d of them with gradients. ops_lib.py has the layout.\n" % (
