@@ -231,13 +231,13 @@ static int read_header(struct err *e, struct io_archive *f, uint64_t size) {
     if (n > size - 8)
         return err_set(e, RG_EPARSE, "%s: a header of %llu bytes; the file has %llu after its length",
                        f->path, (unsigned long long)n, (unsigned long long)(size - 8));
-    void *p = os_pages((size_t)n);
+    void *p = mem_alloc((size_t)n); /* a tool that watches the heap sees a parser that reads past it */
     if (!p) return err_set(e, RG_ENOMEM, "out of memory: cannot read the header of %s", f->path);
     if (!os_read_at(e, f->fd, f->path, p, (size_t)n, 8)) {
         io_safetensors_parse(&f->arena, p, (size_t)n, size - 8 - n, &f->index);
         err_prefix(e, "%s: ", f->path);
     }
-    os_pages_free(p, (size_t)n);
+    mem_free(p);
     f->at = 8 + n;
     return e->code;
 }
