@@ -12,10 +12,6 @@
 
 #include "api/api.h"
 
-#pragma weak rg_uniform_at
-#pragma weak rg_normal_at
-#pragma weak rg_glorot_uniform_at
-#pragma weak rg_dropout_at
 #pragma weak rg_attention_at
 
 #define AT const char *file, int line
