@@ -72,45 +72,47 @@ static const uop *windows_of(struct pool *p, const uop *x, const uop *outside) {
 
 static uint32_t window_mask(const struct pool *p) { return ((1u << p->m) - 1) << (2 + p->m); }
 
-/* Where in its plane each element of each window is, and whether that is inside (NULL: all are): (1, 1, o.., k..). */
-static const uop *positions(struct pool *p, const uop **inside) {
+/* The number of an element in its window, row by row: (1, 1, 1.., k..). */
+static const uop *places_in(struct pool *p) {
+    struct tg *g = p->g;
+    uint32_t rank = 2 + 2 * p->m;
+    const uop *flat = NULL;
+    for (uint32_t i = 0; i < p->m; i++) {
+        const uop *k = tg_iota(g, p->size[i], rank, 2 + p->m + i);
+        flat = flat ? t_add(g, tg_op_k(g, OP_MUL, flat, (double)p->size[i]), k) : k;
+    }
+    return flat;
+}
+
+/* Which elements of windows are elements of x; NULL: all. */
+static const uop *inside(struct pool *p) {
     struct tg *g = p->g;
     const struct shape *x = tg_shape(g, p->x);
-    int64_t plane = 1, d[SHAPE_MAX] = {1, 1};
-    const uop *flat = NULL;
-    for (uint32_t i = 2; i < x->n; i++) d[i] = x->d[i], plane *= x->d[i];
-    const struct shape *s = shape_make(&g->shapes, d, x->n);
-    enum dtype dt = plane <= INT32_MAX ? DT_I32 : DT_I64;
-    for (uint32_t i = 2; i < x->n; i++) {
-        const uop *at = tg_to_shape(g, t_cast(g, tg_iota(g, d[i], x->n, i), dt), s);
-        flat = flat ? tg_op2(g, OP_ADD, tg_op2(g, OP_MUL, flat, t_int(g, dt, d[i])), at) : at;
-    }
-    const uop *yes = tg_to_shape(g, uop_int(g->ir, DT_BOOL, 1), s);
-    *inside = p->around ? windows_of(p, yes, uop_int(g->ir, DT_BOOL, 0)) : NULL;
-    return windows_of(p, flat, t_int(g, dt, 0));
+    int64_t d[SHAPE_MAX] = {1, 1};
+    for (uint32_t i = 2; i < x->n; i++) d[i] = x->d[i];
+    const uop *yes = tg_to_shape(g, uop_int(g->ir, DT_BOOL, 1), shape_make(&g->shapes, d, x->n));
+    return p->around ? windows_of(p, yes, uop_int(g->ir, DT_BOOL, 0)) : NULL;
 }
 
 struct greatest {
-    const uop *win, *value, *at,
-        *index; /* of all elements of the windows: value, place; of the windows: both */
+    const uop *win, *value; /* (.., o.., k..); (.., o.., 1..) */
+    const uop *at, *first;  /* places in windows; that of the first of the greatest */
 };
 
-static struct greatest greatest(struct pool *p, const uop *x, bool index) {
+static struct greatest greatest(struct pool *p, const uop *x, bool places) {
     struct tg *g = p->g;
     struct greatest r;
-    bool bit = x->dt == DT_BOOL; /* of bools the greatest is "or" */
-    enum op op = bit ? OP_ADD : OP_MAX;
+    enum op op = x->dt == DT_BOOL ? OP_ADD : OP_MAX; /* of bools the greatest is "or" */
     r.win = windows_of(p, x, uop_identity(g->ir, op, (enum dtype)x->dt));
     r.value = tg_reduce(g, op, r.win, window_mask(p));
-    if (!index) return r;
+    if (!places) return r;
     const struct shape *s = tg_shape(g, r.win);
-    const uop *inside, *at = positions(p, &inside),
-                       *hit = tg_op2(g, OP_EQ, r.win, tg_to_shape(g, r.value, s));
+    const uop *in = inside(p), *hit = tg_op2(g, OP_EQ, r.win, tg_to_shape(g, r.value, s));
     if (dt_is_float((enum dtype)x->dt)) hit = tg_op2(g, OP_OR, hit, tg_op2(g, OP_NE, r.win, r.win));
-    if (inside) hit = tg_op2(g, OP_AND, hit, tg_to_shape(g, inside, s));
-    r.at = tg_to_shape(g, at, s);
-    const uop *most = t_int(g, (enum dtype)at->dt, dt_max((enum dtype)at->dt));
-    r.index = tg_reduce(g, OP_MIN, tg_op3(g, OP_WHERE, hit, r.at, most), window_mask(p));
+    if (in) hit = tg_op2(g, OP_AND, hit, tg_to_shape(g, in, s));
+    r.at = tg_to_shape(g, places_in(p), s);
+    const uop *none = t_int(g, (enum dtype)r.at->dt, INT32_MAX);
+    r.first = tg_reduce(g, OP_MIN, tg_op3(g, OP_WHERE, hit, r.at, none), window_mask(p));
     return r;
 }
 
@@ -121,20 +123,38 @@ const uop *t_max_pool(struct tg *g, const uop *x, uint32_t axes, const struct t_
     bool flt = dt_is_float((enum dtype)x->dt);
     struct greatest m = greatest(&p, p.x, flt);
     if (!flt) return tg_drop(g, m.value, window_mask(&p), false);
-    const uop *first = tg_op2(g, OP_EQ, m.at, tg_to_shape(g, t_detach(g, m.index), tg_shape(g, m.at)));
+    const uop *first = tg_op2(g, OP_EQ, m.at, tg_to_shape(g, m.first, tg_shape(g, m.at)));
     const uop *back =
         tg_reduce(g, OP_ADD, tg_op3(g, OP_WHERE, first, m.win, tg_like(g, x, 0)), window_mask(&p));
     return tg_drop(g, t_via(g, m.value, back), window_mask(&p), false);
 }
 
-/* The plane is that of x before a crop. */
+/* Of a place in each window (N, C, o..) its place in the plane of x: axis by axis, o*stride - before + k*dilation. */
+static const uop *plane_places(struct pool *p, const uop *at) {
+    struct tg *g = p->g;
+    const struct shape *x = tg_shape(g, p->x);
+    const uop *flat = NULL;
+    int64_t inner = 1;
+    for (uint32_t i = 0; i < p->m; i++) inner *= p->size[i];
+    for (uint32_t i = 0; i < p->m; i++) {
+        inner /= p->size[i];
+        const uop *k = t_mod(g, t_floordiv(g, at, t_int(g, DT_I64, inner)), t_int(g, DT_I64, p->size[i]));
+        const uop *o = t_cast(g, tg_iota(g, p->out[i], x->n, 2 + i), DT_I64);
+        o = t_sub(g, t_mul(g, o, t_int(g, DT_I64, p->stride[i])), t_int(g, DT_I64, p->pad[2 * i]));
+        k = t_add(g, t_mul(g, k, t_int(g, DT_I64, p->dilation[i])), o);
+        flat = flat ? t_add(g, t_mul(g, flat, t_int(g, DT_I64, x->d[2 + i])), k) : k;
+    }
+    return flat;
+}
+
 const uop *t_max_pool_index(struct tg *g, const uop *x, uint32_t axes, const struct t_pool *o) {
     struct pool p;
     x = tg_value(g, x);
     pool_init(&p, g, x, axes, o);
-    if (tg_shape(g, p.x) != tg_shape(g, x))
+    if (tg_shape(g, p.x) != tg_shape(g, x)) /* the plane is that of x before a crop */
         tg_bad(g, "places of maxima with negative padding; crop the tensor first");
-    return t_cast(g, tg_drop(g, greatest(&p, p.x, true).index, window_mask(&p), false), DT_I64);
+    const uop *at = tg_drop(g, greatest(&p, p.x, true).first, window_mask(&p), false);
+    return plane_places(&p, t_cast(g, at, DT_I64));
 }
 
 /* Windows that overlap name one place several times, with equal values: their mean is that value. What flows back is read at

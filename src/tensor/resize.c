@@ -71,6 +71,11 @@ const uop *t_unfold(struct tg *g, const uop *x, int64_t axis, int64_t size, int6
     x = tg_value(g, x);
     uint32_t rank = tg_shape(g, x)->n, at = tg_axis(g, x, axis);
     int64_t last[SHAPE_MAX], back[SHAPE_MAX], one = 1;
+    if (size < 1 || step < 1 || size > tg_shape(g, x)->d[at])
+        tg_bad(g,
+               "windows of %lld elements, %lld apart, along axis %u of shape %s; expected 1 to %lld elements "
+               "and a step of 1 or more",
+               (long long)size, (long long)step, at, tg_dims(g, x), (long long)tg_shape(g, x)->d[at]);
     for (uint32_t i = 0, k = 0; i < rank; i++)
         if (i != at) last[k] = i, back[i] = k, k++;
     last[rank - 1] = at, back[at] = rank - 1, back[rank] = rank;

@@ -201,3 +201,254 @@ static void run_file(const char *device, uint32_t every) {
 
 TEST(conv_values_ref) { run_file("REF", 1); }
 TEST_SLOW(conv_values_cpu, 600) { run_file("CPU", 1); }
+
+/* ---- larger sizes, against plain loops ------------------------------------------------------------------------ */
+
+/* Small whole numbers: sums are exact in any order, so results are equal bit by bit. */
+struct plain {
+    int n, c, h, w, o, k, stride, pad, dilation, groups; /* images, channels, plane, results, window */
+    int oh, ow;
+    float *x, *f, *dy, *y, *dx, *df;
+};
+
+static void plain_loops(struct plain *p) {
+    int ci = p->c / p->groups, oi = p->o / p->groups;
+    for (int n = 0; n < p->n; n++)
+        for (int o = 0; o < p->o; o++)
+            for (int i = 0; i < p->oh * p->ow; i++)
+                for (int c = 0; c < ci; c++)
+                    for (int k = 0; k < p->k * p->k; k++) {
+                        int r = i / p->ow * p->stride - p->pad + k / p->k * p->dilation;
+                        int s = i % p->ow * p->stride - p->pad + k % p->k * p->dilation;
+                        if (r < 0 || r >= p->h || s < 0 || s >= p->w) continue;
+                        size_t at =
+                            (size_t)((n * p->c + o / oi * ci + c) * p->h + r) * (size_t)p->w + (size_t)s;
+                        size_t to = (size_t)((n * p->o + o) * p->oh * p->ow + i);
+                        size_t f = (size_t)((o * ci + c) * p->k * p->k + k);
+                        p->y[to] += p->x[at] * p->f[f];
+                        p->dx[at] += p->dy[to] * p->f[f];
+                        p->df[f] += p->dy[to] * p->x[at];
+                    }
+}
+
+static float *whole_numbers(struct arena *a, size_t n, uint64_t seed, bool zero) {
+    float *v = arena_array(a, float, n);
+    for (size_t i = 0; i < n && !zero; i++) v[i] = (float)((int)(hash_u64(seed + i) % 5) - 2);
+    return v;
+}
+
+static void same_as(rg_tensor t, const float *want, size_t n, struct arena *a, const char *what) {
+    float *got = arena_array(a, float, n);
+    rg_ctx *c = rg_ctx_of(t);
+    if (rg_read(t, got, n * sizeof *got)) FAIL("%s", rg_error(c));
+    for (size_t i = 0; i < n; i++)
+        if (got[i] != want[i]) FAIL("%s: element %zu is %g, expected %g", what, i, got[i], want[i]);
+}
+
+static void against_loops(struct plain p) {
+    struct err err = {0};
+    struct arena a;
+    rg_ctx *c = rg_open("CPU");
+    rg_tensor grad[2];
+    arena_init(&a, &err);
+    p.oh = (p.h + 2 * p.pad - (p.k - 1) * p.dilation - 1) / p.stride + 1;
+    p.ow = (p.w + 2 * p.pad - (p.k - 1) * p.dilation - 1) / p.stride + 1;
+    size_t nx = (size_t)(p.n * p.c * p.h * p.w), nf = (size_t)(p.o * p.c / p.groups * p.k * p.k),
+           ny = (size_t)(p.n * p.o * p.oh * p.ow);
+    p.x = whole_numbers(&a, nx, 1, false), p.f = whole_numbers(&a, nf, 2000003, false);
+    p.dy = whole_numbers(&a, ny, 7000003, false), p.y = whole_numbers(&a, ny, 0, true);
+    p.dx = whole_numbers(&a, nx, 0, true), p.df = whole_numbers(&a, nf, 0, true);
+    plain_loops(&p);
+    rg_tensor x = rg_from(c, RG_F32, p.x, RG_SHAPE(p.n, p.c, p.h, p.w));
+    rg_tensor f = rg_from(c, RG_F32, p.f, RG_SHAPE(p.o, p.c / p.groups, p.k, p.k));
+    rg_tensor y = rg_conv2d(x, f, .stride = RG_INTS(p.stride), .padding = RG_INTS(p.pad),
+                            .dilation = RG_INTS(p.dilation), .groups = p.groups);
+    rg_grad(y, RG_TENSORS(x, f), grad, .seed = rg_from(c, RG_F32, p.dy, RG_SHAPE(p.n, p.o, p.oh, p.ow)));
+    same_as(y, p.y, ny, &a, "convolution");
+    same_as(grad[0], p.dx, nx, &a, "gradient of x");
+    same_as(grad[1], p.df, nf, &a, "gradient of the weight");
+    rg_close(c);
+    arena_free(&a);
+}
+
+TEST(conv_loops_first_layer) {
+    against_loops((struct plain){
+        .n = 16, .c = 1, .h = 28, .w = 28, .o = 32, .k = 5, .stride = 1, .dilation = 1, .groups = 1});
+}
+TEST(conv_loops_many_channels) {
+    against_loops((struct plain){.n = 4,
+                                 .c = 32,
+                                 .h = 14,
+                                 .w = 14,
+                                 .o = 48,
+                                 .k = 3,
+                                 .stride = 1,
+                                 .pad = 1,
+                                 .dilation = 1,
+                                 .groups = 1});
+}
+TEST(conv_loops_strided) {
+    against_loops((struct plain){.n = 3,
+                                 .c = 16,
+                                 .h = 33,
+                                 .w = 31,
+                                 .o = 24,
+                                 .k = 3,
+                                 .stride = 2,
+                                 .pad = 1,
+                                 .dilation = 1,
+                                 .groups = 1});
+}
+TEST(conv_loops_dilated_groups) {
+    against_loops((struct plain){.n = 2,
+                                 .c = 24,
+                                 .h = 20,
+                                 .w = 23,
+                                 .o = 36,
+                                 .k = 3,
+                                 .stride = 1,
+                                 .pad = 2,
+                                 .dilation = 2,
+                                 .groups = 4});
+}
+TEST(conv_loops_depthwise) {
+    against_loops((struct plain){.n = 2,
+                                 .c = 64,
+                                 .h = 28,
+                                 .w = 28,
+                                 .o = 64,
+                                 .k = 3,
+                                 .stride = 1,
+                                 .pad = 1,
+                                 .dilation = 1,
+                                 .groups = 64});
+}
+TEST(conv_loops_points) {
+    against_loops((struct plain){
+        .n = 3, .c = 64, .h = 14, .w = 15, .o = 96, .k = 1, .stride = 1, .dilation = 1, .groups = 1});
+}
+
+/* ---- how many kernels --------------------------------------------------------------------------------------------- */
+
+/* On the frozen machine: plans do not depend on where the test runs. */
+static rg_ctx *planner(void) {
+    setenv("RIDGE_MODEL", "tests/machine.txt", 1);
+    env_reload();
+    rg_ctx *c = rg_open("NULL");
+    CHECK(!rg_status_of(c));
+    return c;
+}
+
+static rg_tensor stored(rg_ctx *c, rg_ints shape,
+                        int64_t tag) { /* memory of its own: no two have the same number */
+    rg_tensor t = rg_contiguous(rg_full(c, RG_F32, (double)tag, shape));
+    rg_realize(t);
+    return t;
+}
+
+static void kernels(rg_tensors t, uint64_t most, double scratch, const char *what) {
+    rg_plan_stats s;
+    rg_ctx *c = rg_ctx_of(t.t[0]);
+    if (rg_schedule_stats(t, &s)) FAIL("%s: %s", what, rg_error(c));
+    if (s.kernels > most)
+        FAIL("%s: %llu kernels, expected at most %llu", what, (unsigned long long)s.kernels,
+             (unsigned long long)most);
+    if ((double)s.scratch > scratch)
+        FAIL("%s: %lld bytes between kernels, expected at most %g", what, (long long)s.scratch, scratch);
+}
+
+TEST(conv_kernels_forward_and_back) {
+    rg_ctx *c = planner();
+    rg_tensor x = stored(c, RG_SHAPE(64, 32, 24, 24), 1), w = stored(c, RG_SHAPE(48, 32, 5, 5), 2),
+              b = stored(c, RG_SHAPE(48), 3), g[3];
+    rg_tensor y = rg_conv2d(x, w, .bias = b, .padding = RG_INTS(2));
+    kernels(RG_TENSORS(rg_relu(y)), 1, 0, "conv + bias + relu");
+    rg_grad(y, RG_TENSORS(x, w, b), g, .seed = stored(c, RG_SHAPE(64, 48, 24, 24), 4));
+    kernels(RG_TENSORS(g[0]), 1, 0, "gradient of x");
+    kernels(RG_TENSORS(g[1]), 1, 0, "gradient of the weight");
+    kernels(RG_TENSORS(g[0], g[1], g[2]), 4, 1e6,
+            "all gradients"); /* of the bias: a sum over 64 images, which may be split */
+    y = rg_conv2d(x, w, .stride = RG_INTS(2), .padding = RG_INTS(2));
+    kernels(RG_TENSORS(y), 1, 0, "strided");
+    rg_grad(y, RG_TENSORS(x, w), g, .seed = stored(c, RG_SHAPE(64, 48, 12, 12), 5));
+    kernels(RG_TENSORS(g[0]), 1, 0, "strided, gradient of x");
+    kernels(RG_TENSORS(g[1]), 1, 0, "strided, gradient of the weight");
+    rg_tensor t = stored(c, RG_SHAPE(32, 16, 4, 4), 6);
+    y = rg_conv_transpose2d(x, t, .stride = RG_INTS(2), .padding = RG_INTS(1));
+    kernels(RG_TENSORS(y), 1, 0, "transposed");
+    rg_grad(y, RG_TENSORS(x, t), g, .seed = stored(c, RG_SHAPE(64, 16, 48, 48), 7));
+    kernels(RG_TENSORS(g[0]), 1, 0, "transposed, gradient of x");
+    kernels(RG_TENSORS(g[1]), 1, 0, "transposed, gradient of the weight");
+    rg_close(c);
+}
+
+TEST(conv_kernels_pooling) {
+    rg_ctx *c = planner();
+    rg_tensor x = stored(c, RG_SHAPE(64, 32, 24, 24), 1), g;
+    rg_tensor y = rg_max_pool2d(x, RG_SHAPE(2));
+    kernels(RG_TENSORS(y), 1, 0, "max");
+    rg_grad(y, RG_TENSORS(x), &g, .seed = stored(c, RG_SHAPE(64, 32, 12, 12), 2));
+    kernels(RG_TENSORS(g), 1, 0, "max, gradient");
+    y = rg_max_pool2d(x, RG_SHAPE(3), .stride = RG_INTS(2), .padding = RG_INTS(1));
+    kernels(RG_TENSORS(y), 1, 0, "max of windows that overlap");
+    rg_grad(y, RG_TENSORS(x), &g, .seed = stored(c, RG_SHAPE(64, 32, 12, 12), 3));
+    kernels(RG_TENSORS(g), 2, 12e6, "max of windows that overlap, gradient");
+    y = rg_avg_pool2d(x, RG_SHAPE(3), .stride = RG_INTS(2), .padding = RG_INTS(1), .exclude_padding = true);
+    kernels(RG_TENSORS(y), 1, 0, "mean");
+    y = rg_interpolate(x, RG_SHAPE(40, 30), .mode = RG_RESIZE_LINEAR);
+    kernels(RG_TENSORS(y), 1, 0, "bilinear");
+    rg_close(c);
+}
+
+/* MNIST's first layer with batch norm while training: the convolution is stored once, and no other large thing but the result. */
+TEST(conv_kernels_batchnorm) {
+    rg_ctx *c = planner();
+    rg_tensor x = stored(c, RG_SHAPE(512, 1, 28, 28), 1), w = stored(c, RG_SHAPE(32, 1, 5, 5), 2),
+              b = stored(c, RG_SHAPE(32), 3);
+    rg_tensor scale = stored(c, RG_SHAPE(32, 1, 1), 4), shift = stored(c, RG_SHAPE(32, 1, 1), 5);
+    kernels(RG_TENSORS(rg_relu(rg_conv2d(x, w, .bias = b))), 1, 0, "conv + bias + relu");
+    rg_tensor y = rg_conv2d(x, w, .bias = b);
+    rg_tensor mean = rg_mean(y, RG_AXES(0, 2, 3), .keep = true),
+              var = rg_var(y, RG_AXES(0, 2, 3), .keep = true, .population = true);
+    rg_tensor norm = rg_mul(rg_sub(y, mean), rg_rsqrt(rg_add(var, 1e-5)));
+    rg_tensor out = rg_relu(rg_add(rg_mul(norm, scale), shift));
+    double once = 512.0 * 32 * 24 * 24 * 4;
+    kernels(RG_TENSORS(out), 3, once + 1e6, "conv + batchnorm + relu");
+    kernels(RG_TENSORS(out, mean, var), 3, once + 1e6, "conv + batchnorm + relu, and the statistics");
+    kernels(RG_TENSORS(rg_max_pool2d(out, RG_SHAPE(2))), 3, once + 1e6, "conv + batchnorm + relu + max");
+    rg_close(c);
+}
+
+/* ---- errors --------------------------------------------------------------------------------------------------------- */
+
+TEST(conv_errors_name_axis_and_shapes) {
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor x = rg_zeros(c, RG_F32, RG_SHAPE(2, 3, 4, 8)), w = rg_zeros(c, RG_F32, RG_SHAPE(4, 3, 5, 5)),
+              bad = rg_zeros(c, RG_F32, RG_SHAPE(4, 2, 3, 3)), ok = rg_zeros(c, RG_F32, RG_SHAPE(4, 3, 3, 3));
+#define SAYS(call, ...)                                                                      \
+    do {                                                                                     \
+        (void)(call);                                                                        \
+        CHECK_EQ(rg_status_of(c), RG_EINVAL);                                                \
+        static const char *const part[] = {__VA_ARGS__};                                     \
+        for (size_t i = 0; i < RG_COUNT(part); i++)                                          \
+            if (!strstr(rg_error(c), part[i])) FAIL("no '%s' in: %s", part[i], rg_error(c)); \
+        rg_clear_error(c);                                                                   \
+    } while (0)
+    SAYS(rg_conv2d(x, w), "rg_conv2d", "axis 2", "(2, 3, 4, 8)", "(4, 3, 5, 5)", "4 elements", "covers 5");
+    SAYS(rg_conv2d(x, bad), "(2, 3, 4, 8)", "3 channels", "(4, 2, 3, 3)", "axis 1");
+    SAYS(rg_conv2d(x, ok, .groups = 2), "2 groups", "6");
+    SAYS(rg_conv2d(x, ok, .bias = rg_zeros(c, RG_F32, RG_SHAPE(3))), "bias", "(3)", "(4)");
+    SAYS(rg_conv1d(x, ok), "3 axes", "(N, C, L)", "(2, 3, 4, 8)");
+    SAYS(rg_conv2d(x, ok, .padding = RG_INTS(1, 2, 3)), "padding", "(1, 2, 3)", "before and after");
+    SAYS(rg_conv2d(x, ok, .dilation = RG_INTS(0)), "dilation 0");
+    SAYS(rg_conv_transpose2d(x, rg_zeros(c, RG_F32, RG_SHAPE(4, 3, 3, 3))), "3 channels", "takes 4",
+         "axis 0");
+    SAYS(rg_max_pool2d(x, RG_SHAPE(5)), "5 elements", "axis 2", "(2, 3, 4, 8)");
+    SAYS(rg_max_pool2d(x, RG_SHAPE(2), .padding = RG_INTS(2)), "padding 2", "half");
+    SAYS(rg_max_pool2d(x), "size");
+    SAYS(rg_interpolate(x, RG_SHAPE(3)), "(2, 3, 4, 8)", "2 axes");
+    SAYS(rg_pad_with(x, RG_INTS(0, 0, 0, 0, 4, 0), RG_PAD_REFLECT), "axis 2", "(4, 0)", "3");
+    SAYS(rg_unfold(x, 2, 5, 1), "5 elements", "axis 2", "(2, 3, 4, 8)");
+#undef SAYS
+    rg_close(c);
+}
