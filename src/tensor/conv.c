@@ -172,30 +172,6 @@ const uop *t_conv(struct tg *g, const uop *x, const uop *weight, uint32_t axes, 
 
 /* ---- transposed --------------------------------------------------------------------------------------------------- */
 
-/* Windows that do not overlap: each element becomes a tile of the result, and nothing is added but channels. */
-static const uop *tiled_transpose(struct conv *c, const uop *x, const uop *w) {
-    int64_t order[SHAPE_MAX] = {0, 1, 2}, d[SHAPE_MAX] = {c->n, c->out * c->groups};
-    const uop *y = tg_drop(c->g, contract(c, x, w, 1u << 3), 1u << 3, false);
-    for (uint32_t i = 0; i < c->m; i++) {
-        order[3 + 2 * i] = 3 + i, order[4 + 2 * i] = 3 + c->m + i;
-        d[2 + i] = tg_shape(c->g, y)->d[3 + i] * c->size[i];
-    }
-    return shaped(c->g, t_permute(c->g, y, order, 3 + 2 * c->m), d, 2 + c->m);
-}
-
-static const uop *spread_transpose(struct conv *c, const uop *x, const uop *w, const int64_t *whole) {
-    const struct shape *s = tg_shape(c->g, x);
-    int64_t wide[SHAPE_MAX], num[3 * SPATIAL_MAX], d[SHAPE_MAX] = {c->n, c->out * c->groups};
-    for (uint32_t i = 0; i < s->n; i++) wide[i] = s->d[i];
-    for (uint32_t i = 0; i < c->m; i++) {
-        wide[4 + c->m + i] = c->size[i];
-        num[3 * i] = d[2 + i] = whole[i], num[3 * i + 1] = c->stride[i], num[3 * i + 2] = c->dilation[i];
-    }
-    x = tg_to_shape(c->g, x, shape_make(&c->g->shapes, wide, s->n));
-    x = tg_nums(c->g, OP_SPREAD, x, num, 3 * c->m, ARG_NONE);
-    return shaped(c->g, contract(c, x, w, window_axes(c) | 1u << 3), d, 2 + c->m);
-}
-
 /* (C, out/g, k..) as (g, out/g, C/g, k..). */
 static const uop *turned(struct conv *c) {
     int64_t d[SHAPE_MAX] = {c->groups, c->in, c->out}, order[SHAPE_MAX] = {0, 2, 1};
@@ -206,27 +182,25 @@ static const uop *turned(struct conv *c) {
 const uop *t_conv_transpose(struct tg *g, const uop *x, const uop *weight, uint32_t axes,
                             const struct t_conv *o) {
     struct conv c;
-    int64_t whole[SPATIAL_MAX], d[SHAPE_MAX];
-    bool tiled = true;
+    int64_t num[3 * SPATIAL_MAX], d[SHAPE_MAX], to[SHAPE_MAX];
     conv_init(&c, g, x, weight, axes, o, true);
+    to[0] = c.n, to[1] = c.out * c.groups;
     for (uint32_t i = 0; i < axes; i++) {
-        int64_t n = tg_shape(g, c.x)->d[2 + i];
+        int64_t n = tg_shape(g, c.x)->d[2 + i], *p = num + 3 * i;
         if (n < 1) tg_bad(g, "axis %u of x %s is empty", 2 + i, tg_dims(g, x));
         if (c.extra[i] && c.extra[i] >= RG_MAX(c.stride[i], c.dilation[i]))
-            tg_bad(g,
-                   "output padding %lld on axis %u with stride %lld and dilation %lld; expected less than "
-                   "one of them",
-                   (long long)c.extra[i], 2 + i, (long long)c.stride[i], (long long)c.dilation[i]);
-        whole[i] = (n - 1) * c.stride[i] + (c.size[i] - 1) * c.dilation[i] + 1 + c.extra[i];
-        tiled &= c.stride[i] == c.size[i] && (c.dilation[i] == 1 || c.size[i] == 1);
+            tg_bad(
+                g,
+                "output padding %lld on axis %u with stride %lld and dilation %lld; expected less than one "
+                "of them",
+                (long long)c.extra[i], 2 + i, (long long)c.stride[i], (long long)c.dilation[i]);
+        p[0] = to[2 + i] = (n - 1) * c.stride[i] + (c.size[i] - 1) * c.dilation[i] + 1 + c.extra[i];
+        p[1] = c.stride[i], p[2] = c.dilation[i];
+        c.pad[2 * i] = -c.pad[2 * i], c.pad[2 * i + 1] = -c.pad[2 * i + 1]; /* it crops */
     }
-    const uop *v = grouped(&c, c.x), *w = turned(&c), *y;
+    const uop *v = grouped(&c, c.x);
     for (uint32_t i = 0; i < 4 + 2 * axes; i++) d[i] = i < 4 + axes ? tg_shape(g, v)->d[i] : 1;
-    v = shaped(g, v, d, 4 + 2 * axes);
-    y = tiled ? tiled_transpose(&c, v, w) : spread_transpose(&c, v, w, whole);
-    for (uint32_t i = 0; i < axes; i++) { /* crop, and what is added at the end */
-        c.pad[2 * i] = -c.pad[2 * i];
-        c.pad[2 * i + 1] = (tiled ? c.extra[i] : 0) - c.pad[2 * i + 1];
-    }
+    const uop *y = contract(&c, shaped(g, v, d, 4 + 2 * axes), turned(&c), 1u << 3);
+    y = shaped(g, tg_spread_sum(g, y, num, axes, window_axes(&c)), to, 2 + axes);
     return finish(&c, tg_pad_last(g, y, c.pad, axes, tg_like(g, y, 0)));
 }

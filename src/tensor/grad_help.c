@@ -31,19 +31,36 @@ const uop *grad_spread(struct rw *rw, const uop *d, const uop *a) {
     return tg_to_shape(g, d, tg_shape(g, a));
 }
 
+/* A sum of a sum is one sum. */
+static const uop *sum_of(struct tg *g, const uop *d, uint32_t mask) {
+    if (mask && d->op == OP_REDUCE_AXES && d->arg.i == OP_ADD) {
+        for (uint32_t i = 1; i < d->nsrc; i++) mask |= (uint32_t)1 << uop_const_i(g->ir, d, i);
+        d = d->src[0];
+    }
+    return tg_reduce(g, OP_ADD, d, mask);
+}
+
+/* Is d a SPREAD whose windows are added? */
+static bool adds_windows(struct tg *g, const uop *d, uint32_t mask) {
+    const struct shape *s = tg_shape(g, d);
+    if (d->op != OP_SPREAD) return false;
+    for (uint32_t i = s->n - (d->nsrc - 1) / 3; i < s->n; i++)
+        if (s->d[i] != 1 && !(mask >> i & 1)) return false;
+    return true;
+}
+
 /* The sum of what is negated is negated after, once: sums of one thing are then one node. */
 const uop *grad_sum_to(struct rw *rw, const uop *d, const uop *a) {
     struct tg *g = tg_of(rw);
     if (d->op == OP_NEG && d->src[0]->op != OP_NEG) return grad1(rw, OP_NEG, grad_sum_to(rw, d->src[0], a));
     const struct shape *have = tg_shape(g, d), *want = tg_shape(g, a);
     uint32_t mask = 0;
+    int64_t num[3 * SHAPE_MAX];
     for (uint32_t i = 0; i < have->n; i++)
         if (have->d[i] != want->d[i]) mask |= (uint32_t)1 << i;
-    if (mask && d->op == OP_REDUCE_AXES && d->arg.i == OP_ADD) { /* a sum of a sum is one sum */
-        for (uint32_t i = 1; i < d->nsrc; i++) mask |= (uint32_t)1 << uop_const_i(g->ir, d, i);
-        d = d->src[0];
-    }
-    return tg_reduce(g, OP_ADD, d, mask);
+    if (!adds_windows(g, d, mask)) return sum_of(g, d, mask);
+    for (uint32_t i = 1; i < d->nsrc; i++) num[i - 1] = uop_const_i(g->ir, d, i);
+    return tg_spread_sum(g, d->src[0], num, (d->nsrc - 1) / 3, mask);
 }
 
 const uop *grad_permute(struct rw *rw, const uop *d, const uop *n) {
@@ -112,20 +129,146 @@ static const uop *window_of(const struct window *w, const uop *d) {
     return better ? better : tg_nums(w->g, w->op, d, w->num, 3 * w->m, ARG_NONE);
 }
 
-/* TAP's way back is SPREAD, and the other way round: to the places that the source has. */
-static const uop *window_back(struct rw *rw, const uop *d, const uop *n, enum op op) {
-    struct window w = {.g = tg_of(rw), .op = op, .m = (n->nsrc - 1) / 3};
+/* TAP's way back is SPREAD, to the places that the source has. What adds its windows (grad_sum_to) looks into it. */
+const uop *grad_untap(struct rw *rw, const uop *d, const uop *n) {
+    struct tg *g = tg_of(rw);
+    uint32_t m = (n->nsrc - 1) / 3;
+    const struct shape *s = tg_shape(g, n->src[0]);
+    int64_t num[3 * SHAPE_MAX];
+    for (uint32_t i = 0; i < 3 * m; i++)
+        num[i] = i % 3 ? uop_const_i(rw->ir, n, 1 + i) : s->d[s->n - 2 * m + i / 3];
+    return tg_nums(g, OP_SPREAD, d, num, 3 * m, ARG_NONE);
+}
+
+const uop *grad_unspread(struct rw *rw, const uop *d, const uop *n) {
+    struct window w = {.g = tg_of(rw), .op = OP_TAP, .m = (n->nsrc - 1) / 3};
     const struct shape *s = tg_shape(w.g, n->src[0]);
-    for (uint32_t i = 0; i < w.m; i++) {
-        w.num[3 * i] = s->d[s->n - 2 * w.m + i];
-        w.num[3 * i + 1] = uop_const_i(rw->ir, n, 2 + 3 * i);
-        w.num[3 * i + 2] = uop_const_i(rw->ir, n, 3 + 3 * i);
-    }
+    for (uint32_t i = 0; i < 3 * w.m; i++)
+        w.num[i] = i % 3 ? uop_const_i(rw->ir, n, 1 + i) : s->d[s->n - 2 * w.m + i / 3];
     return window_of(&w, d);
 }
 
-const uop *grad_untap(struct rw *rw, const uop *d, const uop *n) { return window_back(rw, d, n, OP_SPREAD); }
-const uop *grad_unspread(struct rw *rw, const uop *d, const uop *n) { return window_back(rw, d, n, OP_TAP); }
+/* ---- sums over spread windows: gradients of windows, transposed convolutions ------------------------------------- */
+
+/* With a stride s, element i of an axis gets something only from those k of a window with k = i mod s: all others would be
+ * computed to be 0. So i is written as (q, r) = (i/s, i mod s) and k as (j, r): the sum over k is one over j, of windows with
+ * stride 1, for each of the s phases r. Windows are filled up with zeros to a multiple of s. */
+struct phases {
+    struct tg *g;
+    uint32_t m, first; /* axes; the axes before places and windows */
+    const struct shape *s;
+    int64_t stride[SHAPE_MAX], count[SHAPE_MAX]; /* phases; j */
+    struct window w;                             /* of (q, j) */
+};
+
+static bool phases_init(struct phases *p, struct tg *g, const uop *d, const int64_t *num, uint32_t m) {
+    const struct shape *s = tg_shape(g, d);
+    *p = (struct phases){
+        .g = g, .m = m, .first = s->n - 2 * m, .s = s, .w = {.g = g, .op = OP_SPREAD, .m = m}};
+    bool any = false;
+    for (uint32_t i = 0; i < m; i++) {
+        int64_t k = s->d[p->first + m + i], stride = num[3 * i + 1], dilation = k > 1 ? num[3 * i + 2] : 1;
+        if (stride > 1 && dilation > 1) return false;
+        any |= stride > 1;
+        p->stride[i] = stride, p->count[i] = (k + stride - 1) / stride;
+        p->w.num[3 * i] = (num[3 * i] + stride - 1) / stride;
+        p->w.num[3 * i + 1] = 1, p->w.num[3 * i + 2] = dilation;
+    }
+    return any && s->n + m <= SHAPE_MAX && shape_size(s);
+}
+
+/* (.., p.., k..) as (.., r.., p.., j..). */
+static const uop *in_phases(const struct phases *p, const uop *x) {
+    struct tg *g = p->g;
+    int64_t pad[2 * SHAPE_MAX] = {0}, d[SHAPE_MAX], order[SHAPE_MAX];
+    uint32_t m = p->m, f = p->first;
+    for (uint32_t i = 0; i < m; i++) pad[2 * i + 1] = p->count[i] * p->stride[i] - p->s->d[f + m + i];
+    x = tg_pad_last(g, x, pad, m, zero_like(g, x));
+    for (uint32_t i = 0; i < f + m; i++) d[i] = tg_shape(g, x)->d[i];
+    for (uint32_t i = 0; i < f; i++) order[i] = i;
+    for (uint32_t i = 0; i < m; i++) {
+        d[f + m + 2 * i] = p->count[i], d[f + m + 2 * i + 1] = p->stride[i];
+        order[f + i] = f + m + 2 * i + 1, order[f + m + i] = f + i, order[f + 2 * m + i] = f + m + 2 * i;
+    }
+    return t_permute(g, t_reshape(g, x, d, f + 3 * m), order, f + 3 * m);
+}
+
+static const uop *spread_phases(const struct phases *p, const uop *x) {
+    bool same = true; /* one element in each window, and no place more */
+    for (uint32_t i = 0; i < p->m; i++) same &= p->count[i] == 1 && p->w.num[3 * i] == p->s->d[p->first + i];
+    return same ? x : tg_nums(p->g, OP_SPREAD, x, p->w.num, 3 * p->m, ARG_NONE);
+}
+
+/* x as it is before it was repeated, if it is the same along all the axes of the mask; else NULL. */
+static const uop *before_repeat(struct tg *g, const uop *x, uint32_t mask) {
+    const uop *from = x->op == OP_EXPAND ? x->src[0] : x;
+    const struct shape *s = tg_shape(g, from);
+    for (uint32_t i = 0; i < s->n; i++)
+        if (mask >> i & 1 && s->d[i] != 1) return NULL;
+    return s->n ? from : NULL;
+}
+
+/* A product of what varies with the places and what varies with the window: only the first is spread, only the second filled
+ * up. Axes that are repeated stay so until the end: sums over them are then one with all others. */
+static const uop *phased_product(const struct phases *p, const uop *d) {
+    struct tg *g = p->g;
+    uint32_t m = p->m, f = p->first, places = ((1u << m) - 1) << f, windows = places << m;
+    if (d->op != OP_MUL) return NULL;
+    for (int i = 0; i < 2; i++) {
+        const uop *v[2] = {before_repeat(g, d->src[i], windows), before_repeat(g, d->src[1 - i], places)};
+        if (!v[0] || !v[1]) continue;
+        int64_t one[SHAPE_MAX], wide[SHAPE_MAX], b[SHAPE_MAX];
+        const struct shape *s0 = tg_shape(g, v[0]), *s1 = tg_shape(g, v[1]);
+        for (uint32_t k = 0; k < f; k++) one[k] = wide[k] = s0->d[k], b[k] = s1->d[k];
+        for (uint32_t k = 0; k < m; k++) {
+            one[f + k] = wide[f + k] = one[f + 2 * m + k] = b[f + k] = 1;
+            one[f + m + k] = s0->d[f + k], wide[f + m + k] = p->s->d[f + k];
+            wide[f + 2 * m + k] = p->count[k], b[f + m + k] = p->s->d[f + m + k];
+        }
+        v[0] = spread_phases(p, t_expand(g, t_reshape(g, v[0], one, f + 3 * m), wide, f + 3 * m));
+        v[1] = in_phases(p, t_expand(g, v[1], b, f + 2 * m));
+        tg_broadcast(g, v, 2);
+        return tg_op2(g, OP_MUL, v[0], v[1]);
+    }
+    return NULL;
+}
+
+static const uop *phased_sum(const struct phases *p, const uop *d, uint32_t mask, const int64_t *num) {
+    struct tg *g = p->g;
+    uint32_t m = p->m, f = p->first, lead = mask & ((1u << f) - 1);
+    int64_t order[SHAPE_MAX], size[SHAPE_MAX], crop[2 * SHAPE_MAX] = {0};
+    const uop *x = phased_product(p, d);
+    if (!x) x = spread_phases(p, in_phases(p, d));
+    x = tg_reduce(g, OP_ADD, x, lead | ((1u << m) - 1) << (f + 2 * m));
+    const struct shape *s = tg_shape(g, x);
+    for (uint32_t i = 0; i < f; i++) order[i] = i, size[i] = s->d[i];
+    for (uint32_t i = 0; i < m; i++) { /* (.., r.., q.., 1..) to (.., q r, ..) */
+        order[f + 2 * i] = f + m + i, order[f + 2 * i + 1] = f + i, order[f + 2 * m + i] = f + 2 * m + i;
+        size[f + i] = p->w.num[3 * i] * p->stride[i], size[f + m + i] = 1;
+        crop[2 * i + 1] = num[3 * i] - size[f + i];
+    }
+    x = t_reshape(g, t_permute(g, x, order, f + 3 * m), size, f + m);
+    x = tg_pad_last(g, x, crop, m, zero_like(g, x));
+    for (uint32_t i = 0; i < m; i++) size[f + i] = num[3 * i];
+    return t_reshape(g, x, size, f + 2 * m);
+}
+
+const uop *tg_spread_sum(struct tg *g, const uop *d, const int64_t *num, uint32_t m, uint32_t mask) {
+    struct phases p;
+    struct window w = {.g = g, .op = OP_SPREAD, .m = m};
+    const uop *in = d;
+    uint32_t more = 0;
+    for (uint32_t i = 0; i < 3 * m; i++) w.num[i] = num[i];
+    if (d->op == OP_REDUCE_AXES && d->arg.i == OP_ADD) { /* a sum of other axes comes last, with this one */
+        for (uint32_t i = 1; i < d->nsrc; i++) more |= 1u << uop_const_i(g->ir, d, i);
+        if (more < 1u << (tg_shape(g, d)->n - 2 * m))
+            in = d->src[0];
+        else
+            more = 0;
+    }
+    if (phases_init(&p, g, in, num, m)) return phased_sum(&p, in, mask | more, num);
+    return sum_of(g, window_of(&w, d), mask);
+}
 
 /* ---- boxes: start, size and step of each axis ------------------------------------------------------------------ */
 
