@@ -228,7 +228,9 @@ static const uop *phased_product(const struct phases *p, const uop *d) {
         v[0] = spread_phases(p, t_expand(g, t_reshape(g, v[0], one, f + 3 * m), wide, f + 3 * m));
         v[1] = in_phases(p, t_expand(g, v[1], b, f + 2 * m));
         tg_broadcast(g, v, 2);
-        return tg_op2(g, OP_MUL, v[0], v[1]);
+        const uop *x = tg_op2(g, OP_MUL, v[0], v[1]);
+        for (uint32_t k = 0; k < f + 3 * m; k++) wide[k] = k < f ? p->s->d[k] : tg_shape(g, x)->d[k];
+        return t_expand(g, x, wide, f + 3 * m); /* axes along which both were repeated */
     }
     return NULL;
 }
@@ -266,7 +268,8 @@ const uop *tg_spread_sum(struct tg *g, const uop *d, const int64_t *num, uint32_
         else
             more = 0;
     }
-    if (phases_init(&p, g, in, num, m)) return phased_sum(&p, in, mask | more, num);
+    if (phases_init(&p, g, in, num, m)) /* places may be added too, where there was but one */
+        return tg_reduce(g, OP_ADD, phased_sum(&p, in, mask | more, num), mask);
     return sum_of(g, window_of(&w, d), mask);
 }
 
