@@ -211,6 +211,14 @@ static const uop *scan_min(struct fix *f, const uop *x) {
     X(windows_2d,   -2,    2,    t_exp(g, t_windows(g, x, (int64_t[]){2, 2}, (int64_t[]){1, 1}, (int64_t[]){1, 2}, 2))) \
     X(windows_far,  -2,    2,    t_exp(g, t_windows(g, x, (int64_t[]){1}, (int64_t[]){2}, (int64_t[]){1}, 1)))  \
     X(convolution,  -2,    2,    conv(g, x, y))                                                                \
+    X(conv_strided, -2,    2,    t_conv(g, t_reshape(g, x, D(1, 1, 6)), t_reshape(g, y, D(2, 1, 3)), 1, &strided)) \
+    X(conv_back,    -2,    2,    t_conv_transpose(g, t_reshape(g, x, D(1, 2, 3)), t_reshape(g, y, D(2, 1, 3)), 1, &strided)) \
+    X(max_pool,     -2,    2,    t_square(g, t_max_pool(g, t_reshape(g, x, D(1, 1, 6)), 1, &overlapping)))    \
+    X(avg_pool,     -2,    2,    t_exp(g, t_avg_pool(g, t_reshape(g, x, D(1, 1, 6)), 1, &overlapping)))       \
+    X(interpolate,  -2,    2,    t_exp(g, t_interpolate(g, t_reshape(g, x, D(1, 2, 3)), D(5), T_RESIZE_LINEAR, false))) \
+    X(nearest,      -2,    2,    t_exp(g, t_interpolate(g, t_reshape(g, x, D(1, 2, 3)), D(5), T_RESIZE_NEAREST, false))) \
+    X(adaptive,     -2,    2,    t_exp(g, t_adaptive_avg_pool(g, t_reshape(g, x, D(1, 1, 6)), D(4))))         \
+    X(pad_reflect,  -2,    2,    t_exp(g, t_pad_with(g, x, (int64_t[]){0, 1, 2, 1}, 2, T_PAD_REFLECT)))       \
     X(inlined,      -2,    2,    t_inline(g, t_exp(g, x)))                                                     \
     X(via,          -2,    2,    t_via(g, t_square(g, x), t_mul(g, t_add(g, x, t_number(g, DT_F64, 1)), t_sub(g, x, t_number(g, DT_F64, 1)))))\
     X(flip,         -2,    2,    t_square(g, t_flip(g, x, D(1))))                                              \
@@ -258,6 +266,10 @@ static const uop *conv(struct tg *g, const uop *x, const uop *y) {
     const uop *filters = t_reshape(g, k, D(2, 1, 1, 2));
     return t_sum(g, t_mul(g, w, filters), D(1, 3), false);
 }
+
+static const struct t_conv strided = {.stride = {(int64_t[]){2}, 1}, .padding = {(int64_t[]){2}, 1}};
+static const struct t_pool overlapping = {
+    .size = {(int64_t[]){3}, 1}, .stride = {(int64_t[]){2}, 1}, .padding = {(int64_t[]){1}, 1}};
 
 struct op_case {
     const char *name;
