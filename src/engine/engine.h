@@ -121,6 +121,25 @@ int engine_realize(struct engine *, struct err *, const struct realize *, struct
 int engine_plan(struct engine *, struct err *, const struct realize *, struct realize_stats *);
 struct realize_stats engine_totals(const struct engine *); /* identity: of the latest */
 
+/* A program that was realized and will be run again and again with other addresses and numbers: the plan is kept, and a
+ * run neither looks for it nor allocates. Make it right after engine_realize, of the same program. */
+struct replay;
+struct replay *engine_replay_new(struct engine *, struct err *, const struct realize *); /* NULL on error */
+void engine_replay_free(struct replay *);
+/* buf, result and var as in struct realize. */
+int engine_replay_run(struct replay *, struct err *, void *const *buf, void *const *result,
+                      const int64_t *var, struct realize_stats *);
+
+/* What kernels cost since the engine was opened or costs were reset: a row for each code and place. */
+struct engine_cost {
+    const char *name, *site, *bound; /* bound: what limits it at best */
+    uint64_t calls, ns;
+    double ops, bytes, roof; /* of all calls; roof: seconds at best */
+};
+const struct engine_cost *engine_costs(struct engine *, uint32_t *n); /* until the next call */
+void engine_costs_reset(struct engine *);
+const struct model *engine_model(struct engine *, struct err *); /* the machine it plans for; NULL on error */
+
 /* For measurements and tests: how this engine plans from now on, whatever RIDGE_PLAN, RIDGE_PLAN_RANK and RIDGE_MULTI
  * say. NULL: as they say. Programs planned one way and another are kept side by side. */
 struct engine_planning {

@@ -95,6 +95,8 @@ struct debug_call { /* one call of a kernel, as its line says it */
     const char *bound;    /* what would limit it then */
     const uint32_t *node; /* places in the plan's key, for provenance */
     uint32_t nodes;
+    const char *site;   /* of the program that the plan was made for */
+    uint64_t calls, ns; /* not in the table of costs yet */
 };
 void debug_open(const struct engine *);
 void debug_close(const struct engine *);
@@ -138,11 +140,13 @@ struct plan {
     char *table, *temp; /* uploaded task tables; where the temporaries were */
     size_t table_bytes, temp_bytes;
     bool bound;
+    uint32_t held;    /* replays that need it: it is not dropped */
     uint32_t numbers; /* plans before this one that differ only in numbers */
 };
 struct plans {
     struct plan *bucket[256];
     struct plan *newest, *oldest;
+    struct plan *latest; /* of the latest engine_realize, if that had one */
     uint32_t n, most; /* how many are there, are kept */
     size_t bytes, most_bytes;
     uint64_t evicted;
@@ -167,6 +171,16 @@ const uop *plans_changing(struct engine *, const struct plan_key *, struct plan 
 void plans_keep(struct engine *, struct plan *); /* takes it in, drops what was not used for longest */
 int plans_temp(struct engine *, struct err *, size_t bytes);
 
+/* realize.c: the plan with the buffers, results and VARs of r; r->ir and r->graph are not looked at. */
+int plan_run(struct engine *, struct err *, struct plan *, const struct realize *r, struct realize_stats *);
+
+/* costs.c */
+struct costs {
+    VEC(struct engine_cost) row;
+    struct map at; /* hash of name and place -> 1 + row */
+};
+void costs_take(struct engine *, struct plan *); /* what its calls took goes into the table */
+
 struct engine {
     struct err err; /* of the arena */
     struct err load_error;
@@ -188,6 +202,7 @@ struct engine {
     bool base_known;
     struct scratch scratch; /* of all command lists */
     struct plans plans;
+    struct costs costs;
     struct shown shown;
 };
 

@@ -136,6 +136,8 @@ static void drop(struct engine *en, struct plan *x) {
     while (*at != x) at = &(*at)->chain;
     *at = x->chain;
     unlink_use(p, x);
+    costs_take(en, x);
+    if (p->latest == x) p->latest = NULL;
     p->n--;
     p->bytes -= bytes_of(x);
     p->evicted++;
@@ -150,7 +152,11 @@ void plans_keep(struct engine *en, struct plan *x) {
     link_newest(p, x);
     p->n++;
     p->bytes += bytes_of(x);
-    while (p->oldest != x && (p->n > p->most || p->bytes > p->most_bytes)) drop(en, p->oldest);
+    for (struct plan *old = p->oldest, *newer; old && old != x; old = newer) {
+        newer = old->newer;
+        if (p->n <= p->most && p->bytes <= p->most_bytes) break;
+        if (!old->held) drop(en, old);
+    }
 }
 
 /* What the old block held is of no use to anyone: it goes first, so that the two need not fit at once. */
