@@ -18,6 +18,11 @@ static const uop *own_version(struct call *k, struct slot *s, bool whole) {
         if (st->head ? st->head == n : !st->frozen && n->op == OP_BUFFER && st->version == version_of(n))
             return n;
     }
+    if (c->recording && !s->recorded)
+        call_fail(k, RG_EINVAL,
+                  "the tensor made by %s at %s:%d gets its memory while a jit is recorded: each replay would begin from "
+                  "that first value again. Assign it in the first call too, or rg_realize it before",
+                  s->fn, s->file ? s->file : "an unknown place", s->line);
     uint32_t i = store_new(c, store_bytes(c, n));
     const uop *fresh = store_node(c, i, c->store[i].version, (enum dtype)n->dt, tg_shape(k->g, n));
     if (whole) return fresh;

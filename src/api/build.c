@@ -32,6 +32,9 @@ const uop *build_from(struct call *k) {
         call_fail(k, RG_ELIMIT, "a tensor of more than 2^63 bytes cannot be stored");
     if (bytes && !k->p)
         call_fail(k, RG_EINVAL, "the data is NULL; %lld bytes are expected", (long long)bytes);
+    if (c->recording)
+        log_line(1, "warning: %s:%d: rg_from while a jit is recorded: replays use the data of now",
+                 k->file ? k->file : "unknown place", k->line);
     uint32_t s = store_new(c, (size_t)bytes);
     store_need(c, s);
     if (bytes && engine_copy(c->engine, &c->err, COPY_IN, c->store[s].mem, k->p, (size_t)bytes))

@@ -17,6 +17,10 @@ static const uop *b_param(struct call *k) {
     if (!dt_is_float((enum dtype)x->dt))
         call_fail(k, RG_EINVAL, "a parameter has a gradient, so it must be of a float dtype; found %s",
                   dtype_info[x->dt].name);
+    if (k->c->recording)
+        call_fail(k, RG_EINVAL,
+                  "a parameter made while a jit is recorded would get its first value again in each replay; make it "
+                  "before, or in the first call only");
     return store_value(k->c, x);
 }
 

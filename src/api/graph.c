@@ -260,7 +260,7 @@ void gr_collect(rg_ctx *c) {
     uop_vec order = {0};
     collect_marks(c, &order);
     for (uint32_t i = 0; i < c->stores; i++)
-        if (c->store[i].used && !c->store[i].mark) store_drop(c, i);
+        if (c->store[i].used && !c->store[i].mark && !c->store[i].held) store_drop(c, i);
     forget_dead(c);
     settle(c, &order);
     c->fresh_bytes = 0;

@@ -69,6 +69,10 @@ struct slot *slot_get(rg_ctx *c, rg_tensor t) {
     return s;
 }
 
+rg_tensor slot_handle(const rg_ctx *c, uint32_t i) {
+    return (rg_tensor){(uint64_t)c->id << 56 | (uint64_t)atomic_load(&slot_at(c, i)->gen) << 32 | i};
+}
+
 static void link_scope(rg_ctx *c, uint32_t i, uint32_t scope) {
     struct slot *s = slot_at(c, i);
     s->scope = scope, s->prev = s->next = 0;
@@ -102,10 +106,11 @@ rg_tensor slot_new(rg_ctx *c, const uop *n, bool global, struct slot **out) {
     s->node = n;
     s->grad = s->var = NULL;
     s->view = s->param = s->held = s->used = s->grad_used = false;
+    s->recorded = c->recording != NULL;
     link_scope(c, i, global ? 0 : c->scopes);
     c->handles++;
     *out = s;
-    return (rg_tensor){(uint64_t)c->id << 56 | (uint64_t)atomic_load(&s->gen) << 32 | i};
+    return slot_handle(c, i);
 }
 
 static void slot_drop(rg_ctx *c, uint32_t i) {

@@ -9,6 +9,7 @@
  *   realize.c   what has to run when a value is asked for, and running it
  *   files.c, loader.c array files; batches that a thread prepares
  *   random.c    seed and count, and functions that draw
+ *   jit.c       recording and replaying what realize.c runs
  *   assign.c, grad.c  versions of a buffer; parameters and gradients
  *   layer.c     what src/nn asks of a context (api.h)
  *
@@ -46,6 +47,7 @@ struct slot {
     bool held;      /* in no scope, and belongs to somebody: not freed as an argument without a name */
     bool used;      /* something was computed from it: probably a step on the way, see realize.c */
     bool grad_used; /* the same of the gradient */
+    bool recorded;  /* made while a jit was recorded */
 };
 #define SLOT_FIRST 256 /* slots in the first chunk; each chunk has twice as many as the one before */
 #define SLOT_CHUNKS 22
@@ -67,6 +69,7 @@ struct store {
     bool used, mark;
     bool frozen; /* its tensor moved away; who still reads it does not write it */
     bool over;   /* realize.c: this plan has a new version of it .. */
+    uint32_t held; /* recordings that use it: it is not dropped */
     bool moved;  /* .. which goes to other memory, because the old one is still needed */
     uint32_t to; /* number of the root that has that memory */
 };
@@ -130,6 +133,7 @@ struct rg_ctx {
     uint64_t marked;        /* `drawn` at random_mark */
     struct draw *draw;
     uint32_t draws, draw_cap;
+    struct rg_jit *recording; /* the jit whose function runs to be recorded */
 
     struct async_read *reads;
     uint32_t nreads, reads_cap;
@@ -201,6 +205,7 @@ void call_site(struct call *, uint32_t first, const uop *out);
 enum dtype call_dtype(struct call *, rg_dtype); /* throws */
 rg_dtype call_dtype_out(enum dtype);
 void RG_NORETURN call_fail(struct call *, int code, const char *fmt, ...) RG_FMT(3, 4);
+void call_not_recording(struct call *); /* throws while a jit is recorded */
 
 /* ---- build.c ---------------------------------------------------------------------------------------- */
 
@@ -220,6 +225,7 @@ void slots_close(rg_ctx *);
 /* A bit of the handles that macros pass for arguments without a name (ridge.h): the call frees them. */
 #define TEMPORARY ((uint64_t)1 << 31)
 static inline rg_tensor poison(const rg_ctx *c) { return (rg_tensor){(uint64_t)c->id << 56}; }
+rg_tensor slot_handle(const rg_ctx *, uint32_t i); /* of a slot in use */
 /* Each slot in use:  for (uint32_t i = 0; (s = slot_next(c, &i));) */
 struct slot *slot_next(const rg_ctx *, uint32_t *i);
 
@@ -284,5 +290,14 @@ const struct draw *random_draws(rg_ctx *, uint32_t *n);
 void realize_nodes(struct call *, const uop *const *, uint32_t n, bool peel, struct realize_stats *plan);
 const uop *behind_shapes(rg_ctx *,
                          const uop *); /* what has the same bytes in the same order: realize that instead */
+
+/* ---- jit.c ------------------------------------------------------------------------------------------- */
+
+struct jit_program { /* what was run, and in which stores */
+    const struct realize *r;
+    uint32_t nbuf, nresult, nvar;
+    const uint32_t *buf_store, *result_store, *var_number;
+};
+void jit_note(rg_ctx *, const struct jit_program *, const struct realize_stats *); /* while recording; throws */
 
 #endif

@@ -38,6 +38,7 @@ struct plan {
     VEC(void *) buf;
     VEC(void *) result;
     VEC(int64_t) var;
+    VEC(uint32_t) buf_store, result_store, var_number; /* where these come from */
 };
 
 /* ---- the queue ----------------------------------------------------------------------------------------- */
@@ -205,6 +206,20 @@ static void find_roots(struct plan *p, const uop *const *ask, uint32_t n, bool p
 
 /* ---- memory for them ---------------------------------------------------------------------------------------- */
 
+/* A replay writes the same memory each time. */
+static void check_in_place(struct plan *p) {
+    rg_ctx *c = p->c;
+    struct slot *s;
+    for (uint32_t k = 0; (s = slot_next(c, &k));) {
+        const uop *b = gr_now(c, s->node);
+        if (b->op != OP_ASSIGN || !c->store[store_of(gr_chain_root(c, b))].moved) continue;
+        call_fail(p->k, RG_EINVAL,
+                  "while a jit is recorded, the tensor made by %s at %s:%d is assigned, and a tensor that is still alive "
+                  "needs its old value; a replay updates in place: end the scope of what was computed from it first",
+                  s->fn, s->file ? s->file : "an unknown place", s->line);
+    }
+}
+
 /* All that the end of the run needs is made before it. */
 static void make_room(struct plan *p) {
     rg_ctx *c = p->c;
@@ -289,10 +304,13 @@ static void number_leaves(struct plan *p, const uop_vec *order) {
         uint64_t bits = 0;
         p->number[n->id] = n->op == OP_BUFFER ? p->buf.n : p->var.n;
         if (n->op == OP_VAR) map_get(&c->graph->vars, n->arg.param.slot, &bits);
-        if (n->op == OP_VAR)
+        if (n->op == OP_VAR) {
             vec_push(&c->scratch, &p->var, (int64_t)bits);
-        else
+            vec_push(&c->scratch, &p->var_number, n->arg.param.slot);
+        } else {
             vec_push(&c->scratch, &p->buf, c->store[store_of(n)].mem);
+            vec_push(&c->scratch, &p->buf_store, store_of(n));
+        }
     }
 }
 
@@ -349,6 +367,7 @@ static void write_program(struct plan *p) {
         if (!store_bytes(c, p->root.p[i])) continue; /* nothing to compute */
         vec_push(a, &want, p->root.p[i]);
         vec_push(a, &p->result, p->into.n ? c->store[p->into.p[i]].mem : NULL);
+        vec_push(a, &p->result_store, p->into.n ? p->into.p[i] : 0);
     }
     if (!want.n) return;
     gr_walk(c, want.p, want.n, lazy_into, c, &order);
@@ -401,6 +420,14 @@ static void run_program(struct plan *p, struct realize_stats *plan) {
         *plan = st;
         return;
     }
+    struct jit_program ran = {.r = &r,
+                              .nbuf = p->buf.n,
+                              .nresult = p->result.n,
+                              .nvar = p->var.n,
+                              .buf_store = p->buf_store.p,
+                              .result_store = p->result_store.p,
+                              .var_number = p->var_number.p};
+    if (c->recording) jit_note(c, &ran, &st);
     c->realizes++;
     c->cached += st.cached;
     c->kernels += st.kernels;
@@ -423,6 +450,7 @@ void realize_nodes(struct call *k, const uop *const *ask, uint32_t n, bool peele
     p->k = k, p->c = c;
     if (plan) *plan = (struct realize_stats){0};
     find_roots(p, ask, n, peeled);
+    if (c->recording && !plan) check_in_place(p);
     if (!plan) make_room(p);
     write_program(p);
     if (p->graph) run_program(p, plan);
@@ -489,6 +517,7 @@ static void do_read(struct call *k) {
     rg_ctx *c = k->c;
     const uop *n = call_slot(k, k->in[0].t, 0)->node;
     size_t need = room_for(k, n);
+    call_not_recording(k);
     n = behind_shapes(c, n);
     realize_nodes(k, &n, 1, false, NULL);
     if (!need) return;
@@ -524,6 +553,7 @@ static void do_read_async(struct call *k) {
     rg_ctx *c = k->c;
     const uop *n = call_slot(k, k->in[0].t, 0)->node;
     size_t need = room_for(k, n);
+    call_not_recording(k);
     if (c->nreads == c->reads_cap) {
         uint32_t cap = c->reads_cap ? c->reads_cap * 2 : 16;
         struct async_read *r = mem_realloc(c->reads, cap * sizeof *r);

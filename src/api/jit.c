@@ -1,0 +1,584 @@
+/* jit.c: a step that is run once, recorded once, and then only launched.
+ *
+ *   call 1    fn runs as it is: what it needs is made and compiled
+ *   call 2    fn runs again; every program that it realizes is noted (jit_note), with the stores that its buffers are
+ *   call 3..  replay: the same programs with the addresses of today's inputs and the values of today's scalars
+ *
+ * A store that a recording uses is held, so that nobody else gets its memory. Where a living tensor has its value in a
+ * held store (a parameter, a data set), the recording knows that tensor: if it moves to other memory, the replay follows.
+ * A replay writes into stores whose present versions have names. As long as no node was made since the latest call,
+ * nobody can know the old values by name, and the names stay. Otherwise (settle): what is alive and still needs an
+ * old value is computed first, and the stores get new versions. So a loop that only replays makes no nodes, and a program
+ * that mixes replays and ordinary tensors keeps the rule that a tensor denotes the value it had when it was made.
+ * Inputs are read where they are, unless the recording writes there: then a copy is.
+ * Tests: tests/semantics/jit.c, tests/unit/jit.c */
+#include "internal.h"
+
+#define JIT_INPUTS 256
+
+struct held {
+    uint32_t store;
+    rg_tensor tensor; /* living, with its value there; or RG_NONE */
+    void *instead;    /* what is read in this call: an input's memory */
+    bool written;     /* replays write to it .. */
+    bool output;      /* .. as an output */
+};
+
+struct jit_var {
+    rg_tensor scalar; /* its present value; else .. */
+    bool draw;        /* .. of the random numbers drawn, or .. */
+    bool seed;        /* .. of the seed, or .. */
+    uint64_t bits;    /* .. this one (a draw: how many were drawn before it) */
+};
+
+struct run {
+    struct replay *replay;
+    uint32_t nbuf, nresult, nvar;
+    uint32_t *buf_at, *result_at; /* numbers in rg_jit.held */
+    struct jit_var *from;
+    void **buf, **result;
+    int64_t *var;
+};
+
+struct jit_value { /* an input or output */
+    enum dtype dt;
+    uint32_t held;
+    uint32_t rank;
+    int64_t dim[SHAPE_MAX];
+    rg_tensor handle; /* outputs: given out by the latest call; inputs: fn's own while it runs */
+};
+
+struct rg_jit {
+    rg_ctx *c;
+    rg_jit_fn *fn;
+    void *user;
+    const char *file; /* of rg_jit_new */
+    int line;
+    struct err err;
+    struct arena arena; /* of the recording */
+    bool recorded;
+    struct jit_value *in, *out;
+    uint32_t nin, nout;
+    VEC(struct held) held;
+    VEC(struct run) run;
+    const struct graph *graph; /* as the latest call left it */
+    uint32_t nodes;
+    uint64_t drawn; /* random numbers that one call takes */
+    struct realize_stats cost;
+    rg_jit_stats stats;
+};
+
+/* ---- recording: called by realize.c --------------------------------------------------------------------- */
+
+static uint32_t hold(struct rg_jit *j, uint32_t store) {
+    for (uint32_t i = 0; i < j->held.n; i++)
+        if (j->held.p[i].store == store) return i;
+    struct held h = {.store = store};
+    vec_push(&j->arena, &j->held, h);
+    j->c->store[store].held++;
+    return j->held.n - 1;
+}
+
+static uint32_t *hold_all(struct rg_jit *j, const uint32_t *store, uint32_t n) {
+    uint32_t *at = arena_array(&j->arena, uint32_t, n + 1);
+    for (uint32_t i = 0; i < n; i++) at[i] = hold(j, store[i]);
+    return at;
+}
+
+struct note {
+    struct rg_jit *j;
+    const struct jit_program *p;
+};
+
+static struct jit_var var_from(struct rg_jit *j, uint32_t number) {
+    rg_ctx *c = j->c;
+    struct jit_var v = {0};
+    uint32_t ndraw;
+    const struct draw *draw = random_draws(c, &ndraw);
+    struct slot *s;
+    map_get(&c->graph->vars, number, &v.bits);
+    for (uint32_t i = 0; i < ndraw; i++)
+        if (draw[i].var == number) return (struct jit_var){.draw = true, .bits = draw[i].offset};
+    if (number == c->key_var) return (struct jit_var){.seed = true};
+    for (uint32_t i = 0; (s = slot_next(c, &i));)
+        if (s->var && s->var->arg.param.slot == number && !s->recorded) v.scalar = slot_handle(c, i);
+    return v;
+}
+
+static void note(void *arg) {
+    struct note *n = arg;
+    struct rg_jit *j = n->j;
+    const struct jit_program *p = n->p;
+    struct run r = {.nbuf = p->nbuf, .nresult = p->nresult, .nvar = p->nvar};
+    r.buf_at = hold_all(j, p->buf_store, p->nbuf);
+    r.result_at = hold_all(j, p->result_store, p->nresult);
+    for (uint32_t i = 0; i < p->nresult; i++) j->held.p[r.result_at[i]].written = true;
+    r.from = arena_array(&j->arena, struct jit_var, p->nvar + 1);
+    for (uint32_t i = 0; i < p->nvar; i++) r.from[i] = var_from(j, p->var_number[i]);
+    r.buf = arena_array(&j->arena, void *, p->nbuf + 1);
+    r.result = arena_array(&j->arena, void *, p->nresult + 1);
+    r.var = arena_array(&j->arena, int64_t, p->nvar + 1);
+    vec_need(&j->arena, &j->run, 1);
+    r.replay = engine_replay_new(j->c->engine, &j->err, p->r);
+    if (!r.replay) err_throw(&j->err, j->err.code, "recording failed");
+    vec_push(&j->arena, &j->run, r);
+}
+
+void jit_note(rg_ctx *c, const struct jit_program *p, const struct realize_stats *st) {
+    struct rg_jit *j = c->recording;
+    if (err_guard(&j->err, note, &(struct note){j, p})) {
+        int code = j->err.code;
+        err_clear(&j->err);
+        err_throw(&c->err, code, "out of memory while recording");
+    }
+    j->cost.kernels += st->kernels;
+    j->cost.bytes += st->bytes;
+    j->cost.ops += st->ops;
+}
+
+static void forget(struct rg_jit *j) {
+    for (uint32_t i = 0; i < j->run.n; i++) engine_replay_free(j->run.p[i].replay);
+    for (uint32_t i = 0; i < j->held.n; i++) j->c->store[j->held.p[i].store].held--;
+    arena_free(&j->arena);
+    arena_init(&j->arena, &j->err);
+    j->held.n = j->held.cap = j->run.n = j->run.cap = 0;
+    j->held.p = NULL, j->run.p = NULL;
+    j->in = NULL, j->nin = 0;
+    j->recorded = false;
+    j->cost = (struct realize_stats){0};
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------------------ */
+
+struct args {
+    struct rg_jit *j;
+    rg_tensors in;
+    rg_tensor *out, *own; /* own: fn's handles for the inputs */
+};
+
+static void describe(struct call *k, const uop *n, struct jit_value *v) {
+    const struct shape *sh = tg_shape(k->g, n);
+    v->dt = (enum dtype)n->dt, v->rank = sh->n;
+    memcpy(v->dim, sh->d, sh->n * sizeof *sh->d);
+}
+
+static const char *words(struct call *k, const struct jit_value *v) {
+    struct str s;
+    str_init(&s, &k->c->scratch);
+    str_printf(&s, "%s ", dtype_info[v->dt].name);
+    shape_print(&s, shape_make(&k->g->shapes, v->dim, v->rank));
+    return s.p;
+}
+
+static void check_inputs(struct call *k, struct args *a) {
+    struct rg_jit *j = a->j;
+    if (a->in.n && !a->in.t) call_fail(k, RG_EINVAL, "the list of inputs is NULL");
+    if (a->in.n > JIT_INPUTS) call_fail(k, RG_ELIMIT, "%zu inputs; a jit takes %d", a->in.n, JIT_INPUTS);
+    if (j->recorded && a->in.n != j->nin)
+        call_fail(k, RG_EINVAL, "%zu inputs; it was recorded with %u", a->in.n, j->nin);
+    for (uint32_t i = 0; i < a->in.n; i++) {
+        struct jit_value v = {0};
+        describe(k, call_slot(k, a->in.t[i], i)->node, &v);
+        const struct jit_value *w = j->recorded ? &j->in[i] : &v;
+        if (v.dt != w->dt || v.rank != w->rank || memcmp(v.dim, w->dim, v.rank * sizeof *v.dim))
+            call_fail(k, RG_EINVAL,
+                      "input %u is %s; it was recorded as %s. A recording serves one shape: make another "
+                      "rg_jit for this one, or pad the last batch",
+                      i + 1, words(k, &v), words(k, w));
+    }
+}
+
+/* fn's own handle for a node. */
+static rg_tensor own_handle(struct call *k, const uop *n) {
+    struct slot *s;
+    rg_tensor t = slot_new(k->c, n, false, &s);
+    s->file = k->file, s->line = k->line, s->fn = k->fn;
+    s->recorded = k->c->recording != NULL;
+    return t;
+}
+
+static void drop_outputs(struct rg_jit *j) {
+    for (uint32_t i = 0; i < j->nout; i++) slot_free(j->c, j->out[i].handle);
+}
+
+static void do_enter(struct call *k) {
+    struct args *a = k->p;
+    drop_outputs(a->j);
+    check_inputs(k, a);
+    for (uint32_t i = 0; i < a->in.n; i++) {
+        struct slot *from = call_slot(k, a->in.t[i], i);
+        from->used = true;
+        a->own[i] = own_handle(k, from->node);
+    }
+}
+
+/* Everything that is alive gets its value, so that nothing of it becomes part of the recording; inputs are copied to
+ * memory that is not written: it stands for the input in the recorded programs. */
+static void do_prepare(struct call *k) {
+    struct args *a = k->p;
+    struct rg_jit *j = a->j;
+    rg_ctx *c = k->c;
+    uop_vec all = {0};
+    struct slot *s;
+    drop_outputs(j);
+    check_inputs(k, a);
+    for (uint32_t i = 0; (s = slot_next(c, &i));) {
+        if (!s->var) vec_push(&c->scratch, &all, s->node);
+        if (s->grad) vec_push(&c->scratch, &all, s->grad);
+    }
+    realize_nodes(k, all.p, all.n, false, NULL);
+    k->g = &c->graph->tg;
+    j->nin = (uint32_t)a->in.n;
+    j->in = arena_array(&j->arena, struct jit_value, j->nin + 1);
+    for (uint32_t i = 0; i < a->in.n; i++) {
+        const uop *n = gr_now(c, call_slot(k, a->in.t[i], i)->node);
+        describe(k, n, &j->in[i]);
+        uint32_t at = store_new(c, store_bytes(c, n));
+        store_need(c, at);
+        j->in[i].held = hold(j, at);
+        c->store[at].frozen = true;
+        if (store_bytes(c, n) && engine_copy(c->engine, &c->err, COPY_WITHIN, c->store[at].mem,
+                                             c->store[store_of(n)].mem, c->store[at].bytes))
+            err_throw(&c->err, c->err.code, "the copy failed");
+        c->recording = j;
+        a->own[i] = own_handle(k, store_node(c, at, c->store[at].version, j->in[i].dt, tg_shape(k->g, n)));
+        c->recording = NULL;
+    }
+    random_mark(c);
+}
+
+/* ---- outputs ------------------------------------------------------------------------------------------------ */
+
+/* Handles of the outputs that outlive fn's scope; each is a value with memory of its own. */
+static void do_keep(struct call *k) {
+    struct args *a = k->p;
+    uint32_t scopes = k->c->scopes;
+    k->c->scopes = scopes ? scopes - 1 : 0; /* the scope around fn's */
+    for (uint32_t i = 0; i < a->j->nout; i++) {
+        const uop *n = t_contiguous(k->g, call_slot(k, a->out[i], i)->node);
+        tg_shape(k->g, n);
+        call_site(k, k->g->ir->n, n);
+        describe(k, n, &a->j->out[i]);
+        a->j->out[i].handle = own_handle(k, n);
+    }
+    k->c->scopes = scopes;
+}
+
+static void do_finish(struct call *k) {
+    struct args *a = k->p;
+    struct rg_jit *j = a->j;
+    const uop **n = arena_array(&k->c->scratch, const uop *, j->nout + 1);
+    for (uint32_t i = 0; i < j->nout; i++) n[i] = call_slot(k, j->out[i].handle, i)->node;
+    realize_nodes(k, n, j->nout, false, NULL);
+    for (uint32_t i = 0; i < j->nout; i++) a->out[i] = j->out[i].handle;
+}
+
+/* ---- the end of a recording ------------------------------------------------------------------------------------ */
+
+/* Living tensors whose values are in held stores. */
+static void find_tensors(struct call *k, struct rg_jit *j) {
+    rg_ctx *c = k->c;
+    struct slot *s;
+    for (uint32_t i = 0; (s = slot_next(c, &i));) {
+        const uop *b = gr_now(c, s->node);
+        if (b->op != OP_BUFFER || s->view || s->recorded) continue;
+        for (uint32_t h = 0; h < j->held.n; h++)
+            if (j->held.p[h].store == store_of(b)) j->held.p[h].tensor = slot_handle(c, i);
+    }
+}
+
+static void do_recorded(struct call *k) {
+    struct args *a = k->p;
+    struct rg_jit *j = a->j;
+    struct slot *s;
+    for (uint32_t i = 0; (s = slot_next(k->c, &i));) {
+        bool out = false;
+        for (uint32_t o = 0; o < j->nout; o++) out |= j->out[o].handle.id == slot_handle(k->c, i).id;
+        if (s->recorded && !out)
+            call_fail(k, RG_EINVAL,
+                      "the tensor made by %s at %s:%d while recording outlives the function (rg_keep); replays would "
+                      "not renew it: make it an output",
+                      s->fn, s->file ? s->file : "an unknown place", s->line);
+    }
+    do_finish(k);
+    find_tensors(k, j);
+    for (uint32_t i = 0; i < j->nout; i++) {
+        const uop *b = gr_now(k->c, call_slot(k, j->out[i].handle, i)->node);
+        j->out[i].held = hold(j, store_of(b));
+        struct held *h = &j->held.p[j->out[i].held];
+        h->written = h->output = true, h->tensor = RG_NONE;
+    }
+    j->drawn = k->c->drawn - k->c->marked;
+    j->recorded = true;
+}
+
+/* ---- replay ------------------------------------------------------------------------------------------------------- */
+
+struct dirty {
+    rg_ctx *c;
+    uint8_t *mark;
+};
+
+static bool lazy_into(void *cx, const uop *n) { return !is_real(cx, n); }
+
+static bool is_ours(const struct rg_jit *j, const struct slot *s, rg_tensor t) {
+    const uop *b = gr_now(j->c, s->node);
+    if (b->op != OP_BUFFER) return false;
+    for (uint32_t h = 0; h < j->held.n; h++)
+        if (j->held.p[h].tensor.id == t.id && j->held.p[h].written) return true;
+    return false;
+}
+
+/* By node id: needs a value that a replay overwrites. */
+static const uint8_t *find_dirty(struct rg_jit *j) {
+    rg_ctx *c = j->c;
+    uop_vec roots = {0}, order = {0};
+    for (uint32_t i = 0; i < c->stores; i++) c->store[i].over = false;
+    for (uint32_t i = 0; i < j->held.n; i++) c->store[j->held.p[i].store].over = j->held.p[i].written;
+    gr_roots(c, &roots);
+    gr_walk(c, roots.p, roots.n, lazy_into, c, &order);
+    uint8_t *dirty = arena_alloc(&c->scratch, c->graph->ir.n + 1);
+    for (uint32_t i = 0; i < order.n; i++) {
+        const uop *n = order.p[i], *b = gr_now(c, n);
+        bool d = b->op == OP_BUFFER && store_of(b) < c->stores && c->store[store_of(b)].over;
+        for (uint32_t s = 0; s < n->nsrc && !d && !is_real(c, n); s++) d = dirty[n->src[s]->id];
+        dirty[n->id] = d;
+    }
+    for (uint32_t i = 0; i < c->stores; i++) c->store[i].over = false;
+    return dirty;
+}
+
+/* Runs what was assigned since the latest call, and computes what is alive and needs values that will be overwritten. */
+static void settle(struct call *k, struct rg_jit *j) {
+    rg_ctx *c = k->c;
+    uop_vec ask = {0};
+    struct slot *s;
+    realize_nodes(k, NULL, 0, false, NULL);
+    k->g = &c->graph->tg;
+    const uint8_t *dirty = find_dirty(j);
+    for (uint32_t i = 0; (s = slot_next(c, &i));) {
+        if (s->grad && dirty[s->grad->id]) vec_push(&c->scratch, &ask, s->grad);
+        if (!dirty[s->node->id] || is_ours(j, s, slot_handle(c, i))) continue;
+        if (gr_now(c, s->node)->op == OP_BUFFER) {
+            s->node = t_contiguous(k->g, gr_now(c, s->node));
+            tg_shape(k->g, s->node);
+        }
+        vec_push(&c->scratch, &ask, s->node);
+    }
+    if (ask.n) realize_nodes(k, ask.p, ask.n, false, NULL);
+    k->g = &c->graph->tg;
+}
+
+/* Tensors that moved to other memory since: the replay follows. */
+static void follow(struct call *k, struct rg_jit *j) {
+    rg_ctx *c = k->c;
+    for (uint32_t i = 0; i < j->held.n; i++) {
+        struct held *h = &j->held.p[i];
+        struct slot *s = h->tensor.id ? slot_get(c, h->tensor) : NULL;
+        const uop *b = s ? gr_now(c, s->node) : NULL;
+        if (!s) h->tensor = RG_NONE;
+        if (!b || b->op != OP_BUFFER || store_of(b) == h->store) continue;
+        if (h->written && c->store[store_of(b)].frozen)
+            call_fail(k, RG_EINVAL,
+                      "the tensor made by %s at %s:%d, which each call assigns, shares its memory with an older "
+                      "value; free that value or take a copy of it (rg_contiguous)",
+                      s->fn, s->file ? s->file : "an unknown place", s->line);
+        c->store[h->store].held--;
+        h->store = store_of(b);
+        c->store[h->store].held++;
+    }
+}
+
+static const uop *version_node(struct call *k, const struct held *h, const struct jit_value *v) {
+    return store_node(k->c, h->store, k->c->store[h->store].version, v->dt,
+                      shape_make(&k->g->shapes, v->dim, v->rank));
+}
+
+/* New names for what is about to be written. */
+static void rename_versions(struct call *k, struct rg_jit *j) {
+    rg_ctx *c = k->c;
+    for (uint32_t i = 0; i < j->held.n; i++) {
+        struct held *h = &j->held.p[i];
+        if (!h->written) continue;
+        c->store[h->store].version++;
+        if (!h->tensor.id) continue;
+        struct slot *s = slot_get(c, h->tensor);
+        struct jit_value v = {0};
+        describe(k, s->node, &v);
+        s->node = version_node(k, h, &v);
+    }
+}
+
+static void bind_inputs(struct call *k, struct args *a) {
+    rg_ctx *c = k->c;
+    struct rg_jit *j = a->j;
+    uop_vec ask = {0};
+    for (uint32_t i = 0; i < j->nin; i++) {
+        const uop *n = call_slot(k, a->in.t[i], i)->node;
+        if (gr_now(c, n)->op != OP_BUFFER) vec_push(&c->scratch, &ask, n);
+    }
+    if (ask.n) realize_nodes(k, ask.p, ask.n, false, NULL);
+    k->g = &c->graph->tg;
+    for (uint32_t i = 0; i < j->nin; i++) {
+        struct held *h = &j->held.p[j->in[i].held];
+        const struct store *from = &c->store[store_of(gr_now(c, call_slot(k, a->in.t[i], i)->node))];
+        h->instead = from->mem;
+        for (uint32_t w = 0; w < j->held.n && h->instead; w++)
+            if (j->held.p[w].written && &c->store[j->held.p[w].store] == from) h->instead = NULL;
+        if (!h->instead && engine_copy(c->engine, &c->err, COPY_WITHIN, c->store[h->store].mem, from->mem,
+                                       from->bytes))
+            err_throw(&c->err, c->err.code, "the copy failed");
+    }
+}
+
+static void *address(struct rg_jit *j, uint32_t at) {
+    const struct held *h = &j->held.p[at];
+    return h->instead ? h->instead : j->c->store[h->store].mem;
+}
+
+static int64_t number(struct rg_jit *j, const struct jit_var *v) {
+    rg_ctx *c = j->c;
+    uint64_t bits = v->bits;
+    struct slot *s = v->scalar.id ? slot_get(c, v->scalar) : NULL;
+    if (v->draw) return (int64_t)(c->drawn + v->bits);
+    if (v->seed) return (int64_t)c->seed;
+    if (s && s->var) map_get(&c->graph->vars, s->var->arg.param.slot, &bits);
+    return (int64_t)bits;
+}
+
+static void launch(struct call *k, struct rg_jit *j) {
+    rg_ctx *c = k->c;
+    for (uint32_t i = 0; i < j->run.n; i++) {
+        struct run *r = &j->run.p[i];
+        struct realize_stats st = {0};
+        for (uint32_t b = 0; b < r->nbuf; b++) r->buf[b] = address(j, r->buf_at[b]);
+        for (uint32_t b = 0; b < r->nresult; b++) r->result[b] = address(j, r->result_at[b]);
+        for (uint32_t v = 0; v < r->nvar; v++) r->var[v] = number(j, &r->from[v]);
+        if (engine_replay_run(r->replay, &c->err, r->buf, r->result, r->var, &st))
+            err_throw(&c->err, c->err.code, "the engine failed");
+        c->realizes++, c->cached++;
+        c->kernels += st.kernels;
+        c->moved += st.bytes, c->ops += st.ops, c->seconds += (double)st.run_ns * 1e-9;
+    }
+    c->drawn += j->drawn;
+}
+
+static void do_replay(struct call *k) {
+    struct args *a = k->p;
+    struct rg_jit *j = a->j;
+    rg_ctx *c = k->c;
+    drop_outputs(j);
+    check_inputs(k, a);
+    bool known = c->graph == j->graph && c->graph->ir.n == j->nodes && !c->nreads;
+    if (!known) {
+        settle(k, j);
+        follow(k, j);
+    }
+    bind_inputs(k, a);
+    if (!known) rename_versions(k, j);
+    launch(k, j);
+    for (uint32_t i = 0; i < j->nout; i++)
+        a->out[i] = j->out[i].handle = own_handle(k, version_node(k, &j->held.p[j->out[i].held], &j->out[i]));
+    if (!known) gr_collect(c); /* histories of values that are gone are cut */
+}
+
+/* ---- the calls ------------------------------------------------------------------------------------------------------ */
+
+static void leave(struct rg_jit *j, bool recording, rg_scope scope) {
+    rg_end(scope);
+    j->c->recording = NULL;
+    random_unmark(j->c);
+    if (recording && !j->recorded) forget(j);
+}
+
+/* fn with handles of its own; what it makes is freed but for the outputs. */
+static rg_status run_fn(const char *file, int line, struct args *a, bool record) {
+    struct rg_jit *j = a->j;
+    rg_ctx *c = j->c;
+    rg_tensor own[JIT_INPUTS];
+    a->own = own;
+    rg_scope scope = rg_begin(c);
+    rg_status st = call_work(CALL(jit_call, .c = c, .p = a), record ? do_prepare : do_enter);
+    if (record && !st) c->recording = j;
+    for (uint32_t i = 0; i < j->nout; i++) a->out[i] = RG_NONE;
+    if (!st) st = j->fn(j->user, own, a->out);
+    if (!st) st = call_work(CALL(jit_call, .c = c, .p = a), do_keep);
+    rg_end(scope);
+    if (!st) st = call_work(CALL(jit_call, .c = c, .p = a), record ? do_recorded : do_finish);
+    leave(j, record, scope);
+    return st;
+}
+
+rg_status rg_jit_call_at(const char *file, int line, rg_jit *j, rg_tensors in, rg_tensor *out) {
+    if (!j) return RG_EINVAL;
+    rg_ctx *c = j->c;
+    if (c->err.code) return (rg_status)c->err.code;
+    if (c->recording) {
+        err_set(&c->err, RG_EINVAL, "%s:%d: rg_jit_call: a jit is being recorded; call the function itself here",
+                file ? file : "unknown place", line);
+        return RG_EINVAL;
+    }
+    rg_tensor none[1];
+    struct args a = {.j = j, .in = in, .out = j->nout ? out : none};
+    if (!a.out) return RG_EINVAL;
+    uint64_t allocations = mem_count();
+    const struct graph *graph = c->graph;
+    uint32_t nodes = c->graph->ir.n;
+    rg_status st;
+    if (j->recorded)
+        st = call_work(CALL(jit_call, .c = c, .p = &a), do_replay);
+    else
+        st = run_fn(file, line, &a, j->stats.calls && env_int(ENV_JIT));
+    for (uint32_t i = 0; i < j->nout && st; i++) a.out[i] = poison(c);
+    if (st) return st;
+    j->stats.replays += j->recorded && j->stats.calls > 1;
+    j->stats.calls++;
+    j->stats.allocations = mem_count() - allocations;
+    j->stats.nodes = c->graph == graph ? c->graph->ir.n - nodes : c->graph->ir.n;
+    j->graph = c->graph, j->nodes = c->graph->ir.n;
+    return st;
+}
+
+static void free_jit(void *p) {
+    struct rg_jit *j = p;
+    forget(j);
+    arena_free(&j->arena);
+    mem_free(j->out);
+    mem_free(j);
+}
+
+static void do_new(struct call *k) {
+    struct rg_jit **out = k->p, *j = mem_alloc(sizeof *j);
+    size_t n = k->bytes;
+    if (j) *j = (struct rg_jit){.c = k->c, .nout = (uint32_t)n, .file = k->file, .line = k->line};
+    if (j) arena_init(&j->arena, &j->err);
+    if (j && n <= 1u << 20) j->out = mem_alloc((n + 1) * sizeof *j->out);
+    if (!j || !j->out) {
+        mem_free(j);
+        call_fail(k, RG_ENOMEM, "out of memory for a jit with %zu outputs", n);
+    }
+    memset(j->out, 0, (n + 1) * sizeof *j->out);
+    *out = j;
+    ctx_own(k->c, j, free_jit);
+}
+
+rg_jit *rg_jit_new_at(const char *file, int line, rg_ctx *c, rg_jit_fn *fn, void *user, size_t outputs) {
+    struct rg_jit *j = NULL;
+    if (!c || call_work(CALL(jit_new, .c = c, .p = &j, .bytes = outputs), do_new)) return NULL;
+    j->fn = fn, j->user = user;
+    return j;
+}
+
+void rg_jit_free(rg_jit *j) {
+    if (!j) return;
+    drop_outputs(j);
+    ctx_disown(j->c, j);
+    free_jit(j);
+}
+
+rg_status rg_jit_info(const rg_jit *j, rg_jit_stats *out) {
+    if (!j || !out) return RG_EINVAL;
+    *out = j->stats;
+    out->kernels = j->cost.kernels, out->bytes = j->cost.bytes, out->ops = j->cost.ops;
+    return RG_OK;
+}

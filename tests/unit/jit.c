@@ -1,0 +1,125 @@
+/* jit.c: what a replay does not do: it makes no nodes, allocates nothing, and memory stays as it is; and what kernels
+ * cost, as rg_kernels tells it. What replays mean is tests/semantics/jit.c. */
+#include <ridge.h>
+#include <test.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+struct net {
+    rg_ctx *c;
+    rg_tensor w[2], m[2], lr;
+};
+
+static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
+    struct net *n = user;
+    rg_tensor h = rg_relu(rg_matmul(in[0], n->w[0]));
+    rg_tensor loss = rg_mean(rg_square(rg_sub(rg_matmul(h, n->w[1]), in[1])));
+    rg_backward(loss);
+    for (int i = 0; i < 2; i++) {
+        rg_assign(n->m[i], rg_add(rg_mul(n->m[i], 0.9), rg_param_grad(n->w[i])));
+        rg_assign(n->w[i], rg_sub(n->w[i], rg_mul(n->m[i], n->lr)));
+    }
+    rg_zero_grad(n->c);
+    out[0] = loss;
+    return RG_OK;
+}
+
+static float ramp(int i) { return (float)((i * 37) % 101) / 101 - 0.5f; }
+
+static rg_tensor ramps(rg_ctx *c, int64_t rows, int64_t cols) {
+    float *p = malloc((size_t)(rows * cols) * sizeof *p);
+    for (int i = 0; i < rows * cols; i++) p[i] = ramp(i);
+    rg_tensor t = rg_from(c, RG_F32, p, RG_SHAPE(rows, cols));
+    free(p);
+    return t;
+}
+
+static void net_open(struct net *n) {
+    rg_ctx *c = n->c = rg_open("CPU");
+    n->w[0] = rg_param(ramps(c, 16, 32)), n->w[1] = rg_param(ramps(c, 32, 4));
+    n->m[0] = rg_contiguous(rg_zeros(c, RG_F32, RG_SHAPE(16, 32)));
+    n->m[1] = rg_contiguous(rg_zeros(c, RG_F32, RG_SHAPE(32, 4)));
+    n->lr = rg_scalar(c, RG_F32, 0.01);
+    CHECK_EQ(rg_realize_all(RG_TENSORS(n->m[0], n->m[1])), 0);
+}
+
+TEST(jit_replay_makes_nothing) {
+    struct net n;
+    net_open(&n);
+    rg_ctx *c = n.c;
+    rg_tensor x = ramps(c, 8, 16), t = ramps(c, 8, 4), loss;
+    rg_jit *j = rg_jit_new(c, step, &n, 1);
+    rg_jit_stats st;
+    double first = 0, last = 0;
+    for (int i = 0; i < 10; i++) {
+        CHECK_EQ(rg_jit_call(j, RG_TENSORS(x, t), &loss), 0);
+        CHECK_EQ(rg_jit_info(j, &st), 0);
+        last = rg_item(loss);
+        if (!i) first = last;
+        if (i < 3) continue; /* the first replay gives new names to what was recorded */
+        CHECK_EQ(st.nodes, 0);
+        CHECK_EQ(st.allocations, 0);
+    }
+    CHECK(last < first);
+    CHECK(st.kernels > 2 && st.bytes > 0 && st.ops > 0);
+    CHECK_EQ(st.replays, 8);
+    CHECK_EQ(rg_close(c), 0);
+}
+
+TEST_SLOW(jit_ten_thousand_replays_leave_memory_flat, 120) {
+    struct net n;
+    net_open(&n);
+    rg_ctx *c = n.c;
+    rg_tensor x = ramps(c, 8, 16), t = ramps(c, 8, 4), loss;
+    rg_jit *j = rg_jit_new(c, step, &n, 1);
+    rg_usage a, b;
+    rg_jit_stats st;
+    uint64_t kernels = 0;
+    for (int i = 0; i < 10000; i++) {
+        CHECK_EQ(rg_jit_call(j, RG_TENSORS(x, t), &loss), 0);
+        CHECK_EQ(rg_jit_info(j, &st), 0);
+        if (i > 20 && i % 100 && st.allocations + st.nodes)
+            FAIL("replay %d made %llu nodes and %llu allocations", i, (unsigned long long)st.nodes,
+                 (unsigned long long)st.allocations);
+        if (i % 100 == 0) rg_set_scalar(n.lr, 0.01 / (1 + i)); /* a schedule, now and then */
+        if (i == 1000) CHECK_EQ(rg_stats(c, &a), 0);
+        if (i == 1000) kernels = st.kernels;
+    }
+    CHECK_EQ(rg_stats(c, &b), 0);
+    CHECK_EQ(a.bytes, b.bytes);
+    CHECK_EQ(a.peak, b.peak);
+    CHECK_EQ(a.buffers, b.buffers);
+    CHECK_EQ(a.handles, b.handles);
+    CHECK(b.nodes_held < a.nodes_held + 5000);
+    CHECK_EQ(st.kernels, kernels);
+    CHECK(isfinite(rg_item(loss)));
+    CHECK_EQ(rg_close(c), 0);
+}
+
+TEST(costs_say_where_the_time_went) {
+    rg_ctx *c = rg_open("CPU");
+    rg_tensor x = ramps(c, 64, 64);
+    rg_machine m;
+    CHECK_EQ(rg_machine_of(c, &m), 0);
+    CHECK(m.flops > 1e9 && m.bytes > 1e8 && m.threads >= 1);
+    CHECK_EQ(rg_kernels(c, NULL, 0), 0);
+    for (int i = 0; i < 3; i++) {
+        RG_SCOPE(c);
+        CHECK_EQ(rg_realize(rg_matmul(x, rg_add(x, 1))), 0);
+    }
+    rg_kernel_cost k[8];
+    size_t n = rg_kernels(c, k, 8);
+    CHECK(n >= 1 && n <= 2);
+    bool product = false;
+    for (size_t i = 0; i < n; i++) {
+        CHECK_EQ(k[i].calls, 3);
+        CHECK(k[i].seconds > 0 && k[i].roof > 0 && k[i].bytes >= 3 * 64 * 64 * 4);
+        CHECK(i == 0 || k[i].seconds <= k[i - 1].seconds);
+        product |= strstr(k[i].where, "matmul") && strstr(k[i].where, "jit.c:") && k[i].ops >= 3 * 2 * 64. * 64 * 64;
+    }
+    CHECK(product);
+    CHECK_EQ(rg_kernels_reset(c), 0);
+    CHECK_EQ(rg_kernels(c, k, 8), 0);
+    CHECK_EQ(rg_close(c), 0);
+}
