@@ -6,10 +6,10 @@
  *
  * A store that a recording uses is held, so that nobody else gets its memory. Where a living tensor has its value in a
  * held store (a parameter, a data set), the recording knows that tensor: if it moves to other memory, the replay follows.
- * A replay writes into stores whose present versions have names. As long as no node was made since the latest call,
- * nobody can know the old values by name, and the names stay. Otherwise (settle): what is alive and still needs an
- * old value is computed first, and the stores get new versions. So a loop that only replays makes no nodes, and a program
- * that mixes replays and ordinary tensors keeps the rule that a tensor denotes the value it had when it was made.
+ * A replay writes into stores whose present versions have names. What is alive and still needs an old value is computed
+ * first (settle). As long as no node was made since the latest call, nothing knows the old values by name, and the names stay;
+ * otherwise the stores get new versions. So a loop that only replays makes no nodes, and a program that mixes replays
+ * and ordinary tensors keeps the rule that a tensor denotes the value it had when it was made.
  * Inputs are read where they are, unless the recording writes there: then a copy is.
  * Tests: tests/semantics/jit.c, tests/unit/jit.c */
 #include "internal.h"
@@ -197,6 +197,14 @@ static rg_tensor own_handle(struct call *k, const uop *n) {
     return t;
 }
 
+/* The value with memory of its own, even if it is some tensor's. */
+static const uop *own_copy(struct call *k, const uop *n) {
+    bool memory = n->op == OP_BUFFER || n->op == OP_ASSIGN;
+    n = memory ? uop2(k->g->ir, OP_CONTIGUOUS, n, uop_idx(k->g->ir, 1)) : t_contiguous(k->g, n);
+    tg_shape(k->g, n);
+    return n;
+}
+
 static void drop_outputs(struct rg_jit *j) {
     for (uint32_t i = 0; i < j->nout; i++) slot_free(j->c, j->out[i].handle);
 }
@@ -255,8 +263,7 @@ static void do_keep(struct call *k) {
     uint32_t scopes = k->c->scopes;
     k->c->scopes = scopes ? scopes - 1 : 0; /* the scope around fn's */
     for (uint32_t i = 0; i < a->j->nout; i++) {
-        const uop *n = t_contiguous(k->g, call_slot(k, a->out[i], i)->node);
-        tg_shape(k->g, n);
+        const uop *n = own_copy(k, call_slot(k, a->out[i], i)->node);
         call_site(k, k->g->ir->n, n);
         describe(k, n, &a->j->out[i]);
         a->j->out[i].handle = own_handle(k, n);
@@ -270,7 +277,11 @@ static void do_finish(struct call *k) {
     const uop **n = arena_array(&k->c->scratch, const uop *, j->nout + 1);
     for (uint32_t i = 0; i < j->nout; i++) n[i] = call_slot(k, j->out[i].handle, i)->node;
     realize_nodes(k, n, j->nout, false, NULL);
-    for (uint32_t i = 0; i < j->nout; i++) a->out[i] = j->out[i].handle;
+    for (uint32_t i = 0; i < j->nout; i++) {
+        struct slot *s = call_slot(k, j->out[i].handle, i);
+        s->node = gr_now(k->c, s->node); /* no history: the memory is the jit's */
+        a->out[i] = j->out[i].handle;
+    }
 }
 
 /* ---- the end of a recording ------------------------------------------------------------------------------------ */
@@ -314,27 +325,43 @@ static void do_recorded(struct call *k) {
 
 /* ---- replay ------------------------------------------------------------------------------------------------------- */
 
-struct dirty {
-    rg_ctx *c;
-    uint8_t *mark;
-};
+/* Marks the stores that a replay writes, each with the slot of the tensor that is assigned, if it is alive. */
+static void mark_written(struct rg_jit *j, bool on) {
+    for (uint32_t i = 0; i < j->held.n; i++) {
+        const struct held *h = &j->held.p[i];
+        if (!h->written) continue;
+        j->c->store[h->store].over = on;
+        j->c->store[h->store].to = (uint32_t)h->tensor.id;
+    }
+}
+
+/* The tensor of slot i has a value of its own, or one that is to change. */
+static bool is_plain(const rg_ctx *c, const struct slot *s, uint32_t i) {
+    const uop *n = s->node;
+    if (s->grad) return false;
+    if (n->op != OP_BUFFER) return s->var != NULL || n->op == OP_CONST;
+    const struct store *st = &c->store[store_of(n)];
+    return st->over ? st->to == i : !st->head;
+}
+
+/* Nothing waits to be computed or refers to what a replay overwrites. */
+static bool is_clean(struct rg_jit *j) {
+    rg_ctx *c = j->c;
+    struct slot *s;
+    bool clean = !c->nreads;
+    mark_written(j, true);
+    for (uint32_t i = 0; clean && (s = slot_next(c, &i));) clean = is_plain(c, s, i);
+    mark_written(j, false);
+    return clean;
+}
 
 static bool lazy_into(void *cx, const uop *n) { return !is_real(cx, n); }
 
-static bool is_ours(const struct rg_jit *j, const struct slot *s, rg_tensor t) {
-    const uop *b = gr_now(j->c, s->node);
-    if (b->op != OP_BUFFER) return false;
-    for (uint32_t h = 0; h < j->held.n; h++)
-        if (j->held.p[h].tensor.id == t.id && j->held.p[h].written) return true;
-    return false;
-}
-
-/* By node id: needs a value that a replay overwrites. */
+/* By node id: needs a value that a replay overwrites. Leaves the marks. */
 static const uint8_t *find_dirty(struct rg_jit *j) {
     rg_ctx *c = j->c;
     uop_vec roots = {0}, order = {0};
-    for (uint32_t i = 0; i < c->stores; i++) c->store[i].over = false;
-    for (uint32_t i = 0; i < j->held.n; i++) c->store[j->held.p[i].store].over = j->held.p[i].written;
+    mark_written(j, true);
     gr_roots(c, &roots);
     gr_walk(c, roots.p, roots.n, lazy_into, c, &order);
     uint8_t *dirty = arena_alloc(&c->scratch, c->graph->ir.n + 1);
@@ -344,7 +371,6 @@ static const uint8_t *find_dirty(struct rg_jit *j) {
         for (uint32_t s = 0; s < n->nsrc && !d && !is_real(c, n); s++) d = dirty[n->src[s]->id];
         dirty[n->id] = d;
     }
-    for (uint32_t i = 0; i < c->stores; i++) c->store[i].over = false;
     return dirty;
 }
 
@@ -358,13 +384,16 @@ static void settle(struct call *k, struct rg_jit *j) {
     const uint8_t *dirty = find_dirty(j);
     for (uint32_t i = 0; (s = slot_next(c, &i));) {
         if (s->grad && dirty[s->grad->id]) vec_push(&c->scratch, &ask, s->grad);
-        if (!dirty[s->node->id] || is_ours(j, s, slot_handle(c, i))) continue;
-        if (gr_now(c, s->node)->op == OP_BUFFER) {
-            s->node = t_contiguous(k->g, gr_now(c, s->node));
-            tg_shape(k->g, s->node);
+        if (!dirty[s->node->id]) continue;
+        const uop *b = gr_now(c, s->node);
+        if (b->op == OP_BUFFER && c->store[store_of(b)].to == i) {
+            s->node = b;
+            continue;
         }
+        if (b->op == OP_BUFFER) s->node = own_copy(k, b);
         vec_push(&c->scratch, &ask, s->node);
     }
+    mark_written(j, false);
     if (ask.n) realize_nodes(k, ask.p, ask.n, false, NULL);
     k->g = &c->graph->tg;
 }
@@ -469,17 +498,15 @@ static void do_replay(struct call *k) {
     rg_ctx *c = k->c;
     drop_outputs(j);
     check_inputs(k, a);
-    bool known = c->graph == j->graph && c->graph->ir.n == j->nodes && !c->nreads;
-    if (!known) {
-        settle(k, j);
-        follow(k, j);
-    }
+    bool clean = is_clean(j), known = clean && c->graph == j->graph && c->graph->ir.n == j->nodes;
+    if (!clean) settle(k, j);
+    if (!known) follow(k, j);
     bind_inputs(k, a);
     if (!known) rename_versions(k, j);
     launch(k, j);
     for (uint32_t i = 0; i < j->nout; i++)
         a->out[i] = j->out[i].handle = own_handle(k, version_node(k, &j->held.p[j->out[i].held], &j->out[i]));
-    if (!known) gr_collect(c); /* histories of values that are gone are cut */
+    if (!clean) gr_collect(c); /* histories of values that are gone are cut */
 }
 
 /* ---- the calls ------------------------------------------------------------------------------------------------------ */
