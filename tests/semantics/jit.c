@@ -402,3 +402,23 @@ CASE(jit_freed_while_outputs_live) {
     rg_jit_free(NULL);
     CHECK_EQ(rg_jit_call(NULL, (rg_tensors){0}, &y), RG_EINVAL);
 }
+
+static rg_status gives_state(void *user, const rg_tensor *in, rg_tensor *out) {
+    struct step *s = user;
+    rg_assign(s->w, rg_add(s->w, in[0]));
+    out[0] = s->w, out[1] = in[0], out[2] = rg_number(s->c, RG_F32, 7);
+    return RG_OK;
+}
+CASE(jit_outputs_may_be_state_inputs_and_numbers) {
+    struct step s = {.c = c, .w = V(1, 1)};
+    rg_jit *j = rg_jit_new(c, gives_state, &s, 3);
+    rg_tensor y[3];
+    for (int i = 1; i < 6; i++) {
+        CHECK_EQ(rg_jit_call(j, RG_TENSORS(V(1, 2)), y), 0);
+        IS(y[0], 1 + i, 1 + 2 * i);
+        IS(y[1], 1, 2);
+        IS(y[2], 7);
+        rg_assign(s.w, rg_add(s.w, 0));
+        IS(s.w, 1 + i, 1 + 2 * i);
+    }
+}

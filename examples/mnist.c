@@ -1,0 +1,193 @@
+/* mnist.c: a convolutional network learns to read digits.
+ *
+ *     build/examples/mnist [--steps 70] [--batch 512] [--device CPU] [--seed 1] [--lr 0.001] [--no-jit] [--data data/mnist]
+ *
+ * Two pairs of convolutions, each with a batch norm and a maximum pool after it, and one linear layer: about 60,000
+ * parameters. A step draws a batch, computes loss and gradients and lets Adam update the parameters; it is one
+ * function, recorded once and then replayed. At the end come the accuracy on 10,000 images that it has never seen, and where the
+ * time went. */
+#include <ridge.h>
+
+#include "bar.h"
+
+#include <stdlib.h>
+
+struct flags {
+    int steps, batch;
+    long long seed;
+    double lr;
+    const char *device, *data;
+    bool jit;
+};
+
+struct trainer {
+    rg_ctx *c;
+    rg_module *net;
+    rg_optim *optim;
+    rg_tensor images, labels; /* U8 (60000, 1, 28, 28), I64 (60000) */
+    int batch;
+};
+
+static rg_tensor max_pool(rg_tensor x) { return rg_max_pool2d(x, RG_SHAPE(2)); }
+
+static rg_module *network(rg_ctx *c) {
+    return rg_nn_sequential(c, RG_MODULES(rg_nn_conv2d(c, 1, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
+                                          rg_nn_conv2d(c, 32, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
+                                          rg_nn_batchnorm(c, 32), rg_nn_function(c, "max_pool", max_pool),
+                                          rg_nn_conv2d(c, 32, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
+                                          rg_nn_conv2d(c, 64, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
+                                          rg_nn_batchnorm(c, 64), rg_nn_function(c, "max_pool", max_pool),
+                                          rg_nn_flatten(c, 1), rg_nn_linear(c, 576, 10)));
+}
+
+static rg_tensor pixels(rg_tensor images) { return rg_div(rg_cast(images, RG_F32), 255); }
+
+static rg_tensor accuracy(rg_tensor logits, rg_tensor labels) {
+    return rg_mean(rg_cast(rg_eq(rg_argmax(logits, RG_AXES(1)), labels), RG_F32));
+}
+
+/* One step of training: out is the loss and the share of the batch that was right. */
+static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
+    struct trainer *t = user;
+    (void)in;
+    rg_tensor pick = rg_randint(t->c, RG_I64, 0, rg_dim(t->images, 0), RG_SHAPE(t->batch));
+    rg_tensor labels = rg_take(t->labels, 0, pick);
+    rg_tensor logits = rg_nn_forward(t->net, pixels(rg_take(t->images, 0, pick)));
+    out[0] = rg_cross_entropy(logits, labels);
+    out[1] = accuracy(logits, labels);
+    rg_backward(out[0]);
+    return rg_optim_step(t->optim);
+}
+
+/* The share of in[0], images, that is read as in[1]. */
+static rg_status judge(void *user, const rg_tensor *in, rg_tensor *out) {
+    struct trainer *t = user;
+    out[0] = accuracy(rg_nn_forward(t->net, pixels(in[0])), in[1]);
+    return RG_OK;
+}
+
+static rg_tensor load(rg_ctx *c, const char *dir, const char *name, bool images) {
+    char path[1000];
+    snprintf(path, sizeof path, "%s/%s-ubyte.gz", dir, name);
+    rg_tensor t = rg_load_idx(c, path);
+    return images ? rg_contiguous(rg_unsqueeze(t, 1)) : rg_contiguous(rg_cast(t, RG_I64));
+}
+
+static rg_status train(struct trainer *t, const struct flags *f) {
+    rg_machine m = {0};
+    rg_jit *j = f->jit ? rg_jit_new(t->c, step, t, 2) : NULL;
+    rg_machine_of(t->c, &m);
+    double began = now(), ops = 0; /* of one step: they are all alike */
+    for (int i = 1; i <= f->steps; i++) {
+        RG_SCOPE(t->c);
+        rg_tensor out[2];
+        float v[2];
+        rg_usage u;
+        double t0 = now();
+        if (j ? rg_jit_call(j, (rg_tensors){0}, out) : step(t, NULL, out)) break;
+        rg_read_async(out[0], &v[0], sizeof v[0]);
+        rg_read_async(out[1], &v[1], sizeof v[1]);
+        if (rg_wait(t->c)) break;
+        double s = now() - t0;
+        if (i == 1 && !rg_stats(t->c, &u)) ops = u.ops;
+        double flops = ops / s;
+        bar(i, f->steps, "loss %6.4f  accuracy %5.1f %%  %5.2f steps/s  %6.1f GFLOPS  %2.0f %% of peak", v[0],
+            100 * v[1], 1 / s, flops * 1e-9, m.flops ? 100 * flops / m.flops : 0);
+    }
+    rg_status st = rg_status_of(t->c);
+    if (!st) printf("trained in %.1f s\n", now() - began);
+    return st;
+}
+
+static rg_status test(struct trainer *t, const char *data) {
+    RG_SCOPE(t->c);
+    rg_tensor images = load(t->c, data, "t10k-images-idx3", true), labels = load(t->c, data, "t10k-labels-idx1", false);
+    enum { PART = 500 };
+    int64_t n = rg_dim(images, 0) / PART;
+    double sum = 0, t0 = now();
+    rg_nn_train(t->net, false);
+    rg_jit *j = rg_jit_new(t->c, judge, t, 1);
+    for (int64_t i = 0; i < n && !rg_status_of(t->c); i++) {
+        RG_SCOPE(t->c);
+        rg_tensor right;
+        rg_tensor x = rg_narrow(images, 0, i * PART, PART), y = rg_narrow(labels, 0, i * PART, PART);
+        if (!rg_jit_call(j, RG_TENSORS(x, y), &right)) sum += rg_item(right);
+    }
+    if (rg_status_of(t->c)) return rg_status_of(t->c);
+    printf("test accuracy %.2f %% of %lld images, %.1f s\n", 100 * sum / (double)n, (long long)(n * PART), now() - t0);
+    return RG_OK;
+}
+
+/* The ten kernels that took longest. */
+static void profile(rg_ctx *c) {
+    rg_kernel_cost k[512];
+    size_t n = rg_kernels(c, k, 512);
+    double all = 0;
+    n = n < 512 ? n : 512;
+    for (size_t i = 0; i < n; i++) all += k[i].seconds;
+    printf("\nwhere the time went (%zu kernels, %.1f s)\n", n, all);
+    printf("share  calls  ms each  GFLOPS   GB/s  of roof  kernel, and who asked for it\n");
+    for (size_t i = 0; i < n && i < 10; i++)
+        printf("%4.1f %%  %5llu  %7.2f  %6.1f  %5.1f  %5.0f %%  %-22s %s\n", 100 * k[i].seconds / all,
+               (unsigned long long)k[i].calls, 1e3 * k[i].seconds / (double)k[i].calls, k[i].ops / k[i].seconds * 1e-9,
+               k[i].bytes / k[i].seconds * 1e-9, 100 * k[i].roof / k[i].seconds, k[i].name, k[i].where);
+}
+
+static int usage(const char *problem) {
+    if (problem) fprintf(stderr, "mnist: %s\n", problem);
+    fprintf(problem ? stderr : stdout,
+            "usage: mnist [options]\n"
+            "  --steps N     training steps (70)\n"
+            "  --batch N     images per step (512)\n"
+            "  --device D    CPU, REF, NULL (the environment's DEVICE, else CPU)\n"
+            "  --seed N      of the weights and of the order of images (1)\n"
+            "  --lr X        Adam's learning rate (0.001)\n"
+            "  --no-jit      build the graph in every step instead of replaying it\n"
+            "  --data DIR    the four files of MNIST (data/mnist)\n");
+    return problem ? 2 : 0;
+}
+
+static int parse(int argc, char **argv, struct flags *f) {
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i], *v = i + 1 < argc ? argv[i + 1] : NULL;
+        char text[120];
+        if (!strcmp(a, "--help") || !strcmp(a, "-h")) return usage(NULL) + 1;
+        if (!strcmp(a, "--no-jit")) {
+            f->jit = false;
+            continue;
+        }
+        snprintf(text, sizeof text, v ? "%.60s is no option" : "%.60s: an option without a value, or none", a);
+        if (!v) return usage(text);
+        if (!strcmp(a, "--steps")) f->steps = atoi(v);
+        else if (!strcmp(a, "--batch")) f->batch = atoi(v);
+        else if (!strcmp(a, "--device")) f->device = v;
+        else if (!strcmp(a, "--seed")) f->seed = atoll(v);
+        else if (!strcmp(a, "--lr")) f->lr = atof(v);
+        else if (!strcmp(a, "--data")) f->data = v;
+        else return usage(text);
+        i++;
+    }
+    if (f->steps < 1 || f->batch < 1) return usage("--steps and --batch are 1 or more");
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    struct flags f = {.steps = 70, .batch = 512, .seed = 1, .lr = 1e-3, .data = "data/mnist", .jit = true};
+    int stop = parse(argc, argv, &f);
+    if (stop) return stop == 1 ? 0 : stop;
+    rg_ctx *c = rg_open(f.device);
+    rg_seed(c, (uint64_t)f.seed);
+    struct trainer t = {.c = c, .batch = f.batch};
+    t.images = load(c, f.data, "train-images-idx3", true), t.labels = load(c, f.data, "train-labels-idx1", false);
+    t.net = network(c);
+    t.optim = rg_adam(rg_nn_params(t.net), .lr = f.lr);
+    int64_t weights = 0;
+    rg_tensors params = rg_nn_params(t.net);
+    for (size_t i = 0; i < params.n; i++) weights += rg_size(params.t[i]);
+    if (!rg_status_of(c))
+        printf("%lld images, %lld parameters, batch %d, device %s; the first step compiles\n",
+               (long long)rg_dim(t.images, 0), (long long)weights, f.batch, rg_device(c));
+    if (!train(&t, &f) && !test(&t, f.data)) profile(c);
+    if (rg_status_of(c)) fprintf(stderr, "%s\n", rg_error(c));
+    return rg_close(c) != RG_OK;
+}
