@@ -99,7 +99,7 @@ static struct jit_var var_from(struct rg_jit *j, uint32_t number) {
     map_get(&c->graph->vars, number, &v.bits);
     for (uint32_t i = 0; i < ndraw; i++)
         if (draw[i].var == number) return (struct jit_var){.draw = true, .bits = draw[i].offset};
-    if (number == c->key_var) return (struct jit_var){.seed = true};
+    if (c->key_first && number == c->key_var) return (struct jit_var){.seed = true};
     for (uint32_t i = 0; (s = slot_next(c, &i));)
         if (s->var && s->var->arg.param.slot == number && !s->recorded) v.scalar = slot_handle(c, i);
     return v;
