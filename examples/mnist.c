@@ -2,7 +2,7 @@
  *
  *     build/examples/mnist [--steps 70] [--batch 512] [--device CPU] [--seed 1] [--lr 0.001] [--no-jit] [--data data/mnist]
  *
- * Two pairs of convolutions, each with a batch norm and a maximum pool after it, and one linear layer: about 60,000
+ * Two pairs of convolutions, each with a batch norm and a maximum pool after it, and one linear layer: about 88,000
  * parameters. A step draws a batch, computes loss and gradients and lets Adam update the parameters; it is one
  * function, recorded once and then replayed. At the end come the accuracy on 10,000 images that it has never seen, and where the
  * time went. */
