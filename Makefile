@@ -55,7 +55,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples test test-math test-mutants bench fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib examples mnist test test-math test-mutants bench fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
 examples: all
@@ -156,6 +156,9 @@ $(GOLDEN): $(GOLDEN_OBJ) $(LIB)
 # The runner takes shell scripts too (-x), so that one line at the end counts everything.
 # On aarch64 the leak check of ASan takes seconds per process (see tests/main.c): only where asked for.
 RUN_ENV := $(if $(filter aarch64,$(shell uname -m)),ASAN_OPTIONS=$${ASAN_OPTIONS:-detect_leaks=0}) RIDGE_CACHE_DIR=$(CURDIR)/$(OUT)/test-cache CC='$(CC)' RIDGE=$(CURDIR)/$(OUT)/ridge BUILD_DIR=$(CURDIR)/$(OUT)
+mnist: all           # trains examples/mnist.c on data/mnist; ARGS="--steps 100 --batch 256" and so on
+	@$(OUT)/examples/mnist $(ARGS)
+
 test: all $(TEST)
 	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CLI_TESTS:%=-x %)
 
@@ -184,6 +187,6 @@ clean:
 
 help:
 	@sed -n '2,7s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples test test-math test-mutants bench fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib examples mnist test test-math test-mutants bench fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d)
