@@ -87,7 +87,9 @@ static void conv_init(struct conv *c, struct tg *g, const uop *x, const uop *w, 
     if (k->n != m + 2)
         tg_bad(g, "the weight has shape %s; expected %u axes: %s and a size for each spatial axis of x %s",
                tg_dims(g, w), m + 2, transposed ? "(C, out / groups)" : "(out, C / groups)", tg_dims(g, x));
-    if (c->groups < 0) tg_bad(g, "%lld groups; expected 1 or more", (long long)c->groups);
+    if (c->groups < 0 || c->groups > RG_MAX(s->d[1], 1))
+        tg_bad(g, "%lld groups; expected 1 to the channels of x %s (axis 1)", (long long)c->groups,
+               tg_dims(g, x));
     int64_t shared = k->d[transposed ? 0 : 1] * (transposed ? 1 : c->groups);
     if (shared != s->d[1])
         tg_bad(g, "x %s has %lld channels (axis 1), weight %s in %lld groups takes %lld (axis %d)",
@@ -104,9 +106,12 @@ static void conv_init(struct conv *c, struct tg *g, const uop *x, const uop *w, 
     tg_per_axis(g, o->dilation, m, "dilation", 1, 1, c->dilation);
     tg_per_axis(g, o->output_padding, m, "output padding", 0, 0, c->extra);
     tg_padding(g, o->padding, m, c->pad);
-    for (uint32_t i = 0; i < m; i++)
-        if ((c->size[i] = k->d[2 + i]) < 1)
-            tg_bad(g, "axis %u of the weight %s is empty", 2 + i, tg_dims(g, w));
+    for (uint32_t i = 0; i < m; i++) {
+        c->size[i] = k->d[2 + i];
+        if (c->size[i] < 1 || c->size[i] > INT32_MAX || s->d[2 + i] > INT32_MAX)
+            tg_bad(g, "axis %u of the weight %s and of x %s; expected sizes of 1 to 2^31 - 1", 2 + i,
+                   tg_dims(g, w), tg_dims(g, x));
+    }
     c->dt = t_promote((enum dtype)x->dt, (enum dtype)w->dt);
     if (o->bias) c->dt = t_promote(c->dt, (enum dtype)tg_value(g, o->bias)->dt);
     c->x = operand(g, x, c->dt), c->w = operand(g, w, c->dt);

@@ -23,7 +23,7 @@ struct pool {
 static int64_t places(struct pool *p, uint32_t i, bool ceil) {
     int64_t n = tg_shape(p->g, p->x)->d[2 + i], reach = (p->size[i] - 1) * p->dilation[i];
     int64_t room = n + p->pad[2 * i] + p->pad[2 * i + 1] - reach - 1;
-    if (!n || room < 0)
+    if (!n || n > INT32_MAX || room < 0)
         tg_bad(p->g,
                "a window of %lld elements at distance %lld does not fit into axis %u of %s with padding "
                "(%lld, %lld)",

@@ -436,8 +436,12 @@ TEST(conv_errors_name_axis_and_shapes) {
     } while (0)
     SAYS(rg_conv2d(x, w), "rg_conv2d", "axis 2", "(2, 3, 4, 8)", "(4, 3, 5, 5)", "4 elements", "covers 5");
     SAYS(rg_conv2d(x, bad), "(2, 3, 4, 8)", "3 channels", "(4, 2, 3, 3)", "axis 1");
-    SAYS(rg_conv2d(x, ok, .groups = 2), "2 groups", "6");
+    SAYS(rg_conv2d(x, ok, .groups = 2), "2 groups", "takes 6");
     SAYS(rg_conv2d(x, ok, .bias = rg_zeros(c, RG_F32, RG_SHAPE(3))), "bias", "(3)", "(4)");
+    SAYS(rg_conv2d(x, ok, .groups = INT64_MAX), "groups", "channels");
+    SAYS(rg_conv1d(rg_zeros(c, RG_F32, RG_SHAPE(1, 1, (int64_t)1 << 40)),
+                   rg_zeros(c, RG_F32, RG_SHAPE(1, 1, 3))),
+         "2^31");
     SAYS(rg_conv1d(x, ok), "3 axes", "(N, C, L)", "(2, 3, 4, 8)");
     SAYS(rg_conv2d(x, ok, .padding = RG_INTS(1, 2, 3)), "padding", "(1, 2, 3)", "before and after");
     SAYS(rg_conv2d(x, ok, .dilation = RG_INTS(0)), "dilation 0");

@@ -207,6 +207,7 @@ def max_pools():
         odd.a[0, 0, 1, 2] = odd.a[0, 0, 4, 4] = np.nan  # of several in a window Ridge takes the first, PyTorch the last
         odd.a[0, 1, 0:3, 0:3] = -np.inf
         odd.a[0, 1, 5, 5] = np.inf
+        max_pool("none", tag, g(0, 2, 6, 6), (3,), stride=(2,), padding=(1,))
         max_pool("nan", tag, odd, (2,))
         max_pool("nan_overlap", tag, odd, (3,), stride=(2,), padding=(1,))
     for tag in ("i8", "u8", "i32", "i64"):
