@@ -280,7 +280,8 @@ static void update_scale(struct at *a) {
     rg_assign_at(HERE, o->scale, TENSOR(rg_where_at(HERE, TENSOR(a->skip), TENSOR(half), TENSOR(good))));
 }
 
-/* Gradients as they are to be used; RG_NONE for a parameter that has none and stays as it is. */
+/* Gradients as they are to be used; RG_NONE for a parameter that has none and stays as it is. They are stored first, so
+ * that the updates of all parameters are alike and become one kernel. */
 static size_t take_gradients(struct at *a, rg_tensor *g) {
     rg_optim *o = a->o;
     size_t found = 0;
@@ -289,7 +290,7 @@ static size_t take_gradients(struct at *a, rg_tensor *g) {
         g[i] = RG_NONE;
         if (!api_has_grad(o->param[i])) continue;
         found++;
-        g[i] = rg_param_grad_at(a->file, a->line, o->param[i]);
+        g[i] = rg_contiguous_at(a->file, a->line, rg_param_grad_at(a->file, a->line, o->param[i]));
         if (inverse.id) g[i] = mul(a, g[i], inverse); /* F32 at least: the scale is */
     }
     return found;

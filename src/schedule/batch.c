@@ -3,7 +3,8 @@
  * Calls that do not wait for each other, whose kernels do the same to every element of whole tensors, are gathered.
  * Their kernel walks a table of tasks (which tensor, from where, how many): a grid iteration is one task, and PARAMS
  * picks the tensor's buffers. Tasks are of equal size, so that many small tensors and a few large ones fill all cores.
- * Which calls are independent is read from their depth: all that one call waits for is less deep.
+ * Which calls are independent is read from their depth: all that one call waits for is less deep, and what nobody waits for
+ * counts as deepest.
  * Tests: tests/unit/schedule.c, examples/fusion.c (Adam) */
 #include "schedule/internal.h"
 
@@ -28,14 +29,70 @@ struct canon {
 
 #define ANY_SIZE (1ll << 40)
 
+/* ---- an order that does not depend on which buffers they are ------------------------------------------------------ */
+
+static bool any_order(const uop *n) { return n->op == OP_SINK || op_info[n->op].flags & OPF_C; }
+
+/* By node id: a hash of what is computed, whatever the buffers and sizes are called. */
+static const uint64_t *looks(struct arena *a, const struct ir *ir, const uop *sink) {
+    uop_vec topo = {0};
+    uop_topo(a, &sink, 1, &topo);
+    uint64_t *look = arena_array(a, uint64_t, ir->n);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        uint64_t h = hash_u64((uint64_t)n->op << 8 | n->dt), sum = 0;
+        if (n->op == OP_PARAM || n->op == OP_RANGE) {
+            look[n->id] = h;
+            continue;
+        }
+        for (uint32_t s = 0; s < n->nsrc; s++) {
+            uint64_t x = look[n->src[s]->id];
+            sum = any_order(n) ? sum + hash_u64(x) : hash_u64(sum ^ x);
+        }
+        look[n->id] = hash_u64(h ^ hash_u64(n->arg.u + 1) ^ sum);
+    }
+    return look;
+}
+
+/* Sources first, as uop_topo, but those whose order means nothing by their looks. */
+static void walk(struct arena *a, const uint64_t *look, const struct ir *ir, const uop *root, uop_vec *out) {
+    VEC(const uop *) stack = {0};
+    uint8_t *seen = arena_alloc(a, ir->n);
+    vec_push(a, &stack, root);
+    while (stack.n) { /* seen: 1 its sources are on the stack, 2 it is in the list */
+        const uop *n = stack.p[stack.n - 1];
+        if (seen[n->id]) {
+            if (seen[n->id] == 1) vec_push(a, out, n);
+            seen[n->id] = 2;
+            stack.n--;
+            continue;
+        }
+        seen[n->id] = 1;
+        uint32_t first = stack.n;
+        for (uint32_t s = n->nsrc; s-- > 0;)
+            if (!seen[n->src[s]->id]) vec_push(a, &stack, n->src[s]);
+        for (uint32_t i = first + 1; any_order(n) && i < stack.n; i++) /* few: by insertion */
+            for (uint32_t k = i; k > first && look[stack.p[k]->id] > look[stack.p[k - 1]->id]; k--) {
+                const uop *t = stack.p[k];
+                stack.p[k] = stack.p[k - 1], stack.p[k - 1] = t;
+            }
+    }
+}
+
 /* The kernel again, with nothing in it that depends on the size. NULL: something does. */
 static const uop *canonical(struct canon *c, const uop *sink) {
     uop_vec topo = {0};
-    uop_topo(c->a, &sink, 1, &topo);
+    const uint64_t *look = looks(c->a, c->r->ir, sink);
+    walk(c->a, look, c->r->ir, sink, &topo);
     const uop **to = arena_array(c->a, const uop *, c->r->ir->n);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i], **src = arena_array(c->a, const uop *, n->nsrc + 1);
         for (uint32_t s = 0; s < n->nsrc; s++) src[s] = to[n->src[s]->id];
+        for (uint32_t s = 1; n->op == OP_SINK && s < n->nsrc; s++) /* stores in the order they were met */
+            for (uint32_t k = s; k > 0 && src[k]->id < src[k - 1]->id; k--) {
+                const uop *t = src[k];
+                src[k] = src[k - 1], src[k - 1] = t;
+            }
         if (n->op == OP_RANGE) {
             to[n->id] = c->element;
             continue;

@@ -23,6 +23,7 @@ struct regions {
     uint32_t *count;  /* units of a root */
     uint8_t *product; /* of a root: has a contraction */
     uint32_t *depth;  /* of a root: longest path of regions above it */
+    uint8_t *update;  /* by unit: all that is made of it is assigned */
 };
 
 static uint32_t find(struct regions *r, uint32_t u) {
@@ -49,13 +50,28 @@ static bool is_shared_number(struct sgraph *g, const struct unit *s, const struc
            shape_size(sg_shape(g, u->n)) > 1;
 }
 
+/* A value that is stored and then only changes tensors, a gradient on its way to the optimiser: the changes are planned
+ * alone, so that those of all parameters look alike and are batched. */
+static bool is_update(const struct regions *r, const struct unit *s, uint32_t to) {
+    return s->n->op != OP_ASSIGN && r->update[to];
+}
+
+static void find_updates(struct regions *r) {
+    for (uint32_t u = r->g->units; u-- > 0;) {
+        const uint32_t *use = r->g->unit[u].use;
+        r->update[u] = r->g->unit[u].n->op == OP_ASSIGN || *use != UINT32_MAX;
+        for (; *use != UINT32_MAX; use++) r->update[u] &= r->update[*use];
+    }
+}
+
 /* What feeds a contraction, or is reduced after one, is in memory between two kernels. */
-static bool is_cut(struct sgraph *g, uint32_t from, uint32_t to) {
+static bool is_cut(const struct regions *r, uint32_t from, uint32_t to) {
+    struct sgraph *g = r->g;
     const struct unit *s = &g->unit[from], *u = &g->unit[to];
     if (s->hint == HINT_NUMBER || u->hint == HINT_NUMBER) return true;
     if (s->forced != UNIT_FORCED) return false;
     if (u->forced == UNIT_NEVER) return true; /* the product of a contraction */
-    if (is_shared_number(g, s, u)) return true;
+    if (is_shared_number(g, s, u) || is_update(r, s, to)) return true;
     return s->cut;
 }
 
@@ -105,14 +121,16 @@ static void find_regions(struct regions *r, struct sgraph *g) {
                           .up = arena_array(g->a, uint32_t, g->units + 1),
                           .count = arena_array(g->a, uint32_t, g->units + 1),
                           .product = arena_array(g->a, uint8_t, g->units + 1),
-                          .depth = arena_array(g->a, uint32_t, g->units + 1)};
+                          .depth = arena_array(g->a, uint32_t, g->units + 1),
+                          .update = arena_array(g->a, uint8_t, g->units + 1)};
+    find_updates(r);
     for (uint32_t u = 0; u < g->units; u++) {
         r->up[u] = u, r->count[u] = 1;
         r->product[u] = g->unit[u].hint == HINT_CONTRACTION;
     }
     for (uint32_t u = 0; u < g->units; u++)
         for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++)
-            if (!is_cut(g, *s, u)) join(r, *s, u);
+            if (!is_cut(r, *s, u)) join(r, *s, u);
     find_depths(r);
     join_readers(r);
 }

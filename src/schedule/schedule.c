@@ -181,12 +181,18 @@ static bool copy_versions(struct sched *s, uint8_t *old) {
 
 /* ---- batches ------------------------------------------------------------------------------------------------------- */
 
+/* Calls that nobody waits for can all run at the end: an optimiser's updates, whenever their gradients were ready. */
 static void find_depths(struct sched *s, uint32_t *depth) {
+    uint8_t *awaited = arena_alloc(s->a, s->call.n + 1);
     for (uint32_t i = 0; i < s->call.n; i++) {
         uint32_t c = s->order[i];
-        for (uint32_t k = 0; k < s->call.p[c].after.n; k++)
+        for (uint32_t k = 0; k < s->call.p[c].after.n; k++) {
+            awaited[s->call.p[c].after.p[k]] = 1;
             depth[c] = RG_MAX(depth[c], depth[s->call.p[c].after.p[k]] + 1);
+        }
     }
+    for (uint32_t c = 0; c < s->call.n; c++)
+        if (!awaited[c]) depth[c] = s->call.n;
 }
 
 /* One call instead of those of the group; it waits for all that they waited for. */
