@@ -87,6 +87,28 @@ rg_tensor rg_einsum_at(AT, const char *formula, rg_tensors xs) {
     return call_tensor(CALL(einsum, .list = xs, .p = (void *)formula, .build = b_einsum));
 }
 
+/* ---- sorting -------------------------------------------------------------------------------------------------- */
+
+#define SORT(name)                                                                                        \
+    static const uop *b_##name(struct call *k) { return t_##name(k->g, k->u[0], k->i[0], k->i[1] != 0); } \
+    rg_tensor rg_##name##_at(AT, rg_tensor x, int64_t axis, rg_sort_opts o) {                             \
+        return call_tensor(                                                                               \
+            CALL(name, .in = {TENSOR(x)}, .n = 1, .i = {axis, o.descending}, .build = b_##name));         \
+    }
+SORT(sort)
+SORT(argsort)
+
+#define TOP(name)                                                                                  \
+    static const uop *b_##name(struct call *k) {                                                   \
+        return t_##name(k->g, k->u[0], k->i[0], k->i[1], k->i[2] != 0);                            \
+    }                                                                                              \
+    rg_tensor rg_##name##_at(AT, rg_tensor x, int64_t k, int64_t axis, rg_sort_opts o) {           \
+        return call_tensor(                                                                        \
+            CALL(name, .in = {TENSOR(x)}, .n = 1, .i = {k, axis, o.smallest}, .build = b_##name)); \
+    }
+TOP(topk)
+TOP(topk_index)
+
 /* ---- several results ---------------------------------------------------------------------------------------- */
 
 struct parts {

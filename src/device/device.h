@@ -38,6 +38,20 @@ struct dev_launch {
     size_t scratch_stride;
 };
 
+/* A function that the device brings with it: sorting and the like, along rows. It has the form of a kernel; buf[] is the
+ * result and then the sources, var[] is num. */
+struct dev_call {
+    const char *name;        /* "sort"; ir.h has the list */
+    const char *const *type; /* [nbuf]: "f32" .. */
+    uint32_t nbuf;
+    int64_t rows;       /* its grid */
+    const int64_t *num; /* elements of a row of the last source, of the result; a flag or size */
+};
+struct dev_builtin {
+    dev_fn *fn;
+    int64_t scratch; /* bytes for one worker */
+};
+
 /* What the engine does with kernels: runs them; plans, lowers and renders only; or evaluates the tensor graph. */
 enum dev_kind { DEV_RUNS, DEV_PLANS, DEV_REF };
 
@@ -63,6 +77,7 @@ struct device_ops {
     int (*load)(struct device *, struct err *, const void *object, size_t n, struct module **);
     void (*unload)(struct module *);
     dev_fn *(*symbol)(struct module *, const char *name);       /* NULL if absent */
+    int (*builtin)(struct device *, struct err *, const struct dev_call *, struct dev_builtin *);
     void (*launch)(struct device *, const struct dev_launch *); /* returns when it is done */
 };
 

@@ -339,6 +339,56 @@ int engine_compile_text(struct engine *en, struct err *e, const struct etext *t,
     return en->err.code ? err_set(e, en->err.code, "%s", en->err.msg) : 0;
 }
 
+/* ---- functions of the device ------------------------------------------------------------------------ */
+
+struct builtin_call {
+    struct engine *en;
+    const char *name;
+    const struct dev_call *call;
+    const struct estimate *est;
+    const struct ekernel *out;
+};
+
+/* Its text is what it is called with: functions are found by it as compiled code is. */
+static void builtin_guarded(void *arg) {
+    struct builtin_call *c = arg;
+    struct engine *en = c->en;
+    struct dev_builtin f;
+    struct err e = {0};
+    struct str s;
+    char key[65];
+    if (c->call->rows > UINT32_MAX)
+        err_throw(&en->err, RG_ELIMIT, "%s: %lld rows; at most %u are possible", c->name,
+                  (long long)c->call->rows, UINT32_MAX);
+    if (en->ops->builtin(en->dev, &e, c->call, &f)) err_throw(&en->err, e.code, "%s", e.msg);
+    str_init(&s, &en->work);
+    str_printf(&s, "call %s%s", c->call->name, c->call->rows == 1 ? " alone" : "");
+    for (uint32_t i = 0; i < c->call->nbuf; i++) str_printf(&s, " %s", c->call->type[i]);
+    sha256_hex(s.p, s.n, key);
+    struct code *code = find_code(en, key);
+    if (!code) code = add_code(en, key, s.p, f.fn, FROM_DEVICE);
+    c->out = kernel_of(en, code,
+                       &(struct etext){.name = c->name,
+                                       .text = s.p,
+                                       .grid = c->call->rows,
+                                       .scratch = f.scratch,
+                                       .nbuf = c->call->nbuf,
+                                       .nvar = RG_COUNT(((struct sched_builtin *)0)->num),
+                                       .est = *c->est});
+}
+
+int engine_builtin(struct engine *en, struct err *e, const char *name, const struct dev_call *call,
+                   const struct estimate *est, const struct ekernel **out) {
+    struct builtin_call c = {en, name, call, est, NULL};
+    *out = NULL;
+    if (en->ops->kind != DEV_RUNS) return 0;
+    err_clear(&en->err);
+    err_guard(&en->err, builtin_guarded, &c);
+    arena_free(&en->work);
+    *out = c.out;
+    return en->err.code ? err_set(e, en->err.code, "%s", en->err.msg) : 0;
+}
+
 struct render_call {
     const struct linear *lin;
     struct etext *t;

@@ -297,6 +297,12 @@ void debug_prog(const struct sched_prog *p, const struct linear *lin, const char
     log_line(5, "%s", t.p);
 }
 
+void debug_builtin(const struct sched_prog *p, const struct ekernel *k) {
+    if (!log_on(3)) return;
+    log_line(3, "%-25s a function of the device; grid %lld, scratch %lld B, predicted %.2f us", p->kernel.name,
+             (long long)p->builtin->rows, k ? (long long)k->scratch : 0, p->seconds * 1e6);
+}
+
 struct assembly {
     struct engine *en;
     struct err *err;

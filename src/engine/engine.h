@@ -20,7 +20,7 @@
 
 struct engine;
 
-enum { FROM_DISK, FROM_COMPILER };
+enum { FROM_DISK, FROM_COMPILER, FROM_DEVICE };
 
 /* A compiled kernel; lives as long as its engine. */
 struct ekernel {
@@ -32,7 +32,7 @@ struct ekernel {
     uint32_t nbuf, nvar; /* what fn reads of buf[] and var[] */
     int64_t scratch;     /* bytes for one worker */
     bool serial;         /* iterations may add to the same place: one thread only */
-    int from;            /* FROM_DISK or FROM_COMPILER: where this engine first got its code */
+    int from;            /* where this engine first got its code: FROM_DISK .. */
     struct estimate est;
 };
 
@@ -65,6 +65,10 @@ struct etext {
 };
 int engine_compile_text(struct engine *, struct err *, const struct etext *, uint32_t n,
                         const struct ekernel **out);
+
+/* A function that the device has, as a kernel whose VARs are call->num. NULL on a device that runs nothing. */
+int engine_builtin(struct engine *, struct err *, const char *name, const struct dev_call *, const struct estimate *,
+                   const struct ekernel **out);
 
 /* Device memory: 64-byte aligned, at least one byte. NULL and an error when there is no more. It may have been used
  * before and hold anything (on the NULL device it is zeroed). Free it with the size that was asked for. */

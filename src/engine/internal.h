@@ -104,6 +104,7 @@ void debug_plan(const struct engine *, const struct plan_key *, const struct rea
 void debug_changing(struct engine *, const uop *number, const char *site);
 void debug_schedule(const struct schedule *, const struct str *log);
 void debug_prog(const struct sched_prog *, const struct linear *, const char *opts, const struct str *passes);
+void debug_builtin(const struct sched_prog *, const struct ekernel *); /* NULL: of a device that runs nothing */
 void debug_assembly(struct engine *, const char *name, const char *text);
 /* Fills name, roof and bound. */
 void debug_prepare(const struct engine *, struct arena *, const struct sched_prog *, struct debug_call *);

@@ -67,7 +67,10 @@ static void count(struct arena *a, struct realize_stats *st, const struct schedu
     st->identity = identity(s);
     struct estimate *est = arena_array(a, struct estimate, s->prog.n + 1);
     for (uint32_t i = 0; i < s->prog.n; i++)
-        estimate_asked(s->prog.p[i].ir, s->prog.p[i].kernel.sink, &est[i]);
+        if (s->prog.p[i].builtin)
+            est[i].flops = s->prog.p[i].builtin->ops;
+        else
+            estimate_asked(s->prog.p[i].ir, s->prog.p[i].kernel.sink, &est[i]);
     for (uint32_t i = 0; i < s->call.n; i++) {
         const struct sched_prog *p = &s->prog.p[s->call.p[i].prog];
         st->reads += p->reads;
@@ -120,18 +123,41 @@ static void lower_one(struct call *c, struct sched_prog *p, struct linear *lin) 
     debug_prog(p, lin, opts, &dump);
 }
 
+/* A function of the device: nothing to lower or to compile. */
+static const struct ekernel *builtin(struct call *c, const struct sched_prog *p) {
+    enum { OPS_ISSUED = 20 }; /* instructions for one comparison: what the cut of the grid goes by */
+    const struct sched_builtin *b = p->builtin;
+    const char **type = arena_array(c->work, const char *, p->nbuf);
+    const struct ekernel *k;
+    struct err e = {0};
+    type[0] = dtype_info[p->kernel.sink->dt].name;
+    for (uint32_t i = 1; i < p->nbuf; i++) type[i] = dtype_info[p->kernel.sink->src[i - 1]->dt].name;
+    struct dev_call call = {.name = b->name, .type = type, .nbuf = p->nbuf, .rows = b->rows, .num = b->num};
+    struct estimate est = {
+        .flops = b->ops, .flops_issued = b->ops * OPS_ISSUED, .bytes = p->bytes, .bytes_issued = p->bytes};
+    must(c, engine_builtin(c->en, &e, p->kernel.name, &call, &est, &k), &e);
+    debug_builtin(p, k);
+    return k;
+}
+
 static const struct ekernel **compile(struct call *c, struct schedule *s) {
     struct linear *lin = arena_array(c->work, struct linear, s->prog.n + 1);
     const struct linear **list = arena_array(c->work, const struct linear *, s->prog.n + 1);
     const struct ekernel **k = arena_array(c->work, const struct ekernel *, s->prog.n + 1);
     struct err e = {0};
     uint64_t t0 = os_now_ns();
+    uint32_t n = 0;
     for (uint32_t i = 0; i < s->prog.n; i++) {
-        lower_one(c, &s->prog.p[i], &lin[i]);
-        list[i] = &lin[i];
+        if (s->prog.p[i].builtin) continue;
+        lower_one(c, &s->prog.p[i], &lin[n]);
+        list[n] = &lin[n], n++;
     }
     uint64_t t1 = os_now_ns();
-    must(c, engine_compile(c->en, &e, list, s->prog.n, k), &e);
+    const struct ekernel **made = arena_array(c->work, const struct ekernel *, n + 1);
+    must(c, engine_compile(c->en, &e, list, n, made), &e);
+    n = 0;
+    for (uint32_t i = 0; i < s->prog.n; i++)
+        k[i] = s->prog.p[i].builtin ? builtin(c, &s->prog.p[i]) : made[n++];
     c->stats.lower_ns = t1 - t0;
     c->stats.compile_ns = os_now_ns() - t1;
     return k;
@@ -164,6 +190,8 @@ static void add_commands(struct call *c, const struct schedule *s, const struct 
         const struct ekernel *kernel = k[call->prog];
         void **no_buf = arena_array(c->work, void *, kernel->nbuf + 1);
         int64_t *no_var = arena_array(c->work, int64_t, kernel->nvar + 1);
+        const struct sched_builtin *builtin = s->prog.p[call->prog].builtin;
+        if (builtin) memcpy(no_var, builtin->num, sizeof builtin->num);
         must(c, engine_list_add(x->list, &e, kernel, no_buf, no_var), &e);
         void **buf = engine_list_bufs(x->list, i);
         for (uint32_t b = 0; b < s->prog.p[call->prog].nbuf; b++) {

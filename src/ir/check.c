@@ -322,6 +322,7 @@ enum dtype literal_dtype(enum op op, const enum dtype *sib, const bool *is_liter
         return i == 2 ? DT_BOOL : sib[0];
     case OP_SET: return i == 1 ? sib[0] : DT_COUNT;
     case OP_GRAPH: return DT_COUNT;
+    case OP_CALL: return DT_IDX;
     case OP_BUFFER:
     case OP_IOTA: return DT_IDX;
     case OP_RESHAPE:

@@ -325,6 +325,34 @@ bool op_is_movement(enum op); /* RESHAPE PERMUTE EXPAND PAD SHRINK FLIP TAP SPRE
 /* Constants of movement ops as numbers: src[i] must be a CONST (throws RG_EVERIFY else). */
 int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
 
+/* ---- functions of CALL (call.c) ------------------------------------------------------------------------ */
+
+/* All work along the last axis, n elements of a row.
+ *   name          result                 sources                            */
+/* clang-format off */
+#define CALL_FNS(X)                                                                                                       \
+    X(sort,          1, 1)  /* x's shape      x; 1: descending                                                          */ \
+    X(argsort,       1, 1)  /* the same, i64: places that the sorted elements come from                                 */ \
+    X(topk,          1, 2)  /* (.., k)        x; 1: the greatest first, 0: the least; k                                 */ \
+    X(topk_index,    1, 2)  /* the same, i64: their places                                                              */ \
+    X(winner,        1, 1)  /* (.., size)     index; size: for each place the last j with index[j] = place, or -1       */ \
+    X(scatter_max,   3, 1)  /* x's shape      x, index, src; 1: places that are hit forget x: x[index[j]] and src[j] .. */ \
+    X(scatter_min,   3, 1)  /*                .. combined, j from 0 on                                                  */ \
+    X(scatter_prod,  3, 1)
+/* clang-format on */
+enum call_id {
+#define X(name, values, numbers) CALL_##name,
+    CALL_FNS(X)
+#undef X
+        CALL_COUNT
+};
+struct call_info {
+    const char *name;
+    uint8_t values, numbers; /* sources: tensors, then idx constants */
+};
+extern const struct call_info call_info[CALL_COUNT];
+enum call_id call_of(const struct ir *, const uop *); /* CALL_COUNT: nobody knows it */
+
 /* ---- verifier (verify.c, verify.rules) --------------------------------------------------------- */
 
 /* Throws RG_EVERIFY with a message that names the node, the rule that it breaks, and what to do. */

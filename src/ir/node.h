@@ -21,6 +21,9 @@ bool node_check(const struct ir *, enum op, enum dtype, unsigned lanes, const uo
 enum dtype literal_dtype(enum op, const enum dtype *sib, const bool *is_literal, uint32_t nsrc, uint32_t i,
                          enum dtype spelled);
 
+/* call.c: what is wrong with a CALL, or NULL; then *last is the size of the result's last axis. */
+const char *call_check(struct shapes *, const uop *, int64_t *last);
+
 /* A row of the tensor graph that no other form has: GRAPH, BUFFER .. ASSIGN. */
 static inline bool op_is_tensor(enum op o) { return o >= OP_GRAPH && o <= OP_ASSIGN; }
 

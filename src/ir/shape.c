@@ -207,6 +207,15 @@ static const struct shape *shape_assign(struct job *j) {
     return j->in;
 }
 
+static const struct shape *shape_call(struct job *j) {
+    int64_t d[SHAPE_MAX], last = 0;
+    const char *wrong = call_check(j->s, j->n, &last);
+    if (wrong) bad(j, wrong);
+    memcpy(d, j->in->d, j->in->n * sizeof *d);
+    d[j->in->n - 1] = last;
+    return shape_make(j->s, d, j->in->n);
+}
+
 /* Elementwise: one shape, or rank 0. */
 static const struct shape *shape_same(struct job *j) {
     const struct shape *out = j->in;
@@ -255,6 +264,7 @@ static const struct shape *shape_node(struct shapes *s, const uop *n) {
             bad(&j, "two values of one shape and dtype");
         return j.in;
     case OP_ASSIGN: return shape_assign(&j);
+    case OP_CALL: return shape_call(&j);
     case OP_GRAPH: return shape_make(s, NULL, 0);
     default:
         if (op_is_pure((enum op)n->op)) return shape_same(&j);

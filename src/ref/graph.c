@@ -12,6 +12,8 @@
  * Tests: tests/unit/ref_graph.c */
 #include "ref/bound.h"
 
+#include <math.h>
+
 struct store {
     char *data;
     double *err;     /* one for each element; NULL: zeros */
@@ -505,6 +507,142 @@ static struct tensor ev_scatter(struct eval *e, const uop *n, struct tensor *in,
     return r;
 }
 
+/* ---- functions along the last axis ---------------------------------------------------------------------- */
+
+/* Does a come before b? NaN is the greatest of all; 0 and -0 are equal. */
+static bool comes_before(enum dtype dt, bool descending, union ref_val a, union ref_val b) {
+    if (descending) return comes_before(dt, false, b, a);
+    if (dt_is_float(dt)) return isnan(a.f) ? false : isnan(b.f) || a.f < b.f;
+    return dt == DT_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
+}
+
+/* Places 0 .. n-1 of a row in order: merging runs of 1, 2, 4 .. keeps equal ones as they were. */
+static int64_t *sorted_places(struct eval *e, enum dtype dt, const struct cell *c, int64_t n,
+                              bool descending) {
+    int64_t *at = arena_array(&e->scratch, int64_t, n + 1), *to = arena_array(&e->scratch, int64_t, n + 1);
+    for (int64_t i = 0; i < n; i++) at[i] = i;
+    for (int64_t run = 1; run < n; run *= 2) {
+        for (int64_t first = 0; first < n; first += 2 * run) {
+            int64_t middle = RG_MIN(first + run, n), end = RG_MIN(middle + run, n), a = first, b = middle;
+            for (int64_t k = first; k < end; k++) {
+                bool second =
+                    a == middle || (b < end && comes_before(dt, descending, c[at[b]].v, c[at[a]].v));
+                to[k] = at[second ? b++ : a++];
+            }
+        }
+        int64_t *was = at;
+        at = to, to = was;
+    }
+    return at;
+}
+
+/* sort, argsort, topk, topk_index. How far off a sorted number may be is what the worst of its row is; places are sure if
+ * all of the row is exact. */
+static void row_sorted(struct eval *e, const struct tensor *in, int64_t from, struct tensor *r, int64_t to,
+                       bool descending, bool places) {
+    uint32_t last = r->shape->n - 1;
+    int64_t n = in->shape->d[last], k = r->shape->d[last];
+    struct cell *c = arena_array(&e->scratch, struct cell, n + 1);
+    double worst = 0;
+    bool unsure = false;
+    for (int64_t i = 0; i < n; i++) {
+        c[i] = get(in, from + i * in->stride[last]);
+        worst = RG_MAX(worst, c[i].err), unsure |= c[i].unsure;
+    }
+    int64_t *at = sorted_places(e, in->dt, c, n, descending);
+    for (int64_t i = 0; i < k; i++) {
+        struct cell value = {.v = c[at[i]].v, .err = worst, .unsure = unsure};
+        struct cell place = {.v = {.i = at[i]}, .unsure = unsure || worst > 0};
+        put(r, to + i * r->stride[last], places ? place : value);
+    }
+}
+
+static struct tensor ev_sort(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    enum call_id id = call_of(e->ir, n);
+    struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
+    bool descending = number(e, n, 1) != 0, places = id == CALL_argsort || id == CALL_topk_index;
+    struct walk w;
+    walk_start(&w, s, 1u << (s->n - 1)), walk_with(&w, &r), walk_with(&w, in);
+    for (; w.more; walk_next(&w)) {
+        struct arena_mark mark = arena_mark(&e->scratch);
+        row_sorted(e, in, w.at[1], &r, w.at[0], descending, places);
+        arena_release(&e->scratch, mark);
+    }
+    return r;
+}
+
+static int64_t place_at(struct eval *e, const uop *n, const struct tensor *index, int64_t at, int64_t size,
+                        bool *unsure) {
+    struct cell c = get(index, at);
+    *unsure |= c.unsure;
+    if (c.v.i >= 0 && c.v.i < size) return c.v.i;
+    bad(e, n, RG_EVERIFY, "index %lld is out of range: the last axis has size %lld", (long long)c.v.i,
+        (long long)size);
+}
+
+static struct tensor ev_winner(struct eval *e, const uop *n, struct tensor *index, const struct shape *s) {
+    struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
+    uint32_t last = s->n - 1;
+    struct walk w;
+    walk_start(&w, s, 1u << last), walk_with(&w, &r), walk_with(&w, index);
+    if (!s->d[last]) w.more = false;
+    for (; w.more; walk_next(&w)) {
+        bool unsure = false;
+        for (int64_t i = 0; i < s->d[last]; i++) put(&r, w.at[0] + i, (struct cell){.v = {.i = -1}});
+        for (int64_t j = 0; j < index->shape->d[last]; j++) {
+            int64_t i = place_at(e, n, index, w.at[1] + j * index->stride[last], s->d[last], &unsure);
+            put(&r, w.at[0] + i, (struct cell){.v = {.i = j}});
+        }
+        for (int64_t i = 0; unsure && i < s->d[last]; i++) {
+            struct cell c = get(&r, w.at[0] + i);
+            c.unsure = true;
+            put(&r, w.at[0] + i, c);
+        }
+    }
+    return r;
+}
+
+/* Each place of a row is a fold of its own: of x, unless that is forgotten, and of what is put there. */
+static void row_scattered(struct eval *e, const uop *n, const int64_t *at, struct tensor *r) {
+    static const enum op op[CALL_COUNT] = {
+        [CALL_scatter_max] = OP_MAX, [CALL_scatter_min] = OP_MIN, [CALL_scatter_prod] = OP_MUL};
+    struct tensor *x = source(e, n, 0), *index = source(e, n, 1), *src = source(e, n, 2);
+    uint32_t last = r->shape->n - 1;
+    int64_t size = r->shape->d[last];
+    struct fold *f = arena_array(&e->scratch, struct fold, size + 1);
+    bool *hit = arena_array(&e->scratch, bool, size + 1), forget = number(e, n, 3) != 0, unsure = false;
+    for (int64_t j = 0; j < index->shape->d[last]; j++)
+        hit[place_at(e, n, index, at[2] + j * index->stride[last], size, &unsure)] = true;
+    for (int64_t i = 0; i < size; i++) {
+        fold_start(&f[i], op[call_of(e->ir, n)], r->dt, r->dt, e->bounds);
+        if (!hit[i] || !forget) fold_add(&f[i], get(x, at[1] + i * x->stride[last]), 1);
+    }
+    for (int64_t j = 0; j < index->shape->d[last]; j++) {
+        int64_t i = place_at(e, n, index, at[2] + j * index->stride[last], size, &unsure);
+        fold_add(&f[i], get(src, at[3] + j * src->stride[last]), 1);
+    }
+    for (int64_t i = 0; i < size; i++) {
+        f[i].unsure |= unsure;
+        put(r, at[0] + i, fold_end(&f[i]));
+    }
+}
+
+static struct tensor ev_call(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    enum call_id id = call_of(e->ir, n);
+    if (id <= CALL_topk_index) return ev_sort(e, n, in, s);
+    if (id == CALL_winner) return ev_winner(e, n, in, s);
+    struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
+    struct walk w;
+    walk_start(&w, s, 1u << (s->n - 1)), walk_with(&w, &r), walk_with(&w, in);
+    walk_with(&w, source(e, n, 1)), walk_with(&w, source(e, n, 2));
+    for (; w.more; walk_next(&w)) {
+        struct arena_mark mark = arena_mark(&e->scratch);
+        row_scattered(e, n, w.at, &r);
+        arena_release(&e->scratch, mark);
+    }
+    return r;
+}
+
 /* TAP gives a view: the windows overlap in memory. */
 static struct tensor ev_tap(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     struct tensor t = view(in, s);
@@ -566,6 +704,7 @@ static struct tensor ev_node(struct eval *e, const uop *n) {
     case OP_VIA:
     case OP_DETACH: return view(in, s);
     case OP_ASSIGN: return ev_assign(e, n, in);
+    case OP_CALL: return ev_call(e, n, in, s);
     default: return ev_elementwise(e, n, s);
     }
 }

@@ -63,6 +63,20 @@ static bool reads_itself(const uop *to, const uop *value) {
     return b->op == OP_BUFFER && a->arg.u == b->arg.u;
 }
 
+/* A function of the device reads memory, in row-major order. */
+static void need_stored(struct copy *c, const uop *n) {
+    const uop *b = n;
+    while (b->op == OP_RESHAPE) b = b->src[0];
+    if (!in_memory(b)) force(c, stored_for(n));
+}
+
+static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const uop *const *src) {
+    const struct call_info *f = &call_info[call_of(from, n)];
+    for (uint32_t i = 0; i < f->values; i++) need_stored(c, src[i]);
+    union arg arg = {.u = ir_sym(c->g->ir, f->name, strlen(f->name))};
+    return uop_new(c->g->ir, OP_CALL, (enum dtype)n->dt, 1, src, n->nsrc, arg);
+}
+
 static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n) {
     struct ir *ir = c->g->ir;
     const uop **src = arena_array(c->g->a, const uop *, n->nsrc + 1);
@@ -84,6 +98,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         src[0] = own_copy(c, src[0]);                                    /* what is added to */
         break;
     case OP_VAR: return ir_import(ir, from, n);
+    case OP_CALL: return copy_call(c, from, n, src);
     case OP_GRAPH: /* a version that does not last is copied */
         for (uint32_t i = 0; i < n->nsrc; i++)
             if (in_memory(src[i]) && c->overwritten[n->src[i]->id]) src[i] = own_copy(c, src[i]);
@@ -169,6 +184,7 @@ static bool is_unit(const struct copy *c, const uop *n) {
     case OP_GATHER:
     case OP_SCATTER:
     case OP_ASSIGN:
+    case OP_CALL:
     case OP_CONTIGUOUS: return true;
     default: return op_is_pure((enum op)n->op);
     }
@@ -212,7 +228,7 @@ static void link_units(struct sgraph *g) {
 
 /* Computed from numbers alone: cheaper to compute than to load. Random bits are not. */
 static bool from_numbers(const uop *n, const uint8_t *number) {
-    if (n->op == OP_THREEFRY) return false;
+    if (n->op == OP_THREEFRY || n->op == OP_CALL) return false;
     if (n->op == OP_REDUCE_AXES || n->op == OP_SCAN_AXIS || n->op == OP_GATHER) return false;
     for (uint32_t i = 0; i < n->nsrc; i++)
         if (!number[n->src[i]->id]) return false;
@@ -289,7 +305,7 @@ static void find_units(struct sgraph *g, struct copy *c) {
         g->unit_of[n->id] = g->units;
         *u = (struct unit){.n = n, .hint = n->op == OP_REDUCE_AXES ? HINT_REDUCTION : HINT_ELEMENTWISE};
         bool must = (n->id < c->forced_n && c->forced[n->id]) || n->op == OP_ASSIGN || n->op == OP_SCATTER ||
-                    n->op == OP_SCAN_AXIS;
+                    n->op == OP_SCAN_AXIS || n->op == OP_CALL;
         u->forced = must ? UNIT_FORCED : number[n->id] ? UNIT_NEVER : UNIT_FREE;
         if (u->forced == UNIT_NEVER) u->hint = HINT_NUMBER;
     }

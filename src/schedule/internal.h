@@ -106,6 +106,7 @@ struct built {
     uint32_t *var; /* by slot: slot of the graph's VAR */
     const char **var_name;
     uint32_t nvar;
+    const struct sched_builtin *builtin; /* of a CALL; then sink is the CALL itself */
     uint64_t key;
     const char *text; /* what the key was made from: equal text, equal kernel */
 };
@@ -131,6 +132,10 @@ struct plan {
 void plan_graph(struct sgraph *, struct plan *);
 /* Writes and prices one kernel for good. */
 void plan_emit(struct sgraph *, struct rangeify *, struct planned *, const uint8_t *stored);
+
+/* ---- call.c: functions of the device --------------------------------------------------------------------- */
+
+void plan_call(struct sgraph *, uint32_t unit, struct plan *);
 
 /* ---- batch.c: the same pointwise kernel on many tensors -------------------------------------------------- */
 

@@ -69,6 +69,7 @@ static bool is_cut(const struct regions *r, uint32_t from, uint32_t to) {
     struct sgraph *g = r->g;
     const struct unit *s = &g->unit[from], *u = &g->unit[to];
     if (s->hint == HINT_NUMBER || u->hint == HINT_NUMBER) return true;
+    if (s->n->op == OP_CALL || u->n->op == OP_CALL) return true;
     if (s->forced != UNIT_FORCED) return false;
     if (u->forced == UNIT_NEVER) return true; /* the product of a contraction */
     if (is_shared_number(g, s, u) || is_update(r, s, to)) return true;
@@ -97,7 +98,8 @@ static void join_readers(struct regions *r) {
     struct map first; /* tensor -> unit that reads it */
     map_init(&first, g->a);
     for (uint32_t u = 0; u < g->units; u++) {
-        if (g->unit[u].hint == HINT_NUMBER || g->unit[u].forced == UNIT_NEVER) continue;
+        if (g->unit[u].hint == HINT_NUMBER || g->unit[u].forced == UNIT_NEVER || g->unit[u].n->op == OP_CALL)
+            continue;
         for (uint32_t i = 0; i < g->unit[u].n->nsrc; i++) {
             const uop *s = g->unit[u].n->src[i];
             while (s->op == OP_RESHAPE) s = s->src[0];
@@ -577,6 +579,10 @@ void plan_graph(struct sgraph *g, struct plan *plan) {
     }
     for (uint32_t root = 0; root < g->units; root++) {
         if (!head[root] || g->unit[root].hint == HINT_NUMBER || find(&r, root) != root) continue;
+        if (g->unit[root].n->op == OP_CALL) {
+            plan_call(g, root, plan);
+            continue;
+        }
         struct region x = {
             .g = g, .local = local, .stored = stored, .seen = seen, .mark = mark, .look = look};
         VEC(uint32_t) unit = {0};

@@ -221,7 +221,8 @@ static void batch_calls(struct sched *s) {
     if (s->g.opts->no_batch || s->g.opts->no_multi || n < 2) return; /* a batch stores several outputs too */
     batch_init(&b, &s->rf);
     find_depths(s, depth);
-    for (uint32_t i = 0; i < n; i++) batch_candidate(&b, &s->call.p[i].k, s->plan.stored, depth[i], i);
+    for (uint32_t i = 0; i < n; i++)
+        if (!s->call.p[i].k.built->builtin) batch_candidate(&b, &s->call.p[i].k, s->plan.stored, depth[i], i);
     for (uint32_t i = 0; i < n; i++) to[i] = UINT32_MAX;
     struct sched was = *s;
     s->call.p = NULL, s->call.n = s->call.cap = 0;
@@ -290,7 +291,8 @@ static uint32_t prog_of(struct sched *s, const struct planned *k, struct map *kn
         if (!strcmp(s->out->prog.p[at].text, k->built->text)) return (uint32_t)at;
     }
     map_put(known, h, s->out->prog.n);
-    struct sched_prog p = {.ir = k->built->ir,
+    struct sched_prog p = {.builtin = k->built->builtin,
+                           .ir = k->built->ir,
                            .kernel = {.name = k->built->name, .opts = "", .sink = k->built->sink},
                            .nbuf = k->built->nbuf,
                            .nvar = k->built->nvar,

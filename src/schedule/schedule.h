@@ -37,7 +37,17 @@ struct sched_buf {
     int64_t offset;       /* BUF_TEMP: bytes from the start of the temporary arena */
     uint32_t first, last; /* calls that write it first and use it last */
 };
-struct sched_prog {       /* a distinct kernel */
+/* A CALL: a function of the device instead of a kernel. Its buffers are the result and the sources, in order. */
+struct sched_builtin {
+    const char *name; /* "sort" */
+    int64_t rows;     /* that it works on, each alone: its grid */
+    int64_t num
+        [3]; /* what the function takes: elements of a row of the (last) source, of the result; the flag or size */
+    double ops; /* in all */
+};
+struct sched_prog { /* a distinct kernel */
+    const struct sched_builtin
+        *builtin;         /* NULL for kernels; else kernel.sink is (CALL[name] (BUFFER[1] ..) ..) */
     struct ir *ir;        /* its own */
     struct kernel kernel; /* name as DEBUG prints it, E_.. or r_..; opts ""; sink */
     uint32_t nbuf, nvar;

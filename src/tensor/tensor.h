@@ -351,6 +351,12 @@ const uop *t_dropout(struct tg *, struct t_rng *, const uop *, double p);
 const uop *t_bernoulli(struct tg *, struct t_rng *, const uop *p);
 const uop *t_multinomial(struct tg *, struct t_rng *, const uop *weights, int64_t n, bool replace);
 
+/* sort.c: stable; NaN is the greatest */
+const uop *t_sort(struct tg *, const uop *, int64_t axis, bool descending);
+const uop *t_argsort(struct tg *, const uop *, int64_t axis, bool descending); /* i64 */
+const uop *t_topk(struct tg *, const uop *, int64_t k, int64_t axis, bool smallest);
+const uop *t_topk_index(struct tg *, const uop *, int64_t k, int64_t axis, bool smallest); /* i64 */
+
 /* grad.c: gradients of `of` (any shape; NULL seed: ones, and then `of` must have one element) with respect to wrt[n];
  * out[i] has the shape and dtype of wrt[i], zeros where nothing flows. wrt are nodes of the graph; what lies below
  * them is not differentiated through. Rules: src/rules/grad.rules. The nodes made inherit provenance, marked backward. */

@@ -151,7 +151,14 @@ TEST(shape_errors_name_the_node_and_the_reason) {
         {"(WHERE c y x)", "sources of different shapes"},
         {"(LOAD (INDEX (PARAM<f32>[0 p] 4) 0))", "this op does not stand in a tensor graph"},
         {"(REDUCE[ADD] x (RANGE[k REDUCE 0] 4))", "this op does not stand in a tensor graph"},
-        {"(CALL<f32>[sort] x)", "this op does not stand in a tensor graph"},
+        {"(CALL<f32>[sortt] x 0)", "there is no function of this name"},
+        {"(CALL<f32>[sort] x)", "another number of sources than the function has"},
+        {"(CALL<f32>[sort] x x)", "tensors, then numbers"},
+        {"(CALL<i64>[sort] x 0)", "places are i64, values as they were"},
+        {"(CALL<f32>[argsort] x 0)", "places are i64, values as they were"},
+        {"(CALL<f32>[topk] x 1 5)", "k is 0 to the size of the last axis"},
+        {"(CALL<i64>[winner] x 4)", "the index of a function is i64"},
+        {"(CALL<f32>[scatter_max] x x x 0)", "the index of a function is i64"},
     };
     for (size_t k = 0; k < RG_COUNT(row); k++) {
         struct job j;

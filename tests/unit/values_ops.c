@@ -210,6 +210,14 @@ SPECIAL(masked_fill) { return rg_masked_fill_at(__FILE__, __LINE__, in[0], in[1]
 SPECIAL(one_hot) { return rg_one_hot(in[0], int_par(c, "classes")); }
 SPECIAL(embedding) { return rg_embedding(in[0], in[1]); }
 SPECIAL(isclose) { return rg_isclose(in[0], in[1], vf_num(c, "rtol", 0), vf_num(c, "atol", 0)); }
+SPECIAL(sort) { return rg_sort(in[0], axis_par(c), .descending = int_par(c, "down") != 0); }
+SPECIAL(argsort) { return rg_argsort(in[0], axis_par(c), .descending = int_par(c, "down") != 0); }
+SPECIAL(topk) {
+    return rg_topk(in[0], int_par(c, "k"), axis_par(c), .smallest = int_par(c, "smallest") != 0);
+}
+SPECIAL(topk_index) {
+    return rg_topk_index(in[0], int_par(c, "k"), axis_par(c), .smallest = int_par(c, "smallest") != 0);
+}
 SPECIAL(einsum) { return rg_einsum(vf_par(c, "f"), tensors(in, c->nin)); }
 
 /* The rest have one of a few signatures. The lists of tensor.h are used so that a new row there without a case in the
@@ -230,6 +238,7 @@ SPECIAL(einsum) { return rg_einsum(vf_par(c, "f"), tensors(in, c->nin)); }
                 X(diag) X(diagonal) X(roll) X(repeat_interleave) X(unflatten) X(split) X(chunk) X(meshgrid)  \
                     X(masked_fill) X(one_hot) X(embedding) X(isclose) X(einsum) X(groupnorm) X(instancenorm) \
                         X(batchnorm) X(norm) X(normalize) X(celu)
+#define SORT_OPS(X) X(sort) X(argsort) X(topk) X(topk_index)
 #define MORE_UNARY(X) X(contiguous, "") X(detach, "") X(zeros_like, "") X(ones_like, "")
 #define MORE_REDUCE(X) X(var, "") X(std, "") X(argmax, "") X(argmin, "")
 #define PAIR_OPS(X) X(matmul) X(dot) X(outer)
@@ -264,7 +273,7 @@ static const struct op_row {
                         AXIS_OPS(X)
 #undef X
 #define X(id) {.name = #id, .special = call_##id},
-                            SPECIAL_OPS(X)
+                            SPECIAL_OPS(X) SORT_OPS(X)
 #undef X
 };
 enum { OPS = (int)RG_COUNT(op_table) };
@@ -500,7 +509,7 @@ static bool has_slope(const char *op) {
     static const char none[] =
         " isnan isinf isfinite logical_not bitwise_not floordiv bitwise_and bitwise_or bitwise_xor shl "
         "shr eq ne lt le gt ge logical_and logical_or logical_xor isclose bitcast any all argmax argmin "
-        "one_hot zeros_like ones_like full_like arange linspace eye full ";
+        "one_hot zeros_like ones_like full_like arange linspace eye full argsort topk_index nonzero ";
     char word[64];
     snprintf(word, sizeof word, " %s ", op);
     return !strstr(none, word);

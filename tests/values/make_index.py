@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from ops_lib import *
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+IN_ORDER = ("bool",) + tuple(INTS) + tuple(FLOATS)
 SOME = ("f32", "f64", "f16", "i32", "u8", "bool")
 
 
@@ -212,6 +213,80 @@ def einsum():
     out.torch("einsum", "views", v, lambda x, y: torch.einsum("ij,jk->ik", x, y), par="f=ij,jk->ik", a=1e-6, grad=seed)
 
 
+# ---- sorting ---------------------------------------------------------------------------------------------------
+def np_sorted(a, axis, down):
+    """Stable, NaN the greatest: places and values. NumPy's stable sort is so for ascending ones; for descending ones the
+    row is reversed before and after."""
+    if down:
+        i = a.shape[axis] - 1 - np.flip(np.argsort(np.flip(a, axis), axis=axis, kind="stable"), axis)
+    else:
+        i = np.argsort(a, axis=axis, kind="stable")
+    return i, np.take_along_axis(a, i, axis)
+
+
+def top(a, k, axis, smallest):
+    i, v = np_sorted(a, axis, not smallest)
+    part = tuple(slice(0, k) if d == axis % a.ndim else slice(None) for d in range(a.ndim))
+    return i[part], v[part]
+
+
+def sort_cases():
+    """Inputs by name: with ties, apart, with everything that is special."""
+    for tag in IN_ORDER:
+        if tag == "bool":
+            yield tag, "random", In("bool", rng.integers(0, 2, (3, 7)))
+            continue
+        if tag in FLOATS:
+            yield tag, "corners", float_corners(tag)
+            z = np.array([0.0, -0.0, 1, -0.0, 0.0, np.nan, -1, 0.0, np.inf, -np.nan, -np.inf, -0.0])
+            yield tag, "zeros_nan_ties", In(tag, np.stack([z, np.flip(z), np.roll(z, 5)]))
+        else:
+            yield tag, "corners", int_corners(tag)
+        yield tag, "ties", whole(tag, 0, 4, 3, 50)
+        yield tag, "long", whole(tag, 0, 100, 300)
+
+
+def sorting():
+    for tag, name, x in sort_cases():
+        for down in (0, 1):
+            i, v = np_sorted(x.np(), -1, down)
+            par = "axis=-1 down=%d" % down
+            out.case("sort", "%s_%d" % (name, down), [x], v, par=par)
+            out.case("argsort", "%s_%d" % (name, down), [x], i, par=par, out="i64")
+            k = max(x.np().shape[-1] // 10, 1)
+            i, v = top(x.np(), k, -1, down)
+            par = "k=%d axis=-1 smallest=%d" % (k, down)
+            out.case("topk", "%s_%d" % (name, down), [x], v, par=par)
+            out.case("topk_index", "%s_%d" % (name, down), [x], i, par=par, out="i64")
+    for tag in ("f32", "f64", "f16", "i16"):
+        for axis in (0, 1, 2, -2):
+            x = apart(tag, -9, 9, 3, 5, 4) if tag in FLOATS else whole(tag, 0, 99, 3, 5, 4)
+            out.torch("sort", "axis_%d" % axis, [x], lambda t: t.sort(dim=axis, stable=True)[0], par="axis=%d down=0" % axis, grad=grads(tag))
+            out.torch("sort", "axis_%d_down" % axis, [x], lambda t: t.sort(axis, True)[0], par="axis=%d down=1" % axis, grad=grads(tag))
+            if tag in FLOATS:
+                out.torch("argsort", "axis_%d" % axis, [x], lambda t: t.sort(axis)[1], par="axis=%d down=0" % axis, out="i64")
+            n = x.np().shape[axis]
+            for k in sorted({0, 1, 2, n}):
+                for small in (0, 1):
+                    par = "k=%d axis=%d smallest=%d" % (k, axis, small)
+                    variant = "axis_%d_%d_%d" % (axis, k, small)
+                    fn = lambda t: t.topk(k, axis, not small)[0]
+                    if tag in FLOATS:  # no two are equal: PyTorch's order of ties is its own business
+                        out.torch("topk", variant, [x], fn, par=par, grad=grads(tag))
+                    else:
+                        out.case("topk", variant, [x], top(x.np(), k, axis, small)[1], par=par)
+                    out.case("topk_index", variant, [x], top(x.np(), k, axis, small)[0], par=par, out="i64")
+    for shape, axis in (((0,), 0), ((3, 0), 1), ((3, 0), 0), ((1,), 0), ((), 0), ((), -1)):
+        x = grid("f32", -9, 9, *shape)
+        name = "shape_%s_%d" % ("x".join(map(str, shape)) or "none", axis)
+        out.case("sort", name, [x], x.np(), par="axis=%d down=0" % axis)
+        out.case("argsort", name, [x], np.zeros(shape), par="axis=%d down=1" % axis, out="i64")
+    for view in VIEWS:
+        x = seen("f32", view, grid, -9, 9)
+        out.case("sort", view, [x], np.sort(x.np(), -1), par="axis=-1 down=0")
+        out.case("argsort", view, [x], np_sorted(x.np(), 0, 1)[0], par="axis=0 down=1", out="i64")
+
+
 # ---- what must be refused -------------------------------------------------------------------------------------
 def refusals():
     f = lambda *s: In("f32", np.ones(s))
@@ -249,6 +324,10 @@ def refusals():
             ("embedding", [f(3), f(3, 2)], ""),
             ("isclose", [f(3), f(3)], "rtol=-1 atol=0"),
             ("isclose", [f(3), f(4)], "rtol=0 atol=0"),
+            ("sort", [f(2, 3)], "axis=2 down=0"),
+            ("argsort", [f()], "axis=1 down=0"),
+            ("topk", [f(2, 3)], "k=4 axis=1 smallest=0"),
+            ("topk_index", [f(2, 3)], "k=-1 axis=0 smallest=0"),
             ("einsum", [f(2, 3), f(4, 2)], "f=ij,jk->ik"),
             ("einsum", [f(2, 3)], "f=ijk->i"),
             ("einsum", [f(2, 3)], "f=i->i"),
@@ -268,7 +347,7 @@ def refusals():
 
 
 def main():
-    for part in (parts, choices, einsum, refusals):
+    for part in (parts, choices, einsum, sorting, refusals):
         part()
     head = "# Written by make_index.py (numpy %s, torch %s): %d ops, %d cases, %d numbers to compare. ops_lib.py has the layout.\n" % (
         np.__version__,

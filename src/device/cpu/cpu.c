@@ -56,6 +56,12 @@ static void cpu_launch(struct device *d, const struct dev_launch *l) {
     pool_run(d->pool, run_chunk, (void *)l, l->grid, l->chunk);
 }
 
+static int cpu_builtin(struct device *d, struct err *e, const struct dev_call *c, struct dev_builtin *out) {
+    (void)d;
+    if (cpu_sort_fn(c, out) || cpu_scatter_fn(c, out)) return 0;
+    return err_set(e, RG_EUNSUPPORTED, "the CPU has no function %s of %s", c->name, c->type[0]);
+}
+
 const struct device_ops device_cpu = {
     .name = "CPU",
     .open = cpu_open,
@@ -71,5 +77,6 @@ const struct device_ops device_cpu = {
     .load = elf_load,
     .unload = elf_unload,
     .symbol = elf_symbol,
+    .builtin = cpu_builtin,
     .launch = cpu_launch,
 };

@@ -1,0 +1,112 @@
+/* scatter.c: what several elements of a row do to one place: the last of them (winner), the greatest, the least, the product.
+ *
+ * One iteration is one row, gone through from its first element to its last: the result does not depend on threads.
+ * An index out of range is clamped, as a gather's is. Halves are rounded each time, as additions of halves in memory are.
+ * Tests: tests/unit/call.c, tests/values/index.txt */
+#include "device/cpu/internal.h"
+
+static inline int64_t place(int64_t i, int64_t size) { return i < 0 ? 0 : i < size ? i : size - 1; }
+
+/* var: elements of an index row, places, (places). */
+#define WINNER(T, U)                                                                                        \
+    static void winner_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) { \
+        int64_t n = var[0], size = var[1];                                                                  \
+        (void)scratch;                                                                                      \
+        for (; t0 < t1; t0++) {                                                                             \
+            U *out = (U *)buf[0] + t0 * size;                                                               \
+            const int64_t *index = (const int64_t *)buf[1] + t0 * n;                                        \
+            memset(out, 0xff, (size_t)size * sizeof *out); /* -1 */                                         \
+            for (int64_t j = 0; j < n; j++) out[place(index[j], size)] = (U)j;                              \
+        }                                                                                                   \
+    }
+WINNER(i32, int32_t)
+WINNER(i64, int64_t)
+
+static inline float bf16_get(uint16_t x) {
+    uint32_t w = (uint32_t)x << 16;
+    float f;
+    memcpy(&f, &w, 4);
+    return f;
+}
+static inline uint16_t bf16_put(float f) {
+    uint32_t w;
+    memcpy(&w, &f, 4);
+    if (f != f) return 0x7fc0;
+    return (uint16_t)((w + 0x7fff + (w >> 16 & 1)) >> 16);
+}
+static inline float f16_get(uint16_t x) {
+    _Float16 h;
+    memcpy(&h, &x, 2);
+    return (float)h;
+}
+static inline uint16_t f16_put(float f) {
+    _Float16 h = (_Float16)f;
+    uint16_t x;
+    memcpy(&x, &h, 2);
+    return x;
+}
+#define PLAIN(x) (x)
+
+#define GREATER(C, a, b) ((a) > (b) || (a) != (a) ? (a) : (b)) /* NaN if either is */
+#define LESSER(C, a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
+#define PRODUCT(C, a, b) ((a) * (b))
+#define PRODUCT_INT(C, a, b) ((C)((uint64_t)(a) * (uint64_t)(b))) /* wraps */
+
+/* var: elements of a row of the index, places, 1: places that are hit forget x. */
+#define SCATTER(name, T, U, C, GET, PUT, COMBINE)                                                           \
+    static void name##_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) { \
+        int64_t n = var[0], size = var[1];                                                                  \
+        uint8_t *known = scratch;                                                                           \
+        for (; t0 < t1; t0++) {                                                                             \
+            U *out = (U *)buf[0] + t0 * size;                                                               \
+            const int64_t *index = (const int64_t *)buf[2] + t0 * n;                                        \
+            const U *src = (const U *)buf[3] + t0 * n;                                                      \
+            memcpy(out, (const U *)buf[1] + t0 * size, (size_t)size * sizeof *out);                         \
+            memset(known, !var[2], (size_t)size);                                                           \
+            for (int64_t j = 0; j < n; j++) {                                                               \
+                int64_t i = place(index[j], size);                                                          \
+                C a = GET(out[i]), b = GET(src[j]);                                                         \
+                out[i] = known[i] ? PUT(COMBINE(C, a, b)) : src[j];                                         \
+                known[i] = 1;                                                                               \
+            }                                                                                               \
+        }                                                                                                   \
+    }
+#define ALL(T, U, C, GET, PUT, MUL)                  \
+    SCATTER(scatter_max, T, U, C, GET, PUT, GREATER) \
+    SCATTER(scatter_min, T, U, C, GET, PUT, LESSER)  \
+    SCATTER(scatter_prod, T, U, C, GET, PUT, MUL)
+#define TYPES(X)                                                                                            \
+    X(i8, int8_t, int8_t, PLAIN, PLAIN, PRODUCT_INT)                                                        \
+    X(i16, int16_t, int16_t, PLAIN, PLAIN, PRODUCT_INT)                                                     \
+    X(i32, int32_t, int32_t, PLAIN, PLAIN, PRODUCT_INT) X(i64, int64_t, int64_t, PLAIN, PLAIN, PRODUCT_INT) \
+        X(u8, uint8_t, uint8_t, PLAIN, PLAIN, PRODUCT_INT)                                                  \
+            X(u16, uint16_t, uint16_t, PLAIN, PLAIN, PRODUCT_INT)                                           \
+                X(u32, uint32_t, uint32_t, PLAIN, PLAIN, PRODUCT_INT)                                       \
+                    X(u64, uint64_t, uint64_t, PLAIN, PLAIN, PRODUCT_INT)                                   \
+                        X(f16, uint16_t, float, f16_get, f16_put, PRODUCT)                                  \
+                            X(bf16, uint16_t, float, bf16_get, bf16_put, PRODUCT)                           \
+                                X(f32, float, float, PLAIN, PLAIN, PRODUCT)                                 \
+                                    X(f64, double, double, PLAIN, PLAIN, PRODUCT)
+TYPES(ALL)
+
+static const struct {
+    const char *name, *type;
+    dev_fn *fn;
+} function[] = {{"winner", "i32", winner_i32},
+                {"winner", "i64", winner_i64},
+#define X(T, U, C, GET, PUT, MUL)                                               \
+    {"scatter_max", #T, scatter_max_##T}, {"scatter_min", #T, scatter_min_##T}, \
+        {"scatter_prod", #T, scatter_prod_##T},
+                TYPES(X)
+#undef X
+};
+
+bool cpu_scatter_fn(const struct dev_call *c, struct dev_builtin *out) {
+    const char *type = strcmp(c->type[0], "bool") ? c->type[0] : "u8"; /* the same: 0 and 1 */
+    for (size_t i = 0; i < RG_COUNT(function); i++) {
+        if (strcmp(function[i].name, c->name) || strcmp(function[i].type, type)) continue;
+        *out = (struct dev_builtin){function[i].fn, c->nbuf > 2 ? c->num[1] : 0};
+        return true;
+    }
+    return false;
+}

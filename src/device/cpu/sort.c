@@ -1,0 +1,366 @@
+/* sort.c: sort, argsort, topk and topk_index of rows, as functions with the form of a kernel: one iteration, one row.
+ *
+ * An element becomes an unsigned number whose order is the order wanted: signs flipped, negative floats inverted, all NaN
+ * the greatest number, 0 and -0 one number, all bits inverted where the greatest comes first. Where places are asked for,
+ * the place stands below the number in the same word, so that words are never equal and ties go to the lower place.
+ * Rows of words are sorted by insertion if they are short, else by counting digits from the lowest up, which keeps equal
+ * ones in order; a few greatest are kept in a heap. A sorted row of numbers is turned back into elements; only what
+ * several elements share a number for (NaN, zeros) is copied from the row again, in its order.
+ * A row that is alone is cut among the threads, whose parts are merged; the cuts of a merge are found by bisection.
+ * Tests: tests/unit/call.c, tests/values/index.txt; speed: bench/sort.c */
+#include "device/cpu/internal.h"
+
+#define SHORT 40           /* elements that insertion sorts */
+#define WIDE_DIGITS 4096   /* elements from which on digits have 11 bits, not 8 */
+#define PARALLEL (1 << 16) /* elements of a row that is worth several threads */
+#define PARTS 16
+
+typedef uint32_t word32;
+typedef uint64_t word64;
+typedef unsigned __int128 word128;
+
+struct parts { /* a sort that several threads do */
+    void *a, *b;
+    uint32_t *bound; /* [n + 1] */
+    uint32_t n, step;
+    int low, bits;
+};
+
+static uint32_t digit_bits(uint32_t n) { return n < WIDE_DIGITS ? 8 : 11; }
+
+/* Everything for one width of words. The key is the `bits` bits above the lowest `low`. */
+#define SORTS(W)                                                                                            \
+    static void insert_##W(W *a, uint32_t n) {                                                              \
+        for (uint32_t i = 1; i < n; i++) {                                                                  \
+            W x = a[i];                                                                                     \
+            uint32_t k = i;                                                                                 \
+            for (; k && a[k - 1] > x; k--) a[k] = a[k - 1];                                                 \
+            a[k] = x;                                                                                       \
+        }                                                                                                   \
+    }                                                                                                       \
+    /* Sorted in a or in b: which of them is returned. */                                                   \
+    static __attribute__((noinline)) W *digits_##W(W *a, W *b, uint32_t n, int low, int bits) {             \
+        uint32_t d = digit_bits(n), passes = ((uint32_t)bits + d - 1) / d, mask = (1u << d) - 1;            \
+        uint32_t count[8][2048];                                                                            \
+        for (uint32_t p = 0; p < passes; p++) memset(count[p], 0, (mask + 1) * sizeof count[p][0]);         \
+        for (uint32_t i = 0; i < n; i++)                                                                    \
+            for (uint32_t p = 0; p < passes; p++)                                                           \
+                count[p][(uint32_t)(a[i] >> (low + (int)(p * d))) & mask]++;                                \
+        for (uint32_t p = 0; p < passes; p++) {                                                             \
+            int at = low + (int)(p * d);                                                                    \
+            uint32_t *c = count[p], sum = 0;                                                                \
+            if (c[(uint32_t)(a[0] >> at) & mask] == n) continue; /* the same digit everywhere */            \
+            for (uint32_t k = 0; k <= mask; k++) {                                                          \
+                uint32_t here = c[k];                                                                       \
+                c[k] = sum;                                                                                 \
+                sum += here;                                                                                \
+            }                                                                                               \
+            for (uint32_t i = 0; i < n; i++) b[c[(uint32_t)(a[i] >> at) & mask]++] = a[i];                  \
+            W *was = a;                                                                                     \
+            a = b, b = was;                                                                                 \
+        }                                                                                                   \
+        return a;                                                                                           \
+    }                                                                                                       \
+    static inline W *sort_##W(W *a, W *b, uint32_t n, int low, int bits) {                                  \
+        if (n > SHORT) return digits_##W(a, b, n, low, bits);                                               \
+        insert_##W(a, n);                                                                                   \
+        return a;                                                                                           \
+    }                                                                                                       \
+    static void sift_##W(W *h, uint32_t n, uint32_t i, W x) {                                               \
+        for (uint32_t c; (c = 2 * i + 1) < n; i = c) {                                                      \
+            c += c + 1 < n && h[c + 1] > h[c];                                                              \
+            if (h[c] <= x) break;                                                                           \
+            h[i] = h[c];                                                                                    \
+        }                                                                                                   \
+        h[i] = x;                                                                                           \
+    }                                                                                                       \
+    /* The k least of the n words come first, sorted. */                                                    \
+    static __attribute__((unused)) void least_##W(W *a, uint32_t n, uint32_t k) {                           \
+        for (uint32_t i = k / 2; i-- > 0;) sift_##W(a, k, i, a[i]);                                         \
+        for (uint32_t i = k; k && i < n; i++)                                                               \
+            if (a[i] < a[0]) sift_##W(a, k, 0, a[i]);                                                       \
+        for (uint32_t i = k; i-- > 1;) {                                                                    \
+            W x = a[i];                                                                                     \
+            a[i] = a[0];                                                                                    \
+            sift_##W(a, i, 0, x);                                                                           \
+        }                                                                                                   \
+    }                                                                                                       \
+    static void part_##W(void *arg, uint32_t t0, uint32_t t1, int worker) {                                 \
+        const struct parts *p = arg;                                                                        \
+        (void)worker;                                                                                       \
+        for (; t0 < t1; t0++) {                                                                             \
+            uint32_t first = p->bound[t0], n = p->bound[t0 + 1] - first;                                    \
+            W *a = (W *)p->a + first, *s = sort_##W(a, (W *)p->b + first, n, p->low, p->bits);              \
+            if (s != a) memcpy(a, s, n * sizeof *a);                                                        \
+        }                                                                                                   \
+    }                                                                                                       \
+    /* How many of the first `of` words of the merged rows come from x; equal ones from x first. */         \
+    static uint32_t share_##W(const W *x, uint32_t nx, const W *y, uint32_t ny, uint32_t of) {              \
+        uint32_t lo = of > ny ? of - ny : 0, hi = RG_MIN(of, nx);                                           \
+        while (lo < hi) {                                                                                   \
+            uint32_t mid = lo + (hi - lo) / 2;                                                              \
+            if (x[mid] <= y[of - mid - 1])                                                                  \
+                lo = mid + 1;                                                                               \
+            else                                                                                            \
+                hi = mid;                                                                                   \
+        }                                                                                                   \
+        return lo;                                                                                          \
+    }                                                                                                       \
+    /* Parts are merged in pairs of `step` each; a pair has as many tasks as parts. */                      \
+    static void merge_##W(void *arg, uint32_t t0, uint32_t t1, int worker) {                                \
+        const struct parts *p = arg;                                                                        \
+        (void)worker;                                                                                       \
+        for (; t0 < t1; t0++) {                                                                             \
+            uint32_t tasks = 2 * p->step, pair = t0 / tasks * tasks, piece = t0 % tasks;                    \
+            uint32_t first = p->bound[pair], middle = p->bound[pair + p->step],                             \
+                     end = p->bound[pair + tasks];                                                          \
+            const W *x = (const W *)p->a + first, *y = (const W *)p->a + middle;                            \
+            uint32_t nx = middle - first, ny = end - middle, n = end - first;                               \
+            uint32_t from = (uint32_t)((uint64_t)n * piece / tasks),                                        \
+                     to = (uint32_t)((uint64_t)n * (piece + 1) / tasks);                                    \
+            uint32_t i = share_##W(x, nx, y, ny, from), j = from - i;                                       \
+            W *out = (W *)p->b + first;                                                                     \
+            for (uint32_t k = from; k < to; k++) {                                                          \
+                bool take_x = j == ny || (i < nx && x[i] <= y[j]);                                          \
+                out[k] = take_x ? x[i] : y[j];                                                              \
+                i += take_x, j += !take_x;                                                                  \
+            }                                                                                               \
+        }                                                                                                   \
+    }                                                                                                       \
+    /* The same as sort_, on all threads. */                                                                \
+    static W *sort_all_##W(W *a, W *b, uint32_t n, int low, int bits) {                                     \
+        uint32_t bound[PARTS + 1], parts = 1;                                                               \
+        while (n >= PARALLEL && parts < PARTS && 2 * parts <= (uint32_t)pool_threads(pool_get()))           \
+            parts *= 2;                                                                                     \
+        if (parts == 1) return sort_##W(a, b, n, low, bits);                                                \
+        for (uint32_t i = 0; i <= parts; i++) bound[i] = (uint32_t)((uint64_t)n * i / parts);               \
+        struct parts p = {.a = a, .b = b, .bound = bound, .n = parts, .step = 1, .low = low, .bits = bits}; \
+        pool_run(pool_get(), part_##W, &p, parts, 1);                                                       \
+        for (; p.step < parts; p.step *= 2) {                                                               \
+            pool_run(pool_get(), merge_##W, &p, parts, 1);                                                  \
+            void *was = p.a;                                                                                \
+            p.a = p.b, p.b = was;                                                                           \
+        }                                                                                                   \
+        return p.a;                                                                                         \
+    }
+SORTS(word32)
+SORTS(word64)
+SORTS(word128)
+
+/* ---- elements and numbers ------------------------------------------------------------------------------------- */
+
+/* Of an element's bits: top is its sign, inf the bits of infinity (0: not a float). */
+#define IS_NAN(x, top, inf) ((inf) && ((x) & (top - 1)) > (inf))
+#define IS_ZERO(x, top) (((x) & (top - 1)) == 0)
+#define KEY(x, all, top, inf, is_signed)  \
+    (!(is_signed)          ? (x)          \
+     : !(inf)              ? (x) ^ (top)  \
+     : IS_NAN(x, top, inf) ? (all)        \
+     : IS_ZERO(x, top)     ? (top)        \
+     : (x) & (top)         ? ~(x) & (all) \
+                           : (x) | (top))
+#define UNKEY(x, all, top, inf, is_signed) \
+    (!(is_signed) ? (x) : !(inf) ? (x) ^ (top) : (x) & (top) ? (x) ^ (top) : ~(x) & (all))
+
+/* A row of elements of type T (bits as U) to numbers K, to words P with the place below the number, and back. */
+#define ELEMENTS(T, U, K, P, P_LOW, all, top, inf, is_signed)                                        \
+    static void numbers_##T(const void *row, uint32_t n, bool down, void *to) {                      \
+        const U *x = row;                                                                            \
+        K *out = to, flip = down ? (all) : 0;                                                        \
+        for (uint32_t i = 0; i < n; i++) {                                                           \
+            K v = x[i];                                                                              \
+            out[i] = (K)(KEY(v, (K)(all), (K)(top), (K)(inf), is_signed)) ^ flip;                    \
+        }                                                                                            \
+    }                                                                                                \
+    static void words_##T(const void *row, uint32_t n, bool down, void *to) {                        \
+        const U *x = row;                                                                            \
+        K flip = down ? (all) : 0;                                                                   \
+        P *out = to;                                                                                 \
+        for (uint32_t i = 0; i < n; i++) {                                                           \
+            K v = x[i];                                                                              \
+            out[i] = (P)((K)(KEY(v, (K)(all), (K)(top), (K)(inf), is_signed)) ^ flip) << P_LOW | i;  \
+        }                                                                                            \
+    }                                                                                                \
+    static uint32_t below_##T(const K *x, uint32_t n, K v) {                                         \
+        uint32_t lo = 0, hi = n;                                                                     \
+        while (lo < hi) {                                                                            \
+            uint32_t mid = lo + (hi - lo) / 2;                                                       \
+            if (x[mid] < v)                                                                          \
+                lo = mid + 1;                                                                        \
+            else                                                                                     \
+                hi = mid;                                                                            \
+        }                                                                                            \
+        return lo;                                                                                   \
+    }                                                                                                \
+    static void elements_##T(const void *sorted, const void *row, uint32_t n, bool down, void *to) { \
+        const K *s = sorted;                                                                         \
+        const U *x = row;                                                                            \
+        U *out = to;                                                                                 \
+        K flip = down ? (all) : 0, zero = (K)(top) ^ flip, nan = (K)(all) ^ flip;                    \
+        uint32_t z = 0, q = 0;                                                                       \
+        bool again = false;                                                                          \
+        if (inf) {                                                                                   \
+            z = below_##T(s, n, zero), q = below_##T(s, n, nan);                                     \
+            again = (z < n && s[z] == zero) || (q < n && s[q] == nan);                               \
+        }                                                                                            \
+        for (uint32_t i = 0; i < n; i++) {                                                           \
+            K v = s[i] ^ flip;                                                                       \
+            out[i] = (U)(UNKEY(v, (K)(all), (K)(top), (K)(inf), is_signed));                         \
+        }                                                                                            \
+        for (uint32_t i = 0; again && i < n; i++) {                                                  \
+            K v = x[i];                                                                              \
+            if (IS_NAN(v, (K)(top), (K)(inf)))                                                       \
+                out[q++] = x[i];                                                                     \
+            else if (IS_ZERO(v, (K)(top)))                                                           \
+                out[z++] = x[i];                                                                     \
+        }                                                                                            \
+    }                                                                                                \
+    static void picked_##T(const void *words, const void *row, uint32_t n, void *to) {               \
+        const P *w = words;                                                                          \
+        for (uint32_t i = 0; i < n; i++) ((U *)to)[i] = ((const U *)row)[(uint32_t)w[i]];            \
+    }
+
+#define ELEMENTS32(T, U, all, top, inf, is_signed) \
+    ELEMENTS(T, U, word32, word64, 32, all, top, inf, is_signed)
+#define ELEMENTS64(T, U, all, top, inf, is_signed) \
+    ELEMENTS(T, U, word64, word128, 64, all, top, inf, is_signed)
+ELEMENTS32(u8, uint8_t, 0xffu, 0x80u, 0, false)
+ELEMENTS32(i8, uint8_t, 0xffu, 0x80u, 0, true)
+ELEMENTS32(u16, uint16_t, 0xffffu, 0x8000u, 0, false)
+ELEMENTS32(i16, uint16_t, 0xffffu, 0x8000u, 0, true)
+ELEMENTS32(u32, uint32_t, 0xffffffffu, 0x80000000u, 0, false)
+ELEMENTS32(i32, uint32_t, 0xffffffffu, 0x80000000u, 0, true)
+ELEMENTS32(f16, uint16_t, 0xffffu, 0x8000u, 0x7c00u, true)
+ELEMENTS32(bf16, uint16_t, 0xffffu, 0x8000u, 0x7f80u, true)
+ELEMENTS32(f32, uint32_t, 0xffffffffu, 0x80000000u, 0x7f800000u, true)
+ELEMENTS64(u64, uint64_t, UINT64_MAX, (uint64_t)1 << 63, 0, false)
+ELEMENTS64(i64, uint64_t, UINT64_MAX, (uint64_t)1 << 63, 0, true)
+ELEMENTS64(f64, uint64_t, UINT64_MAX, (uint64_t)1 << 63, (uint64_t)0x7ff << 52, true)
+
+static const struct element {
+    const char *name;
+    uint32_t bytes;
+    void (*numbers)(const void *row, uint32_t n, bool down, void *to);
+    void (*words)(const void *row, uint32_t n, bool down, void *to);
+    void (*elements)(const void *sorted, const void *row, uint32_t n, bool down, void *to);
+    void (*picked)(const void *words, const void *row, uint32_t n, void *to);
+} element[] = {
+#define X(T, size) {#T, size, numbers_##T, words_##T, elements_##T, picked_##T},
+#define TYPES(X) \
+    X(u8, 1)     \
+    X(i8, 1)     \
+    X(u16, 2) X(i16, 2) X(u32, 4) X(i32, 4) X(f16, 2) X(bf16, 2) X(f32, 4) X(u64, 8) X(i64, 8) X(f64, 8)
+    TYPES(X)
+#undef X
+};
+enum { T_u8, T_i8, T_u16, T_i16, T_u32, T_i32, T_f16, T_bf16, T_f32, T_u64, T_i64, T_f64 };
+
+/* ---- one row ------------------------------------------------------------------------------------------------------ */
+
+struct row {
+    const struct element *e;
+    const char *x;
+    char *out, *scratch;
+    uint32_t n, k; /* elements; wanted */
+    bool down, alone;
+};
+
+/* A row of numbers, in words of 4 bytes, or of 8 for elements of 8. The result's memory is half of the room, where its
+ * elements are as wide as the words. */
+static void row_values(const struct row *r) {
+    bool wide = r->e->bytes == 8, same = r->e->bytes == (wide ? 8 : 4);
+    size_t size = (size_t)r->n * (wide ? 8 : 4);
+    void *a = r->scratch, *b = same ? r->out : r->scratch + size, *s;
+    r->e->numbers(r->x, r->n, r->down, a);
+    int bits = (int)r->e->bytes * 8;
+    if (wide)
+        s = (r->alone ? sort_all_word64 : sort_word64)(a, b, r->n, 0, bits);
+    else
+        s = (r->alone ? sort_all_word32 : sort_word32)(a, b, r->n, 0, bits);
+    r->e->elements(s, r->x, r->n, r->down, r->out);
+}
+
+static bool is_few(uint32_t n, uint32_t k) { return k <= n / 8; }
+
+/* The first k words of the row in order, in a or in b, which has as much room. */
+static void *row_words(const struct row *r, void *a, void *b) {
+    bool wide = r->e->bytes == 8, few = is_few(r->n, r->k);
+    int bits = (int)r->e->bytes * 8;
+    r->e->words(r->x, r->n, r->down, a);
+    if (few) return wide ? least_word128(a, r->n, r->k) : least_word64(a, r->n, r->k), a;
+    if (wide) return (r->alone ? sort_all_word128 : sort_word128)(a, b, r->n, 64, bits);
+    return (r->alone ? sort_all_word64 : sort_word64)(a, b, r->n, 32, bits);
+}
+
+static size_t word_bytes(const struct element *e) { return e->bytes == 8 ? 16 : 8; }
+
+/* Places that words end in, as i64. In place where words have 8 bytes. */
+static void write_places(const void *words, bool wide, uint32_t n, int64_t *out) {
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = wide ? (int64_t)((const word128 *)words)[i] : (int64_t)(uint32_t)((const word64 *)words)[i];
+}
+
+enum what { SORT, ARGSORT, TOPK, TOPK_INDEX };
+
+static void run(const struct element *e, enum what what, bool alone, void *const *buf, const int64_t *var,
+                uint32_t t0, uint32_t t1, void *scratch) {
+    struct row r = {.e = e,
+                    .n = (uint32_t)var[0],
+                    .k = (uint32_t)var[1],
+                    .down = var[2] != 0,
+                    .alone = alone,
+                    .scratch = scratch};
+    bool places = what == ARGSORT || what == TOPK_INDEX;
+    size_t step = places ? 8 : e->bytes;
+    for (; t0 < t1; t0++) {
+        r.x = (const char *)buf[1] + (size_t)t0 * r.n * e->bytes;
+        r.out = (char *)buf[0] + (size_t)t0 * r.k * step;
+        if (what == SORT) {
+            row_values(&r);
+            continue;
+        }
+        char *a = scratch, *b = what == ARGSORT && e->bytes < 8 ? r.out : a + r.n * word_bytes(e);
+        void *w = row_words(&r, a, b);
+        if (places)
+            write_places(w, e->bytes == 8, r.k, (int64_t *)(void *)r.out);
+        else
+            e->picked(w, r.x, r.k, r.out);
+    }
+}
+
+/* ---- functions by name -------------------------------------------------------------------------------------------- */
+
+#define FN(T, what, alone, suffix)                                                                 \
+    static void what##_##T##suffix(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, \
+                                   void *scratch) {                                                \
+        run(&element[T_##T], what, alone, buf, var, t0, t1, scratch);                              \
+    }
+#define X(T, size)          \
+    FN(T, SORT, false, )    \
+    FN(T, ARGSORT, false, ) \
+    FN(T, TOPK, false, ) FN(T, TOPK_INDEX, false, ) FN(T, SORT, true, _alone) FN(T, ARGSORT, true, _alone)
+TYPES(X)
+#undef X
+
+static dev_fn *const function[][6] = {
+#define X(T, size) {SORT_##T, ARGSORT_##T, TOPK_##T, TOPK_INDEX_##T, SORT_##T##_alone, ARGSORT_##T##_alone},
+    TYPES(X)
+#undef X
+};
+
+bool cpu_sort_fn(const struct dev_call *c, struct dev_builtin *out) {
+    static const char *const name[] = {"sort", "argsort", "topk", "topk_index"};
+    const char *type = strcmp(c->type[1], "bool") ? c->type[1] : "u8";
+    uint32_t what = 0, t = 0;
+    while (what < RG_COUNT(name) && strcmp(name[what], c->name)) what++;
+    while (t < RG_COUNT(element) && strcmp(element[t].name, type)) t++;
+    if (what == RG_COUNT(name) || t == RG_COUNT(element)) return false;
+    bool alone = c->rows == 1 && what <= ARGSORT;
+    out->fn = function[t][what + (alone ? 4 : 0)];
+    size_t word = what == SORT ? RG_MAX(element[t].bytes, 4) : word_bytes(&element[t]);
+    bool half = word == (what == SORT      ? element[t].bytes
+                         : what == ARGSORT ? 8
+                                           : 0); /* the result is the other */
+    out->scratch = c->num[0] * (int64_t)word * (half ? 1 : 2);
+    return true;
+}

@@ -1,0 +1,95 @@
+/* call.c: a CALL as a call of the schedule: no kernel is written for it, the device has the function.
+ *
+ * graph.c sees to it that its sources are in memory in row-major order and that its result is stored, and plan.c that it
+ * is a region of its own. Here it gets its buffers (the result, then the sources), the numbers that the function takes,
+ * and a price. In place of a kernel's SINK stands the CALL over BUFFERs: equal text, equal call, as for kernels.
+ * Tests: tests/unit/call.c */
+#include <math.h>
+
+#include "schedule/internal.h"
+
+/* The node whose memory holds a source: the same elements under another shape will do. */
+static const uop *operand(struct sgraph *g, const uop *n) {
+    while (n->op == OP_RESHAPE && !g->unit_of[n->id]) n = n->src[0];
+    return sg_memory(g, n);
+}
+
+/* Comparisons and moves, roughly. */
+static double ops_of(enum call_id id, double rows, double n, double k) {
+    switch (id) {
+    case CALL_sort:
+    case CALL_argsort: return rows * n * RG_MAX(1, ceil(log2(RG_MAX(n, 1))));
+    case CALL_topk:
+    case CALL_topk_index: return rows * (n + k * RG_MAX(1, ceil(log2(RG_MAX(k, 1)))));
+    default: return rows * (n + k);
+    }
+}
+
+static void numbers_of(struct sgraph *g, const uop *n, struct sched_builtin *b) {
+    enum call_id id = call_of(g->ir, n);
+    const struct call_info *f = &call_info[id];
+    const struct shape *out = sg_shape(g, n), *in = sg_shape(g, n->src[0]),
+                       *given = sg_shape(g, n->src[f->values - 1]);
+    b->name = f->name;
+    b->rows = 1;
+    for (uint32_t i = 0; i + 1 < out->n; i++) b->rows *= out->d[i];
+    b->num[0] = (f->values > 1 ? given : in)->d[in->n - 1];
+    b->num[1] = out->d[out->n - 1];
+    b->num[2] = uop_const_i(g->ir, n, f->values);
+    b->ops = ops_of(id, (double)b->rows, (double)b->num[0], (double)b->num[1]);
+}
+
+static const uop *buffer(struct sgraph *g, struct ir *ir, const uop *n, uint32_t slot) {
+    const struct shape *s = sg_shape(g, n);
+    const uop *dim[SHAPE_MAX];
+    for (uint32_t i = 0; i < s->n; i++) dim[i] = uop_idx(ir, s->d[i]);
+    return uop_new(ir, OP_BUFFER, (enum dtype)n->dt, 1, dim, s->n, ARG_INT(slot));
+}
+
+static double bytes_of(struct sgraph *g, const uop *n) {
+    return (double)shape_size(sg_shape(g, n)) * dtype_info[n->dt].bytes;
+}
+
+static struct price price(struct sgraph *g, const uop *n, const struct sched_builtin *b, uint32_t values) {
+    const struct model *m = g->opts->model;
+    struct price p = {.bytes = bytes_of(g, n), .reads = values, .writes = 1};
+    struct model_work w = {.integer = b->ops * 16, .dram_write = p.bytes}; /* scalar code, beside vector rates */
+    for (uint32_t i = 0; i < values; i++) p.bytes += bytes_of(g, n->src[i]);
+    w.dram_read = p.bytes - w.dram_write;
+    w.threads = (int)RG_MIN(model_value(m, MODEL_CORES), RG_MAX((double)b->rows, 1));
+    struct model_time t = model_time(m, &w);
+    p.seconds = t.seconds, p.limit = t.limit;
+    return p;
+}
+
+void plan_call(struct sgraph *g, uint32_t unit, struct plan *plan) {
+    const uop *n = g->unit[unit].n, *src[SHAPE_MAX];
+    const struct call_info *f = &call_info[call_of(g->ir, n)];
+    struct built *b = arena_new(g->a, struct built);
+    struct sched_builtin *call = arena_new(g->a, struct sched_builtin);
+    struct ir *ir = b->ir = arena_new(g->a, struct ir);
+    uint32_t *u = arena_array(g->a, uint32_t, 1);
+    struct str text;
+    ir_init(ir, g->a);
+    numbers_of(g, n, call);
+    b->buffer = arena_array(g->a, const uop *, (size_t)f->values + 1);
+    b->buffer[b->nbuf++] = sg_memory(g, n);
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        src[i] = i < f->values ? buffer(g, ir, n->src[i], i + 1) : uop_idx(ir, uop_const_i(g->ir, n, i));
+        if (i < f->values) b->buffer[b->nbuf++] = operand(g, n->src[i]);
+    }
+    union arg arg = {.u = ir_sym(ir, f->name, strlen(f->name))};
+    b->sink = uop_new(ir, OP_CALL, (enum dtype)n->dt, 1, src, n->nsrc, arg);
+    b->name = arena_printf(g->a, "%s_%lld_%lld", f->name, (long long)call->rows, (long long)call->num[0]);
+    b->builtin = call;
+    str_init(&text, g->a);
+    ir_print(&text, ir, b->sink);
+    b->text = text.p;
+    b->key = hash_bytes(text.p, text.n, 1);
+    *u = unit;
+    struct planned k = {
+        .unit = u, .n = 1, .built = b, .buffer = b->buffer, .price = price(g, n, call, f->values)};
+    vec_push(g->a, &plan->kernel, k);
+    plan->stored[unit] = 1;
+    plan->seconds += k.price.seconds, plan->store_all += k.price.seconds, plan->fuse_all += k.price.seconds;
+}

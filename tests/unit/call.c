@@ -1,0 +1,174 @@
+/* call.c: functions of the device: what they cost in a plan, and that the CPU's fast ways of sorting do what the oracle
+ * does, for rows of every length class and every dtype. Values from outside are in tests/values/index.txt. */
+#include "base/base.h"
+#include "test.h"
+
+#include <ridge.h>
+#include <stdlib.h>
+
+static rg_plan_stats planned(rg_tensor x) {
+    rg_plan_stats s = {0};
+    if (rg_schedule_stats(RG_TENSORS(x), &s)) FAIL("%s", rg_error(rg_ctx_of(x)));
+    return s;
+}
+
+static rg_tensor stored(rg_ctx *c, rg_dtype dt, rg_ints shape) {
+    rg_tensor x = rg_contiguous(rg_full(c, dt, 1, shape));
+    rg_realize(x);
+    return x;
+}
+
+TEST(call_is_one_launch) {
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor x = stored(c, RG_F32, RG_SHAPE(64, 1024));
+    rg_plan_stats s = planned(rg_sort(x, -1)), a = planned(rg_argsort(x, 1)), t = planned(rg_topk(x, 8, 1)),
+                  i = planned(rg_topk_index(x, 8, 1));
+    CHECK_EQ(s.kernels, 1);
+    CHECK_EQ(s.reads, 1);
+    CHECK_EQ(s.writes, 1);
+    CHECK(s.bytes == 64 * 1024 * 4 * 2);
+    CHECK(s.ops == 64 * 1024 * 10);
+    CHECK_EQ(a.kernels, 1);
+    CHECK(a.bytes == 64 * 1024 * (4 + 8));
+    CHECK_EQ(t.kernels, 1);
+    CHECK(t.bytes == 64 * 1024 * 4 + 64 * 8 * 4);
+    CHECK_EQ(i.kernels, 1);
+    CHECK(s.predicted > 0 && s.predicted < 1);
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
+/* What it reads is stored before it, what reads it comes after; another axis is moved to the end and back. */
+TEST(call_stands_between_kernels) {
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor x = stored(c, RG_F32, RG_SHAPE(64, 128)), g;
+    CHECK_EQ(planned(rg_add(rg_sort(rg_exp(rg_mul(x, 2)), -1), 1)).kernels, 3);
+    CHECK_EQ(planned(rg_sort(x, 0)).kernels, 2); /* the result is a view of the sorted rows */
+    CHECK_EQ(planned(rg_sum(rg_sort(x, 0))).kernels, 3);
+    CHECK_EQ(planned(rg_sort(rg_reshape(x, RG_SHAPE(32, 256)), 1)).kernels, 1);
+    CHECK_EQ(planned(rg_sort(rg_sort(x, -1), -1, .descending = true)).kernels, 2);
+    CHECK_EQ(planned(rg_sort(rg_expand(rg_narrow(x, 0, 0, 1), RG_SHAPE(64, 128)), -1)).kernels, 2);
+    CHECK_EQ(planned(rg_sort(rg_zeros(c, RG_F32, RG_SHAPE(4, 8)), -1)).kernels, 2);
+    CHECK_EQ(planned(rg_matmul(rg_sort(x, -1), rg_transpose(x, 0, 1))).kernels, 2);
+    /* backward: the places, zeros, and one addition for each element; the values are not sorted for it */
+    CHECK_EQ(rg_grad(rg_sort(x, -1), RG_TENSORS(x), &g, .seed = stored(c, RG_F32, RG_SHAPE(64, 128))), RG_OK);
+    CHECK_EQ(planned(g).kernels, 3);
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
+TEST(call_of_nothing_is_no_launch) {
+    rg_ctx *c = rg_open("CPU");
+    rg_tensor x = stored(c, RG_F32, RG_SHAPE(5, 4)), none = rg_topk(x, 0, 1);
+    CHECK_EQ(planned(none).kernels, 0);
+    CHECK_EQ(rg_dim(none, 1), 0);
+    CHECK_EQ(rg_read(none, NULL, 0), RG_OK);
+    CHECK_EQ(rg_read(rg_sort(rg_zeros(c, RG_F32, RG_SHAPE(0, 3)), 1), NULL, 0), RG_OK);
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
+/* A buffer that is assigned in the same program is sorted as it was before. */
+TEST(call_reads_the_version_it_was_given) {
+    rg_ctx *c = rg_open("CPU");
+    float v[4] = {3, 1, 2, 0}, got[4], now[4];
+    rg_tensor x = rg_from(c, RG_F32, v, RG_SHAPE(4)), s = rg_sort(x, 0);
+    rg_assign(x, rg_add(x, s));
+    CHECK_EQ(rg_read_async(s, got, sizeof got), RG_OK);
+    CHECK_EQ(rg_read_async(x, now, sizeof now), RG_OK);
+    CHECK_EQ(rg_wait(c), RG_OK);
+    for (int i = 0; i < 4; i++) CHECK(got[i] == (float)i && now[i] == v[i] + (float)i);
+    rg_tensor y = rg_sort(x, 0), z = rg_contiguous(rg_zeros_like(x));
+    rg_realize(z);
+    rg_assign(z, y);
+    CHECK_EQ(rg_read(z, got, sizeof got), RG_OK);
+    CHECK(got[0] == 2 && got[1] == 3 && got[2] == 3 && got[3] == 4);
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
+TEST(call_plans_are_found_again) {
+    rg_ctx *c = rg_open("CPU");
+    rg_usage u;
+    float v[3] = {3, 1, 2}, got[3];
+    for (int i = 0; i < 3; i++) {
+        RG_SCOPE(c);
+        v[0] += 1;
+        rg_tensor x = rg_from(c, RG_F32, v, RG_SHAPE(3));
+        CHECK_EQ(rg_read(i == 2 ? rg_sort(x, 0, .descending = true) : rg_sort(x, 0), got, sizeof got), RG_OK);
+        CHECK(got[i == 2 ? 0 : 2] == v[0]);
+    }
+    rg_stats(c, &u);
+    CHECK_EQ(u.cached, 1); /* the second; another direction is another plan */
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
+/* ---- the CPU beside the oracle ---------------------------------------------------------------------------------- */
+
+enum { MOST = 70000 };
+
+/* Random bits: every kind of number there is; or few different ones, so that ties are common. */
+static void fill(uint8_t *p, size_t n, size_t size, bool few, bool is_bool, uint64_t *seed) {
+    for (size_t i = 0; i < n * size; i++) {
+        *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+        uint8_t r = (uint8_t)(*seed >> 56);
+        p[i] = is_bool ? r & 1 : few ? (i % size == size - 1 ? (uint8_t)(r & 0x83) : 0) : r;
+    }
+}
+
+/* One NaN for all: the oracle goes through doubles, which may make another of a signalling one. */
+static void one_nan(uint8_t *p, size_t n, rg_dtype dt) {
+    uint64_t inf = dt == RG_F16    ? 0x7c00
+                   : dt == RG_BF16 ? 0x7f80
+                   : dt == RG_F32  ? 0x7f800000
+                                   : (uint64_t)0x7ff << 52;
+    size_t size = rg_dtype_size(dt);
+    uint64_t sign = (uint64_t)1 << (8 * size - 1), quiet = inf | (inf & -inf) >> 1;
+    for (size_t i = 0; i < n && dt >= RG_F16; i++) {
+        uint64_t x = 0;
+        memcpy(&x, p + i * size, size);
+        if ((x & ~sign) > inf) memcpy(p + i * size, &quiet, size);
+    }
+}
+
+static void both(rg_dtype dt, const void *data, int64_t rows, int64_t n, int what, void *cpu, void *ref,
+                 size_t bytes) {
+    for (int d = 0; d < 2; d++) {
+        rg_ctx *c = rg_open(d ? "REF" : "CPU");
+        rg_tensor x = rg_from(c, dt, data, RG_SHAPE(rows, n));
+        rg_tensor y = what == 0   ? rg_sort(x, 1)
+                      : what == 1 ? rg_sort(x, 1, .descending = true)
+                      : what == 2 ? rg_argsort(x, 1)
+                      : what == 3 ? rg_argsort(x, 1, .descending = true)
+                      : what == 4 ? rg_topk(x, (n + 9) / 10, 1)
+                                  : rg_topk_index(x, (n + 2) / 3, 1, .smallest = true);
+        if (rg_read(y, d ? ref : cpu, bytes)) FAIL("%s", rg_error(c));
+        rg_close(c);
+    }
+}
+
+static size_t bytes_of(int what, rg_dtype dt, int64_t rows, int64_t n) {
+    int64_t k = what == 4 ? (n + 9) / 10 : what == 5 ? (n + 2) / 3 : n;
+    return (size_t)(rows * k) * (what == 2 || what == 3 || what == 5 ? 8 : rg_dtype_size(dt));
+}
+
+TEST_SLOW(call_sorts_as_the_oracle, 300) {
+    static const int64_t size[] = {1, 2, 39, 40, 41, 255, 4095, 4096, 5000, MOST};
+    uint8_t *data = malloc((size_t)MOST * 8), *cpu = malloc((size_t)MOST * 8),
+            *ref = malloc((size_t)MOST * 8);
+    uint64_t seed = 7, rows_done = 0;
+    for (int t = 0; t < RG_DTYPES; t++)
+        for (size_t k = 0; k < RG_COUNT(size); k++) {
+            int64_t n = size[k], rows = n <= 255 ? 7 : n <= 5000 ? 2 : 1;
+            for (int few = 0; few < 2; few++) {
+                fill(data, (size_t)(rows * n), rg_dtype_size((rg_dtype)t), few, t == RG_BOOL, &seed);
+                one_nan(data, (size_t)(rows * n), (rg_dtype)t);
+                for (int what = 0; what < 6; what++) {
+                    size_t bytes = bytes_of(what, (rg_dtype)t, rows, n);
+                    both((rg_dtype)t, data, rows, n, what, cpu, ref, bytes);
+                    if (memcmp(cpu, ref, bytes))
+                        FAIL("%s, %lld rows of %lld, function %d%s differ", rg_dtype_name((rg_dtype)t),
+                             (long long)rows, (long long)n, what, few ? " with ties" : "");
+                    rows_done += (uint64_t)rows;
+                }
+            }
+        }
+    TEST_INFO("%llu rows sorted alike", (unsigned long long)rows_done);
+    free(data), free(cpu), free(ref);
+}
