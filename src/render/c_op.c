@@ -274,8 +274,8 @@ static struct text shift_text(struct render *r, enum op op, enum dtype d, unsign
                               struct text b) {
     const struct text src[2] = {a, b};
     int width = dtype_info[d].bytes * 8;
-    struct span sb = span_of(b);
-    bool inside = sb.ok && sb.lo >= 0 && sb.hi < width, left = op == OP_SHL;
+    /* A count of u64 too: its bounds are numbers where they are not negative. */
+    bool inside = b.node && b.node->lo >= 0 && b.node->hi < width, left = op == OP_SHL;
     const char *t = type_of(r, d, lanes, 0), *w = wrap_type(r, d, lanes), *sign = left ? "<<" : ">>";
     if (lanes > 1 && dtype_info[b.dt].bytes != dtype_info[d].bytes) {
         if (!inside) return by_lane(r, op, d, lanes, src, 2);
