@@ -1,4 +1,5 @@
 /* nn_state.c: modules in files, in other dtypes and on other contexts. */
+#include "base/base.h"
 #include "unit/layer_values.h"
 
 #include <unistd.h>
@@ -199,4 +200,36 @@ TEST_SLOW(nn_trains_a_small_convolution, 300) {
     rg_tensor hits = rg_eq(rg_argmax(rg_nn_forward(m, x), RG_AXES(1)), y);
     CHECK(rg_item(rg_sum(hits)) > 55);
     CHECK_EQ(rg_close(c), 0);
+}
+
+/* ---- memory that runs out --------------------------------------------------------------------------------------- */
+
+static bool build_all(rg_ctx *c) {
+    rg_module *m = rg_nn_sequential(
+        c, RG_MODULES(rg_nn_linear(c, 4, 3), rg_nn_function(c, "relu", rg_relu), rg_nn_batchnorm(c, 3)));
+    rg_optim *o = rg_adam(rg_nn_params(m));
+    rg_tensor x = rg_ones(c, RG_F32, RG_SHAPE(2, 4));
+    rg_backward(rg_sum(rg_nn_forward(m, x)));
+    rg_optim_step(o);
+    return !rg_status_of(c) && m && o && rg_nn_entries(m) == 7;
+}
+
+/* Whichever allocation fails, the answer is an error, and closing frees all. */
+TEST_SLOW(nn_survives_every_failed_allocation, 300) {
+    int64_t failed = 0, before = 0;
+    bool ok = false;
+    for (int64_t n = -1; n <= 0 || !ok; n++, failed++) { /* first one that goes well: it makes what lasts */
+        rg_ctx *c = rg_open("NULL");
+        mem_fail_at(n);
+        ok = build_all(c);
+        mem_fail_at(-1);
+        CHECK(ok || rg_status_of(c) == RG_ENOMEM);
+        CHECK(ok || n >= 0);
+        rg_close(c);
+        if (n < 0) before = mem_live();
+        if (mem_live() != before)
+            FAIL("allocation %lld: %lld are left over", (long long)n, (long long)(mem_live() - before));
+    }
+    TEST_COUNT(failed - 2, "allocations failed in turn");
+    CHECK(failed > 50);
 }
