@@ -67,7 +67,12 @@ RG_NORETURN void opt_fail(struct sched *, const char *opt, const char *fmt, ...)
 
 /* ---- stage.c: STAGE and RESIDENT ------------------------------------------------------------------ */
 
-void opt_stage(struct sched *, const char *opt, const char *buffer, uint32_t at, const uint32_t *dims, uint32_t ndims);
+/* A dimension of a tile: an axis, or several that walk over the same elements. */
+enum { STAGE_WINDOW = 4 };
+struct stage_dim {
+    uint32_t axis[STAGE_WINDOW], n;
+};
+void opt_stage(struct sched *, const char *opt, const char *buffer, uint32_t at, const struct stage_dim *dims, uint32_t ndims);
 void opt_resident(struct sched *, const char *opt, uint32_t axis);
 /* Row-major position of ranges: ((r0*n1 + r1)*n2 + r2).. */
 const uop *linear_index(struct rw *, const uop *const *range, uint32_t n);

@@ -1,4 +1,4 @@
-/* heur.h: what the files of the heuristic share (heuristic.c, heur_view.c, heur_flat.c, heur_mm.c); nobody else
+/* heur.h: what the files of the heuristic share (heuristic.c, heur_view.c, heur_flat.c, heur_mm.c, heur_conv.c); nobody else
  * includes it. A view is what index analysis knows of a kernel; a recipe turns a view into the text of an opt list. */
 #ifndef RIDGE_HEUR_H
 #define RIDGE_HEUR_H
@@ -72,6 +72,7 @@ bool view_can_name(const struct view *, const uop *buf);
 /* A recipe writes an opt list; level 0 is what it likes best, each further level leaves something out. Returns false
  * when it has no list for this kernel at this or any further level. */
 typedef bool recipe_fn(struct view *, int level, struct str *out);
+bool recipe_conv(struct view *, int level, struct str *out);     /* heur_conv.c */
 bool recipe_contract(struct view *, int level, struct str *out); /* heur_mm.c */
 bool recipe_flat(struct view *, int level, struct str *out);     /* heur_flat.c */
 
@@ -80,5 +81,54 @@ bool recipe_flat(struct view *, int level, struct str *out);     /* heur_flat.c 
 void shape_grid(struct view *, struct str *out, double *left, const char **name);
 /* n cut into equal parts of at most `most` with little waste: the size of a part. */
 int64_t even_part(int64_t n, int64_t most);
+
+/* ---- heur_mm.c: contractions, also for heur_conv.c ---------------------------------------------------------- */
+
+struct side {
+    const uop *root;
+    uint64_t mask;
+    const struct hspot *spot; /* its load; NULL: several, or none, move with the reduced axes */
+};
+
+/* A sum of products in which each side has an output axis of its own. */
+struct contract {
+    const uop *reduce;
+    struct side a, b; /* b has n */
+    int m, n, k;      /* axes; k: the innermost reduced one */
+    int kbig;         /* the largest reduced one */
+    int nk;           /* reduced axes */
+    const struct hspot *store;
+    int lanes;
+    double depth;   /* terms of one sum */
+    int64_t mr, nv; /* register tile: rows, vectors */
+    double left[HEUR_AXES];
+    const char *name[HEUR_AXES];
+};
+
+bool contract_find(const struct view *, struct contract *);
+void reset_grid(const struct view *, struct contract *); /* nothing is cut */
+static inline bool has_axis(const struct view *v, uint64_t mask, int axis) {
+    return (mask & v->axis[axis].ranges) != 0;
+}
+static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+double filled(int64_t n, int64_t tile); /* share of the work that is not padding */
+/* The best register tile of mr rows by nv vectors, and how good it is. `rows` values in rows, `cols` in vectors of
+ * `lanes`; a load of a row's value costs row_load of a vector's. in_place: rows that do not come out even are gated. */
+double tile_of(const struct view *, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
+               int64_t *mr, int64_t *nv);
+/* Cut axes m and n into that tile and write it out. *inner, *lane: the new axes; NULL where there is none. */
+void cut_rows(struct view *, struct contract *, struct str *out, const char **inner);
+void cut_columns(struct view *, struct contract *, struct str *out, const char **inner, const char **lane);
+/* The summed axis that both sides walk along one by one, or -1; the tile of mr by nr sums with vectors along it. */
+int dot_axis(const struct view *, const struct contract *);
+void cut_dot(struct view *, struct contract *, struct str *out, int k, int64_t mr, int64_t nr);
+int64_t k_unroll(int64_t k); /* how many terms of a sum of k are written out */
+const char *spot_name(const struct view *, const struct hspot *);
+bool may_stage(const struct view *, const struct side *);
+/* A list of names with commas between, without the empty ones. */
+const char *list_of(struct view *, const char *const *name, int n);
+#define LIST(v, ...)                               \
+    list_of(v, (const char *const[]){__VA_ARGS__}, \
+            sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
 #endif

@@ -18,26 +18,6 @@
 #define K_BLOCK 256
 #define MIN_SUMS 16.0 /* four pipes, four cycles */
 
-struct side {
-    const uop *root;
-    uint64_t mask;
-    const struct hspot *spot; /* its load; NULL: several, or none, move with the reduced axes */
-};
-
-struct contract {
-    const uop *reduce;
-    struct side a, b; /* b has n */
-    int m, n, k;      /* axes; k: the innermost reduced one */
-    int kbig;         /* the largest reduced one */
-    int nk;           /* reduced axes */
-    const struct hspot *store;
-    int lanes;
-    double depth;   /* terms of one sum */
-    int64_t mr, nv; /* register tile: rows, vectors */
-    double left[HEUR_AXES];
-    const char *name[HEUR_AXES];
-};
-
 /* ---- recognising ----------------------------------------------------------------------------------------- */
 
 static const uop *strip(const uop *n) { /* conversions and masks around a product */
@@ -72,10 +52,6 @@ static uint64_t bound_mask(const struct view *v, const uop *reduce) {
     return m;
 }
 
-static bool has_axis(const struct view *v, uint64_t mask, int axis) {
-    return (mask & v->axis[axis].ranges) != 0;
-}
-
 /* The axis that only `mine` has along which the store's stride is least; -1 if there is none. */
 static int own_axis(const struct view *v, const struct contract *c, uint64_t mine, uint64_t other,
                     int64_t *stride) {
@@ -104,7 +80,7 @@ static int row_axis(const struct view *v, uint64_t mine, uint64_t other) {
     return best;
 }
 
-static bool recognise(const struct view *v, struct contract *c) {
+bool contract_find(const struct view *v, struct contract *c) {
     if (v->reduces != 1 || v->scans || v->stages) return false;
     c->reduce = v->reduce[0];
     const uop *mul = strip(c->reduce->src[0]);
@@ -137,14 +113,10 @@ static bool recognise(const struct view *v, struct contract *c) {
 
 /* ---- the register tile -------------------------------------------------------------------------------------- */
 
-static double filled(int64_t n, int64_t tile) { /* share of the work that is not padding */
-    return (double)n / (double)((n + tile - 1) / tile * tile);
-}
+double filled(int64_t n, int64_t tile) { return (double)n / (double)((n + tile - 1) / tile * tile); }
 
-/* `rows` values in rows, `cols` in vectors of `lanes`; a load of a row's value costs row_load of a vector's. in_place: rows
- * that do not come out even are gated. */
-static double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, double row_load,
-                      bool in_place, int64_t *mr, int64_t *nv) {
+double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
+               int64_t *mr, int64_t *nv) {
     double best = 0;
     int64_t sums = v->regs == 32 ? 24 : 12;
     *mr = *nv = 1;
@@ -163,7 +135,7 @@ static double tile_of(const struct view *v, int64_t rows, int64_t cols, int lane
     return best;
 }
 
-static void cut_rows(struct view *v, struct contract *c, struct str *out, const char **inner) {
+void cut_rows(struct view *v, struct contract *c, struct str *out, const char **inner) {
     const struct haxis *m = &v->axis[c->m];
     *inner = NULL;
     if (c->mr < 2) return;
@@ -177,8 +149,7 @@ static void cut_rows(struct view *v, struct contract *c, struct str *out, const 
     if (m->grid) c->left[c->m] = (double)((m->size + c->mr - 1) / c->mr);
 }
 
-static void cut_columns(struct view *v, struct contract *c, struct str *out, const char **inner,
-                        const char **lane) {
+void cut_columns(struct view *v, struct contract *c, struct str *out, const char **inner, const char **lane) {
     const struct haxis *n = &v->axis[c->n];
     int64_t wide = c->nv * c->lanes;
     *inner = view_fresh(v, n->name, "r"), *lane = view_fresh(v, n->name, "v");
@@ -203,8 +174,6 @@ static void cut_columns(struct view *v, struct contract *c, struct str *out, con
 }
 
 /* ---- packed -------------------------------------------------------------------------------------------------- */
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* How many grid tiles in each direction: enough for the threads, evenly, each small enough for the caches. */
 static void split_panels(const struct view *v, const struct contract *c, int64_t mt, int64_t nt, int64_t *gm,
@@ -232,18 +201,18 @@ static int64_t k_part(int64_t k) { /* block of k: even, a multiple of 4 if possi
     return K_BLOCK;
 }
 
-static int64_t k_unroll(int64_t k) {
+int64_t k_unroll(int64_t k) {
     static const int try[] = {4, 5, 3, 2};
     for (size_t i = 0; i < RG_COUNT(try); i++)
         if (k % try[i] == 0) return try[i];
     return k > 64 ? 4 : 1; /* a padded step in a long sum */
 }
 
-static const char *spot_name(const struct view *v, const struct hspot *s) {
+const char *spot_name(const struct view *v, const struct hspot *s) {
     return ir_name(v->ir, s->buf->arg.param.name);
 }
 
-static bool may_stage(const struct view *v, const struct side *s) {
+bool may_stage(const struct view *v, const struct side *s) {
     return s->spot && view_can_name(v, s->spot->buf);
 }
 
@@ -278,16 +247,12 @@ struct panels {
         *at; /* terms of a block, written-out ones among them ("": none); the loop that packs */
 };
 
-/* A list of names with commas between, without the empty ones. */
-static const char *list_of(struct view *v, const char *const *name, int n) {
+const char *list_of(struct view *v, const char *const *name, int n) {
     const char *all = "";
     for (int i = 0; i < n; i++)
         if (*name[i]) all = *all ? arena_printf(v->arena, "%s,%s", all, name[i]) : name[i];
     return all;
 }
-#define LIST(v, ...)                               \
-    list_of(v, (const char *const[]){__VA_ARGS__}, \
-            sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
 static bool cut_panels(struct view *v, struct contract *c, struct str *out, struct panels *p) {
     const struct haxis *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->kbig];
@@ -497,8 +462,7 @@ static bool write_window(struct view *v, struct contract *c, struct str *out) {
 
 /* ---- dot -------------------------------------------------------------------------------------------------------- */
 
-/* The reduced axis that both sides walk along; -1 if there is none. */
-static int dot_axis(const struct view *v, const struct contract *c) {
+int dot_axis(const struct view *v, const struct contract *c) {
     for (uint32_t i = 1; i < c->reduce->nsrc && c->a.spot && c->b.spot; i++) {
         int k = view_axis_of(v, c->reduce->src[i]), lanes = view_lanes(v, k);
         if (v->axis[k].size >= lanes && spot_stride(v, c->a.spot, k, lanes) == 1 &&
@@ -508,7 +472,7 @@ static int dot_axis(const struct view *v, const struct contract *c) {
     return -1;
 }
 
-static void write_dot(struct view *v, struct contract *c, struct str *out, int k, int64_t mr, int64_t nr) {
+void cut_dot(struct view *v, struct contract *c, struct str *out, int k, int64_t mr, int64_t nr) {
     const int64_t part[2] = {mr, nr};
     const int axis[2] = {c->m, c->n};
     for (int i = 0; i < 2; i++) {
@@ -527,12 +491,16 @@ static void write_dot(struct view *v, struct contract *c, struct str *out, int k
         str_printf(out, " VEC(%s)", v->axis[k].name);
     else
         str_printf(out, " TILE(%s,%d,%s) VEC(%s)", v->axis[k].name, lanes, lane, lane);
+}
+
+static void write_dot(struct view *v, struct contract *c, struct str *out, int k, int64_t mr, int64_t nr) {
+    cut_dot(v, c, out, k, mr, nr);
     shape_grid(v, out, c->left, c->name);
 }
 
 /* ---- the recipe --------------------------------------------------------------------------------------------------- */
 
-static void reset_grid(const struct view *v, struct contract *c) {
+void reset_grid(const struct view *v, struct contract *c) {
     for (int i = 0; i < v->naxis; i++) {
         c->name[i] = v->axis[i].name;
         c->left[i] = v->axis[i].grid ? v->axis[i].most : 1;
@@ -541,7 +509,7 @@ static void reset_grid(const struct view *v, struct contract *c) {
 
 bool recipe_contract(struct view *v, int level, struct str *out) {
     struct contract c = {0};
-    if (level > 3 || !recognise(v, &c)) return false;
+    if (level > 3 || !contract_find(v, &c)) return false;
     const struct haxis *m = &v->axis[c.m], *n = &v->axis[c.n];
     int64_t dot_m = 1, dot_n = 1;
     double outer = tile_of(v, m->size, n->size, c.lanes, 0.25, false, &c.mr, &c.nv), dot = 0;

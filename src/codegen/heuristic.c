@@ -1,7 +1,7 @@
 /* heuristic.c: a good opt list without any search.
  *
- * The kernel is looked at once (heur_view.c). Recipes are asked in order, the special one first: a contraction
- * (heur_mm.c), then anything (heur_flat.c). Each writes complete lists, its best first and then with something left
+ * The kernel is looked at once (heur_view.c). Recipes are asked in order, the special one first: a convolution
+ * (heur_conv.c), a contraction (heur_mm.c), then anything (heur_flat.c). Each writes complete lists, its best first and then with something left
  * out; the first that opts_legal accepts is the answer, and no opts at all is the last resort. So the answer
  * is always legal, and what a recipe knows about legality only saves time.
  *
@@ -9,7 +9,7 @@
 #include "heur.h"
 
 static const char *choose(struct view *v) {
-    static recipe_fn *const recipe[] = {recipe_contract, recipe_flat};
+    static recipe_fn *const recipe[] = {recipe_conv, recipe_contract, recipe_flat};
     const char *last = "";
     for (size_t i = 0; i < RG_COUNT(recipe); i++) {
         for (int level = 0; level < 8; level++) {

@@ -324,6 +324,19 @@ static void need_args(struct sched *s, struct opt_text *o, uint32_t lo, uint32_t
         opt_fail(s, o->head, "expected %u%s arguments, found %u", lo, hi > lo ? " or more" : "", o->narg);
 }
 
+/* x, or x+y+..: a window. */
+static void stage_dim(struct sched *s, struct opt_text *o, uint32_t i, struct stage_dim *dim) {
+    dim->n = 0;
+    for (const char *p = ir_name(s->ir, o->arg[i]);; p++) {
+        size_t n = strcspn(p, "+");
+        if (dim->n == STAGE_WINDOW) opt_fail(s, o->head, "a window has at most %d axes", STAGE_WINDOW);
+        dim->axis[dim->n] = ir_sym(s->ir, p, n);
+        need_axis(s, o->head, dim->axis[dim->n++]);
+        p += n;
+        if (!*p) return;
+    }
+}
+
 static void apply(struct sched *s, struct opt_text *o) {
     switch (o->kind) {
     case OPT_TILE:
@@ -364,12 +377,14 @@ static void apply(struct sched *s, struct opt_text *o) {
         need_args(s, o, 2, 32);
         opt_order(s, o->head, o->arg, o->narg);
         break;
-    case OPT_STAGE:
+    case OPT_STAGE: {
+        struct stage_dim dim[RG_COUNT(o->arg)];
         need_args(s, o, 3, 32);
         need_axis(s, o->head, o->arg[1]);
-        for (uint32_t i = 2; i < o->narg; i++) need_axis(s, o->head, o->arg[i]);
-        opt_stage(s, o->head, ir_name(s->ir, o->arg[0]), o->arg[1], o->arg + 2, o->narg - 2);
+        for (uint32_t i = 2; i < o->narg; i++) stage_dim(s, o, i, &dim[i - 2]);
+        opt_stage(s, o->head, ir_name(s->ir, o->arg[0]), o->arg[1], dim, o->narg - 2);
         break;
+    }
     case OPT_PIPE: {
         need_args(s, o, 3, 5);
         need_axis(s, o->head, o->arg[1]);

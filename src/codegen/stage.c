@@ -3,7 +3,8 @@
  * STAGE(b, at, x, y, z) copies the part of buffer b that one iteration of loop `at` uses into a packed tile
  * with dimensions x, y, z (row-major), where it is read with unit stride as often as needed: the packed
  * panels of a matrix product. The copy runs over axes of its own, named b.x, b.y, b.z, so that later opts
- * can cut and vectorise it apart from the loops that use the tile.
+ * can cut and vectorise it apart from the loops that use the tile. A dimension y+z is a window: axes that walk over the
+ * same elements (the places and the taps of a convolution), of which the tile has each element once; its copy is b.y.
  *
  * RESIDENT(k) looks at the passes over axis k (the members of the class). What pass 2 computes from element k
  * and pass 3 would compute again becomes a STAGE over the row, filled in pass 2: the exp of a softmax.
@@ -36,8 +37,9 @@ static const uop *member_in(const uop_vec *free, uint32_t cls) {
     return NULL;
 }
 
-/* The loop that copies axis d of the tile: created once per opt, shared by all loads of the buffer. */
-static const uop *copy_range(struct sched *s, const char *buffer, const uop *r) {
+/* The loop that copies a dimension of the tile, named after its first axis: created once per opt, shared by all loads of
+ * the buffer. */
+static const uop *copy_range(struct sched *s, const char *buffer, const uop *r, const uop *size) {
     char name[128];
     int n = snprintf(name, sizeof name, "%s.%s", buffer, ir_name(s->ir, r->arg.range.cls));
     union arg arg = r->arg;
@@ -47,38 +49,168 @@ static const uop *copy_range(struct sched *s, const char *buffer, const uop *r) 
     if (!sched_axis(s, arg.range.cls))
         vec_push(s->ir->arena, &s->axis,
                  ((struct axis){.name = arg.range.cls, .kind = AX_COUNT, .members = 1}));
-    return uop_new(s->ir, OP_RANGE, DT_IDX, 1, r->src, 1, arg);
+    return uop_new(s->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
+}
+
+/* One dimension of a tile: an axis, or several that walk over the same elements (a window: place + tap), of which
+ * the tile has each element once. position = sum of coef * axis - first, from 0 to size - 1. */
+struct tile_dim {
+    const uop *range[STAGE_WINDOW];
+    int64_t coef[STAGE_WINDOW], first, size;
+    uint32_t n;
+};
+
+static int64_t gcd(int64_t a, int64_t b) {
+    a = a < 0 ? -a : a, b = b < 0 ? -b : b;
+    while (b) {
+        int64_t t = a % b;
+        a = b, b = t;
+    }
+    return a;
+}
+
+/* Does n depend on the axes of the window through their position alone? */
+static bool by_position(struct sched *s, struct free_ranges *fr, const struct tile_dim *d, const uop *n) {
+    bool any = false;
+    for (uint32_t i = 0; i < d->n; i++) any |= free_has(fr, n, d->range[i]);
+    if (!any) return true;
+    if (n->dt != DT_IDX) {
+        for (uint32_t i = 0; i < n->nsrc; i++)
+            if ((n->op != OP_LT && n->op != OP_LE) && !by_position(s, fr, d, n->src[i])) return false;
+        if (n->op != OP_LT && n->op != OP_LE) return true;
+        if (n->src[0]->dt != DT_IDX) return false;
+        n = uop2(s->ir, OP_SUB, n->src[0], n->src[1]);
+    }
+    struct affine f = affine_of(s->ir->arena, n);
+    int64_t step = affine_coef(&f, d->range[0]) / d->coef[0];
+    for (uint32_t i = 0; i < d->n; i++)
+        if (affine_coef(&f, d->range[i]) != step * d->coef[i]) return false;
+    for (uint32_t i = 0; i < f.n; i++) {
+        const uop *atom = f.t[i].atom;
+        for (uint32_t k = 0; k < atom->nsrc && atom->op != OP_RANGE; k++)
+            if (!by_position(s, fr, d, atom->src[k])) return false;
+    }
+    return true;
+}
+
+/* Every position is some element of the window: one axis walks one by one, and each further one takes steps that the
+ * ones before it cover. Only then is the copy sure to stay inside the buffer. */
+static bool without_gaps(const struct tile_dim *d) {
+    int64_t reach = 0;
+    uint32_t done = 0;
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t i = 0; i < d->n; i++) {
+            int64_t c = d->coef[i] < 0 ? -d->coef[i] : d->coef[i];
+            if (done >> i & 1 || c > reach + 1) continue;
+            reach += c * (d->range[i]->src[0]->hi - 1), done |= 1u << i, more = true;
+        }
+    }
+    return done == (1u << d->n) - 1;
+}
+
+static void set_window(struct sched *s, struct free_ranges *fr, const char *opt, const uop *value,
+                       const uop *index, struct tile_dim *d) {
+    struct affine f = affine_of(s->ir->arena, index);
+    int64_t unit = 0;
+    for (uint32_t i = 0; i < d->n; i++) unit = gcd(unit, d->coef[i] = affine_coef(&f, d->range[i]));
+    if (d->coef[0] < 0) unit = -unit;
+    d->size = 1, d->first = 0;
+    for (uint32_t i = 0; i < d->n; i++) {
+        const uop *r = d->range[i];
+        d->coef[i] = unit ? d->coef[i] / unit : 0;
+        int64_t span = d->coef[i] * (r->src[0]->hi - 1);
+        d->size += span < 0 ? -span : span, d->first += span < 0 ? span : 0;
+        if (!d->coef[i] || d->size > 1 << 20)
+            opt_fail(s, opt, "axis %s does not move through the buffer by a constant step",
+                     ir_name(s->ir, r->arg.range.cls));
+    }
+    if (!without_gaps(d) || !by_position(s, fr, d, value))
+        opt_fail(s, opt, "axis %s and those added to it do not walk over the same elements",
+                 ir_name(s->ir, d->range[0]->arg.range.cls));
+}
+
+/* Where an element of the window stands in the tile. */
+static const uop *window_position(struct sched *s, const struct tile_dim *d) {
+    const uop *at = uop_idx(s->ir, -d->first);
+    for (uint32_t i = 0; i < d->n; i++)
+        at = rw2(&s->rw, OP_ADD, at, rw2(&s->rw, OP_MUL, d->range[i], uop_idx(s->ir, d->coef[i])));
+    return at;
+}
+
+/* The copy runs along an axis with step one, past its ends; the others stay at 0. */
+static void copy_window(struct sched *s, const struct tile_dim *d, const uop *copy, uop_vec *from,
+                        uop_vec *to) {
+    bool found = false;
+    for (uint32_t i = 0; i < d->n; i++) {
+        const uop *at = uop_idx(s->ir, 0);
+        if (!found && (d->coef[i] == 1 || d->coef[i] == -1)) {
+            at = rw2(&s->rw, OP_MUL, rw2(&s->rw, OP_ADD, copy, uop_idx(s->ir, d->first)),
+                     uop_idx(s->ir, d->coef[i]));
+            found = true;
+        }
+        vec_push(s->ir->arena, from, d->range[i]);
+        vec_push(s->ir->arena, to, at);
+    }
+}
+
+/* The axes of a dimension that the value depends on. */
+static void dim_ranges(struct sched *s, const char *opt, const uop_vec *free, const struct stage_dim *dim,
+                       int top, uint32_t at, struct tile_dim *d) {
+    d->n = 0;
+    for (uint32_t i = 0; i < dim->n; i++) {
+        const uop *r = member_in(free, dim->axis[i]);
+        if (nest_place(s, dim->axis[i]) <= top)
+            opt_fail(s, opt, "axis %s is not inside loop %s", ir_name(s->ir, dim->axis[i]),
+                     ir_name(s->ir, at));
+        if (!r) continue;
+        if (!uop_is_const(r->src[0]))
+            opt_fail(s, opt, "the size of axis %s is known at run time only", ir_name(s->ir, dim->axis[i]));
+        d->range[d->n++] = r;
+    }
+}
+
+static const uop *index_of(const uop *value) { /* of a LOAD, perhaps padded: without its gate */
+    const uop *i = (value->op == OP_WHERE ? value->src[1] : value)->src[0]->src[1];
+    return i->op == OP_WHERE && i->src[2]->op == OP_INVALID ? i->src[1] : i;
 }
 
 static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char *opt, const char *buffer,
-                             const uop *load, uint32_t at, const uint32_t *dims, uint32_t ndims) {
+                             const uop *load, uint32_t at, const struct stage_dim *dims, uint32_t ndims) {
     struct ir *ir = s->ir;
     const uop_vec *free = free_of(fr, load);
     int top = nest_place(s, at);
-    uop_vec tile = {0}, copy = {0}, src = {0};
+    uop_vec copy = {0}, from = {0}, to = {0}, src = {0};
+    const uop *place = uop_idx(ir, 0);
     for (uint32_t i = 0; i < ndims; i++) {
-        const uop *r = member_in(free, dims[i]);
-        if (nest_place(s, dims[i]) <= top)
-            opt_fail(s, opt, "axis %s is not inside loop %s", ir_name(ir, dims[i]), ir_name(ir, at));
-        if (!r) continue;
-        if (!uop_is_const(r->src[0]))
-            opt_fail(s, opt, "the size of axis %s is known at run time only", ir_name(ir, dims[i]));
-        vec_push(ir->arena, &tile, r);
-        vec_push(ir->arena, &copy, copy_range(s, buffer, r));
+        struct tile_dim d;
+        dim_ranges(s, opt, free, &dims[i], top, at, &d);
+        if (!d.n) continue;
+        if (d.n > 1) set_window(s, fr, opt, load, index_of(load), &d);
+        const uop *size = d.n > 1 ? uop_idx(ir, d.size) : d.range[0]->src[0];
+        const uop *r = copy_range(s, buffer, d.range[0], size);
+        vec_push(ir->arena, &copy, r);
+        place = rw2(&s->rw, OP_ADD, rw2(&s->rw, OP_MUL, place, size),
+                    d.n > 1 ? window_position(s, &d) : d.range[0]);
+        if (d.n > 1) {
+            copy_window(s, &d, r, &from, &to);
+        } else {
+            vec_push(ir->arena, &from, d.range[0]);
+            vec_push(ir->arena, &to, r);
+        }
     }
     for (uint32_t i = 0; i < free->n; i++) {
         const uop *r = free->p[i];
-        if (nest_place(s, r->arg.range.cls) <= top || member_in(&tile, r->arg.range.cls) == r) continue;
+        if (nest_place(s, r->arg.range.cls) <= top || member_in(&from, r->arg.range.cls) == r) continue;
         opt_fail(s, opt, "the tile also depends on axis %s, which is inside %s: name it as a dimension",
                  ir_name(ir, r->arg.range.cls), ir_name(ir, at));
     }
-    if (!tile.n) opt_fail(s, opt, "buffer %s does not depend on these axes", buffer);
-    vec_push(ir->arena, &src, rw_subst(&s->rw, load, tile.p, copy.p, tile.n));
+    if (!copy.n) opt_fail(s, opt, "buffer %s does not depend on these axes", buffer);
+    vec_push(ir->arena, &src, rw_subst(&s->rw, load, from.p, to.p, from.n));
     for (uint32_t i = 0; i < copy.n; i++) vec_push(ir->arena, &src, copy.p[i]);
     union arg arg = {.mem = {ir_sym(ir, buffer, strlen(buffer)), SPACE_SCRATCH}};
     const uop *stage = uop_new(ir, OP_STAGE, load->dt, 1, src.p, src.n, arg);
-    const uop *index = mk_index(ir, stage, linear_index(&s->rw, tile.p, tile.n), 1);
-    return uop1(ir, OP_LOAD, index);
+    return uop1(ir, OP_LOAD, mk_index(ir, stage, place, 1));
 }
 
 /* A padded value, WHERE(inside, LOAD(gated), number), is staged whole: the question is asked while the tile is filled
@@ -95,8 +227,8 @@ static const uop *padded_value(struct free_ranges *fr, const uop_vec *topo, cons
     return load;
 }
 
-void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at, const uint32_t *dims,
-               uint32_t ndims) {
+void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at,
+               const struct stage_dim *dims, uint32_t ndims) {
     struct ir *ir = s->ir;
     struct free_ranges fr;
     free_init(&fr, ir, ir->arena);

@@ -97,6 +97,8 @@ static void at_reshape(struct rangeify *r, const struct shape *out, const struct
     uint32_t i = 0, j = 0;
     while (i < out->n || j < in->n) {
         int64_t p = 1, q = 1;
+        while (i < out->n && out->d[i] == 1) i++; /* belong to no group */
+        while (j < in->n && in->d[j] == 1) to[j++] = idx(r, 0);
         uint32_t i0 = i, j0 = j;
         if (i < out->n) p = out->d[i++];
         if (j < in->n) q = in->d[j++];

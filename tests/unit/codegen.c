@@ -69,6 +69,14 @@ static const char scan[] =
     "r = (RANGE[r GRID 0] 8)\nk = (RANGE[k SCAN 1] 64)\n"
     "(SINK (STORE (INDEX out (ADD (MUL r 64) k)) (SCAN[ADD] (LOAD (INDEX x (ADD (MUL r 64) k))) k)))\n";
 
+/* Sums of five neighbours, with steps of two in rows of 24. */
+static const char blur[] =
+    "kernel blur\n"
+    "x = (PARAM<f32>[0 x] 192)\nout = (PARAM<f32>[1 out] 80)\n"
+    "r = (RANGE[r GRID 0] 8)\no = (RANGE[o LOOP 1] 10)\nk = (RANGE[k REDUCE 2] 5)\n"
+    "(SINK (STORE (INDEX out (ADD (MUL r 10) o)) (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL r "
+    "24) (ADD (MUL o 2) k)))) k)))\n";
+
 TEST(codegen_opts_say_why) {
     static const struct {
         const char *text, *opts, *says;
@@ -95,6 +103,10 @@ TEST(codegen_opts_say_why) {
         {matmul, "TILE(m,64,i)", "has only 32 values"},
         {matmul, "TILE(m,8,i) STAGE(a,m,k)", "also depends on axis i"},
         {matmul, "STAGE(a,m,k) STAGE(a,m,k)", "staged already"},
+        {matmul, "STAGE(a,m,k+x)", "there is no axis x"},
+        {matmul, "TILE(n,16,j) STAGE(b,n,k+j)", "do not walk over the same elements"},
+        {blur, "STAGE(x,r,o+k+o+k+o)", "a window has at most 4 axes"},
+        {blur, "TILE(k,2,l) STAGE(x,r,o+k+l)", "do not walk over the same elements"},
         {matmul, "TILE(m,16,i) TILE(n,16,j) TILE(k,16,l) UNROLL(i) UNROLL(j) UNROLL(l)", "written out"},
         {softmax, "PIPE(x,r,0)", "expected 1 .. 1048576 values"},
         {softmax, "PIPE(x,r,1,7)", "there is no such pass: buffer x is read 3 times"},
@@ -156,6 +168,19 @@ TEST(codegen_matrix_tile) {
     CHECK_EQ(job_run(&j, matmul, "TILE(n,16,nt) TILE(k,16,kk) LOOP(nt) ORDER(k,nt,kk)"), 0);
     CHECK_EQ(j.lin.nlocal, 1);
     CHECK_EQ(j.lin.scratch, 16 * 4);
+    arena_free(&j.arena);
+}
+
+TEST(codegen_window_is_staged_once) {
+    struct job j;
+    CHECK_EQ(job_run(&j, blur, "STAGE(x,r,o,k)"), 0);
+    CHECK_EQ(j.lin.scratch, 256); /* 10 * 5 elements, whole cache lines */
+    arena_free(&j.arena);
+    CHECK_EQ(job_run(&j, blur, "STAGE(x,r,o+k)"), 0);
+    CHECK_EQ(j.lin.scratch, 128); /* 9 * 2 + 5 */
+    arena_free(&j.arena);
+    CHECK_EQ(job_run(&j, blur, "TILE(o,5,p) STAGE(x,r,o+p+k)"), 0);
+    CHECK_EQ(j.lin.scratch, 128);
     arena_free(&j.arena);
 }
 

@@ -314,40 +314,81 @@ static bool gen_matvec(struct str *s, struct rnd *r) {
 }
 
 /* Convolutions with steps and zeros around; `grad`: the gradient of the weights, a sum over images and pixels. */
-static bool gen_conv(struct str *s, struct rnd *r) {
-    bool large = rnd_below(r, 6) == 0;
-    int64_t b = size(r, 3), ci = size(r, 4), co = large ? rnd_range(r, 16, 33) : size(r, 9), kh = size(r, 3),
-            kw = size(r, 5), step = rnd_range(r, 1, 2);
-    int64_t oh = size(r, 5), ow = size(r, 26), pad = rnd_below(r, 2) && kw > 1 && kh > 1 ? 1 : 0;
-    int64_t h = (oh - 1) * step + kh - 2 * pad, w = (ow - 1) * step + kw - 2 * pad;
-    bool grad = rnd_below(r, 3) == 0;
+/* A convolution, or one of its gradients, as the planner writes them. kind 0: the convolution, perhaps padded; 1: the
+ * gradient of the filters; 2: that of the image, windows backwards, with gates at the border. NCHW, in groups. */
+struct conv_sizes {
+    int64_t b, g, ci, co, kh, kw, oh, ow, step, pad;
+};
+
+static void write_conv(struct str *s, int kind, const struct conv_sizes *z) {
+    int64_t pad = kind == 2 ? 0 : z->pad;
+    int64_t h = (z->oh - 1) * z->step + z->kh - 2 * pad, w = (z->ow - 1) * z->step + z->kw - 2 * pad;
     if (h < 1 || w < 1) h += 2 * pad, w += 2 * pad, pad = 0;
-    int64_t y = b * co * oh * ow, f = co * ci * kh * kw;
-    param(s, "x", 0, "f32", b * ci * h * w), param(s, grad ? "o" : "w", 1, "f32", f),
-        param(s, grad ? "y" : "o", 2, "f32", y);
+    int64_t image = z->b * z->g * z->ci * h * w, filter = z->g * z->co * z->ci * z->kh * z->kw,
+            y = z->b * z->g * z->co * z->oh * z->ow;
+    param(s, kind == 2 ? "o" : "x", 0, "f32", image), param(s, kind == 1 ? "o" : "w", 1, "f32", filter),
+        param(s, kind ? "y" : "o", 2, "f32", y);
     static const struct {
         const char *name;
-        uint8_t pos[2]; /* of the convolution, of its gradient: from 4 on summed over */
-    } axis[] = {{"b", {0, 5}},  {"co", {1, 1}}, {"ci", {4, 2}}, {"oh", {2, 6}},
-                {"ow", {3, 7}}, {"kh", {5, 3}}, {"kw", {6, 4}}};
-    const int64_t len[] = {b, co, ci, oh, ow, kh, kw};
-    for (size_t i = 0; i < RG_COUNT(axis); i++)
-        range(s, axis[i].name, axis[i].name, axis[i].pos[grad] >= 4 + grad ? "REDUCE" : "GRID",
-              axis[i].pos[grad], 0, len[i]);
-    str_printf(s, "iy = (SUB (ADD (MUL oh %lld) kh) %lld)\nix = (SUB (ADD (MUL ow %lld) kw) %lld)\n",
-               (long long)step, (long long)pad, (long long)step, (long long)pad);
-    str_printf(s, "xi = (ADD (MUL (ADD (MUL (ADD (MUL b %lld) ci) %lld) iy) %lld) ix)\n", (long long)ci,
-               (long long)h, (long long)w);
-    str_printf(s, "in = (AND (AND (LE 0 iy) (LT iy %lld)) (AND (LE 0 ix) (LT ix %lld)))\n", (long long)h,
-               (long long)w);
-    str_printf(s, "x0 = (LOAD (INDEX x %s))\n", pad ? "(WHERE in xi (INVALID<idx>))" : "xi");
-    str_printf(s, "wi = (ADD (MUL (ADD (MUL (ADD (MUL co %lld) ci) %lld) kh) %lld) kw)\n", (long long)ci,
-               (long long)kh, (long long)kw);
-    str_printf(s, "yi = (ADD (MUL (ADD (MUL (ADD (MUL b %lld) co) %lld) oh) %lld) ow)\n", (long long)co,
-               (long long)oh, (long long)ow);
-    str_printf(s, "p = (MUL x0 (LOAD (INDEX %s)))\n", grad ? "y yi" : "w wi");
-    str_printf(s, "(SINK (STORE (INDEX o %s) (REDUCE[ADD] %s %s)))\n", grad ? "wi" : "yi",
-               pad ? "(WHERE in p 0.0)" : "p", grad ? "b oh ow" : "ci kh kw");
+        uint8_t pos[3]; /* by kind; from 10 on summed over */
+    } axis[] = {{"b", {0, 10, 0}},  {"g", {1, 0, 1}},   {"co", {2, 1, 10}},  {"ci", {10, 2, 2}},
+                {"oh", {3, 11, 3}}, {"ow", {4, 12, 4}}, {"kh", {11, 3, 11}}, {"kw", {12, 4, 12}}};
+    const int64_t len[] = {z->b,  z->g, z->co, z->ci, kind == 2 ? h : z->oh, kind == 2 ? w : z->ow,
+                           z->kh, z->kw};
+    struct str sum;
+    str_init(&sum, s->arena);
+    for (size_t i = 0; i < RG_COUNT(axis); i++) {
+        bool red = axis[i].pos[kind] >= 10;
+        if (len[i] == 1) {
+            str_printf(s, "%s = 0:idx\n", axis[i].name);
+            continue;
+        }
+        range(s, axis[i].name, axis[i].name, red ? "REDUCE" : "GRID", axis[i].pos[kind], 0, len[i]);
+        if (red) str_printf(&sum, " %s", axis[i].name);
+    }
+    str_printf(s, "wi = (ADD (MUL (ADD (MUL (ADD (MUL (ADD (MUL g %lld) co) %lld) ci) %lld) kh) %lld) kw)\n",
+               (long long)z->co, (long long)z->ci, (long long)z->kh, (long long)z->kw);
+    const char *iy = kind == 2 ? "oh" : "iy", *ix = kind == 2 ? "ow" : "ix", *ty = kind == 2 ? "ty" : "oh",
+               *tx = kind == 2 ? "tx" : "ow", *gate = NULL;
+    if (kind == 2) {
+        str_printf(s,
+                   "ty = (SUB oh kh)\ntx = (SUB ow kw)\n"
+                   "in = (AND (AND (LE 0 ty) (LT ty %lld)) (AND (LE 0 tx) (LT tx %lld)))\n",
+                   (long long)z->oh, (long long)z->ow);
+        gate = "in";
+    } else {
+        str_printf(s, "iy = (SUB (ADD (MUL oh %lld) kh) %lld)\nix = (SUB (ADD (MUL ow %lld) kw) %lld)\n",
+                   (long long)z->step, (long long)pad, (long long)z->step, (long long)pad);
+        str_printf(s, "in = (AND (AND (LE 0 iy) (LT iy %lld)) (AND (LE 0 ix) (LT ix %lld)))\n", (long long)h,
+                   (long long)w);
+        gate = pad ? "in" : NULL;
+    }
+    str_printf(s, "xi = (ADD (MUL (ADD (MUL (ADD (MUL (ADD (MUL b %lld) g) %lld) ci) %lld) %s) %lld) %s)\n",
+               (long long)z->g, (long long)z->ci, (long long)h, iy, (long long)w, ix);
+    str_printf(s, "yi = (ADD (MUL (ADD (MUL (ADD (MUL (ADD (MUL b %lld) g) %lld) co) %lld) %s) %lld) %s)\n",
+               (long long)z->g, (long long)z->co, (long long)z->oh, ty, (long long)z->ow, tx);
+    const char *from = kind == 2 ? "y" : "x", *at = kind == 2 ? "yi" : "xi";
+    if (gate)
+        str_printf(s, "i0 = (WHERE in (LOAD (INDEX %s (WHERE in %s (INVALID<idx>)))) 0.0)\n", from, at);
+    else
+        str_printf(s, "i0 = (LOAD (INDEX %s %s))\n", from, at);
+    str_printf(s, "(SINK (STORE (INDEX o %s) (REDUCE[ADD] (MUL i0 (LOAD (INDEX %s)))%s)))\n",
+               kind == 0   ? "yi"
+               : kind == 1 ? "wi"
+                           : "xi",
+               kind == 1 ? "y yi" : "w wi", sum.p);
+}
+
+static bool gen_conv(struct str *s, struct rnd *r) {
+    bool large = rnd_below(r, 4) == 0;
+    int kind = (int)rnd_below(r, 3);
+    struct conv_sizes z = {
+        .b = size(r, 3), .g = rnd_below(r, 4) ? 1 : 2, .step = kind == 2 ? 1 : rnd_range(r, 1, 2)};
+    z.ci = large ? rnd_range(r, 8, 17) : rnd_range(r, 1, 4), z.co = large ? rnd_range(r, 16, 33) : size(r, 9);
+    z.kh = size(r, 3), z.kw = size(r, 5), z.oh = size(r, 5), z.ow = size(r, large ? 14 : 26);
+    z.pad = rnd_below(r, 2) && z.kw > 1 && z.kh > 1 ? 1 : 0;
+    if (kind == 1 && z.ci == 1 && z.kh * z.kw < 4) z.ci = 2;
+    write_conv(s, kind, &z);
     return true;
 }
 
@@ -644,6 +685,43 @@ TEST(heuristic_large_gather_is_prefetched) {
           "(SINK (STORE (INDEX o (ADD (MUL i 128) c)) (LOAD (INDEX table (ADD (MUL at 128) c)))))\ndata idx "
           "= randint 0 2048\n",
           true, "PIPE(table");
+}
+
+/* The layers of a small network, in a batch of four: which form each takes, and that it keeps the values. */
+TEST(heuristic_convolutions) {
+    static const struct {
+        int kind;
+        struct conv_sizes z;
+        const char *has;
+    } job[] = {
+        {0, {2, 1, 4, 8, 5, 5, 20, 20, 1, 0}, "VEC(ow_v)"},        /* long rows: in place */
+        {0, {4, 1, 8, 16, 3, 3, 7, 7, 1, 0}, "VEC(co_v)"},         /* short rows: vectors of channels */
+        {0, {4, 1, 4, 8, 3, 3, 12, 12, 1, 1}, ",ci,oh+kh,ow+kw)"}, /* padded: copied with its border */
+        {0, {4, 2, 4, 8, 3, 3, 6, 6, 1, 1}, "oh+kh,ow+kw)"},
+        {2, {2, 1, 4, 8, 5, 5, 20, 20, 1, 0}, ",co,oh+kh,ow+kw)"},
+        {2, {4, 1, 8, 8, 3, 3, 7, 7, 1, 0}, "VEC(ci_v)"},
+        {1, {4, 1, 8, 16, 3, 3, 6, 6, 1, 0}, "oh+kh,ow+kw,ci"}, /* channels last */
+        {1, {2, 1, 4, 32, 2, 2, 20, 20, 1, 0}, "oh+kh,ow+ow_u+kw,ci"},
+        {1, {4, 1, 8, 16, 3, 3, 8, 8, 2, 0}, "oh+kh,ow+kw,ci"},
+        {1, {16, 1, 1, 16, 3, 3, 20, 20, 1, 0}, "ORDER(b,"}, /* one channel: dots, some images at a time */
+        {1, {4, 2, 8, 8, 3, 3, 6, 6, 1, 0}, "oh+kh,ow+kw,ci"},
+    };
+    for (size_t i = 0; i < RG_COUNT(job); i++) {
+        struct trial *t = calloc(1, sizeof *t);
+        struct str s;
+        struct arena text;
+        arena_init(&text, &t->err);
+        str_init(&s, &text);
+        str_add(&s, "kernel conv\n");
+        write_conv(&s, job[i].kind, &job[i].z);
+        t->vec_bytes = 16, t->threads = 1 + (int)i % 3, t->keep_math = true;
+        trial_open(t, s.p, "conv");
+        if (!strstr(t->opts[0], job[i].has)) FAIL("expected %s in %s\n%s", job[i].has, t->opts[0], s.p);
+        CHECK(same_values(t, true) > 0);
+        arena_free(&t->arena);
+        arena_free(&text);
+        free(t);
+    }
 }
 
 /* ---- 3: facts about the programs -------------------------------------------------------------------------------- */
