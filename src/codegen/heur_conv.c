@@ -17,6 +17,7 @@
 #include "heur.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { CONV_AXES = 4, TAPS_OUT = 8 };
 
@@ -309,6 +310,22 @@ static void fill_rows(struct str *out, const char *b, const char *axis, int64_t 
     if (*axis) str_printf(out, " %s(%s.%s)", lanes ? "VEC" : "UNROLL", b, axis);
 }
 
+/* Memory runs along the last window: several of its elements at once are turned in registers. */
+static void fill_window(const struct view *v, const struct conv *k, struct str *out, const char *axis) {
+    const char *b = spot_name(v, k->image.spot);
+    int place = k->place[k->windows - 1], tap = k->tap[k->windows - 1];
+    int64_t p = llabs(spot_stride(v, k->image.spot, place, 1)),
+            t = llabs(spot_stride(v, k->image.spot, tap, 1));
+    int64_t unit = RG_MIN(p, t),
+            n = p / unit * (size_of(v, place) - 1) + t / unit * (size_of(v, tap) - 1) + 1;
+    int64_t u = k_unroll(n);
+    if (n % u || u < 2) return;
+    if (u == n)
+        str_printf(out, " UNROLL(%s.%s)", b, axis);
+    else
+        str_printf(out, " TILE(%s.%s,%lld,%s.u) UNROLL(%s.u)", b, axis, (long long)u, b, b);
+}
+
 static bool write_gradient(struct view *v, struct conv *k, struct str *out) {
     struct contract *c = &k->c;
     int sum[HEUR_AXES], n = 0, last = k->tap[k->windows - 1];
@@ -326,9 +343,9 @@ static bool write_gradient(struct view *v, struct conv *k, struct str *out) {
         bytes *= (double)size_of(v, k->place[i]);
         places = LIST(v, places, v->axis[k->place[i]].name);
     }
-    double want = RG_MAX(2.0 * v->threads, bytes / ((double)v->l2 / 4));
+    double want = RG_MAX((double)v->threads, bytes / ((double)v->l2 / 4)); /* each part packs for itself */
     want /= grid_size(v, c) / (c->left[c->m] * c->left[c->n]);
-    const char *nl = cut_grid(v, c, out, c->n, &want), *ml = cut_grid(v, c, out, c->m, &want);
+    const char *ml = cut_grid(v, c, out, c->m, &want), *nl = cut_grid(v, c, out, c->n, &want);
     struct cut inner = cut_sum(v, out, last, c->mr * c->nv);
     const char *at = NULL;
     for (int i = 0; i < n; i++) {
@@ -359,6 +376,7 @@ static bool write_gradient(struct view *v, struct conv *k, struct str *out) {
         fill_rows(out, f, cols.out, c->lanes);
     fill_rows(out, b, rows.out, c->mr);
     if (*inner.out) str_printf(out, " UNROLL(%s.%s)", f, inner.out);
+    fill_window(v, k, out, *inner.loop ? inner.loop : inner.out);
     return true;
 }
 
@@ -438,10 +456,10 @@ bool recipe_conv(struct view *v, int level, struct str *out) {
     c->lanes = view_lanes(v, k.channel);
     if (grad) {
         int along = dot_axis(v, c);
-        if (level > 0 || gate) return false;
+        if (level > 0) return false;
         if (k.batch < 0 || size_of(v, k.batch) < 4 || channels < 2 * c->lanes)
-            return along == k.tap[k.windows - 1] && filled(size_of(v, along), view_lanes(v, along)) > 0.7 &&
-                   write_dots(v, &k, out, along);
+            return !gate && along == k.tap[k.windows - 1] &&
+                   filled(size_of(v, along), view_lanes(v, along)) > 0.7 && write_dots(v, &k, out, along);
         c->m = k.batch, c->n = k.channel;
         even_tile(v, size_of(v, c->m), channels, c->lanes, &c->mr, &c->nv);
         return c->mr > 1 && write_gradient(v, &k, out);
