@@ -262,7 +262,7 @@ static bool write_places(struct view *v, struct conv *k, struct str *out, bool c
  * those one tile takes. */
 static int outer_sums(const struct view *v, const struct conv *k, const int *sum, int n, int64_t *part) {
     double room = (double)v->l2 / 3;
-    for (int outer = 0; outer < n; outer++) {
+    for (int outer = n > 1; outer < n; outer++) {
         double image = image_bytes(v, k, 0), filter = k->filter.spot->bytes;
         double steps = 1;
         if (k->batch >= 0) image *= (double)size_of(v, k->batch);
@@ -280,7 +280,8 @@ static int outer_sums(const struct view *v, const struct conv *k, const int *sum
         if (image + filter > room) continue;
         int64_t most = (int64_t)(room / (image + filter));
         if (outer && place_of(k, sum[outer - 1]) < 0)
-            *part = divisor(size_of(v, sum[outer - 1]), RG_MIN(most, 4));
+            *part =
+                divisor(size_of(v, sum[outer - 1]), RG_MIN(RG_MIN(most, 4), size_of(v, sum[outer - 1]) - 1));
         return outer;
     }
     return -1;
@@ -390,7 +391,7 @@ static bool write_dots(struct view *v, struct conv *k, struct str *out, int alon
         if (v->axis[i].reduce && i != along) sum[n++] = i;
     sum[n++] = along;
     int outer = outer_sums(v, k, sum, n, &part);
-    if (outer < 1) return false;
+    if (outer < 1 || k->windows < 2) return false;
     c->m = k->channel, c->n = k->place[k->windows - 1];
     tile_of(v, size_of(v, c->m), size_of(v, c->n), 1, 1, true, &mr, &nr);
     cut_dot(v, c, out, along, mr, nr);
@@ -399,7 +400,13 @@ static bool write_dots(struct view *v, struct conv *k, struct str *out, int alon
     const char *around = "", *inside = "", *loops = "";
     double want = 2.0 * v->threads;
     for (int i = 0; i < v->naxis; i++)
-        if (v->axis[i].grid && c->left[i] > 1) loops = LIST(v, loops, cut_grid(v, c, out, i, &want));
+        if (v->axis[i].grid && c->left[i] > 1 && place_of(k, i) < 0)
+            loops = LIST(v, loops, cut_grid(v, c, out, i, &want));
+    for (int i = 0; i < k->windows - 1;
+         i++) { /* never in the grid: blocks are added up however many threads there are */
+        make_loop(v, c, out, k->place[i]);
+        loops = LIST(v, loops, v->axis[k->place[i]].name);
+    }
     for (int i = 0; i < n; i++) {
         const char *name = v->axis[sum[i]].name, *more = "";
         if (i == outer - 1 && part > 1) {
@@ -411,7 +418,6 @@ static bool write_dots(struct view *v, struct conv *k, struct str *out, int alon
         else if (i < n - 1 || (vectors > 1 && !short_row))
             inside = LIST(v, inside, name);
     }
-    if (!*loops) return false;
     str_printf(out, " ORDER(%s)", LIST(v, around, loops, inside));
     return true;
 }
