@@ -332,3 +332,48 @@ TEST(nn_optim_errors) {
     CHECK_EQ(rg_close(r.c), 0);
     CHECK_EQ(rg_close(q.c), 0);
 }
+
+/* ---- recorded ----------------------------------------------------------------------------------------------------- */
+
+struct recorded {
+    struct problem *q;
+    rg_optim *o;
+};
+
+static rg_status one_step(void *user, const rg_tensor *in, rg_tensor *out) {
+    struct recorded *r = user;
+    (void)in;
+    out[0] = loss_of(r->q);
+    rg_backward(rg_optim_scale(r->o, out[0]));
+    return rg_optim_step(r->o);
+}
+
+/* A step that is replayed is PyTorch's too: the counter goes on, and a rate that is set in between counts. */
+static void replayed(rg_optim_opts opts) {
+    struct problem q = start(NULL, RG_F32);
+    struct recorded r = {&q, rg_adam_at(__FILE__, __LINE__, RG_ARRAY(q.p, 3), opts)};
+    if (!r.o) FAIL("%s", rg_error(q.c));
+    rg_jit *j = rg_jit_new(q.c, one_step, &r, 1);
+    rg_tensor loss;
+    for (int step = 1; step <= 10; step++) {
+        CHECK_EQ(rg_optim_set_lr(r.o, 0.05), 0);
+        if (rg_jit_call(j, (rg_tensors){0}, &loss)) FAIL("%s", rg_error(q.c));
+        for (int i = 0; i < 3; i++) {
+            char name[60];
+            snprintf(name, sizeof name, "optim.adam.%d.%d", step, i);
+            lv_is(q.p[i], name, 3e-6);
+        }
+    }
+    double before = rg_item(rg_sum(q.p[1]));
+    CHECK_EQ(rg_optim_set_lr(r.o, 0), 0);
+    CHECK_EQ(rg_jit_call(j, (rg_tensors){0}, &loss), 0);
+    CHECK_NEAR(rg_item(rg_sum(q.p[1])), before, 0);
+    rg_jit_stats s;
+    CHECK_EQ(rg_jit_info(j, &s), 0);
+    CHECK(s.replays >= 8);
+    CHECK_EQ(rg_close(q.c), 0);
+}
+TEST(nn_optim_replayed) {
+    replayed((rg_optim_opts){.lr = 1});
+    replayed((rg_optim_opts){.lr = 1, .loss_scale = 256});
+}
