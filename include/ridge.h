@@ -540,6 +540,7 @@ typedef struct rg_jit_stats {
     uint64_t calls, replays;
     uint64_t kernels;           /* launches of one replay */
     double bytes, ops;          /* that one replay moves and computes */
+    double least;               /* as in rg_plan_stats */
     uint64_t nodes, allocations; /* made by the library during the latest call: 0 in a replay */
 } rg_jit_stats;
 RG_API rg_status rg_jit_info(const rg_jit *j, rg_jit_stats *out);
@@ -686,6 +687,7 @@ typedef struct rg_plan_stats {  /* what realizing would take, counted on the ker
     uint64_t distinct;          /* different kernels among them */
     uint64_t reads, writes;     /* buffers loaded and stored, summed over the launches */
     double bytes;               /* distinct bytes moved */
+    double least;               /* of them, what the plan cannot do without: each stored value written once and read once */
     double ops;                 /* operations asked for: a sum of n is n, a product-and-sum two */
     int64_t scratch;            /* bytes of temporaries between kernels */
     double predicted;           /* seconds, by the machine model */

@@ -134,6 +134,7 @@ void jit_note(rg_ctx *c, const struct jit_program *p, const struct realize_stats
     j->cost.kernels += st->kernels;
     j->cost.bytes += st->bytes;
     j->cost.ops += st->ops;
+    j->cost.least += st->least;
 }
 
 static void forget(struct rg_jit *j) {
@@ -607,5 +608,6 @@ rg_status rg_jit_info(const rg_jit *j, rg_jit_stats *out) {
     if (!j || !out) return RG_EINVAL;
     *out = j->stats;
     out->kernels = j->cost.kernels, out->bytes = j->cost.bytes, out->ops = j->cost.ops;
+    out->least = j->cost.least;
     return RG_OK;
 }

@@ -490,6 +490,7 @@ rg_status rg_schedule_stats_at(const char *file, int line, rg_tensors xs, rg_pla
                                .writes = st.writes,
                                .bytes = st.bytes,
                                .ops = st.ops,
+                               .least = st.least,
                                .scratch = st.scratch,
                                .predicted = st.predicted};
     return bad;

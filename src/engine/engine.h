@@ -113,6 +113,7 @@ struct realize_stats {          /* of one call; engine_totals sums them up */
     uint32_t kernels, distinct; /* calls; different kernels among them */
     uint64_t reads, writes;     /* buffers loaded and stored, summed over calls, counted on the kernel IR */
     double bytes, ops;          /* distinct bytes, operations asked for */
+    double least;               /* bytes if each stored value was written once and read once */
     int64_t scratch;            /* bytes of temporaries between kernels */
     double predicted;           /* seconds */
     uint64_t identity;          /* of the kernels and what they are called with: equal for equal plans */

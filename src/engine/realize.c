@@ -59,12 +59,53 @@ static uint64_t identity(const struct schedule *s) {
     return h;
 }
 
+enum { LOADED = 1, STORED = 2 };
+
+/* By buffer of a kernel: is it loaded, stored? The tensors of a PARAMS follow its first one. */
+static const uint8_t *uses_of(struct arena *a, const struct sched_prog *p) {
+    uint8_t *use = arena_array(a, uint8_t, p->nbuf + 1), *many = arena_array(a, uint8_t, p->nbuf + 1);
+    uop_vec topo = {0};
+    uop_topo(a, &p->kernel.sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        bool st = n->op == OP_STORE || n->op == OP_STORE_ADD;
+        if (!st && n->op != OP_LOAD && n->op != OP_GLOAD) continue;
+        const uop *b = n->src[0]->src[0];
+        if (b->op != OP_PARAM && b->op != OP_PARAMS) continue;
+        use[b->arg.param.slot] |= st ? STORED : LOADED;
+        many[b->arg.param.slot] = b->op == OP_PARAMS;
+    }
+    for (uint32_t i = 1; i < p->nbuf; i++)
+        if (!use[i] && many[i - 1]) use[i] = use[i - 1], many[i] = 1;
+    return use;
+}
+
+/* What the plan cannot do without: every temporary and result once in, every temporary and input once out. Of an input
+ * that is only picked from, no more than its kernel moves. */
+static double least_bytes(struct arena *a, const struct schedule *s) {
+    uint8_t *seen = arena_array(a, uint8_t, s->buf.n + 1);
+    double sum = 0;
+    for (uint32_t i = 0; i < s->call.n; i++) {
+        const struct sched_prog *p = &s->prog.p[s->call.p[i].prog];
+        const uint8_t *use = uses_of(a, p);
+        for (uint32_t b = 0; b < p->nbuf; b++) {
+            const struct sched_buf *x = &s->buf.p[s->call.p[i].buf[b]];
+            uint8_t fresh = use[b] & (uint8_t)~seen[s->call.p[i].buf[b]];
+            double bytes = (double)x->elements * dtype_info[x->dt].bytes;
+            seen[s->call.p[i].buf[b]] |= use[b];
+            sum += (fresh & STORED ? bytes : 0) + (fresh & LOADED ? RG_MIN(bytes, p->bytes) : 0);
+        }
+    }
+    return sum;
+}
+
 static void count(struct arena *a, struct realize_stats *st, const struct schedule *s) {
     st->kernels = s->call.n;
     st->distinct = s->prog.n;
     st->scratch = s->temp_bytes;
     st->predicted = s->seconds;
     st->identity = identity(s);
+    st->least = least_bytes(a, s);
     struct estimate *est = arena_array(a, struct estimate, s->prog.n + 1);
     for (uint32_t i = 0; i < s->prog.n; i++)
         if (s->prog.p[i].builtin)
@@ -448,6 +489,7 @@ static void add_up(struct realize_stats *t, const struct realize_stats *s) {
     t->writes += s->writes;
     t->bytes += s->bytes;
     t->ops += s->ops;
+    t->least += s->least;
     t->scratch = RG_MAX(t->scratch, s->scratch);
     t->predicted += s->predicted;
     t->identity = s->identity;
