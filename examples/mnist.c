@@ -95,7 +95,12 @@ static rg_status train(struct trainer *t, const struct flags *f) {
             100 * v[1], 1 / s, flops * 1e-9, m.flops ? 100 * flops / m.flops : 0);
     }
     rg_status st = rg_status_of(t->c);
-    if (!st) printf("trained in %.1f s\n", now() - began);
+    if (!st) printf("trained in %.1f s", now() - began);
+    rg_jit_stats s;
+    if (!st && j && !rg_jit_info(j, &s) && s.kernels)
+        printf("; a step: %llu kernels, %.1f GFLOP, %.2f GB, %.2f x what must be moved", (unsigned long long)s.kernels,
+               s.ops * 1e-9, s.bytes * 1e-9, s.bytes / s.least);
+    printf("\n");
     return st;
 }
 

@@ -1,0 +1,47 @@
+/* mnist.c: what the training step of examples/mnist.c becomes: kernels and bytes, planned on the NULL device. */
+#include <ridge.h>
+#include <test.h>
+
+struct trainer {
+    rg_ctx *c;
+    rg_module *net;
+    rg_optim *optim;
+};
+
+static rg_tensor max_pool(rg_tensor x) { return rg_max_pool2d(x, RG_SHAPE(2)); }
+
+static rg_module *network(rg_ctx *c) {
+    return rg_nn_sequential(c, RG_MODULES(rg_nn_conv2d(c, 1, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
+                                          rg_nn_conv2d(c, 32, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
+                                          rg_nn_batchnorm(c, 32), rg_nn_function(c, "max_pool", max_pool),
+                                          rg_nn_conv2d(c, 32, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
+                                          rg_nn_conv2d(c, 64, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
+                                          rg_nn_batchnorm(c, 64), rg_nn_function(c, "max_pool", max_pool),
+                                          rg_nn_flatten(c, 1), rg_nn_linear(c, 576, 10)));
+}
+
+static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
+    struct trainer *t = user;
+    rg_tensor logits = rg_nn_forward(t->net, in[0]);
+    out[0] = rg_cross_entropy(logits, in[1]);
+    out[1] = rg_mean(rg_cast(rg_eq(rg_argmax(logits, RG_AXES(1)), in[1]), RG_F32));
+    rg_backward(out[0]);
+    return rg_optim_step(t->optim);
+}
+
+TEST(mnist_step_is_few_kernels_that_move_little) {
+    rg_ctx *c = rg_open("NULL");
+    struct trainer t = {.c = c, .net = network(c)};
+    t.optim = rg_adam(rg_nn_params(t.net));
+    rg_jit *j = rg_jit_new(c, step, &t, 2);
+    rg_tensor x = rg_zeros(c, RG_F32, RG_SHAPE(512, 1, 28, 28)), y = rg_zeros(c, RG_I64, RG_SHAPE(512)), out[2];
+    rg_jit_stats s;
+    for (int i = 0; i < 3; i++)
+        if (rg_jit_call(j, RG_TENSORS(x, y), out)) FAIL("%s", rg_error(c));
+    CHECK_EQ(rg_jit_info(j, &s), 0);
+    TEST_INFO("%llu kernels, %.1f GFLOP, %.3f GB, %.2f times the compulsory bytes", (unsigned long long)s.kernels,
+              s.ops * 1e-9, s.bytes * 1e-9, s.bytes / s.least);
+    CHECK(s.kernels > 10 && s.kernels <= 45);
+    CHECK(s.bytes <= 1.3 * s.least);
+    CHECK_EQ(rg_close(c), 0);
+}
