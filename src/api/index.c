@@ -87,6 +87,37 @@ rg_tensor rg_einsum_at(AT, const char *formula, rg_tensors xs) {
     return call_tensor(CALL(einsum, .list = xs, .p = (void *)formula, .build = b_einsum));
 }
 
+/* ---- scattering, masks ------------------------------------------------------------------------------------- */
+
+/* The index stands first, so that a number takes its dtype from x. */
+static const uop *b_scatter(struct call *k) { return t_scatter(k->g, k->u[1], k->i[0], k->u[0], k->u[2]); }
+rg_tensor rg_scatter_at(AT, rg_tensor x, int64_t axis, rg_tensor index, rg_operand src) {
+    return call_tensor(CALL(scatter, .in = {TENSOR(index), TENSOR(x), src}, .n = 3, .values = 1, .i = {axis},
+                            .build = b_scatter));
+}
+
+static const uop *b_scatter_reduce(struct call *k) {
+    if (k->i[1] < 0 || k->i[1] > T_COMBINE_MIN)
+        call_fail(k, RG_EINVAL, "there is no way %lld to combine; use RG_COMBINE_SUM ..", (long long)k->i[1]);
+    return t_scatter_reduce(k->g, k->u[0], k->i[0], k->u[1], k->u[2], (enum t_combine)k->i[1], k->i[2] != 0);
+}
+rg_tensor rg_scatter_reduce_at(AT, rg_tensor x, int64_t axis, rg_tensor index, rg_tensor src,
+                               rg_scatter_opts o) {
+    return call_tensor(CALL(scatter_reduce, .in = {TENSOR(x), TENSOR(index), TENSOR(src)}, .n = 3,
+                            .i = {axis, (int64_t)o.how, o.exclude_self}, .build = b_scatter_reduce));
+}
+
+static const uop *b_masked_select(struct call *k) { return t_masked_select(k->g, k->u[0], k->u[1], k->i[0]); }
+rg_tensor rg_masked_select_at(AT, rg_tensor x, rg_tensor mask, int64_t size) {
+    return call_tensor(
+        CALL(masked_select, .in = {TENSOR(x), TENSOR(mask)}, .n = 2, .i = {size}, .build = b_masked_select));
+}
+
+static const uop *b_nonzero(struct call *k) { return t_nonzero(k->g, k->u[0], k->i[0]); }
+rg_tensor rg_nonzero_at(AT, rg_tensor x, int64_t size) {
+    return call_tensor(CALL(nonzero, .in = {TENSOR(x)}, .n = 1, .i = {size}, .build = b_nonzero));
+}
+
 /* ---- sorting -------------------------------------------------------------------------------------------------- */
 
 #define SORT(name)                                                                                        \

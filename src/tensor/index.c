@@ -29,6 +29,10 @@ static uint32_t place_check(struct tg *g, const char *what, const uop *x, int64_
     return at;
 }
 
+uint32_t tg_index_check(struct tg *g, const char *what, const uop *x, int64_t axis, const uop *index) {
+    return place_check(g, what, x, axis, index_check(g, index));
+}
+
 const uop *t_gather(struct tg *g, const uop *x, int64_t axis, const uop *index) {
     x = tg_value(g, x), index = index_check(g, index);
     uint32_t at = place_check(g, "gather", x, axis, index);

@@ -40,6 +40,9 @@ const uop *tg_iota(struct tg *, int64_t n, uint32_t rank,
 /* product.c: the sum over the last axes of x * w, which broadcast; halves come out as float32. */
 const uop *tg_contract(struct tg *, const uop *x, const uop *w, uint32_t axes);
 
+/* index.c: checks an index of x's rank; returns the axis. */
+uint32_t tg_index_check(struct tg *, const char *what, const uop *x, int64_t axis, const uop *index);
+
 /* ---- dtypes (math.c) ------------------------------------------------------------------------------- */
 
 static inline bool tg_is_half(const uop *n) { return n->dt == DT_F16 || n->dt == DT_BF16; }

@@ -351,6 +351,14 @@ const uop *t_dropout(struct tg *, struct t_rng *, const uop *, double p);
 const uop *t_bernoulli(struct tg *, struct t_rng *, const uop *p);
 const uop *t_multinomial(struct tg *, struct t_rng *, const uop *weights, int64_t n, bool replace);
 
+/* scatter.c: written (the last of several; src may have rank 0) or combined; picked by a mask, `size` elements */
+enum t_combine { T_COMBINE_SUM, T_COMBINE_PROD, T_COMBINE_MEAN, T_COMBINE_MAX, T_COMBINE_MIN };
+const uop *t_scatter(struct tg *, const uop *, int64_t axis, const uop *index, const uop *src);
+const uop *t_scatter_reduce(struct tg *, const uop *, int64_t axis, const uop *index, const uop *src, enum t_combine,
+                            bool exclude_self);
+const uop *t_masked_select(struct tg *, const uop *, const uop *mask, int64_t size);
+const uop *t_nonzero(struct tg *, const uop *, int64_t size); /* i64 (size, rank) */
+
 /* sort.c: stable; NaN is the greatest */
 const uop *t_sort(struct tg *, const uop *, int64_t axis, bool descending);
 const uop *t_argsort(struct tg *, const uop *, int64_t axis, bool descending); /* i64 */

@@ -71,6 +71,43 @@ TEST(index_embedding_backward_adds_rows) {
     CHECK_EQ(rg_close(c), RG_OK);
 }
 
+/* Writing is one function of the device and one kernel; by a mask there is a running sum before. */
+TEST(index_scatter_counts) {
+    rg_ctx *c = rg_open("NULL");
+    rg_tensor x = filled(c, RG_F32, RG_SHAPE(8, 100)), i = filled(c, RG_I64, RG_SHAPE(8, 60)),
+              s = filled(c, RG_F32, RG_SHAPE(8, 60)), m = filled(c, RG_BOOL, RG_SHAPE(8, 100));
+    rg_realize_all(RG_TENSORS(x, i, s, m));
+    CHECK_EQ(planned(rg_scatter(x, 1, i, s)).kernels, 2);
+    CHECK_EQ(planned(rg_scatter(x, 1, i, 2)).kernels, 2);
+    CHECK_EQ(planned(rg_scatter_reduce(x, 1, i, s, .how = RG_COMBINE_MAX)).kernels, 1);
+    CHECK(planned(rg_masked_select(x, m, 50)).kernels <= 5);
+    CHECK(planned(rg_nonzero(m, 50)).kernels <= 5);
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
+/* Many elements for few places, on all threads: the last one, each time. */
+TEST(index_scatter_takes_the_last) {
+    enum { ROWS = 64, N = 500, PLACES = 7 };
+    static int64_t index[ROWS][N];
+    static float src[ROWS][N], want[ROWS][PLACES], got[ROWS][PLACES];
+    for (int r = 0; r < ROWS; r++)
+        for (int j = 0; j < N; j++) {
+            index[r][j] = (j * 31 + r * 7) % PLACES;
+            src[r][j] = (float)(r * N + j);
+            want[r][index[r][j]] = src[r][j];
+        }
+    rg_ctx *c = rg_open("CPU");
+    for (int k = 0; k < 5; k++) {
+        RG_SCOPE(c);
+        rg_tensor x = rg_full(c, RG_F32, k, RG_SHAPE(ROWS, PLACES));
+        rg_tensor y = rg_scatter(x, 1, rg_from(c, RG_I64, index, RG_SHAPE(ROWS, N)),
+                                 rg_from(c, RG_F32, src, RG_SHAPE(ROWS, N)));
+        CHECK_EQ(rg_read(y, got, sizeof got), RG_OK);
+        CHECK(!memcmp(got, want, sizeof got));
+    }
+    CHECK_EQ(rg_close(c), RG_OK);
+}
+
 TEST(index_parts_are_views) {
     rg_ctx *c = rg_open("NULL");
     rg_tensor x = filled(c, RG_F32, RG_SHAPE(6, 7)), part[3];

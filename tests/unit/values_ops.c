@@ -210,6 +210,15 @@ SPECIAL(masked_fill) { return rg_masked_fill_at(__FILE__, __LINE__, in[0], in[1]
 SPECIAL(one_hot) { return rg_one_hot(in[0], int_par(c, "classes")); }
 SPECIAL(embedding) { return rg_embedding(in[0], in[1]); }
 SPECIAL(isclose) { return rg_isclose(in[0], in[1], vf_num(c, "rtol", 0), vf_num(c, "atol", 0)); }
+SPECIAL(scatter) {
+    return rg_scatter_at(__FILE__, __LINE__, in[0], axis_par(c), in[1], operand(c, "v", in[2]));
+}
+SPECIAL(scatter_reduce) {
+    return rg_scatter_reduce(in[0], axis_par(c), in[1], in[2], .how = (rg_combine)int_par(c, "how"),
+                             .exclude_self = int_par(c, "exclude") != 0);
+}
+SPECIAL(masked_select) { return rg_masked_select(in[0], in[1], int_par(c, "size")); }
+SPECIAL(nonzero) { return rg_nonzero(in[0], int_par(c, "size")); }
 SPECIAL(sort) { return rg_sort(in[0], axis_par(c), .descending = int_par(c, "down") != 0); }
 SPECIAL(argsort) { return rg_argsort(in[0], axis_par(c), .descending = int_par(c, "down") != 0); }
 SPECIAL(topk) {
@@ -238,7 +247,7 @@ SPECIAL(einsum) { return rg_einsum(vf_par(c, "f"), tensors(in, c->nin)); }
                 X(diag) X(diagonal) X(roll) X(repeat_interleave) X(unflatten) X(split) X(chunk) X(meshgrid)  \
                     X(masked_fill) X(one_hot) X(embedding) X(isclose) X(einsum) X(groupnorm) X(instancenorm) \
                         X(batchnorm) X(norm) X(normalize) X(celu)
-#define SORT_OPS(X) X(sort) X(argsort) X(topk) X(topk_index)
+#define SORT_OPS(X) X(sort) X(argsort) X(topk) X(topk_index) X(scatter) X(scatter_reduce) X(masked_select) X(nonzero)
 #define MORE_UNARY(X) X(contiguous, "") X(detach, "") X(zeros_like, "") X(ones_like, "")
 #define MORE_REDUCE(X) X(var, "") X(std, "") X(argmax, "") X(argmin, "")
 #define PAIR_OPS(X) X(matmul) X(dot) X(outer)
@@ -657,6 +666,8 @@ static void by_differences(scalar_fn fn, const char *what) {
     for (uint32_t k = 0; k < r.file.cases.n; k++) {
         const struct vf_case *c = r.file.cases.p[k];
         if (!differentiable(c)) continue;
+        /* docs/semantics.md: gradients of a product by index have none themselves */
+        if (fn == second_order && !strcmp(c->op, "scatter_reduce") && strstr(c->name, "prod_")) continue;
         struct arena_mark mark = arena_mark(&arena);
         RG_SCOPE(r.c);
         struct probe p;

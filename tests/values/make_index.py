@@ -287,6 +287,83 @@ def sorting():
         out.case("argsort", view, [x], np_sorted(x.np(), 0, 1)[0], par="axis=0 down=1", out="i64")
 
 
+# ---- scattering ------------------------------------------------------------------------------------------------
+HOW = ("sum", "prod", "mean", "amax", "amin")
+PLACES = (
+    ("first", (5, 3), 0, (4, 3)),
+    ("last", (3, 5), -1, (3, 4)),
+    ("middle", (2, 5, 3), 1, (2, 4, 3)),
+    ("smaller", (3, 5), 1, (2, 4)),
+    ("smaller_rows", (4, 3), 0, (3, 2)),
+    ("vector", (7,), 0, (5,)),
+    ("none", (3, 5), 1, (3, 0)),
+)
+
+
+def once(size, axis, shape):
+    """An index that names no place twice along the axis."""
+    a = np.argsort(rng.random(tuple(size if d == axis % len(shape) else n for d, n in enumerate(shape))), axis)
+    return In("i64", np.take(a, range(shape[axis]), axis))
+
+
+def written(x, axis, index, src):
+    """One element after the other, the last wins."""
+    y, axis = x.copy(), axis % x.ndim
+    for at in np.ndindex(index.shape):
+        to = list(at)
+        to[axis] = index[at]
+        y[tuple(to)] = src[at] if np.ndim(src) else src
+    return y
+
+
+def scattering():
+    for tag in SOME + ("i64", "bf16"):
+        for name, shape, axis, ishape in PLACES:
+            x, s, i = values(tag, *shape), values(tag, *ishape), once(shape[axis], axis, ishape)
+            par = "axis=%d" % axis
+            out.torch("scatter", name, [x, i, s], lambda t, j, v: t.scatter(axis, j, v), par=par, grad=grads(tag), out=tag)
+            out.torch("scatter", name + "_number", [x, i], lambda t, j: t.scatter(axis, j, 1), par=par + " v=1", grad=grads(tag), out=tag)
+            r = In("i64", rng.integers(0, shape[axis], ishape))
+            out.case("scatter", name + "_ties", [x, r, s], written(x.np(), axis, r.np(), s.np()), par=par)
+            if tag == "bool":
+                continue
+            for how, word in enumerate(HOW):
+                for exclude in (0, 1):
+                    if tag in FLOATS:  # whole numbers, none of them 0: exact products, and no ties but those of the index
+                        x, s = apart(tag, 1, 9, *shape), apart(tag, 1.5, 7, *ishape)
+                        x.a, s.a = round_to(tag, np.round(x.a * 2) / 2), round_to(tag, np.round(s.a * 2) / 2 + 0.25 * (how > 2))
+                    fn = lambda t, j, v: t.scatter_reduce(axis, j, v, word, include_self=not exclude)
+                    p = par + " how=%d exclude=%d" % (how, exclude)
+                    loose = {} if tag not in HALF else {"u": 8}
+                    if tag in ("f32", "f64") and word in ("mean", "prod"):
+                        loose = {"u": 2}
+                    out.torch("scatter_reduce", "%s_%s_%d" % (name, word, exclude), [x, r, s], fn, par=p, grad=grads(tag), out=tag, **loose)
+    z = In("f64", [2.0, 3.0, 0.0, 1.5]), In("i64", [0, 0, 1, 1, 2, 2, 2]), In("f64", [0, 5.0, 0, 0, 2.0, 4, 0.5])
+    for exclude in (0, 1):
+        fn = lambda t, j, v: t.scatter_reduce(0, j, v, "prod", include_self=not exclude)
+        out.torch("scatter_reduce", "prod_zeros_%d" % exclude, list(z), fn, par="axis=0 how=1 exclude=%d" % exclude, grad=seed, u=2)
+    x, i = grid("f32", -9, 9, 5), In("i64", [5, -1, 99])
+    want = written(x.np(), 0, np.clip(i.np(), 0, 4), np.array([1.0, 2, 3]))
+    out.case("scatter", "out_of_range", [x, i, In("f32", [1, 2, 3])], want, par="axis=0")
+
+
+def masks():
+    for tag in SOME:
+        for name, shape, size in (("all", (4, 5), 20), ("few", (4, 5), 3), ("more", (4, 5), 25), ("vector", (9,), 5), ("room0", (9,), 0)):
+            x, m = values(tag, *shape), In("bool", rng.integers(0, 2, shape))
+            fn = lambda t, b: torch.cat([t[b], torch.zeros(size, dtype=t.dtype)])[:size]
+            out.torch("masked_select", name, [x, m], fn, par="size=%d" % size, grad=grads(tag), out=tag)
+            if tag not in ("f16", "u8"):
+                x = In(tag, x.a * m.a) if tag != "bool" else m
+                found = np.argwhere(x.np())
+                want = np.concatenate([found, np.full((size, len(shape)), -1)])[:size]
+                out.case("nonzero", name, [x], want, par="size=%d" % size, out="i64")
+    x, m = values("f32", 3, 4), In("bool", [[True], [False], [True]])
+    out.torch("masked_select", "broadcast", [x, m], lambda t, b: t.masked_select(b), par="size=8", grad=seed)
+    out.case("masked_select", "none", [In("f32", np.zeros((0, 3))), In("bool", np.zeros((0, 3)))], np.zeros(2), par="size=2")
+    out.case("nonzero", "none", [In("f32", np.zeros((0, 3)))], np.full((2, 2), -1), par="size=2", out="i64")
+
+
 # ---- what must be refused -------------------------------------------------------------------------------------
 def refusals():
     f = lambda *s: In("f32", np.ones(s))
@@ -324,6 +401,15 @@ def refusals():
             ("embedding", [f(3), f(3, 2)], ""),
             ("isclose", [f(3), f(3)], "rtol=-1 atol=0"),
             ("isclose", [f(3), f(4)], "rtol=0 atol=0"),
+            ("scatter", [f(3), f(2), f(2)], "axis=0"),
+            ("scatter", [f(3), i(2), f(1)], "axis=0"),
+            ("scatter", [i(3), i(2), f(2)], "axis=0"),
+            ("scatter", [f(3), i(2, 2), f(2, 2)], "axis=0"),
+            ("scatter_reduce", [f(3), i(2), f(1)], "axis=0 how=0 exclude=0"),
+            ("scatter_reduce", [f(3), i(2), f(2)], "axis=0 how=9 exclude=0"),
+            ("masked_select", [f(3), f(3)], "size=2"),
+            ("masked_select", [f(3), In("bool", [True, True])], "size=2"),
+            ("nonzero", [f(3)], "size=-1"),
             ("sort", [f(2, 3)], "axis=2 down=0"),
             ("argsort", [f()], "axis=1 down=0"),
             ("topk", [f(2, 3)], "k=4 axis=1 smallest=0"),
@@ -347,7 +433,7 @@ def refusals():
 
 
 def main():
-    for part in (parts, choices, einsum, sorting, refusals):
+    for part in (parts, choices, einsum, sorting, scattering, masks, refusals):
         part()
     head = "# Written by make_index.py (numpy %s, torch %s): %d ops, %d cases, %d numbers to compare. ops_lib.py has the layout.\n" % (
         np.__version__,

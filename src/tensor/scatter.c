@@ -1,0 +1,206 @@
+/* scatter.c: writing and combining at places that an integer tensor names; picking by a mask.
+ *
+ * Writing is turned round: the device says for each place which element wrote it last (CALL[winner]), and the rest is a
+ * gather and a choice, so that gradients come from the rules: to the element that won, and to x where nobody wrote.
+ * A mask picks in the same way: running sums of it are the places its elements go to.
+ * Sums and means are additions (SCATTER). The greatest, the least and products are functions of the device; what flows
+ * back through them is a sum of the operands with weights that do not depend on them (VIA). For the greatest and
+ * the least the weights are steps, so gradients of gradients are right; those of products are not defined here.
+ * Tests: tests/values/index.txt, tests/unit/index.c */
+#include "tensor/internal.h"
+
+/* An operation along the last axis: x, index and src as rows, each with the others' leading sizes cut to the index's. */
+struct rows {
+    struct tg *g;
+    const uop *whole, *x, *index, *src; /* whole: x before it was cut; src may be NULL */
+    uint32_t at, rank;
+    int64_t size;
+};
+
+static const uop *cut(struct tg *g, const uop *x, const struct shape *to, bool last) {
+    const uop *box[3 * SHAPE_MAX];
+    const struct shape *s = tg_shape(g, x);
+    for (uint32_t i = 0; i < s->n; i++) {
+        box[3 * i] = uop_idx(g->ir, 0), box[3 * i + 2] = uop_idx(g->ir, 1);
+        box[3 * i + 1] = uop_idx(g->ir, i + 1 < s->n || last ? to->d[i] : s->d[i]);
+    }
+    return tg_box(g, x, box);
+}
+
+static struct rows rows_of(struct tg *g, const char *what, const uop *x, int64_t axis, const uop *index,
+                           const uop *src) {
+    struct rows r = {.g = g, .at = tg_index_check(g, what, x, axis, index)};
+    const struct shape *s = tg_shape(g, x), *i = tg_shape(g, index), *v = src ? tg_shape(g, src) : i;
+    bool fits = v->n == i->n || !v->n;
+    for (uint32_t k = 0; fits && k < v->n; k++) fits = v->d[k] >= i->d[k];
+    if (!fits)
+        tg_bad(g, "%s of %s with an index of %s: each number of the index needs a value", what,
+               tg_dims(g, src), tg_dims(g, index));
+    if (src && t_promote((enum dtype)x->dt, (enum dtype)src->dt) != (enum dtype)x->dt)
+        tg_bad(g, "%s of %s to %s would lose digits; cast one of them", what, tg_dt(src), tg_dt(x));
+    r.rank = s->n, r.size = s->d[r.at];
+    r.index = t_cast(g, t_transpose(g, index, r.at, -1), DT_I64);
+    r.whole = t_transpose(g, x, r.at, -1);
+    r.x = cut(g, r.whole, tg_shape(g, r.index), false);
+    if (src) src = t_cast(g, src, (enum dtype)x->dt);
+    r.src = src && v->n ? cut(g, t_transpose(g, src, r.at, -1), tg_shape(g, r.index), true) : src;
+    return r;
+}
+
+static const uop *call(struct tg *g, const char *name, enum dtype dt, const uop *const *v, uint32_t n,
+                       int64_t num) {
+    const uop *src[4];
+    union arg arg = {.u = ir_sym(g->ir, name, strlen(name))};
+    memcpy(src, v, n * sizeof *v);
+    src[n] = uop_idx(g->ir, num);
+    return uop_new(g->ir, OP_CALL, dt, 1, src, n + 1, arg);
+}
+
+static const uop *winner(struct tg *g, const uop *index, int64_t size) {
+    const struct shape *s = tg_shape(g, index);
+    return call(g, "winner", s->d[s->n - 1] <= INT32_MAX ? DT_I32 : DT_I64, &index, 1, size);
+}
+
+/* Rows cut to the index's as rows of x again, with `fill` where they were not. */
+static const uop *grown(const struct rows *r, const uop *x, double fill) {
+    int64_t num[3 * SHAPE_MAX] = {0};
+    const struct shape *s = tg_shape(r->g, x), *to = tg_shape(r->g, r->whole);
+    for (uint32_t i = 0; i + 1 < s->n; i++) num[3 * i + 1] = to->d[i] - s->d[i];
+    return tg_pad_node(r->g, x, tg_like(r->g, x, fill), num);
+}
+
+static const uop *not_below(struct tg *g, const uop *x, double k) {
+    return tg_op2(g, OP_LE, tg_like(g, x, k), x);
+}
+
+const uop *t_scatter(struct tg *g, const uop *x, int64_t axis, const uop *index, const uop *src) {
+    x = tg_value(g, x), index = tg_value(g, index), src = tg_value(g, src);
+    if (x->dt == DT_BOOL && src->op == OP_CONST) src = tg_bool(g, src);
+    struct rows r = rows_of(g, "scatter", x, axis, index, src);
+    if (!shape_size(tg_shape(g, index))) return x;
+    const uop *w = winner(g, r.index, r.size), *v = r.src;
+    if (tg_shape(g, v)->n) v = grown(&r, t_gather(g, v, -1, tg_op_k(g, OP_MAX, w, 0)), 0);
+    return t_transpose(g, t_where(g, not_below(g, grown(&r, w, -1), 0), v, r.whole), r.at, -1);
+}
+
+/* ---- combining ----------------------------------------------------------------------------------------------------- */
+
+static const uop *scatter_node(struct tg *g, const uop *x, const uop *index, const uop *add) {
+    return uop_new(g->ir, OP_SCATTER, (enum dtype)x->dt, 1, (const uop *[]){x, index, add}, 3,
+                   ARG_INT(tg_shape(g, x)->n - 1));
+}
+
+static const uop *spread(struct tg *g, const uop *number, const uop *like) {
+    return tg_to_shape(g, number, tg_shape(g, like));
+}
+
+/* How many of the elements that `which` (bools, or NULL for all) marks go to each place, in dtype dt. */
+static const uop *counted(const struct rows *r, const uop *which, enum dtype dt) {
+    struct tg *g = r->g;
+    const uop *ones = which ? t_cast(g, which, dt) : spread(g, t_number(g, dt, 1), r->index);
+    return scatter_node(g, spread(g, t_number(g, dt, 0), r->x), r->index, ones);
+}
+
+static const uop *at_index(const struct rows *r, const uop *x) { return t_gather(r->g, x, -1, r->index); }
+
+/* Weights of x and of src in the greatest or least: equal ones share. */
+static void extreme_weights(const struct rows *r, const uop *y, const uop *hit, const uop **wx,
+                            const uop **ws) {
+    struct tg *g = r->g;
+    enum dtype dt = (enum dtype)y->dt;
+    const uop *self = tg_op2(g, OP_EQ, r->x, y), *other = tg_op2(g, OP_EQ, r->src, at_index(r, y));
+    if (hit) self = tg_op2(g, OP_AND, self, tg_op1(g, OP_NOT, hit));
+    self = t_cast(g, self, dt);
+    const uop *n = tg_op2(g, OP_ADD, counted(r, other, dt), self);
+    const uop *share = tg_op1(g, OP_RECIP, tg_op_k(g, OP_MAX, n, 1));
+    *wx = tg_op2(g, OP_MUL, self, share);
+    *ws = tg_op2(g, OP_MUL, t_cast(g, other, dt), at_index(r, share));
+}
+
+/* In a product the weight of each factor is the product of the others, also where one of them is 0. */
+static void product_weights(const struct rows *r, const uop *y, const uop *hit, const uop **wx,
+                            const uop **ws) {
+    struct tg *g = r->g;
+    enum dtype dt = (enum dtype)y->dt;
+    const uop *one = t_number(g, dt, 1), *none = t_number(g, dt, 0), *zero = tg_op_k(g, OP_EQ, r->src, 0);
+    const uop *rest = tg_op3(g, OP_WHERE, zero, one, r->src), *ones = spread(g, one, r->x);
+    const uop *others = call(g, "scatter_prod", dt, (const uop *[]){ones, r->index, r->src}, 3, 0);
+    const uop *masked = call(g, "scatter_prod", dt, (const uop *[]){r->x, r->index, rest}, 3, hit != NULL);
+    const uop *single = tg_op_k(g, OP_EQ, at_index(r, counted(r, zero, DT_I32)), 1);
+    *wx = hit ? tg_op3(g, OP_WHERE, hit, none, others) : others;
+    *ws = tg_op3(g, OP_WHERE, zero, tg_op3(g, OP_WHERE, single, at_index(r, masked), none),
+                 tg_op2(g, OP_FDIV, at_index(r, y), rest));
+}
+
+static const uop *by_function(const struct rows *r, enum t_combine how, bool exclude) {
+    static const char *const name[] = {
+        [T_COMBINE_PROD] = "scatter_prod", [T_COMBINE_MAX] = "scatter_max", [T_COMBINE_MIN] = "scatter_min"};
+    struct tg *g = r->g;
+    const uop *y =
+        call(g, name[how], (enum dtype)r->x->dt, (const uop *[]){r->x, r->index, r->src}, 3, exclude);
+    if (dt_is_float((enum dtype)y->dt)) {
+        const uop *hit = exclude ? not_below(g, counted(r, NULL, DT_I32), 1) : NULL, *wx, *ws;
+        (how == T_COMBINE_PROD ? product_weights : extreme_weights)(r, y, hit, &wx, &ws);
+        const uop *put = tg_op2(g, OP_MUL, r->src, t_detach(g, ws));
+        y = t_via(g, y, scatter_node(g, tg_op2(g, OP_MUL, r->x, t_detach(g, wx)), r->index, put));
+    }
+    if (tg_shape(g, r->x) == tg_shape(g, r->whole)) return y;
+    const uop *inside = grown(r, spread(g, uop_int(g->ir, DT_BOOL, 1), y), 0);
+    return t_where(g, inside, grown(r, y, 0), r->whole);
+}
+
+const uop *t_scatter_reduce(struct tg *g, const uop *x, int64_t axis, const uop *index, const uop *src,
+                            enum t_combine how, bool exclude) {
+    x = tg_value(g, x), index = tg_value(g, index), src = tg_value(g, src);
+    struct rows r = rows_of(g, "scatter_reduce", x, axis, index, src);
+    if (!tg_shape(g, src)->n) tg_bad(g, "scatter_reduce of a single number; expected a value for each index");
+    if (!shape_size(tg_shape(g, index))) return x;
+    if (how != T_COMBINE_SUM && how != T_COMBINE_MEAN)
+        return t_transpose(g, by_function(&r, how, exclude), r.at, -1);
+    const uop *n = grown(&r, counted(&r, NULL, DT_I32), 0), *from = r.whole;
+    if (exclude) from = t_where(g, not_below(g, n, 1), tg_like(g, from, 0), from);
+    const uop *sum = t_scatter_add(g, from, -1, r.index, r.src);
+    if (how == T_COMBINE_MEAN) {
+        n = exclude ? tg_op_k(g, OP_MAX, n, 1) : tg_op_k(g, OP_ADD, n, 1);
+        n = t_cast(g, n, (enum dtype)sum->dt);
+        sum = dt_is_float((enum dtype)sum->dt) ? t_div(g, sum, n) : t_floordiv(g, sum, n);
+    }
+    return t_transpose(g, sum, r.at, -1);
+}
+
+/* ---- by a mask ------------------------------------------------------------------------------------------------------- */
+
+/* For each of `size` places the number of the element of the flat mask that goes there, or -1. */
+static const uop *picked(struct tg *g, const uop *mask, int64_t size) {
+    if (size < 0 || size >= UINT32_MAX)
+        tg_bad(g, "room for %lld elements; expected 0 to 2^32 - 2", (long long)size);
+    const uop *place = tg_op_k(g, OP_SUB, t_cumsum(g, mask, 0), 1), *past = uop_int(g->ir, DT_I64, size);
+    place = tg_op3(g, OP_WHERE, mask, tg_op2(g, OP_MIN, place, past), past);
+    return t_slice(g, winner(g, place, size + 1), &(struct t_slice){.stop = size}, 1);
+}
+
+const uop *t_masked_select(struct tg *g, const uop *x, const uop *mask, int64_t size) {
+    const uop *v[2] = {tg_value(g, x), mask};
+    if (mask->dt != DT_BOOL) tg_bad(g, "a mask of dtype %s; expected bool (compare it)", tg_dt(mask));
+    tg_broadcast(g, v, 2);
+    const struct shape *s = tg_shape(g, tg_shape(g, v[0])->n ? v[0] : v[1]);
+    v[0] = t_flatten(g, tg_to_shape(g, v[0], s), 0, -1), v[1] = t_flatten(g, tg_to_shape(g, v[1], s), 0, -1);
+    if (!shape_size(s) && size >= 0) return t_full(g, tg_like(g, v[0], 0), &size, 1);
+    const uop *w = picked(g, v[1], size);
+    return t_where(g, not_below(g, w, 0), t_gather(g, v[0], 0, tg_op_k(g, OP_MAX, w, 0)),
+                   tg_like(g, v[0], 0));
+}
+
+const uop *t_nonzero(struct tg *g, const uop *x, int64_t size) {
+    const uop *mask = tg_bool(g, x), *column[SHAPE_MAX];
+    const struct shape *s = tg_shape(g, mask);
+    if (!s->n || !shape_size(s))
+        return t_full(g, t_int(g, DT_I64, -1), (int64_t[]){RG_MAX(size, 0), s->n}, 2);
+    const uop *w = t_cast(g, picked(g, t_flatten(g, mask, 0, -1), size), DT_I64), *at = w;
+    for (uint32_t i = s->n; i-- > 0;) {
+        const uop *n = uop_int(g->ir, DT_I64, s->d[i]), *c = tg_op2(g, OP_MOD, at, n);
+        column[i] = tg_op3(g, OP_WHERE, not_below(g, w, 0), c, uop_int(g->ir, DT_I64, -1));
+        at = tg_op2(g, OP_IDIV, at, n);
+    }
+    return t_stack(g, column, s->n, 1);
+}
