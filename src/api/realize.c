@@ -353,6 +353,7 @@ static const uop *leaf_of(void *cx, const uop *n) {
     struct plan *p = cx;
     n = gr_now(p->c, n);
     if (n->op == OP_BUFFER || n->op == OP_VAR) return program_leaf(p, n);
+    if (n->op == OP_VIA || n->op == OP_ONCE) return p->copy[n->src[0]->id]; /* the rest is for gradients */
     if (n->op != OP_ASSIGN) return NULL;
     p->chain[n->id] = program_assign(p, n);
     return n->nsrc == 2 && !is_head(p->c, n) ? p->copy[n->src[1]->id] : p->chain[n->id];

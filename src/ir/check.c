@@ -229,7 +229,8 @@ static bool check_tensor(struct check *c) {
     uint32_t values = 1;
     if (c->op == OP_BUFFER || c->op == OP_IOTA) values = 0;
     if (c->op == OP_PAD || c->op == OP_ASSIGN) values = 2;
-    if (c->op == OP_GATHER || c->op == OP_SCATTER || c->op == OP_VIA || c->op == OP_GRAPH) values = c->nsrc;
+    if (c->op == OP_GATHER || c->op == OP_SCATTER || c->op == OP_VIA || c->op == OP_ONCE || c->op == OP_GRAPH)
+        values = c->nsrc;
     for (uint32_t i = 0; i < c->nsrc; i++) {
         if (!value(c, i)) return false;
         if (i >= values && !typed(c, i, DT_IDX, "sizes, axes and places")) return false;
@@ -338,6 +339,7 @@ enum dtype literal_dtype(enum op op, const enum dtype *sib, const bool *is_liter
     case OP_ASSIGN: return i == 0 ? DT_COUNT : i == 1 ? sib[0] : DT_IDX;
     case OP_SCATTER: return i == 2 ? sib[0] : DT_COUNT;
     case OP_GATHER:
+    case OP_ONCE:
     case OP_VIA: return DT_COUNT;
     case OP_IF: return i == 0 ? DT_BOOL : DT_COUNT;
     case OP_WHERE:

@@ -701,6 +701,7 @@ static struct tensor ev_node(struct eval *e, const uop *n) {
     case OP_SCATTER: return ev_scatter(e, n, in, s);
     case OP_CONTIGUOUS:
     case OP_INLINE:
+    case OP_ONCE:
     case OP_VIA:
     case OP_DETACH: return view(in, s);
     case OP_ASSIGN: return ev_assign(e, n, in);

@@ -1,7 +1,7 @@
 /* graph.c: the tensor program as the planner sees it.
  *
- * The caller's program is copied into an ir of the planner's own, less what does not compute (DETACH, CONTIGUOUS turns
- * into "must be stored"), with long reductions split. Then the units are found: the nodes of which the planner
+ * The caller's program is copied into an ir of the planner's own, less what does not compute (DETACH; CONTIGUOUS turns
+ * into "must be stored", INLINE into "must not"), with long reductions split. Then the units are found: the nodes of which the planner
  * decides whether they are stored. Some must be (results, in-place stores, running sums, what a contraction reads unless
  * it is trivial), some must not (numbers, the product inside a contraction).
  * Tests: tests/unit/schedule.c */
@@ -15,21 +15,29 @@ struct copy {
     const uop **version; /* the same for what an ASSIGN writes to */
     uint8_t
         *overwritten; /* caller's node id: a version of a buffer that an ASSIGN of this program replaces */
-    uint8_t *forced;  /* our node id */
-    uint32_t forced_n;
+    uint8_t *mark;    /* our node id: MARK_.. */
+    uint32_t marks;
     uint32_t copies;
 };
 
-static void force(struct copy *c, const uop *n) {
+enum { MARK_FORCED = 1, MARK_INLINE = 2 }; /* must be stored; INLINE */
+
+static void mark(struct copy *c, const uop *n, uint8_t how) {
     uint32_t need = n->id + 1;
-    if (need > c->forced_n) {
-        uint32_t cap = RG_MAX(need, 2 * c->forced_n + 64);
-        c->forced = arena_resize(c->g->a, c->forced, c->forced_n, cap);
-        memset(c->forced + c->forced_n, 0, cap - c->forced_n);
-        c->forced_n = cap;
+    if (need > c->marks) {
+        uint32_t cap = RG_MAX(need, 2 * c->marks + 64);
+        c->mark = arena_resize(c->g->a, c->mark, c->marks, cap);
+        memset(c->mark + c->marks, 0, cap - c->marks);
+        c->marks = cap;
     }
-    c->forced[n->id] = 1;
+    c->mark[n->id] |= how;
 }
+
+static bool is_marked(const struct copy *c, const uop *n, uint8_t how) {
+    return n->id < c->marks && (c->mark[n->id] & how);
+}
+
+static void force(struct copy *c, const uop *n) { mark(c, n, MARK_FORCED); }
 
 static bool is_leaf(const uop *n) { return n->op == OP_CONST || n->op == OP_VAR || n->op == OP_IOTA; }
 static bool in_memory(const uop *n) {
@@ -77,6 +85,23 @@ static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n,
     return uop_new(c->g->ir, OP_CALL, (enum dtype)n->dt, 1, src, n->nsrc, arg);
 }
 
+/* Is n made, element by element, from a value that is never stored? */
+static bool from_inline(struct copy *c, const uop *n) {
+    uop_vec stack = {0};
+    struct map seen;
+    map_init(&seen, c->g->a);
+    vec_push(c->g->a, &stack, n);
+    while (stack.n) {
+        n = stack.p[--stack.n];
+        if (is_marked(c, n, MARK_INLINE)) return true;
+        bool through = op_is_movement((enum op)n->op) || op_is_pure((enum op)n->op);
+        if (!through || map_get(&seen, n->id, NULL)) continue;
+        map_put(&seen, n->id, 1);
+        for (uint32_t i = 0; i < n->nsrc; i++) vec_push(c->g->a, &stack, n->src[i]);
+    }
+    return false;
+}
+
 static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n) {
     struct ir *ir = c->g->ir;
     const uop **src = arena_array(c->g->a, const uop *, n->nsrc + 1);
@@ -87,8 +112,14 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     }
     switch (n->op) {
     case OP_DETACH:
-    case OP_INLINE:
+    case OP_ONCE:
     case OP_VIA: return src[0];
+    case OP_INLINE: {
+        const uop *x = src[0];
+        while (op_is_movement((enum op)x->op)) x = x->src[0];
+        mark(c, x, MARK_INLINE);
+        return src[0];
+    }
     case OP_CONTIGUOUS:
         if (in_memory(src[0]) && c->overwritten[n->src[0]->id]) return own_copy(c, src[0]);
         if (!in_memory(src[0]) && src[0]->op != OP_CONST) force(c, stored_for(src[0]));
@@ -106,7 +137,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     default: break;
     }
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
-    if (n->op == OP_REDUCE_AXES && !c->g->opts->no_split) {
+    if (n->op == OP_REDUCE_AXES && !c->g->opts->no_split && !from_inline(c, x->src[0])) {
         const uop *split = split_reduction(ir, &c->g->shapes, x);
         if (split) return split;
     }
@@ -157,12 +188,16 @@ static double elements_below(struct sgraph *g, const uop *n) {
     return (double)shape_size(sg_shape(g, n));
 }
 
-/* A sum of products in which every element of the operands is used many times. */
-static bool is_contraction(struct sgraph *g, const uop *n) {
+static bool is_sum_of_products(const uop *n) {
     if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD) return false;
     const uop *m = n->src[0];
-    if (m->op == OP_CAST) m = m->src[0];
-    if (m->op != OP_MUL) return false;
+    return m->op == OP_MUL || (m->op == OP_CAST && m->src[0]->op == OP_MUL);
+}
+
+/* .. in which every element of the operands is used many times. */
+static bool is_contraction(struct sgraph *g, const uop *n) {
+    if (!is_sum_of_products(n)) return false;
+    const uop *m = n->src[0]->op == OP_CAST ? n->src[0]->src[0] : n->src[0];
     double work = (double)shape_size(sg_shape(g, m));
     double a = elements_below(g, m->src[0]), b = elements_below(g, m->src[1]);
     return work >= 4 * RG_MAX(a, b) && (double)shape_size(sg_shape(g, n)) * 2 <= work;
@@ -176,7 +211,7 @@ static bool is_trivial(const uop *n) {
 }
 
 static bool is_unit(const struct copy *c, const uop *n) {
-    if (n->id < c->forced_n && c->forced[n->id]) return true;
+    if (is_marked(c, n, MARK_FORCED)) return true;
     if (n->dt == DT_IDX || n->dt == DT_VOID) return false;
     switch (n->op) {
     case OP_REDUCE_AXES:
@@ -235,6 +270,18 @@ static bool from_numbers(const uop *n, const uint8_t *number) {
     return true;
 }
 
+/* What is read many times is in memory, but for what is trivial on the way. */
+static void store_operand(struct sgraph *g, const uop *x) {
+    for (;; x = x->src[0]) {
+        while (op_is_movement((enum op)x->op)) x = x->src[0];
+        uint32_t u = g->unit_of[x->id];
+        if (!u || g->unit[u - 1].forced != UNIT_FREE) return;
+        if (is_trivial(x)) continue;
+        g->unit[u - 1].forced = UNIT_FORCED;
+        return;
+    }
+}
+
 static void mark_operands(struct sgraph *g, const uop *contraction) {
     const uop *m = contraction->src[0];
     if (m->op == OP_CAST) {
@@ -243,19 +290,7 @@ static void mark_operands(struct sgraph *g, const uop *contraction) {
     }
     struct unit *product = &g->unit[g->unit_of[m->id] - 1];
     if (product->forced == UNIT_FREE) product->forced = UNIT_NEVER;
-    for (int i = 0; i < 2; i++) {
-        const uop *x = m->src[i];
-        for (;;) {
-            while (op_is_movement((enum op)x->op)) x = x->src[0];
-            uint32_t u = g->unit_of[x->id];
-            if (!u || g->unit[u - 1].forced != UNIT_FREE) break;
-            if (!is_trivial(x)) {
-                g->unit[u - 1].forced = UNIT_FORCED;
-                break;
-            }
-            x = x->src[0];
-        }
-    }
+    for (int i = 0; i < 2; i++) store_operand(g, m->src[i]);
 }
 
 /* Of a unit that carries a contraction and the one source that it has it from, and so on: the smallest to store. */
@@ -291,12 +326,52 @@ static void store_before_reducing(struct sgraph *g) {
     }
 }
 
+static bool is_elementwise(const struct unit *u) {
+    return u->hint == HINT_ELEMENTWISE && op_is_pure((enum op)u->n->op);
+}
+
+/* INLINE says of one value that it is never stored: the weights of attention, one for each query and key. Neither is what
+ * it is made from, element by element, up to the products below it, nor what is made from it before it is reduced:
+ * all of it has that many elements. What else such a value reads (the sums of its rows that an earlier kernel made) is in
+ * memory, as for a contraction; but not what was reduced from it or its like, which is the same kernel's. */
+static void never_store_rows(struct sgraph *g) {
+    uint8_t *row = arena_array(g->a, uint8_t, g->units), *from = arena_array(g->a, uint8_t, g->units);
+    for (uint32_t u = 0; u < g->units; u++) { /* up: sources come first */
+        struct unit *x = &g->unit[u];
+        row[u] = x->kept;
+        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
+            if (row[*s] && is_elementwise(x) && x->forced == UNIT_FREE) row[u] = 1, x->forced = UNIT_NEVER;
+    }
+    for (uint32_t u = g->units; u-- > 0;) { /* down */
+        struct unit *x = &g->unit[u];
+        if (!row[u] || !is_elementwise(x)) continue;
+        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++) {
+            struct unit *y = &g->unit[*s];
+            bool large = shape_size(sg_shape(g, y->n)) >= shape_size(sg_shape(g, x->n));
+            if (y->forced != UNIT_FREE || !large) continue;
+            if (!is_elementwise(y) && !is_sum_of_products(y->n)) continue;
+            row[*s] = 1, y->forced = UNIT_NEVER;
+            if (!is_elementwise(y)) y->hint = HINT_CONTRACTION; /* however few the queries are */
+        }
+    }
+    for (uint32_t u = 0; u < g->units; u++) {
+        struct unit *x = &g->unit[u];
+        from[u] = row[u];
+        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
+            from[u] |= from[*s] && g->unit[*s].forced != UNIT_FORCED;
+        if (!row[u] || !is_elementwise(x)) continue;
+        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
+            if (!from[*s]) store_operand(g, g->unit[*s].n);
+    }
+}
+
 static void find_units(struct sgraph *g, struct copy *c) {
     uop_vec topo = {0};
     uop_topo(g->a, &g->root, 1, &topo);
     g->unit = arena_array(g->a, struct unit, topo.n);
     g->unit_of = arena_array(g->a, uint32_t, g->ir->n);
     uint8_t *number = arena_array(g->a, uint8_t, g->ir->n);
+    bool any_kept = false;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         number[n->id] = is_leaf(n) || (n->nsrc && !in_memory(n) && from_numbers(n, number));
@@ -304,17 +379,19 @@ static void find_units(struct sgraph *g, struct copy *c) {
         struct unit *u = &g->unit[g->units++];
         g->unit_of[n->id] = g->units;
         *u = (struct unit){.n = n, .hint = n->op == OP_REDUCE_AXES ? HINT_REDUCTION : HINT_ELEMENTWISE};
-        bool must = (n->id < c->forced_n && c->forced[n->id]) || n->op == OP_ASSIGN || n->op == OP_SCATTER ||
+        bool must = is_marked(c, n, MARK_FORCED) || n->op == OP_ASSIGN || n->op == OP_SCATTER ||
                     n->op == OP_SCAN_AXIS || n->op == OP_CALL;
         u->forced = must ? UNIT_FORCED : number[n->id] ? UNIT_NEVER : UNIT_FREE;
         if (u->forced == UNIT_NEVER) u->hint = HINT_NUMBER;
+        if (u->forced == UNIT_FREE && is_marked(c, n, MARK_INLINE)) u->forced = UNIT_NEVER, u->kept = 1;
+        any_kept |= u->kept;
     }
     for (uint32_t u = 0; u < g->units; u++)
-        if (is_contraction(g, g->unit[u].n)) {
-            g->unit[u].hint = HINT_CONTRACTION;
-            mark_operands(g, g->unit[u].n);
-        }
+        if (is_contraction(g, g->unit[u].n)) g->unit[u].hint = HINT_CONTRACTION;
     link_units(g);
+    if (any_kept) never_store_rows(g);
+    for (uint32_t u = 0; u < g->units; u++)
+        if (g->unit[u].hint == HINT_CONTRACTION) mark_operands(g, g->unit[u].n);
     store_before_reducing(g);
 }
 

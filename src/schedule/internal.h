@@ -13,6 +13,7 @@ enum { HINT_ELEMENTWISE, HINT_CONTRACTION, HINT_REDUCTION, HINT_NUMBER };
 struct unit {
     const uop *n;
     uint8_t forced, hint;
+    uint8_t kept;  /* INLINE: never stored, but a kernel keeps a row of it; see value_kept() in rangeify.c */
     uint8_t cut;   /* made by a contraction and reduced later: in memory between two kernels */
     uint32_t *use; /* units that read it, ending in UINT32_MAX */
     uint32_t *src; /* units that it reads, the same */
@@ -54,6 +55,10 @@ struct at_memo {
     const uop *const *idx;
     uint64_t hash;
 };
+struct row_read { /* of a kept value */
+    uint32_t unit;
+    bool by_row; /* while another row is filled, element for element */
+};
 struct rangeify {
     struct sgraph *g;
     struct arena *a; /* scratch of one kernel; the caller may release it when it is done with the kernel */
@@ -61,6 +66,9 @@ struct rangeify {
     struct rw rw;
     struct free_ranges fr;
     const uint8_t *stored; /* by unit */
+    uint8_t *plain;        /* by unit: a kept value of which this kernel keeps no row */
+    VEC(struct row_read) row_reads;
+    struct map row_ranges; /* ids of RANGEs along kept rows */
     uint8_t *out;          /* by unit: 1 for the outputs of this kernel, which are computed and not loaded */
     const uop *dim[SHAPE_MAX]; /* the domain: a RANGE for each axis, or 0 */
     uint32_t dims;
@@ -80,7 +88,7 @@ void rangeify_init(struct rangeify *, struct sgraph *, struct arena *scratch, st
 /* SINK of the kernel that stores these units, over raw ranges (outputs LOOP with pos = axis, reductions REDUCE);
  * NULL: not a legal kernel, r->illegal says why. PARAM slots are node ids of the memory's node. */
 const uop *rangeify_kernel(struct rangeify *, const uint32_t *unit, uint32_t n, const uint8_t *stored);
-/* Which of the domain's ranges may be the grid: those that every store and every reduction depends on. topo: all nodes
+/* Which of the domain's ranges may be the grid: those that every store, reduction and kept row depends on. topo: all nodes
  * of the kernel. */
 void rangeify_grid(struct rangeify *, const uop_vec *topo, bool grid[SHAPE_MAX]);
 

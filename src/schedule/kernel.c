@@ -135,7 +135,14 @@ static bool nested(struct build *b, const uop_vec *topo, const uop *x, const uop
     return false;
 }
 
-/* The class of a reduction's range: that of a LOOP axis of the same size that it does not run inside of, or of another
+/* Does it run once for each element of a kept row? */
+static bool inside_row(struct build *b, const uop_vec *outer) {
+    for (uint32_t i = 0; i < outer->n; i++)
+        if (map_get(&b->r->row_ranges, outer->p[i]->id, NULL)) return true;
+    return false;
+}
+
+/* The class of a reduction's or row's range: that of a LOOP axis of the same size that it does not run inside of, or of another
  * reduction's that it neither contains nor is contained in; each class once per reduction. */
 static void class_of_reduce(struct build *b, const uop_vec *topo, axis_vec *v, const uop *red, struct axis *x,
                             uint32_t *classes) {
@@ -149,7 +156,8 @@ static void class_of_reduce(struct build *b, const uop_vec *topo, axis_vec *v, c
             struct axis *z = axis_of(v, red->src[s]);
             taken |= z && z != x && z->cls == y->cls;
         }
-        bool apart = y->kind == AX_LOOP ? !free_has(&b->r->fr, red, y->raw) : same_set(outer, y->outer);
+        bool apart = y->kind != AX_LOOP ? same_set(outer, y->outer)
+                                        : !free_has(&b->r->fr, red, y->raw) && !inside_row(b, outer);
         for (uint32_t k = 0; k < v->n && apart; k++) /* every member of the class */
             if (v->p[k].cls == y->cls)
                 apart = !nested(b, topo, x->raw, v->p[k].raw) &&
@@ -180,7 +188,7 @@ static void find_axes(struct build *b, axis_vec *v) {
     uop_topo(b->a, &b->sink, 1, &topo);
     VEC(const uop *) reds = {0};
     for (uint32_t i = 0; i < topo.n; i++) {
-        if (topo.p[i]->op != OP_REDUCE) continue;
+        if (topo.p[i]->op != OP_REDUCE && topo.p[i]->op != OP_STAGE) continue;
         vec_push(b->a, &reds, topo.p[i]);
         for (uint32_t s = 1; s < topo.p[i]->nsrc; s++)
             if (!axis_of(v, topo.p[i]->src[s]))
@@ -217,6 +225,15 @@ static const uop *new_axis(struct build *b, struct ir *ir, const struct axis *x)
                                .pos = (uint8_t)x->pos,
                                .id = (uint16_t)x->id}};
     return uop_new(ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
+}
+
+/* Rows by number, in the order in which the kernel mentions them. */
+static union arg row_name(struct ir *to, const uop *row, uint32_t number) {
+    char name[24];
+    int k = snprintf(name, sizeof name, "keep%u", number);
+    union arg arg = row->arg;
+    arg.mem.name = ir_sym(to, name, (size_t)k);
+    return arg;
 }
 
 static const uop *numbered(struct ir *to, const uop *n, uint32_t slot, const uop *const *src) {
@@ -267,6 +284,7 @@ static void write_kernel(struct build *b, axis_vec *v, struct built *out) {
     out->buffer = arena_array(keep, const uop *, topo.n);
     out->var = arena_array(keep, uint32_t, topo.n);
     out->var_name = arena_array(keep, const char *, topo.n);
+    uint32_t rows = 0;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i], **src = arena_array(b->a, const uop *, n->nsrc + 1);
         for (uint32_t s = 0; s < n->nsrc; s++) src[s] = to[n->src[s]->id];
@@ -281,9 +299,11 @@ static void write_kernel(struct build *b, axis_vec *v, struct built *out) {
             const char *name = ir_name(b->r->ir, n->arg.param.name);
             out->var_name[out->nvar] = arena_strdup(keep, name, strlen(name));
             to[n->id] = numbered(ir, n, out->nvar++, src);
-        } else
-            to[n->id] = rw_new(&rw, (enum op)n->op, (enum dtype)n->dt, n->lanes, src, n->nsrc, n->arg);
-        if (n->op == OP_LOAD) to[n->id] = inside(&rw, to[n->id]);
+        } else {
+            union arg arg = n->op == OP_STAGE ? row_name(ir, n, rows++) : n->arg;
+            to[n->id] = rw_new(&rw, (enum op)n->op, (enum dtype)n->dt, n->lanes, src, n->nsrc, arg);
+        }
+        if (n->op == OP_LOAD && n->src[0]->src[0]->op == OP_PARAM) to[n->id] = inside(&rw, to[n->id]);
     }
     out->sink = to[b->sink->id];
 }

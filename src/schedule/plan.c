@@ -277,7 +277,7 @@ static void region_text(struct region *x) {
     for (uint32_t i = 0; i < x->n; i++) {
         const struct unit *u = &x->g->unit[x->unit[i]];
         text_of(x, u->n, true, 0);
-        str_printf(&x->text, " %d", u->forced);
+        str_printf(&x->text, u->kept ? " %dk" : " %d", u->forced);
         for (const uint32_t *s = u->use; *s != UINT32_MAX; s++)
             if (x->local[*s] == UINT32_MAX) str_add(&x->text, "!"); /* read outside */
         str_addc(&x->text, '\n');

@@ -52,6 +52,7 @@ struct tally {
     struct model_work work;
     struct price price;
     uint32_t contractions;
+    bool rows;      /* keeps rows of values that are never stored */
     uint32_t loops; /* axes of a row; of a row with several nothing is kept either */
     bool columns;   /* vectors run along the grid, loops go down columns: nothing is kept from pass to pass */
     double across,
@@ -152,9 +153,20 @@ static bool is_contraction(struct tally *t, const uop *red) {
     if (loads.n < 2 || evals < 512) return false;
     for (uint32_t i = 0; i < loads.n; i++) {
         const uop *p = loads.p[i]->src[0]->src[0];
-        if (distinct(free_of(&t->r->fr, loads.p[i]), (double)p->src[0]->hi) * 4 > evals) return false;
+        double most = p->op == OP_STAGE ? INFINITY : (double)p->src[0]->hi;
+        if (distinct(free_of(&t->r->fr, loads.p[i]), most) * 4 > evals) return false;
     }
     return true;
+}
+
+/* The second product of attention: a kept row by a matrix. */
+static bool reads_row(struct tally *t, const uop *red) {
+    uop_vec loads = {0};
+    uint32_t left = 64;
+    loads_below(red->src[0], &loads, t->r->a, &left);
+    for (uint32_t i = 0; i < loads.n; i++)
+        if (loads.p[i]->src[0]->src[0]->op == OP_STAGE) return true;
+    return false;
 }
 
 static bool trivial_operand(const uop *n, uint32_t budget) {
@@ -178,10 +190,12 @@ static const char *check_reduce(struct tally *t, const uop *red) {
             return "a reduction inside a loop that it does not depend on";
     }
     if (!is_contraction(t, red)) return NULL;
-    if (++t->contractions > 1) return "two contractions in one kernel";
+    if (++t->contractions > 1 && !t->rows) return "two contractions in one kernel";
     for (uint32_t i = 0; i < f->n; i++) {
-        if (f->p[i]->arg.range.kind == AX_REDUCE) return "a contraction inside a reduction";
-        if (!t->grid[f->p[i]->arg.range.id]) return "a contraction inside a row loop";
+        if (f->p[i]->arg.range.kind == AX_REDUCE) {
+            if (!map_get(&t->r->row_ranges, f->p[i]->id, NULL)) return "a contraction inside a reduction";
+        } else if (!t->grid[f->p[i]->arg.range.id] && !reads_row(t, red))
+            return "a contraction inside a row loop";
     }
     if (!trivial_operand(red->src[0], 4)) return "work that a contraction would repeat";
     return NULL;
@@ -200,13 +214,14 @@ static const char *check_scan(struct tally *t, const uop *scan) {
 static const char *check_users(struct tally *t, const uop *e, struct map *user, struct map *seen) {
     uop_vec stack = {0};
     uint64_t by;
-    for (uint32_t i = 0; i < (e->op == OP_REDUCE || e->op == OP_SCAN ? 1 : e->nsrc); i++)
-        vec_push(t->r->a, &stack, e->src[i]);
+    bool binds = e->op == OP_REDUCE || e->op == OP_SCAN || e->op == OP_STAGE;
+    for (uint32_t i = 0; i < (binds ? 1 : e->nsrc); i++) vec_push(t->r->a, &stack, e->src[i]);
     while (stack.n) {
         const uop *n = stack.p[--stack.n];
         uint64_t key = (uint64_t)e->id << 32 | n->id;
         if (!n->nsrc || map_get(seen, key, &by)) continue;
         map_put(seen, key, 1);
+        if (n->op == OP_STAGE) continue;
         if (n->op != OP_REDUCE && n->op != OP_SCAN) {
             for (uint32_t i = 0; i < n->nsrc; i++) vec_push(t->r->a, &stack, n->src[i]);
             continue;
@@ -231,10 +246,23 @@ static const char *check_nests(struct tally *t) {
     map_init(&user, t->r->a), map_init(&seen, t->r->a);
     for (uint32_t i = 0; i < t->topo.n && !why; i++) {
         const uop *n = t->topo.p[i];
-        if (n->op == OP_REDUCE || n->op == OP_SCAN || n->op == OP_STORE || n->op == OP_STORE_ADD)
-            why = check_users(t, n, &user, &seen);
+        bool effect = n->op == OP_REDUCE || n->op == OP_SCAN || n->op == OP_STAGE || n->op == OP_STORE;
+        if (effect || n->op == OP_STORE_ADD) why = check_users(t, n, &user, &seen);
     }
     return why;
+}
+
+/* Kept rows are what the outputs of such a kernel have in common; without one they would only run one after the other. */
+static const char *check_rows(struct tally *t, const uop *sink) {
+    uint64_t *has = arena_array(t->r->a, uint64_t, t->r->ir->n), all = UINT64_MAX;
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < t->topo.n; i++) {
+        const uop *n = t->topo.p[i];
+        for (uint32_t k = 0; k < n->nsrc; k++) has[n->id] |= has[n->src[k]->id];
+        if (n->op == OP_STAGE) has[n->id] |= 1ull << RG_MIN(rows++, 63);
+    }
+    for (uint32_t i = 0; i < sink->nsrc; i++) all &= has[sink->src[i]->id];
+    return all ? NULL : "outputs that share no row";
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
@@ -317,7 +345,10 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
     for (uint32_t i = 0; i < t->topo.n; i++) {
         const uop *n = t->topo.p[i];
         const uop_vec *f = free_of(&t->r->fr, n);
-        if (n->op == OP_LOAD) {
+        bool row = n->op == OP_LOAD && n->src[0]->src[0]->op == OP_STAGE;
+        if (row || n->op == OP_STAGE) { /* scratch: it stays in the nearest cache */
+            t->work.l1 += dtype_info[n->dt].bytes * times(t, free_of(&t->r->fr, row ? n : n->src[0]));
+        } else if (n->op == OP_LOAD) {
             touch(t, mem, n->src[0], false);
             if (!t->contractions)
                 *work_of(&t->work, (enum dtype)n->dt) += times(t, f); /* else from registers */
@@ -346,11 +377,13 @@ struct price price_kernel(struct rangeify *r, const uop *sink, const struct mode
         if (t.grid[i]) t.grid_all *= extent(r->dim[i]);
     for (uint32_t i = 0; i < r->dims; i++)
         if (r->dim[i]->op == OP_RANGE) t.columns = t.grid[i], t.loops += !t.grid[i];
+    t.rows = r->row_reads.n > 0;
     for (uint32_t i = 0; i < t.topo.n && !r->illegal; i++) {
         if (t.topo.p[i]->op == OP_REDUCE) r->illegal = check_reduce(&t, t.topo.p[i]);
         if (t.topo.p[i]->op == OP_SCAN) r->illegal = check_scan(&t, t.topo.p[i]);
     }
     if (!r->illegal) r->illegal = check_nests(&t);
+    if (!r->illegal && t.rows) r->illegal = check_rows(&t, sink);
     if (!r->illegal) price_nodes(&t, &mem);
     if (mem.n > 62) r->illegal = "too many buffers for one kernel";
     if (r->illegal) return (struct price){.seconds = INFINITY};

@@ -6,6 +6,8 @@
  * stored is recomputed wherever it is used; equal values at equal coordinates are one node. This is the only place
  * where a kernel comes from: the planner prices what is written here, and what it chose is written here again.
  *
+ * A value that is never stored (INLINE) is kept for a row at a time: a STAGE (value_kept).
+ *
  * Reductions that do not need each other share their ranges, which makes them one loop: the range is found by what it
  * is inside of (the free ranges of its coordinates), by how many reductions lie below it, and by its size.
  * Tests: tests/unit/schedule.c */
@@ -22,6 +24,7 @@ void rangeify_init(struct rangeify *r, struct sgraph *g, struct arena *a, struct
     r->sym_dim = ir_sym(ir, "d", 1);
     r->level = arena_array(ir->arena, uint32_t, g->ir->n);
     r->out = arena_array(ir->arena, uint8_t, g->units + 1);
+    r->plain = arena_array(ir->arena, uint8_t, g->units + 1);
     r->param = arena_array(ir->arena, const uop *, g->ir->n);
 }
 
@@ -182,6 +185,7 @@ static void at_box(struct rangeify *r, const uop *n, uint32_t first, uint32_t ax
 /* ---- the walk ------------------------------------------------------------------------------------------ */
 
 static const uop *value_at(struct rangeify *, const uop *n, const uop *const *at, const uop *gate);
+static const uop *write_value(struct rangeify *, const uop *n, const uop *const *at, const uop *gate);
 
 static bool is_loaded(struct rangeify *r, const uop *n) {
     uint32_t u = r->g->unit_of[n->id];
@@ -314,6 +318,68 @@ static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *cons
     return cast(r, rw_mk(&r->rw, OP_REDUCE, src, 1 + nr, (union arg){.i = op}), (enum dtype)n->dt);
 }
 
+/* ---- rows that are kept --------------------------------------------------------------------------------- */
+
+static bool has_reduce_range(struct rangeify *r, const uop *n, bool *only_rows) {
+    const uop_vec *f = free_of(&r->fr, n);
+    bool any = false;
+    for (uint32_t k = 0; k < f->n; k++) {
+        if (f->p[k]->arg.range.kind != AX_REDUCE) continue;
+        any = true;
+        if (!map_get(&r->row_ranges, f->p[k]->id, NULL)) *only_rows = false;
+    }
+    return any;
+}
+
+/* A value that is never stored between kernels (INLINE), inside a reduction: the row that the reductions run along is
+ * computed once for each iteration of the loops outside, into scratch memory, and read from there by every pass. So a
+ * contraction may stand inside a reduction, and nothing is computed twice. NULL: there is no such row here. */
+static const uop *value_kept(struct rangeify *r, const uop *n, const uop *const *at) {
+    const struct shape *s = sg_shape(r->g, n);
+    const uop *to[SHAPE_MAX], *src[1 + SHAPE_MAX], *index = idx(r, 0);
+    uint64_t context = hash_u64(n->id + 0x726f77);
+    uint32_t nr = 0;
+    bool by_row = true, reduced[SHAPE_MAX] = {0};
+    for (uint32_t i = 0; i < s->n; i++) {
+        reduced[i] = s->d[i] != 1 && has_reduce_range(r, at[i], &by_row);
+        if (!reduced[i] && s->d[i] != 1) context = hash_u64(context ^ at[i]->id);
+    }
+    for (uint32_t i = 0; i < s->n; i++) {
+        to[i] = at[i];
+        if (!reduced[i]) continue;
+        src[1 + nr] = to[i] = reduce_range(r, context, level_of(r, n), nr, s->d[i]);
+        map_put(&r->row_ranges, to[i]->id, 1);
+        index = add(r, mul(r, index, s->d[i]), at[i]);
+        nr++;
+    }
+    if (!nr) return NULL;
+    vec_push(r->a, &r->row_reads, ((struct row_read){r->g->unit_of[n->id] - 1, by_row}));
+    char name[24];
+    int len = snprintf(name, sizeof name, "row%u", src[1]->arg.range.id);
+    union arg arg = {.mem = {ir_sym(r->ir, name, (size_t)len), SPACE_SCRATCH}};
+    src[0] = write_value(r, n, to, NULL);
+    const uop *row = uop_new(r->ir, OP_STAGE, (enum dtype)n->dt, 1, src, 1 + nr, arg);
+    return uop1(r->ir, OP_LOAD, uop2(r->ir, OP_INDEX, row, index));
+}
+
+static bool is_kept(struct rangeify *r, const uop *n, const uop *gate) {
+    uint32_t u = r->g->unit_of[n->id];
+    return u && r->g->unit[u - 1].kept && !r->plain[u - 1] && !gate && !r->flat;
+}
+
+/* A row that is read only while another one is filled is not worth keeping. Returns whether there was one: then the kernel
+ * is written again without. */
+static bool drop_rows(struct rangeify *r) {
+    bool any = false;
+    for (uint32_t i = 0; i < r->row_reads.n; i++) {
+        const struct row_read *x = &r->row_reads.p[i];
+        uint32_t reads = 0;
+        for (uint32_t k = 0; k < r->row_reads.n; k++) reads += r->row_reads.p[k].unit == x->unit;
+        if (reads == 1 && x->by_row) r->plain[x->unit] = 1, any = true;
+    }
+    return any;
+}
+
 /* The running combination of equal values, at position i of n: i+1 of them. Powers by the bits of i+1. */
 static const uop *scan_equal(struct rangeify *r, enum op op, const uop *x, const uop *i, int64_t n) {
     enum dtype dt = (enum dtype)x->dt;
@@ -408,7 +474,9 @@ static const uop *value_at(struct rangeify *r, const uop *n, const uop *const *a
             return m->value;
     }
     if (r->illegal || ++r->visited > CONE_MAX) return refuse(r, n, "too much in one kernel");
-    const uop *v = is_loaded(r, n) ? load(r, n, at, gate) : write_value(r, n, at, gate);
+    const uop *v = is_loaded(r, n) ? load(r, n, at, gate) : NULL;
+    if (!v && k && is_kept(r, n, gate)) v = value_kept(r, n, at);
+    if (!v) v = write_value(r, n, at, gate);
     while (r->node_of.n <= v->id) vec_push(r->ir->arena, &r->node_of, 0);
     if (r->node_of.p[v->id] >> 32 != r->epoch) r->node_of.p[v->id] = (uint64_t)r->epoch << 32 | n->id;
     const uop **keep = arena_raw(r->a, (k + 1) * sizeof *keep);
@@ -525,7 +593,10 @@ static const struct shape *begin(struct rangeify *r, const uint32_t *unit, uint3
     if (!r->epoch) memset(r->level, 0, r->g->ir->n * sizeof *r->level), r->epoch = 1;
     r->memo = NULL;
     r->memo_n = r->memo_cap = 0;
+    r->row_reads.p = NULL;
+    r->row_reads.n = r->row_reads.cap = 0;
     map_init(&r->reduce_ranges, r->a);
+    map_init(&r->row_ranges, r->a);
     const struct shape *dom = NULL; /* of the largest output */
     for (uint32_t i = 0; i < n; i++) {
         const struct shape *s = written(r->g, r->g->unit[unit[i]].n);
@@ -539,7 +610,7 @@ static const struct shape *begin(struct rangeify *r, const uint32_t *unit, uint3
     return dom;
 }
 
-const uop *rangeify_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n, const uint8_t *stored) {
+static const uop *write_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n, const uint8_t *stored) {
     const struct shape *dom = begin(r, unit, n, stored);
     const uop *at[SHAPE_MAX], **store = arena_array(r->a, const uop *, n);
     for (uint32_t i = 0; i < n; i++) {
@@ -566,6 +637,14 @@ const uop *rangeify_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n,
     return r->illegal ? NULL : uop_new(r->ir, OP_SINK, DT_VOID, 1, store, n, ARG_NONE);
 }
 
+const uop *rangeify_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n, const uint8_t *stored) {
+    const uop *sink = write_kernel(r, unit, n, stored);
+    if (!sink || !drop_rows(r)) return sink;
+    sink = write_kernel(r, unit, n, stored);
+    memset(r->plain, 0, r->g->units);
+    return sink;
+}
+
 /* ---- the grid ------------------------------------------------------------------------------------------ */
 
 void rangeify_grid(struct rangeify *r, const uop_vec *topo, bool grid[SHAPE_MAX]) {
@@ -578,7 +657,7 @@ void rangeify_grid(struct rangeify *r, const uop_vec *topo, bool grid[SHAPE_MAX]
             struct affine at = affine_of(r->a, n->src[0]->src[1]);
             for (uint32_t i = 0; i < r->dims; i++) grid[i] = grid[i] && affine_coef(&at, r->dim[i]);
         }
-        if (!scan && n->op != OP_REDUCE && n->op != OP_STORE) continue;
+        if (!scan && n->op != OP_REDUCE && n->op != OP_STAGE && n->op != OP_STORE) continue;
         /* a store owns the elements of its index; a reduction runs once for each of what it is inside of */
         for (uint32_t i = 0; i < r->dims; i++)
             if (grid[i] && (scan ? n->src[1] == r->dim[i] : !free_has(&r->fr, of, r->dim[i])))

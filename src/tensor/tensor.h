@@ -322,6 +322,15 @@ const uop *t_interpolate(struct tg *, const uop *, const int64_t *size, uint32_t
                          bool align_corners);
 const uop *t_adaptive_avg_pool(struct tg *, const uop *, const int64_t *size, uint32_t axes);
 
+/* attention.c: softmax(q k^T * scale + mask) v; see rg_attention. */
+struct t_attention {
+    const uop *mask; /* may be NULL */
+    bool causal;
+    double scale, dropout;
+    const uop *chance; /* with dropout: numbers from 0 to 1 for each query and key; below `dropout` it is not seen */
+};
+const uop *t_attention(struct tg *, const uop *q, const uop *k, const uop *v, const struct t_attention *);
+
 /* index.c: by integer tensors (GATHER, SCATTER) */
 /* torch.gather; and index_select with an index of any shape, NumPy's take. */
 const uop *t_gather(struct tg *, const uop *, int64_t axis, const uop *index);

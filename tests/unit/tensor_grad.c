@@ -329,6 +329,31 @@ static void casts_and_bits(void) {
     close_fix(&f);
 }
 
+struct once {
+    struct fix f;
+    const uop *x, *d;
+};
+
+static void twice(void *arg) {
+    struct once *o = arg;
+    t_grad(&o->f.g, t_sum(&o->f.g, t_square(&o->f.g, o->d), NULL, 0, false), NULL, &o->x, 1, &o->d);
+}
+
+/* ONCE passes on what flows, and what flows has no gradient: an error, whether or not anything would come of it. */
+static void only_once(void) {
+    struct once o;
+    open_fix(&o.f);
+    double v[2];
+    o.x = add_buf(&o.f, DT_F64, D(2));
+    o.f.data[0][0] = 3, o.f.data[0][1] = -0.5;
+    const uop *y = t_square(&o.f.g, uop1(&o.f.t.ir, OP_ONCE, t_square(&o.f.g, o.x)));
+    t_grad(&o.f.g, t_sum(&o.f.g, y, NULL, 0, false), NULL, &o.x, 1, &o.d);
+    eval(&o.f, &o.d, 1, v);
+    CHECK(v[0] == 4 * 27 && v[1] == -0.5);
+    CHECK_EQ(err_guard(&o.f.t.err, twice, &o), RG_EUNSUPPORTED);
+    close_fix(&o.f);
+}
+
 /* Every rule of the set `grad` takes part, and every case is right to second order. */
 TEST_SLOW(tensor_grad_finite_differences, 240) {
     for (size_t c = 0; c < RG_COUNT(cases); c++) {
@@ -338,6 +363,7 @@ TEST_SLOW(tensor_grad_finite_differences, 240) {
         close_fix(&run.f);
     }
     casts_and_bits();
+    only_once();
     unsigned rules = 0;
     for (unsigned r = 0; r < rule_count; r++)
         if (!strcmp(rule_info[r].set, "grad")) {

@@ -1,0 +1,163 @@
+/* attention.c: softmax(q k^T * scale + mask) v, written so that no value for each query and key is ever stored.
+ *
+ * Forward, for the scores S of one query: m is the greatest, P = exp(S - m), l the sum of P, and the result is (P v) / l. S
+ * and P are INLINE: the kernel keeps one row of them in scratch memory (src/schedule/rangeify.c, value_kept), and all of
+ * it is one kernel.
+ *
+ * Backward, plain differentiation would go through m, P and l. Instead the result is a VIA: its value is the one above, its
+ * gradient that of
+ *
+ *     B = P v - O * (the sum of P over the keys),   P = exp(S - lse),   lse = m + log l
+ *
+ * where lse and O, the result, are constants. What flows to P is then dO v^T - D with D = sum(dO * O), because that is
+ * what sum(P * dP) is, and from P to S it is multiplied by P: the gradient of the softmax in closed form, from lse and O
+ * alone. P is INLINE again, so dQ is one kernel with rows along the keys, dK and dV one with rows along the queries. B
+ * itself is never computed. As lse and O are constants to it, a gradient of the gradient is refused (ONCE).
+ *
+ * A query that sees no key has the result 0, and no gradient, as in PyTorch.
+ * Grouped queries: the heads of q are (Hk, G), and k and v are broadcast along G.
+ * Tests: tests/unit/attention.c, tests/values/attention.txt */
+#include <math.h>
+
+#include "tensor/internal.h"
+
+struct attend {
+    struct tg *g;
+    enum dtype dt; /* of the sums: float32 for halves */
+    int64_t t, s;
+    const struct t_attention *o;
+};
+
+/* ---- shapes -------------------------------------------------------------------------------------------------- */
+
+static void check(struct tg *g, const uop *q, const uop *k, const uop *v) {
+    const struct shape *a = tg_shape(g, q), *b = tg_shape(g, k), *c = tg_shape(g, v);
+    const char *text = arena_printf(g->ir->arena, "attention of q %s, k %s, v %s", tg_dims(g, q),
+                                    tg_dims(g, k), tg_dims(g, v));
+    if (a->n < 2 || b->n != a->n || c->n != a->n)
+        tg_bad(g, "%s: expected q (.., Hq, T, D), k (.., Hk, S, D), v (.., Hk, S, Dv) of equal rank", text);
+    if (a->d[a->n - 1] != b->d[a->n - 1])
+        tg_bad(g, "%s: the last axes of q and k must be equal, found %lld and %lld", text,
+               (long long)a->d[a->n - 1], (long long)b->d[a->n - 1]);
+    if (b->d[a->n - 2] != c->d[a->n - 2])
+        tg_bad(g, "%s: k and v must have as many keys, found %lld and %lld", text, (long long)b->d[a->n - 2],
+               (long long)c->d[a->n - 2]);
+    if (a->n == 2) return;
+    int64_t hq = a->d[a->n - 3], hk = b->d[a->n - 3];
+    if (hk != c->d[a->n - 3] || !hk || hq % hk)
+        tg_bad(g, "%s: the heads of k and v must be equal and divide those of q, found %lld, %lld and %lld",
+               text, (long long)hk, (long long)c->d[a->n - 3], (long long)hq);
+    for (uint32_t i = 0; i + 3 < a->n; i++)
+        if (a->d[i] != b->d[i] || a->d[i] != c->d[i])
+            tg_bad(g, "%s: the axes before the heads must be equal", text);
+}
+
+/* (.., H, T, D) to (.., heads, H / heads, T, D). */
+static const uop *in_groups(struct tg *g, const uop *x, int64_t heads) {
+    const struct shape *s = tg_shape(g, x);
+    int64_t d[SHAPE_MAX + 1];
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (i + 3 == s->n) d[k++] = heads, d[k++] = s->d[i] / heads;
+        if (i + 3 != s->n) d[k++] = s->d[i];
+    }
+    return tg_reshape(g, x, shape_make(&g->shapes, d, k));
+}
+
+/* A mask that broadcasts to (.., Hq, T, S), as one that broadcasts to the scores in groups. */
+static const uop *group_mask(struct tg *g, const uop *m, const struct shape *q, int64_t keys, int64_t heads) {
+    const struct shape *s = tg_shape(g, m);
+    bool fits = s->n <= q->n;
+    for (uint32_t i = 1; i <= s->n && fits; i++) {
+        int64_t want = i == 1 ? keys : q->d[q->n - i];
+        fits = s->d[s->n - i] == want || s->d[s->n - i] == 1;
+    }
+    if (!fits || (m->dt != DT_BOOL && !dt_is_float((enum dtype)m->dt)))
+        tg_bad(g,
+               "attention with a mask of %s %s: expected bool or a float that broadcasts to (.., T, S) = "
+               "(.., %lld, %lld)",
+               tg_dims(g, m), tg_dt(m), (long long)q->d[q->n - 2], (long long)keys);
+    if (s->n < 3) return m;
+    return in_groups(g, m, s->d[s->n - 3] == 1 ? 1 : heads);
+}
+
+/* ---- the scores ---------------------------------------------------------------------------------------------- */
+
+/* true where query i sees key j: keys 0 .. i, if there are more keys than queries the queries are the last ones. */
+static const uop *causal(struct attend *a) {
+    int64_t first = RG_MAX(a->s - a->t, 0);
+    const uop *i = tg_iota(a->g, a->t, 2, 0), *j = tg_iota(a->g, a->s, 2, 1);
+    return t_le(a->g, j, first ? tg_op_k(a->g, OP_ADD, i, (double)first) : i);
+}
+
+static const uop *number(struct attend *a, double v) { return uop_flt(a->g->ir, a->dt, v); }
+
+static const uop *scores(struct attend *a, const uop *q, const uop *k) {
+    struct tg *g = a->g;
+    const struct shape *s = tg_shape(g, q);
+    double scale = a->o->scale != 0 ? a->o->scale : 1 / sqrt((double)RG_MAX(s->d[s->n - 1], 1));
+    const uop *x = tg_contract(g, t_unsqueeze(g, q, -2), t_unsqueeze(g, k, -3), 1);
+    const uop *m = a->o->mask;
+    x = t_mul(g, x, number(a, scale));
+    if (m && m->dt == DT_BOOL) x = t_where(g, m, x, number(a, -INFINITY));
+    if (m && m->dt != DT_BOOL) x = t_add(g, x, t_cast(g, m, a->dt));
+    if (a->o->causal) x = t_where(g, causal(a), x, number(a, -INFINITY));
+    return t_inline(g, x);
+}
+
+/* The sum over the keys of weights (.., T, S) times v (.., S, Dv). */
+static const uop *weighted(struct attend *a, const uop *p, const uop *v) {
+    struct tg *g = a->g;
+    if (a->o->dropout > 0)
+        p = t_mul(g, t_where(g, t_lt(g, a->o->chance, number(a, a->o->dropout)), number(a, 0), p),
+                  number(a, 1 / (1 - a->o->dropout)));
+    const uop *x = t_mul(g, t_unsqueeze(g, p, -1), t_unsqueeze(g, v, -3)); /* (.., T, S, Dv) */
+    uint32_t keys = 1u << (tg_shape(g, x)->n - 2);
+    return tg_drop(g, tg_reduce(g, OP_ADD, x, keys), keys, false);
+}
+
+static const uop *over_keys(struct attend *a, enum op op, const uop *x) {
+    return tg_reduce(a->g, op, x, 1u << (tg_shape(a->g, x)->n - 1));
+}
+
+/* ---- both ways ----------------------------------------------------------------------------------------------- */
+
+static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop *v, enum dtype out) {
+    struct tg *g = a->g;
+    const uop *s = scores(a, q, k), *zero = number(a, 0), *one = number(a, 1);
+    const uop *m = over_keys(a, OP_MAX, s);
+    m = t_where(g, t_eq(g, m, number(a, -INFINITY)), zero, m); /* a query that sees nothing */
+    const uop *p = t_inline(g, t_exp(g, t_sub(g, s, m)));
+    const uop *l = over_keys(a, OP_ADD, p);
+    l = t_where(g, t_eq(g, l, zero), one, l);
+    const uop *o = t_cast(g, t_div(g, weighted(a, p, v), l), out);
+
+    const uop *lse = t_detach(g, t_contiguous(g, t_add(g, m, t_log(g, l))));
+    const uop *seen = t_cast(g, t_detach(g, t_contiguous(g, o)), a->dt);
+    const uop *w = t_inline(g, t_exp(g, t_sub(g, s, lse)));
+    const uop *back = t_sub(g, weighted(a, w, v), t_mul(g, over_keys(a, OP_ADD, w), seen));
+    return t_via(g, o, uop1(g->ir, OP_ONCE, t_cast(g, back, out)));
+}
+
+const uop *t_attention(struct tg *g, const uop *q, const uop *k, const uop *v, const struct t_attention *o) {
+    const uop *x[3] = {tg_float(g, tg_value(g, q)), tg_float(g, tg_value(g, k)), tg_float(g, tg_value(g, v))};
+    enum dtype out = DT_VOID;
+    for (int i = 0; i < 3; i++) out = t_promote(out, (enum dtype)x[i]->dt);
+    check(g, x[0], x[1], x[2]);
+    struct t_attention opts = *o;
+    const struct shape *sq = tg_shape(g, x[0]), *sk = tg_shape(g, x[1]), *sv = tg_shape(g, x[2]);
+    struct attend a = {.g = g, .dt = out == DT_F64 ? DT_F64 : DT_F32, .o = &opts};
+    a.t = sq->d[sq->n - 2], a.s = sk->d[sk->n - 2];
+    if (opts.chance) opts.chance = group_mask(g, opts.chance, sq, a.s, sq->n > 2 ? sk->d[sk->n - 3] : 1);
+    if (!(opts.dropout >= 0 && opts.dropout < 1))
+        tg_bad(g, "attention with dropout %g: expected a share from 0 to less than 1", opts.dropout);
+    for (int i = 0; i < 3; i++) x[i] = t_cast(g, x[i], a.dt);
+    int64_t heads = sq->n > 2 ? sk->d[sk->n - 3] : 1, d[SHAPE_MAX];
+    if (opts.mask) opts.mask = group_mask(g, opts.mask, sq, a.s, heads);
+    for (int i = 0; i < 3 && sq->n > 2; i++) x[i] = in_groups(g, x[i], heads);
+    for (uint32_t i = 0; i < sq->n; i++) d[i] = sq->d[i];
+    d[sq->n - 1] = sv->d[sv->n - 1];
+    const struct shape *shape = shape_make(&g->shapes, d, sq->n);
+    if (!shape_size(shape) || !a.s) return tg_to_shape(g, uop_flt(g->ir, out, 0), shape);
+    return tg_reshape(g, attend(&a, x[0], x[1], x[2], out), shape);
+}

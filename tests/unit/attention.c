@@ -1,0 +1,309 @@
+/* attention.c: rg_attention against PyTorch (tests/values/attention.txt, written by make_attention.py) and against the
+ * oracle on random shapes, under every way to plan; how many kernels it takes, and that its memory grows with the length of
+ * a sequence and not with its square. */
+#include "unit/values_file.h"
+
+#include <ridge.h>
+
+struct run {
+    rg_ctx *c;
+    struct arena *arena;
+    int64_t cases, numbers;
+    int failed;
+};
+
+static rg_dtype dtype_named(const char *name) {
+    for (int t = 0; t < RG_DTYPES; t++)
+        if (!strcmp(rg_dtype_name((rg_dtype)t), name)) return (rg_dtype)t;
+    FAIL("ridge has no dtype '%s'", name);
+}
+
+static rg_tensor from(struct run *r, const struct vf_tensor *t) {
+    rg_ints shape = {t->dim, (size_t)t->rank};
+    return rg_from(r->c, dtype_named(vf_info[t->type].name), vf_bytes(r->arena, t), shape);
+}
+
+static void compare(struct run *r, const struct vf_case *c, rg_tensor t, const struct vf_tensor *w,
+                    const char *what) {
+    char msg[256];
+    size_t bytes = (size_t)(w->n * vf_info[w->type].bytes);
+    void *got = arena_alloc(r->arena, bytes + 1);
+    memset(got, 0xa5, bytes);
+    if (rg_read(t, got, bytes)) FAIL("%s: %s: %s", c->name, what, rg_error(r->c));
+    r->numbers += w->n;
+    if (vf_compare(w, got, msg, sizeof msg) < 0) return;
+    r->failed++;
+    fprintf(stderr, "%s: %s: %s\n", c->name, what, msg);
+}
+
+static rg_tensor attend(const struct vf_case *c, const rg_tensor *in) {
+    return rg_attention(in[0], in[1], in[2], .mask = vf_has(c, "mask") ? in[3] : RG_NONE,
+                        .causal = vf_num(c, "causal", 0) != 0, .scale = vf_num(c, "scale", 0));
+}
+
+static void run_case(struct run *r, const struct vf_case *c) {
+    RG_SCOPE(r->c);
+    rg_tensor in[4] = {{0}}, wrt[4], g[4];
+    for (int k = 0; k < c->nin; k++) in[k] = from(r, &c->in[k]);
+    rg_tensor out = attend(c, in);
+    if (c->refuse) {
+        if (rg_status_of(r->c) != RG_EINVAL) FAIL("%s was not refused", c->name);
+        rg_clear_error(r->c);
+        return;
+    }
+    for (int k = 0; k < c->ngrad; k++) wrt[k] = in[c->grad[k].input];
+    if (rg_grad(out, RG_ARRAY(wrt, (size_t)c->ngrad), g, .seed = from(r, &c->seed)))
+        FAIL("%s: %s", c->name, rg_error(r->c));
+    rg_tensor all[5] = {out};
+    for (int k = 0; k < c->ngrad; k++) all[k + 1] = g[k];
+    rg_realize_all(RG_ARRAY(all, (size_t)c->ngrad + 1)); /* one plan, as in training */
+    compare(r, c, out, &c->out, "value");
+    for (int k = 0; k < c->ngrad; k++) compare(r, c, g[k], &c->grad[k], "gradient");
+}
+
+static void run_values(const char *device, const char *env, const char *value, uint32_t every) {
+    struct err err = {0};
+    struct arena arena;
+    struct vf_file file;
+    arena_init(&arena, &err);
+    if (env) setenv(env, value, 1);
+    struct run r = {.c = rg_open(device), .arena = &arena};
+    vf_read(&file, &arena, "tests/values/attention.txt");
+    for (uint32_t k = 0; k < file.cases.n; k += every, r.cases++) run_case(&r, file.cases.p[k]);
+    if (r.failed) FAIL("%d comparisons of %lld cases failed on %s", r.failed, (long long)r.cases, device);
+    TEST_INFO("%lld cases and %lld numbers of PyTorch agree on %s", (long long)r.cases, (long long)r.numbers,
+              device);
+    rg_close(r.c);
+    arena_free(&arena);
+}
+
+TEST(attention_values_on_ref) { run_values("REF", NULL, NULL, 1); }
+TEST_SLOW(attention_values_on_cpu, 600) { run_values("CPU", NULL, NULL, 1); }
+TEST_SLOW(attention_values_without_opts, 600) { run_values("CPU", "NOOPT", "1", 3); }
+TEST_SLOW(attention_values_store_all, 600) { run_values("CPU", "RIDGE_PLAN", "store", 4); }
+TEST_SLOW(attention_values_fuse_all, 600) { run_values("CPU", "RIDGE_PLAN", "fuse", 4); }
+
+/* ---- random shapes against the oracle ------------------------------------------------------------------------- */
+
+struct dims {
+    int64_t b, hk, g, t, s, d, dv;
+    bool causal;
+    int mask; /* 0 none, 1 bool, 2 float */
+};
+
+static uint32_t draw(uint64_t *rng, uint32_t n) {
+    *rng = *rng * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*rng >> 33) % n;
+}
+
+static rg_tensor numbers(rg_ctx *c, uint64_t seed, rg_ints shape) {
+    static float x[1 << 16];
+    size_t n = 1;
+    for (size_t i = 0; i < shape.n; i++) n *= (size_t)shape.d[i];
+    CHECK(n <= RG_COUNT(x));
+    for (size_t i = 0; i < n; i++) x[i] = (float)draw(&seed, 2001) / 1000 - 1;
+    return rg_from(c, RG_F32, x, shape);
+}
+
+/* The value and the gradients, one after the other in out; returns how many numbers. */
+static size_t both_ways(rg_ctx *c, const struct dims *d, uint64_t seed, float *out) {
+    RG_SCOPE(c);
+    rg_tensor q = numbers(c, seed + 1, RG_SHAPE(d->b, d->hk * d->g, d->t, d->d));
+    rg_tensor k = numbers(c, seed + 2, RG_SHAPE(d->b, d->hk, d->s, d->d));
+    rg_tensor v = numbers(c, seed + 3, RG_SHAPE(d->b, d->hk, d->s, d->dv));
+    rg_tensor mask = d->mask ? numbers(c, seed + 4, RG_SHAPE(d->t, d->s)) : RG_NONE;
+    if (d->mask == 1) mask = rg_gt(mask, -0.3);
+    rg_tensor o = rg_attention(q, k, v, .causal = d->causal, .mask = mask);
+    rg_tensor w = numbers(c, seed + 5, RG_SHAPE(d->b, d->hk * d->g, d->t, d->dv));
+    rg_tensor g[3], all[4] = {o};
+    if (rg_grad(rg_sum(rg_mul(o, w)), RG_TENSORS(q, k, v), g)) FAIL("%s", rg_error(c));
+    for (int i = 0; i < 3; i++) all[i + 1] = g[i];
+    if (rg_realize_all(RG_ARRAY(all, 4))) FAIL("%s", rg_error(c));
+    size_t n = 0;
+    for (int i = 0; i < 4; i++) {
+        size_t m = (size_t)rg_size(all[i]);
+        if (rg_read(all[i], out + n, m * sizeof *out)) FAIL("%s", rg_error(c));
+        n += m;
+    }
+    return n;
+}
+
+static void run_random(uint64_t seed, int programs) {
+    static float want[1 << 18], got[1 << 18];
+    rg_ctx *ref = rg_open("REF"), *cpu = rg_open("CPU");
+    uint64_t rng = seed;
+    int64_t compared = 0;
+    for (int i = 0; i < programs; i++) {
+        struct dims d = {1 + draw(&rng, 2),  1 + draw(&rng, 2),  1 + draw(&rng, 3),
+                         1 + draw(&rng, 40), 1 + draw(&rng, 70), 1 + draw(&rng, 40),
+                         1 + draw(&rng, 40), draw(&rng, 3) == 0, (int)draw(&rng, 3)};
+        if (draw(&rng, 2)) d.dv = d.d; /* as it mostly is */
+        size_t n = both_ways(ref, &d, rng, want);
+        CHECK_EQ(both_ways(cpu, &d, rng, got), n);
+        for (size_t k = 0; k < n; k++)
+            if (!(fabsf(want[k] - got[k]) <= 2e-4f * (1 + fabsf(want[k]))))
+                FAIL("b %lld, heads %lld x %lld, T %lld, S %lld, D %lld, Dv %lld, causal %d, mask %d: number "
+                     "%zu is %.9g, "
+                     "expected %.9g",
+                     (long long)d.b, (long long)d.hk, (long long)d.g, (long long)d.t, (long long)d.s,
+                     (long long)d.d, (long long)d.dv, d.causal, d.mask, k, (double)got[k], (double)want[k]);
+        compared += (int64_t)n;
+    }
+    TEST_INFO("%d random shapes, %lld numbers as the oracle's", programs, (long long)compared);
+    rg_close(ref), rg_close(cpu);
+}
+
+TEST_SLOW(attention_random_shapes, 600) { run_random(1, 12); }
+TEST_MANUAL(attention_random_shapes_many, 3600) { run_random(2, 400); }
+
+/* ---- kernels and memory ----------------------------------------------------------------------------------------- */
+
+struct layer {
+    rg_tensor q, k, v, o, w, g[3];
+};
+
+static void make_layer(rg_ctx *c, struct layer *l, int64_t heads, int64_t kv_heads, int64_t t, int64_t d) {
+    rg_ints qs = RG_SHAPE(1, heads, t, d), ks = RG_SHAPE(1, kv_heads, t, d);
+    rg_tensor *leaf[] = {&l->q, &l->k, &l->v, &l->w};
+    for (int i = 0; i < 4; i++) {
+        rg_ints s = i == 1 || i == 2 ? ks : qs;
+        *leaf[i] =
+            rg_sin(rg_mul(rg_reshape(rg_arange(c, RG_F32, 0, (double)(s.d[1] * t * d), 1), s), 0.37 + i));
+        rg_realize(*leaf[i]);
+    }
+    l->o = rg_attention(l->q, l->k, l->v, .causal = true);
+    rg_grad(rg_sum(rg_mul(l->o, l->w)), RG_TENSORS(l->q, l->k, l->v), l->g);
+}
+
+TEST(attention_is_one_kernel_forward) {
+    rg_ctx *c = rg_open("NULL");
+    rg_plan_stats s;
+    for (int64_t t = 8; t <= 1024; t *= 8) {
+        RG_SCOPE(c);
+        struct layer l;
+        make_layer(c, &l, 4, t == 64 ? 2 : 4, t, 32);
+        CHECK_EQ(rg_schedule_stats(RG_TENSORS(l.o), &s), 0);
+        CHECK_EQ(s.kernels, 1);
+        CHECK_EQ(s.scratch, 0);
+        CHECK_EQ(s.reads, 3);
+        CHECK_EQ(s.writes, 1);
+        /* with the gradients: the result and lse; D; dQ; dK and dV */
+        CHECK_EQ(rg_schedule_stats(RG_TENSORS(l.o, l.g[0], l.g[1], l.g[2]), &s), 0);
+        CHECK_EQ(s.kernels, 4);
+    }
+    rg_close(c);
+}
+
+/* An epilogue stays in the kernel; what makes q, k and v does not come in. */
+TEST(attention_beside_other_work) {
+    rg_ctx *c = rg_open("NULL");
+    rg_plan_stats s;
+    struct layer l;
+    make_layer(c, &l, 2, 2, 64, 32);
+    CHECK_EQ(rg_schedule_stats(RG_TENSORS(rg_mul(l.o, 2.0)), &s), 0);
+    CHECK_EQ(s.kernels, 1);
+    rg_tensor w = rg_contiguous(rg_sin(rg_reshape(rg_arange(c, RG_F32, 0, 32 * 32, 1), RG_SHAPE(32, 32))));
+    rg_realize(w);
+    CHECK_EQ(rg_schedule_stats(RG_TENSORS(rg_attention(rg_matmul(l.q, w), l.k, l.v)), &s), 0);
+    CHECK_EQ(s.kernels, 2);
+    rg_close(c);
+}
+
+TEST(attention_memory_is_linear) {
+    rg_ctx *c = rg_open("NULL");
+    int64_t before = 0;
+    for (int64_t t = 512; t <= 4096; t *= 2) {
+        RG_SCOPE(c);
+        struct layer l;
+        rg_plan_stats s;
+        make_layer(c, &l, 2, 2, t, 16);
+        CHECK_EQ(rg_schedule_stats(RG_TENSORS(l.g[0], l.g[1], l.g[2]), &s), 0);
+        /* the result, lse, D, and what flows into it at most */
+        CHECK(s.scratch <= 2 * t * (2 * 16 + 2) * 4 + 4096);
+        if (before) CHECK(s.scratch <= 2 * before + 4096);
+        before = s.scratch;
+    }
+    rg_close(c);
+}
+
+TEST_SLOW(attention_peak_is_linear, 300) {
+    uint64_t peak[3];
+    for (int i = 0; i < 3; i++) {
+        rg_ctx *c = rg_open("CPU");
+        struct layer l;
+        rg_usage u;
+        int64_t t = 512 << i;
+        make_layer(c, &l, 1, 1, t, 16);
+        CHECK_EQ(rg_realize_all(RG_TENSORS(l.o, l.g[0], l.g[1], l.g[2])), 0);
+        CHECK_EQ(rg_stats(c, &u), 0);
+        peak[i] = u.peak;
+        CHECK(u.peak <= (uint64_t)(t * 16 * 4) * 12); /* q, k, v, w, o and three gradients, and temporaries */
+        rg_close(c);
+    }
+    CHECK(peak[1] <= 2 * peak[0] + 8192 && peak[2] <= 2 * peak[1] + 8192);
+    TEST_INFO("peak memory of attention and its gradients: %llu, %llu, %llu bytes for 512, 1024, 2048 "
+              "queries of 16 numbers",
+              (unsigned long long)peak[0], (unsigned long long)peak[1], (unsigned long long)peak[2]);
+}
+
+/* ---- corners ---------------------------------------------------------------------------------------------------- */
+
+TEST(attention_corners) {
+    rg_ctx *c = rg_open("CPU");
+    rg_tensor q = rg_ones(c, RG_F32, RG_SHAPE(1, 2, 3, 4)), none = rg_zeros(c, RG_F32, RG_SHAPE(1, 2, 0, 4));
+    float x[24];
+    rg_tensor o = rg_attention(q, none, none); /* no keys: as a query that sees none */
+    CHECK_EQ(rg_read(o, x, sizeof x), 0);
+    for (int i = 0; i < 24; i++) CHECK_EQ(x[i], 0);
+    CHECK_EQ(rg_size(rg_attention(none, q, q)), 0);
+    /* integers are taken as float32; NaN and infinity in q reach their own query only */
+    rg_tensor i = rg_ones(c, RG_I32, RG_SHAPE(1, 2, 3, 4));
+    CHECK_EQ(rg_dtype_of(rg_attention(i, i, i)), RG_F32);
+    float p[8] = {NAN, 0, 1, 1, 0, 0, 1, 1}, y[8];
+    rg_tensor two = rg_from(c, RG_F32, p, RG_SHAPE(4, 2)), v = rg_ones(c, RG_F32, RG_SHAPE(4, 2));
+    rg_tensor k = rg_ones(c, RG_F32, RG_SHAPE(4, 2));
+    CHECK_EQ(rg_read(rg_attention(two, k, v), y, sizeof y), 0);
+    CHECK(isnan(y[0]) && isnan(y[1]));
+    for (int n = 2; n < 8; n++) CHECK_NEAR(y[n], 1, 1e-6);
+    rg_attention(q, q, q, .dropout = 1.5);
+    CHECK_EQ(rg_status_of(c), RG_EINVAL);
+    rg_clear_error(c);
+    rg_close(c);
+}
+
+/* A second derivative is refused, in words; the constants of the way back would make it wrong. */
+TEST(attention_is_differentiated_once) {
+    rg_ctx *c = rg_open("REF");
+    struct layer l;
+    make_layer(c, &l, 1, 1, 4, 4);
+    rg_tensor twice;
+    rg_status s = rg_grad(rg_sum(rg_square(l.g[0])), RG_TENSORS(l.q), &twice);
+    CHECK_EQ(s, RG_EUNSUPPORTED);
+    CHECK(strstr(rg_error(c), "attention") != NULL);
+    rg_close(c);
+}
+
+/* The loss is read before the gradients are asked for; a second layer, and equal layers, plan alike. */
+TEST_SLOW(attention_in_training, 300) {
+    rg_ctx *c = rg_open("CPU"), *ref = rg_open("REF");
+    float got[2][3], loss[2];
+    for (int dev = 0; dev < 2; dev++) {
+        rg_ctx *x = dev ? ref : c;
+        rg_tensor w =
+            rg_param(rg_mul(rg_sin(rg_reshape(rg_arange(x, RG_F32, 0, 64, 1), RG_SHAPE(8, 8))), 0.5));
+        rg_tensor h = rg_cos(rg_reshape(rg_arange(x, RG_F32, 0, 160, 1), RG_SHAPE(1, 2, 10, 8)));
+        for (int layer = 0; layer < 2; layer++) {
+            rg_tensor y = rg_matmul(h, w);
+            h = rg_add(h, rg_attention(y, y, rg_tanh(y), .causal = true));
+        }
+        rg_tensor l = rg_mean(rg_square(h));
+        CHECK_EQ(rg_read(l, &loss[dev], sizeof loss[dev]), 0);
+        CHECK_EQ(rg_backward(l), 0);
+        float g[64];
+        CHECK_EQ(rg_read(rg_param_grad(w), g, sizeof g), 0);
+        for (int i = 0; i < 3; i++) got[dev][i] = g[i * 21];
+    }
+    CHECK_NEAR(loss[0], loss[1], 1e-5);
+    for (int i = 0; i < 3; i++) CHECK_NEAR(got[0][i], got[1][i], 1e-5);
+    rg_close(c), rg_close(ref);
+}
