@@ -286,10 +286,12 @@ static void mark_operands(struct sgraph *g, const uop *contraction) {
     const uop *m = contraction->src[0];
     if (m->op == OP_CAST) {
         g->unit[g->unit_of[m->id] - 1].forced = UNIT_NEVER;
+        g->unit[g->unit_of[m->id] - 1].row = 0;
         m = m->src[0];
     }
     struct unit *product = &g->unit[g->unit_of[m->id] - 1];
     if (product->forced == UNIT_FREE) product->forced = UNIT_NEVER;
+    product->row = 0;
     for (int i = 0; i < 2; i++) store_operand(g, m->src[i]);
 }
 
@@ -335,31 +337,32 @@ static bool is_elementwise(const struct unit *u) {
  * all of it has that many elements. What else such a value reads (the sums of its rows that an earlier kernel made) is in
  * memory, as for a contraction; but not what was reduced from it or its like, which is the same kernel's. */
 static void never_store_rows(struct sgraph *g) {
-    uint8_t *row = arena_array(g->a, uint8_t, g->units), *from = arena_array(g->a, uint8_t, g->units);
+    uint8_t *from = arena_array(g->a, uint8_t, g->units);
     for (uint32_t u = 0; u < g->units; u++) { /* up: sources come first */
         struct unit *x = &g->unit[u];
-        row[u] = x->kept;
+        x->row = x->kept;
         for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
-            if (row[*s] && is_elementwise(x) && x->forced == UNIT_FREE) row[u] = 1, x->forced = UNIT_NEVER;
+            if (g->unit[*s].row && is_elementwise(x) && x->forced == UNIT_FREE)
+                x->row = 1, x->forced = UNIT_NEVER;
     }
     for (uint32_t u = g->units; u-- > 0;) { /* down */
         struct unit *x = &g->unit[u];
-        if (!row[u] || !is_elementwise(x)) continue;
+        if (!x->row || !is_elementwise(x)) continue;
         for (const uint32_t *s = x->src; *s != UINT32_MAX; s++) {
             struct unit *y = &g->unit[*s];
             bool large = shape_size(sg_shape(g, y->n)) >= shape_size(sg_shape(g, x->n));
             if (y->forced != UNIT_FREE || !large) continue;
             if (!is_elementwise(y) && !is_sum_of_products(y->n)) continue;
-            row[*s] = 1, y->forced = UNIT_NEVER;
+            y->row = 1, y->forced = UNIT_NEVER;
             if (!is_elementwise(y)) y->hint = HINT_CONTRACTION; /* however few the queries are */
         }
     }
     for (uint32_t u = 0; u < g->units; u++) {
         struct unit *x = &g->unit[u];
-        from[u] = row[u];
+        from[u] = x->row;
         for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
             from[u] |= from[*s] && g->unit[*s].forced != UNIT_FORCED;
-        if (!row[u] || !is_elementwise(x)) continue;
+        if (!x->row || !is_elementwise(x)) continue;
         for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
             if (!from[*s]) store_operand(g, g->unit[*s].n);
     }

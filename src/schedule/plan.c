@@ -454,6 +454,17 @@ void plan_emit(struct sgraph *g, struct rangeify *rf, struct planned *k, const u
     arena_release(g->eval, mark);
 }
 
+/* What INLINE forbids to store is stored after all: there are programs (tests make them) that no kernel can compute so. */
+static bool store_rows(struct region *x) {
+    bool any = false;
+    for (uint32_t i = 0; i < x->n; i++) {
+        struct unit *u = &x->g->unit[x->unit[i]];
+        if (u->row) u->forced = UNIT_FORCED, any = true;
+        u->row = u->kept = 0;
+    }
+    return any;
+}
+
 static void solve(struct region *x, struct plan_result *out) {
     struct plan_problem p;
     struct plan_result best[8];
@@ -467,6 +478,10 @@ static void solve(struct region *x, struct plan_result *out) {
         ok = plan_fuse_all(g->a, g->ir->err, &p, best);
     else
         n = plan_search(g->a, g->ir->err, &p, best, RG_MIN(keep, 8));
+    if ((!ok || !n) && store_rows(x)) {
+        solve(x, out);
+        return;
+    }
     if (!ok || !n) err_throw(g->ir->err, RG_EINTERNAL, "plan: no legal plan for a region of %u units", x->n);
     if (g->opts->log) log_region(x, &p, best, n);
     *out = best[RG_MIN((uint32_t)g->opts->rank, n - 1)];

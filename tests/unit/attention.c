@@ -64,7 +64,7 @@ static void run_case(struct run *r, const struct vf_case *c) {
 static void run_values(const char *device, const char *env, const char *value, uint32_t every) {
     struct err err = {0};
     struct arena arena;
-    struct vf_file file;
+    struct vf_file file = {0};
     arena_init(&arena, &err);
     if (env) setenv(env, value, 1);
     struct run r = {.c = rg_open(device), .arena = &arena};
