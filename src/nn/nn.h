@@ -12,8 +12,6 @@
 
 #include "api/api.h"
 
-#pragma weak rg_attention_at
-
 #define AT const char *file, int line
 #define HERE file, line
 #define TENSOR(x) ((rg_operand){.t = (x)})

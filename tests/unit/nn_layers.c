@@ -97,6 +97,24 @@ LAYER(groupnorm, rg_nn_groupnorm(c, 2, 4), 2, 4, 3)
 LAYER(instancenorm, rg_nn_instancenorm(c, 3), 2, 3, 3, 2)
 LAYER(rmsnorm, rg_nn_rmsnorm(c, 6), 2, 3, 6)
 LAYER(embedding, rg_nn_embedding(c, 7, 3), 2, 3)
+LAYER(attention, rg_nn_attention(c, 8, 2), 2, 5, 8)
+LAYER(attention_causal, rg_nn_attention(c, 8, 4, .causal = true), 2, 4, 8)
+
+/* Fewer heads of keys and values: the same as giving each of them to two heads of queries. */
+TEST(nn_layer_attention_grouped) {
+    rg_ctx *c = rg_open("CPU");
+    rg_module *few = rg_nn_attention(c, 8, 4, .kv_heads = 2), *all = rg_nn_attention(c, 8, 4);
+    rg_tensor w = rg_nn_get(few, "in_proj_weight"), big = rg_nn_get(all, "in_proj_weight");
+    CHECK_EQ(rg_dim(w, 0), 16);
+    rg_tensor kv = rg_reshape(rg_narrow(w, 0, 8, 8), RG_SHAPE(4, 2, 8));
+    rg_tensor twice = rg_reshape(rg_repeat_interleave(kv, 2, 0), RG_SHAPE(16, 8));
+    rg_assign(big, rg_cat(RG_TENSORS(rg_narrow(w, 0, 0, 8), twice), 0));
+    rg_assign(rg_nn_get(all, "out_proj.weight"), rg_nn_get(few, "out_proj.weight"));
+    rg_tensor x = rg_randn(c, RG_F32, RG_SHAPE(2, 3, 8));
+    rg_tensor far = rg_max(rg_abs(rg_sub(rg_nn_forward(few, x), rg_nn_forward(all, x))));
+    CHECK(rg_item(far) < 1e-5);
+    CHECK_EQ(rg_close(c), 0);
+}
 
 /* ---- training and not -------------------------------------------------------------------------------------- */
 
@@ -163,6 +181,9 @@ TEST(nn_layer_first_values) {
     CHECK_NEAR(rg_item(rg_sum(rg_nn_get(n, "weight"))), 5, 0);
     CHECK_NEAR(rg_item(rg_sum(rg_nn_get(n, "bias"))), 0, 0);
     CHECK_NEAR(rg_item(rg_sum(rg_nn_get(n, "running_var"))), 5, 0);
+    rg_module *a = rg_nn_attention(c, 32, 4);
+    check_uniform(rg_nn_get(a, "in_proj_weight"), sqrt(6.0 / (32 + 96)));
+    CHECK_NEAR(rg_item(rg_sum(rg_abs(rg_nn_get(a, "out_proj.bias")))), 0, 0);
     OK(c);
     CHECK_EQ(rg_close(c), 0);
 }
