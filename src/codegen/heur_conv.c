@@ -196,7 +196,8 @@ static const char *cut_batch(struct view *v, struct conv *k, struct str *out, in
     struct contract *c = &k->c;
     if (k->batch < 0 || c->left[k->batch] <= 1) return NULL;
     double spare = grid_size(v, c) / (8.0 * v->threads);
-    int64_t n = divisor((int64_t)c->left[k->batch], RG_MIN(most, (int64_t)spare));
+    most = RG_MIN(RG_MIN(most, (int64_t)spare), (int64_t)c->left[k->batch] - 1); /* some stay in the grid */
+    int64_t n = divisor((int64_t)c->left[k->batch], most);
     if (n < 2) return NULL;
     const char *loop = view_fresh(v, v->axis[k->batch].name, "l");
     str_printf(out, " TILE(%s,%lld,%s)", v->axis[k->batch].name, (long long)n, loop);
@@ -258,11 +259,11 @@ static bool write_places(struct view *v, struct conv *k, struct str *out, bool c
 
 /* ---- the gradient with respect to the filters ----------------------------------------------------------------------- */
 
-/* How many of the summed axes, from the outermost, run around the packed tiles, and how many values of the innermost of
+/* How many of the summed axes, from the outermost, run around the packed tiles (at least one), and how many values of the innermost of
  * those one tile takes. */
 static int outer_sums(const struct view *v, const struct conv *k, const int *sum, int n, int64_t *part) {
     double room = (double)v->l2 / 3;
-    for (int outer = n > 1; outer < n; outer++) {
+    for (int outer = 1; outer < n; outer++) {
         double image = image_bytes(v, k, 0), filter = k->filter.spot->bytes;
         double steps = 1;
         if (k->batch >= 0) image *= (double)size_of(v, k->batch);
@@ -334,7 +335,7 @@ static bool write_gradient(struct view *v, struct conv *k, struct str *out) {
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].reduce && i != last) sum[n++] = i;
     sum[n++] = last;
-    int outer = outer_sums(v, k, sum, n, &part);
+    int outer = n > 1 ? outer_sums(v, k, sum, n, &part) : -1;
     if (outer < 0) return false;
     struct cut rows = cut_tile(v, c, out, true), cols = cut_tile(v, c, out, false);
     double bytes = (double)size_of(v, c->m) * (double)size_of(v, c->n) * k->filter.spot->bytes;
@@ -366,7 +367,6 @@ static bool write_gradient(struct view *v, struct conv *k, struct str *out) {
         inside = LIST(v, inside, s.loop), fdim = LIST(v, fdim, s.loop, s.out);
         idim = LIST(v, idim, w >= 0 ? window_dim(v, &s, &place) : window_dim(v, &s, &none));
     }
-    if (!at && !(at = grid_axis(v, c))) return false;
     const char *f = spot_name(v, k->filter.spot), *b = spot_name(v, k->image.spot);
     str_printf(out, " ORDER(%s)", LIST(v, around, nl, ml, places, inside));
     str_printf(out, " STAGE(%s,%s,%s) STAGE(%s,%s,%s)", f, at, LIST(v, nl, fdim, cols.out, cols.lane), b, at,
