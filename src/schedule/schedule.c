@@ -146,13 +146,35 @@ static bool put_in_order(struct sched *s) {
     return done == n;
 }
 
+/* By call: is it in a circle, or between two? Of the calls that could not be put in order the others only wait for one. */
+static const uint8_t *find_circles(struct sched *s) {
+    uint32_t n = s->call.n, *users = arena_array(s->a, uint32_t, n + 1);
+    uint8_t *in = arena_alloc(s->a, n + 1);
+    VEC(uint32_t) free = {0};
+    for (uint32_t i = 0; i < n; i++) in[i] = s->call.p[i].waits > 0;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; in[i] && k < s->call.p[i].after.n; k++) users[s->call.p[i].after.p[k]]++;
+    for (uint32_t i = 0; i < n; i++)
+        if (in[i] && !users[i]) vec_push(s->a, &free, i);
+    while (free.n) {
+        uint32_t i = free.p[--free.n];
+        in[i] = 0;
+        for (uint32_t k = 0; k < s->call.p[i].after.n; k++) {
+            uint32_t to = s->call.p[i].after.p[k];
+            if (in[to] && !--users[to]) vec_push(s->a, &free, to);
+        }
+    }
+    return in;
+}
+
 /* Every kernel on a circle that has several outputs becomes several. */
 static bool take_apart(struct sched *s) {
     bool any = false;
     uint32_t n = s->call.n;
+    const uint8_t *circle = find_circles(s);
     for (uint32_t i = 0; i < n; i++) {
         struct planned k = s->call.p[i].k;
-        if (!s->call.p[i].waits || k.n < 2) continue;
+        if (!circle[i] || k.n < 2) continue;
         any = true;
         for (uint32_t j = 0; j < k.n; j++) {
             struct planned one = {.unit = &k.unit[j], .n = 1};
