@@ -212,23 +212,12 @@ const uop *t_randint(struct tg *g, struct t_rng *rng, enum dtype dt, int64_t lo,
     return t_cast(g, add(g, v, uop_int(g->ir, DT_U64, lo)), dt);
 }
 
-/* For each element of the last axis how many come before it: a permutation, where no two are equal or ties go by place. */
-static const uop *ranks(struct tg *g, const uop *keys) {
-    const struct shape *sh = tg_shape(g, keys);
-    int64_t k = sh->d[sh->n - 1], last = -1;
-    const uop *mine = t_unsqueeze(g, keys, -1), *other = t_unsqueeze(g, keys, -2);
-    const uop *i = tg_iota(g, k, 2, 0), *j = tg_iota(g, k, 2, 1);
-    const uop *before =
-        t_logical_or(g, t_lt(g, other, mine), t_logical_and(g, t_eq(g, other, mine), t_lt(g, j, i)));
-    return t_sum(g, before, &last, 1, false);
-}
-
 const uop *t_randperm(struct tg *g, struct t_rng *rng, enum dtype dt, int64_t n) {
     if (dt >= DT_COUNT || dt == DT_BOOL) tg_bad(g, "a permutation of dtype bool; expected a number dtype");
     if (n < 0) tg_bad(g, "a permutation of %lld numbers; expected 0 or more", (long long)n);
     if (n) t_int(g, dt, n - 1); /* must fit */
-    const uop *keys = t_contiguous(g, bits_of(g, rng, shape_make(&g->shapes, &n, 1)));
-    return t_cast(g, ranks(g, keys), dt);
+    const uop *keys = bits_of(g, rng, shape_make(&g->shapes, &n, 1));
+    return t_cast(g, t_argsort(g, keys, 0, false), dt);
 }
 
 /* ---- chances ------------------------------------------------------------------------------------------------- */
@@ -277,15 +266,10 @@ static const uop *by_running_sums(struct tg *g, struct t_rng *rng, const uop *w,
 /* Without: each place waits for a time of -log(u) / weight; the first n to arrive. */
 static const uop *by_race(struct tg *g, struct t_rng *rng, const uop *w, int64_t n) {
     const struct shape *sh = tg_shape(g, w);
-    int64_t last = -1, k = sh->d[sh->n - 1];
     const uop *u = mul_k(g, add_k(g, first_53(g, bits_of(g, rng, sh)), 1), 0x1p-53);
     const uop *time = tg_op2(g, OP_FDIV, tg_op1(g, OP_NEG, tg_op1(g, OP_LOG, u)), w);
     const uop *never = tg_op2(g, OP_LE, w, tg_like(g, w, 0)); /* also where 0 / 0 */
-    const uop *rank = ranks(g, t_contiguous(g, tg_op3(g, OP_WHERE, never, tg_like(g, w, INFINITY), time)));
-    rank = t_contiguous(g, rank);
-    const uop *slot = t_cast(g, tg_iota(g, n, 2, 0), DT_I64), *place = t_cast(g, tg_iota(g, k, 2, 1), DT_I64);
-    const uop *mine = t_eq(g, t_unsqueeze(g, rank, -2), slot); /* (.., n, k) */
-    return t_sum(g, t_where(g, mine, place, t_int(g, DT_I64, 0)), &last, 1, false);
+    return t_topk_index(g, tg_op3(g, OP_WHERE, never, tg_like(g, w, INFINITY), time), n, -1, true);
 }
 
 const uop *t_multinomial(struct tg *g, struct t_rng *rng, const uop *w, int64_t n, bool replace) {
