@@ -260,3 +260,9 @@ CORNER(where_hides_nan) {
     SAME(g, 0, 0.25);
     SAME(rg_mul(rg_cast(rg_gt(F(NAN, 1), 0), RG_F32), F(2, 3)), 0, 3);
 }
+/* tinygrad: [1, 1, 3], a value is lost. */
+CORNER(sort_of_nan) {
+    SAME(rg_sort(F(1, NAN, 3), 0), 1, 3, NAN);
+    SAME(rg_argsort(F(NAN, 2, -INFINITY, NAN, INFINITY), 0), 2, 1, 4, 0, 3);
+    SAME(rg_topk(F(1, NAN, 3, 2), 2, 0), NAN, 3);
+}
