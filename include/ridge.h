@@ -592,7 +592,7 @@ RG_FN rg_module *rg_nn_function(rg_ctx *c, const char *name, rg_unary_fn *fn);  
 RG_FN rg_module *rg_nn_max_pool2d(rg_ctx *c, rg_pool_opts o);
 RG_FN rg_module *rg_nn_flatten(rg_ctx *c, int64_t first);                             /* axes first.. become one */
 RG_FN rg_module *rg_nn_sequential(rg_ctx *c, rg_modules list);                        /* one after the other; named "0", "1" .. */
-RG_FN rg_module *rg_nn_module(rg_ctx *c, rg_forward_fn *fn, void *user);              /* your own */
+RG_FN rg_module *rg_nn_module(rg_ctx *c, rg_forward_fn *fn, void *user);              /* your own; fn NULL: it only holds parameters and modules */
 RG_FN rg_status rg_nn_add(rg_module *m, const char *name, rg_module *child);          /* a child has one parent, which frees it */
 RG_FN rg_tensor rg_nn_param(rg_module *m, const char *name, rg_tensor value);         /* makes a parameter of m with this value; returns it */
 RG_FN rg_tensor rg_nn_state(rg_module *m, const char *name, rg_tensor value);         /* the same without a gradient: saved, not trained */

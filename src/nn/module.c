@@ -102,7 +102,6 @@ rg_module *nn_done(rg_module *m) {
 }
 
 rg_module *rg_nn_module_at(AT, rg_ctx *c, rg_forward_fn *fn, void *user) {
-    if (!fn) return api_fail(c, HERE, "rg_nn_module", RG_EINVAL, "the forward function is NULL"), NULL;
     rg_module *m = nn_new(c, HERE, "rg_nn_module", &nn_custom);
     if (m) m->fn = fn, m->user = user;
     return nn_done(m);
@@ -365,6 +364,10 @@ rg_tensor rg_nn_forward_at(AT, rg_module *m, rg_tensor x) {
                  "the input belongs to another context (device %s) than the module (%s); copy one of them: "
                  "rg_copy_to, rg_nn_to",
                  rg_device(rg_ctx_of(x)), rg_device(c));
+        return api_poison(c);
+    }
+    if (m->layer == &nn_custom && !m->fn) {
+        api_fail(c, HERE, "rg_nn_forward", RG_EINVAL, "this module only holds others: it was made without a function");
         return api_poison(c);
     }
     char path[NN_PATH + 4] = "net";

@@ -235,8 +235,8 @@ TEST(nn_errors) {
     fails(c, "rg_nn_dropout|1.5");
     CHECK(!rg_nn_groupnorm(c, 3, 4) && !rg_nn_linear(c, 1, 1)); /* an error stays */
     fails(c, "rg_nn_groupnorm");
-    CHECK(!rg_nn_module(c, NULL, NULL));
-    fails(c, "rg_nn_module|NULL");
+    rg_nn_forward(rg_nn_module(c, NULL, NULL), x);
+    fails(c, "rg_nn_forward|made without a function");
     CHECK(!rg_nn_sequential(c, RG_MODULES(NULL)));
     fails(c, "module 0 of the list is NULL");
     CHECK(!rg_nn_linear(NULL, 1, 1));
