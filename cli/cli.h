@@ -15,6 +15,7 @@ int cmd_opt(int argc, char **argv); /* argv[0] is the command's name */
 int cmd_rules(int argc, char **argv);
 int cmd_shape(int argc, char **argv);
 int cmd_diagnose(int argc, char **argv);
+int cmd_ceilings(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 

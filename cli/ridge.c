@@ -9,12 +9,14 @@
 #pragma weak cmd_rules
 #pragma weak cmd_shape
 #pragma weak cmd_diagnose
+#pragma weak cmd_ceilings
 
 /* clang-format off */
 /*    name        function      what it does, in one line */
 #define COMMANDS(X)                                                                                 \
     X("opt",      cmd_opt,      "compile the kernels of a .uop file; print, run, check, time them") \
     X("shape",    cmd_shape,    "tiles, waves and waste of a matrix product on a GPU")              \
+    X("ceilings", cmd_ceilings, "measure what this machine can do, for the planner and the reports") \
     X("rules",    cmd_rules,    "list the rewrite rules, or search them")                           \
     X("diagnose", cmd_diagnose, "where the time of a PyTorch or JAX trace went, and what to do")    \
     X("env",      cmd_env,      "list the environment variables with their values")                 \

@@ -191,6 +191,9 @@ bool log_color(void);                                        /* stderr is a term
 
 uint64_t os_now_ns(void); /* monotonic */
 int os_cpus(void);        /* usable cores, at least 1; RIDGE_THREADS overrides */
+/* Ties the calling thread to the nth of the cores that this process may use (modulo their number); -1 lets it go. The first call of
+ * a process must not run beside another. */
+void os_pin(int nth);
 /* Reads a whole file into the arena (NUL added). Refuses more than `limit` bytes. */
 int os_read_file(struct err *, struct arena *, const char *path, size_t limit, char **data, size_t *n);
 /* Writes to a temporary file beside `path`, fsyncs, renames: a reader sees the old or the new file. */

@@ -45,6 +45,18 @@ int os_cpus(void) {
     return RG_MAX(1, RG_MIN(n, 256));
 }
 
+void os_pin(int nth) {
+    static cpu_set_t allowed; /* of the process, before anyone was pinned: the first call comes alone */
+    static bool known;
+    if (!known) known = !sched_getaffinity(getpid(), sizeof allowed, &allowed);
+    cpu_set_t set = allowed;
+    int n = CPU_COUNT(&allowed);
+    if (!known || n < 1) return;
+    for (int cpu = 0, k = 0; nth >= 0 && cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed) && k++ != nth % n) CPU_CLR(cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+
 /* ---- files ---------------------------------------------------------------------------------------- */
 
 static int io_error(struct err *e, const char *verb, const char *path) {

@@ -154,6 +154,29 @@ struct engine_planning {
 };
 void engine_set_planning(struct engine *, const struct engine_planning *);
 
+/* ---- ceilings.c: what this machine can do ------------------------------------------------------------ */
+
+struct ceiling { /* one row of the table that `ridge ceilings` prints */
+    const char *name, *unit;
+    bool cost;                 /* ns: less is better */
+    double theory, theory_all; /* of one core and of all together; 0: nothing is known */
+    double one, all;           /* measured */
+    double spread;             /* how much worse the median was: what the neighbours took */
+    const char *how;           /* where theory comes from */
+};
+struct ceilings {
+    struct model model; /* guessed, with what was measured */
+    struct ceiling row[32];
+    uint32_t n;
+    int threads;
+    double seconds; /* it took */
+};
+/* Measures for some seconds with all threads of the pool. Rows live in the arena. Writes no file: see model_save. */
+int engine_ceilings(struct engine *, struct err *, struct arena *, struct ceilings *out);
+/* How often a value of so many bytes must be used (multiplied and added) once it is loaded at this rate, for arithmetic to be
+ * the limit and not the loading. */
+double ceilings_uses(const struct model *, enum model_field ops, double bytes, enum model_field rate);
+
 /* ---- debug.c: lines for people -------------------------------------------------------------------------- */
 
 /* One operation at DEBUG=2 that is not a kernel, and its part of the summary: the copy that rg_from or rg_read made

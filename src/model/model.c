@@ -25,19 +25,27 @@ static const struct {
 };
 
 /* Cores whose numbers are known.
- *   name in os_cpu  GHz  fma: vector FMAs per cycle */
-static const struct {
+ *   name in os_cpu  GHz  fma: vector FMAs per cycle  loads: vectors loaded per cycle */
+static const struct core {
     const char *name;
     double ghz;
-    int fma;
+    int fma, loads;
 } cores[] = {
-    {"Cortex-A53", 1.4, 1},  {"Cortex-A55", 1.8, 1},  {"Cortex-A72", 1.8, 1},  {"Cortex-A76", 2.4, 2},
-    {"Cortex-A78", 2.4, 2},  {"Neoverse-N1", 2.5, 2}, {"Neoverse-N2", 2.8, 2}, {"Neoverse-N3", 3.0, 2},
-    {"Neoverse-V1", 2.6, 4}, {"Neoverse-V2", 2.8, 4}, {"Neoverse-V3", 3.0, 4}, {"Ampere-1", 3.0, 2},
+    {"Cortex-A53", 1.4, 1, 1},  {"Cortex-A55", 1.8, 1, 1},  {"Cortex-A72", 1.8, 1, 1},
+    {"Cortex-A76", 2.4, 2, 2},  {"Cortex-A78", 2.4, 2, 2},  {"Neoverse-N1", 2.5, 2, 2},
+    {"Neoverse-N2", 2.8, 2, 2}, {"Neoverse-N3", 3.0, 2, 2}, {"Neoverse-V1", 2.6, 4, 3},
+    {"Neoverse-V2", 2.8, 4, 3}, {"Neoverse-V3", 3.0, 4, 3}, {"Ampere-1", 3.0, 2, 2},
 };
 
 static bool may_be_zero(int f) {
     return f == MODEL_MATRIX_BF16 || f == MODEL_MATRIX_I8 || f == MODEL_L3_SIZE;
+}
+
+/* Through text: what is saved is what is used. */
+static double rounded(double x, int digits) {
+    char text[48];
+    snprintf(text, sizeof text, "%.*e", digits - 1, x);
+    return strtod(text, NULL);
 }
 
 /* ---- guess ---------------------------------------------------------------------------------------- */
@@ -56,12 +64,12 @@ static void guess_rates(struct model *m, const struct os_cpu *c) {
 }
 
 /* Bytes per cycle are typical of server cores; memory is what two channels per few cores give. */
-static void guess_memory(struct model *m, const struct os_cpu *c) {
+static void guess_memory(struct model *m, const struct os_cpu *c, int loads) {
     double *t = m->theory, clock = t[MODEL_CLOCK], n = t[MODEL_CORES];
     t[MODEL_L1_SIZE] = c->l1 > 0 ? (double)c->l1 : 32 << 10;
     t[MODEL_L2_SIZE] = c->l2 > 0 ? (double)c->l2 : 512 << 10;
     t[MODEL_L3_SIZE] = c->l3 > 0 ? (double)c->l3 : 0;
-    t[MODEL_L1_RATE] = 2 * t[MODEL_VEC_BYTES] * clock;
+    t[MODEL_L1_RATE] = loads * t[MODEL_VEC_BYTES] * clock;
     t[MODEL_L2_RATE] = 32 * clock;
     t[MODEL_L3_RATE] = 16 * clock;
     t[MODEL_DRAM_CORE] = 25;
@@ -82,16 +90,16 @@ void model_guess(struct model *m) {
         else if (n && m->name[n - 1] != '-')
             m->name[n++] = '-';
     if (!n) snprintf(m->name, sizeof m->name, "%s", c->arch);
-    double ghz = 0;
-    int fma = strcmp(c->arch, "x86_64") == 0 ? 2 : 1;
+    struct core core = {.ghz = 2.5, .fma = strcmp(c->arch, "x86_64") == 0 ? 2 : 1, .loads = 2};
     for (size_t i = 0; i < RG_COUNT(cores); i++)
-        if (!strcmp(cores[i].name, c->model)) ghz = cores[i].ghz, fma = cores[i].fma;
+        if (!strcmp(cores[i].name, c->model)) core = cores[i];
     m->theory[MODEL_CORES] = os_cpus();
-    m->theory[MODEL_CLOCK] = c->ghz > 0 ? c->ghz : ghz > 0 ? ghz : 2.5;
+    m->theory[MODEL_CLOCK] = c->ghz > 0 ? c->ghz : core.ghz;
     m->theory[MODEL_VEC_BYTES] = c->vec_bytes;
-    m->theory[MODEL_FMA_UNITS] = fma;
+    m->theory[MODEL_FMA_UNITS] = core.fma;
     guess_rates(m, c);
-    guess_memory(m, c);
+    guess_memory(m, c, core.loads);
+    for (int f = 0; f < MODEL_FIELDS; f++) m->theory[f] = rounded(m->theory[f], 9);
 }
 
 /* ---- values --------------------------------------------------------------------------------------- */
@@ -103,14 +111,9 @@ double model_value(const struct model *m, enum model_field f) {
     return m->measured[f] > 0 ? m->measured[f] : m->theory[f];
 }
 
-static double three_digits(double x) {
-    char text[32];
-    snprintf(text, sizeof text, "%.2e", x); /* through text: what is saved is what is used */
-    return strtod(text, NULL);
-}
 
 void model_measured(struct model *m, enum model_field f, double x) {
-    m->measured[f] = isfinite(x) && x > 0 && x <= VALUE_MAX ? three_digits(x) : 0;
+    m->measured[f] = isfinite(x) && x > 0 && x <= VALUE_MAX ? rounded(x, 3) : 0;
 }
 
 uint64_t model_hash(const struct model *m) {

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -227,6 +228,19 @@ TEST(os_run_many_runs_at_once) {
     CHECK_EQ(p[2].status, 0); /* those that had started were waited for */
     os_remove_tree(dir);
     arena_free(&arena);
+}
+
+TEST(os_pin_and_let_go) {
+    cpu_set_t before, set;
+    CHECK_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    for (int i = 0; i < 3; i++) {
+        os_pin(i); /* also more than there are */
+        CHECK_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+        CHECK_EQ(CPU_COUNT(&set), 1);
+    }
+    os_pin(-1);
+    CHECK_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+    CHECK(CPU_EQUAL(&before, &set));
 }
 
 TEST(os_find_program_looks_along_the_path) {

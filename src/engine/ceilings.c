@@ -1,0 +1,533 @@
+/* ceilings.c: what this machine can do, measured: arithmetic by type, each level of memory, starting kernels.
+ *
+ * Small kernels go through the engine's own compiler and flags, so that what is measured is what generated code could
+ * reach: chains of one instruction in registers (written as assembly, because a compiler would choose for itself), and
+ * loops of vector loads and stores over memory of a size that lives in one level.
+ *
+ * A ceiling is a maximum, and neighbours only ever take away from it. So each figure is the best of many short runs, each
+ * far shorter than a slice of time that the system gives to someone else; measuring ends when three runs agree with
+ * the best within two percent (and, with all cores, the best is what they should reach together), or when its time is up. How far the median lies below the best is told as the spread: it says
+ * how busy the machine was. Costs (launch, fork, wake) vary by themselves; one tenth of the runs is better than the figure.
+ * Tests: tests/unit/ceilings.c */
+#include "engine/engine.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RUN_NS 150000.0   /* how long a run should take */
+#define LEAST_NS 20000000 /* how long a figure is measured at least .. */
+#define MOST_NS 250000000 /* .. and at most */
+#define MOST_RUNS 2000
+#define WINDOW ((size_t)4 << 20) /* bytes of memory that a thread reads in one run */
+
+/* ---- arithmetic ------------------------------------------------------------------------------------------------------ */
+
+/* clang-format off */
+/* @ is the register that a result is added to, < and > are two others. Of several rows with one field the first whose
+ * need is among the compiler's flags is taken.
+ *    field         name              need           instruction                     operations per byte of a vector */
+#if defined(__aarch64__)
+#define UNITS(X)                                                                                     \
+    X(FLOPS_F64,   "f64",            "",            "fmla @.2d, <.2d, >.2d",        0.25)           \
+    X(FLOPS_F32,   "f32",            "",            "fmla @.4s, <.4s, >.4s",        0.5)            \
+    X(FLOPS_F16,   "f16",            "fp16",        "fmla @.8h, <.8h, >.8h",        1)              \
+    X(FLOPS_F16,   "f16, as f32",    "",            "fmla @.4s, <.4s, >.4s",        0.5)            \
+    X(FLOPS_BF16,  "bf16, as f32",   "",            "fmla @.4s, <.4s, >.4s",        0.5)            \
+    X(OPS_INT,     "i32 add",        "",            "add @.4s, <.4s, @.4s",         0.25)           \
+    X(MATRIX_BF16, "bf16 matrix",    "bf16",        "bfmmla @.4s, <.8h, >.8h",      2)              \
+    X(MATRIX_I8,   "i8 matrix",      "i8mm",        "smmla @.4s, <.16b, >.16b",     4)              \
+    X(MATRIX_I8,   "i8 dot",         "dotprod",     "sdot @.4s, <.16b, >.16b",      2)
+#elif defined(__x86_64__)
+#define UNITS(X)                                                                                     \
+    X(FLOPS_F64,   "f64",            "-mfma",       "vfmadd231pd <, >, @",          0.25)           \
+    X(FLOPS_F32,   "f32",            "-mfma",       "vfmadd231ps <, >, @",          0.5)            \
+    X(FLOPS_F16,   "f16",            "avx512fp16",  "vfmadd231ph <, >, @",          1)              \
+    X(FLOPS_F16,   "f16, as f32",    "-mfma",       "vfmadd231ps <, >, @",          0.5)            \
+    X(FLOPS_BF16,  "bf16, as f32",   "-mfma",       "vfmadd231ps <, >, @",          0.5)            \
+    X(OPS_INT,     "i32 add",        "-mavx2",      "vpaddd <, @, @",               0.25)           \
+    X(MATRIX_BF16, "bf16 dot",       "avx512bf16",  "vdpbf16ps <, >, @",            1)              \
+    X(MATRIX_I8,   "i8 dot",         "avx512vnni",  "vpdpbusd <, >, @",             2)
+#else
+#define UNITS(X) /* no assembly for this machine: arithmetic stays as guessed */ \
+    X(FLOPS_F32,   "f32",            "no such flag", "",                            0.5)
+#endif
+/* clang-format on */
+
+static const struct unit {
+    enum model_field field;
+    const char *name, *need, *instruction;
+    double per_byte;
+} units[] = {
+#define X(field, name, need, instruction, per_byte) {MODEL_##field, name, need, instruction, per_byte},
+    UNITS(X)
+#undef X
+};
+
+enum kind { READ, WRITE, COPY, KINDS };
+enum level { L1, L2, L3, DRAM, LEVELS };
+static const char *const kind_name[KINDS] = {"read", "write", "copy"};
+static const char *const level_name[LEVELS] = {"L1", "L2", "L3", "memory"};
+
+struct probe {
+    struct engine *en;
+    struct err *err;
+    struct arena *arena;
+    struct ceilings *out;
+    const struct ekernel *unit[RG_COUNT(units)], *clock, *memory[KINDS], *one;
+    struct pool *pool;
+    int threads;
+    struct span *span;
+    char *mem; /* for all levels */
+    size_t size;
+};
+
+/* ---- kernels as text --------------------------------------------------------------------------------------------------- */
+
+/* Registers 0 .. sums()-1 take sums; the two behind them are the factors. All are zero: no core adds zeroes more slowly, and
+ * factors that are known to be zero cost no read port (two equal nonzero ones made the rate of one core vary by half). */
+static int sums(void) {
+    const struct os_cpu *c = os_cpu();
+    return !strcmp(c->arch, "aarch64") || c->vec_bytes == 64 ? 24 : 12;
+}
+
+static void add_register(struct str *s, int i) {
+    const struct os_cpu *c = os_cpu();
+    if (!strcmp(c->arch, "aarch64"))
+        str_printf(s, "v%d", i);
+    else
+        str_printf(s, "%%%%%cmm%d", c->vec_bytes == 64 ? 'z' : c->vec_bytes == 32 ? 'y' : 'x', i);
+}
+
+/* One line of assembly as a C string. */
+static void add_line(struct str *s, const char *text, int sum) {
+    str_add(s, "    \"");
+    for (; *text; text++)
+        if (*text == '@')
+            add_register(s, sum);
+        else if (*text == '<' || *text == '>')
+            add_register(s, sums() + (*text == '>'));
+        else
+            str_addc(s, *text);
+    str_add(s, "\\n\"\n");
+}
+
+/* A loop of var[0] turns, each with `instruction` once per sum; with `chain` between them an addition that waits for the one
+ * before it, one cycle each on every core. */
+static void loop_text(struct str *s, const char *name, const char *instruction, bool chain) {
+    bool arm = !strcmp(os_cpu()->arch, "aarch64");
+    str_printf(s, "void %s(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n", name);
+    str_add(s, "  i64 n = var[0], x = 1;\n  __asm__ volatile(\n");
+    for (int i = 0; i < sums() + 2; i++) add_line(s, arm ? "movi @.16b, #0" : "vxorps @, @, @", i);
+    add_line(s, "1:", 0);
+    for (int i = 0; i < sums(); i++) {
+        add_line(s, instruction, i);
+        if (chain) add_line(s, arm ? "add %1, %1, %1" : "add %1, %1", 0);
+    }
+    add_line(s, arm ? "subs %0, %0, #1" : "sub $1, %0", 0);
+    add_line(s, arm ? "b.ne 1b" : "jne 1b", 0);
+    if (!arm) add_line(s, "vzeroupper", 0);
+    str_add(s, "    : \"+r\"(n), \"+r\"(x) : : \"cc\"");
+    for (int i = 0; i < sums() + 2; i++) str_printf(s, arm ? ", \"v%d\"" : ", \"xmm%d\"", i);
+    str_add(s, ");\n}\n");
+}
+
+/* var[0] bytes of buf[0] (a copy: to buf[1]), var[1] times over. Reading goes through four quarters side by side, because one
+ * stream alone does not keep a core's prefetchers busy. Volatile: every vector is really loaded or stored. */
+static void memory_text(struct str *s, enum kind kind) {
+    int bytes = os_cpu()->vec_bytes;
+    str_printf(s, "typedef f32 vec __attribute__((vector_size(%d), aligned(4), may_alias));\n", bytes);
+    str_printf(s, "void memory_%s(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n",
+               kind_name[kind]);
+    str_add(s, "  i64 n = var[0], q = n / 4;\n  char *a = buf[0], *b = buf[1];\n  vec zero = {0};\n");
+    str_add(s, "  for (i64 r = 0; r < var[1]; r++)\n");
+    str_printf(s, "    for (i64 i = 0; i < %s; i += 256) {\n", kind == READ ? "q" : "n");
+    for (int at = 0; at < 256; at += bytes)
+        if (kind == READ)
+            for (int k = 0; k < 4; k++)
+                str_printf(s, "      (void)*(volatile vec *)(a + %d * q + i + %d);\n", k, at);
+        else if (kind == WRITE)
+            str_printf(s, "      *(volatile vec *)(a + i + %d) = zero;\n", at);
+        else
+            str_printf(s, "      *(volatile vec *)(b + i + %d) = *(volatile vec *)(a + i + %d);\n", at, at);
+    str_add(s, "    }\n}\n");
+}
+
+static const char *text_of(struct probe *p, void (*write)(struct str *, int), int i) {
+    struct str s;
+    str_init(&s, p->arena);
+    write(&s, i);
+    return s.p;
+}
+
+static void unit_text(struct str *s, int i) {
+    char name[24];
+    snprintf(name, sizeof name, "unit_%d", i);
+    loop_text(s, name, units[i].instruction, false);
+}
+static void clock_text(struct str *s, int i) { loop_text(s, "clock_loop", units[i].instruction, true); }
+static void kind_text(struct str *s, int i) { memory_text(s, (enum kind)i); }
+static void one_text(struct str *s, int i) {
+    (void)i;
+    str_add(s, "void one_element(void *const *buf, const i64 *var, u32 t0, u32 t1, void *scratch) {\n"
+               "  f32 *x = buf[0];\n  x[0] = x[0] + 0x1p+0f;\n}\n");
+}
+
+/* Is it there, and the first of its field? */
+static bool unit_there(size_t i) {
+    const char *flags = os_cpu()->flags;
+    if (!units[i].instruction[0] || !strstr(flags, units[i].need)) return false;
+    for (size_t k = 0; k < i; k++)
+        if (units[k].field == units[i].field && strstr(flags, units[k].need)) return false;
+    return true;
+}
+
+static void compile(struct probe *p) {
+    struct etext t[RG_COUNT(units) + KINDS + 2];
+    const struct ekernel **to[RG_COUNT(t)], *got[RG_COUNT(t)];
+    uint32_t n = 0;
+    for (size_t i = 0; i < RG_COUNT(units); i++) {
+        if (!unit_there(i)) continue;
+        t[n] = (struct etext){
+            .name = arena_printf(p->arena, "unit_%zu", i), .text = text_of(p, unit_text, (int)i), .nvar = 1};
+        to[n++] = &p->unit[i];
+        if (units[i].field != MODEL_FLOPS_F32) continue;
+        t[n] = (struct etext){.name = "clock_loop", .text = text_of(p, clock_text, (int)i), .nvar = 1};
+        to[n++] = &p->clock;
+    }
+    for (int k = 0; k < KINDS; k++) {
+        t[n] = (struct etext){.name = arena_printf(p->arena, "memory_%s", kind_name[k]),
+                              .text = text_of(p, kind_text, k),
+                              .nbuf = 2,
+                              .nvar = 2};
+        to[n++] = &p->memory[k];
+    }
+    t[n] = (struct etext){.name = "one_element",
+                          .text = text_of(p, one_text, 0),
+                          .nbuf = 1,
+                          .est = {.flops_issued = 1, .bytes_issued = 8}};
+    to[n++] = &p->one;
+    for (uint32_t i = 0; i < n; i++) t[i].grid = 1;
+    if (engine_compile_text(p->en, p->err, t, n, got)) err_throw(p->err, p->err->code, "%s", p->err->msg);
+    for (uint32_t i = 0; i < n; i++) *to[i] = got[i];
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------------------------------- */
+
+struct meeting {
+    atomic_int came;
+    int all;
+    bool pin, let_go; /* each thread to a core of its own */
+};
+
+/* Every thread has a part: nobody leaves before all have come. */
+static void meet(void *arg, uint32_t t0, uint32_t t1, int worker) {
+    struct meeting *m = arg;
+    (void)t0, (void)t1;
+    uint64_t late = 0;
+    if (m->pin || m->let_go) os_pin(m->pin ? worker : -1);
+    atomic_fetch_add(&m->came, 1);
+    for (int i = 1; atomic_load(&m->came) < m->all; i++) {
+        if (i % 1000) continue;
+        uint64_t now = os_now_ns();
+        if (!late) late = now + (m->pin || m->let_go ? 1000000000 : 20000000);
+        if (now > late) return;
+        sched_yield();
+    }
+}
+
+/* What each thread does in a run. Its memory begins at mem + (turn * threads + thread) * step, and again at mem after `wrap`
+ * such places: from memory, the next run reads what no cache holds any more. */
+struct work {
+    dev_fn *fn;
+    int64_t var[2];
+    int64_t *times;   /* which of them is the number of repetitions; NULL: there is but one */
+    double amount;    /* operations or bytes of one repetition */
+    char *mem, *mem2; /* mem2: where a copy goes */
+    size_t step, wrap, turn;
+    int threads;
+    struct meeting meeting;
+    struct span {
+        _Alignas(64) uint64_t from, to;
+    } * span; /* by thread: when it was at work */
+};
+
+static void part(void *arg, uint32_t t0, uint32_t t1, int worker) {
+    struct work *w = arg;
+    (void)worker;
+    for (uint32_t t = t0; t < t1; t++) {
+        size_t at = w->wrap ? (w->turn * (size_t)w->threads + t) % w->wrap * w->step : 0;
+        meet(&w->meeting, 0, 0, 0); /* together: else one thread may do the work of two */
+        w->span[t].from = os_now_ns();
+        w->fn((void *[]){w->mem + at, w->mem2 + at}, w->var, 0, 1, NULL);
+        w->span[t].to = os_now_ns();
+    }
+}
+
+static double run_ns(struct probe *p, struct work *w) {
+    uint64_t from = UINT64_MAX, to = 0;
+    w->span = p->span;
+    w->meeting = (struct meeting){.all = w->threads};
+    if (w->threads == 1)
+        part(w, 0, 1, 0);
+    else
+        pool_run(p->pool, part, w, (uint32_t)w->threads, 1);
+    w->turn++;
+    for (int t = 0; t < w->threads; t++) from = RG_MIN(from, w->span[t].from), to = RG_MAX(to, w->span[t].to);
+    return RG_MAX((double)(to - from), 1);
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct figure {
+    double best, spread; /* per ns; share by which the median is lower */
+};
+
+static bool confirmed(const double *rate, int n, double best) {
+    int close = 0;
+    for (int i = 0; i < n; i++) close += rate[i] >= 0.98 * best;
+    return close >= 3;
+}
+
+/* Repetitions until a run is long enough, five times in a row: one that was interrupted only looks long. */
+static void choose_times(struct probe *p, struct work *w) {
+    if (!w->times) return;
+    *w->times = 1;
+    for (int enough = 0; enough < 5 && *w->times < (int64_t)1 << 40;) {
+        bool shorter = run_ns(p, w) < RUN_NS;
+        if (shorter) *w->times *= 2;
+        enough = shorter ? 0 : enough + 1;
+    }
+}
+
+/* `expect`: a rate that is too good to be doubted; below it the time is used up, because threads that others kept apart agree with
+ * each other too. */
+static struct figure measure(struct probe *p, struct work *w, double expect) {
+    static double rate[MOST_RUNS];
+    double best = 0;
+    int n = 0;
+    choose_times(p, w);
+    for (size_t i = 0; !w->times && i < w->wrap; i += (size_t)w->threads)
+        run_ns(p, w); /* nothing is left in a cache */
+    uint64_t start = os_now_ns();
+    while (n < MOST_RUNS) {
+        double r = w->amount * (double)(w->times ? *w->times : 1) * w->threads / run_ns(p, w);
+        rate[n++] = r;
+        best = RG_MAX(best, r);
+        uint64_t spent = os_now_ns() - start;
+        if (spent > MOST_NS || (spent > LEAST_NS && best >= expect && confirmed(rate, n, best))) break;
+    }
+    qsort(rate, (size_t)n, sizeof *rate, by_value);
+    return (struct figure){best, 1 - rate[n / 2] / best};
+}
+
+/* Measures with one thread and with all, and notes the row. */
+static struct ceiling *add_row(struct probe *p, struct work *w, const char *name, const char *unit) {
+    struct ceiling *c = &p->out->row[p->out->n++];
+    *c = (struct ceiling){.name = name, .unit = unit, .how = ""};
+    w->threads = 1;
+    struct figure one = measure(p, w, 0), all = one;
+    if (p->threads > 1) {
+        w->threads = p->threads;
+        all = measure(p, w, 0.95 * one.best * p->threads);
+    }
+    c->one = one.best, c->all = all.best, c->spread = RG_MAX(one.spread, all.spread);
+    return c;
+}
+
+static void measure_clock(struct probe *p) {
+    if (!p->clock) return;
+    struct model *m = &p->out->model;
+    struct work w = {.fn = p->clock->fn, .amount = sums(), .times = &w.var[0]};
+    struct ceiling *c = add_row(p, &w, "clock", "GHz");
+    c->all /= p->threads; /* each core's own */
+    c->theory = c->theory_all = m->theory[MODEL_CLOCK];
+    model_measured(m, MODEL_CLOCK, c->all);
+    c->how = os_cpu()->ghz > 0 ? "the system's figure; measured: dependent additions beside vector FMAs"
+                               : "of this model of core; measured: dependent additions beside vector FMAs";
+}
+
+static void measure_unit(struct probe *p, size_t i) {
+    struct model *m = &p->out->model;
+    const struct unit *u = &units[i];
+    double ops = u->per_byte * os_cpu()->vec_bytes, clock = m->theory[MODEL_CLOCK];
+    struct work w = {.fn = p->unit[i]->fn, .amount = ops * sums(), .times = &w.var[0]};
+    struct ceiling *c = add_row(
+        p, &w, u->name, u->field == MODEL_OPS_INT || u->field == MODEL_MATRIX_I8 ? "Gop/s" : "GFLOPS");
+    c->theory = m->theory[u->field] * clock;
+    c->theory_all = c->theory * p->threads;
+    model_measured(m, u->field, c->all / p->threads / model_value(m, MODEL_CLOCK));
+    char word[16];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(u->instruction, " "), u->instruction);
+    c->how = arena_printf(p->arena, "%g %s a cycle x %g operations x %.3g GHz", m->theory[u->field] / ops,
+                          word, ops, clock);
+    if (u->field == MODEL_FLOPS_F32)
+        model_measured(m, MODEL_FMA_UNITS, c->all / p->threads / model_value(m, MODEL_CLOCK) / ops);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------------------------- */
+
+/* Bytes per thread that live in this level and not in the one below; 0: there is no such level. */
+static size_t level_bytes(struct probe *p, enum level l) {
+    const struct model *m = &p->out->model;
+    double l1 = m->theory[MODEL_L1_SIZE], l2 = m->theory[MODEL_L2_SIZE], l3 = m->theory[MODEL_L3_SIZE];
+    double n = l == L1   ? l1 / 2
+               : l == L2 ? RG_MIN(4 * l1, l2 / 2)
+               : l == L3 ? RG_MIN(4 * l2, l3 / 2 / p->threads)
+                         : (double)WINDOW;
+    if ((l == L2 && n < 2 * l1) || (l == L3 && n < 1.5 * l2)) return 0;
+    return (size_t)n & ~(size_t)4095;
+}
+
+static const char *memory_how(struct probe *p, enum level l) {
+    const struct model *m = &p->out->model;
+    double clock = m->theory[MODEL_CLOCK],
+           rate[] = {m->theory[MODEL_L1_RATE], m->theory[MODEL_L2_RATE], m->theory[MODEL_L3_RATE]};
+    double vec = m->theory[MODEL_VEC_BYTES];
+    if (l == DRAM)
+        return "guess: 25 GB/s a core; how many channels there are, and how fast, is not told to programs";
+    if (l == L1)
+        return arena_printf(p->arena, "%g loads a cycle x %g bytes x %.3g GHz", rate[0] / vec / clock, vec,
+                            clock);
+    return arena_printf(p->arena, "guess: %g bytes a cycle x %.3g GHz, as in cores of its kind",
+                        rate[l] / clock, clock);
+}
+
+static void measure_memory(struct probe *p, enum level l, enum kind k) {
+    struct model *m = &p->out->model;
+    size_t bytes = level_bytes(p, l), half = p->size / 2;
+    if (!bytes) return;
+    if (k == COPY && l != DRAM) bytes = bytes / 2 & ~(size_t)1023; /* two arrays in the same room */
+    struct work w = {
+        .fn = p->memory[k]->fn, .var = {(int64_t)bytes, 1}, .mem = p->mem, .mem2 = p->mem, .step = bytes};
+    w.amount = (double)bytes * (k == COPY ? 2 : 1);
+    if (k == COPY)
+        w.mem2 +=
+            l == DRAM ? half : bytes * (size_t)p->threads + 4096; /* 4096: not the same sets of a cache */
+    if (l == DRAM)
+        w.wrap = (k == COPY ? half : p->size) / bytes;
+    else
+        w.wrap = (size_t)p->threads, w.times = &w.var[1];
+    struct ceiling *c = add_row(p, &w, arena_printf(p->arena, "%s %s", level_name[l], kind_name[k]), "GB/s");
+    double each = RG_MIN(c->one, c->all / p->threads); /* caches may be shared */
+    static const enum model_field rate[] = {MODEL_L1_RATE, MODEL_L2_RATE, MODEL_L3_RATE, MODEL_DRAM_CORE};
+    c->how = k == READ ? memory_how(p, l) : k == COPY ? "bytes read plus bytes written" : "";
+    if (k == READ) {
+        c->theory = m->theory[rate[l]], c->theory_all = c->theory * p->threads;
+        model_measured(m, rate[l], l == DRAM ? c->one : each);
+    }
+    if (l != DRAM || k == WRITE) return;
+    c->theory_all = m->theory[k == READ ? MODEL_DRAM_READ : MODEL_DRAM_COPY];
+    model_measured(m, k == READ ? MODEL_DRAM_READ : MODEL_DRAM_COPY, c->all);
+}
+
+/* Several times the shared cache, touched. */
+static void take_memory(struct probe *p) {
+    double l3 = p->out->model.theory[MODEL_L3_SIZE],
+           all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double want = RG_MAX(RG_MAX(256e6, 6 * l3), 16.0 * (double)WINDOW * p->threads);
+    for (p->size = (size_t)RG_MIN(want, all / 4) & ~(size_t)4095; p->size > ((size_t)16 << 20); p->size /= 2)
+        if ((p->mem = os_pages(p->size))) break;
+    if (!p->mem) err_throw(p->err, RG_ENOMEM, "no memory to measure with: %zu bytes were refused", p->size);
+    p->size &= ~(size_t)4095;
+    for (size_t i = 0; i < p->size; i += 4096) p->mem[i] = 1;
+}
+
+/* ---- starting kernels -------------------------------------------------------------------------------------------------------- */
+
+static double meet_ns(struct probe *p) {
+    struct meeting m = {.all = p->threads};
+    uint64_t t0 = os_now_ns();
+    pool_run(p->pool, meet, &m, (uint32_t)p->threads, 1);
+    return (double)(os_now_ns() - t0);
+}
+
+static double wake_ns(struct probe *p) {
+    nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL); /* longer than workers spin */
+    return meet_ns(p);
+}
+
+static double launch_ns(struct engine_list *l, struct err *e) {
+    uint64_t t0 = os_now_ns();
+    if (engine_list_run(l, e)) err_throw(e, e->code, "%s", e->msg);
+    return (double)(os_now_ns() - t0) / engine_list_count(l);
+}
+
+static void add_cost(struct probe *p, enum model_field f, const char *name, double *ns, int n,
+                     const char *how) {
+    struct ceiling *c = &p->out->row[p->out->n++];
+    qsort(ns, (size_t)n, sizeof *ns, by_value);
+    *c = (struct ceiling){.name = name, .unit = "ns", .cost = true, .how = how};
+    c->theory = c->theory_all = p->out->model.theory[f];
+    c->one = c->all = ns[n / 10];
+    c->spread = ns[n / 2] / RG_MAX(ns[n / 10], 1) - 1;
+    model_measured(&p->out->model, f, c->one);
+}
+
+static void measure_costs(struct probe *p) {
+    enum { TIMES = 2000, LAUNCHES = 200, WAKES = 100, CALLS = 100 };
+    double ns[TIMES];
+    struct engine_list *l = engine_list_new(p->en, p->err);
+    for (int i = 0; l && i < CALLS; i++)
+        engine_list_add(l, p->err, p->one, (void *[]){p->mem + i * 64}, NULL);
+    if (p->err->code) err_throw(p->err, p->err->code, "%s", p->err->msg);
+    for (int i = 0; i < LAUNCHES; i++) ns[i] = launch_ns(l, p->err);
+    engine_list_free(l);
+    add_cost(p, MODEL_LAUNCH, "launch", ns, LAUNCHES, "a kernel on one element in a list of 100");
+    if (p->threads == 1) return;
+    uint64_t start = os_now_ns();
+    int n = 0;
+    while (n < TIMES && os_now_ns() - start < MOST_NS) ns[n++] = meet_ns(p);
+    add_cost(p, MODEL_FORK, "fork and join", ns, n, "every thread takes a part; they spin");
+    for (int i = 0; i < WAKES; i++) ns[i] = wake_ns(p);
+    add_cost(p, MODEL_WAKE, "wake and join", ns, WAKES, "the same when they sleep");
+}
+
+/* While we measure, each thread stays on a core of its own: a scheduler with other things to do may put two on one. */
+static void pin_all(struct probe *p, bool pin) {
+    struct meeting m = {.all = p->threads, .pin = pin, .let_go = !pin};
+    os_pin(pin ? 0 : -1);
+    pool_run(p->pool, meet, &m, (uint32_t)p->threads, 1);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------------------ */
+
+static void measure_all(void *arg) {
+    struct probe *p = arg;
+    p->span = arena_array(p->arena, struct span, p->threads + 1);
+    p->span = (struct span *)(((uintptr_t)p->span + 63) & ~(uintptr_t)63); /* an arena aligns to 16 */
+    compile(p);
+    take_memory(p);
+    measure_clock(p);
+    for (size_t i = 0; i < RG_COUNT(units); i++)
+        if (p->unit[i]) measure_unit(p, i);
+    for (int l = 0; l < LEVELS; l++)
+        for (int k = 0; k < KINDS; k++) measure_memory(p, (enum level)l, (enum kind)k);
+    measure_costs(p);
+}
+
+int engine_ceilings(struct engine *en, struct err *e, struct arena *a, struct ceilings *out) {
+    *out = (struct ceilings){0};
+    struct probe p = {.en = en, .err = e, .arena = a, .out = out, .pool = pool_get()};
+    p.threads = pool_threads(p.pool);
+    uint64_t t0 = os_now_ns();
+    model_guess(&out->model); /* before a thread is pinned: it counts the cores that there are */
+    pin_all(&p, true);
+    err_guard(e, measure_all, &p);
+    pin_all(&p, false);
+    if (p.mem) os_pages_free(p.mem, p.size);
+    out->threads = p.threads;
+    out->seconds = (double)(os_now_ns() - t0) * 1e-9;
+    return e->code;
+}
+
+double ceilings_uses(const struct model *m, enum model_field ops, double bytes, enum model_field rate) {
+    double cores = rate == MODEL_DRAM_READ || rate == MODEL_DRAM_COPY ? model_value(m, MODEL_CORES) : 1;
+    return model_value(m, ops) * model_value(m, MODEL_CLOCK) * cores / 2 / (model_value(m, rate) / bytes);
+}
