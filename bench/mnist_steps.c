@@ -22,13 +22,14 @@ struct run {
 static rg_tensor max_pool(rg_tensor x) { return rg_max_pool2d(x, RG_SHAPE(2)); }
 
 static rg_module *network(rg_ctx *c) {
-    return rg_nn_sequential(c, RG_MODULES(rg_nn_conv2d(c, 1, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
-                                          rg_nn_conv2d(c, 32, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
-                                          rg_nn_batchnorm(c, 32), rg_nn_function(c, "max_pool", max_pool),
-                                          rg_nn_conv2d(c, 32, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
-                                          rg_nn_conv2d(c, 64, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
-                                          rg_nn_batchnorm(c, 64), rg_nn_function(c, "max_pool", max_pool),
-                                          rg_nn_flatten(c, 1), rg_nn_linear(c, 576, 10)));
+    return rg_nn_sequential(
+        c, RG_MODULES(rg_nn_conv2d(c, 1, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
+                      rg_nn_conv2d(c, 32, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
+                      rg_nn_batchnorm(c, 32), rg_nn_function(c, "max_pool", max_pool),
+                      rg_nn_conv2d(c, 32, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
+                      rg_nn_conv2d(c, 64, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
+                      rg_nn_batchnorm(c, 64), rg_nn_function(c, "max_pool", max_pool), rg_nn_flatten(c, 1),
+                      rg_nn_linear(c, 576, 10)));
 }
 
 /* The names of the parameters as rg_nn_params lists them. */
@@ -90,7 +91,8 @@ int main(int argc, char **argv) {
         if (rg_jit_call(j, RG_ARRAY(in, 2), &loss)) break;
         double l = rg_item(loss);
         clock_gettime(CLOCK_MONOTONIC, &b);
-        printf("%d %.9g %.3f\n", i, l, (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9);
+        printf("%d %.9g %.3f\n", i, l,
+               (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9);
         rg_tensors p = rg_nn_params(r.net);
         for (size_t k = 0; k < n; k++, kept++) {
             snprintf(label[kept], sizeof *label, "%d.%s", i, name[k]);

@@ -58,8 +58,9 @@ int main(void) {
             plain = t < plain ? t : plain;
         }
         if (rg_status_of(c)) return fprintf(stderr, "replay: %s\n", rg_error(c)), 1;
-        printf("%7llu   %15.3f   %22.3f   %5llu  %11llu\n", (unsigned long long)st.kernels, best * 1e6 / (double)st.kernels,
-               plain * 1e6 / (double)st.kernels, (unsigned long long)st.nodes, (unsigned long long)st.allocations);
+        printf("%7llu   %15.3f   %22.3f   %5llu  %11llu\n", (unsigned long long)st.kernels,
+               best * 1e6 / (double)st.kernels, plain * 1e6 / (double)st.kernels,
+               (unsigned long long)st.nodes, (unsigned long long)st.allocations);
         rg_close(c);
     }
     return 0;

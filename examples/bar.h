@@ -15,7 +15,8 @@ static inline double now(void) {
 }
 
 /* " 42/70 [############--------] 60%  loss 0.1234 .." */
-static inline __attribute__((format(printf, 3, 4), unused)) void bar(int done, int all, const char *fmt, ...) {
+static inline __attribute__((format(printf, 3, 4), unused)) void bar(int done, int all, const char *fmt,
+                                                                     ...) {
     enum { WIDTH = 20 };
     char hashes[WIDTH + 1], text[200];
     int full = all ? WIDTH * done / all : WIDTH, terminal = isatty(1);
@@ -23,12 +24,13 @@ static inline __attribute__((format(printf, 3, 4), unused)) void bar(int done, i
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    if (!terminal && done % 10 && done != all && done != 1) return;
+    int every = all > 10 ? all / 10 : 1;
+    if (!terminal && done % every && done != all && done != 1) return;
     memset(hashes, '-', WIDTH);
     memset(hashes, '#', (size_t)full);
     hashes[WIDTH] = 0;
-    printf("%s%3d/%d [%s] %3d%%  %s%s", terminal ? "\r" : "", done, all, hashes, all ? 100 * done / all : 100, text,
-           terminal && done != all ? "\033[K" : "\n");
+    printf("%s%3d/%d [%s] %3d%%  %s%s", terminal ? "\r" : "", done, all, hashes, all ? 100 * done / all : 100,
+           text, terminal && done != all ? "\033[K" : "\n");
     fflush(stdout);
 }
 

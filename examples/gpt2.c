@@ -51,7 +51,8 @@ static rg_tensor split_heads(rg_tensor x, int64_t at, int heads) {
 static rg_tensor attention(rg_module *m, rg_tensor x, void *user) {
     const struct gpt *g = user;
     rg_tensor qkv = rg_nn_forward(child(m, "c_attn"), x);
-    rg_tensor q = split_heads(qkv, 0, g->heads), k = split_heads(qkv, 1, g->heads), v = split_heads(qkv, 2, g->heads);
+    rg_tensor q = split_heads(qkv, 0, g->heads), k = split_heads(qkv, 1, g->heads),
+              v = split_heads(qkv, 2, g->heads);
     rg_tensor y = rg_transpose(rg_attention(q, k, v, .causal = true), 1, 2);
     return rg_nn_forward(child(m, "c_proj"), rg_flatten(y, 2, 3));
 }
@@ -70,7 +71,8 @@ static rg_tensor block(rg_module *m, rg_tensor x, void *user) {
 static rg_module *block_new(struct gpt *g) {
     rg_ctx *c = g->c;
     double small = 0.02 / sqrt(2 * g->layers);
-    rg_module *m = rg_nn_module(c, block, g), *a = rg_nn_module(c, attention, g), *f = rg_nn_module(c, mlp, g);
+    rg_module *m = rg_nn_module(c, block, g), *a = rg_nn_module(c, attention, g),
+              *f = rg_nn_module(c, mlp, g);
     rg_nn_add(m, "ln_1", rg_nn_layernorm(c, RG_SHAPE(g->width)));
     rg_nn_add(m, "attn", a);
     rg_nn_add(a, "c_attn", affine_new(c, g->width, 3 * g->width, 0.02));
@@ -149,7 +151,8 @@ static void train(struct gpt *g) {
         RG_SCOPE(c);
         rg_tensor loss;
         double t0 = now();
-        rg_optim_set_lr(g->optim, i < 20 ? rg_lr_warmup(g->lr, i - 1, 20) : rg_lr_cosine(g->lr, i, g->steps, g->lr / 10));
+        rg_optim_set_lr(g->optim, i < 20 ? rg_lr_warmup(g->lr, i - 1, 20)
+                                         : rg_lr_cosine(g->lr, i, g->steps, g->lr / 10));
         if (rg_jit_call(j, (rg_tensors){0}, &loss)) return;
         double l = rg_item(loss), s = now() - t0;
         bar(i, g->steps, "loss %6.4f  %6.0f tokens/s  %5.1f s", l, g->batch * g->context / s, now() - began);
@@ -184,8 +187,10 @@ static void write_text(struct gpt *g) {
         rg_tensor in = rg_from(c, RG_I64, tokens + from, RG_SHAPE(1, g->context));
         if (rg_jit_call(j, RG_TENSORS(in), &out) || rg_read(out, &token, sizeof token)) break;
         tokens[n] = token;
-        if (g->vocab <= 256) putchar((int)token);
-        else printf("%lld ", (long long)token);
+        if (g->vocab <= 256)
+            putchar((int)token);
+        else
+            printf("%lld ", (long long)token);
         fflush(stdout);
     }
     if (!rg_status_of(c)) printf("\n(%d tokens, %.0f a second)\n", g->write, g->write / (now() - t0));
@@ -202,7 +207,8 @@ static int usage(int status) {
             "  --steps N  --batch N  --lr X   training (300, 16, 0.002); 0 steps: none\n"
             "  --write N       bytes to write afterwards (300)   --temperature X  (0.8)\n"
             "  --weights FILE  safetensors to begin with          --save FILE  where to put them afterwards\n"
-            "  --tokens FILE   npy of integers (B, T): its logits are computed  --logits FILE  and saved there, npy\n"
+            "  --tokens FILE   npy of integers (B, T): its logits are computed  --logits FILE  and saved "
+            "there, npy\n"
             "  --device D  --seed N\n");
     return status;
 }
@@ -213,12 +219,14 @@ static int parse(int argc, char **argv, struct gpt *g) {
         int *i;
         double *f;
         const char **s;
-    } option[] = {{"--layers", .i = &g->layers},   {"--heads", .i = &g->heads},     {"--width", .i = &g->width},
-                  {"--vocab", .i = &g->vocab},     {"--context", .i = &g->context}, {"--batch", .i = &g->batch},
-                  {"--steps", .i = &g->steps},     {"--write", .i = &g->write},     {"--lr", .f = &g->lr},
-                  {"--temperature", .f = &g->temperature}, {"--text", .s = &g->text}, {"--weights", .s = &g->weights},
-                  {"--tokens", .s = &g->tokens},   {"--logits", .s = &g->logits},   {"--device", .s = &g->device},
-                  {"--save", .s = &g->save}};
+    } option[] = {{"--layers", .i = &g->layers},   {"--heads", .i = &g->heads},
+                  {"--width", .i = &g->width},     {"--vocab", .i = &g->vocab},
+                  {"--context", .i = &g->context}, {"--batch", .i = &g->batch},
+                  {"--steps", .i = &g->steps},     {"--write", .i = &g->write},
+                  {"--lr", .f = &g->lr},           {"--temperature", .f = &g->temperature},
+                  {"--text", .s = &g->text},       {"--weights", .s = &g->weights},
+                  {"--tokens", .s = &g->tokens},   {"--logits", .s = &g->logits},
+                  {"--device", .s = &g->device},   {"--save", .s = &g->save}};
     for (int i = 1; i < argc; i += 2) {
         size_t o = 0, n = sizeof option / sizeof *option;
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return usage(0) - 1;
@@ -227,19 +235,33 @@ static int parse(int argc, char **argv, struct gpt *g) {
             continue;
         }
         while (o < n && strcmp(argv[i], option[o].name)) o++;
-        if (o == n || i + 1 == argc) return fprintf(stderr, "gpt2: %s: not an option, or without a value\n", argv[i]), usage(2);
+        if (o == n || i + 1 == argc)
+            return fprintf(stderr, "gpt2: %s: not an option, or without a value\n", argv[i]), usage(2);
         if (option[o].i) *option[o].i = atoi(argv[i + 1]);
         if (option[o].f) *option[o].f = atof(argv[i + 1]);
         if (option[o].s) *option[o].s = argv[i + 1];
     }
-    bool fits = g->layers >= 1 && g->layers <= 256 && g->heads >= 1 && g->width >= 1 && g->width % g->heads == 0 &&
-                g->vocab >= 1 && g->context >= 1 && g->batch >= 1;
-    return fits ? 0 : (fprintf(stderr, "gpt2: sizes are 1 or more (layers up to 256), and heads divide the width\n"), 2);
+    bool fits = g->layers >= 1 && g->layers <= 256 && g->heads >= 1 && g->width >= 1 &&
+                g->width % g->heads == 0 && g->vocab >= 1 && g->context >= 1 && g->batch >= 1;
+    return fits ? 0
+                : (fprintf(stderr,
+                           "gpt2: sizes are 1 or more (layers up to 256), and heads divide the width\n"),
+                   2);
 }
 
 int main(int argc, char **argv) {
-    struct gpt g = {.layers = 2, .heads = 4, .width = 128, .vocab = 256, .context = 64, .batch = 16, .steps = 300,
-                    .write = 300, .lr = 2e-3, .temperature = 0.8, .seed = 1, .text = "docs/tensors.md"};
+    struct gpt g = {.layers = 2,
+                    .heads = 4,
+                    .width = 128,
+                    .vocab = 256,
+                    .context = 64,
+                    .batch = 16,
+                    .steps = 300,
+                    .write = 300,
+                    .lr = 2e-3,
+                    .temperature = 0.8,
+                    .seed = 1,
+                    .text = "docs/tensors.md"};
     int stop = parse(argc, argv, &g);
     if (stop) return stop < 0 ? 0 : stop;
     rg_ctx *c = g.c = rg_open(g.device);
@@ -249,8 +271,11 @@ int main(int argc, char **argv) {
     int64_t n = 0;
     rg_tensors p = rg_nn_params(g.net);
     for (size_t i = 0; i < p.n; i++) n += rg_size(p.t[i]);
-    if (!rg_status_of(c)) printf("GPT-2, %d layers, %.1f million parameters, device %s\n", g.layers, (double)n * 1e-6, rg_device(c));
-    if (g.tokens && g.logits) rg_save_npy(rg_nn_forward(g.net, rg_cast(rg_load_npy(c, g.tokens), RG_I64)), g.logits);
+    if (!rg_status_of(c))
+        printf("GPT-2, %d layers, %.1f million parameters, device %s\n", g.layers, (double)n * 1e-6,
+               rg_device(c));
+    if (g.tokens && g.logits)
+        rg_save_npy(rg_nn_forward(g.net, rg_cast(rg_load_npy(c, g.tokens), RG_I64)), g.logits);
     if (g.steps) train(&g);
     if (g.save) rg_nn_save(g.net, g.save);
     if (g.write && !rg_status_of(c)) write_text(&g);

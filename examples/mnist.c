@@ -31,13 +31,14 @@ struct trainer {
 static rg_tensor max_pool(rg_tensor x) { return rg_max_pool2d(x, RG_SHAPE(2)); }
 
 static rg_module *network(rg_ctx *c) {
-    return rg_nn_sequential(c, RG_MODULES(rg_nn_conv2d(c, 1, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
-                                          rg_nn_conv2d(c, 32, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
-                                          rg_nn_batchnorm(c, 32), rg_nn_function(c, "max_pool", max_pool),
-                                          rg_nn_conv2d(c, 32, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
-                                          rg_nn_conv2d(c, 64, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
-                                          rg_nn_batchnorm(c, 64), rg_nn_function(c, "max_pool", max_pool),
-                                          rg_nn_flatten(c, 1), rg_nn_linear(c, 576, 10)));
+    return rg_nn_sequential(
+        c, RG_MODULES(rg_nn_conv2d(c, 1, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
+                      rg_nn_conv2d(c, 32, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
+                      rg_nn_batchnorm(c, 32), rg_nn_function(c, "max_pool", max_pool),
+                      rg_nn_conv2d(c, 32, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
+                      rg_nn_conv2d(c, 64, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
+                      rg_nn_batchnorm(c, 64), rg_nn_function(c, "max_pool", max_pool), rg_nn_flatten(c, 1),
+                      rg_nn_linear(c, 576, 10)));
 }
 
 static rg_tensor pixels(rg_tensor images) { return rg_div(rg_cast(images, RG_F32), 255); }
@@ -98,15 +99,16 @@ static rg_status train(struct trainer *t, const struct flags *f) {
     if (!st) printf("trained in %.1f s", now() - began);
     rg_jit_stats s;
     if (!st && j && !rg_jit_info(j, &s) && s.kernels)
-        printf("; a step: %llu kernels, %.1f GFLOP, %.2f GB, %.2f x what must be moved", (unsigned long long)s.kernels,
-               s.ops * 1e-9, s.bytes * 1e-9, s.bytes / s.least);
+        printf("; a step: %llu kernels, %.1f GFLOP, %.2f GB, %.2f x what must be moved",
+               (unsigned long long)s.kernels, s.ops * 1e-9, s.bytes * 1e-9, s.bytes / s.least);
     printf("\n");
     return st;
 }
 
 static rg_status test(struct trainer *t, const char *data) {
     RG_SCOPE(t->c);
-    rg_tensor images = load(t->c, data, "t10k-images-idx3", true), labels = load(t->c, data, "t10k-labels-idx1", false);
+    rg_tensor images = load(t->c, data, "t10k-images-idx3", true),
+              labels = load(t->c, data, "t10k-labels-idx1", false);
     enum { PART = 500 };
     int64_t n = rg_dim(images, 0) / PART;
     double sum = 0, t0 = now();
@@ -119,7 +121,8 @@ static rg_status test(struct trainer *t, const char *data) {
         if (!rg_jit_call(j, RG_TENSORS(x, y), &right)) sum += rg_item(right);
     }
     if (rg_status_of(t->c)) return rg_status_of(t->c);
-    printf("test accuracy %.2f %% of %lld images, %.1f s\n", 100 * sum / (double)n, (long long)(n * PART), now() - t0);
+    printf("test accuracy %.2f %% of %lld images, %.1f s\n", 100 * sum / (double)n, (long long)(n * PART),
+           now() - t0);
     return RG_OK;
 }
 
@@ -134,8 +137,9 @@ static void profile(rg_ctx *c) {
     printf("share  calls  ms each  GFLOPS   GB/s  of roof  kernel, and who asked for it\n");
     for (size_t i = 0; i < n && i < 10; i++)
         printf("%4.1f %%  %5llu  %7.2f  %6.1f  %5.1f  %5.0f %%  %-22s %s\n", 100 * k[i].seconds / all,
-               (unsigned long long)k[i].calls, 1e3 * k[i].seconds / (double)k[i].calls, k[i].ops / k[i].seconds * 1e-9,
-               k[i].bytes / k[i].seconds * 1e-9, 100 * k[i].roof / k[i].seconds, k[i].name, k[i].where);
+               (unsigned long long)k[i].calls, 1e3 * k[i].seconds / (double)k[i].calls,
+               k[i].ops / k[i].seconds * 1e-9, k[i].bytes / k[i].seconds * 1e-9,
+               100 * k[i].roof / k[i].seconds, k[i].name, k[i].where);
 }
 
 static int usage(const char *problem) {
@@ -161,15 +165,23 @@ static int parse(int argc, char **argv, struct flags *f) {
             f->jit = false;
             continue;
         }
-        snprintf(text, sizeof text, v ? "%.60s is no option" : "%.60s: an option without a value, or none", a);
+        snprintf(text, sizeof text, v ? "%.60s is no option" : "%.60s: an option without a value, or none",
+                 a);
         if (!v) return usage(text);
-        if (!strcmp(a, "--steps")) f->steps = atoi(v);
-        else if (!strcmp(a, "--batch")) f->batch = atoi(v);
-        else if (!strcmp(a, "--device")) f->device = v;
-        else if (!strcmp(a, "--seed")) f->seed = atoll(v);
-        else if (!strcmp(a, "--lr")) f->lr = atof(v);
-        else if (!strcmp(a, "--data")) f->data = v;
-        else return usage(text);
+        if (!strcmp(a, "--steps"))
+            f->steps = atoi(v);
+        else if (!strcmp(a, "--batch"))
+            f->batch = atoi(v);
+        else if (!strcmp(a, "--device"))
+            f->device = v;
+        else if (!strcmp(a, "--seed"))
+            f->seed = atoll(v);
+        else if (!strcmp(a, "--lr"))
+            f->lr = atof(v);
+        else if (!strcmp(a, "--data"))
+            f->data = v;
+        else
+            return usage(text);
         i++;
     }
     if (f->steps < 1 || f->batch < 1) return usage("--steps and --batch are 1 or more");
@@ -183,7 +195,8 @@ int main(int argc, char **argv) {
     rg_ctx *c = rg_open(f.device);
     rg_seed(c, (uint64_t)f.seed);
     struct trainer t = {.c = c, .batch = f.batch};
-    t.images = load(c, f.data, "train-images-idx3", true), t.labels = load(c, f.data, "train-labels-idx1", false);
+    t.images = load(c, f.data, "train-images-idx3", true),
+    t.labels = load(c, f.data, "train-labels-idx1", false);
     t.net = network(c);
     t.optim = rg_adam(rg_nn_params(t.net), .lr = f.lr);
     int64_t weights = 0;

@@ -20,7 +20,8 @@ static const uop *own_version(struct call *k, struct slot *s, bool whole) {
     }
     if (c->recording && !s->recorded)
         call_fail(k, RG_EINVAL,
-                  "the tensor made by %s at %s:%d gets its memory while a jit is recorded: each replay would begin from "
+                  "the tensor made by %s at %s:%d gets its memory while a jit is recorded: each replay would "
+                  "begin from "
                   "that first value again. Assign it in the first call too, or rg_realize it before",
                   s->fn, s->file ? s->file : "an unknown place", s->line);
     uint32_t i = store_new(c, store_bytes(c, n));

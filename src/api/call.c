@@ -38,7 +38,8 @@ void call_fail(struct call *k, int code, const char *fmt, ...) {
 void call_not_recording(struct call *k) {
     if (k->c->recording)
         call_fail(k, RG_EINVAL,
-                  "not while a jit is recorded: replays would not do it again. Return the tensor as an output of the "
+                  "not while a jit is recorded: replays would not do it again. Return the tensor as an "
+                  "output of the "
                   "function and read it after rg_jit_call");
 }
 
@@ -49,7 +50,8 @@ static void RG_NORETURN stale(struct call *k, uint32_t arg, rg_tensor t) {
     /* Who had it last is still written there, if nobody has used the slot since. */
     if (s && !s->node && s->fn && !strcmp(s->fn, "rg_jit_call"))
         call_fail(k, RG_EINVAL,
-                  "tensor %u is stale: it is an output of an earlier rg_jit_call (%s:%d), and the next call writes to "
+                  "tensor %u is stale: it is an output of an earlier rg_jit_call (%s:%d), and the next call "
+                  "writes to "
                   "its memory; take a copy before that call (rg_contiguous)",
                   arg + 1, s->file ? s->file : "an unknown place", s->line);
     if (s && !s->node && s->fn)

@@ -19,7 +19,8 @@ static const uop *b_param(struct call *k) {
                   dtype_info[x->dt].name);
     if (k->c->recording)
         call_fail(k, RG_EINVAL,
-                  "a parameter made while a jit is recorded would get its first value again in each replay; make it "
+                  "a parameter made while a jit is recorded would get its first value again in each replay; "
+                  "make it "
                   "before, or in the first call only");
     return store_value(k->c, x);
 }

@@ -308,7 +308,8 @@ static void do_recorded(struct call *k) {
         for (uint32_t o = 0; o < j->nout; o++) out |= j->out[o].handle.id == slot_handle(k->c, i).id;
         if (s->recorded && !out)
             call_fail(k, RG_EINVAL,
-                      "the tensor made by %s at %s:%d while recording outlives the function (rg_keep); replays would "
+                      "the tensor made by %s at %s:%d while recording outlives the function (rg_keep); "
+                      "replays would "
                       "not renew it: make it an output",
                       s->fn, s->file ? s->file : "an unknown place", s->line);
     }
@@ -409,10 +410,11 @@ static void follow(struct call *k, struct rg_jit *j) {
         if (!s) h->tensor = RG_NONE;
         if (!b || b->op != OP_BUFFER || store_of(b) == h->store) continue;
         if (h->written && c->store[store_of(b)].frozen)
-            call_fail(k, RG_EINVAL,
-                      "the tensor made by %s at %s:%d, which each call assigns, shares its memory with an older "
-                      "value; free that value or take a copy of it (rg_contiguous)",
-                      s->fn, s->file ? s->file : "an unknown place", s->line);
+            call_fail(
+                k, RG_EINVAL,
+                "the tensor made by %s at %s:%d, which each call assigns, shares its memory with an older "
+                "value; free that value or take a copy of it (rg_contiguous)",
+                s->fn, s->file ? s->file : "an unknown place", s->line);
         c->store[h->store].held--;
         h->store = store_of(b);
         c->store[h->store].held++;
@@ -455,8 +457,8 @@ static void bind_inputs(struct call *k, struct args *a) {
         h->instead = from->mem;
         for (uint32_t w = 0; w < j->held.n && h->instead; w++)
             if (j->held.p[w].written && &c->store[j->held.p[w].store] == from) h->instead = NULL;
-        if (!h->instead && engine_copy(c->engine, &c->err, COPY_WITHIN, c->store[h->store].mem, from->mem,
-                                       from->bytes))
+        if (!h->instead &&
+            engine_copy(c->engine, &c->err, COPY_WITHIN, c->store[h->store].mem, from->mem, from->bytes))
             err_throw(&c->err, c->err.code, "the copy failed");
     }
 }
@@ -542,7 +544,8 @@ rg_status rg_jit_call_at(const char *file, int line, rg_jit *j, rg_tensors in, r
     rg_ctx *c = j->c;
     if (c->err.code) return (rg_status)c->err.code;
     if (c->recording) {
-        err_set(&c->err, RG_EINVAL, "%s:%d: rg_jit_call: a jit is being recorded; call the function itself here",
+        err_set(&c->err, RG_EINVAL,
+                "%s:%d: rg_jit_call: a jit is being recorded; call the function itself here",
                 file ? file : "unknown place", line);
         return RG_EINVAL;
     }

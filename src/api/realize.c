@@ -214,8 +214,10 @@ static void check_in_place(struct plan *p) {
         const uop *b = gr_now(c, s->node);
         if (b->op != OP_ASSIGN || !c->store[store_of(gr_chain_root(c, b))].moved) continue;
         call_fail(p->k, RG_EINVAL,
-                  "while a jit is recorded, the tensor made by %s at %s:%d is assigned, and a tensor that is still alive "
-                  "needs its old value; a replay updates in place: end the scope of what was computed from it first",
+                  "while a jit is recorded, the tensor made by %s at %s:%d is assigned, and a tensor that is "
+                  "still alive "
+                  "needs its old value; a replay updates in place: end the scope of what was computed from "
+                  "it first",
                   s->fn, s->file ? s->file : "an unknown place", s->line);
     }
 }

@@ -367,7 +367,8 @@ rg_tensor rg_nn_forward_at(AT, rg_module *m, rg_tensor x) {
         return api_poison(c);
     }
     if (m->layer == &nn_custom && !m->fn) {
-        api_fail(c, HERE, "rg_nn_forward", RG_EINVAL, "this module only holds others: it was made without a function");
+        api_fail(c, HERE, "rg_nn_forward", RG_EINVAL,
+                 "this module only holds others: it was made without a function");
         return api_poison(c);
     }
     char path[NN_PATH + 4] = "net";

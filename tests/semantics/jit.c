@@ -322,7 +322,8 @@ CASE(jit_training_is_what_it_is_without) {
     rg_tensor x = M(3, 2, 1, 2, 3, 4, 5, 6), t = V(1, 2, 4);
     double loss[2][6], w[2][2];
     for (int jit = 0; jit < 2; jit++) {
-        struct step s = {.c = c, .w = rg_param(V(0.5, -0.5)), .m = rg_contiguous(rg_zeros(c, RG_F32, RG_SHAPE(2)))};
+        struct step s = {
+            .c = c, .w = rg_param(V(0.5, -0.5)), .m = rg_contiguous(rg_zeros(c, RG_F32, RG_SHAPE(2)))};
         s.lr = rg_scalar(c, RG_F32, 0.01);
         rg_jit *j = rg_jit_new(c, train, &s, 1);
         for (int i = 0; i < 6; i++) {
@@ -380,7 +381,9 @@ CASE(jit_random_numbers_differ_in_each_replay) {
     }
 }
 
-static rg_status nested(void *user, const rg_tensor *in, rg_tensor *out) { return rg_jit_call(user, RG_TENSORS(in[0]), out); }
+static rg_status nested(void *user, const rg_tensor *in, rg_tensor *out) {
+    return rg_jit_call(user, RG_TENSORS(in[0]), out);
+}
 CASE(jit_inside_a_jit_is_an_error) {
     struct step s = {.c = c};
     rg_jit *inner = rg_jit_new(c, twice, &s, 1), *outer = rg_jit_new(c, nested, inner, 1);

@@ -117,7 +117,8 @@ TEST(costs_say_where_the_time_went) {
         CHECK_EQ(k[i].calls, 3);
         CHECK(k[i].seconds > 0 && k[i].roof > 0 && k[i].bytes >= 3 * 64 * 64 * 4);
         CHECK(i == 0 || k[i].seconds <= k[i - 1].seconds);
-        product |= strstr(k[i].where, "matmul") && strstr(k[i].where, "jit.c:") && k[i].ops >= 3 * 2 * 64. * 64 * 64;
+        product |=
+            strstr(k[i].where, "matmul") && strstr(k[i].where, "jit.c:") && k[i].ops >= 3 * 2 * 64. * 64 * 64;
     }
     CHECK(product);
     CHECK_EQ(rg_kernels_reset(c), 0);

@@ -20,13 +20,14 @@ struct trainer {
 static rg_tensor max_pool(rg_tensor x) { return rg_max_pool2d(x, RG_SHAPE(2)); }
 
 static rg_module *network(rg_ctx *c) {
-    return rg_nn_sequential(c, RG_MODULES(rg_nn_conv2d(c, 1, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
-                                          rg_nn_conv2d(c, 32, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
-                                          rg_nn_batchnorm(c, 32), rg_nn_function(c, "max_pool", max_pool),
-                                          rg_nn_conv2d(c, 32, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
-                                          rg_nn_conv2d(c, 64, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
-                                          rg_nn_batchnorm(c, 64), rg_nn_function(c, "max_pool", max_pool),
-                                          rg_nn_flatten(c, 1), rg_nn_linear(c, 576, 10)));
+    return rg_nn_sequential(
+        c, RG_MODULES(rg_nn_conv2d(c, 1, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
+                      rg_nn_conv2d(c, 32, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
+                      rg_nn_batchnorm(c, 32), rg_nn_function(c, "max_pool", max_pool),
+                      rg_nn_conv2d(c, 32, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
+                      rg_nn_conv2d(c, 64, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
+                      rg_nn_batchnorm(c, 64), rg_nn_function(c, "max_pool", max_pool), rg_nn_flatten(c, 1),
+                      rg_nn_linear(c, 576, 10)));
 }
 
 static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
@@ -43,13 +44,15 @@ TEST(mnist_step_is_few_kernels_that_move_little) {
     struct trainer t = {.c = c, .net = network(c)};
     t.optim = rg_adam(rg_nn_params(t.net));
     rg_jit *j = rg_jit_new(c, step, &t, 2);
-    rg_tensor x = rg_zeros(c, RG_F32, RG_SHAPE(512, 1, 28, 28)), y = rg_zeros(c, RG_I64, RG_SHAPE(512)), out[2];
+    rg_tensor x = rg_zeros(c, RG_F32, RG_SHAPE(512, 1, 28, 28)), y = rg_zeros(c, RG_I64, RG_SHAPE(512)),
+              out[2];
     rg_jit_stats s;
     for (int i = 0; i < 3; i++)
         if (rg_jit_call(j, RG_TENSORS(x, y), out)) FAIL("%s", rg_error(c));
     CHECK_EQ(rg_jit_info(j, &s), 0);
     TEST_INFO("%llu kernels, %.1f GFLOP, %.3f GB: %.2f times what must move, %.2f times each value once",
-              (unsigned long long)s.kernels, s.ops * 1e-9, s.bytes * 1e-9, s.bytes / 581e6, s.bytes / s.least);
+              (unsigned long long)s.kernels, s.ops * 1e-9, s.bytes * 1e-9, s.bytes / 581e6,
+              s.bytes / s.least);
     CHECK(s.kernels > 10 && s.kernels <= 45);
     CHECK(s.bytes <= 1.4 * 581e6);
     CHECK_EQ(rg_close(c), 0);
