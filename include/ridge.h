@@ -491,7 +491,7 @@ RG_FN rg_tensor rg_interpolate(rg_tensor x, rg_ints size, rg_resize_opts o);    
 /* ---- attention and losses ------------------------------------------------------------------------------------------------- */
 
 /* softmax(q k^T * scale + mask) v. q (.., Hq, T, D), k (.., Hk, S, D), v (.., Hk, S, Dv); Hk divides Hq (grouped queries). One kernel; no T x S
- * value is stored, in the gradient neither. */
+ * value is stored, in the gradient neither. A query that sees no key gives 0, with gradient 0. It can be differentiated once. */
 RG_FN rg_tensor rg_attention(rg_tensor q, rg_tensor k, rg_tensor v, rg_attention_opts o);
 RG_FN rg_tensor rg_cross_entropy(rg_tensor logits, rg_tensor target, rg_loss_opts o); /* logits (N, C, ..); target (N, ..) classes, or probabilities of logits' shape */
 RG_FN rg_tensor rg_nll_loss(rg_tensor log_probs, rg_tensor target, rg_loss_opts o);   /* the same of log-probabilities */

@@ -5,10 +5,8 @@
 
 static const uop *b_attention(struct call *k) {
     const rg_attention_opts *o = k->p;
-    if (o->dropout > 0 && o->dropout < 1)
-        call_fail(k, RG_EUNSUPPORTED, "dropout of attention's weights is not there yet; use 0");
     struct t_attention a = {.mask = k->u[3], .causal = o->causal, .scale = o->scale, .dropout = o->dropout};
-    return t_attention(k->g, k->u[0], k->u[1], k->u[2], &a);
+    return t_attention(k->g, RNG(k), k->u[0], k->u[1], k->u[2], &a);
 }
 rg_tensor rg_attention_at(const char *file, int line, rg_tensor q, rg_tensor k, rg_tensor v,
                           rg_attention_opts o) {

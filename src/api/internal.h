@@ -278,6 +278,12 @@ void call_ranges(struct call *, struct t_slice *out, uint32_t rank); /* k->range
 
 /* ---- random.c ---------------------------------------------------------------------------------------- */
 
+struct rng {
+    struct t_rng rng;
+    rg_ctx *c;
+};
+void random_take(struct t_rng *, int64_t counters, const uop **base, const uop **key);
+#define RNG(k) (&(struct rng){{random_take}, (k)->c}.rng) /* of a struct call */
 /* For a replay: which VARs a recorded piece of work draws with. To run it again, VAR k gets drawn + offset k, the VAR
  * key_var gets seed, and then drawn grows as much as it did from the mark to the end of the recording. */
 void random_mark(rg_ctx *);   /* draws are noted from now on; the list is empty */

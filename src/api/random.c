@@ -38,12 +38,7 @@ static void note(rg_ctx *c, uint32_t var) {
     c->draw[c->draws++] = (struct draw){var, c->drawn - c->marked};
 }
 
-struct rng {
-    struct t_rng rng;
-    rg_ctx *c;
-};
-
-static void take(struct t_rng *rng, int64_t counters, const uop **base, const uop **key) {
+void random_take(struct t_rng *rng, int64_t counters, const uop **base, const uop **key) {
     rg_ctx *c = ((struct rng *)rng)->c;
     struct tg *g = &c->graph->tg;
     *key = t_cast(g, store_key(c), DT_U64);
@@ -52,7 +47,6 @@ static void take(struct t_rng *rng, int64_t counters, const uop **base, const uo
     *base = t_cast(g, var, DT_U64);
     c->drawn += (uint64_t)counters;
 }
-#define RNG(k) (&(struct rng){{take}, (k)->c}.rng)
 
 static void do_seed(struct call *k) {
     k->c->seed = (uint64_t)k->i[0];

@@ -74,6 +74,7 @@ bool view_can_name(const struct view *, const uop *buf);
 typedef bool recipe_fn(struct view *, int level, struct str *out);
 bool recipe_conv(struct view *, int level, struct str *out);     /* heur_conv.c */
 bool recipe_contract(struct view *, int level, struct str *out); /* heur_mm.c */
+bool recipe_rows(struct view *, int level, struct str *out);     /* heur_rows.c */
 bool recipe_flat(struct view *, int level, struct str *out);     /* heur_flat.c */
 
 /* heur_flat.c: moves work from the grid into loops, until a grid iteration is worth its overhead. left[i]: values of

@@ -9,7 +9,7 @@
 #include "heur.h"
 
 static const char *choose(struct view *v) {
-    static recipe_fn *const recipe[] = {recipe_conv, recipe_contract, recipe_flat};
+    static recipe_fn *const recipe[] = {recipe_rows, recipe_conv, recipe_contract, recipe_flat};
     const char *last = "";
     for (size_t i = 0; i < RG_COUNT(recipe); i++) {
         for (int level = 0; level < 8; level++) {

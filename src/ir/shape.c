@@ -258,9 +258,8 @@ static const struct shape *shape_node(struct shapes *s, const uop *n) {
     case OP_SCATTER: return shape_gather(&j);
     case OP_CONTIGUOUS:
     case OP_INLINE:
-    case OP_DETACH: return j.in;
     case OP_ONCE:
-        if (n->nsrc == 1) return j.in; /* fallthrough */
+    case OP_DETACH: return j.in;
     case OP_VIA:
         if (shape_of(s, n->src[1]) != j.in || n->src[1]->dt != n->dt)
             bad(&j, "two values of one shape and dtype");

@@ -26,6 +26,7 @@ struct attend {
     enum dtype dt; /* of the sums: float32 for halves */
     int64_t t, s;
     const struct t_attention *o;
+    const uop *keep; /* dropout: 0 or 1 / (1 - share) for each weight; or NULL */
 };
 
 /* ---- shapes -------------------------------------------------------------------------------------------------- */
@@ -105,12 +106,20 @@ static const uop *scores(struct attend *a, const uop *q, const uop *k) {
     return t_inline(g, x);
 }
 
+/* Made of counters wherever it is used, on the way back again: never stored either. */
+static void drop_out(struct attend *a, struct t_rng *rng, const struct shape *s) {
+    int64_t d[SHAPE_MAX];
+    for (uint32_t i = 0; i < s->n; i++) d[i] = s->d[i];
+    d[s->n - 1] = a->s;
+    const uop *chance = t_rand(a->g, rng, DT_F32, d, s->n);
+    const uop *seen = t_ge(a->g, chance, uop_flt(a->g->ir, DT_F32, a->o->dropout));
+    a->keep = t_where(a->g, seen, number(a, 1 / (1 - a->o->dropout)), number(a, 0));
+}
+
 /* The sum over the keys of weights (.., T, S) times v (.., S, Dv). */
 static const uop *weighted(struct attend *a, const uop *p, const uop *v) {
     struct tg *g = a->g;
-    if (a->o->dropout > 0)
-        p = t_mul(g, t_where(g, t_lt(g, a->o->chance, number(a, a->o->dropout)), number(a, 0), p),
-                  number(a, 1 / (1 - a->o->dropout)));
+    if (a->keep) p = t_inline(g, t_mul(g, p, a->keep));
     const uop *x = t_mul(g, t_unsqueeze(g, p, -1), t_unsqueeze(g, v, -3)); /* (.., T, S, Dv) */
     uint32_t keys = 1u << (tg_shape(g, x)->n - 2);
     return tg_drop(g, tg_reduce(g, OP_ADD, x, keys), keys, false);
@@ -139,7 +148,8 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
     return t_via(g, o, uop1(g->ir, OP_ONCE, t_cast(g, back, out)));
 }
 
-const uop *t_attention(struct tg *g, const uop *q, const uop *k, const uop *v, const struct t_attention *o) {
+const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop *k, const uop *v,
+                       const struct t_attention *o) {
     const uop *x[3] = {tg_float(g, tg_value(g, q)), tg_float(g, tg_value(g, k)), tg_float(g, tg_value(g, v))};
     enum dtype out = DT_VOID;
     for (int i = 0; i < 3; i++) out = t_promote(out, (enum dtype)x[i]->dt);
@@ -148,7 +158,6 @@ const uop *t_attention(struct tg *g, const uop *q, const uop *k, const uop *v, c
     const struct shape *sq = tg_shape(g, x[0]), *sk = tg_shape(g, x[1]), *sv = tg_shape(g, x[2]);
     struct attend a = {.g = g, .dt = out == DT_F64 ? DT_F64 : DT_F32, .o = &opts};
     a.t = sq->d[sq->n - 2], a.s = sk->d[sk->n - 2];
-    if (opts.chance) opts.chance = group_mask(g, opts.chance, sq, a.s, sq->n > 2 ? sk->d[sk->n - 3] : 1);
     if (!(opts.dropout >= 0 && opts.dropout < 1))
         tg_bad(g, "attention with dropout %g: expected a share from 0 to less than 1", opts.dropout);
     for (int i = 0; i < 3; i++) x[i] = t_cast(g, x[i], a.dt);
@@ -159,5 +168,6 @@ const uop *t_attention(struct tg *g, const uop *q, const uop *k, const uop *v, c
     d[sq->n - 1] = sv->d[sv->n - 1];
     const struct shape *shape = shape_make(&g->shapes, d, sq->n);
     if (!shape_size(shape) || !a.s) return tg_to_shape(g, uop_flt(g->ir, out, 0), shape);
+    if (opts.dropout > 0) drop_out(&a, rng, tg_shape(g, x[0]));
     return tg_reshape(g, attend(&a, x[0], x[1], x[2], out), shape);
 }

@@ -327,9 +327,9 @@ struct t_attention {
     const uop *mask; /* may be NULL */
     bool causal;
     double scale, dropout;
-    const uop *chance; /* with dropout: numbers from 0 to 1 for each query and key; below `dropout` it is not seen */
 };
-const uop *t_attention(struct tg *, const uop *q, const uop *k, const uop *v, const struct t_attention *);
+struct t_rng; /* only asked with dropout */
+const uop *t_attention(struct tg *, struct t_rng *, const uop *q, const uop *k, const uop *v, const struct t_attention *);
 
 /* index.c: by integer tensors (GATHER, SCATTER) */
 /* torch.gather; and index_select with an index of any shape, NumPy's take. */

@@ -307,3 +307,46 @@ TEST_SLOW(attention_in_training, 300) {
     for (int i = 0; i < 3; i++) CHECK_NEAR(got[0][i], got[1][i], 1e-5);
     rg_close(c), rg_close(ref);
 }
+
+/* Equal scores and v = 1 show the weights: each is 0 or 1 / (S (1 - p)), and the way back has the same ones. */
+static void dropout_on(const char *device, float *w) {
+    enum { T = 24, S = 32 };
+    rg_ctx *c = rg_open(device);
+    static const float none[S * 8];
+    rg_tensor q = rg_from(c, RG_F32, none, RG_SHAPE(1, T, 8)),
+              k = rg_from(c, RG_F32, none, RG_SHAPE(1, S, 8)), g;
+    rg_tensor v = rg_contiguous(rg_reshape(rg_eye(c, RG_F32, S, S), RG_SHAPE(1, S, S)));
+    rg_plan_stats s;
+    CHECK_EQ(rg_realize(v), 0);
+    rg_seed(c, 7);
+    rg_tensor o = rg_attention(q, k, v, .dropout = 0.25);
+    if (rg_grad(rg_sum(o), RG_TENSORS(v), &g)) FAIL("%s", rg_error(c));
+    if (!strcmp(device, "CPU")) {
+        CHECK_EQ(rg_schedule_stats(RG_TENSORS(o), &s), 0);
+        CHECK_EQ(s.kernels, 1);
+        CHECK_EQ(s.scratch, 0);
+    }
+    float back[S][S];
+    CHECK_EQ(rg_realize_all(RG_TENSORS(o, g)), 0);
+    CHECK_EQ(rg_read(o, w, T * S * sizeof *w), 0);
+    CHECK_EQ(rg_read(g, back, sizeof back), 0);
+    int dropped = 0;
+    for (int i = 0; i < T * S; i++) {
+        dropped += w[i] == 0;
+        if (w[i] != 0) CHECK_NEAR(w[i], 1 / (S * 0.75), 1e-6);
+    }
+    CHECK(dropped > T * S / 6 && dropped < T * S / 3);
+    for (int j = 0; j < S; j++) {
+        float sum = 0;
+        for (int i = 0; i < T; i++) sum += w[i * S + j];
+        for (int d = 0; d < S; d++) CHECK_NEAR(back[j][d], sum, 1e-5);
+    }
+    CHECK_EQ(rg_close(c), 0);
+}
+
+TEST_SLOW(attention_dropout, 300) {
+    static float cpu[24 * 32], ref[24 * 32];
+    dropout_on("CPU", cpu);
+    dropout_on("REF", ref);
+    for (int i = 0; i < 24 * 32; i++) CHECK_NEAR(cpu[i], ref[i], 1e-6);
+}

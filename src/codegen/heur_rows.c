@@ -1,0 +1,116 @@
+/* heur_rows.c: opt lists for kernels that keep rows: attention and its gradients (src/schedule/rangeify.c, value_kept).
+ *
+ * Such a kernel fills a row of products for each value of the innermost grid axis (queries, or keys on the way back), works
+ * on it, and multiplies it by a matrix. A tile of those values is worked on at once and its values are the lanes: then
+ * the row lies in scratch with the tile innermost, every sum, maximum and exponential along the row is a vector without
+ * any joining of lanes, and what is read along the row (k, v) is one number for all lanes. A register tile of vectors by
+ * elements of the row, and then by elements of the result, uses each load several times.
+ *
+ *   TILE(m, nv*lanes, r) TILE(r, lanes, v) VEC(v) UNROLL(r)   the tile
+ *   TILE(row, u, ..) REG(..)                                  elements of the row at a time
+ *   TILE(d, u, ..) UNROLL(..)                                 elements of the result at a time
+ *   TILE(s, .., b) ORDER(s, d, b)                             the last sum in blocks
+ *   TILE(k, 4, ..) UNROLL(..)                                 terms of a product in the row
+ *   STAGE(q, m, k.., r, v)                                    what has an element for each lane and term, turned
+ * Tests: tests/unit/attention.c, tests/unit/heuristic.c */
+#include "heur.h"
+
+struct rows {
+    int m;              /* the axis of the tile */
+    uint64_t own;       /* ranges along rows */
+    int row, out, term; /* axes; out -1: none */
+    int sum;            /* that the result is added up along; -1: none, or several */
+    int lanes;
+    int64_t nv, u;
+};
+
+static bool find_rows(struct view *v, struct rows *w) {
+    *w = (struct rows){.m = -1, .row = -1, .out = -1, .term = -1, .sum = -1};
+    if (!v->stages || v->scans) return false;
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i];
+        if (n->op != OP_STAGE) continue;
+        w->row = view_axis_of(v, n->src[n->nsrc - 1]); /* the innermost axis of the row */
+        for (uint32_t k = 1; k < n->nsrc; k++) w->own |= view_bit(v, n->src[k]);
+    }
+    for (uint32_t i = 0; i < v->topo.n; i++) { /* sums inside a row: its products */
+        const uop *n = v->topo.p[i];
+        if (n->op != OP_REDUCE || n->arg.i != OP_ADD || n->src[0]->op != OP_MUL) continue;
+        if (v->mask[n->id] & w->own) w->term = view_axis_of(v, n->src[n->nsrc - 1]);
+    }
+    for (int i = 0; i < v->naxis; i++) {
+        const struct haxis *a = &v->axis[i];
+        if (a->fixed || a->size < 2) continue;
+        if (a->grid) w->m = i;
+        if (a->grid || (a->ranges & w->own)) continue;
+        if (!a->reduce) w->out = i;
+        if (a->reduce && i != w->term) w->sum = i;
+    }
+    if (w->m < 0 || w->row < 0 || w->term < 0) return false;
+    w->lanes = view_lanes(v, w->m);
+    return v->axis[w->m].size >= w->lanes;
+}
+
+static const char *cut(struct view *v, struct str *out, int axis, int64_t n, const char *how) {
+    if (axis < 0 || n < 2 || v->axis[axis].size < n) return "";
+    const char *in = view_fresh(v, v->axis[axis].name, "u");
+    if (v->axis[axis].size == n) {
+        str_printf(out, " %s(%s)", how, v->axis[axis].name);
+        return "";
+    }
+    str_printf(out, " TILE(%s,%lld,%s) %s(%s)", v->axis[axis].name, (long long)n, in, how, in);
+    return in;
+}
+
+/* Loads that have an element for each lane and term: packed in that order, once for each tile. */
+static void pack(struct view *v, const struct rows *w, struct str *out, const char *term, const char *tile,
+                 const char *lane) {
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        bool again = false;
+        for (int k = 0; k < i; k++) again |= v->spot[k].buf == s->buf;
+        if (again || s->store || s->gate || !view_can_name(v, s->buf)) continue;
+        if (!(s->mask & v->axis[w->m].ranges) || !(s->mask & v->axis[w->term].ranges)) continue;
+        const char *b = ir_name(v->ir, s->buf->arg.param.name);
+        str_printf(out, " STAGE(%s,%s,%s", b, v->axis[w->m].name, v->axis[w->term].name);
+        if (*term) str_printf(out, ",%s", term);
+        if (*tile) str_printf(out, ",%s", tile);
+        str_printf(out, ",%s) VEC(%s.%s)", lane, b, lane);
+        if (*term) str_printf(out, " UNROLL(%s.%s)", b, term);
+    }
+}
+
+/* The matrix that a row is multiplied by is walked through for each few elements of the result: in blocks that stay in the
+ * first level cache meanwhile. */
+static void block(struct view *v, const struct rows *w, struct str *out) {
+    if (w->sum < 0 || w->out < 0 || v->axis[w->out].size <= w->u || v->axis[w->out].size % w->u) return;
+    int64_t n = RG_MAX(v->l1 / 2 / (v->axis[w->out].size * 4) / 8 * 8, 8);
+    if (v->axis[w->sum].size < 2 * n) return;
+    const char *in = view_fresh(v, v->axis[w->sum].name, "b");
+    str_printf(out, " TILE(%s,%lld,%s) ORDER(%s,%s,%s)", v->axis[w->sum].name, (long long)n, in,
+               v->axis[w->sum].name, v->axis[w->out].name, in);
+}
+
+bool recipe_rows(struct view *v, int level, struct str *out) {
+    struct rows w;
+    if (level > 3 || !find_rows(v, &w)) return false;
+    const struct haxis *m = &v->axis[w.m];
+    w.nv = m->size >= 2 * w.lanes && level < 3 ? 2 : 1;
+    w.u = v->regs == 32 ? 8 : 4;
+    const char *tile = "", *lane = view_fresh(v, m->name, "v");
+    if (w.nv > 1) {
+        tile = view_fresh(v, m->name, "r");
+        str_printf(out, " TILE(%s,%lld,%s) TILE(%s,%d,%s) VEC(%s) UNROLL(%s)", m->name,
+                   (long long)(w.nv * w.lanes), tile, tile, w.lanes, lane, lane, tile);
+    } else if (m->size > w.lanes) {
+        str_printf(out, " TILE(%s,%d,%s) VEC(%s)", m->name, w.lanes, lane, lane);
+    } else {
+        return false;
+    }
+    if (level < 2) cut(v, out, w.row, w.u, "REG");
+    cut(v, out, w.out, w.u, "UNROLL");
+    if (level < 2) block(v, &w, out);
+    const char *term = v->axis[w.term].size % 4 == 0 ? cut(v, out, w.term, 4, "UNROLL") : "";
+    if (level < 1) pack(v, &w, out, term, tile, lane);
+    return true;
+}
