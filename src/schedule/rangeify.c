@@ -647,6 +647,13 @@ const uop *rangeify_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n,
 
 /* ---- the grid ------------------------------------------------------------------------------------------ */
 
+static bool inside_row(struct rangeify *r, const uop *n) {
+    const uop_vec *f = free_of(&r->fr, n);
+    for (uint32_t i = 0; i < f->n; i++)
+        if (map_get(&r->row_ranges, f->p[i]->id, NULL)) return true;
+    return false;
+}
+
 void rangeify_grid(struct rangeify *r, const uop_vec *topo, bool grid[SHAPE_MAX]) {
     for (uint32_t i = 0; i < r->dims; i++) grid[i] = r->dim[i]->op == OP_RANGE;
     for (uint32_t k = 0; k < topo->n; k++) {
@@ -658,6 +665,7 @@ void rangeify_grid(struct rangeify *r, const uop_vec *topo, bool grid[SHAPE_MAX]
             for (uint32_t i = 0; i < r->dims; i++) grid[i] = grid[i] && affine_coef(&at, r->dim[i]);
         }
         if (!scan && n->op != OP_REDUCE && n->op != OP_STAGE && n->op != OP_STORE) continue;
+        if (n->op == OP_REDUCE && inside_row(r, n)) continue; /* runs where the row is filled */
         /* a store owns the elements of its index; a reduction runs once for each of what it is inside of */
         for (uint32_t i = 0; i < r->dims; i++)
             if (grid[i] && (scan ? n->src[1] == r->dim[i] : !free_has(&r->fr, of, r->dim[i])))

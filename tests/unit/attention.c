@@ -222,6 +222,11 @@ TEST(attention_memory_is_linear) {
         CHECK(s.scratch <= 2 * t * (2 * 16 + 2) * 4 + 4096);
         if (before) CHECK(s.scratch <= 2 * before + 4096);
         before = s.scratch;
+        /* what flows in may be one number for all: then parts of the gradient are equal for all queries */
+        rg_tensor g[3];
+        CHECK_EQ(rg_grad(rg_sum(rg_mul(l.o, rg_scalar(c, RG_F32, 2))), RG_TENSORS(l.q, l.k, l.v), g), 0);
+        CHECK_EQ(rg_schedule_stats(RG_TENSORS(g[0], g[1], g[2]), &s), 0);
+        CHECK(s.scratch <= 2 * t * (2 * 16 + 2) * 4 + 4096);
     }
     rg_close(c);
 }
