@@ -149,8 +149,35 @@ struct region {
     uint8_t *stored;          /* by unit, of the program */
     uint32_t *seen, mark;     /* by unit */
     uint64_t *look;           /* by unit: what it computes, as far as the region sees; see look_of */
+    uint32_t *stage;          /* by unit: see find_stages */
     struct str text;
 };
+
+/* A way from unit to unit may leave the region and come back: a normalised value feeds a product, and its gradient, much
+ * later, is summed in the same region. How often that happened on the longest way to a unit is its stage. A kernel with
+ * outputs of two stages would wait for kernels of other regions that wait for it. */
+static void find_stages(struct region *x) {
+    struct sgraph *g = x->g;
+    uint32_t out = UINT32_MAX, back = 0; /* first unit outside that reads one inside, last that is read */
+    for (uint32_t i = 0; i < x->n; i++) {
+        const struct unit *u = &g->unit[x->unit[i]];
+        x->stage[x->unit[i]] = 0;
+        for (const uint32_t *s = u->use; *s != UINT32_MAX; s++)
+            if (x->local[*s] == UINT32_MAX) out = RG_MIN(out, *s);
+        for (const uint32_t *s = u->src; *s != UINT32_MAX; s++)
+            if (x->local[*s] == UINT32_MAX) back = RG_MAX(back, *s);
+    }
+    if (out > back) return;
+    for (uint32_t u = out; u <= x->unit[x->n - 1]; u++) {
+        bool inside = x->local[u] != UINT32_MAX;
+        x->stage[u] = 0;
+        for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++) {
+            bool from = x->local[*s] != UINT32_MAX; /* outside units before `out` come from nowhere in here */
+            uint32_t stage = from || *s >= out ? x->stage[*s] + (from && !inside) : 0;
+            x->stage[u] = RG_MAX(x->stage[u], stage);
+        }
+    }
+}
 
 /* Is n something that the region reads from memory? */
 static bool is_outside(const struct region *x, const uop *n) {
@@ -272,12 +299,14 @@ static void text_of(struct region *x, const uop *n, bool self, int depth) {
 }
 
 static void region_text(struct region *x) {
+    find_stages(x);
     order_units(x);
     str_init(&x->text, x->g->a);
     for (uint32_t i = 0; i < x->n; i++) {
         const struct unit *u = &x->g->unit[x->unit[i]];
         text_of(x, u->n, true, 0);
         str_printf(&x->text, u->kept ? " %dk" : " %d", u->forced);
+        if (x->stage[x->unit[i]]) str_printf(&x->text, " @%u", x->stage[x->unit[i]]);
         for (const uint32_t *s = u->use; *s != UINT32_MAX; s++)
             if (x->local[*s] == UINT32_MAX) str_add(&x->text, "!"); /* read outside */
         str_addc(&x->text, '\n');
@@ -326,10 +355,14 @@ static double cost_of(void *cx, const uint32_t *out, uint32_t k, const uint8_t *
     struct arena_mark mark = arena_mark(x->g->eval);
     uint32_t *unit = arena_array(x->g->eval, uint32_t, k);
     double seconds = INFINITY;
+    bool together = true;
     if (x->rf->ir->n > FRESH) fresh_ir(x);
-    for (uint32_t i = 0; i < k; i++) unit[i] = x->unit[out[i]];
+    for (uint32_t i = 0; i < k; i++) {
+        unit[i] = x->unit[out[i]];
+        together &= x->stage[unit[i]] == x->stage[unit[0]];
+    }
     take_stored(x, unit, k, stored, needs);
-    const uop *sink = rangeify_kernel(x->rf, unit, k, x->stored);
+    const uop *sink = together ? rangeify_kernel(x->rf, unit, k, x->stored) : NULL;
     if (sink) seconds = price_kernel(x->rf, sink, x->g->opts->model).seconds;
     arena_release(x->g->eval, mark);
     return seconds;
@@ -584,6 +617,7 @@ void plan_graph(struct sgraph *g, struct plan *plan) {
     uint8_t *stored = arena_array(g->a, uint8_t, g->units + 1);
     uint32_t *seen = arena_array(g->a, uint32_t, g->units + 1), mark = 0;
     uint64_t *look = arena_array(g->a, uint64_t, g->units + 1);
+    uint32_t *stage = arena_array(g->a, uint32_t, g->units + 1);
     memset(local, 0xff, (g->units + 1) * sizeof *local);
     for (uint32_t u = 0; u < g->units; u++)
         stored[u] = g->unit[u].hint != HINT_NUMBER && g->unit[u].forced == UNIT_FORCED;
@@ -599,7 +633,7 @@ void plan_graph(struct sgraph *g, struct plan *plan) {
             continue;
         }
         struct region x = {
-            .g = g, .local = local, .stored = stored, .seen = seen, .mark = mark, .look = look};
+            .g = g, .local = local, .stored = stored, .seen = seen, .mark = mark, .look = look, .stage = stage};
         VEC(uint32_t) unit = {0};
         for (uint32_t u = head[root]; u; u = next[u - 1]) {
             local[u - 1] = unit.n;
