@@ -55,7 +55,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples mnist test test-math test-mutants bench fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib examples mnist test test-math test-cuda-compile test-gpu test-mutants bench fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
 examples: all
@@ -168,6 +168,12 @@ test-math: $(TEST)   # every float of every vector function, minutes
 fuzz: $(TEST)        # the long fuzzers
 	@$(RUN_ENV) $(TEST) -a fuzz
 
+test-cuda-compile: $(TEST) # what is generated for NVIDIA GPUs compiles; needs NVRTC, no GPU
+	@$(RUN_ENV) $(TEST) cuda_compile
+
+test-gpu: $(TEST)    # the CUDA device against the oracle; needs a GPU
+	@$(RUN_ENV) $(TEST) -a cuda_gpu semantics_CUDA
+
 test-mutants: $(TEST) # bugs planted in planner and code generator: the fuzzers must find each, minutes
 	@tests/mutants/run $(OUT)
 
@@ -187,6 +193,6 @@ clean:
 
 help:
 	@sed -n '2,7s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples mnist test test-math test-mutants bench fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib examples mnist test test-math test-cuda-compile test-gpu test-mutants bench fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d)

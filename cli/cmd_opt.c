@@ -118,7 +118,7 @@ static char *render_unit(struct session *s) {
 static void print_asm(struct session *s) {
     struct device *dev;
     char *unit = render_unit(s), *text = "";
-    must(s->err, device_cpu.open(s->err, &dev));
+    must(s->err, device_cpu.open(s->err, &device_cpu, &dev));
     int bad = device_cpu.assembly(dev, s->err, &s->arena, unit, &text);
     device_cpu.close(dev);
     must(s->err, bad);

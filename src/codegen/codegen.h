@@ -27,6 +27,8 @@ const char *opts_random(struct ir *, const struct kernel *, uint64_t seed);
 /* heuristic.c: a good opt list without any search, in the arena; "" where nothing helps. Always legal. threads: that
  * will run it (0: all); vec_bytes as in lower_opts. */
 const char *opts_heuristic(struct ir *, const struct kernel *, int vec_bytes, int threads);
+/* The same for a GPU. */
+const char *opts_heuristic_gpu(struct ir *, const struct kernel *);
 void opts_help(struct str *); /* the table of opts for --help and docs */
 
 /* estimate.c: the work that a kernel graph asks for, before any opt: flops, special, bytes. */

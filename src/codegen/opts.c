@@ -257,6 +257,16 @@ static void opt_grid(struct sched *s, const char *opt, uint32_t axis, bool threa
     a->kind = thread ? AX_GRID : AX_LOOP;
 }
 
+static void opt_block(struct sched *s, const char *opt, uint32_t axis) {
+    struct axis *a = need_axis(s, opt, axis);
+    const char *name = ir_name(s->ir, axis);
+    if (axis_is_grid(a)) opt_fail(s, opt, "axis %s is an axis of the grid", name);
+    if (a->scan) opt_fail(s, opt, "axis %s carries a running value from one element to the next", name);
+    if (a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind))
+        opt_fail(s, opt, "axis %s is already written out", name);
+    a->kind = AX_THREAD;
+}
+
 static void opt_order(struct sched *s, const char *opt, const uint32_t *name, uint32_t n) {
     uint32_t *place = arena_array(s->ir->arena, uint32_t, n + 1);
     struct axis *axis = arena_array(s->ir->arena, struct axis, n + 1);
@@ -366,6 +376,10 @@ static void apply(struct sched *s, struct opt_text *o) {
     case OPT_LOOP:
         need_args(s, o, 1, 1);
         opt_grid(s, o->head, o->arg[0], false);
+        break;
+    case OPT_BLOCK:
+        need_args(s, o, 1, 1);
+        opt_block(s, o->head, o->arg[0]);
         break;
     case OPT_SWAP: {
         need_args(s, o, 2, 2);

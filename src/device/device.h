@@ -13,7 +13,8 @@
 struct device;
 struct module; /* code that is loaded */
 
-/* A kernel of a CPU: runs iterations [t0, t1) of its grid; see render/render.h. */
+/* A kernel of a CPU: runs iterations [t0, t1) of its grid; see render/render.h. Of another device: what it finds the
+ * function by, never called. */
 typedef void dev_fn(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch);
 
 enum dev_copy { COPY_IN, COPY_OUT, COPY_WITHIN }; /* from the host, to the host, on the device */
@@ -36,6 +37,20 @@ struct dev_launch {
     uint32_t grid, chunk; /* chunk >= grid: run by the caller alone */
     char *scratch;        /* of worker 0; the others' follow */
     size_t scratch_stride;
+    /* of a device that is started by blocks of threads: */
+    uint32_t block; /* threads that share an iteration; 0: a thread runs one */
+    uint32_t areas; /* threads that have scratch memory; 0: it needs none */
+    uint32_t nbuf, nvar;
+    uint64_t *ns; /* not NULL: wait until it is done, and say how long it took */
+};
+
+/* What a device says about itself, for its machine model; sizes in bytes, rates in GB/s. */
+struct dev_info {
+    char name[64];
+    int units;        /* multiprocessors */
+    int major, minor; /* compute capability */
+    double ghz, memory_rate;
+    size_t memory, memory_free, l2, shared, shared_most; /* shared: of a block, at most if asked for */
 };
 
 /* A function that the device brings with it: sorting and the like, along rows. It has the form of a kernel; buf[] is the
@@ -54,17 +69,24 @@ struct dev_builtin {
 
 /* What the engine does with kernels: runs them; plans, lowers and renders only; or evaluates the tensor graph. */
 enum dev_kind { DEV_RUNS, DEV_PLANS, DEV_REF };
+/* The language that it compiles. */
+enum dev_text { DEV_C, DEV_CUDA };
 
 struct device_ops {
     const char *name;
     enum dev_kind kind; /* other than DEV_RUNS: everything from `workers` on but `workers` may be NULL */
-    int (*open)(struct err *, struct device **);
+    enum dev_text text;
+    int unit;       /* which of several alike */
+    bool far;       /* its memory is not the host's: only `copy` may touch it */
+    size_t scratch; /* bytes of scratch memory in all, at most; 0: an area for each worker */
+    int (*open)(struct err *, const struct device_ops *, struct device **);
     void (*close)(struct device *);
     /* Zeroed, 64-byte aligned; NULL when there is no more. */
     void *(*alloc)(struct device *, size_t);
     void (*free)(struct device *, void *, size_t);
     int (*copy)(struct device *, struct err *, enum dev_copy, void *dst, const void *src, size_t n);
-    int (*workers)(struct device *); /* how many scratch areas a launch may use at once */
+    int (*workers)(struct device *); /* cores; on a host, how many scratch areas a launch may use at once */
+    int (*info)(struct device *, struct err *, struct dev_info *); /* NULL: it is this machine */
     /* Strings live in the arena. A missing compiler is no error here: it is one when it is needed. */
     int (*target)(struct device *, struct err *, struct arena *, struct dev_target *);
     /* One line that names the compiler's version; runs the compiler. */
@@ -76,14 +98,27 @@ struct device_ops {
     int (*assembly)(struct device *, struct err *, struct arena *, const char *text, char **out);
     int (*load)(struct device *, struct err *, const void *object, size_t n, struct module **);
     void (*unload)(struct module *);
-    dev_fn *(*symbol)(struct module *, const char *name);       /* NULL if absent */
+    dev_fn *(*symbol)(struct module *, const char *name); /* NULL if absent */
     int (*builtin)(struct device *, struct err *, const struct dev_call *, struct dev_builtin *);
-    void (*launch)(struct device *, const struct dev_launch *); /* returns when it is done */
+    /* Returns when it is done, or, on a device that has `wait`, when it is under way; what was begun before is done
+     * before it, copies too. */
+    int (*launch)(struct device *, struct err *, const struct dev_launch *);
+    int (*wait)(struct device *, struct err *); /* until all that was begun is done; NULL: it always is */
 };
 
-extern const struct device_ops device_cpu, device_null, device_ref;
+#define CUDA_DEVICES 8
+extern const struct device_ops device_cpu, device_null, device_ref, device_cuda[CUDA_DEVICES];
 
-/* By name: "CPU", "NULL" or "REF", in any case; NULL or "": what RIDGE_DEVICE says, else the CPU. NULL on error. */
+/* By name: "CPU", "CUDA", "CUDA:1", "NULL" or "REF", in any case; NULL or "": what RIDGE_DEVICE says, else the CPU. NULL
+ * on error. */
 const struct device_ops *device_find(struct err *, const char *name);
+
+/* ---- cuda/nvrtc.c: NVIDIA's run-time compiler; needs no GPU ------------------------------------------- */
+
+/* Its version in words, NULL and an error if it is not there. */
+const char *nvrtc_version(struct err *, struct arena *);
+/* n units for an architecture such as "sm_90", at once. */
+int nvrtc_compile(struct err *, struct arena *, const char *arch, const char *const *text, int n,
+                  struct dev_object *out);
 
 #endif

@@ -50,6 +50,15 @@ static const char *compiler_identity(struct engine *en, const struct dev_target 
     return known;
 }
 
+void engine_preamble(const struct engine *en, struct str *s, const char *const *text, uint32_t n) {
+    if (en->ops->text == DEV_CUDA)
+        render_cuda_preamble(s);
+    else if (text)
+        render_c_preamble_for(s, text, n);
+    else
+        render_c_preamble(s);
+}
+
 /* Everything but the kernel's own text, hashed once. */
 static void find_identity(struct engine *en) {
     if (en->base_known) return;
@@ -62,7 +71,7 @@ static void find_identity(struct engine *en) {
     struct str s;
     str_init(&s, &en->work);
     str_printf(&s, "%s\n%s\n%s\n%s\n", CACHE_FORMAT, en->identity, t.flags, t.arch);
-    render_c_preamble(&s);
+    engine_preamble(en, &s, NULL, 0);
     sha256_init(&en->base);
     sha256_add(&en->base, s.p, s.n);
     en->base_known = true;
@@ -97,7 +106,7 @@ static struct code *add_code(struct engine *en, const char *key, const char *tex
 
 static bool same_call(const struct ekernel *k, const struct etext *t) {
     return k->grid == t->grid && k->scratch == t->scratch && k->nbuf == t->nbuf && k->nvar == t->nvar &&
-           k->serial == t->serial && !memcmp(&k->est, &t->est, sizeof t->est);
+           k->serial == t->serial && k->block == t->block && !memcmp(&k->est, &t->est, sizeof t->est);
 }
 
 static const struct ekernel *kernel_of(struct engine *en, struct code *c, const struct etext *t) {
@@ -112,6 +121,7 @@ static const struct ekernel *kernel_of(struct engine *en, struct code *c, const 
                             .nvar = t->nvar,
                             .scratch = t->scratch,
                             .serial = t->serial,
+                            .block = t->block,
                             .from = c->from,
                             .est = t->est};
     memcpy(k->k.key, c->key, 65);
@@ -219,14 +229,15 @@ static void add_renamed(struct str *s, const char *text, const char *name, const
     }
 }
 
-static const char *unit_text(struct arena *a, const jobs *j, int unit) {
+static const char *unit_text(struct engine *en, const jobs *j, int unit) {
+    struct arena *a = &en->work;
     struct str s;
     str_init(&s, a);
     const char **text = arena_array(a, const char *, j->n);
     uint32_t n = 0;
     for (uint32_t i = 0; i < j->n; i++)
         if (j->p[i].unit == unit) text[n++] = j->p[i].t->text;
-    render_c_preamble_for(&s, text, n);
+    engine_preamble(en, &s, text, n);
     for (uint32_t i = 0; i < j->n; i++) {
         const struct job *b = &j->p[i];
         if (b->unit != unit) continue;
@@ -270,7 +281,7 @@ static void compile_jobs(struct engine *en, jobs *j) {
     const char **text = arena_array(a, const char *, units);
     struct dev_object *obj = arena_array(a, struct dev_object, units);
     uint64_t t0 = os_now_ns();
-    for (int u = 0; u < units; u++) text[u] = unit_text(a, j, u);
+    for (int u = 0; u < units; u++) text[u] = unit_text(en, j, u);
     if (en->ops->compile(en->dev, &e, a, text, units, obj)) err_throw(&en->err, e.code, "%s", e.msg);
     en->stats.compile_ns += os_now_ns() - t0;
     en->stats.units += (uint64_t)units;
@@ -390,6 +401,7 @@ int engine_builtin(struct engine *en, struct err *e, const char *name, const str
 }
 
 struct render_call {
+    const struct engine *en;
     const struct linear *lin;
     struct etext *t;
 };
@@ -398,15 +410,21 @@ static void render_guarded(void *arg) {
     struct render_call *c = arg;
     const struct linear *l = c->lin;
     struct str s;
+    struct render_shape shape = {.scratch = l->scratch};
+    bool serial = linear_is_serial(l);
     str_init(&s, l->ir->arena);
-    render_c(&s, l->ir, l);
+    if (c->en->ops->text == DEV_CUDA)
+        render_cuda(&s, l->ir, l, serial, &shape);
+    else
+        render_c(&s, l->ir, l);
     *c->t = (struct etext){.name = l->name,
                            .text = s.p,
                            .grid = l->grid,
-                           .scratch = l->scratch,
+                           .scratch = shape.scratch,
+                           .block = shape.block,
                            .nbuf = l->nbuf,
                            .nvar = l->nvar,
-                           .serial = linear_is_serial(l),
+                           .serial = serial,
                            .est = l->est};
     if (log_on(4)) log_line(4, "%s", s.p);
 }
@@ -419,7 +437,7 @@ int engine_compile(struct engine *en, struct err *e, const struct linear *const 
     int code = 0;
     for (uint32_t i = 0; i < n && !code; i++) {
         struct err *inner = lin[i]->ir->err;
-        code = err_guard(inner, render_guarded, &(struct render_call){lin[i], &t[i]});
+        code = err_guard(inner, render_guarded, &(struct render_call){en, lin[i], &t[i]});
         if (code) err_set(e, code, "%s", inner->msg);
     }
     en->stats.render_ns += os_now_ns() - t0;

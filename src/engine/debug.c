@@ -173,7 +173,7 @@ static void find_roof(const struct engine *en, struct arena *a, const struct sch
     const struct model *m = &en->plans.model;
     const struct estimate *e = &c->k->est;
     int workers = en->ops->workers(en->dev);
-    bool alone = engine_chunk(c->k->grid, e, c->k->serial, workers) >= c->k->grid;
+    bool alone = !en->ops->far && engine_chunk(c->k->grid, e, c->k->serial, workers) >= c->k->grid;
     struct model_work w = {.threads = alone ? 1 : workers};
     *unit_of(&w, a, p) = e->flops + (SPECIAL_FLOPS - 1) * e->special;
     double l2 = model_value(m, MODEL_L2_SIZE) * w.threads, l3 = RG_MAX(model_value(m, MODEL_L3_SIZE), l2);
@@ -316,7 +316,7 @@ static void print_assembly(void *arg) {
     struct str unit;
     char *out;
     str_init(&unit, x->arena);
-    render_c_preamble_for(&unit, &x->text, 1);
+    engine_preamble(x->en, &unit, &x->text, 1);
     str_add(&unit, x->text);
     if (x->en->ops->assembly(x->en->dev, &e, x->arena, unit.p, &out))
         log_line(7, "%s: no assembly: %s", x->name, e.msg);

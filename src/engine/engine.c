@@ -9,7 +9,7 @@ static void open_guarded(void *arg) {
     str_init(&en->warnings, &en->arena);
     map_init(&en->by_key, &en->arena);
     map_init(&en->by_object, &en->arena);
-    if (en->ops->open(&e, &en->dev)) err_throw(&en->err, e.code, "%s", e.msg);
+    if (en->ops->open(&e, en->ops, &en->dev)) err_throw(&en->err, e.code, "%s", e.msg);
     cache_open(&en->cache, &en->arena, &en->warnings);
     if (en->warnings.n) log_line(1, "%.*s", (int)en->warnings.n - 1, en->warnings.p);
     en->event_name = event_name(en->ops->name);
@@ -56,14 +56,17 @@ const char *engine_warnings(const struct engine *en) { return en->warnings.n ? e
 
 /* What is copied out must be computed first. On a CPU it is by now; the wait is said all the same, because a reader of
  * the lines looks for the place where the program stood still. */
-static void wait_for_all(struct engine *en) {
-    uint64_t t0 = os_now_ns(), t1 = os_now_ns();
+static int wait_for_all(struct engine *en, struct err *e) {
+    uint64_t t0 = os_now_ns();
+    int code = en->ops->wait ? en->ops->wait(en->dev, e) : 0;
+    uint64_t t1 = os_now_ns();
     event_add(EVENT_WAIT, en->event_name, t0, t1, 0, 0);
     engine_log_wait(en, t1 - t0);
+    return code;
 }
 
 int engine_copy(struct engine *en, struct err *e, enum dev_copy kind, void *dst, const void *src, size_t n) {
-    if (kind == COPY_OUT) wait_for_all(en);
+    if (kind == COPY_OUT && wait_for_all(en, e)) return e->code;
     uint64_t t0 = os_now_ns();
     int code = en->ops->copy(en->dev, e, kind, dst, src, n);
     uint64_t t1 = os_now_ns();

@@ -31,7 +31,8 @@ struct ekernel {
     uint32_t grid;       /* iterations */
     uint32_t nbuf, nvar; /* what fn reads of buf[] and var[] */
     int64_t scratch;     /* bytes for one worker */
-    bool serial;         /* iterations may add to the same place: one thread only */
+    bool serial;         /* iterations may add to the same place: one thread only (on a CPU) */
+    uint32_t block;      /* threads that share an iteration; 0: there is one (on a CPU always) */
     int from;            /* where this engine first got its code: FROM_DISK .. */
     struct estimate est;
 };
@@ -57,9 +58,9 @@ int engine_compile(struct engine *, struct err *, const struct linear *const *li
                    const struct ekernel **out);
 /* The same for text that was not rendered here (benchmarks, replay of an edited kernel). */
 struct etext {
-    const char *name, *text; /* has "void NAME(" and perhaps NAME_body; follows render_c_preamble */
+    const char *name, *text; /* has "void NAME(" and perhaps NAME_body; follows the preamble of its language */
     int64_t grid, scratch;
-    uint32_t nbuf, nvar;
+    uint32_t nbuf, nvar, block;
     bool serial;
     struct estimate est;
 };
@@ -89,7 +90,8 @@ int engine_list_add(struct engine_list *, struct err *, const struct ekernel *, 
 int64_t *engine_list_vars(struct engine_list *, uint32_t i);
 void **engine_list_bufs(struct engine_list *, uint32_t i);
 uint32_t engine_list_count(const struct engine_list *);
-/* Runs all commands in order; on return their results are in memory. */
+/* Runs all commands in order; on return their results are in memory, or, on a device that works on its own, will be
+ * before anything that is asked for later. */
 int engine_list_run(struct engine_list *, struct err *);
 /* How long command i took in the latest run, in ns. */
 uint64_t engine_list_ns(const struct engine_list *, uint32_t i);

@@ -36,6 +36,9 @@ struct code {
     struct knode *kernels;
 };
 
+/* compile.c: what a translation unit begins with; text NULL: everything there is. */
+void engine_preamble(const struct engine *, struct str *, const char *const *text, uint32_t n);
+
 /* run.c */
 struct scratch {
     char *p; /* one area per worker */

@@ -39,13 +39,30 @@ void plans_free(struct engine *en) {
 
 /* ---- the machine model ---------------------------------------------------------------------------------- */
 
+static int guess_device(struct engine *en, struct err *e, struct model *m) {
+    struct dev_info i;
+    if (en->ops->info(en->dev, e, &i)) return e->code;
+    struct model_gpu g = {.name = i.name,
+                          .units = i.units,
+                          .ghz = i.ghz,
+                          .memory_rate = i.memory_rate,
+                          .l2 = (double)i.l2,
+                          .shared = (double)i.shared_most};
+    model_guess_gpu(m, &g);
+    return 0;
+}
+
 int plans_model(struct engine *en, struct err *e) {
     struct plans *p = &en->plans;
     const char *path = env_str(ENV_MODEL);
     if (!path) path = "";
     if (p->model_from && !strcmp(p->model_from, path)) return 0;
     struct model m;
-    if (model_open(e, &p->work, &m)) return e->code; /* may throw: nothing is held */
+    if (*path || !en->ops->info) {
+        if (model_open(e, &p->work, &m)) return e->code; /* may throw: nothing is held */
+    } else if (guess_device(en, e, &m)) {
+        return e->code;
+    }
     char *from = mem_alloc(strlen(path) + 1);
     if (!from) return err_set(e, RG_ENOMEM, "out of memory while opening the machine model");
     strcpy(from, path);

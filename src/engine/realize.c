@@ -148,6 +148,7 @@ static void plan(struct call *c, struct schedule *s) {
 static const char *choose_opts(struct call *c, struct sched_prog *p) {
     if (env_int(ENV_NOOPT)) return "";
     if (p->kernel.opts && *p->kernel.opts) return p->kernel.opts;
+    if (c->en->ops->text == DEV_CUDA) return opts_heuristic_gpu(p->ir, &p->kernel);
     return opts_heuristic(p->ir, &p->kernel, 0, c->en->ops->workers(c->en->dev));
 }
 
@@ -156,7 +157,9 @@ static void lower_one(struct call *c, struct sched_prog *p, struct linear *lin) 
     struct pass_log log = {.dump = &dump, .which = log_on(6) ? "all" : env_str(ENV_DUMP)};
     str_init(&dump, c->work);
     const char *opts = choose_opts(c, p);
-    lower(p->ir, &p->kernel, &(struct lower_opts){.opts = opts, .log = &log}, lin);
+    struct lower_opts how = {.opts = opts, .log = &log};
+    if (c->en->ops->text == DEV_CUDA) how.vec_bytes = 16;
+    lower(p->ir, &p->kernel, &how, lin);
     lin->est.flops *= p->share, lin->est.bytes *= p->share, lin->est.special *= p->share;
     lin->est.flops_issued *= p->share, lin->est.bytes_issued *= p->share;
     lin->nbuf = RG_MAX(lin->nbuf, p->nbuf); /* of a PARAMS only the first slot stands in the program */

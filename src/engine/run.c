@@ -49,12 +49,13 @@ void engine_list_free(struct engine_list *l) {
 }
 
 /* Scratch for the neediest command of all lists: they run one after another. Areas are 128 bytes apart at least, so
- * that workers share no line. */
+ * that workers share no line. A device that runs thousands of iterations at once has as many areas as its limit
+ * allows, and runs no more. */
 static void need_scratch(struct engine_list *l, int64_t bytes) {
     struct scratch *s = &l->en->scratch;
-    size_t stride = bytes ? ((size_t)bytes + 255) & ~(size_t)127 : 0;
+    size_t stride = bytes ? ((size_t)bytes + 255) & ~(size_t)127 : 0, limit = l->en->ops->scratch;
     if (stride <= s->stride) return;
-    size_t size = stride * (size_t)l->workers;
+    size_t size = stride * (limit ? RG_MAX(limit / stride, 1) : (size_t)l->workers);
     char *p = l->en->ops->alloc(l->en->dev, size);
     if (!p) err_throw(&l->err, RG_ENOMEM, "no memory for %zu bytes of scratch", size);
     if (s->p) l->en->ops->free(l->en->dev, s->p, s->size);
@@ -82,7 +83,11 @@ static void add_guarded(void *arg) {
                                 .buf = buf,
                                 .var = var,
                                 .grid = k->grid,
-                                .chunk = engine_chunk(k->grid, &k->est, k->serial, l->workers)},
+                                .chunk = engine_chunk(k->grid, &k->est, k->serial, l->workers),
+                                .block = k->block,
+                                .areas = k->scratch > 0, /* how many: when it runs */
+                                .nbuf = k->nbuf,
+                                .nvar = k->nvar},
                           .name = event_name(k->name),
                           .ops = (int64_t)k->est.flops,
                           .bytes = (int64_t)k->est.bytes,
@@ -109,24 +114,30 @@ static void take_scratch(struct engine_list *l) {
     const struct scratch *s = &l->en->scratch;
     if (l->scratch == s->p && l->ready == l->cmd.n) return;
     for (uint32_t i = 0; i < l->cmd.n; i++) {
-        l->cmd.p[i].l.scratch = s->p;
-        l->cmd.p[i].l.scratch_stride = s->stride;
+        struct dev_launch *x = &l->cmd.p[i].l;
+        x->scratch = s->p;
+        x->scratch_stride = s->stride;
+        if (x->areas) x->areas = (uint32_t)RG_MIN(s->size / s->stride, UINT32_MAX);
     }
     l->scratch = s->p;
     l->ready = l->cmd.n;
 }
 
+/* On a device that is not waited for, the clock sees only how long it took to ask; where people look at each operation
+ * (DEBUG=2) the device is asked for the time instead. */
 int engine_list_run_part(struct engine_list *l, struct err *e, uint32_t from, uint32_t to) {
-    (void)e; /* a CPU cannot fail here; other devices can */
     struct device *dev = l->en->dev;
-    void (*launch)(struct device *, const struct dev_launch *) = l->en->ops->launch;
+    int (*launch)(struct device *, struct err *, const struct dev_launch *) = l->en->ops->launch;
+    bool ask = l->en->ops->wait && log_on(2);
     take_scratch(l);
     uint64_t t0 = os_now_ns();
     for (struct command *c = l->cmd.p + from, *end = l->cmd.p + RG_MIN(to, l->cmd.n); c < end; c++) {
-        launch(dev, &c->l);
+        uint64_t took = 0;
+        c->l.ns = ask ? &took : NULL;
+        if (launch(dev, e, &c->l)) return e->code;
         uint64_t t1 = os_now_ns();
-        c->ns = t1 - t0;
-        event_add(EVENT_KERNEL, c->name, t0, t1, c->ops, c->bytes);
+        c->ns = ask ? took : t1 - t0;
+        event_add(EVENT_KERNEL, c->name, ask ? t1 - took : t0, t1, c->ops, c->bytes);
         t0 = t1;
     }
     return 0;

@@ -87,7 +87,7 @@ static void check_sources(struct linear_check *c, const uop *n, uint32_t from) {
 
 static void check_range(struct linear_check *c, const uop *n, uint32_t at) {
     enum axis_kind kind = (enum axis_kind)n->arg.range.kind;
-    if (kind != AX_GRID && kind != AX_LOOP && kind != AX_REDUCE && kind != AX_SCAN)
+    if (kind != AX_GRID && kind != AX_LOOP && kind != AX_REDUCE && kind != AX_SCAN && kind != AX_THREAD)
         fail(c, n, VR_LIN_KIND, axis_name[kind]);
     if (kind == AX_GRID && at != 0) fail(c, n, VR_LIN_GRID, "a GRID range stands further down");
     if (c->depth[n->id]) fail(c, n, VR_LIN_SCOPE, "this range is open already");

@@ -80,16 +80,49 @@ static void guess_memory(struct model *m, const struct os_cpu *c, int loads) {
     t[MODEL_WAKE] = 7000;
 }
 
-void model_guess(struct model *m) {
-    const struct os_cpu *c = os_cpu();
-    *m = (struct model){0};
-    size_t n = 0; /* the name goes into a file: plain characters only */
-    for (const char *s = c->model; *s && n < sizeof m->name - 1; s++)
+/* The name goes into a file: plain characters only. */
+static void set_name(struct model *m, const char *name, const char *otherwise) {
+    size_t n = 0;
+    for (const char *s = name; *s && n < sizeof m->name - 1; s++)
         if (*s > ' ' && *s < 127 && *s != '#')
             m->name[n++] = *s;
         else if (n && m->name[n - 1] != '-')
             m->name[n++] = '-';
-    if (!n) snprintf(m->name, sizeof m->name, "%s", c->arch);
+    if (!n) snprintf(m->name, sizeof m->name, "%s", otherwise);
+}
+
+/* Rates per clock and multiprocessor are those of data centre GPUs since 2020 (128 lanes, 64 doubles, 64 integers).
+ * Caches and launches are round figures of measurements on one of 2024: 128 and 40 bytes per clock and multiprocessor
+ * from shared memory and from L2, 92 % of the memory's rate, 2 us to start a kernel from the host. */
+void model_guess_gpu(struct model *m, const struct model_gpu *g) {
+    double *t = m->theory;
+    *m = (struct model){0};
+    set_name(m, g->name, "GPU");
+    double n = g->units > 0 ? g->units : 100, clock = g->ghz > 0 ? g->ghz : 1.5;
+    t[MODEL_CORES] = n;
+    t[MODEL_CLOCK] = clock;
+    t[MODEL_VEC_BYTES] = 128;
+    t[MODEL_FMA_UNITS] = 4;
+    t[MODEL_FLOPS_F32] = 256;
+    t[MODEL_FLOPS_F64] = t[MODEL_OPS_INT] = 128;
+    t[MODEL_FLOPS_F16] = t[MODEL_FLOPS_BF16] = 256; /* done in f32 */
+    t[MODEL_MATRIX_BF16] = 4096;
+    t[MODEL_MATRIX_I8] = 8192;
+    t[MODEL_L1_SIZE] = t[MODEL_L2_SIZE] = g->shared > 0 ? g->shared : 96 << 10;
+    t[MODEL_L3_SIZE] = g->l2;
+    t[MODEL_L1_RATE] = t[MODEL_L2_RATE] = 128 * clock;
+    t[MODEL_L3_RATE] = 40 * clock;
+    t[MODEL_DRAM_READ] = t[MODEL_DRAM_COPY] = 0.92 * (g->memory_rate > 0 ? g->memory_rate : 800);
+    t[MODEL_DRAM_CORE] = RG_MIN(40 * clock, t[MODEL_DRAM_READ]);
+    t[MODEL_LAUNCH] = 2000;
+    t[MODEL_FORK] = t[MODEL_WAKE] = 1;
+    for (int f = 0; f < MODEL_FIELDS; f++) t[f] = rounded(t[f], 9);
+}
+
+void model_guess(struct model *m) {
+    const struct os_cpu *c = os_cpu();
+    *m = (struct model){0};
+    set_name(m, c->model, c->arch);
     struct core core = {.ghz = 2.5, .fma = strcmp(c->arch, "x86_64") == 0 ? 2 : 1, .loads = 2};
     for (size_t i = 0; i < RG_COUNT(cores); i++)
         if (!strcmp(cores[i].name, c->model)) core = cores[i];

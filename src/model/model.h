@@ -58,6 +58,15 @@ struct model {
 
 /* Fills theory from os_cpu() and a table of known cores; measures nothing. */
 void model_guess(struct model *);
+/* The same for a GPU, from what its driver says; zeros are filled in. A multiprocessor is a core here: the 32 lanes of a
+ * warp its vector, its shared memory and first cache L1, and the cache that all share is L3 (L2 is L1 once more). */
+struct model_gpu {
+    const char *name;
+    int units;
+    double ghz, memory_rate; /* GB/s */
+    double l2, shared;       /* bytes */
+};
+void model_guess_gpu(struct model *, const struct model_gpu *);
 /* The text form. model_parse checks everything (the text may come from anyone): header, known keys, each
  * once, values finite and in range. `where` names the source in errors. */
 void model_print(struct str *, const struct model *);

@@ -34,7 +34,7 @@ void line(struct render *r, const char *f, ...) {
 }
 
 /* Without the parentheses around the whole. */
-static const char *bare(struct render *r, const char *s) {
+const char *bare(struct render *r, const char *s) {
     int depth = 0;
     size_t n = strlen(s);
     if (*s != '(') return s;
@@ -362,11 +362,6 @@ static void entry(struct render *r, const uop *n) {
 
 /* ---- the function ---------------------------------------------------------------------------------- */
 
-/* Leaves that are read in place, found below the entries of the list. */
-struct leaves {
-    uop_vec param, var, acc;
-};
-
 /* Counts a use of n: of its latest evaluation, or, the first time, of a leaf. last: by id, position + 1. */
 static void count_use(struct render *r, struct leaves *l, uint32_t *last, const uop *n) {
     if (n->op == OP_INDEX)
@@ -381,7 +376,7 @@ static void count_use(struct render *r, struct leaves *l, uint32_t *last, const 
     if (n->op == OP_ACC) vec_push(r->a, &l->acc, n);
 }
 
-static void count_uses(struct render *r, struct leaves *l) {
+void count_uses(struct render *r, struct leaves *l) {
     uint32_t *last = arena_array(r->a, uint32_t, r->ir->n + 1);
     for (uint32_t i = 0; i < r->lin->n; i++) {
         const uop *n = r->lin->u[i];
@@ -391,7 +386,7 @@ static void count_uses(struct render *r, struct leaves *l) {
 }
 
 /* By slot, then by type: the order in which the list happens to mention buffers says nothing. */
-static void sort_by_slot(uop_vec *v) {
+void sort_by_slot(uop_vec *v) {
     for (uint32_t i = 1; i < v->n; i++)
         for (uint32_t k = i; k > 0; k--) {
             const uop *a = v->p[k - 1], *b = v->p[k];

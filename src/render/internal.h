@@ -1,4 +1,5 @@
-/* internal.h: what the files of the C renderer share; see c.c. */
+/* internal.h: what the renderers share; see c.c and cuda.c. The CUDA renderer writes vectors lane by lane, so it uses the
+ * scalar half of c_op.c and c_cast.c, over a preamble of its own that defines the same names. */
 #ifndef RIDGE_RENDER_INTERNAL_H
 #define RIDGE_RENDER_INTERNAL_H
 
@@ -29,7 +30,15 @@ struct render {
     int indent;
 };
 
+/* Leaves that are read in place, found below the entries of the list. */
+struct leaves {
+    uop_vec param, var, acc;
+};
+
 /* c.c */
+void count_uses(struct render *, struct leaves *); /* fills uses, finds the leaves */
+void sort_by_slot(uop_vec *);
+const char *bare(struct render *, const char *s); /* without the parentheses around the whole */
 const char *fmt(struct render *, const char *f, ...) RG_FMT(2, 3);
 void line(struct render *, const char *f, ...) RG_FMT(2, 3);
 struct text named(struct render *, struct text); /* gives it a name unless it is an atom */

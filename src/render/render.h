@@ -3,7 +3,7 @@
  * A renderer only writes text: it decides nothing about loops, vectors or memory, which stand in the
  * linear program, and knows nothing of compilers or files. The text of a kernel depends on the program
  * alone (names are numbered by position in the list, never by node id), because it is the cache key.
- * Tests: tests/unit/render.c */
+ * Tests: tests/unit/render.c, tests/unit/cuda.c */
 #ifndef RIDGE_RENDER_H
 #define RIDGE_RENDER_H
 
@@ -21,5 +21,19 @@ void render_c_preamble_for(struct str *, const char *const *text, uint32_t n);
  * linear->scratch bytes, 64-byte aligned. Throws RG_EUNSUPPORTED for an op that C does not have (EXP
  * and the like must be decomposed first), RG_ELIMIT for vectors of more than 64 lanes. */
 void render_c(struct str *, struct ir *, const struct linear *);
+
+/* ---- cuda.c: CUDA C for NVRTC, no #include ---------------------------------------------------------- */
+
+void render_cuda_preamble(struct str *);
+/* How a kernel is started. */
+struct render_shape {
+    uint32_t block; /* 0: a thread runs one iteration of the grid; else a block of so many threads runs one */
+    int64_t scratch; /* bytes of global scratch memory for each thread */
+};
+/* One function. Its parameters are 8 bytes each: a pointer per slot, a number per VAR (a float is its bits), then the
+ * number of iterations, the scratch memory and the bytes of one thread's part of it.
+ *   extern "C" __global__ void NAME(T0 *b0, .., i64 q0, .., u64 n, char *scratch, u64 stride)
+ * meet: grid iterations may add to the same element, so that STORE_ADD must be atomic. Throws as render_c. */
+void render_cuda(struct str *, struct ir *, const struct linear *, bool meet, struct render_shape *);
 
 #endif

@@ -159,6 +159,7 @@ static void step(struct model *m) {
 static void run(const char *device, uint64_t seed, int steps) {
     struct model m = {.c = rg_open(device), .seed = seed};
     int32_t got[N];
+    if (rg_status_of(m.c)) SKIP("%s", rg_error(m.c));
     for (int i = 0; i < steps; i++) step(&m);
     for (int i = 0; i < LIVE; i++) {
         if (!m.alive[i]) continue;
@@ -174,6 +175,9 @@ TEST(semantics_random_REF) {
 }
 TEST(semantics_random_CPU) {
     for (uint64_t seed = 1; seed <= 12; seed++) run("CPU", seed * 104729, 25);
+}
+TEST_MANUAL(semantics_CUDA_random, 300) {
+    for (uint64_t seed = 1; seed <= 12; seed++) run("CUDA", seed * 104729, 25);
 }
 TEST_MANUAL(fuzz_semantics, 1200) {
     for (uint64_t seed = 1; seed <= 60000; seed++) run("REF", seed * 15485863, 10 + (int)(seed % 120));

@@ -11,6 +11,7 @@ void sem_run(const char *device, void (*fn)(rg_ctx *)) {
     for (int i = 0; i < 2; i++) {
         before = mem_live();
         rg_ctx *c = rg_open(device);
+        if (rg_status_of(c) && !strcmp(device, "CUDA")) SKIP("%s", rg_error(c));
         if (rg_status_of(c)) FAIL("%s", rg_error(c));
         fn(c);
         if (rg_status_of(c)) FAIL("the row ends with an error: %s", rg_error(c));

@@ -15,12 +15,16 @@
 #include <test.h>
 
 #define SEM_DEVICES(X, id) X(REF, id) X(CPU, id)
+/* Where there is a GPU: `make test-gpu`. */
+#define SEM_GPU_TEST_(id) \
+    TEST_MANUAL(semantics_CUDA_##id, 300) { sem_run("CUDA", case_##id); }
 
 #define SEM_TEST_(device, id) \
     TEST(semantics_##device##_##id) { sem_run(#device, case_##id); }
 #define CASE(id)                      \
     static void case_##id(rg_ctx *c); \
     SEM_DEVICES(SEM_TEST_, id)        \
+    SEM_GPU_TEST_(id)                 \
     static void case_##id(__attribute__((unused)) rg_ctx *c)
 
 void sem_run(const char *device, void (*fn)(rg_ctx *));

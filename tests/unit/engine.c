@@ -212,7 +212,7 @@ static struct device *dev;
 
 static struct dev_object object_of(const char *source) {
     struct dev_object o;
-    CHECK(!device_cpu.open(&err, &dev));
+    CHECK(!device_cpu.open(&err, &device_cpu, &dev));
     if (device_cpu.compile(dev, &err, &arena, &source, 1, &o)) FAIL("%s", err.msg);
     return o;
 }

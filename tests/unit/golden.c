@@ -13,8 +13,7 @@
  * `make fuzz` tries thousands. */
 #include "../../cli/fill.c" /* the data of a .uop file: the same bytes as `ridge opt` uses */
 #include "codegen/codegen.h"
-#include "engine/engine.h"
-#include "test.h"
+#include "cuda.h"
 
 #include <dirent.h>
 #include <float.h>
@@ -35,7 +34,13 @@ enum { CC_LISTS = 12, MAX_KERNELS = 4 };
 
 /* ---- one lowering of a file -------------------------------------------------------------------------- */
 
-enum choice { PLAIN, AS_FILE, RANDOM };
+enum choice {
+    PLAIN,
+    AS_FILE,
+    RANDOM,
+    GPU,
+    GPU_RANDOM
+}; /* GPU: its heuristic; random, and loops shared by blocks */
 struct lowered {
     struct err err;
     struct arena arena;
@@ -62,6 +67,21 @@ static void parse_file(struct lowered *l) {
     RG_CHECK(&l->err, l->prog.kernel.n <= MAX_KERNELS);
 }
 
+/* Random opts, and BLOCK for every axis that may have it. */
+static const char *random_shared(struct ir *ir, const struct kernel *k, uint64_t seed) {
+    const char *list = seed % 4 == 1 ? opts_random(ir, k, seed) : "";
+    uop_vec topo = {0};
+    uop_topo(ir->arena, &k->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *r = topo.p[i];
+        if (r->op != OP_RANGE) continue;
+        const char *more =
+            arena_printf(ir->arena, "%s%sBLOCK(%s)", list, *list ? " " : "", ir_name(ir, r->arg.range.cls));
+        if (opts_legal(ir, k, more, NULL)) list = more;
+    }
+    return list;
+}
+
 static void lower_file(void *arg) {
     struct lowered *l = arg;
     if (l->home == l) parse_file(l);
@@ -73,6 +93,8 @@ static void lower_file(void *arg) {
         const struct kernel *k = &l->prog.kernel.p[i];
         if (l->choice == AS_FILE) l->opts[i] = k->opts;
         if (l->choice == RANDOM) l->opts[i] = opts_random(ir, k, l->seed);
+        if (l->choice == GPU) l->opts[i] = opts_heuristic_gpu(ir, k);
+        if (l->choice == GPU_RANDOM) l->opts[i] = random_shared(ir, k, l->seed);
         lower(ir, k, &(struct lower_opts){.opts = l->opts[i], .keep_math = l->keep_math}, &l->lin[i]);
         l->lin[i].nbuf = RG_MAX(l->lin[i].nbuf, l->io.kernel[i].nbuf);
     }
@@ -397,6 +419,93 @@ static const char *const known[] = {
     KERNELS(X)
 #undef X
 };
+
+/* ---- 4: on a GPU, or at least by its compiler ------------------------------------------------------------- */
+
+enum { GPU_LISTS = 30 };
+
+static enum choice gpu_choice(int i) {
+    return i == 0 ? PLAIN : i == 1 ? AS_FILE : i == 2 ? GPU : i % 2 ? GPU_RANDOM : RANDOM;
+}
+
+static void run_far(struct engine *en, struct lowered *l, const struct ekernel *const *code,
+                    struct io_mem *m) {
+    for (uint32_t i = 0; i < l->prog.kernel.n; i++) {
+        const struct io_kernel *ik = &l->io.kernel[i];
+        uint32_t n = RG_MAX(ik->nbuf, code[i]->nbuf);
+        void **p = calloc(n + 1, sizeof *p);
+        size_t *bytes = calloc(n + 1, sizeof *bytes);
+        for (uint32_t k = 0; k < ik->nbuf; k++)
+            if (ik->buf[k] != UINT32_MAX)
+                p[k] = m->p[ik->buf[k]], bytes[k] = io_bytes(&l->io.buf[ik->buf[k]]);
+        cuda_run(en, code[i], p, bytes, ik->var);
+        free(p), free(bytes);
+    }
+}
+
+static void golden_on_gpu(const char *name) {
+    char path[200];
+    struct err err = {0};
+    snprintf(path, sizeof path, SMALL "%s.uop", name);
+    struct engine *en = cuda_engine();
+    struct lowered *plain = make(path, PLAIN, 0, true), *l[GPU_LISTS];
+    struct expected e = expect(plain);
+    const struct linear *lin[GPU_LISTS * MAX_KERNELS];
+    const struct ekernel *code[GPU_LISTS * MAX_KERNELS];
+    uint32_t total = 0, blocks = 0;
+    int64_t n = 0;
+    for (int i = 0; i < GPU_LISTS; i++) {
+        l[i] = make_beside(i ? l[0] : NULL, path, gpu_choice(i), (uint64_t)i, false);
+        for (uint32_t k = 0; k < l[i]->prog.kernel.n; k++) lin[total++] = &l[i]->lin[k];
+    }
+    if (engine_compile(en, &err, lin, total, code)) FAIL("%s: %s", path, err.msg);
+    for (uint32_t i = 0; i < total; i++) blocks += code[i]->block > 0;
+    for (int i = 0; i < GPU_LISTS; i++)
+        for (int exact = 0; exact < 2; exact++) {
+            struct io_mem m = memory(l[i], exact);
+            run_far(en, l[i], code + (uint32_t)i * l[i]->prog.kernel.n, &m);
+            n += compare(l[i], &m, &e.out[exact], exact && e.exact ? 0 : 4 * e.tol, "on the GPU");
+            io_free(&m);
+        }
+    TEST_INFO("%lld values on the GPU, %u kernels, %u of them by blocks", (long long)n, total, blocks);
+    engine_close(en);
+}
+
+#define X(name) \
+    TEST_MANUAL(cuda_gpu_golden_##name, 300) { golden_on_gpu(#name); }
+KERNELS(X)
+#undef X
+
+/* The small kernels with many lists, the large ones as a GPU would run them. */
+TEST_SLOW(cuda_compile_golden, 900) {
+    struct err err = {0};
+    struct arena arena;
+    arena_init(&arena, &err);
+    cuda_need_nvrtc(&arena);
+    struct cuda_texts t = {.arena = &arena};
+    for (size_t f = 0; f < RG_COUNT(known); f++) {
+        char path[200];
+        snprintf(path, sizeof path, SMALL "%s.uop", known[f]);
+        for (int i = 0; i < 8; i++) {
+            struct lowered *l = make(path, gpu_choice(i), (uint64_t)i, false);
+            for (uint32_t k = 0; k < l->prog.kernel.n; k++) cuda_render(&t, &l->lin[k], i % 2);
+            drop(l);
+        }
+    }
+    static const char *const large[] = {
+        "softmax", "layernorm",   "layernorm_bwd", "matmul_2048",   "matmul_bias_gelu", "conv5x5", "adam",
+        "gather",  "scatter_add", "sum_split",     "transpose_add", "two_outputs",      "cumsum",  "argmax"};
+    for (size_t f = 0; f < RG_COUNT(large); f++) {
+        char path[200];
+        snprintf(path, sizeof path, "tests/golden/%s.uop", large[f]);
+        struct lowered *l = make(path, GPU, 0, false);
+        for (uint32_t k = 0; k < l->prog.kernel.n; k++) cuda_render(&t, &l->lin[k], false);
+        drop(l);
+    }
+    TEST_INFO("%u golden kernels compiled by NVRTC, %u texts run by blocks", cuda_compile_texts(&t),
+              t.blocks);
+    arena_free(&arena);
+}
 
 /* A new file in the folder must get its row above. */
 TEST(golden_every_small_file_has_a_test) {

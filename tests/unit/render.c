@@ -1,5 +1,6 @@
 /* Tests of src/render/c*.c: every pure op on every type against op_eval, scalar and in 3, 4 and 8 lanes, on
  * edge values, with each compiler that is installed; all pairs of casts; memory, gates, control; the text. */
+#include "cuda.h"
 #include "prog.h"
 #include "ref/ref.h"
 #include "render/render.h"
@@ -155,18 +156,37 @@ static int64_t check_ops(const struct optest *t) {
     return done;
 }
 
+static bool is_cuda(const char *cc) { return !strcmp(cc, "cuda"); }
+
+static struct engine *open_engine(const char *cc) {
+    struct engine *e = is_cuda(cc) ? cuda_engine() : engine_open(&err, NULL);
+    CHECK(e);
+    return e;
+}
+
+/* Runs all of it, on the host or on a device with memory of its own. */
+static void run_once(struct engine *e, const char *cc, const struct ekernel *k, void *const *buf,
+                     const size_t *bytes, const int64_t *var, void *scratch) {
+    if (is_cuda(cc))
+        cuda_run(e, k, buf, bytes, var);
+    else
+        k->fn(buf, var, 0, k->grid, scratch);
+}
+
 static void need_compiler(const char *cc) {
+    setenv("RIDGE_CACHE", "0", 1);
+    env_reload();
+    if (is_cuda(cc)) return;
     if (!os_find_program(&arena, cc)) SKIP("%s is not installed", cc);
     setenv("RIDGE_CC", cc, 1);
-    setenv("RIDGE_CACHE", "0", 1);
     env_reload();
 }
 
 static void run_all_ops(const char *cc) {
     setup();
     need_compiler(cc);
-    struct engine *en = engine_open(&err, NULL);
-    CHECK(en);
+    struct engine *e = open_engine(cc);
+    size_t bytes[RG_COUNT(buffers)];
     enum { N = RG_COUNT(all_types) * RG_COUNT(all_lanes) };
     static struct optest t[N];
     const struct linear *lin[N];
@@ -176,19 +196,20 @@ static void run_all_ops(const char *cc) {
         build_ops(&t[i], all_types[i / RG_COUNT(all_lanes)], all_lanes[i % RG_COUNT(all_lanes)]);
         lin[i] = &t[i].p.lin;
     }
-    if (engine_compile(en, &err, lin, N, k)) FAIL("%s", err.msg);
-    for (unsigned i = 0; i < RG_COUNT(buffers); i++) buffers[i] = mem_alloc(MAX_N * 8);
+    if (engine_compile(e, &err, lin, N, k)) FAIL("%s", err.msg);
+    for (unsigned i = 0; i < RG_COUNT(buffers); i++) buffers[i] = mem_alloc(MAX_N * 8), bytes[i] = MAX_N * 8;
     for (int i = 0; i < N; i++) {
         fill_inputs(t[i].dt);
-        k[i]->fn(buffers, NULL, 0, k[i]->grid, NULL);
+        run_once(e, cc, k[i], buffers, bytes, NULL, NULL);
         done += check_ops(&t[i]);
     }
-    engine_close(en);
+    engine_close(e);
     test_info("%lld op results by %s match op_eval", (long long)done, cc);
 }
 
 TEST(render_ops_clang) { run_all_ops("clang"); }
 TEST(render_ops_gcc) { run_all_ops("gcc"); }
+TEST_MANUAL(cuda_gpu_ops, 300) { run_all_ops("cuda"); }
 
 /* ---- every cast ------------------------------------------------------------------------------------- */
 
@@ -235,8 +256,8 @@ static void check_casts(const struct optest *t) {
 static void run_all_casts(const char *cc) {
     setup();
     need_compiler(cc);
-    struct engine *en = engine_open(&err, NULL);
-    CHECK(en);
+    struct engine *e = open_engine(cc);
+    size_t bytes[RG_COUNT(buffers)];
     static const unsigned lanes[] = {1, 3, 4, 16};
     enum { N = RG_COUNT(all_types) * RG_COUNT(lanes) };
     static struct optest t[N];
@@ -246,18 +267,35 @@ static void run_all_casts(const char *cc) {
         build_casts(&t[i], all_types[i / RG_COUNT(lanes)], lanes[i % RG_COUNT(lanes)]);
         lin[i] = &t[i].p.lin;
     }
-    if (engine_compile(en, &err, lin, N, k)) FAIL("%s", err.msg);
-    for (unsigned i = 0; i < RG_COUNT(buffers); i++) buffers[i] = mem_alloc(MAX_N * 8);
+    if (engine_compile(e, &err, lin, N, k)) FAIL("%s", err.msg);
+    for (unsigned i = 0; i < RG_COUNT(buffers); i++) buffers[i] = mem_alloc(MAX_N * 8), bytes[i] = MAX_N * 8;
     for (int i = 0; i < N; i++) {
         for (int j = 0; j < t[i].n; j++) put(t[i].dt, buffers[0], j, edge(t[i].dt, j));
-        k[i]->fn(buffers, NULL, 0, k[i]->grid, NULL);
+        run_once(e, cc, k[i], buffers, bytes, NULL, NULL);
         check_casts(&t[i]);
     }
-    engine_close(en);
+    engine_close(e);
 }
 
 TEST(render_casts_clang) { run_all_casts("clang"); }
 TEST(render_casts_gcc) { run_all_casts("gcc"); }
+TEST_MANUAL(cuda_gpu_casts, 300) { run_all_casts("cuda"); }
+
+/* Every op and cast on every type compiles. */
+TEST_SLOW(cuda_compile_ops_and_casts, 600) {
+    setup();
+    cuda_need_nvrtc(&arena);
+    struct cuda_texts texts = {.arena = &arena};
+    for (unsigned i = 0; i < RG_COUNT(all_types); i++)
+        for (unsigned lanes = 1; lanes <= 4; lanes += 3) {
+            struct optest t;
+            build_ops(&t, all_types[i], lanes);
+            cuda_render(&texts, &t.p.lin, false);
+            build_casts(&t, all_types[i], lanes);
+            cuda_render(&texts, &t.p.lin, false);
+        }
+    TEST_COUNT(cuda_compile_texts(&texts), "kernels of ops and casts compiled by NVRTC");
+}
 
 /* The branch for machines without our own primitives: the same compiler, told to forget what it is for. */
 static void run_portable(void (*run)(const char *)) {
@@ -309,6 +347,7 @@ TEST(render_x86_compiles) {
 /* ---- whole programs against the interpreter --------------------------------------------------------- */
 
 static struct engine *en;
+static const char *which;
 
 /* Runs the program compiled and interpreted on equal buffers and compares all bytes. */
 static void against_ref(struct prog *p, const size_t *bytes, const int64_t *var) {
@@ -324,7 +363,7 @@ static void against_ref(struct prog *p, const size_t *bytes, const int64_t *var)
         ref[i] = (struct ref_buf){.p = y, .bytes = bytes[i]};
     }
     void *scratch = os_pages((size_t)lin->scratch + 1);
-    k->fn(buf, var, 0, k->grid, scratch);
+    run_once(en, which, k, buf, bytes, var, scratch);
     if (ref_linear(&err, lin, ref, lin->nbuf, var, 0, lin->grid)) FAIL("%s: %s", lin->name, err.msg);
     for (uint32_t i = 0; i < lin->nbuf; i++)
         for (size_t b = 0; b < bytes[i]; b++)
@@ -337,8 +376,8 @@ static void against_ref(struct prog *p, const size_t *bytes, const int64_t *var)
 static void setup_engine(const char *cc) {
     setup();
     need_compiler(cc);
-    en = engine_open(&err, NULL);
-    CHECK(en);
+    en = open_engine(cc);
+    which = cc;
 }
 
 #define INT(v) uop_int(&ir, DT_I64, (v))
@@ -480,6 +519,7 @@ static void all_programs(const char *cc) {
 
 TEST(render_programs_clang) { all_programs("clang"); }
 TEST(render_programs_gcc) { all_programs("gcc"); }
+TEST_MANUAL(cuda_gpu_programs, 300) { all_programs("cuda"); }
 
 /* ---- the text --------------------------------------------------------------------------------------- */
 

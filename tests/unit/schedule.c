@@ -1,8 +1,7 @@
 /* Tests of src/schedule: what plans compute (random programs against the oracle, through the interpreter), and what
  * plans look like (kernels, reads, writes of programs whose best plan is known). */
-#include "engine/engine.h"
+#include "cuda.h"
 #include "planned.h"
-#include "test.h"
 
 #include <stdlib.h>
 
@@ -190,3 +189,81 @@ TEST_SLOW(schedule_random_through_cc, 900) {
               (unsigned long long)kernels, (unsigned long long)compared, (unsigned long long)excluded);
     CHECK(excluded * 100 <= compared);
 }
+
+/* ---- on a GPU ----------------------------------------------------------------------------------------------- */
+
+struct gpu_call {
+    struct one *o;
+    struct engine *en;
+};
+
+/* As the engine does it: planned with the GPU's model, every buffer on the device. */
+static void realize_far(void *arg) {
+    struct gpu_call *g = arg;
+    struct one *o = g->o;
+    struct err e = {0};
+    ir_init(&o->ir, &o->arena);
+    str_init(&o->why, &o->arena);
+    const uop *graph = o->run.graph = graph_random(&o->ir, &o->arena, o->seed, &o->gen);
+    o->run.arena = &o->arena, o->run.ir = &o->ir;
+    o->run.data = graph_fill(&o->arena, &o->ir, graph, o->seed, o->gen.exact);
+    struct graph_data *d = &o->run.data;
+    struct shapes sh;
+    shapes_init(&sh, &o->ir, &o->arena);
+    void **buf = arena_array(&o->arena, void *, d->nbuf + 1),
+         **result = arena_array(&o->arena, void *, graph->nsrc + 1);
+    size_t *bytes = arena_array(&o->arena, size_t, graph->nsrc + 1);
+    for (uint32_t i = 0; i < d->nbuf; i++) {
+        buf[i] = engine_alloc(g->en, &e, d->bufs[i].bytes + 1);
+        if (!buf[i] || engine_copy(g->en, &e, COPY_IN, buf[i], d->bufs[i].p, d->bufs[i].bytes))
+            FAIL("%s", e.msg);
+    }
+    o->run.result = arena_array(&o->arena, void *, graph->nsrc + 1);
+    for (uint32_t i = 0; i < graph->nsrc; i++) {
+        bytes[i] = (size_t)shape_size(shape_of(&sh, graph->src[i])) * dtype_info[graph->src[i]->dt].bytes;
+        result[i] = engine_alloc(g->en, &e, bytes[i] + 1);
+        o->run.result[i] = arena_alloc(&o->arena, bytes[i] + 1);
+    }
+    struct realize r = {.ir = &o->ir, .graph = graph, .buf = buf, .result = result, .var = d->var};
+    int code = engine_realize(g->en, &e, &r, NULL);
+    for (uint32_t i = 0; i < graph->nsrc && !code; i++) {
+        const uop *x = graph->src[i], *b = x;
+        while (b->op == OP_ASSIGN) b = b->src[0];
+        void *from = x->op == OP_BUFFER || x->op == OP_ASSIGN ? buf[b->arg.i] : result[i];
+        code = engine_copy(g->en, &e, COPY_OUT, o->run.result[i], from, bytes[i]);
+    }
+    for (uint32_t i = 0; i < d->nbuf; i++) engine_free(g->en, buf[i], d->bufs[i].bytes + 1);
+    for (uint32_t i = 0; i < graph->nsrc; i++) engine_free(g->en, result[i], bytes[i] + 1);
+    if (code) err_throw(&o->err, code, "%s", e.msg);
+    o->ok = planned_check(&o->run, &o->why, &o->excluded, &o->compared);
+}
+
+/* Parts, so that several processes share the work; SEED and SEEDS choose others. */
+static void gpu_part(uint32_t part, uint32_t parts) {
+    struct engine *en = cuda_engine();
+    uint64_t excluded = 0, compared = 0, failed = 0, n = count(2000) / parts;
+    for (uint64_t i = 0; i < n; i++) {
+        struct one o = {.seed = first_seed() + 70000 + part * n + i};
+        o.gen = (struct graph_gen){
+            .exact = i % 3, .all_dtypes = i % 3, .assigns = i % 2, .vars = i % 2, .max_ops = 12};
+        arena_init(&o.arena, &o.err);
+        int code = err_guard(&o.err, realize_far, &(struct gpu_call){&o, en});
+        if (code || !o.ok) {
+            failed++;
+            fprintf(stderr, "seed %llu: %s%s\n", (unsigned long long)o.seed, code ? o.err.msg : "",
+                    o.why.p ? o.why.p : "");
+            if (failed > 5) break;
+        }
+        excluded += o.excluded, compared += o.compared;
+        arena_free(&o.arena);
+    }
+    engine_close(en);
+    TEST_INFO("%llu random programs on the GPU, %llu elements compared, %llu left out", (unsigned long long)n,
+              (unsigned long long)compared, (unsigned long long)excluded);
+    CHECK_EQ(failed, 0);
+}
+
+#define X(k) \
+    TEST_MANUAL(cuda_gpu_random_##k, 900) { gpu_part(k, 8); }
+X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#undef X

@@ -10,7 +10,8 @@ struct device {
     struct pool *pool; /* NULL until the first launch that needs it */
 };
 
-static int cpu_open(struct err *e, struct device **out) {
+static int cpu_open(struct err *e, const struct device_ops *ops, struct device **out) {
+    (void)ops;
     struct device *d = mem_alloc(sizeof *d);
     if (!d) return err_set(e, RG_ENOMEM, "out of memory while opening the CPU device");
     d->pool = NULL;
@@ -47,13 +48,15 @@ static void run_chunk(void *arg, uint32_t t0, uint32_t t1, int worker) {
     l->fn(l->buf, l->var, t0, t1, l->scratch + (size_t)worker * l->scratch_stride);
 }
 
-static void cpu_launch(struct device *d, const struct dev_launch *l) {
+static int cpu_launch(struct device *d, struct err *e, const struct dev_launch *l) {
+    (void)e;
     if (l->chunk >= l->grid) {
         l->fn(l->buf, l->var, 0, l->grid, l->scratch);
-        return;
+        return 0;
     }
     if (!d->pool) d->pool = pool_get();
     pool_run(d->pool, run_chunk, (void *)l, l->grid, l->chunk);
+    return 0;
 }
 
 static int cpu_builtin(struct device *d, struct err *e, const struct dev_call *c, struct dev_builtin *out) {

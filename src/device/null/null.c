@@ -10,7 +10,8 @@ struct device {
     int unused; /* an object to open and close: the engine treats all devices alike */
 };
 
-static int null_open(struct err *e, struct device **out) {
+static int null_open(struct err *e, const struct device_ops *ops, struct device **out) {
+    (void)ops;
     *out = mem_alloc(sizeof **out);
     return *out ? 0 : err_set(e, RG_ENOMEM, "out of memory while opening a device");
 }

@@ -1,0 +1,103 @@
+/* heur_gpu.c: opt lists for a GPU, without search.
+ *
+ * A thread runs a grid iteration, unless the threads of a block share the values of a loop (BLOCK), and then a block does.
+ * What decides is how memory is walked and how many threads there are. Neighbouring threads take neighbouring values of
+ * the innermost grid axis, or of the shared axis: where their addresses are the same or next to each other one access
+ * serves the whole warp, else each costs a sector of 32 bytes. And a GPU that is not full of threads is as much slower.
+ * So a sum along rows is shared, a sum along columns is not unless there are few; a matrix product is not.
+ * Where threads walk along memory and are many, each takes 16 bytes at once.
+ * Tests: tests/unit/cuda.c */
+#include "heur.h"
+
+#define SECTOR 32.0
+#define FULL (132 * 1024.0) /* threads that keep a large GPU busy */
+#define SHARE_LEAST 32      /* values of a loop that are worth a block */
+#define MOST_SHARE 512.0    /* threads of a block, each with four values */
+
+static bool is_shareable(const struct haxis *a) {
+    return !a->grid && !a->scan && !a->fixed && a->most >= SHARE_LEAST;
+}
+
+/* Bytes that the accesses cost if neighbouring threads are neighbours along `axis` (-1: there is one thread). */
+static double traffic(const struct view *v, int axis) {
+    double sum = 0;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        int64_t stride = axis < 0 ? NO_STRIDE : spot_stride(v, s, axis, 4);
+        double step =
+            stride == NO_STRIDE ? SECTOR : RG_MIN((double)(stride < 0 ? -stride : stride) * s->bytes, SECTOR);
+        sum += v->times[s->node->id] * RG_MAX(step, 1.0 / 8);
+    }
+    return sum;
+}
+
+static double threads_of(const struct view *v) {
+    double n = 1;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid) n *= v->axis[i].most;
+    return n;
+}
+
+static int inner_grid(const struct view *v) {
+    int at = -1;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && v->axis[i].most > 1) at = i;
+    return at;
+}
+
+/* The axis whose values a block should share, or -1. */
+static int shared_axis(const struct view *v) {
+    double n = threads_of(v), best = traffic(v, inner_grid(v)) / RG_MIN(n / FULL, 1);
+    int at = -1;
+    for (int i = 0; i < v->naxis; i++) {
+        if (!is_shareable(&v->axis[i])) continue;
+        double all = n * RG_MIN(v->axis[i].most / 4, MOST_SHARE);
+        double cost = 1.2 * traffic(v, i) / RG_MIN(all / FULL, 1);
+        if (cost < best) best = cost, at = i;
+    }
+    return at;
+}
+
+/* Passes over data of one shape may have axes of their own (a mean, then a variance): they are shared alike. */
+static void share(const struct view *v, int axis, struct str *out) {
+    for (int i = 0; i < v->naxis; i++)
+        if (i == axis || (is_shareable(&v->axis[i]) && v->axis[i].size == v->axis[axis].size))
+            str_printf(out, " BLOCK(%s)", v->axis[i].name);
+}
+
+/* Lanes of 16 bytes along the innermost grid axis, if everything walks along it. */
+static int pieces(const struct view *v, int axis) {
+    int bytes = 1;
+    if (axis < 0 || v->scans || v->axis[axis].fixed) return 1;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        int64_t stride = spot_stride(v, s, axis, 16);
+        if (s->gate || s->add || (stride != 1 && (stride != 0 || s->store))) return 1;
+        if (stride == 1) bytes = RG_MAX(bytes, s->bytes);
+    }
+    int lanes = 16 / bytes;
+    if (v->axis[axis].size < 0 || v->axis[axis].size % lanes || threads_of(v) / lanes < FULL) return 1;
+    return lanes;
+}
+
+static const char *choose(struct view *v) {
+    struct str s;
+    str_init(&s, v->arena);
+    int axis = shared_axis(v), inner = inner_grid(v), lanes = pieces(v, inner);
+    if (axis >= 0) {
+        share(v, axis, &s);
+    } else if (lanes > 1) {
+        const char *name = view_fresh(v, v->axis[inner].name, "v");
+        str_printf(&s, " TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, lanes, name, name);
+    }
+    return s.n && s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL) ? s.p + 1 : "";
+}
+
+const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k) {
+    char text[HEUR_TEXT] = "";
+    struct arena_mark mark = arena_mark(ir->arena);
+    struct view *v = arena_new(ir->arena, struct view);
+    if (view_init(v, ir, k, 16, 1)) snprintf(text, sizeof text, "%s", choose(v));
+    arena_release(ir->arena, mark);
+    return arena_strdup(ir->arena, text, strlen(text));
+}

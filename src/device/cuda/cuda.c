@@ -1,0 +1,390 @@
+/* cuda.c: an NVIDIA GPU as a device: memory, copies, code, launches.
+ *
+ * All work goes to one stream, in the order in which the engine asks for it, so that a block of memory may be used again
+ * as soon as the engine says so and nothing waits but a read. The host runs ahead: a launch returns at once; a copy
+ * in returns when its last piece is in pinned memory; a copy out waits.
+ * Copies go through four pieces of pinned memory in turn: pageable memory would be staged by the driver, and stall.
+ * The context is the device's primary one, so that other libraries in the process share it. A fault in a kernel spoils
+ * it for good: every later call says so and fails, closing the device clears it away, and the process lives on.
+ * Tests: tests/unit/cuda.c (need a GPU) */
+#include "device/cuda/internal.h"
+
+enum { PIECES = 4, PIECE = 4 << 20, MOST_PARAMS = 4095, OUT_OF_MEMORY = 2 };
+
+struct piece {
+    char *p;
+    cu_event done;
+    bool busy;
+};
+struct device {
+    const struct cuda_driver *cu;
+    int number; /* CUdevice */
+    cu_context context;
+    cu_stream stream;
+    cu_event begin, end; /* of a timed launch */
+    struct piece piece[PIECES];
+    int next;
+    bool lost;
+    char why[256]; /* it was lost */
+    char arch[24];
+    struct dev_info info;
+    struct cuda_host_fn *host;
+};
+struct module {
+    struct device *d;
+    cu_module m;
+};
+
+/* ---- errors -------------------------------------------------------------------------------------------- */
+
+/* Faults after which the context is of no use: those of kernels, and of the machine. */
+static bool is_final(int code) {
+    return (code >= 700 && code != 701 && code != 704 && code != 705 && code != 708 && code < 800) ||
+           code == 214 || code == 46 || code == 999;
+}
+
+static int fail(struct device *d, struct err *e, int code, const char *doing) {
+    const char *name = "?", *text = "?";
+    d->cu->error_name(code, &name), d->cu->error_text(code, &text);
+    if (!name) name = "?";
+    if (!text) text = "?";
+    if (code == OUT_OF_MEMORY)
+        return err_set(e, RG_ENOMEM, "%s has no memory left for %s", d->info.name, doing);
+    if (!is_final(code))
+        return err_set(e, RG_EDEVICE, "%s failed at %s: %s (%s)", d->info.name, doing, name, text);
+    d->lost = true;
+    snprintf(d->why, sizeof d->why, "%s (%s) at %s", name, text, doing);
+    return err_set(e, RG_EDEVICE,
+                   "%s was lost: %s; what it held is gone. Close the context and open another to go on",
+                   d->info.name, d->why);
+}
+
+/* Before any call: the context is the calling thread's. */
+static int enter(struct device *d, struct err *e) {
+    if (d->lost)
+        return err_set(e, RG_EDEVICE, "%s was lost earlier: %s; close the context and open another",
+                       d->info.name, d->why);
+    int code = d->cu->make_current(d->context);
+    return code ? fail(d, e, code, "making its context current") : 0;
+}
+
+#define TRY(call, doing)                            \
+    do {                                            \
+        int code_ = (call);                         \
+        if (code_) return fail(d, e, code_, doing); \
+    } while (0)
+
+/* ---- opening ------------------------------------------------------------------------------------------- */
+
+static int attribute(struct device *d, int which) {
+    int x = 0;
+    return d->cu->attribute(&x, which, d->number) ? 0 : x;
+}
+
+static void query(struct device *d) {
+    struct dev_info *i = &d->info;
+    d->cu->device_name(i->name, sizeof i->name, d->number);
+    d->cu->device_memory(&i->memory, d->number);
+    i->shared = (size_t)attribute(d, 8);
+    i->ghz = attribute(d, 13) * 1e-6;
+    i->units = attribute(d, 16);
+    i->memory_rate = attribute(d, 36) * 1e-6 * attribute(d, 37) / 8 * 2; /* two transfers per clock */
+    i->l2 = (size_t)attribute(d, 38);
+    i->major = attribute(d, 75);
+    i->minor = attribute(d, 76);
+    i->shared_most = (size_t)attribute(d, 97);
+}
+
+static int prepare(struct device *d, struct err *e, int unit) {
+    int n = 0;
+    TRY(d->cu->count(&n), "counting GPUs");
+    if (unit >= n)
+        return err_set(e, RG_EDEVICE, "there is no CUDA:%d; this machine has %d NVIDIA GPU%s", unit, n,
+                       n == 1 ? "" : "s");
+    TRY(d->cu->device(&d->number, unit), "finding the GPU");
+    query(d);
+    if (d->info.major < 7)
+        return err_set(e, RG_EDEVICE, "%s has compute capability %d.%d; 7.0 or newer is needed", d->info.name,
+                       d->info.major, d->info.minor);
+    TRY(d->cu->retain(&d->context, d->number), "opening it");
+    TRY(d->cu->make_current(d->context), "opening it");
+    TRY(d->cu->stream_new(&d->stream, 1), "making a stream"); /* 1: does not wait for the default stream */
+    TRY(d->cu->event_new(&d->begin, 0), "making an event");
+    TRY(d->cu->event_new(&d->end, 0), "making an event");
+    for (int i = 0; i < PIECES; i++) {
+        TRY(d->cu->host_alloc((void **)&d->piece[i].p, PIECE, 0), "pinned memory");
+        TRY(d->cu->event_new(&d->piece[i].done, 2), "making an event"); /* 2: without time */
+    }
+    struct err ignore = {0};
+    nvrtc_arch(cuda_nvrtc(&ignore), d->info.major, d->info.minor, d->arch);
+    return 0;
+}
+
+static void cuda_close(struct device *d) {
+    if (d->context && !d->lost && !d->cu->make_current(d->context)) {
+        if (d->stream) d->cu->stream_wait(d->stream);
+        for (int i = 0; i < PIECES; i++) {
+            if (d->piece[i].p) d->cu->host_free(d->piece[i].p);
+            if (d->piece[i].done) d->cu->event_free(d->piece[i].done);
+        }
+        if (d->begin) d->cu->event_free(d->begin);
+        if (d->end) d->cu->event_free(d->end);
+        if (d->stream) d->cu->stream_free(d->stream);
+    }
+    if (d->lost) d->cu->reset(d->number);
+    if (d->context) d->cu->release(d->number);
+    cuda_host_free(d->host);
+    mem_free(d);
+}
+
+static int cuda_open(struct err *e, const struct device_ops *ops, struct device **out) {
+    const struct cuda_driver *cu = cuda_driver(e);
+    if (!cu) return e->code;
+    struct device *d = mem_alloc(sizeof *d);
+    if (!d) return err_set(e, RG_ENOMEM, "out of memory while opening the CUDA device");
+    memset(d, 0, sizeof *d);
+    d->cu = cu;
+    snprintf(d->info.name, sizeof d->info.name, "the GPU");
+    if (prepare(d, e, ops->unit)) {
+        cuda_close(d);
+        return e->code;
+    }
+    *out = d;
+    return 0;
+}
+
+static int cuda_workers(struct device *d) { return RG_MAX(d->info.units, 1); }
+
+static int cuda_info(struct device *d, struct err *e, struct dev_info *out) {
+    size_t all;
+    if (enter(d, e)) return e->code;
+    TRY(d->cu->memory(&d->info.memory_free, &all), "asking for its memory");
+    *out = d->info;
+    return 0;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------- */
+
+static void *cuda_alloc(struct device *d, size_t n) {
+    struct err e = {0};
+    cu_ptr p = 0;
+    if (enter(d, &e) || d->cu->alloc(&p, RG_MAX(n, 1))) return NULL;
+    if (d->cu->fill(p, 0, RG_MAX(n, 1), d->stream)) {
+        d->cu->free(p);
+        return NULL;
+    }
+    return (void *)(uintptr_t)p;
+}
+
+static void cuda_free(struct device *d, void *p, size_t n) {
+    struct err e = {0};
+    (void)n;
+    if (p && !enter(d, &e)) d->cu->free((cu_ptr)(uintptr_t)p);
+}
+
+static int cuda_wait(struct device *d, struct err *e) {
+    if (enter(d, e)) return e->code;
+    TRY(d->cu->stream_wait(d->stream), "waiting for its kernels");
+    return 0;
+}
+
+/* The next piece of pinned memory, once the copy that used it last is done. */
+static int take_piece(struct device *d, struct err *e, struct piece **out) {
+    struct piece *p = &d->piece[d->next];
+    d->next = (d->next + 1) % PIECES;
+    if (p->busy) TRY(d->cu->event_wait(p->done), "waiting for a copy");
+    p->busy = false;
+    *out = p;
+    return 0;
+}
+
+static int mark_piece(struct device *d, struct err *e, struct piece *p) {
+    TRY(d->cu->event_record(p->done, d->stream), "a copy");
+    p->busy = true;
+    return 0;
+}
+
+static int copy_in(struct device *d, struct err *e, cu_ptr to, const char *from, size_t n) {
+    for (size_t at = 0; at < n; at += PIECE) {
+        struct piece *p;
+        size_t k = RG_MIN(n - at, (size_t)PIECE);
+        if (take_piece(d, e, &p)) return e->code;
+        memcpy(p->p, from + at, k);
+        TRY(d->cu->copy_in(to + at, p->p, k, d->stream), "a copy to the GPU");
+        if (mark_piece(d, e, p)) return e->code;
+    }
+    return 0;
+}
+
+/* Up to PIECES copies are under way while the oldest is taken over. */
+static int copy_out(struct device *d, struct err *e, char *to, cu_ptr from, size_t n) {
+    struct piece *p[PIECES];
+    size_t pieces = (n + PIECE - 1) / PIECE;
+    for (size_t i = 0; i < pieces + PIECES; i++) {
+        if (i >= PIECES) { /* the piece that number i - PIECES was begun with */
+            size_t done = i - PIECES, k = RG_MIN(n - done * PIECE, (size_t)PIECE);
+            TRY(d->cu->event_wait(p[done % PIECES]->done), "a copy from the GPU");
+            p[done % PIECES]->busy = false;
+            memcpy(to + done * PIECE, p[done % PIECES]->p, k);
+            if (done + 1 == pieces) break;
+        }
+        if (i >= pieces) continue;
+        if (take_piece(d, e, &p[i % PIECES])) return e->code;
+        size_t k = RG_MIN(n - i * PIECE, (size_t)PIECE);
+        TRY(d->cu->copy_out(p[i % PIECES]->p, from + i * PIECE, k, d->stream), "a copy from the GPU");
+        if (mark_piece(d, e, p[i % PIECES])) return e->code;
+    }
+    return 0;
+}
+
+static int cuda_copy(struct device *d, struct err *e, enum dev_copy kind, void *dst, const void *src,
+                     size_t n) {
+    if (enter(d, e)) return e->code;
+    if (!n) return 0;
+    if (kind == COPY_IN) return copy_in(d, e, (cu_ptr)(uintptr_t)dst, src, n);
+    if (kind == COPY_OUT) return copy_out(d, e, dst, (cu_ptr)(uintptr_t)src, n);
+    TRY(d->cu->copy_within((cu_ptr)(uintptr_t)dst, (cu_ptr)(uintptr_t)src, n, d->stream),
+        "a copy on the GPU");
+    return 0;
+}
+
+/* ---- code ---------------------------------------------------------------------------------------------- */
+
+static int cuda_target(struct device *d, struct err *e, struct arena *a, struct dev_target *t) {
+    struct err ignore = {0};
+    const struct cuda_nvrtc *rtc = cuda_nvrtc(&ignore);
+    (void)e;
+    *t =
+        (struct dev_target){.request = "nvrtc", .flags = nvrtc_flags, .arch = arena_printf(a, "%s", d->arch)};
+    if (!rtc) return 0;
+    t->tool = rtc->path;
+    t->stamp = arena_printf(a, "%s %d.%d", rtc->path, rtc->major, rtc->minor);
+    return 0;
+}
+
+static int cuda_version(struct device *d, struct err *e, struct arena *a, const char **out) {
+    (void)d;
+    *out = nvrtc_version(e, a);
+    return *out ? 0 : e->code;
+}
+
+static int cuda_compile(struct device *d, struct err *e, struct arena *a, const char *const *text, int n,
+                        struct dev_object *out) {
+    return nvrtc_compile(e, a, d->arch, text, n, out);
+}
+
+/* PTX: what there is to read without NVIDIA's disassembler. */
+static int cuda_assembly(struct device *d, struct err *e, struct arena *a, const char *text, char **out) {
+    char arch[24];
+    struct dev_object o;
+    snprintf(arch, sizeof arch, "compute_%s", strchr(d->arch, '_') + 1);
+    if (nvrtc_compile(e, a, arch, &text, 1, &o)) return e->code;
+    *out = o.data;
+    return 0;
+}
+
+static int cuda_load(struct device *d, struct err *e, const void *object, size_t n, struct module **out) {
+    if (enter(d, e)) return e->code;
+    (void)n;
+    struct module *m = mem_alloc(sizeof *m);
+    if (!m) return err_set(e, RG_ENOMEM, "out of memory while loading a kernel");
+    m->d = d;
+    int code = d->cu->load(&m->m, object);
+    if (code) {
+        mem_free(m);
+        return fail(d, e, code, "loading a kernel");
+    }
+    *out = m;
+    return 0;
+}
+
+static void cuda_unload(struct module *m) {
+    struct err e = {0};
+    if (!enter(m->d, &e)) m->d->cu->unload(m->m);
+    mem_free(m);
+}
+
+static dev_fn *cuda_symbol(struct module *m, const char *name) {
+    struct err e = {0};
+    cu_function f = NULL;
+    if (enter(m->d, &e) || m->d->cu->function(&f, m->m, name)) return NULL;
+    return (dev_fn *)(uintptr_t)f;
+}
+
+/* A function of the host is told from the driver's by its lowest bit, which no address of an object has set. */
+static int cuda_builtin(struct device *d, struct err *e, const struct dev_call *c, struct dev_builtin *out) {
+    struct cuda_host_fn *f;
+    if (cuda_host_fn(&d->host, e, c, &f)) return e->code;
+    *out = (struct dev_builtin){.fn = (dev_fn *)((uintptr_t)f | 1)};
+    return 0;
+}
+
+static const struct cuda_host_fn *host_fn(dev_fn *fn) {
+    return (uintptr_t)fn & 1 ? (const struct cuda_host_fn *)((uintptr_t)fn & ~(uintptr_t)1) : NULL;
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------ */
+
+/* Threads and blocks; a kernel with scratch memory has no more threads than areas. */
+static void shape(const struct dev_launch *l, unsigned *blocks, unsigned *threads) {
+    *threads = l->block ? l->block : 256;
+    uint64_t n = l->block ? l->grid : ((uint64_t)l->grid + *threads - 1) / *threads;
+    if (l->areas) {
+        *threads = RG_MIN(*threads, l->areas);
+        n = RG_MIN(((uint64_t)l->grid + *threads - 1) / *threads, l->areas / *threads);
+    }
+    *blocks = (unsigned)n;
+}
+
+static int start(struct device *d, struct err *e, const struct dev_launch *l) {
+    uint64_t param[MOST_PARAMS];
+    size_t n = 0, bytes;
+    unsigned blocks, threads;
+    if (l->nbuf + l->nvar + 3 > MOST_PARAMS)
+        return err_set(e, RG_ELIMIT, "a kernel with %u buffers and numbers; CUDA takes %d", l->nbuf + l->nvar,
+                       MOST_PARAMS - 3);
+    if (l->grid > INT32_MAX && l->block)
+        return err_set(e, RG_ELIMIT, "a kernel of %u blocks; CUDA has %d", l->grid, INT32_MAX);
+    for (uint32_t i = 0; i < l->nbuf; i++) param[n++] = (uintptr_t)l->buf[i];
+    for (uint32_t i = 0; i < l->nvar; i++) param[n++] = (uint64_t)l->var[i];
+    param[n++] = l->grid;
+    param[n++] = (uintptr_t)l->scratch;
+    param[n++] = l->scratch_stride;
+    bytes = n * sizeof *param;
+    void *extra[] = {(void *)1, param, (void *)2, &bytes,
+                     NULL}; /* 1: where the parameters are, 2: how many bytes */
+    shape(l, &blocks, &threads);
+    TRY(d->cu->launch((cu_function)(uintptr_t)l->fn, blocks, 1, 1, threads, 1, 1, 0, d->stream, NULL, extra),
+        "starting a kernel");
+    return 0;
+}
+
+static int cuda_launch(struct device *d, struct err *e, const struct dev_launch *l) {
+    if (enter(d, e)) return e->code;
+    if (l->ns) *l->ns = 0;
+    if (!l->grid) return 0;
+    if (host_fn(l->fn)) return cuda_host_run(d, e, host_fn(l->fn), l);
+    if (!l->ns) return start(d, e, l);
+    float ms = 0;
+    TRY(d->cu->event_record(d->begin, d->stream), "timing a kernel");
+    if (start(d, e, l)) return e->code;
+    TRY(d->cu->event_record(d->end, d->stream), "timing a kernel");
+    TRY(d->cu->event_wait(d->end), "running a kernel");
+    TRY(d->cu->event_between(&ms, d->begin, d->end), "timing a kernel");
+    *l->ns = (uint64_t)(ms * 1e6f);
+    return 0;
+}
+
+#define CUDA_DEVICE(n, text_name)                                                                          \
+    {                                                                                                      \
+        .name = text_name, .text = DEV_CUDA, .unit = n, .far = true, .scratch = (size_t)512 << 20,         \
+        .open = cuda_open, .close = cuda_close, .alloc = cuda_alloc, .free = cuda_free, .copy = cuda_copy, \
+        .workers = cuda_workers, .info = cuda_info, .target = cuda_target, .version = cuda_version,        \
+        .compile = cuda_compile, .assembly = cuda_assembly, .load = cuda_load, .unload = cuda_unload,      \
+        .symbol = cuda_symbol, .builtin = cuda_builtin, .launch = cuda_launch, .wait = cuda_wait,          \
+    }
+
+const struct device_ops device_cuda[CUDA_DEVICES] = {
+    CUDA_DEVICE(0, "CUDA"),   CUDA_DEVICE(1, "CUDA:1"), CUDA_DEVICE(2, "CUDA:2"), CUDA_DEVICE(3, "CUDA:3"),
+    CUDA_DEVICE(4, "CUDA:4"), CUDA_DEVICE(5, "CUDA:5"), CUDA_DEVICE(6, "CUDA:6"), CUDA_DEVICE(7, "CUDA:7"),
+};

@@ -1,0 +1,517 @@
+/* cuda.c: a linear program as one CUDA kernel.
+ *
+ * Two forms. Without shared loops a thread runs one iteration of the grid. With them (cuda_block.c) a block does. A GPU
+ * has no vectors: each lane is a scalar of its own, written with the scalar half of c_op.c and c_cast.c; lanes come
+ * together again where consecutive elements are read or written, in pieces of up to 16 bytes if the index is a multiple
+ * of the piece (buffers are 64-byte aligned).
+ * Scratch memory is an array of the thread if it is small, else the thread's part of a buffer; then there are fewer
+ * threads than iterations, and each runs several.
+ * As in c.c a value is `const T vN`, N its place in the list, and nothing that reads memory or an accumulator moves.
+ * Tests: tests/unit/cuda.c (compiled for two architectures; run where there is a device) */
+#include "render/cuda.h"
+
+enum {
+    THREADS = 256,     /* of a block, where a thread runs an iteration */
+    LOCAL_BYTES = 256, /* scratch up to this is an array of the thread */
+    PIECE_BYTES = 16,
+};
+
+struct cuda {
+    struct render r;
+    VEC(struct text *) lane; /* by slot of r: the lanes of the latest evaluation */
+    spread_vec spread;
+    const struct spread *open; /* the shared loop that we are in */
+    bool meet, many;           /* many: buffers are chosen by number */
+    uint32_t block;
+    int64_t scratch;
+};
+
+static void bad(struct cuda *c, const uop *n, const char *why) {
+    err_throw(c->r.ir->err, RG_EINTERNAL, "kernel %s, entry %u (%s): %s; this is a bug in ridge",
+              c->r.lin->name, c->r.pos, op_info[n->op].name, why);
+}
+
+/* ---- values ------------------------------------------------------------------------------------------ */
+
+static struct text **slot(struct cuda *c, const uop *n) {
+    if (!c->r.slot[n->id]) {
+        vec_push(c->r.a, &c->lane, NULL);
+        c->r.slot[n->id] = c->lane.n;
+    }
+    return &c->lane.p[c->r.slot[n->id] - 1];
+}
+
+static struct text *new_lanes(struct cuda *c, const uop *n) {
+    struct text *t = arena_array(c->r.a, struct text, n->lanes);
+    *slot(c, n) = t;
+    return t;
+}
+
+static void one_name(struct cuda *c, const uop *n, const char *name) {
+    *new_lanes(c, n) = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
+}
+
+/* Lane i; a scalar is the same in each. */
+static struct text operand(struct cuda *c, const uop *n, unsigned i) {
+    struct text t;
+    switch (n->op) {
+    case OP_CONST: t = constant(&c->r, (enum dtype)n->dt, n->arg); break;
+    case OP_INVALID: t = constant(&c->r, (enum dtype)n->dt, ARG_NONE); break;
+    case OP_LANES: return constant(&c->r, (enum dtype)n->dt, ARG_INT(i));
+    default: {
+        const struct text *v = *slot(c, n);
+        if (!v) bad(c, n, "is used before it is evaluated");
+        t = v[n->lanes > 1 ? i : 0];
+    }
+    }
+    t.node = n;
+    return t;
+}
+
+static struct text scalar_op(struct cuda *c, const uop *n, const struct text *src) {
+    struct text x = n->op == OP_CAST ? cast_text(&c->r, src[0], (enum dtype)n->dt)
+                    : n->op == OP_BITCAST
+                        ? bitcast_text(&c->r, src[0], (enum dtype)n->dt)
+                        : op_plain(&c->r, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc);
+    for (unsigned k = 0; k < n->nsrc; k++) x.moving |= src[k].moving;
+    return x;
+}
+
+/* Lane l with lane l + half, again and again: the order that ref/linear.c has. */
+static struct text hred(struct cuda *c, const uop *n) {
+    const uop *v = n->src[0];
+    struct text *e = arena_array(c->r.a, struct text, v->lanes);
+    bool moving = false;
+    for (unsigned i = 0; i < v->lanes; i++) {
+        e[i] = operand(c, v, i);
+        moving |= e[i].moving;
+        e[i].node = NULL;
+    }
+    for (unsigned k = v->lanes; k > 1; k = (k + 1) / 2) {
+        unsigned half = (k + 1) / 2;
+        for (unsigned i = 0; i + half < k; i++) {
+            struct text pair[2] = {e[i], e[i + half]};
+            e[i] = named(&c->r, op_plain(&c->r, (enum op)n->arg.i, (enum dtype)n->dt, 1, pair, 2));
+        }
+    }
+    e[0].moving = moving && v->lanes == 1;
+    return e[0];
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------ */
+
+struct place { /* INDEX, resolved */
+    enum dtype dt;
+    unsigned lanes, piece; /* piece: elements that can be moved at once */
+    const char *base;
+    const uop *index;
+    struct text at; /* of a scalar index */
+};
+
+static struct place place_of(struct cuda *c, const uop *n) {
+    if (n->op != OP_INDEX) bad(c, n, "is not an INDEX");
+    struct text **base = slot(c, n->src[0]);
+    if (!*base) bad(c, n->src[0], "is not a buffer of this kernel");
+    struct place p = {.dt = (enum dtype)n->src[0]->dt,
+                      .lanes = n->lanes,
+                      .piece = 1,
+                      .base = (*base)->s,
+                      .index = n->src[1]};
+    if (p.index->lanes > 1) return p;
+    p.at = operand(c, p.index, 0);
+    if (p.lanes > 1) p.at = named(&c->r, p.at);
+    for (unsigned k = 2;
+         k * dtype_info[p.dt].bytes <= PIECE_BYTES && p.lanes % k == 0 && uop_divides(p.index, k); k *= 2)
+        p.piece = k;
+    return p;
+}
+
+/* Element i of the access as an lvalue. */
+static const char *element(struct cuda *c, const struct place *p, unsigned i) {
+    if (p->index->lanes > 1) return fmt(&c->r, "%s[%s]", p->base, operand(c, p->index, i).s);
+    return i ? fmt(&c->r, "%s[%s + %u]", p->base, p->at.s, i) : fmt(&c->r, "%s[%s]", p->base, p->at.s);
+}
+
+static const char *read_as(struct cuda *c, const struct place *p, const char *x) {
+    return p->dt == DT_BOOL ? fmt(&c->r, "(%s != 0)", x) : x;
+}
+
+/* gate: of the lane, or NULL. */
+static const char *gated(struct cuda *c, const struct place *p, const char *x, const struct text *gate,
+                         struct text alt) {
+    x = read_as(c, p, x);
+    return gate ? fmt(&c->r, "(%s ? (%s)%s : (%s)%s)", gate->s, elem_type(p->dt), x, elem_type(p->dt), alt.s)
+                : x;
+}
+
+static void load_pieces(struct cuda *c, const struct place *p, const struct text *gate, const uop *alt,
+                        struct text *out) {
+    const char *t = elem_type(p->dt);
+    for (unsigned i = 0; i < p->lanes; i += p->piece) {
+        const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
+        const char *from =
+            fmt(&c->r, "*(const piece<%s, %u> *)(%s + %s + %u)", t, p->piece, p->base, p->at.s, i);
+        if (gate)
+            line(&c->r, "piece<%s, %u> %s; if (%s) %s = %s;", t, p->piece, name, gate->s, name, from);
+        else
+            line(&c->r, "const piece<%s, %u> %s = %s;", t, p->piece, name, from);
+        for (unsigned k = 0; k < p->piece; k++)
+            out[i + k].s = gated(c, p, fmt(&c->r, "%s.v[%u]", name, k), gate,
+                                 alt ? operand(c, alt, i + k) : (struct text){0});
+    }
+}
+
+static void load(struct cuda *c, const uop *n, struct text *out) {
+    struct place p = place_of(c, n->src[0]);
+    const uop *alt = n->op == OP_GLOAD ? n->src[1] : NULL, *gate = n->op == OP_GLOAD ? n->src[2] : NULL;
+    for (unsigned i = 0; i < p.lanes; i++) out[i] = (struct text){.dt = (uint8_t)p.dt, .lanes = 1};
+    struct text g = {0};
+    if (gate && gate->lanes == 1) g = p.lanes > 1 ? named(&c->r, operand(c, gate, 0)) : operand(c, gate, 0);
+    if (p.piece > 1 && (!gate || gate->lanes == 1)) return load_pieces(c, &p, gate ? &g : NULL, alt, out);
+    for (unsigned i = 0; i < p.lanes; i++) {
+        if (gate && gate->lanes > 1) g = operand(c, gate, i);
+        out[i].s =
+            gated(c, &p, element(c, &p, i), gate ? &g : NULL, alt ? operand(c, alt, i) : (struct text){0});
+    }
+}
+
+static void store_one(struct cuda *c, const uop *n, const struct place *p, unsigned i) {
+    const char *at = element(c, p, i);
+    struct text v = operand(c, n->src[1], i);
+    if (n->op == OP_STORE) {
+        line(&c->r, "%s = %s;", at, bare(&c->r, v.s));
+    } else if (c->meet && n->src[0]->src[0]->op != OP_LOCAL) {
+        bool small = dtype_info[p->dt].bytes < 4;
+        line(&c->r, "meet_%s(%s&%s, %s);", dtype_info[p->dt].name,
+             !small                         ? ""
+             : dtype_info[p->dt].bytes == 1 ? "(u8 *)"
+                                            : "(u16 *)",
+             at, v.s);
+    } else {
+        struct text pair[2] = {
+            named(&c->r, (struct text){.s = read_as(c, p, at), .dt = (uint8_t)p->dt, .lanes = 1}), v};
+        line(&c->r, "%s = %s;", at, bare(&c->r, op_plain(&c->r, OP_ADD, p->dt, 1, pair, 2).s));
+    }
+}
+
+static void store_piece(struct cuda *c, const uop *n, const struct place *p, unsigned i) {
+    const char *t = elem_type(p->dt);
+    struct str s;
+    str_init(&s, c->r.a);
+    for (unsigned k = 0; k < p->piece; k++)
+        str_printf(&s, "%s(%s)%s", k ? ", " : "", t, operand(c, n->src[1], i + k).s);
+    line(&c->r, "*(piece<%s, %u> *)(%s + %s + %u) = piece<%s, %u>{{%s}};", t, p->piece, p->base, p->at.s, i,
+         t, p->piece, s.p);
+}
+
+static void store(struct cuda *c, const uop *n) {
+    struct place p = place_of(c, n->src[0]);
+    const uop *gate = n->nsrc > 2 ? n->src[2] : NULL;
+    bool local = n->src[0]->src[0]->op == OP_LOCAL, single = c->block && !c->open && !local;
+    if (n->src[1]->dt != p.dt) bad(c, n, "stores a value of another type than the buffer's");
+    if (single) line(&c->r, "if (threadIdx.x == 0) {"), c->r.indent++;
+    if (gate && gate->lanes == 1) line(&c->r, "if (%s) {", operand(c, gate, 0).s), c->r.indent++;
+    bool by_lane = gate && gate->lanes > 1;
+    unsigned step = by_lane || n->op == OP_STORE_ADD ? 1 : p.piece;
+    for (unsigned i = 0; i < p.lanes; i += step) {
+        if (by_lane) line(&c->r, "if (%s) {", operand(c, gate, i).s), c->r.indent++;
+        if (step > 1)
+            store_piece(c, n, &p, i);
+        else
+            store_one(c, n, &p, i);
+        if (by_lane) c->r.indent--, line(&c->r, "}");
+    }
+    if (gate && gate->lanes == 1) c->r.indent--, line(&c->r, "}");
+    if (single) c->r.indent--, line(&c->r, "}");
+}
+
+/* ---- entries ------------------------------------------------------------------------------------------- */
+
+static void evaluate(struct cuda *c, const uop *n, struct text *out) {
+    struct text src[3] = {{0}};
+    switch (n->op) {
+    case OP_LOAD:
+    case OP_GLOAD: load(c, n, out); return;
+    case OP_BUILD:
+        for (unsigned i = 0; i < n->lanes; i++) out[i] = operand(c, n->src[n->nsrc == 1 ? 0 : i], 0);
+        return;
+    case OP_EXTRACT: out[0] = operand(c, n->src[0], (unsigned)n->arg.i); return;
+    case OP_HRED: out[0] = hred(c, n); return;
+    default:
+        if (!op_is_pure((enum op)n->op) || n->nsrc > 3)
+            err_throw(c->r.ir->err, RG_EUNSUPPORTED, "kernel %s: %s does not stand in a linear program",
+                      c->r.lin->name, op_info[n->op].name);
+        for (unsigned i = 0; i < n->lanes; i++) {
+            for (uint32_t k = 0; k < n->nsrc; k++) src[k] = operand(c, n->src[k], i);
+            out[i] = scalar_op(c, n, src);
+        }
+    }
+}
+
+/* As in c.c: index arithmetic and conditions are written where they are used. */
+static bool in_place(const struct cuda *c, const uop *n, const struct text *t) {
+    if (t->moving || n->op == OP_LOAD || n->op == OP_GLOAD) return false;
+    if (t->atom) return true;
+    return n->lanes == 1 && !dt_is_float((enum dtype)t->dt) && c->r.uses[c->r.pos] == 1 && strlen(t->s) < 96;
+}
+
+static void value(struct cuda *c, const uop *n) {
+    if (n->op == OP_PARAMS) {
+        const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "v%u", c->r.pos);
+        line(&c->r, "%s *const %s = (%s *)buf.p[%u + %s];", t, name, t, n->arg.param.slot,
+             operand(c, n->src[0], 0).s);
+        one_name(c, n, name);
+        return;
+    }
+    struct text *t = arena_array(c->r.a, struct text, n->lanes);
+    evaluate(c, n, t);
+    for (unsigned i = 0; i < n->lanes; i++) {
+        t[i].node = n;
+        if (in_place(c, n, &t[i])) continue;
+        const char *name = n->lanes > 1 ? fmt(&c->r, "w%u_%u", c->r.pos, i) : fmt(&c->r, "v%u", c->r.pos);
+        line(&c->r, "const %s %s = %s;", type_of(&c->r, (enum dtype)n->dt, 1, 0), name, bare(&c->r, t[i].s));
+        t[i] = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
+    }
+    *slot(c, n) = t;
+}
+
+/* Before a shared loop each thread's accumulators begin at nothing .. */
+static void open_shared(struct cuda *c, const struct spread *s) {
+    for (uint32_t k = 0; k < s->acc.n; k++) {
+        const uop *acc = s->acc.p[k].acc, *zero = uop_identity(c->r.ir, s->acc.p[k].op, (enum dtype)acc->dt);
+        for (unsigned i = 0; i < acc->lanes; i++) {
+            const char *a = operand(c, acc, i).s;
+            line(&c->r, "const %s %s_before%u = %s;", type_of(&c->r, (enum dtype)acc->dt, 1, 0), a, c->r.pos,
+                 a);
+            line(&c->r, "%s = %s;", a, constant(&c->r, (enum dtype)acc->dt, zero->arg).s);
+        }
+    }
+}
+
+/* .. and after it they are combined: lanes of a warp pairwise, then warps in order, then what there was before. */
+static void combine(struct cuda *c, const struct spread *s, enum op op, enum dtype dt, const char *a) {
+    struct render *r = &c->r;
+    const char *t = type_of(r, dt, 1, 0);
+    struct text x = {.s = a, .dt = (uint8_t)dt, .lanes = 1, .atom = true}, y = x, pair[2];
+    y.s = "y";
+    pair[0] = x, pair[1] = y;
+    line(r, "for (int o = 16; o; o >>= 1) {"), r->indent++;
+    line(r, "const %s y = across<%s>(%s, o);", t, t, a);
+    line(r, "%s = %s;", a, op_plain(r, op, dt, 1, pair, 2).s);
+    r->indent--, line(r, "}");
+    line(r, "if (threadIdx.x %% 32 == 0) ((%s *)shared)[threadIdx.x / 32] = %s;", t, a);
+    line(r, "__syncthreads();");
+    line(r, "%s = ((%s *)shared)[0];", a, t);
+    line(r, "for (int w = 1; w < %u; w++) {", c->block / 32), r->indent++;
+    line(r, "const %s y = ((%s *)shared)[w];", t, t);
+    line(r, "%s = %s;", a, op_plain(r, op, dt, 1, pair, 2).s);
+    r->indent--, line(r, "}");
+    line(r, "__syncthreads();");
+    pair[0].s = fmt(r, "%s_before%u", a, s->begin);
+    pair[1] = x;
+    line(r, "%s = %s;", a, op_plain(r, op, dt, 1, pair, 2).s);
+}
+
+static void close_shared(struct cuda *c, const struct spread *s) {
+    for (uint32_t k = 0; k < s->acc.n; k++) {
+        const uop *acc = s->acc.p[k].acc;
+        for (unsigned i = 0; i < acc->lanes; i++)
+            combine(c, s, s->acc.p[k].op, (enum dtype)acc->dt, operand(c, acc, i).s);
+    }
+}
+
+static void open_range(struct cuda *c, const uop *n) {
+    const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "r%u", c->r.pos),
+               *size = operand(c, n->src[0], 0).s;
+    for (uint32_t i = 0; i < c->spread.n && c->block; i++)
+        if (c->spread.p[i].begin == c->r.pos) c->open = &c->spread.p[i];
+    if (c->open && c->open->begin == c->r.pos) {
+        open_shared(c, c->open);
+        line(&c->r, "for (%s %s = threadIdx.x; %s < %s; %s += %u) {", t, name, name, size, name, c->block);
+    } else
+        line(&c->r, "for (%s %s = 0; %s < %s; %s++) {", t, name, name, size, name);
+    one_name(c, n, name);
+    c->r.indent++;
+}
+
+static void close_scope(struct cuda *c) {
+    c->r.indent--;
+    line(&c->r, "}");
+    if (!c->open || c->open->end != c->r.pos) return;
+    close_shared(c, c->open);
+    c->open = NULL;
+}
+
+static void set(struct cuda *c, const uop *n) {
+    if (n->src[0]->op != OP_ACC) bad(c, n, "sets something that is no accumulator");
+    unsigned lanes = n->src[0]->lanes;
+    struct text *v = arena_array(c->r.a, struct text, lanes);
+    for (unsigned i = 0; i < lanes; i++) { /* all are read before one is written */
+        v[i] = operand(c, n->src[1], i);
+        if (lanes > 1 && v[i].moving) v[i].atom = false, v[i] = named(&c->r, v[i]);
+    }
+    for (unsigned i = 0; i < lanes; i++)
+        line(&c->r, "%s = %s;", operand(c, n->src[0], i).s, bare(&c->r, v[i].s));
+}
+
+static void entry(struct cuda *c, const uop *n) {
+    c->r.tmp = 0;
+    switch (n->op) {
+    case OP_RANGE: open_range(c, n); break;
+    case OP_IF:
+        line(&c->r, "if (%s) {", operand(c, n->src[0], 0).s);
+        c->r.indent++;
+        break;
+    case OP_ELSE:
+        c->r.indent--;
+        line(&c->r, "} else {");
+        c->r.indent++;
+        break;
+    case OP_END: close_scope(c); break;
+    case OP_STORE:
+    case OP_STORE_ADD: store(c, n); break;
+    case OP_PREFETCH: break; /* a hint for caches of another kind */
+    case OP_SET: set(c, n); break;
+    default: value(c, n);
+    }
+}
+
+/* ---- the function ---------------------------------------------------------------------------------------- */
+
+static bool is_stored(const struct linear *l, uint32_t slot_number) {
+    for (uint32_t i = 0; i < l->n; i++) {
+        const uop *n = l->u[i];
+        if (n->op != OP_STORE && n->op != OP_STORE_ADD) continue;
+        const uop *buf = n->src[0]->src[0];
+        if (buf->op != OP_LOCAL && buf->arg.param.slot == slot_number) return true;
+    }
+    return false;
+}
+
+/* One pointer for each slot; another type of the same slot is a cast of the first, and then neither is restrict. */
+static void declare_params(struct cuda *c, uop_vec *v, struct str *formal, struct str *first) {
+    uint32_t next = 0;
+    const char *comma = "";
+    sort_by_slot(v);
+    if (c->many) str_printf(formal, "const __grid_constant__ many<%u> buf", c->r.lin->nbuf), comma = ", ";
+    for (uint32_t i = 0; i < v->n; i++) {
+        const uop *n = v->p[i], *before = i ? v->p[i - 1] : NULL, *after = i + 1 < v->n ? v->p[i + 1] : NULL;
+        uint32_t at = n->arg.param.slot;
+        const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "b%u", at);
+        bool again = before && before->arg.param.slot == at,
+             shared = again || (after && after->arg.param.slot == at);
+        const char *type = fmt(&c->r, shared ? "%s%s *" : "%s%s *__restrict__ ",
+                               shared || is_stored(c->r.lin, at) ? "" : "const ", t);
+        if (again && before->dt == n->dt) {
+            name = (*slot(c, before))->s;
+        } else if (again) {
+            name = fmt(&c->r, "b%u_%s", at, dtype_info[n->dt].name);
+            str_printf(first, "  %s const %s = (%s)b%u;\n", type, name, type, at);
+        } else if (c->many) {
+            str_printf(first, "  %sconst %s = (%s)buf.p[%u];\n", type, name, type, at);
+        } else {
+            for (; next < at; next++) str_printf(formal, "%svoid *b%u", comma, next), comma = ", ";
+            str_printf(formal, "%s%s%s", comma, type, name), comma = ", ";
+            next = at + 1;
+        }
+        one_name(c, n, name);
+    }
+    for (; !c->many && next < c->r.lin->nbuf; next++)
+        str_printf(formal, "%svoid *b%u", comma, next), comma = ", ";
+    for (uint32_t i = 0; i < c->r.lin->nvar; i++) str_printf(formal, "%si64 q%u", comma, i), comma = ", ";
+    str_printf(formal, "%su64 n, char *scratch, u64 stride", comma);
+}
+
+static void declare_vars(struct cuda *c, uop_vec *v) {
+    sort_by_slot(v);
+    for (uint32_t i = 0; i < v->n; i++) {
+        const uop *n = v->p[i];
+        uint32_t at = n->arg.param.slot;
+        enum dtype d = (enum dtype)n->dt;
+        const char *t = elem_type(d), *name = fmt(&c->r, "n%u_%s", at, dtype_info[d].name);
+        const char *x = d == DT_BOOL     ? fmt(&c->r, "q%u != 0", at)
+                        : d == DT_F64    ? fmt(&c->r, "U(f64, i64, q%u)", at)
+                        : d == DT_F32    ? fmt(&c->r, "U(f32, u32, (u32)q%u)", at)
+                        : dt_is_float(d) ? fmt(&c->r, "(u16)q%u", at)
+                                         : fmt(&c->r, "(%s)q%u", t, at);
+        bool again = i && v->p[i - 1]->arg.param.slot == at && v->p[i - 1]->dt == n->dt;
+        if (!again) line(&c->r, "const %s %s = %s;", t, name, x);
+        one_name(c, n, name);
+    }
+}
+
+static void declare_locals(struct cuda *c) {
+    int64_t at = 0;
+    if (c->scratch)
+        line(&c->r, "char *const mine = scratch + ((u64)blockIdx.x * blockDim.x + threadIdx.x) * stride;");
+    for (uint32_t i = 0; i < c->r.lin->nlocal; i++) {
+        const uop *n = c->r.lin->local[i];
+        const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "L%u", i);
+        if (c->scratch)
+            line(&c->r, "%s *__restrict__ const %s = (%s *)(mine + %lld);", t, name, t, (long long)at);
+        else
+            line(&c->r, "alignas(%d) %s %s[%lld];", PIECE_BYTES, t, name,
+                 (long long)RG_MAX(n->src[0]->hi, 1));
+        one_name(c, n, name);
+        at = (at + n->src[0]->hi * dtype_info[n->dt].bytes + 63) & ~(int64_t)63;
+    }
+}
+
+static void declare_accs(struct cuda *c, uop_vec *v) {
+    for (uint32_t i = 0; i < v->n; i++) {
+        const uop *n = v->p[i];
+        struct text *t = new_lanes(c, n);
+        for (unsigned k = 0; k < n->lanes; k++) {
+            const char *name = n->lanes > 1 ? fmt(&c->r, "a%u_%u", i, k) : fmt(&c->r, "a%u", i);
+            line(&c->r, "%s %s;", type_of(&c->r, (enum dtype)n->dt, 1, 0), name);
+            t[k] = (struct text){.s = name, .dt = n->dt, .lanes = 1, .atom = true, .moving = true};
+        }
+    }
+}
+
+static void body(struct cuda *c, struct leaves *l) {
+    const struct linear *lin = c->r.lin;
+    bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;
+    declare_vars(c, &l->var);
+    declare_locals(c);
+    if (c->block) {
+        line(&c->r, "__shared__ u64 shared[32];");
+        line(&c->r, "const u64 t = blockIdx.x; {");
+    } else if (c->scratch)
+        line(&c->r, "for (u64 t = (u64)blockIdx.x * blockDim.x + threadIdx.x; t < n; t += (u64)gridDim.x * "
+                    "blockDim.x) {");
+    else
+        line(&c->r, "const u64 t = (u64)blockIdx.x * blockDim.x + threadIdx.x; if (t < n) {");
+    c->r.indent++;
+    if (grid) {
+        const char *t = elem_type((enum dtype)lin->u[0]->dt);
+        line(&c->r, "const %s r0 = (%s)t;", t, t);
+        one_name(c, lin->u[0], "r0");
+    }
+    declare_accs(c, &l->acc);
+    for (c->r.pos = grid; c->r.pos < lin->n - grid; c->r.pos++) entry(c, lin->u[c->r.pos]);
+    c->r.indent--;
+    line(&c->r, "}");
+}
+
+void render_cuda(struct str *o, struct ir *ir, const struct linear *lin, bool meet,
+                 struct render_shape *shape) {
+    struct cuda c = {.r = {.o = o, .ir = ir, .a = ir->arena, .lin = lin, .indent = 1}, .meet = meet};
+    struct leaves l = {0};
+    struct str formal, first;
+    c.r.slot = arena_array(c.r.a, uint32_t, ir->n + 1);
+    c.r.uses = arena_array(c.r.a, uint32_t, lin->n + 1);
+    str_init(&formal, c.r.a), str_init(&first, c.r.a);
+    count_uses(&c.r, &l);
+    for (uint32_t i = 0; i < lin->n; i++) c.many |= lin->u[i]->op == OP_PARAMS;
+    spread_find(c.r.a, lin, &c.spread);
+    c.block = spread_threads(lin, &c.spread);
+    c.meet |= c.block > 0; /* the owner of an element is a block */
+    c.scratch = lin->scratch > LOCAL_BYTES ? lin->scratch : 0;
+    declare_params(&c, &l.param, &formal, &first);
+    str_printf(o, "extern \"C\" __global__ __launch_bounds__(%u) void %s(%s) {\n%s",
+               c.block ? c.block : THREADS, lin->name, formal.p, first.n ? first.p : "");
+    body(&c, &l);
+    str_add(o, "}\n");
+    *shape = (struct render_shape){c.block, c.scratch};
+}

@@ -1,0 +1,107 @@
+/* cuda_pre.c: what every translation unit for NVRTC begins with: types, and the names that c_op.c and c_cast.c use for
+ * what operators cannot say, each as one instruction where there is one that does exactly what ops.def asks for.
+ *
+ * No header is included, ours or NVIDIA's. Half types are their bits; arithmetic on them is done in float, which rounds
+ * the same. max and min keep NaN and order -0 before 0. A product feeding an addition is fused only where the program
+ * says MULACC: the compiler is told -fmad=false.
+ * Additions to memory that threads may share go through the word that holds the element, so that every type has one.
+ * Tests: tests/unit/cuda.c */
+#include "render/internal.h"
+
+/* clang-format off: text, laid out by hand */
+static const char types[] =
+    "#define I static __device__ __forceinline__\n"
+    "typedef signed char i8; typedef unsigned char u8; typedef short i16; typedef unsigned short u16;\n"
+    "typedef int i32; typedef unsigned u32; typedef long i64; typedef unsigned long u64;\n"
+    "typedef u8 bool8; typedef float f32; typedef double f64; typedef u16 f16; typedef u16 bf16;\n"
+    "#define F16(x, bits) ((f16)(bits))\n"
+    "template <class D, class S> I D bits(S s) { union { S s; D d; } u; u.s = s; return u.d; }\n"
+    "#define U(D, S, x) bits<D, S>((S)(x))\n"
+    /* N elements that are read or written in one piece */
+    "template <class T, int N> struct alignas(sizeof(T) * N) piece { T v[N]; };\n"
+    "template <int N> struct many { void *p[N]; }; /* buffers, chosen by number */\n"
+    "#define __builtin_nanf(s) bits<f32, u32>(0x7fc00000u)\n"
+    "#define __builtin_nan(s) bits<f64, u64>(0x7ff8000000000000ul)\n"
+    "#define __builtin_inff() bits<f32, u32>(0x7f800000u)\n"
+    "#define __builtin_inf() bits<f64, u64>(0x7ff0000000000000ul)\n"
+    "#define __builtin_fabsf(a) bits<f32, u32>(bits<u32, f32>(a) & 0x7fffffffu)\n"
+    "#define __builtin_fabs(a) bits<f64, u64>(bits<u64, f64>(a) & 0x7ffffffffffffffful)\n";
+
+static const char scalars[] =
+    "#define G2(T, W) \\\n"
+    "    I T max_##T(T a, T b) { return a != a ? a : a == b ? U(T, W, U(W, T, a) & U(W, T, b)) : a > b ? a : "
+    "b; } \\\n"
+    "    I T min_##T(T a, T b) { return a != a ? a : a == b ? U(T, W, U(W, T, a) | U(W, T, b)) : a < b ? a : "
+    "b; }\n"
+    "#if __CUDA_ARCH__ >= 800\n"
+    "I f32 max_f32(f32 a, f32 b) { f32 r; asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b)); "
+    "return r; }\n"
+    "I f32 min_f32(f32 a, f32 b) { f32 r; asm(\"min.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b)); "
+    "return r; }\n"
+    "#else\n"
+    "G2(f32, u32)\n"
+    "#endif\n"
+    "G2(f64, u64)\n"
+    "I i32 toi_f32(f32 a) { return a != a ? 0 : __float2int_rz(a); }\n"
+    "I u32 tou_f32(f32 a) { return a != a ? 0 : __float2uint_rz(a); }\n"
+    "I i64 toi_f64(f64 a) { return a != a ? 0 : __double2ll_rz(a); }\n"
+    "I u64 tou_f64(f64 a) { return a != a ? 0 : __double2ull_rz(a); }\n"
+    "#define fma_f32(a, b, c) __fmaf_rn(a, b, c)\n"
+    "#define fma_f64(a, b, c) __fma_rn(a, b, c)\n"
+    "#define sqrt_f32(a) __fsqrt_rn(a)\n"
+    "#define sqrt_f64(a) __dsqrt_rn(a)\n"
+    "#define floor_f32(a) floorf(a)\n"
+    "#define floor_f64(a) floor(a)\n"
+    "#define ceil_f32(a) ceilf(a)\n"
+    "#define ceil_f64(a) ceil(a)\n"
+    "#define trunc_f32(a) truncf(a)\n"
+    "#define trunc_f64(a) trunc(a)\n"
+    "#define round_f32(a) rintf(a)\n"
+    "#define round_f64(a) rint(a)\n"
+    "#define DM(T, W) \\\n"
+    "    I T div_##T(T a, T b) { if (b == 0) return 0; if (b == -1) return (T)(0 - (W)a); T q = a / b; "
+    "return q - (q * b != a & (a < 0) != (b < 0)); } \\\n"
+    "    I T mod_##T(T a, T b) { if (b == 0 || b == -1) return 0; T r = a % b; return r != 0 && (r < "
+    "0) != (b < 0) ? r + b : r; }\n"
+    "DM(i32, u32) DM(i64, u64)\n";
+
+/* odd_: double to float such that a further rounding to fewer digits is right (last digit sticky). */
+static const char halves[] =
+    "I f32 up_bf16(bf16 a) { return bits<f32, u32>((u32)a << 16); }\n"
+    "I bf16 down_bf16(f32 a) { u32 u = bits<u32, f32>(a); return a == a ? (u + 0x7fff + (u >> 16 & 1)) >> 16 "
+    ": u >> 16 | 0x40; }\n"
+    "I f32 up_f16(f16 a) { f32 r; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(a)); return r; }\n"
+    "I f16 down_f16(f32 a) { f16 r; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a)); return r; }\n"
+    "I f32 odd_f32(f64 a) { f32 t = (f32)a; f64 b = (f64)t; u32 u = bits<u32, f32>(t);\n"
+    "    if (a == a && b != a) { if ((a > 0 && b > a) || (a < 0 && b < a)) u--; u |= 1; }\n"
+    "    return bits<f32, u32>(u); }\n";
+
+/* A value from another lane of the warp; an addition to an element that others may add to at the same time. */
+static const char threads[] =
+    "template <class T> I T across(T x, int o) {\n"
+    "    union { T t; u32 w[sizeof(T) > 4 ? 2 : 1]; } u; u.w[0] = 0; u.t = x;\n"
+    "    u.w[0] = __shfl_xor_sync(0xffffffffu, u.w[0], o);\n"
+    "    if (sizeof(T) > 4) u.w[sizeof(T) > 4] = __shfl_xor_sync(0xffffffffu, u.w[sizeof(T) > 4], o);\n"
+    "    return u.t; }\n"
+    "I void meet_f32(f32 *p, f32 x) { atomicAdd(p, x); }\n"
+    "I void meet_f64(f64 *p, f64 x) { atomicAdd(p, x); }\n"
+    "I void meet_i32(i32 *p, i32 x) { atomicAdd((u32 *)p, (u32)x); }\n"
+    "I void meet_u32(u32 *p, u32 x) { atomicAdd(p, x); }\n"
+    "I void meet_i64(i64 *p, i64 x) { atomicAdd((unsigned long long *)p, (unsigned long long)x); }\n"
+    "I void meet_u64(u64 *p, u64 x) { atomicAdd((unsigned long long *)p, (unsigned long long)x); }\n"
+    "#define MEET(N, T, E) I void meet_##N(T *p, T x) { \\\n"
+    "    u32 *w = (u32 *)((u64)p & ~3ul), at = ((u32)(u64)p & 3) * 8, mask = (sizeof(T) == 1 ? 0xffu : "
+    "0xffffu) << at, was = *w, old; \\\n"
+    "    do { old = was; T a = (T)((old & mask) >> at); was = atomicCAS(w, old, (old & ~mask) | ((u32)(T)(E) "
+    "<< at & mask)); } while (was != old); }\n"
+    "MEET(i8, u8, a + x) MEET(u8, u8, a + x) MEET(i16, u16, a + x) MEET(u16, u16, a + x) MEET(bool, u8, a | "
+    "(x != 0))\n"
+    "MEET(f16, u16, down_f16(up_f16(a) + up_f16(x))) MEET(bf16, u16, down_bf16(up_bf16(a) + up_bf16(x)))\n";
+/* clang-format on */
+
+void render_cuda_preamble(struct str *o) {
+    str_add(o, types);
+    str_add(o, scalars);
+    str_add(o, halves);
+    str_add(o, threads);
+}

@@ -1,0 +1,87 @@
+/* cuda.h: for tests of the CUDA device: kernels compiled without a GPU, and kernels run on one with buffers of the host.
+ * Tests that need NVRTC or a GPU are skipped, with the reason, where there is none. Names: cuda_compile_* need NVRTC
+ * (`make test-cuda-compile`), cuda_gpu_* and semantics_CUDA_* a GPU (`make test-gpu`). */
+#ifndef RIDGE_TEST_CUDA_H
+#define RIDGE_TEST_CUDA_H
+
+#include "engine/engine.h"
+#include "render/render.h"
+#include "test.h"
+
+static inline void cuda_need_gpu(void) {
+    struct err e = {0};
+    struct engine *en = engine_open(&e, &device_cuda[0]);
+    if (!en) SKIP("%s", e.msg);
+    engine_close(en);
+}
+
+static inline struct engine *cuda_engine(void) {
+    struct err e = {0};
+    struct engine *en = engine_open(&e, &device_cuda[0]);
+    if (!en) SKIP("%s", e.msg);
+    return en;
+}
+
+/* Runs a kernel on host buffers of so many bytes: copied there and back. */
+static inline void cuda_run(struct engine *en, const struct ekernel *k, void *const *buf, const size_t *bytes,
+                            const int64_t *var) {
+    struct err e = {0};
+    void *far[64] = {0};
+    CHECK(k->nbuf <= 64);
+    for (uint32_t i = 0; i < k->nbuf; i++) {
+        far[i] = engine_alloc(en, &e, bytes[i] + 1);
+        if (!far[i] || engine_copy(en, &e, COPY_IN, far[i], buf[i], bytes[i])) FAIL("%s", e.msg);
+    }
+    struct engine_list *l = engine_list_new(en, &e);
+    if (!l || engine_list_add(l, &e, k, far, var) || engine_list_run(l, &e)) FAIL("%s: %s", k->name, e.msg);
+    for (uint32_t i = 0; i < k->nbuf; i++) {
+        if (engine_copy(en, &e, COPY_OUT, buf[i], far[i], bytes[i]))
+            FAIL("%s: %s\n%s", k->name, e.msg, k->source);
+        engine_free(en, far[i], bytes[i] + 1);
+    }
+    engine_list_free(l);
+}
+
+/* Texts of kernels, with names of their own, to be compiled together. */
+struct cuda_texts {
+    struct arena *arena;
+    VEC(const char *) text;
+    uint32_t blocks; /* kernels that a block runs */
+};
+static inline void cuda_render(struct cuda_texts *t, const struct linear *lin, bool meet) {
+    struct linear one = *lin;
+    struct render_shape shape;
+    struct str s;
+    one.name = arena_printf(t->arena, "k%u", t->text.n);
+    str_init(&s, t->arena);
+    render_cuda(&s, lin->ir, &one, meet, &shape);
+    t->blocks += shape.block > 0;
+    vec_push(t->arena, &t->text, s.p);
+}
+
+/* For sm_80 and sm_90, in a few units. Returns how many kernels were compiled; fails with the compiler's words. */
+static inline uint32_t cuda_compile_texts(struct cuda_texts *t) {
+    static const char *const arch[] = {"sm_80", "sm_90"};
+    struct err e = {0};
+    uint32_t units = RG_MIN((t->text.n + 31) / 32, 64u);
+    const char *unit[64];
+    struct dev_object out[64];
+    for (uint32_t u = 0; u < units; u++) {
+        struct str s;
+        str_init(&s, t->arena);
+        render_cuda_preamble(&s);
+        for (uint32_t i = u; i < t->text.n; i += units) str_add(&s, t->text.p[i]);
+        unit[u] = s.p;
+    }
+    for (size_t i = 0; i < RG_COUNT(arch); i++) {
+        if (nvrtc_compile(&e, t->arena, arch[i], unit, (int)units, out)) FAIL("%s", e.msg);
+        for (uint32_t u = 0; u < units; u++) CHECK(out[u].n > 100 && !memcmp(out[u].data, "\177ELF", 4));
+    }
+    return t->text.n * (uint32_t)RG_COUNT(arch);
+}
+static inline void cuda_need_nvrtc(struct arena *a) {
+    struct err e = {0};
+    if (!nvrtc_version(&e, a)) SKIP("%s", e.msg);
+}
+
+#endif

@@ -1,0 +1,210 @@
+/* Tests of src/device/cuda, the GPU's machine model and its opts: what is said where there is no GPU, which loops blocks
+ * share, and, with a GPU, memory, copies, faults. Values: golden.c, render.c, schedule.c, values_ops.c and
+ * tests/semantics, the tests called cuda_gpu_* and semantics_CUDA_*. */
+#include "cuda.h"
+#include "model/model.h"
+
+#include <ridge.h>
+#include <stdlib.h>
+
+static struct err err;
+static struct arena arena;
+
+/* ---- without a GPU ---------------------------------------------------------------------------------------- */
+
+TEST(cuda_by_name) {
+    struct err e = {0};
+    CHECK(device_find(&e, "cuda") == &device_cuda[0] && device_find(&e, "CUDA:0") == &device_cuda[0]);
+    CHECK(device_find(&e, "Cuda:3") == &device_cuda[3] && device_cuda[3].unit == 3);
+    CHECK_STR(device_cuda[7].name, "CUDA:7");
+    CHECK(!device_find(&e, "CUDA:8") && e.code == RG_EINVAL && strstr(e.msg, "CUDA:1 .. CUDA:7"));
+}
+
+/* A context on a device that is not there says why, and the process goes on. */
+TEST(cuda_without_a_driver) {
+    rg_ctx *c = rg_open("CUDA:7");
+    if (!rg_status_of(c)) SKIP("this machine has eight GPUs");
+    CHECK_EQ(rg_status_of(c), RG_EDEVICE);
+    const char *why = rg_error(c);
+    if (!strstr(why, "no NVIDIA driver") && !strstr(why, "no GPU") && !strstr(why, "there is no CUDA:7") &&
+        !strstr(why, "does not start"))
+        FAIL("%s", why);
+    rg_close(c);
+    c = rg_open("CPU");
+    float x = 0;
+    CHECK(!rg_read(rg_add(rg_full(c, RG_F32, 1, RG_SHAPE(1)), 2), &x, sizeof x) && x == 3);
+    rg_close(c);
+}
+
+TEST(cuda_without_nvrtc) {
+    arena_init(&arena, &err);
+    setenv("RIDGE_NVRTC", "/nowhere/libnvrtc.so", 1);
+    env_reload();
+    const char *v = nvrtc_version(&err, &arena);
+    if (!v && !strstr(err.msg, "RIDGE_NVRTC")) FAIL("%s", err.msg);
+    if (v) CHECK(strstr(v, "NVRTC 1"));
+    arena_free(&arena);
+}
+
+TEST(cuda_compile_error_has_words) {
+    arena_init(&arena, &err);
+    cuda_need_nvrtc(&arena);
+    const char *text = "extern \"C\" __global__ void k(float *p) { *p = nonsense; }";
+    struct dev_object o;
+    CHECK_EQ(nvrtc_compile(&err, &arena, "sm_90", &text, 1, &o), RG_ECOMPILE);
+    CHECK(strstr(err.msg, "nonsense") && strstr(err.msg, "unit.cu") && strstr(err.msg, "sm_90"));
+    text = "extern \"C\" __global__ void k(float *p) { *p = 1; }";
+    err_clear(&err);
+    CHECK(!nvrtc_compile(&err, &arena, "compute_80", &text, 1, &o));
+    CHECK(strstr(o.data, ".visible .entry k(")); /* PTX */
+    arena_free(&arena);
+}
+
+TEST(cuda_model) {
+    struct model m, again;
+    struct str s;
+    arena_init(&arena, &err);
+    model_guess_gpu(&m, &(struct model_gpu){"NVIDIA H200", 132, 1.98, 4917, 60 << 20, 227 << 10});
+    CHECK_STR(m.name, "NVIDIA-H200");
+    CHECK_NEAR(model_value(&m, MODEL_DRAM_READ), 4524, 1);
+    CHECK_NEAR(132 * 1.98 * model_value(&m, MODEL_FLOPS_F32), 66908, 1); /* GFLOP/s */
+    str_init(&s, &arena);
+    model_print(&s, &m); /* it is a model like any other: whole, and read back the same */
+    CHECK(!model_parse(&err, &again, "test", s.p, s.n));
+    CHECK(model_hash(&m) == model_hash(&again));
+    model_guess_gpu(&m, &(struct model_gpu){.name = ""});
+    s.n = 0;
+    model_print(&s, &m);
+    CHECK(!model_parse(&err, &again, "test", s.p, s.n));
+    arena_free(&arena);
+}
+
+/* ---- which loops are shared --------------------------------------------------------------------------------- */
+
+struct lowering {
+    const char *text, *opts; /* NULL: the heuristic's */
+    struct ir ir;
+    struct linear lin;
+    struct str cuda;
+    struct render_shape shape;
+};
+
+static void lower_text(void *arg) {
+    struct lowering *l = arg;
+    struct program p = {0};
+    ir_init(&l->ir, &arena);
+    ir_parse(&l->ir, l->text, strlen(l->text), "test", &p);
+    if (!l->opts) l->opts = opts_heuristic_gpu(&l->ir, &p.kernel.p[0]);
+    lower(&l->ir, &p.kernel.p[0], &(struct lower_opts){.opts = l->opts, .vec_bytes = 16}, &l->lin);
+    str_init(&l->cuda, &arena);
+    render_cuda(&l->cuda, &l->ir, &l->lin, false, &l->shape);
+}
+
+static struct lowering lowered(const char *text, const char *opts) {
+    struct lowering l = {.text = text, .opts = opts};
+    if (err_guard(&err, lower_text, &l)) FAIL("%s", err.msg);
+    return l;
+}
+
+static const char row_sum[] =
+    "kernel rows\n"
+    "x = (PARAM<f32>[0 x] 8388608)\nout = (PARAM<f32>[1 out] 1024)\n"
+    "i = (RANGE[i GRID 0] 1024)\nk = (RANGE[k REDUCE 1] 8192)\n"
+    "(SINK (STORE (INDEX out i) (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL i 8192) k))) k)))\n";
+
+TEST(cuda_shares_loops_of_rows) {
+    arena_init(&arena, &err);
+    struct lowering l = lowered(row_sum, NULL);
+    CHECK_STR(l.opts, "BLOCK(k)");
+    CHECK_EQ(l.shape.block, 512);
+    CHECK(strstr(l.cuda.p, "threadIdx.x; ") && strstr(l.cuda.p, "across<f32>") &&
+          strstr(l.cuda.p, "if (threadIdx.x == 0)"));
+    l = lowered(row_sum, "");
+    CHECK_EQ(l.shape.block, 0);
+    arena_free(&arena);
+}
+
+/* ---- with a GPU ---------------------------------------------------------------------------------------------- */
+
+TEST_MANUAL(cuda_gpu_copies, 120) {
+    struct engine *en = cuda_engine();
+    static const size_t sizes[] = {1, 4095, 4 << 20, (4 << 20) + 1, (16 << 20) - 3, (40 << 20) + 12345};
+    for (size_t k = 0; k < RG_COUNT(sizes); k++) {
+        size_t n = sizes[k];
+        uint8_t *x = malloc(n), *y = calloc(n, 1);
+        for (size_t i = 0; i < n; i++) x[i] = (uint8_t)(i * 2654435761u >> 13);
+        void *a = engine_alloc(en, &err, n), *b = engine_alloc(en, &err, n);
+        CHECK(a && b && (uintptr_t)a % 64 == 0);
+        if (engine_copy(en, &err, COPY_IN, a, x, n) || engine_copy(en, &err, COPY_WITHIN, b, a, n) ||
+            engine_copy(en, &err, COPY_OUT, y, b, n))
+            FAIL("%s", err.msg);
+        CHECK(!memcmp(x, y, n));
+        engine_free(en, a, n), engine_free(en, b, n);
+        free(x), free(y);
+    }
+    engine_close(en);
+}
+
+/* More than there is: an error with words, and all goes on. */
+TEST_MANUAL(cuda_gpu_out_of_memory, 120) {
+    struct engine *en = cuda_engine();
+    CHECK(!engine_alloc(en, &err, (size_t)1 << 45) && err.code == RG_ENOMEM && strstr(err.msg, "CUDA"));
+    err_clear(&err);
+    size_t n = (size_t)4 << 30, got = 0;
+    void *p[200];
+    while (got < RG_COUNT(p) && (p[got] = engine_alloc(en, &err, n))) got++;
+    CHECK(got > 0 && got < RG_COUNT(p) && err.code == RG_ENOMEM);
+    for (size_t i = 0; i < got; i++) engine_free(en, p[i], n);
+    err_clear(&err);
+    void *q = engine_alloc(en, &err, n); /* what was kept is given back or used again */
+    CHECK(q);
+    engine_free(en, q, n);
+    TEST_INFO("%zu blocks of 4 GiB until the GPU was full", got);
+    engine_close(en);
+}
+
+/* A kernel that writes where nothing is: the context is lost and says so; a new one works, in the same process. */
+TEST_MANUAL(cuda_gpu_lost_and_found, 120) {
+    struct engine *en = cuda_engine();
+    const struct ekernel *k;
+    struct etext t = {
+        .name = "wild",
+        .text =
+            "extern \"C\" __global__ void wild(f32 *b0, u64 n, char *s, u64 d) { b0[threadIdx.x] = 1; }\n",
+        .grid = 1,
+        .nbuf = 1};
+    if (engine_compile_text(en, &err, &t, 1, &k)) FAIL("%s", err.msg);
+    struct engine_list *l = engine_list_new(en, &err);
+    float x;
+    CHECK(!engine_list_add(l, &err, k, (void *[]){(void *)0x10}, NULL) && !engine_list_run(l, &err));
+    void *a = engine_alloc(en, &err, 4);
+    CHECK(a);
+    CHECK_EQ(engine_copy(en, &err, COPY_OUT, &x, a, 4), RG_EDEVICE);
+    if (!strstr(err.msg, "was lost")) FAIL("%s", err.msg);
+    err_clear(&err);
+    CHECK_EQ(engine_list_run(l, &err), RG_EDEVICE);
+    CHECK(strstr(err.msg, "was lost earlier"));
+    err_clear(&err);
+    engine_list_free(l);
+    engine_close(en);
+    rg_ctx *c = rg_open("CUDA");
+    if (rg_read(rg_add(rg_full(c, RG_F32, 1, RG_SHAPE(1)), 2), &x, sizeof x)) FAIL("%s", rg_error(c));
+    CHECK(x == 3);
+    rg_close(c);
+}
+
+/* Sums that many threads add to are whole; the same row sums in every run. */
+TEST_MANUAL(cuda_gpu_rows_repeat, 120) {
+    rg_ctx *c = rg_open("CUDA");
+    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    enum { ROWS = 300, COLS = 7001 };
+    rg_tensor x = rg_rand(c, RG_F32, RG_SHAPE(ROWS, COLS));
+    float first[ROWS], again[ROWS];
+    for (int run = 0; run < 5; run++) {
+        RG_SCOPE(c);
+        if (rg_read(rg_sum(rg_mul(x, x), RG_AXES(1)), run ? again : first, sizeof first))
+            FAIL("%s", rg_error(c));
+        if (run) CHECK(!memcmp(first, again, sizeof first));
+    }
+    rg_close(c);
+}
