@@ -698,8 +698,9 @@ typedef struct rg_usage {
     uint64_t handles;           /* alive */
     uint64_t nodes;             /* of the graph that can be reached from them */
     uint64_t nodes_held;        /* kept in memory, garbage included; collected from time to time */
-    uint64_t buffers, bytes;    /* device memory in use */
-    uint64_t peak;              /* most bytes at any time */
+    uint64_t buffers, bytes;    /* device memory of tensors */
+    uint64_t temporaries;       /* bytes held for values between the kernels of a plan: the neediest so far */
+    uint64_t peak;              /* most bytes of tensors at any time, and the temporaries */
     uint64_t realizes;          /* plans run */
     uint64_t kernels;           /* launches */
     uint64_t cached;            /* plans that were known already */

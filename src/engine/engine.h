@@ -127,6 +127,7 @@ int engine_realize(struct engine *, struct err *, const struct realize *, struct
 /* Plans and counts, runs nothing, compiles nothing. buf, result and var are not looked at. */
 int engine_plan(struct engine *, struct err *, const struct realize *, struct realize_stats *);
 struct realize_stats engine_totals(const struct engine *); /* identity: of the latest */
+size_t engine_temporaries(const struct engine *);          /* bytes held for values between kernels: of the neediest plan so far */
 
 /* A program that was realized and will be run again and again with other addresses and numbers: the plan is kept, and a
  * run neither looks for it nor allocates. Make it right after engine_realize, of the same program. */

@@ -549,6 +549,8 @@ int engine_plan(struct engine *en, struct err *e, const struct realize *r, struc
     return start(en, e, r, stats, false);
 }
 
+size_t engine_temporaries(const struct engine *en) { return en->plans.temp_bytes; }
+
 struct realize_stats engine_totals(const struct engine *en) {
     return en->plans.totals;
 }

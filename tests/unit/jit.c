@@ -89,6 +89,7 @@ TEST_SLOW(jit_ten_thousand_replays_leave_memory_flat, 120) {
     CHECK_EQ(rg_stats(c, &b), 0);
     CHECK_EQ(a.bytes, b.bytes);
     CHECK_EQ(a.peak, b.peak);
+    CHECK_EQ(a.temporaries, b.temporaries);
     CHECK_EQ(a.buffers, b.buffers);
     CHECK_EQ(a.handles, b.handles);
     CHECK(b.nodes_held < a.nodes_held + 5000);
