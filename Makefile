@@ -49,13 +49,16 @@ TEST := $(OUT)/ridge-test
 BIN  := $(if $(CLI_SRC),$(OUT)/ridge)
 EXAMPLES := $(EXAMPLE_SRC:%.c=$(OUT)/%)
 BENCH := $(BENCH_SRC:bench/%.c=$(OUT)/bench/%)
+# The programs that bench/table/table.py talks to.
+TABLE_SRC := $(sort $(wildcard bench/table/*.c))
+TABLE := $(TABLE_SRC:bench/%.c=$(OUT)/bench/%)
 # One program of several files. Its hand-written peers get the compiler that is best for them (clang, if there
 # is one; a sanitizer's runtime must be that of the rest) and -O3: they are the bar.
 GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples mnist test test-math test-cuda-compile test-gpu test-mutants bench fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib examples mnist test test-math test-cuda-compile test-gpu test-mutants bench bench-parts fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
 examples: all
@@ -120,6 +123,7 @@ TEST_OBJ  := $(TEST_SRC:%.c=$(OUT)/obj/%.o)
 BENCH_OBJ := $(BENCH_SRC:%.c=$(OUT)/obj/%.o)
 EXAMPLE_OBJ := $(EXAMPLE_SRC:%.c=$(OUT)/obj/%.o)
 GOLDEN_OBJ := $(GOLDEN_SRC:%.c=$(OUT)/obj/%.o)
+TABLE_OBJ := $(TABLE_SRC:%.c=$(OUT)/obj/%.o)
 
 compile = @mkdir -p $(@D) && echo "  CC $<" && \
   $(CC) $(ALL_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@.$$$$ $< && mv -f $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
@@ -144,7 +148,7 @@ $(BUILD)/examples: $(EXAMPLES)
 	@ln -sfn $(MODE)/examples $@
 $(TEST): $(TEST_OBJ) $(LIB)
 	$(link)
-$(BENCH): $(OUT)/bench/%: $(OUT)/obj/bench/%.o $(LIB)
+$(BENCH) $(TABLE): $(OUT)/bench/%: $(OUT)/obj/bench/%.o $(LIB)
 	$(link)
 PEER_OBJ := $(foreach o,$(GOLDEN_OBJ),$(if $(findstring /peers_,$o),$o))
 $(PEER_OBJ): CC := $(PEER_CC)
@@ -159,7 +163,7 @@ RUN_ENV := $(if $(filter aarch64,$(shell uname -m)),ASAN_OPTIONS=$${ASAN_OPTIONS
 mnist: all           # trains examples/mnist.c on data/mnist; ARGS="--steps 100 --batch 256" and so on
 	@$(OUT)/examples/mnist $(ARGS)
 
-test: all $(TEST)
+test: all $(TEST) $(TABLE)
 	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CLI_TESTS:%=-x %)
 
 test-math: $(TEST)   # every float of every vector function, minutes
@@ -177,7 +181,11 @@ test-gpu: $(TEST)    # the CUDA device against the oracle; needs a GPU
 test-mutants: $(TEST) # bugs planted in planner and code generator: the fuzzers must find each, minutes
 	@tests/mutants/run $(OUT)
 
-bench: all $(BENCH) $(GOLDEN)  # ARGS go to each of them
+# One table: ours beside OpenBLAS, PyTorch and tinygrad, which the script gets into build/bench/venv. ROWS="sgemm,softmax" picks rows.
+bench: all $(TABLE)
+	@python3 bench/table/table.py --build $(OUT) --out $(BUILD)/bench $(if $(ROWS),--rows '$(ROWS)') $(ARGS)
+
+bench-parts: all $(BENCH) $(GOLDEN)  # the single programs under bench/; ARGS go to each of them
 	@for b in $(BENCH) $(GOLDEN); do echo "== $${b##*/}"; $$b $(ARGS) || exit 1; done
 
 FMT_FILES = $(wildcard include/*.h src/*/*.[ch] src/*/*/*.[ch] cli/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch] bench/*/*.[ch] tools/*.[ch] examples/*.[ch])
@@ -193,6 +201,6 @@ clean:
 
 help:
 	@sed -n '2,7s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples mnist test test-math test-cuda-compile test-gpu test-mutants bench fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib examples mnist test test-math test-cuda-compile test-gpu test-mutants bench bench-parts fuzz callsites fmt fmt-check clean help"
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)

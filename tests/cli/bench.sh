@@ -1,0 +1,37 @@
+#!/bin/sh
+# The bench table without its peers: that the script, the programs and the names of rows fit together. BUILD_DIR is where they are.
+set -u
+BUILD_DIR=${BUILD_DIR:-build/release}
+command -v python3 >/dev/null || exit 77
+[ -x "$BUILD_DIR/bench/table/ours" ] || exit 77
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
+here=$(mktemp -d) || exit 1
+trap 'rm -rf "$here"' EXIT
+bad=0
+fail() { echo "$*"; bad=1; }
+
+out=$(python3 bench/table/table.py --build "$BUILD_DIR" --out "$here" --rounds 1 --no OpenBLAS,PyTorch,tinygrad \
+    --rows "sgemm 64,sgemm 512x10x784,1000 tiny,dot warm" 2>&1) || fail "table.py failed: $out"
+case $out in *"left out"*) ;; *) fail "does not say why a peer is missing: $out" ;; esac
+python3 - "$here/results.json" <<'END' || fail "results.json is not as documented"
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert [r["row"] for r in d] == ["sgemm 64", "sgemm 512x10x784", "1000 tiny kernels", "first run dot warm"], [r["row"] for r in d]
+for r in d:
+    assert {"row", "unit", "ours", "peer", "peer_name", "ratio", "floor", "share"} <= set(r), r
+    assert r["ours"] > 0 and r["peer"] is None and r["missing"], r
+assert 0 < d[0]["share"] <= 1.05 and d[0]["floor"] > 0, d[0]
+END
+# every row of the table is one of ours, and the other way round
+python3 - "$BUILD_DIR/bench/table/ours" <<'END' || fail "the rows of table.py and ours.c differ"
+import subprocess, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, "bench/table")
+import table
+ours = set(subprocess.run([sys.argv[1], "list"], capture_output=True, text=True).stdout.split("\n")) - {""}
+rows = {"sgemm" if r[0].startswith("sgemm ") else r[0] for r in table.ROWS}
+assert ours == rows, ours ^ rows
+END
+out=$(printf 'no such row\t1\n' | "$BUILD_DIR/bench/table/ours")
+[ "$out" = "no Ridge has no such row" ] || fail "an unknown row: $out"
+exit $bad
