@@ -299,11 +299,12 @@ const uop *behind_shapes(rg_ctx *,
 
 /* ---- jit.c ------------------------------------------------------------------------------------------- */
 
-struct jit_program { /* what was run, and in which stores */
+struct jit_program { /* what is run, and in which stores */
     const struct realize *r;
     uint32_t nbuf, nresult, nvar;
     const uint32_t *buf_store, *result_store, *var_number;
 };
-void jit_note(rg_ctx *, const struct jit_program *, const struct realize_stats *); /* while recording; throws */
+void jit_note(rg_ctx *, const struct jit_program *);     /* while recording, before it runs; throws */
+void jit_noted(rg_ctx *, const struct realize_stats *); /* after that; cannot fail */
 
 #endif

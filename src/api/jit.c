@@ -54,8 +54,7 @@ struct rg_jit {
     void *user;
     const char *file; /* of rg_jit_new */
     int line;
-    struct err err;
-    struct arena arena; /* of the recording */
+    struct arena arena; /* of the recording; throws to the context */
     bool recorded;
     struct jit_value *in, *out;
     uint32_t nin, nout;
@@ -85,11 +84,6 @@ static uint32_t *hold_all(struct rg_jit *j, const uint32_t *store, uint32_t n) {
     return at;
 }
 
-struct note {
-    struct rg_jit *j;
-    const struct jit_program *p;
-};
-
 static struct jit_var var_from(struct rg_jit *j, uint32_t number) {
     rg_ctx *c = j->c;
     struct jit_var v = {0};
@@ -105,10 +99,8 @@ static struct jit_var var_from(struct rg_jit *j, uint32_t number) {
     return v;
 }
 
-static void note(void *arg) {
-    struct note *n = arg;
-    struct rg_jit *j = n->j;
-    const struct jit_program *p = n->p;
+void jit_note(rg_ctx *c, const struct jit_program *p) {
+    struct rg_jit *j = c->recording;
     struct run r = {.nbuf = p->nbuf, .nresult = p->nresult, .nvar = p->nvar};
     r.buf_at = hold_all(j, p->buf_store, p->nbuf);
     r.result_at = hold_all(j, p->result_store, p->nresult);
@@ -119,18 +111,14 @@ static void note(void *arg) {
     r.result = arena_array(&j->arena, void *, p->nresult + 1);
     r.var = arena_array(&j->arena, int64_t, p->nvar + 1);
     vec_need(&j->arena, &j->run, 1);
-    r.replay = engine_replay_new(j->c->engine, &j->err, p->r);
-    if (!r.replay) err_throw(&j->err, j->err.code, "recording failed");
+    r.replay = engine_replay_new(c->engine, &c->err, p->r);
+    if (!r.replay) err_throw(&c->err, c->err.code, "recording failed");
     vec_push(&j->arena, &j->run, r);
 }
 
-void jit_note(rg_ctx *c, const struct jit_program *p, const struct realize_stats *st) {
+void jit_noted(rg_ctx *c, const struct realize_stats *st) {
     struct rg_jit *j = c->recording;
-    if (err_guard(&j->err, note, &(struct note){j, p})) {
-        int code = j->err.code;
-        err_clear(&j->err);
-        err_throw(&c->err, code, "out of memory while recording");
-    }
+    engine_replay_hold(j->run.p[j->run.n - 1].replay);
     j->cost.kernels += st->kernels;
     j->cost.bytes += st->bytes;
     j->cost.ops += st->ops;
@@ -141,7 +129,7 @@ static void forget(struct rg_jit *j) {
     for (uint32_t i = 0; i < j->run.n; i++) engine_replay_free(j->run.p[i].replay);
     for (uint32_t i = 0; i < j->held.n; i++) j->c->store[j->held.p[i].store].held--;
     arena_free(&j->arena);
-    arena_init(&j->arena, &j->err);
+    arena_init(&j->arena, &j->c->err);
     j->held.n = j->held.cap = j->run.n = j->run.cap = 0;
     j->held.p = NULL, j->run.p = NULL;
     j->in = NULL, j->nin = 0;
@@ -582,7 +570,7 @@ static void do_new(struct call *k) {
     struct rg_jit **out = k->p, *j = mem_alloc(sizeof *j);
     size_t n = k->bytes;
     if (j) *j = (struct rg_jit){.c = k->c, .nout = (uint32_t)n, .file = k->file, .line = k->line};
-    if (j) arena_init(&j->arena, &j->err);
+    if (j) arena_init(&j->arena, &k->c->err);
     if (j && n <= 1u << 20) j->out = mem_alloc((n + 1) * sizeof *j->out);
     if (!j || !j->out) {
         mem_free(j);

@@ -416,21 +416,22 @@ static void run_program(struct plan *p, struct realize_stats *plan) {
                         .var = p->var.p,
                         .site = site_text,
                         .cx = p};
-    struct realize_stats st = {0};
-    int bad = plan ? engine_plan(c->engine, &c->err, &r, &st) : engine_realize(c->engine, &c->err, &r, &st);
-    if (bad) err_throw(&c->err, bad, "the engine failed");
-    if (plan) {
-        *plan = st;
-        return;
-    }
-    struct jit_program ran = {.r = &r,
+    struct jit_program run = {.r = &r,
                               .nbuf = p->buf.n,
                               .nresult = p->result.n,
                               .nvar = p->var.n,
                               .buf_store = p->buf_store.p,
                               .result_store = p->result_store.p,
                               .var_number = p->var_number.p};
-    if (c->recording) jit_note(c, &ran, &st);
+    struct realize_stats st = {0};
+    if (c->recording && !plan) jit_note(c, &run);
+    int bad = plan ? engine_plan(c->engine, &c->err, &r, &st) : engine_realize(c->engine, &c->err, &r, &st);
+    if (bad) err_throw(&c->err, bad, "the engine failed");
+    if (plan) {
+        *plan = st;
+        return;
+    }
+    if (c->recording) jit_noted(c, &st);
     c->realizes++;
     c->cached += st.cached;
     c->kernels += st.kernels;

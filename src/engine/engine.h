@@ -129,10 +129,11 @@ int engine_plan(struct engine *, struct err *, const struct realize *, struct re
 struct realize_stats engine_totals(const struct engine *); /* identity: of the latest */
 size_t engine_temporaries(const struct engine *);          /* bytes held for values between kernels: of the neediest plan so far */
 
-/* A program that was realized and will be run again and again with other addresses and numbers: the plan is kept, and a
- * run neither looks for it nor allocates. Make it right after engine_realize, of the same program. */
+/* A program that will be run again and again with other addresses and numbers: its plan is kept, and a run neither looks
+ * for it nor allocates. Make it right before engine_realize of the same program; after that, hold, which cannot fail. */
 struct replay;
 struct replay *engine_replay_new(struct engine *, struct err *, const struct realize *); /* NULL on error */
+void engine_replay_hold(struct replay *);
 void engine_replay_free(struct replay *);
 /* buf, result and var as in struct realize. */
 int engine_replay_run(struct replay *, struct err *, void *const *buf, void *const *result,

@@ -1,6 +1,6 @@
 /* replay.c: a program that is run again and again.
  *
- * The plan of the latest engine_realize is held: it is not dropped however many others come, and a run binds and walks
+ * The plan of an engine_realize is held: it is not dropped however many others come, and a run binds and walks
  * its commands. On a device without plans (REF) the program itself is kept and evaluated again.
  * Tests: tests/semantics/jit.c, tests/unit/jit.c */
 #include "engine/internal.h"
@@ -33,16 +33,18 @@ struct replay *engine_replay_new(struct engine *en, struct err *e, const struct 
     }
     memset(p, 0, sizeof *p);
     p->en = en;
-    p->plan = en->plans.latest;
     arena_init(&p->arena, &p->err);
-    if (p->plan)
-        p->plan->held++;
-    else if (err_guard(&p->err, keep_program, &(struct keep){p, r})) {
+    if (en->ops->kind == DEV_REF && err_guard(&p->err, keep_program, &(struct keep){p, r})) {
         err_set(e, p->err.code, "%s", p->err.msg);
         engine_replay_free(p);
         return NULL;
     }
     return p;
+}
+
+void engine_replay_hold(struct replay *p) {
+    p->plan = p->en->plans.latest;
+    if (p->plan) p->plan->held++;
 }
 
 void engine_replay_free(struct replay *p) {

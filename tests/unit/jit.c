@@ -1,5 +1,7 @@
 /* jit.c: what a replay does not do: it makes no nodes, allocates nothing, and memory stays as it is; and what kernels
  * cost, as rg_kernels tells it. What replays mean is tests/semantics/jit.c. */
+#include "base/base.h"
+
 #include <ridge.h>
 #include <test.h>
 
@@ -125,4 +127,36 @@ TEST(costs_say_where_the_time_went) {
     CHECK_EQ(rg_kernels_reset(c), 0);
     CHECK_EQ(rg_kernels(c, k, 8), 0);
     CHECK_EQ(rg_close(c), 0);
+}
+
+/* Whichever allocation fails between the first call and the third, the answer is an error, nothing leaks, and after
+ * rg_clear_error the jit goes on: it records again if it had not. */
+TEST_SLOW(jit_survives_every_failed_allocation, 300) {
+    int64_t nth = 0, live = 0;
+    for (bool failed = true; failed || nth == 1; nth++) { /* the first goes well: it makes what lasts */
+        struct net n;
+        net_open(&n);
+        rg_ctx *c = n.c;
+        rg_tensor x = ramps(c, 8, 16), t = ramps(c, 8, 4), loss;
+        rg_jit *j = rg_jit_new(c, step, &n, 1);
+        CHECK(j);
+        failed = false;
+        mem_fail_at(nth ? nth : -1);
+        for (int i = 0; i < 4 && !failed; i++) failed = rg_jit_call(j, RG_TENSORS(x, t), &loss) != 0;
+        mem_fail_at(-1);
+        if (failed) {
+            CHECK_EQ(rg_status_of(c), RG_ENOMEM);
+            CHECK_EQ(rg_clear_error(c), 0);
+            rg_zero_grad(c);
+        }
+        for (int i = 0; i < 4; i++)
+            if (rg_jit_call(j, RG_TENSORS(x, t), &loss)) FAIL("allocation %lld: %s", (long long)nth, rg_error(c));
+        CHECK(isfinite(rg_item(loss)));
+        CHECK_EQ(rg_close(c), 0);
+        if (!nth) live = mem_live();
+        if (mem_live() != live)
+            FAIL("allocation %lld: %lld are left over", (long long)nth, (long long)(mem_live() - live));
+    }
+    CHECK(nth > 10);
+    TEST_COUNT((size_t)nth, "allocations failed in turn");
 }
