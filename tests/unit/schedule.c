@@ -87,7 +87,7 @@ TEST(schedule_random_floats) {
                OPTS_NONE));
 }
 
-TEST(schedule_random_opts) {
+TEST_SLOW(schedule_random_opts, 300) {
     struct graph_gen gen = {.assigns = true, .vars = true};
     CHECK(many(first_seed() + 30000, count(5000), gen, (struct sched_opts){0}, OPTS_RANDOM));
 }
