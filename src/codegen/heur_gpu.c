@@ -12,6 +12,7 @@
 #define SECTOR 32.0
 #define FULL (132 * 1024.0) /* threads that keep a large GPU busy */
 #define SHARE_LEAST 32      /* values of a loop that are worth a block */
+#define MOST_GRID 1e9       /* iterations of the grid; 2^31 is the limit */
 #define MOST_SHARE 512.0    /* threads of a block, each with four values */
 
 static bool is_shareable(const struct haxis *a) {
@@ -58,26 +59,43 @@ static int shared_axis(const struct view *v) {
     return at;
 }
 
-/* Passes over data of one shape may have axes of their own (a mean, then a variance): they are shared alike. */
-static void share(const struct view *v, int axis, struct str *out) {
-    for (int i = 0; i < v->naxis; i++)
-        if (i == axis || (is_shareable(&v->axis[i]) && v->axis[i].size == v->axis[axis].size))
-            str_printf(out, " BLOCK(%s)", v->axis[i].name);
-}
-
-/* Lanes of 16 bytes along the innermost grid axis, if everything walks along it. */
+/* Elements of 16 bytes along an axis, if everything that moves with it walks along memory; else 1. */
 static int pieces(const struct view *v, int axis) {
     int bytes = 1;
     if (axis < 0 || v->scans || v->axis[axis].fixed) return 1;
     for (int i = 0; i < v->nspot; i++) {
         const struct hspot *s = &v->spot[i];
         int64_t stride = spot_stride(v, s, axis, 16);
-        if (s->gate || s->add || (stride != 1 && (stride != 0 || s->store))) return 1;
+        bool store = s->store && v->axis[axis].grid; /* a row's result does not move along the row */
+        if (s->gate || s->add || (stride != 1 && (stride != 0 || store))) return 1;
         if (stride == 1) bytes = RG_MAX(bytes, s->bytes);
     }
     int lanes = 16 / bytes;
-    if (v->axis[axis].size < 0 || v->axis[axis].size % lanes || threads_of(v) / lanes < FULL) return 1;
-    return lanes;
+    return v->axis[axis].size < 0 || v->axis[axis].size % lanes ? 1 : lanes;
+}
+
+/* Passes over data of one shape may have axes of their own (a mean, then a variance): they are shared alike. Where a
+ * thread has enough values left it takes 16 bytes of them at once. */
+static void share(struct view *v, int axis, struct str *out) {
+    for (int i = 0; i < v->naxis; i++) {
+        const char *name = v->axis[i].name;
+        if (i != axis && !(is_shareable(&v->axis[i]) && v->axis[i].size == v->axis[axis].size)) continue;
+        int n = pieces(v, i);
+        if (n > 1 && v->axis[i].most >= 32.0 * n) {
+            const char *inner = view_fresh(v, name, "v");
+            str_printf(out, " TILE(%s,%d,%s) VEC(%s)", name, n, inner, inner);
+        }
+        str_printf(out, " BLOCK(%s)", name);
+    }
+}
+
+/* More iterations than can be counted: the largest axis of the grid is cut, and a thread runs several of its values. */
+static void thin(struct view *v, struct str *out) {
+    int at = -1;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && (at < 0 || v->axis[i].most > v->axis[at].most)) at = i;
+    const char *inner = view_fresh(v, v->axis[at].name, "l");
+    str_printf(out, " TILE(%s,%d,%s)", v->axis[at].name, (int)(threads_of(v) / MOST_GRID) + 1, inner);
 }
 
 static const char *choose(struct view *v) {
@@ -86,10 +104,11 @@ static const char *choose(struct view *v) {
     int axis = shared_axis(v), inner = inner_grid(v), lanes = pieces(v, inner);
     if (axis >= 0) {
         share(v, axis, &s);
-    } else if (lanes > 1) {
+    } else if (lanes > 1 && threads_of(v) / lanes >= FULL) {
         const char *name = view_fresh(v, v->axis[inner].name, "v");
         str_printf(&s, " TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, lanes, name, name);
     }
+    if (threads_of(v) / lanes > MOST_GRID) thin(v, &s);
     return s.n && s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL) ? s.p + 1 : "";
 }
 

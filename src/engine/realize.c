@@ -130,6 +130,7 @@ static void plan(struct call *c, struct schedule *s) {
                            .rank = how.rank,
                            .no_multi = how.no_multi,
                            .no_split = !env_int(ENV_SPLIT),
+                           .gpu = c->en->ops->text == DEV_CUDA,
                            .no_batch = !env_int(ENV_BATCH),
                            .log = log_on(3) ? &log : NULL};
     uint64_t t0 = os_now_ns();

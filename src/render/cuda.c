@@ -288,36 +288,49 @@ static void open_shared(struct cuda *c, const struct spread *s) {
     }
 }
 
-/* .. and after it they are combined: lanes of a warp pairwise, then warps in order, then what there was before. */
-static void combine(struct cuda *c, const struct spread *s, enum op op, enum dtype dt, const char *a) {
+/* x = x op y, as a line. */
+static void step(struct cuda *c, enum op op, enum dtype dt, const char *x, const char *y) {
+    struct text pair[2] = {{.s = x, .dt = (uint8_t)dt, .lanes = 1, .atom = true}};
+    pair[1] = pair[0];
+    pair[1].s = y;
+    line(&c->r, "%s = %s;", x, bare(&c->r, op_plain(&c->r, op, dt, 1, pair, 2).s));
+}
+
+/* .. and after it they are combined: lanes of a warp pairwise, then warps in order, then what there was before. All
+ * accumulators of the loop at once, each with its own part of the shared memory. */
+static void combine(struct cuda *c, const struct spread *s, unsigned phase) {
     struct render *r = &c->r;
-    const char *t = type_of(r, dt, 1, 0);
-    struct text x = {.s = a, .dt = (uint8_t)dt, .lanes = 1, .atom = true}, y = x, pair[2];
-    y.s = "y";
-    pair[0] = x, pair[1] = y;
-    line(r, "for (int o = 16; o; o >>= 1) {"), r->indent++;
-    line(r, "const %s y = across<%s>(%s, o);", t, t, a);
-    line(r, "%s = %s;", a, op_plain(r, op, dt, 1, pair, 2).s);
-    r->indent--, line(r, "}");
-    line(r, "if (threadIdx.x %% 32 == 0) ((%s *)shared)[threadIdx.x / 32] = %s;", t, a);
-    line(r, "__syncthreads();");
-    line(r, "%s = ((%s *)shared)[0];", a, t);
-    line(r, "for (int w = 1; w < %u; w++) {", c->block / 32), r->indent++;
-    line(r, "const %s y = ((%s *)shared)[w];", t, t);
-    line(r, "%s = %s;", a, op_plain(r, op, dt, 1, pair, 2).s);
-    r->indent--, line(r, "}");
-    line(r, "__syncthreads();");
-    pair[0].s = fmt(r, "%s_before%u", a, s->begin);
-    pair[1] = x;
-    line(r, "%s = %s;", a, op_plain(r, op, dt, 1, pair, 2).s);
+    unsigned at = 0;
+    for (uint32_t k = 0; k < s->acc.n; k++) {
+        const uop *acc = s->acc.p[k].acc;
+        enum dtype dt = (enum dtype)acc->dt;
+        const char *t = type_of(r, dt, 1, 0);
+        for (unsigned i = 0; i < acc->lanes; i++, at += 32) {
+            const char *a = operand(c, acc, i).s, *from = fmt(r, "((%s *)(shared + %u))", t, at);
+            if (phase == 0) {
+                line(r, "for (int o = 16; o; o >>= 1) {"), r->indent++;
+                line(r, "const %s y = across<%s>(%s, o);", t, t, a);
+                step(c, s->acc.p[k].op, dt, a, "y");
+                r->indent--, line(r, "}");
+                line(r, "if (threadIdx.x %% 32 == 0) %s[threadIdx.x / 32] = %s;", from, a);
+            } else {
+                line(r, "%s = %s[0];", a, from);
+                line(r, "for (int w = 1; w < %u; w++) {", c->block / 32), r->indent++;
+                line(r, "const %s y = %s[w];", t, from);
+                step(c, s->acc.p[k].op, dt, a, "y");
+                r->indent--, line(r, "}");
+                step(c, s->acc.p[k].op, dt, a, fmt(r, "%s_before%u", a, s->begin));
+            }
+        }
+    }
 }
 
 static void close_shared(struct cuda *c, const struct spread *s) {
-    for (uint32_t k = 0; k < s->acc.n; k++) {
-        const uop *acc = s->acc.p[k].acc;
-        for (unsigned i = 0; i < acc->lanes; i++)
-            combine(c, s, s->acc.p[k].op, (enum dtype)acc->dt, operand(c, acc, i).s);
-    }
+    if (!s->acc.n) return;
+    combine(c, s, 0);
+    line(&c->r, "__syncthreads();");
+    combine(c, s, 1);
+    line(&c->r, "__syncthreads();");
 }
 
 static void open_range(struct cuda *c, const uop *n) {
@@ -475,7 +488,7 @@ static void body(struct cuda *c, struct leaves *l) {
     declare_vars(c, &l->var);
     declare_locals(c);
     if (c->block) {
-        line(&c->r, "__shared__ u64 shared[32];");
+        line(&c->r, "__shared__ u64 shared[%u];", 32 * RG_MAX(spread_cells(&c->spread), 1u));
         line(&c->r, "const u64 t = blockIdx.x; {");
     } else if (c->scratch)
         line(&c->r, "for (u64 t = (u64)blockIdx.x * blockDim.x + threadIdx.x; t < n; t += (u64)gridDim.x * "

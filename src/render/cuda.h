@@ -18,6 +18,8 @@ typedef VEC(struct spread) spread_vec;
 
 /* cuda_block.c: loops over AX_THREAD ranges that can be shared out, outermost only. None: the block form is not used. */
 void spread_find(struct arena *, const struct linear *, spread_vec *);
+/* Scalars that the neediest loop carries. */
+uint32_t spread_cells(const spread_vec *);
 /* How many threads a block of this program should have. */
 uint32_t spread_threads(const struct linear *, const spread_vec *);
 

@@ -11,6 +11,8 @@
  * Tests: tests/unit/cuda.c */
 #include "render/cuda.h"
 
+#define MOST_CELLS 64 /* 256 bytes of shared memory each */
+
 struct find {
     struct arena *a;
     const struct linear *lin;
@@ -100,16 +102,28 @@ static bool may_share(struct find *f, struct spread *s) {
     return true;
 }
 
+static uint32_t cells_of(const struct spread *s) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < s->acc.n; k++) n += s->acc.p[k].acc->lanes;
+    return n;
+}
+
 void spread_find(struct arena *a, const struct linear *lin, spread_vec *out) {
     struct find f = {a, lin};
     if (lin->nlocal) return;
     for (uint32_t i = 0; i < lin->n; i++) {
         if (lin->u[i]->op != OP_RANGE || lin->u[i]->arg.range.kind != AX_THREAD) continue;
         struct spread s = {.begin = i, .end = end_of(lin, i)};
-        if (s.end == lin->n || !may_share(&f, &s)) continue;
+        if (s.end == lin->n || !may_share(&f, &s) || cells_of(&s) > MOST_CELLS) continue;
         vec_push(a, out, s);
         i = s.end;
     }
+}
+
+uint32_t spread_cells(const spread_vec *v) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < v->n; i++) most = RG_MAX(most, cells_of(&v->p[i]));
+    return most;
 }
 
 uint32_t spread_threads(const struct linear *lin, const spread_vec *v) {

@@ -47,7 +47,7 @@ static inline const uop *sg_memory(const struct sgraph *g, const uop *n) {
     return g->memory[n->id] ? g->memory[n->id] : n;
 }
 /* split.c: reductions to few results become two levels, so that all cores have work. NULL: leave n. */
-const uop *split_reduction(struct ir *, struct shapes *, const uop *n);
+const uop *split_reduction(struct ir *, struct shapes *, const uop *n, bool gpu);
 
 /* ---- rangeify.c: the kernel of a set of outputs --------------------------------------------------- */
 

@@ -6,10 +6,19 @@
  * A variance over so many elements, sum((x - mean)^2) with the mean of the same x, would read x twice. Blocks have
  * means of their own (Chan, Golub, LeVeque): sum over blocks of [ sum((x - mean_b)^2) + n_b (mean_b - mean)^2 ], which
  * reads x once, block by block from cache, and is as accurate as two passes.
+ * On a GPU a thread runs down a column, and a hundred thousand of them are needed: sums along columns, which leave the last
+ * axis as it is, are cut until there are. (Sums along rows need no cut: a block of threads runs along a row.)
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
 
-enum { MANY_RESULTS = 64, BLOCK = 16384, BLOCK_MIN = 2048, BLOCK_MAX = 262144, WORTH_IT = 1 << 17 };
+enum {
+    MANY_RESULTS = 64,
+    MANY_COLUMNS = 1 << 17,
+    BLOCK = 16384,
+    BLOCK_MIN = 2048,
+    BLOCK_MAX = 262144,
+    WORTH_IT = 1 << 17
+};
 
 struct split {
     struct ir *ir;
@@ -96,10 +105,10 @@ static const uop *split_variance(struct split *s, const uop *n) {
 
 /* Some results, and one reduced axis that can be cut. */
 static const uop *split_axis(struct split *s, const uop *n, const uop *x, const struct shape *in,
-                             int64_t results) {
+                             int64_t results, int64_t many) {
     int64_t best = -1, parts = 0;
     for (uint32_t i = 1; i < n->nsrc; i++) {
-        int64_t a = n->src[i]->arg.i, want = RG_MAX(2 * MANY_RESULTS / results, 2);
+        int64_t a = n->src[i]->arg.i, want = RG_MAX(2 * many / results, 2);
         int64_t p = in->d[a] > 1 ? divisor(in->d[a], want, 2, 8 * want) : 0;
         if (p && (best < 0 || in->d[a] > in->d[best])) best = a, parts = p;
     }
@@ -117,17 +126,28 @@ static const uop *split_axis(struct split *s, const uop *n, const uop *x, const 
                   1);
 }
 
-const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n) {
+/* Is the last axis that has a size left as it is? */
+static bool along_columns(const uop *n, const struct shape *in) {
+    int64_t last = -1;
+    for (uint32_t i = 0; i < in->n; i++)
+        if (in->d[i] > 1) last = i;
+    for (uint32_t i = 1; i < n->nsrc; i++)
+        if (n->src[i]->arg.i == last) return false;
+    return last >= 0;
+}
+
+const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, bool gpu) {
     struct split s = {ir, sh};
     const struct shape *in = shape_of(sh, n->src[0]), *out = shape_of(sh, n);
     int64_t total = shape_size(in), results = shape_size(out);
-    if (total < WORTH_IT || results >= MANY_RESULTS) return NULL;
+    int64_t many = gpu && along_columns(n, in) ? MANY_COLUMNS : MANY_RESULTS;
+    if (total < WORTH_IT || results >= many) return NULL;
     enum op op = (enum op)n->arg.i;
     bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
     const uop *x = half ? uop_cast(ir, n->src[0], DT_F32) : n->src[0], *r;
     int64_t axis1 = 1, axis0 = 0;
     if (results > 1)
-        r = split_axis(&s, n, x, in, results);
+        r = split_axis(&s, n, x, in, results, many);
     else if (!(r = split_variance(&s, n)))
         r = reduce(&s, op, reduce(&s, op, in_blocks(&s, op, x, total), &axis1, 1), &axis0, 1);
     return r ? uop_cast(ir, reshape_to(&s, r, out), (enum dtype)n->dt) : NULL;

@@ -115,7 +115,7 @@ static const char row_sum[] =
 TEST(cuda_shares_loops_of_rows) {
     arena_init(&arena, &err);
     struct lowering l = lowered(row_sum, NULL);
-    CHECK_STR(l.opts, "BLOCK(k)");
+    CHECK_STR(l.opts, "TILE(k,4,k_v) VEC(k_v) BLOCK(k)");
     CHECK_EQ(l.shape.block, 512);
     CHECK(strstr(l.cuda.p, "threadIdx.x; ") && strstr(l.cuda.p, "across<f32>") &&
           strstr(l.cuda.p, "if (threadIdx.x == 0)"));
