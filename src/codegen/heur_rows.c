@@ -9,23 +9,51 @@
  *   TILE(m, nv*lanes, r) TILE(r, lanes, v) VEC(v) UNROLL(r)   the tile
  *   TILE(row, u, ..) REG(..)                                  elements of the row at a time
  *   TILE(d, u, ..) UNROLL(..)                                 elements of the result at a time
- *   TILE(s, .., b) ORDER(s, d, b)                             the last sum in blocks
+ *   TILE(s, .., b) ORDER(s, d, b) TILE(b, 2, ..) UNROLL(..)   the last sum in blocks
  *   TILE(k, 4, ..) UNROLL(..)                                 terms of a product in the row
  *   STAGE(q, m, k.., r, v)                                    what has an element for each lane and term, turned
+ * Sums that run in one loop share the registers: with two of them each gets half as many elements.
  * Tests: tests/unit/attention.c, tests/unit/heuristic.c */
 #include "heur.h"
 
+enum { TERMS = 4 };
+
 struct rows {
-    int m;              /* the axis of the tile */
-    uint64_t own;       /* ranges along rows */
-    int row, out, term; /* axes; out -1: none */
-    int sum;            /* that the result is added up along; -1: none, or several */
+    int m;           /* the axis of the tile */
+    uint64_t own;    /* ranges along rows */
+    int row, out;    /* axes; out -1: none */
+    int term[TERMS]; /* axes that products in rows are added up along */
+    int nterm;
+    int sum; /* that the result is added up along; -1: none, or several */
     int lanes;
-    int64_t nv, u;
+    int64_t nv, urow, uout; /* vectors of the tile; elements at a time */
 };
 
+static bool is_product(const uop *n) {
+    return n->op == OP_REDUCE && n->arg.i == OP_ADD && n->src[0]->op == OP_MUL;
+}
+
+static bool find_terms(struct view *v, struct rows *w) {
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i];
+        if (!is_product(n) || !(v->mask[n->id] & w->own)) continue;
+        int axis = view_axis_of(v, n->src[n->nsrc - 1]), k = 0;
+        while (k < w->nterm && w->term[k] != axis) k++;
+        if (k == TERMS) return false;
+        w->term[k] = axis;
+        w->nterm = RG_MAX(w->nterm, k + 1);
+    }
+    return w->nterm > 0;
+}
+
+static bool is_term(const struct rows *w, int axis) {
+    for (int k = 0; k < w->nterm; k++)
+        if (w->term[k] == axis) return true;
+    return false;
+}
+
 static bool find_rows(struct view *v, struct rows *w) {
-    *w = (struct rows){.m = -1, .row = -1, .out = -1, .term = -1, .sum = -1};
+    *w = (struct rows){.m = -1, .row = -1, .out = -1, .sum = -1};
     if (!v->stages || v->scans) return false;
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i];
@@ -33,22 +61,41 @@ static bool find_rows(struct view *v, struct rows *w) {
         w->row = view_axis_of(v, n->src[n->nsrc - 1]); /* the innermost axis of the row */
         for (uint32_t k = 1; k < n->nsrc; k++) w->own |= view_bit(v, n->src[k]);
     }
-    for (uint32_t i = 0; i < v->topo.n; i++) { /* sums inside a row: its products */
-        const uop *n = v->topo.p[i];
-        if (n->op != OP_REDUCE || n->arg.i != OP_ADD || n->src[0]->op != OP_MUL) continue;
-        if (v->mask[n->id] & w->own) w->term = view_axis_of(v, n->src[n->nsrc - 1]);
-    }
+    if (!find_terms(v, w)) return false;
     for (int i = 0; i < v->naxis; i++) {
         const struct haxis *a = &v->axis[i];
         if (a->fixed || a->size < 2) continue;
         if (a->grid) w->m = i;
         if (a->grid || (a->ranges & w->own)) continue;
         if (!a->reduce) w->out = i;
-        if (a->reduce && i != w->term) w->sum = i;
+        if (a->reduce && !is_term(w, i)) w->sum = i;
     }
-    if (w->m < 0 || w->row < 0 || w->term < 0) return false;
+    if (w->m < 0 || w->row < 0) return false;
     w->lanes = view_lanes(v, w->m);
     return v->axis[w->m].size >= w->lanes;
+}
+
+/* The most products that one loop adds up: those along a range of `ranges`. */
+static int together(const struct view *v, uint64_t ranges) {
+    int most = 1;
+    for (uint32_t r = 0; r < v->nrange; r++) {
+        int n = 0;
+        if (!(ranges >> r & 1)) continue;
+        for (uint32_t i = 0; i < v->topo.n; i++)
+            n += is_product(v->topo.p[i]) && (v->mask[v->topo.p[i]->id] >> r & 1);
+        most = RG_MAX(most, n);
+    }
+    return most;
+}
+
+/* Matrices that the rows are multiplied by. */
+static int matrices(const struct view *v, const struct rows *w) {
+    int n = 0;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        n += !s->store && (s->mask & v->axis[w->out].ranges) && (s->mask & v->axis[w->sum].ranges);
+    }
+    return RG_MAX(n, 1);
 }
 
 static const char *cut(struct view *v, struct str *out, int axis, int64_t n, const char *how) {
@@ -63,16 +110,16 @@ static const char *cut(struct view *v, struct str *out, int axis, int64_t n, con
 }
 
 /* Loads that have an element for each lane and term: packed in that order, once for each tile. */
-static void pack(struct view *v, const struct rows *w, struct str *out, const char *term, const char *tile,
-                 const char *lane) {
+static void pack(struct view *v, const struct rows *w, struct str *out, int axis, const char *term,
+                 const char *tile, const char *lane) {
     for (int i = 0; i < v->nspot; i++) {
         const struct hspot *s = &v->spot[i];
         bool again = false;
         for (int k = 0; k < i; k++) again |= v->spot[k].buf == s->buf;
         if (again || s->store || s->gate || !view_can_name(v, s->buf)) continue;
-        if (!(s->mask & v->axis[w->m].ranges) || !(s->mask & v->axis[w->term].ranges)) continue;
+        if (!(s->mask & v->axis[w->m].ranges) || !(s->mask & v->axis[axis].ranges)) continue;
         const char *b = ir_name(v->ir, s->buf->arg.param.name);
-        str_printf(out, " STAGE(%s,%s,%s", b, v->axis[w->m].name, v->axis[w->term].name);
+        str_printf(out, " STAGE(%s,%s,%s", b, v->axis[w->m].name, v->axis[axis].name);
         if (*term) str_printf(out, ",%s", term);
         if (*tile) str_printf(out, ",%s", tile);
         str_printf(out, ",%s) VEC(%s.%s)", lane, b, lane);
@@ -83,12 +130,13 @@ static void pack(struct view *v, const struct rows *w, struct str *out, const ch
 /* The matrix that a row is multiplied by is walked through for each few elements of the result: in blocks that stay in the
  * first level cache meanwhile. */
 static void block(struct view *v, const struct rows *w, struct str *out) {
-    if (w->sum < 0 || w->out < 0 || v->axis[w->out].size <= w->u || v->axis[w->out].size % w->u) return;
-    int64_t n = RG_MAX(v->l1 / 2 / (v->axis[w->out].size * 4) / 8 * 8, 8);
+    if (w->sum < 0 || w->out < 0 || v->axis[w->out].size <= w->uout || v->axis[w->out].size % w->uout) return;
+    int64_t n = RG_MAX(v->l1 / 2 / (v->axis[w->out].size * 4 * matrices(v, w)) / 8 * 8, 8);
     if (v->axis[w->sum].size < 2 * n) return;
-    const char *in = view_fresh(v, v->axis[w->sum].name, "b");
-    str_printf(out, " TILE(%s,%lld,%s) ORDER(%s,%s,%s)", v->axis[w->sum].name, (long long)n, in,
-               v->axis[w->sum].name, v->axis[w->out].name, in);
+    const char *in = view_fresh(v, v->axis[w->sum].name, "b"),
+               *two = view_fresh(v, v->axis[w->sum].name, "u");
+    str_printf(out, " TILE(%s,%lld,%s) ORDER(%s,%s,%s) TILE(%s,2,%s) UNROLL(%s)", v->axis[w->sum].name,
+               (long long)n, in, v->axis[w->sum].name, v->axis[w->out].name, in, in, two, two);
 }
 
 bool recipe_rows(struct view *v, int level, struct str *out) {
@@ -96,7 +144,9 @@ bool recipe_rows(struct view *v, int level, struct str *out) {
     if (level > 3 || !find_rows(v, &w)) return false;
     const struct haxis *m = &v->axis[w.m];
     w.nv = m->size >= 2 * w.lanes && level < 3 ? 2 : 1;
-    w.u = v->regs == 32 ? 8 : 4;
+    int64_t most = v->regs == 32 ? 8 : 4;
+    w.urow = RG_MAX(most / together(v, w.own), 2);
+    w.uout = w.out < 0 ? 1 : RG_MAX(most / together(v, v->axis[w.out].ranges), 2);
     const char *tile = "", *lane = view_fresh(v, m->name, "v");
     if (w.nv > 1) {
         tile = view_fresh(v, m->name, "r");
@@ -107,10 +157,12 @@ bool recipe_rows(struct view *v, int level, struct str *out) {
     } else {
         return false;
     }
-    if (level < 2) cut(v, out, w.row, w.u, "REG");
-    cut(v, out, w.out, w.u, "UNROLL");
+    if (level < 2) cut(v, out, w.row, w.urow, "REG");
+    cut(v, out, w.out, w.uout, "UNROLL");
     if (level < 2) block(v, &w, out);
-    const char *term = v->axis[w.term].size % 4 == 0 ? cut(v, out, w.term, 4, "UNROLL") : "";
-    if (level < 1) pack(v, &w, out, term, tile, lane);
+    for (int k = 0; k < w.nterm; k++) {
+        const char *term = v->axis[w.term[k]].size % 4 == 0 ? cut(v, out, w.term[k], 4, "UNROLL") : "";
+        if (level < 1) pack(v, &w, out, w.term[k], term, tile, lane);
+    }
     return true;
 }
