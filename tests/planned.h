@@ -6,7 +6,7 @@
 #include "graphs.h"
 #include "schedule/schedule.h"
 
-enum opts_from { OPTS_NONE, OPTS_HEURISTIC, OPTS_RANDOM };
+enum opts_from { OPTS_NONE, OPTS_HEURISTIC, OPTS_RANDOM, OPTS_GPU };
 
 struct planned_run {
     struct arena *arena;

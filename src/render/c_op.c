@@ -297,10 +297,22 @@ static struct text shift_text(struct render *r, enum op op, enum dtype d, unsign
     return made(s, d, lanes, 0);
 }
 
+/* On a GPU, NVIDIA's assembler (CUDA 12.8 to 13.3 at least) makes one instruction of max(max(a, -b), c) and forgets the
+ * minus. It does not take ~b + 1 for a minus, which is how neg_int is written. */
+static const char *negated(struct render *r, enum op op, enum dtype d, unsigned lanes, const struct text *s) {
+    if (!r->cuda || lanes > 1 || dtype_info[d].bytes > 4) return NULL;
+    const uop *zero = s[0].node, *minus = s[1].node;
+    bool neg = op == OP_NEG || (op == OP_SUB && zero && uop_is_int_const(zero, 0)) ||
+               (op == OP_MUL && minus && uop_is_int_const(minus, dt_wrap(d, -1)));
+    if (!neg && !(op == OP_ABS && is_signed(d))) return NULL;
+    return fmt(r, "(%s)%s(%s)", type_of(r, d, 1, 0), neg ? "neg_int" : "abs_int", s[op == OP_SUB].s);
+}
+
 static struct text int_op(struct render *r, enum op op, enum dtype d, unsigned lanes, const struct text *s) {
     const char *t = type_of(r, d, lanes, 0), *w = wrap_type(r, d, lanes);
-    const char *x;
+    const char *x = negated(r, op, d, lanes, s);
     struct text a = s[0], b = s[1];
+    if (x) return made(x, d, lanes, 0);
     switch (op) {
     case OP_IDIV:
     case OP_MOD: return div_text(r, op, d, lanes, a, b);

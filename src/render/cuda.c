@@ -509,7 +509,8 @@ static void body(struct cuda *c, struct leaves *l) {
 
 void render_cuda(struct str *o, struct ir *ir, const struct linear *lin, bool meet,
                  struct render_shape *shape) {
-    struct cuda c = {.r = {.o = o, .ir = ir, .a = ir->arena, .lin = lin, .indent = 1}, .meet = meet};
+    struct cuda c = {.r = {.o = o, .ir = ir, .a = ir->arena, .lin = lin, .indent = 1, .cuda = true},
+                     .meet = meet};
     struct leaves l = {0};
     struct str formal, first;
     c.r.slot = arena_array(c.r.a, uint32_t, ir->n + 1);

@@ -97,6 +97,18 @@ TEST(schedule_random_heuristic) {
     CHECK(many(first_seed() + 40000, count(4000), gen, (struct sched_opts){0}, OPTS_HEURISTIC));
 }
 
+/* Planned and lowered as for a GPU, but interpreted. */
+static const struct model *gpu_model(void) {
+    static struct model m;
+    model_guess_gpu(&m, &(struct model_gpu){"NVIDIA H200", 132, 1.98, 4917, 60 << 20, 227 << 10});
+    return &m;
+}
+TEST(schedule_random_gpu) {
+    struct sched_opts opts = {.model = gpu_model(), .gpu = true};
+    struct graph_gen gen = {.exact = true, .all_dtypes = true, .assigns = true, .vars = true};
+    CHECK(many(first_seed() + 70000, count(1000), gen, opts, OPTS_GPU));
+}
+
 TEST(schedule_random_modes) {
     struct graph_gen gen = {.exact = true, .assigns = true};
     CHECK(

@@ -4,8 +4,9 @@
  * as soon as the engine says so and nothing waits but a read. The host runs ahead: a launch returns at once; a copy
  * in returns when its last piece is in pinned memory; a copy out waits.
  * Copies go through four pieces of pinned memory in turn: pageable memory would be staged by the driver, and stall.
- * The context is the device's primary one, so that other libraries in the process share it. A fault in a kernel spoils
- * it for good: every later call says so and fails, closing the device clears it away, and the process lives on.
+ * The context is the device's primary one, so that other libraries in the process share it. A fault in a kernel is final:
+ * the driver refuses every context to the process from then on (seen with 580; contexts of our own do not help). Every
+ * later call says so and fails, and the process lives on with other devices.
  * Tests: tests/unit/cuda.c (need a GPU) */
 #include "device/cuda/internal.h"
 
@@ -54,15 +55,17 @@ static int fail(struct device *d, struct err *e, int code, const char *doing) {
         return err_set(e, RG_EDEVICE, "%s failed at %s: %s (%s)", d->info.name, doing, name, text);
     d->lost = true;
     snprintf(d->why, sizeof d->why, "%s (%s) at %s", name, text, doing);
-    return err_set(e, RG_EDEVICE,
-                   "%s was lost: %s; what it held is gone. Close the context and open another to go on",
-                   d->info.name, d->why);
+    return err_set(
+        e, RG_EDEVICE,
+        "%s was lost: %s; what it held is gone. This process can use other devices, but CUDA only after "
+        "it is started anew",
+        d->info.name, d->why);
 }
 
 /* Before any call: the context is the calling thread's. */
 static int enter(struct device *d, struct err *e) {
     if (d->lost)
-        return err_set(e, RG_EDEVICE, "%s was lost earlier: %s; close the context and open another",
+        return err_set(e, RG_EDEVICE, "%s was lost earlier: %s; start the process anew to use CUDA",
                        d->info.name, d->why);
     int code = d->cu->make_current(d->context);
     return code ? fail(d, e, code, "making its context current") : 0;
