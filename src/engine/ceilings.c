@@ -5,8 +5,9 @@
  * loops of vector loads and stores over memory of a size that lives in one level.
  *
  * A ceiling is a maximum, and neighbours only ever take away from it. So each figure is the best of many short runs, each
- * far shorter than a slice of time that the system gives to someone else; measuring ends when three runs agree with
- * the best within two percent (and, with all cores, the best is what they should reach together), or when its time is up. How far the median lies below the best is told as the spread: it says
+ * far shorter than a slice of time that the system gives to someone else, each thread on a core of its own and all of them waiting
+ * for each other before it; measuring ends when three runs agree with the best within two percent (and, with all cores, the best is what
+ * they should reach together), or when its time is up. How far the median lies below the best is told as the spread: it says
  * how busy the machine was. Costs (launch, fork, wake) vary by themselves; one tenth of the runs is better than the figure.
  * Tests: tests/unit/ceilings.c */
 #include "engine/engine.h"
@@ -20,8 +21,11 @@
 
 #define RUN_NS 150000.0   /* how long a run should take */
 #define LEAST_NS 20000000 /* how long a figure is measured at least .. */
-#define MOST_NS 250000000 /* .. and at most */
+#define MOST_NS 500000000 /* .. and at most */
+#define ALL_NS 7500000000 /* when this is over, the least has to do */
 #define MOST_RUNS 2000
+#define SKEW \
+    ((size_t)5312) /* between threads: in step at equal offsets they would meet in the same part of a shared cache */
 #define WINDOW ((size_t)4 << 20) /* bytes of memory that a thread reads in one run */
 
 /* ---- arithmetic ------------------------------------------------------------------------------------------------------ */
@@ -81,7 +85,8 @@ struct probe {
     struct pool *pool;
     int threads;
     struct span *span;
-    char *mem; /* for all levels */
+    uint64_t end; /* of all measuring */
+    char *mem;    /* for all levels */
     size_t size;
 };
 
@@ -235,49 +240,79 @@ static void meet(void *arg, uint32_t t0, uint32_t t1, int worker) {
         uint64_t now = os_now_ns();
         if (!late) late = now + (m->pin || m->let_go ? 1000000000 : 20000000);
         if (now > late) return;
-        sched_yield();
+        if (m->pin || m->let_go) sched_yield(); /* two may be on one core until then */
     }
 }
 
-/* What each thread does in a run. Its memory begins at mem + (turn * threads + thread) * step, and again at mem after `wrap`
- * such places: from memory, the next run reads what no cache holds any more. */
+/* What is measured. A thread's memory begins at mem + (round * threads + thread) * step, and again at mem after `wrap` such places:
+ * from memory, the next round reads what no cache holds any more. */
 struct work {
     dev_fn *fn;
     int64_t var[2];
     int64_t *times;   /* which of them is the number of repetitions; NULL: there is but one */
     double amount;    /* operations or bytes of one repetition */
     char *mem, *mem2; /* mem2: where a copy goes */
-    size_t step, wrap, turn;
+    size_t step, wrap;
     int threads;
-    struct meeting meeting;
+    /* of a measurement, shared by its threads */
     struct span {
         _Alignas(64) uint64_t from, to;
-    } * span; /* by thread: when it was at work */
+    } * span; /* by thread: when it was at work in this round */
+    atomic_int came;
+    atomic_bool stop;
+    uint64_t start, deadline;
+    double expect, best, *rate;
+    int n;
 };
 
-static void part(void *arg, uint32_t t0, uint32_t t1, int worker) {
-    struct work *w = arg;
-    (void)worker;
-    for (uint32_t t = t0; t < t1; t++) {
-        size_t at = w->wrap ? (w->turn * (size_t)w->threads + t) % w->wrap * w->step : 0;
-        meet(&w->meeting, 0, 0, 0); /* together: else one thread may do the work of two */
-        w->span[t].from = os_now_ns();
-        w->fn((void *[]){w->mem + at, w->mem2 + at}, w->var, 0, 1, NULL);
-        w->span[t].to = os_now_ns();
-    }
+static uint64_t run_part(struct work *w, size_t round, uint32_t thread) {
+    size_t at = w->wrap ? (round * (size_t)w->threads + thread) % w->wrap * w->step : 0;
+    at += thread * SKEW;
+    uint64_t from = w->span[thread].from = os_now_ns();
+    w->fn((void *[]){w->mem + at, w->mem2 + at}, w->var, 0, 1, NULL);
+    return (w->span[thread].to = os_now_ns()) - from;
 }
 
-static double run_ns(struct probe *p, struct work *w) {
+/* Until so many have come; false: stop. Nobody yields: each has a core, and leaving it would mean to miss the others again. */
+static bool gather(struct work *w, int all) {
+    atomic_fetch_add(&w->came, 1);
+    for (int i = 1; atomic_load(&w->came) < all; i++) {
+        if (atomic_load(&w->stop)) return false;
+        if (i % 1000 == 0 && os_now_ns() > w->deadline) atomic_store(&w->stop, true);
+    }
+    return true;
+}
+
+static bool confirmed(const struct work *w) {
+    int close = 0;
+    for (int i = 0; i < w->n; i++) close += w->rate[i] >= 0.98 * w->best;
+    return close >= 3;
+}
+
+/* Notes the rate of a round: from when the first began to when the last had ended. Below what is expected the time is used up, because
+ * threads that others kept apart agree with each other too. */
+static void judge(struct work *w) {
     uint64_t from = UINT64_MAX, to = 0;
-    w->span = p->span;
-    w->meeting = (struct meeting){.all = w->threads};
-    if (w->threads == 1)
-        part(w, 0, 1, 0);
-    else
-        pool_run(p->pool, part, w, (uint32_t)w->threads, 1);
-    w->turn++;
     for (int t = 0; t < w->threads; t++) from = RG_MIN(from, w->span[t].from), to = RG_MAX(to, w->span[t].to);
-    return RG_MAX((double)(to - from), 1);
+    double r = w->amount * (double)(w->times ? *w->times : 1) * w->threads / RG_MAX((double)(to - from), 1);
+    w->rate[w->n++] = r;
+    w->best = RG_MAX(w->best, r);
+    bool good = to - w->start > LEAST_NS && w->best >= w->expect && confirmed(w);
+    if (good || to > w->deadline || w->n == MOST_RUNS) atomic_store(&w->stop, true);
+}
+
+/* What each thread does: rounds, in step with the others. */
+static void rounds(void *arg, uint32_t t0, uint32_t t1, int worker) {
+    struct work *w = arg;
+    (void)t1, (void)worker;
+    size_t warm = w->times ? 0 : w->wrap / (size_t)w->threads; /* until nothing of it is left in a cache */
+    for (int round = 0;; round++) {
+        if (!gather(w, w->threads * (2 * round + 1))) return;
+        run_part(w, (size_t)round, t0);
+        if (!gather(w, w->threads * (2 * round + 2))) return;
+        if (t0 == 0 && (size_t)round >= warm) judge(w);
+        if (atomic_load(&w->stop)) return;
+    }
 }
 
 static int by_value(const void *a, const void *b) {
@@ -289,54 +324,43 @@ struct figure {
     double best, spread; /* per ns; share by which the median is lower */
 };
 
-static bool confirmed(const double *rate, int n, double best) {
-    int close = 0;
-    for (int i = 0; i < n; i++) close += rate[i] >= 0.98 * best;
-    return close >= 3;
-}
-
-/* Repetitions until a run is long enough, five times in a row: one that was interrupted only looks long. */
-static void choose_times(struct probe *p, struct work *w) {
+/* Repetitions until a run of one thread is long enough, five times in a row: one that was interrupted only looks long. */
+static void choose_times(struct work *w) {
     if (!w->times) return;
     *w->times = 1;
     for (int enough = 0; enough < 5 && *w->times < (int64_t)1 << 40;) {
-        bool shorter = run_ns(p, w) < RUN_NS;
+        bool shorter = (double)run_part(w, 0, 0) < RUN_NS;
         if (shorter) *w->times *= 2;
         enough = shorter ? 0 : enough + 1;
     }
 }
 
-/* `expect`: a rate that is too good to be doubted; below it the time is used up, because threads that others kept apart agree with
- * each other too. */
-static struct figure measure(struct probe *p, struct work *w, double expect) {
+/* expect: a rate that is too good to be doubted. */
+static struct figure measure(struct probe *p, struct work *w, int threads, double expect) {
     static double rate[MOST_RUNS];
-    double best = 0;
-    int n = 0;
-    choose_times(p, w);
-    for (size_t i = 0; !w->times && i < w->wrap; i += (size_t)w->threads)
-        run_ns(p, w); /* nothing is left in a cache */
-    uint64_t start = os_now_ns();
-    while (n < MOST_RUNS) {
-        double r = w->amount * (double)(w->times ? *w->times : 1) * w->threads / run_ns(p, w);
-        rate[n++] = r;
-        best = RG_MAX(best, r);
-        uint64_t spent = os_now_ns() - start;
-        if (spent > MOST_NS || (spent > LEAST_NS && best >= expect && confirmed(rate, n, best))) break;
-    }
-    qsort(rate, (size_t)n, sizeof *rate, by_value);
-    return (struct figure){best, 1 - rate[n / 2] / best};
+    w->threads = threads, w->expect = expect, w->best = 0, w->n = 0;
+    w->rate = rate, w->span = p->span;
+    atomic_store(&w->came, 0);
+    atomic_store(&w->stop, false);
+    if (threads == 1) choose_times(w);
+    w->start = os_now_ns();
+    w->deadline = RG_MAX(RG_MIN(w->start + MOST_NS, p->end), w->start + 2 * LEAST_NS);
+    if (threads == 1)
+        rounds(w, 0, 1, 0);
+    else
+        pool_run(p->pool, rounds, w, (uint32_t)threads, 1);
+    if (!w->n) return (struct figure){0, 1};
+    qsort(rate, (size_t)w->n, sizeof *rate, by_value);
+    return (struct figure){w->best, 1 - rate[w->n / 2] / w->best};
 }
 
 /* Measures with one thread and with all, and notes the row. */
 static struct ceiling *add_row(struct probe *p, struct work *w, const char *name, const char *unit) {
     struct ceiling *c = &p->out->row[p->out->n++];
     *c = (struct ceiling){.name = name, .unit = unit, .how = ""};
-    w->threads = 1;
-    struct figure one = measure(p, w, 0), all = one;
-    if (p->threads > 1) {
-        w->threads = p->threads;
-        all = measure(p, w, 0.95 * one.best * p->threads);
-    }
+    struct figure one = measure(p, w, 1, 0), all = one;
+    if (p->threads > 1) all = measure(p, w, p->threads, 0.95 * one.best * p->threads);
+    if (!(all.best > 0)) all.best = one.best; /* they never met: at least that */
     c->one = one.best, c->all = all.best, c->spread = RG_MAX(one.spread, all.spread);
     return c;
 }
@@ -401,17 +425,18 @@ static const char *memory_how(struct probe *p, enum level l) {
 
 static void measure_memory(struct probe *p, enum level l, enum kind k) {
     struct model *m = &p->out->model;
-    size_t bytes = level_bytes(p, l), half = p->size / 2;
+    size_t bytes = level_bytes(p, l), skew = (size_t)p->threads * SKEW, half = p->size / 2;
     if (!bytes) return;
     if (k == COPY && l != DRAM) bytes = bytes / 2 & ~(size_t)1023; /* two arrays in the same room */
     struct work w = {
         .fn = p->memory[k]->fn, .var = {(int64_t)bytes, 1}, .mem = p->mem, .mem2 = p->mem, .step = bytes};
     w.amount = (double)bytes * (k == COPY ? 2 : 1);
     if (k == COPY)
-        w.mem2 +=
-            l == DRAM ? half : bytes * (size_t)p->threads + 4096; /* 4096: not the same sets of a cache */
+        w.mem2 += l == DRAM
+                      ? half
+                      : bytes * (size_t)p->threads + skew + 4096; /* 4096: not the same sets of a cache */
     if (l == DRAM)
-        w.wrap = (k == COPY ? half : p->size) / bytes;
+        w.wrap = ((k == COPY ? half : p->size) - skew) / bytes;
     else
         w.wrap = (size_t)p->threads, w.times = &w.var[1];
     struct ceiling *c = add_row(p, &w, arena_printf(p->arena, "%s %s", level_name[l], kind_name[k]), "GB/s");
@@ -483,7 +508,7 @@ static void measure_costs(struct probe *p) {
     if (p->threads == 1) return;
     uint64_t start = os_now_ns();
     int n = 0;
-    while (n < TIMES && os_now_ns() - start < MOST_NS) ns[n++] = meet_ns(p);
+    while (!n || (n < TIMES && os_now_ns() - start < MOST_NS)) ns[n++] = meet_ns(p);
     add_cost(p, MODEL_FORK, "fork and join", ns, n, "every thread takes a part; they spin");
     for (int i = 0; i < WAKES; i++) ns[i] = wake_ns(p);
     add_cost(p, MODEL_WAKE, "wake and join", ns, WAKES, "the same when they sleep");
@@ -517,6 +542,7 @@ int engine_ceilings(struct engine *en, struct err *e, struct arena *a, struct ce
     struct probe p = {.en = en, .err = e, .arena = a, .out = out, .pool = pool_get()};
     p.threads = pool_threads(p.pool);
     uint64_t t0 = os_now_ns();
+    p.end = t0 + ALL_NS;
     model_guess(&out->model); /* before a thread is pinned: it counts the cores that there are */
     pin_all(&p, true);
     err_guard(e, measure_all, &p);
