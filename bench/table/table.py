@@ -15,7 +15,7 @@ ROOT = HERE.parent.parent
 PACKAGES = {"PyTorch": ["torch==2.15.0", "numpy==2.4.6"], "tinygrad": ["tinygrad==0.14.0", "numpy==2.4.6"]}
 BATCH = 0.02    # seconds of runs in one turn, at least; with --least 0.002
 ENOUGH = 3.0    # seconds that a side spends on a row before it sits out further turns
-PATIENCE = 240  # seconds for a side to get a row ready
+PATIENCE = 120  # seconds for a side to get a row ready
 
 F4 = 4 * 4096 * 4096  # bytes of the large matrices
 

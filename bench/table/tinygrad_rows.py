@@ -1,4 +1,4 @@
-"""tinygrad's side of the bench table: every row is a TinyJit, warmed up by three calls. Written for tinygrad 0.14."""
+"""tinygrad's side of the bench table: every row is a TinyJit, warmed up by two calls (the second records). Written for tinygrad 0.14."""
 import os, platform
 
 # Its own choice of flags asks for SVE by the name of the core, also where the kernel of a virtual machine hides it.
@@ -15,7 +15,7 @@ def rand(*shape):
     return (Tensor.rand(*shape) * 2 - 1).realize()
 
 
-def jit(fn, *args, warm=3):
+def jit(fn, *args, warm=2):
     j = TinyJit(lambda *a: fn(*a).realize())
 
     def run():
@@ -50,7 +50,7 @@ def attention():
     return jit(lambda q, k, v: q.scaled_dot_product_attention(k, v, is_causal=True), *[rand(1, HEADS, 1024, 64) for _ in range(3)])
 
 
-def mnist(warm=3):
+def mnist(warm=2):
     layers = [nn.Conv2d(1, 32, 5), Tensor.relu, nn.Conv2d(32, 32, 5), Tensor.relu, nn.BatchNorm(32), Tensor.max_pool2d,
               nn.Conv2d(32, 64, 3), Tensor.relu, nn.Conv2d(64, 64, 3), Tensor.relu, nn.BatchNorm(64), Tensor.max_pool2d,
               lambda x: x.flatten(1), nn.Linear(576, 10)]

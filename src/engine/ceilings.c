@@ -24,8 +24,6 @@
 #define MOST_NS 500000000 /* .. and at most */
 #define ALL_NS 7500000000 /* when this is over, the least has to do */
 #define MOST_RUNS 2000
-#define SKEW \
-    ((size_t)5312) /* between threads: in step at equal offsets they would meet in the same part of a shared cache */
 #define WINDOW ((size_t)4 << 20) /* bytes of memory that a thread reads in one run */
 
 /* ---- arithmetic ------------------------------------------------------------------------------------------------------ */
@@ -267,7 +265,6 @@ struct work {
 
 static uint64_t run_part(struct work *w, size_t round, uint32_t thread) {
     size_t at = w->wrap ? (round * (size_t)w->threads + thread) % w->wrap * w->step : 0;
-    at += thread * SKEW;
     uint64_t from = w->span[thread].from = os_now_ns();
     w->fn((void *[]){w->mem + at, w->mem2 + at}, w->var, 0, 1, NULL);
     return (w->span[thread].to = os_now_ns()) - from;
@@ -305,12 +302,11 @@ static void judge(struct work *w) {
 static void rounds(void *arg, uint32_t t0, uint32_t t1, int worker) {
     struct work *w = arg;
     (void)t1, (void)worker;
-    size_t warm = w->times ? 0 : w->wrap / (size_t)w->threads; /* until nothing of it is left in a cache */
     for (int round = 0;; round++) {
         if (!gather(w, w->threads * (2 * round + 1))) return;
         run_part(w, (size_t)round, t0);
         if (!gather(w, w->threads * (2 * round + 2))) return;
-        if (t0 == 0 && (size_t)round >= warm) judge(w);
+        if (t0 == 0) judge(w);
         if (atomic_load(&w->stop)) return;
     }
 }
@@ -343,6 +339,8 @@ static struct figure measure(struct probe *p, struct work *w, int threads, doubl
     atomic_store(&w->came, 0);
     atomic_store(&w->stop, false);
     if (threads == 1) choose_times(w);
+    for (size_t i = 0; !w->times && i < w->wrap; i++)
+        run_part(w, i, 0); /* what is measured next is in no cache any more */
     w->start = os_now_ns();
     w->deadline = RG_MAX(RG_MIN(w->start + MOST_NS, p->end), w->start + 2 * LEAST_NS);
     if (threads == 1)
@@ -425,18 +423,17 @@ static const char *memory_how(struct probe *p, enum level l) {
 
 static void measure_memory(struct probe *p, enum level l, enum kind k) {
     struct model *m = &p->out->model;
-    size_t bytes = level_bytes(p, l), skew = (size_t)p->threads * SKEW, half = p->size / 2;
+    size_t bytes = level_bytes(p, l), half = p->size / 2;
     if (!bytes) return;
     if (k == COPY && l != DRAM) bytes = bytes / 2 & ~(size_t)1023; /* two arrays in the same room */
     struct work w = {
         .fn = p->memory[k]->fn, .var = {(int64_t)bytes, 1}, .mem = p->mem, .mem2 = p->mem, .step = bytes};
     w.amount = (double)bytes * (k == COPY ? 2 : 1);
     if (k == COPY)
-        w.mem2 += l == DRAM
-                      ? half
-                      : bytes * (size_t)p->threads + skew + 4096; /* 4096: not the same sets of a cache */
+        w.mem2 +=
+            l == DRAM ? half : bytes * (size_t)p->threads + 4096; /* 4096: not the same sets of a cache */
     if (l == DRAM)
-        w.wrap = ((k == COPY ? half : p->size) - skew) / bytes;
+        w.wrap = (k == COPY ? half : p->size) / bytes;
     else
         w.wrap = (size_t)p->threads, w.times = &w.var[1];
     struct ceiling *c = add_row(p, &w, arena_printf(p->arena, "%s %s", level_name[l], kind_name[k]), "GB/s");
