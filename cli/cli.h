@@ -16,6 +16,8 @@ int cmd_rules(int argc, char **argv);
 int cmd_shape(int argc, char **argv);
 int cmd_diagnose(int argc, char **argv);
 int cmd_ceilings(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 

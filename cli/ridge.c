@@ -10,6 +10,8 @@
 #pragma weak cmd_shape
 #pragma weak cmd_diagnose
 #pragma weak cmd_ceilings
+#pragma weak cmd_profile
+#pragma weak cmd_report
 
 /* clang-format off */
 /*    name        function      what it does, in one line */
@@ -19,6 +21,8 @@
     X("ceilings", cmd_ceilings, "measure what this machine can do, for the planner and the reports") \
     X("rules",    cmd_rules,    "list the rewrite rules, or search them")                           \
     X("diagnose", cmd_diagnose, "where the time of a PyTorch or JAX trace went, and what to do")    \
+    X("profile",  cmd_profile,  "run a Ridge program and show where its time went")                 \
+    X("report",   cmd_report,   "show a profile that was recorded: screen, tables, page, trace")    \
     X("env",      cmd_env,      "list the environment variables with their values")                 \
     X("version",  cmd_version,  "print the version")
 /* clang-format on */

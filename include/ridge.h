@@ -723,6 +723,26 @@ RG_FN rg_status rg_kernels_reset(rg_ctx *c);
 typedef struct rg_machine { double flops, bytes; int threads; } rg_machine;          /* F32 operations and DRAM bytes per second at best */
 RG_FN rg_status rg_machine_of(rg_ctx *c, rg_machine *out);
 
+/* ---- profiling: where the time went -------------------------------------------------------------------------------------------
+ *
+ * A profile holds every call, stage of the compiler, kernel, copy and wait of the process, with the lines of your program. PROFILE=1 in the
+ * environment records a whole run without a change to the program; these functions record a part of it. `ridge report FILE` shows the
+ * file, which is readable at any moment: a program that is killed leaves what it did until then. One recording at a time. */
+
+typedef struct rg_profile_opts {
+    int zero_;
+    int wait;                   /* rg_profile_step ends a step: so many are not recorded .. */
+    int active;                 /* .. then so many are; 0: all are, from the start */
+    int repeat;                 /* how often that; 0: until rg_profile_stop */
+} rg_profile_opts;
+RG_FN rg_status rg_profile_start(rg_ctx *c, const char *path, rg_profile_opts o);     /* rg_profile_start(c, "run.profile", .wait = 2, .active = 3) */
+RG_FN rg_status rg_profile_step(rg_ctx *c);                                           /* a step ends here, and the next begins */
+RG_FN rg_status rg_profile_stop(rg_ctx *c);
+RG_API void rg_range_push(const char *name);                                          /* marks a part of this thread's work in the profile; up to 64 deep */
+RG_API void rg_range_pop(void);
+typedef enum rg_profile_by { RG_BY_KERNEL, RG_BY_OP, RG_BY_LINE, RG_BY_MODULE } rg_profile_by;
+RG_FN size_t rg_profile_table(rg_ctx *c, const char *path, rg_profile_by by, char *out, size_t room); /* what kernels of a profile cost, as text; returns its length */
+
 /* clang-format on */
 
 /* ---- behind the macros ------------------------------------------------------------------------------------------------ */

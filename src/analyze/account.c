@@ -7,6 +7,7 @@
  * inside the data loader is the data loader's). Then two what-ifs move time between causes: a blocking
  * call that kept the host from running ahead owns the idle time its absence would have hidden, and
  * dispatch in windows of tiny kernels is told apart from dispatch in general.
+ * A Ridge program knows what it does at every moment: its account is in ridge.c.
  * Invariant: the budget sums to the wall exactly, because pieces are cut, never estimated.
  * Tests: tests/unit/analyze_account.c (captures and 500 planted mixtures). */
 #include "analyze/internal.h"
@@ -799,6 +800,11 @@ void diag_account(struct diag *d) {
     find_steps(&c);
     rank_lanes(&c);
     if (d->device >= 0) c.dev = device_events(d, d->device);
+    if (d->t->format == TRACE_RIDGE) {
+        ridge_account(d);
+        count_kernels(&c);
+        return;
+    }
     choose_window(&c);
     if (!c.dev.n) account_host(&c);
     mark_graphs(&c);

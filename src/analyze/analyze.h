@@ -34,7 +34,8 @@
     X(LOADER,    "loader",    0) /* input pipeline */                                              \
     X(COMPILE,   "compile",   0) /* JIT compilation, module loading */                             \
     X(MEM,       "memory",    0) /* allocator event: dur holds the total after it */               \
-    X(OVERHEAD,  "overhead",  0) /* the profiler's own cost */
+    X(OVERHEAD,  "overhead",  0) /* the profiler's own cost */                                     \
+    X(PLAN,      "plan",      0) /* planning and lowering of kernels */
 /* clang-format on */
 
 enum trace_kind {
@@ -71,8 +72,12 @@ struct trace_kernel_args { /* interned: thousands of kernels share one */
     uint32_t grid[3], block[3];
     uint32_t regs, smem;  /* per thread; static and dynamic bytes */
     uint32_t op;          /* name of the HLO op, 0 none */
-    uint32_t known;       /* 1: grid and block; 2: registers and shared memory; 4: cost */
+    uint32_t known;       /* 1: grid and block; 2: registers and shared memory; 4: cost; 8: all below */
     int64_t flops, bytes; /* when the file says so */
+    uint32_t where, module,
+        limit;         /* trace_str: the user's line, path of modules, what sets the roof; 0 none */
+    uint32_t backward; /* it belongs to a gradient */
+    int64_t roof_ns;   /* the least time that the machine model allows */
 };
 struct trace_copy_args {
     int64_t bytes;
@@ -105,6 +110,10 @@ struct trace_snapshot_event {
 
 enum trace_format { TRACE_NONE, TRACE_TORCH, TRACE_JAX, TRACE_XPLANE, TRACE_SNAPSHOT, TRACE_RIDGE };
 
+struct trace_span {
+    int64_t t0, t1;
+};
+
 struct trace_string {
     const char *p;
     uint32_t n, hash;
@@ -127,6 +136,9 @@ struct trace {
     size_t str_bytes;
     int64_t base; /* ns of the first event on the file's own clock */
 
+    VEC(struct trace_span) recorded; /* when recording was on; empty: from the first event to the last */
+    int64_t cpu_ns;                  /* what all cores together spent on the process then; 0 not known */
+
     VEC(struct trace_snapshot_event) snap;
     int64_t snap_reserved, snap_allocated, snap_inactive, snap_largest_free, snap_oom;
 
@@ -141,6 +153,7 @@ struct trace {
     uint64_t flows, derived;
     uint64_t logged_drops; /* the profiler's own notices of lost records */
     bool truncated, capped, has_header;
+    bool unfinished; /* a recording that nobody ended */
     uint32_t max_events;
 };
 
@@ -212,6 +225,7 @@ int64_t gpu_lines_touched(int64_t pitch, int64_t rows, int64_t cols, int64_t lin
     X(DISPATCH,  "dispatch",          "idle: host dispatches operators",             1)            \
     X(USER,      "host.user",         "idle: host runs other code",                  1)            \
     X(COMPILE,   "compile",           "idle: host compiles or loads code",           1)            \
+    X(PLAN,      "plan",              "idle: host plans kernels",                    1)            \
     X(QUEUED,    "queued",            "idle: turn-around between queued kernels",    1)            \
     X(DEPEND,    "dependency",        "idle: queued work waits for another stream",  1)            \
     X(PROFILER,  "profiler",          "idle: the profiler's own cost",               1)            \
@@ -251,7 +265,8 @@ struct kernel_row {
     uint32_t id;              /* in order of first launch */
     uint32_t name, op, shape; /* trace_str: kernel, operator that launched it, its shapes */
     uint32_t where;           /* trace_str of the user's line, 0 none */
-    uint32_t args;            /* blob, 0 none */
+    uint32_t module, limit; /* trace_str of a Ridge program's module path and of what sets the roof, 0 none */
+    uint32_t args;          /* blob, 0 none */
     uint32_t count, graph, unlinked;
     uint8_t cls, unit, bound;
     bool modelled; /* flops and bytes are known */
@@ -299,7 +314,9 @@ struct class_row {
     X(OCCUPANCY,    "occupancy",          "model")                                                 \
     X(GROWTH,       "memory.growth",      "measured")                                              \
     X(COMM,         "comm",               "measured")                                              \
-    X(GRAPH,        "graph.opaque",       "measured")
+    X(GRAPH,        "graph.opaque",       "measured")                                              \
+    X(PLAN,         "plan",               "measured")                                              \
+    X(ROOF,         "below_roof",         "model")
 /* clang-format on */
 enum cause_id {
 #define X(name, id, conf) CAUSE_##name,
@@ -393,6 +410,20 @@ struct diag {
 };
 
 int diagnose(struct diag *, struct trace *, struct err *);
+
+/* ---- ridge.c: kernels of a Ridge program by name, function, line or module, the dearest first -------- */
+
+enum group_by { GROUP_KERNEL, GROUP_OP, GROUP_LINE, GROUP_MODULE, GROUPS };
+const char *group_text(int); /* "kernel" .. */
+struct group_row {
+    uint32_t name; /* trace_str, 0: not known */
+    uint64_t count;
+    int64_t ns;
+    double flops, bytes, roof_ns; /* of all calls; roof_ns: at best, of those whose roof is known */
+    int64_t roof_of;              /* ns of those */
+};
+/* Rows in d's arena; their times sum to the time of all kernels. */
+uint32_t diag_group(struct diag *, int by, struct group_row **rows);
 void diag_free(struct diag *);
 
 #endif

@@ -20,6 +20,9 @@ static void reading(struct diag *d) {
     if (t->truncated)
         note(d, "truncated", "let the job end, or stop the profiler before it is killed",
              "the file ends early after %.1f MB; %u events were read", (double)t->bytes_read / 1e6, t->n);
+    if (t->unfinished)
+        note(d, "unfinished", "nothing is missing before that",
+             "the recording has no end: the program was killed or crashed, or is still running");
     if (t->lost)
         note(d, "lost", "the writer produced broken JSON; newer versions escape names",
              "%llu unreadable pieces were skipped", (unsigned long long)t->lost);
@@ -117,7 +120,7 @@ static void fitness(struct diag *d) {
 
 void diag_capture(struct diag *d) {
     reading(d);
-    if (d->t->format == TRACE_SNAPSHOT) return;
+    if (d->t->format == TRACE_SNAPSHOT || d->t->format == TRACE_RIDGE) return;
     fitness(d);
     settings(d);
 }

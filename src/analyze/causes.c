@@ -509,6 +509,11 @@ static void choose_verdict(struct diag *d) {
 
 void diag_causes(struct diag *d) {
     choose_regime(d);
+    if (d->t->format == TRACE_RIDGE) {
+        ridge_causes(d);
+        choose_verdict(d);
+        return;
+    }
     if (d->dev_n) {
         small_kernels(d);
         dispatch(d);

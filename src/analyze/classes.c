@@ -83,6 +83,21 @@ int kernel_class_of(const char *name, const char *op) {
     return KC_OTHER;
 }
 
+/* Ridge names its kernels E_ (elementwise) and r_ (reduce); what they compute, its functions say. */
+static int ridge_class(const char *name, const char *op) {
+    static const struct {
+        const char *op;
+        uint8_t cls;
+    } of[] = {{"conv", KC_CONV},      {"matmul", KC_GEMM},  {"linear", KC_GEMM},
+              {"einsum", KC_GEMM},    {"dot", KC_GEMM},     {"attention", KC_ATTENTION},
+              {"norm", KC_NORM},      {"softmax", KC_NORM}, {"cross_entropy", KC_NORM},
+              {"contiguous", KC_COPY}};
+    bool reduce = name[0] == 'r' && name[1] == '_';
+    for (size_t i = 0; i < RG_COUNT(of); i++)
+        if (strstr(op, of[i].op) && (reduce || of[i].cls == KC_COPY)) return of[i].cls;
+    return reduce ? KC_REDUCE : name[0] == 'E' && name[1] == '_' ? KC_ELEMENTWISE : KC_OTHER;
+}
+
 /* Which arithmetic unit: by the element type, refined by the kernel's name. */
 static int unit_of(const char *name, char type) {
     bool tf = strstr(name, "tf32") || strstr(name, "s168") || strstr(name, "tfloat32");
@@ -144,6 +159,17 @@ static const char *wrapper(const struct trace *t, uint32_t x) {
     return NULL;
 }
 
+/* A Ridge profile says itself where a kernel comes from. */
+static void take_ridge(const struct trace *t, const struct trace_event *e, struct kernel_row *row) {
+    const struct trace_kernel_args *a = trace_blob(t, e->args, sizeof *a);
+    if (t->format != TRACE_RIDGE) return;
+    row->op = a ? a->op : 0;
+    row->where = a ? a->where : 0;
+    row->module = a ? a->module : 0;
+    row->limit = a ? a->limit : 0;
+    row->cls = (uint8_t)ridge_class(trace_str(t, e->name), trace_str(t, row->op));
+}
+
 static uint32_t add_kernel(struct rows *r, const struct trace_event *e) {
     struct diag *d = r->d;
     struct trace *t = r->t;
@@ -165,6 +191,7 @@ static uint32_t add_kernel(struct rows *r, const struct trace_event *e) {
         row.cls = (uint8_t)kernel_class_of(trace_str(t, e->name), op ? wrapper(t, op) : NULL);
         if (e->kind == TK_COMM) row.cls = KC_COMM;
         row.where = e->link && !graph ? user_line(d, e->link) : 0;
+        take_ridge(t, e, &row);
         vec_push(&d->arena, &d->kernels, row);
         map_put(&r->kernels, h, i);
     }
@@ -238,6 +265,17 @@ static void judge(struct diag *d, struct kernel_row *k) {
     }
     int64_t grid = INT64_MAX;
     const struct trace_kernel_args *a = trace_blob(d->t, k->args, sizeof *a);
+    if (a && a->known & 8 && t > 0) { /* the machine model judged it when it was planned */
+        const char *limit = trace_str(d->t, a->limit);
+        k->roof = RG_MIN(1e-9 * (double)a->roof_ns / t, 1);
+        *(strcmp(limit, "compute") ? &k->memory : &k->compute) = k->roof;
+        k->modelled = true;
+        k->bound = !strcmp(limit, "overhead")  ? BOUND_LATENCY
+                   : k->roof < 0.3             ? BOUND_INEFFICIENT
+                   : !strcmp(limit, "compute") ? BOUND_COMPUTE
+                                               : BOUND_MEMORY;
+        return;
+    }
     if (a && a->known & 1) grid = volume(a->grid);
     bool tiny = t < 5e-6 || (g && grid < g->sms / 2 && t < 20e-6);
     if (k->modelled && k->roof >= 0.3)

@@ -65,7 +65,9 @@ int64_t parse_copy_details(const char *s, size_t n, uint8_t *flags);
 
 /* ---- diagnosis ------------------------------------------------------------------------------------- */
 
-void diag_account(struct diag *); /* account.c: window, union, budget */
+void diag_account(struct diag *);  /* account.c: window, union, budget */
+void ridge_account(struct diag *); /* ridge.c: the same for a Ridge program, and its causes */
+void ridge_causes(struct diag *);
 void diag_classes(struct diag *); /* classes.c: kernel table, roofline */
 void diag_memory(struct diag *);  /* memory.c */
 void diag_layers(struct diag *);  /* repeat.c */

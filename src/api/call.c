@@ -4,6 +4,7 @@
  * rg_free named, collects if it is time, and runs the work inside one err_guard. What is thrown gets the
  * user's place and the function's name in front. Temporary memory of a call is c->scratch, released at its end.
  * Tests: tests/unit/api.c (misuse_*) */
+#include "event/event.h"
 #include "internal.h"
 
 static const enum dtype dtypes[RG_DTYPES] = {DT_BOOL, DT_I8,  DT_I16, DT_I32,  DT_I64, DT_U8, DT_U16,
@@ -132,7 +133,16 @@ struct work {
     rg_tensor out;
 };
 
+/* For the profile: which function, from which line. */
+static void note_call(const struct call *k, uint64_t t0) {
+    char place[256] = "";
+    const char *base = k->file ? strrchr(k->file, '/') : NULL;
+    if (k->file) snprintf(place, sizeof place, "%s:%d", base ? base + 1 : k->file, k->line);
+    event_add_info(EVENT_CALL, event_name(k->fn), event_name(place), t0, os_now_ns(), 0, 0);
+}
+
 static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
+    uint64_t began = event_recording() ? os_now_ns() : 0;
     uint32_t temporary = 0;
     for (uint32_t i = 0; i < k->n; i++) {
         temporary |= (uint32_t)(k->in[i].t.id >> 31 & 1) << i;
@@ -156,6 +166,7 @@ static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
     arena_release(&c->scratch, mark);
     for (uint32_t i = 0; i < k->n; i++)
         if (temporary >> i & 1) api_drop(k->in[i].t);
+    if (began) note_call(k, began);
     return (rg_status)c->err.code;
 }
 

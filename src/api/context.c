@@ -5,6 +5,7 @@
  * After memory ran out inside a call, what handles denote is intact but side tables may be half made: rg_clear_error
  * copies the living graph before it lets anybody go on.
  * Tests: tests/unit/api.c (context_*), tests/unit/api_memory.c (oom_*) */
+#include "event/event.h"
 #include "internal.h"
 
 static rg_ctx no_memory = {
@@ -32,14 +33,17 @@ rg_ctx *rg_open(const char *device) {
     memset(c, 0, sizeof *c);
     snprintf(c->device, sizeof c->device, "none");
     arena_init(&c->scratch, &c->err);
-    if (ctx_enter(c))
+    bool ready = !profile_from_env(&c->err);
+    struct event_span span = event_begin(EVENT_CALL, event_name("rg_open"));
+    if (ready && ctx_enter(c))
         open_device(c, device);
-    else
+    else if (ready)
         err_set(&c->err, RG_ELIMIT, "255 contexts are open; close one with rg_close");
     if (c->err.code) {
         err_prefix(&c->err, "rg_open: ");
         c->broken = true;
     }
+    event_end(span, 0, 0);
     return c;
 }
 
@@ -68,6 +72,7 @@ rg_status rg_close(rg_ctx *c) {
     if (!c) return RG_OK;
     rg_status st = (rg_status)c->err.code;
     if (c == &no_memory) return st;
+    struct event_span span = event_begin(EVENT_CALL, event_name("rg_close"));
     while (c->nowned) {
         struct owned o = c->owned[--c->nowned]; /* its free function may disown others, or itself */
         o.free_fn(o.obj);
@@ -84,6 +89,7 @@ rg_status rg_close(rg_ctx *c) {
     mem_free(c->reads);
     mem_free(c->owned);
     mem_free(c);
+    event_end(span, 0, 0);
     return st;
 }
 

@@ -10,6 +10,7 @@
  *   files.c, loader.c array files; batches that a thread prepares
  *   random.c    seed and count, and functions that draw
  *   jit.c       recording and replaying what realize.c runs
+ *   profile.c   recording a profile of the process, ranges, tables
  *   assign.c, grad.c  versions of a buffer; parameters and gradients
  *   layer.c     what src/nn asks of a context (api.h)
  *
@@ -306,5 +307,9 @@ struct jit_program { /* what is run, and in which stores */
 };
 void jit_note(rg_ctx *, const struct jit_program *);     /* while recording, before it runs; throws */
 void jit_noted(rg_ctx *, const struct realize_stats *); /* after that; cannot fail */
+
+/* ---- profile.c ------------------------------------------------------------------------------------------ */
+
+int profile_from_env(struct err *); /* begins to record if PROFILE says so and nothing is recorded yet */
 
 #endif

@@ -46,7 +46,7 @@ struct scratch {
 };
 struct command {
     struct dev_launch l;
-    uint32_t name; /* of the event */
+    uint32_t name, info; /* of the event */
     int64_t ops, bytes;
     uint64_t ns;
     void **buf;
@@ -143,7 +143,7 @@ struct plan {
     uint32_t nouter, ninner, nvar, ncopy;
     char *table, *temp; /* uploaded task tables; where the temporaries were */
     size_t table_bytes, temp_bytes;
-    bool bound;
+    bool bound, named;
     uint32_t held;    /* replays that need it: it is not dropped */
     uint32_t numbers; /* plans before this one that differ only in numbers */
 };

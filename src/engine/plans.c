@@ -8,6 +8,7 @@
  * Compiled kernels are not dropped with their plan: other plans may use them, and they are small.
  * Tests: tests/unit/realize.c (realize_evicts, realize_out_of_memory) */
 #include "engine/internal.h"
+#include "event/event.h"
 
 #define KEEP_BYTES ((size_t)256 << 20)
 #define SAY_NUMBERS 8 /* plans that differ only in a number */
@@ -58,11 +59,13 @@ int plans_model(struct engine *en, struct err *e) {
     if (!path) path = "";
     if (p->model_from && !strcmp(p->model_from, path)) return 0;
     struct model m;
+    struct event_span span = event_begin(EVENT_PLAN, event_name("machine model"));
     if (*path || !en->ops->info) {
         if (model_open(e, &p->work, &m)) return e->code; /* may throw: nothing is held */
     } else if (guess_device(en, e, &m)) {
         return e->code;
     }
+    event_end(span, 0, 0);
     char *from = mem_alloc(strlen(path) + 1);
     if (!from) return err_set(e, RG_ENOMEM, "out of memory while opening the machine model");
     strcpy(from, path);

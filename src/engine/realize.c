@@ -203,8 +203,11 @@ static const struct ekernel **compile(struct call *c, struct schedule *s) {
     n = 0;
     for (uint32_t i = 0; i < s->prog.n; i++)
         k[i] = s->prog.p[i].builtin ? builtin(c, &s->prog.p[i]) : made[n++];
+    uint64_t t2 = os_now_ns();
+    event_add(EVENT_LOWER, event_name("lower"), t0, t1, n, 0);
+    event_add(EVENT_BUILD, event_name("compile"), t1, t2, n, 0);
     c->stats.lower_ns = t1 - t0;
-    c->stats.compile_ns = os_now_ns() - t1;
+    c->stats.compile_ns = t2 - t1;
     return k;
 }
 
@@ -269,6 +272,23 @@ static const char *site_of(struct call *c, const struct debug_call *d) {
     for (uint32_t i = 0; i < d->nodes; i++) node[i] = c->key.topo.p[d->node[i]]->id;
     if (c->r->site) c->r->site(c->r->cx, &s, node, d->nodes);
     return s.n ? s.p : "";
+}
+
+/* What a profile says about each call of a kernel. A plan that another line of the user's program made is named anew;
+ * in a replay there is no graph to ask, and the names stay. Texts last as long as the process: only while recording. */
+static void name_calls(struct call *c, struct plan *x) {
+    struct event_span own = event_begin(EVENT_PROFILER, 0);
+    bool other = c->stats.cached && c->key.topo.n;
+    if (x->named && !other) return;
+    for (uint32_t i = 0; i < engine_list_count(x->list); i++) {
+        const struct debug_call *k = &x->call[i];
+        char text[1000];
+        snprintf(text, sizeof text, "%.800s\t%.0f\t%s", other ? site_of(c, k) : k->site, k->roof * 1e9,
+                 k->bound);
+        x->list->cmd.p[i].info = event_name(text);
+    }
+    x->named = true;
+    event_end(own, 0, 0);
 }
 
 /* Graph nodes as places in the key: they name the same nodes of an equal graph in another ir. */
@@ -367,6 +387,7 @@ static void bind(struct call *c, struct plan *x) {
 /* At DEBUG=2 each operation is waited for and said; else all are handed over at once. */
 static void run(struct call *c, struct plan *x) {
     struct err e = {0};
+    if (event_recording()) name_calls(c, x);
     uint64_t t0 = os_now_ns();
     uint32_t n = engine_list_count(x->list), step = log_on(2) ? 1 : RG_MAX(n, 1);
     for (uint32_t i = 0; i < n; i += step) {
@@ -508,7 +529,9 @@ static int start(struct engine *en, struct err *e, const struct realize *r, stru
     struct call c = {.en = en, .r = r, .err = r->ir->err, .work = &en->plans.work, .run = run_it};
     c.work->err = c.err;
     struct arena_mark mark = arena_mark(c.work);
+    struct event_span span = event_begin(EVENT_RUN, en->event_name);
     int code = err_guard(c.err, realize, &c);
+    if (run_it) event_end(span, c.stats.kernels, c.stats.cached);
     if (code && e != c.err) err_set(e, code, "%s", c.err->msg);
     plan_free(en, c.made);
     arena_release(c.work, mark);
@@ -536,7 +559,9 @@ static void run_again(void *arg) {
 int plan_run(struct engine *en, struct err *e, struct plan *x, const struct realize *r,
              struct realize_stats *stats) {
     struct again a = {.c = {.en = en, .r = r, .err = e, .work = &en->plans.work, .run = true}, .x = x};
+    struct event_span span = event_begin(EVENT_RUN, en->event_name);
     int code = err_guard(e, run_again, &a);
+    event_end(span, a.c.stats.kernels, 2);
     if (!code) add_up(&en->plans.totals, &a.c.stats);
     if (stats) *stats = a.c.stats;
     return code;

@@ -124,11 +124,11 @@ static void take_scratch(struct engine_list *l) {
 }
 
 /* On a device that is not waited for, the clock sees only how long it took to ask; where people look at each operation
- * (DEBUG=2) the device is asked for the time instead. */
+ * (DEBUG=2, a profile) the device is asked for the time instead. */
 int engine_list_run_part(struct engine_list *l, struct err *e, uint32_t from, uint32_t to) {
     struct device *dev = l->en->dev;
     int (*launch)(struct device *, struct err *, const struct dev_launch *) = l->en->ops->launch;
-    bool ask = l->en->ops->wait && log_on(2);
+    bool ask = l->en->ops->wait && (log_on(2) || event_recording());
     take_scratch(l);
     uint64_t t0 = os_now_ns();
     for (struct command *c = l->cmd.p + from, *end = l->cmd.p + RG_MIN(to, l->cmd.n); c < end; c++) {
@@ -137,7 +137,8 @@ int engine_list_run_part(struct engine_list *l, struct err *e, uint32_t from, ui
         if (launch(dev, e, &c->l)) return e->code;
         uint64_t t1 = os_now_ns();
         c->ns = ask ? took : t1 - t0;
-        event_add(EVENT_KERNEL, c->name, ask ? t1 - took : t0, t1, c->ops, c->bytes);
+        event_add_info(EVENT_KERNEL, c->name, c->info, ask ? t1 - RG_MIN(took, t1 - t0) : t0, t1, c->ops,
+                       c->bytes);
         t0 = t1;
     }
     return 0;

@@ -13,7 +13,7 @@
  * memory is bounded by the threads alive at once. Rings and names stay reachable until the process ends
  * and are not freed, because at that time some thread may still be recording.
  * Tests: tests/unit/event.c, also under MODE=tsan. */
-#include "event.h"
+#include "event/internal.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -48,6 +48,7 @@ static _Thread_local bool hopeless; /* no memory for a ring: do not ask again */
 static void give_up_ring(void *arg) {
     struct ring *r = arg;
     mine = NULL;
+    record_thread_end();
     atomic_store_explicit(&r->taken, false, memory_order_release);
 }
 
@@ -86,19 +87,25 @@ static struct ring *attach(void) {
     return mine = r;
 }
 
-void event_add(enum event_kind kind, uint32_t name, uint64_t t0, uint64_t t1, int64_t a, int64_t b) {
+void event_add_info(enum event_kind kind, uint32_t name, uint32_t info, uint64_t t0, uint64_t t1, int64_t a,
+                    int64_t b) {
     struct ring *r = mine;
     if (__builtin_expect(!r, 0) && !(r = attach())) {
         atomic_fetch_add(&lost, 1);
         return;
     }
-    struct event e = {t0, t1, a, b, name, r->thread, (uint32_t)kind, 0};
+    struct event e = {t0, t1, a, b, name, r->thread, (uint32_t)kind, info};
     uint64_t w[WORDS], i = atomic_load_explicit(&r->done, memory_order_relaxed);
     memcpy(w, &e, sizeof w);
     atomic_store_explicit(&r->begun, i + 1, memory_order_relaxed);
     word *s = r->slot[i & (EVENT_RING - 1)];
     for (int k = 0; k < WORDS; k++) atomic_store_explicit(&s[k], w[k], memory_order_release);
     atomic_store_explicit(&r->done, i + 1, memory_order_release);
+    if (__builtin_expect(event_recording(), 0)) record_event(&e);
+}
+
+void event_add(enum event_kind kind, uint32_t name, uint64_t t0, uint64_t t1, int64_t a, int64_t b) {
+    event_add_info(kind, name, 0, t0, t1, a, b);
 }
 
 /* Copies the ring's records; returns how many, adds to *dropped those that were overwritten. */
@@ -188,6 +195,7 @@ static uint32_t add_name(const char *text, size_t len) {
     if (!copy) return 0;
     memcpy(copy, text, len + 1);
     names.text[names.n] = copy;
+    record_name(names.n, copy, len);
     return *at = names.n++;
 }
 
@@ -197,6 +205,13 @@ uint32_t event_name(const char *text) {
     uint32_t id = add_name(text, strlen(text));
     pthread_mutex_unlock(&names.lock);
     return id;
+}
+
+void names_each(void (*fn)(uint32_t, const char *, size_t), void (*then)(void)) {
+    pthread_mutex_lock(&names.lock);
+    then();
+    for (uint32_t i = 1; i < names.n; i++) fn(i, names.text[i], strlen(names.text[i]));
+    pthread_mutex_unlock(&names.lock);
 }
 
 const char *event_name_text(uint32_t name) {

@@ -5,7 +5,7 @@
  * base64 of three arrays: start (float64), length (float32), name (uint32). Past PAGE_EVENTS the shortest are
  * left out, and the page says so. Page: page.html, page.css, page.js. Tests: tests/unit/report.c,
  * tests/cli/page.sh (in a browser, where there is one). */
-#include "report/report.h"
+#include "report/internal.h"
 
 #include <stdlib.h>
 
@@ -139,7 +139,9 @@ static void events(struct str *o, const struct page *p) {
 /* ---- tables ---------------------------------------------------------------------------------------------- */
 
 static void lane_label(const struct trace *t, const struct trace_lane *l, char *out, size_t n) {
-    if (l->kind == LANE_DEVICE)
+    if (l->kind == LANE_DEVICE && t->format == TRACE_RIDGE)
+        snprintf(out, n, "kernels of thread %s", trace_str(t, l->tid));
+    else if (l->kind == LANE_DEVICE)
         snprintf(out, n, "GPU %d stream %d", l->device, l->stream);
     else if (l->name)
         snprintf(out, n, "%s", trace_str(t, l->name));
@@ -205,7 +207,8 @@ static void idle_list(struct str *o, const struct diag *d) {
     for (int k = 0; k < BUDGET_KEYS; k++) str_printf(o, "%s\"%s\"", k ? "," : "", budget_key(k));
     str_add(o, "],\"budget_text\":{");
     for (int k = 0; k < BUDGET_KEYS; k++)
-        str_printf(o, "%s\"%s\":\"%s\"", k ? "," : "", budget_key(k), budget_text(k));
+        str_printf(o, "%s\"%s\":\"%s\"", k ? "," : "", budget_key(k),
+                   d->t->format == TRACE_RIDGE ? ridge_budget_text(k) : budget_text(k));
     str_addc(o, '}');
 }
 

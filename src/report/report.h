@@ -11,6 +11,10 @@ void report_text(struct str *, const struct diag *, const char *path);
 void report_json(struct str *, const struct diag *, const char *path);
 /* One self-contained page. */
 void report_html(struct str *, const struct diag *, const char *path);
+/* Kernels of a Ridge program by enum group_by, the dearest first, at most `rows` of them and their sum. */
+void report_table(struct str *, struct diag *, int by, uint32_t rows);
+/* Chrome's and Kineto's JSON of a Ridge profile: chrome://tracing, Perfetto and TensorBoard read it. */
+void report_trace(struct str *, const struct diag *);
 /* A kernel's name made readable: no return type, template arguments or namespaces, at most n bytes. */
 void report_short_name(const char *name, char *out, size_t n);
 /* A place in a program as "file:line in function", whichever profiler wrote it; an operator as it is. */

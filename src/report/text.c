@@ -2,16 +2,13 @@
  *
  * In the order in which a person asks: what is it, where did the time go, what do I do, what is it not,
  * what could not be seen. At most 40 lines of 100 columns; the budget is printed with largest-remainder
- * rounding so that its parts add up to what is shown. Tests: tests/unit/report.c */
-#include "report/report.h"
+ * rounding so that its parts add up to what is shown. A Ridge program has a screen of its own: ridge.c. Tests: tests/unit/report.c */
+#include "report/internal.h"
 
 #include <stdlib.h>
 
-#define COLS 100
-
 /* A line cut to the width of the screen, at a word where possible, in whole characters. */
-static void line(struct str *o, const char *fmt, ...) RG_FMT(2, 3);
-static void line(struct str *o, const char *fmt, ...) {
+void report_line(struct str *o, const char *fmt, ...) {
     char b[600];
     va_list ap;
     va_start(ap, fmt);
@@ -33,7 +30,7 @@ static void line(struct str *o, const char *fmt, ...) {
 }
 
 /* Long text over several lines with a hanging indent; at most `most` lines. */
-static void wrapped(struct str *o, const char *head, const char *text, int indent, int most) {
+void report_wrapped(struct str *o, const char *head, const char *text, int indent, int most) {
     char b[COLS + 8];
     int used = snprintf(b, sizeof b, "%s", head);
     used = RG_MIN(used, COLS);
@@ -51,7 +48,7 @@ static void wrapped(struct str *o, const char *head, const char *text, int inden
             while (n && ((unsigned char)text[n] & 0xc0) == 0x80) n--;
         }
         bool cut = k + 1 == most && text[n];
-        line(o, "%.*s%.*s%s", used, b, (int)n, text, cut ? ".." : "");
+        report_line(o, "%.*s%.*s%s", used, b, (int)n, text, cut ? ".." : "");
         text += n;
         while (*text == ' ') text++;
         used = indent;
@@ -166,21 +163,22 @@ static double pct(int64_t part, int64_t whole) { return whole ? 100.0 * (double)
 
 static void head(struct str *o, const struct diag *d, const char *path) {
     const struct trace *t = d->t;
-    line(o, "%s  %s%s%s%s", base_name(path), trace_format_text(t->format), t->compressed ? ", gzip" : "",
-         *d->device_name ? ", " : "", d->device_name);
+    report_line(o, "%s  %s%s%s%s", base_name(path), trace_format_text(t->format),
+                t->compressed ? ", gzip" : "", *d->device_name ? ", " : "", d->device_name);
     if (t->format == TRACE_SNAPSHOT) {
-        line(o, "  %u allocator records; %.1f MB allocated of %.1f MB reserved at the end", t->snap.n,
-             (double)t->snap_allocated / 1e6, (double)t->snap_reserved / 1e6);
+        report_line(o, "  %u allocator records; %.1f MB allocated of %.1f MB reserved at the end", t->snap.n,
+                    (double)t->snap_allocated / 1e6, (double)t->snap_reserved / 1e6);
         return;
     }
-    line(o, "  %u events, %llu lost, %u steps, %llu kernels, window %.1f ms; shapes %s, stacks %s, memory %s",
-         t->n, (unsigned long long)(t->lost + t->dropped), d->steps.n, (unsigned long long)d->kernel_count,
-         ms(d->wall_ns), d->modelled > 0 || t->with_shapes == 1 ? "on" : "off", d->has_python ? "on" : "off",
-         d->mem.n ? "on" : "off");
+    report_line(
+        o, "  %u events, %llu lost, %u steps, %llu kernels, window %.1f ms; shapes %s, stacks %s, memory %s",
+        t->n, (unsigned long long)(t->lost + t->dropped), d->steps.n, (unsigned long long)d->kernel_count,
+        ms(d->wall_ns), d->modelled > 0 || t->with_shapes == 1 ? "on" : "off", d->has_python ? "on" : "off",
+        d->mem.n ? "on" : "off");
 }
 
 /* Tenths of a percent that add up to 1000: floor each, give the rest to the largest remainders. */
-static void shares(const int64_t *v, int n, int64_t whole, int *out) {
+void report_shares(const int64_t *v, int n, int64_t whole, int *out) {
     int sum = 0;
     double rest[BUDGET_KEYS];
     for (int i = 0; i < n; i++) {
@@ -214,14 +212,14 @@ static void verdict(struct str *o, const struct diag *d) {
     char b[300];
     if (t->format == TRACE_SNAPSHOT) {
         if (d->healthy)
-            line(o, "VERDICT  healthy: device memory does not grow");
+            report_line(o, "VERDICT  healthy: device memory does not grow");
         else
-            wrapped(o, "VERDICT  memory.growth: ", d->causes.p[0].signal, 9, 2);
+            report_wrapped(o, "VERDICT  memory.growth: ", d->causes.p[0].signal, 9, 2);
         return;
     }
     double busy = pct(d->busy_ns, d->wall_ns);
     if (!d->dev_n) {
-        line(o, "VERDICT  no device activity in this recording: nothing can be said about a GPU");
+        report_line(o, "VERDICT  no device activity in this recording: nothing can be said about a GPU");
     } else if (d->healthy) {
         if (d->modelled >= 0.5)
             snprintf(b, sizeof b, "GPU busy %.1f%%, at %.0f%% of the roof; bound by %s", busy, 100 * d->roof,
@@ -232,16 +230,16 @@ static void verdict(struct str *o, const struct diag *d) {
             snprintf(b, sizeof b, "GPU busy %.1f%%; bound by %s (by the kernels' names; roof not known)",
                      busy, limit_text(d));
         bool more = d->causes.n && !d->causes.p[0].note;
-        line(o, "VERDICT  healthy: %s%s", b, more || d->modelled < 0.5 ? "" : "; nothing to do");
+        report_line(o, "VERDICT  healthy: %s%s", b, more || d->modelled < 0.5 ? "" : "; nothing to do");
     } else {
         const struct cause *c = &d->causes.p[0];
         int share[BUDGET_KEYS]; /* rounded as in the budget below it */
-        shares(d->budget, BUDGET_KEYS, d->wall_ns, share);
+        report_shares(d->budget, BUDGET_KEYS, d->wall_ns, share);
         double computing = share[BUDGET_KERNELS] / 10.0;
         snprintf(b, sizeof b, ", computing %.1f%%", computing);
-        line(o, "VERDICT  %s: %.1f of %.1f ms (%.1f%%) lost to it; GPU busy %.1f%%%s", cause_text(c->id),
-             ms(c->lost_ns), ms(d->wall_ns), pct(c->lost_ns, d->wall_ns), busy,
-             busy - computing > 0.5 ? b : "");
+        report_line(o, "VERDICT  %s: %.1f of %.1f ms (%.1f%%) lost to it; GPU busy %.1f%%%s",
+                    cause_text(c->id), ms(c->lost_ns), ms(d->wall_ns), pct(c->lost_ns, d->wall_ns), busy,
+                    busy - computing > 0.5 ? b : "");
     }
 }
 
@@ -255,14 +253,14 @@ static void inside_kernels(struct str *o, const struct diag *d) {
         if (!in || c->note) continue;
         char b[64];
         snprintf(b, sizeof b, "of it %s (%s)", cause_text(c->id), cause_confidence(c->id));
-        line(o, "    %-43s %10.2f ms %5.1f%%", b, ms(c->lost_ns), pct(c->lost_ns, d->wall_ns));
+        report_line(o, "    %-43s %10.2f ms %5.1f%%", b, ms(c->lost_ns), pct(c->lost_ns, d->wall_ns));
         shown++;
     }
 }
 
 static void budget(struct str *o, const struct diag *d) {
     int share[BUDGET_KEYS];
-    shares(d->budget, BUDGET_KEYS, d->wall_ns, share);
+    report_shares(d->budget, BUDGET_KEYS, d->wall_ns, share);
     int64_t little = 0;
     int little_share = 0;
     for (int k = 0; k < BUDGET_KEYS; k++) {
@@ -276,12 +274,14 @@ static void budget(struct str *o, const struct diag *d) {
         int n = RG_MIN(20, (share[k] + 25) / 50);
         memset(bar, '#', (size_t)n);
         bar[n] = 0;
-        line(o, "  %-45s %10.2f ms %5.1f%%  %s", budget_text(k), ms(d->budget[k]), share[k] / 10.0, bar);
+        report_line(o, "  %-45s %10.2f ms %5.1f%%  %s", budget_text(k), ms(d->budget[k]), share[k] / 10.0,
+                    bar);
         if (k == BUDGET_KERNELS) inside_kernels(o, d);
     }
     if (little)
-        line(o, "  %-45s %10.2f ms %5.1f%%", "all else, each under 0.5%", ms(little), little_share / 10.0);
-    line(o, "  %45s %10.2f ms 100.0%%", "sum", ms(d->wall_ns));
+        report_line(o, "  %-45s %10.2f ms %5.1f%%", "all else, each under 0.5%", ms(little),
+                    little_share / 10.0);
+    report_line(o, "  %45s %10.2f ms 100.0%%", "sum", ms(d->wall_ns));
 }
 
 static bool host_cause(int id) {
@@ -302,32 +302,32 @@ static void fixes(struct str *o, const struct diag *d) {
         const char *how = cause_confidence(c->id);
         if (!strcmp(how, "model")) how = "modelled";
         if (c->lost_ns)
-            line(o, "FIX %d  %s  up to %.1f ms (%.1f%%), %s%s%s%s", shown, cause_text(c->id), ms(c->gain_ns),
-                 pct(c->gain_ns, d->wall_ns), how, slow, *at ? "  at " : "", at);
+            report_line(o, "FIX %d  %s  up to %.1f ms (%.1f%%), %s%s%s%s", shown, cause_text(c->id),
+                        ms(c->gain_ns), pct(c->gain_ns, d->wall_ns), how, slow, *at ? "  at " : "", at);
         else
-            line(o, "FIX %d  %s%s%s", shown, cause_text(c->id), *at ? "  at " : "", at);
-        if (c->signal && d->t->format != TRACE_SNAPSHOT) wrapped(o, "       ", c->signal, 7, 2);
+            report_line(o, "FIX %d  %s%s%s", shown, cause_text(c->id), *at ? "  at " : "", at);
+        if (c->signal && d->t->format != TRACE_SNAPSHOT) report_wrapped(o, "       ", c->signal, 7, 2);
         snprintf(h, sizeof h, "    -> ");
-        wrapped(o, h, c->fix, 7, 2);
+        report_wrapped(o, h, c->fix, 7, 2);
     }
-    if (!shown) line(o, "FIX    nothing to do on the host or in the transfers");
+    if (!shown) report_line(o, "FIX    nothing to do on the host or in the transfers");
     for (uint32_t i = 0, k = 0; i < d->causes.n; i++) {
         const struct cause *c = &d->causes.p[i];
         if (c->note)
-            wrapped(o, "NOTE   ", c->signal, 7, 1);
+            report_wrapped(o, "NOTE   ", c->signal, 7, 1);
         else if (++k == 4) {
             char b[200] = "";
             for (uint32_t x = i; x < d->causes.n && strlen(b) < 80; x++)
                 if (!d->causes.p[x].note)
                     snprintf(b + strlen(b), sizeof b - strlen(b), "%s%s %.1f%%", *b ? ", " : "",
                              cause_text(d->causes.p[x].id), pct(d->causes.p[x].lost_ns, d->wall_ns));
-            line(o, "ALSO   %s", b);
+            report_line(o, "ALSO   %s", b);
         }
     }
 }
 
 /* Long names of kernels differ in their last letters as often as in their first. */
-static void cut_middle(const char *s, char *out, size_t cap) {
+void report_cut_middle(const char *s, char *out, size_t cap) {
     size_t n = strlen(s), tail = 10;
     if (n < cap)
         memcpy(out, s, n + 1);
@@ -354,12 +354,12 @@ static void kernels(struct str *o, const struct diag *d) {
         snprintf(b + strlen(b), sizeof b - strlen(b), "%s%s %.0f%%", *b ? ", " : "", class_text(best),
                  pct(d->classes[best].ns, all));
     }
-    line(o, "KERNELS  %s of %.1f ms; cost known for %.0f%%", b, ms(all), 100 * d->modelled);
+    report_line(o, "KERNELS  %s of %.1f ms; cost known for %.0f%%", b, ms(all), 100 * d->modelled);
     for (uint32_t i = 0; i < d->kernels.n && i < 3; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
         char n[96], shown[32], r[80] = "";
         report_short_name(trace_str(d->t, k->name), n, sizeof n);
-        cut_middle(n, shown, sizeof shown);
+        report_cut_middle(n, shown, sizeof shown);
         if (k->modelled && k->roof > 0)
             snprintf(r, sizeof r, "%.0f%% of %s roof", 100 * k->roof,
                      k->compute >= k->memory ? "compute" : "memory");
@@ -369,8 +369,8 @@ static void kernels(struct str *o, const struct diag *d) {
         if (k->unlinked == k->count) op = "(no launch seen)";
         if (k->op == k->name) op = "";
         if (!strncmp(op, "aten::", 6)) op += 6;
-        line(o, "  %5.1f%%  %-31s %-16.16s x%-5u %8.1f us  %s", pct(k->ns, all), shown, op, k->count,
-             (double)k->ns / k->count / 1e3, r);
+        report_line(o, "  %5.1f%%  %-31s %-16.16s x%-5u %8.1f us  %s", pct(k->ns, all), shown, op, k->count,
+                    (double)k->ns / k->count / 1e3, r);
     }
 }
 
@@ -388,27 +388,28 @@ static void checklist(struct str *o, const struct diag *d) {
         small |= d->causes.p[i].id == CAUSE_SMALL;
         fix |= !d->causes.p[i].note;
     }
-    line(o, "CHECK  bottleneck: %s | busy: %.0f%% | bound by: %s | easy wins: %s",
-         d->healthy ? "none" : cause_text(d->verdict), pct(d->busy_ns, d->wall_ns), limit_text(d),
-         !fix         ? "none"
-         : d->healthy ? "small, FIX 1"
-                      : "FIX 1");
+    report_line(o, "CHECK  bottleneck: %s | busy: %.0f%% | bound by: %s | easy wins: %s",
+                d->healthy ? "none" : cause_text(d->verdict), pct(d->busy_ns, d->wall_ns), limit_text(d),
+                !fix         ? "none"
+                : d->healthy ? "small, FIX 1"
+                             : "FIX 1");
     if (f32 * 10 > all && d->gpu && d->gpu->cc >= 80)
-        line(o, "ALSO   %.0f%% of kernel time are matrix products in fp32: allow TF32, or use bf16",
-             pct(f32, all));
+        report_line(o, "ALSO   %.0f%% of kernel time are matrix products in fp32: allow TF32, or use bf16",
+                    pct(f32, all));
     if (!small && d->small_count * 10 > d->kernel_count * 3)
-        line(o, "NOT    the cause: %llu of %llu kernels take under 10 us, but only %.1f%% of kernel time",
-             (unsigned long long)d->small_count, (unsigned long long)d->kernel_count,
-             pct(d->small_ns, d->budget[BUDGET_KERNELS]));
+        report_line(o,
+                    "NOT    the cause: %llu of %llu kernels take under 10 us, but only %.1f%% of kernel time",
+                    (unsigned long long)d->small_count, (unsigned long long)d->kernel_count,
+                    pct(d->small_ns, d->budget[BUDGET_KERNELS]));
     if (d->layer_count)
-        line(o, "LAYERS %u repeats of %u kernels, %.2f ms each", d->layer_count, d->layer_period,
-             ms(d->layer_ns / d->layer_count));
+        report_line(o, "LAYERS %u repeats of %u kernels, %.2f ms each", d->layer_count, d->layer_period,
+                    ms(d->layer_ns / d->layer_count));
 }
 
 static void memory(struct str *o, const struct diag *d) {
     if (!d->mem.n) return;
-    line(o, "MEMORY peak %.1f MB, %.1f at the start, %.1f at the end%s", (double)d->mem_peak / 1e6,
-         (double)d->mem_first / 1e6, (double)d->mem_last / 1e6, d->mem_leak ? ": it grows" : "");
+    report_line(o, "MEMORY peak %.1f MB, %.1f at the start, %.1f at the end%s", (double)d->mem_peak / 1e6,
+                (double)d->mem_first / 1e6, (double)d->mem_last / 1e6, d->mem_leak ? ": it grows" : "");
     if (d->t->format != TRACE_SNAPSHOT) return;
     double rest = (double)d->t->snap_allocated;
     for (uint32_t i = 0; i < d->owners.n; i++) {
@@ -416,12 +417,12 @@ static void memory(struct str *o, const struct diag *d) {
         if (i >= 5) continue;
         char at[72];
         report_place(trace_str(d->t, d->owners.p[i].where), at, sizeof at);
-        line(o, "  %9.1f MB in %u blocks still held, from %s", (double)d->owners.p[i].bytes / 1e6,
-             d->owners.p[i].count, at);
+        report_line(o, "  %9.1f MB in %u blocks still held, from %s", (double)d->owners.p[i].bytes / 1e6,
+                    d->owners.p[i].count, at);
     }
-    if (rest > 0) line(o, "  %9.1f MB taken before the recording began", rest / 1e6);
-    line(o, "  fragmentation %.1f%% of reserved memory; largest free block %.1f MB", 100 * d->fragmentation,
-         (double)d->t->snap_largest_free / 1e6);
+    if (rest > 0) report_line(o, "  %9.1f MB taken before the recording began", rest / 1e6);
+    report_line(o, "  fragmentation %.1f%% of reserved memory; largest free block %.1f MB",
+                100 * d->fragmentation, (double)d->t->snap_largest_free / 1e6);
 }
 
 static int count_lines(const struct str *o) {
@@ -437,7 +438,7 @@ static bool note_line(struct str *o, const char *head, const char *what, const c
     snprintf(b, sizeof b, "%s%s%s", what, *more ? sep : "", more);
     int need = strlen(b) + 9 > COLS ? 2 : 1;
     if (*room < need) return false;
-    wrapped(o, head, b, 9, need);
+    report_wrapped(o, head, b, 9, need);
     *room -= need;
     return true;
 }
@@ -461,6 +462,10 @@ static void notes(struct str *o, const struct diag *d, int room) {
 }
 
 void report_text(struct str *o, const struct diag *d, const char *path) {
+    if (d->t->format == TRACE_RIDGE) {
+        report_ridge(o, d, path);
+        return;
+    }
     int before = o->n ? count_lines(o) : 0;
     head(o, d, path);
     verdict(o, d);

@@ -374,8 +374,10 @@ TEST(analyze_reads_a_ridge_profile_back) {
     CHECK_EQ(t.n, 100);
     CHECK_EQ(diagnose(&d, &t, &e), 0);
     CHECK_EQ(d.kernel_count, 50);
-    CHECK_EQ(d.wall_ns, 49 * 100000 + 90000);
+    CHECK_EQ(d.wall_ns, 49 * 100000 + 95000);
     CHECK_EQ(d.budget[BUDGET_KERNELS], 50 * 90000);
+    CHECK_EQ(d.budget[BUDGET_DISPATCH], 50 * 5000);
+    CHECK_EQ(d.budget[BUDGET_USER], 49 * 5000);
     CHECK_EQ(budget_sum(&d), d.wall_ns);
     diag_free(&d);
     trace_free(&t);

@@ -207,7 +207,7 @@ static uint64_t hash_slice(const struct slice *s, uint64_t h) {
 }
 
 static uint16_t lane_of(struct json *j, int kind, const struct slice *pid, const struct slice *tid) {
-    uint64_t key = hash_slice(tid, hash_slice(pid, 0xcbf29ce484222325u + (uint64_t)kind));
+    uint64_t key = hash_slice(tid, hash_slice(pid, 0xcbf29ce484222325u ^ (uint64_t)kind << 32));
     uint32_t c = (uint32_t)(key ^ key >> 32) & (RG_COUNT(j->lane_cache) - 1);
     if (j->lane_cache[c].full && j->lane_cache[c].key == key) return j->lane_cache[c].lane;
     uint16_t l = trace_lane(j->t, kind, intern_slice(j->t, pid), intern_slice(j->t, tid));

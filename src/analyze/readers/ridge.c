@@ -1,129 +1,302 @@
 /* ridge.c: Ridge's own profile: the records of src/event, written to a file and read back.
  *
- * Layout, little endian: "RIDGEPRF", u32 version, u32 names, u64 records, u64 dropped; then each name as
- * u32 length and bytes; then the records as struct event holds them (48 bytes), whose name is an index
- * into these names. The n-th launch submitted the n-th kernel. Tests: tests/unit/analyze.c */
+ * The layout stands in event.h. A file may end anywhere (the program was killed) and hold anything: blocks are read as
+ * far as they go. Records wait with the numbers of their names until the whole file was read, because a name may stand
+ * behind its records. The n-th launch submitted the n-th kernel; a device that runs in the calling thread has no
+ * launches, and its kernels belong to the call around them. What a kernel's info says ("function module file:line,
+ * .. \\t roof \\t bound") is taken apart here: its first place counts as its line.
+ * Tests: tests/unit/analyze.c, tests/unit/profile.c, tests/unit/analyze_fuzz.c */
 #include "analyze/internal.h"
 #include "event/event.h"
 
-#define MAGIC "RIDGEPRF"
-#define VERSION 1
+#include <stdlib.h>
 
-bool is_ridge(const uint8_t *p, size_t n) { return n >= 8 && !memcmp(p, MAGIC, 8); }
+bool is_ridge(const uint8_t *p, size_t n) { return n >= 8 && !memcmp(p, EVENT_FILE_MAGIC, 8); }
+
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+static void add_block(struct str *s, uint32_t tag, const void *p, size_t n) {
+    struct event_block b = {tag, 0, (uint32_t)n, (uint32_t)n};
+    str_addn(s, (const char *)&b, sizeof b);
+    str_addn(s, p, n);
+}
+
+static void add_name(struct str *s, struct map *seen, uint32_t name) {
+    if (!name || map_get(seen, name, NULL)) return;
+    const char *t = event_name_text(name);
+    uint32_t head[2] = {name, (uint32_t)strlen(t)};
+    map_put(seen, name, 1);
+    str_addn(s, (const char *)head, sizeof head);
+    str_addn(s, t, head[1]);
+}
 
 int trace_save_events(struct err *e, struct arena *a, const char *path, const struct event_list *l) {
-    struct str s;
+    struct str s, names;
+    struct map seen;
+    uint32_t head[2] = {EVENT_FILE_VERSION, 16};
     str_init(&s, a);
-    struct map ids;
-    map_init(&ids, a);
-    VEC(uint32_t) names = {0};
-    for (size_t i = 0; i < l->n; i++)
-        if (!map_get(&ids, l->p[i].name, NULL)) {
-            map_put(&ids, l->p[i].name, names.n);
-            vec_push(a, &names, l->p[i].name);
-        }
-    uint32_t head[2] = {VERSION, names.n};
-    uint64_t count[2] = {l->n, l->dropped};
-    str_addn(&s, MAGIC, 8);
-    str_addn(&s, (const char *)head, sizeof head);
-    str_addn(&s, (const char *)count, sizeof count);
-    for (uint32_t i = 0; i < names.n; i++) {
-        const char *t = event_name_text(names.p[i]);
-        uint32_t n = (uint32_t)strlen(t);
-        str_addn(&s, (const char *)&n, 4);
-        str_addn(&s, t, n);
-    }
+    str_init(&names, a);
+    map_init(&seen, a);
     for (size_t i = 0; i < l->n; i++) {
-        struct event r = l->p[i];
-        uint64_t id = 0;
-        map_get(&ids, r.name, &id);
-        r.name = (uint32_t)id;
-        r.pad = 0;
-        str_addn(&s, (const char *)&r, sizeof r);
+        add_name(&names, &seen, l->p[i].name);
+        add_name(&names, &seen, l->p[i].info);
     }
+    str_addn(&s, EVENT_FILE_MAGIC, 8);
+    str_addn(&s, (const char *)head, sizeof head);
+    add_block(&s, EVENT_BLOCK_NAMES, names.p, names.n);
+    add_block(&s, EVENT_BLOCK_RECORDS, l->p, l->n * sizeof *l->p);
     return os_write_file(e, path, s.p, s.n, 0644);
 }
 
-static const uint8_t *need(struct trace *t, struct input *in, size_t *pos, size_t n) {
-    while (in->len - *pos < n) {
-        bool more = n < INPUT_MAX && input_more(in, *pos);
-        if (n < INPUT_MAX) *pos = 0;
-        if (!more && in->len - *pos < n) return t->truncated = true, NULL;
+/* ---- bytes ---------------------------------------------------------------------------------------------- */
+
+struct mark { /* recording went on or off */
+    int64_t t, cpu;
+    bool on;
+};
+struct reading {
+    struct trace *t;
+    struct input *in;
+    size_t pos;
+    struct map names; /* number -> trace_str */
+    uint32_t launches, kernels;
+    VEC(struct mark) marks;
+};
+
+static const uint8_t *need(struct reading *r, size_t n) {
+    while (r->in->len - r->pos < n) {
+        bool more = n < INPUT_MAX && input_more(r->in, r->pos);
+        if (n < INPUT_MAX) r->pos = 0;
+        if (!more && r->in->len - r->pos < n) return r->t->truncated = true, NULL;
     }
-    const uint8_t *p = in->buf + *pos;
-    *pos += n;
+    const uint8_t *p = r->in->buf + r->pos;
+    r->pos += n;
     return p;
 }
 
-struct shape {
-    uint32_t launches, kernels;
-};
+static bool skip(struct reading *r, size_t n) {
+    for (size_t k; n; n -= k) {
+        k = RG_MIN(n, (size_t)1 << 20);
+        if (!need(r, k)) return false;
+    }
+    return true;
+}
 
-static void one_record(struct trace *t, const struct event *r, uint32_t name, struct shape *c) {
+/* ---- records ---------------------------------------------------------------------------------------------- */
+
+static void one_record(struct reading *rd, const struct event *r) {
     static const uint8_t kinds[EVENT_KINDS] = {
-        [EVENT_PASS] = TK_COMPILE,  [EVENT_PLAN] = TK_COMPILE,  [EVENT_COMPILE] = TK_COMPILE,
-        [EVENT_CACHE] = TK_COMPILE, [EVENT_LAUNCH] = TK_LAUNCH, [EVENT_KERNEL] = TK_KERNEL,
-        [EVENT_COPY] = TK_COPY,     [EVENT_WAIT] = TK_SYNC,     [EVENT_ALLOC] = TK_MEM,
-        [EVENT_FREE] = TK_MEM,      [EVENT_RANGE] = TK_ANNOT,   [EVENT_STEP] = TK_STEP};
+        [EVENT_PASS] = TK_PLAN,     [EVENT_PLAN] = TK_PLAN,       [EVENT_COMPILE] = TK_COMPILE,
+        [EVENT_CACHE] = TK_COMPILE, [EVENT_LAUNCH] = TK_LAUNCH,   [EVENT_KERNEL] = TK_KERNEL,
+        [EVENT_COPY] = TK_COPY,     [EVENT_WAIT] = TK_SYNC,       [EVENT_ALLOC] = TK_MEM,
+        [EVENT_FREE] = TK_MEM,      [EVENT_RANGE] = TK_ANNOT,     [EVENT_STEP] = TK_STEP,
+        [EVENT_CALL] = TK_OP,       [EVENT_RUN] = TK_API,         [EVENT_LOWER] = TK_PLAN,
+        [EVENT_BUILD] = TK_COMPILE, [EVENT_RECORD] = TK_OVERHEAD, [EVENT_PROFILER] = TK_OVERHEAD};
+    static const uint8_t direction[] = {TF_H2D, TF_D2H, TF_D2D};
+    struct trace *t = rd->t;
     t->seen++;
     if (r->kind >= EVENT_KINDS || r->t1 < r->t0 || r->t1 > INT64_MAX / 2) {
         t->dropped++;
         return;
     }
+    if (r->kind == EVENT_RECORD)
+        vec_push(&t->arena, &rd->marks,
+                 ((struct mark){(int64_t)r->t0, RG_MAX(0, RG_MIN(r->b, INT64_MAX / 4)), r->a != 0}));
     struct trace_event *e = trace_add(t);
     if (!e) return;
     e->kind = kinds[r->kind];
     e->t0 = (int64_t)r->t0;
     e->dur = (int64_t)(r->t1 - r->t0);
-    e->name = name;
+    e->name = r->name;
+    e->aux = r->info;
     bool device = e->kind == TK_KERNEL || e->kind == TK_COPY;
     char tid[24];
     snprintf(tid, sizeof tid, "%u", r->thread);
     e->lane = trace_lane(t, device ? LANE_DEVICE : LANE_HOST, trace_intern(t, "ridge", 5),
                          trace_intern(t, tid, strlen(tid)));
     if (device) t->lanes.p[e->lane].device = 0, t->lanes.p[e->lane].stream = (int32_t)(r->thread & 0xffff);
-    if (e->kind == TK_LAUNCH) e->corr = ++c->launches;
+    if (e->kind == TK_LAUNCH) e->corr = ++rd->launches;
+    if (r->kind == EVENT_RUN) e->corr = 0, e->flags = r->b == 2 ? TF_GRAPH : 0;
     if (e->kind == TK_KERNEL) {
         struct trace_kernel_args a = {.known = 4, .flops = r->a, .bytes = r->b};
-        e->corr = ++c->kernels;
+        e->corr = ++rd->kernels;
         e->args = trace_intern(t, &a, sizeof a);
     } else if (e->kind == TK_COPY || e->kind == TK_MEM) {
         struct trace_copy_args a = {r->kind == EVENT_FREE ? -r->a : r->a};
         e->args = trace_intern(t, &a, sizeof a);
-        e->flags = e->kind == TK_COPY ? TF_D2D : a.bytes < 0 ? TF_FREE : 0;
+        e->flags = e->kind == TK_COPY ? direction[r->b >= 0 && r->b <= 2 ? r->b : 2]
+                   : a.bytes < 0      ? TF_FREE
+                                      : 0;
         if (e->kind == TK_MEM) e->dur = RG_MAX(r->b, 0);
     }
 }
 
-void read_ridge(struct trace *t, struct input *in) {
-    size_t pos = 8;
+static bool read_records(struct reading *r, uint32_t bytes) {
+    struct event e;
+    for (uint32_t i = 0; i < bytes / sizeof e; i++) {
+        const uint8_t *p = need(r, sizeof e);
+        if (!p) return false;
+        memcpy(&e, p, sizeof e);
+        one_record(r, &e);
+    }
+    return skip(r, bytes % sizeof e);
+}
+
+static bool read_names(struct reading *r, uint32_t bytes) {
     uint32_t head[2];
-    uint64_t count[2];
-    const uint8_t *p = need(t, in, &pos, 24);
+    while (bytes >= sizeof head) {
+        const uint8_t *p = need(r, sizeof head);
+        if (!p) return false;
+        memcpy(head, p, sizeof head);
+        bytes -= sizeof head;
+        if (head[1] > bytes)
+            err_throw(r->t->err, RG_EPARSE, "a name of %u bytes in the Ridge profile: it is damaged",
+                      head[1]);
+        if (!(p = need(r, head[1]))) return false;
+        bytes -= head[1];
+        map_put(&r->names, head[0], trace_intern(r->t, p, head[1]));
+    }
+    return skip(r, bytes);
+}
+
+/* Blocks until the end, or until what is no block: the place where the next one would have come. */
+static void read_blocks(struct reading *r) {
+    struct event_block b;
+    for (;;) {
+        if (r->in->len == r->pos && !input_more(r->in, r->pos)) return;
+        if (r->in->len < r->pos) r->pos = 0;
+        const uint8_t *p = need(r, sizeof b);
+        if (!p) return;
+        memcpy(&b, p, sizeof b);
+        if (!b.tag && !b.size) return;
+        bool known = b.tag == EVENT_BLOCK_RECORDS || b.tag == EVENT_BLOCK_NAMES;
+        if (!known || b.used > b.size)
+            err_throw(r->t->err, RG_EPARSE, "the Ridge profile is damaged: no block begins where one should");
+        if (!(b.tag == EVENT_BLOCK_NAMES ? read_names(r, b.used) : read_records(r, b.used))) return;
+        if (!skip(r, b.size - b.used)) return;
+    }
+}
+
+/* ---- what a kernel is for ----------------------------------------------------------------------------------- */
+
+/* The place of "fn fn2 .., fn module file:line (backward), ..": of the first part that has one. */
+static void parse_site(struct trace *t, const char *s, size_t n, struct trace_kernel_args *a) {
+    size_t fn = 0;
+    for (size_t i = 0; i < n && !a->where;) {
+        size_t end = i;
+        while (end < n && !(s[end] == ',' && end + 1 < n && s[end + 1] == ' ')) end++;
+        for (size_t w = i, word = 0; w < end; word++) {
+            size_t k = w;
+            while (k < end && s[k] != ' ') k++;
+            size_t colon = k;
+            while (colon > w && s[colon - 1] >= '0' && s[colon - 1] <= '9') colon--;
+            bool place = colon < k && colon > w + 1 && s[colon - 1] == ':';
+            if (!word)
+                fn = k; /* several functions at one place are named together */
+            else if (place)
+                a->where = trace_intern(t, s + w, k - w);
+            else if (s[w] == '(')
+                a->backward = 1;
+            else if (!a->where)
+                a->module = trace_intern(t, s + w, k - w);
+            w = k + (k < end);
+        }
+        i = end + 2;
+    }
+    a->op = trace_intern(t, s, RG_MIN(fn, n));
+}
+
+static void parse_info(struct trace *t, uint32_t info, struct trace_kernel_args *a) {
+    const char *s = trace_str(t, info), *tab = strchr(s, '\t'), *second = tab ? strchr(tab + 1, '\t') : NULL;
+    if (!second) return;
+    a->known |= 8;
+    a->roof_ns = RG_MAX(0, RG_MIN(atoll(tab + 1), (long long)1e15));
+    a->limit = trace_intern(t, second + 1, strlen(second + 1));
+    if (tab > s) parse_site(t, s, (size_t)(tab - s), a);
+}
+
+static void resolve(struct reading *r) {
+    struct trace *t = r->t;
+    for (uint32_t i = 0; i < t->n; i++) {
+        struct trace_event *e = &t->ev[i];
+        uint64_t id = 0, info = 0;
+        if (e->name) map_get(&r->names, e->name, &id);
+        if (e->aux) map_get(&r->names, e->aux, &info);
+        e->name = (uint32_t)id;
+        e->aux = 0;
+        if (e->kind == TK_KERNEL && info) {
+            struct trace_kernel_args a = *(const struct trace_kernel_args *)trace_blob(t, e->args, sizeof a);
+            parse_info(t, (uint32_t)info, &a);
+            e->args = trace_intern(t, &a, sizeof a);
+        } else if (e->kind == TK_OP) {
+            e->args = (uint32_t)info; /* file:line */
+        }
+    }
+}
+
+static int by_time(const void *x, const void *y) {
+    const struct mark *a = x, *b = y;
+    return a->t < b->t ? -1 : a->t > b->t ? 1 : a->on - b->on;
+}
+
+/* Spans from each mark "on" to the next "off"; the last may have none. */
+static void find_recorded(struct reading *r) {
+    struct trace *t = r->t;
+    int64_t last = 0, on = -1, cpu = 0;
+    if (r->marks.n) qsort(r->marks.p, r->marks.n, sizeof *r->marks.p, by_time);
+    for (uint32_t i = 0; i < t->n; i++)
+        last = RG_MAX(last, t->ev[i].t0 + (t->ev[i].kind == TK_MEM ? 0 : t->ev[i].dur));
+    struct mark end = {.t = last + t->base};
+    for (uint32_t i = 0; i <= r->marks.n; i++) {
+        const struct mark *m = i < r->marks.n ? &r->marks.p[i] : &end;
+        int64_t at = RG_MAX(RG_MIN(m->t - t->base, last), 0);
+        if (m == &end) t->unfinished = on >= 0;
+        if (m->on && on < 0) on = at, cpu = m->cpu;
+        if (m->on || on < 0) continue;
+        if (at > on) vec_push(&t->arena, &t->recorded, ((struct trace_span){on, at}));
+        if (m->cpu > cpu) t->cpu_ns = RG_MIN(t->cpu_ns + (m->cpu - cpu), INT64_MAX / 4);
+        on = -1;
+    }
+}
+
+/* A kernel without a launch belongs to the innermost call of its thread around it. */
+static void link_calls(struct trace *t) {
+    for (uint32_t k = 0; k < t->lanes.n; k++) {
+        const struct trace_lane *d = &t->lanes.p[k], *h = NULL;
+        for (uint32_t i = 0; i < t->lanes.n; i++)
+            if (t->lanes.p[i].kind == LANE_HOST && t->lanes.p[i].tid == d->tid) h = &t->lanes.p[i];
+        if (d->kind != LANE_DEVICE || !h) continue;
+        uint32_t last = 0; /* 1 + the host event that began last */
+        for (uint32_t i = 0, j = 0; i < d->n; i++) {
+            struct trace_event *e = &t->ev[t->order[d->first + i]];
+            for (; j < h->n && t->ev[t->order[h->first + j]].t0 <= e->t0; j++)
+                if (t->ev[t->order[h->first + j]].kind != TK_MEM) last = t->order[h->first + j] + 1;
+            uint32_t x = last;
+            while (x && trace_end(&t->ev[x - 1]) < trace_end(e)) x = t->ev[x - 1].link;
+            if (e->link || !x) continue;
+            e->link = x;
+            e->flags &= (uint8_t)~TF_NOLAUNCH;
+            while (x && t->ev[x - 1].kind != TK_OP) x = t->ev[x - 1].link;
+            e->aux = x;
+        }
+    }
+}
+
+void read_ridge(struct trace *t, struct input *in) {
+    struct reading r = {.t = t, .in = in, .pos = 8};
+    uint32_t head[2];
+    const uint8_t *p = need(&r, sizeof head);
     if (!p) err_throw(t->err, RG_EPARSE, "the Ridge profile ends in its header: it was cut short");
-    memcpy(head, p, 8);
-    memcpy(count, p + 8, 16);
-    if (head[0] != VERSION)
+    memcpy(head, p, sizeof head);
+    if (head[0] != EVENT_FILE_VERSION)
         err_throw(t->err, RG_EPARSE, "this Ridge profile is of version %u; this program reads version %d",
-                  head[0], VERSION);
-    t->logged_drops = count[1];
-    VEC(uint32_t) names = {0};
-    for (uint32_t i = 0; i < head[1]; i++) {
-        uint32_t n;
-        if (!(p = need(t, in, &pos, 4))) break;
-        memcpy(&n, p, 4);
-        if (n > 65536)
-            err_throw(t->err, RG_EPARSE, "a name of %u bytes in the Ridge profile: it is damaged", n);
-        if (!(p = need(t, in, &pos, n))) break;
-        vec_push(&t->arena, &names, trace_intern(t, p, n));
-    }
-    struct shape c = {0};
-    for (uint64_t i = 0; i < count[0]; i++) {
-        struct event r;
-        if (!(p = need(t, in, &pos, sizeof r))) break;
-        memcpy(&r, p, sizeof r);
-        one_record(t, &r, r.name < names.n ? names.p[r.name] : 0, &c);
-    }
+                  head[0], EVENT_FILE_VERSION);
+    map_init(&r.names, &t->arena);
+    trace_intern(t, "", 0);
+    if (head[1] >= 16 && skip(&r, head[1] - 16)) read_blocks(&r);
+    resolve(&r);
     t->format = TRACE_RIDGE;
     trace_finish(t);
+    find_recorded(&r);
+    link_calls(t);
 }

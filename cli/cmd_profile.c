@@ -1,0 +1,160 @@
+/* cmd_profile.c: ridge profile -- PROGRAM ARGS: runs a Ridge program with recording on, then shows the profile;
+ * ridge report FILE: shows one that was recorded before.
+ *
+ * The program runs as it would alone: its input, output and exit status are its own, and `ridge profile` ends with that
+ * status, or with 128 + the signal that killed it. What was recorded until then is shown all the same.
+ * Exit status of `ridge report`: 0 shown, 1 the file cannot be read, 2 wrong usage. Tests: tests/cli/profile.sh */
+#include "cli.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct show {
+    const char *path, *html, *trace;
+    int by; /* GROUPS: the screen */
+    uint32_t rows;
+    bool json;
+    struct trace t;
+    struct diag d;
+};
+
+static int save(struct show *s, struct str *text, const char *what, const char *path) {
+    if (os_write_file(s->d.arena.err, path, text->p, text->n, 0644)) return 1;
+    if (!s->json) printf("%-6s %s (%.1f MB)\n", what, path, (double)text->n / 1e6);
+    return 0;
+}
+
+static void print(void *arg) {
+    struct show *s = arg;
+    struct str text, page, trace;
+    str_init(&text, &s->d.arena);
+    str_init(&page, &s->d.arena);
+    str_init(&trace, &s->d.arena);
+    if (s->by < GROUPS)
+        report_table(&text, &s->d, s->by, s->rows);
+    else if (s->json)
+        report_json(&text, &s->d, s->path);
+    else
+        report_text(&text, &s->d, s->path);
+    fwrite(text.p, 1, text.n, stdout);
+    if (s->html) {
+        report_html(&page, &s->d, s->path);
+        if (save(s, &page, "PAGE", s->html)) return;
+    }
+    if (!s->trace) return;
+    report_trace(&trace, &s->d);
+    save(s, &trace, "TRACE", s->trace);
+}
+
+static int show(const char *command, struct show *s) {
+    struct err e = {0};
+    int bad = trace_read(&s->t, &e, s->path);
+    if (bad) {
+        err_prefix(&e, "%s: ", s->path);
+        return cli_error(command, &e);
+    }
+    if (s->t.format != TRACE_RIDGE)
+        bad = err_set(&e, RG_EINVAL, "%s is no Ridge profile; `ridge diagnose` reads other traces", s->path);
+    if (!bad && !(bad = diagnose(&s->d, &s->t, &e))) {
+        bad = err_guard(&e, print, s);
+        if (!bad) bad = e.code;
+        diag_free(&s->d);
+    }
+    trace_free(&s->t);
+    return bad ? cli_error(command, &e) : EXIT_OK;
+}
+
+static int find_group(const char *command, const char *name) {
+    for (int i = 0; i < GROUPS; i++)
+        if (!strcmp(name, group_text(i))) return i;
+    fprintf(stderr, "ridge %s: --by expects kernel, op, line or module, found '%s'\n", command, name);
+    return -1;
+}
+
+int cmd_report(int argc, char **argv) {
+    static struct show s = {.by = GROUPS};
+    const char *by = NULL;
+    int64_t rows = 30;
+    const struct arg_spec spec[] = {
+        {"by", ARG_TEXT, &by, "WHAT",
+         "a table of kernels by kernel, op, line or module instead of the screen"},
+        {"rows", ARG_NUMBER, &rows, "N", "at most so many rows of it (30)"},
+        {"json", ARG_FLAG, &s.json, NULL, "the diagnosis as one JSON object (schema: docs/diagnose.md)"},
+        {"html", ARG_TEXT, &s.html, "OUT", "also write a page with timeline and tables"},
+        {"trace", ARG_TEXT, &s.trace, "OUT", "also write Chrome's JSON: Perfetto, TensorBoard"},
+    };
+    struct args a = {
+        .command = "report",
+        .operands = "FILE",
+        .about =
+            "Shows a profile that a Ridge program recorded (PROFILE=1, `ridge profile`, rg_profile_start).",
+        .spec = spec,
+        .nspec = RG_COUNT(spec),
+        .min_operands = 1,
+        .max_operands = 1};
+    int status = args_parse(&a, argc, argv);
+    if (status >= 0) return status;
+    if (by && (s.by = find_group("report", by)) < 0) return EXIT_USAGE;
+    if (rows < 1) return fprintf(stderr, "ridge report: --rows expects 1 or more\n"), EXIT_USAGE;
+    s.rows = (uint32_t)RG_MIN(rows, 1000000);
+    s.path = a.operand[0];
+    return show("report", &s);
+}
+
+/* The program in a process of its own; its exit status, or -1. */
+static int run(const char *profile, char **argv) {
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid < 0) return fprintf(stderr, "ridge profile: no new process: %s\n", strerror(errno)), -1;
+    if (!pid) {
+        setenv("RIDGE_PROFILE", profile, 1);
+        execvp(argv[0], argv);
+        fprintf(stderr, "ridge profile: %s: %s\n", argv[0], strerror(errno));
+        _exit(127);
+    }
+    int st;
+    while (waitpid(pid, &st, 0) < 0)
+        if (errno != EINTR) return -1;
+    if (WIFSIGNALED(st))
+        fprintf(stderr, "ridge profile: %s was killed by signal %d\n", argv[0], WTERMSIG(st));
+    return WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
+}
+
+int cmd_profile(int argc, char **argv) {
+    static struct show s = {
+        .by = GROUPS, .path = "ridge.profile", .html = "report.html", .trace = "trace.json"};
+    const struct arg_spec spec[] = {
+        {"out", ARG_TEXT, &s.path, "FILE", "the profile (ridge.profile)"},
+        {"html", ARG_TEXT, &s.html, "FILE", "the page (report.html)"},
+        {"trace", ARG_TEXT, &s.trace, "FILE", "Chrome's JSON (trace.json)"},
+    };
+    struct args a = {.command = "profile",
+                     .operands = "-- PROGRAM ARGS",
+                     .about = "Runs a Ridge program with recording on and shows where its time went.",
+                     .spec = spec,
+                     .nspec = RG_COUNT(spec),
+                     .min_operands = 0,
+                     .max_operands = 0};
+    int own = 1;
+    while (own < argc && strcmp(argv[own], "--")) own++;
+    int status = args_parse(&a, own, argv);
+    if (status >= 0) return status;
+    if (own + 1 >= argc) {
+        fprintf(stderr, "ridge profile: expected -- PROGRAM ARGS; see `ridge profile --help`\n");
+        return EXIT_USAGE;
+    }
+    unlink(s.path);
+    status = run(s.path, argv + own + 1);
+    if (status < 0) return EXIT_FAILED;
+    if (access(s.path, R_OK)) {
+        fprintf(stderr, "ridge profile: %s recorded nothing: is it a Ridge program?\n", argv[own + 1]);
+        return status ? status : EXIT_FAILED;
+    }
+    printf("\n");
+    int shown = show("profile", &s);
+    printf("FILE   %s: `ridge report %s --by line` shows more\n", s.path, s.path);
+    return status ? status : shown;
+}

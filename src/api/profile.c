@@ -1,0 +1,185 @@
+/* profile.c: recording a profile of the process; ranges; the tables of a profile that was recorded.
+ *
+ * The recorder is src/event/record.c and belongs to the process, not to a context: a context is asked for only because
+ * errors are told through one. Here is what a user adds: which steps to record, ranges, and PROFILE in the environment,
+ * which records from the first rg_open to the end of the process.
+ * Tests: tests/unit/profile.c, tests/cli/profile.sh */
+#include "event/event.h"
+#include "internal.h"
+#include "report/report.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define DEEPEST 64
+
+static struct {
+    pthread_mutex_t lock;
+    rg_profile_opts o;
+    uint64_t began; /* of this step */
+    int64_t steps;  /* that ended */
+    bool by_env;    /* PROFILE began it */
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- recording -------------------------------------------------------------------------------------------- */
+
+/* Is step n, counted from 0, to be recorded? */
+static bool wanted(const rg_profile_opts *o, int64_t n) {
+    if (!o->active) return true;
+    int64_t cycle = (int64_t)o->wait + o->active;
+    return n % cycle >= o->wait && (!o->repeat || n / cycle < o->repeat);
+}
+
+static int begin(struct err *e, const char *path, const rg_profile_opts *o) {
+    int bad = event_record_start(e, path);
+    if (bad) return bad;
+    state.o = *o;
+    state.steps = 0;
+    state.began = os_now_ns();
+    if (!wanted(o, 0)) event_record_pause(true);
+    return 0;
+}
+
+struct start {
+    const char *path;
+    rg_profile_opts o;
+};
+
+static void do_start(struct call *k) {
+    const struct start *s = k->p;
+    const rg_profile_opts *o = &s->o;
+    struct err e = {0};
+    if (!s->path || !*s->path) call_fail(k, RG_EINVAL, "the path of the profile is empty");
+    if (o->wait < 0 || o->active < 0 || o->repeat < 0)
+        call_fail(k, RG_EINVAL, "wait, active and repeat are numbers of steps; found %d, %d, %d", o->wait,
+                  o->active, o->repeat);
+    if (o->wait && !o->active)
+        call_fail(k, RG_EINVAL, "wait is %d and active is 0: nothing would be recorded", o->wait);
+    pthread_mutex_lock(&state.lock);
+    int bad = begin(&e, s->path, o);
+    pthread_mutex_unlock(&state.lock);
+    if (bad) call_fail(k, bad, "%s", e.msg);
+}
+
+rg_status rg_profile_start_at(const char *file, int line, rg_ctx *c, const char *path, rg_profile_opts o) {
+    return c ? call_work(CALL(profile_start, .c = c, .p = &(struct start){path, o}), do_start) : RG_EINVAL;
+}
+
+static void do_step(struct call *k) {
+    (void)k;
+    pthread_mutex_lock(&state.lock);
+    uint64_t now = os_now_ns();
+    event_add(EVENT_STEP, event_name("step"), state.began, now, state.steps, 0);
+    event_record_pause(!wanted(&state.o, ++state.steps));
+    state.began = now;
+    pthread_mutex_unlock(&state.lock);
+}
+
+rg_status rg_profile_step_at(const char *file, int line, rg_ctx *c) {
+    return c ? call_work(CALL(profile_step, .c = c), do_step) : RG_EINVAL;
+}
+
+static void do_stop(struct call *k) {
+    struct err e = {0};
+    pthread_mutex_lock(&state.lock);
+    int bad = event_record_stop(&e);
+    state.o = (rg_profile_opts){0};
+    pthread_mutex_unlock(&state.lock);
+    if (bad) call_fail(k, bad, "%s", e.msg);
+}
+
+rg_status rg_profile_stop_at(const char *file, int line, rg_ctx *c) {
+    return c ? call_work(CALL(profile_stop, .c = c), do_stop) : RG_EINVAL;
+}
+
+/* The file is whole without it; this tells when the program ended. */
+static void end_of_process(void) {
+    struct err e = {0};
+    if (event_recording()) event_record_stop(&e);
+}
+
+int profile_from_env(struct err *e) {
+    const char *path = env_str(ENV_PROFILE);
+    int bad = 0;
+    if (!path || !*path || !strcmp(path, "0")) return 0;
+    pthread_mutex_lock(&state.lock);
+    if (!state.by_env) {
+        bad = begin(e, strcmp(path, "1") ? path : "ridge.profile", &(rg_profile_opts){0});
+        state.by_env = !bad;
+        if (!bad) atexit(end_of_process);
+    }
+    pthread_mutex_unlock(&state.lock);
+    if (bad) err_prefix(e, "PROFILE=%.100s: ", path);
+    return bad;
+}
+
+/* ---- ranges ------------------------------------------------------------------------------------------------- */
+
+static _Thread_local struct {
+    struct event_span open[DEEPEST];
+    uint32_t n;
+} ranges;
+
+void rg_range_push(const char *name) {
+    if (ranges.n < DEEPEST) ranges.open[ranges.n] = event_begin(EVENT_RANGE, event_name(name));
+    ranges.n++;
+}
+
+void rg_range_pop(void) {
+    if (!ranges.n) return;
+    if (--ranges.n < DEEPEST) event_end(ranges.open[ranges.n], 0, 0);
+}
+
+/* ---- tables --------------------------------------------------------------------------------------------------- */
+
+struct table {
+    const char *path;
+    int by;
+    char *out;
+    size_t room, n;
+    struct trace t;
+    struct diag d;
+};
+
+static void write_table(void *arg) {
+    struct table *x = arg;
+    struct str s;
+    str_init(&s, &x->d.arena);
+    report_table(&s, &x->d, x->by, UINT32_MAX);
+    x->n = s.n;
+    if (!x->out || !x->room) return;
+    size_t n = RG_MIN(s.n, x->room - 1);
+    memcpy(x->out, s.p, n);
+    x->out[n] = 0;
+}
+
+/* The reader has guards of its own: what it throws is caught there, and told here. */
+static void do_table(struct call *k) {
+    struct table *x = k->p;
+    struct err e = {0};
+    int bad =
+        x->path ? trace_read(&x->t, &e, x->path) : err_set(&e, RG_EINVAL, "the path of the profile is NULL");
+    if (bad) call_fail(k, bad, "%s", e.msg);
+    if ((unsigned)x->by >= GROUPS)
+        bad = err_set(&e, RG_EINVAL, "there is no group number %d; use RG_BY_KERNEL ..", x->by);
+    if (!bad && x->t.format != TRACE_RIDGE) bad = err_set(&e, RG_EINVAL, "%s is no Ridge profile", x->path);
+    if (!bad && !(bad = diagnose(&x->d, &x->t, &e))) {
+        bad = err_guard(&e, write_table, x);
+        diag_free(&x->d);
+    }
+    trace_free(&x->t);
+    if (bad) call_fail(k, bad, "%s", e.msg);
+}
+
+size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const char *path, rg_profile_by by,
+                           char *out, size_t room) {
+    struct table *x = mem_alloc(sizeof *x);
+    if (out && room) *out = 0;
+    if (!x) return 0;
+    memset(x, 0, sizeof *x);
+    x->path = path, x->by = (int)by, x->out = out, x->room = room;
+    bool bad = !c || call_work(CALL(profile_table, .c = c, .p = x), do_table);
+    size_t n = bad ? 0 : x->n;
+    mem_free(x);
+    return n;
+}

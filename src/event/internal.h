@@ -1,0 +1,15 @@
+/* internal.h: what event.c and record.c share. */
+#ifndef RIDGE_EVENT_INTERNAL_H
+#define RIDGE_EVENT_INTERNAL_H
+
+#include "event/event.h"
+
+/* record.c: to the file, if there is one. */
+void record_event(const struct event *);
+void record_name(uint32_t number, const char *text, size_t len); /* under the lock of the names */
+void record_thread_end(void);
+
+/* event.c: calls `first`, then fn for each name, while nobody can add one. */
+void names_each(void (*fn)(uint32_t number, const char *text, size_t len), void (*first)(void));
+
+#endif

@@ -1,0 +1,176 @@
+/* ridge.c: the one screen for a Ridge program, and its tables.
+ *
+ * The order of text.c: what is it, where did the time go, what to do, which kernels. Every kernel has its line, its share
+ * of the roof and what sets that roof; rows of a table sum to the time of all kernels.
+ * Tests: tests/unit/profile.c, tests/cli/profile.sh */
+#include "report/internal.h"
+
+static double ms(int64_t ns) { return (double)ns / 1e6; }
+static double pct(double part, double whole) { return whole > 0 ? 100.0 * part / whole : 0; }
+
+const char *ridge_budget_text(int budget) {
+    switch (budget) {
+    case BUDGET_KERNELS: return "kernels";
+    case BUDGET_EXPOSED: return "copies";
+    case BUDGET_SYNC: return "waits";
+    case BUDGET_LOADER: return "files and batches";
+    case BUDGET_PLAN: return "planning and lowering";
+    case BUDGET_COMPILE: return "compiling, and looking into the cache";
+    case BUDGET_DISPATCH: return "dispatch: graph, binding, bookkeeping";
+    case BUDGET_USER: return "your code, outside of Ridge";
+    case BUDGET_PROFILER: return "the profiler itself";
+    default: return "other";
+    }
+}
+
+static const char *text_of(const struct diag *d, uint32_t id, const char *none) {
+    return id ? trace_str(d->t, id) : none;
+}
+
+static int64_t kernel_time(const struct diag *d) {
+    int64_t ns = 0;
+    for (uint32_t i = 0; i < d->kernels.n; i++) ns += d->kernels.p[i].ns;
+    return ns;
+}
+
+/* The longest step is the first, which plans and compiles: the median says more. */
+static int64_t median_step(const struct diag *d) {
+    int64_t best = 0;
+    for (uint32_t i = 0; i < d->steps.n; i++) { /* few steps, or few different ones: no sort needed */
+        int64_t x = d->steps.p[i].t1 - d->steps.p[i].t0;
+        uint32_t less = 0, equal = 0;
+        for (uint32_t k = 0; k < d->steps.n && d->steps.n <= 2000; k++) {
+            int64_t y = d->steps.p[k].t1 - d->steps.p[k].t0;
+            less += y < x, equal += y == x;
+        }
+        if (less <= d->steps.n / 2 && less + equal > d->steps.n / 2) best = x;
+    }
+    return best;
+}
+
+static void head(struct str *o, const struct diag *d, const char *path) {
+    const char *slash = strrchr(path, '/');
+    report_line(o, "%s  Ridge profile%s%s", slash ? slash + 1 : path, *d->device_name ? ", device " : "",
+                d->device_name);
+    char cores[48] = "";
+    if (d->t->cpu_ns && !d->t->unfinished)
+        snprintf(cores, sizeof cores, ", %.1f cores busy",
+                 (double)d->t->cpu_ns / (double)RG_MAX(d->wall_ns, 1));
+    report_line(o, "  %u events%s, %llu kernels, %u steps, %.1f ms recorded%s", d->t->n,
+                d->t->lost + d->t->dropped ? " (some lost)" : "", (unsigned long long)d->kernel_count,
+                d->steps.n, ms(d->wall_ns), cores);
+    if (d->healthy)
+        report_line(o, "VERDICT  healthy: %.1f%% of the time in kernels, at %.0f%% of their roof",
+                    pct((double)d->budget[BUDGET_KERNELS], (double)d->wall_ns), 100 * d->roof);
+    else
+        report_line(o, "VERDICT  %s: %.1f of %.1f ms (%.1f%%); in kernels %.1f%%, at %.0f%% of their roof",
+                    cause_text(d->verdict), ms(d->causes.p[0].lost_ns), ms(d->wall_ns),
+                    pct((double)d->causes.p[0].lost_ns, (double)d->wall_ns),
+                    pct((double)d->budget[BUDGET_KERNELS], (double)d->wall_ns), 100 * d->roof);
+}
+
+static void budget(struct str *o, const struct diag *d) {
+    int share[BUDGET_KEYS];
+    report_shares(d->budget, BUDGET_KEYS, d->wall_ns, share);
+    for (int k = 0; k < BUDGET_KEYS; k++) {
+        if (!d->budget[k]) continue;
+        char bar[24];
+        int n = RG_MIN(20, (share[k] + 25) / 50);
+        memset(bar, '#', (size_t)n);
+        bar[n] = 0;
+        report_line(o, "  %-45s %10.2f ms %5.1f%%  %s", ridge_budget_text(k), ms(d->budget[k]),
+                    share[k] / 10.0, bar);
+    }
+    report_line(o, "  %45s %10.2f ms 100.0%%", "sum", ms(d->wall_ns));
+}
+
+static void fixes(struct str *o, const struct diag *d) {
+    int shown = 0;
+    for (uint32_t i = 0; i < d->causes.n; i++) {
+        const struct cause *c = &d->causes.p[i];
+        if (c->note) report_wrapped(o, "NOTE   ", arena_printf(o->arena, "%s: %s", c->signal, c->fix), 7, 2);
+        if (c->note || shown == 3) continue;
+        report_line(o, "FIX %d  %s  up to %.1f ms (%.1f%%), %s%s%s", ++shown, cause_text(c->id),
+                    ms(c->gain_ns), pct((double)c->gain_ns, (double)d->wall_ns),
+                    strcmp(cause_confidence(c->id), "model") ? "measured" : "modelled",
+                    *c->where ? "  at " : "", c->where);
+        report_wrapped(o, "       ", c->signal, 7, 2);
+        report_wrapped(o, "    -> ", c->fix, 7, 2);
+    }
+    if (!shown) report_line(o, "FIX    nothing to do");
+}
+
+static void kernels(struct str *o, const struct diag *d) {
+    int64_t all = kernel_time(d);
+    if (!d->kernels.n) return;
+    report_line(o, "KERNELS  %.1f ms in %u different ones; at best they would take %.1f ms", ms(all),
+                d->kernels.n, ms((int64_t)((double)all * d->roof)));
+    for (uint32_t i = 0; i < d->kernels.n && i < 6; i++) {
+        const struct kernel_row *k = &d->kernels.p[i];
+        char name[25], roof[32] = "roof not known";
+        double us = (double)k->ns / k->count / 1e3;
+        report_cut_middle(trace_str(d->t, k->name), name, sizeof name);
+        if (k->limit)
+            snprintf(roof, sizeof roof, "%2.0f%% of roof, %s", 100 * k->roof, trace_str(d->t, k->limit));
+        report_line(o, " %5.1f%% %-24s x%-5u %7.1f %s %-11s %-22s %s", pct((double)k->ns, (double)all), name,
+                    k->count, us < 10000 ? us : us / 1e3, us < 10000 ? "us" : "ms", class_text(k->cls), roof,
+                    text_of(d, k->where, ""));
+    }
+}
+
+static void steps(struct str *o, const struct diag *d) {
+    if (d->steps.n < 2) return;
+    const struct step_row *first = &d->steps.p[0];
+    report_line(o, "STEPS  the first %.2f ms, the median of %u %.2f ms", ms(first->t1 - first->t0),
+                d->steps.n, ms(median_step(d)));
+}
+
+static void notes(struct str *o, const struct diag *d) {
+    if (d->mem.n)
+        report_line(o, "MEMORY peak %.1f MB of device memory, %.1f at the end%s", (double)d->mem_peak / 1e6,
+                    (double)d->mem_last / 1e6, d->mem_leak ? ": it grows" : "");
+    for (uint32_t i = 0; i < d->capture.n; i++)
+        report_wrapped(o, "CAPTURE  ",
+                       arena_printf(o->arena, "%s -> %s", d->capture.p[i].why, d->capture.p[i].setting), 9,
+                       2);
+}
+
+void report_ridge(struct str *o, const struct diag *d, const char *path) {
+    head(o, d, path);
+    if (d->wall_ns) budget(o, d);
+    fixes(o, d);
+    kernels(o, d);
+    steps(o, d);
+    notes(o, d);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------ */
+
+static void table_row(struct str *o, const struct group_row *r, int64_t all, const char *name) {
+    char roof[16] = "-";
+    double ns = RG_MAX((double)r->ns, 1);
+    if (r->roof_of) snprintf(roof, sizeof roof, "%.0f%%", 100 * r->roof_ns / (double)r->roof_of);
+    str_printf(o, "%5.1f%% %8llu %12.3f %11.2f %9.1f %8.1f %7s  %s\n", pct((double)r->ns, (double)all),
+               (unsigned long long)r->count, ms(r->ns), (double)r->ns / 1e3 / (double)RG_MAX(r->count, 1u),
+               r->flops / ns, r->bytes / ns, roof, name);
+}
+
+void report_table(struct str *o, struct diag *d, int by, uint32_t rows) {
+    static const char *const none[GROUPS] = {"?", "(no function)", "(no line)", "(no module)"};
+    struct group_row *row, sum = {0}, rest = {0};
+    uint32_t n = diag_group(d, by, &row);
+    int64_t all = kernel_time(d);
+    str_printf(o, "%6s %8s %12s %11s %9s %8s %7s  %s\n", "share", "calls", "ms", "us each", "GFLOPS", "GB/s",
+               "of roof", group_text(by));
+    for (uint32_t i = 0; i < n; i++) {
+        struct group_row *to[2] = {&sum, i < rows ? NULL : &rest};
+        for (int k = 0; k < 2 && to[k]; k++) {
+            to[k]->count += row[i].count, to[k]->ns += row[i].ns;
+            to[k]->flops += row[i].flops, to[k]->bytes += row[i].bytes;
+            to[k]->roof_ns += row[i].roof_ns, to[k]->roof_of += row[i].roof_of;
+        }
+        if (i < rows) table_row(o, &row[i], all, text_of(d, row[i].name, none[by < GROUPS ? by : 0]));
+    }
+    if (rest.count) table_row(o, &rest, all, arena_printf(o->arena, "(%u more)", n - rows));
+    table_row(o, &sum, all, "sum");
+}

@@ -1,0 +1,80 @@
+#!/bin/sh
+# `ridge profile` and `ridge report`: examples/mnist for three steps, each of its kernels with a line of mnist.c and its layers
+# summing to all kernels; a program that fails or is killed; errors for people.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+RIDGE=${RIDGE:-$root/build/ridge}
+case $RIDGE in /*) ;; *) RIDGE=$PWD/$RIDGE ;; esac
+build=${BUILD_DIR:-$root/build/release}
+case $build in /*) ;; *) build=$root/$build ;; esac
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
+unset DEBUG DEVICE NOOPT PROFILE RIDGE_PROFILE
+here=$(mktemp -d) || exit 1
+trap 'rm -rf "$here"' EXIT
+cd "$here" || exit 1
+bad=0
+fail() { echo "$*" | cut -c1-400 | head -6; bad=1; }
+has() {
+    want=$1 words=$2
+    shift 2
+    out=$("$RIDGE" "$@" 2>&1)
+    got=$?
+    [ $got -eq "$want" ] || fail "ridge $*: exit status $got, expected $want: $out"
+    case $out in *"$words"*) ;; *) fail "ridge $*: expected '$words' in: $out" ;; esac
+}
+
+# a small MNIST: the header says how many images there are
+cut_idx() { # NAME HEADER BYTES: so many bytes after a header of its own
+    skip=$(($(printf "$2" | wc -c) + 1))
+    { printf "$2"; gzip -dc "$root/data/mnist/$1" | tail -c "+$skip" | head -c "$3"; } | gzip > "$1"
+}
+cut_idx train-images-idx3-ubyte.gz '\0\0\10\3\0\0\3\350\0\0\0\34\0\0\0\34' 784000
+cut_idx train-labels-idx1-ubyte.gz '\0\0\10\1\0\0\3\350' 1000
+cut_idx t10k-images-idx3-ubyte.gz '\0\0\10\3\0\0\1\364\0\0\0\34\0\0\0\34' 392000
+cut_idx t10k-labels-idx1-ubyte.gz '\0\0\10\1\0\0\1\364' 500
+
+if [ -x "$build/examples/mnist" ]; then
+    "$RIDGE" profile -- "$build/examples/mnist" --steps 3 --batch 16 --data "$here" > screen 2>&1 || fail "mnist: $(tail -3 screen)"
+    grep -q "^VERDICT" screen || fail "no verdict: $(cat screen)"
+    grep -q " sum .* ms 100.0%" screen || fail "the budget does not sum: $(cat screen)"
+    grep -q "% of roof, .* mnist.c:" screen || fail "no kernel with its roof and line: $(cat screen)"
+    awk '/^  [a-zA-Z].* ms +[0-9.]+%/ { for (i = 1; i <= NF; i++) if ($i ~ /%$/ && $i != "100.0%") s += $i }
+         /^ +sum/ { exit } END { if (s < 99.95 || s > 100.05) { print "the budget is " s " %"; exit 1 } }' screen || bad=1
+    awk '/^  other/ { if ($(NF) + 0 > 2) exit 1 }' screen || fail "too much is not known: $(cat screen)"
+    [ -s report.html ] && grep -q "</html>" report.html || fail "no page"
+    [ -s trace.json ] && [ "$(tail -c 4 trace.json | tr -d '\n')" = "]}" ] || fail "no trace"
+    "$RIDGE" report ridge.profile --by line > lines || fail "no table by line"
+    awk 'NR > 1 && $NF != "sum" && $NF !~ /^mnist.c:[0-9]+$/ { print "a kernel without a line of mnist.c: " $0; exit 1 }' lines || bad=1
+    "$RIDGE" report ridge.profile --by module --rows 100 > modules || fail "no table by module"
+    grep -q "net.0$" modules && grep -q "adam$" modules || fail "layers are missing: $(cat modules)"
+    awk 'NR > 1 && $NF == "sum" { if (s - $3 > 0.02 || $3 - s > 0.02) { print "layers take " s " ms of " $3; exit 1 } }
+         NR > 1 { s += $3 }' modules || bad=1
+    [ "$("$RIDGE" report ridge.profile --by module --rows 1 | wc -l)" -eq 4 ] || fail "--rows 1 is not one row, the rest and the sum"
+    has 0 '"verdict":' report ridge.profile --json
+    has 0 "VERDICT" diagnose ridge.profile
+    has 0 "kernels" diagnose trace.json
+fi
+
+# the environment alone; a file of one's own
+[ -x "$build/examples/dot" ] && PROFILE=mine.profile "$build/examples/dot" > out && has 0 "dot.c:" report mine.profile --by line
+[ "$(cat out 2>/dev/null)" = 11 ] || fail "PROFILE changed what dot prints: $(cat out)"
+PROFILE=/nowhere/x "$build/examples/dot" > out 2>&1 && fail "a profile that cannot be written went unnoticed"
+grep -q "PROFILE=/nowhere/x: /nowhere/x: cannot be written" out || fail "not said: $(cat out)"
+
+# what the program does is what the command does
+has 3 "recorded nothing" profile -- sh -c 'exit 3'
+has 137 "killed by signal 9" profile -- sh -c 'kill -9 $$'
+has 127 "no-such-program" profile -- ./no-such-program
+has 2 "expected -- PROGRAM" profile
+has 2 "unknown option --otu, did you mean --out?" profile --otu x -- true
+has 0 "usage: ridge profile" profile --help
+has 0 "usage: ridge report" report --help
+has 2 "expected FILE" report
+has 2 "--by expects kernel, op, line or module" report mine.profile --by colour
+has 1 "No such file" report none.profile
+has 1 "no Ridge profile" report "$root/tests/traces/memory_leak.snapshot.pickle"
+head -c 100000 mine.profile > cut.profile
+has 0 "the file ends early" report cut.profile
+printf 'RIDGEPRF\1\0\0\0\20\0\0\0' > old.profile
+has 1 "is of version 1" report old.profile
+exit $bad
