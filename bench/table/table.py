@@ -252,11 +252,12 @@ def number(x, digits=4):
     return "-" if x is None else f"{x:.{digits}g}" if x < 10000 else f"{x:.0f}"
 
 
+QUIET = ("only products", "left out")  # reasons that need no words in each row
 HEAD = ["row", "unit", "ours", "peer", "peer name", "ratio", "floor", "share of floor", "other peers"]
 
 
 def cells(r):
-    others = ", ".join([f"{n} {number(t)}" for n, t in sorted(r["others"].items())] + [f"{n}: {w}" for n, w in r["missing"].items() if w != "only products"])
+    others = ", ".join([f"{n} {number(t)}" for n, t in sorted(r["others"].items())] + [f"{n}: {w}" for n, w in r["missing"].items() if w not in QUIET])
     if "why" in r:
         others = f"Ridge: {r['why']}; " + others
     return [r["row"], r["unit"], number(r["ours"]), number(r["peer"]), r["peer_name"] or "none", number(r["ratio"], 3), number(r["floor"]),
@@ -273,6 +274,7 @@ def about(o, machine, load):
     return [f"{datetime.date.today()}, {machine['name']} ({platform.machine()}), {o.threads} threads, {'least' if o.least else 'medians'} of up to {o.rounds} interleaved turns, "
             f"load {load[0]:.1f} before, {load[1]:.1f} after{busy}",
             f"measured in this run: f32 {rate['f32']:.4g} GFLOPS, memory read {rate['memory read']:.3g} write {rate['memory write']:.3g} copy {rate['memory copy']:.3g} GB/s",
+            *([f"left out: {o.no}"] if o.no else []),
             "command: " + " ".join(["bench/table/table.py", *sys.argv[1:]])]
 
 

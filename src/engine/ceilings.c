@@ -424,7 +424,8 @@ static const char *memory_how(struct probe *p, enum level l) {
 static void measure_memory(struct probe *p, enum level l, enum kind k) {
     struct model *m = &p->out->model;
     size_t bytes = level_bytes(p, l), half = p->size / 2;
-    if (!bytes) return;
+    if (!bytes || 2 * bytes * (size_t)p->threads + 4096 > half)
+        return;                                                    /* no such level, or too little memory */
     if (k == COPY && l != DRAM) bytes = bytes / 2 & ~(size_t)1023; /* two arrays in the same room */
     struct work w = {
         .fn = p->memory[k]->fn, .var = {(int64_t)bytes, 1}, .mem = p->mem, .mem2 = p->mem, .step = bytes};

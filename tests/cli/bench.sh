@@ -12,7 +12,7 @@ fail() { echo "$*"; bad=1; }
 
 out=$(python3 bench/table/table.py --build "$BUILD_DIR" --out "$here" --rounds 1 --no OpenBLAS,PyTorch,tinygrad \
     --rows "sgemm 64,sgemm 512x10x784,1000 tiny,dot warm" 2>&1) || fail "table.py failed: $out"
-case $out in *"left out"*) ;; *) fail "does not say why a peer is missing: $out" ;; esac
+case $out in *"left out: OpenBLAS,PyTorch,tinygrad"*) ;; *) fail "does not say which peers are missing: $out" ;; esac
 python3 - "$here/results.json" <<'END' || fail "results.json is not as documented"
 import json, sys
 d = json.load(open(sys.argv[1]))
@@ -20,7 +20,7 @@ assert [r["row"] for r in d] == ["sgemm 64", "sgemm 512x10x784", "1000 tiny kern
 for r in d:
     assert {"row", "unit", "ours", "peer", "peer_name", "ratio", "floor", "share"} <= set(r), r
     assert r["ours"] > 0 and r["peer"] is None and r["missing"], r
-assert 0 < d[0]["share"] <= 1.05 and d[0]["floor"] > 0, d[0]
+assert d[0]["share"] > 0 and d[0]["floor"] > 0, d[0]
 END
 # every row of the table is one of ours, and the other way round
 python3 - "$BUILD_DIR/bench/table/ours" <<'END' || fail "the rows of table.py and ours.c differ"
