@@ -140,7 +140,8 @@ int main(int argc, char **argv) {
                      .one = rg_randn(c, RG_F32, RG_SHAPE(1))};
     d.g = rg_cast(d.h, RG_BF16);
     rg_realize_all(RG_TENSORS(d.x, d.y, d.z, d.m, d.n, d.w, d.b, d.h, d.g, d.one));
-    rg_tensor h2 = rg_add(d.h, 1), in[2][4] = {{d.x, d.m, d.h, d.g}, {d.y, d.n, h2, rg_cast(h2, RG_BF16)}};
+    rg_tensor h2 = rg_add(d.h, 1),
+              in[2][4] = {{d.x, d.m, d.h, d.g}, {rg_neg(d.x), rg_neg(d.m), h2, rg_cast(h2, RG_BF16)}};
     rg_realize_all((rg_tensors){in[1], 4});
     double copy = 0;
     printf("%-36s %10s %9s %9s %8s %s\n", "program", "us", "GB/s", "of x*2", "GFLOP/s", "kernels");

@@ -5,7 +5,8 @@
  * the innermost grid axis, or of the shared axis: where their addresses are the same or next to each other one access
  * serves the whole warp, else each costs a sector of 32 bytes. And a GPU that is not full of threads is as much slower.
  * So a sum along rows is shared, a sum along columns is not unless there are few; a matrix product is not.
- * Where threads walk along memory and are many, each takes 16 bytes at once.
+ * Where threads walk along memory and are many, each takes 16 bytes at once. In a sum of products a thread computes a tile of
+ * results, so that each number it loads is used several times.
  * Tests: tests/unit/cuda.c */
 #include "heur.h"
 
@@ -89,6 +90,58 @@ static void share(struct view *v, int axis, struct str *out) {
     }
 }
 
+/* ---- sums of products ----------------------------------------------------------------------------------- */
+
+static const uop *product_of(const struct view *v) {
+    for (int i = 0; i < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); i++) {
+        const uop *x = v->reduce[i]->src[0];
+        while (x->op == OP_CAST) x = x->src[0];
+        if (v->reduce[i]->arg.i == OP_ADD && x->op == OP_MUL) return x;
+    }
+    return NULL;
+}
+
+/* One factor moves with the axis and the other does not: along it, what is loaded of the other serves all. */
+static bool reuses(const struct view *v, const uop *product, int axis) {
+    return view_depends(v, product->src[0], axis) != view_depends(v, product->src[1], axis);
+}
+
+static int divisor_below(int64_t n, int most) {
+    for (; most > 1 && n % most; most--) {}
+    return most;
+}
+
+static void cut(struct view *v, int axis, int n, const char *how, struct str *out) {
+    const char *inner = view_fresh(v, v->axis[axis].name, "r");
+    if (n > 1) str_printf(out, " TILE(%s,%d,%s) %s(%s)", v->axis[axis].name, n, inner, how, inner);
+}
+
+/* A tile along the innermost axis and the largest other one, as large as leaves enough threads; "" if there is none. */
+static const char *tile_of_results(struct view *v) {
+    static const int size[][2] = {{8, 4}, {4, 4}, {4, 2}, {2, 2}};
+    const uop *x = product_of(v);
+    int inner = inner_grid(v), other = -1;
+    if (!x || inner < 0 || !reuses(v, x, inner)) return "";
+    for (int i = 0; i < v->naxis; i++) {
+        const struct haxis *a = &v->axis[i];
+        if (!a->grid || a->fixed || i == inner || a->size < 2 || !reuses(v, x, i)) continue;
+        if (view_depends(v, x->src[0], i) == view_depends(v, x->src[0], inner))
+            continue; /* moves the same factor */
+        if (other < 0 || a->size > v->axis[other].size) other = i;
+    }
+    for (size_t k = 0; other >= 0 && k < RG_COUNT(size) * 2; k++) {
+        struct str s;
+        int m = divisor_below(v->axis[other].size, size[k / 2][0]),
+            n = divisor_below(v->axis[inner].size, size[k / 2][1]);
+        if (threads_of(v) / (m * n) < FULL / 4 || m * n == 1) continue;
+        str_init(&s, v->arena);
+        cut(v, other, m, "REG", &s);
+        cut(v, inner, n, k % 2 || n == 3 ? "REG" : "VEC", &s);
+        if (s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL)) return s.p + 1;
+    }
+    return "";
+}
+
 /* More iterations than can be counted: the largest axis of the grid is cut, and a thread runs several of its values. */
 static void thin(struct view *v, struct str *out) {
     int at = -1;
@@ -102,6 +155,10 @@ static const char *choose(struct view *v) {
     struct str s;
     str_init(&s, v->arena);
     int axis = shared_axis(v), inner = inner_grid(v), lanes = pieces(v, inner);
+    if (axis < 0 && threads_of(v) <= MOST_GRID) {
+        const char *tile = tile_of_results(v);
+        if (*tile) return tile;
+    }
     if (axis >= 0) {
         share(v, axis, &s);
     } else if (lanes > 1 && threads_of(v) / lanes >= FULL) {

@@ -138,7 +138,8 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     }
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
     if (n->op == OP_REDUCE_AXES && !c->g->opts->no_split && !from_inline(c, x->src[0])) {
-        const uop *split = split_reduction(ir, &c->g->shapes, x, c->g->opts->gpu);
+        const uop *part = NULL, *split = split_reduction(ir, &c->g->shapes, x, c->g->opts->gpu, &part);
+        if (split && part) force(c, stored_for(part));
         if (split) return split;
     }
     return x;

@@ -46,8 +46,9 @@ static inline bool sg_is_memory(const struct sgraph *g, const uop *n) {
 static inline const uop *sg_memory(const struct sgraph *g, const uop *n) {
     return g->memory[n->id] ? g->memory[n->id] : n;
 }
-/* split.c: reductions to few results become two levels, so that all cores have work. NULL: leave n. */
-const uop *split_reduction(struct ir *, struct shapes *, const uop *n, bool gpu);
+/* split.c: reductions to few results become two levels, so that all cores have work. NULL: leave n. *stored: a partial
+ * result that must be stored, or NULL. */
+const uop *split_reduction(struct ir *, struct shapes *, const uop *n, bool gpu, const uop **stored);
 
 /* ---- rangeify.c: the kernel of a set of outputs --------------------------------------------------- */
 

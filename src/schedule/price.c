@@ -368,6 +368,10 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
     }
 }
 
+/* A GPU, whose vectors are warps, hides the time of memory behind many threads: along columns a thread is one iteration of the
+ * grid, and a multiprocessor wants a thousand. Along rows a block of threads is one. */
+enum { THREADS_EACH = 1024 };
+
 struct price price_kernel(struct rangeify *r, const uop *sink, const struct model *m) {
     struct tally t = {.r = r, .m = m, .grid_all = 1};
     touched_vec mem = {0};
@@ -392,7 +396,9 @@ struct price price_kernel(struct rangeify *r, const uop *sink, const struct mode
         traffic(&t, 6 * RG_MIN(t.across, t.along), INFINITY,
                 false); /* vectors run one way: the others gather */
     double cores = model_value(m, MODEL_CORES);
-    bool serial = sink->src[0]->op == OP_STORE_ADD;
+    bool gpu = model_value(m, MODEL_VEC_BYTES) > 64;
+    if (gpu && t.columns) t.grid_all /= THREADS_EACH;
+    bool serial = !gpu && sink->src[0]->op == OP_STORE_ADD;
     t.work.threads = serial ? 1 : (int)RG_MIN(cores, RG_MAX(t.grid_all, 1));
     struct model_time time = model_time(m, &t.work);
     struct model_work alone = t.work;

@@ -23,6 +23,7 @@ enum {
 struct split {
     struct ir *ir;
     struct shapes *sh;
+    const uop *stored; /* a partial result that must be */
 };
 
 static const uop *with_dims(struct split *s, enum op op, const uop *n, const int64_t *d, uint32_t k) {
@@ -121,9 +122,9 @@ static const uop *split_axis(struct split *s, const uop *n, const uop *x, const 
     }
     if (k > SHAPE_MAX) return NULL;
     for (uint32_t i = 1; i < n->nsrc; i++) axes[i - 1] = n->src[i]->arg.i + (n->src[i]->arg.i >= best);
-    return reduce(s, (enum op)n->arg.i,
-                  reduce(s, (enum op)n->arg.i, with_dims(s, OP_RESHAPE, x, d, k), axes, n->nsrc - 1), &best,
-                  1);
+    const uop *part = reduce(s, (enum op)n->arg.i, with_dims(s, OP_RESHAPE, x, d, k), axes, n->nsrc - 1);
+    if (many == MANY_COLUMNS) s->stored = part; /* one kernel would be the sum unsplit */
+    return reduce(s, (enum op)n->arg.i, part, &best, 1);
 }
 
 /* Is the last axis that has a size left as it is? */
@@ -136,8 +137,8 @@ static bool along_columns(const uop *n, const struct shape *in) {
     return last >= 0;
 }
 
-const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, bool gpu) {
-    struct split s = {ir, sh};
+const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, bool gpu, const uop **stored) {
+    struct split s = {ir, sh, NULL};
     const struct shape *in = shape_of(sh, n->src[0]), *out = shape_of(sh, n);
     int64_t total = shape_size(in), results = shape_size(out);
     int64_t many = gpu && along_columns(n, in) ? MANY_COLUMNS : MANY_RESULTS;
@@ -150,5 +151,6 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, bool 
         r = split_axis(&s, n, x, in, results, many);
     else if (!(r = split_variance(&s, n)))
         r = reduce(&s, op, reduce(&s, op, in_blocks(&s, op, x, total), &axis1, 1), &axis0, 1);
+    *stored = s.stored;
     return r ? uop_cast(ir, reshape_to(&s, r, out), (enum dtype)n->dt) : NULL;
 }

@@ -100,9 +100,10 @@ static void lower_text(void *arg) {
     render_cuda(&l->cuda, &l->ir, &l->lin, false, &l->shape);
 }
 
-static struct lowering lowered(const char *text, const char *opts) {
-    struct lowering l = {.text = text, .opts = opts};
-    if (err_guard(&err, lower_text, &l)) FAIL("%s", err.msg);
+static struct lowering *lowered(const char *text, const char *opts) {
+    struct lowering *l = arena_new(&arena, struct lowering); /* its nodes know where it is */
+    l->text = text, l->opts = opts;
+    if (err_guard(&err, lower_text, l)) FAIL("%s", err.msg);
     return l;
 }
 
@@ -114,13 +115,13 @@ static const char row_sum[] =
 
 TEST(cuda_shares_loops_of_rows) {
     arena_init(&arena, &err);
-    struct lowering l = lowered(row_sum, NULL);
-    CHECK_STR(l.opts, "TILE(k,4,k_v) VEC(k_v) BLOCK(k)");
-    CHECK_EQ(l.shape.block, 512);
-    CHECK(strstr(l.cuda.p, "threadIdx.x; ") && strstr(l.cuda.p, "across<f32>") &&
-          strstr(l.cuda.p, "if (threadIdx.x == 0)"));
+    struct lowering *l = lowered(row_sum, NULL);
+    CHECK_STR(l->opts, "TILE(k,4,k_v) VEC(k_v) BLOCK(k)");
+    CHECK_EQ(l->shape.block, 512);
+    CHECK(strstr(l->cuda.p, "threadIdx.x; ") && strstr(l->cuda.p, "across<f32>") &&
+          strstr(l->cuda.p, "if (threadIdx.x == 0)"));
     l = lowered(row_sum, "");
-    CHECK_EQ(l.shape.block, 0);
+    CHECK_EQ(l->shape.block, 0);
     arena_free(&arena);
 }
 
@@ -204,16 +205,16 @@ static const char max_neg[] =
 
 TEST(cuda_negates_with_care) {
     arena_init(&arena, &err);
-    struct lowering l = lowered(max_neg, "");
-    CHECK(strstr(l.cuda.p, "neg_int(") && !strstr(l.cuda.p, ")-(u32)"));
+    struct lowering *l = lowered(max_neg, "");
+    CHECK(strstr(l->cuda.p, "neg_int(") && !strstr(l->cuda.p, ")-(u32)"));
     arena_free(&arena);
 }
 
 TEST_MANUAL(cuda_gpu_negates_with_care, 120) {
     struct engine *en = cuda_engine();
     arena_init(&arena, &err);
-    struct lowering l = lowered(max_neg, "");
-    const struct linear *lin = &l.lin;
+    struct lowering *l = lowered(max_neg, "");
+    const struct linear *lin = &l->lin;
     const struct ekernel *k;
     if (engine_compile(en, &err, &lin, 1, &k)) FAIL("%s", err.msg);
     for (int at = 0; at < 12; at++) {

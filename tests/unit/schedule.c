@@ -109,6 +109,32 @@ TEST(schedule_random_gpu) {
     CHECK(many(first_seed() + 70000, count(1000), gen, opts, OPTS_GPU));
 }
 
+/* A sum along columns needs more threads than it has columns: two kernels; along rows a block runs a row: one. */
+struct split_case {
+    struct one *o;
+    const char *text;
+};
+static void plan_text(void *arg) {
+    struct split_case *c = arg;
+    struct program p = {0};
+    ir_init(&c->o->ir, &c->o->arena);
+    ir_parse(&c->o->ir, c->text, strlen(c->text), "test", &p);
+    c->o->run = (struct planned_run){
+        .arena = &c->o->arena, .ir = &c->o->ir, .opts = &c->o->opts, .graph = p.kernel.p[0].sink};
+    planned_plan(&c->o->run);
+}
+TEST(schedule_gpu_splits_columns) {
+    static const char *const text[] = {"kernel g\n(GRAPH (REDUCE_AXES[ADD] (BUFFER<f32>[0] 8192 512) 0))\n",
+                                       "kernel g\n(GRAPH (REDUCE_AXES[ADD] (BUFFER<f32>[0] 512 8192) 1))\n"};
+    for (int i = 0; i < 4; i++) {
+        struct one o = {.opts = {.model = gpu_model(), .gpu = i < 2}};
+        arena_init(&o.arena, &o.err);
+        if (err_guard(&o.err, plan_text, &(struct split_case){&o, text[i % 2]})) FAIL("%s", o.err.msg);
+        CHECK_EQ(o.run.sched.call.n, i == 0 ? 2 : 1);
+        arena_free(&o.arena);
+    }
+}
+
 TEST(schedule_random_modes) {
     struct graph_gen gen = {.exact = true, .assigns = true};
     CHECK(
