@@ -1,6 +1,6 @@
 /* mnist.c: a convolutional network learns to read digits.
  *
- *     build/examples/mnist [--steps 70] [--batch 512] [--device CPU] [--seed 1] [--lr 0.001] [--no-jit] [--data data/mnist]
+ *     build/examples/mnist [--steps 70] [--batch 512] [--device CPU] [--seed 1] [--lr 0.002] [--no-jit] [--data data/mnist]
  *
  * Two pairs of convolutions, each with a batch norm and a maximum pool after it, and one linear layer: about 88,000
  * parameters. A step draws a batch, computes loss and gradients and lets Adam update the parameters; it is one
@@ -90,6 +90,7 @@ static rg_status train(struct trainer *t, const struct flags *f) {
         float v[2];
         rg_usage u;
         double t0 = now();
+        rg_optim_set_lr(t->optim, rg_lr_cosine(f->lr, i - 1, f->steps, f->lr / 20));
         if (j ? rg_jit_call(j, (rg_tensors){0}, out) : step(t, NULL, out)) break;
         rg_read_async(out[0], &v[0], sizeof v[0]);
         rg_read_async(out[1], &v[1], sizeof v[1]);
@@ -155,7 +156,7 @@ static int usage(const char *problem) {
             "  --batch N     images per step (512)\n"
             "  --device D    CPU, REF, NULL (the environment's DEVICE, else CPU)\n"
             "  --seed N      of the weights and of the order of images (1)\n"
-            "  --lr X        Adam's learning rate (0.001)\n"
+            "  --lr X        Adam's learning rate at the start; it falls by half a cosine (0.002)\n"
             "  --no-jit      build the graph in every step instead of replaying it\n"
             "  --data DIR    the four files of MNIST (data/mnist)\n");
     return problem ? 2 : 0;
@@ -194,7 +195,7 @@ static int parse(int argc, char **argv, struct flags *f) {
 }
 
 int main(int argc, char **argv) {
-    struct flags f = {.steps = 70, .batch = 512, .seed = 1, .lr = 1e-3, .data = "data/mnist", .jit = true};
+    struct flags f = {.steps = 70, .batch = 512, .seed = 1, .lr = 2e-3, .data = "data/mnist", .jit = true};
     int stop = parse(argc, argv, &f);
     if (stop) return stop == 1 ? 0 : stop;
     rg_ctx *c = rg_open(f.device);
