@@ -56,7 +56,8 @@ struct tally {
     uint32_t loops; /* axes of a row; of a row with several nothing is kept either */
     bool columns;   /* vectors run along the grid, loops go down columns: nothing is kept from pass to pass */
     double across,
-        along; /* bytes of accesses that run through memory along the grid, along loops and reductions */
+        along;  /* bytes of accesses that run through memory along the grid, along loops and reductions */
+    double row; /* values of the longest loop or reduction along memory */
 };
 
 static double extent(const uop *range) { return (double)range->src[0]->hi; }
@@ -296,8 +297,9 @@ static void touch(struct tally *t, touched_vec *v, const uop *index, bool store)
     for (uint32_t i = 0; i < f->n; i++) {
         bool grid = f->p[i]->arg.range.kind != AX_REDUCE && t->grid[f->p[i]->arg.range.id];
         inner |= !grid;
-        if (extent(f->p[i]) >= 16 && stride_of(t, index->src[1], f->p[i]) == 1)
-            *(grid ? &across : &along) = true;
+        if (extent(f->p[i]) < 16 || stride_of(t, index->src[1], f->p[i]) != 1) continue;
+        *(grid ? &across : &along) = true;
+        if (!grid) t->row = RG_MAX(t->row, extent(f->p[i]));
     }
     if (inner && n * dtype_info[p->dt].bytes > model_value(t->m, MODEL_L2_SIZE)) {
         if (along) t->along += all * dtype_info[p->dt].bytes;
@@ -368,9 +370,13 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
     }
 }
 
-/* A GPU, whose vectors are warps, hides the time of memory behind many threads: along columns a thread is one iteration of the
- * grid, and a multiprocessor wants a thousand. Along rows a block of threads is one. */
-enum { THREADS_EACH = 1024 };
+/* A GPU, whose vectors are warps, hides the time of memory behind many threads: a multiprocessor wants a thousand. A thread
+ * is one iteration of the grid; where loops run along memory a block of threads is, each with four values or more. How many
+ * multiprocessors that keeps busy. */
+static double busy(const struct tally *t) {
+    enum { THREADS_EACH = 1024, BLOCK_MOST = 512 };
+    return t->grid_all * RG_MAX(RG_MIN(t->row / 4, BLOCK_MOST), 1) / THREADS_EACH;
+}
 
 struct price price_kernel(struct rangeify *r, const uop *sink, const struct model *m) {
     struct tally t = {.r = r, .m = m, .grid_all = 1};
@@ -397,7 +403,7 @@ struct price price_kernel(struct rangeify *r, const uop *sink, const struct mode
                 false); /* vectors run one way: the others gather */
     double cores = model_value(m, MODEL_CORES);
     bool gpu = model_value(m, MODEL_VEC_BYTES) > 64;
-    if (gpu && t.columns) t.grid_all /= THREADS_EACH;
+    if (gpu) t.grid_all = busy(&t);
     bool serial = !gpu && sink->src[0]->op == OP_STORE_ADD;
     t.work.threads = serial ? 1 : (int)RG_MIN(cores, RG_MAX(t.grid_all, 1));
     struct model_time time = model_time(m, &t.work);
