@@ -4,7 +4,7 @@ import os, platform
 # Its own choice of flags asks for SVE by the name of the core, also where the kernel of a virtual machine hides it.
 if platform.machine() == "aarch64" and "sve" not in open("/proc/cpuinfo").read():
     os.environ.setdefault("DEV", "CPU:CLANG:arm64,native,-sve")
-from tinygrad import Tensor, TinyJit, Device, nn
+from tinygrad import Context, Device, Tensor, TinyJit, nn
 
 from rows_lib import serve
 
@@ -58,7 +58,7 @@ def mnist(warm=2):
     x, y = rand(512, 1, 28, 28), Tensor.randint(512, high=10).realize()
 
     def step(x, y):
-        with Tensor.train():
+        with Context(TRAINING=1):
             optim.zero_grad()
             loss = x.sequential(layers).sparse_categorical_crossentropy(y).backward()
             return loss.realize(*optim.schedule_step())

@@ -144,7 +144,6 @@ double model_value(const struct model *m, enum model_field f) {
     return m->measured[f] > 0 ? m->measured[f] : m->theory[f];
 }
 
-
 void model_measured(struct model *m, enum model_field f, double x) {
     m->measured[f] = isfinite(x) && x > 0 && x <= VALUE_MAX ? rounded(x, 3) : 0;
 }
