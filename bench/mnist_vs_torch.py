@@ -97,4 +97,4 @@ for i in range(args.steps):
         print(f"  after step {i + 1:3d}: ours {a:9.2e}  PyTorch {b:9.2e}  ratio {a / b:5.2f}")
 bad |= worst > 3
 print(f"seconds a step, median: ours {np.median(ours_time[2:]):.3f}, PyTorch {torch.__version__} {np.median(time32[1:]):.3f}")
-sys.exit(bad)
+sys.exit(int(bad))
