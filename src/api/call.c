@@ -133,12 +133,23 @@ struct work {
     rg_tensor out;
 };
 
-/* For the profile: which function, from which line. */
+/* For the profile: which function, from which line. Names are asked for once per thread and place. */
 static void note_call(const struct call *k, uint64_t t0) {
-    char place[256] = "";
-    const char *base = k->file ? strrchr(k->file, '/') : NULL;
-    if (k->file) snprintf(place, sizeof place, "%s:%d", base ? base + 1 : k->file, k->line);
-    event_add_info(EVENT_CALL, event_name(k->fn), event_name(place), t0, os_now_ns(), 0, 0);
+    static _Thread_local struct known {
+        uint64_t key;
+        const char *fn;
+        uint32_t name, place;
+    } known[256];
+    uint64_t key = hash_bytes(k->file ? k->file : "", k->file ? strlen(k->file) : 0, (uint64_t)k->line) | 1;
+    struct known *x = &known[(key ^ (uintptr_t)k->fn >> 3) % RG_COUNT(known)];
+    if (x->key != key || x->fn != k->fn) {
+        char place[256] = "";
+        const char *base = k->file ? strrchr(k->file, '/') : NULL;
+        if (k->file) snprintf(place, sizeof place, "%s:%d", base ? base + 1 : k->file, k->line);
+        *x = (struct known){key, k->fn, event_name(k->fn), event_name(place)};
+    }
+    uint64_t now = os_now_ns();
+    event_add_info(EVENT_CALL, x->name, x->place, t0, now, 0, 0);
 }
 
 static rg_status run(struct call *k, void (*body)(void *), struct work *w) {

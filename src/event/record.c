@@ -165,7 +165,10 @@ int event_record_start(struct err *e, const char *path) {
 }
 
 void event_record_pause(bool pause) {
-    if (rec.fd < 0 || rec.failed || pause == !event_recording()) return;
+    lock();
+    bool ready = rec.fd >= 0 && !rec.failed;
+    pthread_mutex_unlock(&rec.lock);
+    if (!ready || pause == !event_recording()) return;
     if (pause) say(false);
     set_recording(!pause);
     if (!pause) say(true);

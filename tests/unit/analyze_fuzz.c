@@ -198,6 +198,10 @@ static void ridge_seeds(struct arena *a, struct pool_of *s) {
         event_add((enum event_kind)(i % EVENT_KINDS), event_name("E_64"), t, t + 40000, 1 << 10, 1 << 12);
         event_add(EVENT_LAUNCH, event_name("r_8"), t + 1000, t + 3000, (int64_t)i, 1);
         event_add(EVENT_KERNEL, event_name("r_8"), t + 3000, t + 30000, 1 << 20, 1 << 22);
+        event_add_info(EVENT_KERNEL, event_name("E_4"), event_name("exp, sum net.1 a b.c:7 (backward), ..\t900\tmemory"),
+                       t + 31000, t + 32000, 4, 8);
+        event_add_info(EVENT_CALL, event_name("rg_read"), event_name("a.c:12"), t + 500, t + 35000, 0, 0);
+        if (i % 20 == 7) event_add(EVENT_RECORD, 0, t, t, i % 40 == 7, (int64_t)i << 20);
     }
     event_snapshot(a, &l);
     char path[] = "/tmp/ridge-fuzz-XXXXXX", *p;

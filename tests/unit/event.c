@@ -3,7 +3,11 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static struct err err;
 static struct arena arena;
@@ -158,4 +162,109 @@ TEST(event_cost) {
         best = RG_MIN(best, os_now_ns() - t);
     }
     TEST_INFO("%.1f ns per record", (double)best / 1e4); /* a number to read, never a verdict */
+}
+
+/* ---- the profile file ------------------------------------------------------------------------------------ */
+
+static void *record_hashes(void *arg) {
+    (void)arg;
+    for (int64_t i = 0; !atomic_load(&stop_writing); i++) {
+        char name[24];
+        snprintf(name, sizeof name, "name %d", (int)(i % 300));
+        event_add(EVENT_KERNEL, event_name(name), (uint64_t)i, hash_u64((uint64_t)i), i,
+                  (int64_t)hash_u64((uint64_t)i));
+    }
+    return NULL;
+}
+
+/* Walks the blocks of a file; each record must be whole and its name must be in the file. */
+static size_t check_file(const char *path) {
+    char *p;
+    size_t n, records = 0;
+    static bool named[1 << 16];
+    memset(named, 0, sizeof named);
+    named[0] = true;
+    CHECK_EQ(os_read_file(&err, &arena, path, (size_t)1 << 30, &p, &n), 0);
+    CHECK(n >= 16 && !memcmp(p, EVENT_FILE_MAGIC, 8));
+    uint32_t head[2];
+    memcpy(head, p + 8, sizeof head);
+    CHECK_EQ(head[0], EVENT_FILE_VERSION);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t at = head[1]; at < n;) {
+            struct event_block b;
+            CHECK(n - at >= sizeof b);
+            memcpy(&b, p + at, sizeof b);
+            at += sizeof b;
+            CHECK(b.used <= b.size && b.size <= n - at);
+            uint32_t id[2];
+            for (uint32_t i = 0; !pass && b.tag == EVENT_BLOCK_NAMES && i < b.used; i += sizeof id + id[1]) {
+                memcpy(id, p + at + i, sizeof id);
+                CHECK(id[0] < RG_COUNT(named) && sizeof id + id[1] <= b.used - i);
+                named[id[0]] = true;
+            }
+            for (uint32_t i = 0; pass && b.tag == EVENT_BLOCK_RECORDS && i < b.used;
+                 i += sizeof(struct event)) {
+                struct event e;
+                memcpy(&e, p + at + i, sizeof e);
+                CHECK(e.kind < EVENT_KINDS && e.name < RG_COUNT(named) && named[e.name]);
+                CHECK(e.thread == b.thread);
+                if (e.kind != EVENT_KERNEL) continue;
+                CHECK_EQ(e.b, (int64_t)hash_u64((uint64_t)e.a));
+                records++;
+            }
+            at += b.size;
+        }
+    return records;
+}
+
+TEST(event_recording_while_threads_come_and_go) {
+    char path[] = "/tmp/ridge-record-XXXXXX";
+    open_arena();
+    close(mkstemp(path));
+    size_t seen = 0;
+    for (int round = 0; round < 12; round++) {
+        pthread_t t[3];
+        struct arena_mark m = arena_mark(&arena);
+        atomic_store(&stop_writing, false);
+        if (round % 2) CHECK_EQ(event_record_start(&err, path), 0);
+        for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, record_hashes, NULL);
+        if (round % 2 == 0) CHECK_EQ(event_record_start(&err, path), 0);
+        for (int i = 0; i < 6; i++) {
+            usleep(1500);
+            event_record_pause(i % 2 == 0);
+        }
+        if (round % 3) CHECK_EQ(event_record_stop(&err), 0); /* while they write */
+        atomic_store(&stop_writing, true);
+        for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
+        if (round % 3 == 0) CHECK_EQ(event_record_stop(&err), 0);
+        seen += check_file(path);
+        arena_release(&arena, m);
+    }
+    CHECK(seen > 0);
+    TEST_COUNT(seen, "records of three threads in files");
+    unlink(path);
+    arena_free(&arena);
+}
+
+/* What cannot be mapped ends the recording and nothing else. */
+TEST(event_recording_to_a_full_disk_ends) {
+    struct err e = {0};
+    if (access("/dev/full", W_OK)) SKIP("no /dev/full");
+    CHECK(event_record_start(&e, "/dev/full/x") != 0);
+    CHECK(strstr(e.msg, "cannot be"));
+    struct rlimit old, small = {200 << 10, 200 << 10};
+    getrlimit(RLIMIT_FSIZE, &old);
+    small.rlim_max = old.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    char path[] = "/tmp/ridge-record-XXXXXX";
+    close(mkstemp(path));
+    err_clear(&e);
+    CHECK_EQ(event_record_start(&e, path), 0); /* the head fits; the first block does not */
+    for (int i = 0; i < 100; i++) event_add(EVENT_KERNEL, 0, 1, 2, 3, 4);
+    CHECK(!event_recording());
+    CHECK(event_record_stop(&e) != 0);
+    CHECK(strstr(e.msg, "the profile ends early"));
+    setrlimit(RLIMIT_FSIZE, &old);
+    unlink(path);
 }

@@ -317,6 +317,76 @@ TEST(profile_errors_are_told) {
     rg_close(c);
 }
 
+/* ---- planted programs: what was planted is found ---------------------------------------------------- */
+
+static rg_tensor small;
+
+static void tiny_kernels(rg_ctx *c) {
+    rg_tensor x = small;
+    for (int i = 0; i < 50; i++) x = rg_contiguous(rg_sub(x, small));
+    CHECK_EQ(rg_realize(x), RG_OK);
+    (void)c;
+}
+
+static void copies_in(rg_ctx *c) {
+    static float data[4 << 20];
+    CHECK_EQ(
+        rg_realize(rg_add(rg_slice(rg_from(c, RG_F32, data, RG_SHAPE(4 << 20)), RG_SLICES(RG_TO(4))), 1)),
+        RG_OK);
+}
+
+static void own_code(rg_ctx *c) {
+    (void)c;
+    usleep(20000);
+    CHECK_EQ(rg_realize(rg_exp(small)), RG_OK);
+}
+
+static void
+many_shapes(rg_ctx *c) { /* a program that was never seen: planned and, the first time, compiled */
+    static int64_t n = 100;
+    CHECK_EQ(rg_realize(rg_sum(rg_exp(rg_zeros(c, RG_F32, RG_SHAPE(n++, 3))), RG_AXES(0))), RG_OK);
+}
+
+/* A busy machine stops a program anywhere, for longer than these take: what was planted must be told, and it is the first
+ * cause where it lasts long enough. */
+TEST(profile_finds_what_was_planted) {
+    static const struct {
+        const char *name;
+        void (*step)(rg_ctx *);
+        int cause, other;
+        bool first;
+    } of[] = {{"tiny kernels", tiny_kernels, CAUSE_SMALL, CAUSE_DISPATCH, false},
+              {"copies", copies_in, CAUSE_EXPOSED, CAUSE_EXPOSED, false},
+              {"own code", own_code, CAUSE_USER, CAUSE_USER, true},
+              {"new shapes", many_shapes, CAUSE_COMPILE, CAUSE_PLAN, false}};
+    static float data[8];
+    for (size_t i = 0; i < RG_COUNT(of); i++) {
+        rg_ctx *c = rg_open("CPU");
+        small = rg_from(c, RG_F32, data, RG_SHAPE(8));
+        of[i].step(c); /* planned and compiled before it is recorded */
+        CHECK_EQ(rg_profile_start(c, fresh_path()), RG_OK);
+        for (int s = 0; s < 8; s++) {
+            RG_SCOPE(c);
+            small = rg_from(c, RG_F32, data, RG_SHAPE(8));
+            of[i].step(c);
+        }
+        CHECK_EQ(rg_profile_stop(c), RG_OK);
+        read_profile();
+        bool told = false;
+        for (uint32_t k = 0; k < d.causes.n; k++)
+            told |= d.causes.p[k].id == of[i].cause || d.causes.p[k].id == of[i].other;
+        struct str s;
+        str_init(&s, &d.arena);
+        report_text(&s, &d, path);
+        if (!told || (of[i].first && d.verdict != of[i].cause)) FAIL("%s: not found\n%s", of[i].name, s.p);
+        TEST_INFO("%s: %s", of[i].name, cause_text(d.verdict));
+        CHECK_EQ(d.budget[BUDGET_OTHER], 0);
+        forget_profile();
+        unlink(path);
+        CHECK_EQ(rg_close(c), RG_OK);
+    }
+}
+
 /* ---- processes that end ------------------------------------------------------------------------------------ */
 
 TEST(profile_of_a_killed_program_is_readable) {
