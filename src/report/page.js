@@ -20,7 +20,7 @@ function head() {
   $('head').textContent = [T.file, R.capture.format, R.device.name, R.capture.events + ' events',
     R.steps.length + ' steps'].filter(Boolean).join('  ·  ');
   const c = R.causes[0];
-  $('verdict').textContent = R.verdict === 'healthy' ? 'healthy: GPU busy ' + pct(R.device.busy_ns / Math.max(1, R.wall_ns)) + ', regime ' + R.regime
+  $('verdict').textContent = R.verdict === 'healthy' ? 'healthy: ' + (R.capture.format === 'Ridge' ? '' : 'GPU ') + 'busy ' + pct(R.device.busy_ns / Math.max(1, R.wall_ns)) + ', regime ' + R.regime
     : R.verdict + (c && c.lost_ns ? ': ' + ms(c.lost_ns) + ' of ' + ms(R.wall_ns) + ' lost (' + pct(c.share) + ')' : '') + ', regime ' + R.regime;
   for (const k in R.budget) {
     const v = R.budget[k];
@@ -193,8 +193,9 @@ function drawTimeline() {
         ctx.fillText(s.length > chars ? s.slice(0, chars) : s, a + 3, y + hgt / 2);
       }
       if (i === tl.sel) { ctx.strokeStyle = theme.fg; ctx.lineWidth = 2; ctx.strokeRect(a + 1, y + 1, Math.max(2, wdt - 2), hgt - 2); ctx.lineWidth = 1; }
-      // Everything that begins within this pixel would be drawn over it: go to the first that does not.
-      i = x1 - x0 >= 1 ? i + 1 : firstStart(r, E.t0[i] + Math.max(per, E.dur[i]), i + 1);
+      // What begins within this pixel would be drawn over it; only the last of them can reach beyond it: go there.
+      const next = x1 - x0 >= 1 ? i + 1 : firstStart(r, E.t0[i] + Math.max(per, E.dur[i]), i + 1);
+      i = next - 1 > i ? next - 1 : next;
     }
   }
   ctx.fillStyle = theme.bg; ctx.fillRect(0, 0, L, tl.height);

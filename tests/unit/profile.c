@@ -317,73 +317,70 @@ TEST(profile_errors_are_told) {
     rg_close(c);
 }
 
-/* ---- planted programs: what was planted is found ---------------------------------------------------- */
+/* ---- planted streams: the verdict names what was planted, and its line ------------------------------------------- */
 
-static rg_tensor small;
+/* Eight steps of 1 ms: a call of `lost` us that is of one kind, then a kernel, then the user's code. */
+struct planted {
+    const char *call;
+    enum event_kind
+        kind; /* EVENT_CALL: the call itself; EVENT_KERNEL: the kernel; EVENT_RANGE: the user's code */
+    int kernel_us, roof_us;
+    const char *verdict, *where;
+};
 
-static void tiny_kernels(rg_ctx *c) {
-    rg_tensor x = small;
-    for (int i = 0; i < 50; i++) x = rg_contiguous(rg_sub(x, small));
-    CHECK_EQ(rg_realize(x), RG_OK);
-    (void)c;
+static void plant(const struct planted *p) {
+    uint64_t at = 1000000;
+    uint32_t kernel = event_name(p->roof_us ? "r_64_64" : "E_8");
+    char info[80];
+    snprintf(info, sizeof info, "matmul net.1 a.c:40\t%d\tcompute",
+             1000 * (p->roof_us ? p->roof_us : p->kernel_us));
+    event_reset();
+    event_add(EVENT_RECORD, 0, at, at, 1, 0);
+    for (int i = 0; i < 8; i++, at += 1000000) {
+        uint64_t kernel_ns = (uint64_t)p->kernel_us * 1000,
+                 lost = p->kind == EVENT_RANGE ? 1000 : 990000 - kernel_ns;
+        event_add_info(EVENT_CALL, event_name(p->call), event_name("a.c:12"), at, at + lost + kernel_ns, 0,
+                       0);
+        if (p->kind != EVENT_CALL && p->kind != EVENT_KERNEL && p->kind != EVENT_RANGE)
+            event_add(p->kind, event_name("x"), at + 1000, at + lost, 1000, 0);
+        event_add_info(EVENT_KERNEL, kernel, event_name(info), at + lost, at + lost + kernel_ns, 1000, 1000);
+    }
+    event_add(EVENT_RECORD, 0, at, at, 0, 0);
 }
 
-static void copies_in(rg_ctx *c) {
-    static float data[4 << 20];
-    CHECK_EQ(
-        rg_realize(rg_add(rg_slice(rg_from(c, RG_F32, data, RG_SHAPE(4 << 20)), RG_SLICES(RG_TO(4))), 1)),
-        RG_OK);
-}
-
-static void own_code(rg_ctx *c) {
-    (void)c;
-    usleep(20000);
-    CHECK_EQ(rg_realize(rg_exp(small)), RG_OK);
-}
-
-static void
-many_shapes(rg_ctx *c) { /* a program that was never seen: planned and, the first time, compiled */
-    static int64_t n = 100;
-    CHECK_EQ(rg_realize(rg_sum(rg_exp(rg_zeros(c, RG_F32, RG_SHAPE(n++, 3))), RG_AXES(0))), RG_OK);
-}
-
-/* A busy machine stops a program anywhere, for longer than these take: what was planted must be told, and it is the first
- * cause where it lasts long enough. */
-TEST(profile_finds_what_was_planted) {
-    static const struct {
-        const char *name;
-        void (*step)(rg_ctx *);
-        int cause, other;
-        bool first;
-    } of[] = {{"tiny kernels", tiny_kernels, CAUSE_SMALL, CAUSE_DISPATCH, false},
-              {"copies", copies_in, CAUSE_EXPOSED, CAUSE_EXPOSED, false},
-              {"own code", own_code, CAUSE_USER, CAUSE_USER, true},
-              {"new shapes", many_shapes, CAUSE_COMPILE, CAUSE_PLAN, false}};
-    static float data[8];
+TEST(profile_verdicts_of_planted_streams) {
+    static const struct planted of[] = {
+        {"rg_realize", EVENT_CALL, 5, 0, "small_kernels", "a.c:12, rg_realize"},
+        {"rg_realize", EVENT_CALL, 50, 0, "dispatch", "a.c:12, rg_realize"},
+        {"rg_from", EVENT_COPY, 50, 0, "transfer.exposed", "a.c:12, rg_from"},
+        {"rg_read", EVENT_WAIT, 50, 0, "sync", "a.c:12, rg_read"},
+        {"rg_realize", EVENT_PLAN, 50, 0, "plan", "a.c:12, rg_realize"},
+        {"rg_realize", EVENT_LOWER, 50, 0, "plan", "a.c:12, rg_realize"},
+        {"rg_realize", EVENT_BUILD, 50, 0, "compile", "a.c:12, rg_realize"},
+        {"rg_load_npy", EVENT_CALL, 50, 0, "host.dataloader", "a.c:12, rg_load_npy"},
+        {"rg_realize", EVENT_RANGE, 50, 0, "host.user", ""},
+        {"rg_realize", EVENT_KERNEL, 985, 200, "below_roof", "a.c:40"},
+        {"rg_realize", EVENT_KERNEL, 985, 950, "healthy", ""},
+    };
     for (size_t i = 0; i < RG_COUNT(of); i++) {
-        rg_ctx *c = rg_open("CPU");
-        small = rg_from(c, RG_F32, data, RG_SHAPE(8));
-        of[i].step(c); /* planned and compiled before it is recorded */
-        CHECK_EQ(rg_profile_start(c, fresh_path()), RG_OK);
-        for (int s = 0; s < 8; s++) {
-            RG_SCOPE(c);
-            small = rg_from(c, RG_F32, data, RG_SHAPE(8));
-            of[i].step(c);
-        }
-        CHECK_EQ(rg_profile_stop(c), RG_OK);
-        read_profile();
-        bool told = false;
-        for (uint32_t k = 0; k < d.causes.n; k++)
-            told |= d.causes.p[k].id == of[i].cause || d.causes.p[k].id == of[i].other;
+        struct arena a;
+        struct event_list l;
         struct str s;
+        arena_init(&a, &err);
+        plant(&of[i]);
+        event_snapshot(&a, &l);
+        CHECK_EQ(trace_save_events(&err, &a, fresh_path(), &l), 0);
+        read_profile();
+        CHECK_EQ(d.wall_ns, 8000000);
         str_init(&s, &d.arena);
         report_text(&s, &d, path);
-        if (!told || (of[i].first && d.verdict != of[i].cause)) FAIL("%s: not found\n%s", of[i].name, s.p);
-        TEST_INFO("%s: %s", of[i].name, cause_text(d.verdict));
-        CHECK_EQ(d.budget[BUDGET_OTHER], 0);
+        const char *got = d.healthy ? "healthy" : cause_text(d.verdict);
+        if (strcmp(got, of[i].verdict)) FAIL("planted %s, the verdict is %s\n%s", of[i].verdict, got, s.p);
+        if (!d.healthy) CHECK_STR(d.causes.p[0].where, of[i].where);
+        CHECK(strstr(s.p, "VERDICT") && strstr(s.p, " 100.0%") && strstr(s.p, "a.c:40"));
         forget_profile();
         unlink(path);
-        CHECK_EQ(rg_close(c), RG_OK);
+        arena_free(&a);
     }
 }
 
