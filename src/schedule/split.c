@@ -6,8 +6,8 @@
  * A variance over so many elements, sum((x - mean)^2) with the mean of the same x, would read x twice. Blocks have
  * means of their own (Chan, Golub, LeVeque): sum over blocks of [ sum((x - mean_b)^2) + n_b (mean_b - mean)^2 ], which
  * reads x once, block by block from cache, and is as accurate as two passes.
- * On a GPU a thread runs down a column, and a hundred thousand of them are needed: sums along columns, which leave the last
- * axis as it is, are cut until there are. (Sums along rows need no cut: a block of threads runs along a row.)
+ * On a GPU a hundred thousand threads are needed. A thread runs down a column: sums along columns, which leave the last axis as
+ * it is, are cut until there are as many results. A block of threads runs along a row: short rows need more blocks.
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
 
@@ -127,21 +127,21 @@ static const uop *split_axis(struct split *s, const uop *n, const uop *x, const 
     return reduce(s, (enum op)n->arg.i, part, &best, 1);
 }
 
-/* Is the last axis that has a size left as it is? */
-static bool along_columns(const uop *n, const struct shape *in) {
-    int64_t last = -1;
+/* How many results keep a GPU busy. */
+static int64_t many_on_gpu(const uop *n, const struct shape *in) {
+    int64_t last = -1, row = 0;
     for (uint32_t i = 0; i < in->n; i++)
         if (in->d[i] > 1) last = i;
     for (uint32_t i = 1; i < n->nsrc; i++)
-        if (n->src[i]->arg.i == last) return false;
-    return last >= 0;
+        if (n->src[i]->arg.i == last) row = in->d[last];
+    return RG_MAX(MANY_COLUMNS / RG_MAX(RG_MIN(row / 4, 512), 1), MANY_RESULTS);
 }
 
 const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, bool gpu, const uop **stored) {
     struct split s = {ir, sh, NULL};
     const struct shape *in = shape_of(sh, n->src[0]), *out = shape_of(sh, n);
     int64_t total = shape_size(in), results = shape_size(out);
-    int64_t many = gpu && along_columns(n, in) ? MANY_COLUMNS : MANY_RESULTS;
+    int64_t many = gpu ? many_on_gpu(n, in) : MANY_RESULTS;
     if (total < WORTH_IT || results >= many) return NULL;
     enum op op = (enum op)n->arg.i;
     bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
