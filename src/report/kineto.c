@@ -10,8 +10,7 @@ static const char *category(const struct trace_event *e) {
     case TK_KERNEL: return "kernel";
     case TK_COPY: return "gpu_memcpy";
     case TK_OP: return "cpu_op";
-    case TK_ANNOT:
-    case TK_STEP: return "user_annotation";
+    case TK_ANNOT: return "user_annotation";
     case TK_OVERHEAD: return "overhead";
     default: return "cuda_runtime";
     }
@@ -47,10 +46,7 @@ static void one(struct str *o, const struct trace *t, uint32_t i, int64_t base) 
     const char *name = trace_str(t, e->name);
     str_printf(o, ",\n{\"ph\":\"X\",\"cat\":\"%s\",\"pid\":%d,\"tid\":%s", category(e), device ? 0 : 1,
                *trace_str(t, l->tid) ? trace_str(t, l->tid) : "0");
-    if (e->kind == TK_STEP)
-        member(o, "name", arena_printf(o->arena, "ProfilerStep#%u", i));
-    else
-        member(o, "name", *name ? name : trace_kind_text(e->kind));
+    member(o, "name", *name ? name : trace_kind_text(e->kind));
     micros(o, "ts", e->t0 + base);
     micros(o, "dur", e->dur);
     str_printf(o, ",\"args\":{\"device\":%d,\"stream\":%d", device ? 0 : -1, device ? l->stream : -1);
@@ -66,6 +62,17 @@ static void one(struct str *o, const struct trace *t, uint32_t i, int64_t base) 
     str_add(o, "}}");
 }
 
+/* Readers put a kernel into the step of its launch. A device that runs in the calling thread has none: it is the moment when
+ * the kernel begins. */
+static void launch(struct str *o, const struct trace *t, const struct trace_event *e) {
+    if (e->kind != TK_KERNEL || (e->link && t->ev[e->link - 1].kind == TK_LAUNCH)) return;
+    str_printf(o, ",\n{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"launch\",\"pid\":1,\"tid\":%s",
+               trace_str(t, t->lanes.p[e->lane].tid));
+    micros(o, "ts", e->t0 + t->base);
+    micros(o, "dur", RG_MIN(e->dur, 1));
+    str_printf(o, ",\"args\":{\"correlation\":%u,\"External id\":%u}}", e->corr, e->aux);
+}
+
 static void labels(struct str *o, const struct diag *d) {
     static const char *const process[] = {"device", "host"};
     for (int p = 0; p < 2; p++) {
@@ -79,6 +86,21 @@ static void labels(struct str *o, const struct diag *d) {
     }
 }
 
+/* Under the name by which readers of PyTorch's traces know them, on the thread that runs kernels. */
+static void steps(struct str *o, const struct diag *d) {
+    const struct trace *t = d->t;
+    const char *tid = d->dev_n ? trace_str(t, t->lanes.p[t->ev[d->dev[0]].lane].tid) : "0";
+    for (uint32_t i = 0; i < d->steps.n; i++) {
+        str_printf(
+            o,
+            ",\n{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#%u\",\"pid\":1,\"tid\":%s",
+            i, tid);
+        micros(o, "ts", d->steps.p[i].t0 + t->base);
+        micros(o, "dur", d->steps.p[i].t1 - d->steps.p[i].t0);
+        str_add(o, ",\"args\":{}}");
+    }
+}
+
 void report_trace(struct str *o, const struct diag *d) {
     const struct trace *t = d->t;
     str_add(o, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"deviceProperties\":[{\"id\":0,\"name\":");
@@ -86,7 +108,11 @@ void report_trace(struct str *o, const struct diag *d) {
     str_add(o, "}],\"traceEvents\":[");
     labels(o, d);
     for (uint32_t i = 0; i < t->n; i++)
-        if (t->ev[i].kind != TK_MEM) one(o, t, i, t->base);
+        if (t->ev[i].kind != TK_MEM && t->ev[i].kind != TK_STEP) {
+            one(o, t, i, t->base);
+            launch(o, t, &t->ev[i]);
+        }
+    steps(o, d);
     for (uint32_t i = 0; i < d->mem.n; i++) {
         str_add(o, ",\n{\"ph\":\"C\",\"name\":\"device memory\",\"pid\":0,\"tid\":0");
         micros(o, "ts", d->mem.p[i].t + t->base);
