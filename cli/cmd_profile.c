@@ -104,8 +104,11 @@ int cmd_report(int argc, char **argv) {
     return show("report", &s);
 }
 
-/* The program in a process of its own; its exit status, or -1. */
-static int run(const char *profile, char **argv) {
+/* The program in a process of its own; its exit status, or -1. It may change its directory before it records. */
+static int run(const char *path, char **argv) {
+    char profile[8192] = "";
+    if (*path != '/' && getcwd(profile, sizeof profile / 2)) strcat(profile, "/");
+    strncat(profile, path, sizeof profile - strlen(profile) - 1);
     fflush(stdout);
     pid_t pid = fork();
     if (pid < 0) return fprintf(stderr, "ridge profile: no new process: %s\n", strerror(errno)), -1;

@@ -61,6 +61,12 @@ fi
 PROFILE=/nowhere/x "$build/examples/dot" > out 2>&1 && fail "a profile that cannot be written went unnoticed"
 grep -q "PROFILE=/nowhere/x: /nowhere/x: cannot be written" out || fail "not said: $(cat out)"
 
+# a program that goes elsewhere first
+if [ -x "$build/examples/dot" ]; then
+    has 0 "dot.c:" profile --out away.profile -- sh -c "cd / && exec '$build/examples/dot'"
+    [ -s away.profile ] || fail "the profile is not where it should be"
+fi
+
 # what the program does is what the command does
 has 3 "recorded nothing" profile -- sh -c 'exit 3'
 has 137 "killed by signal 9" profile -- sh -c 'kill -9 $$'
