@@ -82,6 +82,7 @@ void *engine_alloc(struct engine *en, struct err *e, size_t n) {
         }
     }
     if (!p) {
+        if (en->ops->wait && en->ops->wait(en->dev, e)) return NULL; /* it is lost, not full */
         err_set(e, RG_ENOMEM, "the %s device has no %zu bytes of memory left", en->ops->name, n);
         return NULL;
     }

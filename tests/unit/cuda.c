@@ -177,14 +177,16 @@ TEST_MANUAL(cuda_gpu_lost_and_found, 120) {
     if (engine_compile_text(en, &err, &t, 1, &k)) FAIL("%s", err.msg);
     struct engine_list *l = engine_list_new(en, &err);
     float x;
-    CHECK(!engine_list_add(l, &err, k, (void *[]){(void *)0x10}, NULL) && !engine_list_run(l, &err));
     void *a = engine_alloc(en, &err, 4);
     CHECK(a);
+    CHECK(!engine_list_add(l, &err, k, (void *[]){(void *)0x10}, NULL) && !engine_list_run(l, &err));
     CHECK_EQ(engine_copy(en, &err, COPY_OUT, &x, a, 4), RG_EDEVICE);
     if (!strstr(err.msg, "was lost")) FAIL("%s", err.msg);
     err_clear(&err);
     CHECK_EQ(engine_list_run(l, &err), RG_EDEVICE);
     CHECK(strstr(err.msg, "was lost earlier"));
+    err_clear(&err);
+    CHECK(!engine_alloc(en, &err, 4096 * 10) && err.code == RG_EDEVICE && strstr(err.msg, "was lost earlier"));
     err_clear(&err);
     engine_list_free(l);
     engine_close(en);

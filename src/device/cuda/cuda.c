@@ -171,12 +171,11 @@ static int cuda_info(struct device *d, struct err *e, struct dev_info *out) {
 static void *cuda_alloc(struct device *d, size_t n) {
     struct err e = {0};
     cu_ptr p = 0;
-    if (enter(d, &e) || d->cu->alloc(&p, RG_MAX(n, 1))) return NULL;
-    if (d->cu->fill(p, 0, RG_MAX(n, 1), d->stream)) {
-        d->cu->free(p);
-        return NULL;
-    }
-    return (void *)(uintptr_t)p;
+    if (enter(d, &e)) return NULL;
+    int code = d->cu->alloc(&p, RG_MAX(n, 1));
+    if (!code && (code = d->cu->fill(p, 0, RG_MAX(n, 1), d->stream))) d->cu->free(p);
+    if (code) fail(d, &e, code, "allocating memory"); /* notes a loss; the caller asks `wait` why */
+    return code ? NULL : (void *)(uintptr_t)p;
 }
 
 static void cuda_free(struct device *d, void *p, size_t n) {
