@@ -12,6 +12,7 @@
 #pragma weak cmd_ceilings
 #pragma weak cmd_profile
 #pragma weak cmd_report
+#pragma weak cmd_tune
 
 /* clang-format off */
 /*    name        function      what it does, in one line */
@@ -19,6 +20,7 @@
     X("opt",      cmd_opt,      "compile the kernels of a .uop file; print, run, check, time them") \
     X("shape",    cmd_shape,    "tiles, waves and waste of a matrix product on a GPU")              \
     X("ceilings", cmd_ceilings, "measure what this machine can do, for the planner and the reports") \
+    X("tune",     cmd_tune,     "search for the fastest form of each kernel; list what was found")  \
     X("rules",    cmd_rules,    "list the rewrite rules, or search them")                           \
     X("diagnose", cmd_diagnose, "where the time of a PyTorch or JAX trace went, and what to do")    \
     X("profile",  cmd_profile,  "run a Ridge program and show where its time went")                 \

@@ -65,6 +65,10 @@ bool binds_ranges(const uop *);                      /* REDUCE, SCAN, STAGE */
 void pad_axis(struct sched *, const char *opt, struct axis *, int64_t n); /* pad.c: up to a multiple of n */
 RG_NORETURN void opt_fail(struct sched *, const char *opt, const char *fmt, ...) RG_FMT(3, 4);
 
+/* random.c: opts_legal, with a look at the axes and the finished graph while they exist, if the list is legal. */
+bool opts_look(struct ir *, const struct kernel *, const char *opts, struct str *why,
+               void (*look)(void *cx, struct sched *, const uop *sink), void *cx);
+
 /* ---- stage.c: STAGE and RESIDENT ------------------------------------------------------------------ */
 
 /* A dimension of a tile: an axis, or several that walk over the same elements. */

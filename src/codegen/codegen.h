@@ -8,6 +8,7 @@
 #define RIDGE_CODEGEN_H
 
 #include "ir/ir.h"
+#include "model/model.h"
 
 struct lower_opts {
     const char *opts;      /* e.g. "TILE(k,8,u) REG(u) VEC(v)"; NULL: those of the kernel; "" none */
@@ -30,6 +31,19 @@ const char *opts_heuristic(struct ir *, const struct kernel *, int vec_bytes, in
 /* The same for a GPU. */
 const char *opts_heuristic_gpu(struct ir *, const struct kernel *);
 void opts_help(struct str *); /* the table of opts for --help and docs */
+
+/* space.c: complete lists for search: around `base` (which comes first), all legal, all different, all with the order of
+ * additions that base has, so that none rounds otherwise. At most `most`; the same seed gives the same lists. They are
+ * made of base, of every recipe of the heuristic, and of small changes to those. Texts live in the arena. */
+typedef VEC(const char *) opts_vec;
+void opts_space(struct ir *, const struct kernel *, const char *base, int vec_bytes, int threads, uint64_t seed,
+                uint32_t most, opts_vec *out);
+/* The order in which every inexact reduction of the kernel is added up under this list: equal texts, equal rounding. */
+const char *opts_rounding(struct ir *, const struct kernel *, const char *opts);
+
+/* predict.c: seconds that the program will take on so many threads, for ranking lists of one kernel. The arena is for its
+ * notes, and may be freed after. */
+double predict_seconds(struct arena *, const struct linear *, const struct model *, int threads);
 
 /* estimate.c: the work that a kernel graph asks for, before any opt: flops, special, bytes. */
 void estimate_asked(struct ir *, const uop *sink, struct estimate *);

@@ -74,7 +74,10 @@ static const uop *copy_node(struct expand *x, const uop *n) {
     return rw_with(x->rw, n, src);
 }
 
-/* acc + a*b is one rounding where acc is the cell that the statement writes. */
+static bool is_zero(const uop *n) { return n->op == OP_CONST && n->arg.f == 0; }
+
+/* acc + a*b is one rounding where acc is the cell that the statement writes. So is acc + (gate ? a*b : 0): the gate of a
+ * border or of padding is there in one list of opts and proved away in another, and both must round alike. */
 static const uop *fuse(struct ir *ir, const uop *stmt) {
     const uop *v = stmt->src[1];
     if ((stmt->op != OP_SET && stmt->op != OP_STORE) || v->op != OP_ADD || !dt_is_float((enum dtype)v->dt))
@@ -85,8 +88,11 @@ static const uop *fuse(struct ir *ir, const uop *stmt) {
             stmt->op == OP_SET
                 ? acc == stmt->src[0] || (acc->op == OP_ACC && acc->arg.i == stmt->src[0]->arg.i)
                 : acc->op == OP_LOAD && acc->src[0] == stmt->src[0] && acc->src[0]->src[0]->op == OP_LOCAL;
+        const uop *gate = mul->op == OP_WHERE && is_zero(mul->src[2]) ? mul->src[0] : NULL;
+        if (gate) mul = mul->src[1];
         if (!own || mul->op != OP_MUL) continue;
         const uop *fma = uop3(ir, OP_MULACC, mul->src[0], mul->src[1], acc);
+        if (gate) fma = uop3(ir, OP_WHERE, gate, fma, acc);
         return stmt->nsrc == 3 ? uop3(ir, (enum op)stmt->op, stmt->src[0], fma, stmt->src[2])
                                : uop2(ir, (enum op)stmt->op, stmt->src[0], fma);
     }

@@ -8,14 +8,18 @@
  * Nothing but the text is left in the arena. Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
 #include "heur.h"
 
+bool recipe_list(struct view *v, int recipe, int level, struct str *out) {
+    static recipe_fn *const fn[HEUR_RECIPES] = {recipe_rows, recipe_conv, recipe_contract, recipe_flat};
+    return level < HEUR_LEVELS && fn[recipe](v, level, out);
+}
+
 static const char *choose(struct view *v) {
-    static recipe_fn *const recipe[] = {recipe_rows, recipe_conv, recipe_contract, recipe_flat};
     const char *last = "";
-    for (size_t i = 0; i < RG_COUNT(recipe); i++) {
-        for (int level = 0; level < 8; level++) {
+    for (int i = 0; i < HEUR_RECIPES; i++) {
+        for (int level = 0; level < HEUR_LEVELS; level++) {
             struct str s;
             str_init(&s, v->arena);
-            if (!recipe[i](v, level, &s)) break;
+            if (!recipe_list(v, i, level, &s)) break;
             if (!s.n) return "";
             const char *list = s.p + (s.p[0] == ' ');
             if (!strcmp(list, last) || s.n >= HEUR_TEXT) continue;

@@ -1,4 +1,4 @@
-/* random.c: opt lists for tests, and whether a list is legal. Each trial runs in an ir of its own, so that the
+/* random.c: opt lists for tests, and whether a list is legal and what becomes of the kernel under it. Each trial runs in an ir of its own, so that the
  * caller's stays as it was, and takes the same path as lower() up to the loop tree, where the last refusals are; with
  * PIPE up to the prefetches. */
 #include "cg.h"
@@ -12,6 +12,8 @@ struct trial {
     const char *opts;
     struct sched sched;
     bool finish;
+    void (*look)(void *, struct sched *, const uop *sink); /* at the axes and the finished graph; may be NULL */
+    void *cx;
 };
 
 /* Which addresses a PIPE finds is known once vectors are formed. */
@@ -33,28 +35,35 @@ static void run_trial(void *p) {
     sched_init(&t->sched, &t->ir, k);
     sched_apply(&t->sched, t->opts);
     if (!t->finish) return;
-    const uop *tree = tree_build(&t->sched, sched_finish(&t->sched));
+    const uop *sink = sched_finish(&t->sched), *tree = tree_build(&t->sched, sink);
+    if (t->look) t->look(t->cx, &t->sched, sink);
     if (t->sched.pipe.n) try_pipe(t, tree);
 }
 
 static _Thread_local uint64_t tried;
 uint64_t opts_tried(void) { return tried; }
 
-static int try_opts(struct trial *t, struct ir *ir, const struct kernel *k, const char *opts, bool finish) {
+static int try_opts(struct trial *t, struct ir *ir, const struct kernel *k, const char *opts, bool finish,
+                    void (*look)(void *, struct sched *, const uop *), void *cx) {
     memset(t, 0, sizeof *t);
     arena_init(&t->arena, &t->err);
-    t->from = ir, t->kernel = k, t->opts = opts, t->finish = finish;
+    t->from = ir, t->kernel = k, t->opts = opts, t->finish = finish, t->look = look, t->cx = cx;
     return err_guard(&t->err, run_trial, t);
 }
 
-bool opts_legal(struct ir *ir, const struct kernel *k, const char *opts, struct str *why) {
+bool opts_look(struct ir *ir, const struct kernel *k, const char *opts, struct str *why,
+               void (*look)(void *, struct sched *, const uop *sink), void *cx) {
     struct trial *t = arena_new(ir->arena, struct trial);
     tried++;
-    int code = try_opts(t, ir, k, opts, true);
+    int code = try_opts(t, ir, k, opts, true, look, cx);
     arena_free(&t->arena);
     if (code == RG_ENOMEM) err_throw(ir->err, RG_ENOMEM, "%s", t->err.msg);
     if (code && why) str_add(why, t->err.msg);
     return code == 0;
+}
+
+bool opts_legal(struct ir *ir, const struct kernel *k, const char *opts, struct str *why) {
+    return opts_look(ir, k, opts, why, NULL, NULL);
 }
 
 static uint64_t draw(uint64_t *state, uint64_t n) {
@@ -109,7 +118,7 @@ const char *opts_random(struct ir *ir, const struct kernel *k, uint64_t seed) {
         str_init(&s, ir->arena);
         str_add(&s, list);
         if (have) str_addc(&s, ' ');
-        int code = try_opts(t, ir, k, list, false);
+        int code = try_opts(t, ir, k, list, false, NULL, NULL);
         if (!code && t->sched.axis.n) propose(&s, t, &rng, tries);
         arena_free(&t->arena);
         if (code) break;

@@ -202,6 +202,38 @@ static void list_files(struct cache *c, DIR *d, struct arena *a, files *out, uin
     }
 }
 
+struct list_job {
+    struct cache *c;
+    struct arena *a;
+    DIR *d;
+    const char *prefix;
+    VEC(const char *) name;
+};
+
+static int by_name(const void *x, const void *y) {
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+static void list_guarded(void *arg) {
+    struct list_job *j = arg;
+    for (struct dirent *e; (e = readdir(j->d));)
+        if (!strncmp(e->d_name, j->prefix, strlen(j->prefix)) && !strstr(e->d_name, ".tmp."))
+            vec_push(j->a, &j->name, arena_strdup(j->a, e->d_name, strlen(e->d_name)));
+    if (j->name.n) qsort(j->name.p, j->name.n, sizeof *j->name.p, by_name);
+}
+
+uint32_t cache_list(struct cache *c, struct arena *a, const char *prefix, const char *const **out) {
+    DIR *d = c->dir ? opendir(c->dir) : NULL;
+    *out = NULL;
+    if (!d) return 0;
+    struct list_job j = {.c = c, .a = a, .d = d, .prefix = prefix};
+    int code = err_guard(a->err, list_guarded, &j);
+    closedir(d);
+    if (code) err_throw(a->err, code, "%s", a->err->msg);
+    *out = j.name.p;
+    return j.name.n;
+}
+
 struct trim_job {
     struct cache *c;
     struct arena *a;

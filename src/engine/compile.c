@@ -60,7 +60,7 @@ void engine_preamble(const struct engine *en, struct str *s, const char *const *
 }
 
 /* Everything but the kernel's own text, hashed once. */
-static void find_identity(struct engine *en) {
+void compile_identity(struct engine *en) {
     if (en->base_known) return;
     struct dev_target t;
     struct err e = {0};
@@ -321,7 +321,7 @@ static void compile_guarded(void *arg) {
     struct engine *en = c->en;
     jobs j = {0};
     uint64_t t0 = os_now_ns();
-    find_identity(en);
+    compile_identity(en);
     char(*key)[65] = arena_alloc(&en->work, (size_t)c->n * 65 + 1);
     struct map asked;
     map_init(&asked, &en->work);

@@ -42,6 +42,7 @@ struct engine_stats {
     uint64_t units;                            /* translation units compiled */
     uint64_t rejected; /* cache files that were not believed: corrupt, truncated, of another owner */
     uint64_t evicted;  /* cache files removed to stay within the size limit */
+    uint64_t searched, refused, tuned_hits; /* kernels searched for, lists with other results, known winners used */
     uint64_t render_ns, lookup_ns, compile_ns, load_ns, save_ns; /* spent in each stage */
 };
 
@@ -93,6 +94,11 @@ uint32_t engine_list_count(const struct engine_list *);
 /* Runs all commands in order; on return their results are in memory, or, on a device that works on its own, will be
  * before anything that is asked for later. */
 int engine_list_run(struct engine_list *, struct err *);
+/* Runs command i `times` times and says how long that took, in ns. Leaves no event: it is a measurement, no part of a
+ * program. On one thread this is the time that the thread ran. */
+uint64_t engine_list_time(struct engine_list *, uint32_t i, uint32_t times);
+/* Another kernel for command i, which takes the same buffers and VARs. */
+int engine_list_replace(struct engine_list *, struct err *, uint32_t i, const struct ekernel *);
 /* How long command i took in the latest run, in ns. */
 uint64_t engine_list_ns(const struct engine_list *, uint32_t i);
 
@@ -157,6 +163,49 @@ struct engine_planning {
     bool no_multi;
 };
 void engine_set_planning(struct engine *, const struct engine_planning *);
+
+/* ---- tune.c: search ------------------------------------------------------------------------------------- */
+
+/* For tests: search from now on, whatever BEAM says. NULL: as it says. Programs that are planned already stay as they are. */
+struct engine_tuning {
+    int beam;              /* as BEAM: 0 none, else how many lists of each kernel are compiled and timed, twice */
+    const char *heuristic; /* the list that stands in for the heuristic's; NULL: its own */
+    /* Called with every program of candidate 1.. before it is compiled; may be NULL. */
+    void (*spoil)(void *cx, uint32_t candidate, struct linear *);
+    void *cx;
+};
+void engine_set_tuning(struct engine *, const struct engine_tuning *);
+
+/* What was tried for a kernel, predicted and measured. */
+enum tuned_state { TUNED_TIMED, TUNED_WRONG, TUNED_BASE, TUNED_WINNER };
+struct tuned_row {
+    enum tuned_state state; /* WRONG: another result; BASE: was in use, and another won; WINNER may be the one in use */
+    const char *opts;
+    double predicted, measured; /* seconds */
+};
+struct tuned {
+    char key[65];
+    const char *name, *machine, *opts, *text; /* opts: of the winner; text: of the kernel */
+    int threads, beam;
+    double seconds;            /* that the search took */
+    VEC(struct tuned_row) row; /* the first is the list that was in use */
+};
+typedef VEC(struct tuned *) tuned_vec;
+/* Searches for the best list of one kernel of ir on these buffers, which are not changed; arrays by slot. Takes what is
+ * known already. The record lives as long as the engine. */
+struct engine_tune_call {
+    struct ir *ir;
+    const struct kernel *kernel;
+    void *const *buf;
+    const size_t *bytes;
+    const enum dtype *dt;
+    uint32_t nbuf;
+    const int64_t *var;
+    uint32_t nvar;
+};
+int engine_tune(struct engine *, struct err *, const struct engine_tune_call *, const struct tuned **out);
+/* All records of the disk cache, for whatever machine model and compiler. */
+void engine_tuned(struct engine *, struct arena *, tuned_vec *out); /* may throw */
 
 /* ---- ceilings.c: what this machine can do ------------------------------------------------------------ */
 

@@ -20,6 +20,12 @@ void cache_write(struct cache *, struct arena *, const char *name, const void *d
 /* Removes the oldest files until all fit into the limit, and what killed writers left behind. */
 void cache_trim(struct cache *, struct arena *);
 
+/* Names of files that begin with prefix, sorted. */
+uint32_t cache_list(struct cache *, struct arena *, const char *prefix, const char *const **out);
+
+/* compile.c: makes sure that `base` of the engine is known; inside its guard. */
+void compile_identity(struct engine *);
+
 /* serial.c: must the grid iterations run one after another? */
 bool linear_is_serial(const struct linear *);
 
@@ -178,6 +184,32 @@ int plans_temp(struct engine *, struct err *, size_t bytes);
 /* realize.c: the plan with the buffers, results and VARs of r; r->ir and r->graph are not looked at. */
 int plan_run(struct engine *, struct err *, struct plan *, const struct realize *r, struct realize_stats *);
 
+/* The program of a kernel of a plan under a list, in an ir that holds the kernel. */
+void prog_lower(const struct sched_prog *, struct ir *, const struct kernel *, const struct lower_opts *,
+                struct linear *out);
+
+/* By buffer of a kernel: is it loaded, stored? */
+const uint8_t *prog_uses(struct arena *, const struct sched_prog *);
+
+/* tune.c */
+enum { USE_LOADED = 1, USE_STORED = 2 };
+struct tune_job { /* a call whose kernel is to be searched for, with its memory; arrays by slot */
+    struct sched_prog *p;
+    const char *opts;
+    const struct ekernel *k; /* of opts */
+    void *const *buf;
+    const int64_t *var;
+    const size_t *bytes;
+    const enum dtype *dt;
+    const uint8_t *use;   /* USE_LOADED .. */
+    const uint32_t *same; /* the first slot with the same memory */
+};
+int tune_beam(const struct engine *); /* 0: no search */
+/* The list for a kernel: the one that a search has found, else the heuristic's. In the arena of p->ir, which may throw. */
+const char *tune_opts(struct engine *, struct sched_prog *);
+/* Searches, unless the answer is known. Buffers are not changed. */
+int tune_kernel(struct engine *, struct err *, const struct tune_job *, const struct ekernel **best);
+
 /* costs.c */
 struct costs {
     VEC(struct engine_cost) row;
@@ -206,6 +238,10 @@ struct engine {
     bool base_known;
     struct scratch scratch; /* of all command lists */
     struct plans plans;
+    struct engine_tuning tuning; /* if tuning_set; else the environment says */
+    bool tuning_set;
+    tuned_vec tuned;         /* records that were read or made */
+    struct map tuned_by_key; /* first 8 bytes of a key -> number in `tuned` */
     struct costs costs;
     struct shown shown;
 };

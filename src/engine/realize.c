@@ -21,6 +21,8 @@ struct call {
     struct plan *made; /* not in the cache yet */
     struct realize_stats stats;
     bool run;
+    struct schedule *searched; /* a new plan whose kernels are to be searched for while it runs; else NULL */
+    const char **opts;         /* by kernel of the schedule */
 };
 
 static void must(struct call *c, int status, const struct err *e) {
@@ -59,10 +61,8 @@ static uint64_t identity(const struct schedule *s) {
     return h;
 }
 
-enum { LOADED = 1, STORED = 2 };
-
 /* By buffer of a kernel: is it loaded, stored? The tensors of a PARAMS follow its first one. */
-static const uint8_t *uses_of(struct arena *a, const struct sched_prog *p) {
+const uint8_t *prog_uses(struct arena *a, const struct sched_prog *p) {
     uint8_t *use = arena_array(a, uint8_t, p->nbuf + 1), *many = arena_array(a, uint8_t, p->nbuf + 1);
     uop_vec topo = {0};
     uop_topo(a, &p->kernel.sink, 1, &topo);
@@ -72,7 +72,7 @@ static const uint8_t *uses_of(struct arena *a, const struct sched_prog *p) {
         if (!st && n->op != OP_LOAD && n->op != OP_GLOAD) continue;
         const uop *b = n->src[0]->src[0];
         if (b->op != OP_PARAM && b->op != OP_PARAMS) continue;
-        use[b->arg.param.slot] |= st ? STORED : LOADED;
+        use[b->arg.param.slot] |= st ? USE_STORED : USE_LOADED;
         many[b->arg.param.slot] = b->op == OP_PARAMS;
     }
     for (uint32_t i = 1; i < p->nbuf; i++)
@@ -87,13 +87,13 @@ static double least_bytes(struct arena *a, const struct schedule *s) {
     double sum = 0;
     for (uint32_t i = 0; i < s->call.n; i++) {
         const struct sched_prog *p = &s->prog.p[s->call.p[i].prog];
-        const uint8_t *use = uses_of(a, p);
+        const uint8_t *use = prog_uses(a, p);
         for (uint32_t b = 0; b < p->nbuf; b++) {
             const struct sched_buf *x = &s->buf.p[s->call.p[i].buf[b]];
             uint8_t fresh = use[b] & (uint8_t)~seen[s->call.p[i].buf[b]];
             double bytes = (double)x->elements * dtype_info[x->dt].bytes;
             seen[s->call.p[i].buf[b]] |= use[b];
-            sum += (fresh & STORED ? bytes : 0) + (fresh & LOADED ? RG_MIN(bytes, p->bytes) : 0);
+            sum += (fresh & USE_STORED ? bytes : 0) + (fresh & USE_LOADED ? RG_MIN(bytes, p->bytes) : 0);
         }
     }
     return sum;
@@ -150,22 +150,28 @@ static const char *choose_opts(struct call *c, struct sched_prog *p) {
     if (env_int(ENV_NOOPT)) return "";
     if (p->kernel.opts && *p->kernel.opts) return p->kernel.opts;
     if (c->en->ops->text == DEV_CUDA) return opts_heuristic_gpu(p->ir, &p->kernel);
-    return opts_heuristic(p->ir, &p->kernel, 0, c->en->ops->workers(c->en->dev));
+    return tune_opts(c->en, p);
 }
 
-static void lower_one(struct call *c, struct sched_prog *p, struct linear *lin) {
+void prog_lower(const struct sched_prog *p, struct ir *ir, const struct kernel *k, const struct lower_opts *o,
+                struct linear *lin) {
+    lower(ir, k, o, lin);
+    lin->est.flops *= p->share, lin->est.bytes *= p->share, lin->est.special *= p->share;
+    lin->est.flops_issued *= p->share, lin->est.bytes_issued *= p->share;
+    lin->nbuf = RG_MAX(lin->nbuf, p->nbuf); /* of a PARAMS only the first slot stands in the program */
+    lin->nvar = RG_MAX(lin->nvar, p->nvar);
+}
+
+static const char *lower_one(struct call *c, struct sched_prog *p, struct linear *lin) {
     struct str dump;
     struct pass_log log = {.dump = &dump, .which = log_on(6) ? "all" : env_str(ENV_DUMP)};
     str_init(&dump, c->work);
     const char *opts = choose_opts(c, p);
     struct lower_opts how = {.opts = opts, .log = &log};
     if (c->en->ops->text == DEV_CUDA) how.vec_bytes = 16;
-    lower(p->ir, &p->kernel, &how, lin);
-    lin->est.flops *= p->share, lin->est.bytes *= p->share, lin->est.special *= p->share;
-    lin->est.flops_issued *= p->share, lin->est.bytes_issued *= p->share;
-    lin->nbuf = RG_MAX(lin->nbuf, p->nbuf); /* of a PARAMS only the first slot stands in the program */
-    lin->nvar = RG_MAX(lin->nvar, p->nvar);
+    prog_lower(p, p->ir, &p->kernel, &how, lin);
     debug_prog(p, lin, opts, &dump);
+    return opts;
 }
 
 /* A function of the device: nothing to lower or to compile. */
@@ -192,9 +198,10 @@ static const struct ekernel **compile(struct call *c, struct schedule *s) {
     struct err e = {0};
     uint64_t t0 = os_now_ns();
     uint32_t n = 0;
+    c->opts = arena_array(c->work, const char *, s->prog.n + 1);
     for (uint32_t i = 0; i < s->prog.n; i++) {
         if (s->prog.p[i].builtin) continue;
-        lower_one(c, &s->prog.p[i], &lin[n]);
+        c->opts[i] = lower_one(c, &s->prog.p[i], &lin[n]);
         list[n] = &lin[n], n++;
     }
     uint64_t t1 = os_now_ns();
@@ -336,6 +343,7 @@ static void warn_changing(struct call *c) {
 
 static struct plan *make_plan(struct call *c) {
     struct schedule s;
+    bool search = tune_beam(c->en) > 0;
     struct err e = {0};
     plan(c, &s);
     const struct ekernel **k = compile(c, &s);
@@ -358,6 +366,10 @@ static struct plan *make_plan(struct call *c) {
     warn_changing(c);
     plans_keep(c->en, x);
     c->made = NULL;
+    if (search) {
+        c->searched = arena_new(c->work, struct schedule);
+        *c->searched = s;
+    }
     return x;
 }
 
@@ -384,19 +396,60 @@ static void bind(struct call *c, struct plan *x) {
     for (uint32_t i = 0; i < x->nvar; i++) *x->var[i].at = c->r->var[x->var[i].slot];
 }
 
+/* Looks for a better kernel for command i and puts it into every command that has the same one. */
+static void search_one(struct call *c, struct plan *x, uint32_t i) {
+    const struct schedule *s = c->searched;
+    const struct sched_call *call = &s->call.p[i];
+    struct sched_prog *p = &s->prog.p[call->prog];
+    size_t *bytes = arena_array(c->work, size_t, p->nbuf + 1);
+    enum dtype *dt = arena_array(c->work, enum dtype, p->nbuf + 1);
+    uint32_t *same = arena_array(c->work, uint32_t, p->nbuf + 1);
+    const struct ekernel *best;
+    struct err e = {0};
+    for (uint32_t b = 0; b < p->nbuf; b++) {
+        const struct sched_buf *from = &s->buf.p[call->buf[b]];
+        bytes[b] = (size_t)from->elements * dtype_info[from->dt].bytes;
+        dt[b] = from->dt;
+        while (call->buf[same[b]] != call->buf[b]) same[b]++;
+    }
+    struct tune_job job = {.p = p,
+                           .opts = c->opts[call->prog],
+                           .k = x->call[i].k,
+                           .buf = engine_list_bufs(x->list, i),
+                           .var = engine_list_vars(x->list, i),
+                           .bytes = bytes,
+                           .dt = dt,
+                           .use = prog_uses(c->work, p),
+                           .same = same};
+    if (tune_kernel(c->en, &e, &job, &best)) log_line(1, "search for %s: %s", p->kernel.name, e.msg);
+    for (uint32_t k = i; k < s->call.n && best != job.k; k++)
+        if (s->call.p[k].prog == call->prog) {
+            must(c, engine_list_replace(x->list, &e, k, best), &e);
+            x->call[k].k = best;
+        }
+}
+
+static void search_before(struct call *c, struct plan *x, uint32_t i) {
+    const struct sched_call *call = c->searched->call.p;
+    bool seen = c->searched->prog.p[call[i].prog].builtin != NULL;
+    for (uint32_t k = 0; k < i && !seen; k++) seen = call[k].prog == call[i].prog;
+    if (!seen) search_one(c, x, i);
+}
+
 /* At DEBUG=2 each operation is waited for and said; else all are handed over at once. */
 static void run(struct call *c, struct plan *x) {
     struct err e = {0};
     if (event_recording()) name_calls(c, x);
     uint64_t t0 = os_now_ns();
-    uint32_t n = engine_list_count(x->list), step = log_on(2) ? 1 : RG_MAX(n, 1);
+    uint32_t n = engine_list_count(x->list), step = log_on(2) || c->searched ? 1 : RG_MAX(n, 1);
     for (uint32_t i = 0; i < n; i += step) {
+        if (c->searched) search_before(c, x, i);
         must(c, engine_list_run_part(x->list, &e, i, i + step), &e);
         for (uint32_t k = i; k < RG_MIN(i + step, n); k++) {
             struct debug_call *d = &x->call[k];
             uint64_t ns = engine_list_ns(x->list, k);
             d->calls++, d->ns += ns;
-            debug_kernel(c->en, d, ns, step > 1 ? "" : c->key.topo.n ? site_of(c, d) : d->site);
+            debug_kernel(c->en, d, ns, !log_on(2) ? "" : c->key.topo.n ? site_of(c, d) : d->site);
         }
     }
     for (uint32_t i = 0; i < x->ncopy; i++) {

@@ -10,6 +10,8 @@
 #include "engine/internal.h"
 #include "event/event.h"
 
+#include <time.h>
+
 /* Rates of one core that are on the high side: a kernel is rather run alone than cut for nothing. */
 #define FLOPS_PER_NS 40.0
 #define BYTES_PER_NS 40.0
@@ -104,6 +106,18 @@ int engine_list_add(struct engine_list *l, struct err *e, const struct ekernel *
     return 0;
 }
 
+int engine_list_replace(struct engine_list *l, struct err *e, uint32_t i, const struct ekernel *k) {
+    struct command was = l->cmd.p[i];
+    uint32_t n = l->cmd.n;
+    if (engine_list_add(l, e, k, was.buf, was.var)) return e->code;
+    l->cmd.p[i] = l->cmd.p[n];
+    l->cmd.p[i].l.buf = l->cmd.p[i].buf = was.buf; /* where others write addresses and numbers */
+    l->cmd.p[i].l.var = l->cmd.p[i].var = was.var;
+    l->cmd.n = n;
+    l->ready = 0;
+    return 0;
+}
+
 int64_t *engine_list_vars(struct engine_list *l, uint32_t i) { return i < l->cmd.n ? l->cmd.p[i].var : NULL; }
 void **engine_list_bufs(struct engine_list *l, uint32_t i) { return i < l->cmd.n ? l->cmd.p[i].buf : NULL; }
 uint32_t engine_list_count(const struct engine_list *l) { return l->cmd.n; }
@@ -121,6 +135,21 @@ static void take_scratch(struct engine_list *l) {
     }
     l->scratch = s->p;
     l->ready = l->cmd.n;
+}
+
+static uint64_t now_ns(bool alone) {
+    struct timespec t;
+    if (!alone) return os_now_ns();
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t engine_list_time(struct engine_list *l, uint32_t i, uint32_t times) {
+    struct err e = {0}; /* a CPU cannot fail here */
+    take_scratch(l);
+    uint64_t t0 = now_ns(l->workers == 1);
+    for (uint32_t k = 0; k < times; k++) (void)l->en->ops->launch(l->en->dev, &e, &l->cmd.p[i].l);
+    return now_ns(l->workers == 1) - t0;
 }
 
 /* On a device that is not waited for, the clock sees only how long it took to ask; where people look at each operation

@@ -1,0 +1,265 @@
+/* cmd_tune.c: `ridge tune`: runs a program, or the kernels of a .uop file, with search on, and shows what was found.
+ *
+ * A program is a child process with RIDGE_BEAM set; what it finds is in the disk cache when it ends, and later runs use
+ * it without searching. --show prints the records of the cache: what was tried, predicted and measured.
+ * Tests: tests/cli/tune.sh */
+#include "cli.h"
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct tune_run {
+    struct err *err;
+    struct arena *arena;
+    struct engine *engine;
+    struct io_mem mem;
+    const char *file, *only;
+    int64_t beam, rows;
+    bool show, json;
+    char **program;
+    int status;
+};
+
+static void must(struct tune_run *r, int code) {
+    if (code) err_throw(r->err, code, "%s", r->err->msg);
+}
+
+/* ---- printing ------------------------------------------------------------------------------------------------- */
+
+static const struct tuned_row *winner(const struct tuned *t) {
+    for (uint32_t i = 0; i < t->row.n; i++)
+        if (t->row.p[i].state == TUNED_WINNER) return &t->row.p[i];
+    return &t->row.p[0];
+}
+
+static void print_head(void) {
+    printf("%-28s %12s %12s %7s %6s %6s %9s\n", "kernel", "heuristic us", "searched us", "gain", "tried",
+           "wrong", "search s");
+}
+
+static void print_line(const struct tuned *t) {
+    uint32_t wrong = 0;
+    double before = t->row.p[0].measured, after = winner(t)->measured;
+    for (uint32_t i = 0; i < t->row.n; i++) wrong += t->row.p[i].state == TUNED_WRONG;
+    printf("%-28s %12.2f %12.2f %6.2fx %6u %6u %9.2f\n", t->name, before * 1e6, after * 1e6,
+           after > 0 ? before / after : 1, t->row.n, wrong, t->seconds);
+}
+
+static int by_time(const void *x, const void *y) {
+    const struct tuned_row *a = x, *b = y;
+    bool aw = a->state == TUNED_WRONG, bw = b->state == TUNED_WRONG;
+    if (aw != bw) return aw - bw;
+    return (a->measured > b->measured) - (a->measured < b->measured);
+}
+
+static void print_rows(const struct tune_run *r, const struct tuned *t) {
+    static const char *const word[] = {"", "wrong", "heuristic", "winner"};
+    struct tuned_row *row = arena_array(r->arena, struct tuned_row, t->row.n);
+    memcpy(row, t->row.p, t->row.n * sizeof *row);
+    qsort(row, t->row.n, sizeof *row, by_time);
+    printf("  %12s %12s  %s\n", "measured us", "predicted us", "opts");
+    for (uint32_t i = 0; i < t->row.n && (int64_t)i < r->rows; i++)
+        printf("  %12.2f %12.2f  %s%s%s\n", row[i].measured * 1e6, row[i].predicted * 1e6, word[row[i].state],
+               *word[row[i].state] ? ": " : "", *row[i].opts ? row[i].opts : "none");
+    if ((int64_t)t->row.n > r->rows) printf("  .. and %lld more\n", (long long)(t->row.n - r->rows));
+}
+
+static void print_json(const struct tuned_row *row, uint32_t n) {
+    static const char *const word[] = {"timed", "wrong", "heuristic", "winner"};
+    for (uint32_t i = 0; i < n; i++)
+        printf(
+            "%s\n      {\"state\": \"%s\", \"predicted_us\": %.6g, \"measured_us\": %.6g, \"opts\": \"%s\"}",
+            i ? "," : "", word[row[i].state], row[i].predicted * 1e6, row[i].measured * 1e6, row[i].opts);
+}
+
+static bool wanted(const struct tune_run *r, const struct tuned *t) {
+    return t->row.n && (!r->only || !strcmp(r->only, t->name) || !strncmp(r->only, t->key, strlen(r->only)));
+}
+
+static void print_all(struct tune_run *r, const tuned_vec *v) {
+    uint32_t n = 0;
+    if (r->json) printf("[");
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct tuned *t = v->p[i];
+        if (!wanted(r, t)) continue;
+        if (r->json) {
+            printf("%s\n  {\"kernel\": \"%s\", \"key\": \"%s\", \"machine\": \"%s\", \"threads\": %d, "
+                   "\"beam\": %d, "
+                   "\"seconds\": %.3f,\n    \"rows\": [",
+                   n++ ? "," : "", t->name, t->key, t->machine, t->threads, t->beam, t->seconds);
+            print_json(t->row.p, t->row.n);
+            printf("]}");
+            continue;
+        }
+        if (!n++ || r->show) print_head();
+        print_line(t);
+        if (r->show) print_rows(r, t);
+    }
+    if (r->json) printf("\n]\n");
+    if (!n && !r->json) printf("nothing was searched for%s\n", r->show ? " yet" : "");
+}
+
+/* ---- a program -------------------------------------------------------------------------------------------------- */
+
+static void run_program(struct tune_run *r) {
+    pid_t pid = fork();
+    int status;
+    if (pid < 0) err_throw(r->err, RG_EIO, "cannot start a process: %s", strerror(errno));
+    if (!pid) {
+        execvp(r->program[0], r->program);
+        fprintf(stderr, "ridge tune: cannot run %s: %s\n", r->program[0], strerror(errno));
+        _exit(127);
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) err_throw(r->err, RG_EIO, "lost the process of %s", r->program[0]);
+    r->status = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
+}
+
+/* What is there now and was not, or was searched for with less. */
+static void keep_new(tuned_vec *now, const tuned_vec *before) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < now->n; i++) {
+        bool old = false;
+        for (uint32_t k = 0; k < before->n && !old; k++)
+            old = !strcmp(now->p[i]->key, before->p[k]->key) && now->p[i]->beam == before->p[k]->beam;
+        if (!old) now->p[n++] = now->p[i];
+    }
+    now->n = n;
+}
+
+static void tune_program(struct tune_run *r) {
+    tuned_vec before, now;
+    engine_tuned(r->engine, r->arena, &before);
+    run_program(r);
+    engine_tuned(r->engine, r->arena, &now);
+    keep_new(&now, &before);
+    fflush(stdout);
+    print_all(r, &now);
+}
+
+/* ---- a file of kernels -------------------------------------------------------------------------------------------- */
+
+static const struct tuned *tune_kernel(struct tune_run *r, struct ir *ir, const struct kernel *k,
+                                       const struct io *io, const struct io_kernel *ik) {
+    void **buf = arena_array(r->arena, void *, ik->nbuf + 1);
+    size_t *bytes = arena_array(r->arena, size_t, ik->nbuf + 1);
+    enum dtype *dt = arena_array(r->arena, enum dtype, ik->nbuf + 1);
+    for (uint32_t i = 0; i < ik->nbuf; i++) {
+        const struct io_buf *b = ik->buf[i] == UINT32_MAX ? NULL : &io->buf[ik->buf[i]];
+        buf[i] = b ? r->mem.p[ik->buf[i]] : r->mem.block;
+        bytes[i] = b ? io_bytes(b) : 1;
+        dt[i] = b ? b->dt : DT_U8;
+    }
+    const struct tuned *t;
+    struct engine_tune_call c = {.ir = ir,
+                                 .kernel = k,
+                                 .buf = buf,
+                                 .bytes = bytes,
+                                 .dt = dt,
+                                 .nbuf = ik->nbuf,
+                                 .var = ik->var,
+                                 .nvar = ik->nvar};
+    must(r, engine_tune(r->engine, r->err, &c, &t));
+    return t;
+}
+
+static void tune_file(struct tune_run *r) {
+    struct ir ir;
+    struct program prog = {0};
+    struct io io;
+    tuned_vec done = {0};
+    char *text;
+    size_t n;
+    must(r, os_read_file(r->err, r->arena, r->file, 64 << 20, &text, &n));
+    ir_init(&ir, r->arena);
+    ir_parse(&ir, text, n, r->file, &prog);
+    for (uint32_t i = 0; i < prog.kernel.n; i++)
+        if (prog.kernel.p[i].sink->op != OP_SINK)
+            err_throw(r->err, RG_EINVAL,
+                      "%s: %s is a tensor program; search works on kernels, or on a program that runs it",
+                      r->file, prog.kernel.p[i].name);
+    io_bind(&ir, &prog, r->file, &io);
+    io_alloc(&ir, &io, &r->mem);
+    io_fill(&io, &r->mem, false);
+    for (uint32_t i = 0; i < prog.kernel.n; i++) {
+        const struct tuned *t = tune_kernel(r, &ir, &prog.kernel.p[i], &io, &io.kernel[i]);
+        struct tuned *copy = arena_new(r->arena, struct tuned);
+        if (!t) continue;
+        *copy = *t;
+        vec_push(r->arena, &done, copy);
+    }
+    print_all(r, &done);
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------------ */
+
+static void run(void *arg) {
+    struct tune_run *r = arg;
+    tuned_vec all;
+    if (!(r->engine = engine_open(r->err, &device_cpu))) must(r, r->err->code);
+    if (r->program) {
+        tune_program(r);
+    } else if (r->file) {
+        tune_file(r);
+    } else {
+        engine_tuned(r->engine, r->arena, &all);
+        print_all(r, &all);
+    }
+}
+
+static void set_beam(int64_t beam) {
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)beam);
+    setenv("RIDGE_BEAM", number, 1);
+    env_reload();
+}
+
+int cmd_tune(int argc, char **argv) {
+    struct tune_run r = {.beam = 8, .rows = 20};
+    struct arg_spec spec[] = {
+        {"beam", ARG_NUMBER, &r.beam, "N", "forms of each kernel to compile and time, twice (default 8)"},
+        {"show", ARG_FLAG, &r.show, NULL,
+         "print what was tried, predicted and measured; alone: of all kernels known"},
+        {"kernel", ARG_TEXT, &r.only, "NAME",
+         "print only this kernel: its name, or the beginning of its key"},
+        {"rows", ARG_NUMBER, &r.rows, "N", "print so many forms of a kernel, fastest first (default 20)"},
+        {"json", ARG_FLAG, &r.json, NULL, "print everything as JSON"},
+    };
+    int words = argc;
+    for (int i = 1; i < argc && words == argc; i++)
+        if (!strcmp(argv[i], "--")) words = i;
+    if (words + 1 < argc) r.program = argv + words + 1;
+    struct args a = {
+        .command = "tune",
+        .operands = "[FILE.uop | -- PROGRAM ARGS]",
+        .spec = spec,
+        .nspec = RG_COUNT(spec),
+        .max_operands = 1,
+        .about = "Runs a program, or the kernels of a .uop file, and searches for the fastest form of each "
+                 "kernel: forms around\n"
+                 "the one that would be used are ranked by the machine model, the best are compiled, checked "
+                 "and timed on the\n"
+                 "real buffers. Winners are kept in the cache, and every later run uses them (RIDGE_TUNED=0: "
+                 "not)."};
+    int status = args_parse(&a, words, argv);
+    if (status >= 0) return status;
+    if ((r.program != NULL) + a.n + (r.show && !r.program && !a.n) != 1 || r.beam < 1 || r.beam > 256) {
+        fprintf(stderr,
+                "ridge tune: expected FILE.uop, -- PROGRAM, or --show alone, and --beam from 1 to 256; see "
+                "`ridge tune --help`\n");
+        return EXIT_USAGE;
+    }
+    struct err e = {0};
+    struct arena arena;
+    arena_init(&arena, &e);
+    r.arena = &arena, r.err = &e, r.file = a.n ? a.operand[0] : NULL;
+    set_beam(r.beam);
+    status = err_guard(&e, run, &r) ? cli_error("tune", &e) : r.status;
+    io_free(&r.mem);
+    engine_close(r.engine);
+    arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,46 @@
+#!/bin/sh
+# ridge tune: a .uop file, a program, --show, wrong usage.
+set -e
+ridge=${RIDGE:-build/release/ridge}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+RIDGE_CACHE_DIR=$dir/cache RIDGE_THREADS=1
+export RIDGE_CACHE_DIR RIDGE_THREADS
+unset BEAM RIDGE_BEAM RIDGE_TUNED
+fail() { echo "tune.sh: $1" >&2; exit 1; }
+
+"$ridge" tune --show > "$dir/out"
+grep -q 'nothing was searched for yet' "$dir/out" || fail "an empty cache"
+
+cat > "$dir/k.uop" <<'END'
+kernel mm
+a = (PARAM<f32>[0 a] 4096)
+b = (PARAM<f32>[1 b] 4096)
+o = (PARAM<f32>[2 o] 4096)
+m = (RANGE[m GRID 0] 64)
+n = (RANGE[n GRID 1] 64)
+k = (RANGE[k REDUCE 2] 64)
+(SINK (STORE (INDEX o (ADD (MUL m 64) n)) (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD (MUL m 64) k))) (LOAD (INDEX b (ADD (MUL k 64) n)))) k)))
+END
+"$ridge" tune --beam 2 "$dir/k.uop" > "$dir/out"
+grep -Eq '^mm  .*x +[1-9]' "$dir/out" || fail "a file: $(cat "$dir/out")"
+"$ridge" tune --show --rows 3 > "$dir/out"
+grep -q 'measured us' "$dir/out" && grep -q 'winner: ' "$dir/out" && grep -q '^mm' "$dir/out" || fail "--show"
+"$ridge" tune --show --json > "$dir/out"
+grep -q '"state": "winner"' "$dir/out" || fail "--show --json"
+
+# A program: here ridge itself, which runs the file without searching; its status is the command's.
+"$ridge" tune --beam 2 -- "$ridge" opt --heuristic --run "$dir/k.uop" > "$dir/out" || fail "a program"
+grep -q 'nothing was searched for' "$dir/out" || fail "what a program found"
+if "$ridge" tune -- sh -c 'test "$RIDGE_BEAM" = 8 && exit 7' > "$dir/out"; then fail "the status of the program"; else
+    test $? = 7 || fail "RIDGE_BEAM is not set for the program"
+fi
+for bad in "" "--beam 0 x.uop" "--beam 2" "a.uop b.uop" "x.uop -- y"; do
+    # shellcheck disable=SC2086
+    if "$ridge" tune $bad > "$dir/out" 2> "$dir/err"; then fail "ridge tune $bad should fail"; else
+        test $? = 2 || fail "ridge tune $bad: status"
+    fi
+done
+if "$ridge" tune "$dir/none.uop" 2> "$dir/err"; then fail "a file that is not there"; fi
+grep -q 'ridge tune: ' "$dir/err" || fail "an error message"
+echo ok
