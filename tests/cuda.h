@@ -81,6 +81,9 @@ static inline uint32_t cuda_compile_texts(struct cuda_texts *t) {
 }
 static inline void cuda_need_nvrtc(struct arena *a) {
     struct err e = {0};
+#ifdef __SANITIZE_THREAD__
+    SKIP("NVRTC was not built with the thread sanitizer, which then sees races in it");
+#endif
     if (!nvrtc_version(&e, a)) SKIP("%s", e.msg);
 }
 
