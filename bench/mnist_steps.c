@@ -7,6 +7,8 @@
  * runs this and compares. */
 #include <ridge.h>
 
+#include "mnist_net.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -18,19 +20,6 @@ struct run {
     const char *dir;
     bool save_grads;
 };
-
-static rg_tensor max_pool(rg_tensor x) { return rg_max_pool2d(x, RG_SHAPE(2)); }
-
-static rg_module *network(rg_ctx *c) {
-    return rg_nn_sequential(
-        c, RG_MODULES(rg_nn_conv2d(c, 1, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
-                      rg_nn_conv2d(c, 32, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
-                      rg_nn_batchnorm(c, 32), rg_nn_function(c, "max_pool", max_pool),
-                      rg_nn_conv2d(c, 32, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
-                      rg_nn_conv2d(c, 64, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
-                      rg_nn_batchnorm(c, 64), rg_nn_function(c, "max_pool", max_pool), rg_nn_flatten(c, 1),
-                      rg_nn_linear(c, 576, 10)));
-}
 
 /* The names of the parameters as rg_nn_params lists them. */
 static size_t names_of(struct run *r, const char **out) {
@@ -70,7 +59,7 @@ int main(int argc, char **argv) {
     int steps = atoi(argv[2]);
     char path[1000];
     rg_ctx *c = rg_open(NULL);
-    struct run r = {.c = c, .net = network(c), .dir = argv[1], .save_grads = true};
+    struct run r = {.c = c, .net = mnist_network(c), .dir = argv[1], .save_grads = true};
     snprintf(path, sizeof path, "%s/init.safetensors", argv[1]);
     rg_nn_load(r.net, path, true);
     r.optim = rg_adam(rg_nn_params(r.net));

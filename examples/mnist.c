@@ -29,16 +29,14 @@ struct trainer {
     int batch;
 };
 
-static rg_tensor max_pool(rg_tensor x) { return rg_max_pool2d(x, RG_SHAPE(2)); }
-
 static rg_module *network(rg_ctx *c) {
     return rg_nn_sequential(
         c, RG_MODULES(rg_nn_conv2d(c, 1, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
                       rg_nn_conv2d(c, 32, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
-                      rg_nn_batchnorm(c, 32), rg_nn_function(c, "max_pool", max_pool),
+                      rg_nn_batchnorm(c, 32), rg_nn_max_pool2d(c, RG_SHAPE(2)),
                       rg_nn_conv2d(c, 32, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
                       rg_nn_conv2d(c, 64, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
-                      rg_nn_batchnorm(c, 64), rg_nn_function(c, "max_pool", max_pool), rg_nn_flatten(c, 1),
+                      rg_nn_batchnorm(c, 64), rg_nn_max_pool2d(c, RG_SHAPE(2)), rg_nn_flatten(c, 1),
                       rg_nn_linear(c, 576, 10)));
 }
 

@@ -60,6 +60,7 @@ void estimate_asked(struct ir *ir, const uop *sink, struct estimate *e) {
         if (cost > 0) e->flops += cost * count(free_of(&fr, n));
         if (is_special((enum op)n->op)) e->special += count(free_of(&fr, n));
         if (n->op == OP_REDUCE || n->op == OP_SCAN) e->flops += bound_count(&fr, n);
+        if (n->op == OP_STORE_ADD) e->flops += count(free_of(&fr, n));
         if (n->op == OP_LOAD || n->op == OP_GLOAD) touch(ir->arena, &fr, &mem, n->src[0], false);
         if (n->op == OP_STORE || n->op == OP_STORE_ADD) touch(ir->arena, &fr, &mem, n->src[0], true);
     }

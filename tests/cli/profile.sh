@@ -33,39 +33,37 @@ cut_idx train-labels-idx1-ubyte.gz '\0\0\10\1\0\0\3\350' 1000
 cut_idx t10k-images-idx3-ubyte.gz '\0\0\10\3\0\0\1\364\0\0\0\34\0\0\0\34' 392000
 cut_idx t10k-labels-idx1-ubyte.gz '\0\0\10\1\0\0\1\364' 500
 
-if [ -x "$build/examples/mnist" ]; then
-    "$RIDGE" profile -- "$build/examples/mnist" --steps 3 --batch 16 --data "$here" > screen 2>&1 || fail "mnist: $(tail -3 screen)"
-    grep -q "^VERDICT" screen || fail "no verdict: $(cat screen)"
-    grep -q " sum .* ms 100.0%" screen || fail "the budget does not sum: $(cat screen)"
-    grep -q "% of roof, .* mnist.c:" screen || fail "no kernel with its roof and line: $(cat screen)"
-    awk '/^  [a-zA-Z].* ms +[0-9.]+%/ { for (i = 1; i <= NF; i++) if ($i ~ /%$/ && $i != "100.0%") s += $i }
-         /^ +sum/ { exit } END { if (s < 99.95 || s > 100.05) { print "the budget is " s " %"; exit 1 } }' screen || bad=1
-    awk '/^  other/ { if ($(NF) + 0 > 2) exit 1 }' screen || fail "too much is not known: $(cat screen)"
-    [ -s report.html ] && grep -q "</html>" report.html || fail "no page"
-    [ -s trace.json ] && [ "$(tail -c 4 trace.json | tr -d '\n')" = "]}" ] || fail "no trace"
-    "$RIDGE" report ridge.profile --by line > lines || fail "no table by line"
-    awk 'NR > 1 && $NF != "sum" && $NF !~ /^mnist.c:[0-9]+$/ { print "a kernel without a line of mnist.c: " $0; exit 1 }' lines || bad=1
-    "$RIDGE" report ridge.profile --by module --rows 100 > modules || fail "no table by module"
-    grep -q "net.0$" modules && grep -q "adam$" modules || fail "layers are missing: $(cat modules)"
-    awk 'NR > 1 && $NF == "sum" { if (s - $3 > 0.02 || $3 - s > 0.02) { print "layers take " s " ms of " $3; exit 1 } }
-         NR > 1 { s += $3 }' modules || bad=1
-    [ "$("$RIDGE" report ridge.profile --by module --rows 1 | wc -l)" -eq 4 ] || fail "--rows 1 is not one row, the rest and the sum"
-    has 0 '"verdict":' report ridge.profile --json
-    has 0 "VERDICT" diagnose ridge.profile
-    has 0 "kernels" diagnose trace.json
-fi
+[ -x "$build/examples/mnist" ] && [ -x "$build/examples/dot" ] || { echo "the examples are not built"; exit 1; }
+"$RIDGE" profile -- "$build/examples/mnist" --steps 3 --batch 16 --data "$here" > screen 2>&1 || fail "mnist: $(tail -3 screen)"
+grep -q "^VERDICT" screen || fail "no verdict: $(cat screen)"
+grep -q " sum .* ms 100.0%" screen || fail "the budget does not sum: $(cat screen)"
+grep -q "% of roof, .* mnist.c:" screen || fail "no kernel with its roof and line: $(cat screen)"
+awk '/^  [a-zA-Z].* ms +[0-9.]+%/ { for (i = 1; i <= NF; i++) if ($i ~ /%$/ && $i != "100.0%") s += $i }
+     /^ +sum/ { exit } END { if (s < 99.95 || s > 100.05) { print "the budget is " s " %"; exit 1 } }' screen || bad=1
+awk '/^  other/ { if ($(NF) + 0 > 2) exit 1 }' screen || fail "too much is not known: $(cat screen)"
+[ -s report.html ] && grep -q "</html>" report.html || fail "no page"
+[ -s trace.json ] && [ "$(tail -c 4 trace.json | tr -d '\n')" = "]}" ] || fail "no trace"
+"$RIDGE" report ridge.profile --by line > lines || fail "no table by line"
+awk 'NR > 1 && $NF != "sum" && $NF !~ /^mnist.c:[0-9]+$/ { print "a kernel without a line of mnist.c: " $0; exit 1 }' lines || bad=1
+"$RIDGE" report ridge.profile --by module --rows 100 > modules || fail "no table by module"
+grep -q "net.0$" modules && grep -q "adam$" modules || fail "layers are missing: $(cat modules)"
+awk 'NR > 1 && $NF == "sum" { if (s - $3 > 0.02 || $3 - s > 0.02) { print "layers take " s " ms of " $3; exit 1 } }
+     NR > 1 { s += $3 }' modules || bad=1
+[ "$("$RIDGE" report ridge.profile --by module --rows 1 | wc -l)" -eq 4 ] || fail "--rows 1 is not one row, the rest and the sum"
+has 0 '"verdict":' report ridge.profile --json
+has 0 "VERDICT" diagnose ridge.profile
+has 0 "kernels" diagnose trace.json
 
 # the environment alone; a file of one's own
-[ -x "$build/examples/dot" ] && PROFILE=mine.profile "$build/examples/dot" > out && has 0 "dot.c:" report mine.profile --by line
+PROFILE=mine.profile "$build/examples/dot" > out || fail "dot failed under PROFILE"
+has 0 "dot.c:" report mine.profile --by line
 [ "$(cat out 2>/dev/null)" = 11 ] || fail "PROFILE changed what dot prints: $(cat out)"
 PROFILE=/nowhere/x "$build/examples/dot" > out 2>&1 && fail "a profile that cannot be written went unnoticed"
 grep -q "PROFILE=/nowhere/x: /nowhere/x: cannot be written" out || fail "not said: $(cat out)"
 
 # a program that goes elsewhere first
-if [ -x "$build/examples/dot" ]; then
-    has 0 "dot.c:" profile --out away.profile -- sh -c "cd / && exec '$build/examples/dot'"
-    [ -s away.profile ] || fail "the profile is not where it should be"
-fi
+has 0 "dot.c:" profile --out away.profile -- sh -c "cd / && exec '$build/examples/dot'"
+[ -s away.profile ] || fail "the profile is not where it should be"
 
 # what the program does is what the command does
 has 3 "recorded nothing" profile -- sh -c 'exit 3'

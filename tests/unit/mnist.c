@@ -11,24 +11,13 @@
 #include <ridge.h>
 #include <test.h>
 
+#include "../../bench/mnist_net.h"
+
 struct trainer {
     rg_ctx *c;
     rg_module *net;
     rg_optim *optim;
 };
-
-static rg_tensor max_pool(rg_tensor x) { return rg_max_pool2d(x, RG_SHAPE(2)); }
-
-static rg_module *network(rg_ctx *c) {
-    return rg_nn_sequential(
-        c, RG_MODULES(rg_nn_conv2d(c, 1, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
-                      rg_nn_conv2d(c, 32, 32, RG_SHAPE(5)), rg_nn_function(c, "relu", rg_relu),
-                      rg_nn_batchnorm(c, 32), rg_nn_function(c, "max_pool", max_pool),
-                      rg_nn_conv2d(c, 32, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
-                      rg_nn_conv2d(c, 64, 64, RG_SHAPE(3)), rg_nn_function(c, "relu", rg_relu),
-                      rg_nn_batchnorm(c, 64), rg_nn_function(c, "max_pool", max_pool), rg_nn_flatten(c, 1),
-                      rg_nn_linear(c, 576, 10)));
-}
 
 static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
     struct trainer *t = user;
@@ -41,7 +30,7 @@ static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
 
 TEST(mnist_step_is_few_kernels_that_move_little) {
     rg_ctx *c = rg_open("NULL");
-    struct trainer t = {.c = c, .net = network(c)};
+    struct trainer t = {.c = c, .net = mnist_network(c)};
     t.optim = rg_adam(rg_nn_params(t.net));
     rg_jit *j = rg_jit_new(c, step, &t, 2);
     rg_tensor x = rg_zeros(c, RG_F32, RG_SHAPE(512, 1, 28, 28)), y = rg_zeros(c, RG_I64, RG_SHAPE(512)),

@@ -9,7 +9,6 @@ Most inputs are small whole numbers or multiples of 1/32, so that sums in any or
 tolerance of a sum of n products is n eps sum|x w|, and zeros may have either sign.
 """
 
-import os
 
 import numpy as np
 import torch
@@ -17,7 +16,6 @@ import torch.nn.functional as F
 
 from ops_lib import *
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 BACK = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 MAXP = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
@@ -383,15 +381,7 @@ def refusals():
 def main():
     for part in (convs, transposed, max_pools, avg_pools, adaptive, unpool, resizes, pad_like, unfolds, refusals):
         part()
-    head = "# Written by make_conv.py (numpy %s, torch %s): %d ops, %d cases, %d numbers to compare. ops_lib.py has the layout.\n" % (
-        np.__version__,
-        torch.__version__.split("+")[0],
-        len(out.ops),
-        len(out.names),
-        out.elements,
-    )
-    out.save(os.path.join(HERE, "conv.txt"), head)
-    print(head, end="")
+    out.save("conv", "%d cases, %d numbers to compare" % (len(out.names), out.elements))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ Moves and choices are exact. Products and sums are of small whole numbers or of 
 bf16 holds, and so exact in any order of addition, or have the bound of summation as tolerance.
 """
 
-import os
 
 import numpy as np
 import torch
@@ -16,7 +15,6 @@ import torch.nn.functional as F
 
 from ops_lib import *
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 IN_ORDER = ("bool",) + tuple(INTS) + tuple(FLOATS)
 SOME = ("f32", "f64", "f16", "i32", "u8", "bool")
 
@@ -435,15 +433,7 @@ def refusals():
 def main():
     for part in (parts, choices, einsum, sorting, scattering, masks, refusals):
         part()
-    head = "# Written by make_index.py (numpy %s, torch %s): %d ops, %d cases, %d numbers to compare. ops_lib.py has the layout.\n" % (
-        np.__version__,
-        torch.__version__.split("+")[0],
-        len(out.ops),
-        len(out.names),
-        out.elements,
-    )
-    out.save(os.path.join(HERE, "index.txt"), head)
-    print(head, end="")
+    out.save("index", "%d cases, %d numbers to compare" % (len(out.names), out.elements))
 
 
 if __name__ == "__main__":

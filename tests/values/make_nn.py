@@ -7,7 +7,6 @@ tests/unit/values_ops.c runs the cases. Where Ridge differs from PyTorch, and th
   targets of another shape than the prediction are refused (PyTorch broadcasts with a warning, or refuses)
 """
 
-import os
 
 import mpmath as mp
 import numpy as np
@@ -18,7 +17,6 @@ import ops_elementwise
 from ops_elementwise import *
 from ops_lib import *
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 
 # ---- functions of one operand ---------------------------------------------------------------------------------
 ALPHA, SCALE = mp.mpf("1.6732632423543772848170429916717"), mp.mpf("1.0507009873554804934193349852946")
@@ -342,15 +340,7 @@ def main():
     for part in (more_unary, scans, norms, channel_norms, class_losses, element_losses, nothing_counts):
         part()
     gradients = sum(1 for l in out.lines if l.startswith("s "))
-    head = "# Written by make_nn.py (numpy %s, torch %s): %d ops, %d cases, %d of them with gradients. ops_lib.py has the layout.\n" % (
-        np.__version__,
-        torch.__version__.split("+")[0],
-        len(out.ops),
-        len(out.names),
-        gradients,
-    )
-    out.save(os.path.join(HERE, "nn.txt"), head)
-    print(head, end="")
+    out.save("nn", "%d cases, %d of them with gradients" % (len(out.names), gradients))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,6 @@ Where Ridge differs from the outside, by docs/design.md section 6, and this scri
   a float cast to an integer saturates and NaN gives 0 (NumPy, PyTorch: undefined)
 """
 
-import os
 
 import numpy as np
 import torch
@@ -38,7 +37,6 @@ from ops_lib import *
 from ops_moves import *
 from ops_reduce import *
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 # ---- promotion ----------------------------------------------------------------------------------------------
@@ -322,12 +320,7 @@ def main():
     ):
         part()
     variants = sum(len([n for n in v if not n.startswith("promote_")]) for v in out.ops.values())
-    head = (
-        "# Written by make_ops.py (numpy %s, torch %s): %d ops, %d ops-and-variants, %d cases, %d numbers to compare. ops_lib.py has the layout.\n"
-        % (np.__version__, torch.__version__.split("+")[0], len(out.ops), variants, len(out.names), out.elements)
-    )
-    out.save(os.path.join(HERE, "ops.txt"), head)
-    print(head, end="")
+    out.save("ops", "%d ops-and-variants, %d cases, %d numbers to compare" % (variants, len(out.names), out.elements))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ stop, step of each axis; e is "to the end") E2,3 (expand) R6 (reshape). Numbers 
 u=0 a=0 asks for the same bits (a NaN is a NaN). Else the number is the exact result, not rounded to the type.
 """
 
+import os
+
 import mpmath
 import numpy as np
 import torch
@@ -232,9 +234,18 @@ class File:
             self.elements += g.size
             self.lines.append("g %d u=%.4g a=%.3g | %s" % (n, gu or 16, tol, numbers(i.tag, g, False)))
 
-    def save(self, path, head):
-        with open(path, "w") as f:
+    def save(self, name, counts):
+        """NAME.txt, written by make_NAME.py; counts: what is in it, for its first line."""
+        head = "# Written by make_%s.py (numpy %s, torch %s): %d ops, %s. ops_lib.py has the layout.\n" % (
+            name,
+            np.__version__,
+            torch.__version__.split("+")[0],
+            len(self.ops),
+            counts,
+        )
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".txt"), "w") as f:
             f.write(head + "\n".join(self.lines) + "\n")
+        print(head, end="")
 
 
 out = File()
