@@ -78,6 +78,8 @@ struct trace_kernel_args { /* interned: thousands of kernels share one */
         limit;         /* trace_str: the user's line, path of modules, what sets the roof; 0 none */
     uint32_t backward; /* it belongs to a gradient */
     int64_t roof_ns;   /* the least time that the machine model allows */
+    uint32_t key, graph, source, opts; /* trace_str of a Ridge kernel: of its code, its text, its source; 0 none */
+    int64_t predicted_ns;              /* by the planner, 0 not known */
 };
 struct trace_copy_args {
     int64_t bytes;
@@ -114,6 +116,11 @@ struct trace_span {
     int64_t t0, t1;
 };
 
+/* "mnist.c", as places say it, and "examples/mnist.c", as the compiler was given it. */
+struct trace_source {
+    uint32_t name, path; /* trace_str */
+};
+
 struct trace_string {
     const char *p;
     uint32_t n, hash;
@@ -135,6 +142,8 @@ struct trace {
     uint32_t *str_slots, str_mask;
     size_t str_bytes;
     int64_t base; /* ns of the first event on the file's own clock */
+
+    VEC(struct trace_source) sources; /* of a Ridge program: files that its places name */
 
     VEC(struct trace_span) recorded; /* when recording was on; empty: from the first event to the last */
     int64_t cpu_ns;                  /* what all cores together spent on the process then; 0 not known */

@@ -143,9 +143,8 @@ static void note_call(const struct call *k, uint64_t t0) {
     uint64_t key = hash_bytes(k->file ? k->file : "", k->file ? strlen(k->file) : 0, (uint64_t)k->line) | 1;
     struct known *x = &known[(key ^ (uintptr_t)k->fn >> 3) % RG_COUNT(known)];
     if (x->key != key || x->fn != k->fn) {
-        char place[256] = "";
-        const char *base = k->file ? strrchr(k->file, '/') : NULL;
-        if (k->file) snprintf(place, sizeof place, "%s:%d", base ? base + 1 : k->file, k->line);
+        char place[1024] = "";
+        if (k->file) snprintf(place, sizeof place, "%.1000s:%d", k->file, k->line);
         *x = (struct known){key, k->fn, event_name(k->fn), event_name(place)};
     }
     uint64_t now = os_now_ns();

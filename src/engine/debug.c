@@ -9,6 +9,7 @@
  * arithmetic; `% of roof` is that time by the measured one, and the word after it what sets the roof.
  * Tests: tests/cli/debug.sh, tests/unit/realize.c (realize_debug_*) */
 #include "engine/internal.h"
+#include "event/event.h"
 #include "render/render.h"
 
 #include <stdlib.h>
@@ -193,6 +194,24 @@ void debug_prepare(const struct engine *en, struct arena *a, const struct sched_
     find_roof(en, a, p, c);
 }
 
+/* ---- what a profile says of a kernel --------------------------------------------------------------------------------- */
+
+/* Graph and source are names of their own: places that share a kernel share them, and a recording holds them once. */
+uint32_t debug_info(struct arena *work, struct debug_call *c, const char *site) {
+    struct str s;
+    str_init(&s, work);
+    if (!c->said[0] && c->text) {
+        str_printf(&s, "kernel %s\n%s%s%s%s", c->k->name, *c->opts ? "opts " : "", c->opts,
+                   *c->opts ? "\n" : "", c->text);
+        c->said[0] = event_name(s.p);
+        s.n = 0;
+    }
+    if (!c->said[1]) c->said[1] = event_name(c->k->source);
+    str_printf(&s, "%.800s\t%.0f\t%s\t%s\t%.0f\t%u\t%u\t%s", site, c->roof * 1e9, c->bound, c->k->key,
+               c->predicted * 1e9, c->said[0], c->said[1], c->opts);
+    return event_name(s.p);
+}
+
 /* ---- plans --------------------------------------------------------------------------------------------------------- */
 
 void debug_plan(const struct engine *en, const struct plan_key *k, const struct realize_stats *s) {
@@ -299,8 +318,8 @@ void debug_prog(const struct sched_prog *p, const struct linear *lin, const char
 
 void debug_builtin(const struct sched_prog *p, const struct ekernel *k) {
     if (!log_on(3)) return;
-    log_line(3, "%-25s a function of the device; grid %lld, scratch %lld B, predicted %.2f us", p->kernel.name,
-             (long long)p->builtin->rows, k ? (long long)k->scratch : 0, p->seconds * 1e6);
+    log_line(3, "%-25s a function of the device; grid %lld, scratch %lld B, predicted %.2f us",
+             p->kernel.name, (long long)p->builtin->rows, k ? (long long)k->scratch : 0, p->seconds * 1e6);
 }
 
 struct assembly {

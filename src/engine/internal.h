@@ -105,7 +105,10 @@ struct debug_call { /* one call of a kernel, as its line says it */
     const uint32_t *node; /* places in the plan's key, for provenance */
     uint32_t nodes;
     const char *site;   /* of the program that the plan was made for */
-    uint64_t calls, ns; /* not in the table of costs yet */
+    const char *opts, *text; /* its list; its kernel graph in print, NULL for a function of the device */
+    double predicted;        /* seconds, by the planner */
+    uint32_t said[2];        /* names of text and source in a profile, 0: not said yet */
+    uint64_t calls, ns;      /* not in the table of costs yet */
 };
 void debug_open(const struct engine *);
 void debug_close(const struct engine *);
@@ -118,6 +121,8 @@ void debug_assembly(struct engine *, const char *name, const char *text);
 /* Fills name, roof and bound. */
 void debug_prepare(const struct engine *, struct arena *, const struct sched_prog *, struct debug_call *);
 void debug_kernel(struct engine *, const struct debug_call *, uint64_t ns, const char *site);
+/* The name under which a profile finds all about this call (event.h says what); work is for the text. */
+uint32_t debug_info(struct arena *work, struct debug_call *, const char *site);
 void debug_ref(struct engine *, uint32_t values, uint64_t ns); /* the oracle ran */
 
 /* plans.c: the plans an engine knows, the temporaries they share, the machine model they were made for. */
@@ -207,6 +212,8 @@ struct tune_job { /* a call whose kernel is to be searched for, with its memory;
 int tune_beam(const struct engine *); /* 0: no search */
 /* The list for a kernel: the one that a search has found, else the heuristic's. In the arena of p->ir, which may throw. */
 const char *tune_opts(struct engine *, struct sched_prog *);
+/* What a search has found for it, as long as the engine; NULL: nothing. */
+const struct tuned *tune_find(struct engine *, struct sched_prog *);
 /* Searches, unless the answer is known. Buffers are not changed. */
 int tune_kernel(struct engine *, struct err *, const struct tune_job *, const struct ekernel **best);
 

@@ -288,11 +288,8 @@ static void name_calls(struct call *c, struct plan *x) {
     bool other = c->stats.cached && c->key.topo.n;
     if (x->named && !other) return;
     for (uint32_t i = 0; i < engine_list_count(x->list); i++) {
-        const struct debug_call *k = &x->call[i];
-        char text[1000];
-        snprintf(text, sizeof text, "%.800s\t%.0f\t%s", other ? site_of(c, k) : k->site, k->roof * 1e9,
-                 k->bound);
-        x->list->cmd.p[i].info = event_name(text);
+        struct debug_call *k = &x->call[i];
+        x->list->cmd.p[i].info = debug_info(c->work, k, other ? site_of(c, k) : k->site);
     }
     x->named = true;
     event_end(own, 0, 0);
@@ -304,11 +301,19 @@ static void add_provenance(struct call *c, const struct schedule *s, const struc
     uint32_t n = c->r->graph->id + 1, *place = arena_array(c->work, uint32_t, n);
     for (uint32_t i = 0; i < c->key.topo.n; i++) place[c->key.topo.p[i]->id] = i + 1;
     x->call = arena_array(&x->arena, struct debug_call, s->call.n + 1);
+    const char **opts = arena_array(c->work, const char *, s->prog.n + 1),
+               **text = arena_array(c->work, const char *, s->prog.n + 1);
+    for (uint32_t i = 0; i < s->prog.n; i++) {
+        opts[i] = arena_printf(&x->arena, "%s", c->opts[i] ? c->opts[i] : "");
+        if (!s->prog.p[i].builtin) text[i] = arena_printf(&x->arena, "%s", s->prog.p[i].text);
+    }
     for (uint32_t i = 0; i < s->call.n; i++) {
         const struct sched_call *from = &s->call.p[i];
         uint32_t *node = arena_array(&x->arena, uint32_t, from->nodes + 1);
         struct debug_call *d = &x->call[i];
         d->k = k[from->prog];
+        d->opts = opts[from->prog], d->text = text[from->prog];
+        d->predicted = s->prog.p[from->prog].seconds;
         for (uint32_t j = 0; j < from->nodes; j++)
             if (from->node[j] < n && place[from->node[j]]) node[d->nodes++] = place[from->node[j]] - 1;
         d->node = node;
@@ -422,10 +427,15 @@ static void search_one(struct call *c, struct plan *x, uint32_t i) {
                            .use = prog_uses(c->work, p),
                            .same = same};
     if (tune_kernel(c->en, &e, &job, &best)) log_line(1, "search for %s: %s", p->kernel.name, e.msg);
+    const struct tuned *found = best != job.k ? tune_find(c->en, p) : NULL;
     for (uint32_t k = i; k < s->call.n && best != job.k; k++)
         if (s->call.p[k].prog == call->prog) {
             must(c, engine_list_replace(x->list, &e, k, best), &e);
-            x->call[k].k = best;
+            struct debug_call *d = &x->call[k];
+            d->k = best;
+            if (found) d->opts = found->opts;
+            d->said[0] = d->said[1] = 0;
+            if (event_recording()) x->list->cmd.p[k].info = debug_info(c->work, d, d->site);
         }
 }
 

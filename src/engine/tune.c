@@ -141,7 +141,7 @@ static bool can_search(const struct engine *en) {
     return en->ops->kind == DEV_RUNS && en->ops->text == DEV_C;
 }
 
-static const struct tuned *find(struct engine *en, struct sched_prog *p) {
+const struct tuned *tune_find(struct engine *en, struct sched_prog *p) {
     struct find_call c = {en, p, NULL};
     if (!can_search(en)) return NULL;
     err_clear(&en->err);
@@ -156,7 +156,7 @@ static const char *heuristic(struct engine *en, struct sched_prog *p) {
 }
 
 const char *tune_opts(struct engine *en, struct sched_prog *p) {
-    const struct tuned *t = env_int(ENV_TUNED) ? find(en, p) : NULL;
+    const struct tuned *t = env_int(ENV_TUNED) ? tune_find(en, p) : NULL;
     const char *own = heuristic(en, p);
     if (!t || !strcmp(t->opts, own)) return own;
     const char *want = opts_rounding(p->ir, &p->kernel, own),
@@ -498,7 +498,7 @@ static void search(void *arg) {
 }
 
 int tune_kernel(struct engine *en, struct err *e, const struct tune_job *job, const struct ekernel **best) {
-    const struct tuned *known = find(en, job->p);
+    const struct tuned *known = tune_find(en, job->p);
     struct tune t = {.en = en, .job = job, .beam = tune_beam(en), .threads = en->ops->workers(en->dev)};
     *best = job->k;
     if (known && known->beam >= t.beam && env_int(ENV_TUNED)) return 0;
@@ -548,7 +548,7 @@ static void tune_guarded(void *arg) {
         err_throw(ir->err, e.code, "%s", e.msg);
     job.k = k;
     if (tune_kernel(x->en, &e, &job, &best)) err_throw(ir->err, e.code, "%s", e.msg);
-    x->out = find(x->en, x->p);
+    x->out = tune_find(x->en, x->p);
 }
 
 int engine_tune(struct engine *en, struct err *e, const struct engine_tune_call *c,

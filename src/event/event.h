@@ -49,7 +49,9 @@ struct event {
     uint32_t thread; /* 1, 2, 3 … in the order in which threads first recorded something */
     uint32_t kind;
     uint32_t
-        info; /* of event_name: more about it, 0 none. KERNEL: "site \\t roof in ns \\t bound"; CALL: "file:line" */
+        info; /* of event_name: more about it, 0 none. CALL: "file:line", the file as the compiler was given it.
+               * KERNEL, by tabs: site, roof in ns, bound, key, predicted ns, number of the name that is its kernel
+               * graph in print, of that which is its source, opts; what follows the bound may be missing. */
 };
 
 /* ---- writing: any thread, any time ------------------------------------------------------------- */

@@ -19,7 +19,7 @@
 
 #define BLOCK_BYTES (256u << 10) /* with its head; a multiple of every page size */
 #define HEAD_BYTES (64u << 10)   /* before the first block: where a page may begin */
-#define NAME_BYTES 60000u        /* of one name at most */
+#define NAME_BYTES 200000u       /* of one name at most: fits into a block */
 
 uint32_t event_recording_now;
 static void set_recording(bool on) { __atomic_store_n(&event_recording_now, on, __ATOMIC_SEQ_CST); }

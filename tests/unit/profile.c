@@ -215,7 +215,17 @@ TEST(profile_of_a_replayed_program_names_its_lines) {
         const struct kernel_row *k = &d.kernels.p[i];
         CHECK_STR(trace_str(&t, k->where), line);
         CHECK(k->modelled && k->roof > 0 && k->limit);
+        const struct trace_kernel_args *a = trace_blob(&t, k->args, sizeof *a);
+        char head[80], fn[80];
+        snprintf(head, sizeof head, "kernel %s\n", trace_str(&t, k->name));
+        snprintf(fn, sizeof fn, "void %s(", trace_str(&t, k->name));
+        CHECK(!strncmp(trace_str(&t, a->graph), head, strlen(head)));
+        CHECK(strstr(trace_str(&t, a->graph), "STORE") && strstr(trace_str(&t, a->source), fn));
+        CHECK(a->predicted_ns > 0 && trace_str_len(&t, a->key) == 64);
     }
+    CHECK_EQ(t.sources.n, 1); /* all calls are in this file, whose path is known */
+    CHECK_STR(trace_str(&t, t.sources.p[0].name), "profile.c");
+    CHECK_STR(trace_str(&t, t.sources.p[0].path), __FILE__);
     int64_t all = 0, steps = 0;
     for (uint32_t i = 0; i < d.kernels.n; i++) all += d.kernels.p[i].ns;
     for (uint32_t i = 0; i < d.steps.n; i++) steps += d.steps.p[i].device_ns;

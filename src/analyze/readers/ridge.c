@@ -3,13 +3,15 @@
  * The layout stands in event.h. A file may end anywhere (the program was killed) and hold anything: blocks are read as
  * far as they go. Records wait with the numbers of their names until the whole file was read, because a name may stand
  * behind its records. The n-th launch submitted the n-th kernel; a device that runs in the calling thread has no
- * launches, and its kernels belong to the call around them. What a kernel's info says ("function module file:line,
- * .. \\t roof \\t bound") is taken apart here: its first place counts as its line.
+ * launches, and its kernels belong to the call around them. What a kernel's info says (event.h) is taken apart here: its
+ * first place counts as its line.
  * Tests: tests/unit/analyze.c, tests/unit/profile.c, tests/unit/analyze_fuzz.c */
 #include "analyze/internal.h"
 #include "event/event.h"
 
 #include <stdlib.h>
+
+#define MOST_SOURCES 1000
 
 bool is_ridge(const uint8_t *p, size_t n) { return n >= 8 && !memcmp(p, EVENT_FILE_MAGIC, 8); }
 
@@ -58,7 +60,8 @@ struct reading {
     struct trace *t;
     struct input *in;
     size_t pos;
-    struct map names; /* number -> trace_str */
+    struct map names;  /* number -> trace_str */
+    struct map places; /* trace_str of a place as recorded -> as shown */
     uint32_t launches, kernels;
     VEC(struct mark) marks;
 };
@@ -206,17 +209,71 @@ static void parse_site(struct trace *t, const char *s, size_t n, struct trace_ke
     a->op = trace_intern(t, s, RG_MIN(fn, n));
 }
 
-static void parse_info(struct trace *t, uint32_t info, struct trace_kernel_args *a) {
-    const char *s = trace_str(t, info), *tab = strchr(s, '\t'), *second = tab ? strchr(tab + 1, '\t') : NULL;
-    if (!second) return;
+enum {
+    INFO_SITE,
+    INFO_ROOF,
+    INFO_BOUND,
+    INFO_KEY,
+    INFO_PREDICTED,
+    INFO_GRAPH,
+    INFO_SOURCE,
+    INFO_OPTS,
+    INFO_FIELDS
+};
+
+static int64_t info_ns(const char *s) { return RG_MAX(0, RG_MIN(atoll(s), (long long)1e15)); }
+
+static uint32_t info_name(struct reading *r, const char *s) {
+    uint64_t id = 0;
+    map_get(&r->names, (uint64_t)strtoul(s, NULL, 10), &id);
+    return (uint32_t)id;
+}
+
+static void parse_info(struct reading *r, uint32_t info, struct trace_kernel_args *a) {
+    struct trace *t = r->t;
+    const char *field[INFO_FIELDS], *s = trace_str(t, info);
+    size_t len[INFO_FIELDS];
+    int n = 0;
+    for (; n < INFO_FIELDS; n++, s++) {
+        field[n] = s;
+        len[n] = n == INFO_OPTS ? strlen(s) : strcspn(s, "\t");
+        s += len[n];
+        if (!*s) break;
+    }
+    if (n < INFO_BOUND) return;
     a->known |= 8;
-    a->roof_ns = RG_MAX(0, RG_MIN(atoll(tab + 1), (long long)1e15));
-    a->limit = trace_intern(t, second + 1, strlen(second + 1));
-    if (tab > s) parse_site(t, s, (size_t)(tab - s), a);
+    a->roof_ns = info_ns(field[INFO_ROOF]);
+    a->limit = trace_intern(t, field[INFO_BOUND], len[INFO_BOUND]);
+    if (len[INFO_SITE]) parse_site(t, field[INFO_SITE], len[INFO_SITE], a);
+    if (n < INFO_OPTS) return;
+    a->key = trace_intern(t, field[INFO_KEY], len[INFO_KEY]);
+    a->predicted_ns = info_ns(field[INFO_PREDICTED]);
+    a->graph = info_name(r, field[INFO_GRAPH]);
+    a->source = info_name(r, field[INFO_SOURCE]);
+    a->opts = trace_intern(t, field[INFO_OPTS], len[INFO_OPTS]);
+}
+
+/* "dir/file.c:12" is shown as "file.c:12"; the path is kept beside it. */
+static uint32_t parse_place(struct reading *r, uint32_t info) {
+    struct trace *t = r->t;
+    const char *s = trace_str(t, info), *base = strrchr(s, '/'), *colon = strrchr(s, ':');
+    uint64_t seen;
+    if (!colon || map_get(&r->places, info, &seen)) return colon ? (uint32_t)seen : info;
+    base = base ? base + 1 : s;
+    uint32_t shown = trace_intern(t, base, strlen(base));
+    map_put(&r->places, info, shown);
+    struct trace_source f = {trace_intern(t, base, colon > base ? (size_t)(colon - base) : 0),
+                             trace_intern(t, s, (size_t)(colon - s))};
+    for (uint32_t i = 0; i < t->sources.n; i++)
+        if (t->sources.p[i].path == f.path) return shown;
+    if (t->sources.n < MOST_SOURCES) vec_push(&t->arena, &t->sources, f);
+    return shown;
 }
 
 static void resolve(struct reading *r) {
     struct trace *t = r->t;
+    struct map told; /* work and info of a kernel -> its args: thousands of calls share one */
+    map_init(&told, &t->arena);
     for (uint32_t i = 0; i < t->n; i++) {
         struct trace_event *e = &t->ev[i];
         uint64_t id = 0, info = 0;
@@ -225,11 +282,16 @@ static void resolve(struct reading *r) {
         e->name = (uint32_t)id;
         e->aux = 0;
         if (e->kind == TK_KERNEL && info) {
-            struct trace_kernel_args a = *(const struct trace_kernel_args *)trace_blob(t, e->args, sizeof a);
-            parse_info(t, (uint32_t)info, &a);
-            e->args = trace_intern(t, &a, sizeof a);
+            uint64_t key = (uint64_t)e->args << 32 | info, known;
+            if (!map_get(&told, key, &known)) {
+                struct trace_kernel_args a =
+                    *(const struct trace_kernel_args *)trace_blob(t, e->args, sizeof a);
+                parse_info(r, (uint32_t)info, &a);
+                map_put(&told, key, known = trace_intern(t, &a, sizeof a));
+            }
+            e->args = (uint32_t)known;
         } else if (e->kind == TK_OP) {
-            e->args = (uint32_t)info; /* file:line */
+            e->args = info ? parse_place(r, (uint32_t)info) : 0;
         }
     }
 }
@@ -292,6 +354,7 @@ void read_ridge(struct trace *t, struct input *in) {
         err_throw(t->err, RG_EPARSE, "this Ridge profile is of version %u; this program reads version %d",
                   head[0], EVENT_FILE_VERSION);
     map_init(&r.names, &t->arena);
+    map_init(&r.places, &t->arena);
     trace_intern(t, "", 0);
     if (head[1] >= 16 && skip(&r, head[1] - 16)) read_blocks(&r);
     resolve(&r);
