@@ -1,4 +1,4 @@
-/* internal.h: what the renderers share; see c.c and cuda.c. The CUDA renderer writes vectors lane by lane, so it uses the
+/* internal.h: what the renderers share; see c.c and gpu.c. The renderer for GPUs writes vectors lane by lane, so it uses the
  * scalar half of c_op.c and c_cast.c, over a preamble of its own that defines the same names. */
 #ifndef RIDGE_RENDER_INTERNAL_H
 #define RIDGE_RENDER_INTERNAL_H

@@ -22,7 +22,7 @@ void render_c_preamble_for(struct str *, const char *const *text, uint32_t n);
  * and the like must be decomposed first), RG_ELIMIT for vectors of more than 64 lanes. */
 void render_c(struct str *, struct ir *, const struct linear *);
 
-/* ---- cuda.c: CUDA C for NVRTC, no #include ---------------------------------------------------------- */
+/* ---- gpu.c: CUDA C for NVRTC, no #include ---------------------------------------------------------- */
 
 void render_cuda_preamble(struct str *);
 /* How a kernel is started. */

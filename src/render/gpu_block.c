@@ -1,4 +1,4 @@
-/* cuda_block.c: which loops of a linear program the threads of a block can share.
+/* gpu_block.c: which loops of a linear program the threads of a block can share.
  *
  * The opt BLOCK asks for it by giving an axis the kind THREAD; the program stays one that runs in order, and says
  * nothing else. A block runs one iteration of the grid: what stands outside of shared loops is computed by every thread
@@ -9,7 +9,7 @@
  * by nobody else, or only ever becomes `itself op something`. Where that cannot be shown, and in programs with
  * scratch memory, the loop is run by every thread as it is: slow, and right.
  * Tests: tests/unit/cuda.c */
-#include "render/cuda.h"
+#include "render/gpu.h"
 
 #define MOST_CELLS 64 /* 256 bytes of shared memory each */
 

@@ -1,14 +1,16 @@
-/* cuda.c: a linear program as one CUDA kernel.
+/* gpu.c: a linear program as one kernel in CUDA C or OpenCL C.
  *
- * Two forms. Without shared loops a thread runs one iteration of the grid. With them (cuda_block.c) a block does. A GPU
+ * The two languages differ in words, which stand in a table (struct dialect), and in a few forms: how pieces are written,
+ * how buffers are passed, how the threads of a block tell each other what they found.
+ * Two forms of kernels. Without shared loops a thread runs one iteration of the grid. With them (gpu_block.c) a block does. A GPU
  * has no vectors: each lane is a scalar of its own, written with the scalar half of c_op.c and c_cast.c; lanes come
  * together again where consecutive elements are read or written, in pieces of up to 16 bytes if the index is a multiple
  * of the piece (buffers are 64-byte aligned).
  * Scratch memory is an array of the thread if it is small, else the thread's part of a buffer; then there are fewer
  * threads than iterations, and each runs several.
  * As in c.c a value is `const T vN`, N its place in the list, and nothing that reads memory or an accumulator moves.
- * Tests: tests/unit/cuda.c (compiled for two architectures; run where there is a device) */
-#include "render/cuda.h"
+ * Tests: tests/unit/cuda.c (compiled for two architectures; run where there is a device), tests/unit/opencl.c */
+#include "render/gpu.h"
 
 enum {
     THREADS = 256,     /* of a block, where a thread runs an iteration */
@@ -16,8 +18,30 @@ enum {
     PIECE_BYTES = 16,
 };
 
-struct cuda {
+/* The words of a language. */
+struct dialect {
+    bool cl;                          /* OpenCL C; else CUDA C */
+    const char *thread, *group;       /* numbers of the thread in its block, of the block */
+    const char *item, *items;         /* number of the thread in all, how many there are */
+    const char *barrier;              /* until all threads of the block are here */
+    const char *global, *shared;      /* memory of all, of a block */
+    const char *restricted, *aligned; /* a pointer that shares nothing; of an array for pieces */
+};
+static const struct dialect cuda_c = {
+    .thread = "threadIdx.x",
+    .group = "blockIdx.x",
+    .item = "(u64)blockIdx.x * blockDim.x + threadIdx.x",
+    .items = "(u64)gridDim.x * blockDim.x",
+    .barrier = "__syncthreads();",
+    .global = "",
+    .shared = "__shared__ ",
+    .restricted = "__restrict__",
+    .aligned = "alignas(16)",
+};
+
+struct gpu {
     struct render r;
+    const struct dialect *d;
     VEC(struct text *) lane; /* by slot of r: the lanes of the latest evaluation */
     spread_vec spread;
     const struct spread *open; /* the shared loop that we are in */
@@ -26,14 +50,14 @@ struct cuda {
     int64_t scratch;
 };
 
-static void bad(struct cuda *c, const uop *n, const char *why) {
+static void bad(struct gpu *c, const uop *n, const char *why) {
     err_throw(c->r.ir->err, RG_EINTERNAL, "kernel %s, entry %u (%s): %s; this is a bug in ridge",
               c->r.lin->name, c->r.pos, op_info[n->op].name, why);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------ */
 
-static struct text **slot(struct cuda *c, const uop *n) {
+static struct text **slot(struct gpu *c, const uop *n) {
     if (!c->r.slot[n->id]) {
         vec_push(c->r.a, &c->lane, NULL);
         c->r.slot[n->id] = c->lane.n;
@@ -41,18 +65,18 @@ static struct text **slot(struct cuda *c, const uop *n) {
     return &c->lane.p[c->r.slot[n->id] - 1];
 }
 
-static struct text *new_lanes(struct cuda *c, const uop *n) {
+static struct text *new_lanes(struct gpu *c, const uop *n) {
     struct text *t = arena_array(c->r.a, struct text, n->lanes);
     *slot(c, n) = t;
     return t;
 }
 
-static void one_name(struct cuda *c, const uop *n, const char *name) {
+static void one_name(struct gpu *c, const uop *n, const char *name) {
     *new_lanes(c, n) = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
 }
 
 /* Lane i; a scalar is the same in each. */
-static struct text operand(struct cuda *c, const uop *n, unsigned i) {
+static struct text operand(struct gpu *c, const uop *n, unsigned i) {
     struct text t;
     switch (n->op) {
     case OP_CONST: t = constant(&c->r, (enum dtype)n->dt, n->arg); break;
@@ -68,7 +92,7 @@ static struct text operand(struct cuda *c, const uop *n, unsigned i) {
     return t;
 }
 
-static struct text scalar_op(struct cuda *c, const uop *n, const struct text *src) {
+static struct text scalar_op(struct gpu *c, const uop *n, const struct text *src) {
     struct text x = n->op == OP_CAST ? cast_text(&c->r, src[0], (enum dtype)n->dt)
                     : n->op == OP_BITCAST
                         ? bitcast_text(&c->r, src[0], (enum dtype)n->dt)
@@ -78,7 +102,7 @@ static struct text scalar_op(struct cuda *c, const uop *n, const struct text *sr
 }
 
 /* Lane l with lane l + half, again and again: the order that ref/linear.c has. */
-static struct text hred(struct cuda *c, const uop *n) {
+static struct text hred(struct gpu *c, const uop *n) {
     const uop *v = n->src[0];
     struct text *e = arena_array(c->r.a, struct text, v->lanes);
     bool moving = false;
@@ -102,13 +126,18 @@ static struct text hred(struct cuda *c, const uop *n) {
 
 struct place { /* INDEX, resolved */
     enum dtype dt;
-    unsigned lanes, piece; /* piece: elements that can be moved at once */
-    const char *base;
+    unsigned lanes, piece;    /* piece: elements that can be moved at once */
+    const char *base, *space; /* space: which memory, a word before types */
     const uop *index;
     struct text at; /* of a scalar index */
 };
 
-static struct place place_of(struct cuda *c, const uop *n) {
+/* Memory of one thread needs no word. */
+static const char *space_of(const struct gpu *c, const uop *buf) {
+    return buf->op == OP_LOCAL && !c->scratch ? "" : c->d->global;
+}
+
+static struct place place_of(struct gpu *c, const uop *n) {
     if (n->op != OP_INDEX) bad(c, n, "is not an INDEX");
     struct text **base = slot(c, n->src[0]);
     if (!*base) bad(c, n->src[0], "is not a buffer of this kernel");
@@ -116,6 +145,7 @@ static struct place place_of(struct cuda *c, const uop *n) {
                       .lanes = n->lanes,
                       .piece = 1,
                       .base = (*base)->s,
+                      .space = space_of(c, n->src[0]),
                       .index = n->src[1]};
     if (p.index->lanes > 1) return p;
     p.at = operand(c, p.index, 0);
@@ -127,41 +157,44 @@ static struct place place_of(struct cuda *c, const uop *n) {
 }
 
 /* Element i of the access as an lvalue. */
-static const char *element(struct cuda *c, const struct place *p, unsigned i) {
+static const char *element(struct gpu *c, const struct place *p, unsigned i) {
     if (p->index->lanes > 1) return fmt(&c->r, "%s[%s]", p->base, operand(c, p->index, i).s);
     return i ? fmt(&c->r, "%s[%s + %u]", p->base, p->at.s, i) : fmt(&c->r, "%s[%s]", p->base, p->at.s);
 }
 
-static const char *read_as(struct cuda *c, const struct place *p, const char *x) {
+static const char *read_as(struct gpu *c, const struct place *p, const char *x) {
     return p->dt == DT_BOOL ? fmt(&c->r, "(%s != 0)", x) : x;
 }
 
 /* gate: of the lane, or NULL. */
-static const char *gated(struct cuda *c, const struct place *p, const char *x, const struct text *gate,
+static const char *gated(struct gpu *c, const struct place *p, const char *x, const struct text *gate,
                          struct text alt) {
     x = read_as(c, p, x);
     return gate ? fmt(&c->r, "(%s ? (%s)%s : (%s)%s)", gate->s, elem_type(p->dt), x, elem_type(p->dt), alt.s)
                 : x;
 }
 
-static void load_pieces(struct cuda *c, const struct place *p, const struct text *gate, const uop *alt,
+static const char *piece_type(struct gpu *c, const struct place *p) {
+    return fmt(&c->r, c->d->cl ? "%sx%u" : "piece<%s, %u>", elem_type(p->dt), p->piece);
+}
+
+static void load_pieces(struct gpu *c, const struct place *p, const struct text *gate, const uop *alt,
                         struct text *out) {
-    const char *t = elem_type(p->dt);
+    const char *t = piece_type(c, p);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
-        const char *from =
-            fmt(&c->r, "*(const piece<%s, %u> *)(%s + %s + %u)", t, p->piece, p->base, p->at.s, i);
+        const char *from = fmt(&c->r, "*(const %s%s *)(%s + %s + %u)", p->space, t, p->base, p->at.s, i);
         if (gate)
-            line(&c->r, "piece<%s, %u> %s; if (%s) %s = %s;", t, p->piece, name, gate->s, name, from);
+            line(&c->r, "%s %s; if (%s) %s = %s;", t, name, gate->s, name, from);
         else
-            line(&c->r, "const piece<%s, %u> %s = %s;", t, p->piece, name, from);
+            line(&c->r, "const %s %s = %s;", t, name, from);
         for (unsigned k = 0; k < p->piece; k++)
-            out[i + k].s = gated(c, p, fmt(&c->r, "%s.v[%u]", name, k), gate,
+            out[i + k].s = gated(c, p, fmt(&c->r, c->d->cl ? "%s.s%x" : "%s.v[%u]", name, k), gate,
                                  alt ? operand(c, alt, i + k) : (struct text){0});
     }
 }
 
-static void load(struct cuda *c, const uop *n, struct text *out) {
+static void load(struct gpu *c, const uop *n, struct text *out) {
     struct place p = place_of(c, n->src[0]);
     const uop *alt = n->op == OP_GLOAD ? n->src[1] : NULL, *gate = n->op == OP_GLOAD ? n->src[2] : NULL;
     for (unsigned i = 0; i < p.lanes; i++) out[i] = (struct text){.dt = (uint8_t)p.dt, .lanes = 1};
@@ -175,18 +208,15 @@ static void load(struct cuda *c, const uop *n, struct text *out) {
     }
 }
 
-static void store_one(struct cuda *c, const uop *n, const struct place *p, unsigned i) {
+static void store_one(struct gpu *c, const uop *n, const struct place *p, unsigned i) {
     const char *at = element(c, p, i);
     struct text v = operand(c, n->src[1], i);
     if (n->op == OP_STORE) {
         line(&c->r, "%s = %s;", at, bare(&c->r, v.s));
     } else if (c->meet && n->src[0]->src[0]->op != OP_LOCAL) {
-        bool small = dtype_info[p->dt].bytes < 4;
-        line(&c->r, "meet_%s(%s&%s, %s);", dtype_info[p->dt].name,
-             !small                         ? ""
-             : dtype_info[p->dt].bytes == 1 ? "(u8 *)"
-                                            : "(u16 *)",
-             at, v.s);
+        unsigned bytes = dtype_info[p->dt].bytes;
+        const char *as = bytes > 2 ? "" : fmt(&c->r, "(%su%u *)", p->space, bytes * 8);
+        line(&c->r, "meet_%s(%s&%s, %s);", dtype_info[p->dt].name, as, at, v.s);
     } else {
         struct text pair[2] = {
             named(&c->r, (struct text){.s = read_as(c, p, at), .dt = (uint8_t)p->dt, .lanes = 1}), v};
@@ -194,22 +224,22 @@ static void store_one(struct cuda *c, const uop *n, const struct place *p, unsig
     }
 }
 
-static void store_piece(struct cuda *c, const uop *n, const struct place *p, unsigned i) {
-    const char *t = elem_type(p->dt);
+static void store_piece(struct gpu *c, const uop *n, const struct place *p, unsigned i) {
+    const char *t = piece_type(c, p);
     struct str s;
     str_init(&s, c->r.a);
     for (unsigned k = 0; k < p->piece; k++)
-        str_printf(&s, "%s(%s)%s", k ? ", " : "", t, operand(c, n->src[1], i + k).s);
-    line(&c->r, "*(piece<%s, %u> *)(%s + %s + %u) = piece<%s, %u>{{%s}};", t, p->piece, p->base, p->at.s, i,
-         t, p->piece, s.p);
+        str_printf(&s, "%s(%s)%s", k ? ", " : "", elem_type(p->dt), operand(c, n->src[1], i + k).s);
+    line(&c->r, c->d->cl ? "*(%s%s *)(%s + %s + %u) = (%s)(%s);" : "*(%s%s *)(%s + %s + %u) = %s{{%s}};",
+         p->space, t, p->base, p->at.s, i, t, s.p);
 }
 
-static void store(struct cuda *c, const uop *n) {
+static void store(struct gpu *c, const uop *n) {
     struct place p = place_of(c, n->src[0]);
     const uop *gate = n->nsrc > 2 ? n->src[2] : NULL;
     bool local = n->src[0]->src[0]->op == OP_LOCAL, single = c->block && !c->open && !local;
     if (n->src[1]->dt != p.dt) bad(c, n, "stores a value of another type than the buffer's");
-    if (single) line(&c->r, "if (threadIdx.x == 0) {"), c->r.indent++;
+    if (single) line(&c->r, "if (%s == 0) {", c->d->thread), c->r.indent++;
     if (gate && gate->lanes == 1) line(&c->r, "if (%s) {", operand(c, gate, 0).s), c->r.indent++;
     bool by_lane = gate && gate->lanes > 1;
     unsigned step = by_lane || n->op == OP_STORE_ADD ? 1 : p.piece;
@@ -227,7 +257,7 @@ static void store(struct cuda *c, const uop *n) {
 
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
-static void evaluate(struct cuda *c, const uop *n, struct text *out) {
+static void evaluate(struct gpu *c, const uop *n, struct text *out) {
     struct text src[3] = {{0}};
     switch (n->op) {
     case OP_LOAD:
@@ -249,17 +279,18 @@ static void evaluate(struct cuda *c, const uop *n, struct text *out) {
 }
 
 /* As in c.c: index arithmetic and conditions are written where they are used. */
-static bool in_place(const struct cuda *c, const uop *n, const struct text *t) {
+static bool in_place(const struct gpu *c, const uop *n, const struct text *t) {
     if (t->moving || n->op == OP_LOAD || n->op == OP_GLOAD) return false;
     if (t->atom) return true;
     return n->lanes == 1 && !dt_is_float((enum dtype)t->dt) && c->r.uses[c->r.pos] == 1 && strlen(t->s) < 96;
 }
 
-static void value(struct cuda *c, const uop *n) {
+static void value(struct gpu *c, const uop *n) {
     if (n->op == OP_PARAMS) {
         const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "v%u", c->r.pos);
-        line(&c->r, "%s *const %s = (%s *)buf.p[%u + %s];", t, name, t, n->arg.param.slot,
-             operand(c, n->src[0], 0).s);
+        line(&c->r,
+             c->d->cl ? "%s%s *const %s = (%s%s *)buf[%u + %s];" : "%s%s *const %s = (%s%s *)buf.p[%u + %s];",
+             c->d->global, t, name, c->d->global, t, n->arg.param.slot, operand(c, n->src[0], 0).s);
         one_name(c, n, name);
         return;
     }
@@ -276,7 +307,7 @@ static void value(struct cuda *c, const uop *n) {
 }
 
 /* Before a shared loop each thread's accumulators begin at nothing .. */
-static void open_shared(struct cuda *c, const struct spread *s) {
+static void open_shared(struct gpu *c, const struct spread *s) {
     for (uint32_t k = 0; k < s->acc.n; k++) {
         const uop *acc = s->acc.p[k].acc, *zero = uop_identity(c->r.ir, s->acc.p[k].op, (enum dtype)acc->dt);
         for (unsigned i = 0; i < acc->lanes; i++) {
@@ -289,7 +320,7 @@ static void open_shared(struct cuda *c, const struct spread *s) {
 }
 
 /* x = x op y, as a line. */
-static void step(struct cuda *c, enum op op, enum dtype dt, const char *x, const char *y) {
+static void step(struct gpu *c, enum op op, enum dtype dt, const char *x, const char *y) {
     struct text pair[2] = {{.s = x, .dt = (uint8_t)dt, .lanes = 1, .atom = true}};
     pair[1] = pair[0];
     pair[1].s = y;
@@ -298,7 +329,7 @@ static void step(struct cuda *c, enum op op, enum dtype dt, const char *x, const
 
 /* .. and after it they are combined: lanes of a warp pairwise, then warps in order, then what there was before. All
  * accumulators of the loop at once, each with its own part of the shared memory. */
-static void combine(struct cuda *c, const struct spread *s, unsigned phase) {
+static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
     struct render *r = &c->r;
     unsigned at = 0;
     for (uint32_t k = 0; k < s->acc.n; k++) {
@@ -312,7 +343,7 @@ static void combine(struct cuda *c, const struct spread *s, unsigned phase) {
                 line(r, "const %s y = across<%s>(%s, o);", t, t, a);
                 step(c, s->acc.p[k].op, dt, a, "y");
                 r->indent--, line(r, "}");
-                line(r, "if (threadIdx.x %% 32 == 0) %s[threadIdx.x / 32] = %s;", from, a);
+                line(r, "if (%s %% 32 == 0) %s[%s / 32] = %s;", c->d->thread, from, c->d->thread, a);
             } else {
                 line(r, "%s = %s[0];", a, from);
                 line(r, "for (int w = 1; w < %u; w++) {", c->block / 32), r->indent++;
@@ -325,29 +356,30 @@ static void combine(struct cuda *c, const struct spread *s, unsigned phase) {
     }
 }
 
-static void close_shared(struct cuda *c, const struct spread *s) {
+static void close_shared(struct gpu *c, const struct spread *s) {
     if (!s->acc.n) return;
     combine(c, s, 0);
-    line(&c->r, "__syncthreads();");
+    line(&c->r, "%s", c->d->barrier);
     combine(c, s, 1);
-    line(&c->r, "__syncthreads();");
+    line(&c->r, "%s", c->d->barrier);
 }
 
-static void open_range(struct cuda *c, const uop *n) {
+static void open_range(struct gpu *c, const uop *n) {
     const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "r%u", c->r.pos),
                *size = operand(c, n->src[0], 0).s;
     for (uint32_t i = 0; i < c->spread.n && c->block; i++)
         if (c->spread.p[i].begin == c->r.pos) c->open = &c->spread.p[i];
     if (c->open && c->open->begin == c->r.pos) {
         open_shared(c, c->open);
-        line(&c->r, "for (%s %s = threadIdx.x; %s < %s; %s += %u) {", t, name, name, size, name, c->block);
+        line(&c->r, "for (%s %s = %s; %s < %s; %s += %u) {", t, name, c->d->thread, name, size, name,
+             c->block);
     } else
         line(&c->r, "for (%s %s = 0; %s < %s; %s++) {", t, name, name, size, name);
     one_name(c, n, name);
     c->r.indent++;
 }
 
-static void close_scope(struct cuda *c) {
+static void close_scope(struct gpu *c) {
     c->r.indent--;
     line(&c->r, "}");
     if (!c->open || c->open->end != c->r.pos) return;
@@ -355,7 +387,7 @@ static void close_scope(struct cuda *c) {
     c->open = NULL;
 }
 
-static void set(struct cuda *c, const uop *n) {
+static void set(struct gpu *c, const uop *n) {
     if (n->src[0]->op != OP_ACC) bad(c, n, "sets something that is no accumulator");
     unsigned lanes = n->src[0]->lanes;
     struct text *v = arena_array(c->r.a, struct text, lanes);
@@ -367,7 +399,7 @@ static void set(struct cuda *c, const uop *n) {
         line(&c->r, "%s = %s;", operand(c, n->src[0], i).s, bare(&c->r, v[i].s));
 }
 
-static void entry(struct cuda *c, const uop *n) {
+static void entry(struct gpu *c, const uop *n) {
     c->r.tmp = 0;
     switch (n->op) {
     case OP_RANGE: open_range(c, n); break;
@@ -402,7 +434,7 @@ static bool is_stored(const struct linear *l, uint32_t slot_number) {
 }
 
 /* One pointer for each slot; another type of the same slot is a cast of the first, and then neither is restrict. */
-static void declare_params(struct cuda *c, uop_vec *v, struct str *formal, struct str *first) {
+static void declare_params(struct gpu *c, uop_vec *v, struct str *formal, struct str *first) {
     uint32_t next = 0;
     const char *comma = "";
     sort_by_slot(v);
@@ -435,7 +467,7 @@ static void declare_params(struct cuda *c, uop_vec *v, struct str *formal, struc
     str_printf(formal, "%su64 n, char *scratch, u64 stride", comma);
 }
 
-static void declare_vars(struct cuda *c, uop_vec *v) {
+static void declare_vars(struct gpu *c, uop_vec *v) {
     sort_by_slot(v);
     for (uint32_t i = 0; i < v->n; i++) {
         const uop *n = v->p[i];
@@ -453,24 +485,23 @@ static void declare_vars(struct cuda *c, uop_vec *v) {
     }
 }
 
-static void declare_locals(struct cuda *c) {
+static void declare_locals(struct gpu *c) {
     int64_t at = 0;
-    if (c->scratch)
-        line(&c->r, "char *const mine = scratch + ((u64)blockIdx.x * blockDim.x + threadIdx.x) * stride;");
+    if (c->scratch) line(&c->r, "%schar *const mine = scratch + (%s) * stride;", c->d->global, c->d->item);
     for (uint32_t i = 0; i < c->r.lin->nlocal; i++) {
         const uop *n = c->r.lin->local[i];
         const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "L%u", i);
         if (c->scratch)
-            line(&c->r, "%s *__restrict__ const %s = (%s *)(mine + %lld);", t, name, t, (long long)at);
+            line(&c->r, "%s%s *%s const %s = (%s%s *)(mine + %lld);", c->d->global, t, c->d->restricted, name,
+                 c->d->global, t, (long long)at);
         else
-            line(&c->r, "alignas(%d) %s %s[%lld];", PIECE_BYTES, t, name,
-                 (long long)RG_MAX(n->src[0]->hi, 1));
+            line(&c->r, "%s %s %s[%lld];", c->d->aligned, t, name, (long long)RG_MAX(n->src[0]->hi, 1));
         one_name(c, n, name);
         at = (at + n->src[0]->hi * dtype_info[n->dt].bytes + 63) & ~(int64_t)63;
     }
 }
 
-static void declare_accs(struct cuda *c, uop_vec *v) {
+static void declare_accs(struct gpu *c, uop_vec *v) {
     for (uint32_t i = 0; i < v->n; i++) {
         const uop *n = v->p[i];
         struct text *t = new_lanes(c, n);
@@ -482,19 +513,18 @@ static void declare_accs(struct cuda *c, uop_vec *v) {
     }
 }
 
-static void body(struct cuda *c, struct leaves *l) {
+static void body(struct gpu *c, struct leaves *l) {
     const struct linear *lin = c->r.lin;
     bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;
     declare_vars(c, &l->var);
     declare_locals(c);
     if (c->block) {
-        line(&c->r, "__shared__ u64 shared[%u];", 32 * RG_MAX(spread_cells(&c->spread), 1u));
-        line(&c->r, "const u64 t = blockIdx.x; {");
+        line(&c->r, "%su64 shared[%u];", c->d->shared, 32 * RG_MAX(spread_cells(&c->spread), 1u));
+        line(&c->r, "const u64 t = %s; {", c->d->group);
     } else if (c->scratch)
-        line(&c->r, "for (u64 t = (u64)blockIdx.x * blockDim.x + threadIdx.x; t < n; t += (u64)gridDim.x * "
-                    "blockDim.x) {");
+        line(&c->r, "for (u64 t = %s; t < n; t += %s) {", c->d->item, c->d->items);
     else
-        line(&c->r, "const u64 t = (u64)blockIdx.x * blockDim.x + threadIdx.x; if (t < n) {");
+        line(&c->r, "const u64 t = %s; if (t < n) {", c->d->item);
     c->r.indent++;
     if (grid) {
         const char *t = elem_type((enum dtype)lin->u[0]->dt);
@@ -509,8 +539,9 @@ static void body(struct cuda *c, struct leaves *l) {
 
 void render_cuda(struct str *o, struct ir *ir, const struct linear *lin, bool meet,
                  struct render_shape *shape) {
-    struct cuda c = {.r = {.o = o, .ir = ir, .a = ir->arena, .lin = lin, .indent = 1, .cuda = true},
-                     .meet = meet};
+    struct gpu c = {.r = {.o = o, .ir = ir, .a = ir->arena, .lin = lin, .indent = 1, .cuda = true},
+                    .d = &cuda_c,
+                    .meet = meet};
     struct leaves l = {0};
     struct str formal, first;
     c.r.slot = arena_array(c.r.a, uint32_t, ir->n + 1);

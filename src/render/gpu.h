@@ -1,6 +1,6 @@
-/* cuda.h: what the files of the CUDA renderer share (cuda.c, cuda_block.c). */
-#ifndef RIDGE_RENDER_CUDA_H
-#define RIDGE_RENDER_CUDA_H
+/* gpu.h: what the files of the renderer for GPUs share (gpu.c, gpu_block.c). */
+#ifndef RIDGE_RENDER_GPU_H
+#define RIDGE_RENDER_GPU_H
 
 #include "render/internal.h"
 
@@ -16,7 +16,7 @@ struct spread {
 };
 typedef VEC(struct spread) spread_vec;
 
-/* cuda_block.c: loops over AX_THREAD ranges that can be shared out, outermost only. None: the block form is not used. */
+/* gpu_block.c: loops over AX_THREAD ranges that can be shared out, outermost only. None: the block form is not used. */
 void spread_find(struct arena *, const struct linear *, spread_vec *);
 /* Scalars that the neediest loop carries. */
 uint32_t spread_cells(const spread_vec *);
