@@ -48,6 +48,7 @@ static inline bool axis_is_grid(const struct axis *a) {
 void sched_init(struct sched *, struct ir *, const struct kernel *);
 void sched_apply(struct sched *, const char *opts); /* throws RG_EOPT */
 void sched_refresh(struct sched *);                 /* recount members and flags after the graph changed */
+bool sched_has_lanes(const struct sched *);         /* a block program: its tiles are shared by the threads */
 /* Writes kinds and positions into the RANGEs, and splits reductions into levels. The graph tree.c wants. */
 const uop *sched_finish(struct sched *);
 struct axis *sched_axis(struct sched *, uint32_t name); /* NULL if there is none */
@@ -72,7 +73,7 @@ bool opts_look(struct ir *, const struct kernel *, const char *opts, struct str 
 /* ---- stage.c: STAGE and RESIDENT ------------------------------------------------------------------ */
 
 /* A dimension of a tile: an axis, or several that walk over the same elements. */
-enum { STAGE_WINDOW = 4 };
+enum { STAGE_WINDOW = 8 };
 struct stage_dim {
     uint32_t axis[STAGE_WINDOW], n;
 };
@@ -80,10 +81,15 @@ void opt_stage(struct sched *, const char *opt, const char *buffer, uint32_t at,
 void opt_resident(struct sched *, const char *opt, uint32_t axis);
 /* Row-major position of ranges: ((r0*n1 + r1)*n2 + r2).. */
 const uop *linear_index(struct rw *, const uop *const *range, uint32_t n);
+/* Where a STAGE has the element at its ranges; elements from one row to the next; elements in all. */
+const uop *stage_index(struct rw *, const uop *stage);
+int64_t stage_pitch(enum dtype, int64_t row);
+int64_t stage_size(const uop *stage);
 
 /* ---- the steps after opts; each takes and returns a loop tree (BLOCK) ----------------------------- */
 
 const uop *tree_build(struct sched *, const uop *sink);      /* tree.c */
+const uop *tree_threads(struct sched *, const uop *tree);    /* block.c: axes become threads, with barriers */
 const uop *tree_peel(struct rw *, const uop *tree);          /* peel.c: padded loops get a main and a tail body */
 const uop *tree_expand(struct rw *, const uop *tree);        /* expand.c: UNROLL, REG, VEC written out */
 const uop *tree_coalesce(struct rw *, const uop *tree, int vec_bytes); /* coalesce.c: wide loads */

@@ -6,9 +6,24 @@
 
 #define MAX_EXPANDED 512 /* copies of one statement that UNROLL and REG may write out together */
 
-static enum axis_kind final_kind(const struct axis *a, const uop *r) {
-    return a->kind == AX_COUNT ? (enum axis_kind)r->arg.range.kind : (enum axis_kind)a->kind;
+/* spread: the axis fills a tile that threads share. */
+static enum axis_kind final_kind(const struct axis *a, const uop *r, bool spread) {
+    if (a->kind != AX_COUNT) return (enum axis_kind)a->kind;
+    return spread ? AX_SPREAD : (enum axis_kind)r->arg.range.kind;
 }
+
+static bool fills_shared(const uop_vec *topo, const uop *r) {
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *n = topo->p[i];
+        if (n->op != OP_STAGE || n->arg.mem.space != SPACE_SHARED) continue;
+        for (uint32_t k = 1; k < n->nsrc; k++)
+            if (n->src[k] == r) return true;
+    }
+    return false;
+}
+
+/* The grid is outermost, whatever the order says, and threads are next. */
+static int rank(const struct axis *a) { return axis_is_grid(a) ? 0 : a->kind == AX_LANE ? 1 : 2; }
 
 static void write_ranges(struct sched *s) {
     struct ir *ir = s->ir;
@@ -17,9 +32,9 @@ static void write_ranges(struct sched *s) {
     if (s->axis.n > 200) err_throw(ir->err, RG_ELIMIT, "kernel %s: more than 200 axes", s->kernel->name);
     uop_vec topo = {0};
     uop_topo(ir->arena, &s->sink, 1, &topo);
-    for (int grid = 1; grid >= 0; grid--) /* the grid is outermost, whatever the order says */
+    for (int k = 0; k < 3; k++)
         for (uint32_t i = 0; i < s->axis.n; i++)
-            if (axis_is_grid(&s->axis.p[i]) == (bool)grid) at[i] = pos++;
+            if (rank(&s->axis.p[i]) == k) at[i] = pos++;
 
     VEC(struct range_subst) sub = {0};
     for (uint32_t i = 0; i < topo.n; i++) {
@@ -27,7 +42,7 @@ static void write_ranges(struct sched *s) {
         if (r->op != OP_RANGE) continue;
         struct axis *a = sched_axis(s, r->arg.range.cls);
         union arg arg = r->arg;
-        arg.range.kind = final_kind(a, r);
+        arg.range.kind = final_kind(a, r, fills_shared(&topo, r));
         arg.range.pos = at[a - s->axis.p];
         const uop *size = sub.n ? sched_subst(s, r->src[0], sub.p, sub.n) : r->src[0];
         const uop *fresh = uop_new(ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
@@ -45,7 +60,7 @@ static const uop *split_levels(struct sched *s, struct free_ranges *fr, const uo
     bool partial = false;
     for (uint32_t i = 1; i < n->nsrc; i++) {
         enum axis_kind k = (enum axis_kind)n->src[i]->arg.range.kind;
-        vec_push(ir->arena, axis_is_expanded(k) ? &open : &loops, n->src[i]);
+        vec_push(ir->arena, axis_is_loop(k) ? &loops : &open, n->src[i]);
         partial |= k == AX_REG || k == AX_VEC;
     }
     if (!loops.n) return n;
@@ -57,7 +72,7 @@ static const uop *split_levels(struct sched *s, struct free_ranges *fr, const uo
         bool array = false;
         for (uint32_t k = 0; k < outer->n; k++) {
             int p = outer->p[k]->arg.range.pos;
-            array |= !axis_is_expanded((enum axis_kind)outer->p[k]->arg.range.kind) &&
+            array |= axis_is_loop((enum axis_kind)outer->p[k]->arg.range.kind) &&
                      p > loops.p[i]->arg.range.pos && p < below;
         }
         if (below == 256 && open.n) {

@@ -63,6 +63,7 @@ static uint64_t reads(struct lin *l, const uop *n) {
 static uint64_t writes(const uop *n) {
     uint64_t bits = 0;
     if (n->op == OP_SET) return 1ull << mutable_bit(n->src[0]);
+    if (n->op == OP_BARRIER) return 0xffffull << 48; /* any scratch: others may have written it */
     if (n->op == OP_STORE || n->op == OP_STORE_ADD)
         return n->src[0]->src[0]->op == OP_LOCAL ? 1ull << mutable_bit(n->src[0]->src[0]) : 0;
     if (n->op == OP_FOR || n->op == OP_IF || n->op == OP_BLOCK)
@@ -281,12 +282,17 @@ static void note_memory(struct lin *l, const uop *tree, struct linear *out) {
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         if (n->op == OP_LOCAL) {
+            int64_t bytes = n->src[0]->arg.i * dtype_info[n->dt].bytes;
             vec_push(l->a, &l->locals, n);
-            out->scratch += (n->src[0]->arg.i * dtype_info[n->dt].bytes + 63) / 64 * 64;
+            if (n->arg.mem.space == SPACE_SHARED)
+                out->shared += (bytes + 127) / 128 * 128;
+            else
+                out->scratch += (bytes + 63) / 64 * 64;
         }
         if (n->op == OP_PARAM || n->op == OP_PARAMS) out->nbuf = RG_MAX(out->nbuf, n->arg.param.slot + 1);
         if (n->op == OP_VAR) out->nvar = RG_MAX(out->nvar, n->arg.param.slot + 1);
         if (n->op == OP_RANGE && n->arg.range.kind == AX_GRID) out->grid = n->src[0]->arg.i;
+        if (n->op == OP_RANGE && n->arg.range.kind == AX_LANE) out->threads = (uint32_t)n->src[0]->arg.i;
     }
     out->local = l->locals.p;
     out->nlocal = l->locals.n;

@@ -43,8 +43,13 @@ void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, st
 
     begin(&s, "tree");
     const uop *tree = end(&s, tree_build(&sched, sink));
-    begin(&s, "peel");
-    tree = end(&s, tree_peel(&sched.rw, tree));
+    if (sched_has_lanes(&sched)) { /* its gates stand in the fills: a second body would not pay */
+        begin(&s, "threads");
+        tree = end(&s, tree_threads(&sched, tree));
+    } else {
+        begin(&s, "peel");
+        tree = end(&s, tree_peel(&sched.rw, tree));
+    }
     begin(&s, "gate");
     tree = end(&s, rewrite(ir, rules_gate, tree));
     begin(&s, "expand");

@@ -16,6 +16,7 @@
 
 #define MAX_LANES 16
 #define MAX_UNROLL 64
+#define MAX_THREADS 1024
 
 enum opt_kind {
 #define OPT(name, args, doc) OPT_##name,
@@ -267,6 +268,28 @@ static void opt_block(struct sched *s, const char *opt, uint32_t axis) {
     a->kind = AX_THREAD;
 }
 
+bool sched_has_lanes(const struct sched *s) {
+    for (uint32_t i = 0; i < s->axis.n; i++)
+        if (s->axis.p[i].kind == AX_LANE) return true;
+    return false;
+}
+
+static void opt_lane(struct sched *s, const char *opt, uint32_t axis) {
+    struct axis *a = need_axis(s, opt, axis);
+    const char *name = ir_name(s->ir, axis);
+    if (!a->grid)
+        opt_fail(s, opt, "axis %s does not come from the grid, so its values may not run at once", name);
+    if (a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind))
+        opt_fail(s, opt, "axis %s is already written out", name);
+    if (a->size < 0) opt_fail(s, opt, "the size of axis %s is known at run time only", name);
+    a->kind = AX_LANE;
+    int64_t threads = 1;
+    for (uint32_t i = 0; i < s->axis.n; i++)
+        if (s->axis.p[i].kind == AX_LANE) threads *= s->axis.p[i].size;
+    if (threads > MAX_THREADS)
+        opt_fail(s, opt, "a block would have %lld threads, more than %d", (long long)threads, MAX_THREADS);
+}
+
 static void opt_order(struct sched *s, const char *opt, const uint32_t *name, uint32_t n) {
     uint32_t *place = arena_array(s->ir->arena, uint32_t, n + 1);
     struct axis *axis = arena_array(s->ir->arena, struct axis, n + 1);
@@ -380,6 +403,10 @@ static void apply(struct sched *s, struct opt_text *o) {
     case OPT_BLOCK:
         need_args(s, o, 1, 1);
         opt_block(s, o->head, o->arg[0]);
+        break;
+    case OPT_LANE:
+        need_args(s, o, 1, 1);
+        opt_lane(s, o->head, o->arg[0]);
         break;
     case OPT_SWAP: {
         need_args(s, o, 2, 2);

@@ -5,6 +5,7 @@
  * panels of a matrix product. The copy runs over axes of its own, named b.x, b.y, b.z, so that later opts
  * can cut and vectorise it apart from the loops that use the tile. A dimension y+z is a window: axes that walk over the
  * same elements (the places and the taps of a convolution), of which the tile has each element once; its copy is b.y.
+ * In a block program (LANE) the tile is in memory that the threads share, filled by all of them, with padded rows.
  *
  * RESIDENT(k) looks at the passes over axis k (the members of the class). What pass 2 computes from element k
  * and pass 3 would compute again becomes a STAGE over the row, filled in pass 2: the exp of a softmax.
@@ -20,12 +21,41 @@ const uop *linear_index(struct rw *rw, const uop *const *range, uint32_t n) {
 
 /* ---- STAGE --------------------------------------------------------------------------------------- */
 
-/* Place of an axis in the nest: the grid is always outermost, what is written out innermost. */
+/* Rows of shared memory are an odd number of 16-byte pieces apart: eight lanes that each take a piece of another row, or
+ * pieces next to each other in one, never meet in a bank. */
+int64_t stage_pitch(enum dtype dt, int64_t row) {
+    int64_t size = dtype_info[dt].bytes, pieces = (row * size + 15) / 16;
+    return (pieces + 1 - pieces % 2) * 16 / size;
+}
+
+int64_t stage_size(const uop *stage) {
+    int64_t n = 1, row = stage->arg.mem.row;
+    for (uint32_t i = 1; i < stage->nsrc; i++) n *= stage->src[i]->src[0]->hi;
+    return row ? (n + row - 1) / row * stage_pitch((enum dtype)stage->dt, row) : n;
+}
+
+const uop *stage_index(struct rw *rw, const uop *stage) {
+    int64_t row = stage->arg.mem.row, n = 1;
+    uint32_t split = stage->nsrc;
+    if (!row) return linear_index(rw, stage->src + 1, stage->nsrc - 1);
+    while (split > 1 && n < row) n *= stage->src[--split]->src[0]->hi;
+    const uop *pitch = uop_idx(rw->ir, stage_pitch((enum dtype)stage->dt, row)), *len = uop_idx(rw->ir, row);
+    const uop *y = linear_index(rw, stage->src + 1, split - 1), *x;
+    if (n == row) {
+        x = linear_index(rw, stage->src + split, stage->nsrc - split);
+    } else { /* a cut across rows */
+        const uop *all = linear_index(rw, stage->src + 1, stage->nsrc - 1);
+        y = rw2(rw, OP_IDIV, all, len), x = rw2(rw, OP_MOD, all, len);
+    }
+    return rw2(rw, OP_ADD, rw2(rw, OP_MUL, y, pitch), x);
+}
+
+/* Place of an axis in the nest: the grid is always outermost, what is written out or has become threads innermost. */
 static int nest_place(struct sched *s, uint32_t cls) {
     for (uint32_t i = 0; i < s->axis.n; i++) {
         const struct axis *a = &s->axis.p[i];
         if (a->name != cls) continue;
-        bool open = a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind);
+        bool open = a->kind != AX_COUNT && !axis_is_loop((enum axis_kind)a->kind);
         return (int)i + (axis_is_grid(a) ? 0 : open ? 2 << 16 : 1 << 16);
     }
     return -1;
@@ -69,11 +99,60 @@ static int64_t gcd(int64_t a, int64_t b) {
     return a;
 }
 
+/* A comparison of the position's quotient: 2*i + j < 52 with j below 2 was simplified to i < 26. f is what is compared with
+ * 0, and depends on the window as +-floor(position / g) only: gives g, negative for a minus; else 0. */
+static int64_t quotient_of(const struct tile_dim *d, const struct affine *f) {
+    int64_t g = 0, low = 0;
+    for (uint32_t i = 0; i < d->n; i++) {
+        int64_t c = affine_coef(f, d->range[i]);
+        if (d->coef[i] < 1) return 0;
+        if (!c)
+            low += d->coef[i] * (d->range[i]->src[0]->hi - 1);
+        else if (d->coef[i] % c || (g && d->coef[i] / c != g))
+            return 0;
+        else
+            g = d->coef[i] / c;
+    }
+    return low < (g < 0 ? -g : g) ? g : 0;
+}
+
+static struct affine compared(struct sched *s, const uop *n) {
+    struct affine f = affine_of(s->ir->arena, uop2(s->ir, OP_SUB, n->src[0], n->src[1]));
+    f.k -= n->op == OP_LE; /* x <= 0 is x - 1 < 0 */
+    return f;
+}
+
+static bool compares_quotient(struct sched *s, struct free_ranges *fr, const struct tile_dim *d,
+                              const uop *n) {
+    if ((n->op != OP_LT && n->op != OP_LE) || n->src[0]->dt != DT_IDX) return false;
+    struct affine f = compared(s, n);
+    for (uint32_t i = 0; i < f.n; i++)
+        for (uint32_t k = 0; k < d->n; k++)
+            if (f.t[i].atom->op != OP_RANGE && free_has(fr, f.t[i].atom, d->range[k])) return false;
+    int64_t g = quotient_of(d, &f);
+    return g > 1 || g < -1;
+}
+
+/* The same comparison of a position: q + rest < 0 is p + g*rest < 0, and -q + rest < 0 is g*rest + g - 1 - p < 0. */
+static const uop *compare_position(struct sched *s, const struct tile_dim *d, const uop *n, const uop *p) {
+    struct affine f = compared(s, n), rest = {.t = arena_array(s->ir->arena, struct term, f.n + 1)};
+    int64_t g = quotient_of(d, &f), by = g < 0 ? -g : g;
+    for (uint32_t i = 0; i < f.n; i++) {
+        bool own = false;
+        for (uint32_t k = 0; k < d->n; k++) own |= f.t[i].atom == d->range[k];
+        if (!own) rest.t[rest.n++] = (struct term){f.t[i].atom, f.t[i].coef * by};
+    }
+    rest.k = f.k * by + (g < 0 ? by - 1 : 0);
+    const uop *x = rw_post(&s->rw, affine_build(s->ir, &rest, DT_IDX));
+    x = rw2(&s->rw, OP_ADD, x, rw2(&s->rw, OP_MUL, p, uop_idx(s->ir, g < 0 ? -1 : 1)));
+    return rw2(&s->rw, OP_LT, x, uop_idx(s->ir, 0));
+}
+
 /* Does n depend on the axes of the window through their position alone? */
 static bool by_position(struct sched *s, struct free_ranges *fr, const struct tile_dim *d, const uop *n) {
     bool any = false;
     for (uint32_t i = 0; i < d->n; i++) any |= free_has(fr, n, d->range[i]);
-    if (!any) return true;
+    if (!any || compares_quotient(s, fr, d, n)) return true;
     if (n->dt != DT_IDX) {
         for (uint32_t i = 0; i < n->nsrc; i++)
             if ((n->op != OP_LT && n->op != OP_LE) && !by_position(s, fr, d, n->src[i])) return false;
@@ -139,9 +218,18 @@ static const uop *window_position(struct sched *s, const struct tile_dim *d) {
 }
 
 /* The copy runs along an axis with step one, past its ends; the others stay at 0. */
-static void copy_window(struct sched *s, const struct tile_dim *d, const uop *copy, uop_vec *from,
-                        uop_vec *to) {
+static void copy_window(struct sched *s, struct free_ranges *fr, const struct tile_dim *d, const uop *value,
+                        const uop *copy, uop_vec *from, uop_vec *to) {
     bool found = false;
+    uop_vec topo = {0};
+    uop_topo(s->ir->arena, &value, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        bool any = false;
+        for (uint32_t k = 0; k < d->n; k++) any |= free_has(fr, topo.p[i], d->range[k]);
+        if (!any || !compares_quotient(s, fr, d, topo.p[i])) continue;
+        vec_push(s->ir->arena, from, topo.p[i]);
+        vec_push(s->ir->arena, to, compare_position(s, d, topo.p[i], copy));
+    }
     for (uint32_t i = 0; i < d->n; i++) {
         const uop *at = uop_idx(s->ir, 0);
         if (!found && (d->coef[i] == 1 || d->coef[i] == -1)) {
@@ -180,8 +268,7 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
     struct ir *ir = s->ir;
     const uop_vec *free = free_of(fr, load);
     int top = nest_place(s, at);
-    uop_vec copy = {0}, from = {0}, to = {0}, src = {0};
-    const uop *place = uop_idx(ir, 0);
+    uop_vec copy = {0}, from = {0}, to = {0}, src = {0}, place = {0};
     for (uint32_t i = 0; i < ndims; i++) {
         struct tile_dim d;
         dim_ranges(s, opt, free, &dims[i], top, at, &d);
@@ -190,10 +277,9 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
         const uop *size = d.n > 1 ? uop_idx(ir, d.size) : d.range[0]->src[0];
         const uop *r = copy_range(s, buffer, d.range[0], size);
         vec_push(ir->arena, &copy, r);
-        place = rw2(&s->rw, OP_ADD, rw2(&s->rw, OP_MUL, place, size),
-                    d.n > 1 ? window_position(s, &d) : d.range[0]);
+        vec_push(ir->arena, &place, d.n > 1 ? window_position(s, &d) : d.range[0]);
         if (d.n > 1) {
-            copy_window(s, &d, r, &from, &to);
+            copy_window(s, fr, &d, load, r, &from, &to);
         } else {
             vec_push(ir->arena, &from, d.range[0]);
             vec_push(ir->arena, &to, r);
@@ -208,9 +294,15 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
     if (!copy.n) opt_fail(s, opt, "buffer %s does not depend on these axes", buffer);
     vec_push(ir->arena, &src, rw_subst(&s->rw, load, from.p, to.p, from.n));
     for (uint32_t i = 0; i < copy.n; i++) vec_push(ir->arena, &src, copy.p[i]);
-    union arg arg = {.mem = {ir_sym(ir, buffer, strlen(buffer)), SPACE_SCRATCH}};
+    union arg arg = {.mem = {ir_sym(ir, buffer, strlen(buffer)), SPACE_SCRATCH, 0}};
+    if (sched_has_lanes(s)) {
+        int64_t row = copy.p[copy.n - 1]->src[0]->hi;
+        arg.mem.space = SPACE_SHARED;
+        arg.mem.row = (uint16_t)(copy.n > 1 && row <= UINT16_MAX ? row : 0);
+    }
     const uop *stage = uop_new(ir, OP_STAGE, load->dt, 1, src.p, src.n, arg);
-    return uop1(ir, OP_LOAD, mk_index(ir, stage, place, 1));
+    const uop *index = rw_subst(&s->rw, stage_index(&s->rw, stage), copy.p, place.p, copy.n);
+    return uop1(ir, OP_LOAD, mk_index(ir, stage, index, 1));
 }
 
 /* A padded value, WHERE(inside, LOAD(gated), number), is staged whole: the question is asked while the tile is filled
@@ -346,7 +438,7 @@ void opt_resident(struct sched *s, const char *opt, uint32_t axis) {
                 if (!stage) {
                     char name[32];
                     int len = snprintf(name, sizeof name, "row%u", s->stages++);
-                    union arg arg = {.mem = {ir_sym(ir, name, (size_t)len), SPACE_SCRATCH}};
+                    union arg arg = {.mem = {ir_sym(ir, name, (size_t)len), SPACE_SCRATCH, 0}};
                     stage = uop_new(ir, OP_STAGE, n->dt, 1, (const uop *[]){n, member.p[a]}, 2, arg);
                     vec_push(ir->arena, &from, n);
                     vec_push(ir->arena, &to, uop1(ir, OP_LOAD, mk_index(ir, stage, member.p[a], 1)));

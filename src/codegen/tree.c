@@ -49,7 +49,10 @@ struct tree {
     uint32_t accs, locals;
 };
 
-static bool is_loop(const uop *r) { return !axis_is_expanded((enum axis_kind)r->arg.range.kind); }
+static bool is_loop(const uop *r) { return axis_is_loop((enum axis_kind)r->arg.range.kind); }
+
+/* Threads of a block: each has its own copy of everything without asking. */
+static bool is_thread(const uop *r) { return r->arg.range.kind == AX_LANE || r->arg.range.kind == AX_SPREAD; }
 
 static bool has(const uop_vec *v, const uop *n) {
     for (uint32_t i = 0; i < v->n; i++)
@@ -100,13 +103,13 @@ static void find_needs(struct tree *t, struct effect *e) {
     for (uint32_t i = 0; i < e->need.n; i++) { /* the seen nodes tell how staged values are read */
         struct effect *f = e->need.p[i];
         if (f->node->op != OP_STAGE) continue;
-        const uop *at = linear_index(t->rw, f->node->src + 1, f->node->nsrc - 1);
+        const uop *at = stage_index(t->rw, f->node);
         f->ident_load = uop1(t->ir, OP_LOAD, mk_index(t->ir, f->node, at, 1));
         for (uint32_t k = 0; k < seen.cap; k++) {
             if (!seen.full[k]) continue;
             const uop *n = t->ir->node[seen.key[k]];
             if (n->op != OP_INDEX || n->src[0] != f->node) continue;
-            if (n->src[1] != at) e->ident.p[i] = false;
+            if (n->src[1] != at || f->node->arg.mem.space == SPACE_SHARED) e->ident.p[i] = false;
             vec_push(t->a, &e->reads, n);
         }
     }
@@ -183,10 +186,10 @@ static void place_needs(struct tree *t, struct effect *e) {
 
 /* ---- accumulators and scratch --------------------------------------------------------------------- */
 
-static const uop *new_local(struct tree *t, uint32_t name, enum dtype dt, int64_t size) {
+static const uop *new_local(struct tree *t, uint32_t name, enum space space, enum dtype dt, int64_t size) {
     char text[64];
     int n = snprintf(text, sizeof text, "%s%u", name ? ir_name(t->ir, name) : "acc", t->locals++);
-    union arg arg = {.mem = {ir_sym(t->ir, text, (size_t)RG_MIN(n, (int)sizeof text - 1)), SPACE_SCRATCH}};
+    union arg arg = {.mem = {ir_sym(t->ir, text, (size_t)RG_MIN(n, (int)sizeof text - 1)), (uint16_t)space, 0}};
     if (size > (64 << 20) / dtype_info[dt].bytes)
         opt_fail(t->s, "ORDER", "a scratch buffer of %lld elements passes the limit of 64 MiB",
                  (long long)size);
@@ -216,7 +219,7 @@ static void expanded_of(struct tree *t, const struct effect *e, bool bound, uop_
     const uop_vec *free = free_of(&t->fr, e->node);
     for (int vec = 0; vec < 2; vec++) {
         for (uint32_t i = 0; i < free->n; i++)
-            if (!is_loop(free->p[i]) && !is_own(e, free->p[i]) &&
+            if (!is_loop(free->p[i]) && !is_thread(free->p[i]) && !is_own(e, free->p[i]) &&
                 (free->p[i]->arg.range.kind == AX_VEC) == vec)
                 vec_push(t->a, out, free->p[i]);
         for (uint32_t i = 1; i < e->node->nsrc && bound; i++) {
@@ -247,14 +250,15 @@ static void make_cells(struct tree *t, struct effect *e) {
     const uop *step = NULL, *before = NULL;
     if (e->node->op == OP_STORE || e->node->op == OP_STORE_ADD) return;
     if (e->node->op == OP_STAGE) {
-        int64_t size;
-        for (uint32_t i = 1; i < e->node->nsrc; i++) vec_push(t->a, &dims, e->node->src[i]);
+        int64_t size, tile = stage_size(e->node);
         for (uint32_t i = e->first; i < e->loops.n; i++)
             if (!is_own(e, e->loops.p[i])) vec_push(t->a, &e->wide, e->loops.p[i]);
         expanded_of(t, e, false, &e->wide);
         for (uint32_t i = 0; i < e->wide.n; i++) vec_push(t->a, &dims, e->wide.p[i]);
         array_index(t, &dims, &size);
-        e->memory = new_local(t, e->node->arg.mem.name, (enum dtype)e->node->dt, size);
+        if (tile > (1 << 26) / size) opt_fail(t->s, "STAGE", "a tile would pass 2^26 elements");
+        e->memory = new_local(t, e->node->arg.mem.name, (enum space)e->node->arg.mem.space,
+                              (enum dtype)e->node->dt, size * tile);
         return;
     }
     for (uint32_t i = e->first; i < e->loops.n; i++)
@@ -264,7 +268,7 @@ static void make_cells(struct tree *t, struct effect *e) {
         int64_t size;
         expanded_of(t, e, false, &dims);
         const uop *at = array_index(t, &dims, &size);
-        e->memory = new_local(t, 0, (enum dtype)e->node->dt, size * steps);
+        e->memory = new_local(t, 0, SPACE_SCRATCH, (enum dtype)e->node->dt, size * steps);
         const uop *far = uop_idx(t->ir, size); /* steps outermost: vectors stay contiguous */
         e->cell = mk_index(t->ir, e->memory,
                            steps == 1 ? at : rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, step, far), at), 1);
@@ -327,7 +331,7 @@ static void emit_leaf(struct tree *t, struct effect *e, uop_vec *out) {
     if (n->op == OP_STORE || n->op == OP_STORE_ADD) {
         stmt = translate(t, e, n);
     } else if (n->op == OP_STAGE) {
-        const uop *at = linear_index(t->rw, n->src + 1, n->nsrc - 1);
+        const uop *at = stage_index(t->rw, n);
         e->value = translate(t, e, n->src[0]);
         e->open = true;
         stmt = uop2(ir, OP_STORE, stage_cell(t, e, at), e->value);

@@ -40,6 +40,7 @@ struct dev_launch {
     /* of a device that is started by blocks of threads: */
     uint32_t block; /* threads that share an iteration; 0: a thread runs one */
     uint32_t areas; /* threads that have scratch memory; 0: it needs none */
+    uint32_t shared; /* bytes that the threads of a block share */
     uint32_t nbuf, nvar;
     uint64_t *ns; /* not NULL: wait until it is done, and say how long it took */
 };

@@ -106,7 +106,8 @@ static struct code *add_code(struct engine *en, const char *key, const char *tex
 
 static bool same_call(const struct ekernel *k, const struct etext *t) {
     return k->grid == t->grid && k->scratch == t->scratch && k->nbuf == t->nbuf && k->nvar == t->nvar &&
-           k->serial == t->serial && k->block == t->block && !memcmp(&k->est, &t->est, sizeof t->est);
+           k->serial == t->serial && k->block == t->block &&
+           k->shared == t->shared && !memcmp(&k->est, &t->est, sizeof t->est);
 }
 
 static const struct ekernel *kernel_of(struct engine *en, struct code *c, const struct etext *t) {
@@ -122,6 +123,7 @@ static const struct ekernel *kernel_of(struct engine *en, struct code *c, const 
                             .scratch = t->scratch,
                             .serial = t->serial,
                             .block = t->block,
+                            .shared = t->shared,
                             .from = c->from,
                             .est = t->est};
     memcpy(k->k.key, c->key, 65);
@@ -422,6 +424,7 @@ static void render_guarded(void *arg) {
                            .grid = l->grid,
                            .scratch = shape.scratch,
                            .block = shape.block,
+                           .shared = shape.shared,
                            .nbuf = l->nbuf,
                            .nvar = l->nvar,
                            .serial = serial,

@@ -33,6 +33,7 @@ struct ekernel {
     int64_t scratch;     /* bytes for one worker */
     bool serial;         /* iterations may add to the same place: one thread only (on a CPU) */
     uint32_t block;      /* threads that share an iteration; 0: there is one (on a CPU always) */
+    int64_t shared;      /* bytes that they share, beyond what the text declares */
     int from;            /* where this engine first got its code: FROM_DISK .. */
     struct estimate est;
 };
@@ -62,6 +63,7 @@ struct etext {
     const char *name, *text; /* has "void NAME(" and perhaps NAME_body; follows the preamble of its language */
     int64_t grid, scratch;
     uint32_t nbuf, nvar, block;
+    int64_t shared;
     bool serial;
     struct estimate est;
 };

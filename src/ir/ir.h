@@ -78,10 +78,12 @@ const struct uop *uop_identity(struct ir *, enum op reduce_op, enum dtype);
     X(CLUSTER, "thread blocks that share memory")                                                  \
     X(WGROUP, "128 threads")                                                                       \
     X(WARP, "32 threads")                                                                          \
-    X(LANE, "a thread of a warp")                                                                  \
+    X(LANE, "a thread of a block: each has its own value, all run the program together")           \
     X(THREAD, "a thread of a block")                                                               \
     X(ROLE, "warps with different jobs")                                                           \
-    X(SPLIT, "parts of a reduction")
+    X(SPLIT, "parts of a reduction")                                                               \
+    X(SPREAD, "dealt out to the threads of a block: a copy that they make together")               \
+    X(MMA, "a side of a matrix instruction: lies in the lanes and registers of a warp")
 enum axis_kind {
 #define X(name, doc) AX_##name,
     AXIS_TABLE(X)
@@ -90,6 +92,10 @@ enum axis_kind {
 };
 extern const char *const axis_name[AX_COUNT];
 static inline bool axis_is_expanded(enum axis_kind k) { return k == AX_UNROLL || k == AX_REG || k == AX_VEC; }
+/* Neither written out nor taken over by the threads of a block. */
+static inline bool axis_is_loop(enum axis_kind k) {
+    return !axis_is_expanded(k) && k != AX_LANE && k != AX_SPREAD && k != AX_MMA;
+}
 
 /* Where a LOCAL or STAGE lives. */
 enum space { SPACE_SCRATCH, SPACE_SHARED, SPACE_REG, SPACE_COUNT };
@@ -111,7 +117,8 @@ union arg {
     } param;
     struct {
         uint32_t name;
-        uint32_t space;
+        uint16_t space;
+        uint16_t row; /* STAGE: elements of a row, which is padded; 0: nothing is */
     } mem;
 };
 #define ARG_NONE ((union arg){.u = 0})
@@ -252,6 +259,8 @@ void ir_print_tree(struct str *, const struct ir *, const uop *block); /* a loop
 /* The linear program: nodes in the order in which they are evaluated. What stands in the list:
  *   RANGE       opens a loop, closed by END(range). At most one of kind GRID: if present it is the first
  *               entry, its size is `grid`, and the caller runs a part [t0, t1) of it; its END is the last.
+ *               One of kind LANE may stand at the outermost place inside it: a block program. Its values are threads
+ *               that run what is inside at once, each with its own values and accumulators, and meet at BARRIERs.
  *   IF(cond)    opens, then perhaps ELSE(if), closed by END(if)
  *   STORE, STORE_ADD, SET
  *   values      LOAD, GLOAD, arithmetic, BUILD, EXTRACT, HRED, PARAMS: evaluated here, from sources evaluated
@@ -262,7 +271,8 @@ void ir_print_tree(struct str *, const struct ir *, const uop *block); /* a loop
  *   first SET; a value that uses it reads what it holds at that point of the list).
  * INDEX with lanes > 1 and a scalar index addresses consecutive elements, with a vector index one per lane;
  * there is no alignment promise. All indices in the list are i32 or i64 (never IDX).
- * LOCALs live in the scratch memory of the worker, in the order of `local`, each 64-byte aligned. */
+ * LOCALs live in the scratch memory of the worker, in the order of `local`, each 64-byte aligned; those of SPACE_SHARED in
+ * memory that the threads of a block share, in the same order, each 128-byte aligned. */
 struct linear {
     struct ir *ir;         /* whose nodes it is made of */
     const char *name;      /* of the function: letters, digits, _ */
@@ -272,6 +282,8 @@ struct linear {
     const uop **local;     /* LOCAL nodes */
     uint32_t nlocal;
     int64_t scratch;       /* bytes for one worker */
+    int64_t shared;        /* bytes that the threads of a block share: the LOCALs of SPACE_SHARED */
+    uint32_t threads;      /* of a block that runs one iteration together, each with its own values (the LANE range); else 0 */
     uint32_t nbuf, nvar;   /* greatest slot + 1 */
     struct estimate {
         double flops;         /* arithmetic the kernel graph asks for: reduce of n is n, an FMA two */

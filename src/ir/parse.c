@@ -346,7 +346,8 @@ static union arg take_arg(struct parser *p, enum op op) {
         break;
     case OPA_MEM:
         a.mem.name = arg_symbol(p, "a name");
-        a.mem.space = arg_choice(p, space_name, SPACE_COUNT, "a memory space");
+        a.mem.space = (uint16_t)arg_choice(p, space_name, SPACE_COUNT, "a memory space");
+        if (!at_char(p, ']')) a.mem.row = (uint16_t)arg_number(p, UINT16_MAX, "elements of a row");
         break;
     case OPA_SYM: a.u = arg_symbol(p, "a name"); break;
     default: /* OPA_RANGE */

@@ -100,7 +100,9 @@ static void print_arg(struct str *o, const struct ir *ir, const uop *n) {
     case OPA_MEM:
         str_addc(o, '[');
         print_name(o, ir_name(ir, a.mem.name));
-        str_printf(o, " %s]", a.mem.space < SPACE_COUNT ? space_name[a.mem.space] : "?");
+        str_printf(o, " %s", a.mem.space < SPACE_COUNT ? space_name[a.mem.space] : "?");
+        if (a.mem.row) str_printf(o, " %u", a.mem.row);
+        str_addc(o, ']');
         break;
     case OPA_SYM:
         str_addc(o, '[');

@@ -54,7 +54,7 @@ static uint64_t hash_arg(const struct ir *ir, enum op op, union arg a) {
         return mix(hash_name(ir, a.range.cls),
                    (uint64_t)a.range.kind << 32 | (uint64_t)a.range.pos << 16 | a.range.id);
     case OPA_PARAM: return mix(hash_name(ir, a.param.name), a.param.slot);
-    case OPA_MEM: return mix(hash_name(ir, a.mem.name), a.mem.space);
+    case OPA_MEM: return mix(hash_name(ir, a.mem.name), (uint64_t)a.mem.row << 16 | a.mem.space);
     case OPA_SYM: return hash_name(ir, (uint32_t)a.u);
     default: return a.u;
     }

@@ -87,9 +87,13 @@ static void check_sources(struct linear_check *c, const uop *n, uint32_t from) {
 
 static void check_range(struct linear_check *c, const uop *n, uint32_t at) {
     enum axis_kind kind = (enum axis_kind)n->arg.range.kind;
-    if (kind != AX_GRID && kind != AX_LOOP && kind != AX_REDUCE && kind != AX_SCAN && kind != AX_THREAD)
+    if (kind != AX_GRID && kind != AX_LOOP && kind != AX_REDUCE && kind != AX_SCAN && kind != AX_THREAD &&
+        kind != AX_LANE)
         fail(c, n, VR_LIN_KIND, axis_name[kind]);
     if (kind == AX_GRID && at != 0) fail(c, n, VR_LIN_GRID, "a GRID range stands further down");
+    for (uint32_t i = 1; i < c->scope.n && kind == AX_LANE; i++)
+        if (c->scope.p[i].opener->op != OP_RANGE || c->scope.p[i].opener->arg.range.kind != AX_GRID)
+            fail(c, n, VR_LIN_KIND, "threads inside of a loop or a condition");
     if (c->depth[n->id]) fail(c, n, VR_LIN_SCOPE, "this range is open already");
     check_sources(c, n, 0);
     open_scope(c, n);
@@ -131,6 +135,7 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
         check_sources(c, n, 1);
         c->set[n->src[0]->id] = 1;
         return;
+    case OP_BARRIER: return;
     case OP_STORE:
     case OP_STORE_ADD:
     case OP_PREFETCH: check_sources(c, n, 0); return;

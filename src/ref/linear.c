@@ -14,7 +14,12 @@
  * Races. For each element of a global buffer the shadow remembers which grid iteration wrote it and which
  * read it. Iterations may run in any order or at once, so two writers, or a writer and a reader in
  * different iterations, are errors in either order. STORE_ADD may meet other STORE_ADDs.
- * Tests: tests/unit/ref.c, tests/unit/golden.c */
+ *
+ * Block programs (a LANE range): each thread has values, accumulators and loop counters of its own. One after another
+ * runs up to the next BARRIER; when all stand at the same one, they go on. For each element of shared memory a shadow
+ * knows who wrote and who read it since which barrier: a read of what another thread wrote, or a write of what
+ * another read or wrote, without a barrier between, is an error, whatever the order in which threads ran here.
+ * Tests: tests/unit/ref.c, tests/unit/block.c, tests/unit/golden.c */
 #include "ref/ref.h"
 
 enum poison { FINE, IS_INVALID, NOT_WRITTEN, NOT_SET };
@@ -48,10 +53,13 @@ struct step {
     const uop *u;
     struct slot out;
     struct slot src[3];
-    struct slot *many;   /* BUILD: all sources */
-    struct access mem;   /* LOAD, GLOAD, STORE, STORE_ADD */
-    uint32_t partner;    /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
-    int64_t count, size; /* RANGE: while it runs */
+    struct slot *many; /* BUILD: all sources */
+    struct access mem; /* LOAD, GLOAD, STORE, STORE_ADD */
+    uint32_t partner;  /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
+    uint32_t loop;     /* RANGE: its place in machine.loop */
+};
+struct loop { /* while it runs */
+    int64_t count, size;
 };
 
 struct owner {      /* of one element of a global buffer; iterations are numbered from 1 here */
@@ -66,9 +74,19 @@ struct global {
     struct owner **page; /* one owner for each element of `size` bytes */
     uint32_t size;
 };
+struct
+    shadow { /* of an element of shared memory: who touched it, after how many barriers; threads from 1, -1: several */
+    int32_t writer, wrote, reader, read;
+};
 struct scratch {
-    struct elem *e;
+    struct elem *e; /* of the thread that runs, or of all */
     int64_t n;
+    struct shadow *shadow; /* shared memory only */
+};
+struct thread {
+    struct elem *v;
+    struct loop *loop;
+    uint32_t at; /* the next entry */
 };
 
 struct scope {
@@ -89,7 +107,11 @@ struct machine {
     struct global *global;
     uint32_t nglobal;
     struct scratch *scratch;
-    int64_t t; /* the grid iteration, for messages */
+    struct loop *loop;
+    uint32_t nloop;
+    int64_t t;              /* the grid iteration, for messages */
+    struct thread *threads; /* of a block program */
+    int32_t me, barriers;   /* the thread that runs, from 1; barriers passed */
     /* resolve only */
     struct map known; /* node id -> place + 1 of its latest evaluation in an open scope */
     VEC(struct undo) undo;
@@ -116,9 +138,11 @@ static void RG_NORETURN RG_FMT(3, 4) bad_step(struct machine *m, const struct st
     va_start(ap, fmt);
     vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
-    err_throw(m->err, RG_EVERIFY, "kernel %s, entry %u, node %%%u (%s), grid iteration %lld: %s",
+    char thread[32] = "";
+    if (m->me) snprintf(thread, sizeof thread, ", thread %d", m->me - 1);
+    err_throw(m->err, RG_EVERIFY, "kernel %s, entry %u, node %%%u (%s), grid iteration %lld%s: %s",
               m->lin->name, (unsigned)(s - m->step), s->u->id, op_info[s->u->op].name, (long long)m->t,
-              words);
+              thread, words);
 }
 
 static const char *global_name(struct machine *m, uint32_t no, char buf[32]) {
@@ -321,6 +345,9 @@ static void resolve_step(struct machine *m, uint32_t at) {
             bad_program(m, u, "entry %u: a range of kind %s must be gone from a linear program", at,
                         axis_name[u->arg.range.kind]);
         if (u->arg.range.kind != AX_GRID) s->src[0] = source(m, u->src[0]);
+        if (u->arg.range.kind == AX_LANE && (m->scope.n > 1 || u->src[0]->op != OP_CONST))
+            bad_program(m, u, "entry %u: threads stand inside the grid only, and their number is known", at);
+        s->loop = m->nloop++;
         open_scope(m, at);
         s->out = (struct slot){new_place(m, 1), 1, u->dt};
         make_known(m, u, s->out.at, false);
@@ -331,6 +358,9 @@ static void resolve_step(struct machine *m, uint32_t at) {
         open_scope(m, at);
         break;
     case OP_PREFETCH: break; /* a hint: nothing to compute, nothing to check */
+    case OP_BARRIER:
+        if (!m->lin->threads) bad_program(m, u, "entry %u: there are no threads to meet", at);
+        break;
     case OP_ELSE:
     case OP_END: close_scope(m, at); break;
     case OP_STORE:
@@ -364,8 +394,10 @@ static void resolve(struct machine *m) {
     m->step = arena_array(m->arena, struct step, lin->n + 1);
     m->scratch = arena_array(m->arena, struct scratch, lin->nlocal + 1);
     for (uint32_t i = 0; i < lin->nlocal; i++) {
-        m->scratch[i].n = const_int(m, lin->local[i], lin->local[i]->src[0]);
-        m->scratch[i].e = arena_array(m->arena, struct elem, m->scratch[i].n);
+        bool shared = lin->local[i]->arg.mem.space == SPACE_SHARED;
+        int64_t n = m->scratch[i].n = const_int(m, lin->local[i], lin->local[i]->src[0]);
+        m->scratch[i].e = arena_array(m->arena, struct elem, n * (shared ? 1 : RG_MAX(lin->threads, 1u)));
+        if (shared) m->scratch[i].shadow = arena_array(m->arena, struct shadow, n);
     }
     for (uint32_t i = 0; i < lin->n; i++) resolve_step(m, i);
     if (m->scope.n) bad_program(m, lin->u[m->scope.p[m->scope.n - 1].step], "is never closed");
@@ -376,6 +408,12 @@ static void resolve(struct machine *m) {
         err_throw(m->err, RG_EVERIFY, "kernel %s: has no GRID range, but %lld iterations", lin->name,
                   (long long)lin->grid);
     m->v = m->init.p;
+    m->loop = arena_array(m->arena, struct loop, m->nloop + 1);
+    m->threads = arena_array(m->arena, struct thread, lin->threads + 1);
+    for (uint32_t i = 0; i < lin->threads; i++) {
+        m->threads[i].v = arena_array(m->arena, struct elem, m->init.n + 1);
+        m->threads[i].loop = arena_array(m->arena, struct loop, m->nloop + 1);
+    }
 }
 
 /* ---- run: values ---------------------------------------------------------------------------------- */
@@ -520,11 +558,30 @@ static int64_t address(struct machine *m, const struct step *s, unsigned l, uint
     return at;
 }
 
+/* An element of scratch memory: the thread's own, or a shared one after a look at who else touched it. */
+static struct elem *scratch_at(struct machine *m, const struct step *s, uint32_t no, int64_t at, bool write) {
+    struct scratch *c = &m->scratch[no];
+    if (!c->shadow) return &c->e[at + (m->me ? (m->me - 1) * c->n : 0)];
+    struct shadow *h = &c->shadow[at];
+    if (h->writer && h->wrote == m->barriers && h->writer != m->me)
+        bad_step(m, s, "%s element %lld of shared buffer %u, which thread %d wrote; no barrier is between",
+                 write ? "writes" : "reads", (long long)at, no, h->writer - 1);
+    if (write && h->reader && h->read == m->barriers && h->reader != m->me)
+        bad_step(m, s, "writes element %lld of shared buffer %u, which %s reads; no barrier is between",
+                 (long long)at, no, h->reader < 0 ? "more than one thread" : "another thread");
+    if (write)
+        h->writer = m->me, h->wrote = m->barriers;
+    else
+        h->reader = h->reader && h->read == m->barriers && h->reader != m->me ? -1 : m->me,
+        h->read = m->barriers;
+    return &c->e[at];
+}
+
 static struct elem load_lane(struct machine *m, const struct step *s, unsigned l) {
     if (s->u->op == OP_GLOAD && !good(m, s, s->src[2], l, "a gate")->v.i) return *lane(m, s->src[1], l);
     uint32_t no;
     int64_t at = address(m, s, l, &no);
-    if (s->mem.kind == MEM_LOCAL) return m->scratch[no].e[at];
+    if (s->mem.kind == MEM_LOCAL) return *scratch_at(m, s, no, at, false);
     note_read(m, s, no, at);
     enum dtype dt = (enum dtype)s->mem.dt;
     return (struct elem){ref_read(dt, (char *)m->global[no].b.p + at * dtype_info[dt].bytes), FINE};
@@ -537,7 +594,7 @@ static void store_lane(struct machine *m, const struct step *s, unsigned l) {
     enum dtype dt = (enum dtype)s->mem.dt;
     bool add = s->u->op == OP_STORE_ADD;
     struct elem e = *lane(m, s->src[1], l);
-    struct elem *here = s->mem.kind == MEM_LOCAL ? &m->scratch[no].e[at] : NULL;
+    struct elem *here = s->mem.kind == MEM_LOCAL ? scratch_at(m, s, no, at, true) : NULL;
     char *p = here ? NULL : (char *)m->global[no].b.p + at * dtype_info[dt].bytes;
     if (!here) {
         good(m, s, s->src[1], l, "the value stored");
@@ -590,16 +647,15 @@ static uint32_t run_step(struct machine *m, uint32_t at) {
     struct step *s = &m->step[at], *open;
     switch (s->u->op) {
     case OP_RANGE:
-        s->size = good(m, s, s->src[0], 0, "the size of a loop")->v.i;
-        s->count = 0;
+        m->loop[s->loop] = (struct loop){0, good(m, s, s->src[0], 0, "the size of a loop")->v.i};
         m->v[s->out.at] = (struct elem){{.i = 0}, FINE};
-        return s->size > 0 ? at + 1 : s->partner + 1;
+        return m->loop[s->loop].size > 0 ? at + 1 : s->partner + 1;
     case OP_IF: return good(m, s, s->src[0], 0, "the condition of a branch")->v.i ? at + 1 : s->partner + 1;
     case OP_ELSE: return s->partner; /* the end of the first side */
     case OP_END:
         open = &m->step[s->partner];
-        if (open->u->op != OP_RANGE || ++open->count >= open->size) return at + 1;
-        m->v[open->out.at].v.i = open->count;
+        if (open->u->op != OP_RANGE || ++m->loop[open->loop].count >= m->loop[open->loop].size) return at + 1;
+        m->v[open->out.at].v.i = m->loop[open->loop].count;
         return s->partner + 1;
     case OP_PREFETCH: return at + 1;
     case OP_STORE:
@@ -613,11 +669,55 @@ static uint32_t run_step(struct machine *m, uint32_t at) {
     }
 }
 
+/* ---- run: threads ---------------------------------------------------------------------------------- */
+
+static void switch_to(struct machine *m, struct thread *t) {
+    struct thread now = {m->v, m->loop, t->at};
+    m->v = t->v, m->loop = t->loop;
+    *t = now;
+}
+
+/* Thread i runs until it stands at a barrier or at the end of the threads' program. */
+static void run_thread(struct machine *m, uint32_t i, uint32_t end) {
+    struct thread *t = &m->threads[i];
+    switch_to(m, t);
+    m->me = (int32_t)i + 1;
+    while (t->at != end && m->step[t->at].u->op != OP_BARRIER) t->at = run_step(m, t->at);
+    switch_to(m, t);
+    m->me = 0;
+}
+
+/* All threads of the block, from the LANE range to its END. Returns the entry after it. */
+static uint32_t run_threads(struct machine *m, uint32_t at) {
+    const struct step *s = &m->step[at];
+    uint32_t n = m->lin->threads, end = s->partner;
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(m->threads[i].v, m->v, m->init.n * sizeof *m->v);
+        m->threads[i].v[s->out.at] = (struct elem){{.i = i}, FINE};
+        m->threads[i].at = at + 1;
+    }
+    for (;;) {
+        for (uint32_t i = 0; i < n; i++) run_thread(m, i, end);
+        uint32_t where = m->threads[0].at;
+        for (uint32_t i = 1; i < n; i++)
+            if (m->threads[i].at != where)
+                bad_step(m, &m->step[m->threads[i].at],
+                         "thread %u stands here and thread 0 at entry %u: not all come to this barrier", i,
+                         where);
+        if (where == end) return end + 1;
+        m->barriers++;
+        for (uint32_t i = 0; i < n; i++) m->threads[i].at++;
+    }
+}
+
 /* Scratch and accumulators hold nothing at the start of an iteration, whatever the last one left. */
 static void run_iteration(struct machine *m, int64_t t) {
     m->t = t;
-    for (uint32_t i = 0; i < m->lin->nlocal; i++)
-        for (int64_t k = 0; k < m->scratch[i].n; k++) m->scratch[i].e[k].bad = NOT_WRITTEN;
+    m->barriers++;
+    for (uint32_t i = 0; i < m->lin->nlocal; i++) {
+        int64_t n = m->scratch[i].n * (m->scratch[i].shadow ? 1 : RG_MAX(m->lin->threads, 1u));
+        for (int64_t k = 0; k < n; k++) m->scratch[i].e[k].bad = NOT_WRITTEN;
+    }
     for (uint32_t i = 0; i < m->accs.n; i += 2)
         for (uint32_t l = 0; l < m->accs.p[i + 1]; l++) m->v[m->accs.p[i] + l].bad = NOT_SET;
     uint32_t at = 0, end = m->lin->n;
@@ -626,7 +726,10 @@ static void run_iteration(struct machine *m, int64_t t) {
         at = 1;
         end--;
     }
-    while (at < end) at = run_step(m, at);
+    while (at < end) {
+        const uop *u = m->step[at].u;
+        at = u->op == OP_RANGE && u->arg.range.kind == AX_LANE ? run_threads(m, at) : run_step(m, at);
+    }
 }
 
 struct job {

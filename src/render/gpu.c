@@ -46,6 +46,7 @@ struct gpu {
     spread_vec spread;
     const struct spread *open; /* the shared loop that we are in */
     bool meet, many;           /* many: buffers are chosen by number */
+    bool lanes;                /* a block program: threads have values of their own */
     uint32_t block;
     int64_t scratch;
 };
@@ -237,7 +238,7 @@ static void store_piece(struct gpu *c, const uop *n, const struct place *p, unsi
 static void store(struct gpu *c, const uop *n) {
     struct place p = place_of(c, n->src[0]);
     const uop *gate = n->nsrc > 2 ? n->src[2] : NULL;
-    bool local = n->src[0]->src[0]->op == OP_LOCAL, single = c->block && !c->open && !local;
+    bool local = n->src[0]->src[0]->op == OP_LOCAL, single = c->block && !c->lanes && !c->open && !local;
     if (n->src[1]->dt != p.dt) bad(c, n, "stores a value of another type than the buffer's");
     if (single) line(&c->r, "if (%s == 0) {", c->d->thread), c->r.indent++;
     if (gate && gate->lanes == 1) line(&c->r, "if (%s) {", operand(c, gate, 0).s), c->r.indent++;
@@ -367,6 +368,12 @@ static void close_shared(struct gpu *c, const struct spread *s) {
 static void open_range(struct gpu *c, const uop *n) {
     const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "r%u", c->r.pos),
                *size = operand(c, n->src[0], 0).s;
+    if (n->arg.range.kind == AX_LANE) {
+        line(&c->r, "{ const %s %s = %s;", t, name, c->d->thread);
+        one_name(c, n, name);
+        c->r.indent++;
+        return;
+    }
     for (uint32_t i = 0; i < c->spread.n && c->block; i++)
         if (c->spread.p[i].begin == c->r.pos) c->open = &c->spread.p[i];
     if (c->open && c->open->begin == c->r.pos) {
@@ -416,6 +423,7 @@ static void entry(struct gpu *c, const uop *n) {
     case OP_STORE:
     case OP_STORE_ADD: store(c, n); break;
     case OP_PREFETCH: break; /* a hint for caches of another kind */
+    case OP_BARRIER: line(&c->r, "%s", c->d->barrier); break;
     case OP_SET: set(c, n); break;
     default: value(c, n);
     }
@@ -486,11 +494,18 @@ static void declare_vars(struct gpu *c, uop_vec *v) {
 }
 
 static void declare_locals(struct gpu *c) {
-    int64_t at = 0;
+    int64_t at = 0, shared = 0;
+    if (c->r.lin->shared) line(&c->r, "extern __shared__ __align__(128) char tiles[];");
     if (c->scratch) line(&c->r, "%schar *const mine = scratch + (%s) * stride;", c->d->global, c->d->item);
     for (uint32_t i = 0; i < c->r.lin->nlocal; i++) {
         const uop *n = c->r.lin->local[i];
         const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "L%u", i);
+        if (n->arg.mem.space == SPACE_SHARED) {
+            line(&c->r, "%s *const %s = (%s *)(tiles + %lld);", t, name, t, (long long)shared);
+            one_name(c, n, name);
+            shared += (n->src[0]->hi * dtype_info[n->dt].bytes + 127) & ~(int64_t)127;
+            continue;
+        }
         if (c->scratch)
             line(&c->r, "%s%s *%s const %s = (%s%s *)(mine + %lld);", c->d->global, t, c->d->restricted, name,
                  c->d->global, t, (long long)at);
@@ -519,7 +534,8 @@ static void body(struct gpu *c, struct leaves *l) {
     declare_vars(c, &l->var);
     declare_locals(c);
     if (c->block) {
-        line(&c->r, "%su64 shared[%u];", c->d->shared, 32 * RG_MAX(spread_cells(&c->spread), 1u));
+        if (!c->lanes)
+            line(&c->r, "%su64 shared[%u];", c->d->shared, 32 * RG_MAX(spread_cells(&c->spread), 1u));
         line(&c->r, "const u64 t = %s; {", c->d->group);
     } else if (c->scratch)
         line(&c->r, "for (u64 t = %s; t < n; t += %s) {", c->d->item, c->d->items);
@@ -552,11 +568,15 @@ void render_cuda(struct str *o, struct ir *ir, const struct linear *lin, bool me
     spread_find(c.r.a, lin, &c.spread);
     c.block = spread_threads(lin, &c.spread);
     c.meet |= c.block > 0; /* the owner of an element is a block */
+    if (lin->threads) c.lanes = true, c.block = lin->threads;
     c.scratch = lin->scratch > LOCAL_BYTES ? lin->scratch : 0;
     declare_params(&c, &l.param, &formal, &first);
     str_printf(o, "extern \"C\" __global__ __launch_bounds__(%u) void %s(%s) {\n%s",
                c.block ? c.block : THREADS, lin->name, formal.p, first.n ? first.p : "");
     body(&c, &l);
     str_add(o, "}\n");
-    *shape = (struct render_shape){c.block, c.scratch};
+    if (c.lanes && (c.scratch || c.d->cl))
+        err_throw(ir->err, RG_EUNSUPPORTED, "kernel %s: a block program %s", lin->name,
+                  c.d->cl ? "in OpenCL" : "whose threads have scratch memory of their own");
+    *shape = (struct render_shape){c.block, c.scratch, lin->shared};
 }

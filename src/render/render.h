@@ -29,6 +29,7 @@ void render_cuda_preamble(struct str *);
 struct render_shape {
     uint32_t block; /* 0: a thread runs one iteration of the grid; else a block of so many threads runs one */
     int64_t scratch; /* bytes of global scratch memory for each thread */
+    int64_t shared;  /* bytes of shared memory for each block, beyond what the text declares */
 };
 /* One function. Its parameters are 8 bytes each: a pointer per slot, a number per VAR (a float is its bits), then the
  * number of iterations, the scratch memory and the bytes of one thread's part of it.

@@ -11,6 +11,7 @@
 #include "device/cuda/internal.h"
 
 enum { PIECES = 4, PIECE = 4 << 20, MOST_PARAMS = 4095, OUT_OF_MEMORY = 2 };
+enum { SHARED_FREE = 48 << 10, MAX_DYNAMIC_SHARED = 8 }; /* shared memory beyond it must be asked for; the name of that wish */
 
 struct piece {
     char *p;
@@ -356,8 +357,10 @@ static int start(struct device *d, struct err *e, const struct dev_launch *l) {
     void *extra[] = {(void *)1, param, (void *)2, &bytes,
                      NULL}; /* 1: where the parameters are, 2: how many bytes */
     shape(l, &blocks, &threads);
-    TRY(d->cu->launch((cu_function)(uintptr_t)l->fn, blocks, 1, 1, threads, 1, 1, 0, d->stream, NULL, extra),
-        "starting a kernel");
+    cu_function f = (cu_function)(uintptr_t)l->fn;
+    if (l->shared > SHARED_FREE)
+        TRY(d->cu->function_set(f, MAX_DYNAMIC_SHARED, (int)l->shared), "asking for shared memory");
+    TRY(d->cu->launch(f, blocks, 1, 1, threads, 1, 1, l->shared, d->stream, NULL, extra), "starting a kernel");
     return 0;
 }
 

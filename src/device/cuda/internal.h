@@ -49,6 +49,7 @@ typedef struct cu_function *cu_function;
     X(load,            "cuModuleLoadData",             (cu_module *, const void *))                \
     X(unload,          "cuModuleUnload",               (cu_module))                                \
     X(function,        "cuModuleGetFunction",          (cu_function *, cu_module, const char *))   \
+    X(function_set,    "cuFuncSetAttribute",           (cu_function, int, int))                    \
     X(launch,          "cuLaunchKernel",               (cu_function, unsigned, unsigned, unsigned, unsigned, unsigned, \
                                                         unsigned, unsigned, cu_stream, void **, void **))
 

@@ -1,0 +1,240 @@
+/* block.c: block programs. Where the opt LANE made axes of the grid the threads of a block, the loop tree becomes a
+ * program that every thread runs at once with its own values:
+ *
+ *     FOR grid.. : FOR thread (kind LANE): body
+ *
+ * LANE ranges    digits of the thread's number, outer axes first.
+ * SPREAD ranges  of a statement that fills a shared tile: all its elements are numbered, in the order in which they lie
+ *                in the memory they come from, and dealt out in turns, so that neighbouring threads copy neighbours.
+ * BARRIERs       stand where a thread may read what another wrote since the last one, or write what another read;
+ *                around a loop that is also asked of its end and its next beginning. A loop that ring.c wrote has its own.
+ *
+ * Requires: tree_build. Gives: no LANE range but one, no SPREAD. ref/linear.c runs such programs and finds races.
+ * Tests: tests/unit/block.c */
+#include "cg.h"
+
+enum { MOST_ROUNDS = 16, MOST_SHARED = 64 };
+
+struct blk {
+    struct sched *s;
+    struct ir *ir;
+    struct rw *rw;
+    struct arena *a;
+    struct free_ranges fr;
+    const uop *thread; /* the one LANE range */
+    uop_vec lane, digit;
+    uop_vec shared; /* LOCALs */
+    uint32_t rounds;
+};
+
+/* ---- threads ---------------------------------------------------------------------------------------- */
+
+static const uop *idx(struct blk *b, int64_t v) { return uop_idx(b->ir, v); }
+
+static const uop *digit_of(struct blk *b, const uop *x, int64_t stride, int64_t n) {
+    return rw2(b->rw, OP_MOD, rw2(b->rw, OP_IDIV, x, idx(b, stride)), idx(b, n));
+}
+
+static void find_lanes(struct blk *b, const uop *tree) {
+    uop_vec topo = {0}, first = {0};
+    int64_t threads = 1;
+    uop_topo(b->a, &tree, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        if (n->op == OP_LOCAL && n->arg.mem.space == SPACE_SHARED) vec_push(b->a, &b->shared, n);
+        if (n->op != OP_RANGE || n->arg.range.kind != AX_LANE) continue;
+        vec_push(b->a, &b->lane, n);
+        bool known = false;
+        for (uint32_t k = 0; k < first.n; k++) known |= first.p[k]->arg.range.cls == n->arg.range.cls;
+        if (!known) vec_push(b->a, &first, n);
+    }
+    if (b->shared.n > MOST_SHARED) opt_fail(b->s, "STAGE", "more than %d shared tiles", MOST_SHARED);
+    for (uint32_t i = 1; i < first.n; i++)
+        for (uint32_t k = i; k > 0 && range_by_pos(&first.p[k - 1], &first.p[k]) > 0; k--) {
+            const uop *r = first.p[k];
+            first.p[k] = first.p[k - 1], first.p[k - 1] = r;
+        }
+    for (uint32_t i = 0; i < first.n; i++) threads *= first.p[i]->src[0]->hi;
+    const uop *size = idx(b, threads);
+    union arg arg = {.range = {ir_sym(b->ir, "thread", 6), AX_LANE, first.p[0]->arg.range.pos, 0}};
+    b->thread = uop_new(b->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
+    for (uint32_t i = 0; i < b->lane.n; i++) {
+        int64_t stride = threads;
+        for (uint32_t k = 0; k < first.n; k++) {
+            int64_t n = first.p[k]->src[0]->hi;
+            stride /= n;
+            if (first.p[k]->arg.range.cls == b->lane.p[i]->arg.range.cls)
+                vec_push(b->a, &b->digit, digit_of(b, b->thread, stride, n));
+        }
+    }
+}
+
+/* ---- shared fills ------------------------------------------------------------------------------------ */
+
+/* How far the range moves in the memory that the statement reads. */
+static int64_t source_step(struct blk *b, const uop *value, const uop *range) {
+    uop_vec topo = {0};
+    uop_topo(b->a, &value, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        if (n->op != OP_INDEX || n->src[0]->op != OP_PARAM) continue;
+        const uop *at = n->src[1]->op == OP_WHERE ? n->src[1]->src[1] : n->src[1];
+        struct affine f = affine_of(b->a, at);
+        int64_t c = affine_coef(&f, range);
+        if (c) return c < 0 ? -c : c;
+    }
+    return 0;
+}
+
+static const uop *with_places(struct blk *b, const uop *stmt, const uop_vec *range, const uop *number) {
+    uop_vec to = {0};
+    int64_t stride = 1;
+    for (uint32_t i = range->n; i-- > 0;) stride *= range->p[i]->src[0]->hi;
+    for (uint32_t i = 0; i < range->n; i++) {
+        int64_t n = range->p[i]->src[0]->hi;
+        stride /= n;
+        vec_push(b->a, &to, digit_of(b, number, stride, n));
+    }
+    return rw_subst(b->rw, stmt, range->p, to.p, range->n);
+}
+
+/* A fill of n elements by all threads: whole rounds, then what is left by the first threads. */
+static void fill(struct blk *b, const uop *stmt, uop_vec *range, uop_vec *out) {
+    struct ir *ir = b->ir;
+    int64_t threads = b->thread->src[0]->hi, n = 1;
+    for (uint32_t i = 1; i < range->n; i++)
+        for (uint32_t k = i; k > 0 && source_step(b, stmt->src[1], range->p[k - 1]) <
+                                          source_step(b, stmt->src[1], range->p[k]);
+             k--) {
+            const uop *r = range->p[k];
+            range->p[k] = range->p[k - 1], range->p[k - 1] = r;
+        }
+    for (uint32_t i = 0; i < range->n; i++) n *= range->p[i]->src[0]->hi;
+    int64_t rounds = n / threads, rest = n % threads;
+    if (rounds) {
+        const uop *number = b->thread, *size = idx(b, rounds), *loop = NULL;
+        if (rounds > 1) {
+            char name[16];
+            int len = snprintf(name, sizeof name, "round%u", b->rounds++);
+            union arg arg = {.range = {ir_sym(ir, name, (size_t)len),
+                                       rounds <= MOST_ROUNDS ? AX_UNROLL : AX_LOOP, 250, 0}};
+            loop = uop_new(ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
+            number = rw2(b->rw, OP_ADD, rw2(b->rw, OP_MUL, loop, idx(b, threads)), b->thread);
+        }
+        const uop *all = with_places(b, stmt, range, number);
+        if (rounds > MOST_ROUNDS) all = uop2(ir, OP_FOR, loop, uop_mk(ir, OP_BLOCK, &all, 1, ARG_NONE));
+        vec_push(b->a, out, all);
+    }
+    if (rest) {
+        const uop *number = rw2(b->rw, OP_ADD, b->thread, idx(b, rounds * threads));
+        const uop *last = with_places(b, stmt, range, number);
+        const uop *first = rw2(b->rw, OP_LT, b->thread, idx(b, rest));
+        last = uop_mk(ir, OP_BLOCK, &last, 1, ARG_NONE);
+        vec_push(b->a, out, uop2(ir, OP_IF, first, last));
+    }
+}
+
+static void leaf(void *cx, const uop *stmt, uop_vec *out) {
+    struct blk *b = cx;
+    uop_vec spread = {0};
+    const uop_vec *free = free_of(&b->fr, stmt);
+    for (uint32_t i = 0; i < free->n; i++)
+        if (free->p[i]->arg.range.kind == AX_SPREAD) vec_push(b->a, &spread, free->p[i]);
+    if (spread.n) {
+        fill(b, stmt, &spread, out);
+        return;
+    }
+    vec_push(b->a, out, b->lane.n ? rw_subst(b->rw, stmt, b->lane.p, b->digit.p, b->lane.n) : stmt);
+}
+
+/* ---- barriers ----------------------------------------------------------------------------------------- */
+
+struct touched { /* shared tiles since the last barrier, as bits */
+    uint64_t read, written;
+};
+
+static uint64_t bit_of(struct blk *b, const uop *local) {
+    for (uint32_t i = 0; i < b->shared.n; i++)
+        if (b->shared.p[i] == local) return 1ull << i;
+    return 0;
+}
+
+static struct touched touches(struct blk *b, const uop *stmt) {
+    struct touched t = {0};
+    uop_vec topo = {0};
+    uint32_t first = 0;
+    if (stmt->op == OP_STORE || stmt->op == OP_COPY) t.written = bit_of(b, stmt->src[0]->src[0]), first = 1;
+    for (uint32_t k = first; k < stmt->nsrc; k++) {
+        topo.n = 0;
+        uop_topo(b->a, &stmt->src[k], 1, &topo);
+        for (uint32_t i = 0; i < topo.n; i++)
+            if (topo.p[i]->op == OP_LOCAL) t.read |= bit_of(b, topo.p[i]);
+    }
+    return t;
+}
+
+static bool has_barrier(const uop *n) {
+    for (uint32_t i = 0; i < n->nsrc && n->op == OP_BLOCK; i++)
+        if (n->src[i]->op == OP_BARRIER) return true;
+    return false;
+}
+
+static const uop *barriers(struct blk *b, const uop *n, struct touched *now);
+
+/* What stands between two barriers is a block of its own: no later step moves anything across. */
+static void close_part(struct blk *b, uop_vec *part, uop_vec *out, bool barrier) {
+    if (part->n) vec_push(b->a, out, tree_block(b->ir, part));
+    part->n = 0;
+    if (barrier) vec_push(b->a, out, uop_mk(b->ir, OP_BARRIER, NULL, 0, ARG_NONE));
+}
+
+static const uop *block_barriers(struct blk *b, const uop *block, struct touched *now) {
+    uop_vec out = {0}, part = {0};
+    for (uint32_t i = 0; i < block->nsrc; i++) {
+        const uop *s = block->src[i];
+        struct touched t = {0};
+        if (tree_is_leaf(s)) t = touches(b, s);
+        if (s->op == OP_IF) t = touches(b, s->src[1]->src[0]); /* the rest of a fill */
+        if ((t.read & now->written) || (t.written & now->read)) {
+            close_part(b, &part, &out, true);
+            *now = (struct touched){0};
+        }
+        now->read |= t.read, now->written |= t.written;
+        vec_push(b->a, &part, s->op == OP_FOR || s->op == OP_BLOCK ? barriers(b, s, now) : s);
+    }
+    if (!out.n) return tree_block(b->ir, &part);
+    close_part(b, &part, &out, false);
+    return tree_block(b->ir, &out);
+}
+
+static const uop *barriers(struct blk *b, const uop *n, struct touched *now) {
+    if (n->op == OP_BLOCK) return block_barriers(b, n, now);
+    if (has_barrier(n->src[1])) { /* a ring; what it leaves may still be read and written */
+        now->read = now->written = UINT64_MAX;
+        return n;
+    }
+    struct touched again = *now;
+    block_barriers(b, n->src[1], &again);
+    now->read |= again.read, now->written |= again.written;
+    return uop2(b->ir, OP_FOR, n->src[0], block_barriers(b, n->src[1], now));
+}
+
+/* ---- the tree ------------------------------------------------------------------------------------------ */
+
+static const uop *under_grid(struct blk *b, const uop *n) {
+    if (n->nsrc == 1 && n->src[0]->op == OP_FOR && n->src[0]->src[0]->arg.range.kind == AX_GRID) {
+        const uop *loop = uop2(b->ir, OP_FOR, n->src[0]->src[0], under_grid(b, n->src[0]->src[1]));
+        return uop_mk(b->ir, OP_BLOCK, &loop, 1, ARG_NONE);
+    }
+    struct touched now = {0};
+    n = tree_map_leaves(b->ir, n, leaf, b);
+    n = uop2(b->ir, OP_FOR, b->thread, block_barriers(b, n, &now));
+    return uop_mk(b->ir, OP_BLOCK, &n, 1, ARG_NONE);
+}
+
+const uop *tree_threads(struct sched *s, const uop *tree) {
+    struct blk b = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena};
+    free_init(&b.fr, b.ir, b.a);
+    find_lanes(&b, tree);
+    return under_grid(&b, tree);
+}
