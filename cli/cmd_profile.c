@@ -13,26 +13,33 @@
 #include <unistd.h>
 
 struct show {
-    const char *path, *html, *trace;
-    int by; /* GROUPS: the screen */
+    const char *path, *html, *file[EXPORTS]; /* NULL: not asked for */
+    int by;                                  /* GROUPS: the screen */
     uint32_t rows;
     bool json;
     struct trace t;
     struct diag d;
 };
 
-static int save(struct show *s, struct str *text, const char *what, const char *path) {
-    if (os_write_file(s->d.arena.err, path, text->p, text->n, 0644)) return 1;
-    if (!s->json) printf("%-6s %s (%.1f MB)\n", what, path, (double)text->n / 1e6);
-    return 0;
+static void saved(const struct show *s, const char *what, const char *path, uint64_t bytes) {
+    if (!s->json) printf("%-6s %s (%.1f MB)\n", what, path, (double)bytes / 1e6);
+}
+
+static void save_files(struct show *s, struct err *e) {
+    static const char *const what[EXPORTS] = {"TRACE", "TRACE", "STACKS", "CSV"};
+    uint64_t bytes;
+    for (int i = 0; i < EXPORTS; i++) {
+        if (!s->file[i]) continue;
+        if (report_export(e, &s->d, i, s->file[i], &bytes)) return;
+        saved(s, what[i], s->file[i], bytes);
+    }
 }
 
 static void print(void *arg) {
     struct show *s = arg;
-    struct str text, page, trace;
+    struct str text, page;
     str_init(&text, &s->d.arena);
     str_init(&page, &s->d.arena);
-    str_init(&trace, &s->d.arena);
     if (s->by < GROUPS)
         report_table(&text, &s->d, s->by, s->rows);
     else if (s->json)
@@ -40,13 +47,9 @@ static void print(void *arg) {
     else
         report_text(&text, &s->d, s->path);
     fwrite(text.p, 1, text.n, stdout);
-    if (s->html) {
-        report_html(&page, &s->d, s->path);
-        if (save(s, &page, "PAGE", s->html)) return;
-    }
-    if (!s->trace) return;
-    report_trace(&trace, &s->d);
-    save(s, &trace, "TRACE", s->trace);
+    if (!s->html) return;
+    report_html(&page, &s->d, s->path);
+    if (!os_write_file(s->d.arena.err, s->html, page.p, page.n, 0644)) saved(s, "PAGE", s->html, page.n);
 }
 
 static int show(const char *command, struct show *s) {
@@ -60,7 +63,8 @@ static int show(const char *command, struct show *s) {
         bad = err_set(&e, RG_EINVAL, "%s is no Ridge profile; `ridge diagnose` reads other traces", s->path);
     if (!bad && !(bad = diagnose(&s->d, &s->t, &e))) {
         bad = err_guard(&e, print, s);
-        if (!bad) bad = e.code;
+        if (!bad) save_files(s, &e);
+        bad = e.code;
         diag_free(&s->d);
     }
     trace_free(&s->t);
@@ -84,7 +88,13 @@ int cmd_report(int argc, char **argv) {
         {"rows", ARG_NUMBER, &rows, "N", "at most so many rows of it (30)"},
         {"json", ARG_FLAG, &s.json, NULL, "the diagnosis as one JSON object (schema: docs/diagnose.md)"},
         {"html", ARG_TEXT, &s.html, "OUT", "also write a page with timeline and tables"},
-        {"trace", ARG_TEXT, &s.trace, "OUT", "also write Chrome's JSON: Perfetto, TensorBoard"},
+        {"trace", ARG_TEXT, &s.file[EXPORT_TRACE], "OUT",
+         "also write JSON for chrome://tracing, Perfetto, HolisticTraceAnalysis"},
+        {"perfetto", ARG_TEXT, &s.file[EXPORT_PERFETTO], "OUT",
+         "also write Perfetto's protobuf, a sixth of the size"},
+        {"folded", ARG_TEXT, &s.file[EXPORT_FOLDED], "OUT",
+         "also write stacks module;line;function;kernel for flame graphs"},
+        {"csv", ARG_TEXT, &s.file[EXPORT_CSV], "OUT", "also write a row for each event"},
     };
     struct args a = {
         .command = "report",
@@ -127,12 +137,14 @@ static int run(const char *path, char **argv) {
 }
 
 int cmd_profile(int argc, char **argv) {
-    static struct show s = {
-        .by = GROUPS, .path = "ridge.profile", .html = "report.html", .trace = "trace.json"};
+    static struct show s = {.by = GROUPS,
+                            .path = "ridge.profile",
+                            .html = "report.html",
+                            .file = {[EXPORT_TRACE] = "trace.json"}};
     const struct arg_spec spec[] = {
         {"out", ARG_TEXT, &s.path, "FILE", "the profile (ridge.profile)"},
         {"html", ARG_TEXT, &s.html, "FILE", "the page (report.html)"},
-        {"trace", ARG_TEXT, &s.trace, "FILE", "Chrome's JSON (trace.json)"},
+        {"trace", ARG_TEXT, &s.file[EXPORT_TRACE], "FILE", "JSON for Perfetto and others (trace.json)"},
     };
     struct args a = {.command = "profile",
                      .operands = "-- PROGRAM ARGS",

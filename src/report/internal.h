@@ -14,6 +14,28 @@ void report_shares(const int64_t *v, int n, int64_t whole, int *out);
 /* A long name loses its middle. */
 void report_cut_middle(const char *s, char *out, size_t cap);
 
+/* sink.c: a file behind a buffer of fixed size; all of these throw. */
+struct sink {
+    struct err *err;
+    struct arena arena; /* as long as the export */
+    struct os_out file;
+    char *p;
+    size_t n;
+    uint64_t bytes;            /* in the file */
+    struct trace_string *json; /* by trace_str: escaped; p NULL: not yet */
+};
+void sink_put(struct sink *, const void *p, size_t n);
+void sink_text(struct sink *, const char *);
+void sink_number(struct sink *, int64_t);
+void sink_micros(struct sink *, int64_t ns);                        /* "12.345" */
+void sink_json(struct sink *, const struct trace *, uint32_t text); /* a trace_str, in quotes */
+
+/* kineto.c, perfetto.c, plain.c */
+void kineto_write(struct sink *, const struct diag *);
+void perfetto_write(struct sink *, const struct diag *);
+void folded_write(struct sink *, const struct diag *);
+void csv_write(struct sink *, const struct diag *);
+
 /* ridge.c */
 void report_ridge(struct str *, const struct diag *, const char *path);
 const char *ridge_budget_text(int budget);

@@ -13,8 +13,15 @@ void report_json(struct str *, const struct diag *, const char *path);
 void report_html(struct str *, const struct diag *, const char *path);
 /* Kernels of a Ridge program by enum group_by, the dearest first, at most `rows` of them and their sum. */
 void report_table(struct str *, struct diag *, int by, uint32_t rows);
-/* Chrome's and Kineto's JSON of a Ridge profile: chrome://tracing, Perfetto and TensorBoard read it. */
-void report_trace(struct str *, const struct diag *);
+/* A Ridge profile for other tools, written to `path` piece by piece; bytes may be NULL. 0, or why not. */
+enum report_format {
+    EXPORT_TRACE,    /* JSON of Chrome and Kineto: chrome://tracing, Perfetto, HolisticTraceAnalysis, TensorBoard */
+    EXPORT_PERFETTO, /* Perfetto's protobuf */
+    EXPORT_FOLDED,   /* stacks "module;line;function;kernel ns", for flame graphs */
+    EXPORT_CSV,      /* a row for each event */
+    EXPORTS
+};
+int report_export(struct err *, const struct diag *, int format, const char *path, uint64_t *bytes);
 /* A kernel's name made readable: no return type, template arguments or namespaces, at most n bytes. */
 void report_short_name(const char *name, char *out, size_t n);
 /* A place in a program as "file:line in function", whichever profiler wrote it; an operator as it is. */

@@ -1,0 +1,91 @@
+/* sink.c: files that are written piece by piece, so that an export of ten million events needs no more memory than one of ten.
+ *
+ * A sink is a buffer of fixed size before a file; the writers of kineto.c, perfetto.c and plain.c put bytes and numbers into
+ * it. Numbers are written without printf: an event has ten of them. What goes wrong with the file is thrown, and the file that was
+ * there before stays. Tests: tests/unit/export.c; speed and memory: bench/export.c */
+#include "report/internal.h"
+
+#define SINK_BYTES (1u << 20)
+
+static void flush(struct sink *k) {
+    if (os_out_add(k->err, &k->file, k->p, k->n)) err_throw(k->err, k->err->code, "%s", k->err->msg);
+    k->bytes += k->n;
+    k->n = 0;
+}
+
+void sink_put(struct sink *k, const void *p, size_t n) {
+    while (n > SINK_BYTES - k->n) {
+        size_t part = SINK_BYTES - k->n;
+        memcpy(k->p + k->n, p, part);
+        k->n += part;
+        p = (const char *)p + part;
+        n -= part;
+        flush(k);
+    }
+    memcpy(k->p + k->n, p, n);
+    k->n += n;
+}
+
+void sink_text(struct sink *k, const char *s) { sink_put(k, s, strlen(s)); }
+
+void sink_number(struct sink *k, int64_t x) {
+    char b[24], *at = b + sizeof b;
+    uint64_t u = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+    do *--at = (char)('0' + u % 10);
+    while (u /= 10);
+    if (x < 0) *--at = '-';
+    sink_put(k, at, (size_t)(b + sizeof b - at));
+}
+
+void sink_micros(struct sink *k, int64_t ns) {
+    uint64_t u = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    char b[4] = {'.', (char)('0' + u / 100 % 10), (char)('0' + u / 10 % 10), (char)('0' + u % 10)};
+    if (ns < 0) sink_put(k, "-", 1);
+    sink_number(k, (int64_t)(u / 1000));
+    sink_put(k, b, 4);
+}
+
+/* Each string of the trace is escaped once. */
+void sink_json(struct sink *k, const struct trace *t, uint32_t id) {
+    if (!k->json) k->json = arena_array(&k->arena, struct trace_string, t->strs.n + 1);
+    struct trace_string *e = &k->json[id < t->strs.n ? id : 0];
+    if (!e->p) {
+        struct str s;
+        str_init(&s, &k->arena);
+        report_json_string(&s, trace_str(t, id));
+        *e = (struct trace_string){.p = s.p, .n = (uint32_t)s.n};
+    }
+    sink_put(k, e->p, e->n);
+}
+
+/* ---- formats ---------------------------------------------------------------------------------------------- */
+
+struct job {
+    const struct diag *d;
+    int format;
+    struct sink k;
+};
+
+static void write_all(void *arg) {
+    static void (*const write[EXPORTS])(struct sink *,
+                                        const struct diag *) = {[EXPORT_TRACE] = kineto_write,
+                                                                [EXPORT_PERFETTO] = perfetto_write,
+                                                                [EXPORT_FOLDED] = folded_write,
+                                                                [EXPORT_CSV] = csv_write};
+    struct job *j = arg;
+    j->k.p = arena_raw(&j->k.arena, SINK_BYTES);
+    write[j->format](&j->k, j->d);
+    flush(&j->k);
+}
+
+int report_export(struct err *e, const struct diag *d, int format, const char *path, uint64_t *bytes) {
+    struct job j = {.d = d, .format = format, .k = {.err = e}};
+    if (d->t->format != TRACE_RIDGE) return err_set(e, RG_EINVAL, "only Ridge profiles are exported");
+    arena_init(&j.k.arena, e);
+    os_out_begin(e, &j.k.file, path, 0644);
+    err_guard(e, write_all, &j);
+    int bad = os_out_end(e, &j.k.file);
+    arena_free(&j.k.arena);
+    if (bytes) *bytes = j.k.bytes;
+    return bad;
+}
