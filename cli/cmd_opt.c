@@ -17,8 +17,8 @@ static const struct {
     const char *name;
     enum emit emit;
 } emits[] = {
-    {"ir", EMIT_IR}, {"tree", EMIT_TREE}, {"linear", EMIT_LINEAR}, {"c", EMIT_C}, {"asm", EMIT_ASM},
-    {"cuda", EMIT_CUDA},
+    {"ir", EMIT_IR}, {"tree", EMIT_TREE}, {"linear", EMIT_LINEAR},
+    {"c", EMIT_C},   {"asm", EMIT_ASM},   {"cuda", EMIT_CUDA},
 };
 
 /* ---- reading --------------------------------------------------------------------------------------- */
@@ -92,7 +92,10 @@ static void lower_one(struct session *s, uint32_t i) {
     if (!log.which) log.dump = NULL;
     w->opts = choose_opts(s, k);
     uint64_t t = os_now_ns();
-    session_lower(s, k, &(struct lower_opts){.opts = w->opts, .log = &log, .keep_math = s->ref}, &w->lin);
+    session_lower(s, k,
+                  &(struct lower_opts){
+                      .opts = w->opts, .log = &log, .keep_math = s->ref, .narrow = s->emit == EMIT_CUDA},
+                  &w->lin);
     w->lower_ns = os_now_ns() - t;
     /* PARAMS stands for as many buffers as the data says, which the program alone does not know. */
     w->lin.nbuf = RG_MAX(w->lin.nbuf, s->io.kernel[i].nbuf);
@@ -215,7 +218,8 @@ static int bad_usage(const char *fmt, const char *what) {
 static int check_usage(struct session *s, const char *emit, int64_t threads, int64_t runs) {
     for (size_t i = 0; emit && i < RG_COUNT(emits); i++)
         if (!strcmp(emit, emits[i].name)) s->emit = emits[i].emit;
-    if (emit && !s->emit) return bad_usage("--emit expects ir, tree, linear, c, asm or cuda, found '%s'", emit);
+    if (emit && !s->emit)
+        return bad_usage("--emit expects ir, tree, linear, c, asm or cuda, found '%s'", emit);
     if (s->noopt && s->opts) return bad_usage("--noopt and --opts%s exclude each other", "");
     if (s->random_opts >= 0 && (s->opts || s->noopt))
         return bad_usage("--random-opts excludes --opts and --noopt%s", "");

@@ -78,7 +78,7 @@ struct stage_dim {
     uint32_t axis[STAGE_WINDOW], n;
 };
 void opt_stage(struct sched *, const char *opt, const char *buffer, uint32_t at, const struct stage_dim *dims, uint32_t ndims);
-void opt_resident(struct sched *, const char *opt, uint32_t axis);
+void opt_resident(struct sched *, const char *opt, uint32_t axis, bool loads);
 /* Row-major position of ranges: ((r0*n1 + r1)*n2 + r2).. */
 const uop *linear_index(struct rw *, const uop *const *range, uint32_t n);
 /* Where a STAGE has the element at its ranges; elements from one row to the next; elements in all. */
@@ -94,7 +94,7 @@ const uop *tree_peel(struct rw *, const uop *tree);          /* peel.c: padded l
 const uop *tree_expand(struct rw *, const uop *tree);        /* expand.c: UNROLL, REG, VEC written out */
 const uop *tree_coalesce(struct rw *, const uop *tree, int vec_bytes); /* coalesce.c: wide loads */
 const uop *tree_pipe(struct sched *, const uop *tree);       /* pipe.c: prefetches */
-const uop *tree_index(struct rw *, const uop *tree);         /* index.c: IDX becomes i64 or i32 */
+const uop *tree_index(struct rw *, const uop *tree, bool scalars); /* index.c: IDX becomes i64 or i32 */
 void linearize(struct ir *, const uop *tree, struct linear *);           /* linearize.c */
 void linear_rare(struct ir *, struct linear *);                          /* rare.c: RARE becomes a branch */
 void estimate_issued(const struct linear *, struct estimate *);          /* estimate.c */

@@ -15,6 +15,7 @@ struct lower_opts {
     struct pass_log *log;  /* may be NULL */
     bool keep_math;        /* leave EXP, SIN .. and half types as they are (ref/linear evaluates them itself) */
     int vec_bytes;         /* of the target; 0: this machine */
+    bool narrow;           /* index arithmetic in 32 bits wherever it fits, not only in vectors: for a GPU */
 };
 /* Everything in one call. Throws (RG_EVERIFY, RG_EOPT, RG_EINTERNAL). The program lives in ir->arena. */
 void lower(struct ir *, const struct kernel *, const struct lower_opts *, struct linear *out);

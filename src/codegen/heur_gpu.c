@@ -15,6 +15,7 @@
 #define SHARE_LEAST 32      /* values of a loop that are worth a block */
 #define MOST_GRID 1e9       /* iterations of the grid; 2^31 is the limit */
 #define MOST_SHARE 512.0    /* threads of a block, each with four values */
+#define MOST_KEPT 40960.0   /* numbers of the rows that the registers of a block keep (cuda_block.c) */
 
 static bool is_shareable(const struct haxis *a) {
     return !a->grid && !a->scan && !a->fixed && a->most >= SHARE_LEAST;
@@ -75,12 +76,37 @@ static int pieces(const struct view *v, int axis) {
     return v->axis[axis].size < 0 || v->axis[axis].size % lanes ? 1 : lanes;
 }
 
-/* Passes over data of one shape may have axes of their own (a mean, then a variance): they are shared alike. Where a
- * thread has enough values left it takes 16 bytes of them at once. */
-static void share(struct view *v, int axis, struct str *out) {
+/* Passes over data of one shape may have axes of their own (a mean, then a variance): they are shared alike. */
+static bool shares_with(const struct view *v, int i, int axis) {
+    return i == axis || (is_shareable(&v->axis[i]) && v->axis[i].size == v->axis[axis].size);
+}
+
+/* Several passes over a row that the registers of a block can hold: memory is read in the first of them alone. A row for
+ * what is computed, and one for each buffer that is read more than once. */
+static bool keeps_rows(const struct view *v, int axis) {
+    const struct haxis *a = &v->axis[axis];
+    if (a->members < 2 || a->size < 0) return false;
+    for (int i = 0; i < v->naxis; i++)
+        if (!v->axis[i].grid && !shares_with(v, i, axis)) return false; /* a row for each value of a loop */
+    int rows = 1;
+    for (int i = 0; i < v->nspot; i++) {
+        bool first = true, again = false;
+        for (int k = 0; k < v->nspot; k++) {
+            if (v->spot[k].buf != v->spot[i].buf || v->spot[k].store || !has_axis(v, v->spot[k].mask, axis))
+                continue;
+            first &= k >= i, again |= k > i;
+        }
+        rows += first && again && !v->spot[i].store && has_axis(v, v->spot[i].mask, axis);
+    }
+    return (double)rows * a->most <= MOST_KEPT;
+}
+
+/* Where a thread has enough values left it takes 16 bytes of them at once. */
+static void share(struct view *v, int axis, bool keep, struct str *out) {
+    if (keep) str_printf(out, " RESIDENT(%s,loads)", v->axis[axis].name);
     for (int i = 0; i < v->naxis; i++) {
         const char *name = v->axis[i].name;
-        if (i != axis && !(is_shareable(&v->axis[i]) && v->axis[i].size == v->axis[axis].size)) continue;
+        if (!shares_with(v, i, axis)) continue;
         int n = pieces(v, i);
         if (n > 1 && v->axis[i].most >= 32.0 * n) {
             const char *inner = view_fresh(v, name, "v");
@@ -160,7 +186,9 @@ static const char *choose(struct view *v) {
         if (*tile) return tile;
     }
     if (axis >= 0) {
-        share(v, axis, &s);
+        share(v, axis, keeps_rows(v, axis), &s);
+        if (keeps_rows(v, axis) && !opts_legal(v->ir, v->kernel, s.p + 1, NULL))
+            s.n = 0, share(v, axis, false, &s);
     } else if (lanes > 1 && threads_of(v) / lanes >= FULL) {
         const char *name = view_fresh(v, v->axis[inner].name, "v");
         str_printf(&s, " TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, lanes, name, name);

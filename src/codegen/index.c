@@ -1,7 +1,8 @@
 /* index.c: the width and the shape of index arithmetic.
  *
  * Up to here indices are IDX, exact integers. Scalars become i64, the natural width of addresses on a CPU.
- * Vectors of indices become i32 where their bounds allow (four lanes per register instead of two).
+ * Vectors of indices become i32 where their bounds allow (four lanes per register instead of two), and for a GPU, whose
+ * registers have 32 bits, scalars too: an operation is narrow if its result and all it is made of fit.
  * An address is rebuilt as a sum with the terms of outer loops first, so that linearize can move the longest
  * possible prefix out of the inner loops; and the axes of the grid become quotients of its one counter.
  * Requires: tree_coalesce, decompositions. Gives: no IDX. Keeps: statements and their order. */
@@ -12,6 +13,7 @@ struct width {
     struct free_ranges fr;
     const uop **now; /* by id */
     uint32_t cap;
+    bool scalars; /* become i32 too */
 };
 
 static bool fits_i32(const uop *n) { return n->lo >= INT32_MIN && n->hi <= INT32_MAX; }
@@ -43,9 +45,9 @@ static const uop *to_type(struct ir *ir, const uop *n, enum dtype dt) {
     return uop_cast(ir, n, dt);
 }
 
-/* One width for all index sources of n: i32 only for vectors whose values and result all fit. */
-static enum dtype pick(const uop *n, const uop *const *src) {
-    bool vec = n->lanes > 1, fit = !dt_is_int((enum dtype)n->dt) || fits_i32(n);
+/* One width for all index sources of n: i32 only if values and result all fit. */
+static enum dtype pick(const struct width *w, const uop *n, const uop *const *src) {
+    bool vec = w->scalars || n->lanes > 1, fit = !dt_is_int((enum dtype)n->dt) || fits_i32(n);
     for (uint32_t i = 0; i < n->nsrc; i++) {
         vec |= src[i]->lanes > 1;
         if (n->src[i]->dt == DT_IDX) fit &= fits_i32(n->src[i]);
@@ -68,8 +70,10 @@ static const uop *narrow(struct width *w, const uop *n) {
                 n->op == OP_PARAMS || n->op == OP_VAR || n->op == OP_FOR || n->op == OP_CAST ||
                 n->op == OP_BITCAST || n->op == OP_ACC;
     enum dtype dt = n->dt == DT_IDX ? DT_I64 : (enum dtype)n->dt;
+    if (n->op == OP_RANGE && w->scalars && fits_i32(n) && fits_i32(n->src[0]))
+        dt = DT_I32, src[0] = to_type(ir, src[0], dt);
     if (index && !keep) {
-        enum dtype want = pick(n, src);
+        enum dtype want = pick(w, n, src);
         for (uint32_t i = 0; i < n->nsrc; i++)
             if (n->src[i]->dt == DT_IDX && n->op != OP_SET) src[i] = to_type(ir, src[i], want);
         if (n->op == OP_SET)
@@ -131,8 +135,8 @@ static const uop *flatten_grid(struct rw *rw, const uop *tree) {
     return uop_mk(ir, OP_BLOCK, &loop, 1, ARG_NONE);
 }
 
-const uop *tree_index(struct rw *rw, const uop *tree) {
-    struct width w = {.ir = rw->ir};
+const uop *tree_index(struct rw *rw, const uop *tree, bool scalars) {
+    struct width w = {.ir = rw->ir, .scalars = scalars};
     tree = flatten_grid(rw, tree);
     free_init(&w.fr, w.ir, w.ir->arena);
     tree = rewrite(&w, tree, order_index);

@@ -38,10 +38,16 @@ struct lin {
     uint32_t *mark; /* by id: scratch of lag() */
     uint32_t n;
     uop_vec locals;
+    uop_vec known; /* scratch buffers, in the order of their bits */
 };
 
-static unsigned mutable_bit(const uop *n) {
-    return n->op == OP_ACC ? (unsigned)(hash_u64(n->id) % 48) : 48 + (unsigned)(n->id % 16);
+/* Scratch buffers are few: each gets a bit of its own, as long as there are any. */
+static unsigned mutable_bit(struct lin *l, const uop *n) {
+    if (n->op == OP_ACC) return (unsigned)(hash_u64(n->id) % 48);
+    uint32_t i = 0;
+    while (i < l->known.n && l->known.p[i] != n) i++;
+    if (i == l->known.n) vec_push(l->a, &l->known, n);
+    return 48 + i % 16;
 }
 
 /* Accumulators and scratch buffers that a node reads. */
@@ -52,7 +58,7 @@ static uint64_t reads(struct lin *l, const uop *n) {
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *m = topo.p[i];
         if (l->mask_known[m->id]) continue;
-        uint64_t bits = m->op == OP_ACC || m->op == OP_LOCAL ? 1ull << mutable_bit(m) : 0;
+        uint64_t bits = m->op == OP_ACC || m->op == OP_LOCAL ? 1ull << mutable_bit(l, m) : 0;
         for (uint32_t k = 0; k < m->nsrc; k++) bits |= l->mask[m->src[k]->id];
         l->mask[m->id] = bits;
         l->mask_known[m->id] = true;
@@ -60,15 +66,15 @@ static uint64_t reads(struct lin *l, const uop *n) {
     return l->mask[n->id];
 }
 
-static uint64_t writes(const uop *n) {
+static uint64_t writes(struct lin *l, const uop *n) {
     uint64_t bits = 0;
-    if (n->op == OP_SET) return 1ull << mutable_bit(n->src[0]);
+    if (n->op == OP_SET) return 1ull << mutable_bit(l, n->src[0]);
     if (n->op == OP_BARRIER) return 0xffffull << 48; /* any scratch: others may have written it */
     if (n->op == OP_STORE || n->op == OP_STORE_ADD)
-        return n->src[0]->src[0]->op == OP_LOCAL ? 1ull << mutable_bit(n->src[0]->src[0]) : 0;
+        return n->src[0]->src[0]->op == OP_LOCAL ? 1ull << mutable_bit(l, n->src[0]->src[0]) : 0;
     if (n->op == OP_FOR || n->op == OP_IF || n->op == OP_BLOCK)
         for (uint32_t i = 0; i < n->nsrc; i++)
-            if (op_is_effect((enum op)n->src[i]->op)) bits |= writes(n->src[i]);
+            if (op_is_effect((enum op)n->src[i]->op)) bits |= writes(l, n->src[i]);
     return bits;
 }
 
@@ -180,12 +186,13 @@ static void evaluate_sources(struct lin *l, const uop *s) {
 static void execute(struct lin *l, const uop *s) {
     put(l, s);
     l->clock++;
-    for (uint64_t m = writes(s); m; m &= m - 1) l->changed_at[__builtin_ctzll(m)] = l->clock;
+    for (uint64_t m = writes(l, s); m; m &= m - 1) l->changed_at[__builtin_ctzll(m)] = l->clock;
 }
 
 static bool may_pair(struct lin *l, const uop *a, const uop *b) {
     if (a->op != b->op || (a->op != OP_STORE && a->op != OP_SET) || a->nsrc != 2) return false;
-    return !(writes(a) & (reads(l, b->src[1]) | reads(l, b->src[0]->op == OP_INDEX ? b->src[0] : b->src[1])));
+    return !(writes(l, a) &
+             (reads(l, b->src[1]) | reads(l, b->src[0]->op == OP_INDEX ? b->src[0] : b->src[1])));
 }
 
 /* How far the second list must stay behind the first, so that what it takes from there is evaluated before. */
@@ -237,7 +244,7 @@ static void block(struct lin *l, const uop *b) {
 static void loop(struct lin *l, const uop *s) {
     const uop *r = s->src[0];
     evaluate(l, r->src[0]);
-    open_scope(l, s, writes(s), !uop_is_const(r->src[0]));
+    open_scope(l, s, writes(l, s), !uop_is_const(r->src[0]));
     block(l, s->src[1]);
     uop_vec body = close_scope(l);
     put(l, r);
@@ -250,7 +257,7 @@ static void branch(struct lin *l, const uop *s) {
     const uop *open = uop1(l->ir, OP_IF, s->src[0]);
     uop_vec side[2] = {{0}, {0}};
     for (uint32_t i = 1; i < s->nsrc; i++) {
-        open_scope(l, s, writes(s->src[i]), true);
+        open_scope(l, s, writes(l, s->src[i]), true);
         block(l, s->src[i]);
         side[i - 1] = close_scope(l);
     }

@@ -66,7 +66,7 @@ void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, st
         tree = end(&s, rewrite(ir, rules_decomp, tree));
     }
     begin(&s, "index");
-    tree = end(&s, tree_index(&gate, tree));
+    tree = end(&s, tree_index(&gate, tree, o->narrow));
 
     begin(&s, "linearize");
     linearize(ir, tree, out);

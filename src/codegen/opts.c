@@ -441,9 +441,11 @@ static void apply(struct sched *s, struct opt_text *o) {
         break;
     }
     case OPT_RESIDENT:
-        need_args(s, o, 1, 1);
+        need_args(s, o, 1, 2);
         need_axis(s, o->head, o->arg[0]);
-        opt_resident(s, o->head, o->arg[0]);
+        if (o->narg > 1 && strcmp(ir_name(s->ir, o->arg[1]), "loads"))
+            opt_fail(s, o->head, "expected the word loads after the axis, or nothing");
+        opt_resident(s, o->head, o->arg[0], o->narg > 1);
         break;
     case OPT_COUNT: break;
     }

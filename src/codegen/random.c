@@ -93,7 +93,7 @@ static void propose(struct str *s, const struct trial *t, uint64_t *rng, uint32_
     case 7: str_printf(s, "%s(%s)", draw(rng, 2) ? "THREAD" : "LOOP", a); break;
     case 8: str_printf(s, "SWAP(%s,%s)", a, axis_text(t, k)); break;
     case 9: str_printf(s, "PADTO(%s,%d)", a, tile[draw(rng, RG_COUNT(tile))]); break;
-    case 10: str_printf(s, "RESIDENT(%s)", a); break;
+    case 10: str_printf(s, "RESIDENT(%s%s)", a, draw(rng, 2) ? ",loads" : ""); break;
     default: {
         uop_vec topo = {0}, bufs = {0};
         uop_topo(&((struct trial *)t)->arena, &t->sched.sink, 1, &topo);

@@ -8,7 +8,8 @@
  * In a block program (LANE) the tile is in memory that the threads share, filled by all of them, with padded rows.
  *
  * RESIDENT(k) looks at the passes over axis k (the members of the class). What pass 2 computes from element k
- * and pass 3 would compute again becomes a STAGE over the row, filled in pass 2: the exp of a softmax.
+ * and pass 3 would compute again becomes a STAGE over the row, filled in pass 2: the exp of a softmax. RESIDENT(k,loads) keeps
+ * what several passes load as well, which pays where scratch memory is nearer than any cache: in the registers of a GPU.
  *
  * Both insert STAGE nodes; where they are filled and with which loops they share is decided by tree.c. */
 #include "cg.h"
@@ -402,7 +403,33 @@ static bool source_will_do(struct sched *s, struct free_ranges *fr, const uop *n
     return false;
 }
 
-void opt_resident(struct sched *s, const char *opt, uint32_t axis) {
+/* The passes over an axis, in order. */
+static void passes_of(struct sched *s, const char *opt, uint32_t axis, const uop_vec *topo, uop_vec *member) {
+    struct ir *ir = s->ir;
+    for (uint32_t i = 0; i < topo->n; i++)
+        if (topo->p[i]->op == OP_RANGE && topo->p[i]->arg.range.cls == axis)
+            vec_push(ir->arena, member, topo->p[i]);
+    for (uint32_t i = 0; i < member->n; i++) {
+        if (!uop_is_const(member->p[i]->src[0]))
+            opt_fail(s, opt, "the size of axis %s is known at run time only", ir_name(ir, axis));
+        for (uint32_t k = i + 1; k < member->n; k++)
+            if (member->p[k]->arg.range.id < member->p[i]->arg.range.id) {
+                const uop *t = member->p[i];
+                member->p[i] = member->p[k], member->p[k] = t;
+            }
+    }
+}
+
+/* Is n, in the pass over `range`, something to keep? What is loaded from memory, or a value that is worth it. */
+static bool keeps(struct sched *s, struct free_ranges *fr, const uop *n, const uop *range, bool loads) {
+    if (!free_has(fr, n, range)) return false;
+    if (loads) return n->op == OP_LOAD && n->src[0]->src[0]->op == OP_PARAM;
+    return op_is_pure((enum op)n->op) && dt_is_float((enum dtype)n->dt) &&
+           row_ops(s, fr, n, range) >= WORTH_KEEPING && !source_will_do(s, fr, n, range);
+}
+
+/* Keeps what two passes share: values, or what is loaded. Returns whether there was any. */
+static bool keep_shared(struct sched *s, const char *opt, uint32_t axis, bool loads) {
     struct ir *ir = s->ir;
     struct free_ranges fr;
     free_init(&fr, ir, ir->arena);
@@ -410,28 +437,14 @@ void opt_resident(struct sched *s, const char *opt, uint32_t axis) {
     uop_topo(ir->arena, &s->sink, 1, &topo);
     bool *here = arena_array(ir->arena, bool, ir->n), *used = arena_array(ir->arena, bool, ir->n);
     uint32_t ids = ir->n;
-    for (uint32_t i = 0; i < topo.n; i++) {
-        here[topo.p[i]->id] = true;
-        if (topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.cls == axis)
-            vec_push(ir->arena, &member, topo.p[i]);
-    }
-    for (uint32_t i = 0; i < member.n; i++) {
-        if (!uop_is_const(member.p[i]->src[0]))
-            opt_fail(s, opt, "the size of axis %s is known at run time only", ir_name(ir, axis));
-        for (uint32_t k = i + 1; k < member.n; k++)
-            if (member.p[k]->arg.range.id < member.p[i]->arg.range.id) {
-                const uop *t = member.p[i];
-                member.p[i] = member.p[k], member.p[k] = t;
-            }
-    }
+    for (uint32_t i = 0; i < topo.n; i++) here[topo.p[i]->id] = true;
+    passes_of(s, opt, axis, &topo, &member);
     /* Users before sources, so that the largest shared expression is found first and hides its parts. */
     for (uint32_t i = topo.n; i-- > 0;) {
         const uop *n = topo.p[i];
         const uop *again = NULL, *stage = NULL;
-        bool pure = op_is_pure((enum op)n->op) && dt_is_float((enum dtype)n->dt);
-        for (uint32_t a = 0; a < member.n && pure && !used[n->id] && !stage; a++) {
-            if (!free_has(&fr, n, member.p[a]) || row_ops(s, &fr, n, member.p[a]) < WORTH_KEEPING) continue;
-            if (source_will_do(s, &fr, n, member.p[a])) continue;
+        for (uint32_t a = 0; a < member.n && !used[n->id] && !stage; a++) {
+            if (!keeps(s, &fr, n, member.p[a], loads)) continue;
             for (uint32_t b = a + 1; b < member.n; b++) {
                 again = rw_subst(&s->rw, n, &member.p[a], &member.p[b], 1);
                 if (again->id >= ids || !here[again->id] || used[again->id]) continue;
@@ -452,8 +465,16 @@ void opt_resident(struct sched *s, const char *opt, uint32_t axis) {
         if (used[n->id])
             for (uint32_t k = 0; k < n->nsrc; k++) used[n->src[k]->id] = true;
     }
-    if (!from.n)
-        opt_fail(s, opt, "the passes over axis %s share nothing that is worth keeping", ir_name(ir, axis));
+    if (!from.n) return false;
     s->sink = rw_subst(&s->rw, s->sink, from.p, to.p, from.n);
     sched_refresh(s);
+    return true;
+}
+
+/* Values first: what is loaded only to make a value that is kept need not be kept too. */
+void opt_resident(struct sched *s, const char *opt, uint32_t axis, bool loads) {
+    bool any = keep_shared(s, opt, axis, false);
+    if (loads) any |= keep_shared(s, opt, axis, true);
+    if (!any)
+        opt_fail(s, opt, "the passes over axis %s share nothing that is worth keeping", ir_name(s->ir, axis));
 }

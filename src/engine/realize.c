@@ -168,7 +168,7 @@ static const char *lower_one(struct call *c, struct sched_prog *p, struct linear
     str_init(&dump, c->work);
     const char *opts = choose_opts(c, p);
     struct lower_opts how = {.opts = opts, .log = &log};
-    if (c->en->ops->text == DEV_CUDA) how.vec_bytes = 16;
+    if (c->en->ops->text == DEV_CUDA) how.vec_bytes = 16, how.narrow = true;
     prog_lower(p, p->ir, &p->kernel, &how, lin);
     debug_prog(p, lin, opts, &dump);
     return opts;

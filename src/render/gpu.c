@@ -16,6 +16,7 @@ enum {
     THREADS = 256,     /* of a block, where a thread runs an iteration */
     LOCAL_BYTES = 256, /* scratch up to this is an array of the thread */
     PIECE_BYTES = 16,
+    BUSY_THREADS = 1024, /* of a multiprocessor, at least, where blocks share loops */
 };
 
 /* The words of a language. */
@@ -44,7 +45,10 @@ struct gpu {
     const struct dialect *d;
     VEC(struct text *) lane; /* by slot of r: the lanes of the latest evaluation */
     spread_vec spread;
+    row_vec row;
     const struct spread *open; /* the shared loop that we are in */
+    const char *turn;          /* which of its values this thread is at, counted from 0 */
+    bool guarded;              /* not all threads have as many values */
     bool meet, many;           /* many: buffers are chosen by number */
     bool lanes;                /* a block program: threads have values of their own */
     uint32_t block;
@@ -138,6 +142,18 @@ static const char *space_of(const struct gpu *c, const uop *buf) {
     return buf->op == OP_LOCAL && !c->scratch ? "" : c->d->global;
 }
 
+/* Which of the elements that this thread keeps: those of its values in turn. */
+static struct text place_in_row(struct gpu *c, const uop *index, const struct row *row) {
+    struct affine f = affine_of(c->r.a, index);
+    struct str s;
+    str_init(&s, c->r.a);
+    str_printf(&s, "%s * %lld + %lld", c->turn, (long long)row->step, (long long)f.k);
+    for (uint32_t i = 0; i < f.n; i++)
+        if (f.t[i].atom != c->r.lin->u[c->open->begin])
+            str_printf(&s, " + %s * %lld", operand(c, f.t[i].atom, 0).s, (long long)f.t[i].coef);
+    return (struct text){.s = s.p, .dt = index->dt, .lanes = 1};
+}
+
 static struct place place_of(struct gpu *c, const uop *n) {
     if (n->op != OP_INDEX) bad(c, n, "is not an INDEX");
     struct text **base = slot(c, n->src[0]);
@@ -148,7 +164,9 @@ static struct place place_of(struct gpu *c, const uop *n) {
                       .base = (*base)->s,
                       .space = space_of(c, n->src[0]),
                       .index = n->src[1]};
-    if (p.index->lanes > 1) return p;
+    const struct row *row = row_of(&c->row, n->src[0]);
+    if (row) p.at = place_in_row(c, p.index, row);
+    if (p.index->lanes > 1 || row) return p;
     p.at = operand(c, p.index, 0);
     if (p.lanes > 1) p.at = named(&c->r, p.at);
     for (unsigned k = 2;
@@ -328,31 +346,57 @@ static void step(struct gpu *c, enum op op, enum dtype dt, const char *x, const 
     line(&c->r, "%s = %s;", x, bare(&c->r, op_plain(&c->r, op, dt, 1, pair, 2).s));
 }
 
+/* The lanes of an accumulator that its thread does not combine itself. */
+static unsigned lanes_left(const struct carried *k) { return k->joined ? 1 : k->acc->lanes; }
+
+static void join_lanes(struct gpu *c, const struct carried *k) {
+    for (unsigned n = k->acc->lanes; n > 1; n = (n + 1) / 2)
+        for (unsigned i = 0, half = (n + 1) / 2; i + half < n; i++)
+            step(c, k->op, (enum dtype)k->acc->dt, operand(c, k->acc, i).s, operand(c, k->acc, i + half).s);
+    for (unsigned i = 1; i < k->acc->lanes; i++) {
+        const char *a = operand(c, k->acc, i).s;
+        line(&c->r, "%s = %s_before%u;", a, a, c->open->begin);
+    }
+}
+
+/* x of all lanes of the warp. */
+static void combine_warp(struct gpu *c, enum op op, enum dtype dt, const char *x) {
+    const char *t = type_of(&c->r, dt, 1, 0);
+    line(&c->r, "for (int o = 16; o; o >>= 1) {"), c->r.indent++;
+    line(&c->r, "const %s y = across<%s>(%s, o);", t, t, x);
+    step(c, op, dt, x, "y");
+    c->r.indent--, line(&c->r, "}");
+}
+
+/* x of all warps, from where their first lanes have put it. */
+static void combine_block(struct gpu *c, enum op op, enum dtype dt, const char *x, const char *from) {
+    const char *t = type_of(&c->r, dt, 1, 0);
+    unsigned warps = c->block / 32;
+    line(&c->r, "%s = %s[0];", x, from);
+    line(&c->r, "for (int w = 1; w < %u; w++) {", warps), c->r.indent++;
+    line(&c->r, "const %s y = %s[w];", t, from);
+    step(c, op, dt, x, "y");
+    c->r.indent--, line(&c->r, "}");
+}
+
 /* .. and after it they are combined: lanes of a warp pairwise, then warps in order, then what there was before. All
  * accumulators of the loop at once, each with its own part of the shared memory. */
 static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
     struct render *r = &c->r;
-    unsigned at = 0;
+    unsigned at = 32 * s->cell;
     for (uint32_t k = 0; k < s->acc.n; k++) {
-        const uop *acc = s->acc.p[k].acc;
-        enum dtype dt = (enum dtype)acc->dt;
-        const char *t = type_of(r, dt, 1, 0);
-        for (unsigned i = 0; i < acc->lanes; i++, at += 32) {
-            const char *a = operand(c, acc, i).s, *from = fmt(r, "((%s *)(shared + %u))", t, at);
-            if (phase == 0) {
-                line(r, "for (int o = 16; o; o >>= 1) {"), r->indent++;
-                line(r, "const %s y = across<%s>(%s, o);", t, t, a);
-                step(c, s->acc.p[k].op, dt, a, "y");
-                r->indent--, line(r, "}");
+        const struct carried *x = &s->acc.p[k];
+        enum dtype dt = (enum dtype)x->acc->dt;
+        if (phase == 0 && x->joined) join_lanes(c, x);
+        for (unsigned i = 0; i < lanes_left(x); i++, at += 32) {
+            const char *a = operand(c, x->acc, i).s,
+                       *from = fmt(r, "((%s *)(shared + %u))", type_of(r, dt, 1, 0), at);
+            if (phase == 0) combine_warp(c, x->op, dt, a);
+            if (phase == 0 && c->block > 32)
                 line(r, "if (%s %% 32 == 0) %s[%s / 32] = %s;", c->d->thread, from, c->d->thread, a);
-            } else {
-                line(r, "%s = %s[0];", a, from);
-                line(r, "for (int w = 1; w < %u; w++) {", c->block / 32), r->indent++;
-                line(r, "const %s y = %s[w];", t, from);
-                step(c, s->acc.p[k].op, dt, a, "y");
-                r->indent--, line(r, "}");
-                step(c, s->acc.p[k].op, dt, a, fmt(r, "%s_before%u", a, s->begin));
-            }
+            if (phase == 0) continue;
+            if (c->block > 32) combine_block(c, x->op, dt, a, from);
+            step(c, x->op, dt, a, fmt(r, "%s_before%u", a, s->begin));
         }
     }
 }
@@ -360,9 +404,31 @@ static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
 static void close_shared(struct gpu *c, const struct spread *s) {
     if (!s->acc.n) return;
     combine(c, s, 0);
-    line(&c->r, "%s", c->d->barrier);
+    if (c->block > 32) line(&c->r, "%s", c->d->barrier);
     combine(c, s, 1);
-    line(&c->r, "%s", c->d->barrier);
+    if (c->block > 32 && s->again) line(&c->r, "%s", c->d->barrier);
+}
+
+/* Value r of the loop is thread r's, r + threads' and so on. Where each has the same number of values, or keeps something
+ * of each, that number is written out; the compiler then has all that is loaded under way at once. */
+static void open_spread(struct gpu *c, const uop *n, const char *t, const char *name, const char *size) {
+    open_shared(c, c->open);
+    int64_t values = uop_is_const(n->src[0]) ? n->src[0]->lo : 0, turns = spread_turns(values, c->block);
+    c->guarded = values % c->block != 0;
+    c->turn = NULL;
+    if (!values || (c->guarded && !c->open->rows)) {
+        c->guarded = false;
+        line(&c->r, "for (%s %s = %s; %s < %s; %s += %u) {", t, name, c->d->thread, name, size, name,
+             c->block);
+        return;
+    }
+    c->turn = fmt(&c->r, "%s_turn", name);
+    line(&c->r, "#pragma unroll %lld", (long long)(c->open->rows ? turns : RG_MIN(turns, 4)));
+    line(&c->r, "for (int %s = 0; %s < %lld; %s++) {", c->turn, c->turn, (long long)turns, c->turn);
+    c->r.indent++;
+    line(&c->r, "const %s %s = %s + %s * %u;", t, name, c->d->thread, c->turn, c->block);
+    if (c->guarded) line(&c->r, "if (%s < %s) {", name, size), c->r.indent++;
+    c->r.indent--;
 }
 
 static void open_range(struct gpu *c, const uop *n) {
@@ -376,20 +442,20 @@ static void open_range(struct gpu *c, const uop *n) {
     }
     for (uint32_t i = 0; i < c->spread.n && c->block; i++)
         if (c->spread.p[i].begin == c->r.pos) c->open = &c->spread.p[i];
-    if (c->open && c->open->begin == c->r.pos) {
-        open_shared(c, c->open);
-        line(&c->r, "for (%s %s = %s; %s < %s; %s += %u) {", t, name, c->d->thread, name, size, name,
-             c->block);
-    } else
+    if (c->open && c->open->begin == c->r.pos)
+        open_spread(c, n, t, name, size);
+    else
         line(&c->r, "for (%s %s = 0; %s < %s; %s++) {", t, name, name, size, name);
     one_name(c, n, name);
     c->r.indent++;
 }
 
 static void close_scope(struct gpu *c) {
+    bool shared = c->open && c->open->end == c->r.pos;
+    if (shared && c->guarded) c->r.indent--, line(&c->r, "}");
     c->r.indent--;
     line(&c->r, "}");
-    if (!c->open || c->open->end != c->r.pos) return;
+    if (!shared) return;
     close_shared(c, c->open);
     c->open = NULL;
 }
@@ -494,7 +560,9 @@ static void declare_vars(struct gpu *c, uop_vec *v) {
 }
 
 static void declare_locals(struct gpu *c) {
-    int64_t at = 0, shared = 0;
+    int64_t at = 0, shared = 0, turns = 1;
+    for (uint32_t i = 0; i < c->spread.n && c->row.n; i++)
+        turns = RG_MAX(turns, spread_turns(c->r.lin->u[c->spread.p[i].begin]->src[0]->hi, c->block));
     if (c->r.lin->shared) line(&c->r, "extern __shared__ __align__(128) char tiles[];");
     if (c->scratch) line(&c->r, "%schar *const mine = scratch + (%s) * stride;", c->d->global, c->d->item);
     for (uint32_t i = 0; i < c->r.lin->nlocal; i++) {
@@ -506,7 +574,10 @@ static void declare_locals(struct gpu *c) {
             shared += (n->src[0]->hi * dtype_info[n->dt].bytes + 127) & ~(int64_t)127;
             continue;
         }
-        if (c->scratch)
+        const struct row *row = row_of(&c->row, n);
+        if (row)
+            line(&c->r, "%s %s[%lld];", t, name, (long long)(row->step * turns));
+        else if (c->scratch)
             line(&c->r, "%s%s *%s const %s = (%s%s *)(mine + %lld);", c->d->global, t, c->d->restricted, name,
                  c->d->global, t, (long long)at);
         else
@@ -534,7 +605,7 @@ static void body(struct gpu *c, struct leaves *l) {
     declare_vars(c, &l->var);
     declare_locals(c);
     if (c->block) {
-        if (!c->lanes)
+        if (!c->lanes && c->block > 32)
             line(&c->r, "%su64 shared[%u];", c->d->shared, 32 * RG_MAX(spread_cells(&c->spread), 1u));
         line(&c->r, "const u64 t = %s; {", c->d->group);
     } else if (c->scratch)
@@ -565,14 +636,16 @@ void render_cuda(struct str *o, struct ir *ir, const struct linear *lin, bool me
     str_init(&formal, c.r.a), str_init(&first, c.r.a);
     count_uses(&c.r, &l);
     for (uint32_t i = 0; i < lin->n; i++) c.many |= lin->u[i]->op == OP_PARAMS;
-    spread_find(c.r.a, lin, &c.spread);
-    c.block = spread_threads(lin, &c.spread);
+    spread_find(c.r.a, lin, &c.spread, &c.row);
+    c.block = spread_threads(lin, &c.spread, &c.row);
     c.meet |= c.block > 0; /* the owner of an element is a block */
     if (lin->threads) c.lanes = true, c.block = lin->threads;
-    c.scratch = lin->scratch > LOCAL_BYTES ? lin->scratch : 0;
+    c.scratch = lin->scratch > LOCAL_BYTES && !c.row.n ? lin->scratch : 0;
     declare_params(&c, &l.param, &formal, &first);
-    str_printf(o, "extern \"C\" __global__ __launch_bounds__(%u) void %s(%s) {\n%s",
-               c.block ? c.block : THREADS, lin->name, formal.p, first.n ? first.p : "");
+    const char *busy = ""; /* a thousand threads of a multiprocessor hide what memory takes */
+    if (c.block && !c.lanes) busy = fmt(&c.r, ", %u", RG_MAX(BUSY_THREADS / c.block, 1u));
+    str_printf(o, "extern \"C\" __global__ __launch_bounds__(%u%s) void %s(%s) {\n%s",
+               c.block ? c.block : THREADS, busy, lin->name, formal.p, first.n ? first.p : "");
     body(&c, &l);
     str_add(o, "}\n");
     if (c.lanes && (c.scratch || c.d->cl))

@@ -9,18 +9,32 @@ struct
     carried { /* an accumulator that goes on from one value to the next: each thread has its own until the end */
     const uop *acc;
     enum op op;
+    bool joined; /* its lanes are only ever combined: a thread does that first */
 };
 struct spread {
     uint32_t begin, end; /* places of the RANGE and its END in the list */
     VEC(struct carried) acc;
+    uint32_t cell; /* where its part of the shared memory begins */
+    bool again;    /* it stands in a loop: its part is used again */
+    bool rows; /* it reads or writes rows: what is kept must be known by name, so that it is written out */
 };
 typedef VEC(struct spread) spread_vec;
 
-/* gpu_block.c: loops over AX_THREAD ranges that can be shared out, outermost only. None: the block form is not used. */
-void spread_find(struct arena *, const struct linear *, spread_vec *);
-/* Scalars that the neediest loop carries. */
+/* Scratch memory of which each value of the shared loops has `step` elements of its own: the threads keep them. */
+struct row {
+    const uop *local;
+    int64_t step;
+};
+typedef VEC(struct row) row_vec;
+
+/* gpu_block.c: loops over AX_THREAD ranges that can be shared out, outermost only, and the rows that they keep. None: the
+ * block form is not used. */
+void spread_find(struct arena *, const struct linear *, spread_vec *, row_vec *);
+const struct row *row_of(const row_vec *, const uop *local); /* NULL: it is none */
+/* Scalars that all loops together carry. */
 uint32_t spread_cells(const spread_vec *);
-/* How many threads a block of this program should have. */
-uint32_t spread_threads(const struct linear *, const spread_vec *);
+/* How many threads a block of this program should have, and how many values of a loop of n one of them has. */
+uint32_t spread_threads(const struct linear *, const spread_vec *, const row_vec *);
+static inline int64_t spread_turns(int64_t n, uint32_t threads) { return (n + threads - 1) / threads; }
 
 #endif

@@ -6,12 +6,21 @@
  * carries from value to value is begun anew in each thread, combined after the loop in a fixed order, and known to all:
  * the same sum in every run.
  * Here it is proved that a loop may be shared: an accumulator that it sets is either made anew for each value and read
- * by nobody else, or only ever becomes `itself op something`. Where that cannot be shown, and in programs with
- * scratch memory, the loop is run by every thread as it is: slow, and right.
+ * by nobody else, or only ever becomes `itself op something`. Where that cannot be shown the loop is run by every thread
+ * as it is: slow, and right.
+ * Scratch memory is a row if all that touches it stands in shared loops and value r of a loop touches the elements
+ * step*r .. step*r + step - 1 and no others. Since value r is the same thread's in every loop, that thread can keep them
+ * in registers: what one pass over a row leaves for the next. In programs with other scratch memory nothing is shared.
  * Tests: tests/unit/cuda.c */
 #include "render/gpu.h"
 
+#include <math.h>
+
 #define MOST_CELLS 64 /* 256 bytes of shared memory each */
+#define MOST_KEPT 48  /* registers of a thread for rows .. */
+#define MANY_KEPT 32  /* .. and so many that more threads are better */
+#define MOST_THREADS 1024
+#define MANY_THREADS 512 /* two such blocks at least are on a multiprocessor */
 
 struct find {
     struct arena *a;
@@ -97,39 +106,132 @@ static bool may_share(struct find *f, struct spread *s) {
         }
         enum op op = carried_op(f, s->begin, s->end, acc);
         if (op == OP_COUNT) return false;
-        vec_push(f->a, &s->acc, ((struct carried){acc, op}));
+        vec_push(f->a, &s->acc, ((struct carried){acc, op, false}));
     }
     return true;
 }
 
 static uint32_t cells_of(const struct spread *s) {
     uint32_t n = 0;
-    for (uint32_t k = 0; k < s->acc.n; k++) n += s->acc.p[k].acc->lanes;
+    for (uint32_t k = 0; k < s->acc.n; k++) n += s->acc.p[k].joined ? 1 : s->acc.p[k].acc->lanes;
     return n;
 }
 
-void spread_find(struct arena *a, const struct linear *lin, spread_vec *out) {
+/* Registers for all rows, if a block has so many threads. */
+static int64_t kept_of(const struct linear *lin, const spread_vec *v, const row_vec *rows, uint32_t threads) {
+    int64_t sum = 0, turns = 1;
+    for (uint32_t i = 0; i < v->n; i++)
+        turns = RG_MAX(turns, spread_turns(lin->u[v->p[i].begin]->src[0]->hi, threads));
+    for (uint32_t i = 0; i < rows->n; i++)
+        sum += turns * rows->p[i].step * ((dtype_info[rows->p[i].local->dt].bytes + 3) / 4);
+    return sum;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------- */
+
+static struct spread *spread_around(spread_vec *v, uint32_t at) {
+    for (uint32_t i = 0; i < v->n; i++)
+        if (v->p[i].begin < at && at < v->p[i].end) return &v->p[i];
+    return NULL;
+}
+
+/* Elements that value r of the loop has to itself, if this access stays among them; else 0. */
+static int64_t step_along(struct arena *a, const uop *index, const uop *range) {
+    if (index->src[1]->lanes > 1 || !uop_is_const(range->src[0])) return 0;
+    struct affine f = affine_of(a, index->src[1]);
+    int64_t step = affine_coef(&f, range), lo = f.k, hi = f.k, x, y;
+    if (step <= 0 || step > 64) return 0;
+    for (uint32_t i = 0; i < f.n; i++) {
+        const struct term *t = &f.t[i];
+        if (t->atom == range) continue;
+        if (__builtin_mul_overflow(t->atom->lo, t->coef, &x) ||
+            __builtin_mul_overflow(t->atom->hi, t->coef, &y) ||
+            __builtin_add_overflow(lo, RG_MIN(x, y), &lo) || __builtin_add_overflow(hi, RG_MAX(x, y), &hi))
+            return 0;
+    }
+    return lo >= 0 && hi + index->lanes <= step ? step : 0;
+}
+
+static bool find_row(const struct find *f, spread_vec *v, const uop *local, row_vec *out) {
+    int64_t step = 0;
+    for (uint32_t i = 0; i < f->lin->n; i++) {
+        const uop *n = f->lin->u[i];
+        bool access = n->op == OP_LOAD || n->op == OP_GLOAD || n->op == OP_STORE || n->op == OP_STORE_ADD;
+        if (!access || n->src[0]->src[0] != local) continue;
+        struct spread *s = spread_around(v, i);
+        int64_t here = s ? step_along(f->a, n->src[0], f->lin->u[s->begin]) : 0;
+        if (!here || (step && here != step)) return false;
+        step = here, s->rows = true;
+    }
+    vec_push(f->a, out, ((struct row){local, RG_MAX(step, 1)}));
+    return true;
+}
+
+const struct row *row_of(const row_vec *v, const uop *local) {
+    for (uint32_t i = 0; i < v->n; i++)
+        if (v->p[i].local == local) return &v->p[i];
+    return NULL;
+}
+
+/* ---- the loops ------------------------------------------------------------------------------------------ */
+
+/* Outside of the loop the lanes of acc are only ever combined with its own op. */
+static bool is_joined(const struct find *f, const struct spread *s, const struct carried *c) {
+    for (uint32_t i = 0; i < f->lin->n; i++) {
+        const uop *n = f->lin->u[i];
+        if ((i > s->begin && i < s->end) || !reads(n, c->acc)) continue;
+        if (n->op != OP_HRED || n->arg.i != (int64_t)c->op) return false;
+    }
+    return c->acc->lanes > 1;
+}
+
+static bool in_a_loop(const struct linear *l, const struct spread *s) {
+    for (uint32_t i = 0; i < s->begin; i++) {
+        const uop *n = l->u[i];
+        if (n->op == OP_RANGE && n->arg.range.kind != AX_GRID && end_of(l, i) > s->begin) return true;
+    }
+    return false;
+}
+
+void spread_find(struct arena *a, const struct linear *lin, spread_vec *out, row_vec *rows) {
     struct find f = {a, lin};
-    if (lin->nlocal) return;
+    uint32_t cell = 0;
+    if (lin->threads) return; /* a block program: its threads are taken */
     for (uint32_t i = 0; i < lin->n; i++) {
         if (lin->u[i]->op != OP_RANGE || lin->u[i]->arg.range.kind != AX_THREAD) continue;
-        struct spread s = {.begin = i, .end = end_of(lin, i)};
-        if (s.end == lin->n || !may_share(&f, &s) || cells_of(&s) > MOST_CELLS) continue;
+        struct spread s = {.begin = i, .end = end_of(lin, i), .cell = cell};
+        if (s.end == lin->n || !may_share(&f, &s)) continue;
+        for (uint32_t k = 0; k < s.acc.n; k++) s.acc.p[k].joined = is_joined(&f, &s, &s.acc.p[k]);
+        s.again = in_a_loop(lin, &s);
+        if (cell + cells_of(&s) > MOST_CELLS) continue;
+        cell += cells_of(&s);
         vec_push(a, out, s);
         i = s.end;
     }
+    for (uint32_t i = 0; i < lin->nlocal && out->n; i++)
+        if (!find_row(&f, out, lin->local[i], rows)) out->n = rows->n = 0;
+    if (rows->n && kept_of(lin, out, rows, MOST_THREADS) > MOST_KEPT) out->n = rows->n = 0;
 }
 
 uint32_t spread_cells(const spread_vec *v) {
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < v->n; i++) most = RG_MAX(most, cells_of(&v->p[i]));
-    return most;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->n; i++) n += cells_of(&v->p[i]);
+    return n;
 }
 
-uint32_t spread_threads(const struct linear *lin, const spread_vec *v) {
+/* About four values for each thread, of which a value may be 16 bytes; the same for all, if that is near; and rows that leave
+ * registers to compute with. */
+uint32_t spread_threads(const struct linear *lin, const spread_vec *v, const row_vec *rows) {
+    double best = INFINITY;
     int64_t most = 1;
-    uint32_t n = 32;
+    uint32_t at = 0;
     for (uint32_t i = 0; i < v->n; i++) most = RG_MAX(most, lin->u[v->p[i].begin]->src[0]->hi);
-    while (n < 512 && (int64_t)n * 4 <= most) n *= 2;
-    return v->n ? n : 0;
+    for (uint32_t n = 32; v->n && n <= MOST_THREADS; n += 32) {
+        int64_t turns = spread_turns(most, n), kept = kept_of(lin, v, rows, n);
+        double idle = (double)(turns * n) / (double)most;
+        double cost = idle * (1 + 0.05 * fabs(log2((double)turns / 4))) + (n > MANY_THREADS ? 0.1 : 0);
+        if (kept <= MOST_KEPT && cost + (kept > MANY_KEPT ? 0.2 : 0) < best)
+            best = cost + (kept > MANY_KEPT ? 0.2 : 0), at = n;
+    }
+    return at;
 }

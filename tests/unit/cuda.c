@@ -95,7 +95,8 @@ static void lower_text(void *arg) {
     ir_init(&l->ir, &arena);
     ir_parse(&l->ir, l->text, strlen(l->text), "test", &p);
     if (!l->opts) l->opts = opts_heuristic_gpu(&l->ir, &p.kernel.p[0]);
-    lower(&l->ir, &p.kernel.p[0], &(struct lower_opts){.opts = l->opts, .vec_bytes = 16}, &l->lin);
+    lower(&l->ir, &p.kernel.p[0], &(struct lower_opts){.opts = l->opts, .vec_bytes = 16, .narrow = true},
+          &l->lin);
     str_init(&l->cuda, &arena);
     render_cuda(&l->cuda, &l->ir, &l->lin, false, &l->shape);
 }
@@ -118,10 +119,89 @@ TEST(cuda_shares_loops_of_rows) {
     struct lowering *l = lowered(row_sum, NULL);
     CHECK_STR(l->opts, "TILE(k,4,k_v) VEC(k_v) BLOCK(k)");
     CHECK_EQ(l->shape.block, 512);
-    CHECK(strstr(l->cuda.p, "threadIdx.x; ") && strstr(l->cuda.p, "across<f32>") &&
+    CHECK(strstr(l->cuda.p, "= threadIdx.x + ") && strstr(l->cuda.p, "across<f32>") &&
           strstr(l->cuda.p, "if (threadIdx.x == 0)"));
     l = lowered(row_sum, "");
     CHECK_EQ(l->shape.block, 0);
+    arena_free(&arena);
+}
+
+/* exp(x - max) / sum of it, along rows of a length. */
+static const char *softmax_of(int rows, int n) {
+    return arena_printf(&arena,
+                        "kernel soft\nx = (PARAM<f32>[0 x] %d)\nout = (PARAM<f32>[1 out] %d)\n"
+                        "r = (RANGE[r GRID 0] %d)\na = (RANGE[k REDUCE 1 0] %d)\nb = (RANGE[k REDUCE 1 1] "
+                        "%d)\nc = (RANGE[k LOOP 1 2] %d)\n"
+                        "m = (REDUCE[MAX] (LOAD (INDEX x (ADD (MUL r %d) a))) a)\n"
+                        "s = (REDUCE[ADD] (EXP (SUB (LOAD (INDEX x (ADD (MUL r %d) b))) m)) b)\n"
+                        "(SINK (STORE (INDEX out (ADD (MUL r %d) c)) (FDIV (EXP (SUB (LOAD (INDEX x (ADD "
+                        "(MUL r %d) c))) m)) s)))\n",
+                        rows * n, rows * n, rows, n, n, n, n, n, n, n);
+}
+
+static int count_of(const char *text, const char *what) {
+    int n = 0;
+    for (const char *p = text; (p = strstr(p, what)); p += strlen(what)) n++;
+    return n;
+}
+
+/* What a pass over a row leaves for the next is in registers: memory is read once, and exp evaluated once. */
+TEST(cuda_keeps_rows_in_registers) {
+    arena_init(&arena, &err);
+    struct lowering *l = lowered(softmax_of(64, 8192), NULL);
+    CHECK_STR(l->opts, "RESIDENT(k,loads) TILE(k,4,k_v) VEC(k_v) BLOCK(k)");
+    CHECK_EQ(l->shape.block, 512);
+    CHECK_EQ(l->shape.scratch, 0);
+    CHECK_EQ(count_of(l->cuda.p, "*(const piece<f32, 4> *)(b0"), 1);
+    CHECK_EQ(count_of(l->cuda.p, "1.442695"), 0);       /* constants are written in hexadecimal .. */
+    CHECK_EQ(count_of(l->cuda.p, "0x1.715476p+0f"), 4); /* .. 1 / log 2, once for each of four lanes */
+    CHECK(strstr(l->cuda.p, "f32 L0[16];") && strstr(l->cuda.p, "f32 L1[16];"));
+    CHECK_EQ(count_of(l->cuda.p, "__syncthreads();"), 2); /* one for each reduction */
+    CHECK(strstr(l->cuda.p, "__launch_bounds__(512, 2)"));
+    /* as many values for each thread, if the number allows it; no shared memory within one warp */
+    CHECK_EQ(lowered(softmax_of(64, 512), NULL)->shape.block, 32);
+    CHECK(!strstr(lowered(softmax_of(64, 512), NULL)->cuda.p, "__syncthreads"));
+    CHECK_EQ(lowered(softmax_of(64, 768), NULL)->shape.block, 64);
+    CHECK_EQ(lowered(softmax_of(64, 6144), NULL)->shape.block, 384);
+    CHECK_EQ(lowered(softmax_of(64, 5120), NULL)->shape.block, 320);
+    CHECK_EQ(lowered(softmax_of(64, 16384), NULL)->shape.block, 1024);
+    arena_free(&arena);
+}
+
+/* A row that is too long for registers is read again; one of an odd length is kept, and the last turn is asked about. */
+TEST(cuda_rows_of_any_length) {
+    arena_init(&arena, &err);
+    struct lowering *l = lowered(softmax_of(4, 50000), NULL);
+    CHECK_STR(l->opts, "TILE(k,4,k_v) VEC(k_v) BLOCK(k)");
+    CHECK_EQ(count_of(l->cuda.p, "*(const piece<f32, 4> *)(b0"), 3);
+    l = lowered(softmax_of(64, 7001), NULL);
+    CHECK_STR(l->opts, "RESIDENT(k,loads) BLOCK(k)");
+    CHECK(strstr(l->cuda.p, " < 7001) {") && strstr(l->cuda.p, "f32 L0[14];"));
+    arena_free(&arena);
+}
+
+/* Not every scratch memory is a row of its threads: where one value of the loop reads what another wrote, nothing is shared. */
+TEST(cuda_shares_no_rows_across_threads) {
+    arena_init(&arena, &err);
+    struct lowering *l =
+        lowered("kernel back\nx = (PARAM<f32>[0 x] 65536)\nout = (PARAM<f32>[1 out] 65536)\n"
+                "r = (RANGE[r GRID 0] 64)\na = (RANGE[k LOOP 1 0] 1024)\nc = (RANGE[k LOOP 1 1] 1024)\n"
+                "s = (STAGE[s SCRATCH] (EXP (LOAD (INDEX x (ADD (MUL r 1024) a)))) a)\n"
+                "(SINK (STORE (INDEX out (ADD (MUL r 1024) c)) (LOAD (INDEX s (SUB 1023 c)))))\n",
+                "BLOCK(k)");
+    CHECK_EQ(l->shape.block, 0);
+    arena_free(&arena);
+}
+
+/* Index arithmetic has 32 bits where everything fits, and 64 where it does not. */
+TEST(cuda_narrow_indices) {
+    arena_init(&arena, &err);
+    struct lowering *l = lowered(softmax_of(64, 8192), NULL);
+    CHECK(!strstr(l->cuda.p, "const i64 ") && strstr(l->cuda.p, "const i32 r0 = (i32)t;"));
+    l = lowered("kernel far\nx = (PARAM<f32>[0 x] 3000000000)\nout = (PARAM<f32>[1 out] 1500000)\n"
+                "i = (RANGE[i GRID 0] 1500000)\n(SINK (STORE (INDEX out i) (LOAD (INDEX x (MUL i 2000)))))\n",
+                "");
+    CHECK(strstr(l->cuda.p, "(i64)") && strstr(l->cuda.p, "2000l"));
     arena_free(&arena);
 }
 
@@ -186,7 +266,8 @@ TEST_MANUAL(cuda_gpu_lost_and_found, 120) {
     CHECK_EQ(engine_list_run(l, &err), RG_EDEVICE);
     CHECK(strstr(err.msg, "was lost earlier"));
     err_clear(&err);
-    CHECK(!engine_alloc(en, &err, 4096 * 10) && err.code == RG_EDEVICE && strstr(err.msg, "was lost earlier"));
+    CHECK(!engine_alloc(en, &err, 4096 * 10) && err.code == RG_EDEVICE &&
+          strstr(err.msg, "was lost earlier"));
     err_clear(&err);
     engine_list_free(l);
     engine_close(en);
