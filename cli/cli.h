@@ -18,6 +18,8 @@ int cmd_diagnose(int argc, char **argv);
 int cmd_ceilings(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+int cmd_kernels(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_version(int argc, char **argv);

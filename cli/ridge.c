@@ -12,6 +12,8 @@
 #pragma weak cmd_ceilings
 #pragma weak cmd_profile
 #pragma weak cmd_report
+#pragma weak cmd_diff
+#pragma weak cmd_kernels
 #pragma weak cmd_tune
 
 /* clang-format off */
@@ -25,6 +27,8 @@
     X("diagnose", cmd_diagnose, "where the time of a PyTorch or JAX trace went, and what to do")    \
     X("profile",  cmd_profile,  "run a Ridge program and show where its time went")                 \
     X("report",   cmd_report,   "show a profile that was recorded: screen, tables, page, trace")    \
+    X("diff",     cmd_diff,     "why one recording took longer than another")                       \
+    X("kernels",  cmd_kernels,  "kernels of a profile or program; all about one of them")           \
     X("env",      cmd_env,      "list the environment variables with their values")                 \
     X("version",  cmd_version,  "print the version")
 /* clang-format on */

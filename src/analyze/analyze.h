@@ -435,4 +435,29 @@ struct group_row {
 uint32_t diag_group(struct diag *, int by, struct group_row **rows);
 void diag_free(struct diag *);
 
+/* ---- diff.c: why recording B took longer than recording A -------------------------------------------- */
+
+enum diff_what { DIFF_SAME, DIFF_NEW, DIFF_GONE, DIFF_SLOWER, DIFF_FASTER, DIFF_MORE, DIFF_FEWER };
+const char *diff_text(int); /* "same" .. */
+struct diff_row { /* kernels of one name, line .. */
+    const char *name, *where;
+    int what;
+    int64_t calls[2], ns[2]; /* in all of A, of B */
+    int64_t delta;           /* ns of a step = by_calls + by_time */
+    int64_t by_calls, by_time;
+};
+struct diff {
+    struct diag *of[2];
+    int by; /* enum group_by */
+    bool per_step;
+    uint32_t steps[2];            /* what is divided by: 1 and 1 unless per_step */
+    int64_t wall[2];              /* ns of a step */
+    int64_t delta;                /* .. of B less that of A, rounded once */
+    int64_t budget[BUDGET_KEYS];  /* sums to delta */
+    VEC(struct diff_row) rows;    /* the largest change first; with overlap it sums to budget[BUDGET_KERNELS] */
+    int64_t overlap;
+};
+/* Rows are in the arena; their texts belong to the traces. Throws when out of memory. */
+void diag_diff(struct arena *, struct diag *a, struct diag *b, int by, struct diff *out);
+
 #endif

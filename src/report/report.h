@@ -22,6 +22,9 @@ enum report_format {
     EXPORTS
 };
 int report_export(struct err *, const struct diag *, int format, const char *path, uint64_t *bytes);
+/* Two recordings: one screen with at most `rows` kernels; all of it as JSON. */
+void report_diff(struct str *, const struct diff *, const char *const path[2], uint32_t rows);
+void report_diff_json(struct str *, const struct diff *, const char *const path[2]);
 /* A kernel's name made readable: no return type, template arguments or namespaces, at most n bytes. */
 void report_short_name(const char *name, char *out, size_t n);
 /* A place in a program as "file:line in function", whichever profiler wrote it; an operator as it is. */

@@ -1,0 +1,121 @@
+/* diff.c: why one recording took longer than another.
+ *
+ * The wall time of each is divided by its steps (if both have any), and the difference is taken apart twice: by the keys of the
+ * budget, and the part that kernels have in it by kernel (or line, function, module). Each kernel's part is again two: called
+ * more or less often, at what a call took before; and each call slower or faster than before.
+ * Everything sums exactly. A part per step is a fraction, so sums are rounded instead of parts: part i is
+ * round(S(i)) - round(S(i-1)), where S(i) are exact sums over a common denominator. What kernels take in sum and in the budget
+ * differs where they overlap, or where recording was paused: that is a part of its own.
+ * Tests: tests/unit/diff.c */
+#include "analyze/internal.h"
+
+#include <stdlib.h>
+
+/* A sum of fractions x/na and y/nb, times na*nb; beside it how much of it was handed out. */
+struct total {
+    __int128 exact;
+    int64_t given;
+    int64_t na, nb;
+};
+
+static int64_t rounded(const struct total *s) {
+    __int128 n = (__int128)s->na * s->nb, x = s->exact, half = n / 2;
+    return (int64_t)(x >= 0 ? (x + half) / n : -((-x + half) / n));
+}
+
+/* The part of b/nb - a/na in it. */
+static int64_t part(struct total *s, int64_t a, int64_t b) {
+    s->exact += (__int128)b * s->na - (__int128)a * s->nb;
+    int64_t now = rounded(s), d = now - s->given;
+    s->given = now;
+    return d;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
+
+struct rows {
+    struct arena *a;
+    struct map at; /* hash of the name -> 1 + row */
+    struct diff *out;
+};
+
+static struct diff_row *row_of(struct rows *r, const char *name) {
+    uint64_t h = hash_bytes(name, strlen(name), 1), at;
+    for (; map_get(&r->at, h, &at); h = hash_u64(h + 1))
+        if (!strcmp(r->out->rows.p[at - 1].name, name)) return &r->out->rows.p[at - 1];
+    vec_push(r->a, &r->out->rows, ((struct diff_row){.name = name, .where = ""}));
+    map_put(&r->at, h, r->out->rows.n);
+    return &r->out->rows.p[r->out->rows.n - 1];
+}
+
+static const char *name_of(const struct diag *d, const struct kernel_row *k, int by) {
+    uint32_t id = by == GROUP_OP       ? k->op
+                  : by == GROUP_LINE   ? k->where
+                  : by == GROUP_MODULE ? k->module
+                                       : k->name;
+    return trace_str(d->t, id);
+}
+
+static void add_side(struct rows *r, const struct diag *d, int side, int by) {
+    for (uint32_t i = 0; i < d->kernels.n; i++) { /* the dearest first: its line is shown */
+        const struct kernel_row *k = &d->kernels.p[i];
+        struct diff_row *x = row_of(r, name_of(d, k, by));
+        if (!*x->where && k->where) x->where = trace_str(d->t, k->where);
+        x->calls[side] += k->count;
+        x->ns[side] += k->ns;
+    }
+}
+
+/* More calls at the old price; what is left is the price. */
+static void split_row(const struct diff *f, struct diff_row *x) {
+    bool both = x->calls[0] && x->calls[1];
+    x->by_calls = x->delta;
+    if (both) {
+        double more = (double)x->calls[1] / f->steps[1] - (double)x->calls[0] / f->steps[0];
+        bool same = (__int128)x->calls[1] * f->steps[0] == (__int128)x->calls[0] * f->steps[1];
+        double ns = same ? 0 : more * ((double)x->ns[0] / (double)x->calls[0]);
+        x->by_calls = (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
+    }
+    x->by_time = x->delta - x->by_calls;
+    bool calls = llabs(x->by_calls) > llabs(x->by_time);
+    x->what = !x->calls[0]     ? DIFF_NEW
+              : !x->calls[1]   ? DIFF_GONE
+              : !x->delta      ? DIFF_SAME
+              : calls          ? (x->by_calls > 0 ? DIFF_MORE : DIFF_FEWER)
+              : x->by_time > 0 ? DIFF_SLOWER
+                               : DIFF_FASTER;
+}
+
+static int largest(const void *x, const void *y) {
+    const struct diff_row *a = x, *b = y;
+    int64_t p = llabs(a->delta), q = llabs(b->delta);
+    return p != q ? (p > q ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+const char *diff_text(int what) {
+    static const char *const text[] = {"same",   "new",        "gone",       "slower",
+                                       "faster", "more calls", "fewer calls"};
+    return what >= 0 && what < (int)RG_COUNT(text) ? text[what] : "?";
+}
+
+void diag_diff(struct arena *a, struct diag *x, struct diag *y, int by, struct diff *out) {
+    *out = (struct diff){.of = {x, y}, .by = by, .per_step = x->steps.n && y->steps.n};
+    for (int i = 0; i < 2; i++) out->steps[i] = out->per_step ? out->of[i]->steps.n : 1;
+    struct total wall = {.na = out->steps[0], .nb = out->steps[1]}, kernels = wall, each;
+    for (int k = 0; k < BUDGET_KEYS; k++) out->budget[k] = part(&wall, x->budget[k], y->budget[k]);
+    out->delta = wall.given;
+    for (int i = 0; i < 2; i++) {
+        each = (struct total){.na = out->steps[i], .nb = out->steps[i]};
+        out->wall[i] = part(&each, 0, out->of[i]->wall_ns);
+    }
+    struct rows r = {.a = a, .out = out};
+    map_init(&r.at, a);
+    for (int i = 0; i < 2; i++) add_side(&r, out->of[i], i, by);
+    for (uint32_t i = 0; i < out->rows.n; i++) {
+        struct diff_row *k = &out->rows.p[i];
+        k->delta = part(&kernels, k->ns[0], k->ns[1]);
+        split_row(out, k);
+    }
+    out->overlap = out->budget[BUDGET_KERNELS] - kernels.given;
+    if (out->rows.n) qsort(out->rows.p, out->rows.n, sizeof *out->rows.p, largest);
+}
