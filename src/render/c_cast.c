@@ -3,7 +3,8 @@
  * Float to integer saturates and NaN gives 0; C leaves both undefined, so everything goes through the four
  * conversions of the preamble that do it right (f32 to 32 bits, f64 to 64 bits) and an integer clamp.
  * Everything that becomes a half type is rounded once: from float directly, from double and integers
- * through odd_f32, whose last digit is sticky.
+ * through odd_f32, whose last digit is sticky. OpenCL C has all conversions, and devices without double: there nothing
+ * goes through double that is none.
  * Tests: tests/unit/render.c (all pairs, scalar and vector) */
 #include "render/internal.h"
 
@@ -69,6 +70,8 @@ static struct text float_to_int(struct render *r, struct text v, enum dtype to) 
     enum dtype d = (enum dtype)v.dt;
     unsigned bytes = dtype_info[to].bytes;
     bool is_unsigned = dtype_info[to].kind == DK_UINT;
+    if (bytes == 8 && d == DT_F32 && r->lang == LANG_OPENCL)
+        return call(r, is_unsigned ? "toul" : "tol", d, v, to);
     if (bytes == 8 && d == DT_F32) v = named(r, simple(r, v, d = DT_F64));
     if (bytes == dtype_info[d].bytes) return call(r, is_unsigned ? "tou" : "toi", d, v, to);
     return clamp(r, named(r, call(r, "toi", d, v, d == DT_F32 ? DT_I32 : DT_I64)), to);
@@ -124,7 +127,12 @@ struct text cast_text(struct render *r, struct text v, enum dtype to) {
     if (to == DT_F32 && dt_is_int(from) && dtype_info[from].bytes == 8 && v.lanes > 1)
         return wide_to_f32(r, v);
     if (!is_half(to)) return simple(r, v, to);
-    if (dt_is_int(from)) v = named(r, simple(r, sticky(r, v), DT_F64));
+    if (dt_is_int(from) && r->lang == LANG_OPENCL) {
+        const char *wide = dtype_info[from].kind == DK_UINT ? "u64" : "i64";
+        v = named(r, like(v, fmt(r, "odd_%s((%s)%s)", wide, wide, v.s), DT_F32));
+    } else if (dt_is_int(from)) {
+        v = named(r, simple(r, sticky(r, v), DT_F64));
+    }
     return to_half(r, v, to);
 }
 

@@ -1,12 +1,13 @@
 /* cuda_pre.c: what every translation unit for NVRTC begins with: types, and the names that c_op.c and c_cast.c use for
- * what operators cannot say, each as one instruction where there is one that does exactly what ops.def asks for.
+ * what operators cannot say, each as one instruction where there is one that does exactly what ops.def asks for. What
+ * CUDA C and OpenCL C can share is here too (gpu_common).
  *
  * No header is included, ours or NVIDIA's. Half types are their bits; arithmetic on them is done in float, which rounds
  * the same. max and min keep NaN and order -0 before 0. A product feeding an addition is fused only where the program
  * says MULACC: the compiler is told -fmad=false.
  * Additions to memory that threads may share go through the word that holds the element, so that every type has one.
  * Tests: tests/unit/cuda.c */
-#include "render/internal.h"
+#include "render/gpu.h"
 
 /* clang-format off: text, laid out by hand */
 static const char types[] =
@@ -27,12 +28,30 @@ static const char types[] =
     "#define __builtin_fabsf(a) bits<f32, u32>(bits<u32, f32>(a) & 0x7fffffffu)\n"
     "#define __builtin_fabs(a) bits<f64, u64>(bits<u64, f64>(a) & 0x7ffffffffffffffful)\n";
 
-static const char scalars[] =
+/* For both languages, over U(D, S, x): the bits of an S as a D. odd_: double to float such that a further rounding to fewer
+ * digits is right (last digit sticky). */
+static const char common[] =
     "#define G2(T, W) \\\n"
     "    I T max_##T(T a, T b) { return a != a ? a : a == b ? U(T, W, U(W, T, a) & U(W, T, b)) : a > b ? a : "
     "b; } \\\n"
     "    I T min_##T(T a, T b) { return a != a ? a : a == b ? U(T, W, U(W, T, a) | U(W, T, b)) : a < b ? a : "
     "b; }\n"
+    "#define DM(T, W) \\\n"
+    "    I T div_##T(T a, T b) { if (b == 0) return 0; if (b == -1) return (T)(0 - (W)a); T q = a / b; "
+    "return q - (q * b != a & (a < 0) != (b < 0)); } \\\n"
+    "    I T mod_##T(T a, T b) { if (b == 0 || b == -1) return 0; T r = a % b; return r != 0 && (r < "
+    "0) != (b < 0) ? r + b : r; }\n"
+    "DM(i32, u32) DM(i64, u64)\n"
+    "I f32 up_bf16(bf16 a) { return U(f32, u32, (u32)a << 16); }\n"
+    "I bf16 down_bf16(f32 a) { u32 u = U(u32, f32, a); return a == a ? (u + 0x7fff + (u >> 16 & 1)) >> 16 "
+    ": u >> 16 | 0x40; }\n"
+    "#ifndef NO_F64\n"
+    "I f32 odd_f32(f64 a) { f32 t = (f32)a; f64 b = (f64)t; u32 u = U(u32, f32, t);\n"
+    "    if (a == a && b != a) { if ((a > 0 && b > a) || (a < 0 && b < a)) u--; u |= 1; }\n"
+    "    return U(f32, u32, u); }\n"
+    "#endif\n";
+
+static const char scalars[] =
     "#if __CUDA_ARCH__ >= 800\n"
     "I f32 max_f32(f32 a, f32 b) { f32 r; asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b)); "
     "return r; }\n"
@@ -60,24 +79,11 @@ static const char scalars[] =
     "#define trunc_f32(a) truncf(a)\n"
     "#define trunc_f64(a) trunc(a)\n"
     "#define round_f32(a) rintf(a)\n"
-    "#define round_f64(a) rint(a)\n"
-    "#define DM(T, W) \\\n"
-    "    I T div_##T(T a, T b) { if (b == 0) return 0; if (b == -1) return (T)(0 - (W)a); T q = a / b; "
-    "return q - (q * b != a & (a < 0) != (b < 0)); } \\\n"
-    "    I T mod_##T(T a, T b) { if (b == 0 || b == -1) return 0; T r = a % b; return r != 0 && (r < "
-    "0) != (b < 0) ? r + b : r; }\n"
-    "DM(i32, u32) DM(i64, u64)\n";
+    "#define round_f64(a) rint(a)\n";
 
-/* odd_: double to float such that a further rounding to fewer digits is right (last digit sticky). */
 static const char halves[] =
-    "I f32 up_bf16(bf16 a) { return bits<f32, u32>((u32)a << 16); }\n"
-    "I bf16 down_bf16(f32 a) { u32 u = bits<u32, f32>(a); return a == a ? (u + 0x7fff + (u >> 16 & 1)) >> 16 "
-    ": u >> 16 | 0x40; }\n"
     "I f32 up_f16(f16 a) { f32 r; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(a)); return r; }\n"
-    "I f16 down_f16(f32 a) { f16 r; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a)); return r; }\n"
-    "I f32 odd_f32(f64 a) { f32 t = (f32)a; f64 b = (f64)t; u32 u = bits<u32, f32>(t);\n"
-    "    if (a == a && b != a) { if ((a > 0 && b > a) || (a < 0 && b < a)) u--; u |= 1; }\n"
-    "    return bits<f32, u32>(u); }\n";
+    "I f16 down_f16(f32 a) { f16 r; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a)); return r; }\n";
 
 /* A value from another lane of the warp; an addition to an element that others may add to at the same time. */
 static const char threads[] =
@@ -102,8 +108,11 @@ static const char threads[] =
     "MEET(f16, u16, down_f16(up_f16(a) + up_f16(x))) MEET(bf16, u16, down_bf16(up_bf16(a) + up_bf16(x)))\n";
 /* clang-format on */
 
+void gpu_common(struct str *o) { str_add(o, common); }
+
 void render_cuda_preamble(struct str *o) {
     str_add(o, types);
+    gpu_common(o);
     str_add(o, scalars);
     str_add(o, halves);
     str_add(o, threads);

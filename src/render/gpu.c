@@ -13,10 +13,13 @@
 #include "render/gpu.h"
 
 enum {
-    THREADS = 256,     /* of a block, where a thread runs an iteration */
-    LOCAL_BYTES = 256, /* scratch up to this is an array of the thread */
+    THREADS = 256,       /* of a block, where a thread runs an iteration */
+    MOST_THREADS = 1024, /* of a block that shares loops, on CUDA */
+    LOCAL_BYTES = 256,   /* scratch up to this is an array of the thread */
     PIECE_BYTES = 16,
     BUSY_THREADS = 1024, /* of a multiprocessor, at least, where blocks share loops */
+    SHARED_BYTES =
+        16 << 10, /* of a block, for what its threads tell each other; half of what OpenCL promises */
 };
 
 /* The words of a language. */
@@ -38,6 +41,19 @@ static const struct dialect cuda_c = {
     .shared = "__shared__ ",
     .restricted = "__restrict__",
     .aligned = "alignas(16)",
+};
+
+static const struct dialect opencl_c = {
+    .cl = true,
+    .thread = "(u32)get_local_id(0)",
+    .group = "get_group_id(0)",
+    .item = "get_global_id(0)",
+    .items = "get_global_size(0)",
+    .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
+    .global = "__global ",
+    .shared = "__local ",
+    .restricted = "restrict",
+    .aligned = "__attribute__((aligned(16)))",
 };
 
 struct gpu {
@@ -137,9 +153,11 @@ struct place { /* INDEX, resolved */
     struct text at; /* of a scalar index */
 };
 
-/* Memory of one thread needs no word. */
+/* CUDA's pointers do not say it; memory of one thread needs no word. */
 static const char *space_of(const struct gpu *c, const uop *buf) {
-    return buf->op == OP_LOCAL && !c->scratch ? "" : c->d->global;
+    if (!c->d->cl) return "";
+    if (buf->op == OP_LOCAL && buf->arg.mem.space == SPACE_SHARED) return c->d->shared;
+    return buf->op == OP_LOCAL && !c->scratch ? "" : c->d->global; /* a kernel with rows has no scratch */
 }
 
 /* Which of the elements that this thread keeps: those of its values in turn. */
@@ -401,8 +419,68 @@ static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
     }
 }
 
+/* Accumulators that are told at once: each needs a word for each thread. */
+static uint32_t told_at_once(const struct gpu *c) { return RG_MAX(SHARED_BYTES / (c->block * 8), 1u); }
+
+/* The same without a way from thread to thread: the values go through the block's memory, 32 threads add up those of a
+ * 32nd of the block each, all add up those 32. */
+static void combine_by_memory(struct gpu *c, enum op op, enum dtype dt, const char *a, const char *cell,
+                              const char *before, unsigned phase) {
+    struct render *r = &c->r;
+    const char *t = type_of(r, dt, 1, 0), *i = c->d->thread;
+    if (phase == 0) {
+        line(r, "%s[%s] = %s;", cell, i, a);
+    } else if (phase == 1) {
+        line(r, "if (%s < 32) {", i), r->indent++;
+        line(r, "%s x = %s[%s];", t, cell, i);
+        line(r, "for (u32 w = %s + 32; w < %u; w += 32) {", i, c->block), r->indent++;
+        line(r, "const %s y = %s[w];", t, cell);
+        step(c, op, dt, "x", "y");
+        r->indent--, line(r, "}");
+        line(r, "%s[%s] = x;", cell, i);
+        r->indent--, line(r, "}");
+    } else {
+        line(r, "%s = %s[0];", a, cell);
+        line(r, "for (u32 w = 1; w < 32; w++) {"), r->indent++;
+        line(r, "const %s y = %s[w];", t, cell);
+        step(c, op, dt, a, "y");
+        r->indent--, line(r, "}");
+        step(c, op, dt, a, before);
+    }
+}
+
+/* Accumulators [from, to) of the loop, counted lane by lane. */
+static void combine_some(struct gpu *c, const struct spread *s, uint32_t from, uint32_t to) {
+    for (unsigned phase = 0; phase < 3; phase++) {
+        uint32_t at = 0;
+        for (uint32_t k = 0; k < s->acc.n; k++) {
+            const struct carried *x = &s->acc.p[k];
+            enum dtype dt = (enum dtype)x->acc->dt;
+            for (unsigned i = 0; i < lanes_left(x); i++, at++) {
+                if (at < from || at >= to) continue;
+                const char *a = operand(c, x->acc, i).s, *t = type_of(&c->r, dt, 1, 0);
+                const char *cell =
+                    fmt(&c->r, "((%s%s *)(shared + %u))", c->d->shared, t, (at - from) * c->block);
+                combine_by_memory(c, x->op, dt, a, cell, fmt(&c->r, "%s_before%u", a, s->begin), phase);
+            }
+        }
+        line(&c->r, "%s", c->d->barrier);
+    }
+}
+
+static void combine_all_by_memory(struct gpu *c, const struct spread *s) {
+    for (uint32_t k = 0; k < s->acc.n; k++)
+        if (s->acc.p[k].joined) join_lanes(c, &s->acc.p[k]);
+    for (uint32_t at = 0, n = spread_cells_of(s), step = told_at_once(c); at < n; at += step)
+        combine_some(c, s, at, RG_MIN(at + step, n));
+}
+
 static void close_shared(struct gpu *c, const struct spread *s) {
     if (!s->acc.n) return;
+    if (c->d->cl) {
+        combine_all_by_memory(c, s);
+        return;
+    }
     combine(c, s, 0);
     if (c->block > 32) line(&c->r, "%s", c->d->barrier);
     combine(c, s, 1);
@@ -507,38 +585,76 @@ static bool is_stored(const struct linear *l, uint32_t slot_number) {
     return false;
 }
 
+static const char *param_type(struct gpu *c, const uop *n, bool shared) {
+    const char *t = elem_type((enum dtype)n->dt);
+    bool stored = shared || is_stored(c->r.lin, n->arg.param.slot);
+    return fmt(&c->r, "%s%s%s *%s%s", c->d->global, stored ? "" : "const ", t, shared ? "" : c->d->restricted,
+               shared ? "" : " ");
+}
+
+/* All buffers in an array. OpenCL gives memory and place apart: place is in units of 8 bytes. */
+static void declare_many(struct gpu *c, struct str *formal, struct str *first) {
+    uint32_t n = c->r.lin->nbuf;
+    if (!c->d->cl) {
+        str_printf(formal, "const __grid_constant__ many<%u> buf, ", n);
+        return;
+    }
+    str_add(first, "  __global char *const buf[] = {");
+    for (uint32_t i = 0; i < n; i++) {
+        str_printf(formal, "__global char *p%u, ", i);
+        str_printf(first, "%sp%u + (u64)o%u * 8", i ? ", " : "", i, i);
+    }
+    str_add(first, "};\n");
+}
+
+/* One slot. */
+static const char *declare_param(struct gpu *c, uint32_t at, const char *type, struct str *formal,
+                                 struct str *first) {
+    const char *name = fmt(&c->r, "b%u", at);
+    if (c->many) {
+        str_printf(first, c->d->cl ? "  %sconst %s = (%s)buf[%u];\n" : "  %sconst %s = (%s)buf.p[%u];\n",
+                   type, name, type, at);
+    } else if (c->d->cl) {
+        str_printf(formal, "__global char *%sp%u, ", strstr(type, "restrict") ? "restrict " : "", at);
+        str_printf(first, "  %sconst %s = (%s)(p%u + (u64)o%u * 8);\n", type, name, type, at, at);
+    } else {
+        str_printf(formal, "%s%s, ", type, name);
+    }
+    return name;
+}
+
+static void declare_unused(struct gpu *c, uint32_t from, uint32_t to, struct str *formal) {
+    for (; from < to && !c->many; from++)
+        str_printf(formal, c->d->cl ? "__global char *p%u, " : "void *b%u, ", from);
+}
+
 /* One pointer for each slot; another type of the same slot is a cast of the first, and then neither is restrict. */
 static void declare_params(struct gpu *c, uop_vec *v, struct str *formal, struct str *first) {
-    uint32_t next = 0;
-    const char *comma = "";
+    uint32_t next = 0, nbuf = c->r.lin->nbuf;
     sort_by_slot(v);
-    if (c->many) str_printf(formal, "const __grid_constant__ many<%u> buf", c->r.lin->nbuf), comma = ", ";
+    if (c->many) declare_many(c, formal, first);
     for (uint32_t i = 0; i < v->n; i++) {
         const uop *n = v->p[i], *before = i ? v->p[i - 1] : NULL, *after = i + 1 < v->n ? v->p[i + 1] : NULL;
         uint32_t at = n->arg.param.slot;
-        const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "b%u", at);
         bool again = before && before->arg.param.slot == at,
              shared = again || (after && after->arg.param.slot == at);
-        const char *type = fmt(&c->r, shared ? "%s%s *" : "%s%s *__restrict__ ",
-                               shared || is_stored(c->r.lin, at) ? "" : "const ", t);
+        const char *type = param_type(c, n, shared), *name;
         if (again && before->dt == n->dt) {
             name = (*slot(c, before))->s;
         } else if (again) {
             name = fmt(&c->r, "b%u_%s", at, dtype_info[n->dt].name);
             str_printf(first, "  %s const %s = (%s)b%u;\n", type, name, type, at);
-        } else if (c->many) {
-            str_printf(first, "  %sconst %s = (%s)buf.p[%u];\n", type, name, type, at);
         } else {
-            for (; next < at; next++) str_printf(formal, "%svoid *b%u", comma, next), comma = ", ";
-            str_printf(formal, "%s%s%s", comma, type, name), comma = ", ";
+            declare_unused(c, next, at, formal);
+            name = declare_param(c, at, type, formal, first);
             next = at + 1;
         }
         one_name(c, n, name);
     }
-    for (; !c->many && next < c->r.lin->nbuf; next++)
-        str_printf(formal, "%svoid *b%u", comma, next), comma = ", ";
-    for (uint32_t i = 0; i < c->r.lin->nvar; i++) str_printf(formal, "%si64 q%u", comma, i), comma = ", ";
-    str_printf(formal, "%su64 n, char *scratch, u64 stride", comma);
+    declare_unused(c, next, nbuf, formal);
+    for (uint32_t i = 0; i < nbuf && c->d->cl; i++) str_printf(formal, "u32 o%u, ", i);
+    for (uint32_t i = 0; i < c->r.lin->nvar; i++) str_printf(formal, "i64 q%u, ", i);
+    str_printf(formal, "u64 n, %schar *scratch, u64 stride", c->d->global);
 }
 
 static void declare_vars(struct gpu *c, uop_vec *v) {
@@ -563,13 +679,18 @@ static void declare_locals(struct gpu *c) {
     int64_t at = 0, shared = 0, turns = 1;
     for (uint32_t i = 0; i < c->spread.n && c->row.n; i++)
         turns = RG_MAX(turns, spread_turns(c->r.lin->u[c->spread.p[i].begin]->src[0]->hi, c->block));
-    if (c->r.lin->shared) line(&c->r, "extern __shared__ __align__(128) char tiles[];");
+    if (c->r.lin->shared && c->d->cl)
+        line(&c->r, "__local __attribute__((aligned(128))) char tiles[%lld];", (long long)c->r.lin->shared);
+    else if (c->r.lin->shared)
+        line(&c->r, "extern __shared__ __align__(128) char tiles[];");
     if (c->scratch) line(&c->r, "%schar *const mine = scratch + (%s) * stride;", c->d->global, c->d->item);
     for (uint32_t i = 0; i < c->r.lin->nlocal; i++) {
         const uop *n = c->r.lin->local[i];
         const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "L%u", i);
         if (n->arg.mem.space == SPACE_SHARED) {
-            line(&c->r, "%s *const %s = (%s *)(tiles + %lld);", t, name, t, (long long)shared);
+            const char *space = c->d->cl ? c->d->shared : "";
+            line(&c->r, "%s%s *const %s = (%s%s *)(tiles + %lld);", space, t, name, space, t,
+                 (long long)shared);
             one_name(c, n, name);
             shared += (n->src[0]->hi * dtype_info[n->dt].bytes + 127) & ~(int64_t)127;
             continue;
@@ -605,8 +726,10 @@ static void body(struct gpu *c, struct leaves *l) {
     declare_vars(c, &l->var);
     declare_locals(c);
     if (c->block) {
-        if (!c->lanes && c->block > 32)
-            line(&c->r, "%su64 shared[%u];", c->d->shared, 32 * RG_MAX(spread_cells(&c->spread), 1u));
+        uint32_t cells = RG_MAX(spread_cells(&c->spread), 1u);
+        if (!c->lanes && (c->block > 32 || c->d->cl))
+            line(&c->r, "%su64 shared[%u];", c->d->shared,
+                 c->d->cl ? RG_MIN(cells, told_at_once(c)) * c->block : 32 * cells);
         line(&c->r, "const u64 t = %s; {", c->d->group);
     } else if (c->scratch)
         line(&c->r, "for (u64 t = %s; t < n; t += %s) {", c->d->item, c->d->items);
@@ -624,32 +747,79 @@ static void body(struct gpu *c, struct leaves *l) {
     line(&c->r, "}");
 }
 
-void render_cuda(struct str *o, struct ir *ir, const struct linear *lin, bool meet,
-                 struct render_shape *shape) {
-    struct gpu c = {.r = {.o = o, .ir = ir, .a = ir->arena, .lin = lin, .indent = 1, .cuda = true},
-                    .d = &cuda_c,
-                    .meet = meet};
+/* A kernel that a device cannot run is refused here, with the op and the type that it lacks. */
+static void check_limits(struct gpu *c, const struct render_limits *limits) {
+    const struct linear *l = c->r.lin;
+    for (uint32_t i = 0; i < l->n; i++) {
+        const uop *n = l->u[i];
+        bool wide = n->dt == DT_F64 || (n->op == OP_MULACC && is_half((enum dtype)n->dt));
+        enum dtype dt = (enum dtype)n->dt;
+        for (uint32_t k = 0; k < n->nsrc; k++)
+            if (n->src[k]->dt == DT_F64) wide = true, dt = DT_F64;
+        if (limits->no_f64 && wide)
+            err_throw(
+                c->r.ir->err, RG_EUNSUPPORTED,
+                "kernel %s: %s of %s needs double precision, which this device does not have; cast to f32, "
+                "or use another device",
+                l->name, op_info[n->op].name, dtype_info[dt].name);
+        if (limits->no_atomic64 && n->op == OP_STORE_ADD && c->meet && dtype_info[n->src[1]->dt].bytes == 8)
+            err_throw(c->r.ir->err, RG_EUNSUPPORTED,
+                      "kernel %s: %s of %s needs atomic operations on 64 bits, which this device does not "
+                      "have; use "
+                      "a type of 32 bits, or another device",
+                      l->name, op_info[n->op].name, dtype_info[n->src[1]->dt].name);
+    }
+}
+
+/* How many threads it is started with; on CUDA a thousand threads of a multiprocessor hide what memory takes. */
+static void kernel_words(struct gpu *c) {
+    if (c->d->cl && c->block)
+        str_printf(c->r.o, "__kernel __attribute__((reqd_work_group_size(%u, 1, 1))) ", c->block);
+    else if (c->d->cl)
+        str_add(c->r.o, "__kernel ");
+    else if (c->block && !c->lanes)
+        str_printf(c->r.o, "extern \"C\" __global__ __launch_bounds__(%u, %u) ", c->block,
+                   RG_MAX(BUSY_THREADS / c->block, 1u));
+    else
+        str_printf(c->r.o, "extern \"C\" __global__ __launch_bounds__(%u) ", c->block ? c->block : THREADS);
+}
+
+static void render_gpu(struct gpu *c, struct str *o, const struct render_limits *limits,
+                       struct render_shape *shape) {
+    const struct linear *lin = c->r.lin;
     struct leaves l = {0};
     struct str formal, first;
-    c.r.slot = arena_array(c.r.a, uint32_t, ir->n + 1);
-    c.r.uses = arena_array(c.r.a, uint32_t, lin->n + 1);
-    str_init(&formal, c.r.a), str_init(&first, c.r.a);
-    count_uses(&c.r, &l);
-    for (uint32_t i = 0; i < lin->n; i++) c.many |= lin->u[i]->op == OP_PARAMS;
-    spread_find(c.r.a, lin, &c.spread, &c.row);
-    c.block = spread_threads(lin, &c.spread, &c.row);
-    c.meet |= c.block > 0; /* the owner of an element is a block */
-    if (lin->threads) c.lanes = true, c.block = lin->threads;
-    c.scratch = lin->scratch > LOCAL_BYTES && !c.row.n ? lin->scratch : 0;
-    declare_params(&c, &l.param, &formal, &first);
-    const char *busy = ""; /* a thousand threads of a multiprocessor hide what memory takes */
-    if (c.block && !c.lanes) busy = fmt(&c.r, ", %u", RG_MAX(BUSY_THREADS / c.block, 1u));
-    str_printf(o, "extern \"C\" __global__ __launch_bounds__(%u%s) void %s(%s) {\n%s",
-               c.block ? c.block : THREADS, busy, lin->name, formal.p, first.n ? first.p : "");
-    body(&c, &l);
+    c->r.o = o, c->r.a = c->r.ir->arena, c->r.indent = 1;
+    c->r.slot = arena_array(c->r.a, uint32_t, c->r.ir->n + 1);
+    c->r.uses = arena_array(c->r.a, uint32_t, lin->n + 1);
+    str_init(&formal, c->r.a), str_init(&first, c->r.a);
+    count_uses(&c->r, &l);
+    for (uint32_t i = 0; i < lin->n; i++) c->many |= lin->u[i]->op == OP_PARAMS;
+    spread_find(c->r.a, lin, limits->threads, &c->spread, &c->row);
+    c->block = spread_threads(lin, limits->threads, &c->spread, &c->row);
+    c->meet |= c->block > 0; /* the owner of an element is a block */
+    if (lin->threads) c->lanes = true, c->block = lin->threads;
+    c->scratch = lin->scratch > LOCAL_BYTES && !c->row.n ? lin->scratch : 0;
+    check_limits(c, limits);
+    declare_params(c, &l.param, &formal, &first);
+    kernel_words(c);
+    str_printf(o, "void %s(%s) {\n%s", lin->name, formal.p, first.n ? first.p : "");
+    body(c, &l);
     str_add(o, "}\n");
-    if (c.lanes && (c.scratch || c.d->cl))
-        err_throw(ir->err, RG_EUNSUPPORTED, "kernel %s: a block program %s", lin->name,
-                  c.d->cl ? "in OpenCL" : "whose threads have scratch memory of their own");
-    *shape = (struct render_shape){c.block, c.scratch, lin->shared};
+    if (c->lanes && c->scratch)
+        err_throw(c->r.ir->err, RG_EUNSUPPORTED,
+                  "kernel %s: a block program whose threads have scratch memory of their own", lin->name);
+    *shape = (struct render_shape){c->block, c->scratch, c->d->cl ? 0 : lin->shared};
+}
+
+void render_cuda(struct str *o, struct ir *ir, const struct linear *lin, bool meet,
+                 struct render_shape *shape) {
+    struct gpu c = {.r = {.ir = ir, .lin = lin, .lang = LANG_CUDA}, .d = &cuda_c, .meet = meet};
+    render_gpu(&c, o, &(struct render_limits){.threads = MOST_THREADS}, shape);
+}
+
+void render_opencl(struct str *o, struct ir *ir, const struct linear *lin, bool meet,
+                   const struct render_limits *limits, struct render_shape *shape) {
+    struct gpu c = {.r = {.ir = ir, .lin = lin, .lang = LANG_OPENCL}, .d = &opencl_c, .meet = meet};
+    render_gpu(&c, o, limits, shape);
 }

@@ -1,4 +1,4 @@
-/* gpu.h: what the files of the renderer for GPUs share (gpu.c, gpu_block.c). */
+/* gpu.h: what the files of the renderer for GPUs share (gpu.c, gpu_block.c, cuda_pre.c, opencl_pre.c). */
 #ifndef RIDGE_RENDER_GPU_H
 #define RIDGE_RENDER_GPU_H
 
@@ -27,14 +27,18 @@ struct row {
 };
 typedef VEC(struct row) row_vec;
 
+/* cuda_pre.c: what the preambles of both languages share. */
+void gpu_common(struct str *);
+
 /* gpu_block.c: loops over AX_THREAD ranges that can be shared out, outermost only, and the rows that they keep. None: the
  * block form is not used. */
-void spread_find(struct arena *, const struct linear *, spread_vec *, row_vec *);
+void spread_find(struct arena *, const struct linear *, uint32_t most_threads, spread_vec *, row_vec *);
 const struct row *row_of(const row_vec *, const uop *local); /* NULL: it is none */
-/* Scalars that all loops together carry. */
+/* Scalars that a loop carries; that all loops together do. */
+uint32_t spread_cells_of(const struct spread *);
 uint32_t spread_cells(const spread_vec *);
 /* How many threads a block of this program should have, and how many values of a loop of n one of them has. */
-uint32_t spread_threads(const struct linear *, const spread_vec *, const row_vec *);
+uint32_t spread_threads(const struct linear *, uint32_t most, const spread_vec *, const row_vec *);
 static inline int64_t spread_turns(int64_t n, uint32_t threads) { return (n + threads - 1) / threads; }
 
 #endif

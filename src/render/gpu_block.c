@@ -16,10 +16,9 @@
 
 #include <math.h>
 
-#define MOST_CELLS 64 /* 256 bytes of shared memory each */
-#define MOST_KEPT 48  /* registers of a thread for rows .. */
-#define MANY_KEPT 32  /* .. and so many that more threads are better */
-#define MOST_THREADS 1024
+#define MOST_CELLS 64    /* 256 bytes of shared memory each */
+#define MOST_KEPT 48     /* registers of a thread for rows .. */
+#define MANY_KEPT 32     /* .. and so many that more threads are better */
 #define MANY_THREADS 512 /* two such blocks at least are on a multiprocessor */
 
 struct find {
@@ -111,7 +110,7 @@ static bool may_share(struct find *f, struct spread *s) {
     return true;
 }
 
-static uint32_t cells_of(const struct spread *s) {
+uint32_t spread_cells_of(const struct spread *s) {
     uint32_t n = 0;
     for (uint32_t k = 0; k < s->acc.n; k++) n += s->acc.p[k].joined ? 1 : s->acc.p[k].acc->lanes;
     return n;
@@ -193,40 +192,40 @@ static bool in_a_loop(const struct linear *l, const struct spread *s) {
     return false;
 }
 
-void spread_find(struct arena *a, const struct linear *lin, spread_vec *out, row_vec *rows) {
+void spread_find(struct arena *a, const struct linear *lin, uint32_t most, spread_vec *out, row_vec *rows) {
     struct find f = {a, lin};
     uint32_t cell = 0;
-    if (lin->threads) return; /* a block program: its threads are taken */
+    if (lin->threads || most < 32) return; /* the threads of a block program are taken */
     for (uint32_t i = 0; i < lin->n; i++) {
         if (lin->u[i]->op != OP_RANGE || lin->u[i]->arg.range.kind != AX_THREAD) continue;
         struct spread s = {.begin = i, .end = end_of(lin, i), .cell = cell};
         if (s.end == lin->n || !may_share(&f, &s)) continue;
         for (uint32_t k = 0; k < s.acc.n; k++) s.acc.p[k].joined = is_joined(&f, &s, &s.acc.p[k]);
         s.again = in_a_loop(lin, &s);
-        if (cell + cells_of(&s) > MOST_CELLS) continue;
-        cell += cells_of(&s);
+        if (cell + spread_cells_of(&s) > MOST_CELLS) continue;
+        cell += spread_cells_of(&s);
         vec_push(a, out, s);
         i = s.end;
     }
     for (uint32_t i = 0; i < lin->nlocal && out->n; i++)
         if (!find_row(&f, out, lin->local[i], rows)) out->n = rows->n = 0;
-    if (rows->n && kept_of(lin, out, rows, MOST_THREADS) > MOST_KEPT) out->n = rows->n = 0;
+    if (rows->n && kept_of(lin, out, rows, most / 32 * 32) > MOST_KEPT) out->n = rows->n = 0;
 }
 
 uint32_t spread_cells(const spread_vec *v) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < v->n; i++) n += cells_of(&v->p[i]);
+    for (uint32_t i = 0; i < v->n; i++) n += spread_cells_of(&v->p[i]);
     return n;
 }
 
 /* About four values for each thread, of which a value may be 16 bytes; the same for all, if that is near; and rows that leave
  * registers to compute with. */
-uint32_t spread_threads(const struct linear *lin, const spread_vec *v, const row_vec *rows) {
+uint32_t spread_threads(const struct linear *lin, uint32_t limit, const spread_vec *v, const row_vec *rows) {
     double best = INFINITY;
     int64_t most = 1;
     uint32_t at = 0;
     for (uint32_t i = 0; i < v->n; i++) most = RG_MAX(most, lin->u[v->p[i].begin]->src[0]->hi);
-    for (uint32_t n = 32; v->n && n <= MOST_THREADS; n += 32) {
+    for (uint32_t n = 32; v->n && n <= limit; n += 32) {
         int64_t turns = spread_turns(most, n), kept = kept_of(lin, v, rows, n);
         double idle = (double)(turns * n) / (double)most;
         double cost = idle * (1 + 0.05 * fabs(log2((double)turns / 4))) + (n > MANY_THREADS ? 0.1 : 0);

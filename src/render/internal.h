@@ -28,7 +28,7 @@ struct render {
     uint32_t pos;         /* in the list: the number in v12 */
     uint32_t tmp;         /* further names made at this position: v12_1 */
     int indent;
-    bool cuda; /* for NVRTC: see negated() in c_op.c */
+    enum { LANG_C, LANG_CUDA, LANG_OPENCL } lang; /* see negated() in c_op.c, and c_cast.c */
 };
 
 /* Leaves that are read in place, found below the entries of the list. */

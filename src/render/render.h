@@ -37,4 +37,17 @@ struct render_shape {
  * meet: grid iterations may add to the same element, so that STORE_ADD must be atomic. Throws as render_c. */
 void render_cuda(struct str *, struct ir *, const struct linear *, bool meet, struct render_shape *);
 
+/* ---- gpu.c: OpenCL C 1.2 --------------------------------------------------------------------------- */
+
+void render_opencl_preamble(struct str *);
+struct render_limits { /* of a device */
+    uint32_t threads;  /* of a block, at most; below 32 no loop is shared */
+    bool no_f64, no_atomic64;
+};
+/* One function, like CUDA's; a buffer is two parameters, memory and place: it begins 8 * place bytes into the memory.
+ *   __kernel void NAME(__global char *p0, .., u32 o0, .., i64 q0, .., u64 n, __global char *scratch, u64 stride)
+ * RG_EUNSUPPORTED, with the op and the type, for what the device has not. */
+void render_opencl(struct str *, struct ir *, const struct linear *, bool meet, const struct render_limits *,
+                   struct render_shape *);
+
 #endif
