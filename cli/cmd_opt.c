@@ -17,8 +17,8 @@ static const struct {
     const char *name;
     enum emit emit;
 } emits[] = {
-    {"ir", EMIT_IR}, {"tree", EMIT_TREE}, {"linear", EMIT_LINEAR},
-    {"c", EMIT_C},   {"asm", EMIT_ASM},   {"cuda", EMIT_CUDA},
+    {"ir", EMIT_IR},   {"tree", EMIT_TREE}, {"linear", EMIT_LINEAR}, {"c", EMIT_C},
+    {"asm", EMIT_ASM}, {"cuda", EMIT_CUDA}, {"opencl", EMIT_OPENCL},
 };
 
 /* ---- reading --------------------------------------------------------------------------------------- */
@@ -49,7 +49,8 @@ static void read_program(struct session *s) {
 static const char *choose_opts(struct session *s, const struct kernel *k) {
     if (s->noopt || (env_int(ENV_NOOPT) && !s->opts)) return "";
     if (s->opts) return s->opts;
-    if (s->heuristic && s->emit == EMIT_CUDA) return opts_heuristic_gpu(&s->ir, k);
+    if (s->heuristic && (s->emit == EMIT_CUDA || s->emit == EMIT_OPENCL))
+        return opts_heuristic_gpu(&s->ir, k);
     if (s->heuristic) return opts_heuristic(&s->ir, k, 0, (int)env_int(ENV_THREADS));
     if (s->random_opts >= 0) return opts_random(&s->ir, k, (uint64_t)s->random_opts);
     return k->opts;
@@ -119,14 +120,18 @@ static char *render_unit(struct session *s) {
     return c.p;
 }
 
-static char *cuda_unit(struct session *s) {
-    struct str c;
+static char *gpu_unit(struct session *s) {
+    struct render_limits any = {.threads = 256}; /* what every OpenCL device of today has */
     struct render_shape shape;
+    struct str c;
     str_init(&c, &s->arena);
-    render_cuda_preamble(&c);
+    s->emit == EMIT_CUDA ? render_cuda_preamble(&c) : render_opencl_preamble(&c);
     for (uint32_t i = 0; i < s->prog.kernel.n; i++) {
         str_addc(&c, '\n');
-        render_cuda(&c, &s->ir, &s->work[i].lin, true, &shape);
+        if (s->emit == EMIT_CUDA)
+            render_cuda(&c, &s->ir, &s->work[i].lin, true, &shape);
+        else
+            render_opencl(&c, &s->ir, &s->work[i].lin, true, &any, &shape);
     }
     return c.p;
 }
@@ -145,7 +150,7 @@ static void print_asm(struct session *s) {
 static void print_emit(struct session *s) {
     if (s->emit == EMIT_C) fputs(render_unit(s), stdout);
     if (s->emit == EMIT_ASM) print_asm(s);
-    if (s->emit == EMIT_CUDA) fputs(cuda_unit(s), stdout);
+    if (s->emit == EMIT_CUDA || s->emit == EMIT_OPENCL) fputs(gpu_unit(s), stdout);
     for (uint32_t i = 0; i < s->prog.kernel.n; i++) {
         struct str t;
         str_init(&t, &s->arena);
@@ -219,7 +224,7 @@ static int check_usage(struct session *s, const char *emit, int64_t threads, int
     for (size_t i = 0; emit && i < RG_COUNT(emits); i++)
         if (!strcmp(emit, emits[i].name)) s->emit = emits[i].emit;
     if (emit && !s->emit)
-        return bad_usage("--emit expects ir, tree, linear, c, asm or cuda, found '%s'", emit);
+        return bad_usage("--emit expects ir, tree, linear, c, asm, cuda or opencl, found '%s'", emit);
     if (s->noopt && s->opts) return bad_usage("--noopt and --opts%s exclude each other", "");
     if (s->random_opts >= 0 && (s->opts || s->noopt))
         return bad_usage("--random-opts excludes --opts and --noopt%s", "");
@@ -264,7 +269,7 @@ static void opt_main(void *arg) {
         {"heuristic",   ARG_FLAG,   &s->heuristic,   NULL,         "use the list that the library would choose"},
         {"random-opts", ARG_NUMBER, &s->random_opts, "SEED",       "a random legal list; the same seed gives the same list"},
         {"kernel",      ARG_TEXT,   &s->only,        "NAME",       "only this kernel of the file"},
-        {"emit",        ARG_TEXT,   &emit,           "FORM",       "print the kernels as ir, tree, linear, c, asm or cuda"},
+        {"emit",        ARG_TEXT,   &emit,           "FORM",       "print the kernels as ir, tree, linear, c, asm, cuda or opencl"},
         {"dump",        ARG_TEXT,   &s->dump,        "all|PASS,..", "print the IR after these passes; plan: the planner's reasons"},
         {"passes",      ARG_FLAG,   &s->passes,      NULL,         "print the time and node count of each pass"},
         {"run",         ARG_FLAG,   &s->run,         NULL,         "run on the CPU; print what each output holds"},

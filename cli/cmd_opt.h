@@ -7,7 +7,7 @@
 #include "codegen/codegen.h"
 #include "engine/engine.h"
 
-enum emit { EMIT_NOTHING, EMIT_IR, EMIT_TREE, EMIT_LINEAR, EMIT_C, EMIT_ASM, EMIT_CUDA };
+enum emit { EMIT_NOTHING, EMIT_IR, EMIT_TREE, EMIT_LINEAR, EMIT_C, EMIT_ASM, EMIT_CUDA, EMIT_OPENCL };
 #define TREE_PASS "index" /* the last pass whose result is a loop tree */
 
 struct checked { /* what --check found about one kernel */

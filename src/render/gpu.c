@@ -585,11 +585,12 @@ static bool is_stored(const struct linear *l, uint32_t slot_number) {
     return false;
 }
 
+/* shared: the slot is read as two types. Of OpenCL's pointers it is the parameter that is restrict. */
 static const char *param_type(struct gpu *c, const uop *n, bool shared) {
-    const char *t = elem_type((enum dtype)n->dt);
+    const char *t = elem_type((enum dtype)n->dt),
+               *alone = c->d->cl ? "" : fmt(&c->r, "%s ", c->d->restricted);
     bool stored = shared || is_stored(c->r.lin, n->arg.param.slot);
-    return fmt(&c->r, "%s%s%s *%s%s", c->d->global, stored ? "" : "const ", t, shared ? "" : c->d->restricted,
-               shared ? "" : " ");
+    return fmt(&c->r, "%s%s%s *%s", c->d->global, stored ? "" : "const ", t, shared ? "" : alone);
 }
 
 /* All buffers in an array. OpenCL gives memory and place apart: place is in units of 8 bytes. */
@@ -608,14 +609,14 @@ static void declare_many(struct gpu *c, struct str *formal, struct str *first) {
 }
 
 /* One slot. */
-static const char *declare_param(struct gpu *c, uint32_t at, const char *type, struct str *formal,
-                                 struct str *first) {
+static const char *declare_param(struct gpu *c, uint32_t at, const char *type, bool shared,
+                                 struct str *formal, struct str *first) {
     const char *name = fmt(&c->r, "b%u", at);
     if (c->many) {
         str_printf(first, c->d->cl ? "  %sconst %s = (%s)buf[%u];\n" : "  %sconst %s = (%s)buf.p[%u];\n",
                    type, name, type, at);
     } else if (c->d->cl) {
-        str_printf(formal, "__global char *%sp%u, ", strstr(type, "restrict") ? "restrict " : "", at);
+        str_printf(formal, "__global char *%sp%u, ", shared ? "" : "restrict ", at);
         str_printf(first, "  %sconst %s = (%s)(p%u + (u64)o%u * 8);\n", type, name, type, at, at);
     } else {
         str_printf(formal, "%s%s, ", type, name);
@@ -646,7 +647,7 @@ static void declare_params(struct gpu *c, uop_vec *v, struct str *formal, struct
             str_printf(first, "  %s const %s = (%s)b%u;\n", type, name, type, at);
         } else {
             declare_unused(c, next, at, formal);
-            name = declare_param(c, at, type, formal, first);
+            name = declare_param(c, at, type, shared, formal, first);
             next = at + 1;
         }
         one_name(c, n, name);

@@ -35,7 +35,7 @@ expect 2 "expected FILE.uop; see \`ridge opt --help\`" opt
 expect 2 "unknown option --chekc, did you mean --check?" opt --chekc x.uop
 expect 2 "unknown option --zzzzzz; see" opt --zzzzzz x.uop
 expect 2 "unknown option -x; options have two dashes" opt -x x.uop
-expect 2 "--emit expects ir, tree, linear, c, asm or cuda, found 'pdf'" opt --emit pdf x.uop
+expect 2 "--emit expects ir, tree, linear, c, asm, cuda or opencl, found 'pdf'" opt --emit pdf x.uop
 expect 2 "--runs expects a whole number, found 'many'" opt --runs many x.uop
 expect 2 "--runs expects a value: --runs N" opt x.uop --runs
 expect 2 "--run takes no value" opt x.uop --run=1
