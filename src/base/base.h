@@ -214,6 +214,8 @@ int os_read_at(struct err *, int fd, const char *path, void *p, size_t n, uint64
 void os_close(int fd);
 int os_mkdirs(struct err *, const char *path, unsigned mode);
 bool os_exists(const char *path);
+/* Changes when the file that holds this code, a program or a shared library, is another one. False: cannot be told. */
+bool os_self_stamp(char out[64]);
 void os_remove(const char *path);
 void os_remove_tree(const char *path); /* rm -r; ignores what is not there */
 bool os_is_private(const char *path);  /* exists, owned by this user, not writable by others, no symlink */

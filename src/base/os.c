@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <link.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -263,6 +264,38 @@ char *os_find_program(struct arena *a, const char *name) {
         arena_release(a, m);
     }
     return NULL;
+}
+
+/* The object whose segments hold this very function: its file, "" for the program itself. */
+struct self {
+    uintptr_t at;
+    char path[PATH_MAX];
+    bool found;
+};
+
+static int look_for_self(struct dl_phdr_info *o, size_t size, void *arg) {
+    struct self *s = arg;
+    (void)size;
+    for (int i = 0; i < o->dlpi_phnum; i++) {
+        uintptr_t from = o->dlpi_addr + o->dlpi_phdr[i].p_vaddr;
+        if (o->dlpi_phdr[i].p_type != PT_LOAD || s->at < from || s->at - from >= o->dlpi_phdr[i].p_memsz)
+            continue;
+        s->found = true;
+        snprintf(s->path, sizeof s->path, "%s", *o->dlpi_name ? o->dlpi_name : "/proc/self/exe");
+        return 1;
+    }
+    return 0;
+}
+
+bool os_self_stamp(char out[64]) {
+    struct self s = {.at = (uintptr_t)os_self_stamp};
+    struct stat st;
+    dl_iterate_phdr(look_for_self, &s);
+    if (!s.found || stat(s.path, &st)) return false;
+    snprintf(out, 64, "%llx %llx.%lx %llx", (unsigned long long)st.st_ino,
+             (unsigned long long)st.st_mtim.tv_sec, (unsigned long)st.st_mtim.tv_nsec,
+             (unsigned long long)st.st_size);
+    return true;
 }
 
 /* ---- shared libraries and pages ------------------------------------------------------------------- */

@@ -432,19 +432,22 @@ static void render_guarded(void *arg) {
     if (log_on(4)) log_line(4, "%s", s.p);
 }
 
+int engine_render(struct engine *en, struct err *e, const struct linear *lin, struct etext *out) {
+    uint64_t t0 = os_now_ns();
+    struct err *inner = lin->ir->err;
+    int code = err_guard(inner, render_guarded, &(struct render_call){en, lin, out});
+    if (code && e != inner) err_set(e, code, "%s", inner->msg);
+    en->stats.render_ns += os_now_ns() - t0;
+    if (!code && log_on(7)) debug_assembly(en, out->name, out->text);
+    return code;
+}
+
 int engine_compile(struct engine *en, struct err *e, const struct linear *const *lin, uint32_t n,
                    const struct ekernel **out) {
     struct etext *t = mem_alloc((n + 1) * sizeof *t);
     if (!t) return err_set(e, RG_ENOMEM, "out of memory while compiling %u kernels", n);
-    uint64_t t0 = os_now_ns();
     int code = 0;
-    for (uint32_t i = 0; i < n && !code; i++) {
-        struct err *inner = lin[i]->ir->err;
-        code = err_guard(inner, render_guarded, &(struct render_call){en, lin[i], &t[i]});
-        if (code) err_set(e, code, "%s", inner->msg);
-    }
-    en->stats.render_ns += os_now_ns() - t0;
-    for (uint32_t i = 0; i < n && !code && log_on(7); i++) debug_assembly(en, t[i].name, t[i].text);
+    for (uint32_t i = 0; i < n && !code; i++) code = engine_render(en, e, lin[i], &t[i]);
     for (uint32_t i = 0; i < n; i++) out[i] = NULL;
     if (!code && en->ops->kind == DEV_RUNS) code = engine_compile_text(en, e, t, n, out);
     mem_free(t);

@@ -42,6 +42,9 @@ struct code {
     struct knode *kernels;
 };
 
+/* compile.c: a program as text; lives in the arena of lin's ir. */
+int engine_render(struct engine *, struct err *, const struct linear *lin, struct etext *out);
+
 /* compile.c: what a translation unit begins with; text NULL: everything there is. */
 void engine_preamble(const struct engine *, struct str *, const char *const *text, uint32_t n);
 
@@ -185,6 +188,48 @@ void plan_free(struct engine *, struct plan *);
 const uop *plans_changing(struct engine *, const struct plan_key *, struct plan *made);
 void plans_keep(struct engine *, struct plan *); /* takes it in, drops what was not used for longest */
 int plans_temp(struct engine *, struct err *, size_t bytes);
+
+/* recipe.c: a plan without addresses: made of a schedule, or read from the disk cache. */
+struct recipe_buf {
+    enum sched_place place;
+    uint32_t number; /* as in struct bind */
+    int64_t offset;
+};
+struct recipe_kernel {
+    struct etext t;
+    const char *opts, *graph; /* of its debug_call */
+    double predicted;
+    const char *builtin; /* "": t is compiled; else a function of the device, and of t name and estimate count */
+    const char **type;   /* as in dev_call */
+    uint32_t ntype;
+    int64_t rows, num[RG_COUNT(((struct sched_builtin *)0)->num)];
+};
+struct recipe_call {
+    uint32_t kernel, nbuf, nvar, nodes;
+    const struct recipe_buf *buf;
+    const uint32_t *var, *node;
+    const char *name, *bound; /* as in debug_call */
+    double roof;
+};
+struct recipe_copy {
+    struct recipe_buf from;
+    uint32_t result;
+    uint64_t bytes;
+};
+struct recipe {
+    const char *file; /* its name in the disk cache; NULL: it is not kept there */
+    struct realize_stats stats;
+    int64_t temp_bytes;
+    const int64_t *table;
+    struct recipe_kernel *kernel;
+    struct recipe_call *call;
+    struct recipe_copy *copy;
+    uint32_t table_n, nkernel, ncall, ncopy;
+};
+/* False: it is not there; then `file` is where recipe_save would put it. */
+bool recipe_load(struct engine *, struct arena *, const struct plan_key *, struct recipe *out);
+void recipe_save(struct engine *, struct arena *, const struct recipe *);
+#define SEARCH_LATEST "search-latest" /* a cache file that changes with each result of a search */
 
 /* realize.c: the plan with the buffers, results and VARs of r; r->ir and r->graph are not looked at. */
 int plan_run(struct engine *, struct err *, struct plan *, const struct realize *r, struct realize_stats *);

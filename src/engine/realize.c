@@ -174,101 +174,156 @@ static const char *lower_one(struct call *c, struct sched_prog *p, struct linear
     return opts;
 }
 
-/* A function of the device: nothing to lower or to compile. */
-static const struct ekernel *builtin(struct call *c, const struct sched_prog *p) {
+/* What a builtin is called with: nothing to lower or to compile. */
+static void builtin_recipe(struct call *c, const struct sched_prog *p, struct recipe_kernel *k) {
     enum { OPS_ISSUED = 20 }; /* instructions for one comparison: what the cut of the grid goes by */
     const struct sched_builtin *b = p->builtin;
-    const char **type = arena_array(c->work, const char *, p->nbuf);
-    const struct ekernel *k;
-    struct err e = {0};
-    type[0] = dtype_info[p->kernel.sink->dt].name;
-    for (uint32_t i = 1; i < p->nbuf; i++) type[i] = dtype_info[p->kernel.sink->src[i - 1]->dt].name;
-    struct dev_call call = {.name = b->name, .type = type, .nbuf = p->nbuf, .rows = b->rows, .num = b->num};
-    struct estimate est = {
-        .flops = b->ops, .flops_issued = b->ops * OPS_ISSUED, .bytes = p->bytes, .bytes_issued = p->bytes};
-    must(c, engine_builtin(c->en, &e, p->kernel.name, &call, &est, &k), &e);
-    debug_builtin(p, k);
-    return k;
+    k->builtin = b->name;
+    k->ntype = p->nbuf;
+    k->type = arena_array(c->work, const char *, p->nbuf);
+    k->type[0] = dtype_info[p->kernel.sink->dt].name;
+    for (uint32_t i = 1; i < p->nbuf; i++) k->type[i] = dtype_info[p->kernel.sink->src[i - 1]->dt].name;
+    k->rows = b->rows;
+    memcpy(k->num, b->num, sizeof k->num);
+    k->t = (struct etext){.name = p->kernel.name,
+                          .text = "",
+                          .est = {.flops = b->ops,
+                                  .flops_issued = b->ops * OPS_ISSUED,
+                                  .bytes = p->bytes,
+                                  .bytes_issued = p->bytes}};
 }
 
-static const struct ekernel **compile(struct call *c, struct schedule *s) {
+/* Lowers every kernel and renders its text. */
+static void lower_all(struct call *c, struct schedule *s, struct recipe *r) {
     struct linear *lin = arena_array(c->work, struct linear, s->prog.n + 1);
-    const struct linear **list = arena_array(c->work, const struct linear *, s->prog.n + 1);
-    const struct ekernel **k = arena_array(c->work, const struct ekernel *, s->prog.n + 1);
+    struct err e = {0};
+    uint64_t t0 = os_now_ns();
+    c->opts = arena_array(c->work, const char *, s->prog.n + 1);
+    r->kernel = arena_array(c->work, struct recipe_kernel, s->prog.n + 1);
+    r->nkernel = s->prog.n;
+    for (uint32_t i = 0; i < s->prog.n; i++) {
+        struct sched_prog *p = &s->prog.p[i];
+        r->kernel[i] =
+            (struct recipe_kernel){.builtin = "", .opts = "", .graph = "", .predicted = p->seconds};
+        if (p->builtin) {
+            builtin_recipe(c, p, &r->kernel[i]);
+            continue;
+        }
+        r->kernel[i].opts = c->opts[i] = lower_one(c, p, &lin[i]);
+        r->kernel[i].graph = p->text;
+    }
+    uint64_t t1 = os_now_ns();
+    for (uint32_t i = 0; i < s->prog.n; i++)
+        if (!s->prog.p[i].builtin) must(c, engine_render(c->en, &e, &lin[i], &r->kernel[i].t), &e);
+    event_add(EVENT_LOWER, event_name("lower"), t0, t1, s->prog.n, 0);
+    c->stats.lower_ns = t1 - t0;
+}
+
+/* Compiles the texts that are new, all at once. */
+static const struct ekernel **compile(struct call *c, const struct recipe *r) {
+    struct etext *text = arena_array(c->work, struct etext, r->nkernel + 1);
+    const struct ekernel **k = arena_array(c->work, const struct ekernel *, r->nkernel + 1);
+    const struct ekernel **made = arena_array(c->work, const struct ekernel *, r->nkernel + 1);
     struct err e = {0};
     uint64_t t0 = os_now_ns();
     uint32_t n = 0;
-    c->opts = arena_array(c->work, const char *, s->prog.n + 1);
-    for (uint32_t i = 0; i < s->prog.n; i++) {
-        if (s->prog.p[i].builtin) continue;
-        c->opts[i] = lower_one(c, &s->prog.p[i], &lin[n]);
-        list[n] = &lin[n], n++;
+    if (c->en->ops->kind != DEV_RUNS) return k;
+    for (uint32_t i = 0; i < r->nkernel; i++)
+        if (!*r->kernel[i].builtin) text[n++] = r->kernel[i].t;
+    must(c, engine_compile_text(c->en, &e, text, n, made), &e);
+    n = 0;
+    for (uint32_t i = 0; i < r->nkernel; i++) {
+        const struct recipe_kernel *from = &r->kernel[i];
+        struct dev_call call = {from->builtin, from->type, from->ntype, from->rows, from->num};
+        if (*from->builtin)
+            must(c, engine_builtin(c->en, &e, from->t.name, &call, &from->t.est, &k[i]), &e);
+        else
+            k[i] = made[n++];
     }
     uint64_t t1 = os_now_ns();
-    const struct ekernel **made = arena_array(c->work, const struct ekernel *, n + 1);
-    must(c, engine_compile(c->en, &e, list, n, made), &e);
-    n = 0;
-    for (uint32_t i = 0; i < s->prog.n; i++)
-        k[i] = s->prog.p[i].builtin ? builtin(c, &s->prog.p[i]) : made[n++];
-    uint64_t t2 = os_now_ns();
-    event_add(EVENT_LOWER, event_name("lower"), t0, t1, n, 0);
-    event_add(EVENT_BUILD, event_name("compile"), t1, t2, n, 0);
-    c->stats.lower_ns = t1 - t0;
-    c->stats.compile_ns = t2 - t1;
+    event_add(EVENT_BUILD, event_name("compile"), t0, t1, n, 0);
+    c->stats.compile_ns = t1 - t0;
     return k;
 }
 
-/* ---- the plan that is kept ---------------------------------------------------------------------------------- */
+/* ---- the recipe of a schedule --------------------------------------------------------------------------------- */
 
-static struct bind bind_of(const struct schedule *s, uint32_t buf, void **at) {
+static struct recipe_buf place_of(const struct schedule *s, uint32_t buf) {
     const struct sched_buf *b = &s->buf.p[buf];
     int64_t offset = b->place == BUF_TEMP ? b->offset : b->place == BUF_TABLE ? (int64_t)b->number * 8 : 0;
-    return (struct bind){at, b->place, b->number, offset};
+    return (struct recipe_buf){b->place, b->number, offset};
 }
 
-static bool moves(enum sched_place p) { return p == BUF_GRAPH || p == BUF_RESULT; }
-
-static void add_commands(struct call *c, const struct schedule *s, const struct ekernel **k) {
-    struct plan *x = c->made;
-    struct err e = {0};
-    uint32_t nbuf = 0, nvar = 0;
+/* Graph nodes as places in the key: they name the same nodes of an equal graph in another ir. */
+static void add_calls(struct call *c, const struct schedule *s, const struct ekernel **k, struct recipe *r) {
+    uint32_t n = c->r->graph->id + 1, *place = arena_array(c->work, uint32_t, n);
+    for (uint32_t i = 0; i < c->key.topo.n; i++) place[c->key.topo.p[i]->id] = i + 1;
+    r->call = arena_array(c->work, struct recipe_call, s->call.n + 1);
+    r->ncall = s->call.n;
     for (uint32_t i = 0; i < s->call.n; i++) {
-        const struct sched_prog *p = &s->prog.p[s->call.p[i].prog];
-        nbuf += p->nbuf;
-        nvar += p->nvar;
-    }
-    x->outer = arena_array(&x->arena, struct bind, nbuf + 1);
-    x->inner = arena_array(&x->arena, struct bind, nbuf + 1);
-    x->var = arena_array(&x->arena, struct bind_var, nvar + 1);
-    for (uint32_t i = 0; i < s->call.n; i++) {
-        const struct sched_call *call = &s->call.p[i];
-        const struct ekernel *kernel = k[call->prog];
-        void **no_buf = arena_array(c->work, void *, kernel->nbuf + 1);
-        int64_t *no_var = arena_array(c->work, int64_t, kernel->nvar + 1);
-        const struct sched_builtin *builtin = s->prog.p[call->prog].builtin;
-        if (builtin) memcpy(no_var, builtin->num, sizeof builtin->num);
-        must(c, engine_list_add(x->list, &e, kernel, no_buf, no_var), &e);
-        void **buf = engine_list_bufs(x->list, i);
-        for (uint32_t b = 0; b < s->prog.p[call->prog].nbuf; b++) {
-            struct bind bind = bind_of(s, call->buf[b], &buf[b]);
-            *(moves(bind.place) ? &x->outer[x->nouter++] : &x->inner[x->ninner++]) = bind;
-        }
-        for (uint32_t v = 0; v < s->prog.p[call->prog].nvar; v++)
-            x->var[x->nvar++] = (struct bind_var){engine_list_vars(x->list, i) + v, call->var[v]};
+        const struct sched_call *from = &s->call.p[i];
+        const struct sched_prog *p = &s->prog.p[from->prog];
+        struct recipe_buf *buf = arena_array(c->work, struct recipe_buf, p->nbuf + 1);
+        uint32_t *node = arena_array(c->work, uint32_t, from->nodes + 1), nodes = 0;
+        struct debug_call d = {.k = k[from->prog]};
+        for (uint32_t b = 0; b < p->nbuf; b++) buf[b] = place_of(s, from->buf[b]);
+        for (uint32_t j = 0; j < from->nodes; j++)
+            if (from->node[j] < n && place[from->node[j]]) node[nodes++] = place[from->node[j]] - 1;
+        debug_prepare(c->en, c->work, p, &d);
+        r->call[i] = (struct recipe_call){.kernel = from->prog,
+                                          .nbuf = p->nbuf,
+                                          .nvar = p->nvar,
+                                          .nodes = nodes,
+                                          .buf = buf,
+                                          .var = from->var,
+                                          .node = node,
+                                          .name = d.name,
+                                          .bound = d.bound,
+                                          .roof = d.roof};
     }
 }
 
 /* A result that is held elsewhere: the same value asked for twice, or a view of a whole buffer. */
-static void add_copies(struct call *c, const struct schedule *s) {
-    struct plan *x = c->made;
+static void add_copies(struct call *c, const struct schedule *s, struct recipe *r) {
     const uop *g = c->r->graph;
-    x->copy = arena_array(&x->arena, struct bind_copy, g->nsrc + 1);
+    r->copy = arena_array(c->work, struct recipe_copy, g->nsrc + 1);
     for (uint32_t i = 0; i < g->nsrc; i++) {
         if (g->src[i]->op == OP_BUFFER || g->src[i]->op == OP_ASSIGN) continue;
         const struct sched_buf *b = &s->buf.p[s->result[i]];
         if (b->place == BUF_RESULT && b->number == i) continue;
-        x->copy[x->ncopy++] = (struct bind_copy){bind_of(s, s->result[i], NULL), i,
-                                                 (size_t)b->elements * dtype_info[b->dt].bytes};
+        r->copy[r->ncopy++] = (struct recipe_copy){place_of(s, s->result[i]), i,
+                                                   (uint64_t)b->elements * dtype_info[b->dt].bytes};
+    }
+}
+
+/* ---- the plan that is kept ---------------------------------------------------------------------------------- */
+
+static bool moves(enum sched_place p) { return p == BUF_GRAPH || p == BUF_RESULT; }
+
+static void add_commands(struct call *c, const struct recipe *r, const struct ekernel **k) {
+    struct plan *x = c->made;
+    struct err e = {0};
+    uint32_t nbuf = 0, nvar = 0;
+    for (uint32_t i = 0; i < r->ncall; i++) nbuf += r->call[i].nbuf, nvar += r->call[i].nvar;
+    x->outer = arena_array(&x->arena, struct bind, nbuf + 1);
+    x->inner = arena_array(&x->arena, struct bind, nbuf + 1);
+    x->var = arena_array(&x->arena, struct bind_var, nvar + 1);
+    for (uint32_t i = 0; i < r->ncall; i++) {
+        const struct recipe_call *call = &r->call[i];
+        const struct ekernel *kernel = k[call->kernel];
+        void **no_buf = arena_array(c->work, void *, RG_MAX(kernel->nbuf, call->nbuf) + 1);
+        int64_t *no_var = arena_array(c->work, int64_t, RG_MAX(kernel->nvar, call->nvar) + 1);
+        if (*r->kernel[call->kernel].builtin)
+            memcpy(no_var, r->kernel[call->kernel].num, sizeof r->kernel->num);
+        must(c, engine_list_add(x->list, &e, kernel, no_buf, no_var), &e);
+        void **buf = engine_list_bufs(x->list, i);
+        for (uint32_t b = 0; b < call->nbuf; b++) {
+            const struct recipe_buf *from = &call->buf[b];
+            struct bind bind = {&buf[b], from->place, from->number, from->offset};
+            *(moves(bind.place) ? &x->outer[x->nouter++] : &x->inner[x->ninner++]) = bind;
+        }
+        for (uint32_t v = 0; v < call->nvar; v++)
+            x->var[x->nvar++] = (struct bind_var){engine_list_vars(x->list, i) + v, call->var[v]};
     }
 }
 
@@ -295,42 +350,41 @@ static void name_calls(struct call *c, struct plan *x) {
     event_end(own, 0, 0);
 }
 
-/* Graph nodes as places in the key: they name the same nodes of an equal graph in another ir. */
-static void add_provenance(struct call *c, const struct schedule *s, const struct ekernel **k) {
+static void add_provenance(struct call *c, const struct recipe *r, const struct ekernel **k) {
     struct plan *x = c->made;
-    uint32_t n = c->r->graph->id + 1, *place = arena_array(c->work, uint32_t, n);
-    for (uint32_t i = 0; i < c->key.topo.n; i++) place[c->key.topo.p[i]->id] = i + 1;
-    x->call = arena_array(&x->arena, struct debug_call, s->call.n + 1);
-    const char **opts = arena_array(c->work, const char *, s->prog.n + 1),
-               **text = arena_array(c->work, const char *, s->prog.n + 1);
-    for (uint32_t i = 0; i < s->prog.n; i++) {
-        opts[i] = arena_printf(&x->arena, "%s", c->opts[i] ? c->opts[i] : "");
-        if (!s->prog.p[i].builtin) text[i] = arena_printf(&x->arena, "%s", s->prog.p[i].text);
+    x->call = arena_array(&x->arena, struct debug_call, r->ncall + 1);
+    const char **opts = arena_array(c->work, const char *, r->nkernel + 1),
+               **graph = arena_array(c->work, const char *, r->nkernel + 1);
+    for (uint32_t i = 0; i < r->nkernel; i++) {
+        opts[i] = arena_printf(&x->arena, "%s", r->kernel[i].opts);
+        if (!*r->kernel[i].builtin) graph[i] = arena_printf(&x->arena, "%s", r->kernel[i].graph);
     }
-    for (uint32_t i = 0; i < s->call.n; i++) {
-        const struct sched_call *from = &s->call.p[i];
+    for (uint32_t i = 0; i < r->ncall; i++) {
+        const struct recipe_call *from = &r->call[i];
         uint32_t *node = arena_array(&x->arena, uint32_t, from->nodes + 1);
         struct debug_call *d = &x->call[i];
-        d->k = k[from->prog];
-        d->opts = opts[from->prog], d->text = text[from->prog];
-        d->predicted = s->prog.p[from->prog].seconds;
         for (uint32_t j = 0; j < from->nodes; j++)
-            if (from->node[j] < n && place[from->node[j]]) node[d->nodes++] = place[from->node[j]] - 1;
+            if (from->node[j] < c->key.topo.n) node[d->nodes++] = from->node[j];
+        d->k = k[from->kernel];
         d->node = node;
-        debug_prepare(c->en, &x->arena, &s->prog.p[from->prog], d);
+        d->opts = opts[from->kernel], d->text = graph[from->kernel];
+        d->predicted = r->kernel[from->kernel].predicted;
+        d->name = arena_printf(&x->arena, "%s", from->name);
+        d->bound = arena_printf(&x->arena, "%s", from->bound);
+        d->roof = from->roof;
         d->site = arena_printf(&x->arena, "%s", site_of(c, d));
     }
 }
 
-static void upload_tables(struct call *c, const struct schedule *s) {
+static void upload_tables(struct call *c, const struct recipe *r) {
     struct plan *x = c->made;
     struct err e = {0};
-    if (!s->table_n) return;
-    size_t bytes = (size_t)s->table_n * sizeof *s->table;
+    if (!r->table_n) return;
+    size_t bytes = (size_t)r->table_n * sizeof *r->table;
     x->table = engine_alloc(c->en, &e, bytes);
     if (!x->table) must(c, e.code, &e);
     x->table_bytes = bytes;
-    must(c, c->en->ops->copy(c->en->dev, &e, COPY_IN, x->table, s->table, bytes), &e);
+    must(c, c->en->ops->copy(c->en->dev, &e, COPY_IN, x->table, r->table, bytes), &e);
 }
 
 /* A number that changes from call to call costs a compile each time: says where it is used. */
@@ -346,35 +400,62 @@ static void warn_changing(struct call *c) {
     debug_changing(c->en, number, s.n ? s.p : "");
 }
 
+/* Schedules and lowers; c->searched if its kernels are to be searched for. */
+static const struct ekernel **new_recipe(struct call *c, struct recipe *r) {
+    struct schedule *s = arena_new(c->work, struct schedule);
+    plan(c, s);
+    lower_all(c, s, r);
+    const struct ekernel **k = compile(c, r);
+    for (uint32_t i = 0; i < s->prog.n; i++)
+        if (s->prog.p[i].builtin) debug_builtin(&s->prog.p[i], k[i]);
+    r->temp_bytes = s->temp_bytes;
+    r->table = s->table, r->table_n = s->table_n;
+    r->stats = c->stats;
+    add_copies(c, s, r);
+    if (c->en->ops->kind == DEV_RUNS) add_calls(c, s, k, r);
+    if (tune_beam(c->en) > 0) c->searched = s;
+    return k;
+}
+
+static const struct ekernel **known_recipe(struct call *c, const struct recipe *r, uint64_t t0) {
+    c->stats = r->stats;
+    c->stats.plan_ns = os_now_ns() - t0;
+    c->stats.lower_ns = c->stats.compile_ns = 0;
+    return compile(c, r);
+}
+
 static struct plan *make_plan(struct call *c) {
-    struct schedule s;
-    bool search = tune_beam(c->en) > 0;
+    struct recipe r;
     struct err e = {0};
-    plan(c, &s);
-    const struct ekernel **k = compile(c, &s);
+    struct event_span span = event_begin(EVENT_PLAN, event_name("looking for the plan on disk"));
+    bool known = recipe_load(c->en, c->work, &c->key, &r);
+    event_end(span, c->key.topo.n, known ? r.ncall : 0);
+    const struct ekernel **k = known ? known_recipe(c, &r, span.t0) : new_recipe(c, &r);
     struct plan *x = c->made = plan_new(c->en, &e);
     if (!x) must(c, e.code, &e);
     x->arena.err = c->err;
     x->stats = c->stats;
-    x->temp_bytes = (size_t)s.temp_bytes;
+    x->temp_bytes = (size_t)r.temp_bytes;
     x->key = c->key;
     x->key.topo = (uop_vec){0};
     x->key.p = arena_raw(&x->arena, c->key.n * sizeof *c->key.p);
     memcpy(x->key.p, c->key.p, c->key.n * sizeof *c->key.p);
-    add_copies(c, &s);
+    x->copy = arena_array(&x->arena, struct bind_copy, r.ncopy + 1);
+    for (; x->ncopy < r.ncopy; x->ncopy++) {
+        const struct recipe_copy *from = &r.copy[x->ncopy];
+        x->copy[x->ncopy] = (struct bind_copy){
+            {NULL, from->from.place, from->from.number, from->from.offset}, from->result, from->bytes};
+    }
     if (x->list) {
-        add_commands(c, &s, k);
-        add_provenance(c, &s, k);
-        upload_tables(c, &s);
+        add_commands(c, &r, k);
+        add_provenance(c, &r, k);
+        upload_tables(c, &r);
+        if (!known) recipe_save(c->en, c->work, &r);
     }
     x->arena.err = &c->en->err; /* the caller's record may go */
     warn_changing(c);
     plans_keep(c->en, x);
     c->made = NULL;
-    if (search) {
-        c->searched = arena_new(c->work, struct schedule);
-        *c->searched = s;
-    }
     return x;
 }
 
