@@ -9,6 +9,7 @@
  * later call says so and fails, and the process lives on with other devices.
  * Tests: tests/unit/cuda.c (need a GPU) */
 #include "device/cuda/internal.h"
+#include "device/host.h"
 
 enum { PIECES = 4, PIECE = 4 << 20, MOST_PARAMS = 4095, OUT_OF_MEMORY = 2 };
 enum { SHARED_FREE = 48 << 10, MAX_DYNAMIC_SHARED = 8 }; /* shared memory beyond it must be asked for; the name of that wish */
@@ -30,7 +31,7 @@ struct device {
     char why[256]; /* it was lost */
     char arch[24];
     struct dev_info info;
-    struct cuda_host_fn *host;
+    struct host_fn *host;
 };
 struct module {
     struct device *d;
@@ -137,7 +138,7 @@ static void cuda_close(struct device *d) {
     }
     if (d->lost) d->cu->reset(d->number);
     if (d->context) d->cu->release(d->number);
-    cuda_host_free(d->host);
+    host_fn_free(d->host);
     mem_free(d);
 }
 
@@ -314,16 +315,11 @@ static dev_fn *cuda_symbol(struct module *m, const char *name) {
     return (dev_fn *)(uintptr_t)f;
 }
 
-/* A function of the host is told from the driver's by its lowest bit, which no address of an object has set. */
 static int cuda_builtin(struct device *d, struct err *e, const struct dev_call *c, struct dev_builtin *out) {
-    struct cuda_host_fn *f;
-    if (cuda_host_fn(&d->host, e, c, &f)) return e->code;
-    *out = (struct dev_builtin){.fn = (dev_fn *)((uintptr_t)f | 1)};
+    struct host_fn *f;
+    if (host_fn_find(&d->host, e, c, &f)) return e->code;
+    *out = (struct dev_builtin){.fn = host_fn_mark(f)};
     return 0;
-}
-
-static const struct cuda_host_fn *host_fn(dev_fn *fn) {
-    return (uintptr_t)fn & 1 ? (const struct cuda_host_fn *)((uintptr_t)fn & ~(uintptr_t)1) : NULL;
 }
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
@@ -368,7 +364,7 @@ static int cuda_launch(struct device *d, struct err *e, const struct dev_launch 
     if (enter(d, e)) return e->code;
     if (l->ns) *l->ns = 0;
     if (!l->grid) return 0;
-    if (host_fn(l->fn)) return cuda_host_run(d, e, host_fn(l->fn), l);
+    if (host_fn_of(l->fn)) return host_fn_run(d, cuda_copy, e, host_fn_of(l->fn), l);
     if (!l->ns) return start(d, e, l);
     float ms = 0;
     TRY(d->cu->event_record(d->begin, d->stream), "timing a kernel");

@@ -91,10 +91,4 @@ const struct cuda_nvrtc *cuda_nvrtc(struct err *);
 void nvrtc_arch(const struct cuda_nvrtc *, int major, int minor, char arch[24]);
 extern const char nvrtc_flags[];
 
-/* host.c: functions that run on the host. They are kept in a list of the device's. */
-struct cuda_host_fn;
-int cuda_host_fn(struct cuda_host_fn **list, struct err *, const struct dev_call *, struct cuda_host_fn **out);
-int cuda_host_run(struct device *, struct err *, const struct cuda_host_fn *, const struct dev_launch *);
-void cuda_host_free(struct cuda_host_fn *);
-
 #endif

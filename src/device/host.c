@@ -1,15 +1,15 @@
-/* host.c: functions that the CUDA device borrows from the CPU: sorting and the like.
+/* host.c: functions that a device with memory of its own borrows from the CPU: sorting and the like.
  *
- * Their sources are copied to the host, the CPU's function runs there, and the result is copied back, in the order of the
- * stream like everything else. Slow, and right: a program that sorts runs on any device. A function is found by name
+ * Their sources are copied to the host, the CPU's function runs there, and the result is copied back, in order with
+ * everything else. Slow, and right: a program that sorts runs on any device. A function is found by name
  * and types alone, because calls with other sizes share it; the CPU is asked again when it runs.
- * Tests: tests/unit/values_ops.c (cuda_gpu_values_ops) */
-#include "device/cuda/internal.h"
+ * Tests: tests/unit/values_ops.c (cuda_gpu_values_ops, opencl_values_ops) */
+#include "device/host.h"
 
 #include <stdlib.h>
 
-struct cuda_host_fn {
-    struct cuda_host_fn *next;
+struct host_fn {
+    struct host_fn *next;
     uint32_t nbuf;
     const char *name, *type[4]; /* in text */
     char text[160];
@@ -20,17 +20,16 @@ static size_t bytes_of(const char *type) {
     return *digit ? (size_t)atoi(digit) / 8 : 1; /* "bf16", "bool" */
 }
 
-int cuda_host_fn(struct cuda_host_fn **list, struct err *e, const struct dev_call *c,
-                 struct cuda_host_fn **out) {
+int host_fn_find(struct host_fn **list, struct err *e, const struct dev_call *c, struct host_fn **out) {
     struct dev_builtin ignore;
     if (device_cpu.builtin(NULL, e, c, &ignore)) return e->code;
-    struct cuda_host_fn *f = mem_alloc(sizeof *f);
+    struct host_fn *f = mem_alloc(sizeof *f);
     if (!f || c->nbuf > RG_COUNT(f->type)) {
         mem_free(f);
         return err_set(e, RG_ENOMEM, "out of memory for the function %s", c->name);
     }
     size_t at = 0;
-    *f = (struct cuda_host_fn){.next = *list, .nbuf = c->nbuf, .name = f->text};
+    *f = (struct host_fn){.next = *list, .nbuf = c->nbuf, .name = f->text};
     at += (size_t)snprintf(f->text, sizeof f->text, "%.60s", c->name) + 1;
     for (uint32_t i = 0; i < c->nbuf; i++) {
         f->type[i] = f->text + at;
@@ -40,8 +39,8 @@ int cuda_host_fn(struct cuda_host_fn **list, struct err *e, const struct dev_cal
     return 0;
 }
 
-void cuda_host_free(struct cuda_host_fn *f) {
-    for (struct cuda_host_fn *next; f; f = next) {
+void host_fn_free(struct host_fn *f) {
+    for (struct host_fn *next; f; f = next) {
         next = f->next;
         mem_free(f);
     }
@@ -49,7 +48,8 @@ void cuda_host_free(struct cuda_host_fn *f) {
 
 struct run {
     struct device *d;
-    const struct cuda_host_fn *f;
+    host_copy *copy;
+    const struct host_fn *f;
     const struct dev_launch *l;
     void *near[4], *scratch;
     size_t bytes[4], scratch_bytes;
@@ -64,7 +64,7 @@ static void measure(struct run *r) {
 }
 
 static int run(struct run *r, struct err *e) {
-    const struct cuda_host_fn *f = r->f;
+    const struct host_fn *f = r->f;
     struct dev_builtin cpu;
     struct dev_call call = {f->name, f->type, f->nbuf, r->l->grid, r->l->var};
     if (device_cpu.builtin(NULL, e, &call, &cpu)) return e->code;
@@ -76,15 +76,15 @@ static int run(struct run *r, struct err *e) {
         if (!(r->near[i] = os_pages(r->bytes[i] + 64)))
             return err_set(e, RG_ENOMEM, "no memory on the host for %zu bytes of the function %s",
                            r->bytes[i], f->name);
-        if (i && device_cuda[0].copy(r->d, e, COPY_OUT, r->near[i], r->l->buf[i], r->bytes[i]))
-            return e->code;
+        if (i && r->copy(r->d, e, COPY_OUT, r->near[i], r->l->buf[i], r->bytes[i])) return e->code;
     }
     cpu.fn(r->near, r->l->var, 0, r->l->grid, r->scratch);
-    return device_cuda[0].copy(r->d, e, COPY_IN, r->l->buf[0], r->near[0], r->bytes[0]);
+    return r->copy(r->d, e, COPY_IN, r->l->buf[0], r->near[0], r->bytes[0]);
 }
 
-int cuda_host_run(struct device *d, struct err *e, const struct cuda_host_fn *f, const struct dev_launch *l) {
-    struct run r = {.d = d, .f = f, .l = l};
+int host_fn_run(struct device *d, host_copy *copy, struct err *e, const struct host_fn *f,
+                const struct dev_launch *l) {
+    struct run r = {.d = d, .copy = copy, .f = f, .l = l};
     uint64_t t0 = os_now_ns();
     int code = run(&r, e);
     for (uint32_t i = 0; i < f->nbuf; i++)
