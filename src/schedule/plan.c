@@ -495,6 +495,10 @@ static bool store_rows(struct region *x) {
         if (u->row) u->forced = UNIT_FORCED, any = true;
         u->row = u->kept = 0;
     }
+    if (any && x->g->opts->log)
+        str_printf(x->g->opts->log,
+                   "plan: region of %u units has no legal plan without storing its INLINE values: stored\n",
+                   x->n);
     return any;
 }
 

@@ -251,6 +251,84 @@ TEST_SLOW(attention_peak_is_linear, 300) {
               (unsigned long long)peak[0], (unsigned long long)peak[1], (unsigned long long)peak[2]);
 }
 
+/* ---- nothing for each query and key is ever stored, whatever stands around ------------------------------------------- */
+
+enum around { SUM, MEAN, PROJECTED, DROPPED, MASKED, ADDED, GROUPED, BLOCK, AROUND };
+
+static rg_tensor leaf(rg_ctx *c, rg_ints shape, double step) {
+    int64_t n = 1;
+    for (size_t i = 0; i < shape.n; i++) n *= shape.d[i];
+    rg_tensor x =
+        rg_contiguous(rg_sin(rg_mul(rg_reshape(rg_arange(c, RG_F32, 0, (double)n, 1), shape), step)));
+    rg_realize(x);
+    return x;
+}
+
+static rg_tensor heads_of(rg_tensor x, int64_t at, int64_t heads, int64_t d) {
+    rg_tensor part = rg_narrow(x, 2, at * heads * d, heads * d);
+    return rg_transpose(rg_reshape(part, RG_SHAPE(rg_dim(x, 0), rg_dim(x, 1), heads, d)), 1, 2);
+}
+
+/* A block of GPT-2 of the parameters p: two norms, attention, two products with a GELU between. */
+static rg_tensor gpt_block(rg_tensor x, const rg_tensor *p, int64_t heads, int64_t d) {
+    rg_tensor qkv = rg_matmul(rg_layernorm(x, p[4], p[5]), p[0]);
+    rg_tensor o = rg_attention(heads_of(qkv, 0, heads, d), heads_of(qkv, 1, heads, d),
+                               heads_of(qkv, 2, heads, d), .causal = true);
+    rg_tensor y = rg_add(x, rg_matmul(rg_flatten(rg_transpose(o, 1, 2), 2, 3), p[1]));
+    return rg_add(y, rg_matmul(rg_gelu_tanh(rg_matmul(rg_layernorm(y, p[4], p[5]), p[2])), p[3]));
+}
+
+static int64_t scratch_of(rg_ctx *c, rg_tensor loss, const rg_tensor *wrt, size_t n, bool forward) {
+    rg_tensor g[8], all[9] = {loss};
+    rg_plan_stats s;
+    if (!forward && rg_grad(loss, RG_ARRAY(wrt, n), g)) FAIL("%s", rg_error(c));
+    for (size_t i = 0; i < n && !forward; i++) all[i + 1] = g[i];
+    if (rg_schedule_stats(RG_ARRAY(all, forward ? 1 : n + 1), &s)) FAIL("%s", rg_error(c));
+    return s.scratch;
+}
+
+static int64_t around_scratch(rg_ctx *c, enum around what, int64_t t, bool forward) {
+    RG_SCOPE(c);
+    int64_t h = 4, d = 16, w = h * d, hk = what == GROUPED ? 2 : h;
+    if (what == BLOCK) {
+        rg_tensor x = leaf(c, RG_SHAPE(1, t, w), 0.3);
+        rg_tensor p[] = {leaf(c, RG_SHAPE(w, 3 * w), 0.1), leaf(c, RG_SHAPE(w, w), 0.2),
+                         leaf(c, RG_SHAPE(w, 4 * w), 0.3), leaf(c, RG_SHAPE(4 * w, w), 0.4),
+                         leaf(c, RG_SHAPE(w), 0.5),        leaf(c, RG_SHAPE(w), 0.6)};
+        rg_tensor two = gpt_block(gpt_block(x, p, h, d), p, h, d);
+        return scratch_of(c, rg_mean(rg_square(two)), p, 6, forward);
+    }
+    rg_tensor in[] = {leaf(c, RG_SHAPE(2, h, t, d), 0.37), leaf(c, RG_SHAPE(2, hk, t, d), 0.41),
+                      leaf(c, RG_SHAPE(2, hk, t, d), 0.43), leaf(c, RG_SHAPE(w, w), 0.1)};
+    rg_tensor mask = RG_NONE;
+    if (what == MASKED) mask = rg_gt(leaf(c, RG_SHAPE(2, 1, 1, t), 0.7), -0.5);
+    if (what == ADDED) mask = leaf(c, RG_SHAPE(t), 0.7);
+    rg_tensor o = rg_attention(in[0], in[1], in[2], .causal = what >= MASKED, .mask = mask,
+                               .dropout = what == DROPPED ? 0.1 : 0);
+    if (what == SUM) return scratch_of(c, rg_sum(o), in, 3, forward);
+    if (what != PROJECTED) return scratch_of(c, rg_mean(o), in, 3, forward);
+    rg_tensor y = rg_matmul(rg_flatten(rg_transpose(o, 1, 2), 2, 3), in[3]);
+    return scratch_of(c, rg_mean(rg_square(y)), in, 4, forward);
+}
+
+TEST_SLOW(attention_never_stores_scores, 300) {
+    static const char *const name[AROUND] = {"sum",    "mean",       "projected", "dropout",
+                                             "masked", "added mask", "grouped",   "a block of GPT-2, twice"};
+    rg_ctx *c = rg_open("NULL");
+    for (int what = 0; what < AROUND; what++)
+        for (int forward = 0; forward < 2; forward++) {
+            int64_t was = 0;
+            for (int64_t t = 256; t <= 1024; t *= 2) {
+                int64_t s = around_scratch(c, (enum around)what, t, forward);
+                if (was && s > 2 * was + 8192)
+                    FAIL("%s: %lld bytes of temporaries for %lld queries, %lld for half as many", name[what],
+                         (long long)s, (long long)t, (long long)was);
+                was = s;
+            }
+        }
+    rg_close(c);
+}
+
 /* ---- corners ---------------------------------------------------------------------------------------------------- */
 
 TEST(attention_corners) {
