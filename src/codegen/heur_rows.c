@@ -30,7 +30,9 @@ struct rows {
 };
 
 static bool is_product(const uop *n) {
-    return n->op == OP_REDUCE && n->arg.i == OP_ADD && n->src[0]->op == OP_MUL;
+    if (n->op != OP_REDUCE || n->arg.i != OP_ADD) return false;
+    const uop *x = n->src[0]->op == OP_WHERE ? n->src[0]->src[1] : n->src[0]; /* masked */
+    return x->op == OP_MUL;
 }
 
 static bool find_terms(struct view *v, struct rows *w) {

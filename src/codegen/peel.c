@@ -8,7 +8,15 @@
  * The main body is then free of gates and vectorises; the tail body is slow and rare. The same happens for masks
  * that a user wrote (k < n in a sum). A gate is peeled at the innermost loop that it depends on: one predictable
  * branch per iteration of a body that is a whole tile, and little code is written twice.
+ *
+ * The other end likewise: where a gate fails whatever the inner loops do and nearly nothing is left of the body then (the
+ * sums behind a causal mask), what is left is a body of its own:
+ *
+ *     FOR o: body(gate)      becomes      FOR o: IF (gate holds for some inner values) body(gate) ELSE body(false)
+ *
  * Requires: a loop tree whose expressions are scalar. */
+#include <math.h>
+
 #include "cg.h"
 
 #define MAX_PEEL_NODES 6000 /* a body larger than this is not copied */
@@ -41,12 +49,13 @@ static bool peels_at(struct peel *p, const uop *gate, const uop *range) {
     return here && wide;
 }
 
-/* `gate` holds for all values of the written-out ranges if the returned condition holds. NULL: no such condition. */
-static const uop *cover(struct peel *p, const uop *gate, const uop *range) {
+static bool is_gate(const uop *n) { /* other integers wrap: no affine form */
+    return (n->op == OP_LT || n->op == OP_LE) && n->src[0]->dt == DT_IDX;
+}
+
+/* The gate with what is not known here at its worst, or at its best. NULL: no such condition. */
+static const uop *bounded(struct peel *p, const uop *gate, bool worst) {
     struct ir *ir = p->rw->ir;
-    if (gate->op != OP_LT && gate->op != OP_LE) return NULL;
-    if (gate->src[0]->dt != DT_IDX || !peels_at(p, gate, range))
-        return NULL; /* other integers wrap: no affine form */
     struct affine d = affine_of(ir->arena, uop2(ir, OP_SUB, gate->src[0], gate->src[1]));
     struct affine at = {.t = arena_array(ir->arena, struct term, d.n), .k = d.k};
     for (uint32_t i = 0; i < d.n; i++) {
@@ -58,16 +67,129 @@ static const uop *cover(struct peel *p, const uop *gate, const uop *range) {
             at.t[at.n++] = d.t[i];
             continue;
         }
-        int64_t most, sum;
+        int64_t end, sum;
         if (atom->lo == INT64_MIN || atom->hi == INT64_MAX) return NULL;
-        if (__builtin_mul_overflow(d.t[i].coef, d.t[i].coef > 0 ? atom->hi : atom->lo, &most) ||
-            __builtin_add_overflow(at.k, most, &sum))
+        if (__builtin_mul_overflow(d.t[i].coef, (d.t[i].coef > 0) == worst ? atom->hi : atom->lo, &end) ||
+            __builtin_add_overflow(at.k, end, &sum))
             return NULL;
         at.k = sum;
     }
     const uop *x = affine_build(ir, &at, DT_IDX);
     return rw2(p->rw, (enum op)gate->op, rw_post(p->rw, x), uop_idx(ir, 0));
 }
+
+/* `gate` holds for all values of the written-out ranges if the returned condition holds. NULL: no such condition. */
+static const uop *cover(struct peel *p, const uop *gate, const uop *range) {
+    return is_gate(gate) && peels_at(p, gate, range) ? bounded(p, gate, true) : NULL;
+}
+
+/* ---- what is left where a gate fails ----------------------------------------------------------------------- */
+
+static void statements(struct ir *ir, const uop *n, enum op op, uop_vec *out) {
+    if (n->op == (uint16_t)op) vec_push(ir->arena, out, n);
+    if (n->op != OP_BLOCK && n->op != OP_FOR && n->op != OP_IF) return;
+    for (uint32_t i = n->op != OP_BLOCK; i < n->nsrc; i++) statements(ir, n->src[i], op, out);
+}
+
+/* Does the statement add nothing to its accumulator? */
+static bool idles(const uop *set) {
+    const uop *acc = set->src[0], *v = set->src[1];
+    if (v == acc) return true;
+    if ((v->op != OP_ADD && v->op != OP_MAX) || (v->src[0] != acc && v->src[1] != acc)) return false;
+    const uop *x = v->src[v->src[0] == acc];
+    if (!uop_is_const(x) || !dt_is_float((enum dtype)x->dt)) return false;
+    return v->op == OP_ADD ? x->arg.f == 0 : x->arg.f == -INFINITY; /* a sum that began at 0 is never -0 */
+}
+
+/* Is an accumulator of this number begun in the block, and read by nobody but itself? */
+static bool is_dead(struct peel *p, const uop *block, int64_t acc) {
+    struct ir *ir = p->rw->ir;
+    uop_vec set = {0}, leaf = {0}, topo = {0};
+    bool begun = false;
+    statements(ir, block, OP_SET, &set);
+    statements(ir, block, OP_STORE, &leaf);
+    statements(ir, block, OP_STORE_ADD, &leaf);
+    for (uint32_t i = 0; i < set.n; i++) {
+        if (set.p[i]->src[0]->arg.i != acc) vec_push(ir->arena, &leaf, set.p[i]->src[1]);
+        begun |= set.p[i]->src[0]->arg.i == acc && uop_is_const(set.p[i]->src[1]);
+    }
+    uop_topo(ir->arena, leaf.p, leaf.n, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_ACC && topo.p[i]->arg.i == acc) return false;
+    return begun;
+}
+
+/* The tree without statements that do nothing (acc -1), or those of an accumulator; nor loops without statements. */
+static const uop *without(struct ir *ir, const uop *n, int64_t acc) {
+    if (n->op == OP_SET && (acc < 0 ? idles(n) : n->src[0]->arg.i == acc)) return NULL;
+    if (n->op == OP_FOR) {
+        const uop *body = without(ir, n->src[1], acc);
+        return body->nsrc ? uop2(ir, OP_FOR, n->src[0], body) : NULL;
+    }
+    if (n->op != OP_BLOCK) return n;
+    uop_vec out = {0};
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        const uop *x = without(ir, n->src[i], acc);
+        if (x) vec_push(ir->arena, &out, x);
+    }
+    return tree_block(ir, &out);
+}
+
+/* Every accumulation that is left stands in the whole body too: none lost what repeats it. And no access is to nowhere. */
+static bool is_part(struct peel *p, const uop *body, const uop *left) {
+    struct ir *ir = p->rw->ir;
+    uop_vec was = {0}, is = {0}, topo = {0};
+    statements(ir, body, OP_SET, &was), statements(ir, body, OP_STORE_ADD, &was);
+    statements(ir, left, OP_SET, &is), statements(ir, left, OP_STORE_ADD, &is);
+    for (uint32_t i = 0, k; i < is.n; i++) {
+        for (k = 0; k < was.n && was.p[k] != is.p[i]; k++) {}
+        if (k == was.n) return false;
+    }
+    uop_topo(ir->arena, &left, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_INVALID) return false;
+    return true;
+}
+
+/* Loops and functions: what is worth a branch. */
+static uint32_t weight(struct ir *ir, const uop *body) {
+    uop_vec loops = {0}, topo = {0};
+    statements(ir, body, OP_FOR, &loops);
+    uop_topo(ir->arena, &body, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) loops.n += topo.p[i]->op >= OP_EXP && topo.p[i]->op <= OP_SIGMOID;
+    return loops.n;
+}
+
+/* body(false), if less is left that is worth a branch, or nothing. NULL: none such. */
+static const uop *skipped(struct peel *p, const uop *body, const uop_vec *gates) {
+    struct ir *ir = p->rw->ir;
+    uop_vec no = {0}, set = {0};
+    for (uint32_t i = 0; i < gates->n; i++) vec_push(ir->arena, &no, uop_int(ir, DT_BOOL, 0));
+    const uop *x = without(ir, rw_subst(p->rw, body, gates->p, no.p, gates->n), -1);
+    statements(ir, x, OP_SET, &set);
+    for (uint32_t i = 0; i < set.n; i++)
+        if (is_dead(p, x, set.p[i]->src[0]->arg.i)) x = without(ir, x, set.p[i]->src[0]->arg.i);
+    return (!x->nsrc || weight(ir, x) < weight(ir, body)) && is_part(p, body, x) ? x : NULL;
+}
+
+/* Where *some fails, the returned block does what the body does. NULL: no such condition. */
+static const uop *skip(struct peel *p, const uop *body, const uop_vec *topo, const uop *range,
+                       const uop **some) {
+    struct ir *ir = p->rw->ir;
+    uop_vec gates = {0};
+    *some = NULL;
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *g = topo->p[i];
+        if (!is_gate(g) || !free_has(&p->fr, g, range)) continue;
+        const uop *c = bounded(p, g, false);
+        if (!c || uop_is_const(c) || (*some && c != *some)) continue;
+        *some = c;
+        vec_push(ir->arena, &gates, g);
+    }
+    return gates.n ? skipped(p, body, &gates) : NULL;
+}
+
+/* ---- loops ------------------------------------------------------------------------------------------------- */
 
 /* A written-out axis repeats the statements that mention it. Without its gate an accumulation may not mention it any
  * more (a sum of equal values): then it must keep the gate, or it would run once. */
@@ -96,6 +218,11 @@ static const uop *peel_block(struct peel *p, const uop *block) {
     return tree_block(p->rw->ir, &out);
 }
 
+static const uop *choice(struct ir *ir, const uop *cond, const uop *yes, const uop *no) {
+    const uop *both = uop_mk(ir, OP_IF, (const uop *[]){cond, yes, no}, no->nsrc ? 3 : 2, ARG_NONE);
+    return uop_mk(ir, OP_BLOCK, &both, 1, ARG_NONE);
+}
+
 static const uop *peel_for(struct peel *p, const uop *n) {
     struct ir *ir = p->rw->ir;
     const uop *range = n->src[0], *body = n->src[1], *cond = NULL;
@@ -114,15 +241,12 @@ static const uop *peel_for(struct peel *p, const uop *n) {
     const uop *open =
         gates.n && !uop_is_int_const(cond, 0) ? rw_subst(p->rw, body, gates.p, yes.p, gates.n) : NULL;
     if (open && !keeps_copies(p, body, open)) open = NULL;
-    if (open && uop_is_int_const(cond, 1)) {
-        body = peel_block(p, open);
-    } else if (open) {
-        const uop *fast = peel_block(p, open);
-        const uop *both = uop_mk(ir, OP_IF, (const uop *[]){cond, fast, peel_block(p, body)}, 3, ARG_NONE);
-        body = uop_mk(ir, OP_BLOCK, &both, 1, ARG_NONE);
-    } else {
-        body = peel_block(p, body);
-    }
+    bool always = open && uop_is_int_const(cond, 1);
+    const uop *some,
+        *less = always || outer_grid || topo.n >= MAX_PEEL_NODES ? NULL : skip(p, body, &topo, range, &some);
+    body = peel_block(p, always ? open : body);
+    if (less) body = choice(ir, some, body, peel_block(p, less));
+    if (open && !always) body = choice(ir, cond, peel_block(p, open), body);
     p->open.n--;
     return uop2(ir, OP_FOR, range, body);
 }

@@ -73,6 +73,10 @@ static inline bool fits_mul(const uop *n, int64_t a, int64_t b) {
     int64_t r;
     return !__builtin_mul_overflow(a, b, &r) && r > 0 && r <= dt_max((enum dtype)n->dt);
 }
+/* Every value of x is one of the type. */
+static inline bool fits_in(const uop *x, unsigned dt) {
+    return rule_dt_int(dt) && dt != DT_U64 && x->lo >= dt_min((enum dtype)dt) && x->hi <= dt_max((enum dtype)dt);
+}
 /* Bounds that are not those of the whole type show that the value did not wrap. */
 static inline bool no_wrap(const uop *n) {
     return n->lo > dt_min((enum dtype)n->dt) || n->hi < dt_max((enum dtype)n->dt);

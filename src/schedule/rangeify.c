@@ -289,6 +289,18 @@ static const uop *times(struct rangeify *r, const uop *x, int64_t k) {
     return rw2(&r->rw, OP_MUL, x, dt_is_float(dt) ? uop_flt(r->ir, dt, (double)k) : uop_int(r->ir, dt, k));
 }
 
+/* A masked row times something: what the mask leaves out is not multiplied, so that loops can leave it out. It does not
+ * count then even where the other factor is infinite or NaN, which 0 times it would be. */
+static const uop *row_product(struct rangeify *r, const uop *x) {
+    if (x->op != OP_MUL) return x;
+    for (uint32_t i = 0; i < r->row_reads.n; i++) {
+        const struct row_read *read = &r->row_reads.p[i];
+        if (read->gate && (x->src[0] == read->load || x->src[1] == read->load))
+            return rw3(&r->rw, OP_WHERE, read->gate, x, uop_flt(r->ir, (enum dtype)x->dt, 0));
+    }
+    return x;
+}
+
 static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
     const struct shape *in = sg_shape(r->g, n->src[0]);
     const uop *to[SHAPE_MAX], *src[1 + SHAPE_MAX];
@@ -309,6 +321,7 @@ static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *cons
         nr++;
     }
     const uop *body = value_at(r, n->src[0], to, gate);
+    if (op == OP_ADD) body = row_product(r, body);
     int64_t same = drop_idle(r, op, body, src, &nr);
     if (same > 1 && op == OP_ADD) body = times(r, body, same);
     if (!nr) return body;
@@ -331,12 +344,20 @@ static bool has_reduce_range(struct rangeify *r, const uop *n, bool *only_rows) 
     return any;
 }
 
+/* The condition on counters at which a row is not 0; NULL: there is none. */
+static const uop *mask_of(const uop *x) {
+    while (x->op == OP_MUL && x->src[1]->op == OP_CONST) x = x->src[0];
+    if (x->op != OP_WHERE || !uop_is_const(x->src[2]) || !dt_is_float((enum dtype)x->dt)) return NULL;
+    const uop *g = x->src[0];
+    return x->src[2]->arg.f == 0 && g->op == OP_LT && g->src[0]->dt == DT_IDX ? g : NULL;
+}
+
 /* A value that is never stored between kernels (INLINE), inside a reduction: the row that the reductions run along is
  * computed once for each iteration of the loops outside, into scratch memory, and read from there by every pass. So a
  * contraction may stand inside a reduction, and nothing is computed twice. NULL: there is no such row here. */
 static const uop *value_kept(struct rangeify *r, const uop *n, const uop *const *at) {
     const struct shape *s = sg_shape(r->g, n);
-    const uop *to[SHAPE_MAX], *src[1 + SHAPE_MAX], *index = idx(r, 0);
+    const uop *to[SHAPE_MAX], *src[1 + SHAPE_MAX], *here[SHAPE_MAX], *index = idx(r, 0);
     uint64_t context = hash_u64(n->id + 0x726f77);
     uint32_t nr = 0;
     bool by_row = true, reduced[SHAPE_MAX] = {0};
@@ -350,16 +371,19 @@ static const uop *value_kept(struct rangeify *r, const uop *n, const uop *const 
         src[1 + nr] = to[i] = reduce_range(r, context, level_of(r, n), nr, s->d[i]);
         map_put(&r->row_ranges, to[i]->id, 1);
         index = add(r, mul(r, index, s->d[i]), at[i]);
-        nr++;
+        here[nr++] = at[i];
     }
     if (!nr) return NULL;
-    vec_push(r->a, &r->row_reads, ((struct row_read){r->g->unit_of[n->id] - 1, by_row}));
     char name[24];
     int len = snprintf(name, sizeof name, "row%u", src[1]->arg.range.id);
     union arg arg = {.mem = {ir_sym(r->ir, name, (size_t)len), SPACE_SCRATCH, 0}};
     src[0] = write_value(r, n, to, NULL);
     const uop *row = uop_new(r->ir, OP_STAGE, (enum dtype)n->dt, 1, src, 1 + nr, arg);
-    return uop1(r->ir, OP_LOAD, uop2(r->ir, OP_INDEX, row, index));
+    struct row_read read = {r->g->unit_of[n->id] - 1, by_row, NULL, mask_of(src[0])};
+    if (read.gate) read.gate = rw_subst(&r->rw, read.gate, src + 1, here, nr);
+    read.load = uop1(r->ir, OP_LOAD, uop2(r->ir, OP_INDEX, row, index));
+    vec_push(r->a, &r->row_reads, read);
+    return read.load;
 }
 
 static bool is_kept(struct rangeify *r, const uop *n, const uop *gate) {

@@ -84,14 +84,22 @@ static const uop *group_mask(struct tg *g, const uop *m, const struct shape *q, 
 
 /* ---- the scores ---------------------------------------------------------------------------------------------- */
 
+static const uop *number(struct attend *a, double v) { return uop_flt(a->g->ir, a->dt, v); }
+
 /* true where query i sees key j: keys 0 .. i, if there are more keys than queries the queries are the last ones. */
 static const uop *causal(struct attend *a) {
     int64_t first = RG_MAX(a->s - a->t, 0);
-    const uop *i = tg_iota(a->g, a->t, 2, 0), *j = tg_iota(a->g, a->s, 2, 1);
-    return t_le(a->g, j, first ? tg_op_k(a->g, OP_ADD, i, (double)first) : i);
+    const uop *i = tg_iota(a->g, first + a->t, 2, 0), *j = tg_iota(a->g, a->s, 2, 1);
+    return t_le(a->g, j, first ? t_slice(a->g, i, &(struct t_slice){.start = first, .stop = T_END}, 1) : i);
 }
 
-static const uop *number(struct attend *a, double v) { return uop_flt(a->g->ir, a->dt, v); }
+/* exp(s - m), the weights but for their sum. Those behind the causal mask are 0 in any case; as a WHERE they are so to the
+ * compiler, and neither they nor what they are multiplied by is computed. */
+static const uop *weights(struct attend *a, const uop *s, const uop *m) {
+    const uop *p = t_exp(a->g, t_sub(a->g, s, m));
+    if (a->o->causal) p = t_where(a->g, causal(a), p, number(a, 0));
+    return t_inline(a->g, p);
+}
 
 static const uop *scores(struct attend *a, const uop *q, const uop *k) {
     struct tg *g = a->g;
@@ -99,7 +107,8 @@ static const uop *scores(struct attend *a, const uop *q, const uop *k) {
     double scale = a->o->scale != 0 ? a->o->scale : 1 / sqrt((double)RG_MAX(s->d[s->n - 1], 1));
     const uop *x = tg_contract(g, t_unsqueeze(g, q, -2), t_unsqueeze(g, k, -3), 1);
     const uop *m = a->o->mask;
-    x = t_mul(g, t_inline(g, x), number(a, scale)); /* INLINE: on the way back the row that is kept is scaled */
+    x = t_mul(g, t_inline(g, x),
+              number(a, scale)); /* INLINE: on the way back the row that is kept is scaled */
     if (m && m->dt == DT_BOOL) x = t_where(g, m, x, number(a, -INFINITY));
     if (m && m->dt != DT_BOOL) x = t_add(g, x, t_cast(g, m, a->dt));
     if (a->o->causal) x = t_where(g, causal(a), x, number(a, -INFINITY));
@@ -136,14 +145,15 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
     const uop *s = scores(a, q, k), *zero = number(a, 0), *one = number(a, 1);
     const uop *m = over_keys(a, OP_MAX, s);
     m = t_where(g, t_eq(g, m, number(a, -INFINITY)), zero, m); /* a query that sees nothing */
-    const uop *p = t_inline(g, t_exp(g, t_sub(g, s, m)));
+    const uop *p = weights(a, s, m);
     const uop *l = over_keys(a, OP_ADD, p);
     l = t_where(g, t_eq(g, l, zero), one, l);
     const uop *o = t_cast(g, t_div(g, weighted(a, p, v), l), out);
 
     const uop *lse = t_detach(g, t_contiguous(g, t_add(g, m, t_log(g, l))));
     const uop *seen = t_cast(g, t_detach(g, t_contiguous(g, o)), a->dt);
-    const uop *w = t_inline(g, t_exp(g, t_sub(g, s, lse)));
+    const uop *w = weights(a, s, lse);
+    w = t_via(g, w, t_mul(g, t_detach(g, w), s)); /* what flows to P is multiplied by the P that is kept */
     const uop *back = t_sub(g, weighted(a, w, v), t_mul(g, over_keys(a, OP_ADD, w), seen));
     return t_via(g, o, uop1(g->ir, OP_ONCE, t_cast(g, back, out)));
 }

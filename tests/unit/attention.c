@@ -355,6 +355,23 @@ TEST(attention_corners) {
 }
 
 /* A second derivative is refused, in words; the constants of the way back would make it wrong. */
+/* Query i sees keys 0 .. i: each weight is 1 / (i + 1). What stands behind the mask does not count, whatever it is. */
+TEST(attention_behind_the_mask) {
+    enum { T = 300, D = 8 };
+    rg_ctx *c = rg_open("CPU");
+    static float v[T * D], o[T * D];
+    for (int i = 0; i < T * D; i++) v[i] = i < 200 * D ? (float)(i / D) : i % 2 ? INFINITY : NAN;
+    rg_tensor zero = rg_zeros(c, RG_F32, RG_SHAPE(1, T, D));
+    CHECK_EQ(rg_read(rg_attention(zero, zero, rg_from(c, RG_F32, v, RG_SHAPE(1, T, D)), .causal = true), o,
+                     sizeof o),
+             0);
+    for (int i = 0; i < T; i++) {
+        if (i < 200) CHECK_NEAR(o[i * D + 3], i / 2.0, 1e-4);
+        if (i >= 200) CHECK(!isfinite(o[i * D]) && !isfinite(o[i * D + 1]));
+    }
+    rg_close(c);
+}
+
 TEST(attention_is_differentiated_once) {
     rg_ctx *c = rg_open("REF");
     struct layer l;
