@@ -101,8 +101,8 @@ static bool idles(const uop *set) {
     return v->op == OP_ADD ? x->arg.f == 0 : x->arg.f == -INFINITY; /* a sum that began at 0 is never -0 */
 }
 
-/* Is an accumulator of this number begun in the block, and read by nobody but itself? */
-static bool is_dead(struct peel *p, const uop *block, int64_t acc) {
+/* Is an accumulator of this number begun in the body, and read by nobody but itself in what is left of it? */
+static bool is_dead(struct peel *p, const uop *body, const uop *block, int64_t acc) {
     struct ir *ir = p->rw->ir;
     uop_vec set = {0}, leaf = {0}, topo = {0};
     bool begun = false;
@@ -111,8 +111,11 @@ static bool is_dead(struct peel *p, const uop *block, int64_t acc) {
     statements(ir, block, OP_STORE_ADD, &leaf);
     for (uint32_t i = 0; i < set.n; i++) {
         if (set.p[i]->src[0]->arg.i != acc) vec_push(ir->arena, &leaf, set.p[i]->src[1]);
-        begun |= set.p[i]->src[0]->arg.i == acc && uop_is_const(set.p[i]->src[1]);
     }
+    set.n = 0;
+    statements(ir, body, OP_SET, &set);
+    for (uint32_t i = 0; i < set.n; i++)
+        begun |= set.p[i]->src[0]->arg.i == acc && uop_is_const(set.p[i]->src[1]);
     uop_topo(ir->arena, leaf.p, leaf.n, &topo);
     for (uint32_t i = 0; i < topo.n; i++)
         if (topo.p[i]->op == OP_ACC && topo.p[i]->arg.i == acc) return false;
@@ -168,7 +171,7 @@ static const uop *skipped(struct peel *p, const uop *body, const uop_vec *gates)
     const uop *x = without(ir, rw_subst(p->rw, body, gates->p, no.p, gates->n), -1);
     statements(ir, x, OP_SET, &set);
     for (uint32_t i = 0; i < set.n; i++)
-        if (is_dead(p, x, set.p[i]->src[0]->arg.i)) x = without(ir, x, set.p[i]->src[0]->arg.i);
+        if (is_dead(p, body, x, set.p[i]->src[0]->arg.i)) x = without(ir, x, set.p[i]->src[0]->arg.i);
     return (!x->nsrc || weight(ir, x) < weight(ir, body)) && is_part(p, body, x) ? x : NULL;
 }
 
