@@ -60,8 +60,8 @@ struct at_memo {
 struct row_read { /* of a kept value */
     uint32_t unit;
     bool by_row; /* while another row is filled, element for element */
-    const uop *load,
-        *gate; /* the read; where the row is masked, the condition at which it is not 0, else NULL */
+    const uop *load; /* the read */
+    const uop *gate; /* where the row is masked, the condition at which it is not 0, else NULL */
 };
 struct rangeify {
     struct sgraph *g;

@@ -107,8 +107,7 @@ static const uop *scores(struct attend *a, const uop *q, const uop *k) {
     double scale = a->o->scale != 0 ? a->o->scale : 1 / sqrt((double)RG_MAX(s->d[s->n - 1], 1));
     const uop *x = tg_contract(g, t_unsqueeze(g, q, -2), t_unsqueeze(g, k, -3), 1);
     const uop *m = a->o->mask;
-    x = t_mul(g, t_inline(g, x),
-              number(a, scale)); /* INLINE: on the way back the row that is kept is scaled */
+    x = t_mul(g, t_inline(g, x), number(a, scale)); /* INLINE: on the way back the row that is kept is scaled */
     if (m && m->dt == DT_BOOL) x = t_where(g, m, x, number(a, -INFINITY));
     if (m && m->dt != DT_BOOL) x = t_add(g, x, t_cast(g, m, a->dt));
     if (a->o->causal) x = t_where(g, causal(a), x, number(a, -INFINITY));

@@ -354,7 +354,6 @@ TEST(attention_corners) {
     rg_close(c);
 }
 
-/* A second derivative is refused, in words; the constants of the way back would make it wrong. */
 /* Query i sees keys 0 .. i: each weight is 1 / (i + 1). What stands behind the mask does not count, whatever it is. */
 TEST(attention_behind_the_mask) {
     enum { T = 300, D = 8 };
@@ -372,6 +371,7 @@ TEST(attention_behind_the_mask) {
     rg_close(c);
 }
 
+/* A second derivative is refused, in words; the constants of the way back would make it wrong. */
 TEST(attention_is_differentiated_once) {
     rg_ctx *c = rg_open("REF");
     struct layer l;
