@@ -24,6 +24,10 @@ int cmd_tune(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
+/* cmd_profile.c: runs a program that records a profile to `path`, in a process of its own; its exit status (128 + the signal
+ * that killed it), or -1. Says so if nothing was recorded. */
+int cli_record(const char *command, const char *path, char **argv, bool *recorded);
+
 /* ---- args.c: options ----------------------------------------------------------------------------- */
 
 enum arg_kind { ARG_FLAG, ARG_TEXT, ARG_NUMBER }; /* at: bool *, const char **, int64_t * */

@@ -114,25 +114,30 @@ int cmd_report(int argc, char **argv) {
     return show("report", &s);
 }
 
-/* The program in a process of its own; its exit status, or -1. It may change its directory before it records. */
-static int run(const char *path, char **argv) {
+/* It may change its directory before it records. */
+int cli_record(const char *command, const char *path, char **argv, bool *recorded) {
     char profile[8192] = "";
     if (*path != '/' && getcwd(profile, sizeof profile / 2)) strcat(profile, "/");
     strncat(profile, path, sizeof profile - strlen(profile) - 1);
+    *recorded = false;
+    unlink(path);
     fflush(stdout);
     pid_t pid = fork();
-    if (pid < 0) return fprintf(stderr, "ridge profile: no new process: %s\n", strerror(errno)), -1;
+    if (pid < 0) return fprintf(stderr, "ridge %s: no new process: %s\n", command, strerror(errno)), -1;
     if (!pid) {
         setenv("RIDGE_PROFILE", profile, 1);
         execvp(argv[0], argv);
-        fprintf(stderr, "ridge profile: %s: %s\n", argv[0], strerror(errno));
+        fprintf(stderr, "ridge %s: %s: %s\n", command, argv[0], strerror(errno));
         _exit(127);
     }
     int st;
     while (waitpid(pid, &st, 0) < 0)
         if (errno != EINTR) return -1;
     if (WIFSIGNALED(st))
-        fprintf(stderr, "ridge profile: %s was killed by signal %d\n", argv[0], WTERMSIG(st));
+        fprintf(stderr, "ridge %s: %s was killed by signal %d\n", command, argv[0], WTERMSIG(st));
+    *recorded = !access(path, R_OK);
+    if (!*recorded)
+        fprintf(stderr, "ridge %s: %s recorded nothing: is it a Ridge program?\n", command, argv[0]);
     return WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
 }
 
@@ -161,13 +166,9 @@ int cmd_profile(int argc, char **argv) {
         fprintf(stderr, "ridge profile: expected -- PROGRAM ARGS; see `ridge profile --help`\n");
         return EXIT_USAGE;
     }
-    unlink(s.path);
-    status = run(s.path, argv + own + 1);
-    if (status < 0) return EXIT_FAILED;
-    if (access(s.path, R_OK)) {
-        fprintf(stderr, "ridge profile: %s recorded nothing: is it a Ridge program?\n", argv[own + 1]);
-        return status ? status : EXIT_FAILED;
-    }
+    bool recorded;
+    status = cli_record("profile", s.path, argv + own + 1, &recorded);
+    if (!recorded) return status > 0 ? status : EXIT_FAILED;
     printf("\n");
     int shown = show("profile", &s);
     printf("FILE   %s: `ridge report %s --by line` shows more\n", s.path, s.path);

@@ -435,6 +435,21 @@ struct group_row {
 uint32_t diag_group(struct diag *, int by, struct group_row **rows);
 void diag_free(struct diag *);
 
+/* ---- kernels.c: a Ridge program's kernels, each code once ---------------------------------------------- */
+
+struct kernel_sum {
+    uint32_t name, key, limit, opts, graph, source; /* trace_str, 0 none */
+    uint8_t cls;
+    uint64_t calls;
+    int64_t ns, min_ns, max_ns;
+    double flops, bytes;            /* of all calls */
+    double roof_ns, predicted_ns;   /* of all calls for which they are known .. */
+    int64_t roof_of, predicted_of;  /* .. and the time that those took */
+    VEC(uint32_t) rows;             /* of diag.kernels: its places, the dearest first */
+};
+/* In d's arena, the dearest first. */
+uint32_t diag_kernels(struct diag *, struct kernel_sum **out);
+
 /* ---- diff.c: why recording B took longer than recording A -------------------------------------------- */
 
 enum diff_what { DIFF_SAME, DIFF_NEW, DIFF_GONE, DIFF_SLOWER, DIFF_FASTER, DIFF_MORE, DIFF_FEWER };

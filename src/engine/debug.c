@@ -326,30 +326,37 @@ struct assembly {
     struct engine *en;
     struct err *err;
     struct arena *arena;
-    const char *name, *text;
+    const char *source;
+    char **out;
 };
 
-static void print_assembly(void *arg) {
+static void make_assembly(void *arg) {
     struct assembly *x = arg;
     struct err e = {0};
     struct str unit;
-    char *out;
     str_init(&unit, x->arena);
-    engine_preamble(x->en, &unit, &x->text, 1);
-    str_add(&unit, x->text);
-    if (x->en->ops->assembly(x->en->dev, &e, x->arena, unit.p, &out))
-        log_line(7, "%s: no assembly: %s", x->name, e.msg);
-    else
-        log_line(7, "%s", out);
+    engine_preamble(x->en, &unit, &x->source, 1);
+    str_add(&unit, x->source);
+    if (x->en->ops->assembly(x->en->dev, &e, x->arena, unit.p, x->out))
+        err_throw(x->err, e.code, "%s", e.msg);
+}
+
+int engine_assembly(struct engine *en, struct err *e, struct arena *a, const char *source, char **out) {
+    struct assembly x = {en, a->err, a, source, out};
+    if (!en->ops->assembly)
+        return err_set(e, RG_EUNSUPPORTED, "the %s device has no assembly", en->ops->name);
+    int code = err_guard(a->err, make_assembly, &x);
+    return code && e != a->err ? err_set(e, code, "%s", a->err->msg) : code;
 }
 
 void debug_assembly(struct engine *en, const char *name, const char *text) {
     struct err e = {0};
     struct arena a;
+    char *out;
     arena_init(&a, &e);
-    struct assembly x = {en, &e, &a, name, text};
-    if (en->ops->assembly && err_guard(&e, print_assembly, &x))
+    if (engine_assembly(en, &e, &a, text, &out))
         log_line(7, "%s: no assembly: %s", name, e.msg);
-    if (!en->ops->assembly) log_line(7, "%s: the %s device has no assembly", name, en->ops->name);
+    else
+        log_line(7, "%s", out);
     arena_free(&a);
 }

@@ -74,6 +74,9 @@ int engine_compile_text(struct engine *, struct err *, const struct etext *, uin
 int engine_builtin(struct engine *, struct err *, const char *name, const struct dev_call *, const struct estimate *,
                    const struct ekernel **out);
 
+/* Source that was rendered for this device, as assembly by the same compiler and flags; for people. In the arena. */
+int engine_assembly(struct engine *, struct err *, struct arena *, const char *source, char **out);
+
 /* Device memory: 64-byte aligned, at least one byte. NULL and an error when there is no more. It may have been used
  * before and hold anything (on the NULL device it is zeroed). Free it with the size that was asked for. */
 void *engine_alloc(struct engine *, struct err *, size_t n);
