@@ -2,8 +2,8 @@
  *
  * Inside one straight-line block, loads of single elements whose addresses differ by constants only are grouped
  * by buffer; each run of as many neighbours as a vector register holds becomes one vector LOAD, and the former
- * loads its lanes. A load with a constant stride between its lanes (a vector across rows) is first taken
- * apart into single elements. Two things fall out: the four rows that four vectors across them read become four
+ * loads its lanes. A load with constant distances between its lanes (a vector across rows, the pooled value of each of
+ * four neighbours) is first taken apart into single elements. Two things fall out: the four rows that four vectors across them read become four
  * row vectors and a transposition in registers, and the eight broadcast operands of a matrix tile become two
  * vectors used lane by lane.
  *
@@ -31,29 +31,48 @@ struct co {
     uop_vec from, to;
 };
 
-static const uop *lane_load(struct co *c, const uop *buf, const struct affine *at, int64_t stride,
-                            unsigned lane) {
-    struct affine one = {.t = arena_array(c->a, struct term, at->n), .k = at->k + stride * lane};
-    for (uint32_t i = 0; i < at->n; i++)
-        if (at->t[i].atom->op != OP_LANES) one.t[one.n++] = at->t[i];
-    const uop *index = rw_post(c->rw, affine_build(c->rw->ir, &one, DT_IDX));
-    return uop1(c->rw->ir, OP_LOAD, mk_index(c->rw->ir, buf, index, 1));
+/* What n is in a lane, if it depends on nothing else. */
+static bool value_in(const uop *n, unsigned lane, int64_t *out) {
+    int64_t a, b;
+    if (n->op == OP_LANES) return *out = lane, true;
+    if (n->op == OP_CONST) return *out = n->arg.i, true;
+    if (n->nsrc != 2 || !value_in(n->src[0], lane, &a) || !value_in(n->src[1], lane, &b)) return false;
+    switch (n->op) {
+    case OP_ADD: return !__builtin_add_overflow(a, b, out);
+    case OP_MUL: return !__builtin_mul_overflow(a, b, out);
+    case OP_IDIV: return a >= 0 && b > 0 && (*out = a / b, true);
+    case OP_MOD: return a >= 0 && b > 0 && (*out = a % b, true);
+    default: return false;
+    }
 }
 
-/* A load with a constant stride from lane to lane as a BUILD of single loads; NULL if it is not one. */
+/* The address of one lane: false if lanes differ by more than constants. */
+static bool lane_at(struct co *c, const struct affine *at, unsigned lane, struct affine *one) {
+    int64_t v;
+    *one = (struct affine){.t = arena_array(c->a, struct term, at->n), .k = at->k};
+    for (uint32_t i = 0; i < at->n; i++) {
+        if (at->t[i].atom->lanes == 1 && at->t[i].atom->op != OP_LANES)
+            one->t[one->n++] = at->t[i];
+        else if (!value_in(at->t[i].atom, lane, &v))
+            return false;
+        else
+            one->k += at->t[i].coef * v;
+    }
+    return true;
+}
+
+/* A load whose lanes are at constant distances (rows, or neighbours some of which are the same) as a BUILD of single
+ * loads; NULL if it is not one. */
 static const uop *take_apart(struct co *c, const uop *load) {
     const uop *index = load->src[0]->src[1];
     if (index->lanes == 1) return NULL;
-    struct affine at = affine_of(c->a, index);
-    int64_t stride = 0;
-    for (uint32_t i = 0; i < at.n; i++) {
-        if (at.t[i].atom->op == OP_LANES)
-            stride = at.t[i].coef;
-        else if (at.t[i].atom->lanes > 1)
-            return NULL;
-    }
+    struct affine at = affine_of(c->a, index), one;
     const uop **lane = arena_array(c->a, const uop *, index->lanes);
-    for (unsigned i = 0; i < index->lanes; i++) lane[i] = lane_load(c, load->src[0]->src[0], &at, stride, i);
+    for (unsigned i = 0; i < index->lanes; i++) {
+        if (!lane_at(c, &at, i, &one)) return NULL;
+        const uop *to = rw_post(c->rw, affine_build(c->rw->ir, &one, DT_IDX));
+        lane[i] = uop1(c->rw->ir, OP_LOAD, mk_index(c->rw->ir, load->src[0]->src[0], to, 1));
+    }
     return uop_new(c->rw->ir, OP_BUILD, (enum dtype)load->dt, index->lanes, lane, index->lanes, ARG_NONE);
 }
 

@@ -175,30 +175,38 @@ void cut_columns(struct view *v, struct contract *c, struct str *out, const char
 
 /* ---- packed -------------------------------------------------------------------------------------------------- */
 
-/* How many grid tiles in each direction: enough for the threads, evenly, each small enough for the caches. */
+/* How many grid tiles in each direction: few, each small enough for the caches, as many for each thread, and little
+ * beyond the edges. Packing is work too: of a panel's rows once for all columns of the tile, and the other way round. */
 static void split_panels(const struct view *v, const struct contract *c, int64_t mt, int64_t nt, int64_t *gm,
                          int64_t *gn) {
-    double rest = 1;
+    enum { PACK = 6, MORE = 6 };
+    double rest = 1, best = 1e30, rows = (double)c->mr, cols = (double)(c->nv * c->lanes);
     for (int i = 0; i < v->naxis; i++)
         if (i != c->m && i != c->n) rest *= c->left[i];
-    *gm = ceil_div(mt, PANEL_ROWS), *gn = ceil_div(nt, PANEL_ROWS);
-    if (rest * (double)(*gm * *gn) < 2) *gm = 2; /* a loop to pack in */
-    for (int tries = 0; tries < 64; tries++) {
-        double all = rest * (double)(*gm * *gn), turns = all / v->threads;
-        double whole = (double)(int64_t)turns + (turns > (double)(int64_t)turns);
-        if (all >= v->threads && (turns >= 4 || turns / whole >= 0.9)) return;
-        bool rows = mt / *gm >= nt / *gn;
-        if ((rows ? mt / *gm : nt / *gn) < 4) return;
-        rows ? ++*gm : ++*gn;
-    }
+    int64_t m0 = ceil_div(mt, PANEL_ROWS), n0 = ceil_div(nt, PANEL_ROWS), most = RG_MAX(MORE, 2 * v->threads);
+    *gm = m0, *gn = n0;
+    for (int64_t y = m0; y <= m0 + most; y++)
+        for (int64_t x = n0; x <= n0 + most; x++) {
+            int64_t pm = ceil_div(mt, y), pn = ceil_div(nt, x);
+            if ((y > m0 && pm < 4) || (x > n0 && pn < 4) || rest * (double)(x * y) < 2)
+                continue; /* a loop to pack in */
+            double all = rest * (double)(ceil_div(mt, pm) * ceil_div(nt, pn)), n = RG_MIN(v->threads, all);
+            double idle = (double)ceil_div((int64_t)all, (int64_t)n) * v->threads / all;
+            double work = (double)(pm * ceil_div(mt, pm)) * (double)(pn * ceil_div(nt, pn));
+            double cost = work * idle * (1 + PACK / (rows * (double)pm) + PACK / (cols * (double)pn));
+            if (cost < 0.999 * best) best = cost, *gm = y, *gn = x;
+        }
 }
 
-static int64_t k_part(int64_t k) { /* block of k: even, a multiple of 4 if possible */
+/* A block of k: about K_BLOCK, a multiple of 4 if there are several, with little beyond the end. */
+static int64_t k_part(int64_t k) {
     if (k <= 320) return k;
-    int64_t near = (k + K_BLOCK / 2) / K_BLOCK;
-    for (int64_t parts = near; parts <= near + 2; parts++)
-        if (k % parts == 0 && k / parts % 4 == 0) return k / parts;
-    return K_BLOCK;
+    int64_t near = (k + K_BLOCK / 2) / K_BLOCK, best = K_BLOCK, least = INT64_MAX;
+    for (int64_t parts = near; parts <= near + 2; parts++) {
+        int64_t block = ceil_div(ceil_div(k, parts), 4) * 4, all = block * parts;
+        if (all < least) least = all, best = block;
+    }
+    return best;
 }
 
 int64_t k_unroll(int64_t k) {

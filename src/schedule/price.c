@@ -56,8 +56,9 @@ struct tally {
     uint32_t loops; /* axes of a row; of a row with several nothing is kept either */
     bool columns;   /* vectors run along the grid, loops go down columns: nothing is kept from pass to pass */
     double across,
-        along;  /* bytes of accesses that run through memory along the grid, along loops and reductions */
-    double row; /* values of the longest loop or reduction along memory */
+        along;   /* bytes of accesses that run through memory along the grid, along loops and reductions */
+    double row;  /* values of the longest loop or reduction along memory */
+    double down; /* bytes from memory of which the cores walk down columns, each its own: pieces of rows */
 };
 
 static double extent(const uop *range) { return (double)range->src[0]->hi; }
@@ -294,16 +295,20 @@ static void touch(struct tally *t, touched_vec *v, const uop *index, bool store)
         x->load = true;
     }
     bool inner = false, along = false, across = false;
+    double blocks = t->grid_all; /* of whole rows */
     for (uint32_t i = 0; i < f->n; i++) {
         bool grid = f->p[i]->arg.range.kind != AX_REDUCE && t->grid[f->p[i]->arg.range.id];
         inner |= !grid;
         if (extent(f->p[i]) < 16 || stride_of(t, index->src[1], f->p[i]) != 1) continue;
         *(grid ? &across : &along) = true;
+        if (grid) blocks = t->grid_all / extent(f->p[i]);
         if (!grid) t->row = RG_MAX(t->row, extent(f->p[i]));
     }
     if (inner && n * dtype_info[p->dt].bytes > model_value(t->m, MODEL_L2_SIZE)) {
         if (along) t->along += all * dtype_info[p->dt].bytes;
         if (across && !along) t->across += all * dtype_info[p->dt].bytes;
+        if (across && !along && blocks < 8 && n * dtype_info[p->dt].bytes > model_value(t->m, MODEL_L3_SIZE))
+            t->down += n * dtype_info[p->dt].bytes;
     }
     x->elements = RG_MAX(x->elements, n);
     x->footprint = RG_MAX(x->footprint, n / rows * dtype_info[p->dt].bytes);
@@ -403,6 +408,8 @@ struct price price_kernel(struct rangeify *r, const uop *sink, const struct mode
                 false); /* vectors run one way: the others gather */
     double cores = model_value(m, MODEL_CORES);
     bool gpu = model_value(m, MODEL_VEC_BYTES) > 64;
+    if (!gpu && !t.contractions)
+        traffic(&t, 0.4 * t.down, INFINITY, false); /* 50 GB/s where whole rows have 75 */
     if (gpu) t.grid_all = busy(&t);
     bool serial = !gpu && sink->src[0]->op == OP_STORE_ADD;
     t.work.threads = serial ? 1 : (int)RG_MIN(cores, RG_MAX(t.grid_all, 1));

@@ -17,7 +17,9 @@ enum {
     BLOCK = 16384,
     BLOCK_MIN = 2048,
     BLOCK_MAX = 262144,
-    WORTH_IT = 1 << 17
+    WORTH_IT = 1 << 17,
+    LONG_COLUMNS = 1 << 23, /* elements: no cache holds them */
+    COLUMN_BLOCKS = 16
 };
 
 struct split {
@@ -104,27 +106,31 @@ static const uop *split_variance(struct split *s, const uop *n) {
     return reduce(s, OP_ADD, uop2(s->ir, OP_ADD, m2, between), &axis0, 1);
 }
 
-/* Some results, and one reduced axis that can be cut. */
+/* Some results, and one reduced axis that can be cut. `front`: the blocks come first, each with its results as they lie. */
 static const uop *split_axis(struct split *s, const uop *n, const uop *x, const struct shape *in,
-                             int64_t results, int64_t many) {
+                             int64_t want, bool front, bool stored) {
     int64_t best = -1, parts = 0;
     for (uint32_t i = 1; i < n->nsrc; i++) {
-        int64_t a = n->src[i]->arg.i, want = RG_MAX(2 * many / results, 2);
+        int64_t a = n->src[i]->arg.i;
         int64_t p = in->d[a] > 1 ? divisor(in->d[a], want, 2, 8 * want) : 0;
         if (p && (best < 0 || in->d[a] > in->d[best])) best = a, parts = p;
     }
     if (best < 0) return NULL;
-    int64_t d[SHAPE_MAX + 1], axes[SHAPE_MAX];
+    int64_t d[SHAPE_MAX + 1] = {0}, order[SHAPE_MAX + 1], axes[SHAPE_MAX];
     uint32_t k = 0;
     for (uint32_t i = 0; i < in->n; i++) {
         if (i == best) d[k++] = parts;
         d[k++] = i == best ? in->d[i] / parts : in->d[i];
     }
     if (k > SHAPE_MAX) return NULL;
-    for (uint32_t i = 1; i < n->nsrc; i++) axes[i - 1] = n->src[i]->arg.i + (n->src[i]->arg.i >= best);
-    const uop *part = reduce(s, (enum op)n->arg.i, with_dims(s, OP_RESHAPE, x, d, k), axes, n->nsrc - 1);
-    if (many == MANY_COLUMNS) s->stored = part; /* one kernel would be the sum unsplit */
-    return reduce(s, (enum op)n->arg.i, part, &best, 1);
+    x = with_dims(s, OP_RESHAPE, x, d, k);
+    for (uint32_t i = 0; i < k; i++) order[i] = i > best ? i : i ? (int64_t)i - 1 : best;
+    if (front) x = with_dims(s, OP_PERMUTE, x, order, k);
+    for (uint32_t i = 1; i < n->nsrc; i++)
+        axes[i - 1] = n->src[i]->arg.i + (front || n->src[i]->arg.i >= best);
+    const uop *part = reduce(s, (enum op)n->arg.i, x, axes, n->nsrc - 1);
+    if (stored) s->stored = part; /* one kernel would be the sum unsplit */
+    return reduce(s, (enum op)n->arg.i, part, &(int64_t){front ? 0 : best}, 1);
 }
 
 /* How many results keep a GPU busy. */
@@ -137,18 +143,58 @@ static int64_t many_on_gpu(const uop *n, const struct shape *in) {
     return RG_MAX(MANY_COLUMNS / RG_MAX(RG_MIN(row / 4, 512), 1), MANY_RESULTS);
 }
 
+/* Which axis of n is the one along memory, if all of n is read: of a step of arithmetic that of an operand as large as it.
+ * -1: n is smaller in memory than it looks, or that is not known. */
+static int64_t memory_axis(struct split *s, const uop *n, int depth) {
+    const struct shape *to = shape_of(s->sh, n), *from = n->nsrc ? shape_of(s->sh, n->src[0]) : NULL;
+    int64_t last = -1, a;
+    for (uint32_t i = 0; i < to->n; i++)
+        if (to->d[i] > 1) last = i;
+    if (!depth) return -1;
+    if (n->op == OP_BUFFER || n->op == OP_REDUCE_AXES) return last;
+    if (n->op == OP_PERMUTE) {
+        a = memory_axis(s, n->src[0], depth - 1);
+        for (uint32_t i = 0; i < to->n; i++)
+            if (a >= 0 && n->src[1 + i]->arg.i == a) return i;
+        return -1;
+    }
+    if (n->op == OP_RESHAPE) { /* axes of one element come and go */
+        a = memory_axis(s, n->src[0], depth - 1);
+        int64_t at = 0, i = -1;
+        for (int64_t k = 0; k <= a; k++) at += from->d[k] > 1;
+        while (a >= 0 && at > 0 && ++i < (int64_t)to->n) at -= to->d[i] > 1;
+        return a >= 0 && i < (int64_t)to->n && to->d[i] == from->d[a] ? i : -1;
+    }
+    if (!op_is_pure((enum op)n->op)) return -1;
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        if ((a = memory_axis(s, n->src[i], depth - 1)) >= 0) return a;
+    return -1;
+}
+
+/* Sums down the columns of a matrix that no cache holds: memory is fast where whole rows are read, and if each core is to have
+ * rows of its own there must be blocks of them. */
+static bool has_long_columns(struct split *s, const uop *n, int64_t total, int64_t results) {
+    if (total < LONG_COLUMNS || results > total / (8 * COLUMN_BLOCKS)) return false;
+    int64_t along = memory_axis(s, n->src[0], 12);
+    for (uint32_t i = 1; i < n->nsrc; i++)
+        if (n->src[i]->arg.i == along) return false;
+    return along >= 0;
+}
+
 const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, bool gpu, const uop **stored) {
     struct split s = {ir, sh, NULL};
     const struct shape *in = shape_of(sh, n->src[0]), *out = shape_of(sh, n);
     int64_t total = shape_size(in), results = shape_size(out);
     int64_t many = gpu ? many_on_gpu(n, in) : MANY_RESULTS;
-    if (total < WORTH_IT || results >= many) return NULL;
+    bool columns = !gpu && results >= many && has_long_columns(&s, n, total, results);
+    if (total < WORTH_IT || (results >= many && !columns)) return NULL;
     enum op op = (enum op)n->arg.i;
     bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
     const uop *x = half ? uop_cast(ir, n->src[0], DT_F32) : n->src[0], *r;
     int64_t axis1 = 1, axis0 = 0;
     if (results > 1)
-        r = split_axis(&s, n, x, in, results, many);
+        r = split_axis(&s, n, x, in, columns ? COLUMN_BLOCKS : RG_MAX(2 * many / results, 2), columns,
+                       columns || many == MANY_COLUMNS);
     else if (!(r = split_variance(&s, n)))
         r = reduce(&s, op, reduce(&s, op, in_blocks(&s, op, x, total), &axis1, 1), &axis0, 1);
     *stored = s.stored;

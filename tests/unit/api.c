@@ -401,3 +401,26 @@ TEST(api_threads_contexts_are_independent) {
         CHECK_NEAR(out[i], 153, 0);
     }
 }
+
+/* Sums of columns, and a vector times a matrix, that are cut into blocks of rows: small integers, so the sums are exact. */
+TEST(api_long_columns) {
+    enum { ROWS = 4096, COLS = 2048 };
+    rg_ctx *c = rg_open("CPU");
+    float *x = malloc(sizeof *x * ROWS * COLS), *got = malloc(sizeof *got * COLS), v[ROWS];
+    for (int r = 0; r < ROWS; r++) {
+        v[r] = (float)(r % 5 - 2);
+        for (int k = 0; k < COLS; k++) x[r * COLS + k] = (float)((r * 7 + k * 3) % 11 - 5);
+    }
+    rg_tensor m = rg_from(c, RG_F32, x, RG_SHAPE(ROWS, COLS)), row = rg_from(c, RG_F32, v, RG_SHAPE(1, ROWS));
+    for (int product = 0; product < 2; product++) {
+        rg_tensor t = product ? rg_matmul(row, m) : rg_sum(m, RG_AXES(0));
+        CHECK_EQ(rg_read(t, got, sizeof *got * COLS), 0);
+        for (int k = 0; k < COLS; k++) {
+            double want = 0;
+            for (int r = 0; r < ROWS; r++) want += (product ? v[r] : 1) * x[r * COLS + k];
+            if (got[k] != want) FAIL("column %d: %g, not %g", k, got[k], want);
+        }
+    }
+    free(x), free(got);
+    rg_close(c);
+}

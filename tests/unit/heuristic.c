@@ -660,6 +660,38 @@ TEST(heuristic_large_sum_in_streams) {
           true, "REG(k)");
 }
 
+/* Four runs of neighbouring rows at a time, not four rows. */
+TEST(heuristic_large_rows_in_runs) {
+    large("kernel s\nx = (PARAM<f32>[0 x] 2097152)\ny = (PARAM<f32>[1 y] 2048)\no = (PARAM<f32>[2 o] 1024)\n"
+          "b = (RANGE[b GRID 0] 1024)\nk = (RANGE[k REDUCE 1] 2048)\n(SINK (STORE (INDEX o b) (REDUCE[ADD] (MUL "
+          "(LOAD (INDEX x (ADD (MUL b 2048) k))) (LOAD (INDEX y k))) k)))\n",
+          true, "TILE(b,16,b_l) TILE(b,4,b_s) UNROLL(b_s)");
+}
+
+TEST(heuristic_large_columns_in_runs) {
+    large("kernel s\nx = (PARAM<f32>[0 x] 2097152)\no = (PARAM<f32>[1 o] 8192)\nb = (RANGE[b GRID 0] 8)\n"
+          "c = (RANGE[c GRID 1] 1024)\nk = (RANGE[k REDUCE 2] 256)\n(SINK (STORE (INDEX o (ADD (MUL b 1024) c)) "
+          "(REDUCE[ADD] (LOAD (INDEX x (ADD (ADD (MUL b 262144) (MUL k 1024)) c))) k)))\n",
+          true, "TILE(k,64,k_l) UNROLL(k)");
+}
+
+/* A channel of many images: rows of four images at a time. */
+TEST(heuristic_large_short_rows_far_apart) {
+    large("kernel s\nx = (PARAM<f32>[0 x] 1024000)\no = (PARAM<f32>[1 o] 16)\nc = (RANGE[c GRID 0] 16)\n"
+          "n = (RANGE[n REDUCE 1] 160)\nk = (RANGE[k REDUCE 2] 400)\n(SINK (STORE (INDEX o c) (REDUCE[ADD] (LOAD "
+          "(INDEX x (ADD (ADD (MUL n 6400) (MUL c 400)) k))) n k)))\n",
+          true, "TILE(n,4,n_s) UNROLL(n_s)");
+}
+
+/* What lies under four neighbours of a pooled tensor is two elements; lanes are made of vectors that hold all of a row. */
+TEST(heuristic_large_pooled_rows) {
+    large("kernel s\nx = (PARAM<f32>[0 x] 65536)\ny = (PARAM<f32>[1 y] 16384)\no = (PARAM<f32>[2 o] 65536)\n"
+          "n = (RANGE[n GRID 0] 256)\nh = (RANGE[h GRID 1] 16)\nw = (RANGE[w GRID 2] 16)\n"
+          "e = (ADD (MUL n 256) (ADD (MUL h 16) w))\n(SINK (STORE (INDEX o e) (MUL (LOAD (INDEX x e)) (LOAD (INDEX y "
+          "(ADD (MUL n 64) (ADD (MUL (IDIV h 2) 8) (IDIV w 2))))))))\n",
+          true, "VEC(w_v) UNROLL(w) TILE(h,2,h_p) UNROLL(h_p)");
+}
+
 TEST(heuristic_large_transposition_in_tiles) {
     large(
         "kernel t\na = (PARAM<f32>[0 a] 1228800)\no = (PARAM<f32>[1 o] 1228800)\nj = (RANGE[j GRID 0] 960)\n"

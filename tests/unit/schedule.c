@@ -135,6 +135,30 @@ TEST(schedule_gpu_splits_columns) {
     }
 }
 
+/* On a CPU sums down the columns of more than a cache holds are cut into blocks of whole rows, however the matrix is named; what
+ * is only large because it was expanded is not. */
+TEST(schedule_cpu_splits_long_columns) {
+    static const struct {
+        const char *text;
+        uint32_t calls;
+    } job[] = {
+        {"kernel g\n(GRAPH (REDUCE_AXES[ADD] (BUFFER<f32>[0] 4096 4096) 0))\n", 2},
+        {"kernel g\n(GRAPH (REDUCE_AXES[ADD] (PERMUTE (BUFFER<f32>[0] 4096 4096) 1 0) 1))\n", 2},
+        {"kernel g\n(GRAPH (REDUCE_AXES[ADD] (BUFFER<f32>[0] 4096 4096) 1))\n", 1},
+        {"kernel g\n(GRAPH (REDUCE_AXES[ADD] (BUFFER<f32>[0] 512 4096) 0))\n", 1},
+        {"kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (BUFFER<f32>[0] 512 1 512) 512 512 512) (EXPAND "
+         "(BUFFER<f32>[1] 1 512 512) 512 512 512)) 2))\n",
+         1},
+    };
+    for (size_t i = 0; i < RG_COUNT(job); i++) {
+        struct one o = {.opts = {.model = planned_model()}};
+        arena_init(&o.arena, &o.err);
+        if (err_guard(&o.err, plan_text, &(struct split_case){&o, job[i].text})) FAIL("%s", o.err.msg);
+        if (o.run.sched.call.n != job[i].calls) FAIL("%u calls of %s", o.run.sched.call.n, job[i].text);
+        arena_free(&o.arena);
+    }
+}
+
 TEST(schedule_random_modes) {
     struct graph_gen gen = {.exact = true, .assigns = true};
     CHECK(
