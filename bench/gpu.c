@@ -18,7 +18,9 @@ static double now(void) {
 struct data {
     rg_ctx *c;
     rg_tensor x, y, z, m, n, w, b, h, g, one; /* 64 M; 8192 x 8192; 8192; 2048 x 2048 in f32 and bf16; 1 */
+    rg_tensor k, v1, v16, u1, u16;            /* 14336 x 4096, rows of 4096 and of 14336, all bf16 */
 };
+enum { INPUTS = 5 };
 typedef void row_fn(struct data *, rg_tensor *out);
 
 static void twice(struct data *d, rg_tensor *out) { out[0] = rg_mul(d->x, 2); }
@@ -39,6 +41,21 @@ static void transpose_add(struct data *d, rg_tensor *out) { out[0] = rg_add(rg_t
 static void product(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->h, d->h); }
 static void product_bf16(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->g, d->g); }
 
+static void softmax_bf16(struct data *d, rg_tensor *out) {
+    out[0] = rg_softmax(rg_reshape(d->k, RG_SHAPE(7168, 8192)), -1);
+}
+static void log_softmax(struct data *d, rg_tensor *out) { out[0] = rg_log_softmax(d->m, -1); }
+static void softmax_768(struct data *d, rg_tensor *out) {
+    out[0] = rg_softmax(rg_reshape(rg_slice(d->x, RG_SLICES(RG_TO(87040 * 768))), RG_SHAPE(87040, 768)), -1);
+}
+/* One row and sixteen by a matrix of 117 MB, as it is and transposed. */
+static void vector_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->v1, rg_transpose(d->k, 0, 1)); }
+static void rows16_nt(struct data *d, rg_tensor *out) {
+    out[0] = rg_matmul(d->v16, rg_transpose(d->k, 0, 1));
+}
+static void vector_nn(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->u1, d->k); }
+static void rows16_nn(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->u16, d->k); }
+
 /*   name, function, bytes moved at least (MB), operations (G) */
 static const struct row {
     const char *name;
@@ -54,6 +71,13 @@ static const struct row {
     {"column sums 8192 x 8192", sum_columns, 268.4, 0},
     {"softmax 8192 x 8192", softmax, 536.9, 0},
     {"layernorm 8192 x 8192", layernorm, 536.9, 0},
+    {"softmax 7168 x 8192 bf16", softmax_bf16, 234.9, 0},
+    {"log_softmax 8192 x 8192", log_softmax, 536.9, 0},
+    {"softmax 87040 x 768", softmax_768, 534.8, 0},
+    {"1 x 4096 by (14336 x 4096)^T bf16", vector_nt, 117.5, 0.117},
+    {"16 x 4096 by (14336 x 4096)^T bf16", rows16_nt, 118.0, 1.88},
+    {"1 x 14336 by 14336 x 4096 bf16", vector_nn, 117.5, 0.117},
+    {"16 x 14336 by 14336 x 4096 bf16", rows16_nn, 118.0, 1.88},
     {"transpose + add 8192 x 8192", transpose_add, 805.3, 0},
     {"product 2048^3 f32", product, 50.3, 17.18},
     {"product 2048^3 bf16", product_bf16, 25.2, 17.18},
@@ -66,13 +90,13 @@ struct job {
 
 static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
     struct job *j = user;
-    j->d->x = in[0], j->d->m = in[1], j->d->h = in[2], j->d->g = in[3];
+    j->d->x = in[0], j->d->m = in[1], j->d->h = in[2], j->d->g = in[3], j->d->k = in[4];
     j->fn(j->d, out);
     return RG_OK;
 }
 
 /* Replays, with one set of inputs and another in turns: a call on the same inputs would find its value computed. */
-static double measure(struct data *d, rg_tensor in[2][4], row_fn *fn, uint64_t *kernels) {
+static double measure(struct data *d, rg_tensor in[2][INPUTS], row_fn *fn, uint64_t *kernels) {
     enum { CALLS = 20, ROUNDS = 5 };
     double best = 1e9;
     float probe;
@@ -80,14 +104,14 @@ static double measure(struct data *d, rg_tensor in[2][4], row_fn *fn, uint64_t *
     struct job job = {d, fn};
     rg_jit *j = rg_jit_new(d->c, call, &job, fn == two_outputs ? 2 : 1);
     for (int i = 0; i < 3; i++)
-        if (rg_jit_call(j, (rg_tensors){in[i % 2], 4}, out)) return 0;
+        if (rg_jit_call(j, (rg_tensors){in[i % 2], INPUTS}, out)) return 0;
     rg_jit_stats st = {0};
     rg_jit_info(j, &st);
     *kernels = st.kernels;
     for (int r = 0; r < ROUNDS; r++) {
         rg_read(d->one, &probe, sizeof probe); /* waits for all before it */
         double t0 = now();
-        for (int i = 0; i < CALLS; i++) rg_jit_call(j, (rg_tensors){in[i % 2], 4}, out);
+        for (int i = 0; i < CALLS; i++) rg_jit_call(j, (rg_tensors){in[i % 2], INPUTS}, out);
         if (rg_read(d->one, &probe, sizeof probe)) return 0;
         double t = (now() - t0) / CALLS;
         best = t < best ? t : best;
@@ -139,10 +163,15 @@ int main(int argc, char **argv) {
                      .h = rg_randn(c, RG_F32, RG_SHAPE(2048, 2048)),
                      .one = rg_randn(c, RG_F32, RG_SHAPE(1))};
     d.g = rg_cast(d.h, RG_BF16);
+    d.k = rg_randn(c, RG_BF16, RG_SHAPE(14336, 4096));
+    d.v1 = rg_randn(c, RG_BF16, RG_SHAPE(1, 4096)), d.v16 = rg_randn(c, RG_BF16, RG_SHAPE(16, 4096));
+    d.u1 = rg_randn(c, RG_BF16, RG_SHAPE(1, 14336)), d.u16 = rg_randn(c, RG_BF16, RG_SHAPE(16, 14336));
     rg_realize_all(RG_TENSORS(d.x, d.y, d.z, d.m, d.n, d.w, d.b, d.h, d.g, d.one));
+    rg_realize_all(RG_TENSORS(d.k, d.v1, d.v16, d.u1, d.u16));
     rg_tensor h2 = rg_add(d.h, 1),
-              in[2][4] = {{d.x, d.m, d.h, d.g}, {rg_neg(d.x), rg_neg(d.m), h2, rg_cast(h2, RG_BF16)}};
-    rg_realize_all((rg_tensors){in[1], 4});
+              in[2][INPUTS] = {{d.x, d.m, d.h, d.g, d.k},
+                               {rg_neg(d.x), rg_neg(d.m), h2, rg_cast(h2, RG_BF16), rg_neg(d.k)}};
+    rg_realize_all((rg_tensors){in[1], INPUTS});
     double copy = 0;
     printf("%-36s %10s %9s %9s %8s %s\n", "program", "us", "GB/s", "of x*2", "GFLOP/s", "kernels");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

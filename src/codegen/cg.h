@@ -63,6 +63,8 @@ void sched_members(struct sched *, uint32_t cls, uop_vec *out); /* RANGEs of a c
 const uop *sched_range(struct sched *, const uop *size, const uop *like, uint32_t cls, enum axis_kind);
 int range_by_pos(const void *, const void *);        /* for qsort over RANGEs */
 bool binds_ranges(const uop *);                      /* REDUCE, SCAN, STAGE */
+/* join.c: outer and inner become one axis. */
+void opt_join(struct sched *, const char *opt, struct axis *outer, struct axis *inner, uint32_t name);
 void pad_axis(struct sched *, const char *opt, struct axis *, int64_t n); /* pad.c: up to a multiple of n */
 RG_NORETURN void opt_fail(struct sched *, const char *opt, const char *fmt, ...) RG_FMT(3, 4);
 

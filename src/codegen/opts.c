@@ -9,7 +9,7 @@
  *
  * The table `axis` of a schedule is in nesting order, outermost first. Kinds and positions are kept there
  * and written into the RANGEs once, by sched_finish.
- * PADTO is in pad.c, STAGE and RESIDENT in stage.c, PIPE in pipe.c. Tests: tests/unit/codegen.c, tests/unit/golden.c */
+ * PADTO is in pad.c, JOIN in join.c, STAGE and RESIDENT in stage.c, PIPE in pipe.c. Tests: tests/unit/codegen.c, tests/unit/golden.c */
 #include "cg.h"
 
 #include <stdlib.h>
@@ -379,6 +379,10 @@ static void apply(struct sched *s, struct opt_text *o) {
     case OPT_PADTO:
         need_args(s, o, 2, 2);
         opt_padto(s, o->head, o->arg[0], number(s, o, 1));
+        break;
+    case OPT_JOIN:
+        need_args(s, o, 3, 3);
+        opt_join(s, o->head, need_axis(s, o->head, o->arg[0]), need_axis(s, o->head, o->arg[1]), o->arg[2]);
         break;
     case OPT_VEC:
         need_args(s, o, 1, 1);

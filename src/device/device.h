@@ -38,7 +38,8 @@ struct dev_launch {
     char *scratch;        /* of worker 0; the others' follow */
     size_t scratch_stride;
     /* of a device that is started by blocks of threads: */
-    uint32_t block; /* threads that share an iteration; 0: a thread runs one */
+    uint32_t block; /* threads of a block, which runs .. */
+    uint32_t teams; /* .. so many iterations (0: one); block is 0: a thread runs one */
     uint32_t areas; /* threads that have scratch memory; 0: it needs none */
     uint32_t shared; /* bytes that the threads of a block share */
     uint32_t nbuf, nvar;

@@ -106,8 +106,8 @@ static struct code *add_code(struct engine *en, const char *key, const char *tex
 
 static bool same_call(const struct ekernel *k, const struct etext *t) {
     return k->grid == t->grid && k->scratch == t->scratch && k->nbuf == t->nbuf && k->nvar == t->nvar &&
-           k->serial == t->serial && k->block == t->block &&
-           k->shared == t->shared && !memcmp(&k->est, &t->est, sizeof t->est);
+           k->serial == t->serial && k->block == t->block && k->teams == t->teams && k->shared == t->shared &&
+           !memcmp(&k->est, &t->est, sizeof t->est);
 }
 
 static const struct ekernel *kernel_of(struct engine *en, struct code *c, const struct etext *t) {
@@ -123,6 +123,7 @@ static const struct ekernel *kernel_of(struct engine *en, struct code *c, const 
                             .scratch = t->scratch,
                             .serial = t->serial,
                             .block = t->block,
+                            .teams = t->teams,
                             .shared = t->shared,
                             .from = c->from,
                             .est = t->est};
@@ -424,6 +425,7 @@ static void render_guarded(void *arg) {
                            .grid = l->grid,
                            .scratch = shape.scratch,
                            .block = shape.block,
+                           .teams = shape.teams,
                            .shared = shape.shared,
                            .nbuf = l->nbuf,
                            .nvar = l->nvar,

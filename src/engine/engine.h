@@ -32,7 +32,7 @@ struct ekernel {
     uint32_t nbuf, nvar; /* what fn reads of buf[] and var[] */
     int64_t scratch;     /* bytes for one worker */
     bool serial;         /* iterations may add to the same place: one thread only (on a CPU) */
-    uint32_t block;      /* threads that share an iteration; 0: there is one (on a CPU always) */
+    uint32_t block, teams; /* threads of a block, and iterations that it runs; 0: a thread runs one (on a CPU always) */
     int64_t shared;      /* bytes that they share, beyond what the text declares */
     int from;            /* where this engine first got its code: FROM_DISK .. */
     struct estimate est;
@@ -62,7 +62,7 @@ int engine_compile(struct engine *, struct err *, const struct linear *const *li
 struct etext {
     const char *name, *text; /* has "void NAME(" and perhaps NAME_body; follows the preamble of its language */
     int64_t grid, scratch;
-    uint32_t nbuf, nvar, block;
+    uint32_t nbuf, nvar, block, teams;
     int64_t shared;
     bool serial;
     struct estimate est;

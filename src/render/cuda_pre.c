@@ -87,10 +87,10 @@ static const char halves[] =
 
 /* A value from another lane of the warp; an addition to an element that others may add to at the same time. */
 static const char threads[] =
-    "template <class T> I T across(T x, int o) {\n"
+    "template <class T> I T across(T x, int o, u32 team = 0xffffffffu) {\n"
     "    union { T t; u32 w[sizeof(T) > 4 ? 2 : 1]; } u; u.w[0] = 0; u.t = x;\n"
-    "    u.w[0] = __shfl_xor_sync(0xffffffffu, u.w[0], o);\n"
-    "    if (sizeof(T) > 4) u.w[sizeof(T) > 4] = __shfl_xor_sync(0xffffffffu, u.w[sizeof(T) > 4], o);\n"
+    "    u.w[0] = __shfl_xor_sync(team, u.w[0], o);\n"
+    "    if (sizeof(T) > 4) u.w[sizeof(T) > 4] = __shfl_xor_sync(team, u.w[sizeof(T) > 4], o);\n"
     "    return u.t; }\n"
     "I void meet_f32(f32 *p, f32 x) { atomicAdd(p, x); }\n"
     "I void meet_f64(f64 *p, f64 x) { atomicAdd(p, x); }\n"

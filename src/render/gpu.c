@@ -13,6 +13,7 @@
 #include "render/gpu.h"
 
 enum {
+    LEAST_THREADS = 8,   /* that share an iteration, on CUDA */
     THREADS = 256,       /* of a block, where a thread runs an iteration */
     MOST_THREADS = 1024, /* of a block that shares loops, on CUDA */
     LOCAL_BYTES = 256,   /* scratch up to this is an array of the thread */
@@ -67,7 +68,8 @@ struct gpu {
     bool guarded;              /* not all threads have as many values */
     bool meet, many;           /* many: buffers are chosen by number */
     bool lanes;                /* a block program: threads have values of their own */
-    uint32_t block;
+    uint32_t block, team;      /* threads of a block; of them, those that share an iteration of the grid */
+    const char *member;        /* number of the thread among them */
     int64_t scratch;
 };
 
@@ -276,7 +278,7 @@ static void store(struct gpu *c, const uop *n) {
     const uop *gate = n->nsrc > 2 ? n->src[2] : NULL;
     bool local = n->src[0]->src[0]->op == OP_LOCAL, single = c->block && !c->lanes && !c->open && !local;
     if (n->src[1]->dt != p.dt) bad(c, n, "stores a value of another type than the buffer's");
-    if (single) line(&c->r, "if (%s == 0) {", c->d->thread), c->r.indent++;
+    if (single) line(&c->r, "if (%s == 0) {", c->member), c->r.indent++;
     if (gate && gate->lanes == 1) line(&c->r, "if (%s) {", operand(c, gate, 0).s), c->r.indent++;
     bool by_lane = gate && gate->lanes > 1;
     unsigned step = by_lane || n->op == OP_STORE_ADD ? 1 : p.piece;
@@ -380,8 +382,8 @@ static void join_lanes(struct gpu *c, const struct carried *k) {
 /* x of all lanes of the warp. */
 static void combine_warp(struct gpu *c, enum op op, enum dtype dt, const char *x) {
     const char *t = type_of(&c->r, dt, 1, 0);
-    line(&c->r, "for (int o = 16; o; o >>= 1) {"), c->r.indent++;
-    line(&c->r, "const %s y = across<%s>(%s, o);", t, t, x);
+    line(&c->r, "for (int o = %u; o; o >>= 1) {", RG_MIN(c->team, 32u) / 2), c->r.indent++;
+    line(&c->r, "const %s y = across<%s>(%s, o%s);", t, t, x, c->team < 32 ? ", team" : "");
     step(c, op, dt, x, "y");
     c->r.indent--, line(&c->r, "}");
 }
@@ -389,7 +391,7 @@ static void combine_warp(struct gpu *c, enum op op, enum dtype dt, const char *x
 /* x of all warps, from where their first lanes have put it. */
 static void combine_block(struct gpu *c, enum op op, enum dtype dt, const char *x, const char *from) {
     const char *t = type_of(&c->r, dt, 1, 0);
-    unsigned warps = c->block / 32;
+    unsigned warps = c->team / 32;
     line(&c->r, "%s = %s[0];", x, from);
     line(&c->r, "for (int w = 1; w < %u; w++) {", warps), c->r.indent++;
     line(&c->r, "const %s y = %s[w];", t, from);
@@ -410,10 +412,10 @@ static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
             const char *a = operand(c, x->acc, i).s,
                        *from = fmt(r, "((%s *)(shared + %u))", type_of(r, dt, 1, 0), at);
             if (phase == 0) combine_warp(c, x->op, dt, a);
-            if (phase == 0 && c->block > 32)
+            if (phase == 0 && c->team > 32)
                 line(r, "if (%s %% 32 == 0) %s[%s / 32] = %s;", c->d->thread, from, c->d->thread, a);
             if (phase == 0) continue;
-            if (c->block > 32) combine_block(c, x->op, dt, a, from);
+            if (c->team > 32) combine_block(c, x->op, dt, a, from);
             step(c, x->op, dt, a, fmt(r, "%s_before%u", a, s->begin));
         }
     }
@@ -482,29 +484,28 @@ static void close_shared(struct gpu *c, const struct spread *s) {
         return;
     }
     combine(c, s, 0);
-    if (c->block > 32) line(&c->r, "%s", c->d->barrier);
+    if (c->team > 32) line(&c->r, "%s", c->d->barrier);
     combine(c, s, 1);
-    if (c->block > 32 && s->again) line(&c->r, "%s", c->d->barrier);
+    if (c->team > 32 && s->again) line(&c->r, "%s", c->d->barrier);
 }
 
 /* Value r of the loop is thread r's, r + threads' and so on. Where each has the same number of values, or keeps something
  * of each, that number is written out; the compiler then has all that is loaded under way at once. */
 static void open_spread(struct gpu *c, const uop *n, const char *t, const char *name, const char *size) {
     open_shared(c, c->open);
-    int64_t values = uop_is_const(n->src[0]) ? n->src[0]->lo : 0, turns = spread_turns(values, c->block);
-    c->guarded = values % c->block != 0;
+    int64_t values = uop_is_const(n->src[0]) ? n->src[0]->lo : 0, turns = spread_turns(values, c->team);
+    c->guarded = values % c->team != 0;
     c->turn = NULL;
     if (!values || (c->guarded && !c->open->rows)) {
         c->guarded = false;
-        line(&c->r, "for (%s %s = %s; %s < %s; %s += %u) {", t, name, c->d->thread, name, size, name,
-             c->block);
+        line(&c->r, "for (%s %s = %s; %s < %s; %s += %u) {", t, name, c->member, name, size, name, c->team);
         return;
     }
     c->turn = fmt(&c->r, "%s_turn", name);
     line(&c->r, "#pragma unroll %lld", (long long)(c->open->rows ? turns : RG_MIN(turns, 4)));
     line(&c->r, "for (int %s = 0; %s < %lld; %s++) {", c->turn, c->turn, (long long)turns, c->turn);
     c->r.indent++;
-    line(&c->r, "const %s %s = %s + %s * %u;", t, name, c->d->thread, c->turn, c->block);
+    line(&c->r, "const %s %s = %s + %s * %u;", t, name, c->member, c->turn, c->team);
     if (c->guarded) line(&c->r, "if (%s < %s) {", name, size), c->r.indent++;
     c->r.indent--;
 }
@@ -679,7 +680,7 @@ static void declare_vars(struct gpu *c, uop_vec *v) {
 static void declare_locals(struct gpu *c) {
     int64_t at = 0, shared = 0, turns = 1;
     for (uint32_t i = 0; i < c->spread.n && c->row.n; i++)
-        turns = RG_MAX(turns, spread_turns(c->r.lin->u[c->spread.p[i].begin]->src[0]->hi, c->block));
+        turns = RG_MAX(turns, spread_turns(c->r.lin->u[c->spread.p[i].begin]->src[0]->hi, c->team));
     if (c->r.lin->shared && c->d->cl)
         line(&c->r, "__local __attribute__((aligned(128))) char tiles[%lld];", (long long)c->r.lin->shared);
     else if (c->r.lin->shared)
@@ -721,6 +722,16 @@ static void declare_accs(struct gpu *c, uop_vec *v) {
     }
 }
 
+/* A few threads share an iteration, and a block runs several: what they tell each other stays in their warp. */
+static void open_teams(struct gpu *c) {
+    line(&c->r, "const u32 member = %s %% %u;", c->d->thread, c->team);
+    if (c->team < 32)
+        line(&c->r, "const u32 team = 0x%xu << (%s / %u * %u %% 32);", (1u << c->team) - 1, c->d->thread,
+             c->team, c->team);
+    line(&c->r, "const u64 t = (u64)%s * %u + %s / %u; if (t < n) {", c->d->group, c->block / c->team,
+         c->d->thread, c->team);
+}
+
 static void body(struct gpu *c, struct leaves *l) {
     const struct linear *lin = c->r.lin;
     bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;
@@ -728,10 +739,13 @@ static void body(struct gpu *c, struct leaves *l) {
     declare_locals(c);
     if (c->block) {
         uint32_t cells = RG_MAX(spread_cells(&c->spread), 1u);
-        if (!c->lanes && (c->block > 32 || c->d->cl))
+        if (!c->lanes && (c->team > 32 || c->d->cl))
             line(&c->r, "%su64 shared[%u];", c->d->shared,
                  c->d->cl ? RG_MIN(cells, told_at_once(c)) * c->block : 32 * cells);
-        line(&c->r, "const u64 t = %s; {", c->d->group);
+        if (c->team < c->block)
+            open_teams(c);
+        else
+            line(&c->r, "const u64 t = %s; {", c->d->group);
     } else if (c->scratch)
         line(&c->r, "for (u64 t = %s; t < n; t += %s) {", c->d->item, c->d->items);
     else
@@ -772,15 +786,19 @@ static void check_limits(struct gpu *c, const struct render_limits *limits) {
     }
 }
 
-/* How many threads it is started with; on CUDA a thousand threads of a multiprocessor hide what memory takes. */
+/* How many threads it is started with. Where rows take registers, CUDA is told to leave room for a thousand threads of a
+ * multiprocessor, which hide what memory takes; for half as many if there are many rows. */
 static void kernel_words(struct gpu *c) {
     if (c->d->cl && c->block)
         str_printf(c->r.o, "__kernel __attribute__((reqd_work_group_size(%u, 1, 1))) ", c->block);
     else if (c->d->cl)
         str_add(c->r.o, "__kernel ");
-    else if (c->block && !c->lanes)
+    else if (c->row.n)
         str_printf(c->r.o, "extern \"C\" __global__ __launch_bounds__(%u, %u) ", c->block,
-                   RG_MAX(BUSY_THREADS / c->block, 1u));
+                   RG_MAX((rows_kept(c->r.lin, &c->spread, &c->row, c->team) > MANY_KEPT ? BUSY_THREADS / 2
+                                                                                         : BUSY_THREADS) /
+                              c->block,
+                          1u));
     else
         str_printf(c->r.o, "extern \"C\" __global__ __launch_bounds__(%u) ", c->block ? c->block : THREADS);
 }
@@ -797,9 +815,12 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     count_uses(&c->r, &l);
     for (uint32_t i = 0; i < lin->n; i++) c->many |= lin->u[i]->op == OP_PARAMS;
     spread_find(c->r.a, lin, limits->threads, &c->spread, &c->row);
-    c->block = spread_threads(lin, limits->threads, &c->spread, &c->row);
+    c->block = c->team =
+        spread_threads(lin, c->d->cl ? 32 : LEAST_THREADS, limits->threads, &c->spread, &c->row);
     c->meet |= c->block > 0; /* the owner of an element is a block */
-    if (lin->threads) c->lanes = true, c->block = lin->threads;
+    if (lin->threads) c->lanes = true, c->block = c->team = lin->threads;
+    c->member = c->d->thread;
+    if (c->block && c->block <= 32 && !c->lanes && !c->d->cl) c->block = THREADS, c->member = "member";
     c->scratch = lin->scratch > LOCAL_BYTES && !c->row.n ? lin->scratch : 0;
     check_limits(c, limits);
     declare_params(c, &l.param, &formal, &first);
@@ -810,7 +831,10 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     if (c->lanes && c->scratch)
         err_throw(c->r.ir->err, RG_EUNSUPPORTED,
                   "kernel %s: a block program whose threads have scratch memory of their own", lin->name);
-    *shape = (struct render_shape){c->block, c->scratch, c->d->cl ? 0 : lin->shared};
+    *shape = (struct render_shape){.block = c->block,
+                                   .teams = c->block ? c->block / c->team : 1,
+                                   .scratch = c->scratch,
+                                   .shared = c->d->cl ? 0 : lin->shared};
 }
 
 void render_cuda(struct str *o, struct ir *ir, const struct linear *lin, bool meet,

@@ -4,6 +4,8 @@
 
 #include "render/internal.h"
 
+#define MANY_KEPT 32 /* registers of a thread for rows: so many that more threads are better */
+
 /* A loop whose values the threads of a block share. */
 struct
     carried { /* an accumulator that goes on from one value to the next: each thread has its own until the end */
@@ -24,6 +26,7 @@ typedef VEC(struct spread) spread_vec;
 struct row {
     const uop *local;
     int64_t step;
+    uint32_t first, last; /* loops that touch it: it is kept from the one to the other */
 };
 typedef VEC(struct row) row_vec;
 
@@ -37,8 +40,11 @@ const struct row *row_of(const row_vec *, const uop *local); /* NULL: it is none
 /* Scalars that a loop carries; that all loops together do. */
 uint32_t spread_cells_of(const struct spread *);
 uint32_t spread_cells(const spread_vec *);
-/* How many threads a block of this program should have, and how many values of a loop of n one of them has. */
-uint32_t spread_threads(const struct linear *, uint32_t most, const spread_vec *, const row_vec *);
+/* Registers of a thread for rows, if so many threads share an iteration. */
+int64_t rows_kept(const struct linear *, const spread_vec *, const row_vec *, uint32_t threads);
+/* How many threads should share an iteration, and how many values of a loop of n one of them has. */
+uint32_t spread_threads(const struct linear *, uint32_t least, uint32_t most, const spread_vec *,
+                        const row_vec *);
 static inline int64_t spread_turns(int64_t n, uint32_t threads) { return (n + threads - 1) / threads; }
 
 #endif

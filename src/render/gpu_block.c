@@ -17,8 +17,7 @@
 #include <math.h>
 
 #define MOST_CELLS 64    /* 256 bytes of shared memory each */
-#define MOST_KEPT 48     /* registers of a thread for rows .. */
-#define MANY_KEPT 32     /* .. and so many that more threads are better */
+#define MOST_KEPT 48     /* registers of a thread for rows */
 #define MANY_THREADS 512 /* two such blocks at least are on a multiprocessor */
 
 struct find {
@@ -116,14 +115,21 @@ uint32_t spread_cells_of(const struct spread *s) {
     return n;
 }
 
-/* Registers for all rows, if a block has so many threads. */
-static int64_t kept_of(const struct linear *lin, const spread_vec *v, const row_vec *rows, uint32_t threads) {
-    int64_t sum = 0, turns = 1;
+/* Of the rows, those that are kept from one loop to the next at the same time: within a loop one may take another's place. */
+int64_t rows_kept(const struct linear *lin, const spread_vec *v, const row_vec *rows, uint32_t threads) {
+    int64_t most = 0, turns = 1;
     for (uint32_t i = 0; i < v->n; i++)
         turns = RG_MAX(turns, spread_turns(lin->u[v->p[i].begin]->src[0]->hi, threads));
-    for (uint32_t i = 0; i < rows->n; i++)
-        sum += turns * rows->p[i].step * ((dtype_info[rows->p[i].local->dt].bytes + 3) / 4);
-    return sum;
+    for (uint32_t i = 0; i + 1 < v->n; i++) {
+        int64_t sum = 0;
+        for (uint32_t k = 0; k < rows->n; k++) {
+            const struct row *r = &rows->p[k];
+            if (r->first <= i && i < r->last)
+                sum += turns * r->step * ((dtype_info[r->local->dt].bytes + 3) / 4);
+        }
+        most = RG_MAX(most, sum);
+    }
+    return most;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
@@ -152,17 +158,20 @@ static int64_t step_along(struct arena *a, const uop *index, const uop *range) {
 }
 
 static bool find_row(const struct find *f, spread_vec *v, const uop *local, row_vec *out) {
-    int64_t step = 0;
+    struct row row = {local, 0, UINT32_MAX, 0};
     for (uint32_t i = 0; i < f->lin->n; i++) {
         const uop *n = f->lin->u[i];
         bool access = n->op == OP_LOAD || n->op == OP_GLOAD || n->op == OP_STORE || n->op == OP_STORE_ADD;
         if (!access || n->src[0]->src[0] != local) continue;
         struct spread *s = spread_around(v, i);
         int64_t here = s ? step_along(f->a, n->src[0], f->lin->u[s->begin]) : 0;
-        if (!here || (step && here != step)) return false;
-        step = here, s->rows = true;
+        if (!here || (row.step && here != row.step)) return false;
+        row.step = here, s->rows = true;
+        row.first = RG_MIN(row.first, (uint32_t)(s - v->p)),
+        row.last = RG_MAX(row.last, (uint32_t)(s - v->p));
     }
-    vec_push(f->a, out, ((struct row){local, RG_MAX(step, 1)}));
+    row.step = RG_MAX(row.step, 1);
+    vec_push(f->a, out, row);
     return true;
 }
 
@@ -209,7 +218,7 @@ void spread_find(struct arena *a, const struct linear *lin, uint32_t most, sprea
     }
     for (uint32_t i = 0; i < lin->nlocal && out->n; i++)
         if (!find_row(&f, out, lin->local[i], rows)) out->n = rows->n = 0;
-    if (rows->n && kept_of(lin, out, rows, most / 32 * 32) > MOST_KEPT) out->n = rows->n = 0;
+    if (rows->n && rows_kept(lin, out, rows, most / 32 * 32) > MOST_KEPT) out->n = rows->n = 0;
 }
 
 uint32_t spread_cells(const spread_vec *v) {
@@ -218,19 +227,20 @@ uint32_t spread_cells(const spread_vec *v) {
     return n;
 }
 
-/* About four values for each thread, of which a value may be 16 bytes; the same for all, if that is near; and rows that leave
- * registers to compute with. */
-uint32_t spread_threads(const struct linear *lin, uint32_t limit, const spread_vec *v, const row_vec *rows) {
+/* About four values for each thread, of which a value may be 16 bytes; the same for all, if that is near; within a warp rather
+ * than with barriers; and rows that leave registers to compute with. */
+uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit, const spread_vec *v,
+                        const row_vec *rows) {
     double best = INFINITY;
     int64_t most = 1;
     uint32_t at = 0;
     for (uint32_t i = 0; i < v->n; i++) most = RG_MAX(most, lin->u[v->p[i].begin]->src[0]->hi);
-    for (uint32_t n = 32; v->n && n <= limit; n += 32) {
-        int64_t turns = spread_turns(most, n), kept = kept_of(lin, v, rows, n);
+    for (uint32_t n = least; v->n && n <= limit; n += n < 32 ? n : 32) {
+        int64_t turns = spread_turns(most, n), kept = rows_kept(lin, v, rows, n);
         double idle = (double)(turns * n) / (double)most;
-        double cost = idle * (1 + 0.05 * fabs(log2((double)turns / 4))) + (n > MANY_THREADS ? 0.1 : 0);
-        if (kept <= MOST_KEPT && cost + (kept > MANY_KEPT ? 0.2 : 0) < best)
-            best = cost + (kept > MANY_KEPT ? 0.2 : 0), at = n;
+        double cost = idle * (1 + 0.05 * fabs(log2((double)turns / 4))) + 0.1 * (n > 32) +
+                      0.1 * (n > MANY_THREADS) + 0.005 * (double)RG_MAX(kept - MANY_KEPT, 0);
+        if (kept <= MOST_KEPT && cost < best) best = cost, at = n;
     }
     return at;
 }

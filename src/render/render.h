@@ -27,7 +27,8 @@ void render_c(struct str *, struct ir *, const struct linear *);
 void render_cuda_preamble(struct str *);
 /* How a kernel is started. */
 struct render_shape {
-    uint32_t block; /* 0: a thread runs one iteration of the grid; else a block of so many threads runs one */
+    uint32_t block; /* 0: a thread runs one iteration of the grid; else a block of so many threads runs .. */
+    uint32_t teams; /* .. so many of them */
     int64_t scratch; /* bytes of global scratch memory for each thread */
     int64_t shared;  /* bytes of shared memory for each block, beyond what the text declares */
 };

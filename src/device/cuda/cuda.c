@@ -327,7 +327,7 @@ static int cuda_builtin(struct device *d, struct err *e, const struct dev_call *
 /* Threads and blocks; a kernel with scratch memory has no more threads than areas. */
 static void shape(const struct dev_launch *l, unsigned *blocks, unsigned *threads) {
     *threads = l->block ? l->block : 256;
-    uint64_t n = l->block ? l->grid : ((uint64_t)l->grid + *threads - 1) / *threads;
+    uint64_t each = l->block ? RG_MAX(l->teams, 1u) : *threads, n = (l->grid + each - 1) / each;
     if (l->areas) {
         *threads = RG_MIN(*threads, l->areas);
         n = RG_MIN(((uint64_t)l->grid + *threads - 1) / *threads, l->areas / *threads);
