@@ -81,7 +81,7 @@ static void print(void *arg) {
     if (s->name) return show_named(s);
     str_init(&o, &s->d.arena);
     if (s->json)
-        report_kernels_json(&o, &s->d);
+        report_kernels_json(&o, &s->d, UINT32_MAX);
     else
         report_kernels(&o, &s->d, s->rows);
     fputs(o.p, stdout);

@@ -11,6 +11,7 @@
 
 #define PAGE_EVENTS 2000000u
 #define MAX_DEPTH 64
+#define PAGE_KERNELS 300 /* with graph and source */
 
 extern const char page_html[], page_css[], page_js[];
 
@@ -18,7 +19,7 @@ struct row {
     uint32_t lane, depth, n, at;
 };
 struct page {
-    const struct diag *d;
+    struct diag *d;
     struct trace *t;
     struct arena arena;
     uint32_t *keep, keep_n; /* events, by row and then time */
@@ -212,7 +213,7 @@ static void idle_list(struct str *o, const struct diag *d) {
     str_addc(o, '}');
 }
 
-static void tables(struct str *o, const struct page *p, const char *path) {
+static void tables(struct str *o, struct page *p, const char *path) {
     const struct diag *d = p->d;
     const char *slash = strrchr(path, '/');
     str_add(o, "{\"file\":");
@@ -225,6 +226,8 @@ static void tables(struct str *o, const struct page *p, const char *path) {
     row_list(o, p);
     op_list(o, d);
     idle_list(o, d);
+    str_add(o, ",\"sources\":");
+    source_list(o, d, path, &p->arena);
     str_add(o, ",\"memory\":[");
     for (uint32_t i = 0; i < d->mem.n; i++)
         str_printf(o, "%s[%lld,%lld]", i ? "," : "", (long long)d->mem.p[i].t, (long long)d->mem.p[i].bytes);
@@ -240,7 +243,7 @@ static void tables(struct str *o, const struct page *p, const char *path) {
 
 /* ---- the file --------------------------------------------------------------------------------------------- */
 
-void report_html(struct str *o, const struct diag *d, const char *path) {
+void report_html(struct str *o, struct diag *d, const char *path) {
     struct page p = {.d = d, .t = d->t};
     arena_init(&p.arena, d->arena.err);
     choose_shortest(&p);
@@ -258,6 +261,8 @@ void report_html(struct str *o, const struct diag *d, const char *path) {
             report_json(o, d, path);
         else if (!strncmp(mark, "/*TABLES*/", n))
             tables(o, &p, path);
+        else if (!strncmp(mark, "/*KERNELS*/", n))
+            report_kernels_json(o, p.d, d->t->format == TRACE_RIDGE ? PAGE_KERNELS : 0);
         else if (!strncmp(mark, "/*EVENTS*/", n))
             events(o, &p);
         s = end;

@@ -36,6 +36,9 @@ void perfetto_write(struct sink *, const struct diag *);
 void folded_write(struct sink *, const struct diag *);
 void csv_write(struct sink *, const struct diag *);
 
+/* source.c: files of the user with what their lines cost, as JSON; [] where nothing is known. */
+void source_list(struct str *, const struct diag *, const char *profile, struct arena *);
+
 /* ridge.c */
 void report_ridge(struct str *, const struct diag *, const char *path);
 const char *ridge_budget_text(int budget);

@@ -75,7 +75,7 @@ void report_kernel(struct str *o, const struct diag *d, const struct kernel_sum 
     str_printf(o, "  opts      %s\n", k->key && !*trace_str(d->t, k->opts) ? "none" : or_dash(d, k->opts));
 }
 
-void report_kernels_json(struct str *o, struct diag *d) {
+void report_kernels_json(struct str *o, struct diag *d, uint32_t whole) {
     struct kernel_sum *k;
     uint32_t n = diag_kernels(d, &k);
     str_add(o, "{\"kernels\":[");
@@ -84,8 +84,9 @@ void report_kernels_json(struct str *o, struct diag *d) {
         static const char *const key[] = {"name", "key", "bound", "opts", "graph", "source"};
         str_add(o, i ? ",\n{" : "\n{");
         for (size_t f = 0; f < RG_COUNT(key); f++) {
+            bool leave = f >= 4 && i >= whole;
             str_printf(o, "\"%s\":", key[f]);
-            report_json_string(o, trace_str(d->t, text[f]));
+            report_json_string(o, leave ? "" : trace_str(d->t, text[f]));
             str_addc(o, ',');
         }
         str_printf(o,

@@ -2,6 +2,7 @@
 // The page of `ridge diagnose`: everything it shows is in the file; it asks nothing of the network.
 const R = JSON.parse(document.getElementById('report').textContent);
 const T = JSON.parse(document.getElementById('tables').textContent);
+const K = JSON.parse(document.getElementById('codes').textContent).kernels.filter(k => k.key);
 const $ = id => document.getElementById(id);
 const ms = ns => (ns / 1e6).toFixed(ns < 1e7 ? 3 : 1) + ' ms';
 const us = ns => ns >= 1e6 ? ms(ns) : (ns / 1e3).toFixed(2) + ' us';
@@ -10,7 +11,7 @@ const mb = b => b >= 1e9 ? (b / 1e9).toFixed(2) + ' GB' : (b / 1e6).toFixed(1) +
 const esc = s => String(s).replace(/[&<>"]/g, c => ({'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;'}[c]));
 const COLOR = {'kernels': '#2f9e5f', 'comm': '#8250c4', 'transfer.pageable': '#c2410c', 'transfer.exposed': '#d97706', 'memset': '#7a8599',
   'host.dataloader': '#b91c5c', 'sync': '#a21caf', 'small_kernels': '#dc2626', 'dispatch': '#e25822', 'host.user': '#9f6b12',
-  'compile': '#5b6ee1', 'queued': '#94a3b8', 'dependency': '#64748b', 'profiler': '#475569', 'other': '#6b7280', 'unexplained': '#4b5563'};
+  'compile': '#5b6ee1', 'plan': '#0f9488', 'queued': '#94a3b8', 'dependency': '#64748b', 'profiler': '#475569', 'other': '#6b7280', 'unexplained': '#4b5563'};
 const CLASS_COLOR = {gemm: '#2563eb', conv: '#0891b2', attention: '#7c3aed', norm: '#ca8a04', elementwise: '#2f9e5f', reduce: '#65a30d',
   layout: '#dc2626', copy: '#ea580c', comm: '#8250c4', other: '#6b7280'};
 
@@ -54,7 +55,7 @@ function advice() {
 
 // ---- tables -------------------------------------------------------------------------------------------
 // cols: [title, value(row), text(row) or null for a plain string]
-function table(id, rows, cols, start) {
+function table(id, rows, cols, start, pick) {
   const box = $(id);
   let by = start, up = false, shown = [];
   const draw = () => {
@@ -65,8 +66,8 @@ function table(id, rows, cols, start) {
     let h = '<div class="scroll"><table><thead><tr>';
     cols.forEach((c, i) => h += '<th class="' + (c[2] ? 'n' : '') + '" data-i="' + i + '">' + esc(c[0]) + (i === by ? (up ? ' ▲' : ' ▼') : '') + '</th>');
     h += '</tr></thead><tbody>';
-    for (const r of shown.slice(0, 2000)) {
-      h += '<tr>';
+    for (const [i, r] of shown.slice(0, 2000).entries()) {
+      h += '<tr data-r="' + i + '">';
       for (const c of cols) h += c[2] ? '<td class="n">' + esc(c[2](r)) + '</td>' : '<td class="name' + (String(c[1](r)).length < 16 ? ' short' : '') + '">' + esc(c[1](r)) + '</td>';
       h += '</tr>';
     }
@@ -74,7 +75,8 @@ function table(id, rows, cols, start) {
     if (box.classList.contains('on')) $('hits').textContent = shown.length + ' rows';
   };
   box.addEventListener('click', e => {
-    const th = e.target.closest('th');
+    const th = e.target.closest('th'), tr = e.target.closest('tr[data-r]');
+    if (tr && pick) pick(shown[+tr.dataset.r]);
     if (!th) return;
     const i = +th.dataset.i;
     if (i === by) up = !up; else { by = i; up = !cols[i][2]; }
@@ -87,7 +89,8 @@ const drawTable = {
   kernels: table('kernels', R.kernels, [['kernel', k => k.name], ['class', k => k.class], ['operator', k => k.op], ['line', k => k.where],
     ['count', k => k.count, k => k.count], ['time', k => k.ns, k => ms(k.ns)], ['share', k => k.ns, k => pct(k.ns / kernelTime)],
     ['each', k => k.ns / k.count, k => us(k.ns / k.count)], ['bound', k => k.bound], ['of roof', k => k.roof || 0, k => k.modelled ? pct(k.roof) : '-'],
-    ['occupancy', k => k.occupancy || 0, k => k.occupancy !== undefined ? pct(k.occupancy) : '-'], ['limiter', k => k.limiter || '']], 5),
+    ['occupancy', k => k.occupancy || 0, k => k.occupancy !== undefined ? pct(k.occupancy) : '-'], ['limiter', k => k.limiter || '']], 5,
+    k => drawer(k.full_name || k.name, k.where)),
   ops: table('ops', T.ops, [['operator', o => o[0]], ['calls', o => o[1], o => o[1]], ['host', o => o[2], o => ms(o[2])], ['host self', o => o[3], o => ms(o[3])],
     ['device', o => o[4], o => ms(o[4])], ['idle it caused', o => o[5], o => ms(o[5])]], 5),
   lines: table('lines', T.lines, [['line', l => l[0]], ['kernels', l => l[1], l => l[1]], ['device', l => l[2], l => ms(l[2])], ['idle it caused', l => l[3], l => ms(l[3])]], 2),
@@ -95,6 +98,73 @@ const drawTable = {
     ['% of time', c => c[1].time_share, c => pct(c[1].time_share)], ['% of FLOPs', c => c[1].flops_share, c => pct(c[1].flops_share)],
     ['rate, matmul = 1', c => c[1].rate_vs_gemm, c => c[1].rate_vs_gemm ? c[1].rate_vs_gemm.toPrecision(3) : '-']], 2),
 };
+
+// ---- a Ridge program: a drawer for each kernel, the user's source with its cost ---------------------------
+// Codes of that name; the one that the place asked for first.
+const codesOf = (name, where) => K.filter(k => k.name === name).sort((a, b) => b.places.some(p => p[0] === where) - a.places.some(p => p[0] === where) || b.ns - a.ns);
+function drawer(name, where) {
+  const list = codesOf(name, where), k = list[0];
+  $('drawer').classList.toggle('on', !!k);
+  if (!k) return;
+  const each = k.ns / k.calls, bars = [['measured', each], ['predicted', k.predicted_ns / k.calls], ['roof', k.roof_ns / k.calls]].filter(b => b[1] > 0);
+  const most = Math.max(...bars.map(b => b[1]));
+  let h = '<button id="shut" title="close (Escape)">&times;</button><h2>' + esc(k.name) + '</h2><div class="note">' + esc(k.class) + ' &middot; ' + k.calls + ' calls &middot; ' + ms(k.ns) +
+    ' &middot; ' + (k.flops / k.ns).toFixed(1) + ' GFLOPS &middot; ' + (k.bytes / k.ns).toFixed(1) + ' GB/s &middot; key ' + esc(k.key.slice(0, 12)) + '</div><table>';
+  for (const [what, ns] of bars) h += '<tr><td>' + what + '</td><td class="n">' + us(ns) + '</td><td><i class="bar" style="width:' + 100 * ns / most + '%"></i></td></tr>';
+  h += '</table>';
+  if (k.roof_ns) h += '<div>' + pct(Math.min(1, k.roof_ns / k.ns)) + ' of its roof, which is set by ' + esc(k.bound) + (k.predicted_ns ? '; ' + (k.ns / k.predicted_ns).toFixed(2) + ' times what was predicted' : '') + '</div>';
+  h += '<h3>Places</h3><table>';
+  for (const p of k.places) h += '<tr class="go" data-place="' + esc(p[0]) + '"><td>' + esc(p[0]) + '</td><td>' + esc(p[1] + (p[2] ? ' in ' + p[2] : '')) + '</td><td class="n">x' + p[3] + '</td><td class="n">' + us(p[4] / p[3]) + '</td></tr>';
+  h += '</table><h3>Opts</h3><pre>' + esc(k.opts || 'none') + '</pre>';
+  if (k.graph) h += '<h3>Graph</h3><pre>' + esc(k.graph) + '</pre>';
+  if (k.source) h += '<h3>Source</h3><pre>' + esc(k.source) + '</pre>';
+  if (list.length > 1) h += '<div class="note">' + (list.length - 1) + ' other kernels have this name</div>';
+  $('drawer').innerHTML = h;
+  $('drawer').scrollTop = 0;
+}
+$('drawer').addEventListener('click', e => {
+  const go = e.target.closest('.go');
+  if (e.target.id === 'shut') $('drawer').classList.remove('on');
+  if (go) showLine(go.dataset.place);
+});
+addEventListener('keydown', e => { if (e.key === 'Escape') $('drawer').classList.remove('on'); });
+function drawSource() {
+  const sum = f => f.lines.reduce((s, l) => s + l[1] + l[2], 0), files = [...T.sources].sort((a, b) => sum(b) - sum(a));
+  let h = files.length ? '' : '<div class="note">no lines were recorded: this is no profile of a Ridge program</div>';
+  const most = Math.max(1, ...files.map(f => Math.max(...f.lines.map(l => l[1] + l[2]))));
+  for (const f of files) {
+    h += '<h3>' + esc(f.path || f.name) + (f.found ? '' : ' <span class="note">is not here: only line numbers are known</span>') + '</h3><div class="scroll"><table class="src"><thead><tr><th class="n">kernels</th><th class="n">host</th><th></th><th class="n">line</th><th></th></tr></thead><tbody>';
+    let last = 0;
+    for (const [n, kernel, host, , calls, text] of f.lines) {
+      const place = f.name + ':' + n, cost = kernel + host;
+      if (last && n > last + 1) h += '<tr class="cut"><td colspan="5">&hellip;</td></tr>';
+      last = n;
+      h += '<tr' + (calls || cost ? ' class="hot" data-place="' + esc(place) + '"' : '') + '><td class="n">' + (kernel ? ms(kernel) : '') + '</td><td class="n">' + (host ? ms(host) : '') + '</td><td class="share"><i class="bar" style="width:' + 100 * cost / most +
+        '%"></i></td><td class="n">' + n + '</td><td><code>' + esc(text === null ? '' : text) + '</code></td></tr>';
+    }
+    h += '</tbody></table></div>';
+  }
+  $('source').innerHTML = h;
+}
+// A line that is clicked unfolds into the kernels it asked for.
+function unfold(tr) {
+  const old = tr.nextElementSibling;
+  if (old && old.classList.contains('asked')) { old.remove(); return; }
+  const rows = R.kernels.filter(k => k.where === tr.dataset.place);
+  const row = document.createElement('tr');
+  row.className = 'asked';
+  row.innerHTML = '<td colspan="5">' + (rows.map(k => '<button data-kernel="' + esc(k.full_name || k.name) + '">' + esc(k.name) + ' x' + k.count + ' ' + ms(k.ns) + (k.modelled ? ', ' + pct(k.roof) + ' of roof' : '') + '</button>').join(' ') || 'no kernel names this line first') + '</td>';
+  tr.after(row);
+}
+function showLine(place) {
+  open('source');
+  const tr = [...document.querySelectorAll('#source tr.hot')].find(x => x.dataset.place === place);
+  if (tr) { tr.scrollIntoView({block: 'center'}); unfold(tr); }
+}
+$('source').addEventListener('click', e => {
+  const b = e.target.closest('[data-kernel]'), tr = e.target.closest('tr.hot');
+  if (b) drawer(b.dataset.kernel, b.closest('tr').previousElementSibling.dataset.place); else if (tr) unfold(tr);
+});
 
 // ---- events -------------------------------------------------------------------------------------------
 // Rows (a lane at one depth) hold disjoint events in order: start, length (ns), name.
@@ -234,6 +304,7 @@ function show(i, fit) {
   const s = E.t0[i], e = s + E.dur[i];
   if (fit || s < tl.a || e > tl.b) { const w = fit ? Math.max(E.dur[i] * 3, 50) : tl.b - tl.a, m = (s + e) / 2; tl.a = m - w / 2; tl.b = m + w / 2; clampView(); }
   const r = ROWS.find(x => i >= x.at && i < x.at + x.n);
+  if (codesOf(N[E.name[i]]).length) { $('drawer').classList.contains('on') && drawer(N[E.name[i]]); }
   $('detail').textContent = N[E.name[i]] + '\n' + us(E.dur[i]) + '  from ' + us(s) + '  on ' + r.lane + (r.kind ? '  (' + r.kind + ')' : '');
   redraw();
 }
@@ -282,7 +353,7 @@ addEventListener('keydown', e => {
   if (e.key === '/') { e.preventDefault(); $('search').focus(); return; }
   if (tab !== 'timeline') return;
   const k = {w: () => zoom(0.8), s: () => zoom(1.25), a: () => pan(-0.1), d: () => pan(0.1), ArrowLeft: () => pan(-0.1), ArrowRight: () => pan(0.1),
-    f: () => tl.sel >= 0 && show(tl.sel, true), 0: () => { tl.a = T.w0; tl.b = T.w1; redraw(); }, n: () => next(1), N: () => next(-1)}[e.key];
+    f: () => tl.sel >= 0 && show(tl.sel, true), k: () => tl.sel >= 0 && drawer(N[E.name[tl.sel]]), 0: () => { tl.a = T.w0; tl.b = T.w1; redraw(); }, n: () => next(1), N: () => next(-1)}[e.key];
   if (k) { e.preventDefault(); k(); }
 });
 
@@ -342,12 +413,14 @@ function open(name) {
   if (name === 'timeline') { drawTimeline(); cv.focus({preventScroll: true}); }
   if (name === 'roofline') drawRoofline();
   if (name === 'memory') drawMemory();
+  if (name === 'source') drawSource();
 }
 for (const b of document.querySelectorAll('nav [data-tab]')) b.addEventListener('click', () => open(b.dataset.tab));
 function setTheme(dark) { document.documentElement.classList.toggle('dark', dark); readTheme(); if (tab) open(tab); }
 $('theme').addEventListener('click', () => setTheme(!document.documentElement.classList.contains('dark')));
 addEventListener('resize', () => tab && open(tab));
 head(); advice();
+if (!T.sources.length) document.querySelector('[data-tab=source]').remove();
 setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
 open(T.events ? 'timeline' : 'advice');
-window.ridge = {tl, E, ROWS, open, zoom, pan, find, next, frames: () => frames, drawn: () => drawn, draw: drawTimeline, ready: performance.now()};
+window.ridge = {K, drawer, tl, E, ROWS, open, zoom, pan, find, next, frames: () => frames, drawn: () => drawn, draw: drawTimeline, ready: performance.now()};

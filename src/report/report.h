@@ -10,7 +10,7 @@ void report_text(struct str *, const struct diag *, const char *path);
 /* The schema of docs/diagnose.md; one object, keys in fixed order. */
 void report_json(struct str *, const struct diag *, const char *path);
 /* One self-contained page. */
-void report_html(struct str *, const struct diag *, const char *path);
+void report_html(struct str *, struct diag *, const char *path);
 /* Kernels of a Ridge program by enum group_by, the dearest first, at most `rows` of them and their sum. */
 void report_table(struct str *, struct diag *, int by, uint32_t rows);
 /* A Ridge profile for other tools, written to `path` piece by piece; bytes may be NULL. 0, or why not. */
@@ -24,7 +24,7 @@ enum report_format {
 int report_export(struct err *, const struct diag *, int format, const char *path, uint64_t *bytes);
 /* The kernels of a Ridge program: a list; all of them as JSON, with graph and source; one of them in words. */
 void report_kernels(struct str *, struct diag *, uint32_t rows);
-void report_kernels_json(struct str *, struct diag *);
+void report_kernels_json(struct str *, struct diag *, uint32_t whole); /* graph and source of the first `whole` */
 void report_kernel(struct str *, const struct diag *, const struct kernel_sum *);
 /* Two recordings: one screen with at most `rows` kernels; all of it as JSON. */
 void report_diff(struct str *, const struct diff *, const char *const path[2], uint32_t rows);

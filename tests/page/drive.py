@@ -38,6 +38,33 @@ def check(ok, what):
 check.bad = 0
 
 
+def ridge_program(b, shot):
+    """A Ridge program's page: a drawer for each kernel, source lines with their cost."""
+    b.find_element(By.CSS_SELECTOR, "[data-tab=kernels]").click()
+    b.find_elements(By.CSS_SELECTOR, "#kernels tbody tr")[0].click()
+    panel = b.find_element(By.ID, "drawer")
+    check(panel.is_displayed(), "a click on a kernel opens its drawer")
+    told = b.execute_script("return ridge.K.every(k => k.graph)")
+    for word in ["measured", "predicted", "roof", "Opts"] + (["Graph", "Source", "kernel ", "void "] if told else []):
+        check(word in panel.text, f"the drawer says '{word}'")
+    shot("drawer")
+    panel.find_elements(By.CSS_SELECTOR, ".go")[0].click()
+    time.sleep(0.1)
+    check(b.find_element(By.ID, "source").is_displayed(), "a place leads to its line")
+    check(len(b.find_elements(By.CSS_SELECTOR, "#source tr.asked button")) > 0, "the line unfolds into its kernels")
+    b.find_element(By.ID, "shut").click()
+    check(not panel.is_displayed(), "the drawer closes")
+    b.find_elements(By.CSS_SELECTOR, "#source tr.asked button")[0].click()
+    check(panel.is_displayed(), "a kernel of a line opens the drawer")
+    ActionChains(b).send_keys(Keys.ESCAPE).perform()
+    check(not panel.is_displayed(), "Escape closes it")
+    shot("source")
+    sums = b.execute_script("return [T.sources.reduce((s, f) => s + f.lines.reduce((t, l) => t + l[1], 0), 0), R.kernels.filter(k => k.where).reduce((s, k) => s + k.ns, 0)]")
+    check(sums[0] == sums[1], f"lines sum to all kernels: {sums}")
+    lines = not told or b.execute_script("return T.sources.some(f => f.found && f.lines.some(l => l[1] > 0 && l[5].includes('rg_')))")
+    check(lines, "the text of a line that costs is there")
+
+
 def main():
     path, shots, speed = sys.argv[1], None, "--speed" in sys.argv
     for a in sys.argv[2:]:
@@ -127,6 +154,8 @@ def main():
         check(b.execute_script("return ridge.tl.sel") >= 0, "enter goes to a hit")
         shot("search")
         box.send_keys(Keys.ESCAPE)
+    if b.execute_script("return ridge.K.length"):
+        ridge_program(b, shot)
     dark = b.execute_script("return document.documentElement.classList.contains('dark')")
     b.find_element(By.ID, "theme").click()
     check(dark != b.execute_script("return document.documentElement.classList.contains('dark')"), "the theme changes")

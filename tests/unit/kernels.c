@@ -85,7 +85,7 @@ TEST(kernels_of_one_code_are_one) {
     has(s.p, " 96.4%        2        0.016        8.00     2.00x     25% memory");
     has(s.p, "2 more: --rows 3");
     str_init(&s, &arena);
-    report_kernels_json(&s, &d);
+    report_kernels_json(&s, &d, 1);
     has(s.p, "\"graph\":\"kernel r_8\\u000a(SINK x)\"");
     has(s.p, "\"places\":[[\"a.c:7\",\"sum\",\"net.1\",1,10000],[\"a.c:9\",\"max\",\"\",1,6000]]");
     forget();

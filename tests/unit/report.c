@@ -1,4 +1,5 @@
 /* report.c: the screen fits, the JSON is JSON, names are readable, the page is whole. */
+#include "event/event.h"
 #include "report/report.h"
 #include "test.h"
 
@@ -178,6 +179,41 @@ TEST(report_screen_says_all_of_it_once) {
         if (strstr(o.p, "NOTE   ")) CHECK(!strstr(o.p, "UNKNOWN  graph.opaque"));
         close_one();
     }
+}
+
+/* A profile may name any file: the page takes source only, and of that the lines near those that cost. */
+TEST(report_page_shows_source_and_nothing_else) {
+    static const char *const paths[] = {"tests/unit/report.c", "/etc/passwd", "tests/traces/secret.c/../x",
+                                        "gone.c"};
+    struct arena a;
+    struct event_list l;
+    struct str o;
+    arena_init(&a, &e);
+    event_reset();
+    for (uint64_t i = 0; i < RG_COUNT(paths); i++) {
+        char place[80];
+        snprintf(place, sizeof place, "%s:2", paths[i]);
+        event_add_info(EVENT_CALL, event_name("rg_read"), event_name(place), i * 100, i * 100 + 50, 0, 0);
+    }
+    event_add_info(EVENT_KERNEL, event_name("E_4"), event_name("exp report.c:2\t10\tmemory"), 10, 40, 1, 1);
+    event_snapshot(&a, &l);
+    CHECK_EQ(trace_save_events(&e, &a, "/tmp/ridge-report-profile", &l), 0);
+    CHECK_EQ(trace_read(&t, &e, "/tmp/ridge-report-profile"), 0);
+    CHECK_EQ(diagnose(&d, &t, &e), 0);
+    os_remove("/tmp/ridge-report-profile");
+    str_init(&o, &d.arena);
+    report_html(&o, &d, "/tmp/ridge-report-profile");
+    const char *s = strstr(o.p, "\"sources\":");
+    CHECK(s != NULL);
+    CHECK(strstr(s, "{\"name\":\"report.c\",\"path\":\"tests/unit/"
+                    "report.c\",\"found\":true,\"lines\":[[1,0,0,0,0,\"/* report.c:"));
+    CHECK(strstr(s, "[2,30,20,1,1,\"#include"));                        /* 30 in the kernel, 20 around it */
+    CHECK(strstr(s, "[10,0,0,0,0,\"") && !strstr(s, "[11,0,0,0,0,\"")); /* eight lines after it */
+    CHECK(!strstr(s, "root:"));
+    CHECK(strstr(s, "\"path\":\"/etc/passwd\",\"found\":false,\"lines\":[[2,0,50,0,1,null]]"));
+    CHECK(strstr(s, "\"path\":\"gone.c\",\"found\":false"));
+    close_one();
+    arena_free(&a);
 }
 
 TEST(report_page_is_one_whole_file) {
