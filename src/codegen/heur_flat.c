@@ -129,8 +129,10 @@ static double vector_cost(const struct view *v, int first, int lanes) {
         double w = weight(n) * v->times[n->id];
         if (n->op == OP_REDUCE) {
             cost += v->times[n->id] * (v->mask[n->src[0]->id] & t.ranges ? each : 1);
-            if (binds_twin(v, &t, n))
-                cost += 6 * v->times[n->id] / RG_MAX(a->most, 1); /* the lanes are joined at the end */
+            if (binds_twin(
+                    v, &t,
+                    n)) /* the lanes are joined at the end; what waits for a short row has little else to do */
+                cost += (a->most <= 32 ? 16 : 6) * v->times[n->id] / RG_MAX(a->most, 1);
         } else {
             cost += w * (v->mask[n->id] & t.ranges ? each : 1);
         }
@@ -145,6 +147,14 @@ static bool draws_along(const struct view *v, int axis) {
     return false;
 }
 
+/* Pieces that are put together are asked for at each vector, and most of the index is the same for all of its lanes. */
+static bool joins_along(const struct view *v, int axis) {
+    int pieces = 0;
+    for (int i = 0; i < v->nspot; i++)
+        pieces += !v->spot[i].store && v->spot[i].gate && spot_stride(v, &v->spot[i], axis, 16) == 1;
+    return pieces > 1 && !v->reduces && !v->scans;
+}
+
 static bool choose_vector(const struct view *v, struct flat *f) {
     double best = 0;
     f->axis = -1;
@@ -152,7 +162,7 @@ static bool choose_vector(const struct view *v, struct flat *f) {
         const struct haxis *a = &v->axis[i];
         int lanes = view_lanes(v, i);
         if (a->scan || a->fixed || a->most < 2) continue;
-        if (draws_along(v, i)) lanes = RG_MIN(4 * lanes, 16);
+        if (draws_along(v, i) || joins_along(v, i)) lanes = RG_MIN(4 * lanes, 16);
         while (lanes > 2 && lanes > a->most) lanes /= 2;
         double c = vector_cost(v, i, lanes);
         if (f->axis < 0 || c < 0.95 * best) best = c, f->axis = i, f->lanes = lanes;
@@ -212,6 +222,7 @@ static int64_t unroll_of(const struct view *v, const struct flat *f) {
     double w = body_weight(v, f->axis);
     int64_t want = a->reduce ? 8 / RG_MIN(sums_along(v, f->axis), 4) : 4;
     if (v->est.special > 0) want = RG_MAX(want, 8); /* long chains of operations: several side by side */
+    if (joins_along(v, f->axis)) want = 2;
     if (f->turn >= 0 || v->scans) want = 1;
     if (w > 60) want = RG_MIN(want, 4);
     if (w > 160) want = RG_MIN(want, 2);
@@ -591,15 +602,16 @@ static void write_pooled(struct view *v, struct flat *f, struct str *out) {
 }
 
 /* The axis that rows far apart lie along, of those that are added up together with the rows; -1: there is none, or there are
- * more buffers than the hardware follows. Rows at the same place in a page would drive each other out of the nearest cache. */
-static int far_axis(const struct view *v, int row) {
+ * more buffers than the hardware follows. *rows: how many at a time; of those that lie in the same sets of the nearest cache
+ * two, more would drive each other out. */
+static int far_axis(const struct view *v, int row, int64_t vectors, int *rows) {
     int best = -1;
     for (int r = 0; r < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); r++) {
         const uop *n = v->reduce[r];
         bool binds = false;
         for (uint32_t k = 1; k < n->nsrc; k++) binds |= view_axis_of(v, n->src[k]) == row;
         for (uint32_t k = 1; binds && k < n->nsrc; k++) {
-            int a = view_axis_of(v, n->src[k]), far = 0;
+            int a = view_axis_of(v, n->src[k]), far = 0, most = STREAMS;
             if (a == row || v->axis[a].fixed || v->axis[a].members > 1 || v->axis[a].size < 2 * STREAMS ||
                 v->axis[a].size % STREAMS)
                 continue;
@@ -607,28 +619,43 @@ static int far_axis(const struct view *v, int row) {
                 const struct hspot *s = &v->spot[i];
                 int64_t stride = spot_stride(v, s, a, 1);
                 if (s->store || !(s->mask & v->axis[row].ranges) || s->times * s->bytes < BIG / 2) continue;
-                if (stride != NO_STRIDE && stride * s->bytes >= 1024) far += stride * s->bytes % 4096 ? 1 : 3;
+                if (stride == NO_STRIDE || stride * s->bytes < 1024) continue;
+                far++;
+                if (stride * s->bytes % (v->l1 / 4) == 0) most = 2;
             }
-            if (far == 1 || far == 2) best = a;
+            bool more = far == 1 && most == STREAMS && v->axis[row].members == 1 &&
+                        vectors * 2 * STREAMS <= 64 && v->axis[a].size % (2 * STREAMS) == 0;
+            if (far == 1 || far == 2) best = a, *rows = more ? 2 * STREAMS : most;
         }
     }
     return best;
 }
 
-/* Sums over short rows that are far apart (a channel of each image of a batch): four rows at a time, for the reason that runs
- * are. (400 elements of each of 512 images, twice: 5.3 ms, 2.8.) */
-static void write_far_rows(struct view *v, const struct flat *f, const struct twins *t, struct str *out) {
+/* Sums over short rows that are far apart (a channel of each image of a batch): several rows at a time, for the reason that
+ * runs are. `sums`: vectors of a row at a time. (400 elements of each of 512 images, twice: 5.3 ms, 2.0.) */
+static void write_far_rows(struct view *v, struct flat *f, const struct twins *t, struct str *out,
+                           int64_t sums) {
     int done[RG_COUNT(t->axis)] = {0}, n = 0;
     if (!v->axis[f->axis].reduce || v->scans || v->stages || v->axis[f->axis].size * 4 > RUN_LEAST / 8)
         return;
     for (int i = 0; i < t->n; i++) {
-        int a = far_axis(v, t->axis[i]);
+        int rows = 0, a = far_axis(v, t->axis[i], sums, &rows);
         bool again = a < 0 || body_weight(v, a) > 60;
         for (int k = 0; k < n; k++) again |= done[k] == a;
         if (again) continue;
         const char *in = view_fresh(v, v->axis[a].name, "s");
-        str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", v->axis[a].name, STREAMS, in, in);
+        str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", v->axis[a].name, rows, in, in);
         done[n++] = a;
+    }
+    for (int i = 0; i < v->naxis && n && sums <= 8; i++) { /* and two that lie side by side */
+        bool next = v->axis[i].grid && v->axis[i].size % 2 == 0 && f->left[i] >= 16.0 * v->threads;
+        for (int k = 0; k < v->nspot && next; k++)
+            next = v->spot[k].store || v->spot[k].times * v->spot[k].bytes < BIG / 2 ||
+                   spot_stride(v, &v->spot[k], i, 1) == v->axis[f->axis].size;
+        if (!next) continue;
+        const char *in = view_fresh(v, v->axis[i].name, "s");
+        str_printf(out, " TILE(%s,2,%s) UNROLL(%s)", v->axis[i].name, in, in);
+        f->left[i] /= 2;
     }
 }
 
@@ -667,7 +694,7 @@ bool recipe_flat(struct view *v, int level, struct str *out) {
     }
     if (f.turn >= 0 && level < 3) write_turn(v, &f, out);
     if (level < 2) write_pooled(v, &f, out);
-    if (level < 2 && f.turn < 0) write_far_rows(v, &f, &t, out);
+    if (level < 2 && f.turn < 0) write_far_rows(v, &f, &t, out, u);
     if (level < 4) shape_grid(v, out, f.left, f.name);
     if (level < 1) {
         pipe_rows(v, &f, out);

@@ -294,7 +294,8 @@ static bool cut_panels(struct view *v, struct contract *c, struct str *out, stru
     }
     for (int i = 0; i < v->naxis && !*outer; i++)
         if (v->axis[i].grid && c->left[i] > 1) p->at = v->axis[i].name;
-    str_printf(out, " ORDER(%s)", LIST(v, outer, p->nl, p->ml, p->kk));
+    bool thin = c->depth < 64; /* storing is most of it: along rows */
+    str_printf(out, " ORDER(%s)", LIST(v, outer, thin ? p->ml : p->nl, thin ? p->nl : p->ml, p->kk));
     return p->at != NULL;
 }
 

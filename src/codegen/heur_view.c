@@ -191,15 +191,23 @@ int64_t spot_stride(const struct view *v, const struct hspot *s, int axis, int64
 }
 
 int view_lanes(const struct view *v, int axis) {
-    int wide = 1;
-    for (int i = 0; i < v->nspot; i++)
-        if (v->spot[i].mask & v->axis[axis].ranges) wide = RG_MAX(wide, v->spot[i].bytes);
+    int wide = 1, whole = 1; /* bytes of what is computed, and of integers in memory */
+    bool floats = false;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        int *most = dt_is_float((enum dtype)s->buf->dt) ? &wide : &whole;
+        if (!(s->mask & v->axis[axis].ranges)) continue;
+        *most = RG_MAX(*most, s->bytes);
+        floats |= most == &wide;
+    }
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i];
         if (!op_is_pure((enum op)n->op) || n->dt == DT_IDX || !view_depends(v, n, axis)) continue;
-        int bytes = dtype_info[n->dt].bytes; /* a 64-bit integer in between is worth no narrower vectors */
+        int bytes = dtype_info[n->dt].bytes;
         wide = RG_MAX(wide, dt_is_float((enum dtype)n->dt) ? bytes : RG_MIN(bytes, 4));
     }
+    /* 64-bit integers beside floats, or in between, are worth no narrower vectors */
+    wide = RG_MAX(wide, floats ? RG_MIN(whole, 4) : whole);
     int lanes = RG_MIN(v->vec_bytes / wide, 16);
     return RG_MAX(lanes, 2);
 }

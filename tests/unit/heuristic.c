@@ -675,12 +675,12 @@ TEST(heuristic_large_columns_in_runs) {
           true, "TILE(k,64,k_l) UNROLL(k)");
 }
 
-/* A channel of many images: rows of four images at a time. */
+/* A channel of many images: rows of several images at a time. */
 TEST(heuristic_large_short_rows_far_apart) {
     large("kernel s\nx = (PARAM<f32>[0 x] 1024000)\no = (PARAM<f32>[1 o] 16)\nc = (RANGE[c GRID 0] 16)\n"
           "n = (RANGE[n REDUCE 1] 160)\nk = (RANGE[k REDUCE 2] 400)\n(SINK (STORE (INDEX o c) (REDUCE[ADD] (LOAD "
           "(INDEX x (ADD (ADD (MUL n 6400) (MUL c 400)) k))) n k)))\n",
-          true, "TILE(n,4,n_s) UNROLL(n_s)");
+          true, "TILE(n,8,n_s) UNROLL(n_s)");
 }
 
 /* What lies under four neighbours of a pooled tensor is two elements; lanes are made of vectors that hold all of a row. */
