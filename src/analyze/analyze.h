@@ -11,6 +11,7 @@
 #define RIDGE_ANALYZE_H
 
 #include "base/base.h"
+#include "model/model.h"
 
 /* ---- the event model (trace.c) ------------------------------------------------------------------ */
 
@@ -72,7 +73,7 @@ struct trace_kernel_args { /* interned: thousands of kernels share one */
     uint32_t grid[3], block[3];
     uint32_t regs, smem;  /* per thread; static and dynamic bytes */
     uint32_t op;          /* name of the HLO op, 0 none */
-    uint32_t known;       /* 1: grid and block; 2: registers and shared memory; 4: cost; 8: all below */
+    uint32_t known;       /* 1: grid and block; 2: registers and shared memory; 4: cost; 8: all below; 16: work */
     int64_t flops, bytes; /* when the file says so */
     uint32_t where, module,
         limit;         /* trace_str: the user's line, path of modules, what sets the roof; 0 none */
@@ -80,6 +81,9 @@ struct trace_kernel_args { /* interned: thousands of kernels share one */
     int64_t roof_ns;   /* the least time that the machine model allows */
     uint32_t key, graph, source, opts; /* trace_str of a Ridge kernel: of its code, its text, its source; 0 none */
     int64_t predicted_ns;              /* by the planner, 0 not known */
+    int64_t issued, moved, lines, integer; /* work: operations and bytes as issued, bytes in whole cache lines, integer
+                                            * operations */
+    int64_t unit_ns[UNIT_COUNT];           /* that each unit of the machine needs for it, by the model */
 };
 struct trace_copy_args {
     int64_t bytes;

@@ -46,6 +46,9 @@ const char *opts_rounding(struct ir *, const struct kernel *, const char *opts);
  * notes, and may be freed after. */
 double predict_seconds(struct arena *, const struct linear *, const struct model *, int threads);
 
+/* The bytes that come into each cache of the machine while the program runs: est.into. For programs of a CPU. */
+void predict_traffic(struct arena *, struct linear *, const struct model *);
+
 /* estimate.c: the work that a kernel graph asks for, before any opt: flops, special, bytes. */
 void estimate_asked(struct ir *, const uop *sink, struct estimate *);
 

@@ -239,26 +239,43 @@ static double traffic(const struct predict *p, uint32_t loop, double cache) {
     return sum * p->loop[loop].extent;
 }
 
+static const enum model_field caches[] = {MODEL_L1_SIZE, MODEL_L2_SIZE, MODEL_L3_SIZE};
+
 /* ---- both --------------------------------------------------------------------------------------------------------- */
 
+static void start(struct predict *p) {
+    p->n = 1;
+    p->loop = arena_array(p->a, struct body, MOST_LOOPS);
+    p->loop[0] = (struct body){.extent = 1, .times = 1};
+    count_all(p);
+}
+
+static double into(const struct predict *p, enum model_field cache) {
+    return traffic(p, 0, model_value(p->m, cache) * 0.75); /* it holds other things too */
+}
+
 double predict_seconds(struct arena *a, const struct linear *l, const struct model *m, int threads) {
-    struct predict p = {.l = l, .m = m, .a = a, .n = 1};
-    p.loop = arena_array(a, struct body, MOST_LOOPS);
-    p.loop[0] = (struct body){.extent = 1, .times = 1};
-    count_all(&p);
+    struct predict p = {.l = l, .m = m, .a = a};
+    start(&p);
     double grid = (double)RG_MAX(l->grid, 1), n = RG_MIN(RG_MAX(threads, 1), grid);
     double rounds = (double)(int64_t)((grid + n - 1) / n), balance = rounds * n / grid;
     double rate[] = {model_value(m, MODEL_L2_RATE) * n, model_value(m, MODEL_L3_RATE) * n,
                      RG_MIN(model_value(m, MODEL_DRAM_CORE) * n, model_value(m, MODEL_DRAM_READ))};
-    double size[] = {model_value(m, MODEL_L1_SIZE), model_value(m, MODEL_L2_SIZE),
-                     model_value(m, MODEL_L3_SIZE)};
     double part[4] = {cycles(&p) / (model_value(m, MODEL_CLOCK) * 1e9 * n)};
     double most = part[0], sum = part[0];
     for (int i = 0; i < 3; i++) {
-        part[i + 1] = traffic(&p, 0, size[i] * 0.75) / (rate[i] * 1e9);
+        part[i + 1] = into(&p, caches[i]) / (rate[i] * 1e9);
         most = RG_MAX(most, part[i + 1]);
         sum += part[i + 1];
     }
     /* Parts overlap, but not wholly. */
     return model_value(m, MODEL_LAUNCH) * 1e-9 + (most + 0.2 * (sum - most)) * balance;
+}
+
+void predict_traffic(struct arena *a, struct linear *l, const struct model *m) {
+    struct predict p = {.l = l, .m = m, .a = a};
+    struct arena_mark mark = arena_mark(a);
+    start(&p);
+    for (int i = 0; i < 3; i++) l->est.into[i] = into(&p, caches[i]);
+    arena_release(a, mark);
 }

@@ -5,8 +5,7 @@
  *
  * A line is printed only for something that happened. Counting for the summary goes on at every level: it is four
  * additions per operation. Colours say how an axis of a kernel runs, on a terminal only.
- * The roof of a kernel is the time the machine model gives it at best: launch + the slowest of memory, caches and
- * arithmetic; `% of roof` is that time by the measured one, and the word after it what sets the roof.
+ * `% of roof` is the time that roof.c gives a kernel at best by the measured one, and the word after it what sets the roof.
  * Tests: tests/cli/debug.sh, tests/unit/realize.c (realize_debug_*) */
 #include "engine/internal.h"
 #include "event/event.h"
@@ -16,7 +15,6 @@
 #include <unistd.h>
 
 #define NAME_WIDTH 45
-#define SPECIAL_FLOPS 16.0 /* what one exp, sine .. is counted as beside an addition */
 
 void debug_open(const struct engine *en) {
     log_line(1, "opened device %s from pid:%ld", en->ops->name, (long)getpid());
@@ -119,7 +117,7 @@ static const uop *range_of_size(const uop_vec *topo, uint8_t *used, long long si
     return NULL;
 }
 
-static const char *padded_name(struct arena *a, const struct sched_prog *p) {
+const char *debug_name(struct arena *a, const struct sched_prog *p) {
     const char *name = p->kernel.name;
     int pad = NAME_WIDTH - (int)strlen(name);
     if (!log_on(2) || !log_color()) return arena_printf(a, "%-*s", NAME_WIDTH, name);
@@ -141,59 +139,6 @@ static const char *padded_name(struct arena *a, const struct sched_prog *p) {
     return s.p;
 }
 
-/* ---- roof -------------------------------------------------------------------------------------------------------- */
-
-/* Which unit does the arithmetic: the widest float type there is, else integers. */
-static double *unit_of(struct model_work *w, struct arena *a, const struct sched_prog *p) {
-    uop_vec topo = {0};
-    bool f64 = false, f32 = false, half = false;
-    uop_topo(a, &p->kernel.sink, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++) {
-        const uop *n = topo.p[i];
-        if (!op_is_pure((enum op)n->op) && n->op != OP_REDUCE && n->op != OP_SCAN) continue;
-        f64 |= n->dt == DT_F64;
-        f32 |= n->dt == DT_F32;
-        half |= n->dt == DT_F16 || n->dt == DT_BF16;
-    }
-    return f64 ? &w->f64 : f32 ? &w->f32 : half ? &w->bf16 : &w->integer;
-}
-
-static const char *bound_of(enum model_unit u) {
-    switch (u) {
-    case UNIT_LAUNCH: return "overhead";
-    case UNIT_DRAM: return "memory";
-    case UNIT_L3:
-    case UNIT_L2:
-    case UNIT_L1: return "cache";
-    default: return "compute";
-    }
-}
-
-static void find_roof(const struct engine *en, struct arena *a, const struct sched_prog *p,
-                      struct debug_call *c) {
-    const struct model *m = &en->plans.model;
-    const struct estimate *e = &c->k->est;
-    int workers = en->ops->workers(en->dev);
-    bool alone = !en->ops->far && engine_chunk(c->k->grid, e, c->k->serial, workers) >= c->k->grid;
-    struct model_work w = {.threads = alone ? 1 : workers};
-    *unit_of(&w, a, p) = e->flops + (SPECIAL_FLOPS - 1) * e->special;
-    double l2 = model_value(m, MODEL_L2_SIZE) * w.threads, l3 = RG_MAX(model_value(m, MODEL_L3_SIZE), l2);
-    double write = p->reads + p->writes ? (double)p->writes / (p->reads + p->writes) : 0;
-    if (e->bytes > l3)
-        w.dram_read = e->bytes * (1 - write), w.dram_write = e->bytes * write;
-    else
-        *(e->bytes > l2 ? &w.l3 : &w.l2) = e->bytes;
-    struct model_time t = model_time(m, &w);
-    c->roof = t.seconds;
-    c->bound = bound_of(t.limit);
-}
-
-void debug_prepare(const struct engine *en, struct arena *a, const struct sched_prog *p,
-                   struct debug_call *c) {
-    c->name = padded_name(a, p);
-    find_roof(en, a, p, c);
-}
-
 /* ---- what a profile says of a kernel --------------------------------------------------------------------------------- */
 
 /* Graph and source are names of their own: places that share a kernel share them, and a recording holds them once. */
@@ -207,8 +152,10 @@ uint32_t debug_info(struct arena *work, struct debug_call *c, const char *site) 
         s.n = 0;
     }
     if (!c->said[1]) c->said[1] = event_name(c->k->source);
-    str_printf(&s, "%.800s\t%.0f\t%s\t%s\t%.0f\t%u\t%u\t%s", site, c->roof * 1e9, c->bound, c->k->key,
-               c->predicted * 1e9, c->said[0], c->said[1], c->opts);
+    str_printf(&s, "%.800s\t%.0f\t%s\t%s\t%.0f\t%u\t%u\t", site, c->roof * 1e9, c->bound, c->k->key,
+               c->predicted * 1e9, c->said[0], c->said[1]);
+    roof_print(&s, c);
+    str_printf(&s, "\t%s", c->opts);
     return event_name(s.p);
 }
 

@@ -105,6 +105,7 @@ struct debug_call { /* one call of a kernel, as its line says it */
     const char *name;     /* perhaps coloured; padded */
     double roof;          /* seconds by the machine model, at best */
     const char *bound;    /* what would limit it then */
+    struct model_time use; /* how long each unit is busy with the program as it is */
     const uint32_t *node; /* places in the plan's key, for provenance */
     uint32_t nodes;
     const char *site;   /* of the program that the plan was made for */
@@ -121,11 +122,15 @@ void debug_schedule(const struct schedule *, const struct str *log);
 void debug_prog(const struct sched_prog *, const struct linear *, const char *opts, const struct str *passes);
 void debug_builtin(const struct sched_prog *, const struct ekernel *); /* NULL: of a device that runs nothing */
 void debug_assembly(struct engine *, const char *name, const char *text);
-/* Fills name, roof and bound. */
-void debug_prepare(const struct engine *, struct arena *, const struct sched_prog *, struct debug_call *);
+/* The name of a kernel for its line: padded, perhaps coloured. */
+const char *debug_name(struct arena *, const struct sched_prog *);
 void debug_kernel(struct engine *, const struct debug_call *, uint64_t ns, const char *site);
 /* The name under which a profile finds all about this call (event.h says what); work is for the text. */
 uint32_t debug_info(struct arena *work, struct debug_call *, const char *site);
+/* roof.c: fills roof, bound and use; `writes`: the share of its buffers that it writes. */
+void roof_find(const struct engine *, double writes, struct debug_call *);
+/* What each unit does, as "key=value ..". */
+void roof_print(struct str *, const struct debug_call *);
 void debug_ref(struct engine *, uint32_t values, uint64_t ns); /* the oracle ran */
 
 /* plans.c: the plans an engine knows, the temporaries they share, the machine model they were made for. */
@@ -208,8 +213,8 @@ struct recipe_call {
     uint32_t kernel, nbuf, nvar, nodes;
     const struct recipe_buf *buf;
     const uint32_t *var, *node;
-    const char *name, *bound; /* as in debug_call */
-    double roof;
+    const char *name; /* as in debug_call */
+    double writes;    /* share of its buffers that it writes */
 };
 struct recipe_copy {
     struct recipe_buf from;

@@ -157,7 +157,8 @@ void prog_lower(const struct sched_prog *p, struct ir *ir, const struct kernel *
                 struct linear *lin) {
     lower(ir, k, o, lin);
     lin->est.flops *= p->share, lin->est.bytes *= p->share, lin->est.special *= p->share;
-    lin->est.flops_issued *= p->share, lin->est.bytes_issued *= p->share;
+    lin->est.flops_issued *= p->share, lin->est.bytes_issued *= p->share, lin->est.lines *= p->share;
+    for (int u = 0; u < WORK_UNITS; u++) lin->est.asked[u] *= p->share, lin->est.issued[u] *= p->share;
     lin->nbuf = RG_MAX(lin->nbuf, p->nbuf); /* of a PARAMS only the first slot stands in the program */
     lin->nvar = RG_MAX(lin->nvar, p->nvar);
 }
@@ -170,6 +171,7 @@ static const char *lower_one(struct call *c, struct sched_prog *p, struct linear
     struct lower_opts how = {.opts = opts, .log = &log};
     if (c->en->ops->text == DEV_CUDA) how.vec_bytes = 16, how.narrow = true;
     prog_lower(p, p->ir, &p->kernel, &how, lin);
+    if (c->en->ops->text == DEV_C) predict_traffic(c->work, lin, &c->en->plans.model);
     debug_prog(p, lin, opts, &dump);
     return opts;
 }
@@ -190,7 +192,10 @@ static void builtin_recipe(struct call *c, const struct sched_prog *p, struct re
                           .est = {.flops = b->ops,
                                   .flops_issued = b->ops * OPS_ISSUED,
                                   .bytes = p->bytes,
-                                  .bytes_issued = p->bytes}};
+                                  .bytes_issued = p->bytes,
+                                  .lines = p->bytes,
+                                  .asked[WORK_INT] = b->ops,
+                                  .issued[WORK_INT] = b->ops * OPS_ISSUED}};
 }
 
 /* Lowers every kernel and renders its text. */
@@ -255,7 +260,7 @@ static struct recipe_buf place_of(const struct schedule *s, uint32_t buf) {
 }
 
 /* Graph nodes as places in the key: they name the same nodes of an equal graph in another ir. */
-static void add_calls(struct call *c, const struct schedule *s, const struct ekernel **k, struct recipe *r) {
+static void add_calls(struct call *c, const struct schedule *s, struct recipe *r) {
     uint32_t n = c->r->graph->id + 1, *place = arena_array(c->work, uint32_t, n);
     for (uint32_t i = 0; i < c->key.topo.n; i++) place[c->key.topo.p[i]->id] = i + 1;
     r->call = arena_array(c->work, struct recipe_call, s->call.n + 1);
@@ -265,11 +270,9 @@ static void add_calls(struct call *c, const struct schedule *s, const struct eke
         const struct sched_prog *p = &s->prog.p[from->prog];
         struct recipe_buf *buf = arena_array(c->work, struct recipe_buf, p->nbuf + 1);
         uint32_t *node = arena_array(c->work, uint32_t, from->nodes + 1), nodes = 0;
-        struct debug_call d = {.k = k[from->prog]};
         for (uint32_t b = 0; b < p->nbuf; b++) buf[b] = place_of(s, from->buf[b]);
         for (uint32_t j = 0; j < from->nodes; j++)
             if (from->node[j] < n && place[from->node[j]]) node[nodes++] = place[from->node[j]] - 1;
-        debug_prepare(c->en, c->work, p, &d);
         r->call[i] = (struct recipe_call){.kernel = from->prog,
                                           .nbuf = p->nbuf,
                                           .nvar = p->nvar,
@@ -277,9 +280,10 @@ static void add_calls(struct call *c, const struct schedule *s, const struct eke
                                           .buf = buf,
                                           .var = from->var,
                                           .node = node,
-                                          .name = d.name,
-                                          .bound = d.bound,
-                                          .roof = d.roof};
+                                          .name = debug_name(c->work, p),
+                                          .writes = p->reads + p->writes
+                                                        ? (double)p->writes / (p->reads + p->writes)
+                                                        : 0};
     }
 }
 
@@ -370,8 +374,7 @@ static void add_provenance(struct call *c, const struct recipe *r, const struct 
         d->opts = opts[from->kernel], d->text = graph[from->kernel];
         d->predicted = r->kernel[from->kernel].predicted;
         d->name = arena_printf(&x->arena, "%s", from->name);
-        d->bound = arena_printf(&x->arena, "%s", from->bound);
-        d->roof = from->roof;
+        roof_find(c->en, from->writes, d);
         d->site = arena_printf(&x->arena, "%s", site_of(c, d));
     }
 }
@@ -412,7 +415,7 @@ static const struct ekernel **new_recipe(struct call *c, struct recipe *r) {
     r->table = s->table, r->table_n = s->table_n;
     r->stats = c->stats;
     add_copies(c, s, r);
-    if (c->en->ops->kind == DEV_RUNS) add_calls(c, s, k, r);
+    if (c->en->ops->kind == DEV_RUNS) add_calls(c, s, r);
     if (tune_beam(c->en) > 0) c->searched = s;
     return k;
 }

@@ -12,7 +12,7 @@
  * Tests: tests/unit/recipe.c */
 #include "engine/internal.h"
 
-#define RECIPE_FORMAT "ridge-plan 1"
+#define RECIPE_FORMAT "ridge-plan 2"
 #define MOST_ITEMS (1u << 26)
 
 /* ---- one description for both directions ------------------------------------------------------------------ */
@@ -95,8 +95,7 @@ static void call_fields(struct file *f, struct recipe_call *c) {
     numbers(f, &c->var, &c->nvar, sizeof *c->var);
     numbers(f, &c->node, &c->nodes, sizeof *c->node);
     text(f, &c->name);
-    text(f, &c->bound);
-    raw(f, &c->roof, sizeof c->roof);
+    raw(f, &c->writes, sizeof c->writes);
 }
 
 static void fields(struct file *f, struct recipe *r) {

@@ -51,7 +51,8 @@ struct event {
     uint32_t
         info; /* of event_name: more about it, 0 none. CALL: "file:line", the file as the compiler was given it.
                * KERNEL, by tabs: site, roof in ns, bound, key, predicted ns, number of the name that is its kernel
-               * graph in print, of that which is its source, opts; what follows the bound may be missing. */
+               * graph in print, of that which is its source, work as "key=value .." (roof.c), opts; what follows the
+               * bound may be missing. */
 };
 
 /* ---- writing: any thread, any time ------------------------------------------------------------- */

@@ -273,6 +273,9 @@ void ir_print_tree(struct str *, const struct ir *, const uop *block); /* a loop
  * there is no alignment promise. All indices in the list are i32 or i64 (never IDX).
  * LOCALs live in the scratch memory of the worker, in the order of `local`, each 64-byte aligned; those of SPACE_SHARED in
  * memory that the threads of a block share, in the same order, each 128-byte aligned. */
+enum work_unit { /* who does an operation. MATRIX, asked: sums of products of 16-bit values, which a matrix unit could do */
+    WORK_F64, WORK_F32, WORK_F16, WORK_INT, WORK_MATRIX, WORK_UNITS
+};
 struct linear {
     struct ir *ir;         /* whose nodes it is made of */
     const char *name;      /* of the function: letters, digits, _ */
@@ -291,6 +294,9 @@ struct linear {
         double bytes;         /* distinct bytes of global buffers touched */
         double bytes_issued;  /* bytes of all loads and stores of global memory as written */
         double special;       /* exp, log, sin .. evaluations asked for */
+        double lines;         /* bytes of the cache lines that the distinct elements lie in */
+        double into[3];       /* bytes that come into L1, L2 and L3 by predict_traffic, or 0 */
+        double asked[WORK_UNITS], issued[WORK_UNITS]; /* flops and flops_issued by unit; integers: addresses issued too */
     } est;
 };
 

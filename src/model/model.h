@@ -91,7 +91,7 @@ uint64_t model_hash(const struct model *);
 /* ---- roofline.c ---------------------------------------------------------------------------------- */
 
 /* clang-format off */
-/* What can limit a kernel.
+/* What can limit a kernel. Rows from F64 on are parts of VECTOR, which one unit does one after the other.
  *    unit      text */
 #define MODEL_UNITS(X)                                                                             \
     X(LAUNCH,  "launch")                                                                           \
@@ -101,7 +101,11 @@ uint64_t model_hash(const struct model *);
     X(L1,      "L1")                                                                               \
     X(VECTOR,  "vector")                                                                           \
     X(INTEGER, "integer")                                                                          \
-    X(MATRIX,  "matrix")
+    X(MATRIX,  "matrix")                                                                           \
+    X(F64,     "f64")                                                                              \
+    X(F32,     "f32")                                                                              \
+    X(F16,     "f16")                                                                              \
+    X(SPECIAL, "special")
 /* clang-format on */
 
 enum model_unit {
@@ -112,6 +116,7 @@ enum model_unit {
 
 struct model_work {               /* what a kernel does, over all its threads; zero is none */
     double f64, f32, f16, bf16;   /* vector operations by type, an FMA is two, exp its weight */
+    double special;               /* those of exp, sine and the like in f32, weighted so, if not among them */
     double integer;               /* vector integer operations */
     double mat_bf16, mat_i8;      /* operations in matrix instructions */
     double dram_read, dram_write; /* bytes that cross each boundary */

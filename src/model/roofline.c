@@ -43,15 +43,17 @@ struct model_time model_time(const struct model *m, const struct model_work *w) 
     t.by[UNIT_L3] = cache(m, w->l3, MODEL_L3_RATE, n);
     t.by[UNIT_L2] = cache(m, w->l2, MODEL_L2_RATE, n);
     t.by[UNIT_L1] = cache(m, w->l1, MODEL_L1_RATE, n);
-    t.by[UNIT_VECTOR] = compute(m, w->f64, MODEL_FLOPS_F64, MODEL_FLOPS_F64, n) +
-                        compute(m, w->f32, MODEL_FLOPS_F32, MODEL_FLOPS_F32, n) +
-                        compute(m, w->f16, MODEL_FLOPS_F16, MODEL_FLOPS_F32, n) +
-                        compute(m, w->bf16, MODEL_FLOPS_BF16, MODEL_FLOPS_F32, n);
+    t.by[UNIT_F64] = compute(m, w->f64, MODEL_FLOPS_F64, MODEL_FLOPS_F64, n);
+    t.by[UNIT_F32] = compute(m, w->f32, MODEL_FLOPS_F32, MODEL_FLOPS_F32, n);
+    t.by[UNIT_F16] = compute(m, w->f16, MODEL_FLOPS_F16, MODEL_FLOPS_F32, n) +
+                     compute(m, w->bf16, MODEL_FLOPS_BF16, MODEL_FLOPS_F32, n);
+    t.by[UNIT_SPECIAL] = compute(m, w->special, MODEL_FLOPS_F32, MODEL_FLOPS_F32, n);
+    for (int u = UNIT_F64; u < UNIT_COUNT; u++) t.by[UNIT_VECTOR] += t.by[u];
     t.by[UNIT_INTEGER] = compute(m, w->integer, MODEL_OPS_INT, MODEL_OPS_INT, n);
     t.by[UNIT_MATRIX] = compute(m, w->mat_bf16, MODEL_MATRIX_BF16, MODEL_FLOPS_BF16, n) +
                         compute(m, w->mat_i8, MODEL_MATRIX_I8, MODEL_OPS_INT, n);
     double work = 0;
-    for (int u = 1; u < UNIT_COUNT; u++) {
+    for (int u = 1; u < UNIT_F64; u++) {
         if (t.by[u] > t.by[t.limit]) t.limit = (enum model_unit)u;
         work = RG_MAX(work, t.by[u]);
     }

@@ -217,6 +217,7 @@ enum {
     INFO_PREDICTED,
     INFO_GRAPH,
     INFO_SOURCE,
+    INFO_WORK,
     INFO_OPTS,
     INFO_FIELDS
 };
@@ -227,6 +228,25 @@ static uint32_t info_name(struct reading *r, const char *s) {
     uint64_t id = 0;
     map_get(&r->names, (uint64_t)strtoul(s, NULL, 10), &id);
     return (uint32_t)id;
+}
+
+/* "issued=12 f32=400 ..": what there is none of may be missing. */
+static void parse_work(const char *s, size_t n, struct trace_kernel_args *a) {
+    const struct {
+        const char *key;
+        int64_t *at;
+    } own[] = {{"issued", &a->issued}, {"moved", &a->moved}, {"lines", &a->lines}, {"int", &a->integer}};
+    for (const char *end = s + n; s < end;) {
+        size_t word = strcspn(s, " \t"), key = strcspn(s, "= \t");
+        for (size_t i = 0; key < word && i < RG_COUNT(own); i++)
+            if (strlen(own[i].key) == key && !memcmp(own[i].key, s, key)) *own[i].at = info_ns(s + key + 1);
+        for (int u = 0; key < word && u < UNIT_COUNT; u++) {
+            const char *name = model_unit_text((enum model_unit)u);
+            if (strlen(name) == key && !memcmp(name, s, key)) a->unit_ns[u] = info_ns(s + key + 1);
+        }
+        s += word + (s + word < end);
+    }
+    a->known |= 16;
 }
 
 static void parse_info(struct reading *r, uint32_t info, struct trace_kernel_args *a) {
@@ -250,6 +270,7 @@ static void parse_info(struct reading *r, uint32_t info, struct trace_kernel_arg
     a->predicted_ns = info_ns(field[INFO_PREDICTED]);
     a->graph = info_name(r, field[INFO_GRAPH]);
     a->source = info_name(r, field[INFO_SOURCE]);
+    parse_work(field[INFO_WORK], len[INFO_WORK], a);
     a->opts = trace_intern(t, field[INFO_OPTS], len[INFO_OPTS]);
 }
 
