@@ -172,6 +172,7 @@ static const char *lower_one(struct call *c, struct sched_prog *p, struct linear
     if (c->en->ops->text == DEV_CUDA) how.vec_bytes = 16, how.narrow = true;
     prog_lower(p, p->ir, &p->kernel, &how, lin);
     if (c->en->ops->text == DEV_C) predict_traffic(c->work, lin, &c->en->plans.model);
+    for (int i = 0; i < 3; i++) lin->est.into[i] *= p->share;
     debug_prog(p, lin, opts, &dump);
     return opts;
 }
