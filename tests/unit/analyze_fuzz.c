@@ -104,6 +104,35 @@ static void too_long(int sig) {
     _exit(1);
 }
 
+/* Everything that is made of a diagnosis; what is written to files only now and then. */
+static void print_all(struct diag *d, struct err *e, bool files) {
+    struct str o;
+    struct diff f;
+    struct arena a;
+    int64_t sum = 0;
+    const char *const path[2] = {"fuzz", "fuzz"};
+    str_init(&o, &d->arena);
+    report_text(&o, d, "fuzz");
+    report_json(&o, d, "fuzz");
+    arena_init(&a, e);
+    diag_diff(&a, d, d, GROUP_KERNEL, &f);
+    for (uint32_t i = 0; i < f.rows.n; i++) sum += f.rows.p[i].delta;
+    if (f.delta || sum != f.budget[BUDGET_KERNELS] - f.overlap) FAIL("a profile differs from itself");
+    report_diff(&o, &f, path, 5);
+    report_diff_json(&o, &f, path);
+    arena_free(&a);
+    report_html(&o, d, "fuzz");
+    if (d->t->format != TRACE_RIDGE) return;
+    for (int by = 0; by < GROUPS; by++) report_table(&o, d, by, 5);
+    report_kernels(&o, d, 5);
+    report_kernels_json(&o, d, 5);
+    char out[80];
+    snprintf(out, sizeof out, "/tmp/ridge-fuzz-%d.out", (int)getpid());
+    for (int k = 0; k < EXPORTS && files; k++)
+        if (report_export(e, d, k, out, NULL)) FAIL("%s", e->msg);
+    if (files) unlink(out);
+}
+
 static void run(const struct pool_of *s, int64_t times, const char *what) {
     static struct trace t;
     static struct diag d;
@@ -131,12 +160,7 @@ static void run(const struct pool_of *s, int64_t times, const char *what) {
                 for (int k = 0; k < BUDGET_KEYS; k++) sum += d.budget[k];
                 if (sum != d.wall_ns)
                     FAIL("%s: state %llu: the budget does not sum", what, (unsigned long long)before);
-                if (i % 16 == 0) {
-                    struct str o;
-                    str_init(&o, &d.arena);
-                    report_text(&o, &d, "fuzz");
-                    report_json(&o, &d, "fuzz");
-                }
+                if (i % 16 == 0) print_all(&d, &e, i % 1024 == 0);
                 diag_free(&d);
             } else if (e.code == RG_EINTERNAL) {
                 FAIL("%s: state %llu: %s", what, (unsigned long long)before, e.msg);
@@ -193,14 +217,23 @@ static void pickle_seeds(struct arena *a, struct pool_of *s) {
 static void ridge_seeds(struct arena *a, struct pool_of *s) {
     struct err e = {0};
     struct event_list l;
+    uint32_t graph = event_name("kernel E_4\n(SINK x)"), source = event_name("void E_4(void *const *buf) {}");
+    char whole[200];
+    snprintf(whole, sizeof whole, "exp net.1 b.c:7\t900\tmemory\tabcd0123\t800\t%u\t%u\tTILE(i,4,u)", graph,
+             source);
     event_reset();
+    event_add(EVENT_RANGE, graph, 1000000, 1000000, 0, 0);
+    event_add(EVENT_RANGE, source, 1000000, 1000000, 0, 0);
     for (uint64_t i = 0, t = 1000000; i < 60; i++, t += 50000) {
         event_add((enum event_kind)(i % EVENT_KINDS), event_name("E_64"), t, t + 40000, 1 << 10, 1 << 12);
         event_add(EVENT_LAUNCH, event_name("r_8"), t + 1000, t + 3000, (int64_t)i, 1);
         event_add(EVENT_KERNEL, event_name("r_8"), t + 3000, t + 30000, 1 << 20, 1 << 22);
-        event_add_info(EVENT_KERNEL, event_name("E_4"), event_name("exp, sum net.1 a b.c:7 (backward), ..\t900\tmemory"),
-                       t + 31000, t + 32000, 4, 8);
-        event_add_info(EVENT_CALL, event_name("rg_read"), event_name("a.c:12"), t + 500, t + 35000, 0, 0);
+        event_add_info(EVENT_KERNEL, event_name("E_4"),
+                       event_name("exp, sum net.1 a b.c:7 (backward), ..\t900\tmemory"), t + 31000, t + 32000,
+                       4, 8);
+        event_add_info(EVENT_KERNEL, event_name("E_4"), event_name(whole), t + 32000, t + 33000, 4, 8);
+        event_add_info(EVENT_CALL, event_name("rg_read"), event_name("some/where/a.c:12"), t + 500, t + 35000,
+                       0, 0);
         if (i % 20 == 7) event_add(EVENT_RECORD, 0, t, t, i % 40 == 7, (int64_t)i << 20);
     }
     event_snapshot(a, &l);
@@ -212,6 +245,37 @@ static void ridge_seeds(struct arena *a, struct pool_of *s) {
     unlink(path);
     s->seed[s->n++] = (struct bytes){p, n};
 }
+
+/* A program may be killed, and a disk be full, at any byte. */
+TEST(analyze_ridge_profile_cut_anywhere) {
+    static struct trace t;
+    static struct diag d;
+    struct err e = {0};
+    struct arena a;
+    struct pool_of s = {0};
+    int refused = 0, cut = 0;
+    arena_init(&a, &e);
+    ridge_seeds(&a, &s);
+    for (size_t n = 0; n <= s.seed[0].n; n++) {
+        struct err why = {0};
+        char *part = malloc(n + 1); /* of its own, so that reading past it is seen */
+        memcpy(part, s.seed[0].p, n);
+        if (trace_read_mem(&t, &why, part, n, 0)) {
+            CHECK(*why.msg && why.code != RG_EINTERNAL);
+            refused++;
+        } else {
+            CHECK_EQ(diagnose(&d, &t, &why), 0);
+            cut += t.truncated;
+            diag_free(&d);
+            trace_free(&t);
+        }
+        free(part);
+    }
+    CHECK(refused >= 16 && cut > 100);
+    TEST_INFO("%zu lengths: %d refused with words, %d read as cut short", s.seed[0].n, refused, cut);
+    arena_free(&a);
+}
+
 static void gzip_seeds(struct arena *a, struct pool_of *s) {
     struct err e = {0};
     char *p;
