@@ -13,7 +13,7 @@ struct job {
     struct diag d[2];
     struct diff f;
     struct arena arena;
-    int by;
+    struct diff_how how;
     uint32_t rows;
     bool json;
 };
@@ -39,7 +39,7 @@ static void print(void *arg) {
     struct job *j = arg;
     struct str s;
     str_init(&s, &j->arena);
-    diag_diff(&j->arena, &j->d[0], &j->d[1], j->by, &j->f);
+    diag_diff(&j->arena, &j->d[0], &j->d[1], &j->how, &j->f);
     if (j->json)
         report_diff_json(&s, &j->f, j->path);
     else
@@ -75,10 +75,12 @@ static int run(struct job *j, const char *limit, double above) {
 int cmd_diff(int argc, char **argv) {
     static struct job j;
     const char *by = "kernel", *limit = NULL;
-    int64_t rows = 12;
+    int64_t rows = 12, skip = 0;
     const struct arg_spec spec[] = {
         {"by", ARG_TEXT, &by, "WHAT", "compare kernels by kernel, op, line or module (kernel)"},
         {"rows", ARG_NUMBER, &rows, "N", "at most so many of them (12)"},
+        {"skip", ARG_NUMBER, &skip, "N",
+         "Ridge profiles: compare the steps only, without the first N: no planning, compiling, loading"},
         {"fail-above", ARG_TEXT, &limit, "PERCENT",
          "exit status 1 if B is slower than A by more, for CI: 5%"},
         {"json", ARG_FLAG, &j.json, NULL, "one JSON object (schema: docs/profiling.md)"},
@@ -97,8 +99,8 @@ int cmd_diff(int argc, char **argv) {
         .max_operands = 2};
     int status = args_parse(&a, argc, argv);
     if (status >= 0) return status;
-    for (j.by = 0; j.by < GROUPS && strcmp(by, group_text(j.by));) j.by++;
-    if (j.by == GROUPS)
+    for (j.how.by = 0; j.how.by < GROUPS && strcmp(by, group_text(j.how.by));) j.how.by++;
+    if (j.how.by == GROUPS)
         return fprintf(stderr, "ridge diff: --by expects kernel, op, line or module, found '%s'\n", by),
                EXIT_USAGE;
     double above = limit ? parse_percent(limit) : 0;
@@ -107,6 +109,9 @@ int cmd_diff(int argc, char **argv) {
                        limit),
                EXIT_USAGE;
     if (rows < 1) return fprintf(stderr, "ridge diff: --rows expects 1 or more\n"), EXIT_USAGE;
+    if (skip < 0 || skip > 1000000)
+        return fprintf(stderr, "ridge diff: --skip expects a number of steps\n"), EXIT_USAGE;
+    j.how.skip = (uint32_t)skip;
     j.rows = (uint32_t)RG_MIN(rows, 1000000);
     j.path[0] = a.operand[0], j.path[1] = a.operand[1];
     return run(&j, limit, above);

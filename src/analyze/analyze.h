@@ -465,18 +465,23 @@ struct diff_row { /* kernels of one name, line .. */
     int64_t delta;           /* ns of a step = by_calls + by_time */
     int64_t by_calls, by_time;
 };
+struct diff_how {
+    int by;        /* enum group_by */
+    uint32_t skip; /* 0: all of it; else only the steps, without so many at the beginning (Ridge profiles) */
+};
 struct diff {
     struct diag *of[2];
-    int by; /* enum group_by */
+    struct diff_how how;
     bool per_step;
     uint32_t steps[2];            /* what is divided by: 1 and 1 unless per_step */
     int64_t wall[2];              /* ns of a step */
     int64_t delta;                /* .. of B less that of A, rounded once */
-    int64_t budget[BUDGET_KEYS];  /* sums to delta */
+    int64_t budget[BUDGET_KEYS];       /* sums to delta */
+    int64_t of_budget[2][BUDGET_KEYS]; /* what was compared, in all */
     VEC(struct diff_row) rows;    /* the largest change first; with overlap it sums to budget[BUDGET_KERNELS] */
     int64_t overlap;
 };
-/* Rows are in the arena; their texts belong to the traces. Throws when out of memory. */
-void diag_diff(struct arena *, struct diag *a, struct diag *b, int by, struct diff *out);
+/* Rows are in the arena; their texts belong to the traces. Throws, also where there are no steps to compare. */
+void diag_diff(struct arena *, struct diag *a, struct diag *b, const struct diff_how *, struct diff *out);
 
 #endif

@@ -29,6 +29,17 @@ static const char *key_text(const struct diff *f, int key) {
     return ridge ? ridge_budget_text(key) : budget_text(key);
 }
 
+/* Does what is done once make up much of it? */
+static bool once(const struct diff *f) {
+    int64_t ns = 0, all = 0;
+    for (int i = 0; i < 2; i++) {
+        const int64_t *b = f->of_budget[i];
+        ns += b[BUDGET_PLAN] + b[BUDGET_COMPILE] + b[BUDGET_LOADER];
+        all += f->of[i]->wall_ns;
+    }
+    return ns * 20 > all && f->of[0]->t->format == TRACE_RIDGE && f->of[1]->t->format == TRACE_RIDGE;
+}
+
 static void head(struct str *o, const struct diff *f, const char *const path[2], struct unit u) {
     report_line(o, "%s -> %s", base_name(path[0]), base_name(path[1]));
     char per[80] = "in all: not both have steps";
@@ -39,13 +50,18 @@ static void head(struct str *o, const struct diff *f, const char *const path[2],
                                : "the same",
                 (double)f->wall[0] / u.ns, (double)f->wall[1] / u.ns, u.name, (double)f->delta / u.ns,
                 percent(f), per);
-    if (f->per_step && f->steps[0] != f->steps[1])
-        report_line(o, "NOTE   what happens once (planning, compiling) is divided by the steps too");
+    if (f->how.skip)
+        report_line(o, "NOTE   only the steps were compared, without the first %u", f->how.skip);
+    else if (f->per_step && once(f))
+        report_line(
+            o,
+            "NOTE   what happens once (planning, compiling, loading) is divided by the steps too; --skip 1 "
+            "leaves it out");
 }
 
 static void by_cause(struct str *o, const struct diff *f, struct unit u) {
     for (int k = 0; k < BUDGET_KEYS; k++) {
-        const int64_t *a = &f->of[0]->budget[k], *b = &f->of[1]->budget[k];
+        const int64_t *a = &f->of_budget[0][k], *b = &f->of_budget[1][k];
         if (!*a && !*b) continue;
         report_line(o, "  %-45s %+12.2f %s  %10.2f -> %.2f", key_text(f, k), (double)f->budget[k] / u.ns,
                     u.name, (double)*a / f->steps[0] / u.ns, (double)*b / f->steps[1] / u.ns);
@@ -62,22 +78,22 @@ static void one_row(struct str *o, const struct diff *f, const struct diff_row *
     char name[31], short_name[80], was[24], is[24], place[40];
     report_place(x->where, place, sizeof place);
     report_short_name(*x->name ? x->name : "(not known)", short_name, sizeof short_name);
-    report_cut_middle(f->by == GROUP_KERNEL ? short_name
-                      : *x->name            ? x->name
-                                            : "(not known)",
+    report_cut_middle(f->how.by == GROUP_KERNEL ? short_name
+                      : *x->name                ? x->name
+                                                : "(not known)",
                       name, sizeof name);
     each_call(x, 0, was, sizeof was);
     each_call(x, 1, is, sizeof is);
     report_line(o, "%+11.2f %s  %-11s %-30s x%.4g -> x%.4g, %s -> %s  %s", (double)x->delta / u.ns, u.name,
                 diff_text(x->what), name, (double)x->calls[0] / f->steps[0],
-                (double)x->calls[1] / f->steps[1], was, is, f->by == GROUP_LINE ? "" : place);
+                (double)x->calls[1] / f->steps[1], was, is, f->how.by == GROUP_LINE ? "" : place);
 }
 
 static void by_kernel(struct str *o, const struct diff *f, uint32_t most, struct unit u) {
     int64_t rest = 0;
     uint32_t shown = 0, same = 0;
     if (!f->rows.n) return;
-    report_line(o, "BY %s  %+.2f %s; calls of a step, time of each", group_text(f->by),
+    report_line(o, "BY %s  %+.2f %s; calls of a step, time of each", group_text(f->how.by),
                 (double)(f->budget[BUDGET_KERNELS] - f->overlap) / u.ns, u.name);
     for (uint32_t i = 0; i < f->rows.n; i++) {
         const struct diff_row *x = &f->rows.p[i];
@@ -120,7 +136,7 @@ static void side_json(struct str *o, const struct diff *f, int i, const char *pa
     str_add(o, "{\"file\":");
     report_json_string(o, path);
     str_printf(o, ",\"wall_ns\":%lld,\"steps\":%u,\"step_ns\":%lld}", (long long)f->of[i]->wall_ns,
-               f->of[i]->steps.n, (long long)f->wall[i]);
+               f->steps[i], (long long)f->wall[i]);
 }
 
 void report_diff_json(struct str *o, const struct diff *f, const char *const path[2]) {
@@ -128,11 +144,12 @@ void report_diff_json(struct str *o, const struct diff *f, const char *const pat
     side_json(o, f, 0, path[0]);
     str_add(o, ",\"b\":");
     side_json(o, f, 1, path[1]);
-    str_printf(o, ",\"per\":\"%s\",\"delta_ns\":%lld,\"change\":%.6f,\"budget\":{",
+    str_printf(o, ",\"per\":\"%s\",\"skip\":%u,\"delta_ns\":%lld,\"change\":%.6f,\"budget\":{",
                f->per_step ? "step" : "recording", (long long)f->delta, percent(f) / 100);
     for (int k = 0; k < BUDGET_KEYS; k++)
         str_printf(o, "%s\"%s\":%lld", k ? "," : "", budget_key(k), (long long)f->budget[k]);
-    str_printf(o, "},\"overlap_ns\":%lld,\"by\":\"%s\",\"rows\":[", (long long)f->overlap, group_text(f->by));
+    str_printf(o, "},\"overlap_ns\":%lld,\"by\":\"%s\",\"rows\":[", (long long)f->overlap,
+               group_text(f->how.by));
     for (uint32_t i = 0; i < f->rows.n; i++) {
         const struct diff_row *x = &f->rows.p[i];
         str_add(o, i ? ",\n{\"name\":" : "\n{\"name\":");

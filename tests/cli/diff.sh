@@ -22,6 +22,7 @@ has 0 '"rows":[' $fast $slow --json
 has 1 "is slower by" $fast $slow --fail-above 5%
 has 0 "VERDICT  faster" $slow $fast --fail-above 5%
 has 0 "the same" $fast $fast --fail-above 0
+has 1 "is no Ridge profile: its steps cannot be looked at alone" $fast $slow --skip 1
 has 1 "no timeline to compare" $fast $t/memory_leak.snapshot.pickle
 has 1 "No such file" $fast /nowhere/b
 has 2 "--fail-above expects a percentage" $fast $slow --fail-above much

@@ -87,7 +87,7 @@ TEST(diff_names_what_was_changed) {
     arena_init(&arena, &err);
     make(0, &a);
     make(1, &b);
-    diag_diff(&arena, &d[0], &d[1], GROUP_KERNEL, &f);
+    diag_diff(&arena, &d[0], &d[1], &(struct diff_how){0}, &f);
     check_sums();
     CHECK(f.per_step && f.steps[0] == 10 && f.steps[1] == 20);
     CHECK_EQ(f.wall[0], (30 + 40 + 30 + 40 + 5 + 50) * 1000);
@@ -125,7 +125,7 @@ TEST(diff_names_what_was_changed) {
                                         "a.c:40"};
     for (size_t i = 0; i < RG_COUNT(words); i++)
         if (!strstr(s.p, words[i])) FAIL("'%s' is not in\n%s", words[i], s.p);
-    diag_diff(&arena, &d[0], &d[1], GROUP_LINE, &f); /* one line has it all */
+    diag_diff(&arena, &d[0], &d[1], &(struct diff_how){.by = GROUP_LINE}, &f); /* one line has it all */
     check_sums();
     CHECK_EQ(f.rows.n, 1);
     CHECK_EQ(row("a.c:40")->delta, 52000);
@@ -138,7 +138,7 @@ TEST(diff_without_steps_compares_all_of_it) {
     arena_init(&arena, &err);
     make(0, &a);
     make(1, &b);
-    diag_diff(&arena, &d[0], &d[1], GROUP_KERNEL, &f);
+    diag_diff(&arena, &d[0], &d[1], &(struct diff_how){0}, &f);
     check_sums();
     CHECK(!f.per_step);
     CHECK_EQ(f.delta, 2 * 15000);
@@ -147,8 +147,45 @@ TEST(diff_without_steps_compares_all_of_it) {
     const char *const path[2] = {"a", "b"};
     str_init(&s, &arena);
     report_diff_json(&s, &f, path);
-    CHECK(strstr(s.p, "\"per\":\"recording\",\"delta_ns\":30000,\"change\":0.500000"));
+    CHECK(strstr(s.p, "\"per\":\"recording\",\"skip\":0,\"delta_ns\":30000,\"change\":0.500000"));
     CHECK(strstr(s.p, "{\"name\":\"k\",\"what\":\"more calls\",\"where\":\"a.c:40\",\"delta_ns\":20000,"));
+    forget();
+}
+
+/* The first step compiles for 5 ms, and something is loaded before it: neither is in the steps after it. */
+TEST(diff_leaves_out_the_first_steps) {
+    arena_init(&arena, &err);
+    for (int side = 0; side < 2; side++) {
+        uint64_t at = 1000000;
+        event_reset();
+        event_add(EVENT_RECORD, 0, at, at, 1, 0);
+        event_add_info(EVENT_CALL, event_name("rg_load_npy"), event_name("a.c:3"), at, at + 3000000, 0, 0);
+        at += 3000000;
+        for (int s = 0; s < 5; s++) {
+            uint64_t began = at;
+            if (!s) event_add(EVENT_BUILD, event_name("compile"), at, at + 5000000, 1, 0), at += 5000000;
+            event_add(EVENT_KERNEL, event_name("k"), at, at + 20000 + 1000 * (uint64_t)side, 1, 1);
+            at += 30000;
+            event_add(EVENT_STEP, event_name("step"), began, at, s, 0);
+        }
+        event_add(EVENT_RECORD, 0, at, at, 0, 0);
+        load(side);
+    }
+    diag_diff(&arena, &d[0], &d[1], &(struct diff_how){.skip = 1}, &f);
+    check_sums();
+    CHECK(f.steps[0] == 4 && f.wall[0] == 30000 && f.wall[1] == 30000);
+    CHECK_EQ(f.budget[BUDGET_KERNELS], 1000);
+    CHECK_EQ(f.budget[BUDGET_USER], -1000);
+    CHECK_EQ(f.of_budget[0][BUDGET_COMPILE], 0);
+    CHECK_EQ(f.of_budget[0][BUDGET_LOADER], 0);
+    CHECK_EQ(row("k")->calls[1], 4);
+    CHECK_EQ(f.overlap, 0);
+    struct str o;
+    const char *const path[2] = {"a", "b"};
+    str_init(&o, &arena);
+    diag_diff(&arena, &d[0], &d[1], &(struct diff_how){0}, &f);
+    report_diff(&o, &f, path, 5);
+    CHECK(strstr(o.p, "--skip 1 leaves it out"));
     forget();
 }
 
@@ -175,29 +212,36 @@ static void random_side(int side) {
 }
 
 TEST(diff_of_200_random_pairs_sums_exactly) {
-    int new = 0, gone = 0, overlap = 0;
+    int new = 0, gone = 0, overlap = 0, skipped = 0;
     for (uint64_t i = 0; i < 200; i++) {
         seed = i << 32;
         arena_init(&arena, &err);
         random_side(0);
         random_side(1);
         for (int by = 0; by < GROUPS; by++) {
-            diag_diff(&arena, &d[0], &d[1], by, &f);
+            diag_diff(&arena, &d[0], &d[1], &(struct diff_how){.by = by}, &f);
             check_sums();
         }
-        diag_diff(&arena, &d[0], &d[1], GROUP_KERNEL, &f);
+        diag_diff(&arena, &d[0], &d[1], &(struct diff_how){0}, &f);
         for (uint32_t k = 0; k < f.rows.n; k++)
             new += f.rows.p[k].what == DIFF_NEW, gone += f.rows.p[k].what == DIFF_GONE;
         overlap += f.overlap != 0;
+        uint32_t skip = 1 + (uint32_t)draw(3);
+        if (d[0].steps.n > skip && d[1].steps.n > skip) {
+            diag_diff(&arena, &d[0], &d[1], &(struct diff_how){.skip = skip}, &f);
+            check_sums();
+            skipped++;
+            diag_diff(&arena, &d[0], &d[1], &(struct diff_how){0}, &f);
+        }
         /* the other way round it is the opposite */
         int64_t there = f.delta;
-        diag_diff(&arena, &d[1], &d[0], GROUP_KERNEL, &f);
+        diag_diff(&arena, &d[1], &d[0], &(struct diff_how){0}, &f);
         CHECK_EQ(f.delta, -there);
-        diag_diff(&arena, &d[0], &d[0], GROUP_KERNEL, &f);
+        diag_diff(&arena, &d[0], &d[0], &(struct diff_how){0}, &f);
         CHECK_EQ(f.delta, 0);
         forget();
     }
-    CHECK(new > 20 && gone > 20 && overlap > 20);
+    CHECK(new > 20 && gone > 20 && overlap > 20 && skipped > 50);
 }
 
 TEST(diff_of_other_tools_traces_sums) {
@@ -213,7 +257,7 @@ TEST(diff_of_other_tools_traces_sums) {
                 snprintf(path, sizeof path, "tests/traces/%s", files[of[s]]);
                 if (trace_read(&t[s], &err, path) || diagnose(&d[s], &t[s], &err)) FAIL("%s", err.msg);
             }
-            diag_diff(&arena, &d[0], &d[1], GROUP_KERNEL, &f);
+            diag_diff(&arena, &d[0], &d[1], &(struct diff_how){0}, &f);
             check_sums();
             CHECK(i != k || !f.delta);
             forget();

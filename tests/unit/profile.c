@@ -31,6 +31,13 @@ static void read_profile(void) {
         sum += d.budget[k];
     }
     CHECK_EQ(sum, d.wall_ns);
+    /* the pieces that it is made of: in order, beside each other, and of each key as much as it says */
+    int64_t of[BUDGET_KEYS] = {0};
+    for (uint32_t i = 0; i < d.idle_n; i++) {
+        CHECK(d.idle[i].t0 < d.idle[i].t1 && (!i || d.idle[i - 1].t1 <= d.idle[i].t0));
+        of[d.idle[i].cause] += d.idle[i].t1 - d.idle[i].t0;
+    }
+    for (int k = 0; k < BUDGET_KEYS; k++) CHECK_EQ(of[k], k == BUDGET_KERNELS ? 0 : d.budget[k]);
 }
 
 static void forget_profile(void) {
