@@ -54,9 +54,7 @@ static void head(struct str *o, const struct diff *f, const char *const path[2],
         report_line(o, "NOTE   only the steps were compared, without the first %u", f->how.skip);
     else if (f->per_step && once(f))
         report_line(
-            o,
-            "NOTE   what happens once (planning, compiling, loading) is divided by the steps too; --skip 1 "
-            "leaves it out");
+            o, "NOTE   planning, compiling, loading are divided by the steps too: --skip 1 leaves them out");
 }
 
 static void by_cause(struct str *o, const struct diff *f, struct unit u) {
@@ -145,7 +143,7 @@ void report_diff_json(struct str *o, const struct diff *f, const char *const pat
     str_add(o, ",\"b\":");
     side_json(o, f, 1, path[1]);
     str_printf(o, ",\"per\":\"%s\",\"skip\":%u,\"delta_ns\":%lld,\"change\":%.6f,\"budget\":{",
-               f->per_step ? "step" : "recording", (long long)f->delta, percent(f) / 100);
+               f->per_step ? "step" : "recording", f->how.skip, (long long)f->delta, percent(f) / 100);
     for (int k = 0; k < BUDGET_KEYS; k++)
         str_printf(o, "%s\"%s\":%lld", k ? "," : "", budget_key(k), (long long)f->budget[k]);
     str_printf(o, "},\"overlap_ns\":%lld,\"by\":\"%s\",\"rows\":[", (long long)f->overlap,

@@ -185,7 +185,7 @@ TEST(diff_leaves_out_the_first_steps) {
     str_init(&o, &arena);
     diag_diff(&arena, &d[0], &d[1], &(struct diff_how){0}, &f);
     report_diff(&o, &f, path, 5);
-    CHECK(strstr(o.p, "--skip 1 leaves it out"));
+    CHECK(strstr(o.p, "--skip 1 leaves them out"));
     forget();
 }
 
