@@ -36,8 +36,8 @@ static void names(FILE *f) {
         "r_512_32_24_24_32_5_5",
         "E_512_10",
         "CPU",
-        "conv2d net.2 mnist.c:55\t8000\tcompute\t00\t9000\t0\t0\tTILE(i,4,u)",
-        "relu net.3 mnist.c:56 (backward)\t700\tmemory\t01\t800\t0\t0\tVEC(i)"};
+        "conv2d net.2 mnist.c:55\t8000\tcompute\t00\t9000\t0\t0\tissued=1\tTILE(i,4,u)",
+        "relu net.3 mnist.c:56 (backward)\t700\tmemory\t01\t800\t0\t0\tissued=1\tVEC(i)"};
     uint32_t bytes = 0;
     for (uint32_t i = 0; i < RG_COUNT(text); i++) bytes += 8 + (uint32_t)strlen(text[i]);
     block(f, EVENT_BLOCK_NAMES, bytes);
