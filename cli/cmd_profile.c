@@ -91,7 +91,7 @@ int cmd_report(int argc, char **argv) {
         {"trace", ARG_TEXT, &s.file[EXPORT_TRACE], "OUT",
          "also write JSON for chrome://tracing, Perfetto, HolisticTraceAnalysis"},
         {"perfetto", ARG_TEXT, &s.file[EXPORT_PERFETTO], "OUT",
-         "also write Perfetto's protobuf, a sixth of the size"},
+         "also write Perfetto's protobuf, a fourth of the size"},
         {"folded", ARG_TEXT, &s.file[EXPORT_FOLDED], "OUT",
          "also write stacks module;line;function;kernel for flame graphs"},
         {"csv", ARG_TEXT, &s.file[EXPORT_CSV], "OUT", "also write a row for each event"},
