@@ -26,7 +26,7 @@
     X("rules",    cmd_rules,    "list the rewrite rules, or search them")                           \
     X("diagnose", cmd_diagnose, "where the time of a PyTorch or JAX trace went, and what to do")    \
     X("profile",  cmd_profile,  "run a Ridge program and show where its time went")                 \
-    X("report",   cmd_report,   "show a recorded profile: screen, tables, page; export it"     )    \
+    X("report",   cmd_report,   "show a recorded profile: screen, tables, page; export it")         \
     X("diff",     cmd_diff,     "why one recording took longer than another")                       \
     X("kernels",  cmd_kernels,  "kernels of a profile or program; all about one of them")           \
     X("env",      cmd_env,      "list the environment variables with their values")                 \

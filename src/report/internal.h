@@ -23,9 +23,19 @@ struct sink {
     size_t n;
     uint64_t bytes;            /* in the file */
     struct trace_string *json; /* by trace_str: escaped; p NULL: not yet */
+    struct trace_string *tail; /* by trace_str of a kernel's args: what kineto.c says of it; p NULL: not yet */
 };
-void sink_put(struct sink *, const void *p, size_t n);
-void sink_text(struct sink *, const char *);
+#define SINK_BYTES (1u << 20)
+void sink_put_slow(struct sink *, const void *p, size_t n);
+static inline void sink_put(struct sink *k, const void *p, size_t n) {
+    if (__builtin_expect(n > SINK_BYTES - k->n, 0)) {
+        sink_put_slow(k, p, n);
+        return;
+    }
+    memcpy(k->p + k->n, p, n);
+    k->n += n;
+}
+static inline void sink_text(struct sink *k, const char *s) { sink_put(k, s, strlen(s)); }
 void sink_number(struct sink *, int64_t);
 void sink_micros(struct sink *, int64_t ns);                        /* "12.345" */
 void sink_json(struct sink *, const struct trace *, uint32_t text); /* a trace_str, in quotes */

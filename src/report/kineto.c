@@ -16,7 +16,7 @@ static const char *category(const struct trace_event *e) {
     }
 }
 
-static void field(struct sink *k, const char *key, int64_t x) {
+static inline void field(struct sink *k, const char *key, int64_t x) {
     sink_text(k, key);
     sink_number(k, x);
 }
@@ -44,18 +44,30 @@ static int64_t correlation(const struct trace *t, uint32_t i) {
     return t->ev[i].kind == TK_COPY ? (int64_t)t->n + i + 1 : t->ev[i].corr;
 }
 
+static void text_of(struct str *o, const struct trace *t, const char *key, uint32_t text) {
+    if (!text) return;
+    str_add(o, key);
+    report_json_string(o, trace_str(t, text));
+}
+
+/* Thousands of calls share what is said of a kernel: it is written once and copied. */
 static void kernel_args(struct sink *k, const struct trace *t, const struct trace_event *e) {
     const struct trace_kernel_args *a = trace_blob(t, e->args, sizeof *a);
     if (!a) return;
-    field(k, ",\"flops\":", a->flops);
-    field(k, ",\"bytes\":", a->bytes);
-    member(k, t, ",\"op\":", a->op);
-    member(k, t, ",\"line\":", a->where);
-    member(k, t, ",\"module\":", a->module);
-    member(k, t, ",\"bound\":", a->limit);
-    if (!(a->known & 8)) return;
-    sink_text(k, ",\"roof us\":");
-    sink_micros(k, a->roof_ns);
+    if (!k->tail) k->tail = arena_array(&k->arena, struct trace_string, t->strs.n + 1);
+    struct trace_string *tail = &k->tail[e->args];
+    if (!tail->p) {
+        struct str s;
+        str_init(&s, &k->arena);
+        str_printf(&s, ",\"flops\":%lld,\"bytes\":%lld", (long long)a->flops, (long long)a->bytes);
+        text_of(&s, t, ",\"op\":", a->op);
+        text_of(&s, t, ",\"line\":", a->where);
+        text_of(&s, t, ",\"module\":", a->module);
+        text_of(&s, t, ",\"bound\":", a->limit);
+        if (a->known & 8) str_printf(&s, ",\"roof us\":%.3f", (double)a->roof_ns / 1e3);
+        *tail = (struct trace_string){.p = s.p, .n = (uint32_t)s.n};
+    }
+    sink_put(k, tail->p, tail->n);
 }
 
 static void one(struct sink *k, const struct trace *t, uint32_t i) {
@@ -99,7 +111,6 @@ static void launch(struct sink *k, const struct trace *t, uint32_t i) {
     thread(k, t, e->lane);
     times(k, e->t0 + t->base, RG_MIN(e->dur, 1));
     field(k, ",\"args\":{\"correlation\":", correlation(t, i));
-    field(k, ",\"External id\":", e->aux);
     sink_text(k, "}}");
 }
 

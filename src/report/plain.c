@@ -26,8 +26,14 @@ void folded_write(struct sink *k, const struct diag *d) {
     }
 }
 
+static bool must_quote(const char *s) {
+    for (; *s; s++)
+        if (*s == ',' || *s == '"' || *s == '\r' || *s == '\n') return true;
+    return false;
+}
+
 static void cell(struct sink *k, const char *s) {
-    bool quote = s[strcspn(s, ",\"\r\n")] != 0;
+    bool quote = must_quote(s);
     if (quote) sink_put(k, "\"", 1);
     if (!quote) sink_text(k, s);
     for (; quote && *s; s++) sink_put(k, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);

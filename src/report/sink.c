@@ -5,34 +5,34 @@
  * there before stays. Tests: tests/unit/export.c; speed and memory: bench/export.c */
 #include "report/internal.h"
 
-#define SINK_BYTES (1u << 20)
-
 static void flush(struct sink *k) {
     if (os_out_add(k->err, &k->file, k->p, k->n)) err_throw(k->err, k->err->code, "%s", k->err->msg);
     k->bytes += k->n;
     k->n = 0;
 }
 
-void sink_put(struct sink *k, const void *p, size_t n) {
-    while (n > SINK_BYTES - k->n) {
-        size_t part = SINK_BYTES - k->n;
+void sink_put_slow(struct sink *k, const void *p, size_t n) {
+    while (n) {
+        size_t part = RG_MIN(n, SINK_BYTES - k->n);
         memcpy(k->p + k->n, p, part);
         k->n += part;
         p = (const char *)p + part;
         n -= part;
-        flush(k);
+        if (k->n == SINK_BYTES) flush(k);
     }
-    memcpy(k->p + k->n, p, n);
-    k->n += n;
 }
 
-void sink_text(struct sink *k, const char *s) { sink_put(k, s, strlen(s)); }
-
 void sink_number(struct sink *k, int64_t x) {
+    static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334353637"
+                                "3839404142434445464748495051525354555657585960616263646566676869707172737475"
+                                "767778798081828384858687888990919293949596979899";
     char b[24], *at = b + sizeof b;
     uint64_t u = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
-    do *--at = (char)('0' + u % 10);
-    while (u /= 10);
+    for (; u >= 100; u /= 100) memcpy(at -= 2, pairs + 2 * (u % 100), 2);
+    if (u >= 10)
+        memcpy(at -= 2, pairs + 2 * u, 2);
+    else
+        *--at = (char)('0' + u);
     if (x < 0) *--at = '-';
     sink_put(k, at, (size_t)(b + sizeof b - at));
 }
