@@ -732,9 +732,19 @@ RG_FN rg_status rg_machine_of(rg_ctx *c, rg_machine *out);
 typedef struct rg_profile_opts {
     int zero_;
     int wait;                   /* rg_profile_step ends a step: so many are not recorded .. */
+    int warmup;                 /* .. then so many prepare recording, and are not recorded either .. */
     int active;                 /* .. then so many are; 0: all are, from the start */
     int repeat;                 /* how often that; 0: until rg_profile_stop */
+    uint32_t activities;        /* RG_RECORD_CALLS | ..; 0: all. Steps and ranges are always recorded */
 } rg_profile_opts;
+typedef enum rg_activity {
+    RG_RECORD_CALLS = 1,        /* your calls, with line, module and shapes */
+    RG_RECORD_KERNELS = 2,
+    RG_RECORD_WORKERS = 4,      /* what each thread did of a kernel (CPU) */
+    RG_RECORD_COPIES = 8,       /* and waits */
+    RG_RECORD_MEMORY = 16,      /* blocks of device memory, and values between kernels, with their owners */
+    RG_RECORD_COMPILER = 32     /* planning, lowering, compiling, the cache */
+} rg_activity;
 RG_FN rg_status rg_profile_start(rg_ctx *c, const char *path, rg_profile_opts o);     /* rg_profile_start(c, "run.profile", .wait = 2, .active = 3) */
 RG_FN rg_status rg_profile_step(rg_ctx *c);                                           /* a step ends here, and the next begins */
 RG_FN rg_status rg_profile_stop(rg_ctx *c);

@@ -36,7 +36,8 @@
     X(COMPILE,   "compile",   0) /* JIT compilation, module loading */                             \
     X(MEM,       "memory",    0) /* allocator event: dur holds the total after it */               \
     X(OVERHEAD,  "overhead",  0) /* the profiler's own cost */                                     \
-    X(PLAN,      "plan",      0) /* planning and lowering of kernels */
+    X(PLAN,      "plan",      0) /* planning and lowering of kernels */                             \
+    X(PART,      "part",      0) /* what one worker did of a kernel; corr: its number, args: iterations */
 /* clang-format on */
 
 enum trace_kind {
@@ -64,9 +65,10 @@ struct trace_event {
     uint16_t lane;
     uint8_t kind, flags;
     uint32_t corr; /* correlation id, 0 none. Memory events: low half of the address */
-    uint32_t args; /* a blob by trace_blob: trace_kernel_args, trace_copy_args, or an op's shapes */
+    uint32_t args; /* a blob by trace_blob: trace_kernel_args, trace_copy_args, or an op's shapes. Ridge: a call's file:line */
     uint32_t link; /* 1 + the launch of device work; 1 + the enclosing event of host work; 0 none */
-    uint32_t aux;  /* 1 + the operator of device work. Memory events: high half of the address */
+    uint32_t aux;  /* 1 + the operator of device work. Memory events: high half of the address. Ridge: trace_str of a call's
+                      "module \\t shapes" and of a run's plan */
 };
 
 struct trace_kernel_args { /* interned: thousands of kernels share one */
@@ -84,6 +86,7 @@ struct trace_kernel_args { /* interned: thousands of kernels share one */
     int64_t issued, moved, lines, integer; /* work: operations and bytes as issued, bytes in whole cache lines, integer
                                             * operations */
     int64_t unit_ns[UNIT_COUNT];           /* that each unit of the machine needs for it, by the model */
+    uint32_t shapes;   /* trace_str of what it stores: "f32(64,10)"; 0 none */
 };
 struct trace_copy_args {
     int64_t bytes;
@@ -112,6 +115,23 @@ struct trace_snapshot_event {
     uint32_t stack; /* trace_str: "file:line func" of the first user frame */
     uint8_t action; /* 'a' alloc, 'f' free completed, 's' segment alloc, 'S' segment free, 'o' oom */
     uint8_t device;
+};
+
+/* Device memory of a Ridge program: its blocks, and what plans keep in the block of their temporaries. */
+struct trace_block { /* it comes into use, or out of it */
+    int64_t t, bytes;
+    uint64_t number;
+    uint32_t device, owner; /* trace_str; owner: see event.h, 0 none */
+    bool freed;
+};
+struct trace_planned {
+    int64_t bytes;
+    uint32_t plan, owner; /* trace_str */
+    uint32_t first, last; /* calls of the plan */
+};
+struct trace_reserved { /* what the device has given, and of it what nobody uses */
+    int64_t t, bytes, spare;
+    uint32_t device;
 };
 
 enum trace_format { TRACE_NONE, TRACE_TORCH, TRACE_JAX, TRACE_XPLANE, TRACE_SNAPSHOT, TRACE_RIDGE };
@@ -151,6 +171,12 @@ struct trace {
 
     VEC(struct trace_span) recorded; /* when recording was on; empty: from the first event to the last */
     int64_t cpu_ns;                  /* what all cores together spent on the process then; 0 not known */
+
+    VEC(struct trace_block) blocks; /* by time */
+    VEC(struct trace_planned) planned;
+    VEC(struct trace_reserved) reserved;
+    uint32_t record_ns;       /* what a record cost the program; 0 not known */
+    uint64_t missing_records; /* that found no room in the file */
 
     VEC(struct trace_snapshot_event) snap;
     int64_t snap_reserved, snap_allocated, snap_inactive, snap_largest_free, snap_oom;
@@ -356,6 +382,31 @@ struct memory_owner {
     int64_t bytes;
     uint32_t count;
 };
+/* Device memory of a Ridge program by what it is for; the first ones are those of event.h. */
+enum heap_kind {
+    HEAP_PARAMETER, HEAP_GRADIENT, HEAP_ACTIVATION, HEAP_STATE, HEAP_DATA, HEAP_VALUE, HEAP_TEMPORARY,
+    HEAP_OTHER,    /* scratch of workers, task tables */
+    HEAP_GAP,      /* of the block of planned values: free at its fullest call */
+    HEAP_ROUNDING, /* blocks are larger than what was asked for */
+    HEAP_BEFORE,   /* taken before the recording began */
+    HEAP_KINDS
+};
+const char *heap_kind_text(int);
+struct heap_row { /* memory of one kind, shape and place */
+    uint8_t kind;
+    bool planned;                     /* a value between two kernels */
+    uint32_t op, module, where, shape; /* trace_str, 0 none */
+    uint32_t count, steps;
+    int64_t bytes; /* asked for; of `grows`: in each step */
+};
+typedef VEC(struct heap_row) heap_rows;
+struct heap {
+    int64_t t;                /* of the peak, which is diag.mem_peak */
+    int64_t kind[HEAP_KINDS]; /* bytes then; they sum to the peak */
+    uint32_t blocks;
+    heap_rows peak, left, grows; /* then; at the end, or freed by rg_close; more in every step. The largest first */
+    bool closed;                 /* the recording has seen rg_close */
+};
 struct step_row {
     int64_t t0, t1;
     uint32_t name, kernels;
@@ -410,6 +461,7 @@ struct diag {
     uint32_t mem_steps;
     double fragmentation;
     bool mem_leak;
+    struct heap heap;
     /* every idle piece, for the page: sorted by time */
     struct idle_piece {
         int64_t t0, t1;

@@ -167,6 +167,7 @@ static void take_ridge(const struct trace *t, const struct trace_event *e, struc
     row->where = a ? a->where : 0;
     row->module = a ? a->module : 0;
     row->limit = a ? a->limit : 0;
+    row->shape = a ? a->shapes : 0;
     row->cls = (uint8_t)ridge_class(trace_str(t, e->name), trace_str(t, row->op));
 }
 

@@ -70,6 +70,9 @@ void ridge_account(struct diag *); /* ridge.c: the same for a Ridge program, and
 void ridge_causes(struct diag *);
 void diag_classes(struct diag *); /* classes.c: kernel table, roofline */
 void diag_memory(struct diag *);  /* memory.c */
+void ridge_memory(struct diag *); /* heap.c: the same for a Ridge program */
+/* readers/ridge.c: function, module and line of the first place of a site that has one. */
+void ridge_site(struct trace *, const char *s, size_t n, struct trace_kernel_args *);
 void diag_layers(struct diag *);  /* repeat.c */
 void diag_causes(struct diag *);  /* causes.c */
 void diag_capture(struct diag *); /* capture.c: fitness of the recording */

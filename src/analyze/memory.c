@@ -218,6 +218,8 @@ static void from_events(struct diag *d) {
 void diag_memory(struct diag *d) {
     if (d->t->format == TRACE_SNAPSHOT)
         from_snapshot(d);
+    else if (d->t->format == TRACE_RIDGE)
+        ridge_memory(d);
     else
         from_events(d);
 }

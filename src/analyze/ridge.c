@@ -141,9 +141,10 @@ void ridge_account(struct diag *d) {
     d->busy_ns = d->budget[BUDGET_KERNELS] + d->budget[BUDGET_EXPOSED];
     d->residual = d->wall_ns;
     for (int k = 0; k < BUDGET_KEYS; k++) d->residual -= d->budget[k];
-    for (uint32_t i = 0; i < t->n && !*d->device_name; i++)
-        if (t->ev[i].kind == TK_MEM)
-            snprintf(d->device_name, sizeof d->device_name, "%s", trace_str(t, t->ev[i].name));
+    uint32_t device = t->blocks.n ? t->blocks.p[0].device : 0;
+    for (uint32_t i = 0; i < t->n && !device; i++)
+        if (t->ev[i].kind == TK_API) device = t->ev[i].name;
+    snprintf(d->device_name, sizeof d->device_name, "%s", trace_str(t, device));
 }
 
 /* ---- causes --------------------------------------------------------------------------------------------- */

@@ -27,7 +27,9 @@ void ctx_disown(rg_ctx *, void *obj);
 /* ---- tensors ------------------------------------------------------------------------------------------ */
 
 /* As rg_param: a tensor with memory and x's value, in no scope; but it has no gradient. */
-rg_tensor api_state(const char *file, int line, rg_tensor x);
+rg_tensor api_state(const char *file, int line, rg_tensor x, bool optimiser);
+/* x is that entry of a network, "0.weight": for whoever asks what device memory is for. */
+void api_label(rg_tensor x, const char *path);
 rg_tensor api_hold(const char *file, int line, rg_tensor x); /* x leaves its scope; rg_free frees it */
 /* x becomes v, with v's dtype and shape too, in memory of its own. Its gradient is forgotten. */
 rg_status api_become(const char *file, int line, rg_tensor x, rg_tensor v);
@@ -53,6 +55,7 @@ rg_status api_set_grad(const char *file, int line, rg_tensor p, rg_tensor g); /*
 struct api_place {
     const char *module, *file;
     int line;
+    bool optimiser;
 };
 struct api_place api_enter(rg_ctx *, struct api_place);
 

@@ -24,7 +24,7 @@ static const uop *own_version(struct call *k, struct slot *s, bool whole) {
                   "begin from "
                   "that first value again. Assign it in the first call too, or rg_realize it before",
                   s->fn, s->file ? s->file : "an unknown place", s->line);
-    uint32_t i = store_new(c, store_bytes(c, n));
+    uint32_t i = store_new(c, store_bytes(c, n), EVENT_MEM_VALUE);
     const uop *fresh = store_node(c, i, c->store[i].version, (enum dtype)n->dt, tg_shape(k->g, n));
     if (whole) return fresh;
     return c->store[i].head = uop2(&c->graph->ir, OP_ASSIGN, fresh, n);

@@ -35,8 +35,8 @@ const uop *build_from(struct call *k) {
     if (c->recording)
         log_line(1, "warning: %s:%d: rg_from while a jit is recorded: replays use the data of now",
                  k->file ? k->file : "unknown place", k->line);
-    uint32_t s = store_new(c, (size_t)bytes);
-    store_need(c, s);
+    uint32_t s = store_new(c, (size_t)bytes, EVENT_MEM_DATA);
+    store_need_call(k, s, dt, sh);
     if (bytes && engine_copy(c->engine, &c->err, COPY_IN, c->store[s].mem, k->p, (size_t)bytes))
         err_throw(&c->err, c->err.code, "the copy failed");
     return store_node(c, s, c->store[s].version, dt, sh);

@@ -131,28 +131,76 @@ struct work {
     struct call *k;
     void (*fn)(struct call *);
     rg_tensor out;
+    const uop *made;
 };
 
-/* For the profile: which function, from which line. Names are asked for once per thread and place. */
-static void note_call(const struct call *k, uint64_t t0) {
+/* ---- what a profile says of it ----------------------------------------------------------------------------- */
+
+/* Tensors that the call took, then the one that it made: dtype and sizes. */
+struct noted {
+    const struct shape *shape[6];
+    uint8_t dt[6];
+    uint32_t n;
+    bool made; /* the last one */
+};
+
+static void note_tensor(struct noted *t, struct call *k, const uop *n) {
+    if (!n || n->dt == DT_VOID || t->n == RG_COUNT(t->dt)) return;
+    t->shape[t->n] = tg_shape(k->g, n);
+    t->dt[t->n++] = (uint8_t)n->dt;
+}
+
+static uint64_t hash_call(const struct call *k, const struct noted *t) {
+    const char *module = k->c->place.module;
+    uint64_t h = hash_bytes(k->file ? k->file : "", k->file ? strlen(k->file) : 0, (uint64_t)k->line);
+    if (module) h = hash_bytes(module, strlen(module), h);
+    for (uint32_t i = 0; i < t->n; i++)
+        h = hash_bytes(t->shape[i]->d, t->shape[i]->n * sizeof *t->shape[i]->d, h ^ t->dt[i]);
+    return h | 1;
+}
+
+static uint32_t name_call(const struct call *k, const struct noted *t) {
+    char text[1600], *at = text, *end = text + sizeof text;
+    const char *module = k->c->place.module;
+#define PUT(...) at += RG_MIN(snprintf(at, (size_t)(end - at), __VA_ARGS__), (int)(end - at - 1))
+    if (k->file) PUT("%.1000s:%d", k->file, k->line);
+    PUT("\t%.200s\t", module ? module : "");
+    for (uint32_t i = 0; i < t->n; i++) {
+        bool out = t->made && i + 1 == t->n;
+        PUT("%s%s(", out ? (i ? " -> " : "-> ") : i ? " " : "", dtype_info[t->dt[i]].name);
+        for (uint32_t d = 0; d < t->shape[i]->n; d++)
+            PUT("%s%lld", d ? "," : "", (long long)t->shape[i]->d[d]);
+        PUT(")");
+    }
+#undef PUT
+    return event_name(text);
+}
+
+/* Which function, from which line, on what. Names are asked for once per thread, place and shapes. */
+static void note_call(struct call *k, uint64_t t0, const uop *made) {
     static _Thread_local struct known {
         uint64_t key;
         const char *fn;
-        uint32_t name, place;
+        uint32_t name, info;
     } known[256];
-    uint64_t key = hash_bytes(k->file ? k->file : "", k->file ? strlen(k->file) : 0, (uint64_t)k->line) | 1;
-    struct known *x = &known[(key ^ (uintptr_t)k->fn >> 3) % RG_COUNT(known)];
-    if (x->key != key || x->fn != k->fn) {
-        char place[1024] = "";
-        if (k->file) snprintf(place, sizeof place, "%.1000s:%d", k->file, k->line);
-        *x = (struct known){key, k->fn, event_name(k->fn), event_name(place)};
+    struct noted t = {0};
+    if (made) {             /* the graph may have moved in a call that ran something */
+        enum { TAKEN = 5 }; /* of more, only the first are named */
+        for (uint32_t i = 0; i < k->n && i < TAKEN; i++) note_tensor(&t, k, k->u[i]);
+        for (size_t i = 0; i < k->list.n && k->many && t.n < TAKEN; i++) note_tensor(&t, k, k->many[i]);
+        uint32_t taken = t.n;
+        note_tensor(&t, k, made);
+        t.made = t.n > taken;
     }
-    uint64_t now = os_now_ns();
-    event_add_info(EVENT_CALL, x->name, x->place, t0, now, 0, 0);
+    uint64_t key = hash_call(k, &t);
+    struct known *x = &known[(key ^ (uintptr_t)k->fn >> 3) % RG_COUNT(known)];
+    if (x->key != key || x->fn != k->fn) *x = (struct known){key, k->fn, event_name(k->fn), name_call(k, &t)};
+    event_add_info(EVENT_CALL, x->name, x->info, t0, os_now_ns(), 0, 0);
 }
 
 static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
-    uint64_t began = event_recording() ? os_now_ns() : 0;
+    /* The flight recorder has the calls that do work; a profile has all of them. */
+    uint64_t began = w->fn || event_recording() ? os_now_ns() : 0;
     uint32_t temporary = 0;
     for (uint32_t i = 0; i < k->n; i++) {
         temporary |= (uint32_t)(k->in[i].t.id >> 31 & 1) << i;
@@ -176,14 +224,15 @@ static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
     arena_release(&c->scratch, mark);
     for (uint32_t i = 0; i < k->n; i++)
         if (temporary >> i & 1) api_drop(k->in[i].t);
-    if (began) note_call(k, began);
+    if (began) note_call(k, began, w->made);
     return (rg_status)c->err.code;
 }
 
 /* Leaves have no place. */
 void call_site(struct call *k, uint32_t first, const uop *out) {
     struct prov *p = &k->g->prov;
-    uint32_t site = prov_site(p, k->file ? k->file : "", k->line, k->fn + 3, k->c->place.module, false);
+    uint32_t site = prov_site(p, k->file ? k->file : "", k->line, k->fn + 3, k->c->place.module,
+                              k->c->place.optimiser ? SITE_OPTIMISER : 0);
     for (uint32_t id = first; id < k->g->ir->n; id++) {
         enum op op = (enum op)k->g->ir->node[id]->op;
         if (op != OP_CONST && op != OP_BUFFER && op != OP_VAR) prov_add(p, id, site);
@@ -204,6 +253,7 @@ static void build_body(void *arg) {
     call_site(k, first, n);
     struct slot *s;
     w->out = slot_new(k->c, n, k->global, &s);
+    w->made = n;
     s->file = k->file, s->line = k->line, s->fn = k->fn;
     s->view = k->view, s->param = k->param, s->held = k->global, s->var = k->var;
 }

@@ -22,7 +22,7 @@ static const uop *b_param(struct call *k) {
                   "a parameter made while a jit is recorded would get its first value again in each replay; "
                   "make it "
                   "before, or in the first call only");
-    return store_value(k->c, x);
+    return store_value(k->c, x, EVENT_MEM_PARAMETER);
 }
 
 rg_tensor rg_param_at(AT, rg_tensor x) {

@@ -22,6 +22,7 @@ static void graph_init(void *arg) {
     tg_init(&g->tg, &g->ir, &g->arena);
     map_init(&g->vars, &g->arena);
     map_init(&g->var_of, &g->arena);
+    map_init(&g->owner, &g->arena);
 }
 
 void gr_free(struct graph *g) {
@@ -317,7 +318,7 @@ static void move_sites(struct move *m, const uop *from, const uop *to) {
     for (uint32_t i = 0; i < set[0]; i++) {
         const struct site *s = &p->site.p[set[1 + i]];
         prov_add(&m->g->tg.prov, to->id,
-                 prov_site(&m->g->tg.prov, s->file, s->line, s->fn, s->module, s->backward));
+                 prov_site(&m->g->tg.prov, s->file, s->line, s->fn, s->module, s->part));
     }
 }
 

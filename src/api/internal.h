@@ -26,6 +26,7 @@
 
 #include "api.h"
 #include "engine/engine.h"
+#include "event/event.h"
 #include "io/io.h"
 #include "ref/ref.h"
 #include "tensor/tensor.h"
@@ -68,6 +69,8 @@ struct store {
     const uop *head; /* pending ASSIGN, or NULL */
     uint32_t version;
     bool used, mark;
+    uint8_t kind;    /* enum event_memory */
+    uint32_t label;  /* event_name of an entry of a network, "net.0.weight"; 0 none */
     bool frozen; /* its tensor moved away; who still reads it does not write it */
     bool over;   /* realize.c: this plan has a new version of it .. */
     uint32_t held; /* recordings that use it: it is not dropped */
@@ -90,6 +93,7 @@ struct graph {
     VEC(uint8_t) cut;   /* by node id */
     struct map vars;    /* number of a VAR -> its value as bits */
     struct map var_of;  /* number of a VAR -> number of its first version */
+    struct map owner;   /* hash of what an owner's text says -> its event_name */
 };
 
 struct async_read {
@@ -232,11 +236,14 @@ struct slot *slot_next(const rg_ctx *, uint32_t *i);
 
 /* ---- store.c --------------------------------------------------------------------------------------- */
 
-uint32_t store_new(rg_ctx *, size_t bytes); /* an entry, without memory yet; throws */
-void store_need(rg_ctx *, uint32_t i);      /* gives it memory; throws */
+uint32_t store_new(rg_ctx *, size_t bytes, enum event_memory); /* an entry, without memory yet; throws */
+/* Gives it memory; throws. For whom: what n was made for, or what the call k is. */
+void store_need(rg_ctx *, uint32_t i, const uop *n);
+void store_need_call(struct call *, uint32_t i, enum dtype, const struct shape *);
 void store_drop(rg_ctx *, uint32_t i);
 const uop *store_node(rg_ctx *, uint32_t i, uint32_t version, enum dtype, const struct shape *);
-const uop *store_value(rg_ctx *, const uop *); /* a tensor with memory of its own and this value; throws */
+/* A tensor with memory of its own and this value; throws. */
+const uop *store_value(rg_ctx *, const uop *, enum event_memory);
 static inline uint32_t store_of(const uop *buffer) { return (uint32_t)((uint64_t)buffer->arg.i >> 32); }
 static inline uint32_t version_of(const uop *buffer) { return (uint32_t)buffer->arg.u; }
 size_t store_bytes(rg_ctx *, const uop *);             /* throws past 2^63 */

@@ -230,8 +230,8 @@ static void do_prepare(struct call *k) {
     for (uint32_t i = 0; i < a->in.n; i++) {
         const uop *n = gr_now(c, call_slot(k, a->in.t[i], i)->node);
         describe(k, n, &j->in[i]);
-        uint32_t at = store_new(c, store_bytes(c, n));
-        store_need(c, at);
+        uint32_t at = store_new(c, store_bytes(c, n), EVENT_MEM_DATA);
+        store_need_call(k, at, j->in[i].dt, tg_shape(k->g, n));
         j->in[i].held = hold(j, at);
         c->store[at].frozen = true;
         if (store_bytes(c, n) && engine_copy(c->engine, &c->err, COPY_WITHIN, c->store[at].mem,

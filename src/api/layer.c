@@ -47,15 +47,19 @@ struct api_place api_enter(rg_ctx *c, struct api_place p) {
 
 /* ---- tensors --------------------------------------------------------------------------------------------- */
 
-static const uop *b_state(struct call *k) { return store_value(k->c, k->u[0]); }
-rg_tensor api_state(AT, rg_tensor x) {
-    return call_tensor(CALL(nn_state, .in = {TENSOR(x)}, .n = 1, .global = true, .build = b_state));
+static const uop *b_state(struct call *k) {
+    return store_value(k->c, k->u[0], k->i[0] ? EVENT_MEM_STATE : EVENT_MEM_PARAMETER);
+}
+rg_tensor api_state(AT, rg_tensor x, bool optimiser) {
+    return call_tensor(
+        CALL(nn_state, .in = {TENSOR(x)}, .n = 1, .i = {optimiser}, .global = true, .build = b_state));
 }
 
 static void do_become(struct call *k) {
     uint32_t first = k->g->ir->n;
     struct slot *x = call_slot(k, k->in[0].t, 0);
-    const uop *n = store_value(k->c, call_node(k, 1, DT_COUNT));
+    const uop *was = gr_chain_root(k->c, x->node), *v = call_node(k, 1, DT_COUNT);
+    const uop *n = store_value(k->c, v, was->op == OP_BUFFER ? k->c->store[store_of(was)].kind : EVENT_MEM_VALUE);
     tg_shape(k->g, n);
     call_site(k, first, n);
     x->node = n, x->grad = NULL, x->used = x->grad_used = false;

@@ -23,20 +23,40 @@ static struct {
 
 /* ---- recording -------------------------------------------------------------------------------------------- */
 
-/* Is step n, counted from 0, to be recorded? */
-static bool wanted(const rg_profile_opts *o, int64_t n) {
-    if (!o->active) return true;
-    int64_t cycle = (int64_t)o->wait + o->active;
-    return n % cycle >= o->wait && (!o->repeat || n / cycle < o->repeat);
+/* What is done with step n, counted from 0. */
+static enum event_mode wanted(const rg_profile_opts *o, int64_t n) {
+    if (!o->active) return EVENT_ON;
+    int64_t cycle = (int64_t)o->wait + o->warmup + o->active, at = n % cycle;
+    if (at < o->wait || (o->repeat && n / cycle >= o->repeat)) return EVENT_OFF;
+    return at < o->wait + o->warmup ? EVENT_WARM : EVENT_ON;
+}
+
+/* Bits of enum event_kind for bits of rg_activity. */
+static uint32_t kinds_of(uint32_t activities) {
+    enum {
+        ALL = RG_RECORD_CALLS | RG_RECORD_KERNELS | RG_RECORD_WORKERS | RG_RECORD_COPIES | RG_RECORD_MEMORY |
+              RG_RECORD_COMPILER
+    };
+    uint32_t a = activities ? activities : ALL, k = 0;
+#define BIT(name) (1u << EVENT_##name)
+    if (a & RG_RECORD_CALLS) k |= BIT(CALL);
+    if (a & RG_RECORD_KERNELS) k |= BIT(KERNEL) | BIT(LAUNCH) | BIT(RUN);
+    if (a & RG_RECORD_WORKERS) k |= BIT(PART);
+    if (a & RG_RECORD_COPIES) k |= BIT(COPY) | BIT(WAIT);
+    if (a & RG_RECORD_MEMORY) k |= BIT(ALLOC) | BIT(FREE) | BIT(RESERVE) | BIT(PLANNED) | BIT(RUN);
+    if (a & RG_RECORD_COMPILER)
+        k |= BIT(PASS) | BIT(PLAN) | BIT(COMPILE) | BIT(CACHE) | BIT(LOWER) | BIT(BUILD);
+#undef BIT
+    return k;
 }
 
 static int begin(struct err *e, const char *path, const rg_profile_opts *o) {
-    int bad = event_record_start(e, path);
+    int bad = event_record_start(e, path, kinds_of(o->activities));
     if (bad) return bad;
     state.o = *o;
     state.steps = 0;
     state.began = os_now_ns();
-    if (!wanted(o, 0)) event_record_pause(true);
+    event_record_mode(wanted(o, 0));
     return 0;
 }
 
@@ -50,11 +70,14 @@ static void do_start(struct call *k) {
     const rg_profile_opts *o = &s->o;
     struct err e = {0};
     if (!s->path || !*s->path) call_fail(k, RG_EINVAL, "the path of the profile is empty");
-    if (o->wait < 0 || o->active < 0 || o->repeat < 0)
-        call_fail(k, RG_EINVAL, "wait, active and repeat are numbers of steps; found %d, %d, %d", o->wait,
-                  o->active, o->repeat);
-    if (o->wait && !o->active)
-        call_fail(k, RG_EINVAL, "wait is %d and active is 0: nothing would be recorded", o->wait);
+    if (o->wait < 0 || o->warmup < 0 || o->active < 0 || o->repeat < 0)
+        call_fail(k, RG_EINVAL, "wait, warmup, active and repeat are numbers of steps; found %d, %d, %d, %d",
+                  o->wait, o->warmup, o->active, o->repeat);
+    if ((o->wait || o->warmup) && !o->active)
+        call_fail(k, RG_EINVAL, "wait is %d, warmup %d and active 0: nothing would be recorded", o->wait,
+                  o->warmup);
+    if (o->activities & ~(2 * RG_RECORD_COMPILER - 1))
+        call_fail(k, RG_EINVAL, "activities is %#x; use RG_RECORD_CALLS ..", o->activities);
     pthread_mutex_lock(&state.lock);
     int bad = begin(&e, s->path, o);
     pthread_mutex_unlock(&state.lock);
@@ -70,7 +93,7 @@ static void do_step(struct call *k) {
     pthread_mutex_lock(&state.lock);
     uint64_t now = os_now_ns();
     event_add(EVENT_STEP, event_name("step"), state.began, now, state.steps, 0);
-    event_record_pause(!wanted(&state.o, ++state.steps));
+    event_record_mode(wanted(&state.o, ++state.steps));
     state.began = now;
     pthread_mutex_unlock(&state.lock);
 }
@@ -95,7 +118,7 @@ rg_status rg_profile_stop_at(const char *file, int line, rg_ctx *c) {
 /* The file is whole without it; this tells when the program ended. */
 static void end_of_process(void) {
     struct err e = {0};
-    if (event_recording()) event_record_stop(&e);
+    if (event_record_file()) event_record_stop(&e);
 }
 
 int profile_from_env(struct err *e) {

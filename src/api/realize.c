@@ -21,6 +21,7 @@ struct plan {
     const uint8_t *lead; /* see gr_leads */
     uint8_t *dirty;      /* by node id: reads a version that is overwritten */
     uint8_t *rooted;     /* by node id */
+    uint8_t *gradient;   /* by node id: a parameter's */
     uop_vec root;        /* values wanted; an ASSIGN here is the head of its store */
     uop_vec mover;       /* values whose old versions stay */
     uop_vec held;        /* by root: the BUFFER it will be */
@@ -98,7 +99,7 @@ static void add_root(struct plan *p, const uop *n) {
     p->rooted[n->id] = 1;
     const uop *alias = NULL;
     if (is_old(c, n)) { /* a version between two assignments is copied out when it is there */
-        uint32_t s = store_new(c, store_bytes(c, n));
+        uint32_t s = store_new(c, store_bytes(c, n), c->store[store_of(gr_chain_root(c, n))].kind);
         const uop *b = store_node(c, s, c->store[s].version, (enum dtype)n->dt, tg_shape(&c->graph->tg, n));
         alias = n;
         n = c->store[s].head = uop2(&c->graph->ir, OP_ASSIGN, b, n);
@@ -184,6 +185,7 @@ static void find_roots(struct plan *p, const uop *const *ask, uint32_t n, bool p
     gr_real_room(c);
     p->lead = gr_leads(c, &alive);
     p->rooted = arena_alloc(&c->scratch, c->graph->ir.n + 1);
+    p->gradient = arena_alloc(&c->scratch, c->graph->ir.n + 1);
     find_dirty(p, &alive);
     add_heads(p);
     for (uint32_t i = 0; i < n; i++) {
@@ -198,7 +200,9 @@ static void find_roots(struct plan *p, const uop *const *ask, uint32_t n, bool p
     struct slot *s;
     for (uint32_t i = 0; (s = slot_next(c, &i));) {
         keep_readable(p, s->node, s->used);
-        if (s->grad) keep_readable(p, s->grad, s->grad_used);
+        if (!s->grad) continue;
+        p->gradient[gr_now(c, s->grad)->id] = p->gradient[peel(c, s->grad)->id] = 1;
+        keep_readable(p, s->grad, s->grad_used);
     }
     keep_versions(p);
     keep_histories(p, &alive);
@@ -222,6 +226,33 @@ static void check_in_place(struct plan *p) {
     }
 }
 
+static uint32_t parts(rg_ctx *c, const uop *n) {
+    const struct prov *prov = &c->graph->tg.prov;
+    const uint32_t *set = prov->set.p[prov_set_of(prov, n->id)];
+    uint32_t part = 0;
+    for (uint32_t i = 1; i <= set[0]; i++) {
+        uint8_t of = prov->site.p[set[i]].part;
+        part |= of & SITE_BACKWARD ? PART_BACKWARD : of & SITE_OPTIMISER ? PART_OPTIMISER : PART_FORWARD;
+    }
+    /* The optimiser stores gradients before it uses them. */
+    if (part == PART_OPTIMISER && n->op == OP_CONTIGUOUS) part |= parts(c, gr_now(c, n->src[0]));
+    return part;
+}
+
+/* What a value that gets memory is for. Data that was only cast or copied is still data. */
+static enum event_memory kind_of(const struct plan *p, const uop *n) {
+    rg_ctx *c = p->c;
+    if (p->gradient[n->id] || parts(c, n) & PART_BACKWARD) return EVENT_MEM_GRADIENT;
+    if (p->lead && p->lead[n->id]) return EVENT_MEM_ACTIVATION;
+    for (;;) {
+        n = gr_now(c, n);
+        if (n->op == OP_BUFFER && c->store[store_of(n)].kind == EVENT_MEM_DATA) return EVENT_MEM_DATA;
+        bool same = op_is_movement((enum op)n->op) || n->op == OP_CONTIGUOUS || n->op == OP_CAST;
+        if (!same) return EVENT_MEM_VALUE;
+        n = n->src[0];
+    }
+}
+
 /* All that the end of the run needs is made before it. */
 static void make_room(struct plan *p) {
     rg_ctx *c = p->c;
@@ -231,9 +262,10 @@ static void make_room(struct plan *p) {
         uint32_t s, version = 0;
         vec_push(&c->scratch, &p->home, n->op == OP_ASSIGN ? store_of(gr_chain_root(c, n)) : 0);
         if (n->op != OP_ASSIGN) {
-            s = store_new(c, store_bytes(c, n));
+            s = store_new(c, store_bytes(c, n), kind_of(p, n));
         } else if (s = p->home.p[i], c->store[s].moved) {
-            uint32_t to = store_new(c, c->store[s].bytes); /* the same tensor, elsewhere */
+            uint32_t to = store_new(c, c->store[s].bytes, c->store[s].kind); /* the same tensor, elsewhere */
+            c->store[to].label = c->store[s].label;
             c->store[to].serial = c->store[s].serial;
             c->store[to].moves = c->store[s].moves + 1;
             c->store[s].to = i;
@@ -241,7 +273,7 @@ static void make_room(struct plan *p) {
         } else {
             version = 1;
         }
-        store_need(c, s);
+        store_need(c, s, n);
         vec_push(&c->scratch, &p->into, s);
         vec_push(&c->scratch, &p->held,
                  store_node(c, s, c->store[s].version + version, (enum dtype)n->dt, sh));
@@ -405,6 +437,15 @@ static void site_text(void *cx, struct str *out, const uint32_t *node, uint32_t 
     prov_print(out, prov, set, 3);
 }
 
+static uint32_t part_bits(void *cx, const uint32_t *node, uint32_t n) {
+    struct plan *p = cx;
+    uint32_t part = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (node[i] < p->ir.n && p->origin[node[i]])
+            part |= parts(p->c, p->c->graph->ir.node[p->origin[node[i]] - 1]);
+    return part;
+}
+
 /* ---- running it --------------------------------------------------------------------------------------------------- */
 
 static void run_program(struct plan *p, struct realize_stats *plan) {
@@ -415,6 +456,7 @@ static void run_program(struct plan *p, struct realize_stats *plan) {
                         .result = p->result.p,
                         .var = p->var.p,
                         .site = site_text,
+                        .part = part_bits,
                         .cx = p};
     struct jit_program run = {.r = &r,
                               .nbuf = p->buf.n,

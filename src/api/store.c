@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-uint32_t store_new(rg_ctx *c, size_t bytes) {
+uint32_t store_new(rg_ctx *c, size_t bytes, enum event_memory kind) {
     uint32_t i = c->store_free;
     while (i < c->stores && c->store[i].used) i++;
     if (i == c->store_cap) {
@@ -22,20 +22,112 @@ uint32_t store_new(rg_ctx *c, size_t bytes) {
     if (i == c->stores) c->store[c->stores++] = (struct store){0};
     struct store *s = &c->store[i];
     c->store_free = i + 1;
-    *s = (struct store){
-        .bytes = bytes ? bytes : 1, .serial = ++c->next_serial, .version = s->version + 1, .used = true};
+    *s = (struct store){.bytes = bytes ? bytes : 1,
+                        .serial = ++c->next_serial,
+                        .version = s->version + 1,
+                        .used = true,
+                        .kind = (uint8_t)kind};
     return i;
 }
 
-void store_need(rg_ctx *c, uint32_t i) {
+/* ---- whose it is --------------------------------------------------------------------------------------- */
+
+static void add_shape(struct str *out, enum dtype dt, const struct shape *sh) {
+    str_printf(out, "\t%s(", dtype_info[dt].name);
+    for (uint32_t d = 0; d < sh->n; d++) str_printf(out, "%s%lld", d ? "," : "", (long long)sh->d[d]);
+    str_add(out, ")");
+}
+
+/* The text is made once for each kind, place and shape: allocating must stay cheap. */
+static uint32_t owner(rg_ctx *c, const struct store *s, const struct site *call, uint32_t set, enum dtype dt,
+                      const struct shape *sh) {
+    uint64_t key[] = {s->kind,
+                      s->label,
+                      dt,
+                      set,
+                      (uintptr_t)sh,
+                      call ? (uintptr_t)call->file : 0,
+                      call ? (uint64_t)call->line : 0,
+                      call ? (uintptr_t)call->fn : 0},
+             known;
+    uint64_t h = hash_bytes(key, sizeof key, 1);
+    if (map_get(&c->graph->owner, h, &known)) return (uint32_t)known;
+    struct arena_mark mark = arena_mark(&c->scratch);
+    struct str t;
+    str_init(&t, &c->scratch);
+    str_printf(&t, "%s\t%zu\t", event_memory_text(s->kind), s->bytes);
+    if (call) {
+        const char *base = call->file ? strrchr(call->file, '/') : NULL;
+        str_printf(&t, "%s", call->fn);
+        if (call->module) str_printf(&t, " %s", call->module);
+        if (call->file) str_printf(&t, " %s:%d", base ? base + 1 : call->file, call->line);
+    } else if (s->label) {
+        struct str site;
+        str_init(&site, &c->scratch);
+        prov_print(&site, &c->graph->tg.prov, set, 1);
+        const char *place =
+            site.n ? strchr(site.p, ' ') : NULL; /* the entry's name stands for the function's */
+        const char *text = event_name_text(s->label), *dot = strrchr(text, '.');
+        str_printf(&t, "%s %.*s%s", dot ? dot + 1 : text, dot ? (int)(dot - text) : 0, text,
+                   place ? place : "");
+    } else {
+        prov_print(&t, &c->graph->tg.prov, set, 1);
+    }
+    add_shape(&t, dt, sh);
+    uint32_t name = event_name(t.p);
+    arena_release(&c->scratch, mark);
+    map_put(&c->graph->owner, h, name);
+    return name;
+}
+
+static void take_memory(rg_ctx *c, uint32_t i, uint32_t whose) {
     struct store *s = &c->store[i];
-    if (s->mem) return;
-    s->mem = engine_alloc(c->engine, &c->err, s->bytes);
+    s->mem = engine_alloc_for(c->engine, &c->err, s->bytes, whose);
     if (!s->mem)
         err_throw(&c->err, RG_ENOMEM, "out of memory: no %zu bytes on device %s", s->bytes, c->device);
     c->buffers++;
     c->bytes += s->bytes, c->fresh_bytes += s->bytes;
     c->peak = RG_MAX(c->peak, c->bytes);
+}
+
+static uint32_t owner_of(rg_ctx *c, const struct store *s, const uop *n) {
+    struct tg *g = &c->graph->tg;
+    const uop *v = n->op == OP_ASSIGN ? n->src[1] : n;
+    uint32_t set = prov_set_of(&g->prov, n->id);
+    if (!set || s->kind == EVENT_MEM_DATA) set = prov_set_of(&g->prov, v->id);
+    return owner(c, s, NULL, set, (enum dtype)n->dt, tg_shape(g, v));
+}
+
+void store_need(rg_ctx *c, uint32_t i, const uop *n) {
+    if (!c->store[i].mem) take_memory(c, i, owner_of(c, &c->store[i], n));
+}
+
+void store_need_call(struct call *k, uint32_t i, enum dtype dt, const struct shape *sh) {
+    struct site at = {.file = k->file, .fn = k->fn + 3, .module = k->c->place.module, .line = k->line};
+    take_memory(k->c, i, owner(k->c, &k->c->store[i], &at, 0, dt, sh));
+}
+
+struct label {
+    rg_ctx *c;
+    const struct slot *s;
+    const char *path;
+};
+
+static void put_label(void *arg) {
+    struct label *l = arg;
+    const uop *n = gr_chain_root(l->c, l->s->node);
+    if (n->op != OP_BUFFER) return;
+    struct store *s = &l->c->store[store_of(n)];
+    char text[600];
+    snprintf(text, sizeof text, "net.%s", l->path);
+    s->label = event_name(text);
+    if (s->mem) engine_own(l->c->engine, s->mem, owner_of(l->c, s, n));
+}
+
+void api_label(rg_tensor x, const char *path) {
+    rg_ctx *c = ctx_of(x.id);
+    struct label l = {c, c ? slot_get(c, x) : NULL, path};
+    if (l.s && !c->err.code && err_guard(&c->err, put_label, &l)) c->damaged = true;
 }
 
 void store_drop(rg_ctx *c, uint32_t i) {
@@ -58,8 +150,8 @@ const uop *store_node(rg_ctx *c, uint32_t i, uint32_t version, enum dtype dt, co
     return n;
 }
 
-const uop *store_value(rg_ctx *c, const uop *v) {
-    uint32_t s = store_new(c, store_bytes(c, v));
+const uop *store_value(rg_ctx *c, const uop *v, enum event_memory kind) {
+    uint32_t s = store_new(c, store_bytes(c, v), kind);
     const uop *b = store_node(c, s, c->store[s].version, (enum dtype)v->dt, tg_shape(&c->graph->tg, v));
     return c->store[s].head = uop2(&c->graph->ir, OP_ASSIGN, b, v);
 }

@@ -27,10 +27,12 @@
 #define LOOKS_PER_CLOCK 64
 
 typedef void pool_fn(void *arg, uint32_t t0, uint32_t t1, int worker);
+typedef void pool_note(void *arg, int worker, uint32_t iterations, uint64_t t0, uint64_t t1);
 
 struct pool {
     /* the job: written by the caller while `open` is false and `active` is 0 */
     pool_fn *fn;
+    pool_note *note;
     void *arg;
     uint32_t n, chunk;
     /* what all threads hammer on, each on its own cache line */
@@ -60,14 +62,18 @@ static inline void relax(void) {
 }
 
 static void take_chunks(struct pool *p, int worker) {
-    uint32_t n = p->n, chunk = p->chunk;
+    uint32_t n = p->n, chunk = p->chunk, done = 0;
+    uint64_t began = p->note ? os_now_ns() : 0;
     inside = worker;
     for (;;) {
         uint64_t t0 = atomic_fetch_add_explicit(&p->next, chunk, memory_order_relaxed);
         if (t0 >= n) break;
-        p->fn(p->arg, (uint32_t)t0, (uint32_t)RG_MIN(t0 + chunk, n), worker);
+        uint32_t end = (uint32_t)RG_MIN(t0 + chunk, n);
+        p->fn(p->arg, (uint32_t)t0, end, worker);
+        done += end - (uint32_t)t0;
     }
     inside = -1;
+    if (began && done) p->note(p->arg, worker, done, began, os_now_ns());
 }
 
 /* Waits until gen is not `seen`: looks, then looks politely, then sleeps. */
@@ -155,6 +161,10 @@ static void await_workers(struct pool *p) {
 }
 
 void pool_run(struct pool *p, pool_fn *fn, void *arg, uint32_t n, uint32_t chunk) {
+    pool_run_noted(p, fn, NULL, arg, n, chunk);
+}
+
+void pool_run_noted(struct pool *p, pool_fn *fn, pool_note *note, void *arg, uint32_t n, uint32_t chunk) {
     if (!n) return;
     if (!chunk) chunk = RG_MAX(n / (uint32_t)(p->threads * 4), 1);
     if (p->threads == 1 || n <= chunk || inside >= 0) {
@@ -162,7 +172,7 @@ void pool_run(struct pool *p, pool_fn *fn, void *arg, uint32_t n, uint32_t chunk
         return;
     }
     pthread_mutex_lock(&p->turn);
-    p->fn = fn, p->arg = arg, p->n = n, p->chunk = chunk;
+    p->fn = fn, p->note = note, p->arg = arg, p->n = n, p->chunk = chunk;
     atomic_store_explicit(&p->next, 0, memory_order_relaxed);
     atomic_store(&p->open, true);
     atomic_fetch_add(&p->gen, 1);

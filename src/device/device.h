@@ -44,6 +44,7 @@ struct dev_launch {
     uint32_t shared; /* bytes that the threads of a block share */
     uint32_t nbuf, nvar;
     uint64_t *ns; /* not NULL: wait until it is done, and say how long it took */
+    uint32_t name; /* of events */
 };
 
 /* What a device says about itself, for its machine model; sizes in bytes, rates in GB/s. */

@@ -145,6 +145,10 @@ const char *debug_name(struct arena *a, const struct sched_prog *p) {
 uint32_t debug_info(struct arena *work, struct debug_call *c, const char *site) {
     struct str s;
     str_init(&s, work);
+    if (!event_recording()) { /* the flight recorder: texts last as long as the process */
+        str_printf(&s, "%.800s\t%.0f\t%s\t%.200s", site, c->roof * 1e9, c->bound, c->shapes);
+        return event_name(s.p);
+    }
     if (!c->said[0] && c->text) {
         str_printf(&s, "kernel %s\n%s%s%s%s", c->k->name, *c->opts ? "opts " : "", c->opts,
                    *c->opts ? "\n" : "", c->text);
@@ -152,7 +156,7 @@ uint32_t debug_info(struct arena *work, struct debug_call *c, const char *site) 
         s.n = 0;
     }
     if (!c->said[1]) c->said[1] = event_name(c->k->source);
-    str_printf(&s, "%.800s\t%.0f\t%s\t%s\t%.0f\t%u\t%u\t", site, c->roof * 1e9, c->bound, c->k->key,
+    str_printf(&s, "%.800s\t%.0f\t%s\t%.200s\t%s\t%.0f\t%u\t%u\t", site, c->roof * 1e9, c->bound, c->shapes, c->k->key,
                c->predicted * 1e9, c->said[0], c->said[1]);
     roof_print(&s, c);
     str_printf(&s, "\t%s", c->opts);

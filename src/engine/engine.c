@@ -40,7 +40,11 @@ void engine_close(struct engine *en) {
     plans_free(en);
     for (uint32_t i = 0; i < en->module.n; i++) en->ops->unload(en->module.p[i]);
     memory_trim(en);
-    if (en->scratch.p) en->ops->free(en->dev, en->scratch.p, en->scratch.size);
+    if (en->scratch.p) {
+        memory_uncount(en, en->scratch.p, os_now_ns());
+        en->ops->free(en->dev, en->scratch.p, en->scratch.size);
+    }
+    mem_free(en->memory.block);
     if (en->dev) en->ops->close(en->dev);
     arena_free(&en->arena);
     mem_free(en);
@@ -71,7 +75,8 @@ int engine_copy(struct engine *en, struct err *e, enum dev_copy kind, void *dst,
     uint64_t t0 = os_now_ns();
     int code = en->ops->copy(en->dev, e, kind, dst, src, n);
     uint64_t t1 = os_now_ns();
-    event_add(EVENT_COPY, en->event_name, t0, t1, (int64_t)n, kind);
+    enum { PAGEABLE = 4 }; /* a user's memory is: it goes through pinned pieces */
+    event_add(EVENT_COPY, en->event_name, t0, t1, (int64_t)n, kind + (en->ops->far && kind != COPY_WITHIN ? PAGEABLE : 0));
     if (!code) engine_log_copy(en, kind, n, t1 - t0);
     return code;
 }

@@ -81,6 +81,21 @@ int engine_assembly(struct engine *, struct err *, struct arena *, const char *s
  * before and hold anything (on the NULL device it is zeroed). Free it with the size that was asked for. */
 void *engine_alloc(struct engine *, struct err *, size_t n);
 void engine_free(struct engine *, void *p, size_t n);
+/* The same, and who it is for: the event_name of an ALLOC's info. */
+void *engine_alloc_for(struct engine *, struct err *, size_t n, uint32_t owner);
+void engine_own(struct engine *, void *p, uint32_t owner); /* that became known later */
+struct engine_memory { /* bytes */
+    uint64_t asked;    /* asked for and not freed */
+    uint64_t held;     /* of their blocks, which are rounded up */
+    uint64_t cached;   /* of blocks that are kept for the next who asks */
+    uint64_t peak;     /* most held at any time since the engine was opened or the peak was reset */
+    uint64_t blocks;
+};
+struct engine_memory engine_memory(const struct engine *);
+void engine_reset_peak(struct engine *);
+struct event_list;
+/* The blocks that are in use, as ALLOC records from the time when they were taken; in the arena, which may throw. */
+void engine_blocks(struct engine *, struct arena *, struct event_list *out);
 /* OUT waits until everything that was started is done. */
 int engine_copy(struct engine *, struct err *, enum dev_copy, void *dst, const void *src, size_t n);
 
@@ -118,10 +133,12 @@ struct realize {
     void *const *buf;    /* by number of BUFFER: its memory */
     void *const *result; /* by source of GRAPH: memory for its value; not used where that is a BUFFER or ASSIGN */
     const int64_t *var;  /* by slot of VAR: integers; floats as their bits */
-    /* For DEBUG=2: appends where these nodes of ir came from; may be NULL. */
+    /* For DEBUG=2 and profiles, both may be NULL: appends where these nodes of ir came from; which parts of a program they belong to. */
     void (*site)(void *cx, struct str *, const uint32_t *node, uint32_t n);
+    uint32_t (*part)(void *cx, const uint32_t *node, uint32_t n);
     void *cx;
 };
+enum { PART_FORWARD = 1, PART_BACKWARD = 2, PART_OPTIMISER = 4 };
 struct realize_stats {          /* of one call; engine_totals sums them up */
     uint32_t kernels, distinct; /* calls; different kernels among them */
     uint64_t reads, writes;     /* buffers loaded and stored, summed over calls, counted on the kernel IR */

@@ -3,6 +3,7 @@
 #define RIDGE_ENGINE_INTERNAL_H
 
 #include "engine/engine.h"
+#include "event/event.h"
 
 #define CACHE_FORMAT "ridge-cache 1" /* change it when anything about keys or files changes */
 
@@ -78,11 +79,25 @@ struct spare { /* blocks of one size class that are free */
     void **p;
     uint32_t n, cap;
 };
+struct block { /* one that is in use */
+    void *p; /* NULL: an empty place of the table */
+    size_t asked, size;
+    uint64_t number, since; /* in the order of all blocks of the process; ns */
+    uint32_t owner;
+};
 struct memory {
     struct spare spare[208];
-    size_t in_use, held, peak, kept; /* bytes: asked for; of their blocks, at most so far; of spare blocks */
+    size_t in_use, held, peak, most, kept; /* bytes: asked for; of their blocks, at most so far, since a reset; of spare blocks */
+    struct block *block;                   /* open addressing by p */
+    uint32_t blocks, cap;                  /* cap: a power of two */
+    uint32_t told;                         /* the recording that knows them */
 };
 void memory_trim(struct engine *); /* gives back what is kept */
+void memory_tell(struct engine *); /* while recording: blocks that were there before it began */
+/* Counts a block that the caller has from the device himself. False: there is no memory to count it with. */
+bool memory_count(struct engine *, void *p, size_t asked, size_t size, uint32_t owner, uint64_t t0);
+void memory_uncount(struct engine *, void *p, uint64_t t0);
+const struct block *memory_block(const struct engine *, const void *p); /* NULL: not in use */
 
 /* key.c: what a plan depends on, written down: two calls with equal keys may share a plan. */
 struct plan_key {
@@ -113,6 +128,7 @@ struct debug_call { /* one call of a kernel, as its line says it */
     double predicted;        /* seconds, by the planner */
     uint32_t said[2];        /* names of text and source in a profile, 0: not said yet */
     uint64_t calls, ns;      /* not in the table of costs yet */
+    const char *shapes;      /* of what it stores */
 };
 void debug_open(const struct engine *);
 void debug_close(const struct engine *);
@@ -149,6 +165,11 @@ struct bind_copy { /* a result that a buffer of another place holds */
     uint32_t result;
     size_t bytes;
 };
+struct planned { /* a value between kernels, in the block of temporaries */
+    int64_t bytes, offset;
+    uint32_t first, last; /* calls */
+    const char *owner;    /* info of its record */
+};
 struct plan {
     struct arena arena;
     struct plan *chain, *newer, *older; /* of its bucket; by use */
@@ -162,7 +183,11 @@ struct plan {
     uint32_t nouter, ninner, nvar, ncopy;
     char *table, *temp; /* uploaded task tables; where the temporaries were */
     size_t table_bytes, temp_bytes;
-    bool bound, named;
+    bool bound;
+    uint8_t named;           /* its commands have infos: 1 short ones, 2 all that a profile says */
+    uint32_t name, told;     /* of its records; the recording that knows its planned values */
+    struct planned *planned; /* [nplanned] */
+    uint32_t nplanned;
     uint32_t held;    /* replays that need it: it is not dropped */
     uint32_t numbers; /* plans before this one that differ only in numbers */
 };
@@ -215,6 +240,14 @@ struct recipe_call {
     const uint32_t *var, *node;
     const char *name; /* as in debug_call */
     double writes;    /* share of its buffers that it writes */
+    const char *shapes;
+};
+struct recipe_value { /* one that is kept between kernels */
+    int64_t asked, offset;              /* bytes */
+    uint32_t first, last, writer, node; /* calls; node: 1 + place in the key, 0: planning made it */
+    const uint32_t *reader;             /* [readers]: calls */
+    uint32_t readers;
+    const char *shape;
 };
 struct recipe_copy {
     struct recipe_buf from;
@@ -229,12 +262,20 @@ struct recipe {
     struct recipe_kernel *kernel;
     struct recipe_call *call;
     struct recipe_copy *copy;
-    uint32_t table_n, nkernel, ncall, ncopy;
+    struct recipe_value *value;
+    uint32_t table_n, nkernel, ncall, ncopy, nvalue;
 };
 /* False: it is not there; then `file` is where recipe_save would put it. */
 bool recipe_load(struct engine *, struct arena *, const struct plan_key *, struct recipe *out);
 void recipe_save(struct engine *, struct arena *, const struct recipe *);
 #define SEARCH_LATEST "search-latest" /* a cache file that changes with each result of a search */
+
+/* owners.c: whose the memory of a plan is. The values and shapes of a recipe, from the schedule it is made of; the plan's own, from a
+ * recipe and the program of today, whose nodes are key->topo. */
+void owners_recipe(struct arena *work, struct ir *, const struct schedule *, const struct plan_key *, struct recipe *);
+void owners_find(struct arena *work, struct plan *, const struct realize *, const struct plan_key *, const struct recipe *);
+void owners_tell(struct plan *); /* while recording: what it keeps between its kernels */
+uint32_t owner_name(enum event_memory, size_t asked, const char *what);
 
 /* realize.c: the plan with the buffers, results and VARs of r; r->ir and r->graph are not looked at. */
 int plan_run(struct engine *, struct err *, struct plan *, const struct realize *r, struct realize_stats *);

@@ -6,9 +6,13 @@
  * use at the worst moment, or KEEP_LEAST; when it would, or when the device has no more, everything kept is given back.
  * A block that comes back holds what its last owner left: nobody may rely on zeros. The NULL device keeps nothing: its
  * memory costs nothing until it is touched, and must read as zeros.
+ * Blocks in use stand in a table with who they are for, so that a profile that begins late, a snapshot and a list of what
+ * was never freed can say whose the memory is.
  * Tests: tests/unit/engine.c (engine_memory_*) */
 #include "engine/internal.h"
 #include "event/event.h"
+
+#include <stdatomic.h>
 
 #define LEAST ((size_t)4096)          /* bytes of a block */
 #define KEEP_LEAST ((size_t)64 << 20) /* bytes that are kept in any case */
@@ -67,39 +71,166 @@ static bool keep(struct engine *en, uint32_t cls, void *p, size_t size) {
     return true;
 }
 
-void *engine_alloc(struct engine *en, struct err *e, size_t n) {
+/* ---- blocks that are in use ------------------------------------------------------------------------------ */
+
+static uint32_t home(const struct memory *m, const void *p) {
+    return (uint32_t)hash_u64((uintptr_t)p) & (m->cap - 1);
+}
+
+static struct block *find(const struct memory *m, const void *p) {
+    if (!m->cap) return NULL;
+    for (uint32_t i = home(m, p); m->block[i].p; i = (i + 1) & (m->cap - 1))
+        if (m->block[i].p == p) return &m->block[i];
+    return NULL;
+}
+
+static void put(struct memory *m, const struct block *b) {
+    uint32_t i = home(m, b->p);
+    while (m->block[i].p) i = (i + 1) & (m->cap - 1);
+    m->block[i] = *b;
+}
+
+static bool room(struct memory *m) {
+    if (2 * m->blocks < m->cap) return true;
+    struct memory old = *m;
+    uint32_t cap = m->cap ? 2 * m->cap : 64;
+    struct block *p = mem_alloc(cap * sizeof *p);
+    if (!p) return false;
+    memset(p, 0, cap * sizeof *p);
+    m->block = p, m->cap = cap;
+    for (uint32_t i = 0; i < old.cap; i++)
+        if (old.block[i].p) put(m, &old.block[i]);
+    mem_free(old.block);
+    return true;
+}
+
+/* Those that come after it in the table move up, so that nobody looks for them in vain. */
+static void take_out(struct memory *m, struct block *b) {
+    uint32_t hole = (uint32_t)(b - m->block), mask = m->cap - 1;
+    m->blocks--;
+    for (uint32_t i = (hole + 1) & mask; m->block[i].p; i = (i + 1) & mask) {
+        if (((i - home(m, m->block[i].p)) & mask) < ((i - hole) & mask)) continue;
+        m->block[hole] = m->block[i];
+        hole = i;
+    }
+    m->block[hole] = (struct block){0};
+}
+
+const struct block *memory_block(const struct engine *en, const void *p) { return find(&en->memory, p); }
+
+void memory_tell(struct engine *en) {
+    struct memory *m = &en->memory;
+    uint32_t file = event_record_file();
+    if (!file || file == m->told) return;
+    m->told = file;
+    uint64_t now = os_now_ns();
+    for (uint32_t i = 0; i < m->cap; i++)
+        if (m->block[i].p)
+            event_add_info(EVENT_ALLOC, en->event_name, m->block[i].owner, now, now,
+                           (int64_t)m->block[i].size, (int64_t)m->block[i].number);
+    event_add(EVENT_RESERVE, en->event_name, now, now, (int64_t)(m->held + m->kept), (int64_t)m->kept);
+}
+
+bool memory_count(struct engine *en, void *p, size_t asked, size_t size, uint32_t owner, uint64_t t0) {
+    static atomic_uint_fast64_t last;
+    struct memory *m = &en->memory;
+    memory_tell(en);
+    if (!room(m)) return false;
+    struct block b = {p, asked, size, atomic_fetch_add(&last, 1) + 1, os_now_ns(), owner};
+    put(m, &b);
+    m->blocks++;
+    m->in_use += asked;
+    m->held += size;
+    m->peak = RG_MAX(m->peak, m->held);
+    m->most = RG_MAX(m->most, m->held);
+    event_add_info(EVENT_ALLOC, en->event_name, owner, t0, b.since, (int64_t)size, (int64_t)b.number);
+    return true;
+}
+
+void memory_uncount(struct engine *en, void *p, uint64_t t0) {
+    struct memory *m = &en->memory;
+    memory_tell(en);
+    struct block *b = find(m, p);
+    if (!b) return;
+    m->in_use -= b->asked;
+    m->held -= b->size;
+    event_add(EVENT_FREE, en->event_name, t0, os_now_ns(), (int64_t)b->size, (int64_t)b->number);
+    take_out(m, b);
+}
+
+static void tell_reserved(struct engine *en, size_t was) {
+    struct memory *m = &en->memory;
+    uint64_t now = os_now_ns();
+    if (m->held + m->kept != was)
+        event_add(EVENT_RESERVE, en->event_name, now, now, (int64_t)(m->held + m->kept), (int64_t)m->kept);
+}
+
+/* ---- taking and giving back ------------------------------------------------------------------------------- */
+
+static void *from_device(struct engine *en, size_t n, size_t *size) {
+    struct memory *m = &en->memory;
+    if (n > SIZE_MAX / 4) return NULL;
+    uint32_t cls = class_of(en, n, size);
+    void *p = take(en, cls, *size);
+    if (!p) p = en->ops->alloc(en->dev, *size);
+    if (!p && m->kept) {
+        memory_trim(en);
+        p = en->ops->alloc(en->dev, *size);
+    }
+    return p;
+}
+
+void *engine_alloc_for(struct engine *en, struct err *e, size_t n, uint32_t owner) {
     struct memory *m = &en->memory;
     uint64_t t0 = os_now_ns();
-    size_t size;
-    void *p = NULL;
-    if (n <= SIZE_MAX / 4) {
-        uint32_t cls = class_of(en, n, &size);
-        p = take(en, cls, size);
-        if (!p) p = en->ops->alloc(en->dev, size);
-        if (!p && m->kept) {
-            memory_trim(en);
-            p = en->ops->alloc(en->dev, size);
-        }
+    size_t size = 0, was = m->held + m->kept;
+    void *p = from_device(en, n, &size);
+    if (p && !memory_count(en, p, n, size, owner, t0)) {
+        en->ops->free(en->dev, p, size);
+        p = NULL;
     }
     if (!p) {
         if (en->ops->wait && en->ops->wait(en->dev, e)) return NULL; /* it is lost, not full */
         err_set(e, RG_ENOMEM, "the %s device has no %zu bytes of memory left", en->ops->name, n);
         return NULL;
     }
-    m->in_use += n;
-    m->held += size;
-    m->peak = RG_MAX(m->peak, m->held);
-    event_add(EVENT_ALLOC, en->event_name, t0, os_now_ns(), (int64_t)n, (int64_t)m->in_use);
+    tell_reserved(en, was);
     return p;
 }
+
+void *engine_alloc(struct engine *en, struct err *e, size_t n) { return engine_alloc_for(en, e, n, 0); }
 
 void engine_free(struct engine *en, void *p, size_t n) {
     if (!p) return;
     uint64_t t0 = os_now_ns();
-    size_t size;
+    size_t size, was = en->memory.held + en->memory.kept;
     uint32_t cls = class_of(en, n, &size);
-    en->memory.in_use -= n;
-    en->memory.held -= size;
+    memory_uncount(en, p, t0);
     if (!keep(en, cls, p, size)) en->ops->free(en->dev, p, size);
-    event_add(EVENT_FREE, en->event_name, t0, os_now_ns(), (int64_t)n, (int64_t)en->memory.in_use);
+    tell_reserved(en, was);
+}
+
+/* ---- looking at it ------------------------------------------------------------------------------------------ */
+
+void engine_own(struct engine *en, void *p, uint32_t owner) {
+    struct block *b = find(&en->memory, p);
+    if (b && owner) b->owner = owner;
+}
+
+struct engine_memory engine_memory(const struct engine *en) {
+    const struct memory *m = &en->memory;
+    return (struct engine_memory){m->in_use, m->held, m->kept, m->most, m->blocks};
+}
+
+void engine_reset_peak(struct engine *en) { en->memory.most = en->memory.held; }
+
+void engine_blocks(struct engine *en, struct arena *a, struct event_list *out) {
+    const struct memory *m = &en->memory;
+    *out = (struct event_list){.p = arena_array(a, struct event, m->blocks + 1)};
+    for (uint32_t i = 0; i < m->cap; i++) {
+        const struct block *b = &m->block[i];
+        if (b->p)
+            out->p[out->n++] = (struct event){b->since,       b->since, (int64_t)b->size, (int64_t)b->number,
+                                              en->event_name, 1,        EVENT_ALLOC,      b->owner};
+    }
 }

@@ -184,7 +184,7 @@ int plans_temp(struct engine *en, struct err *e, size_t bytes) {
     struct plans *p = &en->plans;
     if (bytes <= p->temp_bytes) return 0;
     drop_temp(en);
-    p->temp = engine_alloc(en, e, bytes);
+    p->temp = engine_alloc_for(en, e, bytes, owner_name(EVENT_MEM_PLAN, bytes, "values between kernels"));
     if (!p->temp) return e->code;
     p->temp_bytes = bytes;
     return 0;

@@ -342,16 +342,17 @@ static const char *site_of(struct call *c, const struct debug_call *d) {
 }
 
 /* What a profile says about each call of a kernel. A plan that another line of the user's program made is named anew;
- * in a replay there is no graph to ask, and the names stay. Texts last as long as the process: only while recording. */
+ * in a replay there is no graph to ask, and the names stay. Texts last as long as the process: once for a plan, unless a
+ * profile is recorded. */
 static void name_calls(struct call *c, struct plan *x) {
+    bool all = event_recording(), other = all && c->stats.cached && c->key.topo.n;
+    if (x->named > all && !other) return;
     struct event_span own = event_begin(EVENT_PROFILER, 0);
-    bool other = c->stats.cached && c->key.topo.n;
-    if (x->named && !other) return;
     for (uint32_t i = 0; i < engine_list_count(x->list); i++) {
         struct debug_call *k = &x->call[i];
         x->list->cmd.p[i].info = debug_info(c->work, k, other ? site_of(c, k) : k->site);
     }
-    x->named = true;
+    x->named = (uint8_t)(1 + all);
     event_end(own, 0, 0);
 }
 
@@ -385,7 +386,7 @@ static void upload_tables(struct call *c, const struct recipe *r) {
     struct err e = {0};
     if (!r->table_n) return;
     size_t bytes = (size_t)r->table_n * sizeof *r->table;
-    x->table = engine_alloc(c->en, &e, bytes);
+    x->table = engine_alloc_for(c->en, &e, bytes, owner_name(EVENT_MEM_OTHER, bytes, "task tables"));
     if (!x->table) must(c, e.code, &e);
     x->table_bytes = bytes;
     must(c, c->en->ops->copy(c->en->dev, &e, COPY_IN, x->table, r->table, bytes), &e);
@@ -416,7 +417,10 @@ static const struct ekernel **new_recipe(struct call *c, struct recipe *r) {
     r->table = s->table, r->table_n = s->table_n;
     r->stats = c->stats;
     add_copies(c, s, r);
-    if (c->en->ops->kind == DEV_RUNS) add_calls(c, s, r);
+    if (c->en->ops->kind == DEV_RUNS) {
+        add_calls(c, s, r);
+        owners_recipe(c->work, c->r->ir, s, &c->key, r);
+    }
     if (tune_beam(c->en) > 0) c->searched = s;
     return k;
 }
@@ -453,6 +457,7 @@ static struct plan *make_plan(struct call *c) {
     if (x->list) {
         add_commands(c, &r, k);
         add_provenance(c, &r, k);
+        owners_find(c->work, x, c->r, &c->key, &r);
         upload_tables(c, &r);
         if (!known) recipe_save(c->en, c->work, &r);
     }
@@ -534,7 +539,8 @@ static void search_before(struct call *c, struct plan *x, uint32_t i) {
 /* At DEBUG=2 each operation is waited for and said; else all are handed over at once. */
 static void run(struct call *c, struct plan *x) {
     struct err e = {0};
-    if (event_recording()) name_calls(c, x);
+    name_calls(c, x);
+    if (event_recording()) memory_tell(c->en), owners_tell(x);
     uint64_t t0 = os_now_ns();
     uint32_t n = engine_list_count(x->list), step = log_on(2) || c->searched ? 1 : RG_MAX(n, 1);
     for (uint32_t i = 0; i < n; i += step) {
@@ -672,6 +678,12 @@ static void add_up(struct realize_stats *t, const struct realize_stats *s) {
     t->run_ns += s->run_ns;
 }
 
+static void end_run(const struct engine *en, struct event_span s, const struct plan *x, uint32_t kernels, int how) {
+    const struct block *b = x && x->nplanned ? memory_block(en, en->plans.temp) : NULL;
+    event_add_info(EVENT_RUN, s.name, x ? x->name : 0, s.t0, os_now_ns(), kernels,
+                   how + 256 * (b ? (int64_t)b->number : 0));
+}
+
 static int start(struct engine *en, struct err *e, const struct realize *r, struct realize_stats *stats,
                  bool run_it) {
     struct call c = {.en = en, .r = r, .err = r->ir->err, .work = &en->plans.work, .run = run_it};
@@ -679,7 +691,7 @@ static int start(struct engine *en, struct err *e, const struct realize *r, stru
     struct arena_mark mark = arena_mark(c.work);
     struct event_span span = event_begin(EVENT_RUN, en->event_name);
     int code = err_guard(c.err, realize, &c);
-    if (run_it) event_end(span, c.stats.kernels, c.stats.cached);
+    if (run_it) end_run(en, span, en->plans.latest, c.stats.kernels, c.stats.cached);
     if (code && e != c.err) err_set(e, code, "%s", c.err->msg);
     plan_free(en, c.made);
     arena_release(c.work, mark);
@@ -709,7 +721,7 @@ int plan_run(struct engine *en, struct err *e, struct plan *x, const struct real
     struct again a = {.c = {.en = en, .r = r, .err = e, .work = &en->plans.work, .run = true}, .x = x};
     struct event_span span = event_begin(EVENT_RUN, en->event_name);
     int code = err_guard(e, run_again, &a);
-    event_end(span, a.c.stats.kernels, 2);
+    end_run(en, span, x, a.c.stats.kernels, 2);
     if (!code) add_up(&en->plans.totals, &a.c.stats);
     if (stats) *stats = a.c.stats;
     return code;

@@ -96,6 +96,15 @@ static void call_fields(struct file *f, struct recipe_call *c) {
     numbers(f, &c->node, &c->nodes, sizeof *c->node);
     text(f, &c->name);
     raw(f, &c->writes, sizeof c->writes);
+    text(f, &c->shapes);
+}
+
+static void value_fields(struct file *f, struct recipe_value *v) {
+    raw(f, &v->asked, sizeof v->asked);
+    raw(f, &v->offset, sizeof v->offset);
+    field32(f, &v->first), field32(f, &v->last), field32(f, &v->writer), field32(f, &v->node);
+    numbers(f, &v->reader, &v->readers, sizeof *v->reader);
+    text(f, &v->shape);
 }
 
 static void fields(struct file *f, struct recipe *r) {
@@ -107,6 +116,8 @@ static void fields(struct file *f, struct recipe *r) {
     for (uint32_t i = 0; i < r->nkernel; i++) kernel_fields(f, &r->kernel[i]);
     ARRAY(f, r->call, &r->ncall);
     for (uint32_t i = 0; i < r->ncall; i++) call_fields(f, &r->call[i]);
+    ARRAY(f, r->value, &r->nvalue);
+    for (uint32_t i = 0; i < r->nvalue; i++) value_fields(f, &r->value[i]);
 }
 
 /* ---- finding and keeping ------------------------------------------------------------------------------------ */

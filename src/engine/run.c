@@ -60,8 +60,13 @@ static void need_scratch(struct engine_list *l, int64_t bytes) {
     size_t size = stride * (limit ? RG_MAX(limit / stride, 1) : (size_t)l->workers);
     char *p = l->en->ops->alloc(l->en->dev, size);
     if (!p) err_throw(&l->err, RG_ENOMEM, "no memory for %zu bytes of scratch", size);
-    if (s->p) l->en->ops->free(l->en->dev, s->p, s->size);
+    if (s->p) {
+        memory_uncount(l->en, s->p, os_now_ns());
+        l->en->ops->free(l->en->dev, s->p, s->size);
+    }
     *s = (struct scratch){p, stride, size};
+    if (!memory_count(l->en, p, size, size, owner_name(EVENT_MEM_OTHER, size, "scratch of workers"), os_now_ns()))
+        err_throw(&l->err, RG_ENOMEM, "no memory for %zu bytes of scratch", size);
 }
 
 struct add_call {
@@ -91,7 +96,8 @@ static void add_guarded(void *arg) {
                                 .shared = (uint32_t)k->shared,
                                 .areas = k->scratch > 0, /* how many: when it runs */
                                 .nbuf = k->nbuf,
-                                .nvar = k->nvar},
+                                .nvar = k->nvar,
+                                .name = event_name(k->name)},
                           .name = event_name(k->name),
                           .ops = (int64_t)k->est.flops,
                           .bytes = (int64_t)k->est.bytes,

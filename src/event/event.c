@@ -101,7 +101,7 @@ void event_add_info(enum event_kind kind, uint32_t name, uint32_t info, uint64_t
     word *s = r->slot[i & (EVENT_RING - 1)];
     for (int k = 0; k < WORDS; k++) atomic_store_explicit(&s[k], w[k], memory_order_release);
     atomic_store_explicit(&r->done, i + 1, memory_order_release);
-    if (__builtin_expect(event_recording(), 0)) record_event(&e);
+    if (__builtin_expect(event_recording_kind(kind), 0)) record_event(&e);
 }
 
 void event_add(enum event_kind kind, uint32_t name, uint64_t t0, uint64_t t1, int64_t a, int64_t b) {
@@ -230,6 +230,15 @@ static const struct {
     EVENT_TABLE(X)
 #undef X
 };
+
+const char *event_memory_text(uint32_t kind) {
+    static const char *const text[EVENT_MEMORIES] = {
+#define X(name, text) text,
+        EVENT_MEMORY_TABLE(X)
+#undef X
+    };
+    return kind < EVENT_MEMORIES ? text[kind] : "?";
+}
 
 const char *event_kind_text(uint32_t kind) { return kind < EVENT_KINDS ? kinds[kind].text : "?"; }
 

@@ -22,23 +22,45 @@
     X(CACHE,   "cache",   "hit",        "bytes")        /* one look into the disk cache */         \
     X(LAUNCH,  "launch",  "call",       "chunks")       /* host side of a kernel call */           \
     X(KERNEL,  "kernel",  "operations", "bytes")        /* device side of a kernel call */         \
-    X(COPY,    "copy",    "bytes",      "direction")    /* 0 from the host, 1 to it, 2 on a device */ \
+    X(COPY,    "copy",    "bytes",      "direction")    /* 0 from the host, 1 to it, 2 on a device; + 4 pageable */ \
     X(WAIT,    "wait",    "call",       "unused")       /* host waits for a device */              \
-    X(ALLOC,   "alloc",   "bytes",      "in use after") /* device memory reserved */               \
-    X(FREE,    "free",    "bytes",      "in use after") /* and given back */                       \
+    X(ALLOC,   "alloc",   "bytes",      "block")        /* a block of device memory comes into use */ \
+    X(FREE,    "free",    "bytes",      "block")        /* and out of it */                        \
     X(RANGE,   "range",   "user a",     "user b")       /* a range the user marked */              \
     X(STEP,    "step",    "number",     "unused")       /* one training step */                    \
     X(CALL,    "call",    "unused",     "unused")       /* one public function; while recording */ \
-    X(RUN,     "run",     "kernels",    "how")          /* a program: 0 planned, 1 known, 2 replayed */ \
+    X(RUN,     "run",     "kernels",    "how")          /* a program: 0 planned, 1 known, 2 replayed; + 256 times the block of its temporaries */ \
     X(LOWER,   "lower",   "kernels",    "unused")       /* kernels of a new plan lowered */        \
     X(BUILD,   "build",   "kernels",    "unused")       /* .. rendered, and found or compiled */   \
     X(RECORD,  "record",  "on",         "cpu ns")       /* recording went on or off; time of all cores */ \
-    X(PROFILER, "profiler", "bytes",    "unused")       /* what recording itself took */
+    X(PROFILER, "profiler", "bytes",    "unused")       /* what recording itself took */          \
+    X(RESERVE, "reserve", "bytes",      "spare")        /* what the device has given us, and of it what nobody uses */ \
+    X(PLANNED, "planned", "bytes",      "life")         /* a value between kernels of a plan: first call << 32 | last */ \
+    X(PART,    "part",    "iterations", "worker")       /* one worker's share of a kernel */
 /* clang-format on */
 
 enum event_kind {
 #define X(name, text, a, b) EVENT_##name,
     EVENT_TABLE(X) EVENT_KINDS
+#undef X
+};
+
+/* What device memory is for. */
+/*    kind         text */
+#define EVENT_MEMORY_TABLE(X)                                                               \
+    X(PARAMETER, "parameters")                                                              \
+    X(GRADIENT, "gradients")                                                                \
+    X(ACTIVATION, "activations") /* computed on the way forward, read on the way back */    \
+    X(STATE, "optimiser state")                                                             \
+    X(DATA, "inputs and data")                                                              \
+    X(VALUE, "values")          /* other tensors that the program holds */                  \
+    X(TEMPORARY, "temporaries") /* between two kernels */                                   \
+    X(PLAN, "planned block")    /* the block that a plan's values between kernels lie in */ \
+    X(OTHER, "scratch and tables")
+
+enum event_memory {
+#define X(name, text) EVENT_MEM_##name,
+    EVENT_MEMORY_TABLE(X) EVENT_MEMORIES
 #undef X
 };
 
@@ -48,12 +70,16 @@ struct event {
     uint32_t name;   /* of event_name */
     uint32_t thread; /* 1, 2, 3 … in the order in which threads first recorded something */
     uint32_t kind;
-    uint32_t
-        info; /* of event_name: more about it, 0 none. CALL: "file:line", the file as the compiler was given it.
-               * KERNEL, by tabs: site, roof in ns, bound, key, predicted ns, number of the name that is its kernel
-               * graph in print, of that which is its source, work as "key=value .." (roof.c), opts; what follows the
-               * bound may be missing. */
+    uint32_t info; /* of event_name: more about it, 0 none; see below */
 };
+/* Info is text, its fields separated by tabs; later ones may be left out. Shapes are written f32(64,10); a site is what DEBUG=2 prints,
+ * "conv2d net.0 mnist.c:31 (backward)".
+ *   KERNEL          site, roof in ns, what sets the roof, shapes stored, key, predicted ns, number of the name that is its kernel graph
+ *                   in print, of that which is its source, work as "key=value .." (roof.c), opts
+ *   CALL            file:line (the file as the compiler was given it), module, shapes taken -> shape made
+ *   ALLOC           what it is for (EVENT_MEMORY_TABLE), bytes asked for, site, shape
+ *   PLANNED         the same and the offset in the block; its name is the plan's
+ *   RUN             the plan's name */
 
 /* ---- writing: any thread, any time ------------------------------------------------------------- */
 
@@ -79,27 +105,43 @@ static inline void event_end(struct event_span s, int64_t a, int64_t b) {
 
 /* ---- record.c: the profile of a whole run ----------------------------------------------------------- */
 
-/* The file: "RIDGEPRF", u32 EVENT_FILE_VERSION, u32 bytes until the first block; then blocks, each a struct event_block
- * and `size` bytes, of which the first `used` count. EVENT_BLOCK_RECORDS holds struct events; EVENT_BLOCK_NAMES holds
- * u32 number, u32 length, text. Little endian. A name may stand behind records that use it.
+/* The file: a struct event_head, and from its `bytes` on blocks, each a struct event_block and `size` bytes, of which
+ * the first `used` count. EVENT_BLOCK_RECORDS holds struct events; EVENT_BLOCK_NAMES holds u32 number, u32 length, text. Little
+ * endian. A name may stand behind records that use it.
  * A thread writes into a block of its own, mapped from the file: what was recorded is in the file at once, and stays
  * there when the process is killed. */
 #define EVENT_FILE_MAGIC "RIDGEPRF"
-#define EVENT_FILE_VERSION 2
+#define EVENT_FILE_VERSION 3
+struct event_head {
+    char magic[8];
+    uint32_t version, bytes; /* bytes: of the head and what is left free behind it */
+    uint64_t dropped; /* records that found no room: on a full disk, or overwritten in the flight recorder */
+    uint32_t
+        record_ns; /* what a record costs, with one look at the clock: measured when recording began; 0 not known */
+    uint32_t pid;
+};
 enum { EVENT_BLOCK_RECORDS = 0x53434552, EVENT_BLOCK_NAMES = 0x454d414e }; /* "RECS", "NAME" */
 struct event_block {
     uint32_t tag, thread, size, used;
 };
 
 /* Begins to record to a new file at `path`, replacing what was there. One recording at a time in a process.
- * Forked children do not record. */
-int event_record_start(struct err *, const char *path);
-void event_record_pause(bool); /* true: nothing is written until false */
+ * Forked children do not record. kinds: a bit for each enum event_kind that is wanted; marks, steps, ranges and the profiler's own
+ * cost are always recorded. */
+int event_record_start(struct err *, const char *path, uint32_t kinds);
+/* OFF: nothing but what happens to memory is written, so that later records can be understood. WARM: the same, but
+ * everybody prepares what he would write. */
+enum event_mode { EVENT_OFF, EVENT_WARM, EVENT_ON };
+void event_record_mode(enum event_mode);
 /* Ends it; 0, or why the file is not whole (the disk was full). */
 int event_record_stop(struct err *);
-extern uint32_t event_recording_now;
+uint32_t event_record_file(void); /* number of the recording that is under way, another for each; 0: none */
+extern uint32_t event_recording_now, event_written_kinds;
 static inline bool event_recording(void) {
     return __atomic_load_n(&event_recording_now, __ATOMIC_RELAXED) != 0;
+}
+static inline bool event_recording_kind(enum event_kind k) {
+    return __atomic_load_n(&event_written_kinds, __ATOMIC_RELAXED) >> k & 1;
 }
 
 /* ---- reading: any thread, while others write ----------------------------------------------------- */
@@ -117,6 +159,7 @@ void event_reset(void);
 
 const char *event_name_text(uint32_t name); /* "" for a number that was not given out */
 const char *event_kind_text(uint32_t kind);
+const char *event_memory_text(uint32_t kind); /* "parameters" .. */
 /* One line per record: start and length in microseconds, thread, kind, name, a, b. */
 void event_print(struct str *, const struct event_list *);
 

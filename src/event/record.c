@@ -21,8 +21,13 @@
 #define HEAD_BYTES (64u << 10)   /* before the first block: where a page may begin */
 #define NAME_BYTES 200000u       /* of one name at most: fits into a block */
 
-uint32_t event_recording_now;
-static void set_recording(bool on) { __atomic_store_n(&event_recording_now, on, __ATOMIC_SEQ_CST); }
+/* What is written in any case; what is written while nothing else is, to understand what comes later. */
+#define KIND(name) (1u << EVENT_##name)
+#define ALWAYS (KIND(RECORD) | KIND(PROFILER) | KIND(STEP) | KIND(RANGE))
+#define MEMORY (KIND(ALLOC) | KIND(FREE) | KIND(RESERVE) | KIND(PLANNED))
+_Static_assert(EVENT_KINDS <= 32, "a bit for each kind");
+
+uint32_t event_recording_now, event_written_kinds;
 
 static struct {
     pthread_mutex_t lock;
@@ -30,8 +35,22 @@ static struct {
     uint64_t end;     /* where the next block begins */
     atomic_uint file; /* number of the file: blocks of an older one are not written to any more */
     int failed;       /* errno */
+    atomic_bool full; /* failed */
+    uint32_t kinds;   /* wanted */
+    enum event_mode mode;
+    uint32_t record_ns; /* see struct event_head */
+    atomic_uint_fast64_t dropped;
     struct event_block *names;
 } rec = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+static void set_mode(enum event_mode m) {
+    rec.mode = m;
+    uint32_t kinds = m == EVENT_ON ? rec.kinds | ALWAYS
+                     : rec.fd >= 0 ? (rec.kinds & MEMORY) | KIND(RECORD)
+                                   : 0;
+    __atomic_store_n(&event_recording_now, m != EVENT_OFF && !rec.failed, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&event_written_kinds, kinds, __ATOMIC_SEQ_CST);
+}
 
 static _Thread_local struct event_block *block;
 static _Thread_local uint32_t block_file;
@@ -47,8 +66,9 @@ static struct event_block *new_block(uint32_t tag, uint32_t thread) {
                  (off_t)rec.end);
         if (p == MAP_FAILED) rec.failed = errno;
     }
-    if (rec.failed) {
-        set_recording(0);
+    if (rec.failed) { /* what comes is counted, so that somebody can say how much is missing */
+        atomic_store(&rec.full, true);
+        __atomic_store_n(&event_recording_now, 0, __ATOMIC_SEQ_CST);
         return NULL;
     }
     rec.end += BLOCK_BYTES;
@@ -77,13 +97,20 @@ void record_event(const struct event *e) {
         append(block, e, sizeof *e);
         return;
     }
+    if (atomic_load_explicit(&rec.full, memory_order_relaxed)) {
+        atomic_fetch_add_explicit(&rec.dropped, 1, memory_order_relaxed);
+        return;
+    }
     uint64_t t0 = os_now_ns();
     drop_block(&block);
     pthread_mutex_lock(&rec.lock);
     block = new_block(EVENT_BLOCK_RECORDS, e->thread);
     block_file = atomic_load(&rec.file);
     pthread_mutex_unlock(&rec.lock);
-    if (!block) return;
+    if (!block) {
+        atomic_fetch_add_explicit(&rec.dropped, 1, memory_order_relaxed);
+        return;
+    }
     append(block, e, sizeof *e);
     struct event own = {t0, os_now_ns(), BLOCK_BYTES, 0, 0, e->thread, EVENT_PROFILER, 0};
     append(block, &own, sizeof own);
@@ -112,9 +139,9 @@ void record_name(uint32_t number, const char *text, size_t len) {
 /* The child shares the parent's pages: it must not write to them. */
 static void in_child(void) {
     pthread_mutex_init(&rec.lock, NULL);
-    set_recording(0);
     if (rec.fd >= 0) close(rec.fd);
     rec.fd = -1;
+    set_mode(EVENT_OFF);
     drop_block(&rec.names);
     drop_block(&block);
 }
@@ -129,62 +156,105 @@ static void say(bool on) {
 
 static void lock(void) { pthread_mutex_lock(&rec.lock); }
 
+static int write_head(int fd, uint32_t record_ns) {
+    struct event_head h = {.version = EVENT_FILE_VERSION,
+                           .bytes = HEAD_BYTES,
+                           .dropped = atomic_load(&rec.dropped),
+                           .record_ns = record_ns,
+                           .pid = (uint32_t)getpid()};
+    memcpy(h.magic, EVENT_FILE_MAGIC, sizeof h.magic);
+    return pwrite(fd, &h, sizeof h, 0) == (ssize_t)sizeof h ? 0 : errno ? errno : EIO;
+}
+
 /* A file of its own, even where an old recording is still mapped by somebody. */
-static int create(struct err *e, const char *path) {
+static int create(struct err *e, const char *path, uint32_t kinds) {
     if (unlink(path) && errno != ENOENT)
         return err_set(e, RG_EIO, "%s: cannot be replaced: %s", path, strerror(errno));
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0) return err_set(e, RG_EIO, "%s: cannot be written: %s", path, strerror(errno));
-    uint32_t head[2] = {EVENT_FILE_VERSION, HEAD_BYTES};
-    char first[16];
-    memcpy(first, EVENT_FILE_MAGIC, 8);
-    memcpy(first + 8, head, 8);
-    if (pwrite(fd, first, sizeof first, 0) != (ssize_t)sizeof first) {
-        int code = errno;
+    atomic_store(&rec.dropped, 0);
+    int code = write_head(fd, 0);
+    if (code) {
         close(fd);
         return err_set(e, RG_EIO, "%s: cannot be written: %s", path, strerror(code));
     }
     rec.fd = fd;
     rec.end = HEAD_BYTES;
     rec.failed = 0;
+    atomic_store(&rec.full, false);
+    rec.kinds = kinds;
     atomic_fetch_add(&rec.file, 1);
     return 0;
 }
 
-int event_record_start(struct err *e, const char *path) {
+/* Records that are taken back at once: what one costs here, today. */
+static uint32_t measure(void) {
+    enum { TIMES = 512 };
+    uint32_t thread = block ? block->thread : 0, used = block ? block->used : 0;
+    if (!block || used + TIMES * sizeof(struct event) > block->size) return 0;
+    uint64_t t0 = os_now_ns(), t = t0;
+    for (int i = 0; i < TIMES; i++) {
+        struct event e = {t, t, i, 0, 0, thread, EVENT_PROFILER, 0};
+        record_event(&e);
+        t = os_now_ns();
+    }
+    block->used = used;
+    return (uint32_t)RG_MAX((t - t0 + TIMES / 2) / TIMES, 1);
+}
+
+int event_record_start(struct err *e, const char *path, uint32_t kinds) {
     pthread_once(&once, at_fork);
     lock();
-    int bad = rec.fd >= 0 ? err_set(e, RG_EINVAL, "a profile is being recorded already") : create(e, path);
+    int bad =
+        rec.fd >= 0 ? err_set(e, RG_EINVAL, "a profile is being recorded already") : create(e, path, kinds);
     pthread_mutex_unlock(&rec.lock);
     if (bad) return bad;
     names_each(put_name, lock);
+    set_mode(EVENT_ON);
     pthread_mutex_unlock(&rec.lock);
-    set_recording(1);
     say(true);
+    uint32_t ns = measure();
+    lock();
+    if (rec.fd >= 0) write_head(rec.fd, ns);
+    rec.record_ns = ns;
+    pthread_mutex_unlock(&rec.lock);
     return 0;
 }
 
-void event_record_pause(bool pause) {
+void event_record_mode(enum event_mode m) {
     lock();
-    bool ready = rec.fd >= 0 && !rec.failed;
+    bool change = rec.fd >= 0 && rec.mode != m, was = rec.mode == EVENT_ON;
     pthread_mutex_unlock(&rec.lock);
-    if (!ready || pause == !event_recording()) return;
-    if (pause) say(false);
-    set_recording(!pause);
-    if (!pause) say(true);
+    if (!change) return;
+    if (was) say(false);
+    lock();
+    if (rec.fd >= 0) set_mode(m);
+    pthread_mutex_unlock(&rec.lock);
+    if (m == EVENT_ON) say(true);
+}
+
+uint32_t event_record_file(void) {
+    return event_recording_kind(EVENT_RECORD) ? atomic_load_explicit(&rec.file, memory_order_relaxed) : 0;
 }
 
 int event_record_stop(struct err *e) {
-    if (event_recording()) say(false);
     lock();
-    set_recording(0);
+    bool on = rec.mode == EVENT_ON;
+    pthread_mutex_unlock(&rec.lock);
+    if (on) say(false);
+    lock();
     int failed = rec.failed, fd = rec.fd;
     rec.fd = -1;
     rec.failed = 0;
+    atomic_store(&rec.full, false);
+    set_mode(EVENT_OFF);
     drop_block(&rec.names);
     pthread_mutex_unlock(&rec.lock);
     drop_block(&block);
     if (fd < 0) return err_set(e, RG_EINVAL, "no profile is being recorded");
+    if (atomic_load(&rec.dropped)) write_head(fd, rec.record_ns);
     close(fd);
-    return failed ? err_set(e, RG_EIO, "the profile ends early: %s", strerror(failed)) : 0;
+    return failed ? err_set(e, RG_EIO, "the profile ends early: %s; %llu records are missing",
+                            strerror(failed), (unsigned long long)atomic_load(&rec.dropped))
+                  : 0;
 }

@@ -247,7 +247,7 @@ static rg_tensor add_entry(AT, const char *fn, rg_module *m, const char *name, r
         return api_poison(c);
     char *text = nn_text(c, HERE, fn, name);
     if (!text) return api_poison(c);
-    rg_tensor t = param ? rg_param_at(HERE, value) : api_state(HERE, value);
+    rg_tensor t = param ? rg_param_at(HERE, value) : api_state(HERE, value, false);
     if (rg_status_of(c)) return mem_free(text), api_poison(c);
     m->entry[m->entries++] = (struct nn_entry){text, t, param};
     changed(m);
@@ -375,7 +375,7 @@ rg_tensor rg_nn_forward_at(AT, rg_module *m, rg_tensor x) {
     nn_path(m, path + 4);
     if (path[4]) path[3] = '.';
     rg_scope scope = rg_begin(c);
-    struct api_place old = api_enter(c, (struct api_place){path, HERE});
+    struct api_place old = api_enter(c, (struct api_place){path, HERE, false});
     rg_tensor out = m->layer->forward(HERE, m, x);
     if (m->half_root) out = rg_cast_at(HERE, out, RG_F32);
     out = api_result(HERE, scope, out);

@@ -101,7 +101,7 @@ static rg_tensor add_state(AT, rg_optim *o, const char *kind, int64_t number, rg
         snprintf(name, sizeof name, "%s.%lld", kind, (long long)number);
     char *text = nn_text(o->c, HERE, o->rule->name, name);
     if (!text) return RG_NONE;
-    rg_tensor t = api_state(HERE, value);
+    rg_tensor t = api_state(HERE, value, true);
     api_drop(value);
     o->name[o->entries] = text;
     o->entry[o->entries++] = t;
@@ -322,7 +322,7 @@ rg_status rg_optim_step_at(AT, rg_optim *o) {
     rg_tensor *g = mem_alloc((o->n + 1) * sizeof *g);
     if (!g) return api_fail(o->c, HERE, "rg_optim_step", RG_ENOMEM, "out of memory");
     rg_scope scope = rg_begin(o->c);
-    struct api_place old = api_enter(o->c, (struct api_place){o->rule->name, HERE});
+    struct api_place old = api_enter(o->c, (struct api_place){o->rule->name, HERE, true});
     step(&(struct at){.file = file, .line = line, .o = o}, g);
     api_enter(o->c, old);
     rg_end(scope);

@@ -284,7 +284,8 @@ static uint32_t place_of(struct places *p, const uop *memory) {
     struct sched_buf b = {.place = BUF_TEMP,
                           .dt = (enum dtype)memory->dt,
                           .elements = shape_size(sg_shape(&s->g, memory)),
-                          .first = UINT32_MAX};
+                          .first = UINT32_MAX,
+                          .node = memory->id};
     if (memory->op == OP_BUFFER) b.place = BUF_GRAPH, b.number = (uint32_t)memory->arg.u;
     for (uint32_t i = 0; i < s->g.root->nsrc && b.place == BUF_TEMP; i++)
         if (sg_memory(&s->g, s->g.target[i]) == memory) b.place = BUF_RESULT, b.number = i;
@@ -298,7 +299,8 @@ static uint32_t place_table(struct sched *s, const struct call *c) {
                           .number = s->out->table_n,
                           .dt = DT_I64,
                           .elements = c->words,
-                          .first = UINT32_MAX};
+                          .first = UINT32_MAX,
+                          .node = UINT32_MAX};
     s->out->table = arena_resize(s->a, s->out->table, s->out->table_n * sizeof *c->table,
                                  (s->out->table_n + c->words) * sizeof *c->table);
     memcpy(s->out->table + s->out->table_n, c->table, c->words * sizeof *c->table);

@@ -22,12 +22,12 @@ static bool same_text(const char *a, const char *b) { return a == b || (a && b &
 static uint64_t text_hash(const char *s, uint64_t seed) { return s ? hash_bytes(s, strlen(s), seed) : seed; }
 
 uint32_t prov_site(struct prov *p, const char *file, int line, const char *fn, const char *module,
-                   bool backward) {
+                   uint8_t part) {
     uint64_t h = text_hash(file, 1), at;
-    h = text_hash(fn, h), h = text_hash(module, h), h = hash_u64(h ^ (uint64_t)line << 1 ^ backward);
+    h = text_hash(fn, h), h = text_hash(module, h), h = hash_u64(h ^ (uint64_t)line << 2 ^ part);
     for (; map_get(&p->site_map, h, &at); h = hash_u64(h + 1)) {
         const struct site *s = &p->site.p[at];
-        if (s->line == line && s->backward == backward && same_text(s->file, file) && same_text(s->fn, fn) &&
+        if (s->line == line && s->part == part && same_text(s->file, file) && same_text(s->fn, fn) &&
             same_text(s->module, module))
             return (uint32_t)at;
     }
@@ -35,7 +35,7 @@ uint32_t prov_site(struct prov *p, const char *file, int line, const char *fn, c
                      .fn = intern(p, fn),
                      .module = intern(p, module),
                      .line = line,
-                     .backward = backward};
+                     .part = part};
     vec_push(p->arena, &p->site, s);
     map_put(&p->site_map, h, p->site.n - 1);
     return p->site.n - 1;
@@ -90,7 +90,7 @@ static uint32_t backward_set(struct prov *p, uint32_t set) {
     uint32_t out = 0, n = p->set.p[set][0];
     for (uint32_t i = 1; i <= n; i++) {
         struct site s = p->site.p[p->set.p[set][i]];
-        uint32_t b = prov_site(p, s.file, s.line, s.fn, s.module, true);
+        uint32_t b = prov_site(p, s.file, s.line, s.fn, s.module, s.part | SITE_BACKWARD);
         out = prov_union(p, out, set_of(p, &b, 1));
     }
     return out;
@@ -109,12 +109,12 @@ static void print_place(struct str *out, const struct site *s) {
         const char *base = strrchr(s->file, '/');
         str_printf(out, " %s:%d", base ? base + 1 : s->file, s->line);
     }
-    if (s->backward) str_add(out, " (backward)");
+    if (s->part & SITE_BACKWARD) str_add(out, " (backward)");
 }
 
 /* Neighbours at one place are named together: "softmax, gelu model.c:31". */
 static bool same_place(const struct site *a, const struct site *b) {
-    return a->line == b->line && a->backward == b->backward && same_text(a->file, b->file) &&
+    return a->line == b->line && a->part == b->part && same_text(a->file, b->file) &&
            same_text(a->module, b->module);
 }
 

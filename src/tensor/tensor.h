@@ -18,8 +18,9 @@
 struct site {
     const char *file, *fn, *module; /* interned in the table's arena or static; module: nn path or NULL */
     int line;
-    bool backward;
+    uint8_t part; /* SITE_BACKWARD .. */
 };
+enum { SITE_BACKWARD = 1, SITE_OPTIMISER = 2 };
 struct prov {
     struct arena *arena;
     VEC(struct site) site;     /* by site number; 0 is "unknown" */
@@ -30,7 +31,7 @@ struct prov {
 };
 void prov_init(struct prov *, struct arena *);
 uint32_t prov_site(struct prov *, const char *file, int line, const char *fn, const char *module,
-                   bool backward);
+                   uint8_t part);
 void prov_add(struct prov *, uint32_t node_id, uint32_t site);
 uint32_t prov_set_of(const struct prov *, uint32_t node_id);
 /* Nodes [first, last) get all sites of `from`, marked backward if asked. */

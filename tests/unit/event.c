@@ -226,12 +226,12 @@ TEST(event_recording_while_threads_come_and_go) {
         pthread_t t[3];
         struct arena_mark m = arena_mark(&arena);
         atomic_store(&stop_writing, false);
-        if (round % 2) CHECK_EQ(event_record_start(&err, path), 0);
+        if (round % 2) CHECK_EQ(event_record_start(&err, path, UINT32_MAX), 0);
         for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, record_hashes, NULL);
-        if (round % 2 == 0) CHECK_EQ(event_record_start(&err, path), 0);
+        if (round % 2 == 0) CHECK_EQ(event_record_start(&err, path, UINT32_MAX), 0);
         for (int i = 0; i < 6; i++) {
             usleep(1500);
-            event_record_pause(i % 2 == 0);
+            event_record_mode((enum event_mode[]){EVENT_OFF, EVENT_ON, EVENT_WARM}[i % 3]);
         }
         if (round % 3) CHECK_EQ(event_record_stop(&err), 0); /* while they write */
         atomic_store(&stop_writing, true);
@@ -250,7 +250,7 @@ TEST(event_recording_while_threads_come_and_go) {
 TEST(event_recording_to_a_full_disk_ends) {
     struct err e = {0};
     if (access("/dev/full", W_OK)) SKIP("no /dev/full");
-    CHECK(event_record_start(&e, "/dev/full/x") != 0);
+    CHECK(event_record_start(&e, "/dev/full/x", UINT32_MAX) != 0);
     CHECK(strstr(e.msg, "cannot be"));
     struct rlimit old, small = {200 << 10, 200 << 10};
     getrlimit(RLIMIT_FSIZE, &old);
@@ -260,11 +260,11 @@ TEST(event_recording_to_a_full_disk_ends) {
     char path[] = "/tmp/ridge-record-XXXXXX";
     close(mkstemp(path));
     err_clear(&e);
-    CHECK_EQ(event_record_start(&e, path), 0); /* the head fits; the first block does not */
+    CHECK_EQ(event_record_start(&e, path, UINT32_MAX), 0); /* the head fits; the first block does not */
     for (int i = 0; i < 100; i++) event_add(EVENT_KERNEL, 0, 1, 2, 3, 4);
     CHECK(!event_recording());
     CHECK(event_record_stop(&e) != 0);
-    CHECK(strstr(e.msg, "the profile ends early"));
+    CHECK(strstr(e.msg, "the profile ends early") && strstr(e.msg, "102 records are missing")); /* and two marks */
     setrlimit(RLIMIT_FSIZE, &old);
     unlink(path);
 }

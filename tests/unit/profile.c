@@ -151,7 +151,7 @@ TEST(profile_of_a_shared_machine_says_so) {
         arena_init(&a, &err);
         event_reset();
         event_add(EVENT_RECORD, 0, 1000000, 1000000, 1, 5000000);
-        event_add(EVENT_ALLOC, event_name("CPU"), 1000000, 1000000, 64, 64);
+        event_add(EVENT_ALLOC, event_name("CPU"), 1000000, 1000000, 64, 1);
         event_add_info(EVENT_KERNEL, event_name("r_8"), event_name("sum a.c:7\t2000000\tmemory"), 1000000,
                        11000000, 8, 8);
         event_add(EVENT_RECORD, 0, 11000000, 11000000, 0, shared ? 7000000 : 15000000);
@@ -504,7 +504,7 @@ TEST(profile_cost_of_a_record) {
     struct err e = {0};
     uint32_t name = event_name("x");
     uint64_t best = UINT64_MAX;
-    CHECK_EQ(event_record_start(&e, fresh_path()), 0);
+    CHECK_EQ(event_record_start(&e, fresh_path(), UINT32_MAX), 0);
     for (int round = 0; round < 20; round++) {
         uint64_t t0 = os_now_ns();
         for (int i = 0; i < 10000; i++) event_add(EVENT_KERNEL, name, t0, t0, i, i);

@@ -35,7 +35,8 @@ static void add_name(struct str *s, struct map *seen, uint32_t name) {
 int trace_save_events(struct err *e, struct arena *a, const char *path, const struct event_list *l) {
     struct str s, names;
     struct map seen;
-    uint32_t head[2] = {EVENT_FILE_VERSION, 16};
+    struct event_head head = {.version = EVENT_FILE_VERSION, .bytes = sizeof head, .dropped = l->dropped};
+    memcpy(head.magic, EVENT_FILE_MAGIC, sizeof head.magic);
     str_init(&s, a);
     str_init(&names, a);
     map_init(&seen, a);
@@ -43,8 +44,7 @@ int trace_save_events(struct err *e, struct arena *a, const char *path, const st
         add_name(&names, &seen, l->p[i].name);
         add_name(&names, &seen, l->p[i].info);
     }
-    str_addn(&s, EVENT_FILE_MAGIC, 8);
-    str_addn(&s, (const char *)head, sizeof head);
+    str_addn(&s, (const char *)&head, sizeof head);
     add_block(&s, EVENT_BLOCK_NAMES, names.p, names.n);
     add_block(&s, EVENT_BLOCK_RECORDS, l->p, l->n * sizeof *l->p);
     return os_write_file(e, path, s.p, s.n, 0644);
@@ -87,14 +87,34 @@ static bool skip(struct reading *r, size_t n) {
 
 /* ---- records ---------------------------------------------------------------------------------------------- */
 
+/* Memory is no event of the timeline: it is kept aside. False: r is something else. */
+static bool memory_record(struct reading *rd, const struct event *r) {
+    struct trace *t = rd->t;
+    const int64_t most = (int64_t)1 << 60;
+    int64_t bytes = RG_MAX(RG_MIN(r->a, most), 0), at = (int64_t)r->t1;
+    if (r->kind == EVENT_ALLOC || r->kind == EVENT_FREE) {
+        struct trace_block b = {at, bytes, (uint64_t)r->b, r->name, r->info, r->kind == EVENT_FREE};
+        vec_push(&t->arena, &t->blocks, b);
+    } else if (r->kind == EVENT_RESERVE) {
+        struct trace_reserved x = {at, bytes, RG_MAX(RG_MIN(r->b, bytes), 0), r->name};
+        vec_push(&t->arena, &t->reserved, x);
+    } else if (r->kind == EVENT_PLANNED) {
+        struct trace_planned p = {bytes, r->name, r->info, (uint32_t)((uint64_t)r->b >> 32), (uint32_t)r->b};
+        vec_push(&t->arena, &t->planned, p);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void one_record(struct reading *rd, const struct event *r) {
     static const uint8_t kinds[EVENT_KINDS] = {
-        [EVENT_PASS] = TK_PLAN,     [EVENT_PLAN] = TK_PLAN,       [EVENT_COMPILE] = TK_COMPILE,
-        [EVENT_CACHE] = TK_COMPILE, [EVENT_LAUNCH] = TK_LAUNCH,   [EVENT_KERNEL] = TK_KERNEL,
-        [EVENT_COPY] = TK_COPY,     [EVENT_WAIT] = TK_SYNC,       [EVENT_ALLOC] = TK_MEM,
-        [EVENT_FREE] = TK_MEM,      [EVENT_RANGE] = TK_ANNOT,     [EVENT_STEP] = TK_STEP,
-        [EVENT_CALL] = TK_OP,       [EVENT_RUN] = TK_API,         [EVENT_LOWER] = TK_PLAN,
-        [EVENT_BUILD] = TK_COMPILE, [EVENT_RECORD] = TK_OVERHEAD, [EVENT_PROFILER] = TK_OVERHEAD};
+        [EVENT_PASS] = TK_PLAN,       [EVENT_PLAN] = TK_PLAN,        [EVENT_COMPILE] = TK_COMPILE,
+        [EVENT_CACHE] = TK_COMPILE,   [EVENT_LAUNCH] = TK_LAUNCH,    [EVENT_KERNEL] = TK_KERNEL,
+        [EVENT_COPY] = TK_COPY,       [EVENT_WAIT] = TK_SYNC,        [EVENT_PART] = TK_PART,
+        [EVENT_RANGE] = TK_ANNOT,     [EVENT_STEP] = TK_STEP,        [EVENT_CALL] = TK_OP,
+        [EVENT_RUN] = TK_API,         [EVENT_LOWER] = TK_PLAN,       [EVENT_BUILD] = TK_COMPILE,
+        [EVENT_RECORD] = TK_OVERHEAD, [EVENT_PROFILER] = TK_OVERHEAD};
     static const uint8_t direction[] = {TF_H2D, TF_D2H, TF_D2D};
     struct trace *t = rd->t;
     t->seen++;
@@ -105,6 +125,7 @@ static void one_record(struct reading *rd, const struct event *r) {
     if (r->kind == EVENT_RECORD)
         vec_push(&t->arena, &rd->marks,
                  ((struct mark){(int64_t)r->t0, RG_MAX(0, RG_MIN(r->b, INT64_MAX / 4)), r->a != 0}));
+    if (memory_record(rd, r)) return;
     struct trace_event *e = trace_add(t);
     if (!e) return;
     e->kind = kinds[r->kind];
@@ -119,18 +140,20 @@ static void one_record(struct reading *rd, const struct event *r) {
                          trace_intern(t, tid, strlen(tid)));
     if (device) t->lanes.p[e->lane].device = 0, t->lanes.p[e->lane].stream = (int32_t)(r->thread & 0xffff);
     if (e->kind == TK_LAUNCH) e->corr = ++rd->launches;
-    if (r->kind == EVENT_RUN) e->corr = 0, e->flags = r->b == 2 ? TF_GRAPH : 0;
+    if (r->kind == EVENT_RUN) {
+        struct trace_copy_args block = {RG_MAX(r->b >> 8, 0)};
+        e->flags = (r->b & 255) == 2 ? TF_GRAPH : 0;
+        e->args = trace_intern(t, &block, sizeof block);
+    }
+    if (e->kind == TK_PART) e->corr = (uint32_t)r->b, e->args = (uint32_t)RG_MIN(RG_MAX(r->a, 0), UINT32_MAX);
     if (e->kind == TK_KERNEL) {
         struct trace_kernel_args a = {.known = 4, .flops = r->a, .bytes = r->b};
         e->corr = ++rd->kernels;
         e->args = trace_intern(t, &a, sizeof a);
-    } else if (e->kind == TK_COPY || e->kind == TK_MEM) {
-        struct trace_copy_args a = {r->kind == EVENT_FREE ? -r->a : r->a};
+    } else if (e->kind == TK_COPY) {
+        struct trace_copy_args a = {r->a};
         e->args = trace_intern(t, &a, sizeof a);
-        e->flags = e->kind == TK_COPY ? direction[r->b >= 0 && r->b <= 2 ? r->b : 2]
-                   : a.bytes < 0      ? TF_FREE
-                                      : 0;
-        if (e->kind == TK_MEM) e->dur = RG_MAX(r->b, 0);
+        e->flags = direction[r->b >= 0 && (r->b & 3) <= 2 ? r->b & 3 : 2] | (r->b & 4 ? TF_PAGEABLE : 0);
     }
 }
 
@@ -183,7 +206,7 @@ static void read_blocks(struct reading *r) {
 /* ---- what a kernel is for ----------------------------------------------------------------------------------- */
 
 /* The place of "fn fn2 .., fn module file:line (backward), ..": of the first part that has one. */
-static void parse_site(struct trace *t, const char *s, size_t n, struct trace_kernel_args *a) {
+void ridge_site(struct trace *t, const char *s, size_t n, struct trace_kernel_args *a) {
     size_t fn = 0;
     for (size_t i = 0; i < n && !a->where;) {
         size_t end = i;
@@ -213,6 +236,7 @@ enum {
     INFO_SITE,
     INFO_ROOF,
     INFO_BOUND,
+    INFO_SHAPES,
     INFO_KEY,
     INFO_PREDICTED,
     INFO_GRAPH,
@@ -264,7 +288,9 @@ static void parse_info(struct reading *r, uint32_t info, struct trace_kernel_arg
     a->known |= 8;
     a->roof_ns = info_ns(field[INFO_ROOF]);
     a->limit = trace_intern(t, field[INFO_BOUND], len[INFO_BOUND]);
-    if (len[INFO_SITE]) parse_site(t, field[INFO_SITE], len[INFO_SITE], a);
+    if (len[INFO_SITE]) ridge_site(t, field[INFO_SITE], len[INFO_SITE], a);
+    if (n >= INFO_SHAPES && len[INFO_SHAPES])
+        a->shapes = trace_intern(t, field[INFO_SHAPES], len[INFO_SHAPES]);
     if (n < INFO_OPTS) return;
     a->key = trace_intern(t, field[INFO_KEY], len[INFO_KEY]);
     a->predicted_ns = info_ns(field[INFO_PREDICTED]);
@@ -291,28 +317,56 @@ static uint32_t parse_place(struct reading *r, uint32_t info) {
     return shown;
 }
 
+static uint32_t name_of(const struct reading *r, uint32_t number) {
+    uint64_t id = 0;
+    if (number) map_get(&r->names, number, &id);
+    return (uint32_t)id;
+}
+
+static void resolve_memory(struct reading *r) {
+    struct trace *t = r->t;
+    for (uint32_t i = 0; i < t->blocks.n; i++) {
+        struct trace_block *b = &t->blocks.p[i];
+        b->device = name_of(r, b->device), b->owner = name_of(r, b->owner);
+    }
+    for (uint32_t i = 0; i < t->planned.n; i++) {
+        struct trace_planned *p = &t->planned.p[i];
+        p->plan = name_of(r, p->plan), p->owner = name_of(r, p->owner);
+    }
+    for (uint32_t i = 0; i < t->reserved.n; i++)
+        t->reserved.p[i].device = name_of(r, t->reserved.p[i].device);
+}
+
+/* "file:line \t module \t shapes" of a call. */
+static void resolve_call(struct reading *r, struct trace_event *e, uint32_t info) {
+    struct trace *t = r->t;
+    const char *s = trace_str(t, info);
+    size_t n = strcspn(s, "\t");
+    e->aux = s[n] ? trace_intern(t, s + n + 1, strlen(s + n + 1)) : 0;
+    e->args = n ? parse_place(r, trace_intern(t, s, n)) : 0;
+}
+
 static void resolve(struct reading *r) {
     struct trace *t = r->t;
     struct map told; /* work and info of a kernel -> its args: thousands of calls share one */
     map_init(&told, &t->arena);
+    resolve_memory(r);
     for (uint32_t i = 0; i < t->n; i++) {
         struct trace_event *e = &t->ev[i];
-        uint64_t id = 0, info = 0;
-        if (e->name) map_get(&r->names, e->name, &id);
-        if (e->aux) map_get(&r->names, e->aux, &info);
-        e->name = (uint32_t)id;
-        e->aux = 0;
+        uint32_t info = name_of(r, e->aux);
+        e->name = name_of(r, e->name);
+        e->aux = e->kind == TK_API ? info : 0;
         if (e->kind == TK_KERNEL && info) {
             uint64_t key = (uint64_t)e->args << 32 | info, known;
             if (!map_get(&told, key, &known)) {
                 struct trace_kernel_args a =
                     *(const struct trace_kernel_args *)trace_blob(t, e->args, sizeof a);
-                parse_info(r, (uint32_t)info, &a);
+                parse_info(r, info, &a);
                 map_put(&told, key, known = trace_intern(t, &a, sizeof a));
             }
             e->args = (uint32_t)known;
         } else if (e->kind == TK_OP) {
-            e->args = info ? parse_place(r, (uint32_t)info) : 0;
+            resolve_call(r, e, info);
         }
     }
 }
@@ -342,6 +396,23 @@ static void find_recorded(struct reading *r) {
     }
 }
 
+static int by_moment(const void *x, const void *y) {
+    const struct trace_block *a = x, *b = y;
+    if (a->t != b->t) return a->t < b->t ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number ? 1 : a->freed - b->freed;
+}
+
+/* On the trace's clock, in order. A file of nothing but memory (a snapshot) begins with its first block. */
+static void place_memory(struct trace *t) {
+    if (!t->n && t->blocks.n) {
+        t->base = INT64_MAX;
+        for (uint32_t i = 0; i < t->blocks.n; i++) t->base = RG_MIN(t->base, t->blocks.p[i].t);
+    }
+    for (uint32_t i = 0; i < t->blocks.n; i++) t->blocks.p[i].t = RG_MAX(t->blocks.p[i].t - t->base, 0);
+    for (uint32_t i = 0; i < t->reserved.n; i++) t->reserved.p[i].t = RG_MAX(t->reserved.p[i].t - t->base, 0);
+    if (t->blocks.n) qsort(t->blocks.p, t->blocks.n, sizeof *t->blocks.p, by_moment);
+}
+
 /* A kernel without a launch belongs to the innermost call of its thread around it. */
 static void link_calls(struct trace *t) {
     for (uint32_t k = 0; k < t->lanes.n; k++) {
@@ -367,20 +438,27 @@ static void link_calls(struct trace *t) {
 
 void read_ridge(struct trace *t, struct input *in) {
     struct reading r = {.t = t, .in = in, .pos = 8};
-    uint32_t head[2];
-    const uint8_t *p = need(&r, sizeof head);
-    if (!p) err_throw(t->err, RG_EPARSE, "the Ridge profile ends in its header: it was cut short");
-    memcpy(head, p, sizeof head);
-    if (head[0] != EVENT_FILE_VERSION)
-        err_throw(t->err, RG_EPARSE, "this Ridge profile is of version %u; this program reads version %d",
-                  head[0], EVENT_FILE_VERSION);
+    struct event_head head = {0};
+    const uint8_t *p = need(&r, 8);
+    if (p) memcpy(&head.version, p, 8);
+    if (p && head.version != EVENT_FILE_VERSION)
+        err_throw(t->err, RG_EPARSE,
+                  "this Ridge profile is of version %u; this program reads version %d: use the `ridge` that "
+                  "belongs to the program that recorded it, or record again",
+                  head.version, EVENT_FILE_VERSION);
+    if (!p || !(p = need(&r, sizeof head - 16)))
+        err_throw(t->err, RG_EPARSE, "the Ridge profile ends in its header: it was cut short");
+    memcpy(&head.dropped, p, sizeof head - 16);
+    t->missing_records = head.dropped;
+    t->record_ns = RG_MIN(head.record_ns, 1000000u);
     map_init(&r.names, &t->arena);
     map_init(&r.places, &t->arena);
     trace_intern(t, "", 0);
-    if (head[1] >= 16 && skip(&r, head[1] - 16)) read_blocks(&r);
+    if (head.bytes >= sizeof head && skip(&r, head.bytes - sizeof head)) read_blocks(&r);
     resolve(&r);
     t->format = TRACE_RIDGE;
     trace_finish(t);
+    place_memory(t);
     find_recorded(&r);
     link_calls(t);
 }

@@ -5,6 +5,7 @@
  * and have a scratch area each.
  * Tests: tests/unit/engine.c; cost: bench/dispatch.c */
 #include "device/cpu/internal.h"
+#include "event/event.h"
 
 struct device {
     struct pool *pool; /* NULL until the first launch that needs it */
@@ -48,6 +49,12 @@ static void run_chunk(void *arg, uint32_t t0, uint32_t t1, int worker) {
     l->fn(l->buf, l->var, t0, t1, l->scratch + (size_t)worker * l->scratch_stride);
 }
 
+/* Each worker's share, for a profile: who waited for whom. */
+static void note_part(void *arg, int worker, uint32_t iterations, uint64_t t0, uint64_t t1) {
+    const struct dev_launch *l = arg;
+    event_add(EVENT_PART, l->name, t0, t1, iterations, worker);
+}
+
 static int cpu_launch(struct device *d, struct err *e, const struct dev_launch *l) {
     (void)e;
     if (l->chunk >= l->grid) {
@@ -55,7 +62,8 @@ static int cpu_launch(struct device *d, struct err *e, const struct dev_launch *
         return 0;
     }
     if (!d->pool) d->pool = pool_get();
-    pool_run(d->pool, run_chunk, (void *)l, l->grid, l->chunk);
+    pool_run_noted(d->pool, run_chunk, event_recording_kind(EVENT_PART) ? note_part : NULL, (void *)l, l->grid,
+                   l->chunk);
     return 0;
 }
 
