@@ -161,6 +161,8 @@ static struct {
     char **text;     /* by number; text[0] is NULL for "" */
     uint32_t n, cap; /* cap is a power of two; the table of numbers has 2 * cap slots */
     uint32_t *slot;  /* open addressing by hash of the text; 0 is empty */
+    char *piece;     /* where short texts go: they last as long as the process */
+    size_t left;
 } names = {.lock = PTHREAD_MUTEX_INITIALIZER, .n = 1};
 
 static uint32_t *find_name(uint32_t *slot, uint32_t cap, const char *text, size_t len) {
@@ -187,11 +189,23 @@ static bool grow_names(void) {
     return true;
 }
 
+static char *room_for(size_t n) {
+    enum { PIECE = 64 << 10 };
+    if (n > PIECE / 8) return mem_alloc(n);
+    if (n > names.left) {
+        char *p = mem_alloc(PIECE);
+        if (!p) return NULL;
+        names.piece = p, names.left = PIECE;
+    }
+    names.left -= n;
+    return (names.piece += n) - n;
+}
+
 static uint32_t add_name(const char *text, size_t len) {
     if (names.n >= names.cap && !grow_names()) return 0;
     uint32_t *at = find_name(names.slot, names.cap, text, len);
     if (*at) return *at;
-    char *copy = mem_alloc(len + 1);
+    char *copy = room_for(len + 1);
     if (!copy) return 0;
     memcpy(copy, text, len + 1);
     names.text[names.n] = copy;
