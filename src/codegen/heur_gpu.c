@@ -15,7 +15,8 @@
 #define SHARE_LEAST 32      /* values of a loop that are worth a block */
 #define MOST_GRID 1e9       /* iterations of the grid; 2^31 is the limit */
 #define MOST_SHARE 512.0    /* threads of a block, each with four values */
-#define MOST_KEPT 40960.0   /* numbers of the rows that the registers of a block keep (cuda_block.c) */
+#define MANY_BLOCKS 2048.0  /* that keep a large GPU busy */
+#define MOST_KEPT 65536.0   /* numbers of the rows that the registers of a block keep (cuda_block.c) */
 
 static bool is_shareable(const struct haxis *a) {
     return !a->grid && !a->scan && !a->fixed && a->most >= SHARE_LEAST;
@@ -48,31 +49,52 @@ static int inner_grid(const struct view *v) {
     return at;
 }
 
-/* The axis whose values a block should share, or -1. */
-static int shared_axis(const struct view *v) {
-    double n = threads_of(v), best = traffic(v, inner_grid(v)) / RG_MIN(n / FULL, 1);
-    int at = -1;
+/* Elements of the inner grid axis that a thread takes at once where others of its warp are elsewhere: whole sectors. */
+static int sector_lanes(const struct view *v) {
+    int inner = inner_grid(v), bytes = 0;
+    if (inner < 0 || v->scans || v->axis[inner].fixed) return 1;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        int64_t stride = spot_stride(v, s, inner, 16);
+        if (s->gate || s->add || (stride != 1 && (stride != 0 || s->store))) return 1;
+        if (stride == 1) bytes = RG_MAX(bytes, s->bytes);
+    }
+    int lanes = bytes ? RG_MIN((int)SECTOR / bytes, 16) : 1;
+    return v->axis[inner].size < 0 || v->axis[inner].size % lanes ? 1 : lanes;
+}
+
+/* The axis whose values a block should share, or -1; *cost: of that. *lanes: of the inner grid axis, for each thread: a sum along
+ * columns of which there are few. */
+static int shared_axis(const struct view *v, double *cost, int *lanes) {
+    double n = threads_of(v), best = traffic(v, inner_grid(v)) / RG_MIN(n / FULL, 1), all_bytes = 0;
+    int at = -1, wide = sector_lanes(v);
+    *lanes = 1;
+    for (int i = 0; i < v->nspot; i++) all_bytes += v->times[v->spot[i].node->id] * v->spot[i].bytes;
     for (int i = 0; i < v->naxis; i++) {
         if (!is_shareable(&v->axis[i])) continue;
         double all = n * RG_MIN(v->axis[i].most / 4, MOST_SHARE);
-        double cost = 1.2 * traffic(v, i) / RG_MIN(all / FULL, 1);
-        if (cost < best) best = cost, at = i;
+        double share = 1.2 * traffic(v, i) / RG_MIN(all / FULL, 1);
+        if (share < best) best = share, at = i, *lanes = 1;
+        double down = 2 * all_bytes / RG_MIN(all / wide / FULL, 1);
+        if (wide > 1 && v->axis[i].reduce && down < best) best = down, at = i, *lanes = wide;
     }
+    *cost = best;
     return at;
 }
 
-/* Elements of 16 bytes along an axis, if everything that moves with it walks along memory; else 1. */
+/* Elements of 16 bytes along an axis, if what moves with it walks along memory, all stores and most loads; else 1. */
 static int pieces(const struct view *v, int axis) {
-    int bytes = 1;
+    int bytes = 1, along = 0, astray = 0;
     if (axis < 0 || v->scans || v->axis[axis].fixed) return 1;
     for (int i = 0; i < v->nspot; i++) {
         const struct hspot *s = &v->spot[i];
         int64_t stride = spot_stride(v, s, axis, 16);
         bool store = s->store && v->axis[axis].grid; /* a row's result does not move along the row */
-        if (s->gate || s->add || (stride != 1 && (stride != 0 || store))) return 1;
-        if (stride == 1) bytes = RG_MAX(bytes, s->bytes);
+        if (s->gate || s->add || (stride != 1 && store)) return 1;
+        if (stride == 1) bytes = RG_MAX(bytes, s->bytes), along++;
+        astray += stride != 1 && stride != 0;
     }
-    int lanes = 16 / bytes;
+    int lanes = astray > along ? 1 : 16 / bytes;
     return v->axis[axis].size < 0 || v->axis[axis].size % lanes ? 1 : lanes;
 }
 
@@ -101,16 +123,21 @@ static bool keeps_rows(const struct view *v, int axis) {
     return (double)rows * a->most <= MOST_KEPT;
 }
 
-/* Where a thread has enough values left it takes 16 bytes of them at once. */
+static void tile_of_rows(struct view *v, struct str *out, bool *many);
+
+/* Where a thread has enough values left it takes 16 bytes of them at once: as lanes, or one after the other where it has
+ * many sums already. */
 static void share(struct view *v, int axis, bool keep, struct str *out) {
+    bool many = false;
     if (keep) str_printf(out, " RESIDENT(%s,loads)", v->axis[axis].name);
+    if (!keep) tile_of_rows(v, out, &many);
     for (int i = 0; i < v->naxis; i++) {
         const char *name = v->axis[i].name;
         if (!shares_with(v, i, axis)) continue;
         int n = pieces(v, i);
-        if (n > 1 && v->axis[i].most >= 32.0 * n) {
+        if (n > 1 && v->axis[i].most >= 16.0 * n) {
             const char *inner = view_fresh(v, name, "v");
-            str_printf(out, " TILE(%s,%d,%s) VEC(%s)", name, n, inner, inner);
+            str_printf(out, " TILE(%s,%d,%s) %s(%s)", name, n, inner, many ? "UNROLL" : "VEC", inner);
         }
         str_printf(out, " BLOCK(%s)", name);
     }
@@ -168,6 +195,34 @@ static const char *tile_of_results(struct view *v) {
     return "";
 }
 
+/* Few rows by a matrix, summed along memory: a block computes several results of each factor, so that what it loads serves all. */
+static void tile_of_rows(struct view *v, struct str *out, bool *many) {
+    static const int most[2] = {8, 4};
+    const uop *x = product_of(v);
+    double left = threads_of(v);
+    int tile[2] = {1, 1}, axis[2] = {-1, -1};
+    if (!x) return;
+    for (int i = 0; i < v->naxis; i++) {
+        const struct haxis *a = &v->axis[i];
+        if (!a->grid || a->fixed || a->size < 2 || !reuses(v, x, i)) continue;
+        int side = view_depends(v, x->src[1], i);
+        if (axis[side] < 0 || a->size > v->axis[axis[side]].size) axis[side] = i;
+    }
+    if (axis[0] >= 0 && (axis[1] < 0 || v->axis[axis[0]].size > v->axis[axis[1]].size)) {
+        int t = axis[0]; /* the longer one second: it has more results to choose from */
+        axis[0] = axis[1], axis[1] = t;
+    }
+    for (int k = 0; k < 2; k++) {
+        if (axis[k] < 0) continue;
+        int n = divisor_below(v->axis[axis[k]].size, axis[0] < 0 ? 2 : most[k]);
+        while (n > 1 && (left / n < MANY_BLOCKS || v->axis[axis[k]].size % n)) n--;
+        tile[k] = n, left /= n;
+    }
+    *many = tile[0] * tile[1] > 4;
+    for (int k = 0; k < 2; k++)
+        if (axis[k] >= 0) cut(v, axis[k], tile[k], "REG", out);
+}
+
 /* More iterations than can be counted: the largest axis of the grid is cut, and a thread runs several of its values. */
 static void thin(struct view *v, struct str *out) {
     int at = -1;
@@ -177,31 +232,89 @@ static void thin(struct view *v, struct str *out) {
     str_printf(out, " TILE(%s,%d,%s)", v->axis[at].name, (int)(threads_of(v) / MOST_GRID) + 1, inner);
 }
 
+static void share_down(struct view *v, int axis, int lanes, struct str *out) {
+    int inner = inner_grid(v);
+    const char *name = view_fresh(v, v->axis[inner].name, "v");
+    str_printf(out, " TILE(%s,%d,%s) VEC(%s) BLOCK(%s)", v->axis[inner].name, lanes, name, name,
+               v->axis[axis].name);
+}
+
+static bool is_legal(const struct view *v, const struct str *s) {
+    return s->n && s->n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s->p + 1, NULL);
+}
+
 static const char *choose(struct view *v) {
     struct str s;
+    double cost;
+    int down, axis = shared_axis(v, &cost, &down), inner = inner_grid(v), lanes = pieces(v, inner);
     str_init(&s, v->arena);
-    int axis = shared_axis(v), inner = inner_grid(v), lanes = pieces(v, inner);
     if (axis < 0 && threads_of(v) <= MOST_GRID) {
         const char *tile = tile_of_results(v);
         if (*tile) return tile;
     }
-    if (axis >= 0) {
-        share(v, axis, keeps_rows(v, axis), &s);
-        if (keeps_rows(v, axis) && !opts_legal(v->ir, v->kernel, s.p + 1, NULL))
-            s.n = 0, share(v, axis, false, &s);
+    if (axis >= 0 && down > 1) {
+        share_down(v, axis, down, &s);
+    } else if (axis >= 0) {
+        bool keep = keeps_rows(v, axis);
+        share(v, axis, keep, &s);
+        if (keep && !is_legal(v, &s)) s.n = 0, share(v, axis, false, &s);
     } else if (lanes > 1 && threads_of(v) / lanes >= FULL) {
         const char *name = view_fresh(v, v->axis[inner].name, "v");
         str_printf(&s, " TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, lanes, name, name);
     }
     if (threads_of(v) / lanes > MOST_GRID) thin(v, &s);
-    return s.n && s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL) ? s.p + 1 : "";
+    return is_legal(v, &s) ? s.p + 1 : "";
+}
+
+/* ---- loops that are shared better together ------------------------------------------------------------------- */
+
+/* The text of a JOIN of two loops, one inside the other, that brings the cost down; NULL if there is none. */
+static const char *join_of(struct view *v, double *cost, const uop **sink) {
+    const uop *x = product_of(v);
+    int inner = inner_grid(v);
+    if (x && inner >= 0 && reuses(v, x, inner)) return NULL; /* its loops are a window's, or a tile's */
+    for (int i = 0; i + 1 < v->naxis; i++) {
+        const struct haxis *a = &v->axis[i], *b = &v->axis[i + 1];
+        if (a->grid || b->grid || a->scan || b->scan || a->fixed || b->fixed || a->members != b->members)
+            continue;
+        const char *text =
+            arena_printf(v->arena, "JOIN(%s,%s,%s)", a->name, b->name, view_fresh(v, a->name, "j"));
+        if (!opts_legal(v->ir, v->kernel, text, NULL)) continue;
+        struct sched s;
+        struct view joined;
+        sched_init(&s, v->ir, v->kernel);
+        sched_apply(&s, text);
+        struct kernel k = *v->kernel;
+        k.sink = s.sink;
+        double now;
+        int lanes;
+        if (!view_init(&joined, v->ir, &k, 16, 1) || shared_axis(&joined, &now, &lanes) < 0 || now >= *cost)
+            continue;
+        *cost = now, *sink = s.sink;
+        return text;
+    }
+    return NULL;
+}
+
+static void write_list(struct ir *ir, const struct kernel *k, char *text) {
+    struct view *v = arena_new(ir->arena, struct view);
+    struct kernel now = *k;
+    struct str joins;
+    double cost;
+    int lanes;
+    str_init(&joins, ir->arena);
+    if (!view_init(v, ir, &now, 16, 1)) return;
+    shared_axis(v, &cost, &lanes);
+    for (const char *join; (join = join_of(v, &cost, &now.sink));) {
+        str_printf(&joins, "%s ", join);
+        if (!view_init(v, ir, &now, 16, 1)) return;
+    }
+    snprintf(text, HEUR_TEXT, "%s%s", joins.n ? joins.p : "", choose(v));
+    if (joins.n && !opts_legal(ir, k, text, NULL)) *text = 0;
 }
 
 const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k) {
     char text[HEUR_TEXT] = "";
-    struct arena_mark mark = arena_mark(ir->arena);
-    struct view *v = arena_new(ir->arena, struct view);
-    if (view_init(v, ir, k, 16, 1)) snprintf(text, sizeof text, "%s", choose(v));
-    arena_release(ir->arena, mark);
+    write_list(ir, k, text); /* a JOIN makes nodes, which stay */
     return arena_strdup(ir->arena, text, strlen(text));
 }

@@ -18,7 +18,6 @@ enum {
     MOST_THREADS = 1024, /* of a block that shares loops, on CUDA */
     LOCAL_BYTES = 256,   /* scratch up to this is an array of the thread */
     PIECE_BYTES = 16,
-    BUSY_THREADS = 1024, /* of a multiprocessor, at least, where blocks share loops */
     SHARED_BYTES =
         16 << 10, /* of a block, for what its threads tell each other; half of what OpenCL promises */
 };
@@ -786,19 +785,13 @@ static void check_limits(struct gpu *c, const struct render_limits *limits) {
     }
 }
 
-/* How many threads it is started with. Where rows take registers, CUDA is told to leave room for a thousand threads of a
- * multiprocessor, which hide what memory takes; for half as many if there are many rows. */
+/* How many threads it is started with. CUDA is not told how many blocks should be on a multiprocessor: it then takes all the
+ * registers that this leaves, which are more than it needs. */
 static void kernel_words(struct gpu *c) {
     if (c->d->cl && c->block)
         str_printf(c->r.o, "__kernel __attribute__((reqd_work_group_size(%u, 1, 1))) ", c->block);
     else if (c->d->cl)
         str_add(c->r.o, "__kernel ");
-    else if (c->row.n)
-        str_printf(c->r.o, "extern \"C\" __global__ __launch_bounds__(%u, %u) ", c->block,
-                   RG_MAX((rows_kept(c->r.lin, &c->spread, &c->row, c->team) > MANY_KEPT ? BUSY_THREADS / 2
-                                                                                         : BUSY_THREADS) /
-                              c->block,
-                          1u));
     else
         str_printf(c->r.o, "extern \"C\" __global__ __launch_bounds__(%u) ", c->block ? c->block : THREADS);
 }

@@ -17,7 +17,7 @@
 #include <math.h>
 
 #define MOST_CELLS 64    /* 256 bytes of shared memory each */
-#define MOST_KEPT 48     /* registers of a thread for rows */
+#define MOST_KEPT 64     /* registers of a thread for rows */
 #define MANY_THREADS 512 /* two such blocks at least are on a multiprocessor */
 
 struct find {
@@ -227,19 +227,19 @@ uint32_t spread_cells(const spread_vec *v) {
     return n;
 }
 
-/* About four values for each thread, of which a value may be 16 bytes; the same for all, if that is near; within a warp rather
- * than with barriers; and rows that leave registers to compute with. */
+/* About four values for each thread, of which a value may be 16 bytes; the same for all, if that is near; within a warp rather than with barriers; few, where they have much to tell each other; and rows that leave registers to compute with. */
 uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit, const spread_vec *v,
                         const row_vec *rows) {
     double best = INFINITY;
     int64_t most = 1;
-    uint32_t at = 0;
+    uint32_t at = 0, cells = spread_cells(v);
     for (uint32_t i = 0; i < v->n; i++) most = RG_MAX(most, lin->u[v->p[i].begin]->src[0]->hi);
     for (uint32_t n = least; v->n && n <= limit; n += n < 32 ? n : 32) {
         int64_t turns = spread_turns(most, n), kept = rows_kept(lin, v, rows, n);
         double idle = (double)(turns * n) / (double)most;
         double cost = idle * (1 + 0.05 * fabs(log2((double)turns / 4))) + 0.1 * (n > 32) +
-                      0.1 * (n > MANY_THREADS) + 0.005 * (double)RG_MAX(kept - MANY_KEPT, 0);
+                      0.1 * (n > MANY_THREADS) + 4e-5 * n * cells +
+                      0.005 * (double)RG_MAX(kept - MANY_KEPT, 0);
         if (kept <= MOST_KEPT && cost < best) best = cost, at = n;
     }
     return at;

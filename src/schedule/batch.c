@@ -2,13 +2,14 @@
  *
  * Calls that do not wait for each other, whose kernels do the same to every element of whole tensors, are gathered.
  * Their kernel walks a table of tasks (which tensor, from where, how many): a grid iteration is one task, and PARAMS
- * picks the tensor's buffers. Tasks are of equal size, so that many small tensors and a few large ones fill all cores.
+ * picks the tensor's buffers. Tasks are of equal size, so that many small tensors and a few large ones fill all cores; on a GPU,
+ * where a block of threads runs a task, they are smaller as long as there are not very many.
  * Which calls are independent is read from their depth: all that one call waits for is less deep, and what nobody waits for
  * counts as deepest.
  * Tests: tests/unit/schedule.c, examples/fusion.c (Adam) */
 #include "schedule/internal.h"
 
-enum { TASK = 16384, MOST_BUFFERS = 2048 };
+enum { TASK = 16384, TASK_LEAST = 1024, MANY_TASKS = 4096, MOST_BUFFERS = 2048 };
 
 struct flat { /* a kernel over one coordinate */
     const uop
@@ -207,7 +208,7 @@ static void number_buffers(struct build *b, struct arena *a) {
 }
 
 static const struct built *build_batch(struct sgraph *g, const struct ir *from, const struct flat *f,
-                                       uint32_t tensors, uint32_t tasks) {
+                                       uint32_t tensors, uint32_t tasks, int64_t task) {
     struct arena *a = g->a;
     struct build b = {.ir = arena_new(a, struct ir),
                       .f = f,
@@ -224,11 +225,11 @@ static const struct built *build_batch(struct sgraph *g, const struct ir *from, 
     union arg arg = {.param = {.slot = b.out->nbuf - 1, .name = ir_sym(b.ir, "table", 5)}};
     const uop *table = uop_new(b.ir, OP_PARAM, DT_I64, 1, &words, 1, arg);
     b.which = task_word(&b, table, t, 0, tensors - 1);
-    const uop *start = task_word(&b, table, t, 1, -1), *len = task_word(&b, table, t, 2, TASK);
+    const uop *start = task_word(&b, table, t, 1, -1), *len = task_word(&b, table, t, 2, task);
     b.element = rw2(&b.rw, OP_ADD, start, range_of(&b, "i", AX_LOOP, 1, len));
     b.out->ir = b.ir;
     b.out->sink = write_batch(&b, a, from, f[0].sink);
-    b.out->name = arena_printf(a, "E_%u_%d", tasks, TASK);
+    b.out->name = arena_printf(a, "E_%u_%lld", tasks, (long long)task);
     struct str text;
     str_init(&text, a);
     ir_print(&text, b.ir, b.out->sink);
@@ -274,20 +275,22 @@ void batch_build(struct batch *x, const struct batch_group *group, struct planne
     uint32_t n = group->call.n, tasks = 0;
     struct flat *f = arena_array(g->a, struct flat, n);
     double elements = 0;
+    int64_t task = g->opts->gpu ? TASK_LEAST : TASK;
     for (uint32_t i = 0; i < n; i++) {
         f[i] = *group->flat.p[i];
         elements += (double)f[i].size;
-        tasks += (uint32_t)((f[i].size + TASK - 1) / TASK);
     }
-    out->share = elements / ((double)tasks * TASK);
+    while (task < TASK && (double)task * MANY_TASKS < elements) task *= 2;
+    for (uint32_t i = 0; i < n; i++) tasks += (uint32_t)((f[i].size + task - 1) / task);
+    out->share = elements / ((double)tasks * (double)task);
     int64_t *word = *table = arena_array(g->a, int64_t, 3 * (size_t)tasks);
     *words = 3 * tasks;
     for (uint32_t i = 0; i < n; i++)
-        for (int64_t at = 0; at < f[i].size; at += TASK) {
+        for (int64_t at = 0; at < f[i].size; at += task) {
             *word++ = i, *word++ = at;
-            *word++ = RG_MIN(TASK, f[i].size - at);
+            *word++ = RG_MIN(task, f[i].size - at);
         }
-    out->built = build_batch(g, x->ir, f, n, tasks);
+    out->built = build_batch(g, x->ir, f, n, tasks, task);
     out->buffer = out->built->buffer;
 }
 
