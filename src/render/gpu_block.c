@@ -227,7 +227,9 @@ uint32_t spread_cells(const spread_vec *v) {
     return n;
 }
 
-/* About four values for each thread, of which a value may be 16 bytes; the same for all, if that is near; within a warp rather than with barriers; few, where they have much to tell each other; and rows that leave registers to compute with. */
+/* About four values for each thread, of which a value may be 16 bytes; the same for all, if that is near; within a warp
+ * rather than with barriers; few threads, where they have much to tell each other; and rows that leave registers to
+ * compute with. */
 uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit, const spread_vec *v,
                         const row_vec *rows) {
     double best = INFINITY;
@@ -237,7 +239,7 @@ uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit
     for (uint32_t n = least; v->n && n <= limit; n += n < 32 ? n : 32) {
         int64_t turns = spread_turns(most, n), kept = rows_kept(lin, v, rows, n);
         double idle = (double)(turns * n) / (double)most;
-        double cost = idle * (1 + 0.05 * fabs(log2((double)turns / 4))) + 0.1 * (n > 32) +
+        double cost = idle * (1 + 0.05 * fabs(log2((double)turns / 4))) + 0.06 * (n > 32) +
                       0.1 * (n > MANY_THREADS) + 4e-5 * n * cells +
                       0.005 * (double)RG_MAX(kept - MANY_KEPT, 0);
         if (kept <= MOST_KEPT && cost < best) best = cost, at = n;
