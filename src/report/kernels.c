@@ -52,6 +52,25 @@ static void times(struct str *o, const struct kernel_sum *k) {
                k->bytes / (double)RG_MAX(k->ns, 1));
 }
 
+/* What each unit of the machine would need for one call if it had nothing to wait for: launch and the longest make the roof. */
+static const struct trace_kernel_args *work_of(const struct diag *d, const struct kernel_sum *k) {
+    const struct trace_kernel_args *a =
+        k->rows.n ? trace_blob(d->t, d->kernels.p[k->rows.p[0]].args, sizeof *a) : NULL;
+    return a && a->known & 16 ? a : NULL;
+}
+
+static void units(struct str *o, const struct diag *d, const struct kernel_sum *k) {
+    const struct trace_kernel_args *a = work_of(d, k);
+    const char *gap = "  units     ";
+    for (int u = 0; a && u < UNIT_COUNT; u++)
+        if (a->unit_ns[u]) {
+            str_printf(o, "%s%s %.2f us", gap, model_unit_text((enum model_unit)u),
+                       (double)a->unit_ns[u] / 1e3);
+            gap = ", ";
+        }
+    if (*gap == ',') str_addc(o, '\n');
+}
+
 static void places(struct str *o, const struct diag *d, const struct kernel_sum *k) {
     for (uint32_t i = 0; i < k->rows.n; i++) {
         const struct kernel_row *r = &d->kernels.p[k->rows.p[i]];
@@ -71,6 +90,7 @@ void report_kernel(struct str *o, const struct diag *d, const struct kernel_sum 
         str_printf(o, "  roof      %.2f us by the machine model, set by %s: %.0f%% of it reached\n",
                    k->roof_ns / 1e3 / (double)RG_MAX(k->calls, 1u), or_dash(d, k->limit),
                    RG_MIN(pct(k->roof_ns, (double)k->roof_of), 100));
+    units(o, d, k);
     places(o, d, k);
     str_printf(o, "  opts      %s\n", k->key && !*trace_str(d->t, k->opts) ? "none" : or_dash(d, k->opts));
 }
@@ -94,7 +114,17 @@ void report_kernels_json(struct str *o, struct diag *d, uint32_t whole) {
                    "6g,\"bytes\":%.6g,",
                    class_text(k[i].cls), (unsigned long long)k[i].calls, (long long)k[i].ns,
                    (long long)k[i].min_ns, (long long)k[i].max_ns, k[i].flops, k[i].bytes);
-        str_printf(o, "\"predicted_ns\":%.0f,\"roof_ns\":%.0f,\"places\":[", k[i].predicted_ns, k[i].roof_ns);
+        str_printf(o, "\"predicted_ns\":%.0f,\"roof_ns\":%.0f,\"units_ns\":{", k[i].predicted_ns,
+                   k[i].roof_ns);
+        const struct trace_kernel_args *work = work_of(d, &k[i]);
+        const char *gap = "";
+        for (int u = 0; work && u < UNIT_COUNT; u++)
+            if (work->unit_ns[u]) {
+                str_printf(o, "%s\"%s\":%lld", gap, model_unit_text((enum model_unit)u),
+                           (long long)work->unit_ns[u]);
+                gap = ",";
+            }
+        str_add(o, "},\"places\":[");
         for (uint32_t r = 0; r < k[i].rows.n; r++) {
             const struct kernel_row *row = &d->kernels.p[k[i].rows.p[r]];
             str_add(o, r ? ",[" : "[");

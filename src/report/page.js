@@ -113,6 +113,8 @@ function drawer(name, where) {
   for (const [what, ns] of bars) h += '<tr><td>' + what + '</td><td class="n">' + us(ns) + '</td><td><i class="bar" style="width:' + 100 * ns / most + '%"></i></td></tr>';
   h += '</table>';
   if (k.roof_ns) h += '<div>' + pct(Math.min(1, k.roof_ns / k.ns)) + ' of its roof, which is set by ' + esc(k.bound) + (k.predicted_ns ? '; ' + (k.ns / k.predicted_ns).toFixed(2) + ' times what was predicted' : '') + '</div>';
+  const units = Object.entries(k.units_ns).sort((a, b) => b[1] - a[1]), longest = units.length && units[0][1];
+  if (units.length) h += '<h3>What each unit of the machine needs for a call</h3><table>' + units.map(u => '<tr><td>' + esc(u[0]) + '</td><td class="n">' + us(u[1]) + '</td><td><i class="bar" style="width:' + 100 * u[1] / longest + '%"></i></td></tr>').join('') + '</table>';
   h += '<h3>Places</h3><table>';
   for (const p of k.places) h += '<tr class="go" data-place="' + esc(p[0]) + '"><td>' + esc(p[0]) + '</td><td>' + esc(p[1] + (p[2] ? ' in ' + p[2] : '')) + '</td><td class="n">x' + p[3] + '</td><td class="n">' + us(p[4] / p[3]) + '</td></tr>';
   h += '</table><h3>Opts</h3><pre>' + esc(k.opts || 'none') + '</pre>';

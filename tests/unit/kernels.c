@@ -34,11 +34,14 @@ static void fill(void) {
     uint32_t graph = event_name("kernel r_8\n(SINK x)"),
              source = event_name("void r_8(void) { /* first */ }");
     char a[200], b[200], other[200];
-    snprintf(a, sizeof a,
-             "sum net.1 a.c:7\t2000\tmemory\tabcd0123\t4000\t%u\t%u\tissued=16\tTILE(i,4,u) REG(u)", graph,
-             source);
+    snprintf(
+        a, sizeof a,
+        "sum net.1 a.c:7\t2000\tmemory\tabcd0123\t4000\t%u\t%u\tissued=16 f32=400 none=1500\tTILE(i,4,u) "
+        "REG(u)",
+        graph, source);
     snprintf(b, sizeof b,
-             "max a.c:9 (backward)\t2000\tmemory\tabcd0123\t4000\t%u\t%u\tissued=16\tTILE(i,4,u) REG(u)",
+             "max a.c:9 (backward)\t2000\tmemory\tabcd0123\t4000\t%u\t%u\tissued=16 f32=400 "
+             "l2=1500\tTILE(i,4,u) REG(u)",
              graph, source);
     snprintf(other, sizeof other, "sum a.c:7\t100\tcompute\tbeef\t0\t0\t4294967295\t\t");
     event_reset();
@@ -80,6 +83,7 @@ TEST(kernels_of_one_code_are_one) {
     has(s.p, "predicted 4.00 us by the planner: measured is 2.00 times that");
     has(s.p, "roof      2.00 us by the machine model, set by memory: 25% of it reached");
     has(s.p, "work      0.008 MFLOP, 0.064 MB: 1.00 GFLOPS, 8.00 GB/s");
+    has(s.p, "units     f32 0.40 us\n");
     has(s.p, "a.c:7, sum in net.1: x1, 10.00 us each");
     has(s.p, "a.c:9, max, backward: x1, 6.00 us each");
     str_init(&s, &arena);
