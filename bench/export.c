@@ -36,8 +36,8 @@ static void names(FILE *f) {
         "r_512_32_24_24_32_5_5",
         "E_512_10",
         "CPU",
-        "conv2d net.2 mnist.c:55\t8000\tcompute\t00\t9000\t0\t0\tissued=1\tTILE(i,4,u)",
-        "relu net.3 mnist.c:56 (backward)\t700\tmemory\t01\t800\t0\t0\tissued=1\tVEC(i)"};
+        "conv2d net.2 mnist.c:55\t8000\tcompute\tf32(512,32,24,24)\t00\t9000\t0\t0\tissued=1\tTILE(i,4,u)",
+        "relu net.3 mnist.c:56 (backward)\t700\tmemory\tf32(512,10)\t01\t800\t0\t0\tissued=1\tVEC(i)"};
     uint32_t bytes = 0;
     for (uint32_t i = 0; i < RG_COUNT(text); i++) bytes += 8 + (uint32_t)strlen(text[i]);
     block(f, EVENT_BLOCK_NAMES, bytes);
@@ -70,10 +70,10 @@ static void records(FILE *f, uint64_t n) {
 
 static void write_profile(const char *path, uint64_t n) {
     FILE *f = fopen(path, "wb");
-    uint32_t head[2] = {EVENT_FILE_VERSION, 16};
+    struct event_head head = {.version = EVENT_FILE_VERSION, .bytes = sizeof head};
     if (!f) exit((perror(path), 1));
-    fwrite(EVENT_FILE_MAGIC, 8, 1, f);
-    fwrite(head, sizeof head, 1, f);
+    memcpy(head.magic, EVENT_FILE_MAGIC, sizeof head.magic);
+    fwrite(&head, sizeof head, 1, f);
     names(f);
     records(f, n);
     if (fclose(f)) exit((perror(path), 1));

@@ -9,7 +9,8 @@ static const char *category(const struct trace_event *e) {
     switch (e->kind) {
     case TK_KERNEL: return "kernel";
     case TK_COPY: return "gpu_memcpy";
-    case TK_OP: return "cpu_op";
+    case TK_OP:
+    case TK_PART: return "cpu_op";
     case TK_ANNOT: return "user_annotation";
     case TK_OVERHEAD: return "overhead";
     default: return "cuda_runtime";

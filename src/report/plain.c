@@ -1,7 +1,8 @@
 /* plain.c: a Ridge profile as folded stacks and as CSV.
  *
  * Stacks hold kernels only: module, line, function, kernel, and the nanoseconds of all its calls there; they sum to the time of all
- * kernels. The CSV has a row for each event, in the order of the file; its last columns are of kernels and copies.
+ * kernels. The CSV has a row for each event, in the order of the file, then one for each change of device memory (the bytes in use);
+ * its last columns are of kernels and copies.
  * Tests: tests/unit/export.c */
 #include "report/internal.h"
 
@@ -66,15 +67,14 @@ void csv_write(struct sink *k, const struct diag *d) {
                  "predicted_ns,bound\n");
     for (uint32_t i = 0; i < t->n; i++) {
         const struct trace_event *e = &t->ev[i];
-        bool mem = e->kind == TK_MEM, copy = e->kind == TK_COPY;
         count(k, e->t0);
-        count(k, mem ? 0 : e->dur);
+        count(k, e->dur);
         cell(k, trace_str(t, t->lanes.p[e->lane].tid));
         cell(k, trace_kind_text(e->kind));
         cell(k, trace_str(t, e->name));
         if (e->kind == TK_KERNEL) {
             kernel_cells(k, t, e);
-        } else if (mem || copy) {
+        } else if (e->kind == TK_COPY) {
             const struct trace_copy_args *c = trace_blob(t, e->args, sizeof *c);
             sink_text(k, ",,,,");
             count(k, c ? c->bytes : 0);
@@ -85,5 +85,11 @@ void csv_write(struct sink *k, const struct diag *d) {
             sink_text(k, ",,,,,");
         }
         sink_put(k, "\n", 1);
+    }
+    for (uint32_t i = 0; i < d->mem.n; i++) {
+        count(k, d->mem.p[i].t);
+        sink_text(k, "0,,memory,device memory,,,,,");
+        count(k, d->mem.p[i].bytes);
+        sink_text(k, ",,\n");
     }
 }

@@ -220,8 +220,8 @@ static void ridge_seeds(struct arena *a, struct pool_of *s) {
     uint32_t graph = event_name("kernel E_4\n(SINK x)"), source = event_name("void E_4(void *const *buf) {}");
     char whole[200];
     snprintf(whole, sizeof whole,
-             "exp net.1 b.c:7\t900\tmemory\tabcd0123\t800\t%u\t%u\tissued=16 f32=40\tTILE(i,4,u)", graph,
-             source);
+             "exp net.1 b.c:7\t900\tmemory\tf32(4)\tabcd0123\t800\t%u\t%u\tissued=16 f32=40\tTILE(i,4,u)",
+             graph, source);
     event_reset();
     event_add(EVENT_RANGE, graph, 1000000, 1000000, 0, 0);
     event_add(EVENT_RANGE, source, 1000000, 1000000, 0, 0);

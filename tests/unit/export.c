@@ -329,13 +329,19 @@ TEST(export_csv_has_a_row_for_each_event) {
         for (; *row; rows++) {
             row = cells(row, cell, 16, &n);
             CHECK_EQ(n, 13);
+            if (rows >= t.n) {
+                CHECK_STR(cell[3], "memory");
+                CHECK_EQ(atoll(cell[9]), d.mem.p[rows - t.n].bytes);
+                continue;
+            }
             const struct trace_event *e = &t.ev[rows];
             CHECK_EQ(atoll(cell[0]), e->t0);
             CHECK_STR(cell[3], trace_kind_text(e->kind));
             CHECK_STR(cell[4], trace_str(&t, e->name));
             if (e->kind == TK_KERNEL) kernels += atoll(cell[1]);
         }
-        CHECK_EQ(rows, t.n);
+        CHECK_EQ(rows, t.n + d.mem.n);
+        CHECK(d.mem.n > 0);
         CHECK_EQ(kernels, kernel_time());
         forget();
     }

@@ -34,16 +34,16 @@ static void fill(void) {
     uint32_t graph = event_name("kernel r_8\n(SINK x)"),
              source = event_name("void r_8(void) { /* first */ }");
     char a[200], b[200], other[200];
-    snprintf(
-        a, sizeof a,
-        "sum net.1 a.c:7\t2000\tmemory\tabcd0123\t4000\t%u\t%u\tissued=16 f32=400 none=1500\tTILE(i,4,u) "
-        "REG(u)",
-        graph, source);
+    snprintf(a, sizeof a,
+             "sum net.1 a.c:7\t2000\tmemory\tf32(8)\tabcd0123\t4000\t%u\t%u\tissued=16 f32=400 "
+             "none=1500\tTILE(i,4,u) "
+             "REG(u)",
+             graph, source);
     snprintf(b, sizeof b,
-             "max a.c:9 (backward)\t2000\tmemory\tabcd0123\t4000\t%u\t%u\tissued=16 f32=400 "
+             "max a.c:9 (backward)\t2000\tmemory\tf32(8)\tabcd0123\t4000\t%u\t%u\tissued=16 f32=400 "
              "l2=1500\tTILE(i,4,u) REG(u)",
              graph, source);
-    snprintf(other, sizeof other, "sum a.c:7\t100\tcompute\tbeef\t0\t0\t4294967295\t\t");
+    snprintf(other, sizeof other, "sum a.c:7\t100\tcompute\t\tbeef\t0\t0\t4294967295\t\t");
     event_reset();
     event_add(EVENT_RANGE, graph, 0, 0, 0, 0); /* so that the texts are in the file */
     event_add(EVENT_RANGE, source, 0, 0, 0, 0);

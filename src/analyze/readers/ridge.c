@@ -63,6 +63,13 @@ struct reading {
     struct map names;  /* number -> trace_str */
     struct map places; /* trace_str of a place as recorded -> as shown */
     uint32_t launches, kernels;
+    uint32_t lane_thread[2]; /* of host and of device: the lane that was asked for last */
+    uint16_t lane[2];
+    bool lane_known[2];
+    struct work { /* what was asked for lately */
+        int64_t flops, bytes;
+        uint32_t args;
+    } work[256];
     VEC(struct mark) marks;
 };
 
@@ -107,6 +114,30 @@ static bool memory_record(struct reading *rd, const struct event *r) {
     return true;
 }
 
+/* Records of a thread come thousands at a time. */
+static uint16_t lane_of(struct reading *rd, uint32_t thread, bool device) {
+    struct trace *t = rd->t;
+    if (rd->lane_known[device] && rd->lane_thread[device] == thread) return rd->lane[device];
+    char tid[24];
+    snprintf(tid, sizeof tid, "%u", thread);
+    uint16_t lane = trace_lane(t, device ? LANE_DEVICE : LANE_HOST, trace_intern(t, "ridge", 5),
+                               trace_intern(t, tid, strlen(tid)));
+    if (device) t->lanes.p[lane].device = 0, t->lanes.p[lane].stream = (int32_t)(thread & 0xffff);
+    rd->lane_known[device] = true;
+    rd->lane_thread[device] = thread;
+    return rd->lane[device] = lane;
+}
+
+/* The args of a kernel with this work, before its info is known; few are asked for again and again. */
+static uint32_t work_args(struct reading *rd, int64_t flops, int64_t bytes) {
+    struct work *w = &rd->work[((uint64_t)flops * 31 + (uint64_t)bytes) % RG_COUNT(rd->work)];
+    if (!w->args || w->flops != flops || w->bytes != bytes) {
+        struct trace_kernel_args a = {.known = 4, .flops = flops, .bytes = bytes};
+        *w = (struct work){flops, bytes, trace_intern(rd->t, &a, sizeof a)};
+    }
+    return w->args;
+}
+
 static void one_record(struct reading *rd, const struct event *r) {
     static const uint8_t kinds[EVENT_KINDS] = {
         [EVENT_PASS] = TK_PLAN,       [EVENT_PLAN] = TK_PLAN,        [EVENT_COMPILE] = TK_COMPILE,
@@ -133,12 +164,7 @@ static void one_record(struct reading *rd, const struct event *r) {
     e->dur = (int64_t)(r->t1 - r->t0);
     e->name = r->name;
     e->aux = r->info;
-    bool device = e->kind == TK_KERNEL || e->kind == TK_COPY;
-    char tid[24];
-    snprintf(tid, sizeof tid, "%u", r->thread);
-    e->lane = trace_lane(t, device ? LANE_DEVICE : LANE_HOST, trace_intern(t, "ridge", 5),
-                         trace_intern(t, tid, strlen(tid)));
-    if (device) t->lanes.p[e->lane].device = 0, t->lanes.p[e->lane].stream = (int32_t)(r->thread & 0xffff);
+    e->lane = lane_of(rd, r->thread, e->kind == TK_KERNEL || e->kind == TK_COPY);
     if (e->kind == TK_LAUNCH) e->corr = ++rd->launches;
     if (r->kind == EVENT_RUN) {
         struct trace_copy_args block = {RG_MAX(r->b >> 8, 0)};
@@ -147,9 +173,8 @@ static void one_record(struct reading *rd, const struct event *r) {
     }
     if (e->kind == TK_PART) e->corr = (uint32_t)r->b, e->args = (uint32_t)RG_MIN(RG_MAX(r->a, 0), UINT32_MAX);
     if (e->kind == TK_KERNEL) {
-        struct trace_kernel_args a = {.known = 4, .flops = r->a, .bytes = r->b};
         e->corr = ++rd->kernels;
-        e->args = trace_intern(t, &a, sizeof a);
+        e->args = work_args(rd, r->a, r->b);
     } else if (e->kind == TK_COPY) {
         struct trace_copy_args a = {r->a};
         e->args = trace_intern(t, &a, sizeof a);
