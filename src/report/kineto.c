@@ -85,10 +85,11 @@ static void one(struct sink *k, const struct trace *t, uint32_t i) {
     else
         sink_text(k, "\""), sink_text(k, trace_kind_text(e->kind)), sink_text(k, "\"");
     times(k, e->t0 + t->base, e->dur);
-    field(k, ",\"args\":{\"stream\":", device ? l->stream : -1);
+    if (!device && e->kind != TK_OP) return sink_text(k, "}");
     if (device) {
-        field(k, ",\"device\":0,\"correlation\":", correlation(t, i));
-        field(k, ",\"External id\":", e->aux);
+        field(k, ",\"args\":{\"device\":0,\"stream\":", l->stream);
+        field(k, ",\"correlation\":", correlation(t, i));
+        if (e->aux) field(k, ",\"External id\":", e->aux);
     }
     if (e->kind == TK_KERNEL) kernel_args(k, t, e);
     if (e->kind == TK_COPY) {
@@ -96,7 +97,7 @@ static void one(struct sink *k, const struct trace *t, uint32_t i) {
         field(k, ",\"bytes\":", c ? c->bytes : 0);
     }
     if (e->kind == TK_OP) {
-        field(k, ",\"External id\":", (int64_t)i + 1);
+        field(k, ",\"args\":{\"External id\":", (int64_t)i + 1);
         member(k, t, ",\"line\":", e->args);
     }
     sink_text(k, "}}");
