@@ -105,8 +105,9 @@ static void by_kernel(struct str *o, const struct diff *f, uint32_t most, struct
     if (shown > most) report_line(o, "%+11.2f %s  (%u more)", (double)rest / u.ns, u.name, shown - most);
     if (same) report_line(o, "%11s     %u did not change", "", same);
     if (f->overlap)
-        report_line(o, "%+11.2f %s  kernels beside each other, or outside of the recorded time",
-                    (double)f->overlap / u.ns, u.name);
+        report_line(
+            o, "%+11.2f %s  kernels that overlap, reach out of the recorded time or hold the profiler's work",
+            (double)f->overlap / u.ns, u.name);
 }
 
 /* What makes the times of a recording doubtful; what it merely lacks is no matter here. */

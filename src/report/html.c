@@ -213,6 +213,38 @@ static void idle_list(struct str *o, const struct diag *d) {
     str_addc(o, '}');
 }
 
+static void heap_rows_list(struct str *o, const struct diag *d, const char *key, const heap_rows *v) {
+    str_printf(o, ",\"%s\":[", key);
+    for (uint32_t i = 0; i < v->n && i < 1000; i++) {
+        const struct heap_row *r = &v->p[i];
+        const uint32_t text[] = {r->where, r->op, r->module, r->shape};
+        str_printf(o, "%s[\"%s\",%lld,%u", i ? "," : "", heap_kind_text(r->kind), (long long)r->bytes,
+                   r->count);
+        for (size_t k = 0; k < RG_COUNT(text); k++) {
+            str_addc(o, ',');
+            report_json_string(o, trace_str(d->t, text[k]));
+        }
+        str_addc(o, ']');
+    }
+    str_addc(o, ']');
+}
+
+/* Device memory of a Ridge program at its peak, by what it is for and by who asked for it; what was left; what grows. */
+static void heap_list(struct str *o, const struct diag *d) {
+    bool first = true;
+    str_printf(o, ",\"heap\":{\"t\":%lld,\"kinds\":{", (long long)d->heap.t);
+    for (int k = 0; k < HEAP_KINDS; k++) {
+        if (!d->heap.kind[k]) continue;
+        str_printf(o, "%s\"%s\":%lld", first ? "" : ",", heap_kind_text(k), (long long)d->heap.kind[k]);
+        first = false;
+    }
+    str_addc(o, '}');
+    heap_rows_list(o, d, "peak", &d->heap.peak);
+    heap_rows_list(o, d, "left", &d->heap.left);
+    heap_rows_list(o, d, "grows", &d->heap.grows);
+    str_addc(o, '}');
+}
+
 static void tables(struct str *o, struct page *p, const char *path) {
     const struct diag *d = p->d;
     const char *slash = strrchr(path, '/');
@@ -226,6 +258,7 @@ static void tables(struct str *o, struct page *p, const char *path) {
     row_list(o, p);
     op_list(o, d);
     idle_list(o, d);
+    heap_list(o, d);
     str_add(o, ",\"sources\":");
     source_list(o, d, path, &p->arena);
     str_add(o, ",\"memory\":[");

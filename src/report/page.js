@@ -400,10 +400,22 @@ function drawMemory() {
     for (const [t, v] of M) { const x = w * (t - a) / (b - a); g.lineTo(x, y); y = 310 - 280 * v / peak; g.lineTo(x, y); }
     g.lineTo(w, y); g.lineTo(w, 310); g.fill();
   }
-  let h = '';
-  for (const o of R.memory.held) h += '<tr><td class="n">' + mb(o.bytes) + '</td><td class="n">' + o.blocks + '</td><td class="name">' + esc(o.where) + '</td></tr>';
-  if (h) $('held').innerHTML = '<h3>Still held at the end of the recording</h3><table><tr><th class="n">bytes</th><th class="n">blocks</th><th>from</th></tr>' + h + '</table>';
+  let h = heapTables(), held = '';
+  for (const o of R.memory.held) held += '<tr><td class="n">' + mb(o.bytes) + '</td><td class="n">' + o.blocks + '</td><td class="name">' + esc(o.where) + '</td></tr>';
+  if (held) h += '<h3>Still held at the end of the recording</h3><table><tr><th class="n">bytes</th><th class="n">blocks</th><th>from</th></tr>' + held + '</table>';
+  $('held').innerHTML = h;
 }
+// Memory of a Ridge program: what the peak is made of.
+function heapTables() {
+  const H = T.heap, kinds = Object.entries(H.kinds).sort((a, b) => b[1] - a[1]), all = kinds.reduce((s, k) => s + k[1], 0) || 1;
+  if (!kinds.length) return '';
+  let h = '<h3>At the peak, after ' + ms(H.t) + '</h3><table>' + kinds.map(k => '<tr><td>' + esc(k[0]) + '</td><td class="n">' + mb(k[1]) + '</td><td class="n">' + pct(k[1] / all) + '</td><td class="share"><i class="bar" style="width:' + 100 * k[1] / kinds[0][1] + '%"></i></td></tr>').join('') + '</table>';
+  for (const [key, title] of [['peak', 'Who holds it then'], ['left', 'Left at the end'], ['grows', 'More in every step']])
+    if (H[key].length) h += '<h3>' + title + '</h3><div class="scroll"><table><tr><th class="n">bytes</th><th class="n">blocks</th><th>for</th><th>line</th><th>function</th><th>module</th><th>shape</th></tr>' +
+      H[key].map(r => '<tr' + (r[3] ? ' class="go" data-place="' + esc(r[3]) + '"' : '') + '><td class="n">' + mb(r[1]) + '</td><td class="n">' + r[2] + '</td><td>' + esc(r[0]) + '</td>' + [3, 4, 5, 6].map(i => '<td>' + esc(r[i]) + '</td>').join('') + '</tr>').join('') + '</table></div>';
+  return h;
+}
+$('held').addEventListener('click', e => { const go = e.target.closest('.go'); if (go) showLine(go.dataset.place); });
 
 // ---- tabs and theme -----------------------------------------------------------------------------------
 let tab = '';
