@@ -146,8 +146,12 @@ $(EXAMPLES): $(OUT)/examples/%: $(OUT)/obj/examples/%.o $(LIB)
 	$(link)
 $(BUILD)/examples: $(EXAMPLES)
 	@ln -sfn $(MODE)/examples $@
-$(TEST): $(TEST_OBJ) $(LIB)
+$(TEST): $(TEST_OBJ) $(LIB) | $(OUT)/fake/libcuda.so
 	$(link)
+# Stands in for NVIDIA's driver in tests of the CUDA device on machines without a GPU.
+$(OUT)/fake/libcuda.so: tests/fake/driver.c tests/fake/fake.h $(OUT)/flags
+	@mkdir -p $(@D) && echo "  LD $@"
+	@$(CC) $(ALL_CFLAGS) -fPIC -shared -o $@.$$$$ $< && mv -f $@.$$$$ $@
 $(BENCH) $(TABLE): $(OUT)/bench/%: $(OUT)/obj/bench/%.o $(LIB)
 	$(link)
 PEER_OBJ := $(foreach o,$(GOLDEN_OBJ),$(if $(findstring /peers_,$o),$o))

@@ -47,6 +47,14 @@ struct dev_launch {
     uint32_t name; /* of events */
 };
 
+/* A launch of a list that is run again and again, and the earlier ones that must be done before it begins. */
+struct dev_step {
+    const struct dev_launch *launch;
+    const uint32_t *after; /* numbers of earlier steps */
+    uint32_t nafter;
+};
+struct dev_record; /* such a list, in the device's own form */
+
 /* What a device says about itself, for its machine model; sizes in bytes, rates in GB/s. */
 struct dev_info {
     char name[64];
@@ -107,6 +115,13 @@ struct device_ops {
      * before it, copies too. */
     int (*launch)(struct device *, struct err *, const struct dev_launch *);
     int (*wait)(struct device *, struct err *); /* until all that was begun is done; NULL: it always is */
+    /* NULL, or: a list of launches that the device starts as one. It takes as many of the first steps as it can hold in
+     * one record; 0, and no record: the first must be launched. Buffers, numbers and scratch of the launches are looked at
+     * when they are replayed, grids and functions when they are recorded; the launches must stay where they are. */
+    int (*record)(struct device *, struct err *, const struct dev_step *, uint32_t n, uint32_t *taken,
+                  struct dev_record **);
+    int (*replay)(struct dev_record *, struct err *); /* as a launch: when it returns it is under way */
+    void (*forget)(struct dev_record *);
 };
 
 #define CUDA_DEVICES 8

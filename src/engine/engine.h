@@ -107,6 +107,10 @@ void engine_list_free(struct engine_list *);
 /* Adds a call. bufs[k->nbuf] and vars[k->nvar] are copied; vars may be changed later. */
 int engine_list_add(struct engine_list *, struct err *, const struct ekernel *, void *const *bufs,
                     const int64_t *vars);
+/* What command i does with its buffers, and their sizes in bytes; both are copied. A use of 0 is one that is not known. A
+ * list whose commands all say so may be handed to the device as a whole, which then decides what runs side by side. */
+enum { USE_LOADED = 1, USE_STORED = 2 };
+int engine_list_uses(struct engine_list *, struct err *, uint32_t i, const uint8_t *use, const size_t *size);
 /* The parameters of command i, to change between runs; the addresses stay until the next add. */
 int64_t *engine_list_vars(struct engine_list *, uint32_t i);
 void **engine_list_bufs(struct engine_list *, uint32_t i);

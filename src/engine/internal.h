@@ -61,6 +61,12 @@ struct command {
     uint64_t ns;
     void **buf;
     int64_t *var;
+    const uint8_t *use; /* by buffer: USE_LOADED .. ; NULL: not known */
+    const size_t *size; /* by buffer, in bytes */
+};
+struct list_part { /* commands from here on that the device runs as one, or one that is launched */
+    uint32_t n;
+    struct dev_record *record;
 };
 struct engine_list {
     struct engine *en;
@@ -70,9 +76,20 @@ struct engine_list {
     char *scratch;  /* what the commands were given .. */
     uint32_t ready; /* .. as far as here */
     int workers;
+    uint32_t runs;              /* of the whole list */
+    VEC(struct list_part) part; /* once it is recorded */
 };
 /* Runs commands [from, to). */
 int engine_list_run_part(struct engine_list *, struct err *, uint32_t from, uint32_t to);
+
+/* record.c: lists that the device runs as one. */
+/* Commands [from, to) of a list as steps, each with the earlier ones whose memory it needs or takes, and no step that
+ * those wait for themselves. In the arena, which may throw. */
+struct dev_step *list_steps(struct arena *, const struct engine_list *, uint32_t from, uint32_t to);
+/* Has the whole list run often enough to be recorded, and can it be? Then it is, if it was not yet. */
+int list_record(struct engine_list *, struct err *, bool *recorded);
+int list_replay(struct engine_list *, struct err *);
+void list_forget(struct engine_list *); /* its recording: commands or what they share changed */
 
 /* memory.c */
 struct spare { /* blocks of one size class that are free */
@@ -136,7 +153,8 @@ void debug_plan(const struct engine *, const struct plan_key *, const struct rea
 void debug_changing(struct engine *, const uop *number, const char *site);
 void debug_schedule(const struct schedule *, const struct str *log);
 void debug_prog(const struct sched_prog *, const struct linear *, const char *opts, const struct str *passes);
-void debug_builtin(const struct sched_prog *, const struct ekernel *); /* NULL: of a device that runs nothing */
+void debug_builtin(const struct sched_prog *,
+                   const struct ekernel *); /* NULL: of a device that runs nothing */
 void debug_assembly(struct engine *, const char *name, const char *text);
 /* The name of a kernel for its line: padded, perhaps coloured. */
 const char *debug_name(struct arena *, const struct sched_prog *);
@@ -170,6 +188,13 @@ struct planned { /* a value between kernels, in the block of temporaries */
     uint32_t first, last; /* calls */
     const char *owner;    /* info of its record */
 };
+struct bind_mem { /* one buffer of the program or result, whatever commands use it */
+    enum sched_place place;
+    uint32_t number;
+    size_t bytes;
+    bool written;
+    void *at; /* in the latest call */
+};
 struct plan {
     struct arena arena;
     struct plan *chain, *newer, *older; /* of its bucket; by use */
@@ -180,7 +205,8 @@ struct plan {
     struct bind *outer, *inner; /* bound at each call; when the temporaries moved */
     struct bind_var *var;
     struct bind_copy *copy;
-    uint32_t nouter, ninner, nvar, ncopy;
+    struct bind_mem *mem; /* of `outer`, each once */
+    uint32_t nouter, ninner, nvar, ncopy, nmem;
     char *table, *temp; /* uploaded task tables; where the temporaries were */
     size_t table_bytes, temp_bytes;
     bool bound;
@@ -195,13 +221,13 @@ struct plans {
     struct plan *bucket[256];
     struct plan *newest, *oldest;
     struct plan *latest; /* of the latest engine_realize, if that had one */
-    uint32_t n, most; /* how many are there, are kept */
+    uint32_t n, most;    /* how many are there, are kept */
     size_t bytes, most_bytes;
     uint64_t evicted;
     struct arena work; /* of one call */
     struct model model;
     uint64_t model_hash;
-    char *model_from; /* what RIDGE_MODEL said when it was opened; NULL: not opened yet */
+    char *model_from;                /* what RIDGE_MODEL said when it was opened; NULL: not opened yet */
     struct engine_planning planning; /* if planning_set; else the environment says */
     bool planning_set;
     char *temp; /* temporaries of the plan that runs */
@@ -224,6 +250,7 @@ struct recipe_buf {
     enum sched_place place;
     uint32_t number; /* as in struct bind */
     int64_t offset;
+    uint64_t bytes, use; /* use: USE_LOADED .. */
 };
 struct recipe_kernel {
     struct etext t;
@@ -288,7 +315,6 @@ void prog_lower(const struct sched_prog *, struct ir *, const struct kernel *, c
 const uint8_t *prog_uses(struct arena *, const struct sched_prog *);
 
 /* tune.c */
-enum { USE_LOADED = 1, USE_STORED = 2 };
 struct tune_job { /* a call whose kernel is to be searched for, with its memory; arrays by slot */
     struct sched_prog *p;
     const char *opts;

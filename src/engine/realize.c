@@ -257,7 +257,15 @@ static const struct ekernel **compile(struct call *c, const struct recipe *r) {
 static struct recipe_buf place_of(const struct schedule *s, uint32_t buf) {
     const struct sched_buf *b = &s->buf.p[buf];
     int64_t offset = b->place == BUF_TEMP ? b->offset : b->place == BUF_TABLE ? (int64_t)b->number * 8 : 0;
-    return (struct recipe_buf){b->place, b->number, offset};
+    return (struct recipe_buf){b->place, b->number, offset, (uint64_t)b->elements * dtype_info[b->dt].bytes, 0};
+}
+
+/* What a call does with its buffers; a function of the device writes the first and reads the others. */
+static const uint8_t *call_uses(struct call *c, const struct sched_prog *p) {
+    if (!p->builtin) return prog_uses(c->work, p);
+    uint8_t *use = arena_array(c->work, uint8_t, p->nbuf + 1);
+    for (uint32_t i = 0; i < p->nbuf; i++) use[i] = i ? USE_LOADED : USE_LOADED | USE_STORED;
+    return use;
 }
 
 /* Graph nodes as places in the key: they name the same nodes of an equal graph in another ir. */
@@ -271,7 +279,11 @@ static void add_calls(struct call *c, const struct schedule *s, struct recipe *r
         const struct sched_prog *p = &s->prog.p[from->prog];
         struct recipe_buf *buf = arena_array(c->work, struct recipe_buf, p->nbuf + 1);
         uint32_t *node = arena_array(c->work, uint32_t, from->nodes + 1), nodes = 0;
-        for (uint32_t b = 0; b < p->nbuf; b++) buf[b] = place_of(s, from->buf[b]);
+        const uint8_t *use = call_uses(c, p);
+        for (uint32_t b = 0; b < p->nbuf; b++) {
+            buf[b] = place_of(s, from->buf[b]);
+            buf[b].use = use[b];
+        }
         for (uint32_t j = 0; j < from->nodes; j++)
             if (from->node[j] < n && place[from->node[j]]) node[nodes++] = place[from->node[j]] - 1;
         r->call[i] = (struct recipe_call){.kernel = from->prog,
@@ -303,6 +315,15 @@ static void add_copies(struct call *c, const struct schedule *s, struct recipe *
 
 /* ---- the plan that is kept ---------------------------------------------------------------------------------- */
 
+/* The memory that outer buffers are in, each piece once, for fits(). */
+static void add_mem(struct plan *x, const struct recipe_buf *b) {
+    uint32_t i = 0;
+    while (i < x->nmem && (x->mem[i].place != b->place || x->mem[i].number != b->number)) i++;
+    if (i == x->nmem) x->mem[x->nmem++] = (struct bind_mem){.place = b->place, .number = b->number};
+    x->mem[i].bytes = RG_MAX(x->mem[i].bytes, (size_t)b->bytes);
+    x->mem[i].written |= b->use != USE_LOADED;
+}
+
 static bool moves(enum sched_place p) { return p == BUF_GRAPH || p == BUF_RESULT; }
 
 static void add_commands(struct call *c, const struct recipe *r, const struct ekernel **k) {
@@ -313,6 +334,7 @@ static void add_commands(struct call *c, const struct recipe *r, const struct ek
     x->outer = arena_array(&x->arena, struct bind, nbuf + 1);
     x->inner = arena_array(&x->arena, struct bind, nbuf + 1);
     x->var = arena_array(&x->arena, struct bind_var, nvar + 1);
+    x->mem = arena_array(&x->arena, struct bind_mem, nbuf + 1);
     for (uint32_t i = 0; i < r->ncall; i++) {
         const struct recipe_call *call = &r->call[i];
         const struct ekernel *kernel = k[call->kernel];
@@ -322,11 +344,16 @@ static void add_commands(struct call *c, const struct recipe *r, const struct ek
             memcpy(no_var, r->kernel[call->kernel].num, sizeof r->kernel->num);
         must(c, engine_list_add(x->list, &e, kernel, no_buf, no_var), &e);
         void **buf = engine_list_bufs(x->list, i);
+        uint8_t *use = arena_array(c->work, uint8_t, RG_MAX(kernel->nbuf, call->nbuf) + 1);
+        size_t *size = arena_array(c->work, size_t, RG_MAX(kernel->nbuf, call->nbuf) + 1);
         for (uint32_t b = 0; b < call->nbuf; b++) {
             const struct recipe_buf *from = &call->buf[b];
             struct bind bind = {&buf[b], from->place, from->number, from->offset};
             *(moves(bind.place) ? &x->outer[x->nouter++] : &x->inner[x->ninner++]) = bind;
+            if (moves(bind.place)) add_mem(x, from);
+            use[b] = (uint8_t)from->use, size[b] = from->bytes;
         }
+        must(c, engine_list_uses(x->list, &e, i, use, size), &e);
         for (uint32_t v = 0; v < call->nvar; v++)
             x->var[x->nvar++] = (struct bind_var){engine_list_vars(x->list, i) + v, call->var[v]};
     }
@@ -480,6 +507,25 @@ static void *address(const struct call *c, const struct plan *x, const struct bi
     return NULL;
 }
 
+static bool overlap(const struct bind_mem *a, const struct bind_mem *b) {
+    return (char *)a->at < (char *)b->at + b->bytes && (char *)b->at < (char *)a->at + a->bytes;
+}
+
+/* Do today's addresses leave the order of the commands as it was when they were recorded? They do unless memory that
+ * moved is now shared with other memory, and one of the two is written. */
+static bool fits(struct call *c, struct plan *x) {
+    bool ok = true;
+    for (uint32_t i = 0; i < x->nmem; i++) {
+        struct bind_mem *m = &x->mem[i];
+        void *at = m->place == BUF_GRAPH ? c->r->buf[m->number] : c->r->result[m->number];
+        if (at == m->at) continue;
+        m->at = at;
+        for (uint32_t k = 0; k < x->nmem && ok; k++)
+            ok = k == i || !(m->written || x->mem[k].written) || !overlap(m, &x->mem[k]);
+    }
+    return ok;
+}
+
 static void bind(struct call *c, struct plan *x) {
     struct err e = {0};
     must(c, plans_temp(c->en, &e, x->temp_bytes), &e);
@@ -487,6 +533,7 @@ static void bind(struct call *c, struct plan *x) {
         for (uint32_t i = 0; i < x->ninner; i++) *x->inner[i].at = address(c, x, &x->inner[i]);
     x->bound = true;
     x->temp = c->en->plans.temp;
+    if (!fits(c, x)) list_forget(x->list);
     for (uint32_t i = 0; i < x->nouter; i++) *x->outer[i].at = address(c, x, &x->outer[i]);
     for (uint32_t i = 0; i < x->nvar; i++) *x->var[i].at = c->r->var[x->var[i].slot];
 }

@@ -46,6 +46,7 @@ struct engine_list *engine_list_new(struct engine *en, struct err *e) {
 
 void engine_list_free(struct engine_list *l) {
     if (!l) return;
+    list_forget(l);
     arena_free(&l->arena);
     mem_free(l);
 }
@@ -80,6 +81,7 @@ static void add_guarded(void *arg) {
     struct add_call *c = arg;
     struct engine_list *l = c->l;
     const struct ekernel *k = c->k;
+    list_forget(l);
     void **buf = arena_array(&l->arena, void *, k->nbuf + 1);
     int64_t *var = arena_array(&l->arena, int64_t, k->nvar + 1);
     if (k->nbuf) memcpy(buf, c->bufs, k->nbuf * sizeof *buf);
@@ -121,8 +123,36 @@ int engine_list_replace(struct engine_list *l, struct err *e, uint32_t i, const 
     l->cmd.p[i] = l->cmd.p[n];
     l->cmd.p[i].l.buf = l->cmd.p[i].buf = was.buf; /* where others write addresses and numbers */
     l->cmd.p[i].l.var = l->cmd.p[i].var = was.var;
+    l->cmd.p[i].use = was.use, l->cmd.p[i].size = was.size;
     l->cmd.n = n;
     l->ready = 0;
+    return 0;
+}
+
+struct uses_call {
+    struct engine_list *l;
+    struct command *c;
+    const uint8_t *use;
+    const size_t *size;
+};
+
+static void uses_guarded(void *arg) {
+    struct uses_call *x = arg;
+    uint32_t n = x->c->l.nbuf;
+    uint8_t *use = arena_array(&x->l->arena, uint8_t, n + 1);
+    size_t *size = arena_array(&x->l->arena, size_t, n + 1);
+    memcpy(use, x->use, n * sizeof *use);
+    memcpy(size, x->size, n * sizeof *size);
+    for (uint32_t i = 0; i < n; i++)
+        if (!use[i]) use[i] = USE_LOADED | USE_STORED;
+    x->c->use = use, x->c->size = size;
+}
+
+int engine_list_uses(struct engine_list *l, struct err *e, uint32_t i, const uint8_t *use,
+                     const size_t *size) {
+    struct uses_call c = {l, &l->cmd.p[i], use, size};
+    err_clear(&l->err);
+    if (err_guard(&l->err, uses_guarded, &c)) return err_set(e, l->err.code, "%s", l->err.msg);
     return 0;
 }
 
@@ -160,6 +190,16 @@ uint64_t engine_list_time(struct engine_list *l, uint32_t i, uint32_t times) {
     return now_ns(l->workers == 1) - t0;
 }
 
+/* All at once, where the device can. How long each command took is not known then: they share the time of asking. */
+static int run_as_one(struct engine_list *l, struct err *e) {
+    uint64_t t0 = os_now_ns();
+    if (list_replay(l, e)) return e->code;
+    uint64_t t1 = os_now_ns();
+    for (uint32_t i = 0; i < l->cmd.n; i++) l->cmd.p[i].ns = (t1 - t0) / l->cmd.n;
+    event_add(EVENT_LAUNCH, l->en->event_name, t0, t1, l->cmd.n, l->part.n);
+    return 0;
+}
+
 /* On a device that is not waited for, the clock sees only how long it took to ask; where people look at each operation
  * (DEBUG=2, a profile) the device is asked for the time instead. */
 int engine_list_run_part(struct engine_list *l, struct err *e, uint32_t from, uint32_t to) {
@@ -167,6 +207,11 @@ int engine_list_run_part(struct engine_list *l, struct err *e, uint32_t from, ui
     int (*launch)(struct device *, struct err *, const struct dev_launch *) = l->en->ops->launch;
     bool ask = l->en->ops->wait && (log_on(2) || event_recording());
     take_scratch(l);
+    if (from == 0 && to >= l->cmd.n && !ask) {
+        bool recorded;
+        if (list_record(l, e, &recorded)) return e->code;
+        if (recorded) return run_as_one(l, e);
+    }
     uint64_t t0 = os_now_ns();
     for (struct command *c = l->cmd.p + from, *end = l->cmd.p + RG_MIN(to, l->cmd.n); c < end; c++) {
         uint64_t took = 0;

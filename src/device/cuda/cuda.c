@@ -11,28 +11,9 @@
 #include "device/cuda/internal.h"
 #include "device/host.h"
 
-enum { PIECES = 4, PIECE = 4 << 20, MOST_PARAMS = 4095, OUT_OF_MEMORY = 2 };
+enum { PIECES = CUDA_PIECES, PIECE = 4 << 20, OUT_OF_MEMORY = 2 };
 enum { SHARED_FREE = 48 << 10, MAX_DYNAMIC_SHARED = 8 }; /* shared memory beyond it must be asked for; the name of that wish */
 
-struct piece {
-    char *p;
-    cu_event done;
-    bool busy;
-};
-struct device {
-    const struct cuda_driver *cu;
-    int number; /* CUdevice */
-    cu_context context;
-    cu_stream stream;
-    cu_event begin, end; /* of a timed launch */
-    struct piece piece[PIECES];
-    int next;
-    bool lost;
-    char why[256]; /* it was lost */
-    char arch[24];
-    struct dev_info info;
-    struct host_fn *host;
-};
 struct module {
     struct device *d;
     cu_module m;
@@ -46,7 +27,7 @@ static bool is_final(int code) {
            code == 214 || code == 46 || code == 999;
 }
 
-static int fail(struct device *d, struct err *e, int code, const char *doing) {
+int cuda_fail(struct device *d, struct err *e, int code, const char *doing) {
     const char *name = "?", *text = "?";
     d->cu->error_name(code, &name), d->cu->error_text(code, &text);
     if (!name) name = "?";
@@ -64,20 +45,15 @@ static int fail(struct device *d, struct err *e, int code, const char *doing) {
         d->info.name, d->why);
 }
 
-/* Before any call: the context is the calling thread's. */
-static int enter(struct device *d, struct err *e) {
+int cuda_enter(struct device *d, struct err *e) {
     if (d->lost)
         return err_set(e, RG_EDEVICE, "%s was lost earlier: %s; start the process anew to use CUDA",
                        d->info.name, d->why);
     int code = d->cu->make_current(d->context);
-    return code ? fail(d, e, code, "making its context current") : 0;
+    return code ? cuda_fail(d, e, code, "making its context current") : 0;
 }
 
-#define TRY(call, doing)                            \
-    do {                                            \
-        int code_ = (call);                         \
-        if (code_) return fail(d, e, code_, doing); \
-    } while (0)
+#define TRY CUDA_TRY
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
@@ -162,7 +138,7 @@ static int cuda_workers(struct device *d) { return RG_MAX(d->info.units, 1); }
 
 static int cuda_info(struct device *d, struct err *e, struct dev_info *out) {
     size_t all;
-    if (enter(d, e)) return e->code;
+    if (cuda_enter(d, e)) return e->code;
     TRY(d->cu->memory(&d->info.memory_free, &all), "asking for its memory");
     *out = d->info;
     return 0;
@@ -173,28 +149,28 @@ static int cuda_info(struct device *d, struct err *e, struct dev_info *out) {
 static void *cuda_alloc(struct device *d, size_t n) {
     struct err e = {0};
     cu_ptr p = 0;
-    if (enter(d, &e)) return NULL;
+    if (cuda_enter(d, &e)) return NULL;
     int code = d->cu->alloc(&p, RG_MAX(n, 1));
     if (!code && (code = d->cu->fill(p, 0, RG_MAX(n, 1), d->stream))) d->cu->free(p);
-    if (code) fail(d, &e, code, "allocating memory"); /* notes a loss; the caller asks `wait` why */
+    if (code) cuda_fail(d, &e, code, "allocating memory"); /* notes a loss; the caller asks `wait` why */
     return code ? NULL : (void *)(uintptr_t)p;
 }
 
 static void cuda_free(struct device *d, void *p, size_t n) {
     struct err e = {0};
     (void)n;
-    if (p && !enter(d, &e)) d->cu->free((cu_ptr)(uintptr_t)p);
+    if (p && !cuda_enter(d, &e)) d->cu->free((cu_ptr)(uintptr_t)p);
 }
 
 static int cuda_wait(struct device *d, struct err *e) {
-    if (enter(d, e)) return e->code;
+    if (cuda_enter(d, e)) return e->code;
     TRY(d->cu->stream_wait(d->stream), "waiting for its kernels");
     return 0;
 }
 
 /* The next piece of pinned memory, once the copy that used it last is done. */
-static int take_piece(struct device *d, struct err *e, struct piece **out) {
-    struct piece *p = &d->piece[d->next];
+static int take_piece(struct device *d, struct err *e, struct cuda_piece **out) {
+    struct cuda_piece *p = &d->piece[d->next];
     d->next = (d->next + 1) % PIECES;
     if (p->busy) TRY(d->cu->event_wait(p->done), "waiting for a copy");
     p->busy = false;
@@ -202,7 +178,7 @@ static int take_piece(struct device *d, struct err *e, struct piece **out) {
     return 0;
 }
 
-static int mark_piece(struct device *d, struct err *e, struct piece *p) {
+static int mark_piece(struct device *d, struct err *e, struct cuda_piece *p) {
     TRY(d->cu->event_record(p->done, d->stream), "a copy");
     p->busy = true;
     return 0;
@@ -210,7 +186,7 @@ static int mark_piece(struct device *d, struct err *e, struct piece *p) {
 
 static int copy_in(struct device *d, struct err *e, cu_ptr to, const char *from, size_t n) {
     for (size_t at = 0; at < n; at += PIECE) {
-        struct piece *p;
+        struct cuda_piece *p;
         size_t k = RG_MIN(n - at, (size_t)PIECE);
         if (take_piece(d, e, &p)) return e->code;
         memcpy(p->p, from + at, k);
@@ -222,7 +198,7 @@ static int copy_in(struct device *d, struct err *e, cu_ptr to, const char *from,
 
 /* Up to PIECES copies are under way while the oldest is taken over. */
 static int copy_out(struct device *d, struct err *e, char *to, cu_ptr from, size_t n) {
-    struct piece *p[PIECES];
+    struct cuda_piece *p[PIECES];
     size_t pieces = (n + PIECE - 1) / PIECE;
     for (size_t i = 0; i < pieces + PIECES; i++) {
         if (i >= PIECES) { /* the piece that number i - PIECES was begun with */
@@ -243,7 +219,7 @@ static int copy_out(struct device *d, struct err *e, char *to, cu_ptr from, size
 
 static int cuda_copy(struct device *d, struct err *e, enum dev_copy kind, void *dst, const void *src,
                      size_t n) {
-    if (enter(d, e)) return e->code;
+    if (cuda_enter(d, e)) return e->code;
     if (!n) return 0;
     if (kind == COPY_IN) return copy_in(d, e, (cu_ptr)(uintptr_t)dst, src, n);
     if (kind == COPY_OUT) return copy_out(d, e, dst, (cu_ptr)(uintptr_t)src, n);
@@ -288,7 +264,7 @@ static int cuda_assembly(struct device *d, struct err *e, struct arena *a, const
 }
 
 static int cuda_load(struct device *d, struct err *e, const void *object, size_t n, struct module **out) {
-    if (enter(d, e)) return e->code;
+    if (cuda_enter(d, e)) return e->code;
     (void)n;
     struct module *m = mem_alloc(sizeof *m);
     if (!m) return err_set(e, RG_ENOMEM, "out of memory while loading a kernel");
@@ -296,7 +272,7 @@ static int cuda_load(struct device *d, struct err *e, const void *object, size_t
     int code = d->cu->load(&m->m, object);
     if (code) {
         mem_free(m);
-        return fail(d, e, code, "loading a kernel");
+        return cuda_fail(d, e, code, "loading a kernel");
     }
     *out = m;
     return 0;
@@ -304,14 +280,14 @@ static int cuda_load(struct device *d, struct err *e, const void *object, size_t
 
 static void cuda_unload(struct module *m) {
     struct err e = {0};
-    if (!enter(m->d, &e)) m->d->cu->unload(m->m);
+    if (!cuda_enter(m->d, &e)) m->d->cu->unload(m->m);
     mem_free(m);
 }
 
 static dev_fn *cuda_symbol(struct module *m, const char *name) {
     struct err e = {0};
     cu_function f = NULL;
-    if (enter(m->d, &e) || m->d->cu->function(&f, m->m, name)) return NULL;
+    if (cuda_enter(m->d, &e) || m->d->cu->function(&f, m->m, name)) return NULL;
     return (dev_fn *)(uintptr_t)f;
 }
 
@@ -324,8 +300,8 @@ static int cuda_builtin(struct device *d, struct err *e, const struct dev_call *
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
 
-/* Threads and blocks; a kernel with scratch memory has no more threads than areas. */
-static void shape(const struct dev_launch *l, unsigned *blocks, unsigned *threads) {
+/* A kernel with scratch memory has no more threads than areas. */
+void cuda_shape(const struct dev_launch *l, unsigned *blocks, unsigned *threads) {
     *threads = l->block ? l->block : 256;
     uint64_t each = l->block ? RG_MAX(l->teams, 1u) : *threads, n = (l->grid + each - 1) / each;
     if (l->areas) {
@@ -335,33 +311,47 @@ static void shape(const struct dev_launch *l, unsigned *blocks, unsigned *thread
     *blocks = (unsigned)n;
 }
 
-static int start(struct device *d, struct err *e, const struct dev_launch *l) {
-    uint64_t param[MOST_PARAMS];
-    size_t n = 0, bytes;
-    unsigned blocks, threads;
-    if (l->nbuf + l->nvar + 3 > MOST_PARAMS)
+int cuda_limits(struct err *e, const struct dev_launch *l) {
+    if (l->nbuf + l->nvar + 3 > CUDA_PARAMS)
         return err_set(e, RG_ELIMIT, "a kernel with %u buffers and numbers; CUDA takes %d", l->nbuf + l->nvar,
-                       MOST_PARAMS - 3);
+                       CUDA_PARAMS - 3);
     if (l->grid > INT32_MAX && l->block)
         return err_set(e, RG_ELIMIT, "a kernel of %u blocks; CUDA has %d", l->grid, INT32_MAX);
+    return 0;
+}
+
+size_t cuda_params(const struct dev_launch *l, uint64_t param[CUDA_PARAMS]) {
+    size_t n = 0;
     for (uint32_t i = 0; i < l->nbuf; i++) param[n++] = (uintptr_t)l->buf[i];
     for (uint32_t i = 0; i < l->nvar; i++) param[n++] = (uint64_t)l->var[i];
     param[n++] = l->grid;
     param[n++] = (uintptr_t)l->scratch;
     param[n++] = l->scratch_stride;
-    bytes = n * sizeof *param;
+    return n;
+}
+
+/* Shared memory beyond what every kernel may have. */
+int cuda_shared(struct device *d, const struct dev_launch *l) {
+    if (l->shared <= SHARED_FREE) return 0;
+    return d->cu->function_set((cu_function)(uintptr_t)l->fn, MAX_DYNAMIC_SHARED, (int)l->shared);
+}
+
+static int start(struct device *d, struct err *e, const struct dev_launch *l) {
+    uint64_t param[CUDA_PARAMS];
+    unsigned blocks, threads;
+    if (cuda_limits(e, l)) return e->code;
+    size_t bytes = cuda_params(l, param) * sizeof *param;
     void *extra[] = {(void *)1, param, (void *)2, &bytes,
                      NULL}; /* 1: where the parameters are, 2: how many bytes */
-    shape(l, &blocks, &threads);
-    cu_function f = (cu_function)(uintptr_t)l->fn;
-    if (l->shared > SHARED_FREE)
-        TRY(d->cu->function_set(f, MAX_DYNAMIC_SHARED, (int)l->shared), "asking for shared memory");
-    TRY(d->cu->launch(f, blocks, 1, 1, threads, 1, 1, l->shared, d->stream, NULL, extra), "starting a kernel");
+    cuda_shape(l, &blocks, &threads);
+    TRY(cuda_shared(d, l), "asking for shared memory");
+    TRY(d->cu->launch((cu_function)(uintptr_t)l->fn, blocks, 1, 1, threads, 1, 1, l->shared, d->stream, NULL, extra),
+        "starting a kernel");
     return 0;
 }
 
 static int cuda_launch(struct device *d, struct err *e, const struct dev_launch *l) {
-    if (enter(d, e)) return e->code;
+    if (cuda_enter(d, e)) return e->code;
     if (l->ns) *l->ns = 0;
     if (!l->grid) return 0;
     if (host_fn_of(l->fn)) return host_fn_run(d, cuda_copy, e, host_fn_of(l->fn), l);
@@ -383,6 +373,7 @@ static int cuda_launch(struct device *d, struct err *e, const struct dev_launch 
         .workers = cuda_workers, .info = cuda_info, .target = cuda_target, .version = cuda_version,        \
         .compile = cuda_compile, .assembly = cuda_assembly, .load = cuda_load, .unload = cuda_unload,      \
         .symbol = cuda_symbol, .builtin = cuda_builtin, .launch = cuda_launch, .wait = cuda_wait,          \
+        .record = cuda_record, .replay = cuda_replay, .forget = cuda_forget,                               \
     }
 
 const struct device_ops device_cuda[CUDA_DEVICES] = {

@@ -53,15 +53,18 @@ static void *load_first(const char *const *name, size_t n, char *path, size_t ro
 }
 
 static int load_driver(struct err *e) {
-    static const char *const where[] = {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
-                                        "/usr/lib/wsl/lib/libcuda.so.1"};
+    const char *const named = env_str(ENV_CUDA);
+    const char *const where[] = {named && *named ? named : "libcuda.so.1",
+                                 "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
     const struct symbol s[] = {
 #define X(field, symbol, arguments) {symbol, (void **)&driver.field},
         CUDA_DRIVER(X)
 #undef X
     };
     char path[512];
-    void *lib = load_first(where, RG_COUNT(where), path, sizeof path);
+    void *lib = load_first(where, named && *named ? 1 : RG_COUNT(where), path, sizeof path);
+    if (!lib && named && *named)
+        return err_set(e, RG_EDEVICE, "RIDGE_CUDA names no NVIDIA driver: %s cannot be loaded", named);
     if (!lib)
         return err_set(e, RG_EDEVICE,
                        "there is no NVIDIA driver on this machine (libcuda.so.1 is not found); install it, "

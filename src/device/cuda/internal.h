@@ -12,6 +12,20 @@ typedef struct cu_stream *cu_stream;
 typedef struct cu_event *cu_event;
 typedef struct cu_module *cu_module;
 typedef struct cu_function *cu_function;
+typedef struct cu_graph *cu_graph;
+typedef struct cu_node *cu_node;
+typedef struct cu_exec *cu_exec;
+
+/* CUDA_KERNEL_NODE_PARAMS_v1 */
+struct cu_kernel_node {
+    cu_function fn;
+    unsigned blocks, blocks_y, blocks_z, threads, threads_y, threads_z, shared;
+    void **params, **extra;
+};
+/* CUgraphEdgeData */
+struct cu_edge {
+    uint8_t from_port, to_port, type, reserved[5];
+};
 
 /* All return a CUresult: 0 is success.
  *  field            symbol                        arguments */
@@ -51,7 +65,15 @@ typedef struct cu_function *cu_function;
     X(function,        "cuModuleGetFunction",          (cu_function *, cu_module, const char *))   \
     X(function_set,    "cuFuncSetAttribute",           (cu_function, int, int))                    \
     X(launch,          "cuLaunchKernel",               (cu_function, unsigned, unsigned, unsigned, unsigned, unsigned, \
-                                                        unsigned, unsigned, cu_stream, void **, void **))
+                                                        unsigned, unsigned, cu_stream, void **, void **)) \
+    X(graph_new,       "cuGraphCreate",                (cu_graph *, unsigned))                     \
+    X(graph_free,      "cuGraphDestroy",               (cu_graph))                                 \
+    X(graph_kernel,    "cuGraphAddKernelNode",         (cu_node *, cu_graph, const cu_node *, size_t, \
+                                                        const struct cu_kernel_node *))            \
+    X(graph_ready,     "cuGraphInstantiateWithFlags",  (cu_exec *, cu_graph, unsigned long long))  \
+    X(graph_launch,    "cuGraphLaunch",                (cu_exec, cu_stream))                       \
+    X(graph_change,    "cuGraphExecKernelNodeSetParams", (cu_exec, cu_node, const struct cu_kernel_node *)) \
+    X(graph_drop,      "cuGraphExecDestroy",           (cu_exec))
 
 /* All return an nvrtcResult: 0 is success. A program is opaque.
  *  field            symbol                        arguments */
@@ -90,5 +112,48 @@ const struct cuda_nvrtc *cuda_nvrtc(struct err *);
 /* nvrtc.c: the architecture to compile for, for a device of this compute capability. */
 void nvrtc_arch(const struct cuda_nvrtc *, int major, int minor, char arch[24]);
 extern const char nvrtc_flags[];
+
+enum { CUDA_PIECES = 4, CUDA_PARAMS = 4095 }; /* most parameters of a kernel, 8 bytes each */
+struct cuda_piece { /* of pinned memory */
+    char *p;
+    cu_event done;
+    bool busy;
+};
+struct device {
+    const struct cuda_driver *cu;
+    int number; /* CUdevice */
+    cu_context context;
+    cu_stream stream;
+    cu_event begin, end; /* of a timed launch */
+    struct cuda_piece piece[CUDA_PIECES];
+    int next;
+    bool lost;
+    char why[256]; /* it was lost */
+    char arch[24];
+    struct dev_info info;
+    struct host_fn *host;
+};
+
+/* cuda.c: before any call: the context is the calling thread's. What a CUresult means, as an error. */
+int cuda_enter(struct device *, struct err *);
+int cuda_fail(struct device *, struct err *, int code, const char *doing);
+/* The same for a call inside a function that has d and e and returns a status. */
+#define CUDA_TRY(call, doing)                            \
+    do {                                                 \
+        int code_ = (call);                              \
+        if (code_) return cuda_fail(d, e, code_, doing); \
+    } while (0)
+/* The parameters of a launch, in the order of the kernel's; how many. An error if they are too many for CUDA. */
+size_t cuda_params(const struct dev_launch *, uint64_t param[CUDA_PARAMS]);
+int cuda_limits(struct err *, const struct dev_launch *);
+/* Threads and blocks of a launch. */
+void cuda_shape(const struct dev_launch *, unsigned *blocks, unsigned *threads);
+int cuda_shared(struct device *, const struct dev_launch *); /* a CUresult: it may have the shared memory that it needs */
+
+/* graph.c: device_ops.record, replay, forget */
+int cuda_record(struct device *, struct err *, const struct dev_step *, uint32_t n, uint32_t *taken,
+                struct dev_record **);
+int cuda_replay(struct dev_record *, struct err *);
+void cuda_forget(struct dev_record *);
 
 #endif

@@ -1,0 +1,156 @@
+/* graph.c: a list of launches as one graph of the driver's.
+ *
+ * Starting a kernel costs the host some microseconds, and kernels that wait for each other leave the GPU idle in between.
+ * A graph is handed over as a whole: the host starts it once, kernels follow each other without it, and those that do
+ * not depend on each other run side by side. It is made kernel by kernel from what the engine says waits for what.
+ * What a kernel is given (addresses, numbers, scratch memory) is compared at each replay with what it was given last, and
+ * only kernels for which that changed are told. A graph that still runs is not affected by that.
+ * Functions that run on the host are no part of a graph, nor are launches of nothing: the list ends before them.
+ * Tests: tests/unit/cuda_fake.c, tests/unit/cuda.c (need a GPU) */
+#include "device/cuda/internal.h"
+#include "device/host.h"
+
+struct node {
+    cu_node node;
+    const struct dev_launch *l;
+    unsigned blocks, threads;
+    size_t params;
+    uint64_t *param; /* as the graph has them */
+};
+struct dev_record {
+    struct device *d;
+    cu_graph graph;
+    cu_exec exec;
+    uint32_t n;
+    struct node *node;
+    uint64_t *now; /* room for the parameters of one */
+};
+
+static bool recordable(const struct dev_launch *l) { return l->grid && !host_fn_of(l->fn); }
+
+/* With room for all parameters; NULL: no memory. */
+static struct dev_record *record_new(struct device *d, const struct dev_step *s, uint32_t n) {
+    size_t words = 0, most = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        size_t k = s[i].launch->nbuf + s[i].launch->nvar + 3;
+        words += k, most = RG_MAX(most, k);
+    }
+    struct dev_record *r = mem_alloc(sizeof *r);
+    if (!r) return NULL;
+    *r = (struct dev_record){.d = d, .n = n, .node = mem_alloc(n * sizeof *r->node)};
+    uint64_t *param = mem_alloc((words + most) * sizeof *param);
+    r->now = param;
+    if (!r->node || !param) {
+        cuda_forget(r);
+        return NULL;
+    }
+    param += most;
+    for (uint32_t i = 0; i < n; i++) {
+        struct node *x = &r->node[i];
+        *x = (struct node){.l = s[i].launch, .param = param};
+        x->params = s[i].launch->nbuf + s[i].launch->nvar + 3;
+        param += x->params;
+    }
+    return r;
+}
+
+/* What the driver is told about a kernel; extra and bytes must outlive the answer. */
+static struct cu_kernel_node told(const struct node *x, void *extra[5], size_t *bytes) {
+    *bytes = x->params * sizeof *x->param;
+    extra[0] = (void *)1, extra[1] = x->param, extra[2] = (void *)2, extra[3] = bytes, extra[4] = NULL;
+    return (struct cu_kernel_node){.fn = (cu_function)(uintptr_t)x->l->fn,
+                                   .blocks = x->blocks,
+                                   .blocks_y = 1,
+                                   .blocks_z = 1,
+                                   .threads = x->threads,
+                                   .threads_y = 1,
+                                   .threads_z = 1,
+                                   .shared = x->l->shared,
+                                   .extra = extra};
+}
+
+static int add_node(struct dev_record *r, struct err *e, const struct dev_step *s, uint32_t i,
+                    cu_node *after) {
+    struct device *d = r->d;
+    struct node *x = &r->node[i];
+    void *extra[5];
+    size_t bytes;
+    if (cuda_limits(e, x->l)) return e->code;
+    CUDA_TRY(cuda_shared(d, x->l), "asking for shared memory");
+    cuda_params(x->l, x->param);
+    cuda_shape(x->l, &x->blocks, &x->threads);
+    for (uint32_t k = 0; k < s->nafter; k++) after[k] = r->node[s->after[k]].node;
+    struct cu_kernel_node p = told(x, extra, &bytes);
+    CUDA_TRY(d->cu->graph_kernel(&x->node, r->graph, after, s->nafter, &p), "recording a kernel");
+    return 0;
+}
+
+static int fill(struct dev_record *r, struct err *e, const struct dev_step *s) {
+    struct device *d = r->d;
+    uint32_t most = 0;
+    int code = 0;
+    for (uint32_t i = 0; i < r->n; i++) most = RG_MAX(most, s[i].nafter);
+    CUDA_TRY(d->cu->graph_new(&r->graph, 0), "making a graph");
+    cu_node *after = mem_alloc((most + 1) * sizeof *after);
+    if (!after) return err_set(e, RG_ENOMEM, "out of memory while recording");
+    for (uint32_t i = 0; i < r->n && !code; i++) code = add_node(r, e, &s[i], i, after);
+    mem_free(after);
+    if (code) return code;
+    CUDA_TRY(d->cu->graph_ready(&r->exec, r->graph, 0), "making a graph");
+    return 0;
+}
+
+int cuda_record(struct device *d, struct err *e, const struct dev_step *s, uint32_t n, uint32_t *taken,
+                struct dev_record **out) {
+    *taken = 0;
+    *out = NULL;
+    while (*taken < n && recordable(s[*taken].launch)) ++*taken;
+    if (!*taken) return 0;
+    if (cuda_enter(d, e)) return e->code;
+    struct dev_record *r = record_new(d, s, *taken);
+    if (!r) return err_set(e, RG_ENOMEM, "out of memory while recording");
+    if (fill(r, e, s)) {
+        cuda_forget(r);
+        return e->code;
+    }
+    *out = r;
+    return 0;
+}
+
+/* Tells the graph what a kernel is given now, if that is something else. */
+static int bring_up(struct dev_record *r, struct err *e, struct node *x) {
+    struct device *d = r->d;
+    void *extra[5];
+    size_t bytes;
+    unsigned blocks, threads;
+    cuda_params(x->l, r->now);
+    cuda_shape(x->l, &blocks, &threads);
+    if (!memcmp(r->now, x->param, x->params * sizeof *r->now) && blocks == x->blocks && threads == x->threads)
+        return 0;
+    memcpy(x->param, r->now, x->params * sizeof *r->now);
+    x->blocks = blocks, x->threads = threads;
+    struct cu_kernel_node p = told(x, extra, &bytes);
+    CUDA_TRY(d->cu->graph_change(r->exec, x->node, &p), "changing a graph");
+    return 0;
+}
+
+int cuda_replay(struct dev_record *r, struct err *e) {
+    struct device *d = r->d;
+    if (cuda_enter(d, e)) return e->code;
+    for (uint32_t i = 0; i < r->n; i++)
+        if (bring_up(r, e, &r->node[i])) return e->code;
+    CUDA_TRY(d->cu->graph_launch(r->exec, d->stream), "starting a graph");
+    return 0;
+}
+
+void cuda_forget(struct dev_record *r) {
+    struct err ignore = {0};
+    if (!r) return;
+    if (!cuda_enter(r->d, &ignore)) {
+        if (r->exec) r->d->cu->graph_drop(r->exec);
+        if (r->graph) r->d->cu->graph_free(r->graph);
+    }
+    mem_free(r->now);
+    mem_free(r->node);
+    mem_free(r);
+}

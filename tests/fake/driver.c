@@ -1,0 +1,399 @@
+/* driver.c: a library that stands in for NVIDIA's driver and run-time compiler, so that the CUDA device can be tested where
+ * there is no GPU: every call is counted, checked for sense, and may be told to fail. Memory is the host's, copies happen
+ * at once, kernels are not run. Values are what tests on a GPU are for.
+ * Built as a library of its own; tests name it by RIDGE_CUDA and RIDGE_NVRTC and find `fake_state` in it. */
+/* clang-format off: one line a function */
+#include "fake.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define API __attribute__((visibility("default"), used))
+enum { BAD = 1, NO_MEMORY = 2, WILD = 700, MOST = 4096 };
+
+API struct fake fake_state = {.version = 13000, .gpus = 1, .major = 9, .memory = (size_t)1 << 30};
+#define F fake_state
+
+static struct {
+    char *p;
+    size_t n;
+} block[MOST];
+
+static int begin(const char *fn) {
+    if (F.sticky) return F.sticky;
+    if (!F.fail || strcmp(F.fail, fn)) return 0;
+    return F.after-- > 0 ? 0 : F.code;
+}
+#define BEGIN                        \
+    do {                             \
+        int code_ = begin(__func__); \
+        if (code_) return code_;     \
+    } while (0)
+
+/* ---- the device ------------------------------------------------------------------------------------------ */
+
+API int cuInit(unsigned flags) {
+    (void)flags;
+    BEGIN;
+    return F.gpus ? 0 : 100;
+}
+API int cuDriverGetVersion(int *v) {
+    *v = F.version;
+    return 0;
+}
+API int cuGetErrorName(int code, const char **s) {
+    *s = code == WILD ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_FAKE";
+    return 0;
+}
+API int cuGetErrorString(int code, const char **s) {
+    (void)code;
+    *s = "as it was told";
+    return 0;
+}
+API int cuDeviceGetCount(int *n) {
+    BEGIN;
+    *n = F.gpus;
+    return 0;
+}
+API int cuDeviceGet(int *d, int i) {
+    *d = i;
+    return i < F.gpus ? 0 : 101;
+}
+API int cuDeviceGetName(char *s, int n, int d) {
+    (void)d;
+    strncpy(s, "Fake GPU", (size_t)n);
+    return 0;
+}
+API int cuDeviceTotalMem_v2(size_t *n, int d) {
+    (void)d;
+    *n = F.memory;
+    return 0;
+}
+API int cuDeviceGetAttribute(int *x, int which, int d) {
+    (void)d;
+    switch (which) {
+    case 8: *x = 48 << 10; break;  /* shared memory of a block */
+    case 13: *x = 1980000; break;  /* kHz */
+    case 16: *x = 132; break;      /* multiprocessors */
+    case 36: *x = 3201000; break;  /* kHz of the memory */
+    case 37: *x = 6144; break;     /* its bits */
+    case 38: *x = 60 << 20; break; /* L2 */
+    case 75: *x = F.major; break;
+    case 76: *x = 0; break;
+    case 97: *x = 227 << 10; break; /* shared memory of a block, at most */
+    default: *x = 0;
+    }
+    return 0;
+}
+API int cuDevicePrimaryCtxRetain(void **c, int d) {
+    (void)d;
+    BEGIN;
+    F.contexts++;
+    *c = &F;
+    return 0;
+}
+API int cuDevicePrimaryCtxRelease_v2(int d) {
+    (void)d;
+    F.contexts--;
+    return 0;
+}
+API int cuDevicePrimaryCtxReset_v2(int d) {
+    (void)d;
+    return 0;
+}
+API int cuCtxSetCurrent(void *c) {
+    BEGIN;
+    return c == &F ? 0 : BAD;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------- */
+
+API int cuMemGetInfo_v2(size_t *left, size_t *all) {
+    BEGIN;
+    *left = F.memory - F.used, *all = F.memory;
+    return 0;
+}
+
+API int cuMemAlloc_v2(uint64_t *p, size_t n) {
+    BEGIN;
+    int i = 0;
+    while (i < MOST && block[i].p) i++;
+    if (i == MOST || n > F.memory - F.used) return NO_MEMORY;
+    if (!(block[i].p = aligned_alloc(256, (n + 255) & ~(size_t)255))) return NO_MEMORY;
+    block[i].n = n;
+    F.used += n, F.allocs++;
+    *p = (uintptr_t)block[i].p;
+    return 0;
+}
+
+API int cuMemFree_v2(uint64_t p) {
+    BEGIN;
+    for (int i = 0; i < MOST; i++)
+        if (block[i].p && (uintptr_t)block[i].p == p) {
+            F.used -= block[i].n;
+            free(block[i].p);
+            block[i].p = NULL;
+            return 0;
+        }
+    return BAD;
+}
+
+/* Is [p, p + n) device memory? */
+static int inside(uint64_t p, size_t n) {
+    for (int i = 0; i < MOST; i++)
+        if (block[i].p && p >= (uintptr_t)block[i].p && p + n <= (uintptr_t)block[i].p + block[i].n) return 1;
+    return 0;
+}
+
+API int cuMemsetD8Async(uint64_t p, unsigned char x, size_t n, void *s) {
+    BEGIN;
+    if (!s || !inside(p, n)) return BAD;
+    memset((void *)(uintptr_t)p, x, n);
+    return 0;
+}
+API int cuMemHostAlloc(void **p, size_t n, unsigned flags) {
+    (void)flags;
+    BEGIN;
+    size_t *q = malloc(n + 64);
+    if (!q) return NO_MEMORY;
+    *q = n, *p = (char *)q + 64, F.pinned += n;
+    return 0;
+}
+API int cuMemFreeHost(void *p) {
+    size_t *q = (size_t *)(void *)((char *)p - 64);
+    F.pinned -= *q;
+    free(q);
+    return 0;
+}
+static int copy(void *to, const void *from, size_t n, void *s, uint64_t far, uint64_t far2) {
+    if (!s || !inside(far, n) || !inside(far2, n)) return BAD;
+    memmove(to, from, n);
+    F.copies++;
+    return 0;
+}
+API int cuMemcpyHtoDAsync_v2(uint64_t to, const void *p, size_t n, void *s) {
+    BEGIN;
+    return copy((void *)(uintptr_t)to, p, n, s, to, to);
+}
+API int cuMemcpyDtoHAsync_v2(void *p, uint64_t from, size_t n, void *s) {
+    BEGIN;
+    return copy(p, (void *)(uintptr_t)from, n, s, from, from);
+}
+API int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t n, void *s) {
+    BEGIN;
+    return copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n, s, to, from);
+}
+
+/* ---- streams, events, code ------------------------------------------------------------------------------------ */
+
+API int cuStreamCreate(void **s, unsigned flags) {
+    (void)flags;
+    BEGIN;
+    F.streams++;
+    *s = malloc(1);
+    return 0;
+}
+API int cuStreamDestroy_v2(void *s) {
+    F.streams--;
+    free(s);
+    return 0;
+}
+API int cuStreamSynchronize(void *s) {
+    BEGIN;
+    return s ? 0 : BAD;
+}
+API int cuStreamWaitEvent(void *s, void *e, unsigned flags) {
+    (void)flags;
+    BEGIN;
+    return s && e ? 0 : BAD;
+}
+API int cuEventCreate(void **e, unsigned flags) {
+    (void)flags;
+    BEGIN;
+    F.events++;
+    *e = malloc(1);
+    return 0;
+}
+API int cuEventDestroy_v2(void *e) {
+    F.events--;
+    free(e);
+    return 0;
+}
+API int cuEventRecord(void *e, void *s) {
+    BEGIN;
+    return e && s ? 0 : BAD;
+}
+API int cuEventSynchronize(void *e) {
+    BEGIN;
+    return e ? 0 : BAD;
+}
+API int cuEventElapsedTime(float *ms, void *a, void *b) {
+    BEGIN;
+    *ms = 0.001f;
+    return a && b ? 0 : BAD;
+}
+/* A function is its name, kept with its module; addresses are even. */
+struct module {
+    char *text;
+    struct name {
+        struct name *next;
+        char text[80];
+    } * first;
+};
+API int cuModuleLoadData(struct module **m, const void *text) {
+    BEGIN;
+    *m = calloc(1, sizeof **m);
+    (*m)->text = strdup(text);
+    F.modules++;
+    return 0;
+}
+API int cuModuleUnload(struct module *m) {
+    for (struct name *x = m->first, *next; x; x = next) next = x->next, free(x);
+    free(m->text), free(m);
+    F.modules--;
+    return 0;
+}
+API int cuModuleGetFunction(const char **f, struct module *m, const char *name) {
+    BEGIN;
+    if (!strstr(m->text, name) || strlen(name) >= sizeof m->first->text) return 500;
+    struct name *x = calloc(1, sizeof *x);
+    x->next = m->first, m->first = x;
+    *f = strcpy(x->text, name);
+    return 0;
+}
+API int cuFuncSetAttribute(void *f, int which, int x) {
+    (void)which, (void)x;
+    BEGIN;
+    return f ? 0 : BAD;
+}
+
+static int start(const char *fn, unsigned blocks, unsigned threads, void **extra) {
+    if (!fn || !blocks || !threads || threads > 1024 || extra[0] != (void *)1 || !*(size_t *)extra[3])
+        return BAD;
+    if (!strncmp(fn, "wild", 4)) F.sticky = WILD;
+    return 0;
+}
+API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                       unsigned shared, void *s, void **params, void **extra) {
+    (void)gy, (void)gz, (void)by, (void)bz, (void)shared, (void)params;
+    BEGIN;
+    F.launches++;
+    return s ? start(f, gx, bx, extra) : BAD;
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+struct node {
+    struct node *next;
+};
+struct graph {
+    struct node *first;
+    uint32_t n;
+};
+struct kernel_node {
+    void *fn;
+    unsigned gx, gy, gz, bx, by, bz, shared;
+    void **params, **extra;
+};
+API int cuGraphCreate(struct graph **g, unsigned flags) {
+    BEGIN;
+    F.graphs++;
+    *g = calloc(1, sizeof **g);
+    return flags ? BAD : 0;
+}
+API int cuGraphDestroy(struct graph *g) {
+    for (struct node *x = g->first, *next; x; x = next) next = x->next, free(x);
+    free(g);
+    F.graphs--;
+    return 0;
+}
+static int holds(const struct graph *g, const struct node *x) {
+    const struct node *y = g->first;
+    while (y && y != x) y = y->next;
+    return y != NULL;
+}
+API int cuGraphAddKernelNode(struct node **out, struct graph *g, struct node *const *after, size_t n,
+                             const struct kernel_node *k) {
+    BEGIN;
+    for (size_t i = 0; i < n; i++)
+        if (!holds(g, after[i])) return BAD;
+    struct node *x = calloc(1, sizeof *x);
+    x->next = g->first, g->first = *out = x;
+    g->n++, F.nodes++, F.edges += (uint32_t)n;
+    return k->gy == 1 && k->gz == 1 && k->by == 1 && k->bz == 1 && k->gx && k->bx && *(size_t *)k->extra[3]
+               ? 0
+               : BAD;
+}
+API int cuGraphInstantiateWithFlags(struct graph **x, struct graph *g, unsigned long long flags) {
+    BEGIN;
+    *x = g;
+    return flags ? BAD : 0;
+}
+API int cuGraphLaunch(struct graph *x, void *s) {
+    BEGIN;
+    F.replays++, F.launched_nodes += x->n;
+    return s ? 0 : BAD;
+}
+API int cuGraphExecKernelNodeSetParams(struct graph *x, struct node *n, const struct kernel_node *k) {
+    BEGIN;
+    F.changes++;
+    return holds(x, n) && k->gx ? 0 : BAD;
+}
+API int cuGraphExecDestroy(struct graph *x) { return x ? 0 : BAD; }
+
+/* ---- the compiler: machine code is the text ------------------------------------------------------------------------ */
+
+API int nvrtcVersion(int *major, int *minor) {
+    *major = 99, *minor = 0;
+    return 0;
+}
+API int nvrtcGetNumSupportedArchs(int *n) {
+    *n = 1;
+    return 0;
+}
+API int nvrtcGetSupportedArchs(int *list) {
+    *list = 90;
+    return 0;
+}
+API int nvrtcCreateProgram(char **p, const char *text, const char *name, int n, const char *const *a,
+                           const char *const *b) {
+    (void)name, (void)n, (void)a, (void)b;
+    *p = strdup(text);
+    return 0;
+}
+API int nvrtcCompileProgram(char *p, int n, const char *const *option) {
+    (void)option;
+    __atomic_add_fetch(&F.compiled, 1, __ATOMIC_RELAXED);
+    return strstr(p, "#error") ? 6 : n > 3 ? 0 : BAD;
+}
+API int nvrtcDestroyProgram(char **p) {
+    free(*p);
+    *p = NULL;
+    return 0;
+}
+API int nvrtcGetProgramLogSize(char *p, size_t *n) {
+    (void)p;
+    *n = sizeof "told to";
+    return 0;
+}
+API int nvrtcGetProgramLog(char *p, char *s) {
+    (void)p;
+    memcpy(s, "told to", sizeof "told to");
+    return 0;
+}
+API int nvrtcGetCUBINSize(char *p, size_t *n) {
+    *n = strlen(p);
+    return 0;
+}
+API int nvrtcGetCUBIN(char *p, char *out) {
+    memcpy(out, p, strlen(p));
+    return 0;
+}
+API int nvrtcGetPTXSize(char *p, size_t *n) {
+    *n = strlen(p);
+    return 0;
+}
+API int nvrtcGetPTX(char *p, char *out) {
+    memcpy(out, p, strlen(p));
+    return 0;
+}

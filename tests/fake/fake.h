@@ -1,0 +1,24 @@
+/* fake.h: what a test may see and set of the driver that tests/fake/driver.c pretends to be. */
+#ifndef RIDGE_TEST_FAKE_H
+#define RIDGE_TEST_FAKE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fake {
+    /* to set, before or between calls */
+    int version, gpus, major; /* 13000, 1, 9 */
+    size_t memory;            /* bytes the GPU has */
+    const char *fail;         /* this function .. */
+    int after, code;          /* .. returns this code after so many calls that succeed */
+    /* to look at */
+    int sticky; /* the device is lost: every call returns it; starting a kernel called "wild" sets 700 */
+    size_t used, pinned;
+    uint32_t allocs, launches, copies, modules, streams, events,
+        contexts;                                    /* allocs, launches, copies: so far */
+    uint32_t graphs, nodes, edges, changes, replays; /* graphs: alive; the others: so far */
+    uint32_t launched_nodes;                         /* of all replays */
+    uint32_t compiled;                               /* texts */
+};
+
+#endif
