@@ -300,9 +300,9 @@ static int cuda_builtin(struct device *d, struct err *e, const struct dev_call *
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
 
-/* A kernel with scratch memory has no more threads than areas. */
+/* A block is no larger than a small grid; a kernel with scratch memory has no more threads than areas. */
 void cuda_shape(const struct dev_launch *l, unsigned *blocks, unsigned *threads) {
-    *threads = l->block ? l->block : 256;
+    *threads = l->block ? l->block : RG_MIN((l->grid + 31u) & ~31u, 256u);
     uint64_t each = l->block ? RG_MAX(l->teams, 1u) : *threads, n = (l->grid + each - 1) / each;
     if (l->areas) {
         *threads = RG_MIN(*threads, l->areas);
