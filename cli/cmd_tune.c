@@ -18,7 +18,7 @@ struct tune_run {
     struct io_mem mem;
     const char *file, *only;
     int64_t beam, rows;
-    bool show, json;
+    bool show, json, model;
     char **program;
     int status;
 };
@@ -79,8 +79,45 @@ static bool wanted(const struct tune_run *r, const struct tuned *t) {
     return t->row.n && (!r->only || !strcmp(r->only, t->name) || !strncmp(r->only, t->key, strlen(r->only)));
 }
 
+static int by_prediction(const void *x, const void *y) {
+    const struct tuned_row *a = x, *b = y;
+    bool aw = a->state == TUNED_WRONG, bw = b->state == TUNED_WRONG;
+    if (aw != bw) return aw - bw;
+    return (a->predicted > b->predicted) - (a->predicted < b->predicted);
+}
+
+/* Is the model good for what search uses it for? Of the forms that it ranks first, the best is close to the best of all. */
+static void print_model(struct tune_run *r, const tuned_vec *v) {
+    enum { FIRST = 8 };
+    const double close = 1.05;
+    uint32_t good = 0, all = 0;
+    printf("%-28s %6s %12s %12s %12s %7s\n", "kernel", "forms", "heuristic us", "best us", "first 8 us",
+           "ratio");
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct tuned *t = v->p[i];
+        if (!wanted(r, t) || t->row.n < 2 * FIRST) continue;
+        struct tuned_row *row = arena_array(r->arena, struct tuned_row, t->row.n);
+        memcpy(row, t->row.p, t->row.n * sizeof *row);
+        qsort(row, t->row.n, sizeof *row, by_prediction);
+        double best = row[0].measured, first = best;
+        for (uint32_t k = 0; k < t->row.n && row[k].state != TUNED_WRONG; k++) {
+            best = RG_MIN(best, row[k].measured);
+            if (k < FIRST) first = RG_MIN(first, row[k].measured);
+        }
+        printf("%-28s %6u %12.2f %12.2f %12.2f %7.3f\n", t->name, t->row.n, t->row.p[0].measured * 1e6,
+               best * 1e6, first * 1e6, first / best);
+        good += first <= close * best, all++;
+    }
+    printf("%u of %u kernels: the best of the model's first %d takes at most %.2f of the best of all\n", good,
+           all, FIRST, close);
+}
+
 static void print_all(struct tune_run *r, const tuned_vec *v) {
     uint32_t n = 0;
+    if (r->model) {
+        print_model(r, v);
+        return;
+    }
     if (r->json) printf("[");
     for (uint32_t i = 0; i < v->n; i++) {
         const struct tuned *t = v->p[i];
@@ -218,14 +255,17 @@ static void set_beam(int64_t beam) {
 }
 
 int cmd_tune(int argc, char **argv) {
-    struct tune_run r = {.beam = 8, .rows = 20};
+    struct tune_run r = {.beam = INT64_MIN, .rows = 20};
     struct arg_spec spec[] = {
-        {"beam", ARG_NUMBER, &r.beam, "N", "forms of each kernel to compile and time, twice (default 8)"},
+        {"beam", ARG_NUMBER, &r.beam, "N",
+         "forms of each kernel to compile and time, twice (default 8, with --model 200)"},
         {"show", ARG_FLAG, &r.show, NULL,
          "print what was tried, predicted and measured; alone: of all kernels known"},
         {"kernel", ARG_TEXT, &r.only, "NAME",
          "print only this kernel: its name, or the beginning of its key"},
         {"rows", ARG_NUMBER, &r.rows, "N", "print so many forms of a kernel, fastest first (default 20)"},
+        {"model", ARG_FLAG, &r.model, NULL,
+         "print how well the machine model ranks: the best of its first 8 beside the best of all"},
         {"json", ARG_FLAG, &r.json, NULL, "print everything as JSON"},
     };
     int words = argc;
@@ -246,10 +286,12 @@ int cmd_tune(int argc, char **argv) {
                  "not)."};
     int status = args_parse(&a, words, argv);
     if (status >= 0) return status;
-    if ((r.program != NULL) + a.n + (r.show && !r.program && !a.n) != 1 || r.beam < 1 || r.beam > 256) {
-        fprintf(stderr,
-                "ridge tune: expected FILE.uop, -- PROGRAM, or --show alone, and --beam from 1 to 256; see "
-                "`ridge tune --help`\n");
+    bool known = (r.show || r.model) && !r.program && !a.n;
+    if (r.beam == INT64_MIN) r.beam = r.model ? 200 : 8;
+    if ((r.program != NULL) + a.n + known != 1 || r.beam < 1 || r.beam > 256) {
+        fprintf(stderr, "ridge tune: expected FILE.uop, -- PROGRAM, or --show or --model alone, and --beam "
+                        "from 1 to 256; see "
+                        "`ridge tune --help`\n");
         return EXIT_USAGE;
     }
     struct err e = {0};

@@ -29,6 +29,12 @@ grep -q 'measured us' "$dir/out" && grep -q 'winner: ' "$dir/out" && grep -q '^m
 "$ridge" tune --show --json > "$dir/out"
 grep -q '"state": "winner"' "$dir/out" || fail "--show --json"
 
+# The model's ranking: two rounds of 8 forms, the one in use beside them.
+"$ridge" tune --model --beam 8 "$dir/k.uop" > "$dir/out"
+grep -Eq '^mm +1[67] ' "$dir/out" && grep -Eq "^[01] of 1 kernels: the best of the model's first 8" "$dir/out" || fail "--model: $(cat "$dir/out")"
+"$ridge" tune --model > "$dir/out"
+grep -q '^mm ' "$dir/out" || fail "--model alone"
+
 # A program: here ridge itself, which runs the file without searching; its status is the command's.
 "$ridge" tune --beam 2 -- "$ridge" opt --heuristic --run "$dir/k.uop" > "$dir/out" || fail "a program"
 grep -q 'nothing was searched for' "$dir/out" || fail "what a program found"
