@@ -26,6 +26,7 @@ struct layer {
 static const struct layer layers[] = {
     {"conv1", 1, 32, 28, 5, 1, 0}, {"conv2", 32, 32, 24, 5, 1, 0}, {"conv3", 32, 64, 10, 3, 1, 0},
     {"conv4", 64, 64, 8, 3, 1, 0}, {"pad", 32, 32, 16, 3, 1, 1},   {"step", 32, 64, 17, 3, 2, 0},
+    {"down", 64, 128, 56, 3, 2, 1},
 };
 
 struct bench {

@@ -11,6 +11,9 @@
  *   gradient   vectors along the filters' channels, rows of the image's: both sides are packed channels last, some images
  *              at a time, and the sums wait in the second level cache for the next
  *   dots       the same for an image of few channels: vectors along the last tap, nothing is packed
+ *   phases     the gradient with respect to the image of a convolution with steps: places i are read as i / step, taps as
+ *              i mod step. Cut into quotient and remainder, each remainder is a convolution of its own: `channels`, with the
+ *              filters of all of them packed
  *
  * What the plain forms of heur_mm.c do as well is left to them. Which terms are added up first depends on sizes and caches
  * alone, never on the number of threads. */
@@ -27,6 +30,8 @@ struct conv {
     int place[CONV_AXES], tap[CONV_AXES], windows; /* the innermost place last */
     int channel;                                   /* the filters' output axis; -1 in neither */
     int batch;                                     /* the image's largest other output axis, or -1 */
+    int phase[CONV_AXES], phases;                  /* loops that the filters have: remainders of places */
+    int shift[CONV_AXES]; /* of each window: the phase that moves its places, or -1 */
 };
 
 /* ---- recognising ------------------------------------------------------------------------------------------ */
@@ -76,8 +81,22 @@ static int place_of(const struct conv *k, int axis) { /* which window it is a pl
     return -1;
 }
 
+static bool add_phase(const struct view *v, struct conv *k, int axis) {
+    bool moves = has_axis(v, k->image.mask, axis);
+    if (k->phases == CONV_AXES) return false;
+    k->phase[k->phases++] = axis;
+    for (int i = 0; i < k->windows && moves; i++) {
+        int64_t p = spot_stride(v, k->image.spot, k->place[i], 1);
+        if (p == NO_STRIDE || spot_stride(v, k->image.spot, axis, 1) != p) continue;
+        k->shift[i] = axis;
+        moves = false;
+    }
+    return !moves;
+}
+
 static bool find_conv(const struct view *v, struct conv *k) {
     struct contract *c = &k->c;
+    for (int i = 0; i < CONV_AXES; i++) k->shift[i] = -1;
     if (!contract_find(v, c) || !may_stage(v, &c->a) || !may_stage(v, &c->b) ||
         c->a.spot->buf == c->b.spot->buf)
         return false;
@@ -85,9 +104,12 @@ static bool find_conv(const struct view *v, struct conv *k) {
         k->image = i ? c->a : c->b, k->filter = i ? c->b : c->a;
         if (find_windows(v, k, &k->image, &k->filter)) break;
     }
-    if (!k->windows || k->filter.spot->gate) return false;
+    if (!k->windows) return false;
     k->channel = k->batch = -1;
     for (int i = 0; i < v->naxis; i++) {
+        const struct haxis *a = &v->axis[i];
+        if (!a->grid && !a->reduce && a->size > 1 && has_axis(v, k->filter.mask, i) && !add_phase(v, k, i))
+            return false;
         if (own_output(v, i, k->filter.mask, k->image.mask) &&
             (k->channel < 0 || size_of(v, i) > size_of(v, k->channel)))
             k->channel = i;
@@ -95,7 +117,7 @@ static bool find_conv(const struct view *v, struct conv *k) {
             (k->batch < 0 || size_of(v, i) > size_of(v, k->batch)))
             k->batch = i;
     }
-    return k->channel >= 0;
+    return k->channel >= 0 && (k->phases || !k->filter.spot->gate);
 }
 
 /* ---- names --------------------------------------------------------------------------------------------------- */
@@ -178,6 +200,7 @@ static double image_bytes(const struct view *v, const struct conv *k, int first_
                 t = spot_stride(v, k->image.spot, k->tap[i], 1);
         double step = t ? fabs((double)p / (double)t) : 1;
         bytes *= (double)(size_of(v, k->place[i]) - 1) * step + (double)size_of(v, k->tap[i]);
+        if (k->shift[i] >= 0) bytes *= 1 + step / (double)size_of(v, k->place[i]);
     }
     return bytes;
 }
@@ -214,8 +237,10 @@ static bool stage_image(struct view *v, struct conv *k, struct str *out, const c
             dims = LIST(v, dims, v->axis[i].name);
     for (int i = 0; i < k->windows; i++) {
         struct cut place = whole(v, k->place[i]), tap = whole(v, k->tap[i]);
+        wide = size_of(v, k->place[i]) + size_of(v, k->tap[i]) - 1;
+        if (k->shift[i] >= 0) place.out = v->axis[k->shift[i]].name, wide += size_of(v, k->shift[i]) - 1;
         dims = LIST(v, dims, window_dim(v, &place, &tap));
-        last = place.loop, wide = size_of(v, k->place[i]) + size_of(v, k->tap[i]) - 1;
+        last = place.loop;
     }
     str_printf(out, " STAGE(%s,%s,%s)", b, at, dims);
     int lanes = view_lanes(v, k->place[k->windows - 1]);
@@ -228,6 +253,7 @@ static void stage_filter(struct view *v, struct conv *k, struct str *out, const 
                          const struct cut *ch, const char *tap) {
     const char *f = spot_name(v, k->filter.spot), *loop = at && !strcmp(at, ch->loop) ? "" : ch->loop;
     if (*loop && k->c.left[k->channel] > 1) loop = ""; /* still in the grid */
+    for (int i = 0; i < k->phases; i++) loop = LIST(v, loop, v->axis[k->phase[i]].name);
     str_printf(out, " STAGE(%s,%s,%s)", f, at, LIST(v, loop, summed(v, -1), ch->out, ch->lane));
     if (*ch->lane) str_printf(out, " VEC(%s.%s)", f, ch->lane);
     if (*ch->out)
@@ -241,6 +267,7 @@ static bool write_places(struct view *v, struct conv *k, struct str *out, bool c
     int inner = k->place[k->windows - 1], tap = k->tap[k->windows - 1];
     for (int i = 0; i < k->windows; i++) make_loop(v, c, out, k->place[i]);
     double filters = c->depth * (double)size_of(v, k->channel) * k->filter.spot->bytes;
+    for (int i = 0; i < k->phases; i++) filters *= (double)size_of(v, k->phase[i]);
     double each = grid_size(v, c) / c->left[k->channel];
     if (copy && (each >= 2 * v->threads || each >= c->left[k->channel]) && filters <= (double)v->l2 / 2)
         make_loop(v, c, out, k->channel);
@@ -252,6 +279,8 @@ static bool write_places(struct view *v, struct conv *k, struct str *out, bool c
     if (looped) c->left[k->channel] = 1;
     c->left[inner] = 1;
     struct cut sum = cut_sum(v, out, tap, c->mr * c->nv);
+    if (k->phases && k->windows == 2 && c->mr * c->nv * size_of(v, tap) * size_of(v, k->tap[0]) <= 128)
+        str_printf(out, " UNROLL(%s)", v->axis[k->tap[0]].name); /* few taps are left */
     if (!(at = grid_axis(v, c))) return false;
     stage_filter(v, k, out, at, c->m == k->channel ? &rows : &cols, sum.out);
     return true;
@@ -449,7 +478,7 @@ static bool is_long(const struct view *v, const struct conv *k) {
     return most > 1;
 }
 
-bool recipe_conv(struct view *v, int level, struct str *out) {
+static bool write_conv(struct view *v, int level, struct str *out) {
     struct conv k = {0};
     struct contract *c = &k.c;
     int64_t mr, nv;
@@ -474,10 +503,57 @@ bool recipe_conv(struct view *v, int level, struct str *out) {
     double by_place = even_tile(v, channels, wide, view_lanes(v, inner), &mr, &nv);
     if (gate && wide % view_lanes(v, inner)) by_place *= 0.5;
     double by_channel = channels < c->lanes ? 0 : even_tile(v, wide, channels, c->lanes, &c->mr, &c->nv);
+    if (k.phases) by_place = 0; /* stored with steps */
     bool turn = by_channel > by_place * 1.1 &&
                 c->depth * (double)(c->nv * c->lanes) * k.filter.spot->bytes <= (double)v->l2 / 2;
-    if ((!turn && !gate) || level > 1 || step != 1) return false;
+    if ((!turn && (!gate || k.phases)) || level > 1 || step != 1) return false;
     c->m = turn ? inner : k.channel, c->n = turn ? k.channel : inner;
     if (!turn) c->mr = mr, c->nv = nv, c->lanes = view_lanes(v, inner);
-    return c->mr > 1 && write_places(v, &k, out, gate || level > 0);
+    return c->mr > 1 && write_places(v, &k, out, gate || k.phases || level > 0);
+}
+
+/* Output axes whose quotient and remainder by a small number are used, cut by it; false: there are none. */
+static bool cut_phases(struct view *v, struct str *out) {
+    int64_t by[2][HEUR_AXES] = {0};
+    bool any = false;
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i], *x = n->nsrc ? n->src[0] : n;
+        if ((n->op != OP_IDIV && n->op != OP_MOD) || !uop_is_const(n->src[1])) continue;
+        if (x->op == OP_ADD && uop_is_const(x->src[1])) x = x->src[0]; /* padding */
+        if (x->op == OP_RANGE) by[n->op == OP_MOD][view_axis_of(v, x)] = n->src[1]->arg.i;
+    }
+    for (int i = 0; i < v->naxis; i++) {
+        const struct haxis *a = &v->axis[i];
+        if (!a->grid || a->reduce || by[0][i] < 2 || by[0][i] > 4 || by[1][i] != by[0][i] ||
+            a->size <= by[0][i])
+            continue;
+        str_printf(out, " TILE(%s,%lld,%s)", a->name, (long long)by[0][i], view_fresh(v, a->name, "p"));
+        any = true;
+    }
+    return any;
+}
+
+struct phased { /* the rest of a list, for the kernel as it is then */
+    const struct view *v;
+    int level;
+    char text[HEUR_TEXT];
+};
+
+static void write_rest(void *cx, struct sched *s, const uop *sink) {
+    struct phased *p = cx;
+    struct view *v = arena_new(s->ir->arena, struct view);
+    struct kernel k = *p->v->kernel;
+    struct str out;
+    k.sink = sink;
+    str_init(&out, s->ir->arena);
+    if (view_init(v, s->ir, &k, p->v->vec_bytes, p->v->threads) && write_conv(v, p->level, &out))
+        snprintf(p->text, sizeof p->text, "%s", out.n < sizeof p->text ? out.p : "");
+}
+
+bool recipe_conv(struct view *v, int level, struct str *out) {
+    struct phased p = {.v = v, .level = level};
+    if (v->reduces != 1 || !cut_phases(v, out)) return write_conv(v, level, out);
+    if (level < 2) opts_look(v->ir, v->kernel, out->p, NULL, write_rest, &p);
+    str_printf(out, "%s", p.text);
+    return *p.text;
 }

@@ -39,6 +39,32 @@ static bool grows(const struct pad *p, const uop *buf) {
     return false;
 }
 
+/* Is an index the same at every added value as at some other? So it is if it has of the range only the quotient, of which
+ * padding makes no new value, or only the remainder: each phase of a convolution with steps reads its filters and places so. */
+static bool sees_nothing_new(struct pad *p, const uop *index) {
+    uop_vec topo = {0};
+    bool quotient = false, remainder = false;
+    uop_topo(p->s->ir->arena, &index, 1, &topo);
+    for (uint32_t i = 0; i < p->old.n; i++) {
+        const uop *r = p->old.p[i], *size = r->src[0], *now = p->fresh.p[i]->src[0];
+        if (!free_has(&p->fr, index, r)) continue;
+        if (!uop_is_const(size) || !uop_is_const(now)) return false;
+        for (uint32_t k = 0; k < topo.n; k++) {
+            const uop *n = topo.p[k];
+            bool by = false;
+            for (uint32_t j = 0; j < n->nsrc; j++) by |= n->src[j] == r;
+            if (!by) continue;
+            if ((n->op != OP_IDIV && n->op != OP_MOD) || !uop_is_const(n->src[1]) || n->src[1]->arg.i < 1)
+                return false;
+            int64_t c = n->src[1]->arg.i;
+            if (n->op == OP_MOD ? c > size->arg.i : (now->arg.i - 1) / c != (size->arg.i - 1) / c)
+                return false;
+            *(n->op == OP_MOD ? &remainder : &quotient) = true;
+        }
+    }
+    return quotient != remainder;
+}
+
 static const uop *pad_node(struct pad *p, const uop *n) {
     struct rw *rw = &p->s->rw;
     for (uint32_t i = 0; i < p->old.n; i++)
@@ -51,7 +77,8 @@ static const uop *pad_node(struct pad *p, const uop *n) {
     }
     if (!changed) return n;
     const uop *valid = NULL;
-    if (n->op == OP_LOAD && !grows(p, n->src[0]->src[0]) && (valid = pad_valid(p, n->src[0]->src[1])))
+    if (n->op == OP_LOAD && !grows(p, n->src[0]->src[0]) && !sees_nothing_new(p, n->src[0]->src[1]) &&
+        (valid = pad_valid(p, n->src[0]->src[1])))
         src.p[0] = pad_index(p, n->src[0], valid);
     if ((n->op == OP_STORE || n->op == OP_STORE_ADD) && (valid = pad_valid(p, n)))
         src.p[0] = pad_index(p, n->src[0], valid);

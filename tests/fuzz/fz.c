@@ -386,6 +386,11 @@ const uop *fz_divmod(struct fz *f, enum op op) {
     return x ? uop2(f->ir, op, x, uop_idx(f->ir, c)) : NULL;
 }
 
+const uop *fz_divmod_pair(struct fz *f, enum op op) {
+    int64_t c = 2 + (int64_t)fz_below(f, 30), h = c * ((int64_t)fz_below(f, 9) - 4);
+    return uop2(f->ir, op, fresh_var(f, DT_IDX, h - 1, h), uop_idx(f->ir, c));
+}
+
 const uop *fz_cmp(struct fz *f, enum op op) {
     fz_int(f, DT_IDX);
     const uop *x = fz_sum(f, 1 + fz_below(f, 3)), *y;

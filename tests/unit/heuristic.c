@@ -719,6 +719,31 @@ TEST(heuristic_large_gather_is_prefetched) {
           true, "PIPE(table");
 }
 
+/* The gradient with respect to the image of a convolution with steps of two: places are cut into quotient and remainder. Of a
+ * padded one the remainder moves the places, too. */
+static void stepped(int place, int size, const char *has) {
+    char text[4096];
+    snprintf(text, sizeof text,
+             "kernel d\no = (PARAM<f32>[0 o] %d)\nw = (PARAM<f32>[1 w] 288)\ny = (PARAM<f32>[2 y] 1024)\n"
+             "i0 = (RANGE[i0 GRID 0] 16)\ni1 = (RANGE[i1 GRID 1] 8)\ni2 = (RANGE[i2 GRID 2] %d)\ni3 = (RANGE[i3 GRID 3] %d)\n"
+             "k4 = (RANGE[k4 REDUCE 4] 4)\nk5 = (RANGE[k5 REDUCE 5] 2)\nk6 = (RANGE[k6 REDUCE 6] 2)\n"
+             "h = (ADD i2 %d)\nv = (ADD i3 %d)\nq = (IDIV h 2)\nr = (IDIV v 2)\n"
+             "in = (AND (AND (AND (LT q (ADD k5 4)) (LT k5 (ADD q 1))) (LT k6 (ADD r 1))) (LT r (ADD k6 4)))\n"
+             "at = (ADD (MUL q 4) (ADD r (ADD (MUL k6 -1) (ADD (MUL k5 -4) (ADD (MUL i0 64) (MUL k4 16))))))\n"
+             "taps = (AND (LT (ADD (MUL k6 2) (MOD v 2)) 3) (LT (ADD (MUL k5 2) (MOD h 2)) 3))\n"
+             "tap = (ADD (MOD v 2) (ADD (MUL (MOD h 2) 3) (ADD (MUL k6 2) (ADD (MUL k5 6) (ADD (MUL k4 72) (MUL i1 9))))))\n"
+             "p = (MUL (WHERE in (LOAD (INDEX y (WHERE in at (INVALID<idx>)))) 0.0) (WHERE taps (LOAD (INDEX w (WHERE taps tap "
+             "(INVALID<idx>)))) 0.0))\n"
+             "(SINK (STORE (INDEX o (ADD i3 (ADD (MUL i2 %d) (ADD (MUL i0 %d) (MUL i1 %d))))) (REDUCE[ADD] p k4 k5 k6)))\n",
+             16 * 8 * size * size, size, size, place, place, size, 8 * size * size, size * size);
+    large(text, true, has);
+}
+
+TEST(heuristic_large_gradient_of_a_stepped_convolution) {
+    stepped(0, 9, "STAGE(y,i0,k4,i2+k5,i3+k6)");
+    stepped(1, 8, "STAGE(y,i0,k4,i2+i2_p+k5,i3+i3_p+k6)");
+}
+
 /* The layers of a small network, in a batch of four: which form each takes, and that it keeps the values. */
 TEST(heuristic_convolutions) {
     static const struct {
