@@ -361,25 +361,48 @@ addEventListener('keydown', e => {
 
 // ---- roofline and memory ------------------------------------------------------------------------------
 let dots = [];
+// Roofs: [name, bytes/s or 0, FLOP/s or 0]. Of a GPU by its data sheet; of a Ridge program by the machine model that judged its kernels, as far as
+// they tell: the highest rate at which it lets any of them use a unit.
+function roofs() {
+  const G = T.gpu, out = [];
+  if (G.bw) { out.push([G.bw + ' GB/s', G.bw * 1e9, 0]); for (const [n, p] of [['fp32', G.f32], ['tf32', G.tf32], ['fp16/bf16', G.f16]]) if (p) out.push([n + ' ' + p + ' TFLOP/s', 0, p * 1e12]); return out; }
+  const arithmetic = ['f64', 'f32', 'f16', 'matrix', 'integer', 'special'];
+  const main = (k, unit) => k.units_ns[unit] > 0 && (!arithmetic.includes(unit) || arithmetic.every(u => !(k.units_ns[u] > k.units_ns[unit]))); // operations of other units are counted too
+  const best = (unit, work) => Math.max(0, ...K.filter(k => main(k, unit)).map(k => 1e9 * work(k) / k.calls / k.units_ns[unit]));
+  for (const unit of ['memory', 'L3', 'L2']) { const r = best(unit, k => k.bytes); if (r) out.push([unit + ' ' + (r / 1e9).toFixed(0) + ' GB/s', r, 0]); }
+  for (const unit of ['f64', 'f32', 'f16', 'matrix']) { const r = best(unit, k => k.flops); if (r) out.push([unit + ' ' + (r / 1e9).toFixed(0) + ' GFLOP/s', 0, r]); }
+  return out;
+}
 function drawRoofline() {
   const c = $('rf'), w = resize(c, 520), g = c.getContext('2d'), X = 70, Y = 480, H = 450, W = w - 100;
   g.fillStyle = theme.bg; g.fillRect(0, 0, w, 520); g.font = '12px system-ui,sans-serif';
-  const ks = R.kernels.filter(k => k.modelled && k.flops > 0 && k.bytes > 0), G = T.gpu;
+  const ks = R.kernels.filter(k => k.modelled && k.flops > 0 && k.bytes > 0), list = roofs(), top = Math.max(...list.map(r => r[2]));
   g.fillStyle = theme.fg;
-  if (!ks.length || !G.bw) { g.fillText('no kernel with known FLOPs and bytes, or no known roof for this GPU', 80, 60); return; }
-  const ai = x => X + W * (Math.log10(x) + 2) / 6, perf = p => Y - H * (Math.log10(p) - 9) / (15.5 - 9); // 0.01..10^4 FLOP/B, 1 G..3 P FLOP/s
+  if (!ks.length || !list.some(r => r[1]) || !(top > 0)) { g.fillText('no kernel with known FLOPs and bytes, or no known roof for this device', 80, 60); return; }
+  const rate = k => k.flops / (k.ns / k.count * 1e-9), hi = Math.ceil(Math.log10(top) + 0.2), lo = Math.min(hi - 4, Math.max(hi - 8, Math.floor(Math.log10(Math.min(...ks.map(rate))))));
+  const ai = x => X + W * (Math.log10(x) + 2) / 6, perf = p => Y - H * Math.max(0, Math.log10(p) - lo) / (hi - lo); // 0.01..10^4 FLOP/B
   g.strokeStyle = theme.line; g.fillStyle = theme.dim;
   for (let e = -2; e <= 4; e++) { const x = ai(Math.pow(10, e)); g.beginPath(); g.moveTo(x, Y); g.lineTo(x, Y - H); g.stroke(); g.fillText(e < 0 ? Math.pow(10, e).toFixed(-e) : String(Math.pow(10, e)), x - 8, Y + 16); }
-  ['1 G', '10 G', '100 G', '1 T', '10 T', '100 T', '1 P'].forEach((s, i) => { const y = perf(Math.pow(10, 9 + i)); g.beginPath(); g.moveTo(X, y); g.lineTo(X + W, y); g.stroke(); g.fillText(s, 30, y + 4); });
+  for (let e = lo; e <= hi; e++) { const y = perf(Math.pow(10, e)), k = Math.floor(e / 3); g.beginPath(); g.moveTo(X, y); g.lineTo(X + W, y); g.stroke(); g.fillText(Math.pow(10, e - 3 * k) + ' ' + ('  k M G T P E'.split(' ')[k + 1] || ''), 30, y + 4); }
   g.fillText('FLOP per byte', X + W / 2 - 40, Y + 34); g.fillText('FLOP/s', 10, 22);
-  const roof = (peak, label) => { if (!peak) return; const p = peak * 1e12, knee = p / (G.bw * 1e9); g.strokeStyle = theme.fg; g.lineWidth = 1.5; g.beginPath(); g.moveTo(ai(0.01), perf(G.bw * 1e9 * 0.01)); g.lineTo(ai(knee), perf(p)); g.lineTo(X + W, perf(p)); g.stroke(); g.lineWidth = 1; g.fillStyle = theme.fg; g.fillText(label + ' ' + peak + ' TFLOP/s', X + W - 170, perf(p) - 5); };
-  roof(G.f32, 'fp32'); roof(G.tf32, 'tf32'); roof(G.f16, 'fp16/bf16');
-  g.fillText(G.bw + ' GB/s', ai(0.05), perf(G.bw * 1e9 * 0.05) - 8);
-  dots = ks.map(k => { const t = k.ns / k.count * 1e-9, x = ai(Math.min(9e3, Math.max(0.011, k.flops / k.bytes))), y = perf(Math.max(1e9, k.flops / t)), r = 4 + 16 * Math.sqrt(k.ns / kernelTime); return {k, x, y, r}; });
+  g.save(); g.beginPath(); g.rect(X, Y - H - 20, W, H + 20); g.clip();
+  for (const [label, bw, peak] of list) {
+    const knee = bw ? top / bw : peak / Math.max(...list.map(r => r[1])), y = perf(bw ? top : peak);
+    g.strokeStyle = theme.fg; g.lineWidth = 1.5; g.fillStyle = theme.fg; g.beginPath();
+    if (bw) { g.moveTo(ai(0.01), Y - H * (Math.log10(bw * 0.01) - lo) / (hi - lo)); g.lineTo(ai(knee), y); } else { g.moveTo(ai(knee), y); g.lineTo(X + W, y); }
+    g.stroke(); g.lineWidth = 1;
+    if (bw) { const at = Math.max(0.012, Math.pow(10, lo + 0.3) / bw); g.fillText(label, ai(at) + 4, perf(bw * at) - 6); } else g.fillText(label, X + W - 170, y - 5);
+  }
+  g.restore();
+  dots = ks.map(k => { const x = ai(Math.min(9e3, Math.max(0.011, k.flops / k.bytes))), y = perf(rate(k)), r = 4 + 16 * Math.sqrt(k.ns / kernelTime); return {k, x, y, r}; });
   for (const d of dots) { g.globalAlpha = 0.7; g.fillStyle = CLASS_COLOR[d.k.class] || '#888'; g.beginPath(); g.arc(d.x, d.y, d.r, 0, 7); g.fill(); g.globalAlpha = 1; g.strokeStyle = theme.bg; g.stroke(); }
   let x = X + 10;
   for (const n of new Set(ks.map(k => k.class))) { g.fillStyle = CLASS_COLOR[n]; g.fillRect(x, 26, 10, 10); g.fillStyle = theme.fg; g.fillText(n, x + 14, 36); x += 30 + g.measureText(n).width; }
 }
+$('rf').addEventListener('click', e => {
+  const r = $('rf').getBoundingClientRect(), x = e.clientX - r.left, y = e.clientY - r.top, d = dots.filter(o => Math.hypot(o.x - x, o.y - y) <= o.r + 2).sort((p, q) => p.r - q.r)[0];
+  if (d) drawer(d.k.full_name || d.k.name, d.k.where);
+});
 $('rf').addEventListener('pointermove', e => {
   const r = $('rf').getBoundingClientRect(), x = e.clientX - r.left, y = e.clientY - r.top, tip = $('rtip');
   const d = dots.filter(o => Math.hypot(o.x - x, o.y - y) <= o.r + 2).sort((p, q) => p.r - q.r)[0];
