@@ -91,6 +91,9 @@ void report_kernel(struct str *o, const struct diag *d, const struct kernel_sum 
                    k->roof_ns / 1e3 / (double)RG_MAX(k->calls, 1u), or_dash(d, k->limit),
                    RG_MIN(pct(k->roof_ns, (double)k->roof_of), 100));
     units(o, d, k);
+    const struct trace_kernel_args *a =
+        k->rows.n ? trace_blob(d->t, d->kernels.p[k->rows.p[0]].args, sizeof *a) : NULL;
+    if (a && a->shapes) str_printf(o, "  stores    %s\n", trace_str(d->t, a->shapes));
     places(o, d, k);
     str_printf(o, "  opts      %s\n", k->key && !*trace_str(d->t, k->opts) ? "none" : or_dash(d, k->opts));
 }

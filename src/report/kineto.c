@@ -64,6 +64,7 @@ static void kernel_args(struct sink *k, const struct trace *t, const struct trac
         text_of(&s, t, ",\"op\":", a->op);
         text_of(&s, t, ",\"line\":", a->where);
         text_of(&s, t, ",\"module\":", a->module);
+        text_of(&s, t, ",\"shapes\":", a->shapes);
         text_of(&s, t, ",\"bound\":", a->limit);
         if (a->known & 8) str_printf(&s, ",\"roof us\":%.3f", (double)a->roof_ns / 1e3);
         *tail = (struct trace_string){.p = s.p, .n = (uint32_t)s.n};

@@ -5,6 +5,7 @@
 #include <ridge.h>
 #include <test.h>
 
+#include <stdlib.h>
 #include <unistd.h>
 
 static struct err err;
@@ -84,6 +85,7 @@ TEST(kernels_of_one_code_are_one) {
     has(s.p, "roof      2.00 us by the machine model, set by memory: 25% of it reached");
     has(s.p, "work      0.008 MFLOP, 0.064 MB: 1.00 GFLOPS, 8.00 GB/s");
     has(s.p, "units     f32 0.40 us\n");
+    has(s.p, "stores    f32(8)\n");
     has(s.p, "a.c:7, sum in net.1: x1, 10.00 us each");
     has(s.p, "a.c:9, max, backward: x1, 6.00 us each");
     str_init(&s, &arena);
@@ -128,4 +130,36 @@ TEST(kernels_of_a_recorded_program_are_whole) {
     }
     unlink(path);
     CHECK_EQ(rg_close(c), RG_OK);
+}
+
+/* A recording while kernels are searched for: what stands in it is what won, as a later program finds it. */
+TEST_SLOW(kernels_of_a_search_are_recorded_as_they_won, 300) {
+    char path[64], dir[] = "/tmp/ridge-kernels-XXXXXX", key[2][80], opts[2][800];
+    static float x[192 * 192];
+    struct kernel_sum *k;
+    CHECK(mkdtemp(dir) != NULL);
+    setenv("RIDGE_CACHE_DIR", dir, 1);
+    snprintf(path, sizeof path, "%s.profile", dir);
+    for (int again = 0; again < 2; again++) {
+        setenv("RIDGE_BEAM", again ? "0" : "2", 1);
+        env_reload();
+        rg_ctx *c = rg_open("CPU");
+        rg_tensor a = rg_from(c, RG_F32, x, RG_SHAPE(192, 192));
+        CHECK_EQ(rg_profile_start(c, path), RG_OK);
+        rg_realize(rg_matmul(a, a));
+        CHECK_EQ(rg_profile_stop(c), RG_OK);
+        CHECK_EQ(rg_close(c), RG_OK);
+        if (trace_read(&t, &err, path) || diagnose(&d, &t, &err)) FAIL("%s", err.msg);
+        CHECK_EQ(diag_kernels(&d, &k), 1);
+        snprintf(key[again], sizeof key[0], "%s", trace_str(&t, k[0].key));
+        snprintf(opts[again], sizeof opts[0], "%s", trace_str(&t, k[0].opts));
+        has(trace_str(&t, k[0].graph), opts[again]);
+        diag_free(&d);
+        trace_free(&t);
+    }
+    CHECK_EQ(strlen(key[0]), 64);
+    CHECK_STR(key[0], key[1]);
+    CHECK_STR(opts[0], opts[1]);
+    unlink(path);
+    os_remove_tree(dir);
 }
