@@ -136,6 +136,27 @@ static char *gpu_unit(struct session *s) {
     return c.p;
 }
 
+/* At DEBUG=2 and more: what NVIDIA's compiler makes of the text, if it is there. */
+static void log_machine_code(struct session *s, const char *unit) {
+    static const char *const arch[] = {"sm_80", "sm_90a"};
+    struct err e = {0};
+    for (size_t i = 0; i < RG_COUNT(arch) && log_on(2); i++) {
+        struct dev_object o;
+        cubin_vec code = {0};
+        if (nvrtc_compile(&e, &s->arena, arch[i], &unit, 1, &o) ||
+            cubin_read(&e, &s->arena, o.data, o.n, &code)) {
+            log_line(2, "%s: %s", arch[i], e.msg);
+            return;
+        }
+        for (uint32_t k = 0; k < code.n; k++) {
+            struct str line;
+            str_init(&line, &s->arena);
+            cubin_print(&line, &code.p[k]);
+            log_line(2, "%s %s", arch[i], line.p);
+        }
+    }
+}
+
 /* The same compiler and flags as the engine's, to assembly. */
 static void print_asm(struct session *s) {
     struct device *dev;
@@ -150,7 +171,11 @@ static void print_asm(struct session *s) {
 static void print_emit(struct session *s) {
     if (s->emit == EMIT_C) fputs(render_unit(s), stdout);
     if (s->emit == EMIT_ASM) print_asm(s);
-    if (s->emit == EMIT_CUDA || s->emit == EMIT_OPENCL) fputs(gpu_unit(s), stdout);
+    if (s->emit == EMIT_CUDA || s->emit == EMIT_OPENCL) {
+        char *unit = gpu_unit(s);
+        fputs(unit, stdout);
+        if (s->emit == EMIT_CUDA) log_machine_code(s, unit);
+    }
     for (uint32_t i = 0; i < s->prog.kernel.n; i++) {
         struct str t;
         str_init(&t, &s->arena);

@@ -8,6 +8,8 @@
 #include "render/render.h"
 #include "test.h"
 
+#include <stdlib.h>
+
 static inline void cuda_need_gpu(void) {
     struct err e = {0};
     struct engine *en = engine_open(&e, &device_cuda[0]);
@@ -46,7 +48,9 @@ static inline void cuda_run(struct engine *en, const struct ekernel *k, void *co
 struct cuda_texts {
     struct arena *arena;
     VEC(const char *) text;
-    uint32_t blocks; /* kernels that a block runs */
+    uint32_t blocks;  /* kernels that a block runs */
+    uint32_t whole;   /* the first so many must fit into registers */
+    uint32_t spilled; /* kernels that do not */
 };
 static inline void cuda_render(struct cuda_texts *t, const struct linear *lin, bool meet) {
     struct linear one = *lin;
@@ -59,9 +63,9 @@ static inline void cuda_render(struct cuda_texts *t, const struct linear *lin, b
     vec_push(t->arena, &t->text, s.p);
 }
 
-/* For sm_80 and sm_90, in a few units. Returns how many kernels were compiled; fails with the compiler's words. */
+/* For sm_80 and sm_90a, in a few units. Returns how many kernels were compiled; fails with the compiler's words. */
 static inline uint32_t cuda_compile_texts(struct cuda_texts *t) {
-    static const char *const arch[] = {"sm_80", "sm_90"};
+    static const char *const arch[] = {"sm_80", "sm_90a"};
     struct err e = {0};
     uint32_t units = RG_MIN((t->text.n + 31) / 32, 64u);
     const char *unit[64];
@@ -75,7 +79,21 @@ static inline uint32_t cuda_compile_texts(struct cuda_texts *t) {
     }
     for (size_t i = 0; i < RG_COUNT(arch); i++) {
         if (nvrtc_compile(&e, t->arena, arch[i], unit, (int)units, out)) FAIL("%s", e.msg);
-        for (uint32_t u = 0; u < units; u++) CHECK(out[u].n > 100 && !memcmp(out[u].data, "\177ELF", 4));
+        uint32_t seen = 0;
+        for (uint32_t u = 0; u < units; u++) {
+            cubin_vec code = {0};
+            if (cubin_read(&e, t->arena, out[u].data, out[u].n, &code)) FAIL("%s", e.msg);
+            seen += code.n;
+            for (uint32_t k = 0; k < code.n; k++) {
+                uint32_t number = (uint32_t)atoi(code.p[k].name + 1);
+                CHECK(code.p[k].registers > 0 && code.p[k].registers <= 255 && code.p[k].instructions > 0);
+                t->spilled += code.p[k].spills > 0;
+                if (number < t->whole && code.p[k].stack)
+                    FAIL("%s does not fit into registers: %u bytes of stack\n%s", arch[i], code.p[k].stack,
+                         t->text.p[number]);
+            }
+        }
+        CHECK_EQ(seen, t->text.n);
     }
     return t->text.n * (uint32_t)RG_COUNT(arch);
 }

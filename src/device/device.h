@@ -139,4 +139,21 @@ const char *nvrtc_version(struct err *, struct arena *);
 int nvrtc_compile(struct err *, struct arena *, const char *arch, const char *const *text, int n,
                   struct dev_object *out);
 
+/* ---- cuda/cubin.c: what is in the machine code that it makes ------------------------------------------- */
+
+struct cubin_kernel {
+    const char *name;
+    uint32_t registers, stack;    /* of a thread; bytes that did not fit into registers, or are arrays */
+    uint32_t shared;              /* bytes of a block that the text declares, and what the GPU keeps for itself */
+    uint32_t instructions;        /* in the text, not as they are run: */
+    uint32_t loads, wide_loads;   /* from memory; of these, 16 bytes at once */
+    uint32_t stores, wide_stores; /* to memory; the same */
+    uint32_t spills;              /* from and to the stack */
+    uint32_t copies, matrix;      /* from memory to shared memory; matrix instructions */
+};
+typedef VEC(struct cubin_kernel) cubin_vec;
+/* In the order of the file. RG_EPARSE for bytes that are none or are damaged. Names live in the arena. */
+int cubin_read(struct err *, struct arena *, const void *, size_t, cubin_vec *out);
+void cubin_print(struct str *, const struct cubin_kernel *); /* one line, without its end */
+
 #endif

@@ -16,9 +16,11 @@
 
 #include <math.h>
 
-#define MOST_CELLS 64    /* 256 bytes of shared memory each */
-#define MOST_KEPT 64     /* registers of a thread for rows */
-#define MANY_THREADS 512 /* two such blocks at least are on a multiprocessor */
+#define MOST_CELLS 64      /* 256 bytes of shared memory each */
+#define MOST_KEPT 64       /* registers of a thread for rows */
+#define LONG 2048          /* values of a loop that take time */
+#define BUSY (132 * 512.0) /* threads that keep a large GPU busy */
+#define MANY_THREADS 512   /* two such blocks at least are on a multiprocessor */
 
 struct find {
     struct arena *a;
@@ -239,9 +241,11 @@ uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit
     for (uint32_t n = least; v->n && n <= limit; n += n < 32 ? n : 32) {
         int64_t turns = spread_turns(most, n), kept = rows_kept(lin, v, rows, n);
         double idle = (double)(turns * n) / (double)most;
-        double cost = idle * (1 + 0.05 * fabs(log2((double)turns / 4))) + 0.06 * (n > 32) +
-                      0.1 * (n > MANY_THREADS) + 4e-5 * n * cells +
+        double cost = idle * (1 + 0.06 * fabs(log2((double)turns / 4))) + 0.06 * (n > 32) +
+                      0.1 * (n > MANY_THREADS) + 3.5e-5 * n * cells +
                       0.005 * (double)RG_MAX(kept - MANY_KEPT, 0);
+        double threads = (double)lin->grid * n;
+        if (most >= LONG && threads < BUSY) cost += 0.3 * log2(BUSY / threads);
         if (kept <= MOST_KEPT && cost < best) best = cost, at = n;
     }
     return at;

@@ -60,6 +60,99 @@ TEST(cuda_compile_error_has_words) {
     arena_free(&arena);
 }
 
+/* Kernels of which we know what is in them. */
+static const char known_code[] =
+    "struct alignas(16) four { float v[4]; };\n"
+    "extern \"C\" __global__ void wide(const four *__restrict__ a, four *b) { b[threadIdx.x] = "
+    "a[threadIdx.x]; }\n"
+    "extern \"C\" __global__ void narrow(const float *__restrict__ a, float *b) { b[threadIdx.x] = "
+    "a[threadIdx.x + 1]; }\n"
+    "extern \"C\" __global__ void shares(float *b) { __shared__ float s[96]; s[threadIdx.x] = "
+    "b[threadIdx.x]; "
+    "__syncthreads(); b[threadIdx.x] = s[95 - threadIdx.x]; }\n"
+    "extern \"C\" __global__ void stacks(float *b, const int *i) { float x[64]; for (int k = 0; k < 64; k++) "
+    "x[k] = "
+    "b[k * 7]; for (int k = 0; k < 64; k++) x[i[k] & 63] += 1; b[0] = x[i[65] & 63]; }\n"
+    "extern \"C\" __global__ void copies(const four *a, float *b) { __shared__ four s[32]; unsigned p = "
+    "(unsigned)__cvta_generic_to_shared(&s[threadIdx.x]); asm volatile(\"cp.async.cg.shared.global [%0], "
+    "[%1], 16; "
+    "cp.async.wait_all;\" :: \"r\"(p), \"l\"(a + threadIdx.x)); b[threadIdx.x] = s[threadIdx.x].v[0]; }\n"
+    "extern \"C\" __global__ void multiplies(float *c, const unsigned *a) { float x[4] = {0, 0, 0, 0}; asm "
+    "volatile("
+    "\"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+    "{%0,%1,%2,%3};\" : "
+    "\"+f\"(x[0]), \"+f\"(x[1]), \"+f\"(x[2]), \"+f\"(x[3]) : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), "
+    "\"r\"(a[3]), "
+    "\"r\"(a[4]), \"r\"(a[5])); c[threadIdx.x] = x[0] + x[1] + x[2] + x[3]; }\n";
+
+static const struct cubin_kernel *code_of(const cubin_vec *v, const char *name) {
+    for (uint32_t i = 0; i < v->n; i++)
+        if (!strcmp(v->p[i].name, name)) return &v->p[i];
+    FAIL("there is no kernel %s", name);
+    return NULL;
+}
+
+TEST(cuda_compile_cubin_counts) {
+    arena_init(&arena, &err);
+    cuda_need_nvrtc(&arena);
+    static const char *const arch[] = {"sm_80", "sm_90a"};
+    for (size_t i = 0; i < RG_COUNT(arch); i++) {
+        const char *text = known_code;
+        struct dev_object o;
+        cubin_vec v = {0};
+        if (nvrtc_compile(&err, &arena, arch[i], &text, 1, &o)) FAIL("%s", err.msg);
+        if (cubin_read(&err, &arena, o.data, o.n, &v)) FAIL("%s", err.msg);
+        CHECK_EQ(v.n, 6);
+        const struct cubin_kernel *k = code_of(&v, "wide");
+        CHECK(k->loads == 1 && k->wide_loads == 1 && k->stores == 1 && k->wide_stores == 1 && !k->stack &&
+              !k->shared);
+        CHECK(k->registers >= 8 && k->registers < 24 && k->instructions >= 8);
+        k = code_of(&v, "narrow");
+        CHECK(k->loads == 1 && !k->wide_loads && k->stores == 1 && !k->wide_stores && !k->spills);
+        CHECK_EQ(code_of(&v, "shares")->shared, 96 * 4 + (i ? 1024 : 0)); /* Hopper keeps a kilobyte for itself */
+        CHECK(code_of(&v, "stacks")->stack >= 256 && code_of(&v, "stacks")->spills > 0);
+        CHECK_EQ(code_of(&v, "copies")->copies, 1);
+        CHECK(code_of(&v, "multiplies")->matrix == 1 && !code_of(&v, "copies")->matrix);
+        struct str line;
+        str_init(&line, &arena);
+        cubin_print(&line, code_of(&v, "wide"));
+        CHECK(strstr(line.p, "wide: ") && strstr(line.p, "1 of 1 loads and 1 of 1 stores of 16 bytes"));
+    }
+    arena_free(&arena);
+}
+
+/* Bytes that are none, that end early, that are not what they were: an error or an answer, never a crash. */
+TEST(cuda_compile_cubin_damaged) {
+    arena_init(&arena, &err);
+    cuda_need_nvrtc(&arena);
+    const char *text = known_code;
+    struct dev_object o;
+    cubin_vec v = {0};
+    CHECK_EQ(cubin_read(&err, &arena, "no", 2, &v), RG_EPARSE);
+    CHECK(strstr(err.msg, "too short"));
+    err_clear(&err);
+    if (nvrtc_compile(&err, &arena, "sm_90a", &text, 1, &o)) FAIL("%s", err.msg);
+    uint64_t rng = 7, refused = 0;
+    for (int round = 0; round < 4000; round++) {
+        rng = hash_u64(rng + 1);
+        size_t n = round % 4 ? o.n : rng % o.n;
+        char *copy = malloc(n + 1); /* of its size: a sanitizer sees what is read beyond */
+        memcpy(copy, o.data, n);
+        for (int flips = round % 4 ? 1 + round % 7 : 0; flips && n; flips--) {
+            rng = hash_u64(rng + 1);
+            copy[round % 2 ? rng % n : rng % RG_MIN(n, 64)] = (char)(rng >> 40);
+        }
+        struct arena_mark mark = arena_mark(&arena);
+        refused += cubin_read(&err, &arena, copy, n, &v) != 0;
+        err_clear(&err);
+        arena_release(&arena, mark);
+        v = (cubin_vec){0};
+        free(copy);
+    }
+    CHECK(refused > 1000);
+    arena_free(&arena);
+}
+
 TEST(cuda_model) {
     struct model m, again;
     struct str s;
@@ -148,7 +241,7 @@ static int count_of(const char *text, const char *what) {
 /* What a pass over a row leaves for the next is in registers: memory is read once, and exp evaluated once. */
 TEST(cuda_keeps_rows_in_registers) {
     arena_init(&arena, &err);
-    struct lowering *l = lowered(softmax_of(64, 8192), NULL);
+    struct lowering *l = lowered(softmax_of(8192, 8192), NULL);
     CHECK_STR(l->opts, "RESIDENT(k,loads) TILE(k,4,k_v) VEC(k_v) BLOCK(k)");
     CHECK_EQ(l->shape.block, 512);
     CHECK_EQ(l->shape.scratch, 0);
@@ -169,7 +262,7 @@ TEST(cuda_keeps_rows_in_registers) {
     CHECK(strstr(l->cuda.p, "for (int o = 4; o; o >>= 1)") && strstr(l->cuda.p, "0xffu << "));
     CHECK_EQ(lowered(softmax_of(64, 6144), NULL)->shape.block, 384);
     CHECK_EQ(lowered(softmax_of(64, 5120), NULL)->shape.block, 320);
-    CHECK_EQ(lowered(softmax_of(64, 16384), NULL)->shape.block, 512);
+    CHECK_EQ(lowered(softmax_of(4096, 16384), NULL)->shape.block, 512);
     arena_free(&arena);
 }
 
@@ -182,6 +275,29 @@ TEST(cuda_rows_of_any_length) {
     l = lowered(softmax_of(64, 7001), NULL);
     CHECK_STR(l->opts, "RESIDENT(k,loads) BLOCK(k)");
     CHECK(strstr(l->cuda.p, " < 7001) {") && strstr(l->cuda.p, "f32 L0["));
+    arena_free(&arena);
+}
+
+/* What the heuristic writes for rows and for streams, as machine code: 16 bytes at once, nothing on the stack. */
+TEST(cuda_compile_wide_loads) {
+    arena_init(&arena, &err);
+    cuda_need_nvrtc(&arena);
+    struct lowering *l = lowered(softmax_of(8192, 8192), NULL), *sum = lowered(row_sum, NULL);
+    struct str s;
+    str_init(&s, &arena);
+    render_cuda_preamble(&s);
+    str_add(&s, l->cuda.p), str_add(&s, sum->cuda.p);
+    const char *text = s.p;
+    struct dev_object o;
+    cubin_vec v = {0};
+    if (nvrtc_compile(&err, &arena, "sm_90a", &text, 1, &o)) FAIL("%s", err.msg);
+    if (cubin_read(&err, &arena, o.data, o.n, &v)) FAIL("%s", err.msg);
+    const struct cubin_kernel *k = code_of(&v, "soft");
+    CHECK(k->loads == 4 && k->wide_loads == 4 && k->stores == 4 &&
+          k->wide_stores == 4);             /* 16 numbers of each thread */
+    CHECK(!k->stack && k->registers <= 64); /* so that two blocks of 512 fit */
+    k = code_of(&v, "rows");
+    CHECK(k->loads == 4 && k->wide_loads == 4 && k->stores == 1 && !k->stack);
     arena_free(&arena);
 }
 
