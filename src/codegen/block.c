@@ -72,62 +72,97 @@ static void find_lanes(struct blk *b, const uop *tree) {
 /* ---- shared fills ------------------------------------------------------------------------------------ */
 
 /* How far the range moves in the memory that the statement reads. */
-static int64_t source_step(struct blk *b, const uop *value, const uop *range) {
+static int64_t source_step(struct arena *a, const uop *stmt, const uop *range) {
     uop_vec topo = {0};
-    uop_topo(b->a, &value, 1, &topo);
+    uop_topo(a, &stmt->src[1], 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         if (n->op != OP_INDEX || n->src[0]->op != OP_PARAM) continue;
         const uop *at = n->src[1]->op == OP_WHERE ? n->src[1]->src[1] : n->src[1];
-        struct affine f = affine_of(b->a, at);
+        struct affine f = affine_of(a, at);
         int64_t c = affine_coef(&f, range);
         if (c) return c < 0 ? -c : c;
     }
     return 0;
 }
 
-static const uop *with_places(struct blk *b, const uop *stmt, const uop_vec *range, const uop *number) {
-    uop_vec to = {0};
+void fill_order(struct sched *s, struct free_ranges *fr, const uop *stmt, uop_vec *out) {
+    struct arena *a = s->ir->arena;
+    const uop_vec *free = free_of(fr, stmt);
+    uop_vec topo = {0};
+    uop_topo(a, &stmt, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) /* what was fetched before has the order in it */
+        for (uint32_t k = 0; k < topo.p[i]->nsrc && topo.p[i]->op == OP_ACC; k++)
+            if (topo.p[i]->src[k]->op == OP_RANGE && topo.p[i]->src[k]->arg.range.kind == AX_SPREAD)
+                vec_push(a, out, topo.p[i]->src[k]);
+    if (out->n) return;
+    for (uint32_t i = 0; i < free->n; i++)
+        if (free->p[i]->arg.range.kind == AX_SPREAD) vec_push(a, out, free->p[i]);
+    for (uint32_t i = 1; i < out->n; i++)
+        for (uint32_t k = i; k > 0 && source_step(a, stmt, out->p[k - 1]) < source_step(a, stmt, out->p[k]);
+             k--) {
+            const uop *r = out->p[k];
+            out->p[k] = out->p[k - 1], out->p[k - 1] = r;
+        }
+}
+
+/* Accumulators of fetched elements: of all the elements a thread has one in each round. */
+static void cells(struct blk *b, const uop *stmt, const uop *round, uop_vec *from, uop_vec *to) {
+    uop_vec topo = {0};
+    uop_topo(b->a, &stmt, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        uop_vec src = {0};
+        bool any = false;
+        for (uint32_t k = 0; k < n->nsrc && n->op == OP_ACC; k++) {
+            bool dealt = n->src[k]->op == OP_RANGE && n->src[k]->arg.range.kind == AX_SPREAD;
+            if (!dealt || !any) vec_push(b->a, &src, dealt ? round : n->src[k]);
+            any |= dealt;
+        }
+        if (!any) continue;
+        vec_push(b->a, from, n);
+        vec_push(b->a, to, uop_new(b->ir, OP_ACC, (enum dtype)n->dt, n->lanes, src.p, src.n, n->arg));
+    }
+}
+
+static const uop *with_places(struct blk *b, const uop *stmt, const uop_vec *range, const uop *number,
+                              const uop *round) {
+    uop_vec from = {0}, to = {0};
     int64_t stride = 1;
     for (uint32_t i = range->n; i-- > 0;) stride *= range->p[i]->src[0]->hi;
     for (uint32_t i = 0; i < range->n; i++) {
         int64_t n = range->p[i]->src[0]->hi;
         stride /= n;
+        vec_push(b->a, &from, range->p[i]);
         vec_push(b->a, &to, digit_of(b, number, stride, n));
     }
-    return rw_subst(b->rw, stmt, range->p, to.p, range->n);
+    cells(b, stmt, round, &from, &to);
+    return rw_subst(b->rw, stmt, from.p, to.p, from.n);
 }
 
 /* A fill of n elements by all threads: whole rounds, then what is left by the first threads. */
 static void fill(struct blk *b, const uop *stmt, uop_vec *range, uop_vec *out) {
     struct ir *ir = b->ir;
     int64_t threads = b->thread->src[0]->hi, n = 1;
-    for (uint32_t i = 1; i < range->n; i++)
-        for (uint32_t k = i; k > 0 && source_step(b, stmt->src[1], range->p[k - 1]) <
-                                          source_step(b, stmt->src[1], range->p[k]);
-             k--) {
-            const uop *r = range->p[k];
-            range->p[k] = range->p[k - 1], range->p[k - 1] = r;
-        }
     for (uint32_t i = 0; i < range->n; i++) n *= range->p[i]->src[0]->hi;
     int64_t rounds = n / threads, rest = n % threads;
     if (rounds) {
-        const uop *number = b->thread, *size = idx(b, rounds), *loop = NULL;
+        const uop *number = b->thread, *size = idx(b, rounds), *loop = idx(b, 0);
+        bool loops = rounds > MOST_ROUNDS && stmt->op != OP_SET && stmt->src[1]->op != OP_ACC;
         if (rounds > 1) {
             char name[16];
             int len = snprintf(name, sizeof name, "round%u", b->rounds++);
-            union arg arg = {.range = {ir_sym(ir, name, (size_t)len),
-                                       rounds <= MOST_ROUNDS ? AX_UNROLL : AX_LOOP, 250, 0}};
+            union arg arg = {.range = {ir_sym(ir, name, (size_t)len), loops ? AX_LOOP : AX_UNROLL, 250, 0}};
             loop = uop_new(ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
             number = rw2(b->rw, OP_ADD, rw2(b->rw, OP_MUL, loop, idx(b, threads)), b->thread);
         }
-        const uop *all = with_places(b, stmt, range, number);
-        if (rounds > MOST_ROUNDS) all = uop2(ir, OP_FOR, loop, uop_mk(ir, OP_BLOCK, &all, 1, ARG_NONE));
+        const uop *all = with_places(b, stmt, range, number, loop);
+        if (loops) all = uop2(ir, OP_FOR, loop, uop_mk(ir, OP_BLOCK, &all, 1, ARG_NONE));
         vec_push(b->a, out, all);
     }
     if (rest) {
         const uop *number = rw2(b->rw, OP_ADD, b->thread, idx(b, rounds * threads));
-        const uop *last = with_places(b, stmt, range, number);
+        const uop *last = with_places(b, stmt, range, number, idx(b, rounds));
         const uop *first = rw2(b->rw, OP_LT, b->thread, idx(b, rest));
         last = uop_mk(ir, OP_BLOCK, &last, 1, ARG_NONE);
         vec_push(b->a, out, uop2(ir, OP_IF, first, last));
@@ -137,9 +172,7 @@ static void fill(struct blk *b, const uop *stmt, uop_vec *range, uop_vec *out) {
 static void leaf(void *cx, const uop *stmt, uop_vec *out) {
     struct blk *b = cx;
     uop_vec spread = {0};
-    const uop_vec *free = free_of(&b->fr, stmt);
-    for (uint32_t i = 0; i < free->n; i++)
-        if (free->p[i]->arg.range.kind == AX_SPREAD) vec_push(b->a, &spread, free->p[i]);
+    fill_order(b->s, &b->fr, stmt, &spread);
     if (spread.n) {
         fill(b, stmt, &spread, out);
         return;
@@ -237,4 +270,9 @@ const uop *tree_threads(struct sched *s, const uop *tree) {
     free_init(&b.fr, b.ir, b.a);
     find_lanes(&b, tree);
     return under_grid(&b, tree);
+}
+
+const uop *tree_blocks(struct sched *s, const uop *tree) {
+    if (s->tc.axis[0]) tree = tree_mma(s, tree);
+    return tree_threads(s, tree_ring(s, tree));
 }

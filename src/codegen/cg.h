@@ -41,6 +41,10 @@ struct sched {
     VEC(struct axis) axis;
     uint32_t stages;    /* names given so far */
     VEC(struct pipe) pipe;
+    struct { /* TC: the matrix instruction and the axes of its m, n, k; axis[0] is 0 if there is none */
+        enum mma instr;
+        uint32_t axis[3];
+    } tc;
 };
 static inline bool axis_is_grid(const struct axis *a) {
     return a->kind == AX_GRID || (a->kind == AX_COUNT && a->natural == AX_GRID);
@@ -91,7 +95,12 @@ int64_t stage_size(const uop *stage);
 /* ---- the steps after opts; each takes and returns a loop tree (BLOCK) ----------------------------- */
 
 const uop *tree_build(struct sched *, const uop *sink);      /* tree.c */
+const uop *tree_blocks(struct sched *, const uop *tree);     /* block.c: mma, ring, threads: all of a block program */
+const uop *tree_mma(struct sched *, const uop *tree);        /* mma.c: matrix instructions */
+const uop *tree_ring(struct sched *, const uop *tree);       /* ring.c: shared tiles filled ahead */
 const uop *tree_threads(struct sched *, const uop *tree);    /* block.c: axes become threads, with barriers */
+/* The SPREAD ranges of a fill in the order in which its elements are numbered, slowest first. */
+void fill_order(struct sched *, struct free_ranges *, const uop *stmt, uop_vec *out);
 const uop *tree_peel(struct rw *, const uop *tree);          /* peel.c: padded loops get a main and a tail body */
 const uop *tree_expand(struct rw *, const uop *tree);        /* expand.c: UNROLL, REG, VEC written out */
 const uop *tree_coalesce(struct rw *, const uop *tree, int vec_bytes); /* coalesce.c: wide loads */

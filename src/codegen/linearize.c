@@ -69,7 +69,10 @@ static uint64_t reads(struct lin *l, const uop *n) {
 static uint64_t writes(struct lin *l, const uop *n) {
     uint64_t bits = 0;
     if (n->op == OP_SET) return 1ull << mutable_bit(l, n->src[0]);
-    if (n->op == OP_BARRIER) return 0xffffull << 48; /* any scratch: others may have written it */
+    if (n->op == OP_BARRIER || n->op == OP_WAIT)
+        return 0xffffull << 48; /* any scratch: others may have written it */
+    for (uint32_t i = 0; i + 2 < n->nsrc && n->op == OP_MMA; i++) bits |= 1ull << mutable_bit(l, n->src[i]);
+    if (n->op == OP_COPY) return 1ull << mutable_bit(l, n->src[0]->src[0]);
     if (n->op == OP_STORE || n->op == OP_STORE_ADD)
         return n->src[0]->src[0]->op == OP_LOCAL ? 1ull << mutable_bit(l, n->src[0]->src[0]) : 0;
     if (n->op == OP_FOR || n->op == OP_IF || n->op == OP_BLOCK)

@@ -45,7 +45,7 @@ void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, st
     const uop *tree = end(&s, tree_build(&sched, sink));
     if (sched_has_lanes(&sched)) { /* its gates stand in the fills: a second body would not pay */
         begin(&s, "threads");
-        tree = end(&s, tree_threads(&sched, tree));
+        tree = end(&s, tree_blocks(&sched, tree));
     } else {
         begin(&s, "peel");
         tree = end(&s, tree_peel(&sched.rw, tree));

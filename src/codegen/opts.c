@@ -271,7 +271,7 @@ static void opt_block(struct sched *s, const char *opt, uint32_t axis) {
 bool sched_has_lanes(const struct sched *s) {
     for (uint32_t i = 0; i < s->axis.n; i++)
         if (s->axis.p[i].kind == AX_LANE) return true;
-    return false;
+    return s->tc.axis[0] != 0;
 }
 
 static void opt_lane(struct sched *s, const char *opt, uint32_t axis) {
@@ -288,6 +288,44 @@ static void opt_lane(struct sched *s, const char *opt, uint32_t axis) {
         if (s->axis.p[i].kind == AX_LANE) threads *= s->axis.p[i].size;
     if (threads > MAX_THREADS)
         opt_fail(s, opt, "a block would have %lld threads, more than %d", (long long)threads, MAX_THREADS);
+}
+
+/* The instruction for the types that are multiplied, or the one that is named. */
+static enum mma find_mma(struct sched *s, const char *opt, uint32_t axis, const char *name) {
+    uop_vec topo = {0};
+    struct free_ranges fr;
+    free_init(&fr, s->ir, s->ir->arena);
+    uop_topo(s->ir->arena, &s->sink, 1, &topo);
+    for (int i = 0; i < MMA_COUNT; i++) {
+        if (name && !strcmp(name, mma_info[i].name)) return (enum mma)i;
+        for (uint32_t k = 0; k < topo.n && !name && mma_info[i].in != mma_info[i].acc; k++) {
+            const uop *n = topo.p[k];
+            if (n->op != OP_LOAD || n->dt != mma_info[i].in) continue;
+            const uop_vec *f = free_of(&fr, n);
+            for (uint32_t j = 0; j < f->n; j++)
+                if (f->p[j]->arg.range.cls == axis) return (enum mma)i;
+        }
+    }
+    opt_fail(s, opt, "there is no matrix instruction%s%s for this sum", name ? " " : "", name ? name : "");
+}
+
+static void opt_tc(struct sched *s, const char *opt, const uint32_t *axis, const char *name) {
+    static const char side[] = "mnk";
+    if (s->tc.axis[0]) opt_fail(s, opt, "one matrix instruction is named already");
+    s->tc.instr = find_mma(s, opt, axis[2], name);
+    for (int i = 0; i < 3; i++) {
+        struct axis *a = need_axis(s, opt, axis[i]);
+        int want = mma_info[s->tc.instr].size[i];
+        if (a->kind != AX_COUNT) opt_fail(s, opt, "axis %s has another use", ir_name(s->ir, axis[i]));
+        if (a->size != want)
+            opt_fail(s, opt, "%c of instruction %s is %d; axis %s has %lld values", side[i],
+                     mma_info[s->tc.instr].name, want, ir_name(s->ir, axis[i]), (long long)a->size);
+        if (i < 2 ? !a->grid || a->reduce : !a->reduce)
+            opt_fail(s, opt, "axis %s is %s", ir_name(s->ir, axis[i]),
+                     i < 2 ? "not one of the result" : "not summed over");
+        a->kind = AX_MMA;
+        s->tc.axis[i] = axis[i];
+    }
 }
 
 static void opt_order(struct sched *s, const char *opt, const uint32_t *name, uint32_t n) {
@@ -444,6 +482,10 @@ static void apply(struct sched *s, struct opt_text *o) {
         vec_push(s->ir->arena, &s->pipe, p);
         break;
     }
+    case OPT_TC:
+        need_args(s, o, 3, 4);
+        opt_tc(s, o->head, o->arg, o->narg > 3 ? ir_name(s->ir, o->arg[3]) : NULL);
+        break;
     case OPT_RESIDENT:
         need_args(s, o, 1, 2);
         need_axis(s, o->head, o->arg[0]);

@@ -36,7 +36,7 @@ static void run_trial(void *p) {
     sched_apply(&t->sched, t->opts);
     if (!t->finish) return;
     const uop *sink = sched_finish(&t->sched), *tree = tree_build(&t->sched, sink);
-    if (sched_has_lanes(&t->sched)) tree = tree_threads(&t->sched, tree);
+    if (sched_has_lanes(&t->sched)) tree = tree_blocks(&t->sched, tree);
     if (t->look) t->look(t->cx, &t->sched, sink);
     if (t->sched.pipe.n) try_pipe(t, tree);
 }

@@ -89,6 +89,8 @@ struct tile_dim {
     const uop *range[STAGE_WINDOW];
     int64_t coef[STAGE_WINDOW], first, size;
     uint32_t n;
+    bool
+        digits; /* they do not walk over the same elements: the tile has one for each choice of values, row-major */
 };
 
 static int64_t gcd(int64_t a, int64_t b) {
@@ -189,6 +191,17 @@ static bool without_gaps(const struct tile_dim *d) {
     return done == (1u << d->n) - 1;
 }
 
+/* Pieces of one axis that moves through the buffer in leaps (the pixels of an image, row by row): each piece is a digit
+ * of the place in the tile. */
+static void set_digits(struct sched *s, const char *opt, struct tile_dim *d) {
+    d->digits = true, d->first = 0, d->size = 1;
+    for (uint32_t i = d->n; i-- > 0;) {
+        d->coef[i] = d->size;
+        if ((d->size *= d->range[i]->src[0]->hi) > 1 << 20)
+            opt_fail(s, opt, "a dimension of a tile would have more than 2^20 elements");
+    }
+}
+
 static void set_window(struct sched *s, struct free_ranges *fr, const char *opt, const uop *value,
                        const uop *index, struct tile_dim *d) {
     struct affine f = affine_of(s->ir->arena, index);
@@ -196,18 +209,24 @@ static void set_window(struct sched *s, struct free_ranges *fr, const char *opt,
     for (uint32_t i = 0; i < d->n; i++) unit = gcd(unit, d->coef[i] = affine_coef(&f, d->range[i]));
     if (d->coef[0] < 0) unit = -unit;
     d->size = 1, d->first = 0;
-    for (uint32_t i = 0; i < d->n; i++) {
+    const uop *stuck = NULL;
+    for (uint32_t i = 0; i < d->n && !stuck; i++) {
         const uop *r = d->range[i];
         d->coef[i] = unit ? d->coef[i] / unit : 0;
         int64_t span = d->coef[i] * (r->src[0]->hi - 1);
         d->size += span < 0 ? -span : span, d->first += span < 0 ? span : 0;
-        if (!d->coef[i] || d->size > 1 << 20)
-            opt_fail(s, opt, "axis %s does not move through the buffer by a constant step",
-                     ir_name(s->ir, r->arg.range.cls));
+        if (!d->coef[i] || d->size > 1 << 20) stuck = r;
     }
-    if (!without_gaps(d) || !by_position(s, fr, d, value))
-        opt_fail(s, opt, "axis %s and those added to it do not walk over the same elements",
-                 ir_name(s->ir, d->range[0]->arg.range.cls));
+    if (!stuck && without_gaps(d) && by_position(s, fr, d, value)) return;
+    if (sched_has_lanes(s)) {
+        set_digits(s, opt, d);
+        return;
+    }
+    if (stuck)
+        opt_fail(s, opt, "axis %s does not move through the buffer by a constant step",
+                 ir_name(s->ir, stuck->arg.range.cls));
+    opt_fail(s, opt, "axis %s and those added to it do not walk over the same elements",
+             ir_name(s->ir, d->range[0]->arg.range.cls));
 }
 
 /* Where an element of the window stands in the tile. */
@@ -223,6 +242,12 @@ static void copy_window(struct sched *s, struct free_ranges *fr, const struct ti
                         const uop *copy, uop_vec *from, uop_vec *to) {
     bool found = false;
     uop_vec topo = {0};
+    for (uint32_t i = 0; i < d->n && d->digits; i++) {
+        const uop *q = rw2(&s->rw, OP_IDIV, copy, uop_idx(s->ir, d->coef[i]));
+        vec_push(s->ir->arena, from, d->range[i]);
+        vec_push(s->ir->arena, to, rw2(&s->rw, OP_MOD, q, d->range[i]->src[0]));
+    }
+    if (d->digits) return;
     uop_topo(s->ir->arena, &value, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         bool any = false;
@@ -246,7 +271,7 @@ static void copy_window(struct sched *s, struct free_ranges *fr, const struct ti
 /* The axes of a dimension that the value depends on. */
 static void dim_ranges(struct sched *s, const char *opt, const uop_vec *free, const struct stage_dim *dim,
                        int top, uint32_t at, struct tile_dim *d) {
-    d->n = 0;
+    d->n = 0, d->digits = false;
     for (uint32_t i = 0; i < dim->n; i++) {
         const uop *r = member_in(free, dim->axis[i]);
         if (nest_place(s, dim->axis[i]) <= top)
@@ -320,10 +345,38 @@ static const uop *padded_value(struct free_ranges *fr, const uop_vec *topo, cons
     return load;
 }
 
+static const uop *zero_unless(struct sched *s, const uop *gate, const uop *x) {
+    if (x->op == OP_CAST) return rw_with(&s->rw, x, (const uop *[]){zero_unless(s, gate, x->src[0])});
+    enum dtype dt = (enum dtype)x->dt;
+    return rw3(&s->rw, OP_WHERE, gate, x, dt_is_float(dt) ? uop_flt(s->ir, dt, 0) : uop_int(s->ir, dt, 0));
+}
+
+/* In a sum, (inside ? x*y : 0) is (inside ? x : 0) * (inside ? y : 0): the question is then asked of each factor while
+ * its tile is filled, and the product is a plain one. */
+static void gate_factors(struct sched *s) {
+    struct ir *ir = s->ir;
+    uop_vec topo = {0}, from = {0}, to = {0};
+    uop_topo(ir->arena, &s->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i], *x = n->src[0], *gate = NULL;
+        if (n->op != OP_REDUCE || n->arg.i != OP_ADD) continue;
+        for (; x->op == OP_WHERE && x->src[2]->op == OP_CONST && x->src[2]->arg.u == 0; x = x->src[1])
+            gate = gate ? rw2(&s->rw, OP_AND, gate, x->src[0]) : x->src[0];
+        if (!gate || x->op != OP_MUL) continue;
+        const uop **src = arena_array(ir->arena, const uop *, n->nsrc);
+        memcpy(src, n->src, n->nsrc * sizeof *src);
+        src[0] = rw2(&s->rw, OP_MUL, zero_unless(s, gate, x->src[0]), zero_unless(s, gate, x->src[1]));
+        vec_push(ir->arena, &from, n);
+        vec_push(ir->arena, &to, rw_with(&s->rw, n, src));
+    }
+    if (from.n) s->sink = rw_subst(&s->rw, s->sink, from.p, to.p, from.n);
+}
+
 void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at,
                const struct stage_dim *dims, uint32_t ndims) {
     struct ir *ir = s->ir;
     struct free_ranges fr;
+    if (sched_has_lanes(s)) gate_factors(s);
     free_init(&fr, ir, ir->arena);
     uop_vec topo = {0}, from = {0}, to = {0};
     uop_topo(ir->arena, &s->sink, 1, &topo);

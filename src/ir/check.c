@@ -217,6 +217,13 @@ static bool check_statement(struct check *c) {
         if (c->src[0]->op == OP_IF) return true;
         return is_op(c, 0, OP_RANGE);
     case OP_ELSE: return is_op(c, 0, OP_IF);
+    case OP_COPY:
+        if (c->nsrc == 3 && !typed(c, 2, DT_BOOL, "a gate")) return false;
+        return is_op(c, 0, OP_INDEX) && is_op(c, 1, OP_INDEX);
+    case OP_MMA:
+        for (uint32_t i = 0; i + 2 < c->nsrc; i++)
+            if (!is_op(c, i, OP_ACC)) return false;
+        return value(c, c->nsrc - 2) && value(c, c->nsrc - 1);
     default: /* SINK, BLOCK */
         for (uint32_t i = 0; i < c->nsrc; i++)
             if (!statement(c, i)) return false;
@@ -266,6 +273,7 @@ static bool check_sources(struct check *c) {
     case OP_BUILD: return check_build(c);
     case OP_EXTRACT:
     case OP_HRED: return value(c, 0);
+    case OP_FRAG: return is_op(c, 0, OP_INDEX);
     default: return op_is_pure(c->op) ? check_pure(c) : check_statement(c);
     }
 }

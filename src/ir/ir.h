@@ -101,6 +101,34 @@ static inline bool axis_is_loop(enum axis_kind k) {
 enum space { SPACE_SCRATCH, SPACE_SHARED, SPACE_REG, SPACE_COUNT };
 extern const char *const space_name[SPACE_COUNT];
 
+/* ---- matrix instructions (mma.def, mma.c) ------------------------------------------------------- */
+
+enum mma {
+#define MMA(name, ...) MMA_##name,
+#include "mma.def"
+#undef MMA
+    MMA_COUNT
+};
+enum { MMA_M, MMA_N, MMA_K };            /* the sides, and the operand that lacks each: b, a, d are not along m, n, k */
+enum { MMA_A, MMA_B, MMA_D, MMA_LANES = 32 };
+struct mma_info {
+    const char *name, *ptx;
+    int size[3]; /* m, n, k */
+    enum dtype in, acc;
+    int count; /* machine instructions, side by side along n */
+    const char *map[3];
+};
+extern const struct mma_info mma_info[MMA_COUNT];
+struct mma_digit {
+    int dim, extent, stride;
+};
+struct mma_map {
+    struct mma_digit lane[4], reg[4]; /* the fastest first */
+    unsigned nlane, nreg, regs;
+};
+struct mma_map mma_map(enum mma, unsigned operand);
+void mma_place(const struct mma_map *, unsigned lane, unsigned reg, int at[3]); /* the element that a lane's register holds */
+
 /* ---- nodes (uop.c, bounds.c) ------------------------------------------------------------------- */
 
 union arg {

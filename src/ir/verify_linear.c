@@ -135,7 +135,11 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
         check_sources(c, n, 1);
         c->set[n->src[0]->id] = 1;
         return;
-    case OP_BARRIER: return;
+    case OP_BARRIER:
+    case OP_TOKEN:
+    case OP_WAIT: return;
+    case OP_COPY:
+    case OP_MMA: check_sources(c, n, 0); return;
     case OP_STORE:
     case OP_STORE_ADD:
     case OP_PREFETCH: check_sources(c, n, 0); return;
@@ -144,6 +148,7 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
     case OP_BUILD:
     case OP_EXTRACT:
     case OP_HRED:
+    case OP_FRAG:
     case OP_PARAMS: break;
     default:
         if (!op_is_pure((enum op)n->op)) fail(c, n, VR_LIN_OP, op_info[n->op].name);

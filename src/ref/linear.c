@@ -18,7 +18,9 @@
  * Block programs (a LANE range): each thread has values, accumulators and loop counters of its own. One after another
  * runs up to the next BARRIER; when all stand at the same one, they go on. For each element of shared memory a shadow
  * knows who wrote and who read it since which barrier: a read of what another thread wrote, or a write of what
- * another read or wrote, without a barrier between, is an error, whatever the order in which threads ran here.
+ * another read or wrote, without a barrier between, is an error, whatever the order in which threads ran here. What a
+ * COPY brings is there after the thread's WAIT and not before: who touches it in between, or does not wait, is told so.
+ * FRAG and MMA are meetings of the 32 threads of a warp, computed from what all of them hold by ir/mma.def's maps.
  * Tests: tests/unit/ref.c, tests/unit/block.c, tests/unit/golden.c */
 #include "ref/ref.h"
 
@@ -53,10 +55,11 @@ struct step {
     const uop *u;
     struct slot out;
     struct slot src[3];
-    struct slot *many; /* BUILD: all sources */
-    struct access mem; /* LOAD, GLOAD, STORE, STORE_ADD */
-    uint32_t partner;  /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
-    uint32_t loop;     /* RANGE: its place in machine.loop */
+    struct slot *many;  /* BUILD, MMA: all sources */
+    struct access mem;  /* LOAD, GLOAD, STORE, STORE_ADD, FRAG, COPY: to where */
+    struct access from; /* COPY */
+    uint32_t partner;   /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
+    uint32_t loop;      /* RANGE: its place in machine.loop */
 };
 struct loop { /* while it runs */
     int64_t count, size;
@@ -77,6 +80,12 @@ struct global {
 struct
     shadow { /* of an element of shared memory: who touched it, after how many barriers; threads from 1, -1: several */
     int32_t writer, wrote, reader, read;
+    bool flight; /* a COPY to it is under way */
+};
+struct flight { /* one element of a COPY */
+    uint32_t no, group;
+    int64_t at;
+    struct elem e;
 };
 struct scratch {
     struct elem *e; /* of the thread that runs, or of all */
@@ -87,6 +96,8 @@ struct thread {
     struct elem *v;
     struct loop *loop;
     uint32_t at; /* the next entry */
+    VEC(struct flight) flight;
+    uint32_t groups; /* TOKENs so far */
 };
 
 struct scope {
@@ -358,6 +369,30 @@ static void resolve_step(struct machine *m, uint32_t at) {
         open_scope(m, at);
         break;
     case OP_PREFETCH: break; /* a hint: nothing to compute, nothing to check */
+    case OP_COPY:
+        s->mem = access_of(m, u, u->src[0]);
+        s->from = access_of(m, u, u->src[1]);
+        if (u->nsrc > 2) s->src[2] = source(m, u->src[2]);
+        if (s->mem.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow || s->from.kind == MEM_LOCAL ||
+            s->mem.lanes != s->from.lanes || s->mem.dt != s->from.dt)
+            bad_program(m, u, "entry %u: a COPY goes from a buffer to as much shared memory", at);
+        break;
+    case OP_MMA:
+        if (u->arg.u >= MMA_COUNT || m->lin->threads % MMA_LANES)
+            bad_program(m, u, "entry %u: no such instruction, or no whole warps", at);
+        s->many = arena_array(m->arena, struct slot, u->nsrc);
+        for (uint32_t k = 0; k < u->nsrc; k++) s->many[k] = source(m, u->src[k]);
+        break;
+    case OP_FRAG:
+        s->mem = access_of(m, u, u->src[0]);
+        if (s->mem.kind != MEM_LOCAL || s->mem.lanes != 8 || dtype_info[s->mem.dt].bytes != 2 ||
+            m->lin->threads % MMA_LANES)
+            bad_program(m, u, "entry %u: rows of 8 elements in memory that whole warps share", at);
+        s->out = (struct slot){new_place(m, u->lanes), u->lanes, u->dt};
+        make_known(m, u, s->out.at, m->scope.n == 0);
+        break;
+    case OP_TOKEN:
+    case OP_WAIT:
     case OP_BARRIER:
         if (!m->lin->threads) bad_program(m, u, "entry %u: there are no threads to meet", at);
         break;
@@ -563,6 +598,9 @@ static struct elem *scratch_at(struct machine *m, const struct step *s, uint32_t
     struct scratch *c = &m->scratch[no];
     if (!c->shadow) return &c->e[at + (m->me ? (m->me - 1) * c->n : 0)];
     struct shadow *h = &c->shadow[at];
+    if (h->flight)
+        bad_step(m, s, "%s element %lld of shared buffer %u, which thread %d is still copying to",
+                 write ? "writes" : "reads", (long long)at, no, h->writer - 1);
     if (h->writer && h->wrote == m->barriers && h->writer != m->me)
         bad_step(m, s, "%s element %lld of shared buffer %u, which thread %d wrote; no barrier is between",
                  write ? "writes" : "reads", (long long)at, no, h->writer - 1);
@@ -575,6 +613,45 @@ static struct elem *scratch_at(struct machine *m, const struct step *s, uint32_t
         h->reader = h->reader && h->read == m->barriers && h->reader != m->me ? -1 : m->me,
         h->read = m->barriers;
     return &c->e[at];
+}
+
+/* ---- run: copies that take their time ---------------------------------------------------------------- */
+
+static void begin_copy(struct machine *m, struct step *s) {
+    struct thread *t = &m->threads[m->me - 1];
+    struct access to = s->mem;
+    for (unsigned l = 0; l < to.lanes; l++) {
+        uint32_t no, from_no;
+        int64_t at = address(m, s, l, &no);
+        struct flight f = {.no = no, .group = t->groups, .at = at};
+        scratch_at(m, s, no, at, true);
+        m->scratch[no].shadow[at].flight = true;
+        if (s->u->nsrc < 3 || good(m, s, s->src[2], l, "a gate")->v.i) {
+            s->mem = s->from;
+            int64_t x = address(m, s, l, &from_no);
+            note_read(m, s, from_no, x);
+            f.e.v = ref_read((enum dtype)to.dt, (char *)m->global[from_no].b.p + x * dtype_info[to.dt].bytes);
+            s->mem = to;
+        }
+        vec_push(m->arena, &t->flight, f);
+    }
+}
+
+/* What was begun before the last n groups is there. */
+static void wait_copies(struct machine *m, int64_t n) {
+    struct thread *t = &m->threads[m->me - 1];
+    uint32_t keep = 0;
+    for (uint32_t i = 0; i < t->flight.n; i++) {
+        struct flight *f = &t->flight.p[i];
+        if ((int64_t)f->group + n >= t->groups) {
+            t->flight.p[keep++] = *f;
+            continue;
+        }
+        struct shadow *h = &m->scratch[f->no].shadow[f->at];
+        m->scratch[f->no].e[f->at] = f->e;
+        h->flight = false, h->wrote = m->barriers;
+    }
+    t->flight.n = keep;
 }
 
 static struct elem load_lane(struct machine *m, const struct step *s, unsigned l) {
@@ -658,6 +735,9 @@ static uint32_t run_step(struct machine *m, uint32_t at) {
         m->v[open->out.at].v.i = m->loop[open->loop].count;
         return s->partner + 1;
     case OP_PREFETCH: return at + 1;
+    case OP_COPY: begin_copy(m, s); return at + 1;
+    case OP_TOKEN: m->threads[m->me - 1].groups++; return at + 1;
+    case OP_WAIT: wait_copies(m, s->u->arg.i); return at + 1;
     case OP_STORE:
     case OP_STORE_ADD:
         for (unsigned l = 0; l < s->mem.lanes; l++) store_lane(m, s, l);
@@ -671,20 +751,118 @@ static uint32_t run_step(struct machine *m, uint32_t at) {
 
 /* ---- run: threads ---------------------------------------------------------------------------------- */
 
-static void switch_to(struct machine *m, struct thread *t) {
-    struct thread now = {m->v, m->loop, t->at};
-    m->v = t->v, m->loop = t->loop;
-    *t = now;
+static bool is_meeting(const struct machine *m, uint32_t at) {
+    uint16_t op = m->step[at].u->op;
+    return op == OP_FRAG || op == OP_MMA;
 }
 
-/* Thread i runs until it stands at a barrier or at the end of the threads' program. */
+/* Puts the values and loops of thread i in the machine's place, or back. */
+static void as_thread(struct machine *m, uint32_t i, bool enter) {
+    struct thread *t = &m->threads[i];
+    struct elem *v = m->v;
+    struct loop *loop = m->loop;
+    m->v = t->v, m->loop = t->loop;
+    t->v = v, t->loop = loop;
+    m->me = enter ? (int32_t)i + 1 : 0;
+}
+
+/* Thread i runs until it stands at a barrier, a meeting of its warp, or the end of the threads' program. */
 static void run_thread(struct machine *m, uint32_t i, uint32_t end) {
     struct thread *t = &m->threads[i];
-    switch_to(m, t);
-    m->me = (int32_t)i + 1;
-    while (t->at != end && m->step[t->at].u->op != OP_BARRIER) t->at = run_step(m, t->at);
-    switch_to(m, t);
-    m->me = 0;
+    as_thread(m, i, true);
+    while (t->at != end && m->step[t->at].u->op != OP_BARRIER && !is_meeting(m, t->at))
+        t->at = run_step(m, t->at);
+    as_thread(m, i, false);
+}
+
+static void run_frag(struct machine *m, const struct step *s, uint32_t first) {
+    struct elem row[4][8][8];
+    for (uint32_t l = 0; l < MMA_LANES; l++) {
+        as_thread(m, first + l, true);
+        for (unsigned k = 0; k < 8; k++) {
+            uint32_t no;
+            int64_t at = address(m, s, k, &no);
+            if (k == 0 && at * dtype_info[s->mem.dt].bytes % 16)
+                bad_step(m, s, "element %lld is not at a multiple of 16 bytes", (long long)at);
+            row[l / 8][l % 8][k] = *scratch_at(m, s, no, at, false);
+        }
+        as_thread(m, first + l, false);
+    }
+    for (uint32_t l = 0; l < MMA_LANES; l++)
+        for (unsigned w = 0; w < 4; w++) {
+            unsigned r = l / 4, k = l % 4 * 2;
+            uint16_t two[2];
+            struct elem *out = &m->threads[first + l].v[s->out.at + w];
+            out->bad = FINE;
+            for (unsigned e = 0; e < 2; e++) {
+                const struct elem *x = s->u->arg.i ? &row[w][k + e][r] : &row[w][r][k + e];
+                ref_write((enum dtype)s->mem.dt, &two[e], x->v);
+                if (x->bad) out->bad = x->bad;
+            }
+            out->v.i = (int64_t)two[1] << 16 | two[0];
+        }
+}
+
+/* Element r of an operand, which holds two of 16 bits in a word. */
+static struct elem operand_elem(enum dtype dt, const struct elem *v, unsigned r) {
+    if (dtype_info[dt].bytes != 2) return v[r];
+    uint16_t half = (uint16_t)(v[r / 2].v.i >> 16 * (r % 2));
+    return (struct elem){ref_read(dt, &half), v[r / 2].bad};
+}
+
+/* Operands and accumulators of the warp as matrices, gathered or given back. */
+static void mma_side(struct machine *m, const struct step *s, uint32_t first, unsigned operand,
+                     struct elem x[16][16], bool give) {
+    struct mma_map map = mma_map((enum mma)s->u->arg.i, operand);
+    for (uint32_t l = 0; l < MMA_LANES; l++)
+        for (unsigned r = 0; r < map.regs; r++) {
+            int at[3];
+            mma_place(&map, l, r, at);
+            bool acc = operand == MMA_D;
+            const struct slot *in = &s->many[acc ? r / s->many[0].lanes : s->u->nsrc - 2 + operand];
+            struct elem *e = &m->threads[first + l].v[in->at + (acc ? r % s->many[0].lanes : 0)];
+            struct elem *o = &x[at[operand == MMA_B ? MMA_K : MMA_M]][at[operand == MMA_A ? MMA_K : MMA_N]];
+            if (give)
+                *e = *o;
+            else
+                *o = acc ? *e : operand_elem(mma_info[s->u->arg.i].in, e, r);
+        }
+}
+
+static void run_mma(struct machine *m, const struct step *s, uint32_t first) {
+    const struct mma_info *i = &mma_info[s->u->arg.i];
+    struct elem a[16][16], b[16][16], d[16][16];
+    mma_side(m, s, first, MMA_A, a, false);
+    mma_side(m, s, first, MMA_B, b, false);
+    mma_side(m, s, first, MMA_D, d, false);
+    for (int y = 0; y < i->size[MMA_M]; y++)
+        for (int x = 0; x < i->size[MMA_N]; x++) {
+            struct elem *e = &d[y][x];
+            for (int k = 0; k < i->size[MMA_K]; k++) {
+                e->v.f += a[y][k].v.f * b[k][x].v.f;
+                if (!e->bad) e->bad = a[y][k].bad ? a[y][k].bad : b[k][x].bad;
+            }
+            e->v.f = ref_round(i->acc, e->v.f);
+        }
+    mma_side(m, s, first, MMA_D, d, true);
+}
+
+/* A warp runs until its threads stand at a barrier or at the end. */
+static void run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end) {
+    for (;;) {
+        for (uint32_t i = 0; i < n; i++) run_thread(m, first + i, end);
+        uint32_t at = m->threads[first].at;
+        if (at == end || !is_meeting(m, at)) return;
+        const struct step *s = &m->step[at];
+        for (uint32_t i = 0; i < n; i++)
+            if (m->threads[first + i].at != at)
+                bad_step(m, s, "thread %u of the warp is not here with the others", first + i);
+        if (s->u->op == OP_FRAG)
+            run_frag(m, s, first);
+        else
+            run_mma(m, s, first);
+        for (uint32_t i = 0; i < n; i++) m->threads[first + i].at++;
+    }
 }
 
 /* All threads of the block, from the LANE range to its END. Returns the entry after it. */
@@ -695,9 +873,10 @@ static uint32_t run_threads(struct machine *m, uint32_t at) {
         memcpy(m->threads[i].v, m->v, m->init.n * sizeof *m->v);
         m->threads[i].v[s->out.at] = (struct elem){{.i = i}, FINE};
         m->threads[i].at = at + 1;
+        m->threads[i].flight.n = m->threads[i].groups = 0;
     }
     for (;;) {
-        for (uint32_t i = 0; i < n; i++) run_thread(m, i, end);
+        for (uint32_t i = 0; i < n; i += MMA_LANES) run_warp(m, i, RG_MIN(n - i, (uint32_t)MMA_LANES), end);
         uint32_t where = m->threads[0].at;
         for (uint32_t i = 1; i < n; i++)
             if (m->threads[i].at != where)
@@ -717,6 +896,7 @@ static void run_iteration(struct machine *m, int64_t t) {
     for (uint32_t i = 0; i < m->lin->nlocal; i++) {
         int64_t n = m->scratch[i].n * (m->scratch[i].shadow ? 1 : RG_MAX(m->lin->threads, 1u));
         for (int64_t k = 0; k < n; k++) m->scratch[i].e[k].bad = NOT_WRITTEN;
+        for (int64_t k = 0; k < n && m->scratch[i].shadow; k++) m->scratch[i].shadow[k].flight = false;
     }
     for (uint32_t i = 0; i < m->accs.n; i += 2)
         for (uint32_t l = 0; l < m->accs.p[i + 1]; l++) m->v[m->accs.p[i] + l].bad = NOT_SET;

@@ -106,6 +106,34 @@ static const char threads[] =
     "MEET(i8, u8, a + x) MEET(u8, u8, a + x) MEET(i16, u16, a + x) MEET(u16, u16, a + x) MEET(bool, u8, a | "
     "(x != 0))\n"
     "MEET(f16, u16, down_f16(up_f16(a) + up_f16(x))) MEET(bf16, u16, down_bf16(up_bf16(a) + up_bf16(x)))\n";
+/* Copies to shared memory that go on by themselves, rows of 8 x 8 elements in the layout of matrix instructions. Older GPUs
+ * copy at once. */
+static const char tiles[] =
+    "I u32 near(const void *p) { return (u32)__cvta_generic_to_shared(p); }\n"
+    "#if __CUDA_ARCH__ >= 800\n"
+    "I void copy_16(void *d, const void *s, bool g) { asm volatile(\"cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;\" :: "
+    "\"r\"(near(d)), \"l\"(s), \"r\"(g ? 16 : 0) : \"memory\"); }\n"
+    "I void copy_8(void *d, const void *s, bool g) { asm volatile(\"cp.async.ca.shared.global [%0], [%1], 8, %2;\" :: "
+    "\"r\"(near(d)), \"l\"(s), \"r\"(g ? 8 : 0) : \"memory\"); }\n"
+    "I void copy_4(void *d, const void *s, bool g) { asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4, %2;\" :: "
+    "\"r\"(near(d)), \"l\"(s), \"r\"(g ? 4 : 0) : \"memory\"); }\n"
+    "I void copies_group() { asm volatile(\"cp.async.commit_group;\" ::: \"memory\"); }\n"
+    "template <int N> I void copies_wait() { asm volatile(\"cp.async.wait_group %0;\" :: \"n\"(N) : \"memory\"); }\n"
+    "I void frag(u32 &a, u32 &b, u32 &c, u32 &d, const void *p) { asm "
+    "volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\" : \"=r\"(a), \"=r\"(b), \"=r\"(c), "
+    "\"=r\"(d) : \"r\"(near(p)) : \"memory\"); }\n"
+    "I void frag_turned(u32 &a, u32 &b, u32 &c, u32 &d, const void *p) { asm "
+    "volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\" : \"=r\"(a), \"=r\"(b), \"=r\"(c), "
+    "\"=r\"(d) : \"r\"(near(p)) : \"memory\"); }\n"
+    "I u32 tf32(f32 x) { u32 r; asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"(r) : \"f\"(x)); return r; }\n"
+    "#else\n"
+    "template <class T> I void copy_now(void *d, const void *s, bool g) { *(T *)d = g ? *(const T *)s : T{}; }\n"
+    "#define copy_16(d, s, g) copy_now<piece<u64, 2>>(d, s, g)\n"
+    "#define copy_8(d, s, g) copy_now<u64>(d, s, g)\n"
+    "#define copy_4(d, s, g) copy_now<u32>(d, s, g)\n"
+    "I void copies_group() {}\n"
+    "template <int N> I void copies_wait() {}\n"
+    "#endif\n";
 /* clang-format on */
 
 void gpu_common(struct str *o) { str_add(o, common); }
@@ -116,4 +144,5 @@ void render_cuda_preamble(struct str *o) {
     str_add(o, scalars);
     str_add(o, halves);
     str_add(o, threads);
+    str_add(o, tiles);
 }

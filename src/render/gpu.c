@@ -293,6 +293,65 @@ static void store(struct gpu *c, const uop *n) {
     if (single) c->r.indent--, line(&c->r, "}");
 }
 
+/* ---- threads of a block: copies, matrix instructions ---------------------------------------------------- */
+
+/* In pieces of 16 bytes, or element by element, as the hardware copies on its own; smaller ones are moved here. */
+static void copy(struct gpu *c, const uop *n) {
+    struct place to = place_of(c, n->src[0]), from = place_of(c, n->src[1]);
+    const uop *gate = n->nsrc > 2 ? n->src[2] : NULL;
+    unsigned bytes = dtype_info[to.dt].bytes, piece = RG_MIN(to.piece, from.piece);
+    if (gate && gate->lanes > 1) piece = 1;
+    if (piece * bytes < 4) piece = 1;
+    for (unsigned i = 0; i < to.lanes; i += piece) {
+        const char *g = gate ? operand(c, gate, i).s : "true", *d = element(c, &to, i), *s = element(c, &from, i);
+        if (piece * bytes >= 4)
+            line(&c->r, "copy_%u(&%s, &%s, %s);", piece * bytes, d, s, g);
+        else
+            line(&c->r, "%s = %s ? %s : (%s)0;", d, g, s, elem_type(to.dt));
+    }
+}
+
+/* Four words, two elements in each. */
+static void frag(struct gpu *c, const uop *n) {
+    struct place p = place_of(c, n->src[0]);
+    struct text *t = new_lanes(c, n);
+    const char *name = fmt(&c->r, "f%u", c->r.pos);
+    line(&c->r, "u32 %s_0, %s_1, %s_2, %s_3; frag%s(%s_0, %s_1, %s_2, %s_3, &%s);", name, name, name, name,
+         n->arg.i ? "_turned" : "", name, name, name, name, element(c, &p, 0));
+    for (unsigned i = 0; i < n->lanes; i++)
+        t[i] = (struct text){.s = fmt(&c->r, "%s_%u", name, i), .node = n, .dt = DT_U32, .lanes = 1, .atom = true};
+}
+
+/* Register w of an operand. */
+static const char *word(struct gpu *c, const uop *n, unsigned w) {
+    return n->dt == DT_F32 ? fmt(&c->r, "tf32(%s)", operand(c, n, w).s) : operand(c, n, w).s;
+}
+
+static void mma(struct gpu *c, const uop *n) {
+    const struct mma_info *info = &mma_info[n->arg.i];
+    const uop *a = n->src[n->nsrc - 2], *b = n->src[n->nsrc - 1];
+    unsigned count = (unsigned)info->count, cells = (n->nsrc - 2) * n->src[0]->lanes;
+    unsigned na = a->lanes, nb = b->lanes / count, nd = cells / count;
+    for (unsigned k = 0; k < count; k++) {
+        struct str op, arg;
+        str_init(&op, c->r.a), str_init(&arg, c->r.a);
+        str_printf(&op, "%s {", info->ptx);
+        for (unsigned i = 0; i < nd; i++) {
+            unsigned e = k * nd + i, lanes = n->src[0]->lanes;
+            str_printf(&op, "%s%%%u", i ? ", " : "", i);
+            str_printf(&arg, "%s\"+f\"(%s)", i ? ", " : "", operand(c, n->src[e / lanes], e % lanes).s);
+        }
+        str_add(&arg, " : ");
+        for (unsigned i = 0; i < na + nb; i++) {
+            str_printf(&op, "%s%%%u", i == 0 || i == na ? "}, {" : ", ", nd + i);
+            str_printf(&arg, "%s\"r\"(%s)", i ? ", " : "", i < na ? word(c, a, i) : word(c, b, k * nb + i - na));
+        }
+        str_add(&op, "}, {");
+        for (unsigned i = 0; i < nd; i++) str_printf(&op, "%s%%%u", i ? ", " : "", i);
+        line(&c->r, "asm(\"%s};\" : %s);", op.p, arg.p);
+    }
+}
+
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
 static void evaluate(struct gpu *c, const uop *n, struct text *out) {
@@ -522,8 +581,10 @@ static void open_range(struct gpu *c, const uop *n) {
         if (c->spread.p[i].begin == c->r.pos) c->open = &c->spread.p[i];
     if (c->open && c->open->begin == c->r.pos)
         open_spread(c, n, t, name, size);
-    else
+    else {
+        if (c->lanes) line(&c->r, "#pragma unroll 1"); /* what should be written out is */
         line(&c->r, "for (%s %s = 0; %s < %s; %s++) {", t, name, name, size, name);
+    }
     one_name(c, n, name);
     c->r.indent++;
 }
@@ -567,6 +628,11 @@ static void entry(struct gpu *c, const uop *n) {
     case OP_STORE:
     case OP_STORE_ADD: store(c, n); break;
     case OP_PREFETCH: break; /* a hint for caches of another kind */
+    case OP_COPY: copy(c, n); break;
+    case OP_TOKEN: line(&c->r, "copies_group();"); break;
+    case OP_WAIT: line(&c->r, "copies_wait<%lld>();", (long long)n->arg.i); break;
+    case OP_FRAG: frag(c, n); break;
+    case OP_MMA: mma(c, n); break;
     case OP_BARRIER: line(&c->r, "%s", c->d->barrier); break;
     case OP_SET: set(c, n); break;
     default: value(c, n);

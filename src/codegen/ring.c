@@ -1,0 +1,361 @@
+/* ring.c: shared tiles that are filled while others are used. PIPE(buffer, loop, n) on a staged buffer of a block program
+ * gives its tile n places; iteration k uses place k mod n while what later iterations need is under way.
+ *
+ *   a plain copy    is begun n-1 iterations ahead (COPY, asynchronous), as a group for each iteration:
+ *                       n-1 groups;  FOR k: WAIT(n-2) BARRIER, copies of k+n-1, TOKEN, the rest of the body
+ *   anything else   (a turned tile, a cast, elements that cannot be proved to lie right) goes through registers, one
+ *                   iteration ahead:  FOR k: BARRIER, loads of k+1, the rest of the body, stores of k+1
+ *
+ * Where the rest of the body is a matrix instruction with several steps along k, the fragments of its first step are
+ * fetched at the end of the iteration before, after the barrier, while the last step, whose fragments were fetched before
+ * it, is computed: nobody waits for shared memory at the beginning.
+ *
+ * One barrier in each iteration serves both: after it everybody has the place of k filled and is done with that of k-1, which
+ * is the one that is filled next. All tiles that the loop fills must be in the ring.
+ * Requires: tree_build. Gives: statements with SPREAD ranges, which block.c deals out. Tests: tests/unit/block.c */
+#include "cg.h"
+
+enum { MOST_PLACES = 8 };
+
+struct ring {
+    struct sched *s;
+    struct ir *ir;
+    struct rw *rw;
+    struct arena *a;
+    struct free_ranges fr;
+    const uop *range; /* of the loop */
+    int64_t places, count;
+    uop_vec fill, local, wide; /* statements; their tiles, before and after */
+    bool async[16];
+    const uop *held[16]; /* accumulators of what goes through registers */
+    uint32_t accs;
+};
+
+static bool is_fill(const uop *s) {
+    return s->op == OP_STORE && s->src[0]->src[0]->op == OP_LOCAL &&
+           s->src[0]->src[0]->arg.mem.space == SPACE_SHARED;
+}
+
+/* ---- what is asked for ----------------------------------------------------------------------------------- */
+
+static bool reads_buffer(struct ring *g, const uop *value, uint32_t name) {
+    uop_vec topo = {0};
+    uop_topo(g->a, &value, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_PARAM && topo.p[i]->arg.param.name == name) return true;
+    return false;
+}
+
+/* The PIPE for a fill in the loop over `range`, or NULL. */
+static struct pipe *pipe_of(struct ring *g, const uop *fill, const uop *range) {
+    for (uint32_t i = 0; i < g->s->pipe.n; i++) {
+        struct pipe *p = &g->s->pipe.p[i];
+        if (p->axis == range->arg.range.cls && reads_buffer(g, fill->src[1], p->buffer)) return p;
+    }
+    return NULL;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------------------- */
+
+/* A load, perhaps with zeros where a gate is false: its INDEX and the gate; false: something else. */
+static bool plain_copy(struct ring *g, const uop *v, const uop **index, const uop **gate) {
+    *gate = NULL;
+    if (v->op == OP_WHERE && v->src[2]->op == OP_CONST && v->src[2]->arg.u == 0)
+        *gate = v->src[0], v = v->src[1];
+    if (v->op != OP_LOAD || v->src[0]->src[0]->op != OP_PARAM) return false;
+    *index = v->src[0];
+    const uop *at = v->src[0]->src[1];
+    if (at->op == OP_WHERE && at->src[2]->op == OP_INVALID)
+        *gate = *gate ? rw2(g->rw, OP_AND, *gate, at->src[0]) : at->src[0];
+    return true;
+}
+
+static const uop *ungated(const uop *at) {
+    return at->op == OP_WHERE && at->src[2]->op == OP_INVALID ? at->src[1] : at;
+}
+
+/* Lie the elements of a vector together, on both sides, in pieces that start at multiples of their size? */
+static bool in_pieces(struct ring *g, const uop *fill, const uop *index, const uop *gate) {
+    const uop_vec *f = free_of(&g->fr, fill);
+    const uop *vec = NULL, *at = ungated(index->src[1]);
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->p[i]->arg.range.kind == AX_VEC) vec = f->p[i];
+    int bytes = dtype_info[index->dt].bytes;
+    struct affine to = affine_of(g->a, fill->src[0]->src[1]), from = affine_of(g->a, at);
+    if (!vec || affine_coef(&to, vec) != 1 || affine_coef(&from, vec) != 1) return false;
+    if (bytes == 4) return true; /* else each goes alone */
+    const uop *zero = uop_idx(g->ir, 0);
+    int64_t n = vec->src[0]->hi;
+    if (n * bytes != 16 || !uop_divides(rw_subst(g->rw, at, &vec, &zero, 1), n)) return false;
+    return !gate || !free_has(&g->fr, gate, vec);
+}
+
+static bool is_async(struct ring *g, const uop *fill) {
+    const uop *index, *gate;
+    return plain_copy(g, fill->src[1], &index, &gate) && in_pieces(g, fill, index, gate);
+}
+
+/* ---- the pieces of the loop ------------------------------------------------------------------------------- */
+
+static const uop *at_iteration(struct ring *g, const uop *n, const uop *k) {
+    return k == g->range ? n : rw_subst(g->rw, n, &g->range, &k, 1);
+}
+
+/* n with its tiles at the place of iteration k. */
+static const uop *at_place(struct ring *g, const uop *n, const uop *k) {
+    uop_vec topo = {0}, from = {0}, to = {0};
+    uop_topo(g->a, &n, 1, &topo);
+    const uop *slot = rw2(g->rw, OP_MOD, k, uop_idx(g->ir, g->places));
+    for (uint32_t i = 0; i < topo.n; i++)
+        for (uint32_t k2 = 0; k2 < g->local.n && topo.p[i]->op == OP_INDEX; k2++) {
+            if (topo.p[i]->src[0] != g->local.p[k2]) continue;
+            const uop *far = rw2(g->rw, OP_MUL, slot, g->local.p[k2]->src[0]);
+            const uop *at = rw2(g->rw, OP_ADD, topo.p[i]->src[1], far);
+            vec_push(g->a, &from, topo.p[i]);
+            vec_push(g->a, &to, mk_index(g->ir, g->wide.p[k2], at, topo.p[i]->lanes));
+        }
+    return from.n ? rw_subst(g->rw, n, from.p, to.p, from.n) : n;
+}
+
+static const uop *copy(struct ring *g, const uop *fill, const uop *k) {
+    const uop *index, *gate;
+    const uop *to = at_place(g, at_iteration(g, fill->src[0], k), k);
+    plain_copy(g, fill->src[1], &index, &gate);
+    index = at_iteration(g, mk_index(g->ir, index->src[0], ungated(index->src[1]), 1), k);
+    if (!gate) return uop2(g->ir, OP_COPY, to, index);
+    return uop3(g->ir, OP_COPY, to, index, at_iteration(g, gate, k));
+}
+
+static const uop *fill_at(struct ring *g, uint32_t i, const uop *k) {
+    if (g->async[i]) return copy(g, g->fill.p[i], k);
+    return at_place(g, at_iteration(g, g->fill.p[i], k), k);
+}
+
+/* Under the condition that iteration k + ahead exists. */
+static void put_if(struct ring *g, const uop_vec *part, int64_t ahead, uop_vec *out) {
+    if (!part->n) return;
+    const uop *more = rw2(g->rw, OP_LT, g->range, uop_idx(g->ir, g->count - ahead));
+    vec_push(g->a, out, uop2(g->ir, OP_IF, more, tree_block(g->ir, part)));
+}
+
+static const uop *later(struct ring *g, int64_t ahead) {
+    return rw2(g->rw, OP_ADD, g->range, uop_idx(g->ir, ahead));
+}
+
+/* An accumulator for each element that a thread fetches: the coordinates are those that block.c deals out, in its order. */
+static const uop *hold(struct ring *g, const uop *fill) {
+    uop_vec coord = {0};
+    fill_order(g->s, &g->fr, fill, &coord);
+    const uop_vec *f = free_of(&g->fr, fill);
+    for (uint32_t i = 0; i < f->n; i++)
+        if (axis_is_expanded((enum axis_kind)f->p[i]->arg.range.kind)) vec_push(g->a, &coord, f->p[i]);
+    return uop_new(g->ir, OP_ACC, (enum dtype)fill->src[1]->dt, 1, coord.p, coord.n, ARG_INT(g->accs++));
+}
+
+static void meet(struct ring *g, bool any_async, uop_vec *out) {
+    if (any_async) vec_push(g->a, out, uop_mk(g->ir, OP_WAIT, NULL, 0, ARG_INT(g->places - 2)));
+    vec_push(g->a, out, uop_mk(g->ir, OP_BARRIER, NULL, 0, ARG_NONE));
+}
+
+static void before_loop(struct ring *g, bool any_async, uop_vec *out) {
+    for (int64_t p = 0; p < g->places - 1; p++) {
+        for (uint32_t i = 0; i < g->fill.n && p < g->count; i++)
+            if (g->async[i] || p == 0) vec_push(g->a, out, fill_at(g, i, uop_idx(g->ir, p)));
+        if (any_async) vec_push(g->a, out, uop_mk(g->ir, OP_TOKEN, NULL, 0, ARG_NONE));
+    }
+}
+
+static const uop *ring_loop(struct ring *g, const uop *loop, bool any_async) {
+    struct ir *ir = g->ir;
+    uop_vec out = {0}, part = {0}, copies = {0}, loads = {0}, stores = {0};
+    for (uint32_t i = 0; i < g->fill.n; i++) {
+        if (g->async[i]) {
+            vec_push(g->a, &copies, copy(g, g->fill.p[i], later(g, g->places - 1)));
+            continue;
+        }
+        const uop *acc = hold(g, g->fill.p[i]);
+        const uop *value = at_iteration(g, g->fill.p[i]->src[1], later(g, 1));
+        vec_push(g->a, &loads, uop2(ir, OP_SET, acc, value));
+        const uop *to = at_place(g, at_iteration(g, g->fill.p[i]->src[0], later(g, 1)), later(g, 1));
+        vec_push(g->a, &stores, uop2(ir, OP_STORE, to, acc));
+    }
+    meet(g, any_async, &out);
+    put_if(g, &copies, g->places - 1, &part);
+    if (any_async) vec_push(g->a, &part, uop_mk(ir, OP_TOKEN, NULL, 0, ARG_NONE));
+    put_if(g, &loads, 1, &part);
+    if (part.n) vec_push(g->a, &out, tree_block(ir, &part));
+    part.n = 0;
+    for (uint32_t i = 0; i < loop->src[1]->nsrc; i++)
+        if (!is_fill(loop->src[1]->src[i]))
+            vec_push(g->a, &part, at_place(g, loop->src[1]->src[i], g->range));
+    vec_push(g->a, &out, tree_block(ir, &part));
+    part.n = 0;
+    put_if(g, &stores, 1, &part);
+    if (part.n) vec_push(g->a, &out, tree_block(ir, &part));
+    return uop2(ir, OP_FOR, loop->src[0], tree_block(ir, &out));
+}
+
+/* ---- fragments ahead ---------------------------------------------------------------------------------------- */
+
+/* The one statement of the body besides the fills, if it is a matrix instruction that steps along a written-out range with
+ * fragments from shared memory; *step is that range. */
+static const uop *steps_of(struct ring *g, const uop *body, const uop **step) {
+    const uop *mma = NULL;
+    for (uint32_t i = 0; i < body->nsrc; i++) {
+        if (is_fill(body->src[i])) continue;
+        if (mma || body->src[i]->op != OP_MMA) return NULL;
+        mma = body->src[i];
+    }
+    if (!mma || mma->src[mma->nsrc - 1]->op != OP_FRAG || mma->src[mma->nsrc - 2]->op != OP_FRAG) return NULL;
+    const uop_vec *f = free_of(&g->fr, mma);
+    *step = NULL;
+    for (uint32_t i = 0; i < f->n; i++) {
+        const uop *r = f->p[i];
+        if (r->arg.range.kind != AX_UNROLL || free_has(&g->fr, mma->src[0], r)) continue;
+        if (*step) return NULL;
+        *step = r;
+    }
+    return *step && (*step)->src[0]->hi > 1 ? mma : NULL;
+}
+
+static const uop *at_step(struct ring *g, const uop *n, const uop *step, int64_t i) {
+    const uop *at = uop_idx(g->ir, i);
+    return rw_subst(g->rw, n, &step, &at, 1);
+}
+
+/* Registers for a fragment: one for each of the written-out values that it depends on. */
+static const uop *frag_hold(struct ring *g, const uop *frag, const uop *step) {
+    uop_vec coord = {0};
+    const uop_vec *f = free_of(&g->fr, frag);
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->p[i] != step && axis_is_expanded((enum axis_kind)f->p[i]->arg.range.kind))
+            vec_push(g->a, &coord, f->p[i]);
+    return uop_new(g->ir, OP_ACC, DT_U32, frag->lanes, coord.p, coord.n, ARG_INT(g->accs++));
+}
+
+struct frags { /* of one step, held in registers */
+    const uop *frag[2], *hold[2];
+};
+
+static struct frags hold_frags(struct ring *g, const uop *mma, const uop *step) {
+    struct frags h;
+    for (uint32_t i = 0; i < 2; i++) {
+        h.frag[i] = mma->src[mma->nsrc - 2 + i];
+        h.hold[i] = frag_hold(g, h.frag[i], step);
+    }
+    return h;
+}
+
+static void fetch(struct ring *g, const struct frags *h, const uop *step, int64_t i, const uop *k,
+                  uop_vec *out) {
+    for (int x = 0; x < 2; x++) {
+        const uop *f = at_place(g, at_iteration(g, at_step(g, h->frag[x], step, i), k), k);
+        vec_push(g->a, out, uop2(g->ir, OP_SET, h->hold[x], f));
+    }
+}
+
+static const uop *multiply(struct ring *g, const uop *mma, const struct frags *h) {
+    const uop **src = arena_array(g->a, const uop *, mma->nsrc);
+    memcpy(src, mma->src, mma->nsrc * sizeof *src);
+    src[mma->nsrc - 2] = h->hold[0], src[mma->nsrc - 1] = h->hold[1];
+    return uop_with(g->ir, mma, src);
+}
+
+static const uop *frag_loop(struct ring *g, const uop *loop, const uop *mma, const uop *step,
+                            uop_vec *before) {
+    struct ir *ir = g->ir;
+    uop_vec out = {0}, part = {0}, copies = {0};
+    struct frags first = hold_frags(g, mma, step), last = hold_frags(g, mma, step);
+    int64_t n = step->src[0]->hi;
+    meet(g, true, before);
+    fetch(g, &first, step, 0, uop_idx(ir, 0), before);
+    for (uint32_t i = 0; i < g->fill.n; i++)
+        vec_push(g->a, &copies, copy(g, g->fill.p[i], later(g, g->places - 1)));
+    put_if(g, &copies, g->places - 1, &part);
+    vec_push(g->a, &part, uop_mk(ir, OP_TOKEN, NULL, 0, ARG_NONE));
+    vec_push(g->a, &out, tree_block(ir, &part));
+    part.n = 0;
+    vec_push(g->a, &part, multiply(g, mma, &first));
+    for (int64_t i = 1; i < n - 1; i++)
+        vec_push(g->a, &part, at_place(g, at_step(g, mma, step, i), g->range));
+    fetch(g, &last, step, n - 1, g->range, &part);
+    vec_push(g->a, &out, tree_block(ir, &part));
+    meet(g, true, &out);
+    part.n = 0;
+    fetch(g, &first, step, 0, later(g, 1), &part);
+    vec_push(g->a, &part, multiply(g, mma, &last));
+    vec_push(g->a, &out, tree_block(ir, &part));
+    return uop2(ir, OP_FOR, loop->src[0], tree_block(ir, &out));
+}
+
+/* A loop that fills tiles for which PIPE asks; NULL: it is none. */
+static struct pipe *wanted(struct ring *g, const uop *loop) {
+    struct pipe *p = NULL;
+    uint32_t asked = 0;
+    g->fill.n = g->local.n = g->wide.n = 0;
+    for (uint32_t i = 0; i < loop->src[1]->nsrc; i++) {
+        const uop *s = loop->src[1]->src[i];
+        if (!is_fill(s)) continue;
+        struct pipe *q = pipe_of(g, s, loop->src[0]);
+        if (q && p && q->ahead != p->ahead)
+            opt_fail(g->s, q->opt, "another tile of the loop has %lld places", (long long)p->ahead);
+        if (q) p = q, asked++;
+        vec_push(g->a, &g->fill, s);
+    }
+    if (!p) return NULL;
+    if (asked != g->fill.n) opt_fail(g->s, p->opt, "the loop fills another tile; PIPE must name all of them");
+    if (g->fill.n > RG_COUNT(g->async)) opt_fail(g->s, p->opt, "more than %d tiles", (int)RG_COUNT(g->async));
+    if (p->ahead < 2 || p->ahead > MOST_PLACES)
+        opt_fail(g->s, p->opt, "a ring has 2 .. %d places, not %lld", MOST_PLACES, (long long)p->ahead);
+    if (!uop_is_const(loop->src[0]->src[0]))
+        opt_fail(g->s, p->opt, "the length of the loop is known at run time only");
+    return p;
+}
+
+static const uop *walk(struct ring *g, const uop *n);
+
+static void ring(struct ring *g, const uop *loop, uop_vec *out) {
+    struct pipe *p = wanted(g, loop);
+    if (!p) {
+        vec_push(g->a, out, uop2(g->ir, OP_FOR, loop->src[0], walk(g, loop->src[1])));
+        return;
+    }
+    bool any = false, all = true;
+    const uop *step = NULL, *mma = steps_of(g, loop->src[1], &step);
+    g->range = loop->src[0], g->places = p->ahead, g->count = loop->src[0]->src[0]->hi;
+    for (uint32_t i = 0; i < g->fill.n; i++) {
+        const uop *l = g->fill.p[i]->src[0]->src[0], *size = uop_idx(g->ir, l->src[0]->hi * g->places);
+        vec_push(g->a, &g->local, l);
+        vec_push(g->a, &g->wide, uop_new(g->ir, OP_LOCAL, (enum dtype)l->dt, 1, &size, 1, l->arg));
+        any |= g->async[i] = is_async(g, g->fill.p[i]);
+        all &= g->async[i];
+    }
+    before_loop(g, any, out);
+    const uop *body = mma && all ? frag_loop(g, loop, mma, step, out) : ring_loop(g, loop, any);
+    vec_push(g->a, out, body);
+    p->ahead = 0; /* done */
+    for (uint32_t i = 0; i < g->fill.n; i++)
+        if ((p = pipe_of(g, g->fill.p[i], loop->src[0]))) p->ahead = 0;
+}
+
+static const uop *walk(struct ring *g, const uop *n) {
+    uop_vec out = {0};
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        if (n->src[i]->op == OP_FOR)
+            ring(g, n->src[i], &out);
+        else
+            vec_push(g->a, &out, n->src[i]);
+    return tree_block(g->ir, &out);
+}
+
+const uop *tree_ring(struct sched *s, const uop *tree) {
+    struct ring g = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena, .accs = 1u << 16};
+    uint32_t keep = 0;
+    if (!s->pipe.n) return tree;
+    free_init(&g.fr, g.ir, g.a);
+    tree = walk(&g, tree);
+    for (uint32_t i = 0; i < s->pipe.n; i++) /* what is left are hints */
+        if (s->pipe.p[i].ahead) s->pipe.p[keep++] = s->pipe.p[i];
+    s->pipe.n = keep;
+    return tree;
+}
