@@ -170,7 +170,10 @@ static const uop *source_of(struct gen *g, enum op op, uint32_t i, const uop *co
     case OP_VAR: return value_of(g, dt, 1);
     case OP_INDEX: return i == 0 ? memory_of(g) : value_of(g, rnd_below(&g->r, 2) ? DT_IDX : DT_I32, lanes);
     case OP_LOAD:
+    case OP_FRAG:
     case OP_PREFETCH: return pool_pick(g, DT_COUNT, 0, OP_INDEX);
+    case OP_COPY: return i < 2 ? pool_pick(g, DT_COUNT, 0, OP_INDEX) : value_of(g, DT_BOOL, 0);
+    case OP_MMA: return pool_pick(g, DT_COUNT, 0, OP_ACC);
     case OP_GLOAD:
     case OP_STORE:
     case OP_STORE_ADD:
