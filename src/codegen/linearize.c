@@ -69,6 +69,7 @@ static uint64_t reads(struct lin *l, const uop *n) {
 static uint64_t writes(struct lin *l, const uop *n) {
     uint64_t bits = 0;
     if (n->op == OP_SET) return 1ull << mutable_bit(l, n->src[0]);
+    if (n->op == OP_MMA_WAIT) return UINT64_MAX; /* accumulators too */
     if (n->op == OP_BARRIER || n->op == OP_WAIT)
         return 0xffffull << 48; /* any scratch: others may have written it */
     for (uint32_t i = 0; i + 2 < n->nsrc && n->op == OP_MMA; i++) bits |= 1ull << mutable_bit(l, n->src[i]);

@@ -7,7 +7,9 @@
  *     SET(acc(m,n), acc + a(m,k)*b(k,n))   becomes   MMA(acc registers, fragment of a, fragment of b)
  *     what else mentions acc(m,n), m, n    the same with m and n as sums of digits of the lane and of REG and VEC ranges
  *
- * A fragment is read from shared memory by FRAG (ldmatrix) where rows of 8 elements lie together, turned or not; else it is
+ * Instructions of a group of four warps read whole tiles from shared memory: their operands are the tiles' addresses, after a
+ * proof that the elements lie as the instruction will look for them.
+ * Else a fragment is read from shared memory by FRAG (ldmatrix) where rows of 8 elements lie together, turned or not; else it is
  * built from single values, whatever they are computed from.
  * Requires: tree_build. Gives: no range of kind MMA. Tests: tests/unit/block.c */
 #include "cg.h"
@@ -47,7 +49,7 @@ static const uop *range(struct tc *t, const char *name, enum axis_kind kind, uin
 
 static void lay_out(struct tc *t) {
     const struct mma_map *d = &t->map[MMA_D];
-    t->lane = range(t, "lane", AX_LANE, LANE_POS, MMA_LANES);
+    t->lane = range(t, "lane", AX_LANE, LANE_POS, mma_lanes(t->s->tc.instr));
     for (unsigned i = 0; i < d->nreg; i++) {
         char name[16];
         snprintf(name, sizeof name, "mma%u", i);
@@ -96,7 +98,7 @@ static const uop *element(struct tc *t, const uop *x, int side, const uop *p, co
 }
 
 /* Four matrices of 8 x 8, whose rows the lanes name. turned: rows in memory are along k. NULL: not so. */
-static const uop *matrices(struct tc *t, const uop *x, int operand, int side, bool turned) {
+static const uop *matrices(struct tc *t, const uop *x, unsigned operand, int side, bool turned) {
     const struct mma_map *m = &t->map[operand];
     const struct mma_digit word = {MMA_K, 2, 1}, quad = {MMA_K, 4, 2}, row = {side, 8, 1};
     if (x->op != OP_LOAD || x->src[0]->src[0]->op != OP_LOCAL || dtype_info[x->dt].bytes != 2 ||
@@ -128,7 +130,7 @@ static const uop *two_in_one(struct tc *t, const uop *low, const uop *high) {
     return uop2(t->ir, OP_OR, word(t, low), uop2(t->ir, OP_SHL, word(t, high), uop_int(t->ir, DT_U32, 16)));
 }
 
-static const uop *fragment(struct tc *t, const uop *x, int operand) {
+static const uop *fragment(struct tc *t, const uop *x, unsigned operand) {
     const struct mma_map *m = &t->map[operand];
     int side = operand == MMA_A ? MMA_M : MMA_N;
     const uop *v = matrices(t, x, operand, side, false);
@@ -150,6 +152,53 @@ static const uop *fragment(struct tc *t, const uop *x, int operand) {
         for (unsigned i = 0; i < n; i++) part[i] = two_in_one(t, part[2 * i], part[2 * i + 1]);
     }
     return uop_new(t->ir, OP_BUILD, (enum dtype)part[0]->dt, n, part, n, ARG_NONE);
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------ */
+
+/* How far element (p, k) of x lies behind (0, 0); -1: not a constant. */
+static int64_t distance(struct tc *t, const uop *x, int side, int64_t p, int64_t k) {
+    const uop *far = element(t, x, side, number(t, p), number(t, k)),
+              *near = element(t, x, side, number(t, 0), number(t, 0));
+    struct affine f = affine_of(t->a, uop2(t->ir, OP_SUB, far, near));
+    return f.n ? -1 : f.k;
+}
+
+/* Rows along k: a row for each p. */
+static bool along_k(struct tc *t, const uop *x, int side, int64_t w) {
+    const int *size = mma_info[t->s->tc.instr].size;
+    for (int64_t p = 0; p < size[side]; p++)
+        if (distance(t, x, side, p, 0) != p * w) return false;
+    return distance(t, x, side, 0, 1) == 1 && distance(t, x, side, 0, size[MMA_K] - 1) == size[MMA_K] - 1;
+}
+
+/* Rows across it: a row for each k, in panels of `rows`; 0: not so. */
+static int64_t across_k(struct tc *t, const uop *x, int side, int64_t w) {
+    const int *size = mma_info[t->s->tc.instr].size;
+    int64_t panel = size[side] > w ? distance(t, x, side, w, 0) : size[MMA_K] * w;
+    for (int64_t k = 0; k < size[MMA_K]; k++)
+        if (distance(t, x, side, 0, k) != k * w) return 0;
+    for (int64_t p = 0; p < size[side]; p++)
+        if (distance(t, x, side, p, 0) != p / w * panel + p % w) return 0;
+    return panel > 0 && panel % (8 * w) == 0 && panel / w <= UINT16_MAX ? panel / w : 0;
+}
+
+/* The address of the tile of x; rows as in union arg. */
+static const uop *tile(struct tc *t, const uop *x, int operand, uint16_t *rows) {
+    int side = operand == MMA_A ? MMA_M : MMA_N;
+    const char *why = "is not staged";
+    if (x->op == OP_LOAD && x->src[0]->src[0]->op == OP_LOCAL && x->src[0]->src[0]->arg.mem.panels) {
+        const uop *at = x->src[0]->src[1];
+        int64_t w = 128 / dtype_info[x->dt].bytes;
+        bool k_rows = along_k(t, at, side, w);
+        *rows = k_rows ? 0 : (uint16_t)across_k(t, at, side, w);
+        const uop *base = element(t, at, side, number(t, 0), number(t, 0));
+        if ((k_rows || *rows) && uop_divides(base, k_rows ? mma_info[t->s->tc.instr].size[MMA_K] : 8 * w))
+            return mk_index(t->ir, x->src[0]->src[0], base, 1);
+        why = "lies in another order";
+    }
+    opt_fail(t->s, "TC", "the tile along axis %s, which the instruction reads from shared memory, %s",
+             ir_name(t->ir, t->side[side]->arg.range.cls), why);
 }
 
 /* ---- statements ------------------------------------------------------------------------------------------ */
@@ -189,9 +238,14 @@ static const uop *instruction(struct tc *t, const uop *stmt) {
             reg[i] = number(t, rest % (unsigned)d->reg[i].extent), rest /= (unsigned)d->reg[i].extent;
         vec_push(t->a, &src, cell(t, acc, reg, (unsigned)d->reg[0].extent));
     }
-    vec_push(t->a, &src, fragment(t, factor(t, a), MMA_A));
-    vec_push(t->a, &src, fragment(t, factor(t, b), MMA_B));
-    return uop_new(t->ir, OP_MMA, DT_VOID, 1, src.p, src.n, ARG_INT(t->s->tc.instr));
+    union arg arg = {.mma = {.instr = t->s->tc.instr}};
+    const uop *operand[2] = {factor(t, a), factor(t, b)};
+    for (int i = 0; i < 2; i++) {
+        bool shared = mma_from_shared(t->s->tc.instr);
+        vec_push(t->a, &src,
+                 shared ? tile(t, operand[i], i, &arg.mma.rows[i]) : fragment(t, operand[i], (unsigned)i));
+    }
+    return uop_new(t->ir, OP_MMA, DT_VOID, 1, src.p, src.n, arg);
 }
 
 static void leaf(void *cx, const uop *stmt, uop_vec *out) {

@@ -10,6 +10,10 @@
  * fetched at the end of the iteration before, after the barrier, while the last step, whose fragments were fetched before
  * it, is computed: nobody waits for shared memory at the beginning.
  *
+ * Matrix instructions that read the tiles by themselves are begun in iteration k and over when k+1 has begun its own, so
+ * that a place is filled again one iteration later, n-2 ahead:
+ *                       FOR k: WAIT(n-3) PUBLISH BARRIER, the rest of the body, copies of k+n-2, TOKEN, MMA_WAIT(1)
+ *
  * One barrier in each iteration serves both: after it everybody has the place of k filled and is done with that of k-1, which
  * is the one that is filled next. All tiles that the loop fills must be in the ring.
  * Requires: tree_build. Gives: statements with SPREAD ranges, which block.c deals out. Tests: tests/unit/block.c */
@@ -29,7 +33,12 @@ struct ring {
     bool async[16];
     const uop *held[16]; /* accumulators of what goes through registers */
     uint32_t accs;
+    uint32_t rings;
+    bool group; /* matrix instructions of a group of warps: they read the tiles while the program goes on */
 };
+
+/* How many iterations ahead a tile is filled. */
+static int64_t lead(const struct ring *g) { return g->places - (g->group ? 2 : 1); }
 
 static bool is_fill(const uop *s) {
     return s->op == OP_STORE && s->src[0]->src[0]->op == OP_LOCAL &&
@@ -97,6 +106,16 @@ static bool is_async(struct ring *g, const uop *fill) {
 
 /* ---- the pieces of the loop ------------------------------------------------------------------------------- */
 
+static void put(struct ring *g, uop_vec *out, enum op op, int64_t n) {
+    vec_push(g->a, out, uop_mk(g->ir, op, NULL, 0, ARG_INT(n)));
+}
+
+/* A block of its own: nothing moves out of it. */
+static void put_part(struct ring *g, uop_vec *part, uop_vec *out) {
+    if (part->n) vec_push(g->a, out, tree_block(g->ir, part));
+    part->n = 0;
+}
+
 static const uop *at_iteration(struct ring *g, const uop *n, const uop *k) {
     return k == g->range ? n : rw_subst(g->rw, n, &g->range, &k, 1);
 }
@@ -153,24 +172,25 @@ static const uop *hold(struct ring *g, const uop *fill) {
 }
 
 static void meet(struct ring *g, bool any_async, uop_vec *out) {
-    if (any_async) vec_push(g->a, out, uop_mk(g->ir, OP_WAIT, NULL, 0, ARG_INT(g->places - 2)));
-    vec_push(g->a, out, uop_mk(g->ir, OP_BARRIER, NULL, 0, ARG_NONE));
+    if (any_async) put(g, out, OP_WAIT, lead(g) - 1);
+    if (g->group) put(g, out, OP_PUBLISH, 0);
+    put(g, out, OP_BARRIER, 0);
 }
 
 static void before_loop(struct ring *g, bool any_async, uop_vec *out) {
-    for (int64_t p = 0; p < g->places - 1; p++) {
+    for (int64_t p = 0; p < lead(g); p++) {
         for (uint32_t i = 0; i < g->fill.n && p < g->count; i++)
             if (g->async[i] || p == 0) vec_push(g->a, out, fill_at(g, i, uop_idx(g->ir, p)));
-        if (any_async) vec_push(g->a, out, uop_mk(g->ir, OP_TOKEN, NULL, 0, ARG_NONE));
+        if (any_async) put(g, out, OP_TOKEN, 0);
     }
 }
 
 static const uop *ring_loop(struct ring *g, const uop *loop, bool any_async) {
     struct ir *ir = g->ir;
-    uop_vec out = {0}, part = {0}, copies = {0}, loads = {0}, stores = {0};
+    uop_vec out = {0}, part = {0}, fetch = {0}, copies = {0}, loads = {0}, stores = {0};
     for (uint32_t i = 0; i < g->fill.n; i++) {
         if (g->async[i]) {
-            vec_push(g->a, &copies, copy(g, g->fill.p[i], later(g, g->places - 1)));
+            vec_push(g->a, &copies, copy(g, g->fill.p[i], later(g, lead(g))));
             continue;
         }
         const uop *acc = hold(g, g->fill.p[i]);
@@ -180,18 +200,20 @@ static const uop *ring_loop(struct ring *g, const uop *loop, bool any_async) {
         vec_push(g->a, &stores, uop2(ir, OP_STORE, to, acc));
     }
     meet(g, any_async, &out);
-    put_if(g, &copies, g->places - 1, &part);
-    if (any_async) vec_push(g->a, &part, uop_mk(ir, OP_TOKEN, NULL, 0, ARG_NONE));
-    put_if(g, &loads, 1, &part);
-    if (part.n) vec_push(g->a, &out, tree_block(ir, &part));
-    part.n = 0;
+    put_if(g, &copies, lead(g), &fetch);
+    if (any_async) put(g, &fetch, OP_TOKEN, 0);
+    put_if(g, &loads, 1, &fetch);
+    if (!g->group) put_part(g, &fetch, &out);
+    if (g->group) put(g, &part, OP_MMA_BEGIN, 0);
     for (uint32_t i = 0; i < loop->src[1]->nsrc; i++)
         if (!is_fill(loop->src[1]->src[i]))
             vec_push(g->a, &part, at_place(g, loop->src[1]->src[i], g->range));
-    vec_push(g->a, &out, tree_block(ir, &part));
-    part.n = 0;
+    if (g->group) put(g, &part, OP_MMA_END, 0);
+    put_part(g, &part, &out);
+    if (g->group) put_part(g, &fetch, &out);
     put_if(g, &stores, 1, &part);
-    if (part.n) vec_push(g->a, &out, tree_block(ir, &part));
+    put_part(g, &part, &out);
+    if (g->group) put(g, &out, OP_MMA_WAIT, 1);
     return uop2(ir, OP_FOR, loop->src[0], tree_block(ir, &out));
 }
 
@@ -305,8 +327,10 @@ static struct pipe *wanted(struct ring *g, const uop *loop) {
     if (!p) return NULL;
     if (asked != g->fill.n) opt_fail(g->s, p->opt, "the loop fills another tile; PIPE must name all of them");
     if (g->fill.n > RG_COUNT(g->async)) opt_fail(g->s, p->opt, "more than %d tiles", (int)RG_COUNT(g->async));
-    if (p->ahead < 2 || p->ahead > MOST_PLACES)
-        opt_fail(g->s, p->opt, "a ring has 2 .. %d places, not %lld", MOST_PLACES, (long long)p->ahead);
+    int least = g->group ? 3 : 2;
+    if (p->ahead < least || p->ahead > MOST_PLACES)
+        opt_fail(g->s, p->opt, "a ring has %d .. %d places, not %lld", least, MOST_PLACES,
+                 (long long)p->ahead);
     if (!uop_is_const(loop->src[0]->src[0]))
         opt_fail(g->s, p->opt, "the length of the loop is known at run time only");
     return p;
@@ -331,8 +355,9 @@ static void ring(struct ring *g, const uop *loop, uop_vec *out) {
         all &= g->async[i];
     }
     before_loop(g, any, out);
-    const uop *body = mma && all ? frag_loop(g, loop, mma, step, out) : ring_loop(g, loop, any);
+    const uop *body = mma && all && !g->group ? frag_loop(g, loop, mma, step, out) : ring_loop(g, loop, any);
     vec_push(g->a, out, body);
+    if (g->group) put(g, out, OP_MMA_WAIT, 0), g->rings++;
     p->ahead = 0; /* done */
     for (uint32_t i = 0; i < g->fill.n; i++)
         if ((p = pipe_of(g, g->fill.p[i], loop->src[0]))) p->ahead = 0;
@@ -351,9 +376,12 @@ static const uop *walk(struct ring *g, const uop *n) {
 const uop *tree_ring(struct sched *s, const uop *tree) {
     struct ring g = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena, .accs = 1u << 16};
     uint32_t keep = 0;
-    if (!s->pipe.n) return tree;
+    g.group = s->tc.axis[0] && mma_from_shared(s->tc.instr);
+    if (!s->pipe.n && !g.group) return tree;
     free_init(&g.fr, g.ir, g.a);
     tree = walk(&g, tree);
+    if (g.group && !g.rings)
+        opt_fail(s, "TC", "what the instruction reads must be in a ring: PIPE for each tile");
     for (uint32_t i = 0; i < s->pipe.n; i++) /* what is left are hints */
         if (s->pipe.p[i].ahead) s->pipe.p[keep++] = s->pipe.p[i];
     s->pipe.n = keep;

@@ -24,13 +24,14 @@ const uop *linear_index(struct rw *rw, const uop *const *range, uint32_t n) {
 
 /* Rows of shared memory are an odd number of 16-byte pieces apart: eight lanes that each take a piece of another row, or
  * pieces next to each other in one, never meet in a bank. */
+enum { PANEL_BYTES = 128 };
 int64_t stage_pitch(enum dtype dt, int64_t row) {
     int64_t size = dtype_info[dt].bytes, pieces = (row * size + 15) / 16;
     return (pieces + 1 - pieces % 2) * 16 / size;
 }
 
 int64_t stage_size(const uop *stage) {
-    int64_t n = 1, row = stage->arg.mem.row;
+    int64_t n = 1, row = stage->arg.mem.panels ? 0 : stage->arg.mem.row;
     for (uint32_t i = 1; i < stage->nsrc; i++) n *= stage->src[i]->src[0]->hi;
     return row ? (n + row - 1) / row * stage_pitch((enum dtype)stage->dt, row) : n;
 }
@@ -47,6 +48,12 @@ const uop *stage_index(struct rw *rw, const uop *stage) {
     } else { /* a cut across rows */
         const uop *all = linear_index(rw, stage->src + 1, stage->nsrc - 1);
         y = rw2(rw, OP_IDIV, all, len), x = rw2(rw, OP_MOD, all, len);
+    }
+    if (stage->arg.mem.panels) { /* (x / w) * rows * w + y * w + x % w */
+        int64_t w = PANEL_BYTES / dtype_info[stage->dt].bytes;
+        const uop *wide = uop_idx(rw->ir, w), *panel = uop_idx(rw->ir, stage_size(stage) / row * w);
+        const uop *far = rw2(rw, OP_MUL, rw2(rw, OP_IDIV, x, wide), panel);
+        return rw2(rw, OP_ADD, rw2(rw, OP_ADD, far, rw2(rw, OP_MUL, y, wide)), rw2(rw, OP_MOD, x, wide));
     }
     return rw2(rw, OP_ADD, rw2(rw, OP_MUL, y, pitch), x);
 }
@@ -325,6 +332,9 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
         int64_t row = copy.p[copy.n - 1]->src[0]->hi;
         arg.mem.space = SPACE_SHARED;
         arg.mem.row = (uint16_t)(copy.n > 1 && row <= UINT16_MAX ? row : 0);
+        arg.mem.panels = s->tc.axis[0] && mma_from_shared(s->tc.instr);
+        if (arg.mem.panels && (!arg.mem.row || row * dtype_info[load->dt].bytes % PANEL_BYTES))
+            opt_fail(s, opt, "rows of the tile must be whole panels of %d bytes", PANEL_BYTES);
     }
     const uop *stage = uop_new(ir, OP_STAGE, load->dt, 1, src.p, src.n, arg);
     const uop *index = rw_subst(&s->rw, stage_index(&s->rw, stage), copy.p, place.p, copy.n);

@@ -186,10 +186,12 @@ static void place_needs(struct tree *t, struct effect *e) {
 
 /* ---- accumulators and scratch --------------------------------------------------------------------- */
 
-static const uop *new_local(struct tree *t, uint32_t name, enum space space, enum dtype dt, int64_t size) {
+static const uop *new_local(struct tree *t, union arg like, enum dtype dt, int64_t size) {
+    uint32_t name = like.mem.name;
     char text[64];
     int n = snprintf(text, sizeof text, "%s%u", name ? ir_name(t->ir, name) : "acc", t->locals++);
-    union arg arg = {.mem = {ir_sym(t->ir, text, (size_t)RG_MIN(n, (int)sizeof text - 1)), (uint16_t)space, 0}};
+    union arg arg = {.mem = {ir_sym(t->ir, text, (size_t)RG_MIN(n, (int)sizeof text - 1)), like.mem.space,
+                             like.mem.panels, 0}};
     if (size > (64 << 20) / dtype_info[dt].bytes)
         opt_fail(t->s, "ORDER", "a scratch buffer of %lld elements passes the limit of 64 MiB",
                  (long long)size);
@@ -257,8 +259,7 @@ static void make_cells(struct tree *t, struct effect *e) {
         for (uint32_t i = 0; i < e->wide.n; i++) vec_push(t->a, &dims, e->wide.p[i]);
         array_index(t, &dims, &size);
         if (tile > (1 << 26) / size) opt_fail(t->s, "STAGE", "a tile would pass 2^26 elements");
-        e->memory = new_local(t, e->node->arg.mem.name, (enum space)e->node->arg.mem.space,
-                              (enum dtype)e->node->dt, size * tile);
+        e->memory = new_local(t, e->node->arg, (enum dtype)e->node->dt, size * tile);
         return;
     }
     for (uint32_t i = e->first; i < e->loops.n; i++)
@@ -268,7 +269,7 @@ static void make_cells(struct tree *t, struct effect *e) {
         int64_t size;
         expanded_of(t, e, false, &dims);
         const uop *at = array_index(t, &dims, &size);
-        e->memory = new_local(t, 0, SPACE_SCRATCH, (enum dtype)e->node->dt, size * steps);
+        e->memory = new_local(t, ARG_NONE, (enum dtype)e->node->dt, size * steps);
         const uop *far = uop_idx(t->ir, size); /* steps outermost: vectors stay contiguous */
         e->cell = mk_index(t->ir, e->memory,
                            steps == 1 ? at : rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, step, far), at), 1);

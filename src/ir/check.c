@@ -223,6 +223,7 @@ static bool check_statement(struct check *c) {
     case OP_MMA:
         for (uint32_t i = 0; i + 2 < c->nsrc; i++)
             if (!is_op(c, i, OP_ACC)) return false;
+        if (c->src[c->nsrc - 1]->op == OP_INDEX) return is_op(c, c->nsrc - 2, OP_INDEX);
         return value(c, c->nsrc - 2) && value(c, c->nsrc - 1);
     default: /* SINK, BLOCK */
         for (uint32_t i = 0; i < c->nsrc; i++)

@@ -110,7 +110,7 @@ enum mma {
     MMA_COUNT
 };
 enum { MMA_M, MMA_N, MMA_K };            /* the sides, and the operand that lacks each: b, a, d are not along m, n, k */
-enum { MMA_A, MMA_B, MMA_D, MMA_LANES = 32 };
+enum { MMA_A, MMA_B, MMA_D, MMA_LANES = 32, MMA_GROUP = 128 };
 struct mma_info {
     const char *name, *ptx;
     int size[3]; /* m, n, k */
@@ -126,6 +126,8 @@ struct mma_map {
     struct mma_digit lane[4], reg[4]; /* the fastest first */
     unsigned nlane, nreg, regs;
 };
+static inline bool mma_from_shared(enum mma i) { return !*mma_info[i].map[MMA_A]; }
+static inline unsigned mma_lanes(enum mma i) { return mma_from_shared(i) ? MMA_GROUP : MMA_LANES; }
 struct mma_map mma_map(enum mma, unsigned operand);
 void mma_place(const struct mma_map *, unsigned lane, unsigned reg, int at[3]); /* the element that a lane's register holds */
 
@@ -145,9 +147,15 @@ union arg {
     } param;
     struct {
         uint32_t name;
-        uint16_t space;
-        uint16_t row; /* STAGE: elements of a row, which is padded; 0: nothing is */
+        uint8_t space;
+        uint8_t panels; /* rows of 128 bytes whose 16-byte pieces change places by the row's number: how an index becomes
+                         * an address is the renderer's; STAGE: longer rows are cut into panels, which follow each other */
+        uint16_t row;   /* STAGE: elements of a row, which is padded if there are no panels; 0: nothing is */
     } mem;
+    struct {
+        uint16_t instr;   /* enum mma */
+        uint16_t rows[2]; /* of an operand in shared memory: 0, its rows are along k; else they are across, in panels of so many */
+    } mma;
 };
 #define ARG_NONE ((union arg){.u = 0})
 #define ARG_INT(x) ((union arg){.i = (x)})

@@ -137,6 +137,10 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
         return;
     case OP_BARRIER:
     case OP_TOKEN:
+    case OP_MMA_BEGIN:
+    case OP_MMA_END:
+    case OP_MMA_WAIT:
+    case OP_PUBLISH:
     case OP_WAIT: return;
     case OP_COPY:
     case OP_MMA: check_sources(c, n, 0); return;

@@ -20,7 +20,8 @@
  * knows who wrote and who read it since which barrier: a read of what another thread wrote, or a write of what
  * another read or wrote, without a barrier between, is an error, whatever the order in which threads ran here. What a
  * COPY brings is there after the thread's WAIT and not before: who touches it in between, or does not wait, is told so.
- * FRAG and MMA are meetings of the 32 threads of a warp, computed from what all of them hold by ir/mma.def's maps.
+ * FRAG and MMA are meetings of the 32 threads of a warp, computed from what all of them hold by ir/mma.def's maps. An MMA of
+ * 128 threads reads tiles: until they have waited for it nobody may write there.
  * Tests: tests/unit/ref.c, tests/unit/block.c, tests/unit/golden.c */
 #include "ref/ref.h"
 
@@ -77,10 +78,12 @@ struct global {
     struct owner **page; /* one owner for each element of `size` bytes */
     uint32_t size;
 };
+enum { MOST_GROUPS = 8 };
 struct
     shadow { /* of an element of shared memory: who touched it, after how many barriers; threads from 1, -1: several */
     int32_t writer, wrote, reader, read;
-    bool flight; /* a COPY to it is under way */
+    bool flight;                /* a COPY to it is under way */
+    uint16_t held[MOST_GROUPS]; /* by group of warps: the number of its MMAs that read it last */
 };
 struct flight { /* one element of a COPY */
     uint32_t no, group;
@@ -97,7 +100,8 @@ struct thread {
     struct loop *loop;
     uint32_t at; /* the next entry */
     VEC(struct flight) flight;
-    uint32_t groups; /* TOKENs so far */
+    uint32_t groups;              /* TOKENs so far */
+    uint32_t mma_begun, mma_over; /* MMA_ENDs so far; of them, those that were waited for */
 };
 
 struct scope {
@@ -123,6 +127,7 @@ struct machine {
     int64_t t;              /* the grid iteration, for messages */
     struct thread *threads; /* of a block program */
     int32_t me, barriers;   /* the thread that runs, from 1; barriers passed */
+    uint32_t group;         /* threads that meet */
     /* resolve only */
     struct map known; /* node id -> place + 1 of its latest evaluation in an open scope */
     VEC(struct undo) undo;
@@ -377,12 +382,24 @@ static void resolve_step(struct machine *m, uint32_t at) {
             s->mem.lanes != s->from.lanes || s->mem.dt != s->from.dt)
             bad_program(m, u, "entry %u: a COPY goes from a buffer to as much shared memory", at);
         break;
-    case OP_MMA:
-        if (u->arg.u >= MMA_COUNT || m->lin->threads % MMA_LANES)
+    case OP_MMA: {
+        uint32_t plain = u->nsrc;
+        if (u->arg.mma.instr >= MMA_COUNT || m->lin->threads % mma_lanes((enum mma)u->arg.mma.instr) ||
+            m->lin->threads > MOST_GROUPS * MMA_GROUP)
             bad_program(m, u, "entry %u: no such instruction, or no whole warps", at);
+        if (mma_from_shared((enum mma)u->arg.mma.instr)) {
+            plain -= 2;
+            s->mem = access_of(m, u, u->src[plain]);
+            s->from = access_of(m, u, u->src[plain + 1]);
+            if (s->mem.kind != MEM_LOCAL || s->from.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow ||
+                !m->scratch[s->from.no].shadow)
+                bad_program(m, u, "entry %u: its tiles are not in shared memory", at);
+            m->group = MMA_GROUP;
+        }
         s->many = arena_array(m->arena, struct slot, u->nsrc);
-        for (uint32_t k = 0; k < u->nsrc; k++) s->many[k] = source(m, u->src[k]);
+        for (uint32_t k = 0; k < plain; k++) s->many[k] = source(m, u->src[k]);
         break;
+    }
     case OP_FRAG:
         s->mem = access_of(m, u, u->src[0]);
         if (s->mem.kind != MEM_LOCAL || s->mem.lanes != 8 || dtype_info[s->mem.dt].bytes != 2 ||
@@ -393,6 +410,10 @@ static void resolve_step(struct machine *m, uint32_t at) {
         break;
     case OP_TOKEN:
     case OP_WAIT:
+    case OP_MMA_BEGIN:
+    case OP_MMA_END:
+    case OP_MMA_WAIT:
+    case OP_PUBLISH:
     case OP_BARRIER:
         if (!m->lin->threads) bad_program(m, u, "entry %u: there are no threads to meet", at);
         break;
@@ -601,6 +622,10 @@ static struct elem *scratch_at(struct machine *m, const struct step *s, uint32_t
     if (h->flight)
         bad_step(m, s, "%s element %lld of shared buffer %u, which thread %d is still copying to",
                  write ? "writes" : "reads", (long long)at, no, h->writer - 1);
+    for (uint32_t g = 0; write && g * MMA_GROUP < m->lin->threads && m->group == MMA_GROUP; g++)
+        if (h->held[g] > m->threads[g * MMA_GROUP].mma_over)
+            bad_step(m, s, "writes element %lld of shared buffer %u, which matrix instructions still read",
+                     (long long)at, no);
     if (h->writer && h->wrote == m->barriers && h->writer != m->me)
         bad_step(m, s, "%s element %lld of shared buffer %u, which thread %d wrote; no barrier is between",
                  write ? "writes" : "reads", (long long)at, no, h->writer - 1);
@@ -738,6 +763,14 @@ static uint32_t run_step(struct machine *m, uint32_t at) {
     case OP_COPY: begin_copy(m, s); return at + 1;
     case OP_TOKEN: m->threads[m->me - 1].groups++; return at + 1;
     case OP_WAIT: wait_copies(m, s->u->arg.i); return at + 1;
+    case OP_MMA_BEGIN:
+    case OP_PUBLISH: return at + 1;
+    case OP_MMA_END: m->threads[m->me - 1].mma_begun++; return at + 1;
+    case OP_MMA_WAIT: {
+        struct thread *t = &m->threads[m->me - 1];
+        t->mma_over = (uint32_t)RG_MAX((int64_t)t->mma_begun - s->u->arg.i, (int64_t)t->mma_over);
+        return at + 1;
+    }
     case OP_STORE:
     case OP_STORE_ADD:
         for (unsigned l = 0; l < s->mem.lanes; l++) store_lane(m, s, l);
@@ -813,7 +846,7 @@ static struct elem operand_elem(enum dtype dt, const struct elem *v, unsigned r)
 /* Operands and accumulators of the warp as matrices, gathered or given back. */
 static void mma_side(struct machine *m, const struct step *s, uint32_t first, unsigned operand,
                      struct elem x[16][16], bool give) {
-    struct mma_map map = mma_map((enum mma)s->u->arg.i, operand);
+    struct mma_map map = mma_map((enum mma)s->u->arg.mma.instr, operand);
     for (uint32_t l = 0; l < MMA_LANES; l++)
         for (unsigned r = 0; r < map.regs; r++) {
             int at[3];
@@ -825,12 +858,12 @@ static void mma_side(struct machine *m, const struct step *s, uint32_t first, un
             if (give)
                 *e = *o;
             else
-                *o = acc ? *e : operand_elem(mma_info[s->u->arg.i].in, e, r);
+                *o = acc ? *e : operand_elem(mma_info[s->u->arg.mma.instr].in, e, r);
         }
 }
 
 static void run_mma(struct machine *m, const struct step *s, uint32_t first) {
-    const struct mma_info *i = &mma_info[s->u->arg.i];
+    const struct mma_info *i = &mma_info[s->u->arg.mma.instr];
     struct elem a[16][16], b[16][16], d[16][16];
     mma_side(m, s, first, MMA_A, a, false);
     mma_side(m, s, first, MMA_B, b, false);
@@ -847,18 +880,78 @@ static void run_mma(struct machine *m, const struct step *s, uint32_t first) {
     mma_side(m, s, first, MMA_D, d, true);
 }
 
+/* Element (p, k) of the tile at `s->mem`, which all threads of the group must name alike. */
+static struct elem *tile_at(struct machine *m, const struct step *s, uint32_t first, int64_t base,
+                            uint32_t no, int rows, int64_t p, int64_t k) {
+    int64_t w = 128 / dtype_info[s->mem.dt].bytes;
+    int64_t at = base + (rows ? k * w + p % w + p / w * rows * w : p * w + k);
+    if (at < 0 || at >= m->scratch[no].n)
+        bad_step(m, s, "element %lld is outside of shared buffer %u", (long long)at, no);
+    struct elem *e = scratch_at(m, s, no, at, false);
+    m->scratch[no].shadow[at].held[first / MMA_GROUP] = (uint16_t)(m->threads[first].mma_begun + 1);
+    return e;
+}
+
+static void read_tile(struct machine *m, struct step *s, uint32_t first, int operand, struct elem *out) {
+    const int *size = mma_info[s->u->arg.mma.instr].size;
+    int n = size[operand == MMA_A ? MMA_M : MMA_N];
+    struct access mem = s->mem;
+    int64_t base = 0;
+    uint32_t no = 0;
+    if (operand == MMA_B) s->mem = s->from;
+    for (uint32_t l = MMA_GROUP; l-- > 0;) {
+        as_thread(m, first + l, true);
+        int64_t at = address(m, s, 0, &no);
+        if (l < MMA_GROUP - 1 && at != base) bad_step(m, s, "threads of the group name different tiles");
+        base = at;
+        for (int i = 0; i < n * size[MMA_K] && !l; i++)
+            out[i] = *tile_at(m, s, first, base, no, s->u->arg.mma.rows[operand], i / size[MMA_K],
+                              i % size[MMA_K]);
+        as_thread(m, first + l, false);
+    }
+    s->mem = mem;
+}
+
+static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
+    enum mma instr = (enum mma)s->u->arg.mma.instr;
+    const struct mma_info *i = &mma_info[instr];
+    struct mma_map map = mma_map(instr, MMA_D);
+    int k = i->size[MMA_K];
+    struct arena_mark mark = arena_mark(m->arena);
+    struct elem *a = arena_array(m->arena, struct elem, i->size[MMA_M] * k),
+                *b = arena_array(m->arena, struct elem, i->size[MMA_N] * k);
+    read_tile(m, s, first, MMA_A, a);
+    read_tile(m, s, first, MMA_B, b);
+    for (uint32_t l = 0; l < MMA_GROUP; l++)
+        for (unsigned r = 0; r < map.regs; r++) {
+            int at[3];
+            mma_place(&map, l, r, at);
+            unsigned lanes = s->many[0].lanes;
+            struct elem *e = &m->threads[first + l].v[s->many[r / lanes].at + r % lanes];
+            for (int j = 0; j < k; j++) {
+                const struct elem *x = &a[at[MMA_M] * k + j], *y = &b[at[MMA_N] * k + j];
+                e->v.f += x->v.f * y->v.f;
+                if (!e->bad) e->bad = x->bad ? x->bad : y->bad;
+            }
+            e->v.f = ref_round(i->acc, e->v.f);
+        }
+    arena_release(m->arena, mark);
+}
+
 /* A warp runs until its threads stand at a barrier or at the end. */
 static void run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end) {
     for (;;) {
         for (uint32_t i = 0; i < n; i++) run_thread(m, first + i, end);
         uint32_t at = m->threads[first].at;
         if (at == end || !is_meeting(m, at)) return;
-        const struct step *s = &m->step[at];
+        struct step *s = &m->step[at];
         for (uint32_t i = 0; i < n; i++)
             if (m->threads[first + i].at != at)
                 bad_step(m, s, "thread %u of the warp is not here with the others", first + i);
         if (s->u->op == OP_FRAG)
             run_frag(m, s, first);
+        else if (n == MMA_GROUP)
+            run_group_mma(m, s, first);
         else
             run_mma(m, s, first);
         for (uint32_t i = 0; i < n; i++) m->threads[first + i].at++;
@@ -874,9 +967,11 @@ static uint32_t run_threads(struct machine *m, uint32_t at) {
         m->threads[i].v[s->out.at] = (struct elem){{.i = i}, FINE};
         m->threads[i].at = at + 1;
         m->threads[i].flight.n = m->threads[i].groups = 0;
+        m->threads[i].mma_begun = m->threads[i].mma_over = 0;
     }
     for (;;) {
-        for (uint32_t i = 0; i < n; i += MMA_LANES) run_warp(m, i, RG_MIN(n - i, (uint32_t)MMA_LANES), end);
+        uint32_t group = m->group ? m->group : MMA_LANES;
+        for (uint32_t i = 0; i < n; i += group) run_warp(m, i, RG_MIN(n - i, group), end);
         uint32_t where = m->threads[0].at;
         for (uint32_t i = 1; i < n; i++)
             if (m->threads[i].at != where)
@@ -896,7 +991,10 @@ static void run_iteration(struct machine *m, int64_t t) {
     for (uint32_t i = 0; i < m->lin->nlocal; i++) {
         int64_t n = m->scratch[i].n * (m->scratch[i].shadow ? 1 : RG_MAX(m->lin->threads, 1u));
         for (int64_t k = 0; k < n; k++) m->scratch[i].e[k].bad = NOT_WRITTEN;
-        for (int64_t k = 0; k < n && m->scratch[i].shadow; k++) m->scratch[i].shadow[k].flight = false;
+        for (int64_t k = 0; k < n && m->scratch[i].shadow; k++) {
+            m->scratch[i].shadow[k].flight = false;
+            memset(m->scratch[i].shadow[k].held, 0, sizeof m->scratch[i].shadow[k].held);
+        }
     }
     for (uint32_t i = 0; i < m->accs.n; i += 2)
         for (uint32_t l = 0; l < m->accs.p[i + 1]; l++) m->v[m->accs.p[i] + l].bad = NOT_SET;

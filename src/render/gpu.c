@@ -152,6 +152,7 @@ struct place { /* INDEX, resolved */
     const char *base, *space; /* space: which memory, a word before types */
     const uop *index;
     struct text at; /* of a scalar index */
+    bool panels;    /* pieces change places (union arg, mem) */
 };
 
 /* CUDA's pointers do not say it; memory of one thread needs no word. */
@@ -182,7 +183,8 @@ static struct place place_of(struct gpu *c, const uop *n) {
                       .piece = 1,
                       .base = (*base)->s,
                       .space = space_of(c, n->src[0]),
-                      .index = n->src[1]};
+                      .index = n->src[1],
+                      .panels = n->src[0]->op == OP_LOCAL && n->src[0]->arg.mem.panels};
     const struct row *row = row_of(&c->row, n->src[0]);
     if (row) p.at = place_in_row(c, p.index, row);
     if (p.index->lanes > 1 || row) return p;
@@ -194,10 +196,17 @@ static struct place place_of(struct gpu *c, const uop *n) {
     return p;
 }
 
+/* Where element i of the access stands. */
+static const char *offset(struct gpu *c, const struct place *p, unsigned i) {
+    const char *at = p->index->lanes > 1 ? operand(c, p->index, i).s
+                     : i                 ? fmt(&c->r, "%s + %u", p->at.s, i)
+                                         : p->at.s;
+    return p->panels ? fmt(&c->r, "in_panel<%u>(%s)", dtype_info[p->dt].bytes, at) : at;
+}
+
 /* Element i of the access as an lvalue. */
 static const char *element(struct gpu *c, const struct place *p, unsigned i) {
-    if (p->index->lanes > 1) return fmt(&c->r, "%s[%s]", p->base, operand(c, p->index, i).s);
-    return i ? fmt(&c->r, "%s[%s + %u]", p->base, p->at.s, i) : fmt(&c->r, "%s[%s]", p->base, p->at.s);
+    return fmt(&c->r, "%s[%s]", p->base, offset(c, p, i));
 }
 
 static const char *read_as(struct gpu *c, const struct place *p, const char *x) {
@@ -221,7 +230,7 @@ static void load_pieces(struct gpu *c, const struct place *p, const struct text 
     const char *t = piece_type(c, p);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
-        const char *from = fmt(&c->r, "*(const %s%s *)(%s + %s + %u)", p->space, t, p->base, p->at.s, i);
+        const char *from = fmt(&c->r, "*(const %s%s *)(%s + %s)", p->space, t, p->base, offset(c, p, i));
         if (gate)
             line(&c->r, "%s %s; if (%s) %s = %s;", t, name, gate->s, name, from);
         else
@@ -268,8 +277,8 @@ static void store_piece(struct gpu *c, const uop *n, const struct place *p, unsi
     str_init(&s, c->r.a);
     for (unsigned k = 0; k < p->piece; k++)
         str_printf(&s, "%s(%s)%s", k ? ", " : "", elem_type(p->dt), operand(c, n->src[1], i + k).s);
-    line(&c->r, c->d->cl ? "*(%s%s *)(%s + %s + %u) = (%s)(%s);" : "*(%s%s *)(%s + %s + %u) = %s{{%s}};",
-         p->space, t, p->base, p->at.s, i, t, s.p);
+    line(&c->r, c->d->cl ? "*(%s%s *)(%s + %s) = (%s)(%s);" : "*(%s%s *)(%s + %s) = %s{{%s}};", p->space, t,
+         p->base, offset(c, p, i), t, s.p);
 }
 
 static void store(struct gpu *c, const uop *n) {
@@ -303,7 +312,8 @@ static void copy(struct gpu *c, const uop *n) {
     if (gate && gate->lanes > 1) piece = 1;
     if (piece * bytes < 4) piece = 1;
     for (unsigned i = 0; i < to.lanes; i += piece) {
-        const char *g = gate ? operand(c, gate, i).s : "true", *d = element(c, &to, i), *s = element(c, &from, i);
+        const char *g = gate ? operand(c, gate, i).s : "true", *d = element(c, &to, i),
+                   *s = element(c, &from, i);
         if (piece * bytes >= 4)
             line(&c->r, "copy_%u(&%s, &%s, %s);", piece * bytes, d, s, g);
         else
@@ -319,7 +329,8 @@ static void frag(struct gpu *c, const uop *n) {
     line(&c->r, "u32 %s_0, %s_1, %s_2, %s_3; frag%s(%s_0, %s_1, %s_2, %s_3, &%s);", name, name, name, name,
          n->arg.i ? "_turned" : "", name, name, name, name, element(c, &p, 0));
     for (unsigned i = 0; i < n->lanes; i++)
-        t[i] = (struct text){.s = fmt(&c->r, "%s_%u", name, i), .node = n, .dt = DT_U32, .lanes = 1, .atom = true};
+        t[i] = (struct text){
+            .s = fmt(&c->r, "%s_%u", name, i), .node = n, .dt = DT_U32, .lanes = 1, .atom = true};
 }
 
 /* Register w of an operand. */
@@ -327,8 +338,47 @@ static const char *word(struct gpu *c, const uop *n, unsigned w) {
     return n->dt == DT_F32 ? fmt(&c->r, "tf32(%s)", operand(c, n, w).s) : operand(c, n, w).s;
 }
 
+/* A group of warps reads its operands from shared memory. */
+static const char *tile_of(struct gpu *c, const uop *index, int rows) {
+    struct place p = place_of(c, index);
+    return fmt(&c->r, "tile(%s + %s, %u)", p.base, p.at.s, rows * 128);
+}
+
+static void group_mma(struct gpu *c, const uop *n) {
+    const struct mma_info *info = &mma_info[n->arg.mma.instr];
+    unsigned lanes = n->src[0]->lanes, cells = (n->nsrc - 2) * lanes;
+    struct str op, arg;
+    str_init(&op, c->r.a), str_init(&arg, c->r.a);
+    str_printf(&op, "{ .reg .pred p; setp.eq.u32 p, 0, 0; %s {", info->ptx);
+    for (unsigned i = 0; i < cells; i++) {
+        str_printf(&op, "%s%%%u", i ? ", " : "", i);
+        str_printf(&arg, "%s\"+f\"(%s)", i ? ", " : "", operand(c, n->src[i / lanes], i % lanes).s);
+    }
+    str_printf(&op, "}, %%%u, %%%u, p, 1, 1, %d, %d; }", cells, cells + 1, n->arg.mma.rows[0] != 0,
+               n->arg.mma.rows[1] != 0);
+    line(&c->r, "asm volatile(\"%s\" : %s : \"l\"(%s), \"l\"(%s));", op.p, arg.p,
+         tile_of(c, n->src[n->nsrc - 2], n->arg.mma.rows[0]),
+         tile_of(c, n->src[n->nsrc - 1], n->arg.mma.rows[1]));
+}
+
+/* What they left in the accumulators is read after this and not before. */
+static void mma_wait(struct gpu *c, const uop *n) {
+    line(&c->r, "groups_wait<%lld>();", (long long)n->arg.i);
+    if (n->arg.i) return;
+    for (uint32_t i = 0; i < c->r.lin->n; i++) {
+        const uop *m = c->r.lin->u[i];
+        for (uint32_t k = 0; k + 2 < m->nsrc && m->op == OP_MMA; k++)
+            for (unsigned l = 0; l < m->src[k]->lanes; l++)
+                line(&c->r, "asm volatile(\"\" : \"+f\"(%s));", operand(c, m->src[k], l).s);
+    }
+}
+
 static void mma(struct gpu *c, const uop *n) {
-    const struct mma_info *info = &mma_info[n->arg.i];
+    const struct mma_info *info = &mma_info[n->arg.mma.instr];
+    if (mma_from_shared((enum mma)n->arg.mma.instr)) {
+        group_mma(c, n);
+        return;
+    }
     const uop *a = n->src[n->nsrc - 2], *b = n->src[n->nsrc - 1];
     unsigned count = (unsigned)info->count, cells = (n->nsrc - 2) * n->src[0]->lanes;
     unsigned na = a->lanes, nb = b->lanes / count, nd = cells / count;
@@ -344,7 +394,8 @@ static void mma(struct gpu *c, const uop *n) {
         str_add(&arg, " : ");
         for (unsigned i = 0; i < na + nb; i++) {
             str_printf(&op, "%s%%%u", i == 0 || i == na ? "}, {" : ", ", nd + i);
-            str_printf(&arg, "%s\"r\"(%s)", i ? ", " : "", i < na ? word(c, a, i) : word(c, b, k * nb + i - na));
+            str_printf(&arg, "%s\"r\"(%s)", i ? ", " : "",
+                       i < na ? word(c, a, i) : word(c, b, k * nb + i - na));
         }
         str_add(&op, "}, {");
         for (unsigned i = 0; i < nd; i++) str_printf(&op, "%s%%%u", i ? ", " : "", i);
@@ -633,6 +684,10 @@ static void entry(struct gpu *c, const uop *n) {
     case OP_WAIT: line(&c->r, "copies_wait<%lld>();", (long long)n->arg.i); break;
     case OP_FRAG: frag(c, n); break;
     case OP_MMA: mma(c, n); break;
+    case OP_MMA_BEGIN: line(&c->r, "groups_begin();"); break;
+    case OP_MMA_END: line(&c->r, "groups_end();"); break;
+    case OP_MMA_WAIT: mma_wait(c, n); break;
+    case OP_PUBLISH: line(&c->r, "publish();"); break;
     case OP_BARRIER: line(&c->r, "%s", c->d->barrier); break;
     case OP_SET: set(c, n); break;
     default: value(c, n);
@@ -749,7 +804,7 @@ static void declare_locals(struct gpu *c) {
     if (c->r.lin->shared && c->d->cl)
         line(&c->r, "__local __attribute__((aligned(128))) char tiles[%lld];", (long long)c->r.lin->shared);
     else if (c->r.lin->shared)
-        line(&c->r, "extern __shared__ __align__(128) char tiles[];");
+        line(&c->r, "extern __shared__ __align__(1024) char tiles[];");
     if (c->scratch) line(&c->r, "%schar *const mine = scratch + (%s) * stride;", c->d->global, c->d->item);
     for (uint32_t i = 0; i < c->r.lin->nlocal; i++) {
         const uop *n = c->r.lin->local[i];

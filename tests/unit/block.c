@@ -165,10 +165,13 @@ TEST(mma_maps_cover) {
         for (unsigned operand = 0; operand < 3; operand++) {
             const struct mma_info *info = &mma_info[i];
             struct mma_map map = mma_map((enum mma)i, operand);
+            int lanes = (int)mma_lanes((enum mma)i);
+            if (mma_from_shared((enum mma)i) && operand != MMA_D) continue;
             int y = operand == MMA_B ? MMA_K : MMA_M, x = operand == MMA_A ? MMA_K : MMA_N;
-            uint8_t seen[16][16] = {{0}};
-            CHECK_EQ((int)map.regs * MMA_LANES, info->size[y] * info->size[x]);
-            for (unsigned lane = 0; lane < MMA_LANES; lane++)
+            static uint8_t seen[64][256];
+            memset(seen, 0, sizeof seen);
+            CHECK_EQ((int)map.regs * lanes, info->size[y] * info->size[x]);
+            for (unsigned lane = 0; (int)lane < lanes; lane++)
                 for (unsigned r = 0; r < map.regs; r++) {
                     int at[3];
                     mma_place(&map, lane, r, at);
@@ -187,6 +190,9 @@ TEST(mma_maps_cover) {
     CHECK(at[MMA_K] == 12 && at[MMA_N] == 1);
     mma_place(&d, 30, 3, at); /* c3: row 7 + 8, column 5 */
     CHECK(at[MMA_M] == 15 && at[MMA_N] == 5);
+    struct mma_map g = mma_map(MMA_WBF16_128, MMA_D); /* m64n128: lane 101 is lane 5 of warp 3; d[4*7 + 2] */
+    mma_place(&g, 101, 30, at);
+    CHECK(at[MMA_M] == 3 * 16 + 1 + 8 && at[MMA_N] == 8 * 7 + 2);
 }
 
 /* One tile per block: a transposition. Its threads are 8 x 8, the last tiles are cut off. */
@@ -262,5 +268,39 @@ TEST(block_opts_say_why) {
         if (i + 1 < RG_COUNT(bad) && (code != RG_EOPT || !strstr(x.err.msg, bad[i].says)))
             FAIL("%s: %s", bad[i].opts, x.err.msg);
         arena_free(&x.arena);
+    }
+}
+
+/* ---- matrix instructions of a group of warps, which read shared memory --------------------------------------- */
+
+TEST(block_group_products) {
+    static const char *const nt = "TILE(m,128,m1) TILE(m1,64,m3) TILE(n,64,n3) TILE(k,64,k1) TILE(k1,16,k2) "
+                                  "TC(m3,n3,k2,WBF16_64) LANE(m1) "
+                                  "UNROLL(k1) STAGE(a,k,m1+m3,k1+k2) STAGE(b,k,n3,k1+k2) TILE(a.k1,8,a.v) "
+                                  "VEC(a.v) TILE(b.k1,8,b.v) VEC(b.v) "
+                                  "PIPE(a,k,%d) PIPE(b,k,%d)";
+    static const char *const nn =
+        "TILE(m,64,m3) TILE(n,128,n3) TILE(k,64,k1) TILE(k1,16,k2) TC(m3,n3,k2,WBF16_128) "
+        "UNROLL(k1) STAGE(a,k,m3,k1+k2) STAGE(b,k,k1+k2,n3) TILE(a.k1,8,a.v) VEC(a.v) TILE(b.n3,8,b.v) "
+        "VEC(b.v) "
+        "PIPE(a,k,%d) PIPE(b,k,%d)";
+    static const char *const tn =
+        "TILE(m,64,m3) TILE(n,64,n3) TILE(k,64,k1) TILE(k1,16,k2) TC(m3,n3,k2,WBF16_64) "
+        "UNROLL(k1) STAGE(a,k,k1+k2,m3) STAGE(b,k,k1+k2,n3) TILE(a.m3,8,a.v) VEC(a.v) TILE(b.n3,8,b.v) "
+        "VEC(b.v) "
+        "PIPE(a,k,%d) PIPE(b,k,%d)";
+    for (int places = 3; places < 5; places++) {
+        char opts[3][800];
+        snprintf(opts[0], sizeof opts[0], nt, places, places);
+        snprintf(opts[1], sizeof opts[1], nn, places, places);
+        snprintf(opts[2], sizeof opts[2], tn, places, places);
+        check_product(
+            &(struct product){.m = 128, .n = 64, .k = 320, .tb = true, .dt = "bf16", .opts = opts[0]});
+        check_product(
+            &(struct product){.m = 136, .n = 72, .k = 136, .tb = true, .dt = "bf16", .opts = opts[0]});
+        check_product(&(struct product){.m = 64, .n = 128, .k = 256, .dt = "bf16", .opts = opts[1]});
+        check_product(&(struct product){.m = 67, .n = 131, .k = 129, .dt = "bf16", .opts = opts[1]});
+        check_product(
+            &(struct product){.m = 64, .n = 64, .k = 192, .ta = true, .dt = "bf16", .opts = opts[2]});
     }
 }

@@ -96,7 +96,7 @@ const char *nvrtc_version(struct err *e, struct arena *a) {
 
 void nvrtc_arch(const struct cuda_nvrtc *rtc, int major, int minor, char arch[24]) {
     int list[64], n = 0, best = 0, want = major * 10 + minor;
-    snprintf(arch, 24, "sm_%d", want);
+    snprintf(arch, 24, "sm_%d%s", want, want == 90 ? "a" : ""); /* a: with instructions that only this one has */
     if (!rtc || rtc->archs(&n) || n > (int)RG_COUNT(list) || rtc->arch_list(list)) return;
     for (int i = 0; i < n; i++) {
         if (list[i] == want) return;
