@@ -283,7 +283,7 @@ static const uop *random_graph(struct gen *g, uint32_t size) {
 
 TEST_SLOW(text_round_trip_of_random_graphs, 240) {
     static uint64_t made[OP_COUNT];
-    for (uint64_t seed = 0; seed < 12000; seed++) {
+    for (uint64_t seed = 0; seed < 14000; seed++) {
         struct ir_test t;
         ir_test_open(&t);
         struct gen g = {.ir = &t.ir, .r = {seed * 31 + 7}, .made = made};
