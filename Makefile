@@ -58,7 +58,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples mnist test test-math test-cuda-compile test-gpu test-mutants bench bench-parts fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib examples mnist test test-math test-cuda-compile test-gpu test-gpu-sanitizer test-mutants bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
 examples: all
@@ -180,7 +180,15 @@ test-cuda-compile: $(TEST) # what is generated for NVIDIA GPUs compiles; needs N
 	@$(RUN_ENV) $(TEST) cuda_compile
 
 test-gpu: $(TEST)    # the CUDA device against the oracle; needs a GPU
-	@$(RUN_ENV) $(TEST) -a cuda_gpu semantics_CUDA
+	@$(RUN_ENV) timeout 500 $(TEST) -a cuda_gpu semantics_CUDA
+
+# NVIDIA's checkers on some of these tests: memory out of bounds, threads that race for shared memory.
+test-gpu-sanitizer: $(TEST)
+	@for t in memcheck racecheck; do echo "== $$t"; $(RUN_ENV) timeout 200 compute-sanitizer --tool $$t --target-processes all --error-exitcode 9 \
+	    $(TEST) -a cuda_gpu_rows_repeat cuda_gpu_negates cuda_gpu_copies || exit 1; done
+
+bench-gpu: all $(OUT)/bench/gpu  # ours beside cuBLAS on the GPU; ARGS="product" picks rows. Writes build/bench/results-gpu.json
+	@mkdir -p $(BUILD)/bench && timeout 500 $(OUT)/bench/gpu --json $(BUILD)/bench/results-gpu.json $(ARGS)
 
 test-mutants: $(TEST) # bugs planted in planner and code generator: the fuzzers must find each, minutes
 	@tests/mutants/run $(OUT)
@@ -205,6 +213,6 @@ clean:
 
 help:
 	@sed -n '2,7s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples mnist test test-math test-cuda-compile test-gpu test-mutants bench bench-parts fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib examples mnist test test-math test-cuda-compile test-gpu test-gpu-sanitizer test-mutants bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)

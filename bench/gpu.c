@@ -1,8 +1,16 @@
-/* gpu.c: programs that move memory, and products, on the CUDA device: time, and the share of what a plain doubling of
- * 64 M numbers moves in the same run. Wall time of many calls with one wait at the end, the best of several rounds;
- * where a call takes less than the host needs to ask for it, the host is what is measured. Prints nothing but a reason
- * where there is no GPU. ARGS: a part of a name, to run only those. */
+/* gpu.c: programs on the CUDA device beside what the GPU can do and, for products, beside cuBLAS in the same run.
+ *
+ *     make bench-gpu            the table, and build/bench/results-gpu.json
+ *     bench/gpu [NAME]          rows with NAME in them
+ *
+ * A time is wall time of many replays with one wait at the end, the best of several rounds, ours and the peer's in turns; where
+ * a call takes less than the host needs to ask for it, the host is what is measured. A floor is the longer of bytes at
+ * the rate of a plain doubling of 64 M numbers in the same run, and operations at the rate that the GPU's units and clock
+ * allow. Prints nothing but a reason where there is no GPU. */
 #include <ridge.h>
+
+#include "cublas.h"
+#include "mnist_net.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +27,10 @@ struct data {
     rg_ctx *c;
     rg_tensor x, y, z, m, n, w, b, h, g, one; /* 64 M; 8192 x 8192; 8192; 2048 x 2048 in f32 and bf16; 1 */
     rg_tensor k, v1, v16, u1, u16;            /* 14336 x 4096, rows of 4096 and of 14336, all bf16 */
+    rg_tensor p;                              /* 4096 x 4096 */
+    rg_tensor p16, pb;                        /* the same in float16 and bfloat16 */
 };
-enum { INPUTS = 5 };
+enum { INPUTS = 8 };
 typedef void row_fn(struct data *, rg_tensor *out);
 
 static void twice(struct data *d, rg_tensor *out) { out[0] = rg_mul(d->x, 2); }
@@ -41,6 +51,9 @@ static void transpose_add(struct data *d, rg_tensor *out) { out[0] = rg_add(rg_t
 static void product(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->h, d->h); }
 static void product_bf16(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->g, d->g); }
 
+static void product_4k(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->p, d->p); }
+static void product_4k_f16(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->p16, d->p16); }
+static void product_4k_bf16(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->pb, d->pb); }
 static void softmax_bf16(struct data *d, rg_tensor *out) {
     out[0] = rg_softmax(rg_reshape(d->k, RG_SHAPE(7168, 8192)), -1);
 }
@@ -56,32 +69,82 @@ static void rows16_nt(struct data *d, rg_tensor *out) {
 static void vector_nn(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->u1, d->k); }
 static void rows16_nn(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->u16, d->k); }
 
-/*   name, function, bytes moved at least (MB), operations (G) */
+/* A product for the peer: C (m, n) = A (m, k) B; nt: B is given transposed. */
+struct gemm {
+    enum cublas_type t;
+    int m, n, k, nt;
+};
+/*   name, function, bytes moved at least (MB), operations (G), the peer's product */
 static const struct row {
     const char *name;
     row_fn *fn;
     double mb, gop;
+    struct gemm peer; /* m 0: there is none */
 } rows[] = {
-    {"x*2, 64 M f32", twice, 536.9, 0},
-    {"relu(x*y+z)*2, 64 M f32", pointwise, 1073.7, 0},
-    {"two outputs of three inputs, 64 M", two_outputs, 1342.2, 0},
-    {"cos(cos(x)), 64 M f32", coscos, 536.9, 0},
-    {"sum of 64 M f32", sum_all, 268.4, 0},
-    {"row sums 8192 x 8192", sum_rows, 268.4, 0},
-    {"column sums 8192 x 8192", sum_columns, 268.4, 0},
-    {"softmax 8192 x 8192", softmax, 536.9, 0},
-    {"layernorm 8192 x 8192", layernorm, 536.9, 0},
-    {"softmax 7168 x 8192 bf16", softmax_bf16, 234.9, 0},
-    {"log_softmax 8192 x 8192", log_softmax, 536.9, 0},
-    {"softmax 87040 x 768", softmax_768, 534.8, 0},
-    {"1 x 4096 by (14336 x 4096)^T bf16", vector_nt, 117.5, 0.117},
-    {"16 x 4096 by (14336 x 4096)^T bf16", rows16_nt, 118.0, 1.88},
-    {"1 x 14336 by 14336 x 4096 bf16", vector_nn, 117.5, 0.117},
-    {"16 x 14336 by 14336 x 4096 bf16", rows16_nn, 118.0, 1.88},
-    {"transpose + add 8192 x 8192", transpose_add, 805.3, 0},
-    {"product 2048^3 f32", product, 50.3, 17.18},
-    {"product 2048^3 bf16", product_bf16, 25.2, 17.18},
+    {"x*2, 64 M f32", twice, 536.9, 0, {0}},
+    {"relu(x*y+z)*2, 64 M f32", pointwise, 1073.7, 0, {0}},
+    {"two outputs of three inputs, 64 M", two_outputs, 1342.2, 0, {0}},
+    {"cos(cos(x)), 64 M f32", coscos, 536.9, 0, {0}},
+    {"sum of 64 M f32", sum_all, 268.4, 0, {0}},
+    {"row sums 8192 x 8192", sum_rows, 268.4, 0, {0}},
+    {"column sums 8192 x 8192", sum_columns, 268.4, 0, {0}},
+    {"softmax 8192 x 8192", softmax, 536.9, 0, {0}},
+    {"layernorm 8192 x 8192", layernorm, 536.9, 0, {0}},
+    {"softmax 7168 x 8192 bf16", softmax_bf16, 234.9, 0, {0}},
+    {"log_softmax 8192 x 8192", log_softmax, 536.9, 0, {0}},
+    {"softmax 87040 x 768", softmax_768, 534.8, 0, {0}},
+    {"1 x 4096 by (14336 x 4096)^T bf16", vector_nt, 117.5, 0.117, {CUBLAS_BF16, 1, 14336, 4096, 1}},
+    {"16 x 4096 by (14336 x 4096)^T bf16", rows16_nt, 118.0, 1.88, {CUBLAS_BF16, 16, 14336, 4096, 1}},
+    {"1 x 14336 by 14336 x 4096 bf16", vector_nn, 117.5, 0.117, {CUBLAS_BF16, 1, 4096, 14336, 0}},
+    {"16 x 14336 by 14336 x 4096 bf16", rows16_nn, 118.0, 1.88, {CUBLAS_BF16, 16, 4096, 14336, 0}},
+    {"transpose + add 8192 x 8192", transpose_add, 805.3, 0, {0}},
+    {"product 2048^3 f32", product, 50.3, 17.18, {CUBLAS_F32, 2048, 2048, 2048, 0}},
+    {"product 2048^3 bf16", product_bf16, 25.2, 17.18, {CUBLAS_BF16, 2048, 2048, 2048, 0}},
+    {"product 4096^3 f32", product_4k, 201.3, 137.44, {CUBLAS_F32, 4096, 4096, 4096, 0}},
+    {"product 4096^3 f16", product_4k_f16, 100.7, 137.44, {CUBLAS_F16, 4096, 4096, 4096, 0}},
+    {"product 4096^3 bf16", product_4k_bf16, 100.7, 137.44, {CUBLAS_BF16, 4096, 4096, 4096, 0}},
 };
+
+/* ---- results ---------------------------------------------------------------------------------------------------- */
+
+struct bench {
+    const char *only; /* rows with this in their names; NULL: all */
+    FILE *json;
+    int written;
+    bool peers;  /* cuBLAS is there */
+    double copy; /* bytes per second, of the first row */
+};
+
+static bool wanted(const struct bench *b, const char *name) { return !b->only || strstr(name, b->only); }
+
+/* Seconds; peer and floor 0: there is none. */
+static void result(struct bench *b, const char *name, double ours, double peer, double least,
+                   const char *note) {
+    char text[3][32] = {"", "", ""};
+    if (peer > 0) snprintf(text[0], 32, "%.1f", peer * 1e6), snprintf(text[1], 32, "%.2f", peer / ours);
+    if (least > 0) snprintf(text[2], 32, "%.0f%%", 100 * least / ours);
+    printf("%-38s %11.2f %11s %8s %8s  %s\n", name, ours * 1e6, text[0], text[1], text[2], note);
+    fflush(stdout);
+    if (!b->json) return;
+    fprintf(b->json, "%s\n {\"row\": \"%s\", \"unit\": \"us\", \"ours\": %.4g, ", b->written++ ? "," : "",
+            name, ours * 1e6);
+    if (peer > 0)
+        fprintf(b->json, "\"peer\": %.4g, \"peer_name\": \"cuBLAS\", \"ratio\": %.4g, ", peer * 1e6,
+                peer / ours);
+    else
+        fprintf(b->json, "\"peer\": null, \"peer_name\": null, \"ratio\": null, ");
+    if (least > 0)
+        fprintf(b->json, "\"floor\": %.4g, \"share\": %.4g}", least * 1e6, least / ours);
+    else
+        fprintf(b->json, "\"floor\": null, \"share\": null}");
+    fflush(b->json);
+}
+
+/* Operations a second of an H200: 132 units at 1.98 GHz, 256 of float32 a clock, 8192 of halves by the matrix units at the
+ * 1.83 GHz of NVIDIA's data sheet. */
+static double peak(enum cublas_type t) { return t == CUBLAS_F32 ? 132 * 1.98e9 * 256 : 989.5e12; }
+
+/* ---- rows of the table -------------------------------------------------------------------------------------------- */
 
 struct job {
     struct data *d;
@@ -91,66 +154,53 @@ struct job {
 static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
     struct job *j = user;
     j->d->x = in[0], j->d->m = in[1], j->d->h = in[2], j->d->g = in[3], j->d->k = in[4];
+    j->d->p = in[5], j->d->p16 = in[6], j->d->pb = in[7];
     j->fn(j->d, out);
     return RG_OK;
 }
 
-/* Replays, with one set of inputs and another in turns: a call on the same inputs would find its value computed. */
-static double measure(struct data *d, rg_tensor in[2][INPUTS], row_fn *fn, uint64_t *kernels) {
+static double peer_round(int calls) {
+    if (cublas.wait()) return 0;
+    double t0 = now();
+    for (int i = 0; i < calls; i++)
+        if (cublas_run()) return 0;
+    return cublas.wait() ? 0 : (now() - t0) / calls;
+}
+
+/* Replays, with one set of inputs and another in turns. */
+static double measure(struct data *d, rg_tensor in[2][INPUTS], const struct row *r, bool peers, double *peer,
+                      uint64_t *kernels) {
     enum { CALLS = 20, ROUNDS = 5 };
     double best = 1e9;
     float probe;
     rg_tensor out[2];
-    struct job job = {d, fn};
-    rg_jit *j = rg_jit_new(d->c, call, &job, fn == two_outputs ? 2 : 1);
+    struct job job = {d, r->fn};
+    rg_jit *j = rg_jit_new(d->c, call, &job, r->fn == two_outputs ? 2 : 1);
     for (int i = 0; i < 3; i++)
         if (rg_jit_call(j, (rg_tensors){in[i % 2], INPUTS}, out)) return 0;
     rg_jit_stats st = {0};
     rg_jit_info(j, &st);
-    *kernels = st.kernels;
-    for (int r = 0; r < ROUNDS; r++) {
+    *kernels = st.kernels, *peer = 0;
+    peers = peers && r->peer.m && cublas_begin(r->peer.t, r->peer.m, r->peer.n, r->peer.k, r->peer.nt);
+    if (peers) *peer = peer_round(3);
+    for (int i = 0; i < ROUNDS; i++) {
         rg_read(d->one, &probe, sizeof probe); /* waits for all before it */
         double t0 = now();
-        for (int i = 0; i < CALLS; i++) rg_jit_call(j, (rg_tensors){in[i % 2], INPUTS}, out);
+        for (int k = 0; k < CALLS; k++) rg_jit_call(j, (rg_tensors){in[k % 2], INPUTS}, out);
         if (rg_read(d->one, &probe, sizeof probe)) return 0;
         double t = (now() - t0) / CALLS;
         best = t < best ? t : best;
+        t = peers ? peer_round(CALLS) : 0;
+        if (t > 0 && t < *peer) *peer = t;
+        if (best > 0.02) break; /* seconds: once is enough */
     }
+    if (peers) cublas_end();
     rg_jit_free(j);
     return best;
 }
 
-/* Many small kernels that wait for each other, replayed. */
-static rg_status chain(void *user, const rg_tensor *in, rg_tensor *out) {
-    (void)user;
-    out[0] = in[0];
-    for (int i = 0; i < 1000; i++) out[0] = rg_contiguous(rg_sub(out[0], 1));
-    return RG_OK;
-}
-
-static void tiny(void) {
-    setenv("RIDGE_MULTI", "0", 1); /* one output per kernel: as many kernels as values */
+static int table(struct bench *b) {
     rg_ctx *c = rg_open("CUDA");
-    rg_tensor in[2] = {rg_ones(c, RG_F32, RG_SHAPE(1)), rg_zeros(c, RG_F32, RG_SHAPE(1))}, y;
-    rg_realize_all((rg_tensors){in, 2});
-    rg_jit *j = rg_jit_new(c, chain, NULL, 1);
-    float v;
-    double best = 1e9;
-    for (int r = 0; r < 8; r++) {
-        double t0 = now();
-        if (rg_jit_call(j, (rg_tensors){&in[r % 2], 1}, &y) || rg_read(y, &v, sizeof v)) return;
-        double t = now() - t0;
-        if (r > 2 && t < best) best = t;
-    }
-    rg_jit_stats st = {0};
-    rg_jit_info(j, &st);
-    printf("%-36s %10.2f us each, replayed\n", "dependent tiny kernels", best * 1e6 / (double)st.kernels);
-    rg_close(c);
-}
-
-int main(int argc, char **argv) {
-    rg_ctx *c = rg_open("CUDA");
-    if (rg_status_of(c)) return printf("skipped: %s\n", rg_error(c)), 0;
     int64_t big = 64 << 20, side = 8192;
     struct data d = {.c = c,
                      .x = rg_randn(c, RG_F32, RG_SHAPE(big)),
@@ -161,29 +211,203 @@ int main(int argc, char **argv) {
                      .w = rg_randn(c, RG_F32, RG_SHAPE(side)),
                      .b = rg_randn(c, RG_F32, RG_SHAPE(side)),
                      .h = rg_randn(c, RG_F32, RG_SHAPE(2048, 2048)),
+                     .p = rg_randn(c, RG_F32, RG_SHAPE(4096, 4096)),
                      .one = rg_randn(c, RG_F32, RG_SHAPE(1))};
-    d.g = rg_cast(d.h, RG_BF16);
+    d.g = rg_cast(d.h, RG_BF16), d.p16 = rg_cast(d.p, RG_F16), d.pb = rg_cast(d.p, RG_BF16);
     d.k = rg_randn(c, RG_BF16, RG_SHAPE(14336, 4096));
     d.v1 = rg_randn(c, RG_BF16, RG_SHAPE(1, 4096)), d.v16 = rg_randn(c, RG_BF16, RG_SHAPE(16, 4096));
     d.u1 = rg_randn(c, RG_BF16, RG_SHAPE(1, 14336)), d.u16 = rg_randn(c, RG_BF16, RG_SHAPE(16, 14336));
-    rg_realize_all(RG_TENSORS(d.x, d.y, d.z, d.m, d.n, d.w, d.b, d.h, d.g, d.one));
+    rg_realize_all(RG_TENSORS(d.x, d.y, d.z, d.m, d.n, d.w, d.b, d.h, d.g, d.one, d.p, d.p16, d.pb));
     rg_realize_all(RG_TENSORS(d.k, d.v1, d.v16, d.u1, d.u16));
-    rg_tensor h2 = rg_add(d.h, 1),
-              in[2][INPUTS] = {{d.x, d.m, d.h, d.g, d.k},
-                               {rg_neg(d.x), rg_neg(d.m), h2, rg_cast(h2, RG_BF16), rg_neg(d.k)}};
+    rg_tensor h2 = rg_add(d.h, 1), p2 = rg_neg(d.p),
+              in[2][INPUTS] = {{d.x, d.m, d.h, d.g, d.k, d.p, d.p16, d.pb},
+                               {rg_neg(d.x), rg_neg(d.m), h2, rg_cast(h2, RG_BF16), rg_neg(d.k), p2,
+                                rg_cast(p2, RG_F16), rg_cast(p2, RG_BF16)}};
     rg_realize_all((rg_tensors){in[1], INPUTS});
-    double copy = 0;
-    printf("%-36s %10s %9s %9s %8s %s\n", "program", "us", "GB/s", "of x*2", "GFLOP/s", "kernels");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t kernels = 0;
-        if (i && argc > 1 && !strstr(rows[i].name, argv[1])) continue;
-        double t = measure(&d, in, rows[i].fn, &kernels), rate = rows[i].mb * 1e6 / t;
+        char note[80];
+        double peer = 0;
+        if (i && !wanted(b, rows[i].name)) continue;
+        double t = measure(&d, in, &rows[i], b->peers, &peer, &kernels);
         if (rg_status_of(c)) return fprintf(stderr, "%s: %s\n", rows[i].name, rg_error(c)), 1;
-        if (!i) copy = rate;
-        printf("%-36s %10.1f %9.0f %8.0f%% %8.0f %llu\n", rows[i].name, t * 1e6, rate / 1e9,
-               100 * rate / copy, rows[i].gop / t, (unsigned long long)kernels);
+        if (!i) b->copy = rows[i].mb * 1e6 / t;
+        double least = rows[i].mb * 1e6 / b->copy, work = rows[i].gop * 1e9 / peak(rows[i].peer.t);
+        snprintf(note, sizeof note, "%.0f GB/s, %.1f TFLOP/s, %llu kernels", rows[i].mb * 1e-3 / t,
+                 rows[i].gop * 1e-3 / t, (unsigned long long)kernels);
+        result(b, rows[i].name, t, peer, work > least ? work : least, note);
     }
     rg_close(c);
-    tiny();
     return 0;
+}
+
+/* ---- rows of their own ---------------------------------------------------------------------------------------------- */
+
+/* Many small kernels that wait for each other, replayed. */
+static rg_status chain(void *user, const rg_tensor *in, rg_tensor *out) {
+    (void)user;
+    out[0] = in[0];
+    for (int i = 0; i < 1000; i++) out[0] = rg_contiguous(rg_sub(out[0], 1));
+    return RG_OK;
+}
+
+/* Time for each kernel; the GPU's clock is up after a while only. */
+static int tiny(struct bench *b) {
+    enum { CALLS = 10, ROUNDS = 30 };
+    rg_ctx *c = rg_open("CUDA");
+    rg_tensor in[2] = {rg_ones(c, RG_F32, RG_SHAPE(1)), rg_zeros(c, RG_F32, RG_SHAPE(1))}, y;
+    rg_realize_all((rg_tensors){in, 2});
+    rg_jit *j = rg_jit_new(c, chain, NULL, 1);
+    float v = 0;
+    double best = 1e9, alone = 1e9;
+    for (int r = 0; r < ROUNDS; r++) {
+        double t0 = now();
+        if (rg_jit_call(j, (rg_tensors){&in[r % 2], 1}, &y) || rg_read(y, &v, sizeof v)) break;
+        double t1 = now();
+        if (r > 2 && t1 - t0 < alone) alone = t1 - t0;
+        for (int i = 0; i < CALLS; i++) rg_jit_call(j, (rg_tensors){&in[i % 2], 1}, &y);
+        if (rg_read(y, &v, sizeof v)) break;
+        double t = (now() - t1) / CALLS;
+        if (r > 2 && t < best) best = t;
+    }
+    rg_jit_stats st = {0};
+    rg_jit_info(j, &st);
+    if (rg_status_of(c) || v != -1000) return fprintf(stderr, "tiny kernels: %s\n", rg_error(c)), 1;
+    char note[80];
+    snprintf(note, sizeof note, "%llu kernels; %.2f with a read after each replay",
+             (unsigned long long)st.kernels, alone * 1e6 / (double)st.kernels);
+    result(b, "dependent tiny kernels, each", best / (double)st.kernels, 0, 0, note);
+    rg_close(c);
+    return 0;
+}
+
+struct trainer {
+    rg_module *net;
+    rg_optim *optim;
+};
+static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
+    struct trainer *t = user;
+    out[0] = rg_cross_entropy(rg_nn_forward(t->net, in[0]), in[1]);
+    rg_backward(out[0]);
+    return rg_optim_step(t->optim);
+}
+
+/* The network of examples/mnist.c on random images: the first step, which plans and compiles, and replays. */
+static int mnist(struct bench *b) {
+    enum { BATCH = 512, CALLS = 20, ROUNDS = 5 };
+    rg_ctx *c = rg_open("CUDA");
+    struct trainer t = {mnist_network(c), NULL};
+    t.optim = rg_adam(rg_nn_params(t.net), .lr = 0.002);
+    rg_tensor x = rg_randn(c, RG_F32, RG_SHAPE(BATCH, 1, 28, 28)),
+              y = rg_randint(c, RG_I64, 0, 10, RG_SHAPE(BATCH)), loss;
+    rg_realize_all(RG_TENSORS(x, y));
+    rg_jit *j = rg_jit_new(c, step, &t, 1);
+    float v;
+    double t0 = now(), best = 1e9;
+    if (rg_jit_call(j, RG_TENSORS(x, y), &loss) || rg_read(loss, &v, sizeof v))
+        return fprintf(stderr, "mnist: %s\n", rg_error(c)), 1;
+    double first = now() - t0;
+    for (int r = 0; r < ROUNDS; r++) {
+        t0 = now();
+        for (int i = 0; i < CALLS; i++) rg_jit_call(j, RG_TENSORS(x, y), &loss);
+        if (rg_read(loss, &v, sizeof v)) break;
+        double s = (now() - t0) / CALLS;
+        if (r && s < best) best = s;
+    }
+    rg_jit_stats st = {0};
+    rg_jit_info(j, &st);
+    if (rg_status_of(c)) return fprintf(stderr, "mnist: %s\n", rg_error(c)), 1;
+    char note[80];
+    snprintf(note, sizeof note, "%llu kernels, %.2f TFLOP/s", (unsigned long long)st.kernels,
+             st.ops / best * 1e-12);
+    result(b, "mnist step, 512 images, replayed", best, 0, st.ops / peak(CUBLAS_F32), note);
+    result(b, "mnist step, the first, nothing cached", first, 0, 0, "");
+    rg_close(c);
+    return 0;
+}
+
+/* A step on a batch of 256 MiB that a loader brings: the copy runs beside the step before it. */
+struct stream {
+    rg_ctx *c;
+    rg_tensor w;
+};
+static int prepared(void *user, uint64_t number, void *const *buf) {
+    (void)user, (void)buf; /* what was written once is as good as new */
+    return number >= 40;
+}
+static rg_status work(void *user, const rg_tensor *in, rg_tensor *out) {
+    rg_tensor w = ((struct stream *)user)->w;
+    for (int i = 0; i < 24; i++) w = rg_contiguous(rg_mul(rg_add(w, 1), 0.5));
+    out[0] = rg_add(rg_sum(in[0]), rg_sum(w));
+    return RG_OK;
+}
+enum { COPIES, WORK, BOTH };
+
+/* Seconds a step: of copies alone, of work on one batch again and again, of both. */
+static double streamed(struct stream *s, rg_jit *j, int what) {
+    enum { WARM = 8, STEPS = 24 };
+    int64_t n = 64 << 20;
+    rg_loader *l = rg_loader_new(s->c, (&(rg_batch_part){RG_F32, {&n, 1}}), 1, prepared, s);
+    rg_tensor x = rg_zeros(s->c, RG_F32, RG_SHAPE(n)), y = RG_NONE;
+    double t0 = 0;
+    float v;
+    rg_realize(x);
+    for (int i = 0; i < WARM + STEPS; i++) {
+        RG_SCOPE(s->c);
+        rg_tensor batch = x;
+        if (i == WARM) rg_read(s->w, &v, sizeof v), t0 = now();
+        if (what != WORK && rg_loader_next(l, &batch, NULL)) return 0;
+        if (what != COPIES && rg_jit_call(j, RG_TENSORS(batch), &y)) return 0;
+    }
+    rg_tensor last = what == COPIES ? s->w : y;
+    if (rg_read(last, &v, sizeof v)) return 0;
+    double t = (now() - t0) / STEPS;
+    rg_loader_free(l);
+    rg_free(x);
+    return t;
+}
+
+static int batches(struct bench *b) {
+    struct stream s = {.c = rg_open("CUDA")};
+    s.w = rg_zeros(s.c, RG_F32, RG_SHAPE(1));
+    rg_realize(s.w);
+    struct stream big = {s.c, rg_randn(s.c, RG_F32, RG_SHAPE(64 << 20))};
+    rg_realize(big.w);
+    rg_jit *j = rg_jit_new(s.c, work, &big, 1);
+    double copies = streamed(&s, j, COPIES), alone = streamed(&s, j, WORK), both = streamed(&s, j, BOTH);
+    if (rg_status_of(s.c)) return fprintf(stderr, "batches: %s\n", rg_error(s.c)), 1;
+    char note[100];
+    snprintf(note, sizeof note, "copy alone %.0f us (%.1f GB/s), step alone %.0f us", copies * 1e6,
+             0.268435456 / copies, alone * 1e6);
+    result(b, "step on a pinned batch of 256 MiB", both, 0, copies > alone ? copies : alone, note);
+    rg_close(s.c);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        int (*fn)(struct bench *);
+    } own[] = {{"dependent tiny kernels", tiny}, {"mnist step", mnist}, {"step on a pinned batch", batches}};
+    struct bench b = {0};
+    const char *file = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--json") && i + 1 < argc)
+            file = argv[++i];
+        else
+            b.only = argv[i];
+    }
+    setenv("RIDGE_CACHE", "0", 0); /* a first step is one: nothing is there before it */
+    rg_ctx *c = rg_open("CUDA");
+    if (rg_status_of(c)) return printf("skipped: %s\n", rg_error(c)), 0;
+    b.peers = cublas_open();
+    if (file && !(b.json = fopen(file, "w"))) return perror(file), 1;
+    if (b.json) fprintf(b.json, "[");
+    printf("%-38s %11s %11s %8s %8s  %s\n", "row", "us", "cuBLAS", "ratio", "of floor", "");
+    int bad = table(&b);
+    for (size_t i = 0; i < sizeof own / sizeof *own && !bad; i++)
+        if (wanted(&b, own[i].name)) bad = own[i].fn(&b);
+    if (b.json) fprintf(b.json, "\n]\n"), fclose(b.json);
+    rg_close(c);
+    return bad;
 }

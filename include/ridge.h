@@ -666,7 +666,9 @@ RG_API const char *rg_file_note(const rg_file *f, const char *key);             
 RG_FN rg_status rg_save(const char *path, const char *const *names, rg_tensors xs);   /* a safetensors file of one tensor or more; written whole or not at all */
 /* A loader prepares batches in a thread of its own while you compute. fill writes batch number `step` to buf[i], one for each tensor that
  * was described, and returns 0; positive: there is no such batch, the data ends; negative: an error, which rg_loader_next reports. It
- * runs in that thread, one call after the other, and must not use the context. */
+ * runs in that thread, one call after the other, and must not use the context. On a GPU buf[i] is pinned memory, and each batch is copied
+ * to the device while you compute on the one before it: ask for a batch, then start the work on it, and the copy costs nothing as long as it
+ * is shorter than that work. */
 typedef struct rg_loader rg_loader;
 typedef int rg_fill_fn(void *user, uint64_t step, void *const *buf);
 typedef struct rg_batch_part { rg_dtype dtype; rg_ints shape; } rg_batch_part;

@@ -240,6 +240,8 @@ uint32_t store_new(rg_ctx *, size_t bytes, enum event_memory); /* an entry, with
 /* Gives it memory; throws. For whom: what n was made for, or what the call k is. */
 void store_need(rg_ctx *, uint32_t i, const uop *n);
 void store_need_call(struct call *, uint32_t i, enum dtype, const struct shape *);
+/* The same with memory that was allocated elsewhere, for as many bytes. */
+void store_give(struct call *, uint32_t i, void *mem, enum dtype, const struct shape *);
 void store_drop(rg_ctx *, uint32_t i);
 const uop *store_node(rg_ctx *, uint32_t i, uint32_t version, enum dtype, const struct shape *);
 /* A tensor with memory of its own and this value; throws. */

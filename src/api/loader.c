@@ -5,6 +5,10 @@
  * of a place belong to the thread before `made` passes it and to the program after, so nothing else needs one.
  * The thread calls nothing but fill: the context stays with the program's thread, and fill never runs twice at once.
  * A batch whose tensors could not be made (no memory) is not lost: the next call tries it again.
+ * On a device with memory of its own that copies beside its work, a batch is on its way there one call before it is asked
+ * for: rg_loader_next(k) gives out batch k, whose copy began in the call before, and begins the copy of batch k + 1 if that
+ * is prepared; so the copy runs beside the work on batch k. The place in the ring is free when the copy is done,
+ * which the next call but one waits for: `ahead` places and one more.
  * Tests: tests/unit/api_loader.c; bench/loader.c */
 #include "internal.h"
 
@@ -20,7 +24,13 @@ struct part {
     rg_dtype dt;
     uint32_t rank;
     int64_t d[SHAPE_MAX];
-    size_t at; /* inside a batch */
+    size_t at, bytes; /* at: inside a batch */
+};
+
+/* A batch on its way to the device. */
+struct flight {
+    struct dev_fetch *fetch; /* NULL: not begun */
+    void *mem[PARTS];        /* on the device; NULL: a tensor's by now */
 };
 
 struct rg_loader {
@@ -30,13 +40,15 @@ struct rg_loader {
     rg_fill_fn *fill;
     void *user;
     uint64_t first;
-    uint32_t ahead;
+    uint32_t ahead, places;
     char *mem;
-    size_t batch; /* bytes of one */
+    bool far;                /* batches fly */
+    struct flight flight[3]; /* by number: given out and perhaps still being copied, next, the one after it */
+    size_t batch;            /* bytes of one */
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t more, room; /* `made` grew or the data ended; `used` grew or all ends */
-    uint64_t made, used;
+    pthread_cond_t more, room;  /* `made` grew or the data ended; `used` grew or all ends */
+    uint64_t made, used, taken; /* used: places that are free again; taken: given out, not the thread's */
     bool stop;
     int result; /* of fill, once it is not 0 */
 };
@@ -48,11 +60,11 @@ static void *prepare(void *arg) {
     void *buf[PARTS];
     pthread_mutex_lock(&l->lock);
     while (!l->stop && !l->result) {
-        if (l->made - l->used == l->ahead) {
+        if (l->made - l->used == l->places) {
             pthread_cond_wait(&l->room, &l->lock);
             continue;
         }
-        char *place = l->mem + l->made % l->ahead * l->batch;
+        char *place = l->mem + l->made % l->places * l->batch;
         uint64_t step = l->first + l->made;
         pthread_mutex_unlock(&l->lock);
         for (size_t i = 0; i < l->parts; i++) buf[i] = place + l->part[i].at;
@@ -115,21 +127,36 @@ static void describe(struct call *k, const struct order *o, rg_loader *l) {
                      .fill = o->fill,
                      .user = o->user,
                      .first = o->o.first,
-                     .ahead = o->o.ahead ? o->o.ahead : 2};
+                     .ahead = o->o.ahead ? o->o.ahead : 2,
+                     .far = engine_fetches(k->c->engine)};
+    l->places = l->ahead + l->far;
     for (size_t i = 0; i < l->parts; i++) {
         size_t bytes = measure(k, &o->part[i], &l->part[i], i);
-        l->part[i].at = l->batch;
+        l->part[i].at = l->batch, l->part[i].bytes = bytes;
         l->batch += (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
         if (l->batch > SIZE_MAX / 2 / AHEAD)
             call_fail(k, RG_ELIMIT, "a batch of more than %zu bytes", SIZE_MAX / 2 / AHEAD);
     }
 }
 
+/* Waits for its copy; what is not a tensor's is given back. */
+static int land(rg_loader *l, struct err *e, struct flight *f, bool all) {
+    int code = f->fetch ? engine_fetched(l->c->engine, e, f->fetch) : 0;
+    f->fetch = NULL;
+    for (size_t i = 0; i < l->parts && all; i++) {
+        engine_free(l->c->engine, f->mem[i], RG_MAX(l->part[i].bytes, 1));
+        f->mem[i] = NULL;
+    }
+    return code;
+}
+
 static void release(rg_loader *l) {
+    struct err ignore = {0};
+    for (size_t i = 0; i < RG_COUNT(l->flight); i++) land(l, &ignore, &l->flight[i], true);
     pthread_cond_destroy(&l->more);
     pthread_cond_destroy(&l->room);
     pthread_mutex_destroy(&l->lock);
-    os_pages_free(l->mem, l->batch * l->ahead);
+    engine_host_free(l->c->engine, l->mem, l->batch * l->places);
     mem_free(l);
 }
 
@@ -153,7 +180,8 @@ static void do_new(struct call *k) {
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->more, NULL);
     pthread_cond_init(&l->room, NULL);
-    l->mem = os_pages(l->batch * l->ahead);
+    struct err e = {0};
+    l->mem = engine_host_alloc(k->c->engine, &e, l->batch * l->places);
     int bad = l->mem ? start(l) : ENOMEM;
     if (bad) {
         release(l);
@@ -185,17 +213,33 @@ struct taking {
     bool there;
 };
 
+static void free_place(rg_loader *l) {
+    pthread_mutex_lock(&l->lock);
+    l->used++;
+    pthread_cond_signal(&l->room);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static struct flight *flight(rg_loader *l, uint64_t number) {
+    return &l->flight[number % RG_COUNT(l->flight)];
+}
+
 static void do_await(struct call *k) {
     struct taking *t = k->p;
     rg_loader *l = t->l;
     if (!t->out) call_fail(k, RG_EINVAL, "the place for the tensors is NULL");
+    if (l->far && l->used < l->taken) { /* the batch of the call before: its copy is done by now, or soon */
+        if (land(l, &k->c->err, flight(l, l->used), false))
+            err_throw(&k->c->err, k->c->err.code, "the copy failed");
+        free_place(l);
+    }
     pthread_mutex_lock(&l->lock);
-    while (l->made == l->used && !l->result) pthread_cond_wait(&l->more, &l->lock);
-    t->there = l->made > l->used;
+    while (l->made == l->taken && !l->result) pthread_cond_wait(&l->more, &l->lock);
+    t->there = l->made > l->taken;
     int result = l->result;
     pthread_mutex_unlock(&l->lock);
     if (t->there) return;
-    uint64_t step = l->first + l->used;
+    uint64_t step = l->first + l->taken;
     if (result < 0)
         call_fail(k, RG_EIO, "fill failed at step %llu: it returned %d", (unsigned long long)step, result);
     if (!t->end)
@@ -203,14 +247,63 @@ static void do_await(struct call *k) {
                   (unsigned long long)step);
 }
 
+/* Begins the copy of a batch; on error nothing was. */
+static int begin(rg_loader *l, struct err *e, uint64_t number) {
+    struct flight *f = flight(l, number);
+    struct dev_piece piece[PARTS];
+    struct err ignore = {0};
+    char *place = l->mem + number % l->places * l->batch;
+    if (f->fetch) return 0;
+    for (size_t i = 0; i < l->parts; i++) {
+        if (!(f->mem[i] = engine_alloc(l->c->engine, e, RG_MAX(l->part[i].bytes, 1)))) break;
+        piece[i] = (struct dev_piece){f->mem[i], place + l->part[i].at, l->part[i].bytes};
+    }
+    if (e->code || engine_fetch(l->c->engine, e, piece, (uint32_t)l->parts, &f->fetch))
+        land(l, &ignore, f, true);
+    return e->code;
+}
+
+static void do_begin(struct call *k) {
+    rg_loader *l = k->p;
+    if (begin(l, &k->c->err, l->taken) || engine_order(k->c->engine, &k->c->err, flight(l, l->taken)->fetch))
+        err_throw(&k->c->err, k->c->err.code, "the copy failed");
+}
+
+/* The next one, if it is prepared. Without memory for it now, it begins when it is asked for. */
+static void begin_next(rg_loader *l) {
+    struct err ignore = {0};
+    pthread_mutex_lock(&l->lock);
+    bool there = l->made > l->taken;
+    pthread_mutex_unlock(&l->lock);
+    if (there) begin(l, &ignore, l->taken);
+}
+
+static const uop *build_landed(struct call *k) {
+    rg_loader *l = k->p;
+    size_t i = (size_t)k->i[0];
+    enum dtype dt = call_dtype(k, l->part[i].dt);
+    const struct shape *sh = shape_make(&k->g->shapes, l->part[i].d, l->part[i].rank);
+    void **mem = &flight(l, l->taken)->mem[i];
+    uint32_t s = store_new(k->c, l->part[i].bytes, EVENT_MEM_DATA);
+    store_give(k, s, *mem, dt, sh);
+    *mem = NULL;
+    return store_node(k->c, s, k->c->store[s].version, dt, sh);
+}
+
 /* Tensors of the batch at hand; false if one could not be made. */
 static bool take(rg_loader *l, const char *file, int line, rg_tensor *out) {
-    char *place = l->mem + l->used % l->ahead * l->batch;
+    char *place = l->mem + l->taken % l->places * l->batch;
+    struct err ignore = {0};
+    if (l->far && call_work(CALL(loader_next, .c = l->c, .p = l), do_begin)) return false;
     for (size_t i = 0; i < l->parts; i++) {
         const struct part *p = &l->part[i];
-        out[i] = call_tensor(CALL(loader_next, .c = l->c, .i = {(int64_t)p->dt}, .p = place + p->at,
-                                  .ints = {p->d, p->rank}, .build = build_from));
+        out[i] =
+            l->far
+                ? call_tensor(CALL(loader_next, .c = l->c, .i = {(int64_t)i}, .p = l, .build = build_landed))
+                : call_tensor(CALL(loader_next, .c = l->c, .i = {(int64_t)p->dt}, .p = place + p->at,
+                                   .ints = {p->d, p->rank}, .build = build_from));
         if (!l->c->err.code) continue;
+        if (l->far) land(l, &ignore, flight(l, l->taken), true);
         while (i > 0) rg_free(out[--i]);
         return false;
     }
@@ -223,10 +316,11 @@ rg_status rg_loader_next_at(const char *file, int line, rg_loader *l, rg_tensor 
     rg_status st = call_work(CALL(loader_next, .c = l->c, .p = &t), do_await);
     if (end) *end = !st && !t.there;
     if (t.there && take(l, file, line, out)) {
-        pthread_mutex_lock(&l->lock);
-        l->used++;
-        pthread_cond_signal(&l->room);
-        pthread_mutex_unlock(&l->lock);
+        l->taken++;
+        if (l->far)
+            begin_next(l);
+        else
+            free_place(l);
         return RG_OK;
     }
     st = (rg_status)l->c->err.code;

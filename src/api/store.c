@@ -80,14 +80,18 @@ static uint32_t owner(rg_ctx *c, const struct store *s, const struct site *call,
     return name;
 }
 
+static void count_memory(rg_ctx *c, const struct store *s) {
+    c->buffers++;
+    c->bytes += s->bytes, c->fresh_bytes += s->bytes;
+    c->peak = RG_MAX(c->peak, c->bytes);
+}
+
 static void take_memory(rg_ctx *c, uint32_t i, uint32_t whose) {
     struct store *s = &c->store[i];
     s->mem = engine_alloc_for(c->engine, &c->err, s->bytes, whose);
     if (!s->mem)
         err_throw(&c->err, RG_ENOMEM, "out of memory: no %zu bytes on device %s", s->bytes, c->device);
-    c->buffers++;
-    c->bytes += s->bytes, c->fresh_bytes += s->bytes;
-    c->peak = RG_MAX(c->peak, c->bytes);
+    count_memory(c, s);
 }
 
 static uint32_t owner_of(rg_ctx *c, const struct store *s, const uop *n) {
@@ -105,6 +109,14 @@ void store_need(rg_ctx *c, uint32_t i, const uop *n) {
 void store_need_call(struct call *k, uint32_t i, enum dtype dt, const struct shape *sh) {
     struct site at = {.file = k->file, .fn = k->fn + 3, .module = k->c->place.module, .line = k->line};
     take_memory(k->c, i, owner(k->c, &k->c->store[i], &at, 0, dt, sh));
+}
+
+void store_give(struct call *k, uint32_t i, void *mem, enum dtype dt, const struct shape *sh) {
+    struct site at = {.file = k->file, .fn = k->fn + 3, .module = k->c->place.module, .line = k->line};
+    uint32_t whose = owner(k->c, &k->c->store[i], &at, 0, dt, sh);
+    k->c->store[i].mem = mem;
+    engine_own(k->c->engine, mem, whose);
+    count_memory(k->c, &k->c->store[i]);
 }
 
 struct label {

@@ -55,6 +55,13 @@ struct dev_step {
 };
 struct dev_record; /* such a list, in the device's own form */
 
+struct dev_piece { /* of a copy from the host */
+    void *dst;
+    const void *src;
+    size_t n;
+};
+struct dev_fetch; /* a copy that is under way */
+
 /* What a device says about itself, for its machine model; sizes in bytes, rates in GB/s. */
 struct dev_info {
     char name[64];
@@ -115,6 +122,15 @@ struct device_ops {
      * before it, copies too. */
     int (*launch)(struct device *, struct err *, const struct dev_launch *);
     int (*wait)(struct device *, struct err *); /* until all that was begun is done; NULL: it always is */
+    /* NULL, or: copies from the host beside what runs. Memory of the host that the device reads by itself; NULL when there
+     * is no more. fetch begins to copy from it, after all that was begun before, and returns; what is launched later does
+     * not wait for it before `order`. The memory may change and the result be read by the host after `fetched`, which
+     * waits, and ends it. */
+    void *(*host_alloc)(struct device *, size_t);
+    void (*host_free)(struct device *, void *, size_t);
+    int (*fetch)(struct device *, struct err *, const struct dev_piece *, uint32_t n, struct dev_fetch **);
+    int (*order)(struct dev_fetch *, struct err *);
+    int (*fetched)(struct dev_fetch *, struct err *);
     /* NULL, or: a list of launches that the device starts as one. It takes as many of the first steps as it can hold in
      * one record; 0, and no record: the first must be launched. Buffers, numbers and scratch of the launches are looked at
      * when they are replayed, grids and functions when they are recorded; the launches must stay where they are. */

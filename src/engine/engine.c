@@ -76,7 +76,48 @@ int engine_copy(struct engine *en, struct err *e, enum dev_copy kind, void *dst,
     int code = en->ops->copy(en->dev, e, kind, dst, src, n);
     uint64_t t1 = os_now_ns();
     enum { PAGEABLE = 4 }; /* a user's memory is: it goes through pinned pieces */
-    event_add(EVENT_COPY, en->event_name, t0, t1, (int64_t)n, kind + (en->ops->far && kind != COPY_WITHIN ? PAGEABLE : 0));
+    event_add(EVENT_COPY, en->event_name, t0, t1, (int64_t)n,
+              kind + (en->ops->far && kind != COPY_WITHIN ? PAGEABLE : 0));
     if (!code) engine_log_copy(en, kind, n, t1 - t0);
+    return code;
+}
+
+void *engine_host_alloc(struct engine *en, struct err *e, size_t n) {
+    void *p = en->ops->host_alloc ? en->ops->host_alloc(en->dev, n) : os_pages(n);
+    if (!p)
+        err_set(e, RG_ENOMEM, "the host has no %zu bytes of memory that device %s can copy from", n,
+                en->ops->name);
+    return p;
+}
+
+void engine_host_free(struct engine *en, void *p, size_t n) {
+    if (!p) return;
+    if (en->ops->host_free)
+        en->ops->host_free(en->dev, p, n);
+    else
+        os_pages_free(p, n);
+}
+
+bool engine_fetches(const struct engine *en) { return en->ops->fetch != NULL; }
+
+/* The record says how long it took to ask; the wait, if there is one, is in engine_fetched. */
+int engine_fetch(struct engine *en, struct err *e, const struct dev_piece *p, uint32_t n,
+                 struct dev_fetch **out) {
+    uint64_t t0 = os_now_ns();
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < n; i++) bytes += p[i].n;
+    int code = en->ops->fetch(en->dev, e, p, n, out);
+    uint64_t t1 = os_now_ns();
+    event_add(EVENT_COPY, en->event_name, t0, t1, (int64_t)bytes, COPY_IN);
+    if (!code) engine_log_copy(en, COPY_IN, bytes, t1 - t0);
+    return code;
+}
+
+int engine_order(struct engine *en, struct err *e, struct dev_fetch *f) { return en->ops->order(f, e); }
+
+int engine_fetched(struct engine *en, struct err *e, struct dev_fetch *f) {
+    uint64_t t0 = os_now_ns();
+    int code = en->ops->fetched(f, e);
+    event_add(EVENT_WAIT, en->event_name, t0, os_now_ns(), 0, 0);
     return code;
 }

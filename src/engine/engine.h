@@ -96,6 +96,14 @@ void engine_reset_peak(struct engine *);
 struct event_list;
 /* The blocks that are in use, as ALLOC records from the time when they were taken; in the arena, which may throw. */
 void engine_blocks(struct engine *, struct arena *, struct event_list *out);
+/* Memory of the host from which engine_fetch copies: NULL and an error when there is no more. */
+void *engine_host_alloc(struct engine *, struct err *, size_t n);
+void engine_host_free(struct engine *, void *p, size_t n);
+/* Copies from such memory that go on beside what is launched; see device.h. Of a device that has them: engine_fetches. */
+bool engine_fetches(const struct engine *);
+int engine_fetch(struct engine *, struct err *, const struct dev_piece *, uint32_t n, struct dev_fetch **);
+int engine_order(struct engine *, struct err *, struct dev_fetch *);
+int engine_fetched(struct engine *, struct err *, struct dev_fetch *);
 /* OUT waits until everything that was started is done. */
 int engine_copy(struct engine *, struct err *, enum dev_copy, void *dst, const void *src, size_t n);
 

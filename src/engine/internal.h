@@ -307,6 +307,8 @@ uint32_t owner_name(enum event_memory, size_t asked, const char *what);
 /* realize.c: the plan with the buffers, results and VARs of r; r->ir and r->graph are not looked at. */
 int plan_run(struct engine *, struct err *, struct plan *, const struct realize *r, struct realize_stats *);
 
+/* How programs are lowered for the engine's device. */
+void prog_target(const struct engine *, struct lower_opts *);
 /* The program of a kernel of a plan under a list, in an ir that holds the kernel. */
 void prog_lower(const struct sched_prog *, struct ir *, const struct kernel *, const struct lower_opts *,
                 struct linear *out);

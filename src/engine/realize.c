@@ -149,8 +149,11 @@ static void plan(struct call *c, struct schedule *s) {
 static const char *choose_opts(struct call *c, struct sched_prog *p) {
     if (env_int(ENV_NOOPT)) return "";
     if (p->kernel.opts && *p->kernel.opts) return p->kernel.opts;
-    if (c->en->ops->text == DEV_CUDA) return opts_heuristic_gpu(p->ir, &p->kernel);
     return tune_opts(c->en, p);
+}
+
+void prog_target(const struct engine *en, struct lower_opts *how) {
+    if (en->ops->text == DEV_CUDA) how->vec_bytes = 16, how->narrow = true;
 }
 
 void prog_lower(const struct sched_prog *p, struct ir *ir, const struct kernel *k, const struct lower_opts *o,
@@ -169,7 +172,7 @@ static const char *lower_one(struct call *c, struct sched_prog *p, struct linear
     str_init(&dump, c->work);
     const char *opts = choose_opts(c, p);
     struct lower_opts how = {.opts = opts, .log = &log};
-    if (c->en->ops->text == DEV_CUDA) how.vec_bytes = 16, how.narrow = true;
+    prog_target(c->en, &how);
     prog_lower(p, p->ir, &p->kernel, &how, lin);
     if (c->en->ops->text == DEV_C) predict_traffic(c->work, lin, &c->en->plans.model);
     for (int i = 0; i < 3; i++) lin->est.into[i] *= p->share;

@@ -11,7 +11,9 @@
  * machine model, threads and the kernel's text), and later plans use it, with BEAM or without, unless RIDGE_TUNED=0.
  * A record holds everything that was tried; `ridge tune --show` prints it. What is read is checked before it is used:
  * the list must be legal and must add up as the heuristic's does.
- * On one thread the thread's own clock is read, which neighbours do not disturb.
+ * On one thread the thread's own clock is read, which neighbours do not disturb; a GPU is asked for the time of each run,
+ * with its caches as the run before left them. There a list that shares a sum among other threads rounds otherwise,
+ * and is refused like any other that differs.
  * Tests: tests/unit/tune.c, tests/cli/tune.sh */
 #include "engine/internal.h"
 
@@ -136,10 +138,7 @@ static void find_guarded(void *arg) {
     c->out = find_record(c->en, key);
 }
 
-/* So far for devices whose memory this process sees, and whose clock it may read. */
-static bool can_search(const struct engine *en) {
-    return en->ops->kind == DEV_RUNS && en->ops->text == DEV_C;
-}
+static bool can_search(const struct engine *en) { return en->ops->kind == DEV_RUNS; }
 
 const struct tuned *tune_find(struct engine *en, struct sched_prog *p) {
     struct find_call c = {en, p, NULL};
@@ -152,6 +151,7 @@ const struct tuned *tune_find(struct engine *en, struct sched_prog *p) {
 
 static const char *heuristic(struct engine *en, struct sched_prog *p) {
     if (en->tuning.heuristic) return en->tuning.heuristic;
+    if (en->ops->text == DEV_CUDA) return opts_heuristic_gpu(p->ir, &p->kernel);
     return opts_heuristic(p->ir, &p->kernel, 0, en->ops->workers(en->dev));
 }
 
@@ -222,7 +222,9 @@ static void lower_trial(void *arg) {
     ir_init(&x->ir, &x->arena);
     x->kernel = j->p->kernel;
     x->kernel.sink = ir_import(&x->ir, j->p->ir, j->p->kernel.sink);
-    prog_lower(j->p, &x->ir, &x->kernel, &(struct lower_opts){.opts = x->opts}, &x->lin);
+    struct lower_opts how = {.opts = x->opts};
+    prog_target(x->t->en, &how);
+    prog_lower(j->p, &x->ir, &x->kernel, &how, &x->lin);
     x->predicted = predict_seconds(&x->arena, &x->lin, &x->t->en->plans.model, x->t->threads);
 }
 
@@ -257,7 +259,9 @@ static void propose(struct tune *t, const char *base, uint32_t most) {
     struct trial *x = arena_new(&t->arena, struct trial);
     uint64_t seed = hash_bytes(base, strlen(base), t->cand.n);
     uint32_t from = t->cand.n;
-    opts_space(&t->ir, &t->kernel, base, 0, t->threads, seed, most, &lists);
+    struct lower_opts how = {0};
+    prog_target(t->en, &how);
+    opts_space(&t->ir, &t->kernel, base, how.vec_bytes, t->threads, seed, most, &lists);
     for (uint32_t i = 0; i < lists.n; i++) {
         uint64_t key = hash_bytes(lists.p[i], strlen(lists.p[i]), 5);
         if (map_get(&t->seen, key, NULL)) continue;
@@ -357,11 +361,31 @@ static bool is_nan_at(enum dtype dt, const char *p) {
     }
 }
 
-static bool same_values(enum dtype dt, const char *x, const char *y, size_t bytes) {
+static bool same_here(enum dtype dt, const char *x, const char *y, size_t bytes) {
     if (!memcmp(x, y, bytes)) return true;
     for (size_t i = 0, n = dtype_info[dt].bytes; i + n <= bytes; i += n)
         if (memcmp(x + i, y + i, n) && !(is_nan_at(dt, x + i) && is_nan_at(dt, y + i))) return false;
     return true;
+}
+
+/* Of memory on a device that this process does not see, pieces are copied out. */
+static bool same_values(struct tune *t, enum dtype dt, const char *x, const char *y, size_t bytes) {
+    enum { PIECE = 8 << 20 };
+    if (!t->en->ops->far) return same_here(dt, x, y, bytes);
+    struct err e = {0};
+    char *here = os_pages(2 * PIECE);
+    if (!here) err_throw(&t->err, RG_ENOMEM, "no memory on the host to compare results");
+    bool same = true;
+    for (size_t at = 0; at < bytes && same && !e.code; at += PIECE) {
+        size_t n = RG_MIN(bytes - at, (size_t)PIECE);
+        if (t->en->ops->copy(t->en->dev, &e, COPY_OUT, here, x + at, n) ||
+            t->en->ops->copy(t->en->dev, &e, COPY_OUT, here + PIECE, y + at, n))
+            break;
+        same = same_here(dt, here, here + PIECE, n);
+    }
+    os_pages_free(here, 2 * PIECE);
+    if (e.code) fail(t, &e);
+    return same;
 }
 
 /* Runs every new candidate once on the same data. The list in use says what is right. */
@@ -376,7 +400,7 @@ static void check(struct tune *t, uint32_t from) {
             if (!t->want[b]) continue;
             if (!i)
                 move(t, t->want[b], t->work[b], j->bytes[b]);
-            else if (!same_values(j->dt[b], t->work[b], t->want[b], j->bytes[b]))
+            else if (!same_values(t, j->dt[b], t->work[b], t->want[b], j->bytes[b]))
                 c->state = TUNED_WRONG, c->out = true;
         }
         t->wrong += c->state == TUNED_WRONG;
@@ -545,7 +569,9 @@ static void tune_guarded(void *arg) {
                            .dt = c->dt,
                            .use = prog_uses(ir->arena, x->p),
                            .same = same};
-    prog_lower(x->p, ir, c->kernel, &(struct lower_opts){.opts = job.opts}, &lin);
+    struct lower_opts how = {.opts = job.opts};
+    prog_target(x->en, &how);
+    prog_lower(x->p, ir, c->kernel, &how, &lin);
     if (plans_model(x->en, &e) || engine_compile(x->en, &e, &one, 1, &k))
         err_throw(ir->err, e.code, "%s", e.msg);
     job.k = k;
@@ -560,7 +586,8 @@ int engine_tune(struct engine *en, struct err *e, const struct engine_tune_call 
     struct err *inner = c->ir->err;
     *out = NULL;
     if (!can_search(en))
-        return err_set(e, RG_EUNSUPPORTED, "search works on the CPU only, not on device %s", en->ops->name);
+        return err_set(e, RG_EUNSUPPORTED, "device %s runs nothing: there is nothing to search for",
+                       en->ops->name);
     int code = err_guard(inner, tune_guarded, &x);
     *out = x.out;
     return code && e != inner ? err_set(e, code, "%s", inner->msg) : code;

@@ -147,6 +147,15 @@ static const char tiles[] =
 
 void gpu_common(struct str *o) { str_add(o, common); }
 
+/* The first thing in a kernel: what it was started beside is done, and its memory is there; from then on others may be
+ * started beside it. Where nothing of that kind was asked for, nothing happens (device/cuda/graph.c asks). */
+static const char begin[] = "I void after() {\n"
+                            "#if __CUDA_ARCH__ >= 900\n"
+                            "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
+                            "    asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");\n"
+                            "#endif\n"
+                            "}\n";
+
 void render_cuda_preamble(struct str *o) {
     str_add(o, types);
     gpu_common(o);
@@ -154,4 +163,5 @@ void render_cuda_preamble(struct str *o) {
     str_add(o, halves);
     str_add(o, threads);
     str_add(o, tiles);
+    str_add(o, begin);
 }

@@ -855,6 +855,7 @@ static void open_teams(struct gpu *c) {
 static void body(struct gpu *c, struct leaves *l) {
     const struct linear *lin = c->r.lin;
     bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;
+    if (!c->d->cl) line(&c->r, "after();");
     declare_vars(c, &l->var);
     declare_locals(c);
     if (c->block) {

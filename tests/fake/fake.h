@@ -17,6 +17,7 @@ struct fake {
     uint32_t allocs, launches, copies, modules, streams, events,
         contexts;                                    /* allocs, launches, copies: so far */
     uint32_t graphs, nodes, edges, changes, replays; /* graphs: alive; the others: so far */
+    uint32_t early;                                  /* edges whose second kernel may begin before the first is done */
     uint32_t launched_nodes;                         /* of all replays */
     uint32_t compiled;                               /* texts */
 };

@@ -430,6 +430,38 @@ TEST_MANUAL(cuda_gpu_negates_with_care, 120) {
     engine_close(en);
 }
 
+/* Batches that are copied while the ones before them are worked on: each step sees its own, and all of it. */
+enum { BATCH = 8 << 20 };
+static int fill_batch(void *user, uint64_t number, void *const *buf) {
+    float *x = buf[0];
+    (void)user;
+    for (int i = 0; i < BATCH; i++) x[i] = (float)number;
+    return number >= 40;
+}
+static rg_status least_and_most(void *user, const rg_tensor *in, rg_tensor *out) {
+    (void)user;
+    out[0] = rg_min(in[0]), out[1] = rg_max(in[0]);
+    return RG_OK;
+}
+
+TEST_MANUAL(cuda_gpu_loader, 120) {
+    rg_ctx *c = rg_open("CUDA");
+    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    int64_t n = BATCH;
+    rg_loader *l = rg_loader_new(c, (&(rg_batch_part){RG_F32, {&n, 1}}), 1, fill_batch, NULL);
+    rg_jit *j = rg_jit_new(c, least_and_most, NULL, 2);
+    float seen[40][2];
+    for (int i = 0; i < 40; i++) {
+        RG_SCOPE(c);
+        rg_tensor x, y[2];
+        if (rg_loader_next(l, &x, NULL) || rg_jit_call(j, RG_TENSORS(x), y)) FAIL("%s", rg_error(c));
+        for (int k = 0; k < 2; k++)
+            if (rg_read(y[k], &seen[i][k], sizeof(float))) FAIL("%s", rg_error(c));
+    }
+    for (int i = 0; i < 40; i++) CHECK(seen[i][0] == (float)i && seen[i][1] == (float)i);
+    rg_close(c);
+}
+
 /* Sums that many threads add to are whole; the same row sums in every run. */
 TEST_MANUAL(cuda_gpu_rows_repeat, 120) {
     rg_ctx *c = rg_open("CUDA");

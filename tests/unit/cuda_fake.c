@@ -79,6 +79,7 @@ TEST(cuda_fake_replays_as_a_graph) {
     CHECK_EQ(f->launched_nodes, 12);
     CHECK_EQ(f->nodes, 4);
     CHECK_EQ(f->edges, 4);
+    CHECK_EQ(f->early, 4);
     CHECK_EQ(f->changes, 1);    /* it was recorded with a copy of the input */
     for (int i = 0; i < 4; i++) /* another input: the one kernel that reads it is told */
         CHECK(!rg_jit_call(j, (rg_tensors){&in[i < 2], 1}, &y));
@@ -88,6 +89,22 @@ TEST(cuda_fake_replays_as_a_graph) {
     uint32_t allocs = f->allocs;
     for (int i = 0; i < 100; i++) CHECK(!rg_jit_call(j, (rg_tensors){&in[i % 2], 1}, &y));
     CHECK_EQ(f->allocs - allocs, 0);
+    rg_close(c);
+    check_empty(f);
+}
+
+/* Large kernels wait for each other as usual: 4 M elements are more blocks than multiprocessors. */
+TEST(cuda_fake_large_kernels_wait) {
+    struct fake *f = fake();
+    f->memory = (size_t)4 << 30;
+    rg_ctx *c = fake_open(f);
+    rg_tensor x = rg_zeros(c, RG_F32, RG_SHAPE(1 << 22)), y;
+    CHECK(!rg_realize(x));
+    rg_jit *j = rg_jit_new(c, diamond, NULL, 1);
+    for (int i = 0; i < 3; i++)
+        if (rg_jit_call(j, (rg_tensors){&x, 1}, &y)) FAIL("%s", rg_error(c));
+    CHECK_EQ(f->edges, 4);
+    CHECK_EQ(f->early, 0);
     rg_close(c);
     check_empty(f);
 }
@@ -142,4 +159,213 @@ TEST(cuda_fake_numbers_change) {
     CHECK_EQ(f->changes, 1 + 3); /* the input, once; the number, in calls 3, 4, 5 */
     rg_close(c);
     check_empty(f);
+}
+
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
+
+static int fill_numbers(void *user, uint64_t number, void *const *buf) {
+    float *x = buf[0];
+    int32_t *y = buf[1];
+    (void)user;
+    for (int i = 0; i < 100; i++) x[i] = (float)number + (float)i / 128;
+    *y = (int32_t)number;
+    return number >= 20;
+}
+
+/* Every batch in order and whole; all are copied by the GPU itself, from pinned memory. */
+TEST(cuda_fake_loader) {
+    struct fake *f = fake();
+    rg_ctx *c = fake_open(f);
+    static const int64_t hundred[] = {100};
+    static const rg_batch_part part[] = {{RG_F32, {hundred, 1}}, {RG_I32, {NULL, 0}}};
+    size_t pinned = f->pinned;
+    for (uint32_t ahead = 0; ahead < 4; ahead++) {
+        rg_loader *l = rg_loader_new(c, part, 2, fill_numbers, NULL, .ahead = ahead);
+        CHECK_EQ(f->pinned - pinned, (ahead ? ahead + 1 : 3) * (448 + 64));
+        bool end = false;
+        for (int i = 0; i < 20; i++) {
+            RG_SCOPE(c);
+            rg_tensor t[2];
+            float x[100];
+            int32_t y = -1;
+            if (rg_loader_next(l, t, &end) || end) FAIL("%s", rg_error(c));
+            CHECK(!rg_read(t[0], x, sizeof x) && !rg_read(t[1], &y, sizeof y));
+            for (int k = 0; k < 100; k++) CHECK(x[k] == (float)i + (float)k / 128);
+            CHECK_EQ(y, i);
+        }
+        rg_tensor none[2];
+        CHECK(!rg_loader_next(l, none, &end) && end && !none[0].id);
+        rg_loader_free(l);
+        CHECK_EQ(f->pinned, pinned);
+    }
+    rg_close(c);
+    check_empty(f);
+}
+
+/* Freed with a batch on its way; without pinned memory; a copy that does not begin. */
+TEST(cuda_fake_loader_errors) {
+    struct fake *f = fake();
+    rg_ctx *c = fake_open(f);
+    static const int64_t hundred[] = {100};
+    static const rg_batch_part part[] = {{RG_F32, {hundred, 1}}, {RG_I32, {NULL, 0}}};
+    rg_tensor t[2];
+    rg_loader *l = rg_loader_new(c, part, 2, fill_numbers, NULL);
+    CHECK(!rg_loader_next(l, t, NULL));
+    usleep(20000); /* the next two are prepared */
+    CHECK(!rg_loader_next(l, t, NULL));
+    rg_loader_free(l);
+    f->fail = "cuMemHostAlloc", f->code = 2;
+    CHECK(!rg_loader_new(c, part, 2, fill_numbers, NULL));
+    CHECK_EQ(rg_status_of(c), RG_ENOMEM);
+    CHECK(!rg_clear_error(c));
+    f->fail = NULL;
+    l = rg_loader_new(c, part, 2, fill_numbers, NULL);
+    f->fail = "cuMemcpyHtoDAsync_v2", f->code = 1;
+    CHECK_EQ(rg_loader_next(l, t, NULL), RG_EDEVICE);
+    CHECK(strstr(rg_error(c), "Fake GPU failed at a copy to the GPU"));
+    CHECK(!rg_clear_error(c));
+    f->fail = NULL; /* and the batch is not lost */
+    int32_t y = -1;
+    if (rg_loader_next(l, t, NULL) || rg_read(t[1], &y, sizeof y)) FAIL("%s", rg_error(c));
+    CHECK_EQ(y, 0);
+    rg_close(c);
+    check_empty(f);
+}
+
+/* ---- what may go wrong ---------------------------------------------------------------------------------------------- */
+
+static void check_refused(const char *words) {
+    rg_ctx *c = rg_open("CUDA");
+    if (rg_status_of(c) != RG_EDEVICE || !strstr(rg_error(c), words)) FAIL("%s", rg_error(c));
+    rg_close(c);
+    float x = 0; /* others go on */
+    c = rg_open("CPU");
+    CHECK(!rg_read(rg_add(rg_full(c, RG_F32, 1, RG_SHAPE(1)), 2), &x, sizeof x) && x == 3);
+    rg_close(c);
+}
+
+TEST(cuda_fake_drivers_that_do_not_serve) {
+    setenv("RIDGE_CUDA", "/nowhere/libcuda.so", 1);
+    env_reload();
+    check_refused("RIDGE_CUDA names no NVIDIA driver: /nowhere/libcuda.so cannot be loaded");
+    setenv("RIDGE_CUDA", "libm.so.6", 1);
+    env_reload();
+    check_refused("libm.so.6 has no function cuInit: it is older than CUDA 11.4");
+    struct fake *f = fake();
+    f->gpus = 0;
+    check_refused("finds no GPU");
+    f->gpus = 1, f->fail = "cuInit", f->code = 803;
+    check_refused("does not start: CUDA_ERROR_FAKE (as it was told)");
+    f->fail = NULL, f->version = 11030;
+    check_refused("the NVIDIA driver is for CUDA 11.3; CUDA 11.4 or newer is needed");
+    f->version = 13000, f->major = 6;
+    check_refused("Fake GPU has compute capability 6.0; 7.0 or newer is needed");
+    f->major = 9;
+    CHECK(!rg_close(fake_open(f)));
+    check_empty(f);
+}
+
+/* Each call of opening fails in turn: the error names what failed, and nothing is left behind. */
+TEST(cuda_fake_opening_fails) {
+    static const char *const call[] = {"cuDeviceGetCount", "cuDevicePrimaryCtxRetain", "cuStreamCreate",
+                                       "cuEventCreate", "cuMemHostAlloc"};
+    struct fake *f = fake();
+    for (size_t i = 0; i < RG_COUNT(call); i++)
+        for (int after = 0; after < 3; after++) {
+            f->fail = call[i], f->after = after, f->code = 304;
+            rg_ctx *c = rg_open("CUDA");
+            if (rg_status_of(c) && !strstr(rg_error(c), "failed at")) FAIL("%s", rg_error(c));
+            CHECK(rg_status_of(c) || (after && (i < 2 || (i == 2 && after == 2))));
+            rg_close(c);
+            f->fail = NULL;
+            check_empty(f);
+        }
+}
+
+/* Memory: what is kept is given back when there is no more, and only then is it an error. */
+TEST(cuda_fake_out_of_memory) {
+    struct fake *f = fake();
+    f->memory = 100 << 20;
+    struct engine *en = engine_open(&err, &device_cuda[0]);
+    CHECK(en);
+    void *a = engine_alloc(en, &err, 40 << 20), *b = engine_alloc(en, &err, 40 << 20);
+    CHECK(a && b);
+    engine_free(en, a, 40 << 20);
+    uint32_t allocs = f->allocs;
+    CHECK(engine_alloc(en, &err, 40 << 20) == a); /* kept: the driver is not asked */
+    CHECK_EQ(f->allocs, allocs);
+    engine_free(en, a, 40 << 20);
+    void *c = engine_alloc(en, &err, 56 << 20); /* fits only without it */
+    CHECK(c && f->used == (96 << 20));
+    CHECK(!engine_alloc(en, &err, 40 << 20) && err.code == RG_ENOMEM);
+    CHECK_STR(err.msg, "the CUDA device has no 41943040 bytes of memory left");
+    err_clear(&err);
+    engine_free(en, b, 40 << 20), engine_free(en, c, 56 << 20);
+    c = engine_alloc(en, &err, 96 << 20);
+    CHECK(c);
+    engine_free(en, c, 96 << 20);
+    engine_close(en);
+    check_empty(f);
+}
+
+static const struct ekernel *text_kernel(struct engine *en, const char *name) {
+    char text[200];
+    const struct ekernel *k;
+    snprintf(text, sizeof text, "extern \"C\" __global__ void %s(f32 *b0, u64 n, char *s, u64 d) { }\n",
+             name);
+    struct etext t = {.name = name, .text = text, .grid = 1, .nbuf = 1};
+    if (engine_compile_text(en, &err, &t, 1, &k)) FAIL("%s", err.msg);
+    return k;
+}
+
+/* A launch that the driver refuses is an error like others; a fault takes the device away, and says so from then on. */
+TEST(cuda_fake_lost) {
+    struct fake *f = fake();
+    struct engine *en = engine_open(&err, &device_cuda[0]);
+    CHECK(en);
+    struct engine_list *tame = engine_list_new(en, &err), *wild = engine_list_new(en, &err);
+    void *p = engine_alloc(en, &err, 4);
+    CHECK(p && !engine_list_add(tame, &err, text_kernel(en, "tame"), &p, NULL));
+    CHECK(!engine_list_add(wild, &err, text_kernel(en, "wild"), &p, NULL));
+    f->fail = "cuLaunchKernel", f->code = 701;
+    CHECK_EQ(engine_list_run(tame, &err), RG_EDEVICE);
+    CHECK_STR(err.msg, "Fake GPU failed at starting a kernel: CUDA_ERROR_FAKE (as it was told)");
+    err_clear(&err);
+    f->fail = NULL;
+    CHECK(!engine_list_run(tame, &err));
+    CHECK(!engine_list_run(wild, &err)); /* the fault shows later */
+    float x;
+    CHECK_EQ(engine_copy(en, &err, COPY_OUT, &x, p, 4), RG_EDEVICE);
+    CHECK(strstr(err.msg, "Fake GPU was lost: CUDA_ERROR_ILLEGAL_ADDRESS"));
+    err_clear(&err);
+    CHECK_EQ(engine_list_run(tame, &err), RG_EDEVICE);
+    CHECK(strstr(err.msg, "was lost earlier"));
+    err_clear(&err);
+    CHECK(!engine_alloc(en, &err, 1 << 20) && err.code == RG_EDEVICE);
+    engine_list_free(tame), engine_list_free(wild);
+    engine_close(en);
+    CHECK_EQ(f->contexts, 0);
+}
+
+/* A graph that cannot be made is an error of that call; later calls try again. */
+TEST(cuda_fake_graph_fails) {
+    static const char *const call[] = {"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags",
+                                       "cuGraphLaunch", "cuGraphExecKernelNodeSetParams"};
+    struct fake *f = fake();
+    for (size_t i = 0; i < RG_COUNT(call); i++) {
+        rg_ctx *c = fake_open(f);
+        rg_tensor x = ramp(c, 64), y;
+        rg_jit *j = rg_jit_new(c, diamond, NULL, 1);
+        CHECK(!rg_jit_call(j, (rg_tensors){&x, 1}, &y));
+        f->fail = call[i], f->after = 0, f->code = 304;
+        rg_status st = rg_jit_call(j, (rg_tensors){&x, 1}, &y);
+        if (!st) st = rg_jit_call(j, (rg_tensors){&x, 1}, &y); /* the input moved: parameters change */
+        CHECK_EQ(st, RG_EDEVICE);
+        CHECK(!rg_clear_error(c));
+        f->fail = NULL;
+        for (int k = 0; k < 3; k++)
+            if (rg_jit_call(j, (rg_tensors){&x, 1}, &y)) FAIL("%s: %s", call[i], rg_error(c));
+        rg_close(c);
+        check_empty(f);
+    }
 }

@@ -1,6 +1,6 @@
 /* cuda.c: an NVIDIA GPU as a device: memory, copies, code, launches.
  *
- * All work goes to one stream, in the order in which the engine asks for it, so that a block of memory may be used again
+ * Kernels go to one stream, in the order in which the engine asks for it, so that a block of memory may be used again
  * as soon as the engine says so and nothing waits but a read. The host runs ahead: a launch returns at once; a copy
  * in returns when its last piece is in pinned memory; a copy out waits.
  * Copies go through four pieces of pinned memory in turn: pageable memory would be staged by the driver, and stall.
@@ -90,11 +90,13 @@ static int prepare(struct device *d, struct err *e, int unit) {
     TRY(d->cu->retain(&d->context, d->number), "opening it");
     TRY(d->cu->make_current(d->context), "opening it");
     TRY(d->cu->stream_new(&d->stream, 1), "making a stream"); /* 1: does not wait for the default stream */
+    TRY(d->cu->stream_new(&d->copies, 1), "making a stream");
+    TRY(d->cu->event_new(&d->here, 2), "making an event"); /* 2: without time */
     TRY(d->cu->event_new(&d->begin, 0), "making an event");
     TRY(d->cu->event_new(&d->end, 0), "making an event");
     for (int i = 0; i < PIECES; i++) {
         TRY(d->cu->host_alloc((void **)&d->piece[i].p, PIECE, 0), "pinned memory");
-        TRY(d->cu->event_new(&d->piece[i].done, 2), "making an event"); /* 2: without time */
+        TRY(d->cu->event_new(&d->piece[i].done, 2), "making an event");
     }
     struct err ignore = {0};
     nvrtc_arch(cuda_nvrtc(&ignore), d->info.major, d->info.minor, d->arch);
@@ -104,12 +106,15 @@ static int prepare(struct device *d, struct err *e, int unit) {
 static void cuda_close(struct device *d) {
     if (d->context && !d->lost && !d->cu->make_current(d->context)) {
         if (d->stream) d->cu->stream_wait(d->stream);
+        if (d->copies) d->cu->stream_wait(d->copies);
         for (int i = 0; i < PIECES; i++) {
             if (d->piece[i].p) d->cu->host_free(d->piece[i].p);
             if (d->piece[i].done) d->cu->event_free(d->piece[i].done);
         }
         if (d->begin) d->cu->event_free(d->begin);
         if (d->end) d->cu->event_free(d->end);
+        if (d->here) d->cu->event_free(d->here);
+        if (d->copies) d->cu->stream_free(d->copies);
         if (d->stream) d->cu->stream_free(d->stream);
     }
     if (d->lost) d->cu->reset(d->number);
@@ -373,6 +378,8 @@ static int cuda_launch(struct device *d, struct err *e, const struct dev_launch 
         .workers = cuda_workers, .info = cuda_info, .target = cuda_target, .version = cuda_version,        \
         .compile = cuda_compile, .assembly = cuda_assembly, .load = cuda_load, .unload = cuda_unload,      \
         .symbol = cuda_symbol, .builtin = cuda_builtin, .launch = cuda_launch, .wait = cuda_wait,          \
+        .host_alloc = cuda_host_alloc, .host_free = cuda_host_free, .fetch = cuda_fetch,                   \
+        .order = cuda_order, .fetched = cuda_fetched,                                                      \
         .record = cuda_record, .replay = cuda_replay, .forget = cuda_forget,                               \
     }
 

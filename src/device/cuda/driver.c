@@ -71,6 +71,9 @@ static int load_driver(struct err *e) {
                        "or use another "
                        "device: DEVICE=CPU");
     if (find_all(e, lib, path, s, RG_COUNT(s))) return e->code;
+#define X(field, symbol, arguments) *(void **)&driver.field = os_dlsym(lib, symbol);
+    CUDA_DRIVER_NEW(X)
+#undef X
     int version = 0, code = driver.init(0);
     if (code == 100) return err_set(e, RG_EDEVICE, "the NVIDIA driver finds no GPU on this machine");
     if (code) {

@@ -5,6 +5,8 @@
  * not depend on each other run side by side. It is made kernel by kernel from what the engine says waits for what.
  * What a kernel is given (addresses, numbers, scratch memory) is compared at each replay with what it was given last, and
  * only kernels for which that changed are told. A graph that still runs is not affected by that.
+ * Small kernels are brought to the multiprocessors while the ones that they wait for still run: their code waits itself
+ * (after() in render/cuda_pre.c), which hides what starting a kernel costs. Large ones would only be in the way.
  * Functions that run on the host are no part of a graph, nor are launches of nothing: the list ends before them.
  * Tests: tests/unit/cuda_fake.c, tests/unit/cuda.c (need a GPU) */
 #include "device/cuda/internal.h"
@@ -69,6 +71,20 @@ static struct cu_kernel_node told(const struct node *x, void *extra[5], size_t *
                                    .extra = extra};
 }
 
+/* No more blocks than there are multiprocessors. */
+static bool is_small(const struct device *d, const struct node *x) {
+    return x->blocks <= (unsigned)d->info.units;
+}
+
+/* May step s begin before those that it waits for are done? */
+static bool early(const struct dev_record *r, const struct dev_step *s, const struct node *x) {
+    const struct device *d = r->d;
+    if (!d->cu->graph_edges || d->info.major < 9 || !is_small(d, x)) return false;
+    for (uint32_t k = 0; k < s->nafter; k++)
+        if (!is_small(d, &r->node[s->after[k]])) return false;
+    return true;
+}
+
 static int add_node(struct dev_record *r, struct err *e, const struct dev_step *s, uint32_t i,
                     cu_node *after) {
     struct device *d = r->d;
@@ -81,7 +97,12 @@ static int add_node(struct dev_record *r, struct err *e, const struct dev_step *
     cuda_shape(x->l, &x->blocks, &x->threads);
     for (uint32_t k = 0; k < s->nafter; k++) after[k] = r->node[s->after[k]].node;
     struct cu_kernel_node p = told(x, extra, &bytes);
-    CUDA_TRY(d->cu->graph_kernel(&x->node, r->graph, after, s->nafter, &p), "recording a kernel");
+    bool soon = early(r, s, x);
+    CUDA_TRY(d->cu->graph_kernel(&x->node, r->graph, after, soon ? 0 : s->nafter, &p), "recording a kernel");
+    /* from port 1, "may begin", by an edge of type 1, "programmatic" */
+    for (uint32_t k = 0; soon && k < s->nafter; k++)
+        CUDA_TRY(d->cu->graph_edges(r->graph, &after[k], &x->node, &(struct cu_edge){1, 0, 1, {0}}, 1),
+                 "recording what waits");
     return 0;
 }
 

@@ -55,6 +55,7 @@ struct cu_edge {
     X(stream_new,      "cuStreamCreate",               (cu_stream *, unsigned))                    \
     X(stream_free,     "cuStreamDestroy_v2",           (cu_stream))                                \
     X(stream_wait,     "cuStreamSynchronize",          (cu_stream))                                \
+    X(stream_after,    "cuStreamWaitEvent",            (cu_stream, cu_event, unsigned))            \
     X(event_new,       "cuEventCreate",                (cu_event *, unsigned))                     \
     X(event_free,      "cuEventDestroy_v2",            (cu_event))                                 \
     X(event_record,    "cuEventRecord",                (cu_event, cu_stream))                      \
@@ -74,6 +75,11 @@ struct cu_edge {
     X(graph_launch,    "cuGraphLaunch",                (cu_exec, cu_stream))                       \
     X(graph_change,    "cuGraphExecKernelNodeSetParams", (cu_exec, cu_node, const struct cu_kernel_node *)) \
     X(graph_drop,      "cuGraphExecDestroy",           (cu_exec))
+
+/* The same, of newer drivers: NULL where they are missing. */
+#define CUDA_DRIVER_NEW(X)                                                                         \
+    X(graph_edges,     "cuGraphAddDependencies_v2",    (cu_graph, const cu_node *, const cu_node *, \
+                                                        const struct cu_edge *, size_t))
 
 /* All return an nvrtcResult: 0 is success. A program is opaque.
  *  field            symbol                        arguments */
@@ -95,6 +101,7 @@ struct cu_edge {
 struct cuda_driver {
 #define X(field, symbol, arguments) int(*field) arguments;
     CUDA_DRIVER(X)
+    CUDA_DRIVER_NEW(X)
 #undef X
 };
 struct cuda_nvrtc {
@@ -123,8 +130,9 @@ struct device {
     const struct cuda_driver *cu;
     int number; /* CUdevice */
     cu_context context;
-    cu_stream stream;
-    cu_event begin, end; /* of a timed launch */
+    cu_stream stream, copies; /* copies: from pinned memory, beside the kernels */
+    cu_event begin, end;      /* of a timed launch */
+    cu_event here;            /* in `stream`: what a copy waits for */
     struct cuda_piece piece[CUDA_PIECES];
     int next;
     bool lost;
@@ -149,6 +157,13 @@ int cuda_limits(struct err *, const struct dev_launch *);
 /* Threads and blocks of a launch. */
 void cuda_shape(const struct dev_launch *, unsigned *blocks, unsigned *threads);
 int cuda_shared(struct device *, const struct dev_launch *); /* a CUresult: it may have the shared memory that it needs */
+
+/* fetch.c: device_ops.host_alloc .. fetched */
+void *cuda_host_alloc(struct device *, size_t);
+void cuda_host_free(struct device *, void *, size_t);
+int cuda_fetch(struct device *, struct err *, const struct dev_piece *, uint32_t n, struct dev_fetch **);
+int cuda_order(struct dev_fetch *, struct err *);
+int cuda_fetched(struct dev_fetch *, struct err *);
 
 /* graph.c: device_ops.record, replay, forget */
 int cuda_record(struct device *, struct err *, const struct dev_step *, uint32_t n, uint32_t *taken,

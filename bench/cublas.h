@@ -1,0 +1,84 @@
+/* cublas.h: NVIDIA's own matrix products, found at run time, as the peer of ours in bench/gpu.c. They run in the GPU's
+ * primary context, which is ours too, on memory of their own, filled with random numbers once. */
+#ifndef BENCH_CUBLAS_H
+#define BENCH_CUBLAS_H
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum cublas_type { CUBLAS_F32 = 0, CUBLAS_F16 = 2, CUBLAS_BF16 = 14 }; /* cudaDataType */
+
+static struct cublas {
+    void *handle;
+    int (*create)(void **);
+    int (*gemm)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int,
+                const void *, void *, int, int, int, int);
+    int (*alloc)(uint64_t *, size_t), (*release)(uint64_t), (*copy)(uint64_t, const void *, size_t),
+        (*wait)(void);
+    uint64_t a, b, c;
+    int m, n, k, types, next;
+    enum cublas_type t;
+} cublas;
+
+static inline void *cublas_find(void *lib, const char *name) { return lib ? dlsym(lib, name) : NULL; }
+
+/* False: it is not there. The GPU's context must be current: after something ran on it. */
+static inline int cublas_open(void) {
+    static const char *const name[] = {
+        "libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.13",
+        "/usr/local/cuda/lib64/libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so"};
+    void *lib = NULL, *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    for (size_t i = 0; i < sizeof name / sizeof *name && !lib; i++) lib = dlopen(name[i], RTLD_NOW);
+    *(void **)&cublas.create = cublas_find(lib, "cublasCreate_v2");
+    *(void **)&cublas.gemm = cublas_find(lib, "cublasGemmEx");
+    *(void **)&cublas.alloc = cublas_find(driver, "cuMemAlloc_v2");
+    *(void **)&cublas.release = cublas_find(driver, "cuMemFree_v2");
+    *(void **)&cublas.copy = cublas_find(driver, "cuMemcpyHtoD_v2");
+    *(void **)&cublas.wait = cublas_find(driver, "cuCtxSynchronize");
+    return cublas.create && cublas.gemm && cublas.alloc && cublas.release && cublas.copy && cublas.wait &&
+           !cublas.create(&cublas.handle);
+}
+
+/* Random numbers of magnitude about 1, as bits of the type. */
+static inline uint64_t cublas_random(size_t count, enum cublas_type t) {
+    size_t size = t == CUBLAS_F32 ? 4 : 2;
+    uint64_t p = 0, x = 88172645463325252u;
+    char *host = malloc(count * size);
+    for (size_t i = 0; i < count && host; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        float f = (float)(int32_t)(uint32_t)x / 1073741824.0f;
+        uint32_t bits;
+        __builtin_memcpy(&bits, &f, 4);
+        uint16_t half = t == CUBLAS_BF16 ? (uint16_t)(bits >> 16)
+                                         : (uint16_t)((x >> 48 & 0x83ff) | (10 + (x >> 33) % 6) << 10);
+        __builtin_memcpy(host + i * size, t == CUBLAS_F32 ? (void *)&bits : (void *)&half, size);
+    }
+    if (!host || cublas.alloc(&p, count * size) || cublas.copy(p, host, count * size)) p = 0;
+    free(host);
+    return p;
+}
+
+/* C = A B, row-major, B transposed if `nt`. Weights larger than the L2 need no second copy to be cold. */
+static inline int cublas_begin(enum cublas_type t, int m, int n, int k, int nt) {
+    cublas.m = m, cublas.n = n, cublas.k = k, cublas.t = t, cublas.types = nt;
+    cublas.a = cublas_random((size_t)m * (size_t)k, t), cublas.b = cublas_random((size_t)n * (size_t)k, t);
+    cublas.c = cublas_random((size_t)m * (size_t)n, t);
+    return cublas.a && cublas.b && cublas.c;
+}
+
+/* In cuBLAS's columns that is C^T = B^T A^T. float32 is computed in float32. */
+static inline int cublas_run(void) {
+    static const float one = 1, zero = 0;
+    enum { COMPUTE_32F = 68, DEFAULT = -1 };
+    int m = cublas.m, n = cublas.n, k = cublas.k, t = (int)cublas.t;
+    return cublas.gemm(cublas.handle, cublas.types, 0, n, m, k, &one, (void *)cublas.b, t,
+                       cublas.types ? k : n, (void *)cublas.a, t, k, &zero, (void *)cublas.c, t, n,
+                       COMPUTE_32F, DEFAULT);
+}
+
+static inline void cublas_end(void) {
+    cublas.release(cublas.a), cublas.release(cublas.b), cublas.release(cublas.c);
+}
+
+#endif
