@@ -281,6 +281,13 @@ static bool write_places(struct view *v, struct conv *k, struct str *out, bool c
     struct cut sum = cut_sum(v, out, tap, c->mr * c->nv);
     if (k->phases && k->windows == 2 && c->mr * c->nv * size_of(v, tap) * size_of(v, k->tap[0]) <= 128)
         str_printf(out, " UNROLL(%s)", v->axis[k->tap[0]].name); /* few taps are left */
+    if (k->phases && looped) { /* the filters of a phase and some channels stay in the nearest cache */
+        const char *order = "";
+        for (int i = 0; i < k->phases; i++) order = LIST(v, order, v->axis[k->phase[i]].name);
+        order = LIST(v, order, cols.loop);
+        for (int i = 0; i < k->windows - 1; i++) order = LIST(v, order, v->axis[k->place[i]].name);
+        str_printf(out, " ORDER(%s)", LIST(v, order, rows.loop));
+    }
     if (!(at = grid_axis(v, c))) return false;
     stage_filter(v, k, out, at, c->m == k->channel ? &rows : &cols, sum.out);
     return true;

@@ -179,7 +179,7 @@ void cut_columns(struct view *v, struct contract *c, struct str *out, const char
  * beyond the edges. Packing is work too: of a panel's rows once for all columns of the tile, and the other way round. */
 static void split_panels(const struct view *v, const struct contract *c, int64_t mt, int64_t nt, int64_t *gm,
                          int64_t *gn) {
-    enum { PACK = 6, MORE = 6 };
+    enum { PACK_ROWS = 8, PACK_COLUMNS = 4, MORE = 6 }; /* rows are turned */
     double rest = 1, best = 1e30, rows = (double)c->mr, cols = (double)(c->nv * c->lanes);
     for (int i = 0; i < v->naxis; i++)
         if (i != c->m && i != c->n) rest *= c->left[i];
@@ -193,7 +193,8 @@ static void split_panels(const struct view *v, const struct contract *c, int64_t
             double all = rest * (double)(ceil_div(mt, pm) * ceil_div(nt, pn)), n = RG_MIN(v->threads, all);
             double idle = (double)ceil_div((int64_t)all, (int64_t)n) * v->threads / all;
             double work = (double)(pm * ceil_div(mt, pm)) * (double)(pn * ceil_div(nt, pn));
-            double cost = work * idle * (1 + PACK / (rows * (double)pm) + PACK / (cols * (double)pn));
+            double cost =
+                work * idle * (1 + PACK_COLUMNS / (rows * (double)pm) + PACK_ROWS / (cols * (double)pn));
             if (cost < 0.999 * best) best = cost, *gm = y, *gn = x;
         }
 }
