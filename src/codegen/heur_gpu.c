@@ -11,12 +11,14 @@
 #include "heur.h"
 
 #define SECTOR 32.0
-#define FULL (132 * 1024.0) /* threads that keep a large GPU busy */
-#define SHARE_LEAST 32      /* values of a loop that are worth a block */
-#define MOST_GRID 1e9       /* iterations of the grid; 2^31 is the limit */
-#define MOST_SHARE 512.0    /* threads of a block, each with four values */
-#define MANY_BLOCKS 2048.0  /* that keep a large GPU busy */
-#define MOST_KEPT 65536.0   /* numbers of the rows that the registers of a block keep (cuda_block.c) */
+#define FULL (132 * 1024.0)   /* threads that keep a large GPU busy */
+#define SHARE_LEAST 32        /* values of a loop that are worth a block */
+#define MOST_GRID 1e9         /* iterations of the grid; 2^31 is the limit */
+#define MOST_SHARE 512.0      /* threads of a block, each with four values */
+#define LONG_SUM 1024.0       /* products of one result .. */
+#define FEW_RESULTS 1048576.0 /* .. of so few that blocks of threads should share them */
+#define MANY_BLOCKS 2048.0    /* that keep a large GPU busy */
+#define MOST_KEPT 65536.0     /* numbers of the rows that the registers of a block keep (cuda_block.c) */
 
 static bool is_shareable(const struct haxis *a) {
     return !a->grid && !a->scan && !a->fixed && a->most >= SHARE_LEAST;
@@ -266,6 +268,86 @@ static const char *choose(struct view *v) {
     return is_legal(v, &s) ? s.p + 1 : "";
 }
 
+/* ---- long sums of products along memory ------------------------------------------------------------------------ */
+
+/* The innermost loop, if all loops are one sum of products and both factors walk along memory with it; else -1. */
+static int dot_loop(const struct view *v, double *depth) {
+    int at = -1, moving = 0;
+    *depth = 1;
+    if (v->reduces != 1 || v->scans || v->stages || !product_of(v)) return -1;
+    for (int i = 0; i < v->naxis; i++) {
+        const struct haxis *a = &v->axis[i];
+        if (a->fixed || a->size < 0) return -1;
+        if (a->grid) continue;
+        if (!a->reduce || a->members > 1) return -1;
+        at = i, *depth *= (double)a->size;
+    }
+    for (int i = 0; i < v->nspot && at >= 0; i++) {
+        const struct hspot *s = &v->spot[i];
+        if (s->gate || s->add) return -1;
+        if (s->store || !has_axis(v, s->mask, at)) continue;
+        if (spot_stride(v, s, at, 4) != 1) return -1;
+        moving++;
+    }
+    return moving >= 2 ? at : -1;
+}
+
+/* A short grid axis along which a factor walks over the same elements as along the loop: the taps of a window. */
+static int tap_axis(const struct view *v, int loop) {
+    for (int i = 0; i < v->naxis; i++) {
+        const struct haxis *a = &v->axis[i];
+        if (!a->grid || a->size < 2 || a->size > 8) continue;
+        for (int k = 0; k < v->nspot; k++) {
+            const struct hspot *s = &v->spot[k];
+            if (!s->store && has_axis(v, s->mask, loop) && spot_stride(v, s, i, 1) == 1) return i;
+        }
+    }
+    return -1;
+}
+
+/* The other factor's results: as many as divide its largest axis. */
+static void tile_of_other(struct view *v, int tap, struct str *out) {
+    const uop *x = product_of(v);
+    int other = -1, side = view_depends(v, x->src[0], tap);
+    for (int i = 0; i < v->naxis; i++) {
+        const struct haxis *a = &v->axis[i];
+        if (!a->grid || a->size < 2 || i == tap || !reuses(v, x, i) || view_depends(v, x->src[!side], i))
+            continue;
+        if (other < 0 || a->size > v->axis[other].size) other = i;
+    }
+    if (other >= 0)
+        cut(v, other, divisor_below(v->axis[other].size, v->axis[tap].size > 4 ? 4 : 8), "REG", out);
+}
+
+/* The gradient of a convolution's weights, and the like: few results, each a sum over all places of all images. A block
+ * runs along memory, all loops joined to one, and each thread has a tile of results; where these are the taps of
+ * a window, four places at once need few more elements than one. "" if it is not such a sum. */
+static const char *long_dots(struct view *v) {
+    double depth;
+    struct str s;
+    bool many = false;
+    int loop = dot_loop(v, &depth), tap = loop < 0 ? -1 : tap_axis(v, loop);
+    const char *joined = loop < 0 ? NULL : v->axis[loop].name;
+    str_init(&s, v->arena);
+    if (loop < 0 || depth < LONG_SUM || threads_of(v) > FEW_RESULTS) return "";
+    for (int i = loop - 1; i >= 0; i--) {
+        if (v->axis[i].grid) continue;
+        const char *name = view_fresh(v, v->axis[i].name, "j");
+        str_printf(&s, " JOIN(%s,%s,%s)", v->axis[i].name, joined, name);
+        joined = name;
+    }
+    if (!s.n) return "";
+    if (tap >= 0 && v->axis[loop].size % 4 == 0) {
+        const char *inner = view_fresh(v, joined, "v");
+        tile_of_other(v, tap, &s);
+        str_printf(&s, " REG(%s) TILE(%s,4,%s) UNROLL(%s)", v->axis[tap].name, joined, inner, inner);
+    } else {
+        tile_of_rows(v, &s, &many);
+    }
+    str_printf(&s, " BLOCK(%s)", joined);
+    return is_legal(v, &s) ? s.p + 1 : "";
+}
+
 /* ---- loops that are shared better together ------------------------------------------------------------------- */
 
 /* The text of a JOIN of two loops, one inside the other, that brings the cost down; NULL if there is none. */
@@ -304,6 +386,11 @@ static void write_list(struct ir *ir, const struct kernel *k, char *text) {
     int lanes;
     str_init(&joins, ir->arena);
     if (!view_init(v, ir, &now, 16, 1)) return;
+    const char *dots = long_dots(v);
+    if (*dots) {
+        snprintf(text, HEUR_TEXT, "%s", dots);
+        return;
+    }
     shared_axis(v, &cost, &lanes);
     for (const char *join; (join = join_of(v, &cost, &now.sink));) {
         str_printf(&joins, "%s ", join);

@@ -241,8 +241,8 @@ uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit
     for (uint32_t n = least; v->n && n <= limit; n += n < 32 ? n : 32) {
         int64_t turns = spread_turns(most, n), kept = rows_kept(lin, v, rows, n);
         double idle = (double)(turns * n) / (double)most;
-        double cost = idle * (1 + 0.06 * fabs(log2((double)turns / 4))) + 0.06 * (n > 32) +
-                      0.1 * (n > MANY_THREADS) + 3.5e-5 * n * cells +
+        double cost = idle * (1 + 0.08 * fabs(log2((double)turns / 4))) + 0.07 * (n > 32) +
+                      0.1 * (n > MANY_THREADS) + 4.5e-5 * n * cells +
                       0.005 * (double)RG_MAX(kept - MANY_KEPT, 0);
         double threads = (double)lin->grid * n;
         if (most >= LONG && threads < BUSY) cost += 0.3 * log2(BUSY / threads);
