@@ -101,7 +101,7 @@ const uop *tree_ring(struct sched *, const uop *tree);       /* ring.c: shared t
 const uop *tree_threads(struct sched *, const uop *tree);    /* block.c: axes become threads, with barriers */
 /* The SPREAD ranges of a fill in the order in which its elements are numbered, slowest first. */
 void fill_order(struct sched *, struct free_ranges *, const uop *stmt, uop_vec *out);
-const uop *tree_peel(struct rw *, const uop *tree);          /* peel.c: padded loops get a main and a tail body */
+const uop *tree_peel(struct rw *, const uop *tree, bool threads); /* peel.c: padded loops get a main and a tail body; threads: of a GPU */
 const uop *tree_expand(struct rw *, const uop *tree);        /* expand.c: UNROLL, REG, VEC written out */
 const uop *tree_coalesce(struct rw *, const uop *tree, int vec_bytes); /* coalesce.c: wide loads */
 const uop *tree_pipe(struct sched *, const uop *tree);       /* pipe.c: prefetches */

@@ -48,7 +48,7 @@ void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, st
         tree = end(&s, tree_blocks(&sched, tree));
     } else {
         begin(&s, "peel");
-        tree = end(&s, tree_peel(&sched.rw, tree));
+        tree = end(&s, tree_peel(&sched.rw, tree, o->narrow));
     }
     begin(&s, "gate");
     tree = end(&s, rewrite(ir, rules_gate, tree));

@@ -14,6 +14,7 @@
  *
  *     FOR o: body(gate)      becomes      FOR o: IF (gate holds for some inner values) body(gate) ELSE body(false)
  *
+ * Threads of a GPU run side by side: a gate that neighbours answer differently stays where it is.
  * Requires: a loop tree whose expressions are scalar. */
 #include <math.h>
 
@@ -24,13 +25,21 @@
 struct peel {
     struct rw *rw;
     struct free_ranges fr;
-    uop_vec open; /* ranges of the loops around */
+    uop_vec open;         /* ranges of the loops around */
+    bool threads, blocks; /* for a GPU; on which blocks of threads run an iteration */
 };
 
 static bool is_open(const struct peel *p, const uop *r) {
     for (uint32_t i = 0; i < p->open.n; i++)
         if (p->open.p[i] == r) return true;
     return false;
+}
+
+/* Do neighbouring threads of a GPU have other values of this range? Then they would answer differently, and since they run
+ * together, each would wait for both bodies. */
+static bool differs(const struct peel *p, const uop *range) {
+    enum axis_kind k = (enum axis_kind)range->arg.range.kind;
+    return p->threads && (k == AX_THREAD || k == AX_LANE || (k == AX_GRID && !p->blocks));
 }
 
 /* Is `range` the innermost loop that the gate depends on, and all else it depends on known here or written out?
@@ -42,7 +51,7 @@ static bool peels_at(struct peel *p, const uop *gate, const uop *range) {
         const uop *r = f->p[i];
         if (axis_is_expanded((enum axis_kind)r->arg.range.kind))
             wide = true;
-        else if (!is_open(p, r))
+        else if (!is_open(p, r) || differs(p, r))
             return false;
         here |= r == range || (r->arg.range.kind == AX_GRID && range->arg.range.kind == AX_GRID);
     }
@@ -260,8 +269,12 @@ static const uop *peel(struct peel *p, const uop *n) {
     return n;
 }
 
-const uop *tree_peel(struct rw *rw, const uop *tree) {
-    struct peel p = {.rw = rw};
+const uop *tree_peel(struct rw *rw, const uop *tree, bool threads) {
+    struct peel p = {.rw = rw, .threads = threads};
+    uop_vec topo = {0};
     free_init(&p.fr, rw->ir, rw->ir->arena);
+    uop_topo(rw->ir->arena, &tree, 1, &topo);
+    for (uint32_t i = 0; i < topo.n && threads; i++)
+        p.blocks |= topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.kind == AX_THREAD;
     return peel(&p, tree);
 }

@@ -20,7 +20,7 @@ struct trial {
 static void try_pipe(struct trial *t, const uop *tree) {
     struct rw gate;
     rw_init(&gate, &t->ir, rules_gate, NULL);
-    tree = rw_post(&gate, tree_peel(&t->sched.rw, tree));
+    tree = rw_post(&gate, tree_peel(&t->sched.rw, tree, false));
     rw_init(&gate, &t->ir, rules_gate, NULL);
     tree = tree_coalesce(&gate, tree_expand(&gate, tree), os_cpu()->vec_bytes);
     tree_pipe(&t->sched, tree);
