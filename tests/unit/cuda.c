@@ -109,7 +109,8 @@ TEST(cuda_compile_cubin_counts) {
         CHECK(k->registers >= 8 && k->registers < 24 && k->instructions >= 8);
         k = code_of(&v, "narrow");
         CHECK(k->loads == 1 && !k->wide_loads && k->stores == 1 && !k->wide_stores && !k->spills);
-        CHECK_EQ(code_of(&v, "shares")->shared, 96 * 4 + (i ? 1024 : 0)); /* Hopper keeps a kilobyte for itself */
+        CHECK_EQ(code_of(&v, "shares")->shared,
+                 96 * 4 + (i ? 1024 : 0)); /* Hopper keeps a kilobyte for itself */
         CHECK(code_of(&v, "stacks")->stack >= 256 && code_of(&v, "stacks")->spills > 0);
         CHECK_EQ(code_of(&v, "copies")->copies, 1);
         CHECK(code_of(&v, "multiplies")->matrix == 1 && !code_of(&v, "copies")->matrix);
@@ -311,6 +312,70 @@ TEST(cuda_shares_no_rows_across_threads) {
                 "(SINK (STORE (INDEX out (ADD (MUL r 1024) c)) (LOAD (INDEX s (SUB 1023 c)))))\n",
                 "BLOCK(k)");
     CHECK_EQ(l->shape.block, 0);
+    arena_free(&arena);
+}
+
+/* One row by a matrix whose rows are summed along, and one whose columns are; the gradient of a convolution's weights. */
+static const char by_rows[] =
+    "kernel a\nx = (PARAM<bf16>[0 x] 4096)\nw = (PARAM<bf16>[1 w] 58720256)\nout = (PARAM<bf16>[2 out] "
+    "14336)\n"
+    "n = (RANGE[n GRID 0] 14336)\nk = (RANGE[k REDUCE 1] 4096)\n"
+    "(SINK (STORE (INDEX out n) (CAST<bf16> (REDUCE[ADD] (MUL (CAST<f32> (LOAD (INDEX x k))) "
+    "(CAST<f32> (LOAD (INDEX w (ADD (MUL n 4096) k))))) k))))\n";
+static const char by_columns[] =
+    "kernel b\nx = (PARAM<bf16>[0 x] 4096)\nw = (PARAM<bf16>[1 w] 58720256)\nout = (PARAM<bf16>[2 out] "
+    "14336)\n"
+    "n = (RANGE[n GRID 0] 14336)\nk = (RANGE[k REDUCE 1] 4096)\n"
+    "(SINK (STORE (INDEX out n) (CAST<bf16> (REDUCE[ADD] (MUL (CAST<f32> (LOAD (INDEX x k))) "
+    "(CAST<f32> (LOAD (INDEX w (ADD (MUL k 14336) n))))) k))))\n";
+static const char of_weights[] =
+    "kernel c\nx = (PARAM<f32>[1 x] 9437184)\nd = (PARAM<f32>[2 d] 6553600)\nout = (PARAM<f32>[0 out] "
+    "25600)\n"
+    "o = (RANGE[o GRID 0] 32)\ni = (RANGE[i GRID 1] 32)\np = (RANGE[p GRID 2] 5)\nq = (RANGE[q GRID 3] 5)\n"
+    "b = (RANGE[b REDUCE 4] 512)\ny = (RANGE[y REDUCE 5] 20)\nz = (RANGE[z REDUCE 6] 20)\n"
+    "(SINK (STORE (INDEX out (ADD (MUL (ADD (MUL o 32) i) 25) (ADD (MUL p 5) q))) (REDUCE[ADD] (MUL "
+    "(LOAD (INDEX x (ADD (MUL (ADD (MUL b 32) i) 576) (ADD (MUL (ADD y p) 24) (ADD z q))))) "
+    "(LOAD (INDEX d (ADD (MUL (ADD (MUL b 32) o) 400) (ADD (MUL y 20) z))))) b y z)))\n";
+
+TEST(cuda_few_results) {
+    arena_init(&arena, &err);
+    struct lowering *l = lowered(by_rows, NULL);
+    CHECK_STR(l->opts, "TILE(n,2,n_r) REG(n_r) TILE(k,8,k_v) VEC(k_v) BLOCK(k)");
+    CHECK(l->shape.block > 0 && count_of(l->cuda.p, "*(const piece<bf16, 8> *)(b1") == 2 &&
+          count_of(l->cuda.p, "*(const piece<bf16, 8> *)(b0") == 1); /* what is loaded of x serves two rows */
+    l = lowered(by_columns, NULL);
+    CHECK_STR(l->opts, "TILE(n,16,n_v) VEC(n_v) BLOCK(k)"); /* a sector of 32 bytes for each thread */
+    CHECK(l->shape.block > 0);
+    l = lowered(of_weights, NULL);
+    CHECK_STR(l->opts,
+              "JOIN(y,z,y_j) JOIN(b,y_j,b_j) TILE(o,4,o_r) REG(o_r) REG(q) TILE(b_j,4,b_j_v) UNROLL(b_j_v) "
+              "BLOCK(b_j)");
+    CHECK(l->shape.block > 0);
+    CHECK_EQ(count_of(l->cuda.p, "fma_f32("), 4 * 5 * 4);
+    arena_free(&arena);
+}
+
+/* At the edge of an image neighbouring threads differ: there is one body, with its question, and not two. */
+TEST(cuda_peels_nothing_that_differs) {
+    static const char edge[] =
+        "kernel edge\nx = (PARAM<f32>[0 x] 4096)\nout = (PARAM<f32>[1 out] 4096)\n"
+        "i = (RANGE[i GRID 0] 64)\nj = (RANGE[j GRID 1] 64)\nk = (RANGE[k REDUCE 2] 5)\n"
+        "g = (AND (LE k j) (LT j (ADD k 60)))\n"
+        "(SINK (STORE (INDEX out (ADD (MUL i 64) j)) (REDUCE[ADD] (WHERE g (LOAD (INDEX x (WHERE g (ADD (MUL "
+        "i 64) "
+        "(SUB j k)) (INVALID<idx>)))) 0.0) k)))\n";
+    arena_init(&arena, &err);
+    struct lowering *l = lowered(edge, "TILE(j,4,v) VEC(v)");
+    CHECK(!strstr(l->cuda.p, "} else {"));
+    struct linear lin;
+    struct kernel k = {.name = "edge", .opts = ""};
+    struct program p = {0};
+    ir_parse(&l->ir, edge, strlen(edge), "test", &p);
+    k = p.kernel.p[0];
+    lower(&l->ir, &k, &(struct lower_opts){.opts = "TILE(j,4,v) VEC(v)", .vec_bytes = 16}, &lin);
+    int two = 0;
+    for (uint32_t i = 0; i < lin.n; i++) two += lin.u[i]->op == OP_ELSE;
+    CHECK(two > 0); /* on a CPU there are two bodies */
     arena_free(&arena);
 }
 
