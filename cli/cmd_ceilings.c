@@ -3,6 +3,8 @@
 #include "cli.h"
 #include "engine/engine.h"
 
+#include <strings.h>
+
 struct ceilings_options {
     bool json, dry;
     const char *output;
@@ -59,9 +61,11 @@ static void print_pair(double theory, double measured, bool cost) {
 }
 
 static void print_table(const struct ceilings *c) {
-    printf("%s, %d thread%s; measured in %.1f s\n\n", c->model.name, c->threads, c->threads == 1 ? "" : "s",
-           c->seconds);
-    printf("%-14s %-6s %23s  %23s %7s  %s\n", "", "", "one core       ", "all cores      ", "", "");
+    bool cpu = !strcmp(c->core, "core");
+    printf("%s, %d %s%s; measured in %.1f s\n\n", c->model.name, c->threads, cpu ? "thread" : c->core,
+           c->threads == 1 ? "" : "s", c->seconds);
+    printf("%-14s %-6s %23s  %23s %7s  %s\n", "", "", cpu ? "one core       " : "one multiprocessor  ",
+           cpu ? "all cores      " : "all of them     ", "", "");
     printf("%-14s %-6s %8s %8s %5s  %8s %8s %5s %7s  %s\n", "what", "unit", "theory", "measured", "share",
            "theory", "measured", "share", "spread", "theory is");
     for (uint32_t i = 0; i < c->n; i++) {
@@ -139,12 +143,21 @@ static void run(void *arg) {
     struct ceilings_run *r = arg;
     struct err *e = r->err;
     r->path = r->o.output ? r->o.output : model_path(r->arena);
+    const char *device = env_str(ENV_DEVICE);
+    if (device && !strncasecmp(device, "CUDA", 4) && !r->o.output)
+        r->o.dry = true; /* the file is the CPU's */
     if (!r->o.dry && !r->path) {
         err_set(e, RG_EINVAL,
                 "there is no home directory to write the machine file to; say --output FILE or --dry-run");
         return;
     }
-    struct engine *en = engine_open(e, &device_cpu);
+    const struct device_ops *dev = device_find(e, NULL);
+    if (!dev) return;
+    if (dev->kind != DEV_RUNS) {
+        err_set(e, RG_EUNSUPPORTED, "device %s runs nothing: there is nothing to measure", dev->name);
+        return;
+    }
+    struct engine *en = engine_open(e, dev);
     if (!en) return;
     bool ok = !engine_ceilings(en, e, r->arena, &r->c);
     engine_close(en);
@@ -175,7 +188,8 @@ int cmd_ceilings(int argc, char **argv) {
                               "at each level of memory, what it costs to start a kernel. Prints it beside "
                               "what theory says, and\n"
                               "writes the machine file, by which programs are planned and judged from then "
-                              "on. Run it on a quiet machine."};
+                              "on. Run it on a quiet machine. DEVICE=CUDA measures the GPU and writes no "
+                              "file unless --output says so."};
     int status = args_parse(&a, argc, argv);
     if (status >= 0) return status;
     struct err e = {0};

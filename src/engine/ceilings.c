@@ -10,7 +10,7 @@
  * they should reach together), or when its time is up. How far the median lies below the best is told as the spread: it says
  * how busy the machine was. Costs (launch, fork, wake) vary by themselves; one tenth of the runs is better than the figure.
  * Tests: tests/unit/ceilings.c */
-#include "engine/engine.h"
+#include "engine/internal.h"
 
 #include <math.h>
 #include <sched.h>
@@ -542,7 +542,8 @@ static void measure_all(void *arg) {
 }
 
 int engine_ceilings(struct engine *en, struct err *e, struct arena *a, struct ceilings *out) {
-    *out = (struct ceilings){0};
+    *out = (struct ceilings){.core = en->ops->wait ? "multiprocessor" : "core"};
+    if (en->ops->text == DEV_CUDA) return ceilings_gpu(en, e, a, out);
     struct probe p = {.en = en, .err = e, .arena = a, .out = out, .pool = pool_get()};
     p.threads = pool_threads(p.pool);
     uint64_t t0 = os_now_ns();

@@ -116,7 +116,8 @@ void engine_list_free(struct engine_list *);
 int engine_list_add(struct engine_list *, struct err *, const struct ekernel *, void *const *bufs,
                     const int64_t *vars);
 /* What command i does with its buffers, and their sizes in bytes; both are copied. A use of 0 is one that is not known. A
- * list whose commands all say so may be handed to the device as a whole, which then decides what runs side by side. */
+ * list whose commands all say so may be handed to the device as a whole, which then decides what runs side by side; text
+ * that was not rendered here must then begin as rendered text does (after() in render/cuda_pre.c). */
 enum { USE_LOADED = 1, USE_STORED = 2 };
 int engine_list_uses(struct engine_list *, struct err *, uint32_t i, const uint8_t *use, const size_t *size);
 /* The parameters of command i, to change between runs; the addresses stay until the next add. */
@@ -255,10 +256,11 @@ struct ceilings {
     struct model model; /* guessed, with what was measured */
     struct ceiling row[32];
     uint32_t n;
-    int threads;
-    double seconds; /* it took */
+    int threads;      /* or multiprocessors */
+    const char *core; /* "core" or "multiprocessor" */
+    double seconds;   /* it took */
 };
-/* Measures for some seconds with all threads of the pool. Rows live in the arena. Writes no file: see model_save. */
+/* Measures for some seconds with all threads of the pool, or the whole GPU. Rows live in the arena. Writes no file: see model_save. */
 int engine_ceilings(struct engine *, struct err *, struct arena *, struct ceilings *out);
 /* How often a value of so many bytes must be used (multiplied and added) once it is loaded at this rate, for arithmetic to be
  * the limit and not the loading. */

@@ -336,6 +336,9 @@ const struct tuned *tune_find(struct engine *, struct sched_prog *);
 /* Searches, unless the answer is known. Buffers are not changed. */
 int tune_kernel(struct engine *, struct err *, const struct tune_job *, const struct ekernel **best);
 
+/* ceilings_gpu.c */
+int ceilings_gpu(struct engine *, struct err *, struct arena *, struct ceilings *out);
+
 /* costs.c */
 struct costs {
     VEC(struct engine_cost) row;

@@ -96,7 +96,6 @@ TEST(cuda_fake_replays_as_a_graph) {
 /* Large kernels wait for each other as usual: 4 M elements are more blocks than multiprocessors. */
 TEST(cuda_fake_large_kernels_wait) {
     struct fake *f = fake();
-    f->memory = (size_t)4 << 30;
     rg_ctx *c = fake_open(f);
     rg_tensor x = rg_zeros(c, RG_F32, RG_SHAPE(1 << 22)), y;
     CHECK(!rg_realize(x));
@@ -345,6 +344,31 @@ TEST(cuda_fake_lost) {
     engine_list_free(tame), engine_list_free(wild);
     engine_close(en);
     CHECK_EQ(f->contexts, 0);
+}
+
+/* Every row is there, and all that it took is given back; figures come from a GPU only. */
+TEST(cuda_fake_ceilings) {
+    static const char *const want[] = {"memory read",   "memory write",   "memory copy", "L2 read",   "f32",
+                                       "bf16 mma.sync", "pinned copy in", "launch",      "graph node"};
+    struct fake *f = fake();
+    f->memory = 256 << 20;
+    struct engine *en = engine_open(&err, &device_cuda[0]);
+    struct arena a;
+    struct ceilings c;
+    arena_init(&a, &err);
+    if (!en || engine_ceilings(en, &err, &a, &c)) FAIL("%s", err.msg);
+    CHECK_EQ(c.n, RG_COUNT(want));
+    for (uint32_t i = 0; i < c.n; i++) {
+        CHECK_STR(c.row[i].name, want[i]);
+        CHECK(c.row[i].all > 0);
+    }
+    CHECK_EQ(c.threads, 132);
+    CHECK_NEAR(c.row[4].theory_all, 132 * 1.98 * 256, 1); /* GFLOP/s of float32 */
+    CHECK_NEAR(c.row[0].theory_all, 3.201 * 2 * 6144 / 8, 1);
+    CHECK_EQ(f->nodes, 1000);
+    engine_close(en);
+    arena_free(&a);
+    check_empty(f);
 }
 
 /* A graph that cannot be made is an error of that call; later calls try again. */
