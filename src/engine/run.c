@@ -60,6 +60,10 @@ static void need_scratch(struct engine_list *l, int64_t bytes) {
     if (stride <= s->stride) return;
     size_t size = stride * (limit ? RG_MAX(limit / stride, 1) : (size_t)l->workers);
     char *p = l->en->ops->alloc(l->en->dev, size);
+    if (!p && l->en->memory.kept) {
+        memory_trim(l->en);
+        p = l->en->ops->alloc(l->en->dev, size);
+    }
     if (!p) err_throw(&l->err, RG_ENOMEM, "no memory for %zu bytes of scratch", size);
     if (s->p) {
         memory_uncount(l->en, s->p, os_now_ns());

@@ -495,6 +495,28 @@ TEST_MANUAL(cuda_gpu_negates_with_care, 120) {
     engine_close(en);
 }
 
+/* Kernels that a search found compute what the CPU's do, and are used from then on. */
+TEST_MANUAL(cuda_gpu_search, 120) {
+    enum { ROWS = 512, COLS = 1024 };
+    static float want[ROWS * COLS], got[ROWS * COLS];
+    setenv("BEAM", "4", 1), setenv("RIDGE_CACHE", "0", 1);
+    env_reload();
+    for (int dev = 0; dev < 2; dev++) {
+        rg_ctx *c = rg_open(dev ? "CUDA" : "CPU");
+        if (rg_status_of(c)) SKIP("%s", rg_error(c));
+        rg_tensor x = rg_div(rg_cast(rg_arange(c, RG_I32, 0, ROWS * COLS, 1), RG_F32), ROWS * COLS);
+        rg_tensor m = rg_contiguous(rg_mul(rg_sin(rg_mul(rg_reshape(x, RG_SHAPE(ROWS, COLS)), 300)), 0.1));
+        for (int run = 0; run < 3; run++) {
+            RG_SCOPE(c);
+            if (rg_read(rg_softmax(rg_matmul(m, rg_transpose(m, 0, 1)), -1), dev ? got : want,
+                        ROWS * ROWS * sizeof *got))
+                FAIL("%s", rg_error(c));
+        }
+        rg_close(c);
+    }
+    for (int i = 0; i < ROWS * ROWS; i++) CHECK_NEAR(got[i], want[i], 1e-4 * fabs(want[i]) + 1e-9);
+}
+
 /* Batches that are copied while the ones before them are worked on: each step sees its own, and all of it. */
 enum { BATCH = 8 << 20 };
 static int fill_batch(void *user, uint64_t number, void *const *buf) {
