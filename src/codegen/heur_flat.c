@@ -588,8 +588,10 @@ static bool write_columns(struct view *v, struct flat *f, struct str *out) {
     return true;
 }
 
-/* Neighbours that read the same elements of a pooled tensor are written out together, and it is read once for them. */
-static void write_pooled(struct view *v, struct flat *f, struct str *out) {
+/* Neighbours that read the same elements of a pooled tensor are written out together, and it is read once for them. Returns the axis
+ * of which this is so, or -1. */
+static int write_pooled(struct view *v, struct flat *f, struct str *out) {
+    int pooled = -1;
     for (int i = 0; i < v->naxis; i++) {
         int64_t n = 0;
         if (i == f->axis || i == f->turn || v->axis[i].fixed || v->axis[i].scan) continue;
@@ -598,7 +600,9 @@ static void write_pooled(struct view *v, struct flat *f, struct str *out) {
         const char *in = view_fresh(v, v->axis[i].name, "p");
         str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", v->axis[i].name, (long long)n, in, in);
         if (v->axis[i].grid) f->left[i] /= (double)n;
+        pooled = i;
     }
+    return pooled;
 }
 
 /* The axis that rows far apart lie along, of those that are added up together with the rows; -1: there is none, or there are
@@ -634,7 +638,7 @@ static int far_axis(const struct view *v, int row, int64_t vectors, int *rows) {
 /* Sums over short rows that are far apart (a channel of each image of a batch): several rows at a time, for the reason that
  * runs are. `sums`: vectors of a row at a time. (400 elements of each of 512 images, twice: 5.3 ms, 2.0.) */
 static void write_far_rows(struct view *v, struct flat *f, const struct twins *t, struct str *out,
-                           int64_t sums) {
+                           int64_t sums, int pooled) {
     int done[RG_COUNT(t->axis)] = {0}, n = 0;
     if (!v->axis[f->axis].reduce || v->scans || v->stages || v->axis[f->axis].size * 4 > RUN_LEAST / 8)
         return;
@@ -644,7 +648,12 @@ static void write_far_rows(struct view *v, struct flat *f, const struct twins *t
         for (int k = 0; k < n; k++) again |= done[k] == a;
         if (again) continue;
         const char *in = view_fresh(v, v->axis[a].name, "s");
-        str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", v->axis[a].name, rows, in, in);
+        if (pooled >= 0 && v->axis[pooled].reduce &&
+            a != pooled) /* much is written out already: a loop inside that one */
+            str_printf(out, " TILE(%s,%d,%s) SWAP(%s,%s)", v->axis[a].name, rows, in, in,
+                       v->axis[pooled].name);
+        else
+            str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", v->axis[a].name, rows, in, in);
         done[n++] = a;
     }
     for (int i = 0; i < v->naxis && n && sums <= 8; i++) { /* and two that lie side by side */
@@ -693,8 +702,8 @@ bool recipe_flat(struct view *v, int level, struct str *out) {
         cut_vector(v, &g, out, u);
     }
     if (f.turn >= 0 && level < 3) write_turn(v, &f, out);
-    if (level < 2) write_pooled(v, &f, out);
-    if (level < 2 && f.turn < 0) write_far_rows(v, &f, &t, out, u);
+    int pooled = level < 2 ? write_pooled(v, &f, out) : -1;
+    if (level < 2 && f.turn < 0) write_far_rows(v, &f, &t, out, u, pooled);
     if (level < 4) shape_grid(v, out, f.left, f.name);
     if (level < 1) {
         pipe_rows(v, &f, out);
