@@ -171,11 +171,32 @@ static void cut(struct view *v, int axis, int n, const char *how, struct str *ou
     if (n > 1) str_printf(out, " TILE(%s,%d,%s) %s(%s)", v->axis[axis].name, n, inner, how, inner);
 }
 
-/* A tile along the innermost axis and the largest other one, as large as leaves enough threads; "" if there is none. */
+/* The innermost of several loops, if it is short: the taps of a window, written out, so that what one tap loads serves the
+ * next. "" if there is none. */
+static const char *taps(const struct view *v) {
+    int last = -1, loops = 0;
+    for (int i = 0; i < v->naxis; i++)
+        if (!v->axis[i].grid) last = i, loops++;
+    const struct haxis *a = &v->axis[RG_MAX(last, 0)];
+    bool short_one = loops > 1 && a->reduce && !a->fixed && a->size >= 2 && a->size <= 8;
+    return short_one ? arena_printf(v->arena, " UNROLL(%s)", a->name) : "";
+}
+
+/* The grid axis outside of the innermost that moves the same factor: the rows of an image; -1 if there is none. */
+static int row_axis(const struct view *v, const uop *x, int inner) {
+    int at = inner - 1;
+    if (at < 0 || !v->axis[at].grid || v->axis[at].fixed || !reuses(v, x, at)) return -1;
+    return view_depends(v, x->src[0], at) == view_depends(v, x->src[0], inner) ? at : -1;
+}
+
+/* A tile along the innermost axis and the largest other one, as large as leaves enough threads; "" if there is none. Lanes would
+ * each ask a gate of their own. */
 static const char *tile_of_results(struct view *v) {
     static const int size[][2] = {{8, 4}, {4, 4}, {4, 2}, {2, 2}};
     const uop *x = product_of(v);
     int inner = inner_grid(v), other = -1;
+    bool gates = false;
+    for (int i = 0; i < v->nspot; i++) gates |= v->spot[i].gate != NULL;
     if (!x || inner < 0 || !reuses(v, x, inner)) return "";
     for (int i = 0; i < v->naxis; i++) {
         const struct haxis *a = &v->axis[i];
@@ -189,9 +210,12 @@ static const char *tile_of_results(struct view *v) {
         int m = divisor_below(v->axis[other].size, size[k / 2][0]),
             n = divisor_below(v->axis[inner].size, size[k / 2][1]);
         if (threads_of(v) / (m * n) < FULL / 4 || m * n == 1) continue;
+        int row = n <= 2 && *taps(v) ? row_axis(v, x, inner) : -1;
         str_init(&s, v->arena);
         cut(v, other, m, "REG", &s);
-        cut(v, inner, n, k % 2 || n == 3 ? "REG" : "VEC", &s);
+        if (row >= 0 && row != other && v->axis[row].size % 2 == 0) cut(v, row, 2, "REG", &s);
+        cut(v, inner, n, k % 2 || n == 3 || gates ? "REG" : "VEC", &s);
+        str_add(&s, taps(v));
         if (s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL)) return s.p + 1;
     }
     return "";
