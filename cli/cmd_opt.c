@@ -95,7 +95,7 @@ static void lower_one(struct session *s, uint32_t i) {
     uint64_t t = os_now_ns();
     session_lower(s, k,
                   &(struct lower_opts){
-                      .opts = w->opts, .log = &log, .keep_math = s->ref, .narrow = s->emit == EMIT_CUDA},
+                      .opts = w->opts, .log = &log, .keep_math = s->ref, .narrow = s->emit == EMIT_CUDA || s->emit == EMIT_OPENCL},
                   &w->lin);
     w->lower_ns = os_now_ns() - t;
     /* PARAMS stands for as many buffers as the data says, which the program alone does not know. */

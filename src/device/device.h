@@ -69,6 +69,10 @@ struct dev_info {
     int major, minor; /* compute capability */
     double ghz, memory_rate;
     size_t memory, memory_free, l2, shared, shared_most; /* shared: of a block, at most if asked for */
+    /* Limits that a kernel is written for; 0: none that matters. */
+    uint32_t threads; /* of a block */
+    uint32_t params;  /* bytes of a kernel's parameters */
+    bool no_f64, no_atomic64;
 };
 
 /* A function that the device brings with it: sorting and the like, along rows. It has the form of a kernel; buf[] is the
@@ -88,7 +92,7 @@ struct dev_builtin {
 /* What the engine does with kernels: runs them; plans, lowers and renders only; or evaluates the tensor graph. */
 enum dev_kind { DEV_RUNS, DEV_PLANS, DEV_REF };
 /* The language that it compiles. */
-enum dev_text { DEV_C, DEV_CUDA };
+enum dev_text { DEV_C, DEV_CUDA, DEV_OPENCL };
 
 struct device_ops {
     const char *name;
@@ -97,6 +101,7 @@ struct device_ops {
     int unit;       /* which of several alike */
     bool far;       /* its memory is not the host's: only `copy` may touch it */
     size_t scratch; /* bytes of scratch memory in all, at most; 0: an area for each worker */
+    int programs;   /* translation units that are compiled at once, at most; 0: one for each core */
     int (*open)(struct err *, const struct device_ops *, struct device **);
     void (*close)(struct device *);
     /* Zeroed, 64-byte aligned; NULL when there is no more. */
@@ -141,10 +146,12 @@ struct device_ops {
 };
 
 #define CUDA_DEVICES 8
-extern const struct device_ops device_cpu, device_null, device_ref, device_cuda[CUDA_DEVICES];
+#define OPENCL_DEVICES 8
+extern const struct device_ops device_cpu, device_null, device_ref, device_cuda[CUDA_DEVICES],
+    device_opencl[OPENCL_DEVICES];
 
-/* By name: "CPU", "CUDA", "CUDA:1", "NULL" or "REF", in any case; NULL or "": what RIDGE_DEVICE says, else the CPU. NULL
- * on error. */
+/* By name: "CPU", "CUDA", "CUDA:1", "OPENCL", "OPENCL:1" (or "CL"), "NULL" or "REF", in any case; NULL or "": what
+ * RIDGE_DEVICE says, else the CPU. NULL on error. */
 const struct device_ops *device_find(struct err *, const char *name);
 
 /* ---- cuda/nvrtc.c: NVIDIA's run-time compiler; needs no GPU ------------------------------------------- */

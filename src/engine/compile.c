@@ -53,6 +53,8 @@ static const char *compiler_identity(struct engine *en, const struct dev_target 
 void engine_preamble(const struct engine *en, struct str *s, const char *const *text, uint32_t n) {
     if (en->ops->text == DEV_CUDA)
         render_cuda_preamble(s);
+    else if (en->ops->text == DEV_OPENCL)
+        render_opencl_preamble(s);
     else if (text)
         render_c_preamble_for(s, text, n);
     else
@@ -279,7 +281,7 @@ static void take_in(struct engine *en, const jobs *j, int unit, const struct dev
 static void compile_jobs(struct engine *en, jobs *j) {
     struct arena *a = &en->work;
     struct err e = {0};
-    int units = RG_MIN(os_cpus(), (int)j->n);
+    int units = RG_MIN(en->ops->programs ? en->ops->programs : os_cpus(), (int)j->n);
     deal(a, j, units);
     const char **text = arena_array(a, const char *, units);
     struct dev_object *obj = arena_array(a, struct dev_object, units);
@@ -414,10 +416,14 @@ static void render_guarded(void *arg) {
     const struct linear *l = c->lin;
     struct str s;
     struct render_shape shape = {.scratch = l->scratch};
+    const struct dev_info *i = &c->en->info;
+    struct render_limits limits = {i->threads, i->no_f64, i->no_atomic64};
     bool serial = linear_is_serial(l);
     str_init(&s, l->ir->arena);
     if (c->en->ops->text == DEV_CUDA)
         render_cuda(&s, l->ir, l, serial, &shape);
+    else if (c->en->ops->text == DEV_OPENCL)
+        render_opencl(&s, l->ir, l, serial, &limits, &shape);
     else
         render_c(&s, l->ir, l);
     *c->t = (struct etext){.name = l->name,

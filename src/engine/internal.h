@@ -353,6 +353,7 @@ struct engine {
     struct arena work;  /* of one call */
     const struct device_ops *ops;
     struct device *dev;
+    struct dev_info info; /* of a device that is not this machine */
     struct cache cache;
     struct engine_stats stats;
     struct str warnings;

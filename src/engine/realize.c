@@ -130,7 +130,7 @@ static void plan(struct call *c, struct schedule *s) {
                            .rank = how.rank,
                            .no_multi = how.no_multi,
                            .no_split = !env_int(ENV_SPLIT),
-                           .gpu = c->en->ops->text == DEV_CUDA,
+                           .gpu = c->en->ops->text != DEV_C,
                            .no_batch = !env_int(ENV_BATCH),
                            .log = log_on(3) ? &log : NULL};
     uint64_t t0 = os_now_ns();
@@ -153,7 +153,7 @@ static const char *choose_opts(struct call *c, struct sched_prog *p) {
 }
 
 void prog_target(const struct engine *en, struct lower_opts *how) {
-    if (en->ops->text == DEV_CUDA) how->vec_bytes = 16, how->narrow = true;
+    if (en->ops->text != DEV_C) how->vec_bytes = 16, how->narrow = true;
 }
 
 void prog_lower(const struct sched_prog *p, struct ir *ir, const struct kernel *k, const struct lower_opts *o,
