@@ -14,6 +14,7 @@
 #include "../../cli/fill.c" /* the data of a .uop file: the same bytes as `ridge opt` uses */
 #include "codegen/codegen.h"
 #include "cuda.h"
+#include "opencl.h"
 
 #include <dirent.h>
 #include <float.h>
@@ -445,38 +446,60 @@ static void run_far(struct engine *en, struct lowered *l, const struct ekernel *
     }
 }
 
-static void golden_on_gpu(const char *name) {
+struct far_count {
+    int64_t values;
+    uint32_t kernels, blocks; /* blocks: kernels that threads run together */
+};
+
+static void golden_on_gpu(struct engine *en, const char *name, int lists, struct far_count *sum) {
     char path[200];
     struct err err = {0};
     snprintf(path, sizeof path, SMALL "%s.uop", name);
-    struct engine *en = cuda_engine();
     struct lowered *plain = make(path, PLAIN, 0, true), *l[GPU_LISTS];
     struct expected e = expect(plain);
     const struct linear *lin[GPU_LISTS * MAX_KERNELS];
     const struct ekernel *code[GPU_LISTS * MAX_KERNELS];
-    uint32_t total = 0, blocks = 0;
-    int64_t n = 0;
-    for (int i = 0; i < GPU_LISTS; i++) {
+    uint32_t total = 0;
+    for (int i = 0; i < lists; i++) {
         l[i] = make_beside(i ? l[0] : NULL, path, gpu_choice(i), (uint64_t)i, false);
         for (uint32_t k = 0; k < l[i]->prog.kernel.n; k++) lin[total++] = &l[i]->lin[k];
     }
     if (engine_compile(en, &err, lin, total, code)) FAIL("%s: %s", path, err.msg);
-    for (uint32_t i = 0; i < total; i++) blocks += code[i]->block > 0;
-    for (int i = 0; i < GPU_LISTS; i++)
+    for (uint32_t i = 0; i < total; i++) sum->blocks += code[i]->block > 0;
+    for (int i = 0; i < lists; i++)
         for (int exact = 0; exact < 2; exact++) {
             struct io_mem m = memory(l[i], exact);
             run_far(en, l[i], code + (uint32_t)i * l[i]->prog.kernel.n, &m);
-            n += compare(l[i], &m, &e.out[exact], exact && e.exact ? 0 : 4 * e.tol, "on the GPU");
+            sum->values += compare(l[i], &m, &e.out[exact], exact && e.exact ? 0 : 4 * e.tol, "on the GPU");
             io_free(&m);
         }
-    TEST_INFO("%lld values on the GPU, %u kernels, %u of them by blocks", (long long)n, total, blocks);
-    engine_close(en);
+    sum->kernels += total;
 }
 
-#define X(name) \
-    TEST_MANUAL(cuda_gpu_golden_##name, 300) { golden_on_gpu(#name); }
+static void tell_far(const struct far_count *n, const char *where) {
+    TEST_INFO("%lld values %s, %u kernels, %u of them by blocks", (long long)n->values, where, n->kernels,
+              n->blocks);
+}
+
+#define X(name)                                  \
+    TEST_MANUAL(cuda_gpu_golden_##name, 300) {   \
+        struct engine *en = cuda_engine();       \
+        struct far_count n = {0};                \
+        golden_on_gpu(en, #name, GPU_LISTS, &n); \
+        tell_far(&n, "on the GPU");              \
+        engine_close(en);                        \
+    }
 KERNELS(X)
 #undef X
+
+/* As they stand in the file, as the heuristic has them, under a random list for GPUs. */
+TEST_SLOW(opencl_golden, 900) {
+    struct engine *en = opencl_engine();
+    struct far_count n = {0};
+    for (size_t f = 0; f < RG_COUNT(known); f++) golden_on_gpu(en, known[f], 4, &n);
+    tell_far(&n, "by OpenCL");
+    engine_close(en);
+}
 
 /* The small kernels with many lists, the large ones as a GPU would run them. */
 TEST_SLOW(cuda_compile_golden, 900) {

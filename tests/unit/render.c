@@ -1,6 +1,7 @@
 /* Tests of src/render/c*.c: every pure op on every type against op_eval, scalar and in 3, 4 and 8 lanes, on
  * edge values, with each compiler that is installed; all pairs of casts; memory, gates, control; the text. */
 #include "cuda.h"
+#include "opencl.h"
 #include "prog.h"
 #include "ref/ref.h"
 #include "render/render.h"
@@ -156,10 +157,12 @@ static int64_t check_ops(const struct optest *t) {
     return done;
 }
 
-static bool is_cuda(const char *cc) { return !strcmp(cc, "cuda"); }
+static bool is_far(const char *cc) { return !strcmp(cc, "cuda") || !strcmp(cc, "opencl"); }
 
 static struct engine *open_engine(const char *cc) {
-    struct engine *e = is_cuda(cc) ? cuda_engine() : engine_open(&err, NULL);
+    struct engine *e = !strcmp(cc, "cuda")     ? cuda_engine()
+                       : !strcmp(cc, "opencl") ? opencl_engine()
+                                               : engine_open(&err, NULL);
     CHECK(e);
     return e;
 }
@@ -167,7 +170,7 @@ static struct engine *open_engine(const char *cc) {
 /* Runs all of it, on the host or on a device with memory of its own. */
 static void run_once(struct engine *e, const char *cc, const struct ekernel *k, void *const *buf,
                      const size_t *bytes, const int64_t *var, void *scratch) {
-    if (is_cuda(cc))
+    if (is_far(cc))
         cuda_run(e, k, buf, bytes, var);
     else
         k->fn(buf, var, 0, k->grid, scratch);
@@ -176,7 +179,7 @@ static void run_once(struct engine *e, const char *cc, const struct ekernel *k, 
 static void need_compiler(const char *cc) {
     setenv("RIDGE_CACHE", "0", 1);
     env_reload();
-    if (is_cuda(cc)) return;
+    if (is_far(cc)) return;
     if (!os_find_program(&arena, cc)) SKIP("%s is not installed", cc);
     setenv("RIDGE_CC", cc, 1);
     env_reload();
@@ -210,6 +213,7 @@ static void run_all_ops(const char *cc) {
 TEST(render_ops_clang) { run_all_ops("clang"); }
 TEST(render_ops_gcc) { run_all_ops("gcc"); }
 TEST_MANUAL(cuda_gpu_ops, 300) { run_all_ops("cuda"); }
+TEST_SLOW(opencl_ops, 600) { run_all_ops("opencl"); }
 
 /* ---- every cast ------------------------------------------------------------------------------------- */
 
@@ -280,6 +284,7 @@ static void run_all_casts(const char *cc) {
 TEST(render_casts_clang) { run_all_casts("clang"); }
 TEST(render_casts_gcc) { run_all_casts("gcc"); }
 TEST_MANUAL(cuda_gpu_casts, 300) { run_all_casts("cuda"); }
+TEST_SLOW(opencl_casts, 600) { run_all_casts("opencl"); }
 
 /* Every op and cast on every type compiles. */
 TEST_SLOW(cuda_compile_ops_and_casts, 600) {
@@ -520,6 +525,7 @@ static void all_programs(const char *cc) {
 TEST(render_programs_clang) { all_programs("clang"); }
 TEST(render_programs_gcc) { all_programs("gcc"); }
 TEST_MANUAL(cuda_gpu_programs, 300) { all_programs("cuda"); }
+TEST_SLOW(opencl_programs, 600) { all_programs("opencl"); }
 
 /* ---- the text --------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* Tests of src/schedule: what plans compute (random programs against the oracle, through the interpreter), and what
  * plans look like (kernels, reads, writes of programs whose best plan is known). */
 #include "cuda.h"
+#include "opencl.h"
 #include "planned.h"
 
 #include <stdlib.h>
@@ -301,9 +302,8 @@ static void realize_far(void *arg) {
 }
 
 /* Parts, so that several processes share the work; SEED and SEEDS choose others. */
-static void gpu_part(uint32_t part, uint32_t parts) {
-    struct engine *en = cuda_engine();
-    uint64_t excluded = 0, compared = 0, failed = 0, n = count(2000) / parts;
+static void gpu_part(struct engine *en, uint64_t programs, uint32_t part, uint32_t parts) {
+    uint64_t excluded = 0, compared = 0, failed = 0, n = count(programs) / parts;
     for (uint64_t i = 0; i < n; i++) {
         struct one o = {.seed = first_seed() + 70000 + part * n + i};
         o.gen = (struct graph_gen){
@@ -326,6 +326,12 @@ static void gpu_part(uint32_t part, uint32_t parts) {
 }
 
 #define X(k) \
-    TEST_MANUAL(cuda_gpu_random_##k, 900) { gpu_part(k, 8); }
-X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+    TEST_MANUAL(cuda_gpu_random_##k, 900) { gpu_part(cuda_engine(), 2000, k, 8); }
+X(0)
+X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #undef X
+
+    TEST_SLOW(opencl_random_0, 900) {
+    gpu_part(opencl_engine(), 500, 0, 2);
+}
+TEST_SLOW(opencl_random_1, 900) { gpu_part(opencl_engine(), 500, 1, 2); }

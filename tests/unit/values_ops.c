@@ -7,6 +7,7 @@
  * and the guilty are named. Gradients are checked twice: against PyTorch's, and (f64) against differences
  * of the function itself. */
 #include "unit/values_file.h"
+#include "opencl.h"
 #include "tensor/tensor.h"
 #include "ridge.h"
 
@@ -241,13 +242,15 @@ SPECIAL(einsum) { return rg_einsum(vf_par(c, "f"), tensors(in, c->nin)); }
     X(clamp)                                                                                                 \
     X(leaky_relu)                                                                                            \
     X(elu)                                                                                                   \
-    X(hardtanh) X(cast) X(bitcast) X(layernorm) X(rmsnorm) X(linear) X(gather) X(take) X(scatter_add) X(cat) \
-        X(stack) X(reshape) X(expand) X(permute) X(flip) X(repeat) X(pad) X(slice) X(narrow) X(select)       \
-            X(transpose) X(flatten) X(arange) X(linspace) X(eye) X(full) X(full_like) X(tril) X(triu)        \
-                X(diag) X(diagonal) X(roll) X(repeat_interleave) X(unflatten) X(split) X(chunk) X(meshgrid)  \
-                    X(masked_fill) X(one_hot) X(embedding) X(isclose) X(einsum) X(groupnorm) X(instancenorm) \
-                        X(batchnorm) X(norm) X(normalize) X(celu)
-#define SORT_OPS(X) X(sort) X(argsort) X(topk) X(topk_index) X(scatter) X(scatter_reduce) X(masked_select) X(nonzero)
+    X(hardtanh)                                                                                              \
+    X(cast) X(bitcast) X(layernorm) X(rmsnorm) X(linear) X(gather) X(take) X(scatter_add) X(cat) X(stack)    \
+        X(reshape) X(expand) X(permute) X(flip) X(repeat) X(pad) X(slice) X(narrow) X(select) X(transpose)   \
+            X(flatten) X(arange) X(linspace) X(eye) X(full) X(full_like) X(tril) X(triu) X(diag) X(diagonal) \
+                X(roll) X(repeat_interleave) X(unflatten) X(split) X(chunk) X(meshgrid) X(masked_fill)       \
+                    X(one_hot) X(embedding) X(isclose) X(einsum) X(groupnorm) X(instancenorm) X(batchnorm)   \
+                        X(norm) X(normalize) X(celu)
+#define SORT_OPS(X) \
+    X(sort) X(argsort) X(topk) X(topk_index) X(scatter) X(scatter_reduce) X(masked_select) X(nonzero)
 #define MORE_UNARY(X) X(contiguous, "") X(detach, "") X(zeros_like, "") X(ones_like, "")
 #define MORE_REDUCE(X) X(var, "") X(std, "") X(argmax, "") X(argmin, "")
 #define PAIR_OPS(X) X(matmul) X(dot) X(outer)
@@ -474,7 +477,8 @@ static void run_refusals(struct run *r) {
 
 static void open_run(struct run *r, struct arena *arena, const char *device) {
     *r = (struct run){.arena = arena, .c = rg_open(device)};
-    if (rg_status_of(r->c) && !strcmp(device, "CUDA")) SKIP("%s", rg_error(r->c));
+    if (rg_status_of(r->c) && (!strcmp(device, "CUDA") || !strcmp(device, "OPENCL")))
+        SKIP("%s", rg_error(r->c));
     if (rg_status_of(r->c)) FAIL("%s: %s", device, rg_error(r->c));
     read_files(&r->file, arena);
 }
@@ -515,6 +519,11 @@ TEST_SLOW(values_ops_agree_on_cpu, 600) { run_place(&(struct place){"CPU", 64, 3
 TEST_MANUAL(values_ops_agree_on_cpu_all, 3600) { run_place(&(struct place){"CPU", 64, 1}); }
 
 TEST_MANUAL(cuda_gpu_values_ops, 900) { run_place(&(struct place){"CUDA", 256, 1}); }
+
+TEST_SLOW(opencl_values_ops, 600) {
+    opencl_settle();
+    run_place(&(struct place){"OPENCL", 64, 400});
+}
 
 /* What has no slope anywhere: its result is no float, does not depend on its inputs, or is a step. */
 static bool has_slope(const char *op) {

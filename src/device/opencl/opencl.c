@@ -312,7 +312,7 @@ static int device_builtin(struct device *d, struct err *e, const struct dev_call
 /* All threads, and those of a block; a kernel with scratch memory has no more than areas. */
 static void shape(const struct opencl_kernel *k, const struct dev_launch *l, size_t *all, size_t *threads) {
     *threads = l->block ? l->block : RG_MAX(RG_MIN((size_t)THREADS, k->threads), 1);
-    size_t n = l->block ? l->grid : (l->grid + *threads - 1) / *threads;
+    size_t each = l->block ? RG_MAX(l->teams, 1u) : *threads, n = (l->grid + each - 1) / each;
     if (l->areas) {
         *threads = RG_MIN(*threads, l->areas);
         n = RG_MIN((l->grid + *threads - 1) / *threads, l->areas / *threads);
@@ -326,7 +326,7 @@ static int set_params(struct device *d, struct err *e, const struct opencl_kerne
     unsigned n = 0;
     uint64_t grid = l->grid, stride = l->scratch_stride;
     cl_mem mem = NULL;
-    size_t offset;
+    size_t offset = 0;
     for (uint32_t i = 0; i < l->nbuf; i++) {
         if (find_or_fail(d, e, l->buf[i], 0, &mem, &offset)) return e->code;
         uint32_t place = (uint32_t)(offset / UNIT);
