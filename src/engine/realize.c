@@ -121,6 +121,12 @@ static void count(struct arena *a, struct realize_stats *st, const struct schedu
     }
 }
 
+/* Where a kernel's parameters have little room (OpenCL: 12 bytes a buffer, and numbers). */
+static uint32_t most_buffers(const struct engine *en) {
+    enum { BUFFER = 12, NUMBERS = 160 };
+    return en->info.params ? (RG_MAX(en->info.params, 2u * NUMBERS) - NUMBERS) / BUFFER : 0;
+}
+
 static void plan(struct call *c, struct schedule *s) {
     struct str log;
     str_init(&log, c->work);
@@ -131,6 +137,7 @@ static void plan(struct call *c, struct schedule *s) {
                            .no_multi = how.no_multi,
                            .no_split = !env_int(ENV_SPLIT),
                            .gpu = c->en->ops->text != DEV_C,
+                           .most_buffers = most_buffers(c->en),
                            .no_batch = !env_int(ENV_BATCH),
                            .log = log_on(3) ? &log : NULL};
     uint64_t t0 = os_now_ns();

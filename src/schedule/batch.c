@@ -260,7 +260,9 @@ bool batch_candidate(struct batch *x, const struct planned *k, const uint8_t *st
     uint64_t h = hash_bytes(text.p, text.n, 5), at;
     for (; map_get(&x->known, h, &at); h = hash_u64(h + 1))
         if (!strcmp(x->group.p[at].key, text.p)) break;
-    if (!map_get(&x->known, h, &at)) {
+    uint64_t most =
+        RG_MIN(g->opts->most_buffers ? g->opts->most_buffers : UINT32_MAX, (uint32_t)MOST_BUFFERS);
+    if (!map_get(&x->known, h, &at) || (x->group.p[at].call.n + 1) * (uint64_t)f->nbuf > most) {
         map_put(&x->known, h, at = x->group.n);
         vec_push(g->a, &x->group, ((struct batch_group){.key = text.p}));
     }
@@ -294,9 +296,7 @@ void batch_build(struct batch *x, const struct batch_group *group, struct planne
     out->buffer = out->built->buffer;
 }
 
-bool batch_fits(const struct batch_group *group) {
-    return group->call.n > 1 && (uint64_t)group->call.n * group->flat.p[0]->nbuf <= MOST_BUFFERS;
-}
+bool batch_fits(const struct batch_group *group) { return group->call.n > 1; }
 
 void batch_init(struct batch *x, struct rangeify *r) {
     struct sgraph *g = r->g;

@@ -164,10 +164,11 @@ struct batch {
     VEC(struct batch_group) group;
 };
 void batch_init(struct batch *, struct rangeify *);
-/* Adds a call to the group it fits; depth: that of the call among all calls. False: no such kernel. */
+/* Adds a call to the group it fits, or to a new one if that has as many buffers as a kernel may; depth: that of the call
+ * among all calls. False: no such kernel. */
 bool batch_candidate(struct batch *, const struct planned *, const uint8_t *stored, uint32_t depth,
                      uint32_t call);
-bool batch_fits(const struct batch_group *); /* two or more, and not too many buffers */
+bool batch_fits(const struct batch_group *); /* two or more */
 /* Its kernel; the last buffer is NULL: the table of tasks. */
 void batch_build(struct batch *, const struct batch_group *, struct planned *out, int64_t **table,
                  uint32_t *words);

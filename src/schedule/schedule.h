@@ -22,6 +22,7 @@ struct sched_opts {
     bool no_batch;   /* no BATCH kernels */
     bool no_split;   /* reductions are not split */
     bool gpu;        /* thousands of threads: sums along columns are split too */
+    uint32_t most_buffers; /* of a BATCH kernel; 0: as many as any device takes */
     struct str *log; /* DEBUG=3: decisions with their costs; NULL: none */
     /* Tests: called for every distinct region with its problem and the plan that was chosen; may be NULL. */
     void (*inspect)(void *cx, const struct plan_problem *, const struct plan_result *);

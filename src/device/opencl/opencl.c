@@ -323,10 +323,14 @@ static void shape(const struct opencl_kernel *k, const struct dev_launch *l, siz
 /* As render_opencl lists them: memory, places, numbers, iterations, scratch. */
 static int set_params(struct device *d, struct err *e, const struct opencl_kernel *k,
                       const struct dev_launch *l) {
-    unsigned n = 0;
+    unsigned n = 0, bytes = 12 * l->nbuf + 8 * l->nvar + 24;
     uint64_t grid = l->grid, stride = l->scratch_stride;
     cl_mem mem = NULL;
     size_t offset = 0;
+    if (bytes > d->info.params)
+        return err_set(e, RG_ELIMIT,
+                       "a kernel with %u buffers and %u numbers needs %u bytes of parameters; %s takes %u",
+                       l->nbuf, l->nvar, bytes, d->info.name, d->info.params);
     for (uint32_t i = 0; i < l->nbuf; i++) {
         if (find_or_fail(d, e, l->buf[i], 0, &mem, &offset)) return e->code;
         uint32_t place = (uint32_t)(offset / UNIT);

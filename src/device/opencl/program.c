@@ -19,7 +19,9 @@ int opencl_target(struct device *d, struct err *e, struct arena *a, struct dev_t
         .tool = d->cl->path,
         .stamp = arena_printf(a, "%s %s %s %s", d->cl->path, d->platform, d->driver, d->info.name),
         .flags = d->flags,
-        .arch = arena_printf(a, "%s %s", d->info.name, d->driver)};
+        .arch = arena_printf(a, "%s %s, %u threads, %u bytes of parameters%s%s", d->info.name, d->driver,
+                             d->info.threads, d->info.params, d->info.no_f64 ? "" : ", f64",
+                             d->info.no_atomic64 ? "" : ", atomic64")};
     return 0;
 }
 
