@@ -94,8 +94,10 @@ static void lower_one(struct session *s, uint32_t i) {
     w->opts = choose_opts(s, k);
     uint64_t t = os_now_ns();
     session_lower(s, k,
-                  &(struct lower_opts){
-                      .opts = w->opts, .log = &log, .keep_math = s->ref, .narrow = s->emit == EMIT_CUDA || s->emit == EMIT_OPENCL},
+                  &(struct lower_opts){.opts = w->opts,
+                                       .log = &log,
+                                       .keep_math = s->ref,
+                                       .narrow = s->emit == EMIT_CUDA || s->emit == EMIT_OPENCL},
                   &w->lin);
     w->lower_ns = os_now_ns() - t;
     /* PARAMS stands for as many buffers as the data says, which the program alone does not know. */
@@ -121,7 +123,7 @@ static char *render_unit(struct session *s) {
 }
 
 static char *gpu_unit(struct session *s) {
-    struct render_limits any = {.threads = 256}; /* what every OpenCL device of today has */
+    struct render_limits any = {.threads = 256, .shared = 32 << 10}; /* what any OpenCL device has */
     struct render_shape shape;
     struct str c;
     str_init(&c, &s->arena);

@@ -49,7 +49,7 @@
  * 6. THREADS. A context is used by one thread at a time; contexts are independent of each other. Only rg_free may be
  *    called from any thread at any time (finalizers of bindings do).
  *
- * Environment: DEVICE=CPU|CUDA|REF|NULL picks the device of rg_open(NULL), DEBUG=2 prints a line per operation; `ridge env`
+ * Environment: DEVICE=CPU|CUDA|OPENCL|REF|NULL picks the device of rg_open(NULL), DEBUG=2 prints a line per operation; `ridge env`
  * lists all variables. Broadcasting and promotion follow PyTorch; docs/semantics.md has the tables. */
 #ifndef RIDGE_H
 #define RIDGE_H
@@ -203,7 +203,7 @@ typedef struct rg_loss_opts {
 
 /* ---- contexts and errors ---------------------------------------------------------------------------------------------- */
 
-/* "CPU", "CUDA" (an NVIDIA GPU; "CUDA:1" the second), "REF" (slow and obvious: every element computed by plain loops), "NULL" (plans and counts, computes nothing: reads
+/* "CPU", "CUDA" (an NVIDIA GPU; "CUDA:1" the second), "OPENCL" (any OpenCL 1.2 device; "OPENCL:1" the second), "REF" (slow and obvious: every element computed by plain loops), "NULL" (plans and counts, computes nothing: reads
  * give zeros). NULL: DEVICE from the environment, else the best there is. Never returns NULL: if the device
  * cannot be opened, the context says why in rg_error, all calls on it fail with that error, and rg_close works. */
 RG_API rg_ctx *rg_open(const char *device);

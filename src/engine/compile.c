@@ -411,13 +411,22 @@ struct render_call {
     struct etext *t;
 };
 
+static struct render_limits limits_of(const struct engine *en) {
+    const struct dev_info *i = &en->info;
+    return (struct render_limits){i->threads, i->shared, i->no_f64, i->no_atomic64};
+}
+
+bool compile_fits(const struct engine *en, const struct linear *l) {
+    struct render_limits limits = limits_of(en);
+    return en->ops->text != DEV_OPENCL || render_opencl_fits(l, &limits);
+}
+
 static void render_guarded(void *arg) {
     struct render_call *c = arg;
     const struct linear *l = c->lin;
     struct str s;
     struct render_shape shape = {.scratch = l->scratch};
-    const struct dev_info *i = &c->en->info;
-    struct render_limits limits = {i->threads, i->no_f64, i->no_atomic64};
+    struct render_limits limits = limits_of(c->en);
     bool serial = linear_is_serial(l);
     str_init(&s, l->ir->arena);
     if (c->en->ops->text == DEV_CUDA)

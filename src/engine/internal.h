@@ -27,6 +27,9 @@ uint32_t cache_list(struct cache *, struct arena *, const char *prefix, const ch
 /* compile.c: makes sure that `base` of the engine is known; inside its guard. */
 void compile_identity(struct engine *);
 
+/* compile.c: can the device run it, or does it need another opt list? */
+bool compile_fits(const struct engine *, const struct linear *);
+
 /* serial.c: must the grid iterations run one after another? */
 bool linear_is_serial(const struct linear *);
 

@@ -181,6 +181,10 @@ static const char *lower_one(struct call *c, struct sched_prog *p, struct linear
     struct lower_opts how = {.opts = opts, .log = &log};
     prog_target(c->en, &how);
     prog_lower(p, p->ir, &p->kernel, &how, lin);
+    if (!compile_fits(c->en, lin)) {
+        how.opts = opts = ""; /* what the heuristic wrote is for a larger device */
+        prog_lower(p, p->ir, &p->kernel, &how, lin);
+    }
     if (c->en->ops->text == DEV_C) predict_traffic(c->work, lin, &c->en->plans.model);
     for (int i = 0; i < 3; i++) lin->est.into[i] *= p->share;
     debug_prog(p, lin, opts, &dump);

@@ -883,9 +883,27 @@ static void body(struct gpu *c, struct leaves *l) {
     line(&c->r, "}");
 }
 
+/* Instructions of NVIDIA's. */
+static bool is_cuda_only(enum op op) {
+    return op == OP_COPY || op == OP_TOKEN || op == OP_WAIT || op == OP_FRAG || op == OP_MMA ||
+           op == OP_MMA_BEGIN || op == OP_MMA_END || op == OP_MMA_WAIT || op == OP_PUBLISH;
+}
+
+bool render_opencl_fits(const struct linear *l, const struct render_limits *limits) {
+    for (uint32_t i = 0; i < l->n; i++)
+        if (is_cuda_only((enum op)l->u[i]->op)) return false;
+    return l->threads <= limits->threads && l->shared <= (int64_t)limits->shared;
+}
+
 /* A kernel that a device cannot run is refused here, with the op and the type that it lacks. */
 static void check_limits(struct gpu *c, const struct render_limits *limits) {
     const struct linear *l = c->r.lin;
+    if (c->d->cl && !render_opencl_fits(l, limits))
+        err_throw(c->r.ir->err, RG_EUNSUPPORTED,
+                  "kernel %s: a block of %u threads that share %lld bytes, perhaps with instructions of "
+                  "CUDA, is more than "
+                  "this OpenCL device has (%u threads, %zu bytes); use another opt list",
+                  l->name, l->threads, (long long)l->shared, limits->threads, limits->shared);
     for (uint32_t i = 0; i < l->n; i++) {
         const uop *n = l->u[i];
         bool wide = n->dt == DT_F64 || (n->op == OP_MULACC && is_half((enum dtype)n->dt));

@@ -43,8 +43,11 @@ void render_cuda(struct str *, struct ir *, const struct linear *, bool meet, st
 void render_opencl_preamble(struct str *);
 struct render_limits { /* of a device */
     uint32_t threads;  /* of a block, at most; below 32 no loop is shared */
+    size_t shared;     /* bytes that they share */
     bool no_f64, no_atomic64;
 };
+/* Does a block program stay within OpenCL and these limits? Else another opt list must be used. */
+bool render_opencl_fits(const struct linear *, const struct render_limits *);
 /* One function, like CUDA's; a buffer is two parameters, memory and place: it begins 8 * place bytes into the memory.
  *   __kernel void NAME(__global char *p0, .., u32 o0, .., i64 q0, .., u64 n, __global char *scratch, u64 stride)
  * RG_EUNSUPPORTED, with the op and the type, for what the device has not. */

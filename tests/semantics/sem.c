@@ -1,6 +1,7 @@
 /* sem.c: running a row of the table on a device, and its checks. */
 #include "base/base.h"
 
+#include "opencl.h"
 #include "sem.h"
 
 #include <stdlib.h>
@@ -10,8 +11,10 @@ void sem_run(const char *device, void (*fn)(rg_ctx *)) {
     int64_t before = 0;
     for (int i = 0; i < 2; i++) {
         before = mem_live();
+        if (!strcmp(device, "OPENCL")) opencl_settle();
         rg_ctx *c = rg_open(device);
-        if (rg_status_of(c) && !strcmp(device, "CUDA")) SKIP("%s", rg_error(c));
+        if (rg_status_of(c) && (!strcmp(device, "CUDA") || !strcmp(device, "OPENCL")))
+            SKIP("%s", rg_error(c));
         if (rg_status_of(c)) FAIL("%s", rg_error(c));
         fn(c);
         if (rg_status_of(c)) FAIL("the row ends with an error: %s", rg_error(c));
@@ -63,4 +66,24 @@ rg_usage sem_usage(rg_ctx *c) {
     rg_usage u;
     if (rg_stats(c, &u)) FAIL("%s", rg_error(c));
     return u;
+}
+
+/* ---- some rows on OpenCL, in one process ------------------------------------------------------------------- */
+
+enum { EVERY = 5 }; /* row, in the order of their names */
+
+static struct sem_row *rows; /* by name */
+
+void sem_add(struct sem_row *r) {
+    struct sem_row **at = &rows;
+    while (*at && strcmp((*at)->name, r->name) < 0) at = &(*at)->next;
+    r->next = *at;
+    *at = r;
+}
+
+TEST_SLOW(opencl_semantics, 600) {
+    uint32_t n = 0, ran = 0;
+    for (struct sem_row *r = rows; r; r = r->next)
+        if (n++ % EVERY == 0) sem_run("OPENCL", r->fn), ran++;
+    TEST_INFO("%u of %u rows of the table of semantics by OpenCL", ran, n);
 }

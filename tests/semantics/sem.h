@@ -18,6 +18,17 @@
 /* Where there is a GPU: `make test-gpu`. */
 #define SEM_GPU_TEST_(id) \
     TEST_MANUAL(semantics_CUDA_##id, 300) { sem_run("CUDA", case_##id); }
+/* PoCL is slow: some rows in `make test` (sem.c: opencl_semantics), all with `ridge-test -a semantics_OPENCL`. */
+#define SEM_OPENCL_TEST_(id)                                                              \
+    static struct sem_row row_##id = {.name = #id, .fn = case_##id};                      \
+    __attribute__((constructor)) static void row_##id##_add(void) { sem_add(&row_##id); } \
+    TEST_MANUAL(semantics_OPENCL_##id, 300) { sem_run("OPENCL", case_##id); }
+struct sem_row {
+    const char *name;
+    void (*fn)(rg_ctx *);
+    struct sem_row *next;
+};
+void sem_add(struct sem_row *);
 
 #define SEM_TEST_(device, id) \
     TEST(semantics_##device##_##id) { sem_run(#device, case_##id); }
@@ -25,6 +36,7 @@
     static void case_##id(rg_ctx *c); \
     SEM_DEVICES(SEM_TEST_, id)        \
     SEM_GPU_TEST_(id)                 \
+    SEM_OPENCL_TEST_(id)              \
     static void case_##id(__attribute__((unused)) rg_ctx *c)
 
 void sem_run(const char *device, void (*fn)(rg_ctx *));

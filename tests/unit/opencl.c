@@ -4,6 +4,7 @@
  * Values: opencl_* in golden.c, render.c, schedule.c, values_ops.c and tests/semantics. */
 #include "opencl.h"
 #include "codegen/codegen.h"
+#include "cuda.h"
 #include "render/render.h"
 
 #include <ridge.h>
@@ -72,9 +73,10 @@ TEST(opencl_no_such_device) {
 /* ---- what a small device cannot: the renderer --------------------------------------------------------------- */
 
 struct rendering {
-    const char *text;
+    const char *text, *opts; /* opts NULL: the heuristic's */
     struct render_limits limits;
     struct arena arena;
+    struct linear lin;
     struct str out;
     struct render_shape shape;
 };
@@ -82,16 +84,14 @@ struct rendering {
 static void render_text(void *arg) {
     struct rendering *r = arg;
     struct program p = {0};
-    struct linear lin;
     struct ir *ir = arena_new(&r->arena, struct ir);
     ir_init(ir, &r->arena);
     ir_parse(ir, r->text, strlen(r->text), "test", &p);
-    lower(
-        ir, &p.kernel.p[0],
-        &(struct lower_opts){.opts = opts_heuristic_gpu(ir, &p.kernel.p[0]), .vec_bytes = 16, .narrow = true},
-        &lin);
+    struct lower_opts how = {
+        .opts = r->opts ? r->opts : opts_heuristic_gpu(ir, &p.kernel.p[0]), .vec_bytes = 16, .narrow = true};
+    lower(ir, &p.kernel.p[0], &how, &r->lin);
     str_init(&r->out, &r->arena);
-    render_opencl(&r->out, ir, &lin, true, &r->limits, &r->shape);
+    render_opencl(&r->out, ir, &r->lin, true, &r->limits, &r->shape);
 }
 
 static int render(struct rendering *r) {
@@ -123,7 +123,7 @@ TEST(opencl_without_doubles) {
         .text = "kernel twice\n"
                 "x = (PARAM<f64>[0 x] 8)\nout = (PARAM<f64>[1 out] 8)\ni = (RANGE[i GRID 0] 8)\n"
                 "(SINK (STORE (INDEX out i) (MUL (LOAD (INDEX x i)) 2.0)))\n",
-        .limits = {.threads = 256}};
+        .limits = {.threads = 256, .shared = 32 << 10}};
     if (render(&r)) FAIL("%s", err.msg);
     arena_free(&r.arena);
     r.limits.no_f64 = true;
@@ -149,7 +149,7 @@ TEST(opencl_without_wide_atomics) {
                 "c = (RANGE[c GRID 0] 4)\ni = (RANGE[i LOOP 1] 8)\n"
                 "w = (MIN (MAX (CAST<idx> (LOAD (INDEX at i))) 0) 3)\n"
                 "(SINK (STORE_ADD (INDEX out (ADD (MUL w 4) c)) (LOAD (INDEX x (ADD (MUL i 4) c)))))\n",
-        .limits = {.threads = 256}};
+        .limits = {.threads = 256, .shared = 32 << 10}};
     if (render(&r)) FAIL("%s", err.msg);
     CHECK(strstr(r.out.p, "meet_i64("));
     arena_free(&r.arena);
@@ -242,6 +242,47 @@ TEST(opencl_times) {
     engine_list_free(l);
     engine_free(en, a, 4096);
     engine_close(en);
+}
+
+/* Tiles of a product in local memory, filled by all threads of a block, with barriers between. */
+static const char product[] =
+    "kernel product\n"
+    "a = (PARAM<f32>[0 a] 403)\nb = (PARAM<f32>[1 b] 585)\nout = (PARAM<f32>[2 out] 1395)\n"
+    "m = (RANGE[m GRID 0] 31)\nn = (RANGE[n GRID 1] 45)\nk = (RANGE[k REDUCE 2] 13)\n"
+    "x = (LOAD (INDEX a (ADD (MUL m 13) k)))\ny = (LOAD (INDEX b (ADD (MUL k 45) n)))\n"
+    "(SINK (STORE (INDEX out (ADD (MUL m 45) n)) (REDUCE[ADD] (MUL x y) k)))\n";
+static const char product_opts[] =
+    "TILE(m,16,m1) TILE(m1,8,m2) TILE(m2,4,m3) TILE(m3,2,m4) TILE(n,32,n1) TILE(n1,16,n2) TILE(n2,8,n3) "
+    "TILE(n3,4,n4) TILE(k,8,k1) LANE(m1) LANE(n1) LANE(m3) LANE(n3) ORDER(m1,n1,m3,n3) REG(m2) REG(m4) "
+    "REG(n2) VEC(n4) UNROLL(k1) STAGE(a,k,k1,m1+m2+m3+m4) STAGE(b,k,k1,n1+n2+n3+n4) "
+    "TILE(a.k1,4,av) VEC(av) TILE(b.n1,4,bv) VEC(bv)";
+
+TEST(opencl_block_program) {
+    struct engine *en = opencl_engine();
+    struct rendering r = {
+        .text = product, .opts = product_opts, .limits = {.threads = 256, .shared = 32 << 10}};
+    const struct ekernel *k;
+    if (render(&r)) FAIL("%s", err.msg);
+    CHECK(r.lin.threads > 1 && r.shape.block == r.lin.threads && strstr(r.out.p, "__local"));
+    const struct linear *lin = &r.lin;
+    if (engine_compile(en, &err, &lin, 1, &k)) FAIL("%s", err.msg);
+    float a[31 * 13], b[13 * 45], out[31 * 45] = {0};
+    for (int i = 0; i < 31 * 13; i++) a[i] = (float)(i * 7 % 11 - 5);
+    for (int i = 0; i < 13 * 45; i++) b[i] = (float)(i * 5 % 13 - 6);
+    cuda_run(en, k, (void *[]){a, b, out}, (size_t[]){sizeof a, sizeof b, sizeof out}, NULL);
+    for (int m = 0; m < 31; m++)
+        for (int n = 0; n < 45; n++) {
+            float want = 0; /* small integers: exact */
+            for (int i = 0; i < 13; i++) want += a[m * 13 + i] * b[i * 45 + n];
+            CHECK(out[m * 45 + n] == want);
+        }
+    engine_close(en);
+    r.limits.threads = r.lin.threads - 1;
+    CHECK(!render_opencl_fits(&r.lin, &r.limits));
+    arena_free(&r.arena);
+    CHECK_EQ(render(&r), RG_EUNSUPPORTED);
+    if (!strstr(err.msg, "use another opt list")) FAIL("%s", err.msg);
+    arena_free(&r.arena);
 }
 
 /* ---- devices that are small, full or lost -------------------------------------------------------------------- */
