@@ -143,16 +143,14 @@ static void run(void *arg) {
     struct ceilings_run *r = arg;
     struct err *e = r->err;
     r->path = r->o.output ? r->o.output : model_path(r->arena);
-    const char *device = env_str(ENV_DEVICE);
-    if (device && !strncasecmp(device, "CUDA", 4) && !r->o.output)
-        r->o.dry = true; /* the file is the CPU's */
+    const struct device_ops *dev = device_find(e, NULL);
+    if (!dev) return;
+    if (dev->far && !r->o.output) r->o.dry = true; /* the file is the CPU's */
     if (!r->o.dry && !r->path) {
         err_set(e, RG_EINVAL,
                 "there is no home directory to write the machine file to; say --output FILE or --dry-run");
         return;
     }
-    const struct device_ops *dev = device_find(e, NULL);
-    if (!dev) return;
     if (dev->kind != DEV_RUNS) {
         err_set(e, RG_EUNSUPPORTED, "device %s runs nothing: there is nothing to measure", dev->name);
         return;
@@ -166,7 +164,11 @@ static void run(void *arg) {
         print_json(r);
         return;
     }
-    print_table(&r->c);
+    if (r->c.n)
+        print_table(&r->c);
+    else
+        printf("%s: OpenCL devices are not measured; plans use a guess from what the device says of itself\n",
+               r->c.model.name);
     if (!r->o.dry) printf("written to %s\n", r->path);
     if (!r->o.dry && !r->o.output && env_str(ENV_MODEL))
         printf("RIDGE_MODEL names another file, %s: that one is in use\n", env_str(ENV_MODEL));
@@ -188,8 +190,8 @@ int cmd_ceilings(int argc, char **argv) {
                               "at each level of memory, what it costs to start a kernel. Prints it beside "
                               "what theory says, and\n"
                               "writes the machine file, by which programs are planned and judged from then "
-                              "on. Run it on a quiet machine. DEVICE=CUDA measures the GPU and writes no "
-                              "file unless --output says so."};
+                              "on. Run it on a quiet machine. DEVICE=CUDA measures the GPU, DEVICE=OPENCL "
+                              "only guesses; neither writes a file unless --output says so."};
     int status = args_parse(&a, argc, argv);
     if (status >= 0) return status;
     struct err e = {0};

@@ -138,7 +138,10 @@ static void find_guarded(void *arg) {
     c->out = find_record(c->en, key);
 }
 
-static bool can_search(const struct engine *en) { return en->ops->kind == DEV_RUNS; }
+/* Not by OpenCL: what would be tried is what CUDA has. */
+static bool can_search(const struct engine *en) {
+    return en->ops->kind == DEV_RUNS && en->ops->text != DEV_OPENCL;
+}
 
 const struct tuned *tune_find(struct engine *en, struct sched_prog *p) {
     struct find_call c = {en, p, NULL};

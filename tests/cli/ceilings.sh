@@ -14,6 +14,12 @@ case $("$RIDGE" ceilings --help) in *--dry-run*) ;; *) fail "--help does not kno
 "$RIDGE" ceilings extra >/dev/null 2>&1
 [ $? -eq 2 ] || fail "an operand is not refused"
 
+# an OpenCL device, where there is one, is guessed and said to be; where there is none, that is said
+POCL_CACHE_DIR="$here/pocl" DEVICE=OPENCL "$RIDGE" ceilings >"$here/cl" 2>&1
+grep -q -e 'OpenCL devices are not measured' -e 'there is no OpenCL on this machine' -e 'finds no OpenCL driver' \
+    -e 'RTLD_DEEPBIND' "$here/cl" || fail "DEVICE=OPENCL: $(cat "$here/cl")"
+[ ! -e "$here/config" ] || fail "DEVICE=OPENCL wrote a file"
+
 # nothing is written, and the JSON is JSON
 "$RIDGE" ceilings --dry-run --json >"$here/a.json" || fail "--dry-run --json failed"
 [ ! -e "$here/config" ] || fail "--dry-run wrote a file"

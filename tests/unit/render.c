@@ -538,7 +538,10 @@ static void all_programs(const char *cc) {
 TEST(render_programs_clang) { all_programs("clang"); }
 TEST(render_programs_gcc) { all_programs("gcc"); }
 TEST_MANUAL(cuda_gpu_programs, 300) { all_programs("cuda"); }
-TEST_SLOW(opencl_programs, 600) { all_programs("opencl"); }
+TEST_SLOW(opencl_programs, 600) {
+    opencl_hurry();
+    all_programs("opencl");
+}
 
 /* ---- the text --------------------------------------------------------------------------------------- */
 

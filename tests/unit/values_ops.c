@@ -522,6 +522,7 @@ TEST_MANUAL(cuda_gpu_values_ops, 900) { run_place(&(struct place){"CUDA", 256, 1
 
 TEST_SLOW(opencl_values_ops, 600) {
     opencl_settle();
+    opencl_hurry();
     run_place(&(struct place){"OPENCL", 64, 400});
 }
 
