@@ -17,6 +17,7 @@
 #define MOST_SHARE 512.0      /* threads of a block, each with four values */
 #define LONG_SUM 1024.0       /* products of one result .. */
 #define FEW_RESULTS 1048576.0 /* .. of so few that blocks of threads should share them */
+#define MOST_SUMS 64          /* that the threads of a block tell each other (gpu_block.c) */
 #define MANY_BLOCKS 2048.0    /* that keep a large GPU busy */
 #define MOST_KEPT 65536.0     /* numbers of the rows that the registers of a block keep (cuda_block.c) */
 
@@ -70,6 +71,7 @@ static int sector_lanes(const struct view *v) {
 static int shared_axis(const struct view *v, double *cost, int *lanes) {
     double n = threads_of(v), best = traffic(v, inner_grid(v)) / RG_MIN(n / FULL, 1), all_bytes = 0;
     int at = -1, wide = sector_lanes(v);
+    if (wide * v->reduces > MOST_SUMS) wide = 1;
     *lanes = 1;
     for (int i = 0; i < v->nspot; i++) all_bytes += v->times[v->spot[i].node->id] * v->spot[i].bytes;
     for (int i = 0; i < v->naxis; i++) {
@@ -227,7 +229,7 @@ static void tile_of_rows(struct view *v, struct str *out, bool *many) {
     const uop *x = product_of(v);
     double left = threads_of(v);
     int tile[2] = {1, 1}, axis[2] = {-1, -1};
-    if (!x) return;
+    if (!x || most[0] * most[1] * v->reduces > MOST_SUMS) return;
     for (int i = 0; i < v->naxis; i++) {
         const struct haxis *a = &v->axis[i];
         if (!a->grid || a->fixed || a->size < 2 || !reuses(v, x, i)) continue;
