@@ -78,6 +78,10 @@ bool recipe_contract(struct view *, int level, struct str *out); /* heur_mm.c */
 bool recipe_rows(struct view *, int level, struct str *out);     /* heur_rows.c */
 bool recipe_flat(struct view *, int level, struct str *out);     /* heur_flat.c */
 
+/* heur_gpu_mm.c: block programs for products and transpositions; "" where there is none. */
+const char *gpu_product(struct view *);
+const char *gpu_turn(struct view *);
+
 /* heur_flat.c: moves work from the grid into loops, until a grid iteration is worth its overhead. left[i]: values of
  * axis i that are still in the grid (1: none); name[i]: its innermost loop, changed where the axis is cut. */
 void shape_grid(struct view *, struct str *out, double *left, const char **name);

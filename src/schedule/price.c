@@ -348,6 +348,7 @@ static bool computed_before(struct tally *t, const uop *n, struct map *seen) {
 
 static void price_nodes(struct tally *t, touched_vec *mem) {
     struct map seen;
+    bool gpu = model_value(t->m, MODEL_VEC_BYTES) > 64;
     map_init(&seen, t->r->a);
     for (uint32_t i = 0; i < t->topo.n; i++) {
         const uop *n = t->topo.p[i];
@@ -367,6 +368,8 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
             double k = times(t, free_of(&t->r->fr, n->src[0]));
             bool fused = n->op == OP_REDUCE && n->arg.i == OP_ADD && n->src[0]->op == OP_MUL;
             *work_of(&t->work, (enum dtype)n->dt) += k * (fused ? 0 : n->op == OP_SCAN ? 8 : 2);
+        } else if (gpu && t->contractions && n->op == OP_CAST && n->src[0]->op == OP_LOAD) {
+            /* tiles hold what was loaded, and matrix instructions take halves as they are */
         } else {
             double w = op_weight(n);
             if (w > 0 && !computed_before(t, n, &seen))

@@ -1,8 +1,7 @@
 /* Tests of block programs (src/codegen/block.c): products cut into tiles of threads, in the interpreter, which runs
  * every thread and finds races, against plain loops written here; exact, because the numbers are small integers. That the
  * interpreter does find a missing barrier, and a thread that does not come to one. */
-#include "test.h"
-
+#include "cuda.h"
 #include "codegen/codegen.h"
 #include "ref/ref.h"
 #include "rules/rules.h"
@@ -39,14 +38,14 @@ static void compile(void *p) {
     str_printf(&s, "(SINK (STORE (INDEX out (ADD (MUL m %lld) n)) (REDUCE[ADD] (MUL x y) k)))\n",
                (long long)x->n);
     ir_parse(&x->ir, s.p, s.n, "product.uop", &x->prog);
-    struct lower_opts o = {.opts = x->opts, .keep_math = true, .vec_bytes = 16};
+    struct lower_opts o = {.opts = x->opts, .keep_math = true, .vec_bytes = 16, .narrow = true};
     lower(&x->ir, &x->prog.kernel.p[0], &o, &x->lin);
 }
 
 static int small(uint64_t i) { return (int)(i * 2654435761u >> 13 & 7) - 3; }
 
-/* Runs it whole and compares every element. */
-static void check_product(struct product *x) {
+/* Runs it whole, in the interpreter or on a GPU, and compares every element. */
+static void check_on(struct product *x, struct engine *en) {
     arena_init(&x->arena, &x->err);
     if (err_guard(&x->err, compile, x)) FAIL("%s", x->err.msg);
     enum dtype dt = dt_parse(x->dt, strlen(x->dt));
@@ -59,7 +58,14 @@ static void check_product(struct product *x) {
     struct ref_buf bufs[3] = {{.p = a, .bytes = na * bytes, .name = "a"},
                               {.p = b, .bytes = nb * bytes, .name = "b"},
                               {.p = out, .bytes = no * 4, .name = "out"}};
-    if (ref_linear(&x->err, &x->lin, bufs, 3, NULL, 0, x->lin.grid)) FAIL("%s\n%s", x->opts, x->err.msg);
+    if (en) {
+        const struct linear *lin = &x->lin;
+        const struct ekernel *k;
+        if (engine_compile(en, &x->err, &lin, 1, &k)) FAIL("%s\n%s", x->opts, x->err.msg);
+        cuda_run(en, k, (void *[]){a, b, out}, (size_t[]){na * bytes, nb * bytes, no * 4}, NULL);
+    } else if (ref_linear(&x->err, &x->lin, bufs, 3, NULL, 0, x->lin.grid)) {
+        FAIL("%s\n%s", x->opts, x->err.msg);
+    }
     for (int64_t i = 0; i < x->m; i++)
         for (int64_t j = 0; j < x->n; j++) {
             int sum = 0;
@@ -72,6 +78,8 @@ static void check_product(struct product *x) {
         }
     arena_free(&x->arena);
 }
+
+static void check_product(struct product *x) { check_on(x, NULL); }
 
 static const char simt[] =
     "TILE(m,16,m1) TILE(m1,8,m2) TILE(m2,4,m3) TILE(m3,2,m4) TILE(n,32,n1) TILE(n1,16,n2) TILE(n2,8,n3) "
@@ -303,4 +311,63 @@ TEST(block_group_products) {
         check_product(
             &(struct product){.m = 64, .n = 64, .k = 192, .ta = true, .dt = "bf16", .opts = opts[2]});
     }
+}
+
+/* ---- what the heuristic writes, and a GPU ------------------------------------------------------------------------- */
+
+static const struct product chosen[] = {
+    {.m = 512, .n = 512, .k = 64, .dt = "f32"},
+    {.m = 509, .n = 507, .k = 67, .dt = "f32", .ta = true},
+    {.m = 512, .n = 512, .k = 256, .dt = "bf16"},
+    {.m = 300, .n = 1000, .k = 129, .dt = "f16", .tb = true},
+    {.m = 1024, .n = 640, .k = 192, .dt = "bf16", .ta = true, .tb = true},
+    {.m = 511, .n = 513, .k = 130, .dt = "bf16"},
+};
+
+static struct product choose(size_t i) {
+    struct product x = chosen[i], y = chosen[i];
+    y.opts = "";
+    arena_init(&y.arena, &y.err);
+    if (err_guard(&y.err, compile, &y)) FAIL("%s", y.err.msg);
+    static char list[RG_COUNT(chosen)][2048];
+    snprintf(list[i], sizeof list[i], "%s", opts_heuristic_gpu(&y.ir, &y.prog.kernel.p[0], true));
+    arena_free(&y.arena);
+    x.opts = list[i];
+    return x;
+}
+
+TEST_SLOW(block_heuristic, 300) {
+    for (size_t i = 0; i < RG_COUNT(chosen); i++) {
+        struct product x = choose(i);
+        if (!strstr(x.opts, "LANE(") || !strstr(x.opts, "STAGE(")) FAIL("%lld: %s", (long long)x.m, x.opts);
+        CHECK(!!strstr(x.opts, "TC(") == (x.dt[0] != 'f' || x.dt[1] != '3'));
+        check_product(&x);
+    }
+}
+
+TEST_SLOW(cuda_compile_blocks, 300) {
+    struct arena arena;
+    struct err err = {0};
+    arena_init(&arena, &err);
+    cuda_need_nvrtc(&arena);
+    struct cuda_texts t = {.arena = &arena};
+    static struct product x[RG_COUNT(chosen)];
+    for (size_t i = 0; i < RG_COUNT(chosen); i++) {
+        x[i] = choose(i);
+        arena_init(&x[i].arena, &x[i].err);
+        if (err_guard(&x[i].err, compile, &x[i])) FAIL("%s", x[i].err.msg);
+        cuda_render(&t, &x[i].lin, false);
+    }
+    TEST_COUNT(cuda_compile_texts(&t), "block programs compiled by NVRTC");
+    for (size_t i = 0; i < RG_COUNT(chosen); i++) arena_free(&x[i].arena);
+    arena_free(&arena);
+}
+
+TEST_MANUAL(cuda_gpu_blocks, 120) {
+    struct engine *en = cuda_engine();
+    for (size_t i = 0; i < RG_COUNT(chosen); i++) {
+        struct product x = choose(i);
+        check_on(&x, en);
+    }
+    engine_close(en);
 }

@@ -1,0 +1,307 @@
+/* heur_gpu_mm.c: opt lists of a GPU for sums of products (matrix products, batched, transposed; convolutions and their
+ * gradients) and for transpositions: block programs with tiles in shared memory.
+ *
+ * Products. The axes of the result that only one factor has are joined to m, those that only the other has to n, those that
+ * are summed over to k, so that a convolution is a product like another: what its tiles are filled from is found element by
+ * element. A block computes a tile of m x n, its warps smaller ones, a thread its registers: by matrix instructions where
+ * both factors are halves (or, with RIDGE_TF32=1, floats), else by multiply-adds. The k loop runs over blocks whose tiles
+ * are in a ring. Tile sizes are the ones of a short list for which the waves of blocks over the multiprocessors, weighed with
+ * how fast each tile is on one (measured, docs/gpu.md), end first.
+ *
+ * Transpositions. A tile is copied along the rows that it is read from and stored along those of the result.
+ * Tests: tests/unit/block.c, tests/unit/cuda.c */
+#include "heur.h"
+
+#define UNITS 132            /* multiprocessors of a large GPU */
+#define SHARED_MOST 232448   /* bytes that a block may have */
+#define LEAST_BLOCKS 32      /* fewer are left to single threads */
+#define TURN_LEAST (1 << 16) /* elements that are worth a transposition by tiles */
+
+enum { MOST_JOINED = 8 };
+
+/* Axes of one kind, the slowest first, and the name of the one that they are joined to. */
+struct group {
+    int axis[MOST_JOINED], n;
+    double size;
+    const char *name;
+};
+
+struct tile {
+    int m, n, k, wm, wn; /* of a block; warps along each */
+    double speed;        /* of one multiprocessor full of such blocks, relative */
+    int blocks;          /* that fit one multiprocessor */
+};
+static const struct tile by_mma[] = {
+    {128, 256, 64, 2, 4, 1.00, 1}, {128, 128, 64, 2, 2, 0.89, 2}, {64, 128, 64, 2, 2, 0.70, 3},
+    {64, 64, 64, 2, 2, 0.55, 4},   {32, 64, 64, 1, 2, 0.35, 6},
+};
+static const struct tile by_fma[] = {
+    {128, 256, 16, 2, 4, 1.00, 1}, {128, 128, 8, 4, 2, 0.95, 2}, {64, 128, 16, 2, 2, 0.85, 3},
+    {64, 64, 16, 2, 2, 0.75, 4},   {32, 64, 16, 2, 1, 0.50, 8},
+};
+
+struct mm {
+    struct view *v;
+    struct contract c;
+    struct group m, n, k;
+    struct tile t;
+    bool mma, tf32;
+    int bytes; /* of an element of a tile */
+    struct str *out;
+};
+
+/* ---- axes ---------------------------------------------------------------------------------------------------- */
+
+static int64_t step_of(const struct view *v, const struct hspot *s, int axis) {
+    int64_t d = spot_stride(v, s, axis, 1);
+    return d == NO_STRIDE ? INT64_MAX : d < 0 ? -d : d;
+}
+
+static bool add_axis(const struct view *v, struct group *g, int axis) {
+    if (g->n == MOST_JOINED || v->axis[axis].size < 0 || v->axis[axis].fixed || v->axis[axis].members != 1)
+        return false;
+    g->axis[g->n++] = axis;
+    return true;
+}
+
+/* JOIN takes an outer and an inner one, in the order of the nest. */
+static void sort_group(const struct view *v, struct group *g) {
+    g->size = 1;
+    for (int i = 0; i < g->n; i++) g->size *= (double)v->axis[g->axis[i]].size;
+    for (int i = 1; i < g->n; i++)
+        for (int k = i; k > 0 && g->axis[k] < g->axis[k - 1]; k--) {
+            int t = g->axis[k];
+            g->axis[k] = g->axis[k - 1], g->axis[k - 1] = t;
+        }
+}
+
+static bool find_groups(struct mm *x) {
+    const struct view *v = x->v;
+    for (int i = 0; i < v->naxis; i++) {
+        const struct haxis *a = &v->axis[i];
+        bool in_a = has_axis(v, x->c.a.mask, i), in_b = has_axis(v, x->c.b.mask, i);
+        if (a->most <= 1) continue;
+        if (a->reduce ? !add_axis(v, &x->k, i)
+                      : a->grid && in_a != in_b && !add_axis(v, in_a ? &x->m : &x->n, i))
+            return false;
+        if (a->scan || (!a->grid && !a->reduce)) return false;
+    }
+    sort_group(v, &x->m), sort_group(v, &x->n), sort_group(v, &x->k);
+    return x->m.n && x->n.n && x->k.n;
+}
+
+static const char *fresh(struct mm *x, const char *base) { return view_fresh(x->v, base, "t"); }
+
+static void join(struct mm *x, struct group *g) {
+    g->name = x->v->axis[g->axis[0]].name;
+    for (int i = 1; i < g->n; i++) {
+        const char *both = arena_printf(x->v->arena, "%s_%s", g->name, x->v->axis[g->axis[i]].name);
+        str_printf(x->out, " JOIN(%s,%s,%s)", g->name, x->v->axis[g->axis[i]].name, both);
+        g->name = both;
+    }
+}
+
+/* ---- tiles ---------------------------------------------------------------------------------------------------- */
+
+static bool halves(const struct view *v, const struct side *s, enum dtype *dt) {
+    (void)v;
+    *dt = (enum dtype)s->spot->node->dt;
+    return s->root->op == OP_CAST && s->root->dt == DT_F32 && s->root->src[0] == s->spot->node &&
+           (*dt == DT_BF16 || *dt == DT_F16);
+}
+
+static bool choose_tile(struct mm *x) {
+    double best = 1e300;
+    const struct tile *list = x->mma ? by_mma : by_fma;
+    size_t n = x->mma ? RG_COUNT(by_mma) : RG_COUNT(by_fma);
+    double batch = 1, blocks = 0;
+    for (int i = 0; i < x->v->naxis; i++)
+        if (x->v->axis[i].grid && has_axis(x->v, x->c.a.mask, i) && has_axis(x->v, x->c.b.mask, i))
+            batch *= x->v->axis[i].most;
+    for (size_t i = 0; i < n; i++) {
+        const struct tile *t = &list[i];
+        double tiles =
+            (double)ceil_div((int64_t)x->m.size, t->m) * (double)ceil_div((int64_t)x->n.size, t->n) * batch;
+        double waves = (double)ceil_div((int64_t)tiles, (int64_t)UNITS * t->blocks);
+        if (tiles < UNITS * t->blocks) waves = RG_MAX(1.0 / t->blocks, tiles / (UNITS * t->blocks));
+        double time = waves * t->blocks * t->m * t->n / t->speed;
+        if (time < best) best = time, x->t = *t, blocks = tiles;
+    }
+    if (blocks < LEAST_BLOCKS) return false;
+    int step = x->tf32 ? 8 : x->mma ? 16 : 1;
+    while (x->t.k > 2 * step && x->k.size < 2.0 * x->t.k) x->t.k /= 2;
+    if (x->tf32 && x->t.k > 32) x->t.k = 32;
+    return x->k.size >= 2.0 * x->t.k && x->m.size >= 16 && x->n.size >= 16;
+}
+
+/* One axis in pieces, the outermost first. */
+struct pieces {
+    const char *name[4], *kind[4];
+    int size[4], n;
+};
+
+static void piece(struct pieces *p, int size, const char *kind) {
+    if (size <= 1) return;
+    p->size[p->n] = size, p->kind[p->n++] = kind;
+}
+
+/* Cuts the axis `name` into blocks (what stays of it) and the pieces. */
+static void cut_pieces(struct mm *x, const char *name, double size, struct pieces *p) {
+    int all = 1;
+    for (int i = 0; i < p->n; i++) all *= p->size[i];
+    if (size < all) str_printf(x->out, " PADTO(%s,%d)", name, all);
+    const char *from = name;
+    for (int i = 0; i < p->n; i++) {
+        p->name[i] = fresh(x, from);
+        if (!strcmp(p->name[i], from)) p->name[i] = arena_printf(x->v->arena, "%s_", from);
+        str_printf(x->out, " TILE(%s,%d,%s)", from, all, p->name[i]);
+        from = p->name[i];
+        all /= p->size[i];
+    }
+}
+
+static const char *window(struct mm *x, const struct pieces *p) {
+    struct str s;
+    str_init(&s, x->v->arena);
+    for (int i = 0; i < p->n; i++) str_printf(&s, "%s%s", i ? "+" : "", p->name[i]);
+    return s.p;
+}
+
+static void mark(struct mm *x, const struct pieces *p) {
+    for (int i = 0; i < p->n; i++)
+        if (strcmp(p->kind[i], "TC")) str_printf(x->out, " %s(%s)", p->kind[i], p->name[i]);
+}
+
+/* LANE pieces: all warps before all lanes of a warp. */
+static void order_threads(struct mm *x, const struct pieces *m, const struct pieces *n) {
+    const char *name[8];
+    int k = 0;
+    for (int level = 0; level < 2; level++)
+        for (int side = 0; side < 2; side++) {
+            const struct pieces *p = side ? n : m;
+            bool warp = p->n && !strcmp(p->kind[0], "LANE") && (side ? x->t.wn : x->t.wm) > 1;
+            if (level == 0 && warp) name[k++] = p->name[0];
+            for (int i = warp; i < p->n && level == 1; i++)
+                if (!strcmp(p->kind[i], "LANE")) name[k++] = p->name[i];
+        }
+    if (k < 2) return;
+    str_add(x->out, " ORDER(");
+    for (int i = 0; i < k; i++) str_printf(x->out, "%s%s", i ? "," : "", name[i]);
+    str_add(x->out, ")");
+}
+
+/* Does the tile's source run along this group's axes one by one? */
+static bool runs_along(const struct mm *x, const struct hspot *s, const struct group *g) {
+    return step_of(x->v, s, g->axis[g->n - 1]) == 1;
+}
+
+/* A tile with rows along k or along the side's own axis, filled by 16 bytes where memory runs that way. */
+static void stage(struct mm *x, const struct side *s, const struct group *own, const char *at,
+                  const struct pieces *side, const struct pieces *k) {
+    const char *name = spot_name(x->v, s->spot);
+    bool along_k = runs_along(x, s->spot, &x->k), along_own = !along_k && runs_along(x, s->spot, own);
+    bool rows = x->mma && (along_k || x->tf32 || !along_own); /* [side][k]; else [k][side] */
+    const char *a = window(x, side), *b = window(x, k);
+    str_printf(x->out, " STAGE(%s,%s,%s,%s)", name, at, rows ? a : b, rows ? b : a);
+    int lanes = 16 / s->spot->bytes, len = along_k ? x->t.k : own == &x->m ? x->t.m : x->t.n;
+    bool leaps = s->spot->gate != NULL;
+    if ((!along_k && !along_own) || leaps || len % lanes) return;
+    const char *copy = along_k ? k->name[0] : side->name[0], *vec = view_fresh(x->v, name, "v");
+    str_printf(x->out, " TILE(%s.%s,%d,%s) VEC(%s)", name, copy, lanes, vec, vec);
+}
+
+static int64_t ring_bytes(const struct mm *x) {
+    return (int64_t)(x->t.m + x->t.n + 16) * (x->t.k + 8) * x->bytes;
+}
+
+static void write_product(struct mm *x) {
+    struct pieces m = {0}, n = {0}, k = {0};
+    const struct tile *t = &x->t;
+    join(x, &x->m), join(x, &x->n), join(x, &x->k);
+    if (x->mma) {
+        piece(&m, t->wm, "LANE"), piece(&m, t->m / t->wm / 16, "REG"), piece(&m, 16, "TC");
+        piece(&n, t->wn, "LANE"), piece(&n, t->n / t->wn / 16, "REG"), piece(&n, 16, "TC");
+        int step = x->tf32 ? 8 : 16;
+        piece(&k, t->k / step, "UNROLL"), piece(&k, step, "TC");
+    } else {
+        piece(&m, t->wm, "LANE"), piece(&m, t->m / t->wm / 16, "REG"), piece(&m, 4, "LANE"),
+            piece(&m, 4, "REG");
+        piece(&n, t->wn, "LANE"), piece(&n, t->n / t->wn / 32, "REG"), piece(&n, 8, "LANE"),
+            piece(&n, 4, "VEC");
+        piece(&k, t->k, "UNROLL");
+    }
+    cut_pieces(x, x->m.name, x->m.size, &m), cut_pieces(x, x->n.name, x->n.size, &n);
+    cut_pieces(x, x->k.name, x->k.size, &k);
+    if (x->mma)
+        str_printf(x->out, " TC(%s,%s,%s%s)", m.name[m.n - 1], n.name[n.n - 1], k.name[k.n - 1],
+                   x->tf32 ? ",TF32" : "");
+    mark(x, &m), mark(x, &n), mark(x, &k);
+    order_threads(x, &m, &n);
+    stage(x, &x->c.a, &x->m, x->k.name, &m, &k);
+    stage(x, &x->c.b, &x->n, x->k.name, &n, &k);
+    int places = 3;
+    while (places > 1 && places * ring_bytes(x) > SHARED_MOST / x->t.blocks) places--;
+    for (int i = 0; i < 2 && places > 1; i++)
+        str_printf(x->out, " PIPE(%s,%s,%d)", spot_name(x->v, i ? x->c.b.spot : x->c.a.spot), x->k.name,
+                   places);
+}
+
+const char *gpu_product(struct view *v) {
+    struct str s;
+    struct mm x = {.v = v, .out = &s};
+    enum dtype a, b;
+    str_init(&s, v->arena);
+    if (!contract_find(v, &x.c) || !may_stage(v, &x.c.a) || !may_stage(v, &x.c.b)) return "";
+    if (x.c.a.spot->buf == x.c.b.spot->buf || x.c.reduce->dt != DT_F32 || !find_groups(&x)) return "";
+    x.bytes = RG_MAX(x.c.a.spot->bytes, x.c.b.spot->bytes);
+    if (x.bytes > 4) return "";
+    x.mma = halves(v, &x.c.a, &a) && halves(v, &x.c.b, &b) && a == b;
+    x.tf32 = !x.mma && env_int(ENV_TF32) && x.c.a.root == x.c.a.spot->node && x.c.b.root == x.c.b.spot->node;
+    x.mma |= x.tf32;
+    if (!choose_tile(&x)) return "";
+    write_product(&x);
+    return s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL) ? s.p + 1 : "";
+}
+
+/* ---- transpositions ---------------------------------------------------------------------------------------------- */
+
+/* A load that walks along memory with another axis than the store does. */
+static const struct hspot *turned(const struct view *v, int inner, int *along) {
+    const struct hspot *found = NULL;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        int64_t d = step_of(v, s, inner);
+        if (s->store || d <= 1 || s->gate || !view_can_name(v, s->buf)) continue;
+        for (int k = 0; k < v->naxis; k++)
+            if (v->axis[k].grid && k != inner && step_of(v, s, k) == 1 && v->axis[k].size >= 32)
+                found = s, *along = k;
+    }
+    return found;
+}
+
+const char *gpu_turn(struct view *v) {
+    int inner = -1, along = -1;
+    double all = 1;
+    for (int i = 0; i < v->naxis; i++) {
+        if (!v->axis[i].grid || v->axis[i].fixed || v->axis[i].members != 1) return "";
+        if (v->axis[i].most > 1) inner = i;
+        all *= v->axis[i].most;
+    }
+    if (v->reduces || v->scans || v->stages || inner < 0 || v->axis[inner].size < 32 || all < TURN_LEAST)
+        return "";
+    const struct hspot *s = turned(v, inner, &along);
+    if (!s || s->bytes > 4) return "";
+    const char *i = v->axis[inner].name, *j = v->axis[along].name, *x = spot_name(v, s);
+    const char *p[6];
+    for (int k = 0; k < 6; k++) p[k] = arena_printf(v->arena, "%s_t%d", k < 3 ? i : j, k % 3);
+    const char *list = arena_printf(v->arena,
+                                    "PADTO(%s,64) TILE(%s,64,%s) TILE(%s,8,%s) TILE(%s,4,%s) PADTO(%s,64) "
+                                    "TILE(%s,64,%s) TILE(%s,16,%s) TILE(%s,4,%s) "
+                                    "LANE(%s) LANE(%s) LANE(%s) LANE(%s) ORDER(%s,%s,%s,%s) VEC(%s) "
+                                    "UNROLL(%s) STAGE(%s,%s,%s+%s+%s,%s+%s+%s) "
+                                    "TILE(%s.%s,%d,%s_v) VEC(%s_v)",
+                                    i, i, p[0], p[0], p[1], p[1], p[2], j, j, p[3], p[3], p[4], p[4], p[5],
+                                    p[3], p[0], p[4], p[1], p[3], p[0], p[4], p[1], p[2], p[5], x, i, p[0],
+                                    p[1], p[2], p[3], p[4], p[5], x, p[3], RG_MIN(16 / s->bytes, 8), x, x);
+    return strlen(list) < HEUR_TEXT && opts_legal(v->ir, v->kernel, list, NULL) ? list : "";
+}
