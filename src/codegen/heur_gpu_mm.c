@@ -199,6 +199,7 @@ static bool runs_along(const struct mm *x, const struct hspot *s, const struct g
 static void stage(struct mm *x, const struct side *s, const struct group *own, const char *at,
                   const struct pieces *side, const struct pieces *k) {
     const char *name = spot_name(x->v, s->spot);
+    if (x->c.a.spot->buf == x->c.b.spot->buf) name = arena_printf(x->v->arena, "%s#%d", name, s == &x->c.b);
     bool along_k = runs_along(x, s->spot, &x->k), along_own = !along_k && runs_along(x, s->spot, own);
     bool rows = x->mma && (along_k || x->tf32 || !along_own); /* [side][k]; else [k][side] */
     const char *a = window(x, side), *b = window(x, k);
@@ -206,7 +207,7 @@ static void stage(struct mm *x, const struct side *s, const struct group *own, c
     int lanes = 16 / s->spot->bytes, len = along_k ? x->t.k : own == &x->m ? x->t.m : x->t.n;
     bool leaps = s->spot->gate != NULL;
     if ((!along_k && !along_own) || leaps || len % lanes) return;
-    const char *copy = along_k ? k->name[0] : side->name[0], *vec = view_fresh(x->v, name, "v");
+    const char *copy = along_k ? k->name[0] : side->name[0], *vec = arena_printf(x->v->arena, "%s_v", name);
     str_printf(x->out, " TILE(%s.%s,%d,%s) VEC(%s)", name, copy, lanes, vec, vec);
 }
 
@@ -252,7 +253,7 @@ const char *gpu_product(struct view *v) {
     enum dtype a, b;
     str_init(&s, v->arena);
     if (!contract_find(v, &x.c) || !may_stage(v, &x.c.a) || !may_stage(v, &x.c.b)) return "";
-    if (x.c.a.spot->buf == x.c.b.spot->buf || x.c.reduce->dt != DT_F32 || !find_groups(&x)) return "";
+    if (x.c.reduce->dt != DT_F32 || !find_groups(&x)) return "";
     x.bytes = RG_MAX(x.c.a.spot->bytes, x.c.b.spot->bytes);
     if (x.bytes > 4) return "";
     x.mma = halves(v, &x.c.a, &a) && halves(v, &x.c.b, &b) && a == b;

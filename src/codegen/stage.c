@@ -382,10 +382,28 @@ static void gate_factors(struct sched *s) {
     if (from.n) s->sink = rw_subst(&s->rw, s->sink, from.p, to.p, from.n);
 }
 
+static bool is_buffer(struct sched *s, const uop *param, const char *name, size_t n) {
+    const char *p = ir_name(s->ir, param->arg.param.name);
+    return strlen(p) == n && !memcmp(p, name, n);
+}
+
+/* Does the load move with each of the dimensions? */
+static bool has_all(struct free_ranges *fr, const uop *load, const struct stage_dim *dims, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        bool any = false;
+        for (uint32_t k = 0; k < dims[i].n; k++) any |= member_in(free_of(fr, load), dims[i].axis[k]) != NULL;
+        if (!any) return false;
+    }
+    return true;
+}
+
+/* A name b#1 is buffer b, and of its loads those that move with all the dimensions: the two factors of b*b have tiles of
+ * their own. */
 void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at,
                const struct stage_dim *dims, uint32_t ndims) {
     struct ir *ir = s->ir;
     struct free_ranges fr;
+    size_t len = strcspn(buffer, "#");
     if (sched_has_lanes(s)) gate_factors(s);
     free_init(&fr, ir, ir->arena);
     uop_vec topo = {0}, from = {0}, to = {0};
@@ -396,13 +414,14 @@ void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at
     for (uint32_t i = 0; i < s->sink->nsrc;
          i++) { /* a tile would be read before and after its elements change */
         const uop *p = s->sink->src[i]->src[0]->src[0];
-        if (p->op == OP_PARAM && !strcmp(ir_name(ir, p->arg.param.name), buffer))
+        if (p->op == OP_PARAM && is_buffer(s, p, buffer, len))
             opt_fail(s, opt, "buffer %s is also written", buffer);
     }
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         if (n->op != OP_LOAD || n->src[0]->src[0]->op != OP_PARAM) continue;
-        if (strcmp(ir_name(ir, n->src[0]->src[0]->arg.param.name), buffer)) continue;
+        if (!is_buffer(s, n->src[0]->src[0], buffer, len)) continue;
+        if (buffer[len] && !has_all(&fr, n, dims, ndims)) continue;
         n = padded_value(&fr, &topo, n);
         vec_push(ir->arena, &from, n);
         vec_push(ir->arena, &to, stage_load(s, &fr, opt, buffer, n, at, dims, ndims));
