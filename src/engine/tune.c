@@ -154,7 +154,8 @@ const struct tuned *tune_find(struct engine *en, struct sched_prog *p) {
 
 static const char *heuristic(struct engine *en, struct sched_prog *p) {
     if (en->tuning.heuristic) return en->tuning.heuristic;
-    if (en->ops->text != DEV_C) return opts_heuristic_gpu(p->ir, &p->kernel);
+    if (en->ops->text != DEV_C)
+        return opts_heuristic_gpu(p->ir, &p->kernel, en->ops->text == DEV_CUDA);
     return opts_heuristic(p->ir, &p->kernel, 0, en->ops->workers(en->dev));
 }
 
