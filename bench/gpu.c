@@ -31,6 +31,8 @@ struct data {
     rg_tensor k, v1, v16, u1, u16;            /* 14336 x 4096, rows of 4096 and of 14336, all bf16 */
     rg_tensor p;                              /* 4096 x 4096 */
     rg_tensor p16, pb;                        /* the same in float16 and bfloat16 */
+    rg_tensor o, ob, bias, cx,
+        cw; /* 4095 x 4095, bf16, 4096; images 64 x 64 x 56 x 56, weights 64 x 64 x 3 x 3 */
 };
 enum { INPUTS = 8 };
 typedef void row_fn(struct data *, rg_tensor *out);
@@ -56,6 +58,12 @@ static void product_bf16(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d-
 static void product_4k(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->p, d->p); }
 static void product_4k_f16(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->p16, d->p16); }
 static void product_4k_bf16(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->pb, d->pb); }
+static void product_gelu(struct data *d, rg_tensor *out) {
+    out[0] = rg_gelu(rg_add(rg_matmul(d->pb, d->pb), d->bias));
+}
+static void product_odd(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o, d->o); }
+static void product_odd_bf16(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->ob, d->ob); }
+static void conv(struct data *d, rg_tensor *out) { out[0] = rg_conv2d(d->cx, d->cw, .padding = RG_INTS(1)); }
 static void softmax_bf16(struct data *d, rg_tensor *out) {
     out[0] = rg_softmax(rg_reshape(d->k, RG_SHAPE(7168, 8192)), -1);
 }
@@ -105,6 +113,10 @@ static const struct row {
     {"product 4096^3 f32", product_4k, 201.3, 137.44, {CUBLAS_F32, 4096, 4096, 4096, 0}},
     {"product 4096^3 f16", product_4k_f16, 100.7, 137.44, {CUBLAS_F16, 4096, 4096, 4096, 0}},
     {"product 4096^3 bf16", product_4k_bf16, 100.7, 137.44, {CUBLAS_BF16, 4096, 4096, 4096, 0}},
+    {"gelu(product 4096^3 + bias) bf16", product_gelu, 100.7, 137.44, {0}},
+    {"product 4095^3 f32", product_odd, 201.2, 137.34, {CUBLAS_F32, 4095, 4095, 4095, 0}},
+    {"product 4095^3 bf16", product_odd_bf16, 100.6, 137.34, {CUBLAS_BF16, 4095, 4095, 4095, 0}},
+    {"conv 3x3 64->64 56^2 batch 64 f32", conv, 102.9, 14.80, {0}},
 };
 
 /* ---- results ---------------------------------------------------------------------------------------------------- */
@@ -223,6 +235,10 @@ static int table(struct bench *b) {
     d.k = rg_randn(c, RG_BF16, RG_SHAPE(14336, 4096));
     d.v1 = rg_randn(c, RG_BF16, RG_SHAPE(1, 4096)), d.v16 = rg_randn(c, RG_BF16, RG_SHAPE(16, 4096));
     d.u1 = rg_randn(c, RG_BF16, RG_SHAPE(1, 14336)), d.u16 = rg_randn(c, RG_BF16, RG_SHAPE(16, 14336));
+    d.o = rg_randn(c, RG_F32, RG_SHAPE(4095, 4095)), d.ob = rg_cast(d.o, RG_BF16);
+    d.bias = rg_randn(c, RG_BF16, RG_SHAPE(4096));
+    d.cx = rg_randn(c, RG_F32, RG_SHAPE(64, 64, 56, 56)), d.cw = rg_randn(c, RG_F32, RG_SHAPE(64, 64, 3, 3));
+    rg_realize_all(RG_TENSORS(d.o, d.ob, d.bias, d.cx, d.cw));
     rg_realize_all(RG_TENSORS(d.x, d.y, d.z, d.m, d.n, d.w, d.b, d.h, d.g, d.one, d.p, d.p16, d.pb));
     rg_realize_all(RG_TENSORS(d.k, d.v1, d.v16, d.u1, d.u16));
     rg_tensor h2 = rg_add(d.h, 1), p2 = rg_neg(d.p),

@@ -32,12 +32,12 @@ struct tile {
     int blocks;          /* that fit one multiprocessor */
 };
 static const struct tile by_mma[] = {
-    {128, 256, 64, 2, 4, 1.00, 1}, {128, 128, 64, 2, 2, 0.89, 2}, {64, 128, 64, 2, 2, 0.70, 3},
-    {64, 64, 64, 2, 2, 0.55, 4},   {32, 64, 64, 1, 2, 0.35, 6},
+    {128, 256, 32, 2, 4, 1.00, 1}, {128, 128, 32, 2, 2, 0.82, 2}, {64, 128, 32, 2, 2, 0.60, 3},
+    {64, 64, 64, 2, 2, 0.45, 4},   {32, 64, 64, 1, 2, 0.30, 6},
 };
 static const struct tile by_fma[] = {
-    {128, 256, 16, 2, 4, 1.00, 1}, {128, 128, 8, 4, 2, 0.95, 2}, {64, 128, 16, 2, 2, 0.85, 3},
-    {64, 64, 16, 2, 2, 0.75, 4},   {32, 64, 16, 2, 1, 0.50, 8},
+    {64, 128, 16, 2, 2, 1.00, 3}, {128, 256, 16, 2, 4, 0.82, 1}, {128, 128, 8, 4, 2, 0.85, 2},
+    {64, 64, 16, 2, 2, 0.91, 4},  {32, 64, 16, 2, 1, 0.60, 8},
 };
 
 struct mm {
@@ -103,10 +103,12 @@ static void join(struct mm *x, struct group *g) {
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------- */
 
-static bool halves(const struct view *v, const struct side *s, enum dtype *dt) {
-    (void)v;
+/* A half as it was loaded, perhaps with zeros around, widened. */
+static bool halves(const struct side *s, enum dtype *dt) {
+    const uop *x = s->root->op == OP_CAST ? s->root->src[0] : s->root;
     *dt = (enum dtype)s->spot->node->dt;
-    return s->root->op == OP_CAST && s->root->dt == DT_F32 && s->root->src[0] == s->spot->node &&
+    if (x->op == OP_WHERE && uop_is_const(x->src[2])) x = x->src[1];
+    return s->root->op == OP_CAST && s->root->dt == DT_F32 && x == s->spot->node &&
            (*dt == DT_BF16 || *dt == DT_F16);
 }
 
@@ -131,7 +133,7 @@ static bool choose_tile(struct mm *x) {
     int step = x->tf32 ? 8 : x->mma ? 16 : 1;
     while (x->t.k > 2 * step && x->k.size < 2.0 * x->t.k) x->t.k /= 2;
     if (x->tf32 && x->t.k > 32) x->t.k = 32;
-    return x->k.size >= 2.0 * x->t.k && x->m.size >= 16 && x->n.size >= 16;
+    return x->k.size >= 2.0 * x->t.k && x->m.size >= 32 && x->n.size >= 32;
 }
 
 /* One axis in pieces, the outermost first. */
@@ -240,7 +242,7 @@ static void write_product(struct mm *x) {
     order_threads(x, &m, &n);
     stage(x, &x->c.a, &x->m, x->k.name, &m, &k);
     stage(x, &x->c.b, &x->n, x->k.name, &n, &k);
-    int places = 3;
+    int places = x->mma && x->t.k <= 32 ? 4 : 3;
     while (places > 1 && places * ring_bytes(x) > SHARED_MOST / x->t.blocks) places--;
     for (int i = 0; i < 2 && places > 1; i++)
         str_printf(x->out, " PIPE(%s,%s,%d)", spot_name(x->v, i ? x->c.b.spot : x->c.a.spot), x->k.name,
@@ -256,7 +258,7 @@ const char *gpu_product(struct view *v) {
     if (x.c.reduce->dt != DT_F32 || !find_groups(&x)) return "";
     x.bytes = RG_MAX(x.c.a.spot->bytes, x.c.b.spot->bytes);
     if (x.bytes > 4) return "";
-    x.mma = halves(v, &x.c.a, &a) && halves(v, &x.c.b, &b) && a == b;
+    x.mma = halves(&x.c.a, &a) && halves(&x.c.b, &b) && a == b;
     x.tf32 = !x.mma && env_int(ENV_TF32) && x.c.a.root == x.c.a.spot->node && x.c.b.root == x.c.b.spot->node;
     x.mma |= x.tf32;
     if (!choose_tile(&x)) return "";
