@@ -36,7 +36,7 @@ static void compile(void *arg) {
     if (!text) err_throw(&j->err, RG_EIO, "cannot read %s", j->path);
     ir_init(&j->ir, &j->arena);
     ir_parse(&j->ir, text, n, j->path, &p);
-    if (!*j->opts) j->opts = opts_heuristic_gpu(&j->ir, &p.kernel.p[0], true);
+    if (!*j->opts) j->opts = opts_heuristic_gpu(&j->ir, &p.kernel.p[0], 90);
     lower(&j->ir, &p.kernel.p[0], &(struct lower_opts){.opts = j->opts, .vec_bytes = 16, .narrow = true}, &j->lin);
 }
 

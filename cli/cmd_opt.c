@@ -50,7 +50,7 @@ static const char *choose_opts(struct session *s, const struct kernel *k) {
     if (s->noopt || (env_int(ENV_NOOPT) && !s->opts)) return "";
     if (s->opts) return s->opts;
     if (s->heuristic && (s->emit == EMIT_CUDA || s->emit == EMIT_OPENCL))
-        return opts_heuristic_gpu(&s->ir, k, s->emit == EMIT_CUDA);
+        return opts_heuristic_gpu(&s->ir, k, s->emit == EMIT_CUDA ? 90 : 0);
     if (s->heuristic) return opts_heuristic(&s->ir, k, 0, (int)env_int(ENV_THREADS));
     if (s->random_opts >= 0) return opts_random(&s->ir, k, (uint64_t)s->random_opts);
     return k->opts;

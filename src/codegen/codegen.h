@@ -29,8 +29,9 @@ const char *opts_random(struct ir *, const struct kernel *, uint64_t seed);
 /* heuristic.c: a good opt list without any search, in the arena; "" where nothing helps. Always legal. threads: that
  * will run it (0: all); vec_bytes as in lower_opts. */
 const char *opts_heuristic(struct ir *, const struct kernel *, int vec_bytes, int threads);
-/* The same for a GPU. blocks: its language has block programs (CUDA). */
-const char *opts_heuristic_gpu(struct ir *, const struct kernel *, bool blocks);
+/* The same for a GPU. capability: what it can do, as NVIDIA counts it: 80, 90 (matrix instructions of groups of warps);
+ * 0: its language has no block programs. */
+const char *opts_heuristic_gpu(struct ir *, const struct kernel *, int capability);
 void opts_help(struct str *); /* the table of opts for --help and docs */
 
 /* space.c: complete lists for search: around `base` (which comes first), all legal, all different, all with the order of

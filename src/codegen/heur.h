@@ -79,7 +79,7 @@ bool recipe_rows(struct view *, int level, struct str *out);     /* heur_rows.c 
 bool recipe_flat(struct view *, int level, struct str *out);     /* heur_flat.c */
 
 /* heur_gpu_mm.c: block programs for products and transpositions; "" where there is none. */
-const char *gpu_product(struct view *);
+const char *gpu_product(struct view *, int capability);
 const char *gpu_turn(struct view *);
 
 /* heur_flat.c: moves work from the grid into loops, until a grid iteration is worth its overhead. left[i]: values of

@@ -404,7 +404,7 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
     return NULL;
 }
 
-static void write_list(struct ir *ir, const struct kernel *k, bool blocks, char *text) {
+static void write_list(struct ir *ir, const struct kernel *k, int capability, char *text) {
     struct view *v = arena_new(ir->arena, struct view);
     struct kernel now = *k;
     struct str joins;
@@ -412,8 +412,8 @@ static void write_list(struct ir *ir, const struct kernel *k, bool blocks, char 
     int lanes;
     str_init(&joins, ir->arena);
     if (!view_init(v, ir, &now, 16, 1)) return;
-    const char *block = blocks ? gpu_product(v) : "";
-    if (blocks && !*block) block = gpu_turn(v);
+    const char *block = capability ? gpu_product(v, capability) : "";
+    if (capability && !*block) block = gpu_turn(v);
     if (!*block) block = long_dots(v);
     if (*block) {
         snprintf(text, HEUR_TEXT, "%s", block);
@@ -428,8 +428,8 @@ static void write_list(struct ir *ir, const struct kernel *k, bool blocks, char 
     if (joins.n && !opts_legal(ir, k, text, NULL)) *text = 0;
 }
 
-const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k, bool blocks) {
+const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k, int capability) {
     char text[HEUR_TEXT] = "";
-    write_list(ir, k, blocks, text); /* a JOIN makes nodes, which stay */
+    write_list(ir, k, capability, text); /* a JOIN makes nodes, which stay */
     return arena_strdup(ir->arena, text, strlen(text));
 }

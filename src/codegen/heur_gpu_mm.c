@@ -4,7 +4,8 @@
  * Products. The axes of the result that only one factor has are joined to m, those that only the other has to n, those that
  * are summed over to k, so that a convolution is a product like another: what its tiles are filled from is found element by
  * element. A block computes a tile of m x n, its warps smaller ones, a thread its registers: by matrix instructions where
- * both factors are halves (or, with RIDGE_TF32=1, floats), else by multiply-adds. The k loop runs over blocks whose tiles
+ * both factors are halves (or, with RIDGE_TF32=1, floats), those of groups of four warps where there are such, else by
+ * multiply-adds. The k loop runs over blocks whose tiles
  * are in a ring. Tile sizes are the ones of a short list for which the waves of blocks over the multiprocessors, weighed with
  * how fast each tile is on one (measured, docs/gpu.md), end first.
  *
@@ -35,6 +36,11 @@ static const struct tile by_mma[] = {
     {128, 256, 32, 2, 4, 1.00, 1}, {128, 128, 32, 2, 2, 0.82, 2}, {64, 128, 32, 2, 2, 0.60, 3},
     {64, 64, 64, 2, 2, 0.45, 4},   {32, 64, 64, 1, 2, 0.30, 6},
 };
+/* Groups of warps along m; n is that of one instruction. */
+static const struct tile by_group[] = {
+    {128, 256, 64, 2, 1, 1.00, 1}, {128, 192, 64, 2, 1, 0.90, 1}, {128, 128, 64, 2, 1, 0.76, 1},
+    {64, 128, 64, 1, 1, 0.60, 2},  {64, 64, 64, 1, 1, 0.45, 3},
+};
 static const struct tile by_fma[] = {
     {64, 128, 16, 2, 2, 1.00, 3}, {128, 256, 16, 2, 4, 0.82, 1}, {128, 128, 8, 4, 2, 0.85, 2},
     {64, 64, 16, 2, 2, 0.91, 4},  {32, 64, 16, 2, 1, 0.60, 8},
@@ -45,7 +51,7 @@ struct mm {
     struct contract c;
     struct group m, n, k;
     struct tile t;
-    bool mma, tf32;
+    bool mma, tf32, group;
     int bytes; /* of an element of a tile */
     struct str *out;
 };
@@ -114,8 +120,8 @@ static bool halves(const struct side *s, enum dtype *dt) {
 
 static bool choose_tile(struct mm *x) {
     double best = 1e300;
-    const struct tile *list = x->mma ? by_mma : by_fma;
-    size_t n = x->mma ? RG_COUNT(by_mma) : RG_COUNT(by_fma);
+    const struct tile *list = x->group ? by_group : x->mma ? by_mma : by_fma;
+    size_t n = x->group ? RG_COUNT(by_group) : x->mma ? RG_COUNT(by_mma) : RG_COUNT(by_fma);
     double batch = 1, blocks = 0;
     for (int i = 0; i < x->v->naxis; i++)
         if (x->v->axis[i].grid && has_axis(x->v, x->c.a.mask, i) && has_axis(x->v, x->c.b.mask, i))
@@ -131,7 +137,7 @@ static bool choose_tile(struct mm *x) {
     }
     if (blocks < LEAST_BLOCKS) return false;
     int step = x->tf32 ? 8 : x->mma ? 16 : 1;
-    while (x->t.k > 2 * step && x->k.size < 2.0 * x->t.k) x->t.k /= 2;
+    while (x->t.k > 2 * step && x->k.size < 2.0 * x->t.k && !x->group) x->t.k /= 2;
     if (x->tf32 && x->t.k > 32) x->t.k = 32;
     return x->k.size >= 2.0 * x->t.k && x->m.size >= 32 && x->n.size >= 32;
 }
@@ -217,11 +223,32 @@ static int64_t ring_bytes(const struct mm *x) {
     return (int64_t)(x->t.m + x->t.n + 16) * (x->t.k + 8) * x->bytes;
 }
 
+/* Blocks that run at the same time share what they read: up to 16 along m, then the next along n. */
+static void raster(struct mm *x) {
+    int64_t rows = ceil_div((int64_t)x->m.size, x->t.m), n = 16;
+    while (n > 1 && rows % n) n--;
+    if (n < 4 || n == rows) return;
+    const char *near = view_fresh(x->v, x->m.name, "near");
+    str_printf(x->out, " TILE(%s,%d,%s) THREAD(%s) ORDER(%s,%s,%s)", x->m.name, (int)n, near, near, x->m.name,
+               x->n.name, near);
+}
+
+static int places_of(const struct mm *x) {
+    int64_t bytes = x->group ? (int64_t)(x->t.m + x->t.n) * x->t.k * x->bytes : ring_bytes(x);
+    int n = x->group ? 6 : x->mma && x->t.k <= 32 ? 4 : 3;
+    while (n > 1 && n * bytes > SHARED_MOST / x->t.blocks) n--;
+    return n;
+}
+
 static void write_product(struct mm *x) {
     struct pieces m = {0}, n = {0}, k = {0};
     const struct tile *t = &x->t;
     join(x, &x->m), join(x, &x->n), join(x, &x->k);
-    if (x->mma) {
+    if (x->group) {
+        piece(&m, t->wm, "LANE"), piece(&m, t->m / t->wm / 64, "REG"), piece(&m, 64, "TC");
+        piece(&n, t->n, "TC");
+        piece(&k, t->k / 16, "UNROLL"), piece(&k, 16, "TC");
+    } else if (x->mma) {
         piece(&m, t->wm, "LANE"), piece(&m, t->m / t->wm / 16, "REG"), piece(&m, 16, "TC");
         piece(&n, t->wn, "LANE"), piece(&n, t->n / t->wn / 16, "REG"), piece(&n, 16, "TC");
         int step = x->tf32 ? 8 : 16;
@@ -235,21 +262,25 @@ static void write_product(struct mm *x) {
     }
     cut_pieces(x, x->m.name, x->m.size, &m), cut_pieces(x, x->n.name, x->n.size, &n);
     cut_pieces(x, x->k.name, x->k.size, &k);
+    if (x->group) raster(x);
+    char which[16] = "";
+    if (x->group)
+        snprintf(which, sizeof which, ",W%s_%d", x->c.a.spot->node->dt == DT_F16 ? "F16" : "BF16", t->n);
+    else if (x->tf32)
+        snprintf(which, sizeof which, ",TF32");
     if (x->mma)
-        str_printf(x->out, " TC(%s,%s,%s%s)", m.name[m.n - 1], n.name[n.n - 1], k.name[k.n - 1],
-                   x->tf32 ? ",TF32" : "");
+        str_printf(x->out, " TC(%s,%s,%s%s)", m.name[m.n - 1], n.name[n.n - 1], k.name[k.n - 1], which);
     mark(x, &m), mark(x, &n), mark(x, &k);
     order_threads(x, &m, &n);
     stage(x, &x->c.a, &x->m, x->k.name, &m, &k);
     stage(x, &x->c.b, &x->n, x->k.name, &n, &k);
-    int places = x->mma && x->t.k <= 32 ? 4 : 3;
-    while (places > 1 && places * ring_bytes(x) > SHARED_MOST / x->t.blocks) places--;
+    int places = places_of(x);
     for (int i = 0; i < 2 && places > 1; i++)
         str_printf(x->out, " PIPE(%s,%s,%d)", spot_name(x->v, i ? x->c.b.spot : x->c.a.spot), x->k.name,
                    places);
 }
 
-const char *gpu_product(struct view *v) {
+const char *gpu_product(struct view *v, int capability) {
     struct str s;
     struct mm x = {.v = v, .out = &s};
     enum dtype a, b;
@@ -260,6 +291,7 @@ const char *gpu_product(struct view *v) {
     if (x.bytes > 4) return "";
     x.mma = halves(&x.c.a, &a) && halves(&x.c.b, &b) && a == b;
     x.tf32 = !x.mma && env_int(ENV_TF32) && x.c.a.root == x.c.a.spot->node && x.c.b.root == x.c.b.spot->node;
+    x.group = x.mma && capability / 10 == 9 && x.k.size >= 192 && x.n.size >= 64 && x.m.size >= 64;
     x.mma |= x.tf32;
     if (!choose_tile(&x)) return "";
     write_product(&x);

@@ -3,6 +3,7 @@
  * interpreter does find a missing barrier, and a thread that does not come to one. */
 #include "cuda.h"
 #include "codegen/codegen.h"
+#include "engine/internal.h"
 #include "ref/ref.h"
 #include "rules/rules.h"
 
@@ -324,13 +325,13 @@ static const struct product chosen[] = {
     {.m = 511, .n = 513, .k = 130, .dt = "bf16"},
 };
 
-static struct product choose(size_t i) {
+static struct product choose(size_t i, int capability) {
     struct product x = chosen[i], y = chosen[i];
     y.opts = "";
     arena_init(&y.arena, &y.err);
     if (err_guard(&y.err, compile, &y)) FAIL("%s", y.err.msg);
     static char list[RG_COUNT(chosen)][2048];
-    snprintf(list[i], sizeof list[i], "%s", opts_heuristic_gpu(&y.ir, &y.prog.kernel.p[0], true));
+    snprintf(list[i], sizeof list[i], "%s", opts_heuristic_gpu(&y.ir, &y.prog.kernel.p[0], capability));
     arena_free(&y.arena);
     x.opts = list[i];
     return x;
@@ -338,11 +339,24 @@ static struct product choose(size_t i) {
 
 TEST_SLOW(block_heuristic, 300) {
     for (size_t i = 0; i < RG_COUNT(chosen); i++) {
-        struct product x = choose(i);
+        struct product x = choose(i, 80);
         if (!strstr(x.opts, "LANE(") || !strstr(x.opts, "STAGE(")) FAIL("%lld: %s", (long long)x.m, x.opts);
         CHECK(!!strstr(x.opts, "TC(") == (x.dt[0] != 'f' || x.dt[1] != '3'));
         check_product(&x);
     }
+}
+
+/* Where there are groups of warps: their instructions, in grids of every shape, and only for halves. */
+TEST_SLOW(block_heuristic_of_groups, 300) {
+    int groups = 0;
+    for (size_t i = 0; i < RG_COUNT(chosen); i++) {
+        struct product x = choose(i, 90);
+        if (!strstr(x.opts, "16_")) continue;
+        groups++;
+        CHECK(strcmp(x.dt, "f32"));
+        check_product(&x);
+    }
+    CHECK(groups >= 2);
 }
 
 TEST_SLOW(cuda_compile_blocks, 300) {
@@ -353,7 +367,7 @@ TEST_SLOW(cuda_compile_blocks, 300) {
     struct cuda_texts t = {.arena = &arena};
     static struct product x[RG_COUNT(chosen)];
     for (size_t i = 0; i < RG_COUNT(chosen); i++) {
-        x[i] = choose(i);
+        x[i] = choose(i, 80);
         arena_init(&x[i].arena, &x[i].err);
         if (err_guard(&x[i].err, compile, &x[i])) FAIL("%s", x[i].err.msg);
         cuda_render(&t, &x[i].lin, false);
@@ -365,9 +379,14 @@ TEST_SLOW(cuda_compile_blocks, 300) {
 
 TEST_MANUAL(cuda_gpu_blocks, 120) {
     struct engine *en = cuda_engine();
-    for (size_t i = 0; i < RG_COUNT(chosen); i++) {
-        struct product x = choose(i);
-        check_on(&x, en);
-    }
+    struct dev_info info;
+    struct err e = {0};
+    CHECK(!en->ops->info(en->dev, &e, &info));
+    for (size_t i = 0; i < RG_COUNT(chosen); i++)
+        for (int capability = 80; capability <= 90; capability += 10) {
+            if (capability > 80 && info.major != 9) continue;
+            struct product x = choose(i, capability);
+            check_on(&x, en);
+        }
     engine_close(en);
 }

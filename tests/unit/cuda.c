@@ -188,7 +188,7 @@ static void lower_text(void *arg) {
     struct program p = {0};
     ir_init(&l->ir, &arena);
     ir_parse(&l->ir, l->text, strlen(l->text), "test", &p);
-    if (!l->opts) l->opts = opts_heuristic_gpu(&l->ir, &p.kernel.p[0], true);
+    if (!l->opts) l->opts = opts_heuristic_gpu(&l->ir, &p.kernel.p[0], 80);
     lower(&l->ir, &p.kernel.p[0], &(struct lower_opts){.opts = l->opts, .vec_bytes = 16, .narrow = true},
           &l->lin);
     str_init(&l->cuda, &arena);

@@ -94,7 +94,7 @@ static void lower_file(void *arg) {
         const struct kernel *k = &l->prog.kernel.p[i];
         if (l->choice == AS_FILE) l->opts[i] = k->opts;
         if (l->choice == RANDOM) l->opts[i] = opts_random(ir, k, l->seed);
-        if (l->choice == GPU) l->opts[i] = opts_heuristic_gpu(ir, k, true);
+        if (l->choice == GPU) l->opts[i] = opts_heuristic_gpu(ir, k, 80);
         if (l->choice == GPU_RANDOM) l->opts[i] = random_shared(ir, k, l->seed);
         bool narrow = l->choice == GPU || l->choice == GPU_RANDOM || l->seed % 2; /* right on a CPU too */
         lower(ir, k, &(struct lower_opts){.opts = l->opts[i], .keep_math = l->keep_math, .narrow = narrow},

@@ -78,7 +78,7 @@ TEST(schedule_random_exact) {
                OPTS_NONE));
 }
 
-TEST(schedule_random_dtypes_assigns_vars) {
+TEST_SLOW(schedule_random_dtypes_assigns_vars, 400) {
     struct graph_gen gen = {.exact = true, .all_dtypes = true, .assigns = true, .vars = true};
     CHECK(many(first_seed() + 10000, count(3500), gen, (struct sched_opts){0}, OPTS_NONE));
 }
@@ -93,7 +93,7 @@ TEST_SLOW(schedule_random_opts, 300) {
     CHECK(many(first_seed() + 30000, count(5000), gen, (struct sched_opts){0}, OPTS_RANDOM));
 }
 
-TEST(schedule_random_heuristic) {
+TEST_SLOW(schedule_random_heuristic, 400) {
     struct graph_gen gen = {.exact = true, .all_dtypes = true, .assigns = true};
     CHECK(many(first_seed() + 40000, count(4000), gen, (struct sched_opts){0}, OPTS_HEURISTIC));
 }
