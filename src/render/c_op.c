@@ -300,7 +300,7 @@ static struct text shift_text(struct render *r, enum op op, enum dtype d, unsign
 /* On a GPU, NVIDIA's assembler (CUDA 12.8 to 13.3 at least) makes one instruction of max(max(a, -b), c) and forgets the
  * minus. It does not take ~b + 1 for a minus, which is how neg_int is written. */
 static const char *negated(struct render *r, enum op op, enum dtype d, unsigned lanes, const struct text *s) {
-    if (r->lang != LANG_CUDA || lanes > 1 || dtype_info[d].bytes > 4) return NULL;
+    if (r->lang == LANG_C || lanes > 1 || dtype_info[d].bytes > 4) return NULL;
     const uop *zero = s[0].node, *minus = s[1].node;
     bool neg = op == OP_NEG || (op == OP_SUB && zero && uop_is_int_const(zero, 0)) ||
                (op == OP_MUL && minus && uop_is_int_const(minus, dt_wrap(d, -1)));

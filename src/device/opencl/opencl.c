@@ -376,10 +376,6 @@ static int device_launch(struct device *d, struct err *e, const struct dev_launc
     if (l->ns) *l->ns = 0;
     if (!l->grid) return 0;
     if (host_fn_of(l->fn)) return host_fn_run(d, device_copy, e, host_fn_of(l->fn), l);
-    if (l->block > k->threads)
-        return err_set(e, RG_EDEVICE,
-                       "a kernel is written for blocks of %u threads; %s runs it with %zu at most", l->block,
-                       d->info.name, k->threads);
     if (set_params(d, e, k, l)) return e->code;
     shape(k, l, &all, &threads);
     TRY(d->cl->launch(d->queue, k->k, 1, NULL, &all, &threads, 0, NULL, l->ns ? &event : NULL),
