@@ -445,8 +445,8 @@ static void control(unsigned lanes, enum op combine) {
     prog_init(&p, &ir, arena_printf(&arena, "control_%u_%s", lanes, op_info[combine].name));
     const uop *out = param(&p, DT_F32, 0, 64), *in = param(&p, DT_U8, 1, 512);
     const uop *n = INT((int64_t)lanes * 4), *bounds[2] = {INT(1), INT(4)};
-    const uop *local =
-        uop_new(&ir, OP_LOCAL, DT_F32, 1, &n, 1, (union arg){.mem = {ir_sym(&ir, "tmp", 3), SPACE_SCRATCH}});
+    const uop *local = uop_new(&ir, OP_LOCAL, DT_F32, 1, &n, 1,
+                               (union arg){.mem = {.name = ir_sym(&ir, "tmp", 3), .space = SPACE_SCRATCH}});
     const uop *times = uop_new(&ir, OP_VAR, DT_I64, 1, bounds, 2, (union arg){.param = {1, 0}});
     p.lin.local = &local, p.lin.nlocal = 1, p.lin.scratch = lanes * 16, p.lin.nvar = 2;
     const uop *g = range(&p, DT_I64, 7, AX_GRID), *sum = acc(&p, DT_F32, lanes, 0),
