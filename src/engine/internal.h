@@ -302,7 +302,7 @@ void recipe_save(struct engine *, struct arena *, const struct recipe *);
 
 /* owners.c: whose the memory of a plan is. The values and shapes of a recipe, from the schedule it is made of; the plan's own, from a
  * recipe and the program of today, whose nodes are key->topo. */
-void owners_recipe(struct arena *work, struct ir *, const struct schedule *, const struct plan_key *, struct recipe *);
+void owners_recipe(struct arena *work, const struct schedule *, const struct plan_key *, struct recipe *);
 void owners_find(struct arena *work, struct plan *, const struct realize *, const struct plan_key *, const struct recipe *);
 void owners_tell(struct plan *); /* while recording: what it keeps between its kernels */
 uint32_t owner_name(enum event_memory, size_t asked, const char *what);

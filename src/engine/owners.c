@@ -22,9 +22,7 @@ uint32_t owner_name(enum event_memory kind, size_t asked, const char *what) {
 
 struct writing {
     struct arena *work;
-    struct ir *ir;
     const struct schedule *s;
-    struct shapes shapes;
     struct recipe_value *of; /* by buffer of the schedule */
 };
 
@@ -54,16 +52,15 @@ static void find_uses(struct writing *w) {
     for (uint32_t i = 0; i < s->call.n; i++) note_uses(w, i);
 }
 
-static void add_shape(struct writing *w, struct str *out, const struct sched_buf *b) {
+static void add_shape(struct str *out, const struct sched_buf *b) {
     str_add(out, dtype_info[b->dt].name);
-    if (b->node >= w->ir->n) {
+    if (!b->shape) {
         str_printf(out, "(%lld)", (long long)b->elements);
         return;
     }
-    const uop *n = w->ir->node[b->node];
-    const struct shape *sh = shape_of(&w->shapes, n->op == OP_ASSIGN ? n->src[1] : n);
     str_add(out, "(");
-    for (uint32_t i = 0; i < sh->n; i++) str_printf(out, "%s%lld", i ? "," : "", (long long)sh->d[i]);
+    for (uint32_t i = 0; i < b->shape->n; i++)
+        str_printf(out, "%s%lld", i ? "," : "", (long long)b->shape->d[i]);
     str_add(out, ")");
 }
 
@@ -78,18 +75,17 @@ static const char *shapes_stored(struct writing *w, uint32_t call) {
         if (n++ == MOST) str_add(&s, " ..");
         if (n > MOST) continue;
         if (n > 1) str_add(&s, " ");
-        add_shape(w, &s, &w->s->buf.p[c->buf[b]]);
+        add_shape(&s, &w->s->buf.p[c->buf[b]]);
     }
     return s.n ? s.p : "";
 }
 
-void owners_recipe(struct arena *work, struct ir *ir, const struct schedule *s, const struct plan_key *key,
+void owners_recipe(struct arena *work, const struct schedule *s, const struct plan_key *key,
                    struct recipe *r) {
-    struct writing w = {.work = work, .ir = ir, .s = s};
+    struct writing w = {.work = work, .s = s};
     struct map place; /* node id -> 1 + place in the key */
     map_init(&place, work);
     for (uint32_t i = 0; i < key->topo.n; i++) map_put(&place, key->topo.p[i]->id, i + 1);
-    shapes_init(&w.shapes, ir, work);
     find_uses(&w);
     for (uint32_t i = 0; i < r->ncall; i++) r->call[i].shapes = shapes_stored(&w, i);
     r->value = arena_array(work, struct recipe_value, s->buf.n + 1);
@@ -102,7 +98,7 @@ void owners_recipe(struct arena *work, struct ir *ir, const struct schedule *s, 
         if (b->place != BUF_TEMP || !v.asked || b->first > b->last || v.writer == UINT32_MAX) continue;
         map_get(&place, b->node, &at);
         str_init(&t, work);
-        add_shape(&w, &t, b);
+        add_shape(&t, b);
         v.offset = b->offset, v.first = b->first, v.last = b->last;
         v.node = (uint32_t)at, v.shape = t.p;
         r->value[r->nvalue++] = v;

@@ -460,7 +460,7 @@ static const struct ekernel **new_recipe(struct call *c, struct recipe *r) {
     add_copies(c, s, r);
     if (c->en->ops->kind == DEV_RUNS) {
         add_calls(c, s, r);
-        owners_recipe(c->work, c->r->ir, s, &c->key, r);
+        owners_recipe(c->work, s, &c->key, r);
     }
     if (tune_beam(c->en) > 0) c->searched = s;
     return k;

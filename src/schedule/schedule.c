@@ -281,11 +281,13 @@ static uint32_t place_of(struct places *p, const uop *memory) {
     struct sched *s = p->s;
     uint64_t at;
     if (map_get(&p->buf, memory->id, &at)) return (uint32_t)at;
+    uint32_t origin = s->g.origin[memory->id];
     struct sched_buf b = {.place = BUF_TEMP,
                           .dt = (enum dtype)memory->dt,
                           .elements = shape_size(sg_shape(&s->g, memory)),
                           .first = UINT32_MAX,
-                          .node = memory->id};
+                          .node = origin ? origin - 1 : UINT32_MAX,
+                          .shape = sg_shape(&s->g, memory)};
     if (memory->op == OP_BUFFER) b.place = BUF_GRAPH, b.number = (uint32_t)memory->arg.u;
     for (uint32_t i = 0; i < s->g.root->nsrc && b.place == BUF_TEMP; i++)
         if (sg_memory(&s->g, s->g.target[i]) == memory) b.place = BUF_RESULT, b.number = i;

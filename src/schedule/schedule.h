@@ -38,7 +38,8 @@ struct sched_buf {
     int64_t elements;
     int64_t offset;       /* BUF_TEMP: bytes from the start of the temporary arena */
     uint32_t first, last; /* calls that write it first and use it last */
-    uint32_t node;        /* id of the graph node whose value it holds; planning may have made it */
+    uint32_t node;        /* id of the caller's node for whose value it was made; UINT32_MAX none */
+    const struct shape *shape; /* NULL: a table */
 };
 /* A CALL: a function of the device instead of a kernel. Its buffers are the result and the sources, in order. */
 struct sched_builtin {
