@@ -51,6 +51,28 @@ static uint32_t planned(const char *text, bool exact) {
     return plan_as(text, exact, PLAN_COST, OPTS_NONE, false);
 }
 
+/* ---- batches ---------------------------------------------------------------------------------------------- */
+
+/* Ten tensors are doubled: one call, or as many as a device with few parameters needs. */
+TEST(schedule_cases_batches_fit_a_kernel) {
+    static const struct { uint32_t most, calls; } row[] = {{0, 1}, {20, 1}, {8, 3}, {7, 4}, {2, 10}};
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        struct text_case c = {.exact = true};
+        struct str s;
+        arena_init(&c.arena, &c.err);
+        str_init(&s, &c.arena);
+        str_add(&s, "kernel k\n(GRAPH");
+        for (int k = 0; k < 10; k++) str_printf(&s, " (MUL (BUFFER<f32>[%d] %d) 2.0)", k, 100 + k);
+        str_add(&s, ")\n");
+        c.text = s.p;
+        c.opts = (struct sched_opts){.model = planned_model(), .most_buffers = row[i].most};
+        if (err_guard(&c.err, case_run, &c)) FAIL("%s", c.err.msg);
+        if (!c.ok) FAIL("%s", c.why.p);
+        CHECK_EQ(c.run.sched.call.n, row[i].calls);
+        arena_free(&c.arena);
+    }
+}
+
 /* ---- gates ------------------------------------------------------------------------------------------------ */
 
 /* What the second SHRINK takes is padding only: its load would have an index that is never valid. */
