@@ -34,7 +34,7 @@ struct data {
     rg_tensor o, ob, bias, cx,
         cw; /* 4095 x 4095, bf16, 4096; images 64 x 64 x 56 x 56, weights 64 x 64 x 3 x 3 */
 };
-enum { INPUTS = 8 };
+enum { INPUTS = 11 };
 typedef void row_fn(struct data *, rg_tensor *out);
 
 static void twice(struct data *d, rg_tensor *out) { out[0] = rg_mul(d->x, 2); }
@@ -173,6 +173,7 @@ static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
     struct job *j = user;
     j->d->x = in[0], j->d->m = in[1], j->d->h = in[2], j->d->g = in[3], j->d->k = in[4];
     j->d->p = in[5], j->d->p16 = in[6], j->d->pb = in[7];
+    j->d->o = in[8], j->d->ob = in[9], j->d->cx = in[10];
     j->fn(j->d, out);
     return RG_OK;
 }
@@ -242,9 +243,10 @@ static int table(struct bench *b) {
     rg_realize_all(RG_TENSORS(d.x, d.y, d.z, d.m, d.n, d.w, d.b, d.h, d.g, d.one, d.p, d.p16, d.pb));
     rg_realize_all(RG_TENSORS(d.k, d.v1, d.v16, d.u1, d.u16));
     rg_tensor h2 = rg_add(d.h, 1), p2 = rg_neg(d.p),
-              in[2][INPUTS] = {{d.x, d.m, d.h, d.g, d.k, d.p, d.p16, d.pb},
+              in[2][INPUTS] = {{d.x, d.m, d.h, d.g, d.k, d.p, d.p16, d.pb, d.o, d.ob, d.cx},
                                {rg_neg(d.x), rg_neg(d.m), h2, rg_cast(h2, RG_BF16), rg_neg(d.k), p2,
-                                rg_cast(p2, RG_F16), rg_cast(p2, RG_BF16)}};
+                                rg_cast(p2, RG_F16), rg_cast(p2, RG_BF16), rg_neg(d.o), rg_neg(d.ob),
+                                rg_neg(d.cx)}};
     rg_realize_all((rg_tensors){in[1], INPUTS});
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t kernels = 0;

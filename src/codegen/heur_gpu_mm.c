@@ -203,6 +203,11 @@ static bool runs_along(const struct mm *x, const struct hspot *s, const struct g
     return step_of(x->v, s, g->axis[g->n - 1]) == 1;
 }
 
+/* Its elements must be found one by one: the pixels of a convolution, what has a border. */
+static bool is_gathered(const struct mm *x, const struct side *s, const struct group *own) {
+    return s->spot->gate || (!runs_along(x, s->spot, &x->k) && !runs_along(x, s->spot, own));
+}
+
 /* A tile with rows along k or along the side's own axis, filled by 16 bytes where memory runs that way. */
 static void stage(struct mm *x, const struct side *s, const struct group *own, const char *at,
                   const struct pieces *side, const struct pieces *k) {
@@ -213,8 +218,7 @@ static void stage(struct mm *x, const struct side *s, const struct group *own, c
     const char *a = window(x, side), *b = window(x, k);
     str_printf(x->out, " STAGE(%s,%s,%s,%s)", name, at, rows ? a : b, rows ? b : a);
     int lanes = 16 / s->spot->bytes, len = along_k ? x->t.k : own == &x->m ? x->t.m : x->t.n;
-    bool leaps = s->spot->gate != NULL;
-    if ((!along_k && !along_own) || leaps || len % lanes) return;
+    if (is_gathered(x, s, own) || len % lanes) return;
     const char *copy = along_k ? k->name[0] : side->name[0], *vec = arena_printf(x->v->arena, "%s_v", name);
     str_printf(x->out, " TILE(%s.%s,%d,%s) VEC(%s)", name, copy, lanes, vec, vec);
 }
@@ -293,6 +297,8 @@ const char *gpu_product(struct view *v, int capability) {
     x.tf32 = !x.mma && env_int(ENV_TF32) && x.c.a.root == x.c.a.spot->node && x.c.b.root == x.c.b.spot->node;
     x.group = x.mma && capability / 10 == 9 && x.k.size >= 192 && x.n.size >= 64 && x.m.size >= 64;
     x.mma |= x.tf32;
+    if (!x.mma && (is_gathered(&x, &x.c.a, &x.m) || is_gathered(&x, &x.c.b, &x.n)))
+        return ""; /* finding them costs more than multiply-adds save: threads read what they need */
     if (!choose_tile(&x)) return "";
     write_product(&x);
     return s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL) ? s.p + 1 : "";
