@@ -48,6 +48,9 @@ LIB  := $(OUT)/libridge.a
 TEST := $(OUT)/ridge-test
 BIN  := $(if $(CLI_SRC),$(OUT)/ridge)
 EXAMPLES := $(EXAMPLE_SRC:%.c=$(OUT)/%)
+# Programs with a fault each, for tests/cli/planted.sh.
+PLANTED_SRC := $(if $(CLI_SRC),$(sort $(wildcard tests/planted/*.c)))
+PLANTED := $(PLANTED_SRC:tests/planted/%.c=$(OUT)/planted/%)
 BENCH := $(BENCH_SRC:bench/%.c=$(OUT)/bench/%)
 # The programs that bench/table/table.py talks to.
 TABLE_SRC := $(sort $(wildcard bench/table/*.c))
@@ -122,6 +125,7 @@ CLI_OBJ   := $(CLI_SRC:%.c=$(OUT)/obj/%.o)
 TEST_OBJ  := $(TEST_SRC:%.c=$(OUT)/obj/%.o)
 BENCH_OBJ := $(BENCH_SRC:%.c=$(OUT)/obj/%.o)
 EXAMPLE_OBJ := $(EXAMPLE_SRC:%.c=$(OUT)/obj/%.o)
+PLANTED_OBJ := $(PLANTED_SRC:%.c=$(OUT)/obj/%.o)
 GOLDEN_OBJ := $(GOLDEN_SRC:%.c=$(OUT)/obj/%.o)
 TABLE_OBJ := $(TABLE_SRC:%.c=$(OUT)/obj/%.o)
 
@@ -143,6 +147,8 @@ $(OUT)/ridge: $(CLI_OBJ) $(LIB)
 $(BUILD)/ridge: $(OUT)/ridge
 	@ln -sfn $(MODE)/ridge $@
 $(EXAMPLES): $(OUT)/examples/%: $(OUT)/obj/examples/%.o $(LIB)
+	$(link)
+$(PLANTED): $(OUT)/planted/%: $(OUT)/obj/tests/planted/%.o $(LIB)
 	$(link)
 $(BUILD)/examples: $(EXAMPLES)
 	@ln -sfn $(MODE)/examples $@
@@ -167,7 +173,7 @@ RUN_ENV := $(if $(filter aarch64,$(shell uname -m)),ASAN_OPTIONS=$${ASAN_OPTIONS
 mnist: all           # trains examples/mnist.c on data/mnist; ARGS="--steps 100 --batch 256" and so on
 	@$(OUT)/examples/mnist $(ARGS)
 
-test: all $(TEST) $(TABLE)
+test: all $(TEST) $(TABLE) $(PLANTED)
 	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CLI_TESTS:%=-x %)
 
 test-math: $(TEST)   # every float of every vector function, minutes
@@ -218,4 +224,4 @@ help:
 	@sed -n '2,7s/^# \{0,1\}//p' Makefile
 	@echo "targets: all lib examples mnist test test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-mutants bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)

@@ -56,6 +56,7 @@ enum { /* trace_event.flags */
        TF_GRAPH = 16,    /* device work inside a replayed graph */
        TF_FREE = 32,     /* memory event that releases */
        TF_NOLAUNCH = 64, /* device work with no launch record in the file */
+       TF_PLANNED = 128, /* a program of Ridge that was new */
 };
 
 /* One record; 40 bytes, so that with the order index an event costs 44. */
@@ -316,6 +317,9 @@ struct kernel_row {
     int64_t m, n, k, batch; /* matrix product, 0 none */
     struct occupancy occ;
     bool has_occ;
+    double use[UNIT_COUNT]; /* of a Ridge program: share of its time that each unit is busy, by the model */
+    uint8_t top;            /* the unit that is most */
+    const char *why;        /* the reason for its bound, NULL or "" not known */
 };
 struct op_row {
     uint32_t name, where;
@@ -355,7 +359,9 @@ struct class_row {
     X(COMM,         "comm",               "measured")                                              \
     X(GRAPH,        "graph.opaque",       "measured")                                              \
     X(PLAN,         "plan",               "measured")                                              \
-    X(ROOF,         "below_roof",         "model")
+    X(ROOF,         "below_roof",         "model")                                                 \
+    X(BUILD,        "graph_building",     "measured")                                              \
+    X(TINY,         "small_work",         "model")
 /* clang-format on */
 enum cause_id {
 #define X(name, id, conf) CAUSE_##name,
@@ -369,7 +375,9 @@ struct cause {
     int id;
     int64_t lost_ns, gain_ns; /* what it costs; the most that a fix can bring */
     const char *where, *signal, *fix;
-    bool note; /* told, but it costs no time: never the verdict of a timeline */
+    const char *how; /* where the gain comes from; NULL: as the table says */
+    bool note;  /* told, but it costs no time: never the verdict of a timeline */
+    bool first; /* to be mended before all others, whatever it costs */
 };
 struct note { /* something that could not be judged, and how to make it so */
     const char *id, *why, *setting;
@@ -487,6 +495,8 @@ struct group_row {
     double flops, bytes, roof_ns; /* of all calls; roof_ns: at best, of those whose roof is known */
     int64_t roof_of;              /* ns of those */
 };
+/* What all kernels would take at best, by the machine model; of those it does not know, what they took. */
+int64_t ridge_at_best(const struct diag *);
 /* Rows in d's arena; their times sum to the time of all kernels. */
 uint32_t diag_group(struct diag *, int by, struct group_row **rows);
 void diag_free(struct diag *);

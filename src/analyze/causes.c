@@ -486,6 +486,7 @@ static void choose_regime(struct diag *d) {
 
 static int cause_order(const void *x, const void *y) {
     const struct cause *a = x, *b = y;
+    if (a->first != b->first) return b->first - a->first;
     if (a->note != b->note) return a->note - b->note;
     if (a->lost_ns != b->lost_ns) return a->lost_ns > b->lost_ns ? -1 : 1;
     return a->id - b->id;

@@ -267,14 +267,7 @@ static void judge(struct diag *d, struct kernel_row *k) {
     int64_t grid = INT64_MAX;
     const struct trace_kernel_args *a = trace_blob(d->t, k->args, sizeof *a);
     if (a && a->known & 8 && t > 0) { /* the machine model judged it when it was planned */
-        const char *limit = trace_str(d->t, a->limit);
-        k->roof = RG_MIN(1e-9 * (double)a->roof_ns / t, 1);
-        *(strcmp(limit, "compute") ? &k->memory : &k->compute) = k->roof;
-        k->modelled = true;
-        k->bound = !strcmp(limit, "overhead")  ? BOUND_LATENCY
-                   : k->roof < 0.3             ? BOUND_INEFFICIENT
-                   : !strcmp(limit, "compute") ? BOUND_COMPUTE
-                                               : BOUND_MEMORY;
+        ridge_judge(d, k, a);
         return;
     }
     if (a && a->known & 1) grid = volume(a->grid);

@@ -66,8 +66,12 @@ int64_t parse_copy_details(const char *s, size_t n, uint8_t *flags);
 /* ---- diagnosis ------------------------------------------------------------------------------------- */
 
 void diag_account(struct diag *);  /* account.c: window, union, budget */
-void ridge_account(struct diag *); /* ridge.c: the same for a Ridge program, and its causes */
-void ridge_causes(struct diag *);
+void ridge_account(struct diag *); /* ridge.c: the same for a Ridge program */
+void ridge_causes(struct diag *);  /* advice.c */
+/* roof.c: roof, bound and reason of a kernel of a Ridge program; were others on the machine; how long a call takes. */
+void ridge_judge(struct diag *, struct kernel_row *, const struct trace_kernel_args *);
+bool ridge_contended(const struct diag *);
+double ridge_kernel_ns(const struct diag *, const struct kernel_row *);
 void diag_classes(struct diag *); /* classes.c: kernel table, roofline */
 void diag_memory(struct diag *);  /* memory.c */
 void ridge_memory(struct diag *); /* heap.c: the same for a Ridge program */

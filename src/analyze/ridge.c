@@ -1,17 +1,13 @@
-/* ridge.c: the account of a Ridge program: budget, causes with advice, kernels grouped by what asked for them.
+/* ridge.c: the account of a Ridge program: its budget, and kernels grouped by what asked for them.
  *
  * Such a profile holds every public call, stage, kernel, copy and wait, so nothing has to be guessed: each moment of
  * the thread that runs kernels belongs to the innermost record around it, and to the user's code where there is none. Only
  * the time that was recorded counts. The budget sums to the wall because the walk cuts time at the records' ends.
- * Causes are told from 2 % of the wall on; the gain of each is a ceiling.
  * Tests: tests/unit/profile.c */
 #include "analyze/internal.h"
 
 #include <stdlib.h>
 
-#define GATE 0.02
-#define GOOD_ROOF 0.6  /* a kernel at that share of its roof is left alone */
-#define SMALL_NS 10000 /* a tiny kernel */
 
 /* ---- the budget ---------------------------------------------------------------------------------------- */
 
@@ -146,181 +142,6 @@ void ridge_account(struct diag *d) {
     for (uint32_t i = 0; i < t->n && !device; i++)
         if (t->ev[i].kind == TK_API) device = t->ev[i].name;
     snprintf(d->device_name, sizeof d->device_name, "%s", trace_str(t, device));
-}
-
-/* ---- causes --------------------------------------------------------------------------------------------- */
-
-static double ms(int64_t ns) { return (double)ns / 1e6; }
-
-static void add(struct diag *d, int id, int64_t lost, const char *where, const char *signal,
-                const char *fix) {
-    struct cause c = {
-        .id = id, .lost_ns = lost, .gain_ns = lost, .where = where, .signal = signal, .fix = fix};
-    vec_push(&d->arena, &d->causes, c);
-}
-
-static bool worth(const struct diag *d, int64_t lost) {
-    return lost > 0 && (double)lost >= GATE * (double)d->wall_ns;
-}
-
-/* The user's line that most of this time was spent under, with the function he called. */
-static const char *place_of(struct diag *d, int budget) {
-    struct trace *t = d->t;
-    struct map sum;
-    uint64_t best = 0;
-    uint32_t ev = 0;
-    map_init(&sum, &d->arena);
-    for (uint32_t i = 0; i < d->idle_n; i++) {
-        const struct idle_piece *p = &d->idle[i];
-        uint32_t x = p->cause == budget ? p->ev : 0;
-        while (x && !(t->ev[x - 1].kind == TK_OP && t->ev[x - 1].args)) x = t->ev[x - 1].link;
-        if (!x) continue;
-        uint64_t key = (uint64_t)t->ev[x - 1].args << 32 | t->ev[x - 1].name, v = 0;
-        map_get(&sum, key, &v);
-        v += (uint64_t)(p->t1 - p->t0);
-        map_put(&sum, key, v);
-        if (v > best) best = v, ev = x;
-    }
-    if (!ev) return "";
-    return arena_printf(&d->arena, "%s, %s", trace_str(t, t->ev[ev - 1].args),
-                        trace_str(t, t->ev[ev - 1].name));
-}
-
-static uint32_t count_kind(const struct diag *d, int kind, uint8_t flags) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < d->t->n; i++)
-        n += d->t->ev[i].kind == kind && (!flags || d->t->ev[i].flags & flags);
-    return n;
-}
-
-static uint32_t compiler_runs(const struct diag *d) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < d->t->n; i++) {
-        const char *name = trace_str(d->t, d->t->ev[i].name);
-        n += d->t->ev[i].kind == TK_COMPILE && strcmp(name, "cache") && strcmp(name, "compile");
-    }
-    return n;
-}
-
-static void host(struct diag *d) {
-    uint32_t runs = count_kind(d, TK_API, 0), replays = count_kind(d, TK_API, TF_GRAPH);
-    int64_t lost = d->budget[BUDGET_COMPILE];
-    uint32_t compiled = compiler_runs(d);
-    if (worth(d, lost) && compiled)
-        add(d, CAUSE_COMPILE, lost, place_of(d, BUDGET_COMPILE),
-            arena_printf(&d->arena,
-                         "kernels that are not in the cache on disk yet are compiled (%u compiler runs)",
-                         compiled),
-            "run it again: a second start compiles nothing. A number that changes belongs into rg_scalar or "
-            "rg_index");
-    else if (worth(d, lost))
-        add(d, CAUSE_COMPILE, lost, place_of(d, BUDGET_COMPILE),
-            "compiled kernels are taken from the cache on disk",
-            "once per start of the program: record more steps, or leave the first ones out "
-            "(rg_profile_start)");
-    lost = d->budget[BUDGET_PLAN];
-    if (worth(d, lost))
-        add(d, CAUSE_PLAN, lost, place_of(d, BUDGET_PLAN),
-            arena_printf(&d->arena,
-                         "%u programs were run, %u of them replayed; new ones are planned and lowered", runs,
-                         replays),
-            "once per program: more steps, or equal shapes in each; numbers that change as rg_scalar or "
-            "rg_index");
-    lost = d->budget[BUDGET_DISPATCH];
-    bool small = d->small_ns * 2 >= d->budget[BUDGET_KERNELS] && d->kernel_count;
-    if (worth(d, lost))
-        add(d, small ? CAUSE_SMALL : CAUSE_DISPATCH, lost, place_of(d, BUDGET_DISPATCH),
-            arena_printf(
-                &d->arena,
-                "graph building and binding: %.2f us for each of %llu kernels, which take %.1f us each",
-                (double)lost / 1e3 / (double)RG_MAX(d->kernel_count, 1u), (unsigned long long)d->kernel_count,
-                (double)d->budget[BUDGET_KERNELS] / 1e3 / (double)RG_MAX(d->kernel_count, 1u)),
-            replays * 2 > runs ? "larger batches: more work in each kernel"
-                               : "record the step with rg_jit_new and replay it; larger batches");
-}
-
-static void outside(struct diag *d) {
-    int64_t lost = d->budget[BUDGET_SYNC];
-    if (worth(d, lost))
-        add(d, CAUSE_SYNC, lost, place_of(d, BUDGET_SYNC),
-            arena_printf(&d->arena, "%u waits for the device", count_kind(d, TK_SYNC, 0)),
-            "read results every few steps only, or with rg_read_async and one rg_wait");
-    lost = d->budget[BUDGET_EXPOSED];
-    double bytes = 0;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < d->t->n; i++) {
-        const struct trace_copy_args *c =
-            d->t->ev[i].kind == TK_COPY ? trace_blob(d->t, d->t->ev[i].args, sizeof *c) : NULL;
-        if (c) bytes += (double)c->bytes, n++;
-    }
-    if (worth(d, lost))
-        add(d, CAUSE_EXPOSED, lost, place_of(d, BUDGET_EXPOSED),
-            arena_printf(&d->arena, "%u copies of %.1f MB in all", n, bytes / 1e6),
-            "keep the data in one tensor and pick batches with rg_take; read less, or less often");
-    lost = d->budget[BUDGET_LOADER];
-    if (worth(d, lost))
-        add(d, CAUSE_LOADER, lost, place_of(d, BUDGET_LOADER),
-            "files are read or written, or a batch is waited for",
-            "load once, before the steps; let rg_loader prepare batches in its thread; save less often");
-    lost = d->budget[BUDGET_USER];
-    if (worth(d, lost))
-        add(d, CAUSE_USER, lost, "", "your own code between the calls of Ridge, while nothing is computed",
-            "load and prepare data with rg_loader (another thread); log less often");
-}
-
-/* On a CPU a kernel keeps at least one core busy, unless somebody else has it. */
-static bool contended(const struct diag *d) {
-    int64_t working = d->budget[BUDGET_KERNELS] + d->budget[BUDGET_PLAN] + d->budget[BUDGET_DISPATCH];
-    return d->t->cpu_ns && !d->t->unfinished && !strcmp(d->device_name, "CPU") &&
-           (double)d->t->cpu_ns < 0.8 * (double)working;
-}
-
-static void machine(struct diag *d) {
-    if (!contended(d)) return;
-    const char *why =
-        arena_printf(&d->arena, "other programs had the machine: this one got %.1f cores on average",
-                     (double)d->t->cpu_ns / (double)RG_MAX(d->wall_ns, 1));
-    vec_push(&d->arena, &d->capture, ((struct note){"contended", why, "record again when it is quiet"}));
-}
-
-/* Kernels far from what the machine allows: all of them together, named by the worst. */
-static void below_roof(struct diag *d) {
-    int64_t lost = 0, worst = 0;
-    const struct kernel_row *top = NULL;
-    for (uint32_t i = 0; i < d->kernels.n; i++) {
-        const struct kernel_row *k = &d->kernels.p[i];
-        int64_t over = (int64_t)((double)k->ns * (1 - k->roof));
-        if (!k->modelled || k->roof >= GOOD_ROOF) continue;
-        lost += over;
-        if (over > worst) worst = over, top = k;
-    }
-    lost = RG_MIN(lost, d->budget[BUDGET_KERNELS]);
-    if (!worth(d, lost)) return;
-    const char *name = trace_str(d->t, top->name), *limit = trace_str(d->t, top->limit);
-    bool overhead = !strcmp(limit, "overhead");
-    add(d, CAUSE_ROOF, lost, trace_str(d->t, top->where),
-        arena_printf(&d->arena,
-                     "kernels under %.0f%% of their roof; the largest gap: %.40s, %.2f ms at %.0f%% (%s)",
-                     100 * GOOD_ROOF, name, ms(top->ns), 100 * top->roof, limit),
-        contended(d) ? "the machine was shared: measure again when it is quiet"
-        : overhead   ? "too little work in it: a larger batch, or values computed together"
-                     : "the kernel, not your program: DEBUG=3 shows its opts, `ridge opt` tries others");
-}
-
-static void growth(struct diag *d) {
-    if (!d->mem_leak) return;
-    add(d, CAUSE_GROWTH, 0, "",
-        arena_printf(&d->arena, "device memory grows by %.1f MB per step", (double)d->mem_growth_step / 1e6),
-        "end the scope of each step (RG_SCOPE), or free what it keeps");
-    d->causes.p[d->causes.n - 1].note = true;
-}
-
-void ridge_causes(struct diag *d) {
-    host(d);
-    outside(d);
-    below_roof(d);
-    machine(d);
-    growth(d);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------------------- */

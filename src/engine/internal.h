@@ -146,6 +146,7 @@ struct debug_call { /* one call of a kernel, as its line says it */
     const char *site;   /* of the program that the plan was made for */
     const char *opts, *text; /* its list; its kernel graph in print, NULL for a function of the device */
     double predicted;        /* seconds, by the planner */
+    uint64_t place;          /* of the site that a profile was told last */
     uint32_t said[2];        /* names of text and source in a profile, 0: not said yet */
     uint64_t calls, ns;      /* not in the table of costs yet */
     const char *shapes;      /* of what it stores */

@@ -391,7 +391,11 @@ static void name_calls(struct call *c, struct plan *x) {
     struct event_span own = event_begin(EVENT_PROFILER, 0);
     for (uint32_t i = 0; i < engine_list_count(x->list); i++) {
         struct debug_call *k = &x->call[i];
-        x->list->cmd.p[i].info = debug_info(c->work, k, other ? site_of(c, k) : k->site);
+        const char *site = other ? site_of(c, k) : k->site;
+        uint64_t place = hash_bytes(site, strlen(site), 1);
+        if (x->named && place == k->place) continue;
+        x->list->cmd.p[i].info = debug_info(c->work, k, site);
+        k->place = place;
     }
     x->named = (uint8_t)(1 + all);
     event_end(own, 0, 0);

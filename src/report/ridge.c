@@ -48,6 +48,12 @@ static int64_t median_step(const struct diag *d) {
     return best;
 }
 
+static const char *limit_text(const struct diag *d) {
+    return d->regime == REGIME_COMPUTE  ? ", bound by arithmetic"
+           : d->regime == REGIME_MEMORY ? ", bound by memory"
+                                        : "";
+}
+
 static void head(struct str *o, const struct diag *d, const char *path) {
     const char *slash = strrchr(path, '/');
     report_line(o, "%s  Ridge profile%s%s", slash ? slash + 1 : path, *d->device_name ? ", device " : "",
@@ -60,8 +66,12 @@ static void head(struct str *o, const struct diag *d, const char *path) {
                 d->t->lost + d->t->dropped ? " (some lost)" : "", (unsigned long long)d->kernel_count,
                 d->steps.n, ms(d->wall_ns), cores);
     if (d->healthy)
-        report_line(o, "VERDICT  healthy: %.1f%% of the time in kernels, at %.0f%% of their roof",
-                    pct((double)d->budget[BUDGET_KERNELS], (double)d->wall_ns), 100 * d->roof);
+        report_line(o, "VERDICT  healthy%s: %.1f%% of the time in kernels, at %.0f%% of their roof",
+                    limit_text(d), pct((double)d->budget[BUDGET_KERNELS], (double)d->wall_ns), 100 * d->roof);
+    else if (d->causes.p[0].first)
+        report_line(o, "VERDICT  %s: %s; in kernels %.1f%%, at %.0f%% of their roof", cause_text(d->verdict),
+                    d->causes.p[0].signal, pct((double)d->budget[BUDGET_KERNELS], (double)d->wall_ns),
+                    100 * d->roof);
     else
         report_line(o, "VERDICT  %s: %.1f of %.1f ms (%.1f%%); in kernels %.1f%%, at %.0f%% of their roof",
                     cause_text(d->verdict), ms(d->causes.p[0].lost_ns), ms(d->wall_ns),
@@ -90,21 +100,34 @@ static void fixes(struct str *o, const struct diag *d) {
         const struct cause *c = &d->causes.p[i];
         if (c->note) report_wrapped(o, "NOTE   ", arena_printf(o->arena, "%s: %s", c->signal, c->fix), 7, 2);
         if (c->note || shown == 3) continue;
-        report_line(o, "FIX %d  %s  up to %.1f ms (%.1f%%), %s%s%s", ++shown, cause_text(c->id),
-                    ms(c->gain_ns), pct((double)c->gain_ns, (double)d->wall_ns),
-                    strcmp(cause_confidence(c->id), "model") ? "measured" : "modelled",
-                    *c->where ? "  at " : "", c->where);
+        shown++;
+        if (c->first)
+            report_line(o, "FIX %d  %s%s%s", shown, cause_text(c->id), *c->where ? "  at " : "", c->where);
+        else
+            report_line(o, "FIX %d  %s  up to %.1f ms (%.1f%%), %s%s%s%s%s", shown, cause_text(c->id),
+                        ms(c->gain_ns), pct((double)c->gain_ns, (double)d->wall_ns),
+                        strcmp(cause_confidence(c->id), "model") ? "measured" : "modelled",
+                        c->how && *c->how ? ": " : "", c->how ? c->how : "", *c->where ? "  at " : "",
+                        c->where);
         report_wrapped(o, "       ", c->signal, 7, 2);
         report_wrapped(o, "    -> ", c->fix, 7, 2);
     }
     if (!shown) report_line(o, "FIX    nothing to do");
 }
 
+/* The speed of light: the same kernels, each at its roof, and nothing else. */
+static void at_best(struct str *o, const struct diag *d) {
+    int64_t best = ridge_at_best(d);
+    if (!d->kernels.n || best <= 0) return;
+    report_line(o, "AT BEST  %.1f ms, you take %.1f: %.1fx; every kernel at its roof, nothing between them%s",
+                ms(best), ms(d->wall_ns), (double)d->wall_ns / (double)best,
+                d->steps.n > 1 ? arena_printf(o->arena, " (a step %.2f ms)", ms(best) / d->steps.n) : "");
+}
+
 static void kernels(struct str *o, const struct diag *d) {
     int64_t all = kernel_time(d);
     if (!d->kernels.n) return;
-    report_line(o, "KERNELS  %.1f ms in %u different ones; at best they would take %.1f ms", ms(all),
-                d->kernels.n, ms((int64_t)((double)all * d->roof)));
+    report_line(o, "KERNELS  %.1f ms in %u different ones", ms(all), d->kernels.n);
     for (uint32_t i = 0; i < d->kernels.n && i < 6; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
         char name[25], roof[32] = "roof not known";
@@ -139,6 +162,7 @@ void report_ridge(struct str *o, const struct diag *d, const char *path) {
     head(o, d, path);
     if (d->wall_ns) budget(o, d);
     fixes(o, d);
+    at_best(o, d);
     kernels(o, d);
     steps(o, d);
     notes(o, d);

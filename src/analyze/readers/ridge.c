@@ -168,7 +168,7 @@ static void one_record(struct reading *rd, const struct event *r) {
     if (e->kind == TK_LAUNCH) e->corr = ++rd->launches;
     if (r->kind == EVENT_RUN) {
         struct trace_copy_args block = {RG_MAX(r->b >> 8, 0)};
-        e->flags = (r->b & 255) == 2 ? TF_GRAPH : 0;
+        e->flags = (r->b & 255) == 2 ? TF_GRAPH : (r->b & 255) == 0 ? TF_PLANNED : 0;
         e->args = trace_intern(t, &block, sizeof block);
     }
     if (e->kind == TK_PART) e->corr = (uint32_t)r->b, e->args = (uint32_t)RG_MIN(RG_MAX(r->a, 0), UINT32_MAX);

@@ -1,0 +1,369 @@
+/* advice.c: why a Ridge program loses time, what to change, and the most that this can bring.
+ *
+ * Host causes are read off the budget, whose pieces say under which call of the user they lie. Causes inside kernels are
+ * told apart by what the profile knows of each kernel: how far its elements lie apart, how much was computed that nobody
+ * asked for, its sizes. A kernel counts for one cause. Advice is a line of code or a setting; the gain is a ceiling, and
+ * `how` says where the number comes from. Causes are told from 2 % of the wall on.
+ * Tests: tests/unit/advice.c, tests/unit/profile.c, tests/cli/planted.sh (programs with one planted fault each, measured
+ * before and after the advice was taken) */
+#include "analyze/internal.h"
+
+#include <stdlib.h>
+
+#define GATE 0.02
+#define GOOD_ROOF 0.6    /* a kernel at that share of its roof is left alone */
+#define PRODUCT_ROOF 0.7 /* what products of even sizes reach */
+#define APART 2.0        /* bytes of lines by bytes of elements */
+#define SMALL_NS 10000.0 /* a tiny kernel */
+#define READ_EVERY 20    /* steps between two reads, if the advice is taken */
+#define GROWS 0.1        /* of the peak, in one recording: a leak is the first thing to mend */
+
+static void add(struct diag *d, int id, int64_t lost, int64_t gain, const char *how, const char *where,
+                const char *signal, const char *fix) {
+    struct cause c = {.id = id,
+                      .lost_ns = lost,
+                      .gain_ns = RG_MIN(RG_MAX(gain, 0), lost),
+                      .how = how,
+                      .where = where,
+                      .signal = signal,
+                      .fix = fix};
+    vec_push(&d->arena, &d->causes, c);
+}
+
+static bool worth(const struct diag *d, int64_t lost) {
+    return lost > 0 && (double)lost >= GATE * (double)d->wall_ns;
+}
+
+static double ms(int64_t ns) { return (double)ns / 1e6; }
+
+/* ---- pieces of the budget ----------------------------------------------------------------------------------- */
+
+/* Calls that compute; the others build graph. */
+static bool computes(const char *call) {
+    static const char *const of[] = {"rg_realize", "rg_realize_all", "rg_read",      "rg_item",
+                                     "rg_wait",    "rg_jit_call",    "rg_read_async"};
+    for (size_t i = 0; i < RG_COUNT(of); i++)
+        if (!strcmp(call, of[i])) return true;
+    return false;
+}
+
+enum piece { PIECE_ALL, PIECE_BUILD, PIECE_DISPATCH, PIECE_IN, PIECE_OUT };
+
+static bool piece_is(const struct diag *d, const struct idle_piece *p, enum piece which) {
+    const struct trace_event *e = p->ev ? &d->t->ev[p->ev - 1] : NULL;
+    if (which == PIECE_ALL || !e) return which == PIECE_ALL;
+    bool builds = e->kind == TK_OP && !computes(trace_str(d->t, e->name));
+    bool out = e->kind == TK_COPY && e->flags & TF_D2H;
+    switch (which) {
+    case PIECE_BUILD: return builds;
+    case PIECE_DISPATCH: return !builds;
+    case PIECE_OUT: return out;
+    default: return !out;
+    }
+}
+
+static int64_t time_of(const struct diag *d, int budget, enum piece which) {
+    int64_t ns = 0;
+    for (uint32_t i = 0; i < d->idle_n; i++)
+        if (d->idle[i].cause == budget && piece_is(d, &d->idle[i], which))
+            ns += d->idle[i].t1 - d->idle[i].t0;
+    return ns;
+}
+
+/* The user's line that most of this time was spent under, with the function he called. */
+static const char *place_of(struct diag *d, int budget, enum piece which) {
+    struct trace *t = d->t;
+    struct map sum;
+    uint64_t best = 0;
+    uint32_t ev = 0;
+    map_init(&sum, &d->arena);
+    for (uint32_t i = 0; i < d->idle_n; i++) {
+        const struct idle_piece *p = &d->idle[i];
+        uint32_t x = p->cause == budget && piece_is(d, p, which) ? p->ev : 0;
+        while (x && !(t->ev[x - 1].kind == TK_OP && t->ev[x - 1].args)) x = t->ev[x - 1].link;
+        if (!x) continue;
+        uint64_t key = (uint64_t)t->ev[x - 1].args << 32 | t->ev[x - 1].name, v = 0;
+        map_get(&sum, key, &v);
+        v += (uint64_t)(p->t1 - p->t0);
+        map_put(&sum, key, v);
+        if (v > best) best = v, ev = x;
+    }
+    if (!ev) return "";
+    return arena_printf(&d->arena, "%s, %s", trace_str(t, t->ev[ev - 1].args),
+                        trace_str(t, t->ev[ev - 1].name));
+}
+
+static uint32_t count_kind(const struct diag *d, int kind, uint8_t flags) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < d->t->n; i++)
+        n += d->t->ev[i].kind == kind && (!flags || d->t->ev[i].flags & flags);
+    return n;
+}
+
+/* ---- the host ------------------------------------------------------------------------------------------------- */
+
+static uint32_t compiler_runs(const struct diag *d) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < d->t->n; i++) {
+        const char *name = trace_str(d->t, d->t->ev[i].name);
+        n += d->t->ev[i].kind == TK_COMPILE && strcmp(name, "cache") && strcmp(name, "compile");
+    }
+    return n;
+}
+
+static void compiling(struct diag *d) {
+    int64_t lost = d->budget[BUDGET_COMPILE];
+    uint32_t runs = compiler_runs(d);
+    const char *where = place_of(d, BUDGET_COMPILE, PIECE_ALL);
+    if (worth(d, lost) && runs)
+        add(d, CAUSE_COMPILE, lost, lost, "its own time", where,
+            arena_printf(&d->arena,
+                         "kernels that are not in the cache on disk yet are compiled (%u compiler runs)",
+                         runs),
+            "run it again: a second start compiles nothing. A number that changes belongs into rg_scalar or "
+            "rg_index");
+    else if (worth(d, lost))
+        add(d, CAUSE_COMPILE, lost, lost, "its own time", where,
+            "compiled kernels are taken from the cache on disk",
+            "once per start of the program: record more steps, or leave the first ones out: "
+            "rg_profile_start(c, file, .wait = 2)");
+}
+
+/* A program that is planned again and again has something in it that changes. */
+static void planning(struct diag *d) {
+    int64_t lost = d->budget[BUDGET_PLAN];
+    uint32_t runs = count_kind(d, TK_API, 0), planned = count_kind(d, TK_API, TF_PLANNED);
+    bool again = planned > 8 && planned * 2 > runs;
+    if (!worth(d, lost)) return;
+    add(d, CAUSE_PLAN, lost, again ? lost - lost / planned : lost,
+        again ? "its own time, but for the first" : "its own time", place_of(d, BUDGET_PLAN, PIECE_ALL),
+        arena_printf(&d->arena, "%u of %u programs that ran were new, and were planned and lowered", planned,
+                     runs),
+        again ? "give every step the same shapes (rg_pad the last batch, or leave it out); numbers that "
+                "change as "
+                "rg_scalar or rg_index"
+              : "once per program and start: record more steps, or leave the first ones out: "
+                "rg_profile_start(c, file, .wait = 2)");
+}
+
+/* Kernels under 10 us hold at least half of the kernel time. */
+static bool mostly_small(const struct diag *d) {
+    double small = 0, all = 0;
+    for (uint32_t i = 0; i < d->kernels.n; i++) {
+        double each = ridge_kernel_ns(d, &d->kernels.p[i]), ns = each * d->kernels.p[i].count;
+        all += ns;
+        if (each < SMALL_NS) small += ns;
+    }
+    return all > 0 && small * 2 >= all;
+}
+
+static void dispatching(struct diag *d) {
+    int64_t build = time_of(d, BUDGET_DISPATCH, PIECE_BUILD), all = d->budget[BUDGET_DISPATCH],
+            rest = all - build;
+    uint32_t runs = count_kind(d, TK_API, 0), replays = count_kind(d, TK_API, TF_GRAPH);
+    double n = (double)RG_MAX(d->kernel_count, 1u);
+    bool replayed = replays * 2 > runs, small = mostly_small(d);
+    const char *jit = "record the step: rg_jit *j = rg_jit_new(c, step, user, outputs); then rg_jit_call(j, "
+                      "in, out) in each",
+               *batch = "more work in each kernel: a larger batch; `ridge explore overhead` shows from where "
+                        "on time follows it";
+    const char *each =
+        arena_printf(&d->arena,
+                     "%.2f us of graph building, %.2f us of planning ahead and binding for each of %llu "
+                     "kernels, which take %.1f us each",
+                     (double)build / 1e3 / n, (double)rest / 1e3 / n, (unsigned long long)d->kernel_count,
+                     (double)d->budget[BUDGET_KERNELS] / 1e3 / n);
+    if (small) {
+        if (worth(d, all))
+            add(d, CAUSE_SMALL, all, all, "time outside of kernels", place_of(d, BUDGET_DISPATCH, PIECE_ALL),
+                each, replayed ? batch : jit);
+        return;
+    }
+    if (worth(d, build))
+        add(d, CAUSE_BUILD, build, build, "its own time", place_of(d, BUDGET_DISPATCH, PIECE_BUILD), each,
+            jit);
+    if (worth(d, rest))
+        add(d, CAUSE_DISPATCH, rest, rest, "its own time", place_of(d, BUDGET_DISPATCH, PIECE_DISPATCH), each,
+            replayed ? batch : jit);
+}
+
+/* Copies in one direction: how many, how many bytes. */
+static double copied(const struct diag *d, bool out, uint32_t *n) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < d->t->n; i++) {
+        const struct trace_event *e = &d->t->ev[i];
+        const struct trace_copy_args *c = e->kind == TK_COPY ? trace_blob(d->t, e->args, sizeof *c) : NULL;
+        if (c && out == !!(e->flags & TF_D2H)) bytes += (double)c->bytes, ++*n;
+    }
+    return bytes;
+}
+
+static void copying(struct diag *d) {
+    uint32_t in = 0, out = 0;
+    double in_bytes = copied(d, false, &in), out_bytes = copied(d, true, &out);
+    int64_t lost = time_of(d, BUDGET_EXPOSED, PIECE_IN);
+    if (worth(d, lost))
+        add(d, CAUSE_EXPOSED, lost, lost, "the copies' own time", place_of(d, BUDGET_EXPOSED, PIECE_IN),
+            arena_printf(&d->arena, "%u copies to the device of %.1f MB in all, %.2f ms each", in,
+                         in_bytes / 1e6, ms(lost) / RG_MAX(in, 1u)),
+            "copy once: rg_from before the steps, then rg_take(data, 0, pick) or rg_slice with RG_WINDOW(at, "
+            "batch) in each; rg_loader copies ahead");
+    int64_t read = time_of(d, BUDGET_EXPOSED, PIECE_OUT);
+    lost = d->budget[BUDGET_SYNC] + read;
+    if (worth(d, lost))
+        add(d, CAUSE_SYNC, lost, lost - lost / READ_EVERY, "waits and copies to the host, but for every 20th",
+            read > d->budget[BUDGET_SYNC] ? place_of(d, BUDGET_EXPOSED, PIECE_OUT)
+                                          : place_of(d, BUDGET_SYNC, PIECE_ALL),
+            arena_printf(&d->arena, "%u waits for the device, %u reads of %.1f MB in all",
+                         count_kind(d, TK_SYNC, 0), out, out_bytes / 1e6),
+            "read every 20 steps only: if (i % 20 == 0) rg_read(..); or rg_read_async and one rg_wait; read "
+            "a sum, not the tensor");
+}
+
+static void outside(struct diag *d) {
+    int64_t lost = d->budget[BUDGET_LOADER];
+    if (worth(d, lost))
+        add(d, CAUSE_LOADER, lost, lost, "its own time", place_of(d, BUDGET_LOADER, PIECE_ALL),
+            "files are read or written, or a batch is waited for",
+            "load once, before the steps; let rg_loader prepare batches in its thread; save less often");
+    lost = d->budget[BUDGET_USER];
+    if (worth(d, lost))
+        add(d, CAUSE_USER, lost, lost, "time outside of all calls", "",
+            "your own code between the calls of Ridge, while nothing is computed",
+            "load and prepare data with rg_loader (another thread); log less often");
+}
+
+/* ---- kernels ---------------------------------------------------------------------------------------------------- */
+
+/* An axis of a product whose size fits no vector, from the kernel's name "r_31_256_512"; 0: all do. */
+static int64_t odd_axis(const char *name) {
+    int64_t worst = 0;
+    double waste = 1;
+    for (const char *s = name; (s = strchr(s, '_'));) {
+        int64_t n = strtoll(++s, NULL, 10), up = (n + 7) & ~7ll;
+        if (n >= 8 && n < 4096 && n % 4 && (double)up / (double)n >= waste)
+            worst = n, waste = (double)up / (double)n;
+    }
+    return worst;
+}
+
+enum inside { IN_LAYOUT, IN_SHAPE, IN_SMALL, IN_ROOF, INSIDE };
+
+struct gap { /* of all kernels with one cause */
+    int64_t lost, gain, worst;
+    const struct kernel_row *top;
+    int64_t axis;
+};
+
+/* What a kernel loses against its roof, why, and how much of that the advice can bring. */
+static enum inside gap_of(const struct diag *d, const struct kernel_row *k, double over, double *gain,
+                          int64_t *axis) {
+    const struct trace_kernel_args *a = trace_blob(d->t, k->args, sizeof *a);
+    bool known = a && a->known & 16;
+    *gain = over;
+    if (known && k->bytes > 0 && (double)a->lines >= APART * k->bytes && k->cls > KC_ATTENTION) {
+        *gain = RG_MIN(over, (1 - k->bytes / (double)a->lines) * (double)k->ns);
+        return IN_LAYOUT;
+    }
+    *axis = k->cls == KC_GEMM ? odd_axis(trace_str(d->t, k->name)) : 0;
+    double even = *axis ? k->roof / PRODUCT_ROOF * (double)((*axis + 7) & ~7ll) / (double)*axis : 1;
+    if (*axis && even < 0.95 && k->bound != BOUND_LATENCY) {
+        *gain = RG_MIN(over, (1 - even) * (double)k->ns);
+        return IN_SHAPE;
+    }
+    return k->bound == BOUND_LATENCY ? IN_SMALL : IN_ROOF;
+}
+
+static void tell_gap(struct diag *d, enum inside what, const struct gap *g) {
+    const char *name = trace_str(d->t, g->top->name), *where = trace_str(d->t, g->top->where);
+    const char *it = arena_printf(&d->arena, "%.40s, %.2f ms at %.0f%% of its roof", name, ms(g->top->ns),
+                                  100 * g->top->roof);
+    const struct trace_kernel_args *a = trace_blob(d->t, g->top->args, sizeof *a);
+    switch (what) {
+    case IN_LAYOUT:
+        add(d, CAUSE_LAYOUT, g->lost, g->gain, "bytes used by bytes of the cache lines they lie in", where,
+            arena_printf(&d->arena, "elements that lie apart: %s; %.0f times the bytes it uses are moved", it,
+                         (double)a->lines / RG_MAX(g->top->bytes, 1)),
+            "put them side by side once, before the steps: y = rg_contiguous(rg_slice(x, ..)), and use y; or "
+            "store x transposed");
+        return;
+    case IN_SHAPE:
+        add(d, CAUSE_ALIGNMENT, g->lost, g->gain, "against 70% of the roof, with the padding", where,
+            arena_printf(&d->arena, "a product whose size %lld fits no vector: %s", (long long)g->axis, it),
+            arena_printf(&d->arena,
+                         "make it %lld: a batch or layer of that size, or rg_pad(x, RG_SHAPE(0, %lld, ..), "
+                         "0); `ridge explore shapes` measures others",
+                         (long long)((g->axis + 7) & ~7ll), (long long)(((g->axis + 7) & ~7ll) - g->axis)));
+        return;
+    case IN_SMALL:
+        add(d, CAUSE_TINY, g->lost, g->gain, "against the time to start them", where,
+            arena_printf(&d->arena, "kernels with too little work; the dearest: %s", it),
+            "a larger batch, or values computed together (rg_realize_all); `ridge explore overhead` shows "
+            "from where on time follows");
+        return;
+    default:
+        add(d, CAUSE_ROOF, g->lost, g->gain, "against the machine model", where,
+            arena_printf(&d->arena, "kernels under %.0f%% of their roof; the largest gap: %s (%s)",
+                         100 * GOOD_ROOF, it,
+                         g->top->why && *g->top->why ? g->top->why : trace_str(d->t, g->top->limit)),
+            ridge_contended(d) ? "the machine was shared: measure again when it is quiet; then BEAM=4, which "
+                                 "searches for faster forms"
+                               : "BEAM=4 PROGRAM (or ridge tune -- PROGRAM) searches for faster forms and "
+                                 "keeps them; `ridge kernels` shows what it is");
+    }
+}
+
+/* Kernels far from what the machine allows, each for one cause, named by the worst. */
+static void below_roof(struct diag *d) {
+    struct gap gap[INSIDE] = {0};
+    for (uint32_t i = 0; i < d->kernels.n; i++) {
+        const struct kernel_row *k = &d->kernels.p[i];
+        int64_t over = (int64_t)(ridge_kernel_ns(d, k) * k->count * (1 - k->roof)), axis = 0;
+        double gain;
+        if (!k->modelled || k->roof >= GOOD_ROOF) continue;
+        struct gap *g = &gap[gap_of(d, k, (double)over, &gain, &axis)];
+        g->lost += over;
+        g->gain += (int64_t)gain;
+        if (over > g->worst) g->worst = over, g->top = k, g->axis = axis;
+    }
+    for (int i = 0; i < INSIDE; i++) {
+        gap[i].lost = RG_MIN(gap[i].lost, d->budget[BUDGET_KERNELS]);
+        if (worth(d, gap[i].lost)) tell_gap(d, (enum inside)i, &gap[i]);
+    }
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------------------------- */
+
+static void machine(struct diag *d) {
+    if (!ridge_contended(d)) return;
+    const char *why = arena_printf(&d->arena,
+                                   "other programs had the machine: this one got %.1f cores on average; "
+                                   "kernels are judged by their fastest call",
+                                   (double)d->t->cpu_ns / (double)RG_MAX(d->wall_ns, 1));
+    vec_push(&d->arena, &d->capture, ((struct note){"contended", why, "record again when it is quiet"}));
+}
+
+/* It costs no time until there is no memory left: first where it grew much, else a note. */
+static void growth(struct diag *d) {
+    if (!d->mem_leak) return;
+    const char *where = d->owners.n ? trace_str(d->t, d->owners.p[0].where) : "";
+    add(d, CAUSE_GROWTH, 0, 0, "", where,
+        arena_printf(&d->arena, "device memory grows by %.1f MB per step", (double)d->mem_growth_step / 1e6),
+        "end the scope of each step: RG_SCOPE(c); at its beginning, and rg_keep what must live longer; "
+        "rg_free what is no longer needed");
+    struct cause *c = &d->causes.p[d->causes.n - 1];
+    double grown = (double)d->mem_growth_step * (double)RG_MAX(d->steps.n, 1u);
+    c->first = grown >= GROWS * (double)d->mem_peak;
+    c->note = !c->first;
+}
+
+void ridge_causes(struct diag *d) {
+    compiling(d);
+    planning(d);
+    dispatching(d);
+    copying(d);
+    outside(d);
+    below_roof(d);
+    machine(d);
+    growth(d);
+}
