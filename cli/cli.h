@@ -21,6 +21,9 @@ int cmd_report(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_kernels(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
+int cmd_explore(int argc, char **argv);
+int cmd_estimate(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 

@@ -15,6 +15,9 @@
 #pragma weak cmd_diff
 #pragma weak cmd_kernels
 #pragma weak cmd_tune
+#pragma weak cmd_explore
+#pragma weak cmd_estimate
+#pragma weak cmd_doctor
 
 /* clang-format off */
 /*    name        function      what it does, in one line */
@@ -29,6 +32,9 @@
     X("report",   cmd_report,   "show a recorded profile: screen, tables, page; export it")         \
     X("diff",     cmd_diff,     "why one recording took longer than another")                       \
     X("kernels",  cmd_kernels,  "kernels of a profile or program; all about one of them")           \
+    X("estimate", cmd_estimate, "how long a program takes at best on a machine you do not have")    \
+    X("explore",  cmd_explore,  "experiments: ridge point, cost of a launch, good sizes of products") \
+    X("doctor",   cmd_doctor,   "is this machine set up for Ridge, and what to do if not")          \
     X("env",      cmd_env,      "list the environment variables with their values")                 \
     X("version",  cmd_version,  "print the version")
 /* clang-format on */

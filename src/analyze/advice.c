@@ -241,7 +241,7 @@ static int64_t odd_axis(const char *name) {
     double waste = 1;
     for (const char *s = name; (s = strchr(s, '_'));) {
         int64_t n = strtoll(++s, NULL, 10), up = (n + 7) & ~7ll;
-        if (n >= 8 && n < 4096 && n % 4 && (double)up / (double)n >= waste)
+        if (n >= 5 && n < 4096 && n % 4 && (double)up / (double)n >= waste)
             worst = n, waste = (double)up / (double)n;
     }
     return worst;

@@ -58,6 +58,7 @@ struct engine_stats engine_stats(const struct engine *en) {
     return s;
 }
 
+const char *engine_cache_dir(const struct engine *en) { return en->cache.dir; }
 const char *engine_warnings(const struct engine *en) { return en->warnings.n ? en->warnings.p : ""; }
 
 /* What is copied out must be computed first. On a CPU it is by now; the wait is said all the same, because a reader of

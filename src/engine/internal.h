@@ -146,7 +146,8 @@ struct debug_call { /* one call of a kernel, as its line says it */
     const char *site;   /* of the program that the plan was made for */
     const char *opts, *text; /* its list; its kernel graph in print, NULL for a function of the device */
     double predicted;        /* seconds, by the planner */
-    uint64_t place;          /* of the site that a profile was told last */
+    uint64_t place;          /* of the site that a profile was told last .. */
+    uint32_t info;           /* .. and its name there */
     uint32_t said[2];        /* names of text and source in a profile, 0: not said yet */
     uint64_t calls, ns;      /* not in the table of costs yet */
     const char *shapes;      /* of what it stores */
@@ -205,12 +206,12 @@ struct plan {
     struct plan_key key;
     struct realize_stats stats; /* what is the same in each call */
     struct engine_list *list;   /* NULL on a device that runs nothing */
-    struct debug_call *call;    /* [list's commands] */
+    struct debug_call *call;    /* [ncall], also where there is no list */
     struct bind *outer, *inner; /* bound at each call; when the temporaries moved */
     struct bind_var *var;
     struct bind_copy *copy;
     struct bind_mem *mem; /* of `outer`, each once */
-    uint32_t nouter, ninner, nvar, ncopy, nmem;
+    uint32_t nouter, ninner, nvar, ncopy, nmem, ncall;
     char *table, *temp; /* uploaded task tables; where the temporaries were */
     size_t table_bytes, temp_bytes;
     bool bound;

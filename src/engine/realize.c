@@ -239,6 +239,22 @@ static void lower_all(struct call *c, struct schedule *s, struct recipe *r) {
     c->stats.lower_ns = t1 - t0;
 }
 
+/* On a device that runs nothing a kernel is what is known of it: its name and its work. */
+static const struct ekernel **without_code(struct call *c, const struct recipe *r, const struct ekernel **k) {
+    for (uint32_t i = 0; i < r->nkernel; i++) {
+        const struct etext *t = &r->kernel[i].t;
+        struct ekernel *x = arena_new(c->work, struct ekernel);
+        *x = (struct ekernel){.name = t->name,
+                              .source = t->text,
+                              .grid = (uint32_t)RG_MIN(RG_MAX(t->grid, 1), UINT32_MAX),
+                              .nbuf = t->nbuf,
+                              .serial = t->serial,
+                              .est = t->est};
+        k[i] = x;
+    }
+    return k;
+}
+
 /* Compiles the texts that are new, all at once. */
 static const struct ekernel **compile(struct call *c, const struct recipe *r) {
     struct etext *text = arena_array(c->work, struct etext, r->nkernel + 1);
@@ -247,7 +263,7 @@ static const struct ekernel **compile(struct call *c, const struct recipe *r) {
     struct err e = {0};
     uint64_t t0 = os_now_ns();
     uint32_t n = 0;
-    if (c->en->ops->kind != DEV_RUNS) return k;
+    if (c->en->ops->kind != DEV_RUNS) return without_code(c, r, k);
     for (uint32_t i = 0; i < r->nkernel; i++)
         if (!*r->kernel[i].builtin) text[n++] = r->kernel[i].t;
     must(c, engine_compile_text(c->en, &e, text, n, made), &e);
@@ -389,20 +405,31 @@ static void name_calls(struct call *c, struct plan *x) {
     bool all = event_recording(), other = all && c->stats.cached && c->key.topo.n;
     if (x->named > all && !other) return;
     struct event_span own = event_begin(EVENT_PROFILER, 0);
-    for (uint32_t i = 0; i < engine_list_count(x->list); i++) {
+    for (uint32_t i = 0; i < x->ncall; i++) {
         struct debug_call *k = &x->call[i];
         const char *site = other ? site_of(c, k) : k->site;
         uint64_t place = hash_bytes(site, strlen(site), 1);
         if (x->named && place == k->place) continue;
-        x->list->cmd.p[i].info = debug_info(c->work, k, site);
+        k->info = debug_info(c->work, k, site);
+        if (x->list) x->list->cmd.p[i].info = k->info;
         k->place = place;
     }
     x->named = (uint8_t)(1 + all);
     event_end(own, 0, 0);
 }
 
+/* Of a device that runs nothing: no list holds it. */
+static const struct ekernel *keep_kernel(struct arena *a, const struct ekernel *k) {
+    struct ekernel *x = arena_new(a, struct ekernel);
+    *x = *k;
+    x->name = arena_printf(a, "%s", k->name);
+    x->source = "";
+    return x;
+}
+
 static void add_provenance(struct call *c, const struct recipe *r, const struct ekernel **k) {
     struct plan *x = c->made;
+    x->ncall = r->ncall;
     x->call = arena_array(&x->arena, struct debug_call, r->ncall + 1);
     const char **opts = arena_array(c->work, const char *, r->nkernel + 1),
                **graph = arena_array(c->work, const char *, r->nkernel + 1);
@@ -416,7 +443,7 @@ static void add_provenance(struct call *c, const struct recipe *r, const struct 
         struct debug_call *d = &x->call[i];
         for (uint32_t j = 0; j < from->nodes; j++)
             if (from->node[j] < c->key.topo.n) node[d->nodes++] = from->node[j];
-        d->k = k[from->kernel];
+        d->k = x->list ? k[from->kernel] : keep_kernel(&x->arena, k[from->kernel]);
         d->node = node;
         d->opts = opts[from->kernel], d->text = graph[from->kernel];
         d->predicted = r->kernel[from->kernel].predicted;
@@ -462,10 +489,8 @@ static const struct ekernel **new_recipe(struct call *c, struct recipe *r) {
     r->table = s->table, r->table_n = s->table_n;
     r->stats = c->stats;
     add_copies(c, s, r);
-    if (c->en->ops->kind == DEV_RUNS) {
-        add_calls(c, s, r);
-        owners_recipe(c->work, s, &c->key, r);
-    }
+    add_calls(c, s, r);
+    if (c->en->ops->kind == DEV_RUNS) owners_recipe(c->work, s, &c->key, r);
     if (tune_beam(c->en) > 0) c->searched = s;
     return k;
 }
@@ -499,9 +524,9 @@ static struct plan *make_plan(struct call *c) {
         x->copy[x->ncopy] = (struct bind_copy){
             {NULL, from->from.place, from->from.number, from->from.offset}, from->result, from->bytes};
     }
+    if (x->list) add_commands(c, &r, k);
+    add_provenance(c, &r, k);
     if (x->list) {
-        add_commands(c, &r, k);
-        add_provenance(c, &r, k);
         owners_find(c->work, x, c->r, &c->key, &r);
         upload_tables(c, &r);
         if (!known) recipe_save(c->en, c->work, &r);
@@ -625,6 +650,18 @@ static void run(struct call *c, struct plan *x) {
     c->stats.run_ns = os_now_ns() - t0;
 }
 
+/* A profile of a device that runs nothing holds the kernels that would have run, each for no time. */
+static void run_nothing(struct call *c, struct plan *x) {
+    if (!event_recording()) return;
+    name_calls(c, x);
+    for (uint32_t i = 0; i < x->ncall; i++) {
+        const struct debug_call *d = &x->call[i];
+        uint64_t now = os_now_ns();
+        event_add_info(EVENT_KERNEL, event_name(d->k->name), d->info, now, now, (int64_t)d->k->est.flops,
+                       (int64_t)d->k->est.bytes);
+    }
+}
+
 /* ---- REF ---------------------------------------------------------------------------------------------------- */
 
 static size_t bytes_of(struct shapes *sh, const uop *n) {
@@ -721,7 +758,11 @@ static void realize(void *arg) {
         plan(c, &s);
     }
     if (c->run) c->en->plans.latest = x;
-    if (!c->run || !x->list) return;
+    if (!c->run) return;
+    if (!x->list) {
+        run_nothing(c, x);
+        return;
+    }
     bind(c, x);
     run(c, x);
 }
@@ -776,7 +817,10 @@ static void run_again(void *arg) {
     a->c.stats = a->x->stats;
     a->c.stats.plan_ns = a->c.stats.lower_ns = a->c.stats.compile_ns = 0;
     a->c.stats.cached = true;
-    if (!a->x->list) return;
+    if (!a->x->list) {
+        run_nothing(&a->c, a->x);
+        return;
+    }
     bind(&a->c, a->x);
     run(&a->c, a->x);
 }

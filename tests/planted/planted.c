@@ -113,7 +113,7 @@ static void jit_step(struct run *r, int i) {
     rg_jit_call(r->jit, (rg_tensors){0}, &out);
 }
 
-/* ---- odd: products with 23 columns ------------------------------------------------------------------------------------------------------ */
+/* ---- odd: products with 7 columns ------------------------------------------------------------------------------------------------------ */
 
 static rg_status product(void *user, const rg_tensor *in, rg_tensor *out) {
     struct run *r = user;
@@ -124,7 +124,7 @@ static rg_status product(void *user, const rg_tensor *in, rg_tensor *out) {
 
 static void odd_begin(struct run *r) {
     r->data = filled(r->c, RG_SHAPE(100, 64, 64));
-    r->other = filled(r->c, RG_SHAPE(100, 64, r->fixed ? 24 : 23));
+    r->other = filled(r->c, RG_SHAPE(100, 64, r->fixed ? 8 : 7));
     r->jit = rg_jit_new(r->c, product, r, 1);
 }
 
@@ -182,7 +182,7 @@ static const struct mode {
     void (*step)(struct run *, int i);
 } modes[] = {{"copies", 1000, copies_begin, copies_step}, {"reads", 2000, reads_begin, reads_step},
              {"tiny", 400, tiny_begin, tiny_step},       {"strided", 200, strided_begin, jit_step},
-             {"odd", 800, odd_begin, jit_step},         {"leak", 150, leak_begin, leak_step},
+             {"odd", 3000, odd_begin, jit_step},         {"leak", 150, leak_begin, leak_step},
              {"compute", 50, compute_begin, jit_step},   {"memory", 120, memory_begin, jit_step},
              {"healthy", 120, healthy_begin, jit_step}};
 

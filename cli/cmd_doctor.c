@@ -1,0 +1,291 @@
+/* cmd_doctor.c: `ridge doctor`: is everything there that Ridge needs, and is this machine fit to be measured on?
+ *
+ * One line for each thing: ok, warn (it works, but slower or with less to see) or fail (programs will not run as they should),
+ * what was found, and what to do. Exit status: 0 without a fail, 1 with one. Nothing is changed. Tests: tests/cli/doctor.sh */
+#include "cli.h"
+#include "engine/engine.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { OK, WARN, BAD };
+
+struct doctor {
+    struct err err;
+    struct arena arena;
+    int worst;
+};
+
+static void say(struct doctor *d, int state, const char *what, const char *found, const char *todo) {
+    static const char *const text[] = {"ok", "warn", "fail"};
+    printf("%-4s  %-14s %s\n", text[state], what, found);
+    if (*todo) printf("%20s -> %s\n", "", todo);
+    d->worst = RG_MAX(d->worst, state);
+}
+
+#define FOUND(...) arena_printf(&d->arena, __VA_ARGS__)
+
+/* The first line of a small file, "" if it cannot be read. */
+static const char *first_line(struct doctor *d, const char *path) {
+    struct err e = {0};
+    char *text;
+    size_t n;
+    if (os_read_file(&e, &d->arena, path, 65536, &text, &n)) return "";
+    text[strcspn(text, "\n")] = 0;
+    return text;
+}
+
+/* ---- what programs need ------------------------------------------------------------------------------------------ */
+
+static void compiler(struct doctor *d) {
+    struct err e = {0};
+    struct dev_target t = {0};
+    struct device *dev = NULL;
+    const char *version = NULL;
+    if (device_cpu.open(&e, &device_cpu, &dev) || device_cpu.target(dev, &e, &d->arena, &t))
+        say(d, BAD, "device CPU", e.msg, "see the message");
+    else if (!t.tool)
+        say(d, BAD, "C compiler", FOUND("none found (asked for: %s)", t.request),
+            "install clang or gcc, or name one: RIDGE_CC=/path/to/cc");
+    else if (device_cpu.version(dev, &e, &d->arena, &version))
+        say(d, BAD, "C compiler", FOUND("%s does not work: %s", t.tool, e.msg),
+            "install clang or gcc, or name another: RIDGE_CC=/path/to/cc");
+    else
+        say(d, OK, "C compiler", FOUND("%s: %.70s", t.tool, version), "");
+    if (dev) device_cpu.close(dev);
+}
+
+static double folder_bytes(const char *path, int *files) {
+    DIR *dir = opendir(path);
+    double sum = 0;
+    for (struct dirent *f; dir && (f = readdir(dir));) {
+        struct stat st;
+        if (fstatat(dirfd(dir), f->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)) continue;
+        sum += (double)st.st_size, ++*files;
+    }
+    if (dir) closedir(dir);
+    return sum;
+}
+
+/* Opening an engine looks at the directory as every program does, and says what is wrong with it. */
+static void cache(struct doctor *d) {
+    struct err e = {0};
+    if (!env_int(ENV_CACHE)) {
+        say(d, WARN, "kernel cache", "switched off by RIDGE_CACHE=0",
+            "unset it: every start compiles every kernel");
+        return;
+    }
+    struct engine *en = engine_open(&e, &device_cpu);
+    const char *wrong = en ? engine_warnings(en) : e.msg;
+    const char *path = en ? engine_cache_dir(en) : NULL;
+    if (!path) {
+        say(d, WARN, "kernel cache",
+            FOUND("%.*s", (int)strcspn(wrong, "\n"), *wrong ? wrong : "there is none"),
+            "name a directory of your own, not writable by others: RIDGE_CACHE_DIR=DIR");
+    } else {
+        int files = 0;
+        double bytes = folder_bytes(path, &files);
+        struct statvfs v;
+        double room = statvfs(path, &v) ? 0 : (double)v.f_bavail * (double)v.f_frsize;
+        bool full = room < 64e6;
+        say(d, full ? WARN : OK, "kernel cache",
+            FOUND("%s: %d files, %.1f MB; %.1f GB free", path, files, bytes / 1e6, room / 1e9),
+            full ? "make room: kernels that cannot be kept are compiled again" : "");
+    }
+    engine_close(en);
+}
+
+static void threads(struct doctor *d) {
+    int64_t asked = env_int(ENV_THREADS);
+    int cpus = os_cpus();
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    if (asked > cpus)
+        say(d, WARN, "threads", FOUND("RIDGE_THREADS=%lld, but %d cores may be used", (long long)asked, cpus),
+            "unset it, or ask for fewer: threads that share a core wait for each other");
+    else if (cpus < online)
+        say(d, WARN, "threads",
+            FOUND("%d of %ld cores may be used (affinity or a container's limit)", cpus, online),
+            "more cores: taskset, docker --cpus, cgroup cpu.max");
+    else
+        say(d, OK, "threads", FOUND("%lld of %d cores", asked > 0 ? (long long)asked : (long long)cpus, cpus),
+            "");
+}
+
+static void huge_pages(struct doctor *d) {
+    const char *s = first_line(d, "/sys/kernel/mm/transparent_hugepage/enabled");
+    if (!*s)
+        say(d, WARN, "huge pages", "the system does not say",
+            "nothing to do; large tensors may run a few percent slower");
+    else if (strstr(s, "[never]"))
+        say(d, WARN, "huge pages", s,
+            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled: large tensors need fewer "
+            "page lookups");
+    else
+        say(d, OK, "huge pages", s, "");
+}
+
+/* ---- what measurements need ---------------------------------------------------------------------------------------- */
+
+static void counters(struct doctor *d) {
+    struct perf_event_attr a = {.type = PERF_TYPE_HARDWARE,
+                                .size = sizeof a,
+                                .config = PERF_COUNT_HW_CPU_CYCLES,
+                                .exclude_kernel = 1,
+                                .exclude_hv = 1};
+    int fd = (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, 0), code = errno;
+    const char *level = first_line(d, "/proc/sys/kernel/perf_event_paranoid");
+    if (fd >= 0)
+        say(d, OK, "counters", "cycles and cache misses can be counted", ""), close(fd);
+    else if (code == EACCES || code == EPERM)
+        say(d, WARN, "counters", FOUND("refused: perf_event_paranoid is %s", *level ? level : "not known"),
+            "sudo sysctl kernel.perf_event_paranoid=1, or in a container allow perf_event_open; figures are "
+            "estimates until then");
+    else
+        say(d, WARN, "counters", FOUND("none: %s", strerror(code)),
+            "a virtual machine often has none; figures are estimates by the machine model");
+}
+
+static void machine_file(struct doctor *d) {
+    struct err e = {0};
+    struct model m;
+    const char *path = env_str(ENV_MODEL);
+    if (!path) path = model_path(&d->arena);
+    struct stat st;
+    if (!path || stat(path, &st)) {
+        say(d, env_str(ENV_MODEL) ? BAD : WARN, "machine file",
+            FOUND("%s is not there: rates are guessed", path ? path : "it"),
+            "ridge ceilings (some seconds, on a quiet machine)");
+        return;
+    }
+    if (model_load(&e, &d->arena, path, &m)) {
+        say(d, BAD, "machine file", e.msg, "ridge ceilings writes a new one");
+        return;
+    }
+    double days = difftime(time(NULL), st.st_mtime) / 86400;
+    struct model guess;
+    model_guess(&guess);
+    if (strcmp(m.name, guess.name))
+        say(d, WARN, "machine file", FOUND("%s is of %s, this is %s", path, m.name, guess.name),
+            "ridge ceilings, here");
+    else if (days > 180)
+        say(d, WARN, "machine file", FOUND("%s is %.0f days old", path, days),
+            "ridge ceilings: kernels, firmware and neighbours change");
+    else
+        say(d, OK, "machine file", FOUND("%s, %.0f days old", path, days), "");
+}
+
+/* A loop of known length: slower at its best than the clock says, or far slower in the median than at best? */
+static double spin_ns(void) {
+    uint64_t x = 1, t0 = os_now_ns();
+    for (int i = 0; i < 20000; i++) {
+        __asm__ volatile("" : "+r"(x)); /* not to be computed in advance */
+        x = x * 3 + 1;
+    }
+    return (double)(os_now_ns() - t0);
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void quiet(struct doctor *d) {
+    enum { TIMES = 2000 };
+    static double ns[TIMES];
+    double load[1] = {0}, all = 0;
+    for (int i = 0; i < TIMES; i++) all += ns[i] = spin_ns();
+    qsort(ns, TIMES, sizeof *ns, by_value);
+    double spread = ns[TIMES / 2] / ns[0] - 1, lost = 1 - ns[TIMES / 2] * TIMES / all;
+    getloadavg(load, 1);
+    const char *found =
+        FOUND("load %.1f on %ld cores; others took %.0f%% of a busy loop, its speed varied by %.0f%%",
+              load[0], sysconf(_SC_NPROCESSORS_ONLN), 100 * RG_MAX(lost, 0), 100 * spread);
+    if (lost > 0.1)
+        say(d, WARN, "quiet", found,
+            "others use this machine: measure when it is quiet, or use RIDGE_THREADS=1 and processor time");
+    else if (spread > 0.2)
+        say(d, WARN, "quiet", found,
+            "the clock is not steady (throttling, power saving): sudo cpupower frequency-set -g performance");
+    else
+        say(d, OK, "quiet", found, "");
+    const char *governor = first_line(d, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    if (*governor && strcmp(governor, "performance"))
+        say(d, WARN, "clock", FOUND("governor %s", governor),
+            "sudo cpupower frequency-set -g performance, while you measure");
+}
+
+/* ---- devices --------------------------------------------------------------------------------------------------------- */
+
+static bool library(const char *const *names) {
+    for (; *names; names++) {
+        void *h = dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
+        if (h) return dlclose(h), true;
+    }
+    return false;
+}
+
+static void gpus(struct doctor *d) {
+    struct err e = {0};
+    bool asked = env_str(ENV_DEVICE) && !strncasecmp(env_str(ENV_DEVICE), "CUDA", 4);
+    if (!library((const char *[]){"libcuda.so.1", NULL})) {
+        say(d, asked ? BAD : OK, "CUDA", "no driver (libcuda.so.1): the CPU is used",
+            asked ? "install NVIDIA's driver, or unset DEVICE" : "");
+    } else {
+        const char *v = nvrtc_version(&e, &d->arena);
+        struct device *dev = NULL;
+        struct err open = {0};
+        bool gpu = !device_cuda[0].open(&open, &device_cuda[0], &dev);
+        if (dev) device_cuda[0].close(dev);
+        if (!gpu)
+            say(d, asked ? BAD : WARN, "CUDA", FOUND("a driver, but no GPU: %.80s", open.msg),
+                "nvidia-smi should list one; in a container: --gpus all");
+        else if (!v)
+            say(d, BAD, "CUDA", FOUND("a GPU, but no run-time compiler: %.80s", e.msg),
+                "install libnvrtc (cuda-nvrtc), or RIDGE_NVRTC=/path/libnvrtc.so");
+        else
+            say(d, OK, "CUDA", FOUND("a GPU; %s", v), "");
+    }
+    say(d, OK, "OpenCL",
+        library((const char *[]){"libOpenCL.so.1", "libOpenCL.so", NULL}) ? "its loader is there"
+                                                                          : "no loader (libOpenCL.so.1)",
+        "");
+}
+
+static void examine(void *arg) {
+    struct doctor *d = arg;
+    compiler(d);
+    cache(d);
+    threads(d);
+    huge_pages(d);
+    counters(d);
+    gpus(d);
+    machine_file(d);
+    quiet(d);
+}
+
+int cmd_doctor(int argc, char **argv) {
+    struct args a = {.command = "doctor",
+                     .operands = "",
+                     .about = "Looks at what Ridge needs on this machine: compiler, cache, threads, huge "
+                              "pages, counters, GPUs, machine\n"
+                              "file, and whether it is quiet enough to measure on. Says what to do; changes "
+                              "nothing. Exit status 1: something fails."};
+    int status = args_parse(&a, argc, argv);
+    if (status >= 0) return status;
+    struct doctor d = {0};
+    arena_init(&d.arena, &d.err);
+    status = err_guard(&d.err, examine, &d) ? cli_error("doctor", &d.err)
+             : d.worst == BAD               ? EXIT_FAILED
+                                            : EXIT_OK;
+    arena_free(&d.arena);
+    return status;
+}

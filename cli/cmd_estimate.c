@@ -1,0 +1,227 @@
+/* cmd_estimate.c: `ridge estimate`: how long a program takes at best on a machine that is described by a file.
+ *
+ * The program runs on the NULL device with that machine model: everything is planned and lowered for it and nothing is computed, so
+ * reads give zeros. A recording keeps the kernels that would have run, each with the least time that the model gives it; the
+ * sum of those is the floor. What the host does between kernels is not in it. Tests: tests/cli/estimate.sh */
+#include "cli.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct estimate_run {
+    struct err err;
+    struct arena arena;
+    const char *machine;
+    int64_t rows;
+    bool json;
+    struct model m;
+    struct trace t;
+    struct diag d;
+};
+
+struct floor_row {
+    const struct kernel_row *k;
+    double ns; /* of all calls */
+    const char *limit;
+};
+
+static int dearest(const void *x, const void *y) {
+    const struct floor_row *a = x, *b = y;
+    if (a->ns != b->ns) return a->ns > b->ns ? -1 : 1;
+    return a->k->id < b->k->id ? -1 : a->k->id > b->k->id;
+}
+
+static double peak(const struct model *m) {
+    return model_value(m, MODEL_FLOPS_F32) * model_value(m, MODEL_CLOCK) * model_value(m, MODEL_CORES);
+}
+
+static double sum_limit(const struct floor_row *r, uint32_t n, const char *limit) {
+    double ns = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!limit || !strcmp(r[i].limit, limit)) ns += r[i].ns;
+    return ns;
+}
+
+static void print_text(const struct estimate_run *e, const struct floor_row *r, uint32_t n, double all) {
+    const struct diag *d = &e->d;
+    static const char *const limits[] = {"compute", "memory", "cache", "overhead"};
+    printf("%s: %.0f cores, %.4g GFLOPS in f32, %.4g GB/s\n", e->m.name, model_value(&e->m, MODEL_CORES),
+           peak(&e->m), model_value(&e->m, MODEL_DRAM_READ));
+    printf("%6s %10s %8s %11s %10s %9s  %-9s %-26s %s\n", "share", "ms", "calls", "us each", "GFLOP", "MB",
+           "bound by", "kernel", "line");
+    for (uint32_t i = 0; i < n && i < (uint32_t)e->rows; i++) {
+        const struct kernel_row *k = r[i].k;
+        printf("%5.1f%% %10.4f %8u %11.3f %10.4g %9.4g  %-9s %-26.26s %s\n",
+               all > 0 ? 100 * r[i].ns / all : 0, r[i].ns / 1e6, k->count,
+               r[i].ns / 1e3 / RG_MAX(k->count, 1u), k->flops * 1e-9, k->bytes * 1e-6, r[i].limit,
+               trace_str(&e->t, k->name), trace_str(&e->t, k->where));
+    }
+    if (n > (uint32_t)e->rows) printf("%6s %u more kernels\n", "", n - (uint32_t)e->rows);
+    printf("AT BEST  %.4f ms in %llu kernels", all / 1e6, (unsigned long long)d->kernel_count);
+    if (d->steps.n > 1) printf(", %.4f ms for each of %u steps", all / 1e6 / d->steps.n, d->steps.n);
+    printf(";");
+    for (size_t i = 0; i < RG_COUNT(limits); i++) {
+        double x = sum_limit(r, n, limits[i]);
+        if (x > 0) printf(" %.0f%% %s", 100 * x / all, limits[i]);
+    }
+    printf(
+        "\n         the machine model's least time of every kernel, nothing between them; planned for a %s\n",
+        model_value(&e->m, MODEL_VEC_BYTES) >= 128 ? "CPU of such rates: a GPU may split work otherwise"
+                                                   : "CPU");
+}
+
+static void print_json(const struct estimate_run *e, const struct floor_row *r, uint32_t n, double all) {
+    struct str s;
+    str_init(&s, (struct arena *)&e->d.arena);
+    str_add(&s, "{\"machine\": ");
+    report_json_string(&s, e->m.name);
+    str_printf(&s, ", \"floor_ns\": %.0f, \"kernels\": %llu, \"steps\": %u, \"rows\": [", all,
+               (unsigned long long)e->d.kernel_count, e->d.steps.n);
+    for (uint32_t i = 0; i < n; i++) {
+        str_add(&s, i ? ", {\"kernel\": " : "{\"kernel\": ");
+        report_json_string(&s, trace_str(&e->t, r[i].k->name));
+        str_printf(&s,
+                   ", \"calls\": %u, \"floor_ns\": %.0f, \"flops\": %.0f, \"bytes\": %.0f, \"bound\": "
+                   "\"%s\", \"where\": ",
+                   r[i].k->count, r[i].ns, r[i].k->flops, r[i].k->bytes, r[i].limit);
+        report_json_string(&s, trace_str(&e->t, r[i].k->where));
+        str_addc(&s, '}');
+    }
+    str_add(&s, "]}\n");
+    fwrite(s.p, 1, s.n, stdout);
+}
+
+static void print(void *arg) {
+    struct estimate_run *e = arg;
+    uint32_t n = e->d.kernels.n;
+    struct floor_row *r = arena_array(&e->d.arena, struct floor_row, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct kernel_row *k = &e->d.kernels.p[i];
+        const struct trace_kernel_args *a = trace_blob(&e->t, k->args, sizeof *a);
+        r[i] = (struct floor_row){k, a && a->known & 8 ? (double)a->roof_ns * k->count : 0,
+                                  a && a->known & 8 ? trace_str(&e->t, a->limit) : "?"};
+    }
+    if (n) qsort(r, n, sizeof *r, dearest);
+    double all = sum_limit(r, n, NULL);
+    (e->json ? print_json : print_text)(e, r, n, all);
+}
+
+/* The program under the NULL device; its exit status, or -1. What it prints is of no use to anyone: its numbers are zeros. */
+static int run(const struct estimate_run *e, const char *profile, char **argv) {
+    pid_t pid = fork();
+    if (pid < 0) return fprintf(stderr, "ridge estimate: no new process: %s\n", strerror(errno)), -1;
+    if (!pid) {
+        char *machine = realpath(e->machine, NULL);
+        setenv("RIDGE_MODEL", machine ? machine : e->machine, 1);
+        setenv("RIDGE_DEVICE", "NULL", 1);
+        setenv("DEVICE", "NULL", 1);
+        setenv("RIDGE_PROFILE", profile, 1);
+        int null = open("/dev/null", O_WRONLY);
+        if (null >= 0) dup2(null, 1);
+        execvp(argv[0], argv);
+        fprintf(stderr, "ridge estimate: %s: %s\n", argv[0], strerror(errno));
+        _exit(127);
+    }
+    int st;
+    while (waitpid(pid, &st, 0) < 0)
+        if (errno != EINTR) return -1;
+    return WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
+}
+
+static int show(struct estimate_run *e, const char *profile, const char *program) {
+    if (access(profile, R_OK))
+        return fprintf(stderr, "ridge estimate: %s recorded nothing: is it a Ridge program?\n", program),
+               EXIT_FAILED;
+    int bad = trace_read(&e->t, &e->err, profile);
+    if (bad) return cli_error("estimate", &e->err);
+    if (!(bad = diagnose(&e->d, &e->t, &e->err))) {
+        if (strcmp(e->d.device_name, "NULL"))
+            bad =
+                err_set(&e->err, RG_EINVAL,
+                        "%s runs on device %s whatever the environment says; it must open with rg_open(NULL)",
+                        program, *e->d.device_name ? e->d.device_name : "none");
+        else
+            bad = err_guard(&e->err, print, e);
+        diag_free(&e->d);
+    }
+    trace_free(&e->t);
+    return bad ? cli_error("estimate", &e->err) : EXIT_OK;
+}
+
+/* Our own options may stand before `--`, or without one anywhere: what is not ours belongs to the program. */
+static int split(int argc, char **argv, char **own, char **prog, int *nprog) {
+    int n = 0, end = 1;
+    while (end < argc && strcmp(argv[end], "--")) end++;
+    own[n++] = argv[0];
+    for (int i = 1; i < argc; i++) {
+        bool ours =
+            i < end && (end < argc || !strncmp(argv[i], "--machine", 9) || !strcmp(argv[i], "--help"));
+        if (i == end) continue;
+        if (!ours) {
+            prog[(*nprog)++] = argv[i];
+            continue;
+        }
+        own[n++] = argv[i];
+        if (end == argc && !strcmp(argv[i], "--machine") && i + 1 < argc) own[n++] = argv[++i];
+    }
+    return n;
+}
+
+int cmd_estimate(int argc, char **argv) {
+    static struct estimate_run e = {.rows = 20};
+    const struct arg_spec spec[] = {
+        {"machine", ARG_TEXT, &e.machine, "FILE",
+         "the machine: share/machines has some, `ridge ceilings --output FILE` writes this one"},
+        {"rows", ARG_NUMBER, &e.rows, "N", "at most so many kernels (20); before --"},
+        {"json", ARG_FLAG, &e.json, NULL, "as one JSON object; before --"},
+    };
+    struct args a = {.command = "estimate",
+                     .operands = "--machine FILE -- PROGRAM ARGS",
+                     .about = "How long a program takes at best on a machine that you do not have: it is "
+                              "planned for that machine and not\n"
+                              "run. The program must take its device from the environment: rg_open(NULL).",
+                     .spec = spec,
+                     .nspec = RG_COUNT(spec)};
+    char **own = calloc((size_t)argc + 1, sizeof *own), **prog = calloc((size_t)argc + 1, sizeof *prog);
+    char profile[64] = "/tmp/ridge-estimate-XXXXXX";
+    int nprog = 0,
+        status = own && prog ? args_parse(&a, split(argc, argv, own, prog, &nprog), own) : EXIT_FAILED;
+    if (status < 0 && (!nprog || !e.machine || e.rows < 1)) {
+        fprintf(stderr,
+                "ridge estimate: expected --machine FILE -- PROGRAM ARGS; see `ridge estimate --help`\n");
+        status = EXIT_USAGE;
+    }
+    arena_init(&e.arena, &e.err);
+    if (status < 0 && model_load(&e.err, &e.arena, e.machine, &e.m)) {
+        if (!os_exists(e.machine)) {
+            err_clear(&e.err);
+            err_set(&e.err, RG_EIO,
+                    "there is no machine file %s; share/machines has some, `ridge ceilings --output FILE` "
+                    "writes one of this machine",
+                    e.machine);
+        }
+        status = cli_error("estimate", &e.err);
+    }
+    int fd = status < 0 ? mkstemp(profile) : -1;
+    if (status < 0 && fd < 0) {
+        fprintf(stderr, "ridge estimate: no temporary file: %s\n", strerror(errno));
+        status = EXIT_FAILED;
+    }
+    if (status < 0) {
+        close(fd), unlink(profile);
+        int ended = run(&e, profile, prog);
+        status = show(&e, profile, prog[0]);
+        if (!status && ended)
+            fprintf(stderr, "ridge estimate: %s ended with status %d; what it did until then is counted\n",
+                    prog[0], ended);
+        if (!status) status = ended > 0 ? ended : ended < 0 ? EXIT_FAILED : EXIT_OK;
+        unlink(profile);
+    }
+    arena_free(&e.arena);
+    free(own), free(prog);
+    return status;
+}
