@@ -16,7 +16,7 @@ struct show {
     const char *path, *html, *file[EXPORTS]; /* NULL: not asked for */
     int by;                                  /* GROUPS: the screen */
     uint32_t rows;
-    bool json;
+    bool json, roof;
     struct trace t;
     struct diag d;
 };
@@ -40,7 +40,9 @@ static void print(void *arg) {
     struct str text, page;
     str_init(&text, &s->d.arena);
     str_init(&page, &s->d.arena);
-    if (s->by < GROUPS)
+    if (s->roof)
+        report_roof(&text, &s->d, s->rows);
+    else if (s->by < GROUPS)
         report_table(&text, &s->d, s->by, s->rows);
     else if (s->json)
         report_json(&text, &s->d, s->path);
@@ -85,7 +87,9 @@ int cmd_report(int argc, char **argv) {
     const struct arg_spec spec[] = {
         {"by", ARG_TEXT, &by, "WHAT",
          "a table of kernels by kernel, op, line or module instead of the screen"},
-        {"rows", ARG_NUMBER, &rows, "N", "at most so many rows of it (30)"},
+        {"roof", ARG_FLAG, &s.roof, NULL,
+         "the roofline as a table: each kernel against every unit and level of memory"},
+        {"rows", ARG_NUMBER, &rows, "N", "at most so many rows of a table (30)"},
         {"json", ARG_FLAG, &s.json, NULL, "the diagnosis as one JSON object (schema: docs/diagnose.md)"},
         {"html", ARG_TEXT, &s.html, "OUT", "also write a page with timeline and tables"},
         {"trace", ARG_TEXT, &s.file[EXPORT_TRACE], "OUT",

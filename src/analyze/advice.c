@@ -345,15 +345,15 @@ static void machine(struct diag *d) {
 
 /* It costs no time until there is no memory left: first where it grew much, else a note. */
 static void growth(struct diag *d) {
-    if (!d->mem_leak) return;
+    double grown = (double)d->mem_growth_step * (double)RG_MAX(d->steps.n, 1u), peak = (double)d->mem_peak;
+    if (!d->mem_leak || grown > 1.5 * peak) return; /* more than there ever was: freed a step later */
     const char *where = d->owners.n ? trace_str(d->t, d->owners.p[0].where) : "";
     add(d, CAUSE_GROWTH, 0, 0, "", where,
         arena_printf(&d->arena, "device memory grows by %.1f MB per step", (double)d->mem_growth_step / 1e6),
         "end the scope of each step: RG_SCOPE(c); at its beginning, and rg_keep what must live longer; "
         "rg_free what is no longer needed");
     struct cause *c = &d->causes.p[d->causes.n - 1];
-    double grown = (double)d->mem_growth_step * (double)RG_MAX(d->steps.n, 1u);
-    c->first = grown >= GROWS * (double)d->mem_peak;
+    c->first = grown >= GROWS * peak;
     c->note = !c->first;
 }
 

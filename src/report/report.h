@@ -33,6 +33,8 @@ void report_diff_json(struct str *, const struct diff *, const char *const path[
 void report_short_name(const char *name, char *out, size_t n);
 /* A place in a program as "file:line in function", whichever profiler wrote it; an operator as it is. */
 void report_place(const char *where, char *out, size_t n);
+/* The kernels of a Ridge program against each unit of the machine: how busy it is with them, what limits them and why. */
+void report_roof(struct str *, const struct diag *, uint32_t rows);
 void report_json_string(struct str *, const char *s);
 
 #endif

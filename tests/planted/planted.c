@@ -144,8 +144,8 @@ static void leak_step(struct run *r, int i) {
 /* ---- what is as it should be ------------------------------------------------------------------------------------------------------ */
 
 static void compute_begin(struct run *r) {
-    r->data = filled(r->c, RG_SHAPE(768, 768));
-    r->other = filled(r->c, RG_SHAPE(768, 768));
+    r->data = filled(r->c, RG_SHAPE(256, 256));
+    r->other = filled(r->c, RG_SHAPE(256, 256));
     r->jit = rg_jit_new(r->c, product, r, 1);
 }
 
@@ -157,8 +157,8 @@ static rg_status triad(void *user, const rg_tensor *in, rg_tensor *out) {
 }
 
 static void memory_begin(struct run *r) {
-    r->data = filled(r->c, RG_SHAPE(16 * ELEMENTS));
-    r->other = filled(r->c, RG_SHAPE(16 * ELEMENTS));
+    r->data = filled(r->c, RG_SHAPE(8 * ELEMENTS));
+    r->other = filled(r->c, RG_SHAPE(8 * ELEMENTS));
     r->jit = rg_jit_new(r->c, triad, r, 1);
 }
 
@@ -181,9 +181,9 @@ static const struct mode {
     void (*begin)(struct run *);
     void (*step)(struct run *, int i);
 } modes[] = {{"copies", 1000, copies_begin, copies_step}, {"reads", 2000, reads_begin, reads_step},
-             {"tiny", 400, tiny_begin, tiny_step},       {"strided", 200, strided_begin, jit_step},
-             {"odd", 3000, odd_begin, jit_step},         {"leak", 150, leak_begin, leak_step},
-             {"compute", 50, compute_begin, jit_step},   {"memory", 120, memory_begin, jit_step},
+             {"tiny", 400, tiny_begin, tiny_step},        {"strided", 200, strided_begin, jit_step},
+             {"odd", 3000, odd_begin, jit_step},          {"leak", 150, leak_begin, leak_step},
+             {"compute", 1000, compute_begin, jit_step},  {"memory", 250, memory_begin, jit_step},
              {"healthy", 120, healthy_begin, jit_step}};
 
 static double cpu_now(void) {
@@ -199,9 +199,11 @@ static double run(struct run *r, const struct mode *m, int steps) {
     for (int s = 0; s < STRETCHES; s++) {
         double t0 = cpu_now();
         for (int i = 0; i < each; i++) {
-            RG_SCOPE(r->c);
-            rg_set_scalar(r->now, i);
-            m->step(r, s * each + i);
+            {
+                RG_SCOPE(r->c);
+                rg_set_scalar(r->now, i);
+                m->step(r, s * each + i);
+            }
             rg_profile_step(r->c);
         }
         double t = (cpu_now() - t0) / each;

@@ -1,0 +1,46 @@
+#!/bin/sh
+# `ridge estimate`: floors of a program on machines that are files; twice the machine is half the floor; errors for people.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+RIDGE=${RIDGE:-$root/build/ridge}
+case $RIDGE in /*) ;; *) RIDGE=$PWD/$RIDGE ;; esac
+build=${BUILD_DIR:-$root/build/release}
+case $build in /*) ;; *) build=$root/$build ;; esac
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
+unset DEBUG DEVICE RIDGE_DEVICE NOOPT PROFILE RIDGE_MODEL
+here=$(mktemp -d) || exit 1
+trap 'rm -rf "$here"' EXIT
+cd "$here" || exit 1
+bad=0
+fail() { echo "$*" | cut -c1-400 | head -20; bad=1; }
+has() {
+    want=$1 words=$2
+    shift 2
+    out=$("$RIDGE" "$@" 2>&1)
+    got=$?
+    [ $got -eq "$want" ] || fail "ridge $*: exit status $got, expected $want: $out"
+    case $out in *"$words"*) ;; *) fail "ridge $*: expected '$words' in: $out" ;; esac
+}
+share=$root/share/machines
+# every machine file that is shipped is one; dot's only kernel is 2 multiplications and 2 additions on 20 bytes
+for m in "$share"/*.txt; do has 0 "AT BEST" estimate --machine "$m" -- "$build/examples/dot"; done
+has 0 '"flops": 4, "bytes": 20' estimate --machine "$share/h200.txt" --json -- "$build/examples/dot"
+has 0 "AT BEST" estimate "$build/examples/dot" --machine "$share/laptop.txt"
+# 256 x 256 x 256 a thousand times: 2 * 256^3 operations at 32 a cycle, 2.6 GHz and 2 cores, and 600 ns to start it: 202.25 us
+if [ -x "$build/planted/planted" ]; then
+    us() { sed -n 's/^ *[0-9.]*% *[0-9.]* *[0-9]* *\([0-9.]*\) .* compute *r_256_256_256 .*/\1/p'; }
+    one=$("$RIDGE" estimate --machine "$root/tests/machine.txt" -- "$build/planted/planted" compute | us)
+    awk -v a="$one" 'BEGIN { exit !(a > 202 && a < 203) }' || fail "256 x 256 x 256 takes '$one' us, expected 202.25"
+    sed 's/^flops.f32 .*/flops.f32 = 64/' "$root/tests/machine.txt" > twice.txt
+    two=$("$RIDGE" estimate --machine twice.txt -- "$build/planted/planted" compute | us)
+    awk -v a="$one" -v b="$two" 'BEGIN { exit !(a - 0.6 > 1.99 * (b - 0.6) && a - 0.6 < 2.01 * (b - 0.6)) }' || fail "twice the rate: $one and $two us"
+fi
+has 1 "there is no machine file nope" estimate --machine nope -- "$build/examples/dot"
+has 1 "expected 'ridge-machine 1'" estimate --machine "$root/Makefile" -- "$build/examples/dot"
+has 1 "recorded nothing" estimate --machine "$share/h200.txt" -- true
+has 1 "recorded nothing" estimate --machine "$share/h200.txt" -- ./no-such-program
+has 2 "expected --machine FILE -- PROGRAM ARGS" estimate
+has 2 "expected --machine FILE -- PROGRAM ARGS" estimate -- "$build/examples/dot"
+has 0 "usage: ridge estimate" estimate --help
+[ -z "$(ls)" ] || [ "$(ls)" = twice.txt ] || fail "it left files: $(ls)"
+exit $bad
