@@ -179,12 +179,19 @@ static void dispatching(struct diag *d) {
                 each, replayed ? batch : jit);
         return;
     }
+    if (!replayed) { /* one cure for both */
+        bool building = build > rest;
+        if (worth(d, all))
+            add(d, building ? CAUSE_BUILD : CAUSE_DISPATCH, all, all, "time outside of kernels",
+                place_of(d, BUDGET_DISPATCH, building ? PIECE_BUILD : PIECE_DISPATCH), each, jit);
+        return;
+    }
     if (worth(d, build))
         add(d, CAUSE_BUILD, build, build, "its own time", place_of(d, BUDGET_DISPATCH, PIECE_BUILD), each,
             jit);
     if (worth(d, rest))
         add(d, CAUSE_DISPATCH, rest, rest, "its own time", place_of(d, BUDGET_DISPATCH, PIECE_DISPATCH), each,
-            replayed ? batch : jit);
+            batch);
 }
 
 /* Copies in one direction: how many, how many bytes. */

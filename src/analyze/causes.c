@@ -500,7 +500,7 @@ static void choose_verdict(struct diag *d) {
     d->verdict = c->id;
     d->healthy = false;
     /* At the roof nearly all the time: what is left is told, but it is not what binds. */
-    bool hostly = c->id <= CAUSE_SYNC || c->id == CAUSE_USER;
+    bool hostly = c->id <= CAUSE_SYNC || c->id == CAUSE_USER || (d->t->format == TRACE_RIDGE && !c->first);
     bool bound = d->regime == REGIME_COMPUTE || d->regime == REGIME_MEMORY;
     bool fast = d->modelled < 0.5 || d->roof >= GOOD_ROOF;
     if (hostly && bound && fast && (double)d->busy_ns >= HEALTHY_BUSY * (double)d->wall_ns &&

@@ -409,7 +409,7 @@ static void name_calls(struct call *c, struct plan *x) {
         struct debug_call *k = &x->call[i];
         const char *site = other ? site_of(c, k) : k->site;
         uint64_t place = hash_bytes(site, strlen(site), 1);
-        if (x->named && place == k->place) continue;
+        if (x->named > all && place == k->place) continue;
         k->info = debug_info(c->work, k, site);
         if (x->list) x->list->cmd.p[i].info = k->info;
         k->place = place;
