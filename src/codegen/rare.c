@@ -158,7 +158,7 @@ static const uop *local_at(struct rare_pass *p, const uop *local, const uop *i, 
 static const uop *new_local(struct rare_pass *p, const uop *like, uint32_t n) {
     struct linear *l = p->lin_out;
     const uop *len = uop_int(p->ir, DT_I64, (int64_t)n * like->lanes);
-    union arg arg = {.mem = {ir_sym(p->ir, "rare", 4), SPACE_SCRATCH, 0}};
+    union arg arg = {.mem = {ir_sym(p->ir, "rare", 4), SPACE_SCRATCH, 0, 0}};
     const uop *m = uop_new(p->ir, OP_LOCAL, (enum dtype)like->dt, 1, &len, 1, arg);
     for (uint32_t i = 0; i < l->nlocal; i++)
         if (l->local[i] == m) return m;

@@ -327,7 +327,7 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
     if (!copy.n) opt_fail(s, opt, "buffer %s does not depend on these axes", buffer);
     vec_push(ir->arena, &src, rw_subst(&s->rw, load, from.p, to.p, from.n));
     for (uint32_t i = 0; i < copy.n; i++) vec_push(ir->arena, &src, copy.p[i]);
-    union arg arg = {.mem = {ir_sym(ir, buffer, strlen(buffer)), SPACE_SCRATCH, 0}};
+    union arg arg = {.mem = {ir_sym(ir, buffer, strlen(buffer)), SPACE_SCRATCH, 0, 0}};
     if (sched_has_lanes(s)) {
         int64_t row = copy.p[copy.n - 1]->src[0]->hi;
         arg.mem.space = SPACE_SHARED;
@@ -533,7 +533,7 @@ static bool keep_shared(struct sched *s, const char *opt, uint32_t axis, bool lo
                 if (!stage) {
                     char name[32];
                     int len = snprintf(name, sizeof name, "row%u", s->stages++);
-                    union arg arg = {.mem = {ir_sym(ir, name, (size_t)len), SPACE_SCRATCH, 0}};
+                    union arg arg = {.mem = {ir_sym(ir, name, (size_t)len), SPACE_SCRATCH, 0, 0}};
                     stage = uop_new(ir, OP_STAGE, n->dt, 1, (const uop *[]){n, member.p[a]}, 2, arg);
                     vec_push(ir->arena, &from, n);
                     vec_push(ir->arena, &to, uop1(ir, OP_LOAD, mk_index(ir, stage, member.p[a], 1)));

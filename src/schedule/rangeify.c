@@ -376,7 +376,7 @@ static const uop *value_kept(struct rangeify *r, const uop *n, const uop *const 
     if (!nr) return NULL;
     char name[24];
     int len = snprintf(name, sizeof name, "row%u", src[1]->arg.range.id);
-    union arg arg = {.mem = {ir_sym(r->ir, name, (size_t)len), SPACE_SCRATCH, 0}};
+    union arg arg = {.mem = {ir_sym(r->ir, name, (size_t)len), SPACE_SCRATCH, 0, 0}};
     src[0] = write_value(r, n, to, NULL);
     const uop *row = uop_new(r->ir, OP_STAGE, (enum dtype)n->dt, 1, src, 1 + nr, arg);
     struct row_read read = {r->g->unit_of[n->id] - 1, by_row, NULL, mask_of(src[0])};
