@@ -14,9 +14,9 @@
 
 struct show {
     const char *path, *html, *file[EXPORTS]; /* NULL: not asked for */
-    int by;                                  /* GROUPS: the screen */
+    int by, sort;                            /* by GROUPS: the screen */
     uint32_t rows;
-    bool json, roof;
+    bool json, roof, memory;
     struct trace t;
     struct diag d;
 };
@@ -26,7 +26,7 @@ static void saved(const struct show *s, const char *what, const char *path, uint
 }
 
 static void save_files(struct show *s, struct err *e) {
-    static const char *const what[EXPORTS] = {"TRACE", "TRACE", "STACKS", "CSV"};
+    static const char *const what[EXPORTS] = {"TRACE", "TRACE", "STACKS", "CSV", "HEAP"};
     uint64_t bytes;
     for (int i = 0; i < EXPORTS; i++) {
         if (!s->file[i]) continue;
@@ -42,8 +42,10 @@ static void print(void *arg) {
     str_init(&page, &s->d.arena);
     if (s->roof)
         report_roof(&text, &s->d, s->rows);
+    else if (s->memory)
+        report_memory(&text, &s->d, s->by, s->rows);
     else if (s->by < GROUPS)
-        report_table(&text, &s->d, s->by, s->rows);
+        report_table(&text, &s->d, s->by, s->sort, s->rows);
     else if (s->json)
         report_json(&text, &s->d, s->path);
     else
@@ -76,17 +78,31 @@ static int show(const char *command, struct show *s) {
 static int find_group(const char *command, const char *name) {
     for (int i = 0; i < GROUPS; i++)
         if (!strcmp(name, group_text(i))) return i;
-    fprintf(stderr, "ridge %s: --by expects kernel, op, line or module, found '%s'\n", command, name);
+    fprintf(stderr, "ridge %s: --by expects kernel, op, line, module, shape or class, found '%s'\n", command,
+            name);
+    return -1;
+}
+
+static int find_sort(const char *command, const char *name) {
+    for (int i = 0; i < SORTS; i++)
+        if (!strcmp(name, sort_text(i))) return i;
+    fprintf(stderr,
+            "ridge %s: --sort expects device, total, host, calls, memory, flops or bytes, found '%s'\n",
+            command, name);
     return -1;
 }
 
 int cmd_report(int argc, char **argv) {
     static struct show s = {.by = GROUPS};
-    const char *by = NULL;
+    const char *by = NULL, *sort = "device";
     int64_t rows = 30;
     const struct arg_spec spec[] = {
         {"by", ARG_TEXT, &by, "WHAT",
-         "a table of kernels by kernel, op, line or module instead of the screen"},
+         "a table by kernel, op, line, module, shape or class instead of the screen"},
+        {"sort", ARG_TEXT, &sort, "KEY",
+         "its order: device (default), total, host, calls, memory, flops or bytes"},
+        {"memory", ARG_FLAG, &s.memory, NULL,
+         "device memory at the peak by kind, or --by op, line, module or shape; what is left; what grows"},
         {"roof", ARG_FLAG, &s.roof, NULL,
          "the roofline as a table: each kernel against every unit and level of memory"},
         {"rows", ARG_NUMBER, &rows, "N", "at most so many rows of a table (30)"},
@@ -99,6 +115,7 @@ int cmd_report(int argc, char **argv) {
         {"folded", ARG_TEXT, &s.file[EXPORT_FOLDED], "OUT",
          "also write stacks module;line;function;kernel for flame graphs"},
         {"csv", ARG_TEXT, &s.file[EXPORT_CSV], "OUT", "also write a row for each event"},
+        {"pprof", ARG_TEXT, &s.file[EXPORT_HEAP], "OUT", "also write device memory at the peak for pprof"},
     };
     struct args a = {
         .command = "report",
@@ -112,6 +129,13 @@ int cmd_report(int argc, char **argv) {
     int status = args_parse(&a, argc, argv);
     if (status >= 0) return status;
     if (by && (s.by = find_group("report", by)) < 0) return EXIT_USAGE;
+    if ((s.sort = find_sort("report", sort)) < 0) return EXIT_USAGE;
+    if (s.memory && (s.by == GROUP_KERNEL || s.by == GROUP_CLASS))
+        return fprintf(
+                   stderr,
+                   "ridge report: memory has no %s: --by expects op, line, module or shape with --memory\n",
+                   by),
+               EXIT_USAGE;
     if (rows < 1) return fprintf(stderr, "ridge report: --rows expects 1 or more\n"), EXIT_USAGE;
     s.rows = (uint32_t)RG_MIN(rows, 1000000);
     s.path = a.operand[0];

@@ -711,6 +711,18 @@ typedef struct rg_usage {
 } rg_usage;
 RG_FN rg_status rg_stats(rg_ctx *c, rg_usage *out);                                   /* works on a context with an error too */
 
+/* Device memory, in bytes. */
+typedef struct rg_memory {
+    uint64_t bytes;             /* asked for and in use: tensors, values between kernels, scratch */
+    uint64_t held;              /* of the blocks that they lie in, which are rounded up */
+    uint64_t peak;              /* most held at any time since rg_open or rg_memory_reset_peak */
+    uint64_t cached;            /* of blocks that are kept for the next who asks */
+    uint64_t blocks;
+} rg_memory;
+RG_FN rg_status rg_memory_of(rg_ctx *c, rg_memory *out);                              /* works on a context with an error too */
+RG_FN rg_status rg_memory_reset_peak(rg_ctx *c);
+RG_FN rg_status rg_memory_snapshot(rg_ctx *c, const char *path);                      /* what is in use now, and whose it is; `ridge report PATH --memory` shows it */
+
 /* What each kernel cost since rg_open or rg_kernels_reset, the dearest first. Kernels of one code and one place in your program are one row. */
 typedef struct rg_kernel_cost {
     const char *name, *where;   /* "r_512_32_25"; "conv2d model.c:31", perhaps with a module's path; valid until the next call */
@@ -752,8 +764,24 @@ RG_FN rg_status rg_profile_step(rg_ctx *c);                                     
 RG_FN rg_status rg_profile_stop(rg_ctx *c);
 RG_API void rg_range_push(const char *name);                                          /* marks a part of this thread's work in the profile; up to 64 deep */
 RG_API void rg_range_pop(void);
-typedef enum rg_profile_by { RG_BY_KERNEL, RG_BY_OP, RG_BY_LINE, RG_BY_MODULE } rg_profile_by;
-RG_FN size_t rg_profile_table(rg_ctx *c, const char *path, rg_profile_by by, char *out, size_t room); /* what kernels of a profile cost, as text; returns its length */
+typedef enum rg_profile_by { RG_BY_KERNEL, RG_BY_OP, RG_BY_LINE, RG_BY_MODULE, RG_BY_SHAPE, RG_BY_CLASS } rg_profile_by;
+typedef enum rg_profile_sort {
+    RG_SORT_DEVICE,             /* time of kernels whose work comes from there */
+    RG_SORT_TOTAL,              /* time of kernels that ran under calls from there */
+    RG_SORT_HOST,               /* time of calls from there */
+    RG_SORT_CALLS, RG_SORT_MEMORY, RG_SORT_FLOPS, RG_SORT_BYTES
+} rg_profile_sort;
+typedef struct rg_table_opts {
+    int zero_;
+    rg_profile_by by;
+    rg_profile_sort sort;
+    int rows;                   /* at most; 0: all */
+} rg_table_opts;
+/* What a profile cost, as text: rg_profile_table(c, "run.profile", text, sizeof text, .by = RG_BY_LINE); returns its length. */
+RG_FN size_t rg_profile_table(rg_ctx *c, const char *path, char *out, size_t room, rg_table_opts o);
+/* The flight recorder is always on: the last 16,384 events of each thread, with the lines that kernels come from. Writes them as a
+ * profile; from any thread, also when a context has an error. */
+RG_API rg_status rg_flight_dump(const char *path);
 
 /* clang-format on */
 

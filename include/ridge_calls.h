@@ -294,13 +294,16 @@ RG_API rg_loader *rg_loader_new_at(const char *file, int line, rg_ctx *c, const 
 RG_API rg_status rg_loader_next_at(const char *file, int line, rg_loader *l, rg_tensor *out, bool *end);
 RG_API rg_status rg_schedule_stats_at(const char *file, int line, rg_tensors xs, rg_plan_stats *out);
 RG_API rg_status rg_stats_at(const char *file, int line, rg_ctx *c, rg_usage *out);
+RG_API rg_status rg_memory_of_at(const char *file, int line, rg_ctx *c, rg_memory *out);
+RG_API rg_status rg_memory_reset_peak_at(const char *file, int line, rg_ctx *c);
+RG_API rg_status rg_memory_snapshot_at(const char *file, int line, rg_ctx *c, const char *path);
 RG_API size_t rg_kernels_at(const char *file, int line, rg_ctx *c, rg_kernel_cost *out, size_t room);
 RG_API rg_status rg_kernels_reset_at(const char *file, int line, rg_ctx *c);
 RG_API rg_status rg_machine_of_at(const char *file, int line, rg_ctx *c, rg_machine *out);
 RG_API rg_status rg_profile_start_at(const char *file, int line, rg_ctx *c, const char *path, rg_profile_opts o);
 RG_API rg_status rg_profile_step_at(const char *file, int line, rg_ctx *c);
 RG_API rg_status rg_profile_stop_at(const char *file, int line, rg_ctx *c);
-RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const char *path, rg_profile_by by, char *out, size_t room);
+RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const char *path, char *out, size_t room, rg_table_opts o);
 
 #if !defined __cplusplus && !defined RG_NO_SITES
 #define rg_keep(x) rg_keep_at(RG_HERE, x)
@@ -593,13 +596,16 @@ RG_API size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const c
 #define rg_loader_next(...) rg_loader_next_at(RG_HERE, __VA_ARGS__)
 #define rg_schedule_stats(...) rg_schedule_stats_at(RG_HERE, __VA_ARGS__)
 #define rg_stats(...) rg_stats_at(RG_HERE, __VA_ARGS__)
+#define rg_memory_of(...) rg_memory_of_at(RG_HERE, __VA_ARGS__)
+#define rg_memory_reset_peak(...) rg_memory_reset_peak_at(RG_HERE, __VA_ARGS__)
+#define rg_memory_snapshot(...) rg_memory_snapshot_at(RG_HERE, __VA_ARGS__)
 #define rg_kernels(...) rg_kernels_at(RG_HERE, __VA_ARGS__)
 #define rg_kernels_reset(...) rg_kernels_reset_at(RG_HERE, __VA_ARGS__)
 #define rg_machine_of(...) rg_machine_of_at(RG_HERE, __VA_ARGS__)
 #define rg_profile_start(c, path, ...) rg_profile_start_at(RG_HERE, c, path, (rg_profile_opts){.zero_ = 0, __VA_ARGS__})
 #define rg_profile_step(...) rg_profile_step_at(RG_HERE, __VA_ARGS__)
 #define rg_profile_stop(...) rg_profile_stop_at(RG_HERE, __VA_ARGS__)
-#define rg_profile_table(...) rg_profile_table_at(RG_HERE, __VA_ARGS__)
+#define rg_profile_table(c, path, out, room, ...) rg_profile_table_at(RG_HERE, c, path, out, room, (rg_table_opts){.zero_ = 0, __VA_ARGS__})
 #endif
 /* clang-format on */
 #endif

@@ -484,21 +484,26 @@ struct diag {
 
 int diagnose(struct diag *, struct trace *, struct err *);
 
-/* ---- ridge.c: kernels of a Ridge program by name, function, line or module, the dearest first -------- */
+/* ---- groups.c: what a Ridge program cost, by name, function, line, module, shape or class ---------------- */
 
-enum group_by { GROUP_KERNEL, GROUP_OP, GROUP_LINE, GROUP_MODULE, GROUPS };
-const char *group_text(int); /* "kernel" .. */
+enum group_by { GROUP_KERNEL, GROUP_OP, GROUP_LINE, GROUP_MODULE, GROUP_SHAPE, GROUP_CLASS, GROUPS };
+enum group_sort { SORT_DEVICE, SORT_TOTAL, SORT_HOST, SORT_CALLS, SORT_MEMORY, SORT_FLOPS, SORT_BYTES, SORTS };
+const char *group_text(int), *sort_text(int); /* "kernel" ..; "device" .. */
+uint32_t group_name(struct diag *, const struct kernel_row *, int by); /* trace_str */
 struct group_row {
     uint32_t name; /* trace_str, 0: not known */
-    uint64_t count;
-    int64_t ns;
+    uint64_t count, calls; /* of kernels; of the user's functions */
+    int64_t ns;                              /* of kernels whose work comes from there */
+    int64_t total_ns, host_ns, host_total;   /* of kernels under calls from there; of those calls alone, and whole */
+    int64_t memory;                          /* bytes at the peak */
+    double key;                              /* what rows are sorted by */
     double flops, bytes, roof_ns; /* of all calls; roof_ns: at best, of those whose roof is known */
     int64_t roof_of;              /* ns of those */
 };
 /* What all kernels would take at best, by the machine model; of those it does not know, what they took. */
 int64_t ridge_at_best(const struct diag *);
 /* Rows in d's arena; their times sum to the time of all kernels. */
-uint32_t diag_group(struct diag *, int by, struct group_row **rows);
+uint32_t diag_group(struct diag *, int by, int sort, struct group_row **rows);
 void diag_free(struct diag *);
 
 /* ---- kernels.c: a Ridge program's kernels, each code once ---------------------------------------------- */

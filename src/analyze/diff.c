@@ -117,7 +117,9 @@ static struct diff_row *row_of(struct rows *r, const char *name) {
 }
 
 static const char *name_of(const struct diag *d, const struct kernel_row *k, int by) {
+    if (by == GROUP_CLASS) return class_text(k->cls);
     uint32_t id = by == GROUP_OP       ? k->op
+                  : by == GROUP_SHAPE  ? k->shape
                   : by == GROUP_LINE   ? k->where
                   : by == GROUP_MODULE ? k->module
                                        : k->name;

@@ -142,6 +142,23 @@ rg_status rg_stats_at(const char *file, int line, rg_ctx *c, rg_usage *out) {
     return (rg_status)c->err.code;
 }
 
+rg_status rg_memory_of_at(const char *file, int line, rg_ctx *c, rg_memory *out) {
+    (void)file, (void)line;
+    if (!c || !out) return RG_EINVAL;
+    struct engine_memory m = c->engine ? engine_memory(c->engine) : (struct engine_memory){0};
+    *out = (rg_memory){m.asked, m.held, m.peak, m.cached, m.blocks};
+    return (rg_status)c->err.code;
+}
+
+static void do_reset_peak(struct call *k) {
+    engine_reset_peak(k->c->engine);
+    k->c->peak = k->c->bytes;
+}
+
+rg_status rg_memory_reset_peak_at(const char *file, int line, rg_ctx *c) {
+    return c ? call_work(CALL(memory_reset_peak, .c = c), do_reset_peak) : RG_EINVAL;
+}
+
 /* ---- another device ------------------------------------------------------------------------------------------- */
 
 struct parcel {

@@ -136,6 +136,47 @@ int profile_from_env(struct err *e) {
     return bad;
 }
 
+/* ---- files of what happened without a recording --------------------------------------------------------------- */
+
+struct dump {
+    struct err e;
+    struct arena arena;
+    const char *path;
+    rg_ctx *c; /* its memory; NULL: the flight recorder */
+};
+
+static void write_dump(void *arg) {
+    struct dump *x = arg;
+    struct event_list l;
+    if (x->c)
+        engine_blocks(x->c->engine, &x->arena, &l);
+    else
+        event_snapshot(&x->arena, &l);
+    trace_save_events(&x->e, &x->arena, x->path, &l);
+}
+
+static int dump(struct dump *x) {
+    arena_init(&x->arena, &x->e);
+    err_guard(&x->e, write_dump, x);
+    arena_free(&x->arena);
+    return x->e.code;
+}
+
+rg_status rg_flight_dump(const char *path) {
+    struct dump x = {.path = path};
+    return path && *path ? (rg_status)dump(&x) : RG_EINVAL;
+}
+
+static void do_memory_snapshot(struct call *k) {
+    struct dump x = {.path = k->p, .c = k->c};
+    if (!x.path || !*x.path) call_fail(k, RG_EINVAL, "the path of the snapshot is empty");
+    if (dump(&x)) call_fail(k, x.e.code, "%s", x.e.msg);
+}
+
+rg_status rg_memory_snapshot_at(const char *file, int line, rg_ctx *c, const char *path) {
+    return c ? call_work(CALL(memory_snapshot, .c = c, .p = (void *)path), do_memory_snapshot) : RG_EINVAL;
+}
+
 /* ---- ranges ------------------------------------------------------------------------------------------------- */
 
 static _Thread_local struct {
@@ -157,7 +198,7 @@ void rg_range_pop(void) {
 
 struct table {
     const char *path;
-    int by;
+    rg_table_opts o;
     char *out;
     size_t room, n;
     struct trace t;
@@ -168,7 +209,7 @@ static void write_table(void *arg) {
     struct table *x = arg;
     struct str s;
     str_init(&s, &x->d.arena);
-    report_table(&s, &x->d, x->by, UINT32_MAX);
+    report_table(&s, &x->d, (int)x->o.by, (int)x->o.sort, x->o.rows > 0 ? (uint32_t)x->o.rows : UINT32_MAX);
     x->n = s.n;
     if (!x->out || !x->room) return;
     size_t n = RG_MIN(s.n, x->room - 1);
@@ -183,8 +224,12 @@ static void do_table(struct call *k) {
     int bad =
         x->path ? trace_read(&x->t, &e, x->path) : err_set(&e, RG_EINVAL, "the path of the profile is NULL");
     if (bad) call_fail(k, bad, "%s", e.msg);
-    if ((unsigned)x->by >= GROUPS)
-        bad = err_set(&e, RG_EINVAL, "there is no group number %d; use RG_BY_KERNEL ..", x->by);
+    if ((unsigned)x->o.by >= GROUPS)
+        bad = err_set(&e, RG_EINVAL, "there is no group number %d; use RG_BY_KERNEL ..", (int)x->o.by);
+    else if ((unsigned)x->o.sort >= SORTS)
+        bad = err_set(&e, RG_EINVAL, "there is no order number %d; use RG_SORT_DEVICE ..", (int)x->o.sort);
+    else if (x->o.rows < 0)
+        bad = err_set(&e, RG_EINVAL, "rows is %d; it is 0 for all, or how many", x->o.rows);
     if (!bad && x->t.format != TRACE_RIDGE) bad = err_set(&e, RG_EINVAL, "%s is no Ridge profile", x->path);
     if (!bad && !(bad = diagnose(&x->d, &x->t, &e))) {
         bad = err_guard(&e, write_table, x);
@@ -194,13 +239,13 @@ static void do_table(struct call *k) {
     if (bad) call_fail(k, bad, "%s", e.msg);
 }
 
-size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const char *path, rg_profile_by by,
-                           char *out, size_t room) {
+size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const char *path, char *out, size_t room,
+                           rg_table_opts o) {
     struct table *x = mem_alloc(sizeof *x);
     if (out && room) *out = 0;
     if (!x) return 0;
     memset(x, 0, sizeof *x);
-    x->path = path, x->by = (int)by, x->out = out, x->room = room;
+    x->path = path, x->o = o, x->out = out, x->room = room;
     bool bad = !c || call_work(CALL(profile_table, .c = c, .p = x), do_table);
     size_t n = bad ? 0 : x->n;
     mem_free(x);

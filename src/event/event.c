@@ -37,7 +37,8 @@ struct ring {
 
 static _Atomic(struct ring *) rings;
 static atomic_uint threads;
-static word lost; /* records of threads that got no ring */
+static word lost;         /* records of threads that got no ring */
+static atomic_bool still; /* rings are not written */
 static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local struct ring *mine;
@@ -95,14 +96,17 @@ void event_add_info(enum event_kind kind, uint32_t name, uint32_t info, uint64_t
         return;
     }
     struct event e = {t0, t1, a, b, name, r->thread, (uint32_t)kind, info};
+    if (__builtin_expect(event_recording_kind(kind), 0)) record_event(&e);
+    if (__builtin_expect(atomic_load_explicit(&still, memory_order_relaxed), 0)) return;
     uint64_t w[WORDS], i = atomic_load_explicit(&r->done, memory_order_relaxed);
     memcpy(w, &e, sizeof w);
     atomic_store_explicit(&r->begun, i + 1, memory_order_relaxed);
     word *s = r->slot[i & (EVENT_RING - 1)];
     for (int k = 0; k < WORDS; k++) atomic_store_explicit(&s[k], w[k], memory_order_release);
     atomic_store_explicit(&r->done, i + 1, memory_order_release);
-    if (__builtin_expect(event_recording_kind(kind), 0)) record_event(&e);
 }
+
+void event_flight(bool on) { atomic_store(&still, !on); }
 
 void event_add(enum event_kind kind, uint32_t name, uint64_t t0, uint64_t t1, int64_t a, int64_t b) {
     event_add_info(kind, name, 0, t0, t1, a, b);

@@ -103,6 +103,9 @@ static inline void event_end(struct event_span s, int64_t a, int64_t b) {
     event_add((enum event_kind)s.kind, s.name, s.t0, os_now_ns(), a, b);
 }
 
+/* For measurements: false keeps the rings still, so that what they cost can be seen. A profile is not concerned. */
+void event_flight(bool on);
+
 /* ---- record.c: the profile of a whole run ----------------------------------------------------------- */
 
 /* The file: a struct event_head, and from its `bytes` on blocks, each a struct event_block and `size` bytes, of which

@@ -328,7 +328,10 @@ const struct nn_flat *nn_flat(rg_module *m) {
     count(m, &n, &params);
     *f = (struct nn_flat){mem_alloc((n + 1) * sizeof *f->all), mem_alloc((params + 1) * sizeof *f->param),
                           mem_alloc((n + 1) * sizeof *f->name), 0, 0};
-    if (f->all && f->param && f->name && fill(m, f, "")) return f;
+    if (f->all && f->param && f->name && fill(m, f, "")) {
+        for (size_t i = 0; i < f->n && !m->parent; i++) api_label(f->all[i], f->name[i]);
+        return f;
+    }
     forget(f);
     return NULL;
 }

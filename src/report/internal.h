@@ -49,6 +49,10 @@ void csv_write(struct sink *, const struct diag *);
 /* source.c: files of the user with what their lines cost, as JSON; [] where nothing is known. */
 void source_list(struct str *, const struct diag *, const char *profile, struct arena *);
 
+/* heap.c: device memory on the screen; as a profile of pprof. */
+void heap_lines(struct str *, const struct diag *);
+void heap_write(struct sink *, const struct diag *);
+
 /* ridge.c */
 void report_ridge(struct str *, const struct diag *, const char *path);
 const char *ridge_budget_text(int budget);

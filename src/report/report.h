@@ -11,14 +11,17 @@ void report_text(struct str *, const struct diag *, const char *path);
 void report_json(struct str *, const struct diag *, const char *path);
 /* One self-contained page. */
 void report_html(struct str *, struct diag *, const char *path);
-/* Kernels of a Ridge program by enum group_by, the dearest first, at most `rows` of them and their sum. */
-void report_table(struct str *, struct diag *, int by, uint32_t rows);
+/* What a Ridge program cost by enum group_by, in the order of enum group_sort, at most `rows` of them and their sum. */
+void report_table(struct str *, struct diag *, int by, int sort, uint32_t rows);
+/* Its device memory at the peak by kind (GROUPS) or by op, line, module or shape; what is alive at the end, what grows. */
+void report_memory(struct str *, struct diag *, int by, uint32_t rows);
 /* A Ridge profile for other tools, written to `path` piece by piece; bytes may be NULL. 0, or why not. */
 enum report_format {
     EXPORT_TRACE,    /* JSON of Chrome and Kineto: chrome://tracing, Perfetto, HolisticTraceAnalysis, TensorBoard */
     EXPORT_PERFETTO, /* Perfetto's protobuf */
     EXPORT_FOLDED,   /* stacks "module;line;function;kernel ns", for flame graphs */
     EXPORT_CSV,      /* a row for each event */
+    EXPORT_HEAP,     /* device memory at the peak for pprof: profile.proto, gzip */
     EXPORTS
 };
 int report_export(struct err *, const struct diag *, int format, const char *path, uint64_t *bytes);

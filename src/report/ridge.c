@@ -149,9 +149,13 @@ static void steps(struct str *o, const struct diag *d) {
 }
 
 static void notes(struct str *o, const struct diag *d) {
-    if (d->mem.n)
-        report_line(o, "MEMORY peak %.1f MB of device memory, %.1f at the end%s", (double)d->mem_peak / 1e6,
-                    (double)d->mem_last / 1e6, d->mem_leak ? ": it grows" : "");
+    heap_lines(o, d);
+    if (d->t->record_ns) {
+        int64_t cost = (int64_t)d->t->record_ns * (int64_t)(d->t->seen) + d->budget[BUDGET_PROFILER];
+        report_line(o, "RECORDING  %llu records of %u ns and %.2f ms of preparation: %.2f ms, %.2f%% of the time",
+                    (unsigned long long)d->t->seen, d->t->record_ns, ms(d->budget[BUDGET_PROFILER]), ms(cost),
+                    pct((double)cost, (double)d->wall_ns));
+    }
     for (uint32_t i = 0; i < d->capture.n; i++)
         report_wrapped(o, "CAPTURE  ",
                        arena_printf(o->arena, "%s -> %s", d->capture.p[i].why, d->capture.p[i].setting), 9,
@@ -166,35 +170,4 @@ void report_ridge(struct str *o, const struct diag *d, const char *path) {
     kernels(o, d);
     steps(o, d);
     notes(o, d);
-}
-
-/* ---- tables ------------------------------------------------------------------------------------------------ */
-
-static void table_row(struct str *o, const struct group_row *r, int64_t all, const char *name) {
-    char roof[16] = "-";
-    double ns = RG_MAX((double)r->ns, 1);
-    if (r->roof_of) snprintf(roof, sizeof roof, "%.0f%%", 100 * r->roof_ns / (double)r->roof_of);
-    str_printf(o, "%5.1f%% %8llu %12.3f %11.2f %9.1f %8.1f %7s  %s\n", pct((double)r->ns, (double)all),
-               (unsigned long long)r->count, ms(r->ns), (double)r->ns / 1e3 / (double)RG_MAX(r->count, 1u),
-               r->flops / ns, r->bytes / ns, roof, name);
-}
-
-void report_table(struct str *o, struct diag *d, int by, uint32_t rows) {
-    static const char *const none[GROUPS] = {"?", "(no function)", "(no line)", "(no module)"};
-    struct group_row *row, sum = {0}, rest = {0};
-    uint32_t n = diag_group(d, by, &row);
-    int64_t all = kernel_time(d);
-    str_printf(o, "%6s %8s %12s %11s %9s %8s %7s  %s\n", "share", "calls", "ms", "us each", "GFLOPS", "GB/s",
-               "of roof", group_text(by));
-    for (uint32_t i = 0; i < n; i++) {
-        struct group_row *to[2] = {&sum, i < rows ? NULL : &rest};
-        for (int k = 0; k < 2 && to[k]; k++) {
-            to[k]->count += row[i].count, to[k]->ns += row[i].ns;
-            to[k]->flops += row[i].flops, to[k]->bytes += row[i].bytes;
-            to[k]->roof_ns += row[i].roof_ns, to[k]->roof_of += row[i].roof_of;
-        }
-        if (i < rows) table_row(o, &row[i], all, text_of(d, row[i].name, none[by < GROUPS ? by : 0]));
-    }
-    if (rest.count) table_row(o, &rest, all, arena_printf(o->arena, "(%u more)", n - rows));
-    table_row(o, &sum, all, "sum");
 }

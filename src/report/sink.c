@@ -71,7 +71,8 @@ static void write_all(void *arg) {
                                         const struct diag *) = {[EXPORT_TRACE] = kineto_write,
                                                                 [EXPORT_PERFETTO] = perfetto_write,
                                                                 [EXPORT_FOLDED] = folded_write,
-                                                                [EXPORT_CSV] = csv_write};
+                                                                [EXPORT_CSV] = csv_write,
+                                                                [EXPORT_HEAP] = heap_write};
     struct job *j = arg;
     j->k.p = arena_raw(&j->k.arena, SINK_BYTES);
     write[j->format](&j->k, j->d);

@@ -74,7 +74,9 @@ has 2 "unknown option --otu, did you mean --out?" profile --otu x -- true
 has 0 "usage: ridge profile" profile --help
 has 0 "usage: ridge report" report --help
 has 2 "expected FILE" report
-has 2 "--by expects kernel, op, line or module" report mine.profile --by colour
+has 2 "--by expects kernel, op, line, module, shape or class" report mine.profile --by colour
+has 2 "--sort expects device, total, host" report mine.profile --by op --sort colour
+has 2 "memory has no kernel" report mine.profile --memory --by kernel
 has 1 "No such file" report none.profile
 has 1 "no Ridge profile" report "$root/tests/traces/memory_leak.snapshot.pickle"
 head -c 100000 mine.profile > cut.profile

@@ -123,7 +123,9 @@ static void print_all(struct diag *d, struct err *e, bool files) {
     arena_free(&a);
     report_html(&o, d, "fuzz");
     if (d->t->format != TRACE_RIDGE) return;
-    for (int by = 0; by < GROUPS; by++) report_table(&o, d, by, 5);
+    for (int by = 0; by < GROUPS; by++) report_table(&o, d, by, by % SORTS, 5);
+    for (int by = GROUP_OP; by <= GROUPS; by++)
+        if (by != GROUP_CLASS) report_memory(&o, d, by, 5);
     report_kernels(&o, d, 5);
     report_kernels_json(&o, d, 5);
     char out[80];

@@ -240,7 +240,7 @@ TEST(profile_of_a_replayed_program_names_its_lines) {
     for (int by = 0; by < GROUPS; by++) {
         struct group_row *row;
         int64_t sum = 0;
-        for (uint32_t n = diag_group(&d, by, &row), i = 0; i < n; i++) sum += row[i].ns;
+        for (uint32_t n = diag_group(&d, by, SORT_DEVICE, &row), i = 0; i < n; i++) sum += row[i].ns;
         CHECK_EQ(sum, all);
     }
     forget_profile();
@@ -278,12 +278,13 @@ TEST(profile_of_a_known_plan_names_the_line_of_today) {
 
 TEST(profile_records_the_steps_it_was_asked_for) {
     static const struct {
-        int wait, active, repeat, steps, expect;
-    } of[] = {{0, 0, 0, 5, 5}, {2, 1, 0, 9, 3}, {2, 1, 2, 12, 2}, {0, 2, 1, 6, 2}, {3, 2, 1, 4, 1}};
+        int wait, warmup, active, repeat, steps, expect;
+    } of[] = {{0, 0, 0, 0, 5, 5},  {2, 0, 1, 0, 9, 3}, {2, 0, 1, 2, 12, 2}, {0, 0, 2, 1, 6, 2},
+              {3, 0, 2, 1, 4, 1}, {1, 2, 1, 0, 9, 2}, {0, 1, 1, 3, 10, 3}};
     rg_ctx *c = rg_open("CPU");
     for (size_t i = 0; i < RG_COUNT(of); i++) {
-        CHECK_EQ(rg_profile_start(c, fresh_path(), .wait = of[i].wait, .active = of[i].active,
-                                  .repeat = of[i].repeat),
+        CHECK_EQ(rg_profile_start(c, fresh_path(), .wait = of[i].wait, .warmup = of[i].warmup,
+                                  .active = of[i].active, .repeat = of[i].repeat),
                  RG_OK);
         for (int s = 0; s < of[i].steps; s++) {
             RG_SCOPE(c);
@@ -309,7 +310,9 @@ TEST(profile_errors_are_told) {
               {"", {0}, "path of the profile is empty"},
               {NULL, {0}, "path of the profile is empty"},
               {"/tmp/x", {.wait = -1}, "numbers of steps"},
-              {"/tmp/x", {.wait = 1}, "nothing would be recorded"}};
+              {"/tmp/x", {.wait = 1}, "nothing would be recorded"},
+              {"/tmp/x", {.warmup = 1}, "nothing would be recorded"},
+              {"/tmp/x", {.activities = 64}, "activities is 0x40"}};
     rg_ctx *c = rg_open("CPU");
     for (size_t i = 0; i < RG_COUNT(of); i++) {
         CHECK(rg_profile_start_at("f.c", 1, c, of[i].path, of[i].o) != RG_OK);
@@ -324,11 +327,17 @@ TEST(profile_errors_are_told) {
     CHECK(strstr(rg_error(c), "recorded already"));
     rg_clear_error(c);
     CHECK_EQ(rg_profile_stop(c), RG_OK);
-    CHECK_EQ(rg_profile_table(c, "/nowhere/at/all", RG_BY_LINE, NULL, 0), 0);
+    CHECK_EQ(rg_profile_table(c, "/nowhere/at/all", NULL, 0), 0);
     CHECK(strstr(rg_error(c), "No such file"));
     rg_clear_error(c);
-    CHECK_EQ(rg_profile_table(c, path, (rg_profile_by)77, NULL, 0), 0);
+    CHECK_EQ(rg_profile_table(c, path, NULL, 0, .by = (rg_profile_by)77), 0);
     CHECK(strstr(rg_error(c), "no group number 77"));
+    rg_clear_error(c);
+    CHECK_EQ(rg_profile_table(c, path, NULL, 0, .sort = (rg_profile_sort)77), 0);
+    CHECK(strstr(rg_error(c), "no order number 77"));
+    rg_clear_error(c);
+    CHECK_EQ(rg_profile_table(c, path, NULL, 0, .rows = -1), 0);
+    CHECK(strstr(rg_error(c), "rows is -1"));
     CHECK(rg_profile_start(NULL, "x") != RG_OK);
     unlink(path);
     rg_close(c);
@@ -465,14 +474,14 @@ TEST(profile_table_and_trace_agree_with_the_profile) {
     }
     CHECK_EQ(rg_profile_stop(c), RG_OK);
     static char text[20000];
-    static const char *const words[] = {"r_", "linear", "profile.c:", "net"};
-    for (int by = RG_BY_KERNEL; by <= RG_BY_MODULE; by++) {
-        size_t n = rg_profile_table(c, path, (rg_profile_by)by, text, sizeof text);
+    static const char *const words[] = {"r_", "linear", "profile.c:", "net", "f32(64,32)", "gemm"};
+    for (int by = RG_BY_KERNEL; by <= RG_BY_CLASS; by++) {
+        size_t n = rg_profile_table(c, path, text, sizeof text, .by = (rg_profile_by)by);
         CHECK(n > 0 && n == strlen(text));
         if (!strstr(text, words[by])) FAIL("'%s' is not in the table:\n%s", words[by], text);
         CHECK(strstr(text, "  sum\n"));
         char few[50];
-        CHECK_EQ(rg_profile_table(c, path, (rg_profile_by)by, few, sizeof few), n); /* what it would take */
+        CHECK_EQ(rg_profile_table(c, path, few, sizeof few, .by = (rg_profile_by)by), n); /* what it would take */
         CHECK_EQ(strlen(few), sizeof few - 1);
     }
     read_profile();
