@@ -169,7 +169,7 @@ static void dispatching(struct diag *d) {
                         "on time follows it";
     const char *each =
         arena_printf(&d->arena,
-                     "%.2f us of graph building, %.2f us of planning ahead and binding for each of %llu "
+                     "%.2f us of graph building, %.2f us of finding plans and binding for each of %llu "
                      "kernels, which take %.1f us each",
                      (double)build / 1e3 / n, (double)rest / 1e3 / n, (unsigned long long)d->kernel_count,
                      (double)d->budget[BUDGET_KERNELS] / 1e3 / n);

@@ -119,9 +119,9 @@ static void fixes(struct str *o, const struct diag *d) {
 static void at_best(struct str *o, const struct diag *d) {
     int64_t best = ridge_at_best(d);
     if (!d->kernels.n || best <= 0) return;
-    report_line(o, "AT BEST  %.1f ms, you take %.1f: %.1fx; every kernel at its roof, nothing between them%s",
+    report_line(o, "AT BEST  %.1f ms, you take %.1f: %.1fx%s; all kernels at their roof, no gaps",
                 ms(best), ms(d->wall_ns), (double)d->wall_ns / (double)best,
-                d->steps.n > 1 ? arena_printf(o->arena, " (a step %.2f ms)", ms(best) / d->steps.n) : "");
+                d->steps.n > 1 ? arena_printf(o->arena, ", a step %.2f ms", ms(best) / d->steps.n) : "");
 }
 
 static void kernels(struct str *o, const struct diag *d) {

@@ -51,6 +51,9 @@ awk 'NR > 1 && $NF == "sum" { if (s - $3 > 0.02 || $3 - s > 0.02) { print "layer
      NR > 1 { s += $3 }' modules || bad=1
 [ "$("$RIDGE" report ridge.profile --by module --rows 1 | wc -l)" -eq 4 ] || fail "--rows 1 is not one row, the rest and the sum"
 has 0 '"verdict":' report ridge.profile --json
+has 0 "x asked" report ridge.profile --roof
+has 0 "is busy" report ridge.profile --roof --rows 100
+grep -q "^AT BEST  .* you take .*x" screen || fail "no speed of light: $(cat screen)"
 has 0 "VERDICT" diagnose ridge.profile
 has 0 "kernels" diagnose trace.json
 
