@@ -44,12 +44,17 @@ awk '/^  other/ { if ($(NF) + 0 > 2) exit 1 }' screen || fail "too much is not k
 [ -s report.html ] && grep -q "</html>" report.html || fail "no page"
 [ -s trace.json ] && [ "$(tail -c 4 trace.json | tr -d '\n')" = "]}" ] || fail "no trace"
 "$RIDGE" report ridge.profile --by line > lines || fail "no table by line"
-awk 'NR > 1 && $NF != "sum" && $NF !~ /^mnist.c:[0-9]+$/ { print "a kernel without a line of mnist.c: " $0; exit 1 }' lines || bad=1
+awk 'NR > 1 && $2 > 0 && $NF != "sum" && $NF !~ /^mnist.c:[0-9]+$/ { print "a kernel without a line of mnist.c: " $0; exit 1 }' lines || bad=1
 "$RIDGE" report ridge.profile --by module --rows 100 > modules || fail "no table by module"
 grep -q "net.0$" modules && grep -q "adam$" modules || fail "layers are missing: $(cat modules)"
 awk 'NR > 1 && $NF == "sum" { if (s - $3 > 0.02 || $3 - s > 0.02) { print "layers take " s " ms of " $3; exit 1 } }
      NR > 1 { s += $3 }' modules || bad=1
 [ "$("$RIDGE" report ridge.profile --by module --rows 1 | wc -l)" -eq 4 ] || fail "--rows 1 is not one row, the rest and the sum"
+grep -q "^MEMORY  peak" screen && grep -q " parameters 0.4" screen && grep -q "^RECORDING " screen || fail "no memory by kind, or no cost of recording: $(cat screen)"
+"$RIDGE" report ridge.profile --memory --rows 100 > memory || fail "no memory"
+awk '/^AT THE PEAK/ { peak = $4 } /^OWNERS/ { exit } $NF == "sum" { if (s != peak || $2 != peak) { print "kinds sum to " s " of " peak; exit 1 } }
+     /%/ { s += $2 }' memory || bad=1
+"$RIDGE" report ridge.profile --by op --sort memory --rows 3 > ops || fail "no table by op"
 has 0 '"verdict":' report ridge.profile --json
 has 0 "x asked" report ridge.profile --roof
 has 0 "is busy" report ridge.profile --roof --rows 100
