@@ -225,6 +225,7 @@ static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
     for (uint32_t i = 0; i < k->n; i++)
         if (temporary >> i & 1) api_drop(k->in[i].t);
     if (began) note_call(k, began, w->made);
+    if (c->err.code) flight_write();
     return (rg_status)c->err.code;
 }
 

@@ -33,6 +33,7 @@ rg_ctx *rg_open(const char *device) {
     memset(c, 0, sizeof *c);
     snprintf(c->device, sizeof c->device, "none");
     arena_init(&c->scratch, &c->err);
+    flight_from_env();
     bool ready = !profile_from_env(&c->err);
     struct event_span span = event_begin(EVENT_CALL, event_name("rg_open"));
     if (ready && ctx_enter(c))

@@ -319,6 +319,8 @@ void jit_noted(rg_ctx *, const struct realize_stats *); /* after that; cannot fa
 
 /* ---- profile.c ------------------------------------------------------------------------------------------ */
 
+void flight_from_env(void); /* FLIGHT: the flight recorder is written at the end of the process .. */
+void flight_write(void);    /* .. or now, if that was not done yet */
 int profile_from_env(struct err *); /* begins to record if PROFILE says so and nothing is recorded yet */
 
 #endif

@@ -9,6 +9,7 @@
 #include "report/report.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define DEEPEST 64
@@ -175,6 +176,24 @@ static void do_memory_snapshot(struct call *k) {
 
 rg_status rg_memory_snapshot_at(const char *file, int line, rg_ctx *c, const char *path) {
     return c ? call_work(CALL(memory_snapshot, .c = c, .p = (void *)path), do_memory_snapshot) : RG_EINVAL;
+}
+
+static const char *flight_path(void) {
+    const char *path = env_str(ENV_FLIGHT);
+    if (!path || !*path || !strcmp(path, "0")) return NULL;
+    return strcmp(path, "1") ? path : "ridge.flight";
+}
+
+/* Once: what was written at an error stays, because it tells what led to it. */
+void flight_write(void) {
+    static atomic_bool written;
+    const char *path = flight_path();
+    if (path && !atomic_exchange(&written, true)) rg_flight_dump(path);
+}
+
+void flight_from_env(void) {
+    static atomic_bool once;
+    if (flight_path() && !atomic_exchange(&once, true)) atexit(flight_write);
 }
 
 /* ---- ranges ------------------------------------------------------------------------------------------------- */

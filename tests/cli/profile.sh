@@ -8,7 +8,7 @@ case $RIDGE in /*) ;; *) RIDGE=$PWD/$RIDGE ;; esac
 build=${BUILD_DIR:-$root/build/release}
 case $build in /*) ;; *) build=$root/$build ;; esac
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
-unset DEBUG DEVICE NOOPT PROFILE RIDGE_PROFILE
+unset DEBUG DEVICE NOOPT PROFILE RIDGE_PROFILE FLIGHT
 here=$(mktemp -d) || exit 1
 trap 'rm -rf "$here"' EXIT
 cd "$here" || exit 1
@@ -68,6 +68,13 @@ has 0 "dot.c:" report mine.profile --by line
 [ "$(cat out 2>/dev/null)" = 11 ] || fail "PROFILE changed what dot prints: $(cat out)"
 PROFILE=/nowhere/x "$build/examples/dot" > out 2>&1 && fail "a profile that cannot be written went unnoticed"
 grep -q "PROFILE=/nowhere/x: /nowhere/x: cannot be written" out || fail "not said: $(cat out)"
+
+# the flight recorder of a program that records nothing; names for perf
+FLIGHT=last.profile PERFMAP=1 "$build/examples/dot" > out & pid=$!
+wait $pid || fail "dot failed under FLIGHT"
+has 0 "dot.c:" report last.profile --by line
+grep -q "^[0-9a-f]* [0-9a-f]* ." /tmp/perf-$pid.map || fail "no map for perf"
+rm -f /tmp/perf-$pid.map
 
 # a program that goes elsewhere first
 has 0 "dot.c:" profile --out away.profile -- sh -c "cd / && exec '$build/examples/dot'"
