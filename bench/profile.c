@@ -1,7 +1,9 @@
-/* profile.c: what recording a profile costs.
+/* profile.c: what recording a profile costs, and what the flight recorder does, which is always on.
  *
- * A function of 1,000 kernels of about 5 us each is replayed, with and without a recording, in turns, so that both see
+ * A function of 1,000 kernels of about 5 us each is replayed with the rings still, as always, and with a recording, in turns, so that all see
  * the same machine; the best of each counts, and the medians are beside them. Each kernel leaves one record. */
+#include "event/event.h"
+
 #include <ridge.h>
 
 #include <stdio.h>
@@ -32,7 +34,7 @@ static int by_value(const void *a, const void *b) {
 
 int main(void) {
     static float zero[ELEMENTS];
-    static double took[2][ROUNDS];
+    static double took[3][ROUNDS];
     setenv("RIDGE_THREADS", "1", 1);
     rg_ctx *c = rg_open("CPU");
     rg_tensor x = rg_from(c, RG_F32, zero, RG_SHAPE(ELEMENTS)), one = rg_from(c, RG_F32, zero, RG_SHAPE(1)),
@@ -40,23 +42,26 @@ int main(void) {
     rg_jit *j = rg_jit_new(c, chain, NULL, 1);
     for (int i = 0; i < 3; i++) rg_jit_call(j, RG_TENSORS(x, one), &y);
     for (int r = 0; r < ROUNDS; r++)
-        for (int on = 0; on < 2; on++) {
-            if (on) rg_profile_start(c, "bench.profile");
+        for (int on = 0; on < 3; on++) {
+            event_flight(on > 0);
+            if (on == 2) rg_profile_start(c, "bench.profile");
             rg_jit_call(j, RG_TENSORS(x, one), &y); /* the first takes the block that it writes to */
             double t0 = now();
             rg_jit_call(j, RG_TENSORS(x, one), &y);
             took[on][r] = now() - t0;
-            if (on) rg_profile_stop(c);
+            if (on == 2) rg_profile_stop(c);
         }
     if (rg_status_of(c)) return fprintf(stderr, "profile: %s\n", rg_error(c)), 1;
-    for (int on = 0; on < 2; on++) qsort(took[on], ROUNDS, sizeof took[on][0], by_value);
+    for (int on = 0; on < 3; on++) qsort(took[on], ROUNDS, sizeof took[on][0], by_value);
     printf("%d replayed kernels of %.2f us\n", KERNELS, 1e6 * took[0][0] / KERNELS);
-    printf("            not recorded     recorded      cost   ns a kernel\n");
-    for (int k = 0; k < 2; k++) {
-        double a = took[0][k ? ROUNDS / 2 : 0], b = took[1][k ? ROUNDS / 2 : 0];
-        printf("%-8s %12.1f us %9.1f us %7.2f %% %11.1f\n", k ? "median" : "best", 1e6 * a, 1e6 * b,
-               100 * (b / a - 1), 1e9 * (b - a) / KERNELS);
-    }
+    printf("                                 us      cost   ns a kernel\n");
+    for (int on = 0; on < 3; on++)
+        for (int k = 0; k < 2; k++) {
+            static const char *const what[] = {"nothing", "flight recorder", "recording"};
+            double t = took[on][k ? ROUNDS / 2 : 0], was = took[on == 2][k ? ROUNDS / 2 : 0];
+            printf("%-16s %-8s %10.1f %7.2f %% %11.1f\n", what[on], k ? "median" : "best", 1e6 * t,
+                   100 * (t / was - 1), 1e9 * (t - was) / KERNELS);
+        }
     unlink("bench.profile");
     return rg_close(c) != RG_OK;
 }
