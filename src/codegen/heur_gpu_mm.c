@@ -203,9 +203,21 @@ static bool runs_along(const struct mm *x, const struct hspot *s, const struct g
     return step_of(x->v, s, g->axis[g->n - 1]) == 1;
 }
 
+/* Do the joined axes walk through memory as one? */
+static bool is_one_walk(const struct mm *x, const struct hspot *s, const struct group *g) {
+    int64_t step = step_of(x->v, s, g->axis[g->n - 1]);
+    for (int i = g->n - 1; i > 0; i--) {
+        if (step == INT64_MAX) return false;
+        step *= x->v->axis[g->axis[i]].size;
+        if (step_of(x->v, s, g->axis[i - 1]) != step) return false;
+    }
+    return true;
+}
+
 /* Its elements must be found one by one: the pixels of a convolution, what has a border. */
 static bool is_gathered(const struct mm *x, const struct side *s, const struct group *own) {
-    return s->spot->gate || (!runs_along(x, s->spot, &x->k) && !runs_along(x, s->spot, own));
+    return s->spot->gate || !is_one_walk(x, s->spot, &x->k) || !is_one_walk(x, s->spot, own) ||
+           (!runs_along(x, s->spot, &x->k) && !runs_along(x, s->spot, own));
 }
 
 /* A tile with rows along k or along the side's own axis, filled by 16 bytes where memory runs that way. */
@@ -218,7 +230,7 @@ static void stage(struct mm *x, const struct side *s, const struct group *own, c
     const char *a = window(x, side), *b = window(x, k);
     str_printf(x->out, " STAGE(%s,%s,%s,%s)", name, at, rows ? a : b, rows ? b : a);
     int lanes = 16 / s->spot->bytes, len = along_k ? x->t.k : own == &x->m ? x->t.m : x->t.n;
-    if (is_gathered(x, s, own) || len % lanes) return;
+    if ((!along_k && !along_own) || s->spot->gate || len % lanes) return;
     const char *copy = along_k ? k->name[0] : side->name[0], *vec = arena_printf(x->v->arena, "%s_v", name);
     str_printf(x->out, " TILE(%s.%s,%d,%s) VEC(%s)", name, copy, lanes, vec, vec);
 }
