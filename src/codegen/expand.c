@@ -79,9 +79,9 @@ static bool is_zero(const uop *n) { return n->op == OP_CONST && n->arg.f == 0; }
 /* acc + a*b is one rounding where acc is the cell that the statement writes. So is acc + (gate ? a*b : 0): the gate of a
  * border or of padding is there in one list of opts and proved away in another, and both must round alike. */
 static const uop *fuse(struct ir *ir, const uop *stmt) {
+    if (stmt->op != OP_SET && stmt->op != OP_STORE) return stmt;
     const uop *v = stmt->src[1];
-    if ((stmt->op != OP_SET && stmt->op != OP_STORE) || v->op != OP_ADD || !dt_is_float((enum dtype)v->dt))
-        return stmt;
+    if (v->op != OP_ADD || !dt_is_float((enum dtype)v->dt)) return stmt;
     for (int i = 0; i < 2; i++) {
         const uop *acc = v->src[i], *mul = v->src[1 - i];
         bool own =

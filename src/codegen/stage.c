@@ -368,8 +368,9 @@ static void gate_factors(struct sched *s) {
     uop_vec topo = {0}, from = {0}, to = {0};
     uop_topo(ir->arena, &s->sink, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
-        const uop *n = topo.p[i], *x = n->src[0], *gate = NULL;
+        const uop *n = topo.p[i], *gate = NULL;
         if (n->op != OP_REDUCE || n->arg.i != OP_ADD) continue;
+        const uop *x = n->src[0];
         for (; x->op == OP_WHERE && x->src[2]->op == OP_CONST && x->src[2]->arg.u == 0; x = x->src[1])
             gate = gate ? rw2(&s->rw, OP_AND, gate, x->src[0]) : x->src[0];
         if (!gate || x->op != OP_MUL) continue;
