@@ -1,26 +1,6 @@
 #!/bin/sh
 # `ridge estimate`: floors of a program on machines that are files; twice the machine is half the floor; errors for people.
-set -u
-root=$(cd "$(dirname "$0")/../.." && pwd)
-RIDGE=${RIDGE:-$root/build/ridge}
-case $RIDGE in /*) ;; *) RIDGE=$PWD/$RIDGE ;; esac
-build=${BUILD_DIR:-$root/build/release}
-case $build in /*) ;; *) build=$root/$build ;; esac
-export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
-unset DEBUG DEVICE RIDGE_DEVICE NOOPT PROFILE RIDGE_MODEL
-here=$(mktemp -d) || exit 1
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-bad=0
-fail() { echo "$*" | cut -c1-400 | head -20; bad=1; }
-has() {
-    want=$1 words=$2
-    shift 2
-    out=$("$RIDGE" "$@" 2>&1)
-    got=$?
-    [ $got -eq "$want" ] || fail "ridge $*: exit status $got, expected $want: $out"
-    case $out in *"$words"*) ;; *) fail "ridge $*: expected '$words' in: $out" ;; esac
-}
+. "$(dirname "$0")/common"
 share=$root/share/machines
 # every machine file that is shipped is one; dot's only kernel is 2 multiplications and 2 additions on 20 bytes
 for m in "$share"/*.txt; do has 0 "AT BEST" estimate --machine "$m" -- "$build/examples/dot"; done

@@ -1,24 +1,7 @@
 #!/bin/sh
 # `ridge explore`: the ridge point of the sweep beside that of `ridge ceilings`, within 25 %; tables, plots, errors for people.
-set -u
-root=$(cd "$(dirname "$0")/../.." && pwd)
-RIDGE=${RIDGE:-$root/build/ridge}
-case $RIDGE in /*) ;; *) RIDGE=$PWD/$RIDGE ;; esac
-export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0} RIDGE_THREADS=1
-unset DEBUG DEVICE NOOPT PROFILE BEAM
-here=$(mktemp -d) || exit 1
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-bad=0
-fail() { echo "$*" | cut -c1-400 | head -20; bad=1; }
-has() {
-    want=$1 words=$2
-    shift 2
-    out=$("$RIDGE" "$@" 2>&1)
-    got=$?
-    [ $got -eq "$want" ] || fail "ridge $*: exit status $got, expected $want: $out"
-    case $out in *"$words"*) ;; *) fail "ridge $*: expected '$words' in: $out" ;; esac
-}
+. "$(dirname "$0")/common"
+export RIDGE_THREADS=1
 svg() { grep -q "^<svg " "$1" && grep -q "</svg>" "$1" && [ "$(grep -c "<circle" "$1")" -ge "$2" ] || fail "$1 is no plot of $2 points"; }
 
 "$RIDGE" ceilings --output machine > /dev/null || fail "no machine file"

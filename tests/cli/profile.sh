@@ -1,27 +1,7 @@
 #!/bin/sh
 # `ridge profile` and `ridge report`: examples/mnist for three steps, each of its kernels with a line of mnist.c and its layers
 # summing to all kernels; a program that fails or is killed; errors for people.
-set -u
-root=$(cd "$(dirname "$0")/../.." && pwd)
-RIDGE=${RIDGE:-$root/build/ridge}
-case $RIDGE in /*) ;; *) RIDGE=$PWD/$RIDGE ;; esac
-build=${BUILD_DIR:-$root/build/release}
-case $build in /*) ;; *) build=$root/$build ;; esac
-export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
-unset DEBUG DEVICE NOOPT PROFILE RIDGE_PROFILE FLIGHT
-here=$(mktemp -d) || exit 1
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-bad=0
-fail() { echo "$*" | cut -c1-400 | head -6; bad=1; }
-has() {
-    want=$1 words=$2
-    shift 2
-    out=$("$RIDGE" "$@" 2>&1)
-    got=$?
-    [ $got -eq "$want" ] || fail "ridge $*: exit status $got, expected $want: $out"
-    case $out in *"$words"*) ;; *) fail "ridge $*: expected '$words' in: $out" ;; esac
-}
+. "$(dirname "$0")/common"
 
 # a small MNIST: the header says how many images there are
 cut_idx() { # NAME HEADER BYTES: so many bytes after a header of its own
