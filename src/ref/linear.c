@@ -23,117 +23,12 @@
  * FRAG and MMA are meetings of the 32 threads of a warp, computed from what all of them hold by ir/mma.def's maps. An MMA of
  * 128 threads reads tiles: until they have waited for it nobody may write there.
  * Tests: tests/unit/ref.c, tests/unit/block.c, tests/unit/golden.c */
-#include "ref/ref.h"
+#include "ref/linear.h"
 
-enum poison { FINE, IS_INVALID, NOT_WRITTEN, NOT_SET };
 static const char *const poison_words[] = {
     [IS_INVALID] = "uses a value that is INVALID here",
     [NOT_WRITTEN] = "reads scratch that was never written",
     [NOT_SET] = "reads an accumulator before its first SET",
-};
-
-struct elem {
-    union ref_val v;
-    uint8_t bad; /* enum poison */
-};
-
-/* Where a source's value stands; a scalar serves every lane. */
-struct slot {
-    uint32_t at;
-    uint8_t lanes, dt;
-};
-
-enum mem_kind { MEM_PARAM, MEM_PARAMS, MEM_LOCAL };
-struct access {
-    enum mem_kind kind;
-    uint8_t dt, lanes;
-    uint32_t no;       /* PARAM: slot; LOCAL: number in linear.local */
-    struct slot which; /* PARAMS: its value is the buffer number */
-    struct slot index;
-};
-
-struct step {
-    const uop *u;
-    struct slot out;
-    struct slot src[3];
-    struct slot *many;  /* BUILD, MMA: all sources */
-    struct access mem;  /* LOAD, GLOAD, STORE, STORE_ADD, FRAG, COPY: to where */
-    struct access from; /* COPY */
-    uint32_t partner;   /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
-    uint32_t loop;      /* RANGE: its place in machine.loop */
-};
-struct loop { /* while it runs */
-    int64_t count, size;
-};
-
-struct owner {      /* of one element of a global buffer; iterations are numbered from 1 here */
-    int64_t writer; /* 0 nobody, -1 several by STORE_ADD */
-    int64_t reader; /* 0 nobody, -1 several */
-    bool plain;     /* written by STORE */
-};
-
-enum { OWNER_PAGE = 4096 };
-struct global {
-    struct ref_buf b;
-    struct owner **page; /* one owner for each element of `size` bytes */
-    uint32_t size;
-};
-enum { MOST_GROUPS = 8 };
-struct
-    shadow { /* of an element of shared memory: who touched it, after how many barriers; threads from 1, -1: several */
-    int32_t writer, wrote, reader, read;
-    bool flight;                /* a COPY to it is under way */
-    uint16_t held[MOST_GROUPS]; /* by group of warps: the number of its MMAs that read it last */
-};
-struct flight { /* one element of a COPY */
-    uint32_t no, group;
-    int64_t at;
-    struct elem e;
-};
-struct scratch {
-    struct elem *e; /* of the thread that runs, or of all */
-    int64_t n;
-    struct shadow *shadow; /* shared memory only */
-};
-struct thread {
-    struct elem *v;
-    struct loop *loop;
-    uint32_t at; /* the next entry */
-    VEC(struct flight) flight;
-    uint32_t groups;              /* TOKENs so far */
-    uint32_t mma_begun, mma_over; /* MMA_ENDs so far; of them, those that were waited for */
-};
-
-struct scope {
-    uint32_t step, undo; /* the RANGE or IF that opened it; length of the undo list then */
-};
-struct undo {
-    uint32_t id;
-    uint64_t old; /* 0: was not known */
-};
-
-struct machine {
-    struct err *err;
-    struct arena *arena;
-    const struct linear *lin;
-    const int64_t *var;
-    struct step *step;
-    struct elem *v; /* all values */
-    struct global *global;
-    uint32_t nglobal;
-    struct scratch *scratch;
-    struct loop *loop;
-    uint32_t nloop;
-    int64_t t;              /* the grid iteration, for messages */
-    struct thread *threads; /* of a block program */
-    int32_t me, barriers;   /* the thread that runs, from 1; barriers passed */
-    uint32_t group;         /* threads that meet */
-    /* resolve only */
-    struct map known; /* node id -> place + 1 of its latest evaluation in an open scope */
-    VEC(struct undo) undo;
-    VEC(struct scope) scope;
-    VEC(uint32_t) accs;    /* pairs: place, lanes */
-    VEC(struct elem) init; /* becomes v */
 };
 
 /* ---- errors: kernel, entry, node, iteration ------------------------------------------------------- */
@@ -148,7 +43,7 @@ static void RG_NORETURN RG_FMT(3, 4) bad_program(struct machine *m, const uop *u
               words);
 }
 
-static void RG_NORETURN RG_FMT(3, 4) bad_step(struct machine *m, const struct step *s, const char *fmt, ...) {
+void RG_NORETURN RG_FMT(3, 4) lin_bad(struct machine *m, const struct step *s, const char *fmt, ...) {
     char words[700];
     va_list ap;
     va_start(ap, fmt);
@@ -474,14 +369,14 @@ static void resolve(struct machine *m) {
 
 /* ---- run: values ---------------------------------------------------------------------------------- */
 
-static const struct elem *lane(const struct machine *m, struct slot s, unsigned l) {
+const struct elem *lin_lane(const struct machine *m, struct slot s, unsigned l) {
     return &m->v[s.at + (s.lanes == 1 ? 0 : l)];
 }
 
-static const struct elem *good(struct machine *m, const struct step *s, struct slot x, unsigned l,
-                               const char *as) {
-    const struct elem *e = lane(m, x, l);
-    if (e->bad) bad_step(m, s, "%s, as %s (lane %u)", poison_words[e->bad], as, l);
+const struct elem *lin_good(struct machine *m, const struct step *s, struct slot x, unsigned l,
+                            const char *as) {
+    const struct elem *e = lin_lane(m, x, l);
+    if (e->bad) lin_bad(m, s, "%s, as %s (lane %u)", poison_words[e->bad], as, l);
     return e;
 }
 
@@ -497,7 +392,7 @@ static struct elem eval_lane(struct machine *m, const struct step *s, unsigned l
     union ref_val x[3] = {{.i = 0}, {.i = 0}, {.i = 0}};
     const struct elem *e[3] = {NULL, NULL, NULL};
     for (uint32_t k = 0; k < u->nsrc; k++) {
-        e[k] = lane(m, s->src[k], l);
+        e[k] = lin_lane(m, s->src[k], l);
         x[k] = e[k]->v;
         if (!r.bad) r.bad = e[k]->bad;
     }
@@ -507,7 +402,7 @@ static struct elem eval_lane(struct machine *m, const struct step *s, unsigned l
         if (settled((enum op)u->op, e[0], e[1], &value)) return (struct elem){{.i = value}, FINE};
     }
     if (!ref_eval((enum op)u->op, (enum dtype)u->dt, (enum dtype)s->src[0].dt, x, &r.v))
-        bad_step(m, s, "%s of %s is not an operation", op_info[u->op].name, dtype_info[u->dt].name);
+        lin_bad(m, s, "%s of %s is not an operation", op_info[u->op].name, dtype_info[u->dt].name);
     return r;
 }
 
@@ -515,7 +410,7 @@ static struct elem eval_lane(struct machine *m, const struct step *s, unsigned l
 static struct elem hred(struct machine *m, const struct step *s) {
     struct elem e[256];
     unsigned n = s->src[0].lanes;
-    for (unsigned l = 0; l < n; l++) e[l] = *lane(m, s->src[0], l);
+    for (unsigned l = 0; l < n; l++) e[l] = *lin_lane(m, s->src[0], l);
     for (; n > 1; n = (n + 1) / 2) {
         unsigned half = (n + 1) / 2;
         for (unsigned l = 0; l + half < n; l++) {
@@ -523,7 +418,7 @@ static struct elem hred(struct machine *m, const struct step *s) {
             if (!e[l].bad) e[l].bad = e[l + half].bad;
             enum dtype dt = (enum dtype)s->u->dt;
             if (!ref_eval((enum op)s->u->arg.i, dt, dt, x, &e[l].v))
-                bad_step(m, s, "cannot combine lanes with this op");
+                lin_bad(m, s, "cannot combine lanes with this op");
         }
     }
     return e[0];
@@ -557,16 +452,16 @@ static struct owner *owner_of(struct machine *m, uint32_t no, int64_t at, uint32
     return &(*page)[at % OWNER_PAGE];
 }
 
-static void note_read(struct machine *m, const struct step *s, uint32_t no, int64_t at) {
+void lin_note_read(struct machine *m, const struct step *s, uint32_t no, int64_t at) {
     struct owner *o = owner_of(m, no, at, dtype_info[s->mem.dt].bytes);
     int64_t me = m->t + 1;
     char buf[32];
     if (o->writer && o->writer != me)
-        bad_step(m, s,
-                 "reads element %lld of buffer %s, which grid iteration %lld writes; iterations "
-                 "have no order",
-                 (long long)at, global_name(m, no, buf),
-                 (long long)(o->writer < 0 ? o->writer : o->writer - 1));
+        lin_bad(m, s,
+                "reads element %lld of buffer %s, which grid iteration %lld writes; iterations "
+                "have no order",
+                (long long)at, global_name(m, no, buf),
+                (long long)(o->writer < 0 ? o->writer : o->writer - 1));
     o->reader = o->reader && o->reader != me ? -1 : me;
 }
 
@@ -576,62 +471,62 @@ static void note_write(struct machine *m, const struct step *s, uint32_t no, int
     bool add = s->u->op == OP_STORE_ADD;
     char buf[32];
     if (o->writer && o->writer != me && (!add || o->plain))
-        bad_step(m, s,
-                 "writes element %lld of buffer %s, which grid iteration %lld writes too; "
-                 "iterations have no order",
-                 (long long)at, global_name(m, no, buf),
-                 (long long)(o->writer < 0 ? o->writer : o->writer - 1));
+        lin_bad(m, s,
+                "writes element %lld of buffer %s, which grid iteration %lld writes too; "
+                "iterations have no order",
+                (long long)at, global_name(m, no, buf),
+                (long long)(o->writer < 0 ? o->writer : o->writer - 1));
     if (o->reader && o->reader != me)
-        bad_step(m, s,
-                 "writes element %lld of buffer %s, which grid iteration %lld reads; iterations "
-                 "have no order",
-                 (long long)at, global_name(m, no, buf),
-                 (long long)(o->reader < 0 ? o->reader : o->reader - 1));
+        lin_bad(m, s,
+                "writes element %lld of buffer %s, which grid iteration %lld reads; iterations "
+                "have no order",
+                (long long)at, global_name(m, no, buf),
+                (long long)(o->reader < 0 ? o->reader : o->reader - 1));
     o->writer = o->writer && o->writer != me ? -1 : me;
     o->plain |= !add;
     if (m->global[no].b.wrote) m->global[no].b.wrote[at] = 1;
 }
 
 /* The number of the global buffer, and the element; checked. */
-static int64_t address(struct machine *m, const struct step *s, unsigned l, uint32_t *no) {
+int64_t lin_address(struct machine *m, const struct step *s, unsigned l, uint32_t *no) {
     const struct access *a = &s->mem;
-    int64_t at = good(m, s, a->index, l, "an index")->v.i;
+    int64_t at = lin_good(m, s, a->index, l, "an index")->v.i;
     if (a->index.lanes == 1) at += l;
     char buf[32];
     *no = a->no;
     if (a->kind == MEM_LOCAL) {
         if (at < 0 || at >= m->scratch[a->no].n)
-            bad_step(m, s, "element %lld of scratch buffer %u, which has %lld elements (lane %u)",
-                     (long long)at, a->no, (long long)m->scratch[a->no].n, l);
+            lin_bad(m, s, "element %lld of scratch buffer %u, which has %lld elements (lane %u)",
+                    (long long)at, a->no, (long long)m->scratch[a->no].n, l);
         return at;
     }
-    if (a->kind == MEM_PARAMS) *no = (uint32_t)good(m, s, a->which, 0, "a buffer number")->v.i;
+    if (a->kind == MEM_PARAMS) *no = (uint32_t)lin_good(m, s, a->which, 0, "a buffer number")->v.i;
     const struct ref_buf *b = &m->global[*no].b;
     int64_t n = (int64_t)b->bytes / dtype_info[a->dt].bytes;
     if (at < 0 || at >= n)
-        bad_step(m, s, "element %lld of buffer %s, which has %lld elements (lane %u)", (long long)at,
-                 global_name(m, *no, buf), (long long)n, l);
+        lin_bad(m, s, "element %lld of buffer %s, which has %lld elements (lane %u)", (long long)at,
+                global_name(m, *no, buf), (long long)n, l);
     return at;
 }
 
 /* An element of scratch memory: the thread's own, or a shared one after a look at who else touched it. */
-static struct elem *scratch_at(struct machine *m, const struct step *s, uint32_t no, int64_t at, bool write) {
+struct elem *lin_scratch(struct machine *m, const struct step *s, uint32_t no, int64_t at, bool write) {
     struct scratch *c = &m->scratch[no];
     if (!c->shadow) return &c->e[at + (m->me ? (m->me - 1) * c->n : 0)];
     struct shadow *h = &c->shadow[at];
     if (h->flight)
-        bad_step(m, s, "%s element %lld of shared buffer %u, which thread %d is still copying to",
-                 write ? "writes" : "reads", (long long)at, no, h->writer - 1);
+        lin_bad(m, s, "%s element %lld of shared buffer %u, which thread %d is still copying to",
+                write ? "writes" : "reads", (long long)at, no, h->writer - 1);
     for (uint32_t g = 0; write && g * MMA_GROUP < m->lin->threads && m->group == MMA_GROUP; g++)
         if (h->held[g] > m->threads[g * MMA_GROUP].mma_over)
-            bad_step(m, s, "writes element %lld of shared buffer %u, which matrix instructions still read",
-                     (long long)at, no);
+            lin_bad(m, s, "writes element %lld of shared buffer %u, which matrix instructions still read",
+                    (long long)at, no);
     if (h->writer && h->wrote == m->barriers && h->writer != m->me)
-        bad_step(m, s, "%s element %lld of shared buffer %u, which thread %d wrote; no barrier is between",
-                 write ? "writes" : "reads", (long long)at, no, h->writer - 1);
+        lin_bad(m, s, "%s element %lld of shared buffer %u, which thread %d wrote; no barrier is between",
+                write ? "writes" : "reads", (long long)at, no, h->writer - 1);
     if (write && h->reader && h->read == m->barriers && h->reader != m->me)
-        bad_step(m, s, "writes element %lld of shared buffer %u, which %s reads; no barrier is between",
-                 (long long)at, no, h->reader < 0 ? "more than one thread" : "another thread");
+        lin_bad(m, s, "writes element %lld of shared buffer %u, which %s reads; no barrier is between",
+                (long long)at, no, h->reader < 0 ? "more than one thread" : "another thread");
     if (write)
         h->writer = m->me, h->wrote = m->barriers;
     else
@@ -640,66 +535,28 @@ static struct elem *scratch_at(struct machine *m, const struct step *s, uint32_t
     return &c->e[at];
 }
 
-/* ---- run: copies that take their time ---------------------------------------------------------------- */
-
-static void begin_copy(struct machine *m, struct step *s) {
-    struct thread *t = &m->threads[m->me - 1];
-    struct access to = s->mem;
-    for (unsigned l = 0; l < to.lanes; l++) {
-        uint32_t no, from_no;
-        int64_t at = address(m, s, l, &no);
-        struct flight f = {.no = no, .group = t->groups, .at = at};
-        scratch_at(m, s, no, at, true);
-        m->scratch[no].shadow[at].flight = true;
-        if (s->u->nsrc < 3 || good(m, s, s->src[2], l, "a gate")->v.i) {
-            s->mem = s->from;
-            int64_t x = address(m, s, l, &from_no);
-            note_read(m, s, from_no, x);
-            f.e.v = ref_read((enum dtype)to.dt, (char *)m->global[from_no].b.p + x * dtype_info[to.dt].bytes);
-            s->mem = to;
-        }
-        vec_push(m->arena, &t->flight, f);
-    }
-}
-
-/* What was begun before the last n groups is there. */
-static void wait_copies(struct machine *m, int64_t n) {
-    struct thread *t = &m->threads[m->me - 1];
-    uint32_t keep = 0;
-    for (uint32_t i = 0; i < t->flight.n; i++) {
-        struct flight *f = &t->flight.p[i];
-        if ((int64_t)f->group + n >= t->groups) {
-            t->flight.p[keep++] = *f;
-            continue;
-        }
-        struct shadow *h = &m->scratch[f->no].shadow[f->at];
-        m->scratch[f->no].e[f->at] = f->e;
-        h->flight = false, h->wrote = m->barriers;
-    }
-    t->flight.n = keep;
-}
-
 static struct elem load_lane(struct machine *m, const struct step *s, unsigned l) {
-    if (s->u->op == OP_GLOAD && !good(m, s, s->src[2], l, "a gate")->v.i) return *lane(m, s->src[1], l);
+    if (s->u->op == OP_GLOAD && !lin_good(m, s, s->src[2], l, "a gate")->v.i)
+        return *lin_lane(m, s->src[1], l);
     uint32_t no;
-    int64_t at = address(m, s, l, &no);
-    if (s->mem.kind == MEM_LOCAL) return *scratch_at(m, s, no, at, false);
-    note_read(m, s, no, at);
+    int64_t at = lin_address(m, s, l, &no);
+    if (s->mem.kind == MEM_LOCAL) return *lin_scratch(m, s, no, at, false);
+    lin_note_read(m, s, no, at);
     enum dtype dt = (enum dtype)s->mem.dt;
     return (struct elem){ref_read(dt, (char *)m->global[no].b.p + at * dtype_info[dt].bytes), FINE};
 }
 
 static void store_lane(struct machine *m, const struct step *s, unsigned l) {
-    if (s->u->nsrc > 2 && !good(m, s, s->src[2], l, "a gate")->v.i) return;
+    if (s->u->nsrc > 2 && !lin_good(m, s, s->src[2], l, "a gate")->v.i) return;
     uint32_t no;
-    int64_t at = address(m, s, l, &no);
+    int64_t at = lin_address(m, s, l, &no);
     enum dtype dt = (enum dtype)s->mem.dt;
     bool add = s->u->op == OP_STORE_ADD;
-    struct elem e = *lane(m, s->src[1], l);
-    struct elem *here = s->mem.kind == MEM_LOCAL ? scratch_at(m, s, no, at, true) : NULL;
+    struct elem e = *lin_lane(m, s->src[1], l);
+    struct elem *here = s->mem.kind == MEM_LOCAL ? lin_scratch(m, s, no, at, true) : NULL;
     char *p = here ? NULL : (char *)m->global[no].b.p + at * dtype_info[dt].bytes;
     if (!here) {
-        good(m, s, s->src[1], l, "the value stored");
+        lin_good(m, s, s->src[1], l, "the value stored");
         note_write(m, s, no, at);
     }
     if (add) {
@@ -728,14 +585,14 @@ static void run_value(struct machine *m, const struct step *s) {
         return;
     case OP_EXTRACT:
         if (u->arg.i < 0 || u->arg.i >= s->src[0].lanes)
-            bad_step(m, s, "lane %lld of %d", (long long)u->arg.i, s->src[0].lanes);
-        *out = *lane(m, s->src[0], (unsigned)u->arg.i);
+            lin_bad(m, s, "lane %lld of %d", (long long)u->arg.i, s->src[0].lanes);
+        *out = *lin_lane(m, s->src[0], (unsigned)u->arg.i);
         return;
     case OP_HRED: *out = hred(m, s); return;
     case OP_PARAMS: {
-        int64_t no = u->arg.param.slot + good(m, s, s->src[0], 0, "a buffer number")->v.i;
+        int64_t no = u->arg.param.slot + lin_good(m, s, s->src[0], 0, "a buffer number")->v.i;
         if (no < 0 || no >= m->nglobal || !m->global[no].b.p)
-            bad_step(m, s, "picks buffer %lld; %u buffers were given", (long long)no, m->nglobal);
+            lin_bad(m, s, "picks buffer %lld; %u buffers were given", (long long)no, m->nglobal);
         *out = (struct elem){{.i = no}, FINE};
         return;
     }
@@ -745,14 +602,15 @@ static void run_value(struct machine *m, const struct step *s) {
 }
 
 /* Runs one entry; returns the next. */
-static uint32_t run_step(struct machine *m, uint32_t at) {
+uint32_t lin_step(struct machine *m, uint32_t at) {
     struct step *s = &m->step[at], *open;
     switch (s->u->op) {
     case OP_RANGE:
-        m->loop[s->loop] = (struct loop){0, good(m, s, s->src[0], 0, "the size of a loop")->v.i};
+        m->loop[s->loop] = (struct loop){0, lin_good(m, s, s->src[0], 0, "the size of a loop")->v.i};
         m->v[s->out.at] = (struct elem){{.i = 0}, FINE};
         return m->loop[s->loop].size > 0 ? at + 1 : s->partner + 1;
-    case OP_IF: return good(m, s, s->src[0], 0, "the condition of a branch")->v.i ? at + 1 : s->partner + 1;
+    case OP_IF:
+        return lin_good(m, s, s->src[0], 0, "the condition of a branch")->v.i ? at + 1 : s->partner + 1;
     case OP_ELSE: return s->partner; /* the end of the first side */
     case OP_END:
         open = &m->step[s->partner];
@@ -760,9 +618,9 @@ static uint32_t run_step(struct machine *m, uint32_t at) {
         m->v[open->out.at].v.i = m->loop[open->loop].count;
         return s->partner + 1;
     case OP_PREFETCH: return at + 1;
-    case OP_COPY: begin_copy(m, s); return at + 1;
+    case OP_COPY: lin_begin_copy(m, s); return at + 1;
     case OP_TOKEN: m->threads[m->me - 1].groups++; return at + 1;
-    case OP_WAIT: wait_copies(m, s->u->arg.i); return at + 1;
+    case OP_WAIT: lin_wait_copies(m, s->u->arg.i); return at + 1;
     case OP_MMA_BEGIN:
     case OP_PUBLISH: return at + 1;
     case OP_MMA_END: m->threads[m->me - 1].mma_begun++; return at + 1;
@@ -776,211 +634,9 @@ static uint32_t run_step(struct machine *m, uint32_t at) {
         for (unsigned l = 0; l < s->mem.lanes; l++) store_lane(m, s, l);
         return at + 1;
     case OP_SET:
-        for (unsigned l = 0; l < s->out.lanes; l++) m->v[s->out.at + l] = *lane(m, s->src[1], l);
+        for (unsigned l = 0; l < s->out.lanes; l++) m->v[s->out.at + l] = *lin_lane(m, s->src[1], l);
         return at + 1;
     default: run_value(m, s); return at + 1;
-    }
-}
-
-/* ---- run: threads ---------------------------------------------------------------------------------- */
-
-static bool is_meeting(const struct machine *m, uint32_t at) {
-    uint16_t op = m->step[at].u->op;
-    return op == OP_FRAG || op == OP_MMA;
-}
-
-/* Puts the values and loops of thread i in the machine's place, or back. */
-static void as_thread(struct machine *m, uint32_t i, bool enter) {
-    struct thread *t = &m->threads[i];
-    struct elem *v = m->v;
-    struct loop *loop = m->loop;
-    m->v = t->v, m->loop = t->loop;
-    t->v = v, t->loop = loop;
-    m->me = enter ? (int32_t)i + 1 : 0;
-}
-
-/* Thread i runs until it stands at a barrier, a meeting of its warp, or the end of the threads' program. */
-static void run_thread(struct machine *m, uint32_t i, uint32_t end) {
-    struct thread *t = &m->threads[i];
-    as_thread(m, i, true);
-    while (t->at != end && m->step[t->at].u->op != OP_BARRIER && !is_meeting(m, t->at))
-        t->at = run_step(m, t->at);
-    as_thread(m, i, false);
-}
-
-static void run_frag(struct machine *m, const struct step *s, uint32_t first) {
-    struct elem row[4][8][8];
-    for (uint32_t l = 0; l < MMA_LANES; l++) {
-        as_thread(m, first + l, true);
-        for (unsigned k = 0; k < 8; k++) {
-            uint32_t no;
-            int64_t at = address(m, s, k, &no);
-            if (k == 0 && at * dtype_info[s->mem.dt].bytes % 16)
-                bad_step(m, s, "element %lld is not at a multiple of 16 bytes", (long long)at);
-            row[l / 8][l % 8][k] = *scratch_at(m, s, no, at, false);
-        }
-        as_thread(m, first + l, false);
-    }
-    for (uint32_t l = 0; l < MMA_LANES; l++)
-        for (unsigned w = 0; w < 4; w++) {
-            unsigned r = l / 4, k = l % 4 * 2;
-            uint16_t two[2];
-            struct elem *out = &m->threads[first + l].v[s->out.at + w];
-            out->bad = FINE;
-            for (unsigned e = 0; e < 2; e++) {
-                const struct elem *x = s->u->arg.i ? &row[w][k + e][r] : &row[w][r][k + e];
-                ref_write((enum dtype)s->mem.dt, &two[e], x->v);
-                if (x->bad) out->bad = x->bad;
-            }
-            out->v.i = (int64_t)two[1] << 16 | two[0];
-        }
-}
-
-/* Element r of an operand, which holds two of 16 bits in a word. */
-static struct elem operand_elem(enum dtype dt, const struct elem *v, unsigned r) {
-    if (dtype_info[dt].bytes != 2) return v[r];
-    uint16_t half = (uint16_t)(v[r / 2].v.i >> 16 * (r % 2));
-    return (struct elem){ref_read(dt, &half), v[r / 2].bad};
-}
-
-/* Operands and accumulators of the warp as matrices, gathered or given back. */
-static void mma_side(struct machine *m, const struct step *s, uint32_t first, unsigned operand,
-                     struct elem x[16][16], bool give) {
-    struct mma_map map = mma_map((enum mma)s->u->arg.mma.instr, operand);
-    for (uint32_t l = 0; l < MMA_LANES; l++)
-        for (unsigned r = 0; r < map.regs; r++) {
-            int at[3];
-            mma_place(&map, l, r, at);
-            bool acc = operand == MMA_D;
-            const struct slot *in = &s->many[acc ? r / s->many[0].lanes : s->u->nsrc - 2 + operand];
-            struct elem *e = &m->threads[first + l].v[in->at + (acc ? r % s->many[0].lanes : 0)];
-            struct elem *o = &x[at[operand == MMA_B ? MMA_K : MMA_M]][at[operand == MMA_A ? MMA_K : MMA_N]];
-            if (give)
-                *e = *o;
-            else
-                *o = acc ? *e : operand_elem(mma_info[s->u->arg.mma.instr].in, e, r);
-        }
-}
-
-static void run_mma(struct machine *m, const struct step *s, uint32_t first) {
-    const struct mma_info *i = &mma_info[s->u->arg.mma.instr];
-    struct elem a[16][16], b[16][16], d[16][16];
-    mma_side(m, s, first, MMA_A, a, false);
-    mma_side(m, s, first, MMA_B, b, false);
-    mma_side(m, s, first, MMA_D, d, false);
-    for (int y = 0; y < i->size[MMA_M]; y++)
-        for (int x = 0; x < i->size[MMA_N]; x++) {
-            struct elem *e = &d[y][x];
-            for (int k = 0; k < i->size[MMA_K]; k++) {
-                e->v.f += a[y][k].v.f * b[k][x].v.f;
-                if (!e->bad) e->bad = a[y][k].bad ? a[y][k].bad : b[k][x].bad;
-            }
-            e->v.f = ref_round(i->acc, e->v.f);
-        }
-    mma_side(m, s, first, MMA_D, d, true);
-}
-
-/* Element (p, k) of the tile at `s->mem`, which all threads of the group must name alike. */
-static struct elem *tile_at(struct machine *m, const struct step *s, uint32_t first, int64_t base,
-                            uint32_t no, int rows, int64_t p, int64_t k) {
-    int64_t w = 128 / dtype_info[s->mem.dt].bytes;
-    int64_t at = base + (rows ? k * w + p % w + p / w * rows * w : p * w + k);
-    if (at < 0 || at >= m->scratch[no].n)
-        bad_step(m, s, "element %lld is outside of shared buffer %u", (long long)at, no);
-    struct elem *e = scratch_at(m, s, no, at, false);
-    m->scratch[no].shadow[at].held[first / MMA_GROUP] = (uint16_t)(m->threads[first].mma_begun + 1);
-    return e;
-}
-
-static void read_tile(struct machine *m, struct step *s, uint32_t first, int operand, struct elem *out) {
-    const int *size = mma_info[s->u->arg.mma.instr].size;
-    int n = size[operand == MMA_A ? MMA_M : MMA_N];
-    struct access mem = s->mem;
-    int64_t base = 0;
-    uint32_t no = 0;
-    if (operand == MMA_B) s->mem = s->from;
-    for (uint32_t l = MMA_GROUP; l-- > 0;) {
-        as_thread(m, first + l, true);
-        int64_t at = address(m, s, 0, &no);
-        if (l < MMA_GROUP - 1 && at != base) bad_step(m, s, "threads of the group name different tiles");
-        base = at;
-        for (int i = 0; i < n * size[MMA_K] && !l; i++)
-            out[i] = *tile_at(m, s, first, base, no, s->u->arg.mma.rows[operand], i / size[MMA_K],
-                              i % size[MMA_K]);
-        as_thread(m, first + l, false);
-    }
-    s->mem = mem;
-}
-
-static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
-    enum mma instr = (enum mma)s->u->arg.mma.instr;
-    const struct mma_info *i = &mma_info[instr];
-    struct mma_map map = mma_map(instr, MMA_D);
-    int k = i->size[MMA_K];
-    struct arena_mark mark = arena_mark(m->arena);
-    struct elem *a = arena_array(m->arena, struct elem, i->size[MMA_M] * k),
-                *b = arena_array(m->arena, struct elem, i->size[MMA_N] * k);
-    read_tile(m, s, first, MMA_A, a);
-    read_tile(m, s, first, MMA_B, b);
-    for (uint32_t l = 0; l < MMA_GROUP; l++)
-        for (unsigned r = 0; r < map.regs; r++) {
-            int at[3];
-            mma_place(&map, l, r, at);
-            unsigned lanes = s->many[0].lanes;
-            struct elem *e = &m->threads[first + l].v[s->many[r / lanes].at + r % lanes];
-            for (int j = 0; j < k; j++) {
-                const struct elem *x = &a[at[MMA_M] * k + j], *y = &b[at[MMA_N] * k + j];
-                e->v.f += x->v.f * y->v.f;
-                if (!e->bad) e->bad = x->bad ? x->bad : y->bad;
-            }
-            e->v.f = ref_round(i->acc, e->v.f);
-        }
-    arena_release(m->arena, mark);
-}
-
-/* A warp runs until its threads stand at a barrier or at the end. */
-static void run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end) {
-    for (;;) {
-        for (uint32_t i = 0; i < n; i++) run_thread(m, first + i, end);
-        uint32_t at = m->threads[first].at;
-        if (at == end || !is_meeting(m, at)) return;
-        struct step *s = &m->step[at];
-        for (uint32_t i = 0; i < n; i++)
-            if (m->threads[first + i].at != at)
-                bad_step(m, s, "thread %u of the warp is not here with the others", first + i);
-        if (s->u->op == OP_FRAG)
-            run_frag(m, s, first);
-        else if (n == MMA_GROUP)
-            run_group_mma(m, s, first);
-        else
-            run_mma(m, s, first);
-        for (uint32_t i = 0; i < n; i++) m->threads[first + i].at++;
-    }
-}
-
-/* All threads of the block, from the LANE range to its END. Returns the entry after it. */
-static uint32_t run_threads(struct machine *m, uint32_t at) {
-    const struct step *s = &m->step[at];
-    uint32_t n = m->lin->threads, end = s->partner;
-    for (uint32_t i = 0; i < n; i++) {
-        memcpy(m->threads[i].v, m->v, m->init.n * sizeof *m->v);
-        m->threads[i].v[s->out.at] = (struct elem){{.i = i}, FINE};
-        m->threads[i].at = at + 1;
-        m->threads[i].flight.n = m->threads[i].groups = 0;
-        m->threads[i].mma_begun = m->threads[i].mma_over = 0;
-    }
-    for (;;) {
-        uint32_t group = m->group ? m->group : MMA_LANES;
-        for (uint32_t i = 0; i < n; i += group) run_warp(m, i, RG_MIN(n - i, group), end);
-        uint32_t where = m->threads[0].at;
-        for (uint32_t i = 1; i < n; i++)
-            if (m->threads[i].at != where)
-                bad_step(m, &m->step[m->threads[i].at],
-                         "thread %u stands here and thread 0 at entry %u: not all come to this barrier", i,
-                         where);
-        if (where == end) return end + 1;
-        m->barriers++;
-        for (uint32_t i = 0; i < n; i++) m->threads[i].at++;
     }
 }
 
@@ -1006,7 +662,7 @@ static void run_iteration(struct machine *m, int64_t t) {
     }
     while (at < end) {
         const uop *u = m->step[at].u;
-        at = u->op == OP_RANGE && u->arg.range.kind == AX_LANE ? run_threads(m, at) : run_step(m, at);
+        at = u->op == OP_RANGE && u->arg.range.kind == AX_LANE ? lin_threads(m, at) : lin_step(m, at);
     }
 }
 

@@ -18,19 +18,8 @@ enum {
     MOST_THREADS = 1024, /* of a block that shares loops, on CUDA */
     LOCAL_BYTES = 256,   /* scratch up to this is an array of the thread */
     PIECE_BYTES = 16,
-    SHARED_BYTES =
-        16 << 10, /* of a block, for what its threads tell each other; half of what OpenCL promises */
 };
 
-/* The words of a language. */
-struct dialect {
-    bool cl;                          /* OpenCL C; else CUDA C */
-    const char *thread, *group;       /* numbers of the thread in its block, of the block */
-    const char *item, *items;         /* number of the thread in all, how many there are */
-    const char *barrier;              /* until all threads of the block are here */
-    const char *global, *shared;      /* memory of all, of a block */
-    const char *restricted, *aligned; /* a pointer that shares nothing; of an array for pieces */
-};
 static const struct dialect cuda_c = {
     .thread = "threadIdx.x",
     .group = "blockIdx.x",
@@ -56,23 +45,7 @@ static const struct dialect opencl_c = {
     .aligned = "__attribute__((aligned(16)))",
 };
 
-struct gpu {
-    struct render r;
-    const struct dialect *d;
-    VEC(struct text *) lane; /* by slot of r: the lanes of the latest evaluation */
-    spread_vec spread;
-    row_vec row;
-    const struct spread *open; /* the shared loop that we are in */
-    const char *turn;          /* which of its values this thread is at, counted from 0 */
-    bool guarded;              /* not all threads have as many values */
-    bool meet, many;           /* many: buffers are chosen by number */
-    bool lanes;                /* a block program: threads have values of their own */
-    uint32_t block, team;      /* threads of a block; of them, those that share an iteration of the grid */
-    const char *member;        /* number of the thread among them */
-    int64_t scratch;
-};
-
-static void bad(struct gpu *c, const uop *n, const char *why) {
+void gpu_bad(struct gpu *c, const uop *n, const char *why) {
     err_throw(c->r.ir->err, RG_EINTERNAL, "kernel %s, entry %u (%s): %s; this is a bug in ridge",
               c->r.lin->name, c->r.pos, op_info[n->op].name, why);
 }
@@ -87,18 +60,18 @@ static struct text **slot(struct gpu *c, const uop *n) {
     return &c->lane.p[c->r.slot[n->id] - 1];
 }
 
-static struct text *new_lanes(struct gpu *c, const uop *n) {
+struct text *gpu_new_lanes(struct gpu *c, const uop *n) {
     struct text *t = arena_array(c->r.a, struct text, n->lanes);
     *slot(c, n) = t;
     return t;
 }
 
 static void one_name(struct gpu *c, const uop *n, const char *name) {
-    *new_lanes(c, n) = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
+    *gpu_new_lanes(c, n) = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
 }
 
 /* Lane i; a scalar is the same in each. */
-static struct text operand(struct gpu *c, const uop *n, unsigned i) {
+struct text gpu_operand(struct gpu *c, const uop *n, unsigned i) {
     struct text t;
     switch (n->op) {
     case OP_CONST: t = constant(&c->r, (enum dtype)n->dt, n->arg); break;
@@ -106,7 +79,7 @@ static struct text operand(struct gpu *c, const uop *n, unsigned i) {
     case OP_LANES: return constant(&c->r, (enum dtype)n->dt, ARG_INT(i));
     default: {
         const struct text *v = *slot(c, n);
-        if (!v) bad(c, n, "is used before it is evaluated");
+        if (!v) gpu_bad(c, n, "is used before it is evaluated");
         t = v[n->lanes > 1 ? i : 0];
     }
     }
@@ -129,7 +102,7 @@ static struct text hred(struct gpu *c, const uop *n) {
     struct text *e = arena_array(c->r.a, struct text, v->lanes);
     bool moving = false;
     for (unsigned i = 0; i < v->lanes; i++) {
-        e[i] = operand(c, v, i);
+        e[i] = gpu_operand(c, v, i);
         moving |= e[i].moving;
         e[i].node = NULL;
     }
@@ -146,15 +119,6 @@ static struct text hred(struct gpu *c, const uop *n) {
 
 /* ---- memory ------------------------------------------------------------------------------------------ */
 
-struct place { /* INDEX, resolved */
-    enum dtype dt;
-    unsigned lanes, piece;    /* piece: elements that can be moved at once */
-    const char *base, *space; /* space: which memory, a word before types */
-    const uop *index;
-    struct text at; /* of a scalar index */
-    bool panels;    /* pieces change places (union arg, mem) */
-};
-
 /* CUDA's pointers do not say it; memory of one thread needs no word. */
 static const char *space_of(const struct gpu *c, const uop *buf) {
     if (!c->d->cl) return "";
@@ -170,14 +134,14 @@ static struct text place_in_row(struct gpu *c, const uop *index, const struct ro
     str_printf(&s, "%s * %lld + %lld", c->turn, (long long)row->step, (long long)f.k);
     for (uint32_t i = 0; i < f.n; i++)
         if (f.t[i].atom != c->r.lin->u[c->open->begin])
-            str_printf(&s, " + %s * %lld", operand(c, f.t[i].atom, 0).s, (long long)f.t[i].coef);
+            str_printf(&s, " + %s * %lld", gpu_operand(c, f.t[i].atom, 0).s, (long long)f.t[i].coef);
     return (struct text){.s = s.p, .dt = index->dt, .lanes = 1};
 }
 
-static struct place place_of(struct gpu *c, const uop *n) {
-    if (n->op != OP_INDEX) bad(c, n, "is not an INDEX");
+struct place gpu_place(struct gpu *c, const uop *n) {
+    if (n->op != OP_INDEX) gpu_bad(c, n, "is not an INDEX");
     struct text **base = slot(c, n->src[0]);
-    if (!*base) bad(c, n->src[0], "is not a buffer of this kernel");
+    if (!*base) gpu_bad(c, n->src[0], "is not a buffer of this kernel");
     struct place p = {.dt = (enum dtype)n->src[0]->dt,
                       .lanes = n->lanes,
                       .piece = 1,
@@ -188,7 +152,7 @@ static struct place place_of(struct gpu *c, const uop *n) {
     const struct row *row = row_of(&c->row, n->src[0]);
     if (row) p.at = place_in_row(c, p.index, row);
     if (p.index->lanes > 1 || row) return p;
-    p.at = operand(c, p.index, 0);
+    p.at = gpu_operand(c, p.index, 0);
     if (p.lanes > 1) p.at = named(&c->r, p.at);
     for (unsigned k = 2;
          k * dtype_info[p.dt].bytes <= PIECE_BYTES && p.lanes % k == 0 && uop_divides(p.index, k); k *= 2)
@@ -198,14 +162,14 @@ static struct place place_of(struct gpu *c, const uop *n) {
 
 /* Where element i of the access stands. */
 static const char *offset(struct gpu *c, const struct place *p, unsigned i) {
-    const char *at = p->index->lanes > 1 ? operand(c, p->index, i).s
+    const char *at = p->index->lanes > 1 ? gpu_operand(c, p->index, i).s
                      : i                 ? fmt(&c->r, "%s + %u", p->at.s, i)
                                          : p->at.s;
     return p->panels ? fmt(&c->r, "in_panel<%u>(%s)", dtype_info[p->dt].bytes, at) : at;
 }
 
 /* Element i of the access as an lvalue. */
-static const char *element(struct gpu *c, const struct place *p, unsigned i) {
+const char *gpu_element(struct gpu *c, const struct place *p, unsigned i) {
     return fmt(&c->r, "%s[%s]", p->base, offset(c, p, i));
 }
 
@@ -237,27 +201,28 @@ static void load_pieces(struct gpu *c, const struct place *p, const struct text 
             line(&c->r, "const %s %s = %s;", t, name, from);
         for (unsigned k = 0; k < p->piece; k++)
             out[i + k].s = gated(c, p, fmt(&c->r, c->d->cl ? "%s.s%x" : "%s.v[%u]", name, k), gate,
-                                 alt ? operand(c, alt, i + k) : (struct text){0});
+                                 alt ? gpu_operand(c, alt, i + k) : (struct text){0});
     }
 }
 
 static void load(struct gpu *c, const uop *n, struct text *out) {
-    struct place p = place_of(c, n->src[0]);
+    struct place p = gpu_place(c, n->src[0]);
     const uop *alt = n->op == OP_GLOAD ? n->src[1] : NULL, *gate = n->op == OP_GLOAD ? n->src[2] : NULL;
     for (unsigned i = 0; i < p.lanes; i++) out[i] = (struct text){.dt = (uint8_t)p.dt, .lanes = 1};
     struct text g = {0};
-    if (gate && gate->lanes == 1) g = p.lanes > 1 ? named(&c->r, operand(c, gate, 0)) : operand(c, gate, 0);
+    if (gate && gate->lanes == 1)
+        g = p.lanes > 1 ? named(&c->r, gpu_operand(c, gate, 0)) : gpu_operand(c, gate, 0);
     if (p.piece > 1 && (!gate || gate->lanes == 1)) return load_pieces(c, &p, gate ? &g : NULL, alt, out);
     for (unsigned i = 0; i < p.lanes; i++) {
-        if (gate && gate->lanes > 1) g = operand(c, gate, i);
-        out[i].s =
-            gated(c, &p, element(c, &p, i), gate ? &g : NULL, alt ? operand(c, alt, i) : (struct text){0});
+        if (gate && gate->lanes > 1) g = gpu_operand(c, gate, i);
+        out[i].s = gated(c, &p, gpu_element(c, &p, i), gate ? &g : NULL,
+                         alt ? gpu_operand(c, alt, i) : (struct text){0});
     }
 }
 
 static void store_one(struct gpu *c, const uop *n, const struct place *p, unsigned i) {
-    const char *at = element(c, p, i);
-    struct text v = operand(c, n->src[1], i);
+    const char *at = gpu_element(c, p, i);
+    struct text v = gpu_operand(c, n->src[1], i);
     if (n->op == OP_STORE) {
         line(&c->r, "%s = %s;", at, bare(&c->r, v.s));
     } else if (c->meet && n->src[0]->src[0]->op != OP_LOCAL) {
@@ -276,22 +241,22 @@ static void store_piece(struct gpu *c, const uop *n, const struct place *p, unsi
     struct str s;
     str_init(&s, c->r.a);
     for (unsigned k = 0; k < p->piece; k++)
-        str_printf(&s, "%s(%s)%s", k ? ", " : "", elem_type(p->dt), operand(c, n->src[1], i + k).s);
+        str_printf(&s, "%s(%s)%s", k ? ", " : "", elem_type(p->dt), gpu_operand(c, n->src[1], i + k).s);
     line(&c->r, c->d->cl ? "*(%s%s *)(%s + %s) = (%s)(%s);" : "*(%s%s *)(%s + %s) = %s{{%s}};", p->space, t,
          p->base, offset(c, p, i), t, s.p);
 }
 
 static void store(struct gpu *c, const uop *n) {
-    struct place p = place_of(c, n->src[0]);
+    struct place p = gpu_place(c, n->src[0]);
     const uop *gate = n->nsrc > 2 ? n->src[2] : NULL;
     bool local = n->src[0]->src[0]->op == OP_LOCAL, single = c->block && !c->lanes && !c->open && !local;
-    if (n->src[1]->dt != p.dt) bad(c, n, "stores a value of another type than the buffer's");
+    if (n->src[1]->dt != p.dt) gpu_bad(c, n, "stores a value of another type than the buffer's");
     if (single) line(&c->r, "if (%s == 0) {", c->member), c->r.indent++;
-    if (gate && gate->lanes == 1) line(&c->r, "if (%s) {", operand(c, gate, 0).s), c->r.indent++;
+    if (gate && gate->lanes == 1) line(&c->r, "if (%s) {", gpu_operand(c, gate, 0).s), c->r.indent++;
     bool by_lane = gate && gate->lanes > 1;
     unsigned step = by_lane || n->op == OP_STORE_ADD ? 1 : p.piece;
     for (unsigned i = 0; i < p.lanes; i += step) {
-        if (by_lane) line(&c->r, "if (%s) {", operand(c, gate, i).s), c->r.indent++;
+        if (by_lane) line(&c->r, "if (%s) {", gpu_operand(c, gate, i).s), c->r.indent++;
         if (step > 1)
             store_piece(c, n, &p, i);
         else
@@ -302,107 +267,6 @@ static void store(struct gpu *c, const uop *n) {
     if (single) c->r.indent--, line(&c->r, "}");
 }
 
-/* ---- threads of a block: copies, matrix instructions ---------------------------------------------------- */
-
-/* In pieces of 16 bytes, or element by element, as the hardware copies on its own; smaller ones are moved here. */
-static void copy(struct gpu *c, const uop *n) {
-    struct place to = place_of(c, n->src[0]), from = place_of(c, n->src[1]);
-    const uop *gate = n->nsrc > 2 ? n->src[2] : NULL;
-    unsigned bytes = dtype_info[to.dt].bytes, piece = RG_MIN(to.piece, from.piece);
-    if (gate && gate->lanes > 1) piece = 1;
-    if (piece * bytes < 4) piece = 1;
-    for (unsigned i = 0; i < to.lanes; i += piece) {
-        const char *g = gate ? operand(c, gate, i).s : "true", *d = element(c, &to, i),
-                   *s = element(c, &from, i);
-        if (piece * bytes >= 4)
-            line(&c->r, "copy_%u(&%s, &%s, %s);", piece * bytes, d, s, g);
-        else
-            line(&c->r, "%s = %s ? %s : (%s)0;", d, g, s, elem_type(to.dt));
-    }
-}
-
-/* Four words, two elements in each. */
-static void frag(struct gpu *c, const uop *n) {
-    struct place p = place_of(c, n->src[0]);
-    struct text *t = new_lanes(c, n);
-    const char *name = fmt(&c->r, "f%u", c->r.pos);
-    line(&c->r, "u32 %s_0, %s_1, %s_2, %s_3; frag%s(%s_0, %s_1, %s_2, %s_3, &%s);", name, name, name, name,
-         n->arg.i ? "_turned" : "", name, name, name, name, element(c, &p, 0));
-    for (unsigned i = 0; i < n->lanes; i++)
-        t[i] = (struct text){
-            .s = fmt(&c->r, "%s_%u", name, i), .node = n, .dt = DT_U32, .lanes = 1, .atom = true};
-}
-
-/* Register w of an operand. */
-static const char *word(struct gpu *c, const uop *n, unsigned w) {
-    return n->dt == DT_F32 ? fmt(&c->r, "tf32(%s)", operand(c, n, w).s) : operand(c, n, w).s;
-}
-
-/* A group of warps reads its operands from shared memory. */
-static const char *tile_of(struct gpu *c, const uop *index, int rows) {
-    struct place p = place_of(c, index);
-    return fmt(&c->r, "tile(%s + %s, %u)", p.base, p.at.s, rows * 128);
-}
-
-static void group_mma(struct gpu *c, const uop *n) {
-    const struct mma_info *info = &mma_info[n->arg.mma.instr];
-    unsigned lanes = n->src[0]->lanes, cells = (n->nsrc - 2) * lanes;
-    struct str op, arg;
-    str_init(&op, c->r.a), str_init(&arg, c->r.a);
-    str_printf(&op, "{ .reg .pred p; setp.eq.u32 p, 0, 0; %s {", info->ptx);
-    for (unsigned i = 0; i < cells; i++) {
-        str_printf(&op, "%s%%%u", i ? ", " : "", i);
-        str_printf(&arg, "%s\"+f\"(%s)", i ? ", " : "", operand(c, n->src[i / lanes], i % lanes).s);
-    }
-    str_printf(&op, "}, %%%u, %%%u, p, 1, 1, %d, %d; }", cells, cells + 1, n->arg.mma.rows[0] != 0,
-               n->arg.mma.rows[1] != 0);
-    line(&c->r, "asm volatile(\"%s\" : %s : \"l\"(%s), \"l\"(%s));", op.p, arg.p,
-         tile_of(c, n->src[n->nsrc - 2], n->arg.mma.rows[0]),
-         tile_of(c, n->src[n->nsrc - 1], n->arg.mma.rows[1]));
-}
-
-/* What they left in the accumulators is read after this and not before. */
-static void mma_wait(struct gpu *c, const uop *n) {
-    line(&c->r, "groups_wait<%lld>();", (long long)n->arg.i);
-    if (n->arg.i) return;
-    for (uint32_t i = 0; i < c->r.lin->n; i++) {
-        const uop *m = c->r.lin->u[i];
-        for (uint32_t k = 0; k + 2 < m->nsrc && m->op == OP_MMA; k++)
-            for (unsigned l = 0; l < m->src[k]->lanes; l++)
-                line(&c->r, "asm volatile(\"\" : \"+f\"(%s));", operand(c, m->src[k], l).s);
-    }
-}
-
-static void mma(struct gpu *c, const uop *n) {
-    const struct mma_info *info = &mma_info[n->arg.mma.instr];
-    if (mma_from_shared((enum mma)n->arg.mma.instr)) {
-        group_mma(c, n);
-        return;
-    }
-    const uop *a = n->src[n->nsrc - 2], *b = n->src[n->nsrc - 1];
-    unsigned count = (unsigned)info->count, cells = (n->nsrc - 2) * n->src[0]->lanes;
-    unsigned na = a->lanes, nb = b->lanes / count, nd = cells / count;
-    for (unsigned k = 0; k < count; k++) {
-        struct str op, arg;
-        str_init(&op, c->r.a), str_init(&arg, c->r.a);
-        str_printf(&op, "%s {", info->ptx);
-        for (unsigned i = 0; i < nd; i++) {
-            unsigned e = k * nd + i, lanes = n->src[0]->lanes;
-            str_printf(&op, "%s%%%u", i ? ", " : "", i);
-            str_printf(&arg, "%s\"+f\"(%s)", i ? ", " : "", operand(c, n->src[e / lanes], e % lanes).s);
-        }
-        str_add(&arg, " : ");
-        for (unsigned i = 0; i < na + nb; i++) {
-            str_printf(&op, "%s%%%u", i == 0 || i == na ? "}, {" : ", ", nd + i);
-            str_printf(&arg, "%s\"r\"(%s)", i ? ", " : "",
-                       i < na ? word(c, a, i) : word(c, b, k * nb + i - na));
-        }
-        str_add(&op, "}, {");
-        for (unsigned i = 0; i < nd; i++) str_printf(&op, "%s%%%u", i ? ", " : "", i);
-        line(&c->r, "asm(\"%s};\" : %s);", op.p, arg.p);
-    }
-}
-
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
 static void evaluate(struct gpu *c, const uop *n, struct text *out) {
@@ -411,16 +275,16 @@ static void evaluate(struct gpu *c, const uop *n, struct text *out) {
     case OP_LOAD:
     case OP_GLOAD: load(c, n, out); return;
     case OP_BUILD:
-        for (unsigned i = 0; i < n->lanes; i++) out[i] = operand(c, n->src[n->nsrc == 1 ? 0 : i], 0);
+        for (unsigned i = 0; i < n->lanes; i++) out[i] = gpu_operand(c, n->src[n->nsrc == 1 ? 0 : i], 0);
         return;
-    case OP_EXTRACT: out[0] = operand(c, n->src[0], (unsigned)n->arg.i); return;
+    case OP_EXTRACT: out[0] = gpu_operand(c, n->src[0], (unsigned)n->arg.i); return;
     case OP_HRED: out[0] = hred(c, n); return;
     default:
         if (!op_is_pure((enum op)n->op) || n->nsrc > 3)
             err_throw(c->r.ir->err, RG_EUNSUPPORTED, "kernel %s: %s does not stand in a linear program",
                       c->r.lin->name, op_info[n->op].name);
         for (unsigned i = 0; i < n->lanes; i++) {
-            for (uint32_t k = 0; k < n->nsrc; k++) src[k] = operand(c, n->src[k], i);
+            for (uint32_t k = 0; k < n->nsrc; k++) src[k] = gpu_operand(c, n->src[k], i);
             out[i] = scalar_op(c, n, src);
         }
     }
@@ -438,7 +302,7 @@ static void value(struct gpu *c, const uop *n) {
         const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "v%u", c->r.pos);
         line(&c->r,
              c->d->cl ? "%s%s *const %s = (%s%s *)buf[%u + %s];" : "%s%s *const %s = (%s%s *)buf.p[%u + %s];",
-             c->d->global, t, name, c->d->global, t, n->arg.param.slot, operand(c, n->src[0], 0).s);
+             c->d->global, t, name, c->d->global, t, n->arg.param.slot, gpu_operand(c, n->src[0], 0).s);
         one_name(c, n, name);
         return;
     }
@@ -454,154 +318,10 @@ static void value(struct gpu *c, const uop *n) {
     *slot(c, n) = t;
 }
 
-/* Before a shared loop each thread's accumulators begin at nothing .. */
-static void open_shared(struct gpu *c, const struct spread *s) {
-    for (uint32_t k = 0; k < s->acc.n; k++) {
-        const uop *acc = s->acc.p[k].acc, *zero = uop_identity(c->r.ir, s->acc.p[k].op, (enum dtype)acc->dt);
-        for (unsigned i = 0; i < acc->lanes; i++) {
-            const char *a = operand(c, acc, i).s;
-            line(&c->r, "const %s %s_before%u = %s;", type_of(&c->r, (enum dtype)acc->dt, 1, 0), a, c->r.pos,
-                 a);
-            line(&c->r, "%s = %s;", a, constant(&c->r, (enum dtype)acc->dt, zero->arg).s);
-        }
-    }
-}
-
-/* x = x op y, as a line. */
-static void step(struct gpu *c, enum op op, enum dtype dt, const char *x, const char *y) {
-    struct text pair[2] = {{.s = x, .dt = (uint8_t)dt, .lanes = 1, .atom = true}};
-    pair[1] = pair[0];
-    pair[1].s = y;
-    line(&c->r, "%s = %s;", x, bare(&c->r, op_plain(&c->r, op, dt, 1, pair, 2).s));
-}
-
-/* The lanes of an accumulator that its thread does not combine itself. */
-static unsigned lanes_left(const struct carried *k) { return k->joined ? 1 : k->acc->lanes; }
-
-static void join_lanes(struct gpu *c, const struct carried *k) {
-    for (unsigned n = k->acc->lanes; n > 1; n = (n + 1) / 2)
-        for (unsigned i = 0, half = (n + 1) / 2; i + half < n; i++)
-            step(c, k->op, (enum dtype)k->acc->dt, operand(c, k->acc, i).s, operand(c, k->acc, i + half).s);
-    for (unsigned i = 1; i < k->acc->lanes; i++) {
-        const char *a = operand(c, k->acc, i).s;
-        line(&c->r, "%s = %s_before%u;", a, a, c->open->begin);
-    }
-}
-
-/* x of all lanes of the warp. */
-static void combine_warp(struct gpu *c, enum op op, enum dtype dt, const char *x) {
-    const char *t = type_of(&c->r, dt, 1, 0);
-    line(&c->r, "for (int o = %u; o; o >>= 1) {", RG_MIN(c->team, 32u) / 2), c->r.indent++;
-    line(&c->r, "const %s y = across<%s>(%s, o%s);", t, t, x, c->team < 32 ? ", team" : "");
-    step(c, op, dt, x, "y");
-    c->r.indent--, line(&c->r, "}");
-}
-
-/* x of all warps, from where their first lanes have put it. */
-static void combine_block(struct gpu *c, enum op op, enum dtype dt, const char *x, const char *from) {
-    const char *t = type_of(&c->r, dt, 1, 0);
-    unsigned warps = c->team / 32;
-    line(&c->r, "%s = %s[0];", x, from);
-    line(&c->r, "for (int w = 1; w < %u; w++) {", warps), c->r.indent++;
-    line(&c->r, "const %s y = %s[w];", t, from);
-    step(c, op, dt, x, "y");
-    c->r.indent--, line(&c->r, "}");
-}
-
-/* .. and after it they are combined: lanes of a warp pairwise, then warps in order, then what there was before. All
- * accumulators of the loop at once, each with its own part of the shared memory. */
-static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
-    struct render *r = &c->r;
-    unsigned at = 32 * s->cell;
-    for (uint32_t k = 0; k < s->acc.n; k++) {
-        const struct carried *x = &s->acc.p[k];
-        enum dtype dt = (enum dtype)x->acc->dt;
-        if (phase == 0 && x->joined) join_lanes(c, x);
-        for (unsigned i = 0; i < lanes_left(x); i++, at += 32) {
-            const char *a = operand(c, x->acc, i).s,
-                       *from = fmt(r, "((%s *)(shared + %u))", type_of(r, dt, 1, 0), at);
-            if (phase == 0) combine_warp(c, x->op, dt, a);
-            if (phase == 0 && c->team > 32)
-                line(r, "if (%s %% 32 == 0) %s[%s / 32] = %s;", c->d->thread, from, c->d->thread, a);
-            if (phase == 0) continue;
-            if (c->team > 32) combine_block(c, x->op, dt, a, from);
-            step(c, x->op, dt, a, fmt(r, "%s_before%u", a, s->begin));
-        }
-    }
-}
-
-/* Accumulators that are told at once: each needs a word for each thread. */
-static uint32_t told_at_once(const struct gpu *c) { return RG_MAX(SHARED_BYTES / (c->block * 8), 1u); }
-
-/* The same without a way from thread to thread: the values go through the block's memory, 32 threads add up those of a
- * 32nd of the block each, all add up those 32. */
-static void combine_by_memory(struct gpu *c, enum op op, enum dtype dt, const char *a, const char *cell,
-                              const char *before, unsigned phase) {
-    struct render *r = &c->r;
-    const char *t = type_of(r, dt, 1, 0), *i = c->d->thread;
-    if (phase == 0) {
-        line(r, "%s[%s] = %s;", cell, i, a);
-    } else if (phase == 1) {
-        line(r, "if (%s < 32) {", i), r->indent++;
-        line(r, "%s x = %s[%s];", t, cell, i);
-        line(r, "for (u32 w = %s + 32; w < %u; w += 32) {", i, c->block), r->indent++;
-        line(r, "const %s y = %s[w];", t, cell);
-        step(c, op, dt, "x", "y");
-        r->indent--, line(r, "}");
-        line(r, "%s[%s] = x;", cell, i);
-        r->indent--, line(r, "}");
-    } else {
-        line(r, "%s = %s[0];", a, cell);
-        line(r, "for (u32 w = 1; w < 32; w++) {"), r->indent++;
-        line(r, "const %s y = %s[w];", t, cell);
-        step(c, op, dt, a, "y");
-        r->indent--, line(r, "}");
-        step(c, op, dt, a, before);
-    }
-}
-
-/* Accumulators [from, to) of the loop, counted lane by lane. */
-static void combine_some(struct gpu *c, const struct spread *s, uint32_t from, uint32_t to) {
-    for (unsigned phase = 0; phase < 3; phase++) {
-        uint32_t at = 0;
-        for (uint32_t k = 0; k < s->acc.n; k++) {
-            const struct carried *x = &s->acc.p[k];
-            enum dtype dt = (enum dtype)x->acc->dt;
-            for (unsigned i = 0; i < lanes_left(x); i++, at++) {
-                if (at < from || at >= to) continue;
-                const char *a = operand(c, x->acc, i).s, *t = type_of(&c->r, dt, 1, 0);
-                const char *cell =
-                    fmt(&c->r, "((%s%s *)(shared + %u))", c->d->shared, t, (at - from) * c->block);
-                combine_by_memory(c, x->op, dt, a, cell, fmt(&c->r, "%s_before%u", a, s->begin), phase);
-            }
-        }
-        line(&c->r, "%s", c->d->barrier);
-    }
-}
-
-static void combine_all_by_memory(struct gpu *c, const struct spread *s) {
-    for (uint32_t k = 0; k < s->acc.n; k++)
-        if (s->acc.p[k].joined) join_lanes(c, &s->acc.p[k]);
-    for (uint32_t at = 0, n = spread_cells_of(s), step = told_at_once(c); at < n; at += step)
-        combine_some(c, s, at, RG_MIN(at + step, n));
-}
-
-static void close_shared(struct gpu *c, const struct spread *s) {
-    if (!s->acc.n) return;
-    if (c->d->cl) {
-        combine_all_by_memory(c, s);
-        return;
-    }
-    combine(c, s, 0);
-    if (c->team > 32) line(&c->r, "%s", c->d->barrier);
-    combine(c, s, 1);
-    if (c->team > 32 && s->again) line(&c->r, "%s", c->d->barrier);
-}
-
 /* Value r of the loop is thread r's, r + threads' and so on. Where each has the same number of values, or keeps something
  * of each, that number is written out; the compiler then has all that is loaded under way at once. */
 static void open_spread(struct gpu *c, const uop *n, const char *t, const char *name, const char *size) {
-    open_shared(c, c->open);
+    gpu_open_shared(c, c->open);
     int64_t values = uop_is_const(n->src[0]) ? n->src[0]->lo : 0, turns = spread_turns(values, c->team);
     c->guarded = values % c->team != 0;
     c->turn = NULL;
@@ -621,7 +341,7 @@ static void open_spread(struct gpu *c, const uop *n, const char *t, const char *
 
 static void open_range(struct gpu *c, const uop *n) {
     const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "r%u", c->r.pos),
-               *size = operand(c, n->src[0], 0).s;
+               *size = gpu_operand(c, n->src[0], 0).s;
     if (n->arg.range.kind == AX_LANE) {
         line(&c->r, "{ const %s %s = %s;", t, name, c->d->thread);
         one_name(c, n, name);
@@ -646,20 +366,20 @@ static void close_scope(struct gpu *c) {
     c->r.indent--;
     line(&c->r, "}");
     if (!shared) return;
-    close_shared(c, c->open);
+    gpu_close_shared(c, c->open);
     c->open = NULL;
 }
 
 static void set(struct gpu *c, const uop *n) {
-    if (n->src[0]->op != OP_ACC) bad(c, n, "sets something that is no accumulator");
+    if (n->src[0]->op != OP_ACC) gpu_bad(c, n, "sets something that is no accumulator");
     unsigned lanes = n->src[0]->lanes;
     struct text *v = arena_array(c->r.a, struct text, lanes);
     for (unsigned i = 0; i < lanes; i++) { /* all are read before one is written */
-        v[i] = operand(c, n->src[1], i);
+        v[i] = gpu_operand(c, n->src[1], i);
         if (lanes > 1 && v[i].moving) v[i].atom = false, v[i] = named(&c->r, v[i]);
     }
     for (unsigned i = 0; i < lanes; i++)
-        line(&c->r, "%s = %s;", operand(c, n->src[0], i).s, bare(&c->r, v[i].s));
+        line(&c->r, "%s = %s;", gpu_operand(c, n->src[0], i).s, bare(&c->r, v[i].s));
 }
 
 static void entry(struct gpu *c, const uop *n) {
@@ -667,7 +387,7 @@ static void entry(struct gpu *c, const uop *n) {
     switch (n->op) {
     case OP_RANGE: open_range(c, n); break;
     case OP_IF:
-        line(&c->r, "if (%s) {", operand(c, n->src[0], 0).s);
+        line(&c->r, "if (%s) {", gpu_operand(c, n->src[0], 0).s);
         c->r.indent++;
         break;
     case OP_ELSE:
@@ -679,14 +399,14 @@ static void entry(struct gpu *c, const uop *n) {
     case OP_STORE:
     case OP_STORE_ADD: store(c, n); break;
     case OP_PREFETCH: break; /* a hint for caches of another kind */
-    case OP_COPY: copy(c, n); break;
+    case OP_COPY: gpu_copy(c, n); break;
     case OP_TOKEN: line(&c->r, "copies_group();"); break;
     case OP_WAIT: line(&c->r, "copies_wait<%lld>();", (long long)n->arg.i); break;
-    case OP_FRAG: frag(c, n); break;
-    case OP_MMA: mma(c, n); break;
+    case OP_FRAG: gpu_frag(c, n); break;
+    case OP_MMA: gpu_mma(c, n); break;
     case OP_MMA_BEGIN: line(&c->r, "groups_begin();"); break;
     case OP_MMA_END: line(&c->r, "groups_end();"); break;
-    case OP_MMA_WAIT: mma_wait(c, n); break;
+    case OP_MMA_WAIT: gpu_mma_wait(c, n); break;
     case OP_PUBLISH: line(&c->r, "publish();"); break;
     case OP_BARRIER: line(&c->r, "%s", c->d->barrier); break;
     case OP_SET: set(c, n); break;
@@ -833,7 +553,7 @@ static void declare_locals(struct gpu *c) {
 static void declare_accs(struct gpu *c, uop_vec *v) {
     for (uint32_t i = 0; i < v->n; i++) {
         const uop *n = v->p[i];
-        struct text *t = new_lanes(c, n);
+        struct text *t = gpu_new_lanes(c, n);
         for (unsigned k = 0; k < n->lanes; k++) {
             const char *name = n->lanes > 1 ? fmt(&c->r, "a%u_%u", i, k) : fmt(&c->r, "a%u", i);
             line(&c->r, "%s %s;", type_of(&c->r, (enum dtype)n->dt, 1, 0), name);
@@ -861,8 +581,7 @@ static void body(struct gpu *c, struct leaves *l) {
     if (c->block) {
         uint32_t cells = RG_MAX(spread_cells(&c->spread), 1u);
         if (!c->lanes && (c->team > 32 || c->d->cl))
-            line(&c->r, "%su64 shared[%u];", c->d->shared,
-                 c->d->cl ? RG_MIN(cells, told_at_once(c)) * c->block : 32 * cells);
+            line(&c->r, "%su64 shared[%u];", c->d->shared, gpu_shared_words(c, cells));
         if (c->team < c->block)
             open_teams(c);
         else

@@ -1,4 +1,5 @@
-/* gpu.h: what the files of the renderer for GPUs share (gpu.c, gpu_block.c, cuda_pre.c, opencl_pre.c). */
+/* gpu.h: what the files of the renderer for GPUs share (gpu.c, gpu_tile.c, gpu_combine.c, gpu_block.c,
+ * cuda_pre.c, opencl_pre.c). */
 #ifndef RIDGE_RENDER_GPU_H
 #define RIDGE_RENDER_GPU_H
 
@@ -46,5 +47,61 @@ int64_t rows_kept(const struct linear *, const spread_vec *, const row_vec *, ui
 uint32_t spread_threads(const struct linear *, uint32_t least, uint32_t most, const spread_vec *,
                         const row_vec *);
 static inline int64_t spread_turns(int64_t n, uint32_t threads) { return (n + threads - 1) / threads; }
+
+/* The words of a language. */
+struct dialect {
+    bool cl;                          /* OpenCL C; else CUDA C */
+    const char *thread, *group;       /* numbers of the thread in its block, of the block */
+    const char *item, *items;         /* number of the thread in all, how many there are */
+    const char *barrier;              /* until all threads of the block are here */
+    const char *global, *shared;      /* memory of all, of a block */
+    const char *restricted, *aligned; /* a pointer that shares nothing; of an array for pieces */
+};
+
+struct gpu {
+    struct render r;
+    const struct dialect *d;
+    VEC(struct text *) lane; /* by slot of r: the lanes of the latest evaluation */
+    spread_vec spread;
+    row_vec row;
+    const struct spread *open; /* the shared loop that we are in */
+    const char *turn;          /* which of its values this thread is at, counted from 0 */
+    bool guarded;              /* not all threads have as many values */
+    bool meet, many;           /* many: buffers are chosen by number */
+    bool lanes;                /* a block program: threads have values of their own */
+    uint32_t block, team;      /* threads of a block; of them, those that share an iteration of the grid */
+    const char *member;        /* number of the thread among them */
+    int64_t scratch;
+};
+
+struct place { /* INDEX, resolved */
+    enum dtype dt;
+    unsigned lanes, piece;    /* piece: elements that can be moved at once */
+    const char *base, *space; /* space: which memory, a word before types */
+    const uop *index;
+    struct text at; /* of a scalar index */
+    bool panels;    /* pieces change places (union arg, mem) */
+};
+
+/* gpu.c */
+void gpu_bad(struct gpu *, const uop *, const char *why); /* a bug in ridge: throws */
+/* Lane i of a value; a scalar is the same in each. */
+struct text gpu_operand(struct gpu *, const uop *, unsigned i);
+/* To be filled: what the node is called from here on. */
+struct text *gpu_new_lanes(struct gpu *, const uop *);
+struct place gpu_place(struct gpu *, const uop *index);
+/* Something that can be assigned to. */
+const char *gpu_element(struct gpu *, const struct place *, unsigned i);
+
+/* gpu_tile.c: entries of block programs. */
+void gpu_copy(struct gpu *, const uop *);
+void gpu_frag(struct gpu *, const uop *);
+void gpu_mma(struct gpu *, const uop *);
+void gpu_mma_wait(struct gpu *, const uop *);
+
+/* gpu_combine.c: accumulators of a shared loop, before it and after. */
+void gpu_open_shared(struct gpu *, const struct spread *);
+void gpu_close_shared(struct gpu *, const struct spread *);
+uint32_t gpu_shared_words(const struct gpu *, uint32_t cells); /* of 8 bytes, for what is told */
 
 #endif

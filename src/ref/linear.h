@@ -1,0 +1,132 @@
+/* linear.h: what the two files of the interpreter of linear programs share: linear.c, the list, and threads.c, the threads of
+ * a block. */
+#ifndef RIDGE_REF_LINEAR_H
+#define RIDGE_REF_LINEAR_H
+
+#include "ref/ref.h"
+
+enum poison { FINE, IS_INVALID, NOT_WRITTEN, NOT_SET };
+
+struct elem {
+    union ref_val v;
+    uint8_t bad; /* enum poison */
+};
+
+/* Where a source's value stands; a scalar serves every lane. */
+struct slot {
+    uint32_t at;
+    uint8_t lanes, dt;
+};
+
+enum mem_kind { MEM_PARAM, MEM_PARAMS, MEM_LOCAL };
+struct access {
+    enum mem_kind kind;
+    uint8_t dt, lanes;
+    uint32_t no;       /* PARAM: slot; LOCAL: number in linear.local */
+    struct slot which; /* PARAMS: its value is the buffer number */
+    struct slot index;
+};
+
+struct step {
+    const uop *u;
+    struct slot out;
+    struct slot src[3];
+    struct slot *many;  /* BUILD, MMA: all sources */
+    struct access mem;  /* LOAD, GLOAD, STORE, STORE_ADD, FRAG, COPY: to where */
+    struct access from; /* COPY */
+    uint32_t partner;   /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
+    uint32_t loop;      /* RANGE: its place in machine.loop */
+};
+struct loop { /* while it runs */
+    int64_t count, size;
+};
+
+struct owner {      /* of one element of a global buffer; iterations are numbered from 1 here */
+    int64_t writer; /* 0 nobody, -1 several by STORE_ADD */
+    int64_t reader; /* 0 nobody, -1 several */
+    bool plain;     /* written by STORE */
+};
+
+enum { OWNER_PAGE = 4096 };
+struct global {
+    struct ref_buf b;
+    struct owner **page; /* one owner for each element of `size` bytes */
+    uint32_t size;
+};
+enum { MOST_GROUPS = 8 };
+struct
+    shadow { /* of an element of shared memory: who touched it, after how many barriers; threads from 1, -1: several */
+    int32_t writer, wrote, reader, read;
+    bool flight;                /* a COPY to it is under way */
+    uint16_t held[MOST_GROUPS]; /* by group of warps: the number of its MMAs that read it last */
+};
+struct flight { /* one element of a COPY */
+    uint32_t no, group;
+    int64_t at;
+    struct elem e;
+};
+struct scratch {
+    struct elem *e; /* of the thread that runs, or of all */
+    int64_t n;
+    struct shadow *shadow; /* shared memory only */
+};
+struct thread {
+    struct elem *v;
+    struct loop *loop;
+    uint32_t at; /* the next entry */
+    VEC(struct flight) flight;
+    uint32_t groups;              /* TOKENs so far */
+    uint32_t mma_begun, mma_over; /* MMA_ENDs so far; of them, those that were waited for */
+};
+
+struct scope {
+    uint32_t step, undo; /* the RANGE or IF that opened it; length of the undo list then */
+};
+struct undo {
+    uint32_t id;
+    uint64_t old; /* 0: was not known */
+};
+
+struct machine {
+    struct err *err;
+    struct arena *arena;
+    const struct linear *lin;
+    const int64_t *var;
+    struct step *step;
+    struct elem *v; /* all values */
+    struct global *global;
+    uint32_t nglobal;
+    struct scratch *scratch;
+    struct loop *loop;
+    uint32_t nloop;
+    int64_t t;              /* the grid iteration, for messages */
+    struct thread *threads; /* of a block program */
+    int32_t me, barriers;   /* the thread that runs, from 1; barriers passed */
+    uint32_t group;         /* threads that meet */
+    /* resolve only */
+    struct map known; /* node id -> place + 1 of its latest evaluation in an open scope */
+    VEC(struct undo) undo;
+    VEC(struct scope) scope;
+    VEC(uint32_t) accs;    /* pairs: place, lanes */
+    VEC(struct elem) init; /* becomes v */
+};
+
+/* ---- linear.c -------------------------------------------------------------------------------------- */
+
+void RG_NORETURN RG_FMT(3, 4) lin_bad(struct machine *, const struct step *, const char *fmt, ...);
+const struct elem *lin_lane(const struct machine *, struct slot, unsigned l);
+/* The same, and an error where it must not be used; `as` says what it is. */
+const struct elem *lin_good(struct machine *, const struct step *, struct slot x, unsigned l, const char *as);
+void lin_note_read(struct machine *, const struct step *, uint32_t no, int64_t at);
+int64_t lin_address(struct machine *, const struct step *, unsigned l, uint32_t *no);
+struct elem *lin_scratch(struct machine *, const struct step *, uint32_t no, int64_t at, bool write);
+uint32_t lin_step(struct machine *, uint32_t at); /* runs one entry; returns the next */
+
+/* ---- threads.c ------------------------------------------------------------------------------------- */
+
+void lin_begin_copy(struct machine *, struct step *);
+void lin_wait_copies(struct machine *, int64_t n); /* what was begun before the last n groups is there */
+/* From the LANE range to its END; returns the entry after it. */
+uint32_t lin_threads(struct machine *, uint32_t at);
+
+#endif

@@ -1,0 +1,248 @@
+/* threads.c: the interpreter's threads of a block: who runs when, what they meet for, copies that take their time.
+ *
+ * One thread after the other runs until it stands at a barrier or at a meeting of its warp (linear.c says what is
+ * checked). An instruction of a warp is computed when its 32 threads, or the 128 of a group, stand there, from what all of
+ * them hold by ir/mma.def's maps; that of a group reads tiles, which nobody may write until it was waited for.
+ * Tests: tests/unit/block.c */
+#include "ref/linear.h"
+
+/* ---- run: copies that take their time ---------------------------------------------------------------- */
+
+void lin_begin_copy(struct machine *m, struct step *s) {
+    struct thread *t = &m->threads[m->me - 1];
+    struct access to = s->mem;
+    for (unsigned l = 0; l < to.lanes; l++) {
+        uint32_t no, from_no;
+        int64_t at = lin_address(m, s, l, &no);
+        struct flight f = {.no = no, .group = t->groups, .at = at};
+        lin_scratch(m, s, no, at, true);
+        m->scratch[no].shadow[at].flight = true;
+        if (s->u->nsrc < 3 || lin_good(m, s, s->src[2], l, "a gate")->v.i) {
+            s->mem = s->from;
+            int64_t x = lin_address(m, s, l, &from_no);
+            lin_note_read(m, s, from_no, x);
+            f.e.v = ref_read((enum dtype)to.dt, (char *)m->global[from_no].b.p + x * dtype_info[to.dt].bytes);
+            s->mem = to;
+        }
+        vec_push(m->arena, &t->flight, f);
+    }
+}
+
+/* What was begun before the last n groups is there. */
+void lin_wait_copies(struct machine *m, int64_t n) {
+    struct thread *t = &m->threads[m->me - 1];
+    uint32_t keep = 0;
+    for (uint32_t i = 0; i < t->flight.n; i++) {
+        struct flight *f = &t->flight.p[i];
+        if ((int64_t)f->group + n >= t->groups) {
+            t->flight.p[keep++] = *f;
+            continue;
+        }
+        struct shadow *h = &m->scratch[f->no].shadow[f->at];
+        m->scratch[f->no].e[f->at] = f->e;
+        h->flight = false, h->wrote = m->barriers;
+    }
+    t->flight.n = keep;
+}
+
+/* ---- run: threads ---------------------------------------------------------------------------------- */
+
+static bool is_meeting(const struct machine *m, uint32_t at) {
+    uint16_t op = m->step[at].u->op;
+    return op == OP_FRAG || op == OP_MMA;
+}
+
+/* Puts the values and loops of thread i in the machine's place, or back. */
+static void as_thread(struct machine *m, uint32_t i, bool enter) {
+    struct thread *t = &m->threads[i];
+    struct elem *v = m->v;
+    struct loop *loop = m->loop;
+    m->v = t->v, m->loop = t->loop;
+    t->v = v, t->loop = loop;
+    m->me = enter ? (int32_t)i + 1 : 0;
+}
+
+/* Thread i runs until it stands at a barrier, a meeting of its warp, or the end of the threads' program. */
+static void run_thread(struct machine *m, uint32_t i, uint32_t end) {
+    struct thread *t = &m->threads[i];
+    as_thread(m, i, true);
+    while (t->at != end && m->step[t->at].u->op != OP_BARRIER && !is_meeting(m, t->at))
+        t->at = lin_step(m, t->at);
+    as_thread(m, i, false);
+}
+
+static void run_frag(struct machine *m, const struct step *s, uint32_t first) {
+    struct elem row[4][8][8];
+    for (uint32_t l = 0; l < MMA_LANES; l++) {
+        as_thread(m, first + l, true);
+        for (unsigned k = 0; k < 8; k++) {
+            uint32_t no;
+            int64_t at = lin_address(m, s, k, &no);
+            if (k == 0 && at * dtype_info[s->mem.dt].bytes % 16)
+                lin_bad(m, s, "element %lld is not at a multiple of 16 bytes", (long long)at);
+            row[l / 8][l % 8][k] = *lin_scratch(m, s, no, at, false);
+        }
+        as_thread(m, first + l, false);
+    }
+    for (uint32_t l = 0; l < MMA_LANES; l++)
+        for (unsigned w = 0; w < 4; w++) {
+            unsigned r = l / 4, k = l % 4 * 2;
+            uint16_t two[2];
+            struct elem *out = &m->threads[first + l].v[s->out.at + w];
+            out->bad = FINE;
+            for (unsigned e = 0; e < 2; e++) {
+                const struct elem *x = s->u->arg.i ? &row[w][k + e][r] : &row[w][r][k + e];
+                ref_write((enum dtype)s->mem.dt, &two[e], x->v);
+                if (x->bad) out->bad = x->bad;
+            }
+            out->v.i = (int64_t)two[1] << 16 | two[0];
+        }
+}
+
+/* Element r of an operand, which holds two of 16 bits in a word. */
+static struct elem operand_elem(enum dtype dt, const struct elem *v, unsigned r) {
+    if (dtype_info[dt].bytes != 2) return v[r];
+    uint16_t half = (uint16_t)(v[r / 2].v.i >> 16 * (r % 2));
+    return (struct elem){ref_read(dt, &half), v[r / 2].bad};
+}
+
+/* Operands and accumulators of the warp as matrices, gathered or given back. */
+static void mma_side(struct machine *m, const struct step *s, uint32_t first, unsigned operand,
+                     struct elem x[16][16], bool give) {
+    struct mma_map map = mma_map((enum mma)s->u->arg.mma.instr, operand);
+    for (uint32_t l = 0; l < MMA_LANES; l++)
+        for (unsigned r = 0; r < map.regs; r++) {
+            int at[3];
+            mma_place(&map, l, r, at);
+            bool acc = operand == MMA_D;
+            const struct slot *in = &s->many[acc ? r / s->many[0].lanes : s->u->nsrc - 2 + operand];
+            struct elem *e = &m->threads[first + l].v[in->at + (acc ? r % s->many[0].lanes : 0)];
+            struct elem *o = &x[at[operand == MMA_B ? MMA_K : MMA_M]][at[operand == MMA_A ? MMA_K : MMA_N]];
+            if (give)
+                *e = *o;
+            else
+                *o = acc ? *e : operand_elem(mma_info[s->u->arg.mma.instr].in, e, r);
+        }
+}
+
+static void run_mma(struct machine *m, const struct step *s, uint32_t first) {
+    const struct mma_info *i = &mma_info[s->u->arg.mma.instr];
+    struct elem a[16][16], b[16][16], d[16][16];
+    mma_side(m, s, first, MMA_A, a, false);
+    mma_side(m, s, first, MMA_B, b, false);
+    mma_side(m, s, first, MMA_D, d, false);
+    for (int y = 0; y < i->size[MMA_M]; y++)
+        for (int x = 0; x < i->size[MMA_N]; x++) {
+            struct elem *e = &d[y][x];
+            for (int k = 0; k < i->size[MMA_K]; k++) {
+                e->v.f += a[y][k].v.f * b[k][x].v.f;
+                if (!e->bad) e->bad = a[y][k].bad ? a[y][k].bad : b[k][x].bad;
+            }
+            e->v.f = ref_round(i->acc, e->v.f);
+        }
+    mma_side(m, s, first, MMA_D, d, true);
+}
+
+/* Element (p, k) of the tile at `s->mem`, which all threads of the group must name alike. */
+static struct elem *tile_at(struct machine *m, const struct step *s, uint32_t first, int64_t base,
+                            uint32_t no, int rows, int64_t p, int64_t k) {
+    int64_t w = 128 / dtype_info[s->mem.dt].bytes;
+    int64_t at = base + (rows ? k * w + p % w + p / w * rows * w : p * w + k);
+    if (at < 0 || at >= m->scratch[no].n)
+        lin_bad(m, s, "element %lld is outside of shared buffer %u", (long long)at, no);
+    struct elem *e = lin_scratch(m, s, no, at, false);
+    m->scratch[no].shadow[at].held[first / MMA_GROUP] = (uint16_t)(m->threads[first].mma_begun + 1);
+    return e;
+}
+
+static void read_tile(struct machine *m, struct step *s, uint32_t first, int operand, struct elem *out) {
+    const int *size = mma_info[s->u->arg.mma.instr].size;
+    int n = size[operand == MMA_A ? MMA_M : MMA_N];
+    struct access mem = s->mem;
+    int64_t base = 0;
+    uint32_t no = 0;
+    if (operand == MMA_B) s->mem = s->from;
+    for (uint32_t l = MMA_GROUP; l-- > 0;) {
+        as_thread(m, first + l, true);
+        int64_t at = lin_address(m, s, 0, &no);
+        if (l < MMA_GROUP - 1 && at != base) lin_bad(m, s, "threads of the group name different tiles");
+        base = at;
+        for (int i = 0; i < n * size[MMA_K] && !l; i++)
+            out[i] = *tile_at(m, s, first, base, no, s->u->arg.mma.rows[operand], i / size[MMA_K],
+                              i % size[MMA_K]);
+        as_thread(m, first + l, false);
+    }
+    s->mem = mem;
+}
+
+static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
+    enum mma instr = (enum mma)s->u->arg.mma.instr;
+    const struct mma_info *i = &mma_info[instr];
+    struct mma_map map = mma_map(instr, MMA_D);
+    int k = i->size[MMA_K];
+    struct arena_mark mark = arena_mark(m->arena);
+    struct elem *a = arena_array(m->arena, struct elem, i->size[MMA_M] * k),
+                *b = arena_array(m->arena, struct elem, i->size[MMA_N] * k);
+    read_tile(m, s, first, MMA_A, a);
+    read_tile(m, s, first, MMA_B, b);
+    for (uint32_t l = 0; l < MMA_GROUP; l++)
+        for (unsigned r = 0; r < map.regs; r++) {
+            int at[3];
+            mma_place(&map, l, r, at);
+            unsigned lanes = s->many[0].lanes;
+            struct elem *e = &m->threads[first + l].v[s->many[r / lanes].at + r % lanes];
+            for (int j = 0; j < k; j++) {
+                const struct elem *x = &a[at[MMA_M] * k + j], *y = &b[at[MMA_N] * k + j];
+                e->v.f += x->v.f * y->v.f;
+                if (!e->bad) e->bad = x->bad ? x->bad : y->bad;
+            }
+            e->v.f = ref_round(i->acc, e->v.f);
+        }
+    arena_release(m->arena, mark);
+}
+
+/* A warp runs until its threads stand at a barrier or at the end. */
+static void run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end) {
+    for (;;) {
+        for (uint32_t i = 0; i < n; i++) run_thread(m, first + i, end);
+        uint32_t at = m->threads[first].at;
+        if (at == end || !is_meeting(m, at)) return;
+        struct step *s = &m->step[at];
+        for (uint32_t i = 0; i < n; i++)
+            if (m->threads[first + i].at != at)
+                lin_bad(m, s, "thread %u of the warp is not here with the others", first + i);
+        if (s->u->op == OP_FRAG)
+            run_frag(m, s, first);
+        else if (n == MMA_GROUP)
+            run_group_mma(m, s, first);
+        else
+            run_mma(m, s, first);
+        for (uint32_t i = 0; i < n; i++) m->threads[first + i].at++;
+    }
+}
+
+/* All threads of the block, from the LANE range to its END. Returns the entry after it. */
+uint32_t lin_threads(struct machine *m, uint32_t at) {
+    const struct step *s = &m->step[at];
+    uint32_t n = m->lin->threads, end = s->partner;
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(m->threads[i].v, m->v, m->init.n * sizeof *m->v);
+        m->threads[i].v[s->out.at] = (struct elem){{.i = i}, FINE};
+        m->threads[i].at = at + 1;
+        m->threads[i].flight.n = m->threads[i].groups = 0;
+        m->threads[i].mma_begun = m->threads[i].mma_over = 0;
+    }
+    for (;;) {
+        uint32_t group = m->group ? m->group : MMA_LANES;
+        for (uint32_t i = 0; i < n; i += group) run_warp(m, i, RG_MIN(n - i, group), end);
+        uint32_t where = m->threads[0].at;
+        for (uint32_t i = 1; i < n; i++)
+            if (m->threads[i].at != where)
+                lin_bad(m, &m->step[m->threads[i].at],
+                        "thread %u stands here and thread 0 at entry %u: not all come to this barrier", i,
+                        where);
+        if (where == end) return end + 1;
+        m->barriers++;
+        for (uint32_t i = 0; i < n; i++) m->threads[i].at++;
+    }
+}

@@ -1,0 +1,158 @@
+/* gpu_combine.c: what the threads of a block found in a shared loop (gpu_block.c) becomes one value that all know.
+ *
+ * Always in the same order, so that a sum is the same in every run: on CUDA the lanes of a warp pairwise, then the warps
+ * one after the other through shared memory; in OpenCL, which has no way from thread to thread, all through shared memory.
+ * Tests: tests/unit/cuda.c, tests/unit/opencl.c */
+#include "render/gpu.h"
+
+/* Of a block, for what its threads tell each other without a way from thread to thread: half of what OpenCL promises. */
+enum { SHARED_BYTES = 16 << 10 };
+
+/* Before a shared loop each thread's accumulators begin at nothing .. */
+void gpu_open_shared(struct gpu *c, const struct spread *s) {
+    for (uint32_t k = 0; k < s->acc.n; k++) {
+        const uop *acc = s->acc.p[k].acc, *zero = uop_identity(c->r.ir, s->acc.p[k].op, (enum dtype)acc->dt);
+        for (unsigned i = 0; i < acc->lanes; i++) {
+            const char *a = gpu_operand(c, acc, i).s;
+            line(&c->r, "const %s %s_before%u = %s;", type_of(&c->r, (enum dtype)acc->dt, 1, 0), a, c->r.pos,
+                 a);
+            line(&c->r, "%s = %s;", a, constant(&c->r, (enum dtype)acc->dt, zero->arg).s);
+        }
+    }
+}
+
+/* x = x op y, as a line. */
+static void step(struct gpu *c, enum op op, enum dtype dt, const char *x, const char *y) {
+    struct text pair[2] = {{.s = x, .dt = (uint8_t)dt, .lanes = 1, .atom = true}};
+    pair[1] = pair[0];
+    pair[1].s = y;
+    line(&c->r, "%s = %s;", x, bare(&c->r, op_plain(&c->r, op, dt, 1, pair, 2).s));
+}
+
+/* The lanes of an accumulator that its thread does not combine itself. */
+static unsigned lanes_left(const struct carried *k) { return k->joined ? 1 : k->acc->lanes; }
+
+static void join_lanes(struct gpu *c, const struct carried *k) {
+    for (unsigned n = k->acc->lanes; n > 1; n = (n + 1) / 2)
+        for (unsigned i = 0, half = (n + 1) / 2; i + half < n; i++)
+            step(c, k->op, (enum dtype)k->acc->dt, gpu_operand(c, k->acc, i).s,
+                 gpu_operand(c, k->acc, i + half).s);
+    for (unsigned i = 1; i < k->acc->lanes; i++) {
+        const char *a = gpu_operand(c, k->acc, i).s;
+        line(&c->r, "%s = %s_before%u;", a, a, c->open->begin);
+    }
+}
+
+/* x of all lanes of the warp. */
+static void combine_warp(struct gpu *c, enum op op, enum dtype dt, const char *x) {
+    const char *t = type_of(&c->r, dt, 1, 0);
+    line(&c->r, "for (int o = %u; o; o >>= 1) {", RG_MIN(c->team, 32u) / 2), c->r.indent++;
+    line(&c->r, "const %s y = across<%s>(%s, o%s);", t, t, x, c->team < 32 ? ", team" : "");
+    step(c, op, dt, x, "y");
+    c->r.indent--, line(&c->r, "}");
+}
+
+/* x of all warps, from where their first lanes have put it. */
+static void combine_block(struct gpu *c, enum op op, enum dtype dt, const char *x, const char *from) {
+    const char *t = type_of(&c->r, dt, 1, 0);
+    unsigned warps = c->team / 32;
+    line(&c->r, "%s = %s[0];", x, from);
+    line(&c->r, "for (int w = 1; w < %u; w++) {", warps), c->r.indent++;
+    line(&c->r, "const %s y = %s[w];", t, from);
+    step(c, op, dt, x, "y");
+    c->r.indent--, line(&c->r, "}");
+}
+
+/* .. and after it they are combined: lanes of a warp pairwise, then warps in order, then what there was before. All
+ * accumulators of the loop at once, each with its own part of the shared memory. */
+static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
+    struct render *r = &c->r;
+    unsigned at = 32 * s->cell;
+    for (uint32_t k = 0; k < s->acc.n; k++) {
+        const struct carried *x = &s->acc.p[k];
+        enum dtype dt = (enum dtype)x->acc->dt;
+        if (phase == 0 && x->joined) join_lanes(c, x);
+        for (unsigned i = 0; i < lanes_left(x); i++, at += 32) {
+            const char *a = gpu_operand(c, x->acc, i).s,
+                       *from = fmt(r, "((%s *)(shared + %u))", type_of(r, dt, 1, 0), at);
+            if (phase == 0) combine_warp(c, x->op, dt, a);
+            if (phase == 0 && c->team > 32)
+                line(r, "if (%s %% 32 == 0) %s[%s / 32] = %s;", c->d->thread, from, c->d->thread, a);
+            if (phase == 0) continue;
+            if (c->team > 32) combine_block(c, x->op, dt, a, from);
+            step(c, x->op, dt, a, fmt(r, "%s_before%u", a, s->begin));
+        }
+    }
+}
+
+/* Accumulators that are told at once: each needs a word for each thread. */
+static uint32_t told_at_once(const struct gpu *c) { return RG_MAX(SHARED_BYTES / (c->block * 8), 1u); }
+
+/* The same without a way from thread to thread: the values go through the block's memory, 32 threads add up those of a
+ * 32nd of the block each, all add up those 32. */
+static void combine_by_memory(struct gpu *c, enum op op, enum dtype dt, const char *a, const char *cell,
+                              const char *before, unsigned phase) {
+    struct render *r = &c->r;
+    const char *t = type_of(r, dt, 1, 0), *i = c->d->thread;
+    if (phase == 0) {
+        line(r, "%s[%s] = %s;", cell, i, a);
+    } else if (phase == 1) {
+        line(r, "if (%s < 32) {", i), r->indent++;
+        line(r, "%s x = %s[%s];", t, cell, i);
+        line(r, "for (u32 w = %s + 32; w < %u; w += 32) {", i, c->block), r->indent++;
+        line(r, "const %s y = %s[w];", t, cell);
+        step(c, op, dt, "x", "y");
+        r->indent--, line(r, "}");
+        line(r, "%s[%s] = x;", cell, i);
+        r->indent--, line(r, "}");
+    } else {
+        line(r, "%s = %s[0];", a, cell);
+        line(r, "for (u32 w = 1; w < 32; w++) {"), r->indent++;
+        line(r, "const %s y = %s[w];", t, cell);
+        step(c, op, dt, a, "y");
+        r->indent--, line(r, "}");
+        step(c, op, dt, a, before);
+    }
+}
+
+/* Accumulators [from, to) of the loop, counted lane by lane. */
+static void combine_some(struct gpu *c, const struct spread *s, uint32_t from, uint32_t to) {
+    for (unsigned phase = 0; phase < 3; phase++) {
+        uint32_t at = 0;
+        for (uint32_t k = 0; k < s->acc.n; k++) {
+            const struct carried *x = &s->acc.p[k];
+            enum dtype dt = (enum dtype)x->acc->dt;
+            for (unsigned i = 0; i < lanes_left(x); i++, at++) {
+                if (at < from || at >= to) continue;
+                const char *a = gpu_operand(c, x->acc, i).s, *t = type_of(&c->r, dt, 1, 0);
+                const char *cell =
+                    fmt(&c->r, "((%s%s *)(shared + %u))", c->d->shared, t, (at - from) * c->block);
+                combine_by_memory(c, x->op, dt, a, cell, fmt(&c->r, "%s_before%u", a, s->begin), phase);
+            }
+        }
+        line(&c->r, "%s", c->d->barrier);
+    }
+}
+
+static void combine_all_by_memory(struct gpu *c, const struct spread *s) {
+    for (uint32_t k = 0; k < s->acc.n; k++)
+        if (s->acc.p[k].joined) join_lanes(c, &s->acc.p[k]);
+    for (uint32_t at = 0, n = spread_cells_of(s), step = told_at_once(c); at < n; at += step)
+        combine_some(c, s, at, RG_MIN(at + step, n));
+}
+
+void gpu_close_shared(struct gpu *c, const struct spread *s) {
+    if (!s->acc.n) return;
+    if (c->d->cl) {
+        combine_all_by_memory(c, s);
+        return;
+    }
+    combine(c, s, 0);
+    if (c->team > 32) line(&c->r, "%s", c->d->barrier);
+    combine(c, s, 1);
+    if (c->team > 32 && s->again) line(&c->r, "%s", c->d->barrier);
+}
+
+uint32_t gpu_shared_words(const struct gpu *c, uint32_t cells) {
+    return c->d->cl ? RG_MIN(cells, told_at_once(c)) * c->block : 32 * cells;
+}

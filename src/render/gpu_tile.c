@@ -1,0 +1,107 @@
+/* gpu_tile.c: what the threads of a block program do together: copies to shared memory that take their time, and matrix
+ * instructions of warps and of groups of warps.
+ *
+ * Operands of a warp are words in registers (FRAG loads them, two halves in each); those of a group of four warps are
+ * tiles in shared memory, named by descriptors. Which element a lane's register stands for is said in ir/mma.def alone;
+ * here only the instruction is written. CUDA only: render_opencl_fits refuses these ops.
+ * Tests: tests/unit/block.c, tests/unit/cuda.c */
+#include "render/gpu.h"
+
+/* In pieces of 16 bytes, or element by element, as the hardware copies on its own; smaller ones are moved here. */
+void gpu_copy(struct gpu *c, const uop *n) {
+    struct place to = gpu_place(c, n->src[0]), from = gpu_place(c, n->src[1]);
+    const uop *gate = n->nsrc > 2 ? n->src[2] : NULL;
+    unsigned bytes = dtype_info[to.dt].bytes, piece = RG_MIN(to.piece, from.piece);
+    if (gate && gate->lanes > 1) piece = 1;
+    if (piece * bytes < 4) piece = 1;
+    for (unsigned i = 0; i < to.lanes; i += piece) {
+        const char *g = gate ? gpu_operand(c, gate, i).s : "true", *d = gpu_element(c, &to, i),
+                   *s = gpu_element(c, &from, i);
+        if (piece * bytes >= 4)
+            line(&c->r, "copy_%u(&%s, &%s, %s);", piece * bytes, d, s, g);
+        else
+            line(&c->r, "%s = %s ? %s : (%s)0;", d, g, s, elem_type(to.dt));
+    }
+}
+
+/* Four words, two elements in each. */
+void gpu_frag(struct gpu *c, const uop *n) {
+    struct place p = gpu_place(c, n->src[0]);
+    struct text *t = gpu_new_lanes(c, n);
+    const char *name = fmt(&c->r, "f%u", c->r.pos);
+    line(&c->r, "u32 %s_0, %s_1, %s_2, %s_3; frag%s(%s_0, %s_1, %s_2, %s_3, &%s);", name, name, name, name,
+         n->arg.i ? "_turned" : "", name, name, name, name, gpu_element(c, &p, 0));
+    for (unsigned i = 0; i < n->lanes; i++)
+        t[i] = (struct text){
+            .s = fmt(&c->r, "%s_%u", name, i), .node = n, .dt = DT_U32, .lanes = 1, .atom = true};
+}
+
+/* Register w of an operand. */
+static const char *word(struct gpu *c, const uop *n, unsigned w) {
+    return n->dt == DT_F32 ? fmt(&c->r, "tf32(%s)", gpu_operand(c, n, w).s) : gpu_operand(c, n, w).s;
+}
+
+/* A group of warps reads its operands from shared memory. */
+static const char *tile_of(struct gpu *c, const uop *index, int rows) {
+    struct place p = gpu_place(c, index);
+    return fmt(&c->r, "tile(%s + %s, %u)", p.base, p.at.s, rows * 128);
+}
+
+static void group_mma(struct gpu *c, const uop *n) {
+    const struct mma_info *info = &mma_info[n->arg.mma.instr];
+    unsigned lanes = n->src[0]->lanes, cells = (n->nsrc - 2) * lanes;
+    struct str op, arg;
+    str_init(&op, c->r.a), str_init(&arg, c->r.a);
+    str_printf(&op, "{ .reg .pred p; setp.eq.u32 p, 0, 0; %s {", info->ptx);
+    for (unsigned i = 0; i < cells; i++) {
+        str_printf(&op, "%s%%%u", i ? ", " : "", i);
+        str_printf(&arg, "%s\"+f\"(%s)", i ? ", " : "", gpu_operand(c, n->src[i / lanes], i % lanes).s);
+    }
+    str_printf(&op, "}, %%%u, %%%u, p, 1, 1, %d, %d; }", cells, cells + 1, n->arg.mma.rows[0] != 0,
+               n->arg.mma.rows[1] != 0);
+    line(&c->r, "asm volatile(\"%s\" : %s : \"l\"(%s), \"l\"(%s));", op.p, arg.p,
+         tile_of(c, n->src[n->nsrc - 2], n->arg.mma.rows[0]),
+         tile_of(c, n->src[n->nsrc - 1], n->arg.mma.rows[1]));
+}
+
+/* What they left in the accumulators is read after this and not before. */
+void gpu_mma_wait(struct gpu *c, const uop *n) {
+    line(&c->r, "groups_wait<%lld>();", (long long)n->arg.i);
+    if (n->arg.i) return;
+    for (uint32_t i = 0; i < c->r.lin->n; i++) {
+        const uop *m = c->r.lin->u[i];
+        for (uint32_t k = 0; k + 2 < m->nsrc && m->op == OP_MMA; k++)
+            for (unsigned l = 0; l < m->src[k]->lanes; l++)
+                line(&c->r, "asm volatile(\"\" : \"+f\"(%s));", gpu_operand(c, m->src[k], l).s);
+    }
+}
+
+void gpu_mma(struct gpu *c, const uop *n) {
+    const struct mma_info *info = &mma_info[n->arg.mma.instr];
+    if (mma_from_shared((enum mma)n->arg.mma.instr)) {
+        group_mma(c, n);
+        return;
+    }
+    const uop *a = n->src[n->nsrc - 2], *b = n->src[n->nsrc - 1];
+    unsigned count = (unsigned)info->count, cells = (n->nsrc - 2) * n->src[0]->lanes;
+    unsigned na = a->lanes, nb = b->lanes / count, nd = cells / count;
+    for (unsigned k = 0; k < count; k++) {
+        struct str op, arg;
+        str_init(&op, c->r.a), str_init(&arg, c->r.a);
+        str_printf(&op, "%s {", info->ptx);
+        for (unsigned i = 0; i < nd; i++) {
+            unsigned e = k * nd + i, lanes = n->src[0]->lanes;
+            str_printf(&op, "%s%%%u", i ? ", " : "", i);
+            str_printf(&arg, "%s\"+f\"(%s)", i ? ", " : "", gpu_operand(c, n->src[e / lanes], e % lanes).s);
+        }
+        str_add(&arg, " : ");
+        for (unsigned i = 0; i < na + nb; i++) {
+            str_printf(&op, "%s%%%u", i == 0 || i == na ? "}, {" : ", ", nd + i);
+            str_printf(&arg, "%s\"r\"(%s)", i ? ", " : "",
+                       i < na ? word(c, a, i) : word(c, b, k * nb + i - na));
+        }
+        str_add(&op, "}, {");
+        for (unsigned i = 0; i < nd; i++) str_printf(&op, "%s%%%u", i ? ", " : "", i);
+        line(&c->r, "asm(\"%s};\" : %s);", op.p, arg.p);
+    }
+}
