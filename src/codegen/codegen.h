@@ -47,6 +47,32 @@ const char *opts_rounding(struct ir *, const struct kernel *, const char *opts);
  * notes, and may be freed after. */
 double predict_seconds(struct arena *, const struct linear *, const struct model *, int threads);
 
+/* predict_gpu.c: the same for a GPU, from what a block does. */
+struct gpu_work {
+    double blocks;                  /* of the grid */
+    int threads, registers, shared; /* of a block; of a thread; bytes of a block */
+    double steps;                   /* of its main loop .. */
+    int ahead;                      /* .. for which copies are under way so many steps before */
+    /* of one block, over all its steps: */
+    double matrix, matrix_share; /* operations by matrix instructions; the part of the peak that these can reach */
+    double fma, special;         /* multiply-adds and functions, of all threads */
+    double issue;                /* instructions of warps */
+    double shared_bytes;         /* that go through shared memory's port, a conflict counted as more */
+    double fill, out, l2_share;  /* bytes that come from L2, that are stored; the rate, 1 where nobody shares a line */
+    double dram;                 /* bytes that memory moves, of the whole kernel */
+};
+double predict_gpu(const struct gpu_work *, const struct model *);
+int predict_gpu_resident(const struct gpu_work *); /* blocks that run side by side on a multiprocessor */
+
+/* heur_gpu.c: complete lists for search on a GPU, the heuristic's first: what the recipes for block programs can write for
+ * this kernel, all legal, all different, those first that the model says are fastest. Empty: there is no such recipe. */
+struct gpu_list {
+    const char *opts;
+    double predicted; /* seconds */
+};
+typedef VEC(struct gpu_list) gpu_lists;
+void opts_forms_gpu(struct ir *, const struct kernel *, int capability, const struct model *, uint32_t most, gpu_lists *out);
+
 /* The bytes that come into each cache of the machine while the program runs: est.into. For programs of a CPU. */
 void predict_traffic(struct arena *, struct linear *, const struct model *);
 

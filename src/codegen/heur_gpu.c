@@ -433,3 +433,10 @@ const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k, int capabi
     write_list(ir, k, capability, text); /* a JOIN makes nodes, which stay */
     return arena_strdup(ir->arena, text, strlen(text));
 }
+
+void opts_forms_gpu(struct ir *ir, const struct kernel *k, int capability, const struct model *model,
+                    uint32_t most, gpu_lists *out) {
+    struct view *v = arena_new(ir->arena, struct view);
+    *out = (gpu_lists){0};
+    if (capability && view_init(v, ir, k, 16, 1)) gpu_product_forms(v, capability, model, most, out);
+}

@@ -13,6 +13,9 @@
  * Tests: tests/unit/block.c, tests/unit/cuda.c */
 #include "heur.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 #define UNITS 132            /* multiprocessors of a large GPU */
 #define SHARED_MOST 232448   /* bytes that a block may have */
 #define LEAST_BLOCKS 32      /* fewer are left to single threads */
@@ -27,30 +30,51 @@ struct group {
     const char *name;
 };
 
+/* What the tables have is what may be tried, by search too. */
 struct tile {
-    int m, n, k, wm, wn; /* of a block; warps along each */
-    double speed;        /* of one multiprocessor full of such blocks, relative */
-    int blocks;          /* that fit one multiprocessor */
+    int m, n, k, wm, wn; /* of a block; warps (or groups of four) along each */
+    double
+        speed; /* of one multiprocessor full of such blocks, relative; 0: search tries it, the heuristic does not */
+    int blocks; /* that fit one multiprocessor */
+};
+/* One way to do a product, complete. */
+struct form {
+    struct tile t;
+    int places; /* of the ring; 0: what there is room for */
+    int near;   /* blocks along m that run beside each other; 0: up to 16, 1: in the order of the result */
 };
 static const struct tile by_mma[] = {
     {128, 256, 32, 2, 4, 1.00, 1}, {128, 128, 32, 2, 2, 0.82, 2}, {64, 128, 32, 2, 2, 0.60, 3},
-    {64, 64, 64, 2, 2, 0.45, 4},   {32, 64, 64, 1, 2, 0.30, 6},
+    {64, 64, 64, 2, 2, 0.45, 4},   {32, 64, 64, 1, 2, 0.30, 6},   {256, 128, 32, 4, 2, 0, 1},
+    {128, 256, 64, 2, 4, 0, 1},    {128, 128, 64, 2, 2, 0, 1},    {128, 128, 32, 2, 4, 0, 2},
+    {128, 64, 32, 2, 2, 0, 3},     {64, 256, 32, 1, 4, 0, 2},     {64, 128, 64, 2, 2, 0, 2},
+    {64, 64, 32, 2, 2, 0, 5},      {64, 32, 64, 2, 1, 0, 6},      {32, 128, 64, 1, 4, 0, 4},
+    {32, 32, 64, 1, 1, 0, 8},      {64, 64, 128, 2, 2, 0, 3},     {32, 64, 128, 1, 2, 0, 4},
 };
 /* Groups of warps along m; n is that of one instruction. */
 static const struct tile by_group[] = {
     {128, 256, 64, 2, 1, 1.00, 1}, {128, 192, 64, 2, 1, 0.90, 1}, {128, 128, 64, 2, 1, 0.76, 1},
-    {64, 128, 64, 1, 1, 0.60, 2},  {64, 64, 64, 1, 1, 0.45, 3},
+    {64, 128, 64, 1, 1, 0.60, 2},  {64, 64, 64, 1, 1, 0.45, 3},   {256, 128, 64, 2, 1, 0, 1},
+    {256, 192, 64, 2, 1, 0, 1},    {256, 64, 64, 2, 1, 0, 1},     {192, 128, 64, 3, 1, 0, 1},
+    {192, 192, 64, 3, 1, 0, 1},    {128, 64, 64, 2, 1, 0, 2},     {64, 256, 64, 1, 1, 0, 1},
+    {64, 192, 64, 1, 1, 0, 2},     {128, 128, 64, 1, 1, 0, 1},    {128, 64, 64, 1, 1, 0, 2},
+    {64, 64, 128, 1, 1, 0, 2},     {64, 128, 128, 1, 1, 0, 1},    {128, 128, 128, 2, 1, 0, 1},
 };
 static const struct tile by_fma[] = {
     {64, 128, 16, 2, 2, 1.00, 3}, {128, 256, 16, 2, 4, 0.82, 1}, {128, 128, 8, 4, 2, 0.85, 2},
-    {64, 64, 16, 2, 2, 0.80, 4},  {32, 64, 16, 2, 1, 0.60, 8},
+    {64, 64, 16, 2, 2, 0.80, 4},  {32, 64, 16, 2, 1, 0.60, 8},   {128, 128, 16, 4, 2, 0, 2},
+    {64, 128, 8, 2, 2, 0, 3},     {64, 128, 32, 2, 2, 0, 2},     {128, 64, 16, 2, 2, 0, 3},
+    {128, 64, 16, 4, 1, 0, 3},    {128, 256, 8, 2, 4, 0, 1},     {128, 128, 16, 2, 2, 0, 2},
+    {64, 256, 16, 2, 4, 0, 2},    {64, 64, 8, 2, 2, 0, 5},       {64, 64, 32, 2, 2, 0, 3},
+    {32, 128, 16, 2, 2, 0, 5},    {32, 64, 32, 2, 1, 0, 6},      {64, 32, 16, 2, 1, 0, 8},
+    {32, 32, 32, 1, 1, 0, 12},    {16, 64, 32, 1, 2, 0, 12},     {256, 128, 16, 4, 2, 0, 1},
 };
 
 struct mm {
     struct view *v;
     struct contract c;
     struct group m, n, k;
-    struct tile t;
+    struct form f;
     bool mma, tf32, group;
     int bytes; /* of an element of a tile */
     struct str *out;
@@ -118,28 +142,45 @@ static bool halves(const struct side *s, enum dtype *dt) {
            (*dt == DT_BF16 || *dt == DT_F16);
 }
 
-static bool choose_tile(struct mm *x) {
-    double best = 1e300;
-    const struct tile *list = x->group ? by_group : x->mma ? by_mma : by_fma;
-    size_t n = x->group ? RG_COUNT(by_group) : x->mma ? RG_COUNT(by_mma) : RG_COUNT(by_fma);
-    double batch = 1, blocks = 0;
+static const struct tile *tiles_of(const struct mm *x, size_t *n) {
+    *n = x->group ? RG_COUNT(by_group) : x->mma ? RG_COUNT(by_mma) : RG_COUNT(by_fma);
+    return x->group ? by_group : x->mma ? by_mma : by_fma;
+}
+
+/* A short sum has shorter tiles along k; false: too short for any. */
+static bool fit_k(struct mm *x) {
+    int step = x->tf32 ? 8 : x->mma ? 16 : 1;
+    while (x->f.t.k > 2 * step && x->k.size < 2.0 * x->f.t.k && !x->group) x->f.t.k /= 2;
+    if (x->tf32 && x->f.t.k > 32) x->f.t.k = 32;
+    return x->k.size >= 2.0 * x->f.t.k;
+}
+
+/* Products side by side. */
+static double batch_of(const struct mm *x) {
+    double n = 1;
     for (int i = 0; i < x->v->naxis; i++)
         if (x->v->axis[i].grid && has_axis(x->v, x->c.a.mask, i) && has_axis(x->v, x->c.b.mask, i))
-            batch *= x->v->axis[i].most;
+            n *= x->v->axis[i].most;
+    return n;
+}
+
+static bool choose_tile(struct mm *x) {
+    double best = 1e300;
+    size_t n;
+    const struct tile *list = tiles_of(x, &n);
+    double batch = batch_of(x), blocks = 0;
     for (size_t i = 0; i < n; i++) {
         const struct tile *t = &list[i];
+        if (t->speed == 0) continue;
         double tiles =
             (double)ceil_div((int64_t)x->m.size, t->m) * (double)ceil_div((int64_t)x->n.size, t->n) * batch;
         double waves = (double)ceil_div((int64_t)tiles, (int64_t)UNITS * t->blocks);
         if (tiles < UNITS * t->blocks) waves = RG_MAX(1.0 / t->blocks, tiles / (UNITS * t->blocks));
         double time = waves * t->blocks * t->m * t->n / t->speed;
-        if (time < best) best = time, x->t = *t, blocks = tiles;
+        if (time < best) best = time, x->f.t = *t, blocks = tiles;
     }
     if (blocks < LEAST_BLOCKS) return false;
-    int step = x->tf32 ? 8 : x->mma ? 16 : 1;
-    while (x->t.k > 2 * step && x->k.size < 2.0 * x->t.k && !x->group) x->t.k /= 2;
-    if (x->tf32 && x->t.k > 32) x->t.k = 32;
-    return x->k.size >= 2.0 * x->t.k && x->m.size >= 32 && x->n.size >= 32;
+    return fit_k(x) && x->m.size >= 32 && x->n.size >= 32;
 }
 
 /* One axis in pieces, the outermost first. */
@@ -187,7 +228,7 @@ static void order_threads(struct mm *x, const struct pieces *m, const struct pie
     for (int level = 0; level < 2; level++)
         for (int side = 0; side < 2; side++) {
             const struct pieces *p = side ? n : m;
-            bool warp = p->n && !strcmp(p->kind[0], "LANE") && (side ? x->t.wn : x->t.wm) > 1;
+            bool warp = p->n && !strcmp(p->kind[0], "LANE") && (side ? x->f.t.wn : x->f.t.wm) > 1;
             if (level == 0 && warp) name[k++] = p->name[0];
             for (int i = warp; i < p->n && level == 1; i++)
                 if (!strcmp(p->kind[i], "LANE")) name[k++] = p->name[i];
@@ -229,36 +270,45 @@ static void stage(struct mm *x, const struct side *s, const struct group *own, c
     bool rows = x->mma && (along_k || x->tf32 || !along_own); /* [side][k]; else [k][side] */
     const char *a = window(x, side), *b = window(x, k);
     str_printf(x->out, " STAGE(%s,%s,%s,%s)", name, at, rows ? a : b, rows ? b : a);
-    int lanes = 16 / s->spot->bytes, len = along_k ? x->t.k : own == &x->m ? x->t.m : x->t.n;
+    int lanes = 16 / s->spot->bytes, len = along_k ? x->f.t.k : own == &x->m ? x->f.t.m : x->f.t.n;
     if ((!along_k && !along_own) || s->spot->gate || len % lanes) return;
     const char *copy = along_k ? k->name[0] : side->name[0], *vec = arena_printf(x->v->arena, "%s_v", name);
     str_printf(x->out, " TILE(%s.%s,%d,%s) VEC(%s)", name, copy, lanes, vec, vec);
 }
 
 static int64_t ring_bytes(const struct mm *x) {
-    return (int64_t)(x->t.m + x->t.n + 16) * (x->t.k + 8) * x->bytes;
+    return (int64_t)(x->f.t.m + x->f.t.n + 16) * (x->f.t.k + 8) * x->bytes;
 }
 
-/* Blocks that run at the same time share what they read: up to 16 along m, then the next along n. */
-static void raster(struct mm *x) {
-    int64_t rows = ceil_div((int64_t)x->m.size, x->t.m), n = 16;
+/* Blocks that run at the same time share what they read: so many along m, then the next along n. */
+static int near_of(const struct mm *x) {
+    int64_t rows = ceil_div((int64_t)x->m.size, x->f.t.m), n = x->f.near ? x->f.near : 16;
     while (n > 1 && rows % n) n--;
-    if (n < 4 || n == rows) return;
+    return n < 4 || n == rows ? 1 : (int)n;
+}
+
+static void raster(struct mm *x) {
+    int n = near_of(x);
+    if (n == 1) return;
     const char *near = view_fresh(x->v, x->m.name, "near");
-    str_printf(x->out, " TILE(%s,%d,%s) THREAD(%s) ORDER(%s,%s,%s)", x->m.name, (int)n, near, near, x->m.name,
+    str_printf(x->out, " TILE(%s,%d,%s) THREAD(%s) ORDER(%s,%s,%s)", x->m.name, n, near, near, x->m.name,
                x->n.name, near);
 }
 
+static int64_t place_bytes(const struct mm *x) {
+    return x->group ? (int64_t)(x->f.t.m + x->f.t.n) * x->f.t.k * x->bytes : ring_bytes(x);
+}
+
 static int places_of(const struct mm *x) {
-    int64_t bytes = x->group ? (int64_t)(x->t.m + x->t.n) * x->t.k * x->bytes : ring_bytes(x);
-    int n = x->group ? 6 : x->mma && x->t.k <= 32 ? 4 : 3;
-    while (n > 1 && n * bytes > SHARED_MOST / x->t.blocks) n--;
+    int n = x->f.places ? x->f.places : x->group ? 6 : x->mma && x->f.t.k <= 32 ? 4 : 3;
+    int64_t room = SHARED_MOST / (x->f.places ? 1 : x->f.t.blocks);
+    while (n > 1 && n * place_bytes(x) > room) n--;
     return n;
 }
 
 static void write_product(struct mm *x) {
     struct pieces m = {0}, n = {0}, k = {0};
-    const struct tile *t = &x->t;
+    const struct tile *t = &x->f.t;
     join(x, &x->m), join(x, &x->n), join(x, &x->k);
     if (x->group) {
         piece(&m, t->wm, "LANE"), piece(&m, t->m / t->wm / 64, "REG"), piece(&m, 64, "TC");
@@ -296,24 +346,155 @@ static void write_product(struct mm *x) {
                    places);
 }
 
-const char *gpu_product(struct view *v, int capability) {
-    struct str s;
-    struct mm x = {.v = v, .out = &s};
+/* Is the kernel a product that a block program is good for? */
+static bool find_product(struct mm *x, int capability) {
     enum dtype a, b;
-    str_init(&s, v->arena);
-    if (!contract_find(v, &x.c) || !may_stage(v, &x.c.a) || !may_stage(v, &x.c.b)) return "";
-    if (x.c.reduce->dt != DT_F32 || !find_groups(&x)) return "";
-    x.bytes = RG_MAX(x.c.a.spot->bytes, x.c.b.spot->bytes);
-    if (x.bytes > 4) return "";
-    x.mma = halves(&x.c.a, &a) && halves(&x.c.b, &b) && a == b;
-    x.tf32 = !x.mma && env_int(ENV_TF32) && x.c.a.root == x.c.a.spot->node && x.c.b.root == x.c.b.spot->node;
-    x.group = x.mma && capability / 10 == 9 && x.k.size >= 192 && x.n.size >= 64 && x.m.size >= 64;
-    x.mma |= x.tf32;
-    if (!x.mma && (is_gathered(&x, &x.c.a, &x.m) || is_gathered(&x, &x.c.b, &x.n)))
-        return ""; /* finding them costs more than multiply-adds save: threads read what they need */
-    if (!choose_tile(&x)) return "";
-    write_product(&x);
-    return s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL) ? s.p + 1 : "";
+    struct view *v = x->v;
+    if (!contract_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
+    if (x->c.reduce->dt != DT_F32 || !find_groups(x)) return false;
+    x->bytes = RG_MAX(x->c.a.spot->bytes, x->c.b.spot->bytes);
+    if (x->bytes > 4) return false;
+    x->mma = halves(&x->c.a, &a) && halves(&x->c.b, &b) && a == b;
+    x->tf32 =
+        !x->mma && env_int(ENV_TF32) && x->c.a.root == x->c.a.spot->node && x->c.b.root == x->c.b.spot->node;
+    x->group = x->mma && capability / 10 == 9 && x->k.size >= 192 && x->n.size >= 64 && x->m.size >= 64;
+    x->mma |= x->tf32;
+    /* finding them costs more than multiply-adds save: threads read what they need */
+    return x->mma || (!is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n));
+}
+
+/* The list of a form; NULL: it is not legal here. */
+static const char *write_form(struct mm *x, const struct form *f) {
+    struct mm now = *x;
+    struct str s;
+    str_init(&s, x->v->arena);
+    now.f = *f, now.out = &s;
+    int fresh_names = x->v->fresh; /* equal forms have equal texts */
+    write_product(&now);
+    x->v->fresh = fresh_names;
+    return s.n < HEUR_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) ? s.p + 1 : NULL;
+}
+
+const char *gpu_product(struct view *v, int capability) {
+    struct mm x = {.v = v};
+    if (!find_product(&x, capability) || !choose_tile(&x)) return "";
+    const char *text = write_form(&x, &x.f);
+    return text ? text : "";
+}
+
+/* ---- every form, priced ------------------------------------------------------------------------------------------- */
+
+/* Bytes that memory moves: blocks that run at the same time, `wave` of them, read a band of rows and columns together, which
+ * L2 keeps for them; what all of them read is kept for the next wave if it is small. */
+static double dram_bytes(const struct mm *x, double wave, double batch) {
+    const double cache = 30e6;
+    double m = x->m.size, n = x->n.size, k = x->k.size, a = m * k * x->bytes, b = n * k * x->bytes;
+    double out = m * n * x->c.store->bytes;
+    double rows = ceil(m / x->f.t.m), columns = ceil(n / x->f.t.n);
+    double near = near_of(x) > 1 ? near_of(x) : 1;
+    double high = near > 1 ? RG_MIN(near, rows) : RG_MIN(ceil(wave / columns), rows);
+    double wide = RG_MIN(ceil(wave / high), columns);
+    double bands = ceil(rows / high), turns = ceil(columns / wide);
+    /* a band of rows is read once if it stays while the columns go by; columns are read by every band */
+    double reads_a = high * x->f.t.m * k * x->bytes <= cache / 2 ? 1 : turns;
+    double reads_b = b <= cache ? 1 : bands;
+    if (a + b <= cache) reads_a = reads_b = 1;
+    return batch * (a * reads_a + b * reads_b + out);
+}
+
+static void work_of(const struct mm *x, struct gpu_work *w) {
+    const struct tile *t = &x->f.t;
+    double steps = ceil(x->k.size / t->k), depth = steps * t->k, area = (double)t->m * t->n,
+           batch = batch_of(x);
+    int warps = t->wm * t->wn * (x->group ? 4 : 1);
+    *w = (struct gpu_work){.blocks = ceil(x->m.size / t->m) * ceil(x->n.size / t->n) * batch,
+                           .threads = 32 * warps,
+                           .shared = (int)(places_of(x) * place_bytes(x)),
+                           .steps = steps,
+                           .ahead = RG_MAX(places_of(x) - (x->group ? 2 : 1), 1),
+                           .matrix_share = 1,
+                           .l2_share = 1};
+    int sums = (int)(area / w->threads);
+    w->fill = (t->m + t->n) * depth * x->bytes;
+    w->out = area * x->c.store->bytes;
+    w->shared_bytes = w->fill;
+    w->issue = 4 * w->fill / 16 / 32 + 6 * area / 32 / (x->c.store->bytes <= 2 ? 2 : 1);
+    if (x->group) {
+        w->registers = sums + 40;
+        w->matrix = 2 * area * depth;
+    } else if (x->mma) {
+        double wm = (double)t->m / t->wm, wn = (double)t->n / t->wn;
+        w->registers = sums + (int)(wm + wn) / 2 + 48;
+        w->matrix = 2 * area * depth;
+        w->matrix_share = x->tf32 ? 0.33 : 0.666;
+        w->shared_bytes += warps * (wm + wn) * depth * x->bytes;
+        w->issue += area * depth / (16 * 8 * (x->tf32 ? 8 : 16)) * 1.3;
+    } else {
+        double wm = (double)t->m / t->wm, wn = (double)t->n / t->wn;
+        w->registers = sums + (int)(wm / 4 + wn / 8) + 40;
+        w->fma = area * depth;
+        w->shared_bytes += warps * (wm / 16 + wn / 32) * 128 * depth;
+        w->issue += area * depth / 32 + warps * (wm / 16 + wn / 32) * depth;
+    }
+    w->dram = dram_bytes(x, (double)UNITS * predict_gpu_resident(w), batch);
+}
+
+struct priced {
+    struct form f;
+    double seconds;
+    int number;
+};
+
+static int by_seconds(const void *p, const void *q) {
+    const struct priced *a = p, *b = q;
+    if (a->seconds != b->seconds) return a->seconds < b->seconds ? -1 : 1;
+    return a->number - b->number;
+}
+
+/* Forms that are written alike are one. */
+static bool is_known(const struct priced *p, uint32_t n, const struct form *f) {
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tile *o = &p[i].f.t, *t = &f->t;
+        if (o->m == t->m && o->n == t->n && o->k == t->k && o->wm == t->wm && o->wn == t->wn &&
+            p[i].f.places == f->places && p[i].f.near == f->near)
+            return true;
+    }
+    return false;
+}
+
+static uint32_t all_forms(struct mm *x, const struct model *model, struct priced *out, uint32_t room) {
+    static const int places[] = {0, 2, 3, 4, 5, 6, 8}, near[] = {0, 8, 4, 1};
+    size_t n;
+    uint32_t found = 0;
+    const struct tile *list = tiles_of(x, &n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t p = 0; p < RG_COUNT(places); p++)
+            for (size_t r = 0; r < (x->group ? RG_COUNT(near) : 1) && found < room; r++) {
+                x->f.t = list[i];
+                x->f.places = places[p], x->f.near = near[r];
+                if (!fit_k(x)) continue;
+                x->f.places = places_of(x), x->f.near = near_of(x);
+                if (x->f.places < (x->group ? 3 : 2) || is_known(out, found, &x->f)) continue;
+                struct gpu_work w;
+                work_of(x, &w);
+                out[found] = (struct priced){x->f, predict_gpu(&w, model), (int)found};
+                found++;
+            }
+    if (found) qsort(out, found, sizeof *out, by_seconds);
+    return found;
+}
+
+void gpu_product_forms(struct view *v, int capability, const struct model *model, uint32_t most,
+                       gpu_lists *out) {
+    enum { ROOM = 1024 };
+    struct mm x = {.v = v};
+    if (!find_product(&x, capability)) return;
+    struct priced *form = arena_array(v->arena, struct priced, ROOM);
+    uint32_t n = all_forms(&x, model, form, ROOM);
+    for (uint32_t i = 0; i < n && out->n < most; i++) {
+        const char *text = write_form(&x, &form[i].f);
+        if (text) vec_push(v->arena, out, ((struct gpu_list){text, form[i].seconds}));
+    }
 }
 
 /* ---- transpositions ---------------------------------------------------------------------------------------------- */

@@ -323,6 +323,40 @@ TEST_SLOW(block_heuristic_of_groups, 300) {
     CHECK(groups >= 2);
 }
 
+/* Every form that search may try is a different list, lowers, and computes the product; as many as time allows are run. */
+static int forms_of(size_t which, int capability, int64_t every) {
+    struct product y = chosen[which];
+    struct model m;
+    gpu_lists forms;
+    y.opts = "";
+    model_guess_gpu(&m, &(struct model_gpu){.name = "test", .units = 132, .ghz = 1.98, .memory_rate = 4800});
+    arena_init(&y.arena, &y.err);
+    if (err_guard(&y.err, compile, &y)) FAIL("%s", y.err.msg);
+    opts_forms_gpu(&y.ir, &y.prog.kernel.p[0], capability, &m, 500, &forms);
+    CHECK(forms.n >= 20);
+    for (uint32_t i = 0; i < forms.n; i++) {
+        struct product x = chosen[which];
+        x.opts = forms.p[i].opts;
+        for (uint32_t k = 0; k < i; k++) CHECK(strcmp(x.opts, forms.p[k].opts));
+        CHECK(!i || forms.p[i].predicted >= forms.p[i - 1].predicted);
+        if (i % every == 0) {
+            check_product(&x);
+            continue;
+        }
+        arena_init(&x.arena, &x.err);
+        if (err_guard(&x.err, compile, &x)) FAIL("%s\n%s", x.opts, x.err.msg);
+        arena_free(&x.arena);
+    }
+    int n = (int)forms.n;
+    arena_free(&y.arena);
+    return n;
+}
+
+TEST_SLOW(block_forms, 300) {
+    int n = forms_of(1, 80, 23) + forms_of(2, 90, 41) + forms_of(3, 80, 37) + forms_of(5, 90, 61);
+    TEST_COUNT(n, "forms of products");
+}
+
 TEST_SLOW(cuda_compile_blocks, 300) {
     struct arena arena;
     struct err err = {0};
