@@ -4,12 +4,13 @@
  *
  *     ridge-test [-l] [-v] [-a] [-j N] [-x SCRIPT]... [SUBSTRING]...
  *
- * -l lists, -v prints every test with its time, -a takes in the tests that are run by hand only. The
- * last line is always `N passed, M failed` with `, K skipped` where there were any; the exit status is 0
+ * -l lists, -v prints every test with its time, and every ten seconds what is under way, -a takes in the tests that are
+ * run by hand only. The last line is always `N passed, M failed` with `, K skipped` where there were any; the exit status is 0
  * only if none failed and at least one ran.
  *
  * A child says more than pass or fail through marked lines in its output: \1 starts an info line for the
- * summary. Longest time limits start first, so that a slow test is not left for last. */
+ * summary. Longest time limits start first, so that a slow test is not left for last. Tests that must be alone (they fill
+ * a device, or look at how full it is) run one by one after all others. */
 #include "test.h"
 
 #include <errno.h>
@@ -216,20 +217,38 @@ static void watch(struct job *jobs, int n) {
     }
 }
 
+/* A line for who waits: how many are done, and what runs since when. */
+static void progress(const struct job *jobs, int n, int total, double began) {
+    printf("..    %d of %d tests after %.0f s; running:", run.passed + run.failed + run.skipped, total,
+           now() - began);
+    for (int i = 0; i < n; i++)
+        if (jobs[i].test) printf(" %s (%.0f s)", jobs[i].test->name, now() - jobs[i].start);
+    printf("\n");
+    fflush(stdout);
+}
+
 static void run_all(struct test **list, int n, int jobs) {
     struct job job[MAX_JOBS] = {0};
-    for (int next = 0, busy = 1; busy;) {
-        busy = 0;
-        for (int i = 0; i < jobs; i++) {
-            if (!job[i].test && next < n) start_job(&job[i], list[next++]);
-            busy += job[i].test != NULL;
+    double began = now(), told = began;
+    for (int next = 0, busy = 0; next < n || busy;) {
+        for (int i = 0; i < jobs && next < n && !(busy && list[next]->alone); i++) {
+            if (job[i].test) continue;
+            busy++;
+            start_job(&job[i], list[next++]);
         }
-        if (busy) watch(job, jobs);
+        watch(job, jobs);
+        busy = 0;
+        for (int i = 0; i < jobs; i++) busy += job[i].test != NULL;
+        if (run.verbose && now() - told >= 10) {
+            told = now();
+            progress(job, jobs, n, began);
+        }
     }
 }
 
 static int by_time_then_name(const void *pa, const void *pb) {
     const struct test *a = *(struct test *const *)pa, *b = *(struct test *const *)pb;
+    if (a->alone != b->alone) return a->alone - b->alone;
     if (a->seconds != b->seconds) return b->seconds - a->seconds;
     return strcmp(a->name, b->name);
 }

@@ -16,6 +16,7 @@ struct test {
     const char *name, *file;
     int line, seconds; /* time limit */
     bool manual;       /* runs only with -a */
+    bool alone;        /* nothing else runs beside it */
     void (*fn)(void);
     struct test *next;
 };
@@ -25,23 +26,26 @@ _Noreturn void test_fail(const char *file, int line, const char *fmt, ...)
 _Noreturn void test_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void test_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-#define TEST_DEFINE_(id, secs, by_hand)                                                                   \
+#define TEST_DEFINE_(id, secs, by_hand, by_itself)                                                                   \
     static void test_##id(void);                                                                          \
     static struct test test_##id##_entry = {.name = #id,                                                  \
                                             .file = __FILE__,                                             \
                                             .line = __LINE__,                                             \
                                             .seconds = secs,                                              \
                                             .manual = by_hand,                                            \
+                                            .alone = by_itself,                                           \
                                             .fn = test_##id};                                             \
     __attribute__((constructor)) static void test_##id##_register(void) { test_add(&test_##id##_entry); } \
     static void test_##id(void)
 
 /* A test; the name begins with its subject, which is what `ridge-test SUBSTRING` selects by. */
-#define TEST(id) TEST_DEFINE_(id, 120, false)
+#define TEST(id) TEST_DEFINE_(id, 120, false, false)
 /* One that may take up to `secs` seconds. */
-#define TEST_SLOW(id, secs) TEST_DEFINE_(id, secs, false)
+#define TEST_SLOW(id, secs) TEST_DEFINE_(id, secs, false, false)
 /* One that runs only with -a: exhaustive sweeps (`make test-math`), long fuzzers (`make fuzz`). */
-#define TEST_MANUAL(id, secs) TEST_DEFINE_(id, secs, true)
+#define TEST_MANUAL(id, secs) TEST_DEFINE_(id, secs, true, false)
+/* The same, with nothing else beside it. */
+#define TEST_ALONE(id, secs) TEST_DEFINE_(id, secs, true, true)
 
 #define FAIL(...) test_fail(__FILE__, __LINE__, __VA_ARGS__)
 /* Ends the test without a verdict; say what is missing. */

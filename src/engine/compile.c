@@ -418,6 +418,7 @@ static struct render_limits limits_of(const struct engine *en) {
 
 bool compile_fits(const struct engine *en, const struct linear *l) {
     struct render_limits limits = limits_of(en);
+    if (en->ops->text == DEV_CUDA) return l->shared <= (int64_t)en->info.shared_most;
     return en->ops->text != DEV_OPENCL || render_opencl_fits(l, &limits);
 }
 

@@ -11,7 +11,7 @@
 #define API __attribute__((visibility("default"), used))
 enum { BAD = 1, NO_MEMORY = 2, WILD = 700, MOST = 4096 };
 
-API struct fake fake_state = {.version = 13000, .gpus = 1, .major = 9, .memory = (size_t)1 << 30};
+API struct fake fake_state = {.version = 13000, .gpus = 1, .major = 9, .memory = (size_t)1 << 30, .shared = 227 << 10};
 #define F fake_state
 
 static struct {
@@ -80,7 +80,7 @@ API int cuDeviceGetAttribute(int *x, int which, int d) {
     case 38: *x = 60 << 20; break; /* L2 */
     case 75: *x = F.major; break;
     case 76: *x = 0; break;
-    case 97: *x = 227 << 10; break; /* shared memory of a block, at most */
+    case 97: *x = F.shared; break; /* shared memory of a block, at most */
     default: *x = 0;
     }
     return 0;
@@ -275,9 +275,10 @@ static int start(const char *fn, unsigned blocks, unsigned threads, void **extra
 }
 API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                        unsigned shared, void *s, void **params, void **extra) {
-    (void)gy, (void)gz, (void)by, (void)bz, (void)shared, (void)params;
+    (void)gy, (void)gz, (void)by, (void)bz, (void)params;
     BEGIN;
     F.launches++;
+    if (shared > F.shared_asked) F.shared_asked = shared;
     return s ? start(f, gx, bx, extra) : BAD;
 }
 

@@ -9,11 +9,13 @@ struct fake {
     /* to set, before or between calls */
     int version, gpus, major; /* 13000, 1, 9 */
     size_t memory;            /* bytes the GPU has */
+    int shared;               /* bytes that a block may share: 227 K */
     const char *fail;         /* this function .. */
     int after, code;          /* .. returns this code after so many calls that succeed */
     /* to look at */
     int sticky; /* the device is lost: every call returns it; starting a kernel called "wild" sets 700 */
     size_t used, pinned;
+    unsigned shared_asked; /* most of a launch so far */
     uint32_t allocs, launches, copies, modules, streams, events,
         contexts;                                    /* allocs, launches, copies: so far */
     uint32_t graphs, nodes, edges, changes, replays; /* graphs: alive; the others: so far */

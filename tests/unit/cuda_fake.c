@@ -346,6 +346,47 @@ TEST(cuda_fake_lost) {
     CHECK_EQ(f->contexts, 0);
 }
 
+/* Tiles that do not fit into what the blocks of this GPU share: another list. What asks for too much by its text is told. */
+TEST(cuda_fake_shared_memory) {
+    struct fake *f = fake();
+    static const int room[] = {227 << 10, 16 << 10};
+    for (int i = 0; i < 2; i++) {
+        f->shared = room[i], f->shared_asked = 0;
+        rg_ctx *c = fake_open(f);
+        rg_tensor x = rg_ones(c, RG_BF16, RG_SHAPE(1024, 1024));
+        if (rg_realize(rg_matmul(rg_contiguous(x), rg_contiguous(rg_mul(x, 2))))) FAIL("%s", rg_error(c));
+        CHECK(i ? f->shared_asked <= 16 << 10 : f->shared_asked > 48 << 10);
+        rg_close(c);
+    }
+    struct engine *en = engine_open(&err, &device_cuda[0]);
+    const char *text = "extern \"C\" __global__ void much(f32 *b0, u64 n, char *s, u64 d) { }\n";
+    const struct ekernel *k;
+    struct etext t = {.name = "much", .text = text, .grid = 1, .nbuf = 1, .block = 32, .shared = 20000};
+    if (engine_compile_text(en, &err, &t, 1, &k)) FAIL("%s", err.msg);
+    struct engine_list *l = engine_list_new(en, &err);
+    void *p = engine_alloc(en, &err, 4);
+    CHECK(p && !engine_list_add(l, &err, k, &p, NULL));
+    CHECK_EQ(engine_list_run(l, &err), RG_ELIMIT);
+    CHECK_STR(err.msg, "a kernel whose blocks share 20000 bytes; Fake GPU has 16384 for a block: choose smaller tiles");
+    err_clear(&err);
+    engine_list_free(l);
+    engine_free(en, p, 4);
+    engine_close(en);
+    check_empty(f);
+}
+
+/* A driver without a compiler: the device opens, and the first kernel that is new says what is missing. */
+TEST(cuda_fake_without_nvrtc) {
+    struct fake *f = fake();
+    setenv("RIDGE_NVRTC", "/nowhere/libnvrtc.so", 1);
+    rg_ctx *c = fake_open(f);
+    float x;
+    CHECK_EQ(rg_read(rg_sum(ramp(c, 8)), &x, sizeof x), RG_ECOMPILE);
+    if (!strstr(rg_error(c), "RIDGE_NVRTC names no compiler of NVIDIA's")) FAIL("%s", rg_error(c));
+    rg_close(c);
+    check_empty(f);
+}
+
 /* Every row is there, and all that it took is given back; figures come from a GPU only. */
 TEST(cuda_fake_ceilings) {
     static const char *const want[] = {"memory read",   "memory write",   "memory copy", "L2 read",   "f32",

@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "test.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -36,6 +37,34 @@ TEST_MANUAL(naughty_leaves_a_child, 60) {
 }
 TEST_MANUAL(naughty_skips, 60) {
     if (naughty()) SKIP("no %s here", "compass");
+}
+
+/* Nothing else is under way while one of these is; each marks its time by a file. */
+static void be_alone(void) {
+    const char *mark = getenv("NAUGHTY_MARK");
+    if (!mark) return;
+    int fd = open(mark, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    CHECK(fd >= 0);
+    usleep(100000);
+    CHECK(!unlink(mark));
+}
+TEST_ALONE(hermit_one, 60) { be_alone(); }
+TEST_ALONE(hermit_two, 60) { be_alone(); }
+TEST_MANUAL(hermit_neighbour, 60) { be_alone(); }
+
+TEST(runner_leaves_some_alone) {
+    struct err err = {0};
+    struct arena a;
+    arena_init(&a, &err);
+    int status;
+    char *out, self[4096] = "", mark[64];
+    CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    snprintf(mark, sizeof mark, "/tmp/ridge-hermit-%d", (int)getpid());
+    setenv("NAUGHTY_MARK", mark, 1);
+    const char *const argv[] = {self, "-a", "-j3", "hermit", NULL};
+    CHECK_EQ(os_run(&err, &a, argv, &status, &out), 0);
+    CHECK_STR(out, "3 passed, 0 failed\n");
+    arena_free(&a);
 }
 
 TEST_SLOW(runner_tells_failures_apart, 300) {

@@ -316,12 +316,16 @@ void cuda_shape(const struct dev_launch *l, unsigned *blocks, unsigned *threads)
     *blocks = (unsigned)n;
 }
 
-int cuda_limits(struct err *e, const struct dev_launch *l) {
+int cuda_limits(const struct device *d, struct err *e, const struct dev_launch *l) {
     if (l->nbuf + l->nvar + 3 > CUDA_PARAMS)
         return err_set(e, RG_ELIMIT, "a kernel with %u buffers and numbers; CUDA takes %d", l->nbuf + l->nvar,
                        CUDA_PARAMS - 3);
     if (l->grid > INT32_MAX && l->block)
         return err_set(e, RG_ELIMIT, "a kernel of %u blocks; CUDA has %d", l->grid, INT32_MAX);
+    if (l->shared > d->info.shared_most)
+        return err_set(e, RG_ELIMIT,
+                       "a kernel whose blocks share %u bytes; %s has %zu for a block: choose smaller tiles",
+                       l->shared, d->info.name, d->info.shared_most);
     return 0;
 }
 
@@ -335,7 +339,7 @@ size_t cuda_params(const struct dev_launch *l, uint64_t param[CUDA_PARAMS]) {
     return n;
 }
 
-/* Shared memory beyond what every kernel may have. */
+/* Shared memory beyond what every kernel may have must be asked for. */
 int cuda_shared(struct device *d, const struct dev_launch *l) {
     if (l->shared <= SHARED_FREE) return 0;
     return d->cu->function_set((cu_function)(uintptr_t)l->fn, MAX_DYNAMIC_SHARED, (int)l->shared);
@@ -344,7 +348,7 @@ int cuda_shared(struct device *d, const struct dev_launch *l) {
 static int start(struct device *d, struct err *e, const struct dev_launch *l) {
     uint64_t param[CUDA_PARAMS];
     unsigned blocks, threads;
-    if (cuda_limits(e, l)) return e->code;
+    if (cuda_limits(d, e, l)) return e->code;
     size_t bytes = cuda_params(l, param) * sizeof *param;
     void *extra[] = {(void *)1, param, (void *)2, &bytes,
                      NULL}; /* 1: where the parameters are, 2: how many bytes */

@@ -1,9 +1,9 @@
 /* driver.c: NVIDIA's driver and run-time compiler, found at run time.
  *
  * A library is looked for once and kept for good: unloading the driver is not safe. A failure is not kept, so that
- * RIDGE_NVRTC may be set and the device opened again. Where a library is looked for: what RIDGE_NVRTC says, then where the
- * loader looks, then where NVIDIA's packages put it.
- * Tests: tests/unit/cuda.c */
+ * RIDGE_NVRTC may be set and the device opened again. Where a library is looked for: where RIDGE_CUDA or RIDGE_NVRTC
+ * says, and nowhere else; else where the loader looks, then where NVIDIA's packages put it.
+ * Tests: tests/unit/cuda.c, tests/unit/cuda_fake.c */
 #include "device/cuda/internal.h"
 
 #include <glob.h>
@@ -102,7 +102,11 @@ static int load_nvrtc(struct err *e) {
         CUDA_NVRTC(X)
 #undef X
     };
-    void *lib = load_first(where, RG_COUNT(where), nvrtc.path, sizeof nvrtc.path);
+    const char *const named = where[0];
+    size_t n = named && *named ? 1 : RG_COUNT(where);
+    void *lib = load_first(where, n, nvrtc.path, sizeof nvrtc.path);
+    if (!lib && n == 1)
+        return err_set(e, RG_ECOMPILE, "RIDGE_NVRTC names no compiler of NVIDIA's: %s cannot be loaded", named);
     if (!lib)
         return err_set(e, RG_ECOMPILE,
                        "NVIDIA's run-time compiler is not found (libnvrtc.so.13 or .12); install the CUDA "

@@ -91,7 +91,7 @@ static int add_node(struct dev_record *r, struct err *e, const struct dev_step *
     struct node *x = &r->node[i];
     void *extra[5];
     size_t bytes;
-    if (cuda_limits(e, x->l)) return e->code;
+    if (cuda_limits(d, e, x->l)) return e->code;
     CUDA_TRY(cuda_shared(d, x->l), "asking for shared memory");
     cuda_params(x->l, x->param);
     cuda_shape(x->l, &x->blocks, &x->threads);

@@ -151,9 +151,10 @@ int cuda_fail(struct device *, struct err *, int code, const char *doing);
         int code_ = (call);                              \
         if (code_) return cuda_fail(d, e, code_, doing); \
     } while (0)
-/* The parameters of a launch, in the order of the kernel's; how many. An error if they are too many for CUDA. */
+/* The parameters of a launch, in the order of the kernel's; how many. An error if there are too many, or a block would
+ * need more shared memory than there is. */
 size_t cuda_params(const struct dev_launch *, uint64_t param[CUDA_PARAMS]);
-int cuda_limits(struct err *, const struct dev_launch *);
+int cuda_limits(const struct device *, struct err *, const struct dev_launch *);
 /* Threads and blocks of a launch. */
 void cuda_shape(const struct dev_launch *, unsigned *blocks, unsigned *threads);
 int cuda_shared(struct device *, const struct dev_launch *); /* a CUresult: it may have the shared memory that it needs */
