@@ -185,13 +185,14 @@ fuzz: $(TEST)        # the long fuzzers
 test-cuda-compile: $(TEST) # what is generated for NVIDIA GPUs compiles; needs NVRTC, no GPU
 	@$(RUN_ENV) $(TEST) cuda_compile
 
+# Every test has a time limit of its own and is named when it passes it. Many processes, few threads each.
 test-gpu: $(TEST)    # the CUDA device against the oracle; needs a GPU
-	@$(RUN_ENV) timeout 500 $(TEST) -a cuda_gpu semantics_CUDA
+	@$(RUN_ENV) RIDGE_THREADS=$${RIDGE_THREADS:-4} timeout 500 $(TEST) -v -a cuda_gpu semantics_CUDA
 
 # NVIDIA's checkers on some of these tests: memory out of bounds, threads that race for shared memory.
 test-gpu-sanitizer: $(TEST)
 	@for t in memcheck racecheck; do echo "== $$t"; $(RUN_ENV) timeout 200 compute-sanitizer --tool $$t --target-processes all --error-exitcode 9 \
-	    $(TEST) -a cuda_gpu_rows_repeat cuda_gpu_negates cuda_gpu_copies || exit 1; done
+	    $(TEST) -v -a cuda_gpu_rows_repeat cuda_gpu_negates cuda_gpu_copies cuda_gpu_blocks cuda_gpu_golden || exit 1; done
 
 bench-gpu: all $(OUT)/bench/gpu  # ours beside cuBLAS on the GPU; ARGS="product" picks rows. Writes build/bench/results-gpu.json
 	@mkdir -p $(BUILD)/bench && timeout 500 $(OUT)/bench/gpu --json $(BUILD)/bench/results-gpu.json $(ARGS)

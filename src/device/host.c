@@ -3,7 +3,7 @@
  * Their sources are copied to the host, the CPU's function runs there, and the result is copied back, in order with
  * everything else. Slow, and right: a program that sorts runs on any device. A function is found by name
  * and types alone, because calls with other sizes share it; the CPU is asked again when it runs.
- * Tests: tests/unit/values_ops.c (cuda_gpu_values_ops, opencl_values_ops) */
+ * Tests: tests/unit/values_ops.c (cuda_gpu_values_ops_*, opencl_values_ops) */
 #include "device/host.h"
 
 #include <stdlib.h>

@@ -68,7 +68,7 @@ rg_usage sem_usage(rg_ctx *c) {
     return u;
 }
 
-/* ---- some rows on OpenCL, in one process ------------------------------------------------------------------- */
+/* ---- rows that share a process ------------------------------------------------------------------------------- */
 
 enum { EVERY = 8 }; /* row, in the order of their names */
 
@@ -80,6 +80,26 @@ void sem_add(struct sem_row *r) {
     r->next = *at;
     *at = r;
 }
+
+/* One context stays open, so that the driver keeps its own. The row that is under way is named where it fails. */
+static void gpu_rows(uint32_t part, uint32_t parts) {
+    uint32_t n = 0, ran = 0;
+    rg_ctx *c = rg_open("CUDA");
+    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    for (struct sem_row *r = rows; r; r = r->next) {
+        if (n++ % parts != part) continue;
+        printf("row %s\n", r->name);
+        fflush(stdout);
+        sem_run("CUDA", r->fn), ran++;
+    }
+    CHECK_EQ(rg_close(c), 0);
+    TEST_INFO("%u of %u rows of the table of semantics on the GPU", ran, n);
+}
+#define X(k) \
+    TEST_MANUAL(semantics_CUDA_##k, 100) { gpu_rows(k, 8); }
+X(0)
+X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#undef X
 
 TEST_SLOW(opencl_semantics, 600) {
     uint32_t n = 0, ran = 0;

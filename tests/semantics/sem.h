@@ -1,5 +1,6 @@
 /* sem.h: the table of semantics. A row is one CASE: a few lines against the public header, and what must come out.
- * Every row runs on every device of the list below, each time in a child process with a context of its own.
+ * Every row runs on every device of the list below, each time in a child process with a context of its own; on a GPU
+ * contexts of the driver cost seconds, so that rows share one there.
  *
  *     CASE(swap) {
  *         rg_tensor a = V(1, 2), b = V(3, 4), t = a;
@@ -15,10 +16,7 @@
 #include <test.h>
 
 #define SEM_DEVICES(X, id) X(REF, id) X(CPU, id)
-/* Where there is a GPU: `make test-gpu`. */
-#define SEM_GPU_TEST_(id) \
-    TEST_MANUAL(semantics_CUDA_##id, 300) { sem_run("CUDA", case_##id); }
-/* PoCL is slow: some rows in `make test` (sem.c: opencl_semantics), all with `ridge-test -a semantics_OPENCL`. */
+/* Where there is a GPU (`make test-gpu`) all rows, several in a process: sem.c, semantics_CUDA_*. PoCL is slow: some rows in `make test` (sem.c: opencl_semantics), all with `ridge-test -a semantics_OPENCL`. */
 #define SEM_OPENCL_TEST_(id)                                                              \
     static struct sem_row row_##id = {.name = #id, .fn = case_##id};                      \
     __attribute__((constructor)) static void row_##id##_add(void) { sem_add(&row_##id); } \
@@ -35,7 +33,6 @@ void sem_add(struct sem_row *);
 #define CASE(id)                      \
     static void case_##id(rg_ctx *c); \
     SEM_DEVICES(SEM_TEST_, id)        \
-    SEM_GPU_TEST_(id)                 \
     SEM_OPENCL_TEST_(id)              \
     static void case_##id(__attribute__((unused)) rg_ctx *c)
 

@@ -367,7 +367,9 @@ TEST(cuda_fake_shared_memory) {
     void *p = engine_alloc(en, &err, 4);
     CHECK(p && !engine_list_add(l, &err, k, &p, NULL));
     CHECK_EQ(engine_list_run(l, &err), RG_ELIMIT);
-    CHECK_STR(err.msg, "a kernel whose blocks share 20000 bytes; Fake GPU has 16384 for a block: choose smaller tiles");
+    CHECK_STR(
+        err.msg,
+        "a kernel whose blocks share 20000 bytes; Fake GPU has 16384 for a block: choose smaller tiles");
     err_clear(&err);
     engine_list_free(l);
     engine_free(en, p, 4);

@@ -55,8 +55,8 @@ static const struct ekernel *text_kernel(struct engine *en, const char *name, co
                                          int64_t shared) {
     char text[600];
     const struct ekernel *k;
-    snprintf(text, sizeof text, "extern \"C\" __global__ void %s(f32 *b0, u64 n, char *s, u64 d) { %s }\n", name,
-             body);
+    snprintf(text, sizeof text, "extern \"C\" __global__ void %s(f32 *b0, u64 n, char *s, u64 d) { %s }\n",
+             name, body);
     struct etext t = {
         .name = name, .text = text, .grid = 1, .nbuf = 1, .block = (uint32_t)block, .shared = shared};
     if (engine_compile_text(en, &err, &t, 1, &k)) FAIL("%s", err.msg);
@@ -104,9 +104,7 @@ TEST_MANUAL(cuda_gpu_lost_by_an_address, 60) {
 TEST_MANUAL(cuda_gpu_lost_by_alignment, 60) {
     lose("*(f32 *)((char *)b0 + 1) = 1;", "CUDA_ERROR_MISALIGNED_ADDRESS");
 }
-TEST_MANUAL(cuda_gpu_lost_by_a_trap, 60) {
-    lose("asm volatile(\"trap;\");", "CUDA_ERROR_LAUNCH_FAILED");
-}
+TEST_MANUAL(cuda_gpu_lost_by_a_trap, 60) { lose("asm volatile(\"trap;\");", "CUDA_ERROR_LAUNCH_FAILED"); }
 
 /* As much shared memory as there is, and one byte more. */
 TEST_MANUAL(cuda_gpu_shared_memory, 60) {
@@ -142,11 +140,11 @@ enum { HELD = 32 }; /* GiB */
 /* Takes memory, starts a kernel of half a minute, says so, and waits for its end. */
 static _Noreturn void long_process(int out) {
     struct engine *en = cuda_engine();
-    const struct ekernel *k =
-        text_kernel(en, "endless",
-                    "u64 a, b; asm volatile(\"mov.u64 %0, %globaltimer;\" : \"=l\"(a)); do asm volatile(\"mov.u64 %0, "
-                    "%globaltimer;\" : \"=l\"(b)); while (b - a < 30000000000ull); b0[threadIdx.x] = 1;",
-                    256, 0);
+    const struct ekernel *k = text_kernel(
+        en, "endless",
+        "u64 a, b; asm volatile(\"mov.u64 %0, %globaltimer;\" : \"=l\"(a)); do asm volatile(\"mov.u64 %0, "
+        "%globaltimer;\" : \"=l\"(b)); while (b - a < 30000000000ull); b0[threadIdx.x] = 1;",
+        256, 0);
     struct engine_list *l = engine_list_new(en, &err);
     void *a = NULL;
     for (int i = 0; i < HELD; i++)

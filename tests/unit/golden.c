@@ -425,7 +425,7 @@ static const char *const known[] = {
 
 /* ---- 4: on a GPU, or at least by its compiler ------------------------------------------------------------- */
 
-enum { GPU_LISTS = 30 };
+enum { GPU_LISTS = 16 };
 
 static enum choice gpu_choice(int i) {
     return i == 0 ? PLAIN : i == 1 ? AS_FILE : i == 2 ? GPU : i % 2 ? GPU_RANDOM : RANDOM;
@@ -482,7 +482,7 @@ static void tell_far(const struct far_count *n, const char *where) {
 }
 
 #define X(name)                                  \
-    TEST_MANUAL(cuda_gpu_golden_##name, 300) {   \
+    TEST_MANUAL(cuda_gpu_golden_##name, 120) {   \
         struct engine *en = cuda_engine();       \
         struct far_count n = {0};                \
         golden_on_gpu(en, #name, GPU_LISTS, &n); \

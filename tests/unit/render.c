@@ -222,7 +222,7 @@ static void run_all_ops(const char *cc) {
 
 TEST(render_ops_clang) { run_all_ops("clang"); }
 TEST(render_ops_gcc) { run_all_ops("gcc"); }
-TEST_MANUAL(cuda_gpu_ops, 300) { run_all_ops("cuda"); }
+TEST_MANUAL(cuda_gpu_ops, 100) { run_all_ops("cuda"); }
 TEST_SLOW(opencl_ops, 600) { run_all_ops("opencl"); }
 
 /* ---- every cast ------------------------------------------------------------------------------------- */
@@ -296,7 +296,7 @@ static void run_all_casts(const char *cc) {
 
 TEST(render_casts_clang) { run_all_casts("clang"); }
 TEST(render_casts_gcc) { run_all_casts("gcc"); }
-TEST_MANUAL(cuda_gpu_casts, 300) { run_all_casts("cuda"); }
+TEST_MANUAL(cuda_gpu_casts, 100) { run_all_casts("cuda"); }
 TEST_SLOW(opencl_casts, 600) { run_all_casts("opencl"); }
 
 /* Every op and cast on every type compiles. */
@@ -537,7 +537,7 @@ static void all_programs(const char *cc) {
 
 TEST(render_programs_clang) { all_programs("clang"); }
 TEST(render_programs_gcc) { all_programs("gcc"); }
-TEST_MANUAL(cuda_gpu_programs, 300) { all_programs("cuda"); }
+TEST_MANUAL(cuda_gpu_programs, 100) { all_programs("cuda"); }
 TEST_SLOW(opencl_programs, 600) {
     opencl_hurry();
     all_programs("opencl");
