@@ -6,6 +6,8 @@
  * LANE ranges    digits of the thread's number, outer axes first.
  * SPREAD ranges  of a statement that fills a shared tile: all its elements are numbered, in the order in which they lie
  *                in the memory they come from, and dealt out in turns, so that neighbouring threads copy neighbours.
+ * idle threads   a store to memory that does not move with a LANE range, and what is computed for such stores alone, is done by
+ *                the first thread along it: the others only had parts of a sum.
  * BARRIERs       stand where a thread may read what another wrote since the last one, or write what another read;
  *                around a loop that is also asked of its end and its next beginning. A loop that ring.c wrote has its own.
  *
@@ -21,8 +23,10 @@ struct blk {
     struct rw *rw;
     struct arena *a;
     struct free_ranges fr;
-    const uop *thread; /* the one LANE range */
-    uop_vec lane, digit;
+    const uop *thread;          /* the one LANE range */
+    uop_vec lane, digit, first; /* LANE ranges and what they are; the first of each class */
+    struct map
+        busy;       /* which accumulators, by number, more than idle statements read: those of each `first` */
     uop_vec shared; /* LOCALs */
     uint32_t rounds;
 };
@@ -36,7 +40,7 @@ static const uop *digit_of(struct blk *b, const uop *x, int64_t stride, int64_t 
 }
 
 static void find_lanes(struct blk *b, const uop *tree) {
-    uop_vec topo = {0}, first = {0};
+    uop_vec topo = {0}, first = {0}; /* no two of a class */
     int64_t threads = 1;
     uop_topo(b->a, &tree, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
@@ -55,6 +59,7 @@ static void find_lanes(struct blk *b, const uop *tree) {
             first.p[k] = first.p[k - 1], first.p[k - 1] = r;
         }
     for (uint32_t i = 0; i < first.n; i++) threads *= first.p[i]->src[0]->hi;
+    b->first = first;
     const uop *size = idx(b, threads);
     union arg arg = {.range = {ir_sym(b->ir, "thread", 6), AX_LANE, first.p[0]->arg.range.pos, 0}};
     b->thread = uop_new(b->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
@@ -169,15 +174,67 @@ static void fill(struct blk *b, const uop *stmt, uop_vec *range, uop_vec *out) {
     }
 }
 
+/* ---- idle threads -------------------------------------------------------------------------------------- */
+
+static bool moves_with(struct blk *b, const uop *stmt, const uop *lane) {
+    const uop_vec *free = free_of(&b->fr, stmt);
+    for (uint32_t i = 0; i < free->n; i++)
+        if (free->p[i]->arg.range.cls == lane->arg.range.cls) return true;
+    return false;
+}
+
+static const uop *digit_of_lane(struct blk *b, const uop *lane) {
+    for (uint32_t i = 0; i < b->lane.n; i++)
+        if (b->lane.p[i] == lane) return b->digit.p[i];
+    return NULL;
+}
+
+static uint64_t busy_key(const uop *acc, uint32_t lane) { return (uint64_t)acc->arg.i << 8 | lane; }
+
+/* May the first thread along a LANE range do it for all? */
+static bool is_idle(struct blk *b, const uop *stmt, uint32_t lane) {
+    if (moves_with(b, stmt, b->first.p[lane])) return false;
+    if (stmt->op == OP_SET) return !map_get(&b->busy, busy_key(stmt->src[0], lane), NULL);
+    return (stmt->op == OP_STORE || stmt->op == OP_STORE_ADD) && stmt->src[0]->src[0]->op == OP_PARAM;
+}
+
+/* Notes the accumulators that a statement reads which every thread along a LANE range runs. */
+static void note_busy(void *cx, const uop *stmt, uop_vec *out) {
+    struct blk *b = cx;
+    uop_vec topo = {0};
+    vec_push(b->a, out, stmt);
+    uop_topo(b->a, stmt->op == OP_SET ? &stmt->src[1] : &stmt, 1, &topo);
+    for (uint32_t k = 0; k < b->first.n; k++)
+        for (uint32_t i = 0; i < topo.n && !is_idle(b, stmt, k); i++)
+            if (topo.p[i]->op == OP_ACC) map_put(&b->busy, busy_key(topo.p[i], k), 1);
+}
+
+/* Until nothing is added: what a statement reads that all threads run is computed by all. */
+static void find_busy(struct blk *b, const uop *tree) {
+    map_init(&b->busy, b->a);
+    for (uint32_t before = UINT32_MAX; before != b->busy.n;) {
+        before = b->busy.n;
+        tree_map_leaves(b->ir, tree, note_busy, b);
+    }
+}
+
 static void leaf(void *cx, const uop *stmt, uop_vec *out) {
     struct blk *b = cx;
     uop_vec spread = {0};
+    const uop *gate = NULL;
     fill_order(b->s, &b->fr, stmt, &spread);
     if (spread.n) {
         fill(b, stmt, &spread, out);
         return;
     }
-    vec_push(b->a, out, b->lane.n ? rw_subst(b->rw, stmt, b->lane.p, b->digit.p, b->lane.n) : stmt);
+    for (uint32_t i = 0; i < b->first.n; i++) {
+        if (!is_idle(b, stmt, i)) continue;
+        const uop *first = rw2(b->rw, OP_LT, digit_of_lane(b, b->first.p[i]), idx(b, 1));
+        gate = gate ? rw2(b->rw, OP_AND, gate, first) : first;
+    }
+    stmt = b->lane.n ? rw_subst(b->rw, stmt, b->lane.p, b->digit.p, b->lane.n) : stmt;
+    if (gate) stmt = uop2(b->ir, OP_IF, gate, uop_mk(b->ir, OP_BLOCK, &stmt, 1, ARG_NONE));
+    vec_push(b->a, out, stmt);
 }
 
 /* ---- barriers ----------------------------------------------------------------------------------------- */
@@ -260,6 +317,7 @@ static const uop *under_grid(struct blk *b, const uop *n) {
         return uop_mk(b->ir, OP_BLOCK, &loop, 1, ARG_NONE);
     }
     struct touched now = {0};
+    find_busy(b, n);
     n = tree_map_leaves(b->ir, n, leaf, b);
     n = uop2(b->ir, OP_FOR, b->thread, block_barriers(b, n, &now));
     return uop_mk(b->ir, OP_BLOCK, &n, 1, ARG_NONE);

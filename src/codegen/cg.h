@@ -85,6 +85,8 @@ struct stage_dim {
 };
 void opt_stage(struct sched *, const char *opt, const char *buffer, uint32_t at, const struct stage_dim *dims, uint32_t ndims);
 void opt_resident(struct sched *, const char *opt, uint32_t axis, bool loads);
+/* Gates of products that are summed become gates of their factors. */
+void gate_factors(struct sched *);
 /* Row-major position of ranges: ((r0*n1 + r1)*n2 + r2).. */
 const uop *linear_index(struct rw *, const uop *const *range, uint32_t n);
 /* Where a STAGE has the element at its ranges; elements from one row to the next; elements in all. */

@@ -2,7 +2,7 @@
  *
  * Rows of an image are often two loops, each too short for the threads of a block; together they are a row of its own.
  * Every pass over the one must be a pass over the other: the members of the two classes are paired by their ids, and
- * whatever binds one binds the other right after it. What is left of the two in index expressions, new / size and new % size, the
+ * whatever binds one binds the other, a tile or a running value right after it. What is left of the two in index expressions, new / size and new % size, the
  * rules put together again where the two stood side by side in memory.
  * Tests: tests/unit/codegen.c, tests/unit/golden.c (random lists) */
 #include "cg.h"
@@ -18,14 +18,14 @@ static const uop *partner(const uop_vec *members, const uop *of) {
     return NULL;
 }
 
-/* Does n bind both, the inner right after the outer, or neither? */
+/* Does n bind both, the inner right after the outer, or neither? The ranges of a REDUCE have no order among them. */
 static bool binds_alike(const uop *n, const uop *outer, const uop *inner) {
     uint32_t a = 0, b = 0;
     for (uint32_t i = 1; i < n->nsrc; i++) {
         if (n->src[i] == outer) a = i;
         if (n->src[i] == inner) b = i;
     }
-    return a == 0 ? b == 0 : b == a + 1;
+    return a == 0 ? b == 0 : n->op == OP_REDUCE ? b != 0 : b == a + 1;
 }
 
 static void check_axis(struct sched *s, const char *opt, const struct axis *a) {

@@ -203,9 +203,12 @@ static const uop *tile(struct tc *t, const uop *x, int operand, uint16_t *rows) 
 
 /* ---- statements ------------------------------------------------------------------------------------------ */
 
-/* A factor as the instruction takes it: what was widened to the accumulator's type is taken as it was. */
+/* A factor as the instruction takes it: what was widened to the accumulator's type is taken as it was; bytes, which every
+ * type has exactly, are widened less. */
 static const uop *factor(struct tc *t, const uop *x) {
     const struct mma_info *i = &mma_info[t->s->tc.instr];
+    if (x->op == OP_CAST && (x->src[0]->dt == DT_I8 || x->src[0]->dt == DT_U8) && i->in != i->acc)
+        return uop_cast(t->ir, x->src[0], i->in);
     if (x->op == OP_CAST && x->src[0]->dt == i->in) x = x->src[0];
     if (x->dt != i->in)
         opt_fail(t->s, "TC", "the instruction %s multiplies %s, found %s", i->name, dtype_info[i->in].name,

@@ -274,11 +274,29 @@ bool sched_has_lanes(const struct sched *s) {
     return s->tc.axis[0] != 0;
 }
 
+/* Is every pass over the axis one of a reduction? Then threads may have parts of it. */
+static bool only_reduced(struct sched *s, const struct axis *a) {
+    uop_vec topo = {0}, member = {0};
+    sched_members(s, a->name, &member);
+    uop_topo(s->ir->arena, &s->sink, 1, &topo);
+    for (uint32_t i = 0; i < member.n; i++) {
+        bool bound = false;
+        for (uint32_t k = 0; k < topo.n; k++)
+            for (uint32_t j = 1; j < topo.p[k]->nsrc && topo.p[k]->op == OP_REDUCE; j++)
+                bound |= topo.p[k]->src[j] == member.p[i];
+        if (!bound) return false;
+    }
+    return !a->scan && !a->staged;
+}
+
 static void opt_lane(struct sched *s, const char *opt, uint32_t axis) {
     struct axis *a = need_axis(s, opt, axis);
     const char *name = ir_name(s->ir, axis);
-    if (!a->grid)
-        opt_fail(s, opt, "axis %s does not come from the grid, so its values may not run at once", name);
+    if (!a->grid && !only_reduced(s, a))
+        opt_fail(
+            s, opt,
+            "axis %s neither comes from the grid nor is only reduced over, so its values may not run at once",
+            name);
     if (a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind))
         opt_fail(s, opt, "axis %s is already written out", name);
     if (a->size < 0) opt_fail(s, opt, "the size of axis %s is known at run time only", name);
@@ -326,6 +344,7 @@ static void opt_tc(struct sched *s, const char *opt, const uint32_t *axis, const
         a->kind = AX_MMA;
         s->tc.axis[i] = axis[i];
     }
+    gate_factors(s);
 }
 
 static void opt_order(struct sched *s, const char *opt, const uint32_t *name, uint32_t n) {

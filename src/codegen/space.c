@@ -120,7 +120,7 @@ static void write_order(const struct rounding *o, const struct ir *ir, uop_vec *
     for (int partial = 0; partial < 2; partial++)
         for (uint32_t i = 0; i < r->n; i++) {
             enum axis_kind k = (enum axis_kind)r->p[i]->arg.range.kind;
-            if ((k == AX_VEC || k == AX_REG) != (bool)partial) continue;
+            if ((k == AX_VEC || k == AX_REG || k == AX_LANE) != (bool)partial) continue;
             struct piece x = piece_of(o->list, ir_name(ir, r->p[i]->arg.range.cls));
             int64_t n = r->p[i]->src[0]->hi;
             if (partial) {

@@ -363,7 +363,7 @@ static const uop *zero_unless(struct sched *s, const uop *gate, const uop *x) {
 
 /* In a sum, (inside ? x*y : 0) is (inside ? x : 0) * (inside ? y : 0): the question is then asked of each factor while
  * its tile is filled, and the product is a plain one. */
-static void gate_factors(struct sched *s) {
+void gate_factors(struct sched *s) {
     struct ir *ir = s->ir;
     uop_vec topo = {0}, from = {0}, to = {0};
     uop_topo(ir->arena, &s->sink, 1, &topo);

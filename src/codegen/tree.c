@@ -16,6 +16,8 @@
  * Requires: sched_finish. Tests: tests/unit/codegen.c and the golden kernels. */
 #include "cg.h"
 
+enum { MOST_PARTS = 64 }; /* of one sum that threads have: each is a load */
+
 struct effect {
     const uop *node;
     uop_vec loops;             /* the nest, outermost first */
@@ -247,6 +249,13 @@ static int64_t scan_steps(struct tree *t, const struct effect *e, const uop **no
     return n;
 }
 
+/* Does each thread have a part of the result? */
+static bool reduces_threads(const struct effect *e) {
+    for (uint32_t i = 1; i < e->node->nsrc && e->node->op == OP_REDUCE; i++)
+        if (e->node->src[i]->arg.range.kind == AX_LANE) return true;
+    return false;
+}
+
 static void make_cells(struct tree *t, struct effect *e) {
     uop_vec dims = {0}, coord = {0}, users = {0};
     const uop *step = NULL, *before = NULL;
@@ -279,7 +288,7 @@ static void make_cells(struct tree *t, struct effect *e) {
         e->result = uop1(t->ir, OP_LOAD, e->cell);
         return;
     }
-    bool scan = e->node->op == OP_SCAN;
+    bool scan = e->node->op == OP_SCAN, threads = reduces_threads(e);
     expanded_of(t, e, !scan, &coord);
     expanded_of(t, e, false, &users);
     if (steps > 1) {
@@ -290,7 +299,7 @@ static void make_cells(struct tree *t, struct effect *e) {
         return;
     }
     e->before = e->cell = new_acc(t, e->node, &coord);
-    e->result = coord.n == users.n ? e->cell : new_acc(t, e->node, &users);
+    e->result = coord.n == users.n && !threads ? e->cell : new_acc(t, e->node, &users);
 }
 
 /* ---- statements ------------------------------------------------------------------------------------*/
@@ -354,7 +363,54 @@ static void emit_init(struct tree *t, struct effect *e, uop_vec *out) {
     vec_push(t->a, out, stmt);
 }
 
-/* Joins the accumulators of REG values in a balanced tree, then the lanes of the vector. */
+static const uop *balanced(struct tree *t, enum op op, uop_vec *part) {
+    for (; part->n > 1; part->n = (part->n + 1) / 2)
+        for (uint32_t k = 0; k < part->n / 2; k++)
+            part->p[k] = rw2(t->rw, op, part->p[k], part->p[k + (part->n + 1) / 2]);
+    return part->p[0];
+}
+
+/* The parts that threads have of a result, v, meet in shared memory: an element for each value of what else the result
+ * moves with, what is written out slowest and vectors fastest, so that the threads of a warp write side by side. */
+static void combine_threads(struct tree *t, struct effect *e, const uop *v, uop_vec *out) {
+    struct ir *ir = t->ir;
+    const uop_vec *free = free_of(&t->fr, e->node);
+    uop_vec own = {0}, dims = {0}, part = {0};
+    int64_t size, parts = 1;
+    for (uint32_t i = 1; i < e->node->nsrc; i++)
+        if (e->node->src[i]->arg.range.kind == AX_LANE) vec_push(t->a, &own, e->node->src[i]);
+    for (uint32_t i = 0; i < own.n; i++) vec_push(t->a, &dims, own.p[i]), parts *= own.p[i]->src[0]->hi;
+    for (int turn = 0; turn < 4; turn++) {
+        uop_vec some = {0};
+        for (uint32_t i = 0; i < free->n; i++) {
+            enum axis_kind k = (enum axis_kind)free->p[i]->arg.range.kind;
+            if (!axis_is_loop(k) && turn == (k == AX_LANE ? 1 : k == AX_MMA ? 2 : k == AX_VEC ? 3 : 0))
+                vec_push(t->a, &some, free->p[i]);
+        }
+        sort_by_pos(&some);
+        for (uint32_t i = 0; i < some.n; i++) vec_push(t->a, &dims, some.p[i]);
+    }
+    const uop *at = array_index(t, &dims, &size);
+    union arg arg = {.mem = {ir_sym(ir, "part", 4), SPACE_SHARED, 0, 0}};
+    const uop *local = new_local(t, arg, (enum dtype)e->node->dt, size);
+    vec_push(t->a, out, uop2(ir, OP_STORE, mk_index(ir, local, at, 1), v));
+    const uop **to = arena_array(t->a, const uop *, own.n);
+    if (parts > MOST_PARTS)
+        opt_fail(t->s, "LANE", "%lld threads have parts of one sum, more than %d", (long long)parts,
+                 MOST_PARTS);
+    for (int64_t p = 0; p < parts; p++) {
+        int64_t rest = p;
+        for (uint32_t i = own.n; i-- > 0;) {
+            to[i] = uop_idx(ir, rest % own.p[i]->src[0]->hi);
+            rest /= own.p[i]->src[0]->hi;
+        }
+        const uop *one = rw_subst(t->rw, at, own.p, to, own.n);
+        vec_push(t->a, &part, uop1(ir, OP_LOAD, mk_index(ir, local, one, 1)));
+    }
+    vec_push(t->a, out, uop2(ir, OP_SET, e->result, balanced(t, (enum op)e->node->arg.i, &part)));
+}
+
+/* Joins the accumulators of REG values in a balanced tree, then the lanes of the vector, then the threads' parts. */
 static void emit_final(struct tree *t, struct effect *e, uop_vec *out) {
     struct ir *ir = t->ir;
     enum op op = (enum op)e->node->arg.i;
@@ -383,13 +439,12 @@ static void emit_final(struct tree *t, struct effect *e, uop_vec *out) {
                                 part.p[k]->arg);
         }
     }
-    for (; part.n > 1; part.n = (part.n + 1) / 2)
-        for (uint32_t k = 0; k < part.n / 2; k++) {
-            uint32_t half = (part.n + 1) / 2;
-            part.p[k] = rw2(t->rw, op, part.p[k], part.p[k + half]);
-        }
-    const uop *v = lanes ? uop_mk(ir, OP_HRED, part.p, 1, ARG_INT(op)) : part.p[0];
-    vec_push(t->a, out, uop2(ir, OP_SET, e->result, v));
+    const uop *v = balanced(t, op, &part);
+    if (lanes) v = uop_mk(ir, OP_HRED, &v, 1, ARG_INT(op));
+    if (reduces_threads(e))
+        combine_threads(t, e, v, out);
+    else
+        vec_push(t->a, out, uop2(ir, OP_SET, e->result, v));
 }
 
 /* ---- the tree --------------------------------------------------------------------------------------*/

@@ -229,7 +229,8 @@ TEST(block_opts_say_why) {
     static const struct {
         const char *opts, *says;
     } bad[] = {
-        {"LANE(k)", "does not come from the grid"},
+        {"TILE(k,16,i) STAGE(a,m,k,i) LANE(a.i)", "neither comes from the grid nor is only reduced over"},
+        {"TILE(n,8,i) LANE(i) PADTO(k,128) LANE(k)", "128 threads have parts of one sum, more than 64"},
         {"TILE(m,8,i) REG(i) LANE(i)", "already written out"},
         {"LANE(m) LANE(n)", "a block would have 2304 threads"},
         {"TILE(m,8,i) LANE(i) STAGE(a,k,i)", "depends on axis"},
@@ -242,6 +243,64 @@ TEST(block_opts_say_why) {
             FAIL("%s: %s", bad[i].opts, x.err.msg);
         arena_free(&x.arena);
     }
+}
+
+/* ---- sums of which threads have parts ----------------------------------------------------------------------------- */
+
+/* Along k: threads, with what a thread has in one accumulator, in several, in the lanes of a vector; none that loops. */
+TEST(block_parts_of_sums) {
+    static const int64_t size[][3] = {{2, 64, 96}, {5, 40, 100}, {16, 33, 67}, {3, 32, 1000}};
+    static const char *const list[] = {
+        "TILE(n,32,n1) TILE(n1,4,n2) TILE(k,16,k1) TILE(k1,4,k2) LANE(k1) LANE(n1) ORDER(k1,n1) VEC(n2) "
+        "UNROLL(k2)",
+        "TILE(n,8,n1) LANE(n1) TILE(k,64,k1) TILE(k1,16,k2) TILE(k2,4,k3) LANE(k1) REG(k2) VEC(k3)",
+        "TILE(n,4,n1) REG(n1) TILE(k,24,k1) TILE(k1,4,k2) TILE(k2,2,k3) LANE(k1) LANE(k2) UNROLL(k3)",
+        "PADTO(k,16) TILE(k,16,k1) LANE(k1) TILE(n,8,n1) LANE(n1) LOOP(m)",
+        "TILE(n,16,n1) TILE(n1,4,n2) LANE(n1) VEC(n2) TILE(k,16,k1) TILE(k1,4,k2) LANE(k1) UNROLL(k2) "
+        "STAGE(b,k,k1+k2,n1+n2)",
+        "TILE(n,4,n1) LANE(n1) TILE(k,8,k1) LANE(k1) LOOP(m) SWAP(k,m)",
+    };
+    for (size_t i = 0; i < RG_COUNT(size); i++)
+        for (size_t l = 0; l < RG_COUNT(list); l++)
+            for (int tb = 0; tb < 2; tb++)
+                check_product(&(struct product){.m = size[i][0],
+                                                .n = size[i][1],
+                                                .k = size[i][2],
+                                                .tb = tb,
+                                                .dt = "f32",
+                                                .opts = list[l]});
+    CHECK_EQ(without_one(list[0], OP_BARRIER, "no barrier is between"), 1);
+    CHECK_EQ(without_one(list[3], OP_BARRIER, "no barrier is between"),
+             2); /* the parts' place is used again */
+}
+
+/* Few rows by a wide matrix with operands straight from memory, k dealt out to warps; both layouts, sizes that do not come out
+ * even, and a matrix of bytes. */
+TEST(block_few_rows) {
+    static const int64_t size[][3] = {
+        {16, 128, 256}, {3, 64, 512}, {16, 70, 200}, {9, 72, 144}, {33, 64, 128}};
+    static const char *const list[] = {
+        /* rows of b along k: eight columns for each instruction */
+        "TILE(n,32,n1) TILE(n1,8,n2) TILE(k,128,kw) TILE(kw,32,kq) TILE(kq,8,ks) TILE(ks,4,kr) "
+        "JOIN(kq,kr,kk) "
+        "PADTO(m,16) TILE(m,16,m1) TC(m1,n2,kk,%s) LANE(kw) REG(n1) UNROLL(ks)",
+        /* across: each lane has eight neighbouring columns */
+        "TILE(n,64,n1) TILE(n1,8,n2) TILE(k,128,kw) TILE(kw,32,kq) TILE(kq,8,ks) TILE(ks,4,kr) "
+        "JOIN(kq,kr,kk) "
+        "PADTO(m,16) TILE(m,16,m1) TC(m1,n1,kk,%s) LANE(kw) REG(n2) UNROLL(ks)",
+    };
+    static const char *const dt[] = {"bf16", "f16"};
+    for (size_t i = 0; i < RG_COUNT(size); i++)
+        for (int n = 0; n < 8; n++) {
+            char opts[512];
+            snprintf(opts, sizeof opts, list[n % 2], n & 2 ? "F16R" : "BF16R");
+            check_product(&(struct product){.m = size[i][0],
+                                            .n = size[i][1],
+                                            .k = size[i][2],
+                                            .tb = n % 2 == n / 4,
+                                            .dt = dt[n / 2 % 2],
+                                            .opts = opts});
+        }
 }
 
 /* ---- matrix instructions of a group of warps, which read shared memory --------------------------------------- */
