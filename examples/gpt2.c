@@ -1,11 +1,14 @@
 /* gpt2.c: GPT-2: trains on the bytes of a text and writes one; or runs weights from a file.
  *
  *     build/examples/gpt2                                      a model of 2 layers learns docs/tensors.md, then writes
+ *     build/examples/gpt2 --model 124M --dtype bf16 --text synthetic --device CUDA      a training step, timed
  *     build/examples/gpt2 --layers 12 --width 768 --heads 12 --vocab 50257 --context 64 --steps 0 --write 0 \
  *                   --weights gpt2.safetensors --tokens in.npy --logits out.npy
  *
  * Modules and their names are those of the published weights (h.0.attn.c_attn.weight ..), so that a safetensors file of
- * any GPT-2 loads as it is. The output layer is the embedding again. */
+ * any GPT-2 loads as it is. The output layer is the embedding again. With --dtype bf16 products compute in BF16 and all else in F32
+ * (rg_nn_precision); the modules here that multiply ask for it by rg_nn_precision_of.
+ * bench/gpt2_train_vs_torch.py holds the losses of training to PyTorch's. */
 #include <ridge.h>
 
 #include "bar.h"
@@ -15,10 +18,11 @@
 
 struct gpt {
     rg_ctx *c;
-    int layers, heads, width, vocab, context, batch, steps, write;
+    int layers, heads, width, vocab, context, batch, steps, write, every;
     double lr, temperature;
     long long seed;
-    const char *text, *weights, *tokens, *logits, *device, *save;
+    const char *text, *weights, *tokens, *logits, *device, *save, *dtype, *model;
+    bool clip;
     rg_module *net;
     rg_optim *optim;
     rg_tensor data, pos; /* the text, as numbers; how many tokens there are when writing */
@@ -31,7 +35,9 @@ static rg_module *child(rg_module *m, const char *name) { return rg_nn_child(m, 
 /* x @ weight + bias: the weight is (in, out), as in the published files. */
 static rg_tensor affine(rg_module *m, rg_tensor x, void *user) {
     (void)user;
-    return rg_add(rg_matmul(x, rg_nn_get(m, "weight")), rg_nn_get(m, "bias"));
+    rg_dtype dt = rg_nn_precision_of(m);
+    rg_tensor weight = rg_cast(rg_nn_get(m, "weight"), dt), bias = rg_cast(rg_nn_get(m, "bias"), dt);
+    return rg_add(rg_matmul(rg_cast(x, dt), weight), bias);
 }
 
 static rg_module *affine_new(rg_ctx *c, int64_t in, int64_t out, double deviation) {
@@ -91,7 +97,8 @@ static rg_tensor gpt(rg_module *m, rg_tensor tokens, void *user) {
     rg_tensor places = rg_narrow(rg_nn_get(m, "wpe.weight"), 0, 0, rg_dim(tokens, 1));
     rg_tensor x = rg_add(rg_embedding(tokens, words), places);
     x = rg_nn_forward(child(m, "h"), x);
-    return rg_linear(rg_nn_forward(child(m, "ln_f"), x), words, RG_NONE);
+    rg_dtype dt = rg_nn_precision_of(m);
+    return rg_linear(rg_cast(rg_nn_forward(child(m, "ln_f"), x), dt), rg_cast(words, dt), RG_NONE);
 }
 
 static rg_module *table(rg_ctx *c, int64_t rows, int64_t width, double deviation) {
@@ -113,50 +120,110 @@ static rg_module *gpt_new(struct gpt *g) {
 
 /* ---- training ------------------------------------------------------------------------------------------------- */
 
-static rg_tensor read_text(rg_ctx *c, const char *path, int64_t least) {
-    FILE *f = fopen(path, "rb");
-    static char bytes[1 << 24];
-    size_t n = f ? fread(bytes, 1, sizeof bytes, f) : 0;
-    if (f) fclose(f);
-    if ((int64_t)n < least) {
-        fprintf(stderr, "gpt2: %s: %s\n", path, f ? "shorter than a batch needs" : "cannot be read");
-        return RG_NONE;
+enum { MOST = 1 << 24 }; /* bytes of text, or tokens */
+
+/* Tokens without a text: the same on every machine, small ones more often than great ones. */
+static rg_tensor synthetic(rg_ctx *c, uint32_t vocab) {
+    static uint16_t token[1 << 20];
+    uint32_t state = 1;
+    if (vocab > 50257) vocab = 50257; /* what is more pads the table */
+    for (size_t i = 0; i < sizeof token / sizeof *token; i++) {
+        state = state * 1664525u + 1013904223u;
+        uint64_t r = state >> 16;
+        token[i] = (uint16_t)(r * r * r / 65536 * vocab >> 32);
     }
-    return rg_from(c, RG_U8, bytes, RG_SHAPE((int64_t)n));
+    return rg_from(c, RG_U16, token, RG_SHAPE((int64_t)(sizeof token / sizeof *token)));
 }
 
-/* Pieces of the text from random places: each token is to be told from those before it. */
+/* A text is read byte by byte; a file whose name ends in .bin holds tokens of 16 bits, the lower byte first. */
+static rg_tensor read_text(struct gpt *g) {
+    size_t len = strlen(g->text), wide = len > 4 && !strcmp(g->text + len - 4, ".bin") ? 2 : 1;
+    static uint16_t room[MOST];
+    if (!strcmp(g->text, "synthetic")) return synthetic(g->c, (uint32_t)g->vocab);
+    FILE *f = fopen(g->text, "rb");
+    size_t n = f ? fread(room, wide, MOST, f) : 0, most = 0;
+    if (f) fclose(f);
+    for (size_t i = 0; i < n; i++) {
+        size_t v = wide == 2 ? room[i] : ((const unsigned char *)room)[i];
+        most = v > most ? v : most;
+    }
+    if ((int64_t)n < g->context + 2 || (int64_t)most >= g->vocab) {
+        fprintf(stderr, "gpt2: %s: ", g->text);
+        if (f && n >= (size_t)g->context + 2)
+            fprintf(stderr, "token %zu, and the model has %d (--vocab)\n", most, g->vocab);
+        else
+            fprintf(stderr, f ? "%zu tokens; %d are needed at least\n" : "cannot be read\n", n,
+                    g->context + 2);
+        return RG_NONE;
+    }
+    return rg_from(g->c, wide == 2 ? RG_U16 : RG_U8, room, RG_SHAPE((int64_t)n));
+}
+
+/* in: where in the text each piece of the batch begins; each token is to be told from those before it. */
 static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
     struct gpt *g = user;
-    (void)in;
-    rg_tensor from = rg_randint(g->c, RG_I64, 0, rg_size(g->data) - g->context, RG_SHAPE(g->batch, 1));
-    rg_tensor at = rg_add(from, rg_arange(g->c, RG_I64, 0, g->context + 1, 1));
-    rg_tensor text = rg_cast(rg_take(g->data, 0, at), RG_I64);
+    rg_tensor at = rg_add(in[0], rg_arange(g->c, RG_I64, 0, g->context + 1, 1));
+    rg_tensor text = rg_contiguous(rg_cast(rg_take(g->data, 0, at), RG_I64));
     rg_tensor logits = rg_nn_forward(g->net, rg_narrow(text, 1, 0, g->context));
     rg_tensor next = rg_narrow(text, 1, 1, g->context);
     out[0] = rg_cross_entropy(rg_flatten(logits, 0, 1), rg_flatten(next, 0, 1));
     rg_backward(out[0]);
-    rg_clip_grad_norm(rg_nn_params(g->net), 1);
+    if (g->clip) rg_clip_grad_norm(rg_nn_params(g->net), 1);
     return rg_optim_step(g->optim);
 }
 
-static void train(struct gpt *g) {
+/* Where the pieces of a step begin: scattered over the text by a congruence, so that other programs can take the same. */
+static rg_tensor places(struct gpt *g, int step) {
+    int64_t at[4096], room = rg_size(g->data) - g->context;
+    uint32_t state = (uint32_t)(g->seed * 9781 + step);
+    for (int i = 0; i < g->batch; i++) {
+        state = state * 1664525u + 1013904223u;
+        at[i] = (int64_t)((uint64_t)state * (uint64_t)room >> 32);
+    }
+    return rg_from(g->c, RG_I64, at, RG_SHAPE(g->batch, 1));
+}
+
+/* Of products: 2 for each weight and token, 6 with the way back; attention looks at half of the pairs. */
+static double step_ops(const struct gpt *g, double weights) {
+    double tokens = (double)g->batch * g->context, pairs = tokens * (g->context + 1) / 2;
+    return 6 * tokens * (weights - (double)g->context * g->width) + 12 * pairs * g->width * g->layers;
+}
+
+static void train(struct gpt *g, double weights) {
     rg_ctx *c = g->c;
-    g->data = read_text(c, g->text, g->context + 2);
+    g->data = read_text(g);
     if (!g->data.id || !g->steps) return;
     g->optim = rg_adamw(rg_nn_params(g->net), .lr = g->lr);
     rg_jit *j = rg_jit_new(c, step, g, 1);
-    double began = now();
+    rg_machine m = {0};
+    rg_memory mem = {0};
+    rg_machine_of(c, &m);
+    double peak = strcmp(g->dtype, "f32") && m.half ? m.half : m.flops, ops = step_ops(g, weights);
+    double began = now(), best = 0;
     for (int i = 1; i <= g->steps; i++) {
         RG_SCOPE(c);
         rg_tensor loss;
         double t0 = now();
         rg_optim_set_lr(g->optim, i < 20 ? rg_lr_warmup(g->lr, i - 1, 20)
                                          : rg_lr_cosine(g->lr, i, g->steps, g->lr / 10));
-        if (rg_jit_call(j, (rg_tensors){0}, &loss)) return;
+        if (rg_jit_call(j, RG_TENSORS(places(g, i)), &loss)) return;
         double l = rg_item(loss), s = now() - t0;
-        bar(i, g->steps, "loss %6.4f  %6.0f tokens/s  %5.1f s", l, g->batch * g->context / s, now() - began);
+        best = best == 0 || s < best ? s : best;
+        char line[160];
+        snprintf(line, sizeof line, "loss %7.5f  %7.1f ms  %7.0f tokens/s  %5.1f TFLOPS  %2.0f %% of peak", l,
+                 s * 1e3, g->batch * g->context / s, ops / s * 1e-12, peak > 0 ? 100 * ops / s / peak : 0);
+        if (!g->every)
+            bar(i, g->steps, "%s", line);
+        else if (i % g->every == 0 || i == g->steps)
+            printf("%3d/%d  %s\n", i, g->steps, line);
     }
+    rg_jit_stats s;
+    if (rg_memory_of(c, &mem) || rg_jit_info(j, &s)) return;
+    printf("trained in %.1f s, best step %.2f ms", now() - began, best * 1e3);
+    if (s.kernels)
+        printf("; a step is %llu kernels, %.2f TFLOP, %.2f GB moved", (unsigned long long)s.kernels,
+               s.ops * 1e-12, s.bytes * 1e-9);
+    printf("; memory %.2f GB at most\n", (double)mem.peak * 1e-9);
     rg_jit_free(j);
 }
 
@@ -202,9 +269,15 @@ static void write_text(struct gpt *g) {
 static int usage(int status) {
     fprintf(status ? stderr : stdout,
             "usage: gpt2 [options]\n"
-            "  --layers N  --heads N  --width N  --vocab N  --context N    the model (2, 4, 128, 256, 64)\n"
-            "  --text FILE     what it learns, byte by byte (docs/tensors.md)\n"
+            "  --layers N  --heads N  --width N  --vocab N  --context N    the model (2, 4, 128, 256, 64); "
+            "--seq is --context\n"
+            "  --model 124M    those of GPT-2 124M: 12, 12, 768, 50304, 1024; sizes after it change it\n"
+            "  --text FILE     what it learns, byte by byte (docs/tensors.md); NAME.bin: tokens of 16 bits; "
+            "synthetic: made up\n"
             "  --steps N  --batch N  --lr X   training (300, 16, 0.002); 0 steps: none\n"
+            "  --every N       a line every N steps instead of a bar\n"
+            "  --clip N        1: gradients are scaled to a norm of at most 1 (1); 0: as they are\n"
+            "  --dtype D       f32, or bf16: products in BF16, weights and the optimiser in F32 (f32)\n"
             "  --write N       bytes to write afterwards (300)   --temperature X  (0.8)\n"
             "  --weights FILE  safetensors to begin with          --save FILE  where to put them afterwards\n"
             "  --tokens FILE   npy of integers (B, T): its logits are computed  --logits FILE  and saved "
@@ -214,6 +287,7 @@ static int usage(int status) {
 }
 
 static int parse(int argc, char **argv, struct gpt *g) {
+    int clip = g->clip;
     struct {
         const char *name;
         int *i;
@@ -226,7 +300,10 @@ static int parse(int argc, char **argv, struct gpt *g) {
                   {"--lr", .f = &g->lr},           {"--temperature", .f = &g->temperature},
                   {"--text", .s = &g->text},       {"--weights", .s = &g->weights},
                   {"--tokens", .s = &g->tokens},   {"--logits", .s = &g->logits},
-                  {"--device", .s = &g->device},   {"--save", .s = &g->save}};
+                  {"--device", .s = &g->device},   {"--save", .s = &g->save},
+                  {"--seq", .i = &g->context},     {"--dtype", .s = &g->dtype},
+                  {"--model", .s = &g->model},     {"--clip", .i = &clip},
+                  {"--every", .i = &g->every}};
     for (int i = 1; i < argc; i += 2) {
         size_t o = 0, n = sizeof option / sizeof *option;
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return usage(0) - 1;
@@ -240,12 +317,20 @@ static int parse(int argc, char **argv, struct gpt *g) {
         if (option[o].i) *option[o].i = atoi(argv[i + 1]);
         if (option[o].f) *option[o].f = atof(argv[i + 1]);
         if (option[o].s) *option[o].s = argv[i + 1];
+        if (option[o].s == &g->model && !strcmp(g->model, "124M"))
+            g->layers = g->heads = 12, g->width = 768, g->vocab = 50304, g->context = 1024;
     }
+    g->clip = clip;
+    if (strcmp(g->dtype, "f32") && strcmp(g->dtype, "bf16"))
+        return fprintf(stderr, "gpt2: --dtype %s: f32 or bf16\n", g->dtype), 2;
+    if (g->model && strcmp(g->model, "124M")) return fprintf(stderr, "gpt2: --model %s: 124M\n", g->model), 2;
     bool fits = g->layers >= 1 && g->layers <= 256 && g->heads >= 1 && g->width >= 1 &&
-                g->width % g->heads == 0 && g->vocab >= 1 && g->context >= 1 && g->batch >= 1;
+                g->width % g->heads == 0 && g->vocab >= 1 && g->vocab <= 65536 && g->context >= 1 &&
+                g->batch >= 1 && g->batch <= 4096;
     return fits ? 0
-                : (fprintf(stderr,
-                           "gpt2: sizes are 1 or more (layers up to 256), and heads divide the width\n"),
+                : (fprintf(stderr, "gpt2: sizes are 1 or more (layers up to 256, batch 4096, vocab 65536), "
+                                   "and heads divide the "
+                                   "width\n"),
                    2);
 }
 
@@ -261,12 +346,15 @@ int main(int argc, char **argv) {
                     .lr = 2e-3,
                     .temperature = 0.8,
                     .seed = 1,
-                    .text = "docs/tensors.md"};
+                    .text = "docs/tensors.md",
+                    .dtype = "f32",
+                    .clip = true};
     int stop = parse(argc, argv, &g);
     if (stop) return stop < 0 ? 0 : stop;
     rg_ctx *c = g.c = rg_open(g.device);
     rg_seed(c, (uint64_t)g.seed);
     g.net = gpt_new(&g);
+    if (!strcmp(g.dtype, "bf16")) rg_nn_precision(g.net, RG_BF16);
     if (g.weights) rg_nn_load(g.net, g.weights, true);
     int64_t n = 0;
     rg_tensors p = rg_nn_params(g.net);
@@ -276,7 +364,7 @@ int main(int argc, char **argv) {
                rg_device(c));
     if (g.tokens && g.logits)
         rg_save_npy(rg_nn_forward(g.net, rg_cast(rg_load_npy(c, g.tokens), RG_I64)), g.logits);
-    if (g.steps) train(&g);
+    if (g.steps) train(&g, (double)n);
     if (g.save) rg_nn_save(g.net, g.save);
     if (g.write && !rg_status_of(c)) write_text(&g);
     if (rg_status_of(c)) fprintf(stderr, "%s\n", rg_error(c));

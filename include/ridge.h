@@ -613,6 +613,7 @@ RG_FN rg_module *rg_nn_to(rg_module *m, rg_ctx *c);                             
 /* Mixed precision: parameters stay F32 (the optimiser works on them), products and convolutions of m compute in dt (F16 or BF16), norms
  * and losses in F32. F16 needs rg_optim_scale. */
 RG_FN rg_status rg_nn_precision(rg_module *m, rg_dtype dt);
+RG_API rg_dtype rg_nn_precision_of(const rg_module *m);                               /* F32 if none was asked for. A module of your own casts what its products read to it */
 RG_API int rg_nn_describe(rg_module *m, char *out, size_t room);                      /* a table: path, layer, shape, parameters; as snprintf */
 RG_API void rg_nn_free(rg_module *m);
 
@@ -734,7 +735,7 @@ typedef struct rg_kernel_cost {
 } rg_kernel_cost;
 RG_FN size_t rg_kernels(rg_ctx *c, rg_kernel_cost *out, size_t room);                 /* fills up to room rows; returns how many there are */
 RG_FN rg_status rg_kernels_reset(rg_ctx *c);
-typedef struct rg_machine { double flops, bytes; int threads; } rg_machine;          /* F32 operations and DRAM bytes per second at best */
+typedef struct rg_machine { double flops, bytes; int threads; double half; } rg_machine; /* F32 operations and DRAM bytes per second at best; half: F16 and BF16 products by matrix instructions, 0: there are none */
 RG_FN rg_status rg_machine_of(rg_ctx *c, rg_machine *out);
 
 /* ---- profiling: where the time went -------------------------------------------------------------------------------------------

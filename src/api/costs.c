@@ -48,9 +48,10 @@ static void do_machine(struct call *k) {
     rg_machine *out = k->p;
     const struct model *m = engine_model(k->c->engine, &k->c->err);
     if (!m) err_throw(&k->c->err, k->c->err.code, "no machine model");
-    double cores = model_value(m, MODEL_CORES);
+    double cores = model_value(m, MODEL_CORES), cycles = model_value(m, MODEL_CLOCK) * 1e9 * cores;
     *out = (rg_machine){
-        .flops = model_value(m, MODEL_FLOPS_F32) * model_value(m, MODEL_CLOCK) * 1e9 * cores,
+        .flops = model_value(m, MODEL_FLOPS_F32) * cycles,
+        .half = model_value(m, MODEL_MATRIX_BF16) * cycles,
         .bytes = model_value(m, MODEL_DRAM_COPY) * 1e9,
         .threads = (int)cores,
     };

@@ -292,6 +292,8 @@ rg_status rg_nn_precision_at(AT, rg_module *m, rg_dtype dt) {
     return rg_status_of(m->c);
 }
 
+rg_dtype rg_nn_precision_of(const rg_module *m) { return m && m->half != RG_DTYPES ? m->half : RG_F32; }
+
 /* ---- all that lies below -------------------------------------------------------------------------------------- */
 
 static void count(const rg_module *m, size_t *n, size_t *params) {
