@@ -271,8 +271,27 @@ static bool from_numbers(const uop *n, const uint8_t *number) {
     return true;
 }
 
+static bool is_half(const uop *n) { return n->dt == DT_BF16 || n->dt == DT_F16; }
+
+static const uop *below_views(const uop *n) {
+    while (op_is_movement((enum op)n->op)) n = n->src[0];
+    return n;
+}
+
+/* Matrix instructions of a GPU take halves as they lie in memory: the half itself is stored, never the float that it is widened
+ * to, and no type is changed on the way in. False: x is no widened half. */
+static bool store_half(struct sgraph *g, const uop *x) {
+    x = below_views(x);
+    if (!g->opts->gpu || x->op != OP_CAST || x->dt != DT_F32 || !is_half(x->src[0])) return false;
+    uint32_t wide = g->unit_of[x->id], u = g->unit_of[below_views(x->src[0])->id];
+    if (wide && g->unit[wide - 1].forced == UNIT_FREE) g->unit[wide - 1].forced = UNIT_NEVER;
+    if (u && g->unit[u - 1].forced == UNIT_FREE) g->unit[u - 1].forced = UNIT_FORCED;
+    return true;
+}
+
 /* What is read many times is in memory, but for what is trivial on the way. */
 static void store_operand(struct sgraph *g, const uop *x) {
+    if (store_half(g, x)) return;
     for (;; x = x->src[0]) {
         while (op_is_movement((enum op)x->op)) x = x->src[0];
         uint32_t u = g->unit_of[x->id];
@@ -296,6 +315,10 @@ static void mark_operands(struct sgraph *g, const uop *contraction) {
     for (int i = 0; i < 2; i++) store_operand(g, m->src[i]);
 }
 
+static int64_t bytes_of(struct sgraph *g, const uop *n) {
+    return shape_size(sg_shape(g, n)) * dtype_info[n->dt].bytes;
+}
+
 /* Of a unit that carries a contraction and the one source that it has it from, and so on: the smallest to store. */
 static uint32_t least_carrier(struct sgraph *g, uint32_t u, const uint8_t *carries) {
     for (;;) {
@@ -303,7 +326,7 @@ static uint32_t least_carrier(struct sgraph *g, uint32_t u, const uint8_t *carri
         for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++)
             if (carries[*s] && g->unit[*s].forced != UNIT_FORCED) from = *s, many++;
         if (many != 1 || g->unit[from].forced != UNIT_FREE) return u;
-        if (shape_size(sg_shape(g, g->unit[from].n)) >= shape_size(sg_shape(g, g->unit[u].n))) return u;
+        if (bytes_of(g, g->unit[from].n) >= bytes_of(g, g->unit[u].n)) return u;
         u = from;
     }
 }

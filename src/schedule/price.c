@@ -52,9 +52,11 @@ struct tally {
     struct model_work work;
     struct price price;
     uint32_t contractions;
-    bool rows;      /* keeps rows of values that are never stored */
-    uint32_t loops; /* axes of a row; of a row with several nothing is kept either */
-    bool columns;   /* vectors run along the grid, loops go down columns: nothing is kept from pass to pass */
+    bool gpu;
+    struct map products; /* GPU: multiplications that matrix instructions do */
+    bool rows;           /* keeps rows of values that are never stored */
+    uint32_t loops;      /* axes of a row; of a row with several nothing is kept either */
+    bool columns; /* vectors run along the grid, loops go down columns: nothing is kept from pass to pass */
     double across,
         along;   /* bytes of accesses that run through memory along the grid, along loops and reductions */
     double row;  /* values of the longest loop or reduction along memory */
@@ -142,12 +144,18 @@ static void loads_below(const uop *n, uop_vec *out, struct arena *a, uint32_t *l
     for (uint32_t i = 0; i < n->nsrc; i++) loads_below(n->src[i], out, a, left);
 }
 
-static bool is_contraction(struct tally *t, const uop *red) {
+/* The multiplication that a sum of products adds up, or NULL. */
+static const uop *product_of(const uop *red) {
     const uop *m = red->src[0];
-    if (red->arg.i != OP_ADD) return false;
+    if (red->arg.i != OP_ADD) return NULL;
     if (m->op == OP_CAST) m = m->src[0];
     if (m->op == OP_WHERE) m = m->src[1];
-    if (m->op != OP_MUL) return false;
+    return m->op == OP_MUL ? m : NULL;
+}
+
+static bool is_contraction(struct tally *t, const uop *red) {
+    const uop *m = product_of(red);
+    if (!m) return false;
     uop_vec loads = {0};
     uint32_t left = 64;
     loads_below(m, &loads, t->r->a, &left);
@@ -171,6 +179,15 @@ static bool reads_row(struct tally *t, const uop *red) {
     return false;
 }
 
+/* A product of halves: matrix instructions do it. */
+static bool is_of_halves(struct tally *t, const uop *m) {
+    uop_vec loads = {0};
+    uint32_t left = 64, halves = 0;
+    loads_below(m, &loads, t->r->a, &left);
+    for (uint32_t i = 0; i < loads.n; i++) halves += loads.p[i]->dt == DT_BF16 || loads.p[i]->dt == DT_F16;
+    return halves == loads.n;
+}
+
 static bool trivial_operand(const uop *n, uint32_t budget) {
     if (n->op == OP_LOAD || n->op == OP_CONST || n->op == OP_VAR) return true;
     if (!budget || n->op == OP_REDUCE || is_special(n) || !op_is_pure((enum op)n->op)) return false;
@@ -192,6 +209,7 @@ static const char *check_reduce(struct tally *t, const uop *red) {
             return "a reduction inside a loop that it does not depend on";
     }
     if (!is_contraction(t, red)) return NULL;
+    if (t->gpu && is_of_halves(t, product_of(red))) map_put(&t->products, product_of(red)->id, 1);
     if (++t->contractions > 1 && !t->rows) return "two contractions in one kernel";
     for (uint32_t i = 0; i < f->n; i++) {
         if (f->p[i]->arg.range.kind == AX_REDUCE) {
@@ -348,7 +366,7 @@ static bool computed_before(struct tally *t, const uop *n, struct map *seen) {
 
 static void price_nodes(struct tally *t, touched_vec *mem) {
     struct map seen;
-    bool gpu = model_value(t->m, MODEL_VEC_BYTES) > 64;
+    uint64_t by;
     map_init(&seen, t->r->a);
     for (uint32_t i = 0; i < t->topo.n; i++) {
         const uop *n = t->topo.p[i];
@@ -368,7 +386,9 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
             double k = times(t, free_of(&t->r->fr, n->src[0]));
             bool fused = n->op == OP_REDUCE && n->arg.i == OP_ADD && n->src[0]->op == OP_MUL;
             *work_of(&t->work, (enum dtype)n->dt) += k * (fused ? 0 : n->op == OP_SCAN ? 8 : 2);
-        } else if (gpu && t->contractions && n->op == OP_CAST && n->src[0]->op == OP_LOAD) {
+        } else if (n->op == OP_MUL && map_get(&t->products, n->id, &by)) {
+            t->work.mat_bf16 += 2 * times(t, f);
+        } else if (t->gpu && t->contractions && n->op == OP_CAST && n->src[0]->op == OP_LOAD) {
             /* tiles hold what was loaded, and matrix instructions take halves as they are */
         } else {
             double w = op_weight(n);
@@ -386,9 +406,16 @@ static double busy(const struct tally *t) {
     return t->grid_all * RG_MAX(RG_MIN(t->row / 4, BLOCK_MOST), 1) / THREADS_EACH;
 }
 
+/* A product by matrix instructions leaves little for memory to hide behind: what its epilogue reads, computes and writes comes
+ * after the sums, while the tiles of few other blocks are being summed. Units work one after the other, near enough. */
+static double in_turn(const struct model_time *t) {
+    return t->by[UNIT_LAUNCH] + t->by[UNIT_MATRIX] + t->by[UNIT_VECTOR] + t->by[UNIT_DRAM];
+}
+
 struct price price_kernel(struct rangeify *r, const uop *sink, const struct model *m) {
-    struct tally t = {.r = r, .m = m, .grid_all = 1};
+    struct tally t = {.r = r, .m = m, .grid_all = 1, .gpu = model_value(m, MODEL_VEC_BYTES) > 64};
     touched_vec mem = {0};
+    map_init(&t.products, r->a);
     uop_topo(r->a, &sink, 1, &t.topo);
     rangeify_grid(r, &t.topo, t.grid);
     for (uint32_t i = 0; i < r->dims; i++)
@@ -410,18 +437,17 @@ struct price price_kernel(struct rangeify *r, const uop *sink, const struct mode
         traffic(&t, 6 * RG_MIN(t.across, t.along), INFINITY,
                 false); /* vectors run one way: the others gather */
     double cores = model_value(m, MODEL_CORES);
-    bool gpu = model_value(m, MODEL_VEC_BYTES) > 64;
-    if (!gpu && !t.contractions)
+    if (!t.gpu && !t.contractions)
         traffic(&t, 0.4 * t.down, INFINITY, false); /* 50 GB/s where whole rows have 75 */
-    if (gpu) t.grid_all = busy(&t);
-    bool serial = !gpu && sink->src[0]->op == OP_STORE_ADD;
+    if (t.gpu) t.grid_all = busy(&t);
+    bool serial = !t.gpu && sink->src[0]->op == OP_STORE_ADD;
     t.work.threads = serial ? 1 : (int)RG_MIN(cores, RG_MAX(t.grid_all, 1));
     struct model_time time = model_time(m, &t.work);
     struct model_work alone = t.work;
     alone.threads = 1; /* small kernels stay on one thread */
     struct model_time one = model_time(m, &alone);
     if (one.seconds < time.seconds) time = one;
-    t.price.seconds = time.seconds;
+    t.price.seconds = t.gpu && t.work.mat_bf16 > 0 ? in_turn(&time) : time.seconds;
     t.price.limit = time.limit;
     return t.price;
 }
