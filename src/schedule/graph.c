@@ -331,21 +331,37 @@ static uint32_t least_carrier(struct sgraph *g, uint32_t u, const uint8_t *carri
     }
 }
 
+static bool reduces(const struct unit *u) {
+    return u->n->op == OP_REDUCE_AXES || u->n->op == OP_SCAN_AXIS || u->n->op == OP_GATHER;
+}
+
+/* Unit `at` is stored from now on: what is made of it, up to unit `end`, carries no contraction because of it. */
+static void stop_carrying(struct sgraph *g, uint32_t at, uint32_t end, uint8_t *carries) {
+    for (uint32_t u = at + 1; u < end; u++) {
+        const struct unit *x = &g->unit[u];
+        if (!carries[u] || reduces(x) || x->hint == HINT_CONTRACTION) continue;
+        carries[u] = 0;
+        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
+            carries[u] |= carries[*s] && g->unit[*s].forced != UNIT_FORCED;
+    }
+}
+
 /* No kernel reduces over the result of a contraction: what carries one is stored before it is reduced. */
 static void store_before_reducing(struct sgraph *g) {
     uint8_t *carries = arena_array(g->a, uint8_t, g->units);
     for (uint32_t u = 0; u < g->units; u++) {
         struct unit *x = &g->unit[u];
-        bool reduces = x->n->op == OP_REDUCE_AXES || x->n->op == OP_SCAN_AXIS || x->n->op == OP_GATHER;
         for (uint32_t *s = x->src; *s != UINT32_MAX; s++) {
             if (!carries[*s] || g->unit[*s].forced == UNIT_FORCED) continue;
-            struct unit *least = &g->unit[reduces ? least_carrier(g, *s, carries) : *s];
-            if (reduces && least->forced == UNIT_FREE)
+            uint32_t at = reduces(x) ? least_carrier(g, *s, carries) : *s;
+            struct unit *least = &g->unit[at];
+            if (reduces(x) && least->forced == UNIT_FREE) {
                 least->forced = UNIT_FORCED, least->cut = 1;
-            else
+                stop_carrying(g, at, u, carries);
+            } else
                 carries[u] = 1;
         }
-        if (reduces)
+        if (reduces(x))
             for (uint32_t *s = x->src; *s != UINT32_MAX; s++)
                 if (carries[*s] && g->unit[*s].forced == UNIT_FORCED) g->unit[*s].cut = 1;
         if (x->hint == HINT_CONTRACTION) carries[u] = 1;
