@@ -3,29 +3,14 @@
  * A program is a child process with RIDGE_BEAM set; what it finds is in the disk cache when it ends, and later runs use
  * it without searching. --show prints the records of the cache: what was tried, predicted and measured.
  * Tests: tests/cli/tune.sh */
-#include "cli.h"
-#include "engine/engine.h"
+#include "cmd_tune.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct tune_run {
-    struct err *err;
-    struct arena *arena;
-    struct engine *engine;
-    struct io_mem mem;
-    const char *file, *only;
-    int64_t beam, rows;
-    bool show, json, model;
-    char **program;
-    int status;
-};
-
-static void must(struct tune_run *r, int code) {
-    if (code) err_throw(r->err, code, "%s", r->err->msg);
-}
+const char *const tuned_word[] = {"timed", "wrong", "heuristic", "winner", "failed"};
 
 /* ---- printing ------------------------------------------------------------------------------------------------- */
 
@@ -35,6 +20,8 @@ static const struct tuned_row *winner(const struct tuned *t) {
     return &t->row.p[0];
 }
 
+static bool is_out(const struct tuned_row *r) { return r->state == TUNED_WRONG || r->state == TUNED_FAILED; }
+
 static void print_head(void) {
     printf("%-28s %12s %12s %7s %6s %6s %9s\n", "kernel", "heuristic us", "searched us", "gain", "tried",
            "wrong", "search s");
@@ -43,36 +30,36 @@ static void print_head(void) {
 static void print_line(const struct tuned *t) {
     uint32_t wrong = 0;
     double before = t->row.p[0].measured, after = winner(t)->measured;
-    for (uint32_t i = 0; i < t->row.n; i++) wrong += t->row.p[i].state == TUNED_WRONG;
+    for (uint32_t i = 0; i < t->row.n; i++) wrong += is_out(&t->row.p[i]);
     printf("%-28s %12.2f %12.2f %6.2fx %6u %6u %9.2f\n", t->name, before * 1e6, after * 1e6,
            after > 0 ? before / after : 1, t->row.n, wrong, t->seconds);
 }
 
 static int by_time(const void *x, const void *y) {
     const struct tuned_row *a = x, *b = y;
-    bool aw = a->state == TUNED_WRONG, bw = b->state == TUNED_WRONG;
+    bool aw = is_out(a), bw = is_out(b);
     if (aw != bw) return aw - bw;
     return (a->measured > b->measured) - (a->measured < b->measured);
 }
 
 static void print_rows(const struct tune_run *r, const struct tuned *t) {
-    static const char *const word[] = {"", "wrong", "heuristic", "winner"};
     struct tuned_row *row = arena_array(r->arena, struct tuned_row, t->row.n);
     memcpy(row, t->row.p, t->row.n * sizeof *row);
     qsort(row, t->row.n, sizeof *row, by_time);
     printf("  %12s %12s  %s\n", "measured us", "predicted us", "opts");
     for (uint32_t i = 0; i < t->row.n && (int64_t)i < r->rows; i++)
-        printf("  %12.2f %12.2f  %s%s%s\n", row[i].measured * 1e6, row[i].predicted * 1e6, word[row[i].state],
-               *word[row[i].state] ? ": " : "", *row[i].opts ? row[i].opts : "none");
+        printf("  %12.2f %12.2f  %s%s%s\n", row[i].measured * 1e6, row[i].predicted * 1e6,
+               row[i].state == TUNED_TIMED ? "" : tuned_word[row[i].state],
+               row[i].state == TUNED_TIMED ? "" : ": ", *row[i].opts ? row[i].opts : "none");
     if ((int64_t)t->row.n > r->rows) printf("  .. and %lld more\n", (long long)(t->row.n - r->rows));
 }
 
 static void print_json(const struct tuned_row *row, uint32_t n) {
-    static const char *const word[] = {"timed", "wrong", "heuristic", "winner"};
     for (uint32_t i = 0; i < n; i++)
         printf(
             "%s\n      {\"state\": \"%s\", \"predicted_us\": %.6g, \"measured_us\": %.6g, \"opts\": \"%s\"}",
-            i ? "," : "", word[row[i].state], row[i].predicted * 1e6, row[i].measured * 1e6, row[i].opts);
+            i ? "," : "", tuned_word[row[i].state], row[i].predicted * 1e6, row[i].measured * 1e6,
+            row[i].opts);
 }
 
 static bool wanted(const struct tune_run *r, const struct tuned *t) {
@@ -81,7 +68,7 @@ static bool wanted(const struct tune_run *r, const struct tuned *t) {
 
 static int by_prediction(const void *x, const void *y) {
     const struct tuned_row *a = x, *b = y;
-    bool aw = a->state == TUNED_WRONG, bw = b->state == TUNED_WRONG;
+    bool aw = is_out(a), bw = is_out(b);
     if (aw != bw) return aw - bw;
     return (a->predicted > b->predicted) - (a->predicted < b->predicted);
 }
@@ -100,7 +87,7 @@ static void print_model(struct tune_run *r, const tuned_vec *v) {
         memcpy(row, t->row.p, t->row.n * sizeof *row);
         qsort(row, t->row.n, sizeof *row, by_prediction);
         double best = row[0].measured, first = best;
-        for (uint32_t k = 0; k < t->row.n && row[k].state != TUNED_WRONG; k++) {
+        for (uint32_t k = 0; k < t->row.n && !is_out(&row[k]); k++) {
             best = RG_MIN(best, row[k].measured);
             if (k < FIRST) first = RG_MIN(first, row[k].measured);
         }
@@ -236,8 +223,11 @@ static void tune_file(struct tune_run *r) {
 static void run(void *arg) {
     struct tune_run *r = arg;
     tuned_vec all;
-    if (!(r->engine = engine_open(r->err, &device_cpu))) must(r, r->err->code);
-    if (r->program) {
+    const struct device_ops *ops = r->device ? device_find(r->err, r->device) : &device_cpu;
+    if (!ops || !(r->engine = engine_open(r->err, ops))) must(r, r->err->code);
+    if (r->shapes) {
+        tune_shapes(r);
+    } else if (r->program) {
         tune_program(r);
     } else if (r->file) {
         tune_file(r);
@@ -266,6 +256,11 @@ int cmd_tune(int argc, char **argv) {
         {"rows", ARG_NUMBER, &r.rows, "N", "print so many forms of a kernel, fastest first (default 20)"},
         {"model", ARG_FLAG, &r.model, NULL,
          "print how well the machine model ranks: the best of its first 8 beside the best of all"},
+        {"device", ARG_TEXT, &r.device, "NAME", "with FILE.uop or --shapes: where to search (default CPU)"},
+        {"shapes", ARG_TEXT, &r.shapes, "FILE",
+         "with --model and --device CUDA: products, one a line (`bf16 4096 4096 1024 nt`); for each the time "
+         "of "
+         "the form that the model picks beside the best of --beam (default 64) forms"},
         {"json", ARG_FLAG, &r.json, NULL, "print everything as JSON"},
     };
     int words = argc;
@@ -286,12 +281,14 @@ int cmd_tune(int argc, char **argv) {
                  "not)."};
     int status = args_parse(&a, words, argv);
     if (status >= 0) return status;
-    bool known = (r.show || r.model) && !r.program && !a.n;
-    if (r.beam == INT64_MIN) r.beam = r.model ? 200 : 8;
-    if ((r.program != NULL) + a.n + known != 1 || r.beam < 1 || r.beam > 256) {
-        fprintf(stderr, "ridge tune: expected FILE.uop, -- PROGRAM, or --show or --model alone, and --beam "
-                        "from 1 to 256; see "
-                        "`ridge tune --help`\n");
+    bool known = (r.show || r.model) && !r.program && !a.n && !r.shapes;
+    if (r.beam == INT64_MIN) r.beam = r.shapes ? 64 : r.model ? 200 : 8;
+    if ((r.program != NULL) + a.n + known + (r.shapes != NULL) != 1 || r.beam < 1 || r.beam > 256 ||
+        (r.shapes && !r.model)) {
+        fprintf(stderr,
+                "ridge tune: expected FILE.uop, -- PROGRAM, --model --shapes FILE, or --show or --model "
+                "alone, and --beam from 1 to 256; see "
+                "`ridge tune --help`\n");
         return EXIT_USAGE;
     }
     struct err e = {0};

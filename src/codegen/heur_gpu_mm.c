@@ -463,7 +463,7 @@ static bool is_known(const struct priced *p, uint32_t n, const struct form *f) {
 }
 
 static uint32_t all_forms(struct mm *x, const struct model *model, struct priced *out, uint32_t room) {
-    static const int places[] = {0, 2, 3, 4, 5, 6, 8}, near[] = {0, 8, 4, 1};
+    static const int places[] = {0, 2, 3, 4, 5, 6, 8}, near[] = {0, 8, 1};
     size_t n;
     uint32_t found = 0;
     const struct tile *list = tiles_of(x, &n);

@@ -43,7 +43,8 @@ struct dev_launch {
     uint32_t areas; /* threads that have scratch memory; 0: it needs none */
     uint32_t shared; /* bytes that the threads of a block share */
     uint32_t nbuf, nvar;
-    uint64_t *ns; /* not NULL: wait until it is done, and say how long it took */
+    uint64_t *ns;   /* not NULL: wait until it is done, and say how long it took .. */
+    uint32_t times; /* .. in so many runs one after the other (0: one); with ns, on CUDA */
     uint32_t name; /* of events */
 };
 

@@ -95,6 +95,15 @@ static struct code *find_code(const struct engine *en, const char *key) {
     return strcmp(en->code.p[at]->key, key) ? NULL : en->code.p[at];
 }
 
+/* What the machine code of a GPU says of a function of a loaded object. */
+static const struct cubin_kernel *machine_code(const struct engine *en, const struct module *m,
+                                               const char *symbol) {
+    for (uint32_t i = 0; i < en->module.n; i++)
+        for (uint32_t k = 0; en->module.p[i].m == m && k < en->module.p[i].cubin.n; k++)
+            if (!strcmp(en->module.p[i].cubin.p[k].name, symbol)) return &en->module.p[i].cubin.p[k];
+    return NULL;
+}
+
 static struct code *add_code(struct engine *en, const char *key, const char *text, dev_fn *fn, int from) {
     struct code *c = arena_new(&en->arena, struct code);
     memcpy(c->key, key, 65);
@@ -127,6 +136,8 @@ static const struct ekernel *kernel_of(struct engine *en, struct code *c, const 
                             .block = t->block,
                             .teams = t->teams,
                             .shared = t->shared,
+                            .registers = c->registers,
+                            .spills = c->spills,
                             .from = c->from,
                             .est = t->est};
     memcpy(k->k.key, c->key, 65);
@@ -137,16 +148,18 @@ static const struct ekernel *kernel_of(struct engine *en, struct code *c, const 
 
 static struct module *load(struct engine *en, const void *data, size_t n, const char *sum) {
     uint64_t at, t0 = os_now_ns();
-    if (map_get(&en->by_object, head_of(sum), &at)) return en->module.p[at];
+    if (map_get(&en->by_object, head_of(sum), &at)) return en->module.p[at].m;
     struct module *m;
-    struct err e = {0};
+    struct err e = {0}, unread = {0};
+    cubin_vec cubin = {0};
     vec_need(&en->arena, &en->module, 1);
+    if (en->ops->text == DEV_CUDA) cubin_read(&unread, &en->arena, data, n, &cubin); /* PTX has none */
     if (en->ops->load(en->dev, &e, data, n, &m)) {
         log_line(1, "%s", e.msg);
         if (!en->load_error.code) en->load_error = e;
         return NULL;
     }
-    en->module.p[en->module.n++] = m;
+    en->module.p[en->module.n++] = (struct loaded){m, cubin};
     map_put(&en->by_object, head_of(sum), en->module.n - 1);
     en->stats.load_ns += os_now_ns() - t0;
     return m;
@@ -160,13 +173,24 @@ static const char *symbol_of(struct arena *a, const char *name, const char *key)
 
 static struct module *load_object(struct engine *en, const char *sum) {
     uint64_t at;
-    if (map_get(&en->by_object, head_of(sum), &at)) return en->module.p[at];
+    if (map_get(&en->by_object, head_of(sum), &at)) return en->module.p[at].m;
     size_t n;
     char *data = cache_read(&en->cache, &en->work, arena_printf(&en->work, "object-%s", sum), &n), hex[65];
     if (data) sha256_hex(data, n, hex);
     struct module *mod = data && !strcmp(hex, sum) ? load(en, data, n, sum) : NULL;
     if (data && !mod) en->cache.rejected++;
     return mod;
+}
+
+static struct code *take_function(struct engine *en, const struct etext *t, const char *key, struct module *m,
+                                  int from) {
+    const char *symbol = symbol_of(&en->work, t->name, key);
+    dev_fn *fn = m ? en->ops->symbol(m, symbol) : NULL;
+    const struct cubin_kernel *machine = fn ? machine_code(en, m, symbol) : NULL;
+    if (!fn) return NULL;
+    struct code *c = add_code(en, key, t->text, fn, from);
+    if (machine) c->registers = machine->registers, c->spills = machine->spills;
+    return c;
 }
 
 static struct code *from_disk(struct engine *en, const struct etext *t, const char *key) {
@@ -180,11 +204,9 @@ static struct code *from_disk(struct engine *en, const struct etext *t, const ch
     }
     memcpy(sum, entry, 64);
     sum[64] = 0;
-    struct module *m = load_object(en, sum);
-    dev_fn *fn = m ? en->ops->symbol(m, symbol_of(a, t->name, key)) : NULL;
-    if (!fn) return NULL;
-    en->stats.disk_hits++;
-    return add_code(en, key, t->text, fn, FROM_DISK);
+    struct code *c = take_function(en, t, key, load_object(en, sum), FROM_DISK);
+    en->stats.disk_hits += c != NULL;
+    return c;
 }
 
 /* ---- compiling -------------------------------------------------------------------------------------- */
@@ -269,9 +291,8 @@ static void take_in(struct engine *en, const jobs *j, int unit, const struct dev
     for (uint32_t i = 0; i < j->n; i++) {
         const struct job *b = &j->p[i];
         if (b->unit != unit) continue;
-        dev_fn *fn = en->ops->symbol(m, symbol_of(&en->work, b->t->name, b->key));
-        if (!fn) err_throw(&en->err, RG_ECOMPILE, "the compiled object has no function %s", b->t->name);
-        add_code(en, b->key, b->t->text, fn, FROM_COMPILER);
+        if (!take_function(en, b->t, b->key, m, FROM_COMPILER))
+            err_throw(&en->err, RG_ECOMPILE, "the compiled object has no function %s", b->t->name);
     }
     uint64_t t0 = os_now_ns();
     keep(en, j, unit, o, sum);
@@ -450,11 +471,16 @@ static void render_guarded(void *arg) {
     if (log_on(4)) log_line(4, "%s", s.p);
 }
 
-int engine_render(struct engine *en, struct err *e, const struct linear *lin, struct etext *out) {
-    uint64_t t0 = os_now_ns();
+int compile_render(const struct engine *en, struct err *e, const struct linear *lin, struct etext *out) {
     struct err *inner = lin->ir->err;
     int code = err_guard(inner, render_guarded, &(struct render_call){en, lin, out});
     if (code && e != inner) err_set(e, code, "%s", inner->msg);
+    return code;
+}
+
+int engine_render(struct engine *en, struct err *e, const struct linear *lin, struct etext *out) {
+    uint64_t t0 = os_now_ns();
+    int code = compile_render(en, e, lin, out);
     en->stats.render_ns += os_now_ns() - t0;
     if (!code && log_on(7)) debug_assembly(en, out->name, out->text);
     return code;

@@ -39,7 +39,7 @@ void engine_close(struct engine *en) {
     if (!en) return;
     debug_close(en);
     plans_free(en);
-    for (uint32_t i = 0; i < en->module.n; i++) en->ops->unload(en->module.p[i]);
+    for (uint32_t i = 0; i < en->module.n; i++) en->ops->unload(en->module.p[i].m);
     memory_trim(en);
     if (en->scratch.p) {
         memory_uncount(en, en->scratch.p, os_now_ns());

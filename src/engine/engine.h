@@ -34,6 +34,7 @@ struct ekernel {
     bool serial;         /* iterations may add to the same place: one thread only (on a CPU) */
     uint32_t block, teams; /* threads of a block, and iterations that it runs; 0: a thread runs one (on a CPU always) */
     int64_t shared;      /* bytes that they share, beyond what the text declares */
+    uint32_t registers, spills; /* of a thread; instructions that move what found no register (CUDA; else 0) */
     int from;            /* where this engine first got its code: FROM_DISK .. */
     struct estimate est;
 };
@@ -206,6 +207,7 @@ void engine_set_planning(struct engine *, const struct engine_planning *);
 struct engine_tuning {
     int beam;              /* as BEAM: 0 none, else how many lists of each kernel are compiled and timed, twice */
     const char *heuristic; /* the list that stands in for the heuristic's; NULL: its own */
+    bool wide;             /* to see how good a GPU's model is: forms of products from all over its ranking are timed too */
     /* Called with every program of candidate 1.. before it is compiled; may be NULL. */
     void (*spoil)(void *cx, uint32_t candidate, struct linear *);
     void *cx;
@@ -213,9 +215,11 @@ struct engine_tuning {
 void engine_set_tuning(struct engine *, const struct engine_tuning *);
 
 /* What was tried for a kernel, predicted and measured. */
-enum tuned_state { TUNED_TIMED, TUNED_WRONG, TUNED_BASE, TUNED_WINNER };
+enum tuned_state { TUNED_TIMED, TUNED_WRONG, TUNED_BASE, TUNED_WINNER, TUNED_FAILED };
 struct tuned_row {
-    enum tuned_state state; /* WRONG: another result; BASE: was in use, and another won; WINNER may be the one in use */
+    /* WRONG: another result; BASE: was in use, and another won; WINNER may be the one in use; FAILED: there is no code for
+     * it, it does not fit the device, or did not start */
+    enum tuned_state state;
     const char *opts;
     double predicted, measured; /* seconds */
 };
@@ -224,6 +228,7 @@ struct tuned {
     const char *name, *machine, *opts, *text; /* opts: of the winner; text: of the kernel */
     int threads, beam;
     double seconds;            /* that the search took */
+    bool cold;                 /* caches were emptied before each run */
     VEC(struct tuned_row) row; /* the first is the list that was in use */
 };
 typedef VEC(struct tuned *) tuned_vec;

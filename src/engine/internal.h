@@ -42,12 +42,19 @@ struct code {
     char key[65];
     const char *text;
     dev_fn *fn;
-    int from; /* as ekernel.from */
+    int from;                   /* as ekernel.from */
+    uint32_t registers, spills; /* the same */
     struct knode *kernels;
+};
+struct loaded {
+    struct module *m;
+    cubin_vec cubin; /* of an NVIDIA GPU: what is in it */
 };
 
 /* compile.c: a program as text; lives in the arena of lin's ir. */
 int engine_render(struct engine *, struct err *, const struct linear *lin, struct etext *out);
+int compile_render(const struct engine *, struct err *, const struct linear *lin,
+                   struct etext *out); /* the same, by any thread; says nothing at DEBUG=7 */
 
 /* compile.c: what a translation unit begins with; text NULL: everything there is. */
 void engine_preamble(const struct engine *, struct str *, const char *const *text, uint32_t n);
@@ -325,7 +332,7 @@ const uint8_t *prog_uses(struct arena *, const struct sched_prog *);
 struct tune_job { /* a call whose kernel is to be searched for, with its memory; arrays by slot */
     struct sched_prog *p;
     const char *opts;
-    const struct ekernel *k; /* of opts */
+    const struct ekernel *k; /* of opts; NULL: it is compiled with the others */
     void *const *buf;
     const int64_t *var;
     const size_t *bytes;
@@ -340,6 +347,15 @@ const char *tune_opts(struct engine *, struct sched_prog *);
 const struct tuned *tune_find(struct engine *, struct sched_prog *);
 /* Searches, unless the answer is known. Buffers are not changed. */
 int tune_kernel(struct engine *, struct err *, const struct tune_job *, const struct ekernel **best);
+
+/* tune_same.c: equal values at both places of the device's memory? An error is in e. */
+bool tune_same(struct engine *, struct err *, enum dtype, const char *x, const char *y, size_t bytes);
+
+/* tune_record.c: records by their key, in the engine and on disk. All may throw. */
+void record_key(struct engine *, const struct sched_prog *, char out[65]);
+struct tuned *record_find(struct engine *, const char *key); /* NULL: nothing is known */
+struct tuned *record_keep(struct engine *, const char *key, struct tuned *);
+void record_print(struct str *, const struct tuned *, const char *text);
 
 /* ceilings_gpu.c */
 int ceilings_gpu(struct engine *, struct err *, struct arena *, struct ceilings *out);
@@ -366,7 +382,7 @@ struct engine {
     uint32_t event_name; /* of the device */
     VEC(struct code *) code;
     struct map by_key; /* first 8 bytes of a key -> number in `code` */
-    VEC(struct module *) module;
+    VEC(struct loaded) module;
     struct map by_object;           /* first 8 bytes of an object's sum -> number in `module` */
     const char *request, *identity; /* of the compiler: what was asked for, what it is */
     struct sha256 base;             /* of everything in a key but the text */

@@ -192,9 +192,10 @@ uint64_t engine_list_time(struct engine_list *l, uint32_t i, uint32_t times) {
     take_scratch(l);
     if (l->en->ops->wait) { /* it works on its own: only it knows */
         uint64_t sum = 0, ns = 0;
-        struct dev_launch one = l->cmd.p[i].l;
-        one.ns = &ns;
-        for (uint32_t k = 0; k < times && !l->en->ops->launch(l->en->dev, &e, &one); k++) sum += ns;
+        struct dev_launch some = l->cmd.p[i].l;
+        some.ns = &ns, some.times = l->en->ops->text == DEV_CUDA ? times : 1;
+        for (uint32_t k = 0; k < times && !l->en->ops->launch(l->en->dev, &e, &some); k += some.times)
+            sum += ns;
         return e.code ? UINT64_MAX : sum;
     }
     uint64_t t0 = now_ns(l->workers == 1);

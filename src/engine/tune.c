@@ -11,116 +11,28 @@
  * machine model, threads and the kernel's text), and later plans use it, with BEAM or without, unless RIDGE_TUNED=0.
  * A record holds everything that was tried; `ridge tune --show` prints it. What is read is checked before it is used:
  * the list must be legal and must add up as the heuristic's does.
- * On one thread the thread's own clock is read, which neighbours do not disturb; a GPU is asked for the time of each run,
- * with its caches as the run before left them. There a list that shares a sum among other threads rounds otherwise,
- * and is refused like any other that differs.
- * Tests: tests/unit/tune.c, tests/cli/tune.sh */
+ * On one thread the thread's own clock is read, which neighbours do not disturb.
+ *
+ * A GPU is asked for the time of several runs in a row, with its caches as the run before left them ("warm"), or, with
+ * RIDGE_TUNE_COLD=1, of single runs after its L2 was overwritten ("cold"). Of a product every form that the heuristic's
+ * tables have is a candidate (opts_forms_gpu), ranked by the model of a block (codegen/predict_gpu.c); of other kernels
+ * lists around the one in use. What the compiler could not keep in registers, what needs more shared memory than there
+ * is and what the GPU does not start is left out ("failed"). A list that shares a sum among other threads rounds
+ * otherwise, and is refused like any other that differs.
+ * Tests: tests/unit/tune.c, tests/unit/tune_gpu.c, tests/cli/tune.sh */
 #include "engine/internal.h"
 
 #include <stdlib.h>
 #include <time.h>
 
-#define TUNED_FORMAT "ridge-tuned 1"
 #define TOO_SHORT_NS 2000 /* launching is most of it: nothing to win */
 #define GAIN 0.97         /* of the time of the list in use: what a winner must at most take */
 #define ROUNDS 15
-#define MOST_LISTS 240         /* that are ranked */
-#define BUDGET_NS 400000000ull /* for timing one batch */
-#define REPEAT_NS 60000        /* shorter kernels are run several times for one reading */
-
-/* ---- records ------------------------------------------------------------------------------------------------ */
-
-static const char *const state_name[] = {
-    [TUNED_TIMED] = "timed", [TUNED_WRONG] = "wrong", [TUNED_BASE] = "used", [TUNED_WINNER] = "winner"};
-
-/* Of everything that decides which list is best. */
-static void record_key(struct engine *en, const struct sched_prog *p, char out[65]) {
-    struct sha256 s = en->base;
-    uint8_t sum[32];
-    char head[128];
-    snprintf(head, sizeof head, "%s\nmodel %016llx\nthreads %d\n", TUNED_FORMAT,
-             (unsigned long long)en->plans.model_hash, en->ops->workers(en->dev));
-    sha256_add(&s, head, strlen(head));
-    sha256_add(&s, p->text, strlen(p->text));
-    sha256_end(&s, sum);
-    for (int i = 0; i < 32; i++) snprintf(out + 2 * i, 3, "%02x", sum[i]);
-}
-
-static void print_record(struct str *s, const struct tuned *t, const char *text) {
-    str_printf(s, "%s\nkernel %s\nmachine %s\nthreads %d\nbeam %d\nseconds %.3f\n", TUNED_FORMAT, t->name,
-               t->machine, t->threads, t->beam, t->seconds);
-    for (uint32_t i = 0; i < t->row.n; i++)
-        str_printf(s, "%s %.4g %.4g %s\n", state_name[t->row.p[i].state], t->row.p[i].predicted * 1e6,
-                   t->row.p[i].measured * 1e6, t->row.p[i].opts);
-    str_printf(s, "text\n%s", text);
-}
-
-static const char *take_line(char **p) {
-    char *line = *p, *end = strchr(line, '\n');
-    if (!end) return NULL;
-    *end = 0;
-    *p = end + 1;
-    return line;
-}
-
-static bool parse_row(const char *line, struct tuned_row *r) {
-    for (size_t i = 0; i < RG_COUNT(state_name); i++) {
-        size_t n = strlen(state_name[i]);
-        if (strncmp(line, state_name[i], n) || line[n] != ' ') continue;
-        char *end;
-        r->state = (enum tuned_state)i;
-        r->predicted = strtod(line + n, &end) * 1e-6;
-        r->measured = strtod(end, &end) * 1e-6;
-        r->opts = end + (*end == ' ');
-        return true;
-    }
-    return false;
-}
-
-/* Of a file that was written here: its sum was right. False if it is of another format all the same. */
-static bool parse_record(struct arena *a, char *data, struct tuned *t) {
-    const char *line = take_line(&data);
-    *t = (struct tuned){.name = "", .machine = "", .opts = NULL};
-    if (!line || strcmp(line, TUNED_FORMAT)) return false;
-    while ((line = take_line(&data)) && strcmp(line, "text")) {
-        struct tuned_row r;
-        if (!strncmp(line, "kernel ", 7))
-            t->name = line + 7;
-        else if (!strncmp(line, "machine ", 8))
-            t->machine = line + 8;
-        else if (!strncmp(line, "threads ", 8))
-            t->threads = atoi(line + 8);
-        else if (!strncmp(line, "beam ", 5))
-            t->beam = atoi(line + 5);
-        else if (!strncmp(line, "seconds ", 8))
-            t->seconds = strtod(line + 8, NULL);
-        else if (parse_row(line, &r)) {
-            vec_push(a, &t->row, r);
-            if (r.state == TUNED_WINNER) t->opts = r.opts;
-        } else
-            return false;
-    }
-    t->text = data;
-    return line && t->opts;
-}
-
-static struct tuned *keep_record(struct engine *en, const char *key, struct tuned *t) {
-    uint64_t head = strtoull(arena_strdup(&en->arena, key, 16), NULL, 16);
-    memcpy(t->key, key, 65);
-    vec_push(&en->arena, &en->tuned, t);
-    map_put(&en->tuned_by_key, head, en->tuned.n - 1);
-    return t;
-}
-
-static struct tuned *find_record(struct engine *en, const char *key) {
-    uint64_t at, head = strtoull(arena_strdup(&en->work, key, 16), NULL, 16);
-    if (map_get(&en->tuned_by_key, head, &at) && !strcmp(en->tuned.p[at]->key, key)) return en->tuned.p[at];
-    size_t n;
-    char *data = cache_read(&en->cache, &en->arena, arena_printf(&en->work, "tuned-%s", key), &n);
-    if (!data) return NULL;
-    struct tuned *t = arena_new(&en->arena, struct tuned);
-    return parse_record(&en->arena, data, t) ? keep_record(en, key, t) : NULL;
-}
+#define MOST_LISTS 240            /* that are ranked */
+#define BUDGET_NS 400000000ull    /* for timing one batch */
+#define REPEAT_NS 60000           /* shorter kernels are run several times for one reading */
+#define FLUSH ((size_t)256 << 20) /* bytes that empty the caches of a GPU */
+#define REPEAT_GPU_NS 400000      /* the same, where the GPU waits for the first */
 
 /* ---- what is known already --------------------------------------------------------------------------------------- */
 
@@ -135,7 +47,7 @@ static void find_guarded(void *arg) {
     char key[65];
     compile_identity(c->en);
     record_key(c->en, c->p, key);
-    c->out = find_record(c->en, key);
+    c->out = record_find(c->en, key);
 }
 
 /* Not by OpenCL: what would be tried is what CUDA has. */
@@ -195,8 +107,9 @@ struct candidate {
     uint64_t print;   /* of the program, roughly: equal ones are one */
     uint64_t least;   /* ns, measured */
     enum tuned_state state;
-    const struct ekernel *k;
-    bool out; /* of the race */
+    const struct ekernel *k; /* NULL: there is none, and it is out */
+    uint32_t command;        /* of the list */
+    bool out;                /* of the race */
 };
 
 struct tune {
@@ -211,7 +124,9 @@ struct tune {
     struct map seen;            /* texts of lists */
     void **work, **want; /* by slot: what candidates write to; what they must write. NULL: not written */
     struct engine_list *list;
+    char *flush; /* what is copied to empty the caches before a run; NULL: they stay warm */
     uint32_t wrong;
+    bool forms; /* all forms of a product were thought of */
 };
 
 /* A list, lowered in an arena of its own. */
@@ -224,7 +139,11 @@ struct trial {
     const struct tune *t;
     const char *opts;
     double predicted;
+    bool lowered, rendered;
+    struct etext text;
 };
+
+static bool is_gpu(const struct tune *t) { return t->en->ops->text != DEV_C; }
 
 static void lower_trial(void *arg) {
     struct trial *x = arg;
@@ -242,7 +161,35 @@ static void lower_trial(void *arg) {
 static bool trial_lower(struct trial *x, const struct tune *t, const char *opts) {
     *x = (struct trial){.t = t, .opts = opts};
     arena_init(&x->arena, &x->err);
-    return !err_guard(&x->err, lower_trial, x);
+    return x->lowered = !err_guard(&x->err, lower_trial, x);
+}
+
+/* Many at once: each has an arena and an ir of its own, and reads the kernel's. */
+struct trials {
+    const struct tune *t;
+    struct trial *x;
+    const char *const *opts;
+};
+
+static void lower_some(void *arg, uint32_t t0, uint32_t t1, int worker) {
+    struct trials *all = arg;
+    (void)worker;
+    for (uint32_t i = t0; i < t1; i++) trial_lower(&all->x[i], all->t, all->opts[i]);
+}
+
+static void render_some(void *arg, uint32_t t0, uint32_t t1, int worker) {
+    struct trials *all = arg;
+    (void)worker;
+    for (uint32_t i = t0; i < t1; i++) {
+        struct trial *x = &all->x[i];
+        x->rendered = x->lowered && !compile_render(all->t->en, &x->err, &x->lin, &x->text);
+    }
+}
+
+static struct trial *lower_all(const struct tune *t, struct arena *a, const char *const *opts, uint32_t n) {
+    struct trials all = {t, arena_array(a, struct trial, n + 1), opts};
+    pool_run(pool_get(), lower_some, &all, n, 1);
+    return all.x;
 }
 
 static uint64_t print_of(const struct trial *x) {
@@ -263,45 +210,91 @@ static int by_prediction(const void *x, const void *y) {
     return strcmp(a->opts, b->opts);
 }
 
+static bool is_new(struct tune *t, const char *opts) {
+    uint64_t key = hash_bytes(opts, strlen(opts), 5);
+    if (map_get(&t->seen, key, NULL)) return false;
+    map_put(&t->seen, key, 1);
+    return true;
+}
+
+/* Every form of a product on a GPU, the best first. For measuring the model (`wide`) half of those that will be timed are
+ * from all over the ranking. False: it is none. */
+static bool propose_forms(struct tune *t, uint32_t most) {
+    gpu_lists forms;
+    if (!is_gpu(t) || t->cand.n > 1) return false;
+    opts_forms_gpu(&t->ir, &t->kernel, capability(t->en), &t->en->plans.model, MOST_LISTS, &forms);
+    uint32_t first = t->en->tuning.wide ? RG_MIN(most / 2, forms.n) : forms.n, rest = forms.n - first;
+    uint32_t step = RG_MAX(rest / RG_MAX(most - first, 1), 1);
+    for (uint32_t i = 0; i < forms.n; i++) {
+        if (!strcmp(forms.p[i].opts, t->cand.p[0].opts)) t->cand.p[0].predicted = forms.p[i].predicted;
+        if ((i >= first && (i - first) % step) || !is_new(t, forms.p[i].opts)) continue;
+        vec_push(
+            &t->arena, &t->cand,
+            ((struct candidate){.opts = forms.p[i].opts, .predicted = forms.p[i].predicted, .print = i + 1}));
+    }
+    return forms.n > 0;
+}
+
 /* Lists around `base` that were not thought of before, priced, the best first, behind those that are there. */
 static void propose(struct tune *t, const char *base, uint32_t most) {
-    opts_vec lists;
-    struct trial *x = arena_new(&t->arena, struct trial);
+    opts_vec lists, fresh = {0};
     uint64_t seed = hash_bytes(base, strlen(base), t->cand.n);
     uint32_t from = t->cand.n;
     struct lower_opts how = {0};
     prog_target(t->en, &how);
     opts_space(&t->ir, &t->kernel, base, how.vec_bytes, t->threads, seed, most, &lists);
-    for (uint32_t i = 0; i < lists.n; i++) {
-        uint64_t key = hash_bytes(lists.p[i], strlen(lists.p[i]), 5);
-        if (map_get(&t->seen, key, NULL)) continue;
-        map_put(&t->seen, key, 1);
-        if (trial_lower(x, t, lists.p[i]) && !known_print(t, print_of(x)))
-            vec_push(
-                &t->arena, &t->cand,
-                ((struct candidate){.opts = lists.p[i], .predicted = x->predicted, .print = print_of(x)}));
-        arena_free(&x->arena);
+    for (uint32_t i = 0; i < lists.n; i++)
+        if (is_new(t, lists.p[i])) vec_push(&t->arena, &fresh, lists.p[i]);
+    struct trial *x = lower_all(t, &t->arena, fresh.p, fresh.n);
+    for (uint32_t i = 0; i < fresh.n; i++) {
+        if (x[i].lowered && !known_print(t, print_of(&x[i])))
+            vec_push(&t->arena, &t->cand,
+                     ((struct candidate){
+                         .opts = fresh.p[i], .predicted = x[i].predicted, .print = print_of(&x[i])}));
+        arena_free(&x[i].arena);
     }
     if (t->cand.n > from + 1) qsort(t->cand.p + from, t->cand.n - from, sizeof *t->cand.p, by_prediction);
 }
 
-/* Candidates [from, to) in one batch; false, and nothing has changed, if the compiler could not. */
-static bool compile(struct tune *t, uint32_t from, uint32_t to) {
-    uint32_t n = to - from;
-    struct trial *x = arena_array(&t->arena, struct trial, n + 1);
-    const struct linear **lin = arena_array(&t->arena, const struct linear *, n + 1);
+/* Is it worth running? Not on a GPU that has no room for it, or where registers went to memory that did not before. */
+static bool fits(const struct tune *t, const struct ekernel *k) {
+    const struct ekernel *used = t->cand.p[0].k;
+    if (!is_gpu(t)) return true;
+    if (t->en->info.shared_most && (size_t)k->shared > t->en->info.shared_most) return false;
+    return !used || k->spills <= used->spills;
+}
+
+/* One by one, after the compiler refused one of them. */
+static void compile_apart(struct tune *t, const struct etext *text, uint32_t n, const struct ekernel **k) {
+    for (uint32_t i = 0; i < n; i++) {
+        struct err e = {0};
+        if (engine_compile_text(t->en, &e, &text[i], 1, &k[i])) k[i] = NULL, log_line(1, "search: %s", e.msg);
+    }
+}
+
+/* Candidates [from, to) in one batch; those without a kernel are out of the race. */
+static void compile(struct tune *t, uint32_t from, uint32_t to) {
+    uint32_t n = to - from, m = 0;
+    const char **opts = arena_array(&t->arena, const char *, n + 1);
+    struct etext *text = arena_array(&t->arena, struct etext, n + 1);
     const struct ekernel **k = arena_array(&t->arena, const struct ekernel *, n + 1);
     struct err e = {0};
+    for (uint32_t i = 0; i < n; i++) opts[i] = t->cand.p[from + i].opts;
+    struct trial *x = lower_all(t, &t->arena, opts, n);
+    for (uint32_t i = 0; i < n && t->en->tuning.spoil; i++)
+        if (x[i].lowered) t->en->tuning.spoil(t->en->tuning.cx, from + i, &x[i].lin);
+    pool_run(pool_get(), render_some, &(struct trials){t, x, opts}, n, 1);
+    for (uint32_t i = 0; i < n; i++)
+        if (x[i].rendered) text[m++] = x[i].text;
+    if (m && engine_compile_text(t->en, &e, text, m, k)) compile_apart(t, text, m, k);
+    m = 0;
     for (uint32_t i = 0; i < n; i++) {
-        trial_lower(&x[i], t, t->cand.p[from + i].opts);
-        if (t->en->tuning.spoil) t->en->tuning.spoil(t->en->tuning.cx, from + i, &x[i].lin);
-        lin[i] = &x[i].lin;
+        struct candidate *c = &t->cand.p[from + i];
+        const struct ekernel *made = x[i].rendered ? k[m++] : NULL;
+        c->k = made && fits(t, made) ? made : NULL;
+        if (!c->k) c->state = TUNED_FAILED, c->out = true;
+        arena_free(&x[i].arena);
     }
-    bool ok = !engine_compile(t->en, &e, lin, n, k);
-    for (uint32_t i = 0; i < n; i++) arena_free(&x[i].arena);
-    for (uint32_t i = 0; ok && i < n; i++) t->cand.p[from + i].k = k[i];
-    if (!ok) log_line(1, "search: %s", e.msg);
-    return ok;
 }
 
 /* ---- running candidates ------------------------------------------------------------------------------------------------ */
@@ -343,7 +336,14 @@ static void make_copies(struct tune *t) {
     }
 }
 
+static void make_flush(struct tune *t) {
+    struct err e = {0};
+    if (!is_gpu(t) || !env_int(ENV_TUNE_COLD)) return;
+    if (!(t->flush = engine_alloc(t->en, &e, FLUSH))) fail(t, &e);
+}
+
 static void free_copies(struct tune *t) {
+    if (t->flush) engine_free(t->en, t->flush, FLUSH);
     for (uint32_t i = 0; t->want && i < t->job->p->nbuf; i++) {
         if (t->job->same[i] != i) continue;
         engine_free(t->en, t->work[i], t->job->bytes[i]);
@@ -355,45 +355,28 @@ static void add_commands(struct tune *t, uint32_t from) {
     void **buf = arena_array(&t->arena, void *, t->job->p->nbuf + 1);
     struct err e = {0};
     for (uint32_t i = 0; i < t->job->p->nbuf; i++) buf[i] = t->work[i] ? t->work[i] : t->job->buf[i];
-    for (uint32_t i = from; i < t->cand.n && t->cand.p[i].k; i++)
-        if (engine_list_add(t->list, &e, t->cand.p[i].k, buf, t->job->var)) fail(t, &e);
-}
-
-static bool is_nan_at(enum dtype dt, const char *p) {
-    uint64_t v = 0;
-    memcpy(&v, p, dtype_info[dt].bytes);
-    switch (dt) {
-    case DT_F64: return (v & ~(1ull << 63)) > 0x7ff0000000000000ull;
-    case DT_F32: return (v & 0x7fffffff) > 0x7f800000;
-    case DT_F16: return (v & 0x7fff) > 0x7c00;
-    case DT_BF16: return (v & 0x7fff) > 0x7f80;
-    default: return false;
+    for (uint32_t i = from; i < t->cand.n; i++) {
+        struct candidate *c = &t->cand.p[i];
+        c->command = engine_list_count(t->list);
+        if (c->k && engine_list_add(t->list, &e, c->k, buf, t->job->var)) fail(t, &e);
     }
 }
 
-static bool same_here(enum dtype dt, const char *x, const char *y, size_t bytes) {
-    if (!memcmp(x, y, bytes)) return true;
-    for (size_t i = 0, n = dtype_info[dt].bytes; i + n <= bytes; i += n)
-        if (memcmp(x + i, y + i, n) && !(is_nan_at(dt, x + i) && is_nan_at(dt, y + i))) return false;
-    return true;
+/* Time of one run, in ns; UINT64_MAX: it could not be started. */
+static uint64_t time_of(struct tune *t, const struct candidate *c, uint32_t times) {
+    if (t->flush) {
+        struct err e = {0};
+        if (t->en->ops->copy(t->en->dev, &e, COPY_WITHIN, t->flush, t->flush + FLUSH / 2, FLUSH / 2))
+            fail(t, &e);
+        times = 1;
+    }
+    uint64_t ns = engine_list_time(t->list, c->command, times);
+    return ns == UINT64_MAX ? ns : ns / times;
 }
 
-/* Of memory on a device that this process does not see, pieces are copied out. */
-static bool same_values(struct tune *t, enum dtype dt, const char *x, const char *y, size_t bytes) {
-    enum { PIECE = 8 << 20 };
-    if (!t->en->ops->far) return same_here(dt, x, y, bytes);
+static bool is_same(struct tune *t, uint32_t slot) {
     struct err e = {0};
-    char *here = os_pages(2 * PIECE);
-    if (!here) err_throw(&t->err, RG_ENOMEM, "no memory on the host to compare results");
-    bool same = true;
-    for (size_t at = 0; at < bytes && same && !e.code; at += PIECE) {
-        size_t n = RG_MIN(bytes - at, (size_t)PIECE);
-        if (t->en->ops->copy(t->en->dev, &e, COPY_OUT, here, x + at, n) ||
-            t->en->ops->copy(t->en->dev, &e, COPY_OUT, here + PIECE, y + at, n))
-            break;
-        same = same_here(dt, here, here + PIECE, n);
-    }
-    os_pages_free(here, 2 * PIECE);
+    bool same = tune_same(t->en, &e, t->job->dt[slot], t->work[slot], t->want[slot], t->job->bytes[slot]);
     if (e.code) fail(t, &e);
     return same;
 }
@@ -401,16 +384,24 @@ static bool same_values(struct tune *t, enum dtype dt, const char *x, const char
 /* Runs every new candidate once on the same data. The list in use says what is right. */
 static void check(struct tune *t, uint32_t from) {
     const struct tune_job *j = t->job;
-    for (uint32_t i = from; i < t->cand.n && t->cand.p[i].k; i++) {
+    for (uint32_t i = from; i < t->cand.n; i++) {
         struct candidate *c = &t->cand.p[i];
+        if (!c->k) continue;
         restore(t);
-        c->least = engine_list_time(t->list, i, 1);
+        c->least = time_of(t, c, 1);
         c->state = i ? TUNED_TIMED : TUNED_BASE;
+        if (c->least == UINT64_MAX) {
+            struct err e = {0};
+            if (t->en->ops->wait && t->en->ops->wait(t->en->dev, &e)) fail(t, &e); /* the GPU is lost */
+            if (!i) err_throw(&t->err, RG_EDEVICE, "the kernel in use could not be started");
+            c->state = TUNED_FAILED, c->out = true;
+            continue;
+        }
         for (uint32_t b = 0; b < j->p->nbuf; b++) {
             if (!t->want[b]) continue;
             if (!i)
                 move(t, t->want[b], t->work[b], j->bytes[b]);
-            else if (!same_values(t, j->dt[b], t->work[b], t->want[b], j->bytes[b]))
+            else if (!is_same(t, b))
                 c->state = TUNED_WRONG, c->out = true;
         }
         t->wrong += c->state == TUNED_WRONG;
@@ -425,12 +416,13 @@ static void race(struct tune *t) {
     bool again = reads_its_output(t);
     for (int round = 0; round < ROUNDS; round++) {
         uint64_t best = UINT64_MAX;
-        for (uint32_t i = 0; i < t->cand.n && t->cand.p[i].k; i++) {
+        for (uint32_t i = 0; i < t->cand.n; i++) {
             struct candidate *c = &t->cand.p[i];
             if (c->out) continue;
             if (again) restore(t);
-            uint32_t times = (uint32_t)RG_MAX(RG_MIN(REPEAT_NS / RG_MAX(c->least, 1), 50), 1);
-            c->least = RG_MIN(c->least, engine_list_time(t->list, i, times) / times);
+            uint64_t repeat = is_gpu(t) ? REPEAT_GPU_NS : REPEAT_NS;
+            uint32_t times = (uint32_t)RG_MAX(RG_MIN(repeat / RG_MAX(c->least, 1), 50), 1);
+            c->least = RG_MIN(c->least, time_of(t, c, times));
             best = RG_MIN(best, c->least);
         }
         for (uint32_t i = 1; i < t->cand.n && round >= 1; i++)
@@ -441,22 +433,26 @@ static void race(struct tune *t) {
 
 static uint32_t fastest(const struct tune *t) {
     uint32_t best = 0;
-    for (uint32_t i = 1; i < t->cand.n && t->cand.p[i].k; i++)
+    for (uint32_t i = 1; i < t->cand.n; i++)
         if (t->cand.p[i].state == TUNED_TIMED && t->cand.p[i].least < t->cand.p[best].least) best = i;
     return (double)t->cand.p[best].least <= (double)t->cand.p[0].least * GAIN ? best : 0;
 }
 
-/* Around one list: propose, compile, check, time. */
+/* Around one list, or of all forms: propose, compile, check, time. The list in use too, if it has no kernel yet. */
 static void step(struct tune *t, const char *base, uint32_t most) {
-    uint32_t from = t->cand.n;
-    propose(t, base, most);
-    uint32_t to = RG_MIN(t->cand.n, from + (uint32_t)t->beam + (from == 0));
+    bool first = !t->cand.p[0].k;
+    uint32_t known = t->cand.n, from = first ? 0 : known, beam = (uint32_t)t->beam;
+    bool forms = propose_forms(t, beam);
+    if (!forms) propose(t, base, most);
+    t->forms |= forms;
+    if (forms && !t->en->tuning.wide) beam *= 2; /* all rounds at once */
+    uint32_t to = RG_MIN(t->cand.n, known + beam);
     if (to == from) return;
     t->cand.n = to;
-    if (!compile(t, from, to)) {
-        t->cand.n = from;
-        return;
-    }
+    compile(t, from, to);
+    if (!t->cand.p[0].k)
+        err_throw(&t->err, RG_ECOMPILE, "the list of the heuristic gives no kernel that runs: %s",
+                  t->job->opts);
     add_commands(t, from);
     check(t, from);
     race(t);
@@ -469,10 +465,13 @@ static void use_first(struct tune *t) {
     vec_push(
         &t->arena, &t->cand,
         ((struct candidate){.opts = opts, .predicted = x->predicted, .print = print_of(x), .k = t->job->k}));
-    map_put(&t->seen, hash_bytes(opts, strlen(opts), 5), 1);
+    is_new(t, opts);
     arena_free(&x->arena);
+    if (!t->job->k) return;
     add_commands(t, 0);
     check(t, 0);
+    restore(t);
+    t->cand.p[0].least = RG_MIN(t->cand.p[0].least, time_of(t, &t->cand.p[0], 1));
 }
 
 static void remember(struct tune *t, uint32_t winner, double seconds) {
@@ -485,6 +484,7 @@ static void remember(struct tune *t, uint32_t winner, double seconds) {
                             arena_strdup(&en->arena, en->plans.model.name, strlen(en->plans.model.name)),
                         .threads = t->threads,
                         .beam = t->beam,
+                        .cold = t->flush != NULL,
                         .seconds = seconds};
     for (uint32_t i = 0; i < t->cand.n; i++) {
         const struct candidate *c = &t->cand.p[i];
@@ -492,15 +492,16 @@ static void remember(struct tune *t, uint32_t winner, double seconds) {
                                 .opts = arena_strdup(&en->arena, c->opts, strlen(c->opts)),
                                 .predicted = c->predicted,
                                 .measured = (double)c->least * 1e-9};
+        if (c->state == TUNED_FAILED) row.measured = 0;
         vec_push(&en->arena, &r->row, row);
     }
     r->opts = r->row.p[winner].opts;
     r->text = arena_strdup(&en->arena, t->job->p->text, strlen(t->job->p->text));
     record_key(en, t->job->p, key);
-    keep_record(en, key, r);
+    record_keep(en, key, r);
     struct str s;
     str_init(&s, &t->arena);
-    print_record(&s, r, r->text);
+    record_print(&s, r, r->text);
     cache_write(&en->cache, &t->arena, arena_printf(&t->arena, "tuned-%s", key), s.p, s.n);
     const char *now = arena_printf(&t->arena, "%s %llu", key, (unsigned long long)os_now_ns());
     cache_write(&en->cache, &t->arena, SEARCH_LATEST, now, strlen(now)); /* plans on disk are made anew */
@@ -515,13 +516,12 @@ static void search(void *arg) {
     t->kernel.sink = ir_import(&t->ir, t->job->p->ir, t->job->p->kernel.sink);
     if (!(t->list = engine_list_new(t->en, &t->err))) err_throw(&t->err, t->err.code, "%s", t->err.msg);
     make_copies(t);
+    make_flush(t);
     use_first(t);
-    restore(t);
-    t->cand.p[0].least = RG_MIN(t->cand.p[0].least, engine_list_time(t->list, 0, 1));
-    if (t->cand.p[0].least >= TOO_SHORT_NS) {
+    if (!t->job->k || t->cand.p[0].least >= TOO_SHORT_NS) {
         uint32_t lists = (uint32_t)RG_MIN(RG_MAX(24 * t->beam, 48), MOST_LISTS);
         step(t, t->job->opts, lists);
-        step(t, t->cand.p[fastest(t)].opts, lists / 2);
+        if (!t->forms) step(t, t->cand.p[fastest(t)].opts, lists / 2);
     }
     uint32_t winner = fastest(t);
     remember(t, winner, (double)(os_now_ns() - t0) * 1e-9);
@@ -560,9 +560,7 @@ static void tune_guarded(void *arg) {
     const struct engine_tune_call *c = x->c;
     struct ir *ir = c->ir;
     struct err e = {0};
-    struct linear lin;
-    const struct linear *one = &lin;
-    const struct ekernel *k, *best;
+    const struct ekernel *best;
     struct str text;
     str_init(&text, ir->arena);
     ir_print(&text, ir, c->kernel->sink);
@@ -579,12 +577,7 @@ static void tune_guarded(void *arg) {
                            .dt = c->dt,
                            .use = prog_uses(ir->arena, x->p),
                            .same = same};
-    struct lower_opts how = {.opts = job.opts};
-    prog_target(x->en, &how);
-    prog_lower(x->p, ir, c->kernel, &how, &lin);
-    if (plans_model(x->en, &e) || engine_compile(x->en, &e, &one, 1, &k))
-        err_throw(ir->err, e.code, "%s", e.msg);
-    job.k = k;
+    if (plans_model(x->en, &e)) err_throw(ir->err, e.code, "%s", e.msg);
     if (tune_kernel(x->en, &e, &job, &best)) err_throw(ir->err, e.code, "%s", e.msg);
     x->out = tune_find(x->en, x->p);
 }
@@ -601,20 +594,4 @@ int engine_tune(struct engine *en, struct err *e, const struct engine_tune_call 
     int code = err_guard(inner, tune_guarded, &x);
     *out = x.out;
     return code && e != inner ? err_set(e, code, "%s", inner->msg) : code;
-}
-
-/* ---- for people -------------------------------------------------------------------------------------------------------- */
-
-void engine_tuned(struct engine *en, struct arena *a, tuned_vec *out) {
-    const char *const *name;
-    uint32_t n = cache_list(&en->cache, a, "tuned-", &name);
-    *out = (tuned_vec){0};
-    for (uint32_t i = 0; i < n; i++) {
-        size_t bytes;
-        struct tuned *t = arena_new(a, struct tuned);
-        char *data = cache_read(&en->cache, a, name[i], &bytes);
-        if (!data || !parse_record(a, data, t)) continue;
-        snprintf(t->key, sizeof t->key, "%s", name[i] + strlen("tuned-"));
-        vec_push(a, out, t);
-    }
 }

@@ -367,7 +367,8 @@ static int cuda_launch(struct device *d, struct err *e, const struct dev_launch 
     if (!l->ns) return start(d, e, l);
     float ms = 0;
     TRY(d->cu->event_record(d->begin, d->stream), "timing a kernel");
-    if (start(d, e, l)) return e->code;
+    for (uint32_t i = 0; i < RG_MAX(l->times, 1u); i++)
+        if (start(d, e, l)) return e->code;
     TRY(d->cu->event_record(d->end, d->stream), "timing a kernel");
     TRY(d->cu->event_wait(d->end), "running a kernel");
     TRY(d->cu->event_between(&ms, d->begin, d->end), "timing a kernel");
