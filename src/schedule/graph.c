@@ -319,15 +319,16 @@ static int64_t bytes_of(struct sgraph *g, const uop *n) {
     return shape_size(sg_shape(g, n)) * dtype_info[n->dt].bytes;
 }
 
-/* Of a unit that carries a contraction and the one source that it has it from, and so on: the smallest to store. */
+/* Of a unit that carries a contraction and the one source that it has it from, and so on: the smallest to store, of equals the
+ * last. */
 static uint32_t least_carrier(struct sgraph *g, uint32_t u, const uint8_t *carries) {
-    for (;;) {
+    for (uint32_t least = u;;) {
         uint32_t from = UINT32_MAX, many = 0;
         for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++)
             if (carries[*s] && g->unit[*s].forced != UNIT_FORCED) from = *s, many++;
-        if (many != 1 || g->unit[from].forced != UNIT_FREE) return u;
-        if (bytes_of(g, g->unit[from].n) >= bytes_of(g, g->unit[u].n)) return u;
+        if (many != 1 || g->unit[from].forced != UNIT_FREE) return least;
         u = from;
+        if (bytes_of(g, g->unit[u].n) < bytes_of(g, g->unit[least].n)) least = u;
     }
 }
 
