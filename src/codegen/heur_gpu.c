@@ -94,7 +94,7 @@ static int pieces(const struct view *v, int axis) {
         const struct hspot *s = &v->spot[i];
         int64_t stride = spot_stride(v, s, axis, 16);
         bool store = s->store && v->axis[axis].grid; /* a row's result does not move along the row */
-        if (s->gate || s->add || (stride != 1 && store)) return 1;
+        if ((s->gate && (s->store || stride != 1)) || s->add || (stride != 1 && store)) return 1;
         if (stride == 1) bytes = RG_MAX(bytes, s->bytes), along++;
         astray += stride != 1 && stride != 0;
     }

@@ -194,6 +194,15 @@ static void piece(struct pieces *p, int size, const char *kind) {
     p->size[p->n] = size, p->kind[p->n++] = kind;
 }
 
+/* Rows of this operand are longer than it by less than a piece (a padded copy): they are read to their end, so that no piece
+ * is cut. */
+static int piece_of_rows(const struct mm *x, const struct side *s, const struct group *own) {
+    int64_t lanes = 16 / s->spot->bytes, pitch = step_of(x->v, s->spot, x->k.axis[x->k.n - 1]);
+    bool whole =
+        step_of(x->v, s->spot, own->axis[own->n - 1]) == 1 && pitch != INT64_MAX && pitch % lanes == 0;
+    return whole && (int64_t)own->size % lanes ? (int)lanes : 0;
+}
+
 /* Cuts the axis `name` into blocks (what stays of it) and the pieces. */
 static void cut_pieces(struct mm *x, const char *name, double size, struct pieces *p) {
     int all = 1;
@@ -325,6 +334,10 @@ static void write_product(struct mm *x) {
         piece(&n, t->wn, "LANE"), piece(&n, t->n / t->wn / 32, "REG"), piece(&n, 8, "LANE"),
             piece(&n, 4, "VEC");
         piece(&k, t->k, "UNROLL");
+    }
+    for (int i = 0; i < 2; i++) {
+        int piece = piece_of_rows(x, i ? &x->c.b : &x->c.a, i ? &x->n : &x->m);
+        if (piece) str_printf(x->out, " PADTO(%s,%d)", i ? x->n.name : x->m.name, piece);
     }
     cut_pieces(x, x->m.name, x->m.size, &m), cut_pieces(x, x->n.name, x->n.size, &n);
     cut_pieces(x, x->k.name, x->k.size, &k);

@@ -65,6 +65,12 @@ static bool sees_nothing_new(struct pad *p, const uop *index) {
     return quotient != remainder;
 }
 
+/* Memory is long enough: what is read at added values is there, and nobody sees it (rows of a padded copy). */
+static bool stays_inside(struct pad *p, const uop *index) {
+    const uop *at = p->now[index->src[1]->id], *buf = index->src[0];
+    return buf->op == OP_PARAM && at->op != OP_WHERE && at->lo >= 0 && at->hi < buf->src[0]->lo;
+}
+
 static const uop *pad_node(struct pad *p, const uop *n) {
     struct rw *rw = &p->s->rw;
     for (uint32_t i = 0; i < p->old.n; i++)
@@ -78,7 +84,7 @@ static const uop *pad_node(struct pad *p, const uop *n) {
     if (!changed) return n;
     const uop *valid = NULL;
     if (n->op == OP_LOAD && !grows(p, n->src[0]->src[0]) && !sees_nothing_new(p, n->src[0]->src[1]) &&
-        (valid = pad_valid(p, n->src[0]->src[1])))
+        !stays_inside(p, n->src[0]) && (valid = pad_valid(p, n->src[0]->src[1])))
         src.p[0] = pad_index(p, n->src[0], valid);
     if ((n->op == OP_STORE || n->op == OP_STORE_ADD) && (valid = pad_valid(p, n)))
         src.p[0] = pad_index(p, n->src[0], valid);

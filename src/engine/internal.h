@@ -343,6 +343,8 @@ struct tune_job { /* a call whose kernel is to be searched for, with its memory;
 int tune_beam(const struct engine *); /* 0: no search */
 /* The list for a kernel: the one that a search has found, else the heuristic's. In the arena of p->ir, which may throw. */
 const char *tune_opts(struct engine *, struct sched_prog *);
+/* What a CUDA device can do, as opts_heuristic_gpu counts it; 0: another device. */
+int engine_capability(struct engine *);
 /* What a search has found for it, as long as the engine; NULL: nothing. */
 const struct tuned *tune_find(struct engine *, struct sched_prog *);
 /* Searches, unless the answer is known. Buffers are not changed. */

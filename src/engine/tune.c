@@ -64,16 +64,17 @@ const struct tuned *tune_find(struct engine *en, struct sched_prog *p) {
     return code ? NULL : c.out; /* what is wrong with the compiler will be said when it is needed */
 }
 
-static int capability(struct engine *en) {
+int engine_capability(struct engine *en) {
     struct dev_info i;
     struct err e = {0};
+    if (en->ops->text != DEV_CUDA) return 0;
     return en->ops->info(en->dev, &e, &i) ? 80 : 10 * i.major + i.minor;
 }
 
 static const char *heuristic(struct engine *en, struct sched_prog *p) {
     if (en->tuning.heuristic) return en->tuning.heuristic;
     if (en->ops->text != DEV_C)
-        return opts_heuristic_gpu(p->ir, &p->kernel, en->ops->text == DEV_CUDA ? capability(en) : 0);
+        return opts_heuristic_gpu(p->ir, &p->kernel, engine_capability(en));
     return opts_heuristic(p->ir, &p->kernel, 0, en->ops->workers(en->dev));
 }
 

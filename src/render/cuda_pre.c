@@ -20,6 +20,15 @@ static const char types[] =
     "#define U(D, S, x) bits<D, S>((S)(x))\n"
     /* N elements that are read or written in one piece */
     "template <class T, int N> struct alignas(sizeof(T) * N) piece { T v[N]; };\n"
+    /* 16 bytes that begin at any element: the two pieces around them, shifted */
+    "template <class T> I piece<T, 16 / sizeof(T)> anywhere(const T *p) {\n"
+    "    const u32 by = (u64)p & 15; union { u32 w[8]; piece<u64, 2> x[2]; } a;\n"
+    "    union { u32 w[4]; piece<T, 16 / sizeof(T)> x; } r;\n"
+    "    const piece<u64, 2> *q = (const piece<u64, 2> *)((const char *)p - by); a.x[0] = q[0]; a.x[1] = by ? q[1] : q[0];\n"
+    "    for (int i = 0; i < 6; i++) a.w[i] = by & 8 ? a.w[i + 2] : a.w[i];\n"
+    "    for (int i = 0; i < 5; i++) a.w[i] = by & 4 ? a.w[i + 1] : a.w[i];\n"
+    "    for (int i = 0; i < 4; i++) r.w[i] = sizeof(T) >= 4 ? a.w[i] : __funnelshift_r(a.w[i], a.w[i + 1], (by & 3) * 8);\n"
+    "    return r.x; }\n"
     "template <int N> struct many { void *p[N]; }; /* buffers, chosen by number */\n"
     "#define __builtin_nanf(s) bits<f32, u32>(0x7fc00000u)\n"
     "#define __builtin_nan(s) bits<f64, u64>(0x7ff8000000000000ul)\n"

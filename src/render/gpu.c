@@ -205,10 +205,43 @@ static void load_pieces(struct gpu *c, const struct place *p, const struct text 
     }
 }
 
+/* 16 bytes that begin anywhere are read as the two aligned pieces that hold them, where every lane is there: each of the two
+ * has an element that is asked for, so that neither can be outside of memory. */
+static void load_anywhere(struct gpu *c, const struct place *p, const uop *gate, const uop *alt,
+                          struct text *out) {
+    unsigned step = PIECE_BYTES / dtype_info[p->dt].bytes;
+    const char *t = fmt(&c->r, "piece<%s, %u>", elem_type(p->dt), step);
+    for (unsigned i = 0; i < p->lanes; i += step) {
+        const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
+        struct str all, each;
+        str_init(&all, c->r.a), str_init(&each, c->r.a);
+        for (unsigned k = i; k < i + step; k++) {
+            struct text g = {0};
+            if (gate) g = gpu_operand(c, gate, gate->lanes > 1 ? k : 0);
+            if (gate && (gate->lanes > 1 || k == i)) str_printf(&all, "%s%s", k > i ? " & " : "", g.s);
+            const char *x = gated(c, p, gpu_element(c, p, k), gate ? &g : NULL,
+                                  alt ? gpu_operand(c, alt, k) : (struct text){0});
+            if (gate) str_printf(&each, " %s.v[%u] = %s;", name, k - i, x);
+            out[k].s = read_as(c, p, fmt(&c->r, "%s.v[%u]", name, k - i));
+        }
+        const char *wide = fmt(&c->r, "anywhere<%s>(%s + %s)", elem_type(p->dt), p->base, offset(c, p, i));
+        if (gate)
+            line(&c->r, "%s %s; if (%s) %s = %s; else {%s }", t, name, all.p, name, wide, each.p);
+        else
+            line(&c->r, "const %s %s = %s;", t, name, wide);
+    }
+}
+
+static bool lies_anywhere(const struct gpu *c, const uop *index, const struct place *p) {
+    return !c->d->cl && p->piece == 1 && p->index->lanes == 1 && index->src[0]->op == OP_PARAM &&
+           p->lanes * dtype_info[p->dt].bytes % PIECE_BYTES == 0;
+}
+
 static void load(struct gpu *c, const uop *n, struct text *out) {
     struct place p = gpu_place(c, n->src[0]);
     const uop *alt = n->op == OP_GLOAD ? n->src[1] : NULL, *gate = n->op == OP_GLOAD ? n->src[2] : NULL;
     for (unsigned i = 0; i < p.lanes; i++) out[i] = (struct text){.dt = (uint8_t)p.dt, .lanes = 1};
+    if (lies_anywhere(c, n->src[0], &p)) return load_anywhere(c, &p, gate, alt, out);
     struct text g = {0};
     if (gate && gate->lanes == 1)
         g = p.lanes > 1 ? named(&c->r, gpu_operand(c, gate, 0)) : gpu_operand(c, gate, 0);

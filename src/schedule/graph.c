@@ -137,6 +137,12 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     default: break;
     }
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
+    if (n->op == OP_REDUCE_AXES && !from_inline(c, x->src[0])) {
+        const uop *copy[2] = {0}, *packed = repack_product(ir, &c->g->shapes, x, c->g->opts, copy);
+        for (int i = 0; i < 2; i++)
+            if (copy[i]) force(c, copy[i]);
+        if (packed) return packed;
+    }
     if (n->op == OP_REDUCE_AXES && !c->g->opts->no_split && !from_inline(c, x->src[0])) {
         const uop *part = NULL, *split = split_reduction(ir, &c->g->shapes, x, c->g->opts->gpu, &part);
         if (split && part) force(c, stored_for(part));
@@ -293,7 +299,7 @@ static bool store_half(struct sgraph *g, const uop *x) {
 static void store_operand(struct sgraph *g, const uop *x) {
     if (store_half(g, x)) return;
     for (;; x = x->src[0]) {
-        while (op_is_movement((enum op)x->op)) x = x->src[0];
+        while (op_is_movement((enum op)x->op) && !g->unit_of[x->id]) x = x->src[0];
         uint32_t u = g->unit_of[x->id];
         if (!u || g->unit[u - 1].forced != UNIT_FREE) return;
         if (is_trivial(x)) continue;

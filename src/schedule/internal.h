@@ -49,6 +49,9 @@ static inline const uop *sg_memory(const struct sgraph *g, const uop *n) {
 /* split.c: reductions to few results become two levels, so that all cores have work. NULL: leave n. *stored: a partial
  * result that must be stored, or NULL. */
 const uop *split_reduction(struct ir *, struct shapes *, const uop *n, bool gpu, const uop **stored);
+/* repack.c: a product whose operands do not lie as a GPU's tiles are filled, over padded copies of them. NULL: leave n.
+ * stored: the copies, which must be stored, or NULL. */
+const uop *repack_product(struct ir *, struct shapes *, const uop *n, const struct sched_opts *, const uop *stored[2]);
 
 /* ---- rangeify.c: the kernel of a set of outputs --------------------------------------------------- */
 

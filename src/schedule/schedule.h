@@ -22,6 +22,7 @@ struct sched_opts {
     bool no_batch;   /* no BATCH kernels */
     bool no_split;   /* reductions are not split */
     bool gpu;        /* thousands of threads: sums along columns are split too */
+    int capability;  /* of a GPU with block programs, as in codegen.h: operands of products are repacked; 0: none */
     uint32_t most_buffers; /* of a BATCH kernel; 0: as many as any device takes */
     struct str *log; /* DEBUG=3: decisions with their costs; NULL: none */
     /* Tests: called for every distinct region with its problem and the plan that was chosen; may be NULL. */

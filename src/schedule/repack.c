@@ -1,0 +1,345 @@
+/* repack.c: operands of a large product that do not lie in memory as a GPU's matrix units want them are copied first.
+ *
+ * Tiles are filled by 16 bytes at a time only where rows begin at multiples of 16 bytes; rows of 4095 halves go element by
+ * element, at a fraction of the speed. So the product is written again, over one axis each of both sides and of the sum
+ * (and the batch's), and an operand that does not fit is a padded copy, which the planner must store:
+ *
+ *     sum_k a[m][k] b[k][n]   ->   sum_k' A[m][k'] B[k'][n],   A = stored(PAD(a)), B = stored(PAD(b))
+ *
+ * Zeros fill the sum up to whole tiles, so that no iteration asks where the matrix ends; rows of a copy are whole pieces of
+ * 16 bytes. A copy runs along memory as its source does. Here, in the graph before planning, is the place for it: what an
+ * operand is computed from is written to the padded rows at once, several products share a copy, the profile shows it as a
+ * kernel, memory planning knows its bytes; codegen only sees a product whose rows fit. Whether it pays is asked of the machine
+ * model: the copies against what a product loses that is filled element by element.
+ * Tests: tests/unit/repack.c */
+#include "schedule/internal.h"
+
+enum {
+    PIECE = 16,      /* bytes that are copied at once */
+    K_STEP = 64,     /* halves along k in a tile: zeros up to here */
+    ROWS_STEP = 128, /* rows of the largest tiles, if that adds little */
+    LEAST_SIDE = 64,
+    LEAST_SUM = 192,
+    PLANES = 14 /* batch axes at most */
+};
+
+/* The share of a unit's peak that products reach whose tiles are filled by pieces, and element by element (docs/gpu.md). */
+static const double half_fit = 0.55, half_not = 0.16, float_fit = 0.70, float_not = 0.57;
+
+enum side { SIDE_BATCH, SIDE_M, SIDE_N, SIDE_K, SIDE_NONE };
+
+/* An operand as a view: how far each axis of the product moves in the memory that it comes from. */
+struct operand {
+    const uop *x; /* in its own type, with the product's shape */
+    int64_t step[SHAPE_MAX], offset;
+    bool along_k; /* memory runs along the sum */
+    bool fits;
+};
+
+struct repack {
+    struct ir *ir;
+    struct shapes *sh;
+    const struct model *model;
+    const struct shape *shape; /* of the product of both, before it is summed */
+    enum side side[SHAPE_MAX];
+    struct operand op[2];
+    int64_t size[SIDE_NONE + 1], k_padded; /* elements of all axes of a side */
+    int64_t bytes;                         /* of an element */
+};
+
+/* ---- views ------------------------------------------------------------------------------------------------ */
+
+static const uop *with_dims(struct repack *r, enum op op, const uop *n, const int64_t *d, uint32_t k) {
+    const uop *src[1 + SHAPE_MAX] = {n};
+    for (uint32_t i = 0; i < k; i++) src[1 + i] = uop_idx(r->ir, d[i]);
+    return uop_mk(r->ir, op, src, 1 + k, ARG_NONE);
+}
+
+/* Steps through a RESHAPE: axes in groups of equal products, each of which must be one walk on the side of the source. */
+static bool through_reshape(const struct shape *out, const struct shape *in, const int64_t *from,
+                            int64_t *to) {
+    uint32_t i = 0, j = 0;
+    while (i < out->n || j < in->n) {
+        int64_t p = 1, q = 1, least = 0, next = 0;
+        bool first = true;
+        uint32_t i0 = i, j0 = j;
+        if (i < out->n) p = out->d[i++];
+        if (j < in->n) q = in->d[j++];
+        while (p != q) {
+            if (p < q && i < out->n)
+                p *= out->d[i++];
+            else if (q < p && j < in->n)
+                q *= in->d[j++];
+            else
+                return false;
+        }
+        for (uint32_t k = j; k-- > j0;) {
+            if (in->d[k] == 1) continue;
+            if (first)
+                least = from[k], first = false;
+            else if (from[k] != next)
+                return false;
+            next = from[k] * in->d[k];
+        }
+        for (uint32_t k = i; k-- > i0; least *= out->d[k]) to[k] = out->d[k] > 1 ? least : 0;
+    }
+    return true;
+}
+
+/* The step of every axis of n in the memory below it; false: it is not a view with constant steps. */
+static bool view_steps(struct repack *r, const uop *n, int64_t *step, int64_t *offset) {
+    const struct shape *out = shape_of(r->sh, n);
+    int64_t from[SHAPE_MAX], stride = 1;
+    if (n->op == OP_CAST) return view_steps(r, n->src[0], step, offset);
+    if (!op_is_movement((enum op)n->op)) {
+        *offset = 0;
+        for (uint32_t i = out->n; i-- > 0; stride *= out->d[i]) step[i] = out->d[i] > 1 ? stride : 0;
+        return true;
+    }
+    const struct shape *in = shape_of(r->sh, n->src[0]);
+    if (!view_steps(r, n->src[0], from, offset)) return false;
+    switch (n->op) {
+    case OP_RESHAPE: return through_reshape(out, in, from, step);
+    case OP_PERMUTE:
+        for (uint32_t i = 0; i < out->n; i++) step[i] = from[n->src[1 + i]->arg.i];
+        return true;
+    case OP_EXPAND:
+        for (uint32_t i = 0; i < out->n; i++) step[i] = in->d[i] == 1 ? 0 : from[i];
+        return true;
+    case OP_SHRINK:
+        for (uint32_t i = 0; i < out->n; i++) {
+            const uop *start = n->src[1 + 3 * i];
+            if (start->op != OP_CONST && from[i] % PIECE) return false; /* may begin anywhere */
+            step[i] = out->d[i] > 1 ? from[i] * n->src[3 + 3 * i]->arg.i : 0;
+            *offset += start->op == OP_CONST ? start->arg.i * from[i] : 0;
+        }
+        return true;
+    default: return false;
+    }
+}
+
+/* The same view of what was widened on the way: NULL where there is something else than one widening of a half. */
+static const uop *as_loaded(struct repack *r, const uop *n) {
+    if (n->op == OP_CAST) return n->dt == DT_F32 && dtype_info[n->src[0]->dt].bytes == 2 ? n->src[0] : NULL;
+    if (!op_is_movement((enum op)n->op) || n->op == OP_PAD) return NULL;
+    const uop *from = as_loaded(r, n->src[0]);
+    if (!from) return NULL;
+    const uop **src = arena_array(r->ir->arena, const uop *, n->nsrc);
+    memcpy(src, n->src, n->nsrc * sizeof *src);
+    src[0] = from;
+    return uop_new(r->ir, (enum op)n->op, (enum dtype)from->dt, 1, src, n->nsrc, n->arg);
+}
+
+static bool has_cast(const uop *n) {
+    while (op_is_movement((enum op)n->op)) n = n->src[0];
+    return n->op == OP_CAST;
+}
+
+static bool read_operand(struct repack *r, const uop *x, struct operand *o) {
+    o->x = has_cast(x) ? as_loaded(r, x) : x;
+    return o->x && shape_of(r->sh, o->x) == r->shape && view_steps(r, o->x, o->step, &o->offset);
+}
+
+/* ---- which product this is ---------------------------------------------------------------------------------- */
+
+static bool is_reduced(const uop *n, uint32_t axis) {
+    for (uint32_t i = 1; i < n->nsrc; i++)
+        if (n->src[i]->arg.i == axis) return true;
+    return false;
+}
+
+static bool find_sides(struct repack *r, const uop *n) {
+    for (int i = 0; i <= SIDE_NONE; i++) r->size[i] = 1;
+    for (uint32_t i = 0; i < r->shape->n; i++) {
+        bool a = r->op[0].step[i] != 0, b = r->op[1].step[i] != 0;
+        r->side[i] = r->shape->d[i] == 1 ? SIDE_NONE
+                     : is_reduced(n, i)  ? SIDE_K
+                     : a && b            ? SIDE_BATCH
+                     : a                 ? SIDE_M
+                     : b                 ? SIDE_N
+                                         : SIDE_NONE;
+        if (r->shape->d[i] > 1 && (r->side[i] == SIDE_NONE || (r->side[i] == SIDE_K && (!a || !b))))
+            return false;
+        r->size[r->side[i]] *= r->shape->d[i];
+    }
+    return true;
+}
+
+/* Do the axes of one side walk through an operand's memory as one? *last: by which steps. */
+static bool is_one_walk(const struct repack *r, const struct operand *o, enum side side, int64_t *last) {
+    int64_t next = 0;
+    *last = 0;
+    for (uint32_t i = r->shape->n; i-- > 0;) {
+        if (r->side[i] != side) continue;
+        if (!*last) *last = o->step[i];
+        if (next && o->step[i] != next) return false;
+        next = o->step[i] * r->shape->d[i];
+    }
+    return true;
+}
+
+/* Can the tiles of this operand be filled by pieces as it lies? */
+static void judge(struct repack *r, int which) {
+    struct operand *o = &r->op[which];
+    int64_t piece = PIECE / r->bytes, k, own;
+    enum side side = which ? SIDE_N : SIDE_M;
+    bool walks = is_one_walk(r, o, SIDE_K, &k) & is_one_walk(r, o, side, &own);
+    o->along_k = k == 1;
+    o->fits = walks && (k == 1 || own == 1) && o->offset % piece == 0 &&
+              r->size[o->along_k ? SIDE_K : side] % piece == 0;
+    for (uint32_t i = 0; i < r->shape->n; i++)
+        if (r->side[i] == SIDE_BATCH) o->fits &= o->step[i] % piece == 0;
+    o->fits &= (k == 1 ? own : k) % piece == 0;
+}
+
+static int64_t up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+
+/* Rows of a copy: whole tiles where that adds little, else whole pieces. */
+static int64_t padded(const struct repack *r, int64_t n) {
+    return up(n, ROWS_STEP) - n <= n / 16 ? up(n, ROWS_STEP) : up(n, PIECE / r->bytes);
+}
+
+/* Seconds that copies cost, against seconds that a product loses without them. */
+static bool pays(struct repack *r) {
+    bool half = r->bytes == 2;
+    double peak = model_value(r->model, half ? MODEL_MATRIX_BF16 : MODEL_FLOPS_F32) *
+                  model_value(r->model, MODEL_CLOCK) * 1e9 * model_value(r->model, MODEL_CORES);
+    double work = 2.0 * (double)r->size[SIDE_BATCH] * (double)r->size[SIDE_M] * (double)r->size[SIDE_N] *
+                  (double)r->size[SIDE_K];
+    double lost = half ? 1 / half_not - 1 / half_fit : 1 / float_not - 1 / float_fit, copies = 0;
+    for (int i = 0; i < 2; i++) {
+        if (r->op[i].fits) continue;
+        double elements =
+            (double)r->size[SIDE_BATCH] * (double)r->size[i ? SIDE_N : SIDE_M] * (double)r->k_padded;
+        copies += model_value(r->model, MODEL_LAUNCH) * 1e-9 +
+                  2 * elements * (double)r->bytes / (model_value(r->model, MODEL_DRAM_COPY) * 1e9);
+    }
+    return peak > 0 && work / peak * lost > copies;
+}
+
+static bool is_worth_it(struct repack *r) {
+    for (int i = 0; i < 2; i++) judge(r, i);
+    if (r->op[0].fits && r->op[1].fits) return false;
+    if (r->size[SIDE_M] < LEAST_SIDE || r->size[SIDE_N] < LEAST_SIDE || r->size[SIDE_K] < LEAST_SUM)
+        return false;
+    r->k_padded = up(r->size[SIDE_K], K_STEP);
+    if (r->k_padded != r->size[SIDE_K]) r->op[0].fits = r->op[1].fits = false; /* both have the zeros */
+    return pays(r);
+}
+
+/* ---- writing it again ----------------------------------------------------------------------------------------- */
+
+/* The axes of these sides in the order (batch .., rest as given); sizes in d, the axes of the product in axis. */
+static uint32_t gather_axes(const struct repack *r, const enum side *side, uint32_t n, int64_t *axis) {
+    uint32_t k = 0;
+    for (uint32_t s = 0; s < n; s++)
+        for (uint32_t i = 0; i < r->shape->n; i++)
+            if (r->side[i] == side[s]) axis[k++] = i;
+    return k;
+}
+
+static uint32_t batch_dims(const struct repack *r, int64_t *d) {
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < r->shape->n; i++)
+        if (r->side[i] == SIDE_BATCH) d[k++] = r->shape->d[i];
+    return k;
+}
+
+/* An operand's elements, once each, as (batch .., own, k). */
+static const uop *compact(struct repack *r, int which) {
+    struct operand *o = &r->op[which];
+    enum side own = which ? SIDE_N : SIDE_M, side[4] = {SIDE_BATCH, own, SIDE_K, SIDE_NONE};
+    const uop *src[1 + 3 * SHAPE_MAX] = {o->x};
+    int64_t order[SHAPE_MAX], d[SHAPE_MAX];
+    uint32_t n = r->shape->n, k = gather_axes(r, side, 4, order);
+    for (uint32_t i = 0; i < n; i++) {
+        bool once = r->side[i] == (which ? SIDE_M : SIDE_N);
+        src[1 + 3 * i] = uop_idx(r->ir, 0);
+        src[2 + 3 * i] = uop_idx(r->ir, once ? 1 : r->shape->d[i]);
+        src[3 + 3 * i] = uop_idx(r->ir, 1);
+        if (once) order[k++] = i;
+    }
+    const uop *x = uop_mk(r->ir, OP_SHRINK, src, 1 + 3 * n, ARG_NONE);
+    x = with_dims(r, OP_PERMUTE, x, order, n);
+    k = batch_dims(r, d);
+    d[k] = r->size[own], d[k + 1] = r->size[SIDE_K];
+    return with_dims(r, OP_RESHAPE, x, d, k + 2);
+}
+
+static const uop *swap_last(struct repack *r, const uop *x) {
+    int64_t order[SHAPE_MAX];
+    uint32_t n = shape_of(r->sh, x)->n;
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    order[n - 2] = n - 1, order[n - 1] = n - 2;
+    return with_dims(r, OP_PERMUTE, x, order, n);
+}
+
+/* The same with the last two axes made longer by zeros. */
+static const uop *pad_last(struct repack *r, const uop *x, const int64_t *to) {
+    const struct shape *s = shape_of(r->sh, x);
+    const uop *src[2 + 3 * SHAPE_MAX] = {x, uop_flt(r->ir, (enum dtype)x->dt, 0)}, *zero = uop_idx(r->ir, 0);
+    for (uint32_t i = 0; i < s->n; i++) {
+        src[2 + 3 * i] = src[4 + 3 * i] = zero;
+        src[3 + 3 * i] = i + 2 < s->n ? zero : uop_idx(r->ir, to[i + 2 - s->n] - s->d[i]);
+    }
+    return uop_mk(r->ir, OP_PAD, src, 2 + 3 * s->n, ARG_NONE);
+}
+
+/* The operand as (batch .., m, n, k), copied if it does not fit. */
+static const uop *operand(struct repack *r, int which, const uop **stored) {
+    struct operand *o = &r->op[which];
+    int64_t own = r->size[which ? SIDE_N : SIDE_M], d[SHAPE_MAX];
+    const uop *x = compact(r, which);
+    *stored = NULL;
+    if (!o->fits) {
+        int64_t to[2] = {padded(r, own), r->k_padded}, turned[2] = {to[1], to[0]};
+        if (!o->along_k) x = swap_last(r, x);
+        *stored = x = pad_last(r, x, o->along_k ? to : turned);
+        if (!o->along_k) x = swap_last(r, x);
+        const struct shape *s = shape_of(r->sh, x);
+        const uop *src[1 + 3 * SHAPE_MAX] = {x};
+        for (uint32_t i = 0; i < s->n; i++) {
+            src[1 + 3 * i] = uop_idx(r->ir, 0), src[3 + 3 * i] = uop_idx(r->ir, 1);
+            src[2 + 3 * i] = uop_idx(r->ir, i + 2 == s->n ? own : s->d[i]);
+        }
+        x = uop_mk(r->ir, OP_SHRINK, src, 1 + 3 * s->n, ARG_NONE);
+    }
+    x = uop_cast(r->ir, x, DT_F32);
+    uint32_t k = batch_dims(r, d);
+    d[k] = which ? 1 : own, d[k + 1] = which ? own : 1, d[k + 2] = r->k_padded;
+    x = with_dims(r, OP_RESHAPE, x, d, k + 3);
+    d[k] = r->size[SIDE_M], d[k + 1] = r->size[SIDE_N];
+    return with_dims(r, OP_EXPAND, x, d, k + 3);
+}
+
+/* (batch .., m, n, 1) with its axes where the product had them. */
+static const uop *put_back(struct repack *r, const uop *x, const struct shape *out) {
+    const enum side side[3] = {SIDE_BATCH, SIDE_M, SIDE_N};
+    int64_t axis[SHAPE_MAX], d[SHAPE_MAX], order[SHAPE_MAX];
+    uint32_t n = gather_axes(r, side, 3, axis), k = 0;
+    for (uint32_t i = 0; i < n; i++) d[i] = r->shape->d[axis[i]];
+    x = with_dims(r, OP_RESHAPE, x, d, n);
+    for (uint32_t i = 0; i < r->shape->n; i++)
+        for (uint32_t j = 0; j < n; j++)
+            if (axis[j] == i) order[k++] = j;
+    return with_dims(r, OP_RESHAPE, with_dims(r, OP_PERMUTE, x, order, n), out->d, out->n);
+}
+
+const uop *repack_product(struct ir *ir, struct shapes *sh, const uop *n, const struct sched_opts *o,
+                          const uop *stored[2]) {
+    const uop *mul = n->src[0];
+    struct repack r = {.ir = ir, .sh = sh, .model = o->model};
+    if (n->arg.i != OP_ADD || mul->op != OP_MUL || mul->dt != DT_F32 || o->capability < 80) return NULL;
+    r.shape = shape_of(sh, mul);
+    if (r.shape->n > PLANES || !shape_size(r.shape)) return NULL;
+    for (int i = 0; i < 2; i++)
+        if (!read_operand(&r, mul->src[i], &r.op[i])) return NULL;
+    if (r.op[0].x->dt != r.op[1].x->dt) return NULL;
+    r.bytes = dtype_info[r.op[0].x->dt].bytes;
+    if (!find_sides(&r, n) || !is_worth_it(&r)) return NULL;
+    const uop *a = operand(&r, 0, &stored[0]), *b = operand(&r, 1, &stored[1]);
+    int64_t last = shape_of(sh, a)->n - 1;
+    const uop *sum = uop_mk(ir, OP_REDUCE_AXES, (const uop *[]){uop2(ir, OP_MUL, a, b), uop_idx(ir, last)}, 2,
+                            (union arg){.i = OP_ADD});
+    return put_back(&r, sum, shape_of(sh, n));
+}

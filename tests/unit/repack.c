@@ -1,0 +1,165 @@
+/* Tests of src/schedule/repack.c: which products get padded copies of their operands, and that what comes out is what the
+ * oracle says, by the interpreter of block programs. */
+#include "planned.h"
+#include "test.h"
+
+#include <string.h>
+
+/* A GPU whose memory costs nothing: small products are repacked too. */
+static const struct model *eager_model(void) {
+    static struct model m;
+    model_guess_gpu(&m, &(struct model_gpu){"NVIDIA H200", 132, 1.98, 4917, 60 << 20, 227 << 10});
+    m.theory[MODEL_LAUNCH] = 0, m.theory[MODEL_DRAM_COPY] = 1e12;
+    return &m;
+}
+static const struct model *gpu_model(void) {
+    static struct model m;
+    model_guess_gpu(&m, &(struct model_gpu){"NVIDIA H200", 132, 1.98, 4917, 60 << 20, 227 << 10});
+    return &m;
+}
+
+struct job {
+    const char *text;
+    struct sched_opts opts;
+    bool run, pieces; /* pieces: tiles must be filled by them */
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    struct planned_run r;
+    struct str why;
+    bool ok;
+};
+
+/* Every copy into a tile has 16 bytes, and there are some. */
+static bool by_pieces(const struct planned_run *r) {
+    bool any = false;
+    for (uint32_t p = 0; p < r->sched.prog.n; p++)
+        for (uint32_t i = 0; i < r->lin[p].n; i++) {
+            const uop *n = r->lin[p].u[i];
+            if (n->op != OP_COPY) continue;
+            const uop *to = n->src[0];
+            if (to->lanes * dtype_info[to->src[0]->dt].bytes != 16 ||
+                !uop_divides(n->src[1]->src[1], to->lanes))
+                return false;
+            any = true;
+        }
+    return any;
+}
+
+static void plan_job(void *arg) {
+    struct job *j = arg;
+    struct program p = {0};
+    ir_init(&j->ir, &j->arena);
+    str_init(&j->why, &j->arena);
+    ir_parse(&j->ir, j->text, strlen(j->text), "test", &p);
+    j->r = (struct planned_run){
+        .arena = &j->arena, .ir = &j->ir, .opts = &j->opts, .graph = p.kernel.p[0].sink, .from = OPTS_GPU};
+    j->ok = true;
+    if (j->run) j->r.data = graph_fill(&j->arena, &j->ir, j->r.graph, 1, true);
+    planned_plan(&j->r);
+    if (j->pieces && !by_pieces(&j->r)) err_throw(&j->err, RG_EINTERNAL, "tiles are not filled by 16 bytes");
+    if (!j->run) return;
+    planned_memory(&j->r);
+    planned_interpret(&j->r);
+    j->ok = planned_check(&j->r, &j->why, NULL, NULL);
+}
+
+/* How many copies of operands there are: nothing else is stored on the way. */
+static uint32_t copies_of(struct job *j) {
+    arena_init(&j->arena, &j->err);
+    if (!j->opts.capability) j->opts.capability = 90;
+    j->opts.gpu = true;
+    if (err_guard(&j->err, plan_job, j)) FAIL("%s\n%s", j->text, j->err.msg);
+    if (!j->ok) FAIL("%s\n%s", j->text, j->why.p);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < j->r.sched.buf.n; i++) n += j->r.sched.buf.p[i].place == BUF_TEMP;
+    CHECK(j->r.sched.call.n <= 1 + n);
+    arena_free(&j->arena);
+    return n;
+}
+
+/* a (m, k) by b: (n, k) or (k, n), in the words of rg_matmul. */
+static const char *product_text(char *to, size_t n, const char *dt, int m, int nn, int k, bool nt) {
+    bool half = strcmp(dt, "f32") != 0;
+    const char *up = half ? "(CAST<f32> " : "", *end = half ? ")" : "";
+    snprintf(to, n,
+             "kernel g\na = (EXPAND (RESHAPE %s(BUFFER<%s>[0] %d %d)%s %d 1 %d) %d %d %d)\n"
+             "b = (EXPAND (RESHAPE %s%s(BUFFER<%s>[1] %d %d)%s%s 1 %d %d) %d %d %d)\n"
+             "(GRAPH (RESHAPE (REDUCE_AXES[ADD] (MUL a b) 2) %d %d))\n",
+             up, dt, m, k, end, m, k, m, nn, k, nt ? "" : "(PERMUTE ", up, dt, nt ? nn : k, nt ? k : nn, end,
+             nt ? "" : " 1 0)", nn, k, m, nn, k, m, nn);
+    return to;
+}
+
+/* Odd rows are copied where the product is large enough to gain by it; rows that fit never are. */
+TEST(repack_chooses) {
+    static const struct {
+        const char *dt;
+        int m, n, k;
+        bool nt;
+        uint32_t copies;
+    } row[] = {
+        {"bf16", 4095, 4095, 4095, true, 2},  {"bf16", 4095, 4095, 4095, false, 2},
+        {"bf16", 4097, 4097, 4097, true, 2},  {"bf16", 1793, 1793, 1793, false, 2},
+        {"f16", 4095, 4095, 4095, true, 2},   {"f32", 4095, 4095, 4095, false, 2},
+        {"bf16", 4096, 4096, 4096, true, 0},  {"bf16", 4096, 4096, 4096, false, 0},
+        {"bf16", 4096, 4095, 4096, false, 1}, {"bf16", 4095, 4095, 4096, true, 0},
+        {"bf16", 65, 65, 193, true, 0},       {"bf16", 4095, 33, 4095, true, 0},
+    };
+    char text[1024];
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        product_text(text, sizeof text, row[i].dt, row[i].m, row[i].n, row[i].k, row[i].nt);
+        struct job j = {.text = text, .opts = {.model = gpu_model()}};
+        uint32_t copies = copies_of(&j);
+        if (copies != row[i].copies) FAIL("%u copies, not %u, of\n%s", copies, row[i].copies, text);
+        struct job cl = {.text = text, .opts = {.model = gpu_model(), .capability = 70}};
+        CHECK_EQ(copies_of(&cl), 0); /* no block programs there */
+    }
+}
+
+/* The same elements come out, whatever the sizes: in the interpreter, which runs every thread. Halves by matrix instructions,
+ * all tiles filled by pieces. */
+TEST_SLOW(repack_products, 300) {
+    static const char *const dt[] = {"bf16", "f16", "f32"};
+    static const int size[][3] = {{385, 391, 195}, {511, 321, 201}};
+    char text[1024];
+    for (size_t i = 0; i < RG_COUNT(size) * RG_COUNT(dt) * 2; i++) {
+        const int *s = size[i / 6];
+        product_text(text, sizeof text, dt[i / 2 % 3], s[0], s[1], s[2], i % 2);
+        struct job j = {.text = text, .opts = {.model = eager_model()}, .run = true, .pieces = i / 2 % 3 < 2};
+        CHECK_EQ(copies_of(&j), 2);
+    }
+}
+
+/* Views with odd steps, a batch, several axes on a side, what is computed on the way in: one copy each, nothing more. */
+TEST_SLOW(repack_views, 300) {
+    static const struct {
+        const char *text;
+        uint32_t copies;
+    } row[] = {
+        /* every second column of a */
+        {"kernel g\na = (EXPAND (RESHAPE (CAST<f32> (SHRINK (BUFFER<bf16>[0] 65 400) 0 65 1 1 195 2)) 65 1 "
+         "195) 65 72 195)\n"
+         "b = (EXPAND (RESHAPE (CAST<f32> (BUFFER<bf16>[1] 72 195)) 1 72 195) 65 72 195)\n"
+         "(GRAPH (RESHAPE (REDUCE_AXES[ADD] (MUL a b) 2) 65 72))\n",
+         2},
+        /* a batch whose matrices begin anywhere; the sum of two axes that are apart in b */
+        {"kernel g\na = (EXPAND (RESHAPE (CAST<f32> (BUFFER<bf16>[0] 3 65 15 13)) 3 65 1 15 13) 3 65 66 15 "
+         "13)\n"
+         "b = (EXPAND (RESHAPE (PERMUTE (CAST<f32> (BUFFER<bf16>[1] 3 13 66 15)) 0 2 3 1) 3 1 66 15 13) 3 65 "
+         "66 15 13)\n"
+         "(GRAPH (RESHAPE (REDUCE_AXES[ADD] (MUL a b) 3 4) 3 65 66))\n",
+         2},
+        /* an operand that is computed: into its padded rows at once */
+        {"kernel g\nx = (BUFFER<bf16>[0] 65 195)\na = (EXPAND (RESHAPE (CAST<f32> (CAST<bf16> (EXP2 (MAX "
+         "(CAST<f32> x) 0.0:f32)))) 65 1 195) 65 72 195)\n"
+         "b = (EXPAND (RESHAPE (CAST<f32> (BUFFER<bf16>[1] 72 195)) 1 72 195) 65 72 195)\n"
+         "(GRAPH (RESHAPE (REDUCE_AXES[ADD] (MUL a b) 2) 65 72))\n",
+         2},
+    };
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        struct job j = {.text = row[i].text, .opts = {.model = eager_model()}, .run = true};
+        uint32_t copies = copies_of(&j);
+        if (copies != row[i].copies) FAIL("%u copies, not %u, of\n%s", copies, row[i].copies, row[i].text);
+    }
+}
