@@ -16,8 +16,10 @@ static struct cublas {
                 const void *, void *, int, int, int, int);
     int (*alloc)(uint64_t *, size_t), (*release)(uint64_t), (*copy)(uint64_t, const void *, size_t),
         (*wait)(void);
+    int (*batched)(void *, int, int, int, int, int, const void *, const void *, int, int, int64_t,
+                   const void *, int, int, int64_t, const void *, void *, int, int, int64_t, int, int, int);
     uint64_t a, b, c;
-    int m, n, k, types, next;
+    int m, n, k, types, batch, tf32;
     enum cublas_type t;
 } cublas;
 
@@ -32,12 +34,13 @@ static inline int cublas_open(void) {
     for (size_t i = 0; i < sizeof name / sizeof *name && !lib; i++) lib = dlopen(name[i], RTLD_NOW);
     *(void **)&cublas.create = cublas_find(lib, "cublasCreate_v2");
     *(void **)&cublas.gemm = cublas_find(lib, "cublasGemmEx");
+    *(void **)&cublas.batched = cublas_find(lib, "cublasGemmStridedBatchedEx");
     *(void **)&cublas.alloc = cublas_find(driver, "cuMemAlloc_v2");
     *(void **)&cublas.release = cublas_find(driver, "cuMemFree_v2");
     *(void **)&cublas.copy = cublas_find(driver, "cuMemcpyHtoD_v2");
     *(void **)&cublas.wait = cublas_find(driver, "cuCtxSynchronize");
-    return cublas.create && cublas.gemm && cublas.alloc && cublas.release && cublas.copy && cublas.wait &&
-           !cublas.create(&cublas.handle);
+    return cublas.create && cublas.gemm && cublas.batched && cublas.alloc && cublas.release && cublas.copy &&
+           cublas.wait && !cublas.create(&cublas.handle);
 }
 
 /* Random numbers of magnitude about 1, as bits of the type. */
@@ -59,22 +62,30 @@ static inline uint64_t cublas_random(size_t count, enum cublas_type t) {
     return p;
 }
 
-/* C = A B, row-major, B transposed if `nt`. Weights larger than the L2 need no second copy to be cold. */
-static inline int cublas_begin(enum cublas_type t, int m, int n, int k, int nt) {
-    cublas.m = m, cublas.n = n, cublas.k = k, cublas.t = t, cublas.types = nt;
-    cublas.a = cublas_random((size_t)m * (size_t)k, t), cublas.b = cublas_random((size_t)n * (size_t)k, t);
-    cublas.c = cublas_random((size_t)m * (size_t)n, t);
+/* C = A B, row-major, B transposed if `nt`; batch: so many of them, 0 is one. Weights larger than the L2 need no second copy to
+ * be cold. */
+static inline int cublas_begin(enum cublas_type t, int m, int n, int k, int nt, int batch) {
+    size_t many = batch > 1 ? (size_t)batch : 1;
+    cublas.m = m, cublas.n = n, cublas.k = k, cublas.t = t, cublas.types = nt, cublas.batch = batch;
+    cublas.a = cublas_random((size_t)m * (size_t)k * many, t),
+    cublas.b = cublas_random((size_t)n * (size_t)k * many, t);
+    cublas.c = cublas_random((size_t)m * (size_t)n * many, t);
     return cublas.a && cublas.b && cublas.c;
 }
 
-/* In cuBLAS's columns that is C^T = B^T A^T. float32 is computed in float32. */
+/* In cuBLAS's columns that is C^T = B^T A^T. float32 is computed in float32, unless TF32 is asked for. */
 static inline int cublas_run(void) {
     static const float one = 1, zero = 0;
-    enum { COMPUTE_32F = 68, DEFAULT = -1 };
+    enum { COMPUTE_32F = 68, COMPUTE_TF32 = 77, DEFAULT = -1 };
     int m = cublas.m, n = cublas.n, k = cublas.k, t = (int)cublas.t;
+    if (cublas.batch > 1)
+        return cublas.batched(cublas.handle, cublas.types, 0, n, m, k, &one, (void *)cublas.b, t,
+                              cublas.types ? k : n, (int64_t)n * k, (void *)cublas.a, t, k, (int64_t)m * k,
+                              &zero, (void *)cublas.c, t, n, (int64_t)m * n, cublas.batch, COMPUTE_32F,
+                              DEFAULT);
     return cublas.gemm(cublas.handle, cublas.types, 0, n, m, k, &one, (void *)cublas.b, t,
                        cublas.types ? k : n, (void *)cublas.a, t, k, &zero, (void *)cublas.c, t, n,
-                       COMPUTE_32F, DEFAULT);
+                       cublas.tf32 ? COMPUTE_TF32 : COMPUTE_32F, DEFAULT);
 }
 
 static inline void cublas_end(void) {

@@ -33,6 +33,8 @@ struct data {
     rg_tensor p16, pb;                        /* the same in float16 and bfloat16 */
     rg_tensor o, ob, bias, cx,
         cw; /* 4095 x 4095, bf16, 4096; images 64 x 64 x 56 x 56, weights 64 x 64 x 3 x 3 */
+    rg_tensor o7, o1, many, w8,
+        scale; /* 4097 and 1793 squared, 32 x 1024 x 1024, all bf16; 4096 x 4096 i8, 4096 x 1 */
 };
 enum { INPUTS = 11 };
 typedef void row_fn(struct data *, rg_tensor *out);
@@ -63,6 +65,24 @@ static void product_gelu(struct data *d, rg_tensor *out) {
 }
 static void product_odd(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o, d->o); }
 static void product_odd_bf16(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->ob, d->ob); }
+static rg_tensor turned(rg_tensor x) { return rg_transpose(x, -1, -2); }
+static void odd_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->ob, turned(d->ob)); }
+static void odd7(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o7, d->o7); }
+static void odd7_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o7, turned(d->o7)); }
+static void odd1(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o1, d->o1); }
+static void odd1_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o1, turned(d->o1)); }
+static void product_4k_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->pb, turned(d->pb)); }
+static void batched(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->many, d->many); }
+static void batched_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->many, turned(d->many)); }
+static void product_residual(struct data *d, rg_tensor *out) {
+    out[0] = rg_add(rg_gelu(rg_add(rg_matmul(d->pb, turned(d->pb)), d->bias)), d->pb);
+}
+static void product_i8(struct data *d, rg_tensor *out) {
+    out[0] = rg_matmul(d->pb, turned(rg_cast(d->w8, RG_BF16)));
+}
+static void product_i8_scaled(struct data *d, rg_tensor *out) {
+    out[0] = rg_matmul(d->pb, turned(rg_mul(rg_cast(d->w8, RG_BF16), d->scale)));
+}
 static void conv(struct data *d, rg_tensor *out) { out[0] = rg_conv2d(d->cx, d->cw, .padding = RG_INTS(1)); }
 static void softmax_bf16(struct data *d, rg_tensor *out) {
     out[0] = rg_softmax(rg_reshape(d->k, RG_SHAPE(7168, 8192)), -1);
@@ -82,7 +102,7 @@ static void rows16_nn(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->u1
 /* A product for the peer: C (m, n) = A (m, k) B; nt: B is given transposed. */
 struct gemm {
     enum cublas_type t;
-    int m, n, k, nt;
+    int m, n, k, nt, batch;
 };
 /*   name, function, bytes moved at least (MB), operations (G), the peer's product */
 static const struct row {
@@ -103,19 +123,38 @@ static const struct row {
     {"softmax 7168 x 8192 bf16", softmax_bf16, 234.9, 0, {0}},
     {"log_softmax 8192 x 8192", log_softmax, 536.9, 0, {0}},
     {"softmax 87040 x 768", softmax_768, 534.8, 0, {0}},
-    {"1 x 4096 by (14336 x 4096)^T bf16", vector_nt, 117.5, 0.117, {CUBLAS_BF16, 1, 14336, 4096, 1}},
-    {"16 x 4096 by (14336 x 4096)^T bf16", rows16_nt, 118.0, 1.88, {CUBLAS_BF16, 16, 14336, 4096, 1}},
-    {"1 x 14336 by 14336 x 4096 bf16", vector_nn, 117.5, 0.117, {CUBLAS_BF16, 1, 4096, 14336, 0}},
-    {"16 x 14336 by 14336 x 4096 bf16", rows16_nn, 118.0, 1.88, {CUBLAS_BF16, 16, 4096, 14336, 0}},
+    {"1 x 4096 by (14336 x 4096)^T bf16", vector_nt, 117.5, 0.117, {CUBLAS_BF16, 1, 14336, 4096, 1, 0}},
+    {"16 x 4096 by (14336 x 4096)^T bf16", rows16_nt, 118.0, 1.88, {CUBLAS_BF16, 16, 14336, 4096, 1, 0}},
+    {"1 x 14336 by 14336 x 4096 bf16", vector_nn, 117.5, 0.117, {CUBLAS_BF16, 1, 4096, 14336, 0, 0}},
+    {"16 x 14336 by 14336 x 4096 bf16", rows16_nn, 118.0, 1.88, {CUBLAS_BF16, 16, 4096, 14336, 0, 0}},
     {"transpose + add 8192 x 8192", transpose_add, 805.3, 0, {0}},
-    {"product 2048^3 f32", product, 50.3, 17.18, {CUBLAS_F32, 2048, 2048, 2048, 0}},
-    {"product 2048^3 bf16", product_bf16, 25.2, 17.18, {CUBLAS_BF16, 2048, 2048, 2048, 0}},
-    {"product 4096^3 f32", product_4k, 201.3, 137.44, {CUBLAS_F32, 4096, 4096, 4096, 0}},
-    {"product 4096^3 f16", product_4k_f16, 100.7, 137.44, {CUBLAS_F16, 4096, 4096, 4096, 0}},
-    {"product 4096^3 bf16", product_4k_bf16, 100.7, 137.44, {CUBLAS_BF16, 4096, 4096, 4096, 0}},
+    {"product 2048^3 f32", product, 50.3, 17.18, {CUBLAS_F32, 2048, 2048, 2048, 0, 0}},
+    {"product 2048^3 bf16", product_bf16, 25.2, 17.18, {CUBLAS_BF16, 2048, 2048, 2048, 0, 0}},
+    {"product 4096^3 f32", product_4k, 201.3, 137.44, {CUBLAS_F32, 4096, 4096, 4096, 0, 0}},
+    {"product 4096^3 f16", product_4k_f16, 100.7, 137.44, {CUBLAS_F16, 4096, 4096, 4096, 0, 0}},
+    {"product 4096^3 bf16", product_4k_bf16, 100.7, 137.44, {CUBLAS_BF16, 4096, 4096, 4096, 0, 0}},
+    {"product 4096^3 bf16, b transposed",
+     product_4k_nt,
+     100.7,
+     137.44,
+     {CUBLAS_BF16, 4096, 4096, 4096, 1, 0}},
+    {"32 products 1024^3 bf16", batched, 201.3, 68.72, {CUBLAS_BF16, 1024, 1024, 1024, 0, 32}},
+    {"32 products 1024^3 bf16, b transposed",
+     batched_nt,
+     201.3,
+     68.72,
+     {CUBLAS_BF16, 1024, 1024, 1024, 1, 32}},
     {"gelu(product 4096^3 + bias) bf16", product_gelu, 100.7, 137.44, {0}},
-    {"product 4095^3 f32", product_odd, 201.2, 137.34, {CUBLAS_F32, 4095, 4095, 4095, 0}},
-    {"product 4095^3 bf16", product_odd_bf16, 100.6, 137.34, {CUBLAS_BF16, 4095, 4095, 4095, 0}},
+    {"gelu(product 4096^3^T + bias) + c bf16", product_residual, 134.2, 137.44, {0}},
+    {"product 4096^3 bf16 by (i8 as bf16)^T", product_i8, 83.9, 137.44, {0}},
+    {"the same, i8 times a scale each row", product_i8_scaled, 83.9, 137.44, {0}},
+    {"product 4095^3 f32", product_odd, 201.2, 137.34, {CUBLAS_F32, 4095, 4095, 4095, 0, 0}},
+    {"product 4095^3 bf16", product_odd_bf16, 100.6, 137.34, {CUBLAS_BF16, 4095, 4095, 4095, 0, 0}},
+    {"product 4095^3 bf16, b transposed", odd_nt, 100.6, 137.34, {CUBLAS_BF16, 4095, 4095, 4095, 1, 0}},
+    {"product 4097^3 bf16", odd7, 100.7, 137.54, {CUBLAS_BF16, 4097, 4097, 4097, 0, 0}},
+    {"product 4097^3 bf16, b transposed", odd7_nt, 100.7, 137.54, {CUBLAS_BF16, 4097, 4097, 4097, 1, 0}},
+    {"product 1793^3 bf16", odd1, 19.3, 11.53, {CUBLAS_BF16, 1793, 1793, 1793, 0, 0}},
+    {"product 1793^3 bf16, b transposed", odd1_nt, 19.3, 11.53, {CUBLAS_BF16, 1793, 1793, 1793, 1, 0}},
     {"conv 3x3 64->64 56^2 batch 64 f32", conv, 102.9, 14.80, {0}},
 };
 
@@ -200,7 +239,8 @@ static double measure(struct data *d, rg_tensor in[2][INPUTS], const struct row 
     rg_jit_stats st = {0};
     rg_jit_info(j, &st);
     *kernels = st.kernels, *peer = 0;
-    peers = peers && r->peer.m && cublas_begin(r->peer.t, r->peer.m, r->peer.n, r->peer.k, r->peer.nt);
+    peers = peers && r->peer.m &&
+            cublas_begin(r->peer.t, r->peer.m, r->peer.n, r->peer.k, r->peer.nt, r->peer.batch);
     if (peers) *peer = peer_round(3);
     for (int i = 0; i < ROUNDS; i++) {
         rg_read(d->one, &probe, sizeof probe); /* waits for all before it */
@@ -239,7 +279,11 @@ static int table(struct bench *b) {
     d.o = rg_randn(c, RG_F32, RG_SHAPE(4095, 4095)), d.ob = rg_cast(d.o, RG_BF16);
     d.bias = rg_randn(c, RG_BF16, RG_SHAPE(4096));
     d.cx = rg_randn(c, RG_F32, RG_SHAPE(64, 64, 56, 56)), d.cw = rg_randn(c, RG_F32, RG_SHAPE(64, 64, 3, 3));
-    rg_realize_all(RG_TENSORS(d.o, d.ob, d.bias, d.cx, d.cw));
+    d.o7 = rg_randn(c, RG_BF16, RG_SHAPE(4097, 4097)), d.o1 = rg_randn(c, RG_BF16, RG_SHAPE(1793, 1793));
+    d.many = rg_randn(c, RG_BF16, RG_SHAPE(32, 1024, 1024)),
+    d.scale = rg_randn(c, RG_BF16, RG_SHAPE(4096, 1));
+    d.w8 = rg_randint(c, RG_I8, -127, 128, RG_SHAPE(4096, 4096));
+    rg_realize_all(RG_TENSORS(d.o, d.ob, d.bias, d.cx, d.cw, d.o7, d.o1, d.many, d.w8, d.scale));
     rg_realize_all(RG_TENSORS(d.x, d.y, d.z, d.m, d.n, d.w, d.b, d.h, d.g, d.one, d.p, d.p16, d.pb));
     rg_realize_all(RG_TENSORS(d.k, d.v1, d.v16, d.u1, d.u16));
     rg_tensor h2 = rg_add(d.h, 1), p2 = rg_neg(d.p),

@@ -279,17 +279,18 @@ static bool from_numbers(const uop *n, const uint8_t *number) {
 
 static bool is_half(const uop *n) { return n->dt == DT_BF16 || n->dt == DT_F16; }
 
-static const uop *below_views(const uop *n) {
-    while (op_is_movement((enum op)n->op)) n = n->src[0];
+/* A view that must be stored is memory itself. */
+static const uop *below_views(const struct sgraph *g, const uop *n) {
+    while (op_is_movement((enum op)n->op) && !g->unit_of[n->id]) n = n->src[0];
     return n;
 }
 
 /* Matrix instructions of a GPU take halves as they lie in memory: the half itself is stored, never the float that it is widened
  * to, and no type is changed on the way in. False: x is no widened half. */
 static bool store_half(struct sgraph *g, const uop *x) {
-    x = below_views(x);
+    x = below_views(g, x);
     if (!g->opts->gpu || x->op != OP_CAST || x->dt != DT_F32 || !is_half(x->src[0])) return false;
-    uint32_t wide = g->unit_of[x->id], u = g->unit_of[below_views(x->src[0])->id];
+    uint32_t wide = g->unit_of[x->id], u = g->unit_of[below_views(g, x->src[0])->id];
     if (wide && g->unit[wide - 1].forced == UNIT_FREE) g->unit[wide - 1].forced = UNIT_NEVER;
     if (u && g->unit[u - 1].forced == UNIT_FREE) g->unit[u - 1].forced = UNIT_FORCED;
     return true;
@@ -299,7 +300,7 @@ static bool store_half(struct sgraph *g, const uop *x) {
 static void store_operand(struct sgraph *g, const uop *x) {
     if (store_half(g, x)) return;
     for (;; x = x->src[0]) {
-        while (op_is_movement((enum op)x->op) && !g->unit_of[x->id]) x = x->src[0];
+        x = below_views(g, x);
         uint32_t u = g->unit_of[x->id];
         if (!u || g->unit[u - 1].forced != UNIT_FREE) return;
         if (is_trivial(x)) continue;

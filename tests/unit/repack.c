@@ -3,6 +3,8 @@
 #include "planned.h"
 #include "test.h"
 
+#include <ridge.h>
+
 #include <string.h>
 
 /* A GPU whose memory costs nothing: small products are repacked too. */
@@ -162,4 +164,34 @@ TEST_SLOW(repack_views, 300) {
         uint32_t copies = copies_of(&j);
         if (copies != row[i].copies) FAIL("%u copies, not %u, of\n%s", copies, row[i].copies, row[i].text);
     }
+}
+
+/* On a GPU, by the public functions: every element against plain loops. */
+static void check_on_gpu(rg_ctx *c, rg_dtype dt, int m, int n, int k, bool nt) {
+    static float a[1800 * 600], b[1800 * 600], out[1800 * 1100];
+    for (int i = 0; i < m * k; i++) a[i] = (float)((int)((uint64_t)i * 2654435761u >> 13 & 3) - 1);
+    for (int i = 0; i < n * k; i++) b[i] = (float)((int)((uint64_t)i * 2246822519u >> 11 & 3) - 1);
+    rg_tensor x = rg_cast(rg_from(c, RG_F32, a, RG_SHAPE(m, k)), dt),
+              y = rg_cast(rg_from(c, RG_F32, b, RG_SHAPE(nt ? n : k, nt ? k : n)), dt);
+    rg_realize_all(RG_TENSORS(x, y));
+    rg_tensor r = rg_cast(rg_matmul(x, nt ? rg_transpose(y, 0, 1) : y), RG_F32);
+    if (rg_read(r, out, (size_t)m * (size_t)n * 4)) FAIL("%s", rg_error(c));
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            int sum = 0;
+            for (int l = 0; l < k; l++) sum += (int)a[i * k + l] * (int)b[nt ? j * k + l : l * n + j];
+            if (dt == RG_BF16 && (sum > 256 || sum < -256)) continue; /* rounded */
+            if (out[i * n + j] != (float)sum) FAIL("%d, %d is %g, not %d", i, j, out[i * n + j], sum);
+        }
+}
+
+TEST_MANUAL(cuda_gpu_repack, 120) {
+    rg_ctx *c = rg_open("CUDA");
+    if (rg_status_of(c)) FAIL("%s", rg_error(c));
+    static const rg_dtype dt[] = {RG_BF16, RG_F16, RG_F32};
+    for (int i = 0; i < 6; i++) {
+        RG_SCOPE(c);
+        check_on_gpu(c, dt[i / 2], 1793, 1031, 519, i % 2);
+    }
+    CHECK_EQ(rg_close(c), 0);
 }
