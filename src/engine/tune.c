@@ -223,7 +223,7 @@ static bool is_new(struct tune *t, const char *opts) {
 static bool propose_forms(struct tune *t, uint32_t most) {
     gpu_lists forms;
     if (!is_gpu(t) || t->cand.n > 1) return false;
-    opts_forms_gpu(&t->ir, &t->kernel, capability(t->en), &t->en->plans.model, MOST_LISTS, &forms);
+    opts_forms_gpu(&t->ir, &t->kernel, engine_capability(t->en), &t->en->plans.model, MOST_LISTS, &forms);
     uint32_t first = t->en->tuning.wide ? RG_MIN(most / 2, forms.n) : forms.n, rest = forms.n - first;
     uint32_t step = RG_MAX(rest / RG_MAX(most - first, 1), 1);
     for (uint32_t i = 0; i < forms.n; i++) {
