@@ -69,6 +69,10 @@ int range_by_pos(const void *, const void *);        /* for qsort over RANGEs */
 bool binds_ranges(const uop *);                      /* REDUCE, SCAN, STAGE */
 /* join.c: outer and inner become one axis. */
 void opt_join(struct sched *, const char *opt, struct axis *outer, struct axis *inner, uint32_t name);
+void opt_tile(struct sched *, const char *opt, uint32_t axis, int64_t n, uint32_t inner);
+/* stream.c: the passes over `axis` and over `more` become one, in blocks of n. */
+void opt_stream(struct sched *, const char *opt, uint32_t axis, int64_t n, uint32_t inner, const uint32_t *more,
+                uint32_t nmore);
 void pad_axis(struct sched *, const char *opt, struct axis *, int64_t n); /* pad.c: up to a multiple of n */
 RG_NORETURN void opt_fail(struct sched *, const char *opt, const char *fmt, ...) RG_FMT(3, 4);
 

@@ -126,6 +126,21 @@ static const uop *drop_idle(struct sched *s, struct free_ranges *fr, const uop *
     return src.n == 1 ? value : uop_new(ir, OP_REDUCE, n->dt, n->lanes, src.p, src.n, n->arg);
 }
 
+/* A sum of blocks' sums that is multiplied between them (stream.c): where the values of a block are no loop, both levels
+ * have one accumulator. */
+static const uop *join_decay(struct sched *s, const uop *n) {
+    const uop *x = n->src[0], *block = x->op == OP_DECAY ? x->src[0] : x;
+    uop_vec src = {0};
+    if (x->op != OP_DECAY || block->op != OP_REDUCE || block->arg.i != n->arg.i) return n;
+    vec_push(s->ir->arena, &src, uop2(s->ir, OP_DECAY, block->src[0], x->src[1]));
+    for (uint32_t i = 1; i < n->nsrc; i++) vec_push(s->ir->arena, &src, n->src[i]);
+    for (uint32_t i = 1; i < block->nsrc; i++) {
+        if (axis_is_loop((enum axis_kind)block->src[i]->arg.range.kind)) return n;
+        vec_push(s->ir->arena, &src, block->src[i]);
+    }
+    return uop_new(s->ir, OP_REDUCE, n->dt, n->lanes, src.p, src.n, n->arg);
+}
+
 static void split_reductions(struct sched *s) {
     struct ir *ir = s->ir;
     uop_vec topo = {0};
@@ -142,7 +157,7 @@ static void split_reductions(struct sched *s) {
             changed |= src.p[k] != n->src[k];
         }
         if (changed) n = uop_with(ir, n, src.p);
-        if (n->op == OP_REDUCE) n = drop_idle(s, &fr, n);
+        if (n->op == OP_REDUCE) n = drop_idle(s, &fr, join_decay(s, n));
         now[topo.p[i]->id] = n->op == OP_REDUCE ? split_levels(s, &fr, n) : n;
     }
     s->sink = now[s->sink->id];

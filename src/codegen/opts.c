@@ -189,7 +189,7 @@ static void opt_padto(struct sched *s, const char *opt, uint32_t axis, int64_t n
     pad_axis(s, opt, a, n);
 }
 
-static void opt_tile(struct sched *s, const char *opt, uint32_t axis, int64_t n, uint32_t inner) {
+void opt_tile(struct sched *s, const char *opt, uint32_t axis, int64_t n, uint32_t inner) {
     struct ir *ir = s->ir;
     struct axis *a = need_axis(s, opt, axis);
     if (n < 2 || n > 1 << 20)
@@ -504,6 +504,12 @@ static void apply(struct sched *s, struct opt_text *o) {
     case OPT_TC:
         need_args(s, o, 3, 4);
         opt_tc(s, o->head, o->arg, o->narg > 3 ? ir_name(s->ir, o->arg[3]) : NULL);
+        break;
+    case OPT_STREAM:
+        need_args(s, o, 3, 8);
+        for (uint32_t i = 0; i < o->narg; i++)
+            if (i != 1 && i != 2) need_axis(s, o->head, o->arg[i]);
+        opt_stream(s, o->head, o->arg[0], number(s, o, 1), o->arg[2], o->arg + 3, o->narg - 3);
         break;
     case OPT_RESIDENT:
         need_args(s, o, 1, 2);

@@ -29,6 +29,7 @@ struct effect {
     const uop *memory;         /* LOCAL of a STAGE or of an array accumulator */
     const uop *cell;           /* where the running value is: ACC, or INDEX of the array */
     const uop *before; /* where it was one step earlier: the same, but for a SCAN along a written-out axis */
+    const uop *prior;  /* SCAN that a BEFORE asks for: what it was one step earlier */
     const uop *result; /* what users read: ACC, LOAD */
     uop_vec reads;     /* INDEX nodes of staged values in its expressions */
     uop_vec
@@ -94,8 +95,9 @@ static void find_needs(struct tree *t, struct effect *e) {
         const uop *n = stack.p[--stack.n];
         if (map_get(&seen, n->id, NULL)) continue;
         map_put(&seen, n->id, 1);
-        struct effect *f = effect_of(t, n);
+        struct effect *f = effect_of(t, n->op == OP_BEFORE ? n->src[0] : n);
         if (f) {
+            if (n->op == OP_BEFORE) f->prior = n;
             vec_push(t->a, &e->need, f);
             vec_push(t->a, &e->ident, true);
             continue;
@@ -192,8 +194,9 @@ static const uop *new_local(struct tree *t, union arg like, enum dtype dt, int64
     uint32_t name = like.mem.name;
     char text[64];
     int n = snprintf(text, sizeof text, "%s%u", name ? ir_name(t->ir, name) : "acc", t->locals++);
-    union arg arg = {.mem = {ir_sym(t->ir, text, (size_t)RG_MIN(n, (int)sizeof text - 1)), like.mem.space,
-                             like.mem.panels, 0}};
+    enum space space = like.mem.space == SPACE_SHARED ? SPACE_SHARED : SPACE_SCRATCH;
+    union arg arg = {
+        .mem = {ir_sym(t->ir, text, (size_t)RG_MIN(n, (int)sizeof text - 1)), space, like.mem.panels, 0}};
     if (size > (64 << 20) / dtype_info[dt].bytes)
         opt_fail(t->s, "ORDER", "a scratch buffer of %lld elements passes the limit of 64 MiB",
                  (long long)size);
@@ -256,10 +259,24 @@ static bool reduces_threads(const struct effect *e) {
     return false;
 }
 
+/* A tile whose ranges are no loops, for one thread: accumulators. */
+static bool in_registers(const struct effect *e) {
+    if (e->node->op != OP_STAGE || e->node->arg.mem.space != SPACE_REG) return false;
+    for (uint32_t i = 1; i < e->node->nsrc; i++)
+        if (is_loop(e->node->src[i])) return false;
+    return true;
+}
+
 static void make_cells(struct tree *t, struct effect *e) {
     uop_vec dims = {0}, coord = {0}, users = {0};
     const uop *step = NULL, *before = NULL;
     if (e->node->op == OP_STORE || e->node->op == OP_STORE_ADD) return;
+    if (in_registers(e)) {
+        for (uint32_t i = 1; i < e->node->nsrc; i++) vec_push(t->a, &coord, e->node->src[i]);
+        expanded_of(t, e, false, &coord);
+        e->cell = new_acc(t, e->node, &coord);
+        return;
+    }
     if (e->node->op == OP_STAGE) {
         int64_t size, tile = stage_size(e->node);
         for (uint32_t i = e->first; i < e->loops.n; i++)
@@ -299,6 +316,7 @@ static void make_cells(struct tree *t, struct effect *e) {
         return;
     }
     e->before = e->cell = new_acc(t, e->node, &coord);
+    if (e->prior) e->prior = new_acc(t, e->node, &coord);
     e->result = coord.n == users.n && !threads ? e->cell : new_acc(t, e->node, &users);
 }
 
@@ -317,9 +335,16 @@ static const uop *translate(struct tree *t, struct effect *e, const uop *x) {
     uop_vec from = {0}, to = {0};
     for (uint32_t i = 0; i < e->need.n; i++) {
         struct effect *f = e->need.p[i];
-        if (f->open && e->ident.p[i]) {
+        bool held = in_registers(f);
+        if (held && !e->ident.p[i])
+            opt_fail(t->s, "STREAM", "what is kept in registers is read at another place");
+        if (held || (f->open && e->ident.p[i])) {
             vec_push(t->a, &from, f->ident_load);
-            vec_push(t->a, &to, f->value);
+            vec_push(t->a, &to, held ? f->cell : f->value);
+        }
+        if (f->prior) {
+            vec_push(t->a, &from, uop1(t->ir, OP_BEFORE, f->node));
+            vec_push(t->a, &to, f->prior);
         }
         if (!f->result) continue; /* a STAGE is read through INDEX, below */
         vec_push(t->a, &from, f->node);
@@ -328,6 +353,7 @@ static const uop *translate(struct tree *t, struct effect *e, const uop *x) {
     for (uint32_t i = 0; i < e->reads.n;
          i++) { /* by id: an index is translated before one that contains it */
         const uop *at = e->reads.p[i]->src[1];
+        if (in_registers(effect_of(t, e->reads.p[i]->src[0]))) continue;
         if (from.n) at = rw_subst(t->rw, at, from.p, to.p, from.n);
         vec_push(t->a, &to, stage_cell(t, effect_of(t, e->reads.p[i]->src[0]), at));
         vec_push(t->a, &from, e->reads.p[i]);
@@ -340,15 +366,24 @@ static void emit_leaf(struct tree *t, struct effect *e, uop_vec *out) {
     const uop *n = e->node, *stmt;
     if (n->op == OP_STORE || n->op == OP_STORE_ADD) {
         stmt = translate(t, e, n);
+    } else if (in_registers(e)) {
+        stmt = uop2(ir, OP_SET, e->cell, translate(t, e, n->src[0]));
     } else if (n->op == OP_STAGE) {
         const uop *at = stage_index(t->rw, n);
         e->value = translate(t, e, n->src[0]);
         e->open = true;
         stmt = uop2(ir, OP_STORE, stage_cell(t, e, at), e->value);
     } else {
-        const uop *now = e->memory ? uop1(ir, OP_LOAD, e->before) : e->before;
-        const uop *next = rw2(t->rw, (enum op)n->arg.i, now, translate(t, e, n->src[0]));
-        stmt = uop2(ir, e->memory ? OP_STORE : OP_SET, e->cell, next);
+        const uop *now = e->memory ? uop1(ir, OP_LOAD, e->before) : e->before, *x = n->src[0];
+        enum op set = e->memory ? OP_STORE : OP_SET;
+        if (x->op == OP_DECAY) { /* what was summed before, then the rest */
+            const uop *less = rw2(t->rw, OP_MUL, now, translate(t, e, x->src[1]));
+            vec_push(t->a, out, uop2(ir, set, e->cell, less));
+            x = x->src[0];
+        }
+        if (e->prior) vec_push(t->a, out, uop2(ir, OP_SET, e->prior, now));
+        const uop *next = rw2(t->rw, (enum op)n->arg.i, now, translate(t, e, x));
+        stmt = uop2(ir, set, e->cell, next);
     }
     vec_push(t->a, out, stmt);
 }
@@ -445,6 +480,15 @@ static void emit_final(struct tree *t, struct effect *e, uop_vec *out) {
         combine_threads(t, e, v, out);
     else
         vec_push(t->a, out, uop2(ir, OP_SET, e->result, v));
+}
+
+/* What the lanes of a matrix instruction have summed up, each its own part, is combined (mma.c). */
+static void emit_meeting(struct tree *t, struct effect *e, uop_vec *out) {
+    for (uint32_t i = 1; i < e->node->nsrc && e->node->op == OP_REDUCE; i++)
+        if (e->node->src[i]->arg.range.kind == AX_MMA)
+            vec_push(t->a, out,
+                     uop_mk(t->ir, OP_LANERED, (const uop *[]){e->result, e->node->src[i]}, 2,
+                            ARG_INT(e->node->arg.i)));
 }
 
 /* ---- the tree --------------------------------------------------------------------------------------*/
@@ -560,6 +604,7 @@ static const uop *build(struct tree *t, struct effect *const *list, uint32_t n, 
             struct effect *e = gr->e.p[i];
             if (e->node->op == OP_REDUCE && !e->memory && e->first == depth && e->result != e->cell)
                 emit_final(t, e, &out);
+            if (e->first == depth) emit_meeting(t, e, &out);
         }
     }
     for (uint32_t i = 0; i < n; i++)

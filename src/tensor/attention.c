@@ -14,6 +14,11 @@
  * alone. P is INLINE again, so dQ is one kernel with rows along the keys, dK and dV one with rows along the queries. B
  * itself is never computed. As lse and O are constants to it, a gradient of the gradient is refused (ONCE).
  *
+ * Powers are of two, exp2(S * log2 e - m): one factor with the scale, and what hardware has an instruction for. lse is
+ * a logarithm to base two as well.
+ * Of halves, sums are float32 and what is multiplied is half: P is rounded before it is multiplied by v, and so is what
+ * flows to S before it is multiplied by k and q. Matrix instructions do that, and what they compute is then what is asked
+ * for, on every device.
  * A query that sees no key has the result 0, and no gradient, as in PyTorch.
  * Grouped queries: the heads of q are (Hk, G), and k and v are broadcast along G.
  * Tests: tests/unit/attention.c, tests/values/attention.txt */
@@ -23,7 +28,8 @@
 
 struct attend {
     struct tg *g;
-    enum dtype dt; /* of the sums: float32 for halves */
+    enum dtype dt;   /* of the sums: float32 for halves */
+    enum dtype half; /* of what is multiplied; VOID: dt */
     int64_t t, s;
     const struct t_attention *o;
     const uop *keep; /* dropout: 0 or 1 / (1 - share) for each weight; or NULL */
@@ -93,23 +99,37 @@ static const uop *causal(struct attend *a) {
     return t_le(a->g, j, first ? t_slice(a->g, i, &(struct t_slice){.start = first, .stop = T_END}, 1) : i);
 }
 
-/* exp(s - m), the weights but for their sum. Those behind the causal mask are 0 in any case; as a WHERE they are so to the
+/* x, rounded to halves where these are multiplied. */
+static const uop *rounded(struct attend *a, const uop *x) {
+    return a->half == DT_VOID ? x : t_cast(a->g, t_cast(a->g, x, a->half), a->dt);
+}
+
+/* 2^(s - m), the weights but for their sum. Those behind the causal mask are 0 in any case; as a WHERE they are so to the
  * compiler, and neither they nor what they are multiplied by is computed. */
 static const uop *weights(struct attend *a, const uop *s, const uop *m) {
-    const uop *p = t_exp(a->g, t_sub(a->g, s, m));
+    const uop *p = t_exp2(a->g, t_sub(a->g, s, m));
     if (a->o->causal) p = t_where(a->g, causal(a), p, number(a, 0));
     return t_inline(a->g, p);
 }
 
-static const uop *scores(struct attend *a, const uop *q, const uop *k) {
+/* q k^T; what flows back to it is rounded. */
+static const uop *products(struct attend *a, const uop *q, const uop *k) {
     struct tg *g = a->g;
-    const struct shape *s = tg_shape(g, q);
-    double scale = a->o->scale != 0 ? a->o->scale : 1 / sqrt((double)RG_MAX(s->d[s->n - 1], 1));
     const uop *x = tg_contract(g, t_unsqueeze(g, q, -2), t_unsqueeze(g, k, -3), 1);
+    if (a->half != DT_VOID) x = t_via(g, x, rounded(a, x));
+    return t_inline(g, x); /* INLINE: on the way back the row that is kept is scaled */
+}
+
+/* The scores in `unit`s: 1, or log2 e for powers of two. */
+static const uop *scores(struct attend *a, const uop *x, double scale, double unit) {
+    struct tg *g = a->g;
     const uop *m = a->o->mask;
-    x = t_mul(g, t_inline(g, x), number(a, scale)); /* INLINE: on the way back the row that is kept is scaled */
+    x = t_mul(g, x, number(a, scale * unit));
     if (m && m->dt == DT_BOOL) x = t_where(g, m, x, number(a, -INFINITY));
-    if (m && m->dt != DT_BOOL) x = t_add(g, x, t_cast(g, m, a->dt));
+    if (m && m->dt != DT_BOOL) {
+        m = t_cast(g, m, a->dt);
+        x = t_add(g, x, unit == 1 ? m : t_mul(g, m, number(a, unit)));
+    }
     if (a->o->causal) x = t_where(g, causal(a), x, number(a, -INFINITY));
     return t_inline(g, x);
 }
@@ -128,6 +148,7 @@ static void drop_out(struct attend *a, struct t_rng *rng, const struct shape *s)
 static const uop *weighted(struct attend *a, const uop *p, const uop *v) {
     struct tg *g = a->g;
     if (a->keep) p = t_inline(g, t_mul(g, p, a->keep));
+    if (a->half != DT_VOID) p = t_via(g, rounded(a, p), p);
     const uop *x = t_mul(g, t_unsqueeze(g, p, -1), t_unsqueeze(g, v, -3)); /* (.., T, S, Dv) */
     uint32_t keys = 1u << (tg_shape(g, x)->n - 2);
     return tg_drop(g, tg_reduce(g, OP_ADD, x, keys), keys, false);
@@ -141,7 +162,10 @@ static const uop *over_keys(struct attend *a, enum op op, const uop *x) {
 
 static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop *v, enum dtype out) {
     struct tg *g = a->g;
-    const uop *s = scores(a, q, k), *zero = number(a, 0), *one = number(a, 1);
+    const struct shape *sq = tg_shape(g, q);
+    double scale = a->o->scale != 0 ? a->o->scale : 1 / sqrt((double)RG_MAX(sq->d[sq->n - 1], 1));
+    const uop *x = products(a, q, k), *zero = number(a, 0), *one = number(a, 1);
+    const uop *s = scores(a, x, scale, M_LOG2E);
     const uop *m = over_keys(a, OP_MAX, s);
     m = t_where(g, t_eq(g, m, number(a, -INFINITY)), zero, m); /* a query that sees nothing */
     const uop *p = weights(a, s, m);
@@ -149,10 +173,11 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
     l = t_where(g, t_eq(g, l, zero), one, l);
     const uop *o = t_cast(g, t_div(g, weighted(a, p, v), l), out);
 
-    const uop *lse = t_detach(g, t_contiguous(g, t_add(g, m, t_log(g, l))));
+    const uop *lse = t_detach(g, t_contiguous(g, t_add(g, m, t_log2(g, l))));
     const uop *seen = t_cast(g, t_detach(g, t_contiguous(g, o)), a->dt);
     const uop *w = weights(a, s, lse);
-    w = t_via(g, w, t_mul(g, t_detach(g, w), s)); /* what flows to P is multiplied by the P that is kept */
+    /* what flows to P is multiplied by the P that is kept */
+    w = t_via(g, w, t_mul(g, t_detach(g, w), scores(a, x, scale, 1)));
     const uop *back = t_sub(g, weighted(a, w, v), t_mul(g, over_keys(a, OP_ADD, w), seen));
     return t_via(g, o, uop1(g->ir, OP_ONCE, t_cast(g, back, out)));
 }
@@ -166,6 +191,7 @@ const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop 
     struct t_attention opts = *o;
     const struct shape *sq = tg_shape(g, x[0]), *sk = tg_shape(g, x[1]), *sv = tg_shape(g, x[2]);
     struct attend a = {.g = g, .dt = out == DT_F64 ? DT_F64 : DT_F32, .o = &opts};
+    if (out == DT_F16 || out == DT_BF16) a.half = out;
     a.t = sq->d[sq->n - 2], a.s = sk->d[sk->n - 2];
     if (!(opts.dropout >= 0 && opts.dropout < 1))
         tg_bad(g, "attention with dropout %g: expected a share from 0 to less than 1", opts.dropout);
