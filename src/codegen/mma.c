@@ -253,6 +253,7 @@ static const uop *instruction(struct tc *t, const uop *stmt) {
 
 static void leaf(void *cx, const uop *stmt, uop_vec *out) {
     struct tc *t = cx;
+    if (stmt->op == OP_LANERED && stmt->src[1] == t->side[MMA_K]) return; /* the instruction sums */
     if (free_has(&t->fr, stmt, t->side[MMA_K])) {
         vec_push(t->a, out, instruction(t, stmt));
         return;
