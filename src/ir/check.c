@@ -223,8 +223,10 @@ static bool check_statement(struct check *c) {
     case OP_MMA:
         for (uint32_t i = 0; i + 2 < c->nsrc; i++)
             if (!is_op(c, i, OP_ACC)) return false;
-        if (c->src[c->nsrc - 1]->op == OP_INDEX) return is_op(c, c->nsrc - 2, OP_INDEX);
-        return value(c, c->nsrc - 2) && value(c, c->nsrc - 1);
+        for (uint32_t i = c->nsrc - 2; i < c->nsrc; i++)
+            if (c->src[i]->op != OP_INDEX && !value(c, i)) return false;
+        return true;
+    case OP_LANERED: return is_op(c, 0, OP_ACC) && integer(c, 1);
     default: /* SINK, BLOCK */
         for (uint32_t i = 0; i < c->nsrc; i++)
             if (!statement(c, i)) return false;
@@ -275,6 +277,8 @@ static bool check_sources(struct check *c) {
     case OP_EXTRACT:
     case OP_HRED: return value(c, 0);
     case OP_FRAG: return is_op(c, 0, OP_INDEX);
+    case OP_BEFORE: return is_op(c, 0, OP_SCAN);
+    case OP_DECAY: return check_pure(c);
     default: return op_is_pure(c->op) ? check_pure(c) : check_statement(c);
     }
 }

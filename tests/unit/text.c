@@ -174,6 +174,8 @@ static const uop *source_of(struct gen *g, enum op op, uint32_t i, const uop *co
     case OP_PREFETCH: return pool_pick(g, DT_COUNT, 0, OP_INDEX);
     case OP_COPY: return i < 2 ? pool_pick(g, DT_COUNT, 0, OP_INDEX) : value_of(g, DT_BOOL, 0);
     case OP_MMA: return pool_pick(g, DT_COUNT, 0, OP_ACC);
+    case OP_LANERED: return i ? value_of(g, DT_IDX, 1) : pool_pick(g, DT_COUNT, 0, OP_ACC);
+    case OP_BEFORE: return pool_pick(g, DT_COUNT, 0, OP_SCAN);
     case OP_GLOAD:
     case OP_STORE:
     case OP_STORE_ADD:
