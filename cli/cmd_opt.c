@@ -148,7 +148,8 @@ static void log_machine_code(struct session *s, const char *unit) {
         if (nvrtc_compile(&e, &s->arena, arch[i], &unit, 1, &o) ||
             cubin_read(&e, &s->arena, o.data, o.n, &code)) {
             log_line(2, "%s: %s", arch[i], e.msg);
-            return;
+            err_clear(&e);
+            continue;
         }
         for (uint32_t k = 0; k < code.n; k++) {
             struct str line;

@@ -39,30 +39,52 @@ static const uop *digit_of(struct blk *b, const uop *x, int64_t stride, int64_t 
     return rw2(b->rw, OP_MOD, rw2(b->rw, OP_IDIV, x, idx(b, stride)), idx(b, n));
 }
 
+/* One LANE range of each class, the slowest first. */
+static void lane_classes(struct sched *s, const uop_vec *topo, uop_vec *first) {
+    uint32_t own = ir_sym(s->ir, "thread", 6);
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *n = topo->p[i];
+        if (n->op != OP_RANGE || n->arg.range.kind != AX_LANE || n->arg.range.cls == own) continue;
+        bool known = false;
+        for (uint32_t k = 0; k < first->n; k++) known |= first->p[k]->arg.range.cls == n->arg.range.cls;
+        if (!known) vec_push(s->ir->arena, first, n);
+    }
+    for (uint32_t i = 1; i < first->n; i++)
+        for (uint32_t k = i; k > 0 && range_by_pos(&first->p[k - 1], &first->p[k]) > 0; k--) {
+            const uop *r = first->p[k];
+            first->p[k] = first->p[k - 1], first->p[k - 1] = r;
+        }
+}
+
+static const uop *thread_range(struct sched *s, const uop_vec *first, int64_t *lanes) {
+    *lanes = 1;
+    for (uint32_t i = 0; i < first->n; i++) *lanes *= first->p[i]->src[0]->hi;
+    int64_t all = s->roles.teams ? *lanes * s->roles.teams + PRODUCERS : *lanes;
+    const uop *size = uop_idx(s->ir, all);
+    union arg arg = {.range = {ir_sym(s->ir, "thread", 6), AX_LANE, first->p[0]->arg.range.pos, 0}};
+    return uop_new(s->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
+}
+
+const uop *block_thread(struct sched *s, const uop *tree, int64_t *lanes) {
+    uop_vec topo = {0}, first = {0};
+    uop_topo(s->ir->arena, &tree, 1, &topo);
+    lane_classes(s, &topo, &first);
+    return thread_range(s, &first, lanes);
+}
+
 static void find_lanes(struct blk *b, const uop *tree) {
     uop_vec topo = {0}, first = {0}; /* no two of a class */
-    int64_t threads = 1;
+    int64_t threads;
     uop_topo(b->a, &tree, 1, &topo);
+    lane_classes(b->s, &topo, &first);
+    b->thread = thread_range(b->s, &first, &threads);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         if (n->op == OP_LOCAL && n->arg.mem.space == SPACE_SHARED) vec_push(b->a, &b->shared, n);
-        if (n->op != OP_RANGE || n->arg.range.kind != AX_LANE) continue;
-        vec_push(b->a, &b->lane, n);
-        bool known = false;
-        for (uint32_t k = 0; k < first.n; k++) known |= first.p[k]->arg.range.cls == n->arg.range.cls;
-        if (!known) vec_push(b->a, &first, n);
+        if (n->op == OP_RANGE && n->arg.range.kind == AX_LANE && n != b->thread) vec_push(b->a, &b->lane, n);
     }
     if (b->shared.n > MOST_SHARED) opt_fail(b->s, "STAGE", "more than %d shared tiles", MOST_SHARED);
-    for (uint32_t i = 1; i < first.n; i++)
-        for (uint32_t k = i; k > 0 && range_by_pos(&first.p[k - 1], &first.p[k]) > 0; k--) {
-            const uop *r = first.p[k];
-            first.p[k] = first.p[k - 1], first.p[k - 1] = r;
-        }
-    for (uint32_t i = 0; i < first.n; i++) threads *= first.p[i]->src[0]->hi;
     b->first = first;
-    const uop *size = idx(b, threads);
-    union arg arg = {.range = {ir_sym(b->ir, "thread", 6), AX_LANE, first.p[0]->arg.range.pos, 0}};
-    b->thread = uop_new(b->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
     for (uint32_t i = 0; i < b->lane.n; i++) {
         int64_t stride = threads;
         for (uint32_t k = 0; k < first.n; k++) {
@@ -319,7 +341,8 @@ static const uop *under_grid(struct blk *b, const uop *n) {
     struct touched now = {0};
     find_busy(b, n);
     n = tree_map_leaves(b->ir, n, leaf, b);
-    n = uop2(b->ir, OP_FOR, b->thread, block_barriers(b, n, &now));
+    if (!b->s->roles.teams) n = block_barriers(b, n, &now); /* roles have their own */
+    n = uop2(b->ir, OP_FOR, b->thread, n);
     return uop_mk(b->ir, OP_BLOCK, &n, 1, ARG_NONE);
 }
 
@@ -332,5 +355,5 @@ const uop *tree_threads(struct sched *s, const uop *tree) {
 
 const uop *tree_blocks(struct sched *s, const uop *tree) {
     if (s->tc.axis[0]) tree = tree_mma(s, tree);
-    return tree_threads(s, tree_ring(s, tree));
+    return tree_threads(s, s->roles.teams ? tree_roles(s, tree) : tree_ring(s, tree));
 }

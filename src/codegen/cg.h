@@ -45,7 +45,12 @@ struct sched {
         enum mma instr;
         uint32_t axis[3];
     } tc;
+    struct { /* ROLES, PERSIST */
+        int64_t teams;  /* 0: all threads do the same */
+        int64_t blocks; /* 0: one for each tile */
+    } roles;
 };
+enum { PRODUCERS = 128 }; /* threads that copy, behind those that compute: a group of warps, of which one works */
 static inline bool axis_is_grid(const struct axis *a) {
     return a->kind == AX_GRID || (a->kind == AX_COUNT && a->natural == AX_GRID);
 }
@@ -104,7 +109,22 @@ const uop *tree_build(struct sched *, const uop *sink);      /* tree.c */
 const uop *tree_blocks(struct sched *, const uop *tree);     /* block.c: mma, ring, threads: all of a block program */
 const uop *tree_mma(struct sched *, const uop *tree);        /* mma.c: matrix instructions */
 const uop *tree_ring(struct sched *, const uop *tree);       /* ring.c: shared tiles filled ahead */
+const uop *tree_roles(struct sched *, const uop *tree);      /* roles.c: a warp that copies, others that compute */
 const uop *tree_threads(struct sched *, const uop *tree);    /* block.c: axes become threads, with barriers */
+/* box.c: a shared tile that is filled from a box of a buffer, panel by panel. */
+struct box {
+    const uop *map;       /* MAP */
+    const uop *at[2];     /* coordinates of the first element, along a row and across */
+    int64_t width, rows;  /* elements of a row of 128 bytes; rows of a copy */
+    int64_t panels, parts; /* copies: panels side by side, and parts of a panel one below the other */
+    int64_t bytes;        /* of the tile */
+};
+/* Of a statement that fills a tile; k: the loop it stands in, beyond whose end zeros are needed. opt_fail if it is none. */
+struct box box_of(struct sched *, const char *opt, const uop *fill, const uop *k);
+/* block.c: the number of a thread, of all roles; lanes: threads that the LANE axes make. */
+const uop *block_thread(struct sched *, const uop *tree, int64_t *lanes);
+/* ring.c: a load, perhaps with zeros where a gate is false: its INDEX, and the gate or NULL; false: something else. */
+bool plain_copy(struct rw *, const uop *value, const uop **index, const uop **gate);
 /* The SPREAD ranges of a fill in the order in which its elements are numbered, slowest first. */
 void fill_order(struct sched *, struct free_ranges *, const uop *stmt, uop_vec *out);
 const uop *tree_peel(struct rw *, const uop *tree, bool threads); /* peel.c: padded loops get a main and a tail body; threads: of a GPU */

@@ -70,10 +70,10 @@ static uint64_t writes(struct lin *l, const uop *n) {
     uint64_t bits = 0;
     if (n->op == OP_SET) return 1ull << mutable_bit(l, n->src[0]);
     if (n->op == OP_MMA_WAIT) return UINT64_MAX; /* accumulators too */
-    if (n->op == OP_BARRIER || n->op == OP_WAIT)
+    if (n->op == OP_BARRIER || n->op == OP_WAIT || n->op == OP_MBAR_WAIT)
         return 0xffffull << 48; /* any scratch: others may have written it */
     for (uint32_t i = 0; i + 2 < n->nsrc && n->op == OP_MMA; i++) bits |= 1ull << mutable_bit(l, n->src[i]);
-    if (n->op == OP_COPY) return 1ull << mutable_bit(l, n->src[0]->src[0]);
+    if (n->op == OP_COPY || n->op == OP_BOX) return 1ull << mutable_bit(l, n->src[0]->src[0]);
     if (n->op == OP_STORE || n->op == OP_STORE_ADD)
         return n->src[0]->src[0]->op == OP_LOCAL ? 1ull << mutable_bit(l, n->src[0]->src[0]) : 0;
     if (n->op == OP_FOR || n->op == OP_IF || n->op == OP_BLOCK)
@@ -296,7 +296,8 @@ static void note_memory(struct lin *l, const uop *tree, struct linear *out) {
             int64_t bytes = n->src[0]->arg.i * dtype_info[n->dt].bytes;
             vec_push(l->a, &l->locals, n);
             if (n->arg.mem.space == SPACE_SHARED)
-                out->shared += (bytes + 127) / 128 * 128;
+                out->shared = (out->shared + local_align(n) - 1) / local_align(n) * local_align(n) +
+                              (bytes + 127) / 128 * 128;
             else
                 out->scratch += (bytes + 63) / 64 * 64;
         }

@@ -511,6 +511,19 @@ static void apply(struct sched *s, struct opt_text *o) {
             if (i != 1 && i != 2) need_axis(s, o->head, o->arg[i]);
         opt_stream(s, o->head, o->arg[0], number(s, o, 1), o->arg[2], o->arg + 3, o->narg - 3);
         break;
+    case OPT_ROLES:
+        need_args(s, o, 1, 1);
+        s->roles.teams = number(s, o, 0);
+        if (s->roles.teams < 1 || s->roles.teams > 2)
+            opt_fail(s, o->head, "one group of threads or two compute, not %lld", (long long)s->roles.teams);
+        break;
+    case OPT_PERSIST:
+        need_args(s, o, 1, 1);
+        s->roles.blocks = number(s, o, 0);
+        if (!s->roles.teams) opt_fail(s, o->head, "only blocks with ROLES, named before, walk over tiles");
+        if (s->roles.blocks < 1 || s->roles.blocks > 1 << 16)
+            opt_fail(s, o->head, "expected 1 .. 65536 blocks, found %lld", (long long)s->roles.blocks);
+        break;
     case OPT_RESIDENT:
         need_args(s, o, 1, 2);
         need_axis(s, o->head, o->arg[0]);

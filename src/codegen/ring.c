@@ -67,7 +67,7 @@ static struct pipe *pipe_of(struct ring *g, const uop *fill, const uop *range) {
 /* ---- copies ---------------------------------------------------------------------------------------------- */
 
 /* A load, perhaps with zeros where a gate is false: its INDEX and the gate; false: something else. */
-static bool plain_copy(struct ring *g, const uop *v, const uop **index, const uop **gate) {
+bool plain_copy(struct rw *rw, const uop *v, const uop **index, const uop **gate) {
     *gate = NULL;
     if (v->op == OP_WHERE && v->src[2]->op == OP_CONST && v->src[2]->arg.u == 0)
         *gate = v->src[0], v = v->src[1];
@@ -75,7 +75,7 @@ static bool plain_copy(struct ring *g, const uop *v, const uop **index, const uo
     *index = v->src[0];
     const uop *at = v->src[0]->src[1];
     if (at->op == OP_WHERE && at->src[2]->op == OP_INVALID)
-        *gate = *gate ? rw2(g->rw, OP_AND, *gate, at->src[0]) : at->src[0];
+        *gate = *gate ? rw2(rw, OP_AND, *gate, at->src[0]) : at->src[0];
     return true;
 }
 
@@ -101,7 +101,7 @@ static bool in_pieces(struct ring *g, const uop *fill, const uop *index, const u
 
 static bool is_async(struct ring *g, const uop *fill) {
     const uop *index, *gate;
-    return plain_copy(g, fill->src[1], &index, &gate) && in_pieces(g, fill, index, gate);
+    return plain_copy(g->rw, fill->src[1], &index, &gate) && in_pieces(g, fill, index, gate);
 }
 
 /* ---- the pieces of the loop ------------------------------------------------------------------------------- */
@@ -139,7 +139,7 @@ static const uop *at_place(struct ring *g, const uop *n, const uop *k) {
 static const uop *copy(struct ring *g, const uop *fill, const uop *k) {
     const uop *index, *gate;
     const uop *to = at_place(g, at_iteration(g, fill->src[0], k), k);
-    plain_copy(g, fill->src[1], &index, &gate);
+    plain_copy(g->rw, fill->src[1], &index, &gate);
     index = at_iteration(g, mk_index(g->ir, index->src[0], ungated(index->src[1]), 1), k);
     if (!gate) return uop2(g->ir, OP_COPY, to, index);
     return uop3(g->ir, OP_COPY, to, index, at_iteration(g, gate, k));

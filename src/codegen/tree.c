@@ -196,7 +196,8 @@ static const uop *new_local(struct tree *t, union arg like, enum dtype dt, int64
     int n = snprintf(text, sizeof text, "%s%u", name ? ir_name(t->ir, name) : "acc", t->locals++);
     enum space space = like.mem.space == SPACE_SHARED ? SPACE_SHARED : SPACE_SCRATCH;
     union arg arg = {
-        .mem = {ir_sym(t->ir, text, (size_t)RG_MIN(n, (int)sizeof text - 1)), space, like.mem.panels, 0}};
+        .mem = {ir_sym(t->ir, text, (size_t)RG_MIN(n, (int)sizeof text - 1)), space, like.mem.panels,
+                like.mem.panels ? like.mem.row : 0}};
     if (size > (64 << 20) / dtype_info[dt].bytes)
         opt_fail(t->s, "ORDER", "a scratch buffer of %lld elements passes the limit of 64 MiB",
                  (long long)size);

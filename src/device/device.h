@@ -30,6 +30,13 @@ struct dev_object {
     void *data;
     size_t n;
 };
+/* A buffer as a kernel copies boxes of it: a parameter that the device makes of its address, behind the others. */
+enum { DEV_MAPS = 6, DEV_AXES = 5 };
+struct dev_map {
+    uint32_t slot, rank;
+    int64_t bytes; /* of the buffer; axes, the fastest first; of an element */
+    int64_t size[DEV_AXES], step[DEV_AXES], box[DEV_AXES]; /* elements */
+};
 struct dev_launch {
     dev_fn *fn;
     void *const *buf;
@@ -42,7 +49,8 @@ struct dev_launch {
     uint32_t teams; /* .. so many iterations (0: one); block is 0: a thread runs one */
     uint32_t areas; /* threads that have scratch memory; 0: it needs none */
     uint32_t shared; /* bytes that the threads of a block share */
-    uint32_t nbuf, nvar;
+    uint32_t nbuf, nvar, nmap;
+    const struct dev_map *map;
     uint64_t *ns;   /* not NULL: wait until it is done, and say how long it took .. */
     uint32_t times; /* .. in so many runs one after the other (0: one); with ns, on CUDA */
     uint32_t name; /* of events */
@@ -74,6 +82,7 @@ struct dev_info {
     uint32_t threads; /* of a block */
     uint32_t params;  /* bytes of a kernel's parameters */
     bool no_f64, no_atomic64;
+    bool no_maps; /* of buffers, by which kernels copy boxes */
 };
 
 /* A function that the device brings with it: sorting and the like, along rows. It has the form of a kernel; buf[] is the

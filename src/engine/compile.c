@@ -118,6 +118,7 @@ static struct code *add_code(struct engine *en, const char *key, const char *tex
 static bool same_call(const struct ekernel *k, const struct etext *t) {
     return k->grid == t->grid && k->scratch == t->scratch && k->nbuf == t->nbuf && k->nvar == t->nvar &&
            k->serial == t->serial && k->block == t->block && k->teams == t->teams && k->shared == t->shared &&
+           k->nmap == t->nmap && !memcmp(k->map, t->map, sizeof t->map) &&
            !memcmp(&k->est, &t->est, sizeof t->est);
 }
 
@@ -138,8 +139,10 @@ static const struct ekernel *kernel_of(struct engine *en, struct code *c, const 
                             .shared = t->shared,
                             .registers = c->registers,
                             .spills = c->spills,
+                            .nmap = t->nmap,
                             .from = c->from,
                             .est = t->est};
+    memcpy(k->k.map, t->map, sizeof t->map);
     memcpy(k->k.key, c->key, 65);
     k->next = c->kernels;
     c->kernels = k;
@@ -443,6 +446,13 @@ bool compile_fits(const struct engine *en, const struct linear *l) {
     return en->ops->text != DEV_OPENCL || render_opencl_fits(l, &limits);
 }
 
+static struct dev_map dev_map_of(const struct render_map *r) {
+    struct dev_map m = {.slot = r->slot, .rank = r->rank, .bytes = r->bytes};
+    for (uint32_t i = 0; i < r->rank; i++)
+        m.size[i] = r->size[i], m.step[i] = r->step[i], m.box[i] = r->box[i];
+    return m;
+}
+
 static void render_guarded(void *arg) {
     struct render_call *c = arg;
     const struct linear *l = c->lin;
@@ -464,10 +474,12 @@ static void render_guarded(void *arg) {
                            .block = shape.block,
                            .teams = shape.teams,
                            .shared = shape.shared,
+                           .nmap = shape.maps,
                            .nbuf = l->nbuf,
                            .nvar = l->nvar,
                            .serial = serial,
                            .est = l->est};
+    for (uint32_t i = 0; i < shape.maps; i++) c->t->map[i] = dev_map_of(&shape.map[i]);
     if (log_on(4)) log_line(4, "%s", s.p);
 }
 

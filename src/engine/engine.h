@@ -35,6 +35,8 @@ struct ekernel {
     uint32_t block, teams; /* threads of a block, and iterations that it runs; 0: a thread runs one (on a CPU always) */
     int64_t shared;      /* bytes that they share, beyond what the text declares */
     uint32_t registers, spills; /* of a thread; instructions that move what found no register (CUDA; else 0) */
+    uint32_t nmap;       /* buffers of which it copies boxes */
+    struct dev_map map[DEV_MAPS];
     int from;            /* where this engine first got its code: FROM_DISK .. */
     struct estimate est;
 };
@@ -66,6 +68,8 @@ struct etext {
     int64_t grid, scratch;
     uint32_t nbuf, nvar, block, teams;
     int64_t shared;
+    uint32_t nmap;
+    struct dev_map map[DEV_MAPS];
     bool serial;
     struct estimate est;
 };

@@ -12,7 +12,7 @@
  * Tests: tests/unit/recipe.c */
 #include "engine/internal.h"
 
-#define RECIPE_FORMAT "ridge-plan 3"
+#define RECIPE_FORMAT "ridge-plan 4"
 #define MOST_ITEMS (1u << 26)
 
 /* ---- one description for both directions ------------------------------------------------------------------ */

@@ -104,6 +104,8 @@ static void add_guarded(void *arg) {
                                 .areas = k->scratch > 0, /* how many: when it runs */
                                 .nbuf = k->nbuf,
                                 .nvar = k->nvar,
+                                .nmap = k->nmap,
+                                .map = k->map,
                                 .name = event_name(k->name)},
                           .name = event_name(k->name),
                           .ops = (int64_t)k->est.flops,

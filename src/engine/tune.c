@@ -68,7 +68,8 @@ int engine_capability(struct engine *en) {
     struct dev_info i;
     struct err e = {0};
     if (en->ops->text != DEV_CUDA) return 0;
-    return en->ops->info(en->dev, &e, &i) ? 80 : 10 * i.major + i.minor;
+    if (en->ops->info(en->dev, &e, &i) || (i.major == 9 && i.no_maps)) return 80;
+    return 10 * i.major + i.minor;
 }
 
 static const char *heuristic(struct engine *en, struct sched_prog *p) {

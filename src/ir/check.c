@@ -220,6 +220,13 @@ static bool check_statement(struct check *c) {
     case OP_COPY:
         if (c->nsrc == 3 && !typed(c, 2, DT_BOOL, "a gate")) return false;
         return is_op(c, 0, OP_INDEX) && is_op(c, 1, OP_INDEX);
+    case OP_BOX:
+    case OP_BOX_OUT:
+        if (!is_op(c, 0, OP_INDEX) || !is_op(c, 1, OP_MAP)) return false;
+        return c->op == OP_BOX_OUT || is_op(c, 2, OP_INDEX);
+    case OP_MBAR_NEW:
+    case OP_MBAR_ARRIVE:
+    case OP_MBAR_WAIT: return is_op(c, 0, OP_INDEX);
     case OP_MMA:
         for (uint32_t i = 0; i + 2 < c->nsrc; i++)
             if (!is_op(c, i, OP_ACC)) return false;
@@ -263,6 +270,10 @@ static bool check_sources(struct check *c) {
         for (uint32_t i = 0; i < c->nsrc; i++)
             if (!integer(c, i)) return false;
         return true;
+    case OP_MAP:
+        for (uint32_t i = 1; i < c->nsrc; i++)
+            if (!integer(c, i)) return false;
+        return is_op(c, 0, OP_PARAM);
     case OP_VAR: return typed(c, 0, c->dt, "the VAR's") && typed(c, 1, c->dt, "the VAR's");
     case OP_INDEX:
     case OP_LOAD:
@@ -347,6 +358,7 @@ enum dtype literal_dtype(enum op op, const enum dtype *sib, const bool *is_liter
     case OP_TAP:
     case OP_SPREAD:
     case OP_REDUCE_AXES:
+    case OP_MAP:
     case OP_SCAN_AXIS: return i ? DT_IDX : DT_COUNT;
     case OP_PAD:
     case OP_ASSIGN: return i == 0 ? DT_COUNT : i == 1 ? sib[0] : DT_IDX;

@@ -150,7 +150,7 @@ union arg {
         uint8_t space;
         uint8_t panels; /* rows of 128 bytes whose 16-byte pieces change places by the row's number: how an index becomes
                          * an address is the renderer's; STAGE: longer rows are cut into panels, which follow each other */
-        uint16_t row;   /* STAGE: elements of a row, which is padded if there are no panels; 0: nothing is */
+        uint16_t row;   /* STAGE, and LOCAL with panels: elements of a row, which is padded if there are no panels; 0: nothing is */
     } mem;
     struct {
         uint16_t instr;   /* enum mma */
@@ -303,12 +303,12 @@ void ir_print_tree(struct str *, const struct ir *, const uop *block); /* a loop
  *               before in an open scope. The same node may stand in the list again (in another scope, or
  *               because memory or an accumulator below it changed): its value is the latest evaluation.
  * What never stands in the list and is read in place: CONST, INVALID (any value will do), LANES, PARAM, VAR,
- *   LOCAL, INDEX (a part of its LOAD or STORE), ACC (a variable of the grid iteration, uninitialised until its
+ *   LOCAL, MAP, INDEX (a part of its LOAD or STORE), ACC (a variable of the grid iteration, uninitialised until its
  *   first SET; a value that uses it reads what it holds at that point of the list).
  * INDEX with lanes > 1 and a scalar index addresses consecutive elements, with a vector index one per lane;
  * there is no alignment promise. All indices in the list are i32 or i64 (never IDX).
  * LOCALs live in the scratch memory of the worker, in the order of `local`, each 64-byte aligned; those of SPACE_SHARED in
- * memory that the threads of a block share, in the same order, each 128-byte aligned. */
+ * memory that the threads of a block share, in the same order, each at a multiple of local_align() bytes. */
 enum work_unit { /* who does an operation. MATRIX, asked: sums of products of 16-bit values, which a matrix unit could do */
     WORK_F64, WORK_F32, WORK_F16, WORK_INT, WORK_MATRIX, WORK_UNITS
 };
@@ -336,6 +336,9 @@ struct linear {
     } est;
 };
 
+/* Shared memory: panels repeat their pattern every 1024 bytes, and begin there. */
+static inline int64_t local_align(const uop *local) { return local->arg.mem.panels ? 1024 : 128; }
+
 /* Read in place: never stands in the list. (INDEX does not either, but its sources do.) */
 static inline bool linear_in_place(const uop *n) {
     switch (n->op) {
@@ -345,6 +348,7 @@ static inline bool linear_in_place(const uop *n) {
     case OP_PARAM:
     case OP_VAR:
     case OP_LOCAL:
+    case OP_MAP:
     case OP_ACC:
     case OP_RANGE: return true;
     default: return false;

@@ -66,6 +66,7 @@ static void check_value(struct linear_check *c, const uop *user, const uop *s) {
     case OP_LANES:
     case OP_PARAM:
     case OP_VAR:
+    case OP_MAP:
     case OP_LOCAL: return;
     case OP_ACC:
         if (!c->set[s->id]) fail(c, user, VR_LIN_ACC, "no SET of it stands above");
@@ -141,7 +142,14 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
     case OP_MMA_END:
     case OP_MMA_WAIT:
     case OP_PUBLISH:
+    case OP_BOX_WAIT:
+    case OP_REGISTERS:
     case OP_WAIT: return;
+    case OP_BOX:
+    case OP_BOX_OUT:
+    case OP_MBAR_NEW:
+    case OP_MBAR_ARRIVE:
+    case OP_MBAR_WAIT:
     case OP_COPY:
     case OP_MMA: check_sources(c, n, 0); return;
     case OP_STORE:

@@ -33,7 +33,7 @@ static const char *const poison_words[] = {
 
 /* ---- errors: kernel, entry, node, iteration ------------------------------------------------------- */
 
-static void RG_NORETURN RG_FMT(3, 4) bad_program(struct machine *m, const uop *u, const char *fmt, ...) {
+void lin_bad_program(struct machine *m, const uop *u, const char *fmt, ...) {
     char words[700];
     va_list ap;
     va_start(ap, fmt);
@@ -79,7 +79,7 @@ static void make_known(struct machine *m, const uop *u, uint32_t at, bool for_go
 
 static int64_t const_int(struct machine *m, const uop *user, const uop *c) {
     if (c->op != OP_CONST || dt_is_float((enum dtype)c->dt))
-        bad_program(m, user, "expected an integer constant as a source");
+        lin_bad_program(m, user, "expected an integer constant as a source");
     return c->arg.i;
 }
 
@@ -125,13 +125,13 @@ static uint32_t leaf(struct machine *m, const uop *u) {
         vec_push(m->arena, &m->accs, at);
         vec_push(m->arena, &m->accs, u->lanes);
         break;
-    default: bad_program(m, u, "is used, but was not evaluated before in a scope that is still open");
+    default: lin_bad_program(m, u, "is used, but was not evaluated before in a scope that is still open");
     }
     make_known(m, u, at, true);
     return at;
 }
 
-static struct slot source(struct machine *m, const uop *u) {
+struct slot lin_source(struct machine *m, const uop *u) {
     uint64_t known = 0;
     uint32_t at = map_get(&m->known, u->id, &known) && known ? (uint32_t)known - 1 : leaf(m, u);
     return (struct slot){at, u->lanes, u->dt};
@@ -139,7 +139,7 @@ static struct slot source(struct machine *m, const uop *u) {
 
 /* ---- resolve: memory ------------------------------------------------------------------------------ */
 
-static void check_param(struct machine *m, const uop *p) {
+void lin_param(struct machine *m, const uop *p) {
     uint32_t no = p->arg.param.slot;
     char buf[32];
     if (no >= m->nglobal || !m->global[no].b.p)
@@ -156,32 +156,32 @@ static void check_param(struct machine *m, const uop *p) {
 static uint32_t local_number(struct machine *m, const uop *u) {
     for (uint32_t i = 0; i < m->lin->nlocal; i++)
         if (m->lin->local[i] == u) return i;
-    bad_program(m, u, "is not in the program's table of scratch buffers");
+    lin_bad_program(m, u, "is not in the program's table of scratch buffers");
 }
 
-static struct access access_of(struct machine *m, const uop *user, const uop *index) {
+struct access lin_access(struct machine *m, const uop *user, const uop *index) {
     if (index->op != OP_INDEX)
-        bad_program(m, user, "expected INDEX as the first source, found %s", op_info[index->op].name);
+        lin_bad_program(m, user, "expected INDEX as the first source, found %s", op_info[index->op].name);
     const uop *b = index->src[0];
-    struct access a = {.dt = b->dt, .lanes = index->lanes, .index = source(m, index->src[1])};
+    struct access a = {.dt = b->dt, .lanes = index->lanes, .index = lin_source(m, index->src[1])};
     if (b->op == OP_PARAM) {
-        check_param(m, b);
+        lin_param(m, b);
         a.kind = MEM_PARAM;
         a.no = b->arg.param.slot;
     } else if (b->op == OP_PARAMS) {
         a.kind = MEM_PARAMS;
-        a.which = source(m, b);
+        a.which = lin_source(m, b);
     } else if (b->op == OP_LOCAL) {
         a.kind = MEM_LOCAL;
         a.no = local_number(m, b);
     } else {
-        bad_program(m, index, "a linear program addresses PARAM, PARAMS or LOCAL, not %s",
-                    op_info[b->op].name);
+        lin_bad_program(m, index, "a linear program addresses PARAM, PARAMS or LOCAL, not %s",
+                        op_info[b->op].name);
     }
     if (dt_is_float((enum dtype)a.index.dt) || a.index.dt == DT_BOOL)
-        bad_program(m, index, "the index is not an integer");
+        lin_bad_program(m, index, "the index is not an integer");
     if (a.index.lanes != 1 && a.index.lanes != a.lanes)
-        bad_program(m, index, "has %d lanes but its index has %d", a.lanes, a.index.lanes);
+        lin_bad_program(m, index, "has %d lanes but its index has %d", a.lanes, a.index.lanes);
     return a;
 }
 
@@ -202,15 +202,16 @@ static void forget(struct machine *m, uint32_t undo) {
 static void close_scope(struct machine *m, uint32_t at) {
     struct step *s = &m->step[at];
     const uop *opener = s->u->src[0];
-    if (!m->scope.n) bad_program(m, s->u, "entry %u closes a scope, but none is open", at);
+    if (!m->scope.n) lin_bad_program(m, s->u, "entry %u closes a scope, but none is open", at);
     struct scope top = m->scope.p[m->scope.n - 1];
     if (m->lin->u[top.step] != opener)
-        bad_program(m, s->u, "entry %u names %%%u, but the innermost open scope is that of %%%u", at,
-                    opener->id, m->lin->u[top.step]->id);
+        lin_bad_program(m, s->u, "entry %u names %%%u, but the innermost open scope is that of %%%u", at,
+                        opener->id, m->lin->u[top.step]->id);
     forget(m, top.undo);
     struct step *open = &m->step[top.step];
     if (s->u->op == OP_ELSE) {
-        if (opener->op != OP_IF || open->partner) bad_program(m, s->u, "entry %u: ELSE without its IF", at);
+        if (opener->op != OP_IF || open->partner)
+            lin_bad_program(m, s->u, "entry %u: ELSE without its IF", at);
         open->partner = at;
         return;
     }
@@ -226,19 +227,20 @@ static void resolve_value(struct machine *m, struct step *s) {
     const uop *u = s->u;
     if (u->op ==
         OP_PARAMS) { /* its value is the number of the buffer; what else it has is for the compiler */
-        s->src[0] = source(m, u->src[0]);
+        s->src[0] = lin_source(m, u->src[0]);
     } else if (u->op == OP_BUILD) {
         s->many = arena_array(m->arena, struct slot, u->nsrc);
-        for (uint32_t k = 0; k < u->nsrc; k++) s->many[k] = source(m, u->src[k]);
-        if (u->nsrc != u->lanes) bad_program(m, u, "has %d lanes and %u sources", u->lanes, u->nsrc);
+        for (uint32_t k = 0; k < u->nsrc; k++) s->many[k] = lin_source(m, u->src[k]);
+        if (u->nsrc != u->lanes) lin_bad_program(m, u, "has %d lanes and %u sources", u->lanes, u->nsrc);
     } else {
-        if (u->nsrc > 3) bad_program(m, u, "has %u sources; no op of a linear program has so many", u->nsrc);
+        if (u->nsrc > 3)
+            lin_bad_program(m, u, "has %u sources; no op of a linear program has so many", u->nsrc);
         bool memory = u->op == OP_LOAD || u->op == OP_GLOAD;
-        if (memory) s->mem = access_of(m, u, u->src[0]);
+        if (memory) s->mem = lin_access(m, u, u->src[0]);
         for (uint32_t k = memory; k < u->nsrc; k++) {
-            s->src[k] = source(m, u->src[k]);
+            s->src[k] = lin_source(m, u->src[k]);
             if (op_is_pure((enum op)u->op) && s->src[k].lanes != 1 && s->src[k].lanes != u->lanes)
-                bad_program(m, u, "has %d lanes but source %u has %d", u->lanes, k, s->src[k].lanes);
+                lin_bad_program(m, u, "has %d lanes but source %u has %d", u->lanes, k, s->src[k].lanes);
         }
     }
     s->out = (struct slot){new_place(m, u->lanes), u->lanes, u->dt};
@@ -251,55 +253,56 @@ static void resolve_step(struct machine *m, uint32_t at) {
     switch (u->op) {
     case OP_RANGE:
         if (u->arg.range.kind == AX_GRID && at)
-            bad_program(m, u, "entry %u: a GRID range must be the first entry", at);
+            lin_bad_program(m, u, "entry %u: a GRID range must be the first entry", at);
         if (axis_is_expanded((enum axis_kind)u->arg.range.kind))
-            bad_program(m, u, "entry %u: a range of kind %s must be gone from a linear program", at,
-                        axis_name[u->arg.range.kind]);
-        if (u->arg.range.kind != AX_GRID) s->src[0] = source(m, u->src[0]);
+            lin_bad_program(m, u, "entry %u: a range of kind %s must be gone from a linear program", at,
+                            axis_name[u->arg.range.kind]);
+        if (u->arg.range.kind != AX_GRID) s->src[0] = lin_source(m, u->src[0]);
         if (u->arg.range.kind == AX_LANE && (m->scope.n > 1 || u->src[0]->op != OP_CONST))
-            bad_program(m, u, "entry %u: threads stand inside the grid only, and their number is known", at);
+            lin_bad_program(m, u, "entry %u: threads stand inside the grid only, and their number is known",
+                            at);
         s->loop = m->nloop++;
         open_scope(m, at);
         s->out = (struct slot){new_place(m, 1), 1, u->dt};
         make_known(m, u, s->out.at, false);
         break;
     case OP_IF:
-        s->src[0] = source(m, u->src[0]);
-        if (s->src[0].lanes != 1) bad_program(m, u, "branches on a vector");
+        s->src[0] = lin_source(m, u->src[0]);
+        if (s->src[0].lanes != 1) lin_bad_program(m, u, "branches on a vector");
         open_scope(m, at);
         break;
     case OP_PREFETCH: break; /* a hint: nothing to compute, nothing to check */
     case OP_COPY:
-        s->mem = access_of(m, u, u->src[0]);
-        s->from = access_of(m, u, u->src[1]);
-        if (u->nsrc > 2) s->src[2] = source(m, u->src[2]);
+        s->mem = lin_access(m, u, u->src[0]);
+        s->from = lin_access(m, u, u->src[1]);
+        if (u->nsrc > 2) s->src[2] = lin_source(m, u->src[2]);
         if (s->mem.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow || s->from.kind == MEM_LOCAL ||
             s->mem.lanes != s->from.lanes || s->mem.dt != s->from.dt)
-            bad_program(m, u, "entry %u: a COPY goes from a buffer to as much shared memory", at);
+            lin_bad_program(m, u, "entry %u: a COPY goes from a buffer to as much shared memory", at);
         break;
     case OP_MMA: {
         uint32_t plain = u->nsrc;
         if (u->arg.mma.instr >= MMA_COUNT || m->lin->threads % mma_lanes((enum mma)u->arg.mma.instr) ||
             m->lin->threads > MOST_GROUPS * MMA_GROUP)
-            bad_program(m, u, "entry %u: no such instruction, or no whole warps", at);
+            lin_bad_program(m, u, "entry %u: no such instruction, or no whole warps", at);
         if (mma_from_shared((enum mma)u->arg.mma.instr)) {
             plain -= 2;
-            s->mem = access_of(m, u, u->src[plain]);
-            s->from = access_of(m, u, u->src[plain + 1]);
+            s->mem = lin_access(m, u, u->src[plain]);
+            s->from = lin_access(m, u, u->src[plain + 1]);
             if (s->mem.kind != MEM_LOCAL || s->from.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow ||
                 !m->scratch[s->from.no].shadow)
-                bad_program(m, u, "entry %u: its tiles are not in shared memory", at);
+                lin_bad_program(m, u, "entry %u: its tiles are not in shared memory", at);
             m->group = MMA_GROUP;
         }
         s->many = arena_array(m->arena, struct slot, u->nsrc);
-        for (uint32_t k = 0; k < plain; k++) s->many[k] = source(m, u->src[k]);
+        for (uint32_t k = 0; k < plain; k++) s->many[k] = lin_source(m, u->src[k]);
         break;
     }
     case OP_FRAG:
-        s->mem = access_of(m, u, u->src[0]);
+        s->mem = lin_access(m, u, u->src[0]);
         if (s->mem.kind != MEM_LOCAL || s->mem.lanes != 8 || dtype_info[s->mem.dt].bytes != 2 ||
             m->lin->threads % MMA_LANES)
-            bad_program(m, u, "entry %u: rows of 8 elements in memory that whole warps share", at);
+            lin_bad_program(m, u, "entry %u: rows of 8 elements in memory that whole warps share", at);
         s->out = (struct slot){new_place(m, u->lanes), u->lanes, u->dt};
         make_known(m, u, s->out.at, m->scope.n == 0);
         break;
@@ -309,21 +312,22 @@ static void resolve_step(struct machine *m, uint32_t at) {
     case OP_MMA_END:
     case OP_MMA_WAIT:
     case OP_PUBLISH:
+    case OP_REGISTERS:
     case OP_BARRIER:
-        if (!m->lin->threads) bad_program(m, u, "entry %u: there are no threads to meet", at);
+        if (!m->lin->threads) lin_bad_program(m, u, "entry %u: there are no threads to meet", at);
         break;
     case OP_ELSE:
     case OP_END: close_scope(m, at); break;
     case OP_STORE:
     case OP_STORE_ADD:
-        s->mem = access_of(m, u, u->src[0]);
-        for (uint32_t k = 1; k < u->nsrc; k++) s->src[k] = source(m, u->src[k]);
+        s->mem = lin_access(m, u, u->src[0]);
+        for (uint32_t k = 1; k < u->nsrc; k++) s->src[k] = lin_source(m, u->src[k]);
         break;
     case OP_SET:
         if (u->src[0]->op != OP_ACC)
-            bad_program(m, u, "sets a %s, not an accumulator", op_info[u->src[0]->op].name);
-        s->out = source(m, u->src[0]);
-        s->src[1] = source(m, u->src[1]);
+            lin_bad_program(m, u, "sets a %s, not an accumulator", op_info[u->src[0]->op].name);
+        s->out = lin_source(m, u->src[0]);
+        s->src[1] = lin_source(m, u->src[1]);
         break;
     case OP_LOAD:
     case OP_GLOAD:
@@ -332,6 +336,10 @@ static void resolve_step(struct machine *m, uint32_t at) {
     case OP_EXTRACT:
     case OP_HRED: resolve_value(m, s); break;
     default:
+        if (lin_is_box((enum op)u->op)) {
+            lin_resolve_box(m, s);
+            break;
+        }
         if (!op_is_pure((enum op)u->op) || op_info[u->op].flags & OPF_W)
             err_throw(m->err, RG_EUNSUPPORTED, "kernel %s, entry %u: %s does not stand in a linear program",
                       m->lin->name, at, op_info[u->op].name);
@@ -351,10 +359,10 @@ static void resolve(struct machine *m) {
         if (shared) m->scratch[i].shadow = arena_array(m->arena, struct shadow, n);
     }
     for (uint32_t i = 0; i < lin->n; i++) resolve_step(m, i);
-    if (m->scope.n) bad_program(m, lin->u[m->scope.p[m->scope.n - 1].step], "is never closed");
+    if (m->scope.n) lin_bad_program(m, lin->u[m->scope.p[m->scope.n - 1].step], "is never closed");
     bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;
     if (grid && m->step[0].partner != lin->n - 1)
-        bad_program(m, lin->u[0], "the END of the GRID range is not the last entry");
+        lin_bad_program(m, lin->u[0], "the END of the GRID range is not the last entry");
     if (!grid && lin->grid != 1)
         err_throw(m->err, RG_EVERIFY, "kernel %s: has no GRID range, but %lld iterations", lin->name,
                   (long long)lin->grid);
@@ -465,7 +473,7 @@ void lin_note_read(struct machine *m, const struct step *s, uint32_t no, int64_t
     o->reader = o->reader && o->reader != me ? -1 : me;
 }
 
-static void note_write(struct machine *m, const struct step *s, uint32_t no, int64_t at) {
+void lin_note_write(struct machine *m, const struct step *s, uint32_t no, int64_t at) {
     struct owner *o = owner_of(m, no, at, dtype_info[s->mem.dt].bytes);
     int64_t me = m->t + 1;
     bool add = s->u->op == OP_STORE_ADD;
@@ -509,6 +517,10 @@ int64_t lin_address(struct machine *m, const struct step *s, unsigned l, uint32_
     return at;
 }
 
+bool lin_met_since(const struct machine *m, int32_t thread, int32_t when) {
+    return m->met[(thread - 1) / MMA_GROUP][(m->me - 1) / MMA_GROUP] > when;
+}
+
 /* An element of scratch memory: the thread's own, or a shared one after a look at who else touched it. */
 struct elem *lin_scratch(struct machine *m, const struct step *s, uint32_t no, int64_t at, bool write) {
     struct scratch *c = &m->scratch[no];
@@ -521,17 +533,25 @@ struct elem *lin_scratch(struct machine *m, const struct step *s, uint32_t no, i
         if (h->held[g] > m->threads[g * MMA_GROUP].mma_over)
             lin_bad(m, s, "writes element %lld of shared buffer %u, which matrix instructions still read",
                     (long long)at, no);
-    if (h->writer && h->wrote == m->barriers && h->writer != m->me)
+    if (write && h->leaves)
+        lin_bad(m, s, "writes element %lld of shared buffer %u, which a BOX_OUT still reads", (long long)at,
+                no);
+    if (h->writer && h->writer != m->me && !lin_met_since(m, h->writer, h->wrote))
         lin_bad(m, s, "%s element %lld of shared buffer %u, which thread %d wrote; no barrier is between",
                 write ? "writes" : "reads", (long long)at, no, h->writer - 1);
-    if (write && h->reader && h->read == m->barriers && h->reader != m->me)
+    bool still_read = false;
+    for (int32_t g = 0; g < MOST_GROUPS; g++)
+        still_read |= h->readers >> g & 1 && !lin_met_since(m, g * MMA_GROUP + 1, h->read);
+    if (write && still_read && h->reader != m->me)
         lin_bad(m, s, "writes element %lld of shared buffer %u, which %s reads; no barrier is between",
                 (long long)at, no, h->reader < 0 ? "more than one thread" : "another thread");
-    if (write)
+    if (write) {
         h->writer = m->me, h->wrote = m->barriers;
-    else
-        h->reader = h->reader && h->read == m->barriers && h->reader != m->me ? -1 : m->me,
+    } else {
+        h->reader = still_read && h->reader != m->me ? -1 : m->me;
+        h->readers = (uint8_t)((still_read ? h->readers : 0) | 1u << (m->me - 1) / MMA_GROUP);
         h->read = m->barriers;
+    }
     return &c->e[at];
 }
 
@@ -557,7 +577,7 @@ static void store_lane(struct machine *m, const struct step *s, unsigned l) {
     char *p = here ? NULL : (char *)m->global[no].b.p + at * dtype_info[dt].bytes;
     if (!here) {
         lin_good(m, s, s->src[1], l, "the value stored");
-        note_write(m, s, no, at);
+        lin_note_write(m, s, no, at);
     }
     if (add) {
         union ref_val x[3] = {here ? here->v : ref_read(dt, p), e.v, {.i = 0}};
@@ -622,6 +642,7 @@ uint32_t lin_step(struct machine *m, uint32_t at) {
     case OP_TOKEN: m->threads[m->me - 1].groups++; return at + 1;
     case OP_WAIT: lin_wait_copies(m, s->u->arg.i); return at + 1;
     case OP_MMA_BEGIN:
+    case OP_REGISTERS:
     case OP_PUBLISH: return at + 1;
     case OP_MMA_END: m->threads[m->me - 1].mma_begun++; return at + 1;
     case OP_MMA_WAIT: {
@@ -636,7 +657,10 @@ uint32_t lin_step(struct machine *m, uint32_t at) {
     case OP_SET:
         for (unsigned l = 0; l < s->out.lanes; l++) m->v[s->out.at + l] = *lin_lane(m, s->src[1], l);
         return at + 1;
-    default: run_value(m, s); return at + 1;
+    default:
+        if (lin_is_box((enum op)s->u->op)) return lin_box(m, s) ? at + 1 : at;
+        run_value(m, s);
+        return at + 1;
     }
 }
 
@@ -644,11 +668,14 @@ uint32_t lin_step(struct machine *m, uint32_t at) {
 static void run_iteration(struct machine *m, int64_t t) {
     m->t = t;
     m->barriers++;
+    for (int i = 0; i < MOST_GROUPS * MOST_GROUPS; i++)
+        m->met[i / MOST_GROUPS][i % MOST_GROUPS] = m->barriers;
+    lin_boxes_begin(m);
     for (uint32_t i = 0; i < m->lin->nlocal; i++) {
         int64_t n = m->scratch[i].n * (m->scratch[i].shadow ? 1 : RG_MAX(m->lin->threads, 1u));
         for (int64_t k = 0; k < n; k++) m->scratch[i].e[k].bad = NOT_WRITTEN;
         for (int64_t k = 0; k < n && m->scratch[i].shadow; k++) {
-            m->scratch[i].shadow[k].flight = false;
+            m->scratch[i].shadow[k].flight = m->scratch[i].shadow[k].leaves = false;
             memset(m->scratch[i].shadow[k].held, 0, sizeof m->scratch[i].shadow[k].held);
         }
     }

@@ -1,5 +1,5 @@
-/* linear.h: what the two files of the interpreter of linear programs share: linear.c, the list, and threads.c, the threads of
- * a block. */
+/* linear.h: what the files of the interpreter of linear programs share: linear.c, the list; threads.c, the threads of a
+ * block; boxes.c, copies of boxes and the mbarriers that count them. */
 #ifndef RIDGE_REF_LINEAR_H
 #define RIDGE_REF_LINEAR_H
 
@@ -31,9 +31,9 @@ struct step {
     const uop *u;
     struct slot out;
     struct slot src[3];
-    struct slot *many;  /* BUILD, MMA: all sources */
-    struct access mem;  /* LOAD, GLOAD, STORE, STORE_ADD, FRAG, COPY: to where */
-    struct access from; /* COPY */
+    struct slot *many;  /* BUILD, MMA: all sources; BOX: coordinates */
+    struct access mem;  /* LOAD, GLOAD, STORE, STORE_ADD, FRAG, COPY, BOX: to where; MBAR: which */
+    struct access from; /* COPY; BOX: its mbarrier */
     uint32_t partner;   /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
     uint32_t loop;      /* RANGE: its place in machine.loop */
 };
@@ -57,7 +57,9 @@ enum { MOST_GROUPS = 8 };
 struct
     shadow { /* of an element of shared memory: who touched it, after how many barriers; threads from 1, -1: several */
     int32_t writer, wrote, reader, read;
-    bool flight;                /* a COPY to it is under way */
+    uint8_t readers;            /* groups of warps that read since, as bits */
+    bool flight;                /* a COPY or BOX to it is under way */
+    bool leaves;                /* a BOX_OUT still reads it */
     uint16_t held[MOST_GROUPS]; /* by group of warps: the number of its MMAs that read it last */
 };
 struct flight { /* one element of a COPY */
@@ -65,10 +67,22 @@ struct flight { /* one element of a COPY */
     int64_t at;
     struct elem e;
 };
+struct mbar {
+    int64_t count, missing;    /* arrivals of a phase; of this one that are still to come */
+    int64_t announced, coming; /* bytes of this phase */
+    uint32_t phase;            /* phases that are over */
+    int32_t beginner, begun;   /* the thread that began it, from 1, and when */
+    VEC(struct flight) flight; /* what the boxes of this phase bring */
+};
 struct scratch {
     struct elem *e; /* of the thread that runs, or of all */
     int64_t n;
     struct shadow *shadow; /* shared memory only */
+    struct mbar *bar;      /* NULL, or one for each element */
+};
+struct box_out { /* a BOX_OUT that reads so many elements of shared memory */
+    uint32_t no;
+    int64_t at, n;
 };
 struct thread {
     struct elem *v;
@@ -77,6 +91,7 @@ struct thread {
     VEC(struct flight) flight;
     uint32_t groups;              /* TOKENs so far */
     uint32_t mma_begun, mma_over; /* MMA_ENDs so far; of them, those that were waited for */
+    VEC(struct box_out) out;
 };
 
 struct scope {
@@ -101,7 +116,8 @@ struct machine {
     uint32_t nloop;
     int64_t t;              /* the grid iteration, for messages */
     struct thread *threads; /* of a block program */
-    int32_t me, barriers;   /* the thread that runs, from 1; barriers passed */
+    int32_t me, barriers;   /* the thread that runs, from 1; barriers passed, of whatever threads */
+    int32_t met[MOST_GROUPS][MOST_GROUPS]; /* by groups of warps: the last barrier that both passed */
     uint32_t group;         /* threads that meet */
     /* resolve only */
     struct map known; /* node id -> place + 1 of its latest evaluation in an open scope */
@@ -119,8 +135,15 @@ const struct elem *lin_lane(const struct machine *, struct slot, unsigned l);
 const struct elem *lin_good(struct machine *, const struct step *, struct slot x, unsigned l, const char *as);
 void lin_note_read(struct machine *, const struct step *, uint32_t no, int64_t at);
 int64_t lin_address(struct machine *, const struct step *, unsigned l, uint32_t *no);
+/* Did that thread (from 1) and the one that runs pass a barrier together since then? */
+bool lin_met_since(const struct machine *, int32_t thread, int32_t when);
 struct elem *lin_scratch(struct machine *, const struct step *, uint32_t no, int64_t at, bool write);
-uint32_t lin_step(struct machine *, uint32_t at); /* runs one entry; returns the next */
+uint32_t lin_step(struct machine *, uint32_t at); /* runs one entry; returns the next, or `at`: it must wait */
+struct access lin_access(struct machine *, const uop *user, const uop *index); /* while resolving */
+struct slot lin_source(struct machine *, const uop *);
+void RG_NORETURN RG_FMT(3, 4) lin_bad_program(struct machine *, const uop *, const char *fmt, ...);
+void lin_param(struct machine *, const uop *param);
+void lin_note_write(struct machine *, const struct step *, uint32_t no, int64_t at);
 
 /* ---- threads.c ------------------------------------------------------------------------------------- */
 
@@ -128,5 +151,12 @@ void lin_begin_copy(struct machine *, struct step *);
 void lin_wait_copies(struct machine *, int64_t n); /* what was begun before the last n groups is there */
 /* From the LANE range to its END; returns the entry after it. */
 uint32_t lin_threads(struct machine *, uint32_t at);
+
+/* ---- boxes.c --------------------------------------------------------------------------------------- */
+
+bool lin_is_box(enum op); /* BOX, BOX_OUT, BOX_WAIT, MBAR_..: ops of boxes.c */
+void lin_resolve_box(struct machine *, struct step *);
+bool lin_box(struct machine *, struct step *); /* false: the thread must wait */
+void lin_boxes_begin(struct machine *);        /* of a grid iteration: no mbarrier is begun */
 
 #endif

@@ -62,13 +62,19 @@ static void as_thread(struct machine *m, uint32_t i, bool enter) {
     m->me = enter ? (int32_t)i + 1 : 0;
 }
 
-/* Thread i runs until it stands at a barrier, a meeting of its warp, or the end of the threads' program. */
-static void run_thread(struct machine *m, uint32_t i, uint32_t end) {
+/* Thread i runs until it stands at a barrier, a meeting of its warp, something that it must wait for, or the end of the
+ * threads' program. Did it move? */
+static bool run_thread(struct machine *m, uint32_t i, uint32_t end) {
     struct thread *t = &m->threads[i];
+    bool moved = false;
     as_thread(m, i, true);
-    while (t->at != end && m->step[t->at].u->op != OP_BARRIER && !is_meeting(m, t->at))
-        t->at = lin_step(m, t->at);
+    while (t->at != end && m->step[t->at].u->op != OP_BARRIER && !is_meeting(m, t->at)) {
+        uint32_t next = lin_step(m, t->at);
+        if (next == t->at) break;
+        t->at = next, moved = true;
+    }
     as_thread(m, i, false);
+    return moved;
 }
 
 static void run_frag(struct machine *m, const struct step *s, uint32_t first) {
@@ -201,16 +207,22 @@ static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
     arena_release(m->arena, mark);
 }
 
-/* A warp runs until its threads stand at a barrier or at the end. */
-static void run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end) {
-    for (;;) {
-        for (uint32_t i = 0; i < n; i++) run_thread(m, first + i, end);
+static bool waits(const struct machine *m, uint32_t thread) {
+    return m->step[m->threads[thread].at].u->op == OP_MBAR_WAIT;
+}
+
+/* A warp runs until its threads stand at a barrier, must wait, or are at the end. Did any of them move? */
+static bool run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end) {
+    for (bool moved = false;; moved = true) {
+        for (uint32_t i = 0; i < n; i++) moved |= run_thread(m, first + i, end);
         uint32_t at = m->threads[first].at;
-        if (at == end || !is_meeting(m, at)) return;
+        if (at == end || !is_meeting(m, at)) return moved;
         struct step *s = &m->step[at];
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n; i++) {
+            if (waits(m, first + i)) return moved;
             if (m->threads[first + i].at != at)
                 lin_bad(m, s, "thread %u of the warp is not here with the others", first + i);
+        }
         if (s->u->op == OP_FRAG)
             run_frag(m, s, first);
         else if (n == MMA_GROUP)
@@ -221,6 +233,44 @@ static void run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end
     }
 }
 
+/* The threads that stand at barrier `id` go on if they are as many as it takes. */
+static bool pass_barrier(struct machine *m, int64_t id, uint32_t end) {
+    uint32_t n = m->lin->threads, here = 0, groups = 0;
+    uint32_t need = id ? (uint32_t)(id >> 8) : n, where = end;
+    for (uint32_t i = 0; i < n; i++) {
+        const uop *u = m->step[m->threads[i].at].u;
+        if (m->threads[i].at == end || u->op != OP_BARRIER || u->arg.i != id) continue;
+        if (!id && where != end && where != m->threads[i].at) return false; /* two barriers of all */
+        where = m->threads[i].at;
+        here++, groups |= 1u << i / MMA_GROUP;
+    }
+    if (here != need || where == end) return false;
+    m->barriers++;
+    for (uint32_t g = 0; g < MOST_GROUPS * MOST_GROUPS; g++)
+        if (groups >> g / MOST_GROUPS & 1 && groups >> g % MOST_GROUPS & 1)
+            m->met[g / MOST_GROUPS][g % MOST_GROUPS] = m->barriers;
+    for (uint32_t i = 0; i < n; i++) {
+        const uop *u = m->step[m->threads[i].at].u;
+        if (m->threads[i].at != end && u->op == OP_BARRIER && u->arg.i == id) m->threads[i].at++;
+    }
+    return true;
+}
+
+/* Nobody can go on. */
+static void stuck(struct machine *m, uint32_t end) {
+    uint32_t n = m->lin->threads;
+    for (uint32_t i = 0; i < n; i++)
+        if (waits(m, i))
+            lin_bad(m, &m->step[m->threads[i].at],
+                    "thread %u waits for a phase that does not end, and no thread can go on", i);
+    for (uint32_t i = 1; i < n; i++)
+        if (m->threads[i].at != m->threads[0].at)
+            lin_bad(m, &m->step[m->threads[i].at],
+                    "thread %u stands here and thread 0 at entry %u: not all come to this barrier", i,
+                    m->threads[0].at);
+    lin_bad(m, &m->step[RG_MIN(m->threads[0].at, end)], "not all threads come to this barrier");
+}
+
 /* All threads of the block, from the LANE range to its END. Returns the entry after it. */
 uint32_t lin_threads(struct machine *m, uint32_t at) {
     const struct step *s = &m->step[at];
@@ -229,20 +279,20 @@ uint32_t lin_threads(struct machine *m, uint32_t at) {
         memcpy(m->threads[i].v, m->v, m->init.n * sizeof *m->v);
         m->threads[i].v[s->out.at] = (struct elem){{.i = i}, FINE};
         m->threads[i].at = at + 1;
-        m->threads[i].flight.n = m->threads[i].groups = 0;
+        m->threads[i].flight.n = m->threads[i].groups = m->threads[i].out.n = 0;
         m->threads[i].mma_begun = m->threads[i].mma_over = 0;
     }
     for (;;) {
-        uint32_t group = m->group ? m->group : MMA_LANES;
-        for (uint32_t i = 0; i < n; i += group) run_warp(m, i, RG_MIN(n - i, group), end);
-        uint32_t where = m->threads[0].at;
-        for (uint32_t i = 1; i < n; i++)
-            if (m->threads[i].at != where)
-                lin_bad(m, &m->step[m->threads[i].at],
-                        "thread %u stands here and thread 0 at entry %u: not all come to this barrier", i,
-                        where);
-        if (where == end) return end + 1;
-        m->barriers++;
-        for (uint32_t i = 0; i < n; i++) m->threads[i].at++;
+        uint32_t group = m->group ? m->group : MMA_LANES, done = 0;
+        bool moved = false;
+        for (uint32_t i = 0; i < n; i += group) moved |= run_warp(m, i, RG_MIN(n - i, group), end);
+        for (uint32_t i = 0; i < n; i++) {
+            const struct step *here = &m->step[m->threads[i].at];
+            done += m->threads[i].at == end;
+            if (m->threads[i].at != end && here->u->op == OP_BARRIER)
+                moved |= pass_barrier(m, here->u->arg.i, end);
+        }
+        if (done == n) return end + 1;
+        if (!moved) stuck(m, end);
     }
 }

@@ -441,7 +441,19 @@ static void entry(struct gpu *c, const uop *n) {
     case OP_MMA_END: line(&c->r, "groups_end();"); break;
     case OP_MMA_WAIT: gpu_mma_wait(c, n); break;
     case OP_PUBLISH: line(&c->r, "publish();"); break;
-    case OP_BARRIER: line(&c->r, "%s", c->d->barrier); break;
+    case OP_BARRIER:
+        if (n->arg.i)
+            line(&c->r, "barrier_of(%lld, %lld);", (long long)(n->arg.i & 255), (long long)(n->arg.i >> 8));
+        else
+            line(&c->r, "%s", c->d->barrier);
+        break;
+    case OP_REGISTERS:
+    case OP_BOX:
+    case OP_BOX_OUT:
+    case OP_BOX_WAIT:
+    case OP_MBAR_NEW:
+    case OP_MBAR_ARRIVE:
+    case OP_MBAR_WAIT: gpu_box(c, n); break;
     case OP_SET: set(c, n); break;
     default: value(c, n);
     }
@@ -530,6 +542,7 @@ static void declare_params(struct gpu *c, uop_vec *v, struct str *formal, struct
     for (uint32_t i = 0; i < nbuf && c->d->cl; i++) str_printf(formal, "u32 o%u, ", i);
     for (uint32_t i = 0; i < c->r.lin->nvar; i++) str_printf(formal, "i64 q%u, ", i);
     str_printf(formal, "u64 n, %schar *scratch, u64 stride", c->d->global);
+    for (uint32_t i = 0; i < c->nmap; i++) str_printf(formal, ", const __grid_constant__ box_map m%u", i);
 }
 
 static void declare_vars(struct gpu *c, uop_vec *v) {
@@ -564,6 +577,7 @@ static void declare_locals(struct gpu *c) {
         const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "L%u", i);
         if (n->arg.mem.space == SPACE_SHARED) {
             const char *space = c->d->cl ? c->d->shared : "";
+            shared = (shared + local_align(n) - 1) / local_align(n) * local_align(n);
             line(&c->r, "%s%s *const %s = (%s%s *)(tiles + %lld);", space, t, name, space, t,
                  (long long)shared);
             one_name(c, n, name);
@@ -638,7 +652,9 @@ static void body(struct gpu *c, struct leaves *l) {
 /* Instructions of NVIDIA's. */
 static bool is_cuda_only(enum op op) {
     return op == OP_COPY || op == OP_TOKEN || op == OP_WAIT || op == OP_FRAG || op == OP_MMA ||
-           op == OP_MMA_BEGIN || op == OP_MMA_END || op == OP_MMA_WAIT || op == OP_PUBLISH;
+           op == OP_MMA_BEGIN || op == OP_MMA_END || op == OP_MMA_WAIT || op == OP_PUBLISH ||
+           op == OP_REGISTERS || op == OP_BOX || op == OP_BOX_OUT || op == OP_BOX_WAIT || op == OP_MBAR_NEW ||
+           op == OP_MBAR_ARRIVE || op == OP_MBAR_WAIT;
 }
 
 bool render_opencl_fits(const struct linear *l, const struct render_limits *limits) {
@@ -708,6 +724,7 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     if (c->block && c->block <= 32 && !c->lanes && !c->d->cl) c->block = THREADS, c->member = "member";
     c->scratch = lin->scratch > LOCAL_BYTES && !c->row.n ? lin->scratch : 0;
     check_limits(c, limits);
+    gpu_find_maps(c);
     declare_params(c, &l.param, &formal, &first);
     kernel_words(c);
     str_printf(o, "void %s(%s) {\n%s", lin->name, formal.p, first.n ? first.p : "");
@@ -719,7 +736,9 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     *shape = (struct render_shape){.block = c->block,
                                    .teams = c->block ? c->block / c->team : 1,
                                    .scratch = c->scratch,
-                                   .shared = c->d->cl ? 0 : lin->shared};
+                                   .shared = c->d->cl ? 0 : lin->shared,
+                                   .maps = c->nmap};
+    memcpy(shape->map, c->map, sizeof shape->map);
 }
 
 void render_cuda(struct str *o, struct ir *ir, const struct linear *lin, bool meet,

@@ -72,6 +72,8 @@ struct gpu {
     uint32_t block, team;      /* threads of a block; of them, those that share an iteration of the grid */
     const char *member;        /* number of the thread among them */
     int64_t scratch;
+    struct render_map map[RENDER_MAPS]; /* in the order of the parameters m0, m1 .. */
+    uint32_t nmap;
 };
 
 struct place { /* INDEX, resolved */
@@ -98,6 +100,8 @@ void gpu_copy(struct gpu *, const uop *);
 void gpu_frag(struct gpu *, const uop *);
 void gpu_mma(struct gpu *, const uop *);
 void gpu_mma_wait(struct gpu *, const uop *);
+void gpu_box(struct gpu *, const uop *); /* boxes, mbarriers, registers */
+void gpu_find_maps(struct gpu *);        /* fills map */
 
 /* gpu_combine.c: accumulators of a shared loop, before it and after. */
 void gpu_open_shared(struct gpu *, const struct spread *);

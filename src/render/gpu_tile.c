@@ -1,5 +1,5 @@
 /* gpu_tile.c: what the threads of a block program do together: copies to shared memory that take their time, and matrix
- * instructions of warps and of groups of warps.
+ * instructions of warps and of groups of warps; boxes of buffers that the tensor memory engine copies, and mbarriers.
  *
  * Operands of a warp are words in registers (FRAG loads them, two halves in each); those of a group of four warps are
  * tiles in shared memory, named by descriptors. Which element a lane's register stands for is said in ir/mma.def alone;
@@ -103,5 +103,76 @@ void gpu_mma(struct gpu *c, const uop *n) {
         str_add(&op, "}, {");
         for (unsigned i = 0; i < nd; i++) str_printf(&op, "%s%%%u", i ? ", " : "", i);
         line(&c->r, "asm(\"%s};\" : %s);", op.p, arg.p);
+    }
+}
+
+/* ---- boxes -------------------------------------------------------------------------------------------- */
+
+static struct render_map map_of(const uop *n) {
+    struct render_map m = {
+        .slot = n->src[0]->arg.param.slot, .rank = (uint32_t)n->arg.i, .bytes = dtype_info[n->dt].bytes};
+    for (uint32_t i = 0; i < m.rank && i < RENDER_AXES; i++) {
+        m.size[i] = n->src[1 + i]->arg.i;
+        m.step[i] = i ? n->src[m.rank + i]->arg.i : 1;
+        m.box[i] = n->src[2 * m.rank + i]->arg.i;
+    }
+    return m;
+}
+
+/* Two nodes may be the same map: the numbers count. */
+static uint32_t map_number(const struct gpu *c, const uop *n) {
+    struct render_map m = map_of(n);
+    uint32_t i = 0;
+    while (i < c->nmap && memcmp(&c->map[i], &m, sizeof m)) i++;
+    return i;
+}
+
+void gpu_find_maps(struct gpu *c) {
+    for (uint32_t i = 0; i < c->r.lin->n; i++) {
+        const uop *n = c->r.lin->u[i];
+        if (n->op != OP_BOX && n->op != OP_BOX_OUT) continue;
+        uint32_t at = map_number(c, n->src[1]);
+        if (at < c->nmap) continue;
+        if (at == RENDER_MAPS || n->src[1]->arg.i > RENDER_AXES)
+            err_throw(c->r.ir->err, RG_ELIMIT,
+                      "kernel %s: boxes of more than %d maps, or of more than %d axes", c->r.lin->name,
+                      RENDER_MAPS, RENDER_AXES);
+        c->map[c->nmap++] = map_of(n->src[1]);
+    }
+}
+
+static const char *address_of(struct gpu *c, const uop *index) {
+    struct place p = gpu_place(c, index);
+    return fmt(&c->r, "near(%s + %s)", p.base, p.at.s);
+}
+
+static void box(struct gpu *c, const uop *n) {
+    uint32_t first = n->op == OP_BOX ? 3 : 2;
+    struct str s;
+    str_init(&s, c->r.a);
+    for (uint32_t i = first; i < n->nsrc; i++) str_printf(&s, ", %s", gpu_operand(c, n->src[i], 0).s);
+    const char *panel = address_of(c, n->src[0]), *to = n->op == OP_BOX ? address_of(c, n->src[2]) : NULL;
+    if (to)
+        line(&c->r, "box_in(%s, &m%u, %s%s);", panel, map_number(c, n->src[1]), to, s.p);
+    else
+        line(&c->r, "box_out(%s, &m%u%s);", panel, map_number(c, n->src[1]), s.p);
+}
+
+void gpu_box(struct gpu *c, const uop *n) {
+    long long arg = (long long)n->arg.i;
+    switch (n->op) {
+    case OP_REGISTERS: line(&c->r, "registers<%lld>();", arg); break;
+    case OP_BOX_WAIT: line(&c->r, "boxes_wait<%lld>();", arg); break;
+    case OP_MBAR_NEW: line(&c->r, "mbar_new(%s, %lld);", address_of(c, n->src[0]), arg); break;
+    case OP_MBAR_ARRIVE:
+        if (arg)
+            line(&c->r, "mbar_announce(%s, %lld);", address_of(c, n->src[0]), arg);
+        else
+            line(&c->r, "mbar_arrive(%s);", address_of(c, n->src[0]));
+        break;
+    case OP_MBAR_WAIT:
+        line(&c->r, "mbar_wait(%s, %s);", address_of(c, n->src[0]), gpu_operand(c, n->src[1], 0).s);
+        break;
+    default: box(c, n);
     }
 }

@@ -25,16 +25,28 @@ void render_c(struct str *, struct ir *, const struct linear *);
 /* ---- gpu.c: CUDA C for NVRTC, no #include ---------------------------------------------------------- */
 
 void render_cuda_preamble(struct str *);
+/* A buffer as boxes of it are copied (op MAP): a parameter of 128 bytes that the device makes of its address. */
+enum { RENDER_MAPS = 6, RENDER_AXES = 5 };
+struct render_map {
+    uint32_t slot, rank;
+    int64_t bytes; /* of the buffer; axes, the fastest first; of an element */
+    int64_t size[RENDER_AXES];      /* elements */
+    int64_t step[RENDER_AXES];      /* elements from one to the next along it; of the first 1 */
+    int64_t box[RENDER_AXES];
+};
 /* How a kernel is started. */
 struct render_shape {
     uint32_t block; /* 0: a thread runs one iteration of the grid; else a block of so many threads runs .. */
     uint32_t teams; /* .. so many of them */
     int64_t scratch; /* bytes of global scratch memory for each thread */
     int64_t shared;  /* bytes of shared memory for each block, beyond what the text declares */
+    struct render_map map[RENDER_MAPS];
+    uint32_t maps;
 };
 /* One function. Its parameters are 8 bytes each: a pointer per slot, a number per VAR (a float is its bits), then the
  * number of iterations, the scratch memory and the bytes of one thread's part of it.
  *   extern "C" __global__ void NAME(T0 *b0, .., i64 q0, .., u64 n, char *scratch, u64 stride)
+ * and then the maps of buffers, 128 bytes each at a multiple of 64.
  * meet: grid iterations may add to the same element, so that STORE_ADD must be atomic. Throws as render_c. */
 void render_cuda(struct str *, struct ir *, const struct linear *, bool meet, struct render_shape *);
 

@@ -1,86 +1,9 @@
 /* Tests of block programs (src/codegen/block.c): products cut into tiles of threads, in the interpreter, which runs
  * every thread and finds races, against plain loops written here; exact, because the numbers are small integers. That the
  * interpreter does find a missing barrier, and a thread that does not come to one. */
-#include "cuda.h"
-#include "codegen/codegen.h"
-#include "engine/internal.h"
-#include "ref/ref.h"
-#include "rules/rules.h"
+#include "product.h"
 
-struct product {
-    int64_t m, n, k;
-    bool ta, tb; /* a is [k][m], b is [n][k] */
-    const char *dt;
-    const char *opts;
-    /* result */
-    struct err err;
-    struct arena arena;
-    struct ir ir;
-    struct linear lin;
-    struct program prog;
-};
-
-static void compile(void *p) {
-    struct product *x = p;
-    struct str s;
-    ir_init(&x->ir, &x->arena);
-    str_init(&s, &x->arena);
-    bool half = strcmp(x->dt, "f32") != 0;
-    const char *up = half ? "(CAST<f32> " : "", *end = half ? ")" : "";
-    str_printf(&s, "kernel product\na = (PARAM<%s>[0 a] %lld)\nb = (PARAM<%s>[1 b] %lld)\n", x->dt,
-               (long long)(x->m * x->k), x->dt, (long long)(x->n * x->k));
-    str_printf(&s, "out = (PARAM<f32>[2 out] %lld)\nm = (RANGE[m GRID 0] %lld)\nn = (RANGE[n GRID 1] %lld)\n",
-               (long long)(x->m * x->n), (long long)x->m, (long long)x->n);
-    str_printf(&s, "k = (RANGE[k REDUCE 2] %lld)\n", (long long)x->k);
-    str_printf(&s, "x = %s(LOAD (INDEX a (ADD (MUL %s %lld) %s)))%s\n", up, x->ta ? "k" : "m",
-               (long long)(x->ta ? x->m : x->k), x->ta ? "m" : "k", end);
-    str_printf(&s, "y = %s(LOAD (INDEX b (ADD (MUL %s %lld) %s)))%s\n", up, x->tb ? "n" : "k",
-               (long long)(x->tb ? x->k : x->n), x->tb ? "k" : "n", end);
-    str_printf(&s, "(SINK (STORE (INDEX out (ADD (MUL m %lld) n)) (REDUCE[ADD] (MUL x y) k)))\n",
-               (long long)x->n);
-    ir_parse(&x->ir, s.p, s.n, "product.uop", &x->prog);
-    struct lower_opts o = {.opts = x->opts, .keep_math = true, .vec_bytes = 16, .narrow = true};
-    lower(&x->ir, &x->prog.kernel.p[0], &o, &x->lin);
-}
-
-static int small(uint64_t i) { return (int)(i * 2654435761u >> 13 & 7) - 3; }
-
-/* Runs it whole, in the interpreter or on a GPU, and compares every element. */
-static void check_on(struct product *x, struct engine *en) {
-    arena_init(&x->arena, &x->err);
-    if (err_guard(&x->err, compile, x)) FAIL("%s", x->err.msg);
-    enum dtype dt = dt_parse(x->dt, strlen(x->dt));
-    size_t na = (size_t)(x->m * x->k), nb = (size_t)(x->n * x->k), no = (size_t)(x->m * x->n),
-           bytes = dtype_info[dt].bytes;
-    char *a = arena_alloc(&x->arena, na * bytes), *b = arena_alloc(&x->arena, nb * bytes);
-    float *out = arena_array(&x->arena, float, no);
-    for (size_t i = 0; i < na; i++) ref_write(dt, a + i * bytes, (union ref_val){.f = small(i)});
-    for (size_t i = 0; i < nb; i++) ref_write(dt, b + i * bytes, (union ref_val){.f = small(i + 12345)});
-    struct ref_buf bufs[3] = {{.p = a, .bytes = na * bytes, .name = "a"},
-                              {.p = b, .bytes = nb * bytes, .name = "b"},
-                              {.p = out, .bytes = no * 4, .name = "out"}};
-    if (en) {
-        const struct linear *lin = &x->lin;
-        const struct ekernel *k;
-        if (engine_compile(en, &x->err, &lin, 1, &k)) FAIL("%s\n%s", x->opts, x->err.msg);
-        cuda_run(en, k, (void *[]){a, b, out}, (size_t[]){na * bytes, nb * bytes, no * 4}, NULL);
-    } else if (ref_linear(&x->err, &x->lin, bufs, 3, NULL, 0, x->lin.grid)) {
-        FAIL("%s\n%s", x->opts, x->err.msg);
-    }
-    for (int64_t i = 0; i < x->m; i++)
-        for (int64_t j = 0; j < x->n; j++) {
-            int sum = 0;
-            for (int64_t k = 0; k < x->k; k++)
-                sum += small((uint64_t)(x->ta ? k * x->m + i : i * x->k + k)) *
-                       small((uint64_t)(x->tb ? j * x->k + k : k * x->n + j) + 12345);
-            if (out[i * x->n + j] != (float)sum)
-                FAIL("%s\nelement %lld, %lld is %g, not %d", x->opts, (long long)i, (long long)j,
-                     out[i * x->n + j], sum);
-        }
-    arena_free(&x->arena);
-}
-
-static void check_product(struct product *x) { check_on(x, NULL); }
+static void check_product(struct product *x) { product_check(x, NULL); }
 
 static const char simt[] =
     "TILE(m,16,m1) TILE(m1,8,m2) TILE(m2,4,m3) TILE(m3,2,m4) TILE(n,32,n1) TILE(n1,16,n2) TILE(n2,8,n3) "
@@ -199,7 +122,7 @@ static uint32_t without_one(const char *opts, enum op op, const char *says) {
     struct ref_buf bufs[3] = {
         {.p = a, .bytes = sizeof a}, {.p = b, .bytes = sizeof b}, {.p = out, .bytes = sizeof out}};
     arena_init(&x.arena, &x.err);
-    if (err_guard(&x.err, compile, &x)) FAIL("%s", x.err.msg);
+    if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
     uint32_t found = 0;
     for (uint32_t i = 0; i < x.lin.n; i++) {
         if (x.lin.u[i]->op != op) continue;
@@ -238,7 +161,7 @@ TEST(block_opts_say_why) {
     for (size_t i = 0; i < RG_COUNT(bad); i++) {
         struct product x = {.m = 48, .n = 48, .k = 32, .dt = "f32", .opts = bad[i].opts};
         arena_init(&x.arena, &x.err);
-        int code = err_guard(&x.err, compile, &x);
+        int code = err_guard(&x.err, product_compile, &x);
         if (i + 1 < RG_COUNT(bad) && (code != RG_EOPT || !strstr(x.err.msg, bad[i].says)))
             FAIL("%s: %s", bad[i].opts, x.err.msg);
         arena_free(&x.arena);
@@ -352,7 +275,7 @@ static struct product choose(size_t i, int capability) {
     struct product x = chosen[i], y = chosen[i];
     y.opts = "";
     arena_init(&y.arena, &y.err);
-    if (err_guard(&y.err, compile, &y)) FAIL("%s", y.err.msg);
+    if (err_guard(&y.err, product_compile, &y)) FAIL("%s", y.err.msg);
     static char list[RG_COUNT(chosen)][2048];
     snprintf(list[i], sizeof list[i], "%s", opts_heuristic_gpu(&y.ir, &y.prog.kernel.p[0], capability));
     arena_free(&y.arena);
@@ -390,7 +313,7 @@ static int forms_of(size_t which, int capability, int64_t every) {
     y.opts = "";
     model_guess_gpu(&m, &(struct model_gpu){.name = "test", .units = 132, .ghz = 1.98, .memory_rate = 4800});
     arena_init(&y.arena, &y.err);
-    if (err_guard(&y.err, compile, &y)) FAIL("%s", y.err.msg);
+    if (err_guard(&y.err, product_compile, &y)) FAIL("%s", y.err.msg);
     opts_forms_gpu(&y.ir, &y.prog.kernel.p[0], capability, &m, 500, &forms);
     CHECK(forms.n >= 20);
     for (uint32_t i = 0; i < forms.n; i++) {
@@ -403,7 +326,7 @@ static int forms_of(size_t which, int capability, int64_t every) {
             continue;
         }
         arena_init(&x.arena, &x.err);
-        if (err_guard(&x.err, compile, &x)) FAIL("%s\n%s", x.opts, x.err.msg);
+        if (err_guard(&x.err, product_compile, &x)) FAIL("%s\n%s", x.opts, x.err.msg);
         arena_free(&x.arena);
     }
     int n = (int)forms.n;
@@ -426,7 +349,7 @@ TEST_SLOW(cuda_compile_blocks, 300) {
     for (size_t i = 0; i < RG_COUNT(chosen); i++) {
         x[i] = choose(i, 80);
         arena_init(&x[i].arena, &x[i].err);
-        if (err_guard(&x[i].err, compile, &x[i])) FAIL("%s", x[i].err.msg);
+        if (err_guard(&x[i].err, product_compile, &x[i])) FAIL("%s", x[i].err.msg);
         cuda_render(&t, &x[i].lin, false);
     }
     TEST_COUNT(cuda_compile_texts(&t), "block programs compiled by NVRTC");
@@ -443,7 +366,7 @@ TEST_MANUAL(cuda_gpu_blocks, 120) {
         for (int capability = 80; capability <= 90; capability += 10) {
             if (capability > 80 && info.major != 9) continue;
             struct product x = choose(i, capability);
-            check_on(&x, en);
+            product_check(&x, en);
         }
     engine_close(en);
 }

@@ -160,6 +160,68 @@ TEST(cuda_fake_numbers_change) {
     check_empty(f);
 }
 
+/* ---- maps of buffers ------------------------------------------------------------------------------------------- */
+
+/* A kernel with a map: encoded once for an address, again for another, kept; told to a graph when the address changes. */
+TEST(cuda_fake_maps) {
+    struct fake *f = fake();
+    struct engine *en = engine_open(&err, &device_cuda[0]);
+    if (!en) FAIL("%s", err.msg);
+    struct etext t = {.name = "boxes", .text = "void boxes(", .grid = 1, .block = 128, .nbuf = 1, .nmap = 1};
+    t.map[0] = (struct dev_map){
+        .slot = 0, .rank = 2, .bytes = 2, .size = {64, 16}, .step = {1, 64}, .box = {64, 16}};
+    const struct ekernel *k;
+    if (engine_compile_text(en, &err, &t, 1, &k)) FAIL("%s", err.msg);
+    void *buf[2] = {engine_alloc(en, &err, 4096), engine_alloc(en, &err, 4096)};
+    struct engine_list *one = engine_list_new(en, &err), *two = engine_list_new(en, &err);
+    CHECK(!engine_list_add(one, &err, k, &buf[0], NULL));
+    for (int i = 0; i < 6; i++) { /* alone: launched */
+        engine_list_bufs(one, 0)[0] = buf[i % 2];
+        if (engine_list_run(one, &err)) FAIL("%s", err.msg);
+        CHECK_EQ(f->map_at, (uintptr_t)buf[i % 2]);
+        CHECK_EQ(f->map_of, (uintptr_t)buf[i % 2]);
+    }
+    CHECK_EQ(f->maps, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        CHECK(!engine_list_add(two, &err, k, &buf[0], NULL));
+        CHECK(!engine_list_uses(two, &err, i, (uint8_t[]){USE_LOADED}, (size_t[]){4096}));
+    }
+    for (int i = 0; i < 4; i++) { /* a graph from the second run on */
+        engine_list_bufs(two, 1)[0] = buf[i > 1];
+        if (engine_list_run(two, &err)) FAIL("%s", err.msg);
+    }
+    CHECK_EQ(f->replays, 3);
+    CHECK_EQ(f->changes, 1);
+    CHECK_EQ(f->maps, 2);
+    engine_list_bufs(one, 0)[0] = (char *)buf[0] + 8;
+    CHECK_EQ(engine_list_run(one, &err), RG_EDEVICE);
+    CHECK(strstr(err.msg, "multiple of 16 bytes"));
+    engine_list_free(one), engine_list_free(two);
+    engine_free(en, buf[0], 4096), engine_free(en, buf[1], 4096);
+    engine_close(en);
+    check_empty(f);
+}
+
+/* A driver that cannot make maps: products are written without boxes, and a kernel with one is refused. */
+TEST(cuda_fake_without_maps) {
+    struct fake *f = fake();
+    f->major = 8;
+    struct engine *en = engine_open(&err, &device_cuda[0]);
+    if (!en) FAIL("%s", err.msg);
+    struct etext t = {.name = "boxes", .text = "void boxes(", .grid = 1, .block = 128, .nbuf = 1, .nmap = 1};
+    const struct ekernel *k;
+    CHECK(!engine_compile_text(en, &err, &t, 1, &k));
+    void *buf = engine_alloc(en, &err, 4096);
+    struct engine_list *l = engine_list_new(en, &err);
+    CHECK(!engine_list_add(l, &err, k, &buf, NULL));
+    CHECK_EQ(engine_list_run(l, &err), RG_EUNSUPPORTED);
+    CHECK(strstr(err.msg, "compute capability 9.0"));
+    engine_list_free(l);
+    engine_free(en, buf, 4096);
+    engine_close(en);
+    check_empty(f);
+}
+
 /* ---- batches ----------------------------------------------------------------------------------------------------- */
 
 static int fill_numbers(void *user, uint64_t number, void *const *buf) {

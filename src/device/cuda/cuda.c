@@ -12,7 +12,10 @@
 #include "device/host.h"
 
 enum { PIECES = CUDA_PIECES, PIECE = 4 << 20, OUT_OF_MEMORY = 2 };
-enum { SHARED_FREE = 48 << 10, MAX_DYNAMIC_SHARED = 8 }; /* shared memory beyond it must be asked for; the name of that wish */
+enum {
+    SHARED_FREE = 48 << 10,
+    MAX_DYNAMIC_SHARED = 8
+}; /* shared memory beyond it must be asked for; the name of that wish */
 
 struct module {
     struct device *d;
@@ -74,6 +77,7 @@ static void query(struct device *d) {
     i->major = attribute(d, 75);
     i->minor = attribute(d, 76);
     i->shared_most = (size_t)attribute(d, 97);
+    i->no_maps = !d->cu->map || i->major < 9;
 }
 
 static int prepare(struct device *d, struct err *e, int unit) {
@@ -120,6 +124,7 @@ static void cuda_close(struct device *d) {
     if (d->lost) d->cu->reset(d->number);
     if (d->context) d->cu->release(d->number);
     host_fn_free(d->host);
+    mem_free(d->map);
     mem_free(d);
 }
 
@@ -316,8 +321,16 @@ void cuda_shape(const struct dev_launch *l, unsigned *blocks, unsigned *threads)
     *blocks = (unsigned)n;
 }
 
+static size_t plain_words(const struct dev_launch *l) { return l->nbuf + l->nvar + 3; }
+
+static size_t map_word(const struct dev_launch *l) { return (plain_words(l) + 7) & ~(size_t)7; }
+
+size_t cuda_param_words(const struct dev_launch *l) {
+    return l->nmap ? map_word(l) + l->nmap * (size_t)CUDA_MAP_WORDS : plain_words(l);
+}
+
 int cuda_limits(const struct device *d, struct err *e, const struct dev_launch *l) {
-    if (l->nbuf + l->nvar + 3 > CUDA_PARAMS)
+    if (cuda_param_words(l) > CUDA_PARAMS)
         return err_set(e, RG_ELIMIT, "a kernel with %u buffers and numbers; CUDA takes %d", l->nbuf + l->nvar,
                        CUDA_PARAMS - 3);
     if (l->grid > INT32_MAX && l->block)
@@ -329,14 +342,18 @@ int cuda_limits(const struct device *d, struct err *e, const struct dev_launch *
     return 0;
 }
 
-size_t cuda_params(const struct dev_launch *l, uint64_t param[CUDA_PARAMS]) {
+int cuda_params(struct device *d, struct err *e, const struct dev_launch *l, uint64_t param[CUDA_PARAMS]) {
     size_t n = 0;
     for (uint32_t i = 0; i < l->nbuf; i++) param[n++] = (uintptr_t)l->buf[i];
     for (uint32_t i = 0; i < l->nvar; i++) param[n++] = (uint64_t)l->var[i];
     param[n++] = l->grid;
     param[n++] = (uintptr_t)l->scratch;
     param[n++] = l->scratch_stride;
-    return n;
+    if (l->nmap) memset(param + n, 0, (map_word(l) - n) * sizeof *param);
+    n = map_word(l);
+    for (uint32_t i = 0; i < l->nmap; i++, n += CUDA_MAP_WORDS)
+        if (cuda_map(d, e, &l->map[i], l->buf[l->map[i].slot], param + n)) return e->code;
+    return 0;
 }
 
 /* Shared memory beyond what every kernel may have must be asked for. */
@@ -349,12 +366,14 @@ static int start(struct device *d, struct err *e, const struct dev_launch *l) {
     uint64_t param[CUDA_PARAMS];
     unsigned blocks, threads;
     if (cuda_limits(d, e, l)) return e->code;
-    size_t bytes = cuda_params(l, param) * sizeof *param;
+    size_t bytes = cuda_param_words(l) * sizeof *param;
+    if (cuda_params(d, e, l, param)) return e->code;
     void *extra[] = {(void *)1, param, (void *)2, &bytes,
                      NULL}; /* 1: where the parameters are, 2: how many bytes */
     cuda_shape(l, &blocks, &threads);
     TRY(cuda_shared(d, l), "asking for shared memory");
-    TRY(d->cu->launch((cu_function)(uintptr_t)l->fn, blocks, 1, 1, threads, 1, 1, l->shared, d->stream, NULL, extra),
+    TRY(d->cu->launch((cu_function)(uintptr_t)l->fn, blocks, 1, 1, threads, 1, 1, l->shared, d->stream, NULL,
+                      extra),
         "starting a kernel");
     return 0;
 }
@@ -384,8 +403,8 @@ static int cuda_launch(struct device *d, struct err *e, const struct dev_launch 
         .compile = cuda_compile, .assembly = cuda_assembly, .load = cuda_load, .unload = cuda_unload,      \
         .symbol = cuda_symbol, .builtin = cuda_builtin, .launch = cuda_launch, .wait = cuda_wait,          \
         .host_alloc = cuda_host_alloc, .host_free = cuda_host_free, .fetch = cuda_fetch,                   \
-        .order = cuda_order, .fetched = cuda_fetched,                                                      \
-        .record = cuda_record, .replay = cuda_replay, .forget = cuda_forget,                               \
+        .order = cuda_order, .fetched = cuda_fetched, .record = cuda_record, .replay = cuda_replay,        \
+        .forget = cuda_forget,                                                                             \
     }
 
 const struct device_ops device_cuda[CUDA_DEVICES] = {

@@ -3,7 +3,7 @@
  * Starting a kernel costs the host some microseconds, and kernels that wait for each other leave the GPU idle in between.
  * A graph is handed over as a whole: the host starts it once, kernels follow each other without it, and those that do
  * not depend on each other run side by side. It is made kernel by kernel from what the engine says waits for what.
- * What a kernel is given (addresses, numbers, scratch memory) is compared at each replay with what it was given last, and
+ * What a kernel is given (addresses, numbers, maps of buffers, scratch memory) is compared at each replay with what it was given last, and
  * only kernels for which that changed are told. A graph that still runs is not affected by that.
  * Small kernels are brought to the multiprocessors while the ones that they wait for still run: their code waits itself
  * (after() in render/cuda_pre.c), which hides what starting a kernel costs. Large ones would only be in the way.
@@ -34,7 +34,7 @@ static bool recordable(const struct dev_launch *l) { return l->grid && !host_fn_
 static struct dev_record *record_new(struct device *d, const struct dev_step *s, uint32_t n) {
     size_t words = 0, most = 0;
     for (uint32_t i = 0; i < n; i++) {
-        size_t k = s[i].launch->nbuf + s[i].launch->nvar + 3;
+        size_t k = cuda_param_words(s[i].launch);
         words += k, most = RG_MAX(most, k);
     }
     struct dev_record *r = mem_alloc(sizeof *r);
@@ -50,7 +50,7 @@ static struct dev_record *record_new(struct device *d, const struct dev_step *s,
     for (uint32_t i = 0; i < n; i++) {
         struct node *x = &r->node[i];
         *x = (struct node){.l = s[i].launch, .param = param};
-        x->params = s[i].launch->nbuf + s[i].launch->nvar + 3;
+        x->params = cuda_param_words(s[i].launch);
         param += x->params;
     }
     return r;
@@ -93,7 +93,7 @@ static int add_node(struct dev_record *r, struct err *e, const struct dev_step *
     size_t bytes;
     if (cuda_limits(d, e, x->l)) return e->code;
     CUDA_TRY(cuda_shared(d, x->l), "asking for shared memory");
-    cuda_params(x->l, x->param);
+    if (cuda_params(d, e, x->l, x->param)) return e->code;
     cuda_shape(x->l, &x->blocks, &x->threads);
     for (uint32_t k = 0; k < s->nafter; k++) after[k] = r->node[s->after[k]].node;
     struct cu_kernel_node p = told(x, extra, &bytes);
@@ -144,7 +144,7 @@ static int bring_up(struct dev_record *r, struct err *e, struct node *x) {
     void *extra[5];
     size_t bytes;
     unsigned blocks, threads;
-    cuda_params(x->l, r->now);
+    if (cuda_params(d, e, x->l, r->now)) return e->code;
     cuda_shape(x->l, &blocks, &threads);
     if (!memcmp(r->now, x->param, x->params * sizeof *r->now) && blocks == x->blocks && threads == x->threads)
         return 0;

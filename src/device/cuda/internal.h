@@ -6,6 +6,8 @@
 
 #include "device/device.h"
 
+#include <stdalign.h>
+
 typedef uint64_t cu_ptr; /* CUdeviceptr */
 typedef struct cu_context *cu_context;
 typedef struct cu_stream *cu_stream;
@@ -79,7 +81,9 @@ struct cu_edge {
 /* The same, of newer drivers: NULL where they are missing. */
 #define CUDA_DRIVER_NEW(X)                                                                         \
     X(graph_edges,     "cuGraphAddDependencies_v2",    (cu_graph, const cu_node *, const cu_node *, \
-                                                        const struct cu_edge *, size_t))
+                                                        const struct cu_edge *, size_t))           \
+    X(map,             "cuTensorMapEncodeTiled",       (void *, int, unsigned, void *, const uint64_t *, const uint64_t *, \
+                                                        const uint32_t *, const uint32_t *, int, int, int, int))
 
 /* All return an nvrtcResult: 0 is success. A program is opaque.
  *  field            symbol                        arguments */
@@ -121,6 +125,12 @@ void nvrtc_arch(const struct cuda_nvrtc *, int major, int minor, char arch[24]);
 extern const char nvrtc_flags[];
 
 enum { CUDA_PIECES = 4, CUDA_PARAMS = 4095 }; /* most parameters of a kernel, 8 bytes each */
+enum { CUDA_MAP_WORDS = 16, CUDA_MAPS_KEPT = 256 };
+struct cuda_map { /* of a buffer at an address, as the driver encodes it */
+    alignas(64) uint64_t word[CUDA_MAP_WORDS];
+    const void *at; /* NULL: none is here */
+    struct dev_map map;
+};
 struct cuda_piece { /* of pinned memory */
     char *p;
     cu_event done;
@@ -140,6 +150,7 @@ struct device {
     char arch[24];
     struct dev_info info;
     struct host_fn *host;
+    struct cuda_map *map; /* [CUDA_MAPS_KEPT], found by a hash of what they are made of */
 };
 
 /* cuda.c: before any call: the context is the calling thread's. What a CUresult means, as an error. */
@@ -151,10 +162,13 @@ int cuda_fail(struct device *, struct err *, int code, const char *doing);
         int code_ = (call);                              \
         if (code_) return cuda_fail(d, e, code_, doing); \
     } while (0)
-/* The parameters of a launch, in the order of the kernel's; how many. An error if there are too many, or a block would
- * need more shared memory than there is. */
-size_t cuda_params(const struct dev_launch *, uint64_t param[CUDA_PARAMS]);
+/* The parameters of a launch, in the order of the kernel's; how many words. An error if there are too many, or a block would
+ * need more shared memory than there is. Maps begin at a multiple of 64 bytes. */
+int cuda_params(struct device *, struct err *, const struct dev_launch *, uint64_t param[CUDA_PARAMS]);
+size_t cuda_param_words(const struct dev_launch *);
 int cuda_limits(const struct device *, struct err *, const struct dev_launch *);
+/* map.c: the words of a map of the buffer at this address. */
+int cuda_map(struct device *, struct err *, const struct dev_map *, void *at, uint64_t out[CUDA_MAP_WORDS]);
 /* Threads and blocks of a launch. */
 void cuda_shape(const struct dev_launch *, unsigned *blocks, unsigned *threads);
 int cuda_shared(struct device *, const struct dev_launch *); /* a CUresult: it may have the shared memory that it needs */

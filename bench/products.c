@@ -1,0 +1,242 @@
+/* products.c: times lists of opts of a product on the CUDA device beside cuBLAS. ARGS: [-r] and files of lines `kernel.uop|opts` (`#` begins a
+ * comment; no opts: those of the heuristic; `cublas M N K NT`: NVIDIA's product of the same buffers, a, b, out).
+ * Buffers hold small integers, so that sums are exact and every list of one kernel must give the same sum of its output,
+ * which is printed; with -r random numbers, which cost the multiprocessors more power and therefore time, and the greatest
+ * difference to what the first list gave.
+ * Two times: sustained, after the same calls kept the GPU busy for a while, and a burst after a pause, which a GPU that is
+ * limited by power runs at a higher clock. Calls are a list with one wait at its end. */
+#include "codegen/codegen.h"
+#include "cublas.h"
+#include "device/device.h"
+#include "engine/engine.h"
+#include "ref/ref.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SLOTS = 64 };
+
+/* Of the last kernel file: its buffers stay for the next list. */
+static struct {
+    char path[512];
+    void *buf[SLOTS];
+    size_t bytes[SLOTS];
+    enum dtype type[SLOTS];
+    uint32_t out;
+    char *first; /* what the first list gave */
+} held;
+static bool with_random;
+
+struct job {
+    struct engine *en;
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    struct linear lin;
+    const char *path, *opts;
+    const struct ekernel *k;
+    bool peer;
+};
+
+static char *slurp(struct arena *a, const char *path, size_t *n) {
+    FILE *f = fopen(path, "rb");
+    if (!f) return NULL;
+    char *p = arena_alloc(a, 1 << 20);
+    *n = fread(p, 1, (1 << 20) - 1, f);
+    fclose(f);
+    return p;
+}
+
+static void compile(void *arg) {
+    struct job *j = arg;
+    size_t n = 0;
+    struct program p = {0};
+    char *text = slurp(&j->arena, j->path, &n);
+    if (!text) err_throw(&j->err, RG_EIO, "cannot read %s", j->path);
+    ir_init(&j->ir, &j->arena);
+    ir_parse(&j->ir, text, n, j->path, &p);
+    if (!*j->opts) j->opts = opts_heuristic_gpu(&j->ir, &p.kernel.p[0], 90);
+    const char *opts = j->peer ? "" : j->opts;
+    lower(&j->ir, &p.kernel.p[0], &(struct lower_opts){.opts = opts, .vec_bytes = 16, .narrow = true},
+          &j->lin);
+}
+
+/* ---- buffers -------------------------------------------------------------------------------------------------- */
+
+static void release(struct engine *en) {
+    for (int i = 0; i < SLOTS; i++)
+        if (held.buf[i]) engine_free(en, held.buf[i], held.bytes[i]);
+    free(held.first);
+    memset(&held, 0, sizeof held);
+}
+
+/* About normal, mean 0: the sum of four bytes. */
+static union ref_val element(enum dtype dt, uint64_t i) {
+    uint64_t h = hash_u64(i + 1);
+    double r = ((double)(h & 255) + (double)(h >> 8 & 255) + (double)(h >> 16 & 255) +
+                (double)(h >> 24 & 255) - 510) /
+               148;
+    if (!with_random) r = (int)(i * 2654435761u >> 17 & 3) - 1;
+    return dt_is_float(dt) ? (union ref_val){.f = r} : (union ref_val){.i = (int64_t)(h >> 32 & 3)};
+}
+
+static void fill(struct job *j, const uop *param) {
+    uint32_t s = param->arg.param.slot;
+    enum dtype dt = (enum dtype)param->dt;
+    size_t size = dtype_info[dt].bytes, n = (size_t)param->src[0]->hi, part = RG_MIN(n, (size_t)1 << 22);
+    held.type[s] = dt, held.bytes[s] = n * size;
+    char *host = malloc(part * size);
+    held.buf[s] = engine_alloc(j->en, &j->err, held.bytes[s]);
+    for (size_t k = 0; k < part; k++) ref_write(dt, host + k * size, element(dt, k + 7919 * s));
+    for (size_t at = 0; at < n && held.buf[s]; at += part) /* one part again and again: as random as any */
+        engine_copy(j->en, &j->err, COPY_IN, (char *)held.buf[s] + at * size, host,
+                    RG_MIN(part, n - at) * size);
+    free(host);
+}
+
+/* Buffers by slot, from the PARAMs of the kernel; the written one is told. */
+static void buffers(struct job *j) {
+    if (!strcmp(held.path, j->path)) return;
+    release(j->en);
+    snprintf(held.path, sizeof held.path, "%s", j->path);
+    uop_vec topo = {0};
+    uop_topo(&j->arena, j->lin.u, j->lin.n, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        const uop *to = n->op == OP_STORE     ? n->src[0]->src[0]
+                        : n->op == OP_BOX_OUT ? n->src[1]->src[0]
+                                              : NULL;
+        if (to && to->op == OP_PARAM) held.out = to->arg.param.slot;
+        if (n->op == OP_PARAM && !held.buf[n->arg.param.slot]) fill(j, n);
+    }
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------------- */
+
+static void run(struct job *j, int calls) {
+    char probe[4];
+    if (j->peer) {
+        for (int i = 0; i < calls; i++) cublas_run();
+        cublas.wait();
+        return;
+    }
+    struct engine_list *l = engine_list_new(j->en, &j->err);
+    for (int i = 0; i < calls; i++) engine_list_add(l, &j->err, j->k, held.buf, NULL);
+    engine_list_run(l, &j->err);
+    engine_copy(j->en, &j->err, COPY_OUT, probe, held.buf[held.out], 4);
+    engine_list_free(l);
+}
+
+static double seconds(struct job *j, int calls) {
+    uint64_t t0 = os_now_ns();
+    run(j, calls);
+    return (double)(os_now_ns() - t0) * 1e-9 / calls;
+}
+
+static void measure(struct job *j, double *sustained, double *burst) {
+    enum { ROUNDS = 3 };
+    double t = seconds(j, 3);
+    int few = (int)RG_MIN(RG_MAX(0.004 / t, 2), 400), many = (int)RG_MIN(RG_MAX(0.06 / t, 2), 4000);
+    *sustained = *burst = 1e9;
+    for (int r = 0; r < ROUNDS && !j->err.code; r++) {
+        nanosleep(&(struct timespec){0, 60000000}, NULL);
+        *burst = RG_MIN(*burst, seconds(j, few));
+    }
+    for (int r = 0; r < ROUNDS && !j->err.code; r++) {
+        t = seconds(j, many);
+        if (r) *sustained = RG_MIN(*sustained, t);
+    }
+}
+
+/* ---- results ---------------------------------------------------------------------------------------------------- */
+
+static double at(const char *p, size_t i) {
+    enum dtype dt = held.type[held.out];
+    return ref_number(dt, ref_read(dt, p + i * dtype_info[dt].bytes));
+}
+
+static void judge(struct job *j, char *out, size_t room) {
+    size_t n = held.bytes[held.out] / dtype_info[held.type[held.out]].bytes;
+    char *host = malloc(held.bytes[held.out]);
+    double sum = 0, most = 0, scale = 0;
+    engine_copy(j->en, &j->err, COPY_OUT, host, held.buf[held.out], held.bytes[held.out]);
+    for (size_t i = 0; i < n; i += with_random ? 97 : 1) {
+        double x = at(host, i), y = held.first ? at(held.first, i) : x;
+        sum += x * (double)(i % 101 + 1), scale = fmax(scale, fabs(y));
+        if (!(fabs(x - y) <= most)) most = fabs(x - y);
+    }
+    if (with_random)
+        snprintf(out, room, "off by %.2g of %.3g", most, scale);
+    else
+        snprintf(out, room, "sum %.0f", sum);
+    if (held.first)
+        free(host);
+    else
+        held.first = host;
+}
+
+static void one(struct engine *en, const char *path, const char *opts) {
+    struct job *j = calloc(1, sizeof *j);
+    const struct linear *lin = &j->lin;
+    char words[64] = "";
+    int m = 0, n = 0, k = 0, nt = 0;
+    j->en = en, j->path = path, j->opts = opts;
+    j->peer = sscanf(opts, "cublas %d %d %d %d", &m, &n, &k, &nt) == 4;
+    arena_init(&j->arena, &j->err);
+    uint64_t t0 = os_now_ns();
+    if (err_guard(&j->err, compile, j) || (!j->peer && engine_compile(en, &j->err, &lin, 1, &j->k))) {
+        printf("%s: %.300s\n  %s\n", path, j->err.msg, j->opts);
+    } else {
+        double ready = (double)(os_now_ns() - t0) * 1e-9, sustained, burst;
+        buffers(j);
+        if (j->peer)
+            cublas.m = m, cublas.n = n, cublas.k = k, cublas.types = nt, cublas.t = CUBLAS_BF16,
+            cublas.a = (uintptr_t)held.buf[0], cublas.b = (uintptr_t)held.buf[1],
+            cublas.c = (uintptr_t)held.buf[held.out];
+        measure(j, &sustained, &burst);
+        judge(j, words, sizeof words);
+        if (j->err.code) printf("%s: %.300s\n", path, j->err.msg);
+        printf("%9.1f us %7.1f TFLOP/s  burst %9.1f us %7.1f TFLOP/s %6.0f GB/s  %s  shared %lld  %.2f s to "
+               "compile  %s\n  %s\n",
+               sustained * 1e6, lin->est.flops / sustained * 1e-12, burst * 1e6,
+               lin->est.flops / burst * 1e-12, lin->est.bytes / sustained * 1e-9, words,
+               (long long)lin->shared, ready, path, j->opts);
+    }
+    fflush(stdout);
+    arena_free(&j->arena);
+    free(j);
+}
+
+int main(int argc, char **argv) {
+    struct err e = {0};
+    struct engine *en = engine_open(&e, &device_cuda[0]);
+    if (!en) return printf("skipped: %s\n", e.msg), 0;
+    char probe[4];
+    void *p = engine_alloc(en, &e, 4);
+    engine_copy(en, &e, COPY_OUT, probe, p, 4);
+    bool peers = cublas_open();
+    for (int i = 1; i < argc; i++) {
+        static char line[8192];
+        if (!strcmp(argv[i], "-r")) {
+            with_random = true;
+            continue;
+        }
+        FILE *f = fopen(argv[i], "r");
+        if (!f) return fprintf(stderr, "cannot read %s\n", argv[i]), 1;
+        while (fgets(line, sizeof line, f)) {
+            line[strcspn(line, "\n")] = 0;
+            char *bar = strchr(line, '|');
+            if (*line == '#' || !*line) continue;
+            if (bar) *bar = 0;
+            if (!bar || strncmp(bar + 1, "cublas ", 7) || peers) one(en, line, bar ? bar + 1 : "");
+        }
+        fclose(f);
+    }
+    release(en);
+    engine_free(en, p, 4);
+    engine_close(en);
+    return 0;
+}

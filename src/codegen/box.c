@@ -1,0 +1,194 @@
+/* box.c: is a tile a box of its buffer? Then one instruction copies it (op BOX), with zeros for what lies outside.
+ *
+ * The statement that fills the tile says where each element comes from. A box has elements that lie together along its
+ * rows and rows that are a constant step apart; whatever else the address depends on (which tile of the grid, which step of
+ * the sum) is the place of its corner. That holds if the address is a sum of multiples of ranges, of which the tile's own
+ * make the rows without gaps. A gate that asks for a limit of a row or of the rows is the size of the map: outside there
+ * are zeros; a gate that only keeps away from rows which nobody looks at is dropped; another makes it no box.
+ * What the hardware wants: the step and the corner are multiples of 16 bytes, copies have at most 256 rows.
+ * Requires: tree_build. Tests: tests/unit/roles.c */
+#include "cg.h"
+
+enum { ROW_BYTES = 128, PIECE_BYTES = 16, MOST_ROWS = 256 };
+
+struct boxer {
+    struct sched *s;
+    struct ir *ir;
+    struct arena *a;
+    const char *opt, *name; /* of the buffer */
+    struct free_ranges fr;
+    uop_vec own;              /* ranges of the tile */
+    uop_vec col, row;         /* of them, those along a row and across, the fastest first */
+    struct affine from;       /* the address */
+    int64_t step, cols, rows; /* from row to row; elements of the tile along both */
+    const uop *at[2];         /* of the corner */
+};
+
+RG_NORETURN static void no_box(struct boxer *b, const char *why) {
+    opt_fail(b->s, b->opt, "the tile of buffer %s cannot be copied as a box: %s", b->name, why);
+}
+
+static bool has(const uop_vec *v, const uop *n) {
+    for (uint32_t i = 0; i < v->n; i++)
+        if (v->p[i] == n) return true;
+    return false;
+}
+
+/* ---- rows and columns --------------------------------------------------------------------------------------- */
+
+/* Ranges that count on from `step` without gaps, up to `most` values. Returns the values. */
+static int64_t chain(struct boxer *b, int64_t step, int64_t most, uop_vec *out) {
+    int64_t n = 1;
+    for (bool more = true; more && n < most;) {
+        more = false;
+        for (uint32_t i = 0; i < b->own.n && !more; i++) {
+            const uop *r = b->own.p[i];
+            if (has(&b->col, r) || has(&b->row, r) || affine_coef(&b->from, r) != step * n) continue;
+            vec_push(b->a, out, r);
+            n *= r->src[0]->hi, more = true;
+        }
+    }
+    return n;
+}
+
+static void find_rows(struct boxer *b, const uop *local) {
+    b->cols = chain(b, 1, local->arg.mem.row, &b->col);
+    b->step = INT64_MAX;
+    for (uint32_t i = 0; i < b->own.n; i++) {
+        int64_t c = affine_coef(&b->from, b->own.p[i]);
+        if (!has(&b->col, b->own.p[i])) b->step = RG_MIN(b->step, c);
+    }
+    if (b->step == INT64_MAX || b->step <= 0) no_box(b, "it is no row after the other");
+    b->rows = chain(b, b->step, INT64_MAX, &b->row);
+    if (b->col.n + b->row.n != b->own.n || b->cols != local->arg.mem.row)
+        no_box(b, "its elements do not lie in rows");
+}
+
+/* The address without the tile's own ranges, as a place along a row and one across. */
+static void find_corner(struct boxer *b) {
+    struct affine part[2] = {{.t = arena_array(b->a, struct term, b->from.n + 1)},
+                             {.t = arena_array(b->a, struct term, b->from.n + 1)}};
+    for (uint32_t i = 0; i < b->from.n; i++) {
+        const struct term *t = &b->from.t[i];
+        if (has(&b->own, t->atom)) continue;
+        for (uint32_t k = 0; k < b->own.n; k++)
+            if (free_has(&b->fr, t->atom, b->own.p[k])) no_box(b, "its elements are found one by one");
+        struct affine *p = &part[t->coef % b->step == 0];
+        p->t[p->n++] = (struct term){t->atom, t->coef % b->step ? t->coef : t->coef / b->step};
+    }
+    part[1].k = idiv_floor(b->from.k, b->step), part[0].k = imod_floor(b->from.k, b->step);
+    for (int i = 0; i < 2; i++) b->at[i] = rw_post(&b->s->rw, affine_build(b->ir, &part[i], DT_IDX));
+}
+
+/* ---- limits -------------------------------------------------------------------------------------------------- */
+
+/* Coordinate of every element of the tile: 0 along a row, 1 across. */
+static struct affine coordinate(struct boxer *b, int side) {
+    const uop *x = b->at[side];
+    const uop_vec *v = side ? &b->row : &b->col;
+    for (uint32_t i = 0, n = 1; i < v->n; n *= (uint32_t)v->p[i]->src[0]->hi, i++)
+        x = uop2(b->ir, OP_ADD, x, uop2(b->ir, OP_MUL, v->p[i], uop_idx(b->ir, n)));
+    return affine_of(b->a, x);
+}
+
+/* If f < 0 asks for a limit of coordinate x, perhaps of its quotient: that limit, else 0. */
+static int64_t limit_of(struct boxer *b, const struct affine *f, const struct affine *x) {
+    int64_t q = 0, low = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        int64_t c = affine_coef(x, f->t[i].atom);
+        if (!c || c % f->t[i].coef || (q && c / f->t[i].coef != q)) return 0;
+        q = c / f->t[i].coef;
+    }
+    if (q < 1) return 0;
+    for (uint32_t i = 0; i < x->n; i++) {
+        if (affine_coef(f, x->t[i].atom)) continue;
+        if (!has(&b->own, x->t[i].atom)) return 0;
+        low += x->t[i].coef * (x->t[i].atom->src[0]->hi - 1);
+    }
+    return low < q ? x->k - q * f->k : 0;
+}
+
+static void take_gate(struct boxer *b, const uop *g, const uop *k, int64_t size[2]) {
+    if (g->op == OP_AND) {
+        take_gate(b, g->src[0], k, size), take_gate(b, g->src[1], k, size);
+        return;
+    }
+    if ((g->op == OP_LT || g->op == OP_LE) && g->src[0]->dt == DT_IDX) {
+        struct affine f = affine_of(b->a, uop2(b->ir, OP_SUB, g->src[0], g->src[1]));
+        f.k -= g->op == OP_LE;
+        for (int side = 0; side < 2; side++) {
+            struct affine x = coordinate(b, side);
+            int64_t n = limit_of(b, &f, &x);
+            if (n > 0 && n <= size[side]) {
+                size[side] = n;
+                return;
+            }
+        }
+    }
+    if (free_has(&b->fr, g, k)) no_box(b, "its zeros do not begin where the buffer's rows end");
+}
+
+/* ---- the tile ------------------------------------------------------------------------------------------------- */
+
+static int64_t place_in_tile(struct boxer *b, const uop *to, int64_t y, int64_t x) {
+    uop_vec from = {0}, at = {0};
+    for (int side = 0; side < 2; side++) {
+        const uop_vec *v = side ? &b->row : &b->col;
+        int64_t left = side ? y : x;
+        for (uint32_t i = 0; i < v->n; i++) {
+            int64_t n = v->p[i]->src[0]->hi;
+            vec_push(b->a, &from, v->p[i]);
+            vec_push(b->a, &at, uop_idx(b->ir, left % n));
+            left /= n;
+        }
+    }
+    const uop *n = rw_subst(&b->s->rw, to, from.p, at.p, from.n);
+    return uop_is_const(n) ? n->arg.i : -1;
+}
+
+/* Panels one after the other, rows below each other: asked at the corners, in between everything is even. */
+static void check_tile(struct boxer *b, const uop *to, int64_t width) {
+    int64_t row[] = {0, 1, b->rows - 1}, col[] = {0, 1, width - 1, RG_MIN(width, b->cols - 1), b->cols - 1};
+    for (size_t i = 0; i < RG_COUNT(row); i++)
+        for (size_t k = 0; k < RG_COUNT(col); k++)
+            if (place_in_tile(b, to, row[i], col[k]) !=
+                col[k] / width * b->rows * width + row[i] * width + col[k] % width)
+                no_box(b, "memory runs across its rows");
+}
+
+struct box box_of(struct sched *s, const char *opt, const uop *fill, const uop *k) {
+    struct boxer b = {.s = s, .ir = s->ir, .a = s->ir->arena, .opt = opt, .name = "?"};
+    const uop *index, *gate, *local = fill->src[0]->src[0];
+    free_init(&b.fr, b.ir, b.a);
+    if (!plain_copy(&s->rw, fill->src[1], &index, &gate)) no_box(&b, "its elements are computed");
+    b.name = ir_name(b.ir, index->src[0]->arg.param.name);
+    if (!local->arg.mem.panels || !local->arg.mem.row) no_box(&b, "it has no panels of 128 bytes");
+    const uop *at = index->src[1];
+    if (at->op == OP_WHERE && at->src[2]->op == OP_INVALID) at = at->src[1];
+    b.from = affine_of(b.a, at);
+    const uop_vec *free = free_of(&b.fr, fill->src[0]);
+    for (uint32_t i = 0; i < free->n; i++) vec_push(b.a, &b.own, free->p[i]);
+    find_rows(&b, local);
+    find_corner(&b);
+    int64_t bytes = dtype_info[local->dt].bytes, width = ROW_BYTES / bytes, piece = PIECE_BYTES / bytes;
+    int64_t size[2] = {b.step, index->src[0]->src[0]->lo / b.step}, whole[2] = {size[0], size[1]};
+    if (gate) take_gate(&b, gate, k, size);
+    if (b.step % piece || !uop_divides(b.at[0], piece))
+        no_box(&b, "rows must begin at multiples of 16 bytes");
+    if (b.cols % width) no_box(&b, "a row is no multiple of 128 bytes");
+    if (b.at[0]->lo < 0 || b.at[1]->lo < 0 ||
+        (size[0] == whole[0] && b.at[0]->hi + b.cols > size[0] && !gate) || size[0] < 1 || size[1] < 1 ||
+        b.at[0]->hi >= size[0])
+        no_box(&b, "it goes on from row to row");
+    if (index->src[0]->src[0]->lo % b.step && b.at[1]->hi + b.rows > whole[1])
+        no_box(&b, "the last row of the buffer is not whole");
+    check_tile(&b, fill->src[0]->src[1], width);
+    struct box x = {.at = {b.at[0], b.at[1]}, .width = width, .panels = b.cols / width, .parts = 1};
+    while (b.rows / x.parts > MOST_ROWS || b.rows % x.parts) x.parts++;
+    x.rows = b.rows / x.parts, x.bytes = b.rows * b.cols * bytes;
+    if (x.rows % 8) no_box(&b, "parts of it have no multiple of 8 rows");
+    const uop *src[] = {index->src[0],         uop_idx(b.ir, size[0]), uop_idx(b.ir, size[1]),
+                        uop_idx(b.ir, b.step), uop_idx(b.ir, width),   uop_idx(b.ir, x.rows)};
+    x.map = uop_new(b.ir, OP_MAP, (enum dtype)local->dt, 1, src, RG_COUNT(src), ARG_INT(2));
+    return x;
+}

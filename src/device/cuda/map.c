@@ -1,0 +1,58 @@
+/* map.c: maps of buffers, by which kernels copy boxes (docs/gpu.md): what the driver encodes of an address, sizes, steps and the
+ * box, 128 bytes that are passed as a parameter. Encoding takes about a microsecond and the same few are asked for in every
+ * launch: they are kept, found by what they are made of.
+ * Elements are moved as plain bits. Rows of a box are 128 bytes whose 16-byte pieces change places by the row's number, which
+ * is how stage.c's panels lie; what is outside of the buffer is zero.
+ * Tests: tests/unit/cuda_fake.c, tests/unit/roles.c (need a GPU) */
+#include "device/cuda/internal.h"
+
+enum { SWIZZLE_128 = 3, L2_128 = 2 };
+
+static int type_of(int64_t bytes) {
+    return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 4;
+} /* u8, u16, u32, u64 */
+
+static struct cuda_map *place(struct device *d, const struct dev_map *m, const void *at) {
+    uint64_t h = (uintptr_t)at;
+    for (uint32_t i = 0; i < m->rank; i++)
+        h = hash_u64(h ^ (uint64_t)m->size[i] ^ (uint64_t)m->step[i] << 24 ^ (uint64_t)m->box[i] << 48);
+    return &d->map[h % CUDA_MAPS_KEPT];
+}
+
+static int encode(struct device *d, struct err *e, const struct dev_map *m, void *at, uint64_t *word) {
+    uint64_t size[DEV_AXES], step[DEV_AXES];
+    uint32_t box[DEV_AXES], each[DEV_AXES];
+    if ((uintptr_t)at % 16)
+        return err_set(e, RG_EDEVICE,
+                       "a buffer at %p, of which boxes are copied, is not at a multiple of 16 bytes", at);
+    for (uint32_t i = 0; i < m->rank; i++) {
+        size[i] = (uint64_t)m->size[i], box[i] = (uint32_t)m->box[i], each[i] = 1;
+        if (i) step[i - 1] = (uint64_t)(m->step[i] * m->bytes);
+    }
+    CUDA_TRY(
+        d->cu->map(word, type_of(m->bytes), m->rank, at, size, step, box, each, 0, SWIZZLE_128, L2_128, 0),
+        "making a map of a buffer");
+    return 0;
+}
+
+int cuda_map(struct device *d, struct err *e, const struct dev_map *m, void *at,
+             uint64_t out[CUDA_MAP_WORDS]) {
+    if (d->info.no_maps)
+        return err_set(
+            e, RG_EUNSUPPORTED,
+            "a kernel that copies boxes needs a GPU of compute capability 9.0 and a driver for CUDA 12");
+    if (!d->map) {
+        if (!(d->map = mem_alloc(CUDA_MAPS_KEPT * sizeof *d->map)))
+            return err_set(e, RG_ENOMEM, "out of memory for maps of buffers");
+        memset(d->map, 0, CUDA_MAPS_KEPT * sizeof *d->map);
+    }
+    struct cuda_map *k = place(d, m, at);
+    if (k->at != at || memcmp(&k->map, m, sizeof *m)) {
+        alignas(64) uint64_t word[CUDA_MAP_WORDS] = {0};
+        if (encode(d, e, m, at, word)) return e->code;
+        memcpy(k->word, word, sizeof word);
+        k->at = at, k->map = *m;
+    }
+    memcpy(out, k->word, sizeof k->word);
+    return 0;
+}
