@@ -46,7 +46,7 @@ struct render_shape {
 /* One function. Its parameters are 8 bytes each: a pointer per slot, a number per VAR (a float is its bits), then the
  * number of iterations, the scratch memory and the bytes of one thread's part of it.
  *   extern "C" __global__ void NAME(T0 *b0, .., i64 q0, .., u64 n, char *scratch, u64 stride)
- * and then the maps of buffers, 128 bytes each at a multiple of 64.
+ * and then the maps of buffers, 128 bytes each.
  * meet: grid iterations may add to the same element, so that STORE_ADD must be atomic. Throws as render_c. */
 void render_cuda(struct str *, struct ir *, const struct linear *, bool meet, struct render_shape *);
 

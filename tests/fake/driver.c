@@ -267,27 +267,30 @@ API int cuFuncSetAttribute(void *f, int which, int x) {
     return f ? 0 : BAD;
 }
 
-/* A kernel called "boxes" has its first parameter's map at word 8. */
-static void look_at_map(const char *fn, void **extra) {
+/* A kernel called "boxes" has a buffer, its map, and what every kernel has. */
+static void look_at_map(const char *fn, void **params) {
     if (strncmp(fn, "boxes", 5)) return;
-    const uint64_t *word = extra[1];
-    F.map_at = word[8], F.map_of = word[0];
+    F.map_of = *(const uint64_t *)params[0], F.map_at = *(const uint64_t *)params[4];
 }
 
-static int start(const char *fn, unsigned blocks, unsigned threads, void **extra) {
-    if (!fn || !blocks || !threads || threads > 1024 || extra[0] != (void *)1 || !*(size_t *)extra[3])
-        return BAD;
+/* Parameters come as one piece, or each for itself. */
+static int has_params(void **params, void **extra) {
+    return params ? !extra && params[0] : extra && extra[0] == (void *)1 && *(size_t *)extra[3];
+}
+
+static int start(const char *fn, unsigned blocks, unsigned threads, void **params, void **extra) {
+    if (!fn || !blocks || !threads || threads > 1024 || !has_params(params, extra)) return BAD;
     if (!strncmp(fn, "wild", 4)) F.sticky = WILD;
-    look_at_map(fn, extra);
+    if (params) look_at_map(fn, params);
     return 0;
 }
 API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                        unsigned shared, void *s, void **params, void **extra) {
-    (void)gy, (void)gz, (void)by, (void)bz, (void)params;
+    (void)gy, (void)gz, (void)by, (void)bz;
     BEGIN;
     F.launches++;
     if (shared > F.shared_asked) F.shared_asked = shared;
-    return s ? start(f, gx, bx, extra) : BAD;
+    return s ? start(f, gx, bx, params, extra) : BAD;
 }
 
 /* A map says what it was made of. */
@@ -342,7 +345,7 @@ API int cuGraphAddKernelNode(struct node **out, struct graph *g, struct node *co
     struct node *x = calloc(1, sizeof *x);
     x->next = g->first, g->first = *out = x;
     g->n++, F.nodes++, F.edges += (uint32_t)n;
-    return k->gy == 1 && k->gz == 1 && k->by == 1 && k->bz == 1 && k->gx && k->bx && *(size_t *)k->extra[3]
+    return k->gy == 1 && k->gz == 1 && k->by == 1 && k->bz == 1 && k->gx && k->bx && has_params(k->params, k->extra)
                ? 0
                : BAD;
 }

@@ -323,14 +323,26 @@ void cuda_shape(const struct dev_launch *l, unsigned *blocks, unsigned *threads)
 
 static size_t plain_words(const struct dev_launch *l) { return l->nbuf + l->nvar + 3; }
 
-static size_t map_word(const struct dev_launch *l) { return (plain_words(l) + 7) & ~(size_t)7; }
-
 size_t cuda_param_words(const struct dev_launch *l) {
-    return l->nmap ? map_word(l) + l->nmap * (size_t)CUDA_MAP_WORDS : plain_words(l);
+    return plain_words(l) + l->nmap * (size_t)CUDA_MAP_WORDS;
+}
+
+void cuda_told(const struct dev_launch *l, uint64_t *param, struct cuda_told *t) {
+    size_t n = plain_words(l);
+    t->bytes = n * sizeof *param;
+    if (l->nmap) { /* where maps lie among the parameters is the compiler's choice: the driver puts each in its place */
+        for (size_t i = 0; i < n; i++) t->each[i] = param + i;
+        for (uint32_t i = 0; i < l->nmap; i++) t->each[n + i] = param + n + i * (size_t)CUDA_MAP_WORDS;
+        t->params = t->each, t->extra = NULL;
+        return;
+    }
+    void *all[] = {(void *)1, param, (void *)2, &t->bytes, NULL}; /* 1: where they are, 2: how many bytes */
+    memcpy(t->list, all, sizeof all);
+    t->params = NULL, t->extra = t->list;
 }
 
 int cuda_limits(const struct device *d, struct err *e, const struct dev_launch *l) {
-    if (cuda_param_words(l) > CUDA_PARAMS)
+    if (cuda_param_words(l) > CUDA_PARAMS || (l->nmap && plain_words(l) + l->nmap > CUDA_MOST_EACH))
         return err_set(e, RG_ELIMIT, "a kernel with %u buffers and numbers; CUDA takes %d", l->nbuf + l->nvar,
                        CUDA_PARAMS - 3);
     if (l->grid > INT32_MAX && l->block)
@@ -349,8 +361,6 @@ int cuda_params(struct device *d, struct err *e, const struct dev_launch *l, uin
     param[n++] = l->grid;
     param[n++] = (uintptr_t)l->scratch;
     param[n++] = l->scratch_stride;
-    if (l->nmap) memset(param + n, 0, (map_word(l) - n) * sizeof *param);
-    n = map_word(l);
     for (uint32_t i = 0; i < l->nmap; i++, n += CUDA_MAP_WORDS)
         if (cuda_map(d, e, &l->map[i], l->buf[l->map[i].slot], param + n)) return e->code;
     return 0;
@@ -366,14 +376,13 @@ static int start(struct device *d, struct err *e, const struct dev_launch *l) {
     uint64_t param[CUDA_PARAMS];
     unsigned blocks, threads;
     if (cuda_limits(d, e, l)) return e->code;
-    size_t bytes = cuda_param_words(l) * sizeof *param;
+    struct cuda_told t;
     if (cuda_params(d, e, l, param)) return e->code;
-    void *extra[] = {(void *)1, param, (void *)2, &bytes,
-                     NULL}; /* 1: where the parameters are, 2: how many bytes */
+    cuda_told(l, param, &t);
     cuda_shape(l, &blocks, &threads);
     TRY(cuda_shared(d, l), "asking for shared memory");
-    TRY(d->cu->launch((cu_function)(uintptr_t)l->fn, blocks, 1, 1, threads, 1, 1, l->shared, d->stream, NULL,
-                      extra),
+    TRY(d->cu->launch((cu_function)(uintptr_t)l->fn, blocks, 1, 1, threads, 1, 1, l->shared, d->stream,
+                      t.params, t.extra),
         "starting a kernel");
     return 0;
 }

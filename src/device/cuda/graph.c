@@ -56,10 +56,9 @@ static struct dev_record *record_new(struct device *d, const struct dev_step *s,
     return r;
 }
 
-/* What the driver is told about a kernel; extra and bytes must outlive the answer. */
-static struct cu_kernel_node told(const struct node *x, void *extra[5], size_t *bytes) {
-    *bytes = x->params * sizeof *x->param;
-    extra[0] = (void *)1, extra[1] = x->param, extra[2] = (void *)2, extra[3] = bytes, extra[4] = NULL;
+/* What the driver is told about a kernel; t must outlive the answer. */
+static struct cu_kernel_node told(const struct node *x, struct cuda_told *t) {
+    cuda_told(x->l, x->param, t);
     return (struct cu_kernel_node){.fn = (cu_function)(uintptr_t)x->l->fn,
                                    .blocks = x->blocks,
                                    .blocks_y = 1,
@@ -68,7 +67,8 @@ static struct cu_kernel_node told(const struct node *x, void *extra[5], size_t *
                                    .threads_y = 1,
                                    .threads_z = 1,
                                    .shared = x->l->shared,
-                                   .extra = extra};
+                                   .params = t->params,
+                                   .extra = t->extra};
 }
 
 /* No more blocks than there are multiprocessors. */
@@ -89,14 +89,13 @@ static int add_node(struct dev_record *r, struct err *e, const struct dev_step *
                     cu_node *after) {
     struct device *d = r->d;
     struct node *x = &r->node[i];
-    void *extra[5];
-    size_t bytes;
+    struct cuda_told t;
     if (cuda_limits(d, e, x->l)) return e->code;
     CUDA_TRY(cuda_shared(d, x->l), "asking for shared memory");
     if (cuda_params(d, e, x->l, x->param)) return e->code;
     cuda_shape(x->l, &x->blocks, &x->threads);
     for (uint32_t k = 0; k < s->nafter; k++) after[k] = r->node[s->after[k]].node;
-    struct cu_kernel_node p = told(x, extra, &bytes);
+    struct cu_kernel_node p = told(x, &t);
     bool soon = early(r, s, x);
     CUDA_TRY(d->cu->graph_kernel(&x->node, r->graph, after, soon ? 0 : s->nafter, &p), "recording a kernel");
     /* from port 1, "may begin", by an edge of type 1, "programmatic" */
@@ -141,8 +140,7 @@ int cuda_record(struct device *d, struct err *e, const struct dev_step *s, uint3
 /* Tells the graph what a kernel is given now, if that is something else. */
 static int bring_up(struct dev_record *r, struct err *e, struct node *x) {
     struct device *d = r->d;
-    void *extra[5];
-    size_t bytes;
+    struct cuda_told t;
     unsigned blocks, threads;
     if (cuda_params(d, e, x->l, r->now)) return e->code;
     cuda_shape(x->l, &blocks, &threads);
@@ -150,7 +148,7 @@ static int bring_up(struct dev_record *r, struct err *e, struct node *x) {
         return 0;
     memcpy(x->param, r->now, x->params * sizeof *r->now);
     x->blocks = blocks, x->threads = threads;
-    struct cu_kernel_node p = told(x, extra, &bytes);
+    struct cu_kernel_node p = told(x, &t);
     CUDA_TRY(d->cu->graph_change(r->exec, x->node, &p), "changing a graph");
     return 0;
 }

@@ -125,7 +125,7 @@ void nvrtc_arch(const struct cuda_nvrtc *, int major, int minor, char arch[24]);
 extern const char nvrtc_flags[];
 
 enum { CUDA_PIECES = 4, CUDA_PARAMS = 4095 }; /* most parameters of a kernel, 8 bytes each */
-enum { CUDA_MAP_WORDS = 16, CUDA_MAPS_KEPT = 256 };
+enum { CUDA_MAP_WORDS = 16, CUDA_MAPS_KEPT = 256, CUDA_MOST_EACH = 128 }; /* parameters of a kernel with maps */
 struct cuda_map { /* of a buffer at an address, as the driver encodes it */
     alignas(64) uint64_t word[CUDA_MAP_WORDS];
     const void *at; /* NULL: none is here */
@@ -163,9 +163,15 @@ int cuda_fail(struct device *, struct err *, int code, const char *doing);
         if (code_) return cuda_fail(d, e, code_, doing); \
     } while (0)
 /* The parameters of a launch, in the order of the kernel's; how many words. An error if there are too many, or a block would
- * need more shared memory than there is. Maps begin at a multiple of 64 bytes. */
+ * need more shared memory than there is. */
 int cuda_params(struct device *, struct err *, const struct dev_launch *, uint64_t param[CUDA_PARAMS]);
 size_t cuda_param_words(const struct dev_launch *);
+struct cuda_told { /* the parameters as the driver wants to be told: one address, or one of each */
+    void **params, **extra;
+    void *list[5], *each[CUDA_MOST_EACH];
+    size_t bytes;
+};
+void cuda_told(const struct dev_launch *, uint64_t *param, struct cuda_told *);
 int cuda_limits(const struct device *, struct err *, const struct dev_launch *);
 /* map.c: the words of a map of the buffer at this address. */
 int cuda_map(struct device *, struct err *, const struct dev_map *, void *at, uint64_t out[CUDA_MAP_WORDS]);
