@@ -194,7 +194,7 @@ test-gpu-sanitizer: $(TEST)
 	@for t in memcheck racecheck; do echo "== $$t"; $(RUN_ENV) timeout 200 compute-sanitizer --tool $$t --target-processes all --error-exitcode 9 \
 	    $(TEST) -v -a cuda_gpu_rows_repeat cuda_gpu_negates cuda_gpu_copies cuda_gpu_blocks cuda_gpu_golden || exit 1; done
 
-bench-gpu: all $(OUT)/bench/gpu  # ours beside cuBLAS on the GPU; ARGS="product" picks rows. Writes build/bench/results-gpu.json
+bench-gpu: all $(OUT)/bench/gpu  # ours beside cuBLAS on the GPU; ARGS="product" picks rows, BEAM=8 adds what search finds. Writes build/bench/results-gpu.json
 	@mkdir -p $(BUILD)/bench && timeout 500 $(OUT)/bench/gpu --json $(BUILD)/bench/results-gpu.json $(ARGS)
 
 test-opencl: $(TEST) # the OpenCL device, on PoCL or what there is; part of `make test` where it is installed

@@ -2,11 +2,15 @@
  *
  *     make bench-gpu            the table, and build/bench/results-gpu.json
  *     bench/gpu [NAME]          rows with NAME in them
+ *     bench/gpu --beam N        each row once more, with kernels that search found (BEAM=N): how long they take, and what part
+ *                               of the time of the kernels without search that is
  *
  * A time is wall time of many replays with one wait at the end, the best of several rounds, ours and the peer's in turns; where
  * a call takes less than the host needs to ask for it, the host is what is measured. A floor is the longer of bytes at
  * the rate of a plain doubling of 64 M numbers in the same run, and operations at the rate that the GPU's units and clock
  * allow. Prints nothing but a reason where there is no GPU. */
+#include "base/base.h"
+
 #include <ridge.h>
 
 #include "cublas.h"
@@ -162,6 +166,9 @@ static const struct row {
 
 struct bench {
     const char *only; /* rows with this in their names; NULL: all */
+    int beam;         /* forms of each kernel that search tries; 0: no search */
+    uint32_t below;   /* rows on which search wins more than a fifth */
+    double searching; /* seconds, in all */
     FILE *json;
     int written;
     bool peers;  /* cuBLAS is there */
@@ -174,14 +181,27 @@ struct bench {
 
 static bool wanted(const struct bench *b, const char *name) { return !b->only || strstr(name, b->only); }
 
-/* Seconds; peer and floor 0: there is none. */
-static void result(struct bench *b, const char *name, double ours, double peer, double least,
+/* While it is on, programs that are new are searched. */
+static void set_beam(int n) {
+    char text[16];
+    snprintf(text, sizeof text, "%d", n);
+    setenv("RIDGE_BEAM", text, 1);
+    env_reload();
+}
+
+/* Seconds; searched, peer and floor 0: there is none. */
+static void result(struct bench *b, const char *name, double ours, double searched, double peer, double least,
                    const char *note) {
-    char text[3][32] = {"", "", ""};
+    char text[5][32] = {"", "", "", "", ""};
     if (peer > 0) snprintf(text[0], 32, "%.1f", peer * 1e6), snprintf(text[1], 32, "%.2f", peer / ours);
     if (least > 0) snprintf(text[2], 32, "%.0f%%", 100 * least / ours);
-    printf("%-38s %11.2f %11s %8s %8s  %s\n", name, ours * 1e6, text[0], text[1], text[2], note);
+    if (searched > 0)
+        snprintf(text[3], 32, "%.2f", searched * 1e6), snprintf(text[4], 32, "%.2f", searched / ours);
+    printf("%-38s %11.2f ", name, ours * 1e6);
+    if (b->beam) printf("%11s %6s ", text[3], text[4]);
+    printf("%11s %8s %8s  %s\n", text[0], text[1], text[2], note);
     fflush(stdout);
+    b->below += searched > 0 && searched < 0.8 * ours;
     if (!b->json) return;
     fprintf(b->json, "%s\n {\"row\": \"%s\", \"unit\": \"us\", \"ours\": %.4g, ", b->written++ ? "," : "",
             name, ours * 1e6);
@@ -190,6 +210,7 @@ static void result(struct bench *b, const char *name, double ours, double peer, 
                 peer / ours);
     else
         fprintf(b->json, "\"peer\": null, \"peer_name\": null, \"ratio\": null, ");
+    if (searched > 0) fprintf(b->json, "\"searched\": %.4g, ", searched * 1e6);
     if (least > 0)
         fprintf(b->json, "\"floor\": %.4g, \"share\": %.4g}", least * 1e6, least / ours);
     else
@@ -258,40 +279,64 @@ static double measure(struct data *d, rg_tensor in[2][INPUTS], const struct row 
     return best;
 }
 
-static int table(struct bench *b) {
-    rg_ctx *c = rg_open("CUDA");
+typedef rg_tensor inputs[2][INPUTS];
+
+static void make_data(rg_ctx *c, struct data *d, inputs in) {
     int64_t big = 64 << 20, side = 8192;
-    struct data d = {.c = c,
-                     .x = rg_randn(c, RG_F32, RG_SHAPE(big)),
-                     .y = rg_randn(c, RG_F32, RG_SHAPE(big)),
-                     .z = rg_randn(c, RG_F32, RG_SHAPE(big)),
-                     .m = rg_randn(c, RG_F32, RG_SHAPE(side, side)),
-                     .n = rg_randn(c, RG_F32, RG_SHAPE(side, side)),
-                     .w = rg_randn(c, RG_F32, RG_SHAPE(side)),
-                     .b = rg_randn(c, RG_F32, RG_SHAPE(side)),
-                     .h = rg_randn(c, RG_F32, RG_SHAPE(2048, 2048)),
-                     .p = rg_randn(c, RG_F32, RG_SHAPE(4096, 4096)),
-                     .one = rg_randn(c, RG_F32, RG_SHAPE(1))};
-    d.g = rg_cast(d.h, RG_BF16), d.p16 = rg_cast(d.p, RG_F16), d.pb = rg_cast(d.p, RG_BF16);
-    d.k = rg_randn(c, RG_BF16, RG_SHAPE(14336, 4096));
-    d.v1 = rg_randn(c, RG_BF16, RG_SHAPE(1, 4096)), d.v16 = rg_randn(c, RG_BF16, RG_SHAPE(16, 4096));
-    d.u1 = rg_randn(c, RG_BF16, RG_SHAPE(1, 14336)), d.u16 = rg_randn(c, RG_BF16, RG_SHAPE(16, 14336));
-    d.o = rg_randn(c, RG_F32, RG_SHAPE(4095, 4095)), d.ob = rg_cast(d.o, RG_BF16);
-    d.bias = rg_randn(c, RG_BF16, RG_SHAPE(4096));
-    d.cx = rg_randn(c, RG_F32, RG_SHAPE(64, 64, 56, 56)), d.cw = rg_randn(c, RG_F32, RG_SHAPE(64, 64, 3, 3));
-    d.o7 = rg_randn(c, RG_BF16, RG_SHAPE(4097, 4097)), d.o1 = rg_randn(c, RG_BF16, RG_SHAPE(1793, 1793));
-    d.many = rg_randn(c, RG_BF16, RG_SHAPE(32, 1024, 1024)),
-    d.scale = rg_randn(c, RG_BF16, RG_SHAPE(4096, 1));
-    d.w8 = rg_randint(c, RG_I8, -127, 128, RG_SHAPE(4096, 4096));
-    rg_realize_all(RG_TENSORS(d.o, d.ob, d.bias, d.cx, d.cw, d.o7, d.o1, d.many, d.w8, d.scale));
-    rg_realize_all(RG_TENSORS(d.x, d.y, d.z, d.m, d.n, d.w, d.b, d.h, d.g, d.one, d.p, d.p16, d.pb));
-    rg_realize_all(RG_TENSORS(d.k, d.v1, d.v16, d.u1, d.u16));
-    rg_tensor h2 = rg_add(d.h, 1), p2 = rg_neg(d.p),
-              in[2][INPUTS] = {{d.x, d.m, d.h, d.g, d.k, d.p, d.p16, d.pb, d.o, d.ob, d.cx},
-                               {rg_neg(d.x), rg_neg(d.m), h2, rg_cast(h2, RG_BF16), rg_neg(d.k), p2,
-                                rg_cast(p2, RG_F16), rg_cast(p2, RG_BF16), rg_neg(d.o), rg_neg(d.ob),
-                                rg_neg(d.cx)}};
+    *d = (struct data){.c = c,
+                       .x = rg_randn(c, RG_F32, RG_SHAPE(big)),
+                       .y = rg_randn(c, RG_F32, RG_SHAPE(big)),
+                       .z = rg_randn(c, RG_F32, RG_SHAPE(big)),
+                       .m = rg_randn(c, RG_F32, RG_SHAPE(side, side)),
+                       .n = rg_randn(c, RG_F32, RG_SHAPE(side, side)),
+                       .w = rg_randn(c, RG_F32, RG_SHAPE(side)),
+                       .b = rg_randn(c, RG_F32, RG_SHAPE(side)),
+                       .h = rg_randn(c, RG_F32, RG_SHAPE(2048, 2048)),
+                       .p = rg_randn(c, RG_F32, RG_SHAPE(4096, 4096)),
+                       .one = rg_randn(c, RG_F32, RG_SHAPE(1))};
+    d->g = rg_cast(d->h, RG_BF16), d->p16 = rg_cast(d->p, RG_F16), d->pb = rg_cast(d->p, RG_BF16);
+    d->k = rg_randn(c, RG_BF16, RG_SHAPE(14336, 4096));
+    d->v1 = rg_randn(c, RG_BF16, RG_SHAPE(1, 4096)), d->v16 = rg_randn(c, RG_BF16, RG_SHAPE(16, 4096));
+    d->u1 = rg_randn(c, RG_BF16, RG_SHAPE(1, 14336)), d->u16 = rg_randn(c, RG_BF16, RG_SHAPE(16, 14336));
+    d->o = rg_randn(c, RG_F32, RG_SHAPE(4095, 4095)), d->ob = rg_cast(d->o, RG_BF16);
+    d->bias = rg_randn(c, RG_BF16, RG_SHAPE(4096));
+    d->cx = rg_randn(c, RG_F32, RG_SHAPE(64, 64, 56, 56));
+    d->cw = rg_randn(c, RG_F32, RG_SHAPE(64, 64, 3, 3));
+    d->o7 = rg_randn(c, RG_BF16, RG_SHAPE(4097, 4097)), d->o1 = rg_randn(c, RG_BF16, RG_SHAPE(1793, 1793));
+    d->many = rg_randn(c, RG_BF16, RG_SHAPE(32, 1024, 1024));
+    d->scale = rg_randn(c, RG_BF16, RG_SHAPE(4096, 1));
+    d->w8 = rg_randint(c, RG_I8, -127, 128, RG_SHAPE(4096, 4096));
+    rg_realize_all(RG_TENSORS(d->o, d->ob, d->bias, d->cx, d->cw, d->o7, d->o1, d->many, d->w8, d->scale));
+    rg_realize_all(
+        RG_TENSORS(d->x, d->y, d->z, d->m, d->n, d->w, d->b, d->h, d->g, d->one, d->p, d->p16, d->pb));
+    rg_realize_all(RG_TENSORS(d->k, d->v1, d->v16, d->u1, d->u16));
+    rg_tensor h2 = rg_add(d->h, 1), p2 = rg_neg(d->p),
+              set[2][INPUTS] = {{d->x, d->m, d->h, d->g, d->k, d->p, d->p16, d->pb, d->o, d->ob, d->cx},
+                                {rg_neg(d->x), rg_neg(d->m), h2, rg_cast(h2, RG_BF16), rg_neg(d->k), p2,
+                                 rg_cast(p2, RG_F16), rg_cast(p2, RG_BF16), rg_neg(d->o), rg_neg(d->ob),
+                                 rg_neg(d->cx)}};
+    memcpy(in, set, sizeof set);
     rg_realize_all((rg_tensors){in[1], INPUTS});
+}
+
+/* The row with kernels that are searched for while it runs for the first time. */
+static double measure_searched(struct bench *b, struct data *d, inputs in, const struct row *r) {
+    double peer, t0 = now();
+    uint64_t kernels;
+    set_beam(b->beam);
+    double t = measure(d, in, r, false, &peer, &kernels);
+    set_beam(0);
+    b->searching += now() - t0;
+    return t;
+}
+
+/* The searched rows have a context and memory of their own: what one finds the other must not know. */
+static int table(struct bench *b) {
+    rg_ctx *c = rg_open("CUDA"), *other = b->beam ? rg_open("CUDA") : NULL;
+    struct data d, e;
+    inputs in, in2;
+    make_data(c, &d, in);
+    if (other) make_data(other, &e, in2);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t kernels = 0;
         char note[80];
@@ -300,12 +345,16 @@ static int table(struct bench *b) {
         double t = measure(&d, in, &rows[i], b->peers, &peer, &kernels);
         if (rg_status_of(c)) return fprintf(stderr, "%s: %s\n", rows[i].name, rg_error(c)), 1;
         if (!i) b->copy = rows[i].mb * 1e6 / t;
+        double searched = other ? measure_searched(b, &e, in2, &rows[i]) : 0;
+        if (other && rg_status_of(other))
+            return fprintf(stderr, "%s, searched: %s\n", rows[i].name, rg_error(other)), 1;
         double least = rows[i].mb * 1e6 / b->copy, work = rows[i].gop * 1e9 / peak(rows[i].peer.t);
         snprintf(note, sizeof note, "%.0f GB/s, %.1f TFLOP/s, %llu kernels", rows[i].mb * 1e-3 / t,
                  rows[i].gop * 1e-3 / t, (unsigned long long)kernels);
-        result(b, rows[i].name, t, peer, work > least ? work : least, note);
+        result(b, rows[i].name, t, searched, peer, work > least ? work : least, note);
     }
     rg_close(c);
+    if (other) rg_close(other);
     return 0;
 }
 
@@ -369,7 +418,7 @@ static int tiny(struct bench *b) {
     double n = (double)b->tiny.kernels;
     snprintf(note, sizeof note, "%llu kernels; %.2f with a read after each replay",
              (unsigned long long)b->tiny.kernels, b->tiny.alone * 1e6 / n);
-    result(b, "dependent tiny kernels, each", b->tiny.best / n, 0, 0, note);
+    result(b, "dependent tiny kernels, each", b->tiny.best / n, 0, 0, 0, note);
     return 0;
 }
 
@@ -385,7 +434,7 @@ static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
 }
 
 /* The network of examples/mnist.c on random images: the first step, which plans and compiles, and replays. */
-static int mnist(struct bench *b) {
+static int mnist_run(double *best, double *first, rg_jit_stats *st) {
     enum { BATCH = 512, CALLS = 20, ROUNDS = 5 };
     rg_ctx *c = rg_open("CUDA");
     struct trainer t = {mnist_network(c), NULL};
@@ -395,26 +444,40 @@ static int mnist(struct bench *b) {
     rg_realize_all(RG_TENSORS(x, y));
     rg_jit *j = rg_jit_new(c, step, &t, 1);
     float v;
-    double t0 = now(), best = 1e9;
+    double t0 = now();
+    *best = 1e9;
     if (rg_jit_call(j, RG_TENSORS(x, y), &loss) || rg_read(loss, &v, sizeof v))
         return fprintf(stderr, "mnist: %s\n", rg_error(c)), 1;
-    double first = now() - t0;
+    *first = now() - t0;
     for (int r = 0; r < ROUNDS; r++) {
         t0 = now();
         for (int i = 0; i < CALLS; i++) rg_jit_call(j, RG_TENSORS(x, y), &loss);
         if (rg_read(loss, &v, sizeof v)) break;
         double s = (now() - t0) / CALLS;
-        if (r && s < best) best = s;
+        if (r && s < *best) *best = s;
     }
-    rg_jit_stats st = {0};
-    rg_jit_info(j, &st);
+    rg_jit_info(j, st);
     if (rg_status_of(c)) return fprintf(stderr, "mnist: %s\n", rg_error(c)), 1;
+    rg_close(c);
+    return 0;
+}
+
+static int mnist(struct bench *b) {
+    rg_jit_stats st = {0};
+    double best, first, searched = 0, search;
     char note[80];
+    if (mnist_run(&best, &first, &st)) return 1;
+    if (b->beam) {
+        set_beam(b->beam);
+        int bad = mnist_run(&searched, &search, &st);
+        set_beam(0);
+        b->searching += search;
+        if (bad) return bad;
+    }
     snprintf(note, sizeof note, "%llu kernels, %.2f TFLOP/s", (unsigned long long)st.kernels,
              st.ops / best * 1e-12);
-    result(b, "mnist step, 512 images, replayed", best, 0, st.ops / peak(CUBLAS_F32), note);
-    result(b, "mnist step, the first, nothing cached", first, 0, 0, "");
-    rg_close(c);
+    result(b, "mnist step, 512 images, replayed", best, searched, 0, st.ops / peak(CUBLAS_F32), note);
+    result(b, "mnist step, the first, nothing cached", first, 0, 0, 0, "");
     return 0;
 }
 
@@ -470,7 +533,7 @@ static int batches(struct bench *b) {
     char note[100];
     snprintf(note, sizeof note, "copy alone %.0f us (%.1f GB/s), step alone %.0f us", copies * 1e6,
              0.268435456 / copies, alone * 1e6);
-    result(b, "step on a pinned batch of 256 MiB", both, 0, copies > alone ? copies : alone, note);
+    result(b, "step on a pinned batch of 256 MiB", both, 0, 0, copies > alone ? copies : alone, note);
     rg_close(s.c);
     return 0;
 }
@@ -480,26 +543,35 @@ int main(int argc, char **argv) {
         const char *name;
         int (*fn)(struct bench *);
     } own[] = {{"dependent tiny kernels", tiny}, {"mnist step", mnist}, {"step on a pinned batch", batches}};
-    struct bench b = {0};
+    struct bench b = {.beam = (int)env_int(ENV_BEAM)};
     const char *file = NULL;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--json") && i + 1 < argc)
             file = argv[++i];
+        else if (!strcmp(argv[i], "--beam") && i + 1 < argc)
+            b.beam = atoi(argv[++i]);
         else
             b.only = argv[i];
     }
     setenv("RIDGE_CACHE", "0", 0); /* a first step is one: nothing is there before it */
+    set_beam(0);
     if (wanted(&b, "dependent tiny kernels")) b.tiny = tiny_apart();
     rg_ctx *c = rg_open("CUDA");
     if (rg_status_of(c)) return printf("skipped: %s\n", rg_error(c)), 0;
     b.peers = cublas_open();
     if (file && !(b.json = fopen(file, "w"))) return perror(file), 1;
     if (b.json) fprintf(b.json, "[");
-    printf("%-38s %11s %11s %8s %8s  %s\n", "row", "us", "cuBLAS", "ratio", "of floor", "");
+    printf("%-38s %11s ", "row", "us");
+    if (b.beam) printf("%11s %6s ", "searched", "of us");
+    printf("%11s %8s %8s\n", "cuBLAS", "ratio", "of floor");
     int bad = table(&b);
     for (size_t i = 0; i < sizeof own / sizeof *own && !bad; i++)
         if (wanted(&b, own[i].name)) bad = own[i].fn(&b);
     if (b.json) fprintf(b.json, "\n]\n"), fclose(b.json);
+    if (b.beam)
+        printf("search (BEAM=%d, warm caches): %.1f s; %u rows on which it takes less than 0.8 of the time "
+               "without\n",
+               b.beam, b.searching, b.below);
     rg_close(c);
     return bad;
 }
