@@ -176,6 +176,10 @@ static const struct tuned *tune_kernel(struct tune_run *r, struct ir *ir, const 
         buf[i] = b ? r->mem.p[ik->buf[i]] : r->mem.block;
         bytes[i] = b ? io_bytes(b) : 1;
         dt[i] = b ? b->dt : DT_U8;
+        if (!r->device) continue;
+        void *there = engine_alloc(r->engine, r->err, bytes[i]);
+        must(r, there ? engine_copy(r->engine, r->err, COPY_IN, there, buf[i], bytes[i]) : r->err->code);
+        buf[i] = there;
     }
     const struct tuned *t;
     struct engine_tune_call c = {.ir = ir,
@@ -187,6 +191,7 @@ static const struct tuned *tune_kernel(struct tune_run *r, struct ir *ir, const 
                                  .var = ik->var,
                                  .nvar = ik->nvar};
     must(r, engine_tune(r->engine, r->err, &c, &t));
+    for (uint32_t i = 0; i < ik->nbuf && r->device; i++) engine_free(r->engine, buf[i], bytes[i]);
     return t;
 }
 

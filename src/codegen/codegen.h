@@ -36,7 +36,7 @@ void opts_help(struct str *); /* the table of opts for --help and docs */
 
 /* space.c: complete lists for search: around `base` (which comes first), all legal, all different, all with the order of
  * additions that base has, so that none rounds otherwise. At most `most`; the same seed gives the same lists. They are
- * made of base, of every recipe of the heuristic, and of small changes to those. Texts live in the arena. */
+ * made of base, of every recipe of the heuristic, and of small changes to those. threads 0: of a GPU. Texts live in the arena. */
 typedef VEC(const char *) opts_vec;
 void opts_space(struct ir *, const struct kernel *, const char *base, int vec_bytes, int threads, uint64_t seed,
                 uint32_t most, opts_vec *out);
@@ -58,17 +58,20 @@ struct gpu_work {
     double fma, special;         /* multiply-adds and functions, of all threads */
     double issue;                /* instructions of warps */
     double shared_bytes;         /* that go through shared memory's port, a conflict counted as more */
-    double fill, out, l2_share;  /* bytes that come from L2, that are stored; the rate, 1 where nobody shares a line */
+    double fill, out;            /* bytes that come from L2, that are stored, whole sectors */
+    double flight;               /* bytes that a thread asks for before it waits; 0: copies go on by themselves */
     double dram;                 /* bytes that memory moves, of the whole kernel */
 };
 double predict_gpu(const struct gpu_work *, const struct model *);
+/* work_gpu.c: of a program that blocks of so many threads run, `teams` iterations each (0: a thread runs one). */
+void gpu_work_of(struct arena *, const struct linear *, uint32_t block, uint32_t teams, struct gpu_work *);
 int predict_gpu_resident(const struct gpu_work *); /* blocks that run side by side on a multiprocessor */
 
 /* heur_gpu.c: complete lists for search on a GPU, the heuristic's first: what the recipes for block programs can write for
  * this kernel, all legal, all different, those first that the model says are fastest. Empty: there is no such recipe. */
 struct gpu_list {
-    const char *opts;
-    double predicted; /* seconds */
+    const char *opts, *form; /* form: in short, for people and tables of measurements */
+    double predicted;        /* seconds */
 };
 typedef VEC(struct gpu_list) gpu_lists;
 void opts_forms_gpu(struct ir *, const struct kernel *, int capability, const struct model *, uint32_t most, gpu_lists *out);

@@ -6,8 +6,8 @@
  * element. A block computes a tile of m x n, its warps smaller ones, a thread its registers: by matrix instructions where
  * both factors are halves (or, with RIDGE_TF32=1, floats), those of groups of four warps where there are such, else by
  * multiply-adds. The k loop runs over blocks whose tiles
- * are in a ring. Tile sizes are the ones of a short list for which the waves of blocks over the multiprocessors, weighed with
- * how fast each tile is on one (measured, docs/gpu.md), end first.
+ * are in a ring. Every tile of a table, with every ring that has room and several orders of the blocks, is a form; the one
+ * that is taken is the one that takes least time by the model of a GPU (predict_gpu.c), and search tries the others.
  *
  * Transpositions. A tile is copied along the rows that it is read from and stored along those of the result.
  * Tests: tests/unit/block.c, tests/unit/cuda.c */
@@ -19,6 +19,7 @@
 #define UNITS 132            /* multiprocessors of a large GPU */
 #define SHARED_MOST 232448   /* bytes that a block may have */
 #define LEAST_BLOCKS 32      /* fewer are left to single threads */
+#define ALONE 30             /* instructions for an element of a tile that is fetched alone */
 #define TURN_LEAST (1 << 16) /* elements that are worth a transposition by tiles */
 
 enum { MOST_JOINED = 8 };
@@ -33,9 +34,7 @@ struct group {
 /* What the tables have is what may be tried, by search too. */
 struct tile {
     int m, n, k, wm, wn; /* of a block; warps (or groups of four) along each */
-    double
-        speed; /* of one multiprocessor full of such blocks, relative; 0: search tries it, the heuristic does not */
-    int blocks; /* that fit one multiprocessor */
+    int blocks;          /* that should find room on a multiprocessor */
 };
 /* One way to do a product, complete. */
 struct form {
@@ -44,30 +43,27 @@ struct form {
     int near;   /* blocks along m that run beside each other; 0: up to 16, 1: in the order of the result */
 };
 static const struct tile by_mma[] = {
-    {128, 256, 32, 2, 4, 1.00, 1}, {128, 128, 32, 2, 2, 0.82, 2}, {64, 128, 32, 2, 2, 0.60, 3},
-    {64, 64, 64, 2, 2, 0.45, 4},   {32, 64, 64, 1, 2, 0.30, 6},   {256, 128, 32, 4, 2, 0, 1},
-    {128, 256, 64, 2, 4, 0, 1},    {128, 128, 64, 2, 2, 0, 1},    {128, 128, 32, 2, 4, 0, 2},
-    {128, 64, 32, 2, 2, 0, 3},     {64, 256, 32, 1, 4, 0, 2},     {64, 128, 64, 2, 2, 0, 2},
-    {64, 64, 32, 2, 2, 0, 5},      {64, 32, 64, 2, 1, 0, 6},      {32, 128, 64, 1, 4, 0, 4},
-    {32, 32, 64, 1, 1, 0, 8},      {64, 64, 128, 2, 2, 0, 3},     {32, 64, 128, 1, 2, 0, 4},
+    {128, 256, 32, 2, 4, 1}, {128, 128, 32, 2, 2, 2}, {64, 128, 32, 2, 2, 3},  {64, 64, 64, 2, 2, 4},
+    {32, 64, 64, 1, 2, 6},   {256, 128, 32, 4, 2, 1}, {128, 256, 64, 2, 4, 1}, {128, 128, 64, 2, 2, 1},
+    {128, 128, 32, 2, 4, 2}, {128, 64, 32, 2, 2, 3},  {64, 256, 32, 1, 4, 2},  {64, 128, 64, 2, 2, 2},
+    {64, 64, 32, 2, 2, 5},   {64, 32, 64, 2, 1, 6},   {32, 128, 64, 1, 4, 4},  {32, 32, 64, 1, 1, 8},
+    {64, 64, 128, 2, 2, 3},  {32, 64, 128, 1, 2, 4},
 };
 /* Groups of warps along m; n is that of one instruction. */
 static const struct tile by_group[] = {
-    {128, 256, 64, 2, 1, 1.00, 1}, {128, 192, 64, 2, 1, 0.90, 1}, {128, 128, 64, 2, 1, 0.76, 1},
-    {64, 128, 64, 1, 1, 0.60, 2},  {64, 64, 64, 1, 1, 0.45, 3},   {256, 128, 64, 2, 1, 0, 1},
-    {256, 192, 64, 2, 1, 0, 1},    {256, 64, 64, 2, 1, 0, 1},     {192, 128, 64, 3, 1, 0, 1},
-    {192, 192, 64, 3, 1, 0, 1},    {128, 64, 64, 2, 1, 0, 2},     {64, 256, 64, 1, 1, 0, 1},
-    {64, 192, 64, 1, 1, 0, 2},     {128, 128, 64, 1, 1, 0, 1},    {128, 64, 64, 1, 1, 0, 2},
-    {64, 64, 128, 1, 1, 0, 2},     {64, 128, 128, 1, 1, 0, 1},    {128, 128, 128, 2, 1, 0, 1},
+    {128, 256, 64, 2, 1, 1}, {128, 192, 64, 2, 1, 1},  {128, 128, 64, 2, 1, 1}, {64, 128, 64, 1, 1, 2},
+    {64, 64, 64, 1, 1, 3},   {256, 128, 64, 2, 1, 1},  {256, 192, 64, 2, 1, 1}, {256, 64, 64, 2, 1, 1},
+    {192, 128, 64, 3, 1, 1}, {192, 192, 64, 3, 1, 1},  {128, 64, 64, 2, 1, 2},  {64, 256, 64, 1, 1, 1},
+    {64, 192, 64, 1, 1, 2},  {128, 128, 64, 1, 1, 1},  {128, 64, 64, 1, 1, 2},  {64, 64, 128, 1, 1, 2},
+    {64, 128, 128, 1, 1, 1}, {128, 128, 128, 2, 1, 1},
 };
 static const struct tile by_fma[] = {
-    {64, 128, 16, 2, 2, 1.00, 3}, {128, 256, 16, 2, 4, 0.82, 1}, {128, 128, 8, 4, 2, 0.85, 2},
-    {64, 64, 16, 2, 2, 0.80, 4},  {32, 64, 16, 2, 1, 0.60, 8},   {128, 128, 16, 4, 2, 0, 2},
-    {64, 128, 8, 2, 2, 0, 3},     {64, 128, 32, 2, 2, 0, 2},     {128, 64, 16, 2, 2, 0, 3},
-    {128, 64, 16, 4, 1, 0, 3},    {128, 256, 8, 2, 4, 0, 1},     {128, 128, 16, 2, 2, 0, 2},
-    {64, 256, 16, 2, 4, 0, 2},    {64, 64, 8, 2, 2, 0, 5},       {64, 64, 32, 2, 2, 0, 3},
-    {32, 128, 16, 2, 2, 0, 5},    {32, 64, 32, 2, 1, 0, 6},      {64, 32, 16, 2, 1, 0, 8},
-    {32, 32, 32, 1, 1, 0, 12},    {16, 64, 32, 1, 2, 0, 12},     {256, 128, 16, 4, 2, 0, 1},
+    {64, 128, 16, 2, 2, 3},  {128, 256, 16, 2, 4, 1}, {128, 128, 8, 4, 2, 2}, {64, 64, 16, 2, 2, 4},
+    {32, 64, 16, 2, 1, 8},   {128, 128, 16, 4, 2, 2}, {64, 128, 8, 2, 2, 3},  {64, 128, 32, 2, 2, 2},
+    {128, 64, 16, 2, 2, 3},  {128, 64, 16, 4, 1, 3},  {128, 256, 8, 2, 4, 1}, {128, 128, 16, 2, 2, 2},
+    {64, 256, 16, 2, 4, 2},  {64, 64, 8, 2, 2, 5},    {64, 64, 32, 2, 2, 3},  {32, 128, 16, 2, 2, 5},
+    {32, 64, 32, 2, 1, 6},   {64, 32, 16, 2, 1, 8},   {32, 32, 32, 1, 1, 12}, {16, 64, 32, 1, 2, 12},
+    {256, 128, 16, 4, 2, 1},
 };
 
 struct mm {
@@ -162,25 +158,6 @@ static double batch_of(const struct mm *x) {
         if (x->v->axis[i].grid && has_axis(x->v, x->c.a.mask, i) && has_axis(x->v, x->c.b.mask, i))
             n *= x->v->axis[i].most;
     return n;
-}
-
-static bool choose_tile(struct mm *x) {
-    double best = 1e300;
-    size_t n;
-    const struct tile *list = tiles_of(x, &n);
-    double batch = batch_of(x), blocks = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct tile *t = &list[i];
-        if (t->speed == 0) continue;
-        double tiles =
-            (double)ceil_div((int64_t)x->m.size, t->m) * (double)ceil_div((int64_t)x->n.size, t->n) * batch;
-        double waves = (double)ceil_div((int64_t)tiles, (int64_t)UNITS * t->blocks);
-        if (tiles < UNITS * t->blocks) waves = RG_MAX(1.0 / t->blocks, tiles / (UNITS * t->blocks));
-        double time = waves * t->blocks * t->m * t->n / t->speed;
-        if (time < best) best = time, x->f.t = *t, blocks = tiles;
-    }
-    if (blocks < LEAST_BLOCKS) return false;
-    return fit_k(x) && x->m.size >= 32 && x->n.size >= 32;
 }
 
 /* One axis in pieces, the outermost first. */
@@ -388,13 +365,6 @@ static const char *write_form(struct mm *x, const struct form *f) {
     return s.n < HEUR_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) ? s.p + 1 : NULL;
 }
 
-const char *gpu_product(struct view *v, int capability) {
-    struct mm x = {.v = v};
-    if (!find_product(&x, capability) || !choose_tile(&x)) return "";
-    const char *text = write_form(&x, &x.f);
-    return text ? text : "";
-}
-
 /* ---- every form, priced ------------------------------------------------------------------------------------------- */
 
 /* Bytes that memory moves: blocks that run at the same time, `wave` of them, read a band of rows and columns together, which
@@ -415,6 +385,16 @@ static double dram_bytes(const struct mm *x, double wave, double batch) {
     return batch * (a * reads_a + b * reads_b + out);
 }
 
+/* Elements of this operand's tile that threads must fetch one by one: its rows do not begin at multiples of 16 bytes. */
+static double alone_of(const struct mm *x, const struct side *s, const struct group *own, int side) {
+    bool along_k = runs_along(x, s->spot, &x->k);
+    const struct group *other = along_k ? own : &x->k;
+    int64_t pitch = step_of(x->v, s->spot, other->axis[other->n - 1]), lanes = 16 / s->spot->bytes;
+    bool pieces = !s->spot->gate && (along_k || runs_along(x, s->spot, own)) && pitch != INT64_MAX &&
+                  pitch % lanes == 0;
+    return pieces || s->spot->bytes == 4 ? 0 : (double)side * x->f.t.k;
+}
+
 static void work_of(const struct mm *x, struct gpu_work *w) {
     const struct tile *t = &x->f.t;
     double steps = ceil(x->k.size / t->k), depth = steps * t->k, area = (double)t->m * t->n,
@@ -425,15 +405,14 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
                            .shared = (int)(places_of(x) * place_bytes(x)),
                            .steps = steps,
                            .ahead = RG_MAX(places_of(x) - (x->group ? 2 : 1), 1),
-                           .matrix_share = 1,
-                           .l2_share = 1};
+                           .matrix_share = 1};
     int sums = (int)(area / w->threads);
     w->fill = (t->m + t->n) * depth * x->bytes;
     w->out = area * x->c.store->bytes;
     w->shared_bytes = w->fill;
     w->issue = 4 * w->fill / 16 / 32 + 6 * area / 32 / (x->c.store->bytes <= 2 ? 2 : 1);
     if (x->group) {
-        w->registers = sums + 40;
+        w->registers = sums + 24;
         w->matrix = 2 * area * depth;
     } else if (x->mma) {
         double wm = (double)t->m / t->wm, wn = (double)t->n / t->wn;
@@ -449,12 +428,13 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
         w->shared_bytes += warps * (wm / 16 + wn / 32) * 128 * depth;
         w->issue += area * depth / 32 + warps * (wm / 16 + wn / 32) * depth;
     }
+    w->issue += ALONE * steps / 32 * (alone_of(x, &x->c.a, &x->m, t->m) + alone_of(x, &x->c.b, &x->n, t->n));
     w->dram = dram_bytes(x, (double)UNITS * predict_gpu_resident(w), batch);
 }
 
 struct priced {
     struct form f;
-    double seconds;
+    double seconds, blocks;
     int number;
 };
 
@@ -490,23 +470,57 @@ static uint32_t all_forms(struct mm *x, const struct model *model, struct priced
                 if (x->f.places < (x->group ? 3 : 2) || is_known(out, found, &x->f)) continue;
                 struct gpu_work w;
                 work_of(x, &w);
-                out[found] = (struct priced){x->f, predict_gpu(&w, model), (int)found};
+                out[found] = (struct priced){x->f, predict_gpu(&w, model), w.blocks, (int)found};
                 found++;
             }
     if (found) qsort(out, found, sizeof *out, by_seconds);
     return found;
 }
 
+enum { FORMS = 1024 };
+
+/* A large GPU, for lists that are made without knowing it. */
+static const struct model *some_gpu(struct arena *a) {
+    struct model *m = arena_new(a, struct model);
+    model_guess_gpu(
+        m, &(struct model_gpu){
+               .name = "GPU", .units = UNITS, .ghz = 1.98, .memory_rate = 4800, .l2 = 50e6, .shared = 227e3});
+    return m;
+}
+
+const char *gpu_product(struct view *v, int capability) {
+    struct mm x = {.v = v};
+    if (!find_product(&x, capability) || x.m.size < 32 || x.n.size < 32) return "";
+    struct priced *form = arena_array(v->arena, struct priced, FORMS);
+    uint32_t n = all_forms(&x, some_gpu(v->arena), form, FORMS);
+    for (uint32_t i = 0; i < n && i < 4; i++) {
+        const char *text = write_form(&x, &form[i].f);
+        if (text) return form[i].blocks < LEAST_BLOCKS ? "" : text;
+    }
+    return "";
+}
+
+/* For people and tables of measurements. */
+static const char *name_of(const struct mm *x, const struct form *f) {
+    const struct tile *t = &f->t;
+    return arena_printf(x->v->arena, "%s %dx%dx%d %dx%d ring %d near %d",
+                        x->group  ? "wgmma"
+                        : x->tf32 ? "tf32"
+                        : x->mma  ? "mma"
+                                  : "fma",
+                        t->m, t->n, t->k, t->wm, t->wn, f->places, f->near);
+}
+
 void gpu_product_forms(struct view *v, int capability, const struct model *model, uint32_t most,
                        gpu_lists *out) {
-    enum { ROOM = 1024 };
     struct mm x = {.v = v};
     if (!find_product(&x, capability)) return;
-    struct priced *form = arena_array(v->arena, struct priced, ROOM);
-    uint32_t n = all_forms(&x, model, form, ROOM);
+    struct priced *form = arena_array(v->arena, struct priced, FORMS);
+    uint32_t n = all_forms(&x, model, form, FORMS);
     for (uint32_t i = 0; i < n && out->n < most; i++) {
         const char *text = write_form(&x, &form[i].f);
-        if (text) vec_push(v->arena, out, ((struct gpu_list){text, form[i].seconds}));
+        if (text)
+            vec_push(v->arena, out, ((struct gpu_list){text, name_of(&x, &form[i].f), form[i].seconds}));
     }
 }
 

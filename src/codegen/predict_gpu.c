@@ -10,6 +10,8 @@
  * Tests: tests/unit/tune_gpu.c (hand counts; order of measured forms) */
 #include "cg.h"
 
+#include <math.h>
+
 enum {
     SHARED_ALL = 233472, /* bytes of a multiprocessor */
     SHARED_OWN = 1024,   /* of each block, kept by the system */
@@ -27,36 +29,52 @@ int predict_gpu_resident(const struct gpu_work *w) {
     return RG_MAX(n, 1);
 }
 
-/* Clocks of a multiprocessor that does nothing but this block: of its busiest unit, with a part of the others. */
-static double busy_clocks(const struct gpu_work *w, const struct model *m, double clock) {
-    double units = model_value(m, MODEL_CORES);
-    double part[] = {
-        w->matrix / model_value(m, MODEL_MATRIX_BF16) / w->matrix_share,
-        w->fma * 2 / model_value(m, MODEL_FLOPS_F32),
-        w->shared_bytes / 128,
-        (w->fill + w->out) / (model_value(m, MODEL_L3_RATE) / clock * w->l2_share),
-        w->issue / 4,
-        w->special / 16,
-    };
+/* Measured on an H200 with the forms of products that tests/unit/gpu_forms.txt lists; clocks of a multiprocessor. */
+static const struct {
+    double fetch; /* from asking for a tile to having it */
+    double step;  /* of a step besides its work: barriers, waits for instructions that go on by themselves */
+    double store; /* bytes a clock that a block alone stores .. */
+    double overlap; /* .. and the part of that which other blocks do not hide */
+    double flight;  /* bytes under way that keep memory busy */
+    double tensor;  /* part of the peak that matrix instructions reach */
+    double l2;      /* bytes a clock from L2 */
+    double launch;  /* seconds */
+} machine = {2400, 180, 4.2, 0.05, 40e3, 0.95, 50, 0.5e-6};
+
+/* Units work side by side, but the second busiest is felt. */
+static double together(const double *part, size_t n) {
     double most = 0, sum = 0;
-    for (size_t i = 0; i < RG_COUNT(part); i++) most = RG_MAX(most, part[i]), sum += part[i];
-    (void)units;
-    return most + 0.05 * (sum - most);
+    for (size_t i = 0; i < n; i++) most = RG_MAX(most, part[i]);
+    if (most <= 0) return 0;
+    for (size_t i = 0; i < n; i++) sum += pow(part[i] / most, 5);
+    return most * pow(sum, 0.2);
+}
+
+/* Clocks of a multiprocessor that does nothing but this block. */
+static double busy_clocks(const struct gpu_work *w, const struct model *m) {
+    double part[] = {w->matrix / (model_value(m, MODEL_MATRIX_BF16) * w->matrix_share * machine.tensor),
+                     w->fma * 2 / model_value(m, MODEL_FLOPS_F32),
+                     w->shared_bytes / 128,
+                     w->fill / machine.l2,
+                     w->issue / 4,
+                     w->special / 16};
+    return together(part, RG_COUNT(part)) + w->steps * machine.step;
+}
+
+/* Clocks until `side` blocks that run beside each other on a multiprocessor are done. */
+static double wave_clocks(const struct gpu_work *w, double busy, double side) {
+    double store = w->out / machine.store, steps = RG_MAX(w->steps, 1);
+    double alone = machine.fetch + steps * RG_MAX(busy / steps, machine.fetch / RG_MAX(w->ahead, 1)) + store;
+    return RG_MAX(alone, side * (busy + machine.overlap * store));
 }
 
 double predict_gpu(const struct gpu_work *w, const struct model *m) {
-    enum { START = 1200, FETCH = 900, STORE = 1200, STEP = 120 }; /* clocks */
-    double units = model_value(m, MODEL_CORES), clock = model_value(m, MODEL_CLOCK);
-    double busy = busy_clocks(w, m, clock), steps = RG_MAX(w->steps, 1);
-    double each = RG_MAX(busy / steps + STEP * 0.2, (double)FETCH / RG_MAX(w->ahead, 1));
-    double alone = START + FETCH + steps * each + STORE;
-    int resident = predict_gpu_resident(w);
-    double full = (double)(int64_t)(w->blocks / (units * resident));
-    double left = w->blocks - full * units * resident;
-    double side_by_side = (double)(int64_t)((left + units - 1) / units);
-    double wave = RG_MAX(alone, resident * (busy + STEP * steps * 0.2) + START);
-    double tail = left > 0 ? RG_MAX(alone, side_by_side * (busy + STEP * steps * 0.2) + START) : 0;
-    double seconds = (full * wave + tail) / (clock * 1e9);
-    double memory = w->dram / (model_value(m, MODEL_DRAM_READ) * 1e9);
-    return RG_MAX(seconds, memory) + 1e-6;
+    double units = model_value(m, MODEL_CORES), clock = model_value(m, MODEL_CLOCK) * 1e9;
+    double busy = busy_clocks(w, m), resident = predict_gpu_resident(w);
+    double waves = floor(w->blocks / (units * resident)), left = w->blocks - waves * units * resident;
+    double seconds = waves * wave_clocks(w, busy, resident) / clock;
+    if (left > 0) seconds += wave_clocks(w, busy, ceil(left / units)) / clock;
+    double full = w->flight > 0 ? RG_MIN(resident * w->threads * w->flight / machine.flight, 1) : 1;
+    double memory = w->dram / (model_value(m, MODEL_DRAM_READ) * 1e9 * 0.85 * RG_MAX(full, 0.02));
+    return together((double[]){seconds, memory}, 2) + machine.launch;
 }

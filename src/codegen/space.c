@@ -1,7 +1,7 @@
 /* space.c: what search may try: complete opt lists around a given one.
  *
  * Three sources. The list itself. What the heuristic's recipes would write at every level of caution, for vectors of one
- * and of two registers and for fewer and more threads. And changes to those: another tile size, an opt less, an axis
+ * and of two registers and for fewer and more threads (of a GPU: what it writes without block programs). And changes to those: another tile size, an opt less, an axis
  * written out, two loops exchanged, a grid axis made a loop, other prefetch distances; one to three at a time. A
  * change knows little about what is legal: opts_look decides, as for every list.
  *
@@ -352,7 +352,10 @@ void opts_space(struct ir *ir, const struct kernel *k, const char *base, int vec
     *out = (opts_vec){0};
     map_init(&s.seen, s.arena);
     if (!take(&s, base)) return;
-    take_recipes(&s, vec_bytes ? vec_bytes : os_cpu()->vec_bytes, RG_MAX(threads, 1));
+    if (threads)
+        take_recipes(&s, vec_bytes ? vec_bytes : os_cpu()->vec_bytes, threads);
+    else
+        take(&s, opts_heuristic_gpu(ir, k, 0)); /* without block programs */
     if (most > 1) take(&s, "");
     uint32_t seeds = out->n;
     for (uint32_t i = 0; i < most * TRIES && out->n < most;

@@ -13,12 +13,12 @@ enum { WARP = 32, SECTOR = 32, DEEP = 64 };
 struct counter {
     const struct linear *l;
     struct gpu_work *w;
-    const uop *near;   /* neighbouring threads have neighbouring values of it; NULL: all do the same */
-    int64_t at;        /* its value .. */
-    int64_t *value;    /* .. and those of nodes under it, by id */
+    const uop *near; /* neighbouring threads have neighbouring values of it; NULL: all do the same */
+    int64_t at;      /* its value .. */
+    int64_t *value;  /* .. and those of nodes under it, by id */
     uint32_t *stamp, now;
-    double threads;    /* that run a statement outside of shared loops, for each grid iteration */
-    double asked;      /* bytes that a thread loads in the body at hand */
+    double threads; /* that run a statement outside of shared loops, for each grid iteration */
+    double asked;   /* bytes that a thread loads in the body at hand */
 };
 
 /* ---- addresses ---------------------------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ static void count_access(struct counter *c, const uop *index, bool store, double
 
 static void count_matrix(struct counter *c, const uop *n, double warps) {
     const struct mma_info *m = &mma_info[n->arg.i];
-    double ops = 2.0 * m->m * m->n * m->k;
+    double ops = 2.0 * m->size[0] * m->size[1] * m->size[2];
     c->w->matrix += ops * warps * WARP / mma_lanes((enum mma)n->arg.i);
     c->w->issue += warps * m->count;
     c->w->matrix_share = mma_from_shared((enum mma)n->arg.i) ? 1 : 0.666;
@@ -180,7 +180,8 @@ static void count_all(struct counter *c) {
     c->w->flight = RG_MAX(flight, c->asked);
 }
 
-void gpu_work_of(struct arena *a, const struct linear *l, uint32_t block, uint32_t teams, struct gpu_work *w) {
+void gpu_work_of(struct arena *a, const struct linear *l, uint32_t block, uint32_t teams,
+                 struct gpu_work *w) {
     enum { PLAIN = 256 }; /* threads of a block in which each runs an iteration */
     double grid = (double)RG_MAX(l->grid, 1);
     bool alone = !block;
@@ -190,7 +191,6 @@ void gpu_work_of(struct arena *a, const struct linear *l, uint32_t block, uint32
                            .steps = 1,
                            .ahead = 1,
                            .matrix_share = 1,
-                           .l2_share = 1,
                            .dram = l->est.bytes,
                            .registers = registers_of(a, l)};
     struct counter c = {.l = l,

@@ -156,7 +156,16 @@ static void lower_trial(void *arg) {
     struct lower_opts how = {.opts = x->opts};
     prog_target(x->t->en, &how);
     prog_lower(j->p, &x->ir, &x->kernel, &how, &x->lin);
-    x->predicted = predict_seconds(&x->arena, &x->lin, &x->t->en->plans.model, x->t->threads);
+    const struct model *m = &x->t->en->plans.model;
+    if (!is_gpu(x->t)) {
+        x->predicted = predict_seconds(&x->arena, &x->lin, m, x->t->threads);
+        return;
+    }
+    struct gpu_work w;
+    if (compile_render(x->t->en, &x->err, &x->lin, &x->text))
+        err_throw(&x->err, x->err.code, "%s", x->err.msg);
+    gpu_work_of(&x->arena, &x->lin, x->text.block, x->text.teams, &w);
+    x->predicted = predict_gpu(&w, m);
 }
 
 /* False: it cannot be lowered. The arena is to be freed in any case. */
@@ -244,7 +253,7 @@ static void propose(struct tune *t, const char *base, uint32_t most) {
     uint32_t from = t->cand.n;
     struct lower_opts how = {0};
     prog_target(t->en, &how);
-    opts_space(&t->ir, &t->kernel, base, how.vec_bytes, t->threads, seed, most, &lists);
+    opts_space(&t->ir, &t->kernel, base, how.vec_bytes, is_gpu(t) ? 0 : t->threads, seed, most, &lists);
     for (uint32_t i = 0; i < lists.n; i++)
         if (is_new(t, lists.p[i])) vec_push(&t->arena, &fresh, lists.p[i]);
     struct trial *x = lower_all(t, &t->arena, fresh.p, fresh.n);

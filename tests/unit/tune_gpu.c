@@ -1,0 +1,240 @@
+/* Tests of the model of a GPU (codegen/predict_gpu.c, work_gpu.c, the forms of heur_gpu_mm.c), without a GPU.
+ *
+ *   1. What a block does, against counts by hand; how many find room on a multiprocessor.
+ *   2. More work, shorter rings, less room take longer.
+ *   3. Forms that were measured on an H200 (gpu_forms.txt): the one that the model picks is near the best.
+ * Search itself on a pretended GPU: cuda_fake.c. */
+#include "codegen/codegen.h"
+#include "irtest.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static struct model h200(void) {
+    struct model m;
+    model_guess_gpu(&m, &(struct model_gpu){.name = "H200",
+                                            .units = 132,
+                                            .ghz = 1.98,
+                                            .memory_rate = 4814,
+                                            .l2 = 60 << 20,
+                                            .shared = 227 << 10});
+    return m;
+}
+
+static const struct kernel *parse(struct ir_test *t, const char *text) {
+    struct program *p = arena_new(&t->arena, struct program);
+    ir_parse(&t->ir, text, strlen(text), "text", p);
+    return &p->kernel.p[0];
+}
+
+static struct gpu_work work(struct ir_test *t, const char *text, const char *opts, uint32_t block,
+                            uint32_t teams) {
+    struct linear lin;
+    struct gpu_work w;
+    lower(&t->ir, parse(t, text), &(struct lower_opts){.opts = opts, .vec_bytes = 16, .narrow = true}, &lin);
+    gpu_work_of(&t->arena, &lin, block, teams, &w);
+    return w;
+}
+
+/* ---- 1: hand counts --------------------------------------------------------------------------------------------- */
+
+static const char twice[] = "kernel twice\nx = (PARAM<f32>[0 x] 1048576)\no = (PARAM<f32>[1 o] 1048576)\n"
+                            "i = (RANGE[i GRID 0 0] 1048576)\n"
+                            "(SINK (STORE (INDEX o i) (MUL (LOAD (INDEX x i)) 2.0)))\n";
+static const char column[] = "kernel column\nx = (PARAM<f32>[0 x] 1048576)\no = (PARAM<f32>[1 o] 1024)\n"
+                             "i = (RANGE[i GRID 0 0] 1024)\n"
+                             "(SINK (STORE (INDEX o i) (LOAD (INDEX x (MUL i 1024)))))\n";
+static const char rows[] =
+    "kernel rows\nx = (PARAM<f32>[0 x] 1048576)\no = (PARAM<f32>[1 o] 1024)\n"
+    "r = (RANGE[r GRID 0 0] 1024)\nk = (RANGE[k REDUCE 1 0] 1024)\n"
+    "(SINK (STORE (INDEX o r) (REDUCE[ADD] (LOAD (INDEX x (ADD (MUL r 1024) k))) k)))\n";
+
+TEST(work_gpu_counts_sectors) {
+    struct ir_test t;
+    ir_test_open(&t);
+    struct gpu_work w = work(&t, twice, "", 0, 0);
+    CHECK_NEAR(w.blocks, 4096, 0); /* of 256 threads */
+    CHECK_NEAR(w.fill, 256 * 4, 0);
+    CHECK_NEAR(w.out, 256 * 4, 0);
+    CHECK_NEAR(w.flight, 4, 0);
+    w = work(&t, twice, "TILE(i,4,v) VEC(v)", 0, 0);
+    CHECK_NEAR(w.blocks, 1024, 0);
+    CHECK_NEAR(w.fill, 256 * 16, 0);
+    CHECK_NEAR(w.flight, 16, 0);
+    w = work(&t, column, "", 0,
+             0); /* a sector for each element that is loaded, all of those that are stored */
+    CHECK_NEAR(w.fill, 256 * 32, 0);
+    CHECK_NEAR(w.out, 256 * 4, 0);
+    w = work(&t, rows, "", 0, 0); /* threads down the column: each a sector of its own, again and again */
+    CHECK_NEAR(w.fill, 256.0 * 1024 * 32, 0);
+    w = work(&t, rows, "BLOCK(k)", 256, 1); /* a block along the row */
+    CHECK_NEAR(w.blocks, 1024, 0);
+    CHECK_NEAR(w.fill, 1024 * 4, 0);
+    ir_test_close(&t);
+}
+
+static const char product[] =
+    "kernel mm\na = (PARAM<bf16>[0 a] 262144)\nb = (PARAM<bf16>[1 b] 262144)\no = (PARAM<bf16>[2 o] 262144)\n"
+    "m = (RANGE[m GRID 0 0] 512)\nn = (RANGE[n GRID 1 0] 512)\nk = (RANGE[k REDUCE 2 0] 512)\n"
+    "x = (CAST<f32> (LOAD (INDEX a (ADD (MUL m 512) k))))\ny = (CAST<f32> (LOAD (INDEX b (ADD (MUL n 512) "
+    "k))))\n"
+    "(SINK (STORE (INDEX o (ADD (MUL m 512) n)) (CAST<bf16> (REDUCE[ADD] (MUL x y) k))))\n";
+
+TEST(work_gpu_counts_products) {
+    struct ir_test t;
+    ir_test_open(&t);
+    struct gpu_work w =
+        work(&t, product,
+             "TILE(m,128,m1) TILE(m1,64,m3) TILE(n,64,n3) TILE(k,64,k1) TILE(k1,16,k2) "
+             "TC(m3,n3,k2,WBF16_64) LANE(m1) UNROLL(k1) STAGE(a,k,m1+m3,k1+k2) STAGE(b,k,n3,k1+k2) "
+             "TILE(a.k1,8,a.v) VEC(a.v) TILE(b.k1,8,b.v) VEC(b.v) PIPE(a,k,4) PIPE(b,k,4)",
+             256, 1);
+    CHECK_NEAR(w.blocks, 4 * 8, 0);
+    CHECK_NEAR(w.matrix, 2.0 * 128 * 64 * 512, 0);
+    CHECK_NEAR(w.matrix_share, 1, 0);
+    CHECK_EQ(w.shared, 4 * (128 + 64) * 64 * 2);
+    CHECK(w.registers > 32 && w.registers < 128);
+    ir_test_close(&t);
+}
+
+TEST(predict_gpu_room) {
+    struct gpu_work w = {.threads = 128, .registers = 32, .shared = 0};
+    CHECK_EQ(predict_gpu_resident(&w), 16); /* 2048 threads */
+    w.registers = 128;
+    CHECK_EQ(predict_gpu_resident(&w), 4); /* 65536 registers */
+    w.shared = 100 << 10;
+    CHECK_EQ(predict_gpu_resident(&w), 2); /* 228 KiB */
+    w.shared = 227 << 10;
+    CHECK_EQ(predict_gpu_resident(&w), 1);
+    w.threads = 32, w.registers = 16, w.shared = 0;
+    CHECK_EQ(predict_gpu_resident(&w), 32);
+}
+
+/* ---- 2: what must be slower ---------------------------------------------------------------------------------------- */
+
+TEST(predict_gpu_is_monotonic) {
+    struct model m = h200();
+    const struct gpu_work one = {.blocks = 132,
+                                 .threads = 128,
+                                 .registers = 128,
+                                 .shared = 100 << 10,
+                                 .steps = 64,
+                                 .ahead = 4,
+                                 .matrix = 2.0 * 64 * 128 * 4096,
+                                 .matrix_share = 1,
+                                 .fill = 192 * 4096 * 2,
+                                 .out = 64 * 128 * 2,
+                                 .dram = 1e6};
+    struct gpu_work w = one;
+    double base = predict_gpu(&w, &m), least = w.matrix / 4096 / 1.98e9;
+    CHECK(base > least && base < 10 * least);
+    w.blocks = 1320;
+    CHECK(predict_gpu(&w, &m) > 4 * base); /* two find room at once */
+    w = one, w.ahead = 1;
+    CHECK(predict_gpu(&w, &m) > base);
+    w = one, w.fill *= 4;
+    CHECK(predict_gpu(&w, &m) > 2 * base);
+    w = one, w.matrix *= 8;
+    CHECK(predict_gpu(&w, &m) > 2 * base);
+    w = one, w.dram = 4.8e9; /* a millisecond of memory */
+    CHECK(predict_gpu(&w, &m) > 1e-3 && predict_gpu(&w, &m) < 2e-3);
+    w = one, w.blocks = 264;
+    double two = predict_gpu(&w, &m);
+    w.shared = 200 << 10; /* one after the other */
+    CHECK(predict_gpu(&w, &m) >= two);
+}
+
+/* ---- 3: against measurements ------------------------------------------------------------------------------------------ */
+
+enum { MOST_ROWS = 96 };
+struct measured {
+    char type[8], lie[4];
+    long long m, n, k;
+    struct {
+        double us;
+        char form[64];
+    } row[MOST_ROWS];
+    int rows;
+};
+
+static const char *text_of(struct arena *a, const struct measured *s) {
+    bool half = strcmp(s->type, "f32"), ta = s->lie[0] == 't', tb = s->lie[1] == 't';
+    const char *up = half ? "(CAST<f32> " : "", *end = half ? ")" : "",
+               *down = half ? arena_printf(a, "(CAST<%s> ", s->type) : "";
+    struct str t;
+    str_init(&t, a);
+    str_printf(&t,
+               "kernel mm\na = (PARAM<%s>[0 a] %lld)\nb = (PARAM<%s>[1 b] %lld)\no = (PARAM<%s>[2 o] %lld)\n",
+               s->type, s->m * s->k, s->type, s->n * s->k, s->type, s->m * s->n);
+    str_printf(&t,
+               "m = (RANGE[m GRID 0 0] %lld)\nn = (RANGE[n GRID 1 0] %lld)\nk = (RANGE[k REDUCE 2 0] %lld)\n",
+               s->m, s->n, s->k);
+    str_printf(&t, "x = %s(LOAD (INDEX a (ADD (MUL %s %lld) %s)))%s\n", up, ta ? "k" : "m", ta ? s->m : s->k,
+               ta ? "m" : "k", end);
+    str_printf(&t, "y = %s(LOAD (INDEX b (ADD (MUL %s %lld) %s)))%s\n", up, tb ? "n" : "k", tb ? s->k : s->n,
+               tb ? "k" : "n", end);
+    str_printf(&t, "(SINK (STORE (INDEX o (ADD (MUL m %lld) n)) %s(REDUCE[ADD] (MUL x y) k)%s))\n", s->n,
+               down, end);
+    return t.p;
+}
+
+/* How much longer the pick takes than the best of those that were measured. */
+static double regret(const struct measured *s, double *error) {
+    struct ir_test t;
+    struct model m = h200();
+    gpu_lists forms;
+    double pick = 0, least = INFINITY, best = INFINITY, sum = 0, squares = 0;
+    int known = 0;
+    ir_test_open(&t);
+    opts_forms_gpu(&t.ir, parse(&t, text_of(&t.arena, s)), 90, &m, 1000, &forms);
+    for (int i = 0; i < s->rows; i++) {
+        best = RG_MIN(best, s->row[i].us);
+        for (uint32_t k = 0; k < forms.n; k++) {
+            if (strcmp(forms.p[k].form, s->row[i].form)) continue;
+            if (forms.p[k].predicted < least) least = forms.p[k].predicted, pick = s->row[i].us;
+            double e = log(forms.p[k].predicted * 1e6 / s->row[i].us);
+            sum += e, squares += e * e, known++;
+        }
+    }
+    ir_test_close(&t);
+    if (known < s->rows * 3 / 4)
+        FAIL("%lld x %lld x %lld: only %d of %d forms are known", s->m, s->n, s->k, known, s->rows);
+    *error = sqrt(RG_MAX(squares / known - sum * sum / known / known, 0));
+    return pick / best;
+}
+
+TEST(predict_gpu_picks_what_was_fast) {
+    struct err e = {0};
+    struct arena a;
+    char *text;
+    size_t n;
+    int shapes = 0, close = 0;
+    double worst = 1, logs = 0, errors = 0;
+    static struct measured s[64];
+    arena_init(&a, &e);
+    if (os_read_file(&e, &a, "tests/unit/gpu_forms.txt", 1 << 20, &text, &n)) FAIL("%s", e.msg);
+    for (char *p = text, *end; *p; p = end + 1) {
+        end = p + strcspn(p, "\n");
+        CHECK(*end);
+        *end = 0;
+        struct measured *now = &s[RG_MAX(shapes - 1, 0)];
+        if (*p == '#') continue;
+        if (*p != ' ') {
+            now = &s[shapes++];
+            CHECK(sscanf(p, "%7s %lld %lld %lld %3s", now->type, &now->m, &now->n, &now->k, now->lie) == 5);
+        } else if (now->rows < MOST_ROWS) {
+            CHECK(sscanf(p, " %lf %63[^\n]", &now->row[now->rows].us, now->row[now->rows].form) == 2);
+            now->rows++;
+        }
+    }
+    for (int i = 0; i < shapes; i++) {
+        double error, r = regret(&s[i], &error);
+        if (r > 1.1)
+            TEST_INFO("%s %lld x %lld x %lld %s: %.3f", s[i].type, s[i].m, s[i].n, s[i].k, s[i].lie, r);
+        close += r <= 1.1, worst = RG_MAX(worst, r), logs += log(r), errors += error;
+    }
+    TEST_INFO("%d of %d within 10 %%, on average %.3f, at worst %.3f; predictions spread by %.2f", close,
+              shapes, exp(logs / shapes), worst, errors / shapes);
+    CHECK(shapes >= 20 && close * 10 >= shapes * 8 && exp(logs / shapes) < 1.06);
+    arena_free(&a);
+}
