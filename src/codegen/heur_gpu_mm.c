@@ -72,7 +72,9 @@ struct mm {
     struct group m, n, k;
     struct form f;
     bool mma, tf32, group;
-    int bytes; /* of an element of a tile */
+    const char *instr; /* the instruction's elements, as its row of mma.def is called */
+    int k_step;        /* .. and its size along k */
+    int bytes;         /* of an element of a tile */
     struct str *out;
 };
 
@@ -145,9 +147,9 @@ static const struct tile *tiles_of(const struct mm *x, size_t *n) {
 
 /* A short sum has shorter tiles along k; false: too short for any. */
 static bool fit_k(struct mm *x) {
-    int step = x->tf32 ? 8 : x->mma ? 16 : 1;
-    while (x->f.t.k > 2 * step && x->k.size < 2.0 * x->f.t.k && !x->group) x->f.t.k /= 2;
-    if (x->tf32 && x->f.t.k > 32) x->f.t.k = 32;
+    if (x->group) x->f.t.k = x->f.t.k * 2 / x->bytes; /* whole panels: the tables count halves */
+    while (x->f.t.k > 2 * x->k_step && x->k.size < 2.0 * x->f.t.k && !x->group) x->f.t.k /= 2;
+    if (x->tf32 && !x->group && x->f.t.k > 32) x->f.t.k = 32;
     return x->k.size >= 2.0 * x->f.t.k;
 }
 
@@ -299,12 +301,11 @@ static void write_product(struct mm *x) {
     if (x->group) {
         piece(&m, t->wm, "LANE"), piece(&m, t->m / t->wm / 64, "REG"), piece(&m, 64, "TC");
         piece(&n, t->n, "TC");
-        piece(&k, t->k / 16, "UNROLL"), piece(&k, 16, "TC");
+        piece(&k, t->k / x->k_step, "UNROLL"), piece(&k, x->k_step, "TC");
     } else if (x->mma) {
         piece(&m, t->wm, "LANE"), piece(&m, t->m / t->wm / 16, "REG"), piece(&m, 16, "TC");
         piece(&n, t->wn, "LANE"), piece(&n, t->n / t->wn / 16, "REG"), piece(&n, 16, "TC");
-        int step = x->tf32 ? 8 : 16;
-        piece(&k, t->k / step, "UNROLL"), piece(&k, step, "TC");
+        piece(&k, t->k / x->k_step, "UNROLL"), piece(&k, x->k_step, "TC");
     } else {
         piece(&m, t->wm, "LANE"), piece(&m, t->m / t->wm / 16, "REG"), piece(&m, 4, "LANE"),
             piece(&m, 4, "REG");
@@ -321,9 +322,9 @@ static void write_product(struct mm *x) {
     if (x->group) raster(x);
     char which[16] = "";
     if (x->group)
-        snprintf(which, sizeof which, ",W%s_%d", x->c.a.spot->node->dt == DT_F16 ? "F16" : "BF16", t->n);
+        snprintf(which, sizeof which, ",W%s_%d", x->instr, t->n);
     else if (x->tf32)
-        snprintf(which, sizeof which, ",TF32");
+        snprintf(which, sizeof which, ",%s", x->instr);
     if (x->mma)
         str_printf(x->out, " TC(%s,%s,%s%s)", m.name[m.n - 1], n.name[n.n - 1], k.name[k.n - 1], which);
     mark(x, &m), mark(x, &n), mark(x, &k);
@@ -347,8 +348,12 @@ static bool find_product(struct mm *x, int capability) {
     x->mma = halves(&x->c.a, &a) && halves(&x->c.b, &b) && a == b;
     x->tf32 =
         !x->mma && env_int(ENV_TF32) && x->c.a.root == x->c.a.spot->node && x->c.b.root == x->c.b.spot->node;
-    x->group = x->mma && capability / 10 == 9 && x->k.size >= 192 && x->n.size >= 64 && x->m.size >= 64;
+    bool along_k = runs_along(x, x->c.a.spot, &x->k) && runs_along(x, x->c.b.spot, &x->k);
+    x->group = (x->mma || (x->tf32 && along_k)) && capability / 10 == 9 && x->k.size >= 192 &&
+               x->n.size >= 64 && x->m.size >= 64;
     x->mma |= x->tf32;
+    x->instr = x->tf32 ? "TF32" : a == DT_F16 ? "F16" : "BF16";
+    x->k_step = x->group ? 32 / x->bytes : x->tf32 ? 8 : x->mma ? 16 : 1;
     /* finding them costs more than multiply-adds save: threads read what they need */
     return x->mma || (!is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n));
 }
@@ -413,14 +418,14 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
     w->issue = 4 * w->fill / 16 / 32 + 6 * area / 32 / (x->c.store->bytes <= 2 ? 2 : 1);
     if (x->group) {
         w->registers = sums + 24;
-        w->matrix = 2 * area * depth;
+        w->matrix = 2 * area * depth * x->bytes / 2; /* a float takes the time of two halves */
     } else if (x->mma) {
         double wm = (double)t->m / t->wm, wn = (double)t->n / t->wn;
         w->registers = sums + (int)(wm + wn) / 2 + 48;
         w->matrix = 2 * area * depth;
         w->matrix_share = x->tf32 ? 0.33 : 0.666;
         w->shared_bytes += warps * (wm + wn) * depth * x->bytes;
-        w->issue += area * depth / (16 * 8 * (x->tf32 ? 8 : 16)) * 1.3;
+        w->issue += area * depth / (16 * 8 * x->k_step) * 1.3;
     } else {
         double wm = (double)t->m / t->wm, wn = (double)t->n / t->wn;
         w->registers = sums + (int)(wm / 4 + wn / 8) + 40;
@@ -532,7 +537,7 @@ static const struct hspot *turned(const struct view *v, int inner, int *along) {
     for (int i = 0; i < v->nspot; i++) {
         const struct hspot *s = &v->spot[i];
         int64_t d = step_of(v, s, inner);
-        if (s->store || d <= 1 || s->gate || !view_can_name(v, s->buf)) continue;
+        if (s->store || d <= 1 || !view_can_name(v, s->buf)) continue;
         for (int k = 0; k < v->naxis; k++)
             if (v->axis[k].grid && k != inner && step_of(v, s, k) == 1 && v->axis[k].size >= 32)
                 found = s, *along = k;

@@ -191,7 +191,7 @@ static const uop *tile(struct tc *t, const uop *x, int operand, uint16_t *rows) 
         const uop *at = x->src[0]->src[1];
         int64_t w = 128 / dtype_info[x->dt].bytes;
         bool k_rows = along_k(t, at, side, w);
-        *rows = k_rows ? 0 : (uint16_t)across_k(t, at, side, w);
+        *rows = k_rows || w != 64 ? 0 : (uint16_t)across_k(t, at, side, w); /* halves alone may lie across */
         const uop *base = element(t, at, side, number(t, 0), number(t, 0));
         if ((k_rows || *rows) && uop_divides(base, k_rows ? mma_info[t->s->tc.instr].size[MMA_K] : 8 * w))
             return mk_index(t->ir, x->src[0]->src[0], base, 1);

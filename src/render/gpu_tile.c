@@ -57,8 +57,10 @@ static void group_mma(struct gpu *c, const uop *n) {
         str_printf(&op, "%s%%%u", i ? ", " : "", i);
         str_printf(&arg, "%s\"+f\"(%s)", i ? ", " : "", gpu_operand(c, n->src[i / lanes], i % lanes).s);
     }
-    str_printf(&op, "}, %%%u, %%%u, p, 1, 1, %d, %d; }", cells, cells + 1, n->arg.mma.rows[0] != 0,
-               n->arg.mma.rows[1] != 0);
+    str_printf(&op, "}, %%%u, %%%u, p, 1, 1", cells, cells + 1);
+    if (dtype_info[info->in].bytes == 2) /* others have no word for operands that lie across k */
+        str_printf(&op, ", %d, %d", n->arg.mma.rows[0] != 0, n->arg.mma.rows[1] != 0);
+    str_add(&op, "; }");
     line(&c->r, "asm volatile(\"%s\" : %s : \"l\"(%s), \"l\"(%s));", op.p, arg.p,
          tile_of(c, n->src[n->nsrc - 2], n->arg.mma.rows[0]),
          tile_of(c, n->src[n->nsrc - 1], n->arg.mma.rows[1]));

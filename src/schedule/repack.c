@@ -16,15 +16,23 @@
 
 enum {
     PIECE = 16,      /* bytes that are copied at once */
-    K_STEP = 64,     /* halves along k in a tile: zeros up to here */
+    K_BYTES = 128,   /* along k in a tile: zeros up to here */
     ROWS_STEP = 128, /* rows of the largest tiles, if that adds little */
     LEAST_SIDE = 64,
     LEAST_SUM = 192,
     PLANES = 14 /* batch axes at most */
 };
 
-/* The share of a unit's peak that products reach whose tiles are filled by pieces, and element by element (docs/gpu.md). */
-static const double half_fit = 0.55, half_not = 0.16, float_fit = 0.70, float_not = 0.57;
+/* What multiplies these elements, how many times as fast as the model's field says; the share of that which products reach whose
+ * tiles are filled by pieces, and without (docs/gpu.md); only_k: rows must run along the sum. */
+struct kind {
+    enum model_field unit;
+    double times, fit, not ;
+    bool only_k;
+};
+static const struct kind halves = {MODEL_MATRIX_BF16, 1, 0.55, 0.16, false},
+                         floats = {MODEL_FLOPS_F32, 1, 0.70, 0.57, false},
+                         tf32 = {MODEL_MATRIX_BF16, 0.5, 0.50, 0.13, true};
 
 enum side { SIDE_BATCH, SIDE_M, SIDE_N, SIDE_K, SIDE_NONE };
 
@@ -45,6 +53,7 @@ struct repack {
     struct operand op[2];
     int64_t size[SIDE_NONE + 1], k_padded; /* elements of all axes of a side */
     int64_t bytes;                         /* of an element */
+    const struct kind *kind;
 };
 
 /* ---- views ------------------------------------------------------------------------------------------------ */
@@ -184,8 +193,8 @@ static void judge(struct repack *r, int which) {
     int64_t piece = PIECE / r->bytes, k, own;
     enum side side = which ? SIDE_N : SIDE_M;
     bool walks = is_one_walk(r, o, SIDE_K, &k) & is_one_walk(r, o, side, &own);
-    o->along_k = k == 1;
-    o->fits = walks && (k == 1 || own == 1) && o->offset % piece == 0 &&
+    o->along_k = k == 1 || r->kind->only_k;
+    o->fits = walks && (k == 1 || (own == 1 && !r->kind->only_k)) && o->offset % piece == 0 &&
               r->size[o->along_k ? SIDE_K : side] % piece == 0;
     for (uint32_t i = 0; i < r->shape->n; i++)
         if (r->side[i] == SIDE_BATCH) o->fits &= o->step[i] % piece == 0;
@@ -201,12 +210,11 @@ static int64_t padded(const struct repack *r, int64_t n) {
 
 /* Seconds that copies cost, against seconds that a product loses without them. */
 static bool pays(struct repack *r) {
-    bool half = r->bytes == 2;
-    double peak = model_value(r->model, half ? MODEL_MATRIX_BF16 : MODEL_FLOPS_F32) *
-                  model_value(r->model, MODEL_CLOCK) * 1e9 * model_value(r->model, MODEL_CORES);
+    double peak = model_value(r->model, r->kind->unit) * r->kind->times * model_value(r->model, MODEL_CLOCK) *
+                  1e9 * model_value(r->model, MODEL_CORES);
     double work = 2.0 * (double)r->size[SIDE_BATCH] * (double)r->size[SIDE_M] * (double)r->size[SIDE_N] *
                   (double)r->size[SIDE_K];
-    double lost = half ? 1 / half_not - 1 / half_fit : 1 / float_not - 1 / float_fit, copies = 0;
+    double lost = 1 / r->kind->not -1 / r->kind->fit, copies = 0;
     for (int i = 0; i < 2; i++) {
         if (r->op[i].fits) continue;
         double elements =
@@ -222,7 +230,7 @@ static bool is_worth_it(struct repack *r) {
     if (r->op[0].fits && r->op[1].fits) return false;
     if (r->size[SIDE_M] < LEAST_SIDE || r->size[SIDE_N] < LEAST_SIDE || r->size[SIDE_K] < LEAST_SUM)
         return false;
-    r->k_padded = up(r->size[SIDE_K], K_STEP);
+    r->k_padded = up(r->size[SIDE_K], K_BYTES / r->bytes);
     if (r->k_padded != r->size[SIDE_K]) r->op[0].fits = r->op[1].fits = false; /* both have the zeros */
     return pays(r);
 }
@@ -336,6 +344,7 @@ const uop *repack_product(struct ir *ir, struct shapes *sh, const uop *n, const 
         if (!read_operand(&r, mul->src[i], &r.op[i])) return NULL;
     if (r.op[0].x->dt != r.op[1].x->dt) return NULL;
     r.bytes = dtype_info[r.op[0].x->dt].bytes;
+    r.kind = r.bytes == 2 ? &halves : env_int(ENV_TF32) && o->capability / 10 == 9 ? &tf32 : &floats;
     if (!find_sides(&r, n) || !is_worth_it(&r)) return NULL;
     const uop *a = operand(&r, 0, &stored[0]), *b = operand(&r, 1, &stored[1]);
     int64_t last = shape_of(sh, a)->n - 1;

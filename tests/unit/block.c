@@ -260,6 +260,43 @@ TEST(block_group_products) {
     }
 }
 
+/* Every row of the table that reads tiles, rows along k: the digits of each element are right, of any type and width. */
+TEST_SLOW(block_group_rows, 300) {
+    uint32_t done = 0;
+    for (int i = 0; i < MMA_COUNT; i++) {
+        const struct mma_info *info = &mma_info[i];
+        if (!mma_from_shared((enum mma)i)) continue;
+        int k = info->size[MMA_K], n = info->size[MMA_N], v = 16 / dtype_info[info->in].bytes;
+        char opts[800];
+        snprintf(
+            opts, sizeof opts,
+            "PADTO(m,64) TILE(m,64,m3) TILE(n,%d,n3) TILE(k,%d,k1) TILE(k1,%d,k2) TC(m3,n3,k2,%s) UNROLL(k1) "
+            "STAGE(a,k,m3,k1+k2) STAGE(b,k,n3,k1+k2) TILE(a.k1,%d,a.v) VEC(a.v) TILE(b.k1,%d,b.v) VEC(b.v) "
+            "PIPE(a,k,3) PIPE(b,k,3)",
+            n, 4 * k, k, info->name, v, v);
+        check_product(&(struct product){
+            .m = 65, .n = n + 3, .k = 10 * k + 5, .tb = true, .dt = dtype_info[info->in].name, .opts = opts});
+        done++;
+    }
+    TEST_COUNT(done, "rows of matrix instructions that read tiles");
+}
+
+/* Only halves may lie across k. */
+TEST(block_group_floats_along_k) {
+    struct product x = {
+        .m = 64,
+        .n = 64,
+        .k = 128,
+        .dt = "f32",
+        .opts = "TILE(m,64,m3) TILE(n,64,n3) TILE(k,32,k1) TILE(k1,8,k2) TC(m3,n3,k2,WTF32_64) UNROLL(k1) "
+                "STAGE(a,k,m3,k1+k2) STAGE(b,k,k1+k2,n3) TILE(a.k1,4,a.v) VEC(a.v) TILE(b.n3,4,b.v) VEC(b.v) "
+                "PIPE(a,k,3) PIPE(b,k,3)"};
+    arena_init(&x.arena, &x.err);
+    CHECK_EQ(err_guard(&x.err, compile, &x), RG_EOPT);
+    CHECK(strstr(x.err.msg, "lies in another order"));
+    arena_free(&x.arena);
+}
+
 /* ---- what the heuristic writes, and a GPU ------------------------------------------------------------------------- */
 
 static const struct product chosen[] = {

@@ -5,6 +5,7 @@
 
 #include <ridge.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A GPU whose memory costs nothing: small products are repacked too. */
@@ -130,6 +131,26 @@ TEST_SLOW(repack_products, 300) {
         product_text(text, sizeof text, dt[i / 2 % 3], s[0], s[1], s[2], i % 2);
         struct job j = {.text = text, .opts = {.model = eager_model()}, .run = true, .pieces = i / 2 % 3 < 2};
         CHECK_EQ(copies_of(&j), 2);
+    }
+}
+
+/* Floats by TF32 instructions: rows along the sum alone, so that an operand that lies across is turned on the way. */
+TEST_SLOW(repack_tf32, 300) {
+    static const struct {
+        int m, n, k;
+        bool nt;
+        uint32_t copies;
+    } row[] = {{385, 391, 195, false, 2},
+               {385, 391, 195, true, 2},
+               {384, 392, 192, false, 1},
+               {384, 392, 192, true, 0}};
+    char text[1024];
+    setenv("RIDGE_TF32", "1", 1);
+    env_reload();
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        product_text(text, sizeof text, "f32", row[i].m, row[i].n, row[i].k, row[i].nt);
+        struct job j = {.text = text, .opts = {.model = eager_model()}, .run = true, .pieces = true};
+        CHECK_EQ(copies_of(&j), row[i].copies);
     }
 }
 
