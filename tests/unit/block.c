@@ -292,7 +292,7 @@ TEST(block_group_floats_along_k) {
                 "STAGE(a,k,m3,k1+k2) STAGE(b,k,k1+k2,n3) TILE(a.k1,4,a.v) VEC(a.v) TILE(b.n3,4,b.v) VEC(b.v) "
                 "PIPE(a,k,3) PIPE(b,k,3)"};
     arena_init(&x.arena, &x.err);
-    CHECK_EQ(err_guard(&x.err, compile, &x), RG_EOPT);
+    CHECK_EQ(err_guard(&x.err, product_compile, &x), RG_EOPT);
     CHECK(strstr(x.err.msg, "lies in another order"));
     arena_free(&x.arena);
 }
