@@ -83,6 +83,8 @@ const char *gpu_product(struct view *, int capability);
 /* All forms of a product that the tables have, priced, the best first; texts of the `most` best that are legal. */
 void gpu_product_forms(struct view *, int capability, const struct model *, uint32_t most, gpu_lists *out);
 const char *gpu_turn(struct view *);
+/* heur_gpu_skinny.c: few rows by a wide matrix. */
+const char *gpu_few_rows(struct view *, int capability);
 
 /* heur_flat.c: moves work from the grid into loops, until a grid iteration is worth its overhead. left[i]: values of
  * axis i that are still in the grid (1: none); name[i]: its innermost loop, changed where the axis is cut. */

@@ -412,7 +412,8 @@ static void write_list(struct ir *ir, const struct kernel *k, int capability, ch
     int lanes;
     str_init(&joins, ir->arena);
     if (!view_init(v, ir, &now, 16, 1)) return;
-    const char *block = capability ? gpu_product(v, capability) : "";
+    const char *block = capability ? gpu_few_rows(v, capability) : "";
+    if (capability && !*block) block = gpu_product(v, capability);
     if (capability && !*block) block = gpu_turn(v);
     if (!*block) block = long_dots(v);
     if (*block) {

@@ -693,15 +693,24 @@ static void check_limits(struct gpu *c, const struct render_limits *limits) {
     }
 }
 
+/* Do the threads of a block program load from memory what they use, and not by copies to shared memory? */
+static bool loads_ahead(const struct linear *lin) {
+    for (uint32_t i = 0; i < lin->n; i++)
+        if (lin->u[i]->op == OP_COPY) return false;
+    return lin->threads > 0;
+}
+
 /* How many threads it is started with. CUDA is not told how many blocks should be on a multiprocessor: it then takes all the
- * registers that this leaves, which are more than it needs. */
+ * registers that this leaves, which are more than it needs. Unless what an iteration loads is needed at once: told that one block
+ * will do, it begins all loads before it waits for the first. */
 static void kernel_words(struct gpu *c) {
     if (c->d->cl && c->block)
         str_printf(c->r.o, "__kernel __attribute__((reqd_work_group_size(%u, 1, 1))) ", c->block);
     else if (c->d->cl)
         str_add(c->r.o, "__kernel ");
     else
-        str_printf(c->r.o, "extern \"C\" __global__ __launch_bounds__(%u) ", c->block ? c->block : THREADS);
+        str_printf(c->r.o, "extern \"C\" __global__ __launch_bounds__(%u%s) ", c->block ? c->block : THREADS,
+                   loads_ahead(c->r.lin) ? ", 1" : "");
 }
 
 static void render_gpu(struct gpu *c, struct str *o, const struct render_limits *limits,

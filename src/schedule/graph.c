@@ -20,7 +20,11 @@ struct copy {
     uint32_t copies;
 };
 
-enum { MARK_FORCED = 1, MARK_INLINE = 2 }; /* must be stored; INLINE */
+enum {
+    MARK_FORCED = 1,
+    MARK_INLINE = 2,
+    MARK_CUT = 4
+}; /* must be stored; INLINE; in memory between two kernels */
 
 static void mark(struct copy *c, const uop *n, uint8_t how) {
     uint32_t need = n->id + 1;
@@ -145,7 +149,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     }
     if (n->op == OP_REDUCE_AXES && !c->g->opts->no_split && !from_inline(c, x->src[0])) {
         const uop *part = NULL, *split = split_reduction(ir, &c->g->shapes, x, c->g->opts->gpu, &part);
-        if (split && part) force(c, stored_for(part));
+        if (split && part) mark(c, stored_for(part), MARK_FORCED | (c->g->opts->gpu ? MARK_CUT : 0));
         if (split) return split;
     }
     return x;
@@ -436,6 +440,7 @@ static void find_units(struct sgraph *g, struct copy *c) {
         if (u->forced == UNIT_NEVER) u->hint = HINT_NUMBER;
         if (u->forced == UNIT_FREE && is_marked(c, n, MARK_INLINE)) u->forced = UNIT_NEVER, u->kept = 1;
         any_kept |= u->kept;
+        u->cut = is_marked(c, n, MARK_CUT);
     }
     for (uint32_t u = 0; u < g->units; u++)
         if (is_contraction(g, g->unit[u].n)) g->unit[u].hint = HINT_CONTRACTION;

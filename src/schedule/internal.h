@@ -15,7 +15,7 @@ struct unit {
     uint8_t forced, hint;
     uint8_t kept;  /* INLINE: never stored, but a kernel keeps a row of it; see value_kept() in rangeify.c */
     uint8_t row;   /* never stored because of INLINE: see never_store_rows() in graph.c */
-    uint8_t cut;   /* made by a contraction and reduced later: in memory between two kernels */
+    uint8_t cut;   /* made by a contraction and reduced later, or a part of a sum: in memory between two kernels */
     uint32_t *use; /* units that read it, ending in UINT32_MAX */
     uint32_t *src; /* units that it reads, the same */
 };

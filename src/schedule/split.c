@@ -10,6 +10,8 @@
  * stand in docs/performance.md, Reading memory).
  * On a GPU a hundred thousand threads are needed. A thread runs down a column: sums along columns, which leave the last axis as
  * it is, are cut until there are as many results. A block of threads runs along a row: short rows need more blocks.
+ * A product with few tiles of results and a long sum is cut too: blocks of threads have tiles, and there are more multiprocessors
+ * than tiles. Its partial results are as many products side by side, added by a second, small kernel.
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
 
@@ -21,7 +23,16 @@ enum {
     BLOCK_MAX = 262144,
     WORTH_IT = 1 << 17,
     LONG_COLUMNS = 1 << 23, /* elements: no cache holds them */
-    COLUMN_BLOCKS = 16
+    COLUMN_BLOCKS = 16,
+    FEW_ROWS = 64,     /* a product of so few rows is read from memory once: heur_gpu_skinny.c */
+    FEW_BLOCKS = 256,  /* blocks of those that keep a large GPU busy */
+    STRIP_BYTES = 128, /* columns of the matrix that a block of those has */
+    STRIP_ROWS = 32,   /* .. or rows, where they lie along the sum */
+    CHUNK = 256,       /* terms that the warps of a block take at once */
+    TILE_M = 64,       /* of other products */
+    TILE_N = 128,
+    TILE_BLOCKS = 128, /* one for each multiprocessor of a large GPU */
+    PART_LEAST = 1024  /* terms of a sum that are worth a block */
 };
 
 struct split {
@@ -135,16 +146,6 @@ static const uop *split_axis(struct split *s, const uop *n, const uop *x, const 
     return reduce(s, (enum op)n->arg.i, part, &(int64_t){front ? 0 : best}, 1);
 }
 
-/* How many results keep a GPU busy. */
-static int64_t many_on_gpu(const uop *n, const struct shape *in) {
-    int64_t last = -1, row = 0;
-    for (uint32_t i = 0; i < in->n; i++)
-        if (in->d[i] > 1) last = i;
-    for (uint32_t i = 1; i < n->nsrc; i++)
-        if (n->src[i]->arg.i == last) row = in->d[last];
-    return RG_MAX(MANY_COLUMNS / RG_MAX(RG_MIN(row / 4, 512), 1), MANY_RESULTS);
-}
-
 /* Which axis of n is the one along memory, if all of n is read: of a step of arithmetic that of an operand as large as it.
  * -1: n is smaller in memory than it looks, or that is not known. */
 static int64_t memory_axis(struct split *s, const uop *n, int depth) {
@@ -173,6 +174,65 @@ static int64_t memory_axis(struct split *s, const uop *n, int depth) {
     return -1;
 }
 
+/* ---- products on a GPU -------------------------------------------------------------------------------------------- */
+
+/* Does n move along the axis, or is it the same value repeated? */
+static bool moves_along(struct split *s, const uop *n, uint32_t axis) {
+    if (n->op == OP_PERMUTE) return moves_along(s, n->src[0], (uint32_t)n->src[1 + axis]->arg.i);
+    if (n->op == OP_EXPAND) return shape_of(s->sh, n->src[0])->d[axis] > 1;
+    if (n->op == OP_CAST) return moves_along(s, n->src[0], axis);
+    return shape_of(s->sh, n)->d[axis] > 1;
+}
+
+static int64_t element_bytes(const uop *n) {
+    while (n->op == OP_CAST || op_is_movement((enum op)n->op)) n = n->src[0];
+    return dtype_info[n->dt].bytes;
+}
+
+/* Into how many parts the sum of a product is to be cut; 1: it is none, or has blocks enough. */
+static int64_t product_parts(struct split *s, const uop *n, const struct shape *in) {
+    const uop *m = n->src[0]->op == OP_CAST ? n->src[0]->src[0] : n->src[0];
+    int64_t size[2] = {1, 1}, batch = 1, depth = 0;
+    if (n->arg.i != OP_ADD || m->op != OP_MUL || n->nsrc != 2 || !dt_is_float((enum dtype)n->dt)) return 1;
+    for (uint32_t i = 0; i < in->n; i++) {
+        bool a = moves_along(s, m->src[0], i), b = moves_along(s, m->src[1], i);
+        if (i == (uint32_t)n->src[1]->arg.i)
+            depth = a && b ? in->d[i] : 0;
+        else if (a != b)
+            size[b] *= in->d[i];
+        else
+            batch *= in->d[i];
+    }
+    int wide = size[1] >= size[0];
+    int64_t few = size[!wide], many = size[wide], blocks, want;
+    if (!depth || many < TILE_N) return 1;
+    const uop *matrix = m->src[wide];
+    while (matrix->op == OP_EXPAND || matrix->op == OP_CAST) matrix = matrix->src[0];
+    if (few > FEW_ROWS) {
+        blocks = (few + TILE_M - 1) / TILE_M * ((many + TILE_N - 1) / TILE_N) * batch, want = TILE_BLOCKS;
+    } else {
+        int64_t strip = memory_axis(s, matrix, 12) == n->src[1]->arg.i
+                            ? STRIP_ROWS
+                            : STRIP_BYTES / element_bytes(m->src[wide]);
+        blocks = (many + strip - 1) / strip * batch, want = FEW_BLOCKS;
+    }
+    int64_t parts = 1;
+    while (parts * blocks * 2 <= want + want / 2 && depth % (2 * parts * CHUNK) == 0 &&
+           depth / (2 * parts) >= PART_LEAST)
+        parts *= 2;
+    return parts;
+}
+
+/* How many results keep a GPU busy. */
+static int64_t many_on_gpu(const uop *n, const struct shape *in) {
+    int64_t last = -1, row = 0;
+    for (uint32_t i = 0; i < in->n; i++)
+        if (in->d[i] > 1) last = i;
+    for (uint32_t i = 1; i < n->nsrc; i++)
+        if (n->src[i]->arg.i == last) row = in->d[last];
+    return RG_MAX(MANY_COLUMNS / RG_MAX(RG_MIN(row / 4, 512), 1), MANY_RESULTS);
+}
+
 /* Sums down the columns of a matrix that no cache holds: memory is fast where whole rows are read, and if each core is to have
  * rows of its own there must be blocks of them. */
 static bool has_long_columns(struct split *s, const uop *n, int64_t total, int64_t results) {
@@ -189,12 +249,15 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, bool 
     int64_t total = shape_size(in), results = shape_size(out);
     int64_t many = gpu ? many_on_gpu(n, in) : MANY_RESULTS;
     bool columns = !gpu && results >= many && has_long_columns(&s, n, total, results);
-    if (total < WORTH_IT || (results >= many && !columns)) return NULL;
+    int64_t parts = gpu ? product_parts(&s, n, in) : 1;
+    if (total < WORTH_IT || (results >= many && !columns && parts < 2)) return NULL;
     enum op op = (enum op)n->arg.i;
     bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
     const uop *x = half ? uop_cast(ir, n->src[0], DT_F32) : n->src[0], *r;
     int64_t axis1 = 1, axis0 = 0;
-    if (results > 1)
+    if (parts > 1)
+        r = split_axis(&s, n, x, in, parts, true, true);
+    else if (results > 1)
         r = split_axis(&s, n, x, in, columns ? COLUMN_BLOCKS : RG_MAX(2 * many / results, 2), columns,
                        columns || many == MANY_COLUMNS);
     else if (!(r = split_variance(&s, n)))

@@ -349,8 +349,11 @@ TEST(cuda_few_results) {
     CHECK(l->shape.block > 0 && count_of(l->cuda.p, "*(const piece<bf16, 8> *)(b1") == 2 &&
           count_of(l->cuda.p, "*(const piece<bf16, 8> *)(b0") == 1); /* what is loaded of x serves two rows */
     l = lowered(by_columns, NULL);
-    CHECK_STR(l->opts, "TILE(n,16,n_v) VEC(n_v) BLOCK(k)"); /* a sector of 32 bytes for each thread */
-    CHECK(l->shape.block > 0);
+    CHECK_STR(
+        l->opts,
+        "TILE(n,64,n_c) TILE(n_c,8,n_d) TILE(k,256,k_w) TILE(k_w,8,k_u) UNROLL(k_u) LANE(k_w) LANE(n_c) "
+        "ORDER(k_w,n_c) VEC(n_d)"); /* lines of 128 bytes, 32 rows at a time */
+    CHECK(l->lin.threads == 256 && count_of(l->cuda.p, "*(const piece<bf16, 8> *)(b1") == 8);
     l = lowered(of_weights, NULL);
     CHECK_STR(l->opts,
               "JOIN(y,z,y_j) JOIN(b,y_j,b_j) TILE(o,4,o_r) REG(o_r) REG(q) TILE(b_j,4,b_j_v) UNROLL(b_j_v) "

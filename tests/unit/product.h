@@ -13,6 +13,7 @@ struct product {
     int64_t m, n, k;
     bool ta, tb; /* a is [k][m], b is [n][k] */
     const char *dt;
+    const char *of; /* of b; NULL: as of a */
     const char *opts;
     /* result */
     struct err err;
@@ -27,17 +28,15 @@ static inline void product_compile(void *p) {
     struct str s;
     ir_init(&x->ir, &x->arena);
     str_init(&s, &x->arena);
-    bool half = strcmp(x->dt, "f32") != 0;
-    const char *up = half ? "(CAST<f32> " : "", *end = half ? ")" : "";
     str_printf(&s, "kernel product\na = (PARAM<%s>[0 a] %lld)\nb = (PARAM<%s>[1 b] %lld)\n", x->dt,
-               (long long)(x->m * x->k), x->dt, (long long)(x->n * x->k));
+               (long long)(x->m * x->k), x->of ? x->of : x->dt, (long long)(x->n * x->k));
     str_printf(&s, "out = (PARAM<f32>[2 out] %lld)\nm = (RANGE[m GRID 0] %lld)\nn = (RANGE[n GRID 1] %lld)\n",
                (long long)(x->m * x->n), (long long)x->m, (long long)x->n);
     str_printf(&s, "k = (RANGE[k REDUCE 2] %lld)\n", (long long)x->k);
-    str_printf(&s, "x = %s(LOAD (INDEX a (ADD (MUL %s %lld) %s)))%s\n", up, x->ta ? "k" : "m",
-               (long long)(x->ta ? x->m : x->k), x->ta ? "m" : "k", end);
-    str_printf(&s, "y = %s(LOAD (INDEX b (ADD (MUL %s %lld) %s)))%s\n", up, x->tb ? "n" : "k",
-               (long long)(x->tb ? x->k : x->n), x->tb ? "k" : "n", end);
+    str_printf(&s, "x = (CAST<f32> (LOAD (INDEX a (ADD (MUL %s %lld) %s))))\n", x->ta ? "k" : "m",
+               (long long)(x->ta ? x->m : x->k), x->ta ? "m" : "k");
+    str_printf(&s, "y = (CAST<f32> (LOAD (INDEX b (ADD (MUL %s %lld) %s))))\n", x->tb ? "n" : "k",
+               (long long)(x->tb ? x->k : x->n), x->tb ? "k" : "n");
     str_printf(&s, "(SINK (STORE (INDEX out (ADD (MUL m %lld) n)) (REDUCE[ADD] (MUL x y) k)))\n",
                (long long)x->n);
     ir_parse(&x->ir, s.p, s.n, "product.uop", &x->prog);
@@ -47,26 +46,34 @@ static inline void product_compile(void *p) {
 
 static inline int product_small(uint64_t i) { return (int)(i * 2654435761u >> 13 & 7) - 3; }
 
+static inline char *product_numbers(struct arena *a, enum dtype dt, size_t n, uint64_t first) {
+    size_t bytes = dtype_info[dt].bytes;
+    char *p = arena_alloc(a, n * bytes);
+    for (size_t i = 0; i < n; i++) {
+        int v = product_small(i + first);
+        ref_write(dt, p + i * bytes, dt_is_float(dt) ? (union ref_val){.f = v} : (union ref_val){.i = v});
+    }
+    return p;
+}
+
 /* Runs it whole, in the interpreter or on a GPU, and compares every element. */
 static inline void product_check(struct product *x, struct engine *en) {
     arena_init(&x->arena, &x->err);
     if (err_guard(&x->err, product_compile, x)) FAIL("%s", x->err.msg);
-    enum dtype dt = dt_parse(x->dt, strlen(x->dt));
-    size_t na = (size_t)(x->m * x->k), nb = (size_t)(x->n * x->k), no = (size_t)(x->m * x->n),
-           bytes = dtype_info[dt].bytes;
-    char *a = arena_alloc(&x->arena, na * bytes), *b = arena_alloc(&x->arena, nb * bytes);
+    const char *of = x->of ? x->of : x->dt;
+    enum dtype da = dt_parse(x->dt, strlen(x->dt)), db = dt_parse(of, strlen(of));
+    size_t na = (size_t)(x->m * x->k), nb = (size_t)(x->n * x->k), no = (size_t)(x->m * x->n);
     float *out = arena_array(&x->arena, float, no);
-    for (size_t i = 0; i < na; i++) ref_write(dt, a + i * bytes, (union ref_val){.f = product_small(i)});
-    for (size_t i = 0; i < nb; i++)
-        ref_write(dt, b + i * bytes, (union ref_val){.f = product_small(i + 12345)});
-    struct ref_buf bufs[3] = {{.p = a, .bytes = na * bytes, .name = "a"},
-                              {.p = b, .bytes = nb * bytes, .name = "b"},
+    char *a = product_numbers(&x->arena, da, na, 0), *b = product_numbers(&x->arena, db, nb, 12345);
+    na *= dtype_info[da].bytes, nb *= dtype_info[db].bytes;
+    struct ref_buf bufs[3] = {{.p = a, .bytes = na, .name = "a"},
+                              {.p = b, .bytes = nb, .name = "b"},
                               {.p = out, .bytes = no * 4, .name = "out"}};
     if (en) {
         const struct linear *lin = &x->lin;
         const struct ekernel *k;
         if (engine_compile(en, &x->err, &lin, 1, &k)) FAIL("%s\n%s", x->opts, x->err.msg);
-        cuda_run(en, k, (void *[]){a, b, out}, (size_t[]){na * bytes, nb * bytes, no * 4}, NULL);
+        cuda_run(en, k, (void *[]){a, b, out}, (size_t[]){na, nb, no * 4}, NULL);
     } else if (ref_linear(&x->err, &x->lin, bufs, 3, NULL, 0, x->lin.grid)) {
         FAIL("%s\n%s", x->opts, x->err.msg);
     }

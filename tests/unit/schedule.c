@@ -136,6 +136,42 @@ TEST(schedule_gpu_splits_columns) {
     }
 }
 
+/* Products with fewer blocks than a GPU has room for and long sums are cut into parts, which a second kernel adds up; not those
+ * of many rows or columns or of short sums. M x N x K, the second factor [N][K] or [K][N]. */
+TEST(schedule_gpu_splits_products) {
+    static const struct {
+        int64_t m, n, k;
+        bool turned;
+        int64_t parts; /* 1: one kernel */
+    } job[] = {
+        {16, 4096, 14336, true, 4},                               /* 64 strips of 64 columns */
+        {1, 4096, 14336, true, 4},   {16, 14336, 4096, false, 1}, /* 448 of 32 rows */
+        {16, 4096, 4096, false, 2},  {16, 512, 1024, false, 1},   /* parts of 512 are not worth it */
+        {512, 512, 65536, false, 4}, {1024, 1024, 8192, false, 1}, {4096, 4096, 4096, true, 1},
+    };
+    for (size_t i = 0; i < RG_COUNT(job); i++) {
+        long long m = job[i].m, n = job[i].n, k = job[i].k;
+        struct one o = {.opts = {.model = gpu_model(), .gpu = true}};
+        char w[128], text[512], first[64];
+        snprintf(w, sizeof w,
+                 job[i].turned ? "(PERMUTE (BUFFER<bf16>[1] 1 %lld %lld) 0 2 1)"
+                               : "(BUFFER<bf16>[1] 1 %lld %lld)",
+                 job[i].turned ? k : n, job[i].turned ? n : k);
+        snprintf(text, sizeof text,
+                 "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (CAST<f32> (BUFFER<bf16>[0] %lld 1 %lld)) "
+                 "%lld %lld %lld) "
+                 "(EXPAND (CAST<f32> %s) %lld %lld %lld)) 2))\n",
+                 m, k, m, n, k, w, m, n, k);
+        arena_init(&o.arena, &o.err);
+        if (err_guard(&o.err, plan_text, &(struct split_case){&o, text})) FAIL("%s", o.err.msg);
+        CHECK_EQ(o.run.sched.call.n, job[i].parts > 1 ? 2u : 1u);
+        snprintf(first, sizeof first, "r_%lld_", (long long)job[i].parts); /* grid of the first kernel */
+        if (job[i].parts > 1)
+            CHECK(!strncmp(o.run.sched.prog.p[o.run.sched.call.p[0].prog].kernel.name, first, strlen(first)));
+        arena_free(&o.arena);
+    }
+}
+
 /* On a CPU sums down the columns of more than a cache holds are cut into blocks of whole rows, however the matrix is named; what
  * is only large because it was expanded is not. */
 TEST(schedule_cpu_splits_long_columns) {
@@ -246,11 +282,8 @@ static void cc_batch(struct engine *en, bool far, uint64_t first, uint64_t *excl
                             .from = far          ? OPTS_GPU
                                     : i % 4 == 0 ? OPTS_RANDOM
                                                  : OPTS_HEURISTIC};
-        o[i].gen = (struct graph_gen){.exact = i % 3,
-                                      .all_dtypes = i % 3,
-                                      .assigns = i % 2,
-                                      .vars = i % 2,
-                                      .max_ops = far ? 5 : 12};
+        o[i].gen = (struct graph_gen){
+            .exact = i % 3, .all_dtypes = i % 3, .assigns = i % 2, .vars = i % 2, .max_ops = far ? 5 : 12};
         arena_init(&o[i].arena, &o[i].err);
         if (err_guard(&o[i].err, plan_run, &o[i]))
             FAIL("seed %llu: %s", (unsigned long long)o[i].seed, o[i].err.msg);
@@ -275,8 +308,7 @@ static void cc_batch(struct engine *en, bool far, uint64_t first, uint64_t *excl
 
 static void through_compiler(struct engine *en, bool far, uint64_t first, uint32_t n) {
     uint64_t excluded = 0, compared = 0, kernels = 0;
-    for (uint32_t i = 0; i < n; i += BATCH_OF)
-        cc_batch(en, far, first + i, &excluded, &compared, &kernels);
+    for (uint32_t i = 0; i < n; i += BATCH_OF) cc_batch(en, far, first + i, &excluded, &compared, &kernels);
     engine_close(en);
     TEST_INFO("%u programs through the compiler: %llu kernels, %llu elements compared, %llu left out", n,
               (unsigned long long)kernels, (unsigned long long)compared, (unsigned long long)excluded);
@@ -381,8 +413,11 @@ static void cuda_part(uint32_t part) {
 #define X(k) \
     TEST_MANUAL(cuda_gpu_random_##k, 140) { cuda_part(k); }
 X(0)
-X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+X(1)
+X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 #undef X
 
-/* The whole way, by the engine; SEEDS=500 takes minutes on PoCL. */
-TEST_MANUAL(opencl_random_realized, 1800) { gpu_part(opencl_engine(), 200, 0, 1); }
+    /* The whole way, by the engine; SEEDS=500 takes minutes on PoCL. */
+    TEST_MANUAL(opencl_random_realized, 1800) {
+    gpu_part(opencl_engine(), 200, 0, 1);
+}
