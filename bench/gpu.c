@@ -32,15 +32,15 @@ static double now(void) {
 struct data {
     rg_ctx *c;
     rg_tensor x, y, z, m, n, w, b, h, g, one; /* 64 M; 8192 x 8192; 8192; 2048 x 2048 in f32 and bf16; 1 */
-    rg_tensor k, v1, v16, u1, u16;            /* 14336 x 4096, rows of 4096 and of 14336, all bf16 */
-    rg_tensor p;                              /* 4096 x 4096 */
-    rg_tensor p16, pb;                        /* the same in float16 and bfloat16 */
+    rg_tensor k, q, v[7], u[7]; /* 14336 x 4096 bf16 and i8; 2^i rows of 4096 and of 14336, bf16 */
+    rg_tensor p;                /* 4096 x 4096 */
+    rg_tensor p16, pb;          /* the same in float16 and bfloat16 */
     rg_tensor o, ob, bias, cx,
         cw; /* 4095 x 4095, bf16, 4096; images 64 x 64 x 56 x 56, weights 64 x 64 x 3 x 3 */
     rg_tensor o7, o1, many, w8,
         scale; /* 4097 and 1793 squared, 32 x 1024 x 1024, all bf16; 4096 x 4096 i8, 4096 x 1 */
 };
-enum { INPUTS = 11 };
+enum { INPUTS = 12 };
 typedef void row_fn(struct data *, rg_tensor *out);
 
 static void twice(struct data *d, rg_tensor *out) { out[0] = rg_mul(d->x, 2); }
@@ -95,13 +95,24 @@ static void log_softmax(struct data *d, rg_tensor *out) { out[0] = rg_log_softma
 static void softmax_768(struct data *d, rg_tensor *out) {
     out[0] = rg_softmax(rg_reshape(rg_slice(d->x, RG_SLICES(RG_TO(87040 * 768))), RG_SHAPE(87040, 768)), -1);
 }
-/* One row and sixteen by a matrix of 117 MB, as it is and transposed. */
-static void vector_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->v1, rg_transpose(d->k, 0, 1)); }
-static void rows16_nt(struct data *d, rg_tensor *out) {
-    out[0] = rg_matmul(d->v16, rg_transpose(d->k, 0, 1));
+/* Few rows by a matrix of 117 MB, as it is and transposed; of bytes, with a scale for each result. */
+#define FEW_ROWS(m, i)                                         \
+    static void rows##m##_nt(struct data *d, rg_tensor *out) { \
+        out[0] = rg_matmul(d->v[i], rg_transpose(d->k, 0, 1)); \
+    }                                                          \
+    static void rows##m##_nn(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->u[i], d->k); }
+FEW_ROWS(1, 0)
+FEW_ROWS(4, 2)
+FEW_ROWS(8, 3)
+FEW_ROWS(16, 4)
+FEW_ROWS(32, 5)
+FEW_ROWS(64, 6)
+static void bytes16_nt(struct data *d, rg_tensor *out) {
+    out[0] = rg_mul(rg_matmul(d->v[4], rg_transpose(rg_cast(d->q, RG_BF16), 0, 1)), 0.5);
 }
-static void vector_nn(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->u1, d->k); }
-static void rows16_nn(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->u16, d->k); }
+static void bytes16_nn(struct data *d, rg_tensor *out) {
+    out[0] = rg_mul(rg_matmul(d->u[4], rg_cast(d->q, RG_BF16)), d->bias);
+}
 
 /* A product for the peer: C (m, n) = A (m, k) B; nt: B is given transposed. */
 struct gemm {
@@ -127,10 +138,20 @@ static const struct row {
     {"softmax 7168 x 8192 bf16", softmax_bf16, 234.9, 0, {0}},
     {"log_softmax 8192 x 8192", log_softmax, 536.9, 0, {0}},
     {"softmax 87040 x 768", softmax_768, 534.8, 0, {0}},
-    {"1 x 4096 by (14336 x 4096)^T bf16", vector_nt, 117.5, 0.117, {CUBLAS_BF16, 1, 14336, 4096, 1, 0}},
+    {"1 x 4096 by (14336 x 4096)^T bf16", rows1_nt, 117.5, 0.117, {CUBLAS_BF16, 1, 14336, 4096, 1, 0}},
+    {"1 x 14336 by 14336 x 4096 bf16", rows1_nn, 117.5, 0.117, {CUBLAS_BF16, 1, 4096, 14336, 0, 0}},
+    {"4 x 4096 by (14336 x 4096)^T bf16", rows4_nt, 117.6, 0.47, {CUBLAS_BF16, 4, 14336, 4096, 1, 0}},
+    {"4 x 14336 by 14336 x 4096 bf16", rows4_nn, 117.6, 0.47, {CUBLAS_BF16, 4, 4096, 14336, 0, 0}},
+    {"8 x 4096 by (14336 x 4096)^T bf16", rows8_nt, 117.7, 0.94, {CUBLAS_BF16, 8, 14336, 4096, 1, 0}},
+    {"8 x 14336 by 14336 x 4096 bf16", rows8_nn, 117.7, 0.94, {CUBLAS_BF16, 8, 4096, 14336, 0, 0}},
     {"16 x 4096 by (14336 x 4096)^T bf16", rows16_nt, 118.0, 1.88, {CUBLAS_BF16, 16, 14336, 4096, 1, 0}},
-    {"1 x 14336 by 14336 x 4096 bf16", vector_nn, 117.5, 0.117, {CUBLAS_BF16, 1, 4096, 14336, 0, 0}},
     {"16 x 14336 by 14336 x 4096 bf16", rows16_nn, 118.0, 1.88, {CUBLAS_BF16, 16, 4096, 14336, 0, 0}},
+    {"32 x 4096 by (14336 x 4096)^T bf16", rows32_nt, 118.6, 3.76, {CUBLAS_BF16, 32, 14336, 4096, 1, 0}},
+    {"32 x 14336 by 14336 x 4096 bf16", rows32_nn, 118.6, 3.76, {CUBLAS_BF16, 32, 4096, 14336, 0, 0}},
+    {"64 x 4096 by (14336 x 4096)^T bf16", rows64_nt, 119.8, 7.52, {CUBLAS_BF16, 64, 14336, 4096, 1, 0}},
+    {"64 x 14336 by 14336 x 4096 bf16", rows64_nn, 119.8, 7.52, {CUBLAS_BF16, 64, 4096, 14336, 0, 0}},
+    {"16 x 4096 by (14336 x 4096)^T i8", bytes16_nt, 59.3, 1.88, {0}},
+    {"16 x 14336 by 14336 x 4096 i8, scaled", bytes16_nn, 59.3, 1.88, {0}},
     {"transpose + add 8192 x 8192", transpose_add, 805.3, 0, {0}},
     {"product 2048^3 f32", product, 50.3, 17.18, {CUBLAS_F32, 2048, 2048, 2048, 0, 0}},
     {"product 2048^3 bf16", product_bf16, 25.2, 17.18, {CUBLAS_BF16, 2048, 2048, 2048, 0, 0}},
@@ -233,7 +254,7 @@ static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
     struct job *j = user;
     j->d->x = in[0], j->d->m = in[1], j->d->h = in[2], j->d->g = in[3], j->d->k = in[4];
     j->d->p = in[5], j->d->p16 = in[6], j->d->pb = in[7];
-    j->d->o = in[8], j->d->ob = in[9], j->d->cx = in[10];
+    j->d->o = in[8], j->d->ob = in[9], j->d->cx = in[10], j->d->q = in[11];
     j->fn(j->d, out);
     return RG_OK;
 }
@@ -296,8 +317,12 @@ static void make_data(rg_ctx *c, struct data *d, inputs in) {
                        .one = rg_randn(c, RG_F32, RG_SHAPE(1))};
     d->g = rg_cast(d->h, RG_BF16), d->p16 = rg_cast(d->p, RG_F16), d->pb = rg_cast(d->p, RG_BF16);
     d->k = rg_randn(c, RG_BF16, RG_SHAPE(14336, 4096));
-    d->v1 = rg_randn(c, RG_BF16, RG_SHAPE(1, 4096)), d->v16 = rg_randn(c, RG_BF16, RG_SHAPE(16, 4096));
-    d->u1 = rg_randn(c, RG_BF16, RG_SHAPE(1, 14336)), d->u16 = rg_randn(c, RG_BF16, RG_SHAPE(16, 14336));
+    d->q = rg_randint(c, RG_I8, -127, 128, RG_SHAPE(14336, 4096));
+    for (int i = 0; i < 7; i++) {
+        d->v[i] = rg_randn(c, RG_BF16, RG_SHAPE(1 << i, 4096));
+        d->u[i] = rg_randn(c, RG_BF16, RG_SHAPE(1 << i, 14336));
+        rg_realize_all(RG_TENSORS(d->v[i], d->u[i]));
+    }
     d->o = rg_randn(c, RG_F32, RG_SHAPE(4095, 4095)), d->ob = rg_cast(d->o, RG_BF16);
     d->bias = rg_randn(c, RG_BF16, RG_SHAPE(4096));
     d->cx = rg_randn(c, RG_F32, RG_SHAPE(64, 64, 56, 56));
@@ -309,12 +334,12 @@ static void make_data(rg_ctx *c, struct data *d, inputs in) {
     rg_realize_all(RG_TENSORS(d->o, d->ob, d->bias, d->cx, d->cw, d->o7, d->o1, d->many, d->w8, d->scale));
     rg_realize_all(
         RG_TENSORS(d->x, d->y, d->z, d->m, d->n, d->w, d->b, d->h, d->g, d->one, d->p, d->p16, d->pb));
-    rg_realize_all(RG_TENSORS(d->k, d->v1, d->v16, d->u1, d->u16));
+    rg_realize_all(RG_TENSORS(d->k, d->q));
     rg_tensor h2 = rg_add(d->h, 1), p2 = rg_neg(d->p),
-              set[2][INPUTS] = {{d->x, d->m, d->h, d->g, d->k, d->p, d->p16, d->pb, d->o, d->ob, d->cx},
+              set[2][INPUTS] = {{d->x, d->m, d->h, d->g, d->k, d->p, d->p16, d->pb, d->o, d->ob, d->cx, d->q},
                                 {rg_neg(d->x), rg_neg(d->m), h2, rg_cast(h2, RG_BF16), rg_neg(d->k), p2,
                                  rg_cast(p2, RG_F16), rg_cast(p2, RG_BF16), rg_neg(d->o), rg_neg(d->ob),
-                                 rg_neg(d->cx)}};
+                                 rg_neg(d->cx), rg_neg(d->q)}};
     memcpy(in, set, sizeof set);
     rg_realize_all((rg_tensors){in[1], INPUTS});
 }

@@ -7,8 +7,9 @@
  *
  * Halves and bytes by halves: matrix instructions whose digits of k and n are dealt out so that the 16 bytes of a lane are
  * its operands (ir/mma.def, BF16R, F16R):
- *   rows along k      a lane has 8 (or, of bytes, 16) neighbours along k of one column, four lanes 64 bytes
- *   rows across k     a lane has 8 neighbouring columns, one for each of 8 instructions, eight lanes 128 bytes
+ *   rows along k      a lane has 32 bytes of neighbours along k of one column, four lanes a line of 128
+ *   rows across k     a lane has 16 bytes of neighbouring columns, one for each of 8 or 16 instructions, eight lanes a line
+ * (Lines that two warps read by halves come from memory a sixth slower: docs/gpu.md.)
  * Anything else with rows across k: multiply-adds, a thread has the columns of its 16 bytes and every so-manieth k.
  * Tests: tests/unit/block.c, tests/unit/cuda.c */
 #include "heur.h"
@@ -107,25 +108,24 @@ static bool is_along(const struct few *x, int axis) {
 
 /* ---- by matrix instructions ------------------------------------------------------------------------------------ */
 
-/* k: [loop] warps, steps written out, then `run` neighbours for each of four lanes, of which an instruction takes four. */
-static const char *cut_k(struct few *x, int64_t run) {
+/* k: a loop, warps, then `run` neighbours for each of four lanes, of which an instruction takes four. */
+static const char *cut_k(struct few *x, int64_t run, int64_t most) {
     struct view *v = x->v;
-    const char *k = v->axis[x->k].name, *name = k, *in[6];
-    static const char *const as[] = {"w", "u", "q", "s", "r", "i"};
-    for (int i = 0; i < 6; i++) in[i] = view_fresh(v, k, as[i]);
-    int64_t chunks = x->depth / (4 * run), warps = power_below(chunks, THREADS / 32), steps = 1;
-    if (warps > 1)
-        str_printf(&x->s, " TILE(%s,%d,%s)", name, (int)(warps * steps * 4 * run), in[0]), name = in[0];
-    str_printf(&x->s, " TILE(%s,%d,%s) TILE(%s,%d,%s)", name, (int)(4 * run), in[2], in[2], (int)run, in[3]);
-    str_printf(&x->s, " TILE(%s,4,%s) JOIN(%s,%s,%s) UNROLL(%s)", in[3], in[4], in[2], in[4], in[5], in[3]);
+    const char *k = v->axis[x->k].name, *name = k, *in[5];
+    static const char *const as[] = {"w", "q", "s", "r", "i"};
+    for (int i = 0; i < 5; i++) in[i] = view_fresh(v, k, as[i]);
+    int64_t warps = power_below(x->depth / (4 * run), most);
+    if (warps > 1) str_printf(&x->s, " TILE(%s,%d,%s)", name, (int)(warps * 4 * run), in[0]), name = in[0];
+    str_printf(&x->s, " TILE(%s,%d,%s) TILE(%s,%d,%s)", name, (int)(4 * run), in[1], in[1], (int)run, in[2]);
+    str_printf(&x->s, " TILE(%s,4,%s) JOIN(%s,%s,%s) UNROLL(%s)", in[2], in[3], in[1], in[3], in[4], in[2]);
     if (warps > 1) str_printf(&x->s, " LANE(%s)", in[0]);
-    return in[5];
+    return in[4];
 }
 
 static bool by_matrix(struct few *x) {
     struct view *v = x->v;
     bool along_k = is_along(x, x->k);
-    int64_t run = along_k ? RG_MAX(x->lanes, 8) : 8;
+    int64_t run = along_k ? 2 * x->lanes : 8;
     enum dtype dt = (enum dtype)x->fspot->node->dt;
     if (!x->rows || (dt != DT_BF16 && dt != DT_F16) || x->wspot->bytes > 2 || x->depth % (4 * run))
         return false;
@@ -135,7 +135,7 @@ static bool by_matrix(struct few *x) {
     const char *m = row_name(x), *n = v->axis[x->col].name, *n1 = view_fresh(v, n, "c"),
                *n2 = view_fresh(v, n, "d");
     const char *m1 = view_fresh(v, m, "t");
-    const char *k = cut_k(x, run);
+    const char *k = cut_k(x, run, along_k ? 4 : 8); /* warps */
     str_printf(&x->s, " TILE(%s,%d,%s)", n, (int)(8 * count), n1);
     if (count > 1) str_printf(&x->s, " TILE(%s,%d,%s)", n1, (int)each, n2);
     if (x->m % 16) str_printf(&x->s, " PADTO(%s,16)", m);
