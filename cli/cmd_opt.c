@@ -97,6 +97,7 @@ static void lower_one(struct session *s, uint32_t i) {
                   &(struct lower_opts){.opts = w->opts,
                                        .log = &log,
                                        .keep_math = s->ref,
+                                       .native_exp = s->emit == EMIT_CUDA,
                                        .narrow = s->emit == EMIT_CUDA || s->emit == EMIT_OPENCL},
                   &w->lin);
     w->lower_ns = os_now_ns() - t;

@@ -14,6 +14,7 @@ struct lower_opts {
     const char *opts;      /* e.g. "TILE(k,8,u) REG(u) VEC(v)"; NULL: those of the kernel; "" none */
     struct pass_log *log;  /* may be NULL */
     bool keep_math;        /* leave EXP, SIN .. and half types as they are (ref/linear evaluates them itself) */
+    bool native_exp;       /* the target has EXP, EXP2 and SIGMOID of float32: CUDA */
     int vec_bytes;         /* of the target; 0: this machine */
     bool narrow;           /* index arithmetic in 32 bits wherever it fits, not only in vectors: for a GPU */
 };

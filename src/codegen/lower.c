@@ -63,7 +63,7 @@ void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, st
     }
     if (!o->keep_math) {
         begin(&s, "decompose");
-        tree = end(&s, rewrite(ir, rules_decomp, tree));
+        tree = end(&s, rewrite(ir, o->native_exp ? rules_native : rules_decomp, tree));
     }
     begin(&s, "index");
     tree = end(&s, tree_index(&gate, tree, o->narrow));

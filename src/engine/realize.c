@@ -162,6 +162,7 @@ static const char *choose_opts(struct call *c, struct sched_prog *p) {
 
 void prog_target(const struct engine *en, struct lower_opts *how) {
     if (en->ops->text != DEV_C) how->vec_bytes = 16, how->narrow = true;
+    how->native_exp = en->ops->text == DEV_CUDA;
 }
 
 void prog_lower(const struct sched_prog *p, struct ir *ir, const struct kernel *k, const struct lower_opts *o,

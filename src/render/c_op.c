@@ -378,6 +378,9 @@ static struct text float_op(struct render *r, enum op op, enum dtype d, unsigned
                             const struct text *s) {
     const char *t = type_of(r, d, lanes, 0), *a = s[0].s, *b = s[1].s, *x;
     const char *call = NULL;
+    if (r->lang == LANG_CUDA && d == DT_F32 && lanes == 1) /* of other targets rules_decomp leaves none */
+        call = op == OP_EXP ? "exp" : op == OP_EXP2 ? "exp2" : op == OP_SIGMOID ? "sigmoid" : NULL;
+    if (call) return made(fmt(r, "%s_%s(%s)", call, t, a), d, lanes, 0);
     switch (op) {
     case OP_NEG: x = fmt(r, "(-%s)", a); break;
     case OP_ABS:

@@ -9,6 +9,7 @@
 #include "rules/math_build.h"
 
 bool math_is_half(const uop *n) { return n->dt == DT_F16 || n->dt == DT_BF16; }
+bool math_is_f64(const uop *n) { return n->dt == DT_F64; }
 
 /* x*y+z of half values, in float64: where the sum is not exact, the neighbour with an odd last digit. */
 static val mulacc_sticky(struct mb *b, const uop *n) {

@@ -35,6 +35,7 @@ const uop *math_threefry(struct rw *, const uop *n);
 
 /* half.c: the same op on float32 sources, rounded back to the half type (comparisons stay bool). */
 bool math_is_half(const uop *n); /* f16 or bf16 */
+bool math_is_f64(const uop *n);
 const uop *math_half(struct rw *, const uop *n);
 
 /* The builder of an op, or NULL if the op needs none. */

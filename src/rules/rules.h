@@ -15,6 +15,7 @@
 const uop *rules_sym(struct rw *, const uop *);    /* simplification of kernel graphs */
 const uop *rules_gate(struct rw *, const uop *);   /* sym, and gated indices become gated loads and stores */
 const uop *rules_decomp(struct rw *, const uop *); /* sym, and EXP, SIN .. become arithmetic */
+const uop *rules_native(struct rw *, const uop *); /* the same, but EXP, EXP2, SIGMOID of float32 stay */
 
 /* ---- types: floats are the last rows of dtype.def, so one comparison is enough ---------------------- */
 

@@ -374,10 +374,10 @@ static const uop *gelu(struct tg *g, const uop *x) {
     return mul(g, mul_k(g, x, 0.5), add_k(g, e, 1));
 }
 
+/* x (1 + tanh u) / 2, which is x sigmoid(2 u): where x is far below 0 nothing cancels. */
 static const uop *gelu_tanh(struct tg *g, const uop *x) {
     const uop *in = add(g, x, mul_k(g, mul(g, mul(g, x, x), x), 0.044715));
-    const uop *t = tg_op1(g, OP_TANH, mul_k(g, in, M_2_SQRTPI * M_SQRT1_2));
-    return mul(g, mul_k(g, x, 0.5), add_k(g, t, 1));
+    return mul(g, x, tg_op1(g, OP_SIGMOID, mul_k(g, in, 2 * M_2_SQRTPI * M_SQRT1_2)));
 }
 
 static const uop *mish(struct tg *g, const uop *x) { return mul(g, x, tg_op1(g, OP_TANH, softplus(g, x))); }
