@@ -68,14 +68,16 @@ double predict_gpu(const struct gpu_work *, const struct model *);
 void gpu_work_of(struct arena *, const struct linear *, uint32_t block, uint32_t teams, struct gpu_work *);
 int predict_gpu_resident(const struct gpu_work *); /* blocks that run side by side on a multiprocessor */
 
-/* heur_gpu.c: complete lists for search on a GPU, the heuristic's first: what the recipes for block programs can write for
- * this kernel, all legal, all different, those first that the model says are fastest. Empty: there is no such recipe. */
+/* heur_gpu.c: complete lists for search on a GPU: what the recipes for block programs can write for this kernel, all legal, all
+ * different: the `best` that the model says are fastest, then `more` from all over the rest of its ranking. Empty: there is
+ * no such recipe. */
 struct gpu_list {
     const char *opts, *form; /* form: in short, for people and tables of measurements */
     double predicted;        /* seconds */
 };
 typedef VEC(struct gpu_list) gpu_lists;
-void opts_forms_gpu(struct ir *, const struct kernel *, int capability, const struct model *, uint32_t most, gpu_lists *out);
+void opts_forms_gpu(struct ir *, const struct kernel *, int capability, const struct model *, uint32_t best, uint32_t more,
+                    gpu_lists *out);
 
 /* The bytes that come into each cache of the machine while the program runs: est.into. For programs of a CPU. */
 void predict_traffic(struct arena *, struct linear *, const struct model *);

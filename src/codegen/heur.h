@@ -80,8 +80,9 @@ bool recipe_flat(struct view *, int level, struct str *out);     /* heur_flat.c 
 
 /* heur_gpu_mm.c: block programs for products and transpositions; "" where there is none. */
 const char *gpu_product(struct view *, int capability);
-/* All forms of a product that the tables have, priced, the best first; texts of the `most` best that are legal. */
-void gpu_product_forms(struct view *, int capability, const struct model *, uint32_t most, gpu_lists *out);
+/* As opts_forms_gpu, of a product. */
+void gpu_product_forms(struct view *, int capability, const struct model *, uint32_t best, uint32_t more,
+                       gpu_lists *out);
 const char *gpu_turn(struct view *);
 /* heur_gpu_skinny.c: few rows by a wide matrix. */
 const char *gpu_few_rows(struct view *, int capability);

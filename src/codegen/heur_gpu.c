@@ -436,8 +436,8 @@ const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k, int capabi
 }
 
 void opts_forms_gpu(struct ir *ir, const struct kernel *k, int capability, const struct model *model,
-                    uint32_t most, gpu_lists *out) {
+                    uint32_t best, uint32_t more, gpu_lists *out) {
     struct view *v = arena_new(ir->arena, struct view);
     *out = (gpu_lists){0};
-    if (capability && view_init(v, ir, k, 16, 1)) gpu_product_forms(v, capability, model, most, out);
+    if (capability && view_init(v, ir, k, 16, 1)) gpu_product_forms(v, capability, model, best, more, out);
 }

@@ -516,16 +516,17 @@ static const char *name_of(const struct mm *x, const struct form *f) {
                         t->m, t->n, t->k, t->wm, t->wn, f->places, f->near);
 }
 
-void gpu_product_forms(struct view *v, int capability, const struct model *model, uint32_t most,
-                       gpu_lists *out) {
+void gpu_product_forms(struct view *v, int capability, const struct model *model, uint32_t best,
+                       uint32_t more, gpu_lists *out) {
     struct mm x = {.v = v};
     if (!find_product(&x, capability)) return;
     struct priced *form = arena_array(v->arena, struct priced, FORMS);
     uint32_t n = all_forms(&x, model, form, FORMS);
-    for (uint32_t i = 0; i < n && out->n < most; i++) {
+    for (uint32_t i = 0, step = 1; i < n && out->n < best + more; i += step) {
         const char *text = write_form(&x, &form[i].f);
         if (text)
             vec_push(v->arena, out, ((struct gpu_list){text, name_of(&x, &form[i].f), form[i].seconds}));
+        if (out->n == best && more) step = RG_MAX((n - i) / more, 1u);
     }
 }
 

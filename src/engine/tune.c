@@ -74,8 +74,7 @@ int engine_capability(struct engine *en) {
 
 static const char *heuristic(struct engine *en, struct sched_prog *p) {
     if (en->tuning.heuristic) return en->tuning.heuristic;
-    if (en->ops->text != DEV_C)
-        return opts_heuristic_gpu(p->ir, &p->kernel, engine_capability(en));
+    if (en->ops->text != DEV_C) return opts_heuristic_gpu(p->ir, &p->kernel, engine_capability(en));
     return opts_heuristic(p->ir, &p->kernel, 0, en->ops->workers(en->dev));
 }
 
@@ -228,17 +227,17 @@ static bool is_new(struct tune *t, const char *opts) {
     return true;
 }
 
-/* Every form of a product on a GPU, the best first. For measuring the model (`wide`) half of those that will be timed are
- * from all over the ranking. False: it is none. */
+/* Forms of a product on a GPU, the best first. For measuring the model (`wide`) half of them are from all over the ranking.
+ * False: it is none. */
 static bool propose_forms(struct tune *t, uint32_t most) {
     gpu_lists forms;
+    bool wide = t->en->tuning.wide;
     if (!is_gpu(t) || t->cand.n > 1) return false;
-    opts_forms_gpu(&t->ir, &t->kernel, engine_capability(t->en), &t->en->plans.model, MOST_LISTS, &forms);
-    uint32_t first = t->en->tuning.wide ? RG_MIN(most / 2, forms.n) : forms.n, rest = forms.n - first;
-    uint32_t step = RG_MAX(rest / RG_MAX(most - first, 1), 1);
+    opts_forms_gpu(&t->ir, &t->kernel, engine_capability(t->en), &t->en->plans.model, wide ? most / 2 : most,
+                   wide ? most - most / 2 : 0, &forms);
     for (uint32_t i = 0; i < forms.n; i++) {
         if (!strcmp(forms.p[i].opts, t->cand.p[0].opts)) t->cand.p[0].predicted = forms.p[i].predicted;
-        if ((i >= first && (i - first) % step) || !is_new(t, forms.p[i].opts)) continue;
+        if (!is_new(t, forms.p[i].opts)) continue;
         vec_push(
             &t->arena, &t->cand,
             ((struct candidate){.opts = forms.p[i].opts, .predicted = forms.p[i].predicted, .print = i + 1}));
@@ -453,10 +452,10 @@ static uint32_t fastest(const struct tune *t) {
 static void step(struct tune *t, const char *base, uint32_t most) {
     bool first = !t->cand.p[0].k;
     uint32_t known = t->cand.n, from = first ? 0 : known, beam = (uint32_t)t->beam;
-    bool forms = propose_forms(t, beam);
+    bool forms = propose_forms(t, t->en->tuning.wide ? beam : 2 * beam);
     if (!forms) propose(t, base, most);
     t->forms |= forms;
-    if (forms && !t->en->tuning.wide) beam *= 2; /* all rounds at once */
+    if (forms) beam *= 2; /* all rounds at once */
     uint32_t to = RG_MIN(t->cand.n, known + beam);
     if (to == from) return;
     t->cand.n = to;

@@ -186,7 +186,7 @@ static double regret(const struct measured *s, double *error) {
     double pick = 0, least = INFINITY, best = INFINITY, sum = 0, squares = 0;
     int known = 0;
     ir_test_open(&t);
-    opts_forms_gpu(&t.ir, parse(&t, text_of(&t.arena, s)), 90, &m, 1000, &forms);
+    opts_forms_gpu(&t.ir, parse(&t, text_of(&t.arena, s)), 90, &m, 1000, 0, &forms);
     for (int i = 0; i < s->rows; i++) {
         best = RG_MIN(best, s->row[i].us);
         for (uint32_t k = 0; k < forms.n; k++) {
