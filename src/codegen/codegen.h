@@ -54,6 +54,8 @@ struct gpu_work {
     int threads, registers, shared; /* of a block; of a thread; bytes of a block */
     double steps;                   /* of its main loop .. */
     int ahead;                      /* .. for which copies are under way so many steps before */
+    int teams;                      /* that compute in turns while others copy; 0: all threads do both */
+    int walk;                       /* blocks that stay and take what `blocks` counts one after the other; 0: each comes and goes */
     /* of one block, over all its steps: */
     double matrix, matrix_share; /* operations by matrix instructions; the part of the peak that these can reach */
     double fma, special;         /* multiply-adds and functions, of all threads */

@@ -19,6 +19,7 @@
 #define UNITS 132            /* multiprocessors of a large GPU */
 #define SHARED_MOST 232448   /* bytes that a block may have */
 #define LEAST_BLOCKS 32      /* fewer are left to single threads */
+#define ROLES_OWN 2048       /* bytes of it that threads with roles meet by */
 #define ALONE 30             /* instructions for an element of a tile that is fetched alone */
 #define TURN_LEAST (1 << 16) /* elements that are worth a transposition by tiles */
 
@@ -41,6 +42,8 @@ struct form {
     struct tile t;
     int places; /* of the ring; 0: what there is room for */
     int near;   /* blocks along m that run beside each other; 0: up to 16, 1: in the order of the result */
+    int roles;  /* teams that compute while a warp of its own copies; 0: all threads do both */
+    bool walk;  /* as many blocks as there are multiprocessors walk over the tiles */
 };
 static const struct tile by_mma[] = {
     {128, 256, 32, 2, 4, 1}, {128, 128, 32, 2, 2, 2}, {64, 128, 32, 2, 2, 3},  {64, 64, 64, 2, 2, 4},
@@ -55,7 +58,7 @@ static const struct tile by_group[] = {
     {64, 64, 64, 1, 1, 3},   {256, 128, 64, 2, 1, 1},  {256, 192, 64, 2, 1, 1}, {256, 64, 64, 2, 1, 1},
     {192, 128, 64, 3, 1, 1}, {192, 192, 64, 3, 1, 1},  {128, 64, 64, 2, 1, 2},  {64, 256, 64, 1, 1, 1},
     {64, 192, 64, 1, 1, 2},  {128, 128, 64, 1, 1, 1},  {128, 64, 64, 1, 1, 2},  {64, 64, 128, 1, 1, 2},
-    {64, 128, 128, 1, 1, 1}, {128, 128, 128, 2, 1, 1},
+    {64, 128, 128, 1, 1, 1}, {128, 128, 128, 2, 1, 1}, {128, 192, 64, 1, 1, 1},
 };
 static const struct tile by_fma[] = {
     {64, 128, 16, 2, 2, 3},  {128, 256, 16, 2, 4, 1}, {128, 128, 8, 4, 2, 2}, {64, 64, 16, 2, 2, 4},
@@ -74,6 +77,8 @@ struct mm {
     bool mma, tf32, group;
     const char *instr; /* the instruction's elements, as its row of mma.def is called */
     int k_step;        /* .. and its size along k */
+    bool boxes;        /* the tiles may be boxes of their buffers */
+    int units;         /* multiprocessors */
     int bytes;         /* of an element of a tile */
     struct str *out;
 };
@@ -258,6 +263,7 @@ static void stage(struct mm *x, const struct side *s, const struct group *own, c
     bool rows = x->mma && (along_k || x->tf32 || !along_own); /* [side][k]; else [k][side] */
     const char *a = window(x, side), *b = window(x, k);
     str_printf(x->out, " STAGE(%s,%s,%s,%s)", name, at, rows ? a : b, rows ? b : a);
+    if (x->f.roles) return; /* copied as boxes */
     int lanes = 16 / s->spot->bytes, len = along_k ? x->f.t.k : own == &x->m ? x->f.t.m : x->f.t.n;
     if ((!along_k && !along_own) || s->spot->gate || len % lanes) return;
     const char *copy = along_k ? k->name[0] : side->name[0], *vec = arena_printf(x->v->arena, "%s_v", name);
@@ -289,7 +295,7 @@ static int64_t place_bytes(const struct mm *x) {
 
 static int places_of(const struct mm *x) {
     int n = x->f.places ? x->f.places : x->group ? 6 : x->mma && x->f.t.k <= 32 ? 4 : 3;
-    int64_t room = SHARED_MOST / (x->f.places ? 1 : x->f.t.blocks);
+    int64_t room = (SHARED_MOST - (x->f.roles ? ROLES_OWN : 0)) / (x->f.places ? 1 : x->f.t.blocks);
     while (n > 1 && n * place_bytes(x) > room) n--;
     return n;
 }
@@ -335,6 +341,17 @@ static void write_product(struct mm *x) {
     for (int i = 0; i < 2 && places > 1; i++)
         str_printf(x->out, " PIPE(%s,%s,%d)", spot_name(x->v, i ? x->c.b.spot : x->c.a.spot), x->k.name,
                    places);
+    if (x->f.roles) str_printf(x->out, " ROLES(%d)", x->f.roles);
+    if (x->f.walk) str_printf(x->out, " PERSIST(%d)", x->units);
+}
+
+/* Do the rows of this operand begin at multiples of 16 bytes, so that pieces of that size are copied? */
+static bool in_pieces(const struct mm *x, const struct side *s, const struct group *own) {
+    bool along_k = runs_along(x, s->spot, &x->k);
+    const struct group *other = along_k ? own : &x->k;
+    int64_t pitch = step_of(x->v, s->spot, other->axis[other->n - 1]), lanes = 16 / s->spot->bytes;
+    return !s->spot->gate && (along_k || runs_along(x, s->spot, own)) && pitch != INT64_MAX &&
+           pitch % lanes == 0;
 }
 
 /* Is the kernel a product that a block program is good for? */
@@ -354,6 +371,8 @@ static bool find_product(struct mm *x, int capability) {
     x->mma |= x->tf32;
     x->instr = x->tf32 ? "TF32" : a == DT_F16 ? "F16" : "BF16";
     x->k_step = x->group ? 32 / x->bytes : x->tf32 ? 8 : x->mma ? 16 : 1;
+    x->boxes = x->group && !is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n) &&
+               in_pieces(x, &x->c.a, &x->m) && in_pieces(x, &x->c.b, &x->n);
     /* finding them costs more than multiply-adds save: threads read what they need */
     return x->mma || (!is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n));
 }
@@ -390,34 +409,26 @@ static double dram_bytes(const struct mm *x, double wave, double batch) {
     return batch * (a * reads_a + b * reads_b + out);
 }
 
-/* Elements of this operand's tile that threads must fetch one by one: its rows do not begin at multiples of 16 bytes. */
-static double alone_of(const struct mm *x, const struct side *s, const struct group *own, int side) {
-    bool along_k = runs_along(x, s->spot, &x->k);
-    const struct group *other = along_k ? own : &x->k;
-    int64_t pitch = step_of(x->v, s->spot, other->axis[other->n - 1]), lanes = 16 / s->spot->bytes;
-    bool pieces = !s->spot->gate && (along_k || runs_along(x, s->spot, own)) && pitch != INT64_MAX &&
-                  pitch % lanes == 0;
-    return pieces || s->spot->bytes == 4 ? 0 : (double)side * x->f.t.k;
-}
-
 static void work_of(const struct mm *x, struct gpu_work *w) {
     const struct tile *t = &x->f.t;
     double steps = ceil(x->k.size / t->k), depth = steps * t->k, area = (double)t->m * t->n,
            batch = batch_of(x);
-    int warps = t->wm * t->wn * (x->group ? 4 : 1);
+    int warps = t->wm * t->wn * (x->group ? 4 : 1) * RG_MAX(x->f.roles, 1);
     *w = (struct gpu_work){.blocks = ceil(x->m.size / t->m) * ceil(x->n.size / t->n) * batch,
-                           .threads = 32 * warps,
+                           .threads = 32 * warps + (x->f.roles ? 128 : 0),
                            .shared = (int)(places_of(x) * place_bytes(x)),
                            .steps = steps,
-                           .ahead = RG_MAX(places_of(x) - (x->group ? 2 : 1), 1),
+                           .ahead = RG_MAX(places_of(x) - (x->group && !x->f.roles ? 2 : 1), 1),
+                           .teams = x->f.roles,
+                           .walk = x->f.walk ? x->units : 0,
                            .matrix_share = 1};
-    int sums = (int)(area / w->threads);
+    int sums = (int)(area / (32 * warps / RG_MAX(x->f.roles, 1)));
     w->fill = (t->m + t->n) * depth * x->bytes;
     w->out = area * x->c.store->bytes;
     w->shared_bytes = w->fill;
     w->issue = 4 * w->fill / 16 / 32 + 6 * area / 32 / (x->c.store->bytes <= 2 ? 2 : 1);
     if (x->group) {
-        w->registers = sums + 24;
+        w->registers = sums + 16;
         w->matrix = 2 * area * depth * x->bytes / 2; /* a float takes the time of two halves */
     } else if (x->mma) {
         double wm = (double)t->m / t->wm, wn = (double)t->n / t->wn;
@@ -433,7 +444,8 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
         w->shared_bytes += warps * (wm / 16 + wn / 32) * 128 * depth;
         w->issue += area * depth / 32 + warps * (wm / 16 + wn / 32) * depth;
     }
-    w->issue += ALONE * steps / 32 * (alone_of(x, &x->c.a, &x->m, t->m) + alone_of(x, &x->c.b, &x->n, t->n));
+    if (x->bytes < 4 && !in_pieces(x, &x->c.a, &x->m)) w->issue += ALONE * depth * t->m / 32;
+    if (x->bytes < 4 && !in_pieces(x, &x->c.b, &x->n)) w->issue += ALONE * depth * t->n / 32;
     w->dram = dram_bytes(x, (double)UNITS * predict_gpu_resident(w), batch);
 }
 
@@ -454,35 +466,57 @@ static bool is_known(const struct priced *p, uint32_t n, const struct form *f) {
     for (uint32_t i = 0; i < n; i++) {
         const struct tile *o = &p[i].f.t, *t = &f->t;
         if (o->m == t->m && o->n == t->n && o->k == t->k && o->wm == t->wm && o->wn == t->wn &&
-            p[i].f.places == f->places && p[i].f.near == f->near)
+            p[i].f.places == f->places && p[i].f.near == f->near && p[i].f.roles == f->roles &&
+            p[i].f.walk == f->walk)
             return true;
     }
     return false;
 }
 
-static uint32_t all_forms(struct mm *x, const struct model *model, struct priced *out, uint32_t room) {
-    static const int places[] = {0, 2, 3, 4, 5, 6, 8}, near[] = {0, 8, 1};
-    size_t n;
-    uint32_t found = 0;
-    const struct tile *list = tiles_of(x, &n);
-    for (size_t i = 0; i < n; i++)
-        for (size_t p = 0; p < RG_COUNT(places); p++)
-            for (size_t r = 0; r < (x->group ? RG_COUNT(near) : 1) && found < room; r++) {
-                x->f.t = list[i];
-                x->f.places = places[p], x->f.near = near[r];
-                if (!fit_k(x)) continue;
-                x->f.places = places_of(x), x->f.near = near_of(x);
-                if (x->f.places < (x->group ? 3 : 2) || is_known(out, found, &x->f)) continue;
-                struct gpu_work w;
-                work_of(x, &w);
-                out[found] = (struct priced){x->f, predict_gpu(&w, model), w.blocks, (int)found};
-                found++;
-            }
-    if (found) qsort(out, found, sizeof *out, by_seconds);
-    return found;
+/* How the work is dealt out: all threads alike; a warp that copies, for blocks that come and go and blocks that stay; two
+ * teams that take turns. */
+static const struct {
+    int roles;
+    bool walk;
+} deals[] = {{0, false}, {1, true}, {2, true}, {1, false}};
+
+struct pricing {
+    struct mm *x;
+    const struct model *model;
+    struct priced *out;
+    uint32_t found, room;
+};
+
+static void price_form(struct pricing *p) {
+    struct mm *x = p->x;
+    struct gpu_work w;
+    if (!fit_k(x) || p->found >= p->room) return;
+    x->f.places = places_of(x), x->f.near = near_of(x);
+    int least = x->group && !x->f.roles ? 3 : 2;
+    if (x->f.places < least || is_known(p->out, p->found, &x->f)) return;
+    work_of(x, &w);
+    p->out[p->found] = (struct priced){x->f, predict_gpu(&w, p->model), w.blocks, (int)p->found};
+    p->found++;
 }
 
-enum { FORMS = 1024 };
+static uint32_t all_forms(struct mm *x, const struct model *model, struct priced *out, uint32_t room) {
+    static const int places[] = {0, 2, 3, 4, 5, 6, 8}, near[] = {0, 8, 1};
+    struct pricing p = {x, model, out, 0, room};
+    size_t n;
+    const struct tile *list = tiles_of(x, &n);
+    x->units = (int)model_value(model, MODEL_CORES);
+    for (size_t d = 0; d < (x->boxes ? RG_COUNT(deals) : 1); d++)
+        for (size_t i = 0; i < n; i++)
+            for (size_t q = 0; q < RG_COUNT(places) && (deals[d].roles < 2 || list[i].wm == 1); q++)
+                for (size_t r = 0; r < (x->group ? RG_COUNT(near) : 1); r++) {
+                    x->f = (struct form){list[i], places[q], near[r], deals[d].roles, deals[d].walk};
+                    price_form(&p);
+                }
+    if (p.found) qsort(out, p.found, sizeof *out, by_seconds);
+    return p.found;
+}
+
+enum { FORMS = 2048 };
 
 /* A large GPU, for lists that are made without knowing it. */
 static const struct model *some_gpu(struct arena *a) {
@@ -493,14 +527,42 @@ static const struct model *some_gpu(struct arena *a) {
     return m;
 }
 
+struct trial {
+    struct err err;
+    struct arena arena;
+    const struct view *v;
+    const char *opts;
+};
+
+static void lower_trial(void *arg) {
+    struct trial *t = arg;
+    struct ir ir;
+    struct kernel k = *t->v->kernel;
+    struct linear lin;
+    ir_init(&ir, &t->arena);
+    k.sink = ir_import(&ir, t->v->ir, k.sink);
+    lower(&ir, &k, &(struct lower_opts){.opts = t->opts, .vec_bytes = 16, .narrow = true}, &lin);
+}
+
+/* Whether a tile is a box is known when it is lowered. */
+static bool lowers(const struct view *v, const char *opts) {
+    struct trial t = {.v = v, .opts = opts};
+    arena_init(&t.arena, &t.err);
+    bool ok = !err_guard(&t.err, lower_trial, &t);
+    arena_free(&t.arena);
+    return ok;
+}
+
 const char *gpu_product(struct view *v, int capability) {
     struct mm x = {.v = v};
     if (!find_product(&x, capability) || x.m.size < 32 || x.n.size < 32) return "";
     struct priced *form = arena_array(v->arena, struct priced, FORMS);
     uint32_t n = all_forms(&x, some_gpu(v->arena), form, FORMS);
-    for (uint32_t i = 0; i < n && i < 4; i++) {
+    for (uint32_t i = 0, roles = 0; i < n; i++) {
+        if (form[i].f.roles && roles) continue; /* once is enough to know */
         const char *text = write_form(&x, &form[i].f);
-        if (text) return form[i].blocks < LEAST_BLOCKS ? "" : text;
+        if (!text || (form[i].f.roles && roles++ == 0 && !lowers(v, text))) continue;
+        return form[i].blocks < LEAST_BLOCKS ? "" : text;
     }
     return "";
 }
@@ -508,12 +570,14 @@ const char *gpu_product(struct view *v, int capability) {
 /* For people and tables of measurements. */
 static const char *name_of(const struct mm *x, const struct form *f) {
     const struct tile *t = &f->t;
-    return arena_printf(x->v->arena, "%s %dx%dx%d %dx%d ring %d near %d",
+    const char *deal =
+        !f->roles ? "" : arena_printf(x->v->arena, " roles %d%s", f->roles, f->walk ? " walk" : "");
+    return arena_printf(x->v->arena, "%s %dx%dx%d %dx%d ring %d near %d%s",
                         x->group  ? "wgmma"
                         : x->tf32 ? "tf32"
                         : x->mma  ? "mma"
                                   : "fma",
-                        t->m, t->n, t->k, t->wm, t->wn, f->places, f->near);
+                        t->m, t->n, t->k, t->wm, t->wn, f->places, f->near, deal);
 }
 
 void gpu_product_forms(struct view *v, int capability, const struct model *model, uint32_t best,

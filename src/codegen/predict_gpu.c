@@ -31,23 +31,23 @@ int predict_gpu_resident(const struct gpu_work *w) {
 
 /* Measured on an H200 with the forms of products that tests/unit/gpu_forms.txt lists; clocks of a multiprocessor. */
 static const struct {
-    double fetch; /* from asking for a tile to having it */
-    double step;  /* of a step besides its work: barriers, waits for instructions that go on by themselves */
-    double store; /* bytes a clock that a block alone stores .. */
-    double overlap; /* .. and the part of that which other blocks do not hide */
-    double flight;  /* bytes under way that keep memory busy */
-    double tensor;  /* part of the peak that matrix instructions reach */
-    double l2;      /* bytes a clock from L2 */
-    double launch;  /* seconds */
-} machine = {2400, 180, 4.2, 0.05, 40e3, 0.95, 50, 0.5e-6};
+    double fetch;    /* from asking for a tile to having it */
+    double step[2];  /* of a step besides its work: barriers, waits; [1]: of threads with roles */
+    double store[2]; /* bytes a clock that a block alone stores .. */
+    double overlap;  /* .. and the part of that time which other blocks do not hide */
+    double flight;   /* bytes under way that keep memory busy */
+    double tensor;   /* part of the peak that matrix instructions reach */
+    double l2;       /* bytes a clock from L2 */
+    double launch;   /* seconds */
+} machine = {2390, {226, 91}, {4.25, 6}, 0.005, 40e3, 0.936, 51, 1.2e-6};
 
 /* Units work side by side, but the second busiest is felt. */
 static double together(const double *part, size_t n) {
     double most = 0, sum = 0;
     for (size_t i = 0; i < n; i++) most = RG_MAX(most, part[i]);
     if (most <= 0) return 0;
-    for (size_t i = 0; i < n; i++) sum += pow(part[i] / most, 5);
-    return most * pow(sum, 0.2);
+    for (size_t i = 0; i < n; i++) sum += pow(part[i] / most, 5.5);
+    return most * pow(sum, 1 / 5.5);
 }
 
 /* Clocks of a multiprocessor that does nothing but this block. */
@@ -58,22 +58,36 @@ static double busy_clocks(const struct gpu_work *w, const struct model *m) {
                      w->fill / machine.l2,
                      w->issue / 4,
                      w->special / 16};
-    return together(part, RG_COUNT(part)) + w->steps * machine.step;
+    return together(part, RG_COUNT(part)) + w->steps * machine.step[w->teams > 0];
 }
 
 /* Clocks until `side` blocks that run beside each other on a multiprocessor are done. */
 static double wave_clocks(const struct gpu_work *w, double busy, double side) {
-    double store = w->out / machine.store, steps = RG_MAX(w->steps, 1);
+    double store = w->out / machine.store[w->teams > 0], steps = RG_MAX(w->steps, 1);
     double alone = machine.fetch + steps * RG_MAX(busy / steps, machine.fetch / RG_MAX(w->ahead, 1)) + store;
     return RG_MAX(alone, side * (busy + machine.overlap * store));
+}
+
+/* Blocks that come and go, in waves. */
+static double waves_clocks(const struct gpu_work *w, double busy, double units, double resident) {
+    double waves = floor(w->blocks / (units * resident)), left = w->blocks - waves * units * resident;
+    double clocks = waves * wave_clocks(w, busy, resident);
+    return left > 0 ? clocks + wave_clocks(w, busy, ceil(left / units)) : clocks;
+}
+
+/* Blocks that stay: copies for the next tile go on while one is stored; of two teams one computes while the other stores. */
+static double walk_clocks(const struct gpu_work *w, double busy) {
+    double tiles = ceil(w->blocks / w->walk), store = w->out / machine.store[w->teams > 0],
+           steps = RG_MAX(w->steps, 1);
+    double compute = RG_MAX(busy, steps * machine.fetch / RG_MAX(w->ahead, 1));
+    double each = w->teams == 2 ? RG_MAX(compute, (compute + store) / 2) : compute + store;
+    return machine.fetch + tiles * each + (w->teams == 2 ? store : 0);
 }
 
 double predict_gpu(const struct gpu_work *w, const struct model *m) {
     double units = model_value(m, MODEL_CORES), clock = model_value(m, MODEL_CLOCK) * 1e9;
     double busy = busy_clocks(w, m), resident = predict_gpu_resident(w);
-    double waves = floor(w->blocks / (units * resident)), left = w->blocks - waves * units * resident;
-    double seconds = waves * wave_clocks(w, busy, resident) / clock;
-    if (left > 0) seconds += wave_clocks(w, busy, ceil(left / units)) / clock;
+    double seconds = (w->walk ? walk_clocks(w, busy) : waves_clocks(w, busy, units, resident)) / clock;
     double full = w->flight > 0 ? RG_MIN(resident * w->threads * w->flight / machine.flight, 1) : 1;
     double memory = w->dram / (model_value(m, MODEL_DRAM_READ) * 1e9 * 0.85 * RG_MAX(full, 0.02));
     return together((double[]){seconds, memory}, 2) + machine.launch;
