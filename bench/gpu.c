@@ -37,10 +37,12 @@ struct data {
     rg_tensor p16, pb;          /* the same in float16 and bfloat16 */
     rg_tensor o, ob, bias, cx,
         cw; /* 4095 x 4095, bf16, 4096; images 64 x 64 x 56 x 56, weights 64 x 64 x 3 x 3 */
-    rg_tensor o7, o1, many, w8,
-        scale; /* 4097 and 1793 squared, 32 x 1024 x 1024, all bf16; 4096 x 4096 i8, 4096 x 1 */
+    /* 4097 and 1793 squared, 32 x 1024 x 1024, all bf16; 4096 x 4096 i8, 4096 x 1 */
+    rg_tensor o7, o1, many, w8, scale;
+    /* second factors: 4096, 4095, 4097, 1793 squared, 32 x 1024 x 1024, all bf16; 4095 squared */
+    rg_tensor other, ob2, o72, o12, many2, o2;
 };
-enum { INPUTS = 12 };
+enum { INPUTS = 15 };
 typedef void row_fn(struct data *, rg_tensor *out);
 
 static void twice(struct data *d, rg_tensor *out) { out[0] = rg_mul(d->x, 2); }
@@ -67,19 +69,19 @@ static void product_4k_bf16(struct data *d, rg_tensor *out) { out[0] = rg_matmul
 static void product_gelu(struct data *d, rg_tensor *out) {
     out[0] = rg_gelu(rg_add(rg_matmul(d->pb, d->pb), d->bias));
 }
-static void product_odd(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o, d->o); }
-static void product_odd_bf16(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->ob, d->ob); }
+static void product_odd(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o, d->o2); }
+static void product_odd_bf16(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->ob, d->ob2); }
 static rg_tensor turned(rg_tensor x) { return rg_transpose(x, -1, -2); }
-static void odd_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->ob, turned(d->ob)); }
-static void odd7(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o7, d->o7); }
-static void odd7_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o7, turned(d->o7)); }
-static void odd1(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o1, d->o1); }
-static void odd1_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o1, turned(d->o1)); }
-static void product_4k_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->pb, turned(d->pb)); }
-static void batched(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->many, d->many); }
-static void batched_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->many, turned(d->many)); }
+static void odd_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->ob, turned(d->ob2)); }
+static void odd7(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o7, d->o72); }
+static void odd7_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o7, turned(d->o72)); }
+static void odd1(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o1, d->o12); }
+static void odd1_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o1, turned(d->o12)); }
+static void product_4k_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->pb, turned(d->other)); }
+static void batched(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->many, d->many2); }
+static void batched_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->many, turned(d->many2)); }
 static void product_residual(struct data *d, rg_tensor *out) {
-    out[0] = rg_add(rg_gelu(rg_add(rg_matmul(d->pb, turned(d->pb)), d->bias)), d->pb);
+    out[0] = rg_add(rg_gelu(rg_add(rg_matmul(d->pb, turned(d->other)), d->bias)), d->other);
 }
 static void product_i8(struct data *d, rg_tensor *out) {
     out[0] = rg_matmul(d->pb, turned(rg_cast(d->w8, RG_BF16)));
@@ -255,6 +257,7 @@ static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
     j->d->x = in[0], j->d->m = in[1], j->d->h = in[2], j->d->g = in[3], j->d->k = in[4];
     j->d->p = in[5], j->d->p16 = in[6], j->d->pb = in[7];
     j->d->o = in[8], j->d->ob = in[9], j->d->cx = in[10], j->d->q = in[11];
+    j->d->o7 = in[12], j->d->o1 = in[13], j->d->many = in[14];
     j->fn(j->d, out);
     return RG_OK;
 }
@@ -332,14 +335,21 @@ static void make_data(rg_ctx *c, struct data *d, inputs in) {
     d->scale = rg_randn(c, RG_BF16, RG_SHAPE(4096, 1));
     d->w8 = rg_randint(c, RG_I8, -127, 128, RG_SHAPE(4096, 4096));
     rg_realize_all(RG_TENSORS(d->o, d->ob, d->bias, d->cx, d->cw, d->o7, d->o1, d->many, d->w8, d->scale));
+    d->other = rg_randn(c, RG_BF16, RG_SHAPE(4096, 4096)),
+    d->ob2 = rg_randn(c, RG_BF16, RG_SHAPE(4095, 4095));
+    d->o72 = rg_randn(c, RG_BF16, RG_SHAPE(4097, 4097)), d->o12 = rg_randn(c, RG_BF16, RG_SHAPE(1793, 1793));
+    d->many2 = rg_randn(c, RG_BF16, RG_SHAPE(32, 1024, 1024)),
+    d->o2 = rg_randn(c, RG_F32, RG_SHAPE(4095, 4095));
+    rg_realize_all(RG_TENSORS(d->other, d->ob2, d->o72, d->o12, d->many2, d->o2));
     rg_realize_all(
         RG_TENSORS(d->x, d->y, d->z, d->m, d->n, d->w, d->b, d->h, d->g, d->one, d->p, d->p16, d->pb));
     rg_realize_all(RG_TENSORS(d->k, d->q));
     rg_tensor h2 = rg_add(d->h, 1), p2 = rg_neg(d->p),
-              set[2][INPUTS] = {{d->x, d->m, d->h, d->g, d->k, d->p, d->p16, d->pb, d->o, d->ob, d->cx, d->q},
+              set[2][INPUTS] = {{d->x, d->m, d->h, d->g, d->k, d->p, d->p16, d->pb, d->o, d->ob, d->cx, d->q,
+                                 d->o7, d->o1, d->many},
                                 {rg_neg(d->x), rg_neg(d->m), h2, rg_cast(h2, RG_BF16), rg_neg(d->k), p2,
                                  rg_cast(p2, RG_F16), rg_cast(p2, RG_BF16), rg_neg(d->o), rg_neg(d->ob),
-                                 rg_neg(d->cx), rg_neg(d->q)}};
+                                 rg_neg(d->cx), rg_neg(d->q), rg_neg(d->o7), rg_neg(d->o1), rg_neg(d->many)}};
     memcpy(in, set, sizeof set);
     rg_realize_all((rg_tensors){in[1], INPUTS});
 }

@@ -78,7 +78,9 @@ void opt_tile(struct sched *, const char *opt, uint32_t axis, int64_t n, uint32_
 /* stream.c: the passes over `axis` and over `more` become one, in blocks of n. */
 void opt_stream(struct sched *, const char *opt, uint32_t axis, int64_t n, uint32_t inner, const uint32_t *more,
                 uint32_t nmore);
-void pad_axis(struct sched *, const char *opt, struct axis *, int64_t n); /* pad.c: up to a multiple of n */
+void pad_axis(struct sched *, const char *opt, struct axis *, int64_t n);
+/* pad.c: up to a multiple of n; begun earlier, so that stores are at such */
+void align_axis(struct sched *, const char *opt, struct axis *, int64_t n);
 RG_NORETURN void opt_fail(struct sched *, const char *opt, const char *fmt, ...) RG_FMT(3, 4);
 
 /* random.c: opts_legal, with a look at the axes and the finished graph while they exist, if the list is legal. */

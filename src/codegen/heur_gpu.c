@@ -102,6 +102,22 @@ static int pieces(const struct view *v, int axis) {
     return v->axis[axis].size < 0 || v->axis[axis].size % lanes ? 1 : lanes;
 }
 
+/* Rows of any length, each value stored where it is computed: they can be begun at multiples of 16 bytes, and most of what is read
+ * lies along them too. Elements of 16 bytes; else 1. */
+static int odd_pieces(const struct view *v, int axis) {
+    int bytes = 0, along = 0, astray = 0;
+    if (axis < 0 || v->scans || v->reduces || v->stages || v->axis[axis].fixed || v->axis[axis].members != 1)
+        return 1;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct hspot *s = &v->spot[i];
+        int64_t stride = spot_stride(v, s, axis, 16);
+        if (s->add || (s->store && (stride != 1 || s->gate || (bytes && bytes != s->bytes)))) return 1;
+        if (s->store) bytes = s->bytes;
+        along += stride == 1, astray += stride != 1 && stride != 0;
+    }
+    return bytes && !astray && v->axis[axis].size >= 64 ? 16 / bytes : 1;
+}
+
 /* Passes over data of one shape may have axes of their own (a mean, then a variance): they are shared alike. */
 static bool shares_with(const struct view *v, int i, int axis) {
     return i == axis || (is_shareable(&v->axis[i]) && v->axis[i].size == v->axis[axis].size);
@@ -289,6 +305,13 @@ static const char *choose(struct view *v) {
     } else if (lanes > 1 && threads_of(v) / lanes >= FULL) {
         const char *name = view_fresh(v, v->axis[inner].name, "v");
         str_printf(&s, " TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, lanes, name, name);
+    }
+    int odd = axis < 0 && !s.n ? odd_pieces(v, inner) : 1;
+    if (odd > 1 && threads_of(v) / odd >= FULL) {
+        const char *name = view_fresh(v, v->axis[inner].name, "v");
+        str_printf(&s, " ALIGN(%s,%d) TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, odd, v->axis[inner].name,
+                   odd, name, name);
+        if (!is_legal(v, &s)) s.n = 0;
     }
     if (threads_of(v) / lanes > MOST_GRID) thin(v, &s);
     return is_legal(v, &s) ? s.p + 1 : "";

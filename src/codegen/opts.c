@@ -9,7 +9,7 @@
  *
  * The table `axis` of a schedule is in nesting order, outermost first. Kinds and positions are kept there
  * and written into the RANGEs once, by sched_finish.
- * PADTO is in pad.c, JOIN in join.c, STAGE and RESIDENT in stage.c, PIPE in pipe.c. Tests: tests/unit/codegen.c, tests/unit/golden.c */
+ * PADTO and ALIGN are in pad.c, JOIN in join.c, STAGE and RESIDENT in stage.c, PIPE in pipe.c. Tests: tests/unit/codegen.c, tests/unit/golden.c */
 #include "cg.h"
 
 #include <stdlib.h>
@@ -187,6 +187,13 @@ static void opt_padto(struct sched *s, const char *opt, uint32_t axis, int64_t n
     if (a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind))
         opt_fail(s, opt, "axis %s is already written out; pad it before", ir_name(s->ir, axis));
     pad_axis(s, opt, a, n);
+}
+
+static void opt_align(struct sched *s, const char *opt, uint32_t axis, int64_t n) {
+    struct axis *a = need_axis(s, opt, axis);
+    if (n < 2 || n > 64) opt_fail(s, opt, "a multiple must be 2 .. 64, not %lld", (long long)n);
+    if (a->kind != AX_COUNT) opt_fail(s, opt, "axis %s has another use", ir_name(s->ir, axis));
+    align_axis(s, opt, a, n);
 }
 
 void opt_tile(struct sched *s, const char *opt, uint32_t axis, int64_t n, uint32_t inner) {
@@ -436,6 +443,10 @@ static void apply(struct sched *s, struct opt_text *o) {
     case OPT_PADTO:
         need_args(s, o, 2, 2);
         opt_padto(s, o->head, o->arg[0], number(s, o, 1));
+        break;
+    case OPT_ALIGN:
+        need_args(s, o, 2, 2);
+        opt_align(s, o->head, o->arg[0], number(s, o, 1));
         break;
     case OPT_JOIN:
         need_args(s, o, 3, 3);

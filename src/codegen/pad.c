@@ -2,7 +2,10 @@
  *
  * TILE and PADTO use it where a tile does not divide an axis. Loads and stores at added values get the
  * index WHERE(i < size, index, INVALID), reductions and scans their identity. peel.c then takes the gates out
- * of all but the last iterations. A staged tile over the axis grows with it and needs no gate. */
+ * of all but the last iterations. A staged tile over the axis grows with it and needs no gate.
+ *
+ * ALIGN begins an axis of the grid earlier, by a different number of values in each row, so that what is stored stands at
+ * multiples of n elements whatever the length of a row: rows of 4095 halves are then written by 16 bytes too. */
 #include "cg.h"
 
 struct pad {
@@ -10,22 +13,37 @@ struct pad {
     struct free_ranges fr;
     uop_vec old, fresh; /* members before and after */
     const uop **now;
+    const uop *shift; /* ALIGN: how many values earlier the axis begins; NULL: it does not */
+    int64_t multiple; /* .. so that stores are at multiples of so many elements */
 };
+
+/* What a member has become. */
+static const uop *pad_value(struct pad *p, uint32_t i) {
+    return p->shift ? rw2(&p->s->rw, OP_SUB, p->fresh.p[i], p->shift) : p->fresh.p[i];
+}
 
 /* The condition that all members of the class that n depends on are inside their true size; NULL if none. */
 static const uop *pad_valid(struct pad *p, const uop *n) {
     const uop *valid = NULL;
     for (uint32_t i = 0; i < p->old.n; i++) {
         if (!free_has(&p->fr, n, p->old.p[i])) continue;
-        const uop *lt = rw2(&p->s->rw, OP_LT, p->fresh.p[i], p->now[p->old.p[i]->src[0]->id]);
+        const uop *lt = rw2(&p->s->rw, OP_LT, pad_value(p, i), p->now[p->old.p[i]->src[0]->id]);
+        if (p->shift) lt = rw2(&p->s->rw, OP_AND, lt, rw2(&p->s->rw, OP_LE, p->shift, p->fresh.p[i]));
         valid = valid ? rw2(&p->s->rw, OP_AND, valid, lt) : lt;
     }
     return valid;
 }
 
-static const uop *pad_index(struct pad *p, const uop *index, const uop *valid) {
+/* Where a store of ALIGN goes: its row begins at x, and x - x mod n + i is x rounded down + i. */
+static const uop *aligned_at(struct pad *p, const uop *at) {
+    const uop *zero = uop_idx(p->s->ir, 0), *n = uop_idx(p->s->ir, p->multiple);
+    const uop *x = rw_subst(&p->s->rw, at, &p->old.p[0], &zero, 1);
+    return rw2(&p->s->rw, OP_ADD, rw2(&p->s->rw, OP_MUL, rw2(&p->s->rw, OP_IDIV, x, n), n), p->fresh.p[0]);
+}
+
+static const uop *pad_index(struct pad *p, const uop *index, const uop *valid, bool store) {
     struct rw *rw = &p->s->rw;
-    const uop *i = p->now[index->src[1]->id];
+    const uop *i = store && p->shift ? aligned_at(p, index->src[1]) : p->now[index->src[1]->id];
     const uop *gated =
         rw3(rw, OP_WHERE, valid, i, uop_new(p->s->ir, OP_INVALID, i->dt, 1, NULL, 0, ARG_NONE));
     return rw_new(rw, OP_INDEX, index->dt, index->lanes, (const uop *[]){p->now[index->src[0]->id], gated}, 2,
@@ -74,7 +92,7 @@ static bool stays_inside(struct pad *p, const uop *index) {
 static const uop *pad_node(struct pad *p, const uop *n) {
     struct rw *rw = &p->s->rw;
     for (uint32_t i = 0; i < p->old.n; i++)
-        if (p->old.p[i] == n) return p->fresh.p[i];
+        if (p->old.p[i] == n) return pad_value(p, i);
     uop_vec src = {0};
     bool changed = false;
     for (uint32_t k = 0; k < n->nsrc; k++) {
@@ -83,11 +101,12 @@ static const uop *pad_node(struct pad *p, const uop *n) {
     }
     if (!changed) return n;
     const uop *valid = NULL;
-    if (n->op == OP_LOAD && !grows(p, n->src[0]->src[0]) && !sees_nothing_new(p, n->src[0]->src[1]) &&
-        !stays_inside(p, n->src[0]) && (valid = pad_valid(p, n->src[0]->src[1])))
-        src.p[0] = pad_index(p, n->src[0], valid);
+    if (n->op == OP_LOAD && !grows(p, n->src[0]->src[0]) &&
+        (p->shift || !sees_nothing_new(p, n->src[0]->src[1])) && !stays_inside(p, n->src[0]) &&
+        (valid = pad_valid(p, n->src[0]->src[1])))
+        src.p[0] = pad_index(p, n->src[0], valid, false);
     if ((n->op == OP_STORE || n->op == OP_STORE_ADD) && (valid = pad_valid(p, n)))
-        src.p[0] = pad_index(p, n->src[0], valid);
+        src.p[0] = pad_index(p, n->src[0], valid, true);
     if (n->op == OP_REDUCE || n->op == OP_SCAN) {
         for (uint32_t k = 1; k < n->nsrc; k++)
             if ((valid = pad_valid(p, n->src[k])))
@@ -122,6 +141,49 @@ void pad_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
             ir->arena, &p.fresh,
             sched_range(s, rw2(&s->rw, OP_MUL, up, nn), p.old.p[i], ax->name, p.old.p[i]->arg.range.kind));
     }
+    p.now = arena_array(ir->arena, const uop *, ir->n);
+    for (uint32_t i = 0; i < topo.n; i++) p.now[topo.p[i]->id] = pad_node(&p, topo.p[i]);
+    s->sink = p.now[s->sink->id];
+    sched_refresh(s);
+}
+
+/* How far behind a multiple of n the rows begin that are stored along range r: the same in all of them. */
+static const uop *shift_of(struct sched *s, const char *opt, const uop_vec *topo, const uop *r, int64_t n) {
+    const uop *shift = NULL, *zero = uop_idx(s->ir, 0);
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *st = topo->p[i];
+        if (st->op != OP_STORE && st->op != OP_STORE_ADD) continue;
+        const uop *at = st->src[0]->src[1];
+        struct affine f = affine_of(s->ir->arena, at);
+        if (at->op == OP_WHERE || affine_coef(&f, r) != 1)
+            opt_fail(s, opt, "what is stored does not lie one by one along axis %s",
+                     ir_name(s->ir, r->arg.range.cls));
+        const uop *x = rw2(&s->rw, OP_MOD, rw_subst(&s->rw, at, &r, &zero, 1), uop_idx(s->ir, n));
+        if (shift && shift != x)
+            opt_fail(s, opt, "rows of two results begin at different places along axis %s",
+                     ir_name(s->ir, r->arg.range.cls));
+        shift = x;
+    }
+    return shift;
+}
+
+/* Begins the axis earlier, so that stores are at multiples of n elements. */
+void align_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
+    struct ir *ir = s->ir;
+    struct pad p = {.s = s, .multiple = n};
+    free_init(&p.fr, ir, ir->arena);
+    sched_members(s, ax->name, &p.old);
+    if (!ax->grid || ax->reduce || ax->scan || ax->staged || ax->size < 0 || p.old.n != 1)
+        opt_fail(s, opt, "axis %s must be one of the grid, of known size, and of one pass",
+                 ir_name(ir, ax->name));
+    if (ax->size < n) /* rows would begin at the same multiple */
+        opt_fail(s, opt, "axis %s has only %lld values", ir_name(ir, ax->name), (long long)ax->size);
+    uop_vec topo = {0};
+    uop_topo(ir->arena, &s->sink, 1, &topo);
+    p.shift = shift_of(s, opt, &topo, p.old.p[0], n);
+    int64_t size = (ax->size + 2 * n - 2) / n * n;
+    vec_push(ir->arena, &p.fresh,
+             sched_range(s, uop_idx(ir, size), p.old.p[0], ax->name, p.old.p[0]->arg.range.kind));
     p.now = arena_array(ir->arena, const uop *, ir->n);
     for (uint32_t i = 0; i < topo.n; i++) p.now[topo.p[i]->id] = pad_node(&p, topo.p[i]);
     s->sink = p.now[s->sink->id];

@@ -82,7 +82,7 @@ static void propose(struct str *s, const struct trial *t, uint64_t *rng, uint32_
     uint32_t n = t->sched.axis.n;
     uint32_t i = (uint32_t)draw(rng, n), k = (uint32_t)draw(rng, n);
     const char *a = axis_text(t, i);
-    switch (draw(rng, 13)) {
+    switch (draw(rng, 14)) {
     case 0:
     case 1:
     case 2: str_printf(s, "TILE(%s,%d,z%u)", a, tile[draw(rng, RG_COUNT(tile))], fresh); break;
@@ -93,6 +93,7 @@ static void propose(struct str *s, const struct trial *t, uint64_t *rng, uint32_
     case 7: str_printf(s, "%s(%s)", draw(rng, 2) ? "THREAD" : "LOOP", a); break;
     case 8: str_printf(s, "SWAP(%s,%s)", a, axis_text(t, k)); break;
     case 9: str_printf(s, "PADTO(%s,%d)", a, tile[draw(rng, RG_COUNT(tile))]); break;
+    case 12: str_printf(s, "ALIGN(%s,%d)", a, 2 << draw(rng, 3)); break;
     case 11: str_printf(s, "JOIN(%s,%s,z%u)", a, axis_text(t, i + 1 < n ? i + 1 : k), fresh); break;
     case 10: str_printf(s, "RESIDENT(%s%s)", a, draw(rng, 2) ? ",loads" : ""); break;
     default: {

@@ -279,6 +279,24 @@ static void store_piece(struct gpu *c, const uop *n, const struct place *p, unsi
          p->base, offset(c, p, i), t, s.p);
 }
 
+/* A piece where all lanes are there, else those that are. */
+static void store_gated_piece(struct gpu *c, const uop *n, const struct place *p, const uop *gate,
+                              unsigned i) {
+    struct str all;
+    str_init(&all, c->r.a);
+    for (unsigned k = i; k < i + p->piece; k++)
+        str_printf(&all, "%s%s", k > i ? " & " : "", gpu_operand(c, gate, k).s);
+    line(&c->r, "if (%s) {", all.p), c->r.indent++;
+    store_piece(c, n, p, i);
+    c->r.indent--, line(&c->r, "} else {"), c->r.indent++;
+    for (unsigned k = i; k < i + p->piece; k++) {
+        line(&c->r, "if (%s) {", gpu_operand(c, gate, k).s), c->r.indent++;
+        store_one(c, n, p, k);
+        c->r.indent--, line(&c->r, "}");
+    }
+    c->r.indent--, line(&c->r, "}");
+}
+
 static void store(struct gpu *c, const uop *n) {
     struct place p = gpu_place(c, n->src[0]);
     const uop *gate = n->nsrc > 2 ? n->src[2] : NULL;
@@ -287,8 +305,13 @@ static void store(struct gpu *c, const uop *n) {
     if (single) line(&c->r, "if (%s == 0) {", c->member), c->r.indent++;
     if (gate && gate->lanes == 1) line(&c->r, "if (%s) {", gpu_operand(c, gate, 0).s), c->r.indent++;
     bool by_lane = gate && gate->lanes > 1;
-    unsigned step = by_lane || n->op == OP_STORE_ADD ? 1 : p.piece;
+    bool wide = by_lane && n->op == OP_STORE && p.piece * dtype_info[p.dt].bytes == PIECE_BYTES;
+    unsigned step = (by_lane && !wide) || n->op == OP_STORE_ADD ? 1 : p.piece;
     for (unsigned i = 0; i < p.lanes; i += step) {
+        if (wide) {
+            store_gated_piece(c, n, &p, gate, i);
+            continue;
+        }
         if (by_lane) line(&c->r, "if (%s) {", gpu_operand(c, gate, i).s), c->r.indent++;
         if (step > 1)
             store_piece(c, n, &p, i);

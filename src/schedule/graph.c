@@ -23,8 +23,9 @@ struct copy {
 enum {
     MARK_FORCED = 1,
     MARK_INLINE = 2,
-    MARK_CUT = 4
-}; /* must be stored; INLINE; in memory between two kernels */
+    MARK_CUT = 4,
+    MARK_ROWS = 8
+}; /* must be stored; INLINE; in memory between two kernels; rows of repack.c */
 
 static void mark(struct copy *c, const uop *n, uint8_t how) {
     uint32_t need = n->id + 1;
@@ -106,6 +107,21 @@ static bool from_inline(struct copy *c, const uop *n) {
     return false;
 }
 
+/* A sum with padded rows, rounded to a half: that is stored, and views of it are taken. NULL: n is no view of such a sum. */
+static const uop *round_rows(struct copy *c, const uop *n, enum dtype dt) {
+    if (is_marked(c, n, MARK_ROWS)) {
+        const uop *x = uop_cast(c->g->ir, n, dt);
+        force(c, x);
+        return x;
+    }
+    if (n->op != OP_RESHAPE && n->op != OP_PERMUTE && n->op != OP_SHRINK) return NULL;
+    const uop *x = round_rows(c, n->src[0], dt), **src = arena_array(c->g->a, const uop *, n->nsrc);
+    if (!x) return NULL;
+    memcpy(src, n->src, n->nsrc * sizeof *src);
+    src[0] = x;
+    return uop_new(c->g->ir, (enum op)n->op, dt, 1, src, n->nsrc, n->arg);
+}
+
 static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n) {
     struct ir *ir = c->g->ir;
     const uop **src = arena_array(c->g->a, const uop *, n->nsrc + 1);
@@ -132,6 +148,11 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         if (!shape_size(shape_of(&c->g->shapes, src[1]))) return src[0]; /* nothing is added */
         src[0] = own_copy(c, src[0]);                                    /* what is added to */
         break;
+    case OP_CAST: {
+        const uop *rows = dtype_info[n->dt].bytes == 2 ? round_rows(c, src[0], (enum dtype)n->dt) : NULL;
+        if (rows) return rows;
+        break;
+    }
     case OP_VAR: return ir_import(ir, from, n);
     case OP_CALL: return copy_call(c, from, n, src);
     case OP_GRAPH: /* a version that does not last is copied */
@@ -142,9 +163,11 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     }
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
     if (n->op == OP_REDUCE_AXES && !from_inline(c, x->src[0])) {
-        const uop *copy[2] = {0}, *packed = repack_product(ir, &c->g->shapes, x, c->g->opts, copy);
+        const uop *copy[2] = {0}, *rows = NULL,
+                  *packed = repack_product(ir, &c->g->shapes, x, c->g->opts, copy, &rows);
         for (int i = 0; i < 2; i++)
             if (copy[i]) force(c, copy[i]);
+        if (rows) mark(c, rows, MARK_ROWS);
         if (packed) return packed;
     }
     if (n->op == OP_REDUCE_AXES && !c->g->opts->no_split && !from_inline(c, x->src[0])) {

@@ -50,8 +50,10 @@ static inline const uop *sg_memory(const struct sgraph *g, const uop *n) {
  * result that must be stored, or NULL. */
 const uop *split_reduction(struct ir *, struct shapes *, const uop *n, bool gpu, const uop **stored);
 /* repack.c: a product whose operands do not lie as a GPU's tiles are filled, over padded copies of them. NULL: leave n.
- * stored: the copies, which must be stored, or NULL. */
-const uop *repack_product(struct ir *, struct shapes *, const uop *n, const struct sched_opts *, const uop *stored[2]);
+ * stored: the copies, which must be stored, or NULL. *rows: the sum, if its rows are longer than asked for, which must be
+ * stored as it is where it is rounded to a half; else NULL. */
+const uop *repack_product(struct ir *, struct shapes *, const uop *n, const struct sched_opts *, const uop *stored[2],
+                          const uop **rows);
 
 /* ---- rangeify.c: the kernel of a set of outputs --------------------------------------------------- */
 

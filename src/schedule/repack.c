@@ -6,6 +6,9 @@
  *
  *     sum_k a[m][k] b[k][n]   ->   sum_k' A[m][k'] B[k'][n],   A = stored(PAD(a)), B = stored(PAD(b))
  *
+ * Rows of the result have the same trouble: halves of which an odd number is a row would be stored one by one. The sum is
+ * made for rows that are whole pieces, and what is cut off comes after it: where the sum is rounded to a half, that is
+ * stored (graph.c), and a copy takes it to its place, 16 bytes at a time.
  * Zeros fill the sum up to whole tiles, so that no iteration asks where the matrix ends; rows of a copy are whole pieces of
  * 16 bytes. A copy runs along memory as its source does. Here, in the graph before planning, is the place for it: what an
  * operand is computed from is written to the padded rows at once, several products share a copy, the profile shows it as a
@@ -52,6 +55,7 @@ struct repack {
     enum side side[SHAPE_MAX];
     struct operand op[2];
     int64_t size[SIDE_NONE + 1], k_padded; /* elements of all axes of a side */
+    int64_t n_padded;                      /* of a row of the result */
     int64_t bytes;                         /* of an element */
     const struct kind *kind;
 };
@@ -149,6 +153,8 @@ static bool read_operand(struct repack *r, const uop *x, struct operand *o) {
     return o->x && shape_of(r->sh, o->x) == r->shape && view_steps(r, o->x, o->step, &o->offset);
 }
 
+static int64_t up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+
 /* ---- which product this is ---------------------------------------------------------------------------------- */
 
 static bool is_reduced(const uop *n, uint32_t axis) {
@@ -201,8 +207,6 @@ static void judge(struct repack *r, int which) {
     o->fits &= (k == 1 ? own : k) % piece == 0;
 }
 
-static int64_t up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
-
 /* Rows of a copy: whole tiles where that adds little, else whole pieces. */
 static int64_t padded(const struct repack *r, int64_t n) {
     return up(n, ROWS_STEP) - n <= n / 16 ? up(n, ROWS_STEP) : up(n, PIECE / r->bytes);
@@ -227,6 +231,8 @@ static bool pays(struct repack *r) {
 
 static bool is_worth_it(struct repack *r) {
     for (int i = 0; i < 2; i++) judge(r, i);
+    r->n_padded = r->kind == &floats ? r->size[SIDE_N] : up(r->size[SIDE_N], PIECE / 2);
+    if (r->n_padded != r->size[SIDE_N]) r->op[1].fits = false; /* it needs as many */
     if (r->op[0].fits && r->op[1].fits) return false;
     if (r->size[SIDE_M] < LEAST_SIDE || r->size[SIDE_N] < LEAST_SIDE || r->size[SIDE_K] < LEAST_SUM)
         return false;
@@ -293,10 +299,22 @@ static const uop *pad_last(struct repack *r, const uop *x, const int64_t *to) {
     return uop_mk(r->ir, OP_PAD, src, 2 + 3 * s->n, ARG_NONE);
 }
 
+/* The first `n` of the axis before the last `after`. */
+static const uop *first_of(struct repack *r, const uop *x, uint32_t after, int64_t n) {
+    const struct shape *s = shape_of(r->sh, x);
+    const uop *src[1 + 3 * SHAPE_MAX] = {x};
+    if (s->d[s->n - 1 - after] == n) return x;
+    for (uint32_t i = 0; i < s->n; i++) {
+        src[1 + 3 * i] = uop_idx(r->ir, 0), src[3 + 3 * i] = uop_idx(r->ir, 1);
+        src[2 + 3 * i] = uop_idx(r->ir, i + 1 + after == s->n ? n : s->d[i]);
+    }
+    return uop_mk(r->ir, OP_SHRINK, src, 1 + 3 * s->n, ARG_NONE);
+}
+
 /* The operand as (batch .., m, n, k), copied if it does not fit. */
 static const uop *operand(struct repack *r, int which, const uop **stored) {
     struct operand *o = &r->op[which];
-    int64_t own = r->size[which ? SIDE_N : SIDE_M], d[SHAPE_MAX];
+    int64_t own = r->size[which ? SIDE_N : SIDE_M], many = which ? r->n_padded : own, d[SHAPE_MAX];
     const uop *x = compact(r, which);
     *stored = NULL;
     if (!o->fits) {
@@ -304,19 +322,13 @@ static const uop *operand(struct repack *r, int which, const uop **stored) {
         if (!o->along_k) x = swap_last(r, x);
         *stored = x = pad_last(r, x, o->along_k ? to : turned);
         if (!o->along_k) x = swap_last(r, x);
-        const struct shape *s = shape_of(r->sh, x);
-        const uop *src[1 + 3 * SHAPE_MAX] = {x};
-        for (uint32_t i = 0; i < s->n; i++) {
-            src[1 + 3 * i] = uop_idx(r->ir, 0), src[3 + 3 * i] = uop_idx(r->ir, 1);
-            src[2 + 3 * i] = uop_idx(r->ir, i + 2 == s->n ? own : s->d[i]);
-        }
-        x = uop_mk(r->ir, OP_SHRINK, src, 1 + 3 * s->n, ARG_NONE);
+        x = first_of(r, x, 1, many);
     }
     x = uop_cast(r->ir, x, DT_F32);
     uint32_t k = batch_dims(r, d);
-    d[k] = which ? 1 : own, d[k + 1] = which ? own : 1, d[k + 2] = r->k_padded;
+    d[k] = which ? 1 : many, d[k + 1] = which ? many : 1, d[k + 2] = r->k_padded;
     x = with_dims(r, OP_RESHAPE, x, d, k + 3);
-    d[k] = r->size[SIDE_M], d[k + 1] = r->size[SIDE_N];
+    d[k] = r->size[SIDE_M], d[k + 1] = r->n_padded;
     return with_dims(r, OP_EXPAND, x, d, k + 3);
 }
 
@@ -333,8 +345,23 @@ static const uop *put_back(struct repack *r, const uop *x, const struct shape *o
     return with_dims(r, OP_RESHAPE, with_dims(r, OP_PERMUTE, x, order, n), out->d, out->n);
 }
 
+/* The last axis of the result is one of n: rows of it are rows of the sum. */
+static void order_operands(struct repack *r) {
+    for (uint32_t i = r->shape->n; i-- > 0;) {
+        if (r->side[i] == SIDE_N) return;
+        if (r->side[i] != SIDE_M) continue;
+        struct operand a = r->op[0];
+        int64_t m = r->size[SIDE_M];
+        r->op[0] = r->op[1], r->op[1] = a;
+        r->size[SIDE_M] = r->size[SIDE_N], r->size[SIDE_N] = m;
+        for (uint32_t k = 0; k < r->shape->n; k++)
+            r->side[k] = r->side[k] == SIDE_M ? SIDE_N : r->side[k] == SIDE_N ? SIDE_M : r->side[k];
+        return;
+    }
+}
+
 const uop *repack_product(struct ir *ir, struct shapes *sh, const uop *n, const struct sched_opts *o,
-                          const uop *stored[2]) {
+                          const uop *stored[2], const uop **rows) {
     const uop *mul = n->src[0];
     struct repack r = {.ir = ir, .sh = sh, .model = o->model};
     if (n->arg.i != OP_ADD || mul->op != OP_MUL || mul->dt != DT_F32 || o->capability < 80) return NULL;
@@ -345,10 +372,13 @@ const uop *repack_product(struct ir *ir, struct shapes *sh, const uop *n, const 
     if (r.op[0].x->dt != r.op[1].x->dt) return NULL;
     r.bytes = dtype_info[r.op[0].x->dt].bytes;
     r.kind = r.bytes == 2 ? &halves : env_int(ENV_TF32) && o->capability / 10 == 9 ? &tf32 : &floats;
-    if (!find_sides(&r, n) || !is_worth_it(&r)) return NULL;
+    if (!find_sides(&r, n)) return NULL;
+    order_operands(&r);
+    if (!is_worth_it(&r)) return NULL;
     const uop *a = operand(&r, 0, &stored[0]), *b = operand(&r, 1, &stored[1]);
     int64_t last = shape_of(sh, a)->n - 1;
     const uop *sum = uop_mk(ir, OP_REDUCE_AXES, (const uop *[]){uop2(ir, OP_MUL, a, b), uop_idx(ir, last)}, 2,
                             (union arg){.i = OP_ADD});
-    return put_back(&r, sum, shape_of(sh, n));
+    *rows = r.n_padded != r.size[SIDE_N] ? sum : NULL;
+    return put_back(&r, first_of(&r, sum, 1, r.size[SIDE_N]), shape_of(sh, n));
 }

@@ -113,7 +113,7 @@ TEST(codegen_opts_say_why) {
         {matmul, "STAGE(a,m,k+x)", "there is no axis x"},
         {matmul, "TILE(n,16,j) STAGE(b,n,k+j)", "do not walk over the same elements"},
         {blur, "STAGE(x,r,o+k+o+k+o+k+o+k+o)", "a window has at most 8 axes"},
-        {blur, "TILE(k,2,l) STAGE(x,r,o+k+l)", "do not walk over the same elements"},
+        {blur, "TILE(k,4,l) STAGE(x,r,o+k+l)", "do not walk over the same elements"},
         {matmul, "TILE(m,16,i) TILE(n,16,j) TILE(k,16,l) UNROLL(i) UNROLL(j) UNROLL(l)", "written out"},
         {softmax, "PIPE(x,r,0)", "expected 1 .. 1048576 values"},
         {softmax, "PIPE(x,r,1,7)", "there is no such pass: buffer x is read 3 times"},

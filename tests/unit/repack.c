@@ -1,5 +1,6 @@
 /* Tests of src/schedule/repack.c: which products get padded copies of their operands, and that what comes out is what the
  * oracle says, by the interpreter of block programs. */
+#include "codegen/codegen.h"
 #include "planned.h"
 #include "test.h"
 
@@ -85,12 +86,14 @@ static uint32_t copies_of(struct job *j) {
 static const char *product_text(char *to, size_t n, const char *dt, int m, int nn, int k, bool nt) {
     bool half = strcmp(dt, "f32") != 0;
     const char *up = half ? "(CAST<f32> " : "", *end = half ? ")" : "";
+    char down[32] = "";
+    if (half) snprintf(down, sizeof down, "(CAST<%s> ", dt);
     snprintf(to, n,
              "kernel g\na = (EXPAND (RESHAPE %s(BUFFER<%s>[0] %d %d)%s %d 1 %d) %d %d %d)\n"
              "b = (EXPAND (RESHAPE %s%s(BUFFER<%s>[1] %d %d)%s%s 1 %d %d) %d %d %d)\n"
-             "(GRAPH (RESHAPE (REDUCE_AXES[ADD] (MUL a b) 2) %d %d))\n",
+             "(GRAPH %s(RESHAPE (REDUCE_AXES[ADD] (MUL a b) 2) %d %d)%s)\n",
              up, dt, m, k, end, m, k, m, nn, k, nt ? "" : "(PERMUTE ", up, dt, nt ? nn : k, nt ? k : nn, end,
-             nt ? "" : " 1 0)", nn, k, m, nn, k, m, nn);
+             nt ? "" : " 1 0)", nn, k, m, nn, k, down, m, nn, end);
     return to;
 }
 
@@ -102,12 +105,20 @@ TEST(repack_chooses) {
         bool nt;
         uint32_t copies;
     } row[] = {
-        {"bf16", 4095, 4095, 4095, true, 2},  {"bf16", 4095, 4095, 4095, false, 2},
-        {"bf16", 4097, 4097, 4097, true, 2},  {"bf16", 1793, 1793, 1793, false, 2},
-        {"f16", 4095, 4095, 4095, true, 2},   {"f32", 4095, 4095, 4095, false, 2},
-        {"bf16", 4096, 4096, 4096, true, 0},  {"bf16", 4096, 4096, 4096, false, 0},
-        {"bf16", 4096, 4095, 4096, false, 1}, {"bf16", 4095, 4095, 4096, true, 0},
-        {"bf16", 65, 65, 193, true, 0},       {"bf16", 4095, 33, 4095, true, 0},
+        {"bf16", 4095, 4095, 4095, true, 3},
+        {"bf16", 4095, 4095, 4095, false, 3}, /* with the rows of the result */
+        {"bf16", 4097, 4097, 4097, true, 3},
+        {"bf16", 1793, 1793, 1793, false, 3},
+        {"f16", 4095, 4095, 4095, true, 3},
+        {"f32", 4095, 4095, 4095, false, 2},
+        {"bf16", 4096, 4096, 4096, true, 0},
+        {"bf16", 4096, 4096, 4096, false, 0},
+        {"bf16", 4096, 4095, 4096, false, 2},
+        {"bf16", 4095, 4096, 4096, true, 0},
+        {"bf16", 4095, 4095, 4096, true, 2},
+        {"bf16", 4096, 4096, 4095, true, 2},
+        {"bf16", 65, 65, 193, true, 0},
+        {"bf16", 4095, 33, 4095, true, 0},
     };
     char text[1024];
     for (size_t i = 0; i < RG_COUNT(row); i++) {
@@ -130,7 +141,58 @@ TEST_SLOW(repack_products, 300) {
         const int *s = size[i / 6];
         product_text(text, sizeof text, dt[i / 2 % 3], s[0], s[1], s[2], i % 2);
         struct job j = {.text = text, .opts = {.model = eager_model()}, .run = true, .pieces = i / 2 % 3 < 2};
-        CHECK_EQ(copies_of(&j), 2);
+        CHECK_EQ(copies_of(&j), i / 2 % 3 < 2 ? 3 : 2);
+    }
+}
+
+/* ALIGN: stores by 16 bytes whatever the length of a row, and nothing else is stored. */
+struct rows {
+    const char *opts;
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    struct linear lin;
+};
+static void lower_rows(void *arg) {
+    static const char text[] =
+        "kernel rows\nout = (PARAM<bf16>[0 out] 4757)\nx = (PARAM<bf16>[1 x] 5112)\n"
+        "i = (RANGE[i GRID 0] 71)\nj = (RANGE[j GRID 1] 67)\n"
+        "(SINK (STORE (INDEX out (ADD (MUL i 67) j)) (LOAD (INDEX x (ADD (MUL i 72) j)))))\n";
+    struct rows *r = arg;
+    struct program p = {0};
+    ir_init(&r->ir, &r->arena);
+    ir_parse(&r->ir, text, sizeof text - 1, "rows.uop", &p);
+    lower(&r->ir, &p.kernel.p[0],
+          &(struct lower_opts){.opts = r->opts, .keep_math = true, .vec_bytes = 16, .narrow = true}, &r->lin);
+}
+TEST(repack_aligned_rows) {
+    struct rows r = {.opts = "ALIGN(j,8) TILE(j,8,v) VEC(v)"};
+    static uint16_t x[5112], out[4757];
+    uint32_t stores = 0;
+    arena_init(&r.arena, &r.err);
+    if (err_guard(&r.err, lower_rows, &r)) FAIL("%s", r.err.msg);
+    for (uint32_t i = 0; i < r.lin.n; i++) {
+        const uop *n = r.lin.u[i];
+        if (n->op != OP_STORE) continue;
+        CHECK(n->src[0]->lanes == 8 && uop_divides(n->src[0]->src[1], 8));
+        stores++;
+    }
+    CHECK_EQ(stores, 1);
+    for (int i = 0; i < 5112; i++) x[i] = (uint16_t)i;
+    struct ref_buf bufs[2] = {{.p = out, .bytes = sizeof out}, {.p = x, .bytes = sizeof x}};
+    if (ref_linear(&r.err, &r.lin, bufs, 2, NULL, 0, r.lin.grid)) FAIL("%s", r.err.msg);
+    for (int i = 0; i < 4757; i++) CHECK_EQ(out[i], i / 67 * 72 + i % 67);
+    arena_free(&r.arena);
+    static const char *const bad[][2] = {{"ALIGN(i,8)", "does not lie one by one"},
+                                         {"ALIGN(j,1)", "2 .. 64"},
+                                         {"VEC(j) ALIGN(j,8)", ""},
+                                         {"TILE(j,4,v) VEC(v) ALIGN(v,8)", "another use"}};
+    for (size_t i = 0; i < RG_COUNT(bad); i++) {
+        struct rows b = {.opts = bad[i][0]};
+        arena_init(&b.arena, &b.err);
+        CHECK_EQ(err_guard(&b.err, lower_rows, &b), RG_EOPT);
+        if (!strstr(b.err.msg, bad[i][1])) FAIL("%s: %s", bad[i][0], b.err.msg);
+        arena_free(&b.arena);
     }
 }
 
