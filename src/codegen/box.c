@@ -1,4 +1,5 @@
-/* box.c: is a tile a box of its buffer? Then one instruction copies it (op BOX), with zeros for what lies outside.
+/* box.c: is a tile a box of its buffer? Then one instruction copies it (op BOX), with zeros for what lies outside, or stores it
+ * (op BOX_OUT), without it.
  *
  * The statement that fills the tile says where each element comes from. A box has elements that lie together along its
  * rows and rows that are a constant step apart; whatever else the address depends on (which tile of the grid, which step of
@@ -15,7 +16,7 @@ struct boxer {
     struct sched *s;
     struct ir *ir;
     struct arena *a;
-    const char *opt, *name; /* of the buffer */
+    const char *why; /* it is none */
     struct free_ranges fr;
     uop_vec own;              /* ranges of the tile */
     uop_vec col, row;         /* of them, those along a row and across, the fastest first */
@@ -24,8 +25,9 @@ struct boxer {
     const uop *at[2];         /* of the corner */
 };
 
-RG_NORETURN static void no_box(struct boxer *b, const char *why) {
-    opt_fail(b->s, b->opt, "the tile of buffer %s cannot be copied as a box: %s", b->name, why);
+static bool no_box(struct boxer *b, const char *why) {
+    b->why = why;
+    return false;
 }
 
 static bool has(const uop_vec *v, const uop *n) {
@@ -51,33 +53,36 @@ static int64_t chain(struct boxer *b, int64_t step, int64_t most, uop_vec *out) 
     return n;
 }
 
-static void find_rows(struct boxer *b, const uop *local) {
-    b->cols = chain(b, 1, local->arg.mem.row, &b->col);
+/* row: elements of a row of the tile. */
+static bool find_rows(struct boxer *b, int64_t row) {
+    b->cols = chain(b, 1, row, &b->col);
     b->step = INT64_MAX;
     for (uint32_t i = 0; i < b->own.n; i++) {
         int64_t c = affine_coef(&b->from, b->own.p[i]);
         if (!has(&b->col, b->own.p[i])) b->step = RG_MIN(b->step, c);
     }
-    if (b->step == INT64_MAX || b->step <= 0) no_box(b, "it is no row after the other");
+    if (b->step == INT64_MAX || b->step <= 0) return no_box(b, "it is no row after the other");
     b->rows = chain(b, b->step, INT64_MAX, &b->row);
-    if (b->col.n + b->row.n != b->own.n || b->cols != local->arg.mem.row)
-        no_box(b, "its elements do not lie in rows");
+    if (b->col.n + b->row.n != b->own.n || b->cols != row)
+        return no_box(b, "its elements do not lie in rows");
+    return true;
 }
 
 /* The address without the tile's own ranges, as a place along a row and one across. */
-static void find_corner(struct boxer *b) {
+static bool find_corner(struct boxer *b) {
     struct affine part[2] = {{.t = arena_array(b->a, struct term, b->from.n + 1)},
                              {.t = arena_array(b->a, struct term, b->from.n + 1)}};
     for (uint32_t i = 0; i < b->from.n; i++) {
         const struct term *t = &b->from.t[i];
         if (has(&b->own, t->atom)) continue;
         for (uint32_t k = 0; k < b->own.n; k++)
-            if (free_has(&b->fr, t->atom, b->own.p[k])) no_box(b, "its elements are found one by one");
+            if (free_has(&b->fr, t->atom, b->own.p[k])) return no_box(b, "its elements are found one by one");
         struct affine *p = &part[t->coef % b->step == 0];
         p->t[p->n++] = (struct term){t->atom, t->coef % b->step ? t->coef : t->coef / b->step};
     }
     part[1].k = idiv_floor(b->from.k, b->step), part[0].k = imod_floor(b->from.k, b->step);
     for (int i = 0; i < 2; i++) b->at[i] = rw_post(&b->s->rw, affine_build(b->ir, &part[i], DT_IDX));
+    return true;
 }
 
 /* ---- limits -------------------------------------------------------------------------------------------------- */
@@ -108,11 +113,9 @@ static int64_t limit_of(struct boxer *b, const struct affine *f, const struct af
     return low < q ? x->k - q * f->k : 0;
 }
 
-static void take_gate(struct boxer *b, const uop *g, const uop *k, int64_t size[2]) {
-    if (g->op == OP_AND) {
-        take_gate(b, g->src[0], k, size), take_gate(b, g->src[1], k, size);
-        return;
-    }
+/* k: the range beyond whose end there must be zeros; NULL: nothing may be touched where the gate is false. */
+static bool take_gate(struct boxer *b, const uop *g, const uop *k, int64_t size[2]) {
+    if (g->op == OP_AND) return take_gate(b, g->src[0], k, size) && take_gate(b, g->src[1], k, size);
     if ((g->op == OP_LT || g->op == OP_LE) && g->src[0]->dt == DT_IDX) {
         struct affine f = affine_of(b->a, uop2(b->ir, OP_SUB, g->src[0], g->src[1]));
         f.k -= g->op == OP_LE;
@@ -121,11 +124,12 @@ static void take_gate(struct boxer *b, const uop *g, const uop *k, int64_t size[
             int64_t n = limit_of(b, &f, &x);
             if (n > 0 && n <= size[side]) {
                 size[side] = n;
-                return;
+                return true;
             }
         }
     }
-    if (free_has(&b->fr, g, k)) no_box(b, "its zeros do not begin where the buffer's rows end");
+    if (!k || free_has(&b->fr, g, k)) return no_box(b, "its zeros do not begin where the buffer's rows end");
+    return true;
 }
 
 /* ---- the tile ------------------------------------------------------------------------------------------------- */
@@ -147,48 +151,91 @@ static int64_t place_in_tile(struct boxer *b, const uop *to, int64_t y, int64_t 
 }
 
 /* Panels one after the other, rows below each other: asked at the corners, in between everything is even. */
-static void check_tile(struct boxer *b, const uop *to, int64_t width) {
+static bool check_tile(struct boxer *b, const uop *to, int64_t width) {
     int64_t row[] = {0, 1, b->rows - 1}, col[] = {0, 1, width - 1, RG_MIN(width, b->cols - 1), b->cols - 1};
     for (size_t i = 0; i < RG_COUNT(row); i++)
         for (size_t k = 0; k < RG_COUNT(col); k++)
             if (place_in_tile(b, to, row[i], col[k]) !=
                 col[k] / width * b->rows * width + row[i] * width + col[k] % width)
-                no_box(b, "memory runs across its rows");
+                return no_box(b, "memory runs across its rows");
+    return true;
+}
+
+/* What the hardware wants of map and corner. */
+static bool limits(struct boxer *b, const uop *param, const uop *gate, const uop *k, int64_t size[2]) {
+    int64_t bytes = dtype_info[param->dt].bytes, piece = PIECE_BYTES / bytes, all = param->src[0]->lo;
+    size[0] = b->step, size[1] = all / b->step;
+    int64_t rows = size[1];
+    if (gate && !take_gate(b, gate, k, size)) return false;
+    if (b->step % piece || !uop_divides(b->at[0], piece))
+        return no_box(b, "rows must begin at multiples of 16 bytes");
+    if (b->cols % (ROW_BYTES / bytes)) return no_box(b, "a row is no multiple of 128 bytes");
+    if (b->at[0]->lo < 0 || b->at[1]->lo < 0 || (!gate && b->at[0]->hi + b->cols > size[0]) || size[0] < 1 ||
+        size[1] < 1 || b->at[0]->hi >= size[0])
+        return no_box(b, "it goes on from row to row");
+    if (all % b->step && b->at[1]->hi + b->rows > rows)
+        return no_box(b, "the last row of the buffer is not whole");
+    return true;
+}
+
+static struct box make(struct boxer *b, const uop *param, const int64_t size[2]) {
+    int64_t bytes = dtype_info[param->dt].bytes, width = ROW_BYTES / bytes;
+    struct box x = {.at = {b->at[0], b->at[1]}, .width = width, .panels = b->cols / width, .parts = 1};
+    while (b->rows / x.parts > MOST_ROWS || b->rows % x.parts) x.parts++;
+    x.rows = b->rows / x.parts, x.bytes = b->rows * b->cols * bytes;
+    const uop *src[] = {param,
+                        uop_idx(b->ir, size[0]),
+                        uop_idx(b->ir, size[1]),
+                        uop_idx(b->ir, b->step),
+                        uop_idx(b->ir, width),
+                        uop_idx(b->ir, x.rows)};
+    x.map = uop_new(b->ir, OP_MAP, (enum dtype)param->dt, 1, src, RG_COUNT(src), ARG_INT(2));
+    return x;
+}
+
+static const uop *ungated(const uop *at, const uop **gate) {
+    if (at->op != OP_WHERE || at->src[2]->op != OP_INVALID) return at;
+    *gate = at->src[0];
+    return at->src[1];
+}
+
+static bool find(struct boxer *b, const uop *fill, const uop *k, struct box *out) {
+    const uop *index, *gate, *local = fill->src[0]->src[0], *unused;
+    int64_t size[2];
+    if (!plain_copy(&b->s->rw, fill->src[1], &index, &gate)) return no_box(b, "its elements are computed");
+    if (!local->arg.mem.panels || !local->arg.mem.row) return no_box(b, "it has no panels of 128 bytes");
+    b->from = affine_of(b->a, ungated(index->src[1], &unused));
+    const uop_vec *free = free_of(&b->fr, fill->src[0]);
+    for (uint32_t i = 0; i < free->n; i++) vec_push(b->a, &b->own, free->p[i]);
+    if (!find_rows(b, local->arg.mem.row) || !find_corner(b) || !limits(b, index->src[0], gate, k, size) ||
+        !check_tile(b, fill->src[0]->src[1], ROW_BYTES / dtype_info[local->dt].bytes))
+        return false;
+    *out = make(b, index->src[0], size);
+    return out->rows % 8 == 0 || no_box(b, "parts of it have no multiple of 8 rows");
 }
 
 struct box box_of(struct sched *s, const char *opt, const uop *fill, const uop *k) {
-    struct boxer b = {.s = s, .ir = s->ir, .a = s->ir->arena, .opt = opt, .name = "?"};
-    const uop *index, *gate, *local = fill->src[0]->src[0];
+    struct boxer b = {.s = s, .ir = s->ir, .a = s->ir->arena};
+    struct box x;
     free_init(&b.fr, b.ir, b.a);
-    if (!plain_copy(&s->rw, fill->src[1], &index, &gate)) no_box(&b, "its elements are computed");
-    b.name = ir_name(b.ir, index->src[0]->arg.param.name);
-    if (!local->arg.mem.panels || !local->arg.mem.row) no_box(&b, "it has no panels of 128 bytes");
-    const uop *at = index->src[1];
-    if (at->op == OP_WHERE && at->src[2]->op == OP_INVALID) at = at->src[1];
-    b.from = affine_of(b.a, at);
-    const uop_vec *free = free_of(&b.fr, fill->src[0]);
-    for (uint32_t i = 0; i < free->n; i++) vec_push(b.a, &b.own, free->p[i]);
-    find_rows(&b, local);
-    find_corner(&b);
-    int64_t bytes = dtype_info[local->dt].bytes, width = ROW_BYTES / bytes, piece = PIECE_BYTES / bytes;
-    int64_t size[2] = {b.step, index->src[0]->src[0]->lo / b.step}, whole[2] = {size[0], size[1]};
-    if (gate) take_gate(&b, gate, k, size);
-    if (b.step % piece || !uop_divides(b.at[0], piece))
-        no_box(&b, "rows must begin at multiples of 16 bytes");
-    if (b.cols % width) no_box(&b, "a row is no multiple of 128 bytes");
-    if (b.at[0]->lo < 0 || b.at[1]->lo < 0 ||
-        (size[0] == whole[0] && b.at[0]->hi + b.cols > size[0] && !gate) || size[0] < 1 || size[1] < 1 ||
-        b.at[0]->hi >= size[0])
-        no_box(&b, "it goes on from row to row");
-    if (index->src[0]->src[0]->lo % b.step && b.at[1]->hi + b.rows > whole[1])
-        no_box(&b, "the last row of the buffer is not whole");
-    check_tile(&b, fill->src[0]->src[1], width);
-    struct box x = {.at = {b.at[0], b.at[1]}, .width = width, .panels = b.cols / width, .parts = 1};
-    while (b.rows / x.parts > MOST_ROWS || b.rows % x.parts) x.parts++;
-    x.rows = b.rows / x.parts, x.bytes = b.rows * b.cols * bytes;
-    if (x.rows % 8) no_box(&b, "parts of it have no multiple of 8 rows");
-    const uop *src[] = {index->src[0],         uop_idx(b.ir, size[0]), uop_idx(b.ir, size[1]),
-                        uop_idx(b.ir, b.step), uop_idx(b.ir, width),   uop_idx(b.ir, x.rows)};
-    x.map = uop_new(b.ir, OP_MAP, (enum dtype)local->dt, 1, src, RG_COUNT(src), ARG_INT(2));
+    if (!find(&b, fill, k, &x))
+        opt_fail(s, opt, "the tile %s cannot be copied as a box: %s",
+                 ir_name(s->ir, fill->src[0]->src[0]->arg.mem.name), b.why);
     return x;
+}
+
+bool box_stored(struct sched *s, const uop *store, const uop *m, const uop *n, struct box *out) {
+    struct boxer b = {.s = s, .ir = s->ir, .a = s->ir->arena};
+    const uop *param = store->src[0]->src[0], *gate = NULL;
+    int64_t size[2];
+    if (store->op != OP_STORE || param->op != OP_PARAM) return false;
+    free_init(&b.fr, b.ir, b.a);
+    b.from = affine_of(b.a, ungated(store->src[0]->src[1], &gate));
+    if (store->nsrc > 2) gate = gate ? rw2(&s->rw, OP_AND, gate, store->src[2]) : store->src[2];
+    vec_push(b.a, &b.own, m), vec_push(b.a, &b.own, n);
+    if (affine_coef(&b.from, n) != 1 || !find_rows(&b, n->src[0]->hi) || !find_corner(&b) ||
+        !limits(&b, param, gate, NULL, size))
+        return false;
+    *out = make(&b, param, size);
+    return out->parts == 1;
 }

@@ -33,6 +33,19 @@ struct pipe {
     int64_t ahead, pass, level;
 };
 
+/* box.c: a tile in shared memory that is a box of a buffer, panel by panel. */
+struct box {
+    const uop *map;        /* MAP */
+    const uop *at[2];      /* coordinates of the first element, along a row and across */
+    int64_t width, rows;   /* elements of a row of 128 bytes; rows of a copy */
+    int64_t panels, parts; /* copies: panels side by side, and parts of a panel one below the other */
+    int64_t bytes;         /* of the tile */
+};
+struct box_of_store {
+    const uop *param;
+    struct box box;
+};
+
 struct sched {
     struct ir *ir;
     struct rw rw;       /* rules_sym: what is built here is simplified at birth */
@@ -44,10 +57,12 @@ struct sched {
     struct { /* TC: the matrix instruction and the axes of its m, n, k; axis[0] is 0 if there is none */
         enum mma instr;
         uint32_t axis[3];
+        const uop *lane, *reg[4]; /* once laid out: LANE range; ranges of the accumulator's digits */
     } tc;
     struct { /* ROLES, PERSIST */
         int64_t teams;  /* 0: all threads do the same */
         int64_t blocks; /* 0: one for each tile */
+        VEC(struct box_of_store) out; /* stores that go through shared memory */
     } roles;
 };
 enum { PRODUCERS = 128 }; /* threads that copy, behind those that compute: a group of warps, of which one works */
@@ -112,17 +127,12 @@ const uop *tree_blocks(struct sched *, const uop *tree);     /* block.c: mma, ri
 const uop *tree_mma(struct sched *, const uop *tree);        /* mma.c: matrix instructions */
 const uop *tree_ring(struct sched *, const uop *tree);       /* ring.c: shared tiles filled ahead */
 const uop *tree_roles(struct sched *, const uop *tree);      /* roles.c: a warp that copies, others that compute */
+void roles_outputs(struct sched *, const uop *tree);         /* before tree_mma: which stores are boxes */
 const uop *tree_threads(struct sched *, const uop *tree);    /* block.c: axes become threads, with barriers */
-/* box.c: a shared tile that is filled from a box of a buffer, panel by panel. */
-struct box {
-    const uop *map;       /* MAP */
-    const uop *at[2];     /* coordinates of the first element, along a row and across */
-    int64_t width, rows;  /* elements of a row of 128 bytes; rows of a copy */
-    int64_t panels, parts; /* copies: panels side by side, and parts of a panel one below the other */
-    int64_t bytes;        /* of the tile */
-};
 /* Of a statement that fills a tile; k: the loop it stands in, beyond whose end zeros are needed. opt_fail if it is none. */
 struct box box_of(struct sched *, const char *opt, const uop *fill, const uop *k);
+/* Of a store of values along the ranges m and n of a matrix instruction; panels along n, rows of m. False: it is none. */
+bool box_stored(struct sched *, const uop *store, const uop *m, const uop *n, struct box *out);
 /* block.c: the number of a thread, of all roles; lanes: threads that the LANE axes make. */
 const uop *block_thread(struct sched *, const uop *tree, int64_t *lanes);
 /* ring.c: a load, perhaps with zeros where a gate is false: its INDEX, and the gate or NULL; false: something else. */

@@ -288,5 +288,7 @@ const uop *tree_mma(struct sched *s, const uop *tree) {
         if (!t.side[k]) opt_fail(s, "TC", "axis %s is not used", ir_name(s->ir, s->tc.axis[k]));
     for (unsigned k = 0; k < 3; k++) t.map[k] = mma_map(s->tc.instr, k);
     lay_out(&t);
+    s->tc.lane = t.lane;
+    memcpy(s->tc.reg, t.reg, sizeof t.reg);
     return tree_map_leaves(s->ir, tree, leaf, &t);
 }

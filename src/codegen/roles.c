@@ -17,7 +17,14 @@
  * Requires: tree_mma, matrix instructions that read shared memory. Gives: a tree with its barriers. Tests: tests/unit/roles.c */
 #include "cg.h"
 
-enum { MOST_PLACES = 16, SMALL_REGS = 40, LARGE_REGS = 232 };
+enum {
+    MOST_PLACES = 16,
+    SMALL_REGS = 24,
+    LARGE_REGS = 240,
+    SHARED_MOST = 232448,
+    STORE_ROWS = 64,
+    STORE_BYTES = 128
+};
 
 struct roles {
     struct sched *s;
@@ -32,6 +39,9 @@ struct roles {
     uop_vec grid, before, fill, body, after;
     uop_vec local, wide;
     VEC(struct box) box;
+    uop_vec stage;   /* shared memory through which results are stored, one for each type */
+    int64_t buffers; /* panels of it that each group of warps has */
+    bool any_out;
 };
 
 static const uop *num(struct roles *r, int64_t v) { return uop_idx(r->ir, v); }
@@ -219,6 +229,143 @@ static void multiply(struct roles *r, const uop *number, uop_vec *out) {
     release(r, last, NULL, out);
 }
 
+/* ---- results ---------------------------------------------------------------------------------------------------- */
+
+void roles_outputs(struct sched *s, const uop *tree) {
+    uop_vec topo = {0};
+    const uop *side[2] = {NULL, NULL};
+    uop_topo(s->ir->arena, &tree, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        for (int k = 0; k < 2; k++)
+            if (topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.cls == s->tc.axis[k]) side[k] = topo.p[i];
+    s->roles.out.n = 0;
+    for (uint32_t i = 0; i < topo.n && side[0] && side[1]; i++) {
+        struct box_of_store o;
+        if (topo.p[i]->op != OP_STORE || !box_stored(s, topo.p[i], side[0], side[1], &o.box)) continue;
+        o.param = topo.p[i]->src[0]->src[0];
+        vec_push(s->ir->arena, &s->roles.out, o);
+    }
+}
+
+/* Its box, if it is stored through shared memory; once for each buffer. */
+static const struct box *out_box(const struct roles *r, const uop *stmt) {
+    const struct box *found = NULL;
+    for (uint32_t i = 0; i < r->s->roles.out.n && stmt->op == OP_STORE; i++)
+        if (r->s->roles.out.p[i].param == stmt->src[0]->src[0]) {
+            if (found) return NULL;
+            found = &r->s->roles.out.p[i].box;
+        }
+    struct mma_map d = mma_map(r->s->tc.instr, MMA_D);
+    bool even = d.nreg == 3 && d.reg[2].dim == MMA_N && d.reg[2].stride == 8;
+    return even && r->buffers ? found : NULL;
+}
+
+/* As many panels as there is room for beside the ring, two at most. */
+static void find_buffers(struct roles *r) {
+    int64_t used = 1024, groups = r->lanes * r->teams / MMA_GROUP, types = 0;
+    uint8_t seen[DT_COUNT] = {0};
+    for (uint32_t i = 0; i < r->s->roles.out.n; i++) types += !seen[r->s->roles.out.p[i].param->dt]++;
+    for (uint32_t i = 0; i < r->wide.n; i++)
+        used += r->wide.p[i]->src[0]->hi * dtype_info[r->wide.p[i]->dt].bytes;
+    for (r->buffers = types ? 2 : 0; r->buffers; r->buffers--)
+        if (used + types * groups * r->buffers * STORE_ROWS * STORE_BYTES <= SHARED_MOST) return;
+}
+
+static const uop *stage_of(struct roles *r, enum dtype dt) {
+    for (uint32_t i = 0; i < r->stage.n; i++)
+        if (r->stage.p[i]->dt == dt) return r->stage.p[i];
+    int64_t width = STORE_BYTES / dtype_info[dt].bytes, groups = r->lanes * r->teams / MMA_GROUP;
+    const uop *size = num(r, groups * r->buffers * STORE_ROWS * width);
+    union arg arg = {.mem = {ir_sym(r->ir, "results", 7), SPACE_SHARED, 1, (uint16_t)width}};
+    const uop *l = uop_new(r->ir, OP_LOCAL, dt, 1, &size, 1, arg);
+    put(r, &r->stage, l);
+    return l;
+}
+
+static const uop *group(struct roles *r) { return quo(r, r->thread, MMA_GROUP); }
+
+static void meet_group(struct roles *r, uop_vec *out) {
+    const uop *number = add(r, group(r), num(r, 1));
+    put(r, out, uop_mk(r->ir, OP_BARRIER, &number, 1, ARG_INT(MMA_GROUP)));
+}
+
+static void by_first(struct roles *r, const uop *stmt, uop_vec *out) {
+    uop_vec one = {0};
+    put(r, &one, stmt);
+    put(r, out, when(r, is_first(r), &one, NULL));
+}
+
+/* One panel: written by its group of warps, then copied out while they go on. */
+static void put_panel(struct roles *r, const uop *store, const struct box *b, int64_t panel, int64_t buffer,
+                      uop_vec *out) {
+    const uop *stage = stage_of(r, (enum dtype)store->src[1]->dt),
+              *lane = r->s->tc.lane, *const *reg = r->s->tc.reg;
+    struct mma_map d = mma_map(r->s->tc.instr, MMA_D);
+    const uop *step = range(r, "column", AX_REG, reg[2]->arg.range.pos, b->width / 8, 0);
+    const uop *place = mul(r, add(r, mul(r, group(r), r->buffers), num(r, buffer)), STORE_ROWS * b->width);
+    const uop *at[2] = {num(r, 0), num(r, 0)}, *left = lane;
+    for (unsigned i = 0; i < d.nlane; i++) {
+        int side = d.lane[i].dim == MMA_N;
+        at[side] = add(r, at[side], mul(r, mod(r, left, d.lane[i].extent), d.lane[i].stride));
+        left = quo(r, left, d.lane[i].extent);
+    }
+    at[0] = add(r, at[0], mul(r, reg[1], d.reg[1].stride));
+    at[1] = add(r, add(r, at[1], reg[0]), mul(r, step, 8));
+    const uop *to = mk_index(r->ir, stage, add(r, add(r, place, mul(r, at[0], b->width)), at[1]), 1);
+    const uop *which = add(r, step, num(r, panel * b->width / 8));
+    const uop *value = rw_subst(r->rw, store->src[1], &reg[2], &which, 1);
+    const uop *corner[] = {mk_index(r->ir, stage, place, 1), b->map,
+                           add(r, b->at[0], num(r, panel * b->width)), b->at[1]};
+    uop_vec part = {0};
+    by_first(r, uop_mk(r->ir, OP_BOX_WAIT, NULL, 0, ARG_INT(r->buffers - 1)), out);
+    meet_group(r, out);
+    put(r, &part, uop2(r->ir, OP_STORE, to, value));
+    put_part(r, &part, out);
+    put_op(r, out, OP_PUBLISH, 0);
+    meet_group(r, out);
+    by_first(r, uop_mk(r->ir, OP_BOX_OUT, corner, RG_COUNT(corner), ARG_NONE), out);
+    r->any_out = true;
+}
+
+/* All panels, for each value of the registers that hold several tiles. */
+static void put_store(struct roles *r, const uop *store, const struct box *b, uop_vec *out) {
+    struct free_ranges fr;
+    uop_vec from = {0}, to = {0};
+    int64_t times = 1, buffer = 0;
+    free_init(&fr, r->ir, r->a);
+    const uop_vec *f = free_of(&fr, store);
+    for (uint32_t i = 0; i < f->n; i++) {
+        const uop *x = f->p[i];
+        bool own = x == r->s->tc.reg[0] || x == r->s->tc.reg[1] || x == r->s->tc.reg[2];
+        if (own || !axis_is_expanded((enum axis_kind)x->arg.range.kind)) continue;
+        put(r, &from, x);
+        times *= x->src[0]->hi;
+    }
+    if (times * b->panels % r->buffers) r->buffers = 1; /* each panel has its own */
+    for (int64_t t = 0; t < times; t++) {
+        uop_vec all = {0};
+        int64_t left = t;
+        to.n = 0;
+        for (uint32_t i = 0; i < from.n; i++)
+            put(r, &to, num(r, left % from.p[i]->src[0]->hi)), left /= from.p[i]->src[0]->hi;
+        for (int64_t p = 0; p < b->panels; p++) put_panel(r, store, b, p, buffer++ % r->buffers, &all);
+        for (uint32_t i = 0; i < all.n; i++)
+            put(r, out, from.n ? rw_subst(r->rw, all.p[i], from.p, to.p, from.n) : all.p[i]);
+    }
+}
+
+static void put_results(struct roles *r, uop_vec *out) {
+    uop_vec part = {0};
+    for (uint32_t i = 0; i < r->after.n; i++) {
+        const struct box *b = out_box(r, r->after.p[i]);
+        if (b)
+            put_part(r, &part, out), put_store(r, r->after.p[i], b, out);
+        else
+            put(r, &part, r->after.p[i]);
+    }
+    put_part(r, &part, out);
+}
+
 /* Under the condition that the tile exists. */
 static void put_tile(struct roles *r, const uop *tile, uop_vec *in, uop_vec *out) {
     if (tile->hi < r->tiles) {
@@ -251,10 +398,11 @@ static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
         put(r, &in, uop2(r->ir, OP_MBAR_WAIT, mbar(r, TURN, team), parity));
     }
     multiply(r, mul(r, turn, r->count), &in);
-    at_tile(r, &r->after, tile, &part);
-    put_part(r, &part, &in);
+    put_results(r, &part);
+    at_tile(r, &part, tile, &in);
     put_tile(r, tile, &in, &all);
     put_turns(r, own, &all, out);
+    if (r->any_out) by_first(r, uop_mk(r->ir, OP_BOX_WAIT, NULL, 0, ARG_INT(0)), out);
 }
 
 static void copy(struct roles *r, const uop *block, int pos, uop_vec *out) {
@@ -306,6 +454,7 @@ const uop *tree_roles(struct sched *s, const uop *tree) {
         opt_fail(s, r.opt, "only matrix instructions that read shared memory (TC with W..) have roles");
     r.thread = block_thread(s, tree, &r.lanes);
     look(&r, tree);
+    find_buffers(&r);
     if (r.teams > 1 && !s->roles.blocks)
         opt_fail(s, r.opt, "two groups take turns over the tiles of PERSIST");
     const uop *size = num(&r, 2 * r.places + r.teams);

@@ -29,6 +29,7 @@ struct dev_target {
 struct dev_object {
     void *data;
     size_t n;
+    const char *log; /* what the compiler said about it; may be NULL */
 };
 /* A buffer as a kernel copies boxes of it: a parameter that the device makes of its address, behind the others. */
 enum { DEV_MAPS = 6, DEV_AXES = 5 };

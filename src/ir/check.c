@@ -224,6 +224,7 @@ static bool check_statement(struct check *c) {
     case OP_BOX_OUT:
         if (!is_op(c, 0, OP_INDEX) || !is_op(c, 1, OP_MAP)) return false;
         return c->op == OP_BOX_OUT || is_op(c, 2, OP_INDEX);
+    case OP_BARRIER: return !c->nsrc || integer(c, 0);
     case OP_MBAR_NEW:
     case OP_MBAR_ARRIVE:
     case OP_MBAR_WAIT: return is_op(c, 0, OP_INDEX);

@@ -136,7 +136,6 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
         check_sources(c, n, 1);
         c->set[n->src[0]->id] = 1;
         return;
-    case OP_BARRIER:
     case OP_TOKEN:
     case OP_MMA_BEGIN:
     case OP_MMA_END:
@@ -145,6 +144,7 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
     case OP_BOX_WAIT:
     case OP_REGISTERS:
     case OP_WAIT: return;
+    case OP_BARRIER:
     case OP_BOX:
     case OP_BOX_OUT:
     case OP_MBAR_NEW:

@@ -187,8 +187,11 @@ static void box_wait(struct machine *m, const struct step *s) {
     struct thread *t = &m->threads[m->me - 1];
     uint32_t over = t->out.n > s->u->arg.i ? t->out.n - (uint32_t)s->u->arg.i : 0;
     for (uint32_t i = 0; i < over; i++)
-        for (int64_t k = 0; k < t->out.p[i].n; k++)
-            m->scratch[t->out.p[i].no].shadow[t->out.p[i].at + k].leaves = false;
+        for (int64_t k = 0; k < t->out.p[i].n; k++) { /* until now this thread read it */
+            struct shadow *h = &m->scratch[t->out.p[i].no].shadow[t->out.p[i].at + k];
+            h->leaves = false, h->reader = m->me, h->read = m->barriers;
+            h->readers = (uint8_t)(1u << (m->me - 1) / MMA_GROUP);
+        }
     for (uint32_t i = over; i < t->out.n; i++) t->out.p[i - over] = t->out.p[i];
     t->out.n -= over;
 }

@@ -315,6 +315,7 @@ static void resolve_step(struct machine *m, uint32_t at) {
     case OP_REGISTERS:
     case OP_BARRIER:
         if (!m->lin->threads) lin_bad_program(m, u, "entry %u: there are no threads to meet", at);
+        if (u->nsrc) s->src[0] = lin_source(m, u->src[0]);
         break;
     case OP_ELSE:
     case OP_END: close_scope(m, at); break;

@@ -233,26 +233,30 @@ static bool run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end
     }
 }
 
-/* The threads that stand at barrier `id` go on if they are as many as it takes. */
+/* Which barrier a thread stands at: 0 that of all, -1 none. */
+static int64_t barrier_of(struct machine *m, uint32_t thread, uint32_t end) {
+    const struct thread *t = &m->threads[thread];
+    const struct step *s = &m->step[t->at];
+    if (t->at == end || s->u->op != OP_BARRIER) return -1;
+    return s->u->arg.i ? s->u->arg.i * 256 + t->v[s->src[0].at].v.i : 0;
+}
+
+/* The threads that stand at a barrier go on if they are as many as it takes. */
 static bool pass_barrier(struct machine *m, int64_t id, uint32_t end) {
-    uint32_t n = m->lin->threads, here = 0, groups = 0;
-    uint32_t need = id ? (uint32_t)(id >> 8) : n, where = end;
+    uint32_t n = m->lin->threads, here = 0, groups = 0, where = end;
     for (uint32_t i = 0; i < n; i++) {
-        const uop *u = m->step[m->threads[i].at].u;
-        if (m->threads[i].at == end || u->op != OP_BARRIER || u->arg.i != id) continue;
+        if (barrier_of(m, i, end) != id) continue;
         if (!id && where != end && where != m->threads[i].at) return false; /* two barriers of all */
         where = m->threads[i].at;
         here++, groups |= 1u << i / MMA_GROUP;
     }
-    if (here != need || where == end) return false;
+    if (here != (id ? id / 256 : n)) return false;
     m->barriers++;
     for (uint32_t g = 0; g < MOST_GROUPS * MOST_GROUPS; g++)
         if (groups >> g / MOST_GROUPS & 1 && groups >> g % MOST_GROUPS & 1)
             m->met[g / MOST_GROUPS][g % MOST_GROUPS] = m->barriers;
-    for (uint32_t i = 0; i < n; i++) {
-        const uop *u = m->step[m->threads[i].at].u;
-        if (m->threads[i].at != end && u->op == OP_BARRIER && u->arg.i == id) m->threads[i].at++;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        if (barrier_of(m, i, end) == id) m->threads[i].at++;
     return true;
 }
 
@@ -287,10 +291,9 @@ uint32_t lin_threads(struct machine *m, uint32_t at) {
         bool moved = false;
         for (uint32_t i = 0; i < n; i += group) moved |= run_warp(m, i, RG_MIN(n - i, group), end);
         for (uint32_t i = 0; i < n; i++) {
-            const struct step *here = &m->step[m->threads[i].at];
+            int64_t barrier = barrier_of(m, i, end);
             done += m->threads[i].at == end;
-            if (m->threads[i].at != end && here->u->op == OP_BARRIER)
-                moved |= pass_barrier(m, here->u->arg.i, end);
+            if (barrier >= 0) moved |= pass_barrier(m, barrier, end);
         }
         if (done == n) return end + 1;
         if (!moved) stuck(m, end);

@@ -102,7 +102,15 @@ static const char scalars[] =
 
 static const char halves[] =
     "I f32 up_f16(f16 a) { f32 r; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(a)); return r; }\n"
-    "I f16 down_f16(f32 a) { f16 r; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a)); return r; }\n";
+    "I f16 down_f16(f32 a) { f16 r; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a)); return r; }\n"
+    /* two at once */
+    "#if __CUDA_ARCH__ >= 800\n"
+    "I u32 pair_bf16(f32 a, f32 b) { u32 r; asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(r) : \"f\"(b), \"f\"(a)); return r; }\n"
+    "I u32 pair_f16(f32 a, f32 b) { u32 r; asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(r) : \"f\"(b), \"f\"(a)); return r; }\n"
+    "#else\n"
+    "I u32 pair_bf16(f32 a, f32 b) { return down_bf16(a) | (u32)down_bf16(b) << 16; }\n"
+    "I u32 pair_f16(f32 a, f32 b) { return down_f16(a) | (u32)down_f16(b) << 16; }\n"
+    "#endif\n";
 
 /* A value from another lane of the warp; an addition to an element that others may add to at the same time. */
 static const char threads[] =
@@ -146,8 +154,7 @@ static const char tiles[] =
     "\"=r\"(d) : \"r\"(near(p)) : \"memory\"); }\n"
     "template <int B> I u32 in_panel(u32 i) { return i ^ (i / (128 / B) & 7) * (16 / B); }\n"
     "#if __CUDA_ARCH_FEAT_SM90_ALL\n"
-    "I u64 tile(const void *p, u32 panel) { return (u64)(near(p) >> 4 & 0x3fff) | (u64)(panel ? panel >> 4 : 1) << 16 | (u64)64 << "
-    "32 | (u64)1 << 62; }\n"
+    "I u64 tile(u32 at, u32 panel) { return (u64)(at | (panel ? panel >> 4 : 1) << 16) | (u64)0x40000040 << 32; }\n"
     "I void publish() { asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }\n"
     "I void groups_begin() { asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); }\n"
     "I void groups_end() { asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\"); }\n"

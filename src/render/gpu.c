@@ -269,9 +269,24 @@ static void store_one(struct gpu *c, const uop *n, const struct place *p, unsign
     }
 }
 
+/* Halves that came in pairs go in pairs. */
+static bool store_pairs(struct gpu *c, const uop *n, const struct place *p, unsigned i) {
+    struct str s;
+    str_init(&s, c->r.a);
+    for (unsigned k = 0; k < p->piece; k += 2) {
+        const char *two = gpu_operand(c, n->src[1], i + k).pair;
+        if (!two || p->piece % 2) return false;
+        str_printf(&s, "%s%s", k ? ", " : "", two);
+    }
+    line(&c->r, "*(piece<u32, %u> *)(%s + %s) = piece<u32, %u>{{%s}};", p->piece / 2, p->base,
+         offset(c, p, i), p->piece / 2, s.p);
+    return true;
+}
+
 static void store_piece(struct gpu *c, const uop *n, const struct place *p, unsigned i) {
     const char *t = piece_type(c, p);
     struct str s;
+    if (store_pairs(c, n, p, i)) return;
     str_init(&s, c->r.a);
     for (unsigned k = 0; k < p->piece; k++)
         str_printf(&s, "%s(%s)%s", k ? ", " : "", elem_type(p->dt), gpu_operand(c, n->src[1], i + k).s);
@@ -325,6 +340,27 @@ static void store(struct gpu *c, const uop *n) {
 
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
+/* Lanes that are rounded to halves, two by one instruction; they are stored as they come. */
+static bool rounds_pairs(const struct gpu *c, const uop *n) {
+    return !c->d->cl && n->op == OP_CAST && n->src[0]->dt == DT_F32 && is_half((enum dtype)n->dt) &&
+           n->lanes > 1 && n->lanes % 2 == 0 && n->src[0]->lanes == n->lanes;
+}
+
+static void round_pairs(struct gpu *c, const uop *n, struct text *out) {
+    for (unsigned i = 0; i < n->lanes; i += 2) {
+        const char *two = fmt(&c->r, "h%u_%u", c->r.pos, i);
+        line(&c->r, "const u32 %s = pair_%s(%s, %s);", two, dtype_info[n->dt].name,
+             gpu_operand(c, n->src[0], i).s, gpu_operand(c, n->src[0], i + 1).s);
+        for (unsigned k = 0; k < 2; k++)
+            out[i + k] = (struct text){.s = fmt(&c->r, k ? "(u16)(%s >> 16)" : "(u16)%s", two),
+                                       .node = n,
+                                       .dt = n->dt,
+                                       .lanes = 1,
+                                       .atom = true};
+        out[i].pair = two;
+    }
+}
+
 static void evaluate(struct gpu *c, const uop *n, struct text *out) {
     struct text src[3] = {{0}};
     switch (n->op) {
@@ -339,6 +375,10 @@ static void evaluate(struct gpu *c, const uop *n, struct text *out) {
         if (!op_is_pure((enum op)n->op) || n->nsrc > 3)
             err_throw(c->r.ir->err, RG_EUNSUPPORTED, "kernel %s: %s does not stand in a linear program",
                       c->r.lin->name, op_info[n->op].name);
+        if (rounds_pairs(c, n)) {
+            round_pairs(c, n, out);
+            return;
+        }
         for (unsigned i = 0; i < n->lanes; i++) {
             for (uint32_t k = 0; k < n->nsrc; k++) src[k] = gpu_operand(c, n->src[k], i);
             out[i] = scalar_op(c, n, src);
@@ -466,7 +506,7 @@ static void entry(struct gpu *c, const uop *n) {
     case OP_PUBLISH: line(&c->r, "publish();"); break;
     case OP_BARRIER:
         if (n->arg.i)
-            line(&c->r, "barrier_of(%lld, %lld);", (long long)(n->arg.i & 255), (long long)(n->arg.i >> 8));
+            line(&c->r, "barrier_of(%s, %lld);", gpu_operand(c, n->src[0], 0).s, (long long)n->arg.i);
         else
             line(&c->r, "%s", c->d->barrier);
         break;

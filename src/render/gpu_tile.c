@@ -41,10 +41,17 @@ static const char *word(struct gpu *c, const uop *n, unsigned w) {
     return n->dt == DT_F32 ? fmt(&c->r, "tf32(%s)", gpu_operand(c, n, w).s) : gpu_operand(c, n, w).s;
 }
 
-/* A group of warps reads its operands from shared memory. */
+/* A group of warps reads its operands from shared memory. Where a tile begins counts in pieces of 16 bytes: what is constant of
+ * it stays apart, so that the tiles of one step are one address and small numbers. */
 static const char *tile_of(struct gpu *c, const uop *index, int rows) {
     struct place p = gpu_place(c, index);
-    return fmt(&c->r, "tile(%s + %s, %u)", p.base, p.at.s, rows * 128);
+    const uop *at = index->src[1], *far = at->op == OP_ADD && uop_is_const(at->src[1]) ? at->src[1] : NULL;
+    int64_t piece = 16 / dtype_info[p.dt].bytes, more = far ? far->arg.i : 0;
+    if (far && more % piece == 0 && uop_divides(at->src[0], piece))
+        return fmt(&c->r, "tile((near(%s) >> 4) + (u32)(%s) / %lld + %lld, %u)", p.base,
+                   gpu_operand(c, at->src[0], 0).s, (long long)piece, (long long)(more / piece), rows * 128);
+    return fmt(&c->r, "tile((near(%s) >> 4) + (u32)(%s) / %lld, %u)", p.base, p.at.s, (long long)piece,
+               rows * 128);
 }
 
 static void group_mma(struct gpu *c, const uop *n) {

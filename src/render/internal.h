@@ -15,6 +15,7 @@ struct text {
     uint8_t mask; /* bool vectors: bytes of one mask element (-1 true, 0 false); else 0 */
     bool atom;    /* a name or a literal: may be written twice and needs no parentheses */
     bool moving;  /* reads an accumulator: means something else after the next SET */
+    const char *pair; /* CUDA: a u32 whose lower half this lane is, and the next its upper half; else NULL */
 };
 
 struct render {

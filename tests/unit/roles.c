@@ -19,6 +19,39 @@ static const char *list(char *out, size_t room, int w, int n, bool ta, bool tb, 
     return out;
 }
 
+/* Lists that the family is made of, for real sizes: tile, groups along m, registers, places. */
+static const struct {
+    int m, n, w, places;
+    const char *roles;
+} family[] = {
+    {128, 256, 2, 4, "ROLES(1) PERSIST(132)"},
+    {128, 192, 1, 5, "ROLES(2) PERSIST(132)"},
+    {128, 128, 1, 6, "ROLES(2) PERSIST(132)"},
+    {256, 128, 2, 4, "ROLES(1) PERSIST(132)"},
+    {256, 192, 2, 3, "ROLES(1) PERSIST(132)"},
+    {128, 128, 2, 6, "ROLES(1)"},
+    {64, 128, 1, 8, "ROLES(1)"},
+    {64, 64, 1, 8, "ROLES(1)"},
+};
+
+static const char *family_list(char *out, size_t room, size_t i, const char *type, bool tb) {
+    int w = family[i].w, reg = family[i].m / w / 64;
+    char m[64] = "TILE(m,64,m3)", marks[32] = "", all[16] = "m3";
+    if (w > 1 && reg > 1) {
+        snprintf(m, sizeof m, "TILE(m,%d,m1) TILE(m1,%d,m2) TILE(m2,64,m3)", family[i].m, 64 * reg);
+        snprintf(marks, sizeof marks, " LANE(m1) REG(m2)"), snprintf(all, sizeof all, "m1+m2+m3");
+    } else if (w > 1 || reg > 1) {
+        snprintf(m, sizeof m, "TILE(m,%d,m1) TILE(m1,64,m3)", family[i].m);
+        snprintf(marks, sizeof marks, w > 1 ? " LANE(m1)" : " REG(m1)"), snprintf(all, sizeof all, "m1+m3");
+    }
+    snprintf(out, room,
+             "%s TILE(n,%d,n3) TILE(k,64,k1) TILE(k1,16,k2) TC(m3,n3,k2,W%s_%d)%s UNROLL(k1) "
+             "STAGE(a,k,%s,k1+k2) STAGE(b,k,%s) PIPE(a,k,%d) PIPE(b,k,%d) %s",
+             m, family[i].n, type, family[i].n, marks, all, tb ? "n3,k1+k2" : "k1+k2,n3", family[i].places,
+             family[i].places, family[i].roles);
+    return out;
+}
+
 static void check(int64_t m, int64_t n, int64_t k, bool ta, bool tb, const char *opts) {
     struct product x = {.m = m, .n = n, .k = k, .ta = ta, .tb = tb, .dt = "bf16", .opts = opts};
     product_check(&x, NULL);
@@ -114,4 +147,228 @@ TEST(roles_say_why) {
             FAIL("%s: %s", bad[i].more, x.err.msg);
         arena_free(&x.arena);
     }
+}
+
+/* ---- results that something is done to ---------------------------------------------------------------------- */
+
+struct finish {
+    int64_t m, n, k;
+    const char *dt, *opts;
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    struct linear lin;
+    uint32_t boxes; /* stores by them */
+};
+
+/* out = half(relu(a b^T + bias) + more), and a second output, the plain sums. */
+static void compile_finish(void *arg) {
+    struct finish *x = arg;
+    struct program p = {0};
+    const char *text = arena_printf(
+        &x->arena,
+        "kernel finish\na = (PARAM<%s>[0 a] %lld)\nb = (PARAM<%s>[1 b] %lld)\nbias = (PARAM<f32>[2 bias] "
+        "%lld)\n"
+        "more = (PARAM<%s>[3 more] %lld)\nout = (PARAM<%s>[4 out] %lld)\nsums = (PARAM<f32>[5 sums] %lld)\n"
+        "m = (RANGE[m GRID 0] %lld)\nn = (RANGE[n GRID 1] %lld)\nk = (RANGE[k REDUCE 2] %lld)\n"
+        "x = (CAST<f32> (LOAD (INDEX a (ADD (MUL m %lld) k))))\ny = (CAST<f32> (LOAD (INDEX b (ADD (MUL n "
+        "%lld) k))))\n"
+        "r = (REDUCE[ADD] (MUL x y) k)\nat = (ADD (MUL m %lld) n)\n"
+        "v = (ADD (MAX (ADD r (LOAD (INDEX bias n))) 0.0) (CAST<f32> (LOAD (INDEX more at))))\n"
+        "(SINK (STORE (INDEX out at) (CAST<%s> v)) (STORE (INDEX sums at) r))\n",
+        x->dt, (long long)(x->m * x->k), x->dt, (long long)(x->n * x->k), (long long)x->n, x->dt,
+        (long long)(x->m * x->n), x->dt, (long long)(x->m * x->n), (long long)(x->m * x->n), (long long)x->m,
+        (long long)x->n, (long long)x->k, (long long)x->k, (long long)x->k, (long long)x->n, x->dt);
+    ir_init(&x->ir, &x->arena);
+    ir_parse(&x->ir, text, strlen(text), "finish.uop", &p);
+    struct lower_opts o = {.opts = x->opts, .keep_math = true, .vec_bytes = 16, .narrow = true};
+    lower(&x->ir, &p.kernel.p[0], &o, &x->lin);
+}
+
+static void check_finish(struct finish *x, struct engine *en) {
+    arena_init(&x->arena, &x->err);
+    if (err_guard(&x->err, compile_finish, x)) FAIL("%s\n%s", x->opts, x->err.msg);
+    for (uint32_t k = 0; k < x->lin.n; k++) x->boxes += x->lin.u[k]->op == OP_BOX_OUT;
+    enum dtype dt = dt_parse(x->dt, strlen(x->dt)), type[] = {dt, dt, DT_F32, dt, dt, DT_F32};
+    int64_t count[] = {x->m * x->k, x->n * x->k, x->n, x->m * x->n, x->m * x->n, x->m * x->n};
+    struct ref_buf buf[6];
+    void *p[6];
+    size_t bytes[6];
+    for (int i = 0; i < 6; i++) {
+        size_t size = dtype_info[type[i]].bytes;
+        bytes[i] = (size_t)count[i] * size, p[i] = arena_alloc(&x->arena, bytes[i]);
+        for (int64_t k = 0; k < count[i]; k++)
+            ref_write(type[i], (char *)p[i] + (size_t)k * size,
+                      (union ref_val){.f = i < 4 ? product_small((uint64_t)(k + 7 * i)) : -77});
+        buf[i] = (struct ref_buf){.p = p[i], .bytes = bytes[i]};
+    }
+    if (en) {
+        const struct linear *lin = &x->lin;
+        const struct ekernel *k;
+        if (engine_compile(en, &x->err, &lin, 1, &k)) FAIL("%s\n%s", x->opts, x->err.msg);
+        cuda_run(en, k, p, bytes, NULL);
+    } else if (ref_linear(&x->err, &x->lin, buf, 6, NULL, 0, x->lin.grid)) {
+        FAIL("%s\n%s", x->opts, x->err.msg);
+    }
+    for (int64_t i = 0; i < x->m; i++)
+        for (int64_t j = 0; j < x->n; j++) {
+            int64_t at = i * x->n + j;
+            int sum = 0;
+            for (int64_t k = 0; k < x->k; k++)
+                sum += product_small((uint64_t)(i * x->k + k)) * product_small((uint64_t)(j * x->k + k + 7));
+            int v = sum + product_small((uint64_t)(j + 14));
+            double want = dt_round(dt, (v > 0 ? v : 0) + product_small((uint64_t)(at + 21)));
+            double got = ref_number(dt, ref_read(dt, (char *)p[4] + (size_t)at * 2));
+            if (got != want || ((float *)p[5])[at] != (float)sum)
+                FAIL("%s\nelement %lld, %lld is %g and %g, not %g and %d", x->opts, (long long)i,
+                     (long long)j, got, ((float *)p[5])[at], want, sum);
+        }
+    arena_free(&x->arena);
+}
+
+/* Stored as boxes where rows begin at multiples of 16 bytes, and one by one where they do not. */
+TEST(roles_finish) {
+    static const int64_t size[][3] = {{128, 192, 128}, {136, 72, 136}, {200, 200, 200}, {128, 70, 128}};
+    char opts[1024];
+    for (size_t i = 0; i < RG_COUNT(size); i++)
+        for (int w = 1; w < 3; w++) {
+            list(opts, sizeof opts, w, 64, false, true, 3,
+                 w == 2 ? "ROLES(1) PERSIST(2)" : "ROLES(2) PERSIST(2)");
+            struct finish x = {.m = size[i][0], .n = size[i][1], .k = size[i][2], .dt = "bf16", .opts = opts};
+            check_finish(&x, NULL);
+            CHECK(x.n % 8 ? x.boxes == 0 : x.boxes > 0);
+        }
+}
+
+/* ---- the compiler's opinion, and a GPU ------------------------------------------------------------------------- */
+
+/* No register goes to memory (but where sums take nearly all), no instruction of a group waits for another, registers are exchanged: NVIDIA's compiler says so. */
+TEST_SLOW(cuda_compile_roles, 300) {
+    struct arena arena;
+    struct err err = {0};
+    char opts[1024];
+    arena_init(&arena, &err);
+    cuda_need_nvrtc(&arena);
+    for (size_t i = 0; i < RG_COUNT(family); i++)
+        for (int form = 0; form < 3;
+             form++) { /* along k, across it, with results that something is done to */
+            struct render_shape shape;
+            struct dev_object o;
+            cubin_vec code = {0};
+            struct str text;
+            family_list(opts, sizeof opts, i, form == 1 ? "F16" : "BF16", form != 1);
+            struct finish x = {.m = 4096, .n = 4608, .k = 1024, .dt = "bf16", .opts = opts};
+            struct product y = {.m = 4096, .n = 4608, .k = 1024, .dt = "f16", .opts = opts};
+            if (form < 2) y.dt = form ? "f16" : "bf16", y.tb = !form;
+            arena_init(&x.arena, &x.err), arena_init(&y.arena, &y.err);
+            struct err *e = form == 2 ? &x.err : &y.err;
+            if (form == 2 ? err_guard(e, compile_finish, &x) : err_guard(e, product_compile, &y))
+                FAIL("%s\n%s", opts, e->msg);
+            str_init(&text, &arena);
+            render_cuda_preamble(&text);
+            render_cuda(&text, form == 2 ? &x.ir : &y.ir, form == 2 ? &x.lin : &y.lin, false, &shape);
+            const char *p = text.p;
+            if (nvrtc_compile(&err, &arena, "sm_90a", &p, 1, &o) ||
+                cubin_read(&err, &arena, o.data, o.n, &code))
+                FAIL("%s\n%s", opts, err.msg);
+            bool full =
+                family[i].m * family[i].n / family[i].w / 128 >= 192; /* registers, with results to finish */
+            if (!(full && form == 2) && (code.p[0].spills || code.p[0].stack))
+                FAIL("%s\n%u spills, %u bytes of stack", opts, code.p[0].spills, code.p[0].stack);
+            if (o.log &&
+                (strstr(o.log, "serialized") || strstr(o.log, "setmaxnreg") || strstr(o.log, "injected")))
+                FAIL("%s\n%s", opts, o.log);
+            CHECK(shape.maps >= 2 && code.p[0].matrix > 0);
+            arena_free(&x.arena), arena_free(&y.arena);
+        }
+    arena_free(&arena);
+}
+
+/* Random sizes and lists again and again: no hang (waits are bounded), the right numbers every time. */
+TEST_MANUAL(cuda_gpu_roles, 120) {
+    struct engine *en = cuda_engine();
+    struct dev_info info;
+    struct err e = {0};
+    char opts[1024];
+    uint64_t rng = 1;
+    CHECK(!en->ops->info(en->dev, &e, &info));
+    if (info.major != 9) SKIP("a GPU of compute capability 9.0 is needed");
+    for (int i = 0; i < 60; i++) {
+        rng = hash_u64(rng);
+        size_t f = rng % RG_COUNT(family);
+        int64_t m = 8 * (int64_t)(1 + (rng >> 8) % 90), n = 8 * (int64_t)(1 + (rng >> 20) % 90),
+                k = 8 * (int64_t)(17 + (rng >> 32) % 60);
+        char padded[1200];
+        bool tb = rng >> 40 & 1, finish = rng >> 41 & 1;
+        family_list(opts, sizeof opts, f, "BF16", tb || finish);
+        snprintf(padded, sizeof padded, "PADTO(m,%d) PADTO(n,%d) %s", family[f].m, family[f].n, opts);
+        struct finish x = {.m = m, .n = n, .k = k, .dt = "bf16", .opts = padded};
+        struct product y = {.m = m, .n = n, .k = k, .tb = tb, .dt = "bf16", .opts = padded};
+        if (finish)
+            check_finish(&x, en);
+        else
+            product_check(&y, en);
+    }
+    engine_close(en);
+}
+
+struct repeat {
+    struct product p;
+    const struct ekernel *k;
+    void *far[3];
+    size_t bytes[3];
+};
+
+/* Thousands of launches of kernels of every form, in turns and without a pause: each result bit by bit that of the first. */
+TEST_MANUAL(cuda_gpu_roles_repeat, 120) {
+    enum { LAUNCHES = 4000, CHECKS = 20 };
+    struct engine *en = cuda_engine();
+    struct dev_info info;
+    struct err e = {0};
+    static struct repeat r[RG_COUNT(family)];
+    static char opts[RG_COUNT(family)][1024];
+    CHECK(!en->ops->info(en->dev, &e, &info));
+    if (info.major != 9) SKIP("a GPU of compute capability 9.0 is needed");
+    float *first[RG_COUNT(family)], *now = malloc(1032 * 1544 * 4);
+    struct engine_list *l = engine_list_new(en, &e);
+    for (size_t i = 0; i < RG_COUNT(family); i++) {
+        struct product *p = &r[i].p;
+        *p = (struct product){
+            .m = 1032, .n = 1544, .k = 200 + 64 * (int64_t)i, .tb = i & 1, .dt = "bf16", .opts = opts[i]};
+        family_list(opts[i], sizeof opts[i], i, "BF16", p->tb);
+        arena_init(&p->arena, &p->err);
+        if (err_guard(&p->err, product_compile, p)) FAIL("%s", p->err.msg);
+        const struct linear *lin = &p->lin;
+        if (engine_compile(en, &e, &lin, 1, &r[i].k)) FAIL("%s", e.msg);
+        r[i].bytes[0] = (size_t)(p->m * p->k) * 2, r[i].bytes[1] = (size_t)(p->n * p->k) * 2;
+        r[i].bytes[2] = (size_t)(p->m * p->n) * 4, first[i] = malloc(r[i].bytes[2]);
+        uint16_t *host = malloc(r[i].bytes[1] + r[i].bytes[0]);
+        for (size_t k = 0; k < (r[i].bytes[0] + r[i].bytes[1]) / 2; k++)
+            ref_write(DT_BF16, &host[k], (union ref_val){.f = (double)(hash_u64(k + i) % 2001) / 1000 - 1});
+        for (int k = 0; k < 3; k++) {
+            r[i].far[k] = engine_alloc(en, &e, r[i].bytes[k]);
+            if (!r[i].far[k] || (k < 2 && engine_copy(en, &e, COPY_IN, r[i].far[k],
+                                                      host + (k ? p->m * p->k : 0), r[i].bytes[k])))
+                FAIL("%s", e.msg);
+        }
+        free(host);
+        for (int k = 0; k < LAUNCHES / CHECKS / (int)RG_COUNT(family); k++)
+            CHECK(!engine_list_add(l, &e, r[i].k, r[i].far, NULL));
+    }
+    for (int c = 0; c < CHECKS; c++) {
+        if (engine_list_run(l, &e)) FAIL("%s", e.msg);
+        for (size_t i = 0; i < RG_COUNT(family); i++) {
+            if (engine_copy(en, &e, COPY_OUT, c ? now : first[i], r[i].far[2], r[i].bytes[2]))
+                FAIL("%s", e.msg);
+            if (c && memcmp(now, first[i], r[i].bytes[2])) FAIL("%s: another result in round %d", opts[i], c);
+        }
+    }
+    engine_list_free(l);
+    for (size_t i = 0; i < RG_COUNT(family); i++) {
+        for (int k = 0; k < 3; k++) engine_free(en, r[i].far[k], r[i].bytes[k]);
+        free(first[i]);
+        arena_free(&r[i].p.arena);
+    }
+    free(now);
+    engine_close(en);
 }

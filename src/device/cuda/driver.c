@@ -106,7 +106,8 @@ static int load_nvrtc(struct err *e) {
     size_t n = named && *named ? 1 : RG_COUNT(where);
     void *lib = load_first(where, n, nvrtc.path, sizeof nvrtc.path);
     if (!lib && n == 1)
-        return err_set(e, RG_ECOMPILE, "RIDGE_NVRTC names no compiler of NVIDIA's: %s cannot be loaded", named);
+        return err_set(e, RG_ECOMPILE, "RIDGE_NVRTC names no compiler of NVIDIA's: %s cannot be loaded",
+                       named);
     if (!lib)
         return err_set(e, RG_ECOMPILE,
                        "NVIDIA's run-time compiler is not found (libnvrtc.so.13 or .12); install the CUDA "

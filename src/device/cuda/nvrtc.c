@@ -40,7 +40,7 @@ static void compile_one(const struct batch *b, struct unit *u) {
     option[RG_COUNT(flag)] = arch;
     if ((u->code = rtc->create(&prog, u->text, "ridge.cu", 0, NULL, NULL))) return;
     u->code = rtc->compile(prog, RG_COUNT(option), option);
-    if (u->code) take_log(rtc, prog, u);
+    take_log(rtc, prog, u);
     if (!u->code) u->code = ptx ? rtc->ptx_size(prog, &u->n) : rtc->cubin_size(prog, &u->n);
     if (!u->code && !(u->data = mem_alloc(u->n + 1))) u->code = -1;
     if (!u->code) u->code = ptx ? rtc->ptx(prog, u->data) : rtc->cubin(prog, u->data);
@@ -80,7 +80,8 @@ int nvrtc_compile(struct err *e, struct arena *a, const char *arch, const char *
         if (b.u[i].code) code = failed(e, a, &b, &b.u[i]);
     for (int i = 0; i < n; i++) {
         if (!code) {
-            out[i] = (struct dev_object){arena_raw(a, b.u[i].n + 1), b.u[i].n};
+            const char *log = b.u[i].log ? arena_strdup(a, b.u[i].log, strlen(b.u[i].log)) : NULL;
+            out[i] = (struct dev_object){arena_raw(a, b.u[i].n + 1), b.u[i].n, log};
             memcpy(out[i].data, b.u[i].data, b.u[i].n);
             ((char *)out[i].data)[b.u[i].n] = 0; /* PTX is text */
         }
@@ -96,7 +97,8 @@ const char *nvrtc_version(struct err *e, struct arena *a) {
 
 void nvrtc_arch(const struct cuda_nvrtc *rtc, int major, int minor, char arch[24]) {
     int list[64], n = 0, best = 0, want = major * 10 + minor;
-    snprintf(arch, 24, "sm_%d%s", want, want == 90 ? "a" : ""); /* a: with instructions that only this one has */
+    snprintf(arch, 24, "sm_%d%s", want,
+             want == 90 ? "a" : ""); /* a: with instructions that only this one has */
     if (!rtc || rtc->archs(&n) || n > (int)RG_COUNT(list) || rtc->arch_list(list)) return;
     for (int i = 0; i < n; i++) {
         if (list[i] == want) return;

@@ -64,7 +64,7 @@ static int take_binary(struct device *d, struct err *e, struct arena *a, cl_prog
     if (!code) {
         unsigned char *data = arena_raw(a, n + 1);
         data[n] = 0; /* PTX is text */
-        *out = (struct dev_object){data, n};
+        *out = (struct dev_object){.data = data, .n = n};
         code = d->cl->program_info(p, CL_PROGRAM_BINARIES, sizeof data, &data, NULL);
     }
     return code ? opencl_fail(d, e, code, "taking the binary of a program") : 0;
