@@ -39,6 +39,7 @@ struct lin {
     uint32_t n;
     uop_vec locals;
     uop_vec known; /* scratch buffers, in the order of their bits */
+    bool threads;  /* a block program */
 };
 
 /* Scratch buffers are few: each gets a bit of its own, as long as there are any. */
@@ -236,8 +237,34 @@ static void pair(struct lin *l, const uop *a, const uop *b) {
     execute(l, b);
 }
 
+/* ---- loads ahead ------------------------------------------------------------------------------------------
+ * A thread of a block program that ends with many stores, each of a value that needs something from memory (the residual of a
+ * product), would wait for each of them in turn. A kernel reads nothing that it wrote, so the loads of several come first. */
+
+enum { LOADS_AHEAD = 16 };
+
+static bool stores_result(const uop *s) { return s->op == OP_STORE && s->src[0]->src[0]->op == OP_PARAM; }
+
+/* For the stores from b's statement i on; where they end, or where the next ones begin. */
+static uint32_t load_ahead(struct lin *l, const uop *b, uint32_t i) {
+    uint32_t end = i;
+    while (end < b->nsrc && end < i + LOADS_AHEAD && stores_result(b->src[end])) end++;
+    for (uint32_t k = i; k < end && end > i + 1; k++) {
+        uop_vec topo = {0};
+        uop_topo(l->a, &b->src[k]->src[1], 1, &topo);
+        for (uint32_t j = 0; j < topo.n; j++) {
+            const uop *n = topo.p[j];
+            bool loads = n->op == OP_LOAD || n->op == OP_GLOAD;
+            if (loads && n->src[0]->src[0]->op == OP_PARAM) evaluate(l, n);
+        }
+    }
+    return end;
+}
+
 static void block(struct lin *l, const uop *b) {
+    uint32_t loaded = 0; /* up to here */
     for (uint32_t i = 0; i < b->nsrc; i++) {
+        if (l->threads && i >= loaded) loaded = load_ahead(l, b, i);
         if (i + 1 < b->nsrc && may_pair(l, b->src[i], b->src[i + 1]))
             pair(l, b->src[i], b->src[i + 1]), i++;
         else
@@ -315,6 +342,7 @@ void linearize(struct ir *ir, const uop *tree, struct linear *out) {
     free_init(&l.fr, ir, ir->arena);
     out->grid = 1;
     note_memory(&l, tree, out);
+    l.threads = out->threads != 0;
     l.n = ir->n;
     l.at = arena_array(ir->arena, struct where, l.n);
     l.mask = arena_array(ir->arena, uint64_t, l.n);

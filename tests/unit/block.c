@@ -281,6 +281,40 @@ TEST_SLOW(block_group_rows, 300) {
     TEST_COUNT(done, "rows of matrix instructions that read tiles");
 }
 
+/* What an epilogue reads is asked for before the first of sixteen results is stored, not one by one. */
+static void lower_residual(void *arg) {
+    static const char text[] =
+        "kernel residual\na = (PARAM<bf16>[0 a] 8192)\nb = (PARAM<bf16>[1 b] 8192)\nr = (PARAM<f32>[2 r] "
+        "4096)\n"
+        "out = (PARAM<f32>[3 out] 4096)\nm = (RANGE[m GRID 0] 64)\nn = (RANGE[n GRID 1] 64)\n"
+        "k = (RANGE[k REDUCE 2] 128)\nx = (CAST<f32> (LOAD (INDEX a (ADD (MUL m 128) k))))\n"
+        "y = (CAST<f32> (LOAD (INDEX b (ADD (MUL n 128) k))))\nat = (ADD (MUL m 64) n)\n"
+        "(SINK (STORE (INDEX out at) (ADD (REDUCE[ADD] (MUL x y) k) (LOAD (INDEX r at)))))\n";
+    struct product *x = arg;
+    ir_init(&x->ir, &x->arena);
+    ir_parse(&x->ir, text, sizeof text - 1, "residual.uop", &x->prog);
+    lower(&x->ir, &x->prog.kernel.p[0],
+          &(struct lower_opts){.opts = x->opts, .keep_math = true, .vec_bytes = 16, .narrow = true}, &x->lin);
+}
+TEST(block_epilogue_loads_ahead) {
+    struct product x = {
+        .opts = "TILE(m,64,m3) TILE(n,64,n3) TILE(k,64,k1) TILE(k1,16,k2) TC(m3,n3,k2,WBF16_64) UNROLL(k1) "
+                "STAGE(a,k,m3,k1+k2) STAGE(b,k,n3,k1+k2) TILE(a.k1,8,a.v) VEC(a.v) TILE(b.k1,8,b.v) VEC(b.v) "
+                "PIPE(a,k,3) PIPE(b,k,3)"};
+    int loads = 0, stores = 0;
+    arena_init(&x.arena, &x.err);
+    if (err_guard(&x.err, lower_residual, &x)) FAIL("%s", x.err.msg);
+    for (uint32_t i = 0; i < x.lin.n; i++) {
+        const uop *n = x.lin.u[i], *buf = n->nsrc && n->src[0]->op == OP_INDEX ? n->src[0]->src[0] : NULL;
+        if (!buf || buf->op != OP_PARAM) continue;
+        if (n->op == OP_LOAD) loads++;
+        if (n->op == OP_STORE && !stores++) CHECK_EQ(loads, 16);
+    }
+    CHECK_EQ(loads, 16);
+    CHECK_EQ(stores, 16); /* 32 results of a thread, two at a time */
+    arena_free(&x.arena);
+}
+
 /* Only halves may lie across k. */
 TEST(block_group_floats_along_k) {
     struct product x = {
@@ -323,7 +357,8 @@ static struct product choose(size_t i, int capability) {
 TEST_SLOW(block_heuristic, 300) {
     for (size_t i = 0; i < RG_COUNT(chosen); i++) {
         struct product x = choose(i, 80);
-        if ((!strstr(x.opts, "LANE(") && !strstr(x.opts, "TC(")) || !strstr(x.opts, "STAGE(")) FAIL("%lld: %s", (long long)x.m, x.opts);
+        if ((!strstr(x.opts, "LANE(") && !strstr(x.opts, "TC(")) || !strstr(x.opts, "STAGE("))
+            FAIL("%lld: %s", (long long)x.m, x.opts);
         CHECK(!!strstr(x.opts, "TC(") == (x.dt[0] != 'f' || x.dt[1] != '3'));
         check_product(&x);
     }
