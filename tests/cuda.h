@@ -63,6 +63,20 @@ static inline void cuda_render(struct cuda_texts *t, const struct linear *lin, b
     vec_push(t->arena, &t->text, s.p);
 }
 
+/* The kernels of a function of the device, those that are not there yet. */
+static inline void cuda_add_calls(struct cuda_texts *t, const struct dev_call *c) {
+    struct dev_kernel_text text[DEV_KERNELS];
+    uint32_t n = device_cuda[0].kernels(t->arena, c, text);
+    if (!n) FAIL("no kernels of %s", c->name);
+    for (uint32_t i = 0; i < n; i++) {
+        size_t head = (size_t)(strstr(text[i].text, text[i].name) - text[i].text);
+        struct str s;
+        str_init(&s, t->arena);
+        str_printf(&s, "%.*sk%u%s", (int)head, text[i].text, t->text.n, text[i].text + head + strlen(text[i].name));
+        vec_push(t->arena, &t->text, s.p);
+    }
+}
+
 /* For sm_80 and sm_90a, in a few units. Returns how many kernels were compiled; fails with the compiler's words. */
 static inline uint32_t cuda_compile_texts(struct cuda_texts *t) {
     static const char *const arch[] = {"sm_80", "sm_90a"};

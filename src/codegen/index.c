@@ -4,7 +4,8 @@
  * Vectors of indices become i32 where their bounds allow (four lanes per register instead of two), and for a GPU, whose
  * registers have 32 bits, scalars too: an operation is narrow if its result and all it is made of fit.
  * An address is rebuilt as a sum with the terms of outer loops first, so that linearize can move the longest
- * possible prefix out of the inner loops; and the axes of the grid become quotients of its one counter.
+ * possible prefix out of the inner loops; and the axes of the grid become quotients of its one counter. x + y*-1 is written
+ * as x - y: one operation, and NVIDIA's assembler (13.0) gets the sum with a negated constant wrong where it feeds a maximum.
  * Requires: tree_coalesce, decompositions. Gives: no IDX. Keeps: statements and their order. */
 #include "cg.h"
 
@@ -55,6 +56,11 @@ static enum dtype pick(const struct width *w, const uop *n, const uop *const *sr
     return vec && fit ? DT_I32 : DT_I64;
 }
 
+/* y if n is y times -1. */
+static const uop *negated(const uop *n) {
+    return n->op == OP_MUL && uop_is_int_const(n->src[1], -1) ? n->src[0] : NULL;
+}
+
 static const uop *narrow(struct width *w, const uop *n) {
     struct ir *ir = w->ir;
     const uop **src = arena_array(ir->arena, const uop *, n->nsrc + 1);
@@ -82,6 +88,8 @@ static const uop *narrow(struct width *w, const uop *n) {
     }
     if (n->op == OP_ACC)
         for (uint32_t i = 0; i < n->nsrc; i++) src[i] = n->src[i];
+    for (int i = 0; n->op == OP_ADD && n->dt == DT_IDX && i < 2; i++)
+        if (negated(src[i])) return uop2(ir, OP_SUB, src[1 - i], negated(src[i]));
     return uop_new(ir, (enum op)n->op, dt, n->lanes, src, n->nsrc, n->arg);
 }
 

@@ -99,6 +99,10 @@ struct dev_builtin {
     dev_fn *fn;
     int64_t scratch; /* bytes for one worker */
 };
+enum { DEV_KERNELS = 8 };
+struct dev_kernel_text { /* of a kernel that such a function consists of */
+    const char *name, *text;
+};
 
 /* What the engine does with kernels: runs them; plans, lowers and renders only; or evaluates the tensor graph. */
 enum dev_kind { DEV_RUNS, DEV_PLANS, DEV_REF };
@@ -133,7 +137,11 @@ struct device_ops {
     int (*load)(struct device *, struct err *, const void *object, size_t n, struct module **);
     void (*unload)(struct module *);
     dev_fn *(*symbol)(struct module *, const char *name); /* NULL if absent */
-    int (*builtin)(struct device *, struct err *, const struct dev_call *, struct dev_builtin *);
+    /* NULL, or: texts of the kernels that the function consists of, which are compiled as others are and handed to
+     * `builtin` in the same order; how many. */
+    uint32_t (*kernels)(struct arena *, const struct dev_call *, struct dev_kernel_text out[static DEV_KERNELS]);
+    int (*builtin)(struct device *, struct err *, const struct dev_call *, dev_fn *const kernel[],
+                   struct dev_builtin *);
     /* Returns when it is done, or, on a device that has `wait`, when it is under way; what was begun before is done
      * before it, copies too. */
     int (*launch)(struct device *, struct err *, const struct dev_launch *);

@@ -3,7 +3,7 @@
  * Their sources are copied to the host, the CPU's function runs there, and the result is copied back, in order with
  * everything else. Slow, and right: a program that sorts runs on any device. A function is found by name
  * and types alone, because calls with other sizes share it; the CPU is asked again when it runs.
- * Tests: tests/unit/values_ops.c (cuda_gpu_values_ops_*, opencl_values_ops) */
+ * Tests: tests/unit/values_ops.c (opencl_values_ops) */
 #include "device/host.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static size_t bytes_of(const char *type) {
 
 int host_fn_find(struct host_fn **list, struct err *e, const struct dev_call *c, struct host_fn **out) {
     struct dev_builtin ignore;
-    if (device_cpu.builtin(NULL, e, c, &ignore)) return e->code;
+    if (device_cpu.builtin(NULL, e, c, NULL, &ignore)) return e->code;
     struct host_fn *f = mem_alloc(sizeof *f);
     if (!f || c->nbuf > RG_COUNT(f->type)) {
         mem_free(f);
@@ -67,7 +67,7 @@ static int run(struct run *r, struct err *e) {
     const struct host_fn *f = r->f;
     struct dev_builtin cpu;
     struct dev_call call = {f->name, f->type, f->nbuf, r->l->grid, r->l->var};
-    if (device_cpu.builtin(NULL, e, &call, &cpu)) return e->code;
+    if (device_cpu.builtin(NULL, e, &call, NULL, &cpu)) return e->code;
     measure(r);
     r->scratch_bytes = (size_t)cpu.scratch + 64;
     r->scratch = os_pages(r->scratch_bytes);

@@ -389,18 +389,31 @@ struct builtin_call {
     const struct ekernel *out;
 };
 
+/* The kernels that it consists of, compiled. */
+static void builtin_kernels(struct engine *en, const struct dev_call *call, dev_fn **fn) {
+    struct dev_kernel_text text[DEV_KERNELS];
+    struct etext t[DEV_KERNELS] = {0};
+    const struct ekernel *k[DEV_KERNELS] = {0};
+    uint32_t n = en->ops->kernels ? en->ops->kernels(&en->work, call, text) : 0;
+    for (uint32_t i = 0; i < n; i++) t[i] = (struct etext){.name = text[i].name, .text = text[i].text};
+    if (n) compile_guarded(&(struct compile_call){en, t, n, k});
+    for (uint32_t i = 0; i < n; i++) fn[i] = k[i]->fn;
+}
+
 /* Its text is what it is called with: functions are found by it as compiled code is. */
 static void builtin_guarded(void *arg) {
     struct builtin_call *c = arg;
     struct engine *en = c->en;
     struct dev_builtin f;
+    dev_fn *kernel[DEV_KERNELS] = {0};
     struct err e = {0};
     struct str s;
     char key[65];
     if (c->call->rows > UINT32_MAX)
         err_throw(&en->err, RG_ELIMIT, "%s: %lld rows; at most %u are possible", c->name,
                   (long long)c->call->rows, UINT32_MAX);
-    if (en->ops->builtin(en->dev, &e, c->call, &f)) err_throw(&en->err, e.code, "%s", e.msg);
+    builtin_kernels(en, c->call, kernel);
+    if (en->ops->builtin(en->dev, &e, c->call, kernel, &f)) err_throw(&en->err, e.code, "%s", e.msg);
     str_init(&s, &en->work);
     str_printf(&s, "call %s%s", c->call->name, c->call->rows == 1 ? " alone" : "");
     for (uint32_t i = 0; i < c->call->nbuf; i++) str_printf(&s, " %s", c->call->type[i]);

@@ -1,5 +1,6 @@
-/* call.c: functions of the device: what they cost in a plan, and that the CPU's fast ways of sorting do what the oracle
- * does, for rows of every length class and every dtype. Values from outside are in tests/values/index.txt. */
+/* call.c: functions of the device: what they cost in a plan, and that the fast ways of sorting and scattering of the CPU and
+ * of a GPU do what the oracle does, for rows of every length class and every dtype. Values from outside are in
+ * tests/values/index.txt. */
 #include "base/base.h"
 #include "test.h"
 
@@ -99,7 +100,7 @@ TEST(call_plans_are_found_again) {
     CHECK_EQ(rg_close(c), RG_OK);
 }
 
-/* ---- the CPU beside the oracle ---------------------------------------------------------------------------------- */
+/* ---- a device beside the oracle ---------------------------------------------------------------------------------- */
 
 enum { MOST = 70000 };
 
@@ -127,10 +128,11 @@ static void one_nan(uint8_t *p, size_t n, rg_dtype dt) {
     }
 }
 
-static void both(rg_dtype dt, const void *data, int64_t rows, int64_t n, int what, void *cpu, void *ref,
-                 size_t bytes) {
+static void both(const char *const device[2], rg_dtype dt, const void *data, int64_t rows, int64_t n, int what,
+                 void *const got[2], size_t bytes) {
     for (int d = 0; d < 2; d++) {
-        rg_ctx *c = rg_open(d ? "REF" : "CPU");
+        rg_ctx *c = rg_open(device[d]);
+        if (rg_status_of(c)) SKIP("%s", rg_error(c));
         rg_tensor x = rg_from(c, dt, data, RG_SHAPE(rows, n));
         rg_tensor y = what == 0   ? rg_sort(x, 1)
                       : what == 1 ? rg_sort(x, 1, .descending = true)
@@ -138,7 +140,7 @@ static void both(rg_dtype dt, const void *data, int64_t rows, int64_t n, int wha
                       : what == 3 ? rg_argsort(x, 1, .descending = true)
                       : what == 4 ? rg_topk(x, (n + 9) / 10, 1)
                                   : rg_topk_index(x, (n + 2) / 3, 1, .smallest = true);
-        if (rg_read(y, d ? ref : cpu, bytes)) FAIL("%s", rg_error(c));
+        if (rg_read(y, got[d], bytes)) FAIL("%s", rg_error(c));
         rg_close(c);
     }
 }
@@ -148,12 +150,14 @@ static size_t bytes_of(int what, rg_dtype dt, int64_t rows, int64_t n) {
     return (size_t)(rows * k) * (what == 2 || what == 3 || what == 5 ? 8 : rg_dtype_size(dt));
 }
 
-TEST_SLOW(call_sorts_as_the_oracle, 300) {
+/* Of all dtypes those from..to-1. */
+static void sorts_alike(const char *device, int from, int to) {
     static const int64_t size[] = {1, 2, 39, 40, 41, 255, 4095, 4096, 5000, MOST};
-    uint8_t *data = malloc((size_t)MOST * 8), *cpu = malloc((size_t)MOST * 8),
-            *ref = malloc((size_t)MOST * 8);
-    uint64_t seed = 7, rows_done = 0;
-    for (int t = 0; t < RG_DTYPES; t++)
+    uint8_t *data = malloc((size_t)MOST * 8);
+    void *got[2] = {malloc((size_t)MOST * 8), malloc((size_t)MOST * 8)};
+    const char *const devices[2] = {device, "REF"};
+    uint64_t seed = 7 + (uint64_t)from, rows_done = 0;
+    for (int t = from; t < to; t++)
         for (size_t k = 0; k < RG_COUNT(size); k++) {
             int64_t n = size[k], rows = n <= 255 ? 7 : n <= 5000 ? 2 : 1;
             for (int few = 0; few < 2; few++) {
@@ -161,8 +165,8 @@ TEST_SLOW(call_sorts_as_the_oracle, 300) {
                 one_nan(data, (size_t)(rows * n), (rg_dtype)t);
                 for (int what = 0; what < 6; what++) {
                     size_t bytes = bytes_of(what, (rg_dtype)t, rows, n);
-                    both((rg_dtype)t, data, rows, n, what, cpu, ref, bytes);
-                    if (memcmp(cpu, ref, bytes))
+                    both(devices, (rg_dtype)t, data, rows, n, what, got, bytes);
+                    if (memcmp(got[0], got[1], bytes))
                         FAIL("%s, %lld rows of %lld, function %d%s differ", rg_dtype_name((rg_dtype)t),
                              (long long)rows, (long long)n, what, few ? " with ties" : "");
                     rows_done += (uint64_t)rows;
@@ -170,5 +174,88 @@ TEST_SLOW(call_sorts_as_the_oracle, 300) {
             }
         }
     TEST_INFO("%llu rows sorted alike", (unsigned long long)rows_done);
-    free(data), free(cpu), free(ref);
+    free(data), free(got[0]), free(got[1]);
+}
+
+TEST_SLOW(call_sorts_as_the_oracle, 300) { sorts_alike("CPU", 0, RG_DTYPES); }
+
+/* ---- on a GPU --------------------------------------------------------------------------------------------------------- */
+
+/* One context stays open, so that the driver keeps its own. */
+static rg_ctx *gpu(void) {
+    rg_ctx *c = rg_open("CUDA");
+    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    return c;
+}
+
+static void gpu_sorts(int part, int parts) {
+    rg_ctx *c = gpu();
+    sorts_alike("CUDA", RG_DTYPES * part / parts, RG_DTYPES * (part + 1) / parts);
+    rg_close(c);
+}
+TEST_MANUAL(cuda_gpu_call_sorts_0, 100) { gpu_sorts(0, 4); }
+TEST_MANUAL(cuda_gpu_call_sorts_1, 100) { gpu_sorts(1, 4); }
+TEST_MANUAL(cuda_gpu_call_sorts_2, 100) { gpu_sorts(2, 4); }
+TEST_MANUAL(cuda_gpu_call_sorts_3, 100) { gpu_sorts(3, 4); }
+
+/* Rows that are cut into many parts, and many rows; the CPU was held to the oracle above. */
+TEST_MANUAL(cuda_gpu_call_sorts_much, 100) {
+    static const int64_t shape[][2] = {{1, 5000001}, {3, 700000}, {600, 9001}, {50000, 33}};
+    const char *const devices[2] = {"CUDA", "CPU"};
+    rg_ctx *c = gpu();
+    size_t most = (size_t)600 * 9001 * 8;
+    uint8_t *data = malloc(most);
+    void *got[2] = {malloc(most), malloc(most)};
+    uint64_t seed = 99, n = 0;
+    for (size_t k = 0; k < RG_COUNT(shape); k++)
+        for (int t = RG_I32; t <= RG_F64; t++) {
+            if (t != RG_I32 && t != RG_I64 && t != RG_F32 && t != RG_BF16) continue;
+            int64_t rows = shape[k][0], len = shape[k][1];
+            fill(data, (size_t)(rows * len), rg_dtype_size((rg_dtype)t), k % 2, false, &seed);
+            one_nan(data, (size_t)(rows * len), (rg_dtype)t);
+            for (int what = 1; what < 5; what++) {
+                size_t bytes = bytes_of(what, (rg_dtype)t, rows, len);
+                both(devices, (rg_dtype)t, data, rows, len, what, got, bytes);
+                if (memcmp(got[0], got[1], bytes))
+                    FAIL("%s, %lld rows of %lld, function %d differ", rg_dtype_name((rg_dtype)t), (long long)rows,
+                         (long long)len, what);
+                n += (uint64_t)(rows * len);
+            }
+        }
+    TEST_INFO("%llu elements sorted as the CPU does", (unsigned long long)n);
+    free(data), free(got[0]), free(got[1]);
+    rg_close(c);
+}
+
+/* What several elements do to one place, in the order of the row: the same bits as the oracle's, products too. */
+TEST_MANUAL(cuda_gpu_call_scatters, 100) {
+    enum { ROWS = 3, N = 6000, SIZE = 700 };
+    static float x[ROWS * SIZE], src[ROWS * N], got[2][ROWS * SIZE];
+    static int64_t index[ROWS * N], last[2][ROWS * SIZE];
+    rg_ctx *keep = gpu();
+    uint64_t seed = 5;
+    fill((uint8_t *)x, RG_COUNT(x), 4, true, false, &seed), fill((uint8_t *)src, RG_COUNT(src), 4, true, false, &seed);
+    for (size_t i = 0; i < RG_COUNT(src); i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        index[i] = (int64_t)(seed >> 40) % (i % 3 ? SIZE : 9);
+        src[i] = (float)(1 + 1e-3 * (double)(seed >> 32 & 255));
+    }
+    for (size_t i = 0; i < RG_COUNT(x); i++) x[i] = (float)(i % 5) + 0.5f;
+    src[17] = NAN, src[N + 5] = -INFINITY;
+    static const rg_combine how[] = {RG_COMBINE_MAX, RG_COMBINE_MIN, RG_COMBINE_PROD};
+    for (size_t k = 0; k < RG_COUNT(how); k++)
+        for (int forget = 0; forget < 2; forget++) {
+            for (int d = 0; d < 2; d++) {
+                rg_ctx *c = rg_open(d ? "REF" : "CUDA");
+                rg_tensor a = rg_from(c, RG_F32, x, RG_SHAPE(ROWS, SIZE)), i = rg_from(c, RG_I64, index, RG_SHAPE(ROWS, N)),
+                          s = rg_from(c, RG_F32, src, RG_SHAPE(ROWS, N));
+                if (rg_read(rg_scatter_reduce(a, 1, i, s, how[k], .exclude_self = forget), got[d], sizeof got[d]) ||
+                    rg_read(rg_scatter(rg_zeros(c, RG_I64, RG_SHAPE(ROWS, SIZE)), 1, i, i), last[d], sizeof last[d]))
+                    FAIL("%s", rg_error(c));
+                rg_close(c);
+            }
+            for (size_t i = 0; i < RG_COUNT(got[0]); i++) CHECK_NEAR(got[0][i], got[1][i], 0);
+            CHECK(!memcmp(last[0], last[1], sizeof last[0]));
+        }
+    rg_close(keep);
 }

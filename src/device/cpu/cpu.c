@@ -67,8 +67,9 @@ static int cpu_launch(struct device *d, struct err *e, const struct dev_launch *
     return 0;
 }
 
-static int cpu_builtin(struct device *d, struct err *e, const struct dev_call *c, struct dev_builtin *out) {
-    (void)d;
+static int cpu_builtin(struct device *d, struct err *e, const struct dev_call *c, dev_fn *const *kernel,
+                       struct dev_builtin *out) {
+    (void)d, (void)kernel;
     if (cpu_sort_fn(c, out) || cpu_scatter_fn(c, out)) return 0;
     return err_set(e, RG_EUNSUPPORTED, "the CPU has no function %s of %s", c->name, c->type[0]);
 }

@@ -9,7 +9,6 @@
  * later call says so and fails, and the process lives on with other devices.
  * Tests: tests/unit/cuda.c (need a GPU) */
 #include "device/cuda/internal.h"
-#include "device/host.h"
 
 enum { PIECES = CUDA_PIECES, PIECE = 4 << 20, OUT_OF_MEMORY = 2 };
 enum {
@@ -123,7 +122,7 @@ static void cuda_close(struct device *d) {
     }
     if (d->lost) d->cu->reset(d->number);
     if (d->context) d->cu->release(d->number);
-    host_fn_free(d->host);
+    cuda_calls_free(d->calls);
     mem_free(d->map);
     mem_free(d);
 }
@@ -301,13 +300,6 @@ static dev_fn *cuda_symbol(struct module *m, const char *name) {
     return (dev_fn *)(uintptr_t)f;
 }
 
-static int cuda_builtin(struct device *d, struct err *e, const struct dev_call *c, struct dev_builtin *out) {
-    struct host_fn *f;
-    if (host_fn_find(&d->host, e, c, &f)) return e->code;
-    *out = (struct dev_builtin){.fn = host_fn_mark(f)};
-    return 0;
-}
-
 /* ---- launches ------------------------------------------------------------------------------------------ */
 
 /* A block is no larger than a small grid; a kernel with scratch memory has no more threads than areas. */
@@ -387,16 +379,27 @@ static int start(struct device *d, struct err *e, const struct dev_launch *l) {
     return 0;
 }
 
+/* A kernel, or all kernels of a function. */
+static int start_all(struct device *d, struct err *e, const struct dev_launch *l) {
+    const struct cuda_call *c = cuda_call_of(l->fn);
+    struct cuda_step s;
+    if (!c) return start(d, e, l);
+    for (uint32_t i = 0, n = cuda_call_steps(c, l); i < n; i++) {
+        cuda_call_step(c, l, i, &s);
+        if (start(d, e, &s.l)) return e->code;
+    }
+    return 0;
+}
+
 static int cuda_launch(struct device *d, struct err *e, const struct dev_launch *l) {
     if (cuda_enter(d, e)) return e->code;
     if (l->ns) *l->ns = 0;
     if (!l->grid) return 0;
-    if (host_fn_of(l->fn)) return host_fn_run(d, cuda_copy, e, host_fn_of(l->fn), l);
-    if (!l->ns) return start(d, e, l);
+    if (!l->ns) return start_all(d, e, l);
     float ms = 0;
     TRY(d->cu->event_record(d->begin, d->stream), "timing a kernel");
     for (uint32_t i = 0; i < RG_MAX(l->times, 1u); i++)
-        if (start(d, e, l)) return e->code;
+        if (start_all(d, e, l)) return e->code;
     TRY(d->cu->event_record(d->end, d->stream), "timing a kernel");
     TRY(d->cu->event_wait(d->end), "running a kernel");
     TRY(d->cu->event_between(&ms, d->begin, d->end), "timing a kernel");
@@ -410,7 +413,7 @@ static int cuda_launch(struct device *d, struct err *e, const struct dev_launch 
         .open = cuda_open, .close = cuda_close, .alloc = cuda_alloc, .free = cuda_free, .copy = cuda_copy, \
         .workers = cuda_workers, .info = cuda_info, .target = cuda_target, .version = cuda_version,        \
         .compile = cuda_compile, .assembly = cuda_assembly, .load = cuda_load, .unload = cuda_unload,      \
-        .symbol = cuda_symbol, .builtin = cuda_builtin, .launch = cuda_launch, .wait = cuda_wait,          \
+        .symbol = cuda_symbol, .kernels = cuda_call_kernels, .builtin = cuda_builtin, .launch = cuda_launch, .wait = cuda_wait,          \
         .host_alloc = cuda_host_alloc, .host_free = cuda_host_free, .fetch = cuda_fetch,                   \
         .order = cuda_order, .fetched = cuda_fetched, .record = cuda_record, .replay = cuda_replay,        \
         .forget = cuda_forget,                                                                             \

@@ -7,14 +7,15 @@
  * only kernels for which that changed are told. A graph that still runs is not affected by that.
  * Small kernels are brought to the multiprocessors while the ones that they wait for still run: their code waits itself
  * (after() in render/cuda_pre.c), which hides what starting a kernel costs. Large ones would only be in the way.
- * Functions that run on the host are no part of a graph, nor are launches of nothing: the list ends before them.
+ * A function that is a sequence of kernels (call.c) is as many nodes in a row. Launches of nothing are no part of a graph: the
+ * list ends before them.
  * Tests: tests/unit/cuda_fake.c, tests/unit/cuda.c (need a GPU) */
 #include "device/cuda/internal.h"
-#include "device/host.h"
 
 struct node {
     cu_node node;
     const struct dev_launch *l;
+    uint32_t step; /* of a function */
     unsigned blocks, threads;
     size_t params;
     uint64_t *param; /* as the graph has them */
@@ -28,18 +29,32 @@ struct dev_record {
     uint64_t *now; /* room for the parameters of one */
 };
 
-static bool recordable(const struct dev_launch *l) { return l->grid && !host_fn_of(l->fn); }
+static uint32_t steps_of(const struct dev_launch *l) {
+    const struct cuda_call *c = cuda_call_of(l->fn);
+    return c ? cuda_call_steps(c, l) : 1;
+}
+
+/* The launch of step number i of l. */
+static const struct dev_launch *step_of(const struct dev_launch *l, uint32_t i, struct cuda_step *room) {
+    const struct cuda_call *c = cuda_call_of(l->fn);
+    if (!c) return l;
+    cuda_call_step(c, l, i, room);
+    return &room->l;
+}
 
 /* With room for all parameters; NULL: no memory. */
 static struct dev_record *record_new(struct device *d, const struct dev_step *s, uint32_t n) {
     size_t words = 0, most = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        size_t k = cuda_param_words(s[i].launch);
-        words += k, most = RG_MAX(most, k);
-    }
+    uint32_t nodes = 0;
+    struct cuda_step room;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0, end = steps_of(s[i].launch); k < end; k++, nodes++) {
+            size_t w = cuda_param_words(step_of(s[i].launch, k, &room));
+            words += w, most = RG_MAX(most, w);
+        }
     struct dev_record *r = mem_alloc(sizeof *r);
     if (!r) return NULL;
-    *r = (struct dev_record){.d = d, .n = n, .node = mem_alloc(n * sizeof *r->node)};
+    *r = (struct dev_record){.d = d, .n = nodes, .node = mem_alloc(nodes * sizeof *r->node)};
     uint64_t *param = mem_alloc((words + most) * sizeof *param);
     r->now = param;
     if (!r->node || !param) {
@@ -47,26 +62,27 @@ static struct dev_record *record_new(struct device *d, const struct dev_step *s,
         return NULL;
     }
     param += most;
-    for (uint32_t i = 0; i < n; i++) {
-        struct node *x = &r->node[i];
-        *x = (struct node){.l = s[i].launch, .param = param};
-        x->params = cuda_param_words(s[i].launch);
-        param += x->params;
-    }
+    struct node *x = r->node;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0, end = steps_of(s[i].launch); k < end; k++, x++) {
+            *x = (struct node){.l = s[i].launch, .step = k, .param = param};
+            x->params = cuda_param_words(step_of(s[i].launch, k, &room));
+            param += x->params;
+        }
     return r;
 }
 
 /* What the driver is told about a kernel; t must outlive the answer. */
-static struct cu_kernel_node told(const struct node *x, struct cuda_told *t) {
-    cuda_told(x->l, x->param, t);
-    return (struct cu_kernel_node){.fn = (cu_function)(uintptr_t)x->l->fn,
+static struct cu_kernel_node told(const struct node *x, const struct dev_launch *l, struct cuda_told *t) {
+    cuda_told(l, x->param, t);
+    return (struct cu_kernel_node){.fn = (cu_function)(uintptr_t)l->fn,
                                    .blocks = x->blocks,
                                    .blocks_y = 1,
                                    .blocks_z = 1,
                                    .threads = x->threads,
                                    .threads_y = 1,
                                    .threads_z = 1,
-                                   .shared = x->l->shared,
+                                   .shared = l->shared,
                                    .params = t->params,
                                    .extra = t->extra};
 }
@@ -76,45 +92,65 @@ static bool is_small(const struct device *d, const struct node *x) {
     return x->blocks <= (unsigned)d->info.units;
 }
 
-/* May step s begin before those that it waits for are done? */
-static bool early(const struct dev_record *r, const struct dev_step *s, const struct node *x) {
-    const struct device *d = r->d;
+/* What a node waits for. */
+struct waits {
+    const struct node **on;
+    cu_node *node;
+    uint32_t n;
+};
+
+/* May x begin before those that it waits for are done? */
+static bool early(const struct device *d, const struct waits *w, const struct node *x) {
     if (!d->cu->graph_edges || d->info.major < 9 || !is_small(d, x)) return false;
-    for (uint32_t k = 0; k < s->nafter; k++)
-        if (!is_small(d, &r->node[s->after[k]])) return false;
+    for (uint32_t k = 0; k < w->n; k++)
+        if (!is_small(d, w->on[k])) return false;
     return true;
 }
 
-static int add_node(struct dev_record *r, struct err *e, const struct dev_step *s, uint32_t i,
-                    cu_node *after) {
+static int add_node(struct dev_record *r, struct err *e, struct node *x, const struct waits *w) {
     struct device *d = r->d;
-    struct node *x = &r->node[i];
+    struct cuda_step room;
+    const struct dev_launch *l = step_of(x->l, x->step, &room);
     struct cuda_told t;
-    if (cuda_limits(d, e, x->l)) return e->code;
-    CUDA_TRY(cuda_shared(d, x->l), "asking for shared memory");
-    if (cuda_params(d, e, x->l, x->param)) return e->code;
-    cuda_shape(x->l, &x->blocks, &x->threads);
-    for (uint32_t k = 0; k < s->nafter; k++) after[k] = r->node[s->after[k]].node;
-    struct cu_kernel_node p = told(x, &t);
-    bool soon = early(r, s, x);
-    CUDA_TRY(d->cu->graph_kernel(&x->node, r->graph, after, soon ? 0 : s->nafter, &p), "recording a kernel");
+    if (cuda_limits(d, e, l)) return e->code;
+    CUDA_TRY(cuda_shared(d, l), "asking for shared memory");
+    if (cuda_params(d, e, l, x->param)) return e->code;
+    cuda_shape(l, &x->blocks, &x->threads);
+    for (uint32_t k = 0; k < w->n; k++) w->node[k] = w->on[k]->node;
+    struct cu_kernel_node p = told(x, l, &t);
+    bool soon = early(d, w, x);
+    CUDA_TRY(d->cu->graph_kernel(&x->node, r->graph, w->node, soon ? 0 : w->n, &p), "recording a kernel");
     /* from port 1, "may begin", by an edge of type 1, "programmatic" */
-    for (uint32_t k = 0; soon && k < s->nafter; k++)
-        CUDA_TRY(d->cu->graph_edges(r->graph, &after[k], &x->node, &(struct cu_edge){1, 0, 1, {0}}, 1),
+    for (uint32_t k = 0; soon && k < w->n; k++)
+        CUDA_TRY(d->cu->graph_edges(r->graph, &w->node[k], &x->node, &(struct cu_edge){1, 0, 1, {0}}, 1),
                  "recording what waits");
     return 0;
 }
 
-static int fill(struct dev_record *r, struct err *e, const struct dev_step *s) {
+/* The nodes of the steps, in order. last[i]: the last node of step i; the first waits for what the step does, the others
+ * for the one before. */
+static int add_nodes(struct dev_record *r, struct err *e, const struct dev_step *s, struct waits *w,
+                     const struct node **last) {
+    uint32_t step = 0;
+    for (struct node *x = r->node, *end = x + r->n; x < end; x++) {
+        w->n = x->step ? 1 : s[step].nafter;
+        for (uint32_t k = 0; k < w->n; k++) w->on[k] = x->step ? x - 1 : last[s[step].after[k]];
+        if (add_node(r, e, x, w)) return e->code;
+        last[step] = x;
+        step += x + 1 < end && !x[1].step;
+    }
+    return 0;
+}
+
+static int fill(struct dev_record *r, struct err *e, const struct dev_step *s, uint32_t n) {
     struct device *d = r->d;
-    uint32_t most = 0;
-    int code = 0;
-    for (uint32_t i = 0; i < r->n; i++) most = RG_MAX(most, s[i].nafter);
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < n; i++) most = RG_MAX(most, s[i].nafter);
     CUDA_TRY(d->cu->graph_new(&r->graph, 0), "making a graph");
-    cu_node *after = mem_alloc((most + 1) * sizeof *after);
-    if (!after) return err_set(e, RG_ENOMEM, "out of memory while recording");
-    for (uint32_t i = 0; i < r->n && !code; i++) code = add_node(r, e, &s[i], i, after);
-    mem_free(after);
+    struct waits w = {.on = mem_alloc((most + (size_t)n) * sizeof *w.on), .node = mem_alloc(most * sizeof *w.node)};
+    int code = !w.on || !w.node ? err_set(e, RG_ENOMEM, "out of memory while recording")
+                                : add_nodes(r, e, s, &w, w.on + most);
+    mem_free(w.on), mem_free(w.node);
     if (code) return code;
     CUDA_TRY(d->cu->graph_ready(&r->exec, r->graph, 0), "making a graph");
     return 0;
@@ -124,12 +160,12 @@ int cuda_record(struct device *d, struct err *e, const struct dev_step *s, uint3
                 struct dev_record **out) {
     *taken = 0;
     *out = NULL;
-    while (*taken < n && recordable(s[*taken].launch)) ++*taken;
+    while (*taken < n && s[*taken].launch->grid) ++*taken;
     if (!*taken) return 0;
     if (cuda_enter(d, e)) return e->code;
     struct dev_record *r = record_new(d, s, *taken);
     if (!r) return err_set(e, RG_ENOMEM, "out of memory while recording");
-    if (fill(r, e, s)) {
+    if (fill(r, e, s, *taken)) {
         cuda_forget(r);
         return e->code;
     }
@@ -140,15 +176,17 @@ int cuda_record(struct device *d, struct err *e, const struct dev_step *s, uint3
 /* Tells the graph what a kernel is given now, if that is something else. */
 static int bring_up(struct dev_record *r, struct err *e, struct node *x) {
     struct device *d = r->d;
+    struct cuda_step room;
+    const struct dev_launch *l = step_of(x->l, x->step, &room);
     struct cuda_told t;
     unsigned blocks, threads;
-    if (cuda_params(d, e, x->l, r->now)) return e->code;
-    cuda_shape(x->l, &blocks, &threads);
+    if (cuda_params(d, e, l, r->now)) return e->code;
+    cuda_shape(l, &blocks, &threads);
     if (!memcmp(r->now, x->param, x->params * sizeof *r->now) && blocks == x->blocks && threads == x->threads)
         return 0;
     memcpy(x->param, r->now, x->params * sizeof *r->now);
     x->blocks = blocks, x->threads = threads;
-    struct cu_kernel_node p = told(x, &t);
+    struct cu_kernel_node p = told(x, l, &t);
     CUDA_TRY(d->cu->graph_change(r->exec, x->node, &p), "changing a graph");
     return 0;
 }

@@ -149,8 +149,8 @@ struct device {
     char why[256]; /* it was lost */
     char arch[24];
     struct dev_info info;
-    struct host_fn *host;
-    struct cuda_map *map; /* [CUDA_MAPS_KEPT], found by a hash of what they are made of */
+    struct cuda_call *calls; /* functions that it was asked for */
+    struct cuda_map *map;    /* [CUDA_MAPS_KEPT], found by a hash of what they are made of */
 };
 
 /* cuda.c: before any call: the context is the calling thread's. What a CUresult means, as an error. */
@@ -178,6 +178,26 @@ int cuda_map(struct device *, struct err *, const struct dev_map *, void *at, ui
 /* Threads and blocks of a launch. */
 void cuda_shape(const struct dev_launch *, unsigned *blocks, unsigned *threads);
 int cuda_shared(struct device *, const struct dev_launch *); /* a CUresult: it may have the shared memory that it needs */
+
+/* call.c: functions that are sequences of kernels. One is told from a kernel by a bit that no address has set. */
+enum { CUDA_CALL = 1 };
+enum { CUDA_COUNT, CUDA_SCAN, CUDA_PLACE, CUDA_KEYS, CUDA_RESULT, CUDA_BEGIN, CUDA_WIDE };
+enum { CUDA_FILL, CUDA_PUT };
+struct cuda_step { /* a kernel of it, ready to be started */
+    struct dev_launch l;
+    void *buf[5];
+    int64_t var[4];
+};
+int cuda_builtin(struct device *, struct err *, const struct dev_call *, dev_fn *const *kernel, struct dev_builtin *);
+void cuda_calls_free(struct cuda_call *);
+const struct cuda_call *cuda_call_of(dev_fn *); /* NULL: a kernel */
+uint32_t cuda_call_steps(const struct cuda_call *, const struct dev_launch *);
+void cuda_call_step(const struct cuda_call *, const struct dev_launch *, uint32_t i, struct cuda_step *);
+
+/* call_text.c: their text; bytes of an element (0: no such type); elements of a tile for numbers of so many bytes. */
+uint32_t cuda_call_kernels(struct arena *, const struct dev_call *, struct dev_kernel_text out[static DEV_KERNELS]);
+uint32_t cuda_call_bytes(const char *type);
+static inline uint32_t cuda_call_tile(uint32_t key_bytes) { return key_bytes == 8 ? 2048 : 4096; }
 
 /* fetch.c: device_ops.host_alloc .. fetched */
 void *cuda_host_alloc(struct device *, size_t);

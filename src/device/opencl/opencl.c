@@ -301,8 +301,9 @@ static int device_copy(struct device *d, struct err *e, enum dev_copy kind, void
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
 
-static int device_builtin(struct device *d, struct err *e, const struct dev_call *c,
+static int device_builtin(struct device *d, struct err *e, const struct dev_call *c, dev_fn *const *kernel,
                           struct dev_builtin *out) {
+    (void)kernel;
     struct host_fn *f;
     if (host_fn_find(&d->host, e, c, &f)) return e->code;
     *out = (struct dev_builtin){.fn = host_fn_mark(f)};
