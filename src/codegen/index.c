@@ -4,8 +4,8 @@
  * Vectors of indices become i32 where their bounds allow (four lanes per register instead of two), and for a GPU, whose
  * registers have 32 bits, scalars too: an operation is narrow if its result and all it is made of fit.
  * An address is rebuilt as a sum with the terms of outer loops first, so that linearize can move the longest
- * possible prefix out of the inner loops; and the axes of the grid become quotients of its one counter. x + y*-1 is written
- * as x - y: one operation, and NVIDIA's assembler (13.0) gets the sum with a negated constant wrong where it feeds a maximum.
+ * possible prefix out of the inner loops; and the axes of the grid become quotients of its one counter. x + y*-1 is
+ * written as x - y, one operation.
  * Requires: tree_coalesce, decompositions. Gives: no IDX. Keeps: statements and their order. */
 #include "cg.h"
 

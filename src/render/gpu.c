@@ -435,6 +435,21 @@ static void open_spread(struct gpu *c, const uop *n, const char *t, const char *
     c->r.indent--;
 }
 
+/* Does the loop that begins here clamp a sum of integers? NVIDIA's assembler (13.0) makes one instruction of an addition and
+ * a maximum or minimum, and where it has written a loop out and both terms are constants, max(5 - 2, 0) becomes max(2 - 5, 0):
+ * such loops stay loops. */
+static bool clamps_a_sum(const struct gpu *c) {
+    const struct linear *l = c->r.lin;
+    for (uint32_t i = c->r.pos + 1, depth = 1; i < l->n && depth; i++) {
+        const uop *n = l->u[i];
+        depth += (n->op == OP_RANGE || n->op == OP_IF) - (n->op == OP_END);
+        if ((n->op != OP_MAX && n->op != OP_MIN) || !dt_is_int((enum dtype)n->dt)) continue;
+        for (int k = 0; k < 2; k++)
+            if (n->src[k]->op == OP_ADD || n->src[k]->op == OP_SUB) return true;
+    }
+    return false;
+}
+
 static void open_range(struct gpu *c, const uop *n) {
     const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "r%u", c->r.pos),
                *size = gpu_operand(c, n->src[0], 0).s;
@@ -449,7 +464,7 @@ static void open_range(struct gpu *c, const uop *n) {
     if (c->open && c->open->begin == c->r.pos)
         open_spread(c, n, t, name, size);
     else {
-        if (c->lanes) line(&c->r, "#pragma unroll 1"); /* what should be written out is */
+        if (c->lanes || clamps_a_sum(c)) line(&c->r, "#pragma unroll 1"); /* what should be written out is */
         line(&c->r, "for (%s %s = 0; %s < %s; %s++) {", t, name, name, size, name);
     }
     one_name(c, n, name);

@@ -227,7 +227,7 @@ TEST_MANUAL(cuda_gpu_call_sorts_much, 100) {
     rg_close(c);
 }
 
-/* What several elements do to one place, in the order of the row: the same bits as the oracle's, products too. */
+/* What several elements do to one place, in the order of the row: the oracle's values, and those of a product within rounding. */
 TEST_MANUAL(cuda_gpu_call_scatters, 100) {
     enum { ROWS = 3, N = 6000, SIZE = 700 };
     static float x[ROWS * SIZE], src[ROWS * N], got[2][ROWS * SIZE];
@@ -254,7 +254,9 @@ TEST_MANUAL(cuda_gpu_call_scatters, 100) {
                     FAIL("%s", rg_error(c));
                 rg_close(c);
             }
-            for (size_t i = 0; i < RG_COUNT(got[0]); i++) CHECK_NEAR(got[0][i], got[1][i], 0);
+            double tol = how[k] == RG_COMBINE_PROD ? 1e-4 : 0; /* the oracle multiplies in double */
+            for (size_t i = 0; i < RG_COUNT(got[0]); i++)
+                CHECK_NEAR(got[0][i], got[1][i], tol * fabs(got[1][i]));
             CHECK(!memcmp(last[0], last[1], sizeof last[0]));
         }
     rg_close(keep);

@@ -433,7 +433,7 @@ TEST(cuda_negates_with_care) {
     arena_free(&arena);
 }
 
-/* A sum with a negated counter that is clamped: the assembler gets that wrong where the counter is a constant in the end. */
+/* A difference that is clamped: the assembler gets that wrong where it writes out the loops around it (gpu.c). */
 static const char clamped[] = "kernel clamped\n"
                               "x = (PARAM<i32>[0 x] 4)\nout = (PARAM<i32>[1 out] 26)\n"
                               "i1 = (RANGE[i1 LOOP 1] 2)\ni0 = (RANGE[i0 LOOP 0] 13)\n"
@@ -443,7 +443,7 @@ static const char clamped[] = "kernel clamped\n"
 TEST(cuda_subtracts_counters) {
     arena_init(&arena, &err);
     struct lowering *l = lowered(clamped, "");
-    if (strstr(l->cuda.p, "neg_int(")) FAIL("%s", l->cuda.p);
+    if (strstr(l->cuda.p, "neg_int(") || !strstr(l->cuda.p, "#pragma unroll 1")) FAIL("%s", l->cuda.p);
     arena_free(&arena);
 }
 
