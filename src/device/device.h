@@ -54,6 +54,7 @@ struct dev_launch {
     const struct dev_map *map;
     uint64_t *ns;   /* not NULL: wait until it is done, and say how long it took .. */
     uint32_t times; /* .. in so many runs one after the other (0: one); with ns, on CUDA */
+    uint64_t limit; /* ns after which it is taken to hang, and the device is lost; 0: there is none; the same */
     uint32_t name; /* of events */
 };
 

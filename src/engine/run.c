@@ -16,8 +16,9 @@
 #define FLOPS_PER_NS 40.0
 #define BYTES_PER_NS 40.0
 #define SPECIAL_NS 1.0
-#define ALONE_NS 4000.0 /* not worth a second thread */
-#define PIECE_NS 1000.0 /* not worth a piece of its own */
+#define ALONE_NS 4000.0              /* not worth a second thread */
+#define PIECE_NS 1000.0              /* not worth a piece of its own */
+#define TIMED_MOST_NS 30000000000ull /* for a kernel that is timed: one that search tries may hang */
 
 uint32_t engine_chunk(uint32_t grid, const struct estimate *est, bool serial, int threads) {
     if (serial || threads <= 1 || grid <= 1) return grid;
@@ -195,7 +196,7 @@ uint64_t engine_list_time(struct engine_list *l, uint32_t i, uint32_t times) {
     if (l->en->ops->wait) { /* it works on its own: only it knows */
         uint64_t sum = 0, ns = 0;
         struct dev_launch some = l->cmd.p[i].l;
-        some.ns = &ns, some.times = l->en->ops->text == DEV_CUDA ? times : 1;
+        some.ns = &ns, some.times = l->en->ops->text == DEV_CUDA ? times : 1, some.limit = TIMED_MOST_NS;
         for (uint32_t k = 0; k < times && !l->en->ops->launch(l->en->dev, &e, &some); k += some.times)
             sum += ns;
         return e.code ? UINT64_MAX : sum;

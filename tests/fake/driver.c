@@ -223,6 +223,10 @@ API int cuEventRecord(void *e, void *s) {
     BEGIN;
     return e && s ? 0 : BAD;
 }
+API int cuEventQuery(void *e) {
+    BEGIN;
+    return !e ? BAD : F.hangs ? 600 : 0;
+}
 API int cuEventSynchronize(void *e) {
     BEGIN;
     return e ? 0 : BAD;

@@ -12,6 +12,7 @@ struct fake {
     int shared;               /* bytes that a block may share: 227 K */
     const char *fail;         /* this function .. */
     int after, code;          /* .. returns this code after so many calls that succeed */
+    int hangs;                /* kernels never end */
     /* to look at */
     int sticky; /* the device is lost: every call returns it; starting a kernel called "wild" sets 700 */
     size_t used, pinned;

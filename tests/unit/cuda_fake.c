@@ -2,7 +2,7 @@
  * and fails when it is told to. What kernels compute is not seen here. */
 #include "fake/fake.h"
 #include "base/base.h"
-#include "engine/engine.h"
+#include "engine/internal.h"
 
 #include <ridge.h>
 #include <stdlib.h>
@@ -497,4 +497,92 @@ TEST(cuda_fake_graph_fails) {
         rg_close(c);
         check_empty(f);
     }
+}
+
+/* ---- search --------------------------------------------------------------------------------------------------- */
+
+static const char product_text[] =
+    "kernel mm\na = (PARAM<bf16>[0 a] 262144)\nb = (PARAM<bf16>[1 b] 262144)\no = (PARAM<bf16>[2 o] 262144)\n"
+    "m = (RANGE[m GRID 0 0] 512)\nn = (RANGE[n GRID 1 0] 512)\nk = (RANGE[k REDUCE 2 0] 512)\n"
+    "x = (CAST<f32> (LOAD (INDEX a (ADD (MUL m 512) k))))\ny = (CAST<f32> (LOAD (INDEX b (ADD (MUL n 512) "
+    "k))))\n"
+    "(SINK (STORE (INDEX o (ADD (MUL m 512) n)) (CAST<bf16> (REDUCE[ADD] (MUL x y) k))))\n";
+
+/* Searches for a product; the record, or NULL and an error. */
+static const struct tuned *search(struct engine *en, struct ir *ir) {
+    enum { BYTES = 262144 * 2 };
+    struct program p = {0};
+    const struct tuned *t = NULL;
+    void *buf[3];
+    ir_parse(ir, product_text, strlen(product_text), "text", &p);
+    for (int i = 0; i < 3; i++) CHECK(buf[i] = engine_alloc(en, &err, BYTES));
+    struct engine_tune_call c = {.ir = ir,
+                                 .kernel = &p.kernel.p[0],
+                                 .buf = buf,
+                                 .bytes = (size_t[]){BYTES, BYTES, BYTES},
+                                 .dt = (enum dtype[]){DT_BF16, DT_BF16, DT_BF16},
+                                 .nbuf = 3};
+    engine_set_tuning(en, &(struct engine_tuning){.beam = 4});
+    if (engine_tune(en, &err, &c, &t)) t = NULL;
+    for (int i = 0; i < 3; i++) engine_free(en, buf[i], BYTES);
+    return t;
+}
+
+static uint32_t count_state(const struct tuned *t, enum tuned_state s) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->row.n; i++) n += t->row.p[i].state == s;
+    return n;
+}
+
+/* All forms are compiled, run and compared; those that do not start are left out, and the list in use stays. */
+TEST(cuda_fake_search) {
+    struct fake *f = fake();
+    for (int fails = 0; fails < 2; fails++) {
+        struct arena a;
+        struct ir ir;
+        struct engine *en = engine_open(&err, &device_cuda[0]);
+        CHECK(en);
+        arena_init(&a, &err);
+        ir_init(&ir, &a);
+        if (fails) f->fail = "cuLaunchKernel", f->after = 12, f->code = 701; /* out of resources */
+        uint32_t before = f->compiled;
+        const struct tuned *t = search(en, &ir);
+        if (!t) FAIL("%s", err.msg);
+        CHECK(t->row.n == 9 || t->row.n == 8); /* the one in use, and eight, of which it may be one */
+        CHECK(f->compiled > before);
+        CHECK_EQ(count_state(t, TUNED_WINNER), 1);
+        CHECK_EQ(count_state(t, TUNED_WRONG), 0);
+        CHECK((count_state(t, TUNED_FAILED) > 0) == (fails > 0));
+        CHECK(!fails || !strcmp(t->opts, t->row.p[0].opts));
+        CHECK(!t->cold);
+        f->fail = NULL;
+        arena_free(&a);
+        engine_close(en);
+    }
+    check_empty(f);
+}
+
+/* A kernel that does not end is told, and nothing waits for it any more. */
+TEST(cuda_fake_hangs) {
+    struct fake *f = fake();
+    struct err e = {0};
+    struct engine *en = engine_open(&err, &device_cuda[0]);
+    CHECK(en);
+    static const char text[] =
+        "extern \"C\" __global__ void f(float *b0, u64 n, char *s, u64 d) { b0[0] = 1; }\n";
+    struct etext t = {.name = "f", .text = text, .grid = 1, .nbuf = 1};
+    const struct ekernel *k;
+    if (engine_compile_text(en, &err, &t, 1, &k)) FAIL("%s", err.msg);
+    void *buf = engine_alloc(en, &err, 64);
+    uint64_t ns = 0;
+    struct dev_launch l = {.fn = k->fn, .buf = &buf, .grid = 1, .nbuf = 1, .ns = &ns, .limit = 3000000};
+    CHECK(!device_cuda[0].launch(en->dev, &e, &l));
+    f->hangs = 1;
+    CHECK_EQ(device_cuda[0].launch(en->dev, &e, &l), RG_EDEVICE);
+    if (!strstr(e.msg, "was not done after")) FAIL("%s", e.msg);
+    err_clear(&e);
+    CHECK_EQ(device_cuda[0].launch(en->dev, &e, &l), RG_EDEVICE);
+    f->hangs = 0;
+    engine_free(en, buf, 64);
+    engine_close(en);
 }

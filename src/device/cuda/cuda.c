@@ -10,6 +10,8 @@
  * Tests: tests/unit/cuda.c (need a GPU) */
 #include "device/cuda/internal.h"
 
+#include <time.h>
+
 enum { PIECES = CUDA_PIECES, PIECE = 4 << 20, OUT_OF_MEMORY = 2 };
 enum {
     SHARED_FREE = 48 << 10,
@@ -120,8 +122,8 @@ static void cuda_close(struct device *d) {
         if (d->copies) d->cu->stream_free(d->copies);
         if (d->stream) d->cu->stream_free(d->stream);
     }
-    if (d->lost) d->cu->reset(d->number);
-    if (d->context) d->cu->release(d->number);
+    if (d->lost && !d->hung) d->cu->reset(d->number);
+    if (d->context && !d->hung) d->cu->release(d->number);
     cuda_calls_free(d->calls);
     mem_free(d->map);
     mem_free(d);
@@ -391,6 +393,26 @@ static int start_all(struct device *d, struct err *e, const struct dev_launch *l
     return 0;
 }
 
+/* Until what was timed is done, but no longer than the limit: a kernel that waits for ever takes the GPU with it. */
+static int wait_for_end(struct device *d, struct err *e, uint64_t limit) {
+    enum { NOT_READY = 600 };
+    if (!limit) {
+        TRY(d->cu->event_wait(d->end), "running a kernel");
+        return 0;
+    }
+    uint64_t t0 = os_now_ns(), waited = 0;
+    int code;
+    while ((code = d->cu->event_query(d->end)) == NOT_READY && (waited = os_now_ns() - t0) < limit)
+        if (waited > 2000000) nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    if (code != NOT_READY) {
+        TRY(code, "running a kernel");
+        return 0;
+    }
+    d->lost = d->hung = true;
+    snprintf(d->why, sizeof d->why, "a kernel was not done after %.1f s", (double)waited * 1e-9);
+    return err_set(e, RG_EDEVICE, "%s was lost: %s; start the process anew to use CUDA", d->info.name, d->why);
+}
+
 static int cuda_launch(struct device *d, struct err *e, const struct dev_launch *l) {
     if (cuda_enter(d, e)) return e->code;
     if (l->ns) *l->ns = 0;
@@ -401,7 +423,7 @@ static int cuda_launch(struct device *d, struct err *e, const struct dev_launch 
     for (uint32_t i = 0; i < RG_MAX(l->times, 1u); i++)
         if (start_all(d, e, l)) return e->code;
     TRY(d->cu->event_record(d->end, d->stream), "timing a kernel");
-    TRY(d->cu->event_wait(d->end), "running a kernel");
+    if (wait_for_end(d, e, l->limit)) return e->code;
     TRY(d->cu->event_between(&ms, d->begin, d->end), "timing a kernel");
     *l->ns = (uint64_t)(ms * 1e6f);
     return 0;

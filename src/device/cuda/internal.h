@@ -62,6 +62,7 @@ struct cu_edge {
     X(event_free,      "cuEventDestroy_v2",            (cu_event))                                 \
     X(event_record,    "cuEventRecord",                (cu_event, cu_stream))                      \
     X(event_wait,      "cuEventSynchronize",           (cu_event))                                 \
+    X(event_query,     "cuEventQuery",                 (cu_event))                                 \
     X(event_between,   "cuEventElapsedTime",           (float *, cu_event, cu_event))              \
     X(load,            "cuModuleLoadData",             (cu_module *, const void *))                \
     X(unload,          "cuModuleUnload",               (cu_module))                                \
@@ -145,6 +146,7 @@ struct device {
     cu_event here;            /* in `stream`: what a copy waits for */
     struct cuda_piece piece[CUDA_PIECES];
     int next;
+    bool hung; /* a kernel does not end: nothing that would wait for it is asked any more */
     bool lost;
     char why[256]; /* it was lost */
     char arch[24];
