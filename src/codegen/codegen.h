@@ -55,6 +55,7 @@ struct gpu_work {
     double steps;                   /* of its main loop .. */
     int ahead;                      /* .. for which copies are under way so many steps before */
     int teams;                      /* that compute in turns while others copy; 0: all threads do both */
+    int panels;                     /* of shared memory through which a team stores; 0: each thread stores its own */
     int walk;                       /* blocks that stay and take what `blocks` counts one after the other; 0: each comes and goes */
     /* of one block, over all its steps: */
     double matrix, matrix_share; /* operations by matrix instructions; the part of the peak that these can reach */

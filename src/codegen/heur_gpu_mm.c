@@ -19,7 +19,8 @@
 #define UNITS 132            /* multiprocessors of a large GPU */
 #define SHARED_MOST 232448   /* bytes that a block may have */
 #define LEAST_BLOCKS 32      /* fewer are left to single threads */
-#define ROLES_OWN 2048       /* bytes of it that threads with roles meet by */
+#define ROLES_OWN 1024       /* bytes of it that threads with roles meet by */
+#define PANEL 8192           /* bytes through which each of their groups stores */
 #define ALONE 30             /* instructions for an element of a tile that is fetched alone */
 #define TURN_LEAST (1 << 16) /* elements that are worth a transposition by tiles */
 
@@ -293,9 +294,14 @@ static int64_t place_bytes(const struct mm *x) {
     return x->group ? (int64_t)(x->f.t.m + x->f.t.n) * x->f.t.k * x->bytes : ring_bytes(x);
 }
 
+/* What threads with roles need beside the ring, with so many panels for results. */
+static int64_t roles_bytes(const struct mm *x, int panels) {
+    return x->f.roles ? ROLES_OWN + (int64_t)panels * PANEL * x->f.roles * x->f.t.wm : 0;
+}
+
 static int places_of(const struct mm *x) {
     int n = x->f.places ? x->f.places : x->group ? 6 : x->mma && x->f.t.k <= 32 ? 4 : 3;
-    int64_t room = (SHARED_MOST - (x->f.roles ? ROLES_OWN : 0)) / (x->f.places ? 1 : x->f.t.blocks);
+    int64_t room = (SHARED_MOST - roles_bytes(x, 1)) / (x->f.places ? 1 : x->f.t.blocks);
     while (n > 1 && n * place_bytes(x) > room) n--;
     return n;
 }
@@ -409,6 +415,13 @@ static double dram_bytes(const struct mm *x, double wave, double batch) {
     return batch * (a * reads_a + b * reads_b + out);
 }
 
+static int panels_of(const struct mm *x) {
+    int64_t ring = places_of(x) * place_bytes(x);
+    return !x->f.roles                               ? 0
+           : ring + roles_bytes(x, 2) <= SHARED_MOST ? 2
+                                                     : ring + roles_bytes(x, 1) <= SHARED_MOST;
+}
+
 static void work_of(const struct mm *x, struct gpu_work *w) {
     const struct tile *t = &x->f.t;
     double steps = ceil(x->k.size / t->k), depth = steps * t->k, area = (double)t->m * t->n,
@@ -416,10 +429,11 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
     int warps = t->wm * t->wn * (x->group ? 4 : 1) * RG_MAX(x->f.roles, 1);
     *w = (struct gpu_work){.blocks = ceil(x->m.size / t->m) * ceil(x->n.size / t->n) * batch,
                            .threads = 32 * warps + (x->f.roles ? 128 : 0),
-                           .shared = (int)(places_of(x) * place_bytes(x)),
+                           .shared = (int)(places_of(x) * place_bytes(x) + roles_bytes(x, panels_of(x))),
                            .steps = steps,
                            .ahead = RG_MAX(places_of(x) - (x->group && !x->f.roles ? 2 : 1), 1),
                            .teams = x->f.roles,
+                           .panels = panels_of(x),
                            .walk = x->f.walk ? x->units : 0,
                            .matrix_share = 1};
     int sums = (int)(area / (32 * warps / RG_MAX(x->f.roles, 1)));

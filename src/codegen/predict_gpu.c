@@ -33,13 +33,15 @@ int predict_gpu_resident(const struct gpu_work *w) {
 static const struct {
     double fetch;    /* from asking for a tile to having it */
     double step[2];  /* of a step besides its work: barriers, waits; [1]: of threads with roles */
-    double store[2]; /* bytes a clock that a block alone stores .. */
+    double store[3]; /* bytes a clock that a block alone stores, by panels .. */
     double overlap;  /* .. and the part of that time which other blocks do not hide */
     double flight;   /* bytes under way that keep memory busy */
     double tensor;   /* part of the peak that matrix instructions reach */
     double l2;       /* bytes a clock from L2 */
     double launch;   /* seconds */
-} machine = {2390, {226, 91}, {4.25, 6}, 0.005, 40e3, 0.936, 51, 1.2e-6};
+} machine = {2390, {222, 117}, {3.8, 13, 17}, 0.005, 40e3, 0.936, 51, 0.5e-6};
+
+static double store_clocks(const struct gpu_work *w) { return w->out / machine.store[RG_MIN(w->panels, 2)]; }
 
 /* Units work side by side, but the second busiest is felt. */
 static double together(const double *part, size_t n) {
@@ -63,7 +65,7 @@ static double busy_clocks(const struct gpu_work *w, const struct model *m) {
 
 /* Clocks until `side` blocks that run beside each other on a multiprocessor are done. */
 static double wave_clocks(const struct gpu_work *w, double busy, double side) {
-    double store = w->out / machine.store[w->teams > 0], steps = RG_MAX(w->steps, 1);
+    double store = store_clocks(w), steps = RG_MAX(w->steps, 1);
     double alone = machine.fetch + steps * RG_MAX(busy / steps, machine.fetch / RG_MAX(w->ahead, 1)) + store;
     return RG_MAX(alone, side * (busy + machine.overlap * store));
 }
@@ -77,10 +79,10 @@ static double waves_clocks(const struct gpu_work *w, double busy, double units, 
 
 /* Blocks that stay: copies for the next tile go on while one is stored; of two teams one computes while the other stores. */
 static double walk_clocks(const struct gpu_work *w, double busy) {
-    double tiles = ceil(w->blocks / w->walk), store = w->out / machine.store[w->teams > 0],
-           steps = RG_MAX(w->steps, 1);
+    double tiles = ceil(w->blocks / w->walk), store = store_clocks(w), steps = RG_MAX(w->steps, 1);
     double compute = RG_MAX(busy, steps * machine.fetch / RG_MAX(w->ahead, 1));
-    double each = w->teams == 2 ? RG_MAX(compute, (compute + store) / 2) : compute + store;
+    double each = compute + store;
+    if (w->teams == 2) each = RG_MAX(compute, each / 2) + store / (2 * RG_MAX(w->panels, 1));
     return machine.fetch + tiles * each + (w->teams == 2 ? store : 0);
 }
 
