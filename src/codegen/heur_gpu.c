@@ -59,8 +59,8 @@ static int sector_lanes(const struct view *v) {
     for (int i = 0; i < v->nspot; i++) {
         const struct hspot *s = &v->spot[i];
         int64_t stride = spot_stride(v, s, inner, 16);
-        if (s->gate || s->add || (stride != 1 && (stride != 0 || s->store))) return 1;
-        if (stride == 1) bytes = RG_MAX(bytes, s->bytes);
+        if (s->gate || (stride != 1 && (stride != 0 || s->store))) return 1;
+        if (stride == 1) bytes = RG_MAX(bytes, s->add ? 4 : s->bytes);
     }
     int lanes = bytes ? RG_MIN((int)SECTOR / bytes, 16) : 1;
     return v->axis[inner].size < 0 || v->axis[inner].size % lanes ? 1 : lanes;
@@ -71,34 +71,38 @@ static int sector_lanes(const struct view *v) {
 static int shared_axis(const struct view *v, double *cost, int *lanes) {
     double n = threads_of(v), best = traffic(v, inner_grid(v)) / RG_MIN(n / FULL, 1), all_bytes = 0;
     int at = -1, wide = sector_lanes(v);
+    bool adds = false; /* to places that are loaded */
     if (wide * v->reduces > MOST_SUMS) wide = 1;
     *lanes = 1;
-    for (int i = 0; i < v->nspot; i++) all_bytes += v->times[v->spot[i].node->id] * v->spot[i].bytes;
+    for (int i = 0; i < v->nspot; i++)
+        all_bytes += v->times[v->spot[i].node->id] * v->spot[i].bytes, adds |= v->spot[i].add;
     for (int i = 0; i < v->naxis; i++) {
         if (!is_shareable(&v->axis[i])) continue;
         double all = n * RG_MIN(v->axis[i].most / 4, MOST_SHARE);
         double share = 1.2 * traffic(v, i) / RG_MIN(all / FULL, 1);
         if (share < best) best = share, at = i, *lanes = 1;
         double down = 2 * all_bytes / RG_MIN(all / wide / FULL, 1);
-        if (wide > 1 && v->axis[i].reduce && down < best) best = down, at = i, *lanes = wide;
+        if (wide > 1 && (v->axis[i].reduce || adds) && down < best) best = down, at = i, *lanes = wide;
     }
     *cost = best;
     return at;
 }
 
-/* Elements of 16 bytes along an axis, if what moves with it walks along memory, all stores and most loads; else 1. */
-static int pieces(const struct view *v, int axis) {
-    int bytes = 1, along = 0, astray = 0;
+/* Elements of 16 bytes along an axis, if what moves with it walks along memory, all stores and most loads; else 1. Of types of
+ * several sizes the largest counts, or, `flat`, the smallest as long as the others have no more than 32 bytes: where threads share
+ * nothing, fewer of them do the arithmetic of indices and gates. */
+static int pieces(const struct view *v, int axis, bool flat) {
+    int bytes = 1, least = 16, along = 0, astray = 0;
     if (axis < 0 || v->scans || v->axis[axis].fixed) return 1;
     for (int i = 0; i < v->nspot; i++) {
         const struct hspot *s = &v->spot[i];
         int64_t stride = spot_stride(v, s, axis, 16);
         bool store = s->store && v->axis[axis].grid; /* a row's result does not move along the row */
         if ((s->gate && (s->store || stride != 1)) || s->add || (stride != 1 && store)) return 1;
-        if (stride == 1) bytes = RG_MAX(bytes, s->bytes), along++;
+        if (stride == 1) bytes = RG_MAX(bytes, s->bytes), least = RG_MIN(least, s->bytes), along++;
         astray += stride != 1 && stride != 0;
     }
-    int lanes = astray > along ? 1 : 16 / bytes;
+    int lanes = astray > along ? 1 : flat ? RG_MIN(16 / least, 32 / bytes) : 16 / bytes;
     return v->axis[axis].size < 0 || v->axis[axis].size % lanes ? 1 : lanes;
 }
 
@@ -154,7 +158,7 @@ static void share(struct view *v, int axis, bool keep, struct str *out) {
     for (int i = 0; i < v->naxis; i++) {
         const char *name = v->axis[i].name;
         if (!shares_with(v, i, axis)) continue;
-        int n = pieces(v, i);
+        int n = pieces(v, i, false);
         if (n > 1 && v->axis[i].most >= 16.0 * n) {
             const char *inner = view_fresh(v, name, "v");
             str_printf(out, " TILE(%s,%d,%s) %s(%s)", name, n, inner, many ? "UNROLL" : "VEC", inner);
@@ -290,7 +294,7 @@ static bool is_legal(const struct view *v, const struct str *s) {
 static const char *choose(struct view *v) {
     struct str s;
     double cost;
-    int down, axis = shared_axis(v, &cost, &down), inner = inner_grid(v), lanes = pieces(v, inner);
+    int down, axis = shared_axis(v, &cost, &down), inner = inner_grid(v), lanes = pieces(v, inner, true);
     str_init(&s, v->arena);
     if (axis < 0 && threads_of(v) <= MOST_GRID) {
         const char *tile = tile_of_results(v);

@@ -122,6 +122,28 @@ static const uop *round_rows(struct copy *c, const uop *n, enum dtype dt) {
     return uop_new(c->g->ir, (enum op)n->op, dt, 1, src, n->nsrc, n->arg);
 }
 
+/* A long reduction in parts. */
+static const uop *copy_reduction(struct copy *c, const uop *x) {
+    const uop *part = NULL;
+    if (c->g->opts->no_split || from_inline(c, x->src[0])) return x;
+    const uop *split = split_reduction(c->g->ir, &c->g->shapes, x, c->g->opts->gpu, &part);
+    if (split && part) mark(c, stored_for(part), MARK_FORCED | (c->g->opts->gpu ? MARK_CUT : 0));
+    return split ? split : x;
+}
+
+static const uop *copy_scatter(struct copy *c, const uop *n, const uop *const *src) {
+    struct ir *ir = c->g->ir;
+    struct shapes *sh = &c->g->shapes;
+    struct scatter_fixed f;
+    scatter_begin(ir, sh, src[2], n->arg.i, &f);
+    f.greatest = copy_reduction(c, f.greatest);
+    force(c, stored_for(f.greatest));
+    const uop *zeros = own_copy(c, scatter_zeros(ir, sh, &f, shape_of(sh, src[0])));
+    const uop *sum = uop_new(ir, OP_SCATTER, DT_I64, 1,
+                             (const uop *[]){zeros, src[1], scatter_to_fixed(ir, sh, &f, src[2])}, 3, n->arg);
+    return scatter_to_float(ir, sh, &f, sum, (enum dtype)n->dt);
+}
+
 static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n) {
     struct ir *ir = c->g->ir;
     const uop **src = arena_array(c->g->a, const uop *, n->nsrc + 1);
@@ -146,7 +168,8 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         return src[0];
     case OP_SCATTER:
         if (!shape_size(shape_of(&c->g->shapes, src[1]))) return src[0]; /* nothing is added */
-        src[0] = own_copy(c, src[0]);                                    /* what is added to */
+        if (c->g->opts->gpu && scatter_is_inexact(src[0], (enum dtype)n->dt)) return copy_scatter(c, n, src);
+        src[0] = own_copy(c, src[0]); /* what is added to */
         break;
     case OP_CAST: {
         const uop *rows = dtype_info[n->dt].bytes == 2 ? round_rows(c, src[0], (enum dtype)n->dt) : NULL;
@@ -170,12 +193,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         if (rows) mark(c, rows, MARK_ROWS);
         if (packed) return packed;
     }
-    if (n->op == OP_REDUCE_AXES && !c->g->opts->no_split && !from_inline(c, x->src[0])) {
-        const uop *part = NULL, *split = split_reduction(ir, &c->g->shapes, x, c->g->opts->gpu, &part);
-        if (split && part) mark(c, stored_for(part), MARK_FORCED | (c->g->opts->gpu ? MARK_CUT : 0));
-        if (split) return split;
-    }
-    return x;
+    return n->op == OP_REDUCE_AXES ? copy_reduction(c, x) : x;
 }
 
 static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {

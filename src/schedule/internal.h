@@ -49,6 +49,16 @@ static inline const uop *sg_memory(const struct sgraph *g, const uop *n) {
 /* split.c: reductions to few results become two levels, so that all cores have work. NULL: leave n. *stored: a partial
  * result that must be stored, or NULL. */
 const uop *split_reduction(struct ir *, struct shapes *, const uop *n, bool gpu, const uop **stored);
+/* scatter.c: sums onto zeros at places that a tensor tells, on a GPU: in 64-bit integers, so that every run gives the same bits. */
+struct scatter_fixed {
+    const uop *greatest; /* of the sizes of what is added: one number */
+    int64_t bits;        /* that it has */
+};
+bool scatter_is_inexact(const uop *base, enum dtype); /* .. and the sum depends on the order */
+void scatter_begin(struct ir *, struct shapes *, const uop *value, int64_t axis, struct scatter_fixed *);
+const uop *scatter_zeros(struct ir *, struct shapes *, const struct scatter_fixed *, const struct shape *);
+const uop *scatter_to_fixed(struct ir *, struct shapes *, const struct scatter_fixed *, const uop *value);
+const uop *scatter_to_float(struct ir *, struct shapes *, const struct scatter_fixed *, const uop *sum, enum dtype);
 /* repack.c: a product whose operands do not lie as a GPU's tiles are filled, over padded copies of them. NULL: leave n.
  * stored: the copies, which must be stored, or NULL. *rows: the sum, if its rows are longer than asked for, which must be
  * stored as it is where it is rounded to a half; else NULL. */

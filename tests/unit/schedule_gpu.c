@@ -1,0 +1,105 @@
+/* What the planner does for a GPU alone: halves that products read are stored as halves, what is reduced after a product is stored in
+ * its smallest form, and sums at places that a tensor tells are made of integers. Planned as for an H200 and interpreted. */
+#include "planned.h"
+#include "test.h"
+
+struct gpu_case {
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    const char *text;
+    struct sched_opts opts;
+    struct planned_run run;
+    struct str why;
+    bool values, ok; /* values: run it, and ask the oracle */
+};
+
+static const struct model *h200(void) {
+    static struct model m;
+    model_guess_gpu(&m, &(struct model_gpu){"NVIDIA H200", 132, 1.98, 4917, 60 << 20, 227 << 10});
+    return &m;
+}
+
+static void case_run(void *arg) {
+    struct gpu_case *c = arg;
+    struct program p;
+    ir_init(&c->ir, &c->arena);
+    str_init(&c->why, &c->arena);
+    ir_parse(&c->ir, c->text, strlen(c->text), "case.uop", &p);
+    c->opts = (struct sched_opts){.model = h200(), .gpu = true};
+    c->run =
+        (struct planned_run){.arena = &c->arena, .ir = &c->ir, .opts = &c->opts, .from = OPTS_GPU, .seed = 7};
+    c->run.graph = p.kernel.p[0].sink;
+    if (c->values) c->run.data = graph_fill(&c->arena, &c->ir, c->run.graph, 7, true);
+    planned_plan(&c->run);
+    if (!c->values) return;
+    planned_memory(&c->run);
+    planned_interpret(&c->run);
+    c->ok = planned_check(&c->run, &c->why, NULL, NULL);
+}
+
+static void plan(struct gpu_case *c) {
+    arena_init(&c->arena, &c->err);
+    if (err_guard(&c->err, case_run, c)) FAIL("%s\n%s", c->err.msg, c->text);
+    if (c->values && !c->ok) FAIL("%s\n%s", c->why.p, c->text);
+}
+
+/* Buffers of this type with as many elements or more, over all calls. */
+static uint32_t buffers(const struct gpu_case *c, enum dtype dt, int64_t least) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->run.sched.call.n; i++) {
+        const uop *sink = c->run.sched.prog.p[c->run.sched.call.p[i].prog].kernel.sink;
+        uop_vec topo = {0};
+        uop_topo((struct arena *)&c->arena, &sink, 1, &topo);
+        for (uint32_t k = 0; k < topo.n; k++)
+            n += topo.p[k]->op == OP_PARAM && (enum dtype)topo.p[k]->dt == dt &&
+                 topo.p[k]->src[0]->hi >= least;
+    }
+    return n;
+}
+
+#define SIZE "4096 4096"
+#define HALF(x) "(CAST<f32> (CAST<bf16> " x "))"
+#define PRODUCT(a, b)                                     \
+    "(RESHAPE (REDUCE_AXES[ADD] (MUL (EXPAND (RESHAPE " a \
+    " 4096 1 4096) 4096 4096 4096) (EXPAND (RESHAPE " b " 1 4096 4096) 4096 4096 4096)) 2) " SIZE ")"
+
+/* exp(x), rounded to a half, by a half in memory: the product reads two halves, and the float of neither is in memory. */
+TEST(schedule_gpu_products_read_halves) {
+    struct gpu_case c = {.text = "kernel g\n(GRAPH " PRODUCT(HALF("(EXP (BUFFER<f32>[0] " SIZE "))"),
+                                                             "(CAST<f32> (BUFFER<bf16>[1] " SIZE "))") ")\n"};
+    plan(&c);
+    CHECK_EQ(c.run.sched.call.n, 2);
+    CHECK_EQ(buffers(&c, DT_F32, 4096 * 4096), 2);  /* what is given, and the result */
+    CHECK_EQ(buffers(&c, DT_BF16, 4096 * 4096), 3); /* written; read, with the other factor */
+    arena_free(&c.arena);
+}
+
+/* A product is rounded to halves, and rows of it are reduced twice: what is stored between is the half, once. */
+TEST(schedule_gpu_stores_the_half_before_reducing) {
+#define LOGITS \
+    HALF(PRODUCT("(CAST<f32> (BUFFER<bf16>[0] " SIZE "))", "(CAST<f32> (BUFFER<bf16>[1] " SIZE "))"))
+    struct gpu_case c = {.text = "kernel g\n(GRAPH (REDUCE_AXES[MAX] " LOGITS
+                                 " 1) (REDUCE_AXES[ADD] (EXP (MUL " LOGITS " 0.5)) 1))\n"};
+    plan(&c);
+    CHECK_EQ(c.run.sched.call.n, 2);
+    CHECK_EQ(buffers(&c, DT_F32, 4096 * 4096), 0);
+    CHECK_EQ(buffers(&c, DT_BF16, 4096 * 4096), 4); /* two factors, written, read */
+    arena_free(&c.arena);
+}
+
+/* The gradient of a gather: 4096 rows added to 64, so each gets about 64. Sums of 64-bit integers, whatever the order. */
+TEST(schedule_gpu_scatter_is_of_integers) {
+    static const char *const type[] = {"f32", "bf16", "f16", "f64", "i32"};
+    for (size_t i = 0; i < RG_COUNT(type); i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "kernel g\n(GRAPH (SCATTER<%s>[0] (EXPAND (RESHAPE 0:%s 1 1) 64 16) (EXPAND "
+                 "(RESHAPE (MOD (BUFFER<i32>[0] 4096) 64:i32) 4096 1) 4096 16) (BUFFER<%s>[1] 4096 16)))\n",
+                 type[i], type[i], type[i]);
+        struct gpu_case c = {.text = text, .values = true};
+        plan(&c);
+        CHECK_EQ(buffers(&c, DT_I64, 64 * 16) > 0, i < 3);
+        arena_free(&c.arena);
+    }
+}
