@@ -2,6 +2,7 @@
  *
  *     make bench-gpu            the table, and build/bench/results-gpu.json
  *     bench/gpu [NAME]          rows with NAME in them
+ *     RIDGE_TF32=1 bench/gpu "^3 f32"     products of floats by TF32, cuBLAS's too
  *     bench/gpu --beam N        each row once more, with kernels that search found (BEAM=N): how long they take, and what part
  *                               of the time of the kernels without search that is
  *
@@ -174,7 +175,7 @@ static const struct row {
     {"gelu(product 4096^3 + bias) bf16", product_gelu, 100.7, 137.44, {0}},
     {"gelu(product 4096^3^T + bias) + c bf16", product_residual, 134.2, 137.44, {0}},
     {"product 4096^3 bf16 by (i8 as bf16)^T", product_i8, 83.9, 137.44, {0}},
-    {"the same, i8 times a scale each row", product_i8_scaled, 83.9, 137.44, {0}},
+    {"product 4096^3 bf16 by (i8 * scale)^T", product_i8_scaled, 83.9, 137.44, {0}},
     {"product 4095^3 f32", product_odd, 201.2, 137.34, {CUBLAS_F32, 4095, 4095, 4095, 0, 0}},
     {"product 4095^3 bf16", product_odd_bf16, 100.6, 137.34, {CUBLAS_BF16, 4095, 4095, 4095, 0, 0}},
     {"product 4095^3 bf16, b transposed", odd_nt, 100.6, 137.34, {CUBLAS_BF16, 4095, 4095, 4095, 1, 0}},
@@ -243,7 +244,9 @@ static void result(struct bench *b, const char *name, double ours, double search
 
 /* Operations a second of an H200: 132 units at 1.98 GHz, 256 of float32 a clock, 8192 of halves by the matrix units at the
  * 1.83 GHz of NVIDIA's data sheet. */
-static double peak(enum cublas_type t) { return t == CUBLAS_F32 ? 132 * 1.98e9 * 256 : 989.5e12; }
+static double peak(enum cublas_type t) {
+    return t != CUBLAS_F32 ? 989.5e12 : cublas.tf32 ? 494.7e12 : 132 * 1.98e9 * 256;
+}
 
 /* ---- rows of the table -------------------------------------------------------------------------------------------- */
 
@@ -594,6 +597,7 @@ int main(int argc, char **argv) {
     rg_ctx *c = rg_open("CUDA");
     if (rg_status_of(c)) return printf("skipped: %s\n", rg_error(c)), 0;
     b.peers = cublas_open();
+    cublas.tf32 = getenv("RIDGE_TF32") && atoi(getenv("RIDGE_TF32")); /* then both may round floats */
     if (file && !(b.json = fopen(file, "w"))) return perror(file), 1;
     if (b.json) fprintf(b.json, "[");
     printf("%-38s %11s ", "row", "us");

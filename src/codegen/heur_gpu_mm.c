@@ -255,11 +255,18 @@ static bool is_gathered(const struct mm *x, const struct side *s, const struct g
            (!runs_along(x, s->spot, &x->k) && !runs_along(x, s->spot, own));
 }
 
+/* Its buffer is the other factor too, or is added to the result: the tile is for these loads alone. */
+static bool is_read_elsewhere(const struct mm *x, const struct hspot *spot) {
+    for (int i = 0; i < x->v->nspot; i++)
+        if (&x->v->spot[i] != spot && x->v->spot[i].buf == spot->buf) return true;
+    return false;
+}
+
 /* A tile with rows along k or along the side's own axis, filled by 16 bytes where memory runs that way. */
 static void stage(struct mm *x, const struct side *s, const struct group *own, const char *at,
                   const struct pieces *side, const struct pieces *k) {
     const char *name = spot_name(x->v, s->spot);
-    if (x->c.a.spot->buf == x->c.b.spot->buf) name = arena_printf(x->v->arena, "%s#%d", name, s == &x->c.b);
+    if (is_read_elsewhere(x, s->spot)) name = arena_printf(x->v->arena, "%s#%d", name, s == &x->c.b);
     bool along_k = runs_along(x, s->spot, &x->k), along_own = !along_k && runs_along(x, s->spot, own);
     bool rows = x->mma && (along_k || x->tf32 || !along_own); /* [side][k]; else [k][side] */
     const char *a = window(x, side), *b = window(x, k);

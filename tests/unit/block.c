@@ -411,6 +411,23 @@ TEST_SLOW(block_forms, 300) {
     TEST_COUNT(n, "forms of products");
 }
 
+/* A factor that is also added to the result: its tile is for the product alone. */
+TEST(block_product_plus_factor) {
+    static const char text[] =
+        "kernel plus\na = (PARAM<bf16>[0 a] 262144)\nb = (PARAM<bf16>[1 b] 262144)\n"
+        "out = (PARAM<f32>[2 out] 262144)\nm = (RANGE[m GRID 0] 512)\nn = (RANGE[n GRID 1] 512)\n"
+        "k = (RANGE[k REDUCE 2] 512)\nx = (CAST<f32> (LOAD (INDEX a (ADD (MUL m 512) k))))\n"
+        "y = (CAST<f32> (LOAD (INDEX b (ADD (MUL n 512) k))))\nat = (ADD (MUL m 512) n)\n"
+        "(SINK (STORE (INDEX out at) (ADD (REDUCE[ADD] (MUL x y) k) (CAST<f32> (LOAD (INDEX a at))))))\n";
+    struct product x = {0};
+    arena_init(&x.arena, &x.err);
+    ir_init(&x.ir, &x.arena);
+    ir_parse(&x.ir, text, sizeof text - 1, "plus.uop", &x.prog);
+    const char *opts = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], 90);
+    if (!strstr(opts, "TC(") || !strstr(opts, "STAGE(a#0,")) FAIL("%s", opts);
+    arena_free(&x.arena);
+}
+
 TEST_SLOW(cuda_compile_blocks, 300) {
     struct arena arena;
     struct err err = {0};
