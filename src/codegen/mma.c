@@ -121,8 +121,14 @@ static const uop *matrices(struct tc *t, const uop *x, unsigned operand, int sid
     return uop_new(t->ir, OP_FRAG, DT_U32, 4, &index, 1, ARG_INT(turned));
 }
 
+static bool is_byte(const uop *x) { return x->dt == DT_I8 || x->dt == DT_U8; }
+
+/* The bits of a bfloat16 are the upper ones of a float: no rounding where it has all digits of a byte. */
 static const uop *word(struct tc *t, const uop *x) {
-    x = uop_new(t->ir, OP_BITCAST, DT_U16, 1, &x, 1, ARG_NONE);
+    bool byte = x->op == OP_CAST && x->dt == DT_BF16 && is_byte(x->src[0]);
+    if (byte) x = uop_cast(t->ir, x->src[0], DT_F32);
+    x = uop_new(t->ir, OP_BITCAST, byte ? DT_U32 : DT_U16, 1, &x, 1, ARG_NONE);
+    if (byte) return uop2(t->ir, OP_SHR, x, uop_int(t->ir, DT_U32, 16));
     return uop_cast(t->ir, x, DT_U32);
 }
 
@@ -207,7 +213,7 @@ static const uop *tile(struct tc *t, const uop *x, int operand, uint16_t *rows) 
  * type has exactly, are widened less. */
 static const uop *factor(struct tc *t, const uop *x) {
     const struct mma_info *i = &mma_info[t->s->tc.instr];
-    if (x->op == OP_CAST && (x->src[0]->dt == DT_I8 || x->src[0]->dt == DT_U8) && i->in != i->acc)
+    if (x->op == OP_CAST && is_byte(x->src[0]) && i->in != i->acc)
         return uop_cast(t->ir, x->src[0], i->in);
     if (x->op == OP_CAST && x->src[0]->dt == i->in) x = x->src[0];
     if (x->dt != i->in)

@@ -127,7 +127,9 @@ struct text cast_text(struct render *r, struct text v, enum dtype to) {
     if (to == DT_F32 && dt_is_int(from) && dtype_info[from].bytes == 8 && v.lanes > 1)
         return wide_to_f32(r, v);
     if (!is_half(to)) return simple(r, v, to);
-    if (dt_is_int(from) && r->lang == LANG_OPENCL) {
+    if (dt_is_int(from) && dtype_info[from].bytes <= 2) { /* a float has them all */
+        v = named(r, simple(r, v, DT_F32));
+    } else if (dt_is_int(from) && r->lang == LANG_OPENCL) {
         const char *wide = dtype_info[from].kind == DK_UINT ? "u64" : "i64";
         v = named(r, like(v, fmt(r, "odd_%s((%s)%s)", wide, wide, v.s), DT_F32));
     } else if (dt_is_int(from)) {
