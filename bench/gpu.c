@@ -33,6 +33,7 @@ static double now(void) {
 struct data {
     rg_ctx *c;
     rg_tensor x, y, z, m, n, w, b, h, g, one; /* 64 M; 8192 x 8192; 8192; 2048 x 2048 in f32 and bf16; 1 */
+    rg_tensor da, db, ea, eb;                 /* 512 x 65536 and 1024 x 8192 bf16, and turned */
     rg_tensor k, q, v[7], u[7]; /* 14336 x 4096 bf16 and i8; 2^i rows of 4096 and of 14336, bf16 */
     rg_tensor p;                /* 4096 x 4096 */
     rg_tensor p16, pb;          /* the same in float16 and bfloat16 */
@@ -117,6 +118,11 @@ static void bytes16_nn(struct data *d, rg_tensor *out) {
     out[0] = rg_mul(rg_matmul(d->u[4], rg_cast(d->q, RG_BF16)), d->bias);
 }
 
+/* Few tiles of results, long sums. */
+static void product_deep(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->da, d->db); }
+static void product_less_deep(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->ea, d->eb); }
+static void product_64(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->v[6], d->pb); }
+
 /* A product for the peer: C (m, n) = A (m, k) B; nt: B is given transposed. */
 struct gemm {
     enum cublas_type t;
@@ -155,6 +161,13 @@ static const struct row {
     {"64 x 14336 by 14336 x 4096 bf16", rows64_nn, 119.8, 7.52, {CUBLAS_BF16, 64, 4096, 14336, 0, 0}},
     {"16 x 4096 by (14336 x 4096)^T i8", bytes16_nt, 59.3, 1.88, {0}},
     {"16 x 14336 by 14336 x 4096 i8, scaled", bytes16_nn, 59.3, 1.88, {0}},
+    {"64 x 4096 by 4096 x 4096 bf16", product_64, 34.6, 2.15, {CUBLAS_BF16, 64, 4096, 4096, 0, 0}},
+    {"product 512 x 512 x 65536 bf16", product_deep, 134.7, 34.36, {CUBLAS_BF16, 512, 512, 65536, 0, 0}},
+    {"product 1024 x 1024 x 8192 bf16",
+     product_less_deep,
+     35.7,
+     17.18,
+     {CUBLAS_BF16, 1024, 1024, 8192, 0, 0}},
     {"transpose + add 8192 x 8192", transpose_add, 805.3, 0, {0}},
     {"product 2048^3 f32", product, 50.3, 17.18, {CUBLAS_F32, 2048, 2048, 2048, 0, 0}},
     {"product 2048^3 bf16", product_bf16, 25.2, 17.18, {CUBLAS_BF16, 2048, 2048, 2048, 0, 0}},
@@ -323,6 +336,9 @@ static void make_data(rg_ctx *c, struct data *d, inputs in) {
                        .one = rg_randn(c, RG_F32, RG_SHAPE(1))};
     d->g = rg_cast(d->h, RG_BF16), d->p16 = rg_cast(d->p, RG_F16), d->pb = rg_cast(d->p, RG_BF16);
     d->k = rg_randn(c, RG_BF16, RG_SHAPE(14336, 4096));
+    d->da = rg_randn(c, RG_BF16, RG_SHAPE(512, 65536)), d->db = rg_randn(c, RG_BF16, RG_SHAPE(65536, 512));
+    d->ea = rg_randn(c, RG_BF16, RG_SHAPE(1024, 8192)), d->eb = rg_randn(c, RG_BF16, RG_SHAPE(8192, 1024));
+    rg_realize_all(RG_TENSORS(d->da, d->db, d->ea, d->eb));
     d->q = rg_randint(c, RG_I8, -127, 128, RG_SHAPE(14336, 4096));
     for (int i = 0; i < 7; i++) {
         d->v[i] = rg_randn(c, RG_BF16, RG_SHAPE(1 << i, 4096));

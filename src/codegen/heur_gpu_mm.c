@@ -380,7 +380,7 @@ static bool find_product(struct mm *x, int capability) {
         !x->mma && env_int(ENV_TF32) && x->c.a.root == x->c.a.spot->node && x->c.b.root == x->c.b.spot->node;
     bool along_k = runs_along(x, x->c.a.spot, &x->k) && runs_along(x, x->c.b.spot, &x->k);
     x->group = (x->mma || (x->tf32 && along_k)) && capability / 10 == 9 && x->k.size >= 192 &&
-               x->n.size >= 64 && x->m.size >= 64;
+               x->n.size >= 64 && (x->m.size >= 64 || (x->m.size > 16 && x->n.size >= 1024));
     x->mma |= x->tf32;
     x->instr = x->tf32 ? "TF32" : a == DT_F16 ? "F16" : "BF16";
     x->k_step = x->group ? 32 / x->bytes : x->tf32 ? 8 : x->mma ? 16 : 1;

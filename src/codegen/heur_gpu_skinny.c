@@ -14,7 +14,8 @@
  * Tests: tests/unit/block.c, tests/unit/cuda.c */
 #include "heur.h"
 
-#define MOST_ROWS 64         /* of the few */
+#define MOST_ROWS 32         /* of the few: more are a product like others, whose tiles are shared */
+#define MOST_ACROSS 16       /* the same for a matrix with rows across k, where there are instructions of groups of warps */
 #define MOST_SUMS 64         /* of a thread, by multiply-adds */
 #define LEAST_WIDE (1 << 18) /* elements of the matrix that are worth it */
 #define LEAST_K 256
@@ -172,6 +173,7 @@ const char *gpu_few_rows(struct view *v, int capability) {
     struct few x = {.v = v};
     str_init(&x.s, v->arena);
     if (!find_few(&x)) return "";
+    if (capability / 10 == 9 && x.m > MOST_ACROSS && !is_along(&x, x.k) && x.wspot->bytes == 2) return "";
     bool found = capability >= 80 && by_matrix(&x);
     if (!found) x.s.n = 0, found = by_adds(&x);
     return found && x.s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, x.s.p + 1, NULL) ? x.s.p + 1 : "";

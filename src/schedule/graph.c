@@ -21,6 +21,10 @@ struct copy {
 };
 
 enum {
+    FEW_ROWS = 32,   /* by a matrix that is unpacked on the way to registers */
+    UNPACK_STEPS = 6 /* of arithmetic */
+};
+enum {
     MARK_FORCED = 1,
     MARK_INLINE = 2,
     MARK_CUT = 4,
@@ -354,6 +358,26 @@ static void store_operand(struct sgraph *g, const uop *x) {
     }
 }
 
+/* Few rows by a matrix of bytes: each is used by one warp alone, which makes a half of it on the way, scaled or not. What
+ * is widened is never stored. False: x is not such a matrix. */
+static bool unpack_bytes(struct sgraph *g, const uop *x) {
+    uop_vec on_the_way = {0};
+    double all = (double)shape_size(sg_shape(g, below_views(g, x)));
+    for (int i = 0; i < UNPACK_STEPS; i++, x = x->src[0]) {
+        x = below_views(g, x);
+        if (in_memory(x)) break;
+        bool scaled = (x->op == OP_MUL || x->op == OP_ADD || x->op == OP_SUB) && !g->unit_of[x->src[1]->id] &&
+                      16 * elements_below(g, x->src[1]) <= all;
+        uint32_t u = g->unit_of[x->id];
+        if ((x->op != OP_CAST && !scaled) || (u && g->unit[u - 1].forced == UNIT_FORCED)) return false;
+        vec_push(g->a, &on_the_way, x);
+    }
+    if (!in_memory(x) || dtype_info[x->dt].bytes != 1) return false;
+    for (uint32_t i = 0; i < on_the_way.n; i++)
+        if (g->unit_of[on_the_way.p[i]->id]) g->unit[g->unit_of[on_the_way.p[i]->id] - 1].forced = UNIT_NEVER;
+    return true;
+}
+
 static void mark_operands(struct sgraph *g, const uop *contraction) {
     const uop *m = contraction->src[0];
     if (m->op == OP_CAST) {
@@ -364,7 +388,11 @@ static void mark_operands(struct sgraph *g, const uop *contraction) {
     struct unit *product = &g->unit[g->unit_of[m->id] - 1];
     if (product->forced == UNIT_FREE) product->forced = UNIT_NEVER;
     product->row = 0;
-    for (int i = 0; i < 2; i++) store_operand(g, m->src[i]);
+    double work = (double)shape_size(sg_shape(g, m));
+    for (int i = 0; i < 2; i++) {
+        bool few = g->opts->gpu && work <= FEW_ROWS * elements_below(g, m->src[i]);
+        if (!few || !unpack_bytes(g, m->src[i])) store_operand(g, m->src[i]);
+    }
 }
 
 static int64_t bytes_of(struct sgraph *g, const uop *n) {

@@ -24,7 +24,8 @@ enum {
     WORTH_IT = 1 << 17,
     LONG_COLUMNS = 1 << 23, /* elements: no cache holds them */
     COLUMN_BLOCKS = 16,
-    FEW_ROWS = 64,     /* a product of so few rows is read from memory once: heur_gpu_skinny.c */
+    FEW_ALONG = 32,    /* so few rows by a matrix that lies along the sum, or across: heur_gpu_skinny.c */
+    FEW_ACROSS = 16,
     FEW_BLOCKS = 256,  /* blocks of those that keep a large GPU busy */
     STRIP_BYTES = 128, /* columns of the matrix that a block of those has */
     STRIP_ROWS = 32,   /* .. or rows, where they lie along the sum */
@@ -119,6 +120,15 @@ static const uop *split_variance(struct split *s, const uop *n) {
     return reduce(s, OP_ADD, uop2(s->ir, OP_ADD, m2, between), &axis0, 1);
 }
 
+/* x with other axes; a product stays one, of factors with these axes. */
+static const uop *in_parts(struct split *s, const uop *x, const int64_t *d, const int64_t *order, uint32_t k) {
+    if (x->op == OP_CAST) return uop_cast(s->ir, in_parts(s, x->src[0], d, order, k), (enum dtype)x->dt);
+    if (x->op == OP_MUL)
+        return uop2(s->ir, OP_MUL, in_parts(s, x->src[0], d, order, k), in_parts(s, x->src[1], d, order, k));
+    x = with_dims(s, OP_RESHAPE, x, d, k);
+    return order ? with_dims(s, OP_PERMUTE, x, order, k) : x;
+}
+
 /* Some results, and one reduced axis that can be cut. `front`: the blocks come first, each with its results as they lie. */
 static const uop *split_axis(struct split *s, const uop *n, const uop *x, const struct shape *in,
                              int64_t want, bool front, bool stored) {
@@ -136,9 +146,8 @@ static const uop *split_axis(struct split *s, const uop *n, const uop *x, const 
         d[k++] = i == best ? in->d[i] / parts : in->d[i];
     }
     if (k > SHAPE_MAX) return NULL;
-    x = with_dims(s, OP_RESHAPE, x, d, k);
     for (uint32_t i = 0; i < k; i++) order[i] = i > best ? i : i ? (int64_t)i - 1 : best;
-    if (front) x = with_dims(s, OP_PERMUTE, x, order, k);
+    x = in_parts(s, x, d, front ? order : NULL, k);
     for (uint32_t i = 1; i < n->nsrc; i++)
         axes[i - 1] = n->src[i]->arg.i + (front || n->src[i]->arg.i >= best);
     const uop *part = reduce(s, (enum op)n->arg.i, x, axes, n->nsrc - 1);
@@ -208,12 +217,12 @@ static int64_t product_parts(struct split *s, const uop *n, const struct shape *
     if (!depth || many < TILE_N) return 1;
     const uop *matrix = m->src[wide];
     while (matrix->op == OP_EXPAND || matrix->op == OP_CAST) matrix = matrix->src[0];
-    if (few > FEW_ROWS) {
-        blocks = (few + TILE_M - 1) / TILE_M * ((many + TILE_N - 1) / TILE_N) * batch, want = TILE_BLOCKS;
+    bool along = memory_axis(s, matrix, 12) == n->src[1]->arg.i;
+    if (few > (along ? FEW_ALONG : FEW_ACROSS)) {
+        int64_t wide_tile = few > TILE_M ? TILE_N : TILE_N / 2;
+        blocks = (few + TILE_M - 1) / TILE_M * ((many + wide_tile - 1) / wide_tile) * batch, want = TILE_BLOCKS;
     } else {
-        int64_t strip = memory_axis(s, matrix, 12) == n->src[1]->arg.i
-                            ? STRIP_ROWS
-                            : STRIP_BYTES / element_bytes(m->src[wide]);
+        int64_t strip = along ? STRIP_ROWS : STRIP_BYTES / element_bytes(matrix);
         blocks = (many + strip - 1) / strip * batch, want = FEW_BLOCKS;
     }
     int64_t parts = 1;
