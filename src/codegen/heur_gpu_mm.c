@@ -20,6 +20,7 @@
 #define SHARED_MOST 232448   /* bytes that a block may have */
 #define LEAST_BLOCKS 32      /* fewer are left to single threads */
 #define ROLES_OWN 1024       /* bytes of it that threads with roles meet by */
+#define MOST_GROUPS 2        /* that compute, with the registers that each has then */
 #define PANEL 8192           /* bytes through which each of their groups stores */
 #define ALONE 30             /* instructions for an element of a tile that is fetched alone */
 #define TURN_LEAST (1 << 16) /* elements that are worth a transposition by tiles */
@@ -528,7 +529,7 @@ static uint32_t all_forms(struct mm *x, const struct model *model, struct priced
     x->units = (int)model_value(model, MODEL_CORES);
     for (size_t d = 0; d < (x->boxes ? RG_COUNT(deals) : 1); d++)
         for (size_t i = 0; i < n; i++)
-            for (size_t q = 0; q < RG_COUNT(places) && (deals[d].roles < 2 || list[i].wm == 1); q++)
+            for (size_t q = 0; q < RG_COUNT(places) && deals[d].roles * list[i].wm <= MOST_GROUPS; q++)
                 for (size_t r = 0; r < (x->group ? RG_COUNT(near) : 1); r++) {
                     x->f = (struct form){list[i], places[q], near[r], deals[d].roles, deals[d].walk};
                     price_form(&p);

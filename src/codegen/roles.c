@@ -464,6 +464,9 @@ const uop *tree_roles(struct sched *s, const uop *tree) {
     uop_vec out = {0}, some = {0}, others = {0};
     int pos = r.thread->arg.range.pos;
     bool uneven = r.lanes * r.teams > MMA_GROUP; /* else all have as many as they want */
+    if (r.lanes * r.teams > 2 * MMA_GROUP)       /* they would wait for registers for ever */
+        opt_fail(s, r.opt, "%lld threads compute; there are registers for %d", (long long)(r.lanes * r.teams),
+                 2 * MMA_GROUP);
     begin(&r, &out);
     if (uneven) put_op(&r, &some, OP_REGISTERS, LARGE_REGS), put_op(&r, &others, OP_REGISTERS, SMALL_REGS);
     compute(&r, block, pos, &some);

@@ -529,7 +529,8 @@ static void search(void *arg) {
     make_flush(t);
     use_first(t);
     if (!t->job->k || t->cand.p[0].least >= TOO_SHORT_NS) {
-        uint32_t lists = (uint32_t)RG_MIN(RG_MAX(24 * t->beam, 48), MOST_LISTS);
+        int each = is_gpu(t) ? 8 : 24; /* a GPU's few moves repeat themselves soon */
+        uint32_t lists = (uint32_t)RG_MIN(RG_MAX(each * t->beam, 48), MOST_LISTS);
         step(t, t->job->opts, lists);
         if (!t->forms) step(t, t->cand.p[fastest(t)].opts, lists / 2);
     }

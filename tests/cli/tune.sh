@@ -35,13 +35,23 @@ grep -Eq '^mm +1[67] ' "$dir/out" && grep -Eq "^[01] of 1 kernels: the best of t
 "$ridge" tune --model > "$dir/out"
 grep -q '^mm ' "$dir/out" || fail "--model alone"
 
+# Products from a list, and lists that are none.
+printf '# products\nf32 32 48 40 nn\n' > "$dir/shapes"
+"$ridge" tune --model --shapes "$dir/shapes" --beam 2 > "$dir/out"
+grep -Eq '^f32 32x48x40 nn +[1-5] ' "$dir/out" && grep -Eq '^[01] of 1 products .*warm caches' "$dir/out" || fail "--shapes: $(cat "$dir/out")"
+for line in 'f32 1 2 3' 'f64 2 2 2 nn' 'f32 0 2 3 nn' 'f32 2 2 2 tt' '# none'; do
+    echo "$line" > "$dir/shapes"
+    if "$ridge" tune --model --shapes "$dir/shapes" > "$dir/out" 2> "$dir/err"; then fail "shapes: $line"; fi
+    grep -q "$dir/shapes" "$dir/err" || fail "an error message for $line: $(cat "$dir/err")"
+done
+
 # A program: here ridge itself, which runs the file without searching; its status is the command's.
 "$ridge" tune --beam 2 -- "$ridge" opt --heuristic --run "$dir/k.uop" > "$dir/out" || fail "a program"
 grep -q 'nothing was searched for' "$dir/out" || fail "what a program found"
 if "$ridge" tune -- sh -c 'test "$RIDGE_BEAM" = 8 && exit 7' > "$dir/out"; then fail "the status of the program"; else
     test $? = 7 || fail "RIDGE_BEAM is not set for the program"
 fi
-for bad in "" "--beam 0 x.uop" "--beam 2" "a.uop b.uop" "x.uop -- y"; do
+for bad in "" "--shapes x" "--beam 0 x.uop" "--beam 2" "a.uop b.uop" "x.uop -- y"; do
     # shellcheck disable=SC2086
     if "$ridge" tune $bad > "$dir/out" 2> "$dir/err"; then fail "ridge tune $bad should fail"; else
         test $? = 2 || fail "ridge tune $bad: status"

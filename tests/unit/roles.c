@@ -147,6 +147,13 @@ TEST(roles_say_why) {
             FAIL("%s: %s", bad[i].more, x.err.msg);
         arena_free(&x.arena);
     }
+    char opts[1024];
+    struct product x = {.m = 192, .n = 64, .k = 128, .tb = true, .dt = "bf16"};
+    x.opts = list(opts, sizeof opts, 3, 64, false, true, 3, "ROLES(1)"); /* three groups of warps */
+    arena_init(&x.arena, &x.err);
+    if (err_guard(&x.err, product_compile, &x) != RG_EOPT || !strstr(x.err.msg, "there are registers for 256"))
+        FAIL("%s", x.err.msg);
+    arena_free(&x.arena);
 }
 
 /* ---- results that something is done to ---------------------------------------------------------------------- */
