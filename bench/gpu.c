@@ -37,8 +37,8 @@ struct data {
     rg_tensor k, q, v[7], u[7]; /* 14336 x 4096 bf16 and i8; 2^i rows of 4096 and of 14336, bf16 */
     rg_tensor p;                /* 4096 x 4096 */
     rg_tensor p16, pb;          /* the same in float16 and bfloat16 */
-    rg_tensor o, ob, bias, cx,
-        cw; /* 4095 x 4095, bf16, 4096; images 64 x 64 x 56 x 56, weights 64 x 64 x 3 x 3 */
+    rg_tensor o, ob, bias;      /* 4095 x 4095, bf16, 4096 */
+    rg_tensor cx, cw, cd;       /* images 64 x 64 x 56 x 56, weights 64 x 64 x 3 x 3, gradients like images */
     /* 4097 and 1793 squared, 32 x 1024 x 1024, all bf16; 4096 x 4096 i8, 4096 x 1 */
     rg_tensor o7, o1, many, w8, scale;
     /* second factors: 4096, 4095, 4097, 1793 squared, 32 x 1024 x 1024, all bf16; 4095 squared */
@@ -92,6 +92,13 @@ static void product_i8_scaled(struct data *d, rg_tensor *out) {
     out[0] = rg_matmul(d->pb, turned(rg_mul(rg_cast(d->w8, RG_BF16), d->scale)));
 }
 static void conv(struct data *d, rg_tensor *out) { out[0] = rg_conv2d(d->cx, d->cw, .padding = RG_INTS(1)); }
+/* Its gradients: of images, which does not depend on them, and of weights. */
+static void conv_grad(struct data *d, rg_tensor wrt, rg_tensor seed, rg_tensor *out) {
+    rg_tensor y = rg_conv2d(d->cx, d->cw, .padding = RG_INTS(1));
+    rg_grad(y, RG_ARRAY(&wrt, 1), out, .seed = seed);
+}
+static void conv_images(struct data *d, rg_tensor *out) { conv_grad(d, d->cx, d->cx, out); }
+static void conv_weights(struct data *d, rg_tensor *out) { conv_grad(d, d->cw, d->cd, out); }
 static void softmax_bf16(struct data *d, rg_tensor *out) {
     out[0] = rg_softmax(rg_reshape(d->k, RG_SHAPE(7168, 8192)), -1);
 }
@@ -197,6 +204,8 @@ static const struct row {
     {"product 1793^3 bf16", odd1, 19.3, 11.53, {CUBLAS_BF16, 1793, 1793, 1793, 0, 0}},
     {"product 1793^3 bf16, b transposed", odd1_nt, 19.3, 11.53, {CUBLAS_BF16, 1793, 1793, 1793, 1, 0}},
     {"conv 3x3 64->64 56^2 batch 64 f32", conv, 102.9, 14.80, {0}},
+    {"the same, gradient of the images", conv_images, 102.9, 14.80, {0}},
+    {"the same, gradient of the weights", conv_weights, 102.9, 14.80, {0}},
 };
 
 /* ---- results ---------------------------------------------------------------------------------------------------- */
@@ -349,11 +358,13 @@ static void make_data(rg_ctx *c, struct data *d, inputs in) {
     d->bias = rg_randn(c, RG_BF16, RG_SHAPE(4096));
     d->cx = rg_randn(c, RG_F32, RG_SHAPE(64, 64, 56, 56));
     d->cw = rg_randn(c, RG_F32, RG_SHAPE(64, 64, 3, 3));
+    d->cd = rg_randn(c, RG_F32, RG_SHAPE(64, 64, 56, 56));
     d->o7 = rg_randn(c, RG_BF16, RG_SHAPE(4097, 4097)), d->o1 = rg_randn(c, RG_BF16, RG_SHAPE(1793, 1793));
     d->many = rg_randn(c, RG_BF16, RG_SHAPE(32, 1024, 1024));
     d->scale = rg_randn(c, RG_BF16, RG_SHAPE(4096, 1));
     d->w8 = rg_randint(c, RG_I8, -127, 128, RG_SHAPE(4096, 4096));
-    rg_realize_all(RG_TENSORS(d->o, d->ob, d->bias, d->cx, d->cw, d->o7, d->o1, d->many, d->w8, d->scale));
+    rg_realize_all(
+        RG_TENSORS(d->o, d->ob, d->bias, d->cx, d->cw, d->cd, d->o7, d->o1, d->many, d->w8, d->scale));
     d->other = rg_randn(c, RG_BF16, RG_SHAPE(4096, 4096)),
     d->ob2 = rg_randn(c, RG_BF16, RG_SHAPE(4095, 4095));
     d->o72 = rg_randn(c, RG_BF16, RG_SHAPE(4097, 4097)), d->o12 = rg_randn(c, RG_BF16, RG_SHAPE(1793, 1793));

@@ -78,7 +78,9 @@ bool recipe_contract(struct view *, int level, struct str *out); /* heur_mm.c */
 bool recipe_rows(struct view *, int level, struct str *out);     /* heur_rows.c */
 bool recipe_flat(struct view *, int level, struct str *out);     /* heur_flat.c */
 
-/* heur_gpu_mm.c: block programs for products and transpositions; "" where there is none. */
+/* Block programs; "" where there is none. heur_gpu_conv.c: convolutions of floats and their gradients; heur_gpu_mm.c: products
+ * and transpositions. */
+const char *gpu_conv(struct view *);
 const char *gpu_product(struct view *, int capability);
 /* As opts_forms_gpu, of a product. */
 void gpu_product_forms(struct view *, int capability, const struct model *, uint32_t best, uint32_t more,

@@ -59,7 +59,9 @@ static int sector_lanes(const struct view *v) {
     for (int i = 0; i < v->nspot; i++) {
         const struct hspot *s = &v->spot[i];
         int64_t stride = spot_stride(v, s, inner, 16);
-        if (s->gate || (stride != 1 && (stride != 0 || s->store))) return 1;
+        bool result =
+            s->store && !s->add && v->reduces && stride != NO_STRIDE; /* seldom, beside what is summed */
+        if (s->gate || (stride != 1 && (stride != 0 || s->store) && !result)) return 1;
         if (stride == 1) bytes = RG_MAX(bytes, s->add ? 4 : s->bytes);
     }
     int lanes = bytes ? RG_MIN((int)SECTOR / bytes, 16) : 1;
@@ -431,6 +433,24 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
     return NULL;
 }
 
+/* Sums that are stored otherwise than what they are made of lies: neighbouring threads should be neighbours where most is
+ * loaded. The text of an ORDER that makes another axis of the grid the innermost and halves the cost, and the view then; "" if there is
+ * none. */
+static const char *order_of(struct view *v, double cost) {
+    int inner = inner_grid(v), lanes;
+    if (v->reduces != 1 || v->scans || v->stages || product_of(v) || inner < 0) return "";
+    for (int i = 0; i < inner; i++) {
+        struct haxis a = v->axis[i], b = v->axis[inner];
+        double now;
+        if (!a.grid || a.fixed || b.fixed || a.most < SHARE_LEAST) continue;
+        v->axis[i] = b, v->axis[inner] = a;
+        shared_axis(v, &now, &lanes);
+        if (now < cost / 2) return arena_printf(v->arena, "ORDER(%s,%s) ", b.name, a.name);
+        v->axis[i] = a, v->axis[inner] = b;
+    }
+    return "";
+}
+
 static void write_list(struct ir *ir, const struct kernel *k, int capability, char *text) {
     struct view *v = arena_new(ir->arena, struct view);
     struct kernel now = *k;
@@ -440,6 +460,7 @@ static void write_list(struct ir *ir, const struct kernel *k, int capability, ch
     str_init(&joins, ir->arena);
     if (!view_init(v, ir, &now, 16, 1)) return;
     const char *block = capability ? gpu_few_rows(v, capability) : "";
+    if (capability && !*block) block = gpu_conv(v);
     if (capability && !*block) block = gpu_product(v, capability);
     if (capability && !*block) block = gpu_turn(v);
     if (!*block) block = long_dots(v);
@@ -448,6 +469,12 @@ static void write_list(struct ir *ir, const struct kernel *k, int capability, ch
         return;
     }
     shared_axis(v, &cost, &lanes);
+    const char *order = order_of(v, cost);
+    if (*order) {
+        snprintf(text, HEUR_TEXT, "%s%s", order, choose(v));
+        if (!opts_legal(ir, k, text, NULL)) *text = 0;
+        return;
+    }
     for (const char *join; (join = join_of(v, &cost, &now.sink));) {
         str_printf(&joins, "%s ", join);
         if (!view_init(v, ir, &now, 16, 1)) return;

@@ -91,7 +91,8 @@ static bool in_pieces(struct ring *g, const uop *fill, const uop *index, const u
         if (f->p[i]->arg.range.kind == AX_VEC) vec = f->p[i];
     int bytes = dtype_info[index->dt].bytes;
     struct affine to = affine_of(g->a, fill->src[0]->src[1]), from = affine_of(g->a, at);
-    if (!vec || affine_coef(&to, vec) != 1 || affine_coef(&from, vec) != 1) return false;
+    if (!vec) return bytes == 4; /* one by one */
+    if (affine_coef(&to, vec) != 1 || affine_coef(&from, vec) != 1) return false;
     if (bytes == 4) return true; /* else each goes alone */
     const uop *zero = uop_idx(g->ir, 0);
     int64_t n = vec->src[0]->hi;

@@ -18,6 +18,11 @@ enum {
     MOST_THREADS = 1024, /* of a block that shares loops, on CUDA */
     LOCAL_BYTES = 256,   /* scratch up to this is an array of the thread */
     PIECE_BYTES = 16,
+    SM_REGISTERS = 65536, /* of a multiprocessor, and the bytes that its blocks share */
+    SM_SHARED = 233472,
+    CAPPED_REGISTERS = 128, /* of a thread that has LEAST_SUMS .. MOST_SUMS accumulators */
+    LEAST_SUMS = 40,
+    MOST_SUMS = 80,
 };
 
 static const struct dialect cuda_c = {
@@ -778,17 +783,33 @@ static bool loads_ahead(const struct linear *lin) {
     return lin->threads > 0;
 }
 
-/* How many threads it is started with. CUDA is not told how many blocks should be on a multiprocessor: it then takes all the
- * registers that this leaves, which are more than it needs. Unless what an iteration loads is needed at once: told that one block
- * will do, it begins all loads before it waits for the first. */
-static void kernel_words(struct gpu *c) {
+/* Blocks of a multiprocessor that CUDA is asked to leave registers for; 0: it decides, and takes all the registers that the threads
+ * of a block leave, which are more than it needs. Told that one block will do, it begins all loads before it waits for the first: where what
+ * an iteration loads is needed at once. A thread that sums up needs little more than its sums, but takes all registers to
+ * compute addresses ahead: as many blocks as there are sums for hide more than that. Where matrix instructions do the work
+ * registers are few already. */
+static uint32_t blocks_wanted(const struct gpu *c, const struct leaves *l) {
+    uint32_t sums = 0, most = SM_REGISTERS / (CAPPED_REGISTERS * RG_MAX((c->block + 31) / 32 * 32, 32));
+    if (loads_ahead(c->r.lin)) return 1;
+    for (uint32_t i = 0; i < c->r.lin->n; i++)
+        if (c->r.lin->u[i]->op == OP_MMA) return 0;
+    for (uint32_t i = 0; i < l->acc.n; i++) sums += l->acc.p[i]->lanes;
+    if (!c->lanes || sums < LEAST_SUMS || sums > MOST_SUMS) return 0;
+    if (c->r.lin->shared) most = RG_MIN(most, (uint32_t)(SM_SHARED / (c->r.lin->shared + 1024)));
+    return most > 1 ? most : 0;
+}
+
+/* How many threads it is started with. */
+static void kernel_words(struct gpu *c, const struct leaves *l) {
+    uint32_t threads = c->block ? c->block : THREADS, blocks = blocks_wanted(c, l);
     if (c->d->cl && c->block)
         str_printf(c->r.o, "__kernel __attribute__((reqd_work_group_size(%u, 1, 1))) ", c->block);
     else if (c->d->cl)
         str_add(c->r.o, "__kernel ");
+    else if (blocks)
+        str_printf(c->r.o, "extern \"C\" __global__ __launch_bounds__(%u, %u) ", threads, blocks);
     else
-        str_printf(c->r.o, "extern \"C\" __global__ __launch_bounds__(%u%s) ", c->block ? c->block : THREADS,
-                   loads_ahead(c->r.lin) ? ", 1" : "");
+        str_printf(c->r.o, "extern \"C\" __global__ __launch_bounds__(%u) ", threads);
 }
 
 static void render_gpu(struct gpu *c, struct str *o, const struct render_limits *limits,
@@ -813,7 +834,7 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     check_limits(c, limits);
     gpu_find_maps(c);
     declare_params(c, &l.param, &formal, &first);
-    kernel_words(c);
+    kernel_words(c, &l);
     str_printf(o, "void %s(%s) {\n%s", lin->name, formal.p, first.n ? first.p : "");
     body(c, &l);
     str_add(o, "}\n");

@@ -11,7 +11,8 @@
  * On a GPU a hundred thousand threads are needed. A thread runs down a column: sums along columns, which leave the last axis as
  * it is, are cut until there are as many results. A block of threads runs along a row: short rows need more blocks.
  * A product with few tiles of results and a long sum is cut too: blocks of threads have tiles, and there are more multiprocessors
- * than tiles. Its partial results are as many products side by side, added by a second, small kernel.
+ * than tiles. Its partial results are as many products side by side, added by a second, small kernel. The gradient of a convolution's
+ * weights is cut until every multiprocessor holds a share of the sums in registers.
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
 
@@ -33,7 +34,10 @@ enum {
     TILE_M = 64,       /* of other products */
     TILE_N = 128,
     TILE_BLOCKS = 128, /* one for each multiprocessor of a large GPU */
-    PART_LEAST = 1024  /* terms of a sum that are worth a block */
+    PART_LEAST = 1024, /* terms of a sum that are worth a block */
+    MOST_TAPS = 11,
+    LONG_TAPS = 4096,     /* products of a result of the gradient of weights, at least .. */
+    TAP_RESULTS = 1 << 22 /* .. and sums that the threads of a GPU hold at once */
 };
 
 struct split {
@@ -129,9 +133,21 @@ static const uop *in_parts(struct split *s, const uop *x, const int64_t *d, cons
     return order ? with_dims(s, OP_PERMUTE, x, order, k) : x;
 }
 
-/* Some results, and one reduced axis that can be cut. `front`: the blocks come first, each with its results as they lie. */
+/* The order of axes in which the blocks are computed: those first, then the taps, then what is left. */
+static void block_order(const struct shape *in, int64_t best, uint32_t taps, uint32_t k, int64_t *order) {
+    uint32_t n = 0;
+    order[n++] = best;
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < k; i++) {
+            uint32_t from = i > best ? i - 1 : i; /* of the axes before one was cut in two */
+            if (i != best && (taps >> from & 1) == !pass && from < in->n) order[n++] = i;
+        }
+}
+
+/* Some results, and one reduced axis that can be cut. `front`: the blocks come first, each with its results as they lie, or, where
+ * there are taps (as bits), with those before the others. */
 static const uop *split_axis(struct split *s, const uop *n, const uop *x, const struct shape *in,
-                             int64_t want, bool front, bool stored) {
+                             int64_t want, bool front, uint32_t taps, bool stored) {
     int64_t best = -1, parts = 0;
     for (uint32_t i = 1; i < n->nsrc; i++) {
         int64_t a = n->src[i]->arg.i;
@@ -139,20 +155,39 @@ static const uop *split_axis(struct split *s, const uop *n, const uop *x, const 
         if (p && (best < 0 || in->d[a] > in->d[best])) best = a, parts = p;
     }
     if (best < 0) return NULL;
-    int64_t d[SHAPE_MAX + 1] = {0}, order[SHAPE_MAX + 1], axes[SHAPE_MAX];
+    int64_t d[SHAPE_MAX + 1] = {0}, order[SHAPE_MAX + 1], back[SHAPE_MAX + 1], axes[SHAPE_MAX];
     uint32_t k = 0;
     for (uint32_t i = 0; i < in->n; i++) {
         if (i == best) d[k++] = parts;
         d[k++] = i == best ? in->d[i] / parts : in->d[i];
     }
     if (k > SHAPE_MAX) return NULL;
-    for (uint32_t i = 0; i < k; i++) order[i] = i > best ? i : i ? (int64_t)i - 1 : best;
+    block_order(in, best, taps, k, order);
+    for (uint32_t i = 0; i < k; i++) back[order[i]] = i;
     x = in_parts(s, x, d, front ? order : NULL, k);
-    for (uint32_t i = 1; i < n->nsrc; i++)
-        axes[i - 1] = n->src[i]->arg.i + (front || n->src[i]->arg.i >= best);
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        int64_t a = n->src[i]->arg.i, now = a + (a >= best);
+        axes[i - 1] = front ? back[now] : now;
+    }
     const uop *part = reduce(s, (enum op)n->arg.i, x, axes, n->nsrc - 1);
     if (stored) s->stored = part; /* one kernel would be the sum unsplit */
-    return reduce(s, (enum op)n->arg.i, part, &(int64_t){front ? 0 : best}, 1);
+    const uop *all = reduce(s, (enum op)n->arg.i, part, &(int64_t){front ? 0 : best}, 1);
+    return taps ? with_dims(s, OP_PERMUTE, all, back, k) : all;
+}
+
+/* The last axes of the results, as bits, if they are the taps of a window: a product of images and of the gradient of what a
+ * convolution made of them. A thread has all taps of two channels, and its neighbours those of other channels: blocks
+ * with the channels innermost are written in whole rows. */
+static uint32_t tap_axes(const uop *n, const struct shape *in) {
+    uint32_t bits = 0, reduced = 0, many = 0;
+    if (n->src[0]->op != OP_MUL || n->dt != DT_F32 || n->arg.i != OP_ADD) return 0;
+    for (uint32_t i = 1; i < n->nsrc; i++) reduced |= 1u << n->src[i]->arg.i;
+    for (uint32_t i = in->n; i-- > 0;) {
+        if (reduced >> i & 1 || in->d[i] == 1) continue;
+        if (!many && in->d[i] <= MOST_TAPS) bits |= 1u << i;
+        many += in->d[i] > MOST_TAPS;
+    }
+    return many >= 2 ? bits : 0;
 }
 
 /* Which axis of n is the one along memory, if all of n is read: of a step of arithmetic that of an operand as large as it.
@@ -259,15 +294,19 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, bool 
     int64_t many = gpu ? many_on_gpu(n, in) : MANY_RESULTS;
     bool columns = !gpu && results >= many && has_long_columns(&s, n, total, results);
     int64_t parts = gpu ? product_parts(&s, n, in) : 1;
-    if (total < WORTH_IT || (results >= many && !columns && parts < 2)) return NULL;
+    uint32_t taps =
+        gpu && results <= TAP_RESULTS / 8 && total / RG_MAX(results, 1) >= LONG_TAPS ? tap_axes(n, in) : 0;
+    if (total < WORTH_IT || (results >= many && !columns && parts < 2 && !taps)) return NULL;
     enum op op = (enum op)n->arg.i;
     bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
     const uop *x = half ? uop_cast(ir, n->src[0], DT_F32) : n->src[0], *r;
     int64_t axis1 = 1, axis0 = 0;
-    if (parts > 1)
-        r = split_axis(&s, n, x, in, parts, true, true);
+    if (taps)
+        r = split_axis(&s, n, x, in, RG_MAX(TAP_RESULTS / results, 2), true, taps, true);
+    else if (parts > 1)
+        r = split_axis(&s, n, x, in, parts, true, 0, true);
     else if (results > 1)
-        r = split_axis(&s, n, x, in, columns ? COLUMN_BLOCKS : RG_MAX(2 * many / results, 2), columns,
+        r = split_axis(&s, n, x, in, columns ? COLUMN_BLOCKS : RG_MAX(2 * many / results, 2), columns, 0,
                        columns || many == MANY_COLUMNS);
     else if (!(r = split_variance(&s, n)))
         r = reduce(&s, op, reduce(&s, op, in_blocks(&s, op, x, total), &axis1, 1), &axis0, 1);

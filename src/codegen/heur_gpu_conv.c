@@ -1,0 +1,452 @@
+/* heur_gpu_conv.c: opt lists of a GPU for convolutions of floats and for their gradients, as block programs.
+ *
+ * The images have pairs of axes that walk over the same elements: places and taps. A tile of images in shared memory has each
+ * element once, with the border that the taps reach, so that it is filled once for all taps, and a thread that has several
+ * places next to each other takes what its taps share from registers.
+ *
+ *   results are places   (a convolution, the gradient of its images): a thread has cr channels x yr rows x xr places, the
+ *                        threads of a block are channels, rows, places and images; the loop over the channels that are
+ *                        summed fills tiles of `deep` channels of images and weights.
+ *   results are taps     (the gradient of the weights): a thread has cr channels of the result's gradient x all taps, the threads
+ *                        of a block are channels of both factors; the loop fills tiles of some rows of one image.
+ *
+ * All forms that come out even are priced: multiply-adds beside what else a thread must issue, warps that find no room in the
+ * registers, that come to no whole turn of the four schedulers, blocks that come to no whole wave. The cheapest legal one is taken.
+ * Tests: tests/unit/block.c (conv_*) */
+#include "heur.h"
+
+#include <math.h>
+
+#define UNITS 132
+#define SHARED_MOST 232448
+#define LEAST_WORK 4e7 /* multiply-adds that are worth a block program */
+enum {
+    MOST_TAPS = 11,
+    LEAST_SUMS = 24, /* of a thread */
+    MOST_SUMS = 100,
+    MOST_WRITTEN = 512, /* copies of a statement */
+    LEAST_THREADS = 96, /* of a block */
+    MOST_THREADS = 512,
+    SM_REGISTERS = 65536,
+    MOST_REGISTERS =
+        118, /* that a thread is thought to need; with more it would not get along with the 128 that it is given */
+    PLACES_OF_RING = 2,
+    STORE_COST = 10, /* instructions that a store is worth */
+    MOST_TRIES = 6,
+};
+
+struct conv {
+    struct view *v;
+    struct contract c;
+    const struct side *img, *other;
+    int x, kx, y, ky;  /* axes: places and taps; y and ky -1: one row */
+    int own, out, sum; /* of images alone, of the other factor alone, summed over and no window; -1: none */
+    double results;
+    bool taps;                    /* are the results */
+    bool gate;                    /* the images have borders */
+    const char *lane[4], *reg[4]; /* names of the pieces of OUT, ROWS, PLACES, OWN */
+};
+enum role { OUT, ROWS, PLACES, OWN };
+
+/* Pieces of each axis: threads and registers. */
+struct form {
+    int cg, cr, yl, yr, xl,
+        xr;   /* channels, rows, places (xr: places that are written out where the results are taps) */
+    int ol;   /* threads: images, or their channels where the results are taps */
+    int deep; /* in a tile: channels, or rows where the results are taps */
+    bool all; /* the taps of all rows are written out */
+};
+
+/* ---- the axes ----------------------------------------------------------------------------------------------- */
+
+static int64_t size_of(const struct conv *x, int axis) { return axis < 0 ? 1 : x->v->axis[axis].size; }
+
+static int64_t step(const struct conv *x, int axis) {
+    int64_t d = spot_stride(x->v, x->img->spot, axis, 1);
+    return d == NO_STRIDE ? 0 : d < 0 ? -d : d;
+}
+
+/* Axis i of the results and k that is summed over walk over the same elements of the images, and only k moves the other factor. */
+static bool is_window(const struct conv *x, int i, int k) {
+    const struct view *v = x->v;
+    int64_t a = step(x, i), b = step(x, k);
+    if (!v->axis[i].grid || !v->axis[k].reduce || has_axis(v, x->other->mask, i) ||
+        !has_axis(v, x->other->mask, k))
+        return false;
+    return a && b && (a % b == 0 || b % a == 0) && a <= 2 * b && b <= 2 * a;
+}
+
+static bool find_windows(struct conv *x) {
+    int pairs = 0, at[2][2];
+    for (int i = 0; i < x->v->naxis; i++)
+        for (int k = 0; k < x->v->naxis; k++) {
+            if (!is_window(x, i, k)) continue;
+            if (pairs == 2) return false;
+            at[pairs][0] = i, at[pairs++][1] = k;
+        }
+    if (!pairs) return false;
+    int first = pairs == 2 && step(x, at[1][0]) < step(x, at[0][0]);
+    x->taps = size_of(x, at[first][0]) < size_of(x, at[first][1]);
+    for (int i = 0; i < pairs; i++) {
+        int p = at[i][x->taps], t = at[i][!x->taps];
+        if (size_of(x, t) > MOST_TAPS || size_of(x, t) >= size_of(x, p)) return false;
+        *(i == first ? &x->x : &x->y) = p, *(i == first ? &x->kx : &x->ky) = t;
+    }
+    return RG_MIN(step(x, x->x), step(x, x->kx)) == 1;
+}
+
+/* The largest axis takes the role; of those that are summed over there may be one. */
+static void take_role(const struct conv *x, int *role, int i) {
+    if (*role < 0 || size_of(x, i) > size_of(x, *role)) *role = i;
+}
+
+static bool find_roles(struct conv *x) {
+    const struct view *v = x->v;
+    x->own = x->out = x->sum = -1;
+    for (int i = 0; i < v->naxis; i++) {
+        const struct haxis *a = &v->axis[i];
+        bool img = has_axis(v, x->img->mask, i), other = has_axis(v, x->other->mask, i);
+        if (a->size < 0 || a->fixed || a->scan || a->members != 1 || (!a->grid && !a->reduce)) return false;
+        if (i == x->x || i == x->kx || i == x->y || i == x->ky || a->size == 1) continue;
+        if (a->reduce && x->sum >= 0) return false;
+        if (a->reduce) x->sum = i;
+        if (a->grid && img && !other) take_role(x, &x->own, i);
+        if (a->grid && other && !img) take_role(x, &x->out, i);
+    }
+    return x->out >= 0 && x->own >= 0 && (x->sum >= 0 || (x->taps && x->y >= 0));
+}
+
+static bool find_conv(struct conv *x) {
+    struct view *v = x->v;
+    if (!contract_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
+    if (x->c.reduce->dt != DT_F32 || x->c.a.spot->buf == x->c.b.spot->buf) return false;
+    if (x->c.a.spot->bytes != 4 || x->c.b.spot->bytes != 4) return false;
+    for (int i = 0; i < 2; i++) {
+        x->img = i ? &x->c.b : &x->c.a, x->other = i ? &x->c.a : &x->c.b;
+        x->x = x->kx = x->y = x->ky = -1;
+        if (find_windows(x) && find_roles(x)) return x->gate = x->img->spot->gate, !x->other->spot->gate;
+    }
+    return false;
+}
+
+/* ---- what a form costs ------------------------------------------------------------------------------------------ */
+
+/* Of a thread in one turn of the loop that fills tiles: multiply-adds, all that it issues, passes through shared memory. */
+struct work {
+    double sums, issued, passes;
+    double turns, blocks, after; /* after: what storing the results costs, once */
+    int64_t threads, regs, shared;
+};
+
+static bool is_lanes(int n) { return n == 2 || n == 4 || n == 8; }
+
+/* Elements that a window of n places covers. */
+static int64_t reach(const struct conv *x, int64_t n, int place, int tap) {
+    if (tap < 0) return n;
+    return (n - 1) * RG_MAX(step(x, place) / RG_MAX(step(x, tap), 1), 1) + size_of(x, tap);
+}
+
+/* Rows of the images come in pieces of 16 bytes. */
+static bool is_wide(const struct conv *x, int64_t places) {
+    int64_t row = x->y < 0 ? 4 : step(x, x->y);
+    return !x->gate && reach(x, places, x->x, x->kx) % 4 == 0 && row % 4 == 0 &&
+           places * step(x, x->x) % 4 == 0;
+}
+
+/* Loads from shared memory, of n elements that begin at multiples of `at`. */
+static double loads(int64_t n, int64_t at) {
+    return (double)ceil_div(n, at % 4 == 0 ? 4 : at % 2 == 0 ? 2 : 1);
+}
+
+/* Instructions for copies of n elements by all threads; of more than 16 rounds each finds its place anew, else the places are
+ * kept in registers. */
+static double copies(struct work *w, int64_t n, bool wide, bool gate) {
+    int64_t rounds = ceil_div(wide ? n / 4 : n, w->threads);
+    w->regs += rounds > 16 ? 2 : gate ? rounds * 3 / 2 : rounds;
+    return (double)rounds * (rounds > 16 ? 30 : gate ? 5 : 3);
+}
+
+static int64_t bytes_of(int64_t a, int64_t b) { return (a + b) * 9 / 8 * 4 * PLACES_OF_RING; }
+
+static void work_of_places(const struct conv *x, const struct form *f, struct work *w) {
+    int64_t kx = size_of(x, x->kx), ky = size_of(x, x->ky), wide = reach(x, f->xr, x->x, x->kx);
+    int64_t high = f->all ? reach(x, f->yr, x->y, x->ky) : f->yr * ky;
+    int64_t img =
+        f->ol * f->deep * reach(x, f->yl * f->yr, x->y, x->ky) * reach(x, f->xl * f->xr, x->x, x->kx);
+    int64_t other = f->deep * ky * kx * f->cg * f->cr;
+    double near = (double)high * loads(wide, f->xl == 1 ? 4 : f->xr * step(x, x->x));
+    double weights = (double)(kx * ky) * loads(f->cr, f->cr);
+    w->threads = f->cg * f->yl * f->xl * f->ol;
+    w->regs = f->cr * f->yr * f->xr + wide + f->cr + 30;
+    w->sums = (double)(f->cr * f->yr * f->xr * kx * ky * f->deep);
+    w->issued = w->sums + f->deep * (near + weights + 9 * (f->all ? 1 : (double)ky)) + 40 +
+                copies(w, img, is_wide(x, f->xl * f->xr), x->gate) + copies(w, other, false, false);
+    w->passes = f->deep * ((double)(high * wide) + 1.5 * weights);
+    w->turns = (double)size_of(x, x->sum) / f->deep;
+    w->after = STORE_COST * f->cr * f->yr * (is_lanes(f->xr) ? loads(f->xr, f->xr) : f->xr);
+    w->shared = bytes_of(img, other);
+    w->blocks = x->results / (double)(f->cg * f->cr * f->yl * f->yr * f->xl * f->xr * f->ol);
+}
+
+static void work_of_taps(const struct conv *x, const struct form *f, struct work *w) {
+    int64_t taps = size_of(x, x->kx) * size_of(x, x->ky), cols = size_of(x, x->x);
+    int64_t wide = reach(x, f->xr, x->x, x->kx),
+            img = reach(x, f->deep, x->y, x->ky) * f->ol * reach(x, cols, x->x, x->kx);
+    int64_t other = f->deep * f->cg * f->cr * cols;
+    double steps = (double)(f->deep * cols / f->xr), near = (double)size_of(x, x->ky) * loads(wide, f->xr),
+           far = f->cr * loads(f->xr, f->xr);
+    w->threads = f->cg * f->ol;
+    w->regs = f->cr * taps + wide + f->xr + 30;
+    w->sums = (double)(f->cr * taps * f->deep * cols);
+    w->issued = w->sums + steps * (near + far + 10) + 40 + copies(w, img, is_wide(x, cols), x->gate) +
+                copies(w, other, cols % 4 == 0, false);
+    w->passes = steps * ((double)(size_of(x, x->ky) * wide) + 1.5 * far);
+    w->turns = (double)size_of(x, x->sum) * (double)size_of(x, x->y) / f->deep;
+    w->after = STORE_COST * f->cr * (double)taps;
+    w->shared = bytes_of(img, other);
+    w->blocks = x->results / (double)(f->cg * f->cr * f->ol * taps);
+}
+
+/* Cycles in which a multiprocessor that has b blocks at once runs them. Schedulers with few warps wait for memory, and shared memory
+ * is the slower the more it is asked for. */
+static double round_of(const struct work *w, int64_t b) {
+    static const double slow[] = {1, 1.5, 1.2, 1.1};
+    int64_t warps = ceil_div(b * ceil_div(w->threads, 32), 4);
+    double one = (double)warps * (RG_MAX(w->issued + 1.6 * w->passes, 4 * w->passes) * w->turns + w->after);
+    return one * (warps < 4 ? slow[warps] : 1) * (b == 1 ? 1.06 : 1) + 1500;
+}
+
+/* Registers that the compiler takes for a thread: where several blocks of threads with many sums fit it is told (render/gpu.c), else it
+ * takes more than are needed. 0: more than it may. */
+static int64_t registers(const struct work *w, int64_t sums) {
+    bool told = sums >= 40 && sums <= 80 && SM_REGISTERS / (128 * ceil_div(w->threads, 32) * 32) >= 2;
+    if (told) return w->regs > MOST_REGISTERS ? 0 : 128;
+    return ceil_div(w->regs + w->regs * 3 / 10, 8) * 8;
+}
+
+/* Cycles of the whole kernel; 0: a block does not fit. */
+static double cycles(const struct conv *x, const struct form *f) {
+    struct work w;
+    (x->taps ? work_of_taps : work_of_places)(x, f, &w);
+    int64_t sums = f->cr * (x->taps ? size_of(x, x->kx) * size_of(x, x->ky) : f->yr * f->xr);
+    int64_t regs = registers(&w, sums), warps = ceil_div(w.threads, 32);
+    if (!regs || w.blocks < UNITS / 2) return 0;
+    int64_t fit = RG_MIN(SM_REGISTERS / (warps * 32 * regs), SHARED_MOST / (w.shared + 1024));
+    fit = RG_MIN(fit, 64 / warps);
+    if (fit < 1) return 0;
+    int64_t each = ceil_div((int64_t)w.blocks, UNITS);
+    return (double)(each / fit) * round_of(&w, fit) + (each % fit ? round_of(&w, each % fit) : 0);
+}
+
+/* ---- forms ---------------------------------------------------------------------------------------------------- */
+
+/* The best few, the best first. */
+struct best {
+    struct form f[MOST_TRIES];
+    double time[MOST_TRIES];
+    int n;
+};
+
+static void offer(const struct conv *x, struct best *b, const struct form *f) {
+    double t = cycles(x, f);
+    int at = b->n;
+    if (t <= 0 || (at == MOST_TRIES && t >= b->time[at - 1])) return;
+    if (at == MOST_TRIES) at--;
+    for (; at > 0 && b->time[at - 1] > t; at--) b->f[at] = b->f[at - 1], b->time[at] = b->time[at - 1];
+    b->f[at] = *f, b->time[at] = t, b->n = RG_MIN(b->n + 1, MOST_TRIES);
+}
+
+/* The next divisor of n after d, up to `most`; 0: there is none. */
+static int divisor_after(int64_t n, int d, int most) {
+    for (d++; d <= most && d <= n; d++)
+        if (n % d == 0) return d;
+    return 0;
+}
+#define DIVISORS(d, n, most) (int d = 1; d; d = divisor_after(n, d, most))
+
+static void offer_depths(const struct conv *x, struct best *b, struct form *f) {
+    int64_t ky = size_of(x, x->ky),
+            copies = f->cr * f->yr * (is_lanes(f->xr) ? 1 : f->xr) * size_of(x, x->kx);
+    for (f->deep = 2; f->deep <= 16; f->deep *= 2)
+        for (int all = 0; all < 2 && size_of(x, x->sum) % f->deep == 0; all++) {
+            f->all = all && ky > 1;
+            if (all <= f->all && copies * (all ? ky : 1) <= MOST_WRITTEN) offer(x, b, f);
+        }
+}
+
+static void offer_blocks(const struct conv *x, struct best *b, struct form *f) {
+    int64_t ny = size_of(x, x->y) / f->yr, nx = size_of(x, x->x) / f->xr, no = size_of(x, x->own);
+    for
+        DIVISORS(xl, nx, 16)
+        for
+            DIVISORS(yl, ny, 32)
+            for
+                DIVISORS(ol, no, 8) {
+                    int threads = f->cg * xl * yl * ol;
+                    if (threads < LEAST_THREADS || threads > MOST_THREADS) continue;
+                    f->xl = xl, f->yl = yl, f->ol = ol;
+                    offer_depths(x, b, f);
+                }
+}
+
+static void forms_of_places(const struct conv *x, struct best *b) {
+    int64_t out = size_of(x, x->out);
+    for (int cr = 4; cr <= 8; cr += 4)
+        for
+            DIVISORS(cg, out % cr ? 0 : out / cr, 64 / cr)
+            for
+                DIVISORS(xr, size_of(x, x->x), 20)
+                for
+                    DIVISORS(yr, size_of(x, x->y), 5) {
+                        struct form f = {.cr = cr, .cg = cg, .xr = xr, .yr = yr};
+                        if (out % cr == 0 && cr * xr * yr >= LEAST_SUMS && cr * xr * yr <= MOST_SUMS)
+                            offer_blocks(x, b, &f);
+                    }
+}
+
+static void forms_of_taps(const struct conv *x, struct best *b) {
+    int64_t out = size_of(x, x->out), taps = size_of(x, x->kx) * size_of(x, x->ky);
+    for
+        DIVISORS(cr, out, 16)
+        for
+            DIVISORS(cg, out / cr, 32)
+            for
+                DIVISORS(ol, size_of(x, x->own), 64)
+                for
+                    DIVISORS(deep, size_of(x, x->y), 8)
+                    for
+                        DIVISORS(xr, size_of(x, x->x), 8) {
+                            struct form f = {.cr = cr,
+                                             .cg = cg,
+                                             .ol = ol,
+                                             .deep = deep,
+                                             .xr = xr,
+                                             .yr = 1,
+                                             .xl = 1,
+                                             .yl = 1};
+                            int threads = cg * ol;
+                            if (x->sum < 0 && deep == size_of(x, x->y)) continue;
+                            if (threads < LEAST_THREADS || threads > MOST_THREADS || cr * taps < LEAST_SUMS ||
+                                cr * taps > MOST_SUMS || cr * taps * xr > MOST_WRITTEN)
+                                continue;
+                            offer(x, b, &f);
+                        }
+}
+
+/* ---- the list ------------------------------------------------------------------------------------------------ */
+
+static const char *name_of(const struct conv *x, int axis) { return axis < 0 ? "" : x->v->axis[axis].name; }
+
+/* Cuts an axis into what the grid keeps, threads and registers. */
+static void cut(struct conv *x, struct str *s, enum role role, int axis, int lanes, int regs) {
+    const char *name = name_of(x, axis);
+    x->lane[role] = x->reg[role] = "";
+    if (axis < 0 || lanes * regs == 1) return;
+    if (lanes * regs < size_of(x, axis)) {
+        const char *inner = view_fresh(x->v, name, "t");
+        str_printf(s, " TILE(%s,%d,%s)", name, lanes * regs, inner);
+        name = inner;
+    }
+    if (lanes > 1) x->lane[role] = name;
+    if (regs == 1) return;
+    if (lanes > 1) {
+        const char *inner = view_fresh(x->v, name, "r");
+        str_printf(s, " TILE(%s,%d,%s)", name, regs, inner);
+        name = inner;
+    }
+    x->reg[role] = name;
+}
+
+/* A dimension of a tile: the names that there are, as one window. */
+static const char *window(const struct conv *x, const char *a, const char *b, const char *c) {
+    const char *all = "", *name[3] = {a, b, c};
+    for (int i = 0; i < 3; i++)
+        if (*name[i]) all = *all ? arena_printf(x->v->arena, "%s+%s", all, name[i]) : name[i];
+    return all;
+}
+
+/* wide: whole rows of memory, in pieces of 16 bytes along the window `along`. */
+static void stage(struct conv *x, struct str *s, const struct side *side, const char *at, const char *dims,
+                  const char *along, bool wide) {
+    const char *name = spot_name(x->v, side->spot);
+    str_printf(s, " STAGE(%s,%s,%s)", name, at, dims);
+    if (wide)
+        str_printf(s, " TILE(%s.%.*s,4,%s_v) VEC(%s_v)", name, (int)strcspn(along, "+"), along, name, name);
+}
+
+static void ring(struct conv *x, struct str *s, const char *at) {
+    for (int i = 0; i < 2; i++)
+        str_printf(s, " PIPE(%s,%s,%d)", spot_name(x->v, i ? x->other->spot : x->img->spot), at,
+                   PLACES_OF_RING);
+}
+
+static void mark(struct conv *x, struct str *s, bool vec) {
+    const char *lane[4] = {x->lane[x->taps ? OUT : OWN], x->lane[x->taps ? OWN : OUT], x->lane[ROWS],
+                           x->lane[PLACES]};
+    for (int i = 0; i < 4; i++)
+        if (*lane[i]) str_printf(s, " LANE(%s)", lane[i]);
+    for (int i = 0; i < 4; i++)
+        if (*x->reg[i]) str_printf(s, " %s(%s)", i == PLACES && vec ? "VEC" : "REG", x->reg[i]);
+    const char *all = list_of(x->v, lane, 4);
+    if (strchr(all, ',')) str_printf(s, " ORDER(%s)", all);
+}
+
+static void write_places(struct conv *x, const struct form *f, struct str *s) {
+    struct view *v = x->v;
+    const char *at = name_of(x, x->sum), *deep = view_fresh(v, at, "t"), *kx = name_of(x, x->kx),
+               *ky = name_of(x, x->ky);
+    cut(x, s, OUT, x->out, f->cg, f->cr), cut(x, s, ROWS, x->y, f->yl, f->yr);
+    cut(x, s, PLACES, x->x, f->xl, f->xr), cut(x, s, OWN, x->own, f->ol, 1);
+    str_printf(s, " TILE(%s,%d,%s)", at, f->deep, deep);
+    mark(x, s, is_lanes(f->xr));
+    str_printf(s, " UNROLL(%s)", kx);
+    if (f->all) str_printf(s, " UNROLL(%s)", ky);
+    const char *rows = window(x, x->lane[ROWS], x->reg[ROWS], ky);
+    const char *cols = window(x, x->lane[PLACES], x->reg[PLACES], kx);
+    stage(x, s, x->img, at, LIST(v, x->lane[OWN], deep, rows, cols), cols, is_wide(x, f->xl * f->xr));
+    stage(x, s, x->other, at, LIST(v, deep, ky, kx, window(x, x->lane[OUT], x->reg[OUT], "")), "", false);
+    ring(x, s, at);
+}
+
+static void write_taps(struct conv *x, const struct form *f, struct str *s) {
+    struct view *v = x->v;
+    const char *at = name_of(x, x->sum), *rows = name_of(x, x->y), *cols = name_of(x, x->x), *more = "";
+    cut(x, s, OUT, x->out, f->cg, f->cr), cut(x, s, OWN, x->own, f->ol, 1);
+    x->lane[ROWS] = x->lane[PLACES] = "", x->reg[ROWS] = name_of(x, x->ky),
+    x->reg[PLACES] = name_of(x, x->kx);
+    if (x->y >= 0 && f->deep < size_of(x, x->y)) {
+        at = rows, rows = f->deep > 1 ? view_fresh(v, at, "t") : "";
+        if (f->deep > 1) str_printf(s, " TILE(%s,%d,%s)", at, f->deep, rows);
+    }
+    if (f->xr < size_of(x, x->x)) {
+        more = view_fresh(v, cols, "t");
+        str_printf(s, " TILE(%s,%d,%s)", cols, f->xr, more);
+    }
+    mark(x, s, false);
+    str_printf(s, " UNROLL(%s)", *more ? more : cols);
+    const char *along = window(x, cols, more, "");
+    stage(x, s, x->img, at,
+          LIST(v, window(x, rows, x->reg[ROWS], ""), x->lane[OWN], window(x, along, x->reg[PLACES], "")),
+          cols, is_wide(x, size_of(x, x->x)));
+    stage(x, s, x->other, at, LIST(v, rows, window(x, x->lane[OUT], x->reg[OUT], ""), along), cols,
+          size_of(x, x->x) % 4 == 0);
+    ring(x, s, at);
+}
+
+const char *gpu_conv(struct view *v) {
+    struct conv x = {.v = v};
+    struct best b = {.n = 0};
+    if (!find_conv(&x)) return "";
+    x.results = 1;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid) x.results *= (double)v->axis[i].size;
+    if (x.results * x.c.depth < LEAST_WORK) return "";
+    (x.taps ? forms_of_taps : forms_of_places)(&x, &b);
+    for (int i = 0; i < b.n; i++) {
+        struct str s;
+        str_init(&s, v->arena);
+        (x.taps ? write_taps : write_places)(&x, &b.f[i], &s);
+        if (s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL)) return s.p + 1;
+    }
+    return "";
+}
