@@ -354,7 +354,7 @@ const uop *tree_threads(struct sched *s, const uop *tree) {
 }
 
 const uop *tree_blocks(struct sched *s, const uop *tree) {
-    if (s->roles.teams && s->tc.axis[0]) roles_outputs(s, tree);
-    if (s->tc.axis[0]) tree = tree_mma(s, tree);
+    if (s->roles.teams && s->ntc) roles_outputs(s, tree);
+    if (s->ntc) tree = tree_mma(s, tree);
     return tree_threads(s, s->roles.teams ? tree_roles(s, tree) : tree_ring(s, tree));
 }

@@ -54,11 +54,12 @@ struct sched {
     VEC(struct axis) axis;
     uint32_t stages;    /* names given so far */
     VEC(struct pipe) pipe;
-    struct { /* TC: the matrix instruction and the axes of its m, n, k; axis[0] is 0 if there is none */
+    struct product { /* TC: a matrix instruction and the axes of its m, n, k */
         enum mma instr;
         uint32_t axis[3];
         const uop *lane, *reg[4]; /* once laid out: LANE range; ranges of the accumulator's digits */
-    } tc;
+    } tc[4];
+    uint32_t ntc;
     struct { /* ROLES, PERSIST */
         int64_t teams;  /* 0: all threads do the same */
         int64_t blocks; /* 0: one for each tile */
@@ -66,6 +67,8 @@ struct sched {
     } roles;
 };
 enum { PRODUCERS = 128 }; /* threads that copy, behind those that compute: a group of warps, of which one works */
+/* Matrix instructions of groups of warps, which read tiles by themselves. */
+static inline bool sched_has_groups(const struct sched *s) { return s->ntc && mma_from_shared(s->tc[0].instr); }
 static inline bool axis_is_grid(const struct axis *a) {
     return a->kind == AX_GRID || (a->kind == AX_COUNT && a->natural == AX_GRID);
 }

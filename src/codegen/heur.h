@@ -88,6 +88,7 @@ void gpu_product_forms(struct view *, int capability, const struct model *, uint
 const char *gpu_turn(struct view *);
 /* heur_gpu_skinny.c: few rows by a wide matrix. */
 const char *gpu_few_rows(struct view *, int capability);
+const char *gpu_rows(struct view *, int capability); /* heur_gpu_rows.c: products with rows between them */
 
 /* heur_flat.c: moves work from the grid into loops, until a grid iteration is worth its overhead. left[i]: values of
  * axis i that are still in the grid (1: none); name[i]: its innermost loop, changed where the axis is cut. */

@@ -462,6 +462,7 @@ static void write_list(struct ir *ir, const struct kernel *k, int capability, ch
     const char *block = capability ? gpu_few_rows(v, capability) : "";
     if (capability && !*block) block = gpu_conv(v);
     if (capability && !*block) block = gpu_product(v, capability);
+    if (capability && !*block) block = gpu_rows(v, capability);
     if (capability && !*block) block = gpu_turn(v);
     if (!*block) block = long_dots(v);
     if (*block) {

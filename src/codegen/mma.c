@@ -11,10 +11,30 @@
  * proof that the elements lie as the instruction will look for them.
  * Else a fragment is read from shared memory by FRAG (ldmatrix) where rows of 8 elements lie together, turned or not; else it is
  * built from single values, whatever they are computed from.
+ * Several products: each TC names one. They have one m; what one leaves along its n may be another's first operand along k, if
+ * in every lane the registers of the one are those of the other (same_place asks both digit maps). What is reduced along n,
+ * a row's maximum, is combined in the lane first, then among the lanes of the row (LANERED); what only moves along m is
+ * held by all of them and stored by one.
  * Requires: tree_build. Gives: no range of kind MMA. Tests: tests/unit/block.c */
 #include "cg.h"
 
-enum { LANE_POS = 249, REG_POS = 240 };
+enum { LANE_POS = 249, REG_POS = 232, MOST_LAID = 6 };
+
+/* An axis along m or n of results: its values are digits of the lane's number and of registers. */
+struct laid {
+    const uop *range;
+    int side;                  /* MMA_M, MMA_N */
+    const struct mma_map *map; /* of the results */
+    const uop
+        *reg[4]; /* a RANGE for each digit of this side, in the map's order; the first of n is a vector's */
+    unsigned nreg;
+};
+
+struct prod { /* an instruction and the RANGEs of its sides */
+    enum mma instr;
+    const uop *side[3];
+    struct mma_map map[3];
+};
 
 struct tc {
     struct sched *s;
@@ -22,10 +42,13 @@ struct tc {
     struct rw *rw;
     struct arena *a;
     struct free_ranges fr;
-    const uop *side[3]; /* the RANGEs m, n, k */
-    const uop *lane, *reg[4];
-    const uop *at[2]; /* m and n of an accumulator, from lane and reg */
-    struct mma_map map[3];
+    struct prod prod[4], *p; /* p: of the instruction that is written */
+    uint32_t nprod;
+    struct laid laid[MOST_LAID];
+    uint32_t nlaid;
+    const uop *lane;
+    struct map summed; /* accumulators, by number, that instructions add to */
+    uint32_t accs;
 };
 
 static const uop *number(struct tc *t, int64_t v) { return uop_idx(t->ir, v); }
@@ -47,59 +70,112 @@ static const uop *range(struct tc *t, const char *name, enum axis_kind kind, uin
     return uop_new(t->ir, OP_RANGE, DT_IDX, 1, &n, 1, arg);
 }
 
-static void lay_out(struct tc *t) {
-    const struct mma_map *d = &t->map[MMA_D];
-    t->lane = range(t, "lane", AX_LANE, LANE_POS, mma_lanes(t->s->tc.instr));
+static struct laid *laid_of(struct tc *t, const uop *range) {
+    for (uint32_t i = 0; i < t->nlaid; i++)
+        if (t->laid[i].range == range) return &t->laid[i];
+    return NULL;
+}
+
+static void lay_out(struct tc *t, const uop *side, int which, const struct mma_map *d) {
+    struct laid *l = laid_of(t, side);
+    if (l && (l->side != which || memcmp(l->map, d, sizeof *d)))
+        opt_fail(t->s, "TC", "axis %s would lie in lanes in two ways", ir_name(t->ir, side->arg.range.cls));
+    if (l) return;
+    l = &t->laid[t->nlaid++];
+    *l = (struct laid){.range = side, .side = which, .map = d};
     for (unsigned i = 0; i < d->nreg; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "mma%u", i);
-        t->reg[i] = range(t, name, i ? AX_REG : AX_VEC, (uint8_t)(REG_POS + i), d->reg[i].extent);
+        char name[64];
+        if (d->reg[i].dim != which) continue;
+        snprintf(name, sizeof name, "mma%u.%.50s", l->nreg, ir_name(t->ir, side->arg.range.cls));
+        enum axis_kind kind = which == MMA_N && !l->nreg ? AX_VEC : AX_REG;
+        l->reg[l->nreg++] = range(t, name, kind, (uint8_t)(REG_POS + t->nlaid), d->reg[i].extent);
     }
-    for (int side = 0; side < 2; side++) {
-        t->at[side] = digits(t, d->lane, d->nlane, t->lane, side);
-        for (unsigned i = 0; i < d->nreg; i++)
-            if (d->reg[i].dim == side)
-                t->at[side] = rw2(t->rw, OP_ADD, t->at[side],
-                                  rw2(t->rw, OP_MUL, t->reg[i], number(t, d->reg[i].stride)));
-    }
+}
+
+/* The place along a laid axis of the register with these digits. */
+static const uop *place_of(struct tc *t, const struct laid *l, const uop *const *reg) {
+    const uop *at = digits(t, l->map->lane, l->map->nlane, t->lane, l->side);
+    for (unsigned i = 0, k = 0; i < l->map->nreg; i++)
+        if (l->map->reg[i].dim == l->side)
+            at = rw2(t->rw, OP_ADD, at, rw2(t->rw, OP_MUL, reg[k++], number(t, l->map->reg[i].stride)));
+    return at;
 }
 
 /* ---- accumulators --------------------------------------------------------------------------------------- */
 
-static bool is_cell(const struct tc *t, const uop *n) {
-    if (n->op != OP_ACC) return false;
-    for (uint32_t i = 0; i < n->nsrc; i++)
-        if (n->src[i] == t->side[MMA_M] || n->src[i] == t->side[MMA_N]) return true;
+static bool is_cell(struct tc *t, const uop *n) {
+    for (uint32_t i = 0; i < n->nsrc && n->op == OP_ACC; i++)
+        if (laid_of(t, n->src[i])) return true;
     return false;
 }
 
-/* The accumulator with its registers as coordinates: reg[i] gives each; the first is the lane of a vector. */
-static const uop *cell(struct tc *t, const uop *acc, const uop *const *reg, unsigned lanes) {
+/* Which register: for each laid axis its digits, RANGEs (all of them) or numbers (one). */
+struct pick {
+    const uop *reg[MOST_LAID][4];
+};
+
+static struct pick pick_all(const struct tc *t) {
+    struct pick p = {0};
+    for (uint32_t i = 0; i < t->nlaid; i++) memcpy(p.reg[i], t->laid[i].reg, sizeof p.reg[i]);
+    return p;
+}
+
+/* The accumulator with registers as coordinates. lanes > 1: all of the vector that the first digit of n numbers. */
+static const uop *cell(struct tc *t, const uop *acc, const struct pick *p, unsigned lanes) {
     uop_vec src = {0};
-    uint32_t sides = 0;
-    for (uint32_t i = 0; i < acc->nsrc; i++)
-        if (acc->src[i] == t->side[MMA_M] || acc->src[i] == t->side[MMA_N])
-            sides++;
-        else
+    const struct laid *m = NULL, *n = NULL;
+    for (uint32_t i = 0; i < acc->nsrc; i++) {
+        const struct laid *l = laid_of(t, acc->src[i]);
+        if (!l)
             vec_push(t->a, &src, acc->src[i]);
-    if (sides != 2)
-        opt_fail(t->s, "TC", "a sum along only one of the axes %s and %s",
-                 ir_name(t->ir, t->side[MMA_M]->arg.range.cls),
-                 ir_name(t->ir, t->side[MMA_N]->arg.range.cls));
-    for (unsigned i = 0; i < t->map[MMA_D].nreg; i++) vec_push(t->a, &src, reg[i]);
+        else if (*(l->side == MMA_M ? &m : &n))
+            opt_fail(t->s, "TC", "a result along two axes of one side");
+        else
+            *(l->side == MMA_M ? &m : &n) = l;
+    }
+    const struct mma_map *map = n ? n->map : m->map;
+    const uop *vec = NULL;
+    for (unsigned i = 0, im = 0, in = 0; i < map->nreg; i++) {
+        const struct laid *l = map->reg[i].dim == MMA_M ? m : n;
+        if (!l) continue;
+        const uop *at = p->reg[l - t->laid][l == m ? im++ : in++];
+        if (l == n && in == 1 && uop_is_const(at)) vec = at, at = number(t, 0);
+        vec_push(t->a, &src, at);
+    }
+    if (vec && lanes == 1) {
+        const uop *all = uop_new(t->ir, OP_ACC, (enum dtype)acc->dt, (unsigned)n->reg[0]->src[0]->hi, src.p,
+                                 src.n, acc->arg);
+        return uop_new(t->ir, OP_EXTRACT, (enum dtype)acc->dt, 1, &all, 1, ARG_INT(vec->arg.i));
+    }
     return uop_new(t->ir, OP_ACC, (enum dtype)acc->dt, lanes, src.p, src.n, acc->arg);
+}
+
+/* x as the lane has it in these registers. */
+static const uop *in_registers(struct tc *t, const uop *x, const struct pick *p) {
+    uop_vec topo = {0}, from = {0}, to = {0};
+    uop_topo(t->a, &x, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (is_cell(t, topo.p[i])) {
+            vec_push(t->a, &from, topo.p[i]);
+            vec_push(t->a, &to, cell(t, topo.p[i], p, 1));
+        }
+    for (uint32_t i = 0; i < t->nlaid; i++) {
+        vec_push(t->a, &from, t->laid[i].range);
+        vec_push(t->a, &to, place_of(t, &t->laid[i], p->reg[i]));
+    }
+    return rw_subst(t->rw, x, from.p, to.p, from.n);
 }
 
 /* ---- fragments ------------------------------------------------------------------------------------------ */
 
 /* Value x with its sides m or n, and k, in place. */
 static const uop *element(struct tc *t, const uop *x, int side, const uop *p, const uop *k) {
-    return rw_subst(t->rw, x, (const uop *[]){t->side[side], t->side[MMA_K]}, (const uop *[]){p, k}, 2);
+    return rw_subst(t->rw, x, (const uop *[]){t->p->side[side], t->p->side[MMA_K]}, (const uop *[]){p, k}, 2);
 }
 
 /* Four matrices of 8 x 8, whose rows the lanes name. turned: rows in memory are along k. NULL: not so. */
 static const uop *matrices(struct tc *t, const uop *x, unsigned operand, int side, bool turned) {
-    const struct mma_map *m = &t->map[operand];
+    const struct mma_map *m = &t->p->map[operand];
     const struct mma_digit word = {MMA_K, 2, 1}, quad = {MMA_K, 4, 2}, row = {side, 8, 1};
     if (x->op != OP_LOAD || x->src[0]->src[0]->op != OP_LOCAL || dtype_info[x->dt].bytes != 2 ||
         m->regs != 8 || memcmp(&m->reg[0], &word, sizeof word) || memcmp(&m->lane[0], &quad, sizeof quad) ||
@@ -110,7 +186,7 @@ static const uop *matrices(struct tc *t, const uop *x, unsigned operand, int sid
     const uop *p = digits(t, &m->reg[1], m->nreg - 1, which, side);
     const uop *k = digits(t, &m->reg[1], m->nreg - 1, which, MMA_K);
     struct affine f = affine_of(t->a, x->src[0]->src[1]);
-    if (affine_coef(&f, t->side[turned ? side : MMA_K]) != 1) return NULL;
+    if (affine_coef(&f, t->p->side[turned ? side : MMA_K]) != 1) return NULL;
     if (turned)
         k = rw2(t->rw, OP_ADD, k, line);
     else
@@ -136,20 +212,59 @@ static const uop *two_in_one(struct tc *t, const uop *low, const uop *high) {
     return uop2(t->ir, OP_OR, word(t, low), uop2(t->ir, OP_SHL, word(t, high), uop_int(t->ir, DT_U32, 16)));
 }
 
-static const uop *fragment(struct tc *t, const uop *x, unsigned operand) {
-    const struct mma_map *m = &t->map[operand];
+/* The register of `l`'s product that holds, in every lane, what register i of operand a holds at step k0; fails if none does. */
+static struct pick same_place(struct tc *t, const struct laid *l, unsigned i, int k0) {
+    const struct mma_map *d = l->map, *a = &t->p->map[MMA_A];
+    const struct laid *m = laid_of(t, t->p->side[MMA_M]);
+    for (unsigned r = 0; r < d->regs; r++) {
+        bool same = true;
+        for (unsigned lane = 0; lane < mma_lanes(t->p->instr) && same; lane++) {
+            int x[3], y[3];
+            mma_place(a, lane, i, x);
+            mma_place(d, lane, r, y);
+            same = x[MMA_M] == y[MMA_M] && x[MMA_K] + k0 == y[MMA_N];
+        }
+        if (!same) continue;
+        struct pick p = pick_all(t);
+        unsigned rest = r, im = 0, in = 0;
+        for (unsigned k = 0; k < d->nreg; k++) {
+            const uop *v = number(t, rest % (unsigned)d->reg[k].extent);
+            rest /= (unsigned)d->reg[k].extent;
+            if (d->reg[k].dim == MMA_M)
+                p.reg[m - t->laid][im++] = v;
+            else
+                p.reg[l - t->laid][in++] = v;
+        }
+        return p;
+    }
+    opt_fail(t->s, "TC", "the results along axis %s do not lie as instruction %s takes its first operand",
+             ir_name(t->ir, l->range->arg.range.cls), mma_info[t->p->instr].name);
+}
+
+/* Operand a of which another product left, or will have, the elements in this lane: k is that one's n. */
+static const uop *chained(struct tc *t, const uop *x, const struct laid *l, unsigned i, int k0) {
+    struct pick p = same_place(t, l, i, k0);
+    return in_registers(t, x, &p);
+}
+
+static const uop *fragment(struct tc *t, const uop *x, unsigned operand, int k0) {
+    const struct mma_map *m = &t->p->map[operand];
     int side = operand == MMA_A ? MMA_M : MMA_N;
-    const uop *v = matrices(t, x, operand, side, false);
-    if (!v) v = matrices(t, x, operand, side, true);
+    const struct laid *l = laid_of(t, t->p->side[MMA_K]);
+    bool single = !l && !k0 && !mma_from_shared(t->p->instr); /* a warp's own step */
+    const uop *v = single ? matrices(t, x, operand, side, false) : NULL;
+    if (!v && single) v = matrices(t, x, operand, side, true);
     if (v) return v;
+    if (l && operand == MMA_B) opt_fail(t->s, "TC", "only the first operand may be another product's result");
     const uop **part = arena_array(t->a, const uop *, m->regs);
     const uop *p = digits(t, m->lane, m->nlane, t->lane, side),
               *k = digits(t, m->lane, m->nlane, t->lane, MMA_K);
     for (unsigned i = 0; i < m->regs; i++) {
         int at[3];
         mma_place(m, 0, i, at);
-        part[i] = element(t, x, side, rw2(t->rw, OP_ADD, p, number(t, at[side])),
-                          rw2(t->rw, OP_ADD, k, number(t, at[MMA_K])));
+        part[i] = l ? chained(t, x, l, i, k0)
+                    : element(t, x, side, rw2(t->rw, OP_ADD, p, number(t, at[side])),
+                              rw2(t->rw, OP_ADD, k, number(t, at[MMA_K] + k0)));
         if (part[i]->lanes != 1) opt_fail(t->s, "TC", "an operand of the matrix instruction is a vector");
     }
     unsigned n = m->regs;
@@ -163,48 +278,50 @@ static const uop *fragment(struct tc *t, const uop *x, unsigned operand) {
 /* ---- tiles ------------------------------------------------------------------------------------------------ */
 
 /* How far element (p, k) of x lies behind (0, 0); -1: not a constant. */
-static int64_t distance(struct tc *t, const uop *x, int side, int64_t p, int64_t k) {
-    const uop *far = element(t, x, side, number(t, p), number(t, k)),
-              *near = element(t, x, side, number(t, 0), number(t, 0));
+static int64_t distance(struct tc *t, const uop *x, int side, int64_t p, int64_t k, int k0) {
+    const uop *far = element(t, x, side, number(t, p), number(t, k + k0)),
+              *near = element(t, x, side, number(t, 0), number(t, k0));
     struct affine f = affine_of(t->a, uop2(t->ir, OP_SUB, far, near));
     return f.n ? -1 : f.k;
 }
 
 /* Rows along k: a row for each p. */
-static bool along_k(struct tc *t, const uop *x, int side, int64_t w) {
-    const int *size = mma_info[t->s->tc.instr].size;
+static bool along_k(struct tc *t, const uop *x, int side, int64_t w, int k0) {
+    const int *size = mma_info[t->p->instr].size;
     for (int64_t p = 0; p < size[side]; p++)
-        if (distance(t, x, side, p, 0) != p * w) return false;
-    return distance(t, x, side, 0, 1) == 1 && distance(t, x, side, 0, size[MMA_K] - 1) == size[MMA_K] - 1;
+        if (distance(t, x, side, p, 0, k0) != p * w) return false;
+    return distance(t, x, side, 0, 1, k0) == 1 &&
+           distance(t, x, side, 0, size[MMA_K] - 1, k0) == size[MMA_K] - 1;
 }
 
 /* Rows across it: a row for each k, in panels of `rows`; 0: not so. */
-static int64_t across_k(struct tc *t, const uop *x, int side, int64_t w) {
-    const int *size = mma_info[t->s->tc.instr].size;
-    int64_t panel = size[side] > w ? distance(t, x, side, w, 0) : size[MMA_K] * w;
+static int64_t across_k(struct tc *t, const uop *x, int side, int64_t w, int k0) {
+    const int *size = mma_info[t->p->instr].size;
+    int64_t panel = size[side] > w ? distance(t, x, side, w, 0, k0) : size[MMA_K] * w;
     for (int64_t k = 0; k < size[MMA_K]; k++)
-        if (distance(t, x, side, 0, k) != k * w) return 0;
+        if (distance(t, x, side, 0, k, k0) != k * w) return 0;
     for (int64_t p = 0; p < size[side]; p++)
-        if (distance(t, x, side, p, 0) != p / w * panel + p % w) return 0;
+        if (distance(t, x, side, p, 0, k0) != p / w * panel + p % w) return 0;
     return panel > 0 && panel % (8 * w) == 0 && panel / w <= UINT16_MAX ? panel / w : 0;
 }
 
 /* The address of the tile of x; rows as in union arg. */
-static const uop *tile(struct tc *t, const uop *x, int operand, uint16_t *rows) {
+static const uop *tile(struct tc *t, const uop *x, int operand, int k0, uint16_t *rows) {
     int side = operand == MMA_A ? MMA_M : MMA_N;
     const char *why = "is not staged";
     if (x->op == OP_LOAD && x->src[0]->src[0]->op == OP_LOCAL && x->src[0]->src[0]->arg.mem.panels) {
         const uop *at = x->src[0]->src[1];
         int64_t w = 128 / dtype_info[x->dt].bytes;
-        bool k_rows = along_k(t, at, side, w);
-        *rows = k_rows || w != 64 ? 0 : (uint16_t)across_k(t, at, side, w); /* halves alone may lie across */
-        const uop *base = element(t, at, side, number(t, 0), number(t, 0));
-        if ((k_rows || *rows) && uop_divides(base, k_rows ? mma_info[t->s->tc.instr].size[MMA_K] : 8 * w))
+        bool k_rows = along_k(t, at, side, w, k0);
+        *rows =
+            k_rows || w != 64 ? 0 : (uint16_t)across_k(t, at, side, w, k0); /* halves alone may lie across */
+        const uop *base = element(t, at, side, number(t, 0), number(t, k0));
+        if ((k_rows || *rows) && uop_divides(base, k_rows ? mma_info[t->p->instr].size[MMA_K] : 8 * w))
             return mk_index(t->ir, x->src[0]->src[0], base, 1);
         why = "lies in another order";
     }
     opt_fail(t->s, "TC", "the tile along axis %s, which the instruction reads from shared memory, %s",
-             ir_name(t->ir, t->side[side]->arg.range.cls), why);
+             ir_name(t->ir, t->p->side[side]->arg.range.cls), why);
 }
 
 /* ---- statements ------------------------------------------------------------------------------------------ */
@@ -212,7 +329,7 @@ static const uop *tile(struct tc *t, const uop *x, int operand, uint16_t *rows) 
 /* A factor as the instruction takes it: what was widened to the accumulator's type is taken as it was; bytes, which every
  * type has exactly, are widened less. */
 static const uop *factor(struct tc *t, const uop *x) {
-    const struct mma_info *i = &mma_info[t->s->tc.instr];
+    const struct mma_info *i = &mma_info[t->p->instr];
     if (x->op == OP_CAST && is_byte(x->src[0]) && i->in != i->acc)
         return uop_cast(t->ir, x->src[0], i->in);
     if (x->op == OP_CAST && x->src[0]->dt == i->in) x = x->src[0];
@@ -222,79 +339,244 @@ static const uop *factor(struct tc *t, const uop *x) {
     return x;
 }
 
-static const uop *instruction(struct tc *t, const uop *stmt) {
-    const uop *acc = stmt->src[0], *v = stmt->src[1];
-    const uop *mul = v->op != OP_ADD    ? NULL
-                     : v->src[0] == acc ? v->src[1]
-                     : v->src[1] == acc ? v->src[0]
-                                        : NULL;
-    if (stmt->op != OP_SET || !mul || mul->op != OP_MUL || acc->dt != mma_info[t->s->tc.instr].acc)
-        opt_fail(t->s, "TC", "axis %s is not that of a sum of products of two values",
-                 ir_name(t->ir, t->side[MMA_K]->arg.range.cls));
-    const uop *a = mul->src[0], *b = mul->src[1];
-    if (free_has(&t->fr, a, t->side[MMA_N])) a = mul->src[1], b = mul->src[0];
-    if (!free_has(&t->fr, a, t->side[MMA_M]) || free_has(&t->fr, a, t->side[MMA_N]) ||
-        !free_has(&t->fr, b, t->side[MMA_N]) || free_has(&t->fr, b, t->side[MMA_M]))
-        opt_fail(t->s, "TC", "one factor must move with axis %s alone, the other with axis %s",
-                 ir_name(t->ir, t->side[MMA_M]->arg.range.cls),
-                 ir_name(t->ir, t->side[MMA_N]->arg.range.cls));
-    const struct mma_map *d = &t->map[MMA_D];
+/* The product that SET adds to its accumulator, if it is one along the sides of an instruction: *mul. */
+static struct prod *product_of(struct tc *t, const uop *stmt, const uop **mul) {
+    const uop *acc = stmt->src[0], *v = stmt->op == OP_SET ? stmt->src[1] : NULL;
+    if (!v || acc->op != OP_ACC) return NULL;
+    for (uint32_t i = 0; i < t->nprod; i++) {
+        struct prod *p = &t->prod[i];
+        if (!free_has(&t->fr, v, p->side[MMA_K]) || free_has(&t->fr, acc, p->side[MMA_K])) continue;
+        bool sides = free_has(&t->fr, acc, p->side[MMA_M]) && free_has(&t->fr, acc, p->side[MMA_N]);
+        *mul = v->op != OP_ADD ? NULL : v->src[0] == acc ? v->src[1] : v->src[1] == acc ? v->src[0] : NULL;
+        if (sides && *mul && (*mul)->op == OP_MUL && acc->dt == mma_info[p->instr].acc) return p;
+        if (!laid_of(t, p->side[MMA_K]))
+            opt_fail(t->s, "TC", "axis %s is not that of a sum of products of two values",
+                     ir_name(t->ir, p->side[MMA_K]->arg.range.cls));
+    }
+    return NULL;
+}
+
+/* What is computed for an instruction of a group is in registers before the first of them begins. */
+static const uop *hold(struct tc *t, const uop *x, uop_vec *before) {
+    const uop_vec *f = free_of(&t->fr, x);
+    uop_vec coord = {0};
+    for (uint32_t i = 0; i < f->n; i++)
+        if (axis_is_expanded((enum axis_kind)f->p[i]->arg.range.kind)) vec_push(t->a, &coord, f->p[i]);
+    const uop *acc = uop_new(t->ir, OP_ACC, (enum dtype)x->dt, x->lanes, coord.p, coord.n, ARG_INT(t->accs++));
+    vec_push(t->a, before, uop2(t->ir, OP_SET, acc, x));
+    return acc;
+}
+
+static const uop *instruction(struct tc *t, const uop *acc, const uop *a, const uop *b, int k0,
+                              uop_vec *before) {
+    const struct mma_map *d = &t->p->map[MMA_D];
+    const struct laid *m = laid_of(t, t->p->side[MMA_M]), *n = laid_of(t, t->p->side[MMA_N]);
     uop_vec src = {0};
     for (unsigned r = 0; r < d->regs; r += (unsigned)d->reg[0].extent) {
-        const uop *reg[4];
-        unsigned rest = r;
-        for (unsigned i = 0; i < d->nreg; i++)
-            reg[i] = number(t, rest % (unsigned)d->reg[i].extent), rest /= (unsigned)d->reg[i].extent;
-        vec_push(t->a, &src, cell(t, acc, reg, (unsigned)d->reg[0].extent));
+        struct pick p = {0};
+        unsigned rest = r, im = 0, in = 0;
+        for (unsigned i = 0; i < d->nreg; i++) {
+            const uop *v = number(t, rest % (unsigned)d->reg[i].extent);
+            rest /= (unsigned)d->reg[i].extent;
+            if (d->reg[i].dim == MMA_M)
+                p.reg[m - t->laid][im++] = v;
+            else
+                p.reg[n - t->laid][in++] = v;
+        }
+        vec_push(t->a, &src, cell(t, acc, &p, (unsigned)d->reg[0].extent));
     }
-    union arg arg = {.mma = {.instr = t->s->tc.instr}};
-    const uop *operand[2] = {factor(t, a), factor(t, b)};
+    union arg arg = {.mma = {.instr = t->p->instr}};
+    const uop *operand[2] = {a, b};
     for (int i = 0; i < 2; i++) {
-        bool shared = mma_from_shared(t->s->tc.instr);
-        vec_push(t->a, &src,
-                 shared ? tile(t, operand[i], i, &arg.mma.rows[i]) : fragment(t, operand[i], (unsigned)i));
+        const uop *x = *mma_info[t->p->instr].map[i] ? fragment(t, operand[i], (unsigned)i, k0)
+                                                     : tile(t, operand[i], i, k0, &arg.mma.rows[i]);
+        if (mma_from_shared(t->p->instr) && x->op == OP_BUILD) x = hold(t, x, before);
+        vec_push(t->a, &src, x);
     }
     return uop_new(t->ir, OP_MMA, DT_VOID, 1, src.p, src.n, arg);
 }
 
+/* All steps along k. */
+static void multiply(struct tc *t, const uop *acc, const uop *mul, uop_vec *out) {
+    const uop *const *side = t->p->side, *a = mul->src[0], *b = mul->src[1];
+    if (free_has(&t->fr, a, side[MMA_N])) a = mul->src[1], b = mul->src[0];
+    if (!free_has(&t->fr, a, side[MMA_M]) || free_has(&t->fr, a, side[MMA_N]) ||
+        !free_has(&t->fr, b, side[MMA_N]) || free_has(&t->fr, b, side[MMA_M]))
+        opt_fail(t->s, "TC", "one factor must move with axis %s alone, the other with axis %s",
+                 ir_name(t->ir, side[MMA_M]->arg.range.cls), ir_name(t->ir, side[MMA_N]->arg.range.cls));
+    int step = mma_info[t->p->instr].size[MMA_K];
+    a = factor(t, a), b = factor(t, b);
+    map_put(&t->summed, (uint64_t)acc->arg.i, 1);
+    uop_vec all = {0};
+    for (int k0 = 0; k0 < side[MMA_K]->src[0]->hi; k0 += step)
+        vec_push(t->a, &all, instruction(t, acc, a, b, k0, out));
+    for (uint32_t i = 0; i < all.n; i++) vec_push(t->a, out, all.p[i]);
+}
+
+/* ---- other statements -------------------------------------------------------------------------------------- */
+
+/* A laid axis that the value of a SET has and its accumulator has not: it is reduced over. */
+static const struct laid *reduced(struct tc *t, const uop *stmt) {
+    for (uint32_t i = 0; i < t->nlaid && stmt->op == OP_SET; i++)
+        if (free_has(&t->fr, stmt->src[1], t->laid[i].range) &&
+            !free_has(&t->fr, stmt->src[0], t->laid[i].range))
+            return &t->laid[i];
+    return NULL;
+}
+
+/* Each lane combines its own elements, in a balanced tree; LANERED has the rest. */
+static const uop *reduce_own(struct tc *t, const uop *stmt, const struct laid *l) {
+    const uop *acc = stmt->src[0], *v = stmt->src[1], *x;
+    struct pick p = pick_all(t);
+    uop_vec part = {0};
+    int64_t n = 1;
+    x = v->nsrc != 2 ? NULL : v->src[0] == acc ? v->src[1] : v->src[1] == acc ? v->src[0] : NULL;
+    if (!x)
+        opt_fail(t->s, "TC", "axis %s is reduced in another way", ir_name(t->ir, l->range->arg.range.cls));
+    for (unsigned i = 0; i < l->nreg; i++) n *= l->reg[i]->src[0]->hi;
+    for (int64_t r = 0; r < n; r++) {
+        int64_t rest = r;
+        for (unsigned i = 0; i < l->nreg; i++) {
+            p.reg[l - t->laid][i] = number(t, rest % l->reg[i]->src[0]->hi);
+            rest /= l->reg[i]->src[0]->hi;
+        }
+        vec_push(t->a, &part, in_registers(t, x, &p));
+    }
+    for (; part.n > 1; part.n = (part.n + 1) / 2)
+        for (uint32_t k = 0; k < part.n / 2; k++)
+            part.p[k] = rw2(t->rw, (enum op)v->op, part.p[k], part.p[k + (part.n + 1) / 2]);
+    p = pick_all(t);
+    acc = cell(t, acc, &p, 1);
+    return uop2(t->ir, OP_SET, acc, rw2(t->rw, (enum op)v->op, acc, part.p[0]));
+}
+
+/* Bits of the lane's number that say where it stands along l. */
+static int64_t lane_bits(const struct laid *l) {
+    int64_t bits = 0, weight = 1;
+    for (unsigned i = 0; i < l->map->nlane; weight *= l->map->lane[i++].extent)
+        if (l->map->lane[i].dim == l->side) bits |= (l->map->lane[i].extent - 1) * weight;
+    return bits;
+}
+
+static void meet(struct tc *t, const uop *stmt, uop_vec *out) {
+    const struct laid *l = laid_of(t, stmt->src[1]);
+    struct pick p = pick_all(t);
+    if (map_get(&t->summed, (uint64_t)stmt->src[0]->arg.i, NULL)) return;
+    if (!l)
+        opt_fail(t->s, "TC", "axis %s is not that of a sum of products",
+                 ir_name(t->ir, stmt->src[1]->arg.range.cls));
+    vec_push(t->a, out,
+             uop_mk(t->ir, OP_LANERED, (const uop *[]){cell(t, stmt->src[0], &p, 1), number(t, lane_bits(l))},
+                    2, stmt->arg));
+}
+
+/* What does not move along n is stored by one of the lanes that have it. */
+static const uop *store_once(struct tc *t, const uop *stmt, const uop *moved) {
+    const struct laid *n = NULL;
+    for (uint32_t i = 0; i < t->nlaid; i++) {
+        if (t->laid[i].side != MMA_N) continue;
+        if (free_has(&t->fr, stmt, t->laid[i].range)) return moved;
+        n = &t->laid[i];
+    }
+    if (!n || !free_has(&t->fr, stmt, t->prod[0].side[MMA_M])) return moved;
+    const uop *at = digits(t, n->map->lane, n->map->nlane, t->lane, MMA_N), *index = moved->src[0]->src[1];
+    const uop *first = rw2(t->rw, OP_LT, at, number(t, 1));
+    const uop *none = uop_new(t->ir, OP_INVALID, (enum dtype)index->dt, 1, NULL, 0, ARG_NONE);
+    if (index->op == OP_WHERE && index->src[2]->op == OP_INVALID)
+        first = rw2(t->rw, OP_AND, first, index->src[0]), index = index->src[1];
+    index = mk_index(t->ir, moved->src[0]->src[0], uop3(t->ir, OP_WHERE, first, index, none), 1);
+    return uop2(t->ir, (enum op)moved->op, index, moved->src[1]);
+}
+
+/* Is the gate true for all elements of the tile: a condition that is the same for the whole group; NULL: not to be said. */
+static const uop *all_true(struct tc *t, const uop *gate) {
+    if (gate->op == OP_AND) {
+        const uop *a = all_true(t, gate->src[0]), *b = all_true(t, gate->src[1]);
+        return a && b ? rw2(t->rw, OP_AND, a, b) : NULL;
+    }
+    if ((gate->op != OP_LT && gate->op != OP_LE) || gate->src[0]->dt != DT_IDX) return NULL;
+    struct affine f = affine_of(t->a, uop2(t->ir, OP_SUB, gate->src[0], gate->src[1]));
+    f.k -= gate->op == OP_LE;
+    uint32_t keep = 0;
+    for (uint32_t i = 0; i < f.n; i++) {
+        const uop *r = f.t[i].atom;
+        if (laid_of(t, r) || (r->op == OP_RANGE && r->arg.range.kind == AX_LANE))
+            f.k += f.t[i].coef > 0 ? f.t[i].coef * (r->src[0]->hi - 1) : 0;
+        else if (r->op == OP_RANGE)
+            f.t[keep++] = f.t[i];
+        else
+            return NULL;
+    }
+    f.n = keep;
+    return rw2(t->rw, OP_LT, rw_post(t->rw, affine_build(t->ir, &f, DT_IDX)), number(t, 0));
+}
+
+/* A gate that is true in most tiles, that of a causal mask or of padding, is asked once for the tile: elements are asked only
+ * where it is not. */
+static bool split_gate(struct tc *t, const uop *stmt, uop_vec *out) {
+    const uop *v = stmt->op == OP_SET ? stmt->src[1] : NULL, *all;
+    struct pick p = pick_all(t);
+    if (!v || v->op != OP_WHERE || !uop_is_const(v->src[2]) || !(all = all_true(t, v->src[0]))) return false;
+    const uop *plain = in_registers(t, uop2(t->ir, OP_SET, stmt->src[0], v->src[1]), &p);
+    const uop *asked = in_registers(t, stmt, &p);
+    vec_push(t->a, out,
+             uop3(t->ir, OP_IF, all, uop_mk(t->ir, OP_BLOCK, &plain, 1, ARG_NONE),
+                  uop_mk(t->ir, OP_BLOCK, &asked, 1, ARG_NONE)));
+    return true;
+}
+
 static void leaf(void *cx, const uop *stmt, uop_vec *out) {
     struct tc *t = cx;
-    if (stmt->op == OP_LANERED && stmt->src[1] == t->side[MMA_K]) return; /* the instruction sums */
-    if (free_has(&t->fr, stmt, t->side[MMA_K])) {
-        vec_push(t->a, out, instruction(t, stmt));
+    const uop *mul;
+    if (stmt->op == OP_LANERED) {
+        meet(t, stmt, out);
         return;
     }
-    uop_vec topo = {0}, from = {0}, to = {0};
-    uop_topo(t->a, &stmt, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++)
-        if (is_cell(t, topo.p[i])) {
-            vec_push(t->a, &from, topo.p[i]);
-            vec_push(t->a, &to, cell(t, topo.p[i], t->reg, 1));
-        }
-    for (int side = 0; side < 2; side++) {
-        vec_push(t->a, &from, t->side[side]);
-        vec_push(t->a, &to, t->at[side]);
+    if ((t->p = product_of(t, stmt, &mul))) {
+        multiply(t, stmt->src[0], mul, out);
+        return;
     }
-    vec_push(t->a, out, rw_subst(t->rw, stmt, from.p, to.p, from.n));
+    const struct laid *l = reduced(t, stmt);
+    if (l) {
+        vec_push(t->a, out, reduce_own(t, stmt, l));
+        return;
+    }
+    if (split_gate(t, stmt, out)) return;
+    struct pick p = pick_all(t);
+    const uop *moved = in_registers(t, stmt, &p);
+    bool store = (stmt->op == OP_STORE || stmt->op == OP_STORE_ADD) && stmt->src[0]->src[0]->op == OP_PARAM;
+    vec_push(t->a, out, store ? store_once(t, stmt, moved) : moved);
 }
 
 const uop *tree_mma(struct sched *s, const uop *tree) {
-    struct tc t = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena};
+    struct tc t = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena, .nprod = s->ntc, .accs = 1u << 15};
     uop_vec topo = {0};
     free_init(&t.fr, t.ir, t.a);
+    map_init(&t.summed, t.a);
     uop_topo(t.a, &tree, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++)
-        for (int k = 0; k < 3; k++) {
-            const uop *n = topo.p[i];
-            if (n->op != OP_RANGE || n->arg.range.cls != s->tc.axis[k]) continue;
-            if (t.side[k]) opt_fail(s, "TC", "axis %s is used in two passes", ir_name(s->ir, s->tc.axis[k]));
-            t.side[k] = n;
+    t.lane = range(&t, "lane", AX_LANE, LANE_POS, mma_lanes(s->tc[0].instr));
+    for (uint32_t j = 0; j < s->ntc; j++) {
+        struct prod *p = &t.prod[j];
+        p->instr = s->tc[j].instr;
+        for (uint32_t i = 0; i < topo.n; i++)
+            for (int k = 0; k < 3; k++) {
+                const uop *n = topo.p[i];
+                if (n->op != OP_RANGE || n->arg.range.cls != s->tc[j].axis[k]) continue;
+                if (p->side[k])
+                    opt_fail(s, "TC", "axis %s is used in two passes", ir_name(s->ir, s->tc[j].axis[k]));
+                p->side[k] = n;
+            }
+        for (unsigned k = 0; k < 3; k++) {
+            if (!p->side[k]) opt_fail(s, "TC", "axis %s is not used", ir_name(s->ir, s->tc[j].axis[k]));
+            p->map[k] = mma_map(p->instr, k);
         }
-    for (int k = 0; k < 3; k++)
-        if (!t.side[k]) opt_fail(s, "TC", "axis %s is not used", ir_name(s->ir, s->tc.axis[k]));
-    for (unsigned k = 0; k < 3; k++) t.map[k] = mma_map(s->tc.instr, k);
-    lay_out(&t);
-    s->tc.lane = t.lane;
-    memcpy(s->tc.reg, t.reg, sizeof t.reg);
+    }
+    lay_out(&t, t.prod[0].side[MMA_M], MMA_M, &t.prod[0].map[MMA_D]);
+    for (uint32_t j = 0; j < t.nprod; j++) lay_out(&t, t.prod[j].side[MMA_N], MMA_N, &t.prod[j].map[MMA_D]);
+    struct product *first = &s->tc[0];
+    const struct mma_map *d = &t.prod[0].map[MMA_D];
+    first->lane = t.lane;
+    for (unsigned i = 0, at[2] = {0, 0}; i < d->nreg; i++)
+        first->reg[i] = laid_of(&t, t.prod[0].side[d->reg[i].dim])->reg[at[d->reg[i].dim]++];
     return tree_map_leaves(s->ir, tree, leaf, &t);
 }

@@ -278,7 +278,7 @@ static void opt_block(struct sched *s, const char *opt, uint32_t axis) {
 bool sched_has_lanes(const struct sched *s) {
     for (uint32_t i = 0; i < s->axis.n; i++)
         if (s->axis.p[i].kind == AX_LANE) return true;
-    return s->tc.axis[0] != 0;
+    return s->ntc != 0;
 }
 
 /* Is every pass over the axis one of a reduction? Then threads may have parts of it. */
@@ -334,23 +334,31 @@ static enum mma find_mma(struct sched *s, const char *opt, uint32_t axis, const 
     opt_fail(s, opt, "there is no matrix instruction%s%s for this sum", name ? " " : "", name ? name : "");
 }
 
+/* The axes m, n, k of one instruction; a second one may read what the first left, along an n that is its k. */
 static void opt_tc(struct sched *s, const char *opt, const uint32_t *axis, const char *name) {
     static const char side[] = "mnk";
-    if (s->tc.axis[0]) opt_fail(s, opt, "one matrix instruction is named already");
-    s->tc.instr = find_mma(s, opt, axis[2], name);
+    if (s->ntc == RG_COUNT(s->tc)) opt_fail(s, opt, "more than %d matrix instructions", (int)RG_COUNT(s->tc));
+    struct product *p = &s->tc[s->ntc];
+    p->instr = find_mma(s, opt, axis[2], name);
+    if (s->ntc && (axis[MMA_M] != s->tc[0].axis[MMA_M] || mma_lanes(p->instr) != mma_lanes(s->tc[0].instr)))
+        opt_fail(s, opt, "a second matrix instruction has the first one's m and as many lanes");
     for (int i = 0; i < 3; i++) {
         struct axis *a = need_axis(s, opt, axis[i]);
-        int want = mma_info[s->tc.instr].size[i];
-        if (a->kind != AX_COUNT) opt_fail(s, opt, "axis %s has another use", ir_name(s->ir, axis[i]));
-        if (a->size != want)
+        int want = mma_info[p->instr].size[i];
+        bool again = s->ntc && a->kind == AX_MMA;
+        if (a->kind != AX_COUNT && !again)
+            opt_fail(s, opt, "axis %s has another use", ir_name(s->ir, axis[i]));
+        if (i == MMA_K && a->size > 0 ? a->size % want != 0 : a->size != want)
             opt_fail(s, opt, "%c of instruction %s is %d; axis %s has %lld values", side[i],
-                     mma_info[s->tc.instr].name, want, ir_name(s->ir, axis[i]), (long long)a->size);
-        if (i < 2 ? !a->grid || a->reduce : !a->reduce)
+                     mma_info[p->instr].name, want, ir_name(s->ir, axis[i]), (long long)a->size);
+        bool row = i == MMA_N && (a->natural == AX_LOOP || a->staged); /* of a result, or kept in registers */
+        if (i < 2 ? !row && (!a->grid || a->reduce) : !a->reduce)
             opt_fail(s, opt, "axis %s is %s", ir_name(s->ir, axis[i]),
                      i < 2 ? "not one of the result" : "not summed over");
         a->kind = AX_MMA;
-        s->tc.axis[i] = axis[i];
+        p->axis[i] = axis[i];
     }
+    s->ntc++;
     gate_factors(s);
 }
 

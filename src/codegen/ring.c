@@ -28,17 +28,19 @@ struct ring {
     struct arena *a;
     struct free_ranges fr;
     const uop *range; /* of the loop */
-    int64_t places, count;
+    int64_t places;
+    const uop *count;          /* of its iterations */
     uop_vec fill, local, wide; /* statements; their tiles, before and after */
     bool async[16];
     const uop *held[16]; /* accumulators of what goes through registers */
     uint32_t accs;
     uint32_t rings;
     bool group; /* matrix instructions of a group of warps: they read the tiles while the program goes on */
+    bool chain; /* and the loop computes with what they leave, in the same iteration */
 };
 
 /* How many iterations ahead a tile is filled. */
-static int64_t lead(const struct ring *g) { return g->places - (g->group ? 2 : 1); }
+static int64_t lead(const struct ring *g) { return g->places - (g->group && !g->chain ? 2 : 1); }
 
 static bool is_fill(const uop *s) {
     return s->op == OP_STORE && s->src[0]->src[0]->op == OP_LOCAL &&
@@ -154,7 +156,7 @@ static const uop *fill_at(struct ring *g, uint32_t i, const uop *k) {
 /* Under the condition that iteration k + ahead exists. */
 static void put_if(struct ring *g, const uop_vec *part, int64_t ahead, uop_vec *out) {
     if (!part->n) return;
-    const uop *more = rw2(g->rw, OP_LT, g->range, uop_idx(g->ir, g->count - ahead));
+    const uop *more = rw2(g->rw, OP_LT, rw2(g->rw, OP_ADD, g->range, uop_idx(g->ir, ahead)), g->count);
     vec_push(g->a, out, uop2(g->ir, OP_IF, more, tree_block(g->ir, part)));
 }
 
@@ -180,10 +182,98 @@ static void meet(struct ring *g, bool any_async, uop_vec *out) {
 
 static void before_loop(struct ring *g, bool any_async, uop_vec *out) {
     for (int64_t p = 0; p < lead(g); p++) {
-        for (uint32_t i = 0; i < g->fill.n && p < g->count; i++)
-            if (g->async[i] || p == 0) vec_push(g->a, out, fill_at(g, i, uop_idx(g->ir, p)));
+        const uop *there = rw2(g->rw, OP_LT, uop_idx(g->ir, p), g->count);
+        uop_vec part = {0};
+        for (uint32_t i = 0; i < g->fill.n && there->hi; i++)
+            if (g->async[i] || p == 0) vec_push(g->a, &part, fill_at(g, i, uop_idx(g->ir, p)));
+        if (part.n && !there->lo)
+            vec_push(g->a, out, uop2(g->ir, OP_IF, there, tree_block(g->ir, &part)));
+        else
+            for (uint32_t i = 0; i < part.n; i++) vec_push(g->a, out, part.p[i]);
         if (any_async) put(g, out, OP_TOKEN, 0);
     }
+}
+
+/* ---- chained products --------------------------------------------------------------------------------------- */
+
+static void accs_below(struct ring *g, const uop *n, uop_vec *out) {
+    uop_vec topo = {0};
+    uop_topo(g->a, &n, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_ACC) vec_push(g->a, out, topo.p[i]);
+}
+
+/* Accumulators, by number: bit 0 matrix instructions under way write them, bit 1 they read them. */
+static void begin_mma(struct ring *g, const uop *mma, struct map *busy) {
+    uop_vec accs = {0};
+    uint64_t old = 0;
+    map_put(busy, (uint64_t)mma->src[0]->arg.i, 1);
+    for (uint32_t i = mma->nsrc - 2; i < mma->nsrc; i++) accs_below(g, mma->src[i], &accs);
+    for (uint32_t i = 0; i < accs.n; i++, old = 0) {
+        map_get(busy, (uint64_t)accs.p[i]->arg.i, &old);
+        map_put(busy, (uint64_t)accs.p[i]->arg.i, old | 2);
+    }
+}
+
+static bool must_wait(struct ring *g, const uop *stmt, const struct map *busy) {
+    uop_vec accs = {0};
+    uint64_t how = 0;
+    accs_below(g, stmt, &accs);
+    for (uint32_t i = 0; i < accs.n; i++)
+        if (map_get(busy, (uint64_t)accs.p[i]->arg.i, &how) && how & 1) return true;
+    return stmt->op == OP_SET && map_get(busy, (uint64_t)stmt->src[0]->arg.i, &how);
+}
+
+/* SET to 0 of what a matrix instruction adds to next: the instruction begins there. Returns that statement, or NULL. */
+static const uop *begins(struct ring *g, const uop *body, uint32_t i) {
+    const uop *s = body->src[i], *next = i + 1 < body->nsrc ? body->src[i + 1] : NULL;
+    if (s->op != OP_SET || !next || next->op != OP_MMA || next->src[0]->arg.i != s->src[0]->arg.i)
+        return NULL;
+    if (s->src[1]->op != OP_CONST || s->src[1]->arg.f != 0) return NULL;
+    union arg arg = next->arg;
+    arg.mma.fresh = 1;
+    return uop_new(g->ir, OP_MMA, DT_VOID, 1, next->src, next->nsrc, arg);
+}
+
+/* The statements of the body: matrix instructions in a row are begun together, and waited for before anything reads what
+ * they write or writes what they read. */
+static void chained(struct ring *g, const uop *body, uop_vec *out) {
+    uop_vec part = {0};
+    struct map busy;
+    bool open = false;
+    map_init(&busy, g->a);
+    for (uint32_t i = 0; i < body->nsrc; i++) {
+        const uop *s = body->src[i], *first = begins(g, body, i);
+        if (first) s = first, i++;
+        bool mma = s->op == OP_MMA;
+        if (is_fill(s)) continue;
+        if (open && !mma) {
+            put(g, &part, OP_MMA_END, 0);
+            put_part(g, &part, out);
+            open = false;
+        }
+        if (!mma && busy.n && must_wait(g, s, &busy)) {
+            put_part(g, &part, out);
+            put(g, out, OP_MMA_WAIT, 0);
+            map_init(&busy, g->a);
+        }
+        if (mma && !open) {
+            put_part(g, &part, out);
+            put(g, &part, OP_MMA_BEGIN, 0);
+            open = true;
+        }
+        if (mma) begin_mma(g, s, &busy);
+        vec_push(g->a, &part, at_place(g, s, g->range));
+    }
+    if (open) put(g, &part, OP_MMA_END, 0);
+    put_part(g, &part, out);
+    if (busy.n) put(g, out, OP_MMA_WAIT, 0);
+}
+
+static bool is_chain(const uop *body) {
+    for (uint32_t i = 0; i < body->nsrc; i++)
+        if (!is_fill(body->src[i]) && body->src[i]->op != OP_MMA) return true;
+    return false;
 }
 
 static const uop *ring_loop(struct ring *g, const uop *loop, bool any_async) {
@@ -204,7 +294,13 @@ static const uop *ring_loop(struct ring *g, const uop *loop, bool any_async) {
     put_if(g, &copies, lead(g), &fetch);
     if (any_async) put(g, &fetch, OP_TOKEN, 0);
     put_if(g, &loads, 1, &fetch);
-    if (!g->group) put_part(g, &fetch, &out);
+    if (!g->group || g->chain) put_part(g, &fetch, &out);
+    if (g->chain) {
+        chained(g, loop->src[1], &out);
+        put_if(g, &stores, 1, &part);
+        put_part(g, &part, &out);
+        return uop2(ir, OP_FOR, loop->src[0], tree_block(ir, &out));
+    }
     if (g->group) put(g, &part, OP_MMA_BEGIN, 0);
     for (uint32_t i = 0; i < loop->src[1]->nsrc; i++)
         if (!is_fill(loop->src[1]->src[i]))
@@ -328,12 +424,11 @@ static struct pipe *wanted(struct ring *g, const uop *loop) {
     if (!p) return NULL;
     if (asked != g->fill.n) opt_fail(g->s, p->opt, "the loop fills another tile; PIPE must name all of them");
     if (g->fill.n > RG_COUNT(g->async)) opt_fail(g->s, p->opt, "more than %d tiles", (int)RG_COUNT(g->async));
-    int least = g->group ? 3 : 2;
+    g->chain = g->group && is_chain(loop->src[1]);
+    int least = g->group && !g->chain ? 3 : 2;
     if (p->ahead < least || p->ahead > MOST_PLACES)
         opt_fail(g->s, p->opt, "a ring has %d .. %d places, not %lld", least, MOST_PLACES,
                  (long long)p->ahead);
-    if (!uop_is_const(loop->src[0]->src[0]))
-        opt_fail(g->s, p->opt, "the length of the loop is known at run time only");
     return p;
 }
 
@@ -347,7 +442,7 @@ static void ring(struct ring *g, const uop *loop, uop_vec *out) {
     }
     bool any = false, all = true;
     const uop *step = NULL, *mma = steps_of(g, loop->src[1], &step);
-    g->range = loop->src[0], g->places = p->ahead, g->count = loop->src[0]->src[0]->hi;
+    g->range = loop->src[0], g->places = p->ahead, g->count = loop->src[0]->src[0];
     for (uint32_t i = 0; i < g->fill.n; i++) {
         const uop *l = g->fill.p[i]->src[0]->src[0], *size = uop_idx(g->ir, l->src[0]->hi * g->places);
         vec_push(g->a, &g->local, l);
@@ -377,7 +472,7 @@ static const uop *walk(struct ring *g, const uop *n) {
 const uop *tree_ring(struct sched *s, const uop *tree) {
     struct ring g = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena, .accs = 1u << 16};
     uint32_t keep = 0;
-    g.group = s->tc.axis[0] && mma_from_shared(s->tc.instr);
+    g.group = sched_has_groups(s);
     if (!s->pipe.n && !g.group) return tree;
     free_init(&g.fr, g.ir, g.a);
     tree = walk(&g, tree);

@@ -237,7 +237,7 @@ void roles_outputs(struct sched *s, const uop *tree) {
     uop_topo(s->ir->arena, &tree, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++)
         for (int k = 0; k < 2; k++)
-            if (topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.cls == s->tc.axis[k]) side[k] = topo.p[i];
+            if (topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.cls == s->tc[0].axis[k]) side[k] = topo.p[i];
     s->roles.out.n = 0;
     for (uint32_t i = 0; i < topo.n && side[0] && side[1]; i++) {
         struct box_of_store o;
@@ -255,7 +255,7 @@ static const struct box *out_box(const struct roles *r, const uop *stmt) {
             if (found) return NULL;
             found = &r->s->roles.out.p[i].box;
         }
-    struct mma_map d = mma_map(r->s->tc.instr, MMA_D);
+    struct mma_map d = mma_map(r->s->tc[0].instr, MMA_D);
     bool even = d.nreg == 3 && d.reg[2].dim == MMA_N && d.reg[2].stride == 8;
     return even && r->buffers ? found : NULL;
 }
@@ -299,8 +299,8 @@ static void by_first(struct roles *r, const uop *stmt, uop_vec *out) {
 static void put_panel(struct roles *r, const uop *store, const struct box *b, int64_t panel, int64_t buffer,
                       uop_vec *out) {
     const uop *stage = stage_of(r, (enum dtype)store->src[1]->dt),
-              *lane = r->s->tc.lane, *const *reg = r->s->tc.reg;
-    struct mma_map d = mma_map(r->s->tc.instr, MMA_D);
+              *lane = r->s->tc[0].lane, *const *reg = r->s->tc[0].reg;
+    struct mma_map d = mma_map(r->s->tc[0].instr, MMA_D);
     const uop *step = range(r, "column", AX_REG, reg[2]->arg.range.pos, b->width / 8, 0);
     const uop *place = mul(r, add(r, mul(r, group(r), r->buffers), num(r, buffer)), STORE_ROWS * b->width);
     const uop *at[2] = {num(r, 0), num(r, 0)}, *left = lane;
@@ -336,7 +336,7 @@ static void put_store(struct roles *r, const uop *store, const struct box *b, uo
     const uop_vec *f = free_of(&fr, store);
     for (uint32_t i = 0; i < f->n; i++) {
         const uop *x = f->p[i];
-        bool own = x == r->s->tc.reg[0] || x == r->s->tc.reg[1] || x == r->s->tc.reg[2];
+        bool own = x == r->s->tc[0].reg[0] || x == r->s->tc[0].reg[1] || x == r->s->tc[0].reg[2];
         if (own || !axis_is_expanded((enum axis_kind)x->arg.range.kind)) continue;
         put(r, &from, x);
         times *= x->src[0]->hi;
@@ -450,7 +450,7 @@ static void begin(struct roles *r, uop_vec *out) {
 const uop *tree_roles(struct sched *s, const uop *tree) {
     struct roles r = {
         .s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena, .opt = "ROLES", .teams = s->roles.teams};
-    if (!s->tc.axis[0] || !mma_from_shared(s->tc.instr))
+    if (!sched_has_groups(s))
         opt_fail(s, r.opt, "only matrix instructions that read shared memory (TC with W..) have roles");
     r.thread = block_thread(s, tree, &r.lanes);
     look(&r, tree);

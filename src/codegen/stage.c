@@ -296,6 +296,14 @@ static const uop *index_of(const uop *value) { /* of a LOAD, perhaps padded: wit
     return i->op == OP_WHERE && i->src[2]->op == OP_INVALID ? i->src[1] : i;
 }
 
+/* Copies of a dimension x+y have the name of x, also for a load that moves with y alone: two loads of the same elements
+ * have one tile. */
+static const uop *first_member(struct sched *s, uint32_t cls) {
+    uop_vec member = {0};
+    sched_members(s, cls, &member);
+    return member.p[0];
+}
+
 static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char *opt, const char *buffer,
                              const uop *load, uint32_t at, const struct stage_dim *dims, uint32_t ndims) {
     struct ir *ir = s->ir;
@@ -308,7 +316,7 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
         if (!d.n) continue;
         if (d.n > 1) set_window(s, fr, opt, load, index_of(load), &d);
         const uop *size = d.n > 1 ? uop_idx(ir, d.size) : d.range[0]->src[0];
-        const uop *r = copy_range(s, buffer, d.range[0], size);
+        const uop *r = copy_range(s, buffer, first_member(s, dims[i].axis[0]), size);
         vec_push(ir->arena, &copy, r);
         vec_push(ir->arena, &place, d.n > 1 ? window_position(s, &d) : d.range[0]);
         if (d.n > 1) {
@@ -332,7 +340,7 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
         int64_t row = copy.p[copy.n - 1]->src[0]->hi;
         arg.mem.space = SPACE_SHARED;
         arg.mem.row = (uint16_t)(copy.n > 1 && row <= UINT16_MAX ? row : 0);
-        arg.mem.panels = s->tc.axis[0] && mma_from_shared(s->tc.instr);
+        arg.mem.panels = sched_has_groups(s);
         if (arg.mem.panels && (!arg.mem.row || row * dtype_info[load->dt].bytes % PANEL_BYTES))
             opt_fail(s, opt, "rows of the tile must be whole panels of %d bytes", PANEL_BYTES);
     }

@@ -485,10 +485,10 @@ static void emit_final(struct tree *t, struct effect *e, uop_vec *out) {
 
 /* What the lanes of a matrix instruction have summed up, each its own part, is combined (mma.c). */
 static void emit_meeting(struct tree *t, struct effect *e, uop_vec *out) {
-    for (uint32_t i = 1; i < e->node->nsrc && e->node->op == OP_REDUCE; i++)
+    for (uint32_t i = 1; i < e->node->nsrc && e->node->op == OP_REDUCE && !e->memory; i++)
         if (e->node->src[i]->arg.range.kind == AX_MMA)
             vec_push(t->a, out,
-                     uop_mk(t->ir, OP_LANERED, (const uop *[]){e->result, e->node->src[i]}, 2,
+                     uop_mk(t->ir, OP_LANERED, (const uop *[]){e->cell, e->node->src[i]}, 2,
                             ARG_INT(e->node->arg.i)));
 }
 
@@ -596,16 +596,17 @@ static const uop *build(struct tree *t, struct effect *const *list, uint32_t n, 
     for (uint32_t g = 0; g < groups.n; g++) {
         struct group *gr = &groups.p[g];
         for (uint32_t i = 0; i < gr->e.n; i++)
-            if (gr->e.p[i]->cell && gr->e.p[i]->first == depth) emit_init(t, gr->e.p[i], &out);
+            if (gr->e.p[i]->cell && gr->e.p[i]->node->op != OP_STAGE && gr->e.p[i]->first == depth)
+                emit_init(t, gr->e.p[i], &out);
         if (gr->range)
             vec_push(a, &out, uop2(t->ir, OP_FOR, gr->range, build(t, gr->e.p, gr->e.n, depth + 1)));
         else
             emit_leaf(t, gr->e.p[0], &out);
         for (uint32_t i = 0; i < gr->e.n; i++) {
             struct effect *e = gr->e.p[i];
+            if (e->first == depth) emit_meeting(t, e, &out);
             if (e->node->op == OP_REDUCE && !e->memory && e->first == depth && e->result != e->cell)
                 emit_final(t, e, &out);
-            if (e->first == depth) emit_meeting(t, e, &out);
         }
     }
     for (uint32_t i = 0; i < n; i++)

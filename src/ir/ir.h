@@ -126,7 +126,8 @@ struct mma_map {
     struct mma_digit lane[4], reg[4]; /* the fastest first */
     unsigned nlane, nreg, regs;
 };
-static inline bool mma_from_shared(enum mma i) { return !*mma_info[i].map[MMA_A]; }
+/* Of a group of warps: b, and a if it has no map either, is read from shared memory. */
+static inline bool mma_from_shared(enum mma i) { return !*mma_info[i].map[MMA_B]; }
 static inline unsigned mma_lanes(enum mma i) { return mma_from_shared(i) ? MMA_GROUP : MMA_LANES; }
 struct mma_map mma_map(enum mma, unsigned operand);
 void mma_place(const struct mma_map *, unsigned lane, unsigned reg, int at[3]); /* the element that a lane's register holds */
@@ -154,6 +155,7 @@ union arg {
     } mem;
     struct {
         uint16_t instr;   /* enum mma */
+        uint16_t fresh;   /* 1: the accumulators begin at 0, whatever they hold (of a group of warps) */
         uint16_t rows[2]; /* of an operand in shared memory: 0, its rows are along k; else they are across, in panels of so many */
     } mma;
 };

@@ -151,6 +151,7 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
     case OP_MBAR_ARRIVE:
     case OP_MBAR_WAIT:
     case OP_COPY:
+    case OP_LANERED:
     case OP_MMA: check_sources(c, n, 0); return;
     case OP_STORE:
     case OP_STORE_ADD:

@@ -20,7 +20,7 @@
  * knows who wrote and who read it since which barrier: a read of what another thread wrote, or a write of what
  * another read or wrote, without a barrier between, is an error, whatever the order in which threads ran here. What a
  * COPY brings is there after the thread's WAIT and not before: who touches it in between, or does not wait, is told so.
- * FRAG and MMA are meetings of the 32 threads of a warp, computed from what all of them hold by ir/mma.def's maps. An MMA of
+ * FRAG, LANERED and MMA are meetings of the 32 threads of a warp, computed from what all of them hold by ir/mma.def's maps. An MMA of
  * 128 threads reads tiles: until they have waited for it nobody may write there.
  * Tests: tests/unit/ref.c, tests/unit/block.c, tests/unit/golden.c */
 #include "ref/linear.h"
@@ -286,11 +286,12 @@ static void resolve_step(struct machine *m, uint32_t at) {
             m->lin->threads > MOST_GROUPS * MMA_GROUP)
             lin_bad_program(m, u, "entry %u: no such instruction, or no whole warps", at);
         if (mma_from_shared((enum mma)u->arg.mma.instr)) {
-            plain -= 2;
-            s->mem = lin_access(m, u, u->src[plain]);
-            s->from = lin_access(m, u, u->src[plain + 1]);
-            if (s->mem.kind != MEM_LOCAL || s->from.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow ||
-                !m->scratch[s->from.no].shadow)
+            bool tile = u->src[u->nsrc - 2]->op == OP_INDEX; /* else registers */
+            plain -= tile ? 2 : 1;
+            s->from = lin_access(m, u, u->src[u->nsrc - 1]);
+            s->mem = tile ? lin_access(m, u, u->src[plain]) : s->from;
+            if (tile != !*mma_info[u->arg.mma.instr].map[MMA_A] || s->mem.kind != MEM_LOCAL ||
+                s->from.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow || !m->scratch[s->from.no].shadow)
                 lin_bad_program(m, u, "entry %u: its tiles are not in shared memory", at);
             m->group = MMA_GROUP;
         }
@@ -298,6 +299,12 @@ static void resolve_step(struct machine *m, uint32_t at) {
         for (uint32_t k = 0; k < plain; k++) s->many[k] = lin_source(m, u->src[k]);
         break;
     }
+    case OP_LANERED:
+        s->out = lin_source(m, u->src[0]);
+        if (m->lin->threads % MMA_LANES || u->src[1]->op != OP_CONST || u->src[1]->arg.i < 1 ||
+            u->src[1]->arg.i >= MMA_LANES || s->out.lanes != 1)
+            lin_bad_program(m, u, "entry %u: an accumulator of whole warps, and lanes of one", at);
+        break;
     case OP_FRAG:
         s->mem = lin_access(m, u, u->src[0]);
         if (s->mem.kind != MEM_LOCAL || s->mem.lanes != 8 || dtype_info[s->mem.dt].bytes != 2 ||

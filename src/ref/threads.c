@@ -49,7 +49,7 @@ void lin_wait_copies(struct machine *m, int64_t n) {
 
 static bool is_meeting(const struct machine *m, uint32_t at) {
     uint16_t op = m->step[at].u->op;
-    return op == OP_FRAG || op == OP_MMA;
+    return op == OP_FRAG || op == OP_MMA || op == OP_LANERED;
 }
 
 /* Puts the values and loops of thread i in the machine's place, or back. */
@@ -181,6 +181,38 @@ static void read_tile(struct machine *m, struct step *s, uint32_t first, int ope
     s->mem = mem;
 }
 
+/* Operand a from the registers of the group. */
+static void gather_rows(struct machine *m, const struct step *s, uint32_t first, struct elem *a) {
+    enum mma instr = (enum mma)s->u->arg.mma.instr;
+    struct mma_map map = mma_map(instr, MMA_A);
+    const struct slot *in = &s->many[s->u->nsrc - 2];
+    for (uint32_t l = 0; l < MMA_GROUP; l++)
+        for (unsigned r = 0; r < map.regs; r++) {
+            int at[3];
+            mma_place(&map, l, r, at);
+            a[at[MMA_M] * mma_info[instr].size[MMA_K] + at[MMA_K]] =
+                operand_elem(mma_info[instr].in, &m->threads[first + l].v[in->at], r);
+        }
+}
+
+/* Bit by bit, as lanes exchange values: all that take part have the same result. */
+static void run_lanered(struct machine *m, const struct step *s, uint32_t first, uint32_t n) {
+    int64_t bits = s->u->src[1]->arg.i;
+    enum dtype dt = (enum dtype)s->u->src[0]->dt;
+    for (uint32_t bit = 1; bit < MMA_LANES; bit *= 2) {
+        struct elem now[MMA_GROUP];
+        if (!(bits & bit)) continue;
+        for (uint32_t l = 0; l < n; l++) {
+            const struct elem *a = &m->threads[first + l].v[s->out.at],
+                              *b = &m->threads[first + (l ^ bit)].v[s->out.at];
+            union ref_val x[3] = {a->v, b->v, {.i = 0}};
+            now[l].bad = a->bad ? a->bad : b->bad;
+            ref_eval((enum op)s->u->arg.i, dt, dt, x, &now[l].v);
+        }
+        for (uint32_t l = 0; l < n; l++) m->threads[first + l].v[s->out.at] = now[l];
+    }
+}
+
 static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
     enum mma instr = (enum mma)s->u->arg.mma.instr;
     const struct mma_info *i = &mma_info[instr];
@@ -189,7 +221,10 @@ static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
     struct arena_mark mark = arena_mark(m->arena);
     struct elem *a = arena_array(m->arena, struct elem, i->size[MMA_M] * k),
                 *b = arena_array(m->arena, struct elem, i->size[MMA_N] * k);
-    read_tile(m, s, first, MMA_A, a);
+    if (*i->map[MMA_A])
+        gather_rows(m, s, first, a);
+    else
+        read_tile(m, s, first, MMA_A, a);
     read_tile(m, s, first, MMA_B, b);
     for (uint32_t l = 0; l < MMA_GROUP; l++)
         for (unsigned r = 0; r < map.regs; r++) {
@@ -197,6 +232,7 @@ static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
             mma_place(&map, l, r, at);
             unsigned lanes = s->many[0].lanes;
             struct elem *e = &m->threads[first + l].v[s->many[r / lanes].at + r % lanes];
+            if (s->u->arg.mma.fresh) *e = (struct elem){{.f = 0}, FINE};
             for (int j = 0; j < k; j++) {
                 const struct elem *x = &a[at[MMA_M] * k + j], *y = &b[at[MMA_N] * k + j];
                 e->v.f += x->v.f * y->v.f;
@@ -225,6 +261,8 @@ static bool run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end
         }
         if (s->u->op == OP_FRAG)
             run_frag(m, s, first);
+        else if (s->u->op == OP_LANERED)
+            run_lanered(m, s, first, n);
         else if (n == MMA_GROUP)
             run_group_mma(m, s, first);
         else

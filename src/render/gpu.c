@@ -92,8 +92,33 @@ struct text gpu_operand(struct gpu *c, const uop *n, unsigned i) {
     return t;
 }
 
+/* (u32)(u16 bits of the half x): x. */
+static const uop *half_word(const uop *n) {
+    if (n->op != OP_CAST || n->dt != DT_U32 || n->src[0]->op != OP_BITCAST) return NULL;
+    const uop *h = n->src[0]->src[0];
+    return h->op == OP_CAST && (h->dt == DT_BF16 || h->dt == DT_F16) && h->src[0]->dt == DT_F32 ? h : NULL;
+}
+
+/* Two floats that become halves in one word have one instruction. */
+static bool two_halves(struct gpu *c, const uop *n, unsigned lane, struct text *out) {
+    for (int i = 0; i < 2 && n->op == OP_OR && n->dt == DT_U32 && !c->d->cl; i++) {
+        const uop *low = half_word(n->src[i]), *up = n->src[1 - i];
+        const uop *high = up->op == OP_SHL && uop_is_int_const(up->src[1], 16) ? half_word(up->src[0]) : NULL;
+        if (!low || !high || low->dt != high->dt) continue;
+        *out =
+            (struct text){.s = fmt(&c->r, "two_%s(%s, %s)", dtype_info[low->dt].name,
+                                   gpu_operand(c, low->src[0], lane).s, gpu_operand(c, high->src[0], lane).s),
+                          .dt = DT_U32,
+                          .lanes = 1};
+        return true;
+    }
+    return false;
+}
+
 static struct text scalar_op(struct gpu *c, const uop *n, const struct text *src) {
-    struct text x = n->op == OP_CAST ? cast_text(&c->r, src[0], (enum dtype)n->dt)
+    struct text x = n->op == OP_EXP2 && n->dt == DT_F32 && c->weights
+                        ? (struct text){.s = fmt(&c->r, "exp2_flush(%s)", src[0].s), .dt = DT_F32, .lanes = 1}
+                    : n->op == OP_CAST ? cast_text(&c->r, src[0], (enum dtype)n->dt)
                     : n->op == OP_BITCAST
                         ? bitcast_text(&c->r, src[0], (enum dtype)n->dt)
                         : op_plain(&c->r, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc);
@@ -385,6 +410,7 @@ static void evaluate(struct gpu *c, const uop *n, struct text *out) {
             return;
         }
         for (unsigned i = 0; i < n->lanes; i++) {
+            if (two_halves(c, n, i, &out[i])) continue;
             for (uint32_t k = 0; k < n->nsrc; k++) src[k] = gpu_operand(c, n->src[k], i);
             out[i] = scalar_op(c, n, src);
         }
@@ -520,6 +546,7 @@ static void entry(struct gpu *c, const uop *n) {
     case OP_WAIT: line(&c->r, "copies_wait<%lld>();", (long long)n->arg.i); break;
     case OP_FRAG: gpu_frag(c, n); break;
     case OP_MMA: gpu_mma(c, n); break;
+    case OP_LANERED: gpu_lanered(c, n); break;
     case OP_MMA_BEGIN: line(&c->r, "groups_begin();"); break;
     case OP_MMA_END: line(&c->r, "groups_end();"); break;
     case OP_MMA_WAIT: gpu_mma_wait(c, n); break;
@@ -735,9 +762,9 @@ static void body(struct gpu *c, struct leaves *l) {
 /* Instructions of NVIDIA's. */
 static bool is_cuda_only(enum op op) {
     return op == OP_COPY || op == OP_TOKEN || op == OP_WAIT || op == OP_FRAG || op == OP_MMA ||
-           op == OP_MMA_BEGIN || op == OP_MMA_END || op == OP_MMA_WAIT || op == OP_PUBLISH ||
-           op == OP_REGISTERS || op == OP_BOX || op == OP_BOX_OUT || op == OP_BOX_WAIT || op == OP_MBAR_NEW ||
-           op == OP_MBAR_ARRIVE || op == OP_MBAR_WAIT;
+           op == OP_LANERED || op == OP_MMA_BEGIN || op == OP_MMA_END || op == OP_MMA_WAIT ||
+           op == OP_PUBLISH || op == OP_REGISTERS || op == OP_BOX || op == OP_BOX_OUT || op == OP_BOX_WAIT ||
+           op == OP_MBAR_NEW || op == OP_MBAR_ARRIVE || op == OP_MBAR_WAIT;
 }
 
 bool render_opencl_fits(const struct linear *l, const struct render_limits *limits) {
@@ -827,6 +854,8 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     c->block = c->team =
         spread_threads(lin, c->d->cl ? 32 : LEAST_THREADS, limits->threads, &c->spread, &c->row);
     c->meet |= c->block > 0; /* the owner of an element is a block */
+    for (uint32_t i = 0; i < lin->n; i++)
+        c->weights |= lin->u[i]->op == OP_LANERED || lin->u[i]->op == OP_MMA;
     if (lin->threads) c->lanes = true, c->block = c->team = lin->threads;
     c->member = c->d->thread;
     if (c->block && c->block <= 32 && !c->lanes && !c->d->cl) c->block = THREADS, c->member = "member";

@@ -68,6 +68,7 @@ struct gpu {
     const char *turn;          /* which of its values this thread is at, counted from 0 */
     bool guarded;              /* not all threads have as many values */
     bool meet, many;           /* many: buffers are chosen by number */
+    bool weights;              /* what is computed are factors of matrix instructions: less than 2^-126 is 0 */
     bool lanes;                /* a block program: threads have values of their own */
     uint32_t block, team;      /* threads of a block; of them, those that share an iteration of the grid */
     const char *member;        /* number of the thread among them */
@@ -98,6 +99,7 @@ const char *gpu_element(struct gpu *, const struct place *, unsigned i);
 /* gpu_tile.c: entries of block programs. */
 void gpu_copy(struct gpu *, const uop *);
 void gpu_frag(struct gpu *, const uop *);
+void gpu_lanered(struct gpu *, const uop *);
 void gpu_mma(struct gpu *, const uop *);
 void gpu_mma_wait(struct gpu *, const uop *);
 void gpu_box(struct gpu *, const uop *); /* boxes, mbarriers, registers */

@@ -56,21 +56,49 @@ static const char *tile_of(struct gpu *c, const uop *index, int rows) {
 
 static void group_mma(struct gpu *c, const uop *n) {
     const struct mma_info *info = &mma_info[n->arg.mma.instr];
-    unsigned lanes = n->src[0]->lanes, cells = (n->nsrc - 2) * lanes;
+    const uop *a = n->src[n->nsrc - 2];
+    bool tile = a->op == OP_INDEX; /* else registers, which have no order of their own */
+    unsigned lanes = n->src[0]->lanes, cells = (n->nsrc - 2) * lanes, at = cells;
     struct str op, arg;
     str_init(&op, c->r.a), str_init(&arg, c->r.a);
-    str_printf(&op, "{ .reg .pred p; setp.eq.u32 p, 0, 0; %s {", info->ptx);
+    str_printf(&op, "{ .reg .pred p; setp.%s.u32 p, 0, 0; %s {", n->arg.mma.fresh ? "ne" : "eq", info->ptx);
     for (unsigned i = 0; i < cells; i++) {
         str_printf(&op, "%s%%%u", i ? ", " : "", i);
-        str_printf(&arg, "%s\"+f\"(%s)", i ? ", " : "", gpu_operand(c, n->src[i / lanes], i % lanes).s);
+        str_printf(&arg, "%s\"%s\"(%s)", i ? ", " : "", n->arg.mma.fresh ? "=f" : "+f",
+                   gpu_operand(c, n->src[i / lanes], i % lanes).s);
     }
-    str_printf(&op, "}, %%%u, %%%u, p, 1, 1", cells, cells + 1);
-    if (dtype_info[info->in].bytes == 2) /* others have no word for operands that lie across k */
-        str_printf(&op, ", %d, %d", n->arg.mma.rows[0] != 0, n->arg.mma.rows[1] != 0);
+    str_add(&arg, " : ");
+    if (tile) {
+        str_printf(&op, "}, %%%u", at++);
+        str_printf(&arg, "\"l\"(%s)", tile_of(c, a, n->arg.mma.rows[0]));
+    } else {
+        for (unsigned i = 0; i < a->lanes; i++) {
+            str_printf(&op, "%s%%%u", i ? ", " : "}, {", at++);
+            str_printf(&arg, "%s\"r\"(%s)", i ? ", " : "", gpu_operand(c, a, i).s);
+        }
+        str_add(&op, "}");
+    }
+    str_printf(&op, ", %%%u, p, 1, 1", at);
+    bool either = dtype_info[info->in].bytes == 2; /* others have no word for operands that lie across k */
+    if (tile && either) str_printf(&op, ", %d", n->arg.mma.rows[0] != 0);
+    if (either) str_printf(&op, ", %d", n->arg.mma.rows[1] != 0);
     str_add(&op, "; }");
-    line(&c->r, "asm volatile(\"%s\" : %s : \"l\"(%s), \"l\"(%s));", op.p, arg.p,
-         tile_of(c, n->src[n->nsrc - 2], n->arg.mma.rows[0]),
+    line(&c->r, "asm volatile(\"%s\" : %s, \"l\"(%s));", op.p, arg.p,
          tile_of(c, n->src[n->nsrc - 1], n->arg.mma.rows[1]));
+}
+
+/* Lanes that differ in one bit exchange, bit by bit. */
+void gpu_lanered(struct gpu *c, const uop *n) {
+    const char *acc = gpu_operand(c, n->src[0], 0).s;
+    enum dtype dt = (enum dtype)n->src[0]->dt;
+    for (int bit = 1; bit < MMA_LANES; bit *= 2) {
+        if (!(n->src[1]->arg.i & bit)) continue;
+        struct text pair[2] = {{.s = acc, .dt = (uint8_t)dt, .lanes = 1, .atom = true},
+                               {.s = fmt(&c->r, "__shfl_xor_sync(0xffffffffu, %s, %d)", acc, bit),
+                                .dt = (uint8_t)dt,
+                                .lanes = 1}};
+        line(&c->r, "%s = %s;", acc, op_plain(&c->r, (enum op)n->arg.i, dt, 1, pair, 2).s);
+    }
 }
 
 /* What they left in the accumulators is read after this and not before. */

@@ -172,6 +172,42 @@ TEST(stream_is_attention) {
             }
 }
 
+/* A block of query rows by one or two groups of warps: both products by matrix instructions, the weights of the second one
+ * straight from the registers of the first. */
+static const char *group_opts(struct arena *a, const char *dt, int64_t t, int d, int rows, int keys,
+                              int places) {
+    const char *h = strcmp(dt, "f16") ? "BF16" : "F16";
+    const char *m = rows == 64 ? "TILE(i1,64,m)" : "TILE(i1,128,m0) TILE(m0,64,m) LANE(m0)";
+    return arena_printf(
+        a,
+        "PADTO(i1,%d) %s STREAM(k4,%d,kn,k5) TC(m,kn,k3,W%s_%d) TC(m,i2,kn,WR%s_%d) "
+        "STAGE(b1,%s,%sm,k3) TILE(b1.k3,8,qv) VEC(qv) STAGE(b2,k4,kn,k3) TILE(b2.k3,8,kv) VEC(kv) "
+        "STAGE(b3,k4,kn,i2) TILE(b3.i2,8,vv) VEC(vv) PIPE(b2,k4,%d) PIPE(b3,k4,%d)",
+        rows, m, keys, h, keys, h, d, t > rows ? "i1" : "i0", rows == 64 ? "" : "m0+", places, places);
+}
+
+TEST_SLOW(attention_of_groups, 300) {
+    static const int64_t size[][2] = {{128, 256}, {130, 200}, {70, 300}, {300, 140}};
+    struct err err = {0};
+    struct arena arena;
+    arena_init(&arena, &err);
+    for (size_t i = 0; i < RG_COUNT(size); i++)
+        for (int n = 0; n < 4; n++) {
+            int keys = n & 1 ? 128 : 64, d = n < 2 ? 64 : 128, rows = (n + (int)i) & 1 ? 128 : 64;
+            struct att x = {.heads = 1,
+                            .group = 1 + n % 2,
+                            .t = size[i][0],
+                            .s = size[i][1],
+                            .d = d,
+                            .causal = n != 0,
+                            .mask = n == 2,
+                            .dt = n == 3 ? "f16" : "bf16"};
+            x.opts = group_opts(&arena, x.dt, x.t, d, rows, keys, 2 + n % 2);
+            check(&x);
+        }
+    arena_free(&arena);
+}
+
 TEST(stream_says_why) {
     static const struct {
         const char *opts, *why;
