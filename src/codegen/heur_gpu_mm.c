@@ -43,7 +43,7 @@ struct tile {
 struct form {
     struct tile t;
     int places; /* of the ring; 0: what there is room for */
-    int near;   /* blocks along m that run beside each other; 0: up to 16, 1: in the order of the result */
+    int near;   /* blocks along m that run beside each other; 0: of 2048 rows, 1: in the order of the result */
     int roles;  /* teams that compute while a warp of its own copies; 0: all threads do both */
     bool walk;  /* as many blocks as there are multiprocessors walk over the tiles */
 };
@@ -80,6 +80,7 @@ struct mm {
     const char *instr; /* the instruction's elements, as its row of mma.def is called */
     int k_step;        /* .. and its size along k */
     bool boxes;        /* the tiles may be boxes of their buffers */
+    int finish;        /* operations for a result after its sum */
     int units;         /* multiprocessors */
     int bytes;         /* of an element of a tile */
     struct str *out;
@@ -285,7 +286,7 @@ static int64_t ring_bytes(const struct mm *x) {
 
 /* Blocks that run at the same time share what they read: so many along m, then the next along n. */
 static int near_of(const struct mm *x) {
-    int64_t rows = ceil_div((int64_t)x->m.size, x->f.t.m), n = x->f.near ? x->f.near : 16;
+    int64_t rows = ceil_div((int64_t)x->m.size, x->f.t.m), n = x->f.near ? x->f.near : RG_MAX(2048 / x->f.t.m, 4);
     while (n > 1 && rows % n) n--;
     return n < 4 || n == rows ? 1 : (int)n;
 }
@@ -368,6 +369,29 @@ static bool in_pieces(const struct mm *x, const struct side *s, const struct gro
            pitch % lanes == 0;
 }
 
+/* Operations that make a result of its sum; a function counts as many as it is made of. */
+static int finish_ops(const struct mm *x) {
+    uop_vec topo = {0}, stack = {0};
+    int n = 0;
+    struct map seen;
+    map_init(&seen, x->v->arena);
+    vec_push(x->v->arena, &stack, x->c.store->node->src[1]);
+    while (stack.n) {
+        const uop *u = stack.p[--stack.n];
+        if (u == x->c.reduce || map_get(&seen, u->id, NULL)) continue;
+        map_put(&seen, u->id, 1);
+        vec_push(x->v->arena, &topo, u);
+        for (uint32_t i = 0; i < u->nsrc && u->op != OP_INDEX; i++) vec_push(x->v->arena, &stack, u->src[i]);
+    }
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *u = topo.p[i];
+        if (u->op == OP_LOAD || u->op == OP_GLOAD) n += 2;
+        if (dt_is_float((enum dtype)u->dt) && op_is_pure((enum op)u->op) && u->op != OP_CAST)
+            n += u->op >= OP_EXP && u->op <= OP_SIGMOID ? 12 : 1;
+    }
+    return n;
+}
+
 /* Is the kernel a product that a block program is good for? */
 static bool find_product(struct mm *x, int capability) {
     enum dtype a, b;
@@ -387,6 +411,7 @@ static bool find_product(struct mm *x, int capability) {
     x->k_step = x->group ? 32 / x->bytes : x->tf32 ? 8 : x->mma ? 16 : 1;
     x->boxes = x->group && !is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n) &&
                in_pieces(x, &x->c.a, &x->m) && in_pieces(x, &x->c.b, &x->n);
+    x->finish = finish_ops(x);
     /* finding them costs more than multiply-adds save: threads read what they need */
     return x->mma || (!is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n));
 }
@@ -447,6 +472,7 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
     int sums = (int)(area / (32 * warps / RG_MAX(x->f.roles, 1)));
     w->fill = (t->m + t->n) * depth * x->bytes;
     w->out = area * x->c.store->bytes;
+    w->finish = area / 32 * x->finish;
     w->shared_bytes = w->fill;
     w->issue = 4 * w->fill / 16 / 32 + 6 * area / 32 / (x->c.store->bytes <= 2 ? 2 : 1);
     if (x->group) {
@@ -514,7 +540,8 @@ static void price_form(struct pricing *p) {
     struct gpu_work w;
     if (!fit_k(x) || p->found >= p->room) return;
     x->f.places = places_of(x), x->f.near = near_of(x);
-    int least = x->group && !x->f.roles ? 3 : 2;
+    int least = x->group && !x->f.roles ? 3 : 2, sums = x->f.t.m * x->f.t.n / RG_MAX(x->f.t.wm, 1) / 128;
+    if (x->f.roles && x->finish > 1 && sums > 128) return; /* no registers are left to finish them with */
     if (x->f.places < least || is_known(p->out, p->found, &x->f)) return;
     work_of(x, &w);
     p->out[p->found] = (struct priced){x->f, predict_gpu(&w, p->model), w.blocks, (int)p->found};

@@ -41,7 +41,10 @@ static const struct {
     double launch;   /* seconds */
 } machine = {2390, {222, 117}, {3.8, 13, 17}, 0.005, 40e3, 0.936, 51, 0.5e-6};
 
-static double store_clocks(const struct gpu_work *w) { return w->out / machine.store[RG_MIN(w->panels, 2)]; }
+/* What results are made of: there are few warps, and an instruction waits for another as often as not. */
+static double store_clocks(const struct gpu_work *w) {
+    return w->out / machine.store[RG_MIN(w->panels, 2)] + w->finish / 2;
+}
 
 /* Units work side by side, but the second busiest is felt. */
 static double together(const double *part, size_t n) {
@@ -67,7 +70,7 @@ static double busy_clocks(const struct gpu_work *w, const struct model *m) {
 static double wave_clocks(const struct gpu_work *w, double busy, double side) {
     double store = store_clocks(w), steps = RG_MAX(w->steps, 1);
     double alone = machine.fetch + steps * RG_MAX(busy / steps, machine.fetch / RG_MAX(w->ahead, 1)) + store;
-    return RG_MAX(alone, side * (busy + machine.overlap * store));
+    return RG_MAX(alone, side * (busy + w->finish / 4 + machine.overlap * store));
 }
 
 /* Blocks that come and go, in waves. */

@@ -166,8 +166,9 @@ static const char tiles[] =
     "template <int N> I void groups_wait() { asm volatile(\"wgmma.wait_group.sync.aligned %0;\" :: \"n\"(N) : \"memory\"); }\n"
     "struct alignas(64) box_map { u64 w[16]; };\n"
     "I void barrier_of(u32 i, u32 n) { asm volatile(\"bar.sync %0, %1;\" :: \"r\"(i), \"r\"(n) : \"memory\"); }\n"
-    "template <int N> I void registers() { if (N < 168) asm volatile(\"setmaxnreg.dec.sync.aligned.u32 %0;\" :: \"n\"(N < 168 ? N : 24)); else asm "
-    "volatile(\"setmaxnreg.inc.sync.aligned.u32 %0;\" :: \"n\"(N < 168 ? 240 : N)); }\n"
+    /* fewer than any kernel of several groups begins with, or more */
+    "template <int N> I void registers() { if (N < 100) asm volatile(\"setmaxnreg.dec.sync.aligned.u32 %0;\" :: \"n\"(N < 100 ? N : 24)); else asm "
+    "volatile(\"setmaxnreg.inc.sync.aligned.u32 %0;\" :: \"n\"(N < 100 ? 240 : N)); }\n"
     "I void mbar_new(u32 b, u32 n) { asm volatile(\"mbarrier.init.shared::cta.b64 [%0], %1; fence.mbarrier_init.release.cluster;\" :: "
     "\"r\"(b), \"r\"(n) : \"memory\"); }\n"
     "I void mbar_arrive(u32 b) { asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\" :: \"r\"(b) : \"memory\"); }\n"
