@@ -167,6 +167,17 @@ static const uop *shift_of(struct sched *s, const char *opt, const uop_vec *topo
     return shift;
 }
 
+/* A value that goes on from one row to the next (a scan) would go on at another place of the row. */
+static void check_shift(struct pad *p, const char *opt) {
+    const uop_vec *free = free_of(&p->fr, p->shift);
+    for (uint32_t i = 0; i < free->n; i++) {
+        const struct axis *a = sched_axis(p->s, free->p[i]->arg.range.cls);
+        if (a && a->scan)
+            opt_fail(p->s, opt, "values run along axis %s, whose rows would begin at different places",
+                     ir_name(p->s->ir, a->name));
+    }
+}
+
 /* Begins the axis earlier, so that stores are at multiples of n elements. */
 void align_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
     struct ir *ir = s->ir;
@@ -181,6 +192,7 @@ void align_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
     uop_vec topo = {0};
     uop_topo(ir->arena, &s->sink, 1, &topo);
     p.shift = shift_of(s, opt, &topo, p.old.p[0], n);
+    if (p.shift) check_shift(&p, opt);
     int64_t size = (ax->size + 2 * n - 2) / n * n;
     vec_push(ir->arena, &p.fresh,
              sched_range(s, uop_idx(ir, size), p.old.p[0], ax->name, p.old.p[0]->arg.range.kind));

@@ -34,12 +34,13 @@ struct job {
     bool ok;
 };
 
-/* Every copy into a tile has 16 bytes, and there are some. */
+/* Every copy into a tile has 16 bytes or is a box of whole rows, and there are some. */
 static bool by_pieces(const struct planned_run *r) {
     bool any = false;
     for (uint32_t p = 0; p < r->sched.prog.n; p++)
         for (uint32_t i = 0; i < r->lin[p].n; i++) {
             const uop *n = r->lin[p].u[i];
+            any |= n->op == OP_BOX;
             if (n->op != OP_COPY) continue;
             const uop *to = n->src[0];
             if (to->lanes * dtype_info[to->src[0]->dt].bytes != 16 ||

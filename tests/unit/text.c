@@ -171,7 +171,16 @@ static const uop *source_of(struct gen *g, enum op op, uint32_t i, const uop *co
     case OP_INDEX: return i == 0 ? memory_of(g) : value_of(g, rnd_below(&g->r, 2) ? DT_IDX : DT_I32, lanes);
     case OP_LOAD:
     case OP_FRAG:
+    case OP_MBAR_NEW:
+    case OP_MBAR_ARRIVE:
+    case OP_MBAR_WAIT:
     case OP_PREFETCH: return pool_pick(g, DT_COUNT, 0, OP_INDEX);
+    case OP_MAP: return i ? value_of(g, DT_IDX, 1) : pool_pick(g, DT_COUNT, 0, OP_PARAM);
+    case OP_BOX:
+    case OP_BOX_OUT:
+        if (i == 1) return pool_pick(g, DT_COUNT, 0, OP_MAP);
+        return i == 0 || (i == 2 && op == OP_BOX) ? pool_pick(g, DT_COUNT, 0, OP_INDEX)
+                                                  : value_of(g, DT_IDX, 1);
     case OP_COPY: return i < 2 ? pool_pick(g, DT_COUNT, 0, OP_INDEX) : value_of(g, DT_BOOL, 0);
     case OP_MMA: return pool_pick(g, DT_COUNT, 0, OP_ACC);
     case OP_LANERED: return i ? value_of(g, DT_IDX, 1) : pool_pick(g, DT_COUNT, 0, OP_ACC);
@@ -237,7 +246,7 @@ static union arg random_arg(struct gen *g, enum op op) {
 
 static const uop *random_node(struct gen *g, enum op op) {
     const struct op_info *o = &op_info[op];
-    const uop *src[8] = {NULL};
+    const uop *src[16] = {NULL};
     unsigned lanes = rnd_below(&g->r, 3) ? 1 : 1u << rnd_below(&g->r, 5), row;
     enum dtype dt = random_type(g), inferred;
     uint32_t most = RG_MIN(o->max_src, o->min_src + 3u),
