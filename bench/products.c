@@ -1,4 +1,5 @@
-/* products.c: times lists of opts of a product on the CUDA device beside cuBLAS. ARGS: [-r] and files of lines `kernel.uop|opts` (`#` begins a
+/* products.c: matrix products of bfloat16 on the CUDA device beside cuBLAS. Without arguments: a table of sizes, by the public
+ * functions, ours and cuBLAS in turns on random numbers. Else it times lists of opts. ARGS: [-r] and files of lines `kernel.uop|opts` (`#` begins a
  * comment; no opts: those of the heuristic; `cublas M N K NT`: NVIDIA's product of the same buffers, a, b, out).
  * Buffers hold small integers, so that sums are exact and every list of one kernel must give the same sum of its output,
  * which is printed; with -r random numbers, which cost the multiprocessors more power and therefore time, and the greatest
@@ -12,6 +13,7 @@
 #include "ref/ref.h"
 
 #include <math.h>
+#include <ridge.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,8 +212,97 @@ static void one(struct engine *en, const char *path, const char *opts) {
     free(j);
 }
 
+/* ---- the table ---------------------------------------------------------------------------------------------------- */
+
+enum form { NN, NT, FINISH, FORMS }; /* b as it is; transposed; that, and gelu(.. + bias) + c */
+static const char *const form_name[] = {"A B", "A B^T", "gelu(A B^T + bias) + C"};
+
+struct product {
+    enum form form;
+    rg_tensor bias, more;
+};
+
+static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
+    struct product *p = user;
+    out[0] = rg_matmul(in[0], p->form == NN ? in[1] : rg_transpose(in[1], 0, 1));
+    if (p->form == FINISH) out[0] = rg_add(rg_gelu(rg_add(out[0], p->bias)), p->more);
+    return RG_OK;
+}
+
+struct row {
+    rg_jit *j;
+    rg_tensor in[2], out, probe;
+};
+
+/* Seconds of a call, of so many with one wait; ours, or the peer's. */
+static double calls(struct row *r, int n, bool peer) {
+    float x;
+    if (peer ? cublas.wait() : (int)rg_read(r->probe, &x, sizeof x)) return 0;
+    uint64_t t0 = os_now_ns();
+    for (int i = 0; i < n; i++)
+        if (peer ? cublas_run() : (int)rg_jit_call(r->j, (rg_tensors){r->in, 2}, &r->out)) return 0;
+    if (peer ? cublas.wait() : (int)rg_read(r->probe, &x, sizeof x)) return 0;
+    return (double)(os_now_ns() - t0) * 1e-9 / n;
+}
+
+/* After a pause, and after the same has kept the GPU busy; the best of rounds in turns. */
+static void both(struct row *r, bool peers, double best[2][2]) {
+    enum { ROUNDS = 3 };
+    for (int k = 0; k < 4; k++) best[k / 2][k % 2] = 1e9;
+    for (int i = 0; i < ROUNDS; i++)
+        for (int peer = 0; peer <= peers; peer++) {
+            double t = calls(r, 2, peer);
+            if (t <= 0) return;
+            int few = (int)RG_MIN(RG_MAX(0.004 / t, 2), 400), many = (int)RG_MIN(RG_MAX(0.05 / t, 2), 4000);
+            nanosleep(&(struct timespec){0, 60000000}, NULL);
+            best[peer][0] = RG_MIN(best[peer][0], calls(r, few, peer));
+            calls(r, many, peer);
+            best[peer][1] = RG_MIN(best[peer][1], calls(r, many, peer));
+        }
+}
+
+static int row(rg_ctx *c, int m, int n, int k, enum form form, bool peers) {
+    RG_SCOPE(c);
+    double t[2][2], ops = 2.0 * m * n * k * 1e-12;
+    struct product p = {form, rg_randn(c, RG_BF16, RG_SHAPE(n)), rg_randn(c, RG_BF16, RG_SHAPE(m, n))};
+    struct row r = {.in = {rg_randn(c, RG_BF16, RG_SHAPE(m, k)), form == NN
+                                                                     ? rg_randn(c, RG_BF16, RG_SHAPE(k, n))
+                                                                     : rg_randn(c, RG_BF16, RG_SHAPE(n, k))},
+                    .probe = rg_zeros(c, RG_F32, RG_SHAPE(1))};
+    rg_realize_all(RG_TENSORS(p.bias, p.more, r.in[0], r.in[1], r.probe));
+    r.j = rg_jit_new(c, call, &p, 1);
+    peers = peers && cublas_begin(CUBLAS_BF16, m, n, k, form != NN, 0);
+    both(&r, peers, t);
+    if (peers) cublas_end();
+    rg_jit_free(r.j);
+    if (rg_status_of(c)) return fprintf(stderr, "%s\n", rg_error(c)), 1;
+    printf("%6d x %6d x %6d  %-24s %9.1f us %7.1f TFLOP/s  burst %7.1f", m, n, k, form_name[form],
+           t[0][1] * 1e6, ops / t[0][1], ops / t[0][0]);
+    if (peers)
+        printf("   cuBLAS A B%s %7.1f  burst %7.1f   ratio %.2f  %.2f", form == NN ? "  " : "^T",
+               ops / t[1][1], ops / t[1][0], t[1][1] / t[0][1], t[1][0] / t[0][0]);
+    printf("\n");
+    return fflush(stdout), 0;
+}
+
+static int table(void) {
+    static const int size[][3] = {{1024, 1024, 1024},   {2048, 2048, 2048},  {4096, 4096, 4096},
+                                  {8192, 8192, 8192},   {4096, 11008, 4096}, {8192, 8192, 512},
+                                  {512, 512, 65536},    {16384, 2304, 768},  {16384, 768, 768},
+                                  {16384, 3072, 768},   {16384, 768, 3072},  {16384, 50304, 768},
+                                  {16384, 16384, 16384}};
+    rg_ctx *c = rg_open("CUDA");
+    if (rg_status_of(c)) return printf("skipped: %s\n", rg_error(c)), 0;
+    bool peers = cublas_open();
+    for (size_t i = 0; i < RG_COUNT(size); i++)
+        for (int f = 0; f < FORMS; f++)
+            if (row(c, size[i][0], size[i][1], size[i][2], (enum form)f, peers)) return 1;
+    return rg_close(c);
+}
+
 int main(int argc, char **argv) {
     struct err e = {0};
+    if (argc == 1) return table();
     struct engine *en = engine_open(&e, &device_cuda[0]);
     if (!en) return printf("skipped: %s\n", e.msg), 0;
     char probe[4];
