@@ -330,8 +330,7 @@ static const uop *tile(struct tc *t, const uop *x, int operand, int k0, uint16_t
  * type has exactly, are widened less. */
 static const uop *factor(struct tc *t, const uop *x) {
     const struct mma_info *i = &mma_info[t->p->instr];
-    if (x->op == OP_CAST && is_byte(x->src[0]) && i->in != i->acc)
-        return uop_cast(t->ir, x->src[0], i->in);
+    if (x->op == OP_CAST && is_byte(x->src[0]) && i->in != i->acc) return uop_cast(t->ir, x->src[0], i->in);
     if (x->op == OP_CAST && x->src[0]->dt == i->in) x = x->src[0];
     if (x->dt != i->in)
         opt_fail(t->s, "TC", "the instruction %s multiplies %s, found %s", i->name, dtype_info[i->in].name,
@@ -362,7 +361,8 @@ static const uop *hold(struct tc *t, const uop *x, uop_vec *before) {
     uop_vec coord = {0};
     for (uint32_t i = 0; i < f->n; i++)
         if (axis_is_expanded((enum axis_kind)f->p[i]->arg.range.kind)) vec_push(t->a, &coord, f->p[i]);
-    const uop *acc = uop_new(t->ir, OP_ACC, (enum dtype)x->dt, x->lanes, coord.p, coord.n, ARG_INT(t->accs++));
+    const uop *acc =
+        uop_new(t->ir, OP_ACC, (enum dtype)x->dt, x->lanes, coord.p, coord.n, ARG_INT(t->accs++));
     vec_push(t->a, before, uop2(t->ir, OP_SET, acc, x));
     return acc;
 }
@@ -511,6 +511,30 @@ static const uop *all_true(struct tc *t, const uop *gate) {
     return rw2(t->rw, OP_LT, rw_post(t->rw, affine_build(t->ir, &f, DT_IDX)), number(t, 0));
 }
 
+/* The gate with what registers say on one side and what the lane, the loop and the grid say on the other: the one is a number
+ * once written out, the other, the same for all of them, is computed once: `before`. */
+static const uop *lean_gate(struct tc *t, const uop *gate, const struct pick *p, uop_vec *before) {
+    if (gate->op == OP_AND)
+        return rw2(t->rw, OP_AND, lean_gate(t, gate->src[0], p, before),
+                   lean_gate(t, gate->src[1], p, before));
+    const uop *x = in_registers(t, gate->src[0], p), *y = in_registers(t, gate->src[1], p);
+    struct affine f = affine_of(t->a, uop2(t->ir, OP_SUB, x, y)), own = {.k = f.k - (gate->op == OP_LE)};
+    own.t = arena_array(t->a, struct term, f.n + 1);
+    uint32_t keep = 0;
+    for (uint32_t i = 0; i < f.n; i++) {
+        const uop *r = f.t[i].atom;
+        if (r->op == OP_RANGE && axis_is_expanded((enum axis_kind)r->arg.range.kind))
+            own.t[own.n++] = f.t[i];
+        else
+            f.t[keep++] = (struct term){r, -f.t[i].coef};
+    }
+    f.n = keep, f.k = 0;
+    const uop *acc = uop_new(t->ir, OP_ACC, DT_I32, 1, NULL, 0, ARG_INT(t->accs++));
+    vec_push(t->a, before,
+             uop2(t->ir, OP_SET, acc, uop_cast(t->ir, affine_build(t->ir, &f, DT_IDX), DT_I32)));
+    return uop2(t->ir, OP_LT, uop_cast(t->ir, affine_build(t->ir, &own, DT_IDX), DT_I32), acc);
+}
+
 /* A gate that is true in most tiles, that of a causal mask or of padding, is asked once for the tile: elements are asked only
  * where it is not. */
 static bool split_gate(struct tc *t, const uop *stmt, uop_vec *out) {
@@ -518,10 +542,11 @@ static bool split_gate(struct tc *t, const uop *stmt, uop_vec *out) {
     struct pick p = pick_all(t);
     if (!v || v->op != OP_WHERE || !uop_is_const(v->src[2]) || !(all = all_true(t, v->src[0]))) return false;
     const uop *plain = in_registers(t, uop2(t->ir, OP_SET, stmt->src[0], v->src[1]), &p);
-    const uop *asked = in_registers(t, stmt, &p);
-    vec_push(t->a, out,
-             uop3(t->ir, OP_IF, all, uop_mk(t->ir, OP_BLOCK, &plain, 1, ARG_NONE),
-                  uop_mk(t->ir, OP_BLOCK, &asked, 1, ARG_NONE)));
+    uop_vec asked = {0};
+    const uop *gate = lean_gate(t, v->src[0], &p, &asked), *acc = plain->src[0];
+    vec_push(t->a, &asked, uop2(t->ir, OP_SET, acc, uop3(t->ir, OP_WHERE, gate, acc, v->src[2])));
+    vec_push(t->a, out, plain);
+    if (!all->lo) vec_push(t->a, out, uop2(t->ir, OP_IF, rw1(t->rw, OP_NOT, all), tree_block(t->ir, &asked)));
     return true;
 }
 

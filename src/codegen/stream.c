@@ -292,6 +292,20 @@ static bool rules_all(const struct stream *t, const uop *gate) {
     return true;
 }
 
+/* Where later values of a grid axis have longer loops, the axis is walked backwards: the longest come first, and what is left
+ * to the end is short. */
+static void longest_first(struct stream *t, const uop *end) {
+    uop_vec topo = {0};
+    struct affine f = affine_of(t->a, end);
+    uop_topo(t->a, &end, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *r = topo.p[i];
+        if (r->op != OP_RANGE || !uop_is_const(r->src[0]) || affine_coef(&f, r) < 0) continue;
+        struct range_subst sub = {r, rw2(t->rw, OP_SUB, idx(t, r->src[0]->hi - 1), r), {r, NULL}, 1};
+        t->s->sink = sched_subst(t->s, t->s->sink, &sub, 1);
+    }
+}
+
 /* Blocks before the first and after the last that a gate leaves anything of are not run. */
 static void bound_loop(struct stream *t) {
     const uop *first = idx(t, 0), *end = t->o->src[0], *rest;
@@ -312,6 +326,7 @@ static void bound_loop(struct stream *t) {
     const uop *o = uop_new(t->ir, OP_RANGE, DT_IDX, 1, &size, 1, t->o->arg);
     struct range_subst sub = {t->o, rw2(t->rw, OP_ADD, o, first), {o, NULL}, 1};
     t->s->sink = sched_subst(t->s, t->s->sink, &sub, 1);
+    longest_first(t, end);
 }
 
 /* ---- the opt ------------------------------------------------------------------------------------------------- */

@@ -101,13 +101,17 @@ void gpu_lanered(struct gpu *c, const uop *n) {
     }
 }
 
-/* What they left in the accumulators is read after this and not before. */
+/* What they left in the accumulators is read after this and not before; what was waited for earlier may be forgotten. */
 void gpu_mma_wait(struct gpu *c, const uop *n) {
+    const uop *last = NULL;
     line(&c->r, "groups_wait<%lld>();", (long long)n->arg.i);
     if (n->arg.i) return;
-    for (uint32_t i = 0; i < c->r.lin->n; i++) {
+    for (uint32_t i = c->r.pos; i-- > 0;) {
         const uop *m = c->r.lin->u[i];
-        for (uint32_t k = 0; k + 2 < m->nsrc && m->op == OP_MMA; k++)
+        if (m->op == OP_MMA_WAIT && !m->arg.i) return;
+        if (m->op != OP_MMA || m->src[0] == last) continue;
+        last = m->src[0];
+        for (uint32_t k = 0; k + 2 < m->nsrc; k++)
             for (unsigned l = 0; l < m->src[k]->lanes; l++)
                 line(&c->r, "asm volatile(\"\" : \"+f\"(%s));", gpu_operand(c, m->src[k], l).s);
     }
