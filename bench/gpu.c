@@ -43,8 +43,9 @@ struct data {
     rg_tensor o7, o1, many, w8, scale;
     /* second factors: 4096, 4095, 4097, 1793 squared, 32 x 1024 x 1024, all bf16; 4095 squared */
     rg_tensor other, ob2, o72, o12, many2, o2;
+    rg_tensor token, grad; /* 16384 numbers below 50304, (16384, 768) */
 };
-enum { INPUTS = 15 };
+enum { INPUTS = 16 };
 typedef void row_fn(struct data *, rg_tensor *out);
 
 static void twice(struct data *d, rg_tensor *out) { out[0] = rg_mul(d->x, 2); }
@@ -103,6 +104,19 @@ static void softmax_bf16(struct data *d, rg_tensor *out) {
     out[0] = rg_softmax(rg_reshape(d->k, RG_SHAPE(7168, 8192)), -1);
 }
 static void log_softmax(struct data *d, rg_tensor *out) { out[0] = rg_log_softmax(d->m, -1); }
+static void sort_long(struct data *d, rg_tensor *out) {
+    out[0] = rg_sort(rg_reshape(d->p, RG_SHAPE(1 << 24)), 0);
+}
+static void argsort_long(struct data *d, rg_tensor *out) {
+    out[0] = rg_argsort(rg_reshape(d->p, RG_SHAPE(1 << 24)), 0);
+}
+static void sort_rows(struct data *d, rg_tensor *out) { out[0] = rg_sort(d->m, 1); }
+static void topk_rows(struct data *d, rg_tensor *out) { out[0] = rg_topk(d->m, 50, 1); }
+/* What comes back to the embedding of GPT-2 from 16 texts of 1024 tokens. */
+static void embedding_grad(struct data *d, rg_tensor *out) {
+    rg_tensor at = rg_expand(rg_unsqueeze(d->token, 1), RG_SHAPE(16384, 768));
+    out[0] = rg_scatter_add(rg_zeros(d->c, RG_F32, RG_SHAPE(50304, 768)), 0, at, d->grad);
+}
 static void softmax_768(struct data *d, rg_tensor *out) {
     out[0] = rg_softmax(rg_reshape(rg_slice(d->x, RG_SLICES(RG_TO(87040 * 768))), RG_SHAPE(87040, 768)), -1);
 }
@@ -206,6 +220,11 @@ static const struct row {
     {"conv 3x3 64->64 56^2 batch 64 f32", conv, 102.9, 14.80, {0}},
     {"the same, gradient of the images", conv_images, 102.9, 14.80, {0}},
     {"the same, gradient of the weights", conv_weights, 102.9, 14.80, {0}},
+    {"sort of 16 M f32", sort_long, 134.2, 0, {0}},
+    {"argsort of 16 M f32", argsort_long, 201.3, 0, {0}},
+    {"sort of rows 8192 x 8192 f32", sort_rows, 536.9, 0, {0}},
+    {"the 50 greatest of rows 8192 x 8192", topk_rows, 270.0, 0, {0}},
+    {"embedding gradient 16384 x 768", embedding_grad, 204.9, 0, {0}},
 };
 
 /* ---- results ---------------------------------------------------------------------------------------------------- */
@@ -283,6 +302,7 @@ static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
     j->d->p = in[5], j->d->p16 = in[6], j->d->pb = in[7];
     j->d->o = in[8], j->d->ob = in[9], j->d->cx = in[10], j->d->q = in[11];
     j->d->o7 = in[12], j->d->o1 = in[13], j->d->many = in[14];
+    j->d->grad = in[INPUTS - 1];
     j->fn(j->d, out);
     return RG_OK;
 }
@@ -374,12 +394,16 @@ static void make_data(rg_ctx *c, struct data *d, inputs in) {
     rg_realize_all(
         RG_TENSORS(d->x, d->y, d->z, d->m, d->n, d->w, d->b, d->h, d->g, d->one, d->p, d->p16, d->pb));
     rg_realize_all(RG_TENSORS(d->k, d->q));
+    d->token = rg_randint(c, RG_I64, 0, 50304, RG_SHAPE(16384));
+    d->grad = rg_randn(c, RG_F32, RG_SHAPE(16384, 768));
+    rg_realize_all(RG_TENSORS(d->token, d->grad));
     rg_tensor h2 = rg_add(d->h, 1), p2 = rg_neg(d->p),
               set[2][INPUTS] = {{d->x, d->m, d->h, d->g, d->k, d->p, d->p16, d->pb, d->o, d->ob, d->cx, d->q,
-                                 d->o7, d->o1, d->many},
+                                 d->o7, d->o1, d->many, d->grad},
                                 {rg_neg(d->x), rg_neg(d->m), h2, rg_cast(h2, RG_BF16), rg_neg(d->k), p2,
                                  rg_cast(p2, RG_F16), rg_cast(p2, RG_BF16), rg_neg(d->o), rg_neg(d->ob),
-                                 rg_neg(d->cx), rg_neg(d->q), rg_neg(d->o7), rg_neg(d->o1), rg_neg(d->many)}};
+                                 rg_neg(d->cx), rg_neg(d->q), rg_neg(d->o7), rg_neg(d->o1), rg_neg(d->many),
+                                 rg_neg(d->grad)}};
     memcpy(in, set, sizeof set);
     rg_realize_all((rg_tensors){in[1], INPUTS});
 }

@@ -55,11 +55,14 @@ struct run {
     size_t bytes[4], scratch_bytes;
 };
 
-/* The result and what has its shape have var[1] elements in a row, the others var[0]. */
+/* The result and what has its shape have var[1] elements in a row, the others var[0]; what is summed piece by piece as many
+ * pieces as the index has numbers. */
 static void measure(struct run *r) {
+    const int64_t *var = r->l->var;
     for (uint32_t i = 0; i < r->f->nbuf; i++) {
         bool like_result = i == 0 || (i == 1 && r->f->nbuf > 2);
-        r->bytes[i] = r->l->grid * (size_t)r->l->var[like_result ? 1 : 0] * bytes_of(r->f->type[i]);
+        int64_t n = i == 1 && r->f->nbuf == 3 ? var[0] * (var[1] / var[2]) : var[like_result];
+        r->bytes[i] = r->l->grid * (size_t)n * bytes_of(r->f->type[i]);
     }
 }
 

@@ -137,6 +137,8 @@ static void plan(struct call *c, struct schedule *s) {
                            .no_multi = how.no_multi,
                            .no_split = !env_int(ENV_SPLIT),
                            .gpu = c->en->ops->text != DEV_C,
+                           .ordered = c->en->ops->text == DEV_CUDA && !env_int(ENV_ATOMICS),
+                           .atomics = env_int(ENV_ATOMICS),
                            .capability = engine_capability(c->en),
                            .most_buffers = most_buffers(c->en),
                            .no_batch = !env_int(ENV_BATCH),

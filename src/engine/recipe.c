@@ -139,8 +139,8 @@ static const char *file_of(struct engine *en, struct arena *a, const struct plan
     sha256_add(&s, RECIPE_FORMAT, sizeof RECIPE_FORMAT);
     sha256_add(&s, stamp, strlen(stamp));
     if (search) sha256_add(&s, search, n);
-    int tf32 = (int)env_int(ENV_TF32); /* another choice of opts */
-    sha256_add(&s, &tf32, sizeof tf32);
+    int choice[2] = {(int)env_int(ENV_TF32), (int)env_int(ENV_ATOMICS)}; /* other opts, other kernels */
+    sha256_add(&s, choice, sizeof choice);
     sha256_add(&s, k->p, k->n * sizeof *k->p);
     sha256_end(&s, sum);
     for (int i = 0; i < 32; i++) snprintf(hex + 2 * i, 3, "%02x", sum[i]);

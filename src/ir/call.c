@@ -33,6 +33,17 @@ static const char *scatter_error(struct shapes *s, const uop *n) {
     return index->d[index->n - 1] && !x->d[x->n - 1] ? "nothing is there to be named" : NULL;
 }
 
+/* Pieces of src as many as the index has numbers, each as long as a piece of the result. */
+static const char *sum_error(struct shapes *s, const uop *n, int64_t size, int64_t *last) {
+    const struct shape *src = shape_of(s, n->src[0]), *index = shape_of(s, n->src[1]);
+    if (n->src[1]->dt != DT_I64) return "the index of a function is i64";
+    if (n->src[0]->dt != n->dt) return "values of one dtype";
+    if (!same_rows(src, index)) return "index and source have the same rows";
+    int64_t pieces = index->d[index->n - 1];
+    if (size <= 0 || pieces <= 0 || *last % pieces) return "a piece of the source for each number of the index";
+    return __builtin_mul_overflow(*last / pieces, size, last) ? "a result that is too large" : NULL;
+}
+
 const char *call_check(struct shapes *s, const uop *n, int64_t *last) {
     enum call_id id = call_of(s->ir, n);
     if (id == CALL_COUNT) return "there is no function of this name";
@@ -62,6 +73,7 @@ const char *call_check(struct shapes *s, const uop *n, int64_t *last) {
         if (dt != DT_I64 && (dt != DT_I32 || *last > INT32_MAX)) return "i64, or i32 if the places fit";
         *last = flag;
         return NULL;
+    case CALL_scatter_sum: return sum_error(s, n, flag, last);
     default: return scatter_error(s, n);
     }
     bool places = id == CALL_argsort || id == CALL_topk_index;

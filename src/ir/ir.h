@@ -398,7 +398,8 @@ int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
     X(winner,        1, 1)  /* (.., size)     index; size: for each place the last j with index[j] = place, or -1       */ \
     X(scatter_max,   3, 1)  /* x's shape      x, index, src; 1: places that are hit forget x: x[index[j]] and src[j] .. */ \
     X(scatter_min,   3, 1)  /*                .. combined, j from 0 on                                                  */ \
-    X(scatter_prod,  3, 1)
+    X(scatter_prod,  3, 1)                                                                                                \
+    X(scatter_sum,   2, 1)  /* (.., size * w) src (.., n * w), index (.., n); size: pieces of w, j's added at index[j] */
 /* clang-format on */
 enum call_id {
 #define X(name, values, numbers) CALL_##name,

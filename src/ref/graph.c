@@ -627,17 +627,38 @@ static void row_scattered(struct eval *e, const uop *n, const int64_t *at, struc
     }
 }
 
+/* at: the rows of the result, the source and the index. */
+static void row_summed(struct eval *e, const uop *n, const int64_t *at, struct tensor *r) {
+    struct tensor *src = source(e, n, 0), *index = source(e, n, 1);
+    uint32_t last = r->shape->n - 1;
+    int64_t pieces = index->shape->d[last], size = number(e, n, 2), w = src->shape->d[last] / pieces;
+    struct fold *f = arena_array(&e->scratch, struct fold, size * w + 1);
+    bool unsure = false;
+    for (int64_t i = 0; i < size * w; i++) fold_start(&f[i], OP_ADD, r->dt, r->dt, e->bounds);
+    for (int64_t j = 0; j < pieces; j++) {
+        int64_t i = place_at(e, n, index, at[2] + j * index->stride[last], size, &unsure);
+        for (int64_t k = 0; k < w; k++)
+            fold_add(&f[i * w + k], get(src, at[1] + (j * w + k) * src->stride[last]), 1);
+    }
+    for (int64_t i = 0; i < size * w; i++) {
+        f[i].unsure |= unsure;
+        put(r, at[0] + i, fold_end(&f[i]));
+    }
+}
+
 static struct tensor ev_call(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     enum call_id id = call_of(e->ir, n);
     if (id <= CALL_topk_index) return ev_sort(e, n, in, s);
     if (id == CALL_winner) return ev_winner(e, n, in, s);
+    bool sum = id == CALL_scatter_sum;
     struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
     struct walk w;
     walk_start(&w, s, 1u << (s->n - 1)), walk_with(&w, &r), walk_with(&w, in);
-    walk_with(&w, source(e, n, 1)), walk_with(&w, source(e, n, 2));
+    walk_with(&w, source(e, n, 1));
+    if (!sum) walk_with(&w, source(e, n, 2));
     for (; w.more; walk_next(&w)) {
         struct arena_mark mark = arena_mark(&e->scratch);
-        row_scattered(e, n, w.at, &r);
+        (sum ? row_summed : row_scattered)(e, n, w.at, &r);
         arena_release(&e->scratch, mark);
     }
     return r;

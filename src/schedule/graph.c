@@ -172,7 +172,13 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         return src[0];
     case OP_SCATTER:
         if (!shape_size(shape_of(&c->g->shapes, src[1]))) return src[0]; /* nothing is added */
-        if (c->g->opts->gpu && scatter_is_inexact(src[0], (enum dtype)n->dt)) return copy_scatter(c, n, src);
+        if (c->g->opts->ordered && dt_is_float((enum dtype)n->dt)) {
+            struct ordered_sum o = ordered_sum(ir, &c->g->shapes, src, n->arg.i);
+            need_stored(c, o.call->src[0]), need_stored(c, o.call->src[1]);
+            return o.result;
+        }
+        if (c->g->opts->gpu && !c->g->opts->atomics && scatter_is_inexact(src[0], (enum dtype)n->dt))
+            return copy_scatter(c, n, src);
         src[0] = own_copy(c, src[0]); /* what is added to */
         break;
     case OP_CAST: {

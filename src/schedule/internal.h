@@ -46,6 +46,13 @@ static inline bool sg_is_memory(const struct sgraph *g, const uop *n) {
 static inline const uop *sg_memory(const struct sgraph *g, const uop *n) {
     return g->memory[n->id] ? g->memory[n->id] : n;
 }
+/* ordered.c: a scatter-add of src[2] at src[1] to src[0] along an axis, as a function of the device that adds in the order of
+ * the index. The call's sources must be stored. */
+struct ordered_sum {
+    const uop *result, *call;
+};
+struct ordered_sum ordered_sum(struct ir *, struct shapes *, const uop *const src[3], int64_t axis);
+
 /* split.c: reductions to few results become two levels, so that all cores have work. NULL: leave n. *stored: a partial
  * result that must be stored, or NULL. */
 const uop *split_reduction(struct ir *, struct shapes *, const uop *n, bool gpu, const uop **stored);

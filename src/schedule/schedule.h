@@ -22,6 +22,8 @@ struct sched_opts {
     bool no_batch;   /* no BATCH kernels */
     bool no_split;   /* reductions are not split */
     bool gpu;        /* thousands of threads: sums along columns are split too */
+    bool ordered;    /* scatter-adds of floats add in the order of the index, by a function of the device */
+    bool atomics;    /* they add in any order */
     int capability;  /* of a GPU with block programs, as in codegen.h: operands of products are repacked; 0: none */
     uint32_t most_buffers; /* of a BATCH kernel; 0: as many as any device takes */
     struct str *log; /* DEBUG=3: decisions with their costs; NULL: none */

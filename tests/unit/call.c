@@ -2,6 +2,8 @@
  * of a GPU do what the oracle does, for rows of every length class and every dtype. Values from outside are in
  * tests/values/index.txt. */
 #include "base/base.h"
+#include "ref/ref.h"
+#include "schedule/internal.h"
 #include "test.h"
 
 #include <ridge.h>
@@ -128,8 +130,8 @@ static void one_nan(uint8_t *p, size_t n, rg_dtype dt) {
     }
 }
 
-static void both(const char *const device[2], rg_dtype dt, const void *data, int64_t rows, int64_t n, int what,
-                 void *const got[2], size_t bytes) {
+static void both(const char *const device[2], rg_dtype dt, const void *data, int64_t rows, int64_t n,
+                 int what, void *const got[2], size_t bytes) {
     for (int d = 0; d < 2; d++) {
         rg_ctx *c = rg_open(device[d]);
         if (rg_status_of(c)) SKIP("%s", rg_error(c));
@@ -179,6 +181,76 @@ static void sorts_alike(const char *device, int from, int to) {
 
 TEST_SLOW(call_sorts_as_the_oracle, 300) { sorts_alike("CPU", 0, RG_DTYPES); }
 
+/* ---- scatter-adds in order -------------------------------------------------------------------------------------- */
+
+struct sums {
+    struct arena arena;
+    struct err err;
+    struct ir ir;
+    const char *text;
+    const uop *graph, *other;
+    struct ref_buf buf[3];
+    struct ref_tensor want, got;
+};
+
+/* The scatter-add of the text, and what the planner makes of it: the oracle is asked for both. */
+static void both_sums(void *arg) {
+    struct sums *s = arg;
+    struct program p;
+    struct shapes sh;
+    ir_init(&s->ir, &s->arena);
+    ir_parse(&s->ir, s->text, strlen(s->text), "t.uop", &p);
+    s->graph = p.kernel.p[0].sink;
+    shapes_init(&sh, &s->ir, &s->arena);
+    const uop *n = s->graph->src[0];
+    struct ordered_sum o = ordered_sum(&s->ir, &sh, n->src, n->arg.i);
+    CHECK(o.call->op == OP_CALL && call_of(&s->ir, o.call) == CALL_scatter_sum);
+    CHECK(shape_of(&sh, o.result) == shape_of(&sh, n));
+    s->other = uop_mk(&s->ir, OP_GRAPH, &o.result, 1, ARG_NONE);
+}
+
+/* Whole rows, rows in a batch, elements of rows and of columns, fewer rows than there are places; to zeros and to numbers. */
+TEST(call_sums_as_a_scatter) {
+    static const char *const index[] = {"", "(EXPAND (RESHAPE (BUFFER<i32>[1] 6) 6 1) 6 4)",
+                                        "(BUFFER<i64>[1] 6 4)",
+                                        "(CAST<i64> (EXPAND (BUFFER<i32>[1] 6 1) 6 4))"};
+    uint32_t n = 0;
+    for (int i = 1; i < 4; i++)
+        for (int zero = 0; zero < 2; zero++)
+            for (int axis = 0; axis < 2; axis++) {
+                struct sums s = {0};
+                char text[400];
+                int64_t rows = axis ? 7 : 5, columns = axis ? 5 : 4;
+                arena_init(&s.arena, &s.err);
+                snprintf(
+                    text, sizeof text,
+                    zero ? "kernel k\n(GRAPH (SCATTER[%d] (EXPAND (RESHAPE 0.0 1 1) %d %d) %s "
+                           "(BUFFER<f32>[2] 6 4)))\n"
+                         : "kernel k\n(GRAPH (SCATTER[%d] (BUFFER<f32>[0] %d %d) %s (BUFFER<f32>[2] 6 4)))\n",
+                    axis, (int)rows, (int)columns, index[i]);
+                s.text = text;
+                float x[35], add[24];
+                int64_t wide[24];
+                int32_t narrow[24];
+                for (int k = 0; k < 35; k++) x[k] = (float)(k % 7);
+                for (int k = 0; k < 24; k++)
+                    add[k] = (float)(k * k), wide[k] = narrow[k] = (k * 5 + k / 6) % 5;
+                s.buf[0] = (struct ref_buf){.p = x, .bytes = (size_t)(rows * columns) * 4};
+                s.buf[1] = i == 2 ? (struct ref_buf){.p = wide, .bytes = sizeof wide}
+                                  : (struct ref_buf){.p = narrow, .bytes = 24};
+                s.buf[2] = (struct ref_buf){.p = add, .bytes = sizeof add};
+                if (err_guard(&s.err, both_sums, &s)) FAIL("%s\n%s", s.err.msg, text);
+                if (ref_graph(&s.err, &s.arena, &s.ir, s.graph, s.buf, 3, NULL, false, 0, &s.want) ||
+                    ref_graph(&s.err, &s.arena, &s.ir, s.other, s.buf, 3, NULL, false, 0, &s.got))
+                    FAIL("%s\n%s", s.err.msg, text);
+                if (memcmp(s.want.data, s.got.data, (size_t)(rows * columns) * 4))
+                    FAIL("another sum of\n%s", text);
+                arena_free(&s.arena);
+                n++;
+            }
+    CHECK_EQ(n, 12);
+}
+
 /* ---- on a GPU --------------------------------------------------------------------------------------------------------- */
 
 /* One context stays open, so that the driver keeps its own. */
@@ -217,8 +289,8 @@ TEST_MANUAL(cuda_gpu_call_sorts_much, 100) {
                 size_t bytes = bytes_of(what, (rg_dtype)t, rows, len);
                 both(devices, (rg_dtype)t, data, rows, len, what, got, bytes);
                 if (memcmp(got[0], got[1], bytes))
-                    FAIL("%s, %lld rows of %lld, function %d differ", rg_dtype_name((rg_dtype)t), (long long)rows,
-                         (long long)len, what);
+                    FAIL("%s, %lld rows of %lld, function %d differ", rg_dtype_name((rg_dtype)t),
+                         (long long)rows, (long long)len, what);
                 n += (uint64_t)(rows * len);
             }
         }
@@ -234,7 +306,8 @@ TEST_MANUAL(cuda_gpu_call_scatters, 100) {
     static int64_t index[ROWS * N], last[2][ROWS * SIZE];
     rg_ctx *keep = gpu();
     uint64_t seed = 5;
-    fill((uint8_t *)x, RG_COUNT(x), 4, true, false, &seed), fill((uint8_t *)src, RG_COUNT(src), 4, true, false, &seed);
+    fill((uint8_t *)x, RG_COUNT(x), 4, true, false, &seed),
+        fill((uint8_t *)src, RG_COUNT(src), 4, true, false, &seed);
     for (size_t i = 0; i < RG_COUNT(src); i++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         index[i] = (int64_t)(seed >> 40) % (i % 3 ? SIZE : 9);
@@ -247,10 +320,13 @@ TEST_MANUAL(cuda_gpu_call_scatters, 100) {
         for (int forget = 0; forget < 2; forget++) {
             for (int d = 0; d < 2; d++) {
                 rg_ctx *c = rg_open(d ? "REF" : "CUDA");
-                rg_tensor a = rg_from(c, RG_F32, x, RG_SHAPE(ROWS, SIZE)), i = rg_from(c, RG_I64, index, RG_SHAPE(ROWS, N)),
+                rg_tensor a = rg_from(c, RG_F32, x, RG_SHAPE(ROWS, SIZE)),
+                          i = rg_from(c, RG_I64, index, RG_SHAPE(ROWS, N)),
                           s = rg_from(c, RG_F32, src, RG_SHAPE(ROWS, N));
-                if (rg_read(rg_scatter_reduce(a, 1, i, s, how[k], .exclude_self = forget), got[d], sizeof got[d]) ||
-                    rg_read(rg_scatter(rg_zeros(c, RG_I64, RG_SHAPE(ROWS, SIZE)), 1, i, i), last[d], sizeof last[d]))
+                if (rg_read(rg_scatter_reduce(a, 1, i, s, how[k], .exclude_self = forget), got[d],
+                            sizeof got[d]) ||
+                    rg_read(rg_scatter(rg_zeros(c, RG_I64, RG_SHAPE(ROWS, SIZE)), 1, i, i), last[d],
+                            sizeof last[d]))
                     FAIL("%s", rg_error(c));
                 rg_close(c);
             }
@@ -260,4 +336,33 @@ TEST_MANUAL(cuda_gpu_call_scatters, 100) {
             CHECK(!memcmp(last[0], last[1], sizeof last[0]));
         }
     rg_close(keep);
+}
+
+/* Sums of floats that many elements come to: the same bits in every run, and the oracle's within rounding; an embedding's
+ * gradient, an index of its own for each element, and halves. */
+TEST_MANUAL(cuda_gpu_call_sums, 100) {
+    enum { N = 20000, SIZE = 300, W = 36 };
+    rg_ctx *c = gpu();
+    float *want = malloc(SIZE * W * sizeof *want), *first = malloc(SIZE * W * sizeof *first),
+          *again = malloc(SIZE * W * sizeof *again);
+    for (int kind = 0; kind < 3; kind++)
+        for (int run = 0; run < 7; run++) {
+            rg_ctx *d = run ? c : rg_open("REF");
+            rg_seed(d, 11);
+            rg_tensor at = rg_randint(d, RG_I64, 0, SIZE, RG_SHAPE(N, kind == 1 ? W : 1)),
+                      src = rg_randn(d, RG_F32, RG_SHAPE(N, W));
+            rg_tensor x = rg_randn(d, RG_F32, RG_SHAPE(SIZE, W));
+            rg_realize_all(RG_TENSORS(at, src, x));
+            if (kind == 0) x = rg_zeros(d, RG_F32, RG_SHAPE(SIZE, W));
+            if (kind == 2) src = rg_cast(src, RG_BF16), x = rg_cast(x, RG_BF16);
+            rg_tensor y = rg_cast(rg_scatter_add(x, 0, rg_expand(at, RG_SHAPE(N, W)), src), RG_F32);
+            if (rg_read(y, !run ? want : run == 1 ? first : again, SIZE * W * sizeof *want))
+                FAIL("%s", rg_error(d));
+            if (run == 1)
+                for (int i = 0; i < SIZE * W; i++) CHECK_NEAR(first[i], want[i], kind == 2 ? 2 : 1e-3);
+            if (run > 1) CHECK(!memcmp(first, again, SIZE * W * sizeof *first));
+            if (!run) rg_close(d);
+        }
+    free(want), free(first), free(again);
+    rg_close(c);
 }

@@ -1,4 +1,5 @@
-/* scatter.c: what several elements of a row do to one place: the last of them (winner), the greatest, the least, the product.
+/* scatter.c: what several elements of a row do to one place: the last of them (winner), the greatest, the least, the product,
+ * the sum of pieces.
  *
  * One iteration is one row, gone through from its first element to its last: the result does not depend on threads.
  * An index out of range is clamped, as a gather's is. Halves are rounded each time, as additions of halves in memory are.
@@ -75,25 +76,49 @@ static inline uint16_t f16_put(float f) {
     SCATTER(scatter_max, T, U, C, GET, PUT, GREATER) \
     SCATTER(scatter_min, T, U, C, GET, PUT, LESSER)  \
     SCATTER(scatter_prod, T, U, C, GET, PUT, MUL)
-#define TYPES(X)                                                                                            \
-    X(i8, int8_t, int8_t, PLAIN, PLAIN, PRODUCT_INT)                                                        \
-    X(i16, int16_t, int16_t, PLAIN, PLAIN, PRODUCT_INT)                                                     \
-    X(i32, int32_t, int32_t, PLAIN, PLAIN, PRODUCT_INT) X(i64, int64_t, int64_t, PLAIN, PLAIN, PRODUCT_INT) \
-        X(u8, uint8_t, uint8_t, PLAIN, PLAIN, PRODUCT_INT)                                                  \
-            X(u16, uint16_t, uint16_t, PLAIN, PLAIN, PRODUCT_INT)                                           \
-                X(u32, uint32_t, uint32_t, PLAIN, PLAIN, PRODUCT_INT)                                       \
-                    X(u64, uint64_t, uint64_t, PLAIN, PLAIN, PRODUCT_INT)                                   \
-                        X(f16, uint16_t, float, f16_get, f16_put, PRODUCT)                                  \
-                            X(bf16, uint16_t, float, bf16_get, bf16_put, PRODUCT)                           \
-                                X(f32, float, float, PLAIN, PLAIN, PRODUCT)                                 \
-                                    X(f64, double, double, PLAIN, PLAIN, PRODUCT)
+#define TYPES(X)                                                                                           \
+    X(i8, int8_t, int8_t, PLAIN, PLAIN, PRODUCT_INT)                                                       \
+    X(i16, int16_t, int16_t, PLAIN, PLAIN, PRODUCT_INT)                                                    \
+    X(i32, int32_t, int32_t, PLAIN, PLAIN, PRODUCT_INT)                                                    \
+    X(i64, int64_t, int64_t, PLAIN, PLAIN, PRODUCT_INT) X(u8, uint8_t, uint8_t, PLAIN, PLAIN, PRODUCT_INT) \
+        X(u16, uint16_t, uint16_t, PLAIN, PLAIN, PRODUCT_INT)                                              \
+            X(u32, uint32_t, uint32_t, PLAIN, PLAIN, PRODUCT_INT)                                          \
+                X(u64, uint64_t, uint64_t, PLAIN, PLAIN, PRODUCT_INT)                                      \
+                    X(f16, uint16_t, float, f16_get, f16_put, PRODUCT)                                     \
+                        X(bf16, uint16_t, float, bf16_get, bf16_put, PRODUCT)                              \
+                            X(f32, float, float, PLAIN, PLAIN, PRODUCT)                                    \
+                                X(f64, double, double, PLAIN, PLAIN, PRODUCT)
 TYPES(ALL)
+
+/* var: numbers of a row of the index, elements of a row of the result, places. Halves are added in float. */
+#define SUM(T, U, C, GET, PUT)                                                                             \
+    static void scatter_sum_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1,            \
+                                void *scratch) {                                                           \
+        int64_t n = var[0], size = var[2], w = var[1] / size;                                              \
+        C *sum = scratch;                                                                                  \
+        for (; t0 < t1; t0++) {                                                                            \
+            const U *src = (const U *)buf[1] + t0 * n * w;                                                 \
+            const int64_t *index = (const int64_t *)buf[2] + t0 * n;                                       \
+            for (int64_t i = 0; i < var[1]; i++) sum[i] = 0;                                               \
+            for (int64_t j = 0; j < n; j++)                                                                \
+                for (int64_t k = 0; k < w; k++) sum[place(index[j], size) * w + k] += GET(src[j * w + k]); \
+            for (int64_t i = 0; i < var[1]; i++) ((U *)buf[0])[t0 * var[1] + i] = PUT(sum[i]);             \
+        }                                                                                                  \
+    }
+SUM(f16, uint16_t, float, f16_get, f16_put)
+SUM(bf16, uint16_t, float, bf16_get, bf16_put)
+SUM(f32, float, float, PLAIN, PLAIN)
+SUM(f64, double, double, PLAIN, PLAIN)
 
 static const struct {
     const char *name, *type;
     dev_fn *fn;
 } function[] = {{"winner", "i32", winner_i32},
                 {"winner", "i64", winner_i64},
+                {"scatter_sum", "f16", scatter_sum_f16},
+                {"scatter_sum", "bf16", scatter_sum_bf16},
+                {"scatter_sum", "f32", scatter_sum_f32},
+                {"scatter_sum", "f64", scatter_sum_f64},
 #define X(T, U, C, GET, PUT, MUL)                                               \
     {"scatter_max", #T, scatter_max_##T}, {"scatter_min", #T, scatter_min_##T}, \
         {"scatter_prod", #T, scatter_prod_##T},
@@ -105,7 +130,7 @@ bool cpu_scatter_fn(const struct dev_call *c, struct dev_builtin *out) {
     const char *type = strcmp(c->type[0], "bool") ? c->type[0] : "u8"; /* the same: 0 and 1 */
     for (size_t i = 0; i < RG_COUNT(function); i++) {
         if (strcmp(function[i].name, c->name) || strcmp(function[i].type, type)) continue;
-        *out = (struct dev_builtin){function[i].fn, c->nbuf > 2 ? c->num[1] : 0};
+        *out = (struct dev_builtin){function[i].fn, c->nbuf > 2 ? c->num[1] * 8 : 0};
         return true;
     }
     return false;

@@ -9,7 +9,10 @@
 #include "device/cuda/internal.h"
 
 enum { THREADS = 256, SCAN_THREADS = 1024, DIGIT = 8, DIGITS = 1 << DIGIT };
-enum { PARTS = 1024, BLOCKS = 1 << 16 }; /* blocks that keep the GPU busy with a pass; most of a kernel over all elements */
+enum {
+    PARTS = 1024,
+    BLOCKS = 1 << 16
+}; /* blocks that keep the GPU busy with a pass; most of a kernel over all elements */
 
 enum what { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, SCATTER, SCATTER_SUM };
 struct cuda_call {
@@ -63,7 +66,8 @@ int cuda_builtin(struct device *d, struct err *e, const struct dev_call *c, dev_
     f->key = f->what < WINNER && f->element == 8 ? 8 : 4;
     memcpy(f->kernel, kernel, sizeof f->kernel);
     d->calls = f;
-    *out = (struct dev_builtin){.fn = (dev_fn *)((uintptr_t)f | CUDA_CALL), .scratch = (int64_t)plan_of(f, c->rows, c->num).all};
+    *out = (struct dev_builtin){.fn = (dev_fn *)((uintptr_t)f | CUDA_CALL),
+                                .scratch = (int64_t)plan_of(f, c->rows, c->num).all};
     return 0;
 }
 
@@ -75,7 +79,8 @@ void cuda_calls_free(struct cuda_call *f) {
 }
 
 const struct cuda_call *cuda_call_of(dev_fn *fn) {
-    return (uintptr_t)fn & CUDA_CALL ? (const struct cuda_call *)((uintptr_t)fn & ~(uintptr_t)CUDA_CALL) : NULL;
+    return (uintptr_t)fn & CUDA_CALL ? (const struct cuda_call *)((uintptr_t)fn & ~(uintptr_t)CUDA_CALL)
+                                     : NULL;
 }
 
 /* ---- steps --------------------------------------------------------------------------------------------------- */
@@ -93,19 +98,21 @@ static void give_all(struct cuda_step *s, dev_fn *fn, int64_t count) {
     give(s, fn, RG_MIN((count + THREADS - 1) / THREADS, BLOCKS), THREADS);
 }
 
-static void keys_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l, struct cuda_step *s) {
+static void keys_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+                      struct cuda_step *s) {
     int64_t count = p->rows * p->len;
     give_all(s, c->kernel[CUDA_KEYS], count);
-    add_buf(s, l->buf[is_scatter(c->what) ? 2 : 1]);
+    add_buf(s, l->buf[is_scatter(c->what) ? 2 : 1]); /* the index, or what is sorted */
     add_buf(s, l->scratch + p->key[0]);
     add_num(s, count), add_num(s, is_scatter(c->what) ? p->size : l->var[2]);
 }
 
 /* Of pass number `pass`: 0 counts, 1 adds up, 2 puts into place. */
-static void pass_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l, uint32_t pass, uint32_t part,
-                      struct cuda_step *s) {
+static void pass_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+                      uint32_t pass, uint32_t part, struct cuda_step *s) {
     int from = pass % 2, to = 1 - from;
-    give(s, c->kernel[part], part == CUDA_SCAN ? p->rows : p->rows * p->parts, part == CUDA_SCAN ? SCAN_THREADS : THREADS);
+    give(s, c->kernel[part], part == CUDA_SCAN ? p->rows : p->rows * p->parts,
+         part == CUDA_SCAN ? SCAN_THREADS : THREADS);
     if (part != CUDA_SCAN) add_buf(s, l->scratch + p->key[from]);
     if (part == CUDA_PLACE) {
         add_buf(s, l->scratch + p->pos[from]);
@@ -118,7 +125,8 @@ static void pass_step(const struct cuda_call *c, const struct plan *p, const str
     if (part == CUDA_PLACE) add_num(s, pass == 0);
 }
 
-static void sorted_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l, struct cuda_step *s) {
+static void sorted_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+                        struct cuda_step *s) {
     int at = p->passes % 2;
     bool values = c->what == SORT || c->what == TOPK;
     int64_t count = p->rows * l->var[1];
@@ -130,14 +138,16 @@ static void sorted_step(const struct cuda_call *c, const struct plan *p, const s
     if (values) add_num(s, l->var[2]);
 }
 
-static void begin_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l, struct cuda_step *s) {
+static void begin_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+                       struct cuda_step *s) {
     int64_t count = p->rows * (p->size + 1);
     give_all(s, c->kernel[CUDA_BEGIN], count);
     add_buf(s, l->scratch + p->key[p->passes % 2]), add_buf(s, l->scratch + p->begin);
     add_num(s, p->len), add_num(s, p->size), add_num(s, count);
 }
 
-static void fold_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l, struct cuda_step *s) {
+static void fold_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+                      struct cuda_step *s) {
     bool sum = c->what == SCATTER_SUM;
     int64_t wide = sum && p->inner % (16 / c->element) == 0 ? 16 / c->element : 1,
             count = p->rows * p->size * (p->inner / wide);
@@ -148,7 +158,8 @@ static void fold_step(const struct cuda_call *c, const struct plan *p, const str
     add_num(s, p->len), add_num(s, p->size), add_num(s, sum ? p->inner : l->var[2]), add_num(s, count);
 }
 
-static void winner_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l, uint32_t i, struct cuda_step *s) {
+static void winner_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+                        uint32_t i, struct cuda_step *s) {
     int64_t size = l->var[1], count = p->rows * (i ? p->len : size);
     give_all(s, c->kernel[i ? CUDA_PUT : CUDA_FILL], count);
     add_buf(s, l->buf[0]);
