@@ -134,6 +134,7 @@ static bool find_conv(struct conv *x) {
 /* Of a thread in one turn of the loop that fills tiles: multiply-adds, all that it issues, passes through shared memory. */
 struct work {
     double sums, issued, passes;
+    double sectors;              /* of 32 bytes that its block asks memory for in one turn */
     double turns, blocks, after; /* after: what storing the results costs, once */
     int64_t threads, regs, shared;
 };
@@ -166,6 +167,9 @@ static double copies(struct work *w, int64_t n, bool wide, bool gate) {
     return (double)rounds * (rounds > 16 ? 30 : gate ? 5 : 3);
 }
 
+/* Pieces of memory, n rows of so many elements that begin anywhere. */
+static double sectors_of(int64_t n, int64_t row) { return (double)(n * ceil_div(row * 4 + 28, 32)); }
+
 static int64_t bytes_of(int64_t a, int64_t b) { return (a + b) * 9 / 8 * 4 * PLACES_OF_RING; }
 
 static void work_of_places(const struct conv *x, const struct form *f, struct work *w) {
@@ -185,6 +189,8 @@ static void work_of_places(const struct conv *x, const struct form *f, struct wo
     w->turns = (double)size_of(x, x->sum) / f->deep;
     w->after = STORE_COST * f->cr * f->yr * (is_lanes(f->xr) ? loads(f->xr, f->xr) : f->xr);
     w->shared = bytes_of(img, other);
+    int64_t cols = reach(x, f->xl * f->xr, x->x, x->kx);
+    w->sectors = sectors_of(img / cols, cols) + sectors_of(f->cg * f->cr, f->deep * ky * kx);
     w->blocks = x->results / (double)(f->cg * f->cr * f->yl * f->yr * f->xl * f->xr * f->ol);
 }
 
@@ -196,7 +202,7 @@ static void work_of_taps(const struct conv *x, const struct form *f, struct work
     double steps = (double)(f->deep * cols / f->xr), near = (double)size_of(x, x->ky) * loads(wide, f->xr),
            far = f->cr * loads(f->xr, f->xr);
     w->threads = f->cg * f->ol;
-    w->regs = f->cr * taps + wide + f->xr + 30;
+    w->regs = f->cr * taps + wide + f->xr + (x->sum >= 0 && f->deep < size_of(x, x->y) ? 30 : 22);
     w->sums = (double)(f->cr * taps * f->deep * cols);
     w->issued = w->sums + steps * (near + far + 10) + 40 + copies(w, img, is_wide(x, cols), x->gate) +
                 copies(w, other, cols % 4 == 0, false);
@@ -204,6 +210,7 @@ static void work_of_taps(const struct conv *x, const struct form *f, struct work
     w->turns = (double)size_of(x, x->sum) * (double)size_of(x, x->y) / f->deep;
     w->after = STORE_COST * f->cr * (double)taps;
     w->shared = bytes_of(img, other);
+    w->sectors = sectors_of(f->ol, img / f->ol) + sectors_of(f->cg * f->cr, f->deep * cols);
     w->blocks = x->results / (double)(f->cg * f->cr * f->ol * taps);
 }
 
@@ -213,6 +220,7 @@ static double round_of(const struct work *w, int64_t b) {
     static const double slow[] = {1, 1.5, 1.2, 1.1};
     int64_t warps = ceil_div(b * ceil_div(w->threads, 32), 4);
     double one = (double)warps * (RG_MAX(w->issued + 1.6 * w->passes, 4 * w->passes) * w->turns + w->after);
+    one += 0.5 * (double)b * w->sectors * w->turns;
     return one * (warps < 4 ? slow[warps] : 1) * (b == 1 ? 1.06 : 1) + 1500;
 }
 

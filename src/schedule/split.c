@@ -25,7 +25,7 @@ enum {
     WORTH_IT = 1 << 17,
     LONG_COLUMNS = 1 << 23, /* elements: no cache holds them */
     COLUMN_BLOCKS = 16,
-    FEW_ALONG = 32,    /* so few rows by a matrix that lies along the sum, or across: heur_gpu_skinny.c */
+    FEW_ALONG = 32, /* so few rows by a matrix that lies along the sum, or across: heur_gpu_skinny.c */
     FEW_ACROSS = 16,
     FEW_BLOCKS = 256,  /* blocks of those that keep a large GPU busy */
     STRIP_BYTES = 128, /* columns of the matrix that a block of those has */
@@ -37,7 +37,7 @@ enum {
     PART_LEAST = 1024, /* terms of a sum that are worth a block */
     MOST_TAPS = 11,
     LONG_TAPS = 4096,     /* products of a result of the gradient of weights, at least .. */
-    TAP_RESULTS = 1 << 22 /* .. and sums that the threads of a GPU hold at once */
+    TAP_RESULTS = 3 << 20 /* .. and sums that the threads of a GPU hold at once */
 };
 
 struct split {
@@ -125,7 +125,8 @@ static const uop *split_variance(struct split *s, const uop *n) {
 }
 
 /* x with other axes; a product stays one, of factors with these axes. */
-static const uop *in_parts(struct split *s, const uop *x, const int64_t *d, const int64_t *order, uint32_t k) {
+static const uop *in_parts(struct split *s, const uop *x, const int64_t *d, const int64_t *order,
+                           uint32_t k) {
     if (x->op == OP_CAST) return uop_cast(s->ir, in_parts(s, x->src[0], d, order, k), (enum dtype)x->dt);
     if (x->op == OP_MUL)
         return uop2(s->ir, OP_MUL, in_parts(s, x->src[0], d, order, k), in_parts(s, x->src[1], d, order, k));
@@ -255,7 +256,8 @@ static int64_t product_parts(struct split *s, const uop *n, const struct shape *
     bool along = memory_axis(s, matrix, 12) == n->src[1]->arg.i;
     if (few > (along ? FEW_ALONG : FEW_ACROSS)) {
         int64_t wide_tile = few > TILE_M ? TILE_N : TILE_N / 2;
-        blocks = (few + TILE_M - 1) / TILE_M * ((many + wide_tile - 1) / wide_tile) * batch, want = TILE_BLOCKS;
+        blocks = (few + TILE_M - 1) / TILE_M * ((many + wide_tile - 1) / wide_tile) * batch,
+        want = TILE_BLOCKS;
     } else {
         int64_t strip = along ? STRIP_ROWS : STRIP_BYTES / element_bytes(matrix);
         blocks = (many + strip - 1) / strip * batch, want = FEW_BLOCKS;
