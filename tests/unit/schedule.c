@@ -172,6 +172,40 @@ TEST(schedule_gpu_splits_products) {
     }
 }
 
+/* The gradient of a convolution's weights is summed in blocks of images, each with the taps outermost and the channels innermost,
+ * and put in order by the kernel that adds them up; the sum of a convolution itself, with as small images, is one. */
+static void run_text(void *arg) {
+    struct split_case *c = arg;
+    struct one *o = c->o;
+    plan_text(arg);
+    str_init(&o->why, &o->arena);
+    o->run.from = OPTS_GPU;
+    o->run.data = graph_fill(&o->arena, &o->ir, o->run.graph, 1, true);
+    planned_memory(&o->run);
+    planned_interpret(&o->run);
+    o->ok = planned_check(&o->run, &o->why, &o->excluded, &o->compared);
+}
+TEST(schedule_gpu_splits_taps) {
+    static const char weights[] =
+        "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (BUFFER<f32>[0] 64 1 12 3 2 8 8) 64 16 12 3 2 8 8) "
+        "(EXPAND (BUFFER<f32>[1] 64 16 1 1 1 8 8) 64 16 12 3 2 8 8)) 0 5 6))\n";
+    static const char places[] =
+        "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (BUFFER<f32>[0] 64 1 6 6 64 3 3) 64 64 6 6 64 3 3) "
+        "(EXPAND (BUFFER<f32>[1] 1 64 1 1 64 3 3) 64 64 6 6 64 3 3)) 4 5 6))\n";
+    struct one o = {.opts = {.model = gpu_model(), .gpu = true}};
+    arena_init(&o.arena, &o.err);
+    if (err_guard(&o.err, run_text, &(struct split_case){&o, weights})) FAIL("%s", o.err.msg);
+    CHECK_EQ(o.run.sched.call.n, 2);
+    CHECK_STR(o.run.sched.prog.p[o.run.sched.call.p[0].prog].kernel.name, "r_64_6_16_12_64");
+    if (!o.ok) FAIL("%s", o.why.p);
+    CHECK_EQ(o.compared, 16 * 12 * 3 * 2);
+    arena_free(&o.arena);
+    arena_init(&o.arena, &o.err);
+    if (err_guard(&o.err, plan_text, &(struct split_case){&o, places})) FAIL("%s", o.err.msg);
+    CHECK_EQ(o.run.sched.call.n, 1);
+    arena_free(&o.arena);
+}
+
 /* On a CPU sums down the columns of more than a cache holds are cut into blocks of whole rows, however the matrix is named; what
  * is only large because it was expanded is not. */
 TEST(schedule_cpu_splits_long_columns) {
@@ -415,7 +449,9 @@ static void cuda_part(uint32_t part) {
     TEST_MANUAL(cuda_gpu_random_##k, 140) { cuda_part(k); }
 X(0)
 X(1)
-X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+X(2)
+X(3)
+X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 #undef X
 
     /* The whole way, by the engine; SEEDS=500 takes minutes on PoCL. */
