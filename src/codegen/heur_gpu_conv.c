@@ -39,8 +39,10 @@ struct conv {
     struct view *v;
     struct contract c;
     const struct side *img, *other;
-    int x, kx, y, ky;  /* axes: places and taps; y and ky -1: one row */
-    int own, out, sum; /* of images alone, of the other factor alone, summed over and no window; -1: none */
+    int x, kx, y, ky;   /* axes: places and taps; y and ky -1: one row */
+    int own, out, sum;  /* of images alone, of the other factor alone, summed over and no window; -1: none */
+    int64_t by_x, by_y; /* places are so many taps apart */
+    int64_t along, row; /* elements from one place of the images to the next, from one row to the next */
     double results;
     bool taps;                    /* are the results */
     bool gate;                    /* the images have borders */
@@ -116,6 +118,16 @@ static bool find_roles(struct conv *x) {
     return x->out >= 0 && x->own >= 0 && (x->sum >= 0 || (x->taps && x->y >= 0));
 }
 
+static int64_t apart(const struct conv *x, int place, int tap) {
+    return tap < 0 ? 1 : RG_MAX(step(x, place) / RG_MAX(step(x, tap), 1), 1);
+}
+
+static void measure(struct conv *x) {
+    x->gate = x->img->spot->gate;
+    x->by_x = apart(x, x->x, x->kx), x->by_y = apart(x, x->y, x->ky);
+    x->along = step(x, x->x), x->row = x->y < 0 ? 0 : step(x, x->y);
+}
+
 static bool find_conv(struct conv *x) {
     struct view *v = x->v;
     if (!contract_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
@@ -124,7 +136,7 @@ static bool find_conv(struct conv *x) {
     for (int i = 0; i < 2; i++) {
         x->img = i ? &x->c.b : &x->c.a, x->other = i ? &x->c.a : &x->c.b;
         x->x = x->kx = x->y = x->ky = -1;
-        if (find_windows(x) && find_roles(x)) return x->gate = x->img->spot->gate, !x->other->spot->gate;
+        if (find_windows(x) && find_roles(x)) return measure(x), !x->other->spot->gate;
     }
     return false;
 }
@@ -141,17 +153,13 @@ struct work {
 
 static bool is_lanes(int n) { return n == 2 || n == 4 || n == 8; }
 
-/* Elements that a window of n places covers. */
-static int64_t reach(const struct conv *x, int64_t n, int place, int tap) {
-    if (tap < 0) return n;
-    return (n - 1) * RG_MAX(step(x, place) / RG_MAX(step(x, tap), 1), 1) + size_of(x, tap);
-}
+/* Elements that a window of n places covers, along a row or down a column. */
+static int64_t wide_of(const struct conv *x, int64_t n) { return (n - 1) * x->by_x + size_of(x, x->kx); }
+static int64_t high_of(const struct conv *x, int64_t n) { return (n - 1) * x->by_y + size_of(x, x->ky); }
 
 /* Rows of the images come in pieces of 16 bytes. */
 static bool is_wide(const struct conv *x, int64_t places) {
-    int64_t row = x->y < 0 ? 4 : step(x, x->y);
-    return !x->gate && reach(x, places, x->x, x->kx) % 4 == 0 && row % 4 == 0 &&
-           places * step(x, x->x) % 4 == 0;
+    return !x->gate && wide_of(x, places) % 4 == 0 && x->row % 4 == 0 && places * x->along % 4 == 0;
 }
 
 /* Loads from shared memory, of n elements that begin at multiples of `at`. */
@@ -173,12 +181,11 @@ static double sectors_of(int64_t n, int64_t row) { return (double)(n * ceil_div(
 static int64_t bytes_of(int64_t a, int64_t b) { return (a + b) * 9 / 8 * 4 * PLACES_OF_RING; }
 
 static void work_of_places(const struct conv *x, const struct form *f, struct work *w) {
-    int64_t kx = size_of(x, x->kx), ky = size_of(x, x->ky), wide = reach(x, f->xr, x->x, x->kx);
-    int64_t high = f->all ? reach(x, f->yr, x->y, x->ky) : f->yr * ky;
-    int64_t img =
-        f->ol * f->deep * reach(x, f->yl * f->yr, x->y, x->ky) * reach(x, f->xl * f->xr, x->x, x->kx);
+    int64_t kx = size_of(x, x->kx), ky = size_of(x, x->ky), wide = wide_of(x, f->xr);
+    int64_t high = f->all ? high_of(x, f->yr) : f->yr * ky;
+    int64_t img = f->ol * f->deep * high_of(x, f->yl * f->yr) * wide_of(x, f->xl * f->xr);
     int64_t other = f->deep * ky * kx * f->cg * f->cr;
-    double near = (double)high * loads(wide, f->xl == 1 ? 4 : f->xr * step(x, x->x));
+    double near = (double)high * loads(wide, f->xl == 1 ? 4 : f->xr * x->along);
     double weights = (double)(kx * ky) * loads(f->cr, f->cr);
     w->threads = f->cg * f->yl * f->xl * f->ol;
     w->regs = f->cr * f->yr * f->xr + wide + f->cr + 30;
@@ -189,15 +196,14 @@ static void work_of_places(const struct conv *x, const struct form *f, struct wo
     w->turns = (double)size_of(x, x->sum) / f->deep;
     w->after = STORE_COST * f->cr * f->yr * (is_lanes(f->xr) ? loads(f->xr, f->xr) : f->xr);
     w->shared = bytes_of(img, other);
-    int64_t cols = reach(x, f->xl * f->xr, x->x, x->kx);
+    int64_t cols = wide_of(x, f->xl * f->xr);
     w->sectors = sectors_of(img / cols, cols) + sectors_of(f->cg * f->cr, f->deep * ky * kx);
     w->blocks = x->results / (double)(f->cg * f->cr * f->yl * f->yr * f->xl * f->xr * f->ol);
 }
 
 static void work_of_taps(const struct conv *x, const struct form *f, struct work *w) {
     int64_t taps = size_of(x, x->kx) * size_of(x, x->ky), cols = size_of(x, x->x);
-    int64_t wide = reach(x, f->xr, x->x, x->kx),
-            img = reach(x, f->deep, x->y, x->ky) * f->ol * reach(x, cols, x->x, x->kx);
+    int64_t wide = wide_of(x, f->xr), img = high_of(x, f->deep) * f->ol * wide_of(x, cols);
     int64_t other = f->deep * f->cg * f->cr * cols;
     double steps = (double)(f->deep * cols / f->xr), near = (double)size_of(x, x->ky) * loads(wide, f->xr),
            far = f->cr * loads(f->xr, f->xr);
