@@ -206,6 +206,30 @@ TEST(schedule_gpu_splits_taps) {
     arena_free(&o.arena);
 }
 
+/* A matrix of bytes by few rows is widened, and scaled, in the kernel that multiplies; by many rows it is stored as halves. */
+TEST(schedule_gpu_unpacks_bytes) {
+    static const struct {
+        const char *rows;
+        bool scaled;
+        uint32_t calls;
+    } job[] = {{"16", false, 1}, {"16", true, 1}, {"512", false, 2}, {"512", true, 2}};
+    for (size_t i = 0; i < RG_COUNT(job); i++) {
+        struct one o = {.opts = {.model = gpu_model(), .gpu = true}};
+        char text[1024];
+        snprintf(
+            text, sizeof text,
+            "kernel g\nw = (CAST<bf16> (BUFFER<i8>[1] 1 8192 2048))\n"
+            "s = (MUL w (EXPAND (BUFFER<bf16>[2] 1 8192 1) 1 8192 2048))\n"
+            "(GRAPH (REDUCE_AXES[ADD] (MUL (EXPAND (CAST<f32> (BUFFER<bf16>[0] %s 1 2048)) %s 8192 2048) "
+            "(EXPAND (CAST<f32> %s) %s 8192 2048)) 2))\n",
+            job[i].rows, job[i].rows, job[i].scaled ? "s" : "w", job[i].rows);
+        arena_init(&o.arena, &o.err);
+        if (err_guard(&o.err, plan_text, &(struct split_case){&o, text})) FAIL("%s", o.err.msg);
+        if (o.run.sched.call.n != job[i].calls) FAIL("%u calls of %s", o.run.sched.call.n, text);
+        arena_free(&o.arena);
+    }
+}
+
 /* On a CPU sums down the columns of more than a cache holds are cut into blocks of whole rows, however the matrix is named; what
  * is only large because it was expanded is not. */
 TEST(schedule_cpu_splits_long_columns) {
@@ -450,8 +474,12 @@ static void cuda_part(uint32_t part) {
 X(0)
 X(1)
 X(2)
+<<<<<<< HEAD
 X(3)
 X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+=======
+X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+>>>>>>> 00fd6d7 (tests: bytes by few rows are widened where they are multiplied)
 #undef X
 
     /* The whole way, by the engine; SEEDS=500 takes minutes on PoCL. */
