@@ -10,6 +10,7 @@
  * Stores with a stride between their lanes are treated the same way: where the lanes of several of them fill
  * whole rows, the rows are stored instead, again a transposition in registers.
  *
+ * Loads under one and the same gate, with the same number where it is false, are neighbours too.
  * No element is touched that was not loaded or stored before. Scratch that the same block writes is left alone.
  * Requires: tree_expand. */
 #include "cg.h"
@@ -76,20 +77,30 @@ static const uop *take_apart(struct co *c, const uop *load) {
     return uop_new(c->rw->ir, OP_BUILD, (enum dtype)load->dt, index->lanes, lane, index->lanes, ARG_NONE);
 }
 
+/* What decides whether it is loaded, and what it is else: 0 if there is no gate. */
+static uint32_t under(const uop *load, int what) {
+    return load->op == OP_GLOAD ? load->src[1 + what]->id + 1 : 0;
+}
+
 static bool same_row(const struct spot *x, const struct spot *y) {
-    return x->buf == y->buf && affine_equal_but_const(&x->at, &y->at);
+    return x->buf == y->buf && under(x->load, 0) == under(y->load, 0) &&
+           under(x->load, 1) == under(y->load, 1) && affine_equal_but_const(&x->at, &y->at);
 }
 
 static int by_row(const void *p, const void *q) {
     const struct spot *x = p, *y = q;
     if (x->buf != y->buf) return x->buf->id < y->buf->id ? -1 : 1;
+    for (int i = 0; i < 2; i++)
+        if (under(x->load, i) != under(y->load, i)) return under(x->load, i) < under(y->load, i) ? -1 : 1;
     return affine_compare(&x->at, &y->at);
 }
 
 static void widen(struct co *c, const struct spot *first, unsigned lanes) {
     struct ir *ir = c->rw->ir;
     const uop *at = first->load->src[0];
-    const uop *wide = uop1(ir, OP_LOAD, mk_index(ir, at->src[0], at->src[1], lanes));
+    const uop *to = mk_index(ir, at->src[0], at->src[1], lanes), *l = first->load;
+    const uop *wide =
+        l->op == OP_GLOAD ? uop3(ir, OP_GLOAD, to, l->src[1], l->src[2]) : uop1(ir, OP_LOAD, to);
     for (unsigned i = 0; i < lanes; i++) {
         vec_push(c->a, &c->from, first[i].load);
         vec_push(c->a, &c->to, uop_mk(ir, OP_EXTRACT, &wide, 1, ARG_INT(i)));
@@ -225,7 +236,8 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
     c->from.n = c->to.n = 0;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        if (n->op != OP_LOAD || n->lanes != 1 || n->src[0]->lanes != 1 ||
+        bool gated = n->op == OP_GLOAD && uop_is_const(n->src[1]) && n->src[2]->lanes == 1;
+        if ((n->op != OP_LOAD && !gated) || n->lanes != 1 || n->src[0]->lanes != 1 ||
             written_here(block, n->src[0]->src[0]))
             continue;
         struct spot s = {n, n->src[0]->src[0], affine_of(c->a, n->src[0]->src[1]), 0};

@@ -14,12 +14,14 @@
  * Tests: tests/unit/block.c, tests/unit/cuda.c */
 #include "heur.h"
 
-#define MOST_ROWS 32         /* of the few: more are a product like others, whose tiles are shared */
-#define MOST_ACROSS 16       /* the same for a matrix with rows across k, where there are instructions of groups of warps */
+#define MOST_ROWS 32 /* of the few: more are a product like others, whose tiles are shared */
+#define MOST_ACROSS \
+    16 /* the same for a matrix with rows across k, where there are instructions of groups of warps */
 #define MOST_SUMS 64         /* of a thread, by multiply-adds */
 #define LEAST_WIDE (1 << 18) /* elements of the matrix that are worth it */
 #define LEAST_K 256
 #define THREADS 256
+#define BLOCKS 256 /* of four warps that keep a large GPU busy */
 
 struct few {
     struct view *v;
@@ -27,7 +29,7 @@ struct few {
     const uop *few, *wide;             /* the factors */
     const struct hspot *fspot, *wspot; /* what each loads along k */
     int row[HEUR_AXES], rows, col, k;  /* axes: of the few, of the matrix, summed */
-    int64_t m, n, depth;
+    int64_t m, n, depth, batch;
     int lanes; /* elements of the matrix in 16 bytes */
 };
 
@@ -50,13 +52,14 @@ static bool find_axes(struct few *x, const uop *a, const uop *b) {
     const struct view *v = x->v;
     double size[2] = {1, 1};
     int last[2] = {-1, -1}, count[2] = {0, 0};
-    x->k = -1;
+    x->k = -1, x->batch = 1;
     for (int i = 0; i < v->naxis; i++) {
         const struct haxis *h = &v->axis[i];
         bool in_a = view_depends(v, a, i), in_b = view_depends(v, b, i);
         if (h->most <= 1) continue;
         if (h->size < 0 || h->fixed || h->scan || h->members != 1) return false;
-        if (h->grid && in_a == in_b) continue; /* of a batch, or of what is done after */
+        if (h->grid && in_a == in_b) x->batch *= h->size; /* of a batch, or of what is done after */
+        if (h->grid && in_a == in_b) continue;
         if (!h->grid && (!h->reduce || x->k >= 0)) return false;
         if (!h->grid) x->k = i;
         if (h->grid) size[in_b] *= h->most, last[in_b] = i, count[in_b]++;
@@ -103,6 +106,14 @@ static int64_t power_below(int64_t n, int64_t most) {
     return most;
 }
 
+/* Into how many shares of `part` a round of k is cut: what divides k, unless that is few and the last round can do with idle
+ * threads. */
+static int64_t shares(int64_t depth, int64_t part, int64_t most) {
+    int64_t even = depth % part ? 1 : power_below(depth / part, most);
+    while (most > 1 && most * part > depth) most /= 2;
+    return 2 * even >= most || depth < 4 * most * part ? RG_MIN(even, most) : most;
+}
+
 static bool is_along(const struct few *x, int axis) {
     return spot_stride(x->v, x->wspot, axis, x->lanes) == 1;
 }
@@ -115,7 +126,7 @@ static const char *cut_k(struct few *x, int64_t run, int64_t most) {
     const char *k = v->axis[x->k].name, *name = k, *in[5];
     static const char *const as[] = {"w", "q", "s", "r", "i"};
     for (int i = 0; i < 5; i++) in[i] = view_fresh(v, k, as[i]);
-    int64_t warps = power_below(x->depth / (4 * run), most);
+    int64_t warps = shares(x->depth, 4 * run, most);
     if (warps > 1) str_printf(&x->s, " TILE(%s,%d,%s)", name, (int)(warps * 4 * run), in[0]), name = in[0];
     str_printf(&x->s, " TILE(%s,%d,%s) TILE(%s,%d,%s)", name, (int)(4 * run), in[1], in[1], (int)run, in[2]);
     str_printf(&x->s, " TILE(%s,4,%s) JOIN(%s,%s,%s) UNROLL(%s)", in[2], in[3], in[1], in[3], in[4], in[2]);
@@ -128,11 +139,10 @@ static bool by_matrix(struct few *x) {
     bool along_k = is_along(x, x->k);
     int64_t run = along_k ? 2 * x->lanes : 8;
     enum dtype dt = (enum dtype)x->fspot->node->dt;
-    if (!x->rows || (dt != DT_BF16 && dt != DT_F16) || x->wspot->bytes > 2 || x->depth % (4 * run))
-        return false;
-    int64_t each = along_k ? 8 : x->lanes, most = 4;
-    int64_t count = along_k ? power_below(x->n / 8, most) : x->lanes; /* instructions side by side */
-    if (x->n % 8 || (!along_k && x->n % (8 * each))) return false;
+    if (!x->rows || (dt != DT_BF16 && dt != DT_F16) || x->wspot->bytes > 2 || x->depth % run) return false;
+    int64_t each = along_k ? 8 : x->lanes, count = along_k ? 4 : x->lanes; /* instructions side by side */
+    while (along_k && count > 1 && x->batch * x->n < BLOCKS * 8 * count) count /= 2;
+    if (!along_k && x->n % x->lanes) return false;
     const char *m = row_name(x), *n = v->axis[x->col].name, *n1 = view_fresh(v, n, "c"),
                *n2 = view_fresh(v, n, "d");
     const char *m1 = view_fresh(v, m, "t");
@@ -153,14 +163,12 @@ static bool by_matrix(struct few *x) {
 /* Rows across k: threads side by side have the pieces of a row of the strip, the others further rows. */
 static bool by_adds(struct few *x) {
     struct view *v = x->v;
-    int64_t pieces = power_below(x->n / x->lanes, 8), deep = THREADS / RG_MAX(pieces, 1), steps = 8;
+    int64_t pieces = 8, deep = THREADS / pieces, steps = shares(x->depth, deep, 8);
     if (!is_along(x, x->col) || x->n % x->lanes || x->m * x->lanes > MOST_SUMS) return false;
-    while (deep > 1 && x->depth % deep) deep /= 2;
-    steps = power_below(x->depth / deep, steps);
+    if (x->n < pieces * x->lanes || x->depth < deep * steps) return false;
     const char *m = row_name(x), *n = v->axis[x->col].name, *k = v->axis[x->k].name;
     const char *n1 = view_fresh(v, n, "c"), *n2 = view_fresh(v, n, "d"), *k1 = view_fresh(v, k, "w"),
                *k2 = view_fresh(v, k, "u");
-    if (deep * pieces < 64 || deep > 64) return false;
     str_printf(&x->s, " TILE(%s,%d,%s) TILE(%s,%d,%s)", n, (int)(pieces * x->lanes), n1, n1, x->lanes, n2);
     str_printf(&x->s, " TILE(%s,%d,%s)", k, (int)(deep * steps), k1);
     if (steps > 1) str_printf(&x->s, " TILE(%s,%d,%s) UNROLL(%s)", k1, (int)steps, k2, k2);

@@ -30,7 +30,7 @@ enum {
     FEW_BLOCKS = 256,  /* blocks of those that keep a large GPU busy */
     STRIP_BYTES = 128, /* columns of the matrix that a block of those has */
     STRIP_ROWS = 32,   /* .. or rows, where they lie along the sum */
-    CHUNK = 256,       /* terms that the warps of a block take at once */
+    CHUNK = 64,        /* terms that a warp takes at once */
     TILE_M = 64,       /* of other products */
     TILE_N = 128,
     TILE_BLOCKS = 128, /* one for each multiprocessor of a large GPU */

@@ -17,6 +17,9 @@ static const struct few {
     {{.m = 512, .n = 4, .k = 512, .ta = true, .dt = "bf16", .tb = true}, true},
     {{.m = 16, .n = 256, .k = 1024, .tb = true, .dt = "bf16", .of = "i8"}, true},
     {{.m = 4, .n = 1024, .k = 256, .dt = "f16", .of = "i8"}, true},
+    {{.m = 7, .n = 333, .k = 1200, .tb = true, .dt = "bf16"}, true}, /* what does not come out even */
+    {{.m = 16, .n = 520, .k = 2088, .dt = "bf16"}, true},
+    {{.m = 1, .n = 1000, .k = 2300, .dt = "f32"}, false},
     {{.m = 1, .n = 1024, .k = 256, .dt = "bf16"}, false},
     {{.m = 1, .n = 1024, .k = 512, .dt = "f32"}, false},
     {{.m = 3, .n = 512, .k = 512, .dt = "f32"}, false},
@@ -58,6 +61,8 @@ TEST_SLOW(cuda_compile_few_rows, 120) {
     static const struct few large[] = {
         {{.m = 16, .n = 14336, .k = 4096, .tb = true, .dt = "bf16"}, true},
         {{.m = 16, .n = 4096, .k = 3584, .dt = "bf16"}, true},
+        {{.m = 16, .n = 50257, .k = 768, .tb = true, .dt = "bf16"}, true},
+        {{.m = 16, .n = 4104, .k = 2752, .dt = "bf16"}, true},
         {{.m = 32, .n = 14336, .k = 4096, .tb = true, .dt = "bf16"}, true},
         {{.m = 16, .n = 14336, .k = 4096, .tb = true, .dt = "f16", .of = "i8"}, true},
         {{.m = 1, .n = 4096, .k = 3584, .dt = "bf16"}, false},
