@@ -474,12 +474,8 @@ static void cuda_part(uint32_t part) {
 X(0)
 X(1)
 X(2)
-<<<<<<< HEAD
 X(3)
 X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-=======
-X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
->>>>>>> 00fd6d7 (tests: bytes by few rows are widened where they are multiplied)
 #undef X
 
     /* The whole way, by the engine; SEEDS=500 takes minutes on PoCL. */
