@@ -450,3 +450,53 @@ TEST_SLOW(attention_dropout, 300) {
     dropout_on("REF", ref);
     for (int i = 0; i < 24 * 32; i++) CHECK_NEAR(cpu[i], ref[i], 1e-6);
 }
+
+/* ---- halves on a GPU --------------------------------------------------------------------------------------------- */
+
+static rg_tensor halves(rg_ctx *c, uint64_t seed, rg_dtype dt, rg_ints shape) {
+    return rg_contiguous(rg_cast(numbers(c, seed, shape), dt));
+}
+
+static size_t both_ways_in_halves(rg_ctx *c, const struct dims *d, rg_dtype dt, float *out) {
+    RG_SCOPE(c);
+    rg_tensor q = halves(c, 1, dt, RG_SHAPE(d->b, d->hk * d->g, d->t, d->d));
+    rg_tensor k = halves(c, 2, dt, RG_SHAPE(d->b, d->hk, d->s, d->d));
+    rg_tensor v = halves(c, 3, dt, RG_SHAPE(d->b, d->hk, d->s, d->d));
+    rg_tensor w = halves(c, 4, dt, RG_SHAPE(d->b, d->hk * d->g, d->t, d->d)), g[3];
+    if (rg_realize_all(RG_TENSORS(q, k, v, w))) FAIL("%s", rg_error(c));
+    rg_tensor all[4] = {rg_attention(q, k, v, .causal = d->causal)};
+    if (rg_grad(all[0], RG_TENSORS(q, k, v), g, .seed = w)) FAIL("%s", rg_error(c));
+    for (int i = 0; i < 3; i++) all[i + 1] = g[i];
+    if (rg_realize_all(RG_ARRAY(all, 4))) FAIL("%s", rg_error(c));
+    size_t n = 0;
+    for (int i = 0; i < 4; i++) {
+        size_t m = (size_t)rg_size(all[i]);
+        if (rg_read(rg_cast(all[i], RG_F32), out + n, m * sizeof *out)) FAIL("%s", rg_error(c));
+        n += m;
+    }
+    return n;
+}
+
+/* The block programs of matrix instructions against the oracle, which rounds where they do: whole tiles and odd lengths,
+ * fewer queries than a tile, more keys than queries, grouped heads, both halves. */
+TEST_MANUAL(cuda_gpu_attention, 120) {
+    static const struct dims d[] = {
+        {1, 2, 1, 256, 256, 64, 64, true, 0},  {1, 1, 1, 300, 300, 128, 128, true, 0},
+        {1, 2, 1, 130, 200, 64, 64, false, 0}, {1, 2, 2, 192, 192, 64, 64, true, 0},
+        {2, 1, 1, 70, 250, 128, 128, true, 0}, {1, 1, 1, 512, 512, 64, 64, false, 0}};
+    static float want[1 << 18], got[1 << 18];
+    rg_ctx *ref = rg_open("REF"), *gpu = rg_open("CUDA");
+    if (rg_status_of(gpu)) SKIP("%s", rg_error(gpu));
+    for (size_t i = 0; i < RG_COUNT(d); i++)
+        for (int half = 0; half < 2; half++) {
+            rg_dtype dt = half ? RG_F16 : RG_BF16;
+            size_t n = both_ways_in_halves(ref, &d[i], dt, want);
+            CHECK_EQ(both_ways_in_halves(gpu, &d[i], dt, got), n);
+            for (size_t k = 0; k < n; k++)
+                if (!(fabsf(want[k] - got[k]) <= (half ? 0x1p-8f : 0x1p-5f) * (0.25f + fabsf(want[k]))))
+                    FAIL("shape %zu, %s: number %zu is %g, expected %g", i, rg_dtype_name(dt), k,
+                         (double)got[k], (double)want[k]);
+        }
+    rg_close(gpu);
+    rg_close(ref);
+}

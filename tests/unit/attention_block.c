@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "codegen/codegen.h"
+#include "cuda.h"
 #include "irtest.h"
 #include "ref/ref.h"
 #include "rules/rules.h"
@@ -222,4 +223,187 @@ TEST(stream_says_why) {
         if (!strstr(x.err.msg, bad[i].why)) FAIL("%s: %s", bad[i].opts, x.err.msg);
         arena_free(&x.arena);
     }
+}
+
+/* ---- gradients, and what the heuristic writes ------------------------------------------------------------------- */
+
+/* dQ, of heads x T queries and as many keys. Buffers: 0 dQ, 1 D, 2 dO, 3 v, 4 k, 5 q, 6 lse. */
+static void write_dq(struct str *s, int64_t h, int64_t t, int64_t d, bool causal) {
+    long long n = h * t * d, r = h * t, T = t, D = d;
+    str_printf(s, "kernel dq\ni0 = (RANGE[i0 GRID 0] %lld)\ni1 = (RANGE[i1 GRID 1] %lld)\n", (long long)h, T);
+    str_printf(s, "i2 = (RANGE[i2 LOOP 2] %lld)\nk4 = (RANGE[k4 REDUCE 3] %lld)\n", D, T);
+    str_printf(s, "k3 = (RANGE[k3 REDUCE 4] %lld)\nk5 = (RANGE[k5 REDUCE 5] %lld)\n", D, T);
+    for (int i = 0; i < 7; i++)
+        str_printf(s, "b%d = (PARAM<%s>[%d b%d] %lld)\n", i, i == 1 || i == 6 ? "f32" : "bf16", i, i,
+                   i == 1 || i == 6 ? r : n);
+    str_printf(s, "head = (MUL i0 %lld)\nrow = (ADD i1 (MUL i0 %lld))\n", T * D, T);
+    str_printf(s, "g = (LT k4 (ADD i1 %lld))\nat = (ADD k3 (MUL row %lld))\n", causal ? 1 : T, D);
+    str_printf(s, "key = (ADD k3 (ADD head (MUL k4 %lld)))\n", D);
+    str_printf(
+        s, "dp = (REDUCE[ADD] (MUL (CAST<f32> (LOAD (INDEX b2 at))) (CAST<f32> (LOAD (INDEX b3 key)))) k3)\n"
+           "sc = (REDUCE[ADD] (MUL (CAST<f32> (LOAD (INDEX b5 at))) (CAST<f32> (LOAD (INDEX b4 key)))) k3)\n"
+           "p = (WHERE g (EXP2 (SUB (WHERE g (MUL sc 0.25) -inf) (LOAD (INDEX b6 row)))) 0.0)\n"
+           "ds = (WHERE g (MUL (ADD (LOAD (INDEX b1 row)) dp) p) 0.0)\n"
+           "keep0 = (STAGE[keep0 SCRATCH] (MUL ds 0.125) k4)\n");
+    str_printf(
+        s,
+        "o = (REDUCE[ADD] (MUL (CAST<f32> (CAST<bf16> (LOAD (INDEX keep0 k5)))) (CAST<f32> (LOAD (INDEX b4 "
+        "(ADD i2 (ADD head (MUL k5 %lld))))))) k5)\n"
+        "(SINK (STORE (INDEX b0 (ADD i2 (MUL row %lld))) (CAST<bf16> o)))\n",
+        D, D);
+}
+
+/* dK and dV. Buffers: 0 dK, 1 q, 2 k, 3 lse, 4 D, 5 dO, 6 v, 7 dV. */
+static void write_dkv(struct str *s, int64_t h, int64_t t, int64_t d, bool causal) {
+    long long n = h * t * d, r = h * t, T = t, D = d;
+    str_printf(s, "kernel dkv\ni0 = (RANGE[i0 GRID 0] %lld)\ni1 = (RANGE[i1 GRID 1] %lld)\n", (long long)h,
+               T);
+    str_printf(s, "i2 = (RANGE[i2 LOOP 2] %lld)\nk4 = (RANGE[k4 REDUCE 3] %lld)\n", D, T);
+    str_printf(s, "k41 = (RANGE[k4 REDUCE 3 1] %lld)\nk3 = (RANGE[k3 REDUCE 4] %lld)\n", T, D);
+    str_printf(s, "k5 = (RANGE[k5 REDUCE 5] %lld)\nk6 = (RANGE[k6 REDUCE 6] %lld)\n", D, T);
+    for (int i = 0; i < 8; i++)
+        str_printf(s, "b%d = (PARAM<%s>[%d b%d] %lld)\n", i, i == 3 || i == 4 ? "f32" : "bf16", i, i,
+                   i == 3 || i == 4 ? r : n);
+    str_printf(s, "head = (MUL i0 %lld)\nrows = (MUL i0 %lld)\nmine = (ADD head (MUL i1 %lld))\n", T * D, T,
+               D);
+    str_printf(s, "g = (LT i1 (ADD k4 %lld))\ng1 = (LT i1 (ADD k41 %lld))\n", causal ? 1 : T, causal ? 1 : T);
+    str_printf(s,
+               "sc = (REDUCE[ADD] (MUL (CAST<f32> (LOAD (INDEX b2 (ADD k3 mine)))) (CAST<f32> (LOAD (INDEX "
+               "b1 (ADD k3 "
+               "(ADD head (MUL k4 %lld))))))) k3)\n",
+               D);
+    str_printf(s,
+               "keep0 = (STAGE[keep0 SCRATCH] (WHERE g (EXP2 (SUB (WHERE g (MUL sc 0.25) -inf) (LOAD (INDEX "
+               "b3 (ADD k4 "
+               "rows))))) 0.0) k4)\n"
+               "dp = (REDUCE[ADD] (MUL (CAST<f32> (LOAD (INDEX b5 (ADD k5 (ADD head (MUL k41 %lld)))))) "
+               "(CAST<f32> (LOAD "
+               "(INDEX b6 (ADD k5 mine))))) k5)\n",
+               D);
+    str_printf(s,
+               "keep1 = (STAGE[keep1 SCRATCH] (MUL (WHERE g1 (MUL (LOAD (INDEX keep0 k41)) (ADD (LOAD (INDEX "
+               "b4 (ADD k41 "
+               "rows))) dp)) 0.0) 0.125) k41)\nfrom = (ADD i2 (ADD head (MUL k6 %lld)))\n",
+               D);
+    str_printf(
+        s,
+        "dk = (REDUCE[ADD] (MUL (CAST<f32> (CAST<bf16> (LOAD (INDEX keep1 k6)))) (CAST<f32> (LOAD (INDEX b1 "
+        "from)))) k6)\n"
+        "dv = (REDUCE[ADD] (MUL (CAST<f32> (CAST<bf16> (LOAD (INDEX keep0 k6)))) (CAST<f32> (LOAD (INDEX b5 "
+        "from)))) k6)\n"
+        "(SINK (STORE (INDEX b0 (ADD i2 mine)) (CAST<bf16> dk)) (STORE (INDEX b7 (ADD i2 mine)) (CAST<bf16> "
+        "dv)))\n");
+}
+
+struct both {
+    void (*write)(struct str *, int64_t h, int64_t t, int64_t d, bool causal);
+    int64_t t, d;
+    bool causal;
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    struct program prog;
+    struct linear plain, block;
+};
+
+static void lower_both(void *p) {
+    struct both *x = p;
+    struct str s;
+    ir_init(&x->ir, &x->arena);
+    str_init(&s, &x->arena);
+    x->write(&s, 1, x->t, x->d, x->causal);
+    ir_parse(&x->ir, s.p, s.n, "gradient.uop", &x->prog);
+    const struct kernel *k = &x->prog.kernel.p[0];
+    struct lower_opts o = {.opts = "", .keep_math = true, .vec_bytes = 16, .narrow = true};
+    lower(&x->ir, k, &o, &x->plain);
+    o.opts = opts_heuristic_gpu(&x->ir, k, 90);
+    lower(&x->ir, k, &o, &x->block);
+}
+
+/* Inputs of both; results apart. */
+static void fill_buffers(struct both *x, int outputs, struct ref_buf *a, struct ref_buf *b, uint32_t *n) {
+    uop_vec topo = {0};
+    uop_topo(&x->arena, &x->prog.kernel.p[0].sink, 1, &topo);
+    *n = 0;
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *u = topo.p[i];
+        if (u->op != OP_PARAM) continue;
+        uint32_t slot = u->arg.param.slot;
+        size_t count = (size_t)u->src[0]->arg.i, bytes = dtype_info[u->dt].bytes;
+        uint64_t seed = slot + 1;
+        bool out = outputs >> slot & 1, f32 = u->dt == DT_F32;
+        for (int k = 0; k < 2; k++) {
+            char *p = k && !out ? a[slot].p : arena_alloc(&x->arena, count * bytes);
+            for (size_t j = 0; j < count && !(k && !out); j++)
+                ref_write((enum dtype)u->dt, p + j * bytes,
+                          (union ref_val){.f = out ? 99 : draw(&seed) + (f32 ? 5 : 0)});
+            (k ? b : a)[slot] = (struct ref_buf){.p = p, .bytes = count * bytes, .name = "b"};
+        }
+        *n = RG_MAX(*n, slot + 1);
+    }
+}
+
+static void check_both(struct both *x, int outputs) {
+    struct ref_buf a[8], b[8];
+    uint32_t n;
+    arena_init(&x->arena, &x->err);
+    if (err_guard(&x->err, lower_both, x))
+        FAIL("T %lld, D %lld: %s", (long long)x->t, (long long)x->d, x->err.msg);
+    CHECK(x->block.threads >= 128 && x->block.shared);
+    fill_buffers(x, outputs, a, b, &n);
+    if (ref_linear(&x->err, &x->plain, a, n, NULL, 0, x->plain.grid)) FAIL("%s", x->err.msg);
+    if (ref_linear(&x->err, &x->block, b, n, NULL, 0, x->block.grid)) FAIL("%s", x->err.msg);
+    for (uint32_t k = 0; k < n; k++) {
+        if (!(outputs >> k & 1)) continue;
+        double most = 0;
+        for (size_t j = 0; j < a[k].bytes / 2; j++)
+            most = fmax(most, fabs(ref_read(DT_BF16, (char *)a[k].p + 2 * j).f));
+        CHECK(most > 0 && most < 50);
+        for (size_t j = 0; j < a[k].bytes / 2; j++) {
+            double want = ref_read(DT_BF16, (char *)a[k].p + 2 * j).f,
+                   got = ref_read(DT_BF16, (char *)b[k].p + 2 * j).f;
+            if (!(fabs(got - want) <= 0x1p-7 * fabs(want) + 0x1p-10 * most))
+                FAIL("T %lld, D %lld, causal %d: number %zu of buffer %u is %g, not %g", (long long)x->t,
+                     (long long)x->d, x->causal, j, k, got, want);
+        }
+    }
+    arena_free(&x->arena);
+}
+
+/* Both gradients as the heuristic's block programs against the plain program: whole tiles, odd lengths, less than a tile. */
+TEST_SLOW(attention_gradients_of_groups, 600) {
+    static const int64_t size[][3] = {{192, 64, 1}, {130, 64, 0}, {100, 128, 1}, {140, 128, 0}};
+    for (size_t i = 0; i < RG_COUNT(size); i++) {
+        struct both q = {.write = write_dq, .t = size[i][0], .d = size[i][1], .causal = size[i][2]};
+        check_both(&q, 1);
+        struct both k = {.write = write_dkv, .t = size[i][0], .d = size[i][1], .causal = size[i][2]};
+        check_both(&k, 1 | 1 << 7);
+    }
+}
+
+/* In registers, all of it: nothing is spilled. */
+TEST_SLOW(cuda_compile_attention, 300) {
+    struct err err = {0};
+    struct arena arena;
+    arena_init(&arena, &err);
+    cuda_need_nvrtc(&arena);
+    for (int i = 0; i < 4; i++) {
+        struct both x = {
+            .write = i & 1 ? write_dkv : write_dq, .t = 512, .d = i & 2 ? 128 : 64, .causal = true};
+        struct render_shape shape;
+        struct dev_object o;
+        struct str s;
+        cubin_vec v = {0};
+        arena_init(&x.arena, &x.err);
+        if (err_guard(&x.err, lower_both, &x)) FAIL("%s", x.err.msg);
+        str_init(&s, &arena);
+        render_cuda_preamble(&s);
+        render_cuda(&s, &x.ir, &x.block, false, &shape);
+        const char *text = s.p;
+        if (nvrtc_compile(&err, &arena, "sm_90a", &text, 1, &o)) FAIL("%s", err.msg);
+        if (cubin_read(&err, &arena, o.data, o.n, &v)) FAIL("%s", err.msg);
+        CHECK(v.n == 1 && v.p[0].matrix >= 12 && !v.p[0].stack && !v.p[0].spills);
+        arena_free(&x.arena);
+    }
+    arena_free(&arena);
 }

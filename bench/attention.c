@@ -1,0 +1,87 @@
+/* attention.c: softmax(q k^T / sqrt(d)) v of bfloat16 on the CUDA device, alone and with its gradients.
+ *
+ *     bench/attention                  our times; bench/attention_vs_torch.py has PyTorch's beside them
+ *
+ * A time is that of replays with one wait at the end, the best of several rounds. Operations are those of the products: 4 B H T T D
+ * one way, two and a half times as many on the way back, half of both with a causal mask. */
+#include <ridge.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct shape {
+    int64_t b, h, t, d;
+    bool causal;
+};
+
+struct job {
+    const struct shape *s;
+    bool back;
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
+    const struct job *j = user;
+    out[0] = rg_attention(in[0], in[1], in[2], .causal = j->s->causal);
+    return j->back ? rg_grad(out[0], RG_TENSORS(in[0], in[1], in[2]), out + 1, .seed = in[3]) : RG_OK;
+}
+
+static double measure(rg_ctx *c, rg_tensor one, const rg_tensor *in, struct job *job) {
+    enum { CALLS = 10, ROUNDS = 4 };
+    double best = 1e9;
+    float probe;
+    rg_tensor out[4];
+    rg_jit *j = rg_jit_new(c, call, job, job->back ? 4 : 1);
+    for (int i = 0; i < 3; i++)
+        if (rg_jit_call(j, RG_ARRAY(in, 4), out)) return 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        if (rg_read(one, &probe, sizeof probe)) return 0; /* waits for all before it */
+        double t0 = now();
+        for (int k = 0; k < CALLS; k++)
+            if (rg_jit_call(j, RG_ARRAY(in, 4), out)) return 0;
+        if (rg_read(one, &probe, sizeof probe)) return 0;
+        double t = (now() - t0) / CALLS;
+        best = t < best ? t : best;
+    }
+    rg_jit_free(j);
+    return best;
+}
+
+static int row(rg_ctx *c, rg_tensor one, const struct shape *s) {
+    RG_SCOPE(c);
+    rg_tensor in[4];
+    for (int i = 0; i < 4; i++)
+        in[i] = rg_contiguous(rg_cast(rg_randn(c, RG_F32, RG_SHAPE(s->b, s->h, s->t, s->d)), RG_BF16));
+    if (rg_realize_all(RG_ARRAY(in, 4))) return 1;
+    double gop = 4e-9 * (double)(s->b * s->h) * (double)(s->t * s->t) * (double)s->d * (s->causal ? 0.5 : 1);
+    for (int back = 0; back < 2; back++) {
+        struct job job = {s, back};
+        double t = measure(c, one, in, &job);
+        if (t <= 0) return 1;
+        printf("attention B%lld H%lld T%lld D%lld %s %s %.1f us %.0f TFLOP/s\n", (long long)s->b,
+               (long long)s->h, (long long)s->t, (long long)s->d, s->causal ? "causal" : "full",
+               back ? "both" : "forward", t * 1e6, gop * (back ? 3.5 : 1) / t * 1e-3);
+        fflush(stdout);
+    }
+    return 0;
+}
+
+int main(void) {
+    static const struct shape shapes[] = {{4, 32, 4096, 128, false},
+                                          {4, 32, 4096, 128, true},
+                                          {16, 32, 1024, 128, true},
+                                          {16, 12, 1024, 64, true}};
+    rg_ctx *c = rg_open("CUDA");
+    if (rg_status_of(c)) return printf("%s\n", rg_error(c)), rg_close(c), 0;
+    rg_tensor one = rg_randn(c, RG_F32, RG_SHAPE(1));
+    int bad = rg_realize(one) != 0;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !bad; i++) bad = row(c, one, &shapes[i]);
+    if (bad) fprintf(stderr, "%s\n", rg_error(c));
+    return rg_close(c) || bad;
+}
