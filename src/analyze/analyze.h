@@ -86,6 +86,7 @@ struct trace_kernel_args { /* interned: thousands of kernels share one */
     int64_t predicted_ns;              /* by the planner, 0 not known */
     int64_t issued, moved, lines, integer; /* work: operations and bytes as issued, bytes in whole cache lines, integer
                                             * operations */
+    int64_t registers, spills; /* of a thread of a GPU; instructions that move what found no register; 0 not known */
     int64_t unit_ns[UNIT_COUNT];           /* that each unit of the machine needs for it, by the model */
     uint32_t shapes;   /* trace_str of what it stores: "f32(64,10)"; 0 none */
 };

@@ -85,4 +85,5 @@ void roof_print(struct str *s, const struct debug_call *c) {
     for (int u = 0; u < UNIT_COUNT; u++)
         if (c->use.by[u] > 0)
             str_printf(s, " %s=%.0f", model_unit_text((enum model_unit)u), c->use.by[u] * 1e9);
+    if (c->k->registers) str_printf(s, " registers=%u spills=%u", c->k->registers, c->k->spills);
 }

@@ -37,7 +37,7 @@ static void fill(void) {
     char a[200], b[200], other[200];
     snprintf(a, sizeof a,
              "sum net.1 a.c:7\t2000\tmemory\tf32(8)\tabcd0123\t4000\t%u\t%u\tissued=16 f32=400 "
-             "none=1500\tTILE(i,4,u) "
+             "none=1500 registers=40 spills=2\tTILE(i,4,u) "
              "REG(u)",
              graph, source);
     snprintf(b, sizeof b,
@@ -85,6 +85,7 @@ TEST(kernels_of_one_code_are_one) {
     has(s.p, "roof      2.00 us by the machine model, set by memory: 25% of it reached");
     has(s.p, "work      0.008 MFLOP, 0.064 MB: 1.00 GFLOPS, 8.00 GB/s");
     has(s.p, "units     f32 0.40 us\n");
+    has(s.p, "registers 40 of a thread, 2 instructions for what did not fit\n");
     has(s.p, "stores    f32(8)\n");
     has(s.p, "a.c:7, sum in net.1: x1, 10.00 us each");
     has(s.p, "a.c:9, max, backward: x1, 6.00 us each");

@@ -284,7 +284,8 @@ static void parse_work(const char *s, size_t n, struct trace_kernel_args *a) {
     const struct {
         const char *key;
         int64_t *at;
-    } own[] = {{"issued", &a->issued}, {"moved", &a->moved}, {"lines", &a->lines}, {"int", &a->integer}};
+    } own[] = {{"issued", &a->issued}, {"moved", &a->moved},         {"lines", &a->lines},
+               {"int", &a->integer},   {"registers", &a->registers}, {"spills", &a->spills}};
     for (const char *end = s + n; s < end;) {
         size_t word = strcspn(s, " \t"), key = strcspn(s, "= \t");
         for (size_t i = 0; key < word && i < RG_COUNT(own); i++)
