@@ -288,7 +288,7 @@ static int64_t ring_bytes(const struct mm *x) {
 static int near_of(const struct mm *x) {
     int64_t rows = ceil_div((int64_t)x->m.size, x->f.t.m), n = x->f.near ? x->f.near : RG_MAX(2048 / x->f.t.m, 4);
     while (n > 1 && rows % n) n--;
-    return n < 4 || n == rows ? 1 : (int)n;
+    return !x->group || n < 4 || n == rows ? 1 : (int)n;
 }
 
 static void raster(struct mm *x) {
@@ -340,7 +340,7 @@ static void write_product(struct mm *x) {
     }
     cut_pieces(x, x->m.name, x->m.size, &m), cut_pieces(x, x->n.name, x->n.size, &n);
     cut_pieces(x, x->k.name, x->k.size, &k);
-    if (x->group) raster(x);
+    raster(x);
     char which[16] = "";
     if (x->group)
         snprintf(which, sizeof which, ",W%s_%d", x->instr, t->n);

@@ -31,19 +31,30 @@ int predict_gpu_resident(const struct gpu_work *w) {
 
 /* Measured on an H200 with the forms of products that tests/unit/gpu_forms.txt lists; clocks of a multiprocessor. */
 static const struct {
-    double fetch;    /* from asking for a tile to having it */
-    double step[2];  /* of a step besides its work: barriers, waits; [1]: of threads with roles */
+    double fetch;   /* from asking for a tile to having it */
+    double step[2]; /* of a step besides its work: barriers, waits; [1]: of threads with roles */
+    double meet
+        [2]; /* what it waits that other blocks hide: for single warps' instructions; [1]: multiply-adds */
     double store[3]; /* bytes a clock that a block alone stores, by panels .. */
-    double overlap;  /* .. and the part of that time which other blocks do not hide */
+    double wide;     /* .. and in pieces of 16 bytes */
+    double overlap;  /* the part of that time which other blocks do not hide */
     double flight;   /* bytes under way that keep memory busy */
-    double tensor;   /* part of the peak that matrix instructions reach */
+    double tensor;   /* part of the peak that matrix instructions reach .. */
+    double fma;      /* .. and multiply-adds */
+    double warp;     /* instructions a clock of a warp by itself */
     double l2;       /* bytes a clock from L2 */
     double launch;   /* seconds */
-} machine = {2390, {222, 117}, {3.8, 13, 17}, 0.005, 40e3, 0.936, 51, 0.5e-6};
+} machine = {2390, {222, 117}, {400, 1100}, {3.8, 13, 17}, 12, 0.005, 40e3, 0.936, 0.73, 0.6, 51, 0.5e-6};
 
 /* What results are made of: there are few warps, and an instruction waits for another as often as not. */
 static double store_clocks(const struct gpu_work *w) {
-    return w->out / machine.store[RG_MIN(w->panels, 2)] + w->finish / 2;
+    double rate = w->fma > 0 || w->steps <= 1 ? machine.wide : machine.store[RG_MIN(w->panels, 2)];
+    return w->out / rate + w->finish / 2;
+}
+
+/* Instructions of groups of warps go on by themselves. */
+static double meet_clocks(const struct gpu_work *w) {
+    return w->steps <= 1 ? 0 : w->fma > 0 ? machine.meet[1] : w->matrix_share < 1 ? machine.meet[0] : 0;
 }
 
 /* Units work side by side, but the second busiest is felt. */
@@ -58,7 +69,7 @@ static double together(const double *part, size_t n) {
 /* Clocks of a multiprocessor that does nothing but this block. */
 static double busy_clocks(const struct gpu_work *w, const struct model *m) {
     double part[] = {w->matrix / (model_value(m, MODEL_MATRIX_BF16) * w->matrix_share * machine.tensor),
-                     w->fma * 2 / model_value(m, MODEL_FLOPS_F32),
+                     w->fma * 2 / (model_value(m, MODEL_FLOPS_F32) * machine.fma),
                      w->shared_bytes / 128,
                      w->fill / machine.l2,
                      w->issue / 4,
@@ -68,8 +79,9 @@ static double busy_clocks(const struct gpu_work *w, const struct model *m) {
 
 /* Clocks until `side` blocks that run beside each other on a multiprocessor are done. */
 static double wave_clocks(const struct gpu_work *w, double busy, double side) {
-    double store = store_clocks(w), steps = RG_MAX(w->steps, 1);
-    double alone = machine.fetch + steps * RG_MAX(busy / steps, machine.fetch / RG_MAX(w->ahead, 1)) + store;
+    double store = store_clocks(w), steps = RG_MAX(w->steps, 1), warps = ceil(w->threads / 32.0);
+    double step = RG_MAX(busy, w->issue / (warps * machine.warp)) / steps + meet_clocks(w);
+    double alone = machine.fetch + steps * RG_MAX(step, machine.fetch / RG_MAX(w->ahead, 1)) + store;
     return RG_MAX(alone, side * (busy + w->finish / 4 + machine.overlap * store));
 }
 
