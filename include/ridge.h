@@ -77,9 +77,11 @@ typedef rg_tensor rg_value;                        /* a parameter that may be a 
 
 #define RG_NONE ((rg_tensor){0})                   /* for operands that may be left out */
 
-/* The order is the order of promotion within a kind. BF16 and F16 are stored as 16 bits and computed in F32. */
+/* The order is the order of promotion within a kind. BF16 and F16 are stored as 16 bits and computed in F32. F8E4M3 and
+ * F8E5M2 have 8 bits, for storage and for factors of products: cast them to compute; what is too large for E4M3 becomes 448. */
 typedef enum rg_dtype {
     RG_BOOL, RG_I8, RG_I16, RG_I32, RG_I64, RG_U8, RG_U16, RG_U32, RG_U64, RG_F16, RG_BF16, RG_F32, RG_F64,
+    RG_F8E4M3, RG_F8E5M2,
     RG_DTYPES
 } rg_dtype;
 

@@ -7,8 +7,9 @@
 #include "event/event.h"
 #include "internal.h"
 
-static const enum dtype dtypes[RG_DTYPES] = {DT_BOOL, DT_I8,  DT_I16, DT_I32,  DT_I64, DT_U8, DT_U16,
-                                             DT_U32,  DT_U64, DT_F16, DT_BF16, DT_F32, DT_F64};
+static const enum dtype dtypes[RG_DTYPES] = {DT_BOOL, DT_I8,  DT_I16, DT_I32,    DT_I64,
+                                             DT_U8,   DT_U16, DT_U32, DT_U64,    DT_F16,
+                                             DT_BF16, DT_F32, DT_F64, DT_F8E4M3, DT_F8E5M2};
 
 enum dtype call_dtype(struct call *k, rg_dtype d) {
     if ((unsigned)d >= RG_DTYPES)

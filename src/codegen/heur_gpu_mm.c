@@ -145,7 +145,7 @@ static bool halves(const struct side *s, enum dtype *dt) {
     *dt = (enum dtype)s->spot->node->dt;
     if (x->op == OP_WHERE && uop_is_const(x->src[2])) x = x->src[1];
     return s->root->op == OP_CAST && s->root->dt == DT_F32 && x == s->spot->node &&
-           (*dt == DT_BF16 || *dt == DT_F16);
+           dtype_info[*dt].bytes <= 2 && dt_is_float(*dt);
 }
 
 static const struct tile *tiles_of(const struct mm *x, size_t *n) {
@@ -407,7 +407,12 @@ static bool find_product(struct mm *x, int capability) {
     x->group = (x->mma || (x->tf32 && along_k)) && capability / 10 == 9 && x->k.size >= 192 &&
                x->n.size >= 64 && (x->m.size >= 64 || (x->m.size > 16 && x->n.size >= 1024));
     x->mma |= x->tf32;
-    x->instr = x->tf32 ? "TF32" : a == DT_F16 ? "F16" : "BF16";
+    x->instr = x->tf32          ? "TF32"
+               : a == DT_F16    ? "F16"
+               : a == DT_F8E4M3 ? "E4M3"
+               : a == DT_F8E5M2 ? "E5M2"
+                                : "BF16";
+    if (x->mma && !x->group && x->bytes == 1) x->mma = false; /* no instruction of a warp takes them */
     x->k_step = x->group ? 32 / x->bytes : x->tf32 ? 8 : x->mma ? 16 : 1;
     x->boxes = x->group && !is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n) &&
                in_pieces(x, &x->c.a, &x->m) && in_pieces(x, &x->c.b, &x->n);

@@ -11,6 +11,8 @@ static bool is_nan_at(enum dtype dt, const char *p) {
     switch (dt) {
     case DT_F64: return (v & ~(1ull << 63)) > 0x7ff0000000000000ull;
     case DT_F32: return (v & 0x7fffffff) > 0x7f800000;
+    case DT_F8E4M3: return (v & 0x7f) == 0x7f;
+    case DT_F8E5M2: return (v & 0x7f) > 0x7c;
     case DT_F16: return (v & 0x7fff) > 0x7c00;
     case DT_BF16: return (v & 0x7fff) > 0x7f80;
     default: return false;

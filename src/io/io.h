@@ -15,22 +15,24 @@
 #include "base/base.h"
 
 /* Element types, in the order of rg_dtype. npy: kind and bytes, as in '<f4'. (NumPy has no bf16; ml_dtypes' arrays are
- * saved as V2, two bytes without a meaning.) idx: the third byte of the file; 0: the format does not have it.
+ * saved as V2, two bytes without a meaning.) idx: the third byte of the file; "", 0: the format does not have it.
  *      name  bytes npy   safetensors idx */
-#define IO_TYPES(X)              \
-    X(BOOL, 1, "b1", "BOOL", 0)  \
-    X(I8, 1, "i1", "I8", 0x09)   \
-    X(I16, 2, "i2", "I16", 0x0b) \
-    X(I32, 4, "i4", "I32", 0x0c) \
-    X(I64, 8, "i8", "I64", 0)    \
-    X(U8, 1, "u1", "U8", 0x08)   \
-    X(U16, 2, "u2", "U16", 0)    \
-    X(U32, 4, "u4", "U32", 0)    \
-    X(U64, 8, "u8", "U64", 0)    \
-    X(F16, 2, "f2", "F16", 0)    \
-    X(BF16, 2, "V2", "BF16", 0)  \
-    X(F32, 4, "f4", "F32", 0x0d) \
-    X(F64, 8, "f8", "F64", 0x0e)
+#define IO_TYPES(X)                \
+    X(BOOL, 1, "b1", "BOOL", 0)    \
+    X(I8, 1, "i1", "I8", 0x09)     \
+    X(I16, 2, "i2", "I16", 0x0b)   \
+    X(I32, 4, "i4", "I32", 0x0c)   \
+    X(I64, 8, "i8", "I64", 0)      \
+    X(U8, 1, "u1", "U8", 0x08)     \
+    X(U16, 2, "u2", "U16", 0)      \
+    X(U32, 4, "u4", "U32", 0)      \
+    X(U64, 8, "u8", "U64", 0)      \
+    X(F16, 2, "f2", "F16", 0)      \
+    X(BF16, 2, "V2", "BF16", 0)    \
+    X(F32, 4, "f4", "F32", 0x0d)   \
+    X(F64, 8, "f8", "F64", 0x0e)   \
+    X(F8E4M3, 1, "", "F8_E4M3", 0) \
+    X(F8E5M2, 1, "", "F8_E5M2", 0)
 
 enum io_type {
 #define X(name, bytes, npy, safetensors, idx) IO_##name,

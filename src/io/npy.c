@@ -39,7 +39,7 @@ static void take_descr(struct text *t, struct io_array *a) {
         err_throw(t->err, RG_EUNSUPPORTED,
                   "an array of Python objects, which only Python can read; save it with a number dtype");
     for (uint32_t i = 0; i < IO_COUNT; i++)
-        if (!strcmp(type, io_type_info[i].npy)) a->type = (enum io_type)i;
+        if (*type && !strcmp(type, io_type_info[i].npy)) a->type = (enum io_type)i;
     if (a->type == IO_COUNT)
         err_throw(t->err, RG_EUNSUPPORTED,
                   "elements of dtype '%s'; there are b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8, and V2 for bf16",

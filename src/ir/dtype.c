@@ -108,6 +108,8 @@ static double round_to(double x, int bits, int emin, double max) {
 
 double dt_round(enum dtype d, double x) {
     switch (d) {
+    case DT_F8E4M3: x = round_to(x, 4, -6, 448); return isinf(x) ? copysign(448, x) : x;
+    case DT_F8E5M2: return round_to(x, 3, -14, 57344);
     case DT_F16: return round_to(x, 11, -14, 65504.0);
     case DT_BF16: return round_to(x, 8, -126, 0x1.fep127);
     case DT_F32: return (double)(float)x;

@@ -217,11 +217,30 @@ static double f16_value(uint64_t b) {
     return b & 0x8000 ? -v : v;
 }
 
+/* Four or five bits of exponent; the largest exponent of e5m2 is infinity and NaN, of e4m3 only all ones is NaN. */
+static double f8_value(enum dtype dt, unsigned b) {
+    int fraction = dt == DT_F8E4M3 ? 3 : 2, bias = dt == DT_F8E4M3 ? 7 : 15;
+    int e = (int)(b & 0x7f) >> fraction, m = (int)b & ((1 << fraction) - 1);
+    double v = e ? ldexp((1 << fraction) + m, e - bias - fraction) : ldexp(m, 1 - bias - fraction);
+    if (dt == DT_F8E4M3 && (b & 0x7f) == 0x7f) v = NAN;
+    if (dt == DT_F8E5M2 && e == 31) v = m ? NAN : INFINITY;
+    return b & 0x80 ? -v : v;
+}
+
+uint8_t dt_f8_bits(enum dtype dt, double x) {
+    if (isnan(x)) return dt == DT_F8E4M3 ? 0x7f : 0x7e;
+    unsigned b = 0;
+    while (b < 0x7f && f8_value(dt, b) != fabs(x)) b++;
+    return (uint8_t)(b | (signbit(x) ? 0x80 : 0));
+}
+
 static uint64_t to_bits(enum dtype dt, union val x) {
     float f = (float)x.f;
     uint32_t b;
     uint64_t q;
     switch (dt) {
+    case DT_F8E4M3:
+    case DT_F8E5M2: return dt_f8_bits(dt, x.f);
     case DT_F16: return f16_bits(x.f);
     case DT_BF16: memcpy(&b, &f, 4); return isnan(f) ? 0x7fc0 : b >> 16;
     case DT_F32: memcpy(&b, &f, 4); return b;
@@ -235,6 +254,8 @@ static union val from_bits(enum dtype dt, uint64_t q) {
     uint32_t b = dt == DT_BF16 ? (uint32_t)q << 16 : (uint32_t)q;
     float f;
     switch (dt) {
+    case DT_F8E4M3:
+    case DT_F8E5M2: v.f = f8_value(dt, q & 0xff); break;
     case DT_F16: v.f = f16_value(q & 0xffff); break;
     case DT_BF16:
     case DT_F32: memcpy(&f, &b, 4), v.f = (double)f; break;

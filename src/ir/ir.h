@@ -37,7 +37,8 @@ static inline bool dt_is_int(enum dtype d) { return dtype_info[d].kind == DK_INT
 static inline bool dt_is_bool(enum dtype d) { return d == DT_BOOL; }
 enum dtype dt_parse(const char *s, size_t n); /* DT_COUNT if unknown */
 int64_t dt_wrap(enum dtype, int64_t);         /* integer brought into the type by wrapping */
-double dt_round(enum dtype, double);          /* float rounded to the type (f16, bf16, f32, f64) */
+double dt_round(enum dtype, double);          /* float rounded to the type (f8.., f16, bf16, f32, f64) */
+uint8_t dt_f8_bits(enum dtype, double);       /* of a value of the type F8E4M3 or F8E5M2 */
 int64_t dt_min(enum dtype);                   /* least and greatest integer; u64 is treated as i64 bounds */
 int64_t dt_max(enum dtype);
 

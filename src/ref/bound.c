@@ -22,6 +22,8 @@ struct float_type {
 
 static struct float_type float_type(enum dtype dt) {
     switch (dt) {
+    case DT_F8E4M3: return (struct float_type){4, -9, 448};
+    case DT_F8E5M2: return (struct float_type){3, -16, 57344};
     case DT_F16: return (struct float_type){11, -24, 65504};
     case DT_BF16: return (struct float_type){8, -133, 0x1.FEp127};
     case DT_F32: return (struct float_type){24, -149, FLT_MAX};

@@ -42,6 +42,8 @@ static double round_digits(double x, int digits, int least, double max) {
 double ref_round(enum dtype dt, double x) {
     switch (dt) {
     case DT_F32: return (double)(float)x;
+    case DT_F8E4M3: x = round_digits(x, 4, -9, 448); return isinf(x) ? copysign(448, x) : x;
+    case DT_F8E5M2: return round_digits(x, 3, -16, 57344);
     case DT_F16: return round_digits(x, 11, -24, 65504.0);
     case DT_BF16: return round_digits(x, 8, -133, 0x1.FEp127);
     default: return x;
@@ -66,12 +68,34 @@ static double f16_value(uint16_t b) {
     return b & 0x8000 ? -a : a;
 }
 
+/* e5m2 is the upper byte of a half. e4m3 has three fraction bits, a bias of 7, and NaN alone where all are ones. */
+static double f8_value(enum dtype dt, uint8_t b) {
+    if (dt == DT_F8E5M2) return f16_value((uint16_t)(b << 8));
+    int e = b >> 3 & 15, m = b & 7;
+    double a = (b & 127) == 127 ? NAN : e ? ldexp(8 + m, e - 10) : ldexp(m, -9);
+    return b & 0x80 ? -a : a;
+}
+
+/* x is already a value of the type. */
+static uint8_t f8_bits(enum dtype dt, double x) {
+    uint8_t sign = signbit(x) ? 0x80 : 0;
+    if (dt == DT_F8E5M2) return (uint8_t)(f16_bits(x) >> 8);
+    if (isnan(x)) return sign | 0x7f;
+    double a = fabs(x);
+    if (a < 0x1p-6) return (uint8_t)(sign | (uint8_t)(a * 0x1p9)); /* subnormal, or zero */
+    int e;
+    double m = frexp(a, &e); /* in [0.5, 1) */
+    return (uint8_t)(sign | (uint8_t)((e + 6) << 3) | (uint8_t)((m * 2 - 1) * 8));
+}
+
 union ref_val ref_read(enum dtype dt, const void *at) {
     union ref_val v = {.i = 0};
     uint64_t u = 0; /* raw bits: memory need not be aligned */
     memcpy(&u, at, dtype_info[dt].bytes);
     float f;
     switch (dt) {
+    case DT_F8E4M3:
+    case DT_F8E5M2: v.f = f8_value(dt, (uint8_t)u); break;
     case DT_F16: v.f = f16_value((uint16_t)u); break;
     case DT_BF16:
     case DT_F32: {
@@ -91,6 +115,8 @@ void ref_write(enum dtype dt, void *at, union ref_val v) {
     float f = (float)v.f;
     uint32_t w;
     switch (dt) {
+    case DT_F8E4M3:
+    case DT_F8E5M2: u = f8_bits(dt, v.f); break;
     case DT_F16: u = f16_bits(v.f); break;
     case DT_BF16:
     case DT_F32:

@@ -404,7 +404,7 @@ static struct tensor ev_elementwise(struct eval *e, const uop *n, const struct s
 /* ---- reductions, scans, indexing, stores ----------------------------------------------------------------- */
 
 /* Halves are added and multiplied in float32. */
-static enum dtype acc_of(enum dtype dt) { return dt == DT_F16 || dt == DT_BF16 ? DT_F32 : dt; }
+static enum dtype acc_of(enum dtype dt) { return dt_is_float(dt) && dtype_info[dt].bytes < 4 ? DT_F32 : dt; }
 
 static struct tensor ev_reduce(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     uint32_t axes = 0, flat = flat_axes(in);

@@ -36,15 +36,17 @@ static struct text from_bool(struct render *r, struct text v, enum dtype to) {
     if (v.lanes == 1) {
         if (to == DT_F16) return like(v, fmt(r, "(f16)(%s ? F16(1.0f, 0x3c00) : F16(0.0f, 0))", v.s), to);
         if (to == DT_BF16) return like(v, fmt(r, "(bf16)(%s ? 0x3f80 : 0)", v.s), to);
+        if (is_half(to)) return like(v, fmt(r, "(u8)(%s ? 0x%x : 0)", v.s, dt_f8_bits(to, 1)), to);
         return like(v, fmt(r, "(%s)%s", type(r, to, 1), v.s), to);
     }
     struct text m = mask_width(r, v, dtype_info[to].bytes);
     const char *t = type(r, to, v.lanes);
     if (!dt_is_float(to)) return like(v, fmt(r, "(%s)-%s", t, m.s), to);
-    const char *one = to == DT_F32   ? "0x3f800000"
-                      : to == DT_F64 ? "0x3ff0000000000000l"
-                      : to == DT_F16 ? "0x3c00"
-                                     : "0x3f80";
+    const char *one = to == DT_F32    ? "0x3f800000"
+                      : to == DT_F64  ? "0x3ff0000000000000l"
+                      : to == DT_F16  ? "0x3c00"
+                      : to == DT_BF16 ? "0x3f80"
+                                      : fmt(r, "0x%x", dt_f8_bits(to, 1));
     return like(v,
                 fmt(r, "(%s)(%s & S%u(%s, %s))", t, m.s, storage_lanes(v.lanes),
                     type_of(r, DT_BOOL, v.lanes, dtype_info[to].bytes), one),

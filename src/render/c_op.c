@@ -87,6 +87,8 @@ struct text constant(struct render *r, enum dtype d, union arg v) {
         s = fmt(r, "F16(%s, 0x%x)", float_literal(r, DT_F32, v.f), half_bits(d, v.f));
     else if (d == DT_BF16)
         s = fmt(r, "0x%x", half_bits(d, v.f));
+    else if (is_half(d))
+        s = fmt(r, "0x%x", dt_f8_bits(d, v.f));
     else if (dt_is_float(d))
         s = float_literal(r, d, v.f);
     else if (d == DT_BOOL)

@@ -26,7 +26,7 @@ static const char basics[] =
     "__UINT16_TYPE__ u16;\n"
     "typedef __INT32_TYPE__ i32; typedef __UINT32_TYPE__ u32; typedef __INT64_TYPE__ i64; typedef "
     "__UINT64_TYPE__ u64;\n"
-    "typedef u8 bool8; typedef float f32; typedef double f64; typedef u16 bf16;\n"
+    "typedef u8 bool8; typedef float f32; typedef double f64; typedef u16 bf16; typedef u8 f8e4m3; typedef u8 f8e5m2;\n"
     "#if defined(__aarch64__) || defined(__AVX512FP16__)\n"
     "#define HALF 1\n"
     "typedef _Float16 f16;\n"
@@ -39,7 +39,7 @@ static const char basics[] =
     "    typedef T T##x##N __attribute__((vector_size(sizeof(T) * N))); \\\n"
     "    typedef T T##x##N##m __attribute__((vector_size(sizeof(T) * N), aligned(sizeof(T)), may_alias));\n"
     "#define VS(N) V(i8, N) V(i16, N) V(i32, N) V(i64, N) V(u8, N) V(u16, N) V(u32, N) V(u64, N) \\\n"
-    "    V(f16, N) V(bf16, N) V(f32, N) V(f64, N)\n";
+    "    V(f8e4m3, N) V(f8e5m2, N) V(f16, N) V(bf16, N) V(f32, N) V(f64, N)\n";
 
 /* Scalars. The asm forms are single instructions that do exactly what ops.def asks for. */
 static const char scalars[] =
@@ -237,7 +237,24 @@ static const char half_macros[] =
     "        u32x##N small = (u32x##N)(a < 0x38800000), big = (u32x##N)(a >= 0x47800000); \\\n"
     "        return CV(f16x##N, small & s | big & w | ~(small | big) & n | b >> 16 & 0x8000); }\n"
     "#endif\n"
-    "BF(2) HF(2)\n"
+    /* One byte: e5m2 is the upper byte of a half; e4m3 is a half of another bias, 2^8 smaller, and NaN where all bits are ones. Down: a
+     * number is added at which the last place of a subnormal is the last of the float, or the digits that go are rounded as integers. */
+    "#define EF(N) \\\n"
+    "    I f32x##N up_f8e5m2x##N(f8e5m2x##N a) { return up_f16x##N((f16x##N)(CV(u16x##N, a) << 8)); } \\\n"
+    "    I f32x##N up_f8e4m3x##N(f8e4m3x##N a) { u16x##N u = CV(u16x##N, a), m = u & 0x7f; \\\n"
+    "        f32x##N v = up_f16x##N((f16x##N)(m << 7 | (u & 0x80) << 8)) * 256.0f; \\\n"
+    "        return (f32x##N)((u32x##N)v | (u32x##N)(CV(u32x##N, m) == 0x7f) & 0x7fc00000); } \\\n"
+    "    I f8e4m3x##N down_f8e4m3x##N(f32x##N x) { u32x##N b = (u32x##N)x, a = b & 0x7fffffff; \\\n"
+    "        u32x##N n = (a + 0x7ffff + (a >> 20 & 1) >> 20) - 0x3c0, s = (u32x##N)((f32x##N)a + 16384.0f) - 0x46800000; \\\n"
+    "        u32x##N small = (u32x##N)(a < 0x3c800000), big = (u32x##N)(a > 0x43e80000), w = 0x7e + ((u32x##N)(a > 0x7f800000) & 1); \\\n"
+    "        return CV(f8e4m3x##N, small & s | big & w | ~(small | big) & n | b >> 24 & 0x80); } \\\n"
+    "    I f8e5m2x##N down_f8e5m2x##N(f32x##N x) { u32x##N b = (u32x##N)x, a = b & 0x7fffffff; \\\n"
+    "        u32x##N n = (a + 0xfffff + (a >> 21 & 1) >> 21) - 0x1c0, s = (u32x##N)((f32x##N)a + 128.0f) - 0x43000000; \\\n"
+    "        u32x##N small = (u32x##N)(a < 0x38800000), big = (u32x##N)(a >= 0x47800000), w = 0x7c + ((u32x##N)(a > 0x7f800000) & 2); \\\n"
+    "        return CV(f8e5m2x##N, small & s | big & w | ~(small | big) & n | b >> 24 & 0x80); }\n"
+    "BF(2) HF(2) EF(2)\n"
+    "#define EF1(T) I f32 up_##T(T a) { return up_##T##x2((T##x2){a, 0})[0]; } I T down_##T(f32 a) { return down_##T##x2((f32x2){a, 0})[0]; }\n"
+    "EF1(f8e4m3) EF1(f8e5m2)\n"
     "I f32 up_bf16(bf16 a) { return U(f32, u32, (u32)a << 16); }\n"
     "I bf16 down_bf16(f32 a) { u32 u = U(u32, f32, a); return a == a ? (u + 0x7fff + (u >> 16 & 1)) >> "
     "16 : u >> 16 | 0x40; }\n"
@@ -267,7 +284,7 @@ static void preamble(struct str *o, int lanes, bool half_types) {
                    n == 8 ? "#if WIDE < 32\n" : "", n, n / 2, n == 8 ? "#endif\n" : "", n, n / 2);
     if (!half_types) return;
     str_add(o, half_macros);
-    for (int n = 4; n <= lanes; n *= 2) str_printf(o, "BF(%d) HF(%d)\n", n, n);
+    for (int n = 4; n <= lanes; n *= 2) str_printf(o, "BF(%d) HF(%d) EF(%d)\n", n, n, n);
 }
 
 void render_c_preamble(struct str *o) { preamble(o, MAX_LANES, true); }
@@ -288,7 +305,7 @@ void render_c_preamble_for(struct str *o, const char *const *text, uint32_t n) {
     bool half_types = false;
     for (uint32_t i = 0; i < n; i++) {
         lanes = RG_MAX(lanes, widest(text[i]));
-        half_types |= strstr(text[i], "f16") != NULL;
+        half_types |= strstr(text[i], "f16") != NULL || strstr(text[i], "f8e") != NULL;
     }
     preamble(o, lanes, half_types);
 }

@@ -14,7 +14,7 @@ static const char types[] =
     "#define I static __device__ __forceinline__\n"
     "typedef signed char i8; typedef unsigned char u8; typedef short i16; typedef unsigned short u16;\n"
     "typedef int i32; typedef unsigned u32; typedef long i64; typedef unsigned long u64;\n"
-    "typedef u8 bool8; typedef float f32; typedef double f64; typedef u16 f16; typedef u16 bf16;\n"
+    "typedef u8 bool8; typedef float f32; typedef double f64; typedef u16 f16; typedef u16 bf16; typedef u8 f8e4m3; typedef u8 f8e5m2;\n"
     "#define F16(x, bits) ((f16)(bits))\n"
     "template <class D, class S> I D bits(S s) { union { S s; D d; } u; u.s = s; return u.d; }\n"
     "#define U(D, S, x) bits<D, S>((S)(x))\n"
@@ -197,7 +197,23 @@ static const char tiles[] =
     "#endif\n";
 /* clang-format on */
 
+/* Types of one byte, over up_f16: e5m2 is the upper byte of a half; e4m3 is a half of another bias, 2^8 smaller, and NaN where all
+ * bits are ones. Down: a number is added at which the last place of a subnormal is the last of the float, or the digits that go are
+ * rounded as integers. */
+/* clang-format off */
+static const char bytes[] =
+    "I f32 up_f8e5m2(f8e5m2 a) { return up_f16((u16)a << 8); }\n"
+    "I f32 up_f8e4m3(f8e4m3 a) { const u32 m = a & 0x7f; f32 v = up_f16((u16)(m << 7 | (a & 0x80) << 8)) * 256.0f;\n"
+    "    return m == 0x7f ? U(f32, u32, 0x7fc00000u) : v; }\n"
+    "I f8e4m3 down_f8e4m3(f32 x) { const u32 b = U(u32, f32, x), a = b & 0x7fffffff, n = ((a + 0x7ffff + (a >> 20 & 1)) >> 20) - 0x3c0,\n"
+    "    s = U(u32, f32, U(f32, u32, a) + 16384.0f) - 0x46800000; return (a < 0x3c800000 ? s : a > 0x43e80000 ? (a > 0x7f800000 ? 0x7f : 0x7e) : n) | (b >> 24 & 0x80); }\n"
+    "I f8e5m2 down_f8e5m2(f32 x) { const u32 b = U(u32, f32, x), a = b & 0x7fffffff, n = ((a + 0xfffff + (a >> 21 & 1)) >> 21) - 0x1c0,\n"
+    "    s = U(u32, f32, U(f32, u32, a) + 128.0f) - 0x43000000;\n"
+    "    return (a < 0x38800000 ? s : a >= 0x47800000 ? (a > 0x7f800000 ? 0x7e : 0x7c) : n) | (b >> 24 & 0x80); }\n";
+/* clang-format on */
+
 void gpu_common(struct str *o) { str_add(o, common); }
+void gpu_bytes(struct str *o) { str_add(o, bytes); }
 
 /* The first thing in a kernel: what it was started beside is done, and its memory is there; from then on others may be
  * started beside it. Where nothing of that kind was asked for, nothing happens (device/cuda/graph.c asks). */
@@ -213,6 +229,7 @@ void render_cuda_preamble(struct str *o) {
     gpu_common(o);
     str_add(o, scalars);
     str_add(o, halves);
+    gpu_bytes(o);
     str_add(o, threads);
     str_add(o, tiles);
     str_add(o, begin);

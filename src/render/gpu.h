@@ -33,6 +33,7 @@ typedef VEC(struct row) row_vec;
 
 /* cuda_pre.c: what the preambles of both languages share. */
 void gpu_common(struct str *);
+void gpu_bytes(struct str *); /* conversions of types of one byte, after up_f16 */
 
 /* gpu_block.c: loops over AX_THREAD ranges that can be shared out, outermost only, and the rows that they keep. None: the
  * block form is not used. */

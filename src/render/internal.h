@@ -64,6 +64,6 @@ struct text hred_text(struct render *, enum op, struct text);
 /* c_cast.c */
 struct text cast_text(struct render *, struct text, enum dtype to);
 struct text bitcast_text(struct render *, struct text, enum dtype to);
-static inline bool is_half(enum dtype d) { return d == DT_F16 || d == DT_BF16; }
+static inline bool is_half(enum dtype d) { return dt_is_float(d) && dtype_info[d].bytes < 4; } /* f8 too */
 
 #endif

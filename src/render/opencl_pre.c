@@ -24,8 +24,11 @@ static const char types[] =
     "u32;\n"
     "typedef long i64; typedef ulong u64; typedef float f32; typedef u16 f16; typedef u16 "
     "bf16;\n"
+    "typedef u8 f8e4m3; typedef u8 f8e5m2;\n"
     "typedef char2 i8x2; typedef char4 i8x4; typedef char8 i8x8; typedef char16 i8x16;\n"
     "typedef uchar2 u8x2; typedef uchar4 u8x4; typedef uchar8 u8x8; typedef uchar16 u8x16;\n"
+    "typedef u8x2 f8e4m3x2; typedef u8x4 f8e4m3x4; typedef u8x8 f8e4m3x8; typedef u8x16 f8e4m3x16;\n"
+    "typedef u8x2 f8e5m2x2; typedef u8x4 f8e5m2x4; typedef u8x8 f8e5m2x8; typedef u8x16 f8e5m2x16;\n"
     "typedef short2 i16x2; typedef short4 i16x4; typedef short8 i16x8;\n"
     "typedef ushort2 u16x2; typedef ushort4 u16x4; typedef ushort8 u16x8;\n"
     "typedef u16x2 f16x2; typedef u16x4 f16x4; typedef u16x8 f16x8;\n"
@@ -38,6 +41,8 @@ static const char types[] =
     "#define as_u8(x) as_uchar(x)\n"
     "#define as_i16(x) as_short(x)\n"
     "#define as_u16(x) as_ushort(x)\n"
+    "#define as_f8e4m3(x) as_uchar(x)\n"
+    "#define as_f8e5m2(x) as_uchar(x)\n"
     "#define as_f16(x) as_ushort(x)\n"
     "#define as_bf16(x) as_ushort(x)\n"
     "#define as_i32(x) as_int(x)\n"
@@ -126,5 +131,6 @@ void render_opencl_preamble(struct str *o) {
     str_add(o, types);
     gpu_common(o);
     str_add(o, scalars);
+    gpu_bytes(o);
     str_add(o, threads);
 }

@@ -8,7 +8,7 @@
  * Tests: tests/unit/math.c */
 #include "rules/math_build.h"
 
-bool math_is_half(const uop *n) { return n->dt == DT_F16 || n->dt == DT_BF16; }
+bool math_is_half(const uop *n) { return dt_is_float((enum dtype)n->dt) && dtype_info[n->dt].bytes < 4; }
 bool math_is_f64(const uop *n) { return n->dt == DT_F64; }
 
 /* x*y+z of half values, in float64: where the sum is not exact, the neighbour with an odd last digit. */

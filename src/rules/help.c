@@ -69,7 +69,11 @@ const uop *cast_to(struct rw *rw, const uop *x, unsigned dt) {
 }
 
 /* Digits of the significand; every integer of at most that many bits is exact. */
-static int digits(unsigned dt) { return dt == DT_F64 ? 53 : dt == DT_F32 ? 24 : dt == DT_F16 ? 11 : 8; }
+static int digits(unsigned dt) {
+    static const int8_t n[DT_COUNT] = {
+        [DT_F8E4M3] = 4, [DT_F8E5M2] = 3, [DT_F16] = 11, [DT_BF16] = 8, [DT_F32] = 24, [DT_F64] = 53};
+    return n[dt];
+}
 
 static int value_bits(unsigned dt) { /* of an integer, without its sign */
     return dt == DT_BOOL ? 1 : dtype_info[dt].bytes * 8 - (dtype_info[dt].kind == DK_INT);
@@ -80,6 +84,7 @@ bool cast_lossless(unsigned from, unsigned to) {
     bool ff = rule_dt_float(from), tf = rule_dt_float(to);
     if (ff && tf) {
         if (to == DT_F64) return true;
+        if (dtype_info[from].bytes == 1) return dtype_info[to].bytes > 1;
         return to == DT_F32 && from != DT_F64; /* neither half type holds the other */
     }
     if (ff) return false;
@@ -106,7 +111,10 @@ bool cast_through(unsigned a, unsigned b, unsigned c) {
 bool flt_recip_exact(unsigned dt, double k) {
     int e;
     if (!isfinite(k) || k == 0 || fabs(frexp(k, &e)) != 0.5) return false;
-    double r = 1 / k, least = dt == DT_F64 ? 0x1p-1022 : dt == DT_F16 ? 0x1p-14 : 0x1p-126;
+    double r = 1 / k, least = dt == DT_F64                      ? 0x1p-1022
+                              : dt == DT_F8E4M3                 ? 0x1p-6
+                              : dt == DT_F16 || dt == DT_F8E5M2 ? 0x1p-14
+                                                                : 0x1p-126;
     return isfinite(r) && fabs(r) >= least && fabs(k) >= least && dt_round((enum dtype)dt, r) == r;
 }
 

@@ -34,7 +34,7 @@ const uop *math_tan(struct rw *, const uop *n);
 const uop *math_threefry(struct rw *, const uop *n);
 
 /* half.c: the same op on float32 sources, rounded back to the half type (comparisons stay bool). */
-bool math_is_half(const uop *n); /* f16 or bf16 */
+bool math_is_half(const uop *n); /* a float of fewer than 32 bits */
 bool math_is_f64(const uop *n);
 const uop *math_half(struct rw *, const uop *n);
 

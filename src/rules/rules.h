@@ -19,8 +19,8 @@ const uop *rules_native(struct rw *, const uop *); /* the same, but EXP, EXP2, S
 
 /* ---- types: floats are the last rows of dtype.def, so one comparison is enough ---------------------- */
 
-_Static_assert(DT_F64 == DT_COUNT - 1 && DT_F16 == DT_IDX + 1, "floats are the last rows of dtype.def");
-static inline bool rule_dt_float(unsigned dt) { return dt >= DT_F16; }
+_Static_assert(DT_F64 == DT_COUNT - 1 && DT_F8E4M3 == DT_IDX + 1, "floats are the last rows of dtype.def");
+static inline bool rule_dt_float(unsigned dt) { return dt >= DT_F8E4M3; }
 static inline bool rule_dt_int(unsigned dt) { return dt >= DT_I8 && dt <= DT_IDX; }
 static inline bool rule_dt_wrap(unsigned dt) { return dt >= DT_I8 && dt < DT_IDX; } /* ints that wrap */
 static inline bool rule_is_int(const uop *n) { return n->op == OP_CONST && !rule_dt_float(n->dt); }

@@ -332,7 +332,9 @@ static bool from_numbers(const uop *n, const uint8_t *number) {
     return true;
 }
 
-static bool is_half(const uop *n) { return n->dt == DT_BF16 || n->dt == DT_F16; }
+static bool is_half(const uop *n) {
+    return dt_is_float((enum dtype)n->dt) && dtype_info[n->dt].bytes < 4;
+} /* f8 too */
 
 /* A view that must be stored is memory itself. */
 static const uop *below_views(const struct sgraph *g, const uop *n) {

@@ -35,7 +35,8 @@ struct kind {
 };
 static const struct kind halves = {MODEL_MATRIX_BF16, 1, 0.55, 0.16, false},
                          floats = {MODEL_FLOPS_F32, 1, 0.70, 0.57, false},
-                         tf32 = {MODEL_MATRIX_BF16, 0.5, 0.50, 0.13, true};
+                         tf32 = {MODEL_MATRIX_BF16, 0.5, 0.50, 0.13, true},
+                         bytes = {MODEL_MATRIX_BF16, 2, 0.50, 0.02, true};
 
 enum side { SIDE_BATCH, SIDE_M, SIDE_N, SIDE_K, SIDE_NONE };
 
@@ -133,7 +134,7 @@ static bool view_steps(struct repack *r, const uop *n, int64_t *step, int64_t *o
 
 /* The same view of what was widened on the way: NULL where there is something else than one widening of a half. */
 static const uop *as_loaded(struct repack *r, const uop *n) {
-    if (n->op == OP_CAST) return n->dt == DT_F32 && dtype_info[n->src[0]->dt].bytes == 2 ? n->src[0] : NULL;
+    if (n->op == OP_CAST) return n->dt == DT_F32 && dt_is_float((enum dtype)n->src[0]->dt) ? n->src[0] : NULL;
     if (!op_is_movement((enum op)n->op) || n->op == OP_PAD) return NULL;
     const uop *from = as_loaded(r, n->src[0]);
     if (!from) return NULL;
@@ -371,7 +372,10 @@ const uop *repack_product(struct ir *ir, struct shapes *sh, const uop *n, const 
         if (!read_operand(&r, mul->src[i], &r.op[i])) return NULL;
     if (r.op[0].x->dt != r.op[1].x->dt) return NULL;
     r.bytes = dtype_info[r.op[0].x->dt].bytes;
-    r.kind = r.bytes == 2 ? &halves : env_int(ENV_TF32) && o->capability / 10 == 9 ? &tf32 : &floats;
+    r.kind = r.bytes == 1                                   ? &bytes
+             : r.bytes == 2                                 ? &halves
+             : env_int(ENV_TF32) && o->capability / 10 == 9 ? &tf32
+                                                            : &floats;
     if (!find_sides(&r, n)) return NULL;
     order_operands(&r);
     if (!is_worth_it(&r)) return NULL;

@@ -84,6 +84,12 @@ const uop *tg_uniform(const uop *x) {
     return x->op == OP_CONST ? x : NULL;
 }
 
+void tg_no_f8(struct tg *g, enum op op, const uop *x) {
+    if (tg_is_f8((enum dtype)x->dt))
+        tg_bad(g, "%s of %s: a type of 8 bits is for storage; cast it to bf16 or f32 to compute",
+               op_info[op].name, tg_dt(x));
+}
+
 /* Numbers stay rank 0 beside tensors, also those that were spread before. */
 static const uop *op_of(struct tg *g, enum op op, const uop **x, uint32_t n) {
     const uop *number[3];
@@ -91,6 +97,7 @@ static const uop *op_of(struct tg *g, enum op op, const uop **x, uint32_t n) {
     bool other = false;
     for (uint32_t i = 0; i < n; i++) {
         const struct shape *s = tg_shape(g, x[i]);
+        if (op != OP_WHERE) tg_no_f8(g, op, x[i]);
         number[i] = s->n ? tg_uniform(x[i]) : x[i];
         if (number[i] && s->n) spread = s;
         other |= !number[i];
@@ -115,6 +122,7 @@ const uop *tg_op_k(struct tg *g, enum op op, const uop *x, double k) {
 
 const uop *tg_nums(struct tg *g, enum op op, const uop *x, const int64_t *num, uint32_t n, union arg arg) {
     const uop *src[2 + 3 * SHAPE_MAX];
+    if (op == OP_REDUCE_AXES || op == OP_SCAN_AXIS) tg_no_f8(g, op, x);
     src[0] = x;
     for (uint32_t i = 0; i < n; i++) src[1 + i] = uop_idx(g->ir, num[i]);
     return uop_new(g->ir, op, (enum dtype)x->dt, 1, src, n + 1, arg);

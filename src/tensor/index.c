@@ -74,6 +74,7 @@ const uop *t_scatter_add(struct tg *g, const uop *x, int64_t axis, const uop *in
     if (t_promote((enum dtype)x->dt, (enum dtype)src->dt) != (enum dtype)x->dt)
         tg_bad(g, "scatter_add of %s to %s would lose digits; cast one of them", tg_dt(src), tg_dt(x));
     const uop *add = tg_box(g, t_cast(g, src, (enum dtype)x->dt), box);
+    tg_no_f8(g, OP_SCATTER, x);
     return uop_new(g->ir, OP_SCATTER, (enum dtype)x->dt, 1, (const uop *[]){x, index, add}, 3, ARG_INT(at));
 }
 

@@ -12,8 +12,8 @@ const char *tg_dims(struct tg *, const uop *);                           /* "(2,
 const char *tg_list(struct tg *, const int64_t *, uint32_t n);           /* the same of plain numbers */
 static inline const char *tg_dt(const uop *n) { return dtype_info[n->dt].name; }
 void tg_check_dims(struct tg *, const int64_t *, uint32_t n); /* throws unless they are sizes of a tensor */
-void tg_rank(struct tg *, uint32_t n);                    /* throws if that many axes are too many */
-uint32_t tg_axis(struct tg *, const uop *, int64_t axis); /* 0 .. rank-1; negative counts from the end */
+void tg_rank(struct tg *, uint32_t n);                        /* throws if that many axes are too many */
+uint32_t tg_axis(struct tg *, const uop *, int64_t axis);     /* 0 .. rank-1; negative counts from the end */
 /* A bit for each axis; each may be given once. n 0 with axes NULL: all of them. */
 uint32_t tg_axes(struct tg *, const uop *, const int64_t *axes, uint32_t n);
 
@@ -45,7 +45,11 @@ uint32_t tg_index_check(struct tg *, const char *what, const uop *x, int64_t axi
 
 /* ---- dtypes (math.c) ------------------------------------------------------------------------------- */
 
-static inline bool tg_is_half(const uop *n) { return n->dt == DT_F16 || n->dt == DT_BF16; }
+static inline bool tg_is_half(const uop *n) {
+    return dt_is_float((enum dtype)n->dt) && dtype_info[n->dt].bytes < 4;
+}
+void tg_no_f8(struct tg *, enum op, const uop *x); /* throws, with what to do, if x has a type of 8 bits */
+static inline bool tg_is_f8(enum dtype d) { return dt_is_float(d) && dtype_info[d].bytes == 1; }
 const uop *tg_value(struct tg *, const uop *); /* an idx VAR becomes i64; a statement is refused */
 const uop *tg_float(struct tg *, const uop *); /* integers and bool become f32 */
 const uop *tg_wide(struct tg *, const uop *);  /* as tg_float, and halves become f32 */

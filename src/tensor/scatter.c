@@ -52,6 +52,7 @@ static const uop *call(struct tg *g, const char *name, enum dtype dt, const uop 
     const uop *src[4];
     union arg arg = {.u = ir_sym(g->ir, name, strlen(name))};
     memcpy(src, v, n * sizeof *v);
+    tg_no_f8(g, OP_CALL, v[0]);
     src[n] = uop_idx(g->ir, num);
     return uop_new(g->ir, OP_CALL, dt, 1, src, n + 1, arg);
 }
@@ -86,6 +87,7 @@ const uop *t_scatter(struct tg *g, const uop *x, int64_t axis, const uop *index,
 /* ---- combining ----------------------------------------------------------------------------------------------------- */
 
 static const uop *scatter_node(struct tg *g, const uop *x, const uop *index, const uop *add) {
+    tg_no_f8(g, OP_SCATTER, x);
     return uop_new(g->ir, OP_SCATTER, (enum dtype)x->dt, 1, (const uop *[]){x, index, add}, 3,
                    ARG_INT(tg_shape(g, x)->n - 1));
 }

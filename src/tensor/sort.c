@@ -9,6 +9,7 @@
 static const uop *call(struct tg *g, const char *name, enum dtype dt, const uop *x, const int64_t *num,
                        uint32_t n) {
     const uop *src[4] = {x};
+    tg_no_f8(g, OP_CALL, x);
     union arg arg = {.u = ir_sym(g->ir, name, strlen(name))};
     for (uint32_t i = 0; i < n; i++) src[1 + i] = uop_idx(g->ir, num[i]);
     return uop_new(g->ir, OP_CALL, dt, 1, src, 1 + n, arg);

@@ -179,7 +179,7 @@ static void sorts_alike(const char *device, int from, int to) {
     free(data), free(got[0]), free(got[1]);
 }
 
-TEST_SLOW(call_sorts_as_the_oracle, 300) { sorts_alike("CPU", 0, RG_DTYPES); }
+TEST_SLOW(call_sorts_as_the_oracle, 300) { sorts_alike("CPU", 0, RG_F64 + 1); }
 
 /* ---- scatter-adds in order -------------------------------------------------------------------------------------- */
 
@@ -262,7 +262,7 @@ static rg_ctx *gpu(void) {
 
 static void gpu_sorts(int part, int parts) {
     rg_ctx *c = gpu();
-    sorts_alike("CUDA", RG_DTYPES * part / parts, RG_DTYPES * (part + 1) / parts);
+    sorts_alike("CUDA", (RG_F64 + 1) * part / parts, (RG_F64 + 1) * (part + 1) / parts);
     rg_close(c);
 }
 TEST_MANUAL(cuda_gpu_call_sorts_0, 100) { gpu_sorts(0, 4); }
