@@ -41,6 +41,7 @@ static bool by_pieces(const struct planned_run *r) {
         for (uint32_t i = 0; i < r->lin[p].n; i++) {
             const uop *n = r->lin[p].u[i];
             any |= n->op == OP_BOX;
+            any |= n->op == OP_BOX; /* whole rows */
             if (n->op != OP_COPY) continue;
             const uop *to = n->src[0];
             if (to->lanes * dtype_info[to->src[0]->dt].bytes != 16 ||
@@ -88,13 +89,13 @@ static const char *product_text(char *to, size_t n, const char *dt, int m, int n
     bool half = strcmp(dt, "f32") != 0;
     const char *up = half ? "(CAST<f32> " : "", *end = half ? ")" : "";
     char down[32] = "";
-    if (half) snprintf(down, sizeof down, "(CAST<%s> ", dt);
+    if (half && strncmp(dt, "f8", 2)) snprintf(down, sizeof down, "(CAST<%s> ", dt);
     snprintf(to, n,
              "kernel g\na = (EXPAND (RESHAPE %s(BUFFER<%s>[0] %d %d)%s %d 1 %d) %d %d %d)\n"
              "b = (EXPAND (RESHAPE %s%s(BUFFER<%s>[1] %d %d)%s%s 1 %d %d) %d %d %d)\n"
              "(GRAPH %s(RESHAPE (REDUCE_AXES[ADD] (MUL a b) 2) %d %d)%s)\n",
              up, dt, m, k, end, m, k, m, nn, k, nt ? "" : "(PERMUTE ", up, dt, nt ? nn : k, nt ? k : nn, end,
-             nt ? "" : " 1 0)", nn, k, m, nn, k, down, m, nn, end);
+             nt ? "" : " 1 0)", nn, k, m, nn, k, down, m, nn, *down ? ")" : "");
     return to;
 }
 
@@ -197,6 +198,19 @@ TEST(repack_aligned_rows) {
     }
 }
 
+/* Factors of 8 bits: rows along the sum alone. */
+TEST_SLOW(repack_bytes, 300) {
+    char text[1024];
+    for (int i = 0; i < 4; i++) {
+        product_text(text, sizeof text, i / 2 ? "f8e5m2" : "f8e4m3", 385, 391, 195, i % 2);
+        struct job j = {.text = text, .opts = {.model = eager_model()}, .run = true, .pieces = true};
+        CHECK_EQ(copies_of(&j), 2);
+    }
+    product_text(text, sizeof text, "f8e4m3", 384, 400, 256, true);
+    struct job j = {.text = text, .opts = {.model = eager_model()}, .run = true, .pieces = true};
+    CHECK_EQ(copies_of(&j), 0);
+}
+
 /* Floats by TF32 instructions: rows along the sum alone, so that an operand that lies across is turned on the way. */
 TEST_SLOW(repack_tf32, 300) {
     static const struct {
@@ -272,8 +286,8 @@ static void check_on_gpu(rg_ctx *c, rg_dtype dt, int m, int n, int k, bool nt) {
 TEST_MANUAL(cuda_gpu_repack, 120) {
     rg_ctx *c = rg_open("CUDA");
     if (rg_status_of(c)) FAIL("%s", rg_error(c));
-    static const rg_dtype dt[] = {RG_BF16, RG_F16, RG_F32};
-    for (int i = 0; i < 6; i++) {
+    static const rg_dtype dt[] = {RG_BF16, RG_F16, RG_F32, RG_F8E4M3, RG_F8E5M2};
+    for (int i = 0; i < 10; i++) {
         RG_SCOPE(c);
         check_on_gpu(c, dt[i / 2], 1793, 1031, 519, i % 2);
     }
