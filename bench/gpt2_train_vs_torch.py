@@ -3,6 +3,7 @@
 
     bench/gpt2_train_vs_torch.py [--layers 12 --width 768 --heads 12 --vocab 50304 --context 1024 --batch 16 --steps 20]
                                  [--device CUDA] [--dtype bf16] [--compile] [--no-ours | --no-torch] [--build build/release]
+    bench/gpt2_train_vs_torch.py --values PREFIX ..    writes the weights and PyTorch's losses in f32 and bf16, for tests/cli/gpt2.sh
 
 Needs torch and numpy. PyTorch's model is written as its users do: autocast to bfloat16, fused AdamW, scaled_dot_product_attention,
 with --compile by torch.compile. Exits 1 if a loss differs by more than a hundredth (bf16), or 1e-4 (f32), of itself."""
@@ -21,6 +22,7 @@ ap.add_argument("--compile", action="store_true")
 ap.add_argument("--no-ours", action="store_true")
 ap.add_argument("--no-torch", action="store_true")
 ap.add_argument("--build", default="build/release")
+ap.add_argument("--values")
 args = ap.parse_args()
 torch.set_num_threads(args.threads)
 cuda = args.device.startswith("CUDA")
@@ -105,7 +107,7 @@ def ours(tmp):
 def theirs(w, tokens):
     F = torch.nn.functional
     d = args.width
-    p = {k: torch.nn.Parameter(torch.from_numpy(v).to(where)) for k, v in w.items()}
+    p = {k: torch.nn.Parameter(torch.tensor(v, device=where)) for k, v in w.items()}
 
     def model(x, y):
         b, t = x.shape
@@ -142,6 +144,16 @@ def theirs(w, tokens):
     return losses, times
 
 
+if args.values:
+    w, tokens, rows = weights(), token_stream(), []
+    for args.dtype in ("f32", "bf16"):
+        rows.append(theirs(w, tokens)[0])
+    save(args.values + ".safetensors", w)
+    with open(args.values + ".txt", "w") as f:
+        f.write("# losses of PyTorch %s, f32 and bf16 (autocast), by bench/gpt2_train_vs_torch.py %s\n" % (torch.__version__, " ".join(sys.argv[1:])))
+        for i, (x, y) in enumerate(zip(*rows)):
+            f.write(f"{i + 1} {x:.6f} {y:.6f}\n")
+    sys.exit(0)
 with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as tmp:
     w = weights()
     tokens = token_stream()

@@ -235,6 +235,7 @@ static const struct row {
 /* ---- results ---------------------------------------------------------------------------------------------------- */
 
 struct bench {
+    const char *program;
     const char *only; /* rows with this in their names; NULL: all */
     int beam;         /* forms of each kernel that search tries; 0: no search */
     uint32_t below;   /* rows on which search wins more than a fifth */
@@ -577,6 +578,33 @@ static int mnist(struct bench *b) {
     return 0;
 }
 
+/* examples/gpt2, beside this program: the best of twelve steps, and the first. bench/gpt2_train_vs_torch.py has PyTorch's. */
+static int gpt2(struct bench *b) {
+    const char *end = strrchr(b->program, '/');
+    double ms = 0, first = 0, best = 0, gb = 0, tflop = 13.3;
+    char line[400], note[80];
+    unsigned long long kernels = 0;
+    snprintf(line, sizeof line,
+             "%.*s/../examples/gpt2 --model 124M --dtype bf16 --text synthetic --device CUDA --write 0 "
+             "--clip 0 --every 1 "
+             "--steps 12",
+             end ? (int)(end - b->program) : 1, end ? b->program : ".");
+    FILE *f = popen(line, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        const char *at = strstr(line, "best step"), *kern = strstr(line, "a step is"),
+                   *mem = strstr(line, "memory");
+        if (sscanf(line, " 1/12 loss %*f %lf ms", &ms) == 1) first = ms * 1e-3;
+        if (at && sscanf(at, "best step %lf", &ms) == 1) best = ms * 1e-3;
+        if (kern) sscanf(kern, "a step is %llu", &kernels);
+        if (mem) sscanf(mem, "memory %lf", &gb);
+    }
+    if (!f || pclose(f) || !(best > 0)) return printf("GPT-2: examples/gpt2 did not run\n"), 1;
+    snprintf(note, sizeof note, "%llu kernels, %.0f TFLOP/s, %.1f GB", kernels, tflop / best, gb);
+    result(b, "GPT-2 124M step, 16 x 1024, bf16", best, 0, 0, tflop * 1e12 / peak(CUBLAS_BF16), note);
+    result(b, "GPT-2 124M step, the first", first, 0, 0, 0, "");
+    return 0;
+}
+
 /* A step on a batch of 256 MiB that a loader brings: the copy runs beside the step before it. */
 struct stream {
     rg_ctx *c;
@@ -638,8 +666,11 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         int (*fn)(struct bench *);
-    } own[] = {{"dependent tiny kernels", tiny}, {"mnist step", mnist}, {"step on a pinned batch", batches}};
-    struct bench b = {.beam = (int)env_int(ENV_BEAM)};
+    } own[] = {{"dependent tiny kernels", tiny},
+               {"mnist step", mnist},
+               {"step on a pinned batch", batches},
+               {"GPT-2 124M step", gpt2}};
+    struct bench b = {.program = argv[0], .beam = (int)env_int(ENV_BEAM)};
     const char *file = NULL;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--json") && i + 1 < argc)

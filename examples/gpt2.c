@@ -189,10 +189,11 @@ static double step_ops(const struct gpt *g, double weights) {
     return 6 * tokens * (weights - (double)g->context * g->width) + 12 * pairs * g->width * g->layers;
 }
 
-static void train(struct gpt *g, double weights) {
+/* False: there is nothing to learn from. */
+static bool train(struct gpt *g, double weights) {
     rg_ctx *c = g->c;
     g->data = read_text(g);
-    if (!g->data.id || !g->steps) return;
+    if (!g->data.id) return false;
     g->optim = rg_adamw(rg_nn_params(g->net), .lr = g->lr);
     rg_jit *j = rg_jit_new(c, step, g, 1);
     rg_machine m = {0};
@@ -206,7 +207,7 @@ static void train(struct gpt *g, double weights) {
         double t0 = now();
         rg_optim_set_lr(g->optim, i < 20 ? rg_lr_warmup(g->lr, i - 1, 20)
                                          : rg_lr_cosine(g->lr, i, g->steps, g->lr / 10));
-        if (rg_jit_call(j, RG_TENSORS(places(g, i)), &loss)) return;
+        if (rg_jit_call(j, RG_TENSORS(places(g, i)), &loss)) return true;
         double l = rg_item(loss), s = now() - t0;
         best = best == 0 || s < best ? s : best;
         char line[160];
@@ -218,13 +219,14 @@ static void train(struct gpt *g, double weights) {
             printf("%3d/%d  %s\n", i, g->steps, line);
     }
     rg_jit_stats s;
-    if (rg_memory_of(c, &mem) || rg_jit_info(j, &s)) return;
+    if (rg_memory_of(c, &mem) || rg_jit_info(j, &s)) return true;
     printf("trained in %.1f s, best step %.2f ms", now() - began, best * 1e3);
     if (s.kernels)
         printf("; a step is %llu kernels, %.2f TFLOP, %.2f GB moved", (unsigned long long)s.kernels,
                s.ops * 1e-12, s.bytes * 1e-9);
     printf("; memory %.2f GB at most\n", (double)mem.peak * 1e-9);
     rg_jit_free(j);
+    return true;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -364,7 +366,7 @@ int main(int argc, char **argv) {
                rg_device(c));
     if (g.tokens && g.logits)
         rg_save_npy(rg_nn_forward(g.net, rg_cast(rg_load_npy(c, g.tokens), RG_I64)), g.logits);
-    if (g.steps) train(&g, (double)n);
+    if (g.steps && !train(&g, (double)n)) return rg_close(c), 1;
     if (g.save) rg_nn_save(g.net, g.save);
     if (g.write && !rg_status_of(c)) write_text(&g);
     if (rg_status_of(c)) fprintf(stderr, "%s\n", rg_error(c));

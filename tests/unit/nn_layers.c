@@ -225,11 +225,15 @@ TEST(nn_precision_products_are_half) {
     rg_module *l = rg_nn_linear(c, 4, 4), *n = rg_nn_layernorm(c, RG_SHAPE(4)),
               *m = rg_nn_sequential(c, RG_MODULES(l, n));
     rg_tensor x = rg_ones(c, RG_F32, RG_SHAPE(2, 4));
+    CHECK_EQ(rg_nn_precision_of(m), RG_F32);
+    CHECK_EQ(rg_nn_precision_of(NULL), RG_F32);
     CHECK_EQ(rg_nn_precision(m, RG_BF16), 0);
+    CHECK_EQ(rg_nn_precision_of(m), RG_BF16);
     CHECK_EQ(rg_dtype_of(rg_nn_forward(l, x)), RG_BF16);
     CHECK_EQ(rg_dtype_of(rg_nn_forward(n, rg_nn_forward(l, x))), RG_F32);
     CHECK_EQ(rg_dtype_of(rg_nn_forward(m, x)), RG_F32);
     CHECK_EQ(rg_nn_precision(m, RG_F32), 0);
+    CHECK_EQ(rg_nn_precision_of(m), RG_F32);
     CHECK_EQ(rg_dtype_of(rg_nn_forward(l, x)), RG_F32);
     CHECK_EQ(rg_nn_precision(m, RG_I32), RG_EINVAL);
     CHECK(strstr(rg_error(c), "RG_BF16"));
