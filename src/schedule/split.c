@@ -124,12 +124,15 @@ static const uop *split_variance(struct split *s, const uop *n) {
     return reduce(s, OP_ADD, uop2(s->ir, OP_ADD, m2, between), &axis0, 1);
 }
 
-/* x with other axes; a product stays one, of factors with these axes. */
-static const uop *in_parts(struct split *s, const uop *x, const int64_t *d, const int64_t *order,
-                           uint32_t k) {
-    if (x->op == OP_CAST) return uop_cast(s->ir, in_parts(s, x->src[0], d, order, k), (enum dtype)x->dt);
-    if (x->op == OP_MUL)
-        return uop2(s->ir, OP_MUL, in_parts(s, x->src[0], d, order, k), in_parts(s, x->src[1], d, order, k));
+/* x with other axes. What is added up in a product stays one, of factors with these axes; anything else is moved as a whole, so that
+ * whoever else reads it reads the same value. */
+static const uop *in_parts(struct split *s, const uop *x, const int64_t *d, const int64_t *order, uint32_t k,
+                           bool product) {
+    if (product && x->op == OP_CAST)
+        return uop_cast(s->ir, in_parts(s, x->src[0], d, order, k, true), (enum dtype)x->dt);
+    if (product && x->op == OP_MUL)
+        return uop2(s->ir, OP_MUL, in_parts(s, x->src[0], d, order, k, true),
+                    in_parts(s, x->src[1], d, order, k, true));
     x = with_dims(s, OP_RESHAPE, x, d, k);
     return order ? with_dims(s, OP_PERMUTE, x, order, k) : x;
 }
@@ -165,7 +168,8 @@ static const uop *split_axis(struct split *s, const uop *n, const uop *x, const 
     if (k > SHAPE_MAX) return NULL;
     block_order(in, best, taps, k, order);
     for (uint32_t i = 0; i < k; i++) back[order[i]] = i;
-    x = in_parts(s, x, d, front ? order : NULL, k);
+    const uop *m = x->op == OP_CAST ? x->src[0] : x;
+    x = in_parts(s, x, d, front ? order : NULL, k, front && m->op == OP_MUL);
     for (uint32_t i = 1; i < n->nsrc; i++) {
         int64_t a = n->src[i]->arg.i, now = a + (a >= best);
         axes[i - 1] = front ? back[now] : now;
