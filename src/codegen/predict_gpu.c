@@ -31,10 +31,9 @@ int predict_gpu_resident(const struct gpu_work *w) {
 
 /* Measured on an H200 with the forms of products that tests/unit/gpu_forms.txt lists; clocks of a multiprocessor. */
 static const struct {
-    double fetch;   /* from asking for a tile to having it */
-    double step[2]; /* of a step besides its work: barriers, waits; [1]: of threads with roles */
-    double meet
-        [2]; /* what it waits that other blocks hide: for single warps' instructions; [1]: multiply-adds */
+    double fetch;    /* from asking for a tile to having it */
+    double step[2];  /* of a step besides its work: barriers, waits; [1]: of threads with roles */
+    double meet[2];  /* what it waits that other blocks hide: of single warps; [1]: of multiply-adds */
     double store[3]; /* bytes a clock that a block alone stores, by panels .. */
     double wide;     /* .. and in pieces of 16 bytes */
     double overlap;  /* the part of that time which other blocks do not hide */
