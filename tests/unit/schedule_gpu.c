@@ -103,3 +103,13 @@ TEST(schedule_gpu_scatter_is_of_integers) {
         arena_free(&c.arena);
     }
 }
+
+/* A product of two tensors, rounded, is a result and is summed down its columns, in parts: it is computed once, and the sum reads it. */
+TEST(schedule_gpu_parts_of_a_sum_read_what_is_stored) {
+#define ROUNDED "(CAST<bf16> (MUL (BUFFER<f32>[0] 16384 4096) (EXP (BUFFER<f32>[1] 16384 4096))))"
+    struct gpu_case c = {.text =
+                             "kernel g\n(GRAPH " ROUNDED " (REDUCE_AXES[ADD] (CAST<f32> " ROUNDED ") 0))\n"};
+    plan(&c);
+    CHECK_EQ(buffers(&c, DT_F32, 16384 * 4096), 2);
+    arena_free(&c.arena);
+}
