@@ -32,6 +32,7 @@
 #define BUDGET_NS 400000000ull    /* for timing one batch */
 #define REPEAT_NS 60000           /* shorter kernels are run several times for one reading */
 #define FLUSH ((size_t)256 << 20) /* bytes that empty the caches of a GPU */
+#define LONG_PROGRAM 2000         /* entries: NVIDIA's compiler takes seconds for more */
 #define REPEAT_GPU_NS 400000      /* the same, where the GPU waits for the first */
 
 /* ---- what is known already --------------------------------------------------------------------------------------- */
@@ -125,9 +126,8 @@ struct tune {
     struct map seen;            /* texts of lists */
     void **work, **want; /* by slot: what candidates write to; what they must write. NULL: not written */
     struct engine_list *list;
-    char *flush; /* what is copied to empty the caches before a run; NULL: they stay warm */
-    uint32_t wrong;
-    bool forms; /* all forms of a product were thought of */
+    char *flush;             /* what is copied to empty the caches before a run; NULL: they stay warm */
+    uint32_t wrong, entries; /* entries: of the program of the list in use */
 };
 
 /* A list, lowered in an arena of its own. */
@@ -257,7 +257,8 @@ static void propose(struct tune *t, const char *base, uint32_t most) {
         if (is_new(t, lists.p[i])) vec_push(&t->arena, &fresh, lists.p[i]);
     struct trial *x = lower_all(t, &t->arena, fresh.p, fresh.n);
     for (uint32_t i = 0; i < fresh.n; i++) {
-        if (x[i].lowered && !known_print(t, print_of(&x[i])))
+        bool longer = is_gpu(t) && x[i].lin.n > LONG_PROGRAM && x[i].lin.n > 2 * t->entries;
+        if (x[i].lowered && !longer && !known_print(t, print_of(&x[i])))
             vec_push(&t->arena, &t->cand,
                      ((struct candidate){
                          .opts = fresh.p[i], .predicted = x[i].predicted, .print = print_of(&x[i])}));
@@ -452,10 +453,8 @@ static uint32_t fastest(const struct tune *t) {
 static void step(struct tune *t, const char *base, uint32_t most) {
     bool first = !t->cand.p[0].k;
     uint32_t known = t->cand.n, from = first ? 0 : known, beam = (uint32_t)t->beam;
-    bool forms = propose_forms(t, t->en->tuning.wide ? beam : 2 * beam);
-    if (!forms) propose(t, base, most);
-    t->forms |= forms;
-    if (forms) beam *= 2; /* all rounds at once */
+    if (!propose_forms(t, t->en->tuning.wide ? beam : 2 * beam)) propose(t, base, most);
+    if (is_gpu(t)) beam *= 2; /* both rounds at once: compiling is what takes time, and all cores do it */
     uint32_t to = RG_MIN(t->cand.n, known + beam);
     if (to == from) return;
     t->cand.n = to;
@@ -476,6 +475,7 @@ static void use_first(struct tune *t) {
         &t->arena, &t->cand,
         ((struct candidate){.opts = opts, .predicted = x->predicted, .print = print_of(x), .k = t->job->k}));
     is_new(t, opts);
+    t->entries = x->lin.n;
     arena_free(&x->arena);
     if (!t->job->k) return;
     add_commands(t, 0);
@@ -532,7 +532,7 @@ static void search(void *arg) {
         int each = is_gpu(t) ? 8 : 24; /* a GPU's few moves repeat themselves soon */
         uint32_t lists = (uint32_t)RG_MIN(RG_MAX(each * t->beam, 48), MOST_LISTS);
         step(t, t->job->opts, lists);
-        if (!t->forms) step(t, t->cand.p[fastest(t)].opts, lists / 2);
+        if (!is_gpu(t)) step(t, t->cand.p[fastest(t)].opts, lists / 2);
     }
     uint32_t winner = fastest(t);
     remember(t, winner, (double)(os_now_ns() - t0) * 1e-9);
