@@ -105,6 +105,7 @@ static int prepare(struct device *d, struct err *e, int unit) {
     }
     struct err ignore = {0};
     nvrtc_arch(cuda_nvrtc(&ignore), d->info.major, d->info.minor, d->arch);
+    if (strcmp(d->arch, "sm_90a")) d->info.no_maps = true; /* the compiler is older than the GPU, or the GPU than maps */
     return 0;
 }
 
