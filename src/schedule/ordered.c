@@ -19,6 +19,17 @@ static const uop *with_dims(struct job *j, enum op op, const uop *n, const int64
     return uop_mk(j->ir, op, src, 1 + k, ARG_NONE);
 }
 
+/* Only where it does something: what is moved is copied before the function reads it. */
+static const uop *expand_to(struct job *j, const uop *n, const int64_t *d, uint32_t k) {
+    const struct shape *s = shape_of(j->sh, n);
+    return s->n == k && !memcmp(s->d, d, k * sizeof *d) ? n : with_dims(j, OP_EXPAND, n, d, k);
+}
+static const uop *permute(struct job *j, const uop *n, const int64_t *order, uint32_t k) {
+    uint32_t same = 0;
+    while (same < k && order[same] == same) same++;
+    return same == k ? n : with_dims(j, OP_PERMUTE, n, order, k);
+}
+
 static bool is_zero(const uop *n) {
     while (op_is_movement((enum op)n->op)) n = n->src[0];
     return n->op == OP_CONST && n->arg.f == 0;
@@ -48,7 +59,7 @@ static const uop *by_pieces(struct job *j, const uop *add, const uop *index, uin
     const struct shape *s = shape_of(j->sh, add);
     int64_t d[SHAPE_MAX], inner = 1;
     for (uint32_t i = 0; i < s->n; i++) d[i] = i <= axis ? s->d[i] : 1;
-    index = with_dims(j, OP_EXPAND, index, d, s->n);
+    index = expand_to(j, index, d, s->n);
     index = with_dims(j, OP_RESHAPE, index, d, axis + 1);
     for (uint32_t i = axis + 1; i < s->n; i++) inner *= s->d[i];
     d[axis] = s->d[axis] * inner;
@@ -66,9 +77,8 @@ static const uop *by_elements(struct job *j, const uop *add, const uop *index, u
         there[i] = i + 1 == s->n ? axis : i < axis ? i : i + 1;
         back[there[i]] = i;
     }
-    *call = sum(j, with_dims(j, OP_PERMUTE, add, there, s->n), with_dims(j, OP_PERMUTE, index, there, s->n),
-                size);
-    return with_dims(j, OP_PERMUTE, *call, back, s->n);
+    *call = sum(j, permute(j, add, there, s->n), permute(j, index, there, s->n), size);
+    return permute(j, *call, back, s->n);
 }
 
 struct ordered_sum ordered_sum(struct ir *ir, struct shapes *sh, const uop *const src[3], int64_t axis) {

@@ -136,6 +136,25 @@ TEST(cuda_fake_functions_are_nodes) {
     check_empty(f);
 }
 
+/* An embedding's gradient: numbers of the index, one pass of digits, where places begin, sums; or zeros and additions. */
+TEST(cuda_fake_scatter_adds) {
+    struct fake *f = fake();
+    for (int atomics = 0; atomics < 2; atomics++) {
+        setenv("RIDGE_ATOMICS", atomics ? "1" : "0", 1);
+        rg_ctx *c = fake_open(f);
+        rg_tensor at = rg_contiguous(rg_zeros(c, RG_I64, RG_SHAPE(30, 1))),
+                  x = rg_contiguous(rg_ones(c, RG_F32, RG_SHAPE(30, 8)));
+        CHECK(!rg_realize_all(RG_TENSORS(at, x)));
+        uint32_t before = f->launches;
+        rg_tensor y =
+            rg_scatter_add(rg_zeros(c, RG_F32, RG_SHAPE(10, 8)), 0, rg_expand(at, RG_SHAPE(30, 8)), x);
+        if (rg_realize(y)) FAIL("%s", rg_error(c));
+        CHECK_EQ(f->launches - before, atomics ? 2 : 4);
+        rg_close(c);
+    }
+    check_empty(f);
+}
+
 /* What must wait in a plain chain, and a value that changes. */
 static rg_status scaled(void *user, const rg_tensor *in, rg_tensor *out) {
     rg_tensor *s = user;

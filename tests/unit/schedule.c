@@ -388,6 +388,34 @@ static void opencl_part(uint64_t first, uint32_t n) {
 TEST_SLOW(opencl_random_0, 900) { opencl_part(first_seed() + 80000, count(300)); }
 TEST_SLOW(opencl_random_1, 900) { opencl_part(first_seed() + 80300, count(200)); }
 
+/* Scatter-adds of floats as functions of the device: every program has a plan. */
+static void plan_ordered(void *arg) {
+    struct one *o = arg;
+    ir_init(&o->ir, &o->arena);
+    o->run.graph = graph_random(&o->ir, &o->arena, o->seed, &o->gen);
+    schedule(&o->arena, &o->ir, o->run.graph, &o->opts, &o->run.sched);
+}
+TEST(schedule_random_ordered) {
+    uint64_t sums = 0, adds = 0, n = count(2000);
+    for (uint64_t i = 0; i < n; i++) {
+        struct one o = {.seed = first_seed() + 90000 + i,
+                        .opts = {.model = gpu_model(), .gpu = true, .ordered = true},
+                        .gen = {.exact = i % 2, .all_dtypes = i % 3, .assigns = i % 2, .vars = i % 2, .max_ops = 12}};
+        arena_init(&o.arena, &o.err);
+        if (err_guard(&o.err, plan_ordered, &o)) FAIL("seed %llu: %s", (unsigned long long)o.seed, o.err.msg);
+        for (uint32_t k = 0; k < o.run.sched.prog.n; k++) {
+            const struct sched_prog *p = &o.run.sched.prog.p[k];
+            sums += p->builtin && !strcmp(p->builtin->name, "scatter_sum");
+            const uop *st = p->builtin ? NULL : p->kernel.sink->src[0];
+            adds += st && st->op == OP_STORE_ADD && dt_is_float((enum dtype)st->src[1]->dt);
+        }
+        arena_free(&o.arena);
+    }
+    TEST_INFO("%llu programs planned, %llu scatter-adds in order", (unsigned long long)n, (unsigned long long)sums);
+    CHECK_EQ(adds, 0);
+    CHECK(sums * 100 > n);
+}
+
 /* ---- on a GPU ----------------------------------------------------------------------------------------------- */
 
 struct gpu_call {
