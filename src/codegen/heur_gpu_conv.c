@@ -75,7 +75,8 @@ static bool is_window(const struct conv *x, int i, int k) {
     if (!v->axis[i].grid || !v->axis[k].reduce || has_axis(v, x->other->mask, i) ||
         !has_axis(v, x->other->mask, k))
         return false;
-    return a && b && (a % b == 0 || b % a == 0) && a <= 2 * b && b <= 2 * a;
+    if (!a || !b || (a % b && b % a) || a > 2 * b || b > 2 * a) return false;
+    return a > b ? size_of(x, k) > a / b : size_of(x, i) > b / a; /* they overlap */
 }
 
 static bool find_windows(struct conv *x) {
@@ -115,7 +116,7 @@ static bool find_roles(struct conv *x) {
         if (a->grid && img && !other) take_role(x, &x->own, i);
         if (a->grid && other && !img) take_role(x, &x->out, i);
     }
-    return x->out >= 0 && x->own >= 0 && (x->sum >= 0 || (x->taps && x->y >= 0));
+    return x->out >= 0 && x->own >= 0 && (x->sum >= 0 || !x->taps || x->y >= 0);
 }
 
 static int64_t apart(const struct conv *x, int place, int tap) {
@@ -195,7 +196,7 @@ static void work_of_places(const struct conv *x, const struct form *f, struct wo
     w->passes = f->deep * ((double)(high * wide) + 1.5 * weights);
     w->turns = (double)size_of(x, x->sum) / f->deep;
     w->after = STORE_COST * f->cr * f->yr * (is_lanes(f->xr) ? loads(f->xr, f->xr) : f->xr);
-    w->shared = bytes_of(img, other);
+    w->shared = bytes_of(img, other) / (f->deep == size_of(x, x->sum) ? PLACES_OF_RING : 1);
     int64_t cols = wide_of(x, f->xl * f->xr);
     w->sectors = sectors_of(img / cols, cols) + sectors_of(f->cg * f->cr, f->deep * ky * kx);
     w->blocks = x->results / (double)(f->cg * f->cr * f->yl * f->yr * f->xl * f->xr * f->ol);
@@ -281,11 +282,12 @@ static int divisor_after(int64_t n, int d, int most) {
 static void offer_depths(const struct conv *x, struct best *b, struct form *f) {
     int64_t ky = size_of(x, x->ky),
             copies = f->cr * f->yr * (is_lanes(f->xr) ? 1 : f->xr) * size_of(x, x->kx);
-    for (f->deep = 2; f->deep <= 16; f->deep *= 2)
-        for (int all = 0; all < 2 && size_of(x, x->sum) % f->deep == 0; all++) {
-            f->all = all && ky > 1;
-            if (all <= f->all && copies * (all ? ky : 1) <= MOST_WRITTEN) offer(x, b, f);
-        }
+    for
+        DIVISORS(deep, size_of(x, x->sum), 16)
+    for (int all = 0; all < 2 && (deep > 1 || x->sum < 0); all++) {
+        f->deep = deep, f->all = all && ky > 1;
+        if (all <= f->all && copies * (all ? ky : 1) <= MOST_WRITTEN) offer(x, b, f);
+    }
 }
 
 static void offer_blocks(const struct conv *x, struct best *b, struct form *f) {
@@ -405,13 +407,28 @@ static void mark(struct conv *x, struct str *s, bool vec) {
     if (strchr(all, ',')) str_printf(s, " ORDER(%s)", all);
 }
 
+/* The innermost axis of which the grid keeps something; "" if there is none. */
+static const char *last_of_grid(const struct conv *x, const struct form *f) {
+    for (int i = x->v->naxis - 1; i >= 0; i--) {
+        int64_t block = i == x->out   ? f->cg * f->cr
+                        : i == x->y   ? f->yl * f->yr
+                        : i == x->x   ? f->xl * f->xr
+                        : i == x->own ? f->ol
+                                      : 1;
+        if (x->v->axis[i].grid && block < size_of(x, i)) return name_of(x, i);
+    }
+    return "";
+}
+
+/* Where all channels fit a tile there is no loop over them, and nothing to fill ahead. */
 static void write_places(struct conv *x, const struct form *f, struct str *s) {
     struct view *v = x->v;
-    const char *at = name_of(x, x->sum), *deep = view_fresh(v, at, "t"), *kx = name_of(x, x->kx),
-               *ky = name_of(x, x->ky);
+    bool whole = f->deep == size_of(x, x->sum);
+    const char *sum = name_of(x, x->sum), *at = whole ? last_of_grid(x, f) : sum,
+               *deep = whole ? sum : view_fresh(v, at, "t"), *kx = name_of(x, x->kx), *ky = name_of(x, x->ky);
     cut(x, s, OUT, x->out, f->cg, f->cr), cut(x, s, ROWS, x->y, f->yl, f->yr);
     cut(x, s, PLACES, x->x, f->xl, f->xr), cut(x, s, OWN, x->own, f->ol, 1);
-    str_printf(s, " TILE(%s,%d,%s)", at, f->deep, deep);
+    if (!whole) str_printf(s, " TILE(%s,%d,%s)", at, f->deep, deep);
     mark(x, s, is_lanes(f->xr));
     str_printf(s, " UNROLL(%s)", kx);
     if (f->all) str_printf(s, " UNROLL(%s)", ky);
@@ -419,7 +436,7 @@ static void write_places(struct conv *x, const struct form *f, struct str *s) {
     const char *cols = window(x, x->lane[PLACES], x->reg[PLACES], kx);
     stage(x, s, x->img, at, LIST(v, x->lane[OWN], deep, rows, cols), cols, is_wide(x, f->xl * f->xr));
     stage(x, s, x->other, at, LIST(v, deep, ky, kx, window(x, x->lane[OUT], x->reg[OUT], "")), "", false);
-    ring(x, s, at);
+    if (!whole) ring(x, s, at);
 }
 
 static void write_taps(struct conv *x, const struct form *f, struct str *s) {

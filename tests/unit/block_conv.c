@@ -173,7 +173,7 @@ static void check_conv(struct conv *c) {
 
 /* ---- lists that are chosen ------------------------------------------------------------------------------------- */
 
-/* Large sizes; few: images and summed channels (or blocks of images) of the small run. */
+/* Large sizes; few: images and half the summed channels (0: all; or blocks of images) of the small run. */
 static const struct {
     struct conv large;
     int b, few;
@@ -197,6 +197,21 @@ static const struct {
     {{.form = FORWARD, .out = 32, .in = 32, .high = 14, .wide = 14, .ky = 3, .kx = 3, .by = 2, .b = 512},
      8,
      4},
+    {{.form = FORWARD,
+      .out = 32,
+      .in = 3,
+      .high = 16,
+      .wide = 16,
+      .ky = 3,
+      .kx = 3,
+      .pad = 1,
+      .by = 1,
+      .b = 512},
+     8,
+     0},
+    {{.form = FORWARD, .out = 32, .in = 2, .high = 24, .wide = 24, .ky = 5, .kx = 5, .by = 1, .b = 512},
+     8,
+     0},
     {{.form = BACK, .out = 32, .in = 32, .high = 20, .wide = 20, .ky = 5, .kx = 5, .by = 1, .b = 512}, 8, 4},
     {{.form = BACK, .out = 32, .in = 64, .high = 8, .wide = 8, .ky = 3, .kx = 3, .by = 1, .b = 512}, 8, 8},
     {{.form = WEIGHTS,
@@ -249,15 +264,24 @@ static struct conv small_one(size_t i) {
     c.opts = list[i], c.b = known[i].b;
     if (c.form == WEIGHTS)
         c.parts = known[i].few;
-    else
+    else if (known[i].few)
         c.in = known[i].few * 2;
     return c;
+}
+
+static const char *asked_of(const char *opt, const char *buffer) {
+    static char text[2][32], turn;
+    turn ^= 1;
+    snprintf(text[(int)turn], sizeof text[0], "%s%s,", opt, buffer);
+    return text[(int)turn];
 }
 
 TEST_SLOW(block_convolutions, 300) {
     for (size_t i = 0; i < RG_COUNT(known); i++) {
         struct conv c = small_one(i);
-        if (!strstr(c.opts, "LANE(") || !strstr(c.opts, "PIPE(img") || !strstr(c.opts, "PIPE(w"))
+        const char *mark = known[i].few ? "PIPE(" : "STAGE(";
+        if (!strstr(c.opts, "LANE(") || !strstr(c.opts, asked_of(mark, "img")) ||
+            !strstr(c.opts, asked_of(mark, "w")))
             FAIL("%zu: %s", i, c.opts);
         check_conv(&c);
     }
