@@ -237,7 +237,8 @@ void roles_outputs(struct sched *s, const uop *tree) {
     uop_topo(s->ir->arena, &tree, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++)
         for (int k = 0; k < 2; k++)
-            if (topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.cls == s->tc[0].axis[k]) side[k] = topo.p[i];
+            if (topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.cls == s->tc[0].axis[k])
+                side[k] = topo.p[i];
     s->roles.out.n = 0;
     for (uint32_t i = 0; i < topo.n && side[0] && side[1]; i++) {
         struct box_of_store o;

@@ -147,7 +147,8 @@ static int fill(struct dev_record *r, struct err *e, const struct dev_step *s, u
     uint32_t most = 1;
     for (uint32_t i = 0; i < n; i++) most = RG_MAX(most, s[i].nafter);
     CUDA_TRY(d->cu->graph_new(&r->graph, 0), "making a graph");
-    struct waits w = {.on = mem_alloc((most + (size_t)n) * sizeof *w.on), .node = mem_alloc(most * sizeof *w.node)};
+    struct waits w = {.on = mem_alloc((most + (size_t)n) * sizeof *w.on),
+                      .node = mem_alloc(most * sizeof *w.node)};
     int code = !w.on || !w.node ? err_set(e, RG_ENOMEM, "out of memory while recording")
                                 : add_nodes(r, e, s, &w, w.on + most);
     mem_free(w.on), mem_free(w.node);
