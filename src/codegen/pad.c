@@ -147,18 +147,26 @@ void pad_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
     sched_refresh(s);
 }
 
+/* Does the index walk one by one along r, from a place that r has no part in? */
+static bool walks_along(struct pad *p, const uop *at, const uop *r) {
+    struct affine f = affine_of(p->s->ir->arena, at);
+    for (uint32_t i = 0; i < f.n; i++)
+        if (f.t[i].atom != r && free_has(&p->fr, f.t[i].atom, r)) return false;
+    return at->op != OP_WHERE && affine_coef(&f, r) == 1;
+}
+
 /* How far behind a multiple of n the rows begin that are stored along range r: the same in all of them. */
-static const uop *shift_of(struct sched *s, const char *opt, const uop_vec *topo, const uop *r, int64_t n) {
-    const uop *shift = NULL, *zero = uop_idx(s->ir, 0);
+static const uop *shift_of(struct pad *p, const char *opt, const uop_vec *topo, const uop *r) {
+    struct sched *s = p->s;
+    const uop *shift = NULL, *zero = uop_idx(s->ir, 0), *n = uop_idx(s->ir, p->multiple);
     for (uint32_t i = 0; i < topo->n; i++) {
-        const uop *st = topo->p[i];
-        if (st->op != OP_STORE && st->op != OP_STORE_ADD) continue;
-        const uop *at = st->src[0]->src[1];
-        struct affine f = affine_of(s->ir->arena, at);
-        if (at->op == OP_WHERE || affine_coef(&f, r) != 1)
+        const uop *st = topo->p[i],
+                  *at = st->op == OP_STORE || st->op == OP_STORE_ADD ? st->src[0]->src[1] : NULL;
+        if (!at) continue;
+        if (st->op == OP_STORE_ADD || !walks_along(p, at, r))
             opt_fail(s, opt, "what is stored does not lie one by one along axis %s",
                      ir_name(s->ir, r->arg.range.cls));
-        const uop *x = rw2(&s->rw, OP_MOD, rw_subst(&s->rw, at, &r, &zero, 1), uop_idx(s->ir, n));
+        const uop *x = rw2(&s->rw, OP_MOD, rw_subst(&s->rw, at, &r, &zero, 1), n);
         if (shift && shift != x)
             opt_fail(s, opt, "rows of two results begin at different places along axis %s",
                      ir_name(s->ir, r->arg.range.cls));
@@ -191,7 +199,7 @@ void align_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
         opt_fail(s, opt, "axis %s has only %lld values", ir_name(ir, ax->name), (long long)ax->size);
     uop_vec topo = {0};
     uop_topo(ir->arena, &s->sink, 1, &topo);
-    p.shift = shift_of(s, opt, &topo, p.old.p[0], n);
+    p.shift = shift_of(&p, opt, &topo, p.old.p[0]);
     if (p.shift) check_shift(&p, opt);
     int64_t size = (ax->size + 2 * n - 2) / n * n;
     vec_push(ir->arena, &p.fresh,

@@ -211,6 +211,27 @@ TEST_SLOW(repack_bytes, 300) {
     CHECK_EQ(copies_of(&j), 0);
 }
 
+/* A row that is found by what is read along it has no beginning that ALIGN could move. */
+static void lower_scattered(void *arg) {
+    static const char text[] =
+        "kernel rows\nout = (PARAM<f32>[0 out] 1056)\nx = (PARAM<i32>[1 x] 33)\n"
+        "j = (RANGE[j GRID 0] 33)\n"
+        "(SINK (STORE_ADD (INDEX out (ADD (MUL (CAST<idx> (MOD (LOAD (INDEX x j)) 32)) 33) j)) 1.0))\n";
+    struct rows *r = arg;
+    struct program p = {0};
+    ir_init(&r->ir, &r->arena);
+    ir_parse(&r->ir, text, sizeof text - 1, "rows.uop", &p);
+    lower(&r->ir, &p.kernel.p[0], &(struct lower_opts){.opts = r->opts, .keep_math = true, .vec_bytes = 16},
+          &r->lin);
+}
+TEST(repack_align_scattered_rows) {
+    struct rows r = {.opts = "ALIGN(j,8)"};
+    arena_init(&r.arena, &r.err);
+    CHECK_EQ(err_guard(&r.err, lower_scattered, &r), RG_EOPT);
+    CHECK(strstr(r.err.msg, "does not lie one by one"));
+    arena_free(&r.arena);
+}
+
 /* Floats by TF32 instructions: rows along the sum alone, so that an operand that lies across is turned on the way. */
 TEST_SLOW(repack_tf32, 300) {
     static const struct {
