@@ -5,7 +5,8 @@
  * of all but the last iterations. A staged tile over the axis grows with it and needs no gate.
  *
  * ALIGN begins an axis of the grid earlier, by a different number of values in each row, so that what is stored stands at
- * multiples of n elements whatever the length of a row: rows of 4095 halves are then written by 16 bytes too. */
+ * multiples of n elements whatever the length of a row: rows of 4095 halves are then written by 16 bytes too. Every value must
+ * stand alone: nothing that rows share, no sums. */
 #include "cg.h"
 
 struct pad {
@@ -175,17 +176,6 @@ static const uop *shift_of(struct pad *p, const char *opt, const uop_vec *topo, 
     return shift;
 }
 
-/* A value that goes on from one row to the next (a scan) would go on at another place of the row. */
-static void check_shift(struct pad *p, const char *opt) {
-    const uop_vec *free = free_of(&p->fr, p->shift);
-    for (uint32_t i = 0; i < free->n; i++) {
-        const struct axis *a = sched_axis(p->s, free->p[i]->arg.range.cls);
-        if (a && a->scan)
-            opt_fail(p->s, opt, "values run along axis %s, whose rows would begin at different places",
-                     ir_name(p->s->ir, a->name));
-    }
-}
-
 /* Begins the axis earlier, so that stores are at multiples of n elements. */
 void align_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
     struct ir *ir = s->ir;
@@ -199,8 +189,11 @@ void align_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
         opt_fail(s, opt, "axis %s has only %lld values", ir_name(ir, ax->name), (long long)ax->size);
     uop_vec topo = {0};
     uop_topo(ir->arena, &s->sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) /* what several rows share would be at another place in each */
+        if (binds_ranges(topo.p[i]))
+            opt_fail(s, opt,
+                     "the kernel reduces, scans or keeps values; ALIGN is for values that stand alone");
     p.shift = shift_of(&p, opt, &topo, p.old.p[0]);
-    if (p.shift) check_shift(&p, opt);
     int64_t size = (ax->size + 2 * n - 2) / n * n;
     vec_push(ir->arena, &p.fresh,
              sched_range(s, uop_idx(ir, size), p.old.p[0], ax->name, p.old.p[0]->arg.range.kind));
