@@ -28,7 +28,7 @@ struct rows {
     int nk;
     struct tile_use fixed[MOST_TILES], ring[MOST_TILES];
     int nfixed, nring;
-    bool maxima; /* one way: sums follow a maximum */
+    int inner, outer; /* products */
 };
 
 static int axis_of(const struct rows *r, const uop *range) { return view_axis_of(r->v, range); }
@@ -122,7 +122,7 @@ static bool add_inner(struct rows *r, const struct hspot *a, const struct hspot 
     for (int i = 0; i < v->naxis; i++) /* the innermost: grouped heads are outside of it */
         if (v->axis[i].grid && moves(r, rest, i) && !moves(r, own, i)) m = i;
     if (m < 0 || (r->m >= 0 && r->m != m)) return false;
-    r->m = m;
+    r->m = m, r->inner++;
     bool known = false;
     for (int i = 0; i < r->nk; i++) known |= r->k[i] == k;
     if (!known && r->nk == MOST_PRODUCTS) return false;
@@ -139,7 +139,7 @@ static bool add_outer(struct rows *r, const struct hspot *b, int row) {
             cols = i;
         }
     if (cols < 0 || (r->cols >= 0 && r->cols != cols)) return false;
-    r->cols = cols;
+    r->cols = cols, r->outer++;
     return add_tile(r, true, b, row, cols);
 }
 
@@ -151,7 +151,6 @@ static bool find_row_axes(struct rows *r) {
     for (uint32_t i = 0; i < t->n && r->nrow; i++) {
         const uop *n = t->p[i], *x = n->src[0];
         if (n->op != OP_REDUCE || n->nsrc != 2) continue;
-        r->maxima |= n->arg.i == OP_MAX;
         bool row = reads_row(x) || (x->op == OP_MUL && (reads_row(x->src[0]) || reads_row(x->src[1])));
         if (row && !add_row(r, axis_of(r, n->src[1]))) return false;
     }
@@ -259,14 +258,25 @@ static void write_rows(const struct rows *r, const struct shape_of *s, struct st
     }
 }
 
+/* Groups of warps that a multiprocessor holds: accumulators of the products and some 32 more registers for each thread. */
+static int groups_held(const struct rows *r, const struct shape_of *s) {
+    int64_t threads = 2 * s->m, regs = 32 + r->inner * s->n / 2 + r->outer * r->v->axis[r->cols].size / 2;
+    int64_t blocks = RG_MIN(65536 / (threads * regs), SHARED / (shared_bytes(r, s) + 1024));
+    return (int)(blocks * s->m / 64);
+}
+
+/* 128 values share what is copied, if four groups of warps are held then: one multiplies while another one takes exponentials.
+ * Else 64, if more are. */
 const char *gpu_rows(struct view *v, int capability) {
     static const struct shape_of shapes[] = {{128, 64, 2}, {64, 64, 2}};
     struct rows r = {.v = v, .m = -1, .cols = -1, .dt = DT_VOID};
     if (capability / 10 != 9 || !v->stages || !find_row_axes(&r) || !find_products(&r)) return "";
-    for (size_t i = 0; i < RG_COUNT(shapes); i++) {
+    int wide = groups_held(&r, &shapes[0]);
+    bool narrow = v->axis[r.m].size <= 64 || (wide < 4 && groups_held(&r, &shapes[1]) > wide);
+    for (size_t i = narrow; i < RG_COUNT(shapes); i++) {
         struct str s;
         str_init(&s, v->arena);
-        if (shared_bytes(&r, &shapes[i]) > SHARED || (v->axis[r.m].size <= 64 && shapes[i].m > 64)) continue;
+        if (shared_bytes(&r, &shapes[i]) > SHARED) continue;
         write_rows(&r, &shapes[i], &s);
         if (s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL)) return s.p + 1;
     }
