@@ -10,7 +10,8 @@
  * Stores with a stride between their lanes are treated the same way: where the lanes of several of them fill
  * whole rows, the rows are stored instead, again a transposition in registers.
  *
- * Loads under one and the same gate, with the same number where it is false, are neighbours too.
+ * Loads under one and the same gate, with the same number where it is false, are neighbours too, if together they begin at a multiple
+ * of their size: else a question is asked for each.
  * No element is touched that was not loaded or stored before. Scratch that the same block writes is left alone.
  * Requires: tree_expand. */
 #include "cg.h"
@@ -115,8 +116,10 @@ static void group_spots(struct co *c) {
         while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
                s[i + run].at.k == s[i].at.k + run)
             run++;
-        if (run == lanes && lanes > 1) widen(c, &s[i], lanes);
-        i += run == lanes ? run : 1;
+        bool whole =
+            run == lanes && (s[i].load->op == OP_LOAD || uop_divides(s[i].load->src[0]->src[1], lanes));
+        if (whole && lanes > 1) widen(c, &s[i], lanes);
+        i += whole ? run : 1;
     }
 }
 
