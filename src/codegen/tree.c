@@ -195,9 +195,8 @@ static const uop *new_local(struct tree *t, union arg like, enum dtype dt, int64
     char text[64];
     int n = snprintf(text, sizeof text, "%s%u", name ? ir_name(t->ir, name) : "acc", t->locals++);
     enum space space = like.mem.space == SPACE_SHARED ? SPACE_SHARED : SPACE_SCRATCH;
-    union arg arg = {
-        .mem = {ir_sym(t->ir, text, (size_t)RG_MIN(n, (int)sizeof text - 1)), space, like.mem.panels,
-                like.mem.panels ? like.mem.row : 0}};
+    union arg arg = {.mem = {ir_sym(t->ir, text, (size_t)RG_MIN(n, (int)sizeof text - 1)), space,
+                             like.mem.panels, like.mem.panels ? like.mem.row : 0}};
     if (size > (64 << 20) / dtype_info[dt].bytes)
         opt_fail(t->s, "ORDER", "a scratch buffer of %lld elements passes the limit of 64 MiB",
                  (long long)size);
@@ -406,6 +405,32 @@ static const uop *balanced(struct tree *t, enum op op, uop_vec *part) {
     return part->p[0];
 }
 
+static const uop *spread_range(struct tree *t, const char *name, enum axis_kind kind, int64_t n) {
+    char text[32];
+    int len = snprintf(text, sizeof text, "%s%u", name, t->locals);
+    union arg arg = {.range = {ir_sym(t->ir, text, (size_t)len), (uint8_t)kind, 250, 0}};
+    const uop *size = uop_idx(t->ir, n);
+    return uop_new(t->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
+}
+
+/* Where there is much to add, all threads do, each some of the `n` elements: the sums take the place of the first parts. */
+static void add_dealt(struct tree *t, struct effect *e, const uop *local, int64_t parts, int64_t n,
+                      uop_vec *out) {
+    struct ir *ir = t->ir;
+    uop_vec part = {0};
+    int64_t lanes = n >= 1024 && n % 4 == 0 ? 4 : 1;
+    const uop *at = spread_range(t, "sum", AX_SPREAD, n / lanes);
+    if (lanes > 1)
+        at = rw2(t->rw, OP_ADD, rw2(t->rw, OP_MUL, at, uop_idx(ir, lanes)),
+                 spread_range(t, "sums", AX_VEC, lanes));
+    for (int64_t p = 0; p < parts; p++) {
+        const uop *far = rw2(t->rw, OP_ADD, at, uop_idx(ir, p * n));
+        vec_push(t->a, &part, uop1(ir, OP_LOAD, mk_index(ir, local, far, 1)));
+    }
+    const uop *sum = balanced(t, (enum op)e->node->arg.i, &part);
+    vec_push(t->a, out, uop2(ir, OP_STORE, mk_index(ir, local, at, 1), sum));
+}
+
 /* The parts that threads have of a result, v, meet in shared memory: an element for each value of what else the result
  * moves with, what is written out slowest and vectors fastest, so that the threads of a warp write side by side. */
 static void combine_threads(struct tree *t, struct effect *e, const uop *v, uop_vec *out) {
@@ -431,10 +456,12 @@ static void combine_threads(struct tree *t, struct effect *e, const uop *v, uop_
     const uop *local = new_local(t, arg, (enum dtype)e->node->dt, size);
     vec_push(t->a, out, uop2(ir, OP_STORE, mk_index(ir, local, at, 1), v));
     const uop **to = arena_array(t->a, const uop *, own.n);
+    bool dealt = parts >= 4 && size / parts >= 32;
+    if (dealt) add_dealt(t, e, local, parts, size / parts, out);
     if (parts > MOST_PARTS)
         opt_fail(t->s, "LANE", "%lld threads have parts of one sum, more than %d", (long long)parts,
                  MOST_PARTS);
-    for (int64_t p = 0; p < parts; p++) {
+    for (int64_t p = 0; p < (dealt ? 1 : parts); p++) {
         int64_t rest = p;
         for (uint32_t i = own.n; i-- > 0;) {
             to[i] = uop_idx(ir, rest % own.p[i]->src[0]->hi);
