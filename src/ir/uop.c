@@ -82,19 +82,29 @@ static inline bool in_order(const uop *a, const uop *b) {
     return a->hash != b->hash ? a->hash < b->hash : a->id <= b->id;
 }
 
+/* Where a node is looked for. By the sources themselves and not by their hashes: in a long chain of one pattern each hash is a
+ * function of the one before, and such a sequence of 32 bits comes back to itself sooner or later. */
+static inline uint32_t table_key(uint32_t hash, const uop *const *src, uint32_t nsrc) {
+    uint64_t h = hash;
+    for (uint32_t i = 0; i < nsrc; i++) h = mix(h, src[i]->id);
+    return (uint32_t)(h ^ h >> 32);
+}
+
 static void table_grow(struct ir *ir) {
     uint32_t cap = ir->table_cap ? ir->table_cap * 2 : 256;
     RG_CHECK(ir->err, cap <= (uint32_t)1 << 30);
     uint32_t *t = arena_array(ir->arena, uint32_t, cap), mask = cap - 1;
     for (uint32_t id = 0; id < ir->n; id++) {
-        uint32_t h = ir->node[id]->hash, i = h & mask;
+        const uop *n = ir->node[id];
+        uint32_t h = table_key(n->hash, n->src, n->nsrc), i = h & mask;
         while (t[i]) i = (i + 1) & mask;
         t[i] = (h & ~mask) | (id + 1);
     }
     ir->table = t, ir->table_cap = cap;
 }
 
-static const uop *node_add(struct ir *ir, const uop *proto, const uop *const *src, uint32_t slot) {
+static const uop *node_add(struct ir *ir, const uop *proto, const uop *const *src, uint32_t key,
+                           uint32_t slot) {
     size_t size = sizeof(uop) + sizeof(uop *) * proto->nsrc;
     uop *n = arena_raw(ir->arena, size);
     *n = *proto;
@@ -108,7 +118,7 @@ static const uop *node_add(struct ir *ir, const uop *proto, const uop *const *sr
     n->id = ir->n;
     bounds_fill(n);
     ir->node[ir->n++] = n;
-    ir->table[slot] = (n->hash & ~(ir->table_cap - 1)) | ir->n;
+    ir->table[slot] = (key & ~(ir->table_cap - 1)) | ir->n;
     return n;
 }
 
@@ -158,13 +168,13 @@ const uop *uop_new(struct ir *ir, enum op op, enum dtype dt, unsigned lanes, con
              .hash = (uint32_t)(h ^ h >> 32),
              .arg = arg};
     if (ir->n * 2 >= ir->table_cap) table_grow(ir);
-    uint32_t mask = ir->table_cap - 1, i = p.hash & mask;
+    uint32_t key = table_key(p.hash, src, nsrc), mask = ir->table_cap - 1, i = key & mask;
     for (uint32_t e; (e = ir->table[i]); i = (i + 1) & mask) {
-        if ((e ^ p.hash) & ~mask) continue;
+        if ((e ^ key) & ~mask) continue;
         const uop *n = ir->node[(e & mask) - 1];
         if (same_node(n, &p, src)) return n;
     }
-    return node_add(ir, &p, src, i);
+    return node_add(ir, &p, src, key, i);
 }
 
 /* ---- constructors ------------------------------------------------------------------------------ */

@@ -90,11 +90,12 @@ static const char scalars[] =
     "#define fma_f64(a, b, c) __fma_rn(a, b, c)\n"
     "#define exp_f32(a) expf(a)\n"
     "#define exp2_f32(a) exp2f(a)\n"
-    /* with e = e^-|a| and a reciprocal of 1 + e that is within half a unit: nothing cancels, nothing overflows; e - e*(e/(1+e))
-     * has half the error of e/(1+e), which passed 2.5 units */
-    "I f32 sigmoid_f32(f32 a) { f32 e = expf(-__builtin_fabsf(a)), d = 1.0f + e, q;\n"
-    "    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(q) : \"f\"(d)); q = __fmaf_rn(__fmaf_rn(-d, q, 1.0f), q, q);\n"
-    "    return a < 0 ? __fmaf_rn(-e, e * q, e) : q; }\n"
+    /* with e = e^-|a| and 1 / (1 + e) as q + r, r what the addition and the reciprocal lost: nothing cancels, nothing
+     * overflows, and the error of e is all that is left beside one rounding */
+    "I f32 sigmoid_f32(f32 a) { f32 e = expf(-__builtin_fabsf(a)), d = 1.0f + e, lost = e - (d - 1.0f), q;\n"
+    "    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(q) : \"f\"(d));\n"
+    "    f32 r = __fmaf_rn(-lost, q, __fmaf_rn(-d, q, 1.0f)) * q, p = e * q;\n"
+    "    return a < 0 ? p + __fmaf_rn(e, r, __fmaf_rn(e, q, -p)) : q + r; }\n"
     "#define sqrt_f32(a) __fsqrt_rn(a)\n"
     "#define sqrt_f64(a) __dsqrt_rn(a)\n"
     "#define floor_f32(a) floorf(a)\n"

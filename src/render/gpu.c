@@ -372,8 +372,9 @@ static void store(struct gpu *c, const uop *n) {
 
 /* Lanes that are rounded to halves, two by one instruction; they are stored as they come. */
 static bool rounds_pairs(const struct gpu *c, const uop *n) {
-    return !c->d->cl && n->op == OP_CAST && n->src[0]->dt == DT_F32 && is_half((enum dtype)n->dt) &&
-           n->lanes > 1 && n->lanes % 2 == 0 && n->src[0]->lanes == n->lanes;
+    return !c->d->cl && n->op == OP_CAST && n->src[0]->dt == DT_F32 &&
+           (n->dt == DT_BF16 || n->dt == DT_F16) && n->lanes > 1 && n->lanes % 2 == 0 &&
+           n->src[0]->lanes == n->lanes;
 }
 
 static void round_pairs(struct gpu *c, const uop *n, struct text *out) {

@@ -67,7 +67,8 @@ TEST_SLOW(cuda_compile_calls, 300) {
             cuda_add_calls(&t, &c);
         }
     for (int wide = 0; wide < 2; wide++)
-        cuda_add_calls(&t, &(struct dev_call){"winner", (const char *const[]){wide ? "i64" : "i32", "i64"}, 2, 1, NULL});
+        cuda_add_calls(
+            &t, &(struct dev_call){"winner", (const char *const[]){wide ? "i64" : "i32", "i64"}, 2, 1, NULL});
     t.whole = t.text.n;
     TEST_COUNT(cuda_compile_texts(&t), "kernels of functions compiled by NVRTC");
     arena_free(&arena);
@@ -216,7 +217,8 @@ static void lower_text(void *arg) {
     ir_init(&l->ir, &arena);
     ir_parse(&l->ir, l->text, strlen(l->text), "test", &p);
     if (!l->opts) l->opts = opts_heuristic_gpu(&l->ir, &p.kernel.p[0], 80);
-    lower(&l->ir, &p.kernel.p[0], &(struct lower_opts){.opts = l->opts, .vec_bytes = 16, .narrow = true, .native_exp = true},
+    lower(&l->ir, &p.kernel.p[0],
+          &(struct lower_opts){.opts = l->opts, .vec_bytes = 16, .narrow = true, .native_exp = true},
           &l->lin);
     str_init(&l->cuda, &arena);
     render_cuda(&l->cuda, &l->ir, &l->lin, false, &l->shape);
@@ -325,6 +327,31 @@ TEST(cuda_compile_wide_loads) {
     CHECK(!k->stack && k->registers <= 64); /* so that two blocks of 512 fit */
     k = code_of(&v, "rows");
     CHECK(k->loads == 4 && k->wide_loads == 4 && k->stores == 1 && !k->stack);
+    arena_free(&arena);
+}
+
+/* Rows of floats that become narrower: two halves are rounded at once, smaller floats one by one. */
+TEST(cuda_compile_narrower_stores) {
+    static const char *const to[] = {"bf16", "f16", "f8e4m3", "f8e5m2"};
+    arena_init(&arena, &err);
+    cuda_need_nvrtc(&arena);
+    for (size_t i = 0; i < RG_COUNT(to); i++) {
+        struct lowering *l = lowered(
+            arena_printf(&arena,
+                         "kernel narrow\nx = (PARAM<f32>[0 x] 1048576)\nout = (PARAM<%s>[1 out] 1048576)\n"
+                         "i = (RANGE[i GRID 0] 1048576)\n"
+                         "(SINK (STORE (INDEX out i) (CAST<%s> (LOAD (INDEX x i)))))\n",
+                         to[i], to[i]),
+            NULL);
+        struct str s;
+        struct dev_object o;
+        str_init(&s, &arena);
+        render_cuda_preamble(&s);
+        str_addn(&s, l->cuda.p, l->cuda.n);
+        const char *text = s.p;
+        if (nvrtc_compile(&err, &arena, "sm_90a", &text, 1, &o)) FAIL("%s: %s", to[i], err.msg);
+        CHECK(i < 2 || !strstr(l->cuda.p, "pair_"));
+    }
     arena_free(&arena);
 }
 

@@ -318,6 +318,6 @@ TEST(rewrite_rule_table) {
         CHECK(*r->set); /* a rule of no set is never used */
     }
     CHECK_STR(rule_info[rule_named("add_zero")].text, "(ADD x 0) => x");
-    CHECK_STR(rule_info[rule_named("add_zero")].set, "sym,gate,decomp");
+    CHECK_STR(rule_info[rule_named("add_zero")].set, "sym,gate,decomp,native");
     CHECK_STR(rule_info[rule_named("gate_load")].set, "gate");
 }
