@@ -7,7 +7,7 @@ fail() { echo "$1"; exit 1; }
 
 "$RIDGE" rules > "$tmp/all"
 [ "$(wc -l < "$tmp/all")" -ge 150 ] || fail "fewer than 150 rules are listed"
-grep -q '^add_zero  *sym,gate,decomp  *sym.rules:[0-9]*  *(ADD x 0) => x$' "$tmp/all" || fail "add_zero is not listed as it stands"
+grep -q '^add_zero  *sym,gate,decomp,native  *sym.rules:[0-9]*  *(ADD x 0) => x$' "$tmp/all" || fail "add_zero is not listed as it stands"
 [ "$("$RIDGE" rules add_zero | wc -l)" = 1 ] || fail "a name selects one rule"
 "$RIDGE" rules gate.rules | grep -q '^gate_load' || fail "a file selects its rules"
 if "$RIDGE" rules sym | grep -q '^gate_load'; then fail "gate_load is not in set sym"; fi
