@@ -101,7 +101,8 @@ int cmd_diff(int argc, char **argv) {
     if (status >= 0) return status;
     for (j.how.by = 0; j.how.by < GROUPS && strcmp(by, group_text(j.how.by));) j.how.by++;
     if (j.how.by == GROUPS)
-        return fprintf(stderr, "ridge diff: --by expects kernel, op, line, module, shape or class, found '%s'\n", by),
+        return fprintf(stderr,
+                       "ridge diff: --by expects kernel, op, line, module, shape or class, found '%s'\n", by),
                EXIT_USAGE;
     double above = limit ? parse_percent(limit) : 0;
     if (above < 0)

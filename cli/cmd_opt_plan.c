@@ -104,9 +104,10 @@ static void add_calls(struct session *s, const struct kernel *from, const struct
     for (uint32_t i = 0; i < sched->call.n; i++) {
         const struct sched_prog *p = &sched->prog.p[sched->call.p[i].prog];
         if (p->builtin)
-            err_throw(s->err, RG_EUNSUPPORTED,
-                      "%s is a function of the device, not a kernel: `ridge opt` cannot take programs with CALL",
-                      p->kernel.name);
+            err_throw(
+                s->err, RG_EUNSUPPORTED,
+                "%s is a function of the device, not a kernel: `ridge opt` cannot take programs with CALL",
+                p->kernel.name);
         struct writer w = {s, sched, &sched->call.p[i], p, s->prog.kernel.n};
         struct kernel k = {kernel_name(s, p->kernel.name), p->kernel.opts, write_kernel(&w), from->line};
         vec_push(&s->arena, &s->prog.kernel, k);

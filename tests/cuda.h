@@ -72,7 +72,8 @@ static inline void cuda_add_calls(struct cuda_texts *t, const struct dev_call *c
         size_t head = (size_t)(strstr(text[i].text, text[i].name) - text[i].text);
         struct str s;
         str_init(&s, t->arena);
-        str_printf(&s, "%.*sk%u%s", (int)head, text[i].text, t->text.n, text[i].text + head + strlen(text[i].name));
+        str_printf(&s, "%.*sk%u%s", (int)head, text[i].text, t->text.n,
+                   text[i].text + head + strlen(text[i].name));
         vec_push(t->arena, &t->text, s.p);
     }
 }

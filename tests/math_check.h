@@ -76,8 +76,7 @@ static void math_lower(void *arg) {
     const struct linear **l = arena_array(&m->arena, const struct linear *, m->n);
     for (uint32_t i = 0; i < m->n; i++) l[i] = &m->lin[i];
     m->k = arena_array(&m->arena, const struct ekernel *, m->n);
-    if (engine_compile(m->engine, &m->err, l, m->n, m->k))
-        err_throw(&m->err, m->err.code, "%s", m->err.msg);
+    if (engine_compile(m->engine, &m->err, l, m->n, m->k)) err_throw(&m->err, m->err.code, "%s", m->err.msg);
 }
 
 /* Compiles all of m->text; NULL or the words of an error. */

@@ -25,9 +25,11 @@ void planned_plan(struct planned_run *r) {
         verify_kernel(p->ir, &p->kernel);
         const char *opts = "";
         if (r->from == OPTS_HEURISTIC) opts = opts_heuristic(p->ir, &p->kernel, 16, 4);
-        if (r->from == OPTS_GPU) opts = opts_heuristic_gpu(p->ir, &p->kernel, RG_MAX(r->opts->capability, 80));
+        if (r->from == OPTS_GPU)
+            opts = opts_heuristic_gpu(p->ir, &p->kernel, RG_MAX(r->opts->capability, 80));
         if (r->from == OPTS_RANDOM) opts = opts_random(p->ir, &p->kernel, r->seed + i);
-        struct lower_opts how = {.opts = opts, .keep_math = !r->for_cc, .vec_bytes = r->for_cc && r->from != OPTS_GPU ? 0 : 16};
+        struct lower_opts how = {
+            .opts = opts, .keep_math = !r->for_cc, .vec_bytes = r->for_cc && r->from != OPTS_GPU ? 0 : 16};
         how.narrow = r->from == OPTS_GPU || (r->seed + i) % 2;
         lower(p->ir, &p->kernel, &how, &r->lin[i]);
     }

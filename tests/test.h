@@ -26,7 +26,7 @@ _Noreturn void test_fail(const char *file, int line, const char *fmt, ...)
 _Noreturn void test_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void test_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-#define TEST_DEFINE_(id, secs, by_hand, by_itself)                                                                   \
+#define TEST_DEFINE_(id, secs, by_hand, by_itself)                                                        \
     static void test_##id(void);                                                                          \
     static struct test test_##id##_entry = {.name = #id,                                                  \
                                             .file = __FILE__,                                             \

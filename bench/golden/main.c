@@ -161,7 +161,8 @@ static void bench_job(struct session *s, const struct job *job) {
         fail(s, job->name, e.msg);
         return;
     }
-    if (s->engine && !(ridge = side_open(&e, s->engine, &t, s->o.dir, s->o.heuristic))) fail(s, job->name, e.msg);
+    if (s->engine && !(ridge = side_open(&e, s->engine, &t, s->o.dir, s->o.heuristic)))
+        fail(s, job->name, e.msg);
     bool ok = judged(s, &t, NULL, PEER, &off[PEER]) && (!ridge || judged(s, &t, ridge, RIDGE, &off[RIDGE]));
     err_clear(&e);
     if (ok && !s->o.check) {

@@ -66,29 +66,34 @@ struct trace_event {
     uint16_t lane;
     uint8_t kind, flags;
     uint32_t corr; /* correlation id, 0 none. Memory events: low half of the address */
-    uint32_t args; /* a blob by trace_blob: trace_kernel_args, trace_copy_args, or an op's shapes. Ridge: a call's file:line */
+    uint32_t
+        args; /* a blob by trace_blob: trace_kernel_args, trace_copy_args, or an op's shapes. Ridge: a call's file:line */
     uint32_t link; /* 1 + the launch of device work; 1 + the enclosing event of host work; 0 none */
-    uint32_t aux;  /* 1 + the operator of device work. Memory events: high half of the address. Ridge: trace_str of a call's
+    uint32_t
+        aux; /* 1 + the operator of device work. Memory events: high half of the address. Ridge: trace_str of a call's
                       "module \\t shapes" and of a run's plan */
 };
 
 struct trace_kernel_args { /* interned: thousands of kernels share one */
     uint32_t grid[3], block[3];
-    uint32_t regs, smem;  /* per thread; static and dynamic bytes */
-    uint32_t op;          /* name of the HLO op, 0 none */
-    uint32_t known;       /* 1: grid and block; 2: registers and shared memory; 4: cost; 8: all below; 16: work */
+    uint32_t regs, smem; /* per thread; static and dynamic bytes */
+    uint32_t op;         /* name of the HLO op, 0 none */
+    uint32_t known; /* 1: grid and block; 2: registers and shared memory; 4: cost; 8: all below; 16: work */
     int64_t flops, bytes; /* when the file says so */
     uint32_t where, module,
         limit;         /* trace_str: the user's line, path of modules, what sets the roof; 0 none */
     uint32_t backward; /* it belongs to a gradient */
     int64_t roof_ns;   /* the least time that the machine model allows */
-    uint32_t key, graph, source, opts; /* trace_str of a Ridge kernel: of its code, its text, its source; 0 none */
-    int64_t predicted_ns;              /* by the planner, 0 not known */
-    int64_t issued, moved, lines, integer; /* work: operations and bytes as issued, bytes in whole cache lines, integer
+    uint32_t key, graph, source,
+        opts;             /* trace_str of a Ridge kernel: of its code, its text, its source; 0 none */
+    int64_t predicted_ns; /* by the planner, 0 not known */
+    int64_t issued, moved, lines,
+        integer; /* work: operations and bytes as issued, bytes in whole cache lines, integer
                                             * operations */
-    int64_t registers, spills; /* of a thread of a GPU; instructions that move what found no register; 0 not known */
-    int64_t unit_ns[UNIT_COUNT];           /* that each unit of the machine needs for it, by the model */
-    uint32_t shapes;   /* trace_str of what it stores: "f32(64,10)"; 0 none */
+    int64_t registers,
+        spills; /* of a thread of a GPU; instructions that move what found no register; 0 not known */
+    int64_t unit_ns[UNIT_COUNT]; /* that each unit of the machine needs for it, by the model */
+    uint32_t shapes;             /* trace_str of what it stores: "f32(64,10)"; 0 none */
 };
 struct trace_copy_args {
     int64_t bytes;
@@ -377,8 +382,8 @@ struct cause {
     int64_t lost_ns, gain_ns; /* what it costs; the most that a fix can bring */
     const char *where, *signal, *fix;
     const char *how; /* where the gain comes from; NULL: as the table says */
-    bool note;  /* told, but it costs no time: never the verdict of a timeline */
-    bool first; /* to be mended before all others, whatever it costs */
+    bool note;       /* told, but it costs no time: never the verdict of a timeline */
+    bool first;      /* to be mended before all others, whatever it costs */
 };
 struct note { /* something that could not be judged, and how to make it so */
     const char *id, *why, *setting;
@@ -393,7 +398,13 @@ struct memory_owner {
 };
 /* Device memory of a Ridge program by what it is for; the first ones are those of event.h. */
 enum heap_kind {
-    HEAP_PARAMETER, HEAP_GRADIENT, HEAP_ACTIVATION, HEAP_STATE, HEAP_DATA, HEAP_VALUE, HEAP_TEMPORARY,
+    HEAP_PARAMETER,
+    HEAP_GRADIENT,
+    HEAP_ACTIVATION,
+    HEAP_STATE,
+    HEAP_DATA,
+    HEAP_VALUE,
+    HEAP_TEMPORARY,
     HEAP_OTHER,    /* scratch of workers, task tables */
     HEAP_GAP,      /* of the block of planned values: free at its fullest call */
     HEAP_ROUNDING, /* blocks are larger than what was asked for */
@@ -403,7 +414,7 @@ enum heap_kind {
 const char *heap_kind_text(int);
 struct heap_row { /* memory of one kind, shape and place */
     uint8_t kind;
-    bool planned;                     /* a value between two kernels */
+    bool planned;                      /* a value between two kernels */
     uint32_t op, module, where, shape; /* trace_str, 0 none */
     uint32_t count, steps;
     int64_t bytes; /* asked for; of `grows`: in each step */
@@ -413,8 +424,9 @@ struct heap {
     int64_t t;                /* of the peak, which is diag.mem_peak */
     int64_t kind[HEAP_KINDS]; /* bytes then; they sum to the peak */
     uint32_t blocks;
-    heap_rows peak, left, grows; /* then; at the end, or freed by rg_close; more in every step. The largest first */
-    bool closed;                 /* the recording has seen rg_close */
+    heap_rows peak, left,
+        grows;   /* then; at the end, or freed by rg_close; more in every step. The largest first */
+    bool closed; /* the recording has seen rg_close */
 };
 struct step_row {
     int64_t t0, t1;
@@ -488,16 +500,26 @@ int diagnose(struct diag *, struct trace *, struct err *);
 /* ---- groups.c: what a Ridge program cost, by name, function, line, module, shape or class ---------------- */
 
 enum group_by { GROUP_KERNEL, GROUP_OP, GROUP_LINE, GROUP_MODULE, GROUP_SHAPE, GROUP_CLASS, GROUPS };
-enum group_sort { SORT_DEVICE, SORT_TOTAL, SORT_HOST, SORT_CALLS, SORT_MEMORY, SORT_FLOPS, SORT_BYTES, SORTS };
-const char *group_text(int), *sort_text(int); /* "kernel" ..; "device" .. */
+enum group_sort {
+    SORT_DEVICE,
+    SORT_TOTAL,
+    SORT_HOST,
+    SORT_CALLS,
+    SORT_MEMORY,
+    SORT_FLOPS,
+    SORT_BYTES,
+    SORTS
+};
+const char *group_text(int), *sort_text(int);                          /* "kernel" ..; "device" .. */
 uint32_t group_name(struct diag *, const struct kernel_row *, int by); /* trace_str */
 struct group_row {
-    uint32_t name; /* trace_str, 0: not known */
+    uint32_t name;         /* trace_str, 0: not known */
     uint64_t count, calls; /* of kernels; of the user's functions */
-    int64_t ns;                              /* of kernels whose work comes from there */
-    int64_t total_ns, host_ns, host_total;   /* of kernels under calls from there; of those calls alone, and whole */
-    int64_t memory;                          /* bytes at the peak */
-    double key;                              /* what rows are sorted by */
+    int64_t ns;            /* of kernels whose work comes from there */
+    int64_t total_ns, host_ns,
+        host_total;               /* of kernels under calls from there; of those calls alone, and whole */
+    int64_t memory;               /* bytes at the peak */
+    double key;                   /* what rows are sorted by */
     double flops, bytes, roof_ns; /* of all calls; roof_ns: at best, of those whose roof is known */
     int64_t roof_of;              /* ns of those */
 };
@@ -514,10 +536,10 @@ struct kernel_sum {
     uint8_t cls;
     uint64_t calls;
     int64_t ns, min_ns, max_ns;
-    double flops, bytes;            /* of all calls */
-    double roof_ns, predicted_ns;   /* of all calls for which they are known .. */
-    int64_t roof_of, predicted_of;  /* .. and the time that those took */
-    VEC(uint32_t) rows;             /* of diag.kernels: its places, the dearest first */
+    double flops, bytes;           /* of all calls */
+    double roof_ns, predicted_ns;  /* of all calls for which they are known .. */
+    int64_t roof_of, predicted_of; /* .. and the time that those took */
+    VEC(uint32_t) rows;            /* of diag.kernels: its places, the dearest first */
 };
 /* In d's arena, the dearest first. */
 uint32_t diag_kernels(struct diag *, struct kernel_sum **out);
@@ -526,7 +548,7 @@ uint32_t diag_kernels(struct diag *, struct kernel_sum **out);
 
 enum diff_what { DIFF_SAME, DIFF_NEW, DIFF_GONE, DIFF_SLOWER, DIFF_FASTER, DIFF_MORE, DIFF_FEWER };
 const char *diff_text(int); /* "same" .. */
-struct diff_row { /* kernels of one name, line .. */
+struct diff_row {           /* kernels of one name, line .. */
     const char *name, *where;
     int what;
     int64_t calls[2], ns[2]; /* in all of A, of B */
@@ -541,12 +563,12 @@ struct diff {
     struct diag *of[2];
     struct diff_how how;
     bool per_step;
-    uint32_t steps[2];            /* what is divided by: 1 and 1 unless per_step */
-    int64_t wall[2];              /* ns of a step */
-    int64_t delta;                /* .. of B less that of A, rounded once */
+    uint32_t steps[2];                 /* what is divided by: 1 and 1 unless per_step */
+    int64_t wall[2];                   /* ns of a step */
+    int64_t delta;                     /* .. of B less that of A, rounded once */
     int64_t budget[BUDGET_KEYS];       /* sums to delta */
     int64_t of_budget[2][BUDGET_KEYS]; /* what was compared, in all */
-    VEC(struct diff_row) rows;    /* the largest change first; with overlap it sums to budget[BUDGET_KERNELS] */
+    VEC(struct diff_row) rows; /* the largest change first; with overlap it sums to budget[BUDGET_KERNELS] */
     int64_t overlap;
 };
 /* Rows are in the arena; their texts belong to the traces. Throws, also where there are no steps to compare. */

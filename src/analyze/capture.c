@@ -24,7 +24,8 @@ static void reading(struct diag *d) {
         note(d, "unfinished", "nothing is missing before that",
              "the recording has no end: the program was killed or crashed, or is still running");
     if (t->missing_records)
-        note(d, "missing", "make room on the disk, or record fewer steps; the flight recorder keeps the last ones only",
+        note(d, "missing",
+             "make room on the disk, or record fewer steps; the flight recorder keeps the last ones only",
              "%llu records found no room", (unsigned long long)t->missing_records);
     if (t->lost)
         note(d, "lost", "the writer produced broken JSON; newer versions escape names",

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 
-
 /* ---- the budget ---------------------------------------------------------------------------------------- */
 
 struct frame {
@@ -129,7 +128,8 @@ void ridge_account(struct diag *d) {
     d->w0 = w.now = w.on[0].t0;
     d->w1 = w.on[w.spans - 1].t1;
     for (uint32_t i = 0; i < w.spans; i++) d->wall_ns += w.on[i].t1 - w.on[i].t0;
-    vec_need(&d->arena, &w.piece, 2 * l.n + 1); /* about as many as there will be: growing would copy them all */
+    vec_need(&d->arena, &w.piece,
+             2 * l.n + 1); /* about as many as there will be: growing would copy them all */
     for (uint32_t i = 0; i < l.n; i++) enter(&w, l.p[i]);
     walk_to(&w, d->w1);
     runs_as_steps(d, &l);

@@ -218,7 +218,8 @@ static void do_save(struct call *k) {
     collect(k, a, from);
     str_init(&head, tmp);
     if (s->npy && !*io_type_info[a->type].npy)
-        call_fail(k, RG_EUNSUPPORTED, "NumPy has no type of 8 bits for floats; save it as safetensors, or cast it");
+        call_fail(k, RG_EUNSUPPORTED,
+                  "NumPy has no type of 8 bits for floats; save it as safetensors, or cast it");
     if (s->npy)
         io_npy_header(&head, a);
     else

@@ -69,13 +69,13 @@ struct store {
     const uop *head; /* pending ASSIGN, or NULL */
     uint32_t version;
     bool used, mark;
-    uint8_t kind;    /* enum event_memory */
-    uint32_t label;  /* event_name of an entry of a network, "net.0.weight"; 0 none */
-    bool frozen; /* its tensor moved away; who still reads it does not write it */
-    bool over;   /* realize.c: this plan has a new version of it .. */
-    uint32_t held; /* recordings that use it: it is not dropped */
-    bool moved;  /* .. which goes to other memory, because the old one is still needed */
-    uint32_t to; /* number of the root that has that memory */
+    uint8_t kind;   /* enum event_memory */
+    uint32_t label; /* event_name of an entry of a network, "net.0.weight"; 0 none */
+    bool frozen;    /* its tensor moved away; who still reads it does not write it */
+    bool over;      /* realize.c: this plan has a new version of it .. */
+    uint32_t held;  /* recordings that use it: it is not dropped */
+    bool moved;     /* .. which goes to other memory, because the old one is still needed */
+    uint32_t to;    /* number of the root that has that memory */
 };
 
 /* A draw of random numbers: the VAR that holds its first counter, and how far that was from the count at random_mark. */
@@ -130,12 +130,12 @@ struct rg_ctx {
     uint32_t stores, store_cap, store_free;                  /* free: none below it */
     uint64_t next_serial, buffers, bytes, peak, fresh_bytes; /* fresh: since the last collection */
 
-    uint64_t seed, drawn;   /* random numbers: the key, and counters drawn so far */
-    uint32_t key_var;       /* number of the VAR that holds the seed .. */
-    uint32_t key_first;     /* .. and of its first version, + 1; 0: none yet */
-    bool keyed;             /* key_var holds the present seed */
-    bool noting;            /* draws are noted, with their distance from: */
-    uint64_t marked;        /* `drawn` at random_mark */
+    uint64_t seed, drawn; /* random numbers: the key, and counters drawn so far */
+    uint32_t key_var;     /* number of the VAR that holds the seed .. */
+    uint32_t key_first;   /* .. and of its first version, + 1; 0: none yet */
+    bool keyed;           /* key_var holds the present seed */
+    bool noting;          /* draws are noted, with their distance from: */
+    uint64_t marked;      /* `drawn` at random_mark */
     struct draw *draw;
     uint32_t draws, draw_cap;
     struct rg_jit *recording; /* the jit whose function runs to be recorded */
@@ -314,13 +314,13 @@ struct jit_program { /* what is run, and in which stores */
     uint32_t nbuf, nresult, nvar;
     const uint32_t *buf_store, *result_store, *var_number;
 };
-void jit_note(rg_ctx *, const struct jit_program *);     /* while recording, before it runs; throws */
+void jit_note(rg_ctx *, const struct jit_program *);    /* while recording, before it runs; throws */
 void jit_noted(rg_ctx *, const struct realize_stats *); /* after that; cannot fail */
 
 /* ---- profile.c ------------------------------------------------------------------------------------------ */
 
-void flight_from_env(void); /* FLIGHT: the flight recorder is written at the end of the process .. */
-void flight_write(void);    /* .. or now, if that was not done yet */
+void flight_from_env(void);         /* FLIGHT: the flight recorder is written at the end of the process .. */
+void flight_write(void);            /* .. or now, if that was not done yet */
 int profile_from_env(struct err *); /* begins to record if PROFILE says so and nothing is recorded yet */
 
 #endif

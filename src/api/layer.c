@@ -59,7 +59,8 @@ static void do_become(struct call *k) {
     uint32_t first = k->g->ir->n;
     struct slot *x = call_slot(k, k->in[0].t, 0);
     const uop *was = gr_chain_root(k->c, x->node), *v = call_node(k, 1, DT_COUNT);
-    const uop *n = store_value(k->c, v, was->op == OP_BUFFER ? k->c->store[store_of(was)].kind : EVENT_MEM_VALUE);
+    const uop *n =
+        store_value(k->c, v, was->op == OP_BUFFER ? k->c->store[store_of(was)].kind : EVENT_MEM_VALUE);
     tg_shape(k->g, n);
     call_site(k, first, n);
     x->node = n, x->grad = NULL, x->used = x->grad_used = false;

@@ -260,7 +260,7 @@ void pool_run(struct pool *, void (*fn)(void *arg, uint32_t t0, uint32_t t1, int
               uint32_t n, uint32_t chunk);
 /* The same; note, if it is not NULL, is told by each worker that came what it did and when. */
 void pool_run_noted(struct pool *, void (*fn)(void *arg, uint32_t t0, uint32_t t1, int worker),
-                    void (*note)(void *arg, int worker, uint32_t iterations, uint64_t t0, uint64_t t1), void *arg,
-                    uint32_t n, uint32_t chunk);
+                    void (*note)(void *arg, int worker, uint32_t iterations, uint64_t t0, uint64_t t1),
+                    void *arg, uint32_t n, uint32_t chunk);
 
 #endif

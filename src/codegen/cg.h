@@ -16,14 +16,15 @@ static inline const uop *mk_index(struct ir *ir, const uop *buf, const uop *i, u
  * The order of the table is the nesting order of the loops. */
 struct axis {
     uint32_t name;
-    uint32_t members;   /* how many RANGEs */
-    int64_t size;       /* of every member; -1: known at run time only */
-    int64_t most;       /* greatest size */
-    uint8_t kind;       /* AX_COUNT: each member as it is (GRID, LOOP, REDUCE, SCAN); else what an opt made of all */
-    uint8_t natural;    /* what the members are without an opt */
-    bool grid;          /* members are GRID or cut from a GRID axis: its values may run in any order, at once */
-    bool reduce, scan;  /* some member is bound by a REDUCE; is run along by a SCAN */
-    bool staged;        /* some member is bound by a STAGE */
+    uint32_t members; /* how many RANGEs */
+    int64_t size;     /* of every member; -1: known at run time only */
+    int64_t most;     /* greatest size */
+    uint8_t
+        kind; /* AX_COUNT: each member as it is (GRID, LOOP, REDUCE, SCAN); else what an opt made of all */
+    uint8_t natural; /* what the members are without an opt */
+    bool grid;       /* members are GRID or cut from a GRID axis: its values may run in any order, at once */
+    bool reduce, scan; /* some member is bound by a REDUCE; is run along by a SCAN */
+    bool staged;       /* some member is bound by a STAGE */
 };
 
 /* PIPE: what `buffer` will be asked for `ahead` values of `axis` later is fetched in its pass number `pass`. */
@@ -48,11 +49,11 @@ struct box_of_store {
 
 struct sched {
     struct ir *ir;
-    struct rw rw;       /* rules_sym: what is built here is simplified at birth */
+    struct rw rw; /* rules_sym: what is built here is simplified at birth */
     const struct kernel *kernel;
     const uop *sink;
     VEC(struct axis) axis;
-    uint32_t stages;    /* names given so far */
+    uint32_t stages; /* names given so far */
     VEC(struct pipe) pipe;
     struct product { /* TC: a matrix instruction and the axes of its m, n, k */
         enum mma instr;
@@ -60,15 +61,19 @@ struct sched {
         const uop *lane, *reg[4]; /* once laid out: LANE range; ranges of the accumulator's digits */
     } tc[4];
     uint32_t ntc;
-    struct { /* ROLES, PERSIST */
-        int64_t teams;  /* 0: all threads do the same */
-        int64_t blocks; /* 0: one for each tile */
+    struct {                          /* ROLES, PERSIST */
+        int64_t teams;                /* 0: all threads do the same */
+        int64_t blocks;               /* 0: one for each tile */
         VEC(struct box_of_store) out; /* stores that go through shared memory */
     } roles;
 };
-enum { PRODUCERS = 128 }; /* threads that copy, behind those that compute: a group of warps, of which one works */
+enum {
+    PRODUCERS = 128
+}; /* threads that copy, behind those that compute: a group of warps, of which one works */
 /* Matrix instructions of groups of warps, which read tiles by themselves. */
-static inline bool sched_has_groups(const struct sched *s) { return s->ntc && mma_from_shared(s->tc[0].instr); }
+static inline bool sched_has_groups(const struct sched *s) {
+    return s->ntc && mma_from_shared(s->tc[0].instr);
+}
 static inline bool axis_is_grid(const struct axis *a) {
     return a->kind == AX_GRID || (a->kind == AX_COUNT && a->natural == AX_GRID);
 }
@@ -88,14 +93,14 @@ struct range_subst {
 const uop *sched_subst(struct sched *, const uop *root, const struct range_subst *, uint32_t n);
 void sched_members(struct sched *, uint32_t cls, uop_vec *out); /* RANGEs of a class in the graph */
 const uop *sched_range(struct sched *, const uop *size, const uop *like, uint32_t cls, enum axis_kind);
-int range_by_pos(const void *, const void *);        /* for qsort over RANGEs */
-bool binds_ranges(const uop *);                      /* REDUCE, SCAN, STAGE */
+int range_by_pos(const void *, const void *); /* for qsort over RANGEs */
+bool binds_ranges(const uop *);               /* REDUCE, SCAN, STAGE */
 /* join.c: outer and inner become one axis. */
 void opt_join(struct sched *, const char *opt, struct axis *outer, struct axis *inner, uint32_t name);
 void opt_tile(struct sched *, const char *opt, uint32_t axis, int64_t n, uint32_t inner);
 /* stream.c: the passes over `axis` and over `more` become one, in blocks of n. */
-void opt_stream(struct sched *, const char *opt, uint32_t axis, int64_t n, uint32_t inner, const uint32_t *more,
-                uint32_t nmore);
+void opt_stream(struct sched *, const char *opt, uint32_t axis, int64_t n, uint32_t inner,
+                const uint32_t *more, uint32_t nmore);
 void pad_axis(struct sched *, const char *opt, struct axis *, int64_t n);
 /* pad.c: up to a multiple of n; begun earlier, so that stores are at such */
 void align_axis(struct sched *, const char *opt, struct axis *, int64_t n);
@@ -112,7 +117,8 @@ enum { STAGE_WINDOW = 8 };
 struct stage_dim {
     uint32_t axis[STAGE_WINDOW], n;
 };
-void opt_stage(struct sched *, const char *opt, const char *buffer, uint32_t at, const struct stage_dim *dims, uint32_t ndims);
+void opt_stage(struct sched *, const char *opt, const char *buffer, uint32_t at, const struct stage_dim *dims,
+               uint32_t ndims);
 void opt_resident(struct sched *, const char *opt, uint32_t axis, bool loads);
 /* Gates of products that are summed become gates of their factors. */
 void gate_factors(struct sched *);
@@ -125,13 +131,14 @@ int64_t stage_size(const uop *stage);
 
 /* ---- the steps after opts; each takes and returns a loop tree (BLOCK) ----------------------------- */
 
-const uop *tree_build(struct sched *, const uop *sink);      /* tree.c */
-const uop *tree_blocks(struct sched *, const uop *tree);     /* block.c: mma, ring, threads: all of a block program */
-const uop *tree_mma(struct sched *, const uop *tree);        /* mma.c: matrix instructions */
-const uop *tree_ring(struct sched *, const uop *tree);       /* ring.c: shared tiles filled ahead */
-const uop *tree_roles(struct sched *, const uop *tree);      /* roles.c: a warp that copies, others that compute */
-void roles_outputs(struct sched *, const uop *tree);         /* before tree_mma: which stores are boxes */
-const uop *tree_threads(struct sched *, const uop *tree);    /* block.c: axes become threads, with barriers */
+const uop *tree_build(struct sched *, const uop *sink); /* tree.c */
+const uop *tree_blocks(struct sched *,
+                       const uop *tree); /* block.c: mma, ring, threads: all of a block program */
+const uop *tree_mma(struct sched *, const uop *tree);   /* mma.c: matrix instructions */
+const uop *tree_ring(struct sched *, const uop *tree);  /* ring.c: shared tiles filled ahead */
+const uop *tree_roles(struct sched *, const uop *tree); /* roles.c: a warp that copies, others that compute */
+void roles_outputs(struct sched *, const uop *tree);    /* before tree_mma: which stores are boxes */
+const uop *tree_threads(struct sched *, const uop *tree); /* block.c: axes become threads, with barriers */
 /* Of a statement that fills a tile; k: the loop it stands in, beyond whose end zeros are needed. opt_fail if it is none. */
 struct box box_of(struct sched *, const char *opt, const uop *fill, const uop *k);
 /* Of a store of values along the ranges m and n of a matrix instruction; panels along n, rows of m. False: it is none. */
@@ -142,20 +149,24 @@ const uop *block_thread(struct sched *, const uop *tree, int64_t *lanes);
 bool plain_copy(struct rw *, const uop *value, const uop **index, const uop **gate);
 /* The SPREAD ranges of a fill in the order in which its elements are numbered, slowest first. */
 void fill_order(struct sched *, struct free_ranges *, const uop *stmt, uop_vec *out);
-const uop *tree_peel(struct rw *, const uop *tree, bool threads); /* peel.c: padded loops get a main and a tail body; threads: of a GPU */
-const uop *tree_expand(struct rw *, const uop *tree);        /* expand.c: UNROLL, REG, VEC written out */
+const uop *tree_peel(struct rw *, const uop *tree,
+                     bool threads); /* peel.c: padded loops get a main and a tail body; threads: of a GPU */
+const uop *tree_expand(struct rw *, const uop *tree); /* expand.c: UNROLL, REG, VEC written out */
 const uop *tree_coalesce(struct rw *, const uop *tree, int vec_bytes); /* coalesce.c: wide loads */
-const uop *tree_pipe(struct sched *, const uop *tree);       /* pipe.c: prefetches */
-const uop *tree_index(struct rw *, const uop *tree, bool scalars); /* index.c: IDX becomes i64 or i32 */
-void linearize(struct ir *, const uop *tree, struct linear *);           /* linearize.c */
-void linear_rare(struct ir *, struct linear *);                          /* rare.c: RARE becomes a branch */
-void estimate_issued(const struct linear *, struct estimate *);          /* estimate.c */
+const uop *tree_pipe(struct sched *, const uop *tree);                 /* pipe.c: prefetches */
+const uop *tree_index(struct rw *, const uop *tree, bool scalars);     /* index.c: IDX becomes i64 or i32 */
+void linearize(struct ir *, const uop *tree, struct linear *);         /* linearize.c */
+void linear_rare(struct ir *, struct linear *);                        /* rare.c: RARE becomes a branch */
+void estimate_issued(const struct linear *, struct estimate *);        /* estimate.c */
 
 /* Replaces each leaf statement of a tree by fn's list of statements; FOR, IF and BLOCK are kept. */
 typedef void (*leaf_fn)(void *cx, const uop *stmt, uop_vec *out);
 const uop *tree_map_leaves(struct ir *, const uop *tree, leaf_fn, void *cx);
 const uop *tree_block(struct ir *, const uop_vec *);
-static inline bool tree_is_leaf(const uop *s) { return s->op != OP_FOR && s->op != OP_IF && s->op != OP_BLOCK; }
-void tree_leaf_nodes(struct ir *, const uop *block, uop_vec *topo); /* nodes below the leaf statements of a block */
+static inline bool tree_is_leaf(const uop *s) {
+    return s->op != OP_FOR && s->op != OP_IF && s->op != OP_BLOCK;
+}
+void tree_leaf_nodes(struct ir *, const uop *block,
+                     uop_vec *topo); /* nodes below the leaf statements of a block */
 
 #endif

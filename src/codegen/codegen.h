@@ -11,12 +11,12 @@
 #include "model/model.h"
 
 struct lower_opts {
-    const char *opts;      /* e.g. "TILE(k,8,u) REG(u) VEC(v)"; NULL: those of the kernel; "" none */
-    struct pass_log *log;  /* may be NULL */
-    bool keep_math;        /* leave EXP, SIN .. and half types as they are (ref/linear evaluates them itself) */
-    bool native_exp;       /* the target has EXP, EXP2 and SIGMOID of float32: CUDA */
-    int vec_bytes;         /* of the target; 0: this machine */
-    bool narrow;           /* index arithmetic in 32 bits wherever it fits, not only in vectors: for a GPU */
+    const char *opts;     /* e.g. "TILE(k,8,u) REG(u) VEC(v)"; NULL: those of the kernel; "" none */
+    struct pass_log *log; /* may be NULL */
+    bool keep_math;  /* leave EXP, SIN .. and half types as they are (ref/linear evaluates them itself) */
+    bool native_exp; /* the target has EXP, EXP2 and SIGMOID of float32: CUDA */
+    int vec_bytes;   /* of the target; 0: this machine */
+    bool narrow;     /* index arithmetic in 32 bits wherever it fits, not only in vectors: for a GPU */
 };
 /* Everything in one call. Throws (RG_EVERIFY, RG_EOPT, RG_EINTERNAL). The program lives in ir->arena. */
 void lower(struct ir *, const struct kernel *, const struct lower_opts *, struct linear *out);
@@ -39,8 +39,8 @@ void opts_help(struct str *); /* the table of opts for --help and docs */
  * additions that base has, so that none rounds otherwise. At most `most`; the same seed gives the same lists. They are
  * made of base, of every recipe of the heuristic, and of small changes to those. threads 0: of a GPU. Texts live in the arena. */
 typedef VEC(const char *) opts_vec;
-void opts_space(struct ir *, const struct kernel *, const char *base, int vec_bytes, int threads, uint64_t seed,
-                uint32_t most, opts_vec *out);
+void opts_space(struct ir *, const struct kernel *, const char *base, int vec_bytes, int threads,
+                uint64_t seed, uint32_t most, opts_vec *out);
 /* The order in which every inexact reduction of the kernel is added up under this list: equal texts, equal rounding. */
 const char *opts_rounding(struct ir *, const struct kernel *, const char *opts);
 
@@ -55,17 +55,18 @@ struct gpu_work {
     double steps;                   /* of its main loop .. */
     int ahead;                      /* .. for which copies are under way so many steps before */
     int teams;                      /* that compute in turns while others copy; 0: all threads do both */
-    int panels;                     /* of shared memory through which a team stores; 0: each thread stores its own */
-    int walk;                       /* blocks that stay and take what `blocks` counts one after the other; 0: each comes and goes */
+    int panels; /* of shared memory through which a team stores; 0: each thread stores its own */
+    int walk; /* blocks that stay and take what `blocks` counts one after the other; 0: each comes and goes */
     /* of one block, over all its steps: */
-    double matrix, matrix_share; /* operations by matrix instructions; the part of the peak that these can reach */
-    double fma, special;         /* multiply-adds and functions, of all threads */
-    double issue;                /* instructions of warps */
-    double shared_bytes;         /* that go through shared memory's port, a conflict counted as more */
-    double fill, out;            /* bytes that come from L2, that are stored, whole sectors */
-    double finish;               /* instructions of warps after the main loop: what results are made of */
-    double flight;               /* bytes that a thread asks for before it waits; 0: copies go on by themselves */
-    double dram;                 /* bytes that memory moves, of the whole kernel */
+    double matrix,
+        matrix_share;    /* operations by matrix instructions; the part of the peak that these can reach */
+    double fma, special; /* multiply-adds and functions, of all threads */
+    double issue;        /* instructions of warps */
+    double shared_bytes; /* that go through shared memory's port, a conflict counted as more */
+    double fill, out;    /* bytes that come from L2, that are stored, whole sectors */
+    double finish;       /* instructions of warps after the main loop: what results are made of */
+    double flight;       /* bytes that a thread asks for before it waits; 0: copies go on by themselves */
+    double dram;         /* bytes that memory moves, of the whole kernel */
 };
 double predict_gpu(const struct gpu_work *, const struct model *);
 /* work_gpu.c: of a program that blocks of so many threads run, `teams` iterations each (0: a thread runs one). */
@@ -80,8 +81,8 @@ struct gpu_list {
     double predicted;        /* seconds */
 };
 typedef VEC(struct gpu_list) gpu_lists;
-void opts_forms_gpu(struct ir *, const struct kernel *, int capability, const struct model *, uint32_t best, uint32_t more,
-                    gpu_lists *out);
+void opts_forms_gpu(struct ir *, const struct kernel *, int capability, const struct model *, uint32_t best,
+                    uint32_t more, gpu_lists *out);
 
 /* The bytes that come into each cache of the machine while the program runs: est.into. For programs of a CPU. */
 void predict_traffic(struct arena *, struct linear *, const struct model *);

@@ -113,7 +113,8 @@ static void one_copy(struct expand *x, uop_vec *out) {
 /* Ranges that the target of a SET or MMA does not mention go outermost: the same accumulators are then revisited
  * only after all others were touched, which hides the latency of the additions. */
 static bool in_target(struct expand *x, const uop *stmt, const uop *r) {
-    return (stmt->op != OP_SET && stmt->op != OP_MMA && stmt->op != OP_LANERED) || free_has(&x->fr, stmt->src[0], r);
+    return (stmt->op != OP_SET && stmt->op != OP_MMA && stmt->op != OP_LANERED) ||
+           free_has(&x->fr, stmt->src[0], r);
 }
 
 static void expand_leaf(void *cx, const uop *stmt, uop_vec *out) {

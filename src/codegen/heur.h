@@ -5,7 +5,14 @@
 
 #include "cg.h"
 
-enum { HEUR_RECIPES = 4, HEUR_LEVELS = 8, HEUR_AXES = 24, HEUR_RANGES = 64, HEUR_SPOTS = 96, HEUR_TEXT = 2048 };
+enum {
+    HEUR_RECIPES = 4,
+    HEUR_LEVELS = 8,
+    HEUR_AXES = 24,
+    HEUR_RANGES = 64,
+    HEUR_SPOTS = 96,
+    HEUR_TEXT = 2048
+};
 
 /* One axis class. */
 struct haxis {
@@ -34,7 +41,7 @@ struct view {
     const struct kernel *kernel;
     struct arena *arena;
     int vec_bytes, threads, regs; /* regs: vector registers */
-    int64_t l1, l2, l3; /* l3: 0 if there is none */
+    int64_t l1, l2, l3;           /* l3: 0 if there is none */
     uop_vec topo;
     const uop *range[HEUR_RANGES];
     uint32_t nrange;
@@ -72,7 +79,8 @@ bool view_can_name(const struct view *, const uop *buf);
 /* A recipe writes an opt list; level 0 is what it likes best, each further level leaves something out. Returns false
  * when it has no list for this kernel at this or any further level. */
 typedef bool recipe_fn(struct view *, int level, struct str *out);
-bool recipe_list(struct view *, int recipe, int level, struct str *out); /* heuristic.c: by number; false: no more levels */
+bool recipe_list(struct view *, int recipe, int level,
+                 struct str *out); /* heuristic.c: by number; false: no more levels */
 bool recipe_conv(struct view *, int level, struct str *out);     /* heur_conv.c */
 bool recipe_contract(struct view *, int level, struct str *out); /* heur_mm.c */
 bool recipe_rows(struct view *, int level, struct str *out);     /* heur_rows.c */

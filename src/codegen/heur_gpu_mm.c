@@ -43,9 +43,9 @@ struct tile {
 struct form {
     struct tile t;
     int places; /* of the ring; 0: what there is room for */
-    int near;   /* blocks along m that run beside each other; 0: of 2048 rows, 1: in the order of the result */
-    int roles;  /* teams that compute while a warp of its own copies; 0: all threads do both */
-    bool walk;  /* as many blocks as there are multiprocessors walk over the tiles */
+    int near;  /* blocks along m that run beside each other; 0: of 2048 rows, 1: in the order of the result */
+    int roles; /* teams that compute while a warp of its own copies; 0: all threads do both */
+    bool walk; /* as many blocks as there are multiprocessors walk over the tiles */
 };
 static const struct tile by_mma[] = {
     {128, 256, 32, 2, 4, 1}, {128, 128, 32, 2, 2, 2}, {64, 128, 32, 2, 2, 3},  {64, 64, 64, 2, 2, 4},
@@ -286,7 +286,8 @@ static int64_t ring_bytes(const struct mm *x) {
 
 /* Blocks that run at the same time share what they read: so many along m, then the next along n. */
 static int near_of(const struct mm *x) {
-    int64_t rows = ceil_div((int64_t)x->m.size, x->f.t.m), n = x->f.near ? x->f.near : RG_MAX(2048 / x->f.t.m, 4);
+    int64_t rows = ceil_div((int64_t)x->m.size, x->f.t.m),
+            n = x->f.near ? x->f.near : RG_MAX(2048 / x->f.t.m, 4);
     while (n > 1 && rows % n) n--;
     return !x->group || n < 4 || n == rows ? 1 : (int)n;
 }

@@ -12,7 +12,8 @@ struct trial {
     const char *opts;
     struct sched sched;
     bool finish;
-    void (*look)(void *, struct sched *, const uop *sink); /* at the axes and the finished graph; may be NULL */
+    void (*look)(void *, struct sched *,
+                 const uop *sink); /* at the axes and the finished graph; may be NULL */
     void *cx;
 };
 

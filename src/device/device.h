@@ -46,15 +46,16 @@ struct dev_launch {
     char *scratch;        /* of worker 0; the others' follow */
     size_t scratch_stride;
     /* of a device that is started by blocks of threads: */
-    uint32_t block; /* threads of a block, which runs .. */
-    uint32_t teams; /* .. so many iterations (0: one); block is 0: a thread runs one */
-    uint32_t areas; /* threads that have scratch memory; 0: it needs none */
+    uint32_t block;  /* threads of a block, which runs .. */
+    uint32_t teams;  /* .. so many iterations (0: one); block is 0: a thread runs one */
+    uint32_t areas;  /* threads that have scratch memory; 0: it needs none */
     uint32_t shared; /* bytes that the threads of a block share */
     uint32_t nbuf, nvar, nmap;
     const struct dev_map *map;
     uint64_t *ns;   /* not NULL: wait until it is done, and say how long it took .. */
     uint32_t times; /* .. in so many runs one after the other (0: one); with ns, on CUDA */
-    uint64_t limit; /* ns after which it is taken to hang, and the device is lost; 0: there is none; the same */
+    uint64_t
+        limit; /* ns after which it is taken to hang, and the device is lost; 0: there is none; the same */
     uint32_t name; /* of events */
 };
 
@@ -140,7 +141,8 @@ struct device_ops {
     dev_fn *(*symbol)(struct module *, const char *name); /* NULL if absent */
     /* NULL, or: texts of the kernels that the function consists of, which are compiled as others are and handed to
      * `builtin` in the same order; how many. */
-    uint32_t (*kernels)(struct arena *, const struct dev_call *, struct dev_kernel_text out[static DEV_KERNELS]);
+    uint32_t (*kernels)(struct arena *, const struct dev_call *,
+                        struct dev_kernel_text out[static DEV_KERNELS]);
     int (*builtin)(struct device *, struct err *, const struct dev_call *, dev_fn *const kernel[],
                    struct dev_builtin *);
     /* Returns when it is done, or, on a device that has `wait`, when it is under way; what was begun before is done
@@ -186,9 +188,9 @@ int nvrtc_compile(struct err *, struct arena *, const char *arch, const char *co
 
 struct cubin_kernel {
     const char *name;
-    uint32_t registers, stack;    /* of a thread; bytes that did not fit into registers, or are arrays */
-    uint32_t shared;              /* bytes of a block that the text declares, and what the GPU keeps for itself */
-    uint32_t instructions;        /* in the text, not as they are run: */
+    uint32_t registers, stack; /* of a thread; bytes that did not fit into registers, or are arrays */
+    uint32_t shared;       /* bytes of a block that the text declares, and what the GPU keeps for itself */
+    uint32_t instructions; /* in the text, not as they are run: */
     uint32_t loads, wide_loads;   /* from memory; of these, 16 bytes at once */
     uint32_t stores, wide_stores; /* to memory; the same */
     uint32_t spills;              /* from and to the stack */

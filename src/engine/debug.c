@@ -156,8 +156,8 @@ uint32_t debug_info(struct arena *work, struct debug_call *c, const char *site) 
         s.n = 0;
     }
     if (!c->said[1]) c->said[1] = event_name(c->k->source);
-    str_printf(&s, "%.800s\t%.0f\t%s\t%.200s\t%s\t%.0f\t%u\t%u\t", site, c->roof * 1e9, c->bound, c->shapes, c->k->key,
-               c->predicted * 1e9, c->said[0], c->said[1]);
+    str_printf(&s, "%.800s\t%.0f\t%s\t%.200s\t%s\t%.0f\t%u\t%u\t", site, c->roof * 1e9, c->bound, c->shapes,
+               c->k->key, c->predicted * 1e9, c->said[0], c->said[1]);
     roof_print(&s, c);
     str_printf(&s, "\t%s", c->opts);
     return event_name(s.p);

@@ -32,12 +32,14 @@ struct ekernel {
     uint32_t nbuf, nvar; /* what fn reads of buf[] and var[] */
     int64_t scratch;     /* bytes for one worker */
     bool serial;         /* iterations may add to the same place: one thread only (on a CPU) */
-    uint32_t block, teams; /* threads of a block, and iterations that it runs; 0: a thread runs one (on a CPU always) */
-    int64_t shared;      /* bytes that they share, beyond what the text declares */
-    uint32_t registers, spills; /* of a thread; instructions that move what found no register (CUDA; else 0) */
-    uint32_t nmap;       /* buffers of which it copies boxes */
+    uint32_t block,
+        teams; /* threads of a block, and iterations that it runs; 0: a thread runs one (on a CPU always) */
+    int64_t shared; /* bytes that they share, beyond what the text declares */
+    uint32_t registers,
+        spills;    /* of a thread; instructions that move what found no register (CUDA; else 0) */
+    uint32_t nmap; /* buffers of which it copies boxes */
     struct dev_map map[DEV_MAPS];
-    int from;            /* where this engine first got its code: FROM_DISK .. */
+    int from; /* where this engine first got its code: FROM_DISK .. */
     struct estimate est;
 };
 
@@ -46,7 +48,8 @@ struct engine_stats {
     uint64_t units;                            /* translation units compiled */
     uint64_t rejected; /* cache files that were not believed: corrupt, truncated, of another owner */
     uint64_t evicted;  /* cache files removed to stay within the size limit */
-    uint64_t searched, refused, tuned_hits; /* kernels searched for, lists with other results, known winners used */
+    uint64_t searched, refused,
+        tuned_hits; /* kernels searched for, lists with other results, known winners used */
     uint64_t render_ns, lookup_ns, compile_ns, load_ns, save_ns; /* spent in each stage */
 };
 
@@ -64,7 +67,8 @@ int engine_compile(struct engine *, struct err *, const struct linear *const *li
                    const struct ekernel **out);
 /* The same for text that was not rendered here (benchmarks, replay of an edited kernel). */
 struct etext {
-    const char *name, *text; /* has "void NAME(" and perhaps NAME_body; follows the preamble of its language */
+    const char *name,
+        *text; /* has "void NAME(" and perhaps NAME_body; follows the preamble of its language */
     int64_t grid, scratch;
     uint32_t nbuf, nvar, block, teams;
     int64_t shared;
@@ -77,8 +81,8 @@ int engine_compile_text(struct engine *, struct err *, const struct etext *, uin
                         const struct ekernel **out);
 
 /* A function that the device has, as a kernel whose VARs are call->num. NULL on a device that runs nothing. */
-int engine_builtin(struct engine *, struct err *, const char *name, const struct dev_call *, const struct estimate *,
-                   const struct ekernel **out);
+int engine_builtin(struct engine *, struct err *, const char *name, const struct dev_call *,
+                   const struct estimate *, const struct ekernel **out);
 
 /* Source that was rendered for this device, as assembly by the same compiler and flags; for people. In the arena. */
 int engine_assembly(struct engine *, struct err *, struct arena *, const char *source, char **out);
@@ -90,11 +94,11 @@ void engine_free(struct engine *, void *p, size_t n);
 /* The same, and who it is for: the event_name of an ALLOC's info. */
 void *engine_alloc_for(struct engine *, struct err *, size_t n, uint32_t owner);
 void engine_own(struct engine *, void *p, uint32_t owner); /* that became known later */
-struct engine_memory { /* bytes */
-    uint64_t asked;    /* asked for and not freed */
-    uint64_t held;     /* of their blocks, which are rounded up */
-    uint64_t cached;   /* of blocks that are kept for the next who asks */
-    uint64_t peak;     /* most held at any time since the engine was opened or the peak was reset */
+struct engine_memory {                                     /* bytes */
+    uint64_t asked;                                        /* asked for and not freed */
+    uint64_t held;                                         /* of their blocks, which are rounded up */
+    uint64_t cached;                                       /* of blocks that are kept for the next who asks */
+    uint64_t peak; /* most held at any time since the engine was opened or the peak was reset */
     uint64_t blocks;
 };
 struct engine_memory engine_memory(const struct engine *);
@@ -148,10 +152,11 @@ uint64_t engine_list_ns(const struct engine_list *, uint32_t i);
  * On the NULL device everything but compiling and running happens; on the REF device ref_graph computes the values. */
 struct realize {
     struct ir *ir;
-    const uop *graph;    /* op GRAPH. Import it (ir_import), so that equal programs have equal BUFFER numbers */
-    void *const *buf;    /* by number of BUFFER: its memory */
-    void *const *result; /* by source of GRAPH: memory for its value; not used where that is a BUFFER or ASSIGN */
-    const int64_t *var;  /* by slot of VAR: integers; floats as their bits */
+    const uop *graph; /* op GRAPH. Import it (ir_import), so that equal programs have equal BUFFER numbers */
+    void *const *buf; /* by number of BUFFER: its memory */
+    void *const
+        *result; /* by source of GRAPH: memory for its value; not used where that is a BUFFER or ASSIGN */
+    const int64_t *var; /* by slot of VAR: integers; floats as their bits */
     /* For DEBUG=2 and profiles, both may be NULL: appends where these nodes of ir came from; which parts of a program they belong to. */
     void (*site)(void *cx, struct str *, const uint32_t *node, uint32_t n);
     uint32_t (*part)(void *cx, const uint32_t *node, uint32_t n);
@@ -174,7 +179,8 @@ int engine_realize(struct engine *, struct err *, const struct realize *, struct
 /* Plans and counts, runs nothing, compiles nothing. buf, result and var are not looked at. */
 int engine_plan(struct engine *, struct err *, const struct realize *, struct realize_stats *);
 struct realize_stats engine_totals(const struct engine *); /* identity: of the latest */
-size_t engine_temporaries(const struct engine *);          /* bytes held for values between kernels: of the neediest plan so far */
+size_t engine_temporaries(
+    const struct engine *); /* bytes held for values between kernels: of the neediest plan so far */
 
 /* A program that will be run again and again with other addresses and numbers: its plan is kept, and a run neither looks
  * for it nor allocates. Make it right before engine_realize of the same program; after that, hold, which cannot fail. */
@@ -209,9 +215,10 @@ void engine_set_planning(struct engine *, const struct engine_planning *);
 
 /* For tests: search from now on, whatever BEAM says. NULL: as it says. Programs that are planned already stay as they are. */
 struct engine_tuning {
-    int beam;              /* as BEAM: 0 none, else how many lists of each kernel are compiled and timed, twice */
+    int beam; /* as BEAM: 0 none, else how many lists of each kernel are compiled and timed, twice */
     const char *heuristic; /* the list that stands in for the heuristic's; NULL: its own */
-    bool wide;             /* to see how good a GPU's model is: forms of products from all over its ranking are timed too */
+    bool
+        wide; /* to see how good a GPU's model is: forms of products from all over its ranking are timed too */
     /* Called with every program of candidate 1.. before it is compiled; may be NULL. */
     void (*spoil)(void *cx, uint32_t candidate, struct linear *);
     void *cx;

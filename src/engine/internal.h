@@ -107,17 +107,18 @@ struct spare { /* blocks of one size class that are free */
     uint32_t n, cap;
 };
 struct block { /* one that is in use */
-    void *p; /* NULL: an empty place of the table */
+    void *p;   /* NULL: an empty place of the table */
     size_t asked, size;
     uint64_t number, since; /* in the order of all blocks of the process; ns */
     uint32_t owner;
 };
 struct memory {
     struct spare spare[208];
-    size_t in_use, held, peak, most, kept; /* bytes: asked for; of their blocks, at most so far, since a reset; of spare blocks */
-    struct block *block;                   /* open addressing by p */
-    uint32_t blocks, cap;                  /* cap: a power of two */
-    uint32_t told;                         /* the recording that knows them */
+    size_t in_use, held, peak, most,
+        kept; /* bytes: asked for; of their blocks, at most so far, since a reset; of spare blocks */
+    struct block *block;  /* open addressing by p */
+    uint32_t blocks, cap; /* cap: a power of two */
+    uint32_t told;        /* the recording that knows them */
 };
 void memory_trim(struct engine *); /* gives back what is kept */
 void memory_tell(struct engine *); /* while recording: blocks that were there before it began */
@@ -144,13 +145,13 @@ struct shown { /* what the lines at DEBUG=2 and the summary count */
 };
 struct debug_call { /* one call of a kernel, as its line says it */
     const struct ekernel *k;
-    const char *name;     /* perhaps coloured; padded */
-    double roof;          /* seconds by the machine model, at best */
-    const char *bound;    /* what would limit it then */
+    const char *name;      /* perhaps coloured; padded */
+    double roof;           /* seconds by the machine model, at best */
+    const char *bound;     /* what would limit it then */
     struct model_time use; /* how long each unit is busy with the program as it is */
-    const uint32_t *node; /* places in the plan's key, for provenance */
+    const uint32_t *node;  /* places in the plan's key, for provenance */
     uint32_t nodes;
-    const char *site;   /* of the program that the plan was made for */
+    const char *site;        /* of the program that the plan was made for */
     const char *opts, *text; /* its list; its kernel graph in print, NULL for a function of the device */
     double predicted;        /* seconds, by the planner */
     uint64_t place;          /* of the site that a profile was told last .. */
@@ -268,8 +269,9 @@ struct recipe_kernel {
     struct etext t;
     const char *opts, *graph; /* of its debug_call */
     double predicted;
-    const char *builtin; /* "": t is compiled; else a function of the device, and of t name and estimate count */
-    const char **type;   /* as in dev_call */
+    const char
+        *builtin; /* "": t is compiled; else a function of the device, and of t name and estimate count */
+    const char **type; /* as in dev_call */
     uint32_t ntype;
     int64_t rows, num[RG_COUNT(((struct sched_builtin *)0)->num)];
 };
@@ -281,7 +283,7 @@ struct recipe_call {
     double writes;    /* share of its buffers that it writes */
     const char *shapes;
 };
-struct recipe_value { /* one that is kept between kernels */
+struct recipe_value {                   /* one that is kept between kernels */
     int64_t asked, offset;              /* bytes */
     uint32_t first, last, writer, node; /* calls; node: 1 + place in the key, 0: planning made it */
     const uint32_t *reader;             /* [readers]: calls */
@@ -312,7 +314,8 @@ void recipe_save(struct engine *, struct arena *, const struct recipe *);
 /* owners.c: whose the memory of a plan is. The values and shapes of a recipe, from the schedule it is made of; the plan's own, from a
  * recipe and the program of today, whose nodes are key->topo. */
 void owners_recipe(struct arena *work, const struct schedule *, const struct plan_key *, struct recipe *);
-void owners_find(struct arena *work, struct plan *, const struct realize *, const struct plan_key *, const struct recipe *);
+void owners_find(struct arena *work, struct plan *, const struct realize *, const struct plan_key *,
+                 const struct recipe *);
 void owners_tell(struct plan *); /* while recording: what it keeps between its kernels */
 uint32_t owner_name(enum event_memory, size_t asked, const char *what);
 

@@ -291,7 +291,8 @@ static const struct ekernel **compile(struct call *c, const struct recipe *r) {
 static struct recipe_buf place_of(const struct schedule *s, uint32_t buf) {
     const struct sched_buf *b = &s->buf.p[buf];
     int64_t offset = b->place == BUF_TEMP ? b->offset : b->place == BUF_TABLE ? (int64_t)b->number * 8 : 0;
-    return (struct recipe_buf){b->place, b->number, offset, (uint64_t)b->elements * dtype_info[b->dt].bytes, 0};
+    return (struct recipe_buf){b->place, b->number, offset, (uint64_t)b->elements * dtype_info[b->dt].bytes,
+                               0};
 }
 
 /* What a call does with its buffers; a function of the device writes the first and reads the others. */
@@ -320,17 +321,16 @@ static void add_calls(struct call *c, const struct schedule *s, struct recipe *r
         }
         for (uint32_t j = 0; j < from->nodes; j++)
             if (from->node[j] < n && place[from->node[j]]) node[nodes++] = place[from->node[j]] - 1;
-        r->call[i] = (struct recipe_call){.kernel = from->prog,
-                                          .nbuf = p->nbuf,
-                                          .nvar = p->nvar,
-                                          .nodes = nodes,
-                                          .buf = buf,
-                                          .var = from->var,
-                                          .node = node,
-                                          .name = debug_name(c->work, p),
-                                          .writes = p->reads + p->writes
-                                                        ? (double)p->writes / (p->reads + p->writes)
-                                                        : 0};
+        r->call[i] = (struct recipe_call){
+            .kernel = from->prog,
+            .nbuf = p->nbuf,
+            .nvar = p->nvar,
+            .nodes = nodes,
+            .buf = buf,
+            .var = from->var,
+            .node = node,
+            .name = debug_name(c->work, p),
+            .writes = p->reads + p->writes ? (double)p->writes / (p->reads + p->writes) : 0};
     }
 }
 
@@ -788,7 +788,8 @@ static void add_up(struct realize_stats *t, const struct realize_stats *s) {
     t->run_ns += s->run_ns;
 }
 
-static void end_run(const struct engine *en, struct event_span s, const struct plan *x, uint32_t kernels, int how) {
+static void end_run(const struct engine *en, struct event_span s, const struct plan *x, uint32_t kernels,
+                    int how) {
     const struct block *b = x && x->nplanned ? memory_block(en, en->plans.temp) : NULL;
     event_add_info(EVENT_RUN, s.name, x ? x->name : 0, s.t0, os_now_ns(), kernels,
                    how + 256 * (b ? (int64_t)b->number : 0));

@@ -48,7 +48,8 @@ static void take_type(struct job *j, struct io_tensor *t) {
         return;
     }
     bad_tensor(j, t->name, RG_EUNSUPPORTED,
-               "dtype %.40s; there are F64 F32 F16 BF16 F8_E4M3 F8_E5M2 I64 I32 I16 I8 U64 U32 U16 U8 BOOL", name);
+               "dtype %.40s; there are F64 F32 F16 BF16 F8_E4M3 F8_E5M2 I64 I32 I16 I8 U64 U32 U16 U8 BOOL",
+               name);
 }
 
 static void take_shape(struct job *j, struct io_tensor *t) {

@@ -40,7 +40,8 @@ static const char *sum_error(struct shapes *s, const uop *n, int64_t size, int64
     if (n->src[0]->dt != n->dt) return "values of one dtype";
     if (!same_rows(src, index)) return "index and source have the same rows";
     int64_t pieces = index->d[index->n - 1];
-    if (size <= 0 || pieces <= 0 || *last % pieces) return "a piece of the source for each number of the index";
+    if (size <= 0 || pieces <= 0 || *last % pieces)
+        return "a piece of the source for each number of the index";
     return __builtin_mul_overflow(*last / pieces, size, last) ? "a result that is too large" : NULL;
 }
 

@@ -33,7 +33,9 @@ struct dtype_info {
 };
 extern const struct dtype_info dtype_info[DT_COUNT];
 static inline bool dt_is_float(enum dtype d) { return dtype_info[d].kind == DK_FLOAT; }
-static inline bool dt_is_int(enum dtype d) { return dtype_info[d].kind == DK_INT || dtype_info[d].kind == DK_UINT; }
+static inline bool dt_is_int(enum dtype d) {
+    return dtype_info[d].kind == DK_INT || dtype_info[d].kind == DK_UINT;
+}
 static inline bool dt_is_bool(enum dtype d) { return d == DT_BOOL; }
 enum dtype dt_parse(const char *s, size_t n); /* DT_COUNT if unknown */
 int64_t dt_wrap(enum dtype, int64_t);         /* integer brought into the type by wrapping */
@@ -67,29 +69,29 @@ struct ir;
 const struct uop *uop_identity(struct ir *, enum op reduce_op, enum dtype);
 
 /* How an axis runs. A kernel from the planner has GRID, LOOP and REDUCE only; opts make the others. */
-#define AXIS_TABLE(X)                                                                              \
-    X(GRID, "parallel: iterations of the kernel; no order, no communication")                      \
-    X(LOOP, "a loop inside one grid iteration")                                                    \
-    X(REDUCE, "a loop that a reduction runs over")                                                 \
-    X(SCAN, "a loop whose order matters: a running value is carried along it")                     \
-    X(UNROLL, "written out; a reduction goes on in the same accumulator")                          \
-    X(REG, "written out; a reduction gets an accumulator for each value")                          \
-    X(VEC, "the lanes of a vector")                                                                \
-    X(TASK, "persistent grid")                                                                     \
-    X(CLUSTER, "thread blocks that share memory")                                                  \
-    X(WGROUP, "128 threads")                                                                       \
-    X(WARP, "32 threads")                                                                          \
-    X(LANE, "a thread of a block: each has its own value, all run the program together")           \
-    X(THREAD, "a thread of a block")                                                               \
-    X(ROLE, "warps with different jobs")                                                           \
-    X(SPLIT, "parts of a reduction")                                                               \
-    X(SPREAD, "dealt out to the threads of a block: a copy that they make together")               \
+#define AXIS_TABLE(X)                                                                    \
+    X(GRID, "parallel: iterations of the kernel; no order, no communication")            \
+    X(LOOP, "a loop inside one grid iteration")                                          \
+    X(REDUCE, "a loop that a reduction runs over")                                       \
+    X(SCAN, "a loop whose order matters: a running value is carried along it")           \
+    X(UNROLL, "written out; a reduction goes on in the same accumulator")                \
+    X(REG, "written out; a reduction gets an accumulator for each value")                \
+    X(VEC, "the lanes of a vector")                                                      \
+    X(TASK, "persistent grid")                                                           \
+    X(CLUSTER, "thread blocks that share memory")                                        \
+    X(WGROUP, "128 threads")                                                             \
+    X(WARP, "32 threads")                                                                \
+    X(LANE, "a thread of a block: each has its own value, all run the program together") \
+    X(THREAD, "a thread of a block")                                                     \
+    X(ROLE, "warps with different jobs")                                                 \
+    X(SPLIT, "parts of a reduction")                                                     \
+    X(SPREAD, "dealt out to the threads of a block: a copy that they make together")     \
     X(MMA, "a side of a matrix instruction: lies in the lanes and registers of a warp")
 enum axis_kind {
 #define X(name, doc) AX_##name,
     AXIS_TABLE(X)
 #undef X
-    AX_COUNT
+        AX_COUNT
 };
 extern const char *const axis_name[AX_COUNT];
 static inline bool axis_is_expanded(enum axis_kind k) { return k == AX_UNROLL || k == AX_REG || k == AX_VEC; }
@@ -110,7 +112,7 @@ enum mma {
 #undef MMA
     MMA_COUNT
 };
-enum { MMA_M, MMA_N, MMA_K };            /* the sides, and the operand that lacks each: b, a, d are not along m, n, k */
+enum { MMA_M, MMA_N, MMA_K }; /* the sides, and the operand that lacks each: b, a, d are not along m, n, k */
 enum { MMA_A, MMA_B, MMA_D, MMA_LANES = 32, MMA_GROUP = 128 };
 struct mma_info {
     const char *name, *ptx;
@@ -131,7 +133,8 @@ struct mma_map {
 static inline bool mma_from_shared(enum mma i) { return !*mma_info[i].map[MMA_B]; }
 static inline unsigned mma_lanes(enum mma i) { return mma_from_shared(i) ? MMA_GROUP : MMA_LANES; }
 struct mma_map mma_map(enum mma, unsigned operand);
-void mma_place(const struct mma_map *, unsigned lane, unsigned reg, int at[3]); /* the element that a lane's register holds */
+void mma_place(const struct mma_map *, unsigned lane, unsigned reg,
+               int at[3]); /* the element that a lane's register holds */
 
 /* ---- nodes (uop.c, bounds.c) ------------------------------------------------------------------- */
 
@@ -140,9 +143,9 @@ union arg {
     int64_t i;
     double f; /* CONST of a float dtype */
     struct {
-        uint32_t cls; /* symbol: axis class */
+        uint32_t cls;      /* symbol: axis class */
         uint8_t kind, pos; /* enum axis_kind; loops nest by ascending pos */
-        uint16_t id;  /* members of one class differ in id: first pass over a row, second pass .. */
+        uint16_t id;       /* members of one class differ in id: first pass over a row, second pass .. */
     } range;
     struct {
         uint32_t slot, name; /* name: symbol */
@@ -150,14 +153,17 @@ union arg {
     struct {
         uint32_t name;
         uint8_t space;
-        uint8_t panels; /* rows of 128 bytes whose 16-byte pieces change places by the row's number: how an index becomes
+        uint8_t
+            panels; /* rows of 128 bytes whose 16-byte pieces change places by the row's number: how an index becomes
                          * an address is the renderer's; STAGE: longer rows are cut into panels, which follow each other */
-        uint16_t row;   /* STAGE, and LOCAL with panels: elements of a row, which is padded if there are no panels; 0: nothing is */
+        uint16_t
+            row; /* STAGE, and LOCAL with panels: elements of a row, which is padded if there are no panels; 0: nothing is */
     } mem;
     struct {
-        uint16_t instr;   /* enum mma */
-        uint16_t fresh;   /* 1: the accumulators begin at 0, whatever they hold (of a group of warps) */
-        uint16_t rows[2]; /* of an operand in shared memory: 0, its rows are along k; else they are across, in panels of so many */
+        uint16_t instr; /* enum mma */
+        uint16_t fresh; /* 1: the accumulators begin at 0, whatever they hold (of a group of warps) */
+        uint16_t rows
+            [2]; /* of an operand in shared memory: 0, its rows are along k; else they are across, in panels of so many */
     } mma;
 };
 #define ARG_NONE ((union arg){.u = 0})
@@ -169,8 +175,8 @@ struct uop {
     uint8_t dt, lanes;
     uint32_t nsrc, id, hash;
     union arg arg;
-    int64_t lo, hi;     /* integers and bool: value is in [lo, hi]; others: INT64_MIN, INT64_MAX */
-    uint32_t mul, rem;  /* integers: value = rem (mod mul), mul >= 1, 0 <= rem < mul */
+    int64_t lo, hi;    /* integers and bool: value is in [lo, hi]; others: INT64_MIN, INT64_MAX */
+    uint32_t mul, rem; /* integers: value = rem (mod mul), mul >= 1, 0 <= rem < mul */
     const uop *src[];
 };
 
@@ -179,7 +185,7 @@ struct ir {
     struct err *err;     /* = arena->err: all failures are thrown */
     const uop **node;    /* by id */
     uint32_t n, cap;
-    uint32_t *table;     /* intern table; see uop.c */
+    uint32_t *table; /* intern table; see uop.c */
     uint32_t table_cap;
     VEC(const char *) sym; /* symbols by number; 0 is "" */
     struct map sym_map;
@@ -192,26 +198,29 @@ static inline const char *ir_name(const struct ir *ir, uint32_t sym) { return ir
  * rank, then what a person would sort by (position of a RANGE, slot), then hash; the hash depends on
  * structure only, so the order does not depend on what was made before. Brings constants into their type.
  * Does not simplify. Throws RG_EINTERNAL for a wrong number of sources. */
-const uop *uop_new(struct ir *, enum op, enum dtype, unsigned lanes, const uop *const *src, uint32_t nsrc, union arg);
+const uop *uop_new(struct ir *, enum op, enum dtype, unsigned lanes, const uop *const *src, uint32_t nsrc,
+                   union arg);
 /* The same with dtype and lanes taken from the op's row; for ops whose row does not say SELF. */
 const uop *uop_mk(struct ir *, enum op, const uop *const *src, uint32_t nsrc, union arg);
 const uop *uop1(struct ir *, enum op, const uop *);
 const uop *uop2(struct ir *, enum op, const uop *, const uop *);
 const uop *uop3(struct ir *, enum op, const uop *, const uop *, const uop *);
-const uop *uop_int(struct ir *, enum dtype, int64_t);  /* CONST; for float dtypes converts */
-const uop *uop_flt(struct ir *, enum dtype, double);   /* CONST, rounded to the type */
-const uop *uop_idx(struct ir *, int64_t);              /* CONST<idx> */
+const uop *uop_int(struct ir *, enum dtype, int64_t);      /* CONST; for float dtypes converts */
+const uop *uop_flt(struct ir *, enum dtype, double);       /* CONST, rounded to the type */
+const uop *uop_idx(struct ir *, int64_t);                  /* CONST<idx> */
 const uop *uop_cast(struct ir *, const uop *, enum dtype); /* x itself if it has the type */
 /* n with other sources: same op, arg; dtype and lanes follow the table (SELF ones are kept). */
 const uop *uop_with(struct ir *, const uop *n, const uop *const *src);
 static inline bool uop_is_const(const uop *n) { return n->op == OP_CONST; }
-static inline bool uop_is_int_const(const uop *n, int64_t v) { return n->op == OP_CONST && !dt_is_float((enum dtype)n->dt) && n->arg.i == v; }
+static inline bool uop_is_int_const(const uop *n, int64_t v) {
+    return n->op == OP_CONST && !dt_is_float((enum dtype)n->dt) && n->arg.i == v;
+}
 static inline bool uop_is_exact(const uop *n) { return n->lo == n->hi; } /* integers: the value is known */
 static inline bool uop_divides(const uop *n, int64_t k) /* integers: every value is a multiple of k > 0 */
 {
     return uop_is_exact(n) ? n->lo % k == 0 : n->mul % k == 0 && n->rem % k == 0;
 }
-void bounds_fill(uop *); /* lo, hi, mul, rem from the sources; called at interning */
+void bounds_fill(uop *);                  /* lo, hi, mul, rem from the sources; called at interning */
 int64_t idiv_floor(int64_t a, int64_t b); /* 0 when b is 0 */
 int64_t imod_floor(int64_t a, int64_t b);
 
@@ -257,7 +266,7 @@ struct affine {
 struct affine affine_of(struct arena *, const uop *);
 /* Back to nodes, terms in the given order, constant last. `dt` of the result. */
 const uop *affine_build(struct ir *, const struct affine *, enum dtype);
-int64_t affine_coef(const struct affine *, const uop *atom); /* 0 if absent */
+int64_t affine_coef(const struct affine *, const uop *atom);               /* 0 if absent */
 bool affine_equal_but_const(const struct affine *, const struct affine *); /* same terms */
 int affine_compare(const struct affine *, const struct affine *); /* an order: by terms, then by constant */
 
@@ -266,16 +275,16 @@ int affine_compare(const struct affine *, const struct affine *); /* an order: b
 /* One kernel of a .uop file, and the file. docs/ir.md describes the syntax. */
 struct kernel {
     const char *name;
-    const char *opts;   /* text of its `opts` lines joined by a space, "" if none */
+    const char *opts; /* text of its `opts` lines joined by a space, "" if none */
     const uop *sink;
-    int line;           /* of the `kernel` line */
+    int line; /* of the `kernel` line */
 };
 struct data_decl { /* how `ridge opt --run` fills a buffer:  data NAME = FILL number... */
     const char *name;
-    const char *fill;   /* uniform normal randint zeros ones iota values tasks */
+    const char *fill; /* uniform normal randint zeros ones iota values tasks */
     double *num;
     uint32_t n;
-    const char *then;   /* params SIZE... FILL number...: how each of the buffers is filled; else NULL */
+    const char *then; /* params SIZE... FILL number...: how each of the buffers is filled; else NULL */
     double *then_num;
     uint32_t then_n;
     int line;
@@ -290,7 +299,8 @@ void ir_parse(struct ir *, const char *text, size_t n, const char *file, struct 
  * Nodes used once by their only user may be printed inside it. */
 void ir_print(struct str *, const struct ir *, const uop *root);
 void ir_print_kernel(struct str *, const struct ir *, const struct kernel *); /* `kernel`, `opts`, nodes */
-void ir_print_node(struct str *, const struct ir *, const uop *, int depth); /* for messages; deeper is "%id" */
+void ir_print_node(struct str *, const struct ir *, const uop *,
+                   int depth);                                         /* for messages; deeper is "%id" */
 void ir_print_tree(struct str *, const struct ir *, const uop *block); /* a loop tree, indented, for people */
 
 /* ---- the linear program (made by codegen, read by renderers and ref/linear) ---------------------- */
@@ -313,29 +323,36 @@ void ir_print_tree(struct str *, const struct ir *, const uop *block); /* a loop
  * LOCALs live in the scratch memory of the worker, in the order of `local`, each 64-byte aligned; those of SPACE_SHARED in
  * memory that the threads of a block share, in the same order, each at a multiple of local_align() bytes. */
 enum work_unit { /* who does an operation. MATRIX, asked: sums of products of 16-bit values, which a matrix unit could do */
-    WORK_F64, WORK_F32, WORK_F16, WORK_INT, WORK_MATRIX, WORK_UNITS
+                 WORK_F64,
+                 WORK_F32,
+                 WORK_F16,
+                 WORK_INT,
+                 WORK_MATRIX,
+                 WORK_UNITS
 };
 struct linear {
-    struct ir *ir;         /* whose nodes it is made of */
-    const char *name;      /* of the function: letters, digits, _ */
+    struct ir *ir;    /* whose nodes it is made of */
+    const char *name; /* of the function: letters, digits, _ */
     const uop **u;
     uint32_t n;
-    int64_t grid;          /* iterations of the GRID range; 1 if there is none */
-    const uop **local;     /* LOCAL nodes */
+    int64_t grid;      /* iterations of the GRID range; 1 if there is none */
+    const uop **local; /* LOCAL nodes */
     uint32_t nlocal;
-    int64_t scratch;       /* bytes for one worker */
-    int64_t shared;        /* bytes that the threads of a block share: the LOCALs of SPACE_SHARED */
-    uint32_t threads;      /* of a block that runs one iteration together, each with its own values (the LANE range); else 0 */
-    uint32_t nbuf, nvar;   /* greatest slot + 1 */
+    int64_t scratch; /* bytes for one worker */
+    int64_t shared;  /* bytes that the threads of a block share: the LOCALs of SPACE_SHARED */
+    uint32_t
+        threads; /* of a block that runs one iteration together, each with its own values (the LANE range); else 0 */
+    uint32_t nbuf, nvar; /* greatest slot + 1 */
     struct estimate {
-        double flops;         /* arithmetic the kernel graph asks for: reduce of n is n, an FMA two */
-        double flops_issued;  /* arithmetic of this program: recompute, padding and packing included */
-        double bytes;         /* distinct bytes of global buffers touched */
-        double bytes_issued;  /* bytes of all loads and stores of global memory as written */
-        double special;       /* exp, log, sin .. evaluations asked for */
-        double lines;         /* bytes of the cache lines that the distinct elements lie in */
-        double into[3];       /* bytes that come into L1, L2 and L3 by predict_traffic, or 0 */
-        double asked[WORK_UNITS], issued[WORK_UNITS]; /* flops and flops_issued by unit; integers: addresses issued too */
+        double flops;        /* arithmetic the kernel graph asks for: reduce of n is n, an FMA two */
+        double flops_issued; /* arithmetic of this program: recompute, padding and packing included */
+        double bytes;        /* distinct bytes of global buffers touched */
+        double bytes_issued; /* bytes of all loads and stores of global memory as written */
+        double special;      /* exp, log, sin .. evaluations asked for */
+        double lines;        /* bytes of the cache lines that the distinct elements lie in */
+        double into[3];      /* bytes that come into L1, L2 and L3 by predict_traffic, or 0 */
+        double asked[WORK_UNITS],
+            issued[WORK_UNITS]; /* flops and flops_issued by unit; integers: addresses issued too */
     } est;
 };
 
@@ -357,7 +374,8 @@ static inline bool linear_in_place(const uop *n) {
     default: return false;
     }
 }
-void linear_print(struct str *, const struct ir *, const struct linear *); /* numbered, indented, for people */
+void linear_print(struct str *, const struct ir *,
+                  const struct linear *); /* numbered, indented, for people */
 
 /* ---- the tensor graph (shape.c) ----------------------------------------------------------------- */
 
@@ -380,9 +398,9 @@ void shapes_init(struct shapes *, struct ir *, struct arena *);
 /* Throws RG_EVERIFY naming the node when it is not a legal tensor node. Any depth. */
 const struct shape *shape_of(struct shapes *, const uop *);
 const struct shape *shape_make(struct shapes *, const int64_t *d, uint32_t n); /* interned */
-int64_t shape_size(const struct shape *);    /* elements; RANGE bounds are checked at construction */
+int64_t shape_size(const struct shape *);             /* elements; RANGE bounds are checked at construction */
 void shape_print(struct str *, const struct shape *); /* "(2, 3)", "()" */
-bool op_is_movement(enum op); /* RESHAPE PERMUTE EXPAND PAD SHRINK FLIP TAP SPREAD */
+bool op_is_movement(enum op);                         /* RESHAPE PERMUTE EXPAND PAD SHRINK FLIP TAP SPREAD */
 /* Constants of movement ops as numbers: src[i] must be a CONST (throws RG_EVERIFY else). */
 int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
 
@@ -418,7 +436,8 @@ enum call_id call_of(const struct ir *, const uop *); /* CALL_COUNT: nobody know
 /* ---- verifier (verify.c, verify.rules) --------------------------------------------------------- */
 
 /* Throws RG_EVERIFY with a message that names the node, the rule that it breaks, and what to do. */
-void verify_kernel(struct ir *, const struct kernel *); /* kernel graph: a kernel as docs/design.md defines it */
+void verify_kernel(struct ir *,
+                   const struct kernel *); /* kernel graph: a kernel as docs/design.md defines it */
 void verify_linear(struct ir *, const uop *const *list, uint32_t n);
 /* Can it be shown that this LOAD or STORE stays inside its buffer? */
 bool verify_is_inside(struct ir *, const uop *access);
@@ -437,20 +456,20 @@ typedef const uop *(*rw_fn)(struct rw *, const uop *); /* generated; NULL: nothi
 struct rw {
     struct ir *ir;
     rw_fn fn;
-    void *cx;           /* the pass's own state; a set that reads it is not shared between passes */
-    uint32_t *memo;     /* by node id: id+1 of the normal form, 0 not known */
+    void *cx;       /* the pass's own state; a set that reads it is not shared between passes */
+    uint32_t *memo; /* by node id: id+1 of the normal form, 0 not known */
     uint32_t memo_cap;
     uint64_t fuel, fired; /* firings left (then: "rewrite does not terminate" with the last rules), done */
     uint32_t depth;
-    uint16_t last[32];  /* ring of the last rules that fired */
-    struct arena *arena; /* scratch; = ir->arena */
-    uint32_t ring;      /* rules begun so far; last[(ring-1) % 32] is the newest */
+    uint16_t last[32];              /* ring of the last rules that fired */
+    struct arena *arena;            /* scratch; = ir->arena */
+    uint32_t ring;                  /* rules begun so far; last[(ring-1) % 32] is the newest */
     const struct rule_table *table; /* names and counters of the rules of fn */
-    const uint8_t *off; /* RULE_OFF: by rule, 1 is off; NULL: none */
-    bool careful;       /* RULE_OFF, RULE_MAX or RULE_TRACE is set */
-    bool fast;          /* FASTMATH */
-    bool pre, stop;     /* inside rw_pre; the rule that fired said rw_stop */
-    uint64_t *seen;     /* rw_subst: epoch << 32 | id+1, by node id */
+    const uint8_t *off;             /* RULE_OFF: by rule, 1 is off; NULL: none */
+    bool careful;                   /* RULE_OFF, RULE_MAX or RULE_TRACE is set */
+    bool fast;                      /* FASTMATH */
+    bool pre, stop;                 /* inside rw_pre; the rule that fired said rw_stop */
+    uint64_t *seen;                 /* rw_subst: epoch << 32 | id+1, by node id */
     uint32_t seen_cap, epoch;
     VEC(struct rw_frame) stack;
     VEC(const uop *) src; /* scratch for rebuilding a node */
@@ -458,7 +477,8 @@ struct rw {
 void rw_init(struct rw *, struct ir *, rw_fn, void *cx);
 const uop *rw_post(struct rw *, const uop *root); /* children first; the result is a fixpoint */
 const uop *rw_pre(struct rw *, const uop *root);  /* node first, until stable, then its children */
-const uop *rw_new(struct rw *, enum op, enum dtype, unsigned lanes, const uop *const *src, uint32_t nsrc, union arg);
+const uop *rw_new(struct rw *, enum op, enum dtype, unsigned lanes, const uop *const *src, uint32_t nsrc,
+                  union arg);
 const uop *rw_mk(struct rw *, enum op, const uop *const *src, uint32_t nsrc, union arg);
 const uop *rw1(struct rw *, enum op, const uop *);
 const uop *rw2(struct rw *, enum op, const uop *, const uop *);
@@ -495,8 +515,8 @@ const uop *rules_none(struct rw *, const uop *); /* no rule: a plain builder */
 
 /* Wraps each step of the compiler: time into the event ring, node count, dump (RIDGE_DUMP, --dump). */
 struct pass_log {
-    struct str *dump;    /* NULL: no dumps */
-    const char *which;   /* "all" or names separated by commas */
+    struct str *dump;  /* NULL: no dumps */
+    const char *which; /* "all" or names separated by commas */
     struct {
         const char *name;
         uint64_t ns;

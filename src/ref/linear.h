@@ -118,7 +118,7 @@ struct machine {
     struct thread *threads; /* of a block program */
     int32_t me, barriers;   /* the thread that runs, from 1; barriers passed, of whatever threads */
     int32_t met[MOST_GROUPS][MOST_GROUPS]; /* by groups of warps: the last barrier that both passed */
-    uint32_t group;         /* threads that meet */
+    uint32_t group;                        /* threads that meet */
     /* resolve only */
     struct map known; /* node id -> place + 1 of its latest evaluation in an open scope */
     VEC(struct undo) undo;
@@ -138,7 +138,8 @@ int64_t lin_address(struct machine *, const struct step *, unsigned l, uint32_t 
 /* Did that thread (from 1) and the one that runs pass a barrier together since then? */
 bool lin_met_since(const struct machine *, int32_t thread, int32_t when);
 struct elem *lin_scratch(struct machine *, const struct step *, uint32_t no, int64_t at, bool write);
-uint32_t lin_step(struct machine *, uint32_t at); /* runs one entry; returns the next, or `at`: it must wait */
+uint32_t lin_step(struct machine *,
+                  uint32_t at); /* runs one entry; returns the next, or `at`: it must wait */
 struct access lin_access(struct machine *, const uop *user, const uop *index); /* while resolving */
 struct slot lin_source(struct machine *, const uop *);
 void RG_NORETURN RG_FMT(3, 4) lin_bad_program(struct machine *, const uop *, const char *fmt, ...);

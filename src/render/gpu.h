@@ -69,10 +69,10 @@ struct gpu {
     const char *turn;          /* which of its values this thread is at, counted from 0 */
     bool guarded;              /* not all threads have as many values */
     bool meet, many;           /* many: buffers are chosen by number */
-    bool weights;              /* what is computed are factors of matrix instructions: less than 2^-126 is 0 */
-    bool lanes;                /* a block program: threads have values of their own */
-    uint32_t block, team;      /* threads of a block; of them, those that share an iteration of the grid */
-    const char *member;        /* number of the thread among them */
+    bool weights;         /* what is computed are factors of matrix instructions: less than 2^-126 is 0 */
+    bool lanes;           /* a block program: threads have values of their own */
+    uint32_t block, team; /* threads of a block; of them, those that share an iteration of the grid */
+    const char *member;   /* number of the thread among them */
     int64_t scratch;
     struct render_map map[RENDER_MAPS]; /* in the order of the parameters m0, m1 .. */
     uint32_t nmap;

@@ -29,15 +29,15 @@ void render_cuda_preamble(struct str *);
 enum { RENDER_MAPS = 6, RENDER_AXES = 5 };
 struct render_map {
     uint32_t slot, rank;
-    int64_t bytes; /* of the buffer; axes, the fastest first; of an element */
-    int64_t size[RENDER_AXES];      /* elements */
-    int64_t step[RENDER_AXES];      /* elements from one to the next along it; of the first 1 */
+    int64_t bytes;             /* of the buffer; axes, the fastest first; of an element */
+    int64_t size[RENDER_AXES]; /* elements */
+    int64_t step[RENDER_AXES]; /* elements from one to the next along it; of the first 1 */
     int64_t box[RENDER_AXES];
 };
 /* How a kernel is started. */
 struct render_shape {
-    uint32_t block; /* 0: a thread runs one iteration of the grid; else a block of so many threads runs .. */
-    uint32_t teams; /* .. so many of them */
+    uint32_t block;  /* 0: a thread runs one iteration of the grid; else a block of so many threads runs .. */
+    uint32_t teams;  /* .. so many of them */
     int64_t scratch; /* bytes of global scratch memory for each thread */
     int64_t shared;  /* bytes of shared memory for each block, beyond what the text declares */
     struct render_map map[RENDER_MAPS];

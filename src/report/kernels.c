@@ -70,8 +70,8 @@ static void units(struct str *o, const struct diag *d, const struct kernel_sum *
         }
     if (*gap == ',') str_addc(o, '\n');
     if (a && a->registers)
-        str_printf(o, "  registers %lld of a thread, %lld instruction%s for what did not fit\n", (long long)a->registers,
-                   (long long)a->spills, a->spills == 1 ? "" : "s");
+        str_printf(o, "  registers %lld of a thread, %lld instruction%s for what did not fit\n",
+                   (long long)a->registers, (long long)a->spills, a->spills == 1 ? "" : "s");
 }
 
 static void places(struct str *o, const struct diag *d, const struct kernel_sum *k) {

@@ -17,7 +17,7 @@ void report_table(struct str *, struct diag *, int by, int sort, uint32_t rows);
 void report_memory(struct str *, struct diag *, int by, uint32_t rows);
 /* A Ridge profile for other tools, written to `path` piece by piece; bytes may be NULL. 0, or why not. */
 enum report_format {
-    EXPORT_TRACE,    /* JSON of Chrome and Kineto: chrome://tracing, Perfetto, HolisticTraceAnalysis, TensorBoard */
+    EXPORT_TRACE, /* JSON of Chrome and Kineto: chrome://tracing, Perfetto, HolisticTraceAnalysis, TensorBoard */
     EXPORT_PERFETTO, /* Perfetto's protobuf */
     EXPORT_FOLDED,   /* stacks "module;line;function;kernel ns", for flame graphs */
     EXPORT_CSV,      /* a row for each event */
@@ -27,7 +27,8 @@ enum report_format {
 int report_export(struct err *, const struct diag *, int format, const char *path, uint64_t *bytes);
 /* The kernels of a Ridge program: a list; all of them as JSON, with graph and source; one of them in words. */
 void report_kernels(struct str *, struct diag *, uint32_t rows);
-void report_kernels_json(struct str *, struct diag *, uint32_t whole); /* graph and source of the first `whole` */
+void report_kernels_json(struct str *, struct diag *,
+                         uint32_t whole); /* graph and source of the first `whole` */
 void report_kernel(struct str *, const struct diag *, const struct kernel_sum *);
 /* Two recordings: one screen with at most `rows` kernels; all of it as JSON. */
 void report_diff(struct str *, const struct diff *, const char *const path[2], uint32_t rows);

@@ -119,8 +119,8 @@ static void fixes(struct str *o, const struct diag *d) {
 static void at_best(struct str *o, const struct diag *d) {
     int64_t best = ridge_at_best(d);
     if (!d->kernels.n || best <= 0) return;
-    report_line(o, "AT BEST  %.1f ms, you take %.1f: %.1fx%s; all kernels at their roof, no gaps",
-                ms(best), ms(d->wall_ns), (double)d->wall_ns / (double)best,
+    report_line(o, "AT BEST  %.1f ms, you take %.1f: %.1fx%s; all kernels at their roof, no gaps", ms(best),
+                ms(d->wall_ns), (double)d->wall_ns / (double)best,
                 d->steps.n > 1 ? arena_printf(o->arena, ", a step %.2f ms", ms(best) / d->steps.n) : "");
 }
 
@@ -152,9 +152,10 @@ static void notes(struct str *o, const struct diag *d) {
     heap_lines(o, d);
     if (d->t->record_ns) {
         int64_t cost = (int64_t)d->t->record_ns * (int64_t)(d->t->seen) + d->budget[BUDGET_PROFILER];
-        report_line(o, "RECORDING  %llu records of %u ns and %.2f ms of preparation: %.2f ms, %.2f%% of the time",
-                    (unsigned long long)d->t->seen, d->t->record_ns, ms(d->budget[BUDGET_PROFILER]), ms(cost),
-                    pct((double)cost, (double)d->wall_ns));
+        report_line(
+            o, "RECORDING  %llu records of %u ns and %.2f ms of preparation: %.2f ms, %.2f%% of the time",
+            (unsigned long long)d->t->seen, d->t->record_ns, ms(d->budget[BUDGET_PROFILER]), ms(cost),
+            pct((double)cost, (double)d->wall_ns));
     }
     for (uint32_t i = 0; i < d->capture.n; i++)
         report_wrapped(o, "CAPTURE  ",

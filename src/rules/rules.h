@@ -76,11 +76,13 @@ static inline bool fits_mul(const uop *n, int64_t a, int64_t b) {
 }
 /* x is one of two neighbours, of which the larger is a small multiple of c. */
 static inline bool is_pair(const uop *x, int64_t c) {
-    return x->lo == x->hi - 1 && x->hi > -((int64_t)1 << 30) && x->hi < (int64_t)1 << 30 && c < (int64_t)1 << 30 && x->hi % c == 0;
+    return x->lo == x->hi - 1 && x->hi > -((int64_t)1 << 30) && x->hi < (int64_t)1 << 30 &&
+           c < (int64_t)1 << 30 && x->hi % c == 0;
 }
 /* Every value of x is one of the type. */
 static inline bool fits_in(const uop *x, unsigned dt) {
-    return rule_dt_int(dt) && dt != DT_U64 && x->lo >= dt_min((enum dtype)dt) && x->hi <= dt_max((enum dtype)dt);
+    return rule_dt_int(dt) && dt != DT_U64 && x->lo >= dt_min((enum dtype)dt) &&
+           x->hi <= dt_max((enum dtype)dt);
 }
 /* Bounds that are not those of the whole type show that the value did not wrap. */
 static inline bool no_wrap(const uop *n) {

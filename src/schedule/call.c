@@ -53,7 +53,8 @@ static double bytes_of(struct sgraph *g, const uop *n) {
 static struct price price(struct sgraph *g, const uop *n, const struct sched_builtin *b, uint32_t values) {
     const struct model *m = g->opts->model;
     struct price p = {.bytes = bytes_of(g, n), .reads = values, .writes = 1};
-    struct model_work w = {.integer = b->ops * 16, .dram_write = p.bytes}; /* scalar code, beside vector rates */
+    struct model_work w = {.integer = b->ops * 16,
+                           .dram_write = p.bytes}; /* scalar code, beside vector rates */
     for (uint32_t i = 0; i < values; i++) p.bytes += bytes_of(g, n->src[i]);
     w.dram_read = p.bytes - w.dram_write;
     w.threads = (int)RG_MIN(model_value(m, MODEL_CORES), RG_MAX((double)b->rows, 1));

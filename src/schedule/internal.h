@@ -13,9 +13,10 @@ enum { HINT_ELEMENTWISE, HINT_CONTRACTION, HINT_REDUCTION, HINT_NUMBER };
 struct unit {
     const uop *n;
     uint8_t forced, hint;
-    uint8_t kept;  /* INLINE: never stored, but a kernel keeps a row of it; see value_kept() in rangeify.c */
-    uint8_t row;   /* never stored because of INLINE: see never_store_rows() in graph.c */
-    uint8_t cut;   /* made by a contraction and reduced later, or a part of a sum: in memory between two kernels */
+    uint8_t kept; /* INLINE: never stored, but a kernel keeps a row of it; see value_kept() in rangeify.c */
+    uint8_t row;  /* never stored because of INLINE: see never_store_rows() in graph.c */
+    uint8_t
+        cut; /* made by a contraction and reduced later, or a part of a sum: in memory between two kernels */
     uint32_t *use; /* units that read it, ending in UINT32_MAX */
     uint32_t *src; /* units that it reads, the same */
 };
@@ -65,12 +66,13 @@ bool scatter_is_inexact(const uop *base, enum dtype); /* .. and the sum depends 
 void scatter_begin(struct ir *, struct shapes *, const uop *value, int64_t axis, struct scatter_fixed *);
 const uop *scatter_zeros(struct ir *, struct shapes *, const struct scatter_fixed *, const struct shape *);
 const uop *scatter_to_fixed(struct ir *, struct shapes *, const struct scatter_fixed *, const uop *value);
-const uop *scatter_to_float(struct ir *, struct shapes *, const struct scatter_fixed *, const uop *sum, enum dtype);
+const uop *scatter_to_float(struct ir *, struct shapes *, const struct scatter_fixed *, const uop *sum,
+                            enum dtype);
 /* repack.c: a product whose operands do not lie as a GPU's tiles are filled, over padded copies of them. NULL: leave n.
  * stored: the copies, which must be stored, or NULL. *rows: the sum, if its rows are longer than asked for, which must be
  * stored as it is where it is rounded to a half; else NULL. */
-const uop *repack_product(struct ir *, struct shapes *, const uop *n, const struct sched_opts *, const uop *stored[2],
-                          const uop **rows);
+const uop *repack_product(struct ir *, struct shapes *, const uop *n, const struct sched_opts *,
+                          const uop *stored[2], const uop **rows);
 
 /* ---- rangeify.c: the kernel of a set of outputs --------------------------------------------------- */
 
@@ -81,7 +83,7 @@ struct at_memo {
 };
 struct row_read { /* of a kept value */
     uint32_t unit;
-    bool by_row; /* while another row is filled, element for element */
+    bool by_row;     /* while another row is filled, element for element */
     const uop *load; /* the read */
     const uop *gate; /* where the row is masked, the condition at which it is not 0, else NULL */
 };

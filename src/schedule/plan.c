@@ -636,8 +636,13 @@ void plan_graph(struct sgraph *g, struct plan *plan) {
             plan_call(g, root, plan);
             continue;
         }
-        struct region x = {
-            .g = g, .local = local, .stored = stored, .seen = seen, .mark = mark, .look = look, .stage = stage};
+        struct region x = {.g = g,
+                           .local = local,
+                           .stored = stored,
+                           .seen = seen,
+                           .mark = mark,
+                           .look = look,
+                           .stage = stage};
         VEC(uint32_t) unit = {0};
         for (uint32_t u = head[root]; u; u = next[u - 1]) {
             local[u - 1] = unit.n;

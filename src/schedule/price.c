@@ -184,7 +184,8 @@ static bool is_of_halves(struct tally *t, const uop *m) {
     uop_vec loads = {0};
     uint32_t left = 64, halves = 0;
     loads_below(m, &loads, t->r->a, &left);
-    for (uint32_t i = 0; i < loads.n; i++) halves += dt_is_float((enum dtype)loads.p[i]->dt) && dtype_info[loads.p[i]->dt].bytes < 4;
+    for (uint32_t i = 0; i < loads.n; i++)
+        halves += dt_is_float((enum dtype)loads.p[i]->dt) && dtype_info[loads.p[i]->dt].bytes < 4;
     return halves == loads.n;
 }
 

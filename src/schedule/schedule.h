@@ -17,16 +17,16 @@ struct plan_result;
 struct sched_opts {
     const struct model *model; /* must be given */
     enum plan_mode mode;
-    int rank;        /* PLAN_COST: 0 the best plan, 1.. runners-up (tests, measurements) */
-    bool no_multi;   /* one output per kernel */
-    bool no_batch;   /* no BATCH kernels */
-    bool no_split;   /* reductions are not split */
-    bool gpu;        /* thousands of threads: sums along columns are split too */
-    bool ordered;    /* scatter-adds of floats add in the order of the index, by a function of the device */
-    bool atomics;    /* they add in any order */
-    int capability;  /* of a GPU with block programs, as in codegen.h: operands of products are repacked; 0: none */
+    int rank;      /* PLAN_COST: 0 the best plan, 1.. runners-up (tests, measurements) */
+    bool no_multi; /* one output per kernel */
+    bool no_batch; /* no BATCH kernels */
+    bool no_split; /* reductions are not split */
+    bool gpu;      /* thousands of threads: sums along columns are split too */
+    bool ordered;  /* scatter-adds of floats add in the order of the index, by a function of the device */
+    bool atomics;  /* they add in any order */
+    int capability; /* of a GPU with block programs, as in codegen.h: operands of products are repacked; 0: none */
     uint32_t most_buffers; /* of a BATCH kernel; 0: as many as any device takes */
-    struct str *log; /* DEBUG=3: decisions with their costs; NULL: none */
+    struct str *log;       /* DEBUG=3: decisions with their costs; NULL: none */
     /* Tests: called for every distinct region with its problem and the plan that was chosen; may be NULL. */
     void (*inspect)(void *cx, const struct plan_problem *, const struct plan_result *);
     void *inspect_cx;
@@ -39,9 +39,9 @@ struct sched_buf {
         number; /* BUF_GRAPH: arg of its BUFFER; BUF_RESULT: which source of GRAPH; BUF_TABLE: offset into `table` */
     enum dtype dt;
     int64_t elements;
-    int64_t offset;       /* BUF_TEMP: bytes from the start of the temporary arena */
-    uint32_t first, last; /* calls that write it first and use it last */
-    uint32_t node;        /* id of the caller's node for whose value it was made; UINT32_MAX none */
+    int64_t offset;            /* BUF_TEMP: bytes from the start of the temporary arena */
+    uint32_t first, last;      /* calls that write it first and use it last */
+    uint32_t node;             /* id of the caller's node for whose value it was made; UINT32_MAX none */
     const struct shape *shape; /* NULL: a table */
 };
 /* A CALL: a function of the device instead of a kernel. Its buffers are the result and the sources, in order. */

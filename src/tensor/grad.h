@@ -39,8 +39,8 @@ const uop *grad_border(struct rw *, const uop *g, const uop *n);   /* sum over w
 const uop *grad_unshrink(struct rw *, const uop *g, const uop *n); /* zeros around, and between steps */
 const uop *grad_untap(struct rw *, const uop *g, const uop *n);    /* every window's part back to its place */
 const uop *grad_unspread(struct rw *, const uop *g, const uop *n);
-const uop *grad_outside(struct rw *, const uop *g, const uop *n);  /* g, but 0 where ASSIGN wrote */
-const uop *grad_inside(struct rw *, const uop *g, const uop *n);   /* g where ASSIGN wrote */
+const uop *grad_outside(struct rw *, const uop *g, const uop *n); /* g, but 0 where ASSIGN wrote */
+const uop *grad_inside(struct rw *, const uop *g, const uop *n);  /* g where ASSIGN wrote */
 const uop *grad_product(struct rw *, const uop *g, const uop *n);
 const uop *grad_extreme(struct rw *, const uop *g, const uop *n);
 const uop *grad_cumsum(struct rw *, const uop *g, const uop *n);

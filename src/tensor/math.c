@@ -611,8 +611,7 @@ const uop *t_lerp(struct tg *g, const uop *a, const uop *b, const uop *w) {
  * infinities are close only where they are equal; NaN never is. */
 const uop *t_isclose(struct tg *g, const uop *x, const uop *y, double rtol, double atol) {
     const uop *v[2] = {x, y};
-    if (!(rtol >= 0) || !(atol >= 0))
-        tg_bad(g, "tolerances %g and %g; expected 0 or more", rtol, atol);
+    if (!(rtol >= 0) || !(atol >= 0)) tg_bad(g, "tolerances %g and %g; expected 0 or more", rtol, atol);
     same(g, v, 2);
     const uop *equal = tg_op2(g, OP_EQ, v[0], v[1]);
     for (int i = 0; i < 2; i++) v[i] = is_float_node(v[i]) ? tg_wide(g, v[i]) : t_cast(g, v[i], DT_F64);

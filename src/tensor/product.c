@@ -50,7 +50,8 @@ const uop *t_matmul(struct tg *g, const uop *x, const uop *y) {
     const uop *v[2] = {x, y};
     promote(g, v, 2);
     const struct shape *a = tg_shape(g, x), *b = tg_shape(g, y);
-    enum dtype dt = tg_is_f8((enum dtype)v[0]->dt) ? DT_F32 : (enum dtype)v[0]->dt; /* few sums fit in 8 bits */
+    enum dtype dt =
+        tg_is_f8((enum dtype)v[0]->dt) ? DT_F32 : (enum dtype)v[0]->dt; /* few sums fit in 8 bits */
     if (!a->n || !b->n)
         tg_bad(g, "matrix product of %s and %s: both need an axis; use mul for single numbers", tg_dims(g, x),
                tg_dims(g, y));

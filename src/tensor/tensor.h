@@ -90,8 +90,8 @@ const uop *t_cat(struct tg *, const uop *const *, uint32_t n, int64_t axis);
 const uop *t_stack(struct tg *, const uop *const *, uint32_t n, int64_t axis);
 const uop *t_repeat(struct tg *, const uop *, const int64_t *times, uint32_t n);
 /* Windows over the last m axes: (.., i1..im) to (.., o1..om, k1..km); at (o, k) is x at o*stride + k*dilation. As many places o as fit. */
-const uop *t_windows(struct tg *, const uop *, const int64_t *size, const int64_t *stride, const int64_t *dilation,
-                     uint32_t m);
+const uop *t_windows(struct tg *, const uop *, const int64_t *size, const int64_t *stride,
+                     const int64_t *dilation, uint32_t m);
 
 /* parts.c */
 const uop *t_unflatten(struct tg *, const uop *, int64_t axis, const int64_t *sizes, uint32_t n);
@@ -330,7 +330,8 @@ struct t_attention {
     double scale, dropout;
 };
 struct t_rng; /* only asked with dropout */
-const uop *t_attention(struct tg *, struct t_rng *, const uop *q, const uop *k, const uop *v, const struct t_attention *);
+const uop *t_attention(struct tg *, struct t_rng *, const uop *q, const uop *k, const uop *v,
+                       const struct t_attention *);
 
 /* index.c: by integer tensors (GATHER, SCATTER) */
 /* torch.gather; and index_select with an index of any shape, NumPy's take. */
@@ -348,15 +349,19 @@ struct t_rng {
 };
 const uop *t_rand(struct tg *, struct t_rng *, enum dtype, const int64_t *dims, uint32_t n);
 const uop *t_randn(struct tg *, struct t_rng *, enum dtype, const int64_t *dims, uint32_t n);
-const uop *t_uniform(struct tg *, struct t_rng *, enum dtype, double lo, double hi, const int64_t *dims, uint32_t n);
-const uop *t_normal(struct tg *, struct t_rng *, enum dtype, double mean, double deviation, const int64_t *dims,
-                    uint32_t n);
-const uop *t_randint(struct tg *, struct t_rng *, enum dtype, int64_t lo, int64_t hi, const int64_t *dims, uint32_t n);
+const uop *t_uniform(struct tg *, struct t_rng *, enum dtype, double lo, double hi, const int64_t *dims,
+                     uint32_t n);
+const uop *t_normal(struct tg *, struct t_rng *, enum dtype, double mean, double deviation,
+                    const int64_t *dims, uint32_t n);
+const uop *t_randint(struct tg *, struct t_rng *, enum dtype, int64_t lo, int64_t hi, const int64_t *dims,
+                     uint32_t n);
 const uop *t_randperm(struct tg *, struct t_rng *, enum dtype, int64_t n);
 /* Shapes (out, in, ..); what follows the first two axes counts to both fans, as in PyTorch. */
 const uop *t_glorot_uniform(struct tg *, struct t_rng *, enum dtype, const int64_t *dims, uint32_t n);
-const uop *t_kaiming_uniform(struct tg *, struct t_rng *, enum dtype, double slope, const int64_t *dims, uint32_t n);
-const uop *t_kaiming_normal(struct tg *, struct t_rng *, enum dtype, double slope, const int64_t *dims, uint32_t n);
+const uop *t_kaiming_uniform(struct tg *, struct t_rng *, enum dtype, double slope, const int64_t *dims,
+                             uint32_t n);
+const uop *t_kaiming_normal(struct tg *, struct t_rng *, enum dtype, double slope, const int64_t *dims,
+                            uint32_t n);
 const uop *t_dropout(struct tg *, struct t_rng *, const uop *, double p);
 const uop *t_bernoulli(struct tg *, struct t_rng *, const uop *p);
 const uop *t_multinomial(struct tg *, struct t_rng *, const uop *weights, int64_t n, bool replace);
@@ -364,8 +369,8 @@ const uop *t_multinomial(struct tg *, struct t_rng *, const uop *weights, int64_
 /* scatter.c: written (the last of several; src may have rank 0) or combined; picked by a mask, `size` elements */
 enum t_combine { T_COMBINE_SUM, T_COMBINE_PROD, T_COMBINE_MEAN, T_COMBINE_MAX, T_COMBINE_MIN };
 const uop *t_scatter(struct tg *, const uop *, int64_t axis, const uop *index, const uop *src);
-const uop *t_scatter_reduce(struct tg *, const uop *, int64_t axis, const uop *index, const uop *src, enum t_combine,
-                            bool exclude_self);
+const uop *t_scatter_reduce(struct tg *, const uop *, int64_t axis, const uop *index, const uop *src,
+                            enum t_combine, bool exclude_self);
 const uop *t_masked_select(struct tg *, const uop *, const uop *mask, int64_t size);
 const uop *t_nonzero(struct tg *, const uop *, int64_t size); /* i64 (size, rank) */
 

@@ -11,7 +11,8 @@
 #define API __attribute__((visibility("default"), used))
 enum { BAD = 1, NO_MEMORY = 2, WILD = 700, MOST = 4096 };
 
-API struct fake fake_state = {.version = 13000, .gpus = 1, .major = 9, .memory = (size_t)1 << 30, .shared = 227 << 10};
+API struct fake fake_state = {
+    .version = 13000, .gpus = 1, .major = 9, .memory = (size_t)1 << 30, .shared = 227 << 10};
 #define F fake_state
 
 static struct {
@@ -298,10 +299,12 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
 }
 
 /* A map says what it was made of. */
-API int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, void *at, const uint64_t *size, const uint64_t *step,
-                               const unsigned *box, const unsigned *each, int interleave, int swizzle, int l2, int fill) {
+API int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, void *at, const uint64_t *size,
+                               const uint64_t *step, const unsigned *box, const unsigned *each,
+                               int interleave, int swizzle, int l2, int fill) {
     BEGIN;
-    if ((uintptr_t)map % 64 || (uintptr_t)at % 16 || !rank || rank > 5 || interleave || swizzle != 3 || l2 != 2 || fill || type > 4)
+    if ((uintptr_t)map % 64 || (uintptr_t)at % 16 || !rank || rank > 5 || interleave || swizzle != 3 ||
+        l2 != 2 || fill || type > 4)
         return BAD;
     for (unsigned i = 0; i < rank; i++)
         if (!size[i] || !box[i] || box[i] > 256 || each[i] != 1 || (i && step[i - 1] % 16)) return BAD;
@@ -349,12 +352,16 @@ API int cuGraphAddKernelNode(struct node **out, struct graph *g, struct node *co
     struct node *x = calloc(1, sizeof *x);
     x->next = g->first, g->first = *out = x;
     g->n++, F.nodes++, F.edges += (uint32_t)n;
-    return k->gy == 1 && k->gz == 1 && k->by == 1 && k->bz == 1 && k->gx && k->bx && has_params(k->params, k->extra)
+    return k->gy == 1 && k->gz == 1 && k->by == 1 && k->bz == 1 && k->gx && k->bx &&
+                   has_params(k->params, k->extra)
                ? 0
                : BAD;
 }
-struct edge { unsigned char from, to, type, zero[5]; };
-API int cuGraphAddDependencies_v2(struct graph *g, struct node *const *from, struct node *const *to, const struct edge *e, size_t n) {
+struct edge {
+    unsigned char from, to, type, zero[5];
+};
+API int cuGraphAddDependencies_v2(struct graph *g, struct node *const *from, struct node *const *to,
+                                  const struct edge *e, size_t n) {
     BEGIN;
     F.edges += (uint32_t)n, F.early += (uint32_t)n;
     return n == 1 && holds(g, *from) && holds(g, *to) && e->from == 1 && e->type == 1 ? 0 : BAD;

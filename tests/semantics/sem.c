@@ -98,10 +98,11 @@ static void gpu_rows(uint32_t part, uint32_t parts) {
 #define X(k) \
     TEST_MANUAL(semantics_CUDA_##k, 100) { gpu_rows(k, 8); }
 X(0)
-X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+X(1)
+X(2) X(3) X(4) X(5) X(6) X(7)
 #undef X
 
-TEST_SLOW(opencl_semantics, 600) {
+    TEST_SLOW(opencl_semantics, 600) {
     uint32_t n = 0, ran = 0;
     opencl_hurry();
     for (struct sem_row *r = rows; r; r = r->next)

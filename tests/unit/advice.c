@@ -56,7 +56,8 @@ TEST(advice_by_kernel) {
          10, 1000, "healthy", BOUND_MEMORY, 0, "memory is busy 85%", ""},
         /* a sixteenth of what comes from memory is used: 15/16 of a second may go, but not below the roof of 50 ms */
         {"r_1000",
-         "sum a.c:1\t5000000\tmemory\t\tk\t0\t0\t0\tissued=250 moved=1000 lines=16000 int=5 memory=90000000\t",
+         "sum a.c:1\t5000000\tmemory\t\tk\t0\t0\t0\tissued=250 moved=1000 lines=16000 int=5 "
+         "memory=90000000\t",
          250, 1000, "layout", BOUND_MEMORY, 937,
          "memory is busy 90% of its time; its elements lie apart, 16x", "rg_contiguous"},
         /* seven columns: at 35 of 70 % that even sizes reach, 8 columns take 0.35 / 0.7 * 8 / 7 of the time */
@@ -74,7 +75,8 @@ TEST(advice_by_kernel) {
          "vector=95000000\t",
          1000, 100, "below_roof", BOUND_COMPUTE, 650, "it computes 3.0x what was asked for", "BEAM=4"},
         {"E_4",
-         "add a.c:1\t20000000\toverhead\t\tk\t0\t0\t0\tissued=4 moved=48 lines=48 int=5 launch=60000000 L2=1\t",
+         "add a.c:1\t20000000\toverhead\t\tk\t0\t0\t0\tissued=4 moved=48 lines=48 int=5 launch=60000000 "
+         "L2=1\t",
          4, 48, "small_work", BOUND_LATENCY, 800, "starting it takes 60%", "larger batch"},
     };
     for (size_t i = 0; i < RG_COUNT(of); i++) {

@@ -44,7 +44,7 @@ static rg_tensor f32(rg_ctx *c, double v, rg_ints shape) {
     K(matmul_add, 2 * 64 * 32 * 48 + 64 * 48, 4 * (64 * 32 + 32 * 48 + 64 * 48), rg_add(rg_matmul(m, w), 1)) \
     K(outer, 32 * 32, 4 * (32 + 32 * 32), rg_outer(v, v))                                                    \
     K(transposed, 0, 2 * 4 * 64 * 32, rg_contiguous(rg_transpose(m, 0, 1)))                                  \
-    K(every_other, 0, 2 * 4 * N / 2, rg_contiguous(rg_slice(x, RG_SLICES({.stop = N, .step = 2}))))                     \
+    K(every_other, 0, 2 * 4 * N / 2, rg_contiguous(rg_slice(x, RG_SLICES({.stop = N, .step = 2}))))          \
     K(backwards, 0, 2 * 4 * N, rg_contiguous(rg_flip(x, RG_AXES(0))))                                        \
     K(padded, 0, 4 * (N + N + 4), rg_contiguous(rg_pad(x, RG_SHAPE(2, 2), 0)))                               \
     K(wider, 0, (4 + 8) * N, rg_contiguous(rg_cast(x, RG_F64)))                                              \

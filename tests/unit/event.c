@@ -264,7 +264,8 @@ TEST(event_recording_to_a_full_disk_ends) {
     for (int i = 0; i < 100; i++) event_add(EVENT_KERNEL, 0, 1, 2, 3, 4);
     CHECK(!event_recording());
     CHECK(event_record_stop(&e) != 0);
-    CHECK(strstr(e.msg, "the profile ends early") && strstr(e.msg, "102 records are missing")); /* and two marks */
+    CHECK(strstr(e.msg, "the profile ends early") &&
+          strstr(e.msg, "102 records are missing")); /* and two marks */
     setrlimit(RLIMIT_FSIZE, &old);
     unlink(path);
 }

@@ -663,14 +663,16 @@ TEST(heuristic_large_sum_in_streams) {
 /* Four runs of neighbouring rows at a time, not four rows. */
 TEST(heuristic_large_rows_in_runs) {
     large("kernel s\nx = (PARAM<f32>[0 x] 2097152)\ny = (PARAM<f32>[1 y] 2048)\no = (PARAM<f32>[2 o] 1024)\n"
-          "b = (RANGE[b GRID 0] 1024)\nk = (RANGE[k REDUCE 1] 2048)\n(SINK (STORE (INDEX o b) (REDUCE[ADD] (MUL "
+          "b = (RANGE[b GRID 0] 1024)\nk = (RANGE[k REDUCE 1] 2048)\n(SINK (STORE (INDEX o b) (REDUCE[ADD] "
+          "(MUL "
           "(LOAD (INDEX x (ADD (MUL b 2048) k))) (LOAD (INDEX y k))) k)))\n",
           true, "TILE(b,16,b_l) TILE(b,4,b_s) UNROLL(b_s)");
 }
 
 TEST(heuristic_large_columns_in_runs) {
     large("kernel s\nx = (PARAM<f32>[0 x] 2097152)\no = (PARAM<f32>[1 o] 8192)\nb = (RANGE[b GRID 0] 8)\n"
-          "c = (RANGE[c GRID 1] 1024)\nk = (RANGE[k REDUCE 2] 256)\n(SINK (STORE (INDEX o (ADD (MUL b 1024) c)) "
+          "c = (RANGE[c GRID 1] 1024)\nk = (RANGE[k REDUCE 2] 256)\n(SINK (STORE (INDEX o (ADD (MUL b 1024) "
+          "c)) "
           "(REDUCE[ADD] (LOAD (INDEX x (ADD (ADD (MUL b 262144) (MUL k 1024)) c))) k)))\n",
           true, "TILE(k,64,k_l) UNROLL(k)");
 }
@@ -678,7 +680,8 @@ TEST(heuristic_large_columns_in_runs) {
 /* A channel of many images: rows of several images at a time. */
 TEST(heuristic_large_short_rows_far_apart) {
     large("kernel s\nx = (PARAM<f32>[0 x] 1024000)\no = (PARAM<f32>[1 o] 16)\nc = (RANGE[c GRID 0] 16)\n"
-          "n = (RANGE[n REDUCE 1] 160)\nk = (RANGE[k REDUCE 2] 400)\n(SINK (STORE (INDEX o c) (REDUCE[ADD] (LOAD "
+          "n = (RANGE[n REDUCE 1] 160)\nk = (RANGE[k REDUCE 2] 400)\n(SINK (STORE (INDEX o c) (REDUCE[ADD] "
+          "(LOAD "
           "(INDEX x (ADD (ADD (MUL n 6400) (MUL c 400)) k))) n k)))\n",
           true, "TILE(n,8,n_s) UNROLL(n_s)");
 }
@@ -687,7 +690,8 @@ TEST(heuristic_large_short_rows_far_apart) {
 TEST(heuristic_large_pooled_rows) {
     large("kernel s\nx = (PARAM<f32>[0 x] 65536)\ny = (PARAM<f32>[1 y] 16384)\no = (PARAM<f32>[2 o] 65536)\n"
           "n = (RANGE[n GRID 0] 256)\nh = (RANGE[h GRID 1] 16)\nw = (RANGE[w GRID 2] 16)\n"
-          "e = (ADD (MUL n 256) (ADD (MUL h 16) w))\n(SINK (STORE (INDEX o e) (MUL (LOAD (INDEX x e)) (LOAD (INDEX y "
+          "e = (ADD (MUL n 256) (ADD (MUL h 16) w))\n(SINK (STORE (INDEX o e) (MUL (LOAD (INDEX x e)) (LOAD "
+          "(INDEX y "
           "(ADD (MUL n 64) (ADD (MUL (IDIV h 2) 8) (IDIV w 2))))))))\n",
           true, "VEC(w_v) UNROLL(w) TILE(h,2,h_p) UNROLL(h_p)");
 }
@@ -723,19 +727,24 @@ TEST(heuristic_large_gather_is_prefetched) {
  * padded one the remainder moves the places, too. */
 static void stepped(int place, int size, const char *has) {
     char text[4096];
-    snprintf(text, sizeof text,
-             "kernel d\no = (PARAM<f32>[0 o] %d)\nw = (PARAM<f32>[1 w] 288)\ny = (PARAM<f32>[2 y] 1024)\n"
-             "i0 = (RANGE[i0 GRID 0] 16)\ni1 = (RANGE[i1 GRID 1] 8)\ni2 = (RANGE[i2 GRID 2] %d)\ni3 = (RANGE[i3 GRID 3] %d)\n"
-             "k4 = (RANGE[k4 REDUCE 4] 4)\nk5 = (RANGE[k5 REDUCE 5] 2)\nk6 = (RANGE[k6 REDUCE 6] 2)\n"
-             "h = (ADD i2 %d)\nv = (ADD i3 %d)\nq = (IDIV h 2)\nr = (IDIV v 2)\n"
-             "in = (AND (AND (AND (LT q (ADD k5 4)) (LT k5 (ADD q 1))) (LT k6 (ADD r 1))) (LT r (ADD k6 4)))\n"
-             "at = (ADD (MUL q 4) (ADD r (ADD (MUL k6 -1) (ADD (MUL k5 -4) (ADD (MUL i0 64) (MUL k4 16))))))\n"
-             "taps = (AND (LT (ADD (MUL k6 2) (MOD v 2)) 3) (LT (ADD (MUL k5 2) (MOD h 2)) 3))\n"
-             "tap = (ADD (MOD v 2) (ADD (MUL (MOD h 2) 3) (ADD (MUL k6 2) (ADD (MUL k5 6) (ADD (MUL k4 72) (MUL i1 9))))))\n"
-             "p = (MUL (WHERE in (LOAD (INDEX y (WHERE in at (INVALID<idx>)))) 0.0) (WHERE taps (LOAD (INDEX w (WHERE taps tap "
-             "(INVALID<idx>)))) 0.0))\n"
-             "(SINK (STORE (INDEX o (ADD i3 (ADD (MUL i2 %d) (ADD (MUL i0 %d) (MUL i1 %d))))) (REDUCE[ADD] p k4 k5 k6)))\n",
-             16 * 8 * size * size, size, size, place, place, size, 8 * size * size, size * size);
+    snprintf(
+        text, sizeof text,
+        "kernel d\no = (PARAM<f32>[0 o] %d)\nw = (PARAM<f32>[1 w] 288)\ny = (PARAM<f32>[2 y] 1024)\n"
+        "i0 = (RANGE[i0 GRID 0] 16)\ni1 = (RANGE[i1 GRID 1] 8)\ni2 = (RANGE[i2 GRID 2] %d)\ni3 = (RANGE[i3 "
+        "GRID 3] %d)\n"
+        "k4 = (RANGE[k4 REDUCE 4] 4)\nk5 = (RANGE[k5 REDUCE 5] 2)\nk6 = (RANGE[k6 REDUCE 6] 2)\n"
+        "h = (ADD i2 %d)\nv = (ADD i3 %d)\nq = (IDIV h 2)\nr = (IDIV v 2)\n"
+        "in = (AND (AND (AND (LT q (ADD k5 4)) (LT k5 (ADD q 1))) (LT k6 (ADD r 1))) (LT r (ADD k6 4)))\n"
+        "at = (ADD (MUL q 4) (ADD r (ADD (MUL k6 -1) (ADD (MUL k5 -4) (ADD (MUL i0 64) (MUL k4 16))))))\n"
+        "taps = (AND (LT (ADD (MUL k6 2) (MOD v 2)) 3) (LT (ADD (MUL k5 2) (MOD h 2)) 3))\n"
+        "tap = (ADD (MOD v 2) (ADD (MUL (MOD h 2) 3) (ADD (MUL k6 2) (ADD (MUL k5 6) (ADD (MUL k4 72) (MUL "
+        "i1 9))))))\n"
+        "p = (MUL (WHERE in (LOAD (INDEX y (WHERE in at (INVALID<idx>)))) 0.0) (WHERE taps (LOAD (INDEX w "
+        "(WHERE taps tap "
+        "(INVALID<idx>)))) 0.0))\n"
+        "(SINK (STORE (INDEX o (ADD i3 (ADD (MUL i2 %d) (ADD (MUL i0 %d) (MUL i1 %d))))) (REDUCE[ADD] p k4 "
+        "k5 k6)))\n",
+        16 * 8 * size * size, size, size, place, place, size, 8 * size * size, size * size);
     large(text, true, has);
 }
 

@@ -150,7 +150,8 @@ TEST_SLOW(jit_survives_every_failed_allocation, 300) {
             rg_zero_grad(c);
         }
         for (int i = 0; i < 4; i++)
-            if (rg_jit_call(j, RG_TENSORS(x, t), &loss)) FAIL("allocation %lld: %s", (long long)nth, rg_error(c));
+            if (rg_jit_call(j, RG_TENSORS(x, t), &loss))
+                FAIL("allocation %lld: %s", (long long)nth, rg_error(c));
         CHECK(isfinite(rg_item(loss)));
         CHECK_EQ(rg_close(c), 0);
         if (!nth) live = mem_live();

@@ -279,7 +279,7 @@ TEST(profile_of_a_known_plan_names_the_line_of_today) {
 TEST(profile_records_the_steps_it_was_asked_for) {
     static const struct {
         int wait, warmup, active, repeat, steps, expect;
-    } of[] = {{0, 0, 0, 0, 5, 5},  {2, 0, 1, 0, 9, 3}, {2, 0, 1, 2, 12, 2}, {0, 0, 2, 1, 6, 2},
+    } of[] = {{0, 0, 0, 0, 5, 5}, {2, 0, 1, 0, 9, 3}, {2, 0, 1, 2, 12, 2}, {0, 0, 2, 1, 6, 2},
               {3, 0, 2, 1, 4, 1}, {1, 2, 1, 0, 9, 2}, {0, 1, 1, 3, 10, 3}};
     rg_ctx *c = rg_open("CPU");
     for (size_t i = 0; i < RG_COUNT(of); i++) {
@@ -481,7 +481,8 @@ TEST(profile_table_and_trace_agree_with_the_profile) {
         if (!strstr(text, words[by])) FAIL("'%s' is not in the table:\n%s", words[by], text);
         CHECK(strstr(text, "  sum\n"));
         char few[50];
-        CHECK_EQ(rg_profile_table(c, path, few, sizeof few, .by = (rg_profile_by)by), n); /* what it would take */
+        CHECK_EQ(rg_profile_table(c, path, few, sizeof few, .by = (rg_profile_by)by),
+                 n); /* what it would take */
         CHECK_EQ(strlen(few), sizeof few - 1);
     }
     read_profile();

@@ -398,9 +398,10 @@ static void plan_ordered(void *arg) {
 TEST(schedule_random_ordered) {
     uint64_t sums = 0, adds = 0, n = count(2000);
     for (uint64_t i = 0; i < n; i++) {
-        struct one o = {.seed = first_seed() + 90000 + i,
-                        .opts = {.model = gpu_model(), .gpu = true, .ordered = true},
-                        .gen = {.exact = i % 2, .all_dtypes = i % 3, .assigns = i % 2, .vars = i % 2, .max_ops = 12}};
+        struct one o = {
+            .seed = first_seed() + 90000 + i,
+            .opts = {.model = gpu_model(), .gpu = true, .ordered = true},
+            .gen = {.exact = i % 2, .all_dtypes = i % 3, .assigns = i % 2, .vars = i % 2, .max_ops = 12}};
         arena_init(&o.arena, &o.err);
         if (err_guard(&o.err, plan_ordered, &o)) FAIL("seed %llu: %s", (unsigned long long)o.seed, o.err.msg);
         for (uint32_t k = 0; k < o.run.sched.prog.n; k++) {
@@ -411,7 +412,8 @@ TEST(schedule_random_ordered) {
         }
         arena_free(&o.arena);
     }
-    TEST_INFO("%llu programs planned, %llu scatter-adds in order", (unsigned long long)n, (unsigned long long)sums);
+    TEST_INFO("%llu programs planned, %llu scatter-adds in order", (unsigned long long)n,
+              (unsigned long long)sums);
     CHECK_EQ(adds, 0);
     CHECK(sums * 100 > n);
 }
@@ -503,7 +505,8 @@ X(0)
 X(1)
 X(2)
 X(3)
-X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+X(4)
+X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 #undef X
 
     /* The whole way, by the engine; SEEDS=500 takes minutes on PoCL. */

@@ -184,8 +184,7 @@ TEST(tensor_errors_no_gradient) {
     setenv("RIDGE_RULE_OFF", "d_tanh", 1);
     env_reload();
     CHECK_EQ(err_guard(&f.t.err, through_call, &c), RG_EUNSUPPORTED);
-    CHECK_STR(f.t.err.msg,
-              "the gradient of TANH is not defined; detach what should not be differentiated");
+    CHECK_STR(f.t.err.msg, "the gradient of TANH is not defined; detach what should not be differentiated");
     CHECK_EQ(mem_live(), c.number);
     ir_test_close(&f.t);
 }

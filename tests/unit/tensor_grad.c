@@ -261,7 +261,8 @@ static const uop *scan_min(struct fix *f, const uop *x) {
 /* x (2, 3) as two channels, y as two filters of 3 x 1 .. no padding: windows, product, sum. */
 static const uop *conv(struct tg *g, const uop *x, const uop *y) {
     const uop *w = t_windows(g, t_unsqueeze(g, x, 0), (int64_t[]){2}, (int64_t[]){1}, (int64_t[]){1}, 1);
-    const uop *k = t_slice(g, t_unsqueeze(g, y, 2), (struct t_slice[]){{0, T_END, 1, NULL}, {0, 2, 1, NULL}}, 2);
+    const uop *k =
+        t_slice(g, t_unsqueeze(g, y, 2), (struct t_slice[]){{0, T_END, 1, NULL}, {0, 2, 1, NULL}}, 2);
     /* (1, channel, o, tap) by (filter, 1 .. tap) */
     const uop *filters = t_reshape(g, k, D(2, 1, 1, 2));
     return t_sum(g, t_mul(g, w, filters), D(1, 3), false);

@@ -62,8 +62,8 @@ static int cpu_launch(struct device *d, struct err *e, const struct dev_launch *
         return 0;
     }
     if (!d->pool) d->pool = pool_get();
-    pool_run_noted(d->pool, run_chunk, event_recording_kind(EVENT_PART) ? note_part : NULL, (void *)l, l->grid,
-                   l->chunk);
+    pool_run_noted(d->pool, run_chunk, event_recording_kind(EVENT_PART) ? note_part : NULL, (void *)l,
+                   l->grid, l->chunk);
     return 0;
 }
 

@@ -285,10 +285,11 @@ static void write_perf_map(const struct module *m) {
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     for (size_t k = 0; fd >= 0 && k < m->nsym; k++) {
         const Elf64_Sym *s = &m->sym[k];
-        if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_shndx >= m->nsection || !m->section[s->st_shndx]) continue;
+        if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_shndx >= m->nsection || !m->section[s->st_shndx])
+            continue;
         int n = snprintf(line, sizeof line, "%llx %llx %.200s\n",
-                         (unsigned long long)(m->section[s->st_shndx] + s->st_value), (unsigned long long)s->st_size,
-                         m->names + s->st_name);
+                         (unsigned long long)(m->section[s->st_shndx] + s->st_value),
+                         (unsigned long long)s->st_size, m->names + s->st_name);
         if (write(fd, line, (size_t)n) != n) break;
     }
     if (fd >= 0) close(fd);

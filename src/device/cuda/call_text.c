@@ -18,11 +18,13 @@
 
 /* K: the type of a number. */
 static const char count[] =
-    "extern \"C\" __global__ void sort_count(const K *key, u32 *hist, i64 len, i64 parts, i64 shift, u64 n, char *s, u64 d) {\n"
+    "extern \"C\" __global__ void sort_count(const K *key, u32 *hist, i64 len, i64 parts, i64 shift, u64 n, "
+    "char *s, u64 d) {\n"
     "    __shared__ u32 c[256];\n"
     "    after();\n"
     "    const i64 row = blockIdx.x / parts, part = blockIdx.x % parts;\n"
-    "    const i64 chunk = (len + parts * TILE - 1) / (parts * TILE) * TILE, from = part * chunk, to = from + chunk < len ? from + chunk : len;\n"
+    "    const i64 chunk = (len + parts * TILE - 1) / (parts * TILE) * TILE, from = part * chunk, to = from "
+    "+ chunk < len ? from + chunk : len;\n"
     "    const u32 lane = threadIdx.x % 32;\n"
     "    c[threadIdx.x] = 0;\n"
     "    __syncthreads();\n"
@@ -65,14 +67,16 @@ static const char scan[] =
     "}\n";
 
 static const char place[] =
-    "extern \"C\" __global__ void sort_place(const K *key, const u32 *pos, K *key2, u32 *pos2, const u32 *hist, i64 len, i64 parts,\n"
+    "extern \"C\" __global__ void sort_place(const K *key, const u32 *pos, K *key2, u32 *pos2, const u32 "
+    "*hist, i64 len, i64 parts,\n"
     "                                      i64 shift, i64 first, u64 n, char *s, u64 d) {\n"
     "    __shared__ u32 base[256], begin[256], sums[256], c[8][256];\n"
     "    __shared__ K sk[TILE];\n"
     "    __shared__ u32 sp[TILE];\n"
     "    after();\n"
     "    const i64 row = blockIdx.x / parts, part = blockIdx.x % parts;\n"
-    "    const i64 chunk = (len + parts * TILE - 1) / (parts * TILE) * TILE, from = part * chunk, to = from + chunk < len ? from + chunk : len;\n"
+    "    const i64 chunk = (len + parts * TILE - 1) / (parts * TILE) * TILE, from = part * chunk, to = from "
+    "+ chunk < len ? from + chunk : len;\n"
     "    const u32 tid = threadIdx.x, lane = tid % 32, warp = tid / 32, lower = (1u << lane) - 1;\n"
     "    key += row * len, pos += row * len, key2 += row * len, pos2 += row * len;\n"
     /* the sum of x over all threads before this one; everyone calls it */
@@ -134,7 +138,8 @@ static const char place[] =
     "        #pragma unroll\n"
     "        for (u32 r = 0; r < ITEMS; r++) {\n"
     "            if (warp * 32 * ITEMS + r * 32 + lane >= m) continue;\n"
-    "            const u32 digit = (u32)(k[r] >> shift) & 255, here = begin[digit] + c[warp][digit] + rank[r];\n"
+    "            const u32 digit = (u32)(k[r] >> shift) & 255, here = begin[digit] + c[warp][digit] + "
+    "rank[r];\n"
     "            sk[here] = k[r], sp[here] = p[r];\n"
     "        }\n"
     "        __syncthreads();\n"
@@ -153,62 +158,57 @@ static const char place[] =
 #define EACH "    for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < count; i += (i64)gridDim.x * 256) {\n"
 
 /* Elements to numbers and back: B the bits of an element; ALL, TOP, INF as in cpu/sort.c. */
-static const char keys[] =
-    "extern \"C\" __global__ void sort_keys(const B *x, K *key, i64 count, i64 down, u64 n, char *s, u64 d) {\n"
-    "    after();\n"
-    EACH
-    "        const K v = x[i], size = v & (TOP - 1);\n"
-    "        const K k = !SIGNED ? v : !INF ? v ^ TOP : size > INF ? ALL : !size ? TOP : v & TOP ? ~v & ALL : v | TOP;\n"
-    "        key[i] = down ? k ^ ALL : k;\n"
-    "    }\n"
-    "}\n";
+static const char keys[] = "extern \"C\" __global__ void sort_keys(const B *x, K *key, i64 count, i64 down, "
+                           "u64 n, char *s, u64 d) {\n"
+                           "    after();\n" EACH "        const K v = x[i], size = v & (TOP - 1);\n"
+                           "        const K k = !SIGNED ? v : !INF ? v ^ TOP : size > INF ? ALL : !size ? "
+                           "TOP : v & TOP ? ~v & ALL : v | TOP;\n"
+                           "        key[i] = down ? k ^ ALL : k;\n"
+                           "    }\n"
+                           "}\n";
 static const char values[] =
-    "extern \"C\" __global__ void sort_values(B *out, const B *x, const K *key, const u32 *pos, i64 len, i64 wanted, i64 count, i64 down,\n"
+    "extern \"C\" __global__ void sort_values(B *out, const B *x, const K *key, const u32 *pos, i64 len, i64 "
+    "wanted, i64 count, i64 down,\n"
     "                                       u64 n, char *s, u64 d) {\n"
-    "    after();\n"
-    EACH
-    "        const i64 row = i / wanted, at = row * len + i % wanted;\n"
+    "    after();\n" EACH "        const i64 row = i / wanted, at = row * len + i % wanted;\n"
     "        const K k = down ? key[at] ^ ALL : key[at];\n"
     "        const K v = !SIGNED ? k : !INF ? k ^ TOP : k & TOP ? k ^ TOP : ~k & ALL;\n"
     "        out[i] = INF && (k == TOP || k == ALL) ? x[row * len + pos[at]] : (B)v;\n"
     "    }\n"
     "}\n";
-static const char places[] =
-    "extern \"C\" __global__ void sort_places(i64 *out, const u32 *pos, i64 len, i64 wanted, i64 count, u64 n, char *s, u64 d) {\n"
-    "    after();\n"
-    EACH
-    "        out[i] = pos[i / wanted * len + i % wanted];\n"
-    "    }\n"
-    "}\n";
+static const char places[] = "extern \"C\" __global__ void sort_places(i64 *out, const u32 *pos, i64 len, "
+                             "i64 wanted, i64 count, u64 n, char *s, u64 d) {\n"
+                             "    after();\n" EACH "        out[i] = pos[i / wanted * len + i % wanted];\n"
+                             "    }\n"
+                             "}\n";
 
 /* An index to numbers: clamped, as a gather's is. */
 static const char index_keys[] =
-    "extern \"C\" __global__ void scatter_keys(const i64 *index, u32 *key, i64 count, i64 size, u64 n, char *s, u64 d) {\n"
-    "    after();\n"
-    EACH
+    "extern \"C\" __global__ void scatter_keys(const i64 *index, u32 *key, i64 count, i64 size, u64 n, char "
+    "*s, u64 d) {\n"
+    "    after();\n" EACH
     "        key[i] = index[i] < 0 ? 0 : index[i] < size ? (u32)index[i] : (u32)(size - 1);\n"
     "    }\n"
     "}\n";
 /* For each place, and one more, how many elements of the row go to places before it. */
-static const char begins[] =
-    "extern \"C\" __global__ void scatter_begin(const u32 *key, u32 *begin, i64 len, i64 size, i64 count, u64 n, char *s, u64 d) {\n"
-    "    after();\n"
-    EACH
-    "        const u32 *k = key + i / (size + 1) * len;\n"
-    "        const i64 p = i % (size + 1);\n"
-    "        u32 lo = 0, hi = (u32)len;\n"
-    "        while (lo < hi) { const u32 mid = lo + (hi - lo) / 2; if (k[mid] < p) lo = mid + 1; else hi = mid; }\n"
-    "        begin[i] = lo;\n"
-    "    }\n"
-    "}\n";
+static const char begins[] = "extern \"C\" __global__ void scatter_begin(const u32 *key, u32 *begin, i64 "
+                             "len, i64 size, i64 count, u64 n, char *s, u64 d) {\n"
+                             "    after();\n" EACH "        const u32 *k = key + i / (size + 1) * len;\n"
+                             "        const i64 p = i % (size + 1);\n"
+                             "        u32 lo = 0, hi = (u32)len;\n"
+                             "        while (lo < hi) { const u32 mid = lo + (hi - lo) / 2; if (k[mid] < p) "
+                             "lo = mid + 1; else hi = mid; }\n"
+                             "        begin[i] = lo;\n"
+                             "    }\n"
+                             "}\n";
 /* One thread for V neighbouring results. T: elements; C: what is computed with; UP, DOWN: between the two. */
 static const char fold_sum[] =
-    "extern \"C\" __global__ void scatter_sum(T *out, const T *src, const u32 *pos, const u32 *begin, i64 len, i64 size, i64 inner, i64 count,\n"
+    "extern \"C\" __global__ void scatter_sum(T *out, const T *src, const u32 *pos, const u32 *begin, i64 "
+    "len, i64 size, i64 inner, i64 count,\n"
     "                                       u64 n, char *s, u64 d) {\n"
     "    typedef piece<T, V> pack;\n"
     "    after();\n"
-    "    const i64 wide = inner / V;\n"
-    EACH
+    "    const i64 wide = inner / V;\n" EACH
     "        const i64 at = i / wide, col = i % wide, row = at / size, b = row * (size + 1) + at % size;\n"
     "        const u32 *p = pos + row * len;\n"
     "        const pack *x = (const pack *)src + row * len * wide + col;\n"
@@ -234,11 +234,10 @@ static const char fold_sum[] =
     "    }\n"
     "}\n";
 static const char fold[] =
-    "extern \"C\" __global__ void scatter_fold(T *out, const T *x, const T *src, const u32 *pos, const u32 *begin, i64 len, i64 size, i64 forget,\n"
+    "extern \"C\" __global__ void scatter_fold(T *out, const T *x, const T *src, const u32 *pos, const u32 "
+    "*begin, i64 len, i64 size, i64 forget,\n"
     "                                        i64 count, u64 n, char *s, u64 d) {\n"
-    "    after();\n"
-    EACH
-    "        const i64 row = i / size, b = row * (size + 1) + i % size;\n"
+    "    after();\n" EACH "        const i64 row = i / size, b = row * (size + 1) + i % size;\n"
     "        u32 j = begin[b];\n"
     "        const u32 end = begin[b + 1];\n"
     "        T r = forget && j < end ? src[row * len + pos[row * len + j++]] : x[i];\n"
@@ -253,16 +252,13 @@ static const char fold[] =
 /* The last writer of a place is the greatest: in whatever order they come. */
 static const char fill[] =
     "extern \"C\" __global__ void winner_fill(T *out, i64 count, u64 n, char *s, u64 d) {\n"
-    "    after();\n"
-    EACH
-    "        out[i] = -1;\n"
+    "    after();\n" EACH "        out[i] = -1;\n"
     "    }\n"
     "}\n";
 static const char put[] =
-    "extern \"C\" __global__ void winner_put(T *out, const i64 *index, i64 len, i64 size, i64 count, u64 n, char *s, u64 d) {\n"
-    "    after();\n"
-    EACH
-    "        const i64 p = index[i] < 0 ? 0 : index[i] < size ? index[i] : size - 1;\n"
+    "extern \"C\" __global__ void winner_put(T *out, const i64 *index, i64 len, i64 size, i64 count, u64 n, "
+    "char *s, u64 d) {\n"
+    "    after();\n" EACH "        const i64 p = index[i] < 0 ? 0 : index[i] < size ? index[i] : size - 1;\n"
     "        atomicMax((A *)out + i / len * size + p, (A)(i % len));\n"
     "    }\n"
     "}\n";
@@ -273,20 +269,20 @@ static const struct type {
     int bytes, is_signed;
 } type[] = {
 #define INT(T, E, B, K, all, top, size, sign) {#T, #B, #K, #E, #E, "", "(T)", #all, #top, "0", size, sign},
-    INT(bool, u8, u8, u32, 0xffu, 0x80u, 1, 0)
-    INT(u8, u8, u8, u32, 0xffu, 0x80u, 1, 0)
-    INT(i8, i8, u8, u32, 0xffu, 0x80u, 1, 1)
-    INT(u16, u16, u16, u32, 0xffffu, 0x8000u, 2, 0)
-    INT(i16, i16, u16, u32, 0xffffu, 0x8000u, 2, 1)
-    INT(u32, u32, u32, u32, 0xffffffffu, 0x80000000u, 4, 0)
-    INT(i32, i32, u32, u32, 0xffffffffu, 0x80000000u, 4, 1)
-    INT(u64, u64, u64, u64, 0xfffffffffffffffful, 0x8000000000000000ul, 8, 0)
-    INT(i64, i64, u64, u64, 0xfffffffffffffffful, 0x8000000000000000ul, 8, 1)
+    INT(bool, u8, u8, u32, 0xffu, 0x80u, 1, 0) INT(u8, u8, u8, u32, 0xffu, 0x80u, 1, 0)
+        INT(i8, i8, u8, u32, 0xffu, 0x80u, 1, 1) INT(u16, u16, u16, u32, 0xffffu, 0x8000u, 2, 0)
+            INT(i16, i16, u16, u32, 0xffffu, 0x8000u, 2, 1)
+                INT(u32, u32, u32, u32, 0xffffffffu, 0x80000000u, 4, 0)
+                    INT(i32, i32, u32, u32, 0xffffffffu, 0x80000000u, 4, 1)
+                        INT(u64, u64, u64, u64, 0xfffffffffffffffful, 0x8000000000000000ul, 8, 0)
+                            INT(i64, i64, u64, u64, 0xfffffffffffffffful, 0x8000000000000000ul, 8, 1)
 #undef INT
-    {"f16", "u16", "u32", "f16", "f32", "up_f16", "down_f16", "0xffffu", "0x8000u", "0x7c00u", 2, 1},
+                                {"f16", "u16", "u32", "f16", "f32", "up_f16", "down_f16", "0xffffu",
+                                 "0x8000u", "0x7c00u", 2, 1},
     {"bf16", "u16", "u32", "bf16", "f32", "up_bf16", "down_bf16", "0xffffu", "0x8000u", "0x7f80u", 2, 1},
     {"f32", "u32", "u32", "f32", "f32", "", "", "0xffffffffu", "0x80000000u", "0x7f800000u", 4, 1},
-    {"f64", "u64", "u64", "f64", "f64", "", "", "0xfffffffffffffffful", "0x8000000000000000ul", "0x7ff0000000000000ul", 8, 1},
+    {"f64", "u64", "u64", "f64", "f64", "", "", "0xfffffffffffffffful", "0x8000000000000000ul",
+     "0x7ff0000000000000ul", 8, 1},
 };
 /* clang-format on */
 
@@ -308,8 +304,7 @@ static const char *with(struct arena *a, const struct word *w, uint32_t n, const
     str_init(&s, a);
     for (uint32_t i = 0; i < n; i++) str_printf(&s, "#define %s %s\n", w[i].name, w[i].meaning);
     str_add(&s, text);
-    for (uint32_t i = 0; i < n; i++)
-        str_printf(&s, "#undef %.*s\n", (int)strcspn(w[i].name, "("), w[i].name);
+    for (uint32_t i = 0; i < n; i++) str_printf(&s, "#undef %.*s\n", (int)strcspn(w[i].name, "("), w[i].name);
     return s.p;
 }
 

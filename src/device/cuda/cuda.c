@@ -105,7 +105,8 @@ static int prepare(struct device *d, struct err *e, int unit) {
     }
     struct err ignore = {0};
     nvrtc_arch(cuda_nvrtc(&ignore), d->info.major, d->info.minor, d->arch);
-    if (strcmp(d->arch, "sm_90a")) d->info.no_maps = true; /* the compiler is older than the GPU, or the GPU than maps */
+    if (strcmp(d->arch, "sm_90a"))
+        d->info.no_maps = true; /* the compiler is older than the GPU, or the GPU than maps */
     return 0;
 }
 
@@ -411,7 +412,8 @@ static int wait_for_end(struct device *d, struct err *e, uint64_t limit) {
     }
     d->lost = d->hung = true;
     snprintf(d->why, sizeof d->why, "a kernel was not done after %.1f s", (double)waited * 1e-9);
-    return err_set(e, RG_EDEVICE, "%s was lost: %s; start the process anew to use CUDA", d->info.name, d->why);
+    return err_set(e, RG_EDEVICE, "%s was lost: %s; start the process anew to use CUDA", d->info.name,
+                   d->why);
 }
 
 static int cuda_launch(struct device *d, struct err *e, const struct dev_launch *l) {
@@ -430,16 +432,16 @@ static int cuda_launch(struct device *d, struct err *e, const struct dev_launch 
     return 0;
 }
 
-#define CUDA_DEVICE(n, text_name)                                                                          \
-    {                                                                                                      \
-        .name = text_name, .text = DEV_CUDA, .unit = n, .far = true, .scratch = (size_t)512 << 20,         \
-        .open = cuda_open, .close = cuda_close, .alloc = cuda_alloc, .free = cuda_free, .copy = cuda_copy, \
-        .workers = cuda_workers, .info = cuda_info, .target = cuda_target, .version = cuda_version,        \
-        .compile = cuda_compile, .assembly = cuda_assembly, .load = cuda_load, .unload = cuda_unload,      \
-        .symbol = cuda_symbol, .kernels = cuda_call_kernels, .builtin = cuda_builtin, .launch = cuda_launch, .wait = cuda_wait,          \
-        .host_alloc = cuda_host_alloc, .host_free = cuda_host_free, .fetch = cuda_fetch,                   \
-        .order = cuda_order, .fetched = cuda_fetched, .record = cuda_record, .replay = cuda_replay,        \
-        .forget = cuda_forget,                                                                             \
+#define CUDA_DEVICE(n, text_name)                                                                            \
+    {                                                                                                        \
+        .name = text_name, .text = DEV_CUDA, .unit = n, .far = true, .scratch = (size_t)512 << 20,           \
+        .open = cuda_open, .close = cuda_close, .alloc = cuda_alloc, .free = cuda_free, .copy = cuda_copy,   \
+        .workers = cuda_workers, .info = cuda_info, .target = cuda_target, .version = cuda_version,          \
+        .compile = cuda_compile, .assembly = cuda_assembly, .load = cuda_load, .unload = cuda_unload,        \
+        .symbol = cuda_symbol, .kernels = cuda_call_kernels, .builtin = cuda_builtin, .launch = cuda_launch, \
+        .wait = cuda_wait, .host_alloc = cuda_host_alloc, .host_free = cuda_host_free, .fetch = cuda_fetch,  \
+        .order = cuda_order, .fetched = cuda_fetched, .record = cuda_record, .replay = cuda_replay,          \
+        .forget = cuda_forget,                                                                               \
     }
 
 const struct device_ops device_cuda[CUDA_DEVICES] = {

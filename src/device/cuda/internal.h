@@ -31,77 +31,79 @@ struct cu_edge {
 
 /* All return a CUresult: 0 is success.
  *  field            symbol                        arguments */
-#define CUDA_DRIVER(X)                                                                             \
-    X(init,            "cuInit",                       (unsigned))                                 \
-    X(version,         "cuDriverGetVersion",           (int *))                                    \
-    X(error_name,      "cuGetErrorName",               (int, const char **))                       \
-    X(error_text,      "cuGetErrorString",             (int, const char **))                       \
-    X(count,           "cuDeviceGetCount",             (int *))                                    \
-    X(device,          "cuDeviceGet",                  (int *, int))                               \
-    X(device_name,     "cuDeviceGetName",              (char *, int, int))                         \
-    X(device_memory,   "cuDeviceTotalMem_v2",          (size_t *, int))                            \
-    X(attribute,       "cuDeviceGetAttribute",         (int *, int, int))                          \
-    X(retain,          "cuDevicePrimaryCtxRetain",     (cu_context *, int))                        \
-    X(release,         "cuDevicePrimaryCtxRelease_v2", (int))                                      \
-    X(reset,           "cuDevicePrimaryCtxReset_v2",   (int))                                      \
-    X(make_current,    "cuCtxSetCurrent",              (cu_context))                               \
-    X(memory,          "cuMemGetInfo_v2",              (size_t *, size_t *))                       \
-    X(alloc,           "cuMemAlloc_v2",                (cu_ptr *, size_t))                         \
-    X(free,            "cuMemFree_v2",                 (cu_ptr))                                   \
-    X(fill,            "cuMemsetD8Async",              (cu_ptr, unsigned char, size_t, cu_stream)) \
-    X(host_alloc,      "cuMemHostAlloc",               (void **, size_t, unsigned))                \
-    X(host_free,       "cuMemFreeHost",                (void *))                                   \
-    X(copy_in,         "cuMemcpyHtoDAsync_v2",         (cu_ptr, const void *, size_t, cu_stream))  \
-    X(copy_out,        "cuMemcpyDtoHAsync_v2",         (void *, cu_ptr, size_t, cu_stream))        \
-    X(copy_within,     "cuMemcpyDtoDAsync_v2",         (cu_ptr, cu_ptr, size_t, cu_stream))        \
-    X(stream_new,      "cuStreamCreate",               (cu_stream *, unsigned))                    \
-    X(stream_free,     "cuStreamDestroy_v2",           (cu_stream))                                \
-    X(stream_wait,     "cuStreamSynchronize",          (cu_stream))                                \
-    X(stream_after,    "cuStreamWaitEvent",            (cu_stream, cu_event, unsigned))            \
-    X(event_new,       "cuEventCreate",                (cu_event *, unsigned))                     \
-    X(event_free,      "cuEventDestroy_v2",            (cu_event))                                 \
-    X(event_record,    "cuEventRecord",                (cu_event, cu_stream))                      \
-    X(event_wait,      "cuEventSynchronize",           (cu_event))                                 \
-    X(event_query,     "cuEventQuery",                 (cu_event))                                 \
-    X(event_between,   "cuEventElapsedTime",           (float *, cu_event, cu_event))              \
-    X(load,            "cuModuleLoadData",             (cu_module *, const void *))                \
-    X(unload,          "cuModuleUnload",               (cu_module))                                \
-    X(function,        "cuModuleGetFunction",          (cu_function *, cu_module, const char *))   \
-    X(function_set,    "cuFuncSetAttribute",           (cu_function, int, int))                    \
-    X(launch,          "cuLaunchKernel",               (cu_function, unsigned, unsigned, unsigned, unsigned, unsigned, \
-                                                        unsigned, unsigned, cu_stream, void **, void **)) \
-    X(graph_new,       "cuGraphCreate",                (cu_graph *, unsigned))                     \
-    X(graph_free,      "cuGraphDestroy",               (cu_graph))                                 \
-    X(graph_kernel,    "cuGraphAddKernelNode",         (cu_node *, cu_graph, const cu_node *, size_t, \
-                                                        const struct cu_kernel_node *))            \
-    X(graph_ready,     "cuGraphInstantiateWithFlags",  (cu_exec *, cu_graph, unsigned long long))  \
-    X(graph_launch,    "cuGraphLaunch",                (cu_exec, cu_stream))                       \
-    X(graph_change,    "cuGraphExecKernelNodeSetParams", (cu_exec, cu_node, const struct cu_kernel_node *)) \
-    X(graph_drop,      "cuGraphExecDestroy",           (cu_exec))
+#define CUDA_DRIVER(X)                                                                                   \
+    X(init, "cuInit", (unsigned))                                                                        \
+    X(version, "cuDriverGetVersion", (int *))                                                            \
+    X(error_name, "cuGetErrorName", (int, const char **))                                                \
+    X(error_text, "cuGetErrorString", (int, const char **))                                              \
+    X(count, "cuDeviceGetCount", (int *))                                                                \
+    X(device, "cuDeviceGet", (int *, int))                                                               \
+    X(device_name, "cuDeviceGetName", (char *, int, int))                                                \
+    X(device_memory, "cuDeviceTotalMem_v2", (size_t *, int))                                             \
+    X(attribute, "cuDeviceGetAttribute", (int *, int, int))                                              \
+    X(retain, "cuDevicePrimaryCtxRetain", (cu_context *, int))                                           \
+    X(release, "cuDevicePrimaryCtxRelease_v2", (int))                                                    \
+    X(reset, "cuDevicePrimaryCtxReset_v2", (int))                                                        \
+    X(make_current, "cuCtxSetCurrent", (cu_context))                                                     \
+    X(memory, "cuMemGetInfo_v2", (size_t *, size_t *))                                                   \
+    X(alloc, "cuMemAlloc_v2", (cu_ptr *, size_t))                                                        \
+    X(free, "cuMemFree_v2", (cu_ptr))                                                                    \
+    X(fill, "cuMemsetD8Async", (cu_ptr, unsigned char, size_t, cu_stream))                               \
+    X(host_alloc, "cuMemHostAlloc", (void **, size_t, unsigned))                                         \
+    X(host_free, "cuMemFreeHost", (void *))                                                              \
+    X(copy_in, "cuMemcpyHtoDAsync_v2", (cu_ptr, const void *, size_t, cu_stream))                        \
+    X(copy_out, "cuMemcpyDtoHAsync_v2", (void *, cu_ptr, size_t, cu_stream))                             \
+    X(copy_within, "cuMemcpyDtoDAsync_v2", (cu_ptr, cu_ptr, size_t, cu_stream))                          \
+    X(stream_new, "cuStreamCreate", (cu_stream *, unsigned))                                             \
+    X(stream_free, "cuStreamDestroy_v2", (cu_stream))                                                    \
+    X(stream_wait, "cuStreamSynchronize", (cu_stream))                                                   \
+    X(stream_after, "cuStreamWaitEvent", (cu_stream, cu_event, unsigned))                                \
+    X(event_new, "cuEventCreate", (cu_event *, unsigned))                                                \
+    X(event_free, "cuEventDestroy_v2", (cu_event))                                                       \
+    X(event_record, "cuEventRecord", (cu_event, cu_stream))                                              \
+    X(event_wait, "cuEventSynchronize", (cu_event))                                                      \
+    X(event_query, "cuEventQuery", (cu_event))                                                           \
+    X(event_between, "cuEventElapsedTime", (float *, cu_event, cu_event))                                \
+    X(load, "cuModuleLoadData", (cu_module *, const void *))                                             \
+    X(unload, "cuModuleUnload", (cu_module))                                                             \
+    X(function, "cuModuleGetFunction", (cu_function *, cu_module, const char *))                         \
+    X(function_set, "cuFuncSetAttribute", (cu_function, int, int))                                       \
+    X(launch, "cuLaunchKernel",                                                                          \
+      (cu_function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cu_stream,     \
+       void **, void **))                                                                                \
+    X(graph_new, "cuGraphCreate", (cu_graph *, unsigned))                                                \
+    X(graph_free, "cuGraphDestroy", (cu_graph))                                                          \
+    X(graph_kernel, "cuGraphAddKernelNode",                                                              \
+      (cu_node *, cu_graph, const cu_node *, size_t, const struct cu_kernel_node *))                     \
+    X(graph_ready, "cuGraphInstantiateWithFlags", (cu_exec *, cu_graph, unsigned long long))             \
+    X(graph_launch, "cuGraphLaunch", (cu_exec, cu_stream))                                               \
+    X(graph_change, "cuGraphExecKernelNodeSetParams", (cu_exec, cu_node, const struct cu_kernel_node *)) \
+    X(graph_drop, "cuGraphExecDestroy", (cu_exec))
 
 /* The same, of newer drivers: NULL where they are missing. */
-#define CUDA_DRIVER_NEW(X)                                                                         \
-    X(graph_edges,     "cuGraphAddDependencies_v2",    (cu_graph, const cu_node *, const cu_node *, \
-                                                        const struct cu_edge *, size_t))           \
-    X(map,             "cuTensorMapEncodeTiled",       (void *, int, unsigned, void *, const uint64_t *, const uint64_t *, \
-                                                        const uint32_t *, const uint32_t *, int, int, int, int))
+#define CUDA_DRIVER_NEW(X)                                                                  \
+    X(graph_edges, "cuGraphAddDependencies_v2",                                             \
+      (cu_graph, const cu_node *, const cu_node *, const struct cu_edge *, size_t))         \
+    X(map, "cuTensorMapEncodeTiled",                                                        \
+      (void *, int, unsigned, void *, const uint64_t *, const uint64_t *, const uint32_t *, \
+       const uint32_t *, int, int, int, int))
 
 /* All return an nvrtcResult: 0 is success. A program is opaque.
  *  field            symbol                        arguments */
-#define CUDA_NVRTC(X)                                                                              \
-    X(version,         "nvrtcVersion",                 (int *, int *))                             \
-    X(archs,           "nvrtcGetNumSupportedArchs",    (int *))                                    \
-    X(arch_list,       "nvrtcGetSupportedArchs",       (int *))                                    \
-    X(create,          "nvrtcCreateProgram",           (void **, const char *, const char *, int, const char *const *, \
-                                                        const char *const *))                      \
-    X(compile,         "nvrtcCompileProgram",          (void *, int, const char *const *))         \
-    X(destroy,         "nvrtcDestroyProgram",          (void **))                                  \
-    X(log_size,        "nvrtcGetProgramLogSize",       (void *, size_t *))                         \
-    X(log,             "nvrtcGetProgramLog",           (void *, char *))                           \
-    X(cubin_size,      "nvrtcGetCUBINSize",            (void *, size_t *))                         \
-    X(cubin,           "nvrtcGetCUBIN",                (void *, char *))                           \
-    X(ptx_size,        "nvrtcGetPTXSize",              (void *, size_t *))                         \
-    X(ptx,             "nvrtcGetPTX",                  (void *, char *))
+#define CUDA_NVRTC(X)                                                                       \
+    X(version, "nvrtcVersion", (int *, int *))                                              \
+    X(archs, "nvrtcGetNumSupportedArchs", (int *))                                          \
+    X(arch_list, "nvrtcGetSupportedArchs", (int *))                                         \
+    X(create, "nvrtcCreateProgram",                                                         \
+      (void **, const char *, const char *, int, const char *const *, const char *const *)) \
+    X(compile, "nvrtcCompileProgram", (void *, int, const char *const *))                   \
+    X(destroy, "nvrtcDestroyProgram", (void **))                                            \
+    X(log_size, "nvrtcGetProgramLogSize", (void *, size_t *))                               \
+    X(log, "nvrtcGetProgramLog", (void *, char *))                                          \
+    X(cubin_size, "nvrtcGetCUBINSize", (void *, size_t *))                                  \
+    X(cubin, "nvrtcGetCUBIN", (void *, char *))                                             \
+    X(ptx_size, "nvrtcGetPTXSize", (void *, size_t *))                                      \
+    X(ptx, "nvrtcGetPTX", (void *, char *))
 
 struct cuda_driver {
 #define X(field, symbol, arguments) int(*field) arguments;
@@ -126,7 +128,11 @@ void nvrtc_arch(const struct cuda_nvrtc *, int major, int minor, char arch[24]);
 extern const char nvrtc_flags[];
 
 enum { CUDA_PIECES = 4, CUDA_PARAMS = 4095 }; /* most parameters of a kernel, 8 bytes each */
-enum { CUDA_MAP_WORDS = 16, CUDA_MAPS_KEPT = 256, CUDA_MOST_EACH = 128 }; /* parameters of a kernel with maps */
+enum {
+    CUDA_MAP_WORDS = 16,
+    CUDA_MAPS_KEPT = 256,
+    CUDA_MOST_EACH = 128
+};                /* parameters of a kernel with maps */
 struct cuda_map { /* of a buffer at an address, as the driver encodes it */
     alignas(64) uint64_t word[CUDA_MAP_WORDS];
     const void *at; /* NULL: none is here */
@@ -179,7 +185,8 @@ int cuda_limits(const struct device *, struct err *, const struct dev_launch *);
 int cuda_map(struct device *, struct err *, const struct dev_map *, void *at, uint64_t out[CUDA_MAP_WORDS]);
 /* Threads and blocks of a launch. */
 void cuda_shape(const struct dev_launch *, unsigned *blocks, unsigned *threads);
-int cuda_shared(struct device *, const struct dev_launch *); /* a CUresult: it may have the shared memory that it needs */
+int cuda_shared(struct device *,
+                const struct dev_launch *); /* a CUresult: it may have the shared memory that it needs */
 
 /* call.c: functions that are sequences of kernels. One is told from a kernel by a bit that no address has set. */
 enum { CUDA_CALL = 1 };
@@ -190,14 +197,16 @@ struct cuda_step { /* a kernel of it, ready to be started */
     void *buf[5];
     int64_t var[4];
 };
-int cuda_builtin(struct device *, struct err *, const struct dev_call *, dev_fn *const *kernel, struct dev_builtin *);
+int cuda_builtin(struct device *, struct err *, const struct dev_call *, dev_fn *const *kernel,
+                 struct dev_builtin *);
 void cuda_calls_free(struct cuda_call *);
 const struct cuda_call *cuda_call_of(dev_fn *); /* NULL: a kernel */
 uint32_t cuda_call_steps(const struct cuda_call *, const struct dev_launch *);
 void cuda_call_step(const struct cuda_call *, const struct dev_launch *, uint32_t i, struct cuda_step *);
 
 /* call_text.c: their text; bytes of an element (0: no such type); elements of a tile for numbers of so many bytes. */
-uint32_t cuda_call_kernels(struct arena *, const struct dev_call *, struct dev_kernel_text out[static DEV_KERNELS]);
+uint32_t cuda_call_kernels(struct arena *, const struct dev_call *,
+                           struct dev_kernel_text out[static DEV_KERNELS]);
 uint32_t cuda_call_bytes(const char *type);
 static inline uint32_t cuda_call_tile(uint32_t key_bytes) { return key_bytes == 8 ? 2048 : 4096; }
 

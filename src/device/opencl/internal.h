@@ -16,46 +16,48 @@ typedef struct cl_kernel *cl_kernel;
 typedef struct cl_event *cl_event;
 
 /*  type          field           symbol                          arguments */
-#define OPENCL_FUNCTIONS(X)                                                                                      \
-    X(int,        platforms,      "clGetPlatformIDs",             (unsigned, cl_platform *, unsigned *))         \
-    X(int,        platform_info,  "clGetPlatformInfo",            (cl_platform, unsigned, size_t, void *, size_t *)) \
-    X(int,        devices,        "clGetDeviceIDs",               (cl_platform, uint64_t, unsigned, cl_device *, unsigned *)) \
-    X(int,        device_info,    "clGetDeviceInfo",              (cl_device, unsigned, size_t, void *, size_t *)) \
-    X(cl_context, context_new,    "clCreateContext",              (const intptr_t *, unsigned, const cl_device *, void *, \
-                                                                   void *, int *))                               \
-    X(int,        context_free,   "clReleaseContext",             (cl_context))                                  \
-    X(cl_queue,   queue_new,      "clCreateCommandQueue",         (cl_context, cl_device, uint64_t, int *))      \
-    X(int,        queue_free,     "clReleaseCommandQueue",        (cl_queue))                                    \
-    X(int,        flush,          "clFlush",                      (cl_queue))                                    \
-    X(int,        finish,         "clFinish",                     (cl_queue))                                    \
-    X(cl_mem,     buffer_new,     "clCreateBuffer",               (cl_context, uint64_t, size_t, void *, int *)) \
-    X(int,        buffer_free,    "clReleaseMemObject",           (cl_mem))                                      \
-    X(int,        fill,           "clEnqueueFillBuffer",          (cl_queue, cl_mem, const void *, size_t, size_t, size_t, \
-                                                                   unsigned, const cl_event *, cl_event *))      \
-    X(int,        write,          "clEnqueueWriteBuffer",         (cl_queue, cl_mem, unsigned, size_t, size_t, const void *, \
-                                                                   unsigned, const cl_event *, cl_event *))      \
-    X(int,        read,           "clEnqueueReadBuffer",          (cl_queue, cl_mem, unsigned, size_t, size_t, void *, \
-                                                                   unsigned, const cl_event *, cl_event *))      \
-    X(int,        copy,           "clEnqueueCopyBuffer",          (cl_queue, cl_mem, cl_mem, size_t, size_t, size_t, \
-                                                                   unsigned, const cl_event *, cl_event *))      \
-    X(cl_program, source,         "clCreateProgramWithSource",    (cl_context, unsigned, const char **, const size_t *, int *)) \
-    X(cl_program, binary,         "clCreateProgramWithBinary",    (cl_context, unsigned, const cl_device *, const size_t *, \
-                                                                   const unsigned char **, int *, int *))        \
-    X(int,        build,          "clBuildProgram",               (cl_program, unsigned, const cl_device *, const char *, \
-                                                                   void *, void *))                              \
-    X(int,        program_info,   "clGetProgramInfo",             (cl_program, unsigned, size_t, void *, size_t *)) \
-    X(int,        build_info,     "clGetProgramBuildInfo",        (cl_program, cl_device, unsigned, size_t, void *, size_t *)) \
-    X(int,        program_free,   "clReleaseProgram",             (cl_program))                                  \
-    X(cl_kernel,  kernel_new,     "clCreateKernel",               (cl_program, const char *, int *))             \
-    X(int,        kernel_info,    "clGetKernelWorkGroupInfo",     (cl_kernel, cl_device, unsigned, size_t, void *, size_t *)) \
-    X(int,        kernel_arg,     "clSetKernelArg",               (cl_kernel, unsigned, size_t, const void *))   \
-    X(int,        kernel_free,    "clReleaseKernel",              (cl_kernel))                                   \
-    X(int,        launch,         "clEnqueueNDRangeKernel",       (cl_queue, cl_kernel, unsigned, const size_t *, const size_t *, \
-                                                                   const size_t *, unsigned, const cl_event *, cl_event *)) \
-    X(int,        event_wait,     "clWaitForEvents",              (unsigned, const cl_event *))                  \
-    X(int,        event_info,     "clGetEventInfo",               (cl_event, unsigned, size_t, void *, size_t *)) \
-    X(int,        event_time,     "clGetEventProfilingInfo",      (cl_event, unsigned, size_t, void *, size_t *)) \
-    X(int,        event_free,     "clReleaseEvent",               (cl_event))
+#define OPENCL_FUNCTIONS(X)                                                                                  \
+    X(int, platforms, "clGetPlatformIDs", (unsigned, cl_platform *, unsigned *))                             \
+    X(int, platform_info, "clGetPlatformInfo", (cl_platform, unsigned, size_t, void *, size_t *))            \
+    X(int, devices, "clGetDeviceIDs", (cl_platform, uint64_t, unsigned, cl_device *, unsigned *))            \
+    X(int, device_info, "clGetDeviceInfo", (cl_device, unsigned, size_t, void *, size_t *))                  \
+    X(cl_context, context_new, "clCreateContext",                                                            \
+      (const intptr_t *, unsigned, const cl_device *, void *, void *, int *))                                \
+    X(int, context_free, "clReleaseContext", (cl_context))                                                   \
+    X(cl_queue, queue_new, "clCreateCommandQueue", (cl_context, cl_device, uint64_t, int *))                 \
+    X(int, queue_free, "clReleaseCommandQueue", (cl_queue))                                                  \
+    X(int, flush, "clFlush", (cl_queue))                                                                     \
+    X(int, finish, "clFinish", (cl_queue))                                                                   \
+    X(cl_mem, buffer_new, "clCreateBuffer", (cl_context, uint64_t, size_t, void *, int *))                   \
+    X(int, buffer_free, "clReleaseMemObject", (cl_mem))                                                      \
+    X(int, fill, "clEnqueueFillBuffer",                                                                      \
+      (cl_queue, cl_mem, const void *, size_t, size_t, size_t, unsigned, const cl_event *, cl_event *))      \
+    X(int, write, "clEnqueueWriteBuffer",                                                                    \
+      (cl_queue, cl_mem, unsigned, size_t, size_t, const void *, unsigned, const cl_event *, cl_event *))    \
+    X(int, read, "clEnqueueReadBuffer",                                                                      \
+      (cl_queue, cl_mem, unsigned, size_t, size_t, void *, unsigned, const cl_event *, cl_event *))          \
+    X(int, copy, "clEnqueueCopyBuffer",                                                                      \
+      (cl_queue, cl_mem, cl_mem, size_t, size_t, size_t, unsigned, const cl_event *, cl_event *))            \
+    X(cl_program, source, "clCreateProgramWithSource",                                                       \
+      (cl_context, unsigned, const char **, const size_t *, int *))                                          \
+    X(cl_program, binary, "clCreateProgramWithBinary",                                                       \
+      (cl_context, unsigned, const cl_device *, const size_t *, const unsigned char **, int *, int *))       \
+    X(int, build, "clBuildProgram", (cl_program, unsigned, const cl_device *, const char *, void *, void *)) \
+    X(int, program_info, "clGetProgramInfo", (cl_program, unsigned, size_t, void *, size_t *))               \
+    X(int, build_info, "clGetProgramBuildInfo", (cl_program, cl_device, unsigned, size_t, void *, size_t *)) \
+    X(int, program_free, "clReleaseProgram", (cl_program))                                                   \
+    X(cl_kernel, kernel_new, "clCreateKernel", (cl_program, const char *, int *))                            \
+    X(int, kernel_info, "clGetKernelWorkGroupInfo",                                                          \
+      (cl_kernel, cl_device, unsigned, size_t, void *, size_t *))                                            \
+    X(int, kernel_arg, "clSetKernelArg", (cl_kernel, unsigned, size_t, const void *))                        \
+    X(int, kernel_free, "clReleaseKernel", (cl_kernel))                                                      \
+    X(int, launch, "clEnqueueNDRangeKernel",                                                                 \
+      (cl_queue, cl_kernel, unsigned, const size_t *, const size_t *, const size_t *, unsigned,              \
+       const cl_event *, cl_event *))                                                                        \
+    X(int, event_wait, "clWaitForEvents", (unsigned, const cl_event *))                                      \
+    X(int, event_info, "clGetEventInfo", (cl_event, unsigned, size_t, void *, size_t *))                     \
+    X(int, event_time, "clGetEventProfilingInfo", (cl_event, unsigned, size_t, void *, size_t *))            \
+    X(int, event_free, "clReleaseEvent", (cl_event))
 
 struct opencl {
 #define X(type, field, symbol, arguments) type(*field) arguments;
