@@ -108,10 +108,11 @@ static int pieces(const struct view *v, int axis, bool flat) {
     return v->axis[axis].size < 0 || v->axis[axis].size % lanes ? 1 : lanes;
 }
 
-/* Rows of any length, each value stored where it is computed: they can be begun at multiples of 16 bytes, and most of what is read
- * lies along them too. Elements of 16 bytes; else 1. */
+/* Rows of any length, each value stored where it is computed: they can be begun at multiples of 16 bytes, and what is read
+ * lies along them too, or is one for all. Elements of 16 bytes; else 1. */
 static int odd_pieces(const struct view *v, int axis) {
-    int bytes = 0, along = 0, astray = 0;
+    int bytes = 0;
+    bool astray = false;
     if (axis < 0 || v->scans || v->reduces || v->stages || v->axis[axis].fixed || v->axis[axis].members != 1)
         return 1;
     for (int i = 0; i < v->nspot; i++) {
@@ -119,7 +120,7 @@ static int odd_pieces(const struct view *v, int axis) {
         int64_t stride = spot_stride(v, s, axis, 16);
         if (s->add || (s->store && (stride != 1 || s->gate || (bytes && bytes != s->bytes)))) return 1;
         if (s->store) bytes = s->bytes;
-        along += stride == 1, astray += stride != 1 && stride != 0;
+        astray |= stride != 1 && stride != 0;
     }
     return bytes && !astray && v->axis[axis].size >= 64 ? 16 / bytes : 1;
 }

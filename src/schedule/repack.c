@@ -199,7 +199,8 @@ static void judge(struct repack *r, int which) {
     struct operand *o = &r->op[which];
     int64_t piece = PIECE / r->bytes, k, own;
     enum side side = which ? SIDE_N : SIDE_M;
-    bool walks = is_one_walk(r, o, SIDE_K, &k) & is_one_walk(r, o, side, &own);
+    bool k_walks = is_one_walk(r, o, SIDE_K, &k), own_walks = is_one_walk(r, o, side, &own),
+         walks = k_walks && own_walks;
     o->along_k = k == 1 || r->kind->only_k;
     o->fits = walks && (k == 1 || (own == 1 && !r->kind->only_k)) && o->offset % piece == 0 &&
               r->size[o->along_k ? SIDE_K : side] % piece == 0;
