@@ -6,6 +6,10 @@
 
 /* ---- graph.c: the tensor program as the planner sees it ------------------------------------------- */
 
+/* graph.c: a node of a movement or a reduction, whose sources after n are the numbers d; a tensor all of whose elements are 0. */
+const uop *graph_shaped(struct ir *, enum op, const uop *n, const int64_t *d, uint32_t k);
+bool graph_is_zero(const uop *);
+
 /* A unit is a node that could be stored: everything that computes, and views that must be. Movement ops, numbers and
  * buffers are no units; they are seen through. */
 enum { UNIT_FREE, UNIT_FORCED, UNIT_NEVER }; /* may, must, must not be stored */

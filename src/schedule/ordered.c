@@ -13,26 +13,15 @@ struct job {
     struct shapes *sh;
 };
 
-static const uop *with_dims(struct job *j, enum op op, const uop *n, const int64_t *d, uint32_t k) {
-    const uop *src[1 + SHAPE_MAX] = {n};
-    for (uint32_t i = 0; i < k; i++) src[1 + i] = uop_idx(j->ir, d[i]);
-    return uop_mk(j->ir, op, src, 1 + k, ARG_NONE);
-}
-
 /* Only where it does something: what is moved is copied before the function reads it. */
 static const uop *expand_to(struct job *j, const uop *n, const int64_t *d, uint32_t k) {
     const struct shape *s = shape_of(j->sh, n);
-    return s->n == k && !memcmp(s->d, d, k * sizeof *d) ? n : with_dims(j, OP_EXPAND, n, d, k);
+    return s->n == k && !memcmp(s->d, d, k * sizeof *d) ? n : graph_shaped(j->ir, OP_EXPAND, n, d, k);
 }
 static const uop *permute(struct job *j, const uop *n, const int64_t *order, uint32_t k) {
     uint32_t same = 0;
     while (same < k && order[same] == same) same++;
-    return same == k ? n : with_dims(j, OP_PERMUTE, n, order, k);
-}
-
-static bool is_zero(const uop *n) {
-    while (op_is_movement((enum op)n->op)) n = n->src[0];
-    return n->op == OP_CONST && n->arg.f == 0;
+    return same == k ? n : graph_shaped(j->ir, OP_PERMUTE, n, order, k);
 }
 
 /* What the index is made of by copies along axes behind `axis`; NULL: it varies there, or that is not seen. */
@@ -60,12 +49,12 @@ static const uop *by_pieces(struct job *j, const uop *add, const uop *index, uin
     int64_t d[SHAPE_MAX], inner = 1;
     for (uint32_t i = 0; i < s->n; i++) d[i] = i <= axis ? s->d[i] : 1;
     index = expand_to(j, index, d, s->n);
-    index = with_dims(j, OP_RESHAPE, index, d, axis + 1);
+    index = graph_shaped(j->ir, OP_RESHAPE, index, d, axis + 1);
     for (uint32_t i = axis + 1; i < s->n; i++) inner *= s->d[i];
     d[axis] = s->d[axis] * inner;
-    *call = sum(j, with_dims(j, OP_RESHAPE, add, d, axis + 1), index, size);
+    *call = sum(j, graph_shaped(j->ir, OP_RESHAPE, add, d, axis + 1), index, size);
     for (uint32_t i = 0; i < s->n; i++) d[i] = i == axis ? size : s->d[i];
-    return with_dims(j, OP_RESHAPE, *call, d, s->n);
+    return graph_shaped(j->ir, OP_RESHAPE, *call, d, s->n);
 }
 
 /* The axis last: pieces are single elements. */
@@ -97,6 +86,6 @@ struct ordered_sum ordered_sum(struct ir *ir, struct shapes *sh, const uop *cons
         smaller |= more > 0;
     }
     if (smaller) r = uop_mk(ir, OP_PAD, pad, 2 + 3 * x->n, ARG_NONE);
-    o.result = is_zero(src[0]) ? r : uop2(ir, OP_ADD, src[0], r);
+    o.result = graph_is_zero(src[0]) ? r : uop2(ir, OP_ADD, src[0], r);
     return o;
 }

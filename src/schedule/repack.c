@@ -63,12 +63,6 @@ struct repack {
 
 /* ---- views ------------------------------------------------------------------------------------------------ */
 
-static const uop *with_dims(struct repack *r, enum op op, const uop *n, const int64_t *d, uint32_t k) {
-    const uop *src[1 + SHAPE_MAX] = {n};
-    for (uint32_t i = 0; i < k; i++) src[1 + i] = uop_idx(r->ir, d[i]);
-    return uop_mk(r->ir, op, src, 1 + k, ARG_NONE);
-}
-
 /* Steps through a RESHAPE: axes in groups of equal products, each of which must be one walk on the side of the source. */
 static bool through_reshape(const struct shape *out, const struct shape *in, const int64_t *from,
                             int64_t *to) {
@@ -276,10 +270,10 @@ static const uop *compact(struct repack *r, int which) {
         if (once) order[k++] = i;
     }
     const uop *x = uop_mk(r->ir, OP_SHRINK, src, 1 + 3 * n, ARG_NONE);
-    x = with_dims(r, OP_PERMUTE, x, order, n);
+    x = graph_shaped(r->ir, OP_PERMUTE, x, order, n);
     k = batch_dims(r, d);
     d[k] = r->size[own], d[k + 1] = r->size[SIDE_K];
-    return with_dims(r, OP_RESHAPE, x, d, k + 2);
+    return graph_shaped(r->ir, OP_RESHAPE, x, d, k + 2);
 }
 
 static const uop *swap_last(struct repack *r, const uop *x) {
@@ -287,7 +281,7 @@ static const uop *swap_last(struct repack *r, const uop *x) {
     uint32_t n = shape_of(r->sh, x)->n;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
     order[n - 2] = n - 1, order[n - 1] = n - 2;
-    return with_dims(r, OP_PERMUTE, x, order, n);
+    return graph_shaped(r->ir, OP_PERMUTE, x, order, n);
 }
 
 /* The same with the last two axes made longer by zeros. */
@@ -329,9 +323,9 @@ static const uop *operand(struct repack *r, int which, const uop **stored) {
     x = uop_cast(r->ir, x, DT_F32);
     uint32_t k = batch_dims(r, d);
     d[k] = which ? 1 : many, d[k + 1] = which ? many : 1, d[k + 2] = r->k_padded;
-    x = with_dims(r, OP_RESHAPE, x, d, k + 3);
+    x = graph_shaped(r->ir, OP_RESHAPE, x, d, k + 3);
     d[k] = r->size[SIDE_M], d[k + 1] = r->n_padded;
-    return with_dims(r, OP_EXPAND, x, d, k + 3);
+    return graph_shaped(r->ir, OP_EXPAND, x, d, k + 3);
 }
 
 /* (batch .., m, n, 1) with its axes where the product had them. */
@@ -340,11 +334,11 @@ static const uop *put_back(struct repack *r, const uop *x, const struct shape *o
     int64_t axis[SHAPE_MAX], d[SHAPE_MAX], order[SHAPE_MAX];
     uint32_t n = gather_axes(r, side, 3, axis), k = 0;
     for (uint32_t i = 0; i < n; i++) d[i] = r->shape->d[axis[i]];
-    x = with_dims(r, OP_RESHAPE, x, d, n);
+    x = graph_shaped(r->ir, OP_RESHAPE, x, d, n);
     for (uint32_t i = 0; i < r->shape->n; i++)
         for (uint32_t j = 0; j < n; j++)
             if (axis[j] == i) order[k++] = j;
-    return with_dims(r, OP_RESHAPE, with_dims(r, OP_PERMUTE, x, order, n), out->d, out->n);
+    return graph_shaped(r->ir, OP_RESHAPE, graph_shaped(r->ir, OP_PERMUTE, x, order, n), out->d, out->n);
 }
 
 /* The last axis of the result is one of n: rows of it are rows of the sum. */

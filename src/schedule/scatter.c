@@ -22,9 +22,7 @@ static const uop *cast(struct fixed *f, const uop *x, enum dtype dt) {
 }
 
 static const uop *with_dims(struct fixed *f, enum op op, const uop *x, const struct shape *s) {
-    const uop *src[1 + SHAPE_MAX] = {x};
-    for (uint32_t i = 0; i < s->n; i++) src[1 + i] = uop_idx(f->ir, s->d[i]);
-    return uop_mk(f->ir, op, src, 1 + s->n, ARG_NONE);
+    return graph_shaped(f->ir, op, x, s->d, s->n);
 }
 
 /* A single number for every element of a shape; constants have no axes yet. */
@@ -44,13 +42,8 @@ static const uop *power(struct fixed *f, const uop *k) {
     return uop_new(f->ir, OP_BITCAST, DT_F32, 1, &bits, 1, ARG_NONE);
 }
 
-static bool is_zero(const uop *n) {
-    while (op_is_movement((enum op)n->op)) n = n->src[0];
-    return n->op == OP_CONST && n->arg.f == 0;
-}
-
 bool scatter_is_inexact(const uop *base, enum dtype dt) {
-    return (dt == DT_F32 || dt == DT_F16 || dt == DT_BF16) && is_zero(base);
+    return (dt == DT_F32 || dt == DT_F16 || dt == DT_BF16) && graph_is_zero(base);
 }
 
 void scatter_begin(struct ir *ir, struct shapes *sh, const uop *value, int64_t axis,

@@ -46,12 +46,6 @@ struct split {
     const uop *stored; /* a partial result that must be */
 };
 
-static const uop *with_dims(struct split *s, enum op op, const uop *n, const int64_t *d, uint32_t k) {
-    const uop *src[1 + SHAPE_MAX] = {n};
-    for (uint32_t i = 0; i < k; i++) src[1 + i] = uop_idx(s->ir, d[i]);
-    return uop_mk(s->ir, op, src, 1 + k, ARG_NONE);
-}
-
 static const uop *reduce(struct split *s, enum op op, const uop *n, const int64_t *axes, uint32_t k) {
     const uop *src[1 + SHAPE_MAX] = {n};
     for (uint32_t i = 0; i < k; i++) src[1 + i] = uop_idx(s->ir, axes[i]);
@@ -59,7 +53,7 @@ static const uop *reduce(struct split *s, enum op op, const uop *n, const int64_
 }
 
 static const uop *reshape_to(struct split *s, const uop *n, const struct shape *to) {
-    return shape_of(s->sh, n) == to ? n : with_dims(s, OP_RESHAPE, n, to->d, to->n);
+    return shape_of(s->sh, n) == to ? n : graph_shaped(s->ir, OP_RESHAPE, n, to->d, to->n);
 }
 
 /* The divisor of n nearest to `want` (by ratio) in [lo, hi], or 0. */
@@ -80,12 +74,13 @@ static const uop *in_blocks(struct split *s, enum op op, const uop *n, int64_t t
     } else {
         block = BLOCK, blocks = (total + block - 1) / block;
         int64_t flat[1] = {total};
-        const uop *src[5] = {with_dims(s, OP_RESHAPE, n, flat, 1), uop_identity(s->ir, op, (enum dtype)n->dt),
-                             uop_idx(s->ir, 0), uop_idx(s->ir, blocks * block - total), uop_idx(s->ir, 0)};
+        const uop *src[5] = {graph_shaped(s->ir, OP_RESHAPE, n, flat, 1),
+                             uop_identity(s->ir, op, (enum dtype)n->dt), uop_idx(s->ir, 0),
+                             uop_idx(s->ir, blocks * block - total), uop_idx(s->ir, 0)};
         n = uop_mk(s->ir, OP_PAD, src, 5, ARG_NONE);
     }
     int64_t d[2] = {blocks, block};
-    return with_dims(s, OP_RESHAPE, n, d, 2);
+    return graph_shaped(s->ir, OP_RESHAPE, n, d, 2);
 }
 
 /* x if n is a sum of all of x that was split here: its partial sums and the blocks. */
@@ -115,9 +110,9 @@ static const uop *split_variance(struct split *s, const uop *n) {
     int64_t one[2] = {1, 1}, row[2] = {b->d[0], 1}, axis1 = 1, axis0 = 0;
     enum dtype dt = (enum dtype)x->dt;
     const uop *mb = uop2(s->ir, OP_MUL, parts, uop_flt(s->ir, dt, 1.0 / (double)b->d[1]));
-    const uop *d = uop2(s->ir, OP_SUB, blocks, with_dims(s, OP_EXPAND, mb, b->d, 2));
+    const uop *d = uop2(s->ir, OP_SUB, blocks, graph_shaped(s->ir, OP_EXPAND, mb, b->d, 2));
     const uop *m2 = reduce(s, OP_ADD, uop2(s->ir, OP_MUL, d, d), &axis1, 1);
-    const uop *all = with_dims(s, OP_EXPAND, with_dims(s, OP_RESHAPE, mean, one, 2), row, 2);
+    const uop *all = graph_shaped(s->ir, OP_EXPAND, graph_shaped(s->ir, OP_RESHAPE, mean, one, 2), row, 2);
     const uop *off = uop2(s->ir, OP_SUB, mb, all);
     const uop *between =
         uop2(s->ir, OP_MUL, uop2(s->ir, OP_MUL, off, off), uop_flt(s->ir, dt, (double)b->d[1]));
@@ -133,8 +128,8 @@ static const uop *in_parts(struct split *s, const uop *x, const int64_t *d, cons
     if (product && x->op == OP_MUL)
         return uop2(s->ir, OP_MUL, in_parts(s, x->src[0], d, order, k, true),
                     in_parts(s, x->src[1], d, order, k, true));
-    x = with_dims(s, OP_RESHAPE, x, d, k);
-    return order ? with_dims(s, OP_PERMUTE, x, order, k) : x;
+    x = graph_shaped(s->ir, OP_RESHAPE, x, d, k);
+    return order ? graph_shaped(s->ir, OP_PERMUTE, x, order, k) : x;
 }
 
 /* The order of axes in which the blocks are computed: those first, then the taps, then what is left. */
@@ -177,7 +172,7 @@ static const uop *split_axis(struct split *s, const uop *n, const uop *x, const 
     const uop *part = reduce(s, (enum op)n->arg.i, x, axes, n->nsrc - 1);
     if (stored) s->stored = part; /* one kernel would be the sum unsplit */
     const uop *all = reduce(s, (enum op)n->arg.i, part, &(int64_t){front ? 0 : best}, 1);
-    return taps ? with_dims(s, OP_PERMUTE, all, back, k) : all;
+    return taps ? graph_shaped(s->ir, OP_PERMUTE, all, back, k) : all;
 }
 
 /* The last axes of the results, as bits, if they are the taps of a window: a product of images and of the gradient of what a

@@ -134,7 +134,7 @@ static void both(const char *const device[2], rg_dtype dt, const void *data, int
                  int what, void *const got[2], size_t bytes) {
     for (int d = 0; d < 2; d++) {
         rg_ctx *c = rg_open(device[d]);
-        if (rg_status_of(c)) SKIP("%s", rg_error(c));
+        if (rg_status_of(c) && !strcmp(device[d], "CUDA")) SKIP("%s", rg_error(c));
         rg_tensor x = rg_from(c, dt, data, RG_SHAPE(rows, n));
         rg_tensor y = what == 0   ? rg_sort(x, 1)
                       : what == 1 ? rg_sort(x, 1, .descending = true)
