@@ -46,7 +46,7 @@ struct data {
     rg_tensor e8, f8;      /* 4096 squared, f8e4m3 */
     rg_tensor token, grad; /* 16384 numbers below 50304, (16384, 768) */
 };
-enum { INPUTS = 17 };
+enum { INPUTS = 19 };
 typedef void row_fn(struct data *, rg_tensor *out);
 
 static void twice(struct data *d, rg_tensor *out) { out[0] = rg_mul(d->x, 2); }
@@ -310,7 +310,7 @@ static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
     j->d->p = in[5], j->d->p16 = in[6], j->d->pb = in[7];
     j->d->o = in[8], j->d->ob = in[9], j->d->cx = in[10], j->d->q = in[11];
     j->d->o7 = in[12], j->d->o1 = in[13], j->d->many = in[14], j->d->e8 = in[16];
-    j->d->grad = in[15];
+    j->d->grad = in[15], j->d->da = in[17], j->d->ea = in[18];
     j->fn(j->d, out);
     return RG_OK;
 }
@@ -408,11 +408,11 @@ static void make_data(rg_ctx *c, struct data *d, inputs in) {
     rg_realize_all(RG_TENSORS(d->token, d->grad));
     rg_tensor h2 = rg_add(d->h, 1), p2 = rg_neg(d->p),
               set[2][INPUTS] = {{d->x, d->m, d->h, d->g, d->k, d->p, d->p16, d->pb, d->o, d->ob, d->cx, d->q,
-                                 d->o7, d->o1, d->many, d->grad, d->e8},
+                                 d->o7, d->o1, d->many, d->grad, d->e8, d->da, d->ea},
                                 {rg_neg(d->x), rg_neg(d->m), h2, rg_cast(h2, RG_BF16), rg_neg(d->k), p2,
                                  rg_cast(p2, RG_F16), rg_cast(p2, RG_BF16), rg_neg(d->o), rg_neg(d->ob),
                                  rg_neg(d->cx), rg_neg(d->q), rg_neg(d->o7), rg_neg(d->o1), rg_neg(d->many),
-                                 rg_neg(d->grad), rg_cast(p2, RG_F8E4M3)}};
+                                 rg_neg(d->grad), rg_cast(p2, RG_F8E4M3), rg_neg(d->da), rg_neg(d->ea)}};
     memcpy(in, set, sizeof set);
     rg_realize_all((rg_tensors){in[1], INPUTS});
 }

@@ -97,11 +97,12 @@ static void count_access(struct counter *c, const uop *index, bool store, double
 }
 
 static void count_matrix(struct counter *c, const uop *n, double warps) {
-    const struct mma_info *m = &mma_info[n->arg.i];
+    enum mma instr = (enum mma)n->arg.mma.instr;
+    const struct mma_info *m = &mma_info[instr];
     double ops = 2.0 * m->size[0] * m->size[1] * m->size[2];
-    c->w->matrix += ops * warps * WARP / mma_lanes((enum mma)n->arg.i);
+    c->w->matrix += ops * warps * WARP / mma_lanes(instr);
     c->w->issue += warps * m->count;
-    c->w->matrix_share = mma_from_shared((enum mma)n->arg.i) ? 1 : 0.666;
+    c->w->matrix_share = mma_from_shared(instr) ? 1 : 0.666;
 }
 
 static void count_node(struct counter *c, const uop *n, double warps) {

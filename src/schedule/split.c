@@ -220,12 +220,12 @@ static int64_t memory_axis(struct split *s, const uop *n, int depth) {
 
 /* ---- products on a GPU -------------------------------------------------------------------------------------------- */
 
-/* Does n move along the axis, or is it the same value repeated? */
+/* Does n move along the axis, or is it the same value repeated? A number has no axes at all. */
 static bool moves_along(struct split *s, const uop *n, uint32_t axis) {
     if (n->op == OP_PERMUTE) return moves_along(s, n->src[0], (uint32_t)n->src[1 + axis]->arg.i);
-    if (n->op == OP_EXPAND) return shape_of(s->sh, n->src[0])->d[axis] > 1;
     if (n->op == OP_CAST) return moves_along(s, n->src[0], axis);
-    return shape_of(s->sh, n)->d[axis] > 1;
+    const struct shape *sh = shape_of(s->sh, n->op == OP_EXPAND ? n->src[0] : n);
+    return axis < sh->n && sh->d[axis] > 1;
 }
 
 static int64_t element_bytes(const uop *n) {

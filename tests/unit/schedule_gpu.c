@@ -75,6 +75,17 @@ TEST(schedule_gpu_products_read_halves) {
     arena_free(&c.arena);
 }
 
+/* A tensor by a number is no product of matrices: the number has no axes to look at. */
+TEST(schedule_gpu_sums_of_scaled_values) {
+    struct gpu_case c = {
+        .values = true,
+        .text = "kernel g\n(GRAPH (REDUCE_AXES[ADD] (MUL (BUFFER<f32>[0] 4096 64) 0.5) 0) (REDUCE_AXES[ADD] "
+                "(MUL (CAST<f32> (BUFFER<bf16>[1] 262144)) 0.25) 0))\n"};
+    plan(&c);
+    CHECK(c.run.sched.call.n >= 2);
+    arena_free(&c.arena);
+}
+
 /* A product is rounded to halves, and rows of it are reduced twice: what is stored between is the half, once. */
 TEST(schedule_gpu_stores_the_half_before_reducing) {
 #define LOGITS \

@@ -94,6 +94,18 @@ TEST(work_gpu_counts_products) {
     CHECK_NEAR(w.matrix_share, 1, 0);
     CHECK_EQ(w.shared, 4 * (128 + 64) * 64 * 2);
     CHECK(w.registers > 32 && w.registers < 128);
+    /* The same with b's rows along the sum: which way a tile lies is said beside the name of the instruction. */
+    struct str turned;
+    str_init(&turned, &t.arena);
+    const char *at = strstr(product, "(ADD (MUL n 512) k)");
+    str_printf(&turned, "%.*s(ADD (MUL k 512) n)%s", (int)(at - product), product, at + 19);
+    w = work(&t, turned.p,
+             "TILE(m,128,m1) TILE(m1,64,m3) TILE(n,64,n3) TILE(k,64,k1) TILE(k1,16,k2) "
+             "TC(m3,n3,k2,WBF16_64) LANE(m1) UNROLL(k1) STAGE(a,k,m1+m3,k1+k2) STAGE(b,k,k1+k2,n3) "
+             "TILE(a.k1,8,a.v) VEC(a.v) TILE(b.n3,8,b.v) VEC(b.v) PIPE(a,k,4) PIPE(b,k,4)",
+             256, 1);
+    CHECK_NEAR(w.matrix, 2.0 * 128 * 64 * 512, 0);
+    CHECK_NEAR(w.matrix_share, 1, 0);
     ir_test_close(&t);
 }
 
