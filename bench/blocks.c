@@ -1,17 +1,35 @@
-/* blocks.c: times lists of opts of a kernel on the CUDA device. ARGS: files of lines `kernel.uop|opts` (`#` begins a comment;
- * no opts: those of the heuristic). Buffers hold small integers, so that sums are exact and every list of one kernel
- * must give the same sum of its output, which is printed. The best of several rounds of calls with one wait. Large inputs are
- * there twice and used in turns, so that what a call reads does not come from the caches. */
+/* blocks.c: times lists of opts of a kernel on the CUDA device. ARGS: [-r] and files of lines `kernel.uop|opts` (`#` begins a
+ * comment; no opts: those of the heuristic; `cublas M N K NT`: NVIDIA's product of the same buffers of bfloat16, a, b, out).
+ * Buffers hold small integers, so that sums are exact and every list of one kernel must give the same sum of its output,
+ * which is printed, with the best time of several rounds of calls with one wait. Large inputs are there twice and used in turns, so
+ * that what a call reads does not come from the caches.
+ * With -r they hold random numbers, which cost the multiprocessors more power and therefore time; printed is the greatest
+ * difference to what the first list gave, and two times of calls on the same buffers: sustained, after the same calls kept the GPU
+ * busy for a while, and a burst after a pause, which a GPU that is limited by power runs at a higher clock. */
 #include "codegen/codegen.h"
+#include "cublas.h"
 #include "device/device.h"
 #include "engine/engine.h"
 #include "ref/ref.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { LARGE = 16 << 20, PERIOD = 1048573 }; /* bytes; elements, a prime */
+enum { SLOTS = 64, LARGE = 16 << 20 /* bytes */ };
+
+/* Of the last kernel file: its buffers stay for the next list. */
+static struct {
+    char path[512];
+    void *buf[2][SLOTS]; /* of what is large there are two */
+    size_t bytes[SLOTS];
+    enum dtype type[SLOTS];
+    uint32_t out;
+    char *first; /* what the first list gave */
+} held;
+static bool with_random;
 
 struct job {
     struct engine *en;
@@ -20,6 +38,8 @@ struct job {
     struct ir ir;
     struct linear lin;
     const char *path, *opts;
+    const struct ekernel *k;
+    bool peer;
 };
 
 static char *slurp(struct arena *a, const char *path, size_t *n) {
@@ -40,91 +60,158 @@ static void compile(void *arg) {
     ir_init(&j->ir, &j->arena);
     ir_parse(&j->ir, text, n, j->path, &p);
     if (!*j->opts) j->opts = opts_heuristic_gpu(&j->ir, &p.kernel.p[0], 90);
-    lower(&j->ir, &p.kernel.p[0], &(struct lower_opts){.opts = j->opts, .vec_bytes = 16, .narrow = true},
+    const char *opts = j->peer ? "" : j->opts;
+    lower(&j->ir, &p.kernel.p[0], &(struct lower_opts){.opts = opts, .vec_bytes = 16, .narrow = true},
           &j->lin);
 }
 
-/* Buffers by slot, from the PARAMs of the program; the written one is told. */
-static void buffers(struct job *j, void *(*buf)[64], size_t *bytes, enum dtype *type, uint32_t *out) {
-    const struct linear *l = &j->lin;
+/* ---- buffers -------------------------------------------------------------------------------------------------- */
+
+static void release(struct engine *en) {
+    for (int i = 0; i < SLOTS; i++)
+        for (int t = 0; t < 2; t++)
+            if (held.buf[t][i] && (!t || held.buf[1][i] != held.buf[0][i]))
+                engine_free(en, held.buf[t][i], held.bytes[i]);
+    free(held.first);
+    memset(&held, 0, sizeof held);
+}
+
+/* About normal, mean 0: the sum of four bytes. */
+static union ref_val element(enum dtype dt, uint64_t i) {
+    uint64_t h = hash_u64(i + 1);
+    double r = ((double)(h & 255) + (double)(h >> 8 & 255) + (double)(h >> 16 & 255) +
+                (double)(h >> 24 & 255) - 510) /
+               148;
+    if (!with_random) r = (int)(i * 2654435761u >> 17 & 3) - 1;
+    return dt_is_float(dt) ? (union ref_val){.f = r} : (union ref_val){.i = (int64_t)(h >> 32 & 3)};
+}
+
+static void fill(struct job *j, const uop *param) {
+    uint32_t s = param->arg.param.slot;
+    enum dtype dt = (enum dtype)param->dt;
+    size_t size = dtype_info[dt].bytes, n = (size_t)param->src[0]->hi, part = RG_MIN(n, (size_t)1 << 22);
+    held.type[s] = dt, held.bytes[s] = n * size;
+    char *host = malloc(part * size);
+    for (size_t k = 0; k < part; k++) ref_write(dt, host + k * size, element(dt, k + 7919 * s));
+    for (int t = 0; t < 2; t++) {
+        bool own = !t || (held.bytes[s] >= LARGE && !with_random);
+        held.buf[t][s] = own ? engine_alloc(j->en, &j->err, held.bytes[s]) : held.buf[0][s];
+        for (size_t at = 0; own && at < n && held.buf[t][s]; at += part) /* as random as any */
+            engine_copy(j->en, &j->err, COPY_IN, (char *)held.buf[t][s] + at * size, host,
+                        RG_MIN(part, n - at) * size);
+    }
+    free(host);
+}
+
+/* Buffers by slot, from the PARAMs of the kernel; the written one is told. */
+static void buffers(struct job *j) {
+    if (!strcmp(held.path, j->path)) return;
+    release(j->en);
+    snprintf(held.path, sizeof held.path, "%s", j->path);
     uop_vec topo = {0};
-    uop_topo(&j->arena, l->u, l->n, &topo);
+    uop_topo(&j->arena, j->lin.u, j->lin.n, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        if (n->op == OP_STORE && n->src[0]->src[0]->op == OP_PARAM) *out = n->src[0]->src[0]->arg.param.slot;
-        if (n->op != OP_PARAM || buf[0][n->arg.param.slot]) continue;
-        uint32_t s = n->arg.param.slot;
-        type[s] = (enum dtype)n->dt;
-        bytes[s] = (size_t)n->src[0]->hi * dtype_info[n->dt].bytes;
-        char *host = malloc(bytes[s]);
-        int64_t some = RG_MIN(n->src[0]->hi, PERIOD);
-        for (int64_t k = 0; k < some; k++)
-            ref_write((enum dtype)n->dt, host + (size_t)k * dtype_info[n->dt].bytes,
-                      dt_is_float((enum dtype)n->dt)
-                          ? (union ref_val){.f = (int)((uint64_t)k * 2654435761u >> 17 & 3) - 1}
-                          : (union ref_val){.i = (int)((uint64_t)k * 2654435761u >> 17 & 3)});
-        size_t done = (size_t)some * dtype_info[n->dt].bytes;
-        for (size_t at = done; at < bytes[s]; at += done)
-            memcpy(host + at, host, RG_MIN(done, bytes[s] - at));
-        for (int t = 0; t < 2; t++) {
-            buf[t][s] = t && bytes[s] < LARGE ? buf[0][s] : engine_alloc(j->en, &j->err, bytes[s]);
-            if (buf[t][s]) engine_copy(j->en, &j->err, COPY_IN, buf[t][s], host, bytes[s]);
-        }
-        free(host);
+        const uop *to = n->op == OP_STORE     ? n->src[0]->src[0]
+                        : n->op == OP_BOX_OUT ? n->src[1]->src[0]
+                                              : NULL;
+        if (to && to->op == OP_PARAM) held.out = to->arg.param.slot;
+        if (n->op == OP_PARAM && !held.buf[0][n->arg.param.slot]) fill(j, n);
     }
 }
 
-static double measure(struct job *j, const struct ekernel *k, void *(*buf)[64]) {
-    enum { ROUNDS = 4 };
-    double best = 1e9;
+/* ---- time ------------------------------------------------------------------------------------------------------- */
+
+/* Of a call, of so many with one wait. */
+static double seconds(struct job *j, int calls) {
     char probe[4];
-    for (int r = 0, calls = 1; r < ROUNDS + 1; r++) {
-        struct engine_list *l = engine_list_new(j->en, &j->err);
-        for (int i = 0; i < calls; i++) engine_list_add(l, &j->err, k, buf[i % 2], NULL);
-        engine_copy(j->en, &j->err, COPY_OUT, probe, buf[0][0], 4);
-        uint64_t t0 = os_now_ns();
-        if (engine_list_run(l, &j->err) || engine_copy(j->en, &j->err, COPY_OUT, probe, buf[0][0], 4))
-            return 0;
-        double t = (double)(os_now_ns() - t0) * 1e-9 / calls;
-        engine_list_free(l);
-        if (r) best = RG_MIN(best, t);
-        calls = (int)RG_MIN(RG_MAX(0.02 / t, 3), 200);
+    struct engine_list *l = j->peer ? NULL : engine_list_new(j->en, &j->err);
+    for (int i = 0; i < calls && l; i++) engine_list_add(l, &j->err, j->k, held.buf[i % 2], NULL);
+    engine_copy(j->en, &j->err, COPY_OUT, probe, held.buf[0][held.out], 4);
+    uint64_t t0 = os_now_ns();
+    for (int i = 0; i < calls && !l; i++) cublas_run();
+    if (l) engine_list_run(l, &j->err);
+    if (j->peer)
+        cublas.wait();
+    else
+        engine_copy(j->en, &j->err, COPY_OUT, probe, held.buf[0][held.out], 4);
+    double t = (double)(os_now_ns() - t0) * 1e-9 / calls;
+    if (l) engine_list_free(l);
+    return t;
+}
+
+static void measure(struct job *j, double *sustained, double *burst) {
+    enum { ROUNDS = 3 };
+    double t = seconds(j, 3);
+    int few = (int)RG_MIN(RG_MAX(0.004 / t, 2), 400), many = (int)RG_MIN(RG_MAX(0.06 / t, 2), 4000);
+    *sustained = *burst = 1e9;
+    for (int r = 0; r < ROUNDS && !j->err.code; r++) {
+        if (with_random) nanosleep(&(struct timespec){0, 60000000}, NULL);
+        *burst = RG_MIN(*burst, seconds(j, few));
     }
-    return best;
+    for (int r = 0; with_random && r < ROUNDS + 1 && !j->err.code; r++) { /* the first heats it */
+        t = seconds(j, many);
+        if (r > 1) *sustained = RG_MIN(*sustained, t);
+    }
+}
+
+/* ---- results ---------------------------------------------------------------------------------------------------- */
+
+static double at(const char *p, size_t i) {
+    enum dtype dt = held.type[held.out];
+    return ref_number(dt, ref_read(dt, p + i * dtype_info[dt].bytes));
+}
+
+static void judge(struct job *j, char *out, size_t room) {
+    size_t n = held.bytes[held.out] / dtype_info[held.type[held.out]].bytes;
+    char *host = malloc(held.bytes[held.out]);
+    double sum = 0, most = 0, scale = 0;
+    engine_copy(j->en, &j->err, COPY_OUT, host, held.buf[0][held.out], held.bytes[held.out]);
+    for (size_t i = 0; i < n; i += with_random ? 97 : 1) {
+        double x = at(host, i), y = held.first ? at(held.first, i) : x;
+        sum += x * (double)(i % 101 + 1), scale = fmax(scale, fabs(y));
+        if (!(fabs(x - y) <= most)) most = fabs(x - y);
+    }
+    if (with_random)
+        snprintf(out, room, "off by %.2g of %.3g", most, scale);
+    else
+        snprintf(out, room, "sum %.0f", sum);
+    if (held.first)
+        free(host);
+    else
+        held.first = host;
 }
 
 static void one(struct engine *en, const char *path, const char *opts) {
     struct job *j = calloc(1, sizeof *j);
-    const struct ekernel *k = NULL;
     const struct linear *lin = &j->lin;
-    void *buf[2][64] = {0};
-    size_t bytes[64] = {0};
-    enum dtype type[64] = {0};
-    uint32_t out = 0;
+    char words[64] = "";
+    int m = 0, n = 0, k = 0, nt = 0;
     j->en = en, j->path = path, j->opts = opts;
+    j->peer = sscanf(opts, "cublas %d %d %d %d", &m, &n, &k, &nt) == 4;
     arena_init(&j->arena, &j->err);
     uint64_t t0 = os_now_ns();
-    if (err_guard(&j->err, compile, j) || engine_compile(en, &j->err, &lin, 1, &k)) {
+    if (err_guard(&j->err, compile, j) || (!j->peer && engine_compile(en, &j->err, &lin, 1, &j->k))) {
         printf("%s: %.300s\n  %s\n", path, j->err.msg, j->opts);
     } else {
-        double ready = (double)(os_now_ns() - t0) * 1e-9, sum = 0;
-        buffers(j, buf, bytes, type, &out);
-        double t = measure(j, k, buf);
-        char *host = malloc(bytes[out]);
-        engine_copy(en, &j->err, COPY_OUT, host, buf[0][out], bytes[out]);
-        size_t size = dtype_info[type[out]].bytes;
-        for (size_t i = 0; i * size < bytes[out]; i++)
-            sum += ref_number(type[out], ref_read(type[out], host + i * size)) * (double)(i % 101 + 1);
-        free(host);
+        double ready = (double)(os_now_ns() - t0) * 1e-9, sustained, burst;
+        buffers(j);
+        if (j->peer)
+            cublas.m = m, cublas.n = n, cublas.k = k, cublas.types = nt, cublas.t = CUBLAS_BF16,
+            cublas.a = (uintptr_t)held.buf[0][0], cublas.b = (uintptr_t)held.buf[0][1],
+            cublas.c = (uintptr_t)held.buf[0][held.out];
+        measure(j, &sustained, &burst);
+        judge(j, words, sizeof words);
         if (j->err.code) printf("%s: %.300s\n", path, j->err.msg);
-        printf("%9.1f us %8.1f TFLOP/s %7.0f GB/s  sum %.0f  shared %lld  %.2f s to compile  %s\n  %s\n",
-               t * 1e6, lin->est.flops / t * 1e-12, lin->est.bytes / t * 1e-9, sum, (long long)lin->shared,
-               ready, path, j->opts);
+        double t = with_random ? sustained : burst;
+        printf("%9.1f us %8.1f TFLOP/s %7.0f GB/s", t * 1e6, lin->est.flops / t * 1e-12,
+               lin->est.bytes / t * 1e-9);
+        if (with_random)
+            printf("  burst %9.1f us %8.1f TFLOP/s", burst * 1e6, lin->est.flops / burst * 1e-12);
+        printf("  %s  shared %lld  %.2f s to compile  %s\n  %s\n", words, (long long)lin->shared, ready, path,
+               j->opts);
     }
     fflush(stdout);
-    for (int t = 0; t < 2; t++)
-        for (int i = 0; i < 64; i++)
-            if (buf[t][i] && (!t || buf[1][i] != buf[0][i])) engine_free(en, buf[t][i], bytes[i]);
     arena_free(&j->arena);
     free(j);
 }
@@ -133,8 +220,16 @@ int main(int argc, char **argv) {
     struct err e = {0};
     struct engine *en = engine_open(&e, &device_cuda[0]);
     if (!en) return printf("skipped: %s\n", e.msg), 0;
+    char probe[4];
+    void *p = engine_alloc(en, &e, 4);
+    engine_copy(en, &e, COPY_OUT, probe, p, 4);
+    bool peers = cublas_open();
     for (int i = 1; i < argc; i++) {
         static char line[8192];
+        if (!strcmp(argv[i], "-r")) {
+            with_random = true;
+            continue;
+        }
         FILE *f = fopen(argv[i], "r");
         if (!f) return fprintf(stderr, "cannot read %s\n", argv[i]), 1;
         while (fgets(line, sizeof line, f)) {
@@ -142,10 +237,12 @@ int main(int argc, char **argv) {
             char *bar = strchr(line, '|');
             if (*line == '#' || !*line) continue;
             if (bar) *bar = 0;
-            one(en, line, bar ? bar + 1 : "");
+            if (!bar || strncmp(bar + 1, "cublas ", 7) || peers) one(en, line, bar ? bar + 1 : "");
         }
         fclose(f);
     }
+    release(en);
+    engine_free(en, p, 4);
     engine_close(en);
     return 0;
 }

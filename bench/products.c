@@ -1,218 +1,21 @@
-/* products.c: matrix products of bfloat16 on the CUDA device beside cuBLAS. Without arguments: a table of sizes, by the public
- * functions, ours and cuBLAS in turns on random numbers. Else it times lists of opts. ARGS: [-r] and files of lines `kernel.uop|opts` (`#` begins a
- * comment; no opts: those of the heuristic; `cublas M N K NT`: NVIDIA's product of the same buffers, a, b, out).
- * Buffers hold small integers, so that sums are exact and every list of one kernel must give the same sum of its output,
- * which is printed; with -r random numbers, which cost the multiprocessors more power and therefore time, and the greatest
- * difference to what the first list gave.
+/* products.c: matrix products of bfloat16 on the CUDA device beside cuBLAS: a table of sizes, by the public functions, ours and
+ * cuBLAS in turns on random numbers.
+ *
+ *     bench/products               all sizes: A B, A B^T, and gelu(A B^T + bias) + C
+ *     bench/products 4096x4096x512 only these sizes (M x N x K, of the table or not)
+ *     bench/products -p            without the third, whose peer is cuBLAS's product alone
+ *     bench/products --beam N      also with kernels that search found (BEAM=N), as a line of its own
+ *
  * Two times: sustained, after the same calls kept the GPU busy for a while, and a burst after a pause, which a GPU that is
- * limited by power runs at a higher clock. Calls are a list with one wait at its end. */
-#include "codegen/codegen.h"
+ * limited by power runs at a higher clock. Calls are many with one wait at their end. Lists of opts: bench/blocks. */
+#include "base/base.h"
 #include "cublas.h"
-#include "device/device.h"
-#include "engine/engine.h"
-#include "ref/ref.h"
 
-#include <math.h>
 #include <ridge.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-enum { SLOTS = 64 };
-
-/* Of the last kernel file: its buffers stay for the next list. */
-static struct {
-    char path[512];
-    void *buf[SLOTS];
-    size_t bytes[SLOTS];
-    enum dtype type[SLOTS];
-    uint32_t out;
-    char *first; /* what the first list gave */
-} held;
-static bool with_random;
-
-struct job {
-    struct engine *en;
-    struct err err;
-    struct arena arena;
-    struct ir ir;
-    struct linear lin;
-    const char *path, *opts;
-    const struct ekernel *k;
-    bool peer;
-};
-
-static char *slurp(struct arena *a, const char *path, size_t *n) {
-    FILE *f = fopen(path, "rb");
-    if (!f) return NULL;
-    char *p = arena_alloc(a, 1 << 20);
-    *n = fread(p, 1, (1 << 20) - 1, f);
-    fclose(f);
-    return p;
-}
-
-static void compile(void *arg) {
-    struct job *j = arg;
-    size_t n = 0;
-    struct program p = {0};
-    char *text = slurp(&j->arena, j->path, &n);
-    if (!text) err_throw(&j->err, RG_EIO, "cannot read %s", j->path);
-    ir_init(&j->ir, &j->arena);
-    ir_parse(&j->ir, text, n, j->path, &p);
-    if (!*j->opts) j->opts = opts_heuristic_gpu(&j->ir, &p.kernel.p[0], 90);
-    const char *opts = j->peer ? "" : j->opts;
-    lower(&j->ir, &p.kernel.p[0], &(struct lower_opts){.opts = opts, .vec_bytes = 16, .narrow = true},
-          &j->lin);
-}
-
-/* ---- buffers -------------------------------------------------------------------------------------------------- */
-
-static void release(struct engine *en) {
-    for (int i = 0; i < SLOTS; i++)
-        if (held.buf[i]) engine_free(en, held.buf[i], held.bytes[i]);
-    free(held.first);
-    memset(&held, 0, sizeof held);
-}
-
-/* About normal, mean 0: the sum of four bytes. */
-static union ref_val element(enum dtype dt, uint64_t i) {
-    uint64_t h = hash_u64(i + 1);
-    double r = ((double)(h & 255) + (double)(h >> 8 & 255) + (double)(h >> 16 & 255) +
-                (double)(h >> 24 & 255) - 510) /
-               148;
-    if (!with_random) r = (int)(i * 2654435761u >> 17 & 3) - 1;
-    return dt_is_float(dt) ? (union ref_val){.f = r} : (union ref_val){.i = (int64_t)(h >> 32 & 3)};
-}
-
-static void fill(struct job *j, const uop *param) {
-    uint32_t s = param->arg.param.slot;
-    enum dtype dt = (enum dtype)param->dt;
-    size_t size = dtype_info[dt].bytes, n = (size_t)param->src[0]->hi, part = RG_MIN(n, (size_t)1 << 22);
-    held.type[s] = dt, held.bytes[s] = n * size;
-    char *host = malloc(part * size);
-    held.buf[s] = engine_alloc(j->en, &j->err, held.bytes[s]);
-    for (size_t k = 0; k < part; k++) ref_write(dt, host + k * size, element(dt, k + 7919 * s));
-    for (size_t at = 0; at < n && held.buf[s]; at += part) /* one part again and again: as random as any */
-        engine_copy(j->en, &j->err, COPY_IN, (char *)held.buf[s] + at * size, host,
-                    RG_MIN(part, n - at) * size);
-    free(host);
-}
-
-/* Buffers by slot, from the PARAMs of the kernel; the written one is told. */
-static void buffers(struct job *j) {
-    if (!strcmp(held.path, j->path)) return;
-    release(j->en);
-    snprintf(held.path, sizeof held.path, "%s", j->path);
-    uop_vec topo = {0};
-    uop_topo(&j->arena, j->lin.u, j->lin.n, &topo);
-    for (uint32_t i = 0; i < topo.n; i++) {
-        const uop *n = topo.p[i];
-        const uop *to = n->op == OP_STORE     ? n->src[0]->src[0]
-                        : n->op == OP_BOX_OUT ? n->src[1]->src[0]
-                                              : NULL;
-        if (to && to->op == OP_PARAM) held.out = to->arg.param.slot;
-        if (n->op == OP_PARAM && !held.buf[n->arg.param.slot]) fill(j, n);
-    }
-}
-
-/* ---- time ------------------------------------------------------------------------------------------------------- */
-
-static void run(struct job *j, int calls) {
-    char probe[4];
-    if (j->peer) {
-        for (int i = 0; i < calls; i++) cublas_run();
-        cublas.wait();
-        return;
-    }
-    struct engine_list *l = engine_list_new(j->en, &j->err);
-    for (int i = 0; i < calls; i++) engine_list_add(l, &j->err, j->k, held.buf, NULL);
-    engine_list_run(l, &j->err);
-    engine_copy(j->en, &j->err, COPY_OUT, probe, held.buf[held.out], 4);
-    engine_list_free(l);
-}
-
-static double seconds(struct job *j, int calls) {
-    uint64_t t0 = os_now_ns();
-    run(j, calls);
-    return (double)(os_now_ns() - t0) * 1e-9 / calls;
-}
-
-static void measure(struct job *j, double *sustained, double *burst) {
-    enum { ROUNDS = 3 };
-    double t = seconds(j, 3);
-    int few = (int)RG_MIN(RG_MAX(0.004 / t, 2), 400), many = (int)RG_MIN(RG_MAX(0.06 / t, 2), 4000);
-    *sustained = *burst = 1e9;
-    for (int r = 0; r < ROUNDS && !j->err.code; r++) {
-        nanosleep(&(struct timespec){0, 60000000}, NULL);
-        *burst = RG_MIN(*burst, seconds(j, few));
-    }
-    for (int r = 0; r < ROUNDS + 1 && !j->err.code; r++) { /* the first brings the GPU to its limits */
-        t = seconds(j, many);
-        if (r > 1) *sustained = RG_MIN(*sustained, t);
-    }
-}
-
-/* ---- results ---------------------------------------------------------------------------------------------------- */
-
-static double at(const char *p, size_t i) {
-    enum dtype dt = held.type[held.out];
-    return ref_number(dt, ref_read(dt, p + i * dtype_info[dt].bytes));
-}
-
-static void judge(struct job *j, char *out, size_t room) {
-    size_t n = held.bytes[held.out] / dtype_info[held.type[held.out]].bytes;
-    char *host = malloc(held.bytes[held.out]);
-    double sum = 0, most = 0, scale = 0;
-    engine_copy(j->en, &j->err, COPY_OUT, host, held.buf[held.out], held.bytes[held.out]);
-    for (size_t i = 0; i < n; i += with_random ? 97 : 1) {
-        double x = at(host, i), y = held.first ? at(held.first, i) : x;
-        sum += x * (double)(i % 101 + 1), scale = fmax(scale, fabs(y));
-        if (!(fabs(x - y) <= most)) most = fabs(x - y);
-    }
-    if (with_random)
-        snprintf(out, room, "off by %.2g of %.3g", most, scale);
-    else
-        snprintf(out, room, "sum %.0f", sum);
-    if (held.first)
-        free(host);
-    else
-        held.first = host;
-}
-
-static void one(struct engine *en, const char *path, const char *opts) {
-    struct job *j = calloc(1, sizeof *j);
-    const struct linear *lin = &j->lin;
-    char words[64] = "";
-    int m = 0, n = 0, k = 0, nt = 0;
-    j->en = en, j->path = path, j->opts = opts;
-    j->peer = sscanf(opts, "cublas %d %d %d %d", &m, &n, &k, &nt) == 4;
-    arena_init(&j->arena, &j->err);
-    uint64_t t0 = os_now_ns();
-    if (err_guard(&j->err, compile, j) || (!j->peer && engine_compile(en, &j->err, &lin, 1, &j->k))) {
-        printf("%s: %.300s\n  %s\n", path, j->err.msg, j->opts);
-    } else {
-        double ready = (double)(os_now_ns() - t0) * 1e-9, sustained, burst;
-        buffers(j);
-        if (j->peer)
-            cublas.m = m, cublas.n = n, cublas.k = k, cublas.types = nt, cublas.t = CUBLAS_BF16,
-            cublas.a = (uintptr_t)held.buf[0], cublas.b = (uintptr_t)held.buf[1],
-            cublas.c = (uintptr_t)held.buf[held.out];
-        measure(j, &sustained, &burst);
-        judge(j, words, sizeof words);
-        if (j->err.code) printf("%s: %.300s\n", path, j->err.msg);
-        printf("%9.1f us %7.1f TFLOP/s  burst %9.1f us %7.1f TFLOP/s %6.0f GB/s  %s  shared %lld  %.2f s to "
-               "compile  %s\n  %s\n",
-               sustained * 1e6, lin->est.flops / sustained * 1e-12, burst * 1e6,
-               lin->est.flops / burst * 1e-12, lin->est.bytes / sustained * 1e-9, words,
-               (long long)lin->shared, ready, path, j->opts);
-    }
-    fflush(stdout);
-    arena_free(&j->arena);
-    free(j);
-}
-
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
 
 enum form { NN, NT, FINISH, FORMS }; /* b as it is; transposed; that, and gelu(.. + bias) + c */
 static const char *const form_name[] = {"A B", "A B^T", "gelu(A B^T + bias) + C"};
@@ -229,110 +32,149 @@ static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
     return RG_OK;
 }
 
+enum who { OURS, SEARCHED, PEER, WHO };
+
+/* One for each context: what a search in one finds the other must not know. */
 struct row {
     rg_jit *j;
+    struct product p;
     rg_tensor in[2], out, probe;
 };
 
-/* Seconds of a call, of so many with one wait; ours, or the peer's. */
-static double calls(struct row *r, int n, bool peer) {
+/* While it is on, programs that are new are searched. */
+static void set_beam(int n) {
+    char text[16];
+    snprintf(text, sizeof text, "%d", n);
+    setenv("RIDGE_BEAM", text, 1);
+    env_reload();
+}
+
+/* r: NULL is cuBLAS. */
+static int wait_for(struct row *r) {
     float x;
-    if (peer ? cublas.wait() : (int)rg_read(r->probe, &x, sizeof x)) return 0;
+    return r ? (int)rg_read(r->probe, &x, sizeof x) : cublas.wait();
+}
+
+/* Seconds of a call, of so many with one wait; 0: it failed. */
+static double calls(struct row *r, int n) {
+    if (wait_for(r)) return 0;
     uint64_t t0 = os_now_ns();
     for (int i = 0; i < n; i++)
-        if (peer ? cublas_run() : (int)rg_jit_call(r->j, (rg_tensors){r->in, 2}, &r->out)) return 0;
-    if (peer ? cublas.wait() : (int)rg_read(r->probe, &x, sizeof x)) return 0;
+        if (r ? (int)rg_jit_call(r->j, (rg_tensors){r->in, 2}, &r->out) : cublas_run()) return 0;
+    if (wait_for(r)) return 0;
     return (double)(os_now_ns() - t0) * 1e-9 / n;
 }
 
+struct times {
+    double burst, sustained; /* seconds; 0: not measured */
+};
+
 /* After a pause, and after the same has kept the GPU busy; the best of rounds in turns. */
-static void both(struct row *r, bool peers, double best[2][2]) {
+static void measure(struct row *r, const bool there[WHO], struct times best[WHO]) {
     enum { ROUNDS = 3 };
-    for (int k = 0; k < 4; k++) best[k / 2][k % 2] = 1e9;
+    memset(best, 0, WHO * sizeof *best);
     for (int i = 0; i < ROUNDS; i++)
-        for (int peer = 0; peer <= peers; peer++) {
-            double t = calls(r, 2, peer);
-            if (t <= 0) return;
+        for (int who = 0; who < WHO; who++) {
+            struct row *x = who == PEER ? NULL : &r[who];
+            double t = there[who] ? calls(x, 2) : 0;
+            if (t <= 0) continue;
             int few = (int)RG_MIN(RG_MAX(0.004 / t, 2), 400), many = (int)RG_MIN(RG_MAX(0.05 / t, 2), 4000);
             nanosleep(&(struct timespec){0, 60000000}, NULL);
-            best[peer][0] = RG_MIN(best[peer][0], calls(r, few, peer));
-            calls(r, many, peer);
-            best[peer][1] = RG_MIN(best[peer][1], calls(r, many, peer));
+            double burst = calls(x, few);
+            calls(x, many);
+            double sustained = calls(x, many);
+            best[who].burst = i ? RG_MIN(best[who].burst, burst) : burst;
+            best[who].sustained = i ? RG_MIN(best[who].sustained, sustained) : sustained;
         }
 }
 
-/* peer: sustained and burst of cuBLAS, measured here, or those of the row before. */
-static int row(rg_ctx *c, int m, int n, int k, enum form form, bool peers, double peer[2]) {
-    RG_SCOPE(c);
-    double t[2][2], ops = 2.0 * m * n * k * 1e-12;
-    struct product p = {form, rg_randn(c, RG_BF16, RG_SHAPE(n)), rg_randn(c, RG_BF16, RG_SHAPE(m, n))};
-    rg_tensor b = form == NN ? rg_randn(c, RG_BF16, RG_SHAPE(k, n)) : rg_randn(c, RG_BF16, RG_SHAPE(n, k));
-    struct row r = {.in = {rg_randn(c, RG_BF16, RG_SHAPE(m, k)), b},
-                    .probe = rg_zeros(c, RG_F32, RG_SHAPE(1))};
-    rg_realize_all(RG_TENSORS(p.bias, p.more, r.in[0], r.in[1], r.probe));
-    r.j = rg_jit_new(c, call, &p, 1);
-    cublas.types = form != NN;
-    both(&r, peers && form != FINISH, t);
-    rg_jit_free(r.j);
-    if (rg_status_of(c)) return fprintf(stderr, "%s\n", rg_error(c)), 1;
-    if (form != FINISH) peer[0] = t[1][1], peer[1] = t[1][0];
-    printf("%6d x %6d x %6d  %-24s %9.1f us %7.1f TFLOP/s  burst %7.1f", m, n, k, form_name[form],
-           t[0][1] * 1e6, ops / t[0][1], ops / t[0][0]);
-    if (peers)
+struct size {
+    int m, n, k;
+};
+
+static void print(struct size s, const char *what, struct times t, struct times peer, enum form form) {
+    double ops = 2.0 * s.m * s.n * s.k * 1e-12;
+    printf("%6d x %6d x %6d  %-24s %9.1f us %7.1f TFLOP/s  burst %7.1f", s.m, s.n, s.k, what,
+           t.sustained * 1e6, ops / t.sustained, ops / t.burst);
+    if (peer.burst > 0)
         printf("   cuBLAS A B%s %7.1f  burst %7.1f   ratio %.2f  %.2f", form == NN ? "  " : "^T",
-               ops / peer[0], ops / peer[1], peer[0] / t[0][1], peer[1] / t[0][0]);
+               ops / peer.sustained, ops / peer.burst, peer.sustained / t.sustained, peer.burst / t.burst);
     printf("\n");
+}
+
+static void begin(rg_ctx *c, struct size s, enum form form, struct row *r) {
+    *r = (struct row){
+        .p = {form, rg_randn(c, RG_BF16, RG_SHAPE(s.n)), rg_randn(c, RG_BF16, RG_SHAPE(s.m, s.n))},
+        .in = {rg_randn(c, RG_BF16, RG_SHAPE(s.m, s.k)), form == NN
+                                                             ? rg_randn(c, RG_BF16, RG_SHAPE(s.k, s.n))
+                                                             : rg_randn(c, RG_BF16, RG_SHAPE(s.n, s.k))},
+        .probe = rg_zeros(c, RG_F32, RG_SHAPE(1))};
+    rg_realize_all(RG_TENSORS(r->p.bias, r->p.more, r->in[0], r->in[1], r->probe));
+    r->j = rg_jit_new(c, call, &r->p, 1);
+}
+
+/* c: ours, and one that searches, or NULL. peer: of cuBLAS, measured here, or that of the row before. */
+static int row(rg_ctx *c[2], struct size s, enum form form, int beam, bool peers, struct times *peer) {
+    struct times t[WHO];
+    struct row r[2] = {0};
+    rg_scope scope[2];
+    bool there[WHO] = {true, c[1] != NULL, peers && form != FINISH};
+    cublas.types = form != NN;
+    for (int i = 0; i < 2 && c[i]; i++) {
+        scope[i] = rg_begin(c[i]);
+        begin(c[i], s, form, &r[i]);
+        set_beam(i ? beam : 0);
+        for (int k = 0; k < 2; k++) calls(&r[i], 1);
+        set_beam(0);
+    }
+    measure(r, there, t);
+    for (int i = 0; i < 2 && c[i]; i++) {
+        rg_jit_free(r[i].j);
+        rg_end(scope[i]);
+        if (rg_status_of(c[i])) return fprintf(stderr, "%s\n", rg_error(c[i])), 1;
+    }
+    if (form != FINISH) *peer = t[PEER];
+    print(s, form_name[form], t[OURS], *peer, form);
+    if (c[1]) print(s, "  searched", t[SEARCHED], *peer, form);
     return fflush(stdout), 0;
 }
 
-static int table(void) {
-    static const int size[][3] = {{1024, 1024, 1024},   {2048, 2048, 2048},  {4096, 4096, 4096},
-                                  {8192, 8192, 8192},   {4096, 11008, 4096}, {8192, 8192, 512},
-                                  {512, 512, 65536},    {16384, 2304, 768},  {16384, 768, 768},
-                                  {16384, 3072, 768},   {16384, 768, 3072},  {16384, 50304, 768},
-                                  {16384, 16384, 16384}};
-    rg_ctx *c = rg_open("CUDA");
-    if (rg_status_of(c)) return printf("skipped: %s\n", rg_error(c)), 0;
-    bool peers = cublas_open();
-    for (size_t i = 0; i < RG_COUNT(size); i++) {
-        const int *x = size[i];
-        double peer[2] = {0, 0};
-        bool there = peers && cublas_begin(CUBLAS_BF16, x[0], x[1], x[2], 0, 0); /* for A B and A B^T alike */
-        for (int f = 0; f < FORMS; f++)
-            if (row(c, x[0], x[1], x[2], (enum form)f, there, peer)) return 1;
-        if (there) cublas_end();
-    }
-    return rg_close(c);
+static int rows(rg_ctx *c[2], struct size s, bool plain, int beam, bool peers) {
+    struct times peer = {0};
+    bool there = peers && cublas_begin(CUBLAS_BF16, s.m, s.n, s.k, 0, 0); /* for A B and A B^T alike */
+    for (int f = 0; f < (plain ? FINISH : FORMS); f++)
+        if (row(c, s, (enum form)f, beam, there, &peer)) return 1;
+    if (there) cublas_end();
+    return 0;
 }
 
 int main(int argc, char **argv) {
-    struct err e = {0};
-    if (argc == 1) return table();
-    struct engine *en = engine_open(&e, &device_cuda[0]);
-    if (!en) return printf("skipped: %s\n", e.msg), 0;
-    char probe[4];
-    void *p = engine_alloc(en, &e, 4);
-    engine_copy(en, &e, COPY_OUT, probe, p, 4);
-    bool peers = cublas_open();
+    static const struct size table[] = {{1024, 1024, 1024}, {2048, 2048, 2048},  {4096, 4096, 4096},
+                                        {8192, 8192, 8192}, {4096, 11008, 4096}, {8192, 8192, 512},
+                                        {512, 512, 65536},  {1024, 1024, 8192},  {64, 4096, 4096},
+                                        {16384, 2304, 768}, {16384, 768, 768},   {16384, 3072, 768},
+                                        {16384, 768, 3072}, {16384, 50304, 768}, {16384, 16384, 16384}};
+    struct size own[64], s;
+    size_t n = 0;
+    int beam = 0;
+    bool plain = false;
     for (int i = 1; i < argc; i++) {
-        static char line[8192];
-        if (!strcmp(argv[i], "-r")) {
-            with_random = true;
-            continue;
-        }
-        FILE *f = fopen(argv[i], "r");
-        if (!f) return fprintf(stderr, "cannot read %s\n", argv[i]), 1;
-        while (fgets(line, sizeof line, f)) {
-            line[strcspn(line, "\n")] = 0;
-            char *bar = strchr(line, '|');
-            if (*line == '#' || !*line) continue;
-            if (bar) *bar = 0;
-            if (!bar || strncmp(bar + 1, "cublas ", 7) || peers) one(en, line, bar ? bar + 1 : "");
-        }
-        fclose(f);
+        if (!strcmp(argv[i], "--beam") && i + 1 < argc)
+            beam = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "-p"))
+            plain = true;
+        else if (n < RG_COUNT(own) && sscanf(argv[i], "%dx%dx%d", &s.m, &s.n, &s.k) == 3)
+            own[n++] = s;
+        else
+            return fprintf(stderr, "%s: sizes are written 4096x4096x512; -p, --beam N\n", argv[i]), 1;
     }
-    release(en);
-    engine_free(en, p, 4);
-    engine_close(en);
-    return 0;
+    setenv("RIDGE_CACHE", "0", 0); /* what an earlier search found is not ours */
+    set_beam(0);
+    rg_ctx *c[2] = {rg_open("CUDA"), beam > 0 ? rg_open("CUDA") : NULL};
+    if (rg_status_of(c[0])) return printf("skipped: %s\n", rg_error(c[0])), 0;
+    bool peers = cublas_open();
+    for (size_t i = 0; i < (n ? n : RG_COUNT(table)); i++)
+        if (rows(c, n ? own[i] : table[i], plain, beam, peers)) return 1;
+    if (c[1]) rg_close(c[1]);
+    return rg_close(c[0]);
 }
