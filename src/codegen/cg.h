@@ -45,6 +45,7 @@ struct box {
 struct box_of_store {
     const uop *param;
     struct box box;
+    uint32_t tc; /* the product whose m and n it is along */
 };
 
 struct sched {
@@ -137,6 +138,9 @@ const uop *tree_blocks(struct sched *,
 const uop *tree_mma(struct sched *, const uop *tree);   /* mma.c: matrix instructions */
 const uop *tree_ring(struct sched *, const uop *tree);  /* ring.c: shared tiles filled ahead */
 const uop *tree_roles(struct sched *, const uop *tree); /* roles.c: a warp that copies, others that compute */
+/* ring.c: where statement i is a SET to 0 of what the matrix instruction behind it adds to: that instruction, which begins there
+ * instead; or NULL. */
+const uop *mma_begins(struct ir *, const uop_vec *body, uint32_t i);
 void roles_outputs(struct sched *, const uop *tree);    /* before tree_mma: which stores are boxes */
 const uop *tree_threads(struct sched *, const uop *tree); /* block.c: axes become threads, with barriers */
 /* Of a statement that fills a tile; k: the loop it stands in, beyond whose end zeros are needed. opt_fail if it is none. */

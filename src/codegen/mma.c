@@ -598,10 +598,11 @@ const uop *tree_mma(struct sched *s, const uop *tree) {
     }
     lay_out(&t, t.prod[0].side[MMA_M], MMA_M, &t.prod[0].map[MMA_D]);
     for (uint32_t j = 0; j < t.nprod; j++) lay_out(&t, t.prod[j].side[MMA_N], MMA_N, &t.prod[j].map[MMA_D]);
-    struct product *first = &s->tc[0];
-    const struct mma_map *d = &t.prod[0].map[MMA_D];
-    first->lane = t.lane;
-    for (unsigned i = 0, at[2] = {0, 0}; i < d->nreg; i++)
-        first->reg[i] = laid_of(&t, t.prod[0].side[d->reg[i].dim])->reg[at[d->reg[i].dim]++];
+    for (uint32_t j = 0; j < t.nprod; j++) {
+        const struct mma_map *d = &t.prod[j].map[MMA_D];
+        s->tc[j].lane = t.lane;
+        for (unsigned i = 0, at[2] = {0, 0}; i < d->nreg; i++)
+            s->tc[j].reg[i] = laid_of(&t, t.prod[j].side[d->reg[i].dim])->reg[at[d->reg[i].dim]++];
+    }
     return tree_map_leaves(s->ir, tree, leaf, &t);
 }

@@ -224,26 +224,26 @@ static bool must_wait(struct ring *g, const uop *stmt, const struct map *busy) {
     return stmt->op == OP_SET && map_get(busy, (uint64_t)stmt->src[0]->arg.i, &how);
 }
 
-/* SET to 0 of what a matrix instruction adds to next: the instruction begins there. Returns that statement, or NULL. */
-static const uop *begins(struct ring *g, const uop *body, uint32_t i) {
-    const uop *s = body->src[i], *next = i + 1 < body->nsrc ? body->src[i + 1] : NULL;
+const uop *mma_begins(struct ir *ir, const uop_vec *body, uint32_t i) {
+    const uop *s = body->p[i], *next = i + 1 < body->n ? body->p[i + 1] : NULL;
     if (s->op != OP_SET || !next || next->op != OP_MMA || next->src[0]->arg.i != s->src[0]->arg.i)
         return NULL;
     if (s->src[1]->op != OP_CONST || s->src[1]->arg.f != 0) return NULL;
     union arg arg = next->arg;
     arg.mma.fresh = 1;
-    return uop_new(g->ir, OP_MMA, DT_VOID, 1, next->src, next->nsrc, arg);
+    return uop_new(ir, OP_MMA, DT_VOID, 1, next->src, next->nsrc, arg);
 }
 
 /* The statements of the body: matrix instructions in a row are begun together, and waited for before anything reads what
  * they write or writes what they read. */
 static void chained(struct ring *g, const uop *body, uop_vec *out) {
-    uop_vec part = {0};
+    uop_vec part = {0}, all = {0};
     struct map busy;
     bool open = false;
     map_init(&busy, g->a);
+    for (uint32_t i = 0; i < body->nsrc; i++) vec_push(g->a, &all, body->src[i]);
     for (uint32_t i = 0; i < body->nsrc; i++) {
-        const uop *s = body->src[i], *first = begins(g, body, i);
+        const uop *s = body->src[i], *first = mma_begins(g->ir, &all, i);
         if (first) s = first, i++;
         bool mma = s->op == OP_MMA;
         if (is_fill(s)) continue;

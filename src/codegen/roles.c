@@ -15,7 +15,7 @@
  * With two teams each computes a whole tile; one computes while the other stores. They take turns by an mbarrier for each
  * team: a wait for the parity of a phase means something only to who is not more than one phase behind.
  * Requires: tree_mma, matrix instructions that read shared memory. Gives: a tree with its barriers. Tests: tests/unit/roles.c */
-#include "cg.h"
+#include "roles.h"
 
 enum {
     MOST_PLACES = 16,
@@ -23,49 +23,9 @@ enum {
     LARGE_REGS = 240,
     SHARED_MOST = 232448,
     STORE_ROWS = 64,
-    STORE_BYTES = 128
+    STORE_BYTES = 128,
+    COUNTED = 1 << 17
 };
-
-struct roles {
-    struct sched *s;
-    struct ir *ir;
-    struct rw *rw;
-    struct arena *a;
-    const char *opt;
-    int64_t lanes, teams; /* threads of a team */
-    const uop *thread, *bars;
-    const uop *loop, *k; /* FOR over k, and its range */
-    int64_t places, count, tiles, blocks, turns;
-    uop_vec grid, before, fill, body, after;
-    uop_vec local, wide;
-    VEC(struct box) box;
-    uop_vec stage;   /* shared memory through which results are stored, one for each type */
-    int64_t buffers; /* panels of it that each group of warps has */
-    bool any_out;
-};
-
-static const uop *num(struct roles *r, int64_t v) { return uop_idx(r->ir, v); }
-static const uop *add(struct roles *r, const uop *a, const uop *b) { return rw2(r->rw, OP_ADD, a, b); }
-static const uop *mul(struct roles *r, const uop *a, int64_t n) { return rw2(r->rw, OP_MUL, a, num(r, n)); }
-static const uop *mod(struct roles *r, const uop *a, int64_t n) { return rw2(r->rw, OP_MOD, a, num(r, n)); }
-static const uop *quo(struct roles *r, const uop *a, int64_t n) { return rw2(r->rw, OP_IDIV, a, num(r, n)); }
-
-static void put(struct roles *r, uop_vec *out, const uop *stmt) { vec_push(r->a, out, stmt); }
-
-static void put_op(struct roles *r, uop_vec *out, enum op op, int64_t n) {
-    put(r, out, uop_mk(r->ir, op, NULL, 0, ARG_INT(n)));
-}
-
-/* A block of its own: nothing moves out of it. */
-static void put_part(struct roles *r, uop_vec *part, uop_vec *out) {
-    if (part->n) put(r, out, tree_block(r->ir, part));
-    *part = (uop_vec){0};
-}
-
-static const uop *when(struct roles *r, const uop *cond, const uop_vec *then, const uop_vec *other) {
-    const uop *yes = tree_block(r->ir, then);
-    return other ? uop3(r->ir, OP_IF, cond, yes, tree_block(r->ir, other)) : uop2(r->ir, OP_IF, cond, yes);
-}
 
 /* ---- what there is ------------------------------------------------------------------------------------------- */
 
@@ -80,48 +40,76 @@ static bool fills(const uop *loop) {
     return false;
 }
 
-static void take_pipe(struct roles *r, const uop *fill) {
+/* Places that PIPE gives the tile. */
+static int64_t take_pipe(struct roles *r, const uop *fill) {
     uop_vec topo = {0};
-    bool found = false;
     uop_topo(r->a, &fill->src[1], 1, &topo);
     for (uint32_t i = 0; i < r->s->pipe.n; i++) {
         const struct pipe *p = &r->s->pipe.p[i];
-        for (uint32_t k = 0; k < topo.n && !found; k++)
-            found = topo.p[k]->op == OP_PARAM && topo.p[k]->arg.param.name == p->buffer &&
-                    p->axis == r->k->arg.range.cls;
-        if (!found) continue;
-        if (r->places && r->places != p->ahead)
-            opt_fail(r->s, p->opt, "another tile of the loop has %lld places", (long long)r->places);
-        r->places = p->ahead;
-        return;
+        for (uint32_t k = 0; k < topo.n; k++)
+            if (topo.p[k]->op == OP_PARAM && topo.p[k]->arg.param.name == p->buffer &&
+                p->axis == r->k->arg.range.cls)
+                return p->ahead;
     }
     opt_fail(r->s, r->opt, "each tile of the loop over %s needs a PIPE", ir_name(r->ir, r->k->arg.range.cls));
 }
 
+/* In the last set, or in one of its own. */
+static void take_tile(struct roles *r, const uop *fill, int64_t places, bool fixed, bool own) {
+    const uop *l = fill->src[0]->src[0], *size = num(r, l->src[0]->hi * places);
+    struct tile t = {.fill = fill, .local = l, .fixed = fixed};
+    if (own) {
+        vec_push(r->a, &r->set, ((struct set){places, r->nbar}));
+        r->nbar += 2 * places;
+    } else if (r->set.p[r->set.n - 1].places != places)
+        opt_fail(r->s, "PIPE", "another tile of the loop has %lld places",
+                 (long long)r->set.p[r->set.n - 1].places);
+    t.set = r->set.n - 1;
+    t.wide = places > 1 ? uop_new(r->ir, OP_LOCAL, (enum dtype)l->dt, 1, &size, 1, l->arg) : l;
+    t.box = box_of(r->s, r->opt, fill, r->k);
+    vec_push(r->a, &r->tile, t);
+}
+
+/* The statement of the body that reads the tile first. */
+static uint32_t first_use(struct roles *r, const uop *fill) {
+    for (uint32_t i = 0; i < r->body.n; i++) {
+        uop_vec topo = {0};
+        uop_topo(r->a, &r->body.p[i], 1, &topo);
+        for (uint32_t k = 0; k < topo.n; k++)
+            if (topo.p[k] == fill->src[0]->src[0]) return i;
+    }
+    return r->body.n;
+}
+
 static void take_loop(struct roles *r, const uop *loop) {
-    if (r->loop) opt_fail(r->s, r->opt, "there are two loops that fill tiles");
-    r->loop = loop, r->k = loop->src[0];
-    if (!uop_is_const(r->k->src[0]))
-        opt_fail(r->s, r->opt, "the length of the loop is known at run time only");
-    r->count = r->k->src[0]->hi;
+    uop_vec fill = {0};
+    if (r->k) opt_fail(r->s, r->opt, "there are two loops that fill tiles");
+    r->k = loop->src[0], r->count = r->k->src[0];
     for (uint32_t i = 0; i < loop->src[1]->nsrc; i++) {
         const uop *s = loop->src[1]->src[i];
-        put(r, is_fill(s) ? &r->fill : &r->body, s);
-        if (!is_fill(s)) continue;
-        take_pipe(r, s);
-        vec_push(r->a, &r->box, box_of(r->s, r->opt, s, r->k));
+        if (!is_fill(s)) put(r, &r->body, s), r->chain |= s->op != OP_MMA;
     }
-    if (r->places < 2 || r->places > MOST_PLACES)
-        opt_fail(r->s, r->opt, "a ring has 2 .. %d places, not %lld", MOST_PLACES, (long long)r->places);
-    for (uint32_t i = 0; i < r->fill.n; i++) {
-        const uop *l = r->fill.p[i]->src[0]->src[0], *size = num(r, l->src[0]->hi * r->places);
-        put(r, &r->local, l);
-        put(r, &r->wide, uop_new(r->ir, OP_LOCAL, (enum dtype)l->dt, 1, &size, 1, l->arg));
+    if (!r->chain && !uop_is_const(r->count))
+        opt_fail(r->s, r->opt, "the length of the loop is known at run time only");
+    for (uint32_t i = 0; i < loop->src[1]->nsrc; i++)
+        if (is_fill(loop->src[1]->src[i])) put(r, &fill, loop->src[1]->src[i]);
+    for (uint32_t i = 1; i < fill.n; i++) /* in the order in which they are waited for */
+        for (uint32_t k = i; k && first_use(r, fill.p[k]) < first_use(r, fill.p[k - 1]); k--) {
+            const uop *f = fill.p[k];
+            fill.p[k] = fill.p[k - 1], fill.p[k - 1] = f;
+        }
+    for (uint32_t i = 0; i < fill.n; i++) {
+        const uop *s = fill.p[i];
+        int64_t places = take_pipe(r, s);
+        if (places < 2 || places > MOST_PLACES)
+            opt_fail(r->s, r->opt, "a ring has 2 .. %d places, not %lld", MOST_PLACES, (long long)places);
+        take_tile(r, s, places, false, r->chain || !r->set.n);
     }
 }
 
 static void look(struct roles *r, const uop *tree) {
     const uop *body = tree;
+    uop_vec fixed = {0};
     r->tiles = 1;
     while (body->nsrc == 1 && body->src[0]->op == OP_FOR && body->src[0]->src[0]->arg.range.kind == AX_GRID) {
         put(r, &r->grid, body->src[0]->src[0]);
@@ -132,46 +120,50 @@ static void look(struct roles *r, const uop *tree) {
         const uop *s = body->src[i];
         if (s->op == OP_FOR && fills(s))
             take_loop(r, s);
+        else if (is_fill(s) && !r->k)
+            put(r, &fixed, s);
         else if (is_fill(s))
-            opt_fail(r->s, r->opt, "a tile is filled outside of the loop");
+            opt_fail(r->s, r->opt, "a tile is filled after the loop");
         else
-            put(r, r->loop ? &r->after : &r->before, s);
+            put(r, r->k ? &r->after : &r->before, s);
     }
-    if (!r->loop) opt_fail(r->s, r->opt, "there is no loop that fills tiles");
+    if (!r->k) opt_fail(r->s, r->opt, "there is no loop that fills tiles");
+    for (uint32_t i = 0; i < fixed.n; i++) take_tile(r, fixed.p[i], 1, true, i == 0);
     r->blocks = r->s->roles.blocks ? RG_MIN(r->s->roles.blocks, r->tiles) : r->tiles;
     r->turns = (r->tiles + r->blocks - 1) / r->blocks;
 }
 
 /* ---- places and phases ---------------------------------------------------------------------------------------- */
 
-enum { FULL, EMPTY, TURN };
-
-static const uop *mbar(struct roles *r, int kind, const uop *i) {
-    return mk_index(r->ir, r->bars, add(r, i, num(r, kind * r->places)), 1);
+const uop *roles_mbar(struct roles *r, int64_t at, const uop *i) {
+    return mk_index(r->ir, r->bars, add(r, i, num(r, at)), 1);
 }
 
-static const uop *arrive(struct roles *r, const uop *bar, int64_t bytes) {
+const uop *roles_arrive(struct roles *r, const uop *bar, int64_t bytes) {
     return uop_mk(r->ir, OP_MBAR_ARRIVE, &bar, 1, ARG_INT(bytes));
 }
 
-static const uop *place_of(struct roles *r, const uop *number) { return mod(r, number, r->places); }
-
-/* Until phase number / places, moved on by `late`, is over. */
-static const uop *wait_for(struct roles *r, int kind, const uop *number, int64_t late) {
-    const uop *parity = mod(r, add(r, quo(r, number, r->places), num(r, late)), 2);
-    return uop2(r->ir, OP_MBAR_WAIT, mbar(r, kind, place_of(r, number)), parity);
+static const uop *mbar_of(struct roles *r, uint32_t set, int kind, const uop *number) {
+    const struct set *s = &r->set.p[set];
+    return roles_mbar(r, s->bar + kind * s->places, mod(r, number, s->places));
 }
 
-/* n with its tiles at the place of an iteration. */
-static const uop *at_place(struct roles *r, const uop *n, const uop *place) {
+const uop *roles_wait(struct roles *r, uint32_t set, int kind, const uop *number, int64_t late) {
+    const uop *parity = mod(r, add(r, quo(r, number, r->set.p[set].places), num(r, late)), 2);
+    return uop2(r->ir, OP_MBAR_WAIT, mbar_of(r, set, kind, number), parity);
+}
+
+const uop *roles_at_place(struct roles *r, const uop *n, const uop *number) {
     uop_vec topo = {0}, from = {0}, to = {0};
     uop_topo(r->a, &n, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++)
-        for (uint32_t k = 0; k < r->local.n && topo.p[i]->op == OP_INDEX; k++) {
-            if (topo.p[i]->src[0] != r->local.p[k]) continue;
-            const uop *at = add(r, topo.p[i]->src[1], mul(r, place, r->local.p[k]->src[0]->hi));
+        for (uint32_t k = 0; k < r->tile.n && topo.p[i]->op == OP_INDEX; k++) {
+            const struct tile *t = &r->tile.p[k];
+            if (topo.p[i]->src[0] != t->local || t->fixed) continue;
+            const uop *place = mod(r, number, r->set.p[t->set].places);
+            const uop *at = add(r, topo.p[i]->src[1], mul(r, place, t->local->src[0]->hi));
             put(r, &from, topo.p[i]);
-            put(r, &to, mk_index(r->ir, r->wide.p[k], at, topo.p[i]->lanes));
+            put(r, &to, mk_index(r->ir, t->wide, at, topo.p[i]->lanes));
         }
     return from.n ? rw_subst(r->rw, n, from.p, to.p, from.n) : n;
 }
@@ -198,67 +190,73 @@ static void at_tile(struct roles *r, const uop_vec *v, const uop *tile, uop_vec 
 
 /* ---- the jobs --------------------------------------------------------------------------------------------------- */
 
-/* One thread of each group of warps. */
-static const uop *is_first(struct roles *r) {
+const uop *roles_is_first(struct roles *r) {
     return rw2(r->rw, OP_EQ, mod(r, r->thread, MMA_GROUP), num(r, 0));
 }
 
-static void release(struct roles *r, const uop *number, const uop *only, uop_vec *out) {
+const uop *roles_group(struct roles *r) { return quo(r, r->thread, MMA_GROUP); }
+
+void roles_release(struct roles *r, uint32_t set, const uop *number, const uop *only, uop_vec *out) {
     uop_vec one = {0};
-    put(r, &one, arrive(r, mbar(r, EMPTY, place_of(r, number)), 0));
-    put(r, out, when(r, only ? rw2(r->rw, OP_AND, only, is_first(r)) : is_first(r), &one, NULL));
+    const uop *first = roles_is_first(r);
+    put(r, &one, roles_arrive(r, mbar_of(r, set, EMPTY, number), 0));
+    put(r, out, when(r, only ? rw2(r->rw, OP_AND, only, first) : first, &one, NULL));
 }
 
 /* All k of one tile. number: of its first iteration. */
 static void multiply(struct roles *r, const uop *number, uop_vec *out) {
     uop_vec in = {0}, part = {0};
-    const uop *i = add(r, number, r->k), *last = add(r, number, num(r, r->count - 1));
-    put(r, &in, wait_for(r, FULL, i, 0));
+    uint32_t ring = r->tile.p[0].set;
+    const uop *i = add(r, number, r->k), *last = add(r, number, num(r, r->count->hi - 1));
+    put(r, &in, roles_wait(r, ring, FULL, i, 0));
     put_op(r, &part, OP_MMA_BEGIN, 0);
-    for (uint32_t k = 0; k < r->body.n; k++) put(r, &part, at_place(r, r->body.p[k], place_of(r, i)));
+    for (uint32_t k = 0; k < r->body.n; k++) put(r, &part, roles_at_place(r, r->body.p[k], i));
     put_op(r, &part, OP_MMA_END, 0);
     put_part(r, &part, &in);
     put_op(r, &in, OP_MMA_WAIT, 1);
-    release(r, add(r, i, num(r, r->places - 1)), rw2(r->rw, OP_LT, num(r, 0), r->k), &in);
+    roles_release(r, ring, add(r, i, num(r, r->set.p[ring].places - 1)), rw2(r->rw, OP_LT, num(r, 0), r->k),
+                  &in);
     put(r, out, uop2(r->ir, OP_FOR, r->k, tree_block(r->ir, &in)));
     if (r->teams > 1) {
         const uop *other = rw2(r->rw, OP_SUB, num(r, 1), quo(r, r->thread, r->lanes));
-        put(r, out, arrive(r, mbar(r, TURN, other), 0));
+        put(r, out, roles_arrive(r, roles_mbar(r, r->turn_bar, other), 0));
     }
     put_op(r, out, OP_MMA_WAIT, 0);
-    release(r, last, NULL, out);
+    roles_release(r, ring, last, NULL, out);
 }
 
 /* ---- results ---------------------------------------------------------------------------------------------------- */
 
 void roles_outputs(struct sched *s, const uop *tree) {
     uop_vec topo = {0};
-    const uop *side[2] = {NULL, NULL};
     uop_topo(s->ir->arena, &tree, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++)
-        for (int k = 0; k < 2; k++)
-            if (topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.cls == s->tc[0].axis[k])
-                side[k] = topo.p[i];
     s->roles.out.n = 0;
-    for (uint32_t i = 0; i < topo.n && side[0] && side[1]; i++) {
-        struct box_of_store o;
-        if (topo.p[i]->op != OP_STORE || !box_stored(s, topo.p[i], side[0], side[1], &o.box)) continue;
-        o.param = topo.p[i]->src[0]->src[0];
-        vec_push(s->ir->arena, &s->roles.out, o);
+    for (uint32_t j = 0; j < s->ntc; j++) {
+        const uop *side[2] = {NULL, NULL};
+        for (uint32_t i = 0; i < topo.n; i++)
+            for (int k = 0; k < 2; k++)
+                if (topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.cls == s->tc[j].axis[k])
+                    side[k] = topo.p[i];
+        for (uint32_t i = 0; i < topo.n && side[0] && side[1]; i++) {
+            struct box_of_store o = {.tc = j};
+            if (topo.p[i]->op != OP_STORE || !box_stored(s, topo.p[i], side[0], side[1], &o.box)) continue;
+            o.param = topo.p[i]->src[0]->src[0];
+            vec_push(s->ir->arena, &s->roles.out, o);
+        }
     }
 }
 
-/* Its box, if it is stored through shared memory; once for each buffer. */
-static const struct box *out_box(const struct roles *r, const uop *stmt) {
-    const struct box *found = NULL;
+/* How it is stored through shared memory, or NULL; once for each buffer. */
+static const struct box_of_store *out_box(const struct roles *r, const uop *stmt) {
+    const struct box_of_store *found = NULL;
     for (uint32_t i = 0; i < r->s->roles.out.n && stmt->op == OP_STORE; i++)
         if (r->s->roles.out.p[i].param == stmt->src[0]->src[0]) {
             if (found) return NULL;
-            found = &r->s->roles.out.p[i].box;
+            found = &r->s->roles.out.p[i];
         }
-    struct mma_map d = mma_map(r->s->tc[0].instr, MMA_D);
-    bool even = d.nreg == 3 && d.reg[2].dim == MMA_N && d.reg[2].stride == 8;
-    return even && r->buffers ? found : NULL;
+    if (!found || !r->buffers) return NULL;
+    struct mma_map d = mma_map(r->s->tc[found->tc].instr, MMA_D);
+    return d.nreg == 3 && d.reg[2].dim == MMA_N && d.reg[2].stride == 8 ? found : NULL;
 }
 
 /* As many panels as there is room for beside the ring, two at most. */
@@ -266,8 +264,8 @@ static void find_buffers(struct roles *r) {
     int64_t used = 1024, groups = r->lanes * r->teams / MMA_GROUP, types = 0;
     uint8_t seen[DT_COUNT] = {0};
     for (uint32_t i = 0; i < r->s->roles.out.n; i++) types += !seen[r->s->roles.out.p[i].param->dt]++;
-    for (uint32_t i = 0; i < r->wide.n; i++)
-        used += r->wide.p[i]->src[0]->hi * dtype_info[r->wide.p[i]->dt].bytes;
+    for (uint32_t i = 0; i < r->tile.n; i++)
+        used += r->tile.p[i].wide->src[0]->hi * dtype_info[r->tile.p[i].wide->dt].bytes;
     for (r->buffers = types ? 2 : 0; r->buffers; r->buffers--)
         if (used + types * groups * r->buffers * STORE_ROWS * STORE_BYTES <= SHARED_MOST) return;
 }
@@ -283,27 +281,27 @@ static const uop *stage_of(struct roles *r, enum dtype dt) {
     return l;
 }
 
-static const uop *group(struct roles *r) { return quo(r, r->thread, MMA_GROUP); }
-
 static void meet_group(struct roles *r, uop_vec *out) {
-    const uop *number = add(r, group(r), num(r, 1));
+    const uop *number = add(r, roles_group(r), num(r, 1));
     put(r, out, uop_mk(r->ir, OP_BARRIER, &number, 1, ARG_INT(MMA_GROUP)));
 }
 
 static void by_first(struct roles *r, const uop *stmt, uop_vec *out) {
     uop_vec one = {0};
     put(r, &one, stmt);
-    put(r, out, when(r, is_first(r), &one, NULL));
+    put(r, out, when(r, roles_is_first(r), &one, NULL));
 }
 
 /* One panel: written by its group of warps, then copied out while they go on. */
-static void put_panel(struct roles *r, const uop *store, const struct box *b, int64_t panel, int64_t buffer,
-                      uop_vec *out) {
-    const uop *stage = stage_of(r, (enum dtype)store->src[1]->dt),
-              *lane = r->s->tc[0].lane, *const *reg = r->s->tc[0].reg;
-    struct mma_map d = mma_map(r->s->tc[0].instr, MMA_D);
+static void put_panel(struct roles *r, const uop *store, const struct box_of_store *o, int64_t panel,
+                      int64_t buffer, uop_vec *out) {
+    const struct product *tc = &r->s->tc[o->tc];
+    const struct box *b = &o->box;
+    const uop *stage = stage_of(r, (enum dtype)store->src[1]->dt), *lane = tc->lane, *const *reg = tc->reg;
+    struct mma_map d = mma_map(tc->instr, MMA_D);
     const uop *step = range(r, "column", AX_REG, reg[2]->arg.range.pos, b->width / 8, 0);
-    const uop *place = mul(r, add(r, mul(r, group(r), r->buffers), num(r, buffer)), STORE_ROWS * b->width);
+    const uop *place =
+        mul(r, add(r, mul(r, roles_group(r), r->buffers), num(r, buffer)), STORE_ROWS * b->width);
     const uop *at[2] = {num(r, 0), num(r, 0)}, *left = lane;
     for (unsigned i = 0; i < d.nlane; i++) {
         int side = d.lane[i].dim == MMA_N;
@@ -329,7 +327,9 @@ static void put_panel(struct roles *r, const uop *store, const struct box *b, in
 }
 
 /* All panels, for each value of the registers that hold several tiles. */
-static void put_store(struct roles *r, const uop *store, const struct box *b, uop_vec *out) {
+static void put_store(struct roles *r, const uop *store, const struct box_of_store *o, uop_vec *out) {
+    const struct product *tc = &r->s->tc[o->tc];
+    const struct box *b = &o->box;
     struct free_ranges fr;
     uop_vec from = {0}, to = {0};
     int64_t times = 1, buffer = 0;
@@ -337,7 +337,7 @@ static void put_store(struct roles *r, const uop *store, const struct box *b, uo
     const uop_vec *f = free_of(&fr, store);
     for (uint32_t i = 0; i < f->n; i++) {
         const uop *x = f->p[i];
-        bool own = x == r->s->tc[0].reg[0] || x == r->s->tc[0].reg[1] || x == r->s->tc[0].reg[2];
+        bool own = x == tc->reg[0] || x == tc->reg[1] || x == tc->reg[2];
         if (own || !axis_is_expanded((enum axis_kind)x->arg.range.kind)) continue;
         put(r, &from, x);
         times *= x->src[0]->hi;
@@ -349,7 +349,7 @@ static void put_store(struct roles *r, const uop *store, const struct box *b, uo
         to.n = 0;
         for (uint32_t i = 0; i < from.n; i++)
             put(r, &to, num(r, left % from.p[i]->src[0]->hi)), left /= from.p[i]->src[0]->hi;
-        for (int64_t p = 0; p < b->panels; p++) put_panel(r, store, b, p, buffer++ % r->buffers, &all);
+        for (int64_t p = 0; p < b->panels; p++) put_panel(r, store, o, p, buffer++ % r->buffers, &all);
         for (uint32_t i = 0; i < all.n; i++)
             put(r, out, from.n ? rw_subst(r->rw, all.p[i], from.p, to.p, from.n) : all.p[i]);
     }
@@ -358,9 +358,9 @@ static void put_store(struct roles *r, const uop *store, const struct box *b, uo
 static void put_results(struct roles *r, uop_vec *out) {
     uop_vec part = {0};
     for (uint32_t i = 0; i < r->after.n; i++) {
-        const struct box *b = out_box(r, r->after.p[i]);
-        if (b)
-            put_part(r, &part, out), put_store(r, r->after.p[i], b, out);
+        const struct box_of_store *o = out_box(r, r->after.p[i]);
+        if (o)
+            put_part(r, &part, out), put_store(r, r->after.p[i], o, out);
         else
             put(r, &part, r->after.p[i]);
     }
@@ -386,64 +386,126 @@ static void put_turns(struct roles *r, const uop *turn, const uop_vec *in, uop_v
         }
 }
 
+/* Iterations of the loop before this turn's; where they are counted, but for what neither place nor phase tell apart. */
+static const uop *first_number(struct roles *r, const uop *turn) {
+    int64_t all = 2;
+    for (uint32_t i = 0; i < r->set.n; i++)
+        for (int64_t one = all; all % (2 * r->set.p[i].places);) all += one;
+    return r->counted ? mod(r, uop_cast(r->ir, r->counted, DT_IDX), all) : mul(r, turn, r->count->hi);
+}
+
+static const uop *in_i32(struct roles *r, const uop *x) { return uop_cast(r->ir, x, DT_I32); }
+
+static void count_on(struct roles *r, uop_vec *out) {
+    if (r->counted)
+        put(r, out, uop2(r->ir, OP_SET, r->counted, uop2(r->ir, OP_ADD, r->counted, in_i32(r, r->count))));
+}
+
+static void count_from_0(struct roles *r, uop_vec *out) {
+    if (r->counted) put(r, out, uop2(r->ir, OP_SET, r->counted, in_i32(r, num(r, 0))));
+}
+
+static void fixed_wait(struct roles *r, const uop *turn, uop_vec *out) {
+    for (uint32_t i = 0; i < r->tile.n; i++)
+        if (r->tile.p[i].fixed) {
+            put(r, out, roles_wait(r, r->tile.p[i].set, FULL, turn, 0));
+            return;
+        }
+}
+
+static void fixed_release(struct roles *r, const uop *turn, uop_vec *out) {
+    for (uint32_t i = 0; i < r->tile.n; i++)
+        if (r->tile.p[i].fixed) {
+            roles_release(r, r->tile.p[i].set, turn, NULL, out);
+            return;
+        }
+}
+
 static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
-    uop_vec in = {0}, all = {0}, part = {0};
+    uop_vec in = {0}, all = {0}, part = {0}, loop = {0};
     const uop *own = range(r, "turn", AX_LOOP, pos, (r->turns + r->teams - 1) / r->teams, 0);
     const uop *team = quo(r, r->thread, r->lanes);
     const uop *turn = r->teams > 1 ? add(r, mul(r, own, r->teams), team) : own;
     const uop *tile = add(r, mul(r, turn, r->blocks), block);
+    count_from_0(r, out);
     at_tile(r, &r->before, tile, &part);
     put_part(r, &part, &in);
     if (r->teams > 1) {
         const uop *parity = mod(r, add(r, add(r, own, team), num(r, 1)), 2);
-        put(r, &in, uop2(r->ir, OP_MBAR_WAIT, mbar(r, TURN, team), parity));
+        put(r, &in, uop2(r->ir, OP_MBAR_WAIT, roles_mbar(r, r->turn_bar, team), parity));
     }
-    multiply(r, mul(r, turn, r->count), &in);
-    put_results(r, &part);
-    at_tile(r, &part, tile, &in);
+    fixed_wait(r, turn, &in);
+    if (r->chain)
+        chain_loop(r, first_number(r, turn), &loop);
+    else
+        multiply(r, first_number(r, turn), &loop);
+    fixed_release(r, turn, &loop);
+    put_results(r, &loop);
+    count_on(r, &loop);
+    at_tile(r, &loop, tile, &in);
     put_tile(r, tile, &in, &all);
     put_turns(r, own, &all, out);
     if (r->any_out) by_first(r, uop_mk(r->ir, OP_BOX_WAIT, NULL, 0, ARG_INT(0)), out);
 }
 
-static void copy(struct roles *r, const uop *block, int pos, uop_vec *out) {
-    uop_vec in = {0}, at = {0}, all = {0}, loop = {0}, one = {0};
-    const uop *turn = range(r, "turn", AX_LOOP, pos, r->turns, 1),
-              *tile = add(r, mul(r, turn, r->blocks), block);
-    const uop *k = range(r, "step", AX_LOOP, r->k->arg.range.pos, r->count, 0);
-    const uop *number = add(r, mul(r, turn, r->count), k), *place = place_of(r, number);
+/* Fills the places of a set for iteration `number`. */
+static void fill_set(struct roles *r, uint32_t set, const uop *number, uop_vec *out) {
     int64_t bytes = 0;
-    for (uint32_t i = 0; i < r->box.n; i++) bytes += r->box.p[i].bytes;
-    put(r, &in, wait_for(r, EMPTY, number, 1));
-    put(r, &in, arrive(r, mbar(r, FULL, place), bytes));
-    for (uint32_t i = 0; i < r->box.n; i++) {
-        const struct box *b = &r->box.p[i];
-        for (int64_t c = 0; c < b->panels * b->parts; c++) {
+    const uop *full = mbar_of(r, set, FULL, number);
+    for (uint32_t i = 0; i < r->tile.n; i++) bytes += r->tile.p[i].set == set ? r->tile.p[i].box.bytes : 0;
+    put(r, out, roles_wait(r, set, EMPTY, number, 1));
+    put(r, out, roles_arrive(r, full, bytes));
+    for (uint32_t i = 0; i < r->tile.n; i++) {
+        const struct tile *t = &r->tile.p[i];
+        const struct box *b = &t->box;
+        const uop *place = mod(r, number, r->set.p[set].places);
+        for (int64_t c = 0; c < b->panels * b->parts && t->set == set; c++) {
             int64_t panel = c / b->parts, part = c % b->parts;
-            const uop *to = add(r, mul(r, place, r->local.p[i]->src[0]->hi), num(r, c * b->rows * b->width));
-            const uop *src[] = {mk_index(r->ir, r->wide.p[i], to, 1), b->map, mbar(r, FULL, place),
+            const uop *to = add(r, mul(r, place, t->local->src[0]->hi), num(r, c * b->rows * b->width));
+            const uop *src[] = {mk_index(r->ir, t->wide, to, 1), b->map, full,
                                 add(r, b->at[0], num(r, panel * b->width)),
                                 add(r, b->at[1], num(r, part * b->rows))};
-            const uop *box = uop_mk(r->ir, OP_BOX, src, RG_COUNT(src), ARG_NONE);
-            put(r, &in, rw_subst(r->rw, box, &r->k, &k, 1));
+            put(r, out, uop_mk(r->ir, OP_BOX, src, RG_COUNT(src), ARG_NONE));
         }
     }
-    at_tile(r, &in, tile, &at);
-    put(r, &loop, uop2(r->ir, OP_FOR, k, tree_block(r->ir, &at)));
+}
+
+static void copy(struct roles *r, const uop *block, int pos, uop_vec *out) {
+    uop_vec in = {0}, at = {0}, all = {0}, loop = {0}, one = {0}, tail = {0};
+    const uop *turn = range(r, "turn", AX_LOOP, pos, r->turns, 1),
+              *tile = add(r, mul(r, turn, r->blocks), block);
+    union arg arg = r->k->arg;
+    arg.range.cls = ir_sym(r->ir, "step", 4), arg.range.kind = AX_LOOP, arg.range.id = 0;
+    const uop *k = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &r->count, 1, arg);
+    const uop *number = add(r, first_number(r, turn), k);
+    for (uint32_t i = 0; i < r->set.n; i++) {
+        bool fixed = false;
+        for (uint32_t t = 0; t < r->tile.n; t++) fixed |= r->tile.p[t].set == i && r->tile.p[t].fixed;
+        fill_set(r, i, fixed ? turn : number, fixed ? &at : &in);
+    }
+    for (uint32_t i = 0; i < in.n; i++) in.p[i] = rw_subst(r->rw, in.p[i], &r->k, &k, 1);
+    put(r, &at, uop2(r->ir, OP_FOR, k, tree_block(r->ir, &in)));
+    count_on(r, &at);
+    at_tile(r, &at, tile, &loop);
     put_tile(r, tile, &loop, &all);
-    put_turns(r, turn, &all, &one);
+    count_from_0(r, &one);
+    put_turns(r, turn, &all, &tail);
+    for (uint32_t i = 0; i < tail.n; i++) put(r, &one, tail.p[i]);
     put(r, out, when(r, rw2(r->rw, OP_EQ, r->thread, num(r, r->lanes * r->teams)), &one, NULL));
+}
+
+static void put_new(struct roles *r, int64_t at, int64_t count, uop_vec *out) {
+    const uop *bar = mk_index(r->ir, r->bars, num(r, at), 1);
+    put(r, out, uop_mk(r->ir, OP_MBAR_NEW, &bar, 1, ARG_INT(count)));
 }
 
 /* By one thread, before the others look at them. */
 static void begin(struct roles *r, uop_vec *out) {
     uop_vec one = {0};
-    int64_t groups = r->lanes / MMA_GROUP;
-    for (int64_t i = 0; i < 2 * r->places + (r->teams > 1 ? r->teams : 0); i++) {
-        const uop *at = mk_index(r->ir, r->bars, num(r, i), 1);
-        int64_t n = i < r->places ? 1 : i < 2 * r->places ? groups : r->lanes;
-        put(r, &one, uop_mk(r->ir, OP_MBAR_NEW, &at, 1, ARG_INT(n)));
-    }
+    for (uint32_t i = 0; i < r->set.n; i++)
+        for (int64_t p = 0; p < 2 * r->set.p[i].places; p++)
+            put_new(r, r->set.p[i].bar + p, p < r->set.p[i].places ? 1 : r->lanes / MMA_GROUP, &one);
+    for (int64_t i = r->turn_bar; i < r->nbar; i++) put_new(r, i, r->teams > 1 ? r->lanes : 1, &one);
     put(r, out, when(r, rw2(r->rw, OP_EQ, r->thread, num(r, 0)), &one, NULL));
     put_op(r, out, OP_BARRIER, 0);
 }
@@ -458,7 +520,11 @@ const uop *tree_roles(struct sched *s, const uop *tree) {
     find_buffers(&r);
     if (r.teams > 1 && !s->roles.blocks)
         opt_fail(s, r.opt, "two groups take turns over the tiles of PERSIST");
-    const uop *size = num(&r, 2 * r.places + r.teams);
+    if (r.chain && r.teams > 1) opt_fail(s, r.opt, "products that are chained have one team");
+    if (r.chain && r.turns > 1 && !uop_is_const(r.count))
+        r.counted = uop_new(s->ir, OP_ACC, DT_I32, 1, NULL, 0, ARG_INT(COUNTED));
+    r.turn_bar = r.nbar, r.nbar += r.chain ? r.lanes / MMA_GROUP : r.teams > 1 ? r.teams : 0;
+    const uop *size = num(&r, r.nbar);
     union arg arg = {.mem = {ir_sym(s->ir, "mbars", 5), SPACE_SHARED, 0, 0}};
     r.bars = uop_new(s->ir, OP_LOCAL, DT_U64, 1, &size, 1, arg);
     const uop *block = range(&r, "block", AX_GRID, 0, r.blocks, 0);

@@ -101,17 +101,26 @@ void gpu_lanered(struct gpu *c, const uop *n) {
     }
 }
 
-/* What they left in the accumulators is read after this and not before; what was waited for earlier may be forgotten. */
+static bool is_before(const uop *const *done, uint32_t n, const uop *m) {
+    for (uint32_t i = 0; i < n; i++)
+        if (done[i] == m->src[0]) return true;
+    return false;
+}
+
+/* What those that are over left in their accumulators is read after this and not before; what was waited for earlier may be
+ * forgotten. Groups are counted from the last one: the last arg go on. */
 void gpu_mma_wait(struct gpu *c, const uop *n) {
-    const uop *last = NULL;
+    const uop *seen[8];
+    uint32_t nseen = 0;
+    int64_t group = -1, end = INT64_MAX;
     line(&c->r, "groups_wait<%lld>();", (long long)n->arg.i);
-    if (n->arg.i) return;
-    for (uint32_t i = c->r.pos; i-- > 0;) {
+    for (uint32_t i = c->r.pos; i-- > 0 && group < end;) {
         const uop *m = c->r.lin->u[i];
-        if (m->op == OP_MMA_WAIT && !m->arg.i) return;
-        if (m->op != OP_MMA || m->src[0] == last) continue;
-        last = m->src[0];
-        for (uint32_t k = 0; k + 2 < m->nsrc; k++)
+        if (m->op == OP_MMA_WAIT) end = RG_MIN(end, group + 1 + m->arg.i);
+        if (m->op == OP_MMA_END) group++;
+        if (m->op != OP_MMA || group >= end || is_before(seen, nseen, m)) continue;
+        if (nseen < RG_COUNT(seen)) seen[nseen++] = m->src[0];
+        for (uint32_t k = 0; k + 2 < m->nsrc && group >= n->arg.i; k++)
             for (unsigned l = 0; l < m->src[k]->lanes; l++)
                 line(&c->r, "asm volatile(\"\" : \"+f\"(%s));", gpu_operand(c, m->src[k], l).s);
     }

@@ -209,6 +209,32 @@ TEST_SLOW(attention_of_groups, 300) {
     arena_free(&arena);
 }
 
+/* The same with a thread that copies: products of neighbouring iterations overlap, groups take turns, blocks stay and walk. */
+TEST_SLOW(attention_with_roles, 300) {
+    static const int64_t size[][2] = {{128, 256}, {300, 384}, {130, 128}, {384, 384}};
+    struct err err = {0};
+    struct arena arena;
+    arena_init(&arena, &err);
+    for (size_t i = 0; i < RG_COUNT(size); i++)
+        for (int n = 0; n < 4; n++) {
+            int keys = n & 1 ? 128 : 64, d = n < 2 ? 64 : 128, rows = (n + (int)i) & 1 ? 128 : 64;
+            struct att x = {.heads = 1,
+                            .group = 1 + n % 2,
+                            .t = size[i][0],
+                            .s = size[i][1],
+                            .d = d,
+                            .causal = n != 0,
+                            .mask = n == 2,
+                            .dt = n == 3 ? "f16" : "bf16"};
+            if (x.s <= keys) continue;
+            x.opts =
+                arena_printf(&arena, "%s ROLES(1)%s", group_opts(&arena, x.dt, x.t, d, rows, keys, 2 + n % 2),
+                             i & 1 ? " PERSIST(2)" : "");
+            check(&x);
+        }
+    arena_free(&arena);
+}
+
 TEST(stream_says_why) {
     static const struct {
         const char *opts, *why;

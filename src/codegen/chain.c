@@ -1,0 +1,187 @@
+/* chain.c: the loop of a block with roles in which products are chained: a row's tile is multiplied (q k^T), computed with (softmax),
+ * and is the first operand of another product (P v). Matrix instructions go on while the program does, and so the two
+ * products of neighbouring iterations are begun together:
+ *
+ *     A   products of tiles alone          scores                        begun in iteration k
+ *     B   what is computed of them         maximum, weights, their sum   while D of k-1 goes on
+ *     C   what D reads or adds to          weights in halves, O *= ..    when D of k-1 is over
+ *     D   products of what is in registers O += P v                      begun in iteration k+1, after A
+ *
+ *     A(0) B(0) C(0)   FOR k = 1 ..: A(k), D(k-1), MMA_WAIT(1), B(k), MMA_WAIT(0), C(k)   D(last)
+ *
+ * While one group of warps computes, the other has the matrix unit: they take turns at beginning products, by an mbarrier for
+ * each. Each tile has mbarriers of its own, and is given back when the last product that reads it is over.
+ * Which statements are C follows from who reads and writes which accumulators; what they leave to others comes with them.
+ * Requires: roles.c found tiles and body. Tests: tests/unit/attention_block.c */
+#include "roles.h"
+
+struct chain {
+    struct roles *r;
+    uop_vec a, b, c, d;
+    bool *by_a, *by_d; /* by set: who reads it */
+};
+
+/* ---- who touches what ------------------------------------------------------------------------------------------ */
+
+/* Accumulators, by number, below a statement; bit 0: read, bit 1: written. */
+static void note(struct roles *r, const uop *stmt, struct map *how) {
+    uop_vec topo = {0};
+    uint64_t old = 0;
+    uop_topo(r->a, &stmt, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++, old = 0) {
+        const uop *n = topo.p[i];
+        uint64_t bits = n->op == OP_ACC ? 1 : 0;
+        const uop *acc = bits ? n : NULL;
+        if (n->op == OP_SET || n->op == OP_LANERED || n->op == OP_MMA) acc = n->src[0], bits = 2;
+        if (!acc) continue;
+        map_get(how, (uint64_t)acc->arg.i, &old);
+        map_put(how, (uint64_t)acc->arg.i, old | bits);
+    }
+}
+
+/* Must `stmt`, which comes later, stay behind what `before` has noted? */
+static bool follows(struct roles *r, const uop *stmt, const struct map *before) {
+    struct map own;
+    uop_vec topo = {0};
+    map_init(&own, r->a);
+    note(r, stmt, &own);
+    uop_topo(r->a, &stmt, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        uint64_t mine = 0, theirs = 0;
+        if (topo.p[i]->op != OP_ACC || !map_get(before, (uint64_t)topo.p[i]->arg.i, &theirs)) continue;
+        map_get(&own, (uint64_t)topo.p[i]->arg.i, &mine);
+        if ((mine | theirs) & 2) return true;
+    }
+    return false;
+}
+
+static void note_tiles(struct roles *r, const uop *mma, bool *sets) {
+    for (uint32_t i = mma->nsrc - 2; i < mma->nsrc; i++)
+        for (uint32_t k = 0; k < r->tile.n && mma->src[i]->op == OP_INDEX; k++)
+            if (mma->src[i]->src[0] == r->tile.p[k].local && !r->tile.p[k].fixed)
+                sets[r->tile.p[k].set] = true;
+}
+
+static bool is_a(const uop *s) { return s->op == OP_MMA && s->src[s->nsrc - 2]->op == OP_INDEX; }
+
+/* Sorts the body into A, B, C, D. What stands after D must not need it. */
+static void sort_body(struct chain *c) {
+    struct roles *r = c->r;
+    struct map late, sums;
+    map_init(&late, r->a), map_init(&sums, r->a);
+    for (uint32_t i = 0; i < r->body.n; i++) {
+        const uop *s = r->body.p[i], *first = mma_begins(r->ir, &r->body, i);
+        if (first) s = first, i++;
+        if (s->op == OP_MMA) {
+            put(r, is_a(s) ? &c->a : &c->d, s);
+            note_tiles(r, s, is_a(s) ? c->by_a : c->by_d);
+            note(r, s, is_a(s) ? &sums : &late);
+        }
+    }
+    for (uint32_t i = 0; i < c->a.n; i++)
+        if (!c->a.p[i]->arg.mma.fresh && i == 0)
+            opt_fail(r->s, r->opt, "the first product of the loop goes on from iteration to iteration");
+    for (uint32_t i = 0; i < c->a.n; i++)
+        if (follows(r, c->a.p[i], &late)) opt_fail(r->s, r->opt, "products of the loop need each other");
+    for (uint32_t i = 0, ds = 0; i < r->body.n; i++) {
+        const uop *s = r->body.p[i];
+        if (mma_begins(r->ir, &r->body, i)) continue;
+        if (s->op == OP_MMA) {
+            ds += !is_a(s);
+            continue;
+        }
+        bool behind = follows(r, s, &late);
+        if (behind && ds) opt_fail(r->s, r->opt, "what the loop's last product leaves is used in the loop");
+        if (behind) note(r, s, &late);
+        put(r, behind ? &c->c : &c->b, s);
+    }
+    if (!c->a.n || !c->d.n)
+        opt_fail(r->s, r->opt, "the loop has no two products of which one needs the other");
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
+
+static const uop *at_iteration(struct roles *r, const uop *n, const uop *k) {
+    return k == r->k ? n : rw_subst(r->rw, n, &r->k, &k, 1);
+}
+
+static void compute(struct chain *c, const uop_vec *v, const uop *k, uop_vec *out) {
+    uop_vec part = {0};
+    for (uint32_t i = 0; i < v->n; i++) put(c->r, &part, at_iteration(c->r, v->p[i], k));
+    put_part(c->r, &part, out);
+}
+
+static void begin(struct chain *c, const uop_vec *v, const uop *number, uop_vec *out) {
+    uop_vec part = {0};
+    put_op(c->r, &part, OP_MMA_BEGIN, 0);
+    for (uint32_t i = 0; i < v->n; i++) put(c->r, &part, roles_at_place(c->r, v->p[i], number));
+    put_op(c->r, &part, OP_MMA_END, 0);
+    put_part(c->r, &part, out);
+}
+
+static void tiles(struct chain *c, const bool *of, const bool * not, bool give, const uop *number,
+                  uop_vec *out) {
+    for (uint32_t i = 0; i < c->r->set.n; i++) {
+        if (!of[i] || not [i]) continue;
+        if (give)
+            roles_release(c->r, i, number, NULL, out);
+        else
+            put(c->r, out, roles_wait(c->r, i, FULL, number, 0));
+    }
+}
+
+/* Groups of warps begin their products one after the other. */
+static void turn(struct chain *c, const uop *number, bool over, uop_vec *out) {
+    struct roles *r = c->r;
+    int64_t groups = r->lanes / MMA_GROUP;
+    const uop *group = roles_group(r), *next = mod(r, add(r, group, num(r, 1)), groups);
+    if (groups < 2) return;
+    if (over) {
+        uop_vec one = {0};
+        put(r, &one, roles_arrive(r, roles_mbar(r, r->turn_bar, next), 0));
+        put(r, out, when(r, roles_is_first(r), &one, NULL));
+        return;
+    }
+    const uop *late = rw2(r->rw, OP_LT, group, num(r, 1)); /* the first waits for what the last did before */
+    const uop *parity = mod(r, add(r, number, rw3(r->rw, OP_WHERE, late, num(r, 1), num(r, 0))), 2);
+    put(r, out, uop2(r->ir, OP_MBAR_WAIT, roles_mbar(r, r->turn_bar, group), parity));
+}
+
+void chain_loop(struct roles *r, const uop *number, uop_vec *out) {
+    struct chain c = {.r = r};
+    bool *none = arena_array(r->a, bool, r->set.n);
+    c.by_a = arena_array(r->a, bool, r->set.n), c.by_d = arena_array(r->a, bool, r->set.n);
+    sort_body(&c);
+    if (r->count->lo < 1) opt_fail(r->s, r->opt, "the loop may have no iteration");
+    uop_vec in = {0};
+    union arg arg = r->k->arg;
+    arg.range.id = 100;
+    const uop *size = rw2(r->rw, OP_SUB, r->count, num(r, 1)), *zero = num(r, 0);
+    const uop *before = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg), *k = add(r, before, num(r, 1));
+    const uop *now = add(r, number, k), *then = add(r, number, before), *last = add(r, number, size);
+    tiles(&c, c.by_a, none, false, number, out);
+    turn(&c, number, false, out);
+    begin(&c, &c.a, number, out);
+    turn(&c, number, true, out);
+    put_op(r, out, OP_MMA_WAIT, 0);
+    tiles(&c, c.by_a, c.by_d, true, number, out);
+    compute(&c, &c.b, zero, out);
+    compute(&c, &c.c, zero, out);
+    tiles(&c, c.by_a, none, false, now, &in);
+    turn(&c, now, false, &in);
+    begin(&c, &c.a, now, &in);
+    tiles(&c, c.by_d, c.by_a, false, then, &in);
+    begin(&c, &c.d, then, &in);
+    turn(&c, now, true, &in);
+    put_op(r, &in, OP_MMA_WAIT, 1);
+    tiles(&c, c.by_a, c.by_d, true, now, &in);
+    compute(&c, &c.b, k, &in);
+    put_op(r, &in, OP_MMA_WAIT, 0);
+    tiles(&c, c.by_d, none, true, then, &in);
+    compute(&c, &c.c, k, &in);
+    if (size->hi) put(r, out, uop2(r->ir, OP_FOR, before, tree_block(r->ir, &in)));
+    tiles(&c, c.by_d, c.by_a, false, last, out);
+    begin(&c, &c.d, last, out);
+    put_op(r, out, OP_MMA_WAIT, 0);
+    tiles(&c, c.by_d, none, true, last, out);
+}

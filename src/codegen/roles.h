@@ -1,0 +1,90 @@
+/* roles.h: what roles.c and chain.c share: the tiles that a thread of its own copies, and who tells whom. */
+#ifndef RIDGE_ROLES_H
+#define RIDGE_ROLES_H
+
+#include "cg.h"
+
+/* Places that are filled and emptied together: an mbarrier FULL for each, then an EMPTY for each. */
+struct set {
+    int64_t places, bar; /* bar: the first */
+};
+enum { FULL, EMPTY };
+
+struct tile {
+    const uop *fill, *local, *wide; /* the statement; its LOCAL, before and after */
+    struct box box;
+    uint32_t set;
+    bool fixed; /* filled once for a tile of the grid, before the loop */
+};
+
+struct roles {
+    struct sched *s;
+    struct ir *ir;
+    struct rw *rw;
+    struct arena *a;
+    const char *opt;
+    int64_t lanes, teams; /* threads of a team */
+    const uop *thread, *bars;
+    const uop *k;       /* range of the loop */
+    const uop *count;   /* of its iterations */
+    const uop *counted; /* ACC: iterations of the tiles before, where `count` is no number */
+    int64_t tiles, blocks, turns;
+    uop_vec grid, before, body, after;
+    VEC(struct tile) tile;
+    VEC(struct set) set;
+    int64_t nbar, turn_bar; /* mbarriers; the first of those by which groups take turns */
+    bool chain;             /* the loop computes with what its matrix instructions leave */
+    uop_vec stage;          /* shared memory through which results are stored, one for each type */
+    int64_t buffers;        /* panels of it that each group of warps has */
+    bool any_out;
+};
+
+static inline const uop *num(struct roles *r, int64_t v) { return uop_idx(r->ir, v); }
+static inline const uop *add(struct roles *r, const uop *a, const uop *b) { return rw2(r->rw, OP_ADD, a, b); }
+static inline const uop *mul(struct roles *r, const uop *a, int64_t n) {
+    return rw2(r->rw, OP_MUL, a, num(r, n));
+}
+static inline const uop *mod(struct roles *r, const uop *a, int64_t n) {
+    return rw2(r->rw, OP_MOD, a, num(r, n));
+}
+static inline const uop *quo(struct roles *r, const uop *a, int64_t n) {
+    return rw2(r->rw, OP_IDIV, a, num(r, n));
+}
+
+static inline void put(struct roles *r, uop_vec *out, const uop *stmt) { vec_push(r->a, out, stmt); }
+
+static inline void put_op(struct roles *r, uop_vec *out, enum op op, int64_t n) {
+    put(r, out, uop_mk(r->ir, op, NULL, 0, ARG_INT(n)));
+}
+
+/* A block of its own: nothing moves out of it. */
+static inline void put_part(struct roles *r, uop_vec *part, uop_vec *out) {
+    if (part->n) put(r, out, tree_block(r->ir, part));
+    *part = (uop_vec){0};
+}
+
+static inline const uop *when(struct roles *r, const uop *cond, const uop_vec *then, const uop_vec *other) {
+    const uop *yes = tree_block(r->ir, then);
+    return other ? uop3(r->ir, OP_IF, cond, yes, tree_block(r->ir, other)) : uop2(r->ir, OP_IF, cond, yes);
+}
+
+/* ---- roles.c ------------------------------------------------------------------------------------------------ */
+
+const uop *roles_mbar(struct roles *, int64_t at, const uop *i);
+const uop *roles_arrive(struct roles *, const uop *bar, int64_t bytes);
+/* Until phase number / places of an mbarrier of the set, moved on by `late`, is over. */
+const uop *roles_wait(struct roles *, uint32_t set, int kind, const uop *number, int64_t late);
+/* One thread of each group of warps says that it is done with iteration `number`; only: under this condition, or NULL. */
+void roles_release(struct roles *, uint32_t set, const uop *number, const uop *only, uop_vec *out);
+/* n with its tiles at the place of an iteration. */
+const uop *roles_at_place(struct roles *, const uop *n, const uop *number);
+/* Is it the first thread of its group of warps? Which group is it of? */
+const uop *roles_is_first(struct roles *);
+const uop *roles_group(struct roles *);
+
+/* ---- chain.c ------------------------------------------------------------------------------------------------ */
+
+/* The loop of one tile whose products are chained. number: of its first iteration. */
+void chain_loop(struct roles *, const uop *number, uop_vec *out);
+
+#endif
