@@ -21,6 +21,7 @@
 #define LEAST_BLOCKS 32      /* fewer are left to single threads */
 #define ROLES_OWN 1024       /* bytes of it that threads with roles meet by */
 #define MOST_GROUPS 2        /* that compute, with the registers that each has then */
+#define MOST_SUMS 192        /* registers of a thread for them, with a part that is added to them */
 #define PANEL 8192           /* bytes through which each of their groups stores */
 #define ALONE 30             /* instructions for an element of a tile that is fetched alone */
 #define TURN_LEAST (1 << 16) /* elements that are worth a transposition by tiles */
@@ -77,6 +78,7 @@ struct mm {
     struct group m, n, k;
     struct form f;
     bool mma, tf32, group;
+    bool parts;        /* the instruction's sums are short: each tile's is added to those of the threads */
     const char *instr; /* the instruction's elements, as its row of mma.def is called */
     int k_step;        /* .. and its size along k */
     bool boxes;        /* the tiles may be boxes of their buffers */
@@ -414,6 +416,7 @@ static bool find_product(struct mm *x, int capability) {
                : a == DT_F8E5M2 ? "E5M2"
                                 : "BF16";
     if (x->mma && !x->group && x->bytes == 1) x->mma = false; /* no instruction of a warp takes them */
+    x->parts = x->group && x->bytes == 1;
     x->k_step = x->group ? 32 / x->bytes : x->tf32 ? 8 : x->mma ? 16 : 1;
     x->boxes = x->group && !is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n) &&
                in_pieces(x, &x->c.a, &x->m) && in_pieces(x, &x->c.b, &x->n);
@@ -461,6 +464,9 @@ static int panels_of(const struct mm *x) {
                                                      : ring + roles_bytes(x, 1) <= SHARED_MOST;
 }
 
+/* Registers of a part of the sums. */
+static int part_of(const struct mm *x) { return x->parts ? 64 * x->f.t.n / 128 : 0; }
+
 static void work_of(const struct mm *x, struct gpu_work *w) {
     const struct tile *t = &x->f.t;
     double steps = ceil(x->k.size / t->k), depth = steps * t->k, area = (double)t->m * t->n,
@@ -482,7 +488,8 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
     w->shared_bytes = w->fill;
     w->issue = 4 * w->fill / 16 / 32 + 6 * area / 32 / (x->c.store->bytes <= 2 ? 2 : 1);
     if (x->group) {
-        w->registers = sums + 16;
+        w->registers = sums + part_of(x) + 16;
+        if (x->parts) w->issue += area / 32 * steps;
         w->matrix = 2 * area * depth * x->bytes / 2; /* a float takes the time of two halves */
     } else if (x->mma) {
         double wm = (double)t->m / t->wm, wn = (double)t->n / t->wn;
@@ -548,6 +555,8 @@ static void price_form(struct pricing *p) {
     x->f.places = places_of(x), x->f.near = near_of(x);
     int least = x->group && !x->f.roles ? 3 : 2, sums = x->f.t.m * x->f.t.n / RG_MAX(x->f.t.wm, 1) / 128;
     if (x->f.roles && x->finish > 1 && sums > 128) return; /* no registers are left to finish them with */
+    if (x->parts && (sums + part_of(x) > MOST_SUMS || x->f.roles > 1))
+        return; /* two teams would not add at once */
     if (x->f.places < least || is_known(p->out, p->found, &x->f)) return;
     work_of(x, &w);
     p->out[p->found] = (struct priced){x->f, predict_gpu(&w, p->model), w.blocks, (int)p->found};

@@ -11,6 +11,7 @@
  * proof that the elements lie as the instruction will look for them.
  * Else a fragment is read from shared memory by FRAG (ldmatrix) where rows of 8 elements lie together, turned or not; else it is
  * built from single values, whatever they are computed from.
+ * Instructions whose sums have few digits add to a part of the sum, which is added to the accumulator every PART_K elements.
  * Several products: each TC names one. They have one m; what one leaves along its n may be another's first operand along k, if
  * in every lane the registers of the one are those of the other (same_place asks both digit maps). What is reduced along n,
  * a row's maximum, is combined in the lane first, then among the lanes of the row (LANERED); what only moves along m is
@@ -18,7 +19,7 @@
  * Requires: tree_build. Gives: no range of kind MMA. Tests: tests/unit/block.c */
 #include "cg.h"
 
-enum { LANE_POS = 249, REG_POS = 232, MOST_LAID = 6 };
+enum { LANE_POS = 249, REG_POS = 232, MOST_LAID = 6, PART_K = 128 };
 
 /* An axis along m or n of results: its values are digits of the lane's number and of registers. */
 struct laid {
@@ -396,6 +397,51 @@ static const uop *instruction(struct tc *t, const uop *acc, const uop *a, const 
     return uop_new(t->ir, OP_MMA, DT_VOID, 1, src.p, src.n, arg);
 }
 
+static int64_t values_of(const uop_vec *range) {
+    int64_t n = 1;
+    for (uint32_t i = 0; i < range->n; i++) n *= range->p[i]->src[0]->hi;
+    return n;
+}
+
+/* x with ranges that are written out at the number'th of their values. */
+static const uop *at_value(struct tc *t, const uop *x, const uop_vec *range, int64_t number_of) {
+    uop_vec to = {0};
+    for (uint32_t i = 0; i < range->n; i++) {
+        vec_push(t->a, &to, number(t, number_of % range->p[i]->src[0]->hi));
+        number_of /= range->p[i]->src[0]->hi;
+    }
+    return to.n ? rw_subst(t->rw, x, range->p, to.p, to.n) : x;
+}
+
+/* Ranges of x that are written out, but for those of `less`. */
+static void expanded_of(struct tc *t, const uop *x, const uop *less, uop_vec *out) {
+    const uop_vec *f = free_of(&t->fr, x);
+    for (uint32_t i = 0; i < f->n; i++)
+        if (axis_is_expanded((enum axis_kind)f->p[i]->arg.range.kind) &&
+            (!less || !free_has(&t->fr, less, f->p[i])))
+            vec_push(t->a, out, f->p[i]);
+}
+
+/* Where the sums of an instruction have few digits (mma.def), those of PART_K elements along k are a part that begins at 0 and
+ * is added to the accumulator. One part serves all accumulators of a thread, one after the other. step: the instructions
+ * that add to the part. */
+static void in_parts(struct tc *t, const uop *acc, const uop *part, const uop_vec *step, uop_vec *out) {
+    struct pick all = pick_all(t);
+    uop_vec reg = {0}, unroll = {0};
+    expanded_of(t, acc, NULL, &reg), expanded_of(t, step->p[0], acc, &unroll);
+    const uop *sum = in_registers(t, uop2(t->ir, OP_SET, acc, uop2(t->ir, OP_ADD, acc, part)), &all);
+    int64_t steps = values_of(&unroll) * step->n, most = PART_K / mma_info[t->p->instr].size[MMA_K];
+    for (int64_t r = 0; r < values_of(&reg); r++)
+        for (int64_t i = 0; i < steps; i++) {
+            const uop *n = at_value(t, step->p[i % step->n], &unroll, i / step->n);
+            n = at_value(t, n, &reg, r);
+            union arg arg = n->arg;
+            arg.mma.fresh = i % most == 0;
+            vec_push(t->a, out, uop_new(t->ir, OP_MMA, DT_VOID, 1, n->src, n->nsrc, arg));
+            if (i % most == most - 1 || i == steps - 1) vec_push(t->a, out, at_value(t, sum, &reg, r));
+        }
+}
+
 /* All steps along k. */
 static void multiply(struct tc *t, const uop *acc, const uop *mul, uop_vec *out) {
     const uop *const *side = t->p->side, *a = mul->src[0], *b = mul->src[1];
@@ -408,9 +454,14 @@ static void multiply(struct tc *t, const uop *acc, const uop *mul, uop_vec *out)
     a = factor(t, a), b = factor(t, b);
     map_put(&t->summed, (uint64_t)acc->arg.i, 1);
     uop_vec all = {0};
+    bool parts = mma_sums_are_short(t->p->instr);
+    const uop *to = !parts ? acc
+                           : uop_new(t->ir, OP_ACC, (enum dtype)acc->dt, 1,
+                                     (const uop *[]){side[MMA_M], side[MMA_N]}, 2, ARG_INT(t->accs++));
     for (int k0 = 0; k0 < side[MMA_K]->src[0]->hi; k0 += step)
-        vec_push(t->a, &all, instruction(t, acc, a, b, k0, out));
-    for (uint32_t i = 0; i < all.n; i++) vec_push(t->a, out, all.p[i]);
+        vec_push(t->a, &all, instruction(t, to, a, b, k0, out));
+    if (parts) in_parts(t, acc, to, &all, out);
+    for (uint32_t i = 0; i < all.n && !parts; i++) vec_push(t->a, out, all.p[i]);
 }
 
 /* ---- other statements -------------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
  *     IF thread < computing:  FOR tile: acc = 0
  *                                       FOR k: wait full, MMA, MMA_WAIT(1), arrive at empty of k-1
  *                                       MMA_WAIT(0), arrive at empty of the last, stores
+ *                                       (or, of parts: FOR k: wait full, MMA, MMA_WAIT(0), arrive at empty of k, acc += part)
  *     ELSE one thread:        FOR tile: FOR k: wait empty, announce, boxes
  *
  * Iterations are counted through all tiles of a block: number i has place i mod n, in phase i / n. PERSIST lets a block walk
@@ -33,6 +34,9 @@ static bool is_fill(const uop *s) {
     return s->op == OP_STORE && s->src[0]->src[0]->op == OP_LOCAL &&
            s->src[0]->src[0]->arg.mem.space == SPACE_SHARED;
 }
+
+/* Sums of matrix instructions are parts that each iteration adds to others (mma.c). */
+static bool has_parts(const struct roles *r) { return mma_sums_are_short(r->s->tc[0].instr); }
 
 static bool fills(const uop *loop) {
     for (uint32_t i = 0; i < loop->src[1]->nsrc; i++)
@@ -87,7 +91,7 @@ static void take_loop(struct roles *r, const uop *loop) {
     r->k = loop->src[0], r->count = r->k->src[0];
     for (uint32_t i = 0; i < loop->src[1]->nsrc; i++) {
         const uop *s = loop->src[1]->src[i];
-        if (!is_fill(s)) put(r, &r->body, s), r->chain |= s->op != OP_MMA;
+        if (!is_fill(s)) put(r, &r->body, s), r->chain |= s->op != OP_MMA && !has_parts(r);
     }
     if (!r->chain && !uop_is_const(r->count))
         opt_fail(r->s, r->opt, "the length of the loop is known at run time only");
@@ -203,24 +207,58 @@ void roles_release(struct roles *r, uint32_t set, const uop *number, const uop *
     put(r, out, when(r, only ? rw2(r->rw, OP_AND, only, first) : first, &one, NULL));
 }
 
+static bool is_last_mma(const struct roles *r, uint32_t k) {
+    for (k++; k < r->body.n; k++)
+        if (r->body.p[k]->op == OP_MMA) return false;
+    return true;
+}
+
+/* Parts of sums are added once their matrix instructions are over: whatever is not one of them waits for those before it. Once the last are over their tiles may be filled again. */
+static void in_parts(struct roles *r, const uop *i, uop_vec *out) {
+    uop_vec part = {0};
+    bool open = false;
+    for (uint32_t k = 0; k < r->body.n; k++) {
+        const uop *s = roles_at_place(r, r->body.p[k], i);
+        bool mma = s->op == OP_MMA;
+        if (mma && !open) {
+            put_part(r, &part, out);
+            put_op(r, &part, OP_MMA_BEGIN, 0);
+        }
+        put(r, &part, s);
+        open = mma;
+        if (!mma || (k + 1 < r->body.n && r->body.p[k + 1]->op == OP_MMA)) continue;
+        put_op(r, &part, OP_MMA_END, 0);
+        put_part(r, &part, out);
+        put_op(r, out, OP_MMA_WAIT, 0);
+        if (is_last_mma(r, k)) roles_release(r, r->tile.p[0].set, i, NULL, out);
+    }
+    put_part(r, &part, out);
+}
+
 /* All k of one tile. number: of its first iteration. */
 static void multiply(struct roles *r, const uop *number, uop_vec *out) {
     uop_vec in = {0}, part = {0};
     uint32_t ring = r->tile.p[0].set;
+    bool parts = has_parts(r);
     const uop *i = add(r, number, r->k), *last = add(r, number, num(r, r->count->hi - 1));
     put(r, &in, roles_wait(r, ring, FULL, i, 0));
-    put_op(r, &part, OP_MMA_BEGIN, 0);
-    for (uint32_t k = 0; k < r->body.n; k++) put(r, &part, roles_at_place(r, r->body.p[k], i));
-    put_op(r, &part, OP_MMA_END, 0);
-    put_part(r, &part, &in);
-    put_op(r, &in, OP_MMA_WAIT, 1);
-    roles_release(r, ring, add(r, i, num(r, r->set.p[ring].places - 1)), rw2(r->rw, OP_LT, num(r, 0), r->k),
-                  &in);
+    if (parts) {
+        in_parts(r, i, &in);
+    } else {
+        put_op(r, &part, OP_MMA_BEGIN, 0);
+        for (uint32_t k = 0; k < r->body.n; k++) put(r, &part, roles_at_place(r, r->body.p[k], i));
+        put_op(r, &part, OP_MMA_END, 0);
+        put_part(r, &part, &in);
+        put_op(r, &in, OP_MMA_WAIT, 1);
+        roles_release(r, ring, add(r, i, num(r, r->set.p[ring].places - 1)),
+                      rw2(r->rw, OP_LT, num(r, 0), r->k), &in);
+    }
     put(r, out, uop2(r->ir, OP_FOR, r->k, tree_block(r->ir, &in)));
     if (r->teams > 1) {
         const uop *other = rw2(r->rw, OP_SUB, num(r, 1), quo(r, r->thread, r->lanes));
         put(r, out, roles_arrive(r, roles_mbar(r, r->turn_bar, other), 0));
     }
+    if (parts) return;
     put_op(r, out, OP_MMA_WAIT, 0);
     roles_release(r, ring, last, NULL, out);
 }

@@ -132,6 +132,10 @@ struct mma_map {
 /* Of a group of warps: b, and a if it has no map either, is read from shared memory. */
 static inline bool mma_from_shared(enum mma i) { return !*mma_info[i].map[MMA_B]; }
 static inline unsigned mma_lanes(enum mma i) { return mma_from_shared(i) ? MMA_GROUP : MMA_LANES; }
+/* Factors of 8 bits: what an instruction adds up keeps about 14 binary digits, whatever its accumulators could hold. */
+static inline bool mma_sums_are_short(enum mma i) {
+    return mma_info[i].in == DT_F8E4M3 || mma_info[i].in == DT_F8E5M2;
+}
 struct mma_map mma_map(enum mma, unsigned operand);
 void mma_place(const struct mma_map *, unsigned lane, unsigned reg,
                int at[3]); /* the element that a lane's register holds */

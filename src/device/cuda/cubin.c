@@ -30,6 +30,7 @@ enum {
     OP_IMMA = 0x037,
     OP_DMMA = 0x03f,
     OP_HGMMA = 0x1f0,
+    OP_QGMMA = 0x1f3,
     WIDTH_16 = 6, /* bytes at once */
 };
 
@@ -93,7 +94,8 @@ static void count_one(struct cubin_kernel *k, uint64_t lo, uint64_t hi) {
     case OP_HMMA:
     case OP_IMMA:
     case OP_DMMA:
-    case OP_HGMMA: k->matrix++; break;
+    case OP_HGMMA:
+    case OP_QGMMA: k->matrix++; break;
     default: break;
     }
 }

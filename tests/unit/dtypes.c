@@ -1,0 +1,233 @@
+/* Tests of matrix products on a GPU in other types than bfloat16: 8-bit floats, whose sums are kept in parts (src/codegen/mma.c),
+ * TF32 and float16, by threads with roles. In the interpreter with small integers, exact; the compiler's opinion of lists of
+ * real sizes; on a GPU random numbers against sums in double, within the bounds that docs/gpu.md states. */
+#include "product.h"
+
+#include <math.h>
+
+enum { TF32_DIGITS = -9 }; /* two factors, each cut after 11 digits */
+
+/* A type's instructions W.., its elements, and their bytes. */
+static const struct type {
+    const char *instr, *dt;
+    int bytes;
+} types[] = {{"E4M3", "f8e4m3", 1}, {"E5M2", "f8e5m2", 1}, {"TF32", "f32", 4}, {"F16", "f16", 2}};
+
+/* A tile of m x n by w groups of warps, 128 bytes along k times `deep`. */
+struct form {
+    int m, n, w, deep, places;
+    const char *roles;
+};
+
+static const char *list(char *out, size_t room, const struct type *t, const struct form *f) {
+    int reg = f->m / f->w / 64;
+    char m[64] = "TILE(m,64,m3)", marks[32] = "", all[16] = "m3", copies[96] = "";
+    if (f->w > 1 && reg > 1) {
+        snprintf(m, sizeof m, "TILE(m,%d,m1) TILE(m1,%d,m2) TILE(m2,64,m3)", f->m, 64 * reg);
+        snprintf(marks, sizeof marks, " LANE(m1) REG(m2)"), snprintf(all, sizeof all, "m1+m2+m3");
+    } else if (f->w > 1 || reg > 1) {
+        snprintf(m, sizeof m, "TILE(m,%d,m1) TILE(m1,64,m3)", f->m);
+        snprintf(marks, sizeof marks, f->w > 1 ? " LANE(m1)" : " REG(m1)"),
+            snprintf(all, sizeof all, "m1+m3");
+    }
+    if (!*f->roles)
+        snprintf(copies, sizeof copies, " TILE(a.k1,%d,a.v) VEC(a.v) TILE(b.k1,%d,b.v) VEC(b.v)",
+                 16 / t->bytes, 16 / t->bytes);
+    snprintf(out, room,
+             "PADTO(m,%d) PADTO(n,%d) %s TILE(n,%d,n3) TILE(k,%d,k1) TILE(k1,%d,k2) TC(m3,n3,k2,W%s_%d)%s "
+             "UNROLL(k1) STAGE(a,k,%s,k1+k2) STAGE(b,k,n3,k1+k2)%s PIPE(a,k,%d) PIPE(b,k,%d) %s",
+             f->m, f->n, m, f->n, 128 * f->deep / t->bytes, 32 / t->bytes, t->instr, f->n, marks, all, copies,
+             f->places, f->places, f->roles);
+    return out;
+}
+
+/* No more than 128 products are added up before the part is: of 8-bit factors, four instructions, the first of which begins
+ * at 0; of the others none does. */
+static void count_parts(const struct product *x, bool parts) {
+    uint32_t run = 0, fresh = 0, most = 0;
+    for (uint32_t i = 0; i < x->lin.n; i++) {
+        const uop *n = x->lin.u[i];
+        if (n->op != OP_MMA) continue;
+        fresh += n->arg.mma.fresh;
+        run = n->arg.mma.fresh ? 1 : run + 1;
+        most = RG_MAX(most, run);
+    }
+    if (parts ? !fresh || most > 4 : fresh)
+        FAIL("%s\n%u parts, %u instructions in one", x->opts, fresh, most);
+}
+
+TEST(dtypes_products) {
+    static const struct form form[] = {
+        {64, 64, 1, 1, 3, "ROLES(1)"},
+        {128, 64, 2, 1, 2, "ROLES(1) PERSIST(2)"},
+        {128, 64, 1, 1, 3, "ROLES(1) PERSIST(1)"},
+        {256, 64, 2, 1, 2, "ROLES(1) PERSIST(2)"},
+        {128, 64, 1, 1, 2, "ROLES(2) PERSIST(1)"},
+        {64, 64, 1, 2, 2, "ROLES(1) PERSIST(2)"},
+        {128, 64, 2, 1, 3, ""},
+        {128, 64, 1, 2, 3, ""},
+    };
+    static const int64_t size[][3] = {{192, 128, 3}, {200, 80, 2}};
+    char opts[1024];
+    for (size_t i = 0; i < RG_COUNT(form); i++)
+        for (size_t t = 0; t < RG_COUNT(types); t++) {
+            const int64_t *s = size[(i + t) % RG_COUNT(size)];
+            int64_t k = 128 * s[2] / types[t].bytes + 48 * (s[2] == 2);
+            list(opts, sizeof opts, &types[t], &form[i]);
+            struct product x = {.m = s[0], .n = s[1], .k = k, .tb = true, .dt = types[t].dt, .opts = opts};
+            product_check(&x, NULL);
+            struct product y = {.m = s[0], .n = s[1], .k = k, .tb = true, .dt = types[t].dt, .opts = opts};
+            arena_init(&y.arena, &y.err);
+            if (err_guard(&y.err, product_compile, &y)) FAIL("%s", y.err.msg);
+            count_parts(&y, types[t].bytes == 1);
+            arena_free(&y.arena);
+        }
+}
+
+/* ---- the compiler's opinion, and a GPU ------------------------------------------------------------------------- */
+
+/* For real sizes. Of 8 bits: with room for a part beside the sums. */
+static const struct form family[] = {
+    {256, 128, 2, 1, 4, "ROLES(1) PERSIST(132)"},
+    {128, 192, 2, 1, 5, "ROLES(1) PERSIST(132)"},
+    {128, 128, 2, 1, 6, "ROLES(1) PERSIST(132)"},
+    {128, 128, 1, 1, 6, "ROLES(2) PERSIST(132)"},
+    {64, 128, 1, 1, 8, "ROLES(1)"},
+    {128, 128, 2, 1, 4, ""},
+    {128, 256, 2, 1, 4, "ROLES(1) PERSIST(132)"},
+};
+enum { SHORT_FAMILY = RG_COUNT(family) - 1 }; /* .. without the last */
+
+static size_t family_of(const struct type *t) { return t->bytes == 1 ? SHORT_FAMILY : RG_COUNT(family); }
+
+/* No register goes to memory, and no instruction of a group waits for another. */
+TEST_SLOW(cuda_compile_dtypes, 300) {
+    struct arena arena;
+    struct err err = {0};
+    char opts[1024];
+    arena_init(&arena, &err);
+    cuda_need_nvrtc(&arena);
+    for (size_t t = 0; t < RG_COUNT(types); t++)
+        for (size_t i = 0; i < family_of(&types[t]); i++) {
+            struct render_shape shape;
+            struct dev_object o;
+            cubin_vec code = {0};
+            struct str text;
+            struct product x = {.m = 4096, .n = 4608, .k = 2048, .tb = true, .dt = types[t].dt, .opts = opts};
+            list(opts, sizeof opts, &types[t], &family[i]);
+            arena_init(&x.arena, &x.err);
+            if (err_guard(&x.err, product_compile, &x)) FAIL("%s\n%s", opts, x.err.msg);
+            str_init(&text, &arena);
+            render_cuda_preamble(&text);
+            render_cuda(&text, &x.ir, &x.lin, false, &shape);
+            const char *p = text.p;
+            if (nvrtc_compile(&err, &arena, "sm_90a", &p, 1, &o) ||
+                cubin_read(&err, &arena, o.data, o.n, &code))
+                FAIL("%s\n%s", opts, err.msg);
+            if (code.p[0].spills || code.p[0].stack || !code.p[0].matrix)
+                FAIL("%s\n%u spills, %u bytes of stack, %u matrix instructions", opts, code.p[0].spills,
+                     code.p[0].stack, code.p[0].matrix);
+            if (o.log && (strstr(o.log, "serialized") || strstr(o.log, "injected")))
+                FAIL("%s\n%s", opts, o.log);
+            arena_free(&x.arena);
+        }
+    arena_free(&arena);
+}
+
+/* Random numbers, on a GPU, against sums in double. */
+struct random_product {
+    struct product p;
+    const struct type *t;
+    double *a, *b, *out; /* a[m][k], b[n][k] as the GPU has them */
+};
+
+static void fill_random(struct random_product *x, uint64_t seed) {
+    enum dtype dt = dt_parse(x->t->dt, strlen(x->t->dt));
+    double *to[2] = {x->a, x->b};
+    for (int i = 0; i < 2; i++)
+        for (int64_t k = 0; k < (i ? x->p.n : x->p.m) * x->p.k; k++) {
+            uint64_t h = hash_u64(seed + 2 * (uint64_t)k + (uint64_t)i);
+            to[i][k] = dt_round(dt, ((double)(h & 0xffffff) / 0x800000 - 1) * (h >> 60 ? 1 : 8));
+        }
+}
+
+static void run_random(struct random_product *x, struct engine *en) {
+    struct product *p = &x->p;
+    enum dtype dt = dt_parse(p->dt, strlen(p->dt));
+    size_t na = (size_t)(p->m * p->k), nb = (size_t)(p->n * p->k), no = (size_t)(p->m * p->n),
+           size = (size_t)x->t->bytes;
+    char *a = arena_alloc(&p->arena, na * size), *b = arena_alloc(&p->arena, nb * size);
+    float *out = arena_array(&p->arena, float, no);
+    for (size_t i = 0; i < na; i++) ref_write(dt, a + i * size, (union ref_val){.f = x->a[i]});
+    for (size_t i = 0; i < nb; i++) ref_write(dt, b + i * size, (union ref_val){.f = x->b[i]});
+    const struct linear *lin = &p->lin;
+    const struct ekernel *k;
+    if (engine_compile(en, &p->err, &lin, 1, &k)) FAIL("%s\n%s", p->opts, p->err.msg);
+    cuda_run(en, k, (void *[]){a, b, out}, (size_t[]){na * size, nb * size, no * 4}, NULL);
+    for (size_t i = 0; i < no; i++) x->out[i] = (double)out[i];
+}
+
+/* How wrong one element may be. 8 bits: an instruction adds 32 products and the part so far, each cut to 13 digits behind the
+ * first of the largest; TF32: each factor has 11 digits; sums of floats. */
+static double bound_of(const struct random_product *x, const double *a, const double *b) {
+    double all = 0, part = 0, cut = 0;
+    for (int64_t k = 0; k < x->p.k; k += 32) {
+        double most = 0;
+        if (k % 128 == 0) part = 0;
+        for (int64_t i = k; i < RG_MIN(k + 32, x->p.k); i++) {
+            most = fmax(most, fabs(a[i] * b[i]));
+            all += fabs(a[i] * b[i]), part += fabs(a[i] * b[i]);
+        }
+        cut += 33 * ldexp(fmax(most, part), -13);
+    }
+    double sums = all * ldexp((double)x->p.k / 16 + 2, -23);
+    return x->t->bytes == 1 ? cut + sums : x->t->bytes == 4 ? all * ldexp(1, TF32_DIGITS) + sums : sums;
+}
+
+static double check_random(struct random_product *x) {
+    double worst = 0;
+    for (int64_t i = 0; i < x->p.m; i++)
+        for (int64_t j = 0; j < x->p.n; j++) {
+            const double *a = x->a + i * x->p.k, *b = x->b + j * x->p.k;
+            double sum = 0, got = x->out[i * x->p.n + j], bound = bound_of(x, a, b);
+            for (int64_t k = 0; k < x->p.k; k++) sum += a[k] * b[k];
+            worst = fmax(worst, fabs(got - sum) / bound);
+            if (!(fabs(got - sum) <= bound))
+                FAIL("%s\nelement %lld, %lld is %.9g, not %.9g: off by %g, at most %g", x->p.opts,
+                     (long long)i, (long long)j, got, sum, fabs(got - sum), bound);
+        }
+    return worst;
+}
+
+TEST_MANUAL(cuda_gpu_dtypes, 120) {
+    struct engine *en = cuda_engine();
+    struct dev_info info;
+    struct err e = {0};
+    char opts[1024];
+    CHECK(!en->ops->info(en->dev, &e, &info));
+    if (info.major != 9) SKIP("a GPU of compute capability 9.0 is needed");
+    for (size_t t = 0; t < RG_COUNT(types); t++) {
+        double worst = 0;
+        for (size_t i = 0; i < family_of(&types[t]); i++) {
+            list(opts, sizeof opts, &types[t], &family[i]);
+            struct product exact = {
+                .m = 392, .n = 264, .k = 400, .tb = true, .dt = types[t].dt, .opts = opts};
+            product_check(&exact, en);
+            struct random_product x = {
+                .p = {.m = 200, .n = 136, .k = 1072, .tb = true, .dt = types[t].dt, .opts = opts},
+                .t = &types[t]};
+            struct product *p = &x.p;
+            arena_init(&p->arena, &p->err);
+            if (err_guard(&p->err, product_compile, p)) FAIL("%s\n%s", opts, p->err.msg);
+            x.a = arena_array(&p->arena, double, (size_t)(p->m * p->k));
+            x.b = arena_array(&p->arena, double, (size_t)(p->n * p->k));
+            x.out = arena_array(&p->arena, double, (size_t)(p->m * p->n));
+            fill_random(&x, 77 * i + t);
+            run_random(&x, en);
+            worst = fmax(worst, check_random(&x));
+            arena_free(&p->arena);
+        }
+        TEST_INFO("%s: errors up to %.3f of the bound", types[t].instr, worst);
+    }
+    engine_close(en);
+}
