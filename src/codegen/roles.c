@@ -213,7 +213,8 @@ static bool is_last_mma(const struct roles *r, uint32_t k) {
     return true;
 }
 
-/* Parts of sums are added once their matrix instructions are over: whatever is not one of them waits for those before it. Once the last are over their tiles may be filled again. */
+/* Parts of sums are added once their matrix instructions are over: whatever is not one of them waits for those before it.
+ * Once the last are over their tiles may be filled again. */
 static void in_parts(struct roles *r, const uop *i, uop_vec *out) {
     uop_vec part = {0};
     bool open = false;
