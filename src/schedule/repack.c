@@ -203,9 +203,13 @@ static void judge(struct repack *r, int which) {
     o->fits &= (k == 1 ? own : k) % piece == 0;
 }
 
-/* Rows of a copy: whole tiles where that adds little, else whole pieces. */
+/* Rows of a copy: whole tiles where that adds little, or whole lines of memory (a product whose boxes begin anywhere else takes
+ * 30 us, not 23, at 1793), else whole pieces. */
 static int64_t padded(const struct repack *r, int64_t n) {
-    return up(n, ROWS_STEP) - n <= n / 16 ? up(n, ROWS_STEP) : up(n, PIECE / r->bytes);
+    const int64_t step[] = {ROWS_STEP, K_BYTES / r->bytes};
+    for (size_t i = 0; i < RG_COUNT(step); i++)
+        if (up(n, step[i]) - n <= n / 16) return up(n, step[i]);
+    return up(n, PIECE / r->bytes);
 }
 
 /* Seconds that copies cost, against seconds that a product loses without them. */

@@ -11,10 +11,13 @@
  * On a GPU a hundred thousand threads are needed. A thread runs down a column: sums along columns, which leave the last axis as
  * it is, are cut until there are as many results. A block of threads runs along a row: short rows need more blocks.
  * A product with few tiles of results and a long sum is cut too: blocks of threads have tiles, and there are more multiprocessors
- * than tiles. Its partial results are as many products side by side, added by a second, small kernel. The gradient of a convolution's
- * weights is cut until every multiprocessor holds a share of the sums in registers.
+ * than tiles. Its partial results are as many products side by side, added by a second, small kernel. Of halves the number of parts is
+ * the one that takes least time: large tiles need fewer bytes from L2, more parts write and read more sums. The gradient of a
+ * convolution's weights is cut until every multiprocessor holds a share of the sums in registers.
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
+
+#include <math.h>
 
 enum {
     MANY_RESULTS = 64,
@@ -34,7 +37,9 @@ enum {
     TILE_M = 64,       /* of other products */
     TILE_N = 128,
     TILE_BLOCKS = 128, /* one for each multiprocessor of a large GPU */
+    UNITS = 132,
     PART_LEAST = 1024, /* terms of a sum that are worth a block */
+    MOST_PARTS = 64,
     MOST_TAPS = 11,
     LONG_TAPS = 4096,     /* products of a result of the gradient of weights, at least .. */
     TAP_RESULTS = 3 << 20 /* .. and sums that the threads of a GPU hold at once */
@@ -233,6 +238,35 @@ static int64_t element_bytes(const uop *n) {
     return dtype_info[n->dt].bytes;
 }
 
+/* Clocks of a large GPU for products of halves, the sum of each in parts of so many terms: the best of some tiles, without roundings
+ * that all tiles have. The figures are those of codegen/predict_gpu.c. Where a sum is cut, floats are stored and a second kernel
+ * reads them. */
+static double halves_clocks(const int64_t size[2], int64_t batch, int64_t depth, int64_t parts) {
+    static const int64_t tile[][2] = {{128, 256}, {256, 128}, {128, 192}, {128, 128}, {64, 256},
+                                      {256, 64},  {64, 128},  {128, 64},  {64, 64}};
+    const double matrix = 3834, fill = 51, step = 1.5, begin = 2390, store = 13, second = 3000, l2 = 2500;
+    double best = 1e300, results = (double)(size[0] * size[1] * batch), bytes = parts > 1 ? 4 : 2;
+    for (size_t i = 0; i < RG_COUNT(tile); i++) {
+        double m = (double)tile[i][0], n = (double)tile[i][1];
+        double blocks = ceil((double)size[0] / m) * ceil((double)size[1] / n) * (double)(batch * parts);
+        double term = RG_MAX(2 * m * n / matrix, 2 * (m + n) / fill) + step;
+        double each = (double)(depth / parts) * term + begin + m * n * bytes / store;
+        best = RG_MIN(best, ceil(blocks / UNITS) * each);
+    }
+    return best + (parts > 1 ? second + (double)parts * results * bytes / l2 : 0);
+}
+
+static int64_t halves_parts(const int64_t size[2], int64_t batch, int64_t depth) {
+    int64_t parts = 1;
+    double least = 0.9 * halves_clocks(size, batch, depth, 1);
+    for (int64_t p = 2; p <= MOST_PARTS && depth / p >= PART_LEAST; p++) {
+        if (depth % (p * CHUNK)) continue;
+        double clocks = halves_clocks(size, batch, depth, p);
+        if (clocks < least) least = clocks, parts = p;
+    }
+    return parts;
+}
+
 /* Into how many parts the sum of a product is to be cut; 1: it is none, or has blocks enough. */
 static int64_t product_parts(struct split *s, const uop *n, const struct shape *in) {
     const uop *m = n->src[0]->op == OP_CAST ? n->src[0]->src[0] : n->src[0];
@@ -254,6 +288,8 @@ static int64_t product_parts(struct split *s, const uop *n, const struct shape *
     while (matrix->op == OP_EXPAND || matrix->op == OP_CAST) matrix = matrix->src[0];
     bool along = memory_axis(s, matrix, 12) == n->src[1]->arg.i;
     if (few > (along ? FEW_ALONG : FEW_ACROSS)) {
+        if (element_bytes(m->src[0]) == 2 && element_bytes(m->src[1]) == 2)
+            return halves_parts(size, batch, depth);
         int64_t wide_tile = few > TILE_M ? TILE_N : TILE_N / 2;
         blocks = (few + TILE_M - 1) / TILE_M * ((many + wide_tile - 1) / wide_tile) * batch,
         want = TILE_BLOCKS;

@@ -144,10 +144,10 @@ TEST(schedule_gpu_splits_products) {
         bool turned;
         int64_t parts; /* 1: one kernel */
     } job[] = {
-        {16, 4096, 14336, true, 4},                               /* 64 strips of 64 columns */
-        {1, 4096, 14336, true, 4},   {16, 14336, 4096, false, 1}, /* 448 of 32 rows */
-        {16, 4096, 4096, false, 2},  {16, 512, 1024, false, 1},   /* parts of 512 are not worth it */
-        {512, 512, 65536, false, 4}, {1024, 1024, 8192, false, 1}, {4096, 4096, 4096, true, 1},
+        {16, 4096, 14336, true, 4},                                /* 64 strips of 64 columns */
+        {1, 4096, 14336, true, 4},    {16, 14336, 4096, false, 1}, /* 448 of 32 rows */
+        {16, 4096, 4096, false, 2},   {16, 512, 1024, false, 1},   /* parts of 512 are not worth it */
+        {512, 512, 65536, false, 16}, {1024, 1024, 8192, false, 4}, {4096, 4096, 4096, true, 1},
     };
     for (size_t i = 0; i < RG_COUNT(job); i++) {
         long long m = job[i].m, n = job[i].n, k = job[i].k;
@@ -506,7 +506,8 @@ X(1)
 X(2)
 X(3)
 X(4)
-X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+X(5)
+X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 #undef X
 
     /* The whole way, by the engine; SEEDS=500 takes minutes on PoCL. */
