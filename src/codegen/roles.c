@@ -562,7 +562,8 @@ const uop *tree_roles(struct sched *s, const uop *tree) {
     if (r.chain && r.teams > 1) opt_fail(s, r.opt, "products that are chained have one team");
     if (r.chain && r.turns > 1 && !uop_is_const(r.count))
         r.counted = uop_new(s->ir, OP_ACC, DT_I32, 1, NULL, 0, ARG_INT(COUNTED));
-    r.turn_bar = r.nbar, r.nbar += r.chain ? r.lanes / MMA_GROUP : r.teams > 1 ? r.teams : 0;
+    int64_t taking = r.chain ? r.lanes / MMA_GROUP : r.teams;
+    r.turn_bar = r.nbar, r.nbar += taking > 1 ? taking : 0;
     const uop *size = num(&r, r.nbar);
     union arg arg = {.mem = {ir_sym(s->ir, "mbars", 5), SPACE_SHARED, 0, 0}};
     r.bars = uop_new(s->ir, OP_LOCAL, DT_U64, 1, &size, 1, arg);

@@ -66,7 +66,7 @@ static const char *global_name(struct machine *m, uint32_t no, char buf[32]) {
 
 static uint32_t new_place(struct machine *m, unsigned lanes) {
     uint32_t at = m->init.n;
-    for (unsigned l = 0; l < lanes; l++) vec_push(m->arena, &m->init, ((struct elem){{.i = 0}, IS_INVALID}));
+    for (unsigned l = 0; l < lanes; l++) vec_push(m->arena, &m->init, ((struct elem){.bad = IS_INVALID}));
     return at;
 }
 
@@ -116,9 +116,9 @@ static uint32_t leaf(struct machine *m, const uop *u) {
         }
         break;
     case OP_LANES:
-        for (int l = 0; l < u->lanes; l++) e[l] = (struct elem){{.i = l}, FINE};
+        for (int l = 0; l < u->lanes; l++) e[l] = (struct elem){.v = {.i = l}, .bad = FINE};
         break;
-    case OP_VAR: *e = (struct elem){var_value(m, u), FINE}; break;
+    case OP_VAR: *e = (struct elem){.v = var_value(m, u), .bad = FINE}; break;
     case OP_INVALID: break;
     case OP_ACC:
         for (int l = 0; l < u->lanes; l++) e[l].bad = NOT_SET;
@@ -385,8 +385,24 @@ static void resolve(struct machine *m) {
 
 /* ---- run: values ---------------------------------------------------------------------------------- */
 
-const struct elem *lin_lane(const struct machine *m, struct slot s, unsigned l) {
-    return &m->v[s.at + (s.lanes == 1 ? 0 : l)];
+/* Is that group of matrix instructions of the thread still under way? */
+static bool goes_on(const struct machine *m, uint16_t group) {
+    return group && m->me && group > m->threads[m->me - 1].mma_over;
+}
+
+const struct elem *lin_lane(struct machine *m, struct slot s, unsigned l) {
+    const struct elem *e = &m->v[s.at + (s.lanes == 1 ? 0 : l)];
+    if (goes_on(m, e->summed))
+        lin_bad(m, &m->step[m->now], "reads what a matrix instruction that was not waited for adds to");
+    return e;
+}
+
+static void set_lane(struct machine *m, const struct step *s, unsigned l) {
+    struct elem *e = &m->v[s->out.at + l];
+    if (goes_on(m, e->summed) || goes_on(m, e->operand))
+        lin_bad(m, s, "sets what a matrix instruction that was not waited for uses");
+    *e = *lin_lane(m, s->src[1], l);
+    e->summed = e->operand = 0;
 }
 
 const struct elem *lin_good(struct machine *m, const struct step *s, struct slot x, unsigned l,
@@ -404,7 +420,7 @@ static bool settled(enum op op, const struct elem *a, const struct elem *b, int6
 
 static struct elem eval_lane(struct machine *m, const struct step *s, unsigned l) {
     const uop *u = s->u;
-    struct elem r = {{.i = 0}, FINE};
+    struct elem r = {.bad = FINE};
     union ref_val x[3] = {{.i = 0}, {.i = 0}, {.i = 0}};
     const struct elem *e[3] = {NULL, NULL, NULL};
     for (uint32_t k = 0; k < u->nsrc; k++) {
@@ -415,7 +431,7 @@ static struct elem eval_lane(struct machine *m, const struct step *s, unsigned l
     if (u->op == OP_WHERE && !e[0]->bad) r.bad = e[e[0]->v.i ? 1 : 2]->bad;
     if (u->dt == DT_BOOL && (u->op == OP_AND || u->op == OP_OR) && r.bad) {
         int64_t value;
-        if (settled((enum op)u->op, e[0], e[1], &value)) return (struct elem){{.i = value}, FINE};
+        if (settled((enum op)u->op, e[0], e[1], &value)) return (struct elem){.v = {.i = value}, .bad = FINE};
     }
     if (!ref_eval((enum op)u->op, (enum dtype)u->dt, (enum dtype)s->src[0].dt, x, &r.v))
         lin_bad(m, s, "%s of %s is not an operation", op_info[u->op].name, dtype_info[u->dt].name);
@@ -571,7 +587,8 @@ static struct elem load_lane(struct machine *m, const struct step *s, unsigned l
     if (s->mem.kind == MEM_LOCAL) return *lin_scratch(m, s, no, at, false);
     lin_note_read(m, s, no, at);
     enum dtype dt = (enum dtype)s->mem.dt;
-    return (struct elem){ref_read(dt, (char *)m->global[no].b.p + at * dtype_info[dt].bytes), FINE};
+    return (struct elem){.v = ref_read(dt, (char *)m->global[no].b.p + at * dtype_info[dt].bytes),
+                         .bad = FINE};
 }
 
 static void store_lane(struct machine *m, const struct step *s, unsigned l) {
@@ -581,6 +598,7 @@ static void store_lane(struct machine *m, const struct step *s, unsigned l) {
     enum dtype dt = (enum dtype)s->mem.dt;
     bool add = s->u->op == OP_STORE_ADD;
     struct elem e = *lin_lane(m, s->src[1], l);
+    e.summed = e.operand = 0; /* other threads count by themselves */
     struct elem *here = s->mem.kind == MEM_LOCAL ? lin_scratch(m, s, no, at, true) : NULL;
     char *p = here ? NULL : (char *)m->global[no].b.p + at * dtype_info[dt].bytes;
     if (!here) {
@@ -609,7 +627,7 @@ static void run_value(struct machine *m, const struct step *s) {
         for (unsigned l = 0; l < u->lanes; l++) out[l] = load_lane(m, s, l);
         return;
     case OP_BUILD:
-        for (unsigned l = 0; l < u->lanes; l++) out[l] = m->v[s->many[l].at];
+        for (unsigned l = 0; l < u->lanes; l++) out[l] = *lin_lane(m, s->many[l], 0);
         return;
     case OP_EXTRACT:
         if (u->arg.i < 0 || u->arg.i >= s->src[0].lanes)
@@ -621,7 +639,7 @@ static void run_value(struct machine *m, const struct step *s) {
         int64_t no = u->arg.param.slot + lin_good(m, s, s->src[0], 0, "a buffer number")->v.i;
         if (no < 0 || no >= m->nglobal || !m->global[no].b.p)
             lin_bad(m, s, "picks buffer %lld; %u buffers were given", (long long)no, m->nglobal);
-        *out = (struct elem){{.i = no}, FINE};
+        *out = (struct elem){.v = {.i = no}, .bad = FINE};
         return;
     }
     default:
@@ -632,10 +650,11 @@ static void run_value(struct machine *m, const struct step *s) {
 /* Runs one entry; returns the next. */
 uint32_t lin_step(struct machine *m, uint32_t at) {
     struct step *s = &m->step[at], *open;
+    m->now = at;
     switch (s->u->op) {
     case OP_RANGE:
         m->loop[s->loop] = (struct loop){0, lin_good(m, s, s->src[0], 0, "the size of a loop")->v.i};
-        m->v[s->out.at] = (struct elem){{.i = 0}, FINE};
+        m->v[s->out.at] = (struct elem){.v = {.i = 0}, .bad = FINE};
         return m->loop[s->loop].size > 0 ? at + 1 : s->partner + 1;
     case OP_IF:
         return lin_good(m, s, s->src[0], 0, "the condition of a branch")->v.i ? at + 1 : s->partner + 1;
@@ -663,7 +682,7 @@ uint32_t lin_step(struct machine *m, uint32_t at) {
         for (unsigned l = 0; l < s->mem.lanes; l++) store_lane(m, s, l);
         return at + 1;
     case OP_SET:
-        for (unsigned l = 0; l < s->out.lanes; l++) m->v[s->out.at + l] = *lin_lane(m, s->src[1], l);
+        for (unsigned l = 0; l < s->out.lanes; l++) set_lane(m, s, l);
         return at + 1;
     default:
         if (lin_is_box((enum op)s->u->op)) return lin_box(m, s) ? at + 1 : at;
@@ -691,7 +710,7 @@ static void run_iteration(struct machine *m, int64_t t) {
         for (uint32_t l = 0; l < m->accs.p[i + 1]; l++) m->v[m->accs.p[i] + l].bad = NOT_SET;
     uint32_t at = 0, end = m->lin->n;
     if (end && m->lin->u[0]->op == OP_RANGE && m->lin->u[0]->arg.range.kind == AX_GRID) {
-        m->v[m->step[0].out.at] = (struct elem){{.i = t}, FINE};
+        m->v[m->step[0].out.at] = (struct elem){.v = {.i = t}, .bad = FINE};
         at = 1;
         end--;
     }

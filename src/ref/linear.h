@@ -9,7 +9,8 @@ enum poison { FINE, IS_INVALID, NOT_WRITTEN, NOT_SET };
 
 struct elem {
     union ref_val v;
-    uint8_t bad; /* enum poison */
+    uint8_t bad;              /* enum poison */
+    uint16_t summed, operand; /* the group of matrix instructions that adds to it, or reads it; 0: none */
 };
 
 /* Where a source's value stands; a scalar serves every lane. */
@@ -116,6 +117,7 @@ struct machine {
     uint32_t nloop;
     int64_t t;              /* the grid iteration, for messages */
     struct thread *threads; /* of a block program */
+    uint32_t now;           /* the entry that runs */
     int32_t me, barriers;   /* the thread that runs, from 1; barriers passed, of whatever threads */
     int32_t met[MOST_GROUPS][MOST_GROUPS]; /* by groups of warps: the last barrier that both passed */
     uint32_t group;                        /* threads that meet */
@@ -130,7 +132,8 @@ struct machine {
 /* ---- linear.c -------------------------------------------------------------------------------------- */
 
 void RG_NORETURN RG_FMT(3, 4) lin_bad(struct machine *, const struct step *, const char *fmt, ...);
-const struct elem *lin_lane(const struct machine *, struct slot, unsigned l);
+/* Lane l of a value; an error where it is not there yet. */
+const struct elem *lin_lane(struct machine *, struct slot, unsigned l);
 /* The same, and an error where it must not be used; `as` says what it is. */
 const struct elem *lin_good(struct machine *, const struct step *, struct slot x, unsigned l, const char *as);
 void lin_note_read(struct machine *, const struct step *, uint32_t no, int64_t at);

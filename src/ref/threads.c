@@ -109,7 +109,7 @@ static void run_frag(struct machine *m, const struct step *s, uint32_t first) {
 static struct elem operand_elem(enum dtype dt, const struct elem *v, unsigned r) {
     if (dtype_info[dt].bytes != 2) return v[r];
     uint16_t half = (uint16_t)(v[r / 2].v.i >> 16 * (r % 2));
-    return (struct elem){ref_read(dt, &half), v[r / 2].bad};
+    return (struct elem){.v = ref_read(dt, &half), .bad = v[r / 2].bad};
 }
 
 /* Operands and accumulators of the warp as matrices, gathered or given back. */
@@ -190,8 +190,11 @@ static void gather_rows(struct machine *m, const struct step *s, uint32_t first,
         for (unsigned r = 0; r < map.regs; r++) {
             int at[3];
             mma_place(&map, l, r, at);
+            struct elem *word = &m->threads[first + l].v[in->at];
+            word[dtype_info[mma_info[instr].in].bytes == 2 ? r / 2 : r].operand =
+                (uint16_t)(m->threads[first].mma_begun + 1);
             a[at[MMA_M] * mma_info[instr].size[MMA_K] + at[MMA_K]] =
-                operand_elem(mma_info[instr].in, &m->threads[first + l].v[in->at], r);
+                operand_elem(mma_info[instr].in, word, r);
         }
 }
 
@@ -206,7 +209,7 @@ static void run_lanered(struct machine *m, const struct step *s, uint32_t first,
             const struct elem *a = &m->threads[first + l].v[s->out.at],
                               *b = &m->threads[first + (l ^ bit)].v[s->out.at];
             union ref_val x[3] = {a->v, b->v, {.i = 0}};
-            now[l].bad = a->bad ? a->bad : b->bad;
+            now[l] = (struct elem){.bad = a->bad ? a->bad : b->bad};
             ref_eval((enum op)s->u->arg.i, dt, dt, x, &now[l].v);
         }
         for (uint32_t l = 0; l < n; l++) m->threads[first + l].v[s->out.at] = now[l];
@@ -232,13 +235,14 @@ static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
             mma_place(&map, l, r, at);
             unsigned lanes = s->many[0].lanes;
             struct elem *e = &m->threads[first + l].v[s->many[r / lanes].at + r % lanes];
-            if (s->u->arg.mma.fresh) *e = (struct elem){{.f = 0}, FINE};
+            if (s->u->arg.mma.fresh) *e = (struct elem){.v = {.f = 0}, .bad = FINE};
             for (int j = 0; j < k; j++) {
                 const struct elem *x = &a[at[MMA_M] * k + j], *y = &b[at[MMA_N] * k + j];
                 e->v.f += x->v.f * y->v.f;
                 if (!e->bad) e->bad = x->bad ? x->bad : y->bad;
             }
             e->v.f = ref_round(i->acc, e->v.f);
+            e->summed = (uint16_t)(m->threads[first].mma_begun + 1);
         }
     arena_release(m->arena, mark);
 }
@@ -319,7 +323,7 @@ uint32_t lin_threads(struct machine *m, uint32_t at) {
     uint32_t n = m->lin->threads, end = s->partner;
     for (uint32_t i = 0; i < n; i++) {
         memcpy(m->threads[i].v, m->v, m->init.n * sizeof *m->v);
-        m->threads[i].v[s->out.at] = (struct elem){{.i = i}, FINE};
+        m->threads[i].v[s->out.at] = (struct elem){.v = {.i = i}, .bad = FINE};
         m->threads[i].at = at + 1;
         m->threads[i].flight.n = m->threads[i].groups = m->threads[i].out.n = 0;
         m->threads[i].mma_begun = m->threads[i].mma_over = 0;

@@ -235,6 +235,43 @@ TEST_SLOW(attention_with_roles, 300) {
     arena_free(&arena);
 }
 
+/* Without any one statement of the protocol the program is refused, or waits without an end, which is told. One group of
+ * warps: with two the turns that they take are for speed alone. */
+TEST_SLOW(attention_protocol, 300) {
+    static const enum op op[] = {OP_MBAR_NEW, OP_MBAR_ARRIVE, OP_MBAR_WAIT, OP_MMA_WAIT, OP_BOX};
+    struct att x = {.heads = 2, .group = 1, .t = 128, .s = 384, .d = 64, .causal = true, .dt = "bf16"};
+    uint32_t found = 0;
+    arena_init(&x.arena, &x.err);
+    x.opts = arena_printf(&x.arena, "%s ROLES(1) PERSIST(1)", group_opts(&x.arena, x.dt, x.t, 64, 64, 64, 2));
+    if (err_guard(&x.err, compile, &x)) FAIL("%s", x.err.msg);
+    int64_t q = x.heads * x.t, kv = x.heads * x.s * x.d;
+    struct tensor b[5] = {filled(&x, "bf16", q * x.d, 1, 0), filled(&x, "bf16", q * x.d, 2, 2),
+                          filled(&x, "bf16", kv, 3, 2), filled(&x, "bf16", kv, 4, 1),
+                          filled(&x, "f32", q, 5, 0)};
+    struct ref_buf bufs[5];
+    for (int i = 0; i < 5; i++)
+        bufs[i] = (struct ref_buf){.p = b[i].p, .bytes = b[i].n * dtype_info[b[i].dt].bytes, .name = "b"};
+    for (uint32_t i = 0; i <= x.lin.n; i++) { /* the last time: all of it */
+        bool one = i == x.lin.n;
+        for (size_t k = 0; k < RG_COUNT(op) && !one; k++) one = x.lin.u[i]->op == op[k];
+        if (!one) continue;
+        struct linear less = x.lin;
+        less.u = arena_array(&x.arena, const uop *, x.lin.n);
+        less.n = 0;
+        for (uint32_t k = 0; k < x.lin.n; k++)
+            if (k != i) less.u[less.n++] = x.lin.u[k];
+        int code = ref_linear(&x.err, &less, bufs, 5, NULL, 0, less.grid);
+        found++;
+        if (i < x.lin.n && code != RG_EVERIFY)
+            FAIL("entry %u, %s %lld: not missed", i, op_info[x.lin.u[i]->op].name,
+                 (long long)x.lin.u[i]->arg.i);
+        if (i == x.lin.n && code) FAIL("%s", x.err.msg);
+        err_clear(&x.err);
+    }
+    CHECK(found > 20);
+    arena_free(&x.arena);
+}
+
 TEST(stream_says_why) {
     static const struct {
         const char *opts, *why;
