@@ -61,8 +61,8 @@ static void compile(void *arg) {
     ir_parse(&j->ir, text, n, j->path, &p);
     if (!*j->opts) j->opts = opts_heuristic_gpu(&j->ir, &p.kernel.p[0], 90);
     const char *opts = j->peer ? "" : j->opts;
-    lower(&j->ir, &p.kernel.p[0], &(struct lower_opts){.opts = opts, .vec_bytes = 16, .narrow = true},
-          &j->lin);
+    struct lower_opts o = {.opts = opts, .vec_bytes = 16, .narrow = true, .native_exp = true};
+    lower(&j->ir, &p.kernel.p[0], &o, &j->lin);
 }
 
 /* ---- buffers -------------------------------------------------------------------------------------------------- */

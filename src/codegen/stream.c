@@ -329,6 +329,50 @@ static void bound_loop(struct stream *t) {
     longest_first(t, end);
 }
 
+/* ---- scaled scores -------------------------------------------------------------------------------------------- */
+
+/* y of c * y, or of a gate of it, with c > 0. */
+static const uop *unscaled(struct stream *t, const uop *x, const uop **c) {
+    if (x->op == OP_WHERE && is_low(x->src[2])) {
+        const uop *y = unscaled(t, x->src[1], c);
+        return y ? rw3(t->rw, OP_WHERE, x->src[0], y, x->src[2]) : NULL;
+    }
+    if (x->op != OP_MUL || !uop_is_const(x->src[1]) || !(x->src[1]->arg.f > 0)) return NULL;
+    *c = x->src[1];
+    return x->src[0];
+}
+
+/* x of x * c where x is read from a row. */
+static const uop *scaled_row(const uop *n) {
+    return n->op == OP_MUL && uop_is_const(n->src[1]) && n->src[1]->arg.f > 0 && staged(n->src[0]) ? n->src[0]
+                                                                                                   : NULL;
+}
+
+/* Scores are kept without their scale: the greatest is scaled once, which is the same number, and in the exponents the product
+ * and the difference are rounded once. */
+static const uop *lean_scores(struct stream *t) {
+    uop_vec topo = {0};
+    uop_topo(t->a, &t->s->sink, 1, &topo);
+    uint32_t ids = t->ir->n;
+    const uop **now = arena_array(t->a, const uop *, ids), **scale = arena_array(t->a, const uop *, ids);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i], *x = rebuilt(t, n, now), *c = NULL, *y;
+        if (n->op == OP_STAGE && n->nsrc == 2 && (y = unscaled(t, x->src[0], &c))) {
+            x = uop_new(t->ir, OP_STAGE, y->dt, 1, (const uop *[]){y, x->src[1]}, 2, x->arg);
+            scale[n->id] = c;
+        }
+        if (n->op == OP_LOAD && (c = scale[n->src[0]->src[0]->id])) x = uop2(t->ir, OP_MUL, x, c);
+        if (n->op == OP_REDUCE && n->arg.i == OP_MAX && (y = scaled_row(x->src[0])))
+            x = uop2(t->ir, OP_MUL, reduce(t, OP_MAX, y, x->src + 1, n->nsrc - 1), x->src[0]->src[1]);
+        if (is_exp(x) && (y = scaled_row(x->src[0]->src[0]))) {
+            const uop *far = uop1(t->ir, OP_NEG, x->src[0]->src[1]);
+            x = uop1(t->ir, (enum op)x->op, uop3(t->ir, OP_MULACC, y, x->src[0]->src[0]->src[1], far));
+        }
+        now[n->id] = x;
+    }
+    return now[t->s->sink->id];
+}
+
 /* ---- the opt ------------------------------------------------------------------------------------------------- */
 
 static void cut(struct stream *t, const uint32_t *axis, int64_t n, uint32_t inner) {
@@ -373,5 +417,6 @@ void opt_stream(struct sched *s, const char *opt, uint32_t axis, int64_t n, uint
     if (!t.sums.n) opt_fail(s, opt, "nothing is reduced along axis %s", ir_name(s->ir, axis));
     s->sink = t.out[s->sink->id];
     bound_loop(&t);
+    s->sink = lean_scores(&t);
     sched_refresh(s);
 }

@@ -171,7 +171,10 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
     const uop *p = weights(a, s, m);
     const uop *l = over_keys(a, OP_ADD, p);
     l = t_where(g, t_eq(g, l, zero), one, l);
-    const uop *o = t_cast(g, t_div(g, weighted(a, p, v), l), out);
+    const uop *sum =
+        weighted(a, p, v); /* of halves one division for a row: what it rounds is far below their digits */
+    const uop *o = a->half == DT_VOID ? t_div(g, sum, l) : t_mul(g, sum, t_div(g, one, l));
+    o = t_cast(g, o, out);
 
     const uop *lse = t_detach(g, t_contiguous(g, t_add(g, m, t_log2(g, l))));
     const uop *seen = t_cast(g, t_detach(g, t_contiguous(g, o)), a->dt);
