@@ -58,11 +58,11 @@ static void records(FILE *f, uint64_t n) {
         for (uint32_t i = 0; i < k; i++, at++) {
             uint64_t s = t + at / 5 * 40000;
             const struct event five[] = {
-                {s + 1000, s + 12000 + at % 7, 4000000, 90000, 3, 1, EVENT_KERNEL, 6},
-                {s + 12100, s + 13000 + at % 3, 5120, 40960, 4, 1, EVENT_KERNEL, 7},
-                {s + 14000, s + 15000, 4096, 0, 5, 1, EVENT_COPY, 0},
-                {s + 16000, s + 17000, 0, 0, 5, 1, EVENT_WAIT, 0},
-                {s, s + 39000, 0, 0, 1, 1, EVENT_CALL, 2}};
+                {s + 1000, s + 12000 + at % 7, 4000000, 90000, 3, 1, EVENT_KERNEL, 0, 6},
+                {s + 12100, s + 13000 + at % 3, 5120, 40960, 4, 1, EVENT_KERNEL, 0, 7},
+                {s + 14000, s + 15000, 4096, 0, 5, 1, EVENT_COPY, 0, 0},
+                {s + 16000, s + 17000, 0, 0, 5, 1, EVENT_WAIT, 0, 0},
+                {s, s + 39000, 0, 0, 1, 1, EVENT_CALL, 0, 2}};
             fwrite(&five[at % 5], sizeof five[0], 1, f);
         }
     }

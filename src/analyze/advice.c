@@ -53,7 +53,7 @@ static bool piece_is(const struct diag *d, const struct idle_piece *p, enum piec
     const struct trace_event *e = p->ev ? &d->t->ev[p->ev - 1] : NULL;
     if (which == PIECE_ALL || !e) return which == PIECE_ALL;
     bool builds = e->kind == TK_OP && !computes(trace_str(d->t, e->name));
-    bool out = e->kind == TK_COPY && e->flags & TF_D2H;
+    bool out = (e->kind == TK_COPY || e->kind == TK_API) && e->flags & TF_D2H;
     switch (which) {
     case PIECE_BUILD: return builds;
     case PIECE_DISPATCH: return !builds;
@@ -194,12 +194,13 @@ static void dispatching(struct diag *d) {
             batch);
 }
 
-/* Copies in one direction: how many, how many bytes. */
+/* Copies in one direction that were asked for: how many, how many bytes. */
 static double copied(const struct diag *d, bool out, uint32_t *n) {
     double bytes = 0;
     for (uint32_t i = 0; i < d->t->n; i++) {
         const struct trace_event *e = &d->t->ev[i];
-        const struct trace_copy_args *c = e->kind == TK_COPY ? trace_blob(d->t, e->args, sizeof *c) : NULL;
+        bool copy = e->kind == (d->t->apart ? TK_API : TK_COPY) && e->flags & (TF_H2D | TF_D2H | TF_D2D);
+        const struct trace_copy_args *c = copy ? trace_blob(d->t, e->args, sizeof *c) : NULL;
         if (c && out == !!(e->flags & TF_D2H)) bytes += (double)c->bytes, ++*n;
     }
     return bytes;

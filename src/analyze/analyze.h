@@ -105,6 +105,7 @@ struct trace_lane {
     int32_t device, stream;  /* device lanes; -1 unknown */
     uint32_t first, n;       /* its events: order[first .. first+n) by t0, longest first */
     uint8_t kind;
+    bool apart; /* Ridge: the device ran by itself, beside the thread that asked for it */
 };
 
 struct trace_device {
@@ -130,6 +131,9 @@ struct trace_block { /* it comes into use, or out of it */
     uint64_t number;
     uint32_t device, owner; /* trace_str; owner: see event.h, 0 none */
     bool freed;
+};
+struct trace_note { /* trace_str: what a recording says of itself; what to do, 0: nothing is wrong */
+    uint32_t what, todo;
 };
 struct trace_planned {
     int64_t bytes;
@@ -182,7 +186,9 @@ struct trace {
     VEC(struct trace_block) blocks; /* by time */
     VEC(struct trace_planned) planned;
     VEC(struct trace_reserved) reserved;
-    uint32_t record_ns;       /* what a record cost the program; 0 not known */
+    VEC(struct trace_note) notes;
+    bool apart;         /* some lane is: a copy that the host asked for is then TK_API with its direction */
+    uint32_t record_ns; /* what a record cost the program; 0 not known */
     uint64_t missing_records; /* that found no room in the file */
 
     VEC(struct trace_snapshot_event) snap;

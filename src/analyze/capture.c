@@ -42,6 +42,14 @@ static void reading(struct diag *d) {
              "the profiler says that it dropped records (%llu notices)", (unsigned long long)t->logged_drops);
 }
 
+/* What the program that recorded says itself. */
+static void told(struct diag *d) {
+    const struct trace *t = d->t;
+    for (uint32_t i = 0; i < t->notes.n; i++)
+        if (t->notes.p[i].todo)
+            note(d, "told", trace_str(t, t->notes.p[i].todo), "%s", trace_str(t, t->notes.p[i].what));
+}
+
 static void settings(struct diag *d) {
     const struct trace *t = d->t;
     uint64_t ops = 0, shaped = 0, mem = 0, host = 0;
@@ -124,6 +132,7 @@ static void fitness(struct diag *d) {
 
 void diag_capture(struct diag *d) {
     reading(d);
+    told(d);
     if (d->t->format == TRACE_SNAPSHOT || d->t->format == TRACE_RIDGE) return;
     fitness(d);
     settings(d);

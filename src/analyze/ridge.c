@@ -3,6 +3,8 @@
  * Such a profile holds every public call, stage, kernel, copy and wait, so nothing has to be guessed: each moment of
  * the thread that runs kernels belongs to the innermost record around it, and to the user's code where there is none. Only
  * the time that was recorded counts. The budget sums to the wall because the walk cuts time at the records' ends.
+ * Of a device that works by itself its own times count first: a moment is a kernel's while any runs, else a copy's, and
+ * only while it has nothing to do what the thread that asks for its work was at.
  * Tests: tests/unit/profile.c */
 #include "analyze/internal.h"
 
@@ -16,8 +18,16 @@ struct frame {
     uint8_t cause;
     bool sticky;
 };
+struct busy { /* a time in which the device works by itself */
+    int64_t t0, t1;
+    uint32_t ev;
+    uint8_t cause;
+};
+typedef VEC(struct busy) busy_list;
 struct walk {
     struct diag *d;
+    busy_list busy; /* in order, disjoint */
+    uint32_t busy_at;
     const struct trace_span *on; /* when it was recorded */
     uint32_t spans, at;
     int64_t now;
@@ -37,8 +47,8 @@ static int cause_of(const struct trace *t, const struct trace_event *e) {
     case TK_PLAN: return BUDGET_PLAN;
     case TK_COMPILE: return BUDGET_COMPILE;
     case TK_OVERHEAD: return BUDGET_PROFILER;
+    case TK_API: return e->flags & (TF_H2D | TF_D2H | TF_D2D) ? BUDGET_EXPOSED : BUDGET_DISPATCH;
     case TK_OP:
-    case TK_API:
     case TK_LAUNCH: return BUDGET_DISPATCH;
     default: return BUDGET_KEYS;
     }
@@ -56,12 +66,25 @@ static void add_piece(struct walk *w, int64_t a, int64_t b, int cause, uint32_t 
     }
 }
 
+/* The same, but for the parts in which the device works by itself. */
+static void add_times(struct walk *w, int64_t a, int64_t b, int cause, uint32_t ev) {
+    while (w->busy_at < w->busy.n && w->busy.p[w->busy_at].t1 <= a) w->busy_at++;
+    for (uint32_t i = w->busy_at; i < w->busy.n && w->busy.p[i].t0 < b; i++) {
+        const struct busy *x = &w->busy.p[i];
+        if (x->t0 > a) add_piece(w, a, x->t0, cause, ev);
+        int64_t from = RG_MAX(a, x->t0), to = RG_MIN(b, x->t1);
+        add_piece(w, from, to, x->cause, x->ev);
+        a = to;
+    }
+    if (a < b) add_piece(w, a, b, cause, ev);
+}
+
 static void walk_to(struct walk *w, int64_t to) {
     while (w->now < to) {
         while (w->stack.n && w->stack.p[w->stack.n - 1].end <= w->now) w->stack.n--;
         const struct frame *f = w->stack.n ? &w->stack.p[w->stack.n - 1] : NULL;
         int64_t until = f ? RG_MIN(to, f->end) : to;
-        add_piece(w, w->now, until, f ? f->cause : BUDGET_USER, f ? f->ev : 0);
+        add_times(w, w->now, until, f ? f->cause : BUDGET_USER, f ? f->ev : 0);
         w->now = until;
     }
 }
@@ -79,28 +102,91 @@ static void enter(struct walk *w, uint32_t x) {
     vec_push(&w->d->arena, &w->stack, f);
 }
 
-/* The thread that ran kernels longest; without any, the one with most records. Events of it, in order. */
+/* Times in which something of this kind runs on a lane that the device has for itself; `at`: such events by time. */
+static busy_list unite(struct diag *d, const uint32_t *at, uint32_t n, int kind, int cause) {
+    busy_list l = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        const struct trace_event *e = &d->t->ev[at[i]];
+        if (e->kind != kind) continue;
+        struct busy *top = l.n ? &l.p[l.n - 1] : NULL;
+        if (top && e->t0 <= top->t1)
+            top->t1 = RG_MAX(top->t1, trace_end(e));
+        else
+            vec_push(&d->arena, &l, ((struct busy){e->t0, trace_end(e), at[i] + 1, (uint8_t)cause}));
+    }
+    return l;
+}
+
+static int busy_order(const void *x, const void *y) {
+    const struct busy *a = x, *b = y;
+    return a->t0 < b->t0 ? -1 : a->t0 > b->t0;
+}
+
+/* Kernels, and what of the copies no kernel hides. */
+static void find_busy(struct walk *w) {
+    struct diag *d = w->d;
+    struct trace *t = d->t;
+    uint32_t n = 0, *at = arena_raw(&d->arena, ((size_t)t->n + 1) * sizeof *at);
+    uint32_t *tmp = arena_raw(&d->arena, ((size_t)t->n + 1) * sizeof *tmp);
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->lanes.p[t->ev[i].lane].apart && t->ev[i].dur > 0) at[n++] = i;
+    trace_sort(t->ev, at, n, tmp);
+    busy_list kernels = unite(d, at, n, TK_KERNEL, BUDGET_KERNELS),
+              copies = unite(d, at, n, TK_COPY, BUDGET_EXPOSED);
+    for (uint32_t i = 0, k = 0; i < copies.n; i++) {
+        struct busy c = copies.p[i];
+        while (k < kernels.n && kernels.p[k].t1 <= c.t0) k++;
+        for (uint32_t j = k; j < kernels.n && kernels.p[j].t0 < c.t1; j++) {
+            if (kernels.p[j].t0 > c.t0)
+                vec_push(&d->arena, &w->busy, ((struct busy){c.t0, kernels.p[j].t0, c.ev, c.cause}));
+            c.t0 = kernels.p[j].t1;
+        }
+        if (c.t0 < c.t1) vec_push(&d->arena, &w->busy, c);
+    }
+    for (uint32_t i = 0; i < kernels.n; i++) vec_push(&d->arena, &w->busy, kernels.p[i]);
+    if (w->busy.n) qsort(w->busy.p, w->busy.n, sizeof *w->busy.p, busy_order);
+}
+
+/* The thread that ran kernels longest, or asked a device for most of them; without any, the one with most records. Events
+ * of it, in order. */
 static struct device_list busiest(struct diag *d) {
     struct trace *t = d->t;
     uint32_t best = 0, n = 0;
     int64_t most = -1;
     for (uint32_t i = 0; i < t->lanes.n; i++) {
-        int64_t ns = t->lanes.p[i].n;
-        for (uint32_t k = 0; t->lanes.p[i].kind == LANE_DEVICE && k < t->lanes.p[i].n; k++)
-            ns += t->ev[t->order[t->lanes.p[i].first + k]].dur;
+        const struct trace_lane *l = &t->lanes.p[i];
+        int64_t ns = l->n;
+        for (uint32_t k = 0; (l->kind == LANE_DEVICE || t->apart) && k < l->n; k++) {
+            const struct trace_event *e = &t->ev[t->order[l->first + k]];
+            if (l->kind == LANE_DEVICE) ns += e->dur;
+            if (e->kind == TK_LAUNCH) ns += t->n;
+        }
+        if (l->apart) continue;
         if (ns > most) most = ns, best = i;
     }
     struct device_list l = {arena_raw(&d->arena, ((size_t)t->n + 1) * sizeof *l.p), 0};
     uint32_t *tmp = arena_raw(&d->arena, ((size_t)t->n + 1) * sizeof *tmp);
     for (uint32_t i = 0; i < t->lanes.n; i++) {
         const struct trace_lane *x = &t->lanes.p[i];
-        if (x->tid != t->lanes.p[best].tid) continue;
+        if (x->tid != t->lanes.p[best].tid || x->apart) continue;
         memcpy(l.p + n, t->order + x->first, x->n * sizeof *l.p);
         n += x->n;
     }
     l.n = n;
     trace_sort(t->ev, l.p, l.n, tmp);
     return l;
+}
+
+/* A run that only asks for its kernels is over at once; a step of it lasts until the next, the last until its kernels end. */
+static void lengthen(struct diag *d) {
+    const struct trace *t = d->t;
+    for (uint32_t i = 0; i + 1 < d->steps.n; i++) d->steps.p[i].t1 = d->steps.p[i + 1].t0;
+    struct step_row *last = d->steps.n ? &d->steps.p[d->steps.n - 1] : NULL;
+    for (uint32_t i = 0; last && i < t->n; i++) {
+        const struct trace_event *e = &t->ev[i];
+        if (t->lanes.p[e->lane].apart && e->link && t->ev[e->link - 1].t0 >= last->t0)
+            last->t1 = RG_MAX(last->t1, trace_end(e));
+    }
 }
 
 /* A program that marks no steps: each replay is one; without replays, each run. */
@@ -115,6 +201,7 @@ static void runs_as_steps(struct diag *d, const struct device_list *l) {
         if (e->kind != TK_API || (replays && !(e->flags & TF_GRAPH))) continue;
         vec_push(&d->arena, &d->steps, ((struct step_row){.t0 = e->t0, .t1 = trace_end(e), .name = e->name}));
     }
+    if (t->apart) lengthen(d);
 }
 
 void ridge_account(struct diag *d) {
@@ -130,6 +217,7 @@ void ridge_account(struct diag *d) {
     for (uint32_t i = 0; i < w.spans; i++) d->wall_ns += w.on[i].t1 - w.on[i].t0;
     vec_need(&d->arena, &w.piece,
              2 * l.n + 1); /* about as many as there will be: growing would copy them all */
+    if (t->apart) find_busy(&w);
     for (uint32_t i = 0; i < l.n; i++) enter(&w, l.p[i]);
     walk_to(&w, d->w1);
     runs_as_steps(d, &l);

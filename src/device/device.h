@@ -56,7 +56,8 @@ struct dev_launch {
     uint32_t times; /* .. in so many runs one after the other (0: one); with ns, on CUDA */
     uint64_t
         limit; /* ns after which it is taken to hang, and the device is lost; 0: there is none; the same */
-    uint32_t name; /* of events */
+    uint32_t name, info; /* of its event: KERNEL, or PART on a CPU */
+    int64_t ops, bytes;  /* the same: what it is given as done */
 };
 
 /* A launch of a list that is run again and again, and the earlier ones that must be done before it begins. */
@@ -149,6 +150,10 @@ struct device_ops {
      * before it, copies too. */
     int (*launch)(struct device *, struct err *, const struct dev_launch *);
     int (*wait)(struct device *, struct err *); /* until all that was begun is done; NULL: it always is */
+    /* NULL, or: does the device note by itself when kernels and copies begin and end? Asked before launches while a profile
+     * is recorded; from the first true on it adds LAUNCH, KERNEL and COPY events, with rows, until recording goes off. false: it
+     * cannot, which it says once in a NOTE, and `ns` of a launch must be asked for. */
+    bool (*trace)(struct device *);
     /* NULL, or: copies from the host beside what runs. Memory of the host that the device reads by itself; NULL when there
      * is no more. fetch begins to copy from it, after all that was begun before, and returns; what is launched later does
      * not wait for it before `order`. The memory may change and the result be read by the host after `fetched`, which

@@ -66,8 +66,6 @@ struct scratch {
 };
 struct command {
     struct dev_launch l;
-    uint32_t name, info; /* of the event */
-    int64_t ops, bytes;
     uint64_t ns;
     void **buf;
     int64_t *var;

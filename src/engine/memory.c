@@ -230,7 +230,8 @@ void engine_blocks(struct engine *en, struct arena *a, struct event_list *out) {
     for (uint32_t i = 0; i < m->cap; i++) {
         const struct block *b = &m->block[i];
         if (b->p)
-            out->p[out->n++] = (struct event){b->since,       b->since, (int64_t)b->size, (int64_t)b->number,
-                                              en->event_name, 1,        EVENT_ALLOC,      b->owner};
+            out->p[out->n++] =
+                (struct event){b->since,    b->since, (int64_t)b->size, (int64_t)b->number, en->event_name, 1,
+                               EVENT_ALLOC, 0,        b->owner};
     }
 }

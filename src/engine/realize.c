@@ -415,7 +415,7 @@ static void name_calls(struct call *c, struct plan *x) {
         uint64_t place = hash_bytes(site, strlen(site), 1);
         if (x->named > all && place == k->place) continue;
         k->info = debug_info(c->work, k, site);
-        if (x->list) x->list->cmd.p[i].info = k->info;
+        if (x->list) x->list->cmd.p[i].l.info = k->info;
         k->place = place;
     }
     x->named = (uint8_t)(1 + all);
@@ -619,7 +619,7 @@ static void search_one(struct call *c, struct plan *x, uint32_t i) {
             d->k = best;
             if (found) d->opts = found->opts;
             d->said[0] = d->said[1] = 0;
-            if (event_recording()) x->list->cmd.p[k].info = debug_info(c->work, d, d->site);
+            if (event_recording()) x->list->cmd.p[k].l.info = debug_info(c->work, d, d->site);
         }
 }
 

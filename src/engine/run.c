@@ -107,10 +107,9 @@ static void add_guarded(void *arg) {
                                 .nvar = k->nvar,
                                 .nmap = k->nmap,
                                 .map = k->map,
-                                .name = event_name(k->name)},
-                          .name = event_name(k->name),
-                          .ops = (int64_t)k->est.flops,
-                          .bytes = (int64_t)k->est.bytes,
+                                .name = event_name(k->name),
+                                .ops = (int64_t)k->est.flops,
+                                .bytes = (int64_t)k->est.bytes},
                           .buf = buf,
                           .var = var};
     l->cmd.p[l->cmd.n++] = cmd;
@@ -207,26 +206,29 @@ uint64_t engine_list_time(struct engine_list *l, uint32_t i, uint32_t times) {
 }
 
 /* All at once, where the device can. How long each command took is not known then: they share the time of asking. */
-static int run_as_one(struct engine_list *l, struct err *e) {
+static int run_as_one(struct engine_list *l, struct err *e, bool traced) {
     uint64_t t0 = os_now_ns();
     if (list_replay(l, e)) return e->code;
     uint64_t t1 = os_now_ns();
     for (uint32_t i = 0; i < l->cmd.n; i++) l->cmd.p[i].ns = (t1 - t0) / l->cmd.n;
-    event_add(EVENT_LAUNCH, l->en->event_name, t0, t1, l->cmd.n, l->part.n);
+    if (!traced) event_add(EVENT_LAUNCH, l->en->event_name, t0, t1, l->cmd.n, 0);
     return 0;
 }
 
 /* On a device that is not waited for, the clock sees only how long it took to ask; where people look at each operation
- * (DEBUG=2, a profile) the device is asked for the time instead. */
+ * (DEBUG=2, a profile) the device is asked for the time instead. In a profile it may also note times by itself, without
+ * being waited for. */
 int engine_list_run_part(struct engine_list *l, struct err *e, uint32_t from, uint32_t to) {
     struct device *dev = l->en->dev;
     int (*launch)(struct device *, struct err *, const struct dev_launch *) = l->en->ops->launch;
-    bool ask = l->en->ops->wait && (log_on(2) || event_recording());
+    bool far = l->en->ops->wait, recording = far && event_recording();
+    bool traced = recording && l->en->ops->trace && l->en->ops->trace(dev);
+    bool ask = far && (log_on(2) || (recording && !traced));
     take_scratch(l);
     if (from == 0 && to >= l->cmd.n && !ask) {
         bool recorded;
         if (list_record(l, e, &recorded)) return e->code;
-        if (recorded) return run_as_one(l, e);
+        if (recorded) return run_as_one(l, e, traced);
     }
     uint64_t t0 = os_now_ns();
     for (struct command *c = l->cmd.p + from, *end = l->cmd.p + RG_MIN(to, l->cmd.n); c < end; c++) {
@@ -235,8 +237,9 @@ int engine_list_run_part(struct engine_list *l, struct err *e, uint32_t from, ui
         if (launch(dev, e, &c->l)) return e->code;
         uint64_t t1 = os_now_ns();
         c->ns = ask ? took : t1 - t0;
-        event_add_info(EVENT_KERNEL, c->name, c->info, ask ? t1 - RG_MIN(took, t1 - t0) : t0, t1, c->ops,
-                       c->bytes);
+        if (!traced)
+            event_add_info(EVENT_KERNEL, c->l.name, c->l.info, ask ? t1 - RG_MIN(took, t1 - t0) : t0, t1,
+                           c->l.ops, c->l.bytes);
         t0 = t1;
     }
     return 0;

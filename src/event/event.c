@@ -88,22 +88,34 @@ static struct ring *attach(void) {
     return mine = r;
 }
 
-void event_add_info(enum event_kind kind, uint32_t name, uint32_t info, uint64_t t0, uint64_t t1, int64_t a,
-                    int64_t b) {
+/* The ring of this thread, or NULL: the record is lost. */
+static inline struct ring *my_ring(void) {
     struct ring *r = mine;
-    if (__builtin_expect(!r, 0) && !(r = attach())) {
-        atomic_fetch_add(&lost, 1);
-        return;
-    }
-    struct event e = {t0, t1, a, b, name, r->thread, (uint32_t)kind, info};
-    if (__builtin_expect(event_recording_kind(kind), 0)) record_event(&e);
+    if (__builtin_expect(!r, 0) && !(r = attach())) atomic_fetch_add(&lost, 1);
+    return r;
+}
+
+static inline void put(struct ring *r, const struct event *e) {
+    if (__builtin_expect(event_recording_kind((enum event_kind)e->kind), 0)) record_event(e, r->thread);
     if (__builtin_expect(atomic_load_explicit(&still, memory_order_relaxed), 0)) return;
     uint64_t w[WORDS], i = atomic_load_explicit(&r->done, memory_order_relaxed);
-    memcpy(w, &e, sizeof w);
+    memcpy(w, e, sizeof w);
     atomic_store_explicit(&r->begun, i + 1, memory_order_relaxed);
     word *s = r->slot[i & (EVENT_RING - 1)];
     for (int k = 0; k < WORDS; k++) atomic_store_explicit(&s[k], w[k], memory_order_release);
     atomic_store_explicit(&r->done, i + 1, memory_order_release);
+}
+
+void event_add_info(enum event_kind kind, uint32_t name, uint32_t info, uint64_t t0, uint64_t t1, int64_t a,
+                    int64_t b) {
+    struct ring *r = my_ring();
+    if (r) put(r, &(struct event){t0, t1, a, b, name, r->thread, (uint16_t)kind, 0, info});
+}
+
+void event_add_row(enum event_kind kind, uint32_t name, uint32_t info, uint16_t row, uint32_t launch,
+                   uint64_t t0, uint64_t t1, int64_t a, int64_t b) {
+    struct ring *r = my_ring();
+    if (r) put(r, &(struct event){t0, t1, a, b, name, launch, (uint16_t)kind, row, info});
 }
 
 void event_flight(bool on) { atomic_store(&still, !on); }
@@ -266,9 +278,11 @@ void event_print(struct str *s, const struct event_list *l) {
     for (size_t i = 0; i < l->n; i++) {
         const struct event *e = &l->p[i];
         uint32_t k = RG_MIN(e->kind, EVENT_KINDS - 1);
-        str_printf(s, "%14.3f %12.3f %6u  %-8s %s  %s %lld, %s %lld\n", 1e-3 * (double)(e->t0 - zero),
-                   1e-3 * (double)(e->t1 - e->t0), e->thread, event_kind_text(e->kind),
-                   event_name_text(e->name), kinds[k].a, (long long)e->a, kinds[k].b, (long long)e->b);
+        char where[16];
+        snprintf(where, sizeof where, e->row ? "s%u" : "%u", e->row ? e->row % EVENT_ROW_STREAMS : e->thread);
+        str_printf(s, "%14.3f %12.3f %6s  %-8s %s  %s %lld, %s %lld\n", 1e-3 * (double)(e->t0 - zero),
+                   1e-3 * (double)(e->t1 - e->t0), where, event_kind_text(e->kind), event_name_text(e->name),
+                   kinds[k].a, (long long)e->a, kinds[k].b, (long long)e->b);
     }
     if (l->dropped) str_printf(s, "%llu older records were overwritten\n", (unsigned long long)l->dropped);
 }

@@ -20,7 +20,7 @@
     X(PLAN,    "plan",    "nodes",      "kernels")      /* schedule made, machine model opened */  \
     X(COMPILE, "compile", "kernels",    "source bytes") /* one run of a C or device compiler */    \
     X(CACHE,   "cache",   "hit",        "bytes")        /* one look into the disk cache */         \
-    X(LAUNCH,  "launch",  "call",       "chunks")       /* host side of a kernel call */           \
+    X(LAUNCH,  "launch",  "kernels",    "number")       /* host side of what a device then runs by itself, see event_add_row */ \
     X(KERNEL,  "kernel",  "operations", "bytes")        /* device side of a kernel call */         \
     X(COPY,    "copy",    "bytes",      "direction")    /* 0 from the host, 1 to it, 2 on a device; + 4 pageable */ \
     X(WAIT,    "wait",    "call",       "unused")       /* host waits for a device */              \
@@ -36,7 +36,8 @@
     X(PROFILER, "profiler", "bytes",    "unused")       /* what recording itself took */          \
     X(RESERVE, "reserve", "bytes",      "spare")        /* what the device has given us, and of it what nobody uses */ \
     X(PLANNED, "planned", "bytes",      "life")         /* a value between kernels of a plan: first call << 32 | last */ \
-    X(PART,    "part",    "iterations", "worker")       /* one worker's share of a kernel */
+    X(PART,    "part",    "iterations", "worker")       /* one worker's share of a kernel */      \
+    X(NOTE,    "note",    "unused",     "unused")       /* what a reader must know of the recording: the name says it, info what to do */
 /* clang-format on */
 
 enum event_kind {
@@ -68,10 +69,17 @@ struct event {
     uint64_t t0, t1; /* ns; equal for an instant */
     int64_t a, b;    /* what the table says */
     uint32_t name;   /* of event_name */
-    uint32_t thread; /* 1, 2, 3 … in the order in which threads first recorded something */
-    uint32_t kind;
+    uint32_t
+        thread; /* 1, 2, 3 … in the order in which threads first recorded something; with a row: the launch */
+    uint16_t kind;
+    uint16_t row;  /* 0: it happened in the thread; else a stream of a device, see event_row */
     uint32_t info; /* of event_name: more about it, 0 none; see below */
 };
+/* The row of stream number `stream` of device number `device`, in its own counting. */
+#define EVENT_ROW_STREAMS 4096
+static inline uint16_t event_row(uint32_t device, uint32_t stream) {
+    return (uint16_t)((device % 15 + 1) * EVENT_ROW_STREAMS + stream % EVENT_ROW_STREAMS);
+}
 /* Info is text, its fields separated by tabs; later ones may be left out. Shapes are written f32(64,10); a site is what DEBUG=2 prints,
  * "conv2d net.0 mnist.c:31 (backward)".
  *   KERNEL          site, roof in ns, what sets the roof, shapes stored, key, predicted ns, number of the name that is its kernel graph
@@ -90,6 +98,9 @@ uint32_t event_name(const char *text);
 void event_add(enum event_kind, uint32_t name, uint64_t t0, uint64_t t1, int64_t a, int64_t b);
 void event_add_info(enum event_kind, uint32_t name, uint32_t info, uint64_t t0, uint64_t t1, int64_t a,
                     int64_t b);
+/* What a device did by itself, on a row of its own. launch: the number of the LAUNCH that asked for it, 0 not known. */
+void event_add_row(enum event_kind, uint32_t name, uint32_t info, uint16_t row, uint32_t launch, uint64_t t0,
+                   uint64_t t1, int64_t a, int64_t b);
 
 /* The same as a pair around the work. */
 struct event_span {
@@ -136,8 +147,11 @@ int event_record_start(struct err *, const char *path, uint32_t kinds);
  * everybody prepares what he would write. */
 enum event_mode { EVENT_OFF, EVENT_WARM, EVENT_ON };
 void event_record_mode(enum event_mode);
+/* Called before recording is switched off, without a lock: whoever holds records back adds them now. One function. */
+void event_before_off(void (*fn)(void));
 /* Ends it; 0, or why the file is not whole (the disk was full). */
 int event_record_stop(struct err *);
+uint64_t event_record_since(void); /* when recording went on last; what a device did before is not part of it */
 uint32_t event_record_file(void); /* number of the recording that is under way, another for each; 0: none */
 extern uint32_t event_recording_now, event_written_kinds;
 static inline bool event_recording(void) {

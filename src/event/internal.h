@@ -5,7 +5,7 @@
 #include "event/event.h"
 
 /* record.c: to the file, if there is one. */
-void record_event(const struct event *);
+void record_event(const struct event *, uint32_t thread);
 void record_name(uint32_t number, const char *text, size_t len); /* under the lock of the names */
 void record_thread_end(void);
 

@@ -23,7 +23,7 @@
 
 /* What is written in any case; what is written while nothing else is, to understand what comes later. */
 #define KIND(name) (1u << EVENT_##name)
-#define ALWAYS (KIND(RECORD) | KIND(PROFILER) | KIND(STEP) | KIND(RANGE))
+#define ALWAYS (KIND(RECORD) | KIND(PROFILER) | KIND(STEP) | KIND(RANGE) | KIND(NOTE))
 #define MEMORY (KIND(ALLOC) | KIND(FREE) | KIND(RESERVE) | KIND(PLANNED))
 _Static_assert(EVENT_KINDS <= 32, "a bit for each kind");
 
@@ -43,13 +43,24 @@ static struct {
     struct event_block *names;
 } rec = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
+static atomic_uint_fast64_t since;
+uint64_t event_record_since(void) { return atomic_load_explicit(&since, memory_order_relaxed); }
+
 static void set_mode(enum event_mode m) {
     rec.mode = m;
+    if (m == EVENT_ON) atomic_store(&since, os_now_ns());
     uint32_t kinds = m == EVENT_ON ? rec.kinds | ALWAYS
                      : rec.fd >= 0 ? (rec.kinds & MEMORY) | KIND(RECORD)
                                    : 0;
     __atomic_store_n(&event_recording_now, m != EVENT_OFF && !rec.failed, __ATOMIC_SEQ_CST);
     __atomic_store_n(&event_written_kinds, kinds, __ATOMIC_SEQ_CST);
+}
+
+static void (*_Atomic before_off)(void);
+void event_before_off(void (*fn)(void)) { atomic_store(&before_off, fn); }
+static void call_before_off(void) {
+    void (*fn)(void) = atomic_load(&before_off);
+    if (fn) fn();
 }
 
 static _Thread_local struct event_block *block;
@@ -91,7 +102,7 @@ static void append(struct event_block *b, const void *p, size_t n) {
     __atomic_store_n(&b->used, b->used + (uint32_t)n, __ATOMIC_RELEASE);
 }
 
-void record_event(const struct event *e) {
+void record_event(const struct event *e, uint32_t thread) {
     uint32_t file = atomic_load_explicit(&rec.file, memory_order_relaxed);
     if (__builtin_expect(block_file == file && fits(block, sizeof *e), 1)) {
         append(block, e, sizeof *e);
@@ -104,7 +115,7 @@ void record_event(const struct event *e) {
     uint64_t t0 = os_now_ns();
     drop_block(&block);
     pthread_mutex_lock(&rec.lock);
-    block = new_block(EVENT_BLOCK_RECORDS, e->thread);
+    block = new_block(EVENT_BLOCK_RECORDS, thread);
     block_file = atomic_load(&rec.file);
     pthread_mutex_unlock(&rec.lock);
     if (!block) {
@@ -112,7 +123,7 @@ void record_event(const struct event *e) {
         return;
     }
     append(block, e, sizeof *e);
-    struct event own = {t0, os_now_ns(), BLOCK_BYTES, 0, 0, e->thread, EVENT_PROFILER, 0};
+    struct event own = {t0, os_now_ns(), BLOCK_BYTES, 0, 0, thread, EVENT_PROFILER, 0, 0};
     append(block, &own, sizeof own);
 }
 
@@ -194,8 +205,8 @@ static uint32_t measure(void) {
     if (!block || used + TIMES * sizeof(struct event) > block->size) return 0;
     uint64_t t0 = os_now_ns(), t = t0;
     for (int i = 0; i < TIMES; i++) {
-        struct event e = {t, t, i, 0, 0, thread, EVENT_PROFILER, 0};
-        record_event(&e);
+        struct event e = {t, t, i, 0, 0, thread, EVENT_PROFILER, 0, 0};
+        record_event(&e, thread);
         t = os_now_ns();
     }
     block->used = used;
@@ -226,6 +237,7 @@ void event_record_mode(enum event_mode m) {
     bool change = rec.fd >= 0 && rec.mode != m, was = rec.mode == EVENT_ON;
     pthread_mutex_unlock(&rec.lock);
     if (!change) return;
+    if (was) call_before_off();
     if (was) say(false);
     lock();
     if (rec.fd >= 0) set_mode(m);
@@ -241,6 +253,7 @@ int event_record_stop(struct err *e) {
     lock();
     bool on = rec.mode == EVENT_ON;
     pthread_mutex_unlock(&rec.lock);
+    if (on) call_before_off();
     if (on) say(false);
     lock();
     int failed = rec.failed, fd = rec.fd;

@@ -140,7 +140,7 @@ static void events(struct str *o, const struct page *p) {
 /* ---- tables ---------------------------------------------------------------------------------------------- */
 
 static void lane_label(const struct trace *t, const struct trace_lane *l, char *out, size_t n) {
-    if (l->kind == LANE_DEVICE && t->format == TRACE_RIDGE)
+    if (l->kind == LANE_DEVICE && t->format == TRACE_RIDGE && !l->apart)
         snprintf(out, n, "kernels of thread %s", trace_str(t, l->tid));
     else if (l->kind == LANE_DEVICE)
         snprintf(out, n, "GPU %d stream %d", l->device, l->stream);

@@ -24,7 +24,8 @@ struct sink {
     uint64_t bytes;            /* in the file */
     struct trace_string *json; /* by trace_str: escaped; p NULL: not yet */
     struct trace_string
-        *tail; /* by trace_str of a kernel's args: what kineto.c says of it; p NULL: not yet */
+        *tail;       /* by trace_str of a kernel's args: what kineto.c says of it; p NULL: not yet */
+    uint8_t *beside; /* by event, where a device has rows of its own: the row of its stream, see kineto.c */
 };
 #define SINK_BYTES (1u << 20)
 void sink_put_slow(struct sink *, const void *p, size_t n);

@@ -40,9 +40,41 @@ static void thread(struct sink *k, const struct trace *t, uint32_t lane) {
     sink_text(k, *tid ? tid : "0");
 }
 
-/* Kernels and their launches have numbers from 1 on; copies get others. */
+/* Slices of one row must nest; kernels of one stream may overlap: the later one goes to a row beside it. */
+enum { MOST_BESIDE = 16, BESIDE = 1 << 16 }; /* BESIDE: more than any number of a stream's row */
+
+static void find_beside(struct sink *k, const struct trace *t) {
+    if (!t->apart) return;
+    k->beside = arena_array(&k->arena, uint8_t, t->n + 1);
+    for (uint32_t l = 0; l < t->lanes.n; l++) {
+        int64_t end[MOST_BESIDE] = {0};
+        for (uint32_t i = 0; t->lanes.p[l].apart && i < t->lanes.p[l].n; i++) {
+            uint32_t x = t->order[t->lanes.p[l].first + i], b = 0;
+            while (b + 1 < MOST_BESIDE && end[b] > t->ev[x].t0) b++;
+            end[b] = trace_end(&t->ev[x]);
+            k->beside[x] = (uint8_t)b;
+        }
+    }
+}
+
+static void row(struct sink *k, const struct trace *t, uint32_t i) {
+    const struct trace_lane *l = &t->lanes.p[t->ev[i].lane];
+    if (!l->apart) return thread(k, t, t->ev[i].lane);
+    sink_number(k, (int64_t)(l->device + 1) * 4096 + l->stream + (int64_t)k->beside[i] * BESIDE);
+}
+
+/* The thread on which an event was asked for. */
+static uint32_t asking_lane(const struct trace *t, uint32_t i) {
+    if (!t->lanes.p[t->ev[i].lane].apart) return t->ev[i].lane;
+    if (t->ev[i].link) return t->ev[t->ev[i].link - 1].lane;
+    uint32_t l = 0;
+    while (l + 1 < t->lanes.n && t->lanes.p[l].kind != LANE_HOST) l++;
+    return l;
+}
+
+/* Launches and what they asked for have numbers from 1 on; what has no launch gets others. */
 static int64_t correlation(const struct trace *t, uint32_t i) {
-    return t->ev[i].kind == TK_COPY ? (int64_t)t->n + i + 1 : t->ev[i].corr;
+    return t->ev[i].corr && t->ev[i].link ? t->ev[i].corr : ((int64_t)1 << 32) + i;
 }
 
 static void text_of(struct str *o, const struct trace *t, const char *key, uint32_t text) {
@@ -79,16 +111,19 @@ static void one(struct sink *k, const struct trace *t, uint32_t i) {
     sink_text(k, ",\n{\"ph\":\"X\",\"cat\":\"");
     sink_text(k, category(e));
     sink_text(k, device ? "\",\"pid\":0,\"tid\":" : "\",\"pid\":1,\"tid\":");
-    thread(k, t, e->lane);
+    row(k, t, i);
     sink_text(k, ",\"name\":");
     if (e->name)
         sink_json(k, t, e->name);
     else
         sink_text(k, "\""), sink_text(k, trace_kind_text(e->kind)), sink_text(k, "\"");
     times(k, e->t0 + t->base, e->dur);
+    if (e->kind == TK_LAUNCH && e->corr)
+        return field(k, ",\"args\":{\"correlation\":", e->corr), sink_text(k, "}}");
     if (!device && e->kind != TK_OP) return sink_text(k, "}");
     if (device) {
-        field(k, ",\"args\":{\"device\":0,\"stream\":", l->stream);
+        field(k, ",\"args\":{\"device\":", RG_MAX(l->device, 0));
+        field(k, ",\"stream\":", l->stream);
         field(k, ",\"correlation\":", correlation(t, i));
         if (e->aux) field(k, ",\"External id\":", e->aux);
     }
@@ -109,9 +144,9 @@ static void one(struct sink *k, const struct trace *t, uint32_t i) {
 static void launch(struct sink *k, const struct trace *t, uint32_t i) {
     const struct trace_event *e = &t->ev[i];
     if (e->kind != TK_KERNEL && e->kind != TK_COPY) return;
-    if (e->kind == TK_KERNEL && e->link && t->ev[e->link - 1].kind == TK_LAUNCH) return;
+    if (e->link && t->ev[e->link - 1].kind == TK_LAUNCH) return;
     sink_text(k, ",\n{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"launch\",\"pid\":1,\"tid\":");
-    thread(k, t, e->lane);
+    thread(k, t, asking_lane(t, i));
     times(k, e->t0 + t->base, RG_MIN(e->dur, 1));
     field(k, ",\"args\":{\"correlation\":", correlation(t, i));
     sink_text(k, "}}");
@@ -133,6 +168,24 @@ static void labels(struct sink *k, const struct diag *d) {
     }
 }
 
+/* Rows of streams. */
+static void row_labels(struct sink *k, const struct trace *t) {
+    for (uint32_t l = 0; l < t->lanes.n; l++) {
+        bool used[MOST_BESIDE] = {false};
+        for (uint32_t i = 0; t->lanes.p[l].apart && i < t->lanes.p[l].n; i++) {
+            uint32_t x = t->order[t->lanes.p[l].first + i], b = k->beside[x];
+            if (used[b]) continue;
+            used[b] = true;
+            sink_text(k, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":");
+            row(k, t, x);
+            sink_text(k, ",\"args\":{\"name\":\"");
+            sink_text(k, trace_str(t, t->lanes.p[l].name)); /* our own words: nothing to escape */
+            if (b) field(k, ", beside ", b);
+            sink_text(k, "\"}}");
+        }
+    }
+}
+
 /* Under the name by which readers of PyTorch's traces know them, on the thread that runs kernels. */
 static void steps(struct sink *k, const struct diag *d) {
     const struct trace *t = d->t;
@@ -140,7 +193,7 @@ static void steps(struct sink *k, const struct diag *d) {
         field(k, ",\n{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#", i);
         sink_text(k, "\",\"pid\":1,\"tid\":");
         if (d->dev_n)
-            thread(k, t, t->ev[d->dev[0]].lane);
+            thread(k, t, asking_lane(t, d->dev[0]));
         else
             sink_text(k, "0");
         times(k, d->steps.p[i].t0 + t->base, d->steps.p[i].t1 - d->steps.p[i].t0);
@@ -157,6 +210,8 @@ void kineto_write(struct sink *k, const struct diag *d) {
     str_add(&s, "}],\"traceEvents\":[");
     sink_put(k, s.p, s.n);
     labels(k, d);
+    find_beside(k, t);
+    row_labels(k, t);
     for (uint32_t i = 0; i < t->n; i++)
         if (t->ev[i].kind != TK_MEM && t->ev[i].kind != TK_STEP) {
             one(k, t, i);

@@ -161,8 +161,9 @@ static uint64_t track_of(uint32_t lane, int beside) {
 static void lane_track(struct writer *w, uint32_t lane, int beside) {
     const struct trace_lane *l = &w->t->lanes.p[lane];
     char name[160];
-    int n = snprintf(name, sizeof name, "%sthread %.60s", l->kind == LANE_DEVICE ? "kernels of " : "",
-                     trace_str(w->t, l->tid));
+    int n = l->apart ? snprintf(name, sizeof name, "%.60s", trace_str(w->t, l->name))
+                     : snprintf(name, sizeof name, "%sthread %.60s",
+                                l->kind == LANE_DEVICE ? "kernels of " : "", trace_str(w->t, l->tid));
     if (beside) snprintf(name + n, sizeof name - (size_t)n, ", beside %d", beside);
     track(w, track_of(lane, beside), name);
 }

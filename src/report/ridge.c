@@ -157,6 +157,9 @@ static void notes(struct str *o, const struct diag *d) {
             (unsigned long long)d->t->seen, d->t->record_ns, ms(d->budget[BUDGET_PROFILER]), ms(cost),
             pct((double)cost, (double)d->wall_ns));
     }
+    for (uint32_t i = 0; i < d->t->notes.n; i++)
+        if (!d->t->notes.p[i].todo)
+            report_wrapped(o, "TIMES  ", trace_str(d->t, d->t->notes.p[i].what), 7, 2);
     for (uint32_t i = 0; i < d->capture.n; i++)
         report_wrapped(o, "CAPTURE  ",
                        arena_printf(o->arena, "%s -> %s", d->capture.p[i].why, d->capture.p[i].setting), 9,

@@ -150,6 +150,7 @@ API int cuMemsetD8Async(uint64_t p, unsigned char x, size_t n, void *s) {
     BEGIN;
     if (!s || !inside(p, n)) return BAD;
     memset((void *)(uintptr_t)p, x, n);
+    if (F.copied) F.copied(0, n);
     return 0;
 }
 API int cuMemHostAlloc(void **p, size_t n, unsigned flags) {
@@ -166,23 +167,24 @@ API int cuMemFreeHost(void *p) {
     free(q);
     return 0;
 }
-static int copy(void *to, const void *from, size_t n, void *s, uint64_t far, uint64_t far2) {
+static int copy(void *to, const void *from, size_t n, void *s, uint64_t far, uint64_t far2, int kind) {
     if (!s || !inside(far, n) || !inside(far2, n)) return BAD;
     memmove(to, from, n);
     F.copies++;
+    if (F.copied) F.copied(kind, n);
     return 0;
 }
 API int cuMemcpyHtoDAsync_v2(uint64_t to, const void *p, size_t n, void *s) {
     BEGIN;
-    return copy((void *)(uintptr_t)to, p, n, s, to, to);
+    return copy((void *)(uintptr_t)to, p, n, s, to, to, 1);
 }
 API int cuMemcpyDtoHAsync_v2(void *p, uint64_t from, size_t n, void *s) {
     BEGIN;
-    return copy(p, (void *)(uintptr_t)from, n, s, from, from);
+    return copy(p, (void *)(uintptr_t)from, n, s, from, from, 2);
 }
 API int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t n, void *s) {
     BEGIN;
-    return copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n, s, to, from);
+    return copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n, s, to, from, 8);
 }
 
 /* ---- streams, events, code ------------------------------------------------------------------------------------ */
@@ -295,7 +297,10 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
     BEGIN;
     F.launches++;
     if (shared > F.shared_asked) F.shared_asked = shared;
-    return s ? start(f, gx, bx, params, extra) : BAD;
+    if (F.call) F.call(0);
+    int code = s ? start(f, gx, bx, params, extra) : BAD;
+    if (F.ran && !code) F.ran(f, 0);
+    return code;
 }
 
 /* A map says what it was made of. */
@@ -317,7 +322,10 @@ API int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, void *at,
 
 struct node {
     struct node *next;
+    const char *fn;
 };
+/* A node of the graph that runs is another than the one that it was made of. */
+static void *copy_of(struct node *x) { return (char *)x + 1; }
 struct graph {
     struct node *first;
     uint32_t n;
@@ -350,6 +358,7 @@ API int cuGraphAddKernelNode(struct node **out, struct graph *g, struct node *co
     for (size_t i = 0; i < n; i++)
         if (!holds(g, after[i])) return BAD;
     struct node *x = calloc(1, sizeof *x);
+    x->fn = k->fn;
     x->next = g->first, g->first = *out = x;
     g->n++, F.nodes++, F.edges += (uint32_t)n;
     return k->gy == 1 && k->gz == 1 && k->by == 1 && k->bz == 1 && k->gx && k->bx &&
@@ -369,11 +378,14 @@ API int cuGraphAddDependencies_v2(struct graph *g, struct node *const *from, str
 API int cuGraphInstantiateWithFlags(struct graph **x, struct graph *g, unsigned long long flags) {
     BEGIN;
     *x = g;
+    for (struct node *n = g->first; n && F.cloned; n = n->next) F.cloned(copy_of(n), n);
     return flags ? BAD : 0;
 }
 API int cuGraphLaunch(struct graph *x, void *s) {
     BEGIN;
     F.replays++, F.launched_nodes += x->n;
+    if (F.call) F.call(1);
+    for (struct node *n = x->first; n && F.ran; n = n->next) F.ran(n->fn, (uintptr_t)copy_of(n));
     return s ? 0 : BAD;
 }
 API int cuGraphExecKernelNodeSetParams(struct graph *x, struct node *n, const struct kernel_node *k) {

@@ -1,4 +1,5 @@
-/* fake.h: what a test may see and set of the driver that tests/fake/driver.c pretends to be. */
+/* fake.h: what a test may see and set of the driver that tests/fake/driver.c pretends to be, and of the profiling library
+ * that tests/fake/cupti.c does. */
 #ifndef RIDGE_TEST_FAKE_H
 #define RIDGE_TEST_FAKE_H
 
@@ -25,6 +26,30 @@ struct fake {
     uint32_t maps;           /* of buffers, that were encoded */
     uint64_t map_at, map_of; /* of the kernel "boxes", started last: as its map says; the buffer's address */
     uint32_t compiled;       /* texts */
+    /* to set, by the profiling library: a call begins that starts kernels; a kernel ran; a node of a graph was copied */
+    void (*call)(int graph);
+    void (*ran)(const char *name, uint64_t node);
+    void (*cloned)(void *copy, void *node);
+    void (*copied)(int kind, size_t bytes); /* 1 to the GPU, 2 from it, 8 on it, 0: filled */
+};
+
+enum { FAKE_RAN = 1000 };
+struct fake_cupti {
+    /* to set */
+    uint32_t version; /* 130001 */
+    const char *fail; /* this function returns 39 */
+    int silent;       /* it does not say which nodes were copied */
+    int cut;          /* bytes that are missing of the last record */
+    int odd;          /* every record is followed by three that make no sense */
+    uint32_t drops;   /* records that it says it dropped */
+    /* to look at */
+    uint32_t subscribers, enabled, buffers; /* buffers: that it has and did not give back */
+    uint32_t kernels, copies;               /* records it wrote */
+    struct {
+        const char *name;
+        uint64_t t0, t1; /* of CLOCK_REALTIME */
+        uint32_t stream;
+    } ran[FAKE_RAN]; /* kernels, in order */
 };
 
 #endif

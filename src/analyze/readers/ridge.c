@@ -2,9 +2,9 @@
  *
  * The layout stands in event.h. A file may end anywhere (the program was killed) and hold anything: blocks are read as
  * far as they go. Records wait with the numbers of their names until the whole file was read, because a name may stand
- * behind its records. The n-th launch submitted the n-th kernel; a device that runs in the calling thread has no
- * launches, and its kernels belong to the call around them. What a kernel's info says (event.h) is taken apart here: its
- * first place counts as its line.
+ * behind its records. Records with a row are what a device did by itself, and say which launch asked for it; a device
+ * that runs in the calling thread has no launches, and its kernels belong to the call around them. What a kernel's info says
+ * (event.h) is taken apart here: its first place counts as its line.
  * Tests: tests/unit/analyze.c, tests/unit/profile.c, tests/unit/analyze_fuzz.c */
 #include "analyze/internal.h"
 #include "event/event.h"
@@ -60,12 +60,11 @@ struct reading {
     struct trace *t;
     struct input *in;
     size_t pos;
-    struct map names;  /* number -> trace_str */
-    struct map places; /* trace_str of a place as recorded -> as shown */
-    uint32_t launches, kernels;
-    uint32_t lane_thread[2]; /* of host and of device: the lane that was asked for last */
-    uint16_t lane[2];
-    bool lane_known[2];
+    struct map names;        /* number -> trace_str */
+    struct map places;       /* trace_str of a place as recorded -> as shown */
+    uint32_t lane_thread[3]; /* of host, of device and of rows: the lane that was asked for last */
+    uint16_t lane[3];
+    bool lane_known[3];
     struct work { /* what was asked for lately */
         int64_t flops, bytes;
         uint32_t args;
@@ -114,18 +113,30 @@ static bool memory_record(struct reading *rd, const struct event *r) {
     return true;
 }
 
+enum { HOST, DEVICE, ROW };
+
+static void label_row(struct trace *t, struct trace_lane *l, uint32_t row) {
+    char name[64];
+    l->device = (int32_t)(row / EVENT_ROW_STREAMS) - 1, l->stream = (int32_t)(row % EVENT_ROW_STREAMS);
+    l->apart = t->apart = true;
+    snprintf(name, sizeof name, "GPU %d stream %d", l->device, l->stream);
+    l->name = trace_intern(t, name, strlen(name));
+}
+
 /* Records of a thread come thousands at a time. */
-static uint16_t lane_of(struct reading *rd, uint32_t thread, bool device) {
+static uint16_t lane_of(struct reading *rd, uint32_t thread, int kind) {
     struct trace *t = rd->t;
-    if (rd->lane_known[device] && rd->lane_thread[device] == thread) return rd->lane[device];
+    if (rd->lane_known[kind] && rd->lane_thread[kind] == thread) return rd->lane[kind];
     char tid[24];
     snprintf(tid, sizeof tid, "%u", thread);
-    uint16_t lane = trace_lane(t, device ? LANE_DEVICE : LANE_HOST, trace_intern(t, "ridge", 5),
+    uint16_t lane = trace_lane(t, kind == HOST ? LANE_HOST : LANE_DEVICE,
+                               trace_intern(t, kind == ROW ? "rows" : "ridge", kind == ROW ? 4 : 5),
                                trace_intern(t, tid, strlen(tid)));
-    if (device) t->lanes.p[lane].device = 0, t->lanes.p[lane].stream = (int32_t)(thread & 0xffff);
-    rd->lane_known[device] = true;
-    rd->lane_thread[device] = thread;
-    return rd->lane[device] = lane;
+    if (kind == DEVICE) t->lanes.p[lane].device = 0, t->lanes.p[lane].stream = (int32_t)(thread & 0xffff);
+    if (kind == ROW) label_row(t, &t->lanes.p[lane], thread);
+    rd->lane_known[kind] = true;
+    rd->lane_thread[kind] = thread;
+    return rd->lane[kind] = lane;
 }
 
 /* The args of a kernel with this work, before its info is known; few are asked for again and again. */
@@ -140,17 +151,22 @@ static uint32_t work_args(struct reading *rd, int64_t flops, int64_t bytes) {
 
 static void one_record(struct reading *rd, const struct event *r) {
     static const uint8_t kinds[EVENT_KINDS] = {
-        [EVENT_PASS] = TK_PLAN,       [EVENT_PLAN] = TK_PLAN,        [EVENT_COMPILE] = TK_COMPILE,
-        [EVENT_CACHE] = TK_COMPILE,   [EVENT_LAUNCH] = TK_LAUNCH,    [EVENT_KERNEL] = TK_KERNEL,
-        [EVENT_COPY] = TK_COPY,       [EVENT_WAIT] = TK_SYNC,        [EVENT_PART] = TK_PART,
-        [EVENT_RANGE] = TK_ANNOT,     [EVENT_STEP] = TK_STEP,        [EVENT_CALL] = TK_OP,
-        [EVENT_RUN] = TK_API,         [EVENT_LOWER] = TK_PLAN,       [EVENT_BUILD] = TK_COMPILE,
-        [EVENT_RECORD] = TK_OVERHEAD, [EVENT_PROFILER] = TK_OVERHEAD};
+        [EVENT_PASS] = TK_PLAN,       [EVENT_PLAN] = TK_PLAN,         [EVENT_COMPILE] = TK_COMPILE,
+        [EVENT_CACHE] = TK_COMPILE,   [EVENT_LAUNCH] = TK_LAUNCH,     [EVENT_KERNEL] = TK_KERNEL,
+        [EVENT_COPY] = TK_COPY,       [EVENT_WAIT] = TK_SYNC,         [EVENT_PART] = TK_PART,
+        [EVENT_RANGE] = TK_ANNOT,     [EVENT_STEP] = TK_STEP,         [EVENT_CALL] = TK_OP,
+        [EVENT_RUN] = TK_API,         [EVENT_LOWER] = TK_PLAN,        [EVENT_BUILD] = TK_COMPILE,
+        [EVENT_RECORD] = TK_OVERHEAD, [EVENT_PROFILER] = TK_OVERHEAD, [EVENT_NOTE] = TK_NONE};
     static const uint8_t direction[] = {TF_H2D, TF_D2H, TF_D2D};
     struct trace *t = rd->t;
     t->seen++;
-    if (r->kind >= EVENT_KINDS || r->t1 < r->t0 || r->t1 > INT64_MAX / 2) {
+    bool device = r->kind == EVENT_KERNEL || r->kind == EVENT_COPY, row = r->row >= EVENT_ROW_STREAMS;
+    if (r->kind >= EVENT_KINDS || r->t1 < r->t0 || r->t1 > INT64_MAX / 2 || (r->row && (!device || !row))) {
         t->dropped++;
+        return;
+    }
+    if (r->kind == EVENT_NOTE) {
+        vec_push(&t->arena, &t->notes, ((struct trace_note){r->name, r->info}));
         return;
     }
     if (r->kind == EVENT_RECORD)
@@ -164,8 +180,9 @@ static void one_record(struct reading *rd, const struct event *r) {
     e->dur = (int64_t)(r->t1 - r->t0);
     e->name = r->name;
     e->aux = r->info;
-    e->lane = lane_of(rd, r->thread, e->kind == TK_KERNEL || e->kind == TK_COPY);
-    if (e->kind == TK_LAUNCH) e->corr = ++rd->launches;
+    e->lane = row ? lane_of(rd, r->row, ROW) : lane_of(rd, r->thread, device ? DEVICE : HOST);
+    if (row) e->corr = r->thread;
+    if (e->kind == TK_LAUNCH && r->b > 0 && r->b <= UINT32_MAX) e->corr = (uint32_t)r->b;
     if (r->kind == EVENT_RUN) {
         struct trace_copy_args block = {RG_MAX(r->b >> 8, 0)};
         e->flags = (r->b & 255) == 2 ? TF_GRAPH : (r->b & 255) == 0 ? TF_PLANNED : 0;
@@ -173,7 +190,6 @@ static void one_record(struct reading *rd, const struct event *r) {
     }
     if (e->kind == TK_PART) e->corr = (uint32_t)r->b, e->args = (uint32_t)RG_MIN(RG_MAX(r->a, 0), UINT32_MAX);
     if (e->kind == TK_KERNEL) {
-        e->corr = ++rd->kernels;
         e->args = work_args(rd, r->a, r->b);
     } else if (e->kind == TK_COPY) {
         struct trace_copy_args a = {r->a};
@@ -372,11 +388,25 @@ static void resolve_call(struct reading *r, struct trace_event *e, uint32_t info
     e->args = n ? parse_place(r, trace_intern(t, s, n)) : 0;
 }
 
+/* Where the device notes its copies itself, what the host recorded is the call that asked for one. */
+static void copy_call(struct trace *t, struct trace_event *e) {
+    const struct trace_lane *l = &t->lanes.p[e->lane];
+    if (e->kind != TK_COPY || l->apart) return;
+    e->lane = trace_lane(t, LANE_HOST, l->pid, l->tid);
+    e->kind = TK_API;
+    e->flags &= TF_H2D | TF_D2H | TF_D2D;
+}
+
 static void resolve(struct reading *r) {
     struct trace *t = r->t;
     struct map told; /* work and info of a kernel -> its args: thousands of calls share one */
     map_init(&told, &t->arena);
     resolve_memory(r);
+    for (uint32_t i = 0; i < t->notes.n; i++) {
+        struct trace_note *n = &t->notes.p[i];
+        n->what = name_of(r, n->what), n->todo = name_of(r, n->todo);
+    }
+    for (uint32_t i = 0; t->apart && i < t->n; i++) copy_call(t, &t->ev[i]);
     for (uint32_t i = 0; i < t->n; i++) {
         struct trace_event *e = &t->ev[i];
         uint32_t info = name_of(r, e->aux);

@@ -111,6 +111,7 @@ static int prepare(struct device *d, struct err *e, int unit) {
 }
 
 static void cuda_close(struct device *d) {
+    cuda_trace_close(d);
     if (d->context && !d->lost && !d->cu->make_current(d->context)) {
         if (d->stream) d->cu->stream_wait(d->stream);
         if (d->copies) d->cu->stream_wait(d->copies);
@@ -143,6 +144,7 @@ static int cuda_open(struct err *e, const struct device_ops *ops, struct device 
         cuda_close(d);
         return e->code;
     }
+    cuda_trace_open(d);
     *out = d;
     return 0;
 }
@@ -383,16 +385,26 @@ static int start(struct device *d, struct err *e, const struct dev_launch *l) {
     return 0;
 }
 
-/* A kernel, or all kernels of a function. */
-static int start_all(struct device *d, struct err *e, const struct dev_launch *l) {
-    const struct cuda_call *c = cuda_call_of(l->fn);
+static int start_steps(struct device *d, struct err *e, const struct cuda_call *c, const struct dev_launch *l,
+                       uint32_t n) {
     struct cuda_step s;
-    if (!c) return start(d, e, l);
-    for (uint32_t i = 0, n = cuda_call_steps(c, l); i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         cuda_call_step(c, l, i, &s);
         if (start(d, e, &s.l)) return e->code;
     }
     return 0;
+}
+
+/* A kernel, or all kernels of a function. */
+static int start_all(struct device *d, struct err *e, const struct dev_launch *l) {
+    const struct cuda_call *c = cuda_call_of(l->fn);
+    uint32_t n = c ? cuda_call_steps(c, l) : 1;
+    struct cuda_trace t;
+    cuda_trace_begin(&t, d, 1, NULL);
+    cuda_trace_unit(&t, 0, l, n);
+    int code = c ? start_steps(d, e, c, l, n) : start(d, e, l);
+    cuda_trace_end(&t, code);
+    return code;
 }
 
 /* Until what was timed is done, but no longer than the limit: a kernel that waits for ever takes the GPU with it. */
@@ -439,9 +451,9 @@ static int cuda_launch(struct device *d, struct err *e, const struct dev_launch 
         .workers = cuda_workers, .info = cuda_info, .target = cuda_target, .version = cuda_version,          \
         .compile = cuda_compile, .assembly = cuda_assembly, .load = cuda_load, .unload = cuda_unload,        \
         .symbol = cuda_symbol, .kernels = cuda_call_kernels, .builtin = cuda_builtin, .launch = cuda_launch, \
-        .wait = cuda_wait, .host_alloc = cuda_host_alloc, .host_free = cuda_host_free, .fetch = cuda_fetch,  \
-        .order = cuda_order, .fetched = cuda_fetched, .record = cuda_record, .replay = cuda_replay,          \
-        .forget = cuda_forget,                                                                               \
+        .wait = cuda_wait, .trace = cuda_trace, .host_alloc = cuda_host_alloc, .host_free = cuda_host_free,  \
+        .fetch = cuda_fetch, .order = cuda_order, .fetched = cuda_fetched, .record = cuda_record,            \
+        .replay = cuda_replay, .forget = cuda_forget,                                                        \
     }
 
 const struct device_ops device_cuda[CUDA_DEVICES] = {

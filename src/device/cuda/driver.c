@@ -30,8 +30,7 @@ static int find_all(struct err *e, void *lib, const char *path, const struct sym
     return 0;
 }
 
-/* The first of these names or patterns that loads. */
-static void *load_first(const char *const *name, size_t n, char *path, size_t room) {
+void *cuda_load_first(const char *const *name, size_t n, char *path, size_t room) {
     struct err e = {0};
     for (size_t i = 0; i < n; i++) {
         glob_t g = {0};
@@ -62,7 +61,7 @@ static int load_driver(struct err *e) {
 #undef X
     };
     char path[512];
-    void *lib = load_first(where, named && *named ? 1 : RG_COUNT(where), path, sizeof path);
+    void *lib = cuda_load_first(where, named && *named ? 1 : RG_COUNT(where), path, sizeof path);
     if (!lib && named && *named)
         return err_set(e, RG_EDEVICE, "RIDGE_CUDA names no NVIDIA driver: %s cannot be loaded", named);
     if (!lib)
@@ -104,7 +103,7 @@ static int load_nvrtc(struct err *e) {
     };
     const char *const named = where[0];
     size_t n = named && *named ? 1 : RG_COUNT(where);
-    void *lib = load_first(where, n, nvrtc.path, sizeof nvrtc.path);
+    void *lib = cuda_load_first(where, n, nvrtc.path, sizeof nvrtc.path);
     if (!lib && n == 1)
         return err_set(e, RG_ECOMPILE, "RIDGE_NVRTC names no compiler of NVIDIA's: %s cannot be loaded",
                        named);

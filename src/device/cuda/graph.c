@@ -11,11 +11,12 @@
  * list ends before them.
  * Tests: tests/unit/cuda_fake.c, tests/unit/cuda.c (need a GPU) */
 #include "device/cuda/internal.h"
+#include "event/event.h"
 
 struct node {
     cu_node node;
     const struct dev_launch *l;
-    uint32_t step; /* of a function */
+    uint32_t launch, step; /* its number in the list; of a function */
     unsigned blocks, threads;
     size_t params;
     uint64_t *param; /* as the graph has them */
@@ -26,7 +27,10 @@ struct dev_record {
     cu_exec exec;
     uint32_t n;
     struct node *node;
-    uint64_t *now; /* room for the parameters of one */
+    uint64_t *now;            /* room for the parameters of one */
+    uint32_t launches;        /* of the list */
+    struct cuda_nodes *nodes; /* for a profile; NULL: made ready without one */
+    bool nameless;            /* .. or CUPTI does not say its nodes */
 };
 
 static uint32_t steps_of(const struct dev_launch *l) {
@@ -54,7 +58,7 @@ static struct dev_record *record_new(struct device *d, const struct dev_step *s,
         }
     struct dev_record *r = mem_alloc(sizeof *r);
     if (!r) return NULL;
-    *r = (struct dev_record){.d = d, .n = nodes, .node = mem_alloc(nodes * sizeof *r->node)};
+    *r = (struct dev_record){.d = d, .n = nodes, .launches = n, .node = mem_alloc(nodes * sizeof *r->node)};
     uint64_t *param = mem_alloc((words + most) * sizeof *param);
     r->now = param;
     if (!r->node || !param) {
@@ -65,7 +69,7 @@ static struct dev_record *record_new(struct device *d, const struct dev_step *s,
     struct node *x = r->node;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0, end = steps_of(s[i].launch); k < end; k++, x++) {
-            *x = (struct node){.l = s[i].launch, .step = k, .param = param};
+            *x = (struct node){.l = s[i].launch, .launch = i, .step = k, .param = param};
             x->params = cuda_param_words(step_of(s[i].launch, k, &room));
             param += x->params;
         }
@@ -142,6 +146,18 @@ static int add_nodes(struct dev_record *r, struct err *e, const struct dev_step 
     return 0;
 }
 
+/* While a profile is recorded it is noted under which numbers the driver runs the nodes. */
+static int make_ready(struct dev_record *r, struct err *e) {
+    struct device *d = r->d;
+    struct cuda_nodes *x = cuda_nodes_begin(r->n);
+    for (uint32_t i = 0; i < r->n; i++) cuda_nodes_add(x, i, r->node[i].node, r->node[i].launch);
+    int code = d->cu->graph_ready(&r->exec, r->graph, 0);
+    r->nodes = cuda_nodes_end(x);
+    r->nameless = x && !r->nodes;
+    CUDA_TRY(code, "making a graph");
+    return 0;
+}
+
 static int fill(struct dev_record *r, struct err *e, const struct dev_step *s, uint32_t n) {
     struct device *d = r->d;
     uint32_t most = 1;
@@ -152,9 +168,7 @@ static int fill(struct dev_record *r, struct err *e, const struct dev_step *s, u
     int code = !w.on || !w.node ? err_set(e, RG_ENOMEM, "out of memory while recording")
                                 : add_nodes(r, e, s, &w, w.on + most);
     mem_free(w.on), mem_free(w.node);
-    if (code) return code;
-    CUDA_TRY(d->cu->graph_ready(&r->exec, r->graph, 0), "making a graph");
-    return 0;
+    return code ? code : make_ready(r, e);
 }
 
 int cuda_record(struct device *d, struct err *e, const struct dev_step *s, uint32_t n, uint32_t *taken,
@@ -174,8 +188,8 @@ int cuda_record(struct device *d, struct err *e, const struct dev_step *s, uint3
     return 0;
 }
 
-/* Tells the graph what a kernel is given now, if that is something else. */
-static int bring_up(struct dev_record *r, struct err *e, struct node *x) {
+/* Tells the graph what a kernel is given now, if that is something else, or in any case. */
+static int bring_up(struct dev_record *r, struct err *e, struct node *x, bool always) {
     struct device *d = r->d;
     struct cuda_step room;
     const struct dev_launch *l = step_of(x->l, x->step, &room);
@@ -183,7 +197,8 @@ static int bring_up(struct dev_record *r, struct err *e, struct node *x) {
     unsigned blocks, threads;
     if (cuda_params(d, e, l, r->now)) return e->code;
     cuda_shape(l, &blocks, &threads);
-    if (!memcmp(r->now, x->param, x->params * sizeof *r->now) && blocks == x->blocks && threads == x->threads)
+    if (!always && !memcmp(r->now, x->param, x->params * sizeof *r->now) && blocks == x->blocks &&
+        threads == x->threads)
         return 0;
     memcpy(x->param, r->now, x->params * sizeof *r->now);
     x->blocks = blocks, x->threads = threads;
@@ -192,12 +207,36 @@ static int bring_up(struct dev_record *r, struct err *e, struct node *x) {
     return 0;
 }
 
+/* A graph that was made ready before the recording: again, so that its nodes are known. The driver keeps the old one as
+ * long as it runs. */
+static int make_known(struct dev_record *r, struct err *e) {
+    struct device *d = r->d;
+    cu_exec was = r->exec;
+    struct event_span own = event_begin(EVENT_PROFILER, 0);
+    r->exec = NULL;
+    int code = make_ready(r, e);
+    if (code)
+        r->exec = was;
+    else
+        d->cu->graph_drop(was);
+    event_end(own, 0, 0);
+    return code;
+}
+
 int cuda_replay(struct dev_record *r, struct err *e) {
     struct device *d = r->d;
+    struct cuda_trace t;
     if (cuda_enter(d, e)) return e->code;
+    bool again = cuda_tracing() && !r->nodes && !r->nameless;
+    if (again && make_known(r, e)) return e->code;
     for (uint32_t i = 0; i < r->n; i++)
-        if (bring_up(r, e, &r->node[i])) return e->code;
-    CUDA_TRY(d->cu->graph_launch(r->exec, d->stream), "starting a graph");
+        if (bring_up(r, e, &r->node[i], again)) return e->code;
+    cuda_trace_begin(&t, d, r->launches, r->nodes);
+    for (uint32_t i = 0; t.t && i < r->n; i++)
+        if (!r->node[i].step) cuda_trace_unit(&t, r->node[i].launch, r->node[i].l, steps_of(r->node[i].l));
+    int code = d->cu->graph_launch(r->exec, d->stream);
+    cuda_trace_end(&t, code);
+    CUDA_TRY(code, "starting a graph");
     return 0;
 }
 
@@ -208,6 +247,7 @@ void cuda_forget(struct dev_record *r) {
         if (r->exec) r->d->cu->graph_drop(r->exec);
         if (r->graph) r->d->cu->graph_free(r->graph);
     }
+    if (r->nodes) cuda_nodes_free(r->nodes);
     mem_free(r->now);
     mem_free(r->node);
     mem_free(r);

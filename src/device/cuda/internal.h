@@ -122,6 +122,8 @@ struct cuda_nvrtc {
 /* driver.c: loaded at the first call, once per process; NULL and an error if they are not there or too old. */
 const struct cuda_driver *cuda_driver(struct err *);
 const struct cuda_nvrtc *cuda_nvrtc(struct err *);
+/* The first library of these names or patterns that loads, and its path; NULL: none. */
+void *cuda_load_first(const char *const *name, size_t n, char *path, size_t room);
 
 /* nvrtc.c: the architecture to compile for, for a device of this compute capability. */
 void nvrtc_arch(const struct cuda_nvrtc *, int major, int minor, char arch[24]);
@@ -157,8 +159,9 @@ struct device {
     char why[256]; /* it was lost */
     char arch[24];
     struct dev_info info;
-    struct cuda_call *calls; /* functions that it was asked for */
-    struct cuda_map *map;    /* [CUDA_MAPS_KEPT], found by a hash of what they are made of */
+    struct cuda_call *calls;  /* functions that it was asked for */
+    struct cuda_map *map;     /* [CUDA_MAPS_KEPT], found by a hash of what they are made of */
+    struct device *next_open; /* of all that are open, for cupti.c */
 };
 
 /* cuda.c: before any call: the context is the calling thread's. What a CUresult means, as an error. */
@@ -222,5 +225,29 @@ int cuda_record(struct device *, struct err *, const struct dev_step *, uint32_t
                 struct dev_record **);
 int cuda_replay(struct dev_record *, struct err *);
 void cuda_forget(struct dev_record *);
+
+/* cupti.c: times of kernels that the GPU notes itself. device_ops.trace; is it on? A device comes and goes. */
+bool cuda_trace(struct device *);
+bool cuda_tracing(void);
+void cuda_trace_open(struct device *);
+void cuda_trace_close(struct device *);
+/* Around calls of the driver that start kernels: of so many launches of the engine's, each of some kernels; a graph's nodes. Does
+ * nothing where nothing is traced. code: 0, or the calls failed. */
+struct cuda_traced;
+struct cuda_nodes;
+struct cuda_trace {
+    struct cuda_traced *t; /* NULL: not traced */
+    uint32_t number, name, kernels;
+    uint64_t t0;
+    bool hidden;
+};
+void cuda_trace_begin(struct cuda_trace *, struct device *, uint32_t launches, struct cuda_nodes *);
+void cuda_trace_unit(struct cuda_trace *, uint32_t i, const struct dev_launch *, uint32_t kernels);
+void cuda_trace_end(struct cuda_trace *, int code);
+/* Around making a graph ready: its nodes, each with the number of its launch. end: NULL if they are not all known. */
+struct cuda_nodes *cuda_nodes_begin(uint32_t n);
+void cuda_nodes_add(struct cuda_nodes *, uint32_t i, cu_node, uint32_t launch);
+struct cuda_nodes *cuda_nodes_end(struct cuda_nodes *);
+void cuda_nodes_free(struct cuda_nodes *); /* once the graph is gone; records may still come */
 
 #endif

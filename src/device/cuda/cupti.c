@@ -1,0 +1,612 @@
+/* cupti.c: when kernels and copies begin and end, noted by the GPU itself while nobody waits for them.
+ *
+ * NVIDIA's CUPTI, if it is there, fills buffers with a record for each kernel, copy and fill, those of replayed graphs
+ * too. Here records become events (event_add_row), on a row for each stream; the driver runs branches of a graph on
+ * streams of its own, a hundred of them, which are rows of nobody: its kernels are on the row of the stream that it was started
+ * on. While a profile is recorded every launch
+ * leaves a `struct cuda_traced`: what its kernels are called. CUPTI calls us inside the launch with the number that its
+ * records will carry (`correlation`); of a graph's kernels it also says the node, whose number was noted when the graph was made
+ * ready (GRAPHNODE_CLONED). A launch of a function that is several kernels is one event, from the first to the last.
+ * Only fields are read that stand at the same place in all versions from CUDA 11.2 to 13 (tests/fake/cupti.c has them as
+ * numbers); other versions are not used. A record that is cut, makes no sense or is for nobody is counted or shown
+ * under its own name; nothing here can fail a program. Without CUPTI launches are timed one by one (cuda_launch).
+ * Records come in a thread of CUPTI's. Two locks: `list_lock` is held while devices are waited for, `lock` for moments, and
+ * never around a call of the driver or of CUPTI that may call back.
+ * Tests: tests/unit/cupti.c (a library that stands in), tests/unit/cuda.c (need a GPU) */
+#include "device/cuda/internal.h"
+#include "event/event.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { BUFFER = 4 << 20, BUCKETS = 4096, FLUSH_MS = 500, OK_TIME = 1000000000 };
+enum {
+    OLDEST = 15,
+    NEWEST_PLAIN = 99,
+    FIRST_LONG = 130000,
+    LAST_LONG = 139999
+}; /* versions: 15 .., then 130000 */
+enum { KIND_MEMCPY = 1, KIND_MEMSET = 2, KIND_KERNEL = 10 };
+enum { ON_DRIVER_API = 1, ON_RESOURCE = 3, ON_LAUNCH = 307, ON_GRAPH_LAUNCH = 514, ON_NODE_CLONED = 20 };
+
+/* CUpti_CallbackData, CUpti_ResourceData, CUpti_GraphData */
+struct api_data {
+    int site; /* 0: before the call */
+    const char *function;
+    const void *params;
+    void *result;
+    const char *symbol;
+    cu_context context;
+    uint32_t context_id;
+    uint64_t *data;
+    uint32_t correlation;
+};
+struct resource_data {
+    cu_context context;
+    void *handle;
+    const void *about;
+};
+struct graph_data {
+    cu_graph graph, original_graph;
+    cu_node node, original_node;
+};
+
+/* What is read of a record: places in bytes. */
+struct layout {
+    uint32_t start, end, device, stream, correlation, node, bytes, size;
+};
+static const struct layout kernel_at = {16, 24, 40, 48, 92, 144, 0, 160};
+static const struct layout copy_at = {16, 24, 32, 40, 44, 64, 8, 72}; /* fills too */
+enum { KERNEL_NAME = 104, COPY_KIND = 4 };
+
+#define CUPTI(X)                                                                                             \
+    X(version, "cuptiGetVersion", (uint32_t *))                                                              \
+    X(error_text, "cuptiGetResultString", (int, const char **))                                              \
+    X(now, "cuptiGetTimestamp", (uint64_t *))                                                                \
+    X(subscribe, "cuptiSubscribe", (void **, void (*)(void *, int, uint32_t, const void *), void *))         \
+    X(unsubscribe, "cuptiUnsubscribe", (void *))                                                             \
+    X(callback, "cuptiEnableCallback", (uint32_t, void *, int, uint32_t))                                    \
+    X(buffers, "cuptiActivityRegisterCallbacks",                                                             \
+      (void (*)(uint8_t **, size_t *, size_t *), void (*)(cu_context, uint32_t, uint8_t *, size_t, size_t))) \
+    X(enable, "cuptiActivityEnable", (int))                                                                  \
+    X(disable, "cuptiActivityDisable", (int))                                                                \
+    X(next, "cuptiActivityGetNextRecord", (uint8_t *, size_t, uint8_t **))                                   \
+    X(dropped, "cuptiActivityGetNumDroppedRecords", (cu_context, uint32_t, size_t *))                        \
+    X(flush, "cuptiActivityFlushAll", (uint32_t))                                                            \
+    X(flush_period, "cuptiActivityFlushPeriod", (uint32_t))                                                  \
+    X(node_id, "cuptiGetGraphNodeId", (cu_node, uint64_t *))                                                 \
+    X(stream_id, "cuptiGetStreamIdEx", (cu_context, cu_stream, uint8_t, uint32_t *))
+
+struct cupti {
+#define X(field, symbol, arguments) int(*field) arguments;
+    CUPTI(X)
+#undef X
+};
+
+struct unit { /* one launch of the engine's */
+    uint32_t name, info;
+    int64_t ops, bytes;
+    uint32_t left; /* kernels whose record has not come */
+    uint16_t row;
+    uint64_t t0, t1; /* of those that came; 0: none */
+};
+struct key { /* a number that records carry */
+    struct key *next;
+    uint32_t correlation;
+    struct cuda_traced *of;
+};
+struct cuda_traced {
+    struct cuda_traced *next, *last; /* of all that wait for records */
+    struct cuda_nodes *nodes;        /* of a graph */
+    uint32_t number, left, units;
+    uint32_t stream; /* that it was started on, by CUPTI's number; 0 not known */
+    bool hidden;     /* search tries it, or recording is not on yet: no event */
+    struct unit unit[];
+};
+struct node_id {
+    uint64_t id;
+    cu_node made_of;
+    uint32_t unit;
+};
+struct cuda_nodes {
+    uint32_t refs, n, known, at; /* at: where the next is looked for first */
+    struct node_id node[];
+};
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;
+static struct device *devices; /* open ones; list_lock */
+static struct cupti api;       /* once `loaded`; list_lock */
+static char path[512];
+static bool loaded;
+static uint32_t version;
+static void *subscriber;
+static atomic_bool active;
+static atomic_uint refused; /* number of the recording for which it was said that there is no CUPTI */
+static uint64_t lost;       /* records that were of no use; lock, as all below */
+static struct cuda_traced *waiting;
+static struct key *bucket[BUCKETS];
+static uint32_t launches;
+static int64_t to_host; /* ns to add to a time of CUPTI's */
+static uint64_t began;
+
+static _Thread_local struct cuda_traced *asking; /* what this thread launches now */
+static _Thread_local struct cuda_nodes *cloning; /* the graph that this thread makes ready now */
+
+/* ---- launches that wait for their records ------------------------------------------------------------------------- */
+
+static void nodes_drop(struct cuda_nodes *x) {
+    if (x && !--x->refs) mem_free(x);
+}
+
+/* Under the lock, as all of these. */
+static void traced_drop(struct cuda_traced *t) {
+    for (uint32_t b = 0; b < BUCKETS && t->left;
+         b++) /* only at the end, or after an error: keys that are left */
+        for (struct key **k = &bucket[b], *x; (x = *k);) {
+            if (x->of != t) {
+                k = &x->next;
+                continue;
+            }
+            *k = x->next;
+            mem_free(x);
+        }
+    if (t->next) t->next->last = t->last;
+    *(t->last ? &t->last->next : &waiting) = t->next;
+    nodes_drop(t->nodes);
+    mem_free(t);
+}
+
+static void emit(const struct cuda_traced *t, const struct unit *u) {
+    if (!t->hidden && u->t0)
+        event_add_row(EVENT_KERNEL, u->name, u->info, u->row, t->number, u->t0, u->t1, u->ops, u->bytes);
+}
+
+/* What never came, or how many records are known to be lost: one may be the reason of the other. */
+static uint64_t give_up_all(void) {
+    uint64_t never = 0;
+    while (waiting) {
+        struct cuda_traced *t = waiting;
+        for (uint32_t i = 0; i < t->units; i++)
+            if (t->unit[i].left) emit(t, &t->unit[i]);
+        if (!t->hidden) never += t->left;
+        traced_drop(t);
+    }
+    return RG_MAX(never, lost);
+}
+
+void cuda_trace_begin(struct cuda_trace *x, struct device *d, uint32_t units, struct cuda_nodes *nodes) {
+    *x = (struct cuda_trace){0};
+    if (!cuda_tracing()) return;
+    size_t size = sizeof *x->t + units * sizeof *x->t->unit;
+    struct cuda_traced *t = mem_alloc(size);
+    if (!t) return;
+    memset(t, 0, size);
+    t->units = units;
+    if (api.stream_id(d->context, d->stream, 0, &t->stream)) t->stream = 0;
+    t->hidden = !event_recording_kind(EVENT_KERNEL);
+    pthread_mutex_lock(&lock);
+    t->number = ++launches;
+    if ((t->next = waiting)) waiting->last = t;
+    waiting = t;
+    if ((t->nodes = nodes)) nodes->refs++;
+    pthread_mutex_unlock(&lock);
+    *x = (struct cuda_trace){.t = t, .number = t->number, .t0 = os_now_ns()};
+    asking = t;
+}
+
+void cuda_trace_unit(struct cuda_trace *x, uint32_t i, const struct dev_launch *l, uint32_t kernels) {
+    if (!x->t) return;
+    x->t->unit[i] = (struct unit){l->name, l->info, l->ops, l->bytes, kernels, 0, 0, 0};
+    x->t->left += kernels;
+    x->t->hidden |= l->limit != 0;
+    x->hidden = x->t->hidden;
+    x->name = x->t->units == 1 ? l->name : 0;
+    x->kernels += kernels;
+}
+
+/* All records may have come, and the launch be gone: it is looked for. */
+void cuda_trace_end(struct cuda_trace *x, int code) {
+    if (!x->t) return;
+    asking = NULL;
+    if (!code && !x->hidden)
+        event_add(EVENT_LAUNCH, x->name ? x->name : event_name("graph"), x->t0, os_now_ns(), x->kernels,
+                  x->number);
+    if (!code) return;
+    pthread_mutex_lock(&lock);
+    struct cuda_traced *t = waiting;
+    while (t && t->number != x->number) t = t->next;
+    if (t) traced_drop(t);
+    pthread_mutex_unlock(&lock);
+}
+
+bool cuda_tracing(void) { return atomic_load_explicit(&active, memory_order_relaxed); }
+
+/* ---- nodes of graphs ------------------------------------------------------------------------------------------------ */
+
+struct cuda_nodes *cuda_nodes_begin(uint32_t n) {
+    if (!cuda_tracing()) return NULL;
+    struct cuda_nodes *x = mem_alloc(sizeof *x + n * sizeof *x->node);
+    if (!x) return NULL;
+    memset(x, 0, sizeof *x + n * sizeof *x->node);
+    x->refs = 1, x->n = n;
+    return cloning = x;
+}
+
+void cuda_nodes_add(struct cuda_nodes *x, uint32_t i, cu_node made_of, uint32_t unit) {
+    if (x) x->node[i] = (struct node_id){0, made_of, unit};
+}
+
+static int by_id(const void *x, const void *y) {
+    const struct node_id *a = x, *b = y;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+struct cuda_nodes *cuda_nodes_end(struct cuda_nodes *x) {
+    cloning = NULL;
+    if (!x) return NULL;
+    if (x->known != x->n) { /* CUPTI did not say all of them */
+        mem_free(x);
+        return NULL;
+    }
+    qsort(x->node, x->n, sizeof *x->node, by_id);
+    return x;
+}
+
+void cuda_nodes_free(struct cuda_nodes *x) {
+    pthread_mutex_lock(&lock);
+    nodes_drop(x);
+    pthread_mutex_unlock(&lock);
+}
+
+static struct unit *unit_of_node(struct cuda_traced *t, uint64_t id) {
+    uint32_t lo = 0, hi = t->nodes ? t->nodes->n : 0;
+    if (!t->nodes) return NULL;
+    while (lo < hi) {
+        uint32_t m = (lo + hi) / 2;
+        if (t->nodes->node[m].id < id)
+            lo = m + 1;
+        else
+            hi = m;
+    }
+    return lo < t->nodes->n && t->nodes->node[lo].id == id ? &t->unit[t->nodes->node[lo].unit] : NULL;
+}
+
+/* ---- what CUPTI calls ------------------------------------------------------------------------------------------------ */
+
+static void on_clone(const struct graph_data *g) {
+    struct cuda_nodes *x = cloning;
+    uint64_t id = 0;
+    if (api.node_id(g->node, &id) || !id) return;
+    for (uint32_t i = 0; i < x->n; i++) {
+        struct node_id *n = &x->node[(x->at + i) % x->n];
+        if (n->made_of != g->original_node) continue;
+        if (!n->id) x->known++;
+        n->id = id;
+        x->at = (x->at + i + 1) % x->n;
+        return;
+    }
+}
+
+static void on_launch(uint32_t correlation) {
+    struct key *k = mem_alloc(sizeof *k);
+    if (!k) return;
+    pthread_mutex_lock(&lock);
+    struct key **at = &bucket[correlation % BUCKETS];
+    *k = (struct key){*at, correlation, asking};
+    *at = k;
+    pthread_mutex_unlock(&lock);
+}
+
+static void on_call(void *user, int domain, uint32_t id, const void *data) {
+    (void)user;
+    if (domain == ON_RESOURCE && id == ON_NODE_CLONED && cloning && data) {
+        const struct resource_data *r = data;
+        if (r->about) on_clone(r->about);
+    } else if (domain == ON_DRIVER_API && (id == ON_LAUNCH || id == ON_GRAPH_LAUNCH) && asking && data) {
+        const struct api_data *d = data;
+        if (!d->site) on_launch(d->correlation);
+    }
+}
+
+static void on_buffer_wanted(uint8_t **buffer, size_t *size, size_t *most) {
+    *buffer = mem_alloc(BUFFER);
+    *size = *buffer ? BUFFER : 0;
+    *most = 0;
+}
+
+/* ---- records ---------------------------------------------------------------------------------------------------------- */
+
+static uint64_t number_at(const uint8_t *r, uint32_t at) {
+    uint64_t x;
+    memcpy(&x, r + at, sizeof x);
+    return x;
+}
+static uint32_t small_at(const uint8_t *r, uint32_t at) {
+    uint32_t x;
+    memcpy(&x, r + at, sizeof x);
+    return x;
+}
+
+struct record {
+    uint64_t t0, t1;
+    uint16_t row;
+    uint32_t correlation;
+};
+
+/* False: it was not timed, or makes no sense. */
+static bool read_record(const uint8_t *r, const struct layout *at, struct record *out) {
+    uint64_t start = number_at(r, at->start), end = number_at(r, at->end), now = os_now_ns();
+    uint64_t t0 = start + (uint64_t)to_host, t1 = end + (uint64_t)to_host;
+    if (!start || end < start || t0 + OK_TIME < began || t1 > now + OK_TIME) return false;
+    *out = (struct record){t0, t1, event_row(small_at(r, at->device), small_at(r, at->stream)),
+                           small_at(r, at->correlation)};
+    return true;
+}
+
+static struct key **key_of(uint32_t correlation) {
+    struct key **k = &bucket[correlation % BUCKETS];
+    while (*k && (*k)->correlation != correlation) k = &(*k)->next;
+    return k;
+}
+
+/* Of another library, or of a graph whose nodes are not known: under its own name. */
+static void emit_unknown(const uint8_t *r, const struct record *x, uint32_t number) {
+    const char *name;
+    if (x->t0 < event_record_since()) return;
+    memcpy(&name, r + KERNEL_NAME, sizeof name);
+    event_add_row(EVENT_KERNEL, event_name(name ? name : "kernel"), 0, x->row, number, x->t0, x->t1, 0, 0);
+}
+
+static void kernel_record(const uint8_t *r) {
+    struct record x = {0};
+    struct key **at = key_of(small_at(r, kernel_at.correlation)), *k = *at;
+    bool good = read_record(r, &kernel_at, &x);
+    lost += !good;
+    if (!k) {
+        if (good) emit_unknown(r, &x, 0);
+        return;
+    }
+    struct cuda_traced *t = k->of;
+    uint64_t node = number_at(r, kernel_at.node);
+    if (node && t->stream) x.row = event_row(small_at(r, kernel_at.device), t->stream);
+    struct unit *u = t->units == 1 && !t->nodes ? &t->unit[0] : unit_of_node(t, node);
+    if (good && !u && !t->hidden) emit_unknown(r, &x, t->number);
+    if (u && u->left) {
+        u->row = x.row;
+        if (good) u->t0 = u->t0 ? RG_MIN(u->t0, x.t0) : x.t0, u->t1 = RG_MAX(u->t1, x.t1);
+        if (!--u->left) emit(t, u);
+    }
+    if (t->left) t->left--;
+    if (t->left && node) return; /* others of the graph have the same number */
+    *at = k->next;
+    mem_free(k);
+    if (!t->left) traced_drop(t);
+}
+
+static void copy_record(const uint8_t *r, bool fill) {
+    static const char *const name[] = {"copy to the GPU", "copy from the GPU", "copy on the GPU", "fill"};
+    struct record x;
+    int kind = fill ? 3 : r[COPY_KIND] == 1 ? 0 : r[COPY_KIND] == 2 ? 1 : 2;
+    if (!read_record(r, &copy_at, &x))
+        lost++;
+    else if (x.t0 >= event_record_since())
+        event_add_row(EVENT_COPY, event_name(name[kind]), 0, x.row, 0, x.t0, x.t1,
+                      (int64_t)number_at(r, copy_at.bytes), RG_MIN(kind, 2));
+}
+
+/* Times of CUPTI's are those of another clock of the host: what to add is looked at again with each buffer. */
+static void look_at_clocks(void) {
+    uint64_t best = UINT64_MAX, theirs;
+    int64_t found = 0;
+    for (int i = 0; i < 5; i++) {
+        uint64_t a = os_now_ns();
+        if (api.now(&theirs)) return;
+        uint64_t b = os_now_ns();
+        if (b - a < best) best = b - a, found = (int64_t)(a + (b - a) / 2 - theirs);
+    }
+    pthread_mutex_lock(&lock);
+    if (found) to_host = found;
+    pthread_mutex_unlock(&lock);
+}
+
+static void on_buffer_done(cu_context context, uint32_t stream, uint8_t *buffer, size_t size, size_t used) {
+    uint8_t *r = NULL;
+    size_t missing = 0;
+    if (!buffer) return;
+    used = RG_MIN(used, RG_MIN(size, (size_t)BUFFER));
+    look_at_clocks();
+    pthread_mutex_lock(&lock);
+    while (used && !api.next(buffer, used, &r) && r) {
+        uint32_t kind = 0;
+        size_t room = r >= buffer && r < buffer + used ? used - (size_t)(r - buffer) : 0;
+        if (room >= sizeof kind) kind = small_at(r, 0);
+        uint32_t need = kind == KIND_KERNEL ? kernel_at.size : copy_at.size;
+        if (kind != KIND_KERNEL && kind != KIND_MEMCPY && kind != KIND_MEMSET && room >= sizeof kind)
+            continue;
+        if (room < need) { /* cut */
+            lost++;
+            break;
+        }
+        if (kind == KIND_KERNEL)
+            kernel_record(r);
+        else
+            copy_record(r, kind == KIND_MEMSET);
+    }
+    pthread_mutex_unlock(&lock);
+    mem_free(buffer);
+    if (!api.dropped(context, stream, &missing) && missing) {
+        pthread_mutex_lock(&lock);
+        lost += missing;
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+/* ---- on and off ------------------------------------------------------------------------------------------------------- */
+
+static int load(struct err *e) {
+    const char *const named = env_str(ENV_CUPTI), *home = getenv("CUDA_HOME");
+    char at_home[2][600];
+    for (int i = 0; i < 2; i++)
+        snprintf(at_home[i], sizeof at_home[i], home && *home ? "%.500s/%s/libcupti.so*" : "",
+                 home ? home : "", i ? "lib64" : "extras/CUPTI/lib64");
+    const char *const where[] = {named && *named ? named : "libcupti.so.13",
+                                 "libcupti.so.12",
+                                 at_home[0],
+                                 at_home[1],
+                                 "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so*",
+                                 "/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so*",
+                                 "/usr/local/cuda*/lib*/libcupti.so*",
+                                 "/usr/local/cuda*/targets/*/lib/libcupti.so*",
+                                 "libcupti.so"};
+    if (named && !strcmp(named, "0")) return err_set(e, RG_EDEVICE, "RIDGE_CUPTI is 0");
+    void *lib = cuda_load_first(where, named && *named ? 1 : RG_COUNT(where), path, sizeof path);
+    if (!lib)
+        return err_set(e, RG_EDEVICE,
+                       named && *named ? "RIDGE_CUPTI names no library that loads" : "CUPTI not found");
+#define X(field, symbol, arguments)                                                                        \
+    if (!(*(void **)&api.field = os_dlsym(lib, symbol)))                                                   \
+        return err_set(e, RG_EDEVICE, "%s has no function %s: it is no CUPTI of CUDA 11.2 or later", path, \
+                       symbol);
+    CUPTI(X)
+#undef X
+    if (api.version(&version)) return err_set(e, RG_EDEVICE, "%s does not say its version", path);
+    if (version < OLDEST || (version > NEWEST_PLAIN && version < FIRST_LONG) || version > LAST_LONG)
+        return err_set(e, RG_EDEVICE, "%s has version %u; known are those of CUDA 11.2 to 13", path, version);
+    loaded = true;
+    return 0;
+}
+
+static const struct {
+    int domain;
+    uint32_t id;
+} calls[] = {{ON_DRIVER_API, ON_LAUNCH}, {ON_DRIVER_API, ON_GRAPH_LAUNCH}, {ON_RESOURCE, ON_NODE_CLONED}};
+static const int kinds[] = {KIND_KERNEL, KIND_MEMCPY, KIND_MEMSET};
+
+static void switch_off(void) {
+    for (size_t i = 0; i < RG_COUNT(kinds); i++) api.disable(kinds[i]);
+    for (size_t i = 0; i < RG_COUNT(calls); i++) api.callback(0, subscriber, calls[i].domain, calls[i].id);
+    api.unsubscribe(subscriber);
+    subscriber = NULL;
+}
+
+static int fail(struct err *e, int code) {
+    const char *text = NULL;
+    api.error_text(code, &text);
+    return err_set(e, RG_EDEVICE, "CUPTI refused: %s (%d); another profiler may be using it",
+                   text ? text : "?", code);
+}
+
+static int switch_on(struct err *e) {
+    int code = 0;
+    if (!loaded && load(e)) return e->code;
+    if ((code = api.subscribe(&subscriber, on_call, NULL))) return fail(e, code);
+    for (size_t i = 0; i < RG_COUNT(calls) && !code; i++)
+        code = api.callback(1, subscriber, calls[i].domain, calls[i].id);
+    if (!code) code = api.buffers(on_buffer_wanted, on_buffer_done);
+    for (size_t i = 0; i < RG_COUNT(kinds) && !code; i++) code = api.enable(kinds[i]);
+    if (code) {
+        switch_off();
+        return fail(e, code);
+    }
+    api.flush_period(FLUSH_MS); /* a program that is killed loses no more */
+    look_at_clocks();
+    began = os_now_ns();
+    lost = 0;
+    return 0;
+}
+
+static void say_lost(uint64_t n) {
+    char text[120];
+    if (!n) return;
+    snprintf(text, sizeof text, "CUPTI lost the times of %llu kernels or copies", (unsigned long long)n);
+    uint64_t now = os_now_ns();
+    event_add_info(EVENT_NOTE, event_name(text), event_name("record fewer steps"), now, now, 0, 0);
+}
+
+/* What was launched is waited for, so that its times are in the recording. */
+static void trace_off(void) {
+    bool hung = false;
+    pthread_mutex_lock(&list_lock);
+    if (atomic_exchange(&active, false)) {
+        for (struct device *d = devices; d; d = d->next_open) {
+            struct err ignore = {0};
+            hung |= d->hung;
+            if (!d->lost && !cuda_enter(d, &ignore))
+                d->cu->stream_wait(d->stream), d->cu->stream_wait(d->copies);
+        }
+        if (!hung) api.flush(1);
+        switch_off();
+        pthread_mutex_lock(&lock);
+        uint64_t n = give_up_all();
+        pthread_mutex_unlock(&lock);
+        say_lost(n);
+    }
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void note(struct device *d, const struct err *e) {
+    char text[400];
+    uint64_t now = os_now_ns();
+    if (e)
+        snprintf(text, sizeof text, "kernels of %s were timed one by one, so that nothing overlaps: %.250s",
+                 d->info.name, e->msg);
+    else
+        snprintf(text, sizeof text, "kernels and copies of %s are timed by itself, by CUPTI (version %u)",
+                 d->info.name, version);
+    const char *todo = e ? "install CUPTI (it is part of the CUDA toolkit), or name it by RIDGE_CUPTI" : "";
+    event_add_info(EVENT_NOTE, event_name(text), event_name(todo), now, now, 0, 0);
+    log_line(1, "%s", text);
+}
+
+/* The driver takes itself down in a handler of its own, which was registered before this one and so runs later. */
+static void once_for_all(void) {
+    event_before_off(trace_off);
+    atexit(trace_off);
+}
+
+bool cuda_trace(struct device *d) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct err e = {0};
+    uint32_t file = event_record_file();
+    if (cuda_tracing()) return true;
+    if (!file || atomic_load(&refused) == file) return false;
+    pthread_mutex_lock(&list_lock);
+    if (!cuda_tracing()) {
+        struct event_span own = event_begin(EVENT_PROFILER, 0);
+        if (switch_on(&e)) {
+            atomic_store(&refused, file);
+        } else {
+            pthread_once(&once, once_for_all);
+            atomic_store(&active, true);
+        }
+        event_end(own, 0, 0);
+        note(d, e.code ? &e : NULL);
+    }
+    pthread_mutex_unlock(&list_lock);
+    return !e.code;
+}
+
+/* ---- devices ------------------------------------------------------------------------------------------------------------ */
+
+void cuda_trace_open(struct device *d) {
+    pthread_mutex_lock(&list_lock);
+    d->next_open = devices;
+    devices = d;
+    pthread_mutex_unlock(&list_lock);
+}
+
+/* What it ran is noted before it is gone. */
+void cuda_trace_close(struct device *d) {
+    if (cuda_tracing() && !d->lost) {
+        d->cu->stream_wait(d->stream), d->cu->stream_wait(d->copies);
+        api.flush(0);
+    }
+    pthread_mutex_lock(&list_lock);
+    for (struct device **at = &devices; *at; at = &(*at)->next_open)
+        if (*at == d) {
+            *at = d->next_open;
+            break;
+        }
+    pthread_mutex_unlock(&list_lock);
+}
