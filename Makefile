@@ -152,16 +152,18 @@ $(PLANTED): $(OUT)/planted/%: $(OUT)/obj/tests/planted/%.o $(LIB)
 	$(link)
 $(BUILD)/examples: $(EXAMPLES)
 	@ln -sfn $(MODE)/examples $@
-$(TEST): $(TEST_OBJ) $(LIB) | $(OUT)/fake/libcuda.so $(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so
+$(TEST): $(TEST_OBJ) $(LIB) | $(OUT)/fake/libcuda.so $(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so $(OUT)/fake/libnvtx.so
 	$(link)
 # Stands in for NVIDIA's driver in tests of the CUDA device on machines without a GPU.
 $(OUT)/fake/libcuda.so: tests/fake/driver.c tests/fake/fake.h $(OUT)/flags
 	@mkdir -p $(@D) && echo "  LD $@"
 	@$(CC) $(ALL_CFLAGS) -fPIC -shared -o $@.$$$$ $< && mv -f $@.$$$$ $@
-# The same for NVIDIA's CUPTI; and one that lacks a function.
-$(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so: tests/fake/cupti.c tests/fake/fake.h $(OUT)/flags
+# The same for NVIDIA's CUPTI, one that lacks a function, and for a tool that wants ranges.
+$(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so: tests/fake/cupti.c
+$(OUT)/fake/libnvtx.so: tests/fake/nvtx.c
+$(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so $(OUT)/fake/libnvtx.so: tests/fake/fake.h $(OUT)/flags
 	@mkdir -p $(@D) && echo "  LD $@"
-	@$(CC) $(ALL_CFLAGS) $(if $(findstring old,$@),-DOLD) -fPIC -shared -o $@.$$$$ $< && mv -f $@.$$$$ $@
+	@$(CC) $(ALL_CFLAGS) $(if $(findstring old,$@),-DOLD) -fPIC -shared -o $@.$$$$ $(filter %.c,$^) && mv -f $@.$$$$ $@
 $(BENCH) $(TABLE): $(OUT)/bench/%: $(OUT)/obj/bench/%.o $(LIB)
 	$(link)
 PEER_OBJ := $(foreach o,$(GOLDEN_OBJ),$(if $(findstring /peers_,$o),$o))

@@ -199,6 +199,14 @@ static void note_call(struct call *k, uint64_t t0, const uop *made) {
     event_add_info(EVENT_CALL, x->name, x->info, t0, os_now_ns(), 0, 0);
 }
 
+/* For NVIDIA's tools. */
+static void push_call(const struct call *k) {
+    char text[300];
+    const char *base = k->file ? strrchr(k->file, '/') : NULL;
+    snprintf(text, sizeof text, k->file ? "%s %.200s:%d" : "%s", k->fn, base ? base + 1 : k->file, k->line);
+    event_nvtx_push(text);
+}
+
 static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
     /* The flight recorder has the calls that do work; a profile has all of them. */
     uint64_t began = w->fn || event_recording() ? os_now_ns() : 0;
@@ -214,7 +222,11 @@ static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
     w->k = k;
     if (!k->file) k->file = c->place.file, k->line = c->place.line;
     struct arena_mark mark = arena_mark(&c->scratch);
-    if (err_guard(&c->err, body, w)) {
+    bool watched = w->fn && event_nvtx();
+    if (watched) push_call(k);
+    int bad = err_guard(&c->err, body, w);
+    if (watched) event_nvtx_pop();
+    if (bad) {
         if (c->err.code == RG_ENOMEM) c->damaged = true;
         if (c->place.module) err_prefix(&c->err, "(in %s) ", c->place.module);
         if (k->file)

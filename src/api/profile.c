@@ -18,6 +18,7 @@ static struct {
     pthread_mutex_t lock;
     rg_profile_opts o;
     uint64_t began; /* of this step */
+    uint64_t range; /* of it, for NVIDIA's tools */
     int64_t steps;  /* that ended */
     bool by_env;    /* PROFILE began it */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -89,6 +90,15 @@ rg_status rg_profile_start_at(const char *file, int line, rg_ctx *c, const char 
     return c ? call_work(CALL(profile_start, .c = c, .p = &(struct start){path, o}), do_start) : RG_EINVAL;
 }
 
+/* The step that begins now, for NVIDIA's tools; it does not matter to them whether a profile is recorded. */
+static void mark_step(void) {
+    char text[32];
+    if (!event_nvtx()) return;
+    snprintf(text, sizeof text, "step %lld", (long long)state.steps);
+    if (state.range) event_nvtx_end(state.range);
+    state.range = event_nvtx_start(text);
+}
+
 static void do_step(struct call *k) {
     (void)k;
     pthread_mutex_lock(&state.lock);
@@ -96,6 +106,7 @@ static void do_step(struct call *k) {
     event_add(EVENT_STEP, event_name("step"), state.began, now, state.steps, 0);
     event_record_mode(wanted(&state.o, ++state.steps));
     state.began = now;
+    mark_step();
     pthread_mutex_unlock(&state.lock);
 }
 
@@ -204,13 +215,18 @@ static _Thread_local struct {
 } ranges;
 
 void rg_range_push(const char *name) {
-    if (ranges.n < DEEPEST) ranges.open[ranges.n] = event_begin(EVENT_RANGE, event_name(name));
+    if (ranges.n < DEEPEST) {
+        ranges.open[ranges.n] = event_begin(EVENT_RANGE, event_name(name));
+        event_nvtx_push(name ? name : "");
+    }
     ranges.n++;
 }
 
 void rg_range_pop(void) {
     if (!ranges.n) return;
-    if (--ranges.n < DEEPEST) event_end(ranges.open[ranges.n], 0, 0);
+    if (--ranges.n >= DEEPEST) return;
+    event_end(ranges.open[ranges.n], 0, 0);
+    event_nvtx_pop();
 }
 
 /* ---- tables --------------------------------------------------------------------------------------------------- */

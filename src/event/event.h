@@ -151,7 +151,8 @@ void event_record_mode(enum event_mode);
 void event_before_off(void (*fn)(void));
 /* Ends it; 0, or why the file is not whole (the disk was full). */
 int event_record_stop(struct err *);
-uint64_t event_record_since(void); /* when recording went on last; what a device did before is not part of it */
+uint64_t
+event_record_since(void); /* when recording went on last; what a device did before is not part of it */
 uint32_t event_record_file(void); /* number of the recording that is under way, another for each; 0: none */
 extern uint32_t event_recording_now, event_written_kinds;
 static inline bool event_recording(void) {
@@ -160,6 +161,20 @@ static inline bool event_recording(void) {
 static inline bool event_recording_kind(enum event_kind k) {
     return __atomic_load_n(&event_written_kinds, __ATOMIC_RELAXED) >> k & 1;
 }
+
+/* ---- nvtx.c: the same for NVIDIA's tools, if one is watching ---------------------------------------------- */
+
+extern int event_nvtx_state; /* -1: nobody has looked */
+bool event_nvtx_look(void);
+static inline bool event_nvtx(void) {
+    int s = __atomic_load_n(&event_nvtx_state, __ATOMIC_ACQUIRE);
+    return __builtin_expect(s, 0) ? s > 0 || event_nvtx_look() : false;
+}
+/* A range of this thread, around what it is doing; one of the process, which may overlap others. Without a tool: nothing. */
+void event_nvtx_push(const char *text);
+void event_nvtx_pop(void);
+uint64_t event_nvtx_start(const char *text);
+void event_nvtx_end(uint64_t id);
 
 /* ---- reading: any thread, while others write ----------------------------------------------------- */
 

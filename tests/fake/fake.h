@@ -33,6 +33,16 @@ struct fake {
     void (*copied)(int kind, size_t bytes); /* 1 to the GPU, 2 from it, 8 on it, 0: filled */
 };
 
+enum { FAKE_RANGES = 64 };
+struct fake_nvtx {
+    int refuse; /* to set */
+    uint32_t version, pushed, starts, ends;
+    int open;                    /* ranges of the thread */
+    char text[FAKE_RANGES][200]; /* the last ones */
+    int depth[FAKE_RANGES];
+    char started[64];
+};
+
 enum { FAKE_RAN = 1000 };
 struct fake_cupti {
     /* to set */

@@ -9,6 +9,7 @@
  * later call says so and fails, and the process lives on with other devices.
  * Tests: tests/unit/cuda.c (need a GPU) */
 #include "device/cuda/internal.h"
+#include "event/event.h"
 
 #include <time.h>
 
@@ -395,15 +396,26 @@ static int start_steps(struct device *d, struct err *e, const struct cuda_call *
     return 0;
 }
 
+/* For NVIDIA's tools: its name and what asked for it, "r_512_10 linear net.3 mnist.c:55". */
+static void push_range(const struct dev_launch *l) {
+    char text[400];
+    const char *info = event_name_text(l->info);
+    snprintf(text, sizeof text, "%.120s %.*s", event_name_text(l->name),
+             (int)RG_MIN(strcspn(info, "\t"), 250u), info);
+    event_nvtx_push(text);
+}
+
 /* A kernel, or all kernels of a function. */
 static int start_all(struct device *d, struct err *e, const struct dev_launch *l) {
     const struct cuda_call *c = cuda_call_of(l->fn);
     uint32_t n = c ? cuda_call_steps(c, l) : 1;
     struct cuda_trace t;
+    if (event_nvtx()) push_range(l);
     cuda_trace_begin(&t, d, 1, NULL);
     cuda_trace_unit(&t, 0, l, n);
     int code = c ? start_steps(d, e, c, l, n) : start(d, e, l);
     cuda_trace_end(&t, code);
+    if (event_nvtx()) event_nvtx_pop();
     return code;
 }
 

@@ -448,13 +448,12 @@ static int load(struct err *e) {
     const char *const named = env_str(ENV_CUPTI), *home = getenv("CUDA_HOME");
     char at_home[2][600];
     for (int i = 0; i < 2; i++)
-        snprintf(at_home[i], sizeof at_home[i], home && *home ? "%.500s/%s/libcupti.so*" : "",
-                 home ? home : "", i ? "lib64" : "extras/CUPTI/lib64");
+        snprintf(at_home[i], sizeof at_home[i], "%.500s/%s/libcupti.so*",
+                 home && *home ? home : "/usr/local/cuda", i ? "lib64" : "extras/CUPTI/lib64");
     const char *const where[] = {named && *named ? named : "libcupti.so.13",
                                  "libcupti.so.12",
                                  at_home[0],
                                  at_home[1],
-                                 "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so*",
                                  "/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so*",
                                  "/usr/local/cuda*/lib*/libcupti.so*",
                                  "/usr/local/cuda*/targets/*/lib/libcupti.so*",

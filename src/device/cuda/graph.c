@@ -234,7 +234,11 @@ int cuda_replay(struct dev_record *r, struct err *e) {
     cuda_trace_begin(&t, d, r->launches, r->nodes);
     for (uint32_t i = 0; t.t && i < r->n; i++)
         if (!r->node[i].step) cuda_trace_unit(&t, r->node[i].launch, r->node[i].l, steps_of(r->node[i].l));
+    char text[48];
+    snprintf(text, sizeof text, "graph of %u kernels", r->n);
+    event_nvtx_push(text);
     int code = d->cu->graph_launch(r->exec, d->stream);
+    event_nvtx_pop();
     cuda_trace_end(&t, code);
     CUDA_TRY(code, "starting a graph");
     return 0;
