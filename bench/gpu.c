@@ -2,6 +2,7 @@
  *
  *     make bench-gpu            the table, and build/bench/results-gpu.json
  *     bench/gpu [NAME]          rows with NAME in them
+ *     bench/gpu --from NAME     rows from the first with NAME in it
  *     RIDGE_TF32=1 bench/gpu "^3 f32"     products of floats by TF32, cuBLAS's too
  *     bench/gpu --beam N        each row once more, with kernels that search found (BEAM=N): how long they take, and what part
  *                               of the time of the kernels without search that is
@@ -237,6 +238,7 @@ static const struct row {
 struct bench {
     const char *program;
     const char *only; /* rows with this in their names; NULL: all */
+    const char *from; /* rows from the first with this in its name; NULL: all, or it was there */
     int beam;         /* forms of each kernel that search tries; 0: no search */
     uint32_t below;   /* rows on which search wins more than a fifth */
     double searching; /* seconds, in all */
@@ -250,7 +252,10 @@ struct bench {
     } tiny;
 };
 
-static bool wanted(const struct bench *b, const char *name) { return !b->only || strstr(name, b->only); }
+static bool wanted(struct bench *b, const char *name) {
+    if (b->from && strstr(name, b->from)) b->from = NULL;
+    return !b->from && (!b->only || strstr(name, b->only));
+}
 
 #define SEARCH_MOST 100 /* seconds of search in all: later rows have none */
 
@@ -680,6 +685,8 @@ int main(int argc, char **argv) {
             file = argv[++i];
         else if (!strcmp(argv[i], "--beam") && i + 1 < argc)
             b.beam = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--from") && i + 1 < argc)
+            b.from = argv[++i];
         else
             b.only = argv[i];
     }
