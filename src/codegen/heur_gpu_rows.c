@@ -149,8 +149,9 @@ static bool find_row_axes(struct rows *r) {
         if (t->p[i]->op == OP_STAGE && (t->p[i]->nsrc != 2 || !add_row(r, axis_of(r, t->p[i]->src[1]))))
             return false;
     for (uint32_t i = 0; i < t->n && r->nrow; i++) {
-        const uop *n = t->p[i], *x = n->src[0];
+        const uop *n = t->p[i];
         if (n->op != OP_REDUCE || n->nsrc != 2) continue;
+        const uop *x = n->src[0];
         bool row = reads_row(x) || (x->op == OP_MUL && (reads_row(x->src[0]) || reads_row(x->src[1])));
         if (row && !add_row(r, axis_of(r, n->src[1]))) return false;
     }
@@ -164,9 +165,10 @@ static bool find_row_axes(struct rows *r) {
 static bool find_products(struct rows *r) {
     const uop_vec *t = &r->v->topo;
     for (uint32_t i = 0; i < t->n; i++) {
-        const uop *n = t->p[i], *x = n->src[0];
+        const uop *n = t->p[i];
         if (n->op != OP_REDUCE) continue;
         if (n->nsrc != 2) return false;
+        const uop *x = n->src[0];
         while (x->op == OP_WHERE) x = x->src[1];
         int k = axis_of(r, n->src[1]);
         if (n->arg.i != OP_ADD || x->op != OP_MUL) {
