@@ -253,6 +253,12 @@ static void gpus(struct doctor *d) {
                 "install libnvrtc (cuda-nvrtc), or RIDGE_NVRTC=/path/libnvrtc.so");
         else
             say(d, OK, "CUDA", FOUND("a GPU; %s", v), "");
+        const char *cupti = gpu ? cupti_version(&e, &d->arena) : NULL;
+        if (gpu)
+            say(d, cupti ? OK : WARN, "CUPTI",
+                cupti ? cupti : FOUND("%.100s: a profile times kernels one by one", e.msg),
+                cupti ? ""
+                      : "install CUPTI (it is part of the CUDA toolkit), or RIDGE_CUPTI=/path/libcupti.so");
     }
     say(d, OK, "OpenCL",
         library((const char *[]){"libOpenCL.so.1", "libOpenCL.so", NULL}) ? "its loader is there"

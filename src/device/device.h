@@ -189,6 +189,11 @@ const char *nvrtc_version(struct err *, struct arena *);
 int nvrtc_compile(struct err *, struct arena *, const char *arch, const char *const *text, int n,
                   struct dev_object *out);
 
+/* ---- cuda/cupti.c: NVIDIA's library for profilers, by which a profile has the times of kernels --------------- */
+
+/* Its version in words, NULL and an error if it is not there or of no use. */
+const char *cupti_version(struct err *, struct arena *);
+
 /* ---- cuda/cubin.c: what is in the machine code that it makes ------------------------------------------- */
 
 struct cubin_kernel {

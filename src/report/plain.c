@@ -69,7 +69,8 @@ void csv_write(struct sink *k, const struct diag *d) {
         const struct trace_event *e = &t->ev[i];
         count(k, e->t0);
         count(k, e->dur);
-        cell(k, trace_str(t, t->lanes.p[e->lane].tid));
+        const struct trace_lane *l = &t->lanes.p[e->lane];
+        cell(k, trace_str(t, l->apart ? l->name : l->tid));
         cell(k, trace_kind_text(e->kind));
         cell(k, trace_str(t, e->name));
         if (e->kind == TK_KERNEL) {

@@ -384,6 +384,62 @@ TEST(analyze_reads_a_ridge_profile_back) {
     arena_free(&a);
 }
 
+/* A device that works by itself: kernels count first, then copies, then what the host does while it is idle. Counted by hand. */
+TEST(analyze_device_rows) {
+    struct err e = {0};
+    struct arena a;
+    struct event_list l;
+    static struct trace t;
+    static struct diag d;
+    arena_init(&a, &e);
+    event_reset();
+    const uint64_t z = 1000000;
+    uint32_t k = event_name("E_256"), info = event_name("exp net.0 a.c:7\t500\tmemory");
+    event_add(EVENT_CALL, event_name("rg_jit_call"), z, z + 1000, 0, 0);
+    event_add(EVENT_LAUNCH, event_name("graph"), z + 100, z + 200, 2, 5);
+    event_add_row(EVENT_KERNEL, k, info, event_row(0, 13), 5, z + 300, z + 1300, 1 << 20, 1 << 22);
+    event_add_row(EVENT_KERNEL, k, info, event_row(0, 13), 5, z + 1000, z + 1500, 1 << 20, 1 << 22);
+    event_add_row(EVENT_COPY, event_name("copy from the GPU"), 0, event_row(0, 14), 0, z + 1400, z + 2000,
+                  4096, 1);
+    event_add(EVENT_CALL, event_name("rg_read"), z + 2500, z + 3000, 0, 0);
+    event_add(EVENT_WAIT, event_name("CUDA"), z + 2600, z + 2900, 0, 0);
+    event_add_row(EVENT_KERNEL, event_name("of another library"), 0, event_row(0, 13), 0, z + 2700, z + 2800,
+                  0, 0);
+    event_add(EVENT_COPY, event_name("CUDA"), z + 2950, z + 2980, 4096,
+              1 + 4); /* the call that asked for it */
+    event_add_info(EVENT_NOTE, event_name("all is well"), 0, z, z, 0, 0);
+    event_snapshot(&a, &l);
+    char path[] = "/tmp/ridge-profile-XXXXXX";
+    close(mkstemp(path));
+    CHECK_EQ(trace_save_events(&e, &a, path, &l), 0);
+    CHECK_EQ(trace_read(&t, &e, path), 0);
+    unlink(path);
+    CHECK_EQ(t.dropped, 0);
+    CHECK_EQ(diagnose(&d, &t, &e), 0);
+    CHECK_EQ(d.wall_ns, 3000);
+    CHECK_EQ(d.kernel_count, 3);
+    CHECK_EQ(d.budget[BUDGET_KERNELS], 1200 + 100);
+    CHECK_EQ(d.budget[BUDGET_EXPOSED], 500 + 30);
+    CHECK_EQ(d.budget[BUDGET_DISPATCH], 300 + 100 + 70);
+    CHECK_EQ(d.budget[BUDGET_SYNC], 200);
+    CHECK_EQ(d.budget[BUDGET_USER], 500);
+    CHECK_EQ(budget_sum(&d), d.wall_ns);
+    uint32_t linked = 0, stream13 = 0;
+    for (uint32_t i = 0; i < t.n; i++) {
+        const struct trace_lane *lane = &t.lanes.p[t.ev[i].lane];
+        if (t.ev[i].kind == TK_KERNEL) linked += t.ev[i].link && t.ev[i].corr == 5;
+        if (lane->apart) stream13 += lane->stream == 13;
+        if (lane->apart) CHECK_EQ(lane->device, 0);
+    }
+    CHECK_EQ(linked, 2);
+    CHECK_EQ(stream13, 3);
+    CHECK_EQ(t.notes.n, 1);
+    CHECK_STR(trace_str(&t, t.notes.p[0].what), "all is well");
+    diag_free(&d);
+    trace_free(&t);
+    arena_free(&a);
+}
+
 TEST(analyze_an_event_is_small) {
     CHECK(sizeof(struct trace_event) + sizeof(uint32_t) <= 48);
     struct err e = {0};

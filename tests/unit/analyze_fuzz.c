@@ -237,6 +237,10 @@ static void ridge_seeds(struct arena *a, struct pool_of *s) {
         event_add_info(EVENT_KERNEL, event_name("E_4"), event_name(whole), t + 32000, t + 33000, 4, 8);
         event_add_info(EVENT_CALL, event_name("rg_read"), event_name("some/where/a.c:12"), t + 500, t + 35000,
                        0, 0);
+        event_add_row(EVENT_KERNEL, event_name("r_8"), event_name(whole), event_row(i % 3, 7 + i % 5),
+                      (uint32_t)i, t + 3000, t + 41000, 4, 8);
+        event_add_row(EVENT_COPY, event_name("r_8"), 0, event_row(0, 9), 0, t + 30000, t + 90000, 4, 1);
+        event_add(EVENT_COPY, event_name("r_8"), t + 33000, t + 34000, 4, (int64_t)(i % 7));
         if (i % 20 == 7) event_add(EVENT_RECORD, 0, t, t, i % 40 == 7, (int64_t)i << 20);
     }
     event_snapshot(a, &l);

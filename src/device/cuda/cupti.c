@@ -476,6 +476,13 @@ static int load(struct err *e) {
     return 0;
 }
 
+const char *cupti_version(struct err *e, struct arena *a) {
+    pthread_mutex_lock(&list_lock);
+    bool bad = !loaded && load(e);
+    pthread_mutex_unlock(&list_lock);
+    return bad ? NULL : arena_printf(a, "CUPTI, version %u (%s)", version, path);
+}
+
 static const struct {
     int domain;
     uint32_t id;
