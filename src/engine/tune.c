@@ -18,10 +18,12 @@
  * tables have is a candidate (opts_forms_gpu), ranked by the model of a block (codegen/predict_gpu.c); of other kernels
  * lists around the one in use. What the compiler could not keep in registers, what needs more shared memory than there
  * is and what the GPU does not start is left out ("failed"). A list that shares a sum among other threads rounds
- * otherwise, and is refused like any other that differs.
+ * otherwise, and is refused like any other that differs. The best of them and the list in use are timed again without pauses,
+ * and that decides.
  * Tests: tests/unit/tune.c, tests/unit/tune_gpu.c, tests/cli/tune.sh */
 #include "engine/internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -34,6 +36,7 @@
 #define FLUSH ((size_t)256 << 20) /* bytes that empty the caches of a GPU */
 #define LONG_PROGRAM 2000         /* entries: NVIDIA's compiler takes seconds for more */
 #define REPEAT_GPU_NS 400000      /* the same, where the GPU waits for the first */
+#define LASTING_NS 8000000        /* of work without a pause: long enough for a GPU to be short of power */
 
 /* ---- what is known already --------------------------------------------------------------------------------------- */
 
@@ -449,6 +452,39 @@ static uint32_t fastest(const struct tune *t) {
     return (double)t->cand.p[best].least <= (double)t->cand.p[0].least * GAIN ? best : 0;
 }
 
+/* Nanoseconds of a run among many without a pause. */
+static double lasting(struct tune *t, const struct candidate *c) {
+    uint32_t times = (uint32_t)RG_MAX(RG_MIN(LASTING_NS / RG_MAX(c->least, 1), 200), 1);
+    restore(t);
+    uint64_t ns = time_of(t, c, times);
+    return ns == UINT64_MAX ? INFINITY : (double)ns;
+}
+
+/* Between runs that are timed one by one a GPU rests, and its clock is high. Where matrix instructions keep it busy it gets
+ * slower after some milliseconds, the more the more power a form takes: so the few best, and the list in use, are
+ * held against each other once more without pauses. */
+static uint32_t final(struct tune *t) {
+    enum { FINALISTS = 3, FINAL_ROUNDS = 4 };
+    uint32_t at[FINALISTS + 1] = {0}, n = 1, best = 0;
+    double sum[FINALISTS + 1] = {0};
+    for (; n <= FINALISTS; n++) {
+        uint32_t next = 0;
+        for (uint32_t i = 1; i < t->cand.n; i++) {
+            bool there = false;
+            for (uint32_t k = 1; k < n; k++) there |= at[k] == i;
+            if (!there && t->cand.p[i].state == TUNED_TIMED && t->cand.p[i].least < t->cand.p[next].least)
+                next = i;
+        }
+        if (!next) break;
+        at[n] = next;
+    }
+    for (int round = 0; round < FINAL_ROUNDS && n > 1; round++)
+        for (uint32_t i = 0; i < n; i++) sum[i] += lasting(t, &t->cand.p[at[i]]);
+    for (uint32_t i = 1; i < n; i++)
+        if (sum[i] < sum[best]) best = i;
+    return sum[best] <= sum[0] * GAIN ? at[best] : 0;
+}
+
 /* Around one list, or of all forms: propose, compile, check, time. The list in use too, if it has no kernel yet. */
 static void step(struct tune *t, const char *base, uint32_t most) {
     bool first = !t->cand.p[0].k;
@@ -534,7 +570,7 @@ static void search(void *arg) {
         step(t, t->job->opts, lists);
         if (!is_gpu(t)) step(t, t->cand.p[fastest(t)].opts, lists / 2);
     }
-    uint32_t winner = fastest(t);
+    uint32_t winner = is_gpu(t) && !t->flush && !t->en->tuning.wide ? final(t) : fastest(t);
     remember(t, winner, (double)(os_now_ns() - t0) * 1e-9);
     log_line(2, "searched %s: %.2f us -> %.2f us, %u tried, %u refused, %.2f s", t->kernel.name,
              (double)t->cand.p[0].least / 1e3, (double)t->cand.p[winner].least / 1e3, t->cand.n, t->wrong,

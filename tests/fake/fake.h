@@ -14,6 +14,8 @@ struct fake {
     const char *fail;         /* this function .. */
     int after, code;          /* .. returns this code after so many calls that succeed */
     int hangs;                /* kernels never end */
+    /* ms that so many launches of a kernel take, between two events; NULL: 0.001 */
+    float (*clock)(const char *kernel, unsigned launches);
     /* to look at */
     int sticky; /* the device is lost: every call returns it; starting a kernel called "wild" sets 700 */
     size_t used, pinned;
@@ -26,6 +28,8 @@ struct fake {
     uint32_t maps;           /* of buffers, that were encoded */
     uint64_t map_at, map_of; /* of the kernel "boxes", started last: as its map says; the buffer's address */
     uint32_t compiled;       /* texts */
+    const char *kernel;      /* launched last .. */
+    unsigned since;          /* .. with so many launches since the event before the last one */
     /* to set, by the profiling library: a call begins that starts kernels; a kernel ran; a node of a graph was copied */
     void (*call)(int graph);
     void (*ran)(const char *name, uint64_t node);
