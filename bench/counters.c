@@ -1,7 +1,7 @@
 /* counters.c: a few programs on the CUDA device, for bench/counters.py, which reads hardware counters of their kernels.
  *
- *     bench/counters [NAME]            each program with NAME in its name, for half a second, and how long a call takes
- *     bench/counters --once [NAME]     each once between cuProfilerStart and cuProfilerStop: what `ncu
+ *     bench/counters [NAME ..]         each program with a NAME in its name, for half a second, and how long a call takes
+ *     bench/counters --once [NAME ..]  each once between cuProfilerStart and cuProfilerStop: what `ncu
  *                                      --profile-from-start off` looks at
  *
  * Data is random normal numbers: a GPU that is limited by power slows down with them, and with zeros it does not. Both ways a
@@ -125,9 +125,14 @@ static int run(rg_ctx *c, rg_tensor one, const struct row *r, bool once) {
     return 0;
 }
 
+static bool asked_for(const char *name, char **only, int n) {
+    for (int i = 0; i < n; i++)
+        if (strstr(name, only[i])) return true;
+    return !n;
+}
+
 int main(int argc, char **argv) {
     bool once = argc > 1 && !strcmp(argv[1], "--once");
-    const char *only = argc > 1 + once ? argv[1 + once] : "";
     void *lib = dlopen("libcuda.so.1", RTLD_NOW);
     if (lib) *(void **)&profiler.start = dlsym(lib, "cuProfilerStart");
     if (lib) *(void **)&profiler.stop = dlsym(lib, "cuProfilerStop");
@@ -137,7 +142,7 @@ int main(int argc, char **argv) {
     rg_tensor one = rg_randn(c, RG_F32, RG_SHAPE(1));
     int bad = rg_realize(one) != 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows && !bad; i++)
-        if (strstr(rows[i].name, only)) bad = run(c, one, &rows[i], once);
+        if (asked_for(rows[i].name, argv + 1 + once, argc - 1 - once)) bad = run(c, one, &rows[i], once);
     if (bad) fprintf(stderr, "%s\n", rg_error(c));
     return rg_close(c) || bad;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What limits a few rows on an NVIDIA GPU: hardware counters of their kernels, and clock and power while they are sustained.
 
-    make build/release/bench/counters && bench/counters.py [NAME] [--program build/release/bench/counters]
+    make build/release/bench/counters && bench/counters.py [NAME ..] [--program build/release/bench/counters]
 
 Two runs of bench/counters: one by itself, each row for half a second, beside `nvidia-smi`; one under `ncu`, each row's kernels
 once, with clocks and caches as the program leaves them. Of each kernel: its time (under ncu, alone), and of the peak of
@@ -11,7 +11,7 @@ of blocks. `limit` is what the figures say: a unit at 80 % or more; `power` wher
 highest; `waves` where the last wave of blocks leaves a fifth or more of the GPU idle; else `latency`. Without permission to read counters it says so and
 prints clock, power and times alone.
 """
-import csv, datetime, io, os, re, subprocess, sys, time
+import csv, datetime, re, subprocess, sys, time
 
 METRICS = {
     "us": "gpu__time_duration.sum",
@@ -30,12 +30,12 @@ METRICS = {
 }
 
 
-def sustained(program, name):
+def sustained(program, names):
     """Rows of a run by itself: name -> kernels, us, MHz, W, reasons for a lower clock."""
     fields = "timestamp,clocks.sm,clocks.max.sm,power.draw,clocks_event_reasons.active"
     smi = subprocess.Popen(["nvidia-smi", "--query-gpu=" + fields, "--format=csv,noheader,nounits", "-lms", "50"],
                            stdout=subprocess.PIPE, text=True)
-    out = subprocess.run([program] + ([name] if name else []), capture_output=True, text=True)
+    out = subprocess.run([program] + names, capture_output=True, text=True)
     smi.terminate()
     samples = []
     for line in smi.communicate()[0].splitlines():
@@ -62,10 +62,10 @@ def sustained(program, name):
     return rows
 
 
-def counted(program, name):
+def counted(program, names):
     """Kernels in the order in which they ran: a dict of METRICS each, with `name`; or why there are none."""
     line = ["ncu", "--profile-from-start", "off", "--clock-control", "none", "--cache-control", "none", "--csv", "--page", "raw",
-            "--print-units", "base", "--metrics", ",".join(METRICS.values()), program, "--once"] + ([name] if name else [])
+            "--print-units", "base", "--metrics", ",".join(METRICS.values()), program, "--once"] + names
     try:
         out = subprocess.run(line, capture_output=True, text=True)
     except FileNotFoundError:
@@ -107,16 +107,15 @@ def limit(k, row):
 
 
 def main():
-    args = [a for a in sys.argv[1:]]
+    args = sys.argv[1:]
     program = "build/release/bench/counters"
     if "--program" in args:
         i = args.index("--program")
         program = args[i + 1]
         del args[i:i + 2]
-    name = args[0] if args else ""
     t0 = time.time()
-    rows = sustained(program, name)
-    kernels, why = counted(program, name)
+    rows = sustained(program, args)
+    kernels, why = counted(program, args)
     print("%-36s %9s %6s %5s  %s" % ("row, sustained", "us", "MHz", "W", "clock held by"))
     reasons = {0x4: "power", 0x20: "heat", 0x40: "heat", 0x80: "power brake", 0x8: "slowdown"}
     for what, r in rows.items():

@@ -9,6 +9,7 @@
 
 #include <ridge.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <test.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,18 +69,19 @@ static uint32_t count(int kind, bool apart) {
     return n;
 }
 
+static rg_jit *jit;
+
 /* Runs the step: `before` times without a recording, `times` with. */
 static void run_steps(rg_ctx *c, int before, int times) {
     static rg_tensor in, out;
-    static rg_jit *j;
     float x[64], y[64];
     for (int i = 0; i < 64; i++) x[i] = (float)i;
-    if (!j) in = rg_from(c, RG_F32, x, RG_SHAPE(64)), j = rg_jit_new(c, step, NULL, 1);
+    if (!jit) in = rg_from(c, RG_F32, x, RG_SHAPE(64)), jit = rg_jit_new(c, step, NULL, 1);
     for (int i = 0; i < before; i++)
-        if (rg_jit_call(j, (rg_tensors){&in, 1}, &out)) FAIL("%s", rg_error(c));
+        if (rg_jit_call(jit, (rg_tensors){&in, 1}, &out)) FAIL("%s", rg_error(c));
     if (rg_profile_start(c, file)) FAIL("%s", rg_error(c));
     for (int i = 0; i < times; i++)
-        if (rg_jit_call(j, (rg_tensors){&in, 1}, &out)) FAIL("%s", rg_error(c));
+        if (rg_jit_call(jit, (rg_tensors){&in, 1}, &out)) FAIL("%s", rg_error(c));
     CHECK(!rg_read(out, y, sizeof y));
     if (rg_profile_stop(c)) FAIL("%s", rg_error(c));
     read_back();
@@ -326,6 +328,24 @@ TEST(cupti_and_a_launch_that_fails) {
     done(c);
 }
 
+/* A child that ends by exit() takes nothing down: what it inherited is the parent's. */
+TEST(cupti_and_a_forked_child) {
+    rg_ctx *c = open_with("/fake/libcupti.so");
+    float x[8] = {1};
+    int status = 1;
+    rg_tensor in = rg_from(c, RG_F32, x, RG_SHAPE(8));
+    CHECK(!rg_profile_start(c, file));
+    CHECK(!rg_realize(rg_exp(in)));
+    pid_t child = fork();
+    if (!child) exit(cupti->subscribers != 1);
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+    CHECK(!rg_realize(rg_sqrt(in)));
+    CHECK(!rg_profile_stop(c));
+    read_back();
+    CHECK_EQ(count(TK_KERNEL, true), 2);
+    done(c);
+}
+
 /* Streams are rows of the trace; what overlaps is on rows of its own, so that slices nest. */
 TEST(cupti_rows_of_the_trace) {
     rg_ctx *c = open_with("/fake/libcupti.so");
@@ -354,4 +374,45 @@ TEST(cupti_rows_of_the_trace) {
     arena_free(&a);
     unlink(out);
     done(c);
+}
+
+/* ---- the real one: make test-gpu -------------------------------------------------------------------------------------- */
+
+TEST_MANUAL(cuda_gpu_profile_of_graphs, 60) {
+    enum { STEPS = 6 };
+    rg_ctx *c = rg_open("CUDA");
+    if (rg_status_of(c)) SKIP("%s", rg_error(c));
+    strcpy(file, "/tmp/ridge-cupti-XXXXXX");
+    close(mkstemp(file));
+    run_steps(c, 3, STEPS);
+    if (t.notes.n && t.notes.p[0].todo) SKIP("%s", trace_str(&t, t.notes.p[0].what));
+    rg_jit_stats st;
+    int64_t to = 0;
+    CHECK(!rg_jit_info(jit, &st));
+    CHECK_EQ(count(TK_KERNEL, true), STEPS * st.kernels);
+    CHECK_EQ(count(TK_KERNEL, false), 0);
+    CHECK_EQ(count(TK_LAUNCH, false), STEPS);
+    CHECK_EQ(lost_noted(), 0);
+    for (uint32_t i = 0; i < t.n; i++)
+        if (t.ev[i].kind == TK_SYNC) to = RG_MAX(to, trace_end(&t.ev[i]));
+    for (uint32_t i = 0; i < t.n; i++) {
+        const struct trace_event *e = &t.ev[i];
+        if (e->kind != TK_KERNEL) continue;
+        const struct trace_kernel_args *a = trace_blob(&t, e->args, sizeof *a);
+        CHECK(a && a->where && strstr(trace_str(&t, a->where), "cupti.c:"));
+        CHECK(e->link && t.ev[e->link - 1].kind == TK_LAUNCH);
+        /* it runs after it was asked for and before the wait for it ends, by a clock that is right to 50 us */
+        CHECK(e->t0 > t.ev[e->link - 1].t0 - 50000 && trace_end(e) < to + 50000);
+        CHECK(e->dur > 300 && e->dur < 1000000);
+    }
+    struct diag d;
+    CHECK(!diagnose(&d, &t, &err));
+    int64_t sum = 0;
+    for (int k = 0; k < BUDGET_KEYS; k++) sum += d.budget[k];
+    CHECK_EQ(sum, d.wall_ns);
+    CHECK(d.budget[BUDGET_KERNELS] > 0);
+    diag_free(&d);
+    trace_free(&t);
+    rg_close(c);
+    unlink(file);
 }

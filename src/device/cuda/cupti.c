@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { BUFFER = 4 << 20, BUCKETS = 4096, FLUSH_MS = 500, OK_TIME = 1000000000 };
 enum {
@@ -122,6 +123,7 @@ static bool loaded;
 static uint32_t version;
 static void *subscriber;
 static atomic_bool active;
+static pid_t owner; /* a forked child has neither the GPU nor CUPTI's threads: it is left alone */
 static atomic_uint refused; /* number of the recording for which it was said that there is no CUPTI */
 static uint64_t lost;       /* records that were of no use; lock, as all below */
 static struct cuda_traced *waiting;
@@ -533,6 +535,7 @@ static void say_lost(uint64_t n) {
 /* What was launched is waited for, so that its times are in the recording. */
 static void trace_off(void) {
     bool hung = false;
+    if (!cuda_tracing() || getpid() != owner) return;
     pthread_mutex_lock(&list_lock);
     if (atomic_exchange(&active, false)) {
         for (struct device *d = devices; d; d = d->next_open) {
@@ -558,7 +561,7 @@ static void note(struct device *d, const struct err *e) {
         snprintf(text, sizeof text, "kernels of %s were timed one by one, so that nothing overlaps: %.250s",
                  d->info.name, e->msg);
     else
-        snprintf(text, sizeof text, "kernels and copies of %s are timed by itself, by CUPTI (version %u)",
+        snprintf(text, sizeof text, "%s timed its kernels and copies itself, by CUPTI (version %u)",
                  d->info.name, version);
     const char *todo = e ? "install CUPTI (it is part of the CUDA toolkit), or name it by RIDGE_CUPTI" : "";
     event_add_info(EVENT_NOTE, event_name(text), event_name(todo), now, now, 0, 0);
@@ -584,6 +587,7 @@ bool cuda_trace(struct device *d) {
             atomic_store(&refused, file);
         } else {
             pthread_once(&once, once_for_all);
+            owner = getpid();
             atomic_store(&active, true);
         }
         event_end(own, 0, 0);
