@@ -488,6 +488,16 @@ static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
 }
 
 /* Fills the places of a set for iteration `number`. */
+/* Floats that matrix instructions read are rounded to the digits that these see, on the way: by themselves they cut them off. */
+static int64_t digits_of(const struct roles *r, const struct tile *t) {
+    for (uint32_t i = 0; i < r->body.n && t->local->dt == DT_F32; i++) {
+        const uop *n = r->body.p[i];
+        for (uint32_t k = 0; k < n->nsrc && n->op == OP_MMA; k++)
+            if (n->src[k]->op == OP_INDEX && n->src[k]->src[0] == t->local) return TF32_DIGITS;
+    }
+    return 0;
+}
+
 static void fill_set(struct roles *r, uint32_t set, const uop *number, uop_vec *out) {
     int64_t bytes = 0;
     const uop *full = mbar_of(r, set, FULL, number);
@@ -504,7 +514,7 @@ static void fill_set(struct roles *r, uint32_t set, const uop *number, uop_vec *
             const uop *src[] = {mk_index(r->ir, t->wide, to, 1), b->map, full,
                                 add(r, b->at[0], num(r, panel * b->width)),
                                 add(r, b->at[1], num(r, part * b->rows))};
-            put(r, out, uop_mk(r->ir, OP_BOX, src, RG_COUNT(src), ARG_NONE));
+            put(r, out, uop_mk(r->ir, OP_BOX, src, RG_COUNT(src), ARG_INT(digits_of(r, t))));
         }
     }
 }

@@ -35,7 +35,8 @@ struct dev_object {
 enum { DEV_MAPS = 6, DEV_AXES = 5 };
 struct dev_map {
     uint32_t slot, rank;
-    int64_t bytes; /* of the buffer; axes, the fastest first; of an element */
+    int64_t bytes;  /* of the buffer; axes, the fastest first; of an element */
+    int64_t digits; /* 0: bits are copied; else floats are rounded to so many */
     int64_t size[DEV_AXES], step[DEV_AXES], box[DEV_AXES]; /* elements */
 };
 struct dev_launch {

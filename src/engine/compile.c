@@ -460,7 +460,7 @@ bool compile_fits(const struct engine *en, const struct linear *l) {
 }
 
 static struct dev_map dev_map_of(const struct render_map *r) {
-    struct dev_map m = {.slot = r->slot, .rank = r->rank, .bytes = r->bytes};
+    struct dev_map m = {.slot = r->slot, .rank = r->rank, .bytes = r->bytes, .digits = r->digits};
     for (uint32_t i = 0; i < r->rank; i++)
         m.size[i] = r->size[i], m.step[i] = r->step[i], m.box[i] = r->box[i];
     return m;

@@ -7,6 +7,8 @@
  * Tests: tests/unit/roles.c */
 #include "ref/linear.h"
 
+#include <math.h>
+
 enum { MOST_AXES = 5 };
 
 bool lin_is_box(enum op op) {
@@ -146,6 +148,12 @@ static int64_t panel_of(struct machine *m, const struct step *s, const struct bo
     return at;
 }
 
+static double rounded(double x, int digits) {
+    int e;
+    double m = frexp(x, &e);
+    return isfinite(x) ? ldexp(nearbyint(ldexp(m, digits)), e - digits) : x;
+}
+
 static void box_in(struct machine *m, const struct step *s) {
     struct box b = box_of(m, s);
     struct mbar *bar = mbar_of(m, s, &s->from);
@@ -159,6 +167,7 @@ static void box_in(struct machine *m, const struct step *s) {
         h->flight = true;
         if (box_element(&b, i, &from)) {
             f.e.v = ref_read((enum dtype)b.map->dt, element_of(m, s, &b, from));
+            if (s->u->arg.i) f.e.v.f = rounded(f.e.v.f, (int)s->u->arg.i);
             lin_note_read(m, s, slot, from);
         }
         vec_push(m->arena, &bar->flight, f);

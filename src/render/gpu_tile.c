@@ -159,9 +159,13 @@ void gpu_mma(struct gpu *c, const uop *n) {
 
 /* ---- boxes -------------------------------------------------------------------------------------------- */
 
-static struct render_map map_of(const uop *n) {
-    struct render_map m = {
-        .slot = n->src[0]->arg.param.slot, .rank = (uint32_t)n->arg.i, .bytes = dtype_info[n->dt].bytes};
+/* Of a BOX or BOX_OUT. */
+static struct render_map map_of(const uop *box) {
+    const uop *n = box->src[1];
+    struct render_map m = {.slot = n->src[0]->arg.param.slot,
+                           .rank = (uint32_t)n->arg.i,
+                           .bytes = dtype_info[n->dt].bytes,
+                           .digits = box->op == OP_BOX ? box->arg.i : 0};
     for (uint32_t i = 0; i < m.rank && i < RENDER_AXES; i++) {
         m.size[i] = n->src[1 + i]->arg.i;
         m.step[i] = i ? n->src[m.rank + i]->arg.i : 1;
@@ -170,7 +174,7 @@ static struct render_map map_of(const uop *n) {
     return m;
 }
 
-/* Two nodes may be the same map: the numbers count. */
+/* Two boxes may have the same map: the numbers count. */
 static uint32_t map_number(const struct gpu *c, const uop *n) {
     struct render_map m = map_of(n);
     uint32_t i = 0;
@@ -182,13 +186,13 @@ void gpu_find_maps(struct gpu *c) {
     for (uint32_t i = 0; i < c->r.lin->n; i++) {
         const uop *n = c->r.lin->u[i];
         if (n->op != OP_BOX && n->op != OP_BOX_OUT) continue;
-        uint32_t at = map_number(c, n->src[1]);
+        uint32_t at = map_number(c, n);
         if (at < c->nmap) continue;
         if (at == RENDER_MAPS || n->src[1]->arg.i > RENDER_AXES)
             err_throw(c->r.ir->err, RG_ELIMIT,
                       "kernel %s: boxes of more than %d maps, or of more than %d axes", c->r.lin->name,
                       RENDER_MAPS, RENDER_AXES);
-        c->map[c->nmap++] = map_of(n->src[1]);
+        c->map[c->nmap++] = map_of(n);
     }
 }
 
@@ -204,9 +208,9 @@ static void box(struct gpu *c, const uop *n) {
     for (uint32_t i = first; i < n->nsrc; i++) str_printf(&s, ", %s", gpu_operand(c, n->src[i], 0).s);
     const char *panel = address_of(c, n->src[0]), *to = n->op == OP_BOX ? address_of(c, n->src[2]) : NULL;
     if (to)
-        line(&c->r, "box_in(%s, &m%u, %s%s);", panel, map_number(c, n->src[1]), to, s.p);
+        line(&c->r, "box_in(%s, &m%u, %s%s);", panel, map_number(c, n), to, s.p);
     else
-        line(&c->r, "box_out(%s, &m%u%s);", panel, map_number(c, n->src[1]), s.p);
+        line(&c->r, "box_out(%s, &m%u%s);", panel, map_number(c, n), s.p);
 }
 
 void gpu_box(struct gpu *c, const uop *n) {

@@ -30,6 +30,7 @@ enum { RENDER_MAPS = 6, RENDER_AXES = 5 };
 struct render_map {
     uint32_t slot, rank;
     int64_t bytes;             /* of the buffer; axes, the fastest first; of an element */
+    int64_t digits;            /* 0: bits are copied; else floats are rounded to so many (11 it can be) */
     int64_t size[RENDER_AXES]; /* elements */
     int64_t step[RENDER_AXES]; /* elements from one to the next along it; of the first 1 */
     int64_t box[RENDER_AXES];

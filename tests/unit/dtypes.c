@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-enum { TF32_DIGITS = -9 }; /* two factors, each cut after 11 digits */
-
 /* A type's instructions W.., its elements, and their bytes. */
 static const struct type {
     const char *instr, *dt;
@@ -82,6 +80,26 @@ TEST(dtypes_products) {
             count_parts(&y, types[t].bytes == 1);
             arena_free(&y.arena);
         }
+}
+
+/* Of TF32, boxes are rounded on their way: 1 + 3/4096 becomes 1 + 1/1024, 1 + 1/4096 becomes 1. */
+TEST(dtypes_rounds_floats) {
+    static const struct form form = {64, 64, 1, 1, 3, "ROLES(1)"};
+    char opts[1024];
+    float a[64 * 64], b[64 * 64], out[64 * 64];
+    struct product x = {.m = 64, .n = 64, .k = 64, .tb = true, .dt = "f32", .opts = opts};
+    list(opts, sizeof opts, &types[2], &form);
+    arena_init(&x.arena, &x.err);
+    if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
+    for (int i = 0; i < 64 * 64; i++) {
+        a[i] = i % 64 == 0 ? 1 + 3.0f / 4096 : i % 64 == 1 ? 1 + 1.0f / 4096 : 0;
+        b[i] = i % 64 == i / 64 % 2 ? -1 : 0; /* even columns take the first, odd ones the second */
+    }
+    struct ref_buf bufs[3] = {
+        {.p = a, .bytes = sizeof a}, {.p = b, .bytes = sizeof b}, {.p = out, .bytes = sizeof out}};
+    if (ref_linear(&x.err, &x.lin, bufs, 3, NULL, 0, x.lin.grid)) FAIL("%s", x.err.msg);
+    for (int i = 0; i < 64 * 64; i++) CHECK(out[i] == (i % 2 ? -1.0f : -1.0009765625f));
+    arena_free(&x.arena);
 }
 
 /* ---- the compiler's opinion, and a GPU ------------------------------------------------------------------------- */
@@ -168,9 +186,10 @@ static void run_random(struct random_product *x, struct engine *en) {
 }
 
 /* How wrong one element may be. 8 bits: an instruction adds 32 products and the part so far, each cut to 13 digits behind the
- * first of the largest; TF32: each factor has 11 digits; sums of floats. */
+ * first of the largest; TF32: each factor has 11 digits, rounded by boxes, else cut; sums of floats. */
 static double bound_of(const struct random_product *x, const double *a, const double *b) {
     double all = 0, part = 0, cut = 0;
+    bool boxes = strstr(x->p.opts, "ROLES");
     for (int64_t k = 0; k < x->p.k; k += 32) {
         double most = 0;
         if (k % 128 == 0) part = 0;
@@ -181,7 +200,9 @@ static double bound_of(const struct random_product *x, const double *a, const do
         cut += 33 * ldexp(fmax(most, part), -13);
     }
     double sums = all * ldexp((double)x->p.k / 16 + 2, -23);
-    return x->t->bytes == 1 ? cut + sums : x->t->bytes == 4 ? all * ldexp(1, TF32_DIGITS) + sums : sums;
+    return x->t->bytes == 1   ? cut + sums
+           : x->t->bytes == 4 ? all * ldexp(1.001, boxes ? -10 : -9) + sums
+                              : sums;
 }
 
 static double check_random(struct random_product *x) {

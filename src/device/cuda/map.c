@@ -1,16 +1,17 @@
 /* map.c: maps of buffers, by which kernels copy boxes (docs/gpu.md): what the driver encodes of an address, sizes, steps and the
  * box, 128 bytes that are passed as a parameter. Encoding takes about a microsecond and the same few are asked for in every
  * launch: they are kept, found by what they are made of.
- * Elements are moved as plain bits. Rows of a box are 128 bytes whose 16-byte pieces change places by the row's number, which
+ * Elements are moved as plain bits, but for floats that are rounded to 11 digits on the way (TF32). Rows of a box are 128 bytes whose 16-byte pieces change places by the row's number, which
  * is how stage.c's panels lie; what is outside of the buffer is zero.
  * Tests: tests/unit/cuda_fake.c, tests/unit/roles.c (need a GPU) */
 #include "device/cuda/internal.h"
 
 enum { SWIZZLE_128 = 3, L2_128 = 2 };
 
-static int type_of(int64_t bytes) {
-    return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 4;
-} /* u8, u16, u32, u64 */
+static int type_of(const struct dev_map *m) {
+    enum { U8, U16, U32, U64 = 4, TF32 = 11 };
+    return m->digits ? TF32 : m->bytes == 1 ? U8 : m->bytes == 2 ? U16 : m->bytes == 4 ? U32 : U64;
+}
 
 /* Where it is kept, or may be: one of a few places in a row. */
 static struct cuda_map *place(struct device *d, const struct dev_map *m, const void *at) {
@@ -36,9 +37,8 @@ static int encode(struct device *d, struct err *e, const struct dev_map *m, void
         size[i] = (uint64_t)m->size[i], box[i] = (uint32_t)m->box[i], each[i] = 1;
         if (i) step[i - 1] = (uint64_t)(m->step[i] * m->bytes);
     }
-    CUDA_TRY(
-        d->cu->map(word, type_of(m->bytes), m->rank, at, size, step, box, each, 0, SWIZZLE_128, L2_128, 0),
-        "making a map of a buffer");
+    CUDA_TRY(d->cu->map(word, type_of(m), m->rank, at, size, step, box, each, 0, SWIZZLE_128, L2_128, 0),
+             "making a map of a buffer");
     return 0;
 }
 
