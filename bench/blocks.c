@@ -1,5 +1,6 @@
 /* blocks.c: times lists of opts of a kernel on the CUDA device. ARGS: [-r] and files of lines `kernel.uop|opts` (`#` begins a
- * comment; no opts: those of the heuristic; `cublas M N K NT`: NVIDIA's product of the same buffers of bfloat16, a, b, out).
+ * comment; no opts: those of the heuristic; `cublas M N K NT`: NVIDIA's product of the same buffers of
+ * one type, a, b, out; of floats by TF32).
  * Buffers hold small integers, so that sums are exact and every list of one kernel must give the same sum of its output,
  * which is printed, with the best time of several rounds of calls with one wait. Large inputs are there twice and used in turns, so
  * that what a call reads does not come from the caches.
@@ -182,6 +183,10 @@ static void judge(struct job *j, char *out, size_t room) {
         held.first = host;
 }
 
+static enum cublas_type peer_type(enum dtype dt) {
+    return dt == DT_F32 ? CUBLAS_F32 : dt == DT_F16 ? CUBLAS_F16 : CUBLAS_BF16;
+}
+
 static void one(struct engine *en, const char *path, const char *opts) {
     struct job *j = calloc(1, sizeof *j);
     const struct linear *lin = &j->lin;
@@ -197,9 +202,9 @@ static void one(struct engine *en, const char *path, const char *opts) {
         double ready = (double)(os_now_ns() - t0) * 1e-9, sustained, burst;
         buffers(j);
         if (j->peer)
-            cublas.m = m, cublas.n = n, cublas.k = k, cublas.types = nt, cublas.t = CUBLAS_BF16,
-            cublas.a = (uintptr_t)held.buf[0][0], cublas.b = (uintptr_t)held.buf[0][1],
-            cublas.c = (uintptr_t)held.buf[0][held.out];
+            cublas.m = m, cublas.n = n, cublas.k = k, cublas.types = nt, cublas.t = peer_type(held.type[0]),
+            cublas.tf32 = held.type[0] == DT_F32, cublas.a = (uintptr_t)held.buf[0][0],
+            cublas.b = (uintptr_t)held.buf[0][1], cublas.c = (uintptr_t)held.buf[0][held.out];
         measure(j, &sustained, &burst);
         judge(j, words, sizeof words);
         if (j->err.code) printf("%s: %.300s\n", path, j->err.msg);
