@@ -1,9 +1,10 @@
-/* products.c: matrix products of bfloat16 on the CUDA device beside cuBLAS: a table of sizes, by the public functions, ours and
+/* products.c: matrix products on the CUDA device beside cuBLAS, of bfloat16 or another type: a table of sizes, by the public functions, ours and
  * cuBLAS in turns on random numbers.
  *
  *     bench/products               all sizes: A B, A B^T, and gelu(A B^T + bias) + C
  *     bench/products 4096x4096x512 only these sizes (M x N x K, of the table or not)
  *     bench/products -p            without the third, whose peer is cuBLAS's product alone
+ *     bench/products -t f16        of this type: bf16, f16, tf32 (floats, by their first digits), f8e4m3 (into bfloat16)
  *     bench/products --beam N      also with kernels that search found (BEAM=N), as a line of its own
  *
  * Two times: sustained, after the same calls kept the GPU busy for a while, and a burst after a pause, which a GPU that is
@@ -20,6 +21,16 @@
 enum form { NN, NT, FINISH, FORMS }; /* b as it is; transposed; that, and gelu(.. + bias) + c */
 static const char *const form_name[] = {"A B", "A B^T", "gelu(A B^T + bias) + C"};
 
+static const struct type {
+    const char *name;
+    rg_dtype in, out;
+    enum cublas_type peer;
+} types[] = {{"bf16", RG_BF16, RG_BF16, CUBLAS_BF16},
+             {"f16", RG_F16, RG_F16, CUBLAS_F16},
+             {"tf32", RG_F32, RG_F32, CUBLAS_F32},
+             {"f8e4m3", RG_F8E4M3, RG_BF16, CUBLAS_F8E4M3}};
+static const struct type *type = types;
+
 struct product {
     enum form form;
     rg_tensor bias, more;
@@ -27,7 +38,7 @@ struct product {
 
 static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
     struct product *p = user;
-    out[0] = rg_matmul(in[0], p->form == NN ? in[1] : rg_transpose(in[1], 0, 1));
+    out[0] = rg_cast(rg_matmul(in[0], p->form == NN ? in[1] : rg_transpose(in[1], 0, 1)), type->out);
     if (p->form == FINISH) out[0] = rg_add(rg_gelu(rg_add(out[0], p->bias)), p->more);
     return RG_OK;
 }
@@ -102,13 +113,15 @@ static void print(struct size s, const char *what, struct times t, struct times 
     printf("\n");
 }
 
+static rg_tensor numbers(rg_ctx *c, rg_dtype dt, int rows, int columns) {
+    return rg_cast(rg_randn(c, RG_F32, RG_SHAPE(rows, columns)), dt);
+}
+
 static void begin(rg_ctx *c, struct size s, enum form form, struct row *r) {
-    *r = (struct row){
-        .p = {form, rg_randn(c, RG_BF16, RG_SHAPE(s.n)), rg_randn(c, RG_BF16, RG_SHAPE(s.m, s.n))},
-        .in = {rg_randn(c, RG_BF16, RG_SHAPE(s.m, s.k)), form == NN
-                                                             ? rg_randn(c, RG_BF16, RG_SHAPE(s.k, s.n))
-                                                             : rg_randn(c, RG_BF16, RG_SHAPE(s.n, s.k))},
-        .probe = rg_zeros(c, RG_F32, RG_SHAPE(1))};
+    *r = (struct row){.p = {form, numbers(c, type->out, 1, s.n), numbers(c, type->out, s.m, s.n)},
+                      .in = {numbers(c, type->in, s.m, s.k),
+                             form == NN ? numbers(c, type->in, s.k, s.n) : numbers(c, type->in, s.n, s.k)},
+                      .probe = rg_zeros(c, RG_F32, RG_SHAPE(1))};
     rg_realize_all(RG_TENSORS(r->p.bias, r->p.more, r->in[0], r->in[1], r->probe));
     r->j = rg_jit_new(c, call, &r->p, 1);
 }
@@ -118,7 +131,8 @@ static int row(rg_ctx *c[2], struct size s, enum form form, int beam, bool peers
     struct times t[WHO];
     struct row r[2] = {0};
     rg_scope scope[2];
-    bool there[WHO] = {true, c[1] != NULL, peers && form != FINISH};
+    bool nt_alone = type->peer == CUBLAS_F8E4M3; /* cuBLAS has no other */
+    bool there[WHO] = {true, c[1] != NULL, peers && form != FINISH && (form == NT || !nt_alone)};
     cublas.types = form != NN;
     for (int i = 0; i < 2 && c[i]; i++) {
         scope[i] = rg_begin(c[i]);
@@ -141,11 +155,18 @@ static int row(rg_ctx *c[2], struct size s, enum form form, int beam, bool peers
 
 static int rows(rg_ctx *c[2], struct size s, bool plain, int beam, bool peers) {
     struct times peer = {0};
-    bool there = peers && cublas_begin(CUBLAS_BF16, s.m, s.n, s.k, 0, 0); /* for A B and A B^T alike */
+    bool there = peers && cublas_begin(type->peer, s.m, s.n, s.k, 0, 0); /* for A B and A B^T alike */
     for (int f = 0; f < (plain ? FINISH : FORMS); f++)
         if (row(c, s, (enum form)f, beam, there, &peer)) return 1;
     if (there) cublas_end();
     return 0;
+}
+
+static const struct type *type_of(const char *name) {
+    for (size_t i = 0; i < RG_COUNT(types); i++)
+        if (!strcmp(types[i].name, name)) return &types[i];
+    fprintf(stderr, "%s: types are bf16, f16, tf32, f8e4m3\n", name);
+    exit(1);
 }
 
 int main(int argc, char **argv) {
@@ -161,13 +182,18 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--beam") && i + 1 < argc)
             beam = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "-t") && i + 1 < argc)
+            type = type_of(argv[++i]);
         else if (!strcmp(argv[i], "-p"))
             plain = true;
         else if (n < RG_COUNT(own) && sscanf(argv[i], "%dx%dx%d", &s.m, &s.n, &s.k) == 3)
             own[n++] = s;
         else
-            return fprintf(stderr, "%s: sizes are written 4096x4096x512; -p, --beam N\n", argv[i]), 1;
+            return fprintf(stderr, "%s: sizes are written 4096x4096x512; -p, -t TYPE, --beam N\n", argv[i]),
+                   1;
     }
+    cublas.tf32 = type->in == RG_F32; /* both may round */
+    if (cublas.tf32) setenv("RIDGE_TF32", "1", 1);
     setenv("RIDGE_CACHE", "0", 0); /* what an earlier search found is not ours */
     set_beam(0);
     rg_ctx *c[2] = {rg_open("CUDA"), beam > 0 ? rg_open("CUDA") : NULL};
