@@ -232,10 +232,10 @@ TEST_MANUAL(cuda_gpu_dtypes, 120) {
         for (size_t i = 0; i < family_of(&types[t]); i++) {
             list(opts, sizeof opts, &types[t], &family[i]);
             struct product exact = {
-                .m = 392, .n = 264, .k = 400, .tb = true, .dt = types[t].dt, .opts = opts};
-            product_check(&exact, en);
+                .m = 264, .n = 136, .k = 400, .tb = true, .dt = types[t].dt, .opts = opts};
+            if (i < 2) product_check(&exact, en);
             struct random_product x = {
-                .p = {.m = 200, .n = 136, .k = 1072, .tb = true, .dt = types[t].dt, .opts = opts},
+                .p = {.m = 136, .n = 72, .k = 1072, .tb = true, .dt = types[t].dt, .opts = opts},
                 .t = &types[t]};
             struct product *p = &x.p;
             arena_init(&p->arena, &p->err);
