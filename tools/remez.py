@@ -78,6 +78,17 @@ def erf_weight(x, y):
     e = erf(x)
     return x * (1 - e) / e if e else ONE
 
+
+def erfc_power(x):
+    """log2(erfc(x))/x"""
+    return -erfc_slope(x) / LN2
+
+
+def erfc_weight(x, y):
+    """the error of erfc itself; far out, where it is next to nothing, a thirtieth of it will do"""
+    return x * LN2 * (D(2) ** (x * y) + D("1e-6"))
+
+
 def atanh_tail(z):
     """(atanh(s)/s - 1 - z/3) / z^2, z = s^2"""
     return sum(z**k / (2 * k + 5) for k in range(1, 60)) + ONE / 5
@@ -253,6 +264,8 @@ TABLE = {
     "erf": ("-ln(1 - erf(x))/x, 0 <= x <= 3.95 (f32) or 5.95 (f64); tail",
             (row(erfc_slope, 0, D("3.95"), upto(8), weight=erf_weight, tail=2 / PI.sqrt()),
              row(erfc_slope, 0, D("5.95"), upto(23), weight=erf_weight, tail=2 / PI.sqrt()))),
+    "erfc": ("log2(erfc(x))/x, 0 <= x <= 4.4; falls on beyond",
+             (row(erfc_power, 0, D("4.4"), upto(7), weight=erfc_weight), None)),
     "atanh": ("(atanh(s)/s - 1 - s^2/3)/s^4 in s^2, |s| <= 3 - sqrt(8)",
               both(lambda n: row(atanh_tail, 0, (3 - D(8).sqrt()) ** 2, upto(n), weight=atanh_weight), 3, 8)),
 }

@@ -83,6 +83,8 @@ struct mm {
     int k_step;        /* .. and its size along k */
     bool boxes;        /* the tiles may be boxes of their buffers */
     int finish;        /* operations for a result after its sum */
+    bool added;        /* of what it reads, one buffer lies as the result does: it comes by boxes (roles.c) */
+    bool loads;        /* .. and there is more that each result reads for itself */
     int units;         /* multiprocessors */
     int bytes;         /* of an element of a tile */
     struct str *out;
@@ -306,9 +308,12 @@ static int64_t place_bytes(const struct mm *x) {
     return x->group ? (int64_t)(x->f.t.m + x->f.t.n) * x->f.t.k * x->bytes : ring_bytes(x);
 }
 
-/* What threads with roles need beside the ring, with so many panels for results. */
+/* What threads with roles need beside the ring, with so many panels for results; one for each, where something comes through
+ * them. */
 static int64_t roles_bytes(const struct mm *x, int panels) {
-    return x->f.roles ? ROLES_OWN + (int64_t)panels * PANEL * x->f.roles * x->f.t.wm : 0;
+    const struct tile *t = &x->f.t;
+    if (x->added) panels = RG_MAX(t->m / t->wm / 64, 1) * RG_MAX(t->n * x->c.store->bytes / 128, 1);
+    return x->f.roles ? ROLES_OWN + (int64_t)panels * PANEL * x->f.roles * t->wm : 0;
 }
 
 static int places_of(const struct mm *x) {
@@ -395,6 +400,23 @@ static int finish_ops(const struct mm *x) {
     return n;
 }
 
+/* What results read besides factors. */
+static void find_added(struct mm *x) {
+    for (int i = 0; i < x->v->nspot; i++) {
+        const struct hspot *s = &x->v->spot[i];
+        if (s->store || s == x->c.a.spot || s == x->c.b.spot) continue;
+        bool rows = false, columns = false;
+        for (int k = 0; k < x->m.n; k++) rows |= has_axis(x->v, s->mask, x->m.axis[k]);
+        for (int k = 0; k < x->n.n; k++) columns |= has_axis(x->v, s->mask, x->n.axis[k]);
+        bool same = s->index == x->c.store->index && s->gate == x->c.store->gate &&
+                    s->node->dt == x->c.store->node->src[1]->dt && s->buf->src[0] == x->c.store->buf->src[0];
+        if (same && !x->added)
+            x->added = true;
+        else
+            x->loads |= rows && columns;
+    }
+}
+
 /* Is the kernel a product that a block program is good for? */
 static bool find_product(struct mm *x, int capability) {
     enum dtype a, b;
@@ -421,6 +443,7 @@ static bool find_product(struct mm *x, int capability) {
     x->boxes = x->group && !is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n) &&
                in_pieces(x, &x->c.a, &x->m) && in_pieces(x, &x->c.b, &x->n);
     x->finish = finish_ops(x);
+    find_added(x);
     /* finding them costs more than multiply-adds save: threads read what they need */
     return x->mma || (!is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n));
 }
@@ -554,7 +577,7 @@ static void price_form(struct pricing *p) {
     if (!fit_k(x) || p->found >= p->room) return;
     x->f.places = places_of(x), x->f.near = near_of(x);
     int least = x->group && !x->f.roles ? 3 : 2, sums = x->f.t.m * x->f.t.n / RG_MAX(x->f.t.wm, 1) / 128;
-    if (x->f.roles && x->finish > 1 && sums > 128) return; /* no registers are left to finish them with */
+    if (x->f.roles && x->loads && sums > 128) return; /* no registers are left to finish them with */
     if (x->parts && (sums + part_of(x) > MOST_SUMS || x->f.roles > 1))
         return; /* two teams would not add at once */
     if (x->f.places < least || is_known(p->out, p->found, &x->f)) return;

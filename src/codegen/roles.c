@@ -15,6 +15,8 @@
  * over tiles: the producer is some places ahead, so that the first tiles of the next product are there when the last is stored.
  * With two teams each computes a whole tile; one computes while the other stores. They take turns by an mbarrier for each
  * team: a wait for the parity of a phase means something only to who is not more than one phase behind.
+ * Results leave through panels of shared memory. What is added to them from a buffer that lies as theirs (a residual) comes
+ * through the same panels: asked for before the tile is multiplied, read and overwritten where it stands.
  * Requires: tree_mma, matrix instructions that read shared memory. Gives: a tree with its barriers. Tests: tests/unit/roles.c */
 #include "roles.h"
 
@@ -293,20 +295,59 @@ static const struct box_of_store *out_box(const struct roles *r, const uop *stmt
             if (found) return NULL;
             found = &r->s->roles.out.p[i];
         }
-    if (!found || !r->buffers) return NULL;
+    if (!found) return NULL;
     struct mma_map d = mma_map(r->s->tc[found->tc].instr, MMA_D);
     return d.nreg == 3 && d.reg[2].dim == MMA_N && d.reg[2].stride == 8 ? found : NULL;
 }
 
-/* As many panels as there is room for beside the ring, two at most. */
+/* Registers that hold several tiles of a store; how many tiles. */
+static int64_t repeats(struct roles *r, const uop *store, const struct box_of_store *o, uop_vec *out) {
+    const uop *const *reg = r->s->tc[o->tc].reg;
+    struct free_ranges fr;
+    int64_t times = 1;
+    free_init(&fr, r->ir, r->a);
+    const uop_vec *f = free_of(&fr, store);
+    for (uint32_t i = 0; i < f->n; i++) {
+        const uop *x = f->p[i];
+        bool own = x == reg[0] || x == reg[1] || x == reg[2];
+        if (own || !axis_is_expanded((enum axis_kind)x->arg.range.kind)) continue;
+        put(r, out, x);
+        times *= x->src[0]->hi;
+    }
+    return times;
+}
+
+/* In the value of a store: a load from where the store goes, of another buffer of the same size and type. */
+static const uop *find_added(struct roles *r, const uop *store) {
+    uop_vec topo = {0};
+    uop_topo(r->a, &store->src[1], 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i], *to = store->src[0], *from = n->op == OP_LOAD ? n->src[0] : NULL;
+        if (from && from->src[0]->op == OP_PARAM && from->src[1] == to->src[1] &&
+            n->dt == store->src[1]->dt && from->src[0]->src[0] == to->src[0]->src[0])
+            return n;
+    }
+    return NULL;
+}
+
+/* As many panels as there is room for beside the ring, two at most; where something is added to the only store, one for each of
+ * its panels. */
 static void find_buffers(struct roles *r) {
-    int64_t used = 1024, groups = r->lanes * r->teams / MMA_GROUP, types = 0;
+    int64_t room = SHARED_MOST - 1024, groups = r->lanes * r->teams / MMA_GROUP, types = 0;
     uint8_t seen[DT_COUNT] = {0};
     for (uint32_t i = 0; i < r->s->roles.out.n; i++) types += !seen[r->s->roles.out.p[i].param->dt]++;
     for (uint32_t i = 0; i < r->tile.n; i++)
-        used += r->tile.p[i].wide->src[0]->hi * dtype_info[r->tile.p[i].wide->dt].bytes;
-    for (r->buffers = types ? 2 : 0; r->buffers; r->buffers--)
-        if (used + types * groups * r->buffers * STORE_ROWS * STORE_BYTES <= SHARED_MOST) return;
+        room -= r->tile.p[i].wide->src[0]->hi * dtype_info[r->tile.p[i].wide->dt].bytes;
+    int64_t most = types ? room / (types * groups * STORE_ROWS * STORE_BYTES) : 0;
+    for (uint32_t i = 0; i < r->after.n && r->s->roles.out.n == 1; i++) {
+        const struct box_of_store *o = out_box(r, r->after.p[i]);
+        uop_vec unused = {0};
+        if (!o || !(r->added = find_added(r, r->after.p[i]))) continue;
+        r->buffers = repeats(r, r->after.p[i], o, &unused) * o->box.panels;
+        if (r->buffers <= most) return;
+        r->added = NULL;
+    }
+    r->buffers = RG_MIN(most, 2);
 }
 
 static const uop *stage_of(struct roles *r, enum dtype dt) {
@@ -331,6 +372,33 @@ static void by_first(struct roles *r, const uop *stmt, uop_vec *out) {
     put(r, out, when(r, roles_is_first(r), &one, NULL));
 }
 
+static const uop *panel_number(struct roles *r, int64_t buffer) {
+    return add(r, mul(r, roles_group(r), r->buffers), num(r, buffer));
+}
+
+/* What is added to a panel comes to where its results will stand. */
+static void put_added(struct roles *r, const struct box *b, int64_t panel, int64_t buffer, uop_vec *out) {
+    const uop *stage = stage_of(r, (enum dtype)r->added->dt), *map[8];
+    for (uint32_t i = 0; i < b->map->nsrc; i++) map[i] = i ? b->map->src[i] : r->added->src[0]->src[0];
+    const uop *bar = roles_mbar(r, r->added_bar, panel_number(r, buffer));
+    const uop *src[] = {mk_index(r->ir, stage, mul(r, panel_number(r, buffer), STORE_ROWS * b->width), 1),
+                        uop_new(r->ir, OP_MAP, (enum dtype)b->map->dt, 1, map, b->map->nsrc, b->map->arg),
+                        bar, add(r, b->at[0], num(r, panel * b->width)), b->at[1]};
+    put(r, out, roles_arrive(r, bar, STORE_ROWS * STORE_BYTES));
+    put(r, out, uop_mk(r->ir, OP_BOX, src, RG_COUNT(src), ARG_NONE));
+}
+
+/* The threads of the group wait until a panel is theirs: what is added has come, or the results before have left. */
+static void wait_panel(struct roles *r, int64_t buffer, uop_vec *out) {
+    if (r->added) {
+        const uop *bar = roles_mbar(r, r->added_bar, panel_number(r, buffer));
+        put(r, out, uop2(r->ir, OP_MBAR_WAIT, bar, mod(r, r->own, 2)));
+    } else {
+        by_first(r, uop_mk(r->ir, OP_BOX_WAIT, NULL, 0, ARG_INT(r->buffers - 1)), out);
+        meet_group(r, out);
+    }
+}
+
 /* One panel: written by its group of warps, then copied out while they go on. */
 static void put_panel(struct roles *r, const uop *store, const struct box_of_store *o, int64_t panel,
                       int64_t buffer, uop_vec *out) {
@@ -339,8 +407,7 @@ static void put_panel(struct roles *r, const uop *store, const struct box_of_sto
     const uop *stage = stage_of(r, (enum dtype)store->src[1]->dt), *lane = tc->lane, *const *reg = tc->reg;
     struct mma_map d = mma_map(tc->instr, MMA_D);
     const uop *step = range(r, "column", AX_REG, reg[2]->arg.range.pos, b->width / 8, 0);
-    const uop *place =
-        mul(r, add(r, mul(r, roles_group(r), r->buffers), num(r, buffer)), STORE_ROWS * b->width);
+    const uop *place = mul(r, panel_number(r, buffer), STORE_ROWS * b->width);
     const uop *at[2] = {num(r, 0), num(r, 0)}, *left = lane;
     for (unsigned i = 0; i < d.nlane; i++) {
         int side = d.lane[i].dim == MMA_N;
@@ -351,12 +418,13 @@ static void put_panel(struct roles *r, const uop *store, const struct box_of_sto
     at[1] = add(r, add(r, at[1], reg[0]), mul(r, step, 8));
     const uop *to = mk_index(r->ir, stage, add(r, add(r, place, mul(r, at[0], b->width)), at[1]), 1);
     const uop *which = add(r, step, num(r, panel * b->width / 8));
-    const uop *value = rw_subst(r->rw, store->src[1], &reg[2], &which, 1);
+    const uop *value = store->src[1], *here = uop1(r->ir, OP_LOAD, to);
+    if (r->added) value = rw_subst(r->rw, value, &r->added, &here, 1);
+    value = rw_subst(r->rw, value, &reg[2], &which, 1);
     const uop *corner[] = {mk_index(r->ir, stage, place, 1), b->map,
                            add(r, b->at[0], num(r, panel * b->width)), b->at[1]};
     uop_vec part = {0};
-    by_first(r, uop_mk(r->ir, OP_BOX_WAIT, NULL, 0, ARG_INT(r->buffers - 1)), out);
-    meet_group(r, out);
+    wait_panel(r, buffer, out);
     put(r, &part, uop2(r->ir, OP_STORE, to, value));
     put_part(r, &part, out);
     put_op(r, out, OP_PUBLISH, 0);
@@ -365,41 +433,45 @@ static void put_panel(struct roles *r, const uop *store, const struct box_of_sto
     r->any_out = true;
 }
 
-/* All panels, for each value of the registers that hold several tiles. */
-static void put_store(struct roles *r, const uop *store, const struct box_of_store *o, uop_vec *out) {
-    const struct product *tc = &r->s->tc[o->tc];
-    const struct box *b = &o->box;
-    struct free_ranges fr;
+/* All panels, for each value of the registers that hold several tiles; ahead: what is added to them. */
+static void put_panels(struct roles *r, const uop *store, const struct box_of_store *o, bool ahead,
+                       uop_vec *out) {
     uop_vec from = {0}, to = {0};
-    int64_t times = 1, buffer = 0;
-    free_init(&fr, r->ir, r->a);
-    const uop_vec *f = free_of(&fr, store);
-    for (uint32_t i = 0; i < f->n; i++) {
-        const uop *x = f->p[i];
-        bool own = x == tc->reg[0] || x == tc->reg[1] || x == tc->reg[2];
-        if (own || !axis_is_expanded((enum axis_kind)x->arg.range.kind)) continue;
-        put(r, &from, x);
-        times *= x->src[0]->hi;
-    }
-    if (times * b->panels % r->buffers) r->buffers = 1; /* each panel has its own */
+    int64_t times = repeats(r, store, o, &from), buffer = 0;
+    if (times * o->box.panels % r->buffers) r->buffers = 1; /* each panel has its own */
     for (int64_t t = 0; t < times; t++) {
         uop_vec all = {0};
         int64_t left = t;
         to.n = 0;
         for (uint32_t i = 0; i < from.n; i++)
             put(r, &to, num(r, left % from.p[i]->src[0]->hi)), left /= from.p[i]->src[0]->hi;
-        for (int64_t p = 0; p < b->panels; p++) put_panel(r, store, o, p, buffer++ % r->buffers, &all);
+        for (int64_t p = 0; p < o->box.panels; p++, buffer++)
+            if (ahead)
+                put_added(r, &o->box, p, buffer, &all);
+            else
+                put_panel(r, store, o, p, buffer % r->buffers, &all);
         for (uint32_t i = 0; i < all.n; i++)
             put(r, out, from.n ? rw_subst(r->rw, all.p[i], from.p, to.p, from.n) : all.p[i]);
     }
 }
 
+/* By one thread of each group, before it multiplies; the results of the tile before have left by then. */
+static void put_ahead(struct roles *r, uop_vec *out) {
+    uop_vec one = {0};
+    put(r, &one, uop_mk(r->ir, OP_BOX_WAIT, NULL, 0, ARG_INT(0)));
+    for (uint32_t i = 0; i < r->after.n; i++) {
+        const struct box_of_store *o = out_box(r, r->after.p[i]);
+        if (o) put_panels(r, r->after.p[i], o, true, &one);
+    }
+    put(r, out, when(r, roles_is_first(r), &one, NULL));
+}
+
 static void put_results(struct roles *r, uop_vec *out) {
     uop_vec part = {0};
     for (uint32_t i = 0; i < r->after.n; i++) {
-        const struct box_of_store *o = out_box(r, r->after.p[i]);
+        const struct box_of_store *o = r->buffers ? out_box(r, r->after.p[i]) : NULL;
         if (o)
-            put_part(r, &part, out), put_store(r, r->after.p[i], o, out);
+            put_part(r, &part, out), put_panels(r, r->after.p[i], o, false, out);
         else
             put(r, &part, r->after.p[i]);
     }
@@ -466,9 +538,11 @@ static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
     const uop *team = quo(r, r->thread, r->lanes);
     const uop *turn = r->teams > 1 ? add(r, mul(r, own, r->teams), team) : own;
     const uop *tile = add(r, mul(r, turn, r->blocks), block);
+    r->own = own;
     count_from_0(r, out);
     at_tile(r, &r->before, tile, &part);
     put_part(r, &part, &in);
+    if (r->added) put_ahead(r, &part), at_tile(r, &part, tile, &in);
     if (r->teams > 1) {
         const uop *parity = mod(r, add(r, add(r, own, team), num(r, 1)), 2);
         put(r, &in, uop2(r->ir, OP_MBAR_WAIT, roles_mbar(r, r->turn_bar, team), parity));
@@ -554,7 +628,8 @@ static void begin(struct roles *r, uop_vec *out) {
     for (uint32_t i = 0; i < r->set.n; i++)
         for (int64_t p = 0; p < 2 * r->set.p[i].places; p++)
             put_new(r, r->set.p[i].bar + p, p < r->set.p[i].places ? 1 : r->lanes / MMA_GROUP, &one);
-    for (int64_t i = r->turn_bar; i < r->nbar; i++) put_new(r, i, r->teams > 1 ? r->lanes : 1, &one);
+    for (int64_t i = r->turn_bar; i < r->nbar; i++)
+        put_new(r, i, r->teams > 1 && i < r->added_bar ? r->lanes : 1, &one);
     put(r, out, when(r, rw2(r->rw, OP_EQ, r->thread, num(r, 0)), &one, NULL));
     put_op(r, out, OP_BARRIER, 0);
 }
@@ -574,6 +649,7 @@ const uop *tree_roles(struct sched *s, const uop *tree) {
         r.counted = uop_new(s->ir, OP_ACC, DT_I32, 1, NULL, 0, ARG_INT(COUNTED));
     int64_t taking = r.chain ? r.lanes / MMA_GROUP : r.teams;
     r.turn_bar = r.nbar, r.nbar += taking > 1 ? taking : 0;
+    r.added_bar = r.nbar, r.nbar += r.added ? r.buffers * r.lanes * r.teams / MMA_GROUP : 0;
     const uop *size = num(&r, r.nbar);
     union arg arg = {.mem = {ir_sym(s->ir, "mbars", 5), SPACE_SHARED, 0, 0}};
     r.bars = uop_new(s->ir, OP_LOCAL, DT_U64, 1, &size, 1, arg);

@@ -36,6 +36,10 @@ struct roles {
     bool chain;             /* the loop computes with what its matrix instructions leave */
     uop_vec stage;          /* shared memory through which results are stored, one for each type */
     int64_t buffers;        /* panels of it that each group of warps has */
+    const uop
+        *added; /* LOAD of what comes to those panels ahead, and the results stand where it stood; or NULL */
+    int64_t added_bar; /* mbarriers of the panels: the first */
+    const uop *own;    /* number of the tile, of those that a team computes */
     bool any_out;
 };
 

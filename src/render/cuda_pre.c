@@ -37,7 +37,7 @@ static const char types[] =
     "#define __builtin_nan(s) bits<f64, u64>(0x7ff8000000000000ul)\n"
     "#define __builtin_inff() bits<f32, u32>(0x7f800000u)\n"
     "#define __builtin_inf() bits<f64, u64>(0x7ff0000000000000ul)\n"
-    "#define __builtin_fabsf(a) bits<f32, u32>(bits<u32, f32>(a) & 0x7fffffffu)\n"
+    "#define __builtin_fabsf(a) fabsf(a)\n"
     "#define __builtin_fabs(a) bits<f64, u64>(bits<u64, f64>(a) & 0x7ffffffffffffffful)\n";
 
 /* For both languages, over U(D, S, x): the bits of an S as a D. odd_: double to float such that a further rounding to fewer
@@ -125,6 +125,15 @@ static const char halves[] =
     "#else\n"
     "I u32 pair_bf16(f32 a, f32 b) { return down_bf16(a) | (u32)down_bf16(b) << 16; }\n"
     "I u32 pair_f16(f32 a, f32 b) { return down_f16(a) | (u32)down_f16(b) << 16; }\n"
+    "#endif\n"
+    "#if __CUDA_ARCH__ >= 900\n"
+    "#define TWO(OP, T) I u32 OP##2_##T(u32 a, u32 b) { u32 r; asm(#OP \".rn.\" #T \"x2 %0, %1, %2;\" : \"=r\"(r) : "
+    "\"r\"(a), \"r\"(b)); return r; }\n"
+    "TWO(add, bf16) TWO(sub, bf16) TWO(add, f16) TWO(sub, f16)\n"
+    "#else\n"
+    "#define TWO(OP, T, O) I u32 OP##2_##T(u32 a, u32 b) { return pair_##T(up_##T((u16)a) O up_##T((u16)b), "
+    "up_##T((u16)(a >> 16)) O up_##T((u16)(b >> 16))); }\n"
+    "TWO(add, bf16, +) TWO(sub, bf16, -) TWO(add, f16, +) TWO(sub, f16, -)\n"
     "#endif\n";
 
 /* A value from another lane of the warp; an addition to an element that others may add to at the same time. */

@@ -215,13 +215,32 @@ static const char *gated(struct gpu *c, const struct place *p, const char *x, co
                 : x;
 }
 
+/* The two halves of a word as two lanes. */
+static void pair_lanes(struct gpu *c, const char *word, struct text *out) {
+    for (unsigned k = 0; k < 2; k++)
+        out[k].s = fmt(&c->r, k ? "(u16)(%s >> 16)" : "(u16)%s", word), out[k].atom = true;
+    out[0].pair = word;
+}
+
 static const char *piece_type(struct gpu *c, const struct place *p) {
     return fmt(&c->r, c->d->cl ? "%sx%u" : "piece<%s, %u>", elem_type(p->dt), p->piece);
+}
+
+/* Halves come as words of two, which arithmetic on pairs takes as they are. */
+static void load_words(struct gpu *c, const struct place *p, struct text *out) {
+    const char *t = fmt(&c->r, "piece<u32, %u>", p->piece / 2);
+    for (unsigned i = 0; i < p->lanes; i += p->piece) {
+        const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
+        line(&c->r, "const %s %s = *(const %s *)(%s + %s);", t, name, t, p->base, offset(c, p, i));
+        for (unsigned k = 0; k < p->piece; k += 2)
+            pair_lanes(c, fmt(&c->r, "%s.v[%u]", name, k / 2), &out[i + k]);
+    }
 }
 
 static void load_pieces(struct gpu *c, const struct place *p, const struct text *gate, const uop *alt,
                         struct text *out) {
     const char *t = piece_type(c, p);
+    if (!gate && !c->d->cl && p->piece % 2 == 0 && is_half(p->dt)) return load_words(c, p, out);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
         const char *from = fmt(&c->r, "*(const %s%s *)(%s + %s)", p->space, t, p->base, offset(c, p, i));
@@ -377,18 +396,36 @@ static bool rounds_pairs(const struct gpu *c, const uop *n) {
            n->src[0]->lanes == n->lanes;
 }
 
+/* A sum of two halves, rounded: the sum of floats rounds to what the sum of halves is (rules/half.c). */
+static bool adds_halves(const uop *n) {
+    const uop *s = n->src[0];
+    if (s->op != OP_ADD && s->op != OP_SUB) return false;
+    for (int k = 0; k < 2; k++)
+        if (s->src[k]->op != OP_CAST || s->src[k]->src[0]->dt != n->dt) return false;
+    return true;
+}
+
+/* Lanes i and i + 1 of a half in one word. */
+static const char *word_of(struct gpu *c, const uop *n, unsigned i) {
+    struct text low = gpu_operand(c, n, i);
+    if (n->lanes > 1 && low.pair) return low.pair;
+    return fmt(&c->r, "((u32)(u16)(%s) | (u32)(%s) << 16)", low.s, gpu_operand(c, n, i + 1).s);
+}
+
 static void round_pairs(struct gpu *c, const uop *n, struct text *out) {
+    const uop *s = n->src[0];
+    const char *type = dtype_info[n->dt].name;
+    bool sum = adds_halves(n);
     for (unsigned i = 0; i < n->lanes; i += 2) {
         const char *two = fmt(&c->r, "h%u_%u", c->r.pos, i);
-        line(&c->r, "const u32 %s = pair_%s(%s, %s);", two, dtype_info[n->dt].name,
-             gpu_operand(c, n->src[0], i).s, gpu_operand(c, n->src[0], i + 1).s);
-        for (unsigned k = 0; k < 2; k++)
-            out[i + k] = (struct text){.s = fmt(&c->r, k ? "(u16)(%s >> 16)" : "(u16)%s", two),
-                                       .node = n,
-                                       .dt = n->dt,
-                                       .lanes = 1,
-                                       .atom = true};
-        out[i].pair = two;
+        if (sum)
+            line(&c->r, "const u32 %s = %s_%s(%s, %s);", two, s->op == OP_ADD ? "add2" : "sub2", type,
+                 word_of(c, s->src[0]->src[0], i), word_of(c, s->src[1]->src[0], i));
+        else
+            line(&c->r, "const u32 %s = pair_%s(%s, %s);", two, type, gpu_operand(c, s, i).s,
+                 gpu_operand(c, s, i + 1).s);
+        for (unsigned k = 0; k < 2; k++) out[i + k] = (struct text){.node = n, .dt = n->dt, .lanes = 1};
+        pair_lanes(c, two, &out[i]);
     }
 }
 
@@ -420,8 +457,9 @@ static void evaluate(struct gpu *c, const uop *n, struct text *out) {
 
 /* As in c.c: index arithmetic and conditions are written where they are used. */
 static bool in_place(const struct gpu *c, const uop *n, const struct text *t) {
-    if (t->moving || n->op == OP_LOAD || n->op == OP_GLOAD) return false;
+    if (t->moving) return false;
     if (t->atom) return true;
+    if (n->op == OP_LOAD || n->op == OP_GLOAD) return false;
     return n->lanes == 1 && !dt_is_float((enum dtype)t->dt) && c->r.uses[c->r.pos] == 1 && strlen(t->s) < 96;
 }
 

@@ -20,6 +20,7 @@ const uop *math_log10(struct rw *, const uop *n);
 const uop *math_tanh(struct rw *, const uop *n);
 const uop *math_sigmoid(struct rw *, const uop *n);
 const uop *math_erf(struct rw *, const uop *n);
+const uop *math_erf_up(struct rw *, const uop *n, const uop *x); /* n: erf(x) + 1 of float32, within 2^-22 */
 const uop *math_rsqrt(struct rw *, const uop *n);
 
 /* pow.c */

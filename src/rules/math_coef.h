@@ -165,6 +165,11 @@ static const double erf_f64[] = {
     0x1.2c13f0864ae03p-25,  -0x1.754d83e9a2829p-27, 0x1.46f7eb18cac0bp-29,  -0x1.a09f01666f74p-32,
     0x1.7d33823faca1dp-35,  -0x1.dcf8d80631e48p-39, 0x1.6e48a0c88027p-43,   -0x1.04b43d217c1c8p-48,
 };
+/* log2(erfc(x))/x, 0 <= x <= 4.4; falls on beyond: 0.55 */
+static const double erfc_f32[] = {
+    -0x1.a0beb6p0,  -0x1.d6375cp-1, -0x1.30626ap-3, 0x1.d4f138p-6,
+    -0x1.49c22p-10, -0x1.2ebb9p-10, 0x1.59f284p-12, -0x1.f325e2p-16,
+};
 /* (atanh(s)/s - 1 - s^2/3)/s^4 in s^2, |s| <= 3 - sqrt(8): 1.2e-06 */
 static const double atanh_f32[] = {
     0x1.999998p-3,

@@ -15,6 +15,7 @@ struct product {
     const char *dt;
     const char *of; /* of b; NULL: as of a */
     const char *opts;
+    bool plus; /* out = a b + c */
     /* result */
     struct err err;
     struct arena arena;
@@ -37,8 +38,9 @@ static inline void product_compile(void *p) {
                (long long)(x->ta ? x->m : x->k), x->ta ? "m" : "k");
     str_printf(&s, "y = (CAST<f32> (LOAD (INDEX b (ADD (MUL %s %lld) %s))))\n", x->tb ? "n" : "k",
                (long long)(x->tb ? x->k : x->n), x->tb ? "k" : "n");
-    str_printf(&s, "(SINK (STORE (INDEX out (ADD (MUL m %lld) n)) (REDUCE[ADD] (MUL x y) k)))\n",
-               (long long)x->n);
+    str_printf(&s, "at = (ADD (MUL m %lld) n)\nsum = (REDUCE[ADD] (MUL x y) k)\n", (long long)x->n);
+    if (x->plus) str_printf(&s, "c = (PARAM<f32>[3 c] %lld)\n", (long long)(x->m * x->n));
+    str_printf(&s, "(SINK (STORE (INDEX out at) %s))\n", x->plus ? "(ADD sum (LOAD (INDEX c at)))" : "sum");
     ir_parse(&x->ir, s.p, s.n, "product.uop", &x->prog);
     struct lower_opts o = {.opts = x->opts, .keep_math = true, .vec_bytes = 16, .narrow = true};
     lower(&x->ir, &x->prog.kernel.p[0], &o, &x->lin);
@@ -64,22 +66,24 @@ static inline void product_check(struct product *x, struct engine *en) {
     enum dtype da = dt_parse(x->dt, strlen(x->dt)), db = dt_parse(of, strlen(of));
     size_t na = (size_t)(x->m * x->k), nb = (size_t)(x->n * x->k), no = (size_t)(x->m * x->n);
     float *out = arena_array(&x->arena, float, no);
-    char *a = product_numbers(&x->arena, da, na, 0), *b = product_numbers(&x->arena, db, nb, 12345);
+    char *a = product_numbers(&x->arena, da, na, 0), *b = product_numbers(&x->arena, db, nb, 12345),
+         *c = product_numbers(&x->arena, DT_F32, no, 777);
     na *= dtype_info[da].bytes, nb *= dtype_info[db].bytes;
-    struct ref_buf bufs[3] = {{.p = a, .bytes = na, .name = "a"},
+    struct ref_buf bufs[4] = {{.p = a, .bytes = na, .name = "a"},
                               {.p = b, .bytes = nb, .name = "b"},
-                              {.p = out, .bytes = no * 4, .name = "out"}};
+                              {.p = out, .bytes = no * 4, .name = "out"},
+                              {.p = c, .bytes = no * 4, .name = "c"}};
     if (en) {
         const struct linear *lin = &x->lin;
         const struct ekernel *k;
         if (engine_compile(en, &x->err, &lin, 1, &k)) FAIL("%s\n%s", x->opts, x->err.msg);
-        cuda_run(en, k, (void *[]){a, b, out}, (size_t[]){na, nb, no * 4}, NULL);
-    } else if (ref_linear(&x->err, &x->lin, bufs, 3, NULL, 0, x->lin.grid)) {
+        cuda_run(en, k, (void *[]){a, b, out, c}, (size_t[]){na, nb, no * 4, no * 4}, NULL);
+    } else if (ref_linear(&x->err, &x->lin, bufs, x->plus ? 4 : 3, NULL, 0, x->lin.grid)) {
         FAIL("%s\n%s", x->opts, x->err.msg);
     }
     for (int64_t i = 0; i < x->m; i++)
         for (int64_t j = 0; j < x->n; j++) {
-            int sum = 0;
+            int sum = x->plus ? product_small((uint64_t)(i * x->n + j) + 777) : 0;
             for (int64_t k = 0; k < x->k; k++)
                 sum += product_small((uint64_t)(x->ta ? k * x->m + i : i * x->k + k)) *
                        product_small((uint64_t)(x->tb ? j * x->k + k : k * x->n + j) + 12345);

@@ -76,6 +76,32 @@ TEST(roles_products) {
             }
 }
 
+/* A tile is added to: it comes to the panels of the results by boxes, if there is a panel for each, else by loads. */
+TEST(roles_residual) {
+    static const char *const roles[] = {"ROLES(1)", "ROLES(1) PERSIST(2)", "ROLES(2) PERSIST(1)",
+                                        "ROLES(2) PERSIST(2)"};
+    char opts[1024];
+    for (size_t i = 0; i < RG_COUNT(roles); i++)
+        for (int edge = 0; edge < 2; edge++) {
+            struct product x = {
+                .m = edge ? 200 : 256, .n = edge ? 136 : 192, .k = 192, .tb = true, .dt = "bf16"};
+            list(opts, sizeof opts, i < 2 ? 2 : 1, 64, false, true, 3, roles[i]);
+            x.opts = opts, x.plus = true;
+            uint32_t loads = 0, boxes = 0;
+            arena_init(&x.arena, &x.err);
+            if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
+            for (uint32_t k = 0; k < x.lin.n; k++) {
+                const uop *n = x.lin.u[k];
+                loads += n->op == OP_LOAD && n->src[0]->src[0]->op == OP_PARAM;
+                boxes += n->op == OP_BOX;
+            }
+            CHECK_EQ(loads, 0);
+            CHECK_EQ(boxes, 4); /* of a, of b, two panels of 32 floats */
+            arena_free(&x.arena);
+            product_check(&x, NULL);
+        }
+}
+
 /* Rows and columns that end inside of a tile: zeros from outside of the map, stores that are left out. */
 TEST(roles_edges) {
     static const int64_t size[][3] = {{136, 72, 136}, {72, 200, 200}, {8, 64, 128}, {200, 72, 72}};
@@ -95,19 +121,22 @@ TEST(roles_edges) {
 TEST(roles_protocol) {
     static const enum op op[] = {OP_MBAR_NEW, OP_MBAR_ARRIVE, OP_MBAR_WAIT, OP_BARRIER, OP_MMA_WAIT, OP_BOX};
     char opts[1024];
-    for (int teams = 1; teams < 3; teams++) {
-        struct product x = {.m = 128, .n = 192, .k = 256, .tb = true, .dt = "bf16"};
+    for (int form = 0; form < 4; form++) {
+        int teams = 1 + form % 2;
+        struct product x = {.m = 128, .n = 192, .k = 256, .tb = true, .dt = "bf16", .plus = form > 1};
         x.opts = list(opts, sizeof opts, 1, 64, false, true, 2,
                       teams == 1 ? "ROLES(1) PERSIST(1)" : "ROLES(2) PERSIST(1)");
         arena_init(&x.arena, &x.err);
         if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
         uint16_t *a = arena_array(&x.arena, uint16_t, 128 * 256),
                  *b = arena_array(&x.arena, uint16_t, 192 * 256);
-        float *out = arena_array(&x.arena, float, 128 * 192);
-        struct ref_buf bufs[3] = {{.p = a, .bytes = 128 * 256 * 2},
+        float *out = arena_array(&x.arena, float, 128 * 192), *c = arena_array(&x.arena, float, 128 * 192);
+        struct ref_buf bufs[4] = {{.p = a, .bytes = 128 * 256 * 2},
                                   {.p = b, .bytes = 192 * 256 * 2},
-                                  {.p = out, .bytes = 128 * 192 * 4}};
-        CHECK_EQ(ref_linear(&x.err, &x.lin, bufs, 3, NULL, 0, 1), 0);
+                                  {.p = out, .bytes = 128 * 192 * 4},
+                                  {.p = c, .bytes = 128 * 192 * 4}};
+        uint32_t n = x.plus ? 4 : 3;
+        CHECK_EQ(ref_linear(&x.err, &x.lin, bufs, n, NULL, 0, 1), 0);
         uint32_t found = 0, missed = 0;
         for (uint32_t i = 0; i < x.lin.n; i++) {
             bool one = false;
@@ -118,7 +147,7 @@ TEST(roles_protocol) {
             less.n = 0;
             for (uint32_t k = 0; k < x.lin.n; k++)
                 if (k != i) less.u[less.n++] = x.lin.u[k];
-            int code = ref_linear(&x.err, &less, bufs, 3, NULL, 0, 1);
+            int code = ref_linear(&x.err, &less, bufs, n, NULL, 0, 1);
             found++;
             if (code != RG_EVERIFY) {
                 missed++;
