@@ -123,7 +123,7 @@ static bool loaded;
 static uint32_t version;
 static void *subscriber;
 static atomic_bool active;
-static pid_t owner; /* a forked child has neither the GPU nor CUPTI's threads: it is left alone */
+static pid_t owner;         /* a forked child has neither the GPU nor CUPTI's threads: it is left alone */
 static atomic_uint refused; /* number of the recording for which it was said that there is no CUPTI */
 static uint64_t lost;       /* records that were of no use; lock, as all below */
 static struct cuda_traced *waiting;
@@ -141,10 +141,9 @@ static void nodes_drop(struct cuda_nodes *x) {
     if (x && !--x->refs) mem_free(x);
 }
 
-/* Under the lock, as all of these. */
+/* Under the lock, as all of these. Keys are left only where a launch failed half way. */
 static void traced_drop(struct cuda_traced *t) {
-    for (uint32_t b = 0; b < BUCKETS && t->left;
-         b++) /* only at the end, or after an error: keys that are left */
+    for (uint32_t b = 0; b < BUCKETS && t->left; b++)
         for (struct key **k = &bucket[b], *x; (x = *k);) {
             if (x->of != t) {
                 k = &x->next;
@@ -167,11 +166,17 @@ static void emit(const struct cuda_traced *t, const struct unit *u) {
 /* What never came, or how many records are known to be lost: one may be the reason of the other. */
 static uint64_t give_up_all(void) {
     uint64_t never = 0;
+    for (uint32_t b = 0; b < BUCKETS; b++)
+        for (struct key *k; (k = bucket[b]);) {
+            bucket[b] = k->next;
+            mem_free(k);
+        }
     while (waiting) {
         struct cuda_traced *t = waiting;
         for (uint32_t i = 0; i < t->units; i++)
             if (t->unit[i].left) emit(t, &t->unit[i]);
         if (!t->hidden) never += t->left;
+        t->left = 0;
         traced_drop(t);
     }
     return RG_MAX(never, lost);
