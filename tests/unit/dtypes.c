@@ -102,6 +102,34 @@ TEST(dtypes_rounds_floats) {
     arena_free(&x.arena);
 }
 
+/* What the library chooses: a thread that copies, blocks that walk over tiles, and of 8 bits registers for a part beside the
+ * sums (a thread has 240). Without groups of warps there is no instruction for 8 bits, nor for floats without RIDGE_TF32. */
+TEST(dtypes_heuristic) {
+    setenv("RIDGE_TF32", "1", 1);
+    env_reload();
+    for (size_t t = 0; t < RG_COUNT(types); t++)
+        for (int size = 1024; size <= 8192; size *= 2) {
+            struct product x = {.m = size, .n = size, .k = size, .tb = true, .dt = types[t].dt, .opts = ""};
+            char instr[16];
+            int m, m2, n;
+            snprintf(instr, sizeof instr, "W%s_", types[t].instr);
+            arena_init(&x.arena, &x.err);
+            if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
+            const char *list = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], 90);
+            const char *at = strstr(list, "TILE(n,"), *lanes = strstr(list, "TILE(m_t,");
+            if (!strstr(list, instr) || !strstr(list, "ROLES(") || !at) FAIL("%d: %s", size, list);
+            CHECK(sscanf(list, "TILE(m,%d,", &m) == 1 && sscanf(at, "TILE(n,%d,", &n) == 1);
+            m2 = lanes && sscanf(lanes, "TILE(m_t,%d,", &m2) == 1 ? m2 : m;
+            if (types[t].bytes == 1 && (m2 * n + 64 * n) / 128 > 192)
+                FAIL("%d: too many sums: %s", size, list);
+            list = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], 80);
+            CHECK(!strstr(list, "ROLES(") && !!strstr(list, "TC(") == (types[t].bytes > 1));
+            arena_free(&x.arena);
+        }
+    unsetenv("RIDGE_TF32");
+    env_reload();
+}
+
 /* ---- the compiler's opinion, and a GPU ------------------------------------------------------------------------- */
 
 /* For real sizes. Of 8 bits: with room for a part beside the sums. */
@@ -187,37 +215,34 @@ static void run_random(struct random_product *x, struct engine *en) {
 
 /* How wrong one element may be. 8 bits: an instruction adds 32 products and the part so far, each cut to 13 digits behind the
  * first of the largest; TF32: each factor has 11 digits, rounded by boxes, else cut; sums of floats. */
-static double bound_of(const struct random_product *x, const double *a, const double *b) {
-    double all = 0, part = 0, cut = 0;
-    bool boxes = strstr(x->p.opts, "ROLES");
+static double bound_of(const struct random_product *x, const double *a, const double *b, double all) {
+    double part = 0, cut = 0;
     for (int64_t k = 0; k < x->p.k; k += 32) {
-        double most = 0;
-        if (k % 128 == 0) part = 0;
-        for (int64_t i = k; i < RG_MIN(k + 32, x->p.k); i++) {
-            most = fmax(most, fabs(a[i] * b[i]));
-            all += fabs(a[i] * b[i]), part += fabs(a[i] * b[i]);
-        }
-        cut += 33 * ldexp(fmax(most, part), -13);
+        double most = fabs(part = k % 128 ? part : 0);
+        for (int64_t i = k; i < RG_MIN(k + 32, x->p.k); i++)
+            most = fmax(most, fabs(a[i] * b[i])), part += a[i] * b[i];
+        cut += 33 * ldexp(most, -13);
     }
     double sums = all * ldexp((double)x->p.k / 16 + 2, -23);
-    return x->t->bytes == 1   ? cut + sums
-           : x->t->bytes == 4 ? all * ldexp(1.001, boxes ? -10 : -9) + sums
-                              : sums;
+    return sums + (x->t->bytes == 1   ? cut
+                   : x->t->bytes == 4 ? all * ldexp(1.001, strstr(x->p.opts, "ROLES") ? -10 : -9)
+                                      : 0);
 }
 
-static double check_random(struct random_product *x) {
-    double worst = 0;
+/* The greatest errors, in parts of the bound and of the sum of magnitudes. */
+static void check_random(struct random_product *x, double worst[2]) {
     for (int64_t i = 0; i < x->p.m; i++)
         for (int64_t j = 0; j < x->p.n; j++) {
             const double *a = x->a + i * x->p.k, *b = x->b + j * x->p.k;
-            double sum = 0, got = x->out[i * x->p.n + j], bound = bound_of(x, a, b);
-            for (int64_t k = 0; k < x->p.k; k++) sum += a[k] * b[k];
-            worst = fmax(worst, fabs(got - sum) / bound);
+            double sum = 0, all = 0, got = x->out[i * x->p.n + j];
+            for (int64_t k = 0; k < x->p.k; k++) sum += a[k] * b[k], all += fabs(a[k] * b[k]);
+            double bound = bound_of(x, a, b, all);
+            worst[0] = fmax(worst[0], fabs(got - sum) / bound),
+            worst[1] = fmax(worst[1], fabs(got - sum) / all);
             if (!(fabs(got - sum) <= bound))
                 FAIL("%s\nelement %lld, %lld is %.9g, not %.9g: off by %g, at most %g", x->p.opts,
                      (long long)i, (long long)j, got, sum, fabs(got - sum), bound);
         }
-    return worst;
 }
 
 TEST_MANUAL(cuda_gpu_dtypes, 120) {
@@ -228,7 +253,7 @@ TEST_MANUAL(cuda_gpu_dtypes, 120) {
     CHECK(!en->ops->info(en->dev, &e, &info));
     if (info.major != 9) SKIP("a GPU of compute capability 9.0 is needed");
     for (size_t t = 0; t < RG_COUNT(types); t++) {
-        double worst = 0;
+        double worst[2] = {0, 0};
         for (size_t i = 0; i < family_of(&types[t]); i++) {
             list(opts, sizeof opts, &types[t], &family[i]);
             struct product exact = {
@@ -245,10 +270,11 @@ TEST_MANUAL(cuda_gpu_dtypes, 120) {
             x.out = arena_array(&p->arena, double, (size_t)(p->m * p->n));
             fill_random(&x, 77 * i + t);
             run_random(&x, en);
-            worst = fmax(worst, check_random(&x));
+            check_random(&x, worst);
             arena_free(&p->arena);
         }
-        TEST_INFO("%s: errors up to %.3f of the bound", types[t].instr, worst);
+        TEST_INFO("%s: errors up to %.3f of the bound, 2^%.1f of the sum of magnitudes", types[t].instr,
+                  worst[0], log2(worst[1]));
     }
     engine_close(en);
 }

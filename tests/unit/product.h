@@ -34,10 +34,12 @@ static inline void product_compile(void *p) {
     str_printf(&s, "out = (PARAM<f32>[2 out] %lld)\nm = (RANGE[m GRID 0] %lld)\nn = (RANGE[n GRID 1] %lld)\n",
                (long long)(x->m * x->n), (long long)x->m, (long long)x->n);
     str_printf(&s, "k = (RANGE[k REDUCE 2] %lld)\n", (long long)x->k);
-    str_printf(&s, "x = (CAST<f32> (LOAD (INDEX a (ADD (MUL %s %lld) %s))))\n", x->ta ? "k" : "m",
-               (long long)(x->ta ? x->m : x->k), x->ta ? "m" : "k");
-    str_printf(&s, "y = (CAST<f32> (LOAD (INDEX b (ADD (MUL %s %lld) %s))))\n", x->tb ? "n" : "k",
-               (long long)(x->tb ? x->k : x->n), x->tb ? "k" : "n");
+    bool plain = !strcmp(x->dt, "f32") && !x->of;
+    const char *up = plain ? "" : "(CAST<f32> ", *end = plain ? "" : ")";
+    str_printf(&s, "x = %s(LOAD (INDEX a (ADD (MUL %s %lld) %s)))%s\n", up, x->ta ? "k" : "m",
+               (long long)(x->ta ? x->m : x->k), x->ta ? "m" : "k", end);
+    str_printf(&s, "y = %s(LOAD (INDEX b (ADD (MUL %s %lld) %s)))%s\n", up, x->tb ? "n" : "k",
+               (long long)(x->tb ? x->k : x->n), x->tb ? "k" : "n", end);
     str_printf(&s, "at = (ADD (MUL m %lld) n)\nsum = (REDUCE[ADD] (MUL x y) k)\n", (long long)x->n);
     if (x->plus) str_printf(&s, "c = (PARAM<f32>[3 c] %lld)\n", (long long)(x->m * x->n));
     str_printf(&s, "(SINK (STORE (INDEX out at) %s))\n", x->plus ? "(ADD sum (LOAD (INDEX c at)))" : "sum");
