@@ -83,7 +83,7 @@ TEST(dtypes_products) {
 }
 
 /* Of TF32, boxes are rounded on their way: 1 + 3/4096 becomes 1 + 1/1024, 1 + 1/4096 becomes 1. */
-TEST(dtypes_rounds_floats) {
+static void check_rounding(struct engine *en) {
     static const struct form form = {64, 64, 1, 1, 3, "ROLES(1)"};
     char opts[1024];
     float a[64 * 64], b[64 * 64], out[64 * 64];
@@ -97,10 +97,16 @@ TEST(dtypes_rounds_floats) {
     }
     struct ref_buf bufs[3] = {
         {.p = a, .bytes = sizeof a}, {.p = b, .bytes = sizeof b}, {.p = out, .bytes = sizeof out}};
-    if (ref_linear(&x.err, &x.lin, bufs, 3, NULL, 0, x.lin.grid)) FAIL("%s", x.err.msg);
+    const struct linear *lin = &x.lin;
+    const struct ekernel *k = NULL;
+    if (en ? engine_compile(en, &x.err, &lin, 1, &k) : ref_linear(&x.err, lin, bufs, 3, NULL, 0, lin->grid))
+        FAIL("%s", x.err.msg);
+    if (en) cuda_run(en, k, (void *[]){a, b, out}, (size_t[]){sizeof a, sizeof b, sizeof out}, NULL);
     for (int i = 0; i < 64 * 64; i++) CHECK(out[i] == (i % 2 ? -1.0f : -1.0009765625f));
     arena_free(&x.arena);
 }
+
+TEST(dtypes_rounds_floats) { check_rounding(NULL); }
 
 /* What the library chooses: a thread that copies, blocks that walk over tiles, and of 8 bits registers for a part beside the
  * sums (a thread has 240). Without groups of warps there is no instruction for 8 bits, nor for floats without RIDGE_TF32. */
@@ -252,6 +258,7 @@ TEST_MANUAL(cuda_gpu_dtypes, 120) {
     char opts[1024];
     CHECK(!en->ops->info(en->dev, &e, &info));
     if (info.major != 9) SKIP("a GPU of compute capability 9.0 is needed");
+    check_rounding(en);
     for (size_t t = 0; t < RG_COUNT(types); t++) {
         double worst[2] = {0, 0};
         for (size_t i = 0; i < family_of(&types[t]); i++) {
