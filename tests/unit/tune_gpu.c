@@ -171,13 +171,13 @@ struct measured {
 
 static const char *text_of(struct arena *a, const struct measured *s) {
     bool half = strcmp(s->type, "f32"), ta = s->lie[0] == 't', tb = s->lie[1] == 't';
-    const char *up = half ? "(CAST<f32> " : "", *end = half ? ")" : "",
-               *down = half ? arena_printf(a, "(CAST<%s> ", s->type) : "";
+    const char *to = strncmp(s->type, "f8", 2) ? s->type : "bf16", *up = half ? "(CAST<f32> " : "",
+               *end = half ? ")" : "", *down = half ? arena_printf(a, "(CAST<%s> ", to) : "";
     struct str t;
     str_init(&t, a);
     str_printf(&t,
                "kernel mm\na = (PARAM<%s>[0 a] %lld)\nb = (PARAM<%s>[1 b] %lld)\no = (PARAM<%s>[2 o] %lld)\n",
-               s->type, s->m * s->k, s->type, s->n * s->k, s->type, s->m * s->n);
+               s->type, s->m * s->k, s->type, s->n * s->k, to, s->m * s->n);
     str_printf(&t,
                "m = (RANGE[m GRID 0 0] %lld)\nn = (RANGE[n GRID 1 0] %lld)\nk = (RANGE[k REDUCE 2 0] %lld)\n",
                s->m, s->n, s->k);
