@@ -9,6 +9,8 @@
  *
  *     A(0) B(0) C(0)   FOR k = 1 ..: A(k), D(k-1), MMA_WAIT(1), B(k), MMA_WAIT(0), C(k)   D(last)
  *
+ * Where what stays for the loop has two places (PIPE along an axis of the grid), A(0) of a block's next tile is begun with D(last).
+ *
  * While one group of warps computes, the other has the matrix unit: they take turns at beginning products, by an mbarrier for
  * each. Each tile has mbarriers of its own, and is given back when the last product that reads it is over.
  * Which statements are C follows from who reads and writes which accumulators; what they leave to others comes with them.
@@ -18,7 +20,7 @@
 struct chain {
     struct roles *r;
     uop_vec a, b, c, d;
-    bool *by_a, *by_d; /* by set: who reads it */
+    bool *by_a, *by_d; /* by set of the ring: who reads it */
 };
 
 /* ---- who touches what ------------------------------------------------------------------------------------------ */
@@ -111,10 +113,10 @@ static void compute(struct chain *c, const uop_vec *v, const uop *k, uop_vec *ou
     put_part(c->r, &part, out);
 }
 
-static void begin(struct chain *c, const uop_vec *v, const uop *number, uop_vec *out) {
+static void begin(struct chain *c, const uop_vec *v, const uop *number, const uop *at, uop_vec *out) {
     uop_vec part = {0};
     put_op(c->r, &part, OP_MMA_BEGIN, 0);
-    for (uint32_t i = 0; i < v->n; i++) put(c->r, &part, roles_at_place(c->r, v->p[i], number));
+    for (uint32_t i = 0; i < v->n; i++) put(c->r, &part, roles_at_place(c->r, v->p[i], number, at));
     put_op(c->r, &part, OP_MMA_END, 0);
     put_part(c->r, &part, out);
 }
@@ -147,41 +149,99 @@ static void turn(struct chain *c, const uop *number, bool over, uop_vec *out) {
     put(r, out, uop2(r->ir, OP_MBAR_WAIT, roles_mbar(r, r->turn_bar, group), parity));
 }
 
-void chain_loop(struct roles *r, const uop *number, uop_vec *out) {
+static void put_when(struct roles *r, const uop *cond, const uop_vec *v, uop_vec *out) {
+    if (!v->n) return;
+    if (cond) put(r, out, when(r, cond, v, NULL));
+    for (uint32_t i = 0; i < v->n && !cond; i++) put(r, out, v->p[i]);
+}
+
+/* A of the first iteration of a tile, if there is one: else it is computed of what is there, and nobody looks at it. */
+static void begin_tile(struct chain *c, const uop *number, const uop *at, const uop *cond, uop_vec *out) {
+    bool *none = arena_array(c->r->a, bool, c->r->set.n);
+    uop_vec some = {0};
+    if (c->r->flat) roles_fixed(c->r, at, false, &some);
+    tiles(c, c->by_a, none, false, number, &some);
+    turn(c, number, false, &some);
+    put_when(c->r, cond, &some, out);
+    begin(c, &c->a, number, at, out);
+}
+
+static struct chain sorted(struct roles *r) {
     struct chain c = {.r = r};
-    bool *none = arena_array(r->a, bool, r->set.n);
     c.by_a = arena_array(r->a, bool, r->set.n), c.by_d = arena_array(r->a, bool, r->set.n);
     sort_body(&c);
     if (r->count->lo < 1) opt_fail(r->s, r->opt, "the loop may have no iteration");
+    return c;
+}
+
+/* When A is over: its tiles go back, the other group is next. */
+static void end_tile(struct chain *c, const uop *number, const uop *cond, uop_vec *out) {
+    uop_vec some = {0};
+    tiles(c, c->by_a, c->by_d, true, number, &some);
+    put_when(c->r, cond, &some, out);
+}
+
+static void pass_on(struct chain *c, const uop *number, const uop *cond, uop_vec *out) {
+    uop_vec some = {0};
+    turn(c, number, true, &some);
+    put_when(c->r, cond, &some, out);
+}
+
+void chain_first(struct roles *r, uop_vec *out) {
+    struct chain c = sorted(r);
+    const uop *zero = num(r, 0);
+    begin_tile(&c, zero, zero, NULL, out);
+    pass_on(&c, zero, NULL, out);
+    put_op(r, out, OP_MMA_WAIT, 0);
+    end_tile(&c, zero, NULL, out);
+}
+
+/* Iterations after the first: A and D are begun together. */
+static void other_iterations(struct chain *c, const struct chained *t, uop_vec *out) {
+    struct roles *r = c->r;
+    bool *none = arena_array(r->a, bool, r->set.n);
     uop_vec in = {0};
     union arg arg = r->k->arg;
     arg.range.id = 100;
-    const uop *size = rw2(r->rw, OP_SUB, r->count, num(r, 1)), *zero = num(r, 0);
+    const uop *size = rw2(r->rw, OP_SUB, r->count, num(r, 1));
     const uop *before = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg), *k = add(r, before, num(r, 1));
-    const uop *now = add(r, number, k), *then = add(r, number, before), *last = add(r, number, size);
-    tiles(&c, c.by_a, none, false, number, out);
-    turn(&c, number, false, out);
-    begin(&c, &c.a, number, out);
-    turn(&c, number, true, out);
-    put_op(r, out, OP_MMA_WAIT, 0);
-    tiles(&c, c.by_a, c.by_d, true, number, out);
-    compute(&c, &c.b, zero, out);
-    compute(&c, &c.c, zero, out);
-    tiles(&c, c.by_a, none, false, now, &in);
-    turn(&c, now, false, &in);
-    begin(&c, &c.a, now, &in);
-    tiles(&c, c.by_d, c.by_a, false, then, &in);
-    begin(&c, &c.d, then, &in);
-    turn(&c, now, true, &in);
+    const uop *now = add(r, t->number, k), *then = add(r, t->number, before);
+    tiles(c, c->by_a, none, false, now, &in);
+    turn(c, now, false, &in);
+    begin(c, &c->a, now, t->turn, &in);
+    tiles(c, c->by_d, c->by_a, false, then, &in);
+    begin(c, &c->d, then, t->turn, &in);
+    turn(c, now, true, &in);
     put_op(r, &in, OP_MMA_WAIT, 1);
-    tiles(&c, c.by_a, c.by_d, true, now, &in);
-    compute(&c, &c.b, k, &in);
+    tiles(c, c->by_a, c->by_d, true, now, &in);
+    compute(c, &c->b, k, &in);
     put_op(r, &in, OP_MMA_WAIT, 0);
-    tiles(&c, c.by_d, none, true, then, &in);
-    compute(&c, &c.c, k, &in);
+    tiles(c, c->by_d, none, true, then, &in);
+    compute(c, &c->c, k, &in);
     if (size->hi) put(r, out, uop2(r->ir, OP_FOR, before, tree_block(r->ir, &in)));
+}
+
+void chain_loop(struct roles *r, const struct chained *t, uop_vec *out) {
+    struct chain c = sorted(r);
+    bool *none = arena_array(r->a, bool, r->set.n);
+    const uop *next = add(r, t->number, r->count), *last = rw2(r->rw, OP_SUB, next, num(r, 1));
+    if (!t->more) {
+        begin_tile(&c, t->number, t->turn, NULL, out);
+        pass_on(&c, t->number, NULL, out);
+        put_op(r, out, OP_MMA_WAIT, 0);
+        end_tile(&c, t->number, NULL, out);
+    }
+    compute(&c, &c.b, num(r, 0), out);
+    compute(&c, &c.c, num(r, 0), out);
+    other_iterations(&c, t, out);
+    if (t->more) {
+        roles_fixed(r, t->turn, true, out);
+        begin_tile(&c, next, add(r, t->turn, num(r, 1)), t->more, out);
+    }
     tiles(&c, c.by_d, c.by_a, false, last, out);
-    begin(&c, &c.d, last, out);
+    begin(&c, &c.d, last, t->turn, out);
+    if (t->more) pass_on(&c, next, t->more, out);
     put_op(r, out, OP_MMA_WAIT, 0);
+    if (t->more) end_tile(&c, next, t->more, out);
     tiles(&c, c.by_d, none, true, last, out);
 }

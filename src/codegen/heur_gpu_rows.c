@@ -7,10 +7,21 @@
  *
  *     m: TILE, LANE, TC   row: STREAM, TC   k of inner products, columns of outer ones: TC, whole
  *
+ * One inner and one outer product, attention itself, leave registers for both and for the weights: a block of 128 x 128 with
+ * roles, of which there is one for each multiprocessor; it walks over the tiles. Where a mask makes rows of m differ in length
+ * they are dealt out longest first, for as many heads at a time as L2 holds.
+ *
  * Only where instructions of groups of warps are, and 16-bit types of 64 or 128 columns. Tests: tests/unit/attention_block.c */
 #include "heur.h"
 
-enum { MOST_PRODUCTS = 4, MOST_ROWS = 4, MOST_TILES = 8, SHARED = 227 << 10 };
+enum {
+    MOST_PRODUCTS = 4,
+    MOST_ROWS = 4,
+    MOST_TILES = 8,
+    SHARED = 227 << 10,
+    UNITS = 132,
+    L2_SHARE = 24 << 20
+};
 
 struct tile_use { /* a buffer that products read */
     const struct hspot *spot;
@@ -220,6 +231,7 @@ static int64_t tile_bytes(const struct rows *r, const struct tile_use *u, int ro
 /* m values of a block, row values of a tile, places of the ring. */
 struct shape_of {
     int m, n, places;
+    bool roles;
 };
 
 static int64_t shared_bytes(const struct rows *r, const struct shape_of *s) {
@@ -227,6 +239,55 @@ static int64_t shared_bytes(const struct rows *r, const struct shape_of *s) {
     for (int i = 0; i < r->nfixed; i++) bytes += tile_bytes(r, &r->fixed[i], s->m);
     for (int i = 0; i < r->nring; i++) bytes += s->places * tile_bytes(r, &r->ring[i], s->n);
     return bytes;
+}
+
+/* Is the place along m compared with that in the row? */
+static bool has_mask(const struct rows *r) {
+    const uop_vec *t = &r->v->topo;
+    for (uint32_t i = 0; i < t->n; i++) {
+        bool m = false, row = false;
+        if ((t->p[i]->op != OP_LT && t->p[i]->op != OP_LE) || t->p[i]->src[0]->dt != DT_IDX) continue;
+        struct affine f = affine_of(r->v->arena, uop2(r->v->ir, OP_SUB, t->p[i]->src[0], t->p[i]->src[1]));
+        for (uint32_t k = 0; k < f.n; k++) {
+            int axis = f.t[k].atom->op == OP_RANGE ? axis_of(r, f.t[k].atom) : -1;
+            m |= axis == r->m, row |= axis >= 0 && is_row(r, axis);
+        }
+        if (m && row) return true;
+    }
+    return false;
+}
+
+/* The axis of the grid next to m, outside of it; -1: none. */
+static int heads_axis(const struct rows *r) {
+    int found = -1;
+    for (int i = 0; i < r->m; i++)
+        if (r->v->axis[i].grid && r->v->axis[i].size > 1) found = i;
+    return found;
+}
+
+/* How many heads' rows L2 holds, in even parts of the axis. */
+static int64_t heads_near(const struct rows *r, int64_t heads) {
+    int64_t bytes = 0, n = heads;
+    for (int i = 0; i < r->nring; i++) bytes += tile_bytes(r, &r->ring[i], (int)r->v->axis[r->row[0]].size);
+    while (n > 1 && (n * bytes > L2_SHARE || heads % n)) n--;
+    return n;
+}
+
+/* Heads that are near each other inside of m. Returns the innermost axis of the grid. */
+static const char *put_order(const struct rows *r, struct str *out) {
+    int heads = heads_axis(r);
+    const char *m = name_of(r, r->m), *h;
+    if (heads < 0 || !has_mask(r)) return m;
+    int64_t size = r->v->axis[heads].size, n = heads_near(r, size);
+    if (n < 2) return m;
+    h = name_of(r, heads);
+    if (n == size) {
+        str_printf(out, " ORDER(%s,%s)", m, h);
+        return h;
+    }
+    const char *near = view_fresh(r->v, h, "h");
+    str_printf(out, " TILE(%s,%lld,%s) THREAD(%s) ORDER(%s,%s,%s)", h, (long long)n, near, near, h, m, near);
+    return near;
 }
 
 static void write_rows(const struct rows *r, const struct shape_of *s, struct str *out) {
@@ -238,6 +299,7 @@ static void write_rows(const struct rows *r, const struct shape_of *s, struct st
     for (int i = 0; i < v->naxis && size <= s->m; i++)
         if (v->axis[i].grid && i != r->m && v->axis[i].size > 1) at = v->axis[i].name;
     if (size <= s->m) str_printf(out, " PADTO(%s,%d)", m, at == m ? 2 * s->m : s->m);
+    if (s->roles && size > s->m) at = put_order(r, out);
     for (int i = 0; i < r->nrow && len <= s->n; i++)
         str_printf(out, " PADTO(%s,%d)", name_of(r, r->row[i]), 2 * s->n);
     if (s->m > 64)
@@ -258,6 +320,7 @@ static void write_rows(const struct rows *r, const struct shape_of *s, struct st
         for (int k = 0; k < i; k++) named |= r->ring[k].spot->buf == r->ring[i].spot->buf;
         if (!named) str_printf(out, " PIPE(%s,%s,%d)", spot_name(v, r->ring[i].spot), row, s->places);
     }
+    if (s->roles) str_printf(out, " ROLES(1) PERSIST(%d)", UNITS);
 }
 
 /* Groups of warps that a multiprocessor holds: accumulators of the products and some 32 more registers for each thread. */
@@ -267,20 +330,26 @@ static int groups_held(const struct rows *r, const struct shape_of *s) {
     return (int)(blocks * s->m / 64);
 }
 
-/* 128 values share what is copied, if four groups of warps are held then: one multiplies while another one takes exponentials.
- * Else 64, if more are. */
+static const char *legal_list(struct rows *r, const struct shape_of *shape) {
+    struct str s;
+    str_init(&s, r->v->arena);
+    if (shared_bytes(r, shape) > SHARED) return NULL;
+    write_rows(r, shape, &s);
+    return s.n < HEUR_TEXT && opts_legal(r->v->ir, r->v->kernel, s.p + 1, NULL) ? s.p + 1 : NULL;
+}
+
+/* Without roles 128 values share what is copied, if four groups of warps are held then: one multiplies while another one takes
+ * exponentials. Else 64, if more are. */
 const char *gpu_rows(struct view *v, int capability) {
-    static const struct shape_of shapes[] = {{128, 64, 2}, {64, 64, 2}};
+    static const struct shape_of roles[] = {{128, 128, 2, true}, {128, 64, 2, true}},
+                                 shapes[] = {{128, 64, 2, false}, {64, 64, 2, false}};
     struct rows r = {.v = v, .m = -1, .cols = -1, .dt = DT_VOID};
+    const char *list = NULL;
     if (capability / 10 != 9 || !v->stages || !find_row_axes(&r) || !find_products(&r)) return "";
+    for (size_t i = 0; i < RG_COUNT(roles) && r.inner == 1 && r.outer == 1 && !list; i++)
+        if (v->axis[r.m].size > roles[i].m) list = legal_list(&r, &roles[i]);
     int wide = groups_held(&r, &shapes[0]);
     bool narrow = v->axis[r.m].size <= 64 || (wide < 4 && groups_held(&r, &shapes[1]) > wide);
-    for (size_t i = narrow; i < RG_COUNT(shapes); i++) {
-        struct str s;
-        str_init(&s, v->arena);
-        if (shared_bytes(&r, &shapes[i]) > SHARED) continue;
-        write_rows(&r, &shapes[i], &s);
-        if (s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL)) return s.p + 1;
-    }
-    return "";
+    for (size_t i = narrow; i < RG_COUNT(shapes) && !list; i++) list = legal_list(&r, &shapes[i]);
+    return list ? list : "";
 }

@@ -24,6 +24,8 @@ enum {
     MOST_PLACES = 16,
     SMALL_REGS = 24,
     LARGE_REGS = 240,
+    LEAST_REGS = 104, /* more than any kernel begins with */
+    REGISTERS = 65536,
     SHARED_MOST = 232448,
     STORE_ROWS = 64,
     STORE_BYTES = 128,
@@ -46,17 +48,23 @@ static bool fills(const uop *loop) {
     return false;
 }
 
-/* Places that PIPE gives the tile. */
-static int64_t take_pipe(struct roles *r, const uop *fill) {
+/* Places that PIPE gives the tile, in the loop or, fixed, along an axis of the grid; 0: none. */
+static int64_t piped(struct roles *r, const uop *fill, bool fixed) {
     uop_vec topo = {0};
     uop_topo(r->a, &fill->src[1], 1, &topo);
     for (uint32_t i = 0; i < r->s->pipe.n; i++) {
         const struct pipe *p = &r->s->pipe.p[i];
         for (uint32_t k = 0; k < topo.n; k++)
             if (topo.p[k]->op == OP_PARAM && topo.p[k]->arg.param.name == p->buffer &&
-                p->axis == r->k->arg.range.cls)
+                (p->axis == r->k->arg.range.cls) != fixed)
                 return p->ahead;
     }
+    return 0;
+}
+
+static int64_t take_pipe(struct roles *r, const uop *fill) {
+    int64_t places = piped(r, fill, false);
+    if (places) return places;
     opt_fail(r->s, r->opt, "each tile of the loop over %s needs a PIPE", ir_name(r->ir, r->k->arg.range.cls));
 }
 
@@ -134,9 +142,15 @@ static void look(struct roles *r, const uop *tree) {
             put(r, r->k ? &r->after : &r->before, s);
     }
     if (!r->k) opt_fail(r->s, r->opt, "there is no loop that fills tiles");
-    for (uint32_t i = 0; i < fixed.n; i++) take_tile(r, fixed.p[i], 1, true, i == 0);
+    for (uint32_t i = 0; i < fixed.n; i++) {
+        int64_t places = RG_MAX(piped(r, fixed.p[i], true), 1);
+        if (places > 2) opt_fail(r->s, "PIPE", "a tile that stays for the loop has 2 places at most");
+        take_tile(r, fixed.p[i], places, true, i == 0);
+        r->flat = places > 1;
+    }
     r->blocks = r->s->roles.blocks ? RG_MIN(r->s->roles.blocks, r->tiles) : r->tiles;
     r->turns = (r->tiles + r->blocks - 1) / r->blocks;
+    r->flat &= r->chain && r->turns > 1;
 }
 
 /* ---- places and phases ---------------------------------------------------------------------------------------- */
@@ -159,14 +173,14 @@ const uop *roles_wait(struct roles *r, uint32_t set, int kind, const uop *number
     return uop2(r->ir, OP_MBAR_WAIT, mbar_of(r, set, kind, number), parity);
 }
 
-const uop *roles_at_place(struct roles *r, const uop *n, const uop *number) {
+const uop *roles_at_place(struct roles *r, const uop *n, const uop *number, const uop *turn) {
     uop_vec topo = {0}, from = {0}, to = {0};
     uop_topo(r->a, &n, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++)
         for (uint32_t k = 0; k < r->tile.n && topo.p[i]->op == OP_INDEX; k++) {
             const struct tile *t = &r->tile.p[k];
-            if (topo.p[i]->src[0] != t->local || t->fixed) continue;
-            const uop *place = mod(r, number, r->set.p[t->set].places);
+            if (topo.p[i]->src[0] != t->local) continue;
+            const uop *place = mod(r, t->fixed ? turn : number, r->set.p[t->set].places);
             const uop *at = add(r, topo.p[i]->src[1], mul(r, place, t->local->src[0]->hi));
             put(r, &from, topo.p[i]);
             put(r, &to, mk_index(r->ir, t->wide, at, topo.p[i]->lanes));
@@ -217,11 +231,11 @@ static bool is_last_mma(const struct roles *r, uint32_t k) {
 
 /* Parts of sums are added once their matrix instructions are over: whatever is not one of them waits for those before it.
  * Once the last are over their tiles may be filled again. */
-static void in_parts(struct roles *r, const uop *i, uop_vec *out) {
+static void in_parts(struct roles *r, const uop *i, const uop *turn, uop_vec *out) {
     uop_vec part = {0};
     bool open = false;
     for (uint32_t k = 0; k < r->body.n; k++) {
-        const uop *s = roles_at_place(r, r->body.p[k], i);
+        const uop *s = roles_at_place(r, r->body.p[k], i, turn);
         bool mma = s->op == OP_MMA;
         if (mma && !open) {
             put_part(r, &part, out);
@@ -239,17 +253,17 @@ static void in_parts(struct roles *r, const uop *i, uop_vec *out) {
 }
 
 /* All k of one tile. number: of its first iteration. */
-static void multiply(struct roles *r, const uop *number, uop_vec *out) {
+static void multiply(struct roles *r, const uop *number, const uop *turn, uop_vec *out) {
     uop_vec in = {0}, part = {0};
     uint32_t ring = r->tile.p[0].set;
     bool parts = has_parts(r);
     const uop *i = add(r, number, r->k), *last = add(r, number, num(r, r->count->hi - 1));
     put(r, &in, roles_wait(r, ring, FULL, i, 0));
     if (parts) {
-        in_parts(r, i, &in);
+        in_parts(r, i, turn, &in);
     } else {
         put_op(r, &part, OP_MMA_BEGIN, 0);
-        for (uint32_t k = 0; k < r->body.n; k++) put(r, &part, roles_at_place(r, r->body.p[k], i));
+        for (uint32_t k = 0; k < r->body.n; k++) put(r, &part, roles_at_place(r, r->body.p[k], i, turn));
         put_op(r, &part, OP_MMA_END, 0);
         put_part(r, &part, &in);
         put_op(r, &in, OP_MMA_WAIT, 1);
@@ -516,20 +530,29 @@ static void count_from_0(struct roles *r, uop_vec *out) {
     if (r->counted) put(r, out, uop2(r->ir, OP_SET, r->counted, in_i32(r, num(r, 0))));
 }
 
-static void fixed_wait(struct roles *r, const uop *turn, uop_vec *out) {
-    for (uint32_t i = 0; i < r->tile.n; i++)
-        if (r->tile.p[i].fixed) {
+void roles_fixed(struct roles *r, const uop *turn, bool give, uop_vec *out) {
+    for (uint32_t i = 0; i < r->tile.n; i++) {
+        if (!r->tile.p[i].fixed) continue;
+        if (give)
+            roles_release(r, r->tile.p[i].set, turn, NULL, out);
+        else
             put(r, out, roles_wait(r, r->tile.p[i].set, FULL, turn, 0));
-            return;
-        }
+        return;
+    }
 }
 
-static void fixed_release(struct roles *r, const uop *turn, uop_vec *out) {
-    for (uint32_t i = 0; i < r->tile.n; i++)
-        if (r->tile.p[i].fixed) {
-            roles_release(r, r->tile.p[i].set, turn, NULL, out);
-            return;
-        }
+/* What is computed of a tile, with its results. */
+static void compute_tile(struct roles *r, const uop *turn, const uop *tile, uop_vec *out) {
+    const uop *next = add(r, tile, num(r, r->blocks)), *number = first_number(r, turn);
+    struct chained c = {turn, number, r->flat ? rw2(r->rw, OP_LT, next, num(r, r->tiles)) : NULL};
+    if (!r->flat) roles_fixed(r, turn, false, out);
+    if (r->chain)
+        chain_loop(r, &c, out);
+    else
+        multiply(r, number, turn, out);
+    if (!r->flat) roles_fixed(r, turn, true, out);
+    put_results(r, out);
+    count_on(r, out);
 }
 
 static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
@@ -540,6 +563,7 @@ static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
     const uop *tile = add(r, mul(r, turn, r->blocks), block);
     r->own = own;
     count_from_0(r, out);
+    if (r->flat) chain_first(r, out);
     at_tile(r, &r->before, tile, &part);
     put_part(r, &part, &in);
     if (r->added) put_ahead(r, &part), at_tile(r, &part, tile, &in);
@@ -547,14 +571,7 @@ static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
         const uop *parity = mod(r, add(r, add(r, own, team), num(r, 1)), 2);
         put(r, &in, uop2(r->ir, OP_MBAR_WAIT, roles_mbar(r, r->turn_bar, team), parity));
     }
-    fixed_wait(r, turn, &in);
-    if (r->chain)
-        chain_loop(r, first_number(r, turn), &loop);
-    else
-        multiply(r, first_number(r, turn), &loop);
-    fixed_release(r, turn, &loop);
-    put_results(r, &loop);
-    count_on(r, &loop);
+    compute_tile(r, turn, tile, &loop);
     at_tile(r, &loop, tile, &in);
     put_tile(r, tile, &in, &all);
     put_turns(r, own, &all, out);
@@ -634,6 +651,19 @@ static void begin(struct roles *r, uop_vec *out) {
     put_op(r, out, OP_BARRIER, 0);
 }
 
+/* Registers of a thread that computes: what a block begins with, all threads alike, less what the copying ones leave. Blocks that
+ * ask for more would wait for ever. 0: all have as many as they want. */
+static int64_t registers_of(struct roles *r) {
+    int64_t threads = r->lanes * r->teams, all = threads + PRODUCERS;
+    int64_t first = REGISTERS / all / 8 * 8;
+    int64_t each = (all * first - PRODUCERS * SMALL_REGS) / threads / 8 * 8;
+    if (threads <= MMA_GROUP) return 0;
+    if (each < LEAST_REGS || (!r->chain && threads > 2 * MMA_GROUP))
+        opt_fail(r->s, r->opt, "%lld threads compute; there are registers for %d", (long long)threads,
+                 2 * MMA_GROUP);
+    return RG_MIN(each, LARGE_REGS);
+}
+
 const uop *tree_roles(struct sched *s, const uop *tree) {
     struct roles r = {
         .s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena, .opt = "ROLES", .teams = s->roles.teams};
@@ -656,12 +686,9 @@ const uop *tree_roles(struct sched *s, const uop *tree) {
     const uop *block = range(&r, "block", AX_GRID, 0, r.blocks, 0);
     uop_vec out = {0}, some = {0}, others = {0};
     int pos = r.thread->arg.range.pos;
-    bool uneven = r.lanes * r.teams > MMA_GROUP; /* else all have as many as they want */
-    if (r.lanes * r.teams > 2 * MMA_GROUP)       /* they would wait for registers for ever */
-        opt_fail(s, r.opt, "%lld threads compute; there are registers for %d", (long long)(r.lanes * r.teams),
-                 2 * MMA_GROUP);
+    int64_t large = registers_of(&r);
     begin(&r, &out);
-    if (uneven) put_op(&r, &some, OP_REGISTERS, LARGE_REGS), put_op(&r, &others, OP_REGISTERS, SMALL_REGS);
+    if (large) put_op(&r, &some, OP_REGISTERS, large), put_op(&r, &others, OP_REGISTERS, SMALL_REGS);
     compute(&r, block, pos, &some);
     copy(&r, block, pos, &others);
     put(&r, &out, when(&r, rw2(r.rw, OP_LT, r.thread, num(&r, r.lanes * r.teams)), &some, &others));

@@ -33,6 +33,7 @@ struct roles {
     VEC(struct tile) tile;
     VEC(struct set) set;
     int64_t nbar, turn_bar; /* mbarriers; the first of those by which groups take turns */
+    bool flat;              /* the first product of the next tile is begun with the last of this */
     bool chain;             /* the loop computes with what its matrix instructions leave */
     uop_vec stage;          /* shared memory through which results are stored, one for each type */
     int64_t buffers;        /* panels of it that each group of warps has */
@@ -80,15 +81,22 @@ const uop *roles_arrive(struct roles *, const uop *bar, int64_t bytes);
 const uop *roles_wait(struct roles *, uint32_t set, int kind, const uop *number, int64_t late);
 /* One thread of each group of warps says that it is done with iteration `number`; only: under this condition, or NULL. */
 void roles_release(struct roles *, uint32_t set, const uop *number, const uop *only, uop_vec *out);
-/* n with its tiles at the place of an iteration. */
-const uop *roles_at_place(struct roles *, const uop *n, const uop *number);
+/* n with its tiles at the place of an iteration, those that stay for the loop at that of the turn. */
+const uop *roles_at_place(struct roles *, const uop *n, const uop *number, const uop *turn);
+/* Waits until what stays for the loop is there, or gives it back. */
+void roles_fixed(struct roles *, const uop *turn, bool give, uop_vec *out);
 /* Is it the first thread of its group of warps? Which group is it of? */
 const uop *roles_is_first(struct roles *);
 const uop *roles_group(struct roles *);
 
 /* ---- chain.c ------------------------------------------------------------------------------------------------ */
 
-/* The loop of one tile whose products are chained. number: of its first iteration. */
-void chain_loop(struct roles *, const uop *number, uop_vec *out);
+/* A tile of the grid: its turn, the number of its first iteration, and whether another one follows; NULL: each begins on its own. */
+struct chained {
+    const uop *turn, *number, *more;
+};
+/* The loop of a tile whose products are chained; before the first one, if they follow each other, what begins it. */
+void chain_loop(struct roles *, const struct chained *, uop_vec *out);
+void chain_first(struct roles *, uop_vec *out);
 
 #endif

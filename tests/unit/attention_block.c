@@ -237,12 +237,13 @@ TEST_SLOW(attention_with_roles, 300) {
 
 /* Without any one statement of the protocol the program is refused, or waits without an end, which is told. One group of
  * warps: with two the turns that they take are for speed alone. */
-TEST_SLOW(attention_protocol, 300) {
+static void lose_one(bool flat) {
     static const enum op op[] = {OP_MBAR_NEW, OP_MBAR_ARRIVE, OP_MBAR_WAIT, OP_MMA_WAIT, OP_BOX};
     struct att x = {.heads = 2, .group = 1, .t = 128, .s = 384, .d = 64, .causal = true, .dt = "bf16"};
-    uint32_t found = 0;
+    uint32_t found = 0, missed = 0;
     arena_init(&x.arena, &x.err);
-    x.opts = arena_printf(&x.arena, "%s ROLES(1) PERSIST(1)", group_opts(&x.arena, x.dt, x.t, 64, 64, 64, 2));
+    x.opts = arena_printf(&x.arena, "%s ROLES(1) PERSIST(1)%s",
+                          group_opts(&x.arena, x.dt, x.t, 64, 64, 64, 2), flat ? " PIPE(b1,i0,2)" : "");
     if (err_guard(&x.err, compile, &x)) FAIL("%s", x.err.msg);
     int64_t q = x.heads * x.t, kv = x.heads * x.s * x.d;
     struct tensor b[5] = {filled(&x, "bf16", q * x.d, 1, 0), filled(&x, "bf16", q * x.d, 2, 2),
@@ -262,14 +263,22 @@ TEST_SLOW(attention_protocol, 300) {
             if (k != i) less.u[less.n++] = x.lin.u[k];
         int code = ref_linear(&x.err, &less, bufs, 5, NULL, 0, less.grid);
         found++;
-        if (i < x.lin.n && code != RG_EVERIFY)
-            FAIL("entry %u, %s %lld: not missed", i, op_info[x.lin.u[i]->op].name,
-                 (long long)x.lin.u[i]->arg.i);
+        if (i < x.lin.n && code != RG_EVERIFY) {
+            missed++;
+            TEST_INFO("entry %u, %s %lld: not missed", i, op_info[x.lin.u[i]->op].name,
+                      (long long)x.lin.u[i]->arg.i);
+        }
         if (i == x.lin.n && code) FAIL("%s", x.err.msg);
         err_clear(&x.err);
     }
     CHECK(found > 20);
+    CHECK(missed <= flat); /* the first of two places of q is free before its turn comes, if loops are long */
     arena_free(&x.arena);
+}
+
+TEST_SLOW(attention_protocol, 300) {
+    lose_one(false);
+    lose_one(true);
 }
 
 TEST(stream_says_why) {
@@ -444,7 +453,37 @@ TEST_SLOW(attention_gradients_of_groups, 600) {
     }
 }
 
-/* In registers, all of it: nothing is spilled. */
+/* In registers, all of it: nothing is spilled, and matrix instructions go on while the program does. */
+static void compile_cuda(struct arena *arena, struct ir *ir, const struct linear *lin, uint32_t matrix) {
+    struct err err = {0};
+    struct render_shape shape;
+    struct dev_object o;
+    struct str s;
+    cubin_vec v = {0};
+    str_init(&s, arena);
+    render_cuda_preamble(&s);
+    render_cuda(&s, ir, lin, false, &shape);
+    const char *text = s.p;
+    if (nvrtc_compile(&err, arena, "sm_90a", &text, 1, &o)) FAIL("%s", err.msg);
+    if (cubin_read(&err, arena, o.data, o.n, &v)) FAIL("%s", err.msg);
+    CHECK(v.n == 1 && v.p[0].matrix >= matrix && !v.p[0].stack && !v.p[0].spills);
+    if (o.log && (strstr(o.log, "serialized") || strstr(o.log, "setmaxnreg") || strstr(o.log, "injected")))
+        FAIL("%s", o.log);
+}
+
+static void lower_forward(void *p) {
+    struct att *x = p;
+    struct str s;
+    ir_init(&x->ir, &x->arena);
+    str_init(&s, &x->arena);
+    write_forward(x, &s);
+    ir_parse(&x->ir, s.p, s.n, "attention.uop", &x->prog);
+    const struct kernel *k = &x->prog.kernel.p[0];
+    x->opts = opts_heuristic_gpu(&x->ir, k, 90);
+    struct lower_opts o = {.opts = x->opts, .vec_bytes = 16, .narrow = true, .native_exp = true};
+    lower(&x->ir, k, &o, &x->lin);
+}
+
 TEST_SLOW(cuda_compile_attention, 300) {
     struct err err = {0};
     struct arena arena;
@@ -453,19 +492,23 @@ TEST_SLOW(cuda_compile_attention, 300) {
     for (int i = 0; i < 4; i++) {
         struct both x = {
             .write = i & 1 ? write_dkv : write_dq, .t = 512, .d = i & 2 ? 128 : 64, .causal = true};
-        struct render_shape shape;
-        struct dev_object o;
-        struct str s;
-        cubin_vec v = {0};
         arena_init(&x.arena, &x.err);
         if (err_guard(&x.err, lower_both, &x)) FAIL("%s", x.err.msg);
-        str_init(&s, &arena);
-        render_cuda_preamble(&s);
-        render_cuda(&s, &x.ir, &x.block, false, &shape);
-        const char *text = s.p;
-        if (nvrtc_compile(&err, &arena, "sm_90a", &text, 1, &o)) FAIL("%s", err.msg);
-        if (cubin_read(&err, &arena, o.data, o.n, &v)) FAIL("%s", err.msg);
-        CHECK(v.n == 1 && v.p[0].matrix >= 12 && !v.p[0].stack && !v.p[0].spills);
+        compile_cuda(&arena, &x.ir, &x.block, 12);
+        arena_free(&x.arena);
+    }
+    for (int i = 0; i < 4; i++) { /* 500 keys are no whole tiles: no boxes */
+        struct att x = {.heads = 3,
+                        .group = 1 + (i & 1),
+                        .t = 512,
+                        .s = i == 3 ? 500 : 512,
+                        .d = i & 2 ? 128 : 64,
+                        .causal = i != 2,
+                        .dt = "bf16"};
+        arena_init(&x.arena, &x.err);
+        if (err_guard(&x.err, lower_forward, &x)) FAIL("%s", x.err.msg);
+        if ((strstr(x.opts, "ROLES") != NULL) != (i != 3)) FAIL("%s", x.opts);
+        compile_cuda(&arena, &x.ir, &x.lin, 8);
         arena_free(&x.arena);
     }
     arena_free(&arena);
