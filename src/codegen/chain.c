@@ -138,10 +138,11 @@ static void turn(struct chain *c, const uop *number, bool over, uop_vec *out) {
     int64_t groups = r->lanes / MMA_GROUP;
     const uop *group = roles_group(r), *next = mod(r, add(r, group, num(r, 1)), groups);
     if (groups < 2) return;
-    if (over) {
+    if (over) { /* when all of its warps have begun */
         uop_vec one = {0};
+        const uop *first = rw2(r->rw, OP_EQ, mod(r, r->thread, MMA_LANES), num(r, 0));
         put(r, &one, roles_arrive(r, roles_mbar(r, r->turn_bar, next), 0));
-        put(r, out, when(r, roles_is_first(r), &one, NULL));
+        put(r, out, when(r, first, &one, NULL));
         return;
     }
     const uop *late = rw2(r->rw, OP_LT, group, num(r, 1)); /* the first waits for what the last did before */

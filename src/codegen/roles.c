@@ -646,7 +646,7 @@ static void begin(struct roles *r, uop_vec *out) {
         for (int64_t p = 0; p < 2 * r->set.p[i].places; p++)
             put_new(r, r->set.p[i].bar + p, p < r->set.p[i].places ? 1 : r->lanes / MMA_GROUP, &one);
     for (int64_t i = r->turn_bar; i < r->nbar; i++)
-        put_new(r, i, r->teams > 1 && i < r->added_bar ? r->lanes : 1, &one);
+        put_new(r, i, i >= r->added_bar ? 1 : r->teams > 1 ? r->lanes : MMA_GROUP / MMA_LANES, &one);
     put(r, out, when(r, rw2(r->rw, OP_EQ, r->thread, num(r, 0)), &one, NULL));
     put_op(r, out, OP_BARRIER, 0);
 }
