@@ -204,7 +204,7 @@ TEST_ALONE(cuda_gpu_killed_process, 100) {
 /* ---- the whole ------------------------------------------------------------------------------------------------------- */
 
 /* Kernels that a search found compute what the CPU's do, and are used from then on. */
-TEST_MANUAL(cuda_gpu_search, 60) {
+TEST_MANUAL(cuda_gpu_search, 130) {
     enum { ROWS = 512, COLS = 1024 };
     static float want[ROWS * COLS], got[ROWS * COLS];
     setenv("BEAM", "4", 1), setenv("RIDGE_CACHE", "0", 1);
