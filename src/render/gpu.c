@@ -240,7 +240,8 @@ static void load_words(struct gpu *c, const struct place *p, struct text *out) {
 static void load_pieces(struct gpu *c, const struct place *p, const struct text *gate, const uop *alt,
                         struct text *out) {
     const char *t = piece_type(c, p);
-    if (!gate && !c->d->cl && p->piece % 2 == 0 && is_half(p->dt)) return load_words(c, p, out);
+    bool halves = p->dt == DT_BF16 || p->dt == DT_F16;
+    if (!gate && !c->d->cl && p->piece % 2 == 0 && halves) return load_words(c, p, out);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
         const char *from = fmt(&c->r, "*(const %s%s *)(%s + %s)", p->space, t, p->base, offset(c, p, i));

@@ -108,6 +108,32 @@ static void check_rounding(struct engine *en) {
 
 TEST(dtypes_rounds_floats) { check_rounding(NULL); }
 
+/* Eight bytes are eight bytes, where eight halves would be four words. */
+TEST(dtypes_pieces_of_bytes) {
+    struct product x = {0};
+    struct render_shape shape;
+    struct str text;
+    static const char *const dt[] = {"f8e4m3", "f8e5m2", "bf16"};
+    for (int i = 0; i < 3; i++) {
+        arena_init(&x.arena, &x.err);
+        ir_init(&x.ir, &x.arena);
+        struct program p = {0};
+        const char *kernel = arena_printf(&x.arena,
+                                          "kernel copy\na = (PARAM<%s>[0 a] 64)\no = (PARAM<%s>[1 o] 64)\n"
+                                          "i = (RANGE[i GRID 0] 64)\n"
+                                          "(SINK (STORE (INDEX o i) (LOAD (INDEX a i))))\n",
+                                          dt[i], dt[i]);
+        ir_parse(&x.ir, kernel, strlen(kernel), "copy.uop", &p);
+        lower(&x.ir, &p.kernel.p[0],
+              &(struct lower_opts){.opts = "TILE(i,8,v) VEC(v)", .vec_bytes = 16, .narrow = true}, &x.lin);
+        str_init(&text, &x.arena);
+        render_cuda(&text, &x.ir, &x.lin, false, &shape);
+        bool words = strstr(text.p, "piece<u32, 4>"), bytes = strstr(text.p, "piece<f8e");
+        if (words != (i == 2) || bytes != (i < 2)) FAIL("%s", text.p);
+        arena_free(&x.arena);
+    }
+}
+
 /* What the library chooses: a thread that copies, blocks that walk over tiles, and of 8 bits registers for a part beside the
  * sums (a thread has 240). Without groups of warps there is no instruction for 8 bits, nor for floats without RIDGE_TF32. */
 TEST(dtypes_heuristic) {
