@@ -7,8 +7,9 @@ Two runs of bench/counters: one by itself, each row for half a second, beside `n
 once, with clocks and caches as the program leaves them. Of each kernel: its time (under ncu, alone), and of the peak of
 each unit while it ran: SM (the busiest pipe of the multiprocessors), tensor pipe, L2, DRAM; shared memory: wavefronts of the
 peak, and the part of them that is bank conflicts; warps that were resident by those that could be; issue slots used; waves
-of blocks. `limit` is what the figures say: a unit at 80 % or more; `power` where the sustained clock is 5 % or more under the
-highest; `waves` where the last wave of blocks leaves a fifth or more of the GPU idle; else `latency`. Without permission to read counters it says so and
+of blocks. `limit` is what the figures say: a unit at 75 % or more, else `latency` (no unit is busy: waits between instructions)
+and the busiest one; `power` where the sustained clock is 5 % or more under the highest; `waves` where the last wave of blocks leaves a fifth or more
+of the GPU idle. Without permission to read counters it says so and
 prints clock, power and times alone.
 """
 import csv, datetime, re, subprocess, sys, time
@@ -32,7 +33,7 @@ METRICS = {
 
 def sustained(program, names):
     """Rows of a run by itself: name -> kernels, us, MHz, W, reasons for a lower clock."""
-    fields = "timestamp,clocks.sm,clocks.max.sm,power.draw,clocks_event_reasons.active"
+    fields = "timestamp,clocks.sm,clocks.max.sm,power.draw.instant,clocks_event_reasons.active"
     smi = subprocess.Popen(["nvidia-smi", "--query-gpu=" + fields, "--format=csv,noheader,nounits", "-lms", "50"],
                            stdout=subprocess.PIPE, text=True)
     out = subprocess.run([program] + names, capture_output=True, text=True)
@@ -96,14 +97,16 @@ def limit(k, row):
             "shared": k["waves_shared"], "issue": k["issue"], "SM": k["sm"]}
     unit = max((u for u in busy if busy[u] == busy[u]), key=lambda u: busy[u])
     said = []
+    if busy[unit] >= 75:
+        said += [u for u in busy if busy[u] >= 75 and u != "SM"] or [unit]
+    else:
+        said.append("latency (%s most)" % unit)
     if row["mhz"] < 0.95 * row["top"]:
         said.append("power")
-    if busy[unit] >= 80:
-        said.append(unit)
     whole = -(-k["waves"] // 1)
     if k["waves"] == k["waves"] and k["waves"] > 0 and k["waves"] / whole <= 0.8:
         said.append("waves")
-    return "+".join(said) if said else "latency (%s most)" % unit
+    return ", ".join(said)
 
 
 def main():
