@@ -8,7 +8,7 @@
  *     m: TILE, LANE, TC   row: STREAM, TC   k of inner products, columns of outer ones: TC, whole
  *
  * One inner and one outer product, attention itself, leave registers for both and for the weights: a block of 128 x 128 with
- * roles, of which there is one for each multiprocessor; it walks over the tiles. Where a mask makes rows of m differ in length
+ * roles, of which there is one for each multiprocessor; it walks over the tiles, with two places for the operand that stays. Where a mask makes rows of m differ in length
  * they are dealt out longest first, for as many heads at a time as L2 holds.
  *
  * Only where instructions of groups of warps are, and 16-bit types of 64 or 128 columns. Tests: tests/unit/attention_block.c */
@@ -236,7 +236,7 @@ struct shape_of {
 
 static int64_t shared_bytes(const struct rows *r, const struct shape_of *s) {
     int64_t bytes = 0;
-    for (int i = 0; i < r->nfixed; i++) bytes += tile_bytes(r, &r->fixed[i], s->m);
+    for (int i = 0; i < r->nfixed; i++) bytes += (s->roles ? 2 : 1) * tile_bytes(r, &r->fixed[i], s->m);
     for (int i = 0; i < r->nring; i++) bytes += s->places * tile_bytes(r, &r->ring[i], s->n);
     return bytes;
 }
@@ -320,6 +320,8 @@ static void write_rows(const struct rows *r, const struct shape_of *s, struct st
         for (int k = 0; k < i; k++) named |= r->ring[k].spot->buf == r->ring[i].spot->buf;
         if (!named) str_printf(out, " PIPE(%s,%s,%d)", spot_name(v, r->ring[i].spot), row, s->places);
     }
+    for (int i = 0; i < r->nfixed && s->roles; i++)
+        str_printf(out, " PIPE(%s,%s,2)", spot_name(v, r->fixed[i].spot), at);
     if (s->roles) str_printf(out, " ROLES(1) PERSIST(%d)", UNITS);
 }
 
