@@ -20,7 +20,8 @@ enum {
     MOST_TILES = 8,
     SHARED = 227 << 10,
     UNITS = 132,
-    L2_SHARE = 24 << 20
+    L2_SHARE = 24 << 20,
+    MOST_WALKED = 1 << 16
 };
 
 struct tile_use { /* a buffer that products read */
@@ -274,12 +275,13 @@ static int64_t heads_near(const struct rows *r, int64_t heads) {
 }
 
 /* Heads that are near each other inside of m. Returns the innermost axis of the grid. */
-static const char *put_order(const struct rows *r, struct str *out) {
+static const char *put_order(const struct rows *r, int64_t *near_heads, struct str *out) {
     int heads = heads_axis(r);
     const char *m = name_of(r, r->m), *h;
     if (heads < 0 || !has_mask(r)) return m;
     int64_t size = r->v->axis[heads].size, n = heads_near(r, size);
     if (n < 2) return m;
+    *near_heads = n;
     h = name_of(r, heads);
     if (n == size) {
         str_printf(out, " ORDER(%s,%s)", m, h);
@@ -290,16 +292,37 @@ static const char *put_order(const struct rows *r, struct str *out) {
     return near;
 }
 
+/* Blocks such that the one with most to do has least: those that walk take tiles of `heads` at a time, the longest first, to and
+ * fro; a tile takes as long as its loop and some 2 iterations more. */
+static int blocks_of(const struct rows *r, const struct shape_of *s, int64_t heads) {
+    int64_t rows = (r->v->axis[r->m].size + s->m - 1) / s->m, tiles = rows, best = INT64_MAX, load[UNITS];
+    int found = UNITS;
+    for (int i = 0; i < r->v->naxis; i++)
+        if (r->v->axis[i].grid && i != r->m) tiles *= r->v->axis[i].size;
+    if (heads < 2 || tiles > MOST_WALKED) return UNITS;
+    for (int n = UNITS; n > UNITS * 7 / 8; n--) {
+        int64_t most = 0;
+        memset(load, 0, sizeof load);
+        for (int64_t t = 0; t < tiles; t++) {
+            int64_t at = t / n & 1 ? n - 1 - t % n : t % n, row = t % (heads * rows) / heads;
+            load[at] += (rows - row) * s->m / s->n + 2;
+            most = RG_MAX(most, load[at]);
+        }
+        if (most < best) best = most, found = n;
+    }
+    return found;
+}
+
 static void write_rows(const struct rows *r, const struct shape_of *s, struct str *out) {
     const struct view *v = r->v;
     const char *m = name_of(r, r->m), *row = name_of(r, r->row[0]), *h = r->dt == DT_F16 ? "F16" : "BF16";
     const char *at = m, *mi = view_fresh(r->v, m, "m"), *mg = view_fresh(r->v, m, "g"),
                *n = view_fresh(r->v, row, "n");
-    int64_t size = v->axis[r->m].size, len = v->axis[r->row[0]].size;
+    int64_t size = v->axis[r->m].size, len = v->axis[r->row[0]].size, heads = 1;
     for (int i = 0; i < v->naxis && size <= s->m; i++)
         if (v->axis[i].grid && i != r->m && v->axis[i].size > 1) at = v->axis[i].name;
     if (size <= s->m) str_printf(out, " PADTO(%s,%d)", m, at == m ? 2 * s->m : s->m);
-    if (s->roles && size > s->m) at = put_order(r, out);
+    if (s->roles && size > s->m) at = put_order(r, &heads, out);
     for (int i = 0; i < r->nrow && len <= s->n; i++)
         str_printf(out, " PADTO(%s,%d)", name_of(r, r->row[i]), 2 * s->n);
     if (s->m > 64)
@@ -322,7 +345,7 @@ static void write_rows(const struct rows *r, const struct shape_of *s, struct st
     }
     for (int i = 0; i < r->nfixed && s->roles; i++)
         str_printf(out, " PIPE(%s,%s,2)", spot_name(v, r->fixed[i].spot), at);
-    if (s->roles) str_printf(out, " ROLES(1) PERSIST(%d)", UNITS);
+    if (s->roles) str_printf(out, " ROLES(1) PERSIST(%d)", blocks_of(r, s, heads));
 }
 
 /* Groups of warps that a multiprocessor holds: accumulators of the products and some 32 more registers for each thread. */

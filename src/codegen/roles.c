@@ -511,6 +511,14 @@ static void put_turns(struct roles *r, const uop *turn, const uop_vec *in, uop_v
         }
 }
 
+/* The tile of a block's turn. Where loops differ in length, the longest first, every other turn goes the other way: who had a
+ * longer one has a shorter one next. */
+static const uop *tile_of(struct roles *r, const uop *block, const uop *turn) {
+    const uop *even = rw2(r->rw, OP_LT, mod(r, turn, 2), num(r, 1));
+    const uop *back = rw2(r->rw, OP_SUB, num(r, r->blocks - 1), block);
+    return add(r, mul(r, turn, r->blocks), r->counted ? rw3(r->rw, OP_WHERE, even, block, back) : block);
+}
+
 /* Iterations of the loop before this turn's; where they are counted, but for what neither place nor phase tell apart. */
 static const uop *first_number(struct roles *r, const uop *turn) {
     int64_t all = 2;
@@ -542,8 +550,8 @@ void roles_fixed(struct roles *r, const uop *turn, bool give, uop_vec *out) {
 }
 
 /* What is computed of a tile, with its results. */
-static void compute_tile(struct roles *r, const uop *turn, const uop *tile, uop_vec *out) {
-    const uop *next = add(r, tile, num(r, r->blocks)), *number = first_number(r, turn);
+static void compute_tile(struct roles *r, const uop *turn, const uop *block, uop_vec *out) {
+    const uop *next = tile_of(r, block, add(r, turn, num(r, 1))), *number = first_number(r, turn);
     struct chained c = {turn, number, r->flat ? rw2(r->rw, OP_LT, next, num(r, r->tiles)) : NULL};
     if (!r->flat) roles_fixed(r, turn, false, out);
     if (r->chain)
@@ -560,7 +568,7 @@ static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
     const uop *own = range(r, "turn", AX_LOOP, pos, (r->turns + r->teams - 1) / r->teams, 0);
     const uop *team = quo(r, r->thread, r->lanes);
     const uop *turn = r->teams > 1 ? add(r, mul(r, own, r->teams), team) : own;
-    const uop *tile = add(r, mul(r, turn, r->blocks), block);
+    const uop *tile = tile_of(r, block, turn);
     r->own = own;
     count_from_0(r, out);
     if (r->flat) chain_first(r, out);
@@ -571,7 +579,7 @@ static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
         const uop *parity = mod(r, add(r, add(r, own, team), num(r, 1)), 2);
         put(r, &in, uop2(r->ir, OP_MBAR_WAIT, roles_mbar(r, r->turn_bar, team), parity));
     }
-    compute_tile(r, turn, tile, &loop);
+    compute_tile(r, turn, block, &loop);
     at_tile(r, &loop, tile, &in);
     put_tile(r, tile, &in, &all);
     put_turns(r, own, &all, out);
@@ -612,8 +620,7 @@ static void fill_set(struct roles *r, uint32_t set, const uop *number, uop_vec *
 
 static void copy(struct roles *r, const uop *block, int pos, uop_vec *out) {
     uop_vec in = {0}, at = {0}, all = {0}, loop = {0}, one = {0}, tail = {0};
-    const uop *turn = range(r, "turn", AX_LOOP, pos, r->turns, 1),
-              *tile = add(r, mul(r, turn, r->blocks), block);
+    const uop *turn = range(r, "turn", AX_LOOP, pos, r->turns, 1), *tile = tile_of(r, block, turn);
     union arg arg = r->k->arg;
     arg.range.cls = ir_sym(r->ir, "step", 4), arg.range.kind = AX_LOOP, arg.range.id = 0;
     const uop *k = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &r->count, 1, arg);
