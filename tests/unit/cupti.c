@@ -130,6 +130,9 @@ TEST(cupti_times_of_replayed_graphs) {
     rg_ctx *c = open_with("/fake/libcupti.so");
     run_steps(c, 3, 4); /* the graph was made ready before */
     CHECK_EQ(driver->replays, 2 + 4);
+    rg_jit_stats st;
+    CHECK(!rg_jit_info(jit, &st));
+    CHECK_EQ(st.kernels, UNITS);
     CHECK_EQ(count(TK_KERNEL, true), 4 * UNITS); /* a function of several kernels counts as one */
     CHECK_EQ(count(TK_KERNEL, false), 0);
     CHECK(cupti->kernels > 4 * UNITS);
@@ -401,9 +404,10 @@ TEST_MANUAL(cuda_gpu_profile_of_graphs, 60) {
         const struct trace_kernel_args *a = trace_blob(&t, e->args, sizeof *a);
         CHECK(a && a->where && strstr(trace_str(&t, a->where), "cupti.c:"));
         CHECK(e->link && t.ev[e->link - 1].kind == TK_LAUNCH);
-        /* it runs after it was asked for and before the wait for it ends, by a clock that is right to 50 us */
-        CHECK(e->t0 > t.ev[e->link - 1].t0 - 50000 && trace_end(e) < to + 50000);
-        CHECK(e->dur > 300 && e->dur < 1000000);
+        /* it runs after it was asked for and before the wait for it ends, by clocks that agree to a
+         * millisecond at worst; how long it takes depends on who else has the GPU */
+        CHECK(e->t0 > t.ev[e->link - 1].t0 - 1000000 && trace_end(e) < to + 1000000);
+        CHECK(e->dur > 300);
     }
     struct diag d;
     CHECK(!diagnose(&d, &t, &err));
