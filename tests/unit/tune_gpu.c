@@ -215,7 +215,7 @@ static double regret(const struct measured *s, double *error) {
     return pick / best;
 }
 
-TEST(predict_gpu_picks_what_was_fast) {
+TEST_SLOW(predict_gpu_picks_what_was_fast, 300) {
     struct err e = {0};
     struct arena a;
     char *text;
