@@ -195,8 +195,11 @@ static void draw_guarded(void *arg) {
     if (!forms.n || !below(c->d, 8)) {
         x->opts = opts_heuristic_gpu(&x->ir, k, c->d->capability);
     } else {
-        const struct gpu_list *f = &forms.p[below(c->d, forms.n)];
-        x->opts = fewer_blocks(c->d, x, f->opts);
+        uint32_t at = (uint32_t)below(c->d, forms.n);
+        bool roles = below(c->d, 2); /* if there are such */
+        for (uint32_t i = 0; i < forms.n && roles && !strstr(forms.p[at].opts, "ROLES("); i++)
+            at = (at + 1) % forms.n;
+        x->opts = fewer_blocks(c->d, x, forms.p[at].opts);
     }
     struct lower_opts o = {.opts = x->opts, .keep_math = true, .vec_bytes = 16, .narrow = true};
     lower(&x->ir, k, &o, &x->lin);
@@ -326,7 +329,8 @@ X(4)
 X(5)
 X(6)
 X(7)
-X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+X(8)
+X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 #undef X
 
     /* ---- 3: what the compiler makes of them -------------------------------------------------------------------------------- */
