@@ -173,12 +173,16 @@ const uop *math_erf(struct rw *rw, const uop *n) {
 }
 
 /* 1 + erf x is erfc |x| below 0 and 2 - erfc |x| above, erfc = 2^p: the error is that of one rounding of a number near 1, and
- * where the sum is small it does not cancel. Beyond 8, 2^p is 0. */
+ * where the sum is small it does not cancel. Beyond 8, 2^p is 0. A factor of x, which gelu has, is one of the coefficients. */
 const uop *math_erf_up(struct rw *rw, const uop *n, const uop *x) {
     enum { TERMS = sizeof erfc_f32 / sizeof *erfc_f32 };
     struct mb b = math_builder(rw, (enum dtype)n->dt);
-    val a = least(&b, mag(&b, x), kf(&b, 8)), p = kf(&b, erfc_f32[TERMS - 1]);
-    for (int k = TERMS - 2; k >= 0; k--) p = mad(&b, p, a, kf(&b, erfc_f32[k]));
+    bool by =
+        x->op == OP_MUL && uop_is_const(x->src[1]) && x->src[1]->arg.f > 0x1p-10 && x->src[1]->arg.f < 0x1p10;
+    double k = by ? x->src[1]->arg.f : 1, power = pow(k, TERMS);
+    if (by) x = x->src[0];
+    val a = least(&b, mag(&b, x), kf(&b, 8 / k)), p = kf(&b, erfc_f32[TERMS - 1] * power);
+    for (int i = TERMS - 2; i >= 0; i--) power /= k, p = mad(&b, p, a, kf(&b, erfc_f32[i] * power));
     val e = rw1(rw, OP_EXP2, mul(&b, p, a));
     return where(&b, lt(&b, x, kf(&b, 0)), e, sub(&b, kf(&b, 2), e));
 }

@@ -39,6 +39,20 @@ static double op_weight(const uop *n) {
     }
 }
 
+/* After a product on a GPU: exponentials are instructions there, halves are rounded in pairs, erf and 1 added to it are one power
+ * of two; one thread after the other waits, so that an operation costs more than its issue. */
+static double finish_weight(const uop *n) {
+    switch (n->op) {
+    case OP_EXP:
+    case OP_EXP2: return 12;
+    case OP_SIGMOID:
+    case OP_TANH: return 40;
+    case OP_ERF: return 26;
+    case OP_CAST: return n->dt == DT_BF16 || n->src[0]->dt == DT_BF16 ? 2 : op_weight(n);
+    default: return op_weight(n);
+    }
+}
+
 static bool is_special(const uop *n) { return op_weight(n) > 30; }
 
 /* ---- counting ---------------------------------------------------------------------------------------------- */
@@ -392,7 +406,7 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
         } else if (t->gpu && t->contractions && n->op == OP_CAST && n->src[0]->op == OP_LOAD) {
             /* tiles hold what was loaded, and matrix instructions take halves as they are */
         } else {
-            double w = op_weight(n);
+            double w = t->gpu && t->contractions ? finish_weight(n) : op_weight(n);
             if (w > 0 && !computed_before(t, n, &seen))
                 *work_of(&t->work, (enum dtype)n->dt) += w * times(t, f);
         }
