@@ -45,10 +45,11 @@ static const struct {
     double launch;   /* seconds */
 } machine = {2390, {222, 117}, {400, 1100}, {3.8, 13, 17}, 12, 0.005, 40e3, 0.936, 0.73, 0.6, 51, 0.5e-6};
 
-/* What results are made of: there are few warps, and an instruction waits for another as often as not. */
+/* What results are made of: there are few warps, and an instruction waits for another as often as not; of two teams, which have
+ * a warp on each scheduler, more often. */
 static double store_clocks(const struct gpu_work *w) {
     double rate = w->fma > 0 || w->steps <= 1 ? machine.wide : machine.store[RG_MIN(w->panels, 2)];
-    return w->out / rate + w->finish / 2;
+    return w->out / rate + w->finish * (w->teams == 2 ? 0.75 : 0.5);
 }
 
 /* Instructions of groups of warps go on by themselves. */
@@ -94,8 +95,9 @@ static double waves_clocks(const struct gpu_work *w, double busy, double units, 
 /* Blocks that stay: copies for the next tile go on while one is stored; of two teams one computes while the other stores. */
 static double walk_clocks(const struct gpu_work *w, double busy) {
     double tiles = ceil(w->blocks / w->walk), store = store_clocks(w), steps = RG_MAX(w->steps, 1);
-    double compute = RG_MAX(busy, steps * machine.fetch / RG_MAX(w->ahead, 1));
-    double each = compute + store;
+    double waits = steps * machine.fetch / RG_MAX(w->ahead, 1);
+    if (w->teams == 2) waits -= RG_MAX(store - busy, 0); /* nobody computes: the ring is filled meanwhile */
+    double compute = RG_MAX(busy, waits), each = compute + store;
     if (w->teams == 2) each = RG_MAX(compute, each / 2) + store / (2 * RG_MAX(w->panels, 1));
     return machine.fetch + tiles * each + (w->teams == 2 ? store : 0);
 }

@@ -344,24 +344,31 @@ static const uop *find_added(struct roles *r, const uop *store) {
     return NULL;
 }
 
-/* As many panels as there is room for beside the ring, two at most; where something is added to the only store, one for each of
- * its panels. */
+/* Panels of the only store that a tile has, for each group; 0: there are several, or none. */
+static int64_t panels_of(struct roles *r) {
+    int64_t n = 0;
+    for (uint32_t i = 0; i < r->after.n && r->s->roles.out.n == 1; i++) {
+        const struct box_of_store *o = out_box(r, r->after.p[i]);
+        uop_vec unused = {0};
+        if (!o) continue;
+        n = repeats(r, r->after.p[i], o, &unused) * o->box.panels;
+        r->added = find_added(r, r->after.p[i]);
+    }
+    return n;
+}
+
+/* As many panels as there is room for beside the ring, each as often as the others; with several stores two at most. Where
+ * something is added there must be one for each of the tile's. */
 static void find_buffers(struct roles *r) {
     int64_t room = SHARED_MOST - 1024, groups = r->lanes * r->teams / MMA_GROUP, types = 0;
     uint8_t seen[DT_COUNT] = {0};
     for (uint32_t i = 0; i < r->s->roles.out.n; i++) types += !seen[r->s->roles.out.p[i].param->dt]++;
     for (uint32_t i = 0; i < r->tile.n; i++)
         room -= r->tile.p[i].wide->src[0]->hi * dtype_info[r->tile.p[i].wide->dt].bytes;
-    int64_t most = types ? room / (types * groups * STORE_ROWS * STORE_BYTES) : 0;
-    for (uint32_t i = 0; i < r->after.n && r->s->roles.out.n == 1; i++) {
-        const struct box_of_store *o = out_box(r, r->after.p[i]);
-        uop_vec unused = {0};
-        if (!o || !(r->added = find_added(r, r->after.p[i]))) continue;
-        r->buffers = repeats(r, r->after.p[i], o, &unused) * o->box.panels;
-        if (r->buffers <= most) return;
-        r->added = NULL;
-    }
-    r->buffers = RG_MIN(most, 2);
+    int64_t most = types ? room / (types * groups * STORE_ROWS * STORE_BYTES) : 0, panels = panels_of(r);
+    r->buffers = RG_MIN(most, panels ? panels : 2);
+    while (r->buffers && panels && panels % r->buffers) r->buffers--;
+    if (r->buffers != panels) r->added = NULL;
 }
 
 static const uop *stage_of(struct roles *r, enum dtype dt) {
@@ -480,6 +487,29 @@ static void put_ahead(struct roles *r, uop_vec *out) {
     put(r, out, when(r, roles_is_first(r), &one, NULL));
 }
 
+/* What the results of a column share (a bias) is asked for before the tile is multiplied: once for each panel. */
+static void ask_columns(struct roles *r, const uop *store, const struct box_of_store *o, uop_vec *out) {
+    const uop *const *reg = r->s->tc[o->tc].reg;
+    struct free_ranges fr;
+    uop_vec topo = {0}, from = {0}, to = {0};
+    free_init(&fr, r->ir, r->a);
+    repeats(r, store, o, &from);
+    for (int k = 0; k < 3; k++) put(r, &from, reg[k]);
+    uop_topo(r->a, &store->src[1], 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i], *at = n->op == OP_LOAD ? n->src[0] : NULL;
+        if (!at || at->src[0]->op != OP_PARAM || !free_has(&fr, at, reg[2]) || free_has(&fr, at, reg[1]))
+            continue;
+        for (int64_t p = 0; p < o->box.panels; p++) {
+            to.n = 0;
+            for (uint32_t k = 0; k < from.n; k++)
+                put(r, &to, num(r, from.p[k] == reg[2] ? p * o->box.width / 8 : 0));
+            const uop *first = rw_subst(r->rw, at, from.p, to.p, from.n);
+            put(r, out, uop_mk(r->ir, OP_PREFETCH, &first, 1, ARG_INT(1)));
+        }
+    }
+}
+
 static void put_results(struct roles *r, uop_vec *out) {
     uop_vec part = {0};
     for (uint32_t i = 0; i < r->after.n; i++) {
@@ -574,7 +604,12 @@ static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
     if (r->flat) chain_first(r, out);
     at_tile(r, &r->before, tile, &part);
     put_part(r, &part, &in);
-    if (r->added) put_ahead(r, &part), at_tile(r, &part, tile, &in);
+    if (r->added) put_ahead(r, &part);
+    for (uint32_t i = 0; i < r->after.n; i++) {
+        const struct box_of_store *o = r->buffers ? out_box(r, r->after.p[i]) : NULL;
+        if (o) ask_columns(r, r->after.p[i], o, &part);
+    }
+    at_tile(r, &part, tile, &in);
     if (r->teams > 1) {
         const uop *parity = mod(r, add(r, add(r, own, team), num(r, 1)), 2);
         put(r, &in, uop2(r->ir, OP_MBAR_WAIT, roles_mbar(r, r->turn_bar, team), parity));

@@ -160,6 +160,7 @@ static const char threads[] =
 /* Copies to shared memory that go on by themselves, rows of 8 x 8 elements in the layout of matrix instructions. Older GPUs
  * copy at once. */
 static const char tiles[] =
+    "I void ask_for(const void *p) { asm volatile(\"prefetch.global.L1 [%0];\" :: \"l\"(p)); }\n"
     "I u32 near(const void *p) { return (u32)__cvta_generic_to_shared(p); }\n"
     "#if __CUDA_ARCH__ >= 800\n"
     "I void copy_16(void *d, const void *s, bool g) { asm volatile(\"cp.async.cg.shared.global.L2::128B "

@@ -388,6 +388,13 @@ static void store(struct gpu *c, const uop *n) {
     if (single) c->r.indent--, line(&c->r, "}");
 }
 
+/* By the threads of a block program; elsewhere it is a hint for caches of another kind. */
+static void prefetch(struct gpu *c, const uop *n) {
+    if (!c->lanes || c->d->cl) return;
+    struct place p = gpu_place(c, n->src[0]);
+    line(&c->r, "ask_for(%s + %s);", p.base, p.at.s);
+}
+
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
 /* Lanes that are rounded to halves, two by one instruction; they are stored as they come. */
@@ -580,7 +587,7 @@ static void entry(struct gpu *c, const uop *n) {
     case OP_END: close_scope(c); break;
     case OP_STORE:
     case OP_STORE_ADD: store(c, n); break;
-    case OP_PREFETCH: break; /* a hint for caches of another kind */
+    case OP_PREFETCH: prefetch(c, n); break;
     case OP_COPY: gpu_copy(c, n); break;
     case OP_TOKEN: line(&c->r, "copies_group();"); break;
     case OP_WAIT: line(&c->r, "copies_wait<%lld>();", (long long)n->arg.i); break;
