@@ -477,6 +477,35 @@ static size_t both_ways_in_halves(rg_ctx *c, const struct dims *d, rg_dtype dt, 
     return n;
 }
 
+/* More tiles than multiprocessors: blocks walk, loops of different length follow each other. Against the CPU, which PyTorch's
+ * numbers hold to. */
+enum { WALK_HEADS = 80, WALK_T = 256, WALK_D = 64, WALK = WALK_HEADS * WALK_T * WALK_D };
+
+static void walk(rg_ctx *c, bool causal, float *out) {
+    RG_SCOPE(c);
+    rg_tensor x[3];
+    for (uint64_t i = 0; i < 3; i++)
+        x[i] = halves(c, i + 1, RG_BF16, RG_SHAPE(1, WALK_HEADS, WALK_T, WALK_D));
+    if (rg_realize_all(RG_ARRAY(x, 3))) FAIL("%s", rg_error(c));
+    rg_tensor o = rg_contiguous(rg_attention(x[0], x[1], x[2], .causal = causal));
+    if (rg_read(rg_cast(o, RG_F32), out, WALK * sizeof *out)) FAIL("%s", rg_error(c));
+}
+
+TEST_MANUAL(cuda_gpu_attention_walks, 120) {
+    static float want[WALK], got[WALK];
+    rg_ctx *cpu = rg_open("CPU"), *gpu = rg_open("CUDA");
+    if (rg_status_of(gpu)) SKIP("%s", rg_error(gpu));
+    for (int causal = 0; causal < 2; causal++) {
+        walk(cpu, causal, want);
+        walk(gpu, causal, got);
+        for (size_t k = 0; k < WALK; k++)
+            if (!(fabsf(want[k] - got[k]) <= 0x1p-6f * (0.25f + fabsf(want[k]))))
+                FAIL("causal %d: number %zu is %g, expected %g", causal, k, (double)got[k], (double)want[k]);
+    }
+    rg_close(gpu);
+    rg_close(cpu);
+}
+
 /* The block programs of matrix instructions against the oracle, which rounds where they do: whole tiles and odd lengths,
  * fewer queries than a tile, more keys than queries, grouped heads, both halves. */
 TEST_MANUAL(cuda_gpu_attention, 120) {
