@@ -17,6 +17,9 @@
  * team: a wait for the parity of a phase means something only to who is not more than one phase behind.
  * Results leave through panels of shared memory. What is added to them from a buffer that lies as theirs (a residual) comes
  * through the same panels: asked for before the tile is multiplied, read and overwritten where it stands.
+ * Tiles that are emptied together share their mbarriers (a set): all of a product's, each of its own where products are chained
+ * (chain.c), and those that are filled once for a tile of the grid, whose number is the turn. Where loops differ in length from
+ * tile to tile each role counts their iterations in a register.
  * Requires: tree_mma, matrix instructions that read shared memory. Gives: a tree with its barriers. Tests: tests/unit/roles.c */
 #include "roles.h"
 
