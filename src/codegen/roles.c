@@ -360,8 +360,8 @@ static int64_t panels_of(struct roles *r) {
     return n;
 }
 
-/* As many panels as there is room for beside the ring, each as often as the others; with several stores two at most. Where
- * something is added there must be one for each of the tile's. */
+/* As many panels as there is room for beside the ring, each as often as the others; with several stores, or other blocks on the
+ * multiprocessor, two at most. Where something is added there must be one for each of the tile's. */
 static void find_buffers(struct roles *r) {
     int64_t room = SHARED_MOST - 1024, groups = r->lanes * r->teams / MMA_GROUP, types = 0;
     uint8_t seen[DT_COUNT] = {0};
@@ -369,7 +369,8 @@ static void find_buffers(struct roles *r) {
     for (uint32_t i = 0; i < r->tile.n; i++)
         room -= r->tile.p[i].wide->src[0]->hi * dtype_info[r->tile.p[i].wide->dt].bytes;
     int64_t most = types ? room / (types * groups * STORE_ROWS * STORE_BYTES) : 0, panels = panels_of(r);
-    r->buffers = RG_MIN(most, panels ? panels : 2);
+    bool alone = panels && (r->s->roles.blocks || r->added); /* else others may want the room */
+    r->buffers = RG_MIN(most, alone ? panels : 2);
     while (r->buffers && panels && panels % r->buffers) r->buffers--;
     if (r->buffers != panels) r->added = NULL;
 }

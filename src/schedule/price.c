@@ -39,19 +39,8 @@ static double op_weight(const uop *n) {
     }
 }
 
-/* After a product on a GPU: exponentials are instructions there, halves are rounded in pairs, erf and 1 added to it are one power
- * of two; one thread after the other waits, so that an operation costs more than its issue. */
-static double finish_weight(const uop *n) {
-    switch (n->op) {
-    case OP_EXP:
-    case OP_EXP2: return 12;
-    case OP_SIGMOID:
-    case OP_TANH: return 40;
-    case OP_ERF: return 26;
-    case OP_CAST: return n->dt == DT_BF16 || n->src[0]->dt == DT_BF16 ? 2 : op_weight(n);
-    default: return op_weight(n);
-    }
-}
+/* After a product on a GPU, where erf with 1 added to it is one power of two (rules/whole.rules). */
+static double finish_weight(const uop *n) { return n->op == OP_ERF ? 26 : op_weight(n); }
 
 static bool is_special(const uop *n) { return op_weight(n) > 30; }
 
