@@ -193,6 +193,7 @@ int main(int argc, char **argv) {
                    1;
     }
     cublas.tf32 = type->in == RG_F32; /* both may round */
+    cublas.fast = getenv("RIDGE_F8_FAST") && atoi(getenv("RIDGE_F8_FAST"));
     if (cublas.tf32) setenv("RIDGE_TF32", "1", 1);
     setenv("RIDGE_CACHE", "0", 0); /* what an earlier search found is not ours */
     set_beam(0);

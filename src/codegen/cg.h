@@ -75,6 +75,8 @@ enum {
 static inline bool sched_has_groups(const struct sched *s) {
     return s->ntc && mma_from_shared(s->tc[0].instr);
 }
+/* What an instruction sums up is added to the sums of the thread, tile by tile. */
+static inline bool sums_in_parts(enum mma i) { return mma_sums_are_short(i) && !env_int(ENV_F8_FAST); }
 static inline bool axis_is_grid(const struct axis *a) {
     return a->kind == AX_GRID || (a->kind == AX_COUNT && a->natural == AX_GRID);
 }
@@ -141,7 +143,7 @@ const uop *tree_roles(struct sched *, const uop *tree); /* roles.c: a warp that 
 /* ring.c: where statement i is a SET to 0 of what the matrix instruction behind it adds to: that instruction, which begins there
  * instead; or NULL. */
 const uop *mma_begins(struct ir *, const uop_vec *body, uint32_t i);
-void roles_outputs(struct sched *, const uop *tree);    /* before tree_mma: which stores are boxes */
+void roles_outputs(struct sched *, const uop *tree);      /* before tree_mma: which stores are boxes */
 const uop *tree_threads(struct sched *, const uop *tree); /* block.c: axes become threads, with barriers */
 /* Of a statement that fills a tile; k: the loop it stands in, beyond whose end zeros are needed. opt_fail if it is none. */
 struct box box_of(struct sched *, const char *opt, const uop *fill, const uop *k);

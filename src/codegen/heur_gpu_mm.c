@@ -438,7 +438,7 @@ static bool find_product(struct mm *x, int capability) {
                : a == DT_F8E5M2 ? "E5M2"
                                 : "BF16";
     if (x->mma && !x->group && x->bytes == 1) x->mma = false; /* no instruction of a warp takes them */
-    x->parts = x->group && x->bytes == 1;
+    x->parts = x->group && x->bytes == 1 && !env_int(ENV_F8_FAST);
     x->k_step = x->group ? 32 / x->bytes : x->tf32 ? 8 : x->mma ? 16 : 1;
     x->boxes = x->group && !is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n) &&
                in_pieces(x, &x->c.a, &x->m) && in_pieces(x, &x->c.b, &x->n);

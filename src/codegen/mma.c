@@ -454,7 +454,7 @@ static void multiply(struct tc *t, const uop *acc, const uop *mul, uop_vec *out)
     a = factor(t, a), b = factor(t, b);
     map_put(&t->summed, (uint64_t)acc->arg.i, 1);
     uop_vec all = {0};
-    bool parts = mma_sums_are_short(t->p->instr);
+    bool parts = sums_in_parts(t->p->instr);
     const uop *to = !parts ? acc
                            : uop_new(t->ir, OP_ACC, (enum dtype)acc->dt, 1,
                                      (const uop *[]){side[MMA_M], side[MMA_N]}, 2, ARG_INT(t->accs++));

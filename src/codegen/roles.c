@@ -43,7 +43,7 @@ static bool is_fill(const uop *s) {
 }
 
 /* Sums of matrix instructions are parts that each iteration adds to others (mma.c). */
-static bool has_parts(const struct roles *r) { return mma_sums_are_short(r->s->tc[0].instr); }
+static bool has_parts(const struct roles *r) { return sums_in_parts(r->s->tc[0].instr); }
 
 static bool fills(const uop *loop) {
     for (uint32_t i = 0; i < loop->src[1]->nsrc; i++)

@@ -139,7 +139,8 @@ static const char *file_of(struct engine *en, struct arena *a, const struct plan
     sha256_add(&s, RECIPE_FORMAT, sizeof RECIPE_FORMAT);
     sha256_add(&s, stamp, strlen(stamp));
     if (search) sha256_add(&s, search, n);
-    int choice[2] = {(int)env_int(ENV_TF32), (int)env_int(ENV_ATOMICS)}; /* other opts, other kernels */
+    int choice[3] = {(int)env_int(ENV_TF32), (int)env_int(ENV_ATOMICS),
+                     (int)env_int(ENV_F8_FAST)}; /* other opts, other kernels */
     sha256_add(&s, choice, sizeof choice);
     sha256_add(&s, k->p, k->n * sizeof *k->p);
     sha256_end(&s, sum);

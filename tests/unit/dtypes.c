@@ -82,6 +82,25 @@ TEST(dtypes_products) {
         }
 }
 
+/* Unless they may stay in the matrix unit. */
+TEST(dtypes_fast_sums) {
+    static const struct form form[] = {{128, 64, 2, 1, 2, "ROLES(1) PERSIST(2)"}, {128, 64, 2, 1, 3, ""}};
+    char opts[1024];
+    setenv("RIDGE_F8_FAST", "1", 1);
+    env_reload();
+    for (size_t i = 0; i < RG_COUNT(form); i++) {
+        list(opts, sizeof opts, &types[0], &form[i]);
+        struct product x = {.m = 200, .n = 80, .k = 400, .tb = true, .dt = types[0].dt, .opts = opts}, y = x;
+        product_check(&x, NULL);
+        arena_init(&y.arena, &y.err);
+        if (err_guard(&y.err, product_compile, &y)) FAIL("%s", y.err.msg);
+        count_parts(&y, false);
+        arena_free(&y.arena);
+    }
+    unsetenv("RIDGE_F8_FAST");
+    env_reload();
+}
+
 /* Of TF32, boxes are rounded on their way: 1 + 3/4096 becomes 1 + 1/1024, 1 + 1/4096 becomes 1. */
 static void check_rounding(struct engine *en) {
     static const struct form form = {64, 64, 1, 1, 3, "ROLES(1)"};
