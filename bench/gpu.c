@@ -44,10 +44,11 @@ struct data {
     rg_tensor o7, o1, many, w8, scale;
     /* second factors: 4096, 4095, 4097, 1793 squared, 32 x 1024 x 1024, all bf16; 4095 squared */
     rg_tensor other, ob2, o72, o12, many2, o2;
-    rg_tensor e8, f8;      /* 4096 squared, f8e4m3 */
-    rg_tensor token, grad; /* 16384 numbers below 50304, (16384, 768) */
+    rg_tensor e8, f8;                /* 4096 squared, f8e4m3 */
+    rg_tensor cxb, cwb, cdb, ca, cb; /* the convolution's in bf16; 200704 x 576 and 576 x 64 */
+    rg_tensor token, grad;           /* 16384 numbers below 50304, (16384, 768) */
 };
-enum { INPUTS = 19 };
+enum { INPUTS = 20 };
 typedef void row_fn(struct data *, rg_tensor *out);
 
 static void twice(struct data *d, rg_tensor *out) { out[0] = rg_mul(d->x, 2); }
@@ -108,6 +109,17 @@ static void conv_grad(struct data *d, rg_tensor wrt, rg_tensor seed, rg_tensor *
 }
 static void conv_images(struct data *d, rg_tensor *out) { conv_grad(d, d->cx, d->cx, out); }
 static void conv_weights(struct data *d, rg_tensor *out) { conv_grad(d, d->cw, d->cd, out); }
+/* The same of halves, and a plain product of as many rows, columns and terms. */
+static void conv_grad_bf16(struct data *d, rg_tensor wrt, rg_tensor seed, rg_tensor *out) {
+    rg_tensor y = rg_conv2d(d->cxb, d->cwb, .padding = RG_INTS(1));
+    rg_grad(y, RG_ARRAY(&wrt, 1), out, .seed = seed);
+}
+static void conv_bf16(struct data *d, rg_tensor *out) {
+    out[0] = rg_conv2d(d->cxb, d->cwb, .padding = RG_INTS(1));
+}
+static void conv_images_bf16(struct data *d, rg_tensor *out) { conv_grad_bf16(d, d->cxb, d->cxb, out); }
+static void conv_weights_bf16(struct data *d, rg_tensor *out) { conv_grad_bf16(d, d->cwb, d->cdb, out); }
+static void product_conv(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->ca, d->cb); }
 static void softmax_bf16(struct data *d, rg_tensor *out) {
     out[0] = rg_softmax(rg_reshape(d->k, RG_SHAPE(7168, 8192)), -1);
 }
@@ -234,6 +246,10 @@ static const struct row {
     {"conv 3x3 64->64 56^2 batch 64 f32", conv, 102.9, 14.80, {0}},
     {"the same, gradient of the images", conv_images, 102.9, 14.80, {0}},
     {"the same, gradient of the weights", conv_weights, 102.9, 14.80, {0}},
+    {"conv 3x3 64->64 56^2 batch 64 bf16", conv_bf16, 51.5, 14.80, {0}},
+    {"bf16, gradient of the images", conv_images_bf16, 51.5, 14.80, {0}},
+    {"bf16, gradient of the weights", conv_weights_bf16, 51.5, 14.80, {0}},
+    {"product 200704 x 64 x 576 bf16", product_conv, 257.0, 14.80, {CUBLAS_BF16, 200704, 64, 576, 0, 0}},
     {"sort of 16 M f32", sort_long, 134.2, 0, {0}},
     {"argsort of 16 M f32", argsort_long, 201.3, 0, {0}},
     {"sort of rows 8192 x 8192 f32", sort_rows, 536.9, 0, {0}},
@@ -324,7 +340,7 @@ static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
     j->d->p = in[5], j->d->p16 = in[6], j->d->pb = in[7];
     j->d->o = in[8], j->d->ob = in[9], j->d->cx = in[10], j->d->q = in[11];
     j->d->o7 = in[12], j->d->o1 = in[13], j->d->many = in[14], j->d->e8 = in[16];
-    j->d->grad = in[15], j->d->da = in[17], j->d->ea = in[18];
+    j->d->grad = in[15], j->d->da = in[17], j->d->ea = in[18], j->d->cxb = in[19];
     j->fn(j->d, out);
     return RG_OK;
 }
@@ -417,16 +433,22 @@ static void make_data(rg_ctx *c, struct data *d, inputs in) {
     rg_realize_all(
         RG_TENSORS(d->x, d->y, d->z, d->m, d->n, d->w, d->b, d->h, d->g, d->one, d->p, d->p16, d->pb));
     rg_realize_all(RG_TENSORS(d->k, d->q));
+    d->cxb = rg_cast(d->cx, RG_BF16), d->cwb = rg_cast(d->cw, RG_BF16), d->cdb = rg_cast(d->cd, RG_BF16);
+    d->ca = rg_randn(c, RG_BF16, RG_SHAPE(200704, 576)), d->cb = rg_randn(c, RG_BF16, RG_SHAPE(576, 64));
+    rg_realize_all(RG_TENSORS(d->cxb, d->cwb, d->cdb, d->ca, d->cb));
     d->token = rg_randint(c, RG_I64, 0, 50304, RG_SHAPE(16384));
     d->grad = rg_randn(c, RG_F32, RG_SHAPE(16384, 768));
     rg_realize_all(RG_TENSORS(d->token, d->grad));
     rg_tensor h2 = rg_add(d->h, 1), p2 = rg_neg(d->p),
-              set[2][INPUTS] = {{d->x, d->m, d->h, d->g, d->k, d->p, d->p16, d->pb, d->o, d->ob, d->cx, d->q,
-                                 d->o7, d->o1, d->many, d->grad, d->e8, d->da, d->ea},
-                                {rg_neg(d->x), rg_neg(d->m), h2, rg_cast(h2, RG_BF16), rg_neg(d->k), p2,
-                                 rg_cast(p2, RG_F16), rg_cast(p2, RG_BF16), rg_neg(d->o), rg_neg(d->ob),
-                                 rg_neg(d->cx), rg_neg(d->q), rg_neg(d->o7), rg_neg(d->o1), rg_neg(d->many),
-                                 rg_neg(d->grad), rg_cast(p2, RG_F8E4M3), rg_neg(d->da), rg_neg(d->ea)}};
+              set[2][INPUTS] = {{d->x,  d->m, d->h,  d->g,  d->k,    d->p,    d->p16, d->pb, d->o,  d->ob,
+                                 d->cx, d->q, d->o7, d->o1, d->many, d->grad, d->e8,  d->da, d->ea, d->cxb},
+                                {rg_neg(d->x),         rg_neg(d->m),           h2,
+                                 rg_cast(h2, RG_BF16), rg_neg(d->k),           p2,
+                                 rg_cast(p2, RG_F16),  rg_cast(p2, RG_BF16),   rg_neg(d->o),
+                                 rg_neg(d->ob),        rg_neg(d->cx),          rg_neg(d->q),
+                                 rg_neg(d->o7),        rg_neg(d->o1),          rg_neg(d->many),
+                                 rg_neg(d->grad),      rg_cast(p2, RG_F8E4M3), rg_neg(d->da),
+                                 rg_neg(d->ea),        rg_neg(d->cxb)}};
     memcpy(in, set, sizeof set);
     rg_realize_all((rg_tensors){in[1], INPUTS});
 }

@@ -15,7 +15,8 @@
  * Tests: tests/unit/block.c */
 #include "cg.h"
 
-enum { MOST_ROUNDS = 16, MOST_SHARED = 64 };
+/* Rounds of a fill that are written out; of a loop; bytes that a thread has under way in them. */
+enum { MOST_ROUNDS = 16, MOST_TOGETHER = 4, MOST_BYTES = 256, MOST_SHARED = 64 };
 
 struct blk {
     struct sched *s;
@@ -113,6 +114,27 @@ static int64_t source_step(struct arena *a, const uop *stmt, const uop *range) {
     return 0;
 }
 
+static int64_t target_step(struct arena *a, const uop *stmt, const uop *range) {
+    struct affine f = affine_of(a, stmt->src[0]->src[1]);
+    int64_t c = affine_coef(&f, range);
+    return c < 0 ? -c : c;
+}
+
+/* Is a square turned in registers: pieces of 16 bytes both of what is read and, along another range, of the panel that is written?
+ * Then neighbours write to one row of the panel, whose pieces are in different banks. */
+static bool is_turned(struct arena *a, const uop *stmt, const uop_vec *free) {
+    const uop *to = stmt->op == OP_STORE ? stmt->src[0]->src[0] : NULL;
+    if (!to || to->op != OP_LOCAL || !to->arg.mem.panels) return false;
+    int64_t piece = 16 / dtype_info[to->dt].bytes;
+    bool read = false, written = false;
+    for (uint32_t i = 0; i < free->n; i++) {
+        const uop *r = free->p[i];
+        if (!axis_is_expanded((enum axis_kind)r->arg.range.kind) || r->src[0]->hi != piece) continue;
+        read |= source_step(a, stmt, r) == 1, written |= target_step(a, stmt, r) == 1;
+    }
+    return read && written;
+}
+
 void fill_order(struct sched *s, struct free_ranges *fr, const uop *stmt, uop_vec *out) {
     struct arena *a = s->ir->arena;
     const uop_vec *free = free_of(fr, stmt);
@@ -125,9 +147,10 @@ void fill_order(struct sched *s, struct free_ranges *fr, const uop *stmt, uop_ve
     if (out->n) return;
     for (uint32_t i = 0; i < free->n; i++)
         if (free->p[i]->arg.range.kind == AX_SPREAD) vec_push(a, out, free->p[i]);
+    int64_t (*step)(struct arena *, const uop *, const uop *) =
+        is_turned(a, stmt, free) ? target_step : source_step;
     for (uint32_t i = 1; i < out->n; i++)
-        for (uint32_t k = i; k > 0 && source_step(a, stmt, out->p[k - 1]) < source_step(a, stmt, out->p[k]);
-             k--) {
+        for (uint32_t k = i; k > 0 && step(a, stmt, out->p[k - 1]) < step(a, stmt, out->p[k]); k--) {
             const uop *r = out->p[k];
             out->p[k] = out->p[k - 1], out->p[k - 1] = r;
         }
@@ -167,6 +190,31 @@ static const uop *with_places(struct blk *b, const uop *stmt, const uop_vec *ran
     return rw_subst(b->rw, stmt, from.p, to.p, from.n);
 }
 
+/* Bytes of registers that a round goes through; 0: none, it is a copy that goes on by itself. */
+static int64_t round_bytes(struct blk *b, const uop *stmt) {
+    const uop_vec *free = free_of(&b->fr, stmt);
+    int64_t n = dtype_info[stmt->src[0]->dt].bytes;
+    if (stmt->op != OP_STORE) return 0;
+    for (uint32_t i = 0; i < free->n; i++)
+        if (axis_is_expanded((enum axis_kind)free->p[i]->arg.range.kind)) n *= free->p[i]->src[0]->hi;
+    return n;
+}
+
+/* How many rounds of a loop that fills a tile are written out: their loads are under way together. */
+static int64_t written_out(int64_t bytes, int64_t rounds) {
+    int64_t n = bytes ? RG_MAX(RG_MIN(MOST_TOGETHER, MOST_BYTES / bytes), 1) : 1;
+    while (rounds % n) n--;
+    return n;
+}
+
+static const uop *round_range(struct blk *b, int64_t n, enum axis_kind kind) {
+    char name[16];
+    const uop *size = idx(b, n);
+    int len = snprintf(name, sizeof name, "round%u", b->rounds++);
+    union arg arg = {.range = {ir_sym(b->ir, name, (size_t)len), (uint8_t)kind, 250, 0}};
+    return uop_new(b->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
+}
+
 /* A fill of n elements by all threads: whole rounds, then what is left by the first threads. */
 static void fill(struct blk *b, const uop *stmt, uop_vec *range, uop_vec *out) {
     struct ir *ir = b->ir;
@@ -174,16 +222,18 @@ static void fill(struct blk *b, const uop *stmt, uop_vec *range, uop_vec *out) {
     for (uint32_t i = 0; i < range->n; i++) n *= range->p[i]->src[0]->hi;
     int64_t rounds = n / threads, rest = n % threads;
     if (rounds) {
-        const uop *number = b->thread, *size = idx(b, rounds), *loop = idx(b, 0);
-        bool loops = rounds > MOST_ROUNDS && stmt->op != OP_SET && stmt->src[1]->op != OP_ACC;
-        if (rounds > 1) {
-            char name[16];
-            int len = snprintf(name, sizeof name, "round%u", b->rounds++);
-            union arg arg = {.range = {ir_sym(ir, name, (size_t)len), loops ? AX_LOOP : AX_UNROLL, 250, 0}};
-            loop = uop_new(ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
-            number = rw2(b->rw, OP_ADD, rw2(b->rw, OP_MUL, loop, idx(b, threads)), b->thread);
+        const uop *round = idx(b, 0), *loop = NULL;
+        int64_t bytes = round_bytes(b, stmt);
+        bool loops = (rounds > MOST_ROUNDS || bytes * rounds > MOST_BYTES) && stmt->op != OP_SET &&
+                     stmt->src[1]->op != OP_ACC;
+        int64_t more = loops ? written_out(bytes, rounds) : rounds;
+        if (more > 1) round = round_range(b, more, AX_UNROLL);
+        if (loops) {
+            loop = round_range(b, rounds / more, AX_LOOP);
+            round = rw2(b->rw, OP_ADD, rw2(b->rw, OP_MUL, loop, idx(b, more)), round);
         }
-        const uop *all = with_places(b, stmt, range, number, loop);
+        const uop *number = rw2(b->rw, OP_ADD, rw2(b->rw, OP_MUL, round, idx(b, threads)), b->thread);
+        const uop *all = with_places(b, stmt, range, number, round);
         if (loops) all = uop2(ir, OP_FOR, loop, uop_mk(ir, OP_BLOCK, &all, 1, ARG_NONE));
         vec_push(b->a, out, all);
     }

@@ -158,7 +158,8 @@ void fill_order(struct sched *, struct free_ranges *, const uop *stmt, uop_vec *
 const uop *tree_peel(struct rw *, const uop *tree,
                      bool threads); /* peel.c: padded loops get a main and a tail body; threads: of a GPU */
 const uop *tree_expand(struct rw *, const uop *tree); /* expand.c: UNROLL, REG, VEC written out */
-const uop *tree_coalesce(struct rw *, const uop *tree, int vec_bytes); /* coalesce.c: wide loads */
+/* coalesce.c: wide loads; parts: of halves and bytes also less than a register */
+const uop *tree_coalesce(struct rw *, const uop *tree, int vec_bytes, bool parts);
 const uop *tree_pipe(struct sched *, const uop *tree);                 /* pipe.c: prefetches */
 const uop *tree_index(struct rw *, const uop *tree, bool scalars);     /* index.c: IDX becomes i64 or i32 */
 void linearize(struct ir *, const uop *tree, struct linear *);         /* linearize.c */

@@ -12,11 +12,14 @@
  *
  * Loads under one and the same gate, with the same number where it is false, are neighbours too, if together they begin at a multiple
  * of their size: else a question is asked for each.
+ * On a GPU halves and bytes are loaded by 4 and 8 bytes too, where those are aligned.
  * No element is touched that was not loaded or stored before. Scratch that the same block writes is left alone.
  * Requires: tree_expand. */
 #include "cg.h"
 
 #include <stdlib.h>
+
+enum { LEAST_PIECE = 4 }; /* bytes: smaller elements are worth loading together by less than a register */
 
 struct spot {        /* one single-element load, or one lane of a store */
     const uop *load; /* LOAD; STORE */
@@ -29,6 +32,7 @@ struct co {
     struct rw *rw;
     struct arena *a;
     int vec_bytes;
+    bool parts; /* of a vector are worth a load */
     VEC(struct spot) spot;
     uop_vec from, to;
 };
@@ -63,6 +67,15 @@ static bool lane_at(struct co *c, const struct affine *at, unsigned lane, struct
     return true;
 }
 
+/* Loaded, or a number where a gate is false, the same for all lanes. */
+static bool is_load(const uop *n) {
+    return n->op == OP_LOAD || (n->op == OP_GLOAD && uop_is_const(n->src[1]) && n->src[2]->lanes == 1);
+}
+
+static const uop *load_as(struct ir *ir, const uop *load, const uop *to) {
+    return load->op == OP_GLOAD ? uop3(ir, OP_GLOAD, to, load->src[1], load->src[2]) : uop1(ir, OP_LOAD, to);
+}
+
 /* A load whose lanes are at constant distances (rows, or neighbours some of which are the same) as a BUILD of single
  * loads; NULL if it is not one. */
 static const uop *take_apart(struct co *c, const uop *load) {
@@ -73,7 +86,7 @@ static const uop *take_apart(struct co *c, const uop *load) {
     for (unsigned i = 0; i < index->lanes; i++) {
         if (!lane_at(c, &at, i, &one)) return NULL;
         const uop *to = rw_post(c->rw, affine_build(c->rw->ir, &one, DT_IDX));
-        lane[i] = uop1(c->rw->ir, OP_LOAD, mk_index(c->rw->ir, load->src[0]->src[0], to, 1));
+        lane[i] = load_as(c->rw->ir, load, mk_index(c->rw->ir, load->src[0]->src[0], to, 1));
     }
     return uop_new(c->rw->ir, OP_BUILD, (enum dtype)load->dt, index->lanes, lane, index->lanes, ARG_NONE);
 }
@@ -99,13 +112,20 @@ static int by_row(const void *p, const void *q) {
 static void widen(struct co *c, const struct spot *first, unsigned lanes) {
     struct ir *ir = c->rw->ir;
     const uop *at = first->load->src[0];
-    const uop *to = mk_index(ir, at->src[0], at->src[1], lanes), *l = first->load;
-    const uop *wide =
-        l->op == OP_GLOAD ? uop3(ir, OP_GLOAD, to, l->src[1], l->src[2]) : uop1(ir, OP_LOAD, to);
+    const uop *wide = load_as(ir, first->load, mk_index(ir, at->src[0], at->src[1], lanes));
     for (unsigned i = 0; i < lanes; i++) {
         vec_push(c->a, &c->from, first[i].load);
         vec_push(c->a, &c->to, uop_mk(ir, OP_EXTRACT, &wide, 1, ARG_INT(i)));
     }
+}
+
+/* Neighbours among so many at s, a power of two, that are loaded at once; 1: none. */
+static unsigned piece_of(const struct co *c, const struct spot *s, unsigned run, unsigned lanes) {
+    const uop *at = s->load->src[0]->src[1];
+    if (run == lanes && (s->load->op == OP_LOAD || uop_divides(at, lanes))) return lanes;
+    if (!c->parts || dtype_info[s->load->dt].bytes >= LEAST_PIECE) return 1;
+    while (lanes > 1 && (lanes > run || !uop_divides(at, lanes))) lanes /= 2;
+    return lanes * dtype_info[s->load->dt].bytes < LEAST_PIECE ? 1 : lanes;
 }
 
 static void group_spots(struct co *c) {
@@ -116,10 +136,9 @@ static void group_spots(struct co *c) {
         while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
                s[i + run].at.k == s[i].at.k + run)
             run++;
-        bool whole =
-            run == lanes && (s[i].load->op == OP_LOAD || uop_divides(s[i].load->src[0]->src[1], lanes));
-        if (whole && lanes > 1) widen(c, &s[i], lanes);
-        i += whole ? run : 1;
+        unsigned piece = piece_of(c, &s[i], run, lanes);
+        if (piece > 1) widen(c, &s[i], piece);
+        i += piece;
     }
 }
 
@@ -225,7 +244,8 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
     bool apart = false;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        if (n->op != OP_LOAD || written_here(block, n->src[0]->src[0])) continue;
+        if (!is_load(n) || (n->op == OP_GLOAD && !c->parts) || written_here(block, n->src[0]->src[0]))
+            continue;
         const uop *lanes = take_apart(c, n);
         if (!lanes) continue;
         vec_push(c->a, &c->from, n);
@@ -239,9 +259,7 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
     c->from.n = c->to.n = 0;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        bool gated = n->op == OP_GLOAD && uop_is_const(n->src[1]) && n->src[2]->lanes == 1;
-        if ((n->op != OP_LOAD && !gated) || n->lanes != 1 || n->src[0]->lanes != 1 ||
-            written_here(block, n->src[0]->src[0]))
+        if (!is_load(n) || n->lanes != 1 || n->src[0]->lanes != 1 || written_here(block, n->src[0]->src[0]))
             continue;
         struct spot s = {n, n->src[0]->src[0], affine_of(c->a, n->src[0]->src[1]), 0};
         vec_push(c->a, &c->spot, s);
@@ -260,7 +278,7 @@ static const uop *coalesce(struct co *c, const uop *n) {
     return uop_mk(ir, (enum op)n->op, out.p, out.n, ARG_NONE);
 }
 
-const uop *tree_coalesce(struct rw *rw, const uop *tree, int vec_bytes) {
-    struct co c = {.rw = rw, .a = rw->ir->arena, .vec_bytes = vec_bytes};
+const uop *tree_coalesce(struct rw *rw, const uop *tree, int vec_bytes, bool parts) {
+    struct co c = {.rw = rw, .a = rw->ir->arena, .vec_bytes = vec_bytes, .parts = parts};
     return coalesce(&c, tree);
 }

@@ -86,10 +86,11 @@ bool recipe_contract(struct view *, int level, struct str *out); /* heur_mm.c */
 bool recipe_rows(struct view *, int level, struct str *out);     /* heur_rows.c */
 bool recipe_flat(struct view *, int level, struct str *out);     /* heur_flat.c */
 
-/* Block programs; "" where there is none. heur_gpu_conv.c: convolutions of floats and their gradients; heur_gpu_mm.c: products
+/* Block programs; "" where there is none. heur_gpu_conv.c: convolutions and their gradients; heur_gpu_mm.c: products
  * and transpositions. */
-const char *gpu_conv(struct view *);
+const char *gpu_conv(struct view *, int capability);
 const char *gpu_product(struct view *, int capability);
+bool gpu_lowers(const struct view *, const char *opts); /* can the kernel be lowered so? */
 /* As opts_forms_gpu, of a product. */
 void gpu_product_forms(struct view *, int capability, const struct model *, uint32_t best, uint32_t more,
                        gpu_lists *out);

@@ -461,7 +461,7 @@ static void write_list(struct ir *ir, const struct kernel *k, int capability, ch
     str_init(&joins, ir->arena);
     if (!view_init(v, ir, &now, 16, 1)) return;
     const char *block = capability ? gpu_few_rows(v, capability) : "";
-    if (capability && !*block) block = gpu_conv(v);
+    if (capability && !*block) block = gpu_conv(v, capability);
     if (capability && !*block) block = gpu_product(v, capability);
     if (capability && !*block) block = gpu_rows(v, capability);
     if (capability && !*block) block = gpu_turn(v);

@@ -1,4 +1,4 @@
-/* heur_gpu_conv.c: opt lists of a GPU for convolutions of floats and for their gradients, as block programs.
+/* heur_gpu_conv.c: opt lists of a GPU for convolutions and for their gradients, as block programs; of floats first.
  *
  * The images have pairs of axes that walk over the same elements: places and taps. A tile of images in shared memory has each
  * element once, with the border that the taps reach, so that it is filled once for all taps, and a thread that has several
@@ -12,6 +12,8 @@
  *
  * All forms that come out even are priced: multiply-adds beside what else a thread must issue, warps that find no room in the
  * registers, that come to no whole turn of the four schedulers, blocks that come to no whole wave. The cheapest legal one is taken.
+ *
+ * Halves, where there are matrix instructions of groups of warps: see by_groups.
  * Tests: tests/unit/block.c (conv_*) */
 #include "heur.h"
 
@@ -31,7 +33,9 @@ enum {
     MOST_REGISTERS =
         118, /* that a thread is thought to need; with more it would not get along with the 128 that it is given */
     PLACES_OF_RING = 2,
-    STORE_COST = 10, /* instructions that a store is worth */
+    STORE_COST = 10,    /* instructions that a store is worth */
+    PANEL = 64,         /* channels of halves in a row of 128 bytes, and of a group's instruction */
+    GROUP_PLACES = 224, /* of a group, whose sums its threads have registers for */
     MOST_TRIES = 6,
 };
 
@@ -46,6 +50,7 @@ struct conv {
     double results;
     bool taps;                    /* are the results */
     bool gate;                    /* the images have borders */
+    enum dtype dt;                /* of both */
     const char *lane[4], *reg[4]; /* names of the pieces of OUT, ROWS, PLACES, OWN */
 };
 enum role { OUT, ROWS, PLACES, OWN };
@@ -116,7 +121,7 @@ static bool find_roles(struct conv *x) {
         if (a->grid && img && !other) take_role(x, &x->own, i);
         if (a->grid && other && !img) take_role(x, &x->out, i);
     }
-    return x->out >= 0 && x->own >= 0 && (x->sum >= 0 || !x->taps || x->y >= 0);
+    return x->out >= 0 && (x->own >= 0 || x->dt != DT_F32) && (x->sum >= 0 || !x->taps || x->y >= 0);
 }
 
 static int64_t apart(const struct conv *x, int place, int tap) {
@@ -133,7 +138,9 @@ static bool find_conv(struct conv *x) {
     struct view *v = x->v;
     if (!contract_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
     if (x->c.reduce->dt != DT_F32 || x->c.a.spot->buf == x->c.b.spot->buf) return false;
-    if (x->c.a.spot->bytes != 4 || x->c.b.spot->bytes != 4) return false;
+    x->dt = (enum dtype)x->c.a.spot->node->dt;
+    if ((enum dtype)x->c.b.spot->node->dt != x->dt) return false;
+    if (x->dt != DT_F32 && x->dt != DT_BF16 && x->dt != DT_F16) return false;
     for (int i = 0; i < 2; i++) {
         x->img = i ? &x->c.b : &x->c.a, x->other = i ? &x->c.a : &x->c.b;
         x->x = x->kx = x->y = x->ky = -1;
@@ -464,7 +471,66 @@ static void write_taps(struct conv *x, const struct form *f, struct str *s) {
     ring(x, s, at);
 }
 
-const char *gpu_conv(struct view *v) {
+/* ---- halves ----------------------------------------------------------------------------------------------------- */
+
+/* Places of a row in one instruction: the widest that comes out even. */
+static int places_of(const struct conv *x) {
+    static const int wide[] = {64, 56, 32, 16};
+    for (size_t i = 0; i < RG_COUNT(wide); i++)
+        if (size_of(x, x->x) % wide[i] == 0) return wide[i];
+    return 0;
+}
+
+/* Rows of a block: as many as a thread has registers for. */
+static int rows_of(const struct conv *x, int places) {
+    int most = 1;
+    for
+        DIVISORS(d, size_of(x, x->y), GROUP_PLACES / places)
+    most = d;
+    return most;
+}
+
+/* The axis, or its innermost n values. */
+static const char *inner_of(struct conv *x, struct str *s, int axis, int64_t n) {
+    if (size_of(x, axis) == n) return name_of(x, axis);
+    const char *inner = view_fresh(x->v, name_of(x, axis), "t");
+    str_printf(s, " TILE(%s,%d,%s)", name_of(x, axis), (int)n, inner);
+    return inner;
+}
+
+/* pieces: borders and rows are such that 8 places next to each other are loaded at once. */
+static void write_halves(struct conv *x, struct str *s, int places, int rows, bool pieces) {
+    struct view *v = x->v;
+    struct form f = {.cg = 1, .cr = PANEL, .yl = 1, .yr = rows, .xl = 1, .xr = places, .ol = 1};
+    const char *img = spot_name(v, x->img->spot), *kx = name_of(x, x->kx), *ky = name_of(x, x->ky);
+    const char *at = size_of(x, x->sum) > PANEL ? name_of(x, x->sum) : last_of_grid(x, &f);
+    const char *out = inner_of(x, s, x->out, PANEL), *sum = inner_of(x, s, x->sum, PANEL);
+    const char *cols = inner_of(x, s, x->x, places), *high = rows > 1 ? inner_of(x, s, x->y, rows) : "";
+    if (rows > 1) str_printf(s, " REG(%s)", high);
+    str_printf(s, " TC(%s,%s,%s,WR%s_%d)", out, cols, sum, x->dt == DT_F16 ? "F16" : "BF16", places);
+    str_printf(s, " STAGE(%s,%s,%s,%s,%s)", img, at, window(x, high, ky, ""), window(x, cols, kx, ""), sum);
+    str_printf(s, " TILE(%s.%s,8,%s_v) VEC(%s_v)", img, sum, img, img);
+    if (pieces) str_printf(s, " TILE(%s.%s,8,%s_p) UNROLL(%s_p)", img, cols, img, img);
+}
+
+/* A tile of images lies in shared memory with its channels side by side, each place a row of 128 bytes: places and taps are
+ * rows of it, and a tap is nothing but another row to begin with, so that the tile is filled once for all taps. Weights come straight from
+ * memory to registers (schedule/repack.c). There is no ring: while a block fills, others multiply. */
+static const char *by_groups(struct conv *x) {
+    int places = places_of(x), rows = places ? rows_of(x, places) : 0;
+    if (!places || x->taps || x->y < 0 || x->sum < 0 || x->by_x != 1 || x->by_y != 1) return "";
+    if (size_of(x, x->out) % PANEL || size_of(x, x->sum) % PANEL) return "";
+    for (int pieces = 1; pieces >= 0; pieces--) {
+        struct str s;
+        str_init(&s, x->v->arena);
+        write_halves(x, &s, places, rows, pieces);
+        if (s.n < HEUR_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) && gpu_lowers(x->v, s.p + 1))
+            return s.p + 1;
+    }
+    return "";
+}
+
+const char *gpu_conv(struct view *v, int capability) {
     struct conv x = {.v = v};
     struct best b = {.n = 0};
     if (!find_conv(&x)) return "";
@@ -472,6 +538,7 @@ const char *gpu_conv(struct view *v) {
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid) x.results *= (double)v->axis[i].size;
     if (x.results * x.c.depth < LEAST_WORK) return "";
+    if (x.dt != DT_F32) return capability / 10 == 9 ? by_groups(&x) : "";
     (x.taps ? forms_of_taps : forms_of_places)(&x, &b);
     for (int i = 0; i < b.n; i++) {
         struct str s;

@@ -631,8 +631,8 @@ static void lower_trial(void *arg) {
     lower(&ir, &k, &(struct lower_opts){.opts = t->opts, .vec_bytes = 16, .narrow = true}, &lin);
 }
 
-/* Whether a tile is a box is known when it is lowered. */
-static bool lowers(const struct view *v, const char *opts) {
+/* Whether a tile is a box, or lies as an instruction wants it, is known when it is lowered. */
+bool gpu_lowers(const struct view *v, const char *opts) {
     struct trial t = {.v = v, .opts = opts};
     arena_init(&t.arena, &t.err);
     bool ok = !err_guard(&t.err, lower_trial, &t);
@@ -648,7 +648,7 @@ const char *gpu_product(struct view *v, int capability) {
     for (uint32_t i = 0, roles = 0; i < n; i++) {
         if (form[i].f.roles && roles) continue; /* once is enough to know */
         const char *text = write_form(&x, &form[i].f);
-        if (!text || (form[i].f.roles && roles++ == 0 && !lowers(v, text))) continue;
+        if (!text || (form[i].f.roles && roles++ == 0 && !gpu_lowers(v, text))) continue;
         return form[i].blocks < LEAST_BLOCKS ? "" : text;
     }
     return "";

@@ -56,7 +56,7 @@ void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, st
     rw_init(&gate, ir, rules_gate, NULL);
     tree = end(&s, tree_expand(&gate, tree));
     begin(&s, "coalesce");
-    tree = end(&s, tree_coalesce(&gate, tree, o->vec_bytes ? o->vec_bytes : os_cpu()->vec_bytes));
+    tree = end(&s, tree_coalesce(&gate, tree, o->vec_bytes ? o->vec_bytes : os_cpu()->vec_bytes, o->narrow));
     if (sched.pipe.n) {
         begin(&s, "pipe");
         tree = end(&s, tree_pipe(&sched, tree));

@@ -23,7 +23,7 @@ static void try_pipe(struct trial *t, const uop *tree) {
     rw_init(&gate, &t->ir, rules_gate, NULL);
     tree = rw_post(&gate, tree_peel(&t->sched.rw, tree, false));
     rw_init(&gate, &t->ir, rules_gate, NULL);
-    tree = tree_coalesce(&gate, tree_expand(&gate, tree), os_cpu()->vec_bytes);
+    tree = tree_coalesce(&gate, tree_expand(&gate, tree), os_cpu()->vec_bytes, false);
     tree_pipe(&t->sched, tree);
 }
 

@@ -14,6 +14,8 @@
  * that a place is filled again one iteration later, n-2 ahead:
  *                       FOR k: WAIT(n-3) PUBLISH BARRIER, the rest of the body, copies of k+n-2, TOKEN, MMA_WAIT(1)
  *
+ * A tile for which there is no PIPE is filled where it stands, and its instructions are waited for after each run of them.
+ *
  * One barrier in each iteration serves both: after it everybody has the place of k filled and is done with that of k-1, which
  * is the one that is filled next. All tiles that the loop fills must be in the ring.
  * Requires: tree_build. Gives: statements with SPREAD ranges, which block.c deals out. Tests: tests/unit/block.c */
@@ -459,13 +461,33 @@ static void ring(struct ring *g, const uop *loop, uop_vec *out) {
         if ((p = pipe_of(g, g->fill.p[i], loop->src[0]))) p->ahead = 0;
 }
 
+/* Matrix instructions of groups in a row, of tiles that no ring has: they are waited for at once. Others compute meanwhile, if
+ * there is room for several blocks. Returns the first statement after them. */
+static uint32_t alone(struct ring *g, const uop *n, uint32_t i, uop_vec *out) {
+    uop_vec part = {0};
+    put(g, &part, OP_MMA_BEGIN, 0);
+    for (; i < n->nsrc && n->src[i]->op == OP_MMA; i++) vec_push(g->a, &part, n->src[i]);
+    put(g, &part, OP_MMA_END, 0);
+    put_part(g, &part, out);
+    put(g, out, OP_MMA_WAIT, 0);
+    g->rings++;
+    return i;
+}
+
 static const uop *walk(struct ring *g, const uop *n) {
     uop_vec out = {0};
-    for (uint32_t i = 0; i < n->nsrc; i++)
+    for (uint32_t i = 0; i < n->nsrc;) {
+        if (g->group && n->src[i]->op == OP_MMA) {
+            i = alone(g, n, i, &out);
+            continue;
+        }
         if (n->src[i]->op == OP_FOR)
             ring(g, n->src[i], &out);
         else
             vec_push(g->a, &out, n->src[i]);
+        if (g->group && is_fill(n->src[i])) put(g, &out, OP_PUBLISH, 0);
+        i++;
+    }
     return tree_block(g->ir, &out);
 }
 
@@ -476,8 +498,7 @@ const uop *tree_ring(struct sched *s, const uop *tree) {
     if (!s->pipe.n && !g.group) return tree;
     free_init(&g.fr, g.ir, g.a);
     tree = walk(&g, tree);
-    if (g.group && !g.rings)
-        opt_fail(s, "TC", "what the instruction reads must be in a ring: PIPE for each tile");
+    if (g.group && !g.rings) opt_fail(s, "TC", "no tile is filled for the instruction");
     for (uint32_t i = 0; i < s->pipe.n; i++) /* what is left are hints */
         if (s->pipe.p[i].ahead) s->pipe.p[keep++] = s->pipe.p[i];
     s->pipe.n = keep;

@@ -236,6 +236,27 @@ static void set_window(struct sched *s, struct free_ranges *fr, const char *opt,
              ir_name(s->ir, d->range[0]->arg.range.cls));
 }
 
+static const uop *index_of(const uop *value) { /* of a LOAD, perhaps padded: without its gate */
+    const uop *i = (value->op == OP_WHERE ? value->src[1] : value)->src[0]->src[1];
+    return i->op == OP_WHERE && i->src[2]->op == OP_INVALID ? i->src[1] : i;
+}
+
+/* Makes the window begin and end at multiples of 16 bytes of memory, along which it lies: a piece is then all inside or all outside
+ * the image, and is loaded at once. What is added is read only where the gate of the padding says so. */
+static void align_window(struct sched *s, const uop *value, struct tile_dim *d) {
+    int64_t n = 16 / dtype_info[value->dt].bytes;
+    struct affine f = affine_of(s->ir->arena, index_of(value));
+    if (!sched_has_groups(s) || value->op != OP_WHERE || d->digits || d->coef[0] < 0) return;
+    int64_t at = f.k + d->first;
+    for (uint32_t i = 0; i < f.n; i++) {
+        bool own = false;
+        for (uint32_t k = 0; k < d->n; k++) own |= f.t[i].atom == d->range[k] && f.t[i].coef == d->coef[k];
+        if (!own && f.t[i].coef % n) return;
+    }
+    int64_t before = (at % n + n) % n;
+    d->first -= before, d->size = (d->size + before + n - 1) / n * n;
+}
+
 /* Where an element of the window stands in the tile. */
 static const uop *window_position(struct sched *s, const struct tile_dim *d) {
     const uop *at = uop_idx(s->ir, -d->first);
@@ -291,11 +312,6 @@ static void dim_ranges(struct sched *s, const char *opt, const uop_vec *free, co
     }
 }
 
-static const uop *index_of(const uop *value) { /* of a LOAD, perhaps padded: without its gate */
-    const uop *i = (value->op == OP_WHERE ? value->src[1] : value)->src[0]->src[1];
-    return i->op == OP_WHERE && i->src[2]->op == OP_INVALID ? i->src[1] : i;
-}
-
 /* Copies of a dimension x+y have the name of x, also for a load that moves with y alone: two loads of the same elements
  * have one tile. */
 static const uop *first_member(struct sched *s, uint32_t cls) {
@@ -314,7 +330,7 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
         struct tile_dim d;
         dim_ranges(s, opt, free, &dims[i], top, at, &d);
         if (!d.n) continue;
-        if (d.n > 1) set_window(s, fr, opt, load, index_of(load), &d);
+        if (d.n > 1) set_window(s, fr, opt, load, index_of(load), &d), align_window(s, load, &d);
         const uop *size = d.n > 1 ? uop_idx(ir, d.size) : d.range[0]->src[0];
         const uop *r = copy_range(s, buffer, first_member(s, dims[i].axis[0]), size);
         vec_push(ir->arena, &copy, r);
@@ -369,6 +385,13 @@ static const uop *zero_unless(struct sched *s, const uop *gate, const uop *x) {
     return rw3(&s->rw, OP_WHERE, gate, x, dt_is_float(dt) ? uop_flt(s->ir, dt, 0) : uop_int(s->ir, dt, 0));
 }
 
+/* A factor (inside ? (float)x : 0) as (float)(inside ? x : 0). */
+static const uop *gate_inside(struct sched *s, const uop *x) {
+    bool padded =
+        x->op == OP_WHERE && x->src[1]->op == OP_CAST && x->src[2]->op == OP_CONST && x->src[2]->arg.u == 0;
+    return padded ? zero_unless(s, x->src[0], x->src[1]) : x;
+}
+
 /* In a sum, (inside ? x*y : 0) is (inside ? x : 0) * (inside ? y : 0): the question is then asked of each factor while
  * its tile is filled, and the product is a plain one. */
 void gate_factors(struct sched *s) {
@@ -381,10 +404,13 @@ void gate_factors(struct sched *s) {
         const uop *x = n->src[0];
         for (; x->op == OP_WHERE && x->src[2]->op == OP_CONST && x->src[2]->arg.u == 0; x = x->src[1])
             gate = gate ? rw2(&s->rw, OP_AND, gate, x->src[0]) : x->src[0];
-        if (!gate || x->op != OP_MUL) continue;
-        const uop **src = arena_array(ir->arena, const uop *, n->nsrc);
+        if (x->op != OP_MUL) continue;
+        const uop **src = arena_array(ir->arena, const uop *, n->nsrc), *factor[2];
         memcpy(src, n->src, n->nsrc * sizeof *src);
-        src[0] = rw2(&s->rw, OP_MUL, zero_unless(s, gate, x->src[0]), zero_unless(s, gate, x->src[1]));
+        for (int k = 0; k < 2; k++)
+            factor[k] = gate_inside(s, gate ? zero_unless(s, gate, x->src[k]) : x->src[k]);
+        src[0] = rw2(&s->rw, OP_MUL, factor[0], factor[1]);
+        if (src[0] == n->src[0]) continue;
         vec_push(ir->arena, &from, n);
         vec_push(ir->arena, &to, rw_with(&s->rw, n, src));
     }

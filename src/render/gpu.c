@@ -21,6 +21,7 @@ enum {
     SM_REGISTERS = 65536, /* of a multiprocessor, and the bytes that its blocks share */
     SM_SHARED = 233472,
     CAPPED_REGISTERS = 128, /* of a thread that has LEAST_SUMS .. MOST_SUMS accumulators */
+    OTHER_REGISTERS = 32,   /* that a thread computes with besides its sums */
     LEAST_SUMS = 40,
     MOST_SUMS = 80,
 };
@@ -857,17 +858,35 @@ static bool loads_ahead(const struct linear *lin) {
     return lin->threads > 0;
 }
 
+/* Does the program wait for its matrix instructions of groups of warps, with nothing under way meanwhile? */
+static bool waits_for_groups(const struct linear *lin) {
+    bool group = false;
+    for (uint32_t i = 0; i < lin->n; i++) {
+        const uop *n = lin->u[i];
+        if (n->op == OP_COPY || n->op == OP_BOX) return false;
+        group |= n->op == OP_MMA && mma_from_shared((enum mma)n->arg.mma.instr);
+    }
+    return group;
+}
+
+/* As many blocks as shared memory has room for, if their sums find registers, with some to compute with. */
+static uint32_t blocks_of_groups(const struct gpu *c, uint32_t sums) {
+    uint32_t each = (sums + OTHER_REGISTERS + 7) / 8 * 8 * RG_MAX(c->block, 128);
+    return RG_MAX(RG_MIN(SM_REGISTERS / each, (uint32_t)(SM_SHARED / (c->r.lin->shared + 1024))), 1);
+}
+
 /* Blocks of a multiprocessor that CUDA is asked to leave registers for; 0: it decides, and takes all the registers that the threads
  * of a block leave, which are more than it needs. Told that one block will do, it begins all loads before it waits for the first: where what
  * an iteration loads is needed at once. A thread that sums up needs little more than its sums, but takes all registers to
  * compute addresses ahead: as many blocks as there are sums for hide more than that. Where matrix instructions do the work
- * registers are few already. */
+ * registers are few already; where each block waits for its own, others must be there to compute. */
 static uint32_t blocks_wanted(const struct gpu *c, const struct leaves *l) {
     uint32_t sums = 0, most = SM_REGISTERS / (CAPPED_REGISTERS * RG_MAX((c->block + 31) / 32 * 32, 32));
+    for (uint32_t i = 0; i < l->acc.n; i++) sums += l->acc.p[i]->lanes;
+    if (waits_for_groups(c->r.lin)) return blocks_of_groups(c, sums);
     if (loads_ahead(c->r.lin)) return 1;
     for (uint32_t i = 0; i < c->r.lin->n; i++)
         if (c->r.lin->u[i]->op == OP_MMA) return 0;
-    for (uint32_t i = 0; i < l->acc.n; i++) sums += l->acc.p[i]->lanes;
     if (!c->lanes || sums < LEAST_SUMS || sums > MOST_SUMS) return 0;
     if (c->r.lin->shared) most = RG_MIN(most, (uint32_t)(SM_SHARED / (c->r.lin->shared + 1024)));
     return most > 1 ? most : 0;

@@ -14,6 +14,10 @@
  * operand is computed from is written to the padded rows at once, several products share a copy, the profile shows it as a
  * kernel, memory planning knows its bytes; codegen only sees a product whose rows fit. Whether it pays is asked of the machine
  * model: the copies against what a product loses that is filled element by element.
+ *
+ * A convolution of halves takes its weights from memory straight into the registers of matrix instructions (heur_gpu_conv.c). As they
+ * are given, the summed channels lie far apart, and each half would be a load of its own; the copy has for each lane its eight
+ * halves of a step side by side, in the order of the instruction's digit map.
  * Tests: tests/unit/repack.c */
 #include "schedule/internal.h"
 
@@ -23,7 +27,9 @@ enum {
     ROWS_STEP = 128, /* rows of the largest tiles, if that adds little */
     LEAST_SIDE = 64,
     LEAST_SUM = 192,
-    PLANES = 14 /* batch axes at most */
+    PLANES = 14,        /* batch axes at most */
+    MOST_TAPS = 11,     /* along an axis */
+    TAPS_WORK = 80000000 /* operations of a convolution whose weights are worth a copy */
 };
 
 /* What multiplies these elements, how many times as fast as the model's field says; the share of that which products reach whose
@@ -360,6 +366,135 @@ static void order_operands(struct repack *r) {
     }
 }
 
+/* ---- weights of convolutions ------------------------------------------------------------------------------------ */
+
+/* A factor of halves that is no plain view: the windows of padded images. */
+static bool is_windows(const uop *x, enum dtype dt) {
+    while (op_is_movement((enum op)x->op)) x = x->src[0];
+    return x->op == OP_CAST && (enum dtype)x->src[0]->dt == dt;
+}
+
+/* Pieces of the axes of the weights, as the product has them: which axis, and what a step along the piece is worth. */
+struct pieces {
+    uint32_t axis[SHAPE_MAX], n;
+    int64_t size[SHAPE_MAX], worth[SHAPE_MAX];
+};
+
+static void add_piece(struct pieces *p, uint32_t axis, int64_t size, int64_t worth) {
+    if (p->n < SHAPE_MAX) p->axis[p->n] = axis, p->size[p->n] = size, p->worth[p->n] = worth;
+    p->n++;
+}
+
+/* The axis of this side of the instruction in pieces: what is left of it, then the digits of the map, the greatest first. */
+static void cut_axis(struct pieces *p, const struct mma_map *m, int side, uint32_t axis, int64_t size) {
+    int64_t whole = 1;
+    for (unsigned i = 0; i < m->nlane + m->nreg; i++) {
+        const struct mma_digit *d = i < m->nlane ? &m->lane[i] : &m->reg[i - m->nlane];
+        if (d->dim == side) whole *= d->extent;
+    }
+    add_piece(p, axis, size / whole, whole);
+    for (int64_t below = whole; below > 1;)
+        for (unsigned i = 0; i < m->nlane + m->nreg; i++) {
+            const struct mma_digit *d = i < m->nlane ? &m->lane[i] : &m->reg[i - m->nlane];
+            if (d->dim != side || (int64_t)d->extent * d->stride != below) continue;
+            add_piece(p, axis, d->extent, below = d->stride);
+        }
+}
+
+static uint32_t piece_at(const struct pieces *p, uint32_t axis, int64_t worth) {
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->axis[i] == axis && p->worth[i] == worth) return i;
+    return 0;
+}
+
+/* The order in memory: taps, what is left of the axes, then digits of the lane's number and of the register's, the fastest last. */
+static void order_pieces(const struct pieces *p, const struct mma_map *m, const uint32_t axis[3],
+                         int64_t *order) {
+    uint32_t k = 0, last = p->n;
+    for (unsigned i = 0; i < m->nreg + m->nlane; i++) {
+        const struct mma_digit *d = i < m->nreg ? &m->reg[i] : &m->lane[i - m->nreg];
+        order[--last] = piece_at(p, axis[d->dim], d->stride);
+    }
+    for (uint32_t i = 0; i < p->n; i++) {
+        bool placed = false;
+        for (uint32_t j = last; j < p->n; j++) placed |= order[j] == (int64_t)i;
+        if (!placed && p->axis[i] != axis[MMA_M] && p->axis[i] != axis[MMA_K]) order[k++] = i;
+    }
+    for (uint32_t i = 0; i < p->n; i++) {
+        bool placed = false;
+        for (uint32_t j = 0; j < p->n; j++) placed |= (j < k || j >= last) && order[j] == (int64_t)i;
+        if (!placed) order[k++] = i;
+    }
+}
+
+/* The axes of the weights: those of an instruction's m and k, and taps. axis[MMA_M], axis[MMA_K]: their own and the summed one. */
+static bool find_taps(struct repack *r, const uop *n, const struct operand *w, uint32_t axis[3]) {
+    uint32_t own = 0, summed = 0, taps = 0;
+    double work = 2;
+    for (uint32_t i = 0; i < r->shape->n; i++) {
+        int64_t d = r->shape->d[i];
+        bool sum = is_reduced(n, i);
+        work *= (double)d;
+        if (d == 1) continue;
+        if (!w->step[i]) {
+            if (sum) return false;
+        } else if (sum && d <= MOST_TAPS) {
+            taps++;
+        } else {
+            axis[sum ? MMA_K : MMA_M] = i;
+            *(sum ? &summed : &own) += 1;
+        }
+    }
+    return own == 1 && summed == 1 && taps && work >= TAPS_WORK && r->shape->d[axis[MMA_M]] % 64 == 0 &&
+           r->shape->d[axis[MMA_K]] % 64 == 0;
+}
+
+/* The weights, once each, as (pieces .. in this order), and back. */
+static const uop *pack_taps(struct repack *r, const uop *x, const struct operand *w, const struct pieces *p,
+                            const int64_t *order, const uop **stored) {
+    const uop *src[1 + 3 * SHAPE_MAX] = {x};
+    int64_t back[SHAPE_MAX], one[SHAPE_MAX];
+    for (uint32_t i = 0; i < r->shape->n; i++) {
+        one[i] = w->step[i] ? r->shape->d[i] : 1;
+        src[1 + 3 * i] = uop_idx(r->ir, 0), src[3 + 3 * i] = uop_idx(r->ir, 1);
+        src[2 + 3 * i] = uop_idx(r->ir, one[i]);
+    }
+    for (uint32_t i = 0; i < p->n; i++) back[order[i]] = i;
+    x = uop_mk(r->ir, OP_SHRINK, src, 1 + 3 * r->shape->n, ARG_NONE);
+    x = graph_shaped(r->ir, OP_RESHAPE, x, p->size, p->n);
+    *stored = x = graph_shaped(r->ir, OP_PERMUTE, x, order, p->n);
+    x = graph_shaped(r->ir, OP_PERMUTE, x, back, p->n);
+    x = uop_cast(r->ir, graph_shaped(r->ir, OP_RESHAPE, x, one, r->shape->n), DT_F32);
+    return graph_shaped(r->ir, OP_EXPAND, x, r->shape->d, r->shape->n);
+}
+
+/* A convolution of halves, over weights that lie as the lanes of a matrix instruction take them. */
+static const uop *repack_taps(struct repack *r, const uop *n, const uop **stored) {
+    const uop *mul = n->src[0], *factor[2];
+    for (int i = 0; i < 2; i++) {
+        struct operand w;
+        struct pieces p = {.n = 0};
+        int64_t order[SHAPE_MAX];
+        uint32_t axis[3] = {0};
+        if (!read_operand(r, mul->src[i], &w) || dtype_info[w.x->dt].bytes != 2) continue;
+        if (!is_windows(mul->src[!i], (enum dtype)w.x->dt) || !find_taps(r, n, &w, axis)) continue;
+        struct mma_map m = mma_map(MMA_WRBF16_56, MMA_A); /* alike for all of them */
+        for (uint32_t a = 0; a < r->shape->n; a++)
+            if (a == axis[MMA_M] || a == axis[MMA_K])
+                cut_axis(&p, &m, a == axis[MMA_M] ? MMA_M : MMA_K, a, r->shape->d[a]);
+            else if (w.step[a])
+                add_piece(&p, a, r->shape->d[a], 1);
+        if (p.n > SHAPE_MAX) return NULL;
+        order_pieces(&p, &m, axis, order);
+        factor[i] = pack_taps(r, w.x, &w, &p, order, stored), factor[!i] = mul->src[!i];
+        const uop **src = arena_array(r->ir->arena, const uop *, n->nsrc);
+        memcpy(src, n->src, n->nsrc * sizeof *src);
+        src[0] = uop2(r->ir, OP_MUL, factor[0], factor[1]);
+        return uop_new(r->ir, OP_REDUCE_AXES, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
+    }
+    return NULL;
+}
+
 const uop *repack_product(struct ir *ir, struct shapes *sh, const uop *n, const struct sched_opts *o,
                           const uop *stored[2], const uop **rows) {
     const uop *mul = n->src[0];
@@ -367,6 +502,8 @@ const uop *repack_product(struct ir *ir, struct shapes *sh, const uop *n, const 
     if (n->arg.i != OP_ADD || mul->op != OP_MUL || mul->dt != DT_F32 || o->capability < 80) return NULL;
     r.shape = shape_of(sh, mul);
     if (r.shape->n > PLANES || !shape_size(r.shape)) return NULL;
+    const uop *taps = o->capability / 10 == 9 ? repack_taps(&r, n, &stored[0]) : NULL;
+    if (taps) return taps;
     for (int i = 0; i < 2; i++)
         if (!read_operand(&r, mul->src[i], &r.op[i])) return NULL;
     if (r.op[0].x->dt != r.op[1].x->dt) return NULL;
