@@ -199,14 +199,37 @@ static const uop *ungated(const uop *at, const uop **gate) {
     return at->src[1];
 }
 
+/* A tile that is one row, of numbers that threads read: the buffer is one long row, and a box as wide as the tile. */
+static bool find_single(struct boxer *b, const uop *param, const uop *to, const uop *gate, struct box *out) {
+    int64_t bytes = dtype_info[param->dt].bytes, n = chain(b, 1, INT64_MAX, &b->col), all = param->src[0]->lo;
+    if (b->col.n != b->own.n || place_in_tile(b, to, 0, 1) != 1 || place_in_tile(b, to, 0, n - 1) != n - 1)
+        return no_box(b, "its elements do not lie in a row");
+    if (gate || n > MOST_ROWS || n * bytes % ROW_BYTES || param->src[0]->lo != param->src[0]->hi)
+        return no_box(b, "it is not a whole row of 128 to 1024 bytes");
+    b->step = all, b->rows = 1;
+    if (!find_corner(b) || !uop_divides(b->at[0], PIECE_BYTES / bytes))
+        return no_box(b, "rows must begin at multiples of 16 bytes");
+    *out = (struct box){
+        .at = {b->at[0], b->at[1]}, .width = n, .rows = 1, .panels = 1, .parts = 1, .bytes = n * bytes};
+    const uop *src[] = {param,
+                        uop_idx(b->ir, all),
+                        uop_idx(b->ir, 1),
+                        uop_idx(b->ir, (all * bytes + 15) / 16 * 16 / bytes),
+                        uop_idx(b->ir, n),
+                        uop_idx(b->ir, 1)};
+    out->map = uop_new(b->ir, OP_MAP, (enum dtype)param->dt, 1, src, RG_COUNT(src), ARG_INT(2));
+    return true;
+}
+
 static bool find(struct boxer *b, const uop *fill, const uop *k, struct box *out) {
     const uop *index, *gate, *local = fill->src[0]->src[0], *unused;
     int64_t size[2];
     if (!plain_copy(&b->s->rw, fill->src[1], &index, &gate)) return no_box(b, "its elements are computed");
-    if (!local->arg.mem.panels || !local->arg.mem.row) return no_box(b, "it has no panels of 128 bytes");
     b->from = affine_of(b->a, ungated(index->src[1], &unused));
     const uop_vec *free = free_of(&b->fr, fill->src[0]);
     for (uint32_t i = 0; i < free->n; i++) vec_push(b->a, &b->own, free->p[i]);
+    if (!local->arg.mem.row) return find_single(b, index->src[0], fill->src[0]->src[1], gate, out);
+    if (!local->arg.mem.panels) return no_box(b, "it has no panels of 128 bytes");
     if (!find_rows(b, local->arg.mem.row) || !find_corner(b) || !limits(b, index->src[0], gate, k, size) ||
         !check_tile(b, fill->src[0]->src[1], ROW_BYTES / dtype_info[local->dt].bytes))
         return false;

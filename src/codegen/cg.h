@@ -137,10 +137,13 @@ int64_t stage_size(const uop *stage);
 const uop *tree_build(struct sched *, const uop *sink); /* tree.c */
 const uop *tree_blocks(struct sched *,
                        const uop *tree); /* block.c: mma, ring, threads: all of a block program */
-const uop *tree_mma(struct sched *, const uop *tree);   /* mma.c: matrix instructions */
-const uop *tree_ring(struct sched *, const uop *tree);  /* ring.c: shared tiles filled ahead */
+const uop *tree_mma(struct sched *, const uop *tree);  /* mma.c: matrix instructions */
+const uop *tree_ring(struct sched *, const uop *tree); /* ring.c: shared tiles filled ahead */
+/* weave.c: the statements of a loop with several products, ordered, with their waits. carry: some products may be over in the
+ * next iteration only; returns whether some are. */
+bool weave_body(struct ir *, const uop_vec *body, bool carry, uop_vec *out);
 const uop *tree_roles(struct sched *, const uop *tree); /* roles.c: a warp that copies, others that compute */
-/* ring.c: where statement i is a SET to 0 of what the matrix instruction behind it adds to: that instruction, which begins there
+/* weave.c: where statement i is a SET to 0 of what the matrix instruction behind it adds to: that instruction, which begins there
  * instead; or NULL. */
 const uop *mma_begins(struct ir *, const uop_vec *body, uint32_t i);
 void roles_outputs(struct sched *, const uop *tree);      /* before tree_mma: which stores are boxes */

@@ -246,3 +246,29 @@ void chain_loop(struct roles *r, const struct chained *t, uop_vec *out) {
     if (t->more) end_tile(&c, next, t->more, out);
     tiles(&c, c.by_d, none, true, last, out);
 }
+
+/* ---- several products of what is in registers -------------------------------------------------------------------- */
+
+bool chain_is_woven(const struct roles *r) {
+    const uop *first = NULL;
+    for (uint32_t i = 0; i < r->body.n; i++) {
+        const uop *s = r->body.p[i];
+        if (s->op != OP_MMA || is_a(s)) continue;
+        if (first && s->src[0]->arg.i != first->arg.i) return true;
+        first = s->src[0];
+    }
+    return false;
+}
+
+/* The gradients of k and v: registers hold the sums, the tile's two products and what is made of them, and nothing that waits
+ * for the next iteration. The groups of warps run apart: one multiplies while the other computes. */
+void weave_loop(struct roles *r, const struct chained *t, uop_vec *out) {
+    const uop *i = add(r, t->number, r->k);
+    uop_vec in = {0}, body = {0};
+    for (uint32_t k = 0; k < r->body.n; k++) put(r, &body, roles_at_place(r, r->body.p[k], i, t->turn));
+    uint32_t ring = r->tile.p[0].set;
+    put(r, &in, roles_wait(r, ring, FULL, i, 0));
+    weave_body(r->ir, &body, false, &in);
+    roles_release(r, ring, i, NULL, &in);
+    put(r, out, uop2(r->ir, OP_FOR, r->k, tree_block(r->ir, &in)));
+}

@@ -3,7 +3,8 @@
  * Inner products give a row for each query (q k^T, dO v^T), outer ones sum rows times a matrix (P v, dS k). A block has 64 or
  * 128 of the grid's values m, a group of warps for 64; it streams along the rows in tiles that all its threads share: the
  * operands of products that move with the row are in a ring, those that move with m stay. Results of the inner products
- * are the outer ones' first operands, in registers.
+ * are the outer ones' first operands, in registers. What else has a number for each value of the row (the logarithms of the
+ * sums of a gradient's queries) is in the ring too: asked for where it is needed, every tile would wait for it.
  *
  *     m: TILE, LANE, TC   row: STREAM, TC   k of inner products, columns of outer ones: TC, whole
  *
@@ -40,6 +41,8 @@ struct rows {
     int nk;
     struct tile_use fixed[MOST_TILES], ring[MOST_TILES];
     int nfixed, nring;
+    const struct hspot *each[MOST_TILES]; /* numbers, one for each value of the row */
+    int neach;
     int inner, outer; /* products */
 };
 
@@ -155,6 +158,18 @@ static bool add_outer(struct rows *r, const struct hspot *b, int row) {
     return add_tile(r, true, b, row, cols);
 }
 
+/* float32 that moves with the row and not with m. */
+static void find_each(struct rows *r) {
+    for (int i = 0; i < r->v->nspot; i++) {
+        const struct hspot *s = &r->v->spot[i];
+        bool row = false, known = false;
+        for (int k = 0; k < r->nrow; k++) row |= moves(r, s, r->row[k]);
+        for (int k = 0; k < r->neach; k++) known |= r->each[k]->buf == s->buf;
+        if (s->store || s->gate || s->node->dt != DT_F32 || !row || known || moves(r, s, r->m)) continue;
+        if (view_can_name(r->v, s->buf) && r->neach < MOST_TILES) r->each[r->neach++] = s;
+    }
+}
+
 static bool find_row_axes(struct rows *r) {
     const uop_vec *t = &r->v->topo;
     for (uint32_t i = 0; i < t->n; i++)
@@ -233,13 +248,17 @@ static int64_t tile_bytes(const struct rows *r, const struct tile_use *u, int ro
 struct shape_of {
     int m, n, places;
     bool roles;
+    int inner, outer, cols; /* products and columns that it is for; 0: any */
 };
+
+/* Places of the tiles that stay: attention itself begins a block's next tile early. */
+static int stays(const struct shape_of *s) { return s->roles && s->inner == 1 ? 2 : 1; }
 
 static int64_t shared_bytes(const struct rows *r, const struct shape_of *s) {
     int64_t bytes = 0;
-    for (int i = 0; i < r->nfixed; i++) bytes += (s->roles ? 2 : 1) * tile_bytes(r, &r->fixed[i], s->m);
+    for (int i = 0; i < r->nfixed; i++) bytes += stays(s) * tile_bytes(r, &r->fixed[i], s->m);
     for (int i = 0; i < r->nring; i++) bytes += s->places * tile_bytes(r, &r->ring[i], s->n);
-    return bytes;
+    return bytes + 4 * r->neach * s->places * s->n;
 }
 
 /* Is the place along m compared with that in the row? */
@@ -343,7 +362,12 @@ static void write_rows(const struct rows *r, const struct shape_of *s, struct st
         for (int k = 0; k < i; k++) named |= r->ring[k].spot->buf == r->ring[i].spot->buf;
         if (!named) str_printf(out, " PIPE(%s,%s,%d)", spot_name(v, r->ring[i].spot), row, s->places);
     }
-    for (int i = 0; i < r->nfixed && s->roles; i++)
+    for (int i = 0; i < r->neach; i++) {
+        const char *name = spot_name(v, r->each[i]);
+        str_printf(out, " STAGE(%s,%s,%s) TILE(%s.%s,4,%s_v) VEC(%s_v) PIPE(%s,%s,%d)", name, row, n, name, n,
+                   name, name, name, row, s->places);
+    }
+    for (int i = 0; i < r->nfixed && stays(s) > 1; i++)
         str_printf(out, " PIPE(%s,%s,2)", spot_name(v, r->fixed[i].spot), at);
     if (s->roles) str_printf(out, " ROLES(1) PERSIST(%d)", blocks_of(r, s, heads));
 }
@@ -363,16 +387,26 @@ static const char *legal_list(struct rows *r, const struct shape_of *shape) {
     return s.n < HEUR_TEXT && opts_legal(r->v->ir, r->v->kernel, s.p + 1, NULL) ? s.p + 1 : NULL;
 }
 
+static bool has_shape(const struct rows *r, const struct shape_of *s) {
+    return r->inner == s->inner && r->outer == s->outer && r->v->axis[r->m].size > s->m &&
+           (!s->cols || r->v->axis[r->cols].size == s->cols);
+}
+
 /* Without roles 128 values share what is copied, if four groups of warps are held then: one multiplies while another one takes
  * exponentials. Else 64, if more are. */
 const char *gpu_rows(struct view *v, int capability) {
-    static const struct shape_of roles[] = {{128, 128, 2, true}, {128, 64, 2, true}},
-                                 shapes[] = {{128, 64, 2, false}, {64, 64, 2, false}};
+    static const struct shape_of roles[] = {{128, 128, 2, true, 1, 1, 0},
+                                            {128, 64, 2, true, 1, 1, 0},
+                                            {128, 64, 3, true, 2, 1, 128},
+                                            {128, 64, 2, true, 2, 2, 128}},
+                                 shapes[] = {{.m = 128, .n = 64, .places = 2},
+                                             {.m = 64, .n = 64, .places = 2}};
     struct rows r = {.v = v, .m = -1, .cols = -1, .dt = DT_VOID};
     const char *list = NULL;
     if (capability / 10 != 9 || !v->stages || !find_row_axes(&r) || !find_products(&r)) return "";
-    for (size_t i = 0; i < RG_COUNT(roles) && r.inner == 1 && r.outer == 1 && !list; i++)
-        if (v->axis[r.m].size > roles[i].m) list = legal_list(&r, &roles[i]);
+    find_each(&r);
+    for (size_t i = 0; i < RG_COUNT(roles) && !list; i++)
+        if (has_shape(&r, &roles[i])) list = legal_list(&r, &roles[i]);
     int wide = groups_held(&r, &shapes[0]);
     bool narrow = v->axis[r.m].size <= 64 || (wide < 4 && groups_held(&r, &shapes[1]) > wide);
     for (size_t i = narrow; i < RG_COUNT(shapes) && !list; i++) list = legal_list(&r, &shapes[i]);

@@ -37,12 +37,16 @@ struct ring {
     const uop *held[16]; /* accumulators of what goes through registers */
     uint32_t accs;
     uint32_t rings;
-    bool group; /* matrix instructions of a group of warps: they read the tiles while the program goes on */
-    bool chain; /* and the loop computes with what they leave, in the same iteration */
+    bool group;   /* matrix instructions of a group of warps: they read the tiles while the program goes on */
+    bool chain;   /* and the loop computes with what they leave, in the same iteration */
+    bool carry;   /* and some of them are over in the next iteration only */
+    uop_vec body; /* of a chain */
 };
 
 /* How many iterations ahead a tile is filled. */
-static int64_t lead(const struct ring *g) { return g->places - (g->group && !g->chain ? 2 : 1); }
+static int64_t lead(const struct ring *g) {
+    return g->places - (g->group && (!g->chain || g->carry) ? 2 : 1);
+}
 
 static bool is_fill(const uop *s) {
     return s->op == OP_STORE && s->src[0]->src[0]->op == OP_LOCAL &&
@@ -122,7 +126,7 @@ static void put_part(struct ring *g, uop_vec *part, uop_vec *out) {
 }
 
 static const uop *at_iteration(struct ring *g, const uop *n, const uop *k) {
-    return k == g->range ? n : rw_subst(g->rw, n, &g->range, &k, 1);
+    return !k || k == g->range ? n : rw_subst(g->rw, n, &g->range, &k, 1);
 }
 
 /* n with its tiles at the place of iteration k. */
@@ -141,9 +145,10 @@ static const uop *at_place(struct ring *g, const uop *n, const uop *k) {
     return from.n ? rw_subst(g->rw, n, from.p, to.p, from.n) : n;
 }
 
+/* What iteration k fills; NULL: the fill is not in the loop. */
 static const uop *copy(struct ring *g, const uop *fill, const uop *k) {
     const uop *index, *gate;
-    const uop *to = at_place(g, at_iteration(g, fill->src[0], k), k);
+    const uop *to = k ? at_place(g, at_iteration(g, fill->src[0], k), k) : fill->src[0];
     plain_copy(g->rw, fill->src[1], &index, &gate);
     index = at_iteration(g, mk_index(g->ir, index->src[0], ungated(index->src[1]), 1), k);
     if (!gate) return uop2(g->ir, OP_COPY, to, index);
@@ -198,84 +203,19 @@ static void before_loop(struct ring *g, bool any_async, uop_vec *out) {
 
 /* ---- chained products --------------------------------------------------------------------------------------- */
 
-static void accs_below(struct ring *g, const uop *n, uop_vec *out) {
-    uop_vec topo = {0};
-    uop_topo(g->a, &n, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++)
-        if (topo.p[i]->op == OP_ACC) vec_push(g->a, out, topo.p[i]);
-}
-
-/* Accumulators, by number: bit 0 matrix instructions under way write them, bit 1 they read them. */
-static void begin_mma(struct ring *g, const uop *mma, struct map *busy) {
-    uop_vec accs = {0};
-    uint64_t old = 0;
-    map_put(busy, (uint64_t)mma->src[0]->arg.i, 1);
-    for (uint32_t i = mma->nsrc - 2; i < mma->nsrc; i++) accs_below(g, mma->src[i], &accs);
-    for (uint32_t i = 0; i < accs.n; i++, old = 0) {
-        map_get(busy, (uint64_t)accs.p[i]->arg.i, &old);
-        map_put(busy, (uint64_t)accs.p[i]->arg.i, old | 2);
-    }
-}
-
-static bool must_wait(struct ring *g, const uop *stmt, const struct map *busy) {
-    uop_vec accs = {0};
-    uint64_t how = 0;
-    accs_below(g, stmt, &accs);
-    for (uint32_t i = 0; i < accs.n; i++)
-        if (map_get(busy, (uint64_t)accs.p[i]->arg.i, &how) && how & 1) return true;
-    return stmt->op == OP_SET && map_get(busy, (uint64_t)stmt->src[0]->arg.i, &how);
-}
-
-const uop *mma_begins(struct ir *ir, const uop_vec *body, uint32_t i) {
-    const uop *s = body->p[i], *next = i + 1 < body->n ? body->p[i + 1] : NULL;
-    if (s->op != OP_SET || !next || next->op != OP_MMA || next->src[0]->arg.i != s->src[0]->arg.i)
-        return NULL;
-    if (s->src[1]->op != OP_CONST || s->src[1]->arg.f != 0) return NULL;
-    union arg arg = next->arg;
-    arg.mma.fresh = 1;
-    return uop_new(ir, OP_MMA, DT_VOID, 1, next->src, next->nsrc, arg);
-}
-
-/* The statements of the body: matrix instructions in a row are begun together, and waited for before anything reads what
- * they write or writes what they read. */
-static void chained(struct ring *g, const uop *body, uop_vec *out) {
-    uop_vec part = {0}, all = {0};
-    struct map busy;
-    bool open = false;
-    map_init(&busy, g->a);
-    for (uint32_t i = 0; i < body->nsrc; i++) vec_push(g->a, &all, body->src[i]);
-    for (uint32_t i = 0; i < body->nsrc; i++) {
-        const uop *s = body->src[i], *first = mma_begins(g->ir, &all, i);
-        if (first) s = first, i++;
-        bool mma = s->op == OP_MMA;
-        if (is_fill(s)) continue;
-        if (open && !mma) {
-            put(g, &part, OP_MMA_END, 0);
-            put_part(g, &part, out);
-            open = false;
-        }
-        if (!mma && busy.n && must_wait(g, s, &busy)) {
-            put_part(g, &part, out);
-            put(g, out, OP_MMA_WAIT, 0);
-            map_init(&busy, g->a);
-        }
-        if (mma && !open) {
-            put_part(g, &part, out);
-            put(g, &part, OP_MMA_BEGIN, 0);
-            open = true;
-        }
-        if (mma) begin_mma(g, s, &busy);
-        vec_push(g->a, &part, at_place(g, s, g->range));
-    }
-    if (open) put(g, &part, OP_MMA_END, 0);
-    put_part(g, &part, out);
-    if (busy.n) put(g, out, OP_MMA_WAIT, 0);
-}
-
 static bool is_chain(const uop *body) {
     for (uint32_t i = 0; i < body->nsrc; i++)
         if (!is_fill(body->src[i]) && body->src[i]->op != OP_MMA) return true;
     return false;
+}
+
+/* What the loop computes, with its waits; whether some of it goes on into the next iteration, which takes a place more. */
+static void chained(struct ring *g, const uop *body) {
+    uop_vec stmts = {0};
+    for (uint32_t i = 0; i < body->nsrc; i++)
+        if (!is_fill(body->src[i])) vec_push(g->a, &stmts, at_place(g, body->src[i], g->range));
+    g->body.n = 0;
+    g->carry = weave_body(g->ir, &stmts, g->places > 2, &g->body);
 }
 
 static const uop *ring_loop(struct ring *g, const uop *loop, bool any_async) {
@@ -298,7 +238,7 @@ static const uop *ring_loop(struct ring *g, const uop *loop, bool any_async) {
     put_if(g, &loads, 1, &fetch);
     if (!g->group || g->chain) put_part(g, &fetch, &out);
     if (g->chain) {
-        chained(g, loop->src[1], &out);
+        for (uint32_t i = 0; i < g->body.n; i++) vec_push(g->a, &out, g->body.p[i]);
         put_if(g, &stores, 1, &part);
         put_part(g, &part, &out);
         return uop2(ir, OP_FOR, loop->src[0], tree_block(ir, &out));
@@ -452,6 +392,7 @@ static void ring(struct ring *g, const uop *loop, uop_vec *out) {
         any |= g->async[i] = is_async(g, g->fill.p[i]);
         all &= g->async[i];
     }
+    if (g->chain) chained(g, loop->src[1]);
     before_loop(g, any, out);
     const uop *body = mma && all && !g->group ? frag_loop(g, loop, mma, step, out) : ring_loop(g, loop, any);
     vec_push(g->a, out, body);
@@ -474,18 +415,39 @@ static uint32_t alone(struct ring *g, const uop *n, uint32_t i, uop_vec *out) {
     return i;
 }
 
+static bool reads_tile(struct ring *g, const uop *s) {
+    uop_vec topo = {0};
+    uop_topo(g->a, &s, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_LOCAL) return true;
+    return false;
+}
+
+/* Is the next loop of the block a ring, and nothing before it reads tiles? */
+static bool before_ring(struct ring *g, const uop *block, uint32_t i) {
+    while (i < block->nsrc &&
+           (is_fill(block->src[i]) || (block->src[i]->op == OP_SET && !reads_tile(g, block->src[i]))))
+        i++;
+    return i < block->nsrc && block->src[i]->op == OP_FOR && wanted(g, block->src[i]);
+}
+
+/* Tiles that a loop only reads are copied with the first that its ring has. */
 static const uop *walk(struct ring *g, const uop *n) {
     uop_vec out = {0};
     for (uint32_t i = 0; i < n->nsrc;) {
-        if (g->group && n->src[i]->op == OP_MMA) {
+        const uop *s = n->src[i];
+        bool fill = g->group && is_fill(s);
+        if (g->group && s->op == OP_MMA) {
             i = alone(g, n, i, &out);
             continue;
         }
-        if (n->src[i]->op == OP_FOR)
-            ring(g, n->src[i], &out);
+        if (s->op == OP_FOR)
+            ring(g, s, &out);
+        else if (fill && before_ring(g, n, i) && is_async(g, s))
+            vec_push(g->a, &out, copy(g, s, NULL)), fill = false;
         else
-            vec_push(g->a, &out, n->src[i]);
-        if (g->group && is_fill(n->src[i])) put(g, &out, OP_PUBLISH, 0);
+            vec_push(g->a, &out, s);
+        if (fill) put(g, &out, OP_PUBLISH, 0);
         i++;
     }
     return tree_block(g->ir, &out);

@@ -76,7 +76,7 @@ static void take_tile(struct roles *r, const uop *fill, int64_t places, bool fix
     const uop *l = fill->src[0]->src[0], *size = num(r, l->src[0]->hi * places);
     struct tile t = {.fill = fill, .local = l, .fixed = fixed};
     if (own) {
-        vec_push(r->a, &r->set, ((struct set){places, r->nbar}));
+        vec_push(r->a, &r->set, ((struct set){places, r->nbar, MMA_GROUP}));
         r->nbar += 2 * places;
     } else if (r->set.p[r->set.n - 1].places != places)
         opt_fail(r->s, "PIPE", "another tile of the loop has %lld places",
@@ -84,6 +84,7 @@ static void take_tile(struct roles *r, const uop *fill, int64_t places, bool fix
     t.set = r->set.n - 1;
     t.wide = places > 1 ? uop_new(r->ir, OP_LOCAL, (enum dtype)l->dt, 1, &size, 1, l->arg) : l;
     t.box = box_of(r->s, r->opt, fill, r->k);
+    if (!l->arg.mem.panels) r->set.p[t.set].team = MMA_LANES;
     vec_push(r->a, &r->tile, t);
 }
 
@@ -106,6 +107,7 @@ static void take_loop(struct roles *r, const uop *loop) {
         const uop *s = loop->src[1]->src[i];
         if (!is_fill(s)) put(r, &r->body, s), r->chain |= s->op != OP_MMA && !has_parts(r);
     }
+    r->weave = r->chain && chain_is_woven(r);
     if (!r->chain && !uop_is_const(r->count))
         opt_fail(r->s, r->opt, "the length of the loop is known at run time only");
     for (uint32_t i = 0; i < loop->src[1]->nsrc; i++)
@@ -120,7 +122,7 @@ static void take_loop(struct roles *r, const uop *loop) {
         int64_t places = take_pipe(r, s);
         if (places < 2 || places > MOST_PLACES)
             opt_fail(r->s, r->opt, "a ring has 2 .. %d places, not %lld", MOST_PLACES, (long long)places);
-        take_tile(r, s, places, false, r->chain || !r->set.n);
+        take_tile(r, s, places, false, (r->chain && !r->weave) || !r->set.n);
     }
 }
 
@@ -153,7 +155,7 @@ static void look(struct roles *r, const uop *tree) {
     }
     r->blocks = r->s->roles.blocks ? RG_MIN(r->s->roles.blocks, r->tiles) : r->tiles;
     r->turns = (r->tiles + r->blocks - 1) / r->blocks;
-    r->flat &= r->chain && r->turns > 1;
+    r->flat &= r->chain && !r->weave && r->turns > 1;
 }
 
 /* ---- places and phases ---------------------------------------------------------------------------------------- */
@@ -221,7 +223,7 @@ const uop *roles_group(struct roles *r) { return quo(r, r->thread, MMA_GROUP); }
 
 void roles_release(struct roles *r, uint32_t set, const uop *number, const uop *only, uop_vec *out) {
     uop_vec one = {0};
-    const uop *first = roles_is_first(r);
+    const uop *first = rw2(r->rw, OP_EQ, mod(r, r->thread, r->set.p[set].team), num(r, 0));
     put(r, &one, roles_arrive(r, mbar_of(r, set, EMPTY, number), 0));
     put(r, out, when(r, only ? rw2(r->rw, OP_AND, only, first) : first, &one, NULL));
 }
@@ -588,7 +590,9 @@ static void compute_tile(struct roles *r, const uop *turn, const uop *block, uop
     const uop *next = tile_of(r, block, add(r, turn, num(r, 1))), *number = first_number(r, turn);
     struct chained c = {turn, number, r->flat ? rw2(r->rw, OP_LT, next, num(r, r->tiles)) : NULL};
     if (!r->flat) roles_fixed(r, turn, false, out);
-    if (r->chain)
+    if (r->weave)
+        weave_loop(r, &c, out);
+    else if (r->chain)
         chain_loop(r, &c, out);
     else
         multiply(r, number, turn, out);
@@ -690,7 +694,7 @@ static void begin(struct roles *r, uop_vec *out) {
     uop_vec one = {0};
     for (uint32_t i = 0; i < r->set.n; i++)
         for (int64_t p = 0; p < 2 * r->set.p[i].places; p++)
-            put_new(r, r->set.p[i].bar + p, p < r->set.p[i].places ? 1 : r->lanes / MMA_GROUP, &one);
+            put_new(r, r->set.p[i].bar + p, p < r->set.p[i].places ? 1 : r->lanes / r->set.p[i].team, &one);
     for (int64_t i = r->turn_bar; i < r->nbar; i++)
         put_new(r, i, i >= r->added_bar ? 1 : r->teams > 1 ? r->lanes : MMA_GROUP / MMA_LANES, &one);
     put(r, out, when(r, rw2(r->rw, OP_EQ, r->thread, num(r, 0)), &one, NULL));

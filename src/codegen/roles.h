@@ -7,6 +7,7 @@
 /* Places that are filled and emptied together: an mbarrier FULL for each, then an EMPTY for each. */
 struct set {
     int64_t places, bar; /* bar: the first */
+    int64_t team; /* threads of which one says that they are done: a warp, where threads read by themselves */
 };
 enum { FULL, EMPTY };
 
@@ -35,8 +36,9 @@ struct roles {
     int64_t nbar, turn_bar; /* mbarriers; the first of those by which groups take turns */
     bool flat;              /* the first product of the next tile is begun with the last of this */
     bool chain;             /* the loop computes with what its matrix instructions leave */
-    uop_vec stage;          /* shared memory through which results are stored, one for each type */
-    int64_t buffers;        /* panels of it that each group of warps has */
+    bool weave;    /* and several products need that: they are over in the iteration that they are begun in */
+    uop_vec stage; /* shared memory through which results are stored, one for each type */
+    int64_t buffers; /* panels of it that each group of warps has */
     const uop
         *added; /* LOAD of what comes to those panels ahead, and the results stand where it stood; or NULL */
     int64_t added_bar; /* mbarriers of the panels: the first */
@@ -79,7 +81,7 @@ const uop *roles_mbar(struct roles *, int64_t at, const uop *i);
 const uop *roles_arrive(struct roles *, const uop *bar, int64_t bytes);
 /* Until phase number / places of an mbarrier of the set, moved on by `late`, is over. */
 const uop *roles_wait(struct roles *, uint32_t set, int kind, const uop *number, int64_t late);
-/* One thread of each group of warps says that it is done with iteration `number`; only: under this condition, or NULL. */
+/* One thread of each team of the set says that it is done with iteration `number`; only: under this condition, or NULL. */
 void roles_release(struct roles *, uint32_t set, const uop *number, const uop *only, uop_vec *out);
 /* n with its tiles at the place of an iteration, those that stay for the loop at that of the turn. */
 const uop *roles_at_place(struct roles *, const uop *n, const uop *number, const uop *turn);
@@ -98,5 +100,8 @@ struct chained {
 /* The loop of a tile whose products are chained; before the first one, if they follow each other, what begins it. */
 void chain_loop(struct roles *, const struct chained *, uop_vec *out);
 void chain_first(struct roles *, uop_vec *out);
+/* Has the loop several products of what is in registers? Then they are begun as weave.c says: */
+bool chain_is_woven(const struct roles *);
+void weave_loop(struct roles *, const struct chained *, uop_vec *out);
 
 #endif

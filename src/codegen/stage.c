@@ -356,7 +356,7 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
         int64_t row = copy.p[copy.n - 1]->src[0]->hi;
         arg.mem.space = SPACE_SHARED;
         arg.mem.row = (uint16_t)(copy.n > 1 && row <= UINT16_MAX ? row : 0);
-        arg.mem.panels = sched_has_groups(s);
+        arg.mem.panels = sched_has_groups(s) && copy.n > 1; /* a single row is no operand */
         if (arg.mem.panels && (!arg.mem.row || row * dtype_info[load->dt].bytes % PANEL_BYTES))
             opt_fail(s, opt, "rows of the tile must be whole panels of %d bytes", PANEL_BYTES);
     }

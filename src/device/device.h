@@ -32,7 +32,7 @@ struct dev_object {
     const char *log; /* what the compiler said about it; may be NULL */
 };
 /* A buffer as a kernel copies boxes of it: a parameter that the device makes of its address, behind the others. */
-enum { DEV_MAPS = 6, DEV_AXES = 5 };
+enum { DEV_MAPS = 8, DEV_AXES = 5 };
 struct dev_map {
     uint32_t slot, rank;
     int64_t bytes;  /* of the buffer; axes, the fastest first; of an element */

@@ -142,9 +142,10 @@ static char *element_of(struct machine *m, const struct step *s, const struct bo
 
 static int64_t panel_of(struct machine *m, const struct step *s, const struct box *b, uint32_t *no) {
     int64_t at = lin_address(m, s, 0, no);
-    if (at * dtype_info[b->map->dt].bytes % 1024 || at + b->elements > m->scratch[*no].n)
-        lin_bad(m, s, "a panel of %lld elements at %lld: not at a multiple of 1024 bytes, or too large",
-                (long long)b->elements, (long long)at);
+    int64_t align = b->rank == 2 && b->map->src[5]->arg.i == 1 ? 128 : 1024; /* one row: no panel */
+    if (at * dtype_info[b->map->dt].bytes % align || at + b->elements > m->scratch[*no].n)
+        lin_bad(m, s, "a panel of %lld elements at %lld: not at a multiple of %lld bytes, or too large",
+                (long long)b->elements, (long long)at, (long long)align);
     return at;
 }
 

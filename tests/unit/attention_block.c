@@ -371,6 +371,8 @@ struct both {
     void (*write)(struct str *, int64_t h, int64_t t, int64_t d, bool causal);
     int64_t t, d;
     bool causal;
+    const char *opts; /* NULL: the heuristic's */
+    int64_t heads;    /* 0: one */
     struct err err;
     struct arena arena;
     struct ir ir;
@@ -383,12 +385,12 @@ static void lower_both(void *p) {
     struct str s;
     ir_init(&x->ir, &x->arena);
     str_init(&s, &x->arena);
-    x->write(&s, 1, x->t, x->d, x->causal);
+    x->write(&s, x->heads ? x->heads : 1, x->t, x->d, x->causal);
     ir_parse(&x->ir, s.p, s.n, "gradient.uop", &x->prog);
     const struct kernel *k = &x->prog.kernel.p[0];
     struct lower_opts o = {.opts = "", .keep_math = true, .vec_bytes = 16, .narrow = true};
     lower(&x->ir, k, &o, &x->plain);
-    o.opts = opts_heuristic_gpu(&x->ir, k, 90);
+    o.opts = x->opts ? x->opts : opts_heuristic_gpu(&x->ir, k, 90);
     lower(&x->ir, k, &o, &x->block);
 }
 
@@ -451,6 +453,84 @@ TEST_SLOW(attention_gradients_of_groups, 600) {
         struct both k = {.write = write_dkv, .t = size[i][0], .d = size[i][1], .causal = size[i][2]};
         check_both(&k, 1 | 1 << 7);
     }
+}
+
+static const char *dkv_opts(struct arena *a, int d, int places, const char *rest) {
+    return arena_printf(
+        a,
+        "TILE(i1,128,g) TILE(g,64,m) LANE(g) STREAM(k4,64,n,k6) TC(m,n,k3,WBF16_64) TC(m,n,k5,WBF16_64) "
+        "TC(m,i2,n,WRBF16_%d) STAGE(b2,i1,g+m,k3) TILE(b2.k3,8,v2) VEC(v2) "
+        "STAGE(b6,i1,g+m,k5) TILE(b6.k5,8,v6) VEC(v6) STAGE(b1,k4,n,k3+i2) TILE(b1.k3,8,v1) VEC(v1) "
+        "STAGE(b5,k4,n,k5+i2) TILE(b5.k5,8,v5) VEC(v5) STAGE(b3,k4,n) TILE(b3.n,4,v3) VEC(v3) "
+        "STAGE(b4,k4,n) TILE(b4.n,4,v4) VEC(v4) PIPE(b1,k4,%d) PIPE(b5,k4,%d) PIPE(b3,k4,%d) PIPE(b4,k4,%d) "
+        "%s",
+        d, places, places, places, places, rest);
+}
+
+/* The same with roles: dQ with products of neighbouring tiles that overlap, dK and dV with products that follow each other. Blocks
+ * that walk over tiles of different length, and one for each tile. */
+TEST_SLOW(attention_gradients_of_roles, 600) {
+    struct err err = {0};
+    struct arena arena;
+    arena_init(&arena, &err);
+    for (int i = 0; i < 4; i++) {
+        const char *r = i & 1 ? "ROLES(1)" : "ROLES(1) PERSIST(2)";
+        int d = i & 2 ? 128 : 64;
+        struct both q = {.write = write_dq, .t = 256, .d = d, .causal = !(i & 1), .heads = 2};
+        q.opts = arena_printf(
+            &arena,
+            "TILE(i1,128,g) TILE(g,64,m) LANE(g) STREAM(k4,64,n,k5) TC(m,n,k3,WBF16_64) TC(m,i2,n,WRBF16_%d) "
+            "STAGE(b2,i1,g+m,k3) TILE(b2.k3,8,v2) VEC(v2) STAGE(b5,i1,g+m,k3) TILE(b5.k3,8,v5) VEC(v5) "
+            "STAGE(b3,k4,n,k3) TILE(b3.k3,8,v3) VEC(v3) STAGE(b4,k4,n,k3+i2) TILE(b4.k3,8,v4) VEC(v4) "
+            "PIPE(b3,k4,3) PIPE(b4,k4,3) %s",
+            d, r);
+        check_both(&q, 1);
+        struct both k = {.write = write_dkv, .t = 256, .d = d, .causal = !(i & 1), .heads = 2};
+        k.opts = dkv_opts(&arena, d, 2, r);
+        check_both(&k, 1 | 1 << 7);
+    }
+    arena_free(&arena);
+}
+
+/* The products of a block of keys, in the order in which they are begun, and what is waited for between them. */
+static void text_of_products(const struct linear *l, struct str *s) {
+    for (uint32_t i = 0; i < l->n; i++) {
+        const uop *u = l->u[i];
+        if (u->op == OP_MMA_BEGIN) str_add(s, "b");
+        if (u->op == OP_MMA_WAIT) str_printf(s, "%lld", (long long)u->arg.i);
+        if (u->op == OP_EXP2) str_add(s, "e");
+    }
+}
+
+/* dK and dV: S and dP are begun together, exponentials of S while dP goes on, dV while dS is computed; with a place more in
+ * the ring dV and dK go on into the next iteration. Whoever waits for less is found out. */
+TEST_SLOW(gradient_products_overlap, 120) {
+    struct both x = {.write = write_dkv, .t = 256, .d = 64};
+    struct ref_buf a[8], b[8];
+    uint32_t n, found = 0;
+    struct str s;
+    arena_init(&x.arena, &x.err);
+    x.opts = dkv_opts(&x.arena, 64, 3, "");
+    if (err_guard(&x.err, lower_both, &x)) FAIL("%s", x.err.msg);
+    str_init(&s, &x.arena);
+    text_of_products(&x.block, &s);
+    const char *order = s.p + strspn(s.p, "0"), *then = order + 3 + strspn(order + 3, "e");
+    if (strncmp(order, "bb1e", 4) || strcmp(then, "b1b0")) FAIL("%s", s.p);
+    fill_buffers(&x, 1 | 1 << 7, a, b, &n);
+    for (uint32_t i = 0; i < x.block.n; i++) {
+        const uop *u = x.block.u[i];
+        if (u->op != OP_MMA_WAIT || u->arg.i != 1) continue;
+        struct linear less = x.block;
+        const uop **list = arena_array(&x.arena, const uop *, less.n);
+        memcpy(list, less.u, less.n * sizeof *list);
+        list[i] = uop_mk(&x.ir, OP_MMA_WAIT, NULL, 0, ARG_INT(2));
+        less.u = list, found++;
+        CHECK(ref_linear(&x.err, &less, b, n, NULL, 0, less.grid));
+        if (!strstr(x.err.msg, "matrix instruction that was not waited for")) FAIL("%s", x.err.msg);
+        x.err = (struct err){0};
+    }
+    CHECK(found == 2);
+    arena_free(&x.arena);
 }
 
 /* In registers, all of it: nothing is spilled, and matrix instructions go on while the program does. */

@@ -2,11 +2,11 @@
  * box, 128 bytes that are passed as a parameter. Encoding takes about a microsecond and the same few are asked for in every
  * launch: they are kept, found by what they are made of.
  * Elements are moved as plain bits, but for floats that are rounded to 11 digits on the way (TF32). Rows of a box are 128 bytes whose 16-byte pieces change places by the row's number, which
- * is how stage.c's panels lie; what is outside of the buffer is zero.
+ * is how stage.c's panels lie; a box of one row lies as it is. What is outside of the buffer is zero.
  * Tests: tests/unit/cuda_fake.c, tests/unit/roles.c (need a GPU) */
 #include "device/cuda/internal.h"
 
-enum { SWIZZLE_128 = 3, L2_128 = 2 };
+enum { SWIZZLE_NONE = 0, SWIZZLE_128 = 3, L2_128 = 2 };
 
 static int type_of(const struct dev_map *m) {
     enum { U8, U16, U32, U64 = 4, TF32 = 11 };
@@ -37,7 +37,8 @@ static int encode(struct device *d, struct err *e, const struct dev_map *m, void
         size[i] = (uint64_t)m->size[i], box[i] = (uint32_t)m->box[i], each[i] = 1;
         if (i) step[i - 1] = (uint64_t)(m->step[i] * m->bytes);
     }
-    CUDA_TRY(d->cu->map(word, type_of(m), m->rank, at, size, step, box, each, 0, SWIZZLE_128, L2_128, 0),
+    int swizzle = m->rank == 2 && m->box[1] == 1 ? SWIZZLE_NONE : SWIZZLE_128;
+    CUDA_TRY(d->cu->map(word, type_of(m), m->rank, at, size, step, box, each, 0, swizzle, L2_128, 0),
              "making a map of a buffer");
     return 0;
 }
