@@ -4,13 +4,13 @@
  * 128 of the grid's values m, a group of warps for 64; it streams along the rows in tiles that all its threads share: the
  * operands of products that move with the row are in a ring, those that move with m stay. Results of the inner products
  * are the outer ones' first operands, in registers. What else has a number for each value of the row (the logarithms of the
- * sums of a gradient's queries) is in the ring too: asked for where it is needed, every tile would wait for it.
+ * sums of a gradient's queries) is in the ring of blocks with roles too: asked for where it is needed, every tile would wait for it.
  *
  *     m: TILE, LANE, TC   row: STREAM, TC   k of inner products, columns of outer ones: TC, whole
  *
  * One inner and one outer product, attention itself, leave registers for both and for the weights: a block of 128 x 128 with
  * roles, of which there is one for each multiprocessor; it walks over the tiles, with two places for the operand that stays. Where a mask makes rows of m differ in length
- * they are dealt out longest first, for as many heads at a time as L2 holds.
+ * they are dealt out longest first, for as many heads at a time as L2 holds. Gradients of 128 columns have roles and tiles of 128 x 64.
  *
  * Only where instructions of groups of warps are, and 16-bit types of 64 or 128 columns. Tests: tests/unit/attention_block.c */
 #include "heur.h"
@@ -258,7 +258,7 @@ static int64_t shared_bytes(const struct rows *r, const struct shape_of *s) {
     int64_t bytes = 0;
     for (int i = 0; i < r->nfixed; i++) bytes += stays(s) * tile_bytes(r, &r->fixed[i], s->m);
     for (int i = 0; i < r->nring; i++) bytes += s->places * tile_bytes(r, &r->ring[i], s->n);
-    return bytes + 4 * r->neach * s->places * s->n;
+    return bytes + (s->roles ? 4 * r->neach * s->places * s->n : 0);
 }
 
 /* Is the place along m compared with that in the row? */
@@ -362,7 +362,7 @@ static void write_rows(const struct rows *r, const struct shape_of *s, struct st
         for (int k = 0; k < i; k++) named |= r->ring[k].spot->buf == r->ring[i].spot->buf;
         if (!named) str_printf(out, " PIPE(%s,%s,%d)", spot_name(v, r->ring[i].spot), row, s->places);
     }
-    for (int i = 0; i < r->neach; i++) {
+    for (int i = 0; i < r->neach && s->roles; i++) {
         const char *name = spot_name(v, r->each[i]);
         str_printf(out, " STAGE(%s,%s,%s) TILE(%s.%s,4,%s_v) VEC(%s_v) PIPE(%s,%s,%d)", name, row, n, name, n,
                    name, name, name, row, s->places);
