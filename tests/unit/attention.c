@@ -97,7 +97,7 @@ static uint32_t draw(uint64_t *rng, uint32_t n) {
 }
 
 static rg_tensor numbers(rg_ctx *c, uint64_t seed, rg_ints shape) {
-    static float x[1 << 16];
+    static float x[1 << 21];
     size_t n = 1;
     for (size_t i = 0; i < shape.n; i++) n *= (size_t)shape.d[i];
     CHECK(n <= RG_COUNT(x));
