@@ -63,13 +63,21 @@ static bool reads_buffer(struct ring *g, const uop *value, uint32_t name) {
     return false;
 }
 
+static bool is_for(struct ring *g, const struct pipe *p, const uop *fill, const uop *range) {
+    return p->axis == range->arg.range.cls && reads_buffer(g, fill->src[1], p->buffer);
+}
+
 /* The PIPE for a fill in the loop over `range`, or NULL. */
 static struct pipe *pipe_of(struct ring *g, const uop *fill, const uop *range) {
-    for (uint32_t i = 0; i < g->s->pipe.n; i++) {
-        struct pipe *p = &g->s->pipe.p[i];
-        if (p->axis == range->arg.range.cls && reads_buffer(g, fill->src[1], p->buffer)) return p;
-    }
+    for (uint32_t i = 0; i < g->s->pipe.n; i++)
+        if (is_for(g, &g->s->pipe.p[i], fill, range)) return &g->s->pipe.p[i];
     return NULL;
+}
+
+/* The fill has its ring. Of a buffer with two tiles there may be two PIPEs: none is left as a hint. */
+static void done(struct ring *g, const uop *fill, const uop *range) {
+    for (uint32_t i = 0; i < g->s->pipe.n; i++)
+        if (is_for(g, &g->s->pipe.p[i], fill, range)) g->s->pipe.p[i].ahead = 0;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------------------- */
@@ -397,9 +405,7 @@ static void ring(struct ring *g, const uop *loop, uop_vec *out) {
     const uop *body = mma && all && !g->group ? frag_loop(g, loop, mma, step, out) : ring_loop(g, loop, any);
     vec_push(g->a, out, body);
     if (g->group) put(g, out, OP_MMA_WAIT, 0), g->rings++;
-    p->ahead = 0; /* done */
-    for (uint32_t i = 0; i < g->fill.n; i++)
-        if ((p = pipe_of(g, g->fill.p[i], loop->src[0]))) p->ahead = 0;
+    for (uint32_t i = 0; i < g->fill.n; i++) done(g, g->fill.p[i], loop->src[0]);
 }
 
 /* Matrix instructions of groups in a row, of tiles that no ring has: they are waited for at once. Others compute meanwhile, if

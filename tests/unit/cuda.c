@@ -390,18 +390,34 @@ static const char of_weights[] =
     "(LOAD (INDEX x (ADD (MUL (ADD (MUL b 32) i) 576) (ADD (MUL (ADD y p) 24) (ADD z q))))) "
     "(LOAD (INDEX d (ADD (MUL (ADD (MUL b 32) o) 400) (ADD (MUL y 20) z))))) b y z)))\n";
 
+/* Both tiles of a product of a matrix with itself come by the ring: nothing is asked for a second time, into a cache. */
+static const char of_itself[] =
+    "kernel p\na = (PARAM<f32>[1 a] 1048576)\nout = (PARAM<f32>[0 out] 1048576)\n"
+    "m = (RANGE[m GRID 0] 1024)\nn = (RANGE[n GRID 1] 1024)\nk = (RANGE[k REDUCE 2] 1024)\n"
+    "(SINK (STORE (INDEX out (ADD n (MUL m 1024))) (REDUCE[ADD] (MUL (LOAD (INDEX a (ADD k (MUL m 1024)))) "
+    "(LOAD (INDEX a (ADD n (MUL k 1024))))) k)))\n";
+
+TEST(cuda_product_of_itself) {
+    arena_init(&arena, &err);
+    struct lowering *l = lowered(of_itself, NULL);
+    CHECK(strstr(l->opts, "STAGE(a#0,k") && strstr(l->opts, "STAGE(a#1,k") && strstr(l->opts, "PIPE(a,k"));
+    const char *body = strstr(l->cuda.p, "__global__");
+    CHECK(body && count_of(body, "copy_16(") > 0 && count_of(body, "ask_for(") == 0);
+    arena_free(&arena);
+}
+
 TEST(cuda_few_results) {
     arena_init(&arena, &err);
     struct lowering *l = lowered(by_rows, NULL);
     CHECK_STR(l->opts, "TILE(n,2,n_r) REG(n_r) TILE(k,8,k_v) VEC(k_v) BLOCK(k)");
-    CHECK(l->shape.block > 0 && count_of(l->cuda.p, "*(const piece<bf16, 8> *)(b1") == 2 &&
-          count_of(l->cuda.p, "*(const piece<bf16, 8> *)(b0") == 1); /* what is loaded of x serves two rows */
+    CHECK(l->shape.block > 0 && count_of(l->cuda.p, "*(const piece<u32, 4> *)(b1") == 2 &&
+          count_of(l->cuda.p, "*(const piece<u32, 4> *)(b0") == 1); /* what is loaded of x serves two rows */
     l = lowered(by_columns, NULL);
     CHECK_STR(
         l->opts,
         "TILE(n,64,n_c) TILE(n_c,8,n_d) TILE(k,256,k_w) TILE(k_w,8,k_u) UNROLL(k_u) LANE(k_w) LANE(n_c) "
         "ORDER(k_w,n_c) VEC(n_d)"); /* lines of 128 bytes, 32 rows at a time */
-    CHECK(l->lin.threads == 256 && count_of(l->cuda.p, "*(const piece<bf16, 8> *)(b1") == 8);
+    CHECK(l->lin.threads == 256 && count_of(l->cuda.p, "*(const piece<u32, 4> *)(b1") == 8);
     l = lowered(of_weights, NULL);
     CHECK_STR(l->opts,
               "JOIN(y,z,y_j) JOIN(b,y_j,b_j) TILE(o,4,o_r) REG(o_r) REG(q) TILE(b_j,4,b_j_v) UNROLL(b_j_v) "
