@@ -163,11 +163,11 @@ const uop *tree_peel(struct rw *, const uop *tree,
 const uop *tree_expand(struct rw *, const uop *tree); /* expand.c: UNROLL, REG, VEC written out */
 /* coalesce.c: wide loads; parts: of halves and bytes also less than a register */
 const uop *tree_coalesce(struct rw *, const uop *tree, int vec_bytes, bool parts);
-const uop *tree_pipe(struct sched *, const uop *tree);                 /* pipe.c: prefetches */
-const uop *tree_index(struct rw *, const uop *tree, bool scalars);     /* index.c: IDX becomes i64 or i32 */
-void linearize(struct ir *, const uop *tree, struct linear *);         /* linearize.c */
-void linear_rare(struct ir *, struct linear *);                        /* rare.c: RARE becomes a branch */
-void estimate_issued(const struct linear *, struct estimate *);        /* estimate.c */
+const uop *tree_pipe(struct sched *, const uop *tree);             /* pipe.c: prefetches */
+const uop *tree_index(struct rw *, const uop *tree, bool scalars); /* index.c: IDX becomes i64 or i32 */
+void linearize(struct ir *, const uop *tree, struct linear *);     /* linearize.c */
+void linear_rare(struct ir *, struct linear *);                    /* rare.c: RARE becomes a branch */
+void estimate_issued(const struct linear *, struct estimate *);    /* estimate.c */
 
 /* Replaces each leaf statement of a tree by fn's list of statements; FOR, IF and BLOCK are kept. */
 typedef void (*leaf_fn)(void *cx, const uop *stmt, uop_vec *out);

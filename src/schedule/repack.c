@@ -27,8 +27,8 @@ enum {
     ROWS_STEP = 128, /* rows of the largest tiles, if that adds little */
     LEAST_SIDE = 64,
     LEAST_SUM = 192,
-    PLANES = 14,        /* batch axes at most */
-    MOST_TAPS = 11,     /* along an axis */
+    PLANES = 14,         /* batch axes at most */
+    MOST_TAPS = 11,      /* along an axis */
     TAPS_WORK = 80000000 /* operations of a convolution whose weights are worth a copy */
 };
 
