@@ -13,11 +13,10 @@
 #include "render/gpu.h"
 
 enum {
-    LEAST_THREADS = 8,   /* that share an iteration, on CUDA */
-    THREADS = 256,       /* of a block, where a thread runs an iteration */
-    MOST_THREADS = 1024, /* of a block that shares loops, on CUDA */
-    LOCAL_BYTES = 256,   /* scratch up to this is an array of the thread */
-    PIECE_BYTES = 16,
+    LEAST_THREADS = 8,    /* that share an iteration, on CUDA */
+    THREADS = 256,        /* of a block, where a thread runs an iteration */
+    MOST_THREADS = 1024,  /* of a block that shares loops, on CUDA */
+    LOCAL_BYTES = 256,    /* scratch up to this is an array of the thread */
     SM_REGISTERS = 65536, /* of a multiprocessor, and the bytes that its blocks share */
     SM_SHARED = 233472,
     CAPPED_REGISTERS = 128, /* of a thread that has LEAST_SUMS .. MOST_SUMS accumulators */
@@ -58,7 +57,7 @@ void gpu_bad(struct gpu *c, const uop *n, const char *why) {
 
 /* ---- values ------------------------------------------------------------------------------------------ */
 
-static struct text **slot(struct gpu *c, const uop *n) {
+struct text **gpu_slot(struct gpu *c, const uop *n) {
     if (!c->r.slot[n->id]) {
         vec_push(c->r.a, &c->lane, NULL);
         c->r.slot[n->id] = c->lane.n;
@@ -68,7 +67,7 @@ static struct text **slot(struct gpu *c, const uop *n) {
 
 struct text *gpu_new_lanes(struct gpu *c, const uop *n) {
     struct text *t = arena_array(c->r.a, struct text, n->lanes);
-    *slot(c, n) = t;
+    *gpu_slot(c, n) = t;
     return t;
 }
 
@@ -84,7 +83,7 @@ struct text gpu_operand(struct gpu *c, const uop *n, unsigned i) {
     case OP_INVALID: t = constant(&c->r, (enum dtype)n->dt, ARG_NONE); break;
     case OP_LANES: return constant(&c->r, (enum dtype)n->dt, ARG_INT(i));
     default: {
-        const struct text *v = *slot(c, n);
+        const struct text *v = *gpu_slot(c, n);
         if (!v) gpu_bad(c, n, "is used before it is evaluated");
         t = v[n->lanes > 1 ? i : 0];
     }
@@ -148,254 +147,6 @@ static struct text hred(struct gpu *c, const uop *n) {
     return e[0];
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------ */
-
-/* CUDA's pointers do not say it; memory of one thread needs no word. */
-static const char *space_of(const struct gpu *c, const uop *buf) {
-    if (!c->d->cl) return "";
-    if (buf->op == OP_LOCAL && buf->arg.mem.space == SPACE_SHARED) return c->d->shared;
-    return buf->op == OP_LOCAL && !c->scratch ? "" : c->d->global; /* a kernel with rows has no scratch */
-}
-
-/* Which of the elements that this thread keeps: those of its values in turn. */
-static struct text place_in_row(struct gpu *c, const uop *index, const struct row *row) {
-    struct affine f = affine_of(c->r.a, index);
-    struct str s;
-    str_init(&s, c->r.a);
-    str_printf(&s, "%s * %lld + %lld", c->turn, (long long)row->step, (long long)f.k);
-    for (uint32_t i = 0; i < f.n; i++)
-        if (f.t[i].atom != c->r.lin->u[c->open->begin])
-            str_printf(&s, " + %s * %lld", gpu_operand(c, f.t[i].atom, 0).s, (long long)f.t[i].coef);
-    return (struct text){.s = s.p, .dt = index->dt, .lanes = 1};
-}
-
-struct place gpu_place(struct gpu *c, const uop *n) {
-    if (n->op != OP_INDEX) gpu_bad(c, n, "is not an INDEX");
-    struct text **base = slot(c, n->src[0]);
-    if (!*base) gpu_bad(c, n->src[0], "is not a buffer of this kernel");
-    struct place p = {.dt = (enum dtype)n->src[0]->dt,
-                      .lanes = n->lanes,
-                      .piece = 1,
-                      .base = (*base)->s,
-                      .space = space_of(c, n->src[0]),
-                      .index = n->src[1],
-                      .panels = n->src[0]->op == OP_LOCAL && n->src[0]->arg.mem.panels};
-    const struct row *row = row_of(&c->row, n->src[0]);
-    if (row) p.at = place_in_row(c, p.index, row);
-    if (p.index->lanes > 1 || row) return p;
-    p.at = gpu_operand(c, p.index, 0);
-    if (p.lanes > 1) p.at = named(&c->r, p.at);
-    for (unsigned k = 2;
-         k * dtype_info[p.dt].bytes <= PIECE_BYTES && p.lanes % k == 0 && uop_divides(p.index, k); k *= 2)
-        p.piece = k;
-    return p;
-}
-
-/* Where element i of the access stands. */
-static const char *offset(struct gpu *c, const struct place *p, unsigned i) {
-    const char *at = p->index->lanes > 1 ? gpu_operand(c, p->index, i).s
-                     : i                 ? fmt(&c->r, "%s + %u", p->at.s, i)
-                                         : p->at.s;
-    return p->panels ? fmt(&c->r, "in_panel<%u>(%s)", dtype_info[p->dt].bytes, at) : at;
-}
-
-/* Element i of the access as an lvalue. */
-const char *gpu_element(struct gpu *c, const struct place *p, unsigned i) {
-    return fmt(&c->r, "%s[%s]", p->base, offset(c, p, i));
-}
-
-static const char *read_as(struct gpu *c, const struct place *p, const char *x) {
-    return p->dt == DT_BOOL ? fmt(&c->r, "(%s != 0)", x) : x;
-}
-
-/* gate: of the lane, or NULL. */
-static const char *gated(struct gpu *c, const struct place *p, const char *x, const struct text *gate,
-                         struct text alt) {
-    x = read_as(c, p, x);
-    return gate ? fmt(&c->r, "(%s ? (%s)%s : (%s)%s)", gate->s, elem_type(p->dt), x, elem_type(p->dt), alt.s)
-                : x;
-}
-
-/* The two halves of a word as two lanes. */
-static void pair_lanes(struct gpu *c, const char *word, struct text *out) {
-    for (unsigned k = 0; k < 2; k++)
-        out[k].s = fmt(&c->r, k ? "(u16)(%s >> 16)" : "(u16)%s", word), out[k].atom = true;
-    out[0].pair = word;
-}
-
-static const char *piece_type(struct gpu *c, const struct place *p) {
-    return fmt(&c->r, c->d->cl ? "%sx%u" : "piece<%s, %u>", elem_type(p->dt), p->piece);
-}
-
-/* Halves come as words of two, which arithmetic on pairs takes as they are. */
-static void load_words(struct gpu *c, const struct place *p, struct text *out) {
-    const char *t = fmt(&c->r, "piece<u32, %u>", p->piece / 2);
-    for (unsigned i = 0; i < p->lanes; i += p->piece) {
-        const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
-        line(&c->r, "const %s %s = *(const %s *)(%s + %s);", t, name, t, p->base, offset(c, p, i));
-        for (unsigned k = 0; k < p->piece; k += 2)
-            pair_lanes(c, fmt(&c->r, "%s.v[%u]", name, k / 2), &out[i + k]);
-    }
-}
-
-static void load_pieces(struct gpu *c, const struct place *p, const struct text *gate, const uop *alt,
-                        struct text *out) {
-    const char *t = piece_type(c, p);
-    bool halves = p->dt == DT_BF16 || p->dt == DT_F16;
-    if (!gate && !c->d->cl && p->piece % 2 == 0 && halves) return load_words(c, p, out);
-    for (unsigned i = 0; i < p->lanes; i += p->piece) {
-        const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
-        const char *from = fmt(&c->r, "*(const %s%s *)(%s + %s)", p->space, t, p->base, offset(c, p, i));
-        if (gate)
-            line(&c->r, "%s %s; if (%s) %s = %s;", t, name, gate->s, name, from);
-        else
-            line(&c->r, "const %s %s = %s;", t, name, from);
-        for (unsigned k = 0; k < p->piece; k++)
-            out[i + k].s = gated(c, p, fmt(&c->r, c->d->cl ? "%s.s%x" : "%s.v[%u]", name, k), gate,
-                                 alt ? gpu_operand(c, alt, i + k) : (struct text){0});
-    }
-}
-
-/* 16 bytes that begin anywhere are read as the two aligned pieces that hold them, where every lane is there: each of the two
- * has an element that is asked for, so that neither can be outside of memory. */
-static void load_anywhere(struct gpu *c, const struct place *p, const uop *gate, const uop *alt,
-                          struct text *out) {
-    unsigned step = PIECE_BYTES / dtype_info[p->dt].bytes;
-    const char *t = fmt(&c->r, "piece<%s, %u>", elem_type(p->dt), step);
-    for (unsigned i = 0; i < p->lanes; i += step) {
-        const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
-        struct str all, each;
-        str_init(&all, c->r.a), str_init(&each, c->r.a);
-        for (unsigned k = i; k < i + step; k++) {
-            struct text g = {0};
-            if (gate) g = gpu_operand(c, gate, gate->lanes > 1 ? k : 0);
-            if (gate && (gate->lanes > 1 || k == i)) str_printf(&all, "%s%s", k > i ? " & " : "", g.s);
-            const char *x = gated(c, p, gpu_element(c, p, k), gate ? &g : NULL,
-                                  alt ? gpu_operand(c, alt, k) : (struct text){0});
-            if (gate) str_printf(&each, " %s.v[%u] = %s;", name, k - i, x);
-            out[k].s = read_as(c, p, fmt(&c->r, "%s.v[%u]", name, k - i));
-        }
-        const char *wide = fmt(&c->r, "anywhere<%s>(%s + %s)", elem_type(p->dt), p->base, offset(c, p, i));
-        if (gate)
-            line(&c->r, "%s %s; if (%s) %s = %s; else {%s }", t, name, all.p, name, wide, each.p);
-        else
-            line(&c->r, "const %s %s = %s;", t, name, wide);
-    }
-}
-
-static bool lies_anywhere(const struct gpu *c, const uop *index, const struct place *p) {
-    return !c->d->cl && p->piece == 1 && p->index->lanes == 1 && index->src[0]->op == OP_PARAM &&
-           p->lanes * dtype_info[p->dt].bytes % PIECE_BYTES == 0;
-}
-
-static void load(struct gpu *c, const uop *n, struct text *out) {
-    struct place p = gpu_place(c, n->src[0]);
-    const uop *alt = n->op == OP_GLOAD ? n->src[1] : NULL, *gate = n->op == OP_GLOAD ? n->src[2] : NULL;
-    for (unsigned i = 0; i < p.lanes; i++) out[i] = (struct text){.dt = (uint8_t)p.dt, .lanes = 1};
-    if (lies_anywhere(c, n->src[0], &p)) return load_anywhere(c, &p, gate, alt, out);
-    struct text g = {0};
-    if (gate && gate->lanes == 1)
-        g = p.lanes > 1 ? named(&c->r, gpu_operand(c, gate, 0)) : gpu_operand(c, gate, 0);
-    if (p.piece > 1 && (!gate || gate->lanes == 1)) return load_pieces(c, &p, gate ? &g : NULL, alt, out);
-    for (unsigned i = 0; i < p.lanes; i++) {
-        if (gate && gate->lanes > 1) g = gpu_operand(c, gate, i);
-        out[i].s = gated(c, &p, gpu_element(c, &p, i), gate ? &g : NULL,
-                         alt ? gpu_operand(c, alt, i) : (struct text){0});
-    }
-}
-
-static void store_one(struct gpu *c, const uop *n, const struct place *p, unsigned i) {
-    const char *at = gpu_element(c, p, i);
-    struct text v = gpu_operand(c, n->src[1], i);
-    if (n->op == OP_STORE) {
-        line(&c->r, "%s = %s;", at, bare(&c->r, v.s));
-    } else if (c->meet && n->src[0]->src[0]->op != OP_LOCAL) {
-        unsigned bytes = dtype_info[p->dt].bytes;
-        const char *as = bytes > 2 ? "" : fmt(&c->r, "(%su%u *)", p->space, bytes * 8);
-        line(&c->r, "meet_%s(%s&%s, %s);", dtype_info[p->dt].name, as, at, v.s);
-    } else {
-        struct text pair[2] = {
-            named(&c->r, (struct text){.s = read_as(c, p, at), .dt = (uint8_t)p->dt, .lanes = 1}), v};
-        line(&c->r, "%s = %s;", at, bare(&c->r, op_plain(&c->r, OP_ADD, p->dt, 1, pair, 2).s));
-    }
-}
-
-/* Halves that came in pairs go in pairs. */
-static bool store_pairs(struct gpu *c, const uop *n, const struct place *p, unsigned i) {
-    struct str s;
-    str_init(&s, c->r.a);
-    for (unsigned k = 0; k < p->piece; k += 2) {
-        const char *two = gpu_operand(c, n->src[1], i + k).pair;
-        if (!two || p->piece % 2) return false;
-        str_printf(&s, "%s%s", k ? ", " : "", two);
-    }
-    line(&c->r, "*(piece<u32, %u> *)(%s + %s) = piece<u32, %u>{{%s}};", p->piece / 2, p->base,
-         offset(c, p, i), p->piece / 2, s.p);
-    return true;
-}
-
-static void store_piece(struct gpu *c, const uop *n, const struct place *p, unsigned i) {
-    const char *t = piece_type(c, p);
-    struct str s;
-    if (store_pairs(c, n, p, i)) return;
-    str_init(&s, c->r.a);
-    for (unsigned k = 0; k < p->piece; k++)
-        str_printf(&s, "%s(%s)%s", k ? ", " : "", elem_type(p->dt), gpu_operand(c, n->src[1], i + k).s);
-    line(&c->r, c->d->cl ? "*(%s%s *)(%s + %s) = (%s)(%s);" : "*(%s%s *)(%s + %s) = %s{{%s}};", p->space, t,
-         p->base, offset(c, p, i), t, s.p);
-}
-
-/* A piece where all lanes are there, else those that are. */
-static void store_gated_piece(struct gpu *c, const uop *n, const struct place *p, const uop *gate,
-                              unsigned i) {
-    struct str all;
-    str_init(&all, c->r.a);
-    for (unsigned k = i; k < i + p->piece; k++)
-        str_printf(&all, "%s%s", k > i ? " & " : "", gpu_operand(c, gate, k).s);
-    line(&c->r, "if (%s) {", all.p), c->r.indent++;
-    store_piece(c, n, p, i);
-    c->r.indent--, line(&c->r, "} else {"), c->r.indent++;
-    for (unsigned k = i; k < i + p->piece; k++) {
-        line(&c->r, "if (%s) {", gpu_operand(c, gate, k).s), c->r.indent++;
-        store_one(c, n, p, k);
-        c->r.indent--, line(&c->r, "}");
-    }
-    c->r.indent--, line(&c->r, "}");
-}
-
-static void store(struct gpu *c, const uop *n) {
-    struct place p = gpu_place(c, n->src[0]);
-    const uop *gate = n->nsrc > 2 ? n->src[2] : NULL;
-    bool local = n->src[0]->src[0]->op == OP_LOCAL, single = c->block && !c->lanes && !c->open && !local;
-    if (n->src[1]->dt != p.dt) gpu_bad(c, n, "stores a value of another type than the buffer's");
-    if (single) line(&c->r, "if (%s == 0) {", c->member), c->r.indent++;
-    if (gate && gate->lanes == 1) line(&c->r, "if (%s) {", gpu_operand(c, gate, 0).s), c->r.indent++;
-    bool by_lane = gate && gate->lanes > 1;
-    bool wide = by_lane && n->op == OP_STORE && p.piece * dtype_info[p.dt].bytes == PIECE_BYTES;
-    unsigned step = (by_lane && !wide) || n->op == OP_STORE_ADD ? 1 : p.piece;
-    for (unsigned i = 0; i < p.lanes; i += step) {
-        if (wide) {
-            store_gated_piece(c, n, &p, gate, i);
-            continue;
-        }
-        if (by_lane) line(&c->r, "if (%s) {", gpu_operand(c, gate, i).s), c->r.indent++;
-        if (step > 1)
-            store_piece(c, n, &p, i);
-        else
-            store_one(c, n, &p, i);
-        if (by_lane) c->r.indent--, line(&c->r, "}");
-    }
-    if (gate && gate->lanes == 1) c->r.indent--, line(&c->r, "}");
-    if (single) c->r.indent--, line(&c->r, "}");
-}
-
-/* By the threads of a block program; elsewhere it is a hint for caches of another kind. */
-static void prefetch(struct gpu *c, const uop *n) {
-    if (!c->lanes || c->d->cl) return;
-    struct place p = gpu_place(c, n->src[0]);
-    line(&c->r, "ask_for(%s + %s);", p.base, p.at.s);
-}
-
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
 /* Lanes that are rounded to halves, two by one instruction; they are stored as they come. */
@@ -434,7 +185,7 @@ static void round_pairs(struct gpu *c, const uop *n, struct text *out) {
             line(&c->r, "const u32 %s = pair_%s(%s, %s);", two, type, gpu_operand(c, s, i).s,
                  gpu_operand(c, s, i + 1).s);
         for (unsigned k = 0; k < 2; k++) out[i + k] = (struct text){.node = n, .dt = n->dt, .lanes = 1};
-        pair_lanes(c, two, &out[i]);
+        gpu_pair_lanes(c, two, &out[i]);
     }
 }
 
@@ -442,7 +193,7 @@ static void evaluate(struct gpu *c, const uop *n, struct text *out) {
     struct text src[3] = {{0}};
     switch (n->op) {
     case OP_LOAD:
-    case OP_GLOAD: load(c, n, out); return;
+    case OP_GLOAD: gpu_load(c, n, out); return;
     case OP_BUILD:
         for (unsigned i = 0; i < n->lanes; i++) out[i] = gpu_operand(c, n->src[n->nsrc == 1 ? 0 : i], 0);
         return;
@@ -490,7 +241,7 @@ static void value(struct gpu *c, const uop *n) {
         line(&c->r, "const %s %s = %s;", type_of(&c->r, (enum dtype)n->dt, 1, 0), name, bare(&c->r, t[i].s));
         t[i] = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
     }
-    *slot(c, n) = t;
+    *gpu_slot(c, n) = t;
 }
 
 /* Value r of the loop is thread r's, r + threads' and so on. Where each has the same number of values, or keeps something
@@ -587,8 +338,8 @@ static void entry(struct gpu *c, const uop *n) {
         break;
     case OP_END: close_scope(c); break;
     case OP_STORE:
-    case OP_STORE_ADD: store(c, n); break;
-    case OP_PREFETCH: prefetch(c, n); break;
+    case OP_STORE_ADD: gpu_store(c, n); break;
+    case OP_PREFETCH: gpu_prefetch(c, n); break;
     case OP_COPY: gpu_copy(c, n); break;
     case OP_TOKEN: line(&c->r, "copies_group();"); break;
     case OP_WAIT: line(&c->r, "copies_wait<%lld>();", (long long)n->arg.i); break;
@@ -685,7 +436,7 @@ static void declare_params(struct gpu *c, uop_vec *v, struct str *formal, struct
              shared = again || (after && after->arg.param.slot == at);
         const char *type = param_type(c, n, shared), *name;
         if (again && before->dt == n->dt) {
-            name = (*slot(c, before))->s;
+            name = (*gpu_slot(c, before))->s;
         } else if (again) {
             name = fmt(&c->r, "b%u_%s", at, dtype_info[n->dt].name);
             str_printf(first, "  %s const %s = (%s)b%u;\n", type, name, type, at);

@@ -91,11 +91,20 @@ struct place { /* INDEX, resolved */
 void gpu_bad(struct gpu *, const uop *, const char *why); /* a bug in ridge: throws */
 /* Lane i of a value; a scalar is the same in each. */
 struct text gpu_operand(struct gpu *, const uop *, unsigned i);
+/* What the node is called: its lanes; NULL: nothing yet. */
+struct text **gpu_slot(struct gpu *, const uop *);
 /* To be filled: what the node is called from here on. */
 struct text *gpu_new_lanes(struct gpu *, const uop *);
+
+/* gpu_memory.c */
 struct place gpu_place(struct gpu *, const uop *index);
 /* Something that can be assigned to. */
 const char *gpu_element(struct gpu *, const struct place *, unsigned i);
+void gpu_load(struct gpu *, const uop *, struct text *out);
+void gpu_store(struct gpu *, const uop *);
+void gpu_prefetch(struct gpu *, const uop *);
+/* Two lanes that a word holds. */
+void gpu_pair_lanes(struct gpu *, const char *word, struct text *out);
 
 /* gpu_tile.c: entries of block programs. */
 void gpu_copy(struct gpu *, const uop *);
