@@ -17,6 +17,12 @@ const struct model *planned_model(void) {
     return &m;
 }
 
+const struct model *planned_h200(void) {
+    static struct model m;
+    model_guess_gpu(&m, &(struct model_gpu){"NVIDIA H200", 132, 1.98, 4917, 60 << 20, 227 << 10});
+    return &m;
+}
+
 void planned_plan(struct planned_run *r) {
     schedule(r->arena, r->ir, r->graph, r->opts, &r->sched);
     r->lin = arena_array(r->arena, struct linear, r->sched.prog.n + 1);

@@ -24,6 +24,8 @@ struct planned_run {
 };
 /* A model that does not depend on the machine. */
 const struct model *planned_model(void);
+/* What the library guesses of an H200. */
+const struct model *planned_h200(void);
 /* Throws into ir->err. */
 void planned_plan(struct planned_run *);      /* schedule and lower */
 void planned_memory(struct planned_run *);    /* fresh memory for every buffer, inputs filled in */

@@ -24,12 +24,6 @@ struct conv {
     bool ok;
 };
 
-static const struct model *h200(void) {
-    static struct model m;
-    model_guess_gpu(&m, &(struct model_gpu){"NVIDIA H200", 132, 1.98, 4917, 60 << 20, 227 << 10});
-    return &m;
-}
-
 /* As src/tensor/conv.c writes it: windows of padded images times weights, added over channels and taps. */
 static void text(const struct conv *c, struct str *s) {
     int h = c->high + 2 * c->pad, w = c->wide + 2 * c->pad, t = c->taps, oh = h - t + 1, ow = w - t + 1;
@@ -74,7 +68,7 @@ static void plan(void *arg) {
     str_init(&s, &c->arena), str_init(&c->why, &c->arena);
     (c->back ? text_back : text)(c, &s);
     ir_parse(&c->ir, s.p, s.n, "conv.uop", &p);
-    c->opts = (struct sched_opts){.model = h200(), .gpu = true, .capability = 90};
+    c->opts = (struct sched_opts){.model = planned_h200(), .gpu = true, .capability = 90};
     c->run = (struct planned_run){
         .arena = &c->arena, .ir = &c->ir, .opts = &c->opts, .graph = p.kernel.p[0].sink, .from = OPTS_GPU};
     c->ok = c->planned;

@@ -1,5 +1,6 @@
 /* Tests of src/device/cuda that need no GPU: a library pretends to be the driver (tests/fake), counts what is asked of it
  * and fails when it is told to. What kernels compute is not seen here. */
+#include "fake/beside.h"
 #include "fake/fake.h"
 #include "base/base.h"
 #include "engine/internal.h"
@@ -11,17 +12,11 @@
 
 static struct err err;
 
-/* The library lies beside the test program. */
 static struct fake *fake(void) {
-    char path[600];
-    ssize_t n = readlink("/proc/self/exe", path, 500);
-    CHECK(n > 0);
-    path[n] = 0;
-    strcpy(strrchr(path, '/'), "/fake/libcuda.so");
+    char path[BESIDE_PATH];
+    void *lib = beside("/fake/libcuda.so", path);
     setenv("RIDGE_CUDA", path, 1), setenv("RIDGE_NVRTC", path, 1), setenv("RIDGE_CACHE", "0", 1);
     env_reload();
-    void *lib = os_dlopen(&err, path);
-    if (!lib) FAIL("%s", err.msg);
     struct fake *f = os_dlsym(lib, "fake_state");
     CHECK(f);
     return f;

@@ -4,6 +4,7 @@
 #include "analyze/analyze.h"
 #include "base/base.h"
 #include "event/event.h"
+#include "fake/beside.h"
 #include "fake/fake.h"
 #include "report/report.h"
 
@@ -18,16 +19,6 @@ static struct err err;
 static struct fake *driver;
 static struct fake_cupti *cupti;
 static char file[64];
-
-static void *beside(const char *name, char *path) {
-    ssize_t n = readlink("/proc/self/exe", path, 500);
-    CHECK(n > 0);
-    path[n] = 0;
-    strcpy(strrchr(path, '/'), name);
-    void *lib = os_dlopen(&err, path);
-    if (!lib) FAIL("%s", err.msg);
-    return lib;
-}
 
 static rg_ctx *open_with(const char *name) {
     char path[600];

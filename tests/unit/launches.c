@@ -9,6 +9,7 @@
  *      matrix instruction that waits for the one before it. */
 #include "cuda.h"
 #include "engine/internal.h"
+#include "planned.h"
 #include "ref/ref.h"
 
 enum { A, B, OUT, BIAS, MORE, BUFS };
@@ -127,17 +128,6 @@ static void check(const struct config *x, const void *got) {
 
 /* ---- which ------------------------------------------------------------------------------------------------------ */
 
-static struct model h200(void) {
-    struct model m;
-    model_guess_gpu(&m, &(struct model_gpu){.name = "H200",
-                                            .units = 132,
-                                            .ghz = 1.98,
-                                            .memory_rate = 4814,
-                                            .l2 = 60 << 20,
-                                            .shared = 227 << 10});
-    return m;
-}
-
 struct draw {
     uint64_t rng;
     int capability;
@@ -184,7 +174,7 @@ struct draw_call {
 static void draw_guarded(void *arg) {
     struct draw_call *c = arg;
     struct config *x = c->x;
-    struct model model = h200();
+    struct model model = *planned_h200();
     gpu_lists forms;
     ir_init(&x->ir, &x->arena);
     draw_shape(c->d, x);
@@ -410,7 +400,7 @@ static void ask_compiler(struct sampled *s, const gpu_lists *forms, uint32_t eve
     }
 }
 static void compile_forms(uint32_t every) {
-    struct model model = h200();
+    struct model model = *planned_h200();
     struct opinion all = {0};
     uint32_t forms_in_all = 0;
     for (size_t i = 0; i < RG_COUNT(sample); i++) {

@@ -1,24 +1,13 @@
 /* Tests of src/event/nvtx.c: a library stands in for a tool of NVIDIA's (tests/fake/nvtx.c) and notes the ranges it is told of. */
 #include "base/base.h"
 #include "event/event.h"
+#include "fake/beside.h"
 #include "fake/fake.h"
 
 #include <ridge.h>
 #include <stdlib.h>
 #include <test.h>
 #include <unistd.h>
-
-static struct err err;
-
-static void *beside(const char *name, char *path) {
-    ssize_t n = readlink("/proc/self/exe", path, 500);
-    CHECK(n > 0);
-    path[n] = 0;
-    strcpy(strrchr(path, '/'), name);
-    void *lib = os_dlopen(&err, path);
-    if (!lib) FAIL("%s", err.msg);
-    return lib;
-}
 
 static struct fake_nvtx *tool(void) {
     char path[600];

@@ -14,19 +14,13 @@ struct gpu_case {
     bool values, ok; /* values: run it, and ask the oracle */
 };
 
-static const struct model *h200(void) {
-    static struct model m;
-    model_guess_gpu(&m, &(struct model_gpu){"NVIDIA H200", 132, 1.98, 4917, 60 << 20, 227 << 10});
-    return &m;
-}
-
 static void case_run(void *arg) {
     struct gpu_case *c = arg;
     struct program p;
     ir_init(&c->ir, &c->arena);
     str_init(&c->why, &c->arena);
     ir_parse(&c->ir, c->text, strlen(c->text), "case.uop", &p);
-    c->opts = (struct sched_opts){.model = h200(), .gpu = true};
+    c->opts = (struct sched_opts){.model = planned_h200(), .gpu = true};
     c->run =
         (struct planned_run){.arena = &c->arena, .ir = &c->ir, .opts = &c->opts, .from = OPTS_GPU, .seed = 7};
     c->run.graph = p.kernel.p[0].sink;

@@ -6,20 +6,10 @@
  * Search itself on a pretended GPU: cuda_fake.c. */
 #include "codegen/codegen.h"
 #include "irtest.h"
+#include "planned.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static struct model h200(void) {
-    struct model m;
-    model_guess_gpu(&m, &(struct model_gpu){.name = "H200",
-                                            .units = 132,
-                                            .ghz = 1.98,
-                                            .memory_rate = 4814,
-                                            .l2 = 60 << 20,
-                                            .shared = 227 << 10});
-    return m;
-}
 
 static const struct kernel *parse(struct ir_test *t, const char *text) {
     struct program *p = arena_new(&t->arena, struct program);
@@ -125,7 +115,7 @@ TEST(predict_gpu_room) {
 /* ---- 2: what must be slower ---------------------------------------------------------------------------------------- */
 
 TEST(predict_gpu_is_monotonic) {
-    struct model m = h200();
+    struct model m = *planned_h200();
     const struct gpu_work one = {.blocks = 132,
                                  .threads = 128,
                                  .registers = 128,
@@ -193,7 +183,7 @@ static const char *text_of(struct arena *a, const struct measured *s) {
 /* How much longer the pick takes than the best of those that were measured. */
 static double regret(const struct measured *s, double *error) {
     struct ir_test t;
-    struct model m = h200();
+    struct model m = *planned_h200();
     gpu_lists forms;
     double pick = 0, least = INFINITY, best = INFINITY, sum = 0, squares = 0;
     int known = 0;
