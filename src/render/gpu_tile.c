@@ -42,12 +42,13 @@ static const char *word(struct gpu *c, const uop *n, unsigned w) {
 }
 
 /* A group of warps reads its operands from shared memory. Where a tile begins counts in pieces of 16 bytes: what is constant of
- * it stays apart, so that the tiles of one step are one address and small numbers. */
+ * it stays apart, so that the tiles of one step are one address and small numbers. Not where the rest may be negative (the other
+ * place of two, one minus the place): it is counted in pieces without a sign. */
 static const char *tile_of(struct gpu *c, const uop *index, int rows) {
     struct place p = gpu_place(c, index);
     const uop *at = index->src[1], *far = at->op == OP_ADD && uop_is_const(at->src[1]) ? at->src[1] : NULL;
     int64_t piece = 16 / dtype_info[p.dt].bytes, more = far ? far->arg.i : 0;
-    if (far && more % piece == 0 && uop_divides(at->src[0], piece))
+    if (far && more % piece == 0 && at->src[0]->lo >= 0 && uop_divides(at->src[0], piece))
         return fmt(&c->r, "tile((near(%s) >> 4) + (u32)(%s) / %lld + %lld, %u)", p.base,
                    gpu_operand(c, at->src[0], 0).s, (long long)piece, (long long)(more / piece), rows * 128);
     return fmt(&c->r, "tile((near(%s) >> 4) + (u32)(%s) / %lld, %u)", p.base, p.at.s, (long long)piece,
