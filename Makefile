@@ -196,10 +196,14 @@ test-gpu: $(TEST)    # the CUDA device against the oracle; needs a GPU
 	@$(RUN_ENV) RIDGE_THREADS=$${RIDGE_THREADS:-4} timeout 500 $(TEST) -v -a cuda_gpu semantics_CUDA
 
 # NVIDIA's checkers on some of these tests: memory out of bounds, threads that race for shared memory. Kernels are started one
-# by one (memcheck does not come back from a graph), and of the random configurations a few are.
+# by one (memcheck does not come back from a graph), and of the random configurations a few are. Attention by the first alone:
+# the second takes minutes for it.
+SANITIZED = cuda_gpu_rows_repeat cuda_gpu_negates cuda_gpu_blocks cuda_gpu_call_scatters cuda_gpu_golden_transpose_add \
+            cuda_gpu_golden_scatter_add cuda_gpu_launches_0
+SANITIZE = $(RUN_ENV) RIDGE_RECORD=0 LAUNCHES=6 RIDGE_THREADS=$${RIDGE_THREADS:-4} timeout 150 compute-sanitizer --target-processes all --error-exitcode 9
 test-gpu-sanitizer: $(TEST)
-	@for t in memcheck racecheck; do echo "== $$t"; $(RUN_ENV) RIDGE_RECORD=0 LAUNCHES=6 RIDGE_THREADS=$${RIDGE_THREADS:-4} timeout 100 compute-sanitizer --tool $$t --target-processes all --error-exitcode 9 \
-	    $(TEST) -v -a cuda_gpu_rows_repeat cuda_gpu_negates cuda_gpu_blocks cuda_gpu_call_scatters cuda_gpu_golden_transpose_add cuda_gpu_golden_scatter_add cuda_gpu_launches_0 || exit 1; done
+	@echo "== memcheck"; $(SANITIZE) --tool memcheck $(TEST) -v -a $(SANITIZED) cuda_gpu_attention
+	@echo "== racecheck"; $(SANITIZE) --tool racecheck $(TEST) -v -a $(SANITIZED)
 
 bench-gpu: all $(OUT)/bench/gpu  # ours beside cuBLAS on the GPU; ARGS="product" picks rows, BEAM=8 adds what search finds. Writes build/bench/results-gpu.json
 	@mkdir -p $(BUILD)/bench && timeout 500 $(OUT)/bench/gpu --json $(BUILD)/bench/results-gpu.json $(ARGS)

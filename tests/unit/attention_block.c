@@ -10,7 +10,7 @@
 
 struct att {
     int64_t heads, group, t, s, d; /* query heads for each head of k and v: group */
-    bool causal, mask;
+    bool causal, mask, rendered;   /* as CUDA text, not in the interpreter */
     const char *dt, *opts;
     /* the rest is made here */
     struct err err;
@@ -71,7 +71,7 @@ static void compile(void *p) {
     str_init(&s, &x->arena);
     write_forward(x, &s);
     ir_parse(&x->ir, s.p, s.n, "attention.uop", &x->prog);
-    struct lower_opts o = {.opts = x->opts, .keep_math = true, .vec_bytes = 16, .narrow = true};
+    struct lower_opts o = {.opts = x->opts, .keep_math = !x->rendered, .vec_bytes = 16, .narrow = true};
     lower(&x->ir, &x->prog.kernel.p[0], &o, &x->lin);
 }
 
@@ -279,6 +279,30 @@ static void lose_one(bool flat) {
 TEST_SLOW(attention_protocol, 300) {
     lose_one(false);
     lose_one(true);
+}
+
+/* Where a tile of a matrix instruction begins is counted in pieces of 16 bytes without a sign. So nothing that counts down may be
+ * divided alone: of two tiles of keys the last one lies at one minus the block's place. */
+TEST(attention_tiles_begin_at_positive_places) {
+    struct att x = {
+        .heads = 1, .group = 1, .t = 256, .s = 256, .d = 128, .causal = true, .rendered = true, .dt = "bf16"};
+    struct render_shape shape;
+    struct str text;
+    int tiles = 0;
+    arena_init(&x.arena, &x.err);
+    x.opts = arena_printf(&x.arena, "%s ROLES(1)", group_opts(&x.arena, x.dt, x.t, 128, 128, 128, 2));
+    if (err_guard(&x.err, compile, &x)) FAIL("%s", x.err.msg);
+    str_init(&text, &x.arena);
+    render_cuda(&text, &x.ir, &x.lin, true, &shape);
+    for (const char *p = text.p; (p = strstr(p, ">> 4) + (u32)(v")); tiles++) {
+        size_t name = strspn(p += strlen(">> 4) + (u32)("), "v0123456789");
+        const char *def = strstr(text.p, arena_printf(&x.arena, "const i32 %.*s = ", (int)name, p));
+        if (!def) FAIL("%.40s is not found", p);
+        const char *negative = strstr(def, "(-");
+        if (negative && negative < strchr(def, '\n')) FAIL("%.30s divides %.40s", p, def);
+    }
+    CHECK(tiles > 0);
+    arena_free(&x.arena);
 }
 
 TEST(stream_says_why) {
