@@ -225,9 +225,9 @@ FMT_FILES = $(wildcard include/*.h src/*/*.[ch] src/*/*/*.[ch] cli/*.[ch] tests/
 callsites:           # include/ridge_calls.h from ridge.h, after a prototype changed
 	tools/callsites header < include/ridge.h > include/ridge_calls.h.new && mv -f include/ridge_calls.h.new include/ridge_calls.h
 fmt:
-	clang-format -i $(FMT_FILES)
+	@clang-format -i $(FMT_FILES)
 fmt-check:
-	clang-format --dry-run -Werror $(FMT_FILES)
+	@clang-format --dry-run -Werror $(FMT_FILES)
 
 clean:
 	rm -rf $(BUILD)

@@ -9,7 +9,8 @@
  * Tests: tests/unit/cuda.c */
 #include "render/gpu.h"
 
-/* clang-format off: text, laid out by hand */
+/* Text, laid out by hand. */
+/* clang-format off */
 static const char types[] =
     "#define I static __device__ __forceinline__\n"
     "typedef signed char i8; typedef unsigned char u8; typedef short i16; typedef unsigned short u16;\n"

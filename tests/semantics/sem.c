@@ -95,14 +95,14 @@ static void gpu_rows(uint32_t part, uint32_t parts) {
     CHECK_EQ(rg_close(c), 0);
     TEST_INFO("%u of %u rows of the table of semantics on the GPU", ran, n);
 }
-#define X(k) \
+#define TEST_PART(k) \
     TEST_MANUAL(semantics_CUDA_##k, 100) { gpu_rows(k, 8); }
-X(0)
-X(1)
-X(2) X(3) X(4) X(5) X(6) X(7)
-#undef X
+/* clang-format off */
+TEST_PART(0) TEST_PART(1) TEST_PART(2) TEST_PART(3) TEST_PART(4) TEST_PART(5) TEST_PART(6) TEST_PART(7)
+/* clang-format on */
+#undef TEST_PART
 
-    TEST_SLOW(opencl_semantics, 600) {
+TEST_SLOW(opencl_semantics, 600) {
     uint32_t n = 0, ran = 0;
     opencl_hurry();
     for (struct sem_row *r = rows; r; r = r->next)

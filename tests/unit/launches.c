@@ -309,23 +309,17 @@ static void launch_part(int part) {
     free(x);
     engine_close(en);
 }
-#define X(k) \
+#define TEST_PART(k) \
     TEST_MANUAL(cuda_gpu_launches_##k, 60) { launch_part(k); }
-X(0)
-X(1)
-X(2)
-X(3)
-X(4)
-X(5)
-X(6)
-X(7)
-X(8)
-X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-#undef X
+/* clang-format off */
+TEST_PART(0) TEST_PART(1) TEST_PART(2) TEST_PART(3) TEST_PART(4) TEST_PART(5) TEST_PART(6) TEST_PART(7)
+TEST_PART(8) TEST_PART(9) TEST_PART(10) TEST_PART(11) TEST_PART(12) TEST_PART(13) TEST_PART(14) TEST_PART(15)
+/* clang-format on */
+#undef TEST_PART
 
-    /* ---- 3: what the compiler makes of them -------------------------------------------------------------------------------- */
+/* ---- 3: what the compiler makes of them -------------------------------------------------------------------------------- */
 
-    static const struct sample {
+static const struct sample {
     int64_t m, n, k;
     bool ta, tb;
     enum dtype dt;

@@ -499,18 +499,13 @@ static void cuda_part(uint32_t part) {
     env_reload();
     gpu_part(cuda_engine(), 5000, part, 16);
 }
-#define X(k) \
+#define TEST_PART(k) \
     TEST_MANUAL(cuda_gpu_random_##k, 140) { cuda_part(k); }
-X(0)
-X(1)
-X(2)
-X(3)
-X(4)
-X(5)
-X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-#undef X
+/* clang-format off */
+TEST_PART(0) TEST_PART(1) TEST_PART(2) TEST_PART(3) TEST_PART(4) TEST_PART(5) TEST_PART(6) TEST_PART(7)
+TEST_PART(8) TEST_PART(9) TEST_PART(10) TEST_PART(11) TEST_PART(12) TEST_PART(13) TEST_PART(14) TEST_PART(15)
+/* clang-format on */
+#undef TEST_PART
 
-    /* The whole way, by the engine; SEEDS=500 takes minutes on PoCL. */
-    TEST_MANUAL(opencl_random_realized, 1800) {
-    gpu_part(opencl_engine(), 200, 0, 1);
-}
+/* The whole way, by the engine; SEEDS=500 takes minutes on PoCL. */
+TEST_MANUAL(opencl_random_realized, 1800) { gpu_part(opencl_engine(), 200, 0, 1); }

@@ -233,25 +233,17 @@ SPECIAL(einsum) { return rg_einsum(vf_par(c, "f"), tensors(in, c->nin)); }
 
 /* The rest have one of a few signatures. The lists of tensor.h are used so that a new row there without a case in the
  * file fails here. */
-/* clang-format off: tables */
+/* clang-format off */
 #define AXIS_OPS(X) \
-    X(cumsum)       \
-    X(cumprod) X(cummax) X(cummin) X(logcumsumexp) X(glu) X(softmax) X(log_softmax) X(squeeze) X(unsqueeze)
-#define SPECIAL_OPS(X)                                                                                      \
-    X(where)                                                                                                \
-    X(lerp)                                                                                                 \
-    X(clamp)                                                                                                \
-    X(leaky_relu)                                                                                           \
-    X(elu)                                                                                                  \
-    X(hardtanh)                                                                                             \
-    X(cast)                                                                                                 \
-    X(bitcast)                                                                                              \
-    X(layernorm) X(rmsnorm) X(linear) X(gather) X(take) X(scatter_add) X(cat) X(stack) X(reshape) X(expand) \
-        X(permute) X(flip) X(repeat) X(pad) X(slice) X(narrow) X(select) X(transpose) X(flatten) X(arange)  \
-            X(linspace) X(eye) X(full) X(full_like) X(tril) X(triu) X(diag) X(diagonal) X(roll)             \
-                X(repeat_interleave) X(unflatten) X(split) X(chunk) X(meshgrid) X(masked_fill) X(one_hot)   \
-                    X(embedding) X(isclose) X(einsum) X(groupnorm) X(instancenorm) X(batchnorm) X(norm)     \
-                        X(normalize) X(celu)
+    X(cumsum) X(cumprod) X(cummax) X(cummin) X(logcumsumexp) X(glu) X(softmax) X(log_softmax) X(squeeze) X(unsqueeze)
+#define SPECIAL_OPS(X)                                                                                 \
+    X(where) X(lerp) X(clamp) X(leaky_relu) X(elu) X(hardtanh) X(cast) X(bitcast) X(layernorm)         \
+    X(rmsnorm) X(linear) X(gather) X(take) X(scatter_add) X(cat) X(stack) X(reshape) X(expand)         \
+    X(permute) X(flip) X(repeat) X(pad) X(slice) X(narrow) X(select) X(transpose) X(flatten) X(arange) \
+    X(linspace) X(eye) X(full) X(full_like) X(tril) X(triu) X(diag) X(diagonal) X(roll)                \
+    X(repeat_interleave) X(unflatten) X(split) X(chunk) X(meshgrid) X(masked_fill) X(one_hot)          \
+    X(embedding) X(isclose) X(einsum) X(groupnorm) X(instancenorm) X(batchnorm) X(norm) X(normalize)   \
+    X(celu)
 #define SORT_OPS(X) \
     X(sort) X(argsort) X(topk) X(topk_index) X(scatter) X(scatter_reduce) X(masked_select) X(nonzero)
 #define MORE_UNARY(X) X(contiguous, "") X(detach, "") X(zeros_like, "") X(ones_like, "")
@@ -522,15 +514,15 @@ TEST_SLOW(values_ops_agree_on_cpu, 600) { run_place(&(struct place){"CPU", 64, 3
 
 TEST_MANUAL(values_ops_agree_on_cpu_all, 3600) { run_place(&(struct place){"CPU", 64, 1, 0, 1}); }
 
-#define X(k) \
+#define TEST_PART(k) \
     TEST_MANUAL(cuda_gpu_values_ops_##k, 120) { run_place(&(struct place){"CUDA", 256, 1, k, 16}); }
-X(0)
-X(1)
-X(2)
-X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-#undef X
+/* clang-format off */
+TEST_PART(0) TEST_PART(1) TEST_PART(2) TEST_PART(3) TEST_PART(4) TEST_PART(5) TEST_PART(6) TEST_PART(7)
+TEST_PART(8) TEST_PART(9) TEST_PART(10) TEST_PART(11) TEST_PART(12) TEST_PART(13) TEST_PART(14) TEST_PART(15)
+/* clang-format on */
+#undef TEST_PART
 
-    TEST_SLOW(opencl_values_ops, 600) {
+TEST_SLOW(opencl_values_ops, 600) {
     opencl_settle();
     opencl_hurry();
     run_place(&(struct place){"OPENCL", 64, 400, 0, 1});

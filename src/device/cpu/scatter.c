@@ -76,18 +76,21 @@ static inline uint16_t f16_put(float f) {
     SCATTER(scatter_max, T, U, C, GET, PUT, GREATER) \
     SCATTER(scatter_min, T, U, C, GET, PUT, LESSER)  \
     SCATTER(scatter_prod, T, U, C, GET, PUT, MUL)
-#define TYPES(X)                                                                                             \
-    X(i8, int8_t, int8_t, PLAIN, PLAIN, PRODUCT_INT)                                                         \
-    X(i16, int16_t, int16_t, PLAIN, PLAIN, PRODUCT_INT)                                                      \
-    X(i32, int32_t, int32_t, PLAIN, PLAIN, PRODUCT_INT)                                                      \
-    X(i64, int64_t, int64_t, PLAIN, PLAIN, PRODUCT_INT)                                                      \
-    X(u8, uint8_t, uint8_t, PLAIN, PLAIN, PRODUCT_INT) X(u16, uint16_t, uint16_t, PLAIN, PLAIN, PRODUCT_INT) \
-        X(u32, uint32_t, uint32_t, PLAIN, PLAIN, PRODUCT_INT)                                                \
-            X(u64, uint64_t, uint64_t, PLAIN, PLAIN, PRODUCT_INT)                                            \
-                X(f16, uint16_t, float, f16_get, f16_put, PRODUCT)                                           \
-                    X(bf16, uint16_t, float, bf16_get, bf16_put, PRODUCT)                                    \
-                        X(f32, float, float, PLAIN, PLAIN, PRODUCT)                                          \
-                            X(f64, double, double, PLAIN, PLAIN, PRODUCT)
+/* clang-format off */
+#define TYPES(X)                                          \
+    X(i8, int8_t, int8_t, PLAIN, PLAIN, PRODUCT_INT)      \
+    X(i16, int16_t, int16_t, PLAIN, PLAIN, PRODUCT_INT)   \
+    X(i32, int32_t, int32_t, PLAIN, PLAIN, PRODUCT_INT)   \
+    X(i64, int64_t, int64_t, PLAIN, PLAIN, PRODUCT_INT)   \
+    X(u8, uint8_t, uint8_t, PLAIN, PLAIN, PRODUCT_INT)    \
+    X(u16, uint16_t, uint16_t, PLAIN, PLAIN, PRODUCT_INT) \
+    X(u32, uint32_t, uint32_t, PLAIN, PLAIN, PRODUCT_INT) \
+    X(u64, uint64_t, uint64_t, PLAIN, PLAIN, PRODUCT_INT) \
+    X(f16, uint16_t, float, f16_get, f16_put, PRODUCT)    \
+    X(bf16, uint16_t, float, bf16_get, bf16_put, PRODUCT) \
+    X(f32, float, float, PLAIN, PLAIN, PRODUCT)           \
+    X(f64, double, double, PLAIN, PLAIN, PRODUCT)
+/* clang-format on */
 TYPES(ALL)
 
 /* var: numbers of a row of the index, elements of a row of the result, places. Halves are added in float. */
