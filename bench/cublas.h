@@ -67,14 +67,14 @@ static inline int cublas_open(void) {
            cublas.wait && !cublas.create(&cublas.handle);
 }
 
-/* Random numbers of magnitude about 1, as bits of the type. */
-static inline uint64_t cublas_random(size_t count, enum cublas_type t) {
-    size_t size = t == CUBLAS_F32 ? 4 : t == CUBLAS_F8E4M3 ? 1 : 2;
-    uint64_t p = 0, x = 88172645463325252u;
-    char *host = malloc(count * size);
-    for (size_t i = 0; i < count && host; i++) {
+/* Random numbers of about 1 (of floats and bfloat16 about normal, as rg_randn's are) as bits of the type. A million of them,
+ * repeated: no unit of the GPU sees that. */
+static inline void cublas_numbers(char *host, size_t count, enum cublas_type t, size_t size) {
+    uint64_t x = 88172645463325252u;
+    for (size_t i = 0; i < count; i++) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        float f = (float)(int32_t)(uint32_t)x / 1073741824.0f;
+        int32_t sum = (int32_t)((x & 0xffff) + (x >> 16 & 0xffff) + (x >> 32 & 0xffff) + (x >> 48)) - 131070;
+        float f = (float)sum / 37837.0f;
         uint32_t bits;
         __builtin_memcpy(&bits, &f, 4);
         uint16_t half = t == CUBLAS_BF16 ? (uint16_t)(bits >> 16)
@@ -82,7 +82,22 @@ static inline uint64_t cublas_random(size_t count, enum cublas_type t) {
         if (t == CUBLAS_F8E4M3) half = (uint16_t)((x >> 48 & 0x87) | (3 + (x >> 33) % 5) << 3);
         __builtin_memcpy(host + i * size, t == CUBLAS_F32 ? (void *)&bits : (void *)&half, size);
     }
-    if (!host || cublas.alloc(&p, count * size) || cublas.copy(p, host, count * size)) p = 0;
+}
+
+static inline size_t cublas_size(enum cublas_type t) {
+    return t == CUBLAS_F32 ? 4 : t == CUBLAS_F8E4M3 ? 1 : 2;
+}
+
+/* 0: there is no memory for it. */
+static inline uint64_t cublas_random(size_t count, enum cublas_type t) {
+    enum { PIECE = (1 << 20) + 4093 };
+    size_t size = cublas_size(t);
+    uint64_t p = 0;
+    char *host = malloc(PIECE * size);
+    if (!host || cublas.alloc(&p, count * size)) p = 0;
+    if (p) cublas_numbers(host, PIECE, t, size);
+    for (size_t i = 0; p && i < count; i += PIECE)
+        if (cublas.copy(p + i * size, host, (count - i < PIECE ? count - i : PIECE) * size)) p = 0;
     free(host);
     return p;
 }
@@ -109,7 +124,9 @@ static inline int cublas_begin(enum cublas_type t, int m, int n, int k, int nt, 
     cublas.m = m, cublas.n = n, cublas.k = k, cublas.t = t, cublas.types = nt, cublas.batch = batch;
     cublas.a = cublas_random((size_t)m * (size_t)k * many, t),
     cublas.b = cublas_random((size_t)n * (size_t)k * many, t);
-    cublas.c = cublas_random((size_t)m * (size_t)n * many, t == CUBLAS_F8E4M3 ? CUBLAS_BF16 : t);
+    if (cublas.alloc(&cublas.c,
+                     (size_t)m * (size_t)n * many * cublas_size(t == CUBLAS_F8E4M3 ? CUBLAS_BF16 : t)))
+        cublas.c = 0;
     return cublas.a && cublas.b && cublas.c && (t != CUBLAS_F8E4M3 || cublas_begin_lt(cublas.fast));
 }
 

@@ -1,14 +1,14 @@
 /* gpu.c: programs on the CUDA device beside what the GPU can do and, for products, beside cuBLAS in the same run.
  *
  *     make bench-gpu            the table, and build/bench/results-gpu.json
- *     bench/gpu [NAME]          rows with NAME in them
+ *     bench/gpu [NAME ..]       rows with one of these in their names
  *     bench/gpu --from NAME     rows from the first with NAME in it
  *     RIDGE_TF32=1 bench/gpu "^3 f32"     products of floats by TF32, cuBLAS's too
  *     bench/gpu --beam N        each row once more, with kernels that search found (BEAM=N): how long they take, and what part
  *                               of the time of the kernels without search that is
  *
- * A time is wall time of many replays with one wait at the end, the best of several rounds, ours and the peer's in turns; where
- * a call takes less than the host needs to ask for it, the host is what is measured. A floor is the longer of bytes at
+ * A time is wall time of many replays with one wait at the end, the best of several rounds, ours, searched and the peer's in
+ * turns, since a GPU that was busy is slower than one that rested; where a call takes less than the host needs to ask for it, the host is what is measured. A floor is the longer of bytes at
  * the rate of a plain doubling of 64 M numbers in the same run, and operations at the rate that the GPU's units and clock
  * allow. Prints nothing but a reason where there is no GPU. */
 #include "base/base.h"
@@ -261,7 +261,8 @@ static const struct row {
 
 struct bench {
     const char *program;
-    const char *only; /* rows with this in their names; NULL: all */
+    char *const *only; /* rows with one of these in their names; none: all */
+    int nonly;
     const char *from; /* rows from the first with this in its name; NULL: all, or it was there */
     int beam;         /* forms of each kernel that search tries; 0: no search */
     uint32_t below;   /* rows on which search wins more than a fifth */
@@ -278,10 +279,10 @@ struct bench {
 
 static bool wanted(struct bench *b, const char *name) {
     if (b->from && strstr(name, b->from)) b->from = NULL;
-    return !b->from && (!b->only || strstr(name, b->only));
+    bool named = !b->nonly;
+    for (int i = 0; i < b->nonly; i++) named |= strstr(name, b->only[i]) != NULL;
+    return !b->from && named;
 }
-
-#define SEARCH_MOST 100 /* seconds of search in all: later rows have none */
 
 /* While it is on, programs that are new are searched. */
 static void set_beam(int n) {
@@ -354,40 +355,75 @@ static double peer_round(int calls) {
     return cublas.wait() ? 0 : (now() - t0) / calls;
 }
 
-/* Replays, with one set of inputs and another in turns. */
-static double measure(struct data *d, rg_tensor in[2][INPUTS], const struct row *r, bool peers, double *peer,
-                      uint64_t *kernels) {
-    enum { CALLS = 20, ROUNDS = 5 };
-    double best = 1e9;
-    float probe;
+typedef rg_tensor inputs[2][INPUTS];
+
+/* A row on one context. */
+struct runner {
+    struct job job;
+    rg_tensor (*in)[INPUTS];
+    rg_jit *j;
+    double best;
+};
+
+/* False: it failed, or there is no such context. */
+static bool start(struct runner *w, struct data *d, inputs in, const struct row *r) {
     rg_tensor out[2];
-    struct job job = {d, r->fn};
-    rg_jit *j = rg_jit_new(d->c, call, &job, r->fn == two_outputs ? 2 : 1);
+    *w = (struct runner){.job = {d, r->fn}, .in = in, .best = 1e9};
+    if (!d) return false;
+    w->j = rg_jit_new(d->c, call, &w->job, r->fn == two_outputs ? 2 : 1);
     for (int i = 0; i < 3; i++)
-        if (rg_jit_call(j, (rg_tensors){in[i % 2], INPUTS}, out)) return 0;
-    rg_jit_stats st = {0};
-    rg_jit_info(j, &st);
-    *kernels = st.kernels, *peer = 0;
-    peers = peers && r->peer.m &&
-            cublas_begin(r->peer.t, r->peer.m, r->peer.n, r->peer.k, r->peer.nt, r->peer.batch);
-    if (peers) *peer = peer_round(3);
-    for (int i = 0; i < ROUNDS; i++) {
-        rg_read(d->one, &probe, sizeof probe); /* waits for all before it */
-        double t0 = now();
-        for (int k = 0; k < CALLS; k++) rg_jit_call(j, (rg_tensors){in[k % 2], INPUTS}, out);
-        if (rg_read(d->one, &probe, sizeof probe)) return 0;
-        double t = (now() - t0) / CALLS;
-        best = t < best ? t : best;
-        t = peers ? peer_round(CALLS) : 0;
-        if (t > 0 && t < *peer) *peer = t;
-        if (best > 0.02) break; /* seconds: once is enough */
-    }
-    if (peers) cublas_end();
-    rg_jit_free(j);
-    return best;
+        if (rg_jit_call(w->j, (rg_tensors){in[i % 2], INPUTS}, out)) return false;
+    return true;
 }
 
-typedef rg_tensor inputs[2][INPUTS];
+/* Replays, with one set of inputs and another in turns. False: it failed. */
+static bool replay(struct runner *w, int calls) {
+    rg_tensor out[2];
+    float probe;
+    rg_read(w->job.d->one, &probe, sizeof probe); /* waits for all before it */
+    double t0 = now();
+    for (int k = 0; k < calls; k++) rg_jit_call(w->j, (rg_tensors){w->in[k % 2], INPUTS}, out);
+    if (rg_read(w->job.d->one, &probe, sizeof probe)) return false;
+    double t = (now() - t0) / calls;
+    if (t < w->best) w->best = t;
+    return true;
+}
+
+struct measured {
+    double ours, searched, peer; /* seconds; 0: there is none */
+    uint64_t kernels;
+};
+
+/* The searched row has a context and memory of its own: what one finds the other must not know. */
+static struct measured measure(struct bench *b, struct data *d, inputs in, struct data *e, inputs in2,
+                               const struct row *r) {
+    enum { CALLS = 20, ROUNDS = 5 };
+    struct runner ours, searched;
+    struct measured m = {0};
+    rg_jit_stats st = {0};
+    bool ok = start(&ours, d, in, r);
+    double t0 = now();
+    set_beam(b->beam);
+    bool both = start(&searched, e, in2, r);
+    set_beam(0);
+    if (e) b->searching += now() - t0;
+    rg_jit_info(ours.j, &st);
+    bool peers = b->peers && r->peer.m &&
+                 cublas_begin(r->peer.t, r->peer.m, r->peer.n, r->peer.k, r->peer.nt, r->peer.batch);
+    if (peers) m.peer = peer_round(3);
+    for (int i = 0; i < ROUNDS && ok; i++) {
+        ok = replay(&ours, CALLS) && (!both || replay(&searched, CALLS));
+        double t = peers ? peer_round(CALLS) : 0;
+        if (t > 0 && t < m.peer) m.peer = t;
+        if (ours.best > 0.02) break; /* seconds: once is enough */
+    }
+    if (peers) cublas_end();
+    rg_jit_free(ours.j);
+    if (e) rg_jit_free(searched.j);
+    m.kernels = st.kernels;
+    m.ours = ok ? ours.best : 0, m.searched = ok && both ? searched.best : 0;
+    return m;
+}
 
 static void make_data(rg_ctx *c, struct data *d, inputs in) {
     int64_t big = 64 << 20, side = 8192;
@@ -455,19 +491,6 @@ static void make_data(rg_ctx *c, struct data *d, inputs in) {
     rg_realize_all((rg_tensors){in[1], INPUTS});
 }
 
-/* The row with kernels that are searched for while it runs for the first time. */
-static double measure_searched(struct bench *b, struct data *d, inputs in, const struct row *r) {
-    double peer, t0 = now();
-    uint64_t kernels;
-    if (b->searching > SEARCH_MOST) return 0;
-    set_beam(b->beam);
-    double t = measure(d, in, r, false, &peer, &kernels);
-    set_beam(0);
-    b->searching += now() - t0;
-    return t;
-}
-
-/* The searched rows have a context and memory of their own: what one finds the other must not know. */
 static int table(struct bench *b) {
     rg_ctx *c = rg_open("CUDA"), *other = b->beam ? rg_open("CUDA") : NULL;
     struct data d, e;
@@ -475,29 +498,34 @@ static int table(struct bench *b) {
     make_data(c, &d, in);
     if (other) make_data(other, &e, in2);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        uint64_t kernels = 0;
         char note[80];
-        double peer = 0;
         if (i && !wanted(b, rows[i].name)) continue;
-        double t = measure(&d, in, &rows[i], b->peers, &peer, &kernels);
+        struct measured m = measure(b, &d, in, other ? &e : NULL, in2, &rows[i]);
         if (rg_status_of(c)) return fprintf(stderr, "%s: %s\n", rows[i].name, rg_error(c)), 1;
-        if (!kernels) { /* what it computes does not depend on what changes from replay to replay */
+        if (other && rg_status_of(other))
+            return fprintf(stderr, "%s, searched: %s\n", rows[i].name, rg_error(other)), 1;
+        if (!m.kernels) { /* what it computes does not depend on what changes from replay to replay */
             fprintf(stderr, "%s: a replay runs no kernel, so there is nothing to measure\n", rows[i].name);
             return 1;
         }
-        if (!i) b->copy = rows[i].mb * 1e6 / t;
-        double searched = other ? measure_searched(b, &e, in2, &rows[i]) : 0;
-        if (other && rg_status_of(other))
-            return fprintf(stderr, "%s, searched: %s\n", rows[i].name, rg_error(other)), 1;
+        if (!i) b->copy = rows[i].mb * 1e6 / m.ours;
         double least = rows[i].mb * 1e6 / b->copy, work = rows[i].gop * 1e9 / peak(rows[i].peer.t);
-        snprintf(note, sizeof note, "%.0f GB/s, %.1f TFLOP/s, %llu kernels", rows[i].mb * 1e-3 / t,
-                 rows[i].gop * 1e-3 / t, (unsigned long long)kernels);
+        snprintf(note, sizeof note, "%.0f GB/s, %.1f TFLOP/s, %llu kernels", rows[i].mb * 1e-3 / m.ours,
+                 rows[i].gop * 1e-3 / m.ours, (unsigned long long)m.kernels);
         bool epilogue = rows[i].gop > 10 && !rows[i].peer.m; /* of what else there is no floor is known */
-        result(b, rows[i].name, t, searched, peer, epilogue ? 0 : work > least ? work : least, note);
+        result(b, rows[i].name, m.ours, m.searched, m.peer, epilogue ? 0 : work > least ? work : least, note);
     }
     rg_close(c);
     if (other) rg_close(other);
     return 0;
+}
+
+/* Is any row of the table wanted? Its data takes a while to make. */
+static bool any_wanted(const struct bench *b) {
+    struct bench now = *b;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (wanted(&now, rows[i].name)) return true;
+    return false;
 }
 
 /* ---- rows of their own ---------------------------------------------------------------------------------------------- */
@@ -609,7 +637,7 @@ static int mnist(struct bench *b) {
     double best, first, searched = 0, search;
     char note[80];
     if (mnist_run(&best, &first, &st)) return 1;
-    if (b->beam && b->searching < SEARCH_MOST / 2) { /* 55 kernels, and there is a row after this one */
+    if (b->beam) {
         set_beam(b->beam);
         int bad = mnist_run(&searched, &search, &st);
         set_beam(0);
@@ -623,12 +651,17 @@ static int mnist(struct bench *b) {
     return 0;
 }
 
+struct steps {
+    double first, best, gb; /* seconds */
+    unsigned long long kernels;
+};
+
 /* examples/gpt2, beside this program: the best of twelve steps, and the first. bench/gpt2_train_vs_torch.py has PyTorch's. */
-static int gpt2(struct bench *b) {
+static bool gpt2_run(const struct bench *b, struct steps *s) {
     const char *end = strrchr(b->program, '/');
-    double ms = 0, first = 0, best = 0, gb = 0, tflop = 13.3;
-    char line[400], note[80];
-    unsigned long long kernels = 0;
+    double ms = 0;
+    char line[400];
+    *s = (struct steps){0};
     snprintf(line, sizeof line,
              "%.*s/../examples/gpt2 --model 124M --dtype bf16 --text synthetic --device CUDA --write 0 "
              "--clip 0 --every 1 "
@@ -638,15 +671,30 @@ static int gpt2(struct bench *b) {
     while (f && fgets(line, sizeof line, f)) {
         const char *at = strstr(line, "best step"), *kern = strstr(line, "a step is"),
                    *mem = strstr(line, "memory");
-        if (sscanf(line, " 1/12 loss %*f %lf ms", &ms) == 1) first = ms * 1e-3;
-        if (at && sscanf(at, "best step %lf", &ms) == 1) best = ms * 1e-3;
-        if (kern) sscanf(kern, "a step is %llu", &kernels);
-        if (mem) sscanf(mem, "memory %lf", &gb);
+        if (sscanf(line, " 1/12 loss %*f %lf ms", &ms) == 1) s->first = ms * 1e-3;
+        if (at && sscanf(at, "best step %lf", &ms) == 1) s->best = ms * 1e-3;
+        if (kern) sscanf(kern, "a step is %llu", &s->kernels);
+        if (mem) sscanf(mem, "memory %lf", &s->gb);
     }
-    if (!f || pclose(f) || !(best > 0)) return printf("GPT-2: examples/gpt2 did not run\n"), 1;
-    snprintf(note, sizeof note, "%llu kernels, %.0f TFLOP/s, %.1f GB", kernels, tflop / best, gb);
-    result(b, "GPT-2 124M step, 16 x 1024, bf16", best, 0, 0, tflop * 1e12 / peak(CUBLAS_BF16), note);
-    result(b, "GPT-2 124M step, the first", first, 0, 0, 0, "");
+    return f && !pclose(f) && s->best > 0;
+}
+
+static int gpt2(struct bench *b) {
+    const double tflop = 13.3;
+    struct steps s, searched = {0};
+    char note[80];
+    bool ok = gpt2_run(b, &s);
+    if (ok && b->beam) {
+        set_beam(b->beam); /* the environment of what is started */
+        ok = gpt2_run(b, &searched);
+        set_beam(0);
+        b->searching += searched.first;
+    }
+    if (!ok) return printf("GPT-2: examples/gpt2 did not run\n"), 1;
+    snprintf(note, sizeof note, "%llu kernels, %.0f TFLOP/s, %.1f GB", s.kernels, tflop / s.best, s.gb);
+    result(b, "GPT-2 124M step, 16 x 1024, bf16", s.best, searched.best, 0, tflop * 1e12 / peak(CUBLAS_BF16),
+           note);
+    result(b, "GPT-2 124M step, the first", s.first, 0, 0, 0, "");
     return 0;
 }
 
@@ -725,8 +773,9 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--from") && i + 1 < argc)
             b.from = argv[++i];
         else
-            b.only = argv[i];
+            argv[1 + b.nonly++] = argv[i];
     }
+    b.only = argv + 1;
     setenv("RIDGE_CACHE", "0", 0); /* a first step is one: nothing is there before it */
     set_beam(0);
     if (wanted(&b, "dependent tiny kernels")) b.tiny = tiny_apart();
@@ -739,7 +788,7 @@ int main(int argc, char **argv) {
     printf("%-38s %11s ", "row", "us");
     if (b.beam) printf("%11s %6s ", "searched", "of us");
     printf("%11s %8s %8s\n", "cuBLAS", "ratio", "of floor");
-    int bad = table(&b);
+    int bad = any_wanted(&b) ? table(&b) : 0;
     for (size_t i = 0; i < sizeof own / sizeof *own && !bad; i++)
         if (wanted(&b, own[i].name)) bad = own[i].fn(&b);
     if (b.json) fprintf(b.json, "\n]\n"), fclose(b.json);

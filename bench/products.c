@@ -7,8 +7,9 @@
  *     bench/products -t f16        of this type: bf16, f16, tf32 (floats, by their first digits), f8e4m3 (into bfloat16)
  *     bench/products --beam N      also with kernels that search found (BEAM=N), as a line of its own
  *
- * Two times: sustained, after the same calls kept the GPU busy for a while, and a burst after a pause, which a GPU that is
- * limited by power runs at a higher clock. Calls are many with one wait at their end. Lists of opts: bench/blocks. */
+ * Two times: sustained, all in turns without pauses, each after the same calls kept the GPU busy for a while, and a burst
+ * after a pause, which a GPU that is limited by power runs at a higher clock. Calls are many with one wait at their end,
+ * times the median of three rounds. Lists of opts: bench/blocks. */
 #include "base/base.h"
 #include "cublas.h"
 
@@ -80,37 +81,53 @@ struct times {
     double burst, sustained; /* seconds; 0: not measured */
 };
 
-/* After a pause, and after the same has kept the GPU busy; the best of rounds in turns. */
-static void measure(struct row *r, const bool there[WHO], struct times best[WHO]) {
-    enum { ROUNDS = 3 };
-    memset(best, 0, WHO * sizeof *best);
+static int by_time(const void *x, const void *y) {
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+enum { ROUNDS = 3 };
+static double median(double t[ROUNDS]) { return qsort(t, ROUNDS, sizeof *t, by_time), t[ROUNDS / 2]; }
+
+/* Who in turns. Bursts after a pause each; then all without a pause, each for a while before it is timed, so that clock and
+ * power are what they are in the long run, and the same for all. Medians. */
+static void measure(struct row *r, const bool there[WHO], struct times t[WHO]) {
+    double one[WHO] = {0}, burst[WHO][ROUNDS] = {{0}}, sustained[WHO][ROUNDS] = {{0}};
+    memset(t, 0, WHO * sizeof *t);
     for (int i = 0; i < ROUNDS; i++)
         for (int who = 0; who < WHO; who++) {
             struct row *x = who == PEER ? NULL : &r[who];
-            double t = there[who] ? calls(x, 2) : 0;
-            if (t <= 0) continue;
-            int few = (int)RG_MIN(RG_MAX(0.004 / t, 2), 400), many = (int)RG_MIN(RG_MAX(0.05 / t, 2), 4000);
-            nanosleep(&(struct timespec){0, 60000000}, NULL);
-            double burst = calls(x, few);
-            calls(x, many);
-            double sustained = calls(x, many);
-            best[who].burst = i ? RG_MIN(best[who].burst, burst) : burst;
-            best[who].sustained = i ? RG_MIN(best[who].sustained, sustained) : sustained;
+            if (!there[who] || (!i && !((one[who] = calls(x, 2)) > 0))) continue;
+            nanosleep(&(struct timespec){0, 40000000}, NULL);
+            burst[who][i] = calls(x, (int)RG_MIN(RG_MAX(0.004 / one[who], 2), 400));
         }
+    for (int i = 0; i < ROUNDS; i++)
+        for (int who = 0; who < WHO; who++) {
+            struct row *x = who == PEER ? NULL : &r[who];
+            if (!(one[who] > 0)) continue;
+            int many = (int)RG_MIN(RG_MAX(0.04 / one[who], 2), 4000);
+            for (int warm = !i && !who ? 4 : 1; warm > 0; warm--) calls(x, many);
+            sustained[who][i] = calls(x, many);
+        }
+    for (int who = 0; who < WHO; who++)
+        if (one[who] > 0) t[who] = (struct times){median(burst[who]), median(sustained[who])};
 }
 
 struct size {
     int m, n, k;
 };
 
-static void print(struct size s, const char *what, struct times t, struct times peer, enum form form) {
+static double searching; /* seconds, in all */
+
+static void print(struct size s, const char *what, struct times t, struct times peer, enum form form,
+                  const char *note) {
     double ops = 2.0 * s.m * s.n * s.k * 1e-12;
     printf("%6d x %6d x %6d  %-24s %9.1f us %7.1f TFLOP/s  burst %7.1f", s.m, s.n, s.k, what,
            t.sustained * 1e6, ops / t.sustained, ops / t.burst);
     if (peer.burst > 0)
         printf("   cuBLAS A B%s %7.1f  burst %7.1f   ratio %.2f  %.2f", form == NN ? "  " : "^T",
                ops / peer.sustained, ops / peer.burst, peer.sustained / t.sustained, peer.burst / t.burst);
-    printf("\n");
+    printf("%s\n", note);
 }
 
 static rg_tensor numbers(rg_ctx *c, rg_dtype dt, int rows, int columns) {
@@ -118,7 +135,9 @@ static rg_tensor numbers(rg_ctx *c, rg_dtype dt, int rows, int columns) {
 }
 
 static void begin(rg_ctx *c, struct size s, enum form form, struct row *r) {
-    *r = (struct row){.p = {form, numbers(c, type->out, 1, s.n), numbers(c, type->out, s.m, s.n)},
+    bool finish = form == FINISH;
+    *r = (struct row){.p = {form, numbers(c, type->out, 1, finish ? s.n : 1),
+                            numbers(c, type->out, finish ? s.m : 1, finish ? s.n : 1)},
                       .in = {numbers(c, type->in, s.m, s.k),
                              form == NN ? numbers(c, type->in, s.k, s.n) : numbers(c, type->in, s.n, s.k)},
                       .probe = rg_zeros(c, RG_F32, RG_SHAPE(1))};
@@ -131,6 +150,8 @@ static int row(rg_ctx *c[2], struct size s, enum form form, int beam, bool peers
     struct times t[WHO];
     struct row r[2] = {0};
     rg_scope scope[2];
+    double took = 0;
+    char note[64];
     bool nt_alone = type->peer == CUBLAS_F8E4M3; /* cuBLAS has no other */
     bool there[WHO] = {true, c[1] != NULL, peers && form != FINISH && (form == NT || !nt_alone)};
     cublas.types = form != NN;
@@ -138,7 +159,9 @@ static int row(rg_ctx *c[2], struct size s, enum form form, int beam, bool peers
         scope[i] = rg_begin(c[i]);
         begin(c[i], s, form, &r[i]);
         set_beam(i ? beam : 0);
+        uint64_t t0 = os_now_ns();
         for (int k = 0; k < 2; k++) calls(&r[i], 1);
+        took = (double)(os_now_ns() - t0) * 1e-9;
         set_beam(0);
     }
     measure(r, there, t);
@@ -148,8 +171,13 @@ static int row(rg_ctx *c[2], struct size s, enum form form, int beam, bool peers
         if (rg_status_of(c[i])) return fprintf(stderr, "%s\n", rg_error(c[i])), 1;
     }
     if (form != FINISH) *peer = t[PEER];
-    print(s, form_name[form], t[OURS], *peer, form);
-    if (c[1]) print(s, "  searched", t[SEARCHED], *peer, form);
+    print(s, form_name[form], t[OURS], *peer, form, "");
+    if (c[1]) {
+        searching += took;
+        snprintf(note, sizeof note, "   of ours %.2f  %.2f, found in %.1f s",
+                 t[OURS].sustained / t[SEARCHED].sustained, t[OURS].burst / t[SEARCHED].burst, took);
+        print(s, "  searched", t[SEARCHED], *peer, form, note);
+    }
     return fflush(stdout), 0;
 }
 
@@ -202,6 +230,6 @@ int main(int argc, char **argv) {
     bool peers = cublas_open();
     for (size_t i = 0; i < (n ? n : RG_COUNT(table)); i++)
         if (rows(c, n ? own[i] : table[i], plain, beam, peers)) return 1;
-    if (c[1]) rg_close(c[1]);
+    if (c[1]) printf("searching took %.1f s\n", searching), rg_close(c[1]);
     return rg_close(c[0]);
 }

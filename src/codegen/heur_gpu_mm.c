@@ -667,12 +667,38 @@ static const char *name_of(const struct mm *x, const struct form *f) {
                         t->m, t->n, t->k, t->wm, t->wn, f->places, f->near, deal);
 }
 
+/* Forms before number i that differ from it in ring and order alone. */
+static uint32_t alike(const struct priced *p, uint32_t i) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < i; k++) {
+        const struct form *a = &p[k].f, *b = &p[i].f;
+        n += !memcmp(&a->t, &b->t, sizeof a->t) && a->roles == b->roles && a->walk == b->walk;
+    }
+    return n;
+}
+
+/* The best first, but of those that are alike only some are among them: the model hardly tells them apart, and what else there
+ * is should be tried before all of them are. */
+static void mix(struct arena *a, struct priced *p, uint32_t n) {
+    enum { ALIKE = 2 };
+    struct priced *late = arena_array(a, struct priced, n + 1);
+    uint32_t *before = arena_array(a, uint32_t, n + 1), m = 0, k = 0;
+    for (uint32_t i = 0; i < n; i++) before[i] = alike(p, i);
+    for (uint32_t i = 0; i < n; i++)
+        if (before[i] < ALIKE)
+            p[m++] = p[i];
+        else
+            late[k++] = p[i];
+    memcpy(p + m, late, k * sizeof *p);
+}
+
 void gpu_product_forms(struct view *v, int capability, const struct model *model, uint32_t best,
                        uint32_t more, gpu_lists *out) {
     struct mm x = {.v = v};
     if (!find_product(&x, capability)) return;
     struct priced *form = arena_array(v->arena, struct priced, FORMS);
     uint32_t n = all_forms(&x, model, form, FORMS);
+    if (!more) mix(v->arena, form, n);
     for (uint32_t i = 0, step = 1; i < n && out->n < best + more; i += step) {
         const char *text = write_form(&x, &form[i].f);
         if (text)

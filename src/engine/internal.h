@@ -348,6 +348,9 @@ const char *tune_opts(struct engine *, struct sched_prog *);
 int engine_capability(struct engine *);
 /* What a search has found for it, as long as the engine; NULL: nothing. */
 const struct tuned *tune_find(struct engine *, struct sched_prog *);
+/* Compiles what searches for these kernels will try, all of it at once. Of a job only p and opts are looked at. What fails here
+ * is left to the searches. */
+void tune_prepare(struct engine *, const struct tune_job *, uint32_t n);
 /* Searches, unless the answer is known. Buffers are not changed. */
 int tune_kernel(struct engine *, struct err *, const struct tune_job *, const struct ekernel **best);
 

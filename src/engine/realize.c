@@ -630,12 +630,22 @@ static void search_before(struct call *c, struct plan *x, uint32_t i) {
     if (!seen) search_one(c, x, i);
 }
 
+static void prepare_search(struct call *c) {
+    const struct schedule *s = c->searched;
+    struct tune_job *job = arena_array(c->work, struct tune_job, s->prog.n + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->prog.n; i++)
+        if (!s->prog.p[i].builtin) job[n++] = (struct tune_job){.p = &s->prog.p[i], .opts = c->opts[i]};
+    tune_prepare(c->en, job, n);
+}
+
 /* At DEBUG=2 each operation is waited for and said; else all are handed over at once. */
 static void run(struct call *c, struct plan *x) {
     struct err e = {0};
     name_calls(c, x);
     if (event_recording()) memory_tell(c->en), owners_tell(x);
     uint64_t t0 = os_now_ns();
+    if (c->searched) prepare_search(c);
     uint32_t n = engine_list_count(x->list), step = log_on(2) || c->searched ? 1 : RG_MAX(n, 1);
     for (uint32_t i = 0; i < n; i += step) {
         if (c->searched) search_before(c, x, i);

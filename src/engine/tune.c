@@ -18,8 +18,9 @@
  * tables have is a candidate (opts_forms_gpu), ranked by the model of a block (codegen/predict_gpu.c); of other kernels
  * lists around the one in use. What the compiler could not keep in registers, what needs more shared memory than there
  * is and what the GPU does not start is left out ("failed"). A list that shares a sum among other threads rounds
- * otherwise, and is refused like any other that differs. The best of them and the list in use are timed again without pauses,
- * and that decides.
+ * otherwise, and is refused like any other that differs. The best of them and the list in use are timed again in turns without
+ * pauses, and the medians of their ratios decide. What all kernels of a plan will try is compiled in one batch before
+ * the first of them is searched for (tune_prepare): compiling is most of the time, and it keeps all cores busy.
  * Tests: tests/unit/tune.c, tests/unit/tune_gpu.c, tests/cli/tune.sh */
 #include "engine/internal.h"
 
@@ -36,7 +37,11 @@
 #define FLUSH ((size_t)256 << 20) /* bytes that empty the caches of a GPU */
 #define LONG_PROGRAM 2000         /* entries: NVIDIA's compiler takes seconds for more */
 #define REPEAT_GPU_NS 400000      /* the same, where the GPU waits for the first */
-#define LASTING_NS 8000000        /* of work without a pause: long enough for a GPU to be short of power */
+#define LASTING_NS 20000000       /* of work without a pause: long enough for a GPU to be short of power .. */
+#define SHORT_LASTING_NS 3000000  /* .. and where it is not */
+#define POWER_FLOPS 2e14          /* operations a second that make it so: by matrix instructions alone */
+#define NEAR 1.05                 /* of the time of the list in use: what is timed so once more */
+#define FINAL_GAIN 0.98           /* what a winner must at most take then */
 
 /* ---- what is known already --------------------------------------------------------------------------------------- */
 
@@ -286,20 +291,28 @@ static void compile_apart(struct tune *t, const struct etext *text, uint32_t n, 
     }
 }
 
-/* Candidates [from, to) in one batch; those without a kernel are out of the race. */
-static void compile(struct tune *t, uint32_t from, uint32_t to) {
+/* The texts of candidates [from, to), in the arena of each of x, which is to be freed. How many there are. */
+static uint32_t render_all(struct tune *t, uint32_t from, uint32_t to, struct trial **x, struct etext *text) {
     uint32_t n = to - from, m = 0;
     const char **opts = arena_array(&t->arena, const char *, n + 1);
+    for (uint32_t i = 0; i < n; i++) opts[i] = t->cand.p[from + i].opts;
+    *x = lower_all(t, &t->arena, opts, n);
+    for (uint32_t i = 0; i < n && t->en->tuning.spoil; i++)
+        if ((*x)[i].lowered) t->en->tuning.spoil(t->en->tuning.cx, from + i, &(*x)[i].lin);
+    pool_run(pool_get(), render_some, &(struct trials){t, *x, opts}, n, 1);
+    for (uint32_t i = 0; i < n; i++)
+        if ((*x)[i].rendered) text[m++] = (*x)[i].text;
+    return m;
+}
+
+/* Candidates [from, to) in one batch; those without a kernel are out of the race. */
+static void compile(struct tune *t, uint32_t from, uint32_t to) {
+    uint32_t n = to - from;
     struct etext *text = arena_array(&t->arena, struct etext, n + 1);
     const struct ekernel **k = arena_array(&t->arena, const struct ekernel *, n + 1);
     struct err e = {0};
-    for (uint32_t i = 0; i < n; i++) opts[i] = t->cand.p[from + i].opts;
-    struct trial *x = lower_all(t, &t->arena, opts, n);
-    for (uint32_t i = 0; i < n && t->en->tuning.spoil; i++)
-        if (x[i].lowered) t->en->tuning.spoil(t->en->tuning.cx, from + i, &x[i].lin);
-    pool_run(pool_get(), render_some, &(struct trials){t, x, opts}, n, 1);
-    for (uint32_t i = 0; i < n; i++)
-        if (x[i].rendered) text[m++] = x[i].text;
+    struct trial *x;
+    uint32_t m = render_all(t, from, to, &x, text);
     if (m && engine_compile_text(t->en, &e, text, m, k)) compile_apart(t, text, m, k);
     m = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -454,47 +467,87 @@ static uint32_t fastest(const struct tune *t) {
 
 /* Nanoseconds of a run among many without a pause. */
 static double lasting(struct tune *t, const struct candidate *c) {
-    uint32_t times = (uint32_t)RG_MAX(RG_MIN(LASTING_NS / RG_MAX(c->least, 1), 200), 1);
-    restore(t);
+    double flops = t->cand.p[0].k->est.flops / ((double)RG_MAX(t->cand.p[0].least, 1) * 1e-9);
+    uint64_t all = flops > POWER_FLOPS ? LASTING_NS : SHORT_LASTING_NS;
+    uint32_t times = (uint32_t)RG_MAX(RG_MIN(all / RG_MAX(c->least, 1), 2000), 1);
+    if (reads_its_output(t)) restore(t);
     uint64_t ns = time_of(t, c, times);
     return ns == UINT64_MAX ? INFINITY : (double)ns;
 }
 
-/* Between runs that are timed one by one a GPU rests, and its clock is high. Where matrix instructions keep it busy it gets
- * slower after some milliseconds, the more the more power a form takes: so the few best, and the list in use, are
- * held against each other once more without pauses. */
-static uint32_t final(struct tune *t) {
-    enum { FINALISTS = 3, FINAL_ROUNDS = 4 };
-    uint32_t at[FINALISTS + 1] = {0}, n = 1, best = 0;
-    double sum[FINALISTS + 1] = {0};
+enum { FINALISTS = 4, FINAL_ROUNDS = 5 };
+
+/* The list in use, and those that were fastest one by one, the best first. */
+static uint32_t finalists(const struct tune *t, uint32_t at[FINALISTS + 1]) {
+    uint32_t n = 1;
+    at[0] = 0;
     for (; n <= FINALISTS; n++) {
         uint32_t next = 0;
         for (uint32_t i = 1; i < t->cand.n; i++) {
-            bool there = false;
-            for (uint32_t k = 1; k < n; k++) there |= at[k] == i;
-            if (!there && t->cand.p[i].state == TUNED_TIMED && t->cand.p[i].least < t->cand.p[next].least)
-                next = i;
+            const struct candidate *c = &t->cand.p[i];
+            bool there = c->state != TUNED_TIMED || c->k == t->cand.p[0].k ||
+                         (double)c->least > (double)t->cand.p[0].least * NEAR;
+            for (uint32_t k = 1; k < n && !there; k++) there = t->cand.p[at[k]].k == c->k;
+            if (!there && (!next || c->least < t->cand.p[next].least)) next = i;
         }
         if (!next) break;
         at[n] = next;
     }
-    for (int round = 0; round < FINAL_ROUNDS && n > 1; round++)
-        for (uint32_t i = 0; i < n; i++) sum[i] += lasting(t, &t->cand.p[at[i]]);
-    for (uint32_t i = 1; i < n; i++)
-        if (sum[i] < sum[best]) best = i;
-    return sum[best] <= sum[0] * GAIN ? at[best] : 0;
+    return n;
+}
+
+static int by_ratio(const void *x, const void *y) {
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* Between runs that are timed one by one a GPU rests, and its clock is high. Where matrix instructions keep it busy it gets
+ * slower after some milliseconds, the more the more power a form takes: so the few best, and the list in use, are
+ * held against each other once more in turns without pauses. What lost twice is out; the list in use wins what is even. */
+static uint32_t final(struct tune *t) {
+    uint32_t at[FINALISTS + 1], n = finalists(t, at), best = 0;
+    double ratio[FINALISTS + 1][FINAL_ROUNDS], least = FINAL_GAIN;
+    bool out[FINALISTS + 1] = {false};
+    if (n > 1) lasting(t, &t->cand.p[0]); /* until the clock is what it will be */
+    for (int round = 0; round < FINAL_ROUNDS && n > 1; round++) {
+        double base = lasting(t, &t->cand.p[0]);
+        bool any = false;
+        for (uint32_t i = 1; i < n; i++) {
+            if (out[i]) continue;
+            ratio[i][round] = lasting(t, &t->cand.p[at[i]]) / base;
+            out[i] = round == 1 && ratio[i][0] > FINAL_GAIN && ratio[i][1] > FINAL_GAIN;
+            any |= !out[i];
+        }
+        if (!any) return 0;
+    }
+    for (uint32_t i = 1; i < n; i++) {
+        if (out[i]) continue;
+        qsort(ratio[i], FINAL_ROUNDS, sizeof **ratio, by_ratio);
+        if (ratio[i][FINAL_ROUNDS / 2] < least) least = ratio[i][FINAL_ROUNDS / 2], best = i;
+    }
+    return at[best];
+}
+
+/* The candidates of the next step. */
+static void choose(struct tune *t, const char *base, uint32_t most) {
+    uint32_t known = t->cand.n, beam = (uint32_t)t->beam;
+    if (!propose_forms(t, t->en->tuning.wide ? beam : 2 * beam)) propose(t, base, most);
+    if (is_gpu(t)) beam *= 2; /* both rounds at once: compiling is what takes time, and all cores do it */
+    t->cand.n = RG_MIN(t->cand.n, known + beam);
+}
+
+/* How many lists are ranked. */
+static uint32_t lists_of(const struct tune *t) {
+    int each = is_gpu(t) ? 8 : 24; /* a GPU's few moves repeat themselves soon */
+    return (uint32_t)RG_MIN(RG_MAX(each * t->beam, 48), MOST_LISTS);
 }
 
 /* Around one list, or of all forms: propose, compile, check, time. The list in use too, if it has no kernel yet. */
 static void step(struct tune *t, const char *base, uint32_t most) {
-    bool first = !t->cand.p[0].k;
-    uint32_t known = t->cand.n, from = first ? 0 : known, beam = (uint32_t)t->beam;
-    if (!propose_forms(t, t->en->tuning.wide ? beam : 2 * beam)) propose(t, base, most);
-    if (is_gpu(t)) beam *= 2; /* both rounds at once: compiling is what takes time, and all cores do it */
-    uint32_t to = RG_MIN(t->cand.n, known + beam);
-    if (to == from) return;
-    t->cand.n = to;
-    compile(t, from, to);
+    uint32_t from = t->cand.p[0].k ? t->cand.n : 0;
+    choose(t, base, most);
+    if (t->cand.n == from) return;
+    compile(t, from, t->cand.n);
     if (!t->cand.p[0].k)
         err_throw(&t->err, RG_ECOMPILE, "the list of the heuristic gives no kernel that runs: %s",
                   t->job->opts);
@@ -503,9 +556,14 @@ static void step(struct tune *t, const char *base, uint32_t most) {
     race(t);
 }
 
-static void use_first(struct tune *t) {
+/* The kernel, and the list in use as the first candidate. */
+static void begin(struct tune *t) {
     struct trial *x = arena_new(&t->arena, struct trial);
     const char *opts = t->job->opts;
+    ir_init(&t->ir, &t->arena);
+    map_init(&t->seen, &t->arena);
+    t->kernel = t->job->p->kernel;
+    t->kernel.sink = ir_import(&t->ir, t->job->p->ir, t->job->p->kernel.sink);
     if (!trial_lower(x, t, opts)) fail(t, &x->err);
     vec_push(
         &t->arena, &t->cand,
@@ -513,6 +571,9 @@ static void use_first(struct tune *t) {
     is_new(t, opts);
     t->entries = x->lin.n;
     arena_free(&x->arena);
+}
+
+static void time_first(struct tune *t) {
     if (!t->job->k) return;
     add_commands(t, 0);
     check(t, 0);
@@ -556,17 +617,13 @@ static void remember(struct tune *t, uint32_t winner, double seconds) {
 static void search(void *arg) {
     struct tune *t = arg;
     uint64_t t0 = os_now_ns();
-    ir_init(&t->ir, &t->arena);
-    map_init(&t->seen, &t->arena);
-    t->kernel = t->job->p->kernel;
-    t->kernel.sink = ir_import(&t->ir, t->job->p->ir, t->job->p->kernel.sink);
+    begin(t);
     if (!(t->list = engine_list_new(t->en, &t->err))) err_throw(&t->err, t->err.code, "%s", t->err.msg);
     make_copies(t);
     make_flush(t);
-    use_first(t);
+    time_first(t);
     if (!t->job->k || t->cand.p[0].least >= TOO_SHORT_NS) {
-        int each = is_gpu(t) ? 8 : 24; /* a GPU's few moves repeat themselves soon */
-        uint32_t lists = (uint32_t)RG_MIN(RG_MAX(each * t->beam, 48), MOST_LISTS);
+        uint32_t lists = lists_of(t);
         step(t, t->job->opts, lists);
         if (!is_gpu(t)) step(t, t->cand.p[fastest(t)].opts, lists / 2);
     }
@@ -580,11 +637,62 @@ static void search(void *arg) {
     t->cand.p[0].k = t->cand.p[winner].k;
 }
 
+static bool is_known_well(struct engine *en, struct sched_prog *p, int beam) {
+    const struct tuned *known = tune_find(en, p);
+    return known && known->beam >= beam && env_int(ENV_TUNED);
+}
+
+/* What several searches will try, rendered. */
+struct prepared {
+    struct tune t; /* of the one under way */
+    const struct tune_job *job;
+    uint32_t n;
+    struct trial **x; /* by job; their arenas hold the texts */
+    uint32_t *count;
+    VEC(struct etext) text;
+};
+
+static void prepare(void *arg) {
+    struct prepared *all = arg;
+    struct tune *t = &all->t;
+    struct err e = {0};
+    all->x = arena_array(&t->arena, struct trial *, all->n + 1);
+    all->count = arena_array(&t->arena, uint32_t, all->n + 1);
+    for (uint32_t i = 0; i < all->n; i++) {
+        t->job = &all->job[i];
+        t->cand.n = 0;
+        if (is_known_well(t->en, t->job->p, t->beam)) continue;
+        begin(t);
+        choose(t, t->job->opts, lists_of(t));
+        uint32_t n = t->cand.n - 1;
+        struct etext *text = arena_array(&t->arena, struct etext, n + 1);
+        uint32_t m = render_all(t, 1, n + 1, &all->x[i], text);
+        all->count[i] = n;
+        for (uint32_t k = 0; k < m; k++) vec_push(&t->arena, &all->text, text[k]);
+    }
+    const struct ekernel **k = arena_array(&t->arena, const struct ekernel *, all->text.n + 1);
+    if (all->text.n && engine_compile_text(t->en, &e, all->text.p, all->text.n, k)) fail(t, &e);
+}
+
+void tune_prepare(struct engine *en, const struct tune_job *job, uint32_t n) {
+    struct prepared all = {
+        .t = {.en = en, .beam = tune_beam(en), .threads = en->ops->workers(en->dev)}, .job = job, .n = n};
+    uint64_t t0 = os_now_ns();
+    if (en->ops->text == DEV_C) return; /* what is tried next depends on what was found */
+    arena_init(&all.t.arena, &all.t.err);
+    if (err_guard(&all.t.err, prepare, &all))
+        log_line(1, "search: %s", all.t.err.msg); /* each search compiles its own */
+    log_line(2, "search: %u lists for %u kernels compiled in %.2f s", all.text.n, n,
+             (double)(os_now_ns() - t0) * 1e-9);
+    for (uint32_t i = 0; all.count && i < n; i++)
+        for (uint32_t k = 0; k < all.count[i]; k++) arena_free(&all.x[i][k].arena);
+    arena_free(&all.t.arena);
+}
+
 int tune_kernel(struct engine *en, struct err *e, const struct tune_job *job, const struct ekernel **best) {
-    const struct tuned *known = tune_find(en, job->p);
     struct tune t = {.en = en, .job = job, .beam = tune_beam(en), .threads = en->ops->workers(en->dev)};
     *best = job->k;
-    if (known && known->beam >= t.beam && env_int(ENV_TUNED)) return 0;
+    if (is_known_well(en, job->p, t.beam)) return 0;
     arena_init(&t.arena, &t.err);
     int code = err_guard(&t.err, search, &t);
     if (code) err_set(e, code, "%s", t.err.msg);

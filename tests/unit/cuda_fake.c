@@ -613,6 +613,72 @@ TEST(cuda_fake_search_without_pauses) {
     check_empty(f);
 }
 
+/* The same, but the second kernel is a little faster at any time, the third more: by what part is set. */
+static float second, third;
+static float ahead(const char *kernel, unsigned launches) {
+    static const char *seen[3];
+    static float of[2];
+    int i = 0;
+    if (strncmp(kernel, "mm_", 3)) return 0.001f;
+    if (of[0] != second || of[1] != third) memset(seen, 0, sizeof seen), of[0] = second, of[1] = third;
+    while (i < 3 && seen[i] && strcmp(seen[i], kernel)) i++;
+    if (i < 3) seen[i] = kernel;
+    return (float)launches * 0.1f * (i == 0 ? 1 : i == 1 ? second : i == 2 ? third : 2);
+}
+
+/* What is even stays as it is; of what is better the best wins, and it must be better by two per cent. */
+TEST(cuda_fake_search_keeps_what_is_even) {
+    static const struct {
+        float second, third;
+        int winner; /* in the order of their first launch */
+    } cases[] = {{0.99f, 0.985f, 0}, {0.99f, 0.97f, 2}, {0.96f, 0.97f, 1}, {1.01f, 1.04f, 0}};
+    struct fake *f = fake();
+    for (size_t i = 0; i < RG_COUNT(cases); i++) {
+        struct arena a;
+        struct ir ir;
+        struct engine *en = engine_open(&err, &device_cuda[0]);
+        CHECK(en);
+        arena_init(&a, &err);
+        ir_init(&ir, &a);
+        second = cases[i].second, third = cases[i].third;
+        f->clock = ahead;
+        const struct tuned *t = search(en, &ir, product_text[0]);
+        if (!t) FAIL("%s", err.msg);
+        float want = cases[i].winner == 0 ? 1 : cases[i].winner == 1 ? second : third;
+        for (uint32_t k = 0; k < t->row.n; k++)
+            if (t->row.p[k].state == TUNED_WINNER) CHECK_NEAR(t->row.p[k].measured, 1e-4 * want, 1e-9);
+        arena_free(&a);
+        engine_close(en);
+    }
+    f->clock = NULL;
+    check_empty(f);
+}
+
+static float busy(const char *kernel, unsigned launches) { return (float)launches * (*kernel ? 0.1f : 0); }
+
+/* What the kernels of a program will try is compiled together: as many texts as there are cores, and none later but the one
+ * that compares results. */
+TEST(cuda_fake_search_compiles_at_once) {
+    enum { N = 1 << 16 };
+    struct fake *f = fake();
+    f->clock = busy;
+    setenv("RIDGE_BEAM", "2", 1);
+    rg_ctx *c = fake_open(f);
+    rg_tensor x = rg_ones(c, RG_F32, RG_SHAPE(N)), y;
+    CHECK(!rg_realize(x));
+    uint32_t before = f->compiled, cores = (uint32_t)os_cpus();
+    rg_jit *j = rg_jit_new(c, diamond, NULL, 1);
+    if (rg_jit_call(j, (rg_tensors){&x, 1}, &y)) FAIL("%s", rg_error(c));
+    setenv("RIDGE_BEAM", "0", 1);
+    env_reload();
+    uint32_t made = f->compiled - before;
+    TEST_INFO("%u texts on %u cores", made, cores);
+    CHECK(made > RG_MIN(cores, 4) && made <= 2 * cores + 1);
+    rg_close(c);
+    f->clock = NULL;
+    check_empty(f);
+}
+
 /* A kernel that does not end is told, and nothing waits for it any more. */
 TEST(cuda_fake_hangs) {
     struct fake *f = fake();

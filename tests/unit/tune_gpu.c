@@ -146,6 +146,37 @@ TEST(predict_gpu_is_monotonic) {
     CHECK(predict_gpu(&w, &m) >= two);
 }
 
+/* The form without its ring and the order of its blocks. */
+static const char *kind_of(struct arena *a, const char *form) {
+    const char *ring = strstr(form, " ring "), *roles = strstr(form, " roles ");
+    return arena_printf(a, "%.*s%s", (int)(ring - form), form, roles ? roles : "");
+}
+
+/* Forms that search tries: the heuristic's first, of one kind two before there is another, all of them in the end. */
+TEST(forms_are_mixed) {
+    struct ir_test t;
+    struct model m = *planned_h200();
+    gpu_lists few, all;
+    ir_test_open(&t);
+    const struct kernel *k = parse(&t, product);
+    opts_forms_gpu(&t.ir, k, 90, &m, 12, 0, &few);
+    opts_forms_gpu(&t.ir, k, 90, &m, 2000, 0, &all);
+    CHECK_EQ(few.n, 12);
+    CHECK_STR(few.p[0].opts, opts_heuristic_gpu(&t.ir, k, 90));
+    for (uint32_t i = 0; i < few.n; i++) {
+        int alike = 0;
+        for (uint32_t j = 0; j < i; j++)
+            alike += !strcmp(kind_of(&t.arena, few.p[j].form), kind_of(&t.arena, few.p[i].form));
+        CHECK(alike < 2);
+        CHECK_STR(few.p[i].opts, all.p[i].opts);
+        CHECK(i == 0 || few.p[i].predicted >= few.p[i - 1].predicted);
+    }
+    for (uint32_t i = 0; i < all.n; i++)
+        for (uint32_t j = 0; j < i; j++) CHECK(strcmp(all.p[i].form, all.p[j].form));
+    CHECK(all.n > 100);
+    ir_test_close(&t);
+}
+
 /* ---- 3: against measurements ------------------------------------------------------------------------------------------ */
 
 enum { MOST_ROWS = 96 };
