@@ -370,7 +370,8 @@ static void find_buffers(struct roles *r) {
     for (uint32_t i = 0; i < r->s->roles.out.n; i++) types += !seen[r->s->roles.out.p[i].param->dt]++;
     for (uint32_t i = 0; i < r->tile.n; i++)
         room -= r->tile.p[i].wide->src[0]->hi * dtype_info[r->tile.p[i].wide->dt].bytes;
-    int64_t most = types ? room / (types * groups * STORE_ROWS * STORE_BYTES) : 0, panels = panels_of(r);
+    int64_t most = types && room > 0 ? room / (types * groups * STORE_ROWS * STORE_BYTES) : 0,
+            panels = panels_of(r);
     bool alone = panels && (r->s->roles.blocks || r->added); /* else others may want the room */
     r->buffers = RG_MIN(most, alone ? panels : 2);
     while (r->buffers && panels && panels % r->buffers) r->buffers--;
