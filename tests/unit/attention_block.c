@@ -305,6 +305,17 @@ TEST(attention_tiles_begin_at_positive_places) {
     arena_free(&x.arena);
 }
 
+/* A ring of twice the memory that a block may have: it is lowered all the same, and whoever runs it sees how much it needs. */
+TEST(attention_with_too_long_a_ring) {
+    struct att x = {.heads = 1, .group = 1, .t = 512, .s = 2048, .d = 128, .causal = true, .dt = "bf16"};
+    arena_init(&x.arena, &x.err);
+    x.opts =
+        arena_printf(&x.arena, "%s ROLES(1) PERSIST(2)", group_opts(&x.arena, x.dt, x.t, 128, 128, 128, 8));
+    if (err_guard(&x.err, compile, &x)) FAIL("%s", x.err.msg);
+    CHECK(x.lin.shared >= 8 * 2 * 128 * 128 * 2 && x.lin.shared < 600 << 10);
+    arena_free(&x.arena);
+}
+
 TEST(stream_says_why) {
     static const struct {
         const char *opts, *why;
