@@ -53,6 +53,7 @@ struct dev_launch {
     uint32_t shared; /* bytes that the threads of a block share */
     uint32_t nbuf, nvar, nmap;
     const struct dev_map *map;
+    bool waits; /* its code itself waits for what was started before it (after() in render/cuda_pre.c) */
     uint64_t *ns;   /* not NULL: wait until it is done, and say how long it took .. */
     uint32_t times; /* .. in so many runs one after the other (0: one); with ns, on CUDA */
     uint64_t

@@ -11,7 +11,8 @@
 #include "engine/internal.h"
 
 #define RUNS_BEFORE 1
-#define PART_MOST 4096 /* commands of a part: what waits for what takes a bit for each pair */
+#define ALONE_BYTES (24 << 20) /* of two commands: some 6 us of a large GPU */
+#define PART_MOST 4096         /* commands of a part: what waits for what takes a bit for each pair */
 
 /* ---- what waits for what --------------------------------------------------------------------------------- */
 
@@ -79,11 +80,19 @@ static void record_guarded(void *arg) {
     }
 }
 
+/* One command, or two of which the second waits for the first, that take longer than asking for each: the device brings what
+ * is started by itself to its units while what was before it ends, from run to run too, and a recording only as a whole. */
+static bool better_alone(const struct engine_list *l) {
+    int64_t work = 0;
+    for (uint32_t i = 0; i < l->cmd.n; i++) work += l->cmd.p[i].l.bytes;
+    return l->cmd.n < 2 || (l->cmd.n == 2 && work >= ALONE_BYTES && meets(&l->cmd.p[0], &l->cmd.p[1]));
+}
+
 static bool can_record(const struct engine_list *l) {
-    if (!l->en->ops->record || l->cmd.n < 2 || !env_int(ENV_RECORD)) return false;
+    if (!l->en->ops->record || !env_int(ENV_RECORD)) return false;
     for (uint32_t i = 0; i < l->cmd.n; i++)
         if (!l->cmd.p[i].use) return false;
-    return true;
+    return !better_alone(l);
 }
 
 int list_record(struct engine_list *l, struct err *e, bool *recorded) {

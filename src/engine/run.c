@@ -130,7 +130,7 @@ int engine_list_replace(struct engine_list *l, struct err *e, uint32_t i, const 
     l->cmd.p[i] = l->cmd.p[n];
     l->cmd.p[i].l.buf = l->cmd.p[i].buf = was.buf; /* where others write addresses and numbers */
     l->cmd.p[i].l.var = l->cmd.p[i].var = was.var;
-    l->cmd.p[i].use = was.use, l->cmd.p[i].size = was.size;
+    l->cmd.p[i].use = was.use, l->cmd.p[i].size = was.size, l->cmd.p[i].l.waits = was.l.waits;
     l->cmd.n = n;
     l->ready = 0;
     return 0;
@@ -152,7 +152,7 @@ static void uses_guarded(void *arg) {
     memcpy(size, x->size, n * sizeof *size);
     for (uint32_t i = 0; i < n; i++)
         if (!use[i]) use[i] = USE_LOADED | USE_STORED;
-    x->c->use = use, x->c->size = size;
+    x->c->use = use, x->c->size = size, x->c->l.waits = true;
 }
 
 int engine_list_uses(struct engine_list *l, struct err *e, uint32_t i, const uint8_t *use,

@@ -305,6 +305,26 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
     return code;
 }
 
+struct launch {
+    unsigned gx, gy, gz, bx, by, bz, shared;
+    void *stream;
+    const struct {
+        int id;
+        char pad[4];
+        int on;
+        char rest[60];
+    } * attribute;
+    unsigned attributes;
+};
+/* Asked for with one attribute: that it may be there before what it waits for is done. */
+API int cuLaunchKernelEx(const struct launch *l, void *f, void **params, void **extra) {
+    BEGIN;
+    if (sizeof *l->attribute != 72 || l->attributes != 1 || l->attribute->id != 6 || l->attribute->on != 1)
+        return BAD;
+    F.soon++;
+    return cuLaunchKernel(f, l->gx, l->gy, l->gz, l->bx, l->by, l->bz, l->shared, l->stream, params, extra);
+}
+
 /* A map says what it was made of. */
 API int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, void *at, const uint64_t *size,
                                const uint64_t *step, const unsigned *box, const unsigned *each,

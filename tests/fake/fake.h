@@ -24,6 +24,7 @@ struct fake {
         contexts;                                    /* allocs, launches, copies: so far */
     uint32_t graphs, nodes, edges, changes, replays; /* graphs: alive; the others: so far */
     uint32_t early;          /* edges whose second kernel may begin before the first is done */
+    uint32_t soon;           /* launches that may begin before what they wait for is done */
     uint32_t launched_nodes; /* of all replays */
     uint32_t maps;           /* of buffers, that were encoded */
     uint64_t map_at, map_of; /* of the kernel "boxes", started last: as its map says; the buffer's address */

@@ -88,6 +88,39 @@ TEST(cuda_fake_replays_as_a_graph) {
     check_empty(f);
 }
 
+/* One kernel, or two in a row that move much, are started one by one, those of few blocks before what they wait for is done; two
+ * small ones are a graph. */
+static rg_status chain(void *user, const rg_tensor *in, rg_tensor *out) {
+    const int *kernels = user;
+    rg_tensor a = rg_add(in[0], 1);
+    out[0] = *kernels == 1 ? a : rg_exp(rg_contiguous(a));
+    return RG_OK;
+}
+
+TEST(cuda_fake_few_kernels_are_started_early) {
+    static const struct {
+        int size, kernels;
+        uint32_t soon, replays;
+        uint32_t launches;
+    } cases[] = {{64, 1, 3, 0, 3}, {64, 2, 2, 2, 2}, {1 << 22, 1, 0, 0, 3}, {1 << 22, 2, 0, 0, 6}};
+    struct fake *f = fake();
+    for (size_t i = 0; i < RG_COUNT(cases); i++) {
+        rg_ctx *c = fake_open(f);
+        int kernels = cases[i].kernels;
+        rg_tensor x = rg_contiguous(rg_zeros(c, RG_F32, RG_SHAPE(cases[i].size))), y;
+        CHECK(!rg_realize(x));
+        uint32_t soon = f->soon, replays = f->replays, launches = f->launches;
+        rg_jit *j = rg_jit_new(c, chain, &kernels, 1);
+        for (int k = 0; k < 3; k++)
+            if (rg_jit_call(j, (rg_tensors){&x, 1}, &y)) FAIL("%s", rg_error(c));
+        CHECK_EQ(f->soon - soon, cases[i].soon);
+        CHECK_EQ(f->launches - launches, cases[i].launches);
+        CHECK_EQ(f->replays - replays, cases[i].replays);
+        rg_close(c);
+    }
+    check_empty(f);
+}
+
 /* Large kernels wait for each other as usual: 4 M elements are more blocks than multiprocessors. */
 TEST(cuda_fake_large_kernels_wait) {
     struct fake *f = fake();

@@ -24,6 +24,22 @@ struct cu_kernel_node {
     unsigned blocks, blocks_y, blocks_z, threads, threads_y, threads_z, shared;
     void **params, **extra;
 };
+/* CUlaunchConfig and CUlaunchAttribute; CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
+enum { CU_EARLY = 6 };
+struct cu_attribute {
+    int id;
+    char pad[4];
+    union {
+        char room[64];
+        int on;
+    } value;
+};
+struct cu_launch {
+    unsigned blocks, blocks_y, blocks_z, threads, threads_y, threads_z, shared;
+    cu_stream stream;
+    struct cu_attribute *attribute;
+    unsigned attributes;
+};
 /* CUgraphEdgeData */
 struct cu_edge {
     uint8_t from_port, to_port, type, reserved[5];
@@ -81,11 +97,12 @@ struct cu_edge {
     X(graph_drop, "cuGraphExecDestroy", (cu_exec))
 
 /* The same, of newer drivers: NULL where they are missing. */
-#define CUDA_DRIVER_NEW(X)                                                                  \
-    X(graph_edges, "cuGraphAddDependencies_v2",                                             \
-      (cu_graph, const cu_node *, const cu_node *, const struct cu_edge *, size_t))         \
-    X(map, "cuTensorMapEncodeTiled",                                                        \
-      (void *, int, unsigned, void *, const uint64_t *, const uint64_t *, const uint32_t *, \
+#define CUDA_DRIVER_NEW(X)                                                                        \
+    X(graph_edges, "cuGraphAddDependencies_v2",                                                   \
+      (cu_graph, const cu_node *, const cu_node *, const struct cu_edge *, size_t))               \
+    X(launch_with, "cuLaunchKernelEx", (const struct cu_launch *, cu_function, void **, void **)) \
+    X(map, "cuTensorMapEncodeTiled",                                                              \
+      (void *, int, unsigned, void *, const uint64_t *, const uint64_t *, const uint32_t *,       \
        const uint32_t *, int, int, int, int))
 
 /* All return an nvrtcResult: 0 is success. A program is opaque.
