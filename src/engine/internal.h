@@ -340,6 +340,9 @@ struct tune_job { /* a call whose kernel is to be searched for, with its memory;
     const enum dtype *dt;
     const uint8_t *use;   /* USE_LOADED .. */
     const uint32_t *same; /* the first slot with the same memory */
+    const struct tuned_row
+        *list; /* what to try, as tune_prepare found it; NULL: it is yet to be thought of */
+    uint32_t nlist;
 };
 int tune_beam(const struct engine *); /* 0: no search */
 /* The list for a kernel: the one that a search has found, else the heuristic's. In the arena of p->ir, which may throw. */
@@ -348,9 +351,9 @@ const char *tune_opts(struct engine *, struct sched_prog *);
 int engine_capability(struct engine *);
 /* What a search has found for it, as long as the engine; NULL: nothing. */
 const struct tuned *tune_find(struct engine *, struct sched_prog *);
-/* Compiles what searches for these kernels will try, all of it at once. Of a job only p and opts are looked at. What fails here
- * is left to the searches. */
-void tune_prepare(struct engine *, const struct tune_job *, uint32_t n);
+/* Thinks of what searches for these kernels will try, and compiles all of it at once. Of a job only p and opts are looked at; its
+ * list is set, in the arena. What fails here is left to the searches. */
+void tune_prepare(struct engine *, struct arena *, struct tune_job *, uint32_t n);
 /* Searches, unless the answer is known. Buffers are not changed. */
 int tune_kernel(struct engine *, struct err *, const struct tune_job *, const struct ekernel **best);
 

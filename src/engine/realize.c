@@ -22,6 +22,7 @@ struct call {
     struct realize_stats stats;
     bool run;
     struct schedule *searched; /* a new plan whose kernels are to be searched for while it runs; else NULL */
+    struct tune_job *tries;    /* by program: what its search will try */
     const char **opts;         /* by kernel of the schedule */
 };
 
@@ -585,6 +586,19 @@ static void bind(struct call *c, struct plan *x) {
     for (uint32_t i = 0; i < x->nvar; i++) *x->var[i].at = c->r->var[x->var[i].slot];
 }
 
+/* What each kernel's search will try is known, and compiled, before the first of them begins. */
+static void prepare_search(struct call *c) {
+    const struct schedule *s = c->searched;
+    struct tune_job *job = arena_array(c->work, struct tune_job, s->prog.n + 1);
+    uint32_t *at = arena_array(c->work, uint32_t, s->prog.n + 1), n = 0;
+    for (uint32_t i = 0; i < s->prog.n; i++)
+        if (!s->prog.p[i].builtin)
+            at[n] = i, job[n++] = (struct tune_job){.p = &s->prog.p[i], .opts = c->opts[i]};
+    tune_prepare(c->en, c->work, job, n);
+    c->tries = arena_array(c->work, struct tune_job, s->prog.n + 1);
+    for (uint32_t i = 0; i < n; i++) c->tries[at[i]] = job[i];
+}
+
 /* Looks for a better kernel for command i and puts it into every command that has the same one. */
 static void search_one(struct call *c, struct plan *x, uint32_t i) {
     const struct schedule *s = c->searched;
@@ -609,7 +623,9 @@ static void search_one(struct call *c, struct plan *x, uint32_t i) {
                            .bytes = bytes,
                            .dt = dt,
                            .use = prog_uses(c->work, p),
-                           .same = same};
+                           .same = same,
+                           .list = c->tries[call->prog].list,
+                           .nlist = c->tries[call->prog].nlist};
     if (tune_kernel(c->en, &e, &job, &best)) log_line(1, "search for %s: %s", p->kernel.name, e.msg);
     const struct tuned *found = best != job.k ? tune_find(c->en, p) : NULL;
     for (uint32_t k = i; k < s->call.n && best != job.k; k++)
@@ -628,15 +644,6 @@ static void search_before(struct call *c, struct plan *x, uint32_t i) {
     bool seen = c->searched->prog.p[call[i].prog].builtin != NULL;
     for (uint32_t k = 0; k < i && !seen; k++) seen = call[k].prog == call[i].prog;
     if (!seen) search_one(c, x, i);
-}
-
-static void prepare_search(struct call *c) {
-    const struct schedule *s = c->searched;
-    struct tune_job *job = arena_array(c->work, struct tune_job, s->prog.n + 1);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->prog.n; i++)
-        if (!s->prog.p[i].builtin) job[n++] = (struct tune_job){.p = &s->prog.p[i], .opts = c->opts[i]};
-    tune_prepare(c->en, job, n);
 }
 
 /* At DEBUG=2 each operation is waited for and said; else all are handed over at once. */

@@ -531,6 +531,10 @@ static uint32_t final(struct tune *t) {
 /* The candidates of the next step. */
 static void choose(struct tune *t, const char *base, uint32_t most) {
     uint32_t known = t->cand.n, beam = (uint32_t)t->beam;
+    for (uint32_t i = 0; known == 1 && i < t->job->nlist; i++)
+        vec_push(&t->arena, &t->cand,
+                 ((struct candidate){.opts = t->job->list[i].opts, .predicted = t->job->list[i].predicted}));
+    if (t->cand.n > known) return;
     if (!propose_forms(t, t->en->tuning.wide ? beam : 2 * beam)) propose(t, base, most);
     if (is_gpu(t)) beam *= 2; /* both rounds at once: compiling is what takes time, and all cores do it */
     t->cand.n = RG_MIN(t->cand.n, known + beam);
@@ -644,13 +648,25 @@ static bool is_known_well(struct engine *en, struct sched_prog *p, int beam) {
 
 /* What several searches will try, rendered. */
 struct prepared {
-    struct tune t; /* of the one under way */
-    const struct tune_job *job;
+    struct tune t;       /* of the one under way */
+    struct arena *arena; /* of the lists */
+    struct tune_job *job;
     uint32_t n;
     struct trial **x; /* by job; their arenas hold the texts */
     uint32_t *count;
     VEC(struct etext) text;
 };
+
+/* What was chosen, for the search to come. */
+static void keep_lists(struct arena *a, const struct tune *t, struct tune_job *job) {
+    struct tuned_row *row = arena_array(a, struct tuned_row, t->cand.n);
+    job->list = row;
+    for (uint32_t i = 1; i < t->cand.n; i++, job->nlist++) {
+        const struct candidate *c = &t->cand.p[i];
+        row[i - 1] =
+            (struct tuned_row){.opts = arena_strdup(a, c->opts, strlen(c->opts)), .predicted = c->predicted};
+    }
+}
 
 static void prepare(void *arg) {
     struct prepared *all = arg;
@@ -664,6 +680,7 @@ static void prepare(void *arg) {
         if (is_known_well(t->en, t->job->p, t->beam)) continue;
         begin(t);
         choose(t, t->job->opts, lists_of(t));
+        keep_lists(all->arena, t, &all->job[i]);
         uint32_t n = t->cand.n - 1;
         struct etext *text = arena_array(&t->arena, struct etext, n + 1);
         uint32_t m = render_all(t, 1, n + 1, &all->x[i], text);
@@ -674,14 +691,19 @@ static void prepare(void *arg) {
     if (all->text.n && engine_compile_text(t->en, &e, all->text.p, all->text.n, k)) fail(t, &e);
 }
 
-void tune_prepare(struct engine *en, const struct tune_job *job, uint32_t n) {
-    struct prepared all = {
-        .t = {.en = en, .beam = tune_beam(en), .threads = en->ops->workers(en->dev)}, .job = job, .n = n};
+void tune_prepare(struct engine *en, struct arena *a, struct tune_job *job, uint32_t n) {
+    struct prepared all = {.t = {.en = en, .beam = tune_beam(en), .threads = en->ops->workers(en->dev)},
+                           .arena = a,
+                           .job = job,
+                           .n = n};
     uint64_t t0 = os_now_ns();
     if (en->ops->text == DEV_C) return; /* what is tried next depends on what was found */
     arena_init(&all.t.arena, &all.t.err);
+    struct err *outer = a->err;
+    a->err = &all.t.err; /* what was made must be given back in any case */
     if (err_guard(&all.t.err, prepare, &all))
         log_line(1, "search: %s", all.t.err.msg); /* each search compiles its own */
+    a->err = outer;
     log_line(2, "search: %u lists for %u kernels compiled in %.2f s", all.text.n, n,
              (double)(os_now_ns() - t0) * 1e-9);
     for (uint32_t i = 0; all.count && i < n; i++)
