@@ -31,6 +31,7 @@
 #define TOO_SHORT_NS 2000 /* launching is most of it: nothing to win */
 #define GAIN 0.97         /* of the time of the list in use: what a winner must at most take */
 #define ROUNDS 15
+#define GPU_ROUNDS 6              /* the best are timed again */
 #define MOST_LISTS 240            /* that are ranked */
 #define BUDGET_NS 400000000ull    /* for timing one batch */
 #define REPEAT_NS 60000           /* shorter kernels are run several times for one reading */
@@ -129,7 +130,7 @@ struct tune {
     struct ir ir;       /* with the kernel, for lists */
     struct kernel kernel;
     const struct tune_job *job;
-    int beam, threads;
+    int beam, threads, capability;
     VEC(struct candidate) cand; /* 0: the list in use */
     struct map seen;            /* texts of lists */
     void **work, **want; /* by slot: what candidates write to; what they must write. NULL: not written */
@@ -241,7 +242,7 @@ static bool propose_forms(struct tune *t, uint32_t most) {
     gpu_lists forms;
     bool wide = t->en->tuning.wide;
     if (!is_gpu(t) || t->cand.n > 1) return false;
-    opts_forms_gpu(&t->ir, &t->kernel, engine_capability(t->en), &t->en->plans.model, wide ? most / 2 : most,
+    opts_forms_gpu(&t->ir, &t->kernel, t->capability, &t->en->plans.model, wide ? most / 2 : most,
                    wide ? most - most / 2 : 0, &forms);
     for (uint32_t i = 0; i < forms.n; i++) {
         if (!strcmp(forms.p[i].opts, t->cand.p[0].opts)) t->cand.p[0].predicted = forms.p[i].predicted;
@@ -441,7 +442,8 @@ static void check(struct tune *t, uint32_t from) {
 static void race(struct tune *t) {
     uint64_t start = os_now_ns();
     bool again = reads_its_output(t);
-    for (int round = 0; round < ROUNDS; round++) {
+    int rounds = is_gpu(t) ? GPU_ROUNDS : ROUNDS;
+    for (int round = 0; round < rounds; round++) {
         uint64_t best = UINT64_MAX;
         for (uint32_t i = 0; i < t->cand.n; i++) {
             struct candidate *c = &t->cand.p[i];
@@ -453,7 +455,8 @@ static void race(struct tune *t) {
             best = RG_MIN(best, c->least);
         }
         for (uint32_t i = 1; i < t->cand.n && round >= 1; i++)
-            if ((double)t->cand.p[i].least > (double)best * (round < 5 ? 1.4 : 1.1)) t->cand.p[i].out = true;
+            if ((double)t->cand.p[i].least > (double)best * (round < rounds / 3 ? 1.4 : 1.1))
+                t->cand.p[i].out = true;
         if (round >= 2 && os_now_ns() - start > BUDGET_NS) break;
     }
 }
@@ -641,25 +644,52 @@ static void search(void *arg) {
     t->cand.p[0].k = t->cand.p[winner].k;
 }
 
+static struct tune tune_of(struct engine *en, const struct tune_job *job) {
+    return (struct tune){.en = en,
+                         .job = job,
+                         .beam = tune_beam(en),
+                         .threads = en->ops->workers(en->dev),
+                         .capability = engine_capability(en)};
+}
+
 static bool is_known_well(struct engine *en, struct sched_prog *p, int beam) {
     const struct tuned *known = tune_find(en, p);
     return known && known->beam >= beam && env_int(ENV_TUNED);
 }
 
-/* What several searches will try, rendered. */
+/* ---- many searches ------------------------------------------------------------------------------------------------- */
+
+/* What a search will try, rendered. */
 struct prepared {
-    struct tune t;       /* of the one under way */
-    struct arena *arena; /* of the lists */
-    struct tune_job *job;
-    uint32_t n;
-    struct trial **x; /* by job; their arenas hold the texts */
-    uint32_t *count;
-    VEC(struct etext) text;
+    struct tune t;   /* as the search will begin */
+    struct trial *x; /* their arenas hold the texts */
+    struct etext *text;
+    uint32_t n, texts;
 };
+
+static void prepare_one(void *arg) {
+    struct prepared *p = arg;
+    begin(&p->t);
+    choose(&p->t, p->t.job->opts, lists_of(&p->t));
+    uint32_t n = p->t.cand.n - 1;
+    p->text = arena_array(&p->t.arena, struct etext, n + 1);
+    p->texts = render_all(&p->t, 1, n + 1, &p->x, p->text);
+    p->n = n;
+}
+
+/* Kernels side by side: thinking of lists is work for one thread. What fails has no texts, and its search will say why. */
+static void prepare_some(void *arg, uint32_t from, uint32_t to, int worker) {
+    struct prepared *all = arg;
+    (void)worker;
+    for (uint32_t i = from; i < to; i++) {
+        arena_init(&all[i].t.arena, &all[i].t.err);
+        err_guard(&all[i].t.err, prepare_one, &all[i]);
+    }
+}
 
 /* What was chosen, for the search to come. */
 static void keep_lists(struct arena *a, const struct tune *t, struct tune_job *job) {
-    struct tuned_row *row = arena_array(a, struct tuned_row, t->cand.n);
+    struct tuned_row *row = arena_array(a, struct tuned_row, t->cand.n + 1);
     job->list = row;
     for (uint32_t i = 1; i < t->cand.n; i++, job->nlist++) {
         const struct candidate *c = &t->cand.p[i];
@@ -668,51 +698,58 @@ static void keep_lists(struct arena *a, const struct tune *t, struct tune_job *j
     }
 }
 
-static void prepare(void *arg) {
-    struct prepared *all = arg;
-    struct tune *t = &all->t;
+static void compile_prepared(struct engine *en, struct arena *a, const struct prepared *all, uint32_t n) {
+    VEC(struct etext) text = {0};
     struct err e = {0};
-    all->x = arena_array(&t->arena, struct trial *, all->n + 1);
-    all->count = arena_array(&t->arena, uint32_t, all->n + 1);
-    for (uint32_t i = 0; i < all->n; i++) {
-        t->job = &all->job[i];
-        t->cand.n = 0;
-        if (is_known_well(t->en, t->job->p, t->beam)) continue;
-        begin(t);
-        choose(t, t->job->opts, lists_of(t));
-        keep_lists(all->arena, t, &all->job[i]);
-        uint32_t n = t->cand.n - 1;
-        struct etext *text = arena_array(&t->arena, struct etext, n + 1);
-        uint32_t m = render_all(t, 1, n + 1, &all->x[i], text);
-        all->count[i] = n;
-        for (uint32_t k = 0; k < m; k++) vec_push(&t->arena, &all->text, text[k]);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < all[i].texts; k++) vec_push(a, &text, all[i].text[k]);
+    const struct ekernel **k = arena_array(a, const struct ekernel *, text.n + 1);
+    if (text.n && engine_compile_text(en, &e, text.p, text.n, k))
+        log_line(1, "search: %s", e.msg); /* each search compiles its own */
+}
+
+struct prepare_call {
+    struct engine *en;
+    struct arena *arena;
+    struct tune_job *job;
+    struct prepared *all;
+    uint32_t n, made;
+};
+
+static void prepare(void *arg) {
+    struct prepare_call *c = arg;
+    uint64_t t0 = os_now_ns();
+    uint32_t *of = arena_array(c->arena, uint32_t, c->n + 1), n = 0, texts = 0;
+    struct prepared *all = arena_array(c->arena, struct prepared, c->n + 1);
+    for (uint32_t i = 0; i < c->n; i++) {
+        struct tune t = tune_of(c->en, &c->job[i]);
+        if (!is_known_well(c->en, t.job->p, t.beam)) all[n].t = t, of[n++] = i;
     }
-    const struct ekernel **k = arena_array(&t->arena, const struct ekernel *, all->text.n + 1);
-    if (all->text.n && engine_compile_text(t->en, &e, all->text.p, all->text.n, k)) fail(t, &e);
+    pool_run(pool_get(), prepare_some, all, n, 1);
+    c->all = all, c->made = n;
+    uint64_t t1 = os_now_ns();
+    for (uint32_t i = 0; i < n; i++) keep_lists(c->arena, &all[i].t, &c->job[of[i]]), texts += all[i].texts;
+    compile_prepared(c->en, c->arena, all, n);
+    log_line(2, "search: %u lists for %u kernels, thought of in %.2f s, compiled in %.2f s", texts, n,
+             (double)(t1 - t0) * 1e-9, (double)(os_now_ns() - t1) * 1e-9);
 }
 
 void tune_prepare(struct engine *en, struct arena *a, struct tune_job *job, uint32_t n) {
-    struct prepared all = {.t = {.en = en, .beam = tune_beam(en), .threads = en->ops->workers(en->dev)},
-                           .arena = a,
-                           .job = job,
-                           .n = n};
-    uint64_t t0 = os_now_ns();
+    struct prepare_call c = {en, a, job, NULL, n, 0};
+    struct err e = {0}, *outer = a->err;
     if (en->ops->text == DEV_C) return; /* what is tried next depends on what was found */
-    arena_init(&all.t.arena, &all.t.err);
-    struct err *outer = a->err;
-    a->err = &all.t.err; /* what was made must be given back in any case */
-    if (err_guard(&all.t.err, prepare, &all))
-        log_line(1, "search: %s", all.t.err.msg); /* each search compiles its own */
+    a->err = &e;                        /* what was made must be given back in any case */
+    int code = err_guard(&e, prepare, &c);
     a->err = outer;
-    log_line(2, "search: %u lists for %u kernels compiled in %.2f s", all.text.n, n,
-             (double)(os_now_ns() - t0) * 1e-9);
-    for (uint32_t i = 0; all.count && i < n; i++)
-        for (uint32_t k = 0; k < all.count[i]; k++) arena_free(&all.x[i][k].arena);
-    arena_free(&all.t.arena);
+    for (uint32_t i = 0; i < c.made; i++) {
+        for (uint32_t k = 0; k < c.all[i].n; k++) arena_free(&c.all[i].x[k].arena);
+        arena_free(&c.all[i].t.arena);
+    }
+    if (code) log_line(1, "search: %s", e.msg);
 }
 
 int tune_kernel(struct engine *en, struct err *e, const struct tune_job *job, const struct ekernel **best) {
-    struct tune t = {.en = en, .job = job, .beam = tune_beam(en), .threads = en->ops->workers(en->dev)};
+    struct tune t = tune_of(en, job);
     *best = job->k;
     if (is_known_well(en, job->p, t.beam)) return 0;
     arena_init(&t.arena, &t.err);
