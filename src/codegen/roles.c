@@ -8,7 +8,7 @@
  *     IF thread < computing:  FOR tile: acc = 0
  *                                       FOR k: wait full, MMA, MMA_WAIT(1), arrive at empty of k-1
  *                                       MMA_WAIT(0), arrive at empty of the last, stores
- *                                       (or, of parts: FOR k: wait full, MMA, MMA_WAIT(0), arrive at empty of k, acc += part)
+ *                                       (or, of parts: FOR k: MMA, wait full of k+1, MMA_WAIT(0), arrive at empty of k, acc += part)
  *     ELSE one thread:        FOR tile: FOR k: wait empty, announce, boxes
  *
  * Iterations are counted through all tiles of a block: number i has place i mod n, in phase i / n. PERSIST lets a block walk
@@ -234,8 +234,17 @@ static bool is_last_mma(const struct roles *r, uint32_t k) {
     return true;
 }
 
+/* For the tiles of the next iteration, if there is one. */
+static void wait_ahead(struct roles *r, const uop *i, uop_vec *out) {
+    uop_vec in = {0};
+    const uop *next = add(r, r->k, num(r, 1));
+    put(r, &in, roles_wait(r, r->tile.p[0].set, FULL, add(r, i, num(r, 1)), 0));
+    put(r, out, when(r, rw2(r->rw, OP_LT, next, r->count), &in, NULL));
+}
+
 /* Parts of sums are added once their matrix instructions are over: whatever is not one of them waits for those before it.
- * Once the last are over their tiles may be filled again. */
+ * Once the last are over their tiles may be filled again. The tiles of the next iteration are waited for while the last
+ * of this one are multiplied, so that nothing but the additions stands between the one and the other. */
 static void in_parts(struct roles *r, const uop *i, const uop *turn, uop_vec *out) {
     uop_vec part = {0};
     bool open = false;
@@ -251,6 +260,7 @@ static void in_parts(struct roles *r, const uop *i, const uop *turn, uop_vec *ou
         if (!mma || (k + 1 < r->body.n && r->body.p[k + 1]->op == OP_MMA)) continue;
         put_op(r, &part, OP_MMA_END, 0);
         put_part(r, &part, out);
+        if (is_last_mma(r, k)) wait_ahead(r, i, out);
         put_op(r, out, OP_MMA_WAIT, 0);
         if (is_last_mma(r, k)) roles_release(r, r->tile.p[0].set, i, NULL, out);
     }
@@ -263,7 +273,7 @@ static void multiply(struct roles *r, const uop *number, const uop *turn, uop_ve
     uint32_t ring = r->tile.p[0].set;
     bool parts = has_parts(r);
     const uop *i = add(r, number, r->k), *last = add(r, number, num(r, r->count->hi - 1));
-    put(r, &in, roles_wait(r, ring, FULL, i, 0));
+    put(r, parts ? out : &in, roles_wait(r, ring, FULL, parts ? number : i, 0));
     if (parts) {
         in_parts(r, i, turn, &in);
     } else {

@@ -115,7 +115,21 @@ static bool two_halves(struct gpu *c, const uop *n, unsigned lane, struct text *
     return false;
 }
 
+/* The thread's number by a multiple of 32 is the same in its warp: addresses that are made of it, those of tiles, stay with the
+ * instructions that a warp computes once. */
+static const char *of_warp(struct gpu *c, const uop *n) {
+    if (!c->warp || (n->op != OP_SHR && n->op != OP_IDIV) || n->src[0]->op != OP_RANGE ||
+        n->src[0]->arg.range.kind != AX_LANE || !uop_is_const(n->src[1]) || n->src[1]->arg.i <= 0)
+        return NULL;
+    int64_t by = n->src[1]->arg.i;
+    if (n->op == OP_SHR) by = by < 16 ? (int64_t)1 << by : 0;
+    if (by < 32 || by % 32) return NULL;
+    return by == 32 ? c->warp : fmt(&c->r, "(i32)((u32)%s / %lldu)", c->warp, (long long)by / 32);
+}
+
 static struct text scalar_op(struct gpu *c, const uop *n, const struct text *src) {
+    const char *warp = of_warp(c, n);
+    if (warp) return (struct text){.s = warp, .dt = n->dt, .lanes = 1};
     struct text x = n->op == OP_EXP2 && n->dt == DT_F32 && c->weights
                         ? (struct text){.s = fmt(&c->r, "exp2_flush(%s)", src[0].s), .dt = DT_F32, .lanes = 1}
                     : n->op == OP_CAST ? cast_text(&c->r, src[0], (enum dtype)n->dt)
@@ -286,6 +300,10 @@ static void open_range(struct gpu *c, const uop *n) {
     if (n->arg.range.kind == AX_LANE) {
         line(&c->r, "{ const %s %s = %s;", t, name, c->d->thread);
         one_name(c, n, name);
+        if (c->groups) {
+            c->warp = "warp";
+            line(&c->r, "const %s %s = warp_of(%s);", t, c->warp, name);
+        }
         c->r.indent++;
         return;
     }
@@ -672,7 +690,8 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
         spread_threads(lin, c->d->cl ? 32 : LEAST_THREADS, limits->threads, &c->spread, &c->row);
     c->meet |= c->block > 0; /* the owner of an element is a block */
     for (uint32_t i = 0; i < lin->n; i++)
-        c->weights |= lin->u[i]->op == OP_LANERED || lin->u[i]->op == OP_MMA;
+        c->weights |= lin->u[i]->op == OP_LANERED || lin->u[i]->op == OP_MMA,
+            c->groups |= lin->u[i]->op == OP_MMA_BEGIN;
     if (lin->threads) c->lanes = true, c->block = c->team = lin->threads;
     c->member = c->d->thread;
     if (c->block && c->block <= 32 && !c->lanes && !c->d->cl) c->block = THREADS, c->member = "member";

@@ -82,6 +82,36 @@ TEST(dtypes_products) {
         }
 }
 
+/* In the loop of sums in parts nothing is waited for before the first matrix instruction: the tiles of the next iteration are,
+ * while the last ones of this one run. */
+TEST(dtypes_parts_wait_ahead) {
+    static const struct form form = {256, 64, 2, 1, 2, "ROLES(1) PERSIST(2)"};
+    struct product x = {.m = 512, .n = 128, .k = 512, .tb = true, .dt = types[0].dt};
+    struct render_shape shape;
+    struct str text;
+    char opts[1024], seen[64] = "";
+    x.opts = list(opts, sizeof opts, &types[0], &form);
+    arena_init(&x.arena, &x.err);
+    if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
+    for (uint32_t i = 0; i < x.lin.n && strlen(seen) + 2 < sizeof seen; i++) {
+        enum op op = (enum op)x.lin.u[i]->op;
+        char c = op == OP_MMA_BEGIN     ? 'B'
+                 : op == OP_MMA_END     ? 'E'
+                 : op == OP_MMA_WAIT    ? 'W'
+                 : op == OP_MBAR_WAIT   ? 'm'
+                 : op == OP_MBAR_ARRIVE ? 'a'
+                                        : 0;
+        if (c) snprintf(seen + strlen(seen), 2, "%c", c);
+    }
+    /* the first tile; two rows of instructions, each waited for; then the thread that copies: waits, announces */
+    if (strcmp(seen, "mBEWBEmWama")) FAIL("%s", seen);
+    /* what the addresses of tiles are made of is one number for a warp */
+    str_init(&text, &x.arena);
+    render_cuda(&text, &x.ir, &x.lin, false, &shape);
+    CHECK(strstr(text.p, "warp = warp_of(") && !strstr(text.p, ">> 7)"));
+    arena_free(&x.arena);
+}
+
 /* Unless they may stay in the matrix unit. */
 TEST(dtypes_fast_sums) {
     static const struct form form[] = {{128, 64, 2, 1, 2, "ROLES(1) PERSIST(2)"}, {128, 64, 2, 1, 3, ""}};
