@@ -129,8 +129,10 @@ static bool is_turned(struct arena *a, const uop *stmt, const uop_vec *free) {
     bool read = false, written = false;
     for (uint32_t i = 0; i < free->n; i++) {
         const uop *r = free->p[i];
-        if (!axis_is_expanded((enum axis_kind)r->arg.range.kind) || r->src[0]->hi != piece) continue;
-        read |= source_step(a, stmt, r) == 1, written |= target_step(a, stmt, r) == 1;
+        int64_t n = r->src[0]->hi;
+        if (!axis_is_expanded((enum axis_kind)r->arg.range.kind)) continue;
+        read |= n == piece && source_step(a, stmt, r) == 1;
+        written |= (n == piece || n == piece / 2) && target_step(a, stmt, r) == 1;
     }
     return read && written;
 }

@@ -36,6 +36,9 @@ enum {
     STORE_COST = 10,    /* instructions that a store is worth */
     PANEL = 64,         /* channels of halves in a row of 128 bytes, and of a group's instruction */
     GROUP_PLACES = 224, /* of a group, whose sums its threads have registers for */
+    PANEL_BYTES = 128,
+    MOST_GROUPS = 3, /* of a block that has all taps, rows and columns, with their sums .. */
+    MOST_BESIDE = 5, /* .. or those of one row */
     MOST_TRIES = 6,
 };
 
@@ -518,12 +521,58 @@ static void write_halves(struct conv *x, struct str *s, int places, int rows, bo
  * memory to registers (schedule/repack.c). There is no ring: while a block fills, others multiply. */
 static const char *by_groups(struct conv *x) {
     int places = places_of(x), rows = places ? rows_of(x, places) : 0;
-    if (!places || x->taps || x->y < 0 || x->sum < 0 || x->by_x != 1 || x->by_y != 1) return "";
+    if (!places || x->y < 0 || x->sum < 0 || x->by_x != 1 || x->by_y != 1) return "";
     if (size_of(x, x->out) % PANEL || size_of(x, x->sum) % PANEL) return "";
     for (int pieces = 1; pieces >= 0; pieces--) {
         struct str s;
         str_init(&s, x->v->arena);
         write_halves(x, &s, places, rows, pieces);
+        if (s.n < HEUR_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) && gpu_lowers(x->v, s.p + 1))
+            return s.p + 1;
+    }
+    return "";
+}
+
+/* Bytes of the tiles of so many rows, with the border that the taps reach, which begins and ends at multiples of 16 bytes. */
+static int64_t bytes_of_taps(const struct conv *x, int rows, bool all) {
+    int64_t wide = ceil_div(size_of(x, x->x) + 2 * (size_of(x, x->kx) - 1), 8) * 8;
+    return ((rows + (all ? size_of(x, x->ky) - 1 : 0)) * wide + rows * size_of(x, x->x)) * PANEL_BYTES;
+}
+
+static void turn_tile(struct str *s, const char *tile, const char *channels, const char *places) {
+    str_printf(s, " TILE(%s.%s,4,%s_v) VEC(%s_v)", tile, channels, tile, tile);
+    str_printf(s, " TILE(%s.%s,8,%s_p) UNROLL(%s_p)", tile, places, tile, tile);
+}
+
+/* all: the taps of all rows are a block's, else each row has its own. */
+static void write_half_taps(struct conv *x, struct str *s, int rows, bool all, bool along) {
+    struct view *v = x->v;
+    const char *img = spot_name(v, x->img->spot), *other = spot_name(v, x->other->spot);
+    const char *kx = name_of(x, x->kx), *ky = all ? name_of(x, x->ky) : "", *cols = name_of(x, x->x);
+    const char *out = inner_of(x, s, x->out, PANEL), *own = inner_of(x, s, x->own, PANEL);
+    const char *high = inner_of(x, s, x->y, rows), *at = name_of(x, x->y);
+    if (*ky) str_printf(s, " LANE(%s)", ky);
+    if (along) str_printf(s, " REG(%s)", kx);
+    str_printf(s, " UNROLL(%s) TC(%s,%s,%s,W%s_%d)", high, out, own, cols, x->dt == DT_F16 ? "F16" : "BF16",
+               PANEL);
+    str_printf(s, " STAGE(%s,%s,%s,%s,%s)", img, at, window(x, high, ky, ""),
+               window(x, cols, along ? kx : "", ""), own);
+    str_printf(s, " STAGE(%s,%s,%s,%s,%s)", other, at, high, cols, out);
+    turn_tile(s, img, own, cols), turn_tile(s, other, out, cols);
+}
+
+/* The gradient of the weights: both tiles lie with 64 channels of a place side by side, places are the sum's. A tap is another row of
+ * the images' tile to begin with; those of one row are one wide instruction, those of different rows different groups of warps. */
+static const char *taps_by_groups(struct conv *x) {
+    int64_t kx = size_of(x, x->kx), ky = size_of(x, x->ky);
+    if (x->y < 0 || x->own < 0 || x->by_x != 1 || x->by_y != 1 || size_of(x, x->x) % 8) return "";
+    if (size_of(x, x->out) % PANEL || size_of(x, x->own) % PANEL) return "";
+    bool all = ky <= MOST_GROUPS && kx <= MOST_GROUPS, along = kx <= MOST_BESIDE;
+    for (int rows = 4; rows >= 2; rows -= 2) {
+        struct str s;
+        if (size_of(x, x->y) % rows || bytes_of_taps(x, rows, all) > SHARED_MOST) continue;
+        str_init(&s, x->v->arena);
+        write_half_taps(x, &s, rows, all, along);
         if (s.n < HEUR_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) && gpu_lowers(x->v, s.p + 1))
             return s.p + 1;
     }
@@ -538,7 +587,7 @@ const char *gpu_conv(struct view *v, int capability) {
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid) x.results *= (double)v->axis[i].size;
     if (x.results * x.c.depth < LEAST_WORK) return "";
-    if (x.dt != DT_F32) return capability / 10 == 9 ? by_groups(&x) : "";
+    if (x.dt != DT_F32) return capability / 10 != 9 ? "" : x.taps ? taps_by_groups(&x) : by_groups(&x);
     (x.taps ? forms_of_taps : forms_of_places)(&x, &b);
     for (int i = 0; i < b.n; i++) {
         struct str s;

@@ -8,7 +8,9 @@
  *     what else mentions acc(m,n), m, n    the same with m and n as sums of digits of the lane and of REG and VEC ranges
  *
  * Instructions of a group of four warps read whole tiles from shared memory: their operands are the tiles' addresses, after a
- * proof that the elements lie as the instruction will look for them.
+ * proof that the elements lie as the instruction will look for them. Where they lie across k, a tile begins at any row, its two halves
+ * along k may be rows of their own, and products side by side whose tiles are some rows apart are one wider instruction: the taps
+ * of a convolution.
  * Else a fragment is read from shared memory by FRAG (ldmatrix) where rows of 8 elements lie together, turned or not; else it is
  * built from single values, whatever they are computed from.
  * Instructions whose sums have few digits add to a part of the sum, which is added to the accumulator every PART_K elements.
@@ -278,46 +280,69 @@ static const uop *fragment(struct tc *t, const uop *x, unsigned operand, int k0)
 
 /* ---- tiles ------------------------------------------------------------------------------------------------ */
 
-/* How far element (p, k) of x lies behind (0, 0); -1: not a constant. */
-static int64_t distance(struct tc *t, const uop *x, int side, int64_t p, int64_t k, int k0) {
-    const uop *far = element(t, x, side, number(t, p), number(t, k + k0)),
-              *near = element(t, x, side, number(t, 0), number(t, k0));
+/* A step along k: the factors and where each half of it begins. The second half goes on from the first, or is in the next of the
+ * rows that are written out, where one ends in the middle of a step. */
+struct step {
+    const uop *x[2][2]; /* of each half: a and b */
+    int k0[2];
+    enum mma instr;     /* the product's own, or a wider one .. */
+    const uop_vec *acc; /* .. for these accumulators side by side .. */
+    int64_t panel;      /* .. whose b's are so many rows apart */
+};
+
+/* How far element (p, k) of the operand lies behind (0, 0); -1: not a constant. */
+static int64_t distance(struct tc *t, const struct step *s, int operand, int64_t p, int64_t k) {
+    int side = operand == MMA_A ? MMA_M : MMA_N;
+    int64_t half = mma_info[t->p->instr].size[MMA_K] / 2;
+    const uop *x = s->x[k / half][operand]->src[0]->src[1], *first = s->x[0][operand]->src[0]->src[1];
+    const uop *far = element(t, x, side, number(t, p), number(t, k % half + s->k0[k / half])),
+              *near = element(t, first, side, number(t, 0), number(t, s->k0[0]));
     struct affine f = affine_of(t->a, uop2(t->ir, OP_SUB, far, near));
     return f.n ? -1 : f.k;
 }
 
 /* Rows along k: a row for each p. */
-static bool along_k(struct tc *t, const uop *x, int side, int64_t w, int k0) {
+static bool along_k(struct tc *t, const struct step *s, int operand, int64_t w) {
     const int *size = mma_info[t->p->instr].size;
-    for (int64_t p = 0; p < size[side]; p++)
-        if (distance(t, x, side, p, 0, k0) != p * w) return false;
-    return distance(t, x, side, 0, 1, k0) == 1 &&
-           distance(t, x, side, 0, size[MMA_K] - 1, k0) == size[MMA_K] - 1;
-}
-
-/* Rows across it: a row for each k, in panels of `rows`; 0: not so. */
-static int64_t across_k(struct tc *t, const uop *x, int side, int64_t w, int k0) {
-    const int *size = mma_info[t->p->instr].size;
-    int64_t panel = size[side] > w ? distance(t, x, side, w, 0, k0) : size[MMA_K] * w;
+    for (int64_t p = 0; p < size[operand == MMA_A ? MMA_M : MMA_N]; p++)
+        if (distance(t, s, operand, p, 0) != p * w) return false;
     for (int64_t k = 0; k < size[MMA_K]; k++)
-        if (distance(t, x, side, 0, k, k0) != k * w) return 0;
-    for (int64_t p = 0; p < size[side]; p++)
-        if (distance(t, x, side, p, 0, k0) != p / w * panel + p % w) return 0;
-    return panel > 0 && panel % (8 * w) == 0 && panel / w <= UINT16_MAX ? panel / w : 0;
+        if (distance(t, s, operand, 0, k) != k) return false;
+    return true;
 }
 
-/* The address of the tile of x; rows as in union arg. */
-static const uop *tile(struct tc *t, const uop *x, int operand, int k0, uint16_t *rows) {
+/* Rows across it: a row for each k, in panels of `rows`, the second half of k `leap` rows behind the first. */
+static bool across_k(struct tc *t, const struct step *s, int operand, int64_t w, union arg *arg) {
+    const int *size = mma_info[t->p->instr].size;
+    int64_t n = size[operand == MMA_A ? MMA_M : MMA_N], half = size[MMA_K] / 2;
+    int64_t panel = n > w ? distance(t, s, operand, w, 0) : size[MMA_K] * w;
+    int64_t leap = distance(t, s, operand, 0, half);
+    for (int64_t k = 0; k < size[MMA_K]; k++)
+        if (distance(t, s, operand, 0, k) != k / half * leap + k % half * w) return false;
+    for (int64_t p = 0; p < n; p++)
+        if (distance(t, s, operand, p, 0) != p / w * panel + p % w) return false;
+    if (panel <= 0 || panel % (8 * w) || panel / w > UINT16_MAX || leap <= 0 || leap % w ||
+        leap / w > UINT8_MAX)
+        return false;
+    arg->mma.rows[operand] = (uint16_t)(panel / w), arg->mma.leap[operand] = (uint8_t)(leap / w);
+    return true;
+}
+
+static bool is_panels(const uop *x) {
+    return x->op == OP_LOAD && x->src[0]->src[0]->op == OP_LOCAL && x->src[0]->src[0]->arg.mem.panels;
+}
+
+/* The address of the operand's tile, how it lies in `arg`. */
+static const uop *tile(struct tc *t, const struct step *s, int operand, union arg *arg) {
     int side = operand == MMA_A ? MMA_M : MMA_N;
     const char *why = "is not staged";
-    if (x->op == OP_LOAD && x->src[0]->src[0]->op == OP_LOCAL && x->src[0]->src[0]->arg.mem.panels) {
-        const uop *at = x->src[0]->src[1];
+    const uop *x = s->x[0][operand];
+    if (is_panels(x) && is_panels(s->x[1][operand])) {
         int64_t w = 128 / dtype_info[x->dt].bytes;
-        bool k_rows = along_k(t, at, side, w, k0);
-        *rows =
-            k_rows || w != 64 ? 0 : (uint16_t)across_k(t, at, side, w, k0); /* halves alone may lie across */
-        const uop *base = element(t, at, side, number(t, 0), number(t, k0));
-        if ((k_rows || *rows) && uop_divides(base, k_rows ? mma_info[t->p->instr].size[MMA_K] : 8 * w))
+        bool k_rows = along_k(t, s, operand, w);
+        bool across = !k_rows && w == 64 && across_k(t, s, operand, w, arg); /* halves alone may lie across */
+        const uop *base = element(t, x->src[0]->src[1], side, number(t, 0), number(t, s->k0[0]));
+        if ((k_rows || across) && uop_divides(base, k_rows ? mma_info[t->p->instr].size[MMA_K] : w))
             return mk_index(t->ir, x->src[0]->src[0], base, 1);
         why = "lies in another order";
     }
@@ -368,11 +393,9 @@ static const uop *hold(struct tc *t, const uop *x, uop_vec *before) {
     return acc;
 }
 
-static const uop *instruction(struct tc *t, const uop *acc, const uop *a, const uop *b, int k0,
-                              uop_vec *before) {
+static void cells(struct tc *t, const uop *acc, uop_vec *out) {
     const struct mma_map *d = &t->p->map[MMA_D];
     const struct laid *m = laid_of(t, t->p->side[MMA_M]), *n = laid_of(t, t->p->side[MMA_N]);
-    uop_vec src = {0};
     for (unsigned r = 0; r < d->regs; r += (unsigned)d->reg[0].extent) {
         struct pick p = {0};
         unsigned rest = r, im = 0, in = 0;
@@ -384,16 +407,21 @@ static const uop *instruction(struct tc *t, const uop *acc, const uop *a, const 
             else
                 p.reg[n - t->laid][in++] = v;
         }
-        vec_push(t->a, &src, cell(t, acc, &p, (unsigned)d->reg[0].extent));
+        vec_push(t->a, out, cell(t, acc, &p, (unsigned)d->reg[0].extent));
     }
-    union arg arg = {.mma = {.instr = t->p->instr}};
-    const uop *operand[2] = {a, b};
+}
+
+static const uop *instruction(struct tc *t, const struct step *s, uop_vec *before) {
+    uop_vec src = {0};
+    union arg arg = {.mma = {.instr = (uint8_t)s->instr}};
+    for (uint32_t i = 0; i < s->acc->n; i++) cells(t, s->acc->p[i], &src);
     for (int i = 0; i < 2; i++) {
-        const uop *x = *mma_info[t->p->instr].map[i] ? fragment(t, operand[i], (unsigned)i, k0)
-                                                     : tile(t, operand[i], i, k0, &arg.mma.rows[i]);
+        const uop *x = *mma_info[t->p->instr].map[i] ? fragment(t, s->x[0][i], (unsigned)i, s->k0[0])
+                                                     : tile(t, s, i, &arg);
         if (mma_from_shared(t->p->instr) && x->op == OP_BUILD) x = hold(t, x, before);
         vec_push(t->a, &src, x);
     }
+    if (s->acc->n > 1) arg.mma.rows[MMA_B] = (uint16_t)s->panel;
     return uop_new(t->ir, OP_MMA, DT_VOID, 1, src.p, src.n, arg);
 }
 
@@ -442,6 +470,58 @@ static void in_parts(struct tc *t, const uop *acc, const uop *part, const uop_ve
         }
 }
 
+/* Where k is no whole number of steps: an even number of its rows, which are written out, together are. Returns how many there
+ * are, else 1. */
+static int64_t rows_of(struct tc *t, const uop *acc, const uop *mul, uop_vec *row) {
+    const uop *k = t->p->side[MMA_K];
+    uop_vec all = {0};
+    if (k->src[0]->hi % mma_info[t->p->instr].size[MMA_K] == 0) return 1;
+    expanded_of(t, mul, acc, &all);
+    for (uint32_t i = 0; i < all.n && !row->n; i++)
+        if (all.p[i]->arg.range.kind == AX_UNROLL && all.p[i]->src[0]->hi % 2 == 0)
+            vec_push(t->a, row, all.p[i]);
+    if (!row->n || *mma_info[t->p->instr].map[MMA_A])
+        opt_fail(
+            t->s, "TC",
+            "axis %s has %lld values, no whole number of steps, and no even number of them is written out",
+            ir_name(t->ir, k->arg.range.cls), (long long)k->src[0]->hi);
+    return values_of(row);
+}
+
+/* The instruction that is `times` as wide; its registers are those of so many, one after the other. */
+static enum mma wider(enum mma instr, int64_t times) {
+    const struct mma_info *a = &mma_info[instr];
+    for (int i = 0; i < MMA_COUNT; i++) {
+        const struct mma_info *b = &mma_info[i];
+        if (a->in == b->in && !*a->map[MMA_A] && !*b->map[MMA_A] && !*a->map[MMA_B] && !*b->map[MMA_B] &&
+            b->size[MMA_N] == a->size[MMA_N] * times)
+            return (enum mma)i;
+    }
+    return MMA_COUNT;
+}
+
+/* Products side by side that have one a, and b's that are single panels a constant number of rows apart (the places of an image
+ * that neighbouring taps begin with): one wider instruction reads a once for all of them. `acc`: their accumulators. */
+static void side_by_side(struct tc *t, const uop *to, const uop *a, const uop *b, struct step *s,
+                         uop_vec *acc, uop_vec *beside) {
+    int64_t w = 64;
+    s->instr = t->p->instr, s->acc = acc, s->panel = 0;
+    for (uint32_t i = 0; i < to->nsrc && is_panels(b) && dtype_info[b->dt].bytes == 2; i++) {
+        const uop *r = to->src[i];
+        if (r->op != OP_RANGE || r->arg.range.kind != AX_REG || free_has(&t->fr, a, r)) continue;
+        struct affine f = affine_of(t->a, b->src[0]->src[1]);
+        int64_t far = affine_coef(&f, r), n = r->src[0]->hi;
+        enum mma wide = wider(t->p->instr, n);
+        if (wide == MMA_COUNT || mma_info[t->p->instr].size[MMA_N] != w || far <= 0 || far % w ||
+            affine_coef(&f, t->p->side[MMA_N]) != 1 || far / w > UINT16_MAX)
+            continue;
+        s->instr = wide, s->panel = far / w;
+        vec_push(t->a, beside, r);
+        break;
+    }
+    for (int64_t i = 0; i < values_of(beside); i++) vec_push(t->a, acc, at_value(t, to, beside, i));
+}
+
 /* All steps along k. */
 static void multiply(struct tc *t, const uop *acc, const uop *mul, uop_vec *out) {
     const uop *const *side = t->p->side, *a = mul->src[0], *b = mul->src[1];
@@ -458,8 +538,20 @@ static void multiply(struct tc *t, const uop *acc, const uop *mul, uop_vec *out)
     const uop *to = !parts ? acc
                            : uop_new(t->ir, OP_ACC, (enum dtype)acc->dt, 1,
                                      (const uop *[]){side[MMA_M], side[MMA_N]}, 2, ARG_INT(t->accs++));
-    for (int k0 = 0; k0 < side[MMA_K]->src[0]->hi; k0 += step)
-        vec_push(t->a, &all, instruction(t, to, a, b, k0, out));
+    uop_vec rows = {0}, accs = {0}, beside = {0};
+    struct step s;
+    int64_t wide = side[MMA_K]->src[0]->hi, steps = wide * rows_of(t, acc, mul, &rows) / step;
+    side_by_side(t, to, a, b, &s, &accs, &beside);
+    b = at_value(t, b, &beside, 0);
+    for (int64_t i = 0; i < steps; i++) {
+        for (int h = 0; h < 2; h++) {
+            int64_t at = i * step + h * step / 2;
+            s.k0[h] = (int)(at % wide);
+            s.x[h][MMA_A] = at_value(t, a, &rows, at / wide),
+            s.x[h][MMA_B] = at_value(t, b, &rows, at / wide);
+        }
+        vec_push(t->a, &all, instruction(t, &s, out));
+    }
     if (parts) in_parts(t, acc, to, &all, out);
     for (uint32_t i = 0; i < all.n && !parts; i++) vec_push(t->a, out, all.p[i]);
 }

@@ -348,7 +348,8 @@ static void opt_tc(struct sched *s, const char *opt, const uint32_t *axis, const
         bool again = s->ntc && a->kind == AX_MMA;
         if (a->kind != AX_COUNT && !again)
             opt_fail(s, opt, "axis %s has another use", ir_name(s->ir, axis[i]));
-        if (i == MMA_K && a->size > 0 ? a->size % want != 0 : a->size != want)
+        int part = mma_from_shared(p->instr) && !*mma_info[p->instr].map[MMA_A] ? want / 2 : want; /* mma.c */
+        if (i == MMA_K && a->size > 0 ? a->size % part != 0 : a->size != want)
             opt_fail(s, opt, "%c of instruction %s is %d; axis %s has %lld values", side[i],
                      mma_info[p->instr].name, want, ir_name(s->ir, axis[i]), (long long)a->size);
         bool row = i == MMA_N && (a->natural == AX_LOOP || a->staged); /* of a result, or kept in registers */

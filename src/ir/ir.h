@@ -165,8 +165,10 @@ union arg {
             row; /* STAGE, and LOCAL with panels: elements of a row, which is padded if there are no panels; 0: nothing is */
     } mem;
     struct {
-        uint16_t instr; /* enum mma */
-        uint16_t fresh; /* 1: the accumulators begin at 0, whatever they hold (of a group of warps) */
+        uint8_t instr; /* enum mma */
+        uint8_t fresh; /* 1: the accumulators begin at 0, whatever they hold (of a group of warps) */
+        uint8_t
+            leap[2]; /* of an operand whose rows are across k: rows from the first half of k to the second */
         uint16_t rows
             [2]; /* of an operand in shared memory: 0, its rows are along k; else they are across, in panels of so many */
     } mma;

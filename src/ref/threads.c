@@ -151,9 +151,11 @@ static void run_mma(struct machine *m, const struct step *s, uint32_t first) {
 
 /* Element (p, k) of the tile at `s->mem`, which all threads of the group must name alike. */
 static struct elem *tile_at(struct machine *m, const struct step *s, uint32_t first, int64_t base,
-                            uint32_t no, int rows, int64_t p, int64_t k) {
-    int64_t w = 128 / dtype_info[s->mem.dt].bytes;
-    int64_t at = base + (rows ? k * w + p % w + p / w * rows * w : p * w + k);
+                            uint32_t no, int operand, int64_t p, int64_t k) {
+    int64_t w = 128 / dtype_info[s->mem.dt].bytes, rows = s->u->arg.mma.rows[operand];
+    int64_t half = mma_info[s->u->arg.mma.instr].size[MMA_K] / 2, leap = s->u->arg.mma.leap[operand];
+    int64_t row = k / half * leap + k % half;
+    int64_t at = base + (rows ? row * w + p % w + p / w * rows * w : p * w + k);
     if (at < 0 || at >= m->scratch[no].n)
         lin_bad(m, s, "element %lld is outside of shared buffer %u", (long long)at, no);
     struct elem *e = lin_scratch(m, s, no, at, false);
@@ -174,8 +176,7 @@ static void read_tile(struct machine *m, struct step *s, uint32_t first, int ope
         if (l < MMA_GROUP - 1 && at != base) lin_bad(m, s, "threads of the group name different tiles");
         base = at;
         for (int i = 0; i < n * size[MMA_K] && !l; i++)
-            out[i] = *tile_at(m, s, first, base, no, s->u->arg.mma.rows[operand], i / size[MMA_K],
-                              i % size[MMA_K]);
+            out[i] = *tile_at(m, s, first, base, no, operand, i / size[MMA_K], i % size[MMA_K]);
         as_thread(m, first + l, false);
     }
     s->mem = mem;

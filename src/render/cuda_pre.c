@@ -186,7 +186,7 @@ static const char tiles[] =
     "\"=r\"(d) : \"r\"(near(p)) : \"memory\"); }\n"
     "template <int B> I u32 in_panel(u32 i) { return i ^ (i / (128 / B) & 7) * (16 / B); }\n"
     "#if __CUDA_ARCH_FEAT_SM90_ALL\n"
-    "I u64 tile(u32 at, u32 panel) { return (u64)(at | (panel ? panel >> 4 : 1) << 16) | (u64)0x40000040 << "
+    "I u64 tile(u32 at, u32 panel, u32 leap = 64) { return (u64)(at | (panel ? panel >> 4 : 1) << 16) | (u64)(0x40000000 | leap) << "
     "32; }\n"
     "I void publish() { asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }\n"
     "I i32 warp_of(i32 thread) { return __shfl_sync(0xffffffffu, thread >> 5, 0); }\n"

@@ -181,9 +181,10 @@ static bool adds_halves(const uop *n) {
 
 /* Lanes i and i + 1 of a half in one word. */
 static const char *word_of(struct gpu *c, const uop *n, unsigned i) {
-    struct text low = gpu_operand(c, n, i);
-    if (n->lanes > 1 && low.pair) return low.pair;
-    return fmt(&c->r, "((u32)(u16)(%s) | (u32)(%s) << 16)", low.s, gpu_operand(c, n, i + 1).s);
+    const char *two = n->lanes > 1 ? gpu_pair(c, n, i) : NULL;
+    return two ? two
+               : fmt(&c->r, "((u32)(u16)(%s) | (u32)(%s) << 16)", gpu_operand(c, n, i).s,
+                     gpu_operand(c, n, i + 1).s);
 }
 
 static void round_pairs(struct gpu *c, const uop *n, struct text *out) {

@@ -108,6 +108,7 @@ void gpu_store(struct gpu *, const uop *);
 void gpu_prefetch(struct gpu *, const uop *);
 /* Two lanes that a word holds. */
 void gpu_pair_lanes(struct gpu *, const char *word, struct text *out);
+const char *gpu_pair(struct gpu *, const uop *, unsigned lane);
 
 /* gpu_tile.c: entries of block programs. */
 void gpu_copy(struct gpu *, const uop *);

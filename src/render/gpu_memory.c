@@ -75,19 +75,29 @@ static const char *gated(struct gpu *c, const struct place *p, const char *x, co
 void gpu_pair_lanes(struct gpu *c, const char *word, struct text *out) {
     for (unsigned k = 0; k < 2; k++)
         out[k].s = fmt(&c->r, k ? "(u16)(%s >> 16)" : "(u16)%s", word), out[k].atom = true;
-    out[0].pair = word;
+    out[0].pair = out[1].upper = word;
+}
+
+/* The word that two lanes of a half are, the lower half first; NULL: they are not the halves of one. */
+const char *gpu_pair(struct gpu *c, const uop *n, unsigned i) {
+    const char *word = gpu_operand(c, n, i).pair;
+    return word && gpu_operand(c, n, i + 1).upper == word ? word : NULL;
 }
 
 static const char *piece_type(struct gpu *c, const struct place *p) {
     return fmt(&c->r, c->d->cl ? "%sx%u" : "piece<%s, %u>", elem_type(p->dt), p->piece);
 }
 
-/* Halves come as words of two, which arithmetic on pairs takes as they are. */
-static void load_words(struct gpu *c, const struct place *p, struct text *out) {
+/* Halves come as words of two, which arithmetic on pairs takes as they are; zeros where the gate is false. */
+static void load_words(struct gpu *c, const struct place *p, const struct text *gate, struct text *out) {
     const char *t = fmt(&c->r, "piece<u32, %u>", p->piece / 2);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
-        line(&c->r, "const %s %s = *(const %s *)(%s + %s);", t, name, t, p->base, offset(c, p, i));
+        const char *from = fmt(&c->r, "*(const %s *)(%s + %s)", t, p->base, offset(c, p, i));
+        if (gate)
+            line(&c->r, "%s %s = {}; if (%s) %s = %s;", t, name, gate->s, name, from);
+        else
+            line(&c->r, "const %s %s = %s;", t, name, from);
         for (unsigned k = 0; k < p->piece; k += 2)
             gpu_pair_lanes(c, fmt(&c->r, "%s.v[%u]", name, k / 2), &out[i + k]);
     }
@@ -97,7 +107,8 @@ static void load_pieces(struct gpu *c, const struct place *p, const struct text 
                         struct text *out) {
     const char *t = piece_type(c, p);
     bool halves = p->dt == DT_BF16 || p->dt == DT_F16;
-    if (!gate && !c->d->cl && p->piece % 2 == 0 && halves) return load_words(c, p, out);
+    bool zeros = !gate || (alt->op == OP_CONST && alt->arg.u == 0);
+    if (zeros && !c->d->cl && p->piece % 2 == 0 && halves) return load_words(c, p, gate, out);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
         const char *from = fmt(&c->r, "*(const %s%s *)(%s + %s)", p->space, t, p->base, offset(c, p, i));
@@ -180,8 +191,8 @@ static bool store_pairs(struct gpu *c, const uop *n, const struct place *p, unsi
     struct str s;
     str_init(&s, c->r.a);
     for (unsigned k = 0; k < p->piece; k += 2) {
-        const char *two = gpu_operand(c, n->src[1], i + k).pair;
-        if (!two || p->piece % 2) return false;
+        const char *two = p->piece % 2 ? NULL : gpu_pair(c, n->src[1], i + k);
+        if (!two) return false;
         str_printf(&s, "%s%s", k ? ", " : "", two);
     }
     line(&c->r, "*(piece<u32, %u> *)(%s + %s) = piece<u32, %u>{{%s}};", p->piece / 2, p->base,

@@ -7,6 +7,11 @@
  * Tests: tests/unit/block.c, tests/unit/cuda.c */
 #include "render/gpu.h"
 
+enum {
+    PIECES = 8 /* of 16 bytes in a row of a panel */,
+    PANEL_ROWS = 8 /* that an instruction takes as one matrix */
+};
+
 /* In pieces of 16 bytes, or element by element, as the hardware copies on its own; smaller ones are moved here. */
 void gpu_copy(struct gpu *c, const uop *n) {
     struct place to = gpu_place(c, n->src[0]), from = gpu_place(c, n->src[1]);
@@ -44,15 +49,18 @@ static const char *word(struct gpu *c, const uop *n, unsigned w) {
 /* A group of warps reads its operands from shared memory. Where a tile begins counts in pieces of 16 bytes: what is constant of
  * it stays apart, so that the tiles of one step are one address and small numbers. Not where the rest may be negative (the other
  * place of two, one minus the place): it is counted in pieces without a sign. */
-static const char *tile_of(struct gpu *c, const uop *index, int rows) {
+static const char *tile_of(struct gpu *c, const uop *index, const union arg *arg, int operand) {
+    int rows = arg->mma.rows[operand], leap = arg->mma.leap[operand];
+    const char *more_rows = leap && leap != PANEL_ROWS ? fmt(&c->r, ", %d", leap * PIECES) : "";
     struct place p = gpu_place(c, index);
     const uop *at = index->src[1], *far = at->op == OP_ADD && uop_is_const(at->src[1]) ? at->src[1] : NULL;
     int64_t piece = 16 / dtype_info[p.dt].bytes, more = far ? far->arg.i : 0;
     if (far && more % piece == 0 && at->src[0]->lo >= 0 && uop_divides(at->src[0], piece))
-        return fmt(&c->r, "tile((near(%s) >> 4) + (u32)(%s) / %lld + %lld, %u)", p.base,
-                   gpu_operand(c, at->src[0], 0).s, (long long)piece, (long long)(more / piece), rows * 128);
-    return fmt(&c->r, "tile((near(%s) >> 4) + (u32)(%s) / %lld, %u)", p.base, p.at.s, (long long)piece,
-               rows * 128);
+        return fmt(&c->r, "tile((near(%s) >> 4) + (u32)(%s) / %lld + %lld, %u%s)", p.base,
+                   gpu_operand(c, at->src[0], 0).s, (long long)piece, (long long)(more / piece), rows * 128,
+                   more_rows);
+    return fmt(&c->r, "tile((near(%s) >> 4) + (u32)(%s) / %lld, %u%s)", p.base, p.at.s, (long long)piece,
+               rows * 128, more_rows);
 }
 
 static void group_mma(struct gpu *c, const uop *n) {
@@ -72,7 +80,7 @@ static void group_mma(struct gpu *c, const uop *n) {
     str_add(&arg, " : ");
     if (tile) {
         str_printf(&op, "}, %%%u", at++);
-        str_printf(&arg, "\"l\"(%s)", tile_of(c, a, n->arg.mma.rows[0]));
+        str_printf(&arg, "\"l\"(%s)", tile_of(c, a, &n->arg, 0));
     } else {
         for (unsigned i = 0; i < a->lanes; i++) {
             str_printf(&op, "%s%%%u", i ? ", " : "}, {", at++);
@@ -86,7 +94,7 @@ static void group_mma(struct gpu *c, const uop *n) {
     if (either) str_printf(&op, ", %d", n->arg.mma.rows[1] != 0);
     str_add(&op, "; }");
     line(&c->r, "asm volatile(\"%s\" : %s, \"l\"(%s));", op.p, arg.p,
-         tile_of(c, n->src[n->nsrc - 1], n->arg.mma.rows[1]));
+         tile_of(c, n->src[n->nsrc - 1], &n->arg, 1));
 }
 
 /* Lanes that differ in one bit exchange, bit by bit. */

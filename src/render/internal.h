@@ -12,10 +12,11 @@ struct text {
     const char *s;   /* C expression; NULL: nothing was evaluated yet */
     const uop *node; /* for its bounds; NULL if it is not the value of one node */
     uint8_t dt, lanes;
-    uint8_t mask;     /* bool vectors: bytes of one mask element (-1 true, 0 false); else 0 */
-    bool atom;        /* a name or a literal: may be written twice and needs no parentheses */
-    bool moving;      /* reads an accumulator: means something else after the next SET */
-    const char *pair; /* CUDA: a u32 whose lower half this lane is, and the next its upper half; else NULL */
+    uint8_t mask; /* bool vectors: bytes of one mask element (-1 true, 0 false); else 0 */
+    bool atom;    /* a name or a literal: may be written twice and needs no parentheses */
+    bool moving;  /* reads an accumulator: means something else after the next SET */
+    const char *pair,
+        *upper; /* CUDA: a u32 whose lower half this lane is, whose upper half it is; else NULL */
 };
 
 struct render {

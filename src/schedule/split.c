@@ -41,6 +41,7 @@ enum {
     PART_LEAST = 1024, /* terms of a sum that are worth a block */
     MOST_PARTS = 64,
     MOST_TAPS = 11,
+    PART_ROWS = 8,        /* of an image: what a block of taps reads beside them is their border */
     LONG_TAPS = 4096,     /* products of a result of the gradient of weights, at least .. */
     TAP_RESULTS = 3 << 20 /* .. and sums that the threads of a GPU hold at once */
 };
@@ -137,47 +138,62 @@ static const uop *in_parts(struct split *s, const uop *x, const int64_t *d, cons
     return order ? graph_shaped(s->ir, OP_PERMUTE, x, order, k) : x;
 }
 
-/* The order of axes in which the blocks are computed: those first, then the taps, then what is left. */
-static void block_order(const struct shape *in, int64_t best, uint32_t taps, uint32_t k, int64_t *order) {
+/* Axes of which some are cut in two, parts before what is left of them: the new axes, which of them are parts, and where each old one
+ * is now. The order in which blocks are computed: parts, then the taps (bits of old axes), then what is left. */
+struct cuts {
+    int64_t d[SHAPE_MAX], order[SHAPE_MAX], back[SHAPE_MAX];
+    uint32_t n, now[SHAPE_MAX], part[2], parts;
+};
+
+static bool cut_axes(const struct shape *in, const int64_t *parts, uint32_t taps, struct cuts *c) {
     uint32_t n = 0;
-    order[n++] = best;
+    c->n = c->parts = 0;
+    for (uint32_t i = 0; i < in->n; i++) {
+        if (c->n + 2 > SHAPE_MAX) return false;
+        if (parts[i] > 1) c->part[c->parts++] = c->n, c->d[c->n++] = parts[i];
+        c->now[i] = c->n, c->d[c->n++] = in->d[i] / parts[i];
+    }
+    for (uint32_t i = 0; i < c->parts; i++) c->order[n++] = c->part[i];
     for (uint32_t pass = 0; pass < 2; pass++)
-        for (uint32_t i = 0; i < k; i++) {
-            uint32_t from = i > best ? i - 1 : i; /* of the axes before one was cut in two */
-            if (i != best && (taps >> from & 1) == !pass && from < in->n) order[n++] = i;
-        }
+        for (uint32_t i = 0; i < in->n; i++)
+            if ((taps >> i & 1) == !pass) c->order[n++] = c->now[i];
+    for (uint32_t i = 0; i < c->n; i++) c->back[c->order[i]] = i;
+    return true;
 }
 
-/* Some results, and one reduced axis that can be cut. `front`: the blocks come first, each with its results as they lie, or, where
- * there are taps (as bits), with those before the others. */
-static const uop *split_axis(struct split *s, const uop *n, const uop *x, const struct shape *in,
-                             int64_t want, bool front, uint32_t taps, bool stored) {
-    int64_t best = -1, parts = 0;
-    for (uint32_t i = 1; i < n->nsrc; i++) {
-        int64_t a = n->src[i]->arg.i;
-        int64_t p = in->d[a] > 1 ? divisor(in->d[a], want, 2, 8 * want) : 0;
-        if (p && (best < 0 || in->d[a] > in->d[best])) best = a, parts = p;
-    }
-    if (best < 0) return NULL;
-    int64_t d[SHAPE_MAX + 1] = {0}, order[SHAPE_MAX + 1], back[SHAPE_MAX + 1], axes[SHAPE_MAX];
-    uint32_t k = 0;
-    for (uint32_t i = 0; i < in->n; i++) {
-        if (i == best) d[k++] = parts;
-        d[k++] = i == best ? in->d[i] / parts : in->d[i];
-    }
-    if (k > SHAPE_MAX) return NULL;
-    block_order(in, best, taps, k, order);
-    for (uint32_t i = 0; i < k; i++) back[order[i]] = i;
+/* Some results, and reduced axes that can be cut: into so many parts each. `front`: the blocks come first, each with its results as they
+ * lie, or, where there are taps (as bits), with those before the others. */
+static const uop *split_axes(struct split *s, const uop *n, const uop *x, const struct shape *in,
+                             const int64_t *parts, bool front, uint32_t taps, bool stored) {
+    struct cuts c;
+    int64_t axes[SHAPE_MAX], first[2];
+    if (!cut_axes(in, parts, taps, &c) || !c.parts) return NULL;
     const uop *m = x->op == OP_CAST ? x->src[0] : x;
-    x = in_parts(s, x, d, front ? order : NULL, k, front && m->op == OP_MUL);
+    x = in_parts(s, x, c.d, front ? c.order : NULL, c.n, front && m->op == OP_MUL);
     for (uint32_t i = 1; i < n->nsrc; i++) {
-        int64_t a = n->src[i]->arg.i, now = a + (a >= best);
-        axes[i - 1] = front ? back[now] : now;
+        uint32_t now = c.now[n->src[i]->arg.i];
+        axes[i - 1] = front ? c.back[now] : now;
     }
     const uop *part = reduce(s, (enum op)n->arg.i, x, axes, n->nsrc - 1);
     if (stored) s->stored = part; /* one kernel would be the sum unsplit */
-    const uop *all = reduce(s, (enum op)n->arg.i, part, &(int64_t){front ? 0 : best}, 1);
-    return taps ? graph_shaped(s->ir, OP_PERMUTE, all, back, k) : all;
+    for (uint32_t i = 0; i < c.parts; i++) first[i] = front ? i : c.part[i];
+    const uop *all = reduce(s, (enum op)n->arg.i, part, first, c.parts);
+    return taps ? graph_shaped(s->ir, OP_PERMUTE, all, c.back, c.n) : all;
+}
+
+/* The same with one axis, the longest that has a divisor near `want`. */
+static const uop *split_axis(struct split *s, const uop *n, const uop *x, const struct shape *in,
+                             int64_t want, bool front, uint32_t taps, bool stored) {
+    int64_t best = -1, parts[SHAPE_MAX], most = 0;
+    for (uint32_t i = 0; i < in->n; i++) parts[i] = 1;
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        int64_t a = n->src[i]->arg.i;
+        int64_t p = in->d[a] > 1 ? divisor(in->d[a], want, 2, 8 * want) : 0;
+        if (p && (best < 0 || in->d[a] > in->d[best])) best = a, most = p;
+    }
+    if (best < 0) return NULL;
+    parts[best] = most;
+    return split_axes(s, n, x, in, parts, front, taps, stored);
 }
 
 /* The last axes of the results, as bits, if they are the taps of a window: a product of images and of the gradient of what a
@@ -193,6 +209,40 @@ static uint32_t tap_axes(const uop *n, const struct shape *in) {
         many += in->d[i] > MOST_TAPS;
     }
     return many >= 2 ? bits : 0;
+}
+
+static int64_t element_bytes(const uop *n) {
+    while (n->op == OP_CAST || op_is_movement((enum op)n->op)) n = n->src[0];
+    return dtype_info[n->dt].bytes;
+}
+
+/* Of halves (codegen/heur_gpu_conv.c, write_half_taps) a block has all taps of 64 x 64 channels and walks over pairs of rows:
+ * images are cut, then rows, until there is a block for each multiprocessor. false: they are no whole tiles. */
+static bool half_taps(const uop *n, const struct shape *in, uint32_t taps, int64_t *parts) {
+    int64_t want = UNITS, reduced[3];
+    uint32_t bits = 0, k = 0;
+    if (element_bytes(n->src[0]->src[0]) != 2 || element_bytes(n->src[0]->src[1]) != 2) return false;
+    for (uint32_t i = 1; i < n->nsrc; i++) bits |= 1u << n->src[i]->arg.i;
+    for (uint32_t i = 0; i < in->n; i++) {
+        parts[i] = 1;
+        if (in->d[i] == 1 || taps >> i & 1) continue;
+        if (bits >> i & 1) {
+            if (k == 3) return false;
+            reduced[k++] = i;
+        } else if (in->d[i] % 64) {
+            return false;
+        } else {
+            want /= in->d[i] / 64;
+        }
+    }
+    if (k != 3 || in->d[reduced[2]] % 8 || in->d[reduced[1]] % 2) return false;
+    for (uint32_t i = 0; i < 2; i++) { /* images, rows */
+        int64_t d = in->d[reduced[i]];
+        for (int64_t p = 1; p <= want && p <= d; p++)
+            if (d % p == 0 && (!i || (d / p >= PART_ROWS && d / p % 2 == 0))) parts[reduced[i]] = p;
+        want /= parts[reduced[i]];
+    }
+    return true;
 }
 
 /* Which axis of n is the one along memory, if all of n is read: of a step of arithmetic that of an operand as large as it.
@@ -231,11 +281,6 @@ static bool moves_along(struct split *s, const uop *n, uint32_t axis) {
     if (n->op == OP_CAST) return moves_along(s, n->src[0], axis);
     const struct shape *sh = shape_of(s->sh, n->op == OP_EXPAND ? n->src[0] : n);
     return axis < sh->n && sh->d[axis] > 1;
-}
-
-static int64_t element_bytes(const uop *n) {
-    while (n->op == OP_CAST || op_is_movement((enum op)n->op)) n = n->src[0];
-    return dtype_info[n->dt].bytes;
 }
 
 /* Clocks of a large GPU for products of halves, the sum of each in parts of so many terms: the best of some tiles, without roundings
@@ -331,14 +376,18 @@ const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, bool 
     int64_t many = gpu ? many_on_gpu(n, in) : MANY_RESULTS;
     bool columns = !gpu && results >= many && has_long_columns(&s, n, total, results);
     int64_t parts = gpu ? product_parts(&s, n, in) : 1;
-    uint32_t taps =
-        gpu && results <= TAP_RESULTS / 8 && total / RG_MAX(results, 1) >= LONG_TAPS ? tap_axes(n, in) : 0;
+    int64_t cut[SHAPE_MAX], terms = total / RG_MAX(results, 1);
+    uint32_t taps = gpu && results <= TAP_RESULTS / 8 && terms >= PART_LEAST ? tap_axes(n, in) : 0;
+    bool halves = taps && half_taps(n, in, taps, cut);
+    if (!halves && terms < LONG_TAPS) taps = 0;
     if (total < WORTH_IT || (results >= many && !columns && parts < 2 && !taps)) return NULL;
     enum op op = (enum op)n->arg.i;
     bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
     const uop *x = half ? uop_cast(ir, n->src[0], DT_F32) : n->src[0], *r;
     int64_t axis1 = 1, axis0 = 0;
-    if (taps)
+    if (halves)
+        r = split_axes(&s, n, x, in, cut, true, taps, true);
+    else if (taps)
         r = split_axis(&s, n, x, in, RG_MAX(TAP_RESULTS / results, 2), true, taps, true);
     else if (parts > 1)
         r = split_axis(&s, n, x, in, parts, true, 0, true);

@@ -9,11 +9,52 @@
 
 #include <string.h>
 
+/* ---- plain loops ------------------------------------------------------------------------------------------------ */
+
+struct sizes {
+    int64_t b, in, out, high, wide, taps;
+    rg_dtype dt;
+};
+enum { MOST = 1 << 19 };
+static int image[MOST], weight[MOST], back[MOST]; /* back: what comes back to the results */
+
+/* A row of products: of n results and places next to each other, and of one weight. */
+typedef void row_fn(int *sum, size_t y, size_t x, size_t w, size_t n);
+static void forward(int *sum, size_t y, size_t x, size_t w, size_t n) {
+    for (size_t i = 0; i < n; i++) sum[y + i] += image[x + i] * weight[w];
+}
+static void to_images(int *sum, size_t y, size_t x, size_t w, size_t n) {
+    for (size_t i = 0; i < n; i++) sum[x + i] += back[y + i] * weight[w];
+}
+static void to_weights(int *sum, size_t y, size_t x, size_t w, size_t n) {
+    for (size_t i = 0; i < n; i++) sum[w] += back[y + i] * image[x + i];
+}
+
+static void loops(const struct sizes *d, row_fn *row, int *sum) {
+    int64_t pad = d->taps / 2, rest[6];
+    const int64_t size[6] = {d->b, d->out, d->high, d->in, d->taps, d->taps};
+    int64_t all = d->b * d->out * d->high * d->in * d->taps * d->taps;
+    memset(sum, 0, MOST * sizeof *sum);
+    for (int64_t n = 0; n < all; n++) {
+        int64_t r = n;
+        for (int k = 6; k-- > 0; r /= size[k]) rest[k] = r % size[k];
+        int64_t line = rest[2] + rest[4] - pad, first = RG_MAX(pad - rest[5], 0),
+                last = RG_MIN(d->wide + pad - rest[5], d->wide); /* places whose tap is inside */
+        if (line < 0 || line >= d->high) continue;
+        int64_t y = ((rest[0] * d->out + rest[1]) * d->high + rest[2]) * d->wide + first;
+        int64_t x = ((rest[0] * d->in + rest[3]) * d->high + line) * d->wide + first + rest[5] - pad;
+        int64_t w = ((rest[1] * d->in + rest[3]) * d->taps + rest[4]) * d->taps + rest[5];
+        row(sum, (size_t)y, (size_t)x, (size_t)w, (size_t)(last - first));
+    }
+}
+
 struct conv {
     const char *dt;
     int b, in, out, high, wide, taps, pad;
-    bool planned; /* and not run */
-    bool back;    /* the gradient of the images */
+    bool planned;  /* and not run */
+    bool run_only; /* and not compared with the oracle, which would need too much memory */
+    bool back;     /* the gradient of the images */
+    bool weights;  /* that of the weights */
     /* result */
     struct err err;
     struct arena arena;
@@ -42,6 +83,22 @@ static void text(const struct conv *c, struct str *s) {
                c->b, c->out, oh, ow);
 }
 
+/* The gradient of its weights: windows times what comes back to the places, added over images and places. */
+static void text_weights(const struct conv *c, struct str *s) {
+    int p = c->pad, h = c->high + 2 * p, w = c->wide + 2 * p, t = c->taps, oh = h - t + 1, ow = w - t + 1;
+    str_printf(s, "kernel g\nx = (CAST<f32> (BUFFER<%s>[0] %d %d %d %d))\n", c->dt, c->b, c->in, c->high,
+               c->wide);
+    if (p) str_printf(s, "p = (PAD x 0.0 0 0 0 0 0 0 %d %d 0 %d %d 0)\n", p, p, p, p);
+    str_printf(s, "e = (EXPAND (RESHAPE %s %d 1 %d %d %d 1 1) %d 1 %d %d %d %d %d)\n", p ? "p" : "x", c->b,
+               c->in, h, w, c->b, c->in, h, w, t, t);
+    str_printf(s, "a = (EXPAND (TAP e %d 1 1 %d 1 1) %d %d %d %d %d %d %d)\n", oh, ow, c->b, c->out, c->in,
+               oh, ow, t, t);
+    str_printf(s, "y = (CAST<f32> (BUFFER<%s>[1] %d %d %d %d))\n", c->dt, c->b, c->out, oh, ow);
+    str_printf(s, "d = (EXPAND (RESHAPE y %d %d 1 %d %d 1 1) %d %d %d %d %d %d %d)\n", c->b, c->out, oh, ow,
+               c->b, c->out, c->in, oh, ow, t, t);
+    str_printf(s, "(GRAPH (RESHAPE (REDUCE_AXES[ADD] (MUL a d) 0 3 4) %d %d %d %d))\n", c->out, c->in, t, t);
+}
+
 /* The gradient of its images: what comes back is spread over the places that it came from, the border cut off. */
 static void text_back(const struct conv *c, struct str *s) {
     int t = c->taps, h = c->high + t - 1, w = c->wide + t - 1, p = t / 2;
@@ -66,7 +123,7 @@ static void plan(void *arg) {
     struct str s;
     ir_init(&c->ir, &c->arena);
     str_init(&s, &c->arena), str_init(&c->why, &c->arena);
-    (c->back ? text_back : text)(c, &s);
+    (c->weights ? text_weights : c->back ? text_back : text)(c, &s);
     ir_parse(&c->ir, s.p, s.n, "conv.uop", &p);
     c->opts = (struct sched_opts){.model = planned_h200(), .gpu = true, .capability = 90};
     c->run = (struct planned_run){
@@ -77,7 +134,7 @@ static void plan(void *arg) {
     if (c->planned) return;
     planned_memory(&c->run);
     planned_interpret(&c->run);
-    c->ok = planned_check(&c->run, &c->why, NULL, NULL);
+    c->ok = c->run_only || planned_check(&c->run, &c->why, NULL, NULL);
 }
 
 /* Matrix instructions in the program, and loads from memory: all, and those of 16 bytes. */
@@ -127,6 +184,61 @@ TEST_SLOW(conv_halves_planned, 300) {
     TEST_COUNT((int)RG_COUNT(known), "convolutions of halves");
 }
 
+/* The gradient of the weights: parts of the sum by matrix instructions, whose taps of one row are one where there are three, and a second
+ * kernel that adds them. Rows that are no whole steps of the instruction go by pairs. */
+TEST(conv_halves_weights_planned) {
+    static const struct {
+        struct conv c;
+        uint32_t mma, parts;
+    } job[] = {
+        {{.dt = "bf16", .b = 64, .in = 64, .out = 64, .high = 56, .wide = 56, .taps = 3, .pad = 1}, 14, 128},
+        {{.dt = "f16", .b = 32, .in = 64, .out = 128, .high = 64, .wide = 32, .taps = 3, .pad = 1}, 8, 64},
+        {{.dt = "bf16", .b = 12, .in = 64, .out = 64, .high = 26, .wide = 24, .taps = 5, .pad = 2}, 15, 12},
+        {{.dt = "bf16", .b = 64, .in = 64, .out = 32, .high = 56, .wide = 56, .taps = 3, .pad = 1}, 0, 64},
+    };
+    for (size_t i = 0; i < RG_COUNT(job); i++) {
+        struct conv c = job[i].c;
+        uint32_t mma, loads, wide;
+        c.weights = c.planned = true;
+        arena_init(&c.arena, &c.err);
+        if (err_guard(&c.err, plan, &c)) FAIL("%zu: %s", i, c.err.msg);
+        count(&c, &mma, &loads, &wide);
+        const struct schedule *s = &c.run.sched;
+        CHECK_EQ(s->call.n, 2);
+        if (mma != job[i].mma) FAIL("%zu: %u matrix instructions, not %u", i, mma, job[i].mma);
+        if (wide != loads) FAIL("%zu: %u of %u loads have 16 bytes", i, wide, loads);
+        int64_t sums = s->buf.p[s->call.p[0].buf[0]].elements, taps = c.taps * c.taps;
+        CHECK_EQ(sums, job[i].parts * taps * c.in * c.out);
+        arena_free(&c.arena);
+    }
+}
+
+static int of_bf16(const uint16_t *p, size_t i) {
+    uint32_t bits = (uint32_t)p[i] << 16;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return (int)f;
+}
+
+/* By the interpreter, against plain loops: whole sums of integers. */
+TEST_SLOW(conv_halves_weights, 100) {
+    static int sum[MOST];
+    struct conv c = {.dt = "bf16", .b = 2, .in = 64, .out = 64, .high = 38, .wide = 56, .taps = 3, .pad = 1};
+    struct sizes d = {c.b, c.in, c.out, c.high, c.wide, c.taps, RG_BF16};
+    c.weights = c.run_only = true;
+    arena_init(&c.arena, &c.err);
+    if (err_guard(&c.err, plan, &c)) FAIL("%s", c.err.msg);
+    for (size_t i = 0; i < (size_t)(c.b * c.in * c.high * c.wide); i++) {
+        image[i] = of_bf16(c.run.data.bufs[0].p, i);
+        back[i] = of_bf16(c.run.data.bufs[1].p, i);
+    }
+    loops(&d, to_weights, sum);
+    const float *got = c.run.result[0];
+    for (int i = 0; i < c.in * c.out * c.taps * c.taps; i++)
+        if (got[i] != (float)sum[i]) FAIL("number %d is %g, not %d", i, got[i], sum[i]);
+    arena_free(&c.arena);
+}
+
 /* Channels that are no whole tiles: nothing is copied. */
 TEST(conv_halves_others) {
     static const struct conv other[] = {
@@ -146,35 +258,12 @@ TEST(conv_halves_others) {
 
 /* ---- on a GPU --------------------------------------------------------------------------------------------------- */
 
-struct sizes {
-    int64_t b, in, out, high, wide, taps;
-    rg_dtype dt;
-};
-enum { MOST = 1 << 19 };
-static float image[MOST], weight[MOST], back[MOST]; /* back: what comes back to the results */
+static int digit(size_t i) { return (int)((i * 2654435761u >> 13) % 3) - 1; }
 
-static float digit(size_t i) { return (float)((int)((i * 2654435761u >> 13) % 3) - 1); }
-
-/* One product of the convolution at a time: of which elements. */
-typedef void step_fn(int *sum, size_t y, size_t x, size_t w);
-static void forward(int *sum, size_t y, size_t x, size_t w) { sum[y] += (int)image[x] * (int)weight[w]; }
-static void to_images(int *sum, size_t y, size_t x, size_t w) { sum[x] += (int)back[y] * (int)weight[w]; }
-static void to_weights(int *sum, size_t y, size_t x, size_t w) { sum[w] += (int)back[y] * (int)image[x]; }
-
-static void loops(const struct sizes *d, step_fn *step, int *sum) {
-    int64_t pad = d->taps / 2, rest[7];
-    int64_t all = d->b * d->out * d->high * d->wide * d->in * d->taps * d->taps;
-    const int64_t size[7] = {d->b, d->out, d->high, d->wide, d->in, d->taps, d->taps};
-    memset(sum, 0, MOST * sizeof *sum);
-    for (int64_t n = 0; n < all; n++) {
-        int64_t r = n;
-        for (int k = 7; k-- > 0; r /= size[k]) rest[k] = r % size[k];
-        int64_t row = rest[2] + rest[5] - pad, col = rest[3] + rest[6] - pad;
-        if (row < 0 || row >= d->high || col < 0 || col >= d->wide) continue;
-        size_t y = (size_t)(((rest[0] * d->out + rest[1]) * d->high + rest[2]) * d->wide + rest[3]);
-        size_t x = (size_t)(((rest[0] * d->in + rest[4]) * d->high + row) * d->wide + col);
-        step(sum, y, x, (size_t)(((rest[1] * d->in + rest[4]) * d->taps + rest[5]) * d->taps + rest[6]));
-    }
+static rg_tensor halves(rg_ctx *c, const int *x, rg_dtype dt, rg_ints shape, size_t n) {
+    static float f[MOST];
+    for (size_t i = 0; i < n; i++) f[i] = (float)x[i];
+    return rg_cast(rg_from(c, RG_F32, f, shape), dt);
 }
 
 static void check(const char *what, const struct sizes *d, const int *sum, const float *out, size_t n) {
@@ -189,7 +278,7 @@ static void check(const char *what, const struct sizes *d, const int *sum, const
 static void on_gpu(const struct sizes *d) {
     static const struct {
         const char *name;
-        step_fn *step;
+        row_fn *row;
     } part[3] = {{"forward", forward}, {"images", to_images}, {"weights", to_weights}};
     static float out[MOST];
     static int sum[MOST];
@@ -201,16 +290,16 @@ static void on_gpu(const struct sizes *d) {
     CHECK(n[0] <= MOST && n[1] <= MOST && n[2] <= MOST);
     for (size_t i = 0; i < MOST; i++)
         image[i] = digit(i), weight[i] = digit(i + 99), back[i] = digit(i + 7777);
-    wrt[0] = rg_cast(rg_from(c, RG_F32, image, RG_SHAPE(d->b, d->in, d->high, d->wide)), d->dt);
-    wrt[1] = rg_cast(rg_from(c, RG_F32, weight, RG_SHAPE(d->out, d->in, d->taps, d->taps)), d->dt);
-    seed = rg_cast(rg_from(c, RG_F32, back, RG_SHAPE(d->b, d->out, d->high, d->wide)), d->dt);
+    wrt[0] = halves(c, image, d->dt, RG_SHAPE(d->b, d->in, d->high, d->wide), n[1]);
+    wrt[1] = halves(c, weight, d->dt, RG_SHAPE(d->out, d->in, d->taps, d->taps), n[2]);
+    seed = halves(c, back, d->dt, RG_SHAPE(d->b, d->out, d->high, d->wide), n[0]);
     rg_realize_all(RG_TENSORS(wrt[0], wrt[1], seed));
     rg_tensor y = rg_conv2d(wrt[0], wrt[1], .padding = RG_INTS(d->taps / 2));
     rg_grad(y, RG_ARRAY(wrt, 2), grad, .seed = seed);
     for (int i = 0; i < 3; i++) {
         rg_tensor f = rg_cast(i ? grad[i - 1] : y, RG_F32);
         if (rg_read(f, out, n[i] * sizeof *out)) FAIL("%s: %s", part[i].name, rg_error(c));
-        loops(d, part[i].step, sum);
+        loops(d, part[i].row, sum);
         check(part[i].name, d, sum, out, n[i]);
     }
     CHECK_EQ(rg_close(c), 0);
