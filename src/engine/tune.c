@@ -636,9 +636,9 @@ static void search(void *arg) {
     }
     uint32_t winner = is_gpu(t) && !t->flush && !t->en->tuning.wide ? final(t) : fastest(t);
     remember(t, winner, (double)(os_now_ns() - t0) * 1e-9);
-    log_line(2, "searched %s: %.2f us -> %.2f us, %u tried, %u refused, %.2f s", t->kernel.name,
-             (double)t->cand.p[0].least / 1e3, (double)t->cand.p[winner].least / 1e3, t->cand.n, t->wrong,
-             (double)(os_now_ns() - t0) * 1e-9);
+    log_line(1, "searched %s: %.2f us -> %.2f us%s, %u tried, %u refused, %.2f s", t->kernel.name,
+             (double)t->cand.p[0].least / 1e3, (double)t->cand.p[winner].least / 1e3,
+             winner ? "" : " (stays as it is)", t->cand.n, t->wrong, (double)(os_now_ns() - t0) * 1e-9);
     t->en->stats.searched++;
     t->en->stats.refused += t->wrong;
     t->cand.p[0].k = t->cand.p[winner].k;
@@ -730,7 +730,7 @@ static void prepare(void *arg) {
     uint64_t t1 = os_now_ns();
     for (uint32_t i = 0; i < n; i++) keep_lists(c->arena, &all[i].t, &c->job[of[i]]), texts += all[i].texts;
     compile_prepared(c->en, c->arena, all, n);
-    log_line(2, "search: %u lists for %u kernels, thought of in %.2f s, compiled in %.2f s", texts, n,
+    log_line(1, "search: %u lists for %u kernels, thought of in %.2f s, compiled in %.2f s", texts, n,
              (double)(t1 - t0) * 1e-9, (double)(os_now_ns() - t1) * 1e-9);
 }
 
