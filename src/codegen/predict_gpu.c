@@ -99,7 +99,9 @@ static double walk_clocks(const struct gpu_work *w, double busy) {
     if (w->teams == 2) waits -= RG_MAX(store - busy, 0); /* nobody computes: the ring is filled meanwhile */
     double compute = RG_MAX(busy, waits), each = compute + store;
     if (w->teams == 2) each = RG_MAX(compute, each / 2) + store / (2 * RG_MAX(w->panels, 1));
-    return machine.fetch + tiles * each + (w->teams == 2 ? store : 0);
+    /* blocks of one team store their first tiles all at once: measured, that is felt like a second wait for the ring */
+    double again = w->teams != 2 && tiles > 1 ? machine.fetch : 0;
+    return machine.fetch + again + tiles * each + (w->teams == 2 ? store : 0);
 }
 
 double predict_gpu(const struct gpu_work *w, const struct model *m) {
