@@ -26,7 +26,7 @@ static struct cublas {
         int (*run)(void *, void *, const void *, const void *, void *, const void *, void *, const void *,
                    const void *, void *, void *, void *, const void *, void *, size_t, void *);
     } lt;
-    uint64_t a, b, c;
+    uint64_t a, b, c, other;               /* other: than b, to be used in turns with it; 0: there is none */
     int m, n, k, types, batch, tf32, fast; /* fast: sums of 8-bit floats keep few digits */
     enum cublas_type t;
 } cublas;
@@ -117,8 +117,7 @@ static inline int cublas_begin_lt(int fast) {
            !cublas.lt.layout(&cublas.lt.c, CUBLAS_BF16, n, m, (int64_t)n);
 }
 
-/* C = A B, row-major, B transposed if `nt`; batch: so many of them, 0 is one. Weights larger than the L2 need no second copy to
- * be cold. */
+/* C = A B, row-major, B transposed if `nt`; batch: so many of them, 0 is one. */
 static inline int cublas_begin(enum cublas_type t, int m, int n, int k, int nt, int batch) {
     size_t many = batch > 1 ? (size_t)batch : 1;
     cublas.m = m, cublas.n = n, cublas.k = k, cublas.t = t, cublas.types = nt, cublas.batch = batch;
@@ -149,8 +148,19 @@ static inline int cublas_run(void) {
                        cublas.tf32 ? COMPUTE_TF32 : COMPUTE_32F, DEFAULT);
 }
 
+/* From now on, and at the next call the other way round: the other matrix is b, so that neither stays in L2. */
+static inline int cublas_turn(void) {
+    uint64_t b = cublas.b;
+    if (!cublas.other)
+        cublas.other = cublas_random(
+            (size_t)cublas.n * (size_t)cublas.k * (cublas.batch > 1 ? (size_t)cublas.batch : 1), cublas.t);
+    if (cublas.other) cublas.b = cublas.other, cublas.other = b;
+    return !cublas.other;
+}
+
 static inline void cublas_end(void) {
-    cublas.release(cublas.a), cublas.release(cublas.b), cublas.release(cublas.c);
+    if (cublas.other) cublas.release(cublas.other);
+    cublas.release(cublas.a), cublas.release(cublas.b), cublas.release(cublas.c), cublas.other = 0;
     if (cublas.t != CUBLAS_F8E4M3) return;
     cublas.release(cublas.lt.room), cublas.lt.drop(cublas.lt.how);
     cublas.lt.drop_layout(cublas.lt.a), cublas.lt.drop_layout(cublas.lt.b),

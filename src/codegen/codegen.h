@@ -64,6 +64,7 @@ struct gpu_work {
     double issue;        /* instructions of warps */
     double shared_bytes; /* that go through shared memory's port, a conflict counted as more */
     double fill, out;    /* bytes that come from L2, that are stored, whole sectors */
+    double own;          /* of `fill`, those that no other block asks for at the same time */
     double finish;       /* instructions of warps after the main loop: what results are made of */
     double flight;       /* bytes that a thread asks for before it waits; 0: copies go on by themselves */
     double dram;         /* bytes that memory moves, of the whole kernel */

@@ -12,6 +12,7 @@
 
 #define SECTOR 32.0
 #define FULL (132 * 1024.0)   /* threads that keep a large GPU busy */
+#define EARLY (264 * 256.0)   /* threads of a kernel that is brought before its turn */
 #define SHARE_LEAST 32        /* values of a loop that are worth a block */
 #define MOST_GRID 1e9         /* iterations of the grid; 2^31 is the limit */
 #define MOST_SHARE 512.0      /* threads of a block, each with four values */
@@ -290,6 +291,18 @@ static void share_down(struct view *v, int axis, int lanes, struct str *out) {
                v->axis[axis].name);
 }
 
+/* Sums of few terms, such as the parts of a product whose sum was cut: a thread takes as many results as leave few blocks, up to
+ * `lanes`. Such kernels are over as soon as what they load is there, and those of few blocks are at their places before what they wait
+ * for is done (device/cuda). 1: it is no such kernel. */
+static int lanes_of_parts(const struct view *v, int lanes) {
+    int n = 1;
+    if (v->reduces != 1 || v->scans || v->stages) return 1;
+    for (int i = 0; i < v->naxis; i++)
+        if (!v->axis[i].grid && (!v->axis[i].reduce || v->axis[i].most > SHARE_LEAST)) return 1;
+    while (n < lanes && threads_of(v) / n > EARLY) n *= 2;
+    return n;
+}
+
 static bool is_legal(const struct view *v, const struct str *s) {
     return s->n && s->n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s->p + 1, NULL);
 }
@@ -309,7 +322,8 @@ static const char *choose(struct view *v) {
         bool keep = keeps_rows(v, axis);
         share(v, axis, keep, &s);
         if (keep && !is_legal(v, &s)) s.n = 0, share(v, axis, false, &s);
-    } else if (lanes > 1 && threads_of(v) / lanes >= FULL) {
+    } else if (lanes > 1 && (threads_of(v) / lanes >= FULL || lanes_of_parts(v, lanes) > 1)) {
+        if (threads_of(v) / lanes < FULL) lanes = lanes_of_parts(v, lanes);
         const char *name = view_fresh(v, v->axis[inner].name, "v");
         str_printf(&s, " TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, lanes, name, name);
     }

@@ -531,6 +531,7 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
     if (x->bytes < 4 && !in_pieces(x, &x->c.a, &x->m)) w->issue += ALONE * depth * t->m / 32;
     if (x->bytes < 4 && !in_pieces(x, &x->c.b, &x->n)) w->issue += ALONE * depth * t->n / 32;
     w->dram = dram_bytes(x, (double)UNITS * predict_gpu_resident(w), batch);
+    w->own = RG_MIN(w->dram / w->blocks, w->fill);
 }
 
 struct priced {

@@ -41,9 +41,10 @@ static const struct {
     double tensor;   /* part of the peak that matrix instructions reach .. */
     double fma;      /* .. and multiply-adds */
     double warp;     /* instructions a clock of a warp by itself */
-    double l2;       /* bytes a clock from L2 */
-    double launch;   /* seconds */
-} machine = {2390, {222, 117}, {400, 1100}, {3.8, 13, 17}, 12, 0.005, 40e3, 0.936, 0.73, 0.6, 51, 0.5e-6};
+    double l2[2];  /* bytes a clock from L2 that several multiprocessors ask for; [1]: that one alone does */
+    double launch; /* seconds */
+} machine = {2390, {222, 117}, {400, 1100}, {3.8, 13, 17}, 12,       0.005,
+             40e3, 0.936,      0.73,        0.6,           {51, 29}, 0.5e-6};
 
 /* What results are made of: there are few warps, and an instruction waits for another as often as not; of two teams, which have
  * a warp on each scheduler, more often. */
@@ -71,25 +72,27 @@ static double busy_clocks(const struct gpu_work *w, const struct model *m) {
     double part[] = {w->matrix / (model_value(m, MODEL_MATRIX_BF16) * w->matrix_share * machine.tensor),
                      w->fma * 2 / (model_value(m, MODEL_FLOPS_F32) * machine.fma),
                      w->shared_bytes / 128,
-                     w->fill / machine.l2,
+                     (w->fill - w->own) / machine.l2[0] + w->own / machine.l2[1],
                      w->issue / 4,
                      w->special / 16};
     return together(part, RG_COUNT(part)) + w->steps * machine.step[w->teams > 0];
 }
 
-/* Clocks until `side` blocks that run beside each other on a multiprocessor are done. */
-static double wave_clocks(const struct gpu_work *w, double busy, double side) {
+/* Clocks until `side` blocks that run beside each other on a multiprocessor are done. Of the last there are no others that hide
+ * how they begin and store. */
+static double wave_clocks(const struct gpu_work *w, double busy, double side, bool last) {
     double store = store_clocks(w), steps = RG_MAX(w->steps, 1), warps = ceil(w->threads / 32.0);
     double step = RG_MAX(busy, w->issue / (warps * machine.warp)) / steps + meet_clocks(w);
     double alone = machine.fetch + steps * RG_MAX(step, machine.fetch / RG_MAX(w->ahead, 1)) + store;
-    return RG_MAX(alone, side * (busy + w->finish / 4 + machine.overlap * store));
+    double all = side * (busy + w->finish / 4 + machine.overlap * store);
+    return RG_MAX(alone, all + (last ? machine.fetch + store : 0));
 }
 
 /* Blocks that come and go, in waves. */
 static double waves_clocks(const struct gpu_work *w, double busy, double units, double resident) {
     double waves = floor(w->blocks / (units * resident)), left = w->blocks - waves * units * resident;
-    double clocks = waves * wave_clocks(w, busy, resident);
-    return left > 0 ? clocks + wave_clocks(w, busy, ceil(left / units)) : clocks;
+    if (left <= 0) waves--, left = units * resident;
+    return waves * wave_clocks(w, busy, resident, false) + wave_clocks(w, busy, ceil(left / units), true);
 }
 
 /* Blocks that stay: copies for the next tile go on while one is stored; of two teams one computes while the other stores. */

@@ -284,19 +284,25 @@ static bool moves_along(struct split *s, const uop *n, uint32_t axis) {
 }
 
 /* Clocks of a large GPU for products of halves, the sum of each in parts of so many terms: the best of some tiles, without roundings
- * that all tiles have. The figures are those of codegen/predict_gpu.c. Where a sum is cut, floats are stored and a second kernel
- * reads them. */
+ * that all tiles have. The figures are those of codegen/predict_gpu.c: what several tiles ask for comes faster from L2 than what
+ * one alone does, and no tile is faster than memory where L2 does not hold the factors. Where a sum is cut, floats are stored and
+ * a second kernel reads them. */
 static double halves_clocks(const int64_t size[2], int64_t batch, int64_t depth, int64_t parts) {
     static const int64_t tile[][2] = {{128, 256}, {256, 128}, {128, 192}, {128, 128}, {64, 256},
                                       {256, 64},  {64, 128},  {128, 64},  {64, 64}};
-    const double matrix = 3834, fill = 51, step = 1.5, begin = 2390, store = 13, second = 3000, l2 = 2500;
+    const double matrix = 3834, fill = 51, alone = 29, step = 1.5, begin = 2390, store = 13, second = 3000,
+                 l2 = 2500, memory = 2100, held = 40e6;
     double best = 1e300, results = (double)(size[0] * size[1] * batch), bytes = parts > 1 ? 4 : 2;
+    double factors = 2 * (double)((size[0] + size[1]) * depth * batch),
+           come = factors > held ? factors / memory : 0;
     for (size_t i = 0; i < RG_COUNT(tile); i++) {
         double m = (double)tile[i][0], n = (double)tile[i][1];
-        double blocks = ceil((double)size[0] / m) * ceil((double)size[1] / n) * (double)(batch * parts);
-        double term = RG_MAX(2 * m * n / matrix, 2 * (m + n) / fill) + step;
-        double each = (double)(depth / parts) * term + begin + m * n * bytes / store;
-        best = RG_MIN(best, ceil(blocks / UNITS) * each);
+        double tiles = ceil((double)size[0] / m) * ceil((double)size[1] / n);
+        double blocks = tiles * (double)(batch * parts);
+        double own = RG_MIN(2 * (double)(size[0] + size[1]) / tiles, 2 * (m + n));
+        double term = RG_MAX(2 * m * n / matrix, (2 * (m + n) - own) / fill + own / alone) + step;
+        double waves = ceil(blocks / UNITS), sums = RG_MAX((double)(depth / parts) * term, come / waves);
+        best = RG_MIN(best, waves * (sums + begin + m * n * bytes / store));
     }
     return best + (parts > 1 ? second + (double)parts * results * bytes / l2 : 0);
 }

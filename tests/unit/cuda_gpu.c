@@ -257,6 +257,47 @@ TEST_MANUAL(cuda_gpu_loader, 60) {
     rg_close(c);
 }
 
+/* Kernels that are started before the ones that they wait for are done: rows by a matrix that moves their elements on by one, the sum
+ * in parts which a second kernel adds, again and again with one input and another. What came too early would be the other's. */
+enum { MOVED = 4096 };
+static rg_status move_on(void *user, const rg_tensor *in, rg_tensor *out) {
+    out[0] = rg_matmul(in[0], *(rg_tensor *)user);
+    return RG_OK;
+}
+
+static uint16_t small_bf16(int n) { /* of a number below 256 */
+    float f = (float)n;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+TEST_MANUAL(cuda_gpu_early_kernels, 60) {
+    enum { MOST = 64 * MOVED };
+    static const int rows[] = {16, 64};
+    static uint16_t w[MOVED][MOVED], x[2][MOST], y[MOST];
+    for (int i = 0; i < MOVED; i++) w[i][(i + 1) % MOVED] = small_bf16(1);
+    for (int i = 0; i < MOST; i++)
+        for (int k = 0; k < 2; k++) x[k][i] = small_bf16(i / MOVED * 31 % 100 + i % MOVED * (7 + k) % 97);
+    for (size_t r = 0; r < RG_COUNT(rows); r++) {
+        rg_ctx *c = rg_open("CUDA");
+        if (rg_status_of(c)) SKIP("%s", rg_error(c));
+        rg_tensor p = rg_from(c, RG_BF16, w, RG_SHAPE(MOVED, MOVED)), in[2], out;
+        for (int i = 0; i < 2; i++) in[i] = rg_from(c, RG_BF16, x[i], RG_SHAPE(rows[r], MOVED));
+        rg_jit *j = rg_jit_new(c, move_on, &p, 1);
+        for (int i = 0; i < 400; i++) {
+            const uint16_t *from = x[i * 5 / 3 % 2];
+            if (rg_jit_call(j, (rg_tensors){&in[i * 5 / 3 % 2], 1}, &out)) FAIL("%s", rg_error(c));
+            if (i % 7) continue;
+            if (rg_read(out, y, (size_t)rows[r] * MOVED * sizeof *y)) FAIL("%s", rg_error(c));
+            for (int k = 0; k < rows[r] * MOVED; k++)
+                if (y[k / MOVED * MOVED + (k + 1) % MOVED] != from[k])
+                    FAIL("%d rows, call %d: element %d", rows[r], i, k);
+        }
+        rg_close(c);
+    }
+}
+
 /* Sums that many threads add to are whole; the same row sums in every run. */
 TEST_MANUAL(cuda_gpu_rows_repeat, 60) {
     rg_ctx *c = rg_open("CUDA");
