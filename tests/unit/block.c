@@ -389,11 +389,13 @@ static int forms_of(size_t which, int capability, int64_t every) {
     if (err_guard(&y.err, product_compile, &y)) FAIL("%s", y.err.msg);
     opts_forms_gpu(&y.ir, &y.prog.kernel.p[0], capability, &m, 500, 0, &forms);
     CHECK(forms.n >= 20);
+    uint32_t falls = 0; /* the best first, then once more: those that are much like others before them */
     for (uint32_t i = 0; i < forms.n; i++) {
         struct product x = chosen[which];
         x.opts = forms.p[i].opts;
         for (uint32_t k = 0; k < i; k++) CHECK(strcmp(x.opts, forms.p[k].opts));
-        CHECK(!i || forms.p[i].predicted >= forms.p[i - 1].predicted);
+        falls += i && forms.p[i].predicted < forms.p[i - 1].predicted;
+        CHECK(falls <= 1);
         if (i % every == 0) {
             check_product(&x);
             continue;
