@@ -6,7 +6,9 @@
  * the sum) is the place of its corner. That holds if the address is a sum of multiples of ranges, of which the tile's own
  * make the rows without gaps. A gate that asks for a limit of a row or of the rows is the size of the map: outside there
  * are zeros; a gate that only keeps away from rows which nobody looks at is dropped; another makes it no box.
- * What the hardware wants: the step and the corner are multiples of 16 bytes, copies have at most 256 rows.
+ * What the hardware wants: the step and the corner are multiples of 16 bytes (a corner elsewhere is an illegal instruction),
+ * copies have at most 256 rows. Rows of results
+ * that begin anywhere are no box, but known as well: threads store them (roles_rows.c).
  * Requires: tree_build. Tests: tests/unit/roles.c */
 #include "cg.h"
 
@@ -162,13 +164,18 @@ static bool check_tile(struct boxer *b, const uop *to, int64_t width) {
 }
 
 /* What the hardware wants of map and corner. */
+static bool in_pieces(struct boxer *b, const uop *param) {
+    int64_t piece = PIECE_BYTES / dtype_info[param->dt].bytes;
+    return (b->step % piece == 0 && uop_divides(b->at[0], piece)) ||
+           no_box(b, "rows must begin at multiples of 16 bytes");
+}
+
+/* The sizes of the map; every tile must be inside of it, but for what its gate leaves out. */
 static bool limits(struct boxer *b, const uop *param, const uop *gate, const uop *k, int64_t size[2]) {
-    int64_t bytes = dtype_info[param->dt].bytes, piece = PIECE_BYTES / bytes, all = param->src[0]->lo;
+    int64_t bytes = dtype_info[param->dt].bytes, all = param->src[0]->lo;
     size[0] = b->step, size[1] = all / b->step;
     int64_t rows = size[1];
     if (gate && !take_gate(b, gate, k, size)) return false;
-    if (b->step % piece || !uop_divides(b->at[0], piece))
-        return no_box(b, "rows must begin at multiples of 16 bytes");
     if (b->cols % (ROW_BYTES / bytes)) return no_box(b, "a row is no multiple of 128 bytes");
     if (b->at[0]->lo < 0 || b->at[1]->lo < 0 || (!gate && b->at[0]->hi + b->cols > size[0]) || size[0] < 1 ||
         size[1] < 1 || b->at[0]->hi >= size[0])
@@ -180,7 +187,12 @@ static bool limits(struct boxer *b, const uop *param, const uop *gate, const uop
 
 static struct box make(struct boxer *b, const uop *param, const int64_t size[2]) {
     int64_t bytes = dtype_info[param->dt].bytes, width = ROW_BYTES / bytes;
-    struct box x = {.at = {b->at[0], b->at[1]}, .width = width, .panels = b->cols / width, .parts = 1};
+    struct box x = {.at = {b->at[0], b->at[1]},
+                    .size = {size[0], size[1]},
+                    .step = b->step,
+                    .width = width,
+                    .panels = b->cols / width,
+                    .parts = 1};
     while (b->rows / x.parts > MOST_ROWS || b->rows % x.parts) x.parts++;
     x.rows = b->rows / x.parts, x.bytes = b->rows * b->cols * bytes;
     const uop *src[] = {param,
@@ -230,7 +242,8 @@ static bool find(struct boxer *b, const uop *fill, const uop *k, struct box *out
     for (uint32_t i = 0; i < free->n; i++) vec_push(b->a, &b->own, free->p[i]);
     if (!local->arg.mem.row) return find_single(b, index->src[0], fill->src[0]->src[1], gate, out);
     if (!local->arg.mem.panels) return no_box(b, "it has no panels of 128 bytes");
-    if (!find_rows(b, local->arg.mem.row) || !find_corner(b) || !limits(b, index->src[0], gate, k, size) ||
+    if (!find_rows(b, local->arg.mem.row) || !find_corner(b) || !in_pieces(b, index->src[0]) ||
+        !limits(b, index->src[0], gate, k, size) ||
         !check_tile(b, fill->src[0]->src[1], ROW_BYTES / dtype_info[local->dt].bytes))
         return false;
     *out = make(b, index->src[0], size);
@@ -260,5 +273,6 @@ bool box_stored(struct sched *s, const uop *store, const uop *m, const uop *n, s
         !limits(&b, param, gate, NULL, size))
         return false;
     *out = make(&b, param, size);
+    if (!in_pieces(&b, param)) out->map = NULL;
     return out->parts == 1;
 }

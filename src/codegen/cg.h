@@ -36,8 +36,9 @@ struct pipe {
 
 /* box.c: a tile in shared memory that is a box of a buffer, panel by panel. */
 struct box {
-    const uop *map;        /* MAP */
+    const uop *map;        /* MAP; of a store whose rows begin anywhere: NULL */
     const uop *at[2];      /* coordinates of the first element, along a row and across */
+    int64_t size[2], step; /* of the buffer: elements of a row, rows; from row to row */
     int64_t width, rows;   /* elements of a row of 128 bytes; rows of a copy */
     int64_t panels, parts; /* copies: panels side by side, and parts of a panel one below the other */
     int64_t bytes;         /* of the tile */

@@ -22,7 +22,8 @@
 #define ROLES_OWN 1024       /* bytes of it that threads with roles meet by */
 #define MOST_GROUPS 2        /* that compute, with the registers that each has then */
 #define MOST_SUMS 192        /* registers of a thread for them, with a part that is added to them */
-#define PANEL 8192           /* bytes through which each of their groups stores */
+#define PANEL 8192           /* bytes through which each of their groups stores .. */
+#define PANEL_MORE 1024      /* .. and more where rows of the result begin anywhere */
 #define ALONE 30             /* instructions for an element of a tile that is fetched alone */
 #define TURN_LEAST (1 << 16) /* elements that are worth a transposition by tiles */
 
@@ -85,6 +86,7 @@ struct mm {
     int finish;        /* operations for a result after its sum */
     bool added;        /* of what it reads, one buffer lies as the result does: it comes by boxes (roles.c) */
     bool loads;        /* .. and there is more that each result reads for itself */
+    bool odd;          /* rows of the result do not begin at multiples of 16 bytes */
     int units;         /* multiprocessors */
     int bytes;         /* of an element of a tile */
     struct str *out;
@@ -313,7 +315,8 @@ static int64_t place_bytes(const struct mm *x) {
 static int64_t roles_bytes(const struct mm *x, int panels) {
     const struct tile *t = &x->f.t;
     if (x->added) panels = RG_MAX(t->m / t->wm / 64, 1) * RG_MAX(t->n * x->c.store->bytes / 128, 1);
-    return x->f.roles ? ROLES_OWN + (int64_t)panels * PANEL * x->f.roles * t->wm : 0;
+    int64_t each = (int64_t)panels * PANEL + (x->odd && panels ? PANEL_MORE : 0);
+    return x->f.roles ? ROLES_OWN + each * x->f.roles * t->wm : 0;
 }
 
 static int places_of(const struct mm *x) {
@@ -443,6 +446,7 @@ static bool find_product(struct mm *x, int capability) {
     x->boxes = x->group && !is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n) &&
                in_pieces(x, &x->c.a, &x->m) && in_pieces(x, &x->c.b, &x->n);
     x->finish = finish_ops(x);
+    x->odd = step_of(v, x->c.store, x->m.axis[x->m.n - 1]) % (16 / x->c.store->bytes);
     find_added(x);
     /* finding them costs more than multiply-adds save: threads read what they need */
     return x->mma || (!is_gathered(x, &x->c.a, &x->m) && !is_gathered(x, &x->c.b, &x->n));
@@ -506,7 +510,7 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
                            .matrix_share = 1};
     int sums = (int)(area / (32 * warps / RG_MAX(x->f.roles, 1)));
     w->fill = (t->m + t->n) * depth * x->bytes;
-    w->out = area * x->c.store->bytes;
+    w->out = area * x->c.store->bytes * (x->odd && !x->f.roles ? 2 : 1); /* one by one */
     w->finish = area / 32 * x->finish;
     w->shared_bytes = w->fill;
     w->issue = 4 * w->fill / 16 / 32 + 6 * area / 32 / (x->c.store->bytes <= 2 ? 2 : 1);

@@ -15,8 +15,9 @@
  * over tiles: the producer is some places ahead, so that the first tiles of the next product are there when the last is stored.
  * With two teams each computes a whole tile; one computes while the other stores. They take turns by an mbarrier for each
  * team: a wait for the parity of a phase means something only to who is not more than one phase behind.
- * Results leave through panels of shared memory. What is added to them from a buffer that lies as theirs (a residual) comes
- * through the same panels: asked for before the tile is multiplied, read and overwritten where it stands.
+ * Results leave through panels of shared memory; those whose rows begin anywhere as roles_rows.c says. What is added to them
+ * from a buffer that lies as theirs (a residual) comes through the same panels: asked for before the tile is multiplied, read
+ * and overwritten where it stands.
  * Tiles that are emptied together share their mbarriers (a set): all of a product's, each of its own where products are chained
  * (chain.c), and those that are filled once for a tile of the grid, whose number is the turn. Where loops differ in length from
  * tile to tile each role counts their iterations in a register.
@@ -193,8 +194,8 @@ const uop *roles_at_place(struct roles *r, const uop *n, const uop *number, cons
     return from.n ? rw_subst(r->rw, n, from.p, to.p, from.n) : n;
 }
 
-static const uop *range(struct roles *r, const char *name, enum axis_kind kind, int pos, int64_t size,
-                        int id) {
+const uop *roles_range(struct roles *r, const char *name, enum axis_kind kind, int pos, int64_t size,
+                       int id) {
     const uop *n = num(r, size);
     union arg arg = {.range = {ir_sym(r->ir, name, strlen(name)), (uint8_t)kind, (uint8_t)pos, (uint16_t)id}};
     return uop_new(r->ir, OP_RANGE, DT_IDX, 1, &n, 1, arg);
@@ -297,6 +298,18 @@ static void multiply(struct roles *r, const uop *number, const uop *turn, uop_ve
 
 /* ---- results ---------------------------------------------------------------------------------------------------- */
 
+/* Rows that begin anywhere leave through memory that all results share: they must all be such, and alike. */
+static void keep_alike(struct sched *s) {
+    const struct box_of_store *first = s->roles.out.p;
+    uint32_t boxes = 0, alike = 0, n = s->roles.out.n;
+    for (uint32_t i = 0; i < n; i++)
+        alike += !first[i].box.map && first[i].param->dt == first->param->dt &&
+                 first[i].box.panels == first->box.panels;
+    for (uint32_t i = 0; i < n && alike < n; i++)
+        if (first[i].box.map) s->roles.out.p[boxes++] = first[i];
+    if (alike < n) s->roles.out.n = boxes;
+}
+
 void roles_outputs(struct sched *s, const uop *tree) {
     uop_vec topo = {0};
     uop_topo(s->ir->arena, &tree, 1, &topo);
@@ -314,6 +327,7 @@ void roles_outputs(struct sched *s, const uop *tree) {
             vec_push(s->ir->arena, &s->roles.out, o);
         }
     }
+    keep_alike(s);
 }
 
 /* How it is stored through shared memory, or NULL; once for each buffer. */
@@ -367,7 +381,7 @@ static int64_t panels_of(struct roles *r) {
         uop_vec unused = {0};
         if (!o) continue;
         n = repeats(r, r->after.p[i], o, &unused) * o->box.panels;
-        r->added = find_added(r, r->after.p[i]);
+        if (o->box.map) r->added = find_added(r, r->after.p[i]);
     }
     return n;
 }
@@ -380,6 +394,10 @@ static void find_buffers(struct roles *r) {
     for (uint32_t i = 0; i < r->s->roles.out.n; i++) types += !seen[r->s->roles.out.p[i].param->dt]++;
     for (uint32_t i = 0; i < r->tile.n; i++)
         room -= r->tile.p[i].wide->src[0]->hi * dtype_info[r->tile.p[i].wide->dt].bytes;
+    if (r->s->roles.out.n && !r->s->roles.out.p[0].box.map) {
+        r->buffers = roles_rows_room(r, &r->s->roles.out.p[0], room / groups);
+        return;
+    }
     int64_t most = types && room > 0 ? room / (types * groups * STORE_ROWS * STORE_BYTES) : 0,
             panels = panels_of(r);
     bool alone = panels && (r->s->roles.blocks || r->added); /* else others may want the room */
@@ -399,7 +417,7 @@ static const uop *stage_of(struct roles *r, enum dtype dt) {
     return l;
 }
 
-static void meet_group(struct roles *r, uop_vec *out) {
+void roles_meet(struct roles *r, uop_vec *out) {
     const uop *number = add(r, roles_group(r), num(r, 1));
     put(r, out, uop_mk(r->ir, OP_BARRIER, &number, 1, ARG_INT(MMA_GROUP)));
 }
@@ -433,20 +451,15 @@ static void wait_panel(struct roles *r, int64_t buffer, uop_vec *out) {
         put(r, out, uop2(r->ir, OP_MBAR_WAIT, bar, mod(r, r->own, 2)));
     } else {
         by_first(r, uop_mk(r->ir, OP_BOX_WAIT, NULL, 0, ARG_INT(r->buffers - 1)), out);
-        meet_group(r, out);
+        roles_meet(r, out);
     }
 }
 
-/* One panel: written by its group of warps, then copied out while they go on. */
-static void put_panel(struct roles *r, const uop *store, const struct box_of_store *o, int64_t panel,
-                      int64_t buffer, uop_vec *out) {
-    const struct product *tc = &r->s->tc[o->tc];
-    const struct box *b = &o->box;
-    const uop *stage = stage_of(r, (enum dtype)store->src[1]->dt), *lane = tc->lane, *const *reg = tc->reg;
+const uop *roles_to_stage(struct roles *r, const uop *store, uint32_t product, const struct stage_part *p) {
+    const struct product *tc = &r->s->tc[product];
+    const uop *const *reg = tc->reg, *at[2] = {num(r, 0), num(r, 0)}, *left = tc->lane;
     struct mma_map d = mma_map(tc->instr, MMA_D);
-    const uop *step = range(r, "column", AX_REG, reg[2]->arg.range.pos, b->width / 8, 0);
-    const uop *place = mul(r, panel_number(r, buffer), STORE_ROWS * b->width);
-    const uop *at[2] = {num(r, 0), num(r, 0)}, *left = lane;
+    const uop *step = roles_range(r, "column", AX_REG, reg[2]->arg.range.pos, p->columns / 8, 0);
     for (unsigned i = 0; i < d.nlane; i++) {
         int side = d.lane[i].dim == MMA_N;
         at[side] = add(r, at[side], mul(r, mod(r, left, d.lane[i].extent), d.lane[i].stride));
@@ -454,19 +467,30 @@ static void put_panel(struct roles *r, const uop *store, const struct box_of_sto
     }
     at[0] = add(r, at[0], mul(r, reg[1], d.reg[1].stride));
     at[1] = add(r, add(r, at[1], reg[0]), mul(r, step, 8));
-    const uop *to = mk_index(r->ir, stage, add(r, add(r, place, mul(r, at[0], b->width)), at[1]), 1);
-    const uop *which = add(r, step, num(r, panel * b->width / 8));
+    const uop *to = mk_index(r->ir, p->local, add(r, add(r, p->place, mul(r, at[0], p->pitch)), at[1]), 1);
+    const uop *which = add(r, step, num(r, p->first / 8));
     const uop *value = store->src[1], *here = uop1(r->ir, OP_LOAD, to);
     if (r->added) value = rw_subst(r->rw, value, &r->added, &here, 1);
-    value = rw_subst(r->rw, value, &reg[2], &which, 1);
-    const uop *corner[] = {mk_index(r->ir, stage, place, 1), b->map,
-                           add(r, b->at[0], num(r, panel * b->width)), b->at[1]};
+    return uop2(r->ir, OP_STORE, to, rw_subst(r->rw, value, &reg[2], &which, 1));
+}
+
+/* One panel: written by its group of warps, then copied out while they go on. */
+static void put_panel(struct roles *r, const uop *store, const struct box_of_store *o, int64_t panel,
+                      int64_t buffer, uop_vec *out) {
+    const struct box *b = &o->box;
+    struct stage_part p = {.local = stage_of(r, (enum dtype)store->src[1]->dt),
+                           .place = mul(r, panel_number(r, buffer), STORE_ROWS * b->width),
+                           .first = panel * b->width,
+                           .columns = b->width,
+                           .pitch = b->width};
+    const uop *corner[] = {mk_index(r->ir, p.local, p.place, 1), b->map, add(r, b->at[0], num(r, p.first)),
+                           b->at[1]};
     uop_vec part = {0};
     wait_panel(r, buffer, out);
-    put(r, &part, uop2(r->ir, OP_STORE, to, value));
+    put(r, &part, roles_to_stage(r, store, o->tc, &p));
     put_part(r, &part, out);
     put_op(r, out, OP_PUBLISH, 0);
-    meet_group(r, out);
+    roles_meet(r, out);
     by_first(r, uop_mk(r->ir, OP_BOX_OUT, corner, RG_COUNT(corner), ARG_NONE), out);
     r->any_out = true;
 }
@@ -476,14 +500,15 @@ static void put_panels(struct roles *r, const uop *store, const struct box_of_st
                        uop_vec *out) {
     uop_vec from = {0}, to = {0};
     int64_t times = repeats(r, store, o, &from), buffer = 0;
-    if (times * o->box.panels % r->buffers) r->buffers = 1; /* each panel has its own */
+    if (o->box.map && times * o->box.panels % r->buffers) r->buffers = 1; /* each panel has its own */
     for (int64_t t = 0; t < times; t++) {
         uop_vec all = {0};
         int64_t left = t;
         to.n = 0;
         for (uint32_t i = 0; i < from.n; i++)
             put(r, &to, num(r, left % from.p[i]->src[0]->hi)), left /= from.p[i]->src[0]->hi;
-        for (int64_t p = 0; p < o->box.panels; p++, buffer++)
+        if (!o->box.map) roles_rows(r, store, o, &all);
+        for (int64_t p = 0; p < o->box.panels && o->box.map; p++, buffer++)
             if (ahead)
                 put_added(r, &o->box, p, buffer, &all);
             else
@@ -614,7 +639,7 @@ static void compute_tile(struct roles *r, const uop *turn, const uop *block, uop
 
 static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
     uop_vec in = {0}, all = {0}, part = {0}, loop = {0};
-    const uop *own = range(r, "turn", AX_LOOP, pos, (r->turns + r->teams - 1) / r->teams, 0);
+    const uop *own = roles_range(r, "turn", AX_LOOP, pos, (r->turns + r->teams - 1) / r->teams, 0);
     const uop *team = quo(r, r->thread, r->lanes);
     const uop *turn = r->teams > 1 ? add(r, mul(r, own, r->teams), team) : own;
     const uop *tile = tile_of(r, block, turn);
@@ -674,7 +699,7 @@ static void fill_set(struct roles *r, uint32_t set, const uop *number, uop_vec *
 
 static void copy(struct roles *r, const uop *block, int pos, uop_vec *out) {
     uop_vec in = {0}, at = {0}, all = {0}, loop = {0}, one = {0}, tail = {0};
-    const uop *turn = range(r, "turn", AX_LOOP, pos, r->turns, 1), *tile = tile_of(r, block, turn);
+    const uop *turn = roles_range(r, "turn", AX_LOOP, pos, r->turns, 1), *tile = tile_of(r, block, turn);
     union arg arg = r->k->arg;
     arg.range.cls = ir_sym(r->ir, "step", 4), arg.range.kind = AX_LOOP, arg.range.id = 0;
     const uop *k = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &r->count, 1, arg);
@@ -744,7 +769,7 @@ const uop *tree_roles(struct sched *s, const uop *tree) {
     const uop *size = num(&r, r.nbar);
     union arg arg = {.mem = {ir_sym(s->ir, "mbars", 5), SPACE_SHARED, 0, 0}};
     r.bars = uop_new(s->ir, OP_LOCAL, DT_U64, 1, &size, 1, arg);
-    const uop *block = range(&r, "block", AX_GRID, 0, r.blocks, 0);
+    const uop *block = roles_range(&r, "block", AX_GRID, 0, r.blocks, 0);
     uop_vec out = {0}, some = {0}, others = {0};
     int pos = r.thread->arg.range.pos;
     int64_t large = registers_of(&r);

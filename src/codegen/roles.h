@@ -38,7 +38,7 @@ struct roles {
     bool chain;             /* the loop computes with what its matrix instructions leave */
     bool weave;    /* and several products need that: they are over in the iteration that they are begun in */
     uop_vec stage; /* shared memory through which results are stored, one for each type */
-    int64_t buffers; /* panels of it that each group of warps has */
+    int64_t buffers; /* panels of it that each group of warps has; where rows begin anywhere, side by side */
     const uop
         *added; /* LOAD of what comes to those panels ahead, and the results stand where it stood; or NULL */
     int64_t added_bar; /* mbarriers of the panels: the first */
@@ -90,6 +90,23 @@ void roles_fixed(struct roles *, const uop *turn, bool give, uop_vec *out);
 /* Is it the first thread of its group of warps? Which group is it of? */
 const uop *roles_is_first(struct roles *);
 const uop *roles_group(struct roles *);
+
+const uop *roles_range(struct roles *, const char *name, enum axis_kind, int pos, int64_t size, int id);
+/* The threads of a group of warps wait for each other. */
+void roles_meet(struct roles *, uop_vec *out);
+/* The STORE of a group's results, `columns` of each row from the one numbered `first`, to a part of shared memory. */
+struct stage_part {
+    const uop *local, *place;      /* place: of its first element */
+    int64_t first, columns, pitch; /* elements; pitch: from row to row */
+};
+const uop *roles_to_stage(struct roles *, const uop *store, uint32_t product, const struct stage_part *);
+
+/* ---- roles_rows.c ------------------------------------------------------------------------------------------- */
+
+/* Panels side by side that a group has room for in so many bytes, so that they divide the tile; 0: not one. */
+int64_t roles_rows_room(struct roles *, const struct box_of_store *, int64_t bytes);
+/* Stores the results of a group whose rows begin anywhere. */
+void roles_rows(struct roles *, const uop *store, const struct box_of_store *, uop_vec *out);
 
 /* ---- chain.c ------------------------------------------------------------------------------------------------ */
 

@@ -25,8 +25,11 @@ struct copy {
     const uop **to;      /* caller's node id -> ours */
     const uop **version; /* the same for what an ASSIGN writes to */
     uint8_t
-        *overwritten; /* caller's node id: a version of a buffer that an ASSIGN of this program replaces */
-    uint8_t *mark;    /* our node id: MARK_.. */
+        *overwritten;  /* caller's node id: a version of a buffer that an ASSIGN of this program replaces */
+    uop_vec topo;      /* the caller's nodes, of `nodes` that there are */
+    uint8_t *repeated; /* caller's node id: see is_repeated() */
+    uint32_t nodes;
+    uint8_t *mark; /* our node id: MARK_.. */
     uint32_t marks;
     uint32_t copies;
 };
@@ -137,6 +140,47 @@ static const uop *round_rows(struct copy *c, const uop *n, enum dtype dt) {
     return uop_new(c->g->ir, (enum op)n->op, dt, 1, src, n->nsrc, n->arg);
 }
 
+static bool passes_on(const uop *n) { return op_is_movement((enum op)n->op) || op_is_pure((enum op)n->op); }
+static uint32_t values_of(const uop *n) { return op_is_movement((enum op)n->op) ? 1 : n->nsrc; }
+
+/* Has the caller's n fewer elements in memory than what it is computed with: numbers, what is repeated along an axis? */
+static bool is_repeated(const struct copy *c, const uop *n) {
+    if (is_leaf(n) || n->op == OP_EXPAND) return true;
+    for (uint32_t i = 0; i < values_of(n); i++)
+        if (!passes_on(n) || !c->repeated[n->src[i]->id]) return false;
+    return passes_on(n);
+}
+
+/* Is what is made of the caller's n, element by element, computed with other tensors of its size? */
+static bool meets_others(struct copy *c, const uop *n) {
+    uint8_t *made = arena_array(c->g->a, uint8_t, c->nodes);
+    made[n->id] = 1;
+    for (uint32_t i = 0; i < c->topo.n; i++) {
+        const uop *u = c->topo.p[i];
+        bool others = false;
+        for (uint32_t k = 0; k < values_of(u) && passes_on(u); k++) {
+            made[u->id] |= made[u->src[k]->id];
+            others |= !made[u->src[k]->id] && !c->repeated[u->src[k]->id];
+        }
+        if (made[u->id] && others) return true;
+    }
+    return false;
+}
+
+/* A product over operands that lie as a GPU's tiles want them. NULL: it is left as it is. */
+static const uop *copy_product(struct copy *c, const uop *n, const uop *x) {
+    struct repacked p = {0};
+    if (!repack_product(c->g->ir, &c->g->shapes, x, c->g->opts, &p)) return NULL;
+    if (p.rows && !meets_others(c, n)) {
+        p = (struct repacked){.odd_rows = true};
+        if (!repack_product(c->g->ir, &c->g->shapes, x, c->g->opts, &p)) return NULL;
+    }
+    for (int i = 0; i < 2; i++)
+        if (p.stored[i]) force(c, p.stored[i]);
+    if (p.rows) mark(c, p.rows, MARK_ROWS);
+    return p.sum;
+}
+
 /* A long reduction in parts. */
 static const uop *copy_reduction(struct copy *c, const uop *x) {
     const uop *part = NULL;
@@ -207,20 +251,19 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     }
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
     if (n->op == OP_REDUCE_AXES && !from_inline(c, x->src[0])) {
-        const uop *copy[2] = {0}, *rows = NULL,
-                  *packed = repack_product(ir, &c->g->shapes, x, c->g->opts, copy, &rows);
-        for (int i = 0; i < 2; i++)
-            if (copy[i]) force(c, copy[i]);
-        if (rows) mark(c, rows, MARK_ROWS);
+        const uop *packed = copy_product(c, n, x);
         if (packed) return packed;
     }
     return n->op == OP_REDUCE_AXES ? copy_reduction(c, x) : x;
 }
 
 static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {
-    uop_vec topo = {0};
     VEC(uint32_t) origin = {0};
-    uop_topo(c->g->a, &graph, 1, &topo);
+    uop_topo(c->g->a, &graph, 1, &c->topo);
+    const uop_vec topo = c->topo;
+    c->nodes = from->n;
+    c->repeated = arena_array(c->g->a, uint8_t, from->n);
+    for (uint32_t i = 0; i < topo.n; i++) c->repeated[topo.p[i]->id] = is_repeated(c, topo.p[i]);
     c->to = arena_array(c->g->a, const uop *, from->n);
     c->version = arena_array(c->g->a, const uop *, from->n);
     c->overwritten = arena_array(c->g->a, uint8_t, from->n);

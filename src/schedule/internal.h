@@ -72,11 +72,15 @@ const uop *scatter_zeros(struct ir *, struct shapes *, const struct scatter_fixe
 const uop *scatter_to_fixed(struct ir *, struct shapes *, const struct scatter_fixed *, const uop *value);
 const uop *scatter_to_float(struct ir *, struct shapes *, const struct scatter_fixed *, const uop *sum,
                             enum dtype);
-/* repack.c: a product whose operands do not lie as a GPU's tiles are filled, over padded copies of them. NULL: leave n.
- * stored: the copies, which must be stored, or NULL. *rows: the sum, if its rows are longer than asked for, which must be
- * stored as it is where it is rounded to a half; else NULL. */
-const uop *repack_product(struct ir *, struct shapes *, const uop *n, const struct sched_opts *,
-                          const uop *stored[2], const uop **rows);
+/* repack.c: a product whose operands do not lie as a GPU's tiles are filled, over padded copies of them. False: leave it. */
+struct repacked {
+    bool odd_rows; /* asked for: rows of the result as they are, whatever their length, where the device stores such well */
+    const uop *sum;       /* as n, with its shape */
+    const uop *stored[2]; /* the copies, which must be stored, or NULL */
+    const uop *rows;      /* the sum before it is cut, if its rows are longer than asked for, which must be stored as it
+                             is where it is rounded to a half; else NULL */
+};
+bool repack_product(struct ir *, struct shapes *, const uop *n, const struct sched_opts *, struct repacked *);
 
 /* ---- rangeify.c: the kernel of a set of outputs --------------------------------------------------- */
 

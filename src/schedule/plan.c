@@ -118,6 +118,29 @@ static void join_readers(struct regions *r) {
     }
 }
 
+/* The padded copy (repack.c) that unit u is a view of, or widens; none: UINT32_MAX. */
+static uint32_t copy_below(const struct regions *r, uint32_t u) {
+    const struct unit *unit = r->g->unit;
+    while (unit[u].n->op == OP_CAST && unit[u].forced != UNIT_FORCED && *unit[u].src != UINT32_MAX)
+        u = *unit[u].src;
+    return unit[u].n->op == OP_PAD && unit[u].forced == UNIT_FORCED ? u : UINT32_MAX;
+}
+
+/* Padded copies of both factors of a product: one kernel can make them, if they are of one size. */
+static void join_copies(struct regions *r) {
+    struct sgraph *g = r->g;
+    for (uint32_t u = 0; u < g->units; u++) {
+        const uint32_t *src = g->unit[u].src;
+        if (g->unit[u].n->op != OP_MUL || src[0] == UINT32_MAX || src[1] == UINT32_MAX) continue;
+        uint32_t x = copy_below(r, src[0]), y = copy_below(r, src[1]);
+        if (x == UINT32_MAX || y == UINT32_MAX || sg_shape(g, g->unit[x].n) != sg_shape(g, g->unit[y].n))
+            continue;
+        uint32_t a = find(r, x), b = find(r, y);
+        bool small = r->count[a] + r->count[b] <= JOIN_MAX && !r->product[a] && !r->product[b];
+        if (a != b && small && r->depth[a] == r->depth[b]) join(r, a, b);
+    }
+}
+
 static void find_regions(struct regions *r, struct sgraph *g) {
     *r = (struct regions){.g = g,
                           .up = arena_array(g->a, uint32_t, g->units + 1),
@@ -134,6 +157,7 @@ static void find_regions(struct regions *r, struct sgraph *g) {
         for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++)
             if (!is_cut(r, *s, u)) join(r, *s, u);
     find_depths(r);
+    join_copies(r);
     join_readers(r);
 }
 

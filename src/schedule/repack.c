@@ -6,9 +6,10 @@
  *
  *     sum_k a[m][k] b[k][n]   ->   sum_k' A[m][k'] B[k'][n],   A = stored(PAD(a)), B = stored(PAD(b))
  *
- * Rows of the result have the same trouble: halves of which an odd number is a row would be stored one by one. The sum is
- * made for rows that are whole pieces, and what is cut off comes after it: where the sum is rounded to a half, that is
- * stored (graph.c), and a copy takes it to its place, 16 bytes at a time.
+ * Rows of the result have the same trouble: halves of which an odd number is a row would be stored one by one. Threads with
+ * roles store them well (codegen/roles_rows.c). Where there are none, or where a result is computed with another tensor of
+ * its size, whose rows would be read one by one, the sum is made for rows that are whole pieces, and what is cut off comes
+ * after it: where the sum is rounded to a half, that is stored (graph.c), and a copy takes it to its place, 16 bytes at a time.
  * Zeros fill the sum up to whole tiles, so that no iteration asks where the matrix ends; rows of a copy are whole pieces of
  * 16 bytes. A copy runs along memory as its source does. Here, in the graph before planning, is the place for it: what an
  * operand is computed from is written to the padded rows at once, several products share a copy, the profile shows it as a
@@ -65,6 +66,7 @@ struct repack {
     int64_t n_padded;                      /* of a row of the result */
     int64_t bytes;                         /* of an element */
     const struct kind *kind;
+    bool odd_rows; /* results may have rows of any length */
 };
 
 /* ---- views ------------------------------------------------------------------------------------------------ */
@@ -237,7 +239,7 @@ static bool pays(struct repack *r) {
 
 static bool is_worth_it(struct repack *r) {
     for (int i = 0; i < 2; i++) judge(r, i);
-    r->n_padded = r->kind == &floats ? r->size[SIDE_N] : up(r->size[SIDE_N], PIECE / 2);
+    r->n_padded = r->kind == &floats || r->odd_rows ? r->size[SIDE_N] : up(r->size[SIDE_N], PIECE / 2);
     if (r->n_padded != r->size[SIDE_N]) r->op[1].fits = false; /* it needs as many */
     if (r->op[0].fits && r->op[1].fits) return false;
     if (r->size[SIDE_M] < LEAST_SIDE || r->size[SIDE_N] < LEAST_SIDE || r->size[SIDE_K] < LEAST_SUM)
@@ -495,30 +497,28 @@ static const uop *repack_taps(struct repack *r, const uop *n, const uop **stored
     return NULL;
 }
 
-const uop *repack_product(struct ir *ir, struct shapes *sh, const uop *n, const struct sched_opts *o,
-                          const uop *stored[2], const uop **rows) {
+bool repack_product(struct ir *ir, struct shapes *sh, const uop *n, const struct sched_opts *o,
+                    struct repacked *out) {
     const uop *mul = n->src[0];
-    struct repack r = {.ir = ir, .sh = sh, .model = o->model};
-    if (n->arg.i != OP_ADD || mul->op != OP_MUL || mul->dt != DT_F32 || o->capability < 80) return NULL;
+    bool groups = o->capability / 10 == 9; /* instructions of groups of warps, roles */
+    struct repack r = {.ir = ir, .sh = sh, .model = o->model, .odd_rows = out->odd_rows && groups};
+    if (n->arg.i != OP_ADD || mul->op != OP_MUL || mul->dt != DT_F32 || o->capability < 80) return false;
     r.shape = shape_of(sh, mul);
-    if (r.shape->n > PLANES || !shape_size(r.shape)) return NULL;
-    const uop *taps = o->capability / 10 == 9 ? repack_taps(&r, n, &stored[0]) : NULL;
-    if (taps) return taps;
+    if (r.shape->n > PLANES || !shape_size(r.shape)) return false;
+    if (groups && (out->sum = repack_taps(&r, n, &out->stored[0]))) return true;
     for (int i = 0; i < 2; i++)
-        if (!read_operand(&r, mul->src[i], &r.op[i])) return NULL;
-    if (r.op[0].x->dt != r.op[1].x->dt) return NULL;
+        if (!read_operand(&r, mul->src[i], &r.op[i])) return false;
+    if (r.op[0].x->dt != r.op[1].x->dt) return false;
     r.bytes = dtype_info[r.op[0].x->dt].bytes;
-    r.kind = r.bytes == 1                                   ? &bytes
-             : r.bytes == 2                                 ? &halves
-             : env_int(ENV_TF32) && o->capability / 10 == 9 ? &tf32
-                                                            : &floats;
-    if (!find_sides(&r, n)) return NULL;
+    r.kind = r.bytes == 1 ? &bytes : r.bytes == 2 ? &halves : env_int(ENV_TF32) && groups ? &tf32 : &floats;
+    if (!find_sides(&r, n)) return false;
     order_operands(&r);
-    if (!is_worth_it(&r)) return NULL;
-    const uop *a = operand(&r, 0, &stored[0]), *b = operand(&r, 1, &stored[1]);
+    if (!is_worth_it(&r)) return false;
+    const uop *a = operand(&r, 0, &out->stored[0]), *b = operand(&r, 1, &out->stored[1]);
     int64_t last = shape_of(sh, a)->n - 1;
     const uop *sum = uop_mk(ir, OP_REDUCE_AXES, (const uop *[]){uop2(ir, OP_MUL, a, b), uop_idx(ir, last)}, 2,
                             (union arg){.i = OP_ADD});
-    *rows = r.n_padded != r.size[SIDE_N] ? sum : NULL;
-    return put_back(&r, first_of(&r, sum, 1, r.size[SIDE_N]), shape_of(sh, n));
+    out->rows = r.n_padded != r.size[SIDE_N] ? sum : NULL;
+    out->sum = put_back(&r, first_of(&r, sum, 1, r.size[SIDE_N]), shape_of(sh, n));
+    return true;
 }

@@ -31,6 +31,7 @@ struct job {
     struct ir ir;
     struct planned_run r;
     struct str why;
+    uint32_t calls; /* of the plan */
     bool ok;
 };
 
@@ -79,7 +80,8 @@ static uint32_t copies_of(struct job *j) {
     if (!j->ok) FAIL("%s\n%s", j->text, j->why.p);
     uint32_t n = 0;
     for (uint32_t i = 0; i < j->r.sched.buf.n; i++) n += j->r.sched.buf.p[i].place == BUF_TEMP;
-    CHECK(j->r.sched.call.n <= 1 + n);
+    j->calls = j->r.sched.call.n;
+    CHECK(j->calls <= 1 + n);
     arena_free(&j->arena);
     return n;
 }
@@ -107,19 +109,13 @@ TEST(repack_chooses) {
         bool nt;
         uint32_t copies;
     } row[] = {
-        {"bf16", 4095, 4095, 4095, true, 3},
-        {"bf16", 4095, 4095, 4095, false, 3}, /* with the rows of the result */
-        {"bf16", 4097, 4097, 4097, true, 3},
-        {"bf16", 1793, 1793, 1793, false, 3},
-        {"f16", 4095, 4095, 4095, true, 3},
-        {"f32", 4095, 4095, 4095, false, 2},
-        {"bf16", 4096, 4096, 4096, true, 0},
-        {"bf16", 4096, 4096, 4096, false, 0},
-        {"bf16", 4096, 4095, 4096, false, 2},
-        {"bf16", 4095, 4096, 4096, true, 0},
-        {"bf16", 4095, 4095, 4096, true, 2},
-        {"bf16", 4096, 4096, 4095, true, 2},
-        {"bf16", 65, 65, 193, true, 0},
+        {"bf16", 4095, 4095, 4095, true, 2}, /* rows of the result are stored as they are */
+        {"bf16", 4095, 4095, 4095, false, 2}, {"bf16", 4097, 4097, 4097, true, 2},
+        {"bf16", 1793, 1793, 1793, false, 2}, {"f16", 4095, 4095, 4095, true, 2},
+        {"f32", 4095, 4095, 4095, false, 2},  {"bf16", 4096, 4096, 4096, true, 0},
+        {"bf16", 4096, 4096, 4096, false, 0}, {"bf16", 4096, 4095, 4096, false, 1},
+        {"bf16", 4095, 4096, 4096, true, 0},  {"bf16", 4095, 4095, 4096, true, 0},
+        {"bf16", 4096, 4096, 4095, true, 2},  {"bf16", 65, 65, 193, true, 0},
         {"bf16", 4095, 33, 4095, true, 0},
     };
     char text[1024];
@@ -133,6 +129,21 @@ TEST(repack_chooses) {
     }
 }
 
+/* Copies of one size are made by one kernel, others by two. */
+TEST(repack_copies_together) {
+    static const struct {
+        int m, n, k;
+        uint32_t copies, calls;
+    } row[] = {{1793, 1793, 1793, 2, 2}, {4095, 4095, 4095, 2, 2}, {1793, 2049, 1793, 2, 3}};
+    char text[1024];
+    for (size_t i = 0; i < RG_COUNT(row) * 2; i++) {
+        product_text(text, sizeof text, "bf16", row[i / 2].m, row[i / 2].n, row[i / 2].k, i % 2);
+        struct job j = {.text = text, .opts = {.model = gpu_model()}};
+        CHECK_EQ(copies_of(&j), row[i / 2].copies);
+        CHECK_EQ(j.calls, row[i / 2].calls);
+    }
+}
+
 /* The same elements come out, whatever the sizes: in the interpreter, which runs every thread. Halves by matrix instructions,
  * all tiles filled by pieces. */
 TEST_SLOW(repack_products, 300) {
@@ -143,7 +154,33 @@ TEST_SLOW(repack_products, 300) {
         const int *s = size[i / 6];
         product_text(text, sizeof text, dt[i / 2 % 3], s[0], s[1], s[2], i % 2);
         struct job j = {.text = text, .opts = {.model = eager_model()}, .run = true, .pieces = i / 2 % 3 < 2};
-        CHECK_EQ(copies_of(&j), i / 2 % 3 < 2 ? 3 : 2);
+        CHECK_EQ(copies_of(&j), 2);
+    }
+}
+
+/* What is made of an odd result is stored by the product itself, but for what another tensor of its size goes into: then the
+ * padded sum is stored, and a kernel of its own reads both by pieces. */
+TEST_SLOW(repack_finish, 300) {
+    static const struct {
+        const char *text;
+        uint32_t copies;
+    } row[] = {
+        {"(GRAPH (MAX (ADD s (EXPAND (RESHAPE (BUFFER<bf16>[2] 391) 1 391) 385 391)) 0.0:bf16))\n", 2},
+        {"(GRAPH (MUL s (SIGMOID s)))\n", 2},
+        {"(GRAPH (ADD s (BUFFER<bf16>[2] 385 391)))\n", 3},
+        {"(GRAPH (ADD (PERMUTE s 1 0) (NEG (BUFFER<bf16>[2] 391 385))))\n", 3},
+        {"(GRAPH s (NEG s))\n", 2},
+    };
+    for (size_t i = 0; i < RG_COUNT(row); i++) {
+        char text[1024], product[1024];
+        product_text(product, sizeof product, "bf16", 385, 391, 195, i % 2);
+        char *end = strstr(product, "(GRAPH ");
+        CHECK(end);
+        snprintf(text, sizeof text, "%.*ss = %.*s\n%s", (int)(end - product), product,
+                 (int)strlen(end + 7) - 2, end + 7, row[i].text);
+        struct job j = {.text = text, .opts = {.model = eager_model()}, .run = true, .pieces = true};
+        uint32_t copies = copies_of(&j);
+        if (copies != row[i].copies) FAIL("%u copies, not %u, of\n%s", copies, row[i].copies, text);
     }
 }
 

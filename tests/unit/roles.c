@@ -117,6 +117,38 @@ TEST(roles_edges) {
         }
 }
 
+/* Rows of results that begin anywhere, of halves and of floats: through shared memory too, by pieces that begin at multiples of 16
+ * bytes in memory (a store of 16 bytes elsewhere is refused), and what is left of a row one by one. One element more and less
+ * than tiles have, rows that end in a tile's first column, few rows, short ones. */
+TEST(roles_odd_rows) {
+    static const int64_t size[][3] = {{129, 65, 192}, {127, 63, 136},  {65, 131, 128}, {64, 129, 128},
+                                      {130, 66, 128}, {191, 257, 128}, {2, 77, 128},   {70, 7, 128}};
+    static const char *const roles[] = {"ROLES(1)", "ROLES(1) PERSIST(2)", "ROLES(2) PERSIST(2)"};
+    char opts[1024], padded[1100];
+    for (size_t i = 0; i < RG_COUNT(size) * 4; i++) {
+        const int64_t *s = size[i / 4];
+        bool wide = i & 1;
+        list(opts, sizeof opts, 1 + (i % 3 < 2), wide ? 128 : 64, false, true, 2, roles[i % 3]);
+        snprintf(padded, sizeof padded, "PADTO(m,128) PADTO(n,%d) %s", wide ? 128 : 64, opts);
+        struct product x = {
+            .m = s[0], .n = s[1], .k = s[2], .tb = true, .dt = "bf16", .opts = padded, .half = i & 2};
+        product_check(&x, NULL);
+        arena_init(&x.arena, &x.err);
+        if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
+        uint32_t pieces = 0, single = 0;
+        for (uint32_t k = 0; k < x.lin.n; k++) {
+            const uop *n = x.lin.u[k];
+            if (n->op == OP_STORE && n->src[0]->src[0]->op == OP_PARAM)
+                *(n->src[0]->lanes == (x.half ? 8 : 4) && uop_divides(n->src[0]->src[1], n->src[0]->lanes)
+                      ? &pieces
+                      : &single) += 1;
+        }
+        if ((!pieces && x.n > 15) || !single)
+            FAIL("%s: %u stores of 16 bytes, %u of less", padded, pieces, single);
+        arena_free(&x.arena);
+    }
+}
+
 /* Without any one statement of the protocol the program is refused, or waits without an end, which is told. */
 TEST(roles_protocol) {
     static const enum op op[] = {OP_MBAR_NEW, OP_MBAR_ARRIVE, OP_MBAR_WAIT, OP_BARRIER, OP_MMA_WAIT, OP_BOX};
