@@ -20,6 +20,7 @@ struct fake {
     int sticky; /* the device is lost: every call returns it; starting a kernel called "wild" sets 700 */
     size_t used, pinned;
     unsigned shared_asked; /* most of a launch so far */
+    unsigned grants;       /* times that a kernel was allowed to have so much */
     uint32_t allocs, launches, copies, modules, streams, events,
         contexts;                                    /* allocs, launches, copies: so far */
     uint32_t graphs, nodes, edges, changes, replays; /* graphs: alive; the others: so far */

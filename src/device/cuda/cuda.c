@@ -297,6 +297,7 @@ static int cuda_load(struct device *d, struct err *e, const void *object, size_t
 static void cuda_unload(struct module *m) {
     struct err e = {0};
     if (!cuda_enter(m->d, &e)) m->d->cu->unload(m->m);
+    memset(m->d->granted, 0, sizeof m->d->granted); /* other kernels may be where its were */
     mem_free(m);
 }
 
@@ -365,10 +366,14 @@ int cuda_params(struct device *d, struct err *e, const struct dev_launch *l, uin
     return 0;
 }
 
-/* Shared memory beyond what every kernel may have must be asked for. */
+/* Shared memory beyond what every kernel may have must be asked for, once. */
 int cuda_shared(struct device *d, const struct dev_launch *l) {
-    if (l->shared <= SHARED_FREE) return 0;
-    return d->cu->function_set((cu_function)(uintptr_t)l->fn, MAX_DYNAMIC_SHARED, (int)l->shared);
+    cu_function fn = (cu_function)(uintptr_t)l->fn;
+    uint32_t at = hash_u64((uintptr_t)fn) % CUDA_GRANTED;
+    if (l->shared <= SHARED_FREE || (d->granted[at].fn == fn && d->granted[at].bytes == l->shared)) return 0;
+    int code = d->cu->function_set(fn, MAX_DYNAMIC_SHARED, (int)l->shared);
+    if (!code) d->granted[at].fn = fn, d->granted[at].bytes = l->shared;
+    return code;
 }
 
 /* A kernel that waits by itself is brought to the multiprocessors while the one before it in the stream ends, which hides what

@@ -146,7 +146,11 @@ void *cuda_load_first(const char *const *name, size_t n, char *path, size_t room
 void nvrtc_arch(const struct cuda_nvrtc *, int major, int minor, char arch[24]);
 extern const char nvrtc_flags[];
 
-enum { CUDA_PIECES = 4, CUDA_PARAMS = 4095 }; /* most parameters of a kernel, 8 bytes each */
+enum {
+    CUDA_PIECES = 4,
+    CUDA_GRANTED = 64,
+    CUDA_PARAMS = 4095
+}; /* most parameters of a kernel, 8 bytes each */
 enum {
     CUDA_MAP_WORDS = 16,
     CUDA_MAPS_KEPT = 256,
@@ -171,6 +175,10 @@ struct device {
     cu_event here;            /* in `stream`: what a copy waits for */
     struct cuda_piece piece[CUDA_PIECES];
     int next;
+    struct { /* kernels that need much shared memory, by a hash of their address: what they may have */
+        cu_function fn;
+        uint32_t bytes;
+    } granted[CUDA_GRANTED];
     bool hung; /* a kernel does not end: nothing that would wait for it is asked any more */
     bool lost;
     char why[256]; /* it was lost */
