@@ -229,73 +229,6 @@ void roles_release(struct roles *r, uint32_t set, const uop *number, const uop *
     put(r, out, when(r, only ? rw2(r->rw, OP_AND, only, first) : first, &one, NULL));
 }
 
-static bool is_last_mma(const struct roles *r, uint32_t k) {
-    for (k++; k < r->body.n; k++)
-        if (r->body.p[k]->op == OP_MMA) return false;
-    return true;
-}
-
-/* For the tiles of the next iteration, if there is one. */
-static void wait_ahead(struct roles *r, const uop *i, uop_vec *out) {
-    uop_vec in = {0};
-    const uop *next = add(r, r->k, num(r, 1));
-    put(r, &in, roles_wait(r, r->tile.p[0].set, FULL, add(r, i, num(r, 1)), 0));
-    put(r, out, when(r, rw2(r->rw, OP_LT, next, r->count), &in, NULL));
-}
-
-/* Parts of sums are added once their matrix instructions are over: whatever is not one of them waits for those before it.
- * Once the last are over their tiles may be filled again. The tiles of the next iteration are waited for while the last
- * of this one are multiplied, so that nothing but the additions stands between the one and the other. */
-static void in_parts(struct roles *r, const uop *i, const uop *turn, uop_vec *out) {
-    uop_vec part = {0};
-    bool open = false;
-    for (uint32_t k = 0; k < r->body.n; k++) {
-        const uop *s = roles_at_place(r, r->body.p[k], i, turn);
-        bool mma = s->op == OP_MMA;
-        if (mma && !open) {
-            put_part(r, &part, out);
-            put_op(r, &part, OP_MMA_BEGIN, 0);
-        }
-        put(r, &part, s);
-        open = mma;
-        if (!mma || (k + 1 < r->body.n && r->body.p[k + 1]->op == OP_MMA)) continue;
-        put_op(r, &part, OP_MMA_END, 0);
-        put_part(r, &part, out);
-        if (is_last_mma(r, k)) wait_ahead(r, i, out);
-        put_op(r, out, OP_MMA_WAIT, 0);
-        if (is_last_mma(r, k)) roles_release(r, r->tile.p[0].set, i, NULL, out);
-    }
-    put_part(r, &part, out);
-}
-
-/* All k of one tile. number: of its first iteration. */
-static void multiply(struct roles *r, const uop *number, const uop *turn, uop_vec *out) {
-    uop_vec in = {0}, part = {0};
-    uint32_t ring = r->tile.p[0].set;
-    bool parts = has_parts(r);
-    const uop *i = add(r, number, r->k), *last = add(r, number, num(r, r->count->hi - 1));
-    put(r, parts ? out : &in, roles_wait(r, ring, FULL, parts ? number : i, 0));
-    if (parts) {
-        in_parts(r, i, turn, &in);
-    } else {
-        put_op(r, &part, OP_MMA_BEGIN, 0);
-        for (uint32_t k = 0; k < r->body.n; k++) put(r, &part, roles_at_place(r, r->body.p[k], i, turn));
-        put_op(r, &part, OP_MMA_END, 0);
-        put_part(r, &part, &in);
-        put_op(r, &in, OP_MMA_WAIT, 1);
-        roles_release(r, ring, add(r, i, num(r, r->set.p[ring].places - 1)),
-                      rw2(r->rw, OP_LT, num(r, 0), r->k), &in);
-    }
-    put(r, out, uop2(r->ir, OP_FOR, r->k, tree_block(r->ir, &in)));
-    if (r->teams > 1) {
-        const uop *other = rw2(r->rw, OP_SUB, num(r, 1), quo(r, r->thread, r->lanes));
-        put(r, out, roles_arrive(r, roles_mbar(r, r->turn_bar, other), 0));
-    }
-    if (parts) return;
-    put_op(r, out, OP_MMA_WAIT, 0);
-    roles_release(r, ring, last, NULL, out);
-}
-
 /* ---- results ---------------------------------------------------------------------------------------------------- */
 
 /* Rows that begin anywhere leave through memory that all results share: they must all be such, and alike. */
@@ -495,27 +428,29 @@ static void put_panel(struct roles *r, const uop *store, const struct box_of_sto
     r->any_out = true;
 }
 
-/* All panels, for each value of the registers that hold several tiles; ahead: what is added to them. */
+/* The panels of one of the tiles that registers hold; ahead: what is added to them. */
+static void put_tile_of(struct roles *r, const uop *store, const struct box_of_store *o, int64_t number,
+                        bool ahead, uop_vec *out) {
+    uop_vec from = {0}, to = {0}, all = {0};
+    int64_t times = repeats(r, store, o, &from), buffer = number * o->box.panels;
+    if (o->box.map && times * o->box.panels % r->buffers) r->buffers = 1; /* each panel has its own */
+    for (uint32_t i = 0; i < from.n; i++)
+        put(r, &to, num(r, number % from.p[i]->src[0]->hi)), number /= from.p[i]->src[0]->hi;
+    if (!o->box.map) roles_rows(r, store, o, &all);
+    for (int64_t p = 0; p < o->box.panels && o->box.map; p++, buffer++)
+        if (ahead)
+            put_added(r, &o->box, p, buffer, &all);
+        else
+            put_panel(r, store, o, p, buffer % r->buffers, &all);
+    for (uint32_t i = 0; i < all.n; i++)
+        put(r, out, from.n ? rw_subst(r->rw, all.p[i], from.p, to.p, from.n) : all.p[i]);
+}
+
 static void put_panels(struct roles *r, const uop *store, const struct box_of_store *o, bool ahead,
                        uop_vec *out) {
-    uop_vec from = {0}, to = {0};
-    int64_t times = repeats(r, store, o, &from), buffer = 0;
-    if (o->box.map && times * o->box.panels % r->buffers) r->buffers = 1; /* each panel has its own */
-    for (int64_t t = 0; t < times; t++) {
-        uop_vec all = {0};
-        int64_t left = t;
-        to.n = 0;
-        for (uint32_t i = 0; i < from.n; i++)
-            put(r, &to, num(r, left % from.p[i]->src[0]->hi)), left /= from.p[i]->src[0]->hi;
-        if (!o->box.map) roles_rows(r, store, o, &all);
-        for (int64_t p = 0; p < o->box.panels && o->box.map; p++, buffer++)
-            if (ahead)
-                put_added(r, &o->box, p, buffer, &all);
-            else
-                put_panel(r, store, o, p, buffer % r->buffers, &all);
-        for (uint32_t i = 0; i < all.n; i++)
-            put(r, out, from.n ? rw_subst(r->rw, all.p[i], from.p, to.p, from.n) : all.p[i]);
-    }
+    uop_vec unused = {0};
+    int64_t times = repeats(r, store, o, &unused);
+    for (int64_t t = 0; t < times; t++) put_tile_of(r, store, o, t, ahead, out);
 }
 
 /* By one thread of each group, before it multiplies; the results of the tile before have left by then. */
@@ -562,6 +497,128 @@ static void put_results(struct roles *r, uop_vec *out) {
             put(r, &part, r->after.p[i]);
     }
     put_part(r, &part, out);
+}
+
+/* ---- products --------------------------------------------------------------------------------------------------- */
+
+/* A group of warps whose tile has several rows of matrix instructions, which leave parts of sums: the results of one row are stored
+ * while the last part of the next is computed. */
+struct rows {
+    const struct box_of_store *o; /* NULL: it has one row, or stores otherwise */
+    int64_t n;
+};
+
+static struct rows rows_of(struct roles *r) {
+    struct rows x = {0};
+    uop_vec from = {0};
+    const struct box_of_store *o = r->after.n == 1 && r->buffers ? out_box(r, r->after.p[0]) : NULL;
+    if (!o || !has_parts(r) || r->teams > 1 || r->count->hi < 2) return x;
+    x.n = repeats(r, r->after.p[0], o, &from);
+    if (from.n == 1) x.o = o;
+    return x;
+}
+
+static void store_row(struct roles *r, const struct rows *x, int64_t row, uop_vec *out) {
+    put_tile_of(r, r->after.p[0], x->o, row, false, out);
+}
+
+static bool is_last_mma(const struct roles *r, uint32_t k) {
+    for (k++; k < r->body.n; k++)
+        if (r->body.p[k]->op == OP_MMA) return false;
+    return true;
+}
+
+static uint32_t count_runs(const struct roles *r) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < r->body.n; k++)
+        n += r->body.p[k]->op == OP_MMA && (!k || r->body.p[k - 1]->op != OP_MMA);
+    return n;
+}
+
+/* For the tiles of the next iteration, if there is one. */
+static void wait_ahead(struct roles *r, const uop *k, const uop *i, uop_vec *out) {
+    uop_vec in = {0};
+    const uop *next = add(r, k, num(r, 1));
+    put(r, &in, roles_wait(r, r->tile.p[0].set, FULL, add(r, i, num(r, 1)), 0));
+    if (next->hi < r->count->hi)
+        put_part(r, &in, out);
+    else
+        put(r, out, when(r, rw2(r->rw, OP_LT, next, r->count), &in, NULL));
+}
+
+/* Parts of sums are added once their matrix instructions are over: whatever is not one of them waits for those before it.
+ * Once the last are over their tiles may be filled again. The tiles of the next iteration are waited for while the last
+ * of this one are multiplied, so that nothing but the additions stands between the one and the other.
+ * x: in the last iteration; a row whose parts are all added is stored behind the first instructions of the next. */
+static void in_parts(struct roles *r, const uop *number, const uop *k, const uop *turn, const struct rows *x,
+                     uop_vec *out) {
+    uop_vec part = {0};
+    uint32_t run = 0, of_row = x ? count_runs(r) / (uint32_t)x->n : 0;
+    const uop *i = add(r, number, k);
+    bool open = false;
+    for (uint32_t at = 0; at < r->body.n; at++) {
+        const uop *s = roles_at_place(r, r->body.p[at], i, turn);
+        bool mma = s->op == OP_MMA;
+        if (mma && !open) {
+            put_part(r, &part, out);
+            put_op(r, &part, OP_MMA_BEGIN, 0);
+        }
+        put(r, &part, s);
+        open = mma;
+        if (!mma || (at + 1 < r->body.n && r->body.p[at + 1]->op == OP_MMA)) continue;
+        put_op(r, &part, OP_MMA_END, 0);
+        put_part(r, &part, out);
+        if (x && run && run % of_row == 0) store_row(r, x, run / of_row - 1, out);
+        if (is_last_mma(r, at) && !x) wait_ahead(r, k, i, out);
+        put_op(r, out, OP_MMA_WAIT, 0);
+        if (is_last_mma(r, at)) roles_release(r, r->tile.p[0].set, i, NULL, out);
+        run++;
+    }
+    put_part(r, &part, out);
+    if (x) store_row(r, x, x->n - 1, out);
+}
+
+/* One iteration. */
+static void one_step(struct roles *r, const uop *number, const uop *k, const uop *turn, uop_vec *out) {
+    uop_vec part = {0};
+    uint32_t ring = r->tile.p[0].set;
+    const uop *i = add(r, number, k);
+    put(r, out, roles_wait(r, ring, FULL, i, 0));
+    put_op(r, &part, OP_MMA_BEGIN, 0);
+    for (uint32_t at = 0; at < r->body.n; at++) put(r, &part, roles_at_place(r, r->body.p[at], i, turn));
+    put_op(r, &part, OP_MMA_END, 0);
+    put_part(r, &part, out);
+    put_op(r, out, OP_MMA_WAIT, 1);
+    roles_release(r, ring, add(r, i, num(r, r->set.p[ring].places - 1)), rw2(r->rw, OP_LT, num(r, 0), k),
+                  out);
+}
+
+/* All k of one tile, and its results. number: of its first iteration. */
+static void multiply(struct roles *r, const uop *number, const uop *turn, uop_vec *out) {
+    uop_vec in = {0};
+    uint32_t ring = r->tile.p[0].set;
+    bool parts = has_parts(r);
+    struct rows x = rows_of(r);
+    const uop *steps = num(r, r->count->hi - (x.o ? 1 : 0)), *last = num(r, r->count->hi - 1);
+    const uop *k = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &steps, 1, r->k->arg);
+    if (parts)
+        put(r, out, roles_wait(r, ring, FULL, number, 0)), in_parts(r, number, k, turn, NULL, &in);
+    else
+        one_step(r, number, k, turn, &in);
+    put(r, out, uop2(r->ir, OP_FOR, k, tree_block(r->ir, &in)));
+    if (x.o) {
+        in_parts(r, number, last, turn, &x, out);
+        return;
+    }
+    if (r->teams > 1) {
+        const uop *other = rw2(r->rw, OP_SUB, num(r, 1), quo(r, r->thread, r->lanes));
+        put(r, out, roles_arrive(r, roles_mbar(r, r->turn_bar, other), 0));
+    }
+    if (!parts) {
+        put_op(r, out, OP_MMA_WAIT, 0);
+        roles_release(r, ring, add(r, number, last), NULL, out);
+    }
+    put_results(r, out);
 }
 
 /* Under the condition that the tile exists. */
@@ -633,7 +690,7 @@ static void compute_tile(struct roles *r, const uop *turn, const uop *block, uop
     else
         multiply(r, number, turn, out);
     if (!r->flat) roles_fixed(r, turn, true, out);
-    put_results(r, out);
+    if (r->chain) put_results(r, out);
     count_on(r, out);
 }
 

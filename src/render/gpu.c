@@ -295,6 +295,18 @@ static bool clamps_a_sum(const struct gpu *c) {
     return false;
 }
 
+/* In a loop in which parts of sums are waited for and added, what stands between the additions and the next matrix instruction,
+ * the place of its tile, is known if several iterations, as many as a ring often has places, are written out. */
+static bool adds_parts(const struct gpu *c) {
+    const struct linear *l = c->r.lin;
+    bool fresh = false;
+    for (uint32_t i = c->r.pos + 1; i < l->n && l->u[i]->op != OP_END; i++) {
+        if (l->u[i]->op == OP_RANGE) return false;
+        fresh |= l->u[i]->op == OP_MMA && l->u[i]->arg.mma.fresh;
+    }
+    return fresh;
+}
+
 static void open_range(struct gpu *c, const uop *n) {
     const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "r%u", c->r.pos),
                *size = gpu_operand(c, n->src[0], 0).s;
@@ -313,7 +325,10 @@ static void open_range(struct gpu *c, const uop *n) {
     if (c->open && c->open->begin == c->r.pos)
         open_spread(c, n, t, name, size);
     else {
-        if (c->lanes || clamps_a_sum(c)) line(&c->r, "#pragma unroll 1"); /* what should be written out is */
+        if (adds_parts(c))
+            line(&c->r, "#pragma unroll 4");
+        else if (c->lanes || clamps_a_sum(c))
+            line(&c->r, "#pragma unroll 1"); /* what should be written out is */
         line(&c->r, "for (%s %s = 0; %s < %s; %s++) {", t, name, name, size, name);
     }
     one_name(c, n, name);
@@ -374,6 +389,8 @@ static void entry(struct gpu *c, const uop *n) {
             line(&c->r, "barrier_of(%s, %lld);", gpu_operand(c, n->src[0], 0).s, (long long)n->arg.i);
         else
             line(&c->r, "%s", c->d->barrier);
+        if (c->late) line(&c->r, "after();");
+        c->late = false;
         break;
     case OP_REGISTERS:
     case OP_BOX:
@@ -547,10 +564,25 @@ static void open_teams(struct gpu *c) {
          c->d->thread, c->team);
 }
 
+/* What a program with mbarriers does up to its first barrier touches no memory of others: it need not wait for those that it was
+ * started beside. */
+static bool begins_late(const struct linear *l) {
+    bool news = false;
+    for (uint32_t i = 0; i < l->n; i++) {
+        enum op op = (enum op)l->u[i]->op;
+        if (op == OP_BARRIER) return news;
+        news |= op == OP_MBAR_NEW;
+        if (op != OP_MBAR_NEW && op != OP_RANGE && op != OP_IF && op != OP_END && !op_is_pure(op))
+            return false;
+    }
+    return false;
+}
+
 static void body(struct gpu *c, struct leaves *l) {
     const struct linear *lin = c->r.lin;
     bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;
-    if (!c->d->cl) line(&c->r, "after();");
+    c->late = begins_late(lin);
+    if (!c->d->cl && !c->late) line(&c->r, "after();");
     declare_vars(c, &l->var);
     declare_locals(c);
     if (c->block) {

@@ -71,6 +71,7 @@ struct gpu {
     bool meet, many;           /* many: buffers are chosen by number */
     bool weights; /* what is computed are factors of matrix instructions: less than 2^-126 is 0 */
     bool lanes;   /* a block program: threads have values of their own */
+    bool late;    /* the others that it was started beside are waited for at its first barrier */
     bool groups;  /* with matrix instructions of groups of warps */
     const char
         *warp; /* .. then: number of the thread's warp, which the compiler knows to be one for all of them */

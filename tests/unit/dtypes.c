@@ -101,15 +101,58 @@ TEST(dtypes_parts_wait_ahead) {
                  : op == OP_MBAR_WAIT   ? 'm'
                  : op == OP_MBAR_ARRIVE ? 'a'
                                         : 0;
+        if (op == OP_BOX_OUT && seen[strlen(seen) - 1] != 'o') c = 'o';
         if (c) snprintf(seen + strlen(seen), 2, "%c", c);
     }
-    /* the first tile; two rows of instructions, each waited for; then the thread that copies: waits, announces */
-    if (strcmp(seen, "mBEWBEmWama")) FAIL("%s", seen);
+    /* the first tile; two rows of instructions, each waited for; the last iteration, in which results are stored behind the
+     * instructions of the second row; then the thread that copies: waits, announces */
+    if (strcmp(seen, "mBEWBEmWaBEWBEoWaoma")) FAIL("%s", seen);
     /* what the addresses of tiles are made of is one number for a warp */
     str_init(&text, &x.arena);
     render_cuda(&text, &x.ir, &x.lin, false, &shape);
     CHECK(strstr(text.p, "warp = warp_of(") && !strstr(text.p, ">> 7)"));
     arena_free(&x.arena);
+}
+
+/* Several rows of instructions, along m or along n: the results of one are stored behind the last instructions of the next, also
+ * where tiles end inside, and where something is added. */
+TEST(dtypes_parts_store_behind) {
+    static const char *const form[] = {
+        "TILE(m,128,m1) TILE(m1,64,m3) TILE(n,64,n3) TILE(k,128,k1) TILE(k1,32,k2) TC(m3,n3,k2,WE4M3_64) "
+        "REG(m1) "
+        "UNROLL(k1) STAGE(a,k,m1+m3,k1+k2) STAGE(b,k,n3,k1+k2)",
+        "TILE(m,256,m1) TILE(m1,128,m2) TILE(m2,64,m3) TILE(n,64,n3) TILE(k,256,k1) TILE(k1,32,k2) "
+        "TC(m3,n3,k2,WE4M3_64) LANE(m1) REG(m2) UNROLL(k1) STAGE(a,k,m1+m2+m3,k1+k2) STAGE(b,k,n3,k1+k2)",
+        "TILE(m,64,m3) TILE(n,128,n1) TILE(n1,64,n3) TILE(k,128,k1) TILE(k1,32,k2) TC(m3,n3,k2,WE4M3_64) "
+        "REG(n1) "
+        "UNROLL(k1) STAGE(a,k,m3,k1+k2) STAGE(b,k,n1+n3,k1+k2)"};
+    static const int64_t size[][3] = {{256, 128, 512}, {328, 200, 400}};
+    char opts[1024];
+    for (size_t i = 0; i < RG_COUNT(size) * RG_COUNT(form); i++) {
+        size_t f = i % RG_COUNT(form);
+        const int64_t *s = size[i / RG_COUNT(form)];
+        int places = 2 + (f != 1 && i % 2);
+        struct product x = {.m = s[0],
+                            .n = s[1],
+                            .k = s[2] * (1 + (f == 1)),
+                            .tb = true,
+                            .dt = "f8e4m3",
+                            .opts = opts,
+                            .plus = i == 1};
+        snprintf(opts, sizeof opts, "%s PIPE(a,k,%d) PIPE(b,k,%d) ROLES(1) PERSIST(2)", form[f], places,
+                 places);
+        arena_init(&x.arena, &x.err);
+        if (err_guard(&x.err, product_compile, &x)) FAIL("%s\n%s", opts, x.err.msg);
+        uint32_t behind = 0;
+        for (uint32_t k = 0, open = 0; k < x.lin.n; k++) {
+            const uop *n = x.lin.u[k];
+            open = n->op == OP_MMA_END ? 1 : n->op == OP_MMA_WAIT ? 0 : open;
+            behind += n->op == OP_BOX_OUT && open;
+        }
+        if (behind != 2) FAIL("%s\n%u panels of 32 floats, not the two of a row", opts, behind);
+        arena_free(&x.arena);
+        product_check(&x, NULL);
+    }
 }
 
 /* Unless they may stay in the matrix unit. */
