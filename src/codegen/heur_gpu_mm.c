@@ -326,13 +326,22 @@ static int places_of(const struct mm *x) {
     return n;
 }
 
+/* Sums of a thread. */
+static int sums_of(const struct mm *x) { return x->f.t.m * x->f.t.n / RG_MAX(x->f.t.wm, 1) / 128; }
+
+/* Of an instruction of a group of warps, along n: the tile's, or half of it, so that there are registers for a part beside all sums. */
+static int width_of(const struct mm *x) {
+    int n = x->f.t.n;
+    return x->parts && sums_of(x) + n / 2 > MOST_SUMS && n % 128 == 0 ? n / 2 : n;
+}
+
 static void write_product(struct mm *x) {
     struct pieces m = {0}, n = {0}, k = {0};
     const struct tile *t = &x->f.t;
     join(x, &x->m), join(x, &x->n), join(x, &x->k);
     if (x->group) {
         piece(&m, t->wm, "LANE"), piece(&m, t->m / t->wm / 64, "REG"), piece(&m, 64, "TC");
-        piece(&n, t->n, "TC");
+        piece(&n, t->n / width_of(x), "REG"), piece(&n, width_of(x), "TC");
         piece(&k, t->k / x->k_step, "UNROLL"), piece(&k, x->k_step, "TC");
     } else if (x->mma) {
         piece(&m, t->wm, "LANE"), piece(&m, t->m / t->wm / 16, "REG"), piece(&m, 16, "TC");
@@ -354,7 +363,7 @@ static void write_product(struct mm *x) {
     raster(x);
     char which[16] = "";
     if (x->group)
-        snprintf(which, sizeof which, ",W%s_%d", x->instr, t->n);
+        snprintf(which, sizeof which, ",W%s_%d", x->instr, width_of(x));
     else if (x->tf32)
         snprintf(which, sizeof which, ",%s", x->instr);
     if (x->mma)
@@ -492,7 +501,7 @@ static int panels_of(const struct mm *x) {
 }
 
 /* Registers of a part of the sums. */
-static int part_of(const struct mm *x) { return x->parts ? 64 * x->f.t.n / 128 : 0; }
+static int part_of(const struct mm *x) { return x->parts ? width_of(x) / 2 : 0; }
 
 static void work_of(const struct mm *x, struct gpu_work *w) {
     const struct tile *t = &x->f.t;
@@ -581,10 +590,13 @@ static void price_form(struct pricing *p) {
     struct gpu_work w;
     if (!fit_k(x) || p->found >= p->room) return;
     x->f.places = places_of(x), x->f.near = near_of(x);
-    int least = x->group && !x->f.roles ? 3 : 2, sums = x->f.t.m * x->f.t.n / RG_MAX(x->f.t.wm, 1) / 128;
+    int least = x->group && !x->f.roles ? 3 : 2, sums = sums_of(x);
     if (x->f.roles && x->loads && sums > 128) return; /* no registers are left to finish them with */
     if (x->parts && (sums + part_of(x) > MOST_SUMS || x->f.roles > 1))
         return; /* two teams would not add at once */
+    int end = (int)fmod(x->n.size, x->f.t.n);
+    if (width_of(x) < x->f.t.n && end && end <= width_of(x))
+        return; /* half of the last tile would be outside */
     if (x->f.places < least || is_known(p->out, p->found, &x->f)) return;
     work_of(x, &w);
     p->out[p->found] = (struct priced){x->f, predict_gpu(&w, p->model), w.blocks, (int)p->found};

@@ -31,10 +31,12 @@ static const char *list(char *out, size_t room, const struct type *t, const stru
     if (!*f->roles)
         snprintf(copies, sizeof copies, " TILE(a.k1,%d,a.v) VEC(a.v) TILE(b.k1,%d,b.v) VEC(b.v)",
                  16 / t->bytes, 16 / t->bytes);
+    bool two = t->bytes == 1 && f->n == 256; /* instructions, so that there is room for a part */
     snprintf(out, room,
-             "PADTO(m,%d) PADTO(n,%d) %s TILE(n,%d,n3) TILE(k,%d,k1) TILE(k1,%d,k2) TC(m3,n3,k2,W%s_%d)%s "
-             "UNROLL(k1) STAGE(a,k,%s,k1+k2) STAGE(b,k,n3,k1+k2)%s PIPE(a,k,%d) PIPE(b,k,%d) %s",
-             f->m, f->n, m, f->n, 128 * f->deep / t->bytes, 32 / t->bytes, t->instr, f->n, marks, all, copies,
+             "PADTO(m,%d) PADTO(n,%d) %s TILE(n,%d,%s) TILE(k,%d,k1) TILE(k1,%d,k2) TC(m3,n3,k2,W%s_%d)%s%s "
+             "UNROLL(k1) STAGE(a,k,%s,k1+k2) STAGE(b,k,%s,k1+k2)%s PIPE(a,k,%d) PIPE(b,k,%d) %s",
+             f->m, f->n, m, f->n, two ? "n1) TILE(n1,128,n3" : "n3", 128 * f->deep / t->bytes, 32 / t->bytes,
+             t->instr, two ? 128 : f->n, marks, two ? " REG(n1)" : "", all, two ? "n1+n3" : "n3", copies,
              f->places, f->places, f->roles);
     return out;
 }
@@ -62,6 +64,7 @@ TEST(dtypes_products) {
         {256, 64, 2, 1, 2, "ROLES(1) PERSIST(2)"},
         {128, 64, 1, 1, 2, "ROLES(2) PERSIST(1)"},
         {64, 64, 1, 2, 2, "ROLES(1) PERSIST(2)"},
+        {64, 256, 1, 1, 2, "ROLES(1) PERSIST(1)"},
         {128, 64, 2, 1, 3, ""},
         {128, 64, 1, 2, 3, ""},
     };
@@ -244,7 +247,9 @@ TEST(dtypes_heuristic) {
             if (!strstr(list, instr) || !strstr(list, "ROLES(") || !at) FAIL("%d: %s", size, list);
             CHECK(sscanf(list, "TILE(m,%d,", &m) == 1 && sscanf(at, "TILE(n,%d,", &n) == 1);
             m2 = lanes && sscanf(lanes, "TILE(m_t,%d,", &m2) == 1 ? m2 : m;
-            if (types[t].bytes == 1 && (m2 * n + 64 * n) / 128 > 192)
+            int width =
+                atoi(strstr(list, instr) + strlen(instr)); /* of an instruction: two may be side by side */
+            if (types[t].bytes == 1 && (m2 * n + 64 * width) / 128 > 192)
                 FAIL("%d: too many sums: %s", size, list);
             list = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], 80);
             CHECK(!strstr(list, "ROLES(") && !!strstr(list, "TC(") == (types[t].bytes > 1));
@@ -256,7 +261,7 @@ TEST(dtypes_heuristic) {
 
 /* ---- the compiler's opinion, and a GPU ------------------------------------------------------------------------- */
 
-/* For real sizes. Of 8 bits: with room for a part beside the sums. */
+/* For real sizes. */
 static const struct form family[] = {
     {256, 128, 2, 1, 4, "ROLES(1) PERSIST(132)"},
     {128, 192, 2, 1, 5, "ROLES(1) PERSIST(132)"},
@@ -266,10 +271,6 @@ static const struct form family[] = {
     {128, 128, 2, 1, 4, ""},
     {128, 256, 2, 1, 4, "ROLES(1) PERSIST(132)"},
 };
-enum { SHORT_FAMILY = RG_COUNT(family) - 1 }; /* .. without the last */
-
-static size_t family_of(const struct type *t) { return t->bytes == 1 ? SHORT_FAMILY : RG_COUNT(family); }
-
 /* No register goes to memory, and no instruction of a group waits for another. */
 TEST_SLOW(cuda_compile_dtypes, 300) {
     struct arena arena;
@@ -278,7 +279,7 @@ TEST_SLOW(cuda_compile_dtypes, 300) {
     arena_init(&arena, &err);
     cuda_need_nvrtc(&arena);
     for (size_t t = 0; t < RG_COUNT(types); t++)
-        for (size_t i = 0; i < family_of(&types[t]); i++) {
+        for (size_t i = 0; i < RG_COUNT(family); i++) {
             struct render_shape shape;
             struct dev_object o;
             cubin_vec code = {0};
@@ -379,7 +380,7 @@ TEST_MANUAL(cuda_gpu_dtypes, 120) {
     check_rounding(en);
     for (size_t t = 0; t < RG_COUNT(types); t++) {
         double worst[2] = {0, 0};
-        for (size_t i = 0; i < family_of(&types[t]); i++) {
+        for (size_t i = 0; i < RG_COUNT(family); i++) {
             list(opts, sizeof opts, &types[t], &family[i]);
             struct product exact = {
                 .m = 264, .n = 136, .k = 400, .tb = true, .dt = types[t].dt, .opts = opts};
