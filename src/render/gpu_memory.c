@@ -151,8 +151,8 @@ static void load_anywhere(struct gpu *c, const struct place *p, const uop *gate,
 
 static bool lies_anywhere(const struct gpu *c, const uop *index, const struct place *p) {
     const uop *buf = index->src[0];
-    bool large =
-        buf->op == OP_PARAM || (buf->op == OP_LOCAL && buf->arg.mem.space == SPACE_SHARED && !p->panels);
+    bool shared = buf->op == OP_LOCAL && buf->arg.mem.space == SPACE_SHARED && !p->panels;
+    bool large = buf->op == OP_PARAM || (shared && dtype_info[p->dt].bytes < 4); /* words come one by one */
     return !c->d->cl && p->piece == 1 && p->index->lanes == 1 && large &&
            p->lanes * dtype_info[p->dt].bytes % PIECE_BYTES == 0;
 }
