@@ -377,12 +377,13 @@ int cuda_shared(struct device *d, const struct dev_launch *l) {
 }
 
 /* A kernel that waits by itself is brought to the multiprocessors while the one before it in the stream ends, which hides what
- * starting it costs: if it has few blocks. Many would be dealt out to the multiprocessors that happen to have room first, and
- * then not be alike on all (448 blocks that wait for memory take a seventh longer). Timed ones are not; nor traced ones, whose
- * records CUPTI announces for the plain call. */
+ * starting it costs. Its blocks go where there is room first: many, or small ones that move much, would not be dealt out evenly
+ * (448 blocks that wait for memory take a seventh longer), and wait for their turn. Timed ones are not brought early; nor traced
+ * ones, whose records CUPTI announces for the plain call. */
 static bool soon(const struct device *d, const struct dev_launch *l, unsigned blocks) {
-    return l->waits && !l->ns && blocks <= 2u * (unsigned)d->info.units && d->cu->launch_with &&
-           d->info.major >= 9 && !cuda_tracing();
+    enum { LIGHT = 8 << 20 }; /* bytes */
+    return l->waits && !l->ns && (l->block || l->bytes <= LIGHT) && blocks <= 2u * (unsigned)d->info.units &&
+           d->cu->launch_with && d->info.major >= 9 && !cuda_tracing();
 }
 
 static int start(struct device *d, struct err *e, const struct dev_launch *l) {
