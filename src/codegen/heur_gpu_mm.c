@@ -24,7 +24,10 @@
 #define MOST_SUMS 192        /* registers of a thread for them, with a part that is added to them */
 #define PANEL 8192           /* bytes through which each of their groups stores .. */
 #define PANEL_MORE 1024      /* .. and more where rows of the result begin anywhere */
-#define ALONE 30             /* instructions for an element of a tile that is fetched alone */
+#define ALONE 30             /* instructions for an element of a tile that is fetched alone .. */
+#define ALONE_TURNED 75      /* .. of floats that are turned on the way */
+#define HELD_BESIDE 12       /* registers of a thread that holds such elements for a while, beside them */
+#define HELD_OVER 24         /* so many may find no room */
 #define TURN_LEAST (1 << 16) /* elements that are worth a transposition by tiles */
 
 enum { MOST_JOINED = 8 };
@@ -503,6 +506,15 @@ static int panels_of(const struct mm *x) {
 /* Registers of a part of the sums. */
 static int part_of(const struct mm *x) { return x->parts ? width_of(x) / 2 : 0; }
 
+/* Registers of a thread for elements that come through them on the way to a tile, because their rows begin anywhere. */
+static int held_of(const struct mm *x, int threads) {
+    double n = 0;
+    if (x->bytes >= 4) return 0; /* copied one by one */
+    if (!in_pieces(x, &x->c.a, &x->m)) n += x->f.t.m;
+    if (!in_pieces(x, &x->c.b, &x->n)) n += x->f.t.n;
+    return n > 0 ? (int)(n * x->f.t.k / threads) + HELD_BESIDE : 0;
+}
+
 static void work_of(const struct mm *x, struct gpu_work *w) {
     const struct tile *t = &x->f.t;
     double steps = ceil(x->k.size / t->k), depth = steps * t->k, area = (double)t->m * t->n,
@@ -541,8 +553,13 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
         w->shared_bytes += warps * (wm / 16 + wn / 32) * 128 * depth;
         w->issue += area * depth / 32 + warps * (wm / 16 + wn / 32) * depth;
     }
-    if (x->bytes < 4 && !in_pieces(x, &x->c.a, &x->m)) w->issue += ALONE * depth * t->m / 32;
-    if (x->bytes < 4 && !in_pieces(x, &x->c.b, &x->n)) w->issue += ALONE * depth * t->n / 32;
+    for (int i = 0; i < 2; i++) {
+        const struct side *side = i ? &x->c.b : &x->c.a;
+        bool turned = x->bytes == 4 && !x->mma && runs_along(x, side->spot, &x->k);
+        double each = x->bytes < 4 ? ALONE : turned ? ALONE_TURNED : 0;
+        if (!in_pieces(x, side, i ? &x->n : &x->m)) w->issue += each * depth * (i ? t->n : t->m) / 32;
+    }
+    w->registers += held_of(x, 32 * warps);
     w->dram = dram_bytes(x, (double)UNITS * predict_gpu_resident(w), batch);
     w->own = RG_MIN(w->dram / w->blocks, w->fill);
 }
@@ -599,6 +616,7 @@ static void price_form(struct pricing *p) {
         return; /* half of the last tile would be outside */
     if (x->f.places < least || is_known(p->out, p->found, &x->f)) return;
     work_of(x, &w);
+    if (w.registers > RG_MIN(255, 65536 / w.threads / 8 * 8) + HELD_OVER && held_of(x, w.threads)) return;
     p->out[p->found] = (struct priced){x->f, predict_gpu(&w, p->model), w.blocks, (int)p->found};
     p->found++;
 }

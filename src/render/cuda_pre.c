@@ -11,6 +11,13 @@
 
 /* Text, laid out by hand. */
 /* clang-format off */
+/* The eight words around 16 bytes moved to where these begin. */
+#define SHIFTED                                                                                              \
+    "    for (int i = 0; i < 6; i++) a.w[i] = by & 8 ? a.w[i + 2] : a.w[i];\n"                               \
+    "    for (int i = 0; i < 5; i++) a.w[i] = by & 4 ? a.w[i + 1] : a.w[i];\n"                               \
+    "    for (int i = 0; i < 4; i++) r.w[i] = sizeof(T) >= 4 ? a.w[i] : __funnelshift_r(a.w[i], a.w[i + 1], " \
+    "(by & 3) * 8);\n"
+
 static const char types[] =
     "#define I static __device__ __forceinline__\n"
     "typedef signed char i8; typedef unsigned char u8; typedef short i16; typedef unsigned short u16;\n"
@@ -23,15 +30,25 @@ static const char types[] =
     /* N elements that are read or written in one piece */
     "template <class T, int N> struct alignas(sizeof(T) * N) piece { T v[N]; };\n"
     /* 16 bytes that begin at any element: the two pieces around them, shifted */
+    /* 16 bytes from any place; want: a bit for each element that is looked at: others are zeros, and memory without such is
+     * not read */
     "template <class T> I piece<T, 16 / sizeof(T)> anywhere(const T *p) {\n"
     "    const u32 by = (u64)p & 15; union { u32 w[8]; piece<u64, 2> x[2]; } a;\n"
     "    union { u32 w[4]; piece<T, 16 / sizeof(T)> x; } r;\n"
     "    const piece<u64, 2> *q = (const piece<u64, 2> *)((const char *)p - by); a.x[0] = q[0]; a.x[1] = by "
     "? q[1] : q[0];\n"
-    "    for (int i = 0; i < 6; i++) a.w[i] = by & 8 ? a.w[i + 2] : a.w[i];\n"
-    "    for (int i = 0; i < 5; i++) a.w[i] = by & 4 ? a.w[i + 1] : a.w[i];\n"
-    "    for (int i = 0; i < 4; i++) r.w[i] = sizeof(T) >= 4 ? a.w[i] : __funnelshift_r(a.w[i], a.w[i + 1], "
-    "(by & 3) * 8);\n"
+    SHIFTED
+    "    return r.x; }\n"
+    "template <class T> I piece<T, 16 / sizeof(T)> anywhere(const T *p, u32 want) {\n"
+    "    const u32 by = (u64)p & 15, first = (16 - by) / sizeof(T); union { u32 w[8]; piece<u64, 2> x[2]; } a;\n"
+    "    union { u32 w[4]; piece<T, 16 / sizeof(T)> x; } r;\n"
+    "    const piece<u64, 2> *q = (const piece<u64, 2> *)((const char *)p - by); a.x[0] = a.x[1] = piece<u64, "
+    "2>{{0, 0}};\n"
+    "    if (want & ((1u << first) - 1)) a.x[0] = q[0];\n"
+    "    if (want >> first) a.x[1] = q[1];\n"
+    SHIFTED
+    "    for (int i = 0; i < 16 / (int)sizeof(T); i++) if (!(want >> i & 1)) r.w[i * sizeof(T) / 4] &= "
+    "~((sizeof(T) >= 4 ? ~0u : sizeof(T) == 2 ? 0xffffu : 0xffu) << i * sizeof(T) % 4 * 8);\n"
     "    return r.x; }\n"
     "template <int N> struct many { void *p[N]; }; /* buffers, chosen by number */\n"
     "#define __builtin_nanf(s) bits<f32, u32>(0x7fc00000u)\n"

@@ -122,30 +122,26 @@ static void load_pieces(struct gpu *c, const struct place *p, const struct text 
     }
 }
 
-/* 16 bytes that begin anywhere are read as the two aligned pieces that hold them, where every lane is there: each of the two
- * has an element that is asked for, so that neither can be outside of memory. */
+/* 16 bytes that begin anywhere are read as the two aligned pieces that hold them; each only if it has an element that is asked
+ * for, so that none can be outside of memory. There is no branch: a thread has several under way at once. */
 static void load_anywhere(struct gpu *c, const struct place *p, const uop *gate, const uop *alt,
                           struct text *out) {
     unsigned step = PIECE_BYTES / dtype_info[p->dt].bytes;
-    const char *t = fmt(&c->r, "piece<%s, %u>", elem_type(p->dt), step);
+    bool each = gate && gate->lanes > 1, zeros = gate && alt->op == OP_CONST && alt->arg.u == 0;
     for (unsigned i = 0; i < p->lanes; i += step) {
-        const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
-        struct str all, each;
-        str_init(&all, c->r.a), str_init(&each, c->r.a);
+        const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i), *dt = elem_type(p->dt);
+        struct str want;
+        str_init(&want, c->r.a);
+        if (gate && !each) str_printf(&want, ", %s ? %#x : 0", gpu_operand(c, gate, 0).s, (1u << step) - 1);
         for (unsigned k = i; k < i + step; k++) {
             struct text g = {0};
-            if (gate) g = gpu_operand(c, gate, gate->lanes > 1 ? k : 0);
-            if (gate && (gate->lanes > 1 || k == i)) str_printf(&all, "%s%s", k > i ? " & " : "", g.s);
-            const char *x = gated(c, p, gpu_element(c, p, k), gate ? &g : NULL,
-                                  alt ? gpu_operand(c, alt, k) : (struct text){0});
-            if (gate) str_printf(&each, " %s.v[%u] = %s;", name, k - i, x);
-            out[k].s = read_as(c, p, fmt(&c->r, "%s.v[%u]", name, k - i));
+            if (gate) g = gpu_operand(c, gate, each ? k : 0);
+            if (each) str_printf(&want, k > i ? " | (u32)%s << %u" : ", (u32)%s", g.s, k - i);
+            out[k].s = gated(c, p, fmt(&c->r, "%s.v[%u]", name, k - i), gate && !zeros ? &g : NULL,
+                             alt ? gpu_operand(c, alt, k) : (struct text){0});
         }
-        const char *wide = fmt(&c->r, "anywhere<%s>(%s + %s)", elem_type(p->dt), p->base, offset(c, p, i));
-        if (gate)
-            line(&c->r, "%s %s; if (%s) %s = %s; else {%s }", t, name, all.p, name, wide, each.p);
-        else
-            line(&c->r, "const %s %s = %s;", t, name, wide);
+        line(&c->r, "const piece<%s, %u> %s = anywhere<%s>(%s + %s%s);", dt, step, name, dt, p->base,
+             offset(c, p, i), gate ? want.p : "");
     }
 }
 

@@ -32,6 +32,7 @@ struct job {
     struct planned_run r;
     struct str why;
     uint32_t calls; /* of the plan */
+    bool wide;      /* results go by 16 bytes */
     bool ok;
 };
 
@@ -53,6 +54,18 @@ static bool by_pieces(const struct planned_run *r) {
     return any;
 }
 
+/* Results are stored by 16 bytes, and what the kernel keeps in shared memory is there on an H200. */
+static bool stores_pieces(const struct planned_run *r) {
+    const struct linear *lin = &r->lin[r->sched.call.p[r->sched.call.n - 1].prog];
+    for (uint32_t i = 0; i < lin->n; i++) {
+        const uop *n = lin->u[i];
+        if (n->op == OP_STORE && n->src[0]->src[0]->op == OP_PARAM && n->src[0]->lanes == 8 &&
+            uop_divides(n->src[0]->src[1], 8))
+            return lin->shared <= 232448;
+    }
+    return false;
+}
+
 static void plan_job(void *arg) {
     struct job *j = arg;
     struct program p = {0};
@@ -64,6 +77,7 @@ static void plan_job(void *arg) {
     j->ok = true;
     if (j->run) j->r.data = graph_fill(&j->arena, &j->ir, j->r.graph, 1, true);
     planned_plan(&j->r);
+    j->wide = stores_pieces(&j->r);
     if (j->pieces && !by_pieces(&j->r)) err_throw(&j->err, RG_EINTERNAL, "tiles are not filled by 16 bytes");
     if (!j->run) return;
     planned_memory(&j->r);
@@ -141,6 +155,7 @@ TEST(repack_copies_together) {
         struct job j = {.text = text, .opts = {.model = gpu_model()}};
         CHECK_EQ(copies_of(&j), row[i / 2].copies);
         CHECK_EQ(j.calls, row[i / 2].calls);
+        CHECK(j.wide);
     }
 }
 

@@ -175,6 +175,33 @@ TEST(predict_gpu_few_rows) {
     ir_test_close(&t);
 }
 
+/* Rows of 4095 halves come through registers: a thread of 256 x 192 results has 192 sums and 112 halves of the tiles and spills
+ * (NVIDIA's compiler: 464 bytes), one of 128 x 256 has 128 and 96 and does not (248 registers). Floats that are turned on the way
+ * cost more than others: of 2047 x 2047 a tile with few rows of them took 479 us, one with twice as many 707. */
+TEST(predict_gpu_rows_anywhere) {
+    static const char text[] =
+        "kernel mm\na = (PARAM<%s>[0 a] %d)\nb = (PARAM<%s>[1 b] %d)\no = (PARAM<%s>[2 o] %d)\n"
+        "m = (RANGE[m GRID 0 0] %d)\nn = (RANGE[n GRID 1 0] %d)\nk = (RANGE[k REDUCE 2 0] %d)\n"
+        "x = %s(LOAD (INDEX a (ADD (MUL m %d) k)))%s\ny = %s(LOAD (INDEX b (ADD (MUL k %d) n)))%s\n"
+        "(SINK (STORE (INDEX o (ADD (MUL m %d) n)) %s(REDUCE[ADD] (MUL x y) k)%s))\n";
+    for (int floats = 0; floats < 2; floats++) {
+        struct ir_test t;
+        gpu_lists forms;
+        int s = floats ? 2047 : 4095, all = s * s;
+        const char *dt = floats ? "f32" : "bf16", *up = floats ? "" : "(CAST<f32> ", *end = floats ? "" : ")";
+        char one[1024];
+        ir_test_open(&t);
+        snprintf(one, sizeof one, text, dt, all, dt, all, dt, all, s, s, s, up, s, end, up, s, end, s,
+                 floats ? "" : "(CAST<bf16> ", end);
+        opts_forms_gpu(&t.ir, parse(&t, one), 90, planned_h200(), 500, 0, &forms);
+        CHECK(forms.n > 20);
+        const char *first = floats ? "fma 64x256x16 2x4" : "wgmma 128x256x64 2x1";
+        if (strncmp(forms.p[0].form, first, strlen(first))) FAIL("%s", forms.p[0].form);
+        for (uint32_t i = 0; i < forms.n; i++) CHECK(!strstr(forms.p[i].form, "256x192"));
+        ir_test_close(&t);
+    }
+}
+
 /* The kernel that adds the parts of a product takes few blocks, so that it may be started early, and pieces of its rows. */
 TEST(heuristic_gpu_adds_parts) {
     static const struct {
