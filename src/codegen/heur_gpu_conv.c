@@ -501,12 +501,9 @@ static const char *inner_of(struct conv *x, struct str *s, int axis, int64_t n) 
     return inner;
 }
 
-/* A tile of 64 channels for each place is filled by squares of 8 places x `wide` channels that are turned in registers. Of neighbouring
- * threads two write to one row of the tile, four read what lies together in memory: more of the one would meet in a bank of shared
- * memory, of the other in different lines. */
-static void turn_tile(struct str *s, const char *tile, const char *channels, const char *places, int wide) {
-    str_printf(s, " TILE(%s.%s,%d,%s_v) VEC(%s_v) TILE(%s.%s,2,%s_w)", tile, channels, wide, tile, tile, tile,
-               channels, tile);
+/* A tile of 64 channels for each place is filled by squares of 8 places x 8 channels that are turned in registers. */
+static void turn_tile(struct str *s, const char *tile, const char *channels, const char *places) {
+    str_printf(s, " TILE(%s.%s,8,%s_v) VEC(%s_v)", tile, channels, tile, tile);
     str_printf(s, " TILE(%s.%s,8,%s_p) UNROLL(%s_p)", tile, places, tile, tile);
 }
 
@@ -533,7 +530,7 @@ static void write_halves(struct conv *x, struct str *s, const struct halves *h) 
     str_printf(s, " TC(%s,%s,%s,WR%s_%d)", out, cols, sum, x->dt == DT_F16 ? "F16" : "BF16", h->places);
     str_printf(s, " STAGE(%s,%s,%s,%s,%s)", img, at, window(x, high, ky, ""), window(x, cols, kx, ""), sum);
     if (h->pieces)
-        turn_tile(s, img, sum, cols, 8);
+        turn_tile(s, img, sum, cols);
     else
         str_printf(s, " TILE(%s.%s,8,%s_v) VEC(%s_v)", img, sum, img, img);
     if (h->ring) str_printf(s, " PIPE(%s,%s,%d) ROLES(2) PERSIST(%d)", img, at, h->ring, UNITS);
@@ -580,7 +577,7 @@ static void write_half_taps(struct conv *x, struct str *s, int rows, bool all, b
     str_printf(s, " STAGE(%s,%s,%s,%s,%s)", img, at, window(x, high, ky, ""),
                window(x, cols, along ? kx : "", ""), own);
     str_printf(s, " STAGE(%s,%s,%s,%s,%s)", other, at, high, cols, out);
-    turn_tile(s, img, own, cols, 8), turn_tile(s, other, out, cols, 8);
+    turn_tile(s, img, own, cols), turn_tile(s, other, out, cols);
 }
 
 /* The gradient of the weights: both tiles lie with 64 channels of a place side by side, places are the sum's. A tap is another row of
