@@ -60,6 +60,7 @@ struct gpu_work {
     /* of one block, over all its steps: */
     double matrix,
         matrix_share;    /* operations by matrix instructions; the part of the peak that these can reach */
+    double sent;         /* bytes of sums that it sends to other blocks of its cluster; 0: it has none */
     double fma, special; /* multiply-adds and functions, of all threads */
     double issue;        /* instructions of warps */
     double shared_bytes; /* that go through shared memory's port, a conflict counted as more */
@@ -76,14 +77,14 @@ int predict_gpu_resident(const struct gpu_work *); /* blocks that run side by si
 
 /* heur_gpu.c: complete lists for search on a GPU: what the recipes for block programs can write for this kernel, all legal, all
  * different: the `best` that the model says are fastest, then `more` from all over the rest of its ranking. Empty: there is
- * no such recipe. */
+ * no such recipe. like: only such as add up in the order of this list; NULL: all. */
 struct gpu_list {
     const char *opts, *form; /* form: in short, for people and tables of measurements */
     double predicted;        /* seconds */
 };
 typedef VEC(struct gpu_list) gpu_lists;
-void opts_forms_gpu(struct ir *, const struct kernel *, int capability, const struct model *, uint32_t best,
-                    uint32_t more, gpu_lists *out);
+void opts_forms_gpu(struct ir *, const struct kernel *, int capability, const struct model *,
+                    const char *like, uint32_t best, uint32_t more, gpu_lists *out);
 
 /* The bytes that come into each cache of the machine while the program runs: est.into. For programs of a CPU. */
 void predict_traffic(struct arena *, struct linear *, const struct model *);

@@ -228,6 +228,8 @@ static void check_finished(struct sched *s) {
 }
 
 const uop *sched_finish(struct sched *s) {
+    if (s->roles.cluster && (s->roles.teams != 1 || s->roles.blocks || s->ntc != 1))
+        opt_fail(s, "CLUSTER", "blocks of a cluster have ROLES(1), one TC and no PERSIST");
     write_ranges(s);
     split_reductions(s);
     check_finished(s);

@@ -92,8 +92,8 @@ const char *gpu_conv(struct view *, int capability);
 const char *gpu_product(struct view *, int capability);
 bool gpu_lowers(const struct view *, const char *opts); /* can the kernel be lowered so? */
 /* As opts_forms_gpu, of a product. */
-void gpu_product_forms(struct view *, int capability, const struct model *, uint32_t best, uint32_t more,
-                       gpu_lists *out);
+void gpu_product_forms(struct view *, int capability, const struct model *, const char *like, uint32_t best,
+                       uint32_t more, gpu_lists *out);
 const char *gpu_turn(struct view *);
 /* heur_gpu_skinny.c: few rows by a wide matrix. */
 const char *gpu_few_rows(struct view *, int capability);

@@ -506,8 +506,9 @@ const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k, int capabi
 }
 
 void opts_forms_gpu(struct ir *ir, const struct kernel *k, int capability, const struct model *model,
-                    uint32_t best, uint32_t more, gpu_lists *out) {
+                    const char *like, uint32_t best, uint32_t more, gpu_lists *out) {
     struct view *v = arena_new(ir->arena, struct view);
     *out = (gpu_lists){0};
-    if (capability && view_init(v, ir, k, 16, 1)) gpu_product_forms(v, capability, model, best, more, out);
+    if (capability && view_init(v, ir, k, 16, 1))
+        gpu_product_forms(v, capability, model, like, best, more, out);
 }

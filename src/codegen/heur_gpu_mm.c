@@ -24,6 +24,10 @@
 #define MOST_SUMS 192        /* registers of a thread for them, with a part that is added to them */
 #define PANEL 8192           /* bytes through which each of their groups stores .. */
 #define PANEL_MORE 1024      /* .. and more where rows of the result begin anywhere */
+#define LEAST_TERMS 512      /* of a sum that a block of a cluster is worth */
+#define MOST_IN_FOURS 64     /* blocks that find room at once in clusters of four, one on a multiprocessor */
+#define LINES 1.5            /* of what is fetched, where rows do not begin with lines of memory */
+#define TOGETHER 0.25        /* the part of it that neighbouring blocks fetch together */
 #define ALONE 30             /* instructions for an element of a tile that is fetched alone .. */
 #define ALONE_TURNED 75      /* .. of floats that are turned on the way */
 #define HELD_BESIDE 12       /* registers of a thread that holds such elements for a while, beside them */
@@ -51,6 +55,7 @@ struct form {
     int near;  /* blocks along m that run beside each other; 0: of 2048 rows, 1: in the order of the result */
     int roles; /* teams that compute while a warp of its own copies; 0: all threads do both */
     bool walk; /* as many blocks as there are multiprocessors walk over the tiles */
+    int cluster; /* blocks that have parts of the same sums (cluster.c), or 1 */
 };
 static const struct tile by_mma[] = {
     {128, 256, 32, 2, 4, 1}, {128, 128, 32, 2, 2, 2}, {64, 128, 32, 2, 2, 3},  {64, 64, 64, 2, 2, 4},
@@ -162,12 +167,22 @@ static const struct tile *tiles_of(const struct mm *x, size_t *n) {
     return x->group ? by_group : x->mma ? by_mma : by_fma;
 }
 
+/* Terms of the sums of one block. */
+static double terms_of(const struct mm *x) { return x->k.size / RG_MAX(x->f.cluster, 1); }
+
+/* May so many blocks share its sums? Each has whole tiles along k, and panels of its own to store. */
+static bool fits_cluster(const struct mm *x) {
+    int c = x->f.cluster, panels = x->f.t.n * x->c.store->bytes / 128;
+    return c <= 1 || ((int64_t)x->k.size % ((int64_t)c * x->f.t.k) == 0 && panels % c == 0 &&
+                      terms_of(x) >= LEAST_TERMS && !x->added && !x->loads && !x->parts);
+}
+
 /* A short sum has shorter tiles along k; false: too short for any. */
 static bool fit_k(struct mm *x) {
     if (x->group) x->f.t.k = x->f.t.k * 2 / x->bytes; /* whole panels: the tables count halves */
     while (x->f.t.k > 2 * x->k_step && x->k.size < 2.0 * x->f.t.k && !x->group) x->f.t.k /= 2;
     if (x->tf32 && !x->group && x->f.t.k > 32) x->f.t.k = 32;
-    return x->k.size >= 2.0 * x->f.t.k;
+    return terms_of(x) >= 2.0 * x->f.t.k && fits_cluster(x);
 }
 
 /* Products side by side. */
@@ -361,8 +376,14 @@ static void write_product(struct mm *x) {
         int piece = piece_of_rows(x, i ? &x->c.b : &x->c.a, i ? &x->n : &x->m);
         if (piece) str_printf(x->out, " PADTO(%s,%d)", i ? x->n.name : x->m.name, piece);
     }
+    if (x->f.cluster > 1) {
+        const char *part = fresh(x, x->k.name);
+        str_printf(x->out, " TILE(%s,%lld,%s) CLUSTER(%s)", x->k.name, (long long)terms_of(x), part,
+                   x->k.name);
+        x->k.name = part;
+    }
     cut_pieces(x, x->m.name, x->m.size, &m), cut_pieces(x, x->n.name, x->n.size, &n);
-    cut_pieces(x, x->k.name, x->k.size, &k);
+    cut_pieces(x, x->k.name, terms_of(x), &k);
     raster(x);
     char which[16] = "";
     if (x->group)
@@ -496,6 +517,19 @@ static double dram_bytes(const struct mm *x, double wave, double batch) {
     return batch * (a * reads_a + b * reads_b + out);
 }
 
+/* Bytes that the other blocks of a cluster send to a block. */
+static int64_t sent_bytes(const struct mm *x) {
+    return (int64_t)x->f.t.m * x->f.t.n * 4 * (RG_MAX(x->f.cluster, 1) - 1) / RG_MAX(x->f.cluster, 1);
+}
+
+/* They stand beside the ring if there is room, else in the place of one of its tiles (cluster.c). -1: in neither. */
+static int64_t sent_beside(const struct mm *x) {
+    int64_t side = (int64_t)RG_MAX(x->f.t.m, x->f.t.n) * x->f.t.k * x->bytes * places_of(x);
+    if (places_of(x) * place_bytes(x) + roles_bytes(x, 1) + sent_bytes(x) <= SHARED_MOST)
+        return sent_bytes(x);
+    return sent_bytes(x) <= side ? 0 : -1;
+}
+
 static int panels_of(const struct mm *x) {
     int64_t ring = places_of(x) * place_bytes(x);
     return !x->f.roles                               ? 0
@@ -515,14 +549,40 @@ static int held_of(const struct mm *x, int threads) {
     return n > 0 ? (int)(n * x->f.t.k / threads) + HELD_BESIDE : 0;
 }
 
+/* Rows of this operand that begin with pieces, but not with lines of memory: what is copied of a row lies in one line more. */
+static double lines_of(const struct mm *x, const struct side *s, const struct group *own) {
+    const struct group *other = runs_along(x, s->spot, &x->k) ? own : &x->k;
+    int64_t pitch = step_of(x->v, s->spot, other->axis[other->n - 1]);
+    return in_pieces(x, s, own) && pitch * s->spot->bytes % 128 ? LINES : 1;
+}
+
+/* Rows of tiles that a block fetches from L2 for each term of a sum. What blocks next to each other ask for at about the same time is
+ * fetched once, as it seems, in part: of so many blocks in the order in which they run, `high` along m and `wide` along n. */
+static double rows_fetched(const struct mm *x) {
+    const struct tile *t = &x->f.t;
+    double rows = ceil(x->m.size / t->m), columns = ceil(x->n.size / t->n), near = near_of(x);
+    double all = RG_MAX(16 / RG_MAX(x->f.cluster, 1), 1), high, wide;
+    if (near > 1)
+        high = RG_MIN(near, all), wide = RG_MIN(ceil(all / high), columns);
+    else
+        wide = RG_MIN(all, columns), high = RG_MIN(ceil(all / wide), rows);
+    double m = t->m * lines_of(x, &x->c.a, &x->m), n = t->n * lines_of(x, &x->c.b, &x->n);
+    return (1 - TOGETHER) * (m + n) + TOGETHER * (high * m + wide * n) / (high * wide);
+}
+
+static double blocks_of(const struct mm *x) {
+    return ceil(x->m.size / x->f.t.m) * ceil(x->n.size / x->f.t.n) * batch_of(x) * RG_MAX(x->f.cluster, 1);
+}
+
 static void work_of(const struct mm *x, struct gpu_work *w) {
     const struct tile *t = &x->f.t;
-    double steps = ceil(x->k.size / t->k), depth = steps * t->k, area = (double)t->m * t->n,
-           batch = batch_of(x);
+    double cluster = RG_MAX(x->f.cluster, 1), steps = ceil(terms_of(x) / t->k), depth = steps * t->k,
+           area = (double)t->m * t->n, batch = batch_of(x);
     int warps = t->wm * t->wn * (x->group ? 4 : 1) * RG_MAX(x->f.roles, 1);
-    *w = (struct gpu_work){.blocks = ceil(x->m.size / t->m) * ceil(x->n.size / t->n) * batch,
+    *w = (struct gpu_work){.blocks = blocks_of(x),
                            .threads = 32 * warps + (x->f.roles ? 128 : 0),
-                           .shared = (int)(places_of(x) * place_bytes(x) + roles_bytes(x, panels_of(x))),
+                           .shared = (int)(places_of(x) * place_bytes(x) + roles_bytes(x, panels_of(x)) +
+                                           RG_MAX(sent_beside(x), 0)),
                            .steps = steps,
                            .ahead = RG_MAX(places_of(x) - (x->group && !x->f.roles ? 2 : 1), 1),
                            .teams = x->f.roles,
@@ -530,11 +590,12 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
                            .walk = x->f.walk ? x->units : 0,
                            .matrix_share = 1};
     int sums = (int)(area / (32 * warps / RG_MAX(x->f.roles, 1)));
-    w->fill = (t->m + t->n) * depth * x->bytes;
-    w->out = area * x->c.store->bytes * (x->odd && !x->f.roles ? 2 : 1); /* one by one */
-    w->finish = area / 32 * x->finish;
-    w->shared_bytes = w->fill;
-    w->issue = 4 * w->fill / 16 / 32 + 6 * area / 32 / (x->c.store->bytes <= 2 ? 2 : 1);
+    w->fill = rows_fetched(x) * depth * x->bytes;
+    w->out = area * x->c.store->bytes / cluster * (x->odd && !x->f.roles ? 2 : 1); /* one by one */
+    w->finish = area / 32 * x->finish / cluster;
+    w->sent = (double)sent_bytes(x);
+    w->shared_bytes = (t->m + t->n) * depth * x->bytes;
+    w->issue = 4 * w->shared_bytes / 16 / 32 + 6 * area / 32 / (x->c.store->bytes <= 2 ? 2 : 1);
     if (x->group) {
         w->registers = sums + part_of(x) + 16;
         if (x->parts) w->issue += area / 32 * steps;
@@ -582,18 +643,19 @@ static bool is_known(const struct priced *p, uint32_t n, const struct form *f) {
         const struct tile *o = &p[i].f.t, *t = &f->t;
         if (o->m == t->m && o->n == t->n && o->k == t->k && o->wm == t->wm && o->wn == t->wn &&
             p[i].f.places == f->places && p[i].f.near == f->near && p[i].f.roles == f->roles &&
-            p[i].f.walk == f->walk)
+            p[i].f.walk == f->walk && p[i].f.cluster == f->cluster)
             return true;
     }
     return false;
 }
 
 /* How the work is dealt out: all threads alike; a warp that copies, for blocks that come and go and blocks that stay; two
- * teams that take turns. */
+ * teams that take turns; clusters. */
 static const struct {
     int roles;
     bool walk;
-} deals[] = {{0, false}, {1, true}, {2, true}, {1, false}};
+    int cluster;
+} deals[] = {{0, false, 1}, {1, true, 1}, {2, true, 1}, {1, false, 1}, {1, false, 2}, {1, false, 4}};
 
 struct pricing {
     struct mm *x;
@@ -614,6 +676,8 @@ static void price_form(struct pricing *p) {
     int end = (int)fmod(x->n.size, x->f.t.n);
     if (width_of(x) < x->f.t.n && end && end <= width_of(x))
         return; /* half of the last tile would be outside */
+    if (x->f.cluster > 1 && sent_beside(x) < 0) return;
+    if (x->f.cluster > 2 && blocks_of(x) > MOST_IN_FOURS) return;
     if (x->f.places < least || is_known(p->out, p->found, &x->f)) return;
     work_of(x, &w);
     if (w.registers > RG_MIN(255, 65536 / w.threads / 8 * 8) + HELD_OVER && held_of(x, w.threads)) return;
@@ -622,7 +686,7 @@ static void price_form(struct pricing *p) {
 }
 
 static uint32_t all_forms(struct mm *x, const struct model *model, struct priced *out, uint32_t room) {
-    static const int places[] = {0, 2, 3, 4, 5, 6, 8}, near[] = {0, 8, 1};
+    static const int places[] = {0, 2, 3, 4, 5, 6, 8}, near[] = {0, 8, 4, 1};
     struct pricing p = {x, model, out, 0, room};
     size_t n;
     const struct tile *list = tiles_of(x, &n);
@@ -631,7 +695,8 @@ static uint32_t all_forms(struct mm *x, const struct model *model, struct priced
         for (size_t i = 0; i < n; i++)
             for (size_t q = 0; q < RG_COUNT(places) && deals[d].roles * list[i].wm <= MOST_GROUPS; q++)
                 for (size_t r = 0; r < (x->group ? RG_COUNT(near) : 1); r++) {
-                    x->f = (struct form){list[i], places[q], near[r], deals[d].roles, deals[d].walk};
+                    x->f = (struct form){list[i],        places[q],     near[r],
+                                         deals[d].roles, deals[d].walk, deals[d].cluster};
                     price_form(&p);
                 }
     if (p.found) qsort(out, p.found, sizeof *out, by_seconds);
@@ -694,6 +759,7 @@ static const char *name_of(const struct mm *x, const struct form *f) {
     const struct tile *t = &f->t;
     const char *deal =
         !f->roles ? "" : arena_printf(x->v->arena, " roles %d%s", f->roles, f->walk ? " walk" : "");
+    if (f->cluster > 1) deal = arena_printf(x->v->arena, "%s cluster %d", deal, f->cluster);
     return arena_printf(x->v->arena, "%s %dx%dx%d %dx%d ring %d near %d%s",
                         x->group  ? "wgmma"
                         : x->tf32 ? "tf32"
@@ -707,7 +773,8 @@ static uint32_t alike(const struct priced *p, uint32_t i) {
     uint32_t n = 0;
     for (uint32_t k = 0; k < i; k++) {
         const struct form *a = &p[k].f, *b = &p[i].f;
-        n += !memcmp(&a->t, &b->t, sizeof a->t) && a->roles == b->roles && a->walk == b->walk;
+        n += !memcmp(&a->t, &b->t, sizeof a->t) && a->roles == b->roles && a->walk == b->walk &&
+             a->cluster == b->cluster;
     }
     return n;
 }
@@ -727,12 +794,21 @@ static void mix(struct arena *a, struct priced *p, uint32_t n) {
     memcpy(p + m, late, k * sizeof *p);
 }
 
-void gpu_product_forms(struct view *v, int capability, const struct model *model, uint32_t best,
-                       uint32_t more, gpu_lists *out) {
+static void note_cluster(void *cx, struct sched *s, const uop *sink) {
+    (void)sink;
+    if (s->roles.cluster) *(int64_t *)cx = sched_axis(s, s->roles.cluster)->size;
+}
+
+void gpu_product_forms(struct view *v, int capability, const struct model *model, const char *like,
+                       uint32_t best, uint32_t more, gpu_lists *out) {
     struct mm x = {.v = v};
+    int64_t cluster = 1; /* what else forms differ in does not change the order of additions */
     if (!find_product(&x, capability)) return;
     struct priced *form = arena_array(v->arena, struct priced, FORMS);
-    uint32_t n = all_forms(&x, model, form, FORMS);
+    uint32_t n = 0, all = all_forms(&x, model, form, FORMS);
+    if (like) opts_look(v->ir, v->kernel, like, NULL, note_cluster, &cluster);
+    for (uint32_t i = 0; i < all; i++)
+        if (!like || form[i].f.cluster == cluster) form[n++] = form[i];
     if (!more) mix(v->arena, form, n);
     for (uint32_t i = 0, step = 1; i < n && out->n < best + more; i += step) {
         const char *text = write_form(&x, &form[i].f);

@@ -71,7 +71,7 @@ static uint64_t writes(struct lin *l, const uop *n) {
     uint64_t bits = 0;
     if (n->op == OP_SET || n->op == OP_LANERED) return 1ull << mutable_bit(l, n->src[0]);
     if (n->op == OP_MMA_WAIT) return UINT64_MAX; /* accumulators too */
-    if (n->op == OP_BARRIER || n->op == OP_WAIT || n->op == OP_MBAR_WAIT)
+    if (n->op == OP_BARRIER || n->op == OP_WAIT || n->op == OP_MBAR_WAIT || n->op == OP_MEET)
         return 0xffffull << 48; /* any scratch: others may have written it */
     for (uint32_t i = 0; i + 2 < n->nsrc && n->op == OP_MMA; i++) bits |= 1ull << mutable_bit(l, n->src[i]);
     if (n->op == OP_COPY || n->op == OP_BOX) return 1ull << mutable_bit(l, n->src[0]->src[0]);
@@ -322,6 +322,7 @@ static void note_memory(struct lin *l, const uop *tree, struct linear *out) {
         if (n->op == OP_LOCAL) {
             int64_t bytes = n->src[0]->arg.i * dtype_info[n->dt].bytes;
             vec_push(l->a, &l->locals, n);
+            if (n->nsrc > 1) continue; /* in the place of another */
             if (n->arg.mem.space == SPACE_SHARED)
                 out->shared = (out->shared + local_align(n) - 1) / local_align(n) * local_align(n) +
                               (bytes + 127) / 128 * 128;
@@ -332,6 +333,7 @@ static void note_memory(struct lin *l, const uop *tree, struct linear *out) {
         if (n->op == OP_VAR) out->nvar = RG_MAX(out->nvar, n->arg.param.slot + 1);
         if (n->op == OP_RANGE && n->arg.range.kind == AX_GRID) out->grid = n->src[0]->arg.i;
         if (n->op == OP_RANGE && n->arg.range.kind == AX_LANE) out->threads = (uint32_t)n->src[0]->arg.i;
+        if (n->op == OP_MEET) out->cluster = (uint32_t)n->arg.i;
     }
     out->local = l->locals.p;
     out->nlocal = l->locals.n;

@@ -17,6 +17,7 @@
 #define MAX_LANES 16
 #define MAX_UNROLL 64
 #define MAX_THREADS 1024
+#define MAX_CLUSTER 4
 
 enum opt_kind {
 #define OPT(name, args, doc) OPT_##name,
@@ -315,6 +316,28 @@ static void opt_lane(struct sched *s, const char *opt, uint32_t axis) {
         opt_fail(s, opt, "a block would have %lld threads, more than %d", (long long)threads, MAX_THREADS);
 }
 
+/* A summed axis becomes one of the grid: each block has a part of the sum. That they are added is the affair of cluster.c. */
+static void opt_cluster(struct sched *s, const char *opt, uint32_t axis) {
+    struct axis *a = need_axis(s, opt, axis);
+    const char *name = ir_name(s->ir, axis);
+    uop_vec old = {0};
+    if (s->roles.cluster) opt_fail(s, opt, "there is one cluster already");
+    if (a->kind != AX_COUNT || a->grid || !only_reduced(s, a))
+        opt_fail(s, opt, "axis %s has another use than to be summed over", name);
+    if (a->size < 2 || a->size > MAX_CLUSTER)
+        opt_fail(s, opt, "a cluster has 2 .. %d blocks; axis %s has %lld values", MAX_CLUSTER, name,
+                 (long long)a->size);
+    sched_members(s, axis, &old);
+    struct range_subst *sub = arena_array(s->ir->arena, struct range_subst, old.n);
+    for (uint32_t i = 0; i < old.n; i++) {
+        const uop *r = sched_range(s, old.p[i]->src[0], old.p[i], axis, AX_GRID);
+        sub[i] = (struct range_subst){old.p[i], r, {NULL, NULL}, 0};
+    }
+    s->roles.cluster = axis;
+    s->sink = sched_subst(s, s->sink, sub, old.n);
+    sched_refresh(s);
+}
+
 /* The instruction for the types that are multiplied, or the one that is named. */
 static enum mma find_mma(struct sched *s, const char *opt, uint32_t axis, const char *name) {
     uop_vec topo = {0};
@@ -488,6 +511,10 @@ static void apply(struct sched *s, struct opt_text *o) {
     case OPT_LANE:
         need_args(s, o, 1, 1);
         opt_lane(s, o->head, o->arg[0]);
+        break;
+    case OPT_CLUSTER:
+        need_args(s, o, 1, 1);
+        opt_cluster(s, o->head, o->arg[0]);
         break;
     case OPT_SWAP: {
         need_args(s, o, 2, 2);

@@ -41,16 +41,19 @@ static const struct {
     double tensor;   /* part of the peak that matrix instructions reach .. */
     double fma;      /* .. and multiply-adds */
     double warp;     /* instructions a clock of a warp by itself */
-    double l2[2];  /* bytes a clock from L2 that several multiprocessors ask for; [1]: that one alone does */
+    double l2[2]; /* bytes a clock from L2 that several multiprocessors ask for; [1]: that one alone does */
+    double met,
+        sent; /* clocks until the blocks of a cluster meet; bytes a clock that one sends, as felt with long sums */
     double launch; /* seconds */
-} machine = {2390, {222, 117}, {400, 1100}, {3.8, 13, 17}, 12,       0.005,
-             40e3, 0.936,      0.73,        0.6,           {51, 29}, 0.5e-6};
+} machine = {2390,  {222, 117}, {400, 1100}, {3.8, 13, 17}, 12,   0.005, 40e3,
+             0.936, 0.73,       0.6,         {51, 29},      4000, 2,     0.5e-6};
 
 /* What results are made of: there are few warps, and an instruction waits for another as often as not; of two teams, which have
  * a warp on each scheduler, more often. */
 static double store_clocks(const struct gpu_work *w) {
     double rate = w->fma > 0 || w->steps <= 1 ? machine.wide : machine.store[RG_MIN(w->panels, 2)];
-    return w->out / rate + w->finish * (w->teams == 2 ? 0.75 : 0.5);
+    double met = w->sent > 0 ? machine.met + w->sent / machine.sent : 0;
+    return w->out / rate + w->finish * (w->teams == 2 ? 0.75 : 0.5) + met;
 }
 
 /* Instructions of groups of warps go on by themselves. */

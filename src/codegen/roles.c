@@ -15,15 +15,13 @@
  * over tiles: the producer is some places ahead, so that the first tiles of the next product are there when the last is stored.
  * With two teams each computes a whole tile; one computes while the other stores. They take turns by an mbarrier for each
  * team: a wait for the parity of a phase means something only to who is not more than one phase behind.
- * Tiles that are turned while they are filled are no boxes: all threads of the copying group fill them together (by hand), and each
- * arrives at full[place]. Loops inside an iteration, or after tiles that are filled once for a tile of the grid (the taps of a
- * convolution), have their own waits, and teams do not take turns: while one waits the other multiplies.
  * Results leave through panels of shared memory; those whose rows begin anywhere as roles_rows.c says. What is added to them
  * from a buffer that lies as theirs (a residual) comes through the same panels: asked for before the tile is multiplied, read
  * and overwritten where it stands.
  * Tiles that are emptied together share their mbarriers (a set): all of a product's, each of its own where products are chained
  * (chain.c), and those that are filled once for a tile of the grid, whose number is the turn. Where loops differ in length from
- * tile to tile each role counts their iterations in a register.
+ * tile to tile each role counts their iterations in a register. Blocks of a cluster have parts of the sums, which they exchange
+ * before they store (cluster.c).
  * Requires: tree_mma, matrix instructions that read shared memory. Gives: a tree with its barriers. Tests: tests/unit/roles.c */
 #include "roles.h"
 
@@ -36,7 +34,8 @@ enum {
     SHARED_MOST = 232448,
     STORE_ROWS = 64,
     STORE_BYTES = 128,
-    COUNTED = 1 << 17
+    COUNTED = 1 << 17, /* numbers of accumulators that are no sums */
+    PLACES = 1 << 18
 };
 
 /* ---- what there is ------------------------------------------------------------------------------------------- */
@@ -63,7 +62,7 @@ static int64_t piped(struct roles *r, const uop *fill, bool fixed) {
         const struct pipe *p = &r->s->pipe.p[i];
         for (uint32_t k = 0; k < topo.n; k++)
             if (topo.p[k]->op == OP_PARAM && topo.p[k]->arg.param.name == p->buffer &&
-                (r->once || (p->axis == r->k->arg.range.cls) != fixed))
+                (p->axis == r->k->arg.range.cls) != fixed)
                 return p->ahead;
     }
     return 0;
@@ -75,27 +74,19 @@ static int64_t take_pipe(struct roles *r, const uop *fill) {
     opt_fail(r->s, r->opt, "each tile of the loop over %s needs a PIPE", ir_name(r->ir, r->k->arg.range.cls));
 }
 
-/* A tile that is turned while it is filled. */
-static bool may_by_hand(struct roles *r, const uop *fill) {
-    return !r->chain && fill->src[0]->src[0]->arg.mem.panels && fill_is_turned(r->s, fill);
-}
-
 /* In the last set, or in one of its own. */
 static void take_tile(struct roles *r, const uop *fill, int64_t places, bool fixed, bool own) {
     const uop *l = fill->src[0]->src[0], *size = num(r, l->src[0]->hi * places);
     struct tile t = {.fill = fill, .local = l, .fixed = fixed};
     if (own) {
-        vec_push(r->a, &r->set, ((struct set){.places = places, .bar = r->nbar, .team = MMA_GROUP}));
+        vec_push(r->a, &r->set, ((struct set){places, r->nbar, MMA_GROUP}));
         r->nbar += 2 * places;
     } else if (r->set.p[r->set.n - 1].places != places)
         opt_fail(r->s, "PIPE", "another tile of the loop has %lld places",
                  (long long)r->set.p[r->set.n - 1].places);
     t.set = r->set.n - 1;
     t.wide = places > 1 ? uop_new(r->ir, OP_LOCAL, (enum dtype)l->dt, 1, &size, 1, l->arg) : l;
-    if (r->set.p[t.set].by_hand |= may_by_hand(r, fill))
-        r->by_hand = true;
-    else
-        t.box = box_of(r->s, r->opt, fill, r->k);
+    t.box = box_of(r->s, r->opt, fill, r->k);
     if (!l->arg.mem.panels) r->set.p[t.set].team = MMA_LANES;
     vec_push(r->a, &r->tile, t);
 }
@@ -111,52 +102,14 @@ static uint32_t first_use(struct roles *r, const uop *fill) {
     return r->body.n;
 }
 
-static bool multiplies(const uop *n) {
-    for (uint32_t i = 0; i < n->nsrc; i++)
-        if (n->src[i]->op == OP_MMA ||
-            ((n->src[i]->op == OP_BLOCK || n->src[i]->op == OP_FOR) && multiplies(n->src[i])))
-            return true;
-    return false;
-}
-
-static void take_ring(struct roles *r, const uop_vec *fill) {
-    for (uint32_t i = 0; i < fill->n; i++) {
-        int64_t places = take_pipe(r, fill->p[i]);
-        if (places < 2 || places > MOST_PLACES)
-            opt_fail(r->s, r->opt, "a ring has 2 .. %d places, not %lld", MOST_PLACES, (long long)places);
-        take_tile(r, fill->p[i], places, false, (r->chain && !r->weave) || !r->set.n);
-    }
-}
-
-/* Tiles that are filled once for a tile of the grid, before loops that read them: as if those stood in a loop of one iteration. */
-static void take_once(struct roles *r, const uop_vec *fill) {
-    uop_vec stmts = r->before;
-    r->before = (uop_vec){0};
-    r->once = r->nested = true;
-    r->k = roles_range(r, "once", AX_LOOP, r->thread->arg.range.pos, 1, 0), r->count = r->k->src[0];
-    for (uint32_t i = 0; i < stmts.n; i++) {
-        const uop *s = stmts.p[i];
-        bool loop = s->op == OP_FOR && multiplies(s), store = s->op == OP_STORE || s->op == OP_STORE_ADD;
-        if (store)
-            put(r, &r->after, s);
-        else
-            put(r, loop || r->body.n ? &r->body : &r->before, s);
-    }
-    if (!r->body.n)
-        opt_fail(r->s, r->opt, "there is no loop that fills tiles, and none that multiplies them");
-    take_ring(r, fill);
-}
-
 static void take_loop(struct roles *r, const uop *loop) {
     uop_vec fill = {0};
     if (r->k) opt_fail(r->s, r->opt, "there are two loops that fill tiles");
     r->k = loop->src[0], r->count = r->k->src[0];
     for (uint32_t i = 0; i < loop->src[1]->nsrc; i++) {
         const uop *s = loop->src[1]->src[i];
-        if (!is_fill(s)) put(r, &r->body, s), r->nested |= s->op == OP_FOR && multiplies(s);
+        if (!is_fill(s)) put(r, &r->body, s), r->chain |= s->op != OP_MMA && !has_parts(r);
     }
-    for (uint32_t i = 0; i < r->body.n && !r->nested; i++)
-        r->chain |= r->body.p[i]->op != OP_MMA && !has_parts(r);
     r->weave = r->chain && chain_is_woven(r);
     if (!r->chain && !uop_is_const(r->count))
         opt_fail(r->s, r->opt, "the length of the loop is known at run time only");
@@ -167,7 +120,13 @@ static void take_loop(struct roles *r, const uop *loop) {
             const uop *f = fill.p[k];
             fill.p[k] = fill.p[k - 1], fill.p[k - 1] = f;
         }
-    take_ring(r, &fill);
+    for (uint32_t i = 0; i < fill.n; i++) {
+        const uop *s = fill.p[i];
+        int64_t places = take_pipe(r, s);
+        if (places < 2 || places > MOST_PLACES)
+            opt_fail(r->s, r->opt, "a ring has 2 .. %d places, not %lld", MOST_PLACES, (long long)places);
+        take_tile(r, s, places, false, (r->chain && !r->weave) || !r->set.n);
+    }
 }
 
 static void look(struct roles *r, const uop *tree) {
@@ -190,7 +149,9 @@ static void look(struct roles *r, const uop *tree) {
         else
             put(r, r->k ? &r->after : &r->before, s);
     }
-    if (!r->k) take_once(r, &fixed), fixed.n = 0;
+    if (!r->k) opt_fail(r->s, r->opt, "there is no loop that fills tiles");
+    r->parts = 1;
+    if (r->s->roles.cluster) cluster_look(r);
     for (uint32_t i = 0; i < fixed.n; i++) {
         int64_t places = RG_MAX(piped(r, fixed.p[i], true), 1);
         if (places > 2) opt_fail(r->s, "PIPE", "a tile that stays for the loop has 2 places at most");
@@ -212,13 +173,22 @@ const uop *roles_arrive(struct roles *r, const uop *bar, int64_t bytes) {
     return uop_mk(r->ir, OP_MBAR_ARRIVE, &bar, 1, ARG_INT(bytes));
 }
 
+static const uop *place_of(struct roles *r, const uop *number, int64_t places) {
+    if (number == r->at.number) return r->at.place;
+    if (number == r->at.before)
+        return rw3(r->rw, OP_WHERE, rw2(r->rw, OP_EQ, r->at.place, num(r, 0)), num(r, places - 1),
+                   add(r, r->at.place, num(r, -1)));
+    return mod(r, number, places);
+}
+
 static const uop *mbar_of(struct roles *r, uint32_t set, int kind, const uop *number) {
     const struct set *s = &r->set.p[set];
-    return roles_mbar(r, s->bar + kind * s->places, mod(r, number, s->places));
+    return roles_mbar(r, s->bar + kind * s->places, place_of(r, number, s->places));
 }
 
 const uop *roles_wait(struct roles *r, uint32_t set, int kind, const uop *number, int64_t late) {
-    const uop *parity = mod(r, add(r, quo(r, number, r->set.p[set].places), num(r, late)), 2);
+    const uop *phase = number == r->at.number ? r->at.phase : quo(r, number, r->set.p[set].places);
+    const uop *parity = mod(r, add(r, phase, num(r, late)), 2);
     return uop2(r->ir, OP_MBAR_WAIT, mbar_of(r, set, kind, number), parity);
 }
 
@@ -229,7 +199,7 @@ const uop *roles_at_place(struct roles *r, const uop *n, const uop *number, cons
         for (uint32_t k = 0; k < r->tile.n && topo.p[i]->op == OP_INDEX; k++) {
             const struct tile *t = &r->tile.p[k];
             if (topo.p[i]->src[0] != t->local) continue;
-            const uop *place = mod(r, t->fixed ? turn : number, r->set.p[t->set].places);
+            const uop *place = place_of(r, t->fixed ? turn : number, r->set.p[t->set].places);
             const uop *at = add(r, topo.p[i]->src[1], mul(r, place, t->local->src[0]->hi));
             put(r, &from, topo.p[i]);
             put(r, &to, mk_index(r->ir, t->wide, at, topo.p[i]->lanes));
@@ -255,6 +225,28 @@ static void at_tile(struct roles *r, const uop_vec *v, const uop *tile, uop_vec 
         put(r, &to, i ? mod(r, q, n) : q);
     }
     for (uint32_t i = 0; i < v->n; i++) put(r, out, rw_subst(r->rw, v->p[i], r->grid.p, to.p, r->grid.n));
+}
+
+/* A division in every iteration takes longer than a count: place and phase of iteration `number` stand in registers, which begin
+ * before the loop (first: the number of its first iteration) and are moved on at its end. */
+static void count_places(struct roles *r, const uop *number, const uop *first, int64_t places,
+                         uop_vec *before, uop_vec *end) {
+    const uop *acc[2], *now[2], *from[2] = {mod(r, first, places), mod(r, quo(r, first, places), 2)};
+    int64_t bits = 1;
+    r->at = (struct counting){0};
+    if ((places & (places - 1)) == 0 || r->count->hi < 2) return;
+    while (bits < places) bits *= 2;
+    for (int i = 0; i < 2; i++) {
+        acc[i] = uop_new(r->ir, OP_ACC, DT_I32, 1, NULL, 0, ARG_INT(PLACES + 2 * r->counters + i));
+        now[i] = rw2(r->rw, OP_AND, uop_cast(r->ir, acc[i], DT_IDX), num(r, i ? 1 : bits - 1));
+        put(r, before, uop2(r->ir, OP_SET, acc[i], uop_cast(r->ir, from[i], DT_I32)));
+    }
+    r->counters++;
+    const uop *round = rw2(r->rw, OP_EQ, now[0], num(r, places - 1)), *zero = num(r, 0), *one = num(r, 1);
+    const uop *next[] = {rw3(r->rw, OP_WHERE, round, zero, add(r, now[0], one)),
+                         rw3(r->rw, OP_WHERE, round, rw2(r->rw, OP_SUB, one, now[1]), now[1])};
+    for (int i = 1; i >= 0; i--) put(r, end, uop2(r->ir, OP_SET, acc[i], uop_cast(r->ir, next[i], DT_I32)));
+    r->at = (struct counting){number, add(r, number, num(r, places - 1)), now[0], now[1]};
 }
 
 /* ---- the jobs --------------------------------------------------------------------------------------------------- */
@@ -374,8 +366,10 @@ static void find_buffers(struct roles *r) {
         r->buffers = roles_rows_room(r, &r->s->roles.out.p[0], room / groups);
         return;
     }
+    room -= cluster_bytes(r);
     int64_t most = types && room > 0 ? room / (types * groups * STORE_ROWS * STORE_BYTES) : 0,
             panels = panels_of(r);
+    if (r->parts > 1) r->added = NULL, panels /= r->parts;
     bool alone = panels && (r->s->roles.blocks || r->added); /* else others may want the room */
     r->buffers = RG_MIN(most, alone ? panels : 2);
     while (r->buffers && panels && panels % r->buffers) r->buffers--;
@@ -471,16 +465,17 @@ static void put_panel(struct roles *r, const uop *store, const struct box_of_sto
     r->any_out = true;
 }
 
-/* The panels of one of the tiles that registers hold; ahead: what is added to them. */
+/* The panels of one of the tiles that registers hold, or the share of them that a block of a cluster stores; ahead: what is
+ * added to them. */
 static void put_tile_of(struct roles *r, const uop *store, const struct box_of_store *o, int64_t number,
-                        bool ahead, uop_vec *out) {
+                        int64_t part, bool ahead, uop_vec *out) {
     uop_vec from = {0}, to = {0}, all = {0};
-    int64_t times = repeats(r, store, o, &from), buffer = number * o->box.panels;
-    if (o->box.map && times * o->box.panels % r->buffers) r->buffers = 1; /* each panel has its own */
+    int64_t panels = o->box.panels / r->parts, times = repeats(r, store, o, &from), buffer = number * panels;
+    if (o->box.map && times * panels % r->buffers) r->buffers = 1; /* each panel has its own */
     for (uint32_t i = 0; i < from.n; i++)
         put(r, &to, num(r, number % from.p[i]->src[0]->hi)), number /= from.p[i]->src[0]->hi;
     if (!o->box.map) roles_rows(r, store, o, &all);
-    for (int64_t p = 0; p < o->box.panels && o->box.map; p++, buffer++)
+    for (int64_t p = part * panels; p < (part + 1) * panels && o->box.map; p++, buffer++)
         if (ahead)
             put_added(r, &o->box, p, buffer, &all);
         else
@@ -490,10 +485,10 @@ static void put_tile_of(struct roles *r, const uop *store, const struct box_of_s
 }
 
 static void put_panels(struct roles *r, const uop *store, const struct box_of_store *o, bool ahead,
-                       uop_vec *out) {
+                       int64_t part, uop_vec *out) {
     uop_vec unused = {0};
     int64_t times = repeats(r, store, o, &unused);
-    for (int64_t t = 0; t < times; t++) put_tile_of(r, store, o, t, ahead, out);
+    for (int64_t t = 0; t < times; t++) put_tile_of(r, store, o, t, part, ahead, out);
 }
 
 /* By one thread of each group, before it multiplies; the results of the tile before have left by then. */
@@ -502,7 +497,7 @@ static void put_ahead(struct roles *r, uop_vec *out) {
     put(r, &one, uop_mk(r->ir, OP_BOX_WAIT, NULL, 0, ARG_INT(0)));
     for (uint32_t i = 0; i < r->after.n; i++) {
         const struct box_of_store *o = out_box(r, r->after.p[i]);
-        if (o) put_panels(r, r->after.p[i], o, true, &one);
+        if (o) put_panels(r, r->after.p[i], o, true, 0, &one);
     }
     put(r, out, when(r, roles_is_first(r), &one, NULL));
 }
@@ -535,11 +530,28 @@ static void put_results(struct roles *r, uop_vec *out) {
     for (uint32_t i = 0; i < r->after.n; i++) {
         const struct box_of_store *o = r->buffers ? out_box(r, r->after.p[i]) : NULL;
         if (o)
-            put_part(r, &part, out), put_panels(r, r->after.p[i], o, false, out);
+            put_part(r, &part, out), put_panels(r, r->after.p[i], o, false, 0, out);
         else
             put(r, &part, r->after.p[i]);
     }
     put_part(r, &part, out);
+}
+
+/* Each block of a cluster has a share of the columns. */
+static void put_shares(struct roles *r, uop_vec *out) {
+    cluster_send(r, out);
+    for (int64_t q = 0; q < r->parts; q++) {
+        uop_vec one = {0};
+        cluster_add(r, q, &one);
+        for (uint32_t i = 0; i < r->after.n; i++) {
+            const struct box_of_store *o = r->buffers ? out_box(r, r->after.p[i]) : NULL;
+            if (!o || o->box.panels % r->parts)
+                opt_fail(r->s, "CLUSTER", "results must leave as boxes, as many for each of %lld blocks",
+                         (long long)r->parts);
+            put_panels(r, r->after.p[i], o, false, q, &one);
+        }
+        put(r, out, when(r, rw2(r->rw, OP_EQ, r->part, num(r, q)), &one, NULL));
+    }
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------- */
@@ -562,7 +574,7 @@ static struct rows rows_of(struct roles *r) {
 }
 
 static void store_row(struct roles *r, const struct rows *x, int64_t row, uop_vec *out) {
-    put_tile_of(r, r->after.p[0], x->o, row, false, out);
+    put_tile_of(r, r->after.p[0], x->o, row, 0, false, out);
 }
 
 static bool is_last_mma(const struct roles *r, uint32_t k) {
@@ -636,31 +648,9 @@ static void one_step(struct roles *r, const uop *number, const uop *k, const uop
                   out);
 }
 
-static void put_loop(struct roles *r, const uop *k, const uop_vec *in, uop_vec *out) {
-    const uop *zero = num(r, 0);
-    if (k->src[0]->hi > 1 || !uop_is_const(k->src[0])) {
-        put(r, out, uop2(r->ir, OP_FOR, k, tree_block(r->ir, in)));
-        return;
-    }
-    for (uint32_t i = 0; i < in->n; i++) put(r, out, rw_subst(r->rw, in->p[i], &k, &zero, 1));
-}
-
-/* The same where loops multiply, inside an iteration: they have their own waits. */
-static void multiply_nested(struct roles *r, const uop *number, const uop *turn, uop_vec *out) {
-    uop_vec in = {0}, part = {0};
-    uint32_t ring = r->tile.p[0].set;
-    const uop *i = add(r, number, r->k);
-    put(r, &in, roles_wait(r, ring, FULL, i, 0));
-    for (uint32_t k = 0; k < r->body.n; k++) put(r, &part, roles_at_place(r, r->body.p[k], i, turn));
-    put(r, &in, tree_waits(r->s, tree_block(r->ir, &part)));
-    roles_release(r, ring, i, NULL, &in);
-    put_loop(r, r->k, &in, out);
-    put_results(r, out);
-}
-
 /* All k of one tile, and its results. number: of its first iteration. */
 static void multiply(struct roles *r, const uop *number, const uop *turn, uop_vec *out) {
-    uop_vec in = {0};
+    uop_vec in = {0}, end = {0};
     uint32_t ring = r->tile.p[0].set;
     bool parts = has_parts(r);
     struct rows x = rows_of(r);
@@ -669,7 +659,10 @@ static void multiply(struct roles *r, const uop *number, const uop *turn, uop_ve
     if (parts)
         put(r, out, roles_wait(r, ring, FULL, number, 0)), in_parts(r, number, k, turn, NULL, &in);
     else
-        one_step(r, number, k, turn, &in);
+        count_places(r, add(r, number, k), number, r->set.p[ring].places, out, &end),
+            one_step(r, number, k, turn, &in);
+    put_part(r, &end, &in);
+    r->at = (struct counting){0};
     put(r, out, uop2(r->ir, OP_FOR, k, tree_block(r->ir, &in)));
     if (x.o) {
         in_parts(r, number, last, turn, &x, out);
@@ -683,7 +676,10 @@ static void multiply(struct roles *r, const uop *number, const uop *turn, uop_ve
         put_op(r, out, OP_MMA_WAIT, 0);
         roles_release(r, ring, add(r, number, last), NULL, out);
     }
-    put_results(r, out);
+    if (r->parts > 1)
+        put_shares(r, out);
+    else
+        put_results(r, out);
 }
 
 /* Under the condition that the tile exists. */
@@ -693,6 +689,16 @@ static void put_tile(struct roles *r, const uop *tile, uop_vec *in, uop_vec *out
         return;
     }
     put(r, out, when(r, rw2(r->rw, OP_LT, tile, num(r, r->tiles)), in, NULL));
+}
+
+static void put_turns(struct roles *r, const uop *turn, const uop_vec *in, uop_vec *out) {
+    if (turn->src[0]->hi > 1)
+        put(r, out, uop2(r->ir, OP_FOR, turn, tree_block(r->ir, in)));
+    else
+        for (uint32_t i = 0; i < in->n; i++) {
+            const uop *zero = num(r, 0);
+            put(r, out, rw_subst(r->rw, in->p[i], &turn, &zero, 1));
+        }
 }
 
 /* The tile of a block's turn. Where loops differ in length, the longest first, every other turn goes the other way: who had a
@@ -743,7 +749,7 @@ static void compute_tile(struct roles *r, const uop *turn, const uop *block, uop
     else if (r->chain)
         chain_loop(r, &c, out);
     else
-        (r->nested ? multiply_nested : multiply)(r, number, turn, out);
+        multiply(r, number, turn, out);
     if (!r->flat) roles_fixed(r, turn, true, out);
     if (r->chain) put_results(r, out);
     count_on(r, out);
@@ -766,14 +772,14 @@ static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
         if (o) ask_columns(r, r->after.p[i], o, &part);
     }
     at_tile(r, &part, tile, &in);
-    if (r->teams > 1 && !r->nested) {
+    if (r->teams > 1) {
         const uop *parity = mod(r, add(r, add(r, own, team), num(r, 1)), 2);
         put(r, &in, uop2(r->ir, OP_MBAR_WAIT, roles_mbar(r, r->turn_bar, team), parity));
     }
     compute_tile(r, turn, block, &loop);
     at_tile(r, &loop, tile, &in);
     put_tile(r, tile, &in, &all);
-    put_loop(r, own, &all, out);
+    put_turns(r, own, &all, out);
     if (r->any_out) by_first(r, uop_mk(r->ir, OP_BOX_WAIT, NULL, 0, ARG_INT(0)), out);
 }
 
@@ -788,21 +794,6 @@ static int64_t digits_of(const struct roles *r, const struct tile *t) {
     return 0;
 }
 
-/* By all threads of the copying group: each says when its part is there. */
-static void fill_set_by_hand(struct roles *r, uint32_t set, const uop *number, uop_vec *out) {
-    const uop *filler = mod(r, r->thread, PRODUCERS);
-    uop_vec part = {0};
-    put(r, out, roles_wait(r, set, EMPTY, number, 1));
-    for (uint32_t i = 0; i < r->tile.n; i++) {
-        const struct tile *t = &r->tile.p[i];
-        if (t->set != set) continue;
-        fill_by_hand(r->s, roles_at_place(r, t->fill, number, number), filler, PRODUCERS, &part);
-    }
-    put_part(r, &part, out);
-    put_op(r, out, OP_PUBLISH, 0);
-    put(r, out, roles_arrive(r, mbar_of(r, set, FULL, number), 0));
-}
-
 static void fill_set(struct roles *r, uint32_t set, const uop *number, uop_vec *out) {
     int64_t bytes = 0;
     const uop *full = mbar_of(r, set, FULL, number);
@@ -812,7 +803,7 @@ static void fill_set(struct roles *r, uint32_t set, const uop *number, uop_vec *
     for (uint32_t i = 0; i < r->tile.n; i++) {
         const struct tile *t = &r->tile.p[i];
         const struct box *b = &t->box;
-        const uop *place = mod(r, number, r->set.p[set].places);
+        const uop *place = place_of(r, number, r->set.p[set].places);
         for (int64_t c = 0; c < b->panels * b->parts && t->set == set; c++) {
             int64_t panel = c / b->parts, part = c % b->parts;
             const uop *to = add(r, mul(r, place, t->local->src[0]->hi), num(r, c * b->rows * b->width));
@@ -831,23 +822,24 @@ static void copy(struct roles *r, const uop *block, int pos, uop_vec *out) {
     arg.range.cls = ir_sym(r->ir, "step", 4), arg.range.kind = AX_LOOP, arg.range.id = 0;
     const uop *k = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &r->count, 1, arg);
     const uop *number = add(r, first_number(r, turn), k);
+    uop_vec end = {0};
+    if (!r->chain) count_places(r, number, first_number(r, turn), r->set.p[0].places, &at, &end);
     for (uint32_t i = 0; i < r->set.n; i++) {
         bool fixed = false;
         for (uint32_t t = 0; t < r->tile.n; t++) fixed |= r->tile.p[t].set == i && r->tile.p[t].fixed;
-        (r->set.p[i].by_hand ? fill_set_by_hand : fill_set)(r, i, fixed ? turn : number, fixed ? &at : &in);
+        fill_set(r, i, fixed ? turn : number, fixed ? &at : &in);
     }
+    put_part(r, &end, &in);
+    r->at = (struct counting){0};
     for (uint32_t i = 0; i < in.n; i++) in.p[i] = rw_subst(r->rw, in.p[i], &r->k, &k, 1);
-    put_loop(r, k, &in, &at);
+    put(r, &at, uop2(r->ir, OP_FOR, k, tree_block(r->ir, &in)));
     count_on(r, &at);
     at_tile(r, &at, tile, &loop);
     put_tile(r, tile, &loop, &all);
     count_from_0(r, &one);
-    put_loop(r, turn, &all, &tail);
+    put_turns(r, turn, &all, &tail);
     for (uint32_t i = 0; i < tail.n; i++) put(r, &one, tail.p[i]);
-    if (r->by_hand)
-        for (uint32_t i = 0; i < one.n; i++) put(r, out, one.p[i]);
-    else
-        put(r, out, when(r, rw2(r->rw, OP_EQ, r->thread, num(r, r->lanes * r->teams)), &one, NULL));
+    put(r, out, when(r, rw2(r->rw, OP_EQ, r->thread, num(r, r->lanes * r->teams)), &one, NULL));
 }
 
 static void put_new(struct roles *r, int64_t at, int64_t count, uop_vec *out) {
@@ -860,15 +852,14 @@ static void begin(struct roles *r, uop_vec *out) {
     uop_vec one = {0};
     for (uint32_t i = 0; i < r->set.n; i++)
         for (int64_t p = 0; p < 2 * r->set.p[i].places; p++)
-            put_new(r, r->set.p[i].bar + p,
-                    p >= r->set.p[i].places ? r->lanes / r->set.p[i].team
-                    : r->set.p[i].by_hand   ? PRODUCERS
-                                            : 1,
-                    &one);
+            put_new(r, r->set.p[i].bar + p, p < r->set.p[i].places ? 1 : r->lanes / r->set.p[i].team, &one);
     for (int64_t i = r->turn_bar; i < r->nbar; i++)
         put_new(r, i, i >= r->added_bar ? 1 : r->teams > 1 ? r->lanes : MMA_GROUP / MMA_LANES, &one);
     put(r, out, when(r, rw2(r->rw, OP_EQ, r->thread, num(r, 0)), &one, NULL));
-    put_op(r, out, OP_BARRIER, 0);
+    if (r->parts > 1)
+        put_op(r, out, OP_MEET, r->parts);
+    else
+        put_op(r, out, OP_BARRIER, 0);
 }
 
 /* Registers of a thread that computes: what a block begins with, all threads alike, less what the copying ones leave. Blocks that
@@ -877,7 +868,7 @@ static int64_t registers_of(struct roles *r) {
     int64_t threads = r->lanes * r->teams, all = threads + PRODUCERS;
     int64_t first = REGISTERS / all / 8 * 8;
     int64_t each = (all * first - PRODUCERS * SMALL_REGS) / threads / 8 * 8;
-    if (threads <= MMA_GROUP || r->by_hand) return 0; /* who turns tiles needs as many as who computes */
+    if (threads <= MMA_GROUP) return 0;
     if (each < LEAST_REGS || (!r->chain && threads > 2 * MMA_GROUP))
         opt_fail(r->s, r->opt, "%lld threads compute; there are registers for %d", (long long)threads,
                  2 * MMA_GROUP);
@@ -897,7 +888,7 @@ const uop *tree_roles(struct sched *s, const uop *tree) {
     if (r.chain && r.teams > 1) opt_fail(s, r.opt, "products that are chained have one team");
     if (r.chain && r.turns > 1 && !uop_is_const(r.count))
         r.counted = uop_new(s->ir, OP_ACC, DT_I32, 1, NULL, 0, ARG_INT(COUNTED));
-    int64_t taking = r.chain ? r.lanes / MMA_GROUP : r.nested ? 1 : r.teams;
+    int64_t taking = r.chain ? r.lanes / MMA_GROUP : r.teams;
     r.turn_bar = r.nbar, r.nbar += taking > 1 ? taking : 0;
     r.added_bar = r.nbar, r.nbar += r.added ? r.buffers * r.lanes * r.teams / MMA_GROUP : 0;
     const uop *size = num(&r, r.nbar);

@@ -8,7 +8,6 @@
 struct set {
     int64_t places, bar; /* bar: the first */
     int64_t team; /* threads of which one says that they are done: a warp, where threads read by themselves */
-    bool by_hand; /* its tiles are no boxes: the threads of the copying group fill them together */
 };
 enum { FULL, EMPTY };
 
@@ -17,6 +16,11 @@ struct tile {
     struct box box;
     uint32_t set;
     bool fixed; /* filled once for a tile of the grid, before the loop */
+};
+
+/* Of a loop whose iterations are counted around the ring: place and phase of `number`; `before` is the number of the one before. */
+struct counting {
+    const uop *number, *before, *place, *phase;
 };
 
 struct roles {
@@ -34,7 +38,12 @@ struct roles {
     uop_vec grid, before, body, after;
     VEC(struct tile) tile;
     VEC(struct set) set;
+    struct counting at;
+    int64_t counters;       /* that there are */
     int64_t nbar, turn_bar; /* mbarriers; the first of those by which groups take turns */
+    const uop *part;        /* which block of its cluster it is: a digit of the tile's number .. */
+    int64_t parts;          /* .. of so many, which have parts of the same sums; 1: there is none */
+    const uop *sent;        /* shared memory that the others send to */
     bool flat;              /* the first product of the next tile is begun with the last of this */
     bool chain;             /* the loop computes with what its matrix instructions leave */
     bool weave;    /* and several products need that: they are over in the iteration that they are begun in */
@@ -45,10 +54,6 @@ struct roles {
     int64_t added_bar; /* mbarriers of the panels: the first */
     const uop *own;    /* number of the tile, of those that a team computes */
     bool any_out;
-    bool by_hand; /* a set is */
-    bool
-        nested; /* the matrix instructions are in loops inside an iteration, which have waits of their own .. */
-    bool once; /* .. and there is but one: the tile is filled once for a tile of the grid */
 };
 
 static inline const uop *num(struct roles *r, int64_t v) { return uop_idx(r->ir, v); }
@@ -112,6 +117,14 @@ const uop *roles_to_stage(struct roles *, const uop *store, uint32_t product, co
 int64_t roles_rows_room(struct roles *, const struct box_of_store *, int64_t bytes);
 /* Stores the results of a group whose rows begin anywhere. */
 void roles_rows(struct roles *, const uop *store, const struct box_of_store *, uop_vec *out);
+
+/* ---- cluster.c ---------------------------------------------------------------------------------------------- */
+
+void cluster_look(struct roles *);           /* finds the part, with the loops known */
+int64_t cluster_bytes(const struct roles *); /* of shared memory that the others send to */
+/* Each block sends what the others store, and they meet; what they sent is added to the sums of part q. */
+void cluster_send(struct roles *, uop_vec *out);
+void cluster_add(struct roles *, int64_t q, uop_vec *out);
 
 /* ---- chain.c ------------------------------------------------------------------------------------------------ */
 

@@ -242,8 +242,8 @@ static bool propose_forms(struct tune *t, uint32_t most) {
     gpu_lists forms;
     bool wide = t->en->tuning.wide;
     if (!is_gpu(t) || t->cand.n > 1) return false;
-    opts_forms_gpu(&t->ir, &t->kernel, t->capability, &t->en->plans.model, wide ? most / 2 : most,
-                   wide ? most - most / 2 : 0, &forms);
+    opts_forms_gpu(&t->ir, &t->kernel, t->capability, &t->en->plans.model, t->cand.p[0].opts,
+                   wide ? most / 2 : most, wide ? most - most / 2 : 0, &forms);
     for (uint32_t i = 0; i < forms.n; i++) {
         if (!strcmp(forms.p[i].opts, t->cand.p[0].opts)) t->cand.p[0].predicted = forms.p[i].predicted;
         if (!is_new(t, forms.p[i].opts)) continue;
@@ -459,6 +459,10 @@ static void race(struct tune *t) {
                 t->cand.p[i].out = true;
         if (round >= 2 && os_now_ns() - start > BUDGET_NS) break;
     }
+    for (uint32_t i = 1; i < t->cand.n; i++) /* what is the same code takes the same time */
+        for (uint32_t k = 0; k < i && t->cand.p[i].k; k++)
+            if (t->cand.p[k].k == t->cand.p[i].k && t->cand.p[i].state == TUNED_TIMED)
+                t->cand.p[i].least = t->cand.p[k].least;
 }
 
 static uint32_t fastest(const struct tune *t) {

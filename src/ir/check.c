@@ -225,6 +225,8 @@ static bool check_statement(struct check *c) {
         if (!is_op(c, 0, OP_INDEX) || !is_op(c, 1, OP_MAP)) return false;
         return c->op == OP_BOX_OUT || is_op(c, 2, OP_INDEX);
     case OP_BARRIER: return !c->nsrc || integer(c, 0);
+    case OP_SEND:
+        return is_op(c, 0, OP_INDEX) && integer(c, 1) && typed(c, 2, (enum dtype)c->src[0]->dt, "the buffer's");
     case OP_MBAR_NEW:
     case OP_MBAR_ARRIVE:
     case OP_MBAR_WAIT: return is_op(c, 0, OP_INDEX);
@@ -265,12 +267,12 @@ static bool check_sources(struct check *c) {
     case OP_LANES: return true;
     case OP_PARAM:
     case OP_PARAMS:
-    case OP_LOCAL:
     case OP_ACC:
     case OP_RANGE:
         for (uint32_t i = 0; i < c->nsrc; i++)
             if (!integer(c, i)) return false;
         return true;
+    case OP_LOCAL: return integer(c, 0) && (c->nsrc < 2 || is_op(c, 1, OP_LOCAL));
     case OP_MAP:
         for (uint32_t i = 1; i < c->nsrc; i++)
             if (!integer(c, i)) return false;

@@ -143,8 +143,10 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
     case OP_PUBLISH:
     case OP_BOX_WAIT:
     case OP_REGISTERS:
+    case OP_MEET:
     case OP_WAIT: return;
     case OP_BARRIER:
+    case OP_SEND:
     case OP_BOX:
     case OP_BOX_OUT:
     case OP_MBAR_NEW:

@@ -283,7 +283,7 @@ static void resolve_step(struct machine *m, uint32_t at) {
     case OP_MMA: {
         uint32_t plain = u->nsrc;
         if (u->arg.mma.instr >= MMA_COUNT || m->lin->threads % mma_lanes((enum mma)u->arg.mma.instr) ||
-            m->lin->threads > MOST_GROUPS * MMA_GROUP)
+            m->nthread > MOST_GROUPS * MMA_GROUP)
             lin_bad_program(m, u, "entry %u: no such instruction, or no whole warps", at);
         if (mma_from_shared((enum mma)u->arg.mma.instr)) {
             bool tile = u->src[u->nsrc - 2]->op == OP_INDEX; /* else registers */
@@ -320,12 +320,14 @@ static void resolve_step(struct machine *m, uint32_t at) {
     case OP_MMA_WAIT:
     case OP_PUBLISH:
     case OP_REGISTERS:
+    case OP_MEET:
     case OP_BARRIER:
         if (!m->lin->threads) lin_bad_program(m, u, "entry %u: there are no threads to meet", at);
         if (u->nsrc) s->src[0] = lin_source(m, u->src[0]);
         break;
     case OP_ELSE:
     case OP_END: close_scope(m, at); break;
+    case OP_SEND:
     case OP_STORE:
     case OP_STORE_ADD:
         s->mem = lin_access(m, u, u->src[0]);
@@ -355,18 +357,39 @@ static void resolve_step(struct machine *m, uint32_t at) {
     }
 }
 
+static void make_scratch(struct machine *m, uint32_t block) {
+    const struct linear *lin = m->lin;
+    struct scratch *c = m->block[block] = arena_array(m->arena, struct scratch, lin->nlocal + 1);
+    for (uint32_t i = 0; i < lin->nlocal; i++) {
+        bool shared = lin->local[i]->arg.mem.space == SPACE_SHARED;
+        int64_t n = c[i].n = const_int(m, lin->local[i], lin->local[i]->src[0]);
+        c[i].e = arena_array(m->arena, struct elem, n * (shared ? 1 : RG_MAX(m->nthread, 1u)));
+        if (shared) c[i].shadow = arena_array(m->arena, struct shadow, n);
+        for (uint32_t k = 0; k < i && lin->local[i]->nsrc > 1; k++)
+            if (lin->local[k] == lin->local[i]->src[1]) c[i].over = k + 1;
+        if (!c[i].over) continue;
+        const struct scratch *base = &c[c[i].over - 1];
+        c[i].each = dtype_info[lin->local[i]->dt].bytes / dtype_info[lin->local[i]->src[1]->dt].bytes;
+        if (!shared || !base->shadow || c[i].each < 1 || n * c[i].each > base->n)
+            lin_bad_program(m, lin->local[i], "is too large for the place that it is given");
+    }
+}
+
 static void resolve(struct machine *m) {
     const struct linear *lin = m->lin;
     map_init(&m->known, m->arena);
     m->step = arena_array(m->arena, struct step, lin->n + 1);
-    m->scratch = arena_array(m->arena, struct scratch, lin->nlocal + 1);
-    for (uint32_t i = 0; i < lin->nlocal; i++) {
-        bool shared = lin->local[i]->arg.mem.space == SPACE_SHARED;
-        int64_t n = m->scratch[i].n = const_int(m, lin->local[i], lin->local[i]->src[0]);
-        m->scratch[i].e = arena_array(m->arena, struct elem, n * (shared ? 1 : RG_MAX(lin->threads, 1u)));
-        if (shared) m->scratch[i].shadow = arena_array(m->arena, struct shadow, n);
-    }
+    if (lin->cluster > MOST_BLOCKS || (lin->cluster && lin->grid % lin->cluster))
+        err_throw(m->err, RG_EVERIFY, "kernel %s: clusters of %u blocks, of %lld", lin->name, lin->cluster,
+                  (long long)lin->grid);
+    m->blocks = RG_MAX(lin->cluster, 1u);
+    m->nthread = lin->threads * m->blocks;
+    for (uint32_t b = 0; b < m->blocks; b++) make_scratch(m, b);
+    lin_as_block(m, 0);
     for (uint32_t i = 0; i < lin->n; i++) resolve_step(m, i);
+    for (uint32_t i = 0; i < lin->nlocal; i++) /* mbarriers are found on the way, in the first block */
+        for (uint32_t b = 1; b < m->blocks && m->scratch[i].bar; b++)
+            m->block[b][i].bar = arena_array(m->arena, struct mbar, m->scratch[i].n + 1);
     if (m->scope.n) lin_bad_program(m, lin->u[m->scope.p[m->scope.n - 1].step], "is never closed");
     bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;
     if (grid && m->step[0].partner != lin->n - 1)
@@ -376,8 +399,8 @@ static void resolve(struct machine *m) {
                   (long long)lin->grid);
     m->v = m->init.p;
     m->loop = arena_array(m->arena, struct loop, m->nloop + 1);
-    m->threads = arena_array(m->arena, struct thread, lin->threads + 1);
-    for (uint32_t i = 0; i < lin->threads; i++) {
+    m->threads = arena_array(m->arena, struct thread, m->nthread + 1);
+    for (uint32_t i = 0; i < m->nthread; i++) {
         m->threads[i].v = arena_array(m->arena, struct elem, m->init.n + 1);
         m->threads[i].loop = arena_array(m->arena, struct loop, m->nloop + 1);
     }
@@ -542,19 +565,20 @@ int64_t lin_address(struct machine *m, const struct step *s, unsigned l, uint32_
 }
 
 bool lin_met_since(const struct machine *m, int32_t thread, int32_t when) {
-    if (m->met[(thread - 1) / MMA_GROUP][(m->me - 1) / MMA_GROUP] > when) return true;
-    return m->seen && m->seen[(uint32_t)(m->me - 1) * m->lin->threads + (uint32_t)(thread - 1)] > when;
+    return m->met[(thread - 1) / MMA_GROUP][(m->me - 1) / MMA_GROUP] > when;
 }
 
 /* An element of scratch memory: the thread's own, or a shared one after a look at who else touched it. */
 struct elem *lin_scratch(struct machine *m, const struct step *s, uint32_t no, int64_t at, bool write) {
     struct scratch *c = &m->scratch[no];
     if (!c->shadow) return &c->e[at + (m->me ? (m->me - 1) * c->n : 0)];
+    for (int64_t k = 0; k < c->each && write; k++) /* what was there is lost, and nobody may need it */
+        lin_scratch(m, s, c->over - 1, at * c->each + k, true)->bad = NOT_WRITTEN;
     struct shadow *h = &c->shadow[at];
     if (h->flight)
         lin_bad(m, s, "%s element %lld of shared buffer %u, which thread %d is still copying to",
                 write ? "writes" : "reads", (long long)at, no, h->writer - 1);
-    for (uint32_t g = 0; write && g * MMA_GROUP < m->lin->threads && m->group == MMA_GROUP; g++)
+    for (uint32_t g = 0; write && g * MMA_GROUP < m->nthread && m->group == MMA_GROUP; g++)
         if (h->held[g] > m->threads[g * MMA_GROUP].mma_over)
             lin_bad(m, s, "writes element %lld of shared buffer %u, which matrix instructions still read",
                     (long long)at, no);
@@ -565,8 +589,8 @@ struct elem *lin_scratch(struct machine *m, const struct step *s, uint32_t no, i
         lin_bad(m, s, "%s element %lld of shared buffer %u, which thread %d wrote; no barrier is between",
                 write ? "writes" : "reads", (long long)at, no, h->writer - 1);
     bool still_read = false;
-    for (int32_t g = 0; g < MOST_GROUPS; g++)
-        still_read |= h->readers >> g & 1 && !lin_met_since(m, g * MMA_GROUP + 1, h->read[g]);
+    for (int32_t g = 0; h->readers >> g; g++)
+        still_read |= h->readers >> g & 1 && !lin_met_since(m, g * MMA_GROUP + 1, h->read);
     if (write && still_read && h->reader != m->me)
         lin_bad(m, s, "writes element %lld of shared buffer %u, which %s reads; no barrier is between",
                 (long long)at, no, h->reader < 0 ? "more than one thread" : "another thread");
@@ -574,8 +598,8 @@ struct elem *lin_scratch(struct machine *m, const struct step *s, uint32_t no, i
         h->writer = m->me, h->wrote = m->barriers;
     } else {
         h->reader = still_read && h->reader != m->me ? -1 : m->me;
-        h->readers = (uint8_t)((still_read ? h->readers : 0) | 1u << (m->me - 1) / MMA_GROUP);
-        h->read[(m->me - 1) / MMA_GROUP] = m->barriers;
+        h->readers = (uint16_t)((still_read ? h->readers : 0) | 1u << (m->me - 1) / MMA_GROUP);
+        h->read = m->barriers;
     }
     return &c->e[at];
 }
@@ -615,6 +639,25 @@ static void store_lane(struct machine *m, const struct step *s, unsigned l) {
         *here = e;
     else
         ref_write(dt, p, e.v);
+}
+
+/* To the memory of another block. */
+static void send(struct machine *m, const struct step *s) {
+    if (!m->me) lin_bad(m, s, "there are no threads");
+    int64_t to = lin_good(m, s, s->src[1], 0, "a block")->v.i, own = (m->me - 1) / m->lin->threads;
+    uint32_t no;
+    if (to < 0 || to >= m->blocks) lin_bad(m, s, "block %lld of %u", (long long)to, m->blocks);
+    if (!lin_met_since(m, (int32_t)(to * m->lin->threads) + 1, m->began))
+        lin_bad(m, s, "block %lld may not have begun: no MEET is before", (long long)to);
+    for (unsigned l = 0; l < s->mem.lanes; l++) {
+        int64_t at = lin_address(m, s, l, &no);
+        if (s->mem.kind != MEM_LOCAL || !m->scratch[no].shadow) lin_bad(m, s, "not to shared memory");
+        struct elem e = *lin_lane(m, s->src[2], l);
+        e.summed = e.operand = 0;
+        lin_as_block(m, (uint32_t)to);
+        *lin_scratch(m, s, no, at, true) = e;
+        lin_as_block(m, (uint32_t)own);
+    }
 }
 
 /* ---- run: the list -------------------------------------------------------------------------------- */
@@ -682,6 +725,7 @@ uint32_t lin_step(struct machine *m, uint32_t at) {
     case OP_STORE_ADD:
         for (unsigned l = 0; l < s->mem.lanes; l++) store_lane(m, s, l);
         return at + 1;
+    case OP_SEND: send(m, s); return at + 1;
     case OP_SET:
         for (unsigned l = 0; l < s->out.lanes; l++) set_lane(m, s, l);
         return at + 1;
@@ -693,14 +737,11 @@ uint32_t lin_step(struct machine *m, uint32_t at) {
 }
 
 /* Scratch and accumulators hold nothing at the start of an iteration, whatever the last one left. */
-static void run_iteration(struct machine *m, int64_t t) {
-    m->t = t;
-    m->barriers++;
-    for (int i = 0; i < MOST_GROUPS * MOST_GROUPS; i++)
-        m->met[i / MOST_GROUPS][i % MOST_GROUPS] = m->barriers;
+static void clear_block(struct machine *m, uint32_t block) {
+    lin_as_block(m, block);
     lin_boxes_begin(m);
     for (uint32_t i = 0; i < m->lin->nlocal; i++) {
-        int64_t n = m->scratch[i].n * (m->scratch[i].shadow ? 1 : RG_MAX(m->lin->threads, 1u));
+        int64_t n = m->scratch[i].n * (m->scratch[i].shadow ? 1 : RG_MAX(m->nthread, 1u));
         for (int64_t k = 0; k < n; k++) m->scratch[i].e[k].bad = NOT_WRITTEN;
         for (int64_t k = 0; k < n && m->scratch[i].shadow; k++) {
             m->scratch[i].shadow[k].flight = m->scratch[i].shadow[k].leaves = false;
@@ -709,16 +750,28 @@ static void run_iteration(struct machine *m, int64_t t) {
     }
     for (uint32_t i = 0; i < m->accs.n; i += 2)
         for (uint32_t l = 0; l < m->accs.p[i + 1]; l++) m->v[m->accs.p[i] + l].bad = NOT_SET;
-    uint32_t at = 0, end = m->lin->n;
-    if (end && m->lin->u[0]->op == OP_RANGE && m->lin->u[0]->arg.range.kind == AX_GRID) {
-        m->v[m->step[0].out.at] = (struct elem){.v = {.i = t}, .bad = FINE};
-        at = 1;
-        end--;
+}
+
+static bool is_threads(const struct machine *m, uint32_t at) {
+    return m->step[at].u->op == OP_RANGE && m->step[at].u->arg.range.kind == AX_LANE;
+}
+
+/* One iteration, or those of the blocks of a cluster, whose threads run in turns. */
+static void run_iteration(struct machine *m, int64_t t) {
+    uint32_t end = m->lin->n, at = 0;
+    bool grid = end && m->lin->u[0]->op == OP_RANGE && m->lin->u[0]->arg.range.kind == AX_GRID;
+    m->t0 = t, m->began = ++m->barriers;
+    for (int i = 0; i < MOST_GROUPS * MOST_GROUPS; i++)
+        m->met[i / MOST_GROUPS][i % MOST_GROUPS] = m->barriers;
+    for (uint32_t b = 0; b < m->blocks; b++) {
+        clear_block(m, b);
+        at = 0;
+        if (grid) m->v[m->step[at++].out.at] = (struct elem){.v = {.i = m->t}, .bad = FINE};
+        while (at < end - grid && !is_threads(m, at)) at = lin_step(m, at);
+        if (at < end - grid) lin_begin_threads(m, at, b);
     }
-    while (at < end) {
-        const uop *u = m->step[at].u;
-        at = u->op == OP_RANGE && u->arg.range.kind == AX_LANE ? lin_threads(m, at) : lin_step(m, at);
-    }
+    lin_as_block(m, 0);
+    while (at < end - grid) at = is_threads(m, at) ? lin_threads(m, at) : lin_step(m, at);
 }
 
 struct job {
@@ -736,7 +789,10 @@ static void run_all(void *arg) {
     m->global = arena_array(m->arena, struct global, m->nglobal + 1);
     for (uint32_t i = 0; i < m->nglobal; i++) m->global[i].b = j->bufs[i];
     resolve(m);
-    for (int64_t t = j->t0; t < j->t1; t++) run_iteration(m, t);
+    if (j->t0 % m->blocks || j->t1 % m->blocks)
+        err_throw(m->err, RG_EINVAL, "kernel %s: clusters run as a whole, %u iterations at once",
+                  m->lin->name, m->blocks);
+    for (int64_t t = j->t0; t < j->t1; t += m->blocks) run_iteration(m, t);
 }
 
 int ref_linear(struct err *err, const struct linear *lin, const struct ref_buf *bufs, uint32_t nbuf,

@@ -54,12 +54,11 @@ struct global {
     struct owner **page; /* one owner for each element of `size` bytes */
     uint32_t size;
 };
-enum { MOST_GROUPS = 8 };
+enum { MOST_GROUPS = 16, MOST_BLOCKS = 4 };
 struct
     shadow { /* of an element of shared memory: who touched it, after how many barriers; threads from 1, -1: several */
-    int32_t writer, wrote, reader;
-    uint8_t readers;            /* groups of warps that read since, as bits .. */
-    int32_t read[MOST_GROUPS];  /* .. and when */
+    int32_t writer, wrote, reader, read;
+    uint16_t readers;           /* groups of warps that read since, as bits */
     bool flight;                /* a COPY or BOX to it is under way */
     bool leaves;                /* a BOX_OUT still reads it */
     uint16_t held[MOST_GROUPS]; /* by group of warps: the number of its MMAs that read it last */
@@ -75,13 +74,14 @@ struct mbar {
     uint32_t phase;            /* phases that are over */
     int32_t beginner, begun;   /* the thread that began it, from 1, and when */
     VEC(struct flight) flight; /* what the boxes of this phase bring */
-    int32_t *came, *done;      /* when each thread arrived: in this phase, in the last one; 0: it did not */
 };
 struct scratch {
     struct elem *e; /* of the thread that runs, or of all */
     int64_t n;
     struct shadow *shadow; /* shared memory only */
     struct mbar *bar;      /* NULL, or one for each element */
+    uint32_t over;         /* 1 + the number of the one in whose place it stands; 0: it has its own .. */
+    int64_t each;          /* .. elements of which one of its own takes so many */
 };
 struct box_out { /* a BOX_OUT that reads so many elements of shared memory */
     uint32_t no;
@@ -114,18 +114,19 @@ struct machine {
     struct elem *v; /* all values */
     struct global *global;
     uint32_t nglobal;
-    struct scratch *scratch;
+    struct scratch *scratch;            /* of the block that runs .. */
+    struct scratch *block[MOST_BLOCKS]; /* .. and of each block of a cluster */
     struct loop *loop;
     uint32_t nloop;
-    int64_t t;              /* the grid iteration, for messages */
-    struct thread *threads; /* of a block program */
+    int64_t t, t0;          /* the grid iteration, for messages; that of the first block of the cluster */
+    uint32_t blocks;        /* of a cluster, or 1 */
+    uint32_t nthread;       /* of all of them */
+    struct thread *threads; /* of a block program, block by block */
     uint32_t now;           /* the entry that runs */
-    int32_t me,
-        barriers; /* the thread that runs, from 1; barriers passed and arrivals, of whatever threads */
+    int32_t me, barriers;   /* the thread that runs, from 1; barriers passed, of whatever threads */
+    int32_t began;          /* those before this iteration */
     int32_t met[MOST_GROUPS][MOST_GROUPS]; /* by groups of warps: the last barrier that both passed */
-    int32_t
-        *seen; /* by threads, [who][of whom]: when that one last arrived at an mbarrier that who waited for */
-    uint32_t group; /* threads that meet */
+    uint32_t group;                        /* threads that meet */
     /* resolve only */
     struct map known; /* node id -> place + 1 of its latest evaluation in an open scope */
     VEC(struct undo) undo;
@@ -158,8 +159,11 @@ void lin_note_write(struct machine *, const struct step *, uint32_t no, int64_t 
 
 void lin_begin_copy(struct machine *, struct step *);
 void lin_wait_copies(struct machine *, int64_t n); /* what was begun before the last n groups is there */
-/* From the LANE range to its END; returns the entry after it. */
+/* The threads of a block begin at the LANE range, with the values that there are. */
+void lin_begin_threads(struct machine *, uint32_t at, uint32_t block);
+/* Of all blocks, from the LANE range to its END; returns the entry after it. */
 uint32_t lin_threads(struct machine *, uint32_t at);
+void lin_as_block(struct machine *, uint32_t block); /* its memory is the one that is touched */
 
 /* ---- boxes.c --------------------------------------------------------------------------------------- */
 

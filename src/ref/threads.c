@@ -52,6 +52,15 @@ static bool is_meeting(const struct machine *m, uint32_t at) {
     return op == OP_FRAG || op == OP_MMA || op == OP_LANERED;
 }
 
+static bool is_barrier(const struct machine *m, uint32_t at) {
+    return m->step[at].u->op == OP_BARRIER || m->step[at].u->op == OP_MEET;
+}
+
+void lin_as_block(struct machine *m, uint32_t block) {
+    m->scratch = m->block[block];
+    m->t = m->t0 + block;
+}
+
 /* Puts the values and loops of thread i in the machine's place, or back. */
 static void as_thread(struct machine *m, uint32_t i, bool enter) {
     struct thread *t = &m->threads[i];
@@ -60,6 +69,7 @@ static void as_thread(struct machine *m, uint32_t i, bool enter) {
     m->v = t->v, m->loop = t->loop;
     t->v = v, t->loop = loop;
     m->me = enter ? (int32_t)i + 1 : 0;
+    lin_as_block(m, i / m->lin->threads);
 }
 
 /* Thread i runs until it stands at a barrier, a meeting of its warp, something that it must wait for, or the end of the
@@ -68,7 +78,7 @@ static bool run_thread(struct machine *m, uint32_t i, uint32_t end) {
     struct thread *t = &m->threads[i];
     bool moved = false;
     as_thread(m, i, true);
-    while (t->at != end && m->step[t->at].u->op != OP_BARRIER && !is_meeting(m, t->at)) {
+    while (t->at != end && !is_barrier(m, t->at) && !is_meeting(m, t->at)) {
         uint32_t next = lin_step(m, t->at);
         if (next == t->at) break;
         t->at = next, moved = true;
@@ -276,36 +286,41 @@ static bool run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end
     }
 }
 
-/* Which barrier a thread stands at: 0 that of all, -1 none. */
+/* Which barrier a thread stands at: 0 that of its block, MEETING that of the cluster, -1 none. */
+enum { MEETING = 1 << 24 };
 static int64_t barrier_of(struct machine *m, uint32_t thread, uint32_t end) {
     const struct thread *t = &m->threads[thread];
     const struct step *s = &m->step[t->at];
-    if (t->at == end || s->u->op != OP_BARRIER) return -1;
+    if (t->at == end || !is_barrier(m, t->at)) return -1;
+    if (s->u->op == OP_MEET) return MEETING;
     return s->u->arg.i ? s->u->arg.i * 256 + t->v[s->src[0].at].v.i : 0;
 }
 
-/* The threads that stand at a barrier go on if they are as many as it takes. */
-static bool pass_barrier(struct machine *m, int64_t id, uint32_t end) {
-    uint32_t n = m->lin->threads, here = 0, groups = 0, where = end;
-    for (uint32_t i = 0; i < n; i++) {
+/* The threads that stand at a barrier, of this block or of all, go on if they are as many as it takes. */
+static bool pass_barrier(struct machine *m, int64_t id, uint32_t block, uint32_t end) {
+    bool all = id == MEETING;
+    uint32_t n = all ? m->nthread : m->lin->threads, first = all ? 0 : block * n, here = 0, groups = 0,
+             where = end, ended = 0;
+    for (uint32_t i = first; i < first + n; i++) {
+        ended += m->threads[i].at == end;
         if (barrier_of(m, i, end) != id) continue;
-        if (!id && where != end && where != m->threads[i].at) return false; /* two barriers of all */
+        if ((!id || all) && where != end && where != m->threads[i].at) return false; /* two of them */
         where = m->threads[i].at;
         here++, groups |= 1u << i / MMA_GROUP;
     }
-    if (here != (id ? id / 256 : n)) return false;
+    if (here != (all ? n - ended : id ? id / 256 : n)) return false;
     m->barriers++;
     for (uint32_t g = 0; g < MOST_GROUPS * MOST_GROUPS; g++)
         if (groups >> g / MOST_GROUPS & 1 && groups >> g % MOST_GROUPS & 1)
             m->met[g / MOST_GROUPS][g % MOST_GROUPS] = m->barriers;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = first; i < first + n; i++)
         if (barrier_of(m, i, end) == id) m->threads[i].at++;
     return true;
 }
 
 /* Nobody can go on. */
 static void stuck(struct machine *m, uint32_t end) {
-    uint32_t n = m->lin->threads;
+    uint32_t n = m->nthread;
     for (uint32_t i = 0; i < n; i++)
         if (waits(m, i))
             lin_bad(m, &m->step[m->threads[i].at],
@@ -318,25 +333,27 @@ static void stuck(struct machine *m, uint32_t end) {
     lin_bad(m, &m->step[RG_MIN(m->threads[0].at, end)], "not all threads come to this barrier");
 }
 
-/* All threads of the block, from the LANE range to its END. Returns the entry after it. */
-uint32_t lin_threads(struct machine *m, uint32_t at) {
-    const struct step *s = &m->step[at];
-    uint32_t n = m->lin->threads, end = s->partner;
-    for (uint32_t i = 0; i < n; i++) {
-        memcpy(m->threads[i].v, m->v, m->init.n * sizeof *m->v);
-        m->threads[i].v[s->out.at] = (struct elem){.v = {.i = i}, .bad = FINE};
-        m->threads[i].at = at + 1;
-        m->threads[i].flight.n = m->threads[i].groups = m->threads[i].out.n = 0;
-        m->threads[i].mma_begun = m->threads[i].mma_over = 0;
+void lin_begin_threads(struct machine *m, uint32_t at, uint32_t block) {
+    for (uint32_t i = 0; i < m->lin->threads; i++) {
+        struct thread *t = &m->threads[block * m->lin->threads + i];
+        memcpy(t->v, m->v, m->init.n * sizeof *m->v);
+        t->v[m->step[at].out.at] = (struct elem){.v = {.i = i}, .bad = FINE};
+        t->at = at + 1;
+        t->flight.n = t->groups = t->out.n = 0;
+        t->mma_begun = t->mma_over = 0;
     }
+}
+
+uint32_t lin_threads(struct machine *m, uint32_t at) {
+    uint32_t n = m->nthread, each = m->lin->threads, end = m->step[at].partner;
     for (;;) {
         uint32_t group = m->group ? m->group : MMA_LANES, done = 0;
         bool moved = false;
-        for (uint32_t i = 0; i < n; i += group) moved |= run_warp(m, i, RG_MIN(n - i, group), end);
+        for (uint32_t i = 0; i < n; i += group) moved |= run_warp(m, i, RG_MIN(each - i % each, group), end);
         for (uint32_t i = 0; i < n; i++) {
             int64_t barrier = barrier_of(m, i, end);
             done += m->threads[i].at == end;
-            if (barrier >= 0) moved |= pass_barrier(m, barrier, end);
+            if (barrier >= 0) moved |= pass_barrier(m, barrier, i / each, end);
         }
         if (done == n) return end + 1;
         if (!moved) stuck(m, end);

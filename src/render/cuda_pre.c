@@ -203,6 +203,8 @@ static const char tiles[] =
     "\"=r\"(d) : \"r\"(near(p)) : \"memory\"); }\n"
     "template <int B> I u32 in_panel(u32 i) { return i ^ (i / (128 / B) & 7) * (16 / B); }\n"
     "#if __CUDA_ARCH_FEAT_SM90_ALL\n"
+    /* without the digit that says which block of a cluster it is in: descriptors have other things there */
+    "I u32 place(const void *p) { return (near(p) & 0x3ffff) >> 4; }\n"
     "I u64 tile(u32 at, u32 panel, u32 leap = 64) { return (u64)(at | (panel ? panel >> 4 : 1) << 16) | (u64)(0x40000000 | leap) << "
     "32; }\n"
     "I void publish() { asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }\n"
@@ -212,6 +214,15 @@ static const char tiles[] =
     "template <int N> I void groups_wait() { asm volatile(\"wgmma.wait_group.sync.aligned %0;\" :: \"n\"(N) "
     ": \"memory\"); }\n"
     "struct alignas(64) box_map { u64 w[16]; };\n"
+    "I void meet_blocks() { asm volatile(\"barrier.cluster.arrive.release;\\n\\tbarrier.cluster.wait.acquire;\" ::: "
+    "\"memory\"); }\n"
+    /* of one's own address in another block: the same for all that is sent there */
+    "I u32 far(u32 d, u32 block) { u32 r; asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(r) : \"r\"(d), "
+    "\"r\"(block)); return r; }\n"
+    "I void send_1(u32 d, f32 x) { asm volatile(\"st.shared::cluster.f32 [%0], %1;\" :: \"r\"(d), \"f\"(x) : "
+    "\"memory\"); }\n"
+    "I void send_2(u32 d, f32 x, f32 y) { asm volatile(\"st.shared::cluster.v2.f32 [%0], {%1, %2};\" :: "
+    "\"r\"(d), \"f\"(x), \"f\"(y) : \"memory\"); }\n"
     "I void barrier_of(u32 i, u32 n) { asm volatile(\"bar.sync %0, %1;\" :: \"r\"(i), \"r\"(n) : "
     "\"memory\"); }\n"
     /* fewer than any kernel of several groups begins with, or more */

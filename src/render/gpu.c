@@ -392,6 +392,8 @@ static void entry(struct gpu *c, const uop *n) {
         if (c->late) line(&c->r, "after();");
         c->late = false;
         break;
+    case OP_MEET: line(&c->r, "meet_blocks();"); break;
+    case OP_SEND:
     case OP_REGISTERS:
     case OP_BOX:
     case OP_BOX_OUT:
@@ -520,6 +522,11 @@ static void declare_locals(struct gpu *c) {
     for (uint32_t i = 0; i < c->r.lin->nlocal; i++) {
         const uop *n = c->r.lin->local[i];
         const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "L%u", i);
+        if (n->nsrc > 1) {
+            line(&c->r, "%s *const %s = (%s *)%s;", t, name, t, (*gpu_slot(c, n->src[1]))->s);
+            one_name(c, n, name);
+            continue;
+        }
         if (n->arg.mem.space == SPACE_SHARED) {
             const char *space = c->d->cl ? c->d->shared : "";
             shared = (shared + local_align(n) - 1) / local_align(n) * local_align(n);
@@ -614,7 +621,7 @@ static bool is_cuda_only(enum op op) {
     return op == OP_COPY || op == OP_TOKEN || op == OP_WAIT || op == OP_FRAG || op == OP_MMA ||
            op == OP_LANERED || op == OP_MMA_BEGIN || op == OP_MMA_END || op == OP_MMA_WAIT ||
            op == OP_PUBLISH || op == OP_REGISTERS || op == OP_BOX || op == OP_BOX_OUT || op == OP_BOX_WAIT ||
-           op == OP_MBAR_NEW || op == OP_MBAR_ARRIVE || op == OP_MBAR_WAIT;
+           op == OP_MBAR_NEW || op == OP_MBAR_ARRIVE || op == OP_MBAR_WAIT || op == OP_MEET || op == OP_SEND;
 }
 
 bool render_opencl_fits(const struct linear *l, const struct render_limits *limits) {
@@ -705,6 +712,7 @@ static void kernel_words(struct gpu *c, const struct leaves *l) {
         str_printf(c->r.o, "extern \"C\" __global__ __launch_bounds__(%u, %u) ", threads, blocks);
     else
         str_printf(c->r.o, "extern \"C\" __global__ __launch_bounds__(%u) ", threads);
+    if (c->r.lin->cluster) str_printf(c->r.o, "__cluster_dims__(%u, 1, 1) ", c->r.lin->cluster);
 }
 
 static void render_gpu(struct gpu *c, struct str *o, const struct render_limits *limits,

@@ -56,10 +56,10 @@ static const char *tile_of(struct gpu *c, const uop *index, const union arg *arg
     const uop *at = index->src[1], *far = at->op == OP_ADD && uop_is_const(at->src[1]) ? at->src[1] : NULL;
     int64_t piece = 16 / dtype_info[p.dt].bytes, more = far ? far->arg.i : 0;
     if (far && more % piece == 0 && at->src[0]->lo >= 0 && uop_divides(at->src[0], piece))
-        return fmt(&c->r, "tile((near(%s) >> 4) + (u32)(%s) / %lld + %lld, %u%s)", p.base,
+        return fmt(&c->r, "tile(place(%s) + (u32)(%s) / %lld + %lld, %u%s)", p.base,
                    gpu_operand(c, at->src[0], 0).s, (long long)piece, (long long)(more / piece), rows * 128,
                    more_rows);
-    return fmt(&c->r, "tile((near(%s) >> 4) + (u32)(%s) / %lld, %u%s)", p.base, p.at.s, (long long)piece,
+    return fmt(&c->r, "tile(place(%s) + (u32)(%s) / %lld, %u%s)", p.base, p.at.s, (long long)piece,
                rows * 128, more_rows);
 }
 
@@ -222,10 +222,22 @@ static void box(struct gpu *c, const uop *n) {
         line(&c->r, "box_out(%s, &m%u%s);", panel, map_number(c, n), s.p);
 }
 
+static void send(struct gpu *c, const uop *n) {
+    unsigned lanes = n->src[0]->lanes;
+    struct str s;
+    str_init(&s, c->r.a);
+    if (n->src[2]->dt != DT_F32 || (lanes != 1 && lanes != 2)) gpu_bad(c, n, "one float or two are sent");
+    for (unsigned i = 0; i < lanes; i++) str_printf(&s, ", %s", gpu_operand(c, n->src[2], i).s);
+    struct place p = gpu_place(c, n->src[0]);
+    line(&c->r, "send_%u(far(near(%s), %s) + (u32)(%s) * 4%s);", lanes, p.base,
+         gpu_operand(c, n->src[1], 0).s, p.at.s, s.p);
+}
+
 void gpu_box(struct gpu *c, const uop *n) {
     long long arg = (long long)n->arg.i;
     switch (n->op) {
     case OP_REGISTERS: line(&c->r, "registers<%lld>();", arg); break;
+    case OP_SEND: send(c, n); break;
     case OP_BOX_WAIT: line(&c->r, "boxes_wait<%lld>();", arg); break;
     case OP_MBAR_NEW: line(&c->r, "mbar_new(%s, %lld);", address_of(c, n->src[0]), arg); break;
     case OP_MBAR_ARRIVE:

@@ -307,9 +307,10 @@ static double halves_clocks(const int64_t size[2], int64_t batch, int64_t depth,
     return best + (parts > 1 ? second + (double)parts * results * bytes / l2 : 0);
 }
 
+/* A sum is cut where that is far better: 1024 x 1024 x 8192 in four parts was said to take 0.74 of the time, and took 1.18. */
 static int64_t halves_parts(const int64_t size[2], int64_t batch, int64_t depth) {
     int64_t parts = 1;
-    double least = 0.9 * halves_clocks(size, batch, depth, 1);
+    double least = 0.7 * halves_clocks(size, batch, depth, 1);
     for (int64_t p = 2; p <= MOST_PARTS && depth / p >= PART_LEAST; p++) {
         if (depth % (p * CHUNK)) continue;
         double clocks = halves_clocks(size, batch, depth, p);

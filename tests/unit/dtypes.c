@@ -243,9 +243,10 @@ TEST(dtypes_heuristic) {
             arena_init(&x.arena, &x.err);
             if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
             const char *list = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], 90);
-            const char *at = strstr(list, "TILE(n,"), *lanes = strstr(list, "TILE(m_t,");
-            if (!strstr(list, instr) || !strstr(list, "ROLES(") || !at) FAIL("%d: %s", size, list);
-            CHECK(sscanf(list, "TILE(m,%d,", &m) == 1 && sscanf(at, "TILE(n,%d,", &n) == 1);
+            const char *at = strstr(list, "TILE(n,"), *lanes = strstr(list, "TILE(m_t,"),
+                       *rows = strstr(list, "TILE(m,");
+            if (!strstr(list, instr) || !strstr(list, "ROLES(") || !at || !rows) FAIL("%d: %s", size, list);
+            CHECK(sscanf(rows, "TILE(m,%d,", &m) == 1 && sscanf(at, "TILE(n,%d,", &n) == 1);
             m2 = lanes && sscanf(lanes, "TILE(m_t,%d,", &m2) == 1 ? m2 : m;
             int width =
                 atoi(strstr(list, instr) + strlen(instr)); /* of an instruction: two may be side by side */

@@ -102,6 +102,115 @@ TEST(roles_residual) {
         }
 }
 
+/* Groups along m, columns of an instruction, tiles of a thread, blocks, places of the ring; of so many rows and columns. */
+static const struct cluster {
+    int w, n, reg, parts, places;
+    int64_t m, columns;
+} clusters[] = {{1, 64, 1, 2, 2, 128, 128},  {2, 128, 1, 2, 2, 136, 192}, {2, 128, 1, 4, 3, 128, 128},
+                {1, 128, 2, 4, 2, 128, 136}, {2, 128, 2, 2, 2, 256, 128}, {2, 256, 1, 4, 4, 128, 256}};
+
+/* Blocks of a cluster have parts of the sums, send each other what they do not store, and add in the order of the parts. */
+static const char *cluster_list(char *out, size_t room, const struct cluster *c, bool tb, int64_t part) {
+    char m[64] = "TILE(m,64,m3)", marks[32] = "", all[16] = "m3";
+    int w = c->w, n = c->n, reg = c->reg;
+    if (w > 1 && reg > 1) {
+        snprintf(m, sizeof m, "TILE(m,%d,m1) TILE(m1,%d,m2) TILE(m2,64,m3)", 64 * w * reg, 64 * reg);
+        snprintf(marks, sizeof marks, " LANE(m1) REG(m2)"), snprintf(all, sizeof all, "m1+m2+m3");
+    } else if (w > 1 || reg > 1) {
+        snprintf(m, sizeof m, "TILE(m,%d,m1) TILE(m1,64,m3)", 64 * w * reg);
+        snprintf(marks, sizeof marks, w > 1 ? " LANE(m1)" : " REG(m1)"), snprintf(all, sizeof all, "m1+m3");
+    }
+    snprintf(out, room,
+             "TILE(k,%lld,kc) CLUSTER(k) %s TILE(n,%d,n3) TILE(kc,64,k1) TILE(k1,16,k2) "
+             "TC(m3,n3,k2,WBF16_%d)%s UNROLL(k1) STAGE(a,kc,%s,k1+k2) STAGE(b,kc,%s) PIPE(a,kc,%d) "
+             "PIPE(b,kc,%d) ROLES(1)",
+             (long long)part, m, n, n, marks, all, tb ? "n3,k1+k2" : "k1+k2,n3", c->places, c->places);
+    return out;
+}
+
+static void check_clusters(const struct cluster *form, size_t n, struct engine *en) {
+    char opts[1024];
+    for (size_t i = 0; i < n; i++)
+        for (int lay = 0; lay < 4; lay += en && lay == 0 ? 3 : 1) { /* compiling for a GPU takes a while */
+            struct product x = {.m = form[i].m, .n = form[i].columns, .tb = lay & 1, .dt = "bf16"};
+            x.k = 128 * form[i].parts, x.plus = lay & 2;
+            x.opts = cluster_list(opts, sizeof opts, &form[i], x.tb, 128);
+            product_check(&x, en);
+        }
+}
+
+TEST(roles_clusters) { check_clusters(clusters, RG_COUNT(clusters) - 1, NULL); }
+
+/* What is sent stands in the place of the ring: a block of 128 x 256 has no other. */
+TEST_SLOW(roles_clusters_over_tiles, 60) {
+    const struct cluster *form = &clusters[RG_COUNT(clusters) - 1];
+    char opts[1024];
+    struct product x = {.m = 128, .n = 256, .k = 512, .tb = true, .dt = "bf16"};
+    x.opts = cluster_list(opts, sizeof opts, form, true, 128);
+    arena_init(&x.arena, &x.err);
+    if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
+    uint32_t over = 0;
+    for (uint32_t i = 0; i < x.lin.nlocal; i++) over += x.lin.local[i]->nsrc > 1;
+    CHECK_EQ(over, 1);
+    CHECK(x.lin.shared <= 232448);
+    arena_free(&x.arena);
+    product_check(&x, NULL);
+}
+
+/* What blocks tell each other cannot be left out either. */
+TEST(roles_clusters_protocol) {
+    static const enum op op[] = {OP_MEET, OP_SEND, OP_MMA_WAIT};
+    char opts[1024];
+    struct product x = {.m = 64, .n = 64, .k = 512, .tb = true, .dt = "bf16"};
+    x.opts = cluster_list(opts, sizeof opts, &clusters[0], true, 256);
+    arena_init(&x.arena, &x.err);
+    if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
+    CHECK_EQ(x.lin.cluster, 2);
+    CHECK_EQ(x.lin.grid, 2);
+    uint16_t *a = arena_array(&x.arena, uint16_t, 64 * 512), *b = arena_array(&x.arena, uint16_t, 64 * 512);
+    float *out = arena_array(&x.arena, float, 64 * 64);
+    struct ref_buf bufs[3] = {
+        {.p = a, .bytes = 64 * 512 * 2}, {.p = b, .bytes = 64 * 512 * 2}, {.p = out, .bytes = 64 * 64 * 4}};
+    CHECK_EQ(ref_linear(&x.err, &x.lin, bufs, 3, NULL, 0, 2), 0);
+    CHECK_EQ(ref_linear(&x.err, &x.lin, bufs, 3, NULL, 0, 1), RG_EINVAL); /* half a cluster */
+    err_clear(&x.err);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < x.lin.n; i++) {
+        bool one = false;
+        for (size_t k = 0; k < RG_COUNT(op); k++) one |= x.lin.u[i]->op == op[k];
+        if (!one) continue;
+        struct linear less = x.lin;
+        less.u = arena_array(&x.arena, const uop *, x.lin.n);
+        less.n = 0;
+        for (uint32_t k = 0; k < x.lin.n; k++)
+            if (k != i) less.u[less.n++] = x.lin.u[k];
+        found++;
+        if (ref_linear(&x.err, &less, bufs, 3, NULL, 0, 2) != RG_EVERIFY)
+            FAIL("entry %u, %s: not missed", i, op_info[x.lin.u[i]->op].name);
+        err_clear(&x.err);
+    }
+    CHECK(found > 10);
+    arena_free(&x.arena);
+}
+
+TEST(roles_clusters_say_why) {
+    static const struct {
+        const char *opts, *says;
+    } bad[] = {
+        {"TILE(k,64,kc) CLUSTER(k)", "a cluster has 2 .. 4 blocks"},
+        {"TILE(k,256,kc) CLUSTER(m)", "has another use than to be summed over"},
+        {"TILE(k,256,kc) CLUSTER(k)", "ROLES(1), one TC and no PERSIST"},
+        {"TILE(k,256,kc) CLUSTER(k) CLUSTER(kc)", "one cluster already"},
+    };
+    for (size_t i = 0; i < RG_COUNT(bad); i++) {
+        struct product x = {.m = 64, .n = 64, .k = 512, .tb = true, .dt = "bf16", .opts = bad[i].opts};
+        arena_init(&x.arena, &x.err);
+        if (err_guard(&x.err, product_compile, &x) != RG_EOPT || !strstr(x.err.msg, bad[i].says))
+            FAIL("%s: %s", bad[i].opts, x.err.msg);
+        arena_free(&x.arena);
+    }
+}
+
 /* Rows and columns that end inside of a tile: zeros from outside of the map, stores that are left out. */
 TEST(roles_edges) {
     static const int64_t size[][3] = {{136, 72, 136}, {72, 200, 200}, {8, 64, 128}, {200, 72, 72}};
@@ -399,6 +508,16 @@ struct repeat {
 };
 
 /* Thousands of launches of kernels of every form, in turns and without a pause: each result bit by bit that of the first. */
+TEST_MANUAL(cuda_gpu_clusters, 120) {
+    struct engine *en = cuda_engine();
+    struct dev_info info;
+    struct err e = {0};
+    CHECK(!en->ops->info(en->dev, &e, &info));
+    if (info.major != 9) SKIP("a GPU of compute capability 9.0 is needed");
+    check_clusters(clusters, RG_COUNT(clusters), en);
+    engine_close(en);
+}
+
 TEST_MANUAL(cuda_gpu_roles_repeat, 120) {
     enum { LAUNCHES = 4000, CHECKS = 20 };
     struct engine *en = cuda_engine();

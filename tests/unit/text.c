@@ -181,6 +181,9 @@ static const uop *source_of(struct gen *g, enum op op, uint32_t i, const uop *co
         if (i == 1) return pool_pick(g, DT_COUNT, 0, OP_MAP);
         return i == 0 || (i == 2 && op == OP_BOX) ? pool_pick(g, DT_COUNT, 0, OP_INDEX)
                                                   : value_of(g, DT_IDX, 1);
+    case OP_SEND:
+        if (i == 0) return pool_pick(g, DT_COUNT, 0, OP_INDEX);
+        return i == 1 ? value_of(g, DT_IDX, 1) : src[0] ? value_of(g, (enum dtype)src[0]->dt, 1) : NULL;
     case OP_COPY: return i < 2 ? pool_pick(g, DT_COUNT, 0, OP_INDEX) : value_of(g, DT_BOOL, 0);
     case OP_MMA: return pool_pick(g, DT_COUNT, 0, OP_ACC);
     case OP_LANERED: return i ? value_of(g, DT_IDX, 1) : pool_pick(g, DT_COUNT, 0, OP_ACC);
@@ -294,7 +297,7 @@ static const uop *random_graph(struct gen *g, uint32_t size) {
 
 TEST_SLOW(text_round_trip_of_random_graphs, 240) {
     static uint64_t made[OP_COUNT];
-    for (uint64_t seed = 0; seed < 14000; seed++) {
+    for (uint64_t seed = 0; seed < 16000; seed++) {
         struct ir_test t;
         ir_test_open(&t);
         struct gen g = {.ir = &t.ir, .r = {seed * 31 + 7}, .made = made};

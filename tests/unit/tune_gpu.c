@@ -165,7 +165,7 @@ TEST(predict_gpu_few_rows) {
     ir_test_open(&t);
     const struct kernel *k = parse(&t, text);
     CHECK(strstr(opts_heuristic_gpu(&t.ir, k, 90), "WBF16_128) "));
-    opts_forms_gpu(&t.ir, k, 90, planned_h200(), 500, 0, &forms);
+    opts_forms_gpu(&t.ir, k, 90, planned_h200(), NULL, 500, 0, &forms);
     for (uint32_t i = 0; i < forms.n; i++) {
         const struct gpu_list *f = &forms.p[i];
         if (!strncmp(f->form, "wgmma 64x128x", 13)) wide = fmin(wide, f->predicted);
@@ -193,7 +193,7 @@ TEST(predict_gpu_rows_anywhere) {
         ir_test_open(&t);
         snprintf(one, sizeof one, text, dt, all, dt, all, dt, all, s, s, s, up, s, end, up, s, end, s,
                  floats ? "" : "(CAST<bf16> ", end);
-        opts_forms_gpu(&t.ir, parse(&t, one), 90, planned_h200(), 500, 0, &forms);
+        opts_forms_gpu(&t.ir, parse(&t, one), 90, planned_h200(), NULL, 500, 0, &forms);
         CHECK(forms.n > 20);
         const char *first = floats ? "fma 64x256x16 2x4" : "wgmma 128x256x64 2x1";
         if (strncmp(forms.p[0].form, first, strlen(first))) FAIL("%s", forms.p[0].form);
@@ -240,8 +240,8 @@ TEST(forms_are_mixed) {
     gpu_lists few, all;
     ir_test_open(&t);
     const struct kernel *k = parse(&t, product);
-    opts_forms_gpu(&t.ir, k, 90, &m, 12, 0, &few);
-    opts_forms_gpu(&t.ir, k, 90, &m, 2000, 0, &all);
+    opts_forms_gpu(&t.ir, k, 90, &m, NULL, 12, 0, &few);
+    opts_forms_gpu(&t.ir, k, 90, &m, NULL, 2000, 0, &all);
     CHECK_EQ(few.n, 12);
     CHECK_STR(few.p[0].opts, opts_heuristic_gpu(&t.ir, k, 90));
     for (uint32_t i = 0; i < few.n; i++) {
@@ -300,7 +300,7 @@ static double regret(const struct measured *s, double *error) {
     double pick = 0, least = INFINITY, best = INFINITY, sum = 0, squares = 0;
     int known = 0;
     ir_test_open(&t);
-    opts_forms_gpu(&t.ir, parse(&t, text_of(&t.arena, s)), 90, &m, 1000, 0, &forms);
+    opts_forms_gpu(&t.ir, parse(&t, text_of(&t.arena, s)), 90, &m, NULL, 1000, 0, &forms);
     for (int i = 0; i < s->rows; i++) {
         best = RG_MIN(best, s->row[i].us);
         for (uint32_t k = 0; k < forms.n; k++) {

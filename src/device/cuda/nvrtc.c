@@ -5,6 +5,8 @@
  * Tests: tests/unit/cuda.c */
 #include "device/cuda/internal.h"
 
+#include <stdlib.h>
+
 /* Nothing is fused or flushed unless the program says so; our own code needs no warnings about unused names. */
 const char nvrtc_flags[] = "-std=c++17 -fmad=false -ftz=false -prec-div=true -prec-sqrt=true -w";
 static const char *const flag[] = {"-std=c++17",     "-fmad=false",     "-ftz=false",
@@ -12,6 +14,7 @@ static const char *const flag[] = {"-std=c++17",     "-fmad=false",     "-ftz=fa
 
 struct unit {
     const char *text;
+    size_t length;
     char *data, *log; /* mem_alloc */
     size_t n;
     int code; /* of NVRTC; -1: out of memory */
@@ -20,6 +23,7 @@ struct batch {
     const struct cuda_nvrtc *rtc;
     const char *arch;
     struct unit *u;
+    struct unit **turn; /* the longest first: nobody is left with one while the others have nothing to do */
 };
 
 static void take_log(const struct cuda_nvrtc *rtc, void *prog, struct unit *u) {
@@ -50,7 +54,12 @@ static void compile_one(const struct batch *b, struct unit *u) {
 static void compile_some(void *arg, uint32_t t0, uint32_t t1, int worker) {
     struct batch *b = arg;
     (void)worker;
-    for (uint32_t i = t0; i < t1; i++) compile_one(b, &b->u[i]);
+    for (uint32_t i = t0; i < t1; i++) compile_one(b, b->turn[i]);
+}
+
+static int longest_first(const void *x, const void *y) {
+    const struct unit *a = *(struct unit *const *)x, *b = *(struct unit *const *)y;
+    return a->length != b->length ? (a->length < b->length) - (a->length > b->length) : (a > b) - (a < b);
 }
 
 /* The first lines of what the compiler said, and where the text is. */
@@ -72,8 +81,9 @@ int nvrtc_compile(struct err *e, struct arena *a, const char *arch, const char *
                   struct dev_object *out) {
     const struct cuda_nvrtc *rtc = cuda_nvrtc(e);
     if (!rtc) return e->code;
-    struct batch b = {rtc, arch, arena_array(a, struct unit, n + 1)};
-    for (int i = 0; i < n; i++) b.u[i].text = text[i];
+    struct batch b = {rtc, arch, arena_array(a, struct unit, n + 1), arena_array(a, struct unit *, n + 1)};
+    for (int i = 0; i < n; i++) b.u[i].text = text[i], b.u[i].length = strlen(text[i]), b.turn[i] = &b.u[i];
+    if (n > 1) qsort(b.turn, (size_t)n, sizeof *b.turn, longest_first);
     pool_run(pool_get(), compile_some, &b, (uint32_t)n, 1);
     int code = 0;
     for (int i = 0; i < n && !code; i++)
