@@ -208,7 +208,7 @@ static const char tiles[] =
     "I u64 tile(u32 at, u32 panel, u32 leap = 64) { return (u64)(at | (panel ? panel >> 4 : 1) << 16) | (u64)(0x40000000 | leap) << "
     "32; }\n"
     "I void publish() { asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }\n"
-    "I i32 warp_of(i32 thread) { return __shfl_sync(0xffffffffu, thread >> 5, 0); }\n"
+    "I i32 group_of(i32 thread) { return __shfl_sync(0xffffffffu, thread >> 7, 0); }\n"
     "I void groups_begin() { asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); }\n"
     "I void groups_end() { asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\"); }\n"
     "template <int N> I void groups_wait() { asm volatile(\"wgmma.wait_group.sync.aligned %0;\" :: \"n\"(N) "

@@ -115,21 +115,23 @@ static bool two_halves(struct gpu *c, const uop *n, unsigned lane, struct text *
     return false;
 }
 
-/* The thread's number by a multiple of 32 is the same in its warp: addresses that are made of it, those of tiles, stay with the
- * instructions that a warp computes once. */
-static const char *of_warp(struct gpu *c, const uop *n) {
-    if (!c->warp || (n->op != OP_SHR && n->op != OP_IDIV) || n->src[0]->op != OP_RANGE ||
+/* The number of the thread's group of warps is the same in a warp: addresses that are made of it, those of tiles, stay with the
+ * instructions that a warp computes once. (That of its warp would be too; kernels with many sums have no registers for what the
+ * compiler then keeps.) */
+static const char *of_group(struct gpu *c, const uop *n) {
+    if (!c->group || (n->op != OP_SHR && n->op != OP_IDIV) || n->src[0]->op != OP_RANGE ||
         n->src[0]->arg.range.kind != AX_LANE || !uop_is_const(n->src[1]) || n->src[1]->arg.i <= 0)
         return NULL;
     int64_t by = n->src[1]->arg.i;
     if (n->op == OP_SHR) by = by < 16 ? (int64_t)1 << by : 0;
-    if (by < 32 || by % 32) return NULL;
-    return by == 32 ? c->warp : fmt(&c->r, "(i32)((u32)%s / %lldu)", c->warp, (long long)by / 32);
+    if (by < MMA_GROUP || by % MMA_GROUP) return NULL;
+    return by == MMA_GROUP ? c->group
+                           : fmt(&c->r, "(i32)((u32)%s / %lldu)", c->group, (long long)by / MMA_GROUP);
 }
 
 static struct text scalar_op(struct gpu *c, const uop *n, const struct text *src) {
-    const char *warp = of_warp(c, n);
-    if (warp) return (struct text){.s = warp, .dt = n->dt, .lanes = 1};
+    const char *group = of_group(c, n);
+    if (group) return (struct text){.s = group, .dt = n->dt, .lanes = 1};
     struct text x = n->op == OP_EXP2 && n->dt == DT_F32 && c->weights
                         ? (struct text){.s = fmt(&c->r, "exp2_flush(%s)", src[0].s), .dt = DT_F32, .lanes = 1}
                     : n->op == OP_CAST ? cast_text(&c->r, src[0], (enum dtype)n->dt)
@@ -295,14 +297,19 @@ static bool clamps_a_sum(const struct gpu *c) {
     return false;
 }
 
-/* In a loop in which parts of sums are waited for and added, what stands between the additions and the next matrix instruction,
- * the place of its tile, is known if several iterations, as many as a ring often has places, are written out. */
+/* In a loop in which parts of sums are waited for and added, once to each sum, what stands between the additions and the next matrix
+ * instruction, the place of its tile, is known if several iterations, as many as a ring often has places, are written out. (Where
+ * a sum has two parts, or its threads copy too, the compiler finds no registers for that.) */
 static bool adds_parts(const struct gpu *c) {
     const struct linear *l = c->r.lin;
     bool fresh = false;
-    for (uint32_t i = c->r.pos + 1; i < l->n && l->u[i]->op != OP_END; i++) {
-        if (l->u[i]->op == OP_RANGE) return false;
-        fresh |= l->u[i]->op == OP_MMA && l->u[i]->arg.mma.fresh;
+    for (uint32_t i = c->r.pos + 1, depth = 1; i < l->n && depth; i++) {
+        const uop *n = l->u[i];
+        if (n->op == OP_RANGE || n->op == OP_COPY) return false;
+        depth += (n->op == OP_IF) - (n->op == OP_END);
+        fresh |= n->op == OP_MMA && n->arg.mma.fresh;
+        for (uint32_t k = c->r.pos + 1; k < i && n->op == OP_SET; k++)
+            if (l->u[k]->op == OP_SET && l->u[k]->src[0] == n->src[0]) return false;
     }
     return fresh;
 }
@@ -314,8 +321,8 @@ static void open_range(struct gpu *c, const uop *n) {
         line(&c->r, "{ const %s %s = %s;", t, name, c->d->thread);
         one_name(c, n, name);
         if (c->groups) {
-            c->warp = "warp";
-            line(&c->r, "const %s %s = warp_of(%s);", t, c->warp, name);
+            c->group = "group";
+            line(&c->r, "const %s %s = group_of(%s);", t, c->group, name);
         }
         c->r.indent++;
         return;
@@ -732,7 +739,7 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     c->meet |= c->block > 0; /* the owner of an element is a block */
     for (uint32_t i = 0; i < lin->n; i++)
         c->weights |= lin->u[i]->op == OP_LANERED || lin->u[i]->op == OP_MMA,
-            c->groups |= lin->u[i]->op == OP_MMA_BEGIN;
+            c->groups |= lin->u[i]->op == OP_MBAR_NEW;
     if (lin->threads) c->lanes = true, c->block = c->team = lin->threads;
     c->member = c->d->thread;
     if (c->block && c->block <= 32 && !c->lanes && !c->d->cl) c->block = THREADS, c->member = "member";

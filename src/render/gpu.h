@@ -69,12 +69,11 @@ struct gpu {
     const char *turn;          /* which of its values this thread is at, counted from 0 */
     bool guarded;              /* not all threads have as many values */
     bool meet, many;           /* many: buffers are chosen by number */
-    bool weights; /* what is computed are factors of matrix instructions: less than 2^-126 is 0 */
-    bool lanes;   /* a block program: threads have values of their own */
-    bool late;    /* the others that it was started beside are waited for at its first barrier */
-    bool groups;  /* with matrix instructions of groups of warps */
-    const char
-        *warp; /* .. then: number of the thread's warp, which the compiler knows to be one for all of them */
+    bool weights;         /* what is computed are factors of matrix instructions: less than 2^-126 is 0 */
+    bool lanes;           /* a block program: threads have values of their own */
+    bool late;            /* the others that it was started beside are waited for at its first barrier */
+    bool groups;          /* of warps, with roles */
+    const char *group;    /* .. then: number of the thread's, which the compiler knows to be one for a warp */
     uint32_t block, team; /* threads of a block; of them, those that share an iteration of the grid */
     const char *member;   /* number of the thread among them */
     int64_t scratch;
