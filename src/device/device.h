@@ -53,7 +53,7 @@ struct dev_launch {
     uint32_t shared; /* bytes that the threads of a block share */
     uint32_t nbuf, nvar, nmap;
     const struct dev_map *map;
-    bool waits; /* its code itself waits for what was started before it (after() in render/cuda_pre.c) */
+    bool waits;     /* its code itself waits for what was started before it (after() in render/cuda_pre.c) */
     uint64_t *ns;   /* not NULL: wait until it is done, and say how long it took .. */
     uint32_t times; /* .. in so many runs one after the other (0: one); with ns, on CUDA */
     uint64_t
@@ -134,7 +134,8 @@ struct device_ops {
     int (*target)(struct device *, struct err *, struct arena *, struct dev_target *);
     /* One line that names the compiler's version; runs the compiler. */
     int (*version)(struct device *, struct err *, struct arena *, const char **);
-    /* n translation units, compiled at once; objects live in the arena. */
+    /* n translation units, compiled at once; objects live in the arena. If it fails, those of units that are good may be there,
+     * the others are zeros as they were. */
     int (*compile)(struct device *, struct err *, struct arena *, const char *const *text, int n,
                    struct dev_object *out);
     /* One unit as assembly, by the same compiler and flags; for people. */

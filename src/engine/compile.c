@@ -311,11 +311,14 @@ static void compile_jobs(struct engine *en, jobs *j) {
     struct dev_object *obj = arena_array(a, struct dev_object, units);
     uint64_t t0 = os_now_ns();
     for (int u = 0; u < units; u++) text[u] = unit_text(en, j, u);
-    if (en->ops->compile(en->dev, &e, a, text, units, obj)) err_throw(&en->err, e.code, "%s", e.msg);
+    int failed = en->ops->compile(en->dev, &e, a, text, units, obj);
     en->stats.compile_ns += os_now_ns() - t0;
     en->stats.units += (uint64_t)units;
-    en->stats.compiled += j->n;
-    for (int u = 0; u < units; u++) take_in(en, j, u, &obj[u]);
+    en->stats.compiled += failed ? 0 : j->n;
+    for (int u = 0; u < units; u++)
+        if (obj[u].data)
+            take_in(en, j, u, &obj[u]); /* also where another failed: search tries it without that one */
+    if (failed) err_throw(&en->err, e.code, "%s", e.msg);
     t0 = os_now_ns();
     cache_write(&en->cache, a, file_name(a, "last", en->request), en->identity, strlen(en->identity));
     cache_trim(&en->cache, a);

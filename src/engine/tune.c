@@ -37,6 +37,7 @@
 #define REPEAT_NS 60000           /* shorter kernels are run several times for one reading */
 #define FLUSH ((size_t)256 << 20) /* bytes that empty the caches of a GPU */
 #define LONG_PROGRAM 2000         /* entries: NVIDIA's compiler takes seconds for more */
+#define REGISTERS 65536           /* of a multiprocessor, which a block's threads share */
 #define REPEAT_GPU_NS 400000      /* the same, where the GPU waits for the first */
 #define LASTING_NS 20000000       /* of work without a pause: long enough for a GPU to be short of power .. */
 #define SHORT_LASTING_NS 3000000  /* .. and where it is not */
@@ -150,6 +151,8 @@ struct trial {
     const char *opts;
     double predicted;
     bool lowered, rendered;
+    bool
+        crowded; /* its threads have no room for the values that they must hold: compilers give up on some of those */
     struct etext text;
 };
 
@@ -174,6 +177,8 @@ static void lower_trial(void *arg) {
         err_throw(&x->err, x->err.code, "%s", x->err.msg);
     gpu_work_of(&x->arena, &x->lin, x->text.block, x->text.teams, &w);
     x->predicted = predict_gpu(&w, m);
+    int copy = strstr(x->opts, "ROLES(") ? 128 : 0; /* threads that give their registers to the others */
+    x->crowded = (int64_t)w.registers * (w.threads - copy) > REGISTERS;
 }
 
 /* False: it cannot be lowered. The arena is to be freed in any case. */
@@ -267,7 +272,7 @@ static void propose(struct tune *t, const char *base, uint32_t most) {
     struct trial *x = lower_all(t, &t->arena, fresh.p, fresh.n);
     for (uint32_t i = 0; i < fresh.n; i++) {
         bool longer = is_gpu(t) && x[i].lin.n > LONG_PROGRAM && x[i].lin.n > 2 * t->entries;
-        if (x[i].lowered && !longer && !known_print(t, print_of(&x[i])))
+        if (x[i].lowered && !x[i].crowded && !longer && !known_print(t, print_of(&x[i])))
             vec_push(&t->arena, &t->cand,
                      ((struct candidate){
                          .opts = fresh.p[i], .predicted = x[i].predicted, .print = print_of(&x[i])}));

@@ -714,6 +714,29 @@ TEST(cuda_fake_search_compiles_at_once) {
     check_empty(f);
 }
 
+/* Of two units one does not compile: that is an error, and the other is not compiled again. */
+TEST(cuda_fake_one_unit_fails) {
+    struct fake *f = fake();
+    struct err e = {0};
+    struct engine *en = engine_open(&err, &device_cuda[0]);
+    CHECK(en);
+    static const char
+        good[] = "extern \"C\" __global__ void f(float *b0, u64 n, char *s, u64 d) { b0[0] = 1; }\n",
+        bad[] = "#error\nextern \"C\" __global__ void g(float *b0, u64 n, char *s, u64 d) { b0[0] = 2; }\n";
+    struct etext t[] = {{.name = "f", .text = good, .grid = 1, .nbuf = 1},
+                        {.name = "g", .text = bad, .grid = 1, .nbuf = 1}};
+    const struct ekernel *k[2] = {NULL, NULL};
+    CHECK_EQ(engine_compile_text(en, &e, t, 2, k), RG_ECOMPILE);
+    uint32_t before = f->compiled;
+    err_clear(&e);
+    if (engine_compile_text(en, &e, t, 1, k)) FAIL("%s", e.msg);
+    CHECK(k[0]);
+    if (os_cpus() > 1) CHECK_EQ(f->compiled, before);
+    CHECK_EQ(engine_compile_text(en, &e, t + 1, 1, k + 1), RG_ECOMPILE);
+    engine_close(en);
+    check_empty(f);
+}
+
 /* A kernel that does not end is told, and nothing waits for it any more. */
 TEST(cuda_fake_hangs) {
     struct fake *f = fake();

@@ -89,7 +89,7 @@ int nvrtc_compile(struct err *e, struct arena *a, const char *arch, const char *
     for (int i = 0; i < n && !code; i++)
         if (b.u[i].code) code = failed(e, a, &b, &b.u[i]);
     for (int i = 0; i < n; i++) {
-        if (!code) {
+        if (!b.u[i].code) {
             const char *log = b.u[i].log ? arena_strdup(a, b.u[i].log, strlen(b.u[i].log)) : NULL;
             out[i] = (struct dev_object){arena_raw(a, b.u[i].n + 1), b.u[i].n, log};
             memcpy(out[i].data, b.u[i].data, b.u[i].n);

@@ -85,7 +85,10 @@ int opencl_compile(struct device *d, struct err *e, struct arena *a, const char 
                    struct dev_object *out) {
     if (opencl_enter(d, e)) return e->code;
     for (int i = 0; i < n; i++)
-        if (compile_one(d, e, a, text[i], &out[i])) return e->code;
+        if (compile_one(d, e, a, text[i], &out[i])) {
+            out[i] = (struct dev_object){0};
+            return e->code;
+        }
     return 0;
 }
 
