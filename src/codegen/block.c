@@ -17,6 +17,7 @@
 
 /* Rounds of a fill that are written out; of a loop; bytes that a thread has under way in them. */
 enum { MOST_ROUNDS = 16, MOST_TOGETHER = 4, MOST_BYTES = 256, MOST_SHARED = 64 };
+enum { HAND_TOGETHER = 8, HAND_BYTES = 384 }; /* the same, of threads that do nothing else */
 
 struct blk {
     struct sched *s;
@@ -29,6 +30,10 @@ struct blk {
     struct map
         busy;       /* which accumulators, by number, more than idle statements read: those of each `first` */
     uop_vec shared; /* LOCALs */
+    const uop *filler; /* number of a thread among those that fill tiles, and how many there are */
+    int64_t fillers;
+    int64_t together,
+        bytes; /* rounds of a loop that are written out, bytes of registers that they may need */
     uint32_t rounds;
 };
 
@@ -121,7 +126,8 @@ static int64_t target_step(struct arena *a, const uop *stmt, const uop *range) {
 }
 
 /* Is a square turned in registers: pieces of 16 bytes both of what is read and, along another range, of the panel that is written?
- * Then neighbours write to one row of the panel, whose pieces are in different banks. */
+ * Neighbours in a row of the panel write to different banks, neighbours in memory read one line: the list says how many of the one,
+ * the others are of the other kind. */
 static bool is_turned(struct arena *a, const uop *stmt, const uop_vec *free) {
     const uop *to = stmt->op == OP_STORE ? stmt->src[0]->src[0] : NULL;
     if (!to || to->op != OP_LOCAL || !to->arg.mem.panels) return false;
@@ -137,6 +143,22 @@ static bool is_turned(struct arena *a, const uop *stmt, const uop_vec *free) {
     return read && written;
 }
 
+bool fill_is_turned(struct sched *s, const uop *stmt) {
+    struct free_ranges fr;
+    free_init(&fr, s->ir, s->ir->arena);
+    return is_turned(s->ir->arena, stmt, free_of(&fr, stmt));
+}
+
+static void sort_by(struct arena *a, const uop *stmt, const uop **r, uint32_t n,
+                    int64_t (*step)(struct arena *, const uop *, const uop *)) {
+    for (uint32_t i = 1; i < n; i++)
+        for (uint32_t k = i; k > 0 && step(a, stmt, r[k - 1]) < step(a, stmt, r[k]); k--) {
+            const uop *t = r[k];
+            r[k] = r[k - 1], r[k - 1] = t;
+        }
+}
+
+/* In the order of memory; of a square the neighbours in the tile's row first, so many as the axis has, then in that order. */
 void fill_order(struct sched *s, struct free_ranges *fr, const uop *stmt, uop_vec *out) {
     struct arena *a = s->ir->arena;
     const uop_vec *free = free_of(fr, stmt);
@@ -149,13 +171,10 @@ void fill_order(struct sched *s, struct free_ranges *fr, const uop *stmt, uop_ve
     if (out->n) return;
     for (uint32_t i = 0; i < free->n; i++)
         if (free->p[i]->arg.range.kind == AX_SPREAD) vec_push(a, out, free->p[i]);
-    int64_t (*step)(struct arena *, const uop *, const uop *) =
-        is_turned(a, stmt, free) ? target_step : source_step;
-    for (uint32_t i = 1; i < out->n; i++)
-        for (uint32_t k = i; k > 0 && step(a, stmt, out->p[k - 1]) < step(a, stmt, out->p[k]); k--) {
-            const uop *r = out->p[k];
-            out->p[k] = out->p[k - 1], out->p[k - 1] = r;
-        }
+    sort_by(a, stmt, out->p, out->n, source_step);
+    if (!is_turned(a, stmt, free)) return;
+    sort_by(a, stmt, out->p, out->n, target_step);
+    if (out->n) sort_by(a, stmt, out->p, out->n - 1, source_step);
 }
 
 /* Accumulators of fetched elements: of all the elements a thread has one in each round. */
@@ -203,8 +222,8 @@ static int64_t round_bytes(struct blk *b, const uop *stmt) {
 }
 
 /* How many rounds of a loop that fills a tile are written out: their loads are under way together. */
-static int64_t written_out(int64_t bytes, int64_t rounds) {
-    int64_t n = bytes ? RG_MAX(RG_MIN(MOST_TOGETHER, MOST_BYTES / bytes), 1) : 1;
+static int64_t written_out(const struct blk *b, int64_t bytes, int64_t rounds) {
+    int64_t n = bytes ? RG_MAX(RG_MIN(b->together, b->bytes / bytes), 1) : 1;
     while (rounds % n) n--;
     return n;
 }
@@ -220,32 +239,47 @@ static const uop *round_range(struct blk *b, int64_t n, enum axis_kind kind) {
 /* A fill of n elements by all threads: whole rounds, then what is left by the first threads. */
 static void fill(struct blk *b, const uop *stmt, uop_vec *range, uop_vec *out) {
     struct ir *ir = b->ir;
-    int64_t threads = b->thread->src[0]->hi, n = 1;
+    int64_t threads = b->fillers, n = 1;
     for (uint32_t i = 0; i < range->n; i++) n *= range->p[i]->src[0]->hi;
     int64_t rounds = n / threads, rest = n % threads;
     if (rounds) {
         const uop *round = idx(b, 0), *loop = NULL;
         int64_t bytes = round_bytes(b, stmt);
-        bool loops = (rounds > MOST_ROUNDS || bytes * rounds > MOST_BYTES) && stmt->op != OP_SET &&
+        bool loops = (rounds > MOST_ROUNDS || bytes * rounds > b->bytes) && stmt->op != OP_SET &&
                      stmt->src[1]->op != OP_ACC;
-        int64_t more = loops ? written_out(bytes, rounds) : rounds;
+        int64_t more = loops ? written_out(b, bytes, rounds) : rounds;
         if (more > 1) round = round_range(b, more, AX_UNROLL);
         if (loops) {
             loop = round_range(b, rounds / more, AX_LOOP);
             round = rw2(b->rw, OP_ADD, rw2(b->rw, OP_MUL, loop, idx(b, more)), round);
         }
-        const uop *number = rw2(b->rw, OP_ADD, rw2(b->rw, OP_MUL, round, idx(b, threads)), b->thread);
+        const uop *number = rw2(b->rw, OP_ADD, rw2(b->rw, OP_MUL, round, idx(b, threads)), b->filler);
         const uop *all = with_places(b, stmt, range, number, round);
         if (loops) all = uop2(ir, OP_FOR, loop, uop_mk(ir, OP_BLOCK, &all, 1, ARG_NONE));
         vec_push(b->a, out, all);
     }
     if (rest) {
-        const uop *number = rw2(b->rw, OP_ADD, b->thread, idx(b, rounds * threads));
+        const uop *number = rw2(b->rw, OP_ADD, b->filler, idx(b, rounds * threads));
         const uop *last = with_places(b, stmt, range, number, idx(b, rounds));
-        const uop *first = rw2(b->rw, OP_LT, b->thread, idx(b, rest));
+        const uop *first = rw2(b->rw, OP_LT, b->filler, idx(b, rest));
         last = uop_mk(ir, OP_BLOCK, &last, 1, ARG_NONE);
         vec_push(b->a, out, uop2(ir, OP_IF, first, last));
     }
+}
+
+void fill_by_hand(struct sched *s, const uop *stmt, const uop *filler, int64_t fillers, uop_vec *out) {
+    struct blk b = {.s = s,
+                    .ir = s->ir,
+                    .rw = &s->rw,
+                    .a = s->ir->arena,
+                    .filler = filler,
+                    .fillers = fillers,
+                    .together = HAND_TOGETHER,
+                    .bytes = HAND_BYTES};
+    uop_vec spread = {0};
+    free_init(&b.fr, b.ir, b.a);
+    fill_order(s, &b.fr, stmt, &spread);
+    fill(&b, stmt, &spread, out);
 }
 
 /* ---- idle threads -------------------------------------------------------------------------------------- */
@@ -402,6 +436,7 @@ const uop *tree_threads(struct sched *s, const uop *tree) {
     struct blk b = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena};
     free_init(&b.fr, b.ir, b.a);
     find_lanes(&b, tree);
+    b.filler = b.thread, b.fillers = b.thread->src[0]->hi, b.together = MOST_TOGETHER, b.bytes = MOST_BYTES;
     return under_grid(&b, tree);
 }
 

@@ -157,9 +157,15 @@ bool box_stored(struct sched *, const uop *store, const uop *m, const uop *n, st
 /* block.c: the number of a thread, of all roles; lanes: threads that the LANE axes make. */
 const uop *block_thread(struct sched *, const uop *tree, int64_t *lanes);
 /* ring.c: a load, perhaps with zeros where a gate is false: its INDEX, and the gate or NULL; false: something else. */
+/* Each run of matrix instructions of a group is waited for at once. */
+const uop *tree_waits(struct sched *, const uop *block);
 bool plain_copy(struct rw *, const uop *value, const uop **index, const uop **gate);
 /* The SPREAD ranges of a fill in the order in which its elements are numbered, slowest first. */
 void fill_order(struct sched *, struct free_ranges *, const uop *stmt, uop_vec *out);
+/* Squares of it are turned in registers, between memory and the panels of a tile. */
+bool fill_is_turned(struct sched *, const uop *stmt);
+/* A fill dealt out to so many threads, which are numbered by `filler`. */
+void fill_by_hand(struct sched *, const uop *stmt, const uop *filler, int64_t fillers, uop_vec *out);
 const uop *tree_peel(struct rw *, const uop *tree,
                      bool threads); /* peel.c: padded loops get a main and a tail body; threads: of a GPU */
 const uop *tree_expand(struct rw *, const uop *tree); /* expand.c: UNROLL, REG, VEC written out */

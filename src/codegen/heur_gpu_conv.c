@@ -501,47 +501,66 @@ static const char *inner_of(struct conv *x, struct str *s, int axis, int64_t n) 
     return inner;
 }
 
-/* pieces: borders and rows are such that 8 places next to each other are loaded at once. */
-static void write_halves(struct conv *x, struct str *s, int places, int rows, bool pieces) {
+/* A tile of 64 channels for each place is filled by squares of 8 places x 8 channels that are turned in registers. */
+static void turn_tile(struct str *s, const char *tile, const char *channels, const char *places) {
+    str_printf(s, " TILE(%s.%s,8,%s_v) VEC(%s_v)", tile, channels, tile, tile);
+    str_printf(s, " TILE(%s.%s,8,%s_p) UNROLL(%s_p)", tile, places, tile, tile);
+}
+
+/* Elements of a row of a tile, which begins and ends at multiples of 16 bytes. */
+static int64_t row_of_tile(const struct conv *x, int64_t places) {
+    return ceil_div(places + 2 * (size_of(x, x->kx) - 1), 8) * 8;
+}
+
+struct halves {
+    int places, rows;
+    bool pieces; /* borders and rows are such that 8 places next to each other are loaded at once */
+    int ring; /* tiles that a group of warps fills ahead, while two others multiply; 0: each block fills its own */
+};
+
+static void write_halves(struct conv *x, struct str *s, const struct halves *h) {
     struct view *v = x->v;
-    struct form f = {.cg = 1, .cr = PANEL, .yl = 1, .yr = rows, .xl = 1, .xr = places, .ol = 1};
+    struct form f = {.cg = 1, .cr = PANEL, .yl = 1, .yr = h->rows, .xl = 1, .xr = h->places, .ol = 1};
     const char *img = spot_name(v, x->img->spot), *kx = name_of(x, x->kx), *ky = name_of(x, x->ky);
     const char *at = size_of(x, x->sum) > PANEL ? name_of(x, x->sum) : last_of_grid(x, &f);
     const char *out = inner_of(x, s, x->out, PANEL), *sum = inner_of(x, s, x->sum, PANEL);
-    const char *cols = inner_of(x, s, x->x, places), *high = rows > 1 ? inner_of(x, s, x->y, rows) : "";
-    if (rows > 1) str_printf(s, " REG(%s)", high);
-    str_printf(s, " TC(%s,%s,%s,WR%s_%d)", out, cols, sum, x->dt == DT_F16 ? "F16" : "BF16", places);
+    const char *cols = inner_of(x, s, x->x, h->places),
+               *high = h->rows > 1 ? inner_of(x, s, x->y, h->rows) : "";
+    if (h->rows > 1) str_printf(s, " REG(%s)", high);
+    str_printf(s, " TC(%s,%s,%s,WR%s_%d)", out, cols, sum, x->dt == DT_F16 ? "F16" : "BF16", h->places);
     str_printf(s, " STAGE(%s,%s,%s,%s,%s)", img, at, window(x, high, ky, ""), window(x, cols, kx, ""), sum);
-    str_printf(s, " TILE(%s.%s,8,%s_v) VEC(%s_v)", img, sum, img, img);
-    if (pieces) str_printf(s, " TILE(%s.%s,8,%s_p) UNROLL(%s_p)", img, cols, img, img);
+    if (h->pieces)
+        turn_tile(s, img, sum, cols);
+    else
+        str_printf(s, " TILE(%s.%s,8,%s_v) VEC(%s_v)", img, sum, img, img);
+    if (h->ring) str_printf(s, " PIPE(%s,%s,%d) ROLES(2) PERSIST(%d)", img, at, h->ring, UNITS);
 }
 
 /* A tile of images lies in shared memory with its channels side by side, each place a row of 128 bytes: places and taps are
  * rows of it, and a tap is nothing but another row to begin with, so that the tile is filled once for all taps. Weights come straight from
- * memory to registers (schedule/repack.c). There is no ring: while a block fills, others multiply. */
+ * memory to registers (schedule/repack.c). A block for each multiprocessor walks over the tiles: one group of warps fills, two multiply.
+ * Where there is no room for that, or tiles are not turned by squares, blocks fill and multiply in turns. */
 static const char *by_groups(struct conv *x) {
     int places = places_of(x), rows = places ? rows_of(x, places) : 0;
     if (!places || x->y < 0 || x->sum < 0 || x->by_x != 1 || x->by_y != 1) return "";
     if (size_of(x, x->out) % PANEL || size_of(x, x->sum) % PANEL) return "";
-    for (int pieces = 1; pieces >= 0; pieces--) {
+    int64_t tile = (rows + size_of(x, x->ky) - 1) * row_of_tile(x, places) * PANEL_BYTES;
+    int ring = (int)RG_MIN(SHARED_MOST / tile, 3);
+    const struct halves form[] = {
+        {places, rows, true, ring}, {places, rows, true, 0}, {places, rows, false, 0}};
+    for (size_t i = ring < 2; i < RG_COUNT(form); i++) {
         struct str s;
         str_init(&s, x->v->arena);
-        write_halves(x, &s, places, rows, pieces);
+        write_halves(x, &s, &form[i]);
         if (s.n < HEUR_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) && gpu_lowers(x->v, s.p + 1))
             return s.p + 1;
     }
     return "";
 }
 
-/* Bytes of the tiles of so many rows, with the border that the taps reach, which begins and ends at multiples of 16 bytes. */
 static int64_t bytes_of_taps(const struct conv *x, int rows, bool all) {
-    int64_t wide = ceil_div(size_of(x, x->x) + 2 * (size_of(x, x->kx) - 1), 8) * 8;
-    return ((rows + (all ? size_of(x, x->ky) - 1 : 0)) * wide + rows * size_of(x, x->x)) * PANEL_BYTES;
-}
-
-static void turn_tile(struct str *s, const char *tile, const char *channels, const char *places) {
-    str_printf(s, " TILE(%s.%s,4,%s_v) VEC(%s_v)", tile, channels, tile, tile);
-    str_printf(s, " TILE(%s.%s,8,%s_p) UNROLL(%s_p)", tile, places, tile, tile);
+    int64_t wide = row_of_tile(x, size_of(x, x->x)), high = rows + (all ? size_of(x, x->ky) - 1 : 0);
+    return (high * wide + rows * size_of(x, x->x)) * PANEL_BYTES;
 }
 
 /* all: the taps of all rows are a block's, else each row has its own. */

@@ -459,6 +459,12 @@ static const uop *walk(struct ring *g, const uop *n) {
     return tree_block(g->ir, &out);
 }
 
+const uop *tree_waits(struct sched *s, const uop *block) {
+    struct ring g = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena, .group = true};
+    free_init(&g.fr, g.ir, g.a);
+    return walk(&g, block);
+}
+
 const uop *tree_ring(struct sched *s, const uop *tree) {
     struct ring g = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena, .accs = 1u << 16};
     uint32_t keep = 0;

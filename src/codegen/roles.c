@@ -15,6 +15,9 @@
  * over tiles: the producer is some places ahead, so that the first tiles of the next product are there when the last is stored.
  * With two teams each computes a whole tile; one computes while the other stores. They take turns by an mbarrier for each
  * team: a wait for the parity of a phase means something only to who is not more than one phase behind.
+ * Tiles that are turned while they are filled are no boxes: all threads of the copying group fill them together (by hand), and each
+ * arrives at full[place]. Loops inside an iteration, or after tiles that are filled once for a tile of the grid (the taps of a
+ * convolution), have their own waits, and teams do not take turns: while one waits the other multiplies.
  * Results leave through panels of shared memory; those whose rows begin anywhere as roles_rows.c says. What is added to them
  * from a buffer that lies as theirs (a residual) comes through the same panels: asked for before the tile is multiplied, read
  * and overwritten where it stands.
@@ -62,7 +65,7 @@ static int64_t piped(struct roles *r, const uop *fill, bool fixed) {
         const struct pipe *p = &r->s->pipe.p[i];
         for (uint32_t k = 0; k < topo.n; k++)
             if (topo.p[k]->op == OP_PARAM && topo.p[k]->arg.param.name == p->buffer &&
-                (p->axis == r->k->arg.range.cls) != fixed)
+                (r->once || (p->axis == r->k->arg.range.cls) != fixed))
                 return p->ahead;
     }
     return 0;
@@ -74,19 +77,27 @@ static int64_t take_pipe(struct roles *r, const uop *fill) {
     opt_fail(r->s, r->opt, "each tile of the loop over %s needs a PIPE", ir_name(r->ir, r->k->arg.range.cls));
 }
 
+/* A tile that is turned while it is filled. */
+static bool may_by_hand(struct roles *r, const uop *fill) {
+    return !r->chain && fill->src[0]->src[0]->arg.mem.panels && fill_is_turned(r->s, fill);
+}
+
 /* In the last set, or in one of its own. */
 static void take_tile(struct roles *r, const uop *fill, int64_t places, bool fixed, bool own) {
     const uop *l = fill->src[0]->src[0], *size = num(r, l->src[0]->hi * places);
     struct tile t = {.fill = fill, .local = l, .fixed = fixed};
     if (own) {
-        vec_push(r->a, &r->set, ((struct set){places, r->nbar, MMA_GROUP}));
+        vec_push(r->a, &r->set, ((struct set){.places = places, .bar = r->nbar, .team = MMA_GROUP}));
         r->nbar += 2 * places;
     } else if (r->set.p[r->set.n - 1].places != places)
         opt_fail(r->s, "PIPE", "another tile of the loop has %lld places",
                  (long long)r->set.p[r->set.n - 1].places);
     t.set = r->set.n - 1;
     t.wide = places > 1 ? uop_new(r->ir, OP_LOCAL, (enum dtype)l->dt, 1, &size, 1, l->arg) : l;
-    t.box = box_of(r->s, r->opt, fill, r->k);
+    if (r->set.p[t.set].by_hand |= may_by_hand(r, fill))
+        r->by_hand = true;
+    else
+        t.box = box_of(r->s, r->opt, fill, r->k);
     if (!l->arg.mem.panels) r->set.p[t.set].team = MMA_LANES;
     vec_push(r->a, &r->tile, t);
 }
@@ -102,14 +113,52 @@ static uint32_t first_use(struct roles *r, const uop *fill) {
     return r->body.n;
 }
 
+static bool multiplies(const uop *n) {
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        if (n->src[i]->op == OP_MMA ||
+            ((n->src[i]->op == OP_BLOCK || n->src[i]->op == OP_FOR) && multiplies(n->src[i])))
+            return true;
+    return false;
+}
+
+static void take_ring(struct roles *r, const uop_vec *fill) {
+    for (uint32_t i = 0; i < fill->n; i++) {
+        int64_t places = take_pipe(r, fill->p[i]);
+        if (places < 2 || places > MOST_PLACES)
+            opt_fail(r->s, r->opt, "a ring has 2 .. %d places, not %lld", MOST_PLACES, (long long)places);
+        take_tile(r, fill->p[i], places, false, (r->chain && !r->weave) || !r->set.n);
+    }
+}
+
+/* Tiles that are filled once for a tile of the grid, before loops that read them: as if those stood in a loop of one iteration. */
+static void take_once(struct roles *r, const uop_vec *fill) {
+    uop_vec stmts = r->before;
+    r->before = (uop_vec){0};
+    r->once = r->nested = true;
+    r->k = roles_range(r, "once", AX_LOOP, r->thread->arg.range.pos, 1, 0), r->count = r->k->src[0];
+    for (uint32_t i = 0; i < stmts.n; i++) {
+        const uop *s = stmts.p[i];
+        bool loop = s->op == OP_FOR && multiplies(s), store = s->op == OP_STORE || s->op == OP_STORE_ADD;
+        if (store)
+            put(r, &r->after, s);
+        else
+            put(r, loop || r->body.n ? &r->body : &r->before, s);
+    }
+    if (!r->body.n)
+        opt_fail(r->s, r->opt, "there is no loop that fills tiles, and none that multiplies them");
+    take_ring(r, fill);
+}
+
 static void take_loop(struct roles *r, const uop *loop) {
     uop_vec fill = {0};
     if (r->k) opt_fail(r->s, r->opt, "there are two loops that fill tiles");
     r->k = loop->src[0], r->count = r->k->src[0];
     for (uint32_t i = 0; i < loop->src[1]->nsrc; i++) {
         const uop *s = loop->src[1]->src[i];
-        if (!is_fill(s)) put(r, &r->body, s), r->chain |= s->op != OP_MMA && !has_parts(r);
+        if (!is_fill(s)) put(r, &r->body, s), r->nested |= s->op == OP_FOR && multiplies(s);
     }
+    for (uint32_t i = 0; i < r->body.n && !r->nested; i++)
+        r->chain |= r->body.p[i]->op != OP_MMA && !has_parts(r);
     r->weave = r->chain && chain_is_woven(r);
     if (!r->chain && !uop_is_const(r->count))
         opt_fail(r->s, r->opt, "the length of the loop is known at run time only");
@@ -120,13 +169,7 @@ static void take_loop(struct roles *r, const uop *loop) {
             const uop *f = fill.p[k];
             fill.p[k] = fill.p[k - 1], fill.p[k - 1] = f;
         }
-    for (uint32_t i = 0; i < fill.n; i++) {
-        const uop *s = fill.p[i];
-        int64_t places = take_pipe(r, s);
-        if (places < 2 || places > MOST_PLACES)
-            opt_fail(r->s, r->opt, "a ring has 2 .. %d places, not %lld", MOST_PLACES, (long long)places);
-        take_tile(r, s, places, false, (r->chain && !r->weave) || !r->set.n);
-    }
+    take_ring(r, &fill);
 }
 
 static void look(struct roles *r, const uop *tree) {
@@ -149,8 +192,8 @@ static void look(struct roles *r, const uop *tree) {
         else
             put(r, r->k ? &r->after : &r->before, s);
     }
-    if (!r->k) opt_fail(r->s, r->opt, "there is no loop that fills tiles");
     r->parts = 1;
+    if (!r->k) take_once(r, &fixed), fixed.n = 0;
     if (r->s->roles.cluster) cluster_look(r);
     for (uint32_t i = 0; i < fixed.n; i++) {
         int64_t places = RG_MAX(piped(r, fixed.p[i], true), 1);
@@ -648,6 +691,28 @@ static void one_step(struct roles *r, const uop *number, const uop *k, const uop
                   out);
 }
 
+static void put_loop(struct roles *r, const uop *k, const uop_vec *in, uop_vec *out) {
+    const uop *zero = num(r, 0);
+    if (k->src[0]->hi > 1 || !uop_is_const(k->src[0])) {
+        put(r, out, uop2(r->ir, OP_FOR, k, tree_block(r->ir, in)));
+        return;
+    }
+    for (uint32_t i = 0; i < in->n; i++) put(r, out, rw_subst(r->rw, in->p[i], &k, &zero, 1));
+}
+
+/* The same where loops multiply, inside an iteration: they have their own waits. */
+static void multiply_nested(struct roles *r, const uop *number, const uop *turn, uop_vec *out) {
+    uop_vec in = {0}, part = {0};
+    uint32_t ring = r->tile.p[0].set;
+    const uop *i = add(r, number, r->k);
+    put(r, &in, roles_wait(r, ring, FULL, i, 0));
+    for (uint32_t k = 0; k < r->body.n; k++) put(r, &part, roles_at_place(r, r->body.p[k], i, turn));
+    put(r, &in, tree_waits(r->s, tree_block(r->ir, &part)));
+    roles_release(r, ring, i, NULL, &in);
+    put_loop(r, r->k, &in, out);
+    put_results(r, out);
+}
+
 /* All k of one tile, and its results. number: of its first iteration. */
 static void multiply(struct roles *r, const uop *number, const uop *turn, uop_vec *out) {
     uop_vec in = {0}, end = {0};
@@ -689,16 +754,6 @@ static void put_tile(struct roles *r, const uop *tile, uop_vec *in, uop_vec *out
         return;
     }
     put(r, out, when(r, rw2(r->rw, OP_LT, tile, num(r, r->tiles)), in, NULL));
-}
-
-static void put_turns(struct roles *r, const uop *turn, const uop_vec *in, uop_vec *out) {
-    if (turn->src[0]->hi > 1)
-        put(r, out, uop2(r->ir, OP_FOR, turn, tree_block(r->ir, in)));
-    else
-        for (uint32_t i = 0; i < in->n; i++) {
-            const uop *zero = num(r, 0);
-            put(r, out, rw_subst(r->rw, in->p[i], &turn, &zero, 1));
-        }
 }
 
 /* The tile of a block's turn. Where loops differ in length, the longest first, every other turn goes the other way: who had a
@@ -749,7 +804,7 @@ static void compute_tile(struct roles *r, const uop *turn, const uop *block, uop
     else if (r->chain)
         chain_loop(r, &c, out);
     else
-        multiply(r, number, turn, out);
+        (r->nested ? multiply_nested : multiply)(r, number, turn, out);
     if (!r->flat) roles_fixed(r, turn, true, out);
     if (r->chain) put_results(r, out);
     count_on(r, out);
@@ -772,14 +827,14 @@ static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
         if (o) ask_columns(r, r->after.p[i], o, &part);
     }
     at_tile(r, &part, tile, &in);
-    if (r->teams > 1) {
+    if (r->teams > 1 && !r->nested) {
         const uop *parity = mod(r, add(r, add(r, own, team), num(r, 1)), 2);
         put(r, &in, uop2(r->ir, OP_MBAR_WAIT, roles_mbar(r, r->turn_bar, team), parity));
     }
     compute_tile(r, turn, block, &loop);
     at_tile(r, &loop, tile, &in);
     put_tile(r, tile, &in, &all);
-    put_turns(r, own, &all, out);
+    put_loop(r, own, &all, out);
     if (r->any_out) by_first(r, uop_mk(r->ir, OP_BOX_WAIT, NULL, 0, ARG_INT(0)), out);
 }
 
@@ -792,6 +847,21 @@ static int64_t digits_of(const struct roles *r, const struct tile *t) {
             if (n->src[k]->op == OP_INDEX && n->src[k]->src[0] == t->local) return TF32_DIGITS;
     }
     return 0;
+}
+
+/* By all threads of the copying group: each says when its part is there. */
+static void fill_set_by_hand(struct roles *r, uint32_t set, const uop *number, uop_vec *out) {
+    const uop *filler = mod(r, r->thread, PRODUCERS);
+    uop_vec part = {0};
+    put(r, out, roles_wait(r, set, EMPTY, number, 1));
+    for (uint32_t i = 0; i < r->tile.n; i++) {
+        const struct tile *t = &r->tile.p[i];
+        if (t->set != set) continue;
+        fill_by_hand(r->s, roles_at_place(r, t->fill, number, number), filler, PRODUCERS, &part);
+    }
+    put_part(r, &part, out);
+    put_op(r, out, OP_PUBLISH, 0);
+    put(r, out, roles_arrive(r, mbar_of(r, set, FULL, number), 0));
 }
 
 static void fill_set(struct roles *r, uint32_t set, const uop *number, uop_vec *out) {
@@ -823,23 +893,27 @@ static void copy(struct roles *r, const uop *block, int pos, uop_vec *out) {
     const uop *k = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &r->count, 1, arg);
     const uop *number = add(r, first_number(r, turn), k);
     uop_vec end = {0};
-    if (!r->chain) count_places(r, number, first_number(r, turn), r->set.p[0].places, &at, &end);
+    if (!r->chain && r->set.n == 1)
+        count_places(r, number, first_number(r, turn), r->set.p[0].places, &at, &end);
     for (uint32_t i = 0; i < r->set.n; i++) {
         bool fixed = false;
         for (uint32_t t = 0; t < r->tile.n; t++) fixed |= r->tile.p[t].set == i && r->tile.p[t].fixed;
-        fill_set(r, i, fixed ? turn : number, fixed ? &at : &in);
+        (r->set.p[i].by_hand ? fill_set_by_hand : fill_set)(r, i, fixed ? turn : number, fixed ? &at : &in);
     }
     put_part(r, &end, &in);
     r->at = (struct counting){0};
     for (uint32_t i = 0; i < in.n; i++) in.p[i] = rw_subst(r->rw, in.p[i], &r->k, &k, 1);
-    put(r, &at, uop2(r->ir, OP_FOR, k, tree_block(r->ir, &in)));
+    put_loop(r, k, &in, &at);
     count_on(r, &at);
     at_tile(r, &at, tile, &loop);
     put_tile(r, tile, &loop, &all);
     count_from_0(r, &one);
-    put_turns(r, turn, &all, &tail);
+    put_loop(r, turn, &all, &tail);
     for (uint32_t i = 0; i < tail.n; i++) put(r, &one, tail.p[i]);
-    put(r, out, when(r, rw2(r->rw, OP_EQ, r->thread, num(r, r->lanes * r->teams)), &one, NULL));
+    if (r->by_hand)
+        for (uint32_t i = 0; i < one.n; i++) put(r, out, one.p[i]);
+    else
+        put(r, out, when(r, rw2(r->rw, OP_EQ, r->thread, num(r, r->lanes * r->teams)), &one, NULL));
 }
 
 static void put_new(struct roles *r, int64_t at, int64_t count, uop_vec *out) {
@@ -852,7 +926,11 @@ static void begin(struct roles *r, uop_vec *out) {
     uop_vec one = {0};
     for (uint32_t i = 0; i < r->set.n; i++)
         for (int64_t p = 0; p < 2 * r->set.p[i].places; p++)
-            put_new(r, r->set.p[i].bar + p, p < r->set.p[i].places ? 1 : r->lanes / r->set.p[i].team, &one);
+            put_new(r, r->set.p[i].bar + p,
+                    p >= r->set.p[i].places ? r->lanes / r->set.p[i].team
+                    : r->set.p[i].by_hand   ? PRODUCERS
+                                            : 1,
+                    &one);
     for (int64_t i = r->turn_bar; i < r->nbar; i++)
         put_new(r, i, i >= r->added_bar ? 1 : r->teams > 1 ? r->lanes : MMA_GROUP / MMA_LANES, &one);
     put(r, out, when(r, rw2(r->rw, OP_EQ, r->thread, num(r, 0)), &one, NULL));
@@ -868,7 +946,7 @@ static int64_t registers_of(struct roles *r) {
     int64_t threads = r->lanes * r->teams, all = threads + PRODUCERS;
     int64_t first = REGISTERS / all / 8 * 8;
     int64_t each = (all * first - PRODUCERS * SMALL_REGS) / threads / 8 * 8;
-    if (threads <= MMA_GROUP) return 0;
+    if (threads <= MMA_GROUP || r->by_hand) return 0; /* who turns tiles needs as many as who computes */
     if (each < LEAST_REGS || (!r->chain && threads > 2 * MMA_GROUP))
         opt_fail(r->s, r->opt, "%lld threads compute; there are registers for %d", (long long)threads,
                  2 * MMA_GROUP);
@@ -888,7 +966,7 @@ const uop *tree_roles(struct sched *s, const uop *tree) {
     if (r.chain && r.teams > 1) opt_fail(s, r.opt, "products that are chained have one team");
     if (r.chain && r.turns > 1 && !uop_is_const(r.count))
         r.counted = uop_new(s->ir, OP_ACC, DT_I32, 1, NULL, 0, ARG_INT(COUNTED));
-    int64_t taking = r.chain ? r.lanes / MMA_GROUP : r.teams;
+    int64_t taking = r.chain ? r.lanes / MMA_GROUP : r.nested ? 1 : r.teams;
     r.turn_bar = r.nbar, r.nbar += taking > 1 ? taking : 0;
     r.added_bar = r.nbar, r.nbar += r.added ? r.buffers * r.lanes * r.teams / MMA_GROUP : 0;
     const uop *size = num(&r, r.nbar);

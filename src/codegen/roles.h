@@ -8,6 +8,7 @@
 struct set {
     int64_t places, bar; /* bar: the first */
     int64_t team; /* threads of which one says that they are done: a warp, where threads read by themselves */
+    bool by_hand; /* its tiles are no boxes: the threads of the copying group fill them together */
 };
 enum { FULL, EMPTY };
 
@@ -54,6 +55,10 @@ struct roles {
     int64_t added_bar; /* mbarriers of the panels: the first */
     const uop *own;    /* number of the tile, of those that a team computes */
     bool any_out;
+    bool by_hand; /* a set is */
+    bool
+        nested; /* the matrix instructions are in loops inside an iteration, which have waits of their own .. */
+    bool once; /* .. and there is but one: the tile is filled once for a tile of the grid */
 };
 
 static inline const uop *num(struct roles *r, int64_t v) { return uop_idx(r->ir, v); }

@@ -4,10 +4,12 @@
  * until then whoever touches its panel is told so. A phase is over after as many arrivals as the mbarrier was begun with and
  * as many bytes as they announced: too few, too many, or an arrival more than the phase has, are errors or waits without an
  * end, which threads.c tells. A panel that a BOX_OUT reads must not change before BOX_WAIT.
+ * Who waits for a phase sees what those who arrived at it did before.
  * Tests: tests/unit/roles.c */
 #include "ref/linear.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MOST_AXES = 5 };
 
@@ -23,7 +25,9 @@ static struct access mbar_access(struct machine *m, const uop *user, const uop *
     if (a.kind != MEM_LOCAL || a.dt != DT_U64 || !m->scratch[a.no].shadow)
         lin_bad_program(m, user, "its mbarrier is not a u64 in shared memory");
     struct scratch *c = &m->scratch[a.no];
+    uint32_t n = m->nthread;
     if (!c->bar) c->bar = arena_array(m->arena, struct mbar, c->n + 1);
+    if (!m->seen) m->seen = arena_array(m->arena, int32_t, (size_t)n * n);
     return a;
 }
 
@@ -53,6 +57,7 @@ void lin_boxes_begin(struct machine *m) {
     for (uint32_t i = 0; i < m->lin->nlocal; i++)
         for (int64_t k = 0; k < m->scratch[i].n && m->scratch[i].bar; k++)
             m->scratch[i].bar[k] = (struct mbar){0};
+    if (m->seen) memset(m->seen, 0, sizeof *m->seen * m->nthread * m->nthread);
 }
 
 /* ---- mbarriers -------------------------------------------------------------------------------------- */
@@ -79,6 +84,8 @@ static void settle(struct machine *m, struct mbar *b) {
         *h = (struct shadow){0};
     }
     b->flight.n = 0;
+    memcpy(b->done, b->came, m->nthread * sizeof *b->done);
+    memset(b->came, 0, m->nthread * sizeof *b->came);
     b->phase++, b->missing = b->count, b->announced = b->coming = 0;
 }
 
@@ -89,6 +96,7 @@ static void arrive(struct machine *m, const struct step *s) {
                 "an arrival more than the phase has: it waits for %lld bytes of which %lld are under way",
                 (long long)b->announced, (long long)b->coming);
     b->missing--, b->announced += s->u->arg.i;
+    b->came[m->me - 1] = ++m->barriers;
     if (!b->flight.n) settle(m, b); /* bytes come when they are waited for */
 }
 
@@ -96,7 +104,10 @@ static bool is_over(struct machine *m, const struct step *s) {
     struct mbar *b = mbar_of(m, s, &s->mem);
     int64_t parity = lin_good(m, s, s->src[1], 0, "a parity")->v.i;
     if ((b->phase & 1) == (parity & 1)) settle(m, b);
-    return (b->phase & 1) != (parity & 1);
+    if ((b->phase & 1) == (parity & 1)) return false;
+    int32_t *seen = &m->seen[(uint32_t)(m->me - 1) * m->nthread];
+    for (uint32_t i = 0; i < m->nthread; i++) seen[i] = RG_MAX(seen[i], b->done[i]);
+    return true;
 }
 
 /* ---- boxes ------------------------------------------------------------------------------------------ */
@@ -199,7 +210,7 @@ static void box_wait(struct machine *m, const struct step *s) {
     for (uint32_t i = 0; i < over; i++)
         for (int64_t k = 0; k < t->out.p[i].n; k++) { /* until now this thread read it */
             struct shadow *h = &m->scratch[t->out.p[i].no].shadow[t->out.p[i].at + k];
-            h->leaves = false, h->reader = m->me, h->read = m->barriers;
+            h->leaves = false, h->reader = m->me, h->read[(m->me - 1) / MMA_GROUP] = m->barriers;
             h->readers = (uint16_t)(1u << (m->me - 1) / MMA_GROUP);
         }
     for (uint32_t i = over; i < t->out.n; i++) t->out.p[i - over] = t->out.p[i];
@@ -212,6 +223,8 @@ bool lin_box(struct machine *m, struct step *s) {
         struct mbar *b = mbar_of(m, s, &s->mem);
         *b = (struct mbar){
             .count = s->u->arg.i, .missing = s->u->arg.i, .beginner = m->me, .begun = m->barriers};
+        b->came = arena_array(m->arena, int32_t, m->nthread);
+        b->done = arena_array(m->arena, int32_t, m->nthread);
         return true;
     }
     case OP_MBAR_ARRIVE: arrive(m, s); return true;

@@ -565,7 +565,8 @@ int64_t lin_address(struct machine *m, const struct step *s, unsigned l, uint32_
 }
 
 bool lin_met_since(const struct machine *m, int32_t thread, int32_t when) {
-    return m->met[(thread - 1) / MMA_GROUP][(m->me - 1) / MMA_GROUP] > when;
+    if (m->met[(thread - 1) / MMA_GROUP][(m->me - 1) / MMA_GROUP] > when) return true;
+    return m->seen && m->seen[(uint32_t)(m->me - 1) * m->nthread + (uint32_t)(thread - 1)] > when;
 }
 
 /* An element of scratch memory: the thread's own, or a shared one after a look at who else touched it. */
@@ -590,7 +591,7 @@ struct elem *lin_scratch(struct machine *m, const struct step *s, uint32_t no, i
                 write ? "writes" : "reads", (long long)at, no, h->writer - 1);
     bool still_read = false;
     for (int32_t g = 0; h->readers >> g; g++)
-        still_read |= h->readers >> g & 1 && !lin_met_since(m, g * MMA_GROUP + 1, h->read);
+        still_read |= h->readers >> g & 1 && !lin_met_since(m, g * MMA_GROUP + 1, h->read[g]);
     if (write && still_read && h->reader != m->me)
         lin_bad(m, s, "writes element %lld of shared buffer %u, which %s reads; no barrier is between",
                 (long long)at, no, h->reader < 0 ? "more than one thread" : "another thread");
@@ -599,7 +600,7 @@ struct elem *lin_scratch(struct machine *m, const struct step *s, uint32_t no, i
     } else {
         h->reader = still_read && h->reader != m->me ? -1 : m->me;
         h->readers = (uint16_t)((still_read ? h->readers : 0) | 1u << (m->me - 1) / MMA_GROUP);
-        h->read = m->barriers;
+        h->read[(m->me - 1) / MMA_GROUP] = m->barriers;
     }
     return &c->e[at];
 }

@@ -57,8 +57,9 @@ struct global {
 enum { MOST_GROUPS = 16, MOST_BLOCKS = 4 };
 struct
     shadow { /* of an element of shared memory: who touched it, after how many barriers; threads from 1, -1: several */
-    int32_t writer, wrote, reader, read;
-    uint16_t readers;           /* groups of warps that read since, as bits */
+    int32_t writer, wrote, reader;
+    uint16_t readers;           /* groups of warps that read since, as bits .. */
+    int32_t read[MOST_GROUPS];  /* .. and when */
     bool flight;                /* a COPY or BOX to it is under way */
     bool leaves;                /* a BOX_OUT still reads it */
     uint16_t held[MOST_GROUPS]; /* by group of warps: the number of its MMAs that read it last */
@@ -74,6 +75,7 @@ struct mbar {
     uint32_t phase;            /* phases that are over */
     int32_t beginner, begun;   /* the thread that began it, from 1, and when */
     VEC(struct flight) flight; /* what the boxes of this phase bring */
+    int32_t *came, *done;      /* when each thread arrived: in this phase, in the last one; 0: it did not */
 };
 struct scratch {
     struct elem *e; /* of the thread that runs, or of all */
@@ -123,10 +125,13 @@ struct machine {
     uint32_t nthread;       /* of all of them */
     struct thread *threads; /* of a block program, block by block */
     uint32_t now;           /* the entry that runs */
-    int32_t me, barriers;   /* the thread that runs, from 1; barriers passed, of whatever threads */
-    int32_t began;          /* those before this iteration */
+    int32_t me,
+        barriers; /* the thread that runs, from 1; barriers passed and arrivals, of whatever threads */
+    int32_t began; /* those before this iteration */
     int32_t met[MOST_GROUPS][MOST_GROUPS]; /* by groups of warps: the last barrier that both passed */
-    uint32_t group;                        /* threads that meet */
+    int32_t
+        *seen; /* by threads, [who][of whom]: when that one last arrived at an mbarrier that who waited for */
+    uint32_t group; /* threads that meet */
     /* resolve only */
     struct map known; /* node id -> place + 1 of its latest evaluation in an open scope */
     VEC(struct undo) undo;

@@ -256,6 +256,86 @@ TEST(conv_halves_others) {
     }
 }
 
+/* ---- threads that turn tiles for others ------------------------------------------------------------------------ */
+
+static const char small[] = /* 64 channels of 4 x 16, 3 x 3 taps, border 1 */
+    "kernel c\n"
+    "b0 = (PARAM<f32>[0 b0] 4096)\nb1 = (PARAM<bf16>[1 b1] 36864)\nb2 = (PARAM<bf16>[2 b2] 4096)\n"
+    "o = (RANGE[o GRID 0] 64)\ny = (RANGE[y GRID 1] 4)\nx = (RANGE[x GRID 2] 16)\n"
+    "c = (RANGE[c REDUCE 3] 64)\nu = (RANGE[u REDUCE 4] 3)\nv = (RANGE[v REDUCE 5] 3)\n"
+    "yu = (ADD y u)\nxv = (ADD x v)\n"
+    "g = (AND (AND (AND (LT yu 5) (LT 0 yu)) (LT 0 xv)) (LT xv 17))\n"
+    "w = (LOAD (INDEX b1 (ADD v (ADD (MUL u 3) (ADD (MUL c 9) (MUL o 576))))))\n"
+    "i = (LOAD (INDEX b2 (WHERE g (ADD (ADD xv (ADD (MUL yu 16) (MUL c 64))) -17) (INVALID<idx>))))\n"
+    "s = (REDUCE[ADD] (MUL (CAST<f32> w) (WHERE g (CAST<f32> i) 0.0)) c u v)\n"
+    "(SINK (STORE (INDEX b0 (ADD x (ADD (MUL y 16) (MUL o 64)))) s))\n";
+
+struct by_hand {
+    struct err err;
+    struct arena arena;
+    struct ir ir;
+    struct linear lin;
+};
+
+static void lower_by_hand(void *arg) {
+    struct by_hand *h = arg;
+    struct program p = {0};
+    ir_init(&h->ir, &h->arena);
+    ir_parse(&h->ir, small, sizeof small - 1, "small.uop", &p);
+    struct lower_opts how = {.opts = "TC(o,x,c,WRBF16_16) STAGE(b2,y,u,x+v,c) TILE(b2.c,8,b2_v) VEC(b2_v) "
+                                     "TILE(b2.c,2,b2_w) TILE(b2.x,8,b2_p) UNROLL(b2_p) "
+                                     "PIPE(b2,y,2) ROLES(2) PERSIST(1)",
+                             .keep_math = true,
+                             .vec_bytes = 16,
+                             .narrow = true};
+    lower(&h->ir, &p.kernel.p[0], &how, &h->lin);
+}
+
+static uint16_t to_bf16(int x) {
+    float f = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+/* One block walks over four rows, a group of warps turns tiles, two multiply: against plain loops; and without any one statement by which
+ * they tell each other the interpreter refuses the program, or says that it waits without an end. */
+TEST(conv_halves_by_hand) {
+    static const enum op op[] = {OP_MBAR_NEW, OP_MBAR_ARRIVE, OP_MBAR_WAIT, OP_MMA_WAIT};
+    static int sum[MOST];
+    static uint16_t w[36864], img[4096];
+    static float out[4096];
+    struct by_hand h = {0};
+    struct sizes d = {1, 64, 64, 4, 16, 3, RG_BF16};
+    struct ref_buf bufs[] = {
+        {.p = out, .bytes = sizeof out}, {.p = w, .bytes = sizeof w}, {.p = img, .bytes = sizeof img}};
+    for (size_t i = 0; i < 36864; i++) w[i] = to_bf16(weight[i] = (int)(i * 7 % 5) - 2);
+    for (size_t i = 0; i < 4096; i++) img[i] = to_bf16(image[i] = (int)(i * 11 % 7) - 3);
+    arena_init(&h.arena, &h.err);
+    if (err_guard(&h.err, lower_by_hand, &h)) FAIL("%s", h.err.msg);
+    if (ref_linear(&h.err, &h.lin, bufs, 3, NULL, 0, 1)) FAIL("%s", h.err.msg);
+    loops(&d, forward, sum);
+    for (int i = 0; i < 4096; i++)
+        if (out[i] != (float)sum[i]) FAIL("number %d is %g, not %d", i, out[i], sum[i]);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < h.lin.n; i++) {
+        bool one = false;
+        for (size_t k = 0; k < RG_COUNT(op); k++) one |= h.lin.u[i]->op == op[k];
+        if (!one) continue;
+        struct linear less = h.lin;
+        less.u = arena_array(&h.arena, const uop *, h.lin.n);
+        less.n = 0;
+        for (uint32_t k = 0; k < h.lin.n; k++)
+            if (k != i) less.u[less.n++] = h.lin.u[k];
+        if (ref_linear(&h.err, &less, bufs, 3, NULL, 0, 1) != RG_EVERIFY)
+            FAIL("entry %u, %s: not missed", i, op_info[h.lin.u[i]->op].name);
+        err_clear(&h.err);
+        found++;
+    }
+    CHECK(found >= 9);
+    arena_free(&h.arena);
+}
+
 /* ---- on a GPU --------------------------------------------------------------------------------------------------- */
 
 static int digit(size_t i) { return (int)((i * 2654435761u >> 13) % 3) - 1; }
