@@ -294,8 +294,11 @@ TEST(attention_tiles_begin_at_positive_places) {
     if (err_guard(&x.err, compile, &x)) FAIL("%s", x.err.msg);
     str_init(&text, &x.arena);
     render_cuda(&text, &x.ir, &x.lin, true, &shape);
-    for (const char *p = text.p; (p = strstr(p, ">> 4) + (u32)(v")); tiles++) {
-        size_t name = strspn(p += strlen(">> 4) + (u32)("), "v0123456789");
+    for (const char *p = text.p; (p = strstr(p, "tile(place(L"));) {
+        p += strcspn(p, "+");
+        if (strncmp(p, "+ (u32)(v", 9)) continue; /* a number, or the loop's own count */
+        tiles++;
+        size_t name = strspn(p += strlen("+ (u32)("), "v0123456789");
         const char *def = strstr(text.p, arena_printf(&x.arena, "const i32 %.*s = ", (int)name, p));
         if (!def) FAIL("%.40s is not found", p);
         const char *negative = strstr(def, "(-");
