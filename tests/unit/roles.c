@@ -258,6 +258,21 @@ TEST(roles_odd_rows) {
     }
 }
 
+/* The same where there is no room for all columns of a tile at once: pieces that begin in the first half and end in the second,
+ * rows that end around the middle. */
+TEST(roles_odd_rows_in_two) {
+    static const int64_t n[] = {381, 385, 387, 391, 393, 511, 513};
+    char opts[1024], padded[1100];
+    for (size_t i = 0; i < RG_COUNT(n); i++) {
+        family_list(opts, sizeof opts, 0, "BF16", true);
+        fewer_blocks(opts);
+        snprintf(padded, sizeof padded, "PADTO(m,128) PADTO(n,256) %s", opts);
+        struct product x = {
+            .m = 75, .n = n[i], .k = 128, .tb = true, .dt = "bf16", .opts = padded, .half = true};
+        product_check(&x, NULL);
+    }
+}
+
 /* Without any one statement of the protocol the program is refused, or waits without an end, which is told. */
 TEST(roles_protocol) {
     static const enum op op[] = {OP_MBAR_NEW, OP_MBAR_ARRIVE, OP_MBAR_WAIT, OP_BARRIER, OP_MMA_WAIT, OP_BOX};
