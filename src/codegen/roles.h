@@ -1,4 +1,4 @@
-/* roles.h: what roles.c and chain.c share: the tiles that a thread of its own copies, and who tells whom. */
+/* roles.h: what roles.c, its parts and chain.c share: the tiles that a thread of its own copies, and who tells whom. */
 #ifndef RIDGE_ROLES_H
 #define RIDGE_ROLES_H
 
@@ -109,6 +109,23 @@ const uop *roles_group(struct roles *);
 const uop *roles_range(struct roles *, const char *name, enum axis_kind, int pos, int64_t size, int id);
 /* The threads of a group of warps wait for each other. */
 void roles_meet(struct roles *, uop_vec *out);
+/* The first thread of each group of warps alone. */
+void roles_by_first(struct roles *, const uop *stmt, uop_vec *out);
+
+/* ---- roles_panels.c ----------------------------------------------------------------------------------------- */
+
+/* How a statement stores through shared memory, or NULL; the registers that hold several tiles of a store, and how many tiles. */
+const struct box_of_store *panels_box(const struct roles *, const uop *stmt);
+int64_t panels_repeats(struct roles *, const uop *store, const struct box_of_store *, uop_vec *out);
+void panels_find(struct roles *); /* how many there are, and what comes through them ahead */
+void panels_put_ahead(struct roles *, uop_vec *out);
+/* Loads of the epilogue that are the same for all rows are asked for before the tile is multiplied. */
+void panels_ask(struct roles *, const uop *store, const struct box_of_store *, uop_vec *out);
+/* The results of a tile; of its part `number`, of those that `part` of a cluster has; of a block of a cluster. */
+void panels_put(struct roles *, uop_vec *out);
+void panels_put_tile(struct roles *, const uop *store, const struct box_of_store *, int64_t number,
+                     int64_t part, bool ahead, uop_vec *out);
+void panels_put_shares(struct roles *, uop_vec *out);
 /* The STORE of a group's results, `columns` of each row from the one numbered `first`, to a part of shared memory. */
 struct stage_part {
     const uop *local, *place;      /* place: of its first element */
