@@ -15,8 +15,6 @@
  * ends before what it sent was met for. Requires: blocks that do not walk over tiles. Tests: tests/unit/roles.c */
 #include "roles.h"
 
-enum { SHARED_MOST = 232448, ROLES_OWN = 1024, PANEL = 8192 };
-
 void cluster_look(struct roles *r) {
     const uop *last = r->grid.n ? r->grid.p[r->grid.n - 1] : NULL;
     const char *opt = "CLUSTER";
@@ -65,7 +63,8 @@ static int64_t tile_bytes(const struct tile *t) {
 
 /* Tiles in whose place it stands, once all blocks have multiplied; NULL: there is room beside them. */
 static const uop *place_of(const struct roles *r) {
-    int64_t room = SHARED_MOST - ROLES_OWN - r->lanes / MMA_GROUP * PANEL; /* each group stores through one */
+    int64_t panels = r->lanes / MMA_GROUP * STORE_ROWS * STORE_BYTES; /* each group stores through one */
+    int64_t room = SHARED_MOST - SHARED_BARS - panels;
     const struct tile *most = &r->tile.p[0];
     for (uint32_t i = 0; i < r->tile.n; i++) {
         room -= tile_bytes(&r->tile.p[i]);

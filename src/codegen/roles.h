@@ -4,6 +4,9 @@
 
 #include "cg.h"
 
+/* Shared memory of a block, bytes; what of it mbarriers may take; the panels through which results leave. */
+enum { SHARED_MOST = 232448, SHARED_BARS = 1024, STORE_ROWS = 64, STORE_BYTES = 128 };
+
 /* Places that are filled and emptied together: an mbarrier FULL for each, then an EMPTY for each. */
 struct set {
     int64_t places, bar; /* bar: the first */

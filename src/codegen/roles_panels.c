@@ -6,8 +6,6 @@
  * roles_rows.c says. Tests: tests/unit/roles.c */
 #include "roles.h"
 
-enum { SHARED_MOST = 232448, STORE_ROWS = 64, STORE_BYTES = 128 };
-
 /* Rows that begin anywhere leave through memory that all results share: they must all be such, and alike. */
 static void keep_alike(struct sched *s) {
     const struct box_of_store *first = s->roles.out.p;
@@ -99,7 +97,7 @@ static int64_t panels_of(struct roles *r) {
 /* As many panels as there is room for beside the ring, each as often as the others; with several stores, or other blocks on the
  * multiprocessor, two at most. Where something is added there must be one for each of the tile's. */
 void panels_find(struct roles *r) {
-    int64_t room = SHARED_MOST - 1024, groups = r->lanes * r->teams / MMA_GROUP, types = 0;
+    int64_t room = SHARED_MOST - SHARED_BARS, groups = r->lanes * r->teams / MMA_GROUP, types = 0;
     uint8_t seen[DT_COUNT] = {0};
     for (uint32_t i = 0; i < r->s->roles.out.n; i++) types += !seen[r->s->roles.out.p[i].param->dt]++;
     for (uint32_t i = 0; i < r->tile.n; i++)
