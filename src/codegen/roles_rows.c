@@ -19,7 +19,8 @@ static int64_t pitch_of(const struct box_of_store *o, int64_t panels) {
 
 int64_t roles_rows_room(struct roles *r, const struct box_of_store *o, int64_t bytes) {
     int64_t n = r->s->roles.blocks ? o->box.panels : RG_MIN(o->box.panels, 2); /* others may want the room */
-    while (n > 0 && (o->box.panels % n || ROWS * pitch_of(o, n) * dtype_info[o->param->dt].bytes > bytes)) n--;
+    while (n > 0 && (o->box.panels % n || ROWS * pitch_of(o, n) * dtype_info[o->param->dt].bytes > bytes))
+        n--;
     return n;
 }
 

@@ -226,7 +226,8 @@ static bool check_statement(struct check *c) {
         return c->op == OP_BOX_OUT || is_op(c, 2, OP_INDEX);
     case OP_BARRIER: return !c->nsrc || integer(c, 0);
     case OP_SEND:
-        return is_op(c, 0, OP_INDEX) && integer(c, 1) && typed(c, 2, (enum dtype)c->src[0]->dt, "the buffer's");
+        return is_op(c, 0, OP_INDEX) && integer(c, 1) &&
+               typed(c, 2, (enum dtype)c->src[0]->dt, "the buffer's");
     case OP_MBAR_NEW:
     case OP_MBAR_ARRIVE:
     case OP_MBAR_WAIT: return is_op(c, 0, OP_INDEX);

@@ -349,7 +349,8 @@ struct linear {
     int64_t shared;  /* bytes that the threads of a block share: the LOCALs of SPACE_SHARED */
     uint32_t
         threads; /* of a block that runs one iteration together, each with its own values (the LANE range); else 0 */
-    uint32_t cluster;    /* blocks of a cluster, which run at once and may SEND to each other; 0: each is alone */
+    uint32_t
+        cluster; /* blocks of a cluster, which run at once and may SEND to each other; 0: each is alone */
     uint32_t nbuf, nvar; /* greatest slot + 1 */
     struct estimate {
         double flops;        /* arithmetic the kernel graph asks for: reduce of n is n, an FMA two */

@@ -126,7 +126,7 @@ struct machine {
     struct thread *threads; /* of a block program, block by block */
     uint32_t now;           /* the entry that runs */
     int32_t me,
-        barriers; /* the thread that runs, from 1; barriers passed and arrivals, of whatever threads */
+        barriers;  /* the thread that runs, from 1; barriers passed and arrivals, of whatever threads */
     int32_t began; /* those before this iteration */
     int32_t met[MOST_GROUPS][MOST_GROUPS]; /* by groups of warps: the last barrier that both passed */
     int32_t
