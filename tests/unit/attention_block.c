@@ -256,11 +256,7 @@ static void lose_one(bool flat) {
         bool one = i == x.lin.n;
         for (size_t k = 0; k < RG_COUNT(op) && !one; k++) one = x.lin.u[i]->op == op[k];
         if (!one) continue;
-        struct linear less = x.lin;
-        less.u = arena_array(&x.arena, const uop *, x.lin.n);
-        less.n = 0;
-        for (uint32_t k = 0; k < x.lin.n; k++)
-            if (k != i) less.u[less.n++] = x.lin.u[k];
+        struct linear less = linear_without(&x.arena, &x.lin, i);
         int code = ref_linear(&x.err, &less, bufs, 5, NULL, 0, less.grid);
         found++;
         if (i < x.lin.n && code != RG_EVERIFY) {

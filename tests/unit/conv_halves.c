@@ -4,6 +4,7 @@
 #include "codegen/codegen.h"
 #include "planned.h"
 #include "test.h"
+#include "irtest.h"
 
 #include <ridge.h>
 
@@ -322,11 +323,7 @@ TEST(conv_halves_by_hand) {
         bool one = false;
         for (size_t k = 0; k < RG_COUNT(op); k++) one |= h.lin.u[i]->op == op[k];
         if (!one) continue;
-        struct linear less = h.lin;
-        less.u = arena_array(&h.arena, const uop *, h.lin.n);
-        less.n = 0;
-        for (uint32_t k = 0; k < h.lin.n; k++)
-            if (k != i) less.u[less.n++] = h.lin.u[k];
+        struct linear less = linear_without(&h.arena, &h.lin, i);
         if (ref_linear(&h.err, &less, bufs, 3, NULL, 0, 1) != RG_EVERIFY)
             FAIL("entry %u, %s: not missed", i, op_info[h.lin.u[i]->op].name);
         err_clear(&h.err);

@@ -60,4 +60,14 @@ static inline const uop *test_var(struct ir *ir, enum dtype dt, unsigned slot, c
     return uop_new(ir, OP_VAR, dt, 1, (const uop *[]){uop_int(ir, dt, lo), uop_int(ir, dt, hi)}, 2, a);
 }
 
+/* The program without one of its entries: what a test of a protocol leaves out must be missed. */
+static inline struct linear linear_without(struct arena *a, const struct linear *l, uint32_t entry) {
+    struct linear less = *l;
+    less.u = arena_array(a, const uop *, l->n);
+    less.n = 0;
+    for (uint32_t k = 0; k < l->n; k++)
+        if (k != entry) less.u[less.n++] = l->u[k];
+    return less;
+}
+
 #endif

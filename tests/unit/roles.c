@@ -2,6 +2,7 @@
  * the interpreter, which lets copies come as late as they may and finds who does not wait; exact, because the numbers are
  * small integers. What is left out of the protocol is found. Boxes that are none are refused with the reason. */
 #include "product.h"
+#include "irtest.h"
 
 /* Tiles of 64 w x n by instructions of 64 x n; ROLES(teams) PERSIST(blocks) at the end. */
 static const char *list(char *out, size_t room, int w, int n, bool ta, bool tb, int places,
@@ -179,11 +180,7 @@ TEST(roles_clusters_protocol) {
         bool one = false;
         for (size_t k = 0; k < RG_COUNT(op); k++) one |= x.lin.u[i]->op == op[k];
         if (!one) continue;
-        struct linear less = x.lin;
-        less.u = arena_array(&x.arena, const uop *, x.lin.n);
-        less.n = 0;
-        for (uint32_t k = 0; k < x.lin.n; k++)
-            if (k != i) less.u[less.n++] = x.lin.u[k];
+        struct linear less = linear_without(&x.arena, &x.lin, i);
         found++;
         if (ref_linear(&x.err, &less, bufs, 3, NULL, 0, 2) != RG_EVERIFY)
             FAIL("entry %u, %s: not missed", i, op_info[x.lin.u[i]->op].name);
@@ -298,11 +295,7 @@ TEST(roles_protocol) {
             bool one = false;
             for (size_t k = 0; k < RG_COUNT(op); k++) one |= x.lin.u[i]->op == op[k];
             if (!one) continue;
-            struct linear less = x.lin;
-            less.u = arena_array(&x.arena, const uop *, x.lin.n);
-            less.n = 0;
-            for (uint32_t k = 0; k < x.lin.n; k++)
-                if (k != i) less.u[less.n++] = x.lin.u[k];
+            struct linear less = linear_without(&x.arena, &x.lin, i);
             int code = ref_linear(&x.err, &less, bufs, n, NULL, 0, 1);
             found++;
             if (code != RG_EVERIFY) {
