@@ -304,8 +304,9 @@ static void do_recorded(struct call *k) {
     do_finish(k);
     find_tensors(k, j);
     for (uint32_t i = 0; i < j->nout; i++) {
-        const uop *b = gr_now(k->c, call_slot(k, j->out[i].handle, i)->node);
-        j->out[i].held = hold(j, store_of(b));
+        struct slot *o = call_slot(k, j->out[i].handle, i);
+        j->out[i].held = hold(j, store_of(gr_now(k->c, o->node)));
+        o->recorded = false; /* another jit's recording finds it there like any tensor */
         struct held *h = &j->held.p[j->out[i].held];
         h->written = h->output = true, h->tensor = RG_NONE;
     }

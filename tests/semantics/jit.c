@@ -45,6 +45,21 @@ CASE(jit_inputs_may_be_lazy_or_views) {
     IS(y, 6, 8);
 }
 
+/* Training and evaluation by turns: the second is recorded while results of the first's recording are there. */
+CASE(jit_beside_another_by_turns) {
+    struct step s = {.c = c}, t = {.c = c};
+    rg_jit *j = rg_jit_new(c, twice, &s, 1), *k = rg_jit_new(c, twice, &t, 1);
+    for (int i = 0; i < 4; i++) {
+        rg_tensor y, z;
+        CHECK_EQ(rg_jit_call(j, RG_TENSORS(V(i, 1)), &y), 0);
+        CHECK_EQ(rg_jit_call(k, RG_TENSORS(y), &z), 0);
+        IS(z, 4 * i, 4);
+        IS(y, 2 * i, 2);
+    }
+    CHECK_EQ(s.runs, 2);
+    CHECK_EQ(t.runs, 2);
+}
+
 /* w -= lr * w: a step that assigns. */
 static rg_status decay(void *user, const rg_tensor *in, rg_tensor *out) {
     struct step *s = user;
