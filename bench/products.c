@@ -1,15 +1,20 @@
-/* products.c: matrix products on the CUDA device beside cuBLAS, of bfloat16 or another type: a table of sizes, by the public functions, ours and
- * cuBLAS in turns on random numbers.
+/* products.c: matrix products on the CUDA device beside cuBLAS, of bfloat16 or another type: a table of sizes and one of forms,
+ * by the public functions, all in turns on random numbers.
  *
- *     bench/products               all sizes: A B, A B^T, and gelu(A B^T + bias) + C
- *     bench/products 4096x4096x512 only these sizes (M x N x K, of the table or not)
- *     bench/products -p            without the third, whose peer is cuBLAS's product alone
- *     bench/products -t f16        of this type: bf16, f16, tf32 (floats, by their first digits), f8e4m3 (into bfloat16)
- *     bench/products --beam N      also with kernels that search found (BEAM=N), as a line of its own
+ *     bench/products                all sizes: A B, A B^T, gelu(A B^T + bias) + C, and A (B * scale)^T with B of 8-bit integers
+ *     bench/products 4096x4096x512  only these sizes (M x N x K, of the table or not)
+ *     bench/products 32x1024x1024x512     a batch: 32 of them
+ *     bench/products -p             A B and A B^T alone
+ *     bench/products -t f16         of this type: bf16, f16, tf32 (floats, by their first digits), f8e4m3 (into bfloat16)
+ *     bench/products --beam N       also with kernels that search found (BEAM=N), as a line of its own
+ *
+ * The peer of every row is cuBLAS's product alone, of a batch its strided batch. What is more than a plain product is held to
+ * ours too ("of plain"): the form without what was added, and of a batch one product of all its rows by one b, which has as
+ * many tiles of results, with sums as long, so that what is left is what a batch costs.
  *
  * Two times: sustained, all in turns without pauses, each after the same calls kept the GPU busy for a while, and a burst
  * after a pause, which a GPU that is limited by power runs at a higher clock. Calls are many with one wait at their end,
- * times the median of three rounds. Lists of opts: bench/blocks. */
+ * times the median of three rounds. Lists of opts: bench/blocks; convolutions: bench/conv. */
 #include "base/base.h"
 #include "cublas.h"
 
@@ -19,8 +24,21 @@
 #include <string.h>
 #include <time.h>
 
-enum form { NN, NT, FINISH, FORMS }; /* b as it is; transposed; that, and gelu(.. + bias) + c */
-static const char *const form_name[] = {"A B", "A B^T", "gelu(A B^T + bias) + C"};
+static const struct form {
+    const char *name;
+    bool nt;     /* b is transposed */
+    bool finish; /* gelu(.. + bias) + c */
+    bool scaled; /* b is of 8-bit integers, with a scale for each row */
+} forms[] = {{"A B", false, false, false},
+             {"A B^T", true, false, false},
+             {"gelu(A B^T + bias) + C", true, true, false},
+             {"A (B_i8 * scale)^T", true, false, true}};
+enum { NT = 1 };
+
+/* So many products, 1: not a batch. */
+struct size {
+    int batch, m, n, k;
+};
 
 static const struct type {
     const char *name;
@@ -33,20 +51,22 @@ static const struct type {
 static const struct type *type = types;
 
 struct product {
-    enum form form;
-    rg_tensor bias, more;
+    const struct form *form;
+    rg_tensor bias, more, scale;
 };
 
 static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
     struct product *p = user;
-    out[0] = rg_cast(rg_matmul(in[0], p->form == NN ? in[1] : rg_transpose(in[1], 0, 1)), type->out);
-    if (p->form == FINISH) out[0] = rg_add(rg_gelu(rg_add(out[0], p->bias)), p->more);
+    rg_tensor b = in[1];
+    if (p->form->scaled) b = rg_mul(rg_cast(b, type->in), p->scale);
+    out[0] = rg_cast(rg_matmul(in[0], p->form->nt ? rg_transpose(b, -1, -2) : b), type->out);
+    if (p->form->finish) out[0] = rg_add(rg_gelu(rg_add(out[0], p->bias)), p->more);
     return RG_OK;
 }
 
-enum who { OURS, SEARCHED, PEER, WHO };
+/* Searched: in a context of its own, since what a search in one finds the other must not know. */
+enum who { OURS, SEARCHED, PLAIN, PEER, WHO };
 
-/* One for each context: what a search in one finds the other must not know. */
 struct row {
     rg_jit *j;
     struct product p;
@@ -114,81 +134,104 @@ static void measure(struct row *r, const bool there[WHO], struct times t[WHO]) {
         if (one[who] > 0) t[who] = (struct times){median(burst[who]), median(sustained[who])};
 }
 
-struct size {
-    int m, n, k;
-};
-
 static double searching; /* seconds, in all */
 
-static void print(struct size s, const char *what, struct times t, struct times peer, enum form form,
-                  const char *note) {
-    double ops = 2.0 * s.m * s.n * s.k * 1e-12;
-    printf("%6d x %6d x %6d  %-24s %9.1f us %7.1f TFLOP/s  burst %7.1f", s.m, s.n, s.k, what,
-           t.sustained * 1e6, ops / t.sustained, ops / t.burst);
+static void print(struct size s, const char *what, struct times t, struct times plain, struct times peer,
+                  const struct form *form, const char *note) {
+    double ops = 2e-12 * s.batch * s.m * s.n * s.k;
+    char batch[32] = "";
+    if (s.batch > 1) snprintf(batch, sizeof batch, "%d times ", s.batch);
+    printf("%6d x %6d x %6d  %s%-*s %9.1f us %7.1f TFLOP/s  burst %7.1f", s.m, s.n, s.k, batch,
+           24 - (int)strlen(batch), what, t.sustained * 1e6, ops / t.sustained, ops / t.burst);
     if (peer.burst > 0)
-        printf("   cuBLAS A B%s %7.1f  burst %7.1f   ratio %.2f  %.2f", form == NN ? "  " : "^T",
+        printf("   cuBLAS A B%s %7.1f  burst %7.1f   ratio %.2f  %.2f", form->nt ? "^T" : "  ",
                ops / peer.sustained, ops / peer.burst, peer.sustained / t.sustained, peer.burst / t.burst);
+    if (plain.burst > 0)
+        printf("   of plain %.2f  %.2f", plain.sustained / t.sustained, plain.burst / t.burst);
     printf("%s\n", note);
 }
 
-static rg_tensor numbers(rg_ctx *c, rg_dtype dt, int rows, int columns) {
-    return rg_cast(rg_randn(c, RG_F32, RG_SHAPE(rows, columns)), dt);
+static rg_tensor numbers(rg_ctx *c, rg_dtype dt, int batch, int rows, int columns) {
+    rg_ints shape = batch > 1 ? RG_SHAPE(batch, rows, columns) : RG_SHAPE(rows, columns);
+    return dt == RG_I8 ? rg_randint(c, dt, -127, 128, shape) : rg_cast(rg_randn(c, RG_F32, shape), dt);
 }
 
-static void begin(rg_ctx *c, struct size s, enum form form, struct row *r) {
-    bool finish = form == FINISH;
-    *r = (struct row){.p = {form, numbers(c, type->out, 1, finish ? s.n : 1),
-                            numbers(c, type->out, finish ? s.m : 1, finish ? s.n : 1)},
-                      .in = {numbers(c, type->in, s.m, s.k),
-                             form == NN ? numbers(c, type->in, s.k, s.n) : numbers(c, type->in, s.n, s.k)},
-                      .probe = rg_zeros(c, RG_F32, RG_SHAPE(1))};
-    rg_realize_all(RG_TENSORS(r->p.bias, r->p.more, r->in[0], r->in[1], r->probe));
+static void begin(rg_ctx *c, struct size s, const struct form *f, struct row *r) {
+    rg_dtype of_b = f->scaled ? RG_I8 : type->in;
+    *r = (struct row){
+        .p = {f, numbers(c, type->out, 1, 1, f->finish ? s.n : 1),
+              f->finish ? numbers(c, type->out, s.batch, s.m, s.n) : numbers(c, type->out, 1, 1, 1),
+              numbers(c, type->in, 1, f->scaled ? s.n : 1, 1)},
+        .in = {numbers(c, type->in, s.batch, s.m, s.k),
+               f->nt ? numbers(c, of_b, s.batch, s.n, s.k) : numbers(c, of_b, s.batch, s.k, s.n)},
+        .probe = rg_zeros(c, RG_F32, RG_SHAPE(1))};
+    rg_realize_all(RG_TENSORS(r->p.bias, r->p.more, r->p.scale, r->in[0], r->in[1], r->probe));
     r->j = rg_jit_new(c, call, &r->p, 1);
 }
 
-/* c: ours, and one that searches, or NULL. peer: of cuBLAS, measured here, or that of the row before. */
-static int row(rg_ctx *c[2], struct size s, enum form form, int beam, bool peers, struct times *peer) {
+/* The product that a row is held to; false: it is plain itself. */
+static bool plain_of(const struct size *s, const struct form *f, struct size *size,
+                     const struct form **form) {
+    *size = (struct size){1, s->batch * s->m, s->n, s->k};
+    *form = f->finish || f->scaled ? &forms[NT] : f;
+    return s->batch > 1 || *form != f;
+}
+
+/* c: ours, and one that searches, or NULL. peers: cuBLAS is there. */
+static int row(rg_ctx *c[2], struct size s, const struct form *form, int beam, bool peers) {
     struct times t[WHO];
-    struct row r[2] = {0};
+    struct row r[WHO] = {0};
+    struct size plain_size;
+    const struct form *plain;
     rg_scope scope[2];
     double took = 0;
     char note[64];
     bool nt_alone = type->peer == CUBLAS_F8E4M3; /* cuBLAS has no other */
-    bool there[WHO] = {true, c[1] != NULL, peers && form != FINISH && (form == NT || !nt_alone)};
-    cublas.types = form != NN;
-    for (int i = 0; i < 2 && c[i]; i++) {
-        scope[i] = rg_begin(c[i]);
-        begin(c[i], s, form, &r[i]);
-        set_beam(i ? beam : 0);
+    bool there[WHO] = {true, c[1] != NULL, plain_of(&s, form, &plain_size, &plain),
+                       peers && (form->nt || !nt_alone)};
+    cublas.types = form->nt;
+    for (int i = 0; i < 2 && c[i]; i++) scope[i] = rg_begin(c[i]);
+    for (int i = 0; i < PEER; i++) {
+        if (!there[i]) continue;
+        begin(c[i == SEARCHED], i == PLAIN ? plain_size : s, i == PLAIN ? plain : form, &r[i]);
+        set_beam(i == SEARCHED ? beam : 0);
         uint64_t t0 = os_now_ns();
         for (int k = 0; k < 2; k++) calls(&r[i], 1);
-        took = (double)(os_now_ns() - t0) * 1e-9;
+        if (i == SEARCHED) took = (double)(os_now_ns() - t0) * 1e-9;
         set_beam(0);
     }
     measure(r, there, t);
+    for (int i = 0; i < PEER; i++)
+        if (there[i]) rg_jit_free(r[i].j);
     for (int i = 0; i < 2 && c[i]; i++) {
-        rg_jit_free(r[i].j);
         rg_end(scope[i]);
         if (rg_status_of(c[i])) return fprintf(stderr, "%s\n", rg_error(c[i])), 1;
     }
-    if (form != FINISH) *peer = t[PEER];
-    print(s, form_name[form], t[OURS], *peer, form, "");
+    print(s, form->name, t[OURS], t[PLAIN], t[PEER], form, "");
     if (c[1]) {
         searching += took;
         snprintf(note, sizeof note, "   of ours %.2f  %.2f, found in %.1f s",
                  t[OURS].sustained / t[SEARCHED].sustained, t[OURS].burst / t[SEARCHED].burst, took);
-        print(s, "  searched", t[SEARCHED], *peer, form, note);
+        print(s, "  searched", t[SEARCHED], t[PLAIN], t[PEER], form, note);
     }
     return fflush(stdout), 0;
 }
 
 static int rows(rg_ctx *c[2], struct size s, bool plain, int beam, bool peers) {
-    struct times peer = {0};
-    bool there = peers && cublas_begin(type->peer, s.m, s.n, s.k, 0, 0); /* for A B and A B^T alike */
-    for (int f = 0; f < (plain ? FINISH : FORMS); f++)
-        if (row(c, s, (enum form)f, beam, there, &peer)) return 1;
+    bool there = peers && cublas_begin(type->peer, s.m, s.n, s.k, 0, s.batch); /* for all forms alike */
+    for (size_t f = 0; f < (plain ? NT + 1 : RG_COUNT(forms)); f++) {
+        if (forms[f].scaled && type->in == RG_F8E4M3) continue; /* which has not the digits for them */
+        if (row(c, s, &forms[f], beam, there)) return 1;
+    }
     if (there) cublas_end();
     return 0;
+}
+
+/* 4096x4096x512, or 32x1024x1024x512. */
+static bool size_of(const char *text, struct size *s) {
+    int v[4] = {0}, end = 0, n = sscanf(text, "%dx%dx%d%nx%d%n", &v[0], &v[1], &v[2], &end, &v[3], &end);
+    *s = n == 4 ? (struct size){v[0], v[1], v[2], v[3]} : (struct size){1, v[0], v[1], v[2]};
+    return n >= 3 && !text[end] && s->batch > 0 && s->m > 0 && s->n > 0 && s->k > 0;
 }
 
 static const struct type *type_of(const char *name) {
@@ -199,11 +242,12 @@ static const struct type *type_of(const char *name) {
 }
 
 int main(int argc, char **argv) {
-    static const struct size table[] = {{1024, 1024, 1024}, {2048, 2048, 2048},  {4096, 4096, 4096},
-                                        {8192, 8192, 8192}, {4096, 11008, 4096}, {8192, 8192, 512},
-                                        {512, 512, 65536},  {1024, 1024, 8192},  {64, 4096, 4096},
-                                        {16384, 2304, 768}, {16384, 768, 768},   {16384, 3072, 768},
-                                        {16384, 768, 3072}, {16384, 50304, 768}, {16384, 16384, 16384}};
+    static const struct size table[] = {
+        {1, 1024, 1024, 1024},  {1, 2048, 2048, 2048},  {1, 4096, 4096, 4096},    {1, 8192, 8192, 8192},
+        {1, 4096, 11008, 4096}, {1, 8192, 8192, 512},   {1, 512, 512, 65536},     {1, 1024, 1024, 8192},
+        {1, 64, 4096, 4096},    {1, 16384, 2304, 768},  {1, 16384, 768, 768},     {1, 16384, 3072, 768},
+        {1, 16384, 768, 3072},  {1, 16384, 50304, 768}, {1, 16384, 16384, 16384}, {32, 1024, 1024, 1024},
+        {8, 2048, 2048, 2048}};
     struct size own[64], s;
     size_t n = 0;
     int beam = 0;
@@ -215,10 +259,13 @@ int main(int argc, char **argv) {
             type = type_of(argv[++i]);
         else if (!strcmp(argv[i], "-p"))
             plain = true;
-        else if (n < RG_COUNT(own) && sscanf(argv[i], "%dx%dx%d", &s.m, &s.n, &s.k) == 3)
+        else if (n < RG_COUNT(own) && size_of(argv[i], &s))
             own[n++] = s;
         else
-            return fprintf(stderr, "%s: sizes are written 4096x4096x512; -p, -t TYPE, --beam N\n", argv[i]),
+            return fprintf(stderr,
+                           "%s: sizes are written 4096x4096x512, batches 32x1024x1024x512; options are -p, "
+                           "-t TYPE, --beam N\n",
+                           argv[i]),
                    1;
     }
     cublas.tf32 = type->in == RG_F32; /* both may round */
