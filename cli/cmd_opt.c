@@ -139,19 +139,22 @@ static char *gpu_unit(struct session *s) {
     return c.p;
 }
 
-/* At DEBUG=2 and more: what NVIDIA's compiler makes of the text, if it is there. */
+/* At DEBUG=2 and more: what NVIDIA's compiler makes of the text, if it is there. What the newest takes and an older refuses
+ * has instructions that came between them. */
 static void log_machine_code(struct session *s, const char *unit) {
-    static const char *const arch[] = {"sm_80", "sm_90a"};
+    static const char *const arch[] = {"sm_90a", "sm_80"};
     struct err e = {0};
+    bool newest = false;
     for (size_t i = 0; i < RG_COUNT(arch) && log_on(2); i++) {
         struct dev_object o;
         cubin_vec code = {0};
         if (nvrtc_compile(&e, &s->arena, arch[i], &unit, 1, &o) ||
             cubin_read(&e, &s->arena, o.data, o.n, &code)) {
-            log_line(2, "%s: %s", arch[i], e.msg);
+            log_line(2, "%s: %s", arch[i], newest ? "it lacks instructions of this kernel" : e.msg);
             err_clear(&e);
             continue;
         }
+        newest = true;
         for (uint32_t k = 0; k < code.n; k++) {
             struct str line;
             str_init(&line, &s->arena);
