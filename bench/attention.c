@@ -1,6 +1,7 @@
 /* attention.c: softmax(q k^T / sqrt(d)) v of bfloat16 on the CUDA device, alone and with its gradients.
  *
- *     bench/attention                  our times; bench/attention_vs_torch.py has PyTorch's beside them
+ *     bench/attention [PATTERN]        our times, of the rows that have PATTERN in their names ("D64 causal forward");
+ *                                      bench/attention_vs_torch.py has PyTorch's beside them
  *
  * A time is that of replays with one wait at the end, the best of several rounds. Operations are those of the products: 4 B H T T D
  * one way, two and a half times as many on the way back, half of both with a causal mask. */
@@ -53,26 +54,34 @@ static double measure(rg_ctx *c, rg_tensor one, const rg_tensor *in, struct job 
     return best;
 }
 
-static int row(rg_ctx *c, rg_tensor one, const struct shape *s) {
+static bool name_of(const struct shape *s, bool back, const char *pattern, char *out, size_t n) {
+    snprintf(out, n, "attention B%lld H%lld T%lld D%lld %s %s", (long long)s->b, (long long)s->h,
+             (long long)s->t, (long long)s->d, s->causal ? "causal" : "full", back ? "both" : "forward");
+    return strstr(out, pattern) != NULL;
+}
+
+static int row(rg_ctx *c, rg_tensor one, const struct shape *s, const char *pattern) {
     RG_SCOPE(c);
+    char name[128];
     rg_tensor in[4];
+    if (!name_of(s, false, pattern, name, sizeof name) && !name_of(s, true, pattern, name, sizeof name))
+        return 0;
     for (int i = 0; i < 4; i++)
         in[i] = rg_contiguous(rg_cast(rg_randn(c, RG_F32, RG_SHAPE(s->b, s->h, s->t, s->d)), RG_BF16));
     if (rg_realize_all(RG_ARRAY(in, 4))) return 1;
     double gop = 4e-9 * (double)(s->b * s->h) * (double)(s->t * s->t) * (double)s->d * (s->causal ? 0.5 : 1);
     for (int back = 0; back < 2; back++) {
         struct job job = {s, back};
+        if (!name_of(s, back, pattern, name, sizeof name)) continue;
         double t = measure(c, one, in, &job);
         if (t <= 0) return 1;
-        printf("attention B%lld H%lld T%lld D%lld %s %s %.1f us %.0f TFLOP/s\n", (long long)s->b,
-               (long long)s->h, (long long)s->t, (long long)s->d, s->causal ? "causal" : "full",
-               back ? "both" : "forward", t * 1e6, gop * (back ? 3.5 : 1) / t * 1e-3);
+        printf("%s %.1f us %.0f TFLOP/s\n", name, t * 1e6, gop * (back ? 3.5 : 1) / t * 1e-3);
         fflush(stdout);
     }
     return 0;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     static const struct shape shapes[] = {{4, 32, 4096, 128, false},
                                           {4, 32, 4096, 128, true},
                                           {16, 32, 1024, 128, true},
@@ -81,7 +90,8 @@ int main(void) {
     if (rg_status_of(c)) return printf("%s\n", rg_error(c)), rg_close(c), 0;
     rg_tensor one = rg_randn(c, RG_F32, RG_SHAPE(1));
     int bad = rg_realize(one) != 0;
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !bad; i++) bad = row(c, one, &shapes[i]);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !bad; i++)
+        bad = row(c, one, &shapes[i], argc > 1 ? argv[1] : "");
     if (bad) fprintf(stderr, "%s\n", rg_error(c));
     return rg_close(c) || bad;
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """bench/attention beside PyTorch's scaled_dot_product_attention, on the same GPU in one run.
 
-    bench/attention_vs_torch.py [--build build/release]
+    bench/attention_vs_torch.py [--build build/release] [PATTERN]
 
-Prints both times of each row and their ratio (more than 1: ours is faster). Needs torch with CUDA."""
+Prints both times of each row and their ratio (more than 1: ours is faster), of all rows or of those that have PATTERN in
+their names ("D64 causal forward"). Needs torch with CUDA."""
 import argparse, re, subprocess
 
 import torch
@@ -11,6 +12,7 @@ import torch.nn.functional as F
 
 ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 ap.add_argument("--build", default="build/release")
+ap.add_argument("pattern", nargs="?", default="")
 args = ap.parse_args()
 
 
@@ -35,7 +37,7 @@ def peer(b, h, t, d, causal, back):
     return best
 
 
-out = subprocess.run([f"{args.build}/bench/attention"], capture_output=True, text=True, check=True).stdout
+out = subprocess.run([f"{args.build}/bench/attention", args.pattern], capture_output=True, text=True, check=True).stdout
 for line in out.splitlines():
     m = re.match(r"attention B(\d+) H(\d+) T(\d+) D(\d+) (\w+) (\w+) ([\d.]+) us ([\d.]+)", line)
     if not m:
