@@ -153,6 +153,11 @@ struct device_ops {
      * before it, copies too. */
     int (*launch)(struct device *, struct err *, const struct dev_launch *);
     int (*wait)(struct device *, struct err *); /* until all that was begun is done; NULL: it always is */
+    /* NULL, or: is it brought to the device's units while what was begun before it ends, if it is launched by itself? */
+    bool (*early)(struct device *, const struct dev_launch *);
+    /* NULL, or: how long all takes that is begun between two calls, by the device's clock. ns is NULL: from here; else: to here, which
+     * is waited for, but no longer than limit (as a launch's). */
+    int (*span)(struct device *, struct err *, uint64_t *ns, uint64_t limit);
     /* NULL, or: does the device note by itself when kernels and copies begin and end? Asked before launches while a profile
      * is recorded; from the first true on it adds LAUNCH, KERNEL and COPY events, with rows, until recording goes off. false: it
      * cannot, which it says once in a NOTE, and `ns` of a launch must be asked for. */

@@ -87,6 +87,9 @@ struct engine_list {
     uint32_t runs;              /* of the whole list */
     VEC(struct list_part) part; /* once it is recorded */
 };
+/* ns of a run of the whole list, of so many without a pause, each as a run of a program is: kernel by kernel or recorded. Leaves no
+ * event. On a device with `span`; UINT64_MAX: it could not be run. */
+uint64_t list_time(struct engine_list *, uint32_t times);
 /* Runs commands [from, to). */
 int engine_list_run_part(struct engine_list *, struct err *, uint32_t from, uint32_t to);
 
@@ -343,6 +346,8 @@ struct tune_job { /* a call whose kernel is to be searched for, with its memory;
     const struct tuned_row
         *list; /* what to try, as tune_prepare found it; NULL: it is yet to be thought of */
     uint32_t nlist;
+    const struct engine_list *plan; /* that it is command number `at` of, before its turn; NULL: of none */
+    uint32_t at;
 };
 int tune_beam(const struct engine *); /* 0: no search */
 /* The list for a kernel: the one that a search has found, else the heuristic's. In the arena of p->ir, which may throw. */
@@ -356,6 +361,16 @@ const struct tuned *tune_find(struct engine *, struct sched_prog *);
 void tune_prepare(struct engine *, struct arena *, struct tune_job *, uint32_t n);
 /* Searches, unless the answer is known. Buffers are not changed. */
 int tune_kernel(struct engine *, struct err *, const struct tune_job *, const struct ekernel **best);
+
+/* tune_around.c: the neighbourhood of a command of a plan, its own memory with it. */
+struct around;
+/* own: by slot, the memory that the command itself writes to instead; NULL: it does not write there. In the arena, which may throw: *out
+ * is set before that. */
+void around_new(struct engine *, struct arena *, const struct tune_job *, void *const *own,
+                struct around **out);
+/* The same commands with this kernel; the caller's. */
+struct engine_list *around_list(struct around *, struct err *, const struct ekernel *);
+void around_free(struct around *); /* its memory; lists must be gone. NULL is well. */
 
 /* tune_same.c: equal values at both places of the device's memory? An error is in e. */
 bool tune_same(struct engine *, struct err *, enum dtype, const char *x, const char *y, size_t bytes);

@@ -625,7 +625,9 @@ static void search_one(struct call *c, struct plan *x, uint32_t i) {
                            .use = prog_uses(c->work, p),
                            .same = same,
                            .list = c->tries[call->prog].list,
-                           .nlist = c->tries[call->prog].nlist};
+                           .nlist = c->tries[call->prog].nlist,
+                           .plan = x->list,
+                           .at = i};
     if (tune_kernel(c->en, &e, &job, &best)) log_line(1, "search for %s: %s", p->kernel.name, e.msg);
     const struct tuned *found = best != job.k ? tune_find(c->en, p) : NULL;
     for (uint32_t k = i; k < s->call.n && best != job.k; k++)

@@ -80,12 +80,18 @@ static void record_guarded(void *arg) {
     }
 }
 
-/* One command, or two of which the second waits for the first, that take longer than asking for each: the device brings what
- * is started by itself to its units while what was before it ends, from run to run too, and a recording only as a whole. */
+/* One command, or two of which the second waits for the first, that take longer than asking for each and are both brought to the
+ * device's units while what was before them ends, from run to run too. A recording is brought there only as a whole, but follows its
+ * commands up faster than a command that waits for its turn is started: then it is better. */
 static bool better_alone(const struct engine_list *l) {
     int64_t work = 0;
-    for (uint32_t i = 0; i < l->cmd.n; i++) work += l->cmd.p[i].l.bytes;
-    return l->cmd.n < 2 || (l->cmd.n == 2 && work >= ALONE_BYTES && meets(&l->cmd.p[0], &l->cmd.p[1]));
+    bool early = l->en->ops->early != NULL;
+    for (uint32_t i = 0; i < l->cmd.n; i++) {
+        work += l->cmd.p[i].l.bytes;
+        early = early && l->en->ops->early(l->en->dev, &l->cmd.p[i].l);
+    }
+    return l->cmd.n < 2 ||
+           (l->cmd.n == 2 && work >= ALONE_BYTES && early && meets(&l->cmd.p[0], &l->cmd.p[1]));
 }
 
 static bool can_record(const struct engine_list *l) {

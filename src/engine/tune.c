@@ -19,7 +19,7 @@
  * lists around the one in use. What the compiler could not keep in registers, what needs more shared memory than there
  * is and what the GPU does not start is left out ("failed"). A list that shares a sum among other threads rounds
  * otherwise, and is refused like any other that differs. The best of them and the list in use are timed again in turns without
- * pauses, and the medians of their ratios decide. What all kernels of a plan will try is compiled in one batch before
+ * pauses, with the commands that run before and after (tune_around.c), and the medians of their ratios decide. What all kernels of a plan will try is compiled in one batch before
  * the first of them is searched for (tune_prepare): compiling is most of the time, and it keeps all cores busy.
  * Tests: tests/unit/tune.c, tests/unit/tune_gpu.c, tests/cli/tune.sh */
 #include "engine/internal.h"
@@ -44,6 +44,9 @@
 #define POWER_FLOPS 2e14          /* operations a second that make it so: by matrix instructions alone */
 #define NEAR 1.05                 /* of the time of the list in use: what is timed so once more */
 #define FINAL_GAIN 0.98           /* what a winner must at most take then */
+#define NOISE 0.004               /* by which two readings of the same differ */
+
+enum { FINALISTS = 4, FINAL_ROUNDS = 5 };
 
 /* ---- what is known already --------------------------------------------------------------------------------------- */
 
@@ -136,6 +139,8 @@ struct tune {
     struct map seen;            /* texts of lists */
     void **work, **want; /* by slot: what candidates write to; what they must write. NULL: not written */
     struct engine_list *list;
+    struct around *around;                   /* where it runs .. */
+    struct engine_list *with[FINALISTS + 1]; /* .. with each of those that came to the end */
     char *flush;             /* what is copied to empty the caches before a run; NULL: they stay warm */
     uint32_t wrong, entries; /* entries: of the program of the list in use */
 };
@@ -376,6 +381,8 @@ static void make_flush(struct tune *t) {
 }
 
 static void free_copies(struct tune *t) {
+    for (uint32_t i = 0; i < RG_COUNT(t->with); i++) engine_list_free(t->with[i]);
+    around_free(t->around);
     if (t->flush) engine_free(t->en, t->flush, FLUSH);
     for (uint32_t i = 0; t->want && i < t->job->p->nbuf; i++) {
         if (t->job->same[i] != i) continue;
@@ -477,17 +484,15 @@ static uint32_t fastest(const struct tune *t) {
     return (double)t->cand.p[best].least <= (double)t->cand.p[0].least * GAIN ? best : 0;
 }
 
-/* Nanoseconds of a run among many without a pause. */
-static double lasting(struct tune *t, const struct candidate *c) {
+/* Nanoseconds of a run of the list among many without a pause. */
+static double lasting(struct tune *t, struct engine_list *l) {
     double flops = t->cand.p[0].k->est.flops / ((double)RG_MAX(t->cand.p[0].least, 1) * 1e-9);
     uint64_t all = flops > POWER_FLOPS ? LASTING_NS : SHORT_LASTING_NS;
-    uint32_t times = (uint32_t)RG_MAX(RG_MIN(all / RG_MAX(c->least, 1), 2000), 1);
     if (reads_its_output(t)) restore(t);
-    uint64_t ns = time_of(t, c, times);
+    uint64_t ns = list_time(l, 1);
+    if (ns != UINT64_MAX) ns = list_time(l, (uint32_t)RG_MAX(RG_MIN(all / RG_MAX(ns, 1), 2000), 1));
     return ns == UINT64_MAX ? INFINITY : (double)ns;
 }
-
-enum { FINALISTS = 4, FINAL_ROUNDS = 5 };
 
 /* The list in use, and those that were fastest one by one, the best first. */
 static uint32_t finalists(const struct tune *t, uint32_t at[FINALISTS + 1]) {
@@ -508,30 +513,49 @@ static uint32_t finalists(const struct tune *t, uint32_t at[FINALISTS + 1]) {
     return n;
 }
 
+/* Each of them where it will run. */
+static void make_around(struct tune *t, const uint32_t *at, uint32_t n) {
+    struct err e = {0};
+    around_new(t->en, &t->arena, t->job, t->work, &t->around);
+    for (uint32_t i = 0; i < n; i++)
+        if (!(t->with[i] = around_list(t->around, &e, t->cand.p[at[i]].k))) fail(t, &e);
+}
+
 static int by_ratio(const void *x, const void *y) {
     double a = *(const double *)x, b = *(const double *)y;
     return (a > b) - (a < b);
 }
 
+/* What a list may take at most to win, as a part of what the one in use takes: less by a fiftieth of the kernel's time, but by more
+ * than what two readings of one list differ by. */
+static double must_take(const struct tune *t, double base) {
+    return 1 - RG_MAX((1 - FINAL_GAIN) * RG_MIN((double)t->cand.p[0].least / base, 1), NOISE);
+}
+
 /* Between runs that are timed one by one a GPU rests, and its clock is high. Where matrix instructions keep it busy it gets
- * slower after some milliseconds, the more the more power a form takes: so the few best, and the list in use, are
- * held against each other once more in turns without pauses. What lost twice is out; the list in use wins what is even. */
+ * slower after some milliseconds, the more the more power a form takes; and what runs before and after a kernel begins and ends
+ * while it does, sooner or later for one form than for another. So the few best, and the list in use, are held against each other
+ * once more in turns without pauses, each with the commands of the plan around it (tune_around.c). What lost twice is out; the list
+ * in use wins what is even. */
 static uint32_t final(struct tune *t) {
     uint32_t at[FINALISTS + 1], n = finalists(t, at), best = 0;
-    double ratio[FINALISTS + 1][FINAL_ROUNDS], least = FINAL_GAIN;
+    double ratio[FINALISTS + 1][FINAL_ROUNDS];
     bool out[FINALISTS + 1] = {false};
-    if (n > 1) lasting(t, &t->cand.p[0]); /* until the clock is what it will be */
-    for (int round = 0; round < FINAL_ROUNDS && n > 1; round++) {
-        double base = lasting(t, &t->cand.p[0]);
+    if (n < 2) return 0;
+    make_around(t, at, n);
+    double base = lasting(t, t->with[0]), limit = must_take(t, base); /* until the clock is what it will be */
+    for (int round = 0; round < FINAL_ROUNDS; round++) {
         bool any = false;
+        base = lasting(t, t->with[0]);
         for (uint32_t i = 1; i < n; i++) {
             if (out[i]) continue;
-            ratio[i][round] = lasting(t, &t->cand.p[at[i]]) / base;
-            out[i] = round == 1 && ratio[i][0] > FINAL_GAIN && ratio[i][1] > FINAL_GAIN;
+            ratio[i][round] = lasting(t, t->with[i]) / base;
+            out[i] = round == 1 && ratio[i][0] > limit && ratio[i][1] > limit;
             any |= !out[i];
         }
         if (!any) return 0;
     }
+    double least = limit;
     for (uint32_t i = 1; i < n; i++) {
         if (out[i]) continue;
         qsort(ratio[i], FINAL_ROUNDS, sizeof **ratio, by_ratio);

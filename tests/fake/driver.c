@@ -222,10 +222,15 @@ API int cuEventDestroy_v2(void *e) {
     free(e);
     return 0;
 }
-static unsigned counted; /* launches since the last event */
+static unsigned counted;  /* launches since the last event, those of graphs too .. */
+static const char *first; /* .. and the first of them */
+static void count(const char *fn) {
+    if (!counted++) first = fn;
+    F.kernel = fn;
+}
 API int cuEventRecord(void *e, void *s) {
     BEGIN;
-    F.since = counted, counted = 0;
+    F.since = counted, F.first = counted ? first : NULL, counted = 0;
     return e && s ? 0 : BAD;
 }
 API int cuEventQuery(void *e) {
@@ -298,7 +303,7 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
                        unsigned shared, void *s, void **params, void **extra) {
     (void)gy, (void)gz, (void)by, (void)bz;
     BEGIN;
-    F.launches++, counted++, F.kernel = f;
+    F.launches++, count(f);
     if (shared > F.shared_asked) F.shared_asked = shared;
     if (F.call) F.call(0);
     int code = s ? start(f, gx, bx, params, extra) : BAD;
@@ -408,7 +413,10 @@ API int cuGraphLaunch(struct graph *x, void *s) {
     BEGIN;
     F.replays++, F.launched_nodes += x->n;
     if (F.call) F.call(1);
-    for (struct node *n = x->first; n && F.ran; n = n->next) F.ran(n->fn, (uintptr_t)copy_of(n));
+    for (struct node *n = x->first; n; n = n->next) {
+        count(n->fn);
+        if (F.ran) F.ran(n->fn, (uintptr_t)copy_of(n));
+    }
     return s ? 0 : BAD;
 }
 API int cuGraphExecKernelNodeSetParams(struct graph *x, struct node *n, const struct kernel_node *k) {

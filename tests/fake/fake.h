@@ -31,7 +31,8 @@ struct fake {
     uint64_t map_at, map_of; /* of the kernel "boxes", started last: as its map says; the buffer's address */
     uint32_t compiled;       /* texts */
     const char *kernel;      /* launched last .. */
-    unsigned since;          /* .. with so many launches since the event before the last one */
+    unsigned since;          /* .. with so many launches since the event before the last one .. */
+    const char *first;       /* .. of which this was the first */
     /* to set, by the profiling library: a call begins that starts kernels; a kernel ran; a node of a graph was copied */
     void (*call)(int graph);
     void (*ran)(const char *name, uint64_t node);

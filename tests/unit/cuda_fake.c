@@ -88,8 +88,7 @@ TEST(cuda_fake_replays_as_a_graph) {
     check_empty(f);
 }
 
-/* One kernel, or two in a row that move much, are started one by one, those of few blocks before what they wait for is done; two
- * small ones are a graph. */
+/* One kernel is started by itself, if it has few blocks before what it waits for is done; two are a graph .. */
 static rg_status chain(void *user, const rg_tensor *in, rg_tensor *out) {
     const int *kernels = user;
     rg_tensor a = rg_add(in[0], 1);
@@ -102,7 +101,7 @@ TEST(cuda_fake_few_kernels_are_started_early) {
         int size, kernels;
         uint32_t soon, replays;
         uint32_t launches;
-    } cases[] = {{64, 1, 3, 0, 3}, {64, 2, 2, 2, 2}, {1 << 22, 1, 0, 0, 3}, {1 << 22, 2, 0, 0, 6}};
+    } cases[] = {{64, 1, 3, 0, 3}, {64, 2, 2, 2, 2}, {1 << 22, 1, 0, 0, 3}, {1 << 22, 2, 0, 2, 2}};
     struct fake *f = fake();
     for (size_t i = 0; i < RG_COUNT(cases); i++) {
         rg_ctx *c = fake_open(f);
@@ -115,6 +114,39 @@ TEST(cuda_fake_few_kernels_are_started_early) {
             if (rg_jit_call(j, (rg_tensors){&x, 1}, &y)) FAIL("%s", rg_error(c));
         CHECK_EQ(f->soon - soon, cases[i].soon);
         CHECK_EQ(f->launches - launches, cases[i].launches);
+        CHECK_EQ(f->replays - replays, cases[i].replays);
+        rg_close(c);
+    }
+    check_empty(f);
+}
+
+/* .. unless both have few blocks and move much: few rows by a matrix, in parts, and what adds the parts. 512 x 512 x 65536 is in parts
+ * too, but what adds them reads 16 MB of them, and would have to wait for its turn. */
+static rg_status product(void *user, const rg_tensor *in, rg_tensor *out) {
+    (void)user;
+    out[0] = rg_matmul(in[0], in[1]);
+    return RG_OK;
+}
+
+TEST(cuda_fake_long_sums_in_parts) {
+    static const struct {
+        int m, n, k;
+        uint32_t soon, replays; /* of a call */
+    } cases[] = {{16, 4096, 14336, 2, 0}, {512, 512, 65536, 0, 1}};
+    struct fake *f = fake();
+    for (size_t i = 0; i < RG_COUNT(cases); i++) {
+        rg_ctx *c = fake_open(f);
+        uint32_t soon = 0, replays = 0;
+        rg_tensor x[2] = {rg_contiguous(rg_zeros(c, RG_BF16, RG_SHAPE(cases[i].m, cases[i].k))),
+                          rg_contiguous(rg_zeros(c, RG_BF16, RG_SHAPE(cases[i].k, cases[i].n)))},
+                  y;
+        CHECK(!rg_realize(x[0]) && !rg_realize(x[1]));
+        rg_jit *j = rg_jit_new(c, product, NULL, 1);
+        for (int k = 0; k < 4; k++) {
+            soon = f->soon, replays = f->replays;
+            if (rg_jit_call(j, (rg_tensors){x, 2}, &y)) FAIL("%s", rg_error(c));
+        }
+        CHECK_EQ(f->soon - soon, cases[i].soon);
         CHECK_EQ(f->replays - replays, cases[i].replays);
         rg_close(c);
     }
@@ -687,6 +719,74 @@ TEST(cuda_fake_search_keeps_what_is_even) {
     }
     f->clock = NULL;
     check_empty(f);
+}
+
+/* Row sums, and a kernel that reads them. By itself the second list of the sums takes half the time; before the other kernel it takes
+ * five times as long. The third is faster by a tenth, wherever it runs. */
+enum { SUMS = 64 };
+static const struct fake *around;
+static const char *sums[SUMS];
+static int number_of(const char *kernel) {
+    int i = 0;
+    while (i < SUMS - 1 && sums[i] && strcmp(sums[i], kernel)) i++;
+    sums[i] = kernel;
+    return i;
+}
+static float beside_others(const char *kernel, unsigned launches) {
+    static const float alone[] = {0.1f, 0.05f, 0.09f, 0.2f};
+    if (!around->first || (*around->first != 'r' && *around->first != 'E')) return 0.001f;
+    bool both = *around->first != *kernel;
+    if (!both && *kernel == 'E') return (float)launches * 0.1f;
+    int i = RG_MIN(number_of(*kernel == 'r' ? kernel : around->first), 3);
+    return both ? (float)launches / 2 * (i == 1 ? 0.5f : 0.1f + alone[i]) : (float)launches * alone[i];
+}
+
+struct summed {
+    bool in_place;
+    rg_tensor w;
+};
+static rg_status sums_and_more(void *user, const rg_tensor *in, rg_tensor *out) {
+    struct summed *x = user;
+    rg_tensor s = rg_contiguous(rg_sum(in[0], RG_AXES(1)));
+    if (!x->in_place) out[0] = rg_exp(s);
+    return x->in_place ? rg_assign(x->w, rg_add(x->w, s)) : RG_OK;
+}
+
+static const char *ran_last; /* of kernels that are sums */
+static void note_sums(const char *name, uint64_t node) {
+    (void)node;
+    if (*name == 'r') ran_last = name;
+}
+
+/* What is faster by itself does not win if the plan gets slower with it. A neighbour that writes where it reads cannot be run again
+ * and again; then a kernel is timed by itself. */
+TEST(cuda_fake_search_looks_around) {
+    static const struct {
+        bool in_place;
+        int winner; /* in the order of their first launch */
+    } cases[] = {{false, 2}, {true, 1}};
+    struct fake *f = fake();
+    for (size_t i = 0; i < RG_COUNT(cases); i++) {
+        rg_ctx *c = fake_open(f);
+        struct summed u = {cases[i].in_place, rg_contiguous(rg_ones(c, RG_F32, RG_SHAPE(1024)))};
+        rg_tensor y, x = rg_contiguous(rg_ones(c, RG_F32, RG_SHAPE(1024, 1024)));
+        CHECK(!rg_realize_all(RG_TENSORS(x, u.w)));
+        around = f, memset(sums, 0, sizeof sums);
+        f->clock = beside_others, f->ran = note_sums;
+        setenv("RIDGE_BEAM", "4", 1);
+        env_reload();
+        rg_jit *j = rg_jit_new(c, sums_and_more, &u, !u.in_place);
+        if (rg_jit_call(j, (rg_tensors){&x, 1}, &y)) FAIL("%s", rg_error(c));
+        setenv("RIDGE_BEAM", "0", 1);
+        env_reload();
+        CHECK(sums[2]);
+        if (rg_jit_call(j, (rg_tensors){&x, 1}, &y)) FAIL("%s", rg_error(c));
+        TEST_INFO("%s of %s, %s, %s", ran_last, sums[0], sums[1], sums[2]);
+        CHECK(!strcmp(ran_last, sums[cases[i].winner]));
+        f->clock = NULL, f->ran = NULL;
+        rg_close(c);
+        check_empty(f);
+    }
 }
 
 static float busy(const char *kernel, unsigned launches) { return (float)launches * (*kernel ? 0.1f : 0); }

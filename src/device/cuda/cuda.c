@@ -378,12 +378,18 @@ int cuda_shared(struct device *d, const struct dev_launch *l) {
 
 /* A kernel that waits by itself is brought to the multiprocessors while the one before it in the stream ends, which hides what
  * starting it costs. Its blocks go where there is room first: many, or small ones that move much, would not be dealt out evenly
- * (448 blocks that wait for memory take a seventh longer), and wait for their turn. Timed ones are not brought early; nor traced
- * ones, whose records CUPTI announces for the plain call. */
-static bool soon(const struct device *d, const struct dev_launch *l, unsigned blocks) {
+ * (448 blocks that wait for memory take a seventh longer), and wait for their turn. */
+static bool cuda_early(struct device *d, const struct dev_launch *l) {
     enum { LIGHT = 8 << 20 }; /* bytes */
-    return l->waits && !l->ns && (l->block || l->bytes <= LIGHT) && blocks <= 2u * (unsigned)d->info.units &&
-           d->cu->launch_with && d->info.major >= 9 && !cuda_tracing();
+    unsigned blocks, threads;
+    cuda_shape(l, &blocks, &threads);
+    return l->waits && (l->block || l->bytes <= LIGHT) && blocks <= 2u * (unsigned)d->info.units &&
+           d->cu->launch_with && d->info.major >= 9 && !cuda_call_of(l->fn);
+}
+
+/* Timed ones are not brought early; nor traced ones, whose records CUPTI announces for the plain call. */
+static bool soon(struct device *d, const struct dev_launch *l) {
+    return !l->ns && cuda_early(d, l) && !cuda_tracing();
 }
 
 static int start(struct device *d, struct err *e, const struct dev_launch *l) {
@@ -398,9 +404,8 @@ static int start(struct device *d, struct err *e, const struct dev_launch *l) {
     cu_function fn = (cu_function)(uintptr_t)l->fn;
     struct cu_attribute early = {.id = CU_EARLY, .value = {.on = 1}};
     struct cu_launch how = {blocks, 1, 1, threads, 1, 1, l->shared, d->stream, &early, 1};
-    TRY(soon(d, l, blocks)
-            ? d->cu->launch_with(&how, fn, t.params, t.extra)
-            : d->cu->launch(fn, blocks, 1, 1, threads, 1, 1, l->shared, d->stream, t.params, t.extra),
+    TRY(soon(d, l) ? d->cu->launch_with(&how, fn, t.params, t.extra)
+                   : d->cu->launch(fn, blocks, 1, 1, threads, 1, 1, l->shared, d->stream, t.params, t.extra),
         "starting a kernel");
     return 0;
 }
@@ -459,20 +464,26 @@ static int wait_for_end(struct device *d, struct err *e, uint64_t limit) {
                    d->why);
 }
 
+static int cuda_span(struct device *d, struct err *e, uint64_t *ns, uint64_t limit) {
+    float ms = 0;
+    if (cuda_enter(d, e)) return e->code;
+    TRY(d->cu->event_record(ns ? d->end : d->begin, d->stream), "timing a kernel");
+    if (!ns) return 0;
+    if (wait_for_end(d, e, limit)) return e->code;
+    TRY(d->cu->event_between(&ms, d->begin, d->end), "timing a kernel");
+    *ns = (uint64_t)(ms * 1e6f);
+    return 0;
+}
+
 static int cuda_launch(struct device *d, struct err *e, const struct dev_launch *l) {
     if (cuda_enter(d, e)) return e->code;
     if (l->ns) *l->ns = 0;
     if (!l->grid) return 0;
     if (!l->ns) return start_all(d, e, l);
-    float ms = 0;
-    TRY(d->cu->event_record(d->begin, d->stream), "timing a kernel");
+    if (cuda_span(d, e, NULL, 0)) return e->code;
     for (uint32_t i = 0; i < RG_MAX(l->times, 1u); i++)
         if (start_all(d, e, l)) return e->code;
-    TRY(d->cu->event_record(d->end, d->stream), "timing a kernel");
-    if (wait_for_end(d, e, l->limit)) return e->code;
-    TRY(d->cu->event_between(&ms, d->begin, d->end), "timing a kernel");
-    *l->ns = (uint64_t)(ms * 1e6f);
-    return 0;
+    return cuda_span(d, e, l->ns, l->limit);
 }
 
 #define CUDA_DEVICE(n, text_name)                                                                            \
@@ -482,9 +493,10 @@ static int cuda_launch(struct device *d, struct err *e, const struct dev_launch 
         .workers = cuda_workers, .info = cuda_info, .target = cuda_target, .version = cuda_version,          \
         .compile = cuda_compile, .assembly = cuda_assembly, .load = cuda_load, .unload = cuda_unload,        \
         .symbol = cuda_symbol, .kernels = cuda_call_kernels, .builtin = cuda_builtin, .launch = cuda_launch, \
-        .wait = cuda_wait, .trace = cuda_trace, .host_alloc = cuda_host_alloc, .host_free = cuda_host_free,  \
-        .fetch = cuda_fetch, .order = cuda_order, .fetched = cuda_fetched, .record = cuda_record,            \
-        .replay = cuda_replay, .forget = cuda_forget,                                                        \
+        .span = cuda_span, .early = cuda_early, .wait = cuda_wait, .trace = cuda_trace,                      \
+        .host_alloc = cuda_host_alloc, .host_free = cuda_host_free, .fetch = cuda_fetch,                     \
+        .order = cuda_order, .fetched = cuda_fetched, .record = cuda_record, .replay = cuda_replay,          \
+        .forget = cuda_forget,                                                                               \
     }
 
 const struct device_ops device_cuda[CUDA_DEVICES] = {

@@ -1,0 +1,149 @@
+/* tune_around.c: a command of a plan with those around it, to be timed as they run: one after the other without a pause, recorded or
+ * kernel by kernel as the plan is (record.c).
+ *
+ * How long a kernel takes by itself is not what it adds to a program: the kernel after it may begin while it ends, be brought to
+ * multiprocessors that it leaves first, or find in a cache what it wrote. So search decides on the command, the one before it and the
+ * one after it; of a plan of up to three commands that is all of it.
+ * The plan's memory is not touched, though the commands run many times: what a command writes goes to memory that is made for it,
+ * and those after it read it there. All else is read where it is: commands before have run, and what comes later is not needed.
+ * A neighbour that writes where it reads, or to a part of what others write, is left out: its results would be others in each run.
+ * Tests: tests/unit/cuda_fake.c */
+#include "engine/internal.h"
+
+enum { NEIGHBOURS = 3, LINE = 256 };
+
+struct moved { /* memory of the plan, and what is used in its place */
+    const char *from;
+    size_t bytes;
+    char *to;
+    char *block; /* what was allocated for it; NULL: the caller's */
+};
+struct around {
+    struct engine *en;
+    struct arena *arena;
+    VEC(struct moved) moved;
+    struct command cmd[NEIGHBOURS];
+    const struct tune_job *job;
+    uint32_t n, at; /* at: the one that is searched for */
+};
+
+static bool meets(const char *p, size_t n, const char *q, size_t m) { return p < q + m && q < p + n; }
+
+/* Does it read what it writes? */
+static bool in_place(const struct command *c) {
+    for (uint32_t i = 0; i < c->l.nbuf; i++)
+        for (uint32_t k = 0; k < c->l.nbuf; k++)
+            if (c->use[i] & USE_STORED && c->use[k] & USE_LOADED &&
+                meets(c->buf[i], c->size[i], c->buf[k], c->size[k]))
+                return true;
+    return false;
+}
+
+/* Where this memory is now; NULL: some of it was moved and some was not. */
+static char *place_of(const struct around *a, char *p, size_t bytes) {
+    for (uint32_t i = a->moved.n; i-- > 0;) {
+        const struct moved *m = &a->moved.p[i];
+        if (!meets(p, bytes, m->from, m->bytes)) continue;
+        bool inside = p >= m->from && p + bytes <= m->from + m->bytes;
+        return inside ? m->to + (p - m->from) : NULL;
+    }
+    return p;
+}
+
+/* As far from a line of memory as the plan's is. */
+static bool move(struct around *a, const char *from, size_t bytes) {
+    struct err e = {0};
+    size_t off = (uintptr_t)from % LINE;
+    vec_need(a->arena, &a->moved, 1);
+    char *block = engine_alloc(a->en, &e, bytes + LINE);
+    if (!block) return false;
+    a->moved.p[a->moved.n++] = (struct moved){from, bytes, block + off, block};
+    return !a->en->ops->copy(a->en->dev, &e, COPY_WITHIN, block + off, from, bytes);
+}
+
+/* The command with its buffers where they are now. false: it is left out. */
+static bool take(struct around *a, const struct command *c) {
+    void **buf = arena_array(a->arena, void *, c->l.nbuf + 1);
+    if (!c->use || in_place(c)) return false;
+    for (uint32_t i = 0; i < c->l.nbuf; i++) {
+        char *p = c->buf[i];
+        buf[i] = place_of(a, p, c->size[i]);
+        if (buf[i] == p && c->use[i] & USE_STORED)
+            buf[i] = move(a, p, c->size[i]) ? place_of(a, p, c->size[i]) : NULL;
+        if (!buf[i]) return false;
+    }
+    a->cmd[a->n] = *c;
+    a->cmd[a->n].buf = buf, a->cmd[a->n].l.buf = buf, a->n++;
+    return true;
+}
+
+static bool is_in_place(const struct tune_job *j) {
+    for (uint32_t i = 0; i < j->p->nbuf; i++)
+        for (uint32_t k = 0; k < j->p->nbuf; k++)
+            if (j->use[i] & USE_STORED && j->use[k] & USE_LOADED && j->same[i] == j->same[k]) return true;
+    return false;
+}
+
+/* The command itself, which the lists' kernel is put into. */
+static void take_own(struct around *a, void *const *own) {
+    const struct tune_job *j = a->job;
+    void **buf = arena_array(a->arena, void *, j->p->nbuf + 1);
+    for (uint32_t i = 0; i < j->p->nbuf; i++) {
+        char *now = own[i] ? own[i] : place_of(a, j->buf[i], j->bytes[i]);
+        buf[i] = now ? now : j->buf[i];
+    }
+    a->at = a->n++;
+    a->cmd[a->at].buf = buf;
+}
+
+void around_new(struct engine *en, struct arena *arena, const struct tune_job *j, void *const *own,
+                struct around **out) {
+    struct around *a = *out = arena_new(arena, struct around);
+    *a = (struct around){.en = en, .arena = arena, .job = j};
+    uint32_t all = j->plan && !is_in_place(j) ? j->plan->cmd.n : 0, from = j->at ? j->at - 1 : 0;
+    if (all >= NEIGHBOURS) from = RG_MIN(from, all - NEIGHBOURS);
+    for (uint32_t i = 0; i < j->p->nbuf; i++)
+        if (own[i]) vec_push(arena, &a->moved, ((struct moved){j->buf[i], j->bytes[i], own[i], NULL}));
+    for (uint32_t i = from; i < RG_MIN(from + NEIGHBOURS, all); i++)
+        if (i == j->at)
+            take_own(a, own);
+        else
+            take(a, &j->plan->cmd.p[i]);
+    if (!all) take_own(a, own);
+}
+
+struct make_call {
+    struct around *a;
+    struct engine_list *l;
+    const struct ekernel *k;
+};
+
+static void make_guarded(void *arg) {
+    struct make_call *c = arg;
+    const struct tune_job *j = c->a->job;
+    struct err e = {0};
+    for (uint32_t i = 0; i < c->a->n; i++) {
+        if (i != c->a->at) {
+            vec_push(&c->l->arena, &c->l->cmd, c->a->cmd[i]);
+            continue;
+        }
+        if (engine_list_add(c->l, &e, c->k, c->a->cmd[i].buf, j->var) ||
+            engine_list_uses(c->l, &e, i, j->use, j->bytes))
+            err_throw(&c->l->err, e.code, "%s", e.msg);
+    }
+}
+
+struct engine_list *around_list(struct around *a, struct err *e, const struct ekernel *k) {
+    struct make_call c = {a, engine_list_new(a->en, e), k};
+    if (!c.l) return NULL;
+    err_clear(&c.l->err);
+    if (!err_guard(&c.l->err, make_guarded, &c)) return c.l;
+    err_set(e, c.l->err.code, "%s", c.l->err.msg);
+    engine_list_free(c.l);
+    return NULL;
+}
+
+void around_free(struct around *a) {
+    for (uint32_t i = 0; a && i < a->moved.n; i++)
+        if (a->moved.p[i].block) engine_free(a->en, a->moved.p[i].block, a->moved.p[i].bytes + LINE);
+}
