@@ -12,6 +12,7 @@
 
 #define RUNS_BEFORE 1
 #define ALONE_BYTES (24 << 20) /* of two commands: some 6 us of a large GPU */
+#define SHORT 4                /* the part of the first's bytes that a short second command moves at most */
 #define PART_MOST 4096         /* commands of a part: what waits for what takes a bit for each pair */
 
 /* ---- what waits for what --------------------------------------------------------------------------------- */
@@ -80,18 +81,15 @@ static void record_guarded(void *arg) {
     }
 }
 
-/* One command, or two of which the second waits for the first, that take longer than asking for each and are both brought to the
- * device's units while what was before them ends, from run to run too. A recording is brought there only as a whole, but follows its
- * commands up faster than a command that waits for its turn is started: then it is better. */
+/* One command; or two that take longer than asking for each, of which the second waits for the first, is short beside it and is brought
+ * to the device's units while the first ends. A recording begins as a whole, but follows one command up by the next faster than a
+ * command that waits for its turn is started: it is better if the second is not brought early, or is long itself. */
 static bool better_alone(const struct engine_list *l) {
-    int64_t work = 0;
-    bool early = l->en->ops->early != NULL;
-    for (uint32_t i = 0; i < l->cmd.n; i++) {
-        work += l->cmd.p[i].l.bytes;
-        early = early && l->en->ops->early(l->en->dev, &l->cmd.p[i].l);
-    }
-    return l->cmd.n < 2 ||
-           (l->cmd.n == 2 && work >= ALONE_BYTES && early && meets(&l->cmd.p[0], &l->cmd.p[1]));
+    const struct command *a = l->cmd.p, *b = a + 1;
+    const struct device_ops *ops = l->en->ops;
+    if (l->cmd.n != 2) return l->cmd.n < 2;
+    return a->l.bytes + b->l.bytes >= ALONE_BYTES && b->l.bytes <= a->l.bytes / SHORT && meets(a, b) &&
+           ops->early && ops->early(l->en->dev, &b->l);
 }
 
 static bool can_record(const struct engine_list *l) {

@@ -44,9 +44,10 @@
 #define POWER_FLOPS 2e14          /* operations a second that make it so: by matrix instructions alone */
 #define NEAR 1.05                 /* of the time of the list in use: what is timed so once more */
 #define FINAL_GAIN 0.98           /* what a winner must at most take then */
-#define NOISE 0.004               /* by which two readings of the same differ */
+#define NOISE 0.01                /* by which two readings of the same differ .. */
+#define SETTLED 0.005             /* .. once they hardly do any more */
 
-enum { FINALISTS = 4, FINAL_ROUNDS = 5 };
+enum { FINALISTS = 4, FINAL_ROUNDS = 3 };
 
 /* ---- what is known already --------------------------------------------------------------------------------------- */
 
@@ -484,14 +485,15 @@ static uint32_t fastest(const struct tune *t) {
     return (double)t->cand.p[best].least <= (double)t->cand.p[0].least * GAIN ? best : 0;
 }
 
-/* Nanoseconds of a run of the list among many without a pause. */
+/* Nanoseconds of a run of the list among many without a pause, after as many that bring the clock to what it will be with them. */
 static double lasting(struct tune *t, struct engine_list *l) {
     double flops = t->cand.p[0].k->est.flops / ((double)RG_MAX(t->cand.p[0].least, 1) * 1e-9);
-    uint64_t all = flops > POWER_FLOPS ? LASTING_NS : SHORT_LASTING_NS;
+    uint64_t all = flops > POWER_FLOPS ? LASTING_NS : SHORT_LASTING_NS, ns;
     if (reads_its_output(t)) restore(t);
-    uint64_t ns = list_time(l, 1);
-    if (ns != UINT64_MAX) ns = list_time(l, (uint32_t)RG_MAX(RG_MIN(all / RG_MAX(ns, 1), 2000), 1));
-    return ns == UINT64_MAX ? INFINITY : (double)ns;
+    if ((ns = list_time(l, 1)) == UINT64_MAX) return INFINITY;
+    uint32_t times = (uint32_t)RG_MAX(RG_MIN(all / RG_MAX(ns, 1), 2000), 1);
+    if (list_time(l, times) == UINT64_MAX || (ns = list_time(l, times)) == UINT64_MAX) return INFINITY;
+    return (double)ns;
 }
 
 /* The list in use, and those that were fastest one by one, the best first. */
@@ -532,6 +534,17 @@ static double must_take(const struct tune *t, double base) {
     return 1 - RG_MAX((1 - FINAL_GAIN) * RG_MIN((double)t->cand.p[0].least / base, 1), NOISE);
 }
 
+/* The list in use, until it takes what it took before: a GPU that rested has a clock that it cannot keep. */
+static double settle(struct tune *t) {
+    enum { MOST = 6 };
+    double last = lasting(t, t->with[0]), now = last;
+    for (int i = 0; i < MOST; i++, last = now) {
+        now = lasting(t, t->with[0]);
+        if (fabs(now - last) <= SETTLED * last) break;
+    }
+    return now;
+}
+
 /* Between runs that are timed one by one a GPU rests, and its clock is high. Where matrix instructions keep it busy it gets
  * slower after some milliseconds, the more the more power a form takes; and what runs before and after a kernel begins and ends
  * while it does, sooner or later for one form than for another. So the few best, and the list in use, are held against each other
@@ -543,10 +556,10 @@ static uint32_t final(struct tune *t) {
     bool out[FINALISTS + 1] = {false};
     if (n < 2) return 0;
     make_around(t, at, n);
-    double base = lasting(t, t->with[0]), limit = must_take(t, base); /* until the clock is what it will be */
+    double limit = must_take(t, settle(t)), least = limit;
     for (int round = 0; round < FINAL_ROUNDS; round++) {
+        double base = lasting(t, t->with[0]);
         bool any = false;
-        base = lasting(t, t->with[0]);
         for (uint32_t i = 1; i < n; i++) {
             if (out[i]) continue;
             ratio[i][round] = lasting(t, t->with[i]) / base;
@@ -555,7 +568,6 @@ static uint32_t final(struct tune *t) {
         }
         if (!any) return 0;
     }
-    double least = limit;
     for (uint32_t i = 1; i < n; i++) {
         if (out[i]) continue;
         qsort(ratio[i], FINAL_ROUNDS, sizeof **ratio, by_ratio);

@@ -120,8 +120,9 @@ TEST(cuda_fake_few_kernels_are_started_early) {
     check_empty(f);
 }
 
-/* .. unless both have few blocks and move much: few rows by a matrix, in parts, and what adds the parts. 512 x 512 x 65536 is in parts
- * too, but what adds them reads 16 MB of them, and would have to wait for its turn. */
+/* .. unless the first moves much, and the second little and has few blocks: few rows by a matrix, in parts, and what adds the parts.
+ * 512 x 512 x 65536 is in parts too, but what adds them reads 16 MB, and would wait for its turn. 1793 x 1793 x 1793 begins with a
+ * kernel that copies the factors to longer rows, which is the shorter of the two. */
 static rg_status product(void *user, const rg_tensor *in, rg_tensor *out) {
     (void)user;
     out[0] = rg_matmul(in[0], in[1]);
@@ -132,7 +133,8 @@ TEST(cuda_fake_long_sums_in_parts) {
     static const struct {
         int m, n, k;
         uint32_t soon, replays; /* of a call */
-    } cases[] = {{16, 4096, 14336, 2, 0}, {512, 512, 65536, 0, 1}};
+    } cases[] = {{4, 4096, 14336, 2, 0}, {16, 4096, 14336, 2, 0}, {64, 4096, 14336, 2, 0},
+                 {64, 4096, 4096, 2, 0}, {512, 512, 65536, 0, 1}, {1793, 1793, 1793, 0, 1}};
     struct fake *f = fake();
     for (size_t i = 0; i < RG_COUNT(cases); i++) {
         rg_ctx *c = fake_open(f);
