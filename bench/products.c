@@ -5,6 +5,7 @@
  *     bench/products 4096x4096x512  only these sizes (M x N x K, of the table or not)
  *     bench/products 32x1024x1024x512     a batch: 32 of them
  *     bench/products -p             A B and A B^T alone
+ *     bench/products -f scale       only forms with this in their names
  *     bench/products -t f16         of this type: bf16, f16, tf32 (floats, by their first digits), f8e4m3 (into bfloat16)
  *     bench/products --beam N       also with kernels that search found (BEAM=N), as a line of its own
  *
@@ -217,9 +218,11 @@ static int row(rg_ctx *c[2], struct size s, const struct form *form, int beam, b
     return fflush(stdout), 0;
 }
 
-static int rows(rg_ctx *c[2], struct size s, bool plain, int beam, bool peers) {
+/* only: forms with it in their names. */
+static int rows(rg_ctx *c[2], struct size s, bool plain, const char *only, int beam, bool peers) {
     bool there = peers && cublas_begin(type->peer, s.m, s.n, s.k, 0, s.batch); /* for all forms alike */
     for (size_t f = 0; f < (plain ? NT + 1 : RG_COUNT(forms)); f++) {
+        if (!strstr(forms[f].name, only)) continue;
         if (forms[f].scaled && type->in == RG_F8E4M3) continue; /* which has not the digits for them */
         if (row(c, s, &forms[f], beam, there)) return 1;
     }
@@ -252,11 +255,14 @@ int main(int argc, char **argv) {
     size_t n = 0;
     int beam = 0;
     bool plain = false;
+    const char *only = "";
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--beam") && i + 1 < argc)
             beam = atoi(argv[++i]);
         else if (!strcmp(argv[i], "-t") && i + 1 < argc)
             type = type_of(argv[++i]);
+        else if (!strcmp(argv[i], "-f") && i + 1 < argc)
+            only = argv[++i];
         else if (!strcmp(argv[i], "-p"))
             plain = true;
         else if (n < RG_COUNT(own) && size_of(argv[i], &s))
@@ -264,7 +270,7 @@ int main(int argc, char **argv) {
         else
             return fprintf(stderr,
                            "%s: sizes are written 4096x4096x512, batches 32x1024x1024x512; options are -p, "
-                           "-t TYPE, --beam N\n",
+                           "-f FORM, -t TYPE, --beam N\n",
                            argv[i]),
                    1;
     }
@@ -277,7 +283,7 @@ int main(int argc, char **argv) {
     if (rg_status_of(c[0])) return printf("skipped: %s\n", rg_error(c[0])), 0;
     bool peers = cublas_open();
     for (size_t i = 0; i < (n ? n : RG_COUNT(table)); i++)
-        if (rows(c, n ? own[i] : table[i], plain, beam, peers)) return 1;
+        if (rows(c, n ? own[i] : table[i], plain, only, beam, peers)) return 1;
     if (c[1]) printf("searching took %.1f s\n", searching), rg_close(c[1]);
     return rg_close(c[0]);
 }
