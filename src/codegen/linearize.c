@@ -194,10 +194,33 @@ static void execute(struct lin *l, const uop *s) {
     for (uint64_t m = writes(l, s); m; m &= m - 1) l->changed_at[__builtin_ctzll(m)] = l->clock;
 }
 
+/* Are these places of one buffer known not to overlap? They are one sum and different constants then. */
+static bool is_apart(const uop *a, const uop *b) {
+    const uop *at[2] = {a->src[1], b->src[1]};
+    int64_t plus[2] = {0, 0};
+    for (int i = 0; i < 2; i++)
+        if (at[i]->op == OP_ADD && uop_is_const(at[i]->src[1]))
+            plus[i] = at[i]->src[1]->arg.i, at[i] = at[i]->src[0];
+    bool plain = a->src[0] == b->src[0] && at[0] == at[1] && at[0]->lanes == 1;
+    return plain && (plus[0] < plus[1] ? plus[1] - plus[0] >= a->lanes : plus[0] - plus[1] >= b->lanes);
+}
+
+/* May b be evaluated before a is done? It may read what a writes, but elsewhere (a result that takes the place of what is added
+ * to it). */
 static bool may_pair(struct lin *l, const uop *a, const uop *b) {
     if (a->op != b->op || (a->op != OP_STORE && a->op != OP_SET) || a->nsrc != 2) return false;
-    return !(writes(l, a) &
-             (reads(l, b->src[1]) | reads(l, b->src[0]->op == OP_INDEX ? b->src[0] : b->src[1])));
+    uint64_t bits = writes(l, a);
+    if (b->src[0]->op == OP_INDEX && bits & reads(l, b->src[0]->src[1])) return false;
+    if (!(bits & reads(l, b->src[1]))) return true;
+    if (a->op != OP_STORE) return false;
+    uop_vec topo = {0};
+    uop_topo(l->a, &b->src[1], 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        bool meets = n->op == OP_INDEX && bits & reads(l, n->src[0]), acc = n->op == OP_ACC;
+        if ((meets && !is_apart(a->src[0], n)) || (acc && bits & reads(l, n))) return false;
+    }
+    return true;
 }
 
 /* How far the second list must stay behind the first, so that what it takes from there is evaluated before. */

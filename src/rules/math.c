@@ -187,6 +187,13 @@ const uop *math_erf_up(struct rw *rw, const uop *n, const uop *x) {
     return where(&b, lt(&b, x, kf(&b, 0)), e, sub(&b, kf(&b, 2), e));
 }
 
+/* x/2 below 0 times erfc |x|, above 0 times 2 less that: max(x, 0) - |x|/2 erfc |x| is the same and needs no choice. */
+const uop *math_gelu(struct rw *rw, const uop *n, const uop *x, const uop *a, const uop *p) {
+    struct mb b = math_builder(rw, (enum dtype)n->dt);
+    val half = rw1(rw, OP_EXP2, mad(&b, p, a, kf(&b, -1)));
+    return mad(&b, neg(&b, a), half, most(&b, x, kf(&b, 0)));
+}
+
 /* ---- logarithms --------------------------------------------------------------------------------- */
 
 struct split split_exponent(struct mb *b, val x) {

@@ -21,6 +21,8 @@ const uop *math_tanh(struct rw *, const uop *n);
 const uop *math_sigmoid(struct rw *, const uop *n);
 const uop *math_erf(struct rw *, const uop *n);
 const uop *math_erf_up(struct rw *, const uop *n, const uop *x); /* n: erf(x) + 1 of float32, within 2^-22 */
+/* n: x/2 times that, where erfc a is 2^(a p), a = |x| but where that is 0 */
+const uop *math_gelu(struct rw *, const uop *n, const uop *x, const uop *a, const uop *p);
 const uop *math_rsqrt(struct rw *, const uop *n);
 
 /* pow.c */

@@ -183,9 +183,9 @@ TEST(math_f32_exact) {
     math_close(&m);
 }
 
-/* erf(kx) + 1 is one function (rules/whole.rules): off by no more than the sum of its two nodes may be, and where the sum is
- * next to nothing by a part of it. */
-static void erf_up(const char *of, double by) {
+/* erf(kx) + 1 is one function (rules/whole.rules), and x/2 times it another: off by no more than their nodes may be together,
+ * of x/2 times it in units of x, and where the result is next to nothing by a part of it. */
+static void erf_up(const char *of, double by, bool times) {
     struct math_set m;
     double most = 0, part = 0;
     math_init(&m, 1);
@@ -193,32 +193,38 @@ static void erf_up(const char *of, double by) {
         arena_printf(&m.arena,
                      "kernel up\nopts %s\nx = (PARAM<f32>[0 x] %d)\nout = (PARAM<f32>[1 out] %d)\n"
                      "i = (RANGE[i GRID 0] %d)\nv = (LOAD (INDEX x i))\n"
-                     "(SINK (STORE (INDEX out i) (ADD (ERF %s) 1.0)))\n",
-                     VECTOR, MATH_BLOCK, MATH_BLOCK, MATH_BLOCK, of);
+                     "(SINK (STORE (INDEX out i) %s(ADD (ERF %s) 1.0)%s))\n",
+                     VECTOR, MATH_BLOCK, MATH_BLOCK, MATH_BLOCK, times ? "(MUL (MUL v 0.5) " : "", of,
+                     times ? ")" : "");
     compile(&m);
     uint32_t n = edges(x32);
     for (uint32_t k = n; k < MATH_BLOCK; k++) x32[k] = x32[k % n];
     for (uint64_t at = 0; at <= 1ull << 32; at += (uint64_t)MATH_BLOCK * 2048) {
         math_run(&m, 0, x32, NULL, o32);
         for (uint32_t k = 0; k < MATH_BLOCK; k++) {
-            double x = (double)x32[k], want = erfc(-x * by), got = (double)o32[k];
-            if (isnan(x) ? isnan(got) : fabs(got - want) <= 0x1p-22) {
-                most = fmax(most, fabs(got - want));
-                if (want > 1e-9) part = fmax(part, fabs(got - want) / want);
+            double x = (double)x32[k], up = erfc(-x * by), got = (double)o32[k];
+            double want = !times ? up : x > 0 ? x / 2 * up : fmax(x, -1e30) / 2 * up; /* far below 0 it is 0 */
+            double off = fabs(got - want) / (times ? fabs(x) : 1);
+            if (got == want || (isnan(x) ? isnan(got) : off <= 0x1p-22 || fabs(got - want) < 0x1p-126)) {
+                if (got != want && isfinite(x) && fabs(x) > 1e-30) most = fmax(most, off);
+                if (isfinite(x) && up > 1e-9 && fabs(want) > 1e-30)
+                    part = fmax(part, fabs(got - want) / fabs(want));
                 continue;
             }
-            FAIL("1 + erf(%a * %g) is %a, not %a", x, by, got, want);
+            FAIL("%s1 + erf(%a * %g) is %a, not %a", times ? "x/2 times " : "", x, by, got, want);
         }
         for (uint32_t k = 0; k < MATH_BLOCK; k++) x32[k] = f32_of((uint32_t)(at + (uint64_t)k * 2048));
     }
-    TEST_INFO("1 + erf %s: off by %.3g units of 2^-24, by %.3g of the value", of, most * 0x1p24, part);
+    TEST_INFO("%s1 + erf %s: off by %.3g units of 2^-24, by %.3g of the value", times ? "x/2 times " : "", of,
+              most * 0x1p24, part);
     CHECK(part < 0.05);
     math_close(&m);
 }
 
 TEST(math_f32_erf_and_one) {
-    erf_up("v", 1);
-    erf_up("(MUL v 0.70710677)", (double)0.70710677f);
+    erf_up("v", 1, false);
+    erf_up("(MUL v 0.70710677)", (double)0.70710677f, false);
+    erf_up("(MUL v 0.70710677)", (double)0.70710677f, true);
 }
 
 /* 21 elements: five vectors and a tail. */

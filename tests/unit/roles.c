@@ -77,7 +77,10 @@ TEST(roles_products) {
             }
 }
 
-/* A tile is added to: it comes to the panels of the results by boxes, if there is a panel for each, else by loads. */
+static bool to_shared(const uop *n, enum op op) { return n->op == op && n->src[0]->src[0]->op == OP_LOCAL; }
+
+/* A tile is added to: it comes to the panels of the results by boxes, if there is a panel for each, else by loads. Results take
+ * its place, two at a time: what is added to the second is read before the first is stored. */
 TEST(roles_residual) {
     static const char *const roles[] = {"ROLES(1)", "ROLES(1) PERSIST(2)", "ROLES(2) PERSIST(1)",
                                         "ROLES(2) PERSIST(2)"};
@@ -88,15 +91,19 @@ TEST(roles_residual) {
                 .m = edge ? 200 : 256, .n = edge ? 136 : 192, .k = 192, .tb = true, .dt = "bf16"};
             list(opts, sizeof opts, i < 2 ? 2 : 1, 64, false, true, 3, roles[i]);
             x.opts = opts, x.plus = true;
-            uint32_t loads = 0, boxes = 0;
+            uint32_t loads = 0, boxes = 0, stores = 0, pairs = 0;
             arena_init(&x.arena, &x.err);
             if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
             for (uint32_t k = 0; k < x.lin.n; k++) {
                 const uop *n = x.lin.u[k];
                 loads += n->op == OP_LOAD && n->src[0]->src[0]->op == OP_PARAM;
                 boxes += n->op == OP_BOX;
+                stores += to_shared(n, OP_STORE);
+                pairs += to_shared(n, OP_STORE) && to_shared(x.lin.u[k + 1], OP_STORE);
             }
             CHECK_EQ(loads, 0);
+            CHECK_EQ(stores, 16); /* of 64 x 64 / 128 floats, two at once */
+            CHECK_EQ(pairs, 8);
             CHECK_EQ(boxes, 4); /* of a, of b, two panels of 32 floats */
             arena_free(&x.arena);
             product_check(&x, NULL);
