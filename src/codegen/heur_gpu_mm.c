@@ -621,6 +621,7 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
         if (!in_pieces(x, side, i ? &x->n : &x->m)) w->issue += each * depth * (i ? t->n : t->m) / 32;
     }
     w->registers += held_of(x, 32 * warps);
+    if (x->f.roles && warps > 4) w->registers = 65536 / w->threads / 8 * 8; /* a block has all (roles.c) */
     w->dram = dram_bytes(x, (double)UNITS * predict_gpu_resident(w), batch);
     w->own = RG_MIN(w->dram / w->blocks, w->fill);
 }
