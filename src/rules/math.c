@@ -172,19 +172,48 @@ const uop *math_erf(struct rw *rw, const uop *n) {
     return flip(&b, y, sign_of(&b, x));
 }
 
+enum {
+    TERMS = sizeof erfc_f32 / sizeof *erfc_f32,
+    FEW_TERMS = sizeof erfc_short_f32 / sizeof *erfc_short_f32
+};
+
+/* Of these coefficients, a power of k for each. */
+static val erfc_poly(struct mb *b, const double *coef, int n, val a, double k) {
+    double power = pow(k, n);
+    val p = kf(b, coef[n - 1] * power);
+    for (int i = n - 2; i >= 0; i--) power /= k, p = mad(b, p, a, kf(b, coef[i] * power));
+    return p;
+}
+
 /* 1 + erf x is erfc |x| below 0 and 2 - erfc |x| above, erfc = 2^p: the error is that of one rounding of a number near 1, and
  * where the sum is small it does not cancel. Beyond 8, 2^p is 0. A factor of x, which gelu has, is one of the coefficients. */
 const uop *math_erf_up(struct rw *rw, const uop *n, const uop *x) {
-    enum { TERMS = sizeof erfc_f32 / sizeof *erfc_f32 };
     struct mb b = math_builder(rw, (enum dtype)n->dt);
     bool by =
         x->op == OP_MUL && uop_is_const(x->src[1]) && x->src[1]->arg.f > 0x1p-10 && x->src[1]->arg.f < 0x1p10;
-    double k = by ? x->src[1]->arg.f : 1, power = pow(k, TERMS);
+    double k = by ? x->src[1]->arg.f : 1;
     if (by) x = x->src[0];
-    val a = least(&b, mag(&b, x), kf(&b, 8 / k)), p = kf(&b, erfc_f32[TERMS - 1] * power);
-    for (int i = TERMS - 2; i >= 0; i--) power /= k, p = mad(&b, p, a, kf(&b, erfc_f32[i] * power));
-    val e = rw1(rw, OP_EXP2, mul(&b, p, a));
+    val a = least(&b, mag(&b, x), kf(&b, 8 / k));
+    val e = rw1(rw, OP_EXP2, mul(&b, erfc_poly(&b, erfc_f32, TERMS, a, k), a));
     return where(&b, lt(&b, x, kf(&b, 0)), e, sub(&b, kf(&b, 2), e));
+}
+
+double math_erfc_factor(const uop *p, const uop *a) {
+    double coef[TERMS], k = 0, power = 1;
+    for (int i = 0; i < TERMS; i++) {
+        bool last = i == TERMS - 1;
+        if (!last && (p->op != OP_MULACC || p->src[1] != a)) return 0;
+        const uop *c = last ? p : p->src[2];
+        if (!uop_is_const(c)) return 0;
+        coef[i] = c->arg.f, p = p->src[0];
+        if (last) break;
+    }
+    k = coef[0] / erfc_f32[0];
+    for (int i = 0; i < TERMS; i++) {
+        power *= k;
+        if (!(fabs(coef[i] - erfc_f32[i] * power) <= fabs(coef[i]) * 0x1p-18)) return 0;
+    }
+    return k;
 }
 
 /* x/2 below 0 times erfc |x|, above 0 times 2 less that: max(x, 0) - |x|/2 erfc |x| is the same and needs no choice. */
@@ -192,6 +221,13 @@ const uop *math_gelu(struct rw *rw, const uop *n, const uop *x, const uop *a, co
     struct mb b = math_builder(rw, (enum dtype)n->dt);
     val half = rw1(rw, OP_EXP2, mad(&b, p, a, kf(&b, -1)));
     return mad(&b, neg(&b, a), half, most(&b, x, kf(&b, 0)));
+}
+
+/* Rounded to 8 digits, two of the terms make no difference: 0.02 units of the last before that. */
+const uop *math_gelu_short(struct rw *rw, const uop *n, const uop *x, const uop *a, const uop *p) {
+    struct mb b = math_builder(rw, DT_F32);
+    val few = erfc_poly(&b, erfc_short_f32, FEW_TERMS, a, math_erfc_factor(p, a));
+    return cast(&b, math_gelu(rw, n->src[0], x, a, few), (enum dtype)n->dt);
 }
 
 /* ---- logarithms --------------------------------------------------------------------------------- */

@@ -189,13 +189,12 @@ static void erf_up(const char *of, double by, bool times) {
     struct math_set m;
     double most = 0, part = 0;
     math_init(&m, 1);
-    m.text[m.n++] =
-        arena_printf(&m.arena,
-                     "kernel up\nopts %s\nx = (PARAM<f32>[0 x] %d)\nout = (PARAM<f32>[1 out] %d)\n"
-                     "i = (RANGE[i GRID 0] %d)\nv = (LOAD (INDEX x i))\n"
-                     "(SINK (STORE (INDEX out i) %s(ADD (ERF %s) 1.0)%s))\n",
-                     VECTOR, MATH_BLOCK, MATH_BLOCK, MATH_BLOCK, times ? "(MUL (MUL v 0.5) " : "", of,
-                     times ? ")" : "");
+    m.text[m.n++] = arena_printf(
+        &m.arena,
+        "kernel up\nopts %s\nx = (PARAM<f32>[0 x] %d)\nout = (PARAM<f32>[1 out] %d)\n"
+        "i = (RANGE[i GRID 0] %d)\nv = (LOAD (INDEX x i))\n"
+        "(SINK (STORE (INDEX out i) %s(ADD (ERF %s) 1.0)%s))\n",
+        VECTOR, MATH_BLOCK, MATH_BLOCK, MATH_BLOCK, times ? "(MUL (MUL v 0.5) " : "", of, times ? ")" : "");
     compile(&m);
     uint32_t n = edges(x32);
     for (uint32_t k = n; k < MATH_BLOCK; k++) x32[k] = x32[k % n];
@@ -203,7 +202,9 @@ static void erf_up(const char *of, double by, bool times) {
         math_run(&m, 0, x32, NULL, o32);
         for (uint32_t k = 0; k < MATH_BLOCK; k++) {
             double x = (double)x32[k], up = erfc(-x * by), got = (double)o32[k];
-            double want = !times ? up : x > 0 ? x / 2 * up : fmax(x, -1e30) / 2 * up; /* far below 0 it is 0 */
+            double want = !times  ? up
+                          : x > 0 ? x / 2 * up
+                                  : fmax(x, -1e30) / 2 * up; /* far below 0 it is 0 */
             double off = fabs(got - want) / (times ? fabs(x) : 1);
             if (got == want || (isnan(x) ? isnan(got) : off <= 0x1p-22 || fabs(got - want) < 0x1p-126)) {
                 if (got != want && isfinite(x) && fabs(x) > 1e-30) most = fmax(most, off);
@@ -445,6 +446,38 @@ TEST_SLOW(math_half_functions, 300) {
             }
         }
         TEST_INFO("all functions of %s: worst %.4f ulp", h->name, w.ulp);
+        math_close(&m);
+    }
+}
+
+/* x/2 (1 + erf(x/sqrt 2)) of every argument, computed in float32 with as many terms as the digits of the type need (rules/whole.rules):
+ * within a hair of half a digit, and far below 0, where next to nothing is left, within a small number. */
+TEST(math_half_gelu) {
+    static const double from[] = {-3, -6}, off[] = {1e-6, 1e-8};
+    for (uint32_t t = 0; t < RG_COUNT(halves); t++) {
+        const struct half *h = &halves[t];
+        struct math_set m;
+        double worst = 0;
+        math_init(&m, 1);
+        m.text[m.n++] = arena_printf(
+            &m.arena,
+            "kernel gelu\nopts " VECTOR "\nx = (PARAM<%s>[0 x] 65536)\nout = (PARAM<%s>[1 out] 65536)\n"
+            "i = (RANGE[i GRID 0] 65536)\nv = (CAST<f32> (LOAD (INDEX x i)))\n"
+            "(SINK (STORE (INDEX out i) (CAST<%s> (MUL (MUL v 0.5) (ADD (ERF (MUL v 0.70710678)) 1.0)))))\n",
+            h->name, h->name, h->name);
+        compile(&m);
+        for (uint32_t k = 0; k < 1 << 16; k++) hx[k] = (uint16_t)k;
+        math_run(&m, 0, hx, NULL, ho);
+        for (uint32_t k = 0; k < 1 << 16; k++) {
+            double x = half_value(h, hx[k]), got = half_value(h, ho[k]);
+            double want = isinf(x) && x < 0 ? 0 : x / 2 * erfc(-x * sqrt(0.5));
+            double u = ulp_of(got, (long double)want, h->digits, h->emin, h->emax);
+            double far = x < from[t] ? off[t] : 0;
+            if (!(x < from[t]) && got != want) worst = fmax(worst, u);
+            if (u <= 0.52 || fabs(got - want) <= far) continue;
+            FAIL("gelu<%s>(%.9g) is %.9g, not %.9g: %.4g ulp", h->name, x, got, want, u);
+        }
+        TEST_INFO("gelu of %s: worst %.4f ulp", h->name, worst);
         math_close(&m);
     }
 }
