@@ -107,8 +107,8 @@ void around_new(struct engine *en, struct arena *arena, const struct tune_job *j
     for (uint32_t i = from; i < RG_MIN(from + NEIGHBOURS, all); i++)
         if (i == j->at)
             take_own(a, own);
-        else
-            take(a, &j->plan->cmd.p[i]);
+        else if (!take(a, &j->plan->cmd.p[i]) && i > j->at)
+            break; /* the next may need its results, which are not there yet */
     if (!all) take_own(a, own);
 }
 
