@@ -534,13 +534,14 @@ static double must_take(const struct tune *t, double base) {
     return 1 - RG_MAX((1 - FINAL_GAIN) * RG_MIN((double)t->cand.p[0].least / base, 1), NOISE);
 }
 
-/* The list in use, until it takes what it took before: a GPU that rested has a clock that it cannot keep. */
+/* The list in use, until it takes what it took before: a GPU that rested has a clock that it cannot keep. It notices that it is short
+ * of power only after a fifth of a second or so. */
 static double settle(struct tune *t) {
-    enum { MOST = 6 };
+    enum { LEAST = 5, MOST = 10 };
     double last = lasting(t, t->with[0]), now = last;
-    for (int i = 0; i < MOST; i++, last = now) {
+    for (int i = 1; i < MOST; i++, last = now) {
         now = lasting(t, t->with[0]);
-        if (fabs(now - last) <= SETTLED * last) break;
+        if (i >= LEAST && fabs(now - last) <= SETTLED * last) break;
     }
     return now;
 }
