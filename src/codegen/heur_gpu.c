@@ -92,10 +92,11 @@ static int shared_axis(const struct view *v, double *cost, int *lanes) {
 }
 
 /* Elements of 16 bytes along an axis, if what moves with it walks along memory, all stores and most loads; else 1. Of types of
- * several sizes the largest counts, or, `flat`, the smallest as long as the others have no more than 32 bytes: where threads share
- * nothing, fewer of them do the arithmetic of indices and gates. */
+ * several sizes the largest counts, or, `flat`, the smallest as long as the others have no more than 32 bytes, and what is stored
+ * 16: where threads share nothing, fewer of them do the arithmetic of indices and gates, but a sector that is stored in two
+ * halves goes to L2 twice. */
 static int pieces(const struct view *v, int axis, bool flat) {
-    int bytes = 1, least = 16, along = 0, astray = 0;
+    int bytes = 1, stored = 1, least = 16, along = 0, astray = 0;
     if (axis < 0 || v->scans || v->axis[axis].fixed) return 1;
     for (int i = 0; i < v->nspot; i++) {
         const struct hspot *s = &v->spot[i];
@@ -103,9 +104,10 @@ static int pieces(const struct view *v, int axis, bool flat) {
         bool store = s->store && v->axis[axis].grid; /* a row's result does not move along the row */
         if ((s->gate && (s->store || stride != 1)) || s->add || (stride != 1 && store)) return 1;
         if (stride == 1) bytes = RG_MAX(bytes, s->bytes), least = RG_MIN(least, s->bytes), along++;
+        if (stride == 1 && s->store) stored = RG_MAX(stored, s->bytes);
         astray += stride != 1 && stride != 0;
     }
-    int lanes = astray > along ? 1 : flat ? RG_MIN(16 / least, 32 / bytes) : 16 / bytes;
+    int lanes = astray > along ? 1 : flat ? RG_MIN(RG_MIN(16 / least, 32 / bytes), 16 / stored) : 16 / bytes;
     return v->axis[axis].size < 0 || v->axis[axis].size % lanes ? 1 : lanes;
 }
 
