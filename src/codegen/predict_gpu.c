@@ -70,15 +70,18 @@ static double together(const double *part, size_t n) {
     return most * pow(sum, 1 / 5.5);
 }
 
-/* Clocks of a multiprocessor that does nothing but this block. */
+/* Clocks of a multiprocessor that does nothing but this block. Barriers and waits of a step hold up all that its threads do; if a warp
+ * of its own copies, only the matrix instructions: copies go on. */
 static double busy_clocks(const struct gpu_work *w, const struct model *m) {
-    double part[] = {w->matrix / (model_value(m, MODEL_MATRIX_BF16) * w->matrix_share * machine.tensor),
+    double waits = w->steps * machine.step[w->teams > 0];
+    double part[] = {w->matrix / (model_value(m, MODEL_MATRIX_BF16) * w->matrix_share * machine.tensor) +
+                         (w->teams > 0 ? waits : 0),
                      w->fma * 2 / (model_value(m, MODEL_FLOPS_F32) * machine.fma),
                      w->shared_bytes / 128,
                      (w->fill - w->own) / machine.l2[0] + w->own / machine.l2[1],
                      w->issue / 4,
                      w->special / 16};
-    return together(part, RG_COUNT(part)) + w->steps * machine.step[w->teams > 0];
+    return together(part, RG_COUNT(part)) + (w->teams > 0 ? 0 : waits);
 }
 
 /* Clocks until `side` blocks that run beside each other on a multiprocessor are done. Of the last there are no others that hide

@@ -139,6 +139,13 @@ TEST(predict_gpu_is_monotonic) {
     w = one, w.own = w.fill; /* nobody else asks for it */
     double alone = predict_gpu(&w, &m);
     CHECK(alone > 1.2 * base && alone < 51.0 / 29 * base);
+    w = one, w.fill *= 4,
+    w.teams = 1; /* bytes of L2: more barriers matter if all threads wait, not if a warp of its own copies */
+    double few = predict_gpu(&w, &m);
+    w.steps *= 2;
+    CHECK(predict_gpu(&w, &m) < 1.01 * few);
+    w.teams = 0;
+    CHECK(predict_gpu(&w, &m) > 1.05 * few);
     w = one, w.matrix *= 8;
     CHECK(predict_gpu(&w, &m) > 2 * base);
     w = one, w.dram = 4.8e9; /* a millisecond of memory */
