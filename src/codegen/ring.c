@@ -1,5 +1,6 @@
 /* ring.c: shared tiles that are filled while others are used. PIPE(buffer, loop, n) on a staged buffer of a block program
- * gives its tile n places; iteration k uses place k mod n while what later iterations need is under way.
+ * gives its tile n places; iteration k uses place k mod n, which is counted where
+ * n is no power of two, while what later iterations need is under way.
  *
  *   a plain copy    is begun n-1 iterations ahead (COPY, asynchronous), as a group for each iteration:
  *                       n-1 groups;  FOR k: WAIT(n-2) BARRIER, copies of k+n-1, TOKEN, the rest of the body
@@ -37,10 +38,11 @@ struct ring {
     const uop *held[16]; /* accumulators of what goes through registers */
     uint32_t accs;
     uint32_t rings;
-    bool group;   /* matrix instructions of a group of warps: they read the tiles while the program goes on */
-    bool chain;   /* and the loop computes with what they leave, in the same iteration */
-    bool carry;   /* and some of them are over in the next iteration only */
-    uop_vec body; /* of a chain */
+    bool group; /* matrix instructions of a group of warps: they read the tiles while the program goes on */
+    bool chain; /* and the loop computes with what they leave, in the same iteration */
+    bool carry; /* and some of them are over in the next iteration only */
+    const uop *counter, *slot; /* of this iteration, counted; NULL: what is left of a division */
+    uop_vec body;              /* of a chain */
 };
 
 /* How many iterations ahead a tile is filled. */
@@ -137,11 +139,44 @@ static const uop *at_iteration(struct ring *g, const uop *n, const uop *k) {
     return !k || k == g->range ? n : rw_subst(g->rw, n, &g->range, &k, 1);
 }
 
+static const uop *later(struct ring *g, int64_t ahead) {
+    return rw2(g->rw, OP_ADD, g->range, uop_idx(g->ir, ahead));
+}
+
+/* The place of iteration k: this one, the next, or the one that has the place before. */
+static const uop *place_of(struct ring *g, const uop *k) {
+    struct rw *rw = g->rw;
+    const uop *zero = uop_idx(g->ir, 0), *one = uop_idx(g->ir, 1), *last = uop_idx(g->ir, g->places - 1);
+    if (g->slot && k == g->range) return g->slot;
+    if (g->slot && k == later(g, 1))
+        return rw3(rw, OP_WHERE, rw2(rw, OP_EQ, g->slot, last), zero, rw2(rw, OP_ADD, g->slot, one));
+    if (g->slot && k == later(g, g->places - 1))
+        return rw3(rw, OP_WHERE, rw2(rw, OP_EQ, g->slot, zero), last, rw2(rw, OP_SUB, g->slot, one));
+    return rw2(rw, OP_MOD, k, uop_idx(g->ir, g->places));
+}
+
+/* A division in every iteration takes longer than a count. */
+static void count_places(struct ring *g, uop_vec *before) {
+    int64_t bits = 1;
+    g->slot = NULL;
+    while (bits < g->places) bits *= 2;
+    if (bits == g->places || g->group) return;
+    g->counter = uop_new(g->ir, OP_ACC, DT_I32, 1, NULL, 0, ARG_INT(g->accs++));
+    g->slot = rw2(g->rw, OP_AND, uop_cast(g->ir, g->counter, DT_IDX), uop_idx(g->ir, bits - 1));
+    vec_push(g->a, before, uop2(g->ir, OP_SET, g->counter, uop_int(g->ir, DT_I32, 0)));
+}
+
+static void next_place(struct ring *g, uop_vec *end) {
+    if (g->slot)
+        vec_push(g->a, end,
+                 uop2(g->ir, OP_SET, g->counter, uop_cast(g->ir, place_of(g, later(g, 1)), DT_I32)));
+}
+
 /* n with its tiles at the place of iteration k. */
 static const uop *at_place(struct ring *g, const uop *n, const uop *k) {
     uop_vec topo = {0}, from = {0}, to = {0};
     uop_topo(g->a, &n, 1, &topo);
-    const uop *slot = rw2(g->rw, OP_MOD, k, uop_idx(g->ir, g->places));
+    const uop *slot = place_of(g, k);
     for (uint32_t i = 0; i < topo.n; i++)
         for (uint32_t k2 = 0; k2 < g->local.n && topo.p[i]->op == OP_INDEX; k2++) {
             if (topo.p[i]->src[0] != g->local.p[k2]) continue;
@@ -173,10 +208,6 @@ static void put_if(struct ring *g, const uop_vec *part, int64_t ahead, uop_vec *
     if (!part->n) return;
     const uop *more = rw2(g->rw, OP_LT, rw2(g->rw, OP_ADD, g->range, uop_idx(g->ir, ahead)), g->count);
     vec_push(g->a, out, uop2(g->ir, OP_IF, more, tree_block(g->ir, part)));
-}
-
-static const uop *later(struct ring *g, int64_t ahead) {
-    return rw2(g->rw, OP_ADD, g->range, uop_idx(g->ir, ahead));
 }
 
 /* An accumulator for each element that a thread fetches: the coordinates are those that block.c deals out, in its order. */
@@ -261,6 +292,7 @@ static const uop *ring_loop(struct ring *g, const uop *loop, bool any_async) {
     put_if(g, &stores, 1, &part);
     put_part(g, &part, &out);
     if (g->group) put(g, &out, OP_MMA_WAIT, 1);
+    next_place(g, &out);
     return uop2(ir, OP_FOR, loop->src[0], tree_block(ir, &out));
 }
 
@@ -402,7 +434,10 @@ static void ring(struct ring *g, const uop *loop, uop_vec *out) {
     }
     if (g->chain) chained(g, loop->src[1]);
     before_loop(g, any, out);
-    const uop *body = mma && all && !g->group ? frag_loop(g, loop, mma, step, out) : ring_loop(g, loop, any);
+    g->slot = NULL;
+    bool frags = mma && all && !g->group;
+    if (!frags) count_places(g, out);
+    const uop *body = frags ? frag_loop(g, loop, mma, step, out) : ring_loop(g, loop, any);
     vec_push(g->a, out, body);
     if (g->group) put(g, out, OP_MMA_WAIT, 0), g->rings++;
     for (uint32_t i = 0; i < g->fill.n; i++) done(g, g->fill.p[i], loop->src[0]);

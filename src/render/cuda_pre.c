@@ -176,9 +176,19 @@ static const char threads[] =
     "(x != 0))\n"
     "MEET(f16, u16, down_f16(up_f16(a) + up_f16(x))) MEET(bf16, u16, down_bf16(up_bf16(a) + up_bf16(x)))\n";
 /* Copies to shared memory that go on by themselves, rows of 8 x 8 elements in the layout of matrix instructions. Older GPUs
- * copy at once. */
+ * copy at once. What is asked for is under way from there on: a load of memory that nobody is said to write would be moved down, over
+ * barriers too, to where it is used; other loads are not moved over a point where the threads of a warp meet. */
 static const char tiles[] =
     "I void ask_for(const void *p) { asm volatile(\"prefetch.global.L1 [%0];\" :: \"l\"(p)); }\n"
+    "template <class T> I T asked(const T *p) { union { T t; u32 w[sizeof(T) / 4 ? sizeof(T) / 4 : 1]; } u;\n"
+    "    if (sizeof(T) == 16) asm volatile(\"ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\" : \"=r\"(u.w[0]), "
+    "\"=r\"(u.w[sizeof(T) / 16]), \"=r\"(u.w[sizeof(T) / 8]), \"=r\"(u.w[sizeof(T) / 16 * 3]) : \"l\"(p) : "
+    "\"memory\");\n"
+    "    else if (sizeof(T) == 4) asm volatile(\"ld.global.u32 %0, [%1];\" : \"=r\"(u.w[0]) : \"l\"(p) : "
+    "\"memory\");\n"
+    "    else u.t = *p;\n"
+    "    return u.t; }\n"
+    "I void asked_here() { __syncwarp(__activemask()); }\n"
     "I u32 near(const void *p) { return (u32)__cvta_generic_to_shared(p); }\n"
     "#if __CUDA_ARCH__ >= 800\n"
     "I void copy_16(void *d, const void *s, bool g) { asm volatile(\"cp.async.cg.shared.global.L2::128B "

@@ -369,6 +369,7 @@ static void entry(struct gpu *c, const uop *n) {
     switch (n->op) {
     case OP_RANGE: open_range(c, n); break;
     case OP_IF:
+        c->ahead = gpu_loads_ahead(c);
         line(&c->r, "if (%s) {", gpu_operand(c, n->src[0], 0).s);
         c->r.indent++;
         break;
@@ -377,7 +378,11 @@ static void entry(struct gpu *c, const uop *n) {
         line(&c->r, "} else {");
         c->r.indent++;
         break;
-    case OP_END: close_scope(c); break;
+    case OP_END:
+        close_scope(c);
+        if (c->ahead) line(&c->r, "asked_here();");
+        c->ahead = false;
+        break;
     case OP_STORE:
     case OP_STORE_ADD: gpu_store(c, n); break;
     case OP_PREFETCH: gpu_prefetch(c, n); break;
@@ -696,9 +701,8 @@ static uint32_t blocks_of_groups(const struct gpu *c, uint32_t sums) {
  * an iteration loads is needed at once. A thread that sums up needs little more than its sums, but takes all registers to
  * compute addresses ahead: as many blocks as there are sums for hide more than that. Where matrix instructions do the work
  * registers are few already; where each block waits for its own, others must be there to compute. */
-static uint32_t blocks_wanted(const struct gpu *c, const struct leaves *l) {
-    uint32_t sums = 0, most = SM_REGISTERS / (CAPPED_REGISTERS * RG_MAX((c->block + 31) / 32 * 32, 32));
-    for (uint32_t i = 0; i < l->acc.n; i++) sums += l->acc.p[i]->lanes;
+static uint32_t blocks_wanted(const struct gpu *c) {
+    uint32_t sums = c->sums, most = SM_REGISTERS / (CAPPED_REGISTERS * RG_MAX((c->block + 31) / 32 * 32, 32));
     if (waits_for_groups(c->r.lin)) return blocks_of_groups(c, sums);
     if (loads_ahead(c->r.lin)) return 1;
     for (uint32_t i = 0; i < c->r.lin->n; i++)
@@ -709,8 +713,8 @@ static uint32_t blocks_wanted(const struct gpu *c, const struct leaves *l) {
 }
 
 /* How many threads it is started with. */
-static void kernel_words(struct gpu *c, const struct leaves *l) {
-    uint32_t threads = c->block ? c->block : THREADS, blocks = blocks_wanted(c, l);
+static void kernel_words(struct gpu *c) {
+    uint32_t threads = c->block ? c->block : THREADS, blocks = blocks_wanted(c);
     if (c->d->cl && c->block)
         str_printf(c->r.o, "__kernel __attribute__((reqd_work_group_size(%u, 1, 1))) ", c->block);
     else if (c->d->cl)
@@ -747,7 +751,9 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     check_limits(c, limits);
     gpu_find_maps(c);
     declare_params(c, &l.param, &formal, &first);
-    kernel_words(c, &l);
+    for (uint32_t i = 0; i < l.acc.n; i++) /* one that has no place among others counts something */
+        c->sums += l.acc.p[i]->nsrc || l.acc.p[i]->lanes > 1 ? l.acc.p[i]->lanes : 0;
+    kernel_words(c);
     str_printf(o, "void %s(%s) {\n%s", lin->name, formal.p, first.n ? first.p : "");
     body(c, &l);
     str_add(o, "}\n");

@@ -72,8 +72,10 @@ struct gpu {
     bool weights;         /* what is computed are factors of matrix instructions: less than 2^-126 is 0 */
     bool lanes;           /* a block program: threads have values of their own */
     bool late;            /* the others that it was started beside are waited for at its first barrier */
+    bool ahead;           /* what is loaded here is for later, and should be under way from here on */
     bool groups;          /* of warps, with roles */
     const char *group;    /* .. then: number of the thread's, which the compiler knows to be one for a warp */
+    uint32_t sums;        /* accumulators of a thread */
     uint32_t block, team; /* threads of a block; of them, those that share an iteration of the grid */
     const char *member;   /* number of the thread among them */
     int64_t scratch;
@@ -104,6 +106,7 @@ struct place gpu_place(struct gpu *, const uop *index);
 /* Something that can be assigned to. */
 const char *gpu_element(struct gpu *, const struct place *, unsigned i);
 void gpu_load(struct gpu *, const uop *, struct text *out);
+bool gpu_loads_ahead(const struct gpu *);
 void gpu_store(struct gpu *, const uop *);
 void gpu_prefetch(struct gpu *, const uop *);
 /* Two lanes that a word holds. */

@@ -88,12 +88,35 @@ static const char *piece_type(struct gpu *c, const struct place *p) {
     return fmt(&c->r, c->d->cl ? "%sx%u" : "piece<%s, %u>", elem_type(p->dt), p->piece);
 }
 
+/* In a block program: does the IF that begins here only load into registers, for the stores of a ring (ring.c)? A thread with few
+ * sums has little to do before those: it should ask at once, and not where the compiler would, a few instructions earlier. (Where
+ * threads have more, others compute meanwhile, and loads all at once after a barrier take 2 to 5 % longer; measured.) */
+bool gpu_loads_ahead(const struct gpu *c) {
+    enum { FEW_SUMS = 16 };
+    const struct linear *l = c->r.lin;
+    uint32_t held = 0;
+    bool any = false;
+    if (!c->lanes || c->d->cl) return false;
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->u[i]->op == OP_MMA) return false;
+    for (uint32_t i = c->r.pos + 1; i < l->n && l->u[i]->op != OP_END; i++) {
+        const uop *n = l->u[i];
+        bool load = n->op == OP_LOAD || n->op == OP_GLOAD;
+        if (!load && n->op != OP_SET && !op_is_pure((enum op)n->op)) return false;
+        any |= load && n->src[0]->src[0]->op == OP_PARAM;
+        held += n->op == OP_SET ? n->src[0]->lanes : 0;
+    }
+    return any && c->sums <= held + FEW_SUMS;
+}
+
 /* Halves come as words of two, which arithmetic on pairs takes as they are; zeros where the gate is false. */
-static void load_words(struct gpu *c, const struct place *p, const struct text *gate, struct text *out) {
+static void load_words(struct gpu *c, const struct place *p, const struct text *gate, bool ahead,
+                       struct text *out) {
     const char *t = fmt(&c->r, "piece<u32, %u>", p->piece / 2);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
-        const char *from = fmt(&c->r, "*(const %s *)(%s + %s)", t, p->base, offset(c, p, i));
+        const char *from = fmt(&c->r, ahead ? "asked((const %s *)(%s + %s))" : "*(const %s *)(%s + %s)", t,
+                               p->base, offset(c, p, i));
         if (gate)
             line(&c->r, "%s %s = {}; if (%s) %s = %s;", t, name, gate->s, name, from);
         else
@@ -104,14 +127,15 @@ static void load_words(struct gpu *c, const struct place *p, const struct text *
 }
 
 static void load_pieces(struct gpu *c, const struct place *p, const struct text *gate, const uop *alt,
-                        struct text *out) {
+                        bool ahead, struct text *out) {
     const char *t = piece_type(c, p);
     bool halves = p->dt == DT_BF16 || p->dt == DT_F16;
     bool zeros = !gate || (alt->op == OP_CONST && alt->arg.u == 0);
-    if (zeros && !c->d->cl && p->piece % 2 == 0 && halves) return load_words(c, p, gate, out);
+    if (zeros && !c->d->cl && p->piece % 2 == 0 && halves) return load_words(c, p, gate, ahead, out);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
-        const char *from = fmt(&c->r, "*(const %s%s *)(%s + %s)", p->space, t, p->base, offset(c, p, i));
+        const char *from = fmt(&c->r, ahead ? "asked((const %s%s *)(%s + %s))" : "*(const %s%s *)(%s + %s)",
+                               p->space, t, p->base, offset(c, p, i));
         if (gate)
             line(&c->r, "%s %s; if (%s) %s = %s;", t, name, gate->s, name, from);
         else
@@ -161,10 +185,13 @@ void gpu_load(struct gpu *c, const uop *n, struct text *out) {
     struct text g = {0};
     if (gate && gate->lanes == 1)
         g = p.lanes > 1 ? named(&c->r, gpu_operand(c, gate, 0)) : gpu_operand(c, gate, 0);
-    if (p.piece > 1 && (!gate || gate->lanes == 1)) return load_pieces(c, &p, gate ? &g : NULL, alt, out);
+    bool ahead = c->ahead && n->src[0]->src[0]->op == OP_PARAM;
+    if (p.piece > 1 && (!gate || gate->lanes == 1))
+        return load_pieces(c, &p, gate ? &g : NULL, alt, ahead, out);
     for (unsigned i = 0; i < p.lanes; i++) {
+        const char *x = gpu_element(c, &p, i);
         if (gate && gate->lanes > 1) g = gpu_operand(c, gate, i);
-        out[i].s = gated(c, &p, gpu_element(c, &p, i), gate ? &g : NULL,
+        out[i].s = gated(c, &p, ahead ? fmt(&c->r, "asked(&%s)", x) : x, gate ? &g : NULL,
                          alt ? gpu_operand(c, alt, i) : (struct text){0});
     }
 }

@@ -330,6 +330,53 @@ TEST(cuda_compile_wide_loads) {
     arena_free(&arena);
 }
 
+/* Multiply-adds after the last load from memory, in machine code. */
+static uint32_t fmas_after_loads(const struct dev_object *o) {
+    enum { FFMA = 0x023, LDG = 0x181 };
+    uint32_t n = 0;
+    for (size_t at = 0; at + 16 <= o->n; at += 16) {
+        uint64_t word;
+        memcpy(&word, (const char *)o->data + at, sizeof word);
+        n = (word & 0x1ff) == LDG ? 0 : n + ((word & 0x1ff) == FFMA);
+    }
+    return n;
+}
+
+/* A tile that is turned on its way goes through registers: what the next step needs is asked for before the 512 multiply-adds of a
+ * thread for this one, and not where the compiler would have it, next to where it is stored. */
+TEST(cuda_compile_asks_ahead) {
+    arena_init(&arena, &err);
+    cuda_need_nvrtc(&arena);
+    for (int places = 2; places <= 4; places++) {
+        struct lowering *l = lowered(
+            "kernel mm\na = (PARAM<f32>[0 a] 4194304)\nb = (PARAM<f32>[1 b] 4194304)\no = (PARAM<f32>[2 o] "
+            "262144)\nm = (RANGE[m GRID 0 0] 512)\nn = (RANGE[n GRID 1 0] 512)\nk = (RANGE[k REDUCE 2 0] "
+            "8192)\n"
+            "x = (LOAD (INDEX a (ADD (MUL m 8192) k)))\ny = (LOAD (INDEX b (ADD (MUL k 512) n)))\n"
+            "(SINK (STORE (INDEX o (ADD (MUL m 512) n)) (REDUCE[ADD] (MUL x y) k)))\n",
+            arena_printf(&arena,
+                         "TILE(m,16,m_t) TILE(m_t,4,m_t_t) TILE(n,64,n_t) TILE(n_t,32,n_t_t) "
+                         "TILE(n_t_t,4,n_t_t_t) TILE(k,32,k_t) LANE(m_t) REG(m_t_t) LANE(n_t) LANE(n_t_t) "
+                         "VEC(n_t_t_t) UNROLL(k_t) ORDER(n_t,m_t,n_t_t) STAGE(a,k,k_t,m_t+m_t_t) "
+                         "TILE(a.k_t,4,a_v) VEC(a_v) STAGE(b,k,k_t,n_t+n_t_t+n_t_t_t) TILE(b.n_t,4,b_v) "
+                         "VEC(b_v) PIPE(a,k,%d) PIPE(b,k,%d)",
+                         places, places));
+        const char *loop = strstr(l->cuda.p, "for ("), *asked = loop ? strstr(loop, "= asked(") : NULL;
+        CHECK(asked && strstr(asked, "asked_here();") &&
+              strstr(asked, "asked_here();") < strstr(asked, "fma_f32"));
+        CHECK_EQ(count_of(l->cuda.p, "= asked("), 2); /* of the loop, not of what is before it */
+        struct str s;
+        str_init(&s, &arena);
+        render_cuda_preamble(&s);
+        str_add(&s, l->cuda.p);
+        const char *text = s.p;
+        struct dev_object o;
+        if (nvrtc_compile(&err, &arena, "sm_90a", &text, 1, &o)) FAIL("%s", err.msg);
+        CHECK_EQ(fmas_after_loads(&o), 512);
+    }
+    arena_free(&arena);
+}
+
 /* Rows of floats that become narrower: two halves are rounded at once, smaller floats one by one. */
 TEST(cuda_compile_narrower_stores) {
     static const char *const to[] = {"bf16", "f16", "f8e4m3", "f8e5m2"};
