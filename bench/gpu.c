@@ -46,6 +46,7 @@ struct data {
     rg_tensor other, ob2, o72, o12, many2, o2;
     rg_tensor e8, f8;                /* 4096 squared, f8e4m3 */
     rg_tensor cxb, cwb, cdb, ca, cb; /* the convolution's in bf16; 200704 x 576 and 576 x 64 */
+    rg_tensor cw28;                  /* 128 x 128 x 3 x 3; images of it are those of cxb, reshaped */
     rg_tensor token, grad;           /* 16384 numbers below 50304, (16384, 768) */
 };
 enum { INPUTS = 21 };
@@ -119,6 +120,14 @@ static void conv_bf16(struct data *d, rg_tensor *out) {
 }
 static void conv_images_bf16(struct data *d, rg_tensor *out) { conv_grad_bf16(d, d->cxb, d->cxb, out); }
 static void conv_weights_bf16(struct data *d, rg_tensor *out) { conv_grad_bf16(d, d->cwb, d->cdb, out); }
+static rg_tensor as_28(rg_tensor x) { return rg_reshape(x, RG_SHAPE(128, 128, 28, 28)); }
+static void conv_28(struct data *d, rg_tensor *out) {
+    out[0] = rg_conv2d(as_28(d->cxb), d->cw28, .padding = RG_INTS(1));
+}
+static void conv_28_weights(struct data *d, rg_tensor *out) {
+    rg_tensor y = rg_conv2d(as_28(d->cxb), d->cw28, .padding = RG_INTS(1));
+    rg_grad(y, RG_TENSORS(d->cw28), out, .seed = as_28(d->cdb));
+}
 static void product_conv(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->ca, d->cb); }
 static void softmax_bf16(struct data *d, rg_tensor *out) {
     out[0] = rg_softmax(rg_reshape(d->k, RG_SHAPE(7168, 8192)), -1);
@@ -249,6 +258,8 @@ static const struct row {
     {"conv 3x3 64->64 56^2 batch 64 bf16", conv_bf16, 51.5, 14.80, {0}},
     {"bf16, gradient of the images", conv_images_bf16, 51.5, 14.80, {0}},
     {"bf16, gradient of the weights", conv_weights_bf16, 51.5, 14.80, {0}},
+    {"conv 3x3 128->128 28^2 batch 128 bf16", conv_28, 51.7, 29.59, {0}},
+    {"28^2 bf16, gradient of the weights", conv_28_weights, 51.7, 29.59, {0}},
     {"product 200704 x 64 x 576 bf16", product_conv, 257.0, 14.80, {CUBLAS_BF16, 200704, 64, 576, 0, 0}},
     {"sort of 16 M f32", sort_long, 134.2, 0, {0}},
     {"argsort of 16 M f32", argsort_long, 201.3, 0, {0}},
@@ -473,7 +484,8 @@ static void make_data(rg_ctx *c, struct data *d, inputs in) {
     rg_realize_all(RG_TENSORS(d->k, d->q));
     d->cxb = rg_cast(d->cx, RG_BF16), d->cwb = rg_cast(d->cw, RG_BF16), d->cdb = rg_cast(d->cd, RG_BF16);
     d->ca = rg_randn(c, RG_BF16, RG_SHAPE(200704, 576)), d->cb = rg_randn(c, RG_BF16, RG_SHAPE(576, 64));
-    rg_realize_all(RG_TENSORS(d->cxb, d->cwb, d->cdb, d->ca, d->cb));
+    d->cw28 = rg_randn(c, RG_BF16, RG_SHAPE(128, 128, 3, 3));
+    rg_realize_all(RG_TENSORS(d->cxb, d->cwb, d->cdb, d->ca, d->cb, d->cw28));
     d->token = rg_randint(c, RG_I64, 0, 50304, RG_SHAPE(16384));
     d->grad = rg_randn(c, RG_F32, RG_SHAPE(16384, 768));
     rg_realize_all(RG_TENSORS(d->token, d->grad));

@@ -1,4 +1,5 @@
-/* heur_gpu_conv.c: opt lists of a GPU for convolutions and for their gradients, as block programs; of floats first.
+/* heur_gpu_conv.c: opt lists of a GPU for convolutions and for their gradients, as block programs: by multiply-adds, of floats and
+ * of halves in float, and by matrix instructions.
  *
  * The images have pairs of axes that walk over the same elements: places and taps. A tile of images in shared memory has each
  * element once, with the border that the taps reach, so that it is filled once for all taps, and a thread that has several
@@ -13,8 +14,8 @@
  * All forms that come out even are priced: multiply-adds beside what else a thread must issue, warps that find no room in the
  * registers, that come to no whole turn of the four schedulers, blocks that come to no whole wave. The cheapest legal one is taken.
  *
- * Halves, where there are matrix instructions of groups of warps: see by_groups.
- * Tests: tests/unit/block.c (conv_*) */
+ * Halves, where there are matrix instructions of groups of warps and channels are whole tiles of them: see by_groups.
+ * Tests: tests/unit/block_conv.c, tests/unit/conv_halves.c */
 #include "heur.h"
 
 #include <math.h>
@@ -35,7 +36,8 @@ enum {
     PLACES_OF_RING = 2,
     STORE_COST = 10,    /* instructions that a store is worth */
     PANEL = 64,         /* channels of halves in a row of 128 bytes, and of a group's instruction */
-    GROUP_PLACES = 224, /* of a group, whose sums its threads have registers for */
+    GROUP_PLACES = 224, /* of a group, whose sums its threads have registers for .. */
+    FILL_PLACES = 128,  /* .. beside what they load, element by element, and with room for other blocks */
     PANEL_BYTES = 128,
     MOST_GROUPS = 3, /* of a block that has all taps, rows and columns, with their sums .. */
     MOST_BESIDE = 5, /* .. or those of one row */
@@ -400,8 +402,9 @@ static void stage(struct conv *x, struct str *s, const struct side *side, const 
         str_printf(s, " TILE(%s.%.*s,4,%s_v) VEC(%s_v)", name, (int)strcspn(along, "+"), along, name, name);
 }
 
+/* Halves would go through registers, which costs more than it hides. */
 static void ring(struct conv *x, struct str *s, const char *at) {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2 && x->dt == DT_F32; i++)
         str_printf(s, " PIPE(%s,%s,%d)", spot_name(x->v, i ? x->other->spot : x->img->spot), at,
                    PLACES_OF_RING);
 }
@@ -476,26 +479,30 @@ static void write_taps(struct conv *x, const struct form *f, struct str *s) {
 
 /* ---- halves ----------------------------------------------------------------------------------------------------- */
 
-/* Places of a row in one instruction: the widest that comes out even. */
+/* Places of a row in one instruction: the widest of those by which fewest are added to a row. */
 static int places_of(const struct conv *x) {
     static const int wide[] = {64, 56, 32, 16};
-    for (size_t i = 0; i < RG_COUNT(wide); i++)
-        if (size_of(x, x->x) % wide[i] == 0) return wide[i];
-    return 0;
+    int64_t n = size_of(x, x->x), least = 0;
+    int best = 0;
+    for (size_t i = 0; i < RG_COUNT(wide); i++) {
+        int64_t all = ceil_div(n, wide[i]) * wide[i];
+        if (!best || all < least) best = wide[i], least = all;
+    }
+    return best;
 }
 
-/* Rows of a block: as many as a thread has registers for. */
-static int rows_of(const struct conv *x, int places) {
+/* Rows of a block: as many as there are registers for. */
+static int rows_of(const struct conv *x, int places, int all) {
     int most = 1;
     for
-        DIVISORS(d, size_of(x, x->y), GROUP_PLACES / places)
+        DIVISORS(d, size_of(x, x->y), all / places)
     most = d;
     return most;
 }
 
 /* The axis, or its innermost n values. */
 static const char *inner_of(struct conv *x, struct str *s, int axis, int64_t n) {
-    if (size_of(x, axis) == n) return name_of(x, axis);
+    if (size_of(x, axis) <= n) return name_of(x, axis);
     const char *inner = view_fresh(x->v, name_of(x, axis), "t");
     str_printf(s, " TILE(%s,%d,%s)", name_of(x, axis), (int)n, inner);
     return inner;
@@ -523,6 +530,7 @@ static void write_halves(struct conv *x, struct str *s, const struct halves *h) 
     struct form f = {.cg = 1, .cr = PANEL, .yl = 1, .yr = h->rows, .xl = 1, .xr = h->places, .ol = 1};
     const char *img = spot_name(v, x->img->spot), *kx = name_of(x, x->kx), *ky = name_of(x, x->ky);
     const char *at = size_of(x, x->sum) > PANEL ? name_of(x, x->sum) : last_of_grid(x, &f);
+    if (size_of(x, x->x) % h->places) str_printf(s, " PADTO(%s,%d)", name_of(x, x->x), h->places);
     const char *out = inner_of(x, s, x->out, PANEL), *sum = inner_of(x, s, x->sum, PANEL);
     const char *cols = inner_of(x, s, x->x, h->places),
                *high = h->rows > 1 ? inner_of(x, s, x->y, h->rows) : "";
@@ -541,13 +549,14 @@ static void write_halves(struct conv *x, struct str *s, const struct halves *h) 
  * memory to registers (schedule/repack.c). A block for each multiprocessor walks over the tiles: one group of warps fills, two multiply.
  * Where there is no room for that, or tiles are not turned by squares, blocks fill and multiply in turns. */
 static const char *by_groups(struct conv *x) {
-    int places = places_of(x), rows = places ? rows_of(x, places) : 0;
-    if (!places || x->y < 0 || x->sum < 0 || x->by_x != 1 || x->by_y != 1) return "";
+    int places = places_of(x), rows = rows_of(x, places, GROUP_PLACES);
+    if (x->y < 0 || x->sum < 0 || x->by_x != 1 || x->by_y != 1) return "";
     if (size_of(x, x->out) % PANEL || size_of(x, x->sum) % PANEL) return "";
     int64_t tile = (rows + size_of(x, x->ky) - 1) * row_of_tile(x, places) * PANEL_BYTES;
     int ring = (int)RG_MIN(SHARED_MOST / tile, 3);
-    const struct halves form[] = {
-        {places, rows, true, ring}, {places, rows, true, 0}, {places, rows, false, 0}};
+    const struct halves form[] = {{places, rows, true, ring},
+                                  {places, rows, true, 0},
+                                  {places, rows_of(x, places, FILL_PLACES), false, 0}};
     for (size_t i = ring < 2; i < RG_COUNT(form); i++) {
         struct str s;
         str_init(&s, x->v->arena);
@@ -606,7 +615,9 @@ const char *gpu_conv(struct view *v, int capability) {
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid) x.results *= (double)v->axis[i].size;
     if (x.results * x.c.depth < LEAST_WORK) return "";
-    if (x.dt != DT_F32) return capability / 10 != 9 ? "" : x.taps ? taps_by_groups(&x) : by_groups(&x);
+    bool groups = x.dt != DT_F32 && capability / 10 == 9;
+    const char *list = !groups ? "" : x.taps ? taps_by_groups(&x) : by_groups(&x);
+    if (*list) return list;
     (x.taps ? forms_of_taps : forms_of_places)(&x, &b);
     for (int i = 0; i < b.n; i++) {
         struct str s;

@@ -84,10 +84,13 @@ static bool sees_nothing_new(struct pad *p, const uop *index) {
     return quotient != remainder;
 }
 
-/* Memory is long enough: what is read at added values is there, and nobody sees it (rows of a padded copy). */
+/* What is read at added values is there, and nobody sees it: memory is long enough (rows of a padded copy), or the load has a gate
+ * that knows where memory ends (the border of an image, whose places and taps go on walking over the same elements). */
 static bool stays_inside(struct pad *p, const uop *index) {
     const uop *at = p->now[index->src[1]->id], *buf = index->src[0];
-    return buf->op == OP_PARAM && at->op != OP_WHERE && at->lo >= 0 && at->hi < buf->src[0]->lo;
+    if (buf->op != OP_PARAM) return false;
+    if (at->op != OP_WHERE) return at->lo >= 0 && at->hi < buf->src[0]->lo;
+    return verify_is_inside(p->s->ir, uop1(p->s->ir, OP_LOAD, mk_index(p->s->ir, buf, at, index->lanes)));
 }
 
 static const uop *pad_node(struct pad *p, const uop *n) {

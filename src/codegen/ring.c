@@ -389,6 +389,18 @@ static const uop *frag_loop(struct ring *g, const uop *loop, const uop *mma, con
     return uop2(ir, OP_FOR, loop->src[0], tree_block(ir, &out));
 }
 
+/* Are there matrix instructions in a loop of the body? Nobody would wait for those of one turn in the next. */
+static bool multiplies_inside(struct ring *g, const uop *body) {
+    for (uint32_t i = 0; i < body->nsrc; i++) {
+        uop_vec topo = {0};
+        if (body->src[i]->op != OP_FOR) continue;
+        uop_topo(g->a, &body->src[i], 1, &topo);
+        for (uint32_t k = 0; k < topo.n; k++)
+            if (topo.p[k]->op == OP_MMA) return true;
+    }
+    return false;
+}
+
 /* A loop that fills tiles for which PIPE asks; NULL: it is none. */
 static struct pipe *wanted(struct ring *g, const uop *loop) {
     struct pipe *p = NULL;
@@ -406,6 +418,9 @@ static struct pipe *wanted(struct ring *g, const uop *loop) {
     if (!p) return NULL;
     if (asked != g->fill.n) opt_fail(g->s, p->opt, "the loop fills another tile; PIPE must name all of them");
     if (g->fill.n > RG_COUNT(g->async)) opt_fail(g->s, p->opt, "more than %d tiles", (int)RG_COUNT(g->async));
+    if (g->group && multiplies_inside(g, loop->src[1]))
+        opt_fail(g->s, p->opt,
+                 "matrix instructions of groups of warps stand in another loop inside; ROLES may have that");
     g->chain = g->group && is_chain(loop->src[1]);
     int least = g->group && !g->chain ? 3 : 2;
     if (p->ahead < least || p->ahead > MOST_PLACES)

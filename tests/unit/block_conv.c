@@ -1,4 +1,5 @@
-/* Tests of block programs for convolutions of floats and their gradients (src/codegen/heur_gpu_conv.c): the list that is chosen for a
+/* Tests of block programs for convolutions and their gradients by multiply-adds (src/codegen/heur_gpu_conv.c), of floats and of halves
+ * that do not suit matrix instructions: the list that is chosen for a
  * large batch, run by the interpreter on a small one, against plain loops written here; exact, because the numbers are small
  * integers. NVRTC keeps all of it in registers. */
 #include "codegen/codegen.h"
@@ -14,6 +15,7 @@ struct conv {
     int out, in, high, wide, ky, kx, pad,
         by;       /* channels; places of the result; of BACK: of the gradient that is read */
     int b, parts; /* images; WEIGHTS: blocks of them with a sum each */
+    bool half;    /* images and weights are bfloat16 */
     const char *opts;
     struct err err;
     struct arena arena;
@@ -64,11 +66,13 @@ static void sizes(const struct conv *c, size_t n[3]) {
 static void text(const struct conv *c, struct str *s) {
     size_t n[3];
     int rows = rows_of(c), columns = columns_of(c), taps = c->ky * c->kx;
+    const char *type = c->half ? "bf16" : "f32", *cast = c->half ? "(CAST<f32> (LOAD" : "(LOAD",
+               *end = c->half ? "))" : ")";
     sizes(c, n);
     str_printf(s,
-               "kernel conv\nimg = (PARAM<f32>[0 img] %zu)\nw = (PARAM<f32>[1 w] %zu)\nout = "
+               "kernel conv\nimg = (PARAM<%s>[0 img] %zu)\nw = (PARAM<%s>[1 w] %zu)\nout = "
                "(PARAM<f32>[2 out] %zu)\n",
-               n[0], n[1], n[2]);
+               type, n[0], type, n[1], n[2]);
     ranges(c, s);
     const char *image =
         c->form == WEIGHTS ? arena_printf(s->arena, "(ADD (MUL s %d) b)", c->b / c->parts) : "b";
@@ -83,22 +87,22 @@ static void text(const struct conv *c, struct str *s) {
     if (gate)
         str_printf(s,
                    "g = (AND (AND (LE 0 r) (LT r %d)) (AND (LE 0 c) (LT c %d)))\n"
-                   "v = (WHERE g (LOAD (INDEX img (WHERE g at (INVALID<idx>)))) 0.0)\n",
-                   rows, columns);
+                   "v = (WHERE g %s (INDEX img (WHERE g at (INVALID<idx>)))%s 0.0)\n",
+                   rows, columns, cast, end);
     else
-        str_printf(s, "v = (LOAD (INDEX img at))\n");
+        str_printf(s, "v = %s (INDEX img at)%s\n", cast, end);
     if (c->form == WEIGHTS)
         str_printf(s,
-                   "u = (LOAD (INDEX w (ADD (MUL (ADD (MUL (ADD (MUL %s %d) o) %d) y) %d) x)))\n"
+                   "u = %s (INDEX w (ADD (MUL (ADD (MUL (ADD (MUL %s %d) o) %d) y) %d) x))%s\n"
                    "(SINK (STORE (INDEX out (ADD (MUL (ADD (MUL (ADD (MUL (ADD (MUL s %d) p) %d) q) %d) o) "
                    "%d) i)) (REDUCE[ADD] (MUL v u) b y x)))\n",
-                   image, c->out, c->high, c->wide, c->ky, c->kx, c->out, c->in);
+                   cast, image, c->out, c->high, c->wide, end, c->ky, c->kx, c->out, c->in);
     else
         str_printf(s,
-                   "u = (LOAD (INDEX w (ADD (MUL (ADD (MUL o %d) i) %d) (ADD (MUL p %d) q))))\n"
+                   "u = %s (INDEX w (ADD (MUL (ADD (MUL o %d) i) %d) (ADD (MUL p %d) q)))%s\n"
                    "(SINK (STORE (INDEX out (ADD (MUL (ADD (MUL (ADD (MUL b %d) o) %d) y) %d) x)) "
                    "(REDUCE[ADD] (MUL v u) i p q)))\n",
-                   c->in, taps, c->kx, c->out, out_high(c), out_wide(c));
+                   cast, c->in, taps, c->kx, end, c->out, out_high(c), out_wide(c));
 }
 
 static void parse(void *p) {
@@ -152,17 +156,29 @@ static float expected(const struct conv *c, size_t at) {
     return (float)sum;
 }
 
+/* Small integers, which bfloat16 has too: its bits are the upper half of a float's. */
+static void fill(void *to, bool half, size_t n, size_t from) {
+    for (size_t i = 0; i < n; i++) {
+        float f = (float)small(i + from);
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        if (half)
+            ((uint16_t *)to)[i] = (uint16_t)(bits >> 16);
+        else
+            ((float *)to)[i] = f;
+    }
+}
+
 static void check_conv(struct conv *c) {
-    size_t n[3];
+    size_t n[3], bytes = c->half ? 2 : 4;
     float *buf[3];
     arena_init(&c->arena, &c->err);
     if (err_guard(&c->err, parse, c)) FAIL("%s\n%s", c->opts, c->err.msg);
     sizes(c, n);
     for (int i = 0; i < 3; i++) buf[i] = arena_array(&c->arena, float, n[i]);
-    for (int k = 0; k < 2; k++)
-        for (size_t i = 0; i < n[k]; i++) buf[k][i] = (float)small(i + (k ? 12345 : 0));
-    struct ref_buf bufs[3] = {{.p = buf[0], .bytes = n[0] * 4, .name = "img"},
-                              {.p = buf[1], .bytes = n[1] * 4, .name = "w"},
+    for (int k = 0; k < 2; k++) fill(buf[k], c->half, n[k], k ? 12345 : 0);
+    struct ref_buf bufs[3] = {{.p = buf[0], .bytes = n[0] * bytes, .name = "img"},
+                              {.p = buf[1], .bytes = n[1] * bytes, .name = "w"},
                               {.p = buf[2], .bytes = n[2] * 4, .name = "out"}};
     if (ref_linear(&c->err, &c->lin, bufs, 3, NULL, 0, c->lin.grid)) FAIL("%s\n%s", c->opts, c->err.msg);
     for (size_t i = 0; i < n[2]; i++)
@@ -251,6 +267,45 @@ static const struct {
       .parts = 128},
      2,
      1},
+    {{.form = FORWARD, /* in steps of two */
+      .out = 128,
+      .in = 64,
+      .high = 14,
+      .wide = 14,
+      .ky = 3,
+      .kx = 3,
+      .by = 2,
+      .b = 64,
+      .half = true},
+     1,
+     4},
+    {{.form = FORWARD, /* 48 channels */
+      .out = 48,
+      .in = 48,
+      .high = 28,
+      .wide = 28,
+      .ky = 3,
+      .kx = 3,
+      .pad = 1,
+      .by = 1,
+      .b = 64,
+      .half = true},
+     8,
+     3},
+    {{.form = WEIGHTS,
+      .out = 64,
+      .in = 64,
+      .high = 28,
+      .wide = 28,
+      .ky = 3,
+      .kx = 3,
+      .pad = 1,
+      .by = 1,
+      .b = 64,
+      .parts = 16,
+      .half = true},
+     2,
+     1},
 };
 
 static char list[RG_COUNT(known)][2048];
@@ -279,7 +334,7 @@ static const char *asked_of(const char *opt, const char *buffer) {
 TEST_SLOW(block_convolutions, 300) {
     for (size_t i = 0; i < RG_COUNT(known); i++) {
         struct conv c = small_one(i);
-        const char *mark = known[i].few ? "PIPE(" : "STAGE(";
+        const char *mark = known[i].few && !c.half ? "PIPE(" : "STAGE(";
         if (!strstr(c.opts, "LANE(") || !strstr(c.opts, asked_of(mark, "img")) ||
             !strstr(c.opts, asked_of(mark, "w")))
             FAIL("%zu: %s", i, c.opts);

@@ -167,6 +167,10 @@ static const struct {
     {{.dt = "bf16", .b = 3, .in = 64, .out = 64, .high = 8, .wide = 56, .taps = 3, .pad = 1, .back = true},
      true},
     {{.dt = "bf16", .b = 2, .in = 64, .out = 64, .high = 10, .wide = 66, .taps = 3}, false}, /* no border */
+    {{.dt = "bf16", .b = 2, .in = 64, .out = 64, .high = 28, .wide = 28, .taps = 3, .pad = 1}, false},
+    {{.dt = "f16", .b = 3, .in = 128, .out = 64, .high = 14, .wide = 14, .taps = 3, .pad = 1}, false},
+    {{.dt = "bf16", .b = 3, .in = 128, .out = 64, .high = 12, .wide = 7, .taps = 5, .pad = 2, .back = true},
+     false},
 };
 
 TEST_SLOW(conv_halves_planned, 300) {
@@ -259,19 +263,26 @@ TEST(conv_halves_others) {
 
 /* ---- threads that turn tiles for others ------------------------------------------------------------------------ */
 
-static const char small[] = /* 64 channels of 4 x 16, 3 x 3 taps, border 1 */
-    "kernel c\n"
-    "b0 = (PARAM<f32>[0 b0] 4096)\nb1 = (PARAM<bf16>[1 b1] 36864)\nb2 = (PARAM<bf16>[2 b2] 4096)\n"
-    "o = (RANGE[o GRID 0] 64)\ny = (RANGE[y GRID 1] 4)\nx = (RANGE[x GRID 2] 16)\n"
-    "c = (RANGE[c REDUCE 3] 64)\nu = (RANGE[u REDUCE 4] 3)\nv = (RANGE[v REDUCE 5] 3)\n"
-    "yu = (ADD y u)\nxv = (ADD x v)\n"
-    "g = (AND (AND (AND (LT yu 5) (LT 0 yu)) (LT 0 xv)) (LT xv 17))\n"
-    "w = (LOAD (INDEX b1 (ADD v (ADD (MUL u 3) (ADD (MUL c 9) (MUL o 576))))))\n"
-    "i = (LOAD (INDEX b2 (WHERE g (ADD (ADD xv (ADD (MUL yu 16) (MUL c 64))) -17) (INVALID<idx>))))\n"
-    "s = (REDUCE[ADD] (MUL (CAST<f32> w) (WHERE g (CAST<f32> i) 0.0)) c u v)\n"
-    "(SINK (STORE (INDEX b0 (ADD x (ADD (MUL y 16) (MUL o 64)))) s))\n";
+/* Channels of 4 x 16, 3 x 3 taps, border 1. */
+static void small(struct str *s, int channels) {
+    str_printf(
+        s,
+        "kernel c\n"
+        "b0 = (PARAM<f32>[0 b0] 4096)\nb1 = (PARAM<bf16>[1 b1] %d)\nb2 = (PARAM<bf16>[2 b2] %d)\n"
+        "o = (RANGE[o GRID 0] 64)\ny = (RANGE[y GRID 1] 4)\nx = (RANGE[x GRID 2] 16)\n"
+        "c = (RANGE[c REDUCE 3] %d)\nu = (RANGE[u REDUCE 4] 3)\nv = (RANGE[v REDUCE 5] 3)\n"
+        "yu = (ADD y u)\nxv = (ADD x v)\n"
+        "g = (AND (AND (AND (LT yu 5) (LT 0 yu)) (LT 0 xv)) (LT xv 17))\n"
+        "w = (LOAD (INDEX b1 (ADD v (ADD (MUL u 3) (ADD (MUL c 9) (MUL o %d))))))\n"
+        "i = (LOAD (INDEX b2 (WHERE g (ADD (ADD xv (ADD (MUL yu 16) (MUL c 64))) -17) (INVALID<idx>))))\n"
+        "s = (REDUCE[ADD] (MUL (CAST<f32> w) (WHERE g (CAST<f32> i) 0.0)) c u v)\n"
+        "(SINK (STORE (INDEX b0 (ADD x (ADD (MUL y 16) (MUL o 64)))) s))\n",
+        64 * channels * 9, 64 * channels, channels, channels * 9);
+}
 
 struct by_hand {
+    int channels;
+    const char *opts;
     struct err err;
     struct arena arena;
     struct ir ir;
@@ -281,15 +292,13 @@ struct by_hand {
 static void lower_by_hand(void *arg) {
     struct by_hand *h = arg;
     struct program p = {0};
+    struct str s;
     ir_init(&h->ir, &h->arena);
-    ir_parse(&h->ir, small, sizeof small - 1, "small.uop", &p);
-    struct lower_opts how = {.opts = "TC(o,x,c,WRBF16_16) STAGE(b2,y,u,x+v,c) TILE(b2.c,8,b2_v) VEC(b2_v) "
-                                     "TILE(b2.c,2,b2_w) TILE(b2.x,8,b2_p) UNROLL(b2_p) "
-                                     "PIPE(b2,y,2) ROLES(2) PERSIST(1)",
-                             .keep_math = true,
-                             .vec_bytes = 16,
-                             .narrow = true};
-    lower(&h->ir, &p.kernel.p[0], &how, &h->lin);
+    str_init(&s, &h->arena);
+    small(&s, h->channels);
+    ir_parse(&h->ir, s.p, s.n, "small.uop", &p);
+    lower(&h->ir, &p.kernel.p[0],
+          &(struct lower_opts){.opts = h->opts, .keep_math = true, .vec_bytes = 16, .narrow = true}, &h->lin);
 }
 
 static uint16_t to_bf16(int x) {
@@ -306,7 +315,10 @@ TEST(conv_halves_by_hand) {
     static int sum[MOST];
     static uint16_t w[36864], img[4096];
     static float out[4096];
-    struct by_hand h = {0};
+    struct by_hand h = {.channels = 64,
+                        .opts = "TC(o,x,c,WRBF16_16) STAGE(b2,y,u,x+v,c) TILE(b2.c,8,b2_v) VEC(b2_v) "
+                                "TILE(b2.c,2,b2_w) TILE(b2.x,8,b2_p) UNROLL(b2_p) "
+                                "PIPE(b2,y,2) ROLES(2) PERSIST(1)"};
     struct sizes d = {1, 64, 64, 4, 16, 3, RG_BF16};
     struct ref_buf bufs[] = {
         {.p = out, .bytes = sizeof out}, {.p = w, .bytes = sizeof w}, {.p = img, .bytes = sizeof img}};
@@ -330,6 +342,17 @@ TEST(conv_halves_by_hand) {
         found++;
     }
     CHECK(found >= 9);
+    arena_free(&h.arena);
+}
+
+/* Without roles nobody would wait for the instructions of one tap before the weights of the next are loaded. */
+TEST(conv_halves_ring_needs_roles) {
+    struct by_hand h = {.channels = 128,
+                        .opts = "TILE(c,64,c_t) TC(o,x,c_t,WRBF16_16) STAGE(b2,c,u,x+v,c_t) "
+                                "TILE(b2.c_t,8,b2_v) VEC(b2_v) PIPE(b2,c,2)"};
+    arena_init(&h.arena, &h.err);
+    CHECK(err_guard(&h.err, lower_by_hand, &h));
+    if (!strstr(h.err.msg, "PIPE(b2,c,2): matrix instructions")) FAIL("%s", h.err.msg);
     arena_free(&h.arena);
 }
 
@@ -387,6 +410,7 @@ TEST_MANUAL(cuda_gpu_conv_halves, 120) {
     static const struct sizes d[] = {
         {3, 64, 64, 8, 56, 3, RG_BF16},  {3, 64, 64, 8, 56, 3, RG_F16},   {1, 128, 128, 8, 56, 3, RG_BF16},
         {1, 64, 64, 14, 32, 5, RG_BF16}, {5, 64, 64, 16, 16, 3, RG_BF16}, {2, 64, 64, 7, 112, 3, RG_BF16},
+        {3, 64, 64, 28, 28, 3, RG_BF16}, {3, 128, 64, 14, 14, 3, RG_F16}, {4, 64, 64, 28, 30, 5, RG_BF16},
     };
     for (size_t i = 0; i < RG_COUNT(d); i++) on_gpu(&d[i]);
     TEST_COUNT((int)RG_COUNT(d), "convolutions of halves with their gradients");
