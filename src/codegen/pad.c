@@ -84,11 +84,19 @@ static bool sees_nothing_new(struct pad *p, const uop *index) {
     return quotient != remainder;
 }
 
-/* What is read at added values is there, and nobody sees it: memory is long enough (rows of a padded copy), or the load has a gate
+static bool is_stored(const struct pad *p, const uop *buf) {
+    for (uint32_t i = 0; i < p->s->sink->nsrc; i++) {
+        const uop *n = p->s->sink->src[i];
+        if ((n->op == OP_STORE || n->op == OP_STORE_ADD) && n->src[0]->src[0] == buf) return true;
+    }
+    return false;
+}
+
+/* What is read at added values is there, nobody writes it, and nobody sees it: memory is long enough (rows of a padded copy), or the load has a gate
  * that knows where memory ends (the border of an image, whose places and taps go on walking over the same elements). */
 static bool stays_inside(struct pad *p, const uop *index) {
     const uop *at = p->now[index->src[1]->id], *buf = index->src[0];
-    if (buf->op != OP_PARAM) return false;
+    if (buf->op != OP_PARAM || is_stored(p, buf)) return false;
     if (at->op != OP_WHERE) return at->lo >= 0 && at->hi < buf->src[0]->lo;
     return verify_is_inside(p->s->ir, uop1(p->s->ir, OP_LOAD, mk_index(p->s->ir, buf, at, index->lanes)));
 }

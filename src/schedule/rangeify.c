@@ -84,8 +84,9 @@ static const uop *param(struct rangeify *r, const uop *memory) {
     return r->param[memory->id] = uop_new(r->ir, OP_PARAM, (enum dtype)memory->dt, 1, &size, 1, arg);
 }
 
-static const uop *load(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
-    const struct shape *s = sg_shape(r->g, n);
+/* s: the shape that `at` are coordinates of; memory has its elements in the same order. */
+static const uop *load(struct rangeify *r, const uop *n, const struct shape *s, const uop *const *at,
+                       const uop *gate) {
     const uop *i = !r->flat ? linear_index(r, s, at) : shape_size(s) == 1 ? idx(r, 0) : at[0];
     if (gate) i = rw3(&r->rw, OP_WHERE, gate, i, uop_new(r->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE));
     if (i->op == OP_INVALID) return uop_int(r->ir, (enum dtype)n->dt, 0); /* never loaded */
@@ -234,6 +235,7 @@ static const uop *value_move(struct rangeify *r, const uop *n, const uop *const 
         bool fits = n->op == OP_RESHAPE || (n->op == OP_EXPAND && (shape_size(in) == 1 || in == out));
         return fits ? value_at(r, n->src[0], at, gate) : refuse(r, n, "moves elements");
     }
+    if (n->op == OP_RESHAPE && is_loaded(r, n->src[0])) return load(r, n->src[0], out, at, gate);
     switch (n->op) {
     case OP_RESHAPE: at_reshape(r, out, in, at, to); break;
     case OP_PERMUTE:
@@ -498,7 +500,7 @@ static const uop *value_at(struct rangeify *r, const uop *n, const uop *const *a
             return m->value;
     }
     if (r->illegal || ++r->visited > CONE_MAX) return refuse(r, n, "too much in one kernel");
-    const uop *v = is_loaded(r, n) ? load(r, n, at, gate) : NULL;
+    const uop *v = is_loaded(r, n) ? load(r, n, sg_shape(r->g, n), at, gate) : NULL;
     if (!v && k && is_kept(r, n, gate)) v = value_kept(r, n, at);
     if (!v) v = write_value(r, n, at, gate);
     while (r->node_of.n <= v->id) vec_push(r->ir->arena, &r->node_of, 0);
