@@ -46,12 +46,33 @@ struct place gpu_place(struct gpu *c, const uop *n) {
     return p;
 }
 
+/* Pieces of 16 bytes are exchanged within a row of a panel by the row's number of eight. Where all places of an access have one
+ * row but for a number, the exchange is the same for all of them: it is written such that the compiler sees it, and has one
+ * operation for each place. `at` is element i. */
+static const char *panel_offset(struct gpu *c, const struct place *p, const char *at, unsigned i) {
+    unsigned bytes = dtype_info[p->dt].bytes;
+    int64_t row = 128 / bytes, piece = PIECE_BYTES / bytes, within = 0, k = 0;
+    const char *plain = fmt(&c->r, "in_panel<%u>(%s)", bytes, at);
+    if (p->index->lanes > 1) return plain;
+    struct affine f = affine_of(c->r.a, p->index);
+    for (uint32_t t = 0; t < f.n; t++) {
+        if (f.t[t].coef % row == 0) continue;
+        if (f.t[t].coef < 0 || f.t[t].atom->lo < 0 || f.t[t].atom->hi >= piece) return plain;
+        within += f.t[t].coef * f.t[t].atom->hi;
+    }
+    k = f.k + i;
+    int64_t column = k % row / piece * piece, rows = k / (8 * row) * (8 * row);
+    if (k < 0 || within + k % piece >= piece || !(column + rows)) return plain;
+    return fmt(&c->r, "(in_panel<%u>(%s - %lld) ^ %lld) + %lld", bytes, at, (long long)(column + rows),
+               (long long)column, (long long)rows);
+}
+
 /* Where element i of the access stands. */
 static const char *offset(struct gpu *c, const struct place *p, unsigned i) {
     const char *at = p->index->lanes > 1 ? gpu_operand(c, p->index, i).s
                      : i                 ? fmt(&c->r, "%s + %u", p->at.s, i)
                                          : p->at.s;
-    return p->panels ? fmt(&c->r, "in_panel<%u>(%s)", dtype_info[p->dt].bytes, at) : at;
+    return p->panels ? panel_offset(c, p, at, i) : at;
 }
 
 /* Element i of the access as an lvalue. */

@@ -598,6 +598,32 @@ static void lower_forward(void *p) {
     lower(&x->ir, k, &o, &x->lin);
 }
 
+/* The pieces of a row of results stand at places that differ in one exclusive or, and rows eight apart in a number: who adds to
+ * a place before the exchange must find the same one. Every offset of the text is computed both ways, for each row. */
+TEST(results_in_panels_share_their_exchange) {
+    struct att x = {.heads = 3, .group = 1, .t = 512, .s = 512, .d = 64, .causal = true, .dt = "bf16"};
+    struct render_shape shape;
+    struct str s;
+    int seen = 0;
+    arena_init(&x.arena, &x.err);
+    if (err_guard(&x.err, lower_forward, &x)) FAIL("%s", x.err.msg);
+    str_init(&s, &x.arena);
+    render_cuda(&s, &x.ir, &x.lin, false, &shape);
+    for (const char *at = s.p; (at = strstr(at, "(in_panel<2>(")); at++) {
+        const char *minus = strstr(at, " - ");
+        int less, column, rows;
+        CHECK(minus && sscanf(minus, " - %d) ^ %d) + %d", &less, &column, &rows) == 3);
+        for (int row = 0; row < 64; row++)
+            for (int k = 0; k < 8; k++) {
+                int from = row * 64 + k, to = from + less; /* element of a panel whose rows are 64 halves */
+                CHECK_EQ(to ^ (to / 64 % 8 * 8), (from ^ (from / 64 % 8 * 8) ^ column) + rows);
+            }
+        seen++;
+    }
+    CHECK_EQ(seen, 15); /* 8 pieces of each of two rows; the first stands where it stands */
+    arena_free(&x.arena);
+}
+
 TEST_SLOW(cuda_compile_attention, 300) {
     struct err err = {0};
     struct arena arena;
