@@ -546,33 +546,31 @@ static double settle(struct tune *t) {
     return now;
 }
 
+/* What number i takes of what the list in use takes: the median of readings right after each other, since what ran before is felt in the
+ * clock. 1: it lost twice. */
+static double duel(struct tune *t, uint32_t i, double limit) {
+    double ratio[FINAL_ROUNDS];
+    for (int round = 0; round < FINAL_ROUNDS; round++) {
+        double base = lasting(t, t->with[0]);
+        ratio[round] = lasting(t, t->with[i]) / base;
+        if (round == 1 && ratio[0] > limit && ratio[1] > limit) return 1;
+    }
+    qsort(ratio, FINAL_ROUNDS, sizeof *ratio, by_ratio);
+    return ratio[FINAL_ROUNDS / 2];
+}
+
 /* Between runs that are timed one by one a GPU rests, and its clock is high. Where matrix instructions keep it busy it gets
  * slower after some milliseconds, the more the more power a form takes; and what runs before and after a kernel begins and ends
- * while it does, sooner or later for one form than for another. So the few best, and the list in use, are held against each other
- * once more in turns without pauses, each with the commands of the plan around it (tune_around.c). What lost twice is out; the list
- * in use wins what is even. */
+ * while it does, sooner or later for one form than for another. So the few best are held against the list in use once more, each in
+ * turns with it and without pauses, with the commands of the plan around it (tune_around.c). The list in use wins what is even. */
 static uint32_t final(struct tune *t) {
     uint32_t at[FINALISTS + 1], n = finalists(t, at), best = 0;
-    double ratio[FINALISTS + 1][FINAL_ROUNDS];
-    bool out[FINALISTS + 1] = {false};
     if (n < 2) return 0;
     make_around(t, at, n);
     double limit = must_take(t, settle(t)), least = limit;
-    for (int round = 0; round < FINAL_ROUNDS; round++) {
-        double base = lasting(t, t->with[0]);
-        bool any = false;
-        for (uint32_t i = 1; i < n; i++) {
-            if (out[i]) continue;
-            ratio[i][round] = lasting(t, t->with[i]) / base;
-            out[i] = round == 1 && ratio[i][0] > limit && ratio[i][1] > limit;
-            any |= !out[i];
-        }
-        if (!any) return 0;
-    }
     for (uint32_t i = 1; i < n; i++) {
-        if (out[i]) continue;
-        qsort(ratio[i], FINAL_ROUNDS, sizeof **ratio, by_ratio);
-        if (ratio[i][FINAL_ROUNDS / 2] < least) least = ratio[i][FINAL_ROUNDS / 2], best = i;
+        double ratio = duel(t, i, limit);
+        if (ratio < least) least = ratio, best = i;
     }
     return at[best];
 }

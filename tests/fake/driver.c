@@ -337,7 +337,7 @@ API int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, void *at,
                                int interleave, int swizzle, int l2, int fill) {
     BEGIN;
     if ((uintptr_t)map % 64 || (uintptr_t)at % 16 || !rank || rank > 5 || interleave ||
-        swizzle != (rank == 2 && box[1] == 1 ? 0 : 3) || l2 != 2 || fill || type > 4)
+        swizzle != (rank == 2 && box[1] == 1 ? 0 : 3) || l2 != 3 || fill || type > 4)
         return BAD;
     for (unsigned i = 0; i < rank; i++)
         if (!size[i] || !box[i] || box[i] > 256 || each[i] != 1 || (i && step[i - 1] % 16)) return BAD;

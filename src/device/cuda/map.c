@@ -2,11 +2,12 @@
  * box, 128 bytes that are passed as a parameter. Encoding takes about a microsecond and the same few are asked for in every
  * launch: they are kept, found by what they are made of.
  * Elements are moved as plain bits, but for floats that are rounded to 11 digits on the way (TF32). Rows of a box are 128 bytes whose 16-byte pieces change places by the row's number, which
- * is how stage.c's panels lie; a box of one row lies as it is. What is outside of the buffer is zero.
+ * is how stage.c's panels lie; a box of one row lies as it is. What is outside of the buffer is zero. L2 is asked to fetch 256 bytes
+ * where it must: the next 128 of a row are the next panel's or the next step's.
  * Tests: tests/unit/cuda_fake.c, tests/unit/roles.c (need a GPU) */
 #include "device/cuda/internal.h"
 
-enum { SWIZZLE_NONE = 0, SWIZZLE_128 = 3, L2_128 = 2 };
+enum { SWIZZLE_NONE = 0, SWIZZLE_128 = 3, L2_256 = 3 };
 
 static int type_of(const struct dev_map *m) {
     enum { U8, U16, U32, U64 = 4, TF32 = 11 };
@@ -38,7 +39,7 @@ static int encode(struct device *d, struct err *e, const struct dev_map *m, void
         if (i) step[i - 1] = (uint64_t)(m->step[i] * m->bytes);
     }
     int swizzle = m->rank == 2 && m->box[1] == 1 ? SWIZZLE_NONE : SWIZZLE_128;
-    CUDA_TRY(d->cu->map(word, type_of(m), m->rank, at, size, step, box, each, 0, swizzle, L2_128, 0),
+    CUDA_TRY(d->cu->map(word, type_of(m), m->rank, at, size, step, box, each, 0, swizzle, L2_256, 0),
              "making a map of a buffer");
     return 0;
 }
