@@ -64,6 +64,7 @@ struct gpu_work {
     double fma, special; /* multiply-adds and functions, of all threads */
     double issue;        /* instructions of warps */
     double shared_bytes; /* that go through shared memory's port, a conflict counted as more */
+    double turned;       /* clocks of that port for tiles that are turned, one by one */
     double fill, out;    /* bytes that come from L2, that are stored, whole sectors */
     double own;          /* of `fill`, those that no other block asks for at the same time */
     double finish;       /* instructions of warps after the main loop: what results are made of */

@@ -618,7 +618,12 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
         const struct side *side = i ? &x->c.b : &x->c.a;
         bool turned = x->bytes == 4 && !x->mma && runs_along(x, side->spot, &x->k);
         double each = x->bytes < 4 ? ALONE : turned ? ALONE_TURNED : 0;
-        if (!in_pieces(x, side, i ? &x->n : &x->m)) w->issue += each * depth * (i ? t->n : t->m) / 32;
+        double elements = depth * (i ? t->n : t->m);
+        if (!in_pieces(x, side, i ? &x->n : &x->m))
+            w->issue += each * elements / 32;
+        else if (
+            turned) /* pieces of 4 along k: of those of a warp, every other one falls on the same banks */
+            w->turned += elements / 32 * RG_MAX(t->k / 8, 1);
     }
     w->registers += held_of(x, 32 * warps);
     if (x->f.roles && warps > 4) w->registers = 65536 / w->threads / 8 * 8; /* a block has all (roles.c) */

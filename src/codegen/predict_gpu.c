@@ -41,12 +41,13 @@ static const struct {
     double tensor;   /* part of the peak that matrix instructions reach .. */
     double fma;      /* .. and multiply-adds */
     double warp;     /* instructions a clock of a warp by itself */
+    double turned;   /* the part of the stores of turned tiles that others' multiply-adds do not hide */
     double l2[2]; /* bytes a clock from L2 that several multiprocessors ask for; [1]: that one alone does */
     double met,
         sent; /* clocks until the blocks of a cluster meet; bytes a clock that one sends, as felt with long sums */
     double launch; /* seconds */
-} machine = {2390,  {222, 117}, {400, 1100}, {3.8, 13, 17}, 12,   0.005, 40e3,
-             0.936, 0.73,       0.6,         {51, 29},      4000, 2,     0.5e-6};
+} machine = {2390, {222, 117}, {400, 1100}, {3.8, 13, 17}, 12,   0.005, 40e3,  0.936,
+             0.8,  0.6,        0.2,         {51, 29},      4000, 2,     0.5e-6};
 
 /* What results are made of: there are few warps, and an instruction waits for another as often as not; of two teams, which have
  * a warp on each scheduler, more often. */
@@ -81,7 +82,7 @@ static double busy_clocks(const struct gpu_work *w, const struct model *m) {
                      (w->fill - w->own) / machine.l2[0] + w->own / machine.l2[1],
                      w->issue / 4,
                      w->special / 16};
-    return together(part, RG_COUNT(part)) + (w->teams > 0 ? 0 : waits);
+    return together(part, RG_COUNT(part)) + (w->teams > 0 ? 0 : waits) + machine.turned * w->turned;
 }
 
 /* Clocks until `side` blocks that run beside each other on a multiprocessor are done. Of the last there are no others that hide

@@ -148,6 +148,8 @@ TEST(predict_gpu_is_monotonic) {
     CHECK(predict_gpu(&w, &m) > 1.05 * few);
     w = one, w.matrix *= 8;
     CHECK(predict_gpu(&w, &m) > 2 * base);
+    w = one, w.turned = w.matrix / 4096; /* tiles are turned for as long as they are multiplied */
+    CHECK(predict_gpu(&w, &m) > 1.05 * base && predict_gpu(&w, &m) < 1.5 * base);
     w = one, w.dram = 4.8e9; /* a millisecond of memory */
     CHECK(predict_gpu(&w, &m) > 1e-3 && predict_gpu(&w, &m) < 2e-3);
     w = one, w.blocks = 264;
