@@ -47,7 +47,7 @@
 #define NOISE 0.01                /* by which two readings of the same differ .. */
 #define SETTLED 0.005             /* .. once they hardly do any more */
 
-enum { FINALISTS = 4, FINAL_ROUNDS = 3 };
+enum { FINALISTS = 3, FINAL_ROUNDS = 3 };
 
 /* ---- what is known already --------------------------------------------------------------------------------------- */
 
@@ -547,13 +547,13 @@ static double settle(struct tune *t) {
 }
 
 /* What number i takes of what the list in use takes: the median of readings right after each other, since what ran before is felt in the
- * clock. 1: it lost twice. */
+ * clock. 1: it lost once clearly, or twice. */
 static double duel(struct tune *t, uint32_t i, double limit) {
     double ratio[FINAL_ROUNDS];
     for (int round = 0; round < FINAL_ROUNDS; round++) {
         double base = lasting(t, t->with[0]);
         ratio[round] = lasting(t, t->with[i]) / base;
-        if (round == 1 && ratio[0] > limit && ratio[1] > limit) return 1;
+        if (ratio[0] > 2 - FINAL_GAIN || (round == 1 && ratio[0] > limit && ratio[1] > limit)) return 1;
     }
     qsort(ratio, FINAL_ROUNDS, sizeof *ratio, by_ratio);
     return ratio[FINAL_ROUNDS / 2];
