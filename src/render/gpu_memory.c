@@ -56,14 +56,15 @@ static const char *panel_offset(struct gpu *c, const struct place *p, const char
     if (p->index->lanes > 1) return plain;
     struct affine f = affine_of(c->r.a, p->index);
     for (uint32_t t = 0; t < f.n; t++) {
+        if (f.t[t].coef < 0 || f.t[t].atom->lo < 0) return plain; /* what is left of `at` is not negative */
         if (f.t[t].coef % row == 0) continue;
-        if (f.t[t].coef < 0 || f.t[t].atom->lo < 0 || f.t[t].atom->hi >= piece) return plain;
+        if (f.t[t].atom->hi >= piece) return plain;
         within += f.t[t].coef * f.t[t].atom->hi;
     }
     k = f.k + i;
     int64_t column = k % row / piece * piece, rows = k / (8 * row) * (8 * row);
     if (k < 0 || within + k % piece >= piece || !(column + rows)) return plain;
-    return fmt(&c->r, "(in_panel<%u>(%s - %lld) ^ %lld) + %lld", bytes, at, (long long)(column + rows),
+    return fmt(&c->r, "(in_panel<%u>((%s) - %lld) ^ %lld) + %lld", bytes, at, (long long)(column + rows),
                (long long)column, (long long)rows);
 }
 
