@@ -180,9 +180,10 @@ static void statement(struct lin *l, const uop *s);
 
 /* ---- pairs ------------------------------------------------------------------------------------------------
  * Two copies of a long statement (an exp, say) are evaluated in turns, a value of one and a value of the other:
- * C compilers mostly keep the order they are given, and a core finds more to do at once (exp: 5 % faster). */
+ * C compilers mostly keep the order they are given, and a core finds more to do at once (exp: 5 % faster). Stores of a thread of a
+ * block program, of which few share a core: four of them. */
 
-enum { PAIR_NODES = 12 }; /* shorter statements gain nothing */
+enum { PAIR_NODES = 12 /* shorter statements gain nothing */, PAIR = 2, ABREAST = 4 };
 
 static void evaluate_sources(struct lin *l, const uop *s) {
     for (uint32_t i = s->op == OP_SET ? 1 : 0; i < s->nsrc; i++) evaluate(l, s->src[i]);
@@ -240,24 +241,43 @@ static uint32_t lag(struct lin *l, const uop *const *first, uint32_t n, const uo
     return d;
 }
 
-static void pair(struct lin *l, const uop *a, const uop *b) {
-    uint32_t depth = l->scope.n - 1, n0 = l->scope.p[depth].list.n;
-    evaluate_sources(l, a);
-    uint32_t n1 = l->scope.p[depth].list.n;
-    evaluate_sources(l, b);
-    uop_vec *list = &l->scope.p[depth].list;
-    uint32_t n = n1 - n0, m = list->n - n1, at = n0;
-    if (n >= PAIR_NODES && m >= PAIR_NODES) {
-        const uop **first = arena_array(l->a, const uop *, n + m), **second = first + n;
-        memcpy(first, list->p + n0, (n + m) * sizeof *first);
-        uint32_t d = lag(l, first, n, second, m);
-        for (uint32_t i = 0; i < RG_MAX(n, m + d); i++) {
-            if (i < n) list->p[at++] = first[i];
-            if (i >= d && i - d < m) list->p[at++] = second[i - d];
-        }
+/* The parts of the list that end there, n of them, a value of each in turn. */
+static void weave(struct lin *l, uop_vec *list, const uint32_t *end, uint32_t n) {
+    uint32_t behind[ABREAST] = {0}, steps = 0, at = end[0];
+    const uop **was = arena_array(l->a, const uop *, end[n] - at);
+    memcpy(was, list->p + at, (end[n] - at) * sizeof *was);
+    for (uint32_t k = 0; k < n; k++) {
+        const uop *const *part = was + end[k] - end[0];
+        for (uint32_t i = 0; i < k; i++)
+            behind[k] = RG_MAX(behind[k], behind[i] + lag(l, was + end[i] - end[0], end[i + 1] - end[i], part,
+                                                          end[k + 1] - end[k]));
+        steps = RG_MAX(steps, behind[k] + end[k + 1] - end[k]);
     }
-    execute(l, a);
-    execute(l, b);
+    for (uint32_t i = 0; i < steps; i++)
+        for (uint32_t k = 0; k < n; k++)
+            if (i >= behind[k] && i - behind[k] < end[k + 1] - end[k])
+                list->p[at++] = was[end[k] - end[0] + i - behind[k]];
+}
+
+static void abreast(struct lin *l, const uop *const *s, uint32_t n) {
+    uint32_t depth = l->scope.n - 1, end[ABREAST + 1] = {l->scope.p[depth].list.n};
+    bool brief = false;
+    for (uint32_t i = 0; i < n; i++) {
+        evaluate_sources(l, s[i]);
+        end[i + 1] = l->scope.p[depth].list.n;
+        brief |= end[i + 1] - end[i] < PAIR_NODES;
+    }
+    if (!brief) weave(l, &l->scope.p[depth].list, end, n);
+    for (uint32_t i = 0; i < n; i++) execute(l, s[i]);
+}
+
+/* How many statements from the first of n on may be evaluated together. */
+static uint32_t together(struct lin *l, const uop *const *s, uint32_t n) {
+    uint32_t most = RG_MIN(l->threads && s[0]->op == OP_STORE ? ABREAST : PAIR, n);
+    for (uint32_t k = 1; k < most; k++)
+        for (uint32_t i = 0; i < k; i++)
+            if (!may_pair(l, s[i], s[k])) return k;
+    return most;
 }
 
 /* ---- loads ahead ------------------------------------------------------------------------------------------
@@ -288,8 +308,9 @@ static void block(struct lin *l, const uop *b) {
     uint32_t loaded = 0; /* up to here */
     for (uint32_t i = 0; i < b->nsrc; i++) {
         if (l->threads && i >= loaded) loaded = load_ahead(l, b, i);
-        if (i + 1 < b->nsrc && may_pair(l, b->src[i], b->src[i + 1]))
-            pair(l, b->src[i], b->src[i + 1]), i++;
+        uint32_t n = together(l, b->src + i, b->nsrc - i);
+        if (n > 1)
+            abreast(l, b->src + i, n), i += n - 1;
         else
             statement(l, b->src[i]);
     }
