@@ -10,6 +10,8 @@
  *     A(0) B(0) C(0)   FOR k = 1 ..: A(k), D(k-1), MMA_WAIT(1), B(k), MMA_WAIT(0), C(k)   D(last)
  *
  * Where what stays for the loop has two places (PIPE along an axis of the grid), A(0) of a block's next tile is begun with D(last).
+ * Where a mask leaves a whole iteration less to the rows of the first group than to those of the last, each group has its own number
+ * of iterations: D(last), then it gives back what comes and passes on its turns, then A(0) of the next tile.
  *
  * While one group of warps computes, the other has the matrix unit: they take turns at beginning products, by an mbarrier for
  * each. Each tile has mbarriers of its own, and is given back when the last product that reads it is over.
@@ -99,6 +101,66 @@ static void sort_body(struct chain *c) {
     }
     if (!c->a.n || !c->d.n)
         opt_fail(r->s, r->opt, "the loop has no two products of which one needs the other");
+}
+
+/* ---- what a mask leaves to each group ---------------------------------------------------------------------------- */
+
+static bool is_of_grid(const struct roles *r, const uop *range) {
+    for (uint32_t i = 0; i < r->grid.n; i++)
+        if (r->grid.p[i] == range) return true;
+    return false;
+}
+
+static bool is_group(const struct roles *r, const uop *a) {
+    return a->op == OP_RANGE && a->arg.range.kind == AX_LANE && a->src[0]->hi == r->lanes / MMA_GROUP;
+}
+
+/* f, affine in the loop, tiles and threads, at its greatest among the threads of a group; the loop is left out. *apart: by how
+ * much the last group is ahead of the first. */
+static const uop *greatest(struct roles *r, const struct affine *f, int64_t *apart) {
+    const uop *sum = num(r, f->k);
+    *apart = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        const uop *a = f->t[i].atom;
+        int64_t c = f->t[i].coef;
+        if (a == r->k) continue;
+        if (is_group(r, a)) *apart += c * a->hi;
+        if (is_of_grid(r, a) || is_group(r, a))
+            sum = add(r, sum, mul(r, is_group(r, a) ? roles_group(r) : a, c));
+        else
+            sum = add(r, sum, num(r, c > 0 ? c * a->hi : c * a->lo));
+    }
+    return sum;
+}
+
+/* The limit of `IF ..: limit = ..; score = score where least < limit, else -inf`, or NULL; *least: what is compared with it. */
+static const uop *limit_of(const uop *s, int64_t *least) {
+    const uop *block = s->op == OP_IF && s->src[1]->nsrc == 2 ? s->src[1] : NULL;
+    if (!block || block->src[0]->op != OP_SET || block->src[1]->op != OP_SET) return NULL;
+    const uop *limit = block->src[0]->src[1], *x = block->src[1]->src[1];
+    if (x->op != OP_WHERE || x->src[0]->op != OP_LT || x->src[0]->src[1] != block->src[0]->src[0])
+        return NULL;
+    if (limit->op != OP_CAST || limit->src[0]->dt != DT_IDX) return NULL;
+    *least = x->src[0]->src[0]->lo;
+    return limit->src[0];
+}
+
+/* Iterations of which a mask leaves anything to a group of warps: all, unless the rows of the first group end a whole iteration
+ * before those of the last. */
+static const uop *own_count(struct roles *r) {
+    int64_t least, apart;
+    for (uint32_t i = 0; i < r->body.n; i++) {
+        const uop *limit = limit_of(r->body.p[i], &least);
+        if (!limit) continue;
+        struct affine f = affine_of(r->a, limit);
+        int64_t step = -affine_coef(&f, r->k);
+        const uop *most = greatest(r, &f, &apart);
+        if (step <= 0 || apart < step) continue;
+        const uop *n = rw2(r->rw, OP_IDIV, add(r, most, num(r, step - 1 - least)), num(r, step));
+        n = rw2(r->rw, OP_MIN, n, r->count);
+        if (n->lo >= 1) return n;
+    }
+    return r->count;
 }
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
@@ -204,7 +266,7 @@ static void other_iterations(struct chain *c, const struct chained *t, uop_vec *
     uop_vec in = {0};
     union arg arg = r->k->arg;
     arg.range.id = 100;
-    const uop *size = rw2(r->rw, OP_SUB, r->count, num(r, 1));
+    const uop *size = rw2(r->rw, OP_SUB, own_count(r), num(r, 1));
     const uop *before = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg), *k = add(r, before, num(r, 1));
     const uop *now = add(r, t->number, k), *then = add(r, t->number, before);
     tiles(c, c->by_a, none, false, now, &in);
@@ -222,10 +284,47 @@ static void other_iterations(struct chain *c, const struct chained *t, uop_vec *
     if (size->hi) put(r, out, uop2(r->ir, OP_FOR, before, tree_block(r->ir, &in)));
 }
 
+/* What this group does not need is given back as it comes, and the turn passed on. */
+static void pass_over(struct chain *c, const uop *number, const uop *size, uop_vec *out) {
+    struct roles *r = c->r;
+    bool *none = arena_array(r->a, bool, r->set.n);
+    union arg arg = r->k->arg;
+    uop_vec in = {0};
+    arg.range.id = 101;
+    const uop *k = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg), *now = add(r, number, k);
+    tiles(c, c->by_a, none, false, now, &in);
+    turn(c, now, false, &in);
+    turn(c, now, true, &in);
+    tiles(c, c->by_a, c->by_d, true, now, &in);
+    tiles(c, c->by_d, c->by_a, false, now, &in);
+    tiles(c, c->by_d, none, true, now, &in);
+    put(r, out, uop2(r->ir, OP_FOR, k, tree_block(r->ir, &in)));
+}
+
+/* The end of a tile where groups have loops of different length. */
+static void end_apart(struct chain *c, const struct chained *t, const uop *own, uop_vec *out) {
+    struct roles *r = c->r;
+    bool *none = arena_array(r->a, bool, r->set.n);
+    const uop *first = add(r, t->number, own), *last = rw2(r->rw, OP_SUB, first, num(r, 1));
+    const uop *next = add(r, t->number, r->count);
+    tiles(c, c->by_d, c->by_a, false, last, out);
+    begin(c, &c->d, last, t->turn, out);
+    put_op(r, out, OP_MMA_WAIT, 0);
+    tiles(c, c->by_d, none, true, last, out);
+    pass_over(c, first, rw2(r->rw, OP_SUB, r->count, own), out);
+    if (!t->more) return;
+    roles_fixed(r, t->turn, true, out);
+    begin_tile(c, next, add(r, t->turn, num(r, 1)), t->more, out);
+    pass_on(c, next, t->more, out);
+    put_op(r, out, OP_MMA_WAIT, 0);
+    end_tile(c, next, t->more, out);
+}
+
 void chain_loop(struct roles *r, const struct chained *t, uop_vec *out) {
     struct chain c = sorted(r);
     bool *none = arena_array(r->a, bool, r->set.n);
     const uop *next = add(r, t->number, r->count), *last = rw2(r->rw, OP_SUB, next, num(r, 1));
+    const uop *own = own_count(r);
     if (!t->more) {
         begin_tile(&c, t->number, t->turn, NULL, out);
         pass_on(&c, t->number, NULL, out);
@@ -235,6 +334,10 @@ void chain_loop(struct roles *r, const struct chained *t, uop_vec *out) {
     compute(&c, &c.b, num(r, 0), out);
     compute(&c, &c.c, num(r, 0), out);
     other_iterations(&c, t, out);
+    if (own != r->count) {
+        end_apart(&c, t, own, out);
+        return;
+    }
     if (t->more) {
         roles_fixed(r, t->turn, true, out);
         begin_tile(&c, next, add(r, t->turn, num(r, 1)), t->more, out);

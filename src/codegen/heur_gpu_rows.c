@@ -249,6 +249,7 @@ struct shape_of {
     int m, n, places;
     bool roles;
     int inner, outer, cols; /* products and columns that it is for; 0: any */
+    bool mask; /* only for rows of which a mask leaves different parts: groups of warps end apart (chain.c) */
 };
 
 /* Places of the tiles that stay: attention itself begins a block's next tile early. */
@@ -389,16 +390,17 @@ static const char *legal_list(struct rows *r, const struct shape_of *shape) {
 
 static bool has_shape(const struct rows *r, const struct shape_of *s) {
     return r->inner == s->inner && r->outer == s->outer && r->v->axis[r->m].size > s->m &&
-           (!s->cols || r->v->axis[r->cols].size == s->cols);
+           (!s->cols || r->v->axis[r->cols].size == s->cols) && (!s->mask || has_mask(r));
 }
 
 /* Without roles 128 values share what is copied, if four groups of warps are held then: one multiplies while another one takes
  * exponentials. Else 64, if more are. */
 const char *gpu_rows(struct view *v, int capability) {
-    static const struct shape_of roles[] = {{128, 128, 2, true, 1, 1, 0},
-                                            {128, 64, 2, true, 1, 1, 0},
-                                            {128, 64, 3, true, 2, 1, 128},
-                                            {128, 64, 2, true, 2, 2, 128}},
+    static const struct shape_of roles[] = {{256, 64, 4, true, 1, 1, 64, true},
+                                            {128, 128, 2, true, 1, 1, 0, false},
+                                            {128, 64, 2, true, 1, 1, 0, false},
+                                            {128, 64, 3, true, 2, 1, 128, false},
+                                            {128, 64, 2, true, 2, 2, 128, false}},
                                  shapes[] = {{.m = 128, .n = 64, .places = 2},
                                              {.m = 64, .n = 64, .places = 2}};
     struct rows r = {.v = v, .m = -1, .cols = -1, .dt = DT_VOID};

@@ -178,7 +178,8 @@ TEST(stream_is_attention) {
 static const char *group_opts(struct arena *a, const char *dt, int64_t t, int d, int rows, int keys,
                               int places) {
     const char *h = strcmp(dt, "f16") ? "BF16" : "F16";
-    const char *m = rows == 64 ? "TILE(i1,64,m)" : "TILE(i1,128,m0) TILE(m0,64,m) LANE(m0)";
+    const char *m =
+        rows == 64 ? "TILE(i1,64,m)" : arena_printf(a, "TILE(i1,%d,m0) TILE(m0,64,m) LANE(m0)", rows);
     return arena_printf(
         a,
         "PADTO(i1,%d) %s STREAM(k4,%d,kn,k5) TC(m,kn,k3,W%s_%d) TC(m,i2,kn,WR%s_%d) "
@@ -232,6 +233,27 @@ TEST_SLOW(attention_with_roles, 300) {
                              i & 1 ? " PERSIST(2)" : "");
             check(&x);
         }
+    arena_free(&arena);
+}
+
+/* Four groups of warps with blocks of 64 keys: a causal mask leaves the first of them three blocks less than the last, and more
+ * keys than queries move all of them. One tile follows the other, or each begins on its own. */
+TEST_SLOW(attention_of_groups_that_end_apart, 300) {
+    struct err err = {0};
+    struct arena arena;
+    arena_init(&arena, &err);
+    for (int i = 0; i < 3; i++) {
+        struct att x = {.heads = 1 + i % 2,
+                        .group = 1,
+                        .t = 512,
+                        .s = i == 2 ? 640 : 512,
+                        .d = 64,
+                        .causal = true,
+                        .dt = "bf16"};
+        const char *list = group_opts(&arena, x.dt, x.t, 64, 256, 64, 2 + i);
+        x.opts = arena_printf(&arena, "%s%s ROLES(1) PERSIST(1)", list, i ? " PIPE(b1,i1,2)" : "");
+        check(&x);
+    }
     arena_free(&arena);
 }
 
