@@ -89,11 +89,6 @@ def erfc_weight(x, y):
     return x * LN2 * (D(2) ** (x * y) + D("1e-6"))
 
 
-def erfc_part(x, y):
-    """an error of log2(erfc(x)) is a part of erfc(x)"""
-    return x * LN2
-
-
 def atanh_tail(z):
     """(atanh(s)/s - 1 - z/3) / z^2, z = s^2"""
     return sum(z**k / (2 * k + 5) for k in range(1, 60)) + ONE / 5
@@ -271,8 +266,6 @@ TABLE = {
              row(erfc_slope, 0, D("5.95"), upto(23), weight=erf_weight, tail=2 / PI.sqrt()))),
     "erfc": ("log2(erfc(x))/x, 0 <= x <= 4.4; falls on beyond",
              (row(erfc_power, 0, D("4.4"), upto(7), weight=erfc_weight), None)),
-    "erfc_short": ("log2(erfc(x))/x, 0 <= x <= 4.4, for results of 8 digits; falls on to 8",
-                   (row(erfc_power, 0, D("4.4"), upto(5), weight=erfc_part), None)),
     "atanh": ("(atanh(s)/s - 1 - s^2/3)/s^4 in s^2, |s| <= 3 - sqrt(8)",
               both(lambda n: row(atanh_tail, 0, (3 - D(8).sqrt()) ** 2, upto(n), weight=atanh_weight), 3, 8)),
 }

@@ -172,16 +172,13 @@ const uop *math_erf(struct rw *rw, const uop *n) {
     return flip(&b, y, sign_of(&b, x));
 }
 
-enum {
-    TERMS = sizeof erfc_f32 / sizeof *erfc_f32,
-    FEW_TERMS = sizeof erfc_short_f32 / sizeof *erfc_short_f32
-};
+enum { TERMS = sizeof erfc_f32 / sizeof *erfc_f32 };
 
-/* Of these coefficients, a power of k for each. */
-static val erfc_poly(struct mb *b, const double *coef, int n, val a, double k) {
-    double power = pow(k, n);
-    val p = kf(b, coef[n - 1] * power);
-    for (int i = n - 2; i >= 0; i--) power /= k, p = mad(b, p, a, kf(b, coef[i] * power));
+/* Of its coefficients, a power of k for each. */
+static val erfc_poly(struct mb *b, val a, double k) {
+    double power = pow(k, TERMS);
+    val p = kf(b, erfc_f32[TERMS - 1] * power);
+    for (int i = TERMS - 2; i >= 0; i--) power /= k, p = mad(b, p, a, kf(b, erfc_f32[i] * power));
     return p;
 }
 
@@ -194,7 +191,7 @@ const uop *math_erf_up(struct rw *rw, const uop *n, const uop *x) {
     double k = by ? x->src[1]->arg.f : 1;
     if (by) x = x->src[0];
     val a = least(&b, mag(&b, x), kf(&b, 8 / k));
-    val e = rw1(rw, OP_EXP2, mul(&b, erfc_poly(&b, erfc_f32, TERMS, a, k), a));
+    val e = rw1(rw, OP_EXP2, mul(&b, erfc_poly(&b, a, k), a));
     return where(&b, lt(&b, x, kf(&b, 0)), e, sub(&b, kf(&b, 2), e));
 }
 
@@ -216,18 +213,13 @@ double math_erfc_factor(const uop *p, const uop *a) {
     return k;
 }
 
-/* x/2 below 0 times erfc |x|, above 0 times 2 less that: max(x, 0) - |x|/2 erfc |x| is the same and needs no choice. */
+/* x/2 below 0 times erfc |x|, above 0 times 2 less that: max(x, 0) - |x|/2 erfc |x| is the same and needs no choice. x/2 + |x|/2 is
+ * max(x, 0), and at -inf what x/2 times 0 is: not a number. */
 const uop *math_gelu(struct rw *rw, const uop *n, const uop *x, const uop *a, const uop *p) {
     struct mb b = math_builder(rw, (enum dtype)n->dt);
     val half = rw1(rw, OP_EXP2, mad(&b, p, a, kf(&b, -1)));
-    return mad(&b, neg(&b, a), half, most(&b, x, kf(&b, 0)));
-}
-
-/* Rounded to 8 digits, two of the terms make no difference: 0.02 units of the last before that. */
-const uop *math_gelu_short(struct rw *rw, const uop *n, const uop *x, const uop *a, const uop *p) {
-    struct mb b = math_builder(rw, DT_F32);
-    val few = erfc_poly(&b, erfc_short_f32, FEW_TERMS, a, math_erfc_factor(p, a));
-    return cast(&b, math_gelu(rw, n->src[0], x, a, few), (enum dtype)n->dt);
+    val up = mad(&b, mag(&b, x), kf(&b, 0.5), mul(&b, x, kf(&b, 0.5)));
+    return mad(&b, neg(&b, a), half, up);
 }
 
 /* ---- logarithms --------------------------------------------------------------------------------- */

@@ -23,9 +23,8 @@ const uop *math_erf(struct rw *, const uop *n);
 const uop *math_erf_up(struct rw *, const uop *n, const uop *x); /* n: erf(x) + 1 of float32, within 2^-22 */
 /* Is 2^(p a) erfc(k a), as that makes it, a no more than 8/k? k, or 0. */
 double math_erfc_factor(const uop *p, const uop *a);
-/* n: x/2 (erf(kx) + 1), erfc |kx| = 2^(p a); or that rounded to bfloat16 */
+/* n: x/2 (erf(kx) + 1), erfc |kx| = 2^(p a) */
 const uop *math_gelu(struct rw *, const uop *n, const uop *x, const uop *a, const uop *p);
-const uop *math_gelu_short(struct rw *, const uop *n, const uop *x, const uop *a, const uop *p);
 const uop *math_rsqrt(struct rw *, const uop *n);
 
 /* pow.c */

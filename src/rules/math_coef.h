@@ -170,11 +170,6 @@ static const double erfc_f32[] = {
     -0x1.a0beb6p0,  -0x1.d6375cp-1, -0x1.30626ap-3, 0x1.d4f138p-6,
     -0x1.49c22p-10, -0x1.2ebb9p-10, 0x1.59f284p-12, -0x1.f325e2p-16,
 };
-/* log2(erfc(x))/x, 0 <= x <= 4.4, for results of 8 digits; falls on to 8: 1e+03 */
-static const double erfc_short_f32[] = {
-    -0x1.a07612p0, -0x1.d85a5p-1,  -0x1.27c982p-3,
-    0x1.d34216p-6, -0x1.bb8b82p-9, 0x1.732bb2p-13,
-};
 /* (atanh(s)/s - 1 - s^2/3)/s^4 in s^2, |s| <= 3 - sqrt(8): 1.2e-06 */
 static const double atanh_f32[] = {
     0x1.999998p-3,
