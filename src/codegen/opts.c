@@ -203,6 +203,9 @@ void opt_tile(struct sched *s, const char *opt, uint32_t axis, int64_t n, uint32
     if (n < 2 || n > 1 << 20)
         opt_fail(s, opt, "a tile must have 2 .. 1048576 values, not %lld", (long long)n);
     if (sched_axis(s, inner)) opt_fail(s, opt, "there is already an axis %s", ir_name(ir, inner));
+    if (a->kind == AX_LANE)
+        opt_fail(s, opt, "the values of axis %s are threads of a block; TILE it before LANE",
+                 ir_name(ir, axis));
     if (a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind))
         opt_fail(s, opt, "axis %s is already written out; cut it before", ir_name(ir, axis));
     if (a->most < n && a->size >= 0)
@@ -246,6 +249,8 @@ static void opt_expand(struct sched *s, const char *opt, uint32_t axis, enum axi
         opt_fail(s, opt, "axis %s has %lld values, more than %d; TILE it and write out the inner axis", name,
                  (long long)a->size, MAX_UNROLL);
     if (a->kind == AX_GRID) opt_fail(s, opt, "axis %s is a thread axis", name);
+    if (a->kind == AX_LANE) opt_fail(s, opt, "the values of axis %s are threads of a block (LANE)", name);
+    if (a->kind == AX_MMA) opt_fail(s, opt, "axis %s is one of a matrix instruction (TC)", name);
     if (kind == AX_VEC && (a->size < 2 || a->size > MAX_LANES || (a->size & (a->size - 1))))
         opt_fail(s, opt, "vectors have 2, 4, 8 or 16 lanes; axis %s has %lld values", name,
                  (long long)a->size);

@@ -52,6 +52,16 @@ static bool fills(const uop *loop) {
     return false;
 }
 
+/* Nobody would copy tiles for a loop inside of what all do. */
+static void no_fills(struct roles *r, const uop *s) {
+    uop_vec topo = {0};
+    uop_topo(r->a, &s, 1, &topo);
+    for (uint32_t i = 0; i < topo.n && s->op == OP_FOR; i++)
+        if (is_fill(topo.p[i]))
+            opt_fail(r->s, r->opt, "tiles are filled in a loop inside of the one over %s",
+                     ir_name(r->ir, s->src[0]->arg.range.cls));
+}
+
 /* Places that PIPE gives the tile, in the loop or, fixed, along an axis of the grid; 0: none. */
 static int64_t piped(struct roles *r, const uop *fill, bool fixed) {
     uop_vec topo = {0};
@@ -150,6 +160,7 @@ static void take_loop(struct roles *r, const uop *loop) {
     r->k = loop->src[0], r->count = r->k->src[0];
     for (uint32_t i = 0; i < loop->src[1]->nsrc; i++) {
         const uop *s = loop->src[1]->src[i];
+        if (!is_fill(s)) no_fills(r, s);
         if (!is_fill(s)) put(r, &r->body, s), r->nested |= s->op == OP_FOR && multiplies(s);
     }
     for (uint32_t i = 0; i < r->body.n && !r->nested; i++)
@@ -185,7 +196,7 @@ static void look(struct roles *r, const uop *tree) {
         else if (is_fill(s))
             opt_fail(r->s, r->opt, "a tile is filled after the loop");
         else
-            put(r, r->k ? &r->after : &r->before, s);
+            no_fills(r, s), put(r, r->k ? &r->after : &r->before, s);
     }
     r->parts = 1;
     if (!r->k) take_once(r, &fixed), fixed.n = 0;

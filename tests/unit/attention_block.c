@@ -121,11 +121,8 @@ static double expected(struct att *x, const struct tensor *b, int64_t h, int64_t
     return m + log2(l);
 }
 
-static void check(struct att *x) {
-    arena_init(&x->arena, &x->err);
-    if (err_guard(&x->err, compile, x))
-        FAIL("T %lld, S %lld, D %lld: %s\n%s", (long long)x->t, (long long)x->s, (long long)x->d, x->opts,
-             x->err.msg);
+/* What is wrong with the compiled kernel, run by the interpreter on numbers, in the arena; NULL: nothing. */
+static const char *wrong(struct att *x) {
     int64_t h = x->heads * x->group, q = h * x->t, kv = x->heads * x->s * x->d;
     double eps = strcmp(x->dt, "f32") ? strcmp(x->dt, "f16") ? 0x1p-8 : 0x1p-11 : 0x1p-20;
     struct tensor b[6] = {filled(x, x->dt, q * x->d, 1, 0), filled(x, x->dt, q * x->d, 2, 2),
@@ -134,20 +131,29 @@ static void check(struct att *x) {
     struct ref_buf bufs[6];
     for (int i = 0; i < 6; i++)
         bufs[i] = (struct ref_buf){.p = b[i].p, .bytes = b[i].n * dtype_info[b[i].dt].bytes, .name = "b"};
-    if (ref_linear(&x->err, &x->lin, bufs, x->mask ? 6 : 5, NULL, 0, x->lin.grid))
-        FAIL("%s\n%s", x->opts, x->err.msg);
+    if (ref_linear(&x->err, &x->lin, bufs, x->mask ? 6 : 5, NULL, 0, x->lin.grid)) return x->err.msg;
     double *o = arena_array(&x->arena, double, 2 * x->d), *size = o + x->d;
     for (int64_t i = 0; i < q; i++) {
         double lse = expected(x, b, i / x->t, i % x->t, o, size), got = at(&b[4], i);
         if (!(fabs(got - lse) <= 1e-4))
-            FAIL("%s\nlse of row %lld is %g, not %g", x->opts, (long long)i, got, lse);
+            return arena_printf(&x->arena, "lse of row %lld is %g, not %g", (long long)i, got, lse);
         for (int64_t j = 0; j < x->d; j++) {
             got = at(&b[0], i * x->d + j);
             if (!(fabs(got - o[j]) <= eps * (size[j] + fabs(o[j])) + 1e-5))
-                FAIL("%s\nT %lld, S %lld, row %lld, column %lld is %g, not %g", x->opts, (long long)x->t,
-                     (long long)x->s, (long long)i, (long long)j, got, o[j]);
+                return arena_printf(&x->arena, "T %lld, S %lld, row %lld, column %lld is %g, not %g",
+                                    (long long)x->t, (long long)x->s, (long long)i, (long long)j, got, o[j]);
         }
     }
+    return NULL;
+}
+
+static void check(struct att *x) {
+    arena_init(&x->arena, &x->err);
+    if (err_guard(&x->err, compile, x))
+        FAIL("T %lld, S %lld, D %lld: %s\n%s", (long long)x->t, (long long)x->s, (long long)x->d, x->opts,
+             x->err.msg);
+    const char *why = wrong(x);
+    if (why) FAIL("%s\n%s", x->opts, why);
     arena_free(&x->arena);
 }
 
@@ -255,6 +261,36 @@ TEST_SLOW(attention_of_groups_that_end_apart, 300) {
         check(&x);
     }
     arena_free(&arena);
+}
+
+/* Lists that search may try in place of the heuristic's, of which it times some on the GPU: what is not refused gives the same
+ * numbers, and nobody in it waits for what never comes. */
+TEST_SLOW(attention_of_lists_around, 300) {
+    enum { LISTS = 32 };
+    uint32_t n = 0;
+    for (int causal = 0; causal < 2; causal++) {
+        struct att base = {.heads = 1, .group = 1, .t = 384, .s = 384, .d = 64, .dt = "bf16", .opts = ""};
+        opts_vec lists;
+        base.causal = causal;
+        arena_init(&base.arena, &base.err);
+        if (err_guard(&base.err, compile, &base)) FAIL("%s", base.err.msg);
+        struct kernel *k = &base.prog.kernel.p[0];
+        const char *own = opts_heuristic_gpu(&base.ir, k, 90);
+        CHECK(strstr(own, "ROLES(") && strstr(own, causal ? "TILE(i1,256," : "TILE(i1,128,"));
+        opts_space(&base.ir, k, own, 16, 0, 1, LISTS, &lists);
+        for (uint32_t i = 0; i < lists.n; i++) {
+            struct att x = {.heads = 1, .group = 1, .t = 384, .s = 384, .d = 64, .dt = "bf16"};
+            x.causal = causal, x.opts = lists.p[i];
+            arena_init(&x.arena, &x.err);
+            const char *why = err_guard(&x.err, compile, &x) ? NULL : wrong(&x);
+            if (why) FAIL("%s\n%s", x.opts, why);
+            n += !x.err.code;
+            arena_free(&x.arena);
+        }
+        arena_free(&base.arena);
+    }
+    CHECK(n > LISTS);
+    TEST_COUNT((int)n, "lists around those of attention");
 }
 
 /* Without any one statement of the protocol the program is refused, or waits without an end, which is told. One group of
