@@ -479,12 +479,15 @@ static bool reads_tile(struct ring *g, const uop *s) {
     return false;
 }
 
-/* Is the next loop of the block a ring, and nothing before it reads tiles? */
+/* Is the next loop of the block a ring that waits for copies, and nothing before it reads tiles? */
 static bool before_ring(struct ring *g, const uop *block, uint32_t i) {
+    bool any = false;
     while (i < block->nsrc &&
            (is_fill(block->src[i]) || (block->src[i]->op == OP_SET && !reads_tile(g, block->src[i]))))
         i++;
-    return i < block->nsrc && block->src[i]->op == OP_FOR && wanted(g, block->src[i]);
+    if (i == block->nsrc || block->src[i]->op != OP_FOR || !wanted(g, block->src[i])) return false;
+    for (uint32_t k = 0; k < g->fill.n; k++) any |= is_async(g, g->fill.p[k]);
+    return any;
 }
 
 /* Tiles that a loop only reads are copied with the first that its ring has. */

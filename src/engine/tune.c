@@ -173,6 +173,8 @@ static void lower_trial(void *arg) {
     struct lower_opts how = {.opts = x->opts};
     prog_target(x->t->en, &how);
     prog_lower(j->p, &x->ir, &x->kernel, &how, &x->lin);
+    verify_linear(&x->ir, x->lin.u,
+                  x->lin.n); /* lists that nobody has seen: what is no program is not tried */
     const struct model *m = &x->t->en->plans.model;
     if (!is_gpu(x->t)) {
         x->predicted = predict_seconds(&x->arena, &x->lin, m, x->t->threads);

@@ -486,6 +486,12 @@ static void lower_both(void *p) {
     lower(&x->ir, k, &o, &x->block);
 }
 
+static void lower_and_verify(void *p) {
+    struct both *x = p;
+    lower_both(p);
+    verify_linear(&x->ir, x->block.u, x->block.n);
+}
+
 /* Inputs of both; results apart. */
 static void fill_buffers(struct both *x, int outputs, struct ref_buf *a, struct ref_buf *b, uint32_t *n) {
     uop_vec topo = {0};
@@ -545,6 +551,37 @@ TEST_SLOW(attention_gradients_of_groups, 600) {
         struct both k = {.write = write_dkv, .t = size[i][0], .d = size[i][1], .causal = size[i][2]};
         check_both(&k, 1 | 1 << 7);
     }
+}
+
+/* Lists that search may try in place of the heuristic's: those that are programs wait for all that they read, and nobody writes
+ * what another reads. Their numbers search compares itself. */
+TEST_SLOW(attention_gradients_of_lists_around, 300) {
+    enum { LISTS = 40 };
+    uint32_t tried = 0;
+    for (int w = 0; w < 2; w++) {
+        struct both base = {.write = w ? write_dkv : write_dq, .t = 192, .d = 64, .causal = true};
+        opts_vec lists;
+        arena_init(&base.arena, &base.err);
+        if (err_guard(&base.err, lower_both, &base)) FAIL("%s", base.err.msg);
+        const struct kernel *k = &base.prog.kernel.p[0];
+        opts_space(&base.ir, k, opts_heuristic_gpu(&base.ir, k, 90), 16, 0, 1, LISTS, &lists);
+        for (uint32_t i = 0; i < lists.n; i++) {
+            struct both x = {.write = base.write, .t = 192, .d = 64, .causal = true, .opts = lists.p[i]};
+            struct ref_buf a[8], b[8];
+            uint32_t n;
+            arena_init(&x.arena, &x.err);
+            if (!err_guard(&x.err, lower_and_verify, &x)) {
+                fill_buffers(&x, w ? 1 | 1 << 7 : 1, a, b, &n);
+                if (ref_linear(&x.err, &x.block, b, n, NULL, 0, x.block.grid))
+                    FAIL("%s\n%s", x.opts, x.err.msg);
+                tried++;
+            }
+            arena_free(&x.arena);
+        }
+        arena_free(&base.arena);
+    }
+    CHECK(tried > LISTS);
+    TEST_COUNT((int)tried, "lists around those of attention's gradients");
 }
 
 static const char *dkv_opts(struct arena *a, int d, int places, const char *rest) {
