@@ -513,7 +513,8 @@ static void cuda_attention(size_t i) {
         {1, 2, 1, 160, 160, 64, 64, true, 0},   {1, 1, 1, 150, 150, 128, 128, true, 0},
         {1, 1, 1, 130, 200, 64, 64, false, 0},  {1, 1, 2, 128, 128, 64, 64, true, 0},
         {1, 1, 1, 70, 250, 128, 128, true, 0},  {1, 1, 1, 320, 320, 64, 64, false, 0},
-        {1, 1, 1, 256, 256, 128, 128, true, 0}, {1, 1, 2, 256, 256, 64, 64, true, 0}};
+        {1, 1, 1, 256, 256, 128, 128, true, 0}, {1, 1, 2, 256, 256, 64, 64, true, 0},
+        {1, 2, 1, 384, 384, 64, 64, true, 0}};
     static float want[1 << 18], got[1 << 18];
     rg_ctx *ref = rg_open("REF"), *gpu = rg_open("CUDA");
     if (rg_status_of(gpu)) SKIP("%s", rg_error(gpu));
@@ -533,5 +534,5 @@ static void cuda_attention(size_t i) {
 #define TEST_PART(k) \
     TEST_MANUAL(cuda_gpu_attention_##k, 120) { cuda_attention(k); }
 /* clang-format off */
-TEST_PART(0) TEST_PART(1) TEST_PART(2) TEST_PART(3) TEST_PART(4) TEST_PART(5) TEST_PART(6) TEST_PART(7)
+TEST_PART(0) TEST_PART(1) TEST_PART(2) TEST_PART(3) TEST_PART(4) TEST_PART(5) TEST_PART(6) TEST_PART(7) TEST_PART(8)
 /* clang-format on */
