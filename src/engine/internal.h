@@ -87,6 +87,10 @@ struct engine_list {
     uint32_t runs;              /* of the whole list */
     VEC(struct list_part) part; /* once it is recorded */
 };
+/* Have these two pieces of memory bytes in common? */
+static inline bool memory_meets(const char *p, size_t n, const char *q, size_t m) {
+    return p < q + m && q < p + n;
+}
 /* ns of a run of the whole list, of so many without a pause, each as a run of a program is: kernel by kernel or recorded. Leaves no
  * event. On a device with `span`; UINT64_MAX: it could not be run. */
 uint64_t list_time(struct engine_list *, uint32_t times);

@@ -556,7 +556,7 @@ static void *address(const struct call *c, const struct plan *x, const struct bi
 }
 
 static bool overlap(const struct bind_mem *a, const struct bind_mem *b) {
-    return (char *)a->at < (char *)b->at + b->bytes && (char *)b->at < (char *)a->at + a->bytes;
+    return memory_meets(a->at, a->bytes, b->at, b->bytes);
 }
 
 /* Do today's addresses leave the order of the commands as it was when they were recorded? They do unless memory that

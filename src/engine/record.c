@@ -22,8 +22,7 @@ static bool meets(const struct command *a, const struct command *b) {
     for (uint32_t i = 0; i < a->l.nbuf; i++)
         for (uint32_t k = 0; k < b->l.nbuf; k++) {
             if (!((a->use[i] | b->use[k]) & USE_STORED) || !a->use[i] || !b->use[k]) continue;
-            const char *p = a->buf[i], *q = b->buf[k];
-            if (p < q + b->size[k] && q < p + a->size[i]) return true;
+            if (memory_meets(a->buf[i], a->size[i], b->buf[k], b->size[k])) return true;
         }
     return false;
 }

@@ -27,14 +27,12 @@ struct around {
     uint32_t n, at; /* at: the one that is searched for */
 };
 
-static bool meets(const char *p, size_t n, const char *q, size_t m) { return p < q + m && q < p + n; }
-
 /* Does it read what it writes? */
 static bool in_place(const struct command *c) {
     for (uint32_t i = 0; i < c->l.nbuf; i++)
         for (uint32_t k = 0; k < c->l.nbuf; k++)
             if (c->use[i] & USE_STORED && c->use[k] & USE_LOADED &&
-                meets(c->buf[i], c->size[i], c->buf[k], c->size[k]))
+                memory_meets(c->buf[i], c->size[i], c->buf[k], c->size[k]))
                 return true;
     return false;
 }
@@ -43,7 +41,7 @@ static bool in_place(const struct command *c) {
 static char *place_of(const struct around *a, char *p, size_t bytes) {
     for (uint32_t i = a->moved.n; i-- > 0;) {
         const struct moved *m = &a->moved.p[i];
-        if (!meets(p, bytes, m->from, m->bytes)) continue;
+        if (!memory_meets(p, bytes, m->from, m->bytes)) continue;
         bool inside = p >= m->from && p + bytes <= m->from + m->bytes;
         return inside ? m->to + (p - m->from) : NULL;
     }

@@ -74,13 +74,13 @@ const uop *scatter_to_float(struct ir *, struct shapes *, const struct scatter_f
                             enum dtype);
 /* repack.c: a product whose operands do not lie as a GPU's tiles are filled, over padded copies of them. False: leave it. */
 struct repacked {
-    bool
-        odd_rows; /* asked for: rows of the result as they are, whatever their length, where the device stores such well */
+    /* asked for: rows of the result as they are, whatever their length, where the device stores such well */
+    bool odd_rows;
     const uop *sum;       /* as n, with its shape */
     const uop *stored[2]; /* the copies, which must be stored, or NULL */
-    const uop
-        *rows; /* the sum before it is cut, if its rows are longer than asked for, which must be stored as it
-                             is where it is rounded to a half; else NULL */
+    /* the sum before it is cut, if its rows are longer than asked for, which must be stored as it is where it is rounded to a
+     * half; else NULL */
+    const uop *rows;
 };
 bool repack_product(struct ir *, struct shapes *, const uop *n, const struct sched_opts *, struct repacked *);
 
