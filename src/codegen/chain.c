@@ -13,11 +13,15 @@
  * Where a mask leaves a whole iteration less to the rows of the first group than to those of the last, each group has its own number
  * of iterations: D(last), then it gives back what comes and passes on its turns, then A(0) of the next tile.
  *
+ * Where the barriers of an iteration are is computed once, by each thread, and held in registers (op HOLD): NVIDIA's compiler would
+ * compute it anew for each barrier, on the unit that a warp has for addresses, whose results it must then move.
  * While one group of warps computes, the other has the matrix unit: they take turns at beginning products, by an mbarrier for
  * each. Each tile has mbarriers of its own, and is given back when the last product that reads it is over.
  * Which statements are C follows from who reads and writes which accumulators; what they leave to others comes with them.
  * Requires: roles.c found tiles and body. Tests: tests/unit/attention_block.c */
 #include "roles.h"
+
+enum { HELD = 1 << 19 }; /* numbers of accumulators that hold where barriers are */
 
 struct chain {
     struct roles *r;
@@ -208,7 +212,10 @@ static void turn(struct chain *c, const uop *number, bool over, uop_vec *out) {
         return;
     }
     const uop *late = rw2(r->rw, OP_LT, group, num(r, 1)); /* the first waits for what the last did before */
-    const uop *parity = mod(r, add(r, number, rw3(r->rw, OP_WHERE, late, num(r, 1), num(r, 0))), 2);
+    const struct held *h = roles_held(r, number);
+    const uop *n =
+        add(r, h && h->count ? h->count : number, rw3(r->rw, OP_WHERE, late, num(r, 1), num(r, 0)));
+    const uop *parity = rw2(r->rw, OP_AND, n, num(r, 1));
     put(r, out, uop2(r->ir, OP_MBAR_WAIT, roles_mbar(r, r->turn_bar, group), parity));
 }
 
@@ -259,16 +266,77 @@ void chain_first(struct roles *r, uop_vec *out) {
     end_tile(&c, zero, NULL, out);
 }
 
+static const uop *held_register(struct roles *r, int i) {
+    return uop_new(r->ir, OP_ACC, DT_I32, 1, NULL, 0, ARG_INT(HELD + i));
+}
+
+static void put_held(struct roles *r, const uop *acc, const uop *x, uop_vec *out) {
+    put(r, out, uop2(r->ir, OP_SET, acc, x));
+    put(r, out, uop_mk(r->ir, OP_HOLD, &acc, 1, ARG_NONE));
+}
+
+/* Places of the loop's rings, if all have as many, a power of two; else 0. */
+static int64_t ring_places(const struct roles *r) {
+    int64_t n = 0;
+    for (uint32_t i = 0; i < r->tile.n; i++) {
+        int64_t places = r->set.p[r->tile.p[i].set].places;
+        if (r->tile.p[i].fixed) continue;
+        if ((n && places != n) || (places & (places - 1))) return 0;
+        n = places;
+    }
+    return n;
+}
+
+/* The number of the loop's iterations, held in a register: else it is computed in each of them. */
+static const uop *held_size(struct roles *r, const uop *size, uop_vec *out) {
+    int64_t bits = 1;
+    const uop *acc = held_register(r, 0);
+    if (uop_is_const(size)) return size;
+    while (bits <= size->hi) bits *= 2;
+    put_held(r, acc, uop_cast(r->ir, size, DT_I32), out);
+    return rw2(r->rw, OP_AND, uop_cast(r->ir, acc, DT_IDX), num(r, bits - 1));
+}
+
+/* Registers for the barriers of a loop: before it those of its first iteration, `then`; in each, at its top, those of the next. */
+static void hold_barriers(struct roles *r, const uop *first, const uop *now, const uop *then, uop_vec *out,
+                          uop_vec *in) {
+    int64_t places = ring_places(r), shift = 0;
+    const uop *count = held_register(r, 1), *place[2], *phase[2];
+    if (!places) return;
+    while (1 << shift < places) shift++;
+    for (int i = 0; i < 2; i++) place[i] = held_register(r, 2 + i), phase[i] = held_register(r, 4 + i);
+    const uop *mask = uop_int(r->ir, DT_I32, places - 1), *one = uop_int(r->ir, DT_I32, 1);
+    const uop *at = uop2(r->ir, OP_AND, count, mask),
+              *half = uop2(r->ir, OP_AND, uop2(r->ir, OP_SHR, count, uop_int(r->ir, DT_I32, shift)), one);
+    put_held(r, count, uop_cast(r->ir, first, DT_I32), out);
+    put_held(r, place[0], at, out);
+    put(r, out, uop2(r->ir, OP_SET, phase[0], half));
+    put(r, in, uop2(r->ir, OP_SET, place[1], place[0]));
+    put(r, in, uop2(r->ir, OP_SET, phase[1], phase[0]));
+    put_held(r, count, uop2(r->ir, OP_ADD, count, one), in);
+    put_held(r, place[0], at, in);
+    put(r, in, uop2(r->ir, OP_SET, phase[0], half));
+    for (int i = 0; i < 2; i++)
+        r->held[i] =
+            (struct held){i ? then : now, i ? NULL : uop_cast(r->ir, count, DT_IDX),
+                          uop_cast(r->ir, place[i], DT_IDX), uop_cast(r->ir, phase[i], DT_IDX), places};
+}
+
 /* Iterations after the first: A and D are begun together. */
 static void other_iterations(struct chain *c, const struct chained *t, uop_vec *out) {
     struct roles *r = c->r;
     bool *none = arena_array(r->a, bool, r->set.n);
-    uop_vec in = {0};
+    uop_vec in = {0}, top = {0}, start = {0};
     union arg arg = r->k->arg;
     arg.range.id = 100;
     const uop *size = rw2(r->rw, OP_SUB, own_count(r), num(r, 1));
+    if (!size->hi) return;
+    size = held_size(r, size, &start);
     const uop *before = uop_new(r->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg), *k = add(r, before, num(r, 1));
     const uop *now = add(r, t->number, k), *then = add(r, t->number, before);
+    hold_barriers(r, t->number, now, then, &start, &top);
+    put_part(r, &start, out);
+    put_part(r, &top, &in);
     tiles(c, c->by_a, none, false, now, &in);
     turn(c, now, false, &in);
     begin(c, &c->a, now, t->turn, &in);
@@ -281,7 +349,8 @@ static void other_iterations(struct chain *c, const struct chained *t, uop_vec *
     put_op(r, &in, OP_MMA_WAIT, 0);
     tiles(c, c->by_d, none, true, then, &in);
     compute(c, &c->c, k, &in);
-    if (size->hi) put(r, out, uop2(r->ir, OP_FOR, before, tree_block(r->ir, &in)));
+    put(r, out, uop2(r->ir, OP_FOR, before, tree_block(r->ir, &in)));
+    memset(r->held, 0, sizeof r->held);
 }
 
 /* What this group does not need is given back as it comes, and the turn passed on. */

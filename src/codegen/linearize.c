@@ -69,7 +69,7 @@ static uint64_t reads(struct lin *l, const uop *n) {
 
 static uint64_t writes(struct lin *l, const uop *n) {
     uint64_t bits = 0;
-    if (n->op == OP_SET || n->op == OP_LANERED) return 1ull << mutable_bit(l, n->src[0]);
+    if (n->op == OP_SET || n->op == OP_HOLD || n->op == OP_LANERED) return 1ull << mutable_bit(l, n->src[0]);
     if (n->op == OP_MMA_WAIT) return UINT64_MAX; /* accumulators too */
     if (n->op == OP_BARRIER || n->op == OP_WAIT || n->op == OP_MBAR_WAIT || n->op == OP_MEET)
         return 0xffffull << 48; /* any scratch: others may have written it */

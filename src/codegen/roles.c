@@ -230,13 +230,24 @@ static const uop *place_of(struct roles *r, const uop *number, int64_t places) {
     return mod(r, number, places);
 }
 
+const struct held *roles_held(const struct roles *r, const uop *number) {
+    for (uint32_t i = 0; i < RG_COUNT(r->held); i++)
+        if (number == r->held[i].number) return &r->held[i];
+    return NULL;
+}
+
 static const uop *mbar_of(struct roles *r, uint32_t set, int kind, const uop *number) {
     const struct set *s = &r->set.p[set];
-    return roles_mbar(r, s->bar + kind * s->places, place_of(r, number, s->places));
+    const struct held *h = roles_held(r, number);
+    const uop *place = h && h->places == s->places ? h->place : place_of(r, number, s->places);
+    return roles_mbar(r, s->bar + kind * s->places, place);
 }
 
 const uop *roles_wait(struct roles *r, uint32_t set, int kind, const uop *number, int64_t late) {
-    const uop *phase = number == r->at.number ? r->at.phase : quo(r, number, r->set.p[set].places);
+    const struct held *h = roles_held(r, number);
+    const uop *phase = h && h->places == r->set.p[set].places ? h->phase
+                       : number == r->at.number               ? r->at.phase
+                                                              : quo(r, number, r->set.p[set].places);
     const uop *parity = mod(r, add(r, phase, num(r, late)), 2);
     return uop2(r->ir, OP_MBAR_WAIT, mbar_of(r, set, kind, number), parity);
 }

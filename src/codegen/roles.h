@@ -27,6 +27,14 @@ struct counting {
     const uop *number, *before, *place, *phase;
 };
 
+/* Registers that say where the barriers of iteration `number` are, for rings of so many places: each thread computes them once, and
+ * not for each barrier. What matrix instructions read is found by `number` itself, which a warp computes as one. */
+struct held {
+    const uop *number, *count, *place,
+        *phase; /* count: the number, up to what neither place nor phase tell apart */
+    int64_t places;
+};
+
 struct roles {
     struct sched *s;
     struct ir *ir;
@@ -43,6 +51,7 @@ struct roles {
     VEC(struct tile) tile;
     VEC(struct set) set;
     struct counting at;
+    struct held held[2];    /* of an iteration and of the one before it */
     int64_t counters;       /* that there are */
     int64_t nbar, turn_bar; /* mbarriers; the first of those by which groups take turns */
     const uop *part;        /* which block of its cluster it is: a digit of the tile's number .. */
@@ -99,6 +108,8 @@ const uop *roles_mbar(struct roles *, int64_t at, const uop *i);
 const uop *roles_arrive(struct roles *, const uop *bar, int64_t bytes);
 /* Until phase number / places of an mbarrier of the set, moved on by `late`, is over. */
 const uop *roles_wait(struct roles *, uint32_t set, int kind, const uop *number, int64_t late);
+/* The registers of that iteration, or NULL. */
+const struct held *roles_held(const struct roles *, const uop *number);
 /* One thread of each team of the set says that it is done with iteration `number`; only: under this condition, or NULL. */
 void roles_release(struct roles *, uint32_t set, const uop *number, const uop *only, uop_vec *out);
 /* n with its tiles at the place of an iteration, those that stay for the loop at that of the turn. */

@@ -238,6 +238,7 @@ static bool check_statement(struct check *c) {
             if (c->src[i]->op != OP_INDEX && !value(c, i)) return false;
         return true;
     case OP_LANERED: return is_op(c, 0, OP_ACC) && integer(c, 1);
+    case OP_HOLD: return is_op(c, 0, OP_ACC);
     default: /* SINK, BLOCK */
         for (uint32_t i = 0; i < c->nsrc; i++)
             if (!statement(c, i)) return false;

@@ -153,6 +153,7 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
     case OP_MBAR_ARRIVE:
     case OP_MBAR_WAIT:
     case OP_COPY:
+    case OP_HOLD:
     case OP_LANERED: check_sources(c, n, 0); return;
     case OP_MMA: /* the accumulators, then two factors; a fresh one sets what it adds to */
         check_sources(c, n, n->arg.mma.fresh ? n->nsrc - 2 : 0);

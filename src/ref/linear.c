@@ -319,6 +319,7 @@ static void resolve_step(struct machine *m, uint32_t at) {
     case OP_MMA_END:
     case OP_MMA_WAIT:
     case OP_PUBLISH:
+    case OP_HOLD:
     case OP_REGISTERS:
     case OP_MEET:
     case OP_BARRIER:
@@ -715,6 +716,7 @@ uint32_t lin_step(struct machine *m, uint32_t at) {
     case OP_WAIT: lin_wait_copies(m, s->u->arg.i); return at + 1;
     case OP_MMA_BEGIN:
     case OP_REGISTERS:
+    case OP_HOLD:
     case OP_PUBLISH: return at + 1;
     case OP_MMA_END: m->threads[m->me - 1].mma_begun++; return at + 1;
     case OP_MMA_WAIT: {

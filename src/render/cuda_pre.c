@@ -215,8 +215,8 @@ static const char tiles[] =
     "#if __CUDA_ARCH_FEAT_SM90_ALL\n"
     /* without the digit that says which block of a cluster it is in: descriptors have other things there */
     "I u32 place(const void *p) { return (near(p) & 0x3ffff) >> 4; }\n"
-    "I u64 tile(u32 at, u32 panel, u32 leap = 64) { return (u64)(at | (panel ? panel >> 4 : 1) << 16) | (u64)(0x40000000 | leap) << "
-    "32; }\n"
+    "I u64 tile(u32 at, u32 panel, u32 leap = 64) { return (u64)(at + ((panel ? panel >> 4 : 1) << 16)) | (u64)(0x40000000 | leap) "
+    "<< 32; }\n"
     "I void publish() { asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }\n"
     "I i32 group_of(i32 thread) { return __shfl_sync(0xffffffffu, thread >> 7, 0); }\n"
     "I void groups_begin() { asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); }\n"
@@ -247,9 +247,9 @@ static const char tiles[] =
     "I void mbar_announce(u32 b, u32 n) { asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], "
     "%1;\" :: \"r\"(b), "
     "\"r\"(n) : \"memory\"); }\n"
-    /* a wait without an end is a fault and no hang: each try is as long as the hardware likes to sleep */
-    "I void mbar_wait(u32 b, u32 parity) { asm volatile(\"{ .reg .pred p, q; .reg .u32 n; mov.u32 n, "
-    "0;\\n\"\n"
+    /* a wait without an end is a fault and no hang: each try is as long as the hardware likes to sleep; the first is not counted */
+    "I void mbar_wait(u32 b, u32 parity) { asm volatile(\"{ .reg .pred p, q; .reg .u32 n; "
+    "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra D%=; mov.u32 n, 0;\\n\"\n"
     "    \"W%=: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra D%=; add.u32 n, n, 1; "
     "setp.gt.u32 q, n, 4000000; @q trap; bra W%=; D%=: "
     "}\" :: \"r\"(b), \"r\"(parity) : \"memory\"); }\n"

@@ -406,6 +406,7 @@ static void entry(struct gpu *c, const uop *n) {
         break;
     case OP_MEET: line(&c->r, "meet_blocks();"); break;
     case OP_SEND:
+    case OP_HOLD:
     case OP_REGISTERS:
     case OP_BOX:
     case OP_BOX_OUT:
@@ -535,7 +536,9 @@ static void declare_locals(struct gpu *c) {
         const uop *n = c->r.lin->local[i];
         const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "L%u", i);
         if (n->nsrc > 1) {
-            line(&c->r, "%s *const %s = (%s *)%s;", t, name, t, (*gpu_slot(c, n->src[1]))->s);
+            const char *other = (*gpu_slot(c, n->src[1]))->s;
+            line(&c->r, "%s *const %s = (%s *)%s;", t, name, t, other);
+            if (n->arg.mem.panels) line(&c->r, "const u32 P%u = P%s;", i, other + 1);
             one_name(c, n, name);
             continue;
         }
@@ -544,6 +547,8 @@ static void declare_locals(struct gpu *c) {
             shared = (shared + local_align(n) - 1) / local_align(n) * local_align(n);
             line(&c->r, "%s%s *const %s = (%s%s *)(tiles + %lld);", space, t, name, space, t,
                  (long long)shared);
+            if (n->arg.mem.panels)
+                line(&c->r, "const u32 P%u = place(tiles) + %lld;", i, (long long)shared / 16);
             one_name(c, n, name);
             shared += (n->src[0]->hi * dtype_info[n->dt].bytes + 127) & ~(int64_t)127;
             continue;
@@ -632,8 +637,9 @@ static void body(struct gpu *c, struct leaves *l) {
 static bool is_cuda_only(enum op op) {
     return op == OP_COPY || op == OP_TOKEN || op == OP_WAIT || op == OP_FRAG || op == OP_MMA ||
            op == OP_LANERED || op == OP_MMA_BEGIN || op == OP_MMA_END || op == OP_MMA_WAIT ||
-           op == OP_PUBLISH || op == OP_REGISTERS || op == OP_BOX || op == OP_BOX_OUT || op == OP_BOX_WAIT ||
-           op == OP_MBAR_NEW || op == OP_MBAR_ARRIVE || op == OP_MBAR_WAIT || op == OP_MEET || op == OP_SEND;
+           op == OP_PUBLISH || op == OP_HOLD || op == OP_REGISTERS || op == OP_BOX || op == OP_BOX_OUT ||
+           op == OP_BOX_WAIT || op == OP_MBAR_NEW || op == OP_MBAR_ARRIVE || op == OP_MBAR_WAIT ||
+           op == OP_MEET || op == OP_SEND;
 }
 
 bool render_opencl_fits(const struct linear *l, const struct render_limits *limits) {

@@ -53,14 +53,14 @@ static const char *tile_of(struct gpu *c, const uop *index, const union arg *arg
     int rows = arg->mma.rows[operand], leap = arg->mma.leap[operand];
     const char *more_rows = leap && leap != PANEL_ROWS ? fmt(&c->r, ", %d", leap * PIECES) : "";
     struct place p = gpu_place(c, index);
+    const char *first = fmt(&c->r, "P%s", p.base + 1); /* of the memory Ln */
     const uop *at = index->src[1], *far = at->op == OP_ADD && uop_is_const(at->src[1]) ? at->src[1] : NULL;
     int64_t piece = 16 / dtype_info[p.dt].bytes, more = far ? far->arg.i : 0;
     if (far && more % piece == 0 && at->src[0]->lo >= 0 && uop_divides(at->src[0], piece))
-        return fmt(&c->r, "tile(place(%s) + (u32)(%s) / %lld + %lld, %u%s)", p.base,
-                   gpu_operand(c, at->src[0], 0).s, (long long)piece, (long long)(more / piece), rows * 128,
-                   more_rows);
-    return fmt(&c->r, "tile(place(%s) + (u32)(%s) / %lld, %u%s)", p.base, p.at.s, (long long)piece,
-               rows * 128, more_rows);
+        return fmt(&c->r, "tile(%s + (u32)(%s) / %lld + %lld, %u%s)", first, gpu_operand(c, at->src[0], 0).s,
+                   (long long)piece, (long long)(more / piece), rows * 128, more_rows);
+    return fmt(&c->r, "tile(%s + (u32)(%s) / %lld, %u%s)", first, p.at.s, (long long)piece, rows * 128,
+               more_rows);
 }
 
 static void group_mma(struct gpu *c, const uop *n) {
@@ -236,6 +236,7 @@ static void send(struct gpu *c, const uop *n) {
 void gpu_box(struct gpu *c, const uop *n) {
     long long arg = (long long)n->arg.i;
     switch (n->op) {
+    case OP_HOLD: line(&c->r, "asm volatile(\"\" : \"+r\"(%s));", gpu_operand(c, n->src[0], 0).s); break;
     case OP_REGISTERS: line(&c->r, "registers<%lld>();", arg); break;
     case OP_SEND: send(c, n); break;
     case OP_BOX_WAIT: line(&c->r, "boxes_wait<%lld>();", arg); break;

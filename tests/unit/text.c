@@ -185,6 +185,7 @@ static const uop *source_of(struct gen *g, enum op op, uint32_t i, const uop *co
         if (i == 0) return pool_pick(g, DT_COUNT, 0, OP_INDEX);
         return i == 1 ? value_of(g, DT_IDX, 1) : src[0] ? value_of(g, (enum dtype)src[0]->dt, 1) : NULL;
     case OP_COPY: return i < 2 ? pool_pick(g, DT_COUNT, 0, OP_INDEX) : value_of(g, DT_BOOL, 0);
+    case OP_HOLD:
     case OP_MMA: return pool_pick(g, DT_COUNT, 0, OP_ACC);
     case OP_LANERED: return i ? value_of(g, DT_IDX, 1) : pool_pick(g, DT_COUNT, 0, OP_ACC);
     case OP_BEFORE: return pool_pick(g, DT_COUNT, 0, OP_SCAN);
