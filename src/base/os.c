@@ -134,7 +134,7 @@ int os_out_begin(struct err *e, struct os_out *o, const char *path, unsigned mod
     if (!o->tmp) return err_set(e, RG_ENOMEM, "out of memory: cannot write %s", path);
     snprintf(o->tmp, room, "%s.tmp.%ld.%u", path, (long)getpid(), atomic_fetch_add(&serial, 1));
     o->fd = open(o->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    return o->fd < 0 ? io_error(e, "create", o->tmp) : 0;
+    return o->fd < 0 ? io_error(e, "create", path) : 0; /* the name that was asked for, not ours */
 }
 
 int os_out_add(struct err *e, struct os_out *o, const void *data, size_t n) {

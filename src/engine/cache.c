@@ -63,8 +63,8 @@ void cache_open(struct cache *c, struct arena *a, struct str *warnings) {
     else
         why = distrust(dir);
     if (why) {
-        str_printf(warnings, "kernels are not kept on disk: the cache directory %s is not used, because %s\n",
-                   dir, why);
+        str_printf(warnings, "kernels are not kept on disk: the cache directory %s is not used: %s\n", dir,
+                   why);
         return;
     }
     c->dir = dir;

@@ -242,6 +242,8 @@ int model_parse(struct err *e, struct model *m, const char *where, const char *t
     *m = (struct model){0};
     for (int f = 0; f < MODEL_FIELDS; f++) m->theory[f] = -1; /* not seen yet */
     const char *end = text + n;
+    if (!n)
+        return err_set(e, RG_EPARSE, "%s: the file is empty; expected '" MAGIC "' on its first line", where);
     for (int no = 1; text < end; no++) {
         const char *nl = memchr(text, '\n', (size_t)(end - text));
         size_t len = (size_t)((nl ? nl : end) - text);

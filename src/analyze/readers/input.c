@@ -127,13 +127,12 @@ void input_open(struct input *in, struct trace *t, const char *path, const void 
     *in = (struct input){.t = t, .fd = -1, .mem = mem, .mem_n = n};
     if (path) {
         in->fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (in->fd < 0) err_throw(t->err, RG_EIO, "%s: %s", path, strerror(errno));
+        if (in->fd < 0) err_throw(t->err, RG_EIO, "cannot be opened: %s", strerror(errno));
         struct stat st;
         if (!fstat(in->fd, &st) && S_ISDIR(st.st_mode))
             err_throw(t->err, RG_EIO,
-                      "%s is a directory; expected a trace file. JAX writes them under "
-                      "plugins/profile/<time>/",
-                      path);
+                      "it is a directory; expected a trace file. JAX writes them under "
+                      "plugins/profile/<time>/");
     }
     in->cap = WINDOW;
     in->buf = mem_alloc(in->cap + INPUT_PAD);
