@@ -22,7 +22,7 @@ static void print_help(const struct args *a) {
     if (a->more) printf("\n%s", a->more);
 }
 
-static int RG_FMT(2, 3) wrong(const struct args *a, const char *fmt, ...) {
+int args_wrong(const struct args *a, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     fprintf(stderr, "ridge %s: ", a->command);
@@ -59,8 +59,8 @@ static int unknown(const struct args *a, const char *name) {
         unsigned d = distance(name, a->spec[i].name);
         if (d < least) least = d, best = a->spec[i].name;
     }
-    if (best) return wrong(a, "unknown option --%s, did you mean --%s?", name, best);
-    return wrong(a, "unknown option --%s", name);
+    if (best) return args_wrong(a, "unknown option --%s, did you mean --%s?", name, best);
+    return args_wrong(a, "unknown option --%s", name);
 }
 
 static int take_value(const struct args *a, const struct arg_spec *s, const char *value) {
@@ -71,7 +71,8 @@ static int take_value(const struct args *a, const struct arg_spec *s, const char
     char *end;
     errno = 0;
     long long x = strtoll(value, &end, 0);
-    if (!*value || *end || errno) return wrong(a, "--%s expects a whole number, found '%s'", s->name, value);
+    if (!*value || *end || errno)
+        return args_wrong(a, "--%s expects a whole number, found '%s'", s->name, value);
     *(int64_t *)s->at = x;
     return -1;
 }
@@ -86,12 +87,12 @@ static int take_option(const struct args *a, int argc, char **argv, int *i) {
         const struct arg_spec *s = &a->spec[k];
         if (strcmp(s->name, name)) continue;
         if (s->kind == ARG_FLAG) {
-            if (equals) return wrong(a, "--%s takes no value", name);
+            if (equals) return args_wrong(a, "--%s takes no value", name);
             *(bool *)s->at = true;
             return -1;
         }
         if (equals) return take_value(a, s, equals + 1);
-        if (*i + 1 >= argc) return wrong(a, "--%s expects a value: --%s %s", name, name, s->value);
+        if (*i + 1 >= argc) return args_wrong(a, "--%s expects a value: --%s %s", name, name, s->value);
         return take_value(a, s, argv[++*i]);
     }
     return unknown(a, name);
@@ -110,15 +111,23 @@ int args_parse(struct args *a, int argc, char **argv) {
             int status = take_option(a, argc, argv, &i);
             if (status >= 0) return status;
         } else if (options && w[0] == '-' && w[1]) {
-            return wrong(a, "unknown option %s; options have two dashes", w);
+            return args_wrong(a, "unknown option %s; options have two dashes", w);
         } else if (a->n == a->max_operands || a->n == (int)RG_COUNT(a->operand)) {
-            return wrong(a, "did not expect '%s'", w);
+            return args_wrong(a, "did not expect '%s'", w);
         } else {
             a->operand[a->n++] = w;
         }
     }
-    if (a->n < a->min_operands) return wrong(a, "expected %s", a->operands);
+    if (a->n < a->min_operands) return args_wrong(a, "expected %s", a->operands);
     return -1;
+}
+
+int args_range(const struct args *a, const char *name, int64_t x, int64_t least, int64_t most) {
+    if (x >= least && x <= most) return -1;
+    if (most == INT64_MAX)
+        return args_wrong(a, "--%s expects %lld or more, found %lld", name, (long long)least, (long long)x);
+    return args_wrong(a, "--%s expects %lld to %lld, found %lld", name, (long long)least, (long long)most,
+                      (long long)x);
 }
 
 int cli_error(const char *command, const struct err *e) {

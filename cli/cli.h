@@ -7,7 +7,7 @@
 
 #define RIDGE_VERSION "0.2.0"
 
-enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOT_RUN = 127 };
 
 /* ---- ridge.c: commands. Each file cli/cmd_NAME.c defines one; those that exist are in the table. -- */
 
@@ -27,12 +27,16 @@ int cmd_doctor(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
-/* cmd_profile.c: runs a program that records a profile to `path`, in a process of its own; its exit status (128 + the signal
- * that killed it), or -1. Says so if nothing was recorded. */
+/* child.c: runs a program in a process of its own; prepare(arg), if not NULL, is called there before it starts. Its exit
+ * status (128 + the signal that killed it); EXIT_NOT_RUN after a message if it could not be started: *ran is false. */
+int cli_run(const char *command, char **argv, void (*prepare)(void *), void *arg, bool *ran);
+/* cmd_profile.c: cli_run of a program that records a profile to `path`. Says so if nothing was recorded. */
 int cli_record(const char *command, const char *path, char **argv, bool *recorded);
 
 /* ---- args.c: options ----------------------------------------------------------------------------- */
 
+#define NOT_GIVEN \
+    INT64_MIN /* what a number holds that no option has set, where any number may be asked for */
 enum arg_kind { ARG_FLAG, ARG_TEXT, ARG_NUMBER }; /* at: bool *, const char **, int64_t * */
 struct arg_spec {
     const char *name; /* without the dashes */
@@ -55,6 +59,10 @@ struct args {
 /* Returns -1 to go on, else the exit status: 0 after --help, 2 after a message about wrong usage.
  * Options may be written --name VALUE or --name=VALUE, before or after operands; `--` ends them. */
 int args_parse(struct args *, int argc, char **argv);
+/* Prints "ridge opt: message; see `ridge opt --help`" to stderr and returns EXIT_USAGE. */
+int RG_FMT(2, 3) args_wrong(const struct args *, const char *fmt, ...);
+/* -1 if the number given with an option is one of least .. most, else as args_wrong. INT64_MAX: no upper limit. */
+int args_range(const struct args *, const char *name, int64_t x, int64_t least, int64_t most);
 /* Prints "ridge opt: message" to stderr and returns EXIT_FAILED. */
 int cli_error(const char *command, const struct err *);
 
@@ -88,6 +96,8 @@ struct io_mem {
     void **p; /* by buffer; lives in the arena */
 };
 
+/* Reads the kernels of a .uop file. Throws, also if there are none. */
+void io_read(struct ir *, const char *file, struct program *);
 /* Finds the buffers of a program and how they are filled. Throws RG_EINVAL with file:line. */
 void io_bind(struct ir *, const struct program *, const char *file, struct io *);
 void io_alloc(struct ir *, const struct io *, struct io_mem *); /* throws when out of memory */

@@ -2,17 +2,8 @@
  *
  * Exit codes: 0 a diagnosis was printed; 1 the file could not be read (the reason is on stderr);
  * 2 wrong usage. Tests: tests/cli/diagnose.sh */
+#include "cli.h"
 #include "report/report.h"
-
-static int usage(FILE *f) {
-    fprintf(f, "usage: ridge diagnose FILE [--json] [--html OUT.html] [--device NAME]\n"
-               "  FILE  a PyTorch trace (.pt.trace.json, .gz), a JAX trace (.trace.json.gz, .xplane.pb),\n"
-               "        a PyTorch memory snapshot (.pickle), or a Ridge profile; told by its content\n"
-               "  --json        the diagnosis as one JSON object on stdout (schema: docs/diagnose.md)\n"
-               "  --html OUT    also write a page with timeline, roofline and tables\n"
-               "  --device NAME the GPU, for a file that does not name it (H200, A100, MI300X ...)\n");
-    return f == stdout ? 0 : 2;
-}
 
 struct output {
     struct diag *d;
@@ -37,39 +28,41 @@ static void print(void *p) {
     if (!o->json) printf("PAGE   %s (%.1f MB)\n", o->html, (double)h.n / 1e6);
 }
 
-int cmd_diagnose(int argc, char **argv);
 int cmd_diagnose(int argc, char **argv) {
     struct output o = {0};
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--json"))
-            o.json = true;
-        else if (!strcmp(argv[i], "--device") && i + 1 < argc)
-            o.device = argv[++i];
-        else if (!strcmp(argv[i], "--html") && i + 1 < argc)
-            o.html = argv[++i];
-        else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-            return usage(stdout);
-        else if (argv[i][0] == '-' && argv[i][1])
-            return fprintf(stderr, "ridge diagnose: unknown option %s\n", argv[i]), usage(stderr);
-        else if (o.path)
-            return fprintf(stderr, "ridge diagnose: one file at a time\n"), usage(stderr);
-        else
-            o.path = argv[i];
-    }
-    if (!o.path) return usage(stderr);
+    const struct arg_spec spec[] = {
+        {"json", ARG_FLAG, &o.json, NULL,
+         "the diagnosis as one JSON object on stdout (schema: docs/diagnose.md)"},
+        {"html", ARG_TEXT, &o.html, "OUT.html", "also write a page with timeline, roofline and tables"},
+        {"device", ARG_TEXT, &o.device, "NAME",
+         "the GPU, for a file that does not name it (H200, A100, MI300X ...)"},
+    };
+    struct args a = {.command = "diagnose",
+                     .operands = "FILE",
+                     .about = "Says where the time of a trace went and what to do. FILE is a PyTorch trace "
+                              "(.pt.trace.json, .gz), a JAX trace\n"
+                              "(.trace.json.gz, .xplane.pb), a PyTorch memory snapshot (.pickle), or a Ridge "
+                              "profile; told by its content.",
+                     .spec = spec,
+                     .nspec = RG_COUNT(spec),
+                     .min_operands = 1,
+                     .max_operands = 1};
+    int status = args_parse(&a, argc, argv);
+    if (status >= 0) return status;
+    o.path = a.operand[0];
     static struct trace t;
     static struct diag d;
     struct err e = {0};
     if (trace_read(&t, &e, o.path)) {
         fprintf(stderr, "ridge diagnose: %s: %s\n", o.path, e.msg);
-        return 1;
+        return EXIT_FAILED;
     }
     if (o.device && !gpu_find(o.device)) {
         fprintf(stderr, "ridge diagnose: no GPU named \"%s\" in the table; known:", o.device);
         for (size_t i = 0; gpu_at(i); i++) fprintf(stderr, "%s %s", i ? "," : "", gpu_at(i)->name);
         fprintf(stderr, "\n");
         trace_free(&t);
-        return 2;
+        return EXIT_USAGE;
     }
     if (o.device) snprintf(t.device_hint, sizeof t.device_hint, "%s", o.device);
     int rc = diagnose(&d, &t, &e);
@@ -80,5 +73,5 @@ int cmd_diagnose(int argc, char **argv) {
     }
     if (rc) fprintf(stderr, "ridge diagnose: %s: %s\n", o.path, e.msg);
     trace_free(&t);
-    return rc ? 1 : 0;
+    return rc ? EXIT_FAILED : EXIT_OK;
 }

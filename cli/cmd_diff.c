@@ -109,9 +109,8 @@ int cmd_diff(int argc, char **argv) {
         return fprintf(stderr, "ridge diff: --fail-above expects a percentage, as in 5%%, found '%s'\n",
                        limit),
                EXIT_USAGE;
-    if (rows < 1) return fprintf(stderr, "ridge diff: --rows expects 1 or more\n"), EXIT_USAGE;
-    if (skip < 0 || skip > 1000000)
-        return fprintf(stderr, "ridge diff: --skip expects a number of steps\n"), EXIT_USAGE;
+    if ((status = args_range(&a, "rows", rows, 1, INT64_MAX)) >= 0) return status;
+    if ((status = args_range(&a, "skip", skip, 0, 1000000)) >= 0) return status;
     j.how.skip = (uint32_t)skip;
     j.rows = (uint32_t)RG_MIN(rows, 1000000);
     j.path[0] = a.operand[0], j.path[1] = a.operand[1];

@@ -225,7 +225,10 @@ static void quiet(struct doctor *d) {
 
 /* ---- devices --------------------------------------------------------------------------------------------------------- */
 
-static bool library(const char *const *names) {
+/* Is one of them there, or the one that is named instead? */
+static bool library(enum env_id given, const char *const *names) {
+    const char *const only[] = {env_str(given), NULL};
+    if (only[0]) names = only;
     for (; *names; names++) {
         void *h = dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
         if (h) return dlclose(h), true;
@@ -233,10 +236,15 @@ static bool library(const char *const *names) {
     return false;
 }
 
+static bool is_asked(const char *family) {
+    const char *name = env_str(ENV_DEVICE);
+    return name && !strncasecmp(name, family, strlen(family));
+}
+
 static void gpus(struct doctor *d) {
     struct err e = {0};
-    bool asked = env_str(ENV_DEVICE) && !strncasecmp(env_str(ENV_DEVICE), "CUDA", 4);
-    if (!library((const char *[]){"libcuda.so.1", NULL})) {
+    bool asked = is_asked("CUDA");
+    if (!library(ENV_CUDA, (const char *[]){"libcuda.so.1", NULL})) {
         say(d, asked ? BAD : OK, "CUDA", "no driver (libcuda.so.1): the CPU is used",
             asked ? "install NVIDIA's driver, or unset DEVICE" : "");
     } else {
@@ -260,10 +268,19 @@ static void gpus(struct doctor *d) {
                 cupti ? ""
                       : "install CUPTI (it is part of the CUDA toolkit), or RIDGE_CUPTI=/path/libcupti.so");
     }
-    say(d, OK, "OpenCL",
-        library((const char *[]){"libOpenCL.so.1", "libOpenCL.so", NULL}) ? "its loader is there"
-                                                                          : "no loader (libOpenCL.so.1)",
-        "");
+    bool loader = library(ENV_OPENCL, (const char *[]){"libOpenCL.so.1", "libOpenCL.so", NULL});
+    asked = is_asked("OPENCL") || is_asked("CL");
+    say(d, !loader && asked ? BAD : OK, "OpenCL",
+        loader ? "its loader is there" : "no loader (libOpenCL.so.1)",
+        !loader && asked
+            ? "install one (Debian: ocl-icd-libopencl1), name it with RIDGE_OPENCL, or unset DEVICE"
+            : "");
+}
+
+/* A name that is none makes every program fail. */
+static void device_name(struct doctor *d) {
+    struct err e = {0};
+    if (!device_find(&e, NULL)) say(d, BAD, "DEVICE", e.msg, "unset DEVICE, or set it to one of these");
 }
 
 static void examine(void *arg) {
@@ -273,6 +290,7 @@ static void examine(void *arg) {
     threads(d);
     huge_pages(d);
     counters(d);
+    device_name(d);
     gpus(d);
     machine_file(d);
     quiet(d);

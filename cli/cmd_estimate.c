@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct estimate_run {
@@ -18,6 +17,7 @@ struct estimate_run {
     const char *machine;
     int64_t rows;
     bool json;
+    char profile[64];
     struct model m;
     struct trace t;
     struct diag d;
@@ -110,33 +110,23 @@ static void print(void *arg) {
     (e->json ? print_json : print_text)(e, r, n, all);
 }
 
-/* The program under the NULL device; its exit status, or -1. What it prints is of no use to anyone: its numbers are zeros. */
-static int run(const struct estimate_run *e, const char *profile, char **argv) {
-    pid_t pid = fork();
-    if (pid < 0) return fprintf(stderr, "ridge estimate: no new process: %s\n", strerror(errno)), -1;
-    if (!pid) {
-        char *machine = realpath(e->machine, NULL);
-        setenv("RIDGE_MODEL", machine ? machine : e->machine, 1);
-        setenv("RIDGE_DEVICE", "NULL", 1);
-        setenv("DEVICE", "NULL", 1);
-        setenv("RIDGE_PROFILE", profile, 1);
-        int null = open("/dev/null", O_WRONLY);
-        if (null >= 0) dup2(null, 1);
-        execvp(argv[0], argv);
-        fprintf(stderr, "ridge estimate: %s: %s\n", argv[0], strerror(errno));
-        _exit(127);
-    }
-    int st;
-    while (waitpid(pid, &st, 0) < 0)
-        if (errno != EINTR) return -1;
-    return WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
+/* The program is to run under the NULL device. What it prints is of no use to anyone: its numbers are zeros. */
+static void prepare(void *arg) {
+    struct estimate_run *e = arg;
+    char *machine = realpath(e->machine, NULL);
+    setenv("RIDGE_MODEL", machine ? machine : e->machine, 1);
+    setenv("RIDGE_DEVICE", "NULL", 1);
+    setenv("DEVICE", "NULL", 1);
+    setenv("RIDGE_PROFILE", e->profile, 1);
+    int null = open("/dev/null", O_WRONLY);
+    if (null >= 0) dup2(null, 1);
 }
 
-static int show(struct estimate_run *e, const char *profile, const char *program) {
-    if (access(profile, R_OK))
+static int show(struct estimate_run *e, const char *program) {
+    if (access(e->profile, R_OK))
         return fprintf(stderr, "ridge estimate: %s recorded nothing: is it a Ridge program?\n", program),
                EXIT_FAILED;
-    int bad = trace_read(&e->t, &e->err, profile);
+    int bad = trace_read(&e->t, &e->err, e->profile);
     if (bad) return cli_error("estimate", &e->err);
     if (!(bad = diagnose(&e->d, &e->t, &e->err))) {
         if (strcmp(e->d.device_name, "NULL"))
@@ -172,7 +162,7 @@ static int split(int argc, char **argv, char **own, char **prog, int *nprog) {
 }
 
 int cmd_estimate(int argc, char **argv) {
-    static struct estimate_run e = {.rows = 20};
+    static struct estimate_run e = {.rows = 20, .profile = "/tmp/ridge-estimate-XXXXXX"};
     const struct arg_spec spec[] = {
         {"machine", ARG_TEXT, &e.machine, "FILE",
          "the machine: share/machines has some, `ridge ceilings --output FILE` writes this one"},
@@ -187,14 +177,10 @@ int cmd_estimate(int argc, char **argv) {
                      .spec = spec,
                      .nspec = RG_COUNT(spec)};
     char **own = calloc((size_t)argc + 1, sizeof *own), **prog = calloc((size_t)argc + 1, sizeof *prog);
-    char profile[64] = "/tmp/ridge-estimate-XXXXXX";
     int nprog = 0,
         status = own && prog ? args_parse(&a, split(argc, argv, own, prog, &nprog), own) : EXIT_FAILED;
-    if (status < 0 && (!nprog || !e.machine || e.rows < 1)) {
-        fprintf(stderr,
-                "ridge estimate: expected --machine FILE -- PROGRAM ARGS; see `ridge estimate --help`\n");
-        status = EXIT_USAGE;
-    }
+    if (status < 0 && (!nprog || !e.machine)) status = args_wrong(&a, "expected %s", a.operands);
+    if (status < 0) status = args_range(&a, "rows", e.rows, 1, 1000000);
     arena_init(&e.arena, &e.err);
     if (status < 0 && model_load(&e.err, &e.arena, e.machine, &e.m)) {
         if (!os_exists(e.machine)) {
@@ -206,20 +192,21 @@ int cmd_estimate(int argc, char **argv) {
         }
         status = cli_error("estimate", &e.err);
     }
-    int fd = status < 0 ? mkstemp(profile) : -1;
+    int fd = status < 0 ? mkstemp(e.profile) : -1;
     if (status < 0 && fd < 0) {
         fprintf(stderr, "ridge estimate: no temporary file: %s\n", strerror(errno));
         status = EXIT_FAILED;
     }
     if (status < 0) {
-        close(fd), unlink(profile);
-        int ended = run(&e, profile, prog);
-        status = show(&e, profile, prog[0]);
+        bool ran;
+        close(fd), unlink(e.profile);
+        int ended = cli_run("estimate", prog, prepare, &e, &ran);
+        status = ran ? show(&e, prog[0]) : ended;
         if (!status && ended)
             fprintf(stderr, "ridge estimate: %s ended with status %d; what it did until then is counted\n",
                     prog[0], ended);
-        if (!status) status = ended > 0 ? ended : ended < 0 ? EXIT_FAILED : EXIT_OK;
-        unlink(profile);
+        if (!status) status = ended;
+        unlink(e.profile);
     }
     arena_free(&e.arena);
     free(own), free(prog);

@@ -159,7 +159,7 @@ static double time_chain(struct explore *e, const struct chain *c, char *x, char
 }
 
 static int intensity(struct explore *e) {
-    int64_t all = e->size > 0 ? e->size : 32 << 20,
+    int64_t all = e->size != NOT_GIVEN ? e->size : 32 << 20,
             window = e->ops->far ? all : RG_MIN(all, (int64_t)128 << 10);
     double cores = threads_of(e), flops = 0, rate = 0;
     size_t bytes = (size_t)(all / window * window) * 4;
@@ -216,7 +216,7 @@ static rg_status scale(void *user, const rg_tensor *in, rg_tensor *out) {
 }
 
 static int overhead(struct explore *e) {
-    int64_t most = e->size > 0 ? e->size : 16 << 20;
+    int64_t most = e->size != NOT_GIVEN ? e->size : 16 << 20;
     e->x = made(e, RG_SHAPE(most));
     printf("one kernel that scales so many elements, replayed\n%12s %12s %14s\n", "elements", "us",
            "ns an element");
@@ -321,7 +321,7 @@ static int start(struct explore *e, int (*run)(struct explore *)) {
 }
 
 int cmd_explore(int argc, char **argv) {
-    static struct explore e = {.from = 248, .to = 264, .step = 1};
+    static struct explore e = {.size = NOT_GIVEN, .from = 248, .to = 264, .step = 1};
     int64_t ms = 200;
     const struct arg_spec spec[] = {
         {"svg", ARG_TEXT, &e.svg, "FILE", "also draw a plot"},
@@ -345,11 +345,12 @@ int cmd_explore(int argc, char **argv) {
         .max_operands = 1};
     int status = args_parse(&a, argc, argv);
     if (status >= 0) return status;
-    if (ms < 1 || ms > 60000 || e.size < 0 || e.size > (int64_t)1 << 32 || e.from < 1 || e.to < e.from ||
-        e.to > 16384 || e.step < 1)
-        return fprintf(stderr, "ridge explore: expected --ms 1 to 60000, --size up to 4294967296, 1 <= "
-                               "--from <= --to <= 16384, --step 1 or more\n"),
-               EXIT_USAGE;
+    if ((status = args_range(&a, "ms", ms, 1, 60000)) >= 0) return status;
+    if (e.size != NOT_GIVEN && (status = args_range(&a, "size", e.size, 1, (int64_t)1 << 32)) >= 0)
+        return status;
+    if ((status = args_range(&a, "from", e.from, 1, 16384)) >= 0) return status;
+    if ((status = args_range(&a, "to", e.to, e.from, 16384)) >= 0) return status;
+    if ((status = args_range(&a, "step", e.step, 1, INT64_MAX)) >= 0) return status;
     e.seconds = 1e-3 * (double)ms;
     arena_init(&e.arena, &e.err);
     status = -1;

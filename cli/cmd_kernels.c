@@ -111,6 +111,18 @@ static void take_operands(struct show *s, const struct args *a, bool program) {
     s->name = a->n == 2 ? a->operand[1] : a->n && !file ? a->operand[0] : NULL;
 }
 
+/* The profile that nobody named is not there: what was given may have been meant for a file. */
+static int no_profile(const struct show *s) {
+    if (s->name)
+        fprintf(stderr,
+                "ridge kernels: there is no file %s, and no " DEFAULT_FILE " that may hold such a kernel",
+                s->name);
+    else
+        fprintf(stderr, "ridge kernels: there is no " DEFAULT_FILE " here");
+    fprintf(stderr, "; name a profile, or `ridge profile -- PROGRAM` writes " DEFAULT_FILE "\n");
+    return EXIT_FAILED;
+}
+
 int cmd_kernels(int argc, char **argv) {
     static struct show s;
     int64_t rows = 30;
@@ -138,7 +150,7 @@ int cmd_kernels(int argc, char **argv) {
     if (s.emit && strcmp(s.emit, "graph") && strcmp(s.emit, "source") && strcmp(s.emit, "asm"))
         return fprintf(stderr, "ridge kernels: --emit expects graph, source or asm, found '%s'\n", s.emit),
                EXIT_USAGE;
-    if (rows < 1) return fprintf(stderr, "ridge kernels: --rows expects 1 or more\n"), EXIT_USAGE;
+    if ((status = args_range(&a, "rows", rows, 1, INT64_MAX)) >= 0) return status;
     bool program = own < argc, recorded;
     if (program && (own + 1 == argc || a.n > 1))
         return fprintf(stderr,
@@ -147,7 +159,7 @@ int cmd_kernels(int argc, char **argv) {
     s.rows = (uint32_t)RG_MIN(rows, 1000000);
     take_operands(&s, &a, program);
     if (s.emit && !s.name) return fprintf(stderr, "ridge kernels: --emit expects a NAME\n"), EXIT_USAGE;
-    if (!program) return show(&s);
+    if (!program) return a.n < 2 && !os_exists(s.path) ? no_profile(&s) : show(&s);
     status = cli_record("kernels", s.path, argv + own + 1, &recorded);
     if (!recorded) return status > 0 ? status : EXIT_FAILED;
     int shown = show(&s);

@@ -23,11 +23,17 @@ static const struct {
 
 /* ---- reading --------------------------------------------------------------------------------------- */
 
+static const char *kernel_names(struct session *s) {
+    struct str t;
+    str_init(&t, &s->arena);
+    for (uint32_t i = 0; i < s->prog.kernel.n && i < 12; i++)
+        str_printf(&t, "%s%s", i ? ", " : "", s->prog.kernel.p[i].name);
+    if (s->prog.kernel.n > 12) str_add(&t, " ..");
+    return t.p;
+}
+
 static void read_program(struct session *s) {
-    char *text;
-    size_t n;
-    must(s->err, os_read_file(s->err, &s->arena, s->file, 64 << 20, &text, &n));
-    ir_parse(&s->ir, text, n, s->file, &s->prog);
+    io_read(&s->ir, s->file, &s->prog);
     s->planned = session_plan(s);
     if (s->only) {
         uint32_t kept = 0;
@@ -36,10 +42,11 @@ static void read_program(struct session *s) {
                 if (s->planned) s->about.p[kept] = s->about.p[i];
                 s->prog.kernel.p[kept++] = s->prog.kernel.p[i];
             }
-        if (!kept) err_throw(s->err, RG_EINVAL, "%s holds no kernel called '%s'", s->file, s->only);
+        if (!kept)
+            err_throw(s->err, RG_EINVAL, "%s holds no kernel called '%s'; it holds %s", s->file, s->only,
+                      kernel_names(s));
         s->prog.kernel.n = kept;
     }
-    if (!s->prog.kernel.n) err_throw(s->err, RG_EINVAL, "%s holds no kernel", s->file);
     if (s->opts && s->prog.kernel.n > 1)
         err_throw(s->err, RG_EINVAL,
                   "%s holds %u kernels and opts name the axes of one; choose it with --kernel NAME", s->file,
@@ -52,7 +59,7 @@ static const char *choose_opts(struct session *s, const struct kernel *k) {
     if (s->heuristic && (s->emit == EMIT_CUDA || s->emit == EMIT_OPENCL))
         return opts_heuristic_gpu(&s->ir, k, s->emit == EMIT_CUDA ? 90 : 0);
     if (s->heuristic) return opts_heuristic(&s->ir, k, 0, (int)env_int(ENV_THREADS));
-    if (s->random_opts >= 0) return opts_random(&s->ir, k, (uint64_t)s->random_opts);
+    if (s->random_opts != NOT_GIVEN) return opts_random(&s->ir, k, (uint64_t)s->random_opts);
     return k->opts;
 }
 
@@ -104,10 +111,36 @@ static void lower_one(struct session *s, uint32_t i) {
     /* PARAMS stands for as many buffers as the data says, which the program alone does not know. */
     w->lin.nbuf = RG_MAX(w->lin.nbuf, s->io.kernel[i].nbuf);
     if (log.dump && dump.n) fputs(dump.p, s->dump || s->emit == EMIT_TREE ? stdout : stderr);
+    w->pass = arena_array(&s->arena, const char *, log.n);
+    for (uint32_t p = 0; p < log.n; p++)
+        if (log.rec[p].nodes) w->pass[w->npass++] = log.rec[p].name;
     if (s->passes)
         for (uint32_t p = 0; p < log.n; p++)
             printf("%-12s %8.1f us %7u nodes\n", log.rec[p].name, (double)log.rec[p].ns / 1e3,
                    log.rec[p].nodes);
+}
+
+/* Which passes ran is known only now: a name of --dump must be one of them. */
+static bool pass_ran(struct session *s, const char *name, size_t n) {
+    for (uint32_t i = 0; i < s->prog.kernel.n; i++)
+        for (uint32_t p = 0; p < s->work[i].npass; p++)
+            if (strlen(s->work[i].pass[p]) == n && !memcmp(s->work[i].pass[p], name, n)) return true;
+    return (n == 3 && !memcmp(name, "all", 3)) || (s->planned && n == 4 && !memcmp(name, "plan", 4));
+}
+
+static void check_dump(struct session *s) {
+    for (const char *at = s->dump; at && *at;) {
+        size_t n = strcspn(at, ",");
+        if (!pass_ran(s, at, n)) {
+            struct str t;
+            str_init(&t, &s->arena);
+            for (uint32_t p = 0; p < s->work[0].npass; p++) str_printf(&t, ", %s", s->work[0].pass[p]);
+            err_throw(s->err, RG_EINVAL,
+                      "--dump: '%.*s' is no pass that ran and leaves a graph; expected all%s%s", (int)n, at,
+                      s->planned ? ", plan" : "", t.n ? t.p : "");
+        }
+        at += n + (at[n] == ',');
+    }
 }
 
 /* ---- printing ---------------------------------------------------------------------------------------- */
@@ -234,6 +267,7 @@ static void session_run(struct session *s) {
         lower_one(s, i);
         print_debug(s, i);
     }
+    check_dump(s);
     bool plan_only = s->planned && s->dump && !strcmp(s->dump, "plan");
     bool runs = s->run || s->check || s->time || s->ref || s->print;
     if (s->emit) print_emit(s);
@@ -245,35 +279,51 @@ static void session_run(struct session *s) {
         print_summary(s);
 }
 
-static int bad_usage(const char *fmt, const char *what) {
-    fprintf(stderr, "ridge opt: ");
-    fprintf(stderr, fmt, what);
-    fprintf(stderr, "; see `ridge opt --help`\n");
-    return EXIT_USAGE;
+/* NAME or NAME:N */
+static bool print_is_right(const char *print) {
+    const char *colon = strrchr(print, ':');
+    if (!colon) return *print;
+    return colon > print && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1);
 }
 
-static int check_usage(struct session *s, const char *emit, int64_t threads, int64_t runs) {
+/* `opt` has one device. */
+static int check_device(void) {
+    struct err e = {0};
+    const struct device_ops *d = device_find(&e, NULL);
+    if (!d) return cli_error("opt", &e);
+    if (d != &device_cpu)
+        fprintf(stderr, "ridge opt: kernels run on the CPU; DEVICE=%s is not used here\n",
+                env_str(ENV_DEVICE));
+    return -1;
+}
+
+static int check_usage(struct session *s, const struct args *a, const char *emit, int64_t threads) {
+    int status;
     for (size_t i = 0; emit && i < RG_COUNT(emits); i++)
         if (!strcmp(emit, emits[i].name)) s->emit = emits[i].emit;
     if (emit && !s->emit)
-        return bad_usage("--emit expects ir, tree, linear, c, asm, cuda or opencl, found '%s'", emit);
-    if (s->noopt && s->opts) return bad_usage("--noopt and --opts%s exclude each other", "");
-    if (s->random_opts >= 0 && (s->opts || s->noopt))
-        return bad_usage("--random-opts excludes --opts and --noopt%s", "");
-    if (s->heuristic && (s->opts || s->noopt || s->random_opts >= 0))
-        return bad_usage("--heuristic excludes --opts, --noopt and --random-opts%s", "");
+        return args_wrong(a, "--emit expects ir, tree, linear, c, asm, cuda or opencl, found '%s'", emit);
+    if (s->noopt && s->opts) return args_wrong(a, "--noopt and --opts exclude each other");
+    if (s->random_opts != NOT_GIVEN && (s->opts || s->noopt))
+        return args_wrong(a, "--random-opts excludes --opts and --noopt");
+    if (s->heuristic && (s->opts || s->noopt || s->random_opts != NOT_GIVEN))
+        return args_wrong(a, "--heuristic excludes --opts, --noopt and --random-opts");
     if (s->ref && (s->time || s->check || s->emit == EMIT_C || s->emit == EMIT_ASM))
-        return bad_usage("--ref interprets; it does not go with --time, --check, --emit c or --emit asm%s",
-                         "");
-    if (runs < 0 || runs > 1000000) return bad_usage("--runs expects 1 to 1000000%s", "");
-    if (threads) {
+        return args_wrong(a, "--ref interprets; it does not go with --time, --check, --emit c or --emit asm");
+    if (s->print && !print_is_right(s->print))
+        return args_wrong(a, "--print expects NAME or NAME:N, found '%s'", s->print);
+    if (s->random_opts != NOT_GIVEN &&
+        (status = args_range(a, "random-opts", s->random_opts, 0, INT64_MAX)) >= 0)
+        return status;
+    if (s->runs != NOT_GIVEN && (status = args_range(a, "runs", s->runs, 1, 1000000)) >= 0) return status;
+    if (threads != NOT_GIVEN) {
         char number[24];
-        if (threads < 1 || threads > 4096) return bad_usage("--threads expects 1 to 4096%s", "");
+        if ((status = args_range(a, "threads", threads, 1, 4096)) >= 0) return status;
         snprintf(number, sizeof number, "%lld", (long long)threads);
         setenv("RIDGE_THREADS", number, 1);
         env_reload();
     }
-    return -1;
+    return s->run || s->check || s->time || s->print ? check_device() : -1;
 }
 
 static const char about[] = "Compiles the kernels of a .uop file and shows or runs the result. "
@@ -293,7 +343,7 @@ static void opt_main(void *arg) {
     struct opt_call *c = arg;
     struct session *s = c->s;
     const char *emit = NULL;
-    int64_t threads = 0;
+    int64_t threads = NOT_GIVEN;
     /* clang-format off */
     const struct arg_spec spec[] = {
         {"opts",        ARG_TEXT,   &s->opts,        "LIST",       "use this list of opts, not the file's"},
@@ -328,7 +378,7 @@ static void opt_main(void *arg) {
                      .max_operands = 1,
                      .more = more.p};
     c->status = args_parse(&a, c->argc, c->argv);
-    if (c->status < 0) c->status = check_usage(s, emit, threads, s->runs);
+    if (c->status < 0) c->status = check_usage(s, &a, emit, threads);
     if (c->status >= 0) return;
     s->file = a.operand[0];
     ir_init(&s->ir, &s->arena);
@@ -338,7 +388,7 @@ static void opt_main(void *arg) {
 
 int cmd_opt(int argc, char **argv) {
     struct err e = {0};
-    struct session s = {.err = &e, .random_opts = -1};
+    struct session s = {.err = &e, .random_opts = NOT_GIVEN, .runs = NOT_GIVEN};
     struct opt_call c = {.s = &s, .argc = argc, .argv = argv};
     arena_init(&s.arena, &e);
     if (err_guard(&e, opt_main, &c)) c.status = cli_error("opt", &e);

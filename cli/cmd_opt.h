@@ -25,6 +25,8 @@ struct work { /* one kernel */
     const char *opts;
     struct linear lin;
     uint64_t lower_ns;
+    const char **pass; /* those that ran and left a graph */
+    uint32_t npass;
     const struct ekernel *code;
     uint64_t ns; /* of the first run */
     struct checked check;
@@ -39,7 +41,7 @@ struct session {
     const char *file, *opts, *only, *dump, *print;
     enum emit emit;
     bool noopt, heuristic, passes, run, ref, check, time, exact, json;
-    int64_t random_opts, runs;
+    int64_t random_opts, runs; /* NOT_GIVEN: not asked for */
     /* made */
     struct program prog;
     bool planned;            /* the file holds tensor programs; prog holds their kernels */

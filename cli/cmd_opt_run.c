@@ -201,7 +201,8 @@ static void measure(struct session *s) {
     uint64_t start = os_now_ns();
     must(s->err, engine_list_run(s->list, s->err));
     double once = (double)(os_now_ns() - start);
-    uint32_t runs = s->runs ? (uint32_t)s->runs : (uint32_t)RG_MAX(5, RG_MIN(10000, 1e9 / RG_MAX(once, 1)));
+    uint32_t runs =
+        s->runs != NOT_GIVEN ? (uint32_t)s->runs : (uint32_t)RG_MAX(5, RG_MIN(10000, 1e9 / RG_MAX(once, 1)));
     double *ns = arena_array(&s->arena, double, (size_t)runs *n);
     for (uint32_t r = 0; r < runs; r++) {
         must(s->err, engine_list_run(s->list, s->err));
@@ -265,7 +266,7 @@ static void text_output(struct str *t, const struct io_buf *b, const void *p) {
 
 /* --print NAME[:N] */
 static void text_print(struct str *t, struct session *s) {
-    const char *colon = strchr(s->print, ':');
+    const char *colon = strrchr(s->print, ':');
     size_t n = colon ? (size_t)(colon - s->print) : strlen(s->print);
     int64_t count = colon ? strtoll(colon + 1, NULL, 10) : 8;
     for (uint32_t i = 0; i < s->io.nbuf; i++) {
@@ -276,7 +277,12 @@ static void text_print(struct str *t, struct session *s) {
         str_addc(t, '\n');
         return;
     }
-    err_throw(s->err, RG_EINVAL, "--print: no buffer is called '%.*s'", (int)n, s->print);
+    struct str names;
+    str_init(&names, &s->arena);
+    for (uint32_t i = 0; i < s->io.nbuf && i < 12; i++)
+        str_printf(&names, "%s%s", i ? ", " : "", s->io.buf[i].name);
+    err_throw(s->err, RG_EINVAL, "--print: no buffer is called '%.*s'; there are %s%s", (int)n, s->print,
+              names.n ? names.p : "none", s->io.nbuf > 12 ? " .." : "");
 }
 
 static void print_text(struct session *s) {

@@ -8,8 +8,8 @@
 #include "report/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct show {
@@ -136,37 +136,38 @@ int cmd_report(int argc, char **argv) {
                    "ridge report: memory has no %s: --by expects op, line, module or shape with --memory\n",
                    by),
                EXIT_USAGE;
-    if (rows < 1) return fprintf(stderr, "ridge report: --rows expects 1 or more\n"), EXIT_USAGE;
+    if ((status = args_range(&a, "rows", rows, 1, INT64_MAX)) >= 0) return status;
     s.rows = (uint32_t)RG_MIN(rows, 1000000);
     s.path = a.operand[0];
     return show("report", &s);
 }
 
+/* Is there room for a new file? Where none can be, the program need not run. */
+static bool can_be_written(const char *command, const char *path) {
+    int fd = unlink(path) && errno != ENOENT ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return fprintf(stderr, "ridge %s: the profile %s cannot be written: %s\n", command, path,
+                       strerror(errno)),
+               false;
+    close(fd), unlink(path);
+    return true;
+}
+
+static void record_to(void *path) { setenv("RIDGE_PROFILE", path, 1); }
+
 /* It may change its directory before it records. */
 int cli_record(const char *command, const char *path, char **argv, bool *recorded) {
     char profile[8192] = "";
+    bool ran;
     if (*path != '/' && getcwd(profile, sizeof profile / 2)) strcat(profile, "/");
     strncat(profile, path, sizeof profile - strlen(profile) - 1);
     *recorded = false;
-    unlink(path);
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid < 0) return fprintf(stderr, "ridge %s: no new process: %s\n", command, strerror(errno)), -1;
-    if (!pid) {
-        setenv("RIDGE_PROFILE", profile, 1);
-        execvp(argv[0], argv);
-        fprintf(stderr, "ridge %s: %s: %s\n", command, argv[0], strerror(errno));
-        _exit(127);
-    }
-    int st;
-    while (waitpid(pid, &st, 0) < 0)
-        if (errno != EINTR) return -1;
-    if (WIFSIGNALED(st))
-        fprintf(stderr, "ridge %s: %s was killed by signal %d\n", command, argv[0], WTERMSIG(st));
-    *recorded = !access(path, R_OK);
-    if (!*recorded)
+    if (!can_be_written(command, path)) return EXIT_FAILED;
+    int status = cli_run(command, argv, record_to, profile, &ran);
+    *recorded = ran && !access(path, R_OK);
+    if (ran && !*recorded)
         fprintf(stderr, "ridge %s: %s recorded nothing: is it a Ridge program?\n", command, argv[0]);
-    return WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
+    return status;
 }
 
 int cmd_profile(int argc, char **argv) {

@@ -16,11 +16,8 @@ static void lower_file(void *arg) {
     struct work *w = arg;
     struct ir ir;
     struct program prog = {0};
-    char *text;
-    size_t n;
     ir_init(&ir, w->arena);
-    if (os_read_file(ir.err, w->arena, w->path, 64 << 20, &text, &n)) return;
-    ir_parse(&ir, text, n, w->path, &prog);
+    io_read(&ir, w->path, &prog);
     for (uint32_t i = 0; i < prog.kernel.n; i++) {
         struct linear out;
         lower(&ir, &prog.kernel.p[i], &(struct lower_opts){0}, &out);

@@ -122,7 +122,7 @@ static void print_better(const struct product *s) {
 
 int cmd_shape(int argc, char **argv) {
     const char *dtype = "bf16", *device = "H200", *tile = NULL;
-    int64_t line = 0, per_sm = 1;
+    int64_t line = NOT_GIVEN, per_sm = 1;
     const struct arg_spec spec[] = {
         {"dtype", ARG_TEXT, &dtype, "NAME", "f64 f32 tf32 f16 bf16 f8 (default bf16)"},
         {"device", ARG_TEXT, &device, "GPU", "H200, A100, RTX 4090, MI300X ... (default H200)"},
@@ -140,7 +140,9 @@ int cmd_shape(int argc, char **argv) {
                  "alignment, cache lines, and the nearest sizes that do better."};
     int rc = args_parse(&a, argc, argv);
     if (rc >= 0) return rc;
-    struct product s = {.line = line, .per_sm = RG_MAX(per_sm, 1), .gpu = gpu_find(device)};
+    if (line != NOT_GIVEN && (rc = args_range(&a, "line", line, 1, 1 << 20)) >= 0) return rc;
+    if ((rc = args_range(&a, "per-sm", per_sm, 1, 64)) >= 0) return rc;
+    struct product s = {.line = line, .per_sm = per_sm, .gpu = gpu_find(device)};
     int64_t *at[] = {&s.m, &s.n, &s.k};
     for (int i = 0; i < 3; i++)
         if (!parse_size(a.operand[i], at[i])) {
@@ -160,7 +162,7 @@ int cmd_shape(int argc, char **argv) {
         fprintf(stderr, "ridge shape: no dtype \"%s\"; expected f64 f32 tf32 f16 bf16 f8\n", dtype);
         return EXIT_USAGE;
     }
-    if (s.line <= 0) s.line = 128 / s.elt;
+    if (line == NOT_GIVEN) s.line = 128 / s.elt;
     if (tile) {
         char m[24] = "", n[24] = "";
         if (sscanf(tile, "%20[0-9]x%20[0-9]", m, n) != 2 || !parse_size(m, &s.tm) || !parse_size(n, &s.tn)) {

@@ -5,9 +5,7 @@
  * Tests: tests/cli/tune.sh */
 #include "cmd_tune.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 const char *const tuned_word[] = {"timed", "wrong", "heuristic", "winner", "failed"};
@@ -99,6 +97,20 @@ static void print_model(struct tune_run *r, const tuned_vec *v) {
            all, FIRST, close);
 }
 
+/* Nothing to show: of what there is (known), none is the kernel asked for; or there is nothing at all. */
+static void print_none(struct tune_run *r, bool known) {
+    if (r->only && known)
+        err_throw(r->err, RG_EINVAL,
+                  "no kernel that was searched for is called '%s'; `ridge tune --show` lists them", r->only);
+    if (r->json) return;
+    if (r->program)
+        printf("nothing was searched for: %s is no Ridge program, or all its kernels are known (`ridge tune "
+               "--show`)\n",
+               r->program[0]);
+    else
+        printf("nothing was searched for%s\n", r->show ? " yet" : "");
+}
+
 static void print_all(struct tune_run *r, const tuned_vec *v) {
     uint32_t n = 0;
     if (r->model) {
@@ -123,24 +135,10 @@ static void print_all(struct tune_run *r, const tuned_vec *v) {
         if (r->show) print_rows(r, t);
     }
     if (r->json) printf("\n]\n");
-    if (!n && !r->json) printf("nothing was searched for%s\n", r->show ? " yet" : "");
+    if (!n) print_none(r, v->n > 0);
 }
 
 /* ---- a program -------------------------------------------------------------------------------------------------- */
-
-static void run_program(struct tune_run *r) {
-    pid_t pid = fork();
-    int status;
-    if (pid < 0) err_throw(r->err, RG_EIO, "cannot start a process: %s", strerror(errno));
-    if (!pid) {
-        execvp(r->program[0], r->program);
-        fprintf(stderr, "ridge tune: cannot run %s: %s\n", r->program[0], strerror(errno));
-        _exit(127);
-    }
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR) err_throw(r->err, RG_EIO, "lost the process of %s", r->program[0]);
-    r->status = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
-}
 
 /* What is there now and was not, or was searched for with less. */
 static void keep_new(tuned_vec *now, const tuned_vec *before) {
@@ -156,8 +154,10 @@ static void keep_new(tuned_vec *now, const tuned_vec *before) {
 
 static void tune_program(struct tune_run *r) {
     tuned_vec before, now;
+    bool ran;
     engine_tuned(r->engine, r->arena, &before);
-    run_program(r);
+    r->status = cli_run("tune", r->program, NULL, NULL, &ran);
+    if (!ran) return;
     engine_tuned(r->engine, r->arena, &now);
     keep_new(&now, &before);
     fflush(stdout);
@@ -200,11 +200,8 @@ static void tune_file(struct tune_run *r) {
     struct program prog = {0};
     struct io io;
     tuned_vec done = {0};
-    char *text;
-    size_t n;
-    must(r, os_read_file(r->err, r->arena, r->file, 64 << 20, &text, &n));
     ir_init(&ir, r->arena);
-    ir_parse(&ir, text, n, r->file, &prog);
+    io_read(&ir, r->file, &prog);
     for (uint32_t i = 0; i < prog.kernel.n; i++)
         if (prog.kernel.p[i].sink->op != OP_SINK)
             err_throw(r->err, RG_EINVAL,
@@ -225,11 +222,33 @@ static void tune_file(struct tune_run *r) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------------ */
 
+/* A search takes minutes: whether its winners can be kept is asked before, by a file of the size of some kernels. */
+static void check_cache(struct tune_run *r) {
+    enum { ROOM = 1 << 20 };
+    static const char nothing[ROOM];
+    const char *dir = engine_cache_dir(r->engine), *wrong = engine_warnings(r->engine);
+    if (!*wrong) wrong = "RIDGE_CACHE=0 switches the cache off";
+    if (!dir)
+        err_throw(r->err, RG_EIO,
+                  "what is found could not be kept: %.*s; RIDGE_CACHE_DIR names another directory",
+                  (int)strcspn(wrong, "\n"), wrong);
+    const char *probe = arena_printf(r->arena, "%s/probe", dir);
+    if (os_write_file(r->err, probe, nothing, ROOM, 0600)) {
+        err_prefix(
+            r->err,
+            "what is found could not be kept, make room or name another directory with RIDGE_CACHE_DIR: ");
+        must(r, r->err->code);
+    }
+    unlink(probe);
+}
+
 static void run(void *arg) {
     struct tune_run *r = arg;
     tuned_vec all;
+    if (!r->device && (r->file || r->shapes)) r->device = env_str(ENV_DEVICE);
     const struct device_ops *ops = r->device ? device_find(r->err, r->device) : &device_cpu;
     if (!ops || !(r->engine = engine_open(r->err, ops))) must(r, r->err->code);
+    if ((r->program || r->file) && !r->model) check_cache(r);
     if (r->shapes) {
         tune_shapes(r);
     } else if (r->program) {
@@ -250,7 +269,7 @@ static void set_beam(int64_t beam) {
 }
 
 int cmd_tune(int argc, char **argv) {
-    struct tune_run r = {.beam = INT64_MIN, .rows = 20};
+    struct tune_run r = {.beam = NOT_GIVEN, .rows = 20};
     struct arg_spec spec[] = {
         {"beam", ARG_NUMBER, &r.beam, "N",
          "forms of each kernel to compile and time, twice (default 8, with --model 200)"},
@@ -261,7 +280,8 @@ int cmd_tune(int argc, char **argv) {
         {"rows", ARG_NUMBER, &r.rows, "N", "print so many forms of a kernel, fastest first (default 20)"},
         {"model", ARG_FLAG, &r.model, NULL,
          "print how well the machine model ranks: the best of its first 8 beside the best of all"},
-        {"device", ARG_TEXT, &r.device, "NAME", "with FILE.uop or --shapes: where to search (default CPU)"},
+        {"device", ARG_TEXT, &r.device, "NAME",
+         "with FILE.uop or --shapes: where to search (the environment's DEVICE, else CPU)"},
         {"shapes", ARG_TEXT, &r.shapes, "FILE",
          "with --model and --device CUDA: products, one a line (`bf16 4096 4096 1024 nt`); for each the time "
          "of "
@@ -287,15 +307,12 @@ int cmd_tune(int argc, char **argv) {
     int status = args_parse(&a, words, argv);
     if (status >= 0) return status;
     bool known = (r.show || r.model) && !r.program && !a.n && !r.shapes;
-    if (r.beam == INT64_MIN) r.beam = r.shapes ? 64 : r.model ? 200 : 8;
-    if ((r.program != NULL) + a.n + known + (r.shapes != NULL) != 1 || r.beam < 1 || r.beam > 256 ||
-        (r.shapes && !r.model)) {
-        fprintf(stderr,
-                "ridge tune: expected FILE.uop, -- PROGRAM, --model --shapes FILE, or --show or --model "
-                "alone, and --beam from 1 to 256; see "
-                "`ridge tune --help`\n");
-        return EXIT_USAGE;
-    }
+    if (r.beam == NOT_GIVEN) r.beam = r.shapes ? 64 : r.model ? 200 : 8;
+    if ((status = args_range(&a, "beam", r.beam, 1, 256)) >= 0) return status;
+    if ((status = args_range(&a, "rows", r.rows, 0, INT64_MAX)) >= 0) return status;
+    if ((r.program != NULL) + a.n + known + (r.shapes != NULL) != 1 || (r.shapes && !r.model))
+        return args_wrong(
+            &a, "expected one of FILE.uop, -- PROGRAM, --model --shapes FILE, or --show or --model alone");
     struct err e = {0};
     struct arena arena;
     arena_init(&arena, &e);

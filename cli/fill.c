@@ -227,6 +227,17 @@ static void bind_var(struct binder *b, const struct kernel *k, struct io_kernel 
         ik->var[slot] = (int64_t)x;
 }
 
+void io_read(struct ir *ir, const char *file, struct program *prog) {
+    char *text;
+    size_t n;
+    if (os_read_file(ir->err, ir->arena, file, 64 << 20, &text, &n))
+        err_throw(ir->err, ir->err->code, "%s", ir->err->msg);
+    ir_parse(ir, text, n, file, prog);
+    if (!prog->kernel.n)
+        err_throw(ir->err, RG_EINVAL, "%s holds no kernel; expected `kernel NAME` and its lines (docs/ir.md)",
+                  file);
+}
+
 void io_bind(struct ir *ir, const struct program *prog, const char *file, struct io *io) {
     struct binder b = {.ir = ir, .err = ir->err, .file = file, .prog = prog};
     *io = (struct io){.nkernel = prog->kernel.n,

@@ -5,6 +5,8 @@
  * Tests: tests/cli/usage.sh */
 #include "cli.h"
 
+#include <errno.h>
+
 #pragma weak cmd_opt
 #pragma weak cmd_rules
 #pragma weak cmd_shape
@@ -57,7 +59,7 @@ static void help(FILE *out) {
     fprintf(out, "\n`ridge COMMAND --help` says more about one of them.\n");
 }
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
     if (argc < 2) {
         help(stderr);
         return EXIT_USAGE;
@@ -73,4 +75,14 @@ int main(int argc, char **argv) {
         if (commands[i].run && !strcmp(commands[i].name, name)) return commands[i].run(argc - 1, argv + 1);
     fprintf(stderr, "ridge: no command '%s'; `ridge --help` lists them\n", name);
     return EXIT_USAGE;
+}
+
+/* What a pipe or a full disk did not take was not shown: that is no success. */
+int main(int argc, char **argv) {
+    int status = run(argc, argv);
+    errno = 0;
+    if (!fflush(stdout) && !ferror(stdout)) return status;
+    fprintf(stderr, "ridge: what it printed could not all be written: %s\n",
+            errno ? strerror(errno) : "it failed before");
+    return status ? status : EXIT_FAILED;
 }

@@ -18,7 +18,7 @@ fi
 has 1 "there is no machine file nope" estimate --machine nope -- "$build/examples/dot"
 has 1 "expected 'ridge-machine 1'" estimate --machine "$root/Makefile" -- "$build/examples/dot"
 has 1 "recorded nothing" estimate --machine "$share/h200.txt" -- true
-has 1 "recorded nothing" estimate --machine "$share/h200.txt" -- ./no-such-program
+has 127 "cannot run ./no-such-program: No such file" estimate --machine "$share/h200.txt" -- ./no-such-program
 has 2 "expected --machine FILE -- PROGRAM ARGS" estimate
 has 2 "expected --machine FILE -- PROGRAM ARGS" estimate -- "$build/examples/dot"
 has 0 "usage: ridge estimate" estimate --help

@@ -26,6 +26,6 @@ has 1 "NOWHERE" explore overhead --device NOWHERE
 has 1 "/nowhere" explore shapes --ms 1 --from 8 --to 8 --svg /nowhere/x.svg
 has 2 "expected intensity, overhead or shapes, found 'colour'" explore colour
 has 2 "expected intensity|overhead|shapes" explore
-has 2 "1 <= --from <= --to" explore shapes --from 9 --to 8
+has 2 "--to expects 9 to 16384, found 8" explore shapes --from 9 --to 8
 has 0 "usage: ridge explore" explore --help
 exit $bad
