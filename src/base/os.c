@@ -241,8 +241,11 @@ bool os_is_private(const char *path) {
 int os_temp_dir(struct err *e, struct arena *a, char **path) {
     if (e->code) return e->code;
     const char *top = getenv("TMPDIR");
-    char *p = arena_printf(a, "%s/ridge-XXXXXX", top && *top ? top : "/tmp");
-    if (!mkdtemp(p)) return io_error(e, "create a directory like", p);
+    if (!top || !*top) top = "/tmp";
+    char *p = arena_printf(a, "%s/ridge-XXXXXX", top);
+    if (!mkdtemp(p))
+        return err_set(e, RG_EIO, "cannot create a directory in %s: %s; TMPDIR names another place", top,
+                       strerror(errno));
     *path = p;
     return 0;
 }

@@ -297,9 +297,14 @@ char *model_path(struct arena *a) {
 }
 
 int model_open(struct err *e, struct arena *a, struct model *m) {
-    const char *path = env_str(ENV_MODEL);
-    if (!path && (path = model_path(a)) && !os_exists(path)) path = NULL;
-    if (path) return model_load(e, a, path, m);
-    model_guess(m);
+    if (e->code) return e->code;
+    const char *given = env_str(ENV_MODEL), *path = given ? given : model_path(a);
+    if (!path || (!given && !os_exists(path))) {
+        model_guess(m);
+        return e->code;
+    }
+    if (model_load(e, a, path, m))
+        err_prefix(e, given ? "the machine file that RIDGE_MODEL names: "
+                            : "the machine file of this machine (`ridge ceilings` writes a new one): ");
     return e->code;
 }
