@@ -202,8 +202,8 @@ double math_erfc_factor(const uop *p, const uop *a) {
         if (!last && (p->op != OP_MULACC || p->src[1] != a)) return 0;
         const uop *c = last ? p : p->src[2];
         if (!uop_is_const(c)) return 0;
-        coef[i] = c->arg.f, p = p->src[0];
-        if (last) break;
+        coef[i] = c->arg.f;
+        if (!last) p = p->src[0]; /* a constant has no operands */
     }
     k = coef[0] / erfc_f32[0];
     for (int i = 0; i < TERMS; i++) {
