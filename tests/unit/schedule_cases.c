@@ -107,6 +107,11 @@ TEST(schedule_cases_split_of_one_axis) {
     planned("kernel k\nb0 = (BUFFER<i32>[0] 3 50000 2)\n(GRAPH (REDUCE_AXES[ADD] b0 1))\n", true);
 }
 
+/* Axes are added up on both sides of the one that is cut. */
+TEST(schedule_cases_split_among_axes) {
+    planned("kernel k\nb0 = (BUFFER<i32>[0] 2 3 9000 5)\n(GRAPH (REDUCE_AXES[ADD] b0 0 2 3))\n", true);
+}
+
 /* Partial sums are large and cancel: rounded to bf16 they would not. */
 TEST(schedule_cases_split_sum_of_halves) {
     planned("kernel k\nb0 = (BUFFER<bf16>[0] 131072)\n"
