@@ -115,6 +115,21 @@ static int64_t limit_of(struct boxer *b, const struct affine *f, const struct af
     return low < q ? x->k - q * f->k : 0;
 }
 
+/* Does a gate leave out more than rows which nobody looks at? Where something is added up along k there must be zeros: k's own gates
+ * ask for them, and those of the tile's ranges along the same side. A tile that k does not move may be added up along either side,
+ * within the tile. */
+static bool needs_zeros(struct boxer *b, const uop *g, const uop *k) {
+    if (!k || free_has(&b->fr, g, k)) return true;
+    int64_t c = affine_coef(&b->from, k);
+    const uop_vec *v = c % b->step == 0 ? &b->row : &b->col, *f = free_of(&b->fr, g);
+    uint32_t inside = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (c && has(v, f->p[i])) return true;
+        inside += has(&b->own, f->p[i]);
+    }
+    return !c && inside == f->n;
+}
+
 /* k: the range beyond whose end there must be zeros; NULL: nothing may be touched where the gate is false. */
 static bool take_gate(struct boxer *b, const uop *g, const uop *k, int64_t size[2]) {
     if (g->op == OP_AND) return take_gate(b, g->src[0], k, size) && take_gate(b, g->src[1], k, size);
@@ -130,7 +145,7 @@ static bool take_gate(struct boxer *b, const uop *g, const uop *k, int64_t size[
             }
         }
     }
-    if (!k || free_has(&b->fr, g, k)) return no_box(b, "its zeros do not begin where the buffer's rows end");
+    if (needs_zeros(b, g, k)) return no_box(b, "its zeros do not begin where the buffer's rows end");
     return true;
 }
 

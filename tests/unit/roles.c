@@ -348,6 +348,22 @@ TEST(roles_say_why) {
     arena_free(&x.arena);
 }
 
+/* Steps of 128 terms by instructions of 96: the rest of the second must be zeros, and a box would bring the next step's terms. */
+TEST(roles_steps_that_end_inside) {
+    for (int tb = 0; tb < 2; tb++) {
+        char opts[1024];
+        struct product x = {.m = 64, .n = 64, .k = 256, .tb = tb, .dt = "bf16", .opts = opts};
+        snprintf(opts, sizeof opts,
+                 "TILE(m,64,m3) TILE(n,64,n3) TILE(k,128,k1) TILE(k1,96,k2) TC(m3,n3,k2,WBF16_64) UNROLL(k1) "
+                 "STAGE(a,k,m3,k1+k2) STAGE(b,k,%s) PIPE(a,k,3) PIPE(b,k,3) ROLES(1)",
+                 tb ? "n3,k1+k2" : "k1+k2,n3");
+        arena_init(&x.arena, &x.err);
+        if (err_guard(&x.err, product_compile, &x) != RG_EOPT || !strstr(x.err.msg, "its zeros do not begin"))
+            FAIL("%s: %s", opts, x.err.msg);
+        arena_free(&x.arena);
+    }
+}
+
 /* ---- results that something is done to ---------------------------------------------------------------------- */
 
 struct finish {
