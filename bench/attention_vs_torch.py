@@ -34,13 +34,14 @@ def peer(b, h, t, d, causal, back):
         torch.cuda.synchronize()
         return (time.perf_counter() - t0) / n * 1e6
 
-    def burst():
+    def burst(n):
         time.sleep(0.02)
-        return calls(1)
+        return calls(n)
 
     calls(5)
     n = int(20000 / calls(5)) + 1
-    return min(calls(n) for _ in range(4)), statistics.median(burst() for _ in range(15))
+    sustained = min(calls(n) for _ in range(4))
+    return sustained, statistics.median(burst(int(2000 / sustained) + 1) for _ in range(15))
 
 
 out = subprocess.run([f"{args.build}/bench/attention", args.pattern], capture_output=True, text=True, check=True).stdout
