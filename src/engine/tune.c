@@ -487,10 +487,13 @@ static uint32_t fastest(const struct tune *t) {
     return (double)t->cand.p[best].least <= (double)t->cand.p[0].least * GAIN ? best : 0;
 }
 
+static bool takes_power(const struct tune *t) {
+    return t->cand.p[0].k->est.flops / ((double)RG_MAX(t->cand.p[0].least, 1) * 1e-9) > POWER_FLOPS;
+}
+
 /* Nanoseconds of a run of the list among many without a pause, after as many that bring the clock to what it will be with them. */
 static double lasting(struct tune *t, struct engine_list *l) {
-    double flops = t->cand.p[0].k->est.flops / ((double)RG_MAX(t->cand.p[0].least, 1) * 1e-9);
-    uint64_t all = flops > POWER_FLOPS ? LASTING_NS : SHORT_LASTING_NS, ns;
+    uint64_t all = takes_power(t) ? LASTING_NS : SHORT_LASTING_NS, ns;
     if (reads_its_output(t)) restore(t);
     if ((ns = list_time(l, 1)) == UINT64_MAX) return INFINITY;
     uint32_t times = (uint32_t)RG_MAX(RG_MIN(all / RG_MAX(ns, 1), 2000), 1);
@@ -536,13 +539,13 @@ static double must_take(const struct tune *t, double base) {
     return 1 - RG_MAX((1 - FINAL_GAIN) * RG_MIN((double)t->cand.p[0].least / base, 1), NOISE);
 }
 
-/* The list in use, until it takes what it took before: a GPU that rested has a clock that it cannot keep. It notices that it is short
- * of power only after a fifth of a second or so. */
-static double settle(struct tune *t) {
+/* List number `which` alone, until it takes what it took before: a GPU that rested has a clock that it cannot keep. It notices that it
+ * is short of power only after a fifth of a second or so. */
+static double settle(struct tune *t, uint32_t which) {
     enum { LEAST = 5, MOST = 10 };
-    double last = lasting(t, t->with[0]), now = last;
+    double last = lasting(t, t->with[which]), now = last;
     for (int i = 1; i < MOST; i++, last = now) {
-        now = lasting(t, t->with[0]);
+        now = lasting(t, t->with[which]);
         if (i >= LEAST && fabs(now - last) <= SETTLED * last) break;
     }
     return now;
@@ -561,19 +564,29 @@ static double duel(struct tune *t, uint32_t i, double limit) {
     return ratio[FINAL_ROUNDS / 2];
 }
 
+/* In turns both lists have the clock that both of them leave. One that takes more power than the other has a slower one when it runs
+ * alone. */
+static bool wins_alone(struct tune *t, uint32_t i) {
+    if (!takes_power(t)) return true;
+    double own = settle(t, i);
+    return own <= settle(t, 0) * (1 - NOISE);
+}
+
 /* Between runs that are timed one by one a GPU rests, and its clock is high. Where matrix instructions keep it busy it gets
  * slower after some milliseconds, the more the more power a form takes; and what runs before and after a kernel begins and ends
  * while it does, sooner or later for one form than for another. So the few best are held against the list in use once more, each in
- * turns with it and without pauses, with the commands of the plan around it (tune_around.c). The list in use wins what is even. */
+ * turns with it and without pauses, with the commands of the plan around it (tune_around.c); who wins must win alone too. The list in
+ * use wins what is even. */
 static uint32_t final(struct tune *t) {
     uint32_t at[FINALISTS + 1], n = finalists(t, at), best = 0;
     if (n < 2) return 0;
     make_around(t, at, n);
-    double limit = must_take(t, settle(t)), least = limit;
+    double limit = must_take(t, settle(t, 0)), least = limit;
     for (uint32_t i = 1; i < n; i++) {
         double ratio = duel(t, i, limit);
         if (ratio < least) least = ratio, best = i;
     }
+    if (best && !wins_alone(t, best)) best = 0;
     return at[best];
 }
 

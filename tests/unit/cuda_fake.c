@@ -791,6 +791,50 @@ TEST(cuda_fake_search_looks_around) {
     }
 }
 
+/* The second list of a product takes a tenth less, but, if it gets `hot`, a tenth more once it has run for a while without another. */
+static bool hot;
+static float in_turns(const char *kernel, unsigned launches) {
+    enum { A_WHILE = 3 }; /* readings: more than one turn has */
+    static const char *last;
+    static int readings;
+    if (*kernel != 'r') return 0.001f;
+    readings = last && !strcmp(last, kernel) ? readings + 1 : 0;
+    last = kernel;
+    int i = number_of(kernel);
+    bool slow = hot && readings >= A_WHILE;
+    return (float)launches * (i == 0 ? 0.01f : i > 1 ? 0.02f : slow ? 0.011f : 0.009f);
+}
+static rg_status squared(void *user, const rg_tensor *in, rg_tensor *out) {
+    (void)user;
+    out[0] = rg_matmul(in[0], in[0]);
+    return RG_OK;
+}
+
+/* Where power limits a GPU, a list that wins in turns must win alone too. */
+TEST(cuda_fake_search_wins_alone) {
+    for (int i = 0; i < 2; i++) {
+        struct fake *f = fake();
+        rg_ctx *c = fake_open(f);
+        rg_tensor y, x = rg_contiguous(rg_cast(rg_ones(c, RG_F32, RG_SHAPE(1024, 1024)), RG_BF16));
+        CHECK(!rg_realize(x));
+        memset(sums, 0, sizeof sums);
+        f->clock = in_turns, f->ran = note_sums, hot = i;
+        setenv("RIDGE_BEAM", "4", 1);
+        env_reload();
+        rg_jit *j = rg_jit_new(c, squared, NULL, 1);
+        if (rg_jit_call(j, (rg_tensors){&x, 1}, &y)) FAIL("%s", rg_error(c));
+        setenv("RIDGE_BEAM", "0", 1);
+        env_reload();
+        CHECK(sums[2]);
+        if (rg_jit_call(j, (rg_tensors){&x, 1}, &y)) FAIL("%s", rg_error(c));
+        TEST_INFO("%s: %s of %s, %s", hot ? "hot" : "cool", ran_last, sums[0], sums[1]);
+        CHECK(!strcmp(ran_last, sums[hot ? 0 : 1]));
+        f->clock = NULL, f->ran = NULL;
+        rg_close(c);
+        check_empty(f);
+    }
+}
+
 static float busy(const char *kernel, unsigned launches) { return (float)launches * (*kernel ? 0.1f : 0); }
 
 /* What the kernels of a program will try is compiled together: as many texts as there are cores, and none later but the one
