@@ -348,7 +348,7 @@ TEST(attention_tiles_begin_at_positive_places) {
     if (err_guard(&x.err, compile, &x)) FAIL("%s", x.err.msg);
     str_init(&text, &x.arena);
     render_cuda(&text, &x.ir, &x.lin, true, &shape);
-    for (const char *p = text.p; (p = strstr(p, "tile(place(L"));) {
+    for (const char *p = text.p; (p = strstr(p, "\"l\"(tile(P"));) {
         p += strcspn(p, "+");
         if (strncmp(p, "+ (u32)(v", 9)) continue; /* a number, or the loop's own count */
         tiles++;
