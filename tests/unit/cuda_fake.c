@@ -793,13 +793,13 @@ TEST(cuda_fake_search_looks_around) {
 
 /* The second list of a product takes a tenth less, but, if it gets `hot`, a tenth more once it has run for a while without another. */
 static bool hot;
+static const char *ran_before;
 static float in_turns(const char *kernel, unsigned launches) {
     enum { A_WHILE = 3 }; /* readings: more than one turn has */
-    static const char *last;
     static int readings;
     if (*kernel != 'r') return 0.001f;
-    readings = last && !strcmp(last, kernel) ? readings + 1 : 0;
-    last = kernel;
+    readings = ran_before && !strcmp(ran_before, kernel) ? readings + 1 : 0;
+    ran_before = kernel;
     int i = number_of(kernel);
     bool slow = hot && readings >= A_WHILE;
     return (float)launches * (i == 0 ? 0.01f : i > 1 ? 0.02f : slow ? 0.011f : 0.009f);
@@ -817,7 +817,7 @@ TEST(cuda_fake_search_wins_alone) {
         rg_ctx *c = fake_open(f);
         rg_tensor y, x = rg_contiguous(rg_cast(rg_ones(c, RG_F32, RG_SHAPE(1024, 1024)), RG_BF16));
         CHECK(!rg_realize(x));
-        memset(sums, 0, sizeof sums);
+        memset(sums, 0, sizeof sums), ran_before = NULL;
         f->clock = in_turns, f->ran = note_sums, hot = i;
         setenv("RIDGE_BEAM", "4", 1);
         env_reload();
