@@ -7,7 +7,7 @@
  * The plan's memory is not touched, though the commands run many times: what a command writes goes to memory that is made for it,
  * and those after it read it there. All else is read where it is: commands before have run, and what comes later is not needed.
  * A neighbour that writes where it reads, or to a part of what others write, is left out: its results would be others in each run.
- * Tests: tests/unit/cuda_fake.c */
+ * Tests: tests/unit/cuda_fake_search.c */
 #include "engine/internal.h"
 
 enum { NEIGHBOURS = 3, LINE = 256 };

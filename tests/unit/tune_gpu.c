@@ -3,7 +3,7 @@
  *   1. What a block does, against counts by hand; how many find room on a multiprocessor.
  *   2. More work, shorter rings, less room take longer.
  *   3. Forms that were measured on an H200 (gpu_forms.txt): the one that the model picks is near the best.
- * Search itself on a pretended GPU: cuda_fake.c. */
+ * Search itself on a pretended GPU: cuda_fake_search.c. */
 #include "codegen/codegen.h"
 #include "irtest.h"
 #include "planned.h"
