@@ -317,9 +317,8 @@ static void hold_barriers(struct roles *r, const uop *first, const uop *now, con
     put_held(r, place[0], at, in);
     put(r, in, uop2(r->ir, OP_SET, phase[0], half));
     for (int i = 0; i < 2; i++)
-        r->held[i] =
-            (struct held){i ? then : now, i ? NULL : uop_cast(r->ir, count, DT_IDX),
-                          uop_cast(r->ir, place[i], DT_IDX), uop_cast(r->ir, phase[i], DT_IDX), places};
+        r->held[i] = (struct held){i ? then : now, i ? NULL : uop_cast(r->ir, count, DT_IDX),
+                                   uop_cast(r->ir, place[i], DT_IDX), uop_cast(r->ir, phase[i], DT_IDX)};
 }
 
 /* Iterations after the first: A and D are begun together. */

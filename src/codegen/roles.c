@@ -239,15 +239,14 @@ const struct held *roles_held(const struct roles *r, const uop *number) {
 static const uop *mbar_of(struct roles *r, uint32_t set, int kind, const uop *number) {
     const struct set *s = &r->set.p[set];
     const struct held *h = roles_held(r, number);
-    const uop *place = h && h->places == s->places ? h->place : place_of(r, number, s->places);
-    return roles_mbar(r, s->bar + kind * s->places, place);
+    return roles_mbar(r, s->bar + kind * s->places, h ? h->place : place_of(r, number, s->places));
 }
 
 const uop *roles_wait(struct roles *r, uint32_t set, int kind, const uop *number, int64_t late) {
     const struct held *h = roles_held(r, number);
-    const uop *phase = h && h->places == r->set.p[set].places ? h->phase
-                       : number == r->at.number               ? r->at.phase
-                                                              : quo(r, number, r->set.p[set].places);
+    const uop *phase = h                        ? h->phase
+                       : number == r->at.number ? r->at.phase
+                                                : quo(r, number, r->set.p[set].places);
     const uop *parity = mod(r, add(r, phase, num(r, late)), 2);
     return uop2(r->ir, OP_MBAR_WAIT, mbar_of(r, set, kind, number), parity);
 }
@@ -576,7 +575,6 @@ static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
     if (r->any_out) roles_by_first(r, uop_mk(r->ir, OP_BOX_WAIT, NULL, 0, ARG_INT(0)), out);
 }
 
-/* Fills the places of a set for iteration `number`. */
 /* Floats that matrix instructions read are rounded to the digits that these see, on the way: by themselves they cut them off. */
 static int64_t digits_of(const struct roles *r, const struct tile *t) {
     for (uint32_t i = 0; i < r->body.n && t->local->dt == DT_F32; i++) {
@@ -602,6 +600,7 @@ static void fill_set_by_hand(struct roles *r, uint32_t set, const uop *number, u
     put(r, out, roles_arrive(r, mbar_of(r, set, FULL, number), 0));
 }
 
+/* Fills the places of a set for iteration `number`. */
 static void fill_set(struct roles *r, uint32_t set, const uop *number, uop_vec *out) {
     int64_t bytes = 0;
     const uop *full = mbar_of(r, set, FULL, number);

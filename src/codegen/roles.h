@@ -27,12 +27,12 @@ struct counting {
     const uop *number, *before, *place, *phase;
 };
 
-/* Registers that say where the barriers of iteration `number` are, for rings of so many places: each thread computes them once, and
- * not for each barrier. What matrix instructions read is found by `number` itself, which a warp computes as one. */
+/* Registers that say where the barriers of iteration `number` are, where all rings of the loop have as many places: each thread
+ * computes them once, and not for each barrier. What matrix instructions read is found by `number` itself, which a warp computes as
+ * one. */
 struct held {
     const uop *number, *count, *place,
         *phase; /* count: the number, up to what neither place nor phase tell apart */
-    int64_t places;
 };
 
 struct roles {
