@@ -536,9 +536,7 @@ static void declare_locals(struct gpu *c) {
         const uop *n = c->r.lin->local[i];
         const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "L%u", i);
         if (n->nsrc > 1) {
-            const char *other = (*gpu_slot(c, n->src[1]))->s;
-            line(&c->r, "%s *const %s = (%s *)%s;", t, name, t, other);
-            if (n->arg.mem.panels) line(&c->r, "const u32 P%u = P%s;", i, other + 1);
+            line(&c->r, "%s *const %s = (%s *)%s;", t, name, t, (*gpu_slot(c, n->src[1]))->s);
             one_name(c, n, name);
             continue;
         }
