@@ -17,7 +17,8 @@
  * team: a wait for the parity of a phase means something only to who is not more than one phase behind.
  * Tiles that are turned while they are filled are no boxes: all threads of the copying group fill them together (by hand), and each
  * arrives at full[place]. Loops inside an iteration, or after tiles that are filled once for a tile of the grid (the taps of a
- * convolution), have their own waits, and teams do not take turns: while one waits the other multiplies.
+ * convolution), have their own waits, and teams do not take turns at multiplying: while one waits the other multiplies. What they
+ * take turns at, where a tile of the grid has as many iterations as the ring has places, is to wait for full[place].
  * Results leave through panels of shared memory (roles_panels.c), those whose rows begin anywhere as roles_rows.c says.
  * Tiles that are emptied together share their mbarriers (a set): all of a product's, each of its own where products are chained
  * (chain.c), and those that are filled once for a tile of the grid, whose number is the turn. Where loops differ in length from
@@ -437,12 +438,33 @@ static void put_loop(struct roles *r, const uop *k, const uop_vec *in, uop_vec *
     for (uint32_t i = 0; i < in->n; i++) put(r, out, rw_subst(r->rw, in->p[i], &k, &zero, 1));
 }
 
-/* The same where loops multiply, inside an iteration: they have their own waits. */
+/* Do teams take turns? mbarrier.try_wait.parity tells phases apart only for a consumer that is at most one phase behind, and while
+ * one team consumes the iterations of its tile the other observes no phase. Nested loops need no turns if every ring has more
+ * places than a tile has iterations: then no place is filled twice in between. */
+static bool take_turns(const struct roles *r) {
+    if (r->teams < 2 || !r->nested) return r->teams > 1;
+    for (uint32_t i = 0; i < r->tile.n; i++)
+        if (r->set.p[r->tile.p[i].set].places <= (r->tile.p[i].fixed ? 1 : r->count->hi)) return true;
+    return false;
+}
+
+static void pass_turn(struct roles *r, uop_vec *out) {
+    const uop *other = rw2(r->rw, OP_SUB, num(r, 1), quo(r, r->thread, r->lanes));
+    put(r, out, roles_arrive(r, roles_mbar(r, r->turn_bar, other), 0));
+}
+
+/* The same where loops multiply, inside an iteration: they have their own waits. The turn is passed on when the last iteration's
+ * wait for FULL is over, so that the other team multiplies at the same time. */
 static void multiply_nested(struct roles *r, const uop *number, const uop *turn, uop_vec *out) {
-    uop_vec in = {0}, part = {0};
+    uop_vec in = {0}, part = {0}, pass = {0};
     uint32_t ring = r->tile.p[0].set;
     const uop *i = add(r, number, r->k);
     put(r, &in, roles_wait(r, ring, FULL, i, 0));
+    if (take_turns(r)) pass_turn(r, &pass);
+    if (pass.n && r->count->hi > 1)
+        put(r, &in, when(r, rw2(r->rw, OP_EQ, r->k, num(r, r->count->hi - 1)), &pass, NULL));
+    else
+        put_part(r, &pass, &in);
     for (uint32_t k = 0; k < r->body.n; k++) put(r, &part, roles_at_place(r, r->body.p[k], i, turn));
     put(r, &in, tree_waits(r->s, tree_block(r->ir, &part)));
     roles_release(r, ring, i, NULL, &in);
@@ -470,10 +492,7 @@ static void multiply(struct roles *r, const uop *number, const uop *turn, uop_ve
         in_parts(r, number, last, turn, &x, out);
         return;
     }
-    if (r->teams > 1) {
-        const uop *other = rw2(r->rw, OP_SUB, num(r, 1), quo(r, r->thread, r->lanes));
-        put(r, out, roles_arrive(r, roles_mbar(r, r->turn_bar, other), 0));
-    }
+    if (take_turns(r)) pass_turn(r, out);
     if (!parts) {
         put_op(r, out, OP_MMA_WAIT, 0);
         roles_release(r, ring, add(r, number, last), NULL, out);
@@ -564,7 +583,7 @@ static void compute(struct roles *r, const uop *block, int pos, uop_vec *out) {
         if (o) panels_ask(r, r->after.p[i], o, &part);
     }
     at_tile(r, &part, tile, &in);
-    if (r->teams > 1 && !r->nested) {
+    if (take_turns(r)) {
         const uop *parity = mod(r, add(r, add(r, own, team), num(r, 1)), 2);
         put(r, &in, uop2(r->ir, OP_MBAR_WAIT, roles_mbar(r, r->turn_bar, team), parity));
     }
@@ -703,7 +722,7 @@ const uop *tree_roles(struct sched *s, const uop *tree) {
     if (r.chain && r.teams > 1) opt_fail(s, r.opt, "products that are chained have one team");
     if (r.chain && r.turns > 1 && !uop_is_const(r.count))
         r.counted = uop_new(s->ir, OP_ACC, DT_I32, 1, NULL, 0, ARG_INT(COUNTED));
-    int64_t taking = r.chain ? r.lanes / MMA_GROUP : r.nested ? 1 : r.teams;
+    int64_t taking = r.chain ? r.lanes / MMA_GROUP : take_turns(&r) ? r.teams : 1;
     r.turn_bar = r.nbar, r.nbar += taking > 1 ? taking : 0;
     r.added_bar = r.nbar, r.nbar += r.added ? r.buffers * r.lanes * r.teams / MMA_GROUP : 0;
     const uop *size = num(&r, r.nbar);
