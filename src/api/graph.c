@@ -65,6 +65,14 @@ void gr_set_real(rg_ctx *c, const uop *n, const uop *buf) {
     c->graph->cut.p[n->id] = 0;
 }
 
+bool gr_is_scalar(const uop *n) { return n->op == OP_VAR || (n->op == OP_CAST && n->src[0]->op == OP_VAR); }
+
+void gr_forget_scalars(rg_ctx *c) {
+    struct graph *g = c->graph;
+    for (uint32_t id = 0; id < g->real.n; id++)
+        if (g->real.p[id] && gr_is_scalar(g->ir.node[id])) g->real.p[id] = 0;
+}
+
 /* ---- walks --------------------------------------------------------------------------------------------- */
 
 void gr_walk(rg_ctx *c, const uop *const *root, uint32_t n, walk_fn *into, void *cx, uop_vec *out) {
@@ -184,7 +192,7 @@ static bool mark_into(void *cx, const uop *n) {
     struct mark *m = cx;
     const uop *b = gr_now(m->c, n);
     if (b->op == OP_BUFFER && store_of(b) < m->c->stores) m->c->store[store_of(b)].mark = true;
-    if (has_history(m, n)) return true;
+    if (has_history(m, n) || gr_is_scalar(n)) return true;
     m->c->graph->cut.p[n->id] = 1;
     return false;
 }

@@ -263,7 +263,10 @@ static inline bool is_cut(const rg_ctx *c, const uop *n) {
     return n->id < c->graph->cut.n && c->graph->cut.p[n->id];
 }
 const uop *gr_now(const rg_ctx *, const uop *);
-void gr_real_room(rg_ctx *);                              /* room for all nodes there are; throws */
+void gr_real_room(rg_ctx *); /* room for all nodes there are; throws */
+/* What rg_scalar and rg_index give. Memory that a read gave it serves that read only: programs take the number. */
+bool gr_is_scalar(const uop *);
+void gr_forget_scalars(rg_ctx *);
 void gr_set_real(rg_ctx *, const uop *n, const uop *buf); /* after gr_real_room: does not throw */
 
 /* Nodes below the roots, sources first; `into` says whether the sources of a node are visited. In c->scratch. */

@@ -223,6 +223,7 @@ static void do_prepare(struct call *k) {
         if (!s->var) vec_push(&c->scratch, &all, s->node);
         if (s->grad) vec_push(&c->scratch, &all, s->grad);
     }
+    for (uint32_t i = 0; i < a->in.n; i++) vec_push(&c->scratch, &all, call_slot(k, a->in.t[i], i)->node);
     realize_nodes(k, all.p, all.n, false, NULL);
     k->g = &c->graph->tg;
     j->nin = (uint32_t)a->in.n;
@@ -436,7 +437,7 @@ static void bind_inputs(struct call *k, struct args *a) {
     uop_vec ask = {0};
     for (uint32_t i = 0; i < j->nin; i++) {
         const uop *n = call_slot(k, a->in.t[i], i)->node;
-        if (gr_now(c, n)->op != OP_BUFFER) vec_push(&c->scratch, &ask, n);
+        if (gr_now(c, n)->op != OP_BUFFER || gr_is_scalar(n)) vec_push(&c->scratch, &ask, n);
     }
     if (ask.n) realize_nodes(k, ask.p, ask.n, false, NULL);
     k->g = &c->graph->tg;

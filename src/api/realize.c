@@ -117,7 +117,7 @@ static const uop *peel(rg_ctx *c, const uop *n) {
     return n;
 }
 
-static bool is_number(const uop *n) { return n->op == OP_CONST || n->op == OP_VAR; }
+static bool is_number(const uop *n) { return n->op == OP_CONST || gr_is_scalar(n); }
 
 /* n may be read after this plan. */
 static void keep_readable(struct plan *p, const uop *n, bool on_the_way) {
@@ -179,6 +179,7 @@ static void add_heads(struct plan *p) {
 static void find_roots(struct plan *p, const uop *const *ask, uint32_t n, bool peeled) {
     rg_ctx *c = p->c;
     uop_vec alive = {0};
+    gr_forget_scalars(c);
     gr_roots(c, &alive);
     for (uint32_t i = 0; i < n; i++) vec_push(&c->scratch, &alive, ask[i]);
     find_heads(p, &alive);

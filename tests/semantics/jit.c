@@ -94,6 +94,45 @@ CASE(jit_scalars_have_their_present_value) {
     IS(s.w, 2, 4);
 }
 
+/* A value that was read has memory; the recorded program takes the number all the same. */
+CASE(jit_scalars_that_were_read_have_their_present_value) {
+    const rg_dtype dt[] = {RG_F32, RG_F16};
+    for (int n = 0; n < 2; n++) {
+        struct step s = {.c = c, .w = V(8, 16), .lr = rg_scalar(c, dt[n], 0.5)};
+        rg_jit *j = rg_jit_new(c, decay, &s, 1);
+        rg_tensor y, same = rg_reshape(s.lr, RG_SHAPE(1));
+        for (int i = 0; i < 3; i++) {
+            CHECK_EQ(rg_item(s.lr), 0.5);
+            CHECK_EQ(rg_item(same), 0.5);
+            CHECK_EQ(rg_jit_call(j, (rg_tensors){0}, &y), 0);
+        }
+        IS(s.w, 1, 2);
+        rg_set_scalar(s.lr, -1);
+        CHECK_EQ(rg_jit_call(j, (rg_tensors){0}, &y), 0);
+        IS(s.w, 2, 4);
+    }
+}
+
+CASE(jit_input_may_be_a_scalar) {
+    struct step s = {.c = c};
+    rg_jit *j = rg_jit_new(c, twice, &s, 1);
+    rg_tensor y, x = rg_scalar(c, RG_F32, 0), h = rg_scalar(c, RG_F16, 0);
+    for (int i = 0; i < 5; i++) {
+        CHECK_EQ(rg_set_scalar(x, i), 0);
+        if (i % 2) CHECK_EQ(rg_item(x), i);
+        CHECK_EQ(rg_jit_call(j, RG_TENSORS(x), &y), 0);
+        IS(y, 2 * i);
+    }
+    CHECK_EQ(s.runs, 2);
+    j = rg_jit_new(c, twice, &s, 1);
+    for (int i = 0; i < 5; i++) {
+        CHECK_EQ(rg_set_scalar(h, i), 0);
+        if (i % 2) CHECK_EQ(rg_item(h), i);
+        CHECK_EQ(rg_jit_call(j, RG_TENSORS(h), &y), 0);
+        IS(rg_cast(y, RG_F32), 2 * i);
+    }
+}
+
 CASE(jit_sees_what_was_assigned_between_calls) {
     struct step s = {.c = c, .w = V(8, 16), .lr = rg_scalar(c, RG_F32, 0.5)};
     rg_jit *j = rg_jit_new(c, decay, &s, 1);

@@ -339,6 +339,24 @@ CASE(scalar_same_program) { /* a number that changes needs no new plan */
     }
     if (!strcmp(rg_device(c), "CPU")) CHECK(sem_usage(c).cached >= 3);
 }
+CASE(scalar_set_after_it_was_read) {
+    const rg_dtype dt[] = {RG_F32, RG_F64, RG_F16, RG_I32, RG_I64, RG_BOOL};
+    for (size_t i = 0; i < sizeof dt / sizeof *dt; i++) {
+        rg_tensor s = rg_scalar(c, dt[i], 1), y;
+        CHECK_EQ(rg_item(s), 1);
+        y = rg_add(rg_cast(s, RG_F32), 2);
+        CHECK_EQ(rg_set_scalar(s, 0), 0);
+        CHECK_EQ(rg_item(s), 0);
+        IS(y, 3);
+        CHECK_EQ(rg_realize(s), 0);
+        CHECK_EQ(rg_set_scalar(s, 1), 0);
+        IS(rg_cast(s, RG_F32), 1);
+    }
+    rg_tensor i = rg_index(c, 0, 9, 4);
+    CHECK_EQ(rg_item(i), 4);
+    CHECK_EQ(rg_set_scalar(i, 9), 0);
+    CHECK_EQ(rg_item(i), 9);
+}
 CASE(scalar_misuse) {
     rg_set_scalar(V(1, 2), 3);
     FAILS(RG_EINVAL, "rg_set_scalar|rg_assign");
