@@ -225,21 +225,18 @@ static void tune_file(struct tune_run *r) {
 /* A search takes minutes: whether its winners can be kept is asked before, by a file of the size of some kernels. */
 static void check_cache(struct tune_run *r) {
     enum { ROOM = 1 << 20 };
-    static const char nothing[ROOM];
     const char *dir = engine_cache_dir(r->engine), *wrong = engine_warnings(r->engine);
     if (!*wrong) wrong = "RIDGE_CACHE=0 switches the cache off";
     if (!dir)
         err_throw(r->err, RG_EIO,
                   "what is found could not be kept: %.*s; RIDGE_CACHE_DIR names another directory",
                   (int)strcspn(wrong, "\n"), wrong);
-    const char *probe = arena_printf(r->arena, "%s/probe", dir);
-    if (os_write_file(r->err, probe, nothing, ROOM, 0600)) {
+    if (engine_cache_try(r->engine, r->err, ROOM)) {
         err_prefix(
             r->err,
             "what is found could not be kept, make room or name another directory with RIDGE_CACHE_DIR: ");
         must(r, r->err->code);
     }
-    unlink(probe);
 }
 
 static void run(void *arg) {

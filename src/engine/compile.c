@@ -178,10 +178,11 @@ static struct module *load_object(struct engine *en, const char *sum) {
     uint64_t at;
     if (map_get(&en->by_object, head_of(sum), &at)) return en->module.p[at].m;
     size_t n;
-    char *data = cache_read(&en->cache, &en->work, arena_printf(&en->work, "object-%s", sum), &n), hex[65];
+    const char *name = arena_printf(&en->work, "object-%s", sum);
+    char *data = cache_read(&en->cache, &en->work, name, &n), hex[65];
     if (data) sha256_hex(data, n, hex);
     struct module *mod = data && !strcmp(hex, sum) ? load(en, data, n, sum) : NULL;
-    if (data && !mod) en->cache.rejected++;
+    if (data && !mod) cache_reject(&en->cache, name);
     return mod;
 }
 
@@ -199,10 +200,11 @@ static struct code *take_function(struct engine *en, const struct etext *t, cons
 static struct code *from_disk(struct engine *en, const struct etext *t, const char *key) {
     struct arena *a = &en->work;
     size_t n;
-    char *entry = cache_read(&en->cache, a, arena_printf(a, "kernel-%s", key), &n), sum[65];
+    const char *name = arena_printf(a, "kernel-%s", key);
+    char *entry = cache_read(&en->cache, a, name, &n), sum[65];
     if (!entry) return NULL;
     if (n < 65 || entry[64] != '\n' || strspn(entry, "0123456789abcdef") != 64) {
-        en->cache.rejected++;
+        cache_reject(&en->cache, name);
         return NULL;
     }
     memcpy(sum, entry, 64);

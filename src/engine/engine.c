@@ -59,6 +59,11 @@ struct engine_stats engine_stats(const struct engine *en) {
 }
 
 const char *engine_cache_dir(const struct engine *en) { return en->cache.dir; }
+
+int engine_cache_try(struct engine *en, struct err *e, size_t n) {
+    return e->code ? e->code : cache_try(&en->cache, e, n);
+}
+
 const char *engine_warnings(const struct engine *en) { return en->warnings.n ? en->warnings.p : ""; }
 
 /* What is copied out must be computed first. On a CPU it is by now; the wait is said all the same, because a reader of

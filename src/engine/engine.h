@@ -59,7 +59,8 @@ void engine_close(struct engine *);
 struct engine_stats engine_stats(const struct engine *);
 /* Why something works worse than it could (a cache directory that cannot be trusted): lines, or "". */
 const char *engine_warnings(const struct engine *);
-const char *engine_cache_dir(const struct engine *); /* NULL: there is none */
+const char *engine_cache_dir(const struct engine *);           /* NULL: there is none */
+int engine_cache_try(struct engine *, struct err *, size_t n); /* could n bytes be kept now? */
 
 /* Renders, finds or compiles n programs. Equal programs give the same kernel. out[n]. On a device that runs nothing they
  * are rendered only, and out is NULLs. */

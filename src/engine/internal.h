@@ -5,20 +5,25 @@
 #include "engine/engine.h"
 #include "event/event.h"
 
-#define CACHE_FORMAT "ridge-cache 1" /* change it when anything about keys or files changes */
+#define CACHE_FORMAT "ridge-cache 2" /* change it when anything about keys or files changes */
 
-/* cache.c: files by name in one private directory; every read is checked, every write is atomic. */
+/* cache.c: files by name, KIND-<64 hex digits>, in one private directory; every read is checked, every write is atomic. */
 struct cache {
-    const char *dir; /* NULL: there is none */
-    uint64_t limit;  /* bytes of all files together */
+    const char *dir;  /* NULL: there is none */
+    const char *tmp;  /* where files are written first; NULL: it is only read */
+    uint64_t limit;   /* bytes of all files together */
+    uint64_t written; /* bytes since cache_trim */
     uint64_t rejected, evicted;
+    bool swept;
 };
 /* Finds or makes the directory; where it cannot be trusted, says why in `warnings` and leaves dir NULL. */
 void cache_open(struct cache *, struct arena *, struct str *warnings);
-/* The content of file `name`, or NULL: absent, not ours, or not what was written. */
+/* The content of file `name`, or NULL: absent, not ours, or not what was written there under this name. */
 char *cache_read(struct cache *, struct arena *, const char *name, size_t *n);
 void cache_write(struct cache *, struct arena *, const char *name, const void *data, size_t n);
-/* Removes the oldest files until all fit into the limit, and what killed writers left behind. */
+void cache_reject(struct cache *, const char *name);   /* of no use, whatever it holds: removes it */
+int cache_try(struct cache *, struct err *, size_t n); /* could n bytes be written now? */
+/* After writing: when enough has come together, removes the oldest files until all fit into the limit. */
 void cache_trim(struct cache *, struct arena *);
 
 /* Names of files that begin with prefix, sorted. */
@@ -314,7 +319,8 @@ struct recipe {
 /* False: it is not there; then `file` is where recipe_save would put it. */
 bool recipe_load(struct engine *, struct arena *, const struct plan_key *, struct recipe *out);
 void recipe_save(struct engine *, struct arena *, const struct recipe *);
-#define SEARCH_LATEST "search-latest" /* a cache file that changes with each result of a search */
+/* A cache file that changes with each result of a search. */
+#define SEARCH_LATEST "search-0000000000000000000000000000000000000000000000000000000000000000"
 
 /* owners.c: whose the memory of a plan is. The values and shapes of a recipe, from the schedule it is made of; the plan's own, from a
  * recipe and the program of today, whose nodes are key->topo. */

@@ -182,7 +182,7 @@ bool recipe_load(struct engine *en, struct arena *a, const struct plan_key *k, s
     fields(&f, out);
     for (uint32_t i = 0; i < out->ncall && !f.bad; i++) f.bad = out->call[i].kernel >= out->nkernel;
     if (f.bad || f.at != f.n) {
-        en->cache.rejected++;
+        cache_reject(&en->cache, name);
         *out = (struct recipe){.file = name};
         return false;
     }
@@ -197,4 +197,5 @@ void recipe_save(struct engine *en, struct arena *a, const struct recipe *r) {
     struct file f = {.a = a, .out = &s};
     fields(&f, &copy);
     cache_write(&en->cache, a, r->file, s.p, s.n);
+    cache_trim(&en->cache, a);
 }

@@ -678,6 +678,7 @@ static void remember(struct tune *t, uint32_t winner, double seconds) {
     cache_write(&en->cache, &t->arena, arena_printf(&t->arena, "tuned-%s", key), s.p, s.n);
     const char *now = arena_printf(&t->arena, "%s %llu", key, (unsigned long long)os_now_ns());
     cache_write(&en->cache, &t->arena, SEARCH_LATEST, now, strlen(now)); /* plans on disk are made anew */
+    cache_trim(&en->cache, &t->arena);
 }
 
 static void search(void *arg) {

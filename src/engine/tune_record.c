@@ -100,10 +100,13 @@ struct tuned *record_find(struct engine *en, const char *key) {
     uint64_t at, head = strtoull(arena_strdup(&en->work, key, 16), NULL, 16);
     if (map_get(&en->tuned_by_key, head, &at) && !strcmp(en->tuned.p[at]->key, key)) return en->tuned.p[at];
     size_t n;
-    char *data = cache_read(&en->cache, &en->arena, arena_printf(&en->work, "tuned-%s", key), &n);
+    const char *name = arena_printf(&en->work, "tuned-%s", key);
+    char *data = cache_read(&en->cache, &en->arena, name, &n);
     if (!data) return NULL;
     struct tuned *t = arena_new(&en->arena, struct tuned);
-    return parse_record(&en->arena, data, t) ? record_keep(en, key, t) : NULL;
+    if (parse_record(&en->arena, data, t)) return record_keep(en, key, t);
+    cache_reject(&en->cache, name);
+    return NULL;
 }
 
 void engine_tuned(struct engine *en, struct arena *a, tuned_vec *out) {

@@ -14,12 +14,13 @@
 
 static struct err err;
 static struct arena arena;
-static char *top, *dir;
+static char *top, *dir, *own; /* own: the cache's folder in dir */
 
 static void setup(void) {
     arena_init(&arena, &err);
     CHECK(!os_temp_dir(&err, &arena, &top));
     dir = arena_printf(&arena, "%s/a/cache", top);
+    own = arena_printf(&arena, "%s/ridge-v2", dir);
     setenv("RIDGE_CACHE", "1", 1);
     setenv("RIDGE_CACHE_DIR", dir, 1);
     unsetenv("RIDGE_CC");
@@ -65,12 +66,12 @@ static void must(int first, int n, uint64_t compiled) {
 
 /* Calls fn for each file of the cache whose name begins with `head`; returns how many. */
 static int each(const char *head, void (*fn)(const char *path)) {
-    DIR *d = opendir(dir);
+    DIR *d = opendir(own);
     CHECK(d);
     int n = 0;
     for (struct dirent *e; (e = readdir(d));) {
         if (strncmp(e->d_name, head, strlen(head)) || e->d_name[0] == '.') continue;
-        if (fn) fn(arena_printf(&arena, "%s/%s", dir, e->d_name));
+        if (fn) fn(arena_printf(&arena, "%s/%s", own, e->d_name));
         n++;
     }
     closedir(d);
@@ -84,6 +85,7 @@ TEST(cache_warm_start_compiles_nothing) {
     must(0, 5, 5);
     struct stat st;
     CHECK(!stat(dir, &st) && (st.st_mode & 0777) == 0700);
+    CHECK(!stat(own, &st) && (st.st_mode & 0777) == 0700);
     must(0, 5, 0);
     CHECK_EQ(last.disk_hits, 5);
     must(3, 5, 3); /* two known, three new */
@@ -144,6 +146,16 @@ static void cut(const char *path) { CHECK(!truncate(path, 50)); }
 static void empty(const char *path) { CHECK(!truncate(path, 0)); }
 static void open_to_all(const char *path) { CHECK(!chmod(path, 0666)); }
 static void give_away(const char *path) { CHECK(!chown(path, 12345, 12345)); }
+static void huge(const char *path) { CHECK(!truncate(path, (off_t)1 << 29)); }
+static void binary(const char *path) {
+    char noise[5000];
+    for (size_t i = 0; i < sizeof noise; i++) noise[i] = (char)(i * 37 ^ i >> 3);
+    CHECK(!os_write_file(&err, path, noise, sizeof noise, 0600));
+}
+static void show(const char *path) {
+    struct stat st;
+    CHECK(!stat(path, &st) && !chmod(path, S_ISDIR(st.st_mode) ? 0555 : 0444));
+}
 static void make_dir(const char *path) {
     os_remove(path);
     CHECK(!mkdir(path, 0700));
@@ -158,7 +170,8 @@ static void make_fifo(const char *path) {
 }
 
 TEST(cache_ignores_damaged_files) {
-    static void (*const damage[])(const char *) = {flip, cut, empty, open_to_all, make_link, make_fifo};
+    static void (*const damage[])(const char *) = {flip,   cut,         empty,     huge,
+                                                   binary, open_to_all, make_link, make_fifo};
     static const char *const kinds[] = {"kernel-", "object-", "cc-"};
     setup();
     for (unsigned k = 0; k < RG_COUNT(kinds); k++)
@@ -194,18 +207,55 @@ TEST(cache_ignores_foreign_files) {
     done();
 }
 
-/* An entry that names another kernel's object, correctly summed: the symbol is not there. */
-TEST(cache_ignores_a_swapped_object) {
+static const char *two[3];
+static int ntwo;
+static void take(const char *path) {
+    if (ntwo < 2) two[ntwo++] = path;
+}
+
+/* A file of one key in the place of another, whole and of this user, is not believed: what it holds was made for its own. */
+TEST(cache_ignores_swapped_files) {
+    static const char *const kind[] = {"kernel-", "object-"};
+    setup();
+    for (unsigned k = 0; k < RG_COUNT(kind); k++) {
+        os_remove_tree(dir);
+        must(0, 1, 1);
+        must(1, 1, 1);
+        ntwo = 0;
+        CHECK_EQ(each(kind[k], take), 2);
+        const char *aside = arena_printf(&arena, "%s/aside", top);
+        CHECK(!rename(two[0], aside) && !rename(two[1], two[0]) && !rename(aside, two[1]));
+        must(0, 2, 2);
+        CHECK_EQ(last.rejected, 2);
+        must(0, 2, 0);
+        CHECK_EQ(last.rejected, 0);
+    }
+    done();
+}
+
+static void flip_at(const char *path, off_t at) {
+    int fd = open(path, O_RDWR);
+    char c;
+    CHECK(fd >= 0 && pread(fd, &c, 1, at) == 1);
+    c ^= 1;
+    CHECK(pwrite(fd, &c, 1, at) == 1 && !close(fd));
+}
+
+/* Each region of a file of each kind: form, name, length, sum, content. Right results, whatever was changed. */
+TEST(cache_survives_a_flip_anywhere) {
+    static const char *const kind[] = {"kernel-", "object-", "cc-"};
     setup();
     must(0, 1, 1);
-    must(1, 1, 1);
-    char *a = NULL, *b = NULL;
-    DIR *d = opendir(dir);
-    for (struct dirent *e; (e = readdir(d));)
-        if (!strncmp(e->d_name, "object-", 7)) *(a ? &b : &a) = arena_printf(&arena, "%s/%s", dir, e->d_name);
-    closedir(d);
-    CHECK(a && b && !rename(a, b));
-    must(0, 2, 2);
+    for (unsigned k = 0; k < RG_COUNT(kind); k++)
+        for (off_t at = 0; at < 160; at += 7) {
+            ntwo = 0;
+            CHECK_EQ(each(kind[k], take), 1);
+            flip_at(two[0], at);
+            if (use(0, 1)) FAIL("%s", err.msg);
+            CHECK_EQ(last.rejected, 1);
+            must(0, 1, 0);
+            CHECK_EQ(last.rejected, 0);
+        }
     done();
 }
 
@@ -287,48 +337,138 @@ static void age(const char *path) {
     CHECK(!utimensat(AT_FDCWD, path, t, 0));
 }
 
+/* Files of writers that are gone: of a process that ended, and of one that has the number of a live one but is long past. */
 TEST(cache_removes_leftovers_and_renews_use) {
     setup();
     must(0, 2, 2);
-    const char *left = arena_printf(&arena, "%s/kernel-abc.tmp.999.0", dir);
-    CHECK(!os_write_file(&err, left, "half a fil", 10, 0600));
+    pid_t gone = fork();
+    if (!gone) _exit(0);
+    CHECK(waitpid(gone, NULL, 0) == gone);
+    const char *left[4];
+    static const char *const form[] = {"%s/tmp/kernel-%064d.%ld.0", "%s/tmp/kernel-%064d.%ld.1",
+                                       "%s/tmp/object-%064d.%ld.2", "%s/tmp/thesis-%064d.%ld.tmp"};
+    for (int i = 0; i < 4; i++) {
+        left[i] = arena_printf(&arena, form[i], own, 0, i ? (long)getpid() : (long)gone);
+        CHECK(!os_write_file(&err, left[i], "half a fil", 10, 0600));
+    }
     long_ago = time(NULL) - 10 * 24 * 3600;
-    each("", age);
+    age(left[1]), age(left[3]);
+    each("kernel-", age), each("object-", age);
     must(0, 2, 0); /* a hit renews the files it used */
     struct stat st;
-    CHECK(!stat(left, &st) && st.st_mtime == long_ago);
-    must(5, 1, 1); /* a write looks around */
-    CHECK(!os_exists(left) && last.evicted == 1);
+    CHECK(!stat(two[ntwo = 0, each("kernel-", take), 0], &st) && st.st_mtime > long_ago);
+    CHECK(os_exists(left[0]) && os_exists(left[1]));
+    must(5, 1, 1); /* the first write looks for them */
+    CHECK(!os_exists(left[0]) && !os_exists(left[1]) && last.evicted == 2);
+    CHECK(os_exists(left[2]) && os_exists(left[3])); /* somebody writes it; not of our form */
     must(0, 2, 0);
     done();
 }
 
-/* Oldest first, down to some room below the limit; what is left is whole. */
-static void evict(void *arg) {
-    struct cache *c = arg;
+static struct cache opened;
+static void open_cache(void *arg) {
     struct str w;
-    char data[1000] = {0};
     str_init(&w, &arena);
-    cache_open(c, &arena, &w);
-    c->limit = 20000;
-    for (int i = 0; i < 30; i++) {
-        const char *name = arena_printf(&arena, "object-%02d", i);
-        cache_write(c, &arena, name, data, sizeof data);
-        long_ago = time(NULL) - 1000 + i * 10;
-        age(arena_printf(&arena, "%s/%s", dir, name));
-    }
-    cache_trim(c, &arena);
+    cache_open(&opened, &arena, &w);
+    opened.limit = *(uint64_t *)arg;
 }
 
+static void fill(void *arg) {
+    char data[1000] = {0};
+    open_cache(arg);
+    for (int i = 0; i < 30; i++) {
+        const char *name = arena_printf(&arena, "object-%064d", i);
+        cache_write(&opened, &arena, name, data, sizeof data);
+        long_ago = time(NULL) - 1000 + i * 10;
+        age(arena_printf(&arena, "%s/%s", own, name));
+    }
+}
+
+static void trim(void *arg) {
+    (void)arg;
+    cache_trim(&opened, &arena);
+}
+
+/* Oldest first, down to some room below the limit; what is left is whole. */
 TEST(cache_evicts_the_oldest) {
-    struct cache c;
+    uint64_t limit = 20000;
     size_t n;
     setup();
-    if (err_guard(&err, evict, &c)) FAIL("%s", err.msg);
+    if (err_guard(&err, fill, &limit) || err_guard(&err, trim, NULL)) FAIL("%s", err.msg);
     int left = each("object-", NULL);
-    CHECK(left <= 17 && left >= 15);
-    CHECK_EQ(c.evicted, 30 - left);
-    CHECK(!cache_read(&c, &arena, "object-00", &n) && cache_read(&c, &arena, "object-29", &n) && n == 1000);
-    CHECK_EQ(c.rejected, 0);
+    CHECK(left <= 17 && left >= 14);
+    CHECK_EQ(opened.evicted, 30 - left);
+    CHECK(!cache_read(&opened, &arena, arena_printf(&arena, "object-%064d", 0), &n));
+    CHECK(cache_read(&opened, &arena, arena_printf(&arena, "object-%064d", 29), &n) && n == 1000);
+    CHECK_EQ(opened.rejected, 0);
+    done();
+}
+
+/* The folder that was named is the user's, and so is every file in ours that is not of our form, or is no file. */
+TEST(cache_leaves_files_of_others) {
+    static const char *const name[] = {
+        "%s/thesis.txt",
+        "%s/video.tmp.1.mp4",
+        "%s/kernel-0000000000000000000000000000000000000000000000000000000000000000",
+        "%s/ridge-v2/thesis.txt",
+        "%s/ridge-v2/object-1.tmp.4.5",
+        "%s/ridge-v2/kernel-00000000000000000000000000000000000000000000000000000000000000000",
+        "%s/ridge-v2/kernel-000000000000000000000000000000000000000000000000000000000000000G"};
+    uint64_t limit = 20000;
+    setup();
+    if (err_guard(&err, open_cache, &limit)) FAIL("%s", err.msg);
+    const char *path[RG_COUNT(name)], *target = arena_printf(&arena, "%s/target", top);
+    long_ago = time(NULL) - 10 * 24 * 3600;
+    for (size_t i = 0; i < RG_COUNT(name); i++) {
+        path[i] = arena_printf(&arena, name[i], dir);
+        CHECK(!os_write_file(&err, path[i], "mine", 4, 0600) && !truncate(path[i], (off_t)2 << 30));
+        age(path[i]);
+    }
+    CHECK(!os_write_file(&err, target, "mine", 4, 0600));
+    const char *link = arena_printf(&arena, "%s/plan-%064d", own, 7);
+    CHECK(!symlink(target, link));
+    if (err_guard(&err, fill, &limit) || err_guard(&err, trim, NULL)) FAIL("%s", err.msg);
+    for (size_t i = 0; i < RG_COUNT(name); i++) CHECK(os_exists(path[i]));
+    CHECK(os_exists(target) && os_exists(link));
+    int left = each("object-0", NULL);
+    CHECK(left <= 17 && left >= 14); /* their bytes are not counted either */
+    done();
+}
+
+/* The folder is listed when a share of the limit was written since the last time, by whichever processes. */
+TEST(cache_trims_rarely) {
+    uint64_t limit = 16 * 4096 * 10;
+    char data[4096 * 2 - 200] = {0};
+    int looked = 0, written = 0;
+    setup();
+    for (; written < 120; written++) {
+        if (err_guard(&err, open_cache, &limit)) FAIL("%s", err.msg); /* a new process */
+        cache_write(&opened, &arena, arena_printf(&arena, "object-%064d", written), data, sizeof data);
+        cache_trim(&opened, &arena);
+        looked += opened.evicted > 0;
+        CHECK((uint64_t)each("object-", NULL) * sizeof data <= limit + limit / 16 + sizeof data);
+    }
+    CHECK(looked >= 1 && looked <= 6);
+    done();
+}
+
+/* A folder that this user cannot write is read all the same. */
+TEST(cache_is_read_where_it_cannot_be_written) {
+    setup();
+    if (geteuid()) SKIP("only root can give files away");
+    must(0, 3, 3);
+    show(top), show(arena_printf(&arena, "%s/a", top)), show(dir), show(own);
+    each("", show);
+    pid_t child = fork();
+    if (!child) {
+        if (setgid(12345) || setuid(12345) || use(0, 3)) _exit(1);
+        if (last.compiled || last.disk_hits != 3 || !strstr(warnings, "is read, but cannot be written"))
+            _exit(2);
+        no_path();
+        _exit(use(0, 4) == RG_ECOMPILE ? 0 : 3);
+    }
+    int st;
+    CHECK(waitpid(child, &st, 0) == child);
+    if (!WIFEXITED(st) || WEXITSTATUS(st)) FAIL("the other user's process ended with %#x", (unsigned)st);
     done();
 }

@@ -71,12 +71,14 @@ static void check(float scale) {
 }
 
 static int each(void (*fn)(const char *path)) {
-    DIR *d = opendir(top);
+    char own[600];
+    snprintf(own, sizeof own, "%s/ridge-v2", top);
+    DIR *d = opendir(own);
     int n = 0;
     for (struct dirent *e; d && (e = readdir(d));) {
-        char path[600];
+        char path[900];
         if (strncmp(e->d_name, "plan-", 5)) continue;
-        snprintf(path, sizeof path, "%s/%s", top, e->d_name);
+        snprintf(path, sizeof path, "%s/%s", own, e->d_name);
         if (fn) fn(path);
         n++;
     }
