@@ -394,6 +394,13 @@ static const uop *leaf_of(void *cx, const uop *n) {
     return n->nsrc == 2 && !is_head(p->c, n) ? p->copy[n->src[1]->id] : p->chain[n->id];
 }
 
+/* What is left of a value without its way back (VIA) may be another tensor's memory: the result is a copy of that. */
+static const uop *program_result(struct plan *p, const uop *n) {
+    const uop *v = p->copy[n->id];
+    bool others = n->op != OP_ASSIGN && (v->op == OP_BUFFER || v->op == OP_ASSIGN);
+    return others ? uop1(&p->first, OP_CONTIGUOUS, v) : v;
+}
+
 /* Twice: the first copy puts operands into an order that does not depend on history, the second numbers its nodes. */
 static void write_program(struct plan *p) {
     rg_ctx *c = p->c;
@@ -417,7 +424,7 @@ static void write_program(struct plan *p) {
     ir_init(&p->first, a);
     ir_init(&p->ir, a);
     gr_copy(a, &p->first, &c->graph->ir, &order, leaf_of, p, copy);
-    for (uint32_t i = 0; i < want.n; i++) vec_push(a, &src, copy[want.p[i]->id]);
+    for (uint32_t i = 0; i < want.n; i++) vec_push(a, &src, program_result(p, want.p[i]));
     const uop *g = uop_new(&p->first, OP_GRAPH, DT_VOID, 1, src.p, src.n, ARG_NONE);
     uint32_t *from = arena_array(a, uint32_t, p->first.n + 1), *origin;
     for (uint32_t i = 0; i < order.n; i++) from[copy[order.p[i]->id]->id] = order.p[i]->id + 1;
