@@ -51,10 +51,16 @@ static const uop *copy_acc(struct expand *x, const uop *n, const uop **src) {
     return uop_new(x->rw->ir, OP_ACC, (enum dtype)n->dt, lanes, src, n->nsrc, n->arg);
 }
 
-/* One address under a gate for each lane: loaded if any lane wants it, then given to those that do. */
+/* One address under a gate, or with another value beside it, for each lane: loaded if any lane wants it, then given to
+ * those that do. */
 static const uop *copy_gload(struct expand *x, const uop *const *src) {
-    const uop *any = uop_mk(x->rw->ir, OP_HRED, &src[2], 1, ARG_INT(OP_MAX));
-    return rw3(x->rw, OP_WHERE, src[2], rw3(x->rw, OP_GLOAD, src[0], src[1], any), src[1]);
+    struct ir *ir = x->rw->ir;
+    bool many = src[2]->lanes > src[0]->lanes;
+    const uop *any = many ? uop_mk(ir, OP_HRED, &src[2], 1, ARG_INT(OP_MAX)) : src[2];
+    bool wide = src[1]->lanes > src[0]->lanes;
+    const uop *beside = wide ? uop_identity(ir, OP_ADD, (enum dtype)src[0]->dt) : src[1];
+    const uop *load = rw3(x->rw, OP_GLOAD, src[0], beside, any);
+    return rw3(x->rw, OP_WHERE, src[2], load, src[1]);
 }
 
 static const uop *copy_node(struct expand *x, const uop *n) {
@@ -70,7 +76,7 @@ static const uop *copy_node(struct expand *x, const uop *n) {
     if (same) return n;
     if (n->op == OP_INDEX) return copy_index(x, n, src);
     if (n->op == OP_ACC) return copy_acc(x, n, src);
-    if (n->op == OP_GLOAD && src[2]->lanes > src[0]->lanes) return copy_gload(x, src);
+    if (n->op == OP_GLOAD && RG_MAX(src[1]->lanes, src[2]->lanes) > src[0]->lanes) return copy_gload(x, src);
     return rw_with(x->rw, n, src);
 }
 
