@@ -217,6 +217,8 @@ static const uop *zero_of(struct rangeify *r, const uop *n) {
 /* PAD and SPREAD: what they add is not loaded. */
 static const uop *value_pad(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
     const uop *to[SHAPE_MAX], *valid = NULL;
+    if (!shape_size(sg_shape(r->g, n->src[0]))) /* there is nothing else */
+        return n->op == OP_PAD ? value_at(r, n->src[1], NULL, NULL) : zero_of(r, n);
     if (n->op == OP_PAD)
         at_pad(r, n, sg_shape(r->g, n->src[0]), at, to, &valid);
     else
@@ -303,19 +305,36 @@ static const uop *row_product(struct rangeify *r, const uop *x) {
     return x;
 }
 
+/* The body over the ranges src[1..]; sums of halves are kept in float and rounded once. */
+static const uop *reduced(struct rangeify *r, enum op op, const uop *body, const uop **src, uint32_t nr) {
+    enum dtype dt = (enum dtype)body->dt;
+    int64_t same = drop_idle(r, op, body, src, &nr);
+    if (same > 1 && op == OP_ADD) body = times(r, body, same);
+    if (!nr) return body;
+    bool half = (dt == DT_F16 || dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
+    src[0] = half ? cast(r, body, DT_F32) : body;
+    return cast(r, rw_mk(&r->rw, OP_REDUCE, src, 1 + nr, (union arg){.i = op}), dt);
+}
+
+/* The set of ranges that the coordinates are inside of. */
+static uint64_t context_of(struct rangeify *r, const uop *const *at, uint32_t n) {
+    uint64_t context = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uop_vec *f = free_of(&r->fr, at[i]);
+        for (uint32_t k = 0; k < f->n; k++) context |= 1ull << (hash_u64(f->p[k]->id + 1) & 63);
+    }
+    return context;
+}
+
 static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
     const struct shape *in = sg_shape(r->g, n->src[0]);
     const uop *to[SHAPE_MAX], *src[1 + SHAPE_MAX];
     uint32_t nr = 0, level = level_of(r, n);
-    uint64_t context = gate ? hash_u64(gate->id) : 0; /* the set of ranges that it is inside of */
     enum op op = (enum op)n->arg.i;
     if (r->flat) return refuse(r, n, "a reduction");
     if (!shape_size(in)) return uop_identity(r->ir, op, (enum dtype)n->dt);
-    for (uint32_t i = 0; i < in->n; i++) {
-        to[i] = at[i];
-        const uop_vec *f = free_of(&r->fr, at[i]);
-        for (uint32_t k = 0; k < f->n; k++) context |= 1ull << (hash_u64(f->p[k]->id + 1) & 63);
-    }
+    uint64_t context = context_of(r, at, in->n) | (gate ? hash_u64(gate->id) : 0);
+    for (uint32_t i = 0; i < in->n; i++) to[i] = at[i];
     for (uint32_t i = 1; i < n->nsrc; i++) {
         int64_t a = n->src[i]->arg.i;
         if (in->d[a] == 1) continue;
@@ -324,13 +343,7 @@ static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *cons
     }
     const uop *body = value_at(r, n->src[0], to, gate);
     if (op == OP_ADD) body = row_product(r, body);
-    int64_t same = drop_idle(r, op, body, src, &nr);
-    if (same > 1 && op == OP_ADD) body = times(r, body, same);
-    if (!nr) return body;
-    /* sums of halves are kept in float and rounded once */
-    bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
-    src[0] = half ? cast(r, body, DT_F32) : body;
-    return cast(r, rw_mk(&r->rw, OP_REDUCE, src, 1 + nr, (union arg){.i = op}), (enum dtype)n->dt);
+    return reduced(r, op, body, src, nr);
 }
 
 /* ---- rows that are kept --------------------------------------------------------------------------------- */
@@ -538,15 +551,29 @@ static bool embed(struct rangeify *r, const struct shape *dom, const struct shap
     return true;
 }
 
+/* A store runs in the loops that its address names. Along axes that it does not (the target has size 1 there, or
+ * the index is the same everywhere) what goes to one element is summed first. */
+static const uop *scatter_of(struct rangeify *r, const uop *n, const uop *const *at) {
+    const uop *to[SHAPE_MAX], *from[SHAPE_MAX], *src[1 + SHAPE_MAX];
+    const struct shape *s = sg_shape(r->g, n), *in = sg_shape(r->g, n->src[1]);
+    uint32_t nr = 0, level = level_of(r, n->src[2]) + 1;
+    uint64_t context = context_of(r, at, in->n);
+    for (uint32_t k = 0; k < s->n; k++) to[k] = from[k] = at[k];
+    to[n->arg.i] = clamp(r, value_at(r, n->src[1], at, NULL), s->d[n->arg.i]);
+    const uop *place = uop2(r->ir, OP_INDEX, param(r, sg_memory(r->g, n)), linear_index(r, s, to));
+    for (uint32_t k = 0; k < in->n; k++) {
+        if (in->d[k] == 1 || free_has(&r->fr, place, at[k])) continue;
+        src[1 + nr] = from[k] = reduce_range(r, context, level, nr, in->d[k]);
+        nr++;
+    }
+    const uop *v = value_at(r, n->src[2], from, NULL);
+    return uop2(r->ir, OP_STORE_ADD, place, reduced(r, OP_ADD, v, src, nr));
+}
+
 static const uop *store_of(struct rangeify *r, const uop *n, const uop *const *at) {
+    if (n->op == OP_SCATTER) return scatter_of(r, n, at);
     const uop *to[SHAPE_MAX], *memory = param(r, sg_memory(r->g, n)), *v;
     const struct shape *s = sg_shape(r->g, n);
-    if (n->op == OP_SCATTER) {
-        for (uint32_t k = 0; k < s->n; k++) to[k] = at[k];
-        v = value_at(r, n->src[2], at, NULL);
-        to[n->arg.i] = clamp(r, value_at(r, n->src[1], at, NULL), s->d[n->arg.i]);
-        return uop2(r->ir, OP_STORE_ADD, uop2(r->ir, OP_INDEX, memory, linear_index(r, s, to)), v);
-    }
     v = value_at(r, n->op == OP_ASSIGN ? n->src[1] : n, at, NULL);
     if (n->op == OP_ASSIGN && n->nsrc > 2) {
         at_box(r, n, 2, s->n, at, to);
