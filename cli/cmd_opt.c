@@ -21,6 +21,14 @@ static const struct {
     {"asm", EMIT_ASM}, {"cuda", EMIT_CUDA}, {"opencl", EMIT_OPENCL},
 };
 
+/* The first of each language is the default. */
+static const struct opt_target targets[] = {
+    {"native", EMIT_C, 0, 0},      {"neon", EMIT_C, 16, 0},      {"avx512", EMIT_C, 64, 0},
+    {"sm_90a", EMIT_CUDA, 16, 90}, {"sm_80", EMIT_CUDA, 16, 80}, {"opencl", EMIT_OPENCL, 16, 0},
+};
+
+static bool is_gpu(const struct opt_target *t) { return t->text != EMIT_C; }
+
 /* ---- reading --------------------------------------------------------------------------------------- */
 
 static const char *kernel_names(struct session *s) {
@@ -56,9 +64,8 @@ static void read_program(struct session *s) {
 static const char *choose_opts(struct session *s, const struct kernel *k) {
     if (s->noopt || (env_int(ENV_NOOPT) && !s->opts)) return "";
     if (s->opts) return s->opts;
-    if (s->heuristic && (s->emit == EMIT_CUDA || s->emit == EMIT_OPENCL))
-        return opts_heuristic_gpu(&s->ir, k, s->emit == EMIT_CUDA ? 90 : 0);
-    if (s->heuristic) return opts_heuristic(&s->ir, k, 0, (int)env_int(ENV_THREADS));
+    if (s->heuristic && is_gpu(s->target)) return opts_heuristic_gpu(&s->ir, k, s->target->capability);
+    if (s->heuristic) return opts_heuristic(&s->ir, k, s->target->vec_bytes, (int)env_int(ENV_THREADS));
     if (s->random_opts != NOT_GIVEN) return opts_random(&s->ir, k, (uint64_t)s->random_opts);
     return k->opts;
 }
@@ -104,8 +111,9 @@ static void lower_one(struct session *s, uint32_t i) {
                   &(struct lower_opts){.opts = w->opts,
                                        .log = &log,
                                        .keep_math = s->ref,
-                                       .native_exp = s->emit == EMIT_CUDA,
-                                       .narrow = s->emit == EMIT_CUDA || s->emit == EMIT_OPENCL},
+                                       .native_exp = s->target->text == EMIT_CUDA,
+                                       .vec_bytes = s->target->vec_bytes,
+                                       .narrow = is_gpu(s->target)},
                   &w->lin);
     w->lower_ns = os_now_ns() - t;
     /* PARAMS stands for as many buffers as the data says, which the program alone does not know. */
@@ -297,12 +305,31 @@ static int check_device(void) {
     return -1;
 }
 
-static int check_usage(struct session *s, const struct args *a, const char *emit, int64_t threads) {
+/* Without a name: the first target of the language that is emitted. */
+static int choose_target(struct session *s, const struct args *a, const char *name) {
+    enum emit text = s->emit == EMIT_CUDA || s->emit == EMIT_OPENCL ? s->emit : EMIT_C;
+    for (size_t i = 0; i < RG_COUNT(targets) && !s->target; i++)
+        if (name ? !strcmp(name, targets[i].name) : targets[i].text == text) s->target = &targets[i];
+    if (!s->target)
+        return args_wrong(a, "--target expects native, neon, avx512, sm_90a, sm_80 or opencl, found '%s'",
+                          name);
+    if (s->emit >= EMIT_C && s->target->text != text)
+        return args_wrong(a, "--target %s has another language than --emit asks for", s->target->name);
+    bool runs = s->run || s->check || s->time || s->ref || s->print || s->emit == EMIT_ASM;
+    if (name && s->target != &targets[0] && runs)
+        return args_wrong(a, "--target %s only prints; kernels run and are assembled for this machine",
+                          s->target->name);
+    return -1;
+}
+
+static int check_usage(struct session *s, const struct args *a, const char *emit, const char *target,
+                       int64_t threads) {
     int status;
     for (size_t i = 0; emit && i < RG_COUNT(emits); i++)
         if (!strcmp(emit, emits[i].name)) s->emit = emits[i].emit;
     if (emit && !s->emit)
         return args_wrong(a, "--emit expects ir, tree, linear, c, asm, cuda or opencl, found '%s'", emit);
+    if ((status = choose_target(s, a, target)) >= 0) return status;
     if (s->noopt && s->opts) return args_wrong(a, "--noopt and --opts exclude each other");
     if (s->random_opts != NOT_GIVEN && (s->opts || s->noopt))
         return args_wrong(a, "--random-opts excludes --opts and --noopt");
@@ -342,7 +369,7 @@ struct opt_call {
 static void opt_main(void *arg) {
     struct opt_call *c = arg;
     struct session *s = c->s;
-    const char *emit = NULL;
+    const char *emit = NULL, *target = NULL;
     int64_t threads = NOT_GIVEN;
     /* clang-format off */
     const struct arg_spec spec[] = {
@@ -352,6 +379,7 @@ static void opt_main(void *arg) {
         {"random-opts", ARG_NUMBER, &s->random_opts, "SEED",       "a random legal list; the same seed gives the same list"},
         {"kernel",      ARG_TEXT,   &s->only,        "NAME",       "only this kernel of the file"},
         {"emit",        ARG_TEXT,   &emit,           "FORM",       "print the kernels as ir, tree, linear, c, asm, cuda or opencl"},
+        {"target",      ARG_TEXT,   &target,         "NAME",       "compile for native, neon, avx512, sm_90a, sm_80 or opencl, and print only"},
         {"dump",        ARG_TEXT,   &s->dump,        "all|PASS,..", "print the IR after these passes; plan: the planner's reasons"},
         {"passes",      ARG_FLAG,   &s->passes,      NULL,         "print the time and node count of each pass"},
         {"run",         ARG_FLAG,   &s->run,         NULL,         "run on the CPU; print what each output holds"},
@@ -378,7 +406,7 @@ static void opt_main(void *arg) {
                      .max_operands = 1,
                      .more = more.p};
     c->status = args_parse(&a, c->argc, c->argv);
-    if (c->status < 0) c->status = check_usage(s, &a, emit, threads);
+    if (c->status < 0) c->status = check_usage(s, &a, emit, target, threads);
     if (c->status >= 0) return;
     s->file = a.operand[0];
     ir_init(&s->ir, &s->arena);

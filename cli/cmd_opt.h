@@ -8,6 +8,12 @@
 #include "engine/engine.h"
 
 enum emit { EMIT_NOTHING, EMIT_IR, EMIT_TREE, EMIT_LINEAR, EMIT_C, EMIT_ASM, EMIT_CUDA, EMIT_OPENCL };
+struct opt_target { /* what kernels are compiled for */
+    const char *name;
+    enum emit text; /* its language: EMIT_C, EMIT_CUDA or EMIT_OPENCL */
+    int vec_bytes;  /* 0: of this machine */
+    int capability; /* of a GPU: 80, 90; 0: OpenCL */
+};
 #define TREE_PASS "index" /* the last pass whose result is a loop tree */
 
 struct checked { /* what --check found about one kernel */
@@ -40,6 +46,7 @@ struct session {
     /* asked for */
     const char *file, *opts, *only, *dump, *print;
     enum emit emit;
+    const struct opt_target *target;
     bool noopt, heuristic, passes, run, ref, check, time, exact, json;
     int64_t random_opts, runs; /* NOT_GIVEN: not asked for */
     /* made */

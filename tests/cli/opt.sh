@@ -32,6 +32,32 @@ has 0 "; after opts:" $small/matmul.uop --dump opts,tree
 has 0 "linearize" $small/matmul.uop --passes
 [ -n "$("$RIDGE" opt $small/matmul.uop --emit tree)" ] || fail "--emit tree prints nothing"
 
+# other machines
+has 0 "TILE(n_r,4,n_v)" $small/matmul.uop --heuristic --target neon
+has 0 "f32x16" $small/softmax.uop --heuristic --target avx512 --emit c
+case $("$RIDGE" opt $small/softmax.uop --heuristic --target neon --emit c | sed -n '/^BODY/,$p') in *f32x16*) fail "neon has vectors of 64 bytes" ;; esac
+cat > "$here/product.uop" <<'END'
+kernel product
+b0 = (PARAM<bf16>[0 b0] 1048576)
+i1 = (RANGE[i1 GRID 1] 1024)
+i0 = (RANGE[i0 GRID 0] 1024)
+b1 = (PARAM<bf16>[1 b1] 1048576)
+k2 = (RANGE[k2 REDUCE 2] 1024)
+b2 = (PARAM<bf16>[2 b2] 1048576)
+%1 = (MUL (CAST<f32> (LOAD (INDEX b1 (ADD k2 (MUL i0 1024))))) (CAST<f32> (LOAD (INDEX b2 (ADD i1 (MUL k2 1024))))))
+(SINK (STORE (INDEX b0 (ADD i1 (MUL i0 1024))) (CAST<bf16> (REDUCE[ADD] %1 k2))))
+END
+has 0 ",k2_t_t) LANE" "$here/product.uop" --heuristic --target sm_80
+has 0 ",WBF16_" "$here/product.uop" --heuristic --target sm_90a
+has 0 "opts TILE(i0,4,i0_r) REG(i0_r)" "$here/product.uop" --heuristic --target opencl
+[ "$("$RIDGE" opt "$here/product.uop" --heuristic --target sm_90a --emit cuda)" = "$("$RIDGE" opt "$here/product.uop" --heuristic --emit cuda)" ] || fail "--emit cuda is not for sm_90a"
+has 0 "__kernel" $small/matmul.uop --heuristic --target opencl --emit opencl
+has 2 "--target expects native, neon, avx512, sm_90a, sm_80 or opencl, found 'sm_8'" $small/matmul.uop --target sm_8
+has 2 "another language than --emit asks for" $small/matmul.uop --target sm_80 --emit c
+has 2 "another language than --emit asks for" $small/matmul.uop --target neon --emit opencl
+has 2 "only prints" $small/matmul.uop --target avx512 --run
+has 2 "only prints" $small/matmul.uop --target neon --emit asm
+
 # what --emit ir prints is a .uop file that means the same
 for k in softmax matmul argmax gather; do
     "$RIDGE" opt $small/$k.uop --emit ir > "$here/again.uop" || fail "--emit ir of $k"
