@@ -51,6 +51,8 @@ EXAMPLES := $(EXAMPLE_SRC:%.c=$(OUT)/%)
 # Programs with a fault each, for tests/cli/planted.sh.
 PLANTED_SRC := $(if $(CLI_SRC),$(sort $(wildcard tests/planted/*.c)))
 PLANTED := $(PLANTED_SRC:tests/planted/%.c=$(OUT)/planted/%)
+# Programs of every kind, for tools/snapshot.
+FORMS := $(if $(CLI_SRC),$(OUT)/snapshot/forms)
 BENCH := $(BENCH_SRC:bench/%.c=$(OUT)/bench/%)
 # The programs that bench/table/table.py talks to.
 TABLE_SRC := $(sort $(wildcard bench/table/*.c))
@@ -61,7 +63,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples mnist test test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-mutants bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib examples mnist test test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-mutants snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
 examples: all
@@ -150,6 +152,8 @@ $(EXAMPLES): $(OUT)/examples/%: $(OUT)/obj/examples/%.o $(LIB)
 	$(link)
 $(PLANTED): $(OUT)/planted/%: $(OUT)/obj/tests/planted/%.o $(LIB)
 	$(link)
+$(FORMS): $(OUT)/obj/tests/snapshot/forms.o $(LIB)
+	$(link)
 $(BUILD)/examples: $(EXAMPLES)
 	@ln -sfn $(MODE)/examples $@
 $(TEST): $(TEST_OBJ) $(LIB) | $(OUT)/fake/libcuda.so $(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so $(OUT)/fake/libnvtx.so
@@ -179,7 +183,7 @@ RUN_ENV := $(if $(filter aarch64,$(shell uname -m)),ASAN_OPTIONS=$${ASAN_OPTIONS
 mnist: all           # trains examples/mnist.c on data/mnist; ARGS="--steps 100 --batch 256" and so on
 	@$(OUT)/examples/mnist $(ARGS)
 
-test: all $(TEST) $(TABLE) $(PLANTED)
+test: all $(TEST) $(TABLE) $(PLANTED) $(FORMS)
 	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CLI_TESTS:%=-x %)
 
 test-math: $(TEST)   # every float of every vector function, minutes
@@ -214,6 +218,10 @@ test-opencl: $(TEST) # the OpenCL device, on PoCL or what there is; part of `mak
 test-mutants: $(TEST) # bugs planted in planner and code generator: the fuzzers must find each, minutes
 	@tests/mutants/run $(OUT)
 
+# All that is generated and planned, as text; before and after a change that must change no kernel: tools/snapshot --compare BEFORE AFTER
+snapshot: all $(FORMS) $(OUT)/fake/libcuda.so # into DIR, build/snapshot
+	@BUILD_DIR=$(OUT) tools/snapshot $(or $(DIR),$(BUILD)/snapshot)
+
 # One table: ours beside OpenBLAS, PyTorch and tinygrad, which the script gets into build/bench/venv. ROWS="sgemm,softmax" picks rows.
 bench: all $(TABLE)
 	@python3 bench/table/table.py --build $(OUT) --out $(BUILD)/bench $(if $(ROWS),--rows '$(ROWS)') $(ARGS)
@@ -234,6 +242,6 @@ clean:
 
 help:
 	@sed -n '2,7s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples mnist test test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-mutants bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
+	@echo "targets: all lib examples mnist test test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-mutants snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)

@@ -1,12 +1,16 @@
 /* driver.c: a library that stands in for NVIDIA's driver and run-time compiler, so that the CUDA device can be tested where
  * there is no GPU: every call is counted, checked for sense, and may be told to fail. Memory is the host's, copies happen
  * at once, kernels are not run. Values are what tests on a GPU are for.
- * Built as a library of its own; tests name it by RIDGE_CUDA and RIDGE_NVRTC and find `fake_state` in it. */
+ * Built as a library of its own; tests name it by RIDGE_CUDA and RIDGE_NVRTC and find `fake_state` in it. Programs that cannot set
+ * that have FAKE_GPU_MAJOR (compute capability), FAKE_GPU_MEMORY (MiB) and FAKE_GPU_TEXT (a file, to which texts that are compiled
+ * are added) in the environment. */
 /* clang-format off: one line a function */
 #include "fake.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define API __attribute__((visibility("default"), used))
 enum { BAD = 1, NO_MEMORY = 2, WILD = 700, MOST = 4096 };
@@ -36,6 +40,9 @@ static int begin(const char *fn) {
 API int cuInit(unsigned flags) {
     (void)flags;
     BEGIN;
+    const char *major = getenv("FAKE_GPU_MAJOR"), *memory = getenv("FAKE_GPU_MEMORY");
+    if (major) F.major = atoi(major);
+    if (memory) F.memory = (size_t)atoll(memory) << 20;
     return F.gpus ? 0 : 100;
 }
 API int cuDriverGetVersion(int *v) {
@@ -146,10 +153,22 @@ static int inside(uint64_t p, size_t n) {
     return 0;
 }
 
+/* Zeros without touching the pages between: a GPU has more memory than the machine that stands in for it. */
+static void clear(char *p, size_t n) {
+    enum { PAGE = 65536 };
+    char *from = (char *)(((uintptr_t)p + PAGE - 1) & ~(uintptr_t)(PAGE - 1)),
+         *to = (char *)((uintptr_t)(p + n) & ~(uintptr_t)(PAGE - 1));
+    if (n < 16 * PAGE || madvise(from, (size_t)(to - from), MADV_DONTNEED)) from = to = p;
+    memset(p, 0, (size_t)(from - p)), memset(to, 0, (size_t)(p + n - to));
+}
+
 API int cuMemsetD8Async(uint64_t p, unsigned char x, size_t n, void *s) {
     BEGIN;
     if (!s || !inside(p, n)) return BAD;
-    memset((void *)(uintptr_t)p, x, n);
+    if (x)
+        memset((void *)(uintptr_t)p, x, n);
+    else
+        clear((char *)(uintptr_t)p, n);
     if (F.copied) F.copied(0, n);
     return 0;
 }
@@ -337,7 +356,9 @@ API int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, void *at,
                                int interleave, int swizzle, int l2, int fill) {
     BEGIN;
     if ((uintptr_t)map % 64 || (uintptr_t)at % 16 || !rank || rank > 5 || interleave ||
-        swizzle != (rank == 2 && box[1] == 1 ? 0 : 3) || l2 != 3 || fill || type > 4)
+        swizzle != (rank == 2 && box[1] == 1 ? 0 : 3) || l2 != 3 || fill)
+        return BAD;
+    if (type > 4 && type != 11) /* TF32 */
         return BAD;
     for (unsigned i = 0; i < rank; i++)
         if (!size[i] || !box[i] || box[i] > 256 || each[i] != 1 || (i && step[i - 1] % 16)) return BAD;
@@ -449,6 +470,8 @@ API int nvrtcCreateProgram(char **p, const char *text, const char *name, int n, 
 API int nvrtcCompileProgram(char *p, int n, const char *const *option) {
     (void)option;
     __atomic_add_fetch(&F.compiled, 1, __ATOMIC_RELAXED);
+    FILE *to = getenv("FAKE_GPU_TEXT") ? fopen(getenv("FAKE_GPU_TEXT"), "a") : NULL;
+    if (to) fprintf(to, "== unit\n%s", p), fclose(to);
     return strstr(p, "#error") ? 6 : n > 3 ? 0 : BAD;
 }
 API int nvrtcDestroyProgram(char **p) {
