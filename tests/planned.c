@@ -23,9 +23,18 @@ const struct model *planned_h200(void) {
     return &m;
 }
 
+/* The list with another number of blocks that stay. */
+static const char *with_blocks(struct arena *a, const char *opts, uint32_t blocks) {
+    static const char name[] = "PERSIST(";
+    const char *at = strstr(opts, name), *end = at ? strchr(at, ')') : NULL;
+    if (!end || !blocks) return opts;
+    return arena_printf(a, "%.*s%s%u%s", (int)(at - opts), opts, name, blocks, end);
+}
+
 void planned_plan(struct planned_run *r) {
     schedule(r->arena, r->ir, r->graph, r->opts, &r->sched);
     r->lin = arena_array(r->arena, struct linear, r->sched.prog.n + 1);
+    r->list = arena_array(r->arena, const char *, r->sched.prog.n + 1);
     for (uint32_t i = 0; i < r->sched.prog.n; i++) {
         struct sched_prog *p = &r->sched.prog.p[i];
         verify_kernel(p->ir, &p->kernel);
@@ -34,6 +43,7 @@ void planned_plan(struct planned_run *r) {
         if (r->from == OPTS_GPU)
             opts = opts_heuristic_gpu(p->ir, &p->kernel, RG_MAX(r->opts->capability, 80));
         if (r->from == OPTS_RANDOM) opts = opts_random(p->ir, &p->kernel, r->seed + i);
+        r->list[i] = opts = with_blocks(r->arena, opts, r->persist);
         struct lower_opts how = {
             .opts = opts, .keep_math = !r->for_cc, .vec_bytes = r->for_cc && r->from != OPTS_GPU ? 0 : 16};
         how.narrow = r->from == OPTS_GPU || (r->seed + i) % 2;
