@@ -18,6 +18,8 @@
  * context has nowhere to keep it. */
 rg_status api_fail(rg_ctx *, const char *file, int line, const char *fn, int code, const char *fmt, ...)
     RG_FMT(6, 7);
+const char *
+    api_device_of(rg_tensor);   /* its context may belong to another thread, or be closed by it just now */
 rg_tensor api_poison(rg_ctx *); /* what calls that failed return; RG_NONE for a NULL context */
 
 /* The context frees obj when it is closed; ctx_disown takes it back. Not 0: no room, and obj was freed. */

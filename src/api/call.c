@@ -73,7 +73,7 @@ struct slot *call_slot(struct call *k, rg_tensor t, uint32_t arg) {
     if (o != k->c)
         call_fail(k, RG_EINVAL,
                   "tensor %u belongs to another context (device %s, here %s); copy it with rg_copy_to",
-                  arg + 1, o->device, k->c->device);
+                  arg + 1, api_device_of(t), k->c->device);
     if (!(uint32_t)t.id)
         call_fail(k, RG_EINVAL,
                   "tensor %u is the result of a call that failed; rg_clear_error does not mend it", arg + 1);

@@ -22,6 +22,7 @@ static void open_device(rg_ctx *c, const char *name) {
     const struct device_ops *ops = device_find(&c->err, name);
     if (!ops) return;
     snprintf(c->device, sizeof c->device, "%s", ops->name);
+    ctx_on_device(c, ops->name);
     c->engine = engine_open(&c->err, ops);
     if (!c->engine) err_set(&c->err, RG_EDEVICE, "device %s cannot be opened", ops->name);
     err_guard(&c->err, open_body, c);

@@ -1,37 +1,53 @@
 /* handle.c: what an rg_tensor stands for: context, generation and slot in 64 bits.
  *
- * Slots live in chunks that never move, so that rg_free may look at one from any thread. It only marks the slot and puts
- * it on a lock-free list; the context's next call takes the whole list and frees (slots_drain). A slot that is freed
- * gets a new generation, and all handles of the old one are stale. A scope is a doubly linked list through its slots: keeping
- * and freeing one take constant time, ending a scope takes time by what it made, and no memory.
+ * rg_free comes from any thread at any time, also while rg_close runs in another or long after it. So it touches no memory
+ * of a context: only the marks of the slots, which belong to the context's place in a global table and are never unmapped.
+ * It notes the generation in the mark and puts the mark on a lock-free list; the next call of the context takes the whole
+ * list and frees (slots_drain). A slot that is freed gets a new generation, and all handles of the old one are stale.
+ * Generations only grow, from one context of a place to the next too, and a slot that has used up its generations is not
+ * used again: no handle comes to life a second time. 2^24 handles cost one slot.
  *
- * The table of contexts is the only mutable global: atomic pointers, 255 of them.
- * Tests: tests/unit/api.c (handle_*, scope_*), tests/semantics */
+ * A scope is a doubly linked list through its slots: keeping and freeing one take constant time, ending a scope takes time
+ * by what it made, and no memory. Serial numbers of scopes grow with the place as well.
+ * Tests: tests/unit/api.c (handle_*, scope_*, threads_*), tests/unit/api_handles.c, tests/semantics */
 #include "internal.h"
 
 #define GEN_MASK 0xffffffu
 
-static _Atomic(rg_ctx *) table[256]; /* entry 0 is not used */
-static _Atomic uint32_t openings;
+struct mark {
+    _Atomic uint32_t gen;    /* of the handle that may use the slot, less 1; GEN_MASK: never again */
+    _Atomic uint32_t doomed; /* generation that rg_free named; 0: not on the list */
+    _Atomic uint32_t next;   /* slot of the list of doomed ones */
+};
 
-rg_ctx *ctx_of(uint64_t handle) { return atomic_load_explicit(&table[handle >> 56], memory_order_acquire); }
+static struct place {
+    _Atomic(rg_ctx *) ctx;
+    _Atomic(const char *) device;
+    _Atomic(struct mark *) chunk[SLOT_CHUNKS];
+    _Atomic uint32_t doomed; /* first of the list, 0: empty */
+    uint64_t scopes;         /* serial of the last one that was opened here, while there is no context */
+} table[256];                /* entry 0 is not used */
+
+rg_ctx *ctx_of(uint64_t handle) {
+    return atomic_load_explicit(&table[handle >> 56].ctx, memory_order_acquire);
+}
 
 bool ctx_enter(rg_ctx *c) {
-    /* Each opening starts at other generations: handles of a closed context do not fit its successor. */
-    c->gen_first = (atomic_fetch_add(&openings, 1) * 4099 + 1) & GEN_MASK;
-    if (!c->gen_first) c->gen_first = 1;
     for (uint32_t i = 1; i < RG_COUNT(table); i++) {
         rg_ctx *none = NULL;
-        if (!atomic_compare_exchange_strong(&table[i], &none, c)) continue;
+        if (!atomic_compare_exchange_strong(&table[i].ctx, &none, c)) continue;
         c->id = i;
+        c->next_scope = table[i].scopes;
         return true;
     }
     return false;
 }
 
-void ctx_leave(rg_ctx *c) {
-    if (c->id) atomic_store(&table[c->id], NULL);
-    c->id = 0;
+void ctx_on_device(rg_ctx *c, const char *name) { atomic_store(&table[c->id].device, name); }
+
+const char *api_device_of(rg_tensor x) {
+    const char *name = atomic_load(&table[x.id >> 56].device);
+    return name ? name : "none";
 }
 
 /* ---- slots ---------------------------------------------------------------------------------------- */
@@ -45,32 +61,41 @@ static uint32_t chunk_of(uint32_t i, uint32_t *at) {
 
 struct slot *slot_at(const rg_ctx *c, uint32_t i) {
     uint32_t at, k = chunk_of(i, &at);
-    if (k >= SLOT_CHUNKS) return NULL;
-    struct slot *s = atomic_load_explicit(&c->chunk[k], memory_order_acquire);
-    return s ? s + at : NULL;
+    return k < SLOT_CHUNKS && c->chunk[k] ? c->chunk[k] + at : NULL;
 }
 
+static struct mark *mark_at(struct place *p, uint32_t i) {
+    uint32_t at, k = chunk_of(i, &at);
+    if (k >= SLOT_CHUNKS) return NULL;
+    struct mark *m = atomic_load_explicit(&p->chunk[k], memory_order_acquire);
+    return m ? m + at : NULL;
+}
+
+/* Marks that an earlier context of the place has left go on where they were. */
 static void chunk_add(rg_ctx *c, uint32_t k) {
     if (k >= SLOT_CHUNKS) err_throw(&c->err, RG_ELIMIT, "more than %u tensors are alive", c->slots);
     size_t n = (size_t)SLOT_FIRST << k;
-    struct slot *s = mem_alloc(n * sizeof *s);
+    struct mark *m = atomic_load_explicit(&table[c->id].chunk[k], memory_order_relaxed);
+    if (!m) {
+        m = os_pages(n * sizeof *m);
+        if (m) atomic_store_explicit(&table[c->id].chunk[k], m, memory_order_release);
+    }
+    struct slot *s = m ? mem_alloc(n * sizeof *s) : NULL;
     if (!s) err_throw(&c->err, RG_ENOMEM, "out of memory: no room for another tensor handle");
     memset(s, 0, n * sizeof *s);
-    for (size_t i = 0; i < n; i++) atomic_init(&s[i].gen, c->gen_first);
-    atomic_store_explicit(&c->chunk[k], s, memory_order_release);
+    for (size_t i = 0; i < n; i++) s[i].gen = atomic_load_explicit(&m[i].gen, memory_order_relaxed) + 1;
+    c->chunk[k] = s;
 }
 
 struct slot *slot_get(rg_ctx *c, rg_tensor t) {
     uint32_t i = (uint32_t)t.id;
     if (!i || i >= c->slots) return NULL;
     struct slot *s = slot_at(c, i);
-    if (!s->node || atomic_load_explicit(&s->gen, memory_order_relaxed) != (t.id >> 32 & GEN_MASK))
-        return NULL;
-    return s;
+    return s->node && s->gen == (t.id >> 32 & GEN_MASK) ? s : NULL;
 }
 
 rg_tensor slot_handle(const rg_ctx *c, uint32_t i) {
-    return (rg_tensor){(uint64_t)c->id << 56 | (uint64_t)atomic_load(&slot_at(c, i)->gen) << 32 | i};
+    return (rg_tensor){(uint64_t)c->id << 56 | (uint64_t)slot_at(c, i)->gen << 32 | i};
 }
 
 static void link_scope(rg_ctx *c, uint32_t i, uint32_t scope) {
@@ -93,14 +118,20 @@ static void unlink_scope(rg_ctx *c, uint32_t i) {
         c->scope[s->scope - 1].first = s->next;
 }
 
-rg_tensor slot_new(rg_ctx *c, const uop *n, bool global, struct slot **out) {
-    uint32_t i = c->free_slot, at;
-    if (!i) {
-        if (!c->slots) c->slots = 1;
-        i = c->slots;
+/* A slot that was never used, of those that have generations left. */
+static uint32_t slot_fresh(rg_ctx *c) {
+    uint32_t at;
+    if (!c->slots) c->slots = 1;
+    for (;;) {
+        uint32_t i = c->slots;
         if (!slot_at(c, i)) chunk_add(c, chunk_of(i, &at));
         c->slots++;
+        if (slot_at(c, i)->gen <= GEN_MASK) return i;
     }
+}
+
+rg_tensor slot_new(rg_ctx *c, const uop *n, bool global, struct slot **out) {
+    uint32_t i = c->free_slot ? c->free_slot : slot_fresh(c);
     struct slot *s = slot_at(c, i);
     if (i == c->free_slot) c->free_slot = s->next;
     s->node = n;
@@ -113,17 +144,22 @@ rg_tensor slot_new(rg_ctx *c, const uop *n, bool global, struct slot **out) {
     return slot_handle(c, i);
 }
 
+/* No handle fits any more. */
+static void slot_age(rg_ctx *c, uint32_t i) {
+    atomic_store_explicit(&mark_at(&table[c->id], i)->gen, slot_at(c, i)->gen++, memory_order_relaxed);
+}
+
 static void slot_drop(rg_ctx *c, uint32_t i) {
     struct slot *s = slot_at(c, i);
     unlink_scope(c, i);
-    uint32_t gen = (atomic_load_explicit(&s->gen, memory_order_relaxed) + 1) & GEN_MASK;
-    atomic_store_explicit(&s->gen, gen ? gen : 1, memory_order_relaxed);
+    slot_age(c, i);
     s->node = s->grad = s->var = NULL;
     s->param = false;
     s->scope = s->prev = 0;
+    c->handles--;
+    if (s->gen > GEN_MASK) return;
     s->next = c->free_slot;
     c->free_slot = i;
-    c->handles--;
 }
 
 void slot_free(rg_ctx *c, rg_tensor t) {
@@ -139,33 +175,47 @@ struct slot *slot_next(const rg_ctx *c, uint32_t *i) {
 }
 
 void slots_close(rg_ctx *c) {
-    for (uint32_t k = 0; k < SLOT_CHUNKS; k++) mem_free(atomic_load(&c->chunk[k]));
+    for (uint32_t k = 0; k < SLOT_CHUNKS; k++) mem_free(c->chunk[k]);
     mem_free(c->scope);
+}
+
+void ctx_leave(rg_ctx *c) {
+    if (!c->id) return;
+    for (uint32_t i = 0; slot_next(c, &i);) slot_age(c, i);
+    table[c->id].scopes = c->next_scope;
+    atomic_store(&table[c->id].ctx, NULL); /* the place is the next one's from here on */
+    c->id = 0;
 }
 
 /* ---- freeing from any thread ------------------------------------------------------------------------ */
 
+/* Handles of generations that are over may get this far: they came before the slot was freed in another way, or its context
+ * closed. slots_drain tells them. A later generation takes their place; an earlier one does not. */
 void rg_free(rg_tensor x) {
-    rg_ctx *c = ctx_of(x.id);
-    uint32_t i = (uint32_t)x.id, gen = x.id >> 32 & GEN_MASK, none = 0;
-    if (!c || !i) return;
-    struct slot *s = slot_at(c, i);
-    if (!s || atomic_load_explicit(&s->gen, memory_order_relaxed) != gen) return;
-    if (!atomic_compare_exchange_strong(&s->doomed, &none, gen)) return; /* is on the list already */
-    uint32_t first = atomic_load_explicit(&c->doomed, memory_order_relaxed);
-    do atomic_store_explicit(&s->doomed_at, first, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&c->doomed, &first, i, memory_order_release,
+    struct place *p = &table[x.id >> 56];
+    uint32_t i = (uint32_t)x.id, gen = x.id >> 32 & GEN_MASK, was = 0;
+    struct mark *m = i ? mark_at(p, i) : NULL;
+    if (!m || !gen || atomic_load_explicit(&m->gen, memory_order_relaxed) != gen - 1) return;
+    while (!atomic_compare_exchange_weak(&m->doomed, &was, gen))
+        if (was >= gen) return;
+    if (was) return; /* is on the list already */
+    uint32_t first = atomic_load_explicit(&p->doomed, memory_order_relaxed);
+    do atomic_store_explicit(&m->next, first, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&p->doomed, &first, i, memory_order_release,
                                                   memory_order_relaxed));
 }
 
 void slots_drain(rg_ctx *c) {
-    uint32_t i = atomic_exchange_explicit(&c->doomed, 0, memory_order_acquire);
+    struct place *p = &table[c->id];
+    if (!atomic_load_explicit(&p->doomed, memory_order_relaxed)) return;
+    uint32_t i = atomic_exchange_explicit(&p->doomed, 0, memory_order_acquire);
     while (i) {
-        struct slot *s = slot_at(c, i);
-        uint32_t next = atomic_load_explicit(&s->doomed_at, memory_order_relaxed);
-        uint32_t gen = atomic_exchange(&s->doomed, 0);
-        /* Its scope may have ended in between; then the slot has moved on to another generation. */
-        if (s->node && gen == atomic_load_explicit(&s->gen, memory_order_relaxed)) slot_drop(c, i);
+        struct mark *m = mark_at(p, i);
+        uint32_t next = atomic_load_explicit(&m->next, memory_order_relaxed);
+        uint32_t gen = atomic_exchange(&m->doomed, 0);
+        /* Its scope, or the context that it was of, may have ended in between: the slot has another generation then. */
+        struct slot *s = i < c->slots ? slot_at(c, i) : NULL;
+        if (s && s->node && s->gen == gen) slot_drop(c, i);
         i = next;
     }
 }

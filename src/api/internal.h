@@ -36,13 +36,11 @@
 /* ---- handles (handle.c) --------------------------------------------------------------------------- */
 
 struct slot {
-    _Atomic uint32_t gen;       /* of the handle that may use it; 24 bits, never 0 */
-    _Atomic uint32_t doomed;    /* generation that rg_free named; 0: none */
-    _Atomic uint32_t doomed_at; /* next slot of the list of doomed ones */
-    const uop *node;            /* NULL: not in use */
-    const uop *grad;            /* of a parameter: its gradient so far, or NULL */
-    const uop *var;             /* of rg_scalar and rg_index: the VAR */
-    const char *file, *fn;      /* the call that made it (or assigned to it) */
+    uint32_t gen;    /* of the handle that may use it: as in its mark (handle.c), which other threads read */
+    const uop *node; /* NULL: not in use */
+    const uop *grad; /* of a parameter: its gradient so far, or NULL */
+    const uop *var;  /* of rg_scalar and rg_index: the VAR */
+    const char *file, *fn; /* the call that made it (or assigned to it) */
     int line;
     uint32_t scope, prev, next; /* number of its scope (0: none), neighbours in it; `next` links free slots */
     bool view, param;
@@ -143,10 +141,8 @@ struct rg_ctx {
     struct async_read *reads;
     uint32_t nreads, reads_cap;
 
-    _Atomic(struct slot *) chunk[SLOT_CHUNKS];
+    struct slot *chunk[SLOT_CHUNKS];
     uint32_t slots, free_slot; /* slots ever used (slot 0 is the poison), first of the free ones */
-    uint32_t gen_first;
-    _Atomic uint32_t doomed; /* first of the list, 0: empty */
     uint64_t handles;
     struct scope *scope;
     uint32_t scopes, scope_cap;
@@ -218,9 +214,10 @@ const uop *build_from(struct call *); /* rg_from's: dtype i[0], shape ints, data
 
 /* ---- handle.c -------------------------------------------------------------------------------------- */
 
-rg_ctx *ctx_of(uint64_t handle); /* NULL: closed or never open */
-bool ctx_enter(rg_ctx *);        /* gives it an id; false: no more */
-void ctx_leave(rg_ctx *);
+rg_ctx *ctx_of(uint64_t handle);                /* NULL: closed or never open */
+bool ctx_enter(rg_ctx *);                       /* gives it an id; false: no more */
+void ctx_on_device(rg_ctx *, const char *name); /* what api_device_of says; the name stays */
+void ctx_leave(rg_ctx *);                       /* all handles become stale, for rg_free too */
 struct slot *slot_at(const rg_ctx *, uint32_t i);
 struct slot *slot_get(rg_ctx *, rg_tensor);                             /* NULL: stale or poison */
 void slot_free(rg_ctx *, rg_tensor);                                    /* nothing if it is stale */

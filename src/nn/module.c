@@ -368,7 +368,7 @@ rg_tensor rg_nn_forward_at(AT, rg_module *m, rg_tensor x) {
         api_fail(c, HERE, "rg_nn_forward", RG_EINVAL,
                  "the input belongs to another context (device %s) than the module (%s); copy one of them: "
                  "rg_copy_to, rg_nn_to",
-                 rg_device(rg_ctx_of(x)), rg_device(c));
+                 api_device_of(x), rg_device(c));
         return api_poison(c);
     }
     if (m->layer == &nn_custom && !m->fn) {
