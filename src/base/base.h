@@ -221,14 +221,16 @@ void os_remove_tree(const char *path); /* rm -r; ignores what is not there */
 bool os_is_private(const char *path);  /* exists, owned by this user, not writable by others, no symlink */
 int os_temp_dir(struct err *, struct arena *, char **path); /* a fresh private directory */
 char *os_find_program(struct arena *, const char *name);    /* first on PATH, or NULL */
-/* Runs argv (NULL-terminated) without a shell. stdout+stderr go to *out (at most 64 KiB kept, may be
+/* Runs argv (NULL-terminated), which no shell expands. The host's SIGCHLD does not matter. stdout+stderr go to *out (at most 64 KiB kept, may be
  * NULL). Returns 0 and the exit status in *status (128+n for signal n); error if it cannot start. */
 int os_run(struct err *, struct arena *, const char *const *argv, int *status, char **out);
 /* The same, several at once: starts all, waits for all. */
 struct os_proc {
     const char *const *argv;
+    int64_t limit_s; /* then it is killed, with what it started; 0: no limit */
     int status;
     char *out;
+    bool late; /* it was killed so */
 };
 int os_run_many(struct err *, struct arena *, struct os_proc *, int n);
 void *os_dlopen(struct err *, const char *path); /* NULL on error */

@@ -259,6 +259,7 @@ char *os_find_program(struct arena *a, const char *name) {
     if (!*name) return NULL;
     if (strchr(name, '/')) return is_program(name) ? arena_strdup(a, name, strlen(name)) : NULL;
     const char *dir = getenv("PATH");
+    if (!dir) dir = "/usr/local/bin:/usr/bin:/bin"; /* as a shell does */
     for (size_t n; dir && *dir; dir += n + (dir[n] == ':')) {
         n = strcspn(dir, ":");
         struct arena_mark m = arena_mark(a);

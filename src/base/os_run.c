@@ -1,10 +1,17 @@
-/* os_run.c: running other programs, mostly C compilers, without a shell.
+/* os_run.c: running other programs, mostly C compilers.
  *
- * posix_spawn and not fork: the parent may hold gigabytes and many threads. Each child gets /dev/null
- * as input and one pipe for both outputs; the first 64 KiB are kept (a compiler's first error is the one
- * that counts) and the rest is read and dropped, so that no child blocks. All memory is taken from the
- * arena before the first child starts: nothing can throw while children run.
- * Tests: tests/unit/base.c (os_run_*). */
+ * The host's SIGCHLD is its own: it may be ignored, or a handler or a thread may wait for any child, and then the status of
+ * ours is gone before we ask. So each program runs below a shell, which waits for it and writes the status to a pipe. The
+ * shell's text is constant and takes the program's arguments as they are. Its end is waited for, and nothing is learned
+ * from it unless the pipe stayed empty: the shell was killed, or there is none and the program was started itself.
+ *
+ * posix_spawn and not fork: the parent may hold gigabytes and many threads. Each child gets /dev/null as input and one pipe
+ * for both outputs; the first 64 KiB are kept (a compiler's first error is the one that counts) and the rest is read and
+ * dropped, so that no child blocks. Once the status is there, only what has been written is read: a compiler may leave a
+ * server behind that holds the pipe open. Our ends of pipes stay clear of 0 to 3, which the host may have closed: the
+ * child's own come there. All memory is taken from the arena before the first child starts: nothing can throw while
+ * children run. Each child is the head of a process group, so that what passes its limit is killed with all it started.
+ * Tests: tests/unit/base_os.c, base_run.c (os_run_*). */
 #include "internal.h"
 
 #include <errno.h>
@@ -12,81 +19,161 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define KEEP ((size_t)64 << 10)
+#define SHELL "/bin/sh"
+enum { SHELL_ARGS = 5, CHILD_FDS = 4 }; /* with the NULL at the end; descriptors that a child gets */
 
 extern char **environ;
 
 struct child {
-    pid_t pid; /* 0: not started */
-    int fd;    /* read end, or -1 */
-    size_t n;  /* bytes kept */
-    char *out; /* KEEP + 1 bytes */
+    pid_t pid;         /* 0: not started */
+    const char *path;  /* of the program */
+    const char **argv; /* of the shell */
+    int fd, said_fd;   /* read ends of output and status, or -1 */
+    size_t n, said_n;  /* bytes kept */
+    char *out;         /* KEEP + 1 bytes */
+    char said[8];      /* the status, "0\n" */
+    uint64_t until;    /* os_now_ns; 0: no limit */
+    bool late;         /* was killed */
 };
 
-/* Returns 0 or an errno. */
-static int spawn(struct child *c, const char *const *argv, int write_end) {
-    posix_spawn_file_actions_t fa;
+static bool has_status(const struct child *c) { return c->said_n && c->said[c->said_n - 1] == '\n'; }
+
+/* Reads do not block; both ends are above those that a child gets. */
+static int make_pipe(int end[2]) {
+    int low[2], bad = 0;
+    if (pipe2(low, O_CLOEXEC)) return errno;
+    for (int i = 0; i < 2; i++) {
+        end[i] = fcntl(low[i], F_DUPFD_CLOEXEC, CHILD_FDS);
+        if (end[i] < 0 && !bad) bad = errno;
+    }
+    close(low[0]), close(low[1]);
+    if (!bad && fcntl(end[0], F_SETFL, O_NONBLOCK)) bad = errno;
+    for (int i = 0; i < 2 && bad; i++)
+        if (end[i] >= 0) close(end[i]);
+    return bad;
+}
+
+/* Signals as a program expects them, whatever the host does with its own. Returns 0 or an errno. */
+static int spawn_file(struct child *c, const char *file, char *const *argv, posix_spawn_file_actions_t *fa) {
     posix_spawnattr_t at;
     sigset_t none, dflt;
     sigemptyset(&none);
     sigemptyset(&dflt);
     sigaddset(&dflt, SIGPIPE);
-    posix_spawn_file_actions_init(&fa);
+    sigaddset(&dflt, SIGCHLD);
     posix_spawnattr_init(&at);
-    posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&fa, write_end, 1);
-    posix_spawn_file_actions_adddup2(&fa, write_end, 2);
     posix_spawnattr_setsigmask(&at, &none);
     posix_spawnattr_setsigdefault(&at, &dflt);
-    posix_spawnattr_setflags(&at, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int bad = posix_spawnp(&c->pid, argv[0], &fa, &at, (char *const *)argv, environ);
+    posix_spawnattr_setpgroup(&at, 0);
+    posix_spawnattr_setflags(&at, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    int bad = posix_spawn(&c->pid, file, fa, &at, argv, environ);
     if (bad) c->pid = 0;
     posix_spawnattr_destroy(&at);
+    return bad;
+}
+
+/* The shell says nothing itself: its errors are a status that does not come. */
+static int spawn(struct child *c, int out, int said) {
+    posix_spawn_file_actions_t fa;
+    posix_spawn_file_actions_init(&fa);
+    posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&fa, out, 1);
+    posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&fa, said, 3);
+    int bad = spawn_file(c, SHELL, (char *const *)c->argv, &fa);
+    if (bad == ENOENT) {
+        posix_spawn_file_actions_adddup2(&fa, out, 2);
+        posix_spawn_file_actions_addclose(&fa, 3);
+        bad = spawn_file(c, c->path, (char *const *)c->argv + SHELL_ARGS - 1, &fa);
+    }
     posix_spawn_file_actions_destroy(&fa);
     return bad;
 }
 
-static int start(struct err *e, struct child *c, const char *const *argv) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC)) return err_set(e, RG_EIO, "cannot make a pipe: %s", strerror(errno));
-    int bad = spawn(c, argv, ends[1]);
-    close(ends[1]);
-    if (!bad) {
-        c->fd = ends[0];
-        return 0;
-    }
-    close(ends[0]);
-    return err_set(e, RG_EIO, "cannot run %s: %s", argv[0], strerror(bad));
+static void close_both(struct child *c) {
+    if (c->fd >= 0) close(c->fd);
+    if (c->said_fd >= 0) close(c->said_fd);
+    c->fd = c->said_fd = -1;
 }
 
-/* Reads what is there; closes at the end of the output. */
-static void drain(struct child *c) {
-    char drop[4096];
-    size_t room = KEEP - c->n;
-    ssize_t k = read(c->fd, room ? c->out + c->n : drop, room ? room : sizeof drop);
-    if (k < 0 && errno == EINTR) return;
-    if (k > 0) {
-        if (room) c->n += (size_t)k;
-        return;
+static int start(struct err *e, struct child *c) {
+    int out[2], said[2];
+    int bad = make_pipe(out);
+    if (bad) return err_set(e, RG_EIO, "cannot make a pipe: %s", strerror(bad));
+    if ((bad = make_pipe(said))) {
+        close(out[0]), close(out[1]);
+        return err_set(e, RG_EIO, "cannot make a pipe: %s", strerror(bad));
     }
-    close(c->fd);
-    c->fd = -1;
+    bad = access(c->path, X_OK) ? errno : spawn(c, out[1], said[1]);
+    close(out[1]), close(said[1]);
+    c->fd = out[0], c->said_fd = said[0];
+    if (!bad) return 0;
+    close_both(c);
+    return err_set(e, RG_EIO, "cannot run %s: %s", c->path, strerror(bad));
+}
+
+/* One read, into p while there is room. False: nothing more for now; at the end the pipe is closed. */
+static bool drain(int *fd, char *p, size_t room, size_t *n) {
+    char drop[4096];
+    ssize_t k = read(*fd, room > *n ? p + *n : drop, room > *n ? room - *n : sizeof drop);
+    if (k < 0 && (errno == EINTR || errno == EAGAIN)) return errno == EINTR;
+    if (k > 0) {
+        if (room > *n) *n += (size_t)k;
+        return true;
+    }
+    close(*fd);
+    *fd = -1;
+    return false;
+}
+
+/* What is there. After the status no more is waited for. */
+static void take(struct child *c) {
+    while (c->said_fd >= 0 && !has_status(c) && drain(&c->said_fd, c->said, sizeof c->said, &c->said_n)) {}
+    if (c->fd >= 0) drain(&c->fd, c->out, KEEP, &c->n);
+    if (!has_status(c)) return;
+    while (c->fd >= 0 && c->n < KEEP && drain(&c->fd, c->out, KEEP, &c->n)) {}
+    close_both(c);
+}
+
+static bool is_open(const struct child *c) { return c->fd >= 0 || c->said_fd >= 0; }
+
+/* Milliseconds until the next limit is passed; -1: there is none. */
+static int patience(const struct child *c, int n) {
+    uint64_t now = os_now_ns(), until = UINT64_MAX;
+    for (int i = 0; i < n; i++)
+        if (is_open(&c[i]) && c[i].until) until = RG_MIN(until, c[i].until);
+    if (until == UINT64_MAX) return -1;
+    return until <= now ? 0 : (int)RG_MIN((until - now) / 1000000 + 1, (uint64_t)INT32_MAX);
+}
+
+static void stop_late(struct child *c, int n) {
+    uint64_t now = os_now_ns();
+    for (int i = 0; i < n; i++) {
+        if (!is_open(&c[i]) || !c[i].until || c[i].until > now) continue;
+        kill(-c[i].pid, SIGKILL);
+        c[i].late = true;
+        close_both(&c[i]);
+    }
 }
 
 static void read_outputs(struct child *c, struct pollfd *p, int n) {
     for (;;) {
         int open = 0;
         for (int i = 0; i < n; i++) {
-            p[i] = (struct pollfd){.fd = c[i].fd, .events = POLLIN};
-            open += c[i].fd >= 0;
+            p[2 * i] = (struct pollfd){.fd = c[i].fd, .events = POLLIN};
+            p[2 * i + 1] = (struct pollfd){.fd = c[i].said_fd, .events = POLLIN};
+            open += is_open(&c[i]);
         }
         if (!open) return;
-        if (poll(p, (nfds_t)n, -1) < 0) continue;
-        for (int i = 0; i < n; i++)
-            if (c[i].fd >= 0 && p[i].revents) drain(&c[i]);
+        int ready = poll(p, 2 * (nfds_t)n, patience(c, n));
+        for (int i = 0; i < n && ready > 0; i++)
+            if (p[2 * i].revents || p[2 * i + 1].revents) take(&c[i]);
+        stop_late(c, n);
     }
 }
 
@@ -94,23 +181,50 @@ static void reap(struct err *e, struct child *c, struct os_proc *p) {
     int st;
     pid_t got;
     while ((got = waitpid(c->pid, &st, 0)) < 0 && errno == EINTR) {}
-    if (got < 0)
-        err_set(e, RG_EIO, "%s: its exit status is lost: %s", p->argv[0], strerror(errno));
+    p->late = c->late;
+    if (c->late)
+        p->status = 128 + SIGKILL;
+    else if (has_status(c))
+        p->status = atoi(c->said);
+    else if (got < 0)
+        err_set(e, RG_EIO,
+                "%s: its exit status is lost: %s. The shell %s that waits for it was killed, or could not "
+                "be started; is there memory for more processes?",
+                c->path, strerror(errno), SHELL);
     else
         p->status = WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
+}
+
+/* Arguments of the shell; the program's follow. */
+static void shell_args(struct arena *a, struct child *c, const char *const *argv) {
+    static const char text[] = "(exec \"$@\" 2>&1 3>&-); echo $? >&3";
+    int n = 0;
+    while (argv[n]) n++;
+    const char **out = arena_array(a, const char *, n + SHELL_ARGS);
+    out[0] = "sh", out[1] = "-c", out[2] = text, out[3] = "sh";
+    memcpy(out + SHELL_ARGS - 1, argv, (size_t)n * sizeof *out);
+    const char *found = strchr(argv[0], '/') ? NULL : os_find_program(a, argv[0]);
+    c->path = out[SHELL_ARGS - 1] = found ? found : argv[0];
+    c->argv = out;
 }
 
 int os_run_many(struct err *e, struct arena *a, struct os_proc *p, int n) {
     if (e->code) return e->code;
     struct child *c = arena_array(a, struct child, n);
-    struct pollfd *polls = arena_array(a, struct pollfd, n);
+    struct pollfd *polls = arena_array(a, struct pollfd, 2 * n);
     size_t bytes = (size_t)n * (KEEP + 1), fill = 0;
-    char *text = arena_raw(a, bytes);
     for (int i = 0; i < n; i++) {
         p[i].status = -1;
-        c[i] = (struct child){.fd = -1, .out = text + (size_t)i * (KEEP + 1)};
+        c[i] = (struct child){.fd = -1, .said_fd = -1};
+        shell_args(a, &c[i], p[i].argv);
     }
-    for (int i = 0; i < n && !e->code; i++) start(e, &c[i], p[i].argv);
+    char *text = arena_raw(a, bytes); /* the last: it shrinks in the end */
+    for (int i = 0; i < n; i++) c[i].out = text + (size_t)i * (KEEP + 1);
+    for (int i = 0; i < n && !e->code; i++) {
+        if (p[i].limit_s > 0)
+            c[i].until = os_now_ns() + (uint64_t)RG_MIN(p[i].limit_s, (int64_t)1 << 32) * 1000000000;
+        start(e, &c[i]);
+    }
     read_outputs(c, polls, n);
     for (int i = 0; i < n; i++) {
         if (c[i].pid) reap(e, &c[i], &p[i]);
