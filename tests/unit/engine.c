@@ -169,6 +169,36 @@ static void compiler_gone(const char *cc, const char *says) {
     engine_close(e2);
 }
 
+/* What comes of a compiler that does this when it is asked for more than its version. */
+static void compiler_is(const char *does, const char *says) {
+    char *top;
+    unsetenv("TMPDIR");
+    CHECK(!os_temp_dir(&err, &arena, &top));
+    const char *cc = arena_printf(&arena, "%s/cc", top);
+    const char *body =
+        arena_printf(&arena, "#!/bin/sh\ncase \"$1\" in --version) echo fake 1;; *) %s;; esac\n", does);
+    CHECK(!os_write_file(&err, cc, body, strlen(body), 0700));
+    setenv("RIDGE_CC", cc, 1);
+    setenv("TMPDIR", top, 1);
+    env_reload();
+    CHECK(!text("k", "", 1, 0));
+    CHECK_EQ(err.code, RG_ECOMPILE);
+    if (!strstr(err.msg, says) || !strstr(err.msg, cc)) FAIL("%s", err.msg);
+    err_clear(&err);
+    os_remove_tree(top);
+}
+
+TEST(engine_with_a_bad_compiler) {
+    setup();
+    setenv("RIDGE_CC_TIMEOUT", "1", 1);
+    compiler_is("sleep 1000", "was killed: it was not done after 1 seconds with generated code, kept in ");
+    setenv("RIDGE_CC_TIMEOUT", "0", 1);
+    compiler_is("exit 0", "wrote no object; is it a C compiler? RIDGE_CC sets another");
+    compiler_is("echo no licence; exit 7", "failed with status 7 on generated code, kept in ");
+    compiler_is("kill -9 $$", "was killed with status 137 on generated code");
+    engine_close(en);
+}
+
 TEST(engine_without_compiler) {
     setup();
     compiler_gone("", "no C compiler found on PATH; install clang (apt-get install clang) or set RIDGE_CC");

@@ -95,29 +95,40 @@ int cc_target(struct device *d, struct err *e, struct arena *a, struct dev_targe
     return 0;
 }
 
+static int too_late(struct err *e, const char *cc, const char *with) {
+    return err_set(
+        e, RG_ECOMPILE,
+        "the C compiler %s was killed: it was not done after %lld seconds with %s. If it was only "
+        "slow, set RIDGE_CC_TIMEOUT to more seconds, or to 0 for no limit; another compiler may be "
+        "set by RIDGE_CC",
+        cc, (long long)env_int(ENV_CC_TIMEOUT), with);
+}
+
 int cc_version(struct device *d, struct err *e, struct arena *a, const char **out) {
     (void)d;
     const char *request, *cc = find_compiler(a, &request);
     if (!cc) return no_compiler(e, request);
-    int status;
-    char *text;
     const char *argv[] = {cc, "--version", NULL};
-    if (os_run(e, a, argv, &status, &text)) return e->code;
-    if (status || !*text)
-        return err_set(e, RG_ECOMPILE, "%s --version failed with status %d: %.200s", cc, status, text);
-    *out = arena_strdup(a, text, strcspn(text, "\n"));
+    struct os_proc p = {.argv = argv, .limit_s = env_int(ENV_CC_TIMEOUT)};
+    if (os_run_many(e, a, &p, 1)) return e->code;
+    if (p.late) return too_late(e, cc, "what version it is");
+    if (p.status || !*p.out)
+        return err_set(e, RG_ECOMPILE, "%s --version failed with status %d: %.200s", cc, p.status, p.out);
+    *out = arena_strdup(a, p.out, strcspn(p.out, "\n"));
     return 0;
 }
 
 /* The first lines of what the compiler said, and where to look. */
 static int compile_error(struct err *e, const char *cc, const char *dir, int unit, const struct os_proc *p) {
+    char kept[PATH_MAX + 64];
     size_t n = 0;
+    snprintf(kept, sizeof kept, "generated code, kept in %s/unit%d.c", dir, unit);
+    if (p->late) return too_late(e, cc, kept);
     for (int lines = 0; p->out[n] && lines < 8 && n < 1200; n++) lines += p->out[n] == '\n';
     while (n && p->out[n - 1] == '\n') n--;
     const char *how = p->status > 128 ? "was killed" : "failed";
-    return err_set(e, RG_ECOMPILE,
-                   "the C compiler %s %s with status %d on generated code, kept in %s/unit%d.c%s%.*s", cc,
-                   how, p->status, dir, unit, n ? ":\n" : "", (int)n, p->out);
+    return err_set(e, RG_ECOMPILE, "the C compiler %s %s with status %d on %s%s%.*s", cc, how, p->status,
+                   kept, n ? ":\n" : "", (int)n, p->out);
 }
 
 struct unit {
@@ -143,7 +154,7 @@ static int write_units(struct err *e, struct arena *a, const char *cc, const cha
         u[i].argv[k++] = "-o";
         u[i].argv[k++] = u[i].object;
         u[i].argv[k] = NULL;
-        p[i].argv = u[i].argv;
+        p[i] = (struct os_proc){.argv = u[i].argv, .limit_s = env_int(ENV_CC_TIMEOUT)};
     }
     return 0;
 }
@@ -163,8 +174,14 @@ int cc_compile(struct device *d, struct err *e, struct arena *a, const char *con
     size_t bytes = 0;
     for (int i = 0; i < n && !code; i++) {
         if (p[i].status) return compile_error(e, cc, dir, i, &p[i]); /* dir is kept */
-        char *data;
-        code = os_read_file(e, a, u[i].object, (size_t)1 << 30, &data, &out[i].n);
+        char *data = NULL;
+        if (!os_exists(u[i].object))
+            code =
+                err_set(e, RG_ECOMPILE,
+                        "the C compiler %s says that all went well and wrote no object; is it a C compiler? "
+                        "RIDGE_CC sets another",
+                        cc);
+        if (!code) code = os_read_file(e, a, u[i].object, (size_t)1 << 30, &data, &out[i].n);
         out[i].data = data;
         bytes += strlen(text[i]);
     }
@@ -177,21 +194,22 @@ int cc_assembly(struct device *d, struct err *e, struct arena *a, const char *te
     (void)d;
     const char *request, *cc = find_compiler(a, &request);
     if (!cc) return no_compiler(e, request);
-    char *dir, *said;
+    char *dir;
     if (os_temp_dir(e, a, &dir)) return e->code;
     struct unit u;
     struct os_proc p;
-    int code = write_units(e, a, cc, dir, &text, 1, &u, &p), status = 0, k = 0;
+    int code = write_units(e, a, cc, dir, &text, 1, &u, &p), k = 0;
     size_t n;
     if (!code) {
         while (u.argv[k]) k++;
         u.argv[k++] = "-S"; /* wins over -c, whichever stands first */
         u.argv[k] = NULL;
-        code = os_run(e, a, u.argv, &status, &said);
+        code = os_run_many(e, a, &p, 1);
     }
-    if (!code && status)
-        code =
-            err_set(e, RG_ECOMPILE, "%s failed with status %d on the kernel's C:\n%.1500s", cc, status, said);
+    if (!code && p.late) code = too_late(e, cc, "the kernel's C");
+    if (!code && p.status)
+        code = err_set(e, RG_ECOMPILE, "%s failed with status %d on the kernel's C:\n%.1500s", cc, p.status,
+                       p.out);
     if (!code) code = os_read_file(e, a, u.object, (size_t)256 << 20, out, &n);
     os_remove_tree(dir);
     return code;
