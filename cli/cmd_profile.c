@@ -7,9 +7,8 @@
 #include "cli.h"
 #include "report/report.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct show {
@@ -142,15 +141,21 @@ int cmd_report(int argc, char **argv) {
     return show("report", &s);
 }
 
-/* Is there room for a new file? Where none can be, the program need not run. */
+/* Could a new file stand there? Where none can be, the program need not run; nor where it could not be read back. */
 static bool can_be_written(const char *command, const char *path) {
-    int fd = unlink(path) && errno != ENOENT ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return fprintf(stderr, "ridge %s: the profile %s cannot be written: %s\n", command, path,
-                       strerror(errno)),
-               false;
-    close(fd), unlink(path);
-    return true;
+    struct err e = {0};
+    struct os_out o = {.fd = -1};
+    struct stat st;
+    bool file = stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode); /* opening a pipe would wait */
+    if (file) os_out_begin(&e, &o, path, 0644);
+    if (!file || o.direct)
+        err_set(&e, RG_EIO, "%s is a device or a pipe, from which it could not be read back: name a file",
+                path);
+    bool ok = !e.code;
+    if (!ok) cli_error(command, &e);
+    err_set(&e, RG_EIO, "not this time");
+    os_out_end(&e, &o);
+    return ok;
 }
 
 static void record_to(void *path) { setenv("RIDGE_PROFILE", path, 1); }
@@ -161,10 +166,12 @@ int cli_record(const char *command, const char *path, char **argv, bool *recorde
     bool ran;
     if (*path != '/' && getcwd(profile, sizeof profile / 2)) strcat(profile, "/");
     strncat(profile, path, sizeof profile - strlen(profile) - 1);
+    struct stat before = {0}, after;
     *recorded = false;
     if (!can_be_written(command, path)) return EXIT_FAILED;
+    bool old = !stat(path, &before);
     int status = cli_run(command, argv, record_to, profile, &ran);
-    *recorded = ran && !access(path, R_OK);
+    *recorded = ran && !stat(path, &after) && (!old || before.st_ino != after.st_ino); /* always a new file */
     if (ran && !*recorded)
         fprintf(stderr, "ridge %s: %s recorded nothing: is it a Ridge program?\n", command, argv[0]);
     return status;

@@ -130,7 +130,8 @@ rg_status rg_profile_stop_at(const char *file, int line, rg_ctx *c) {
 /* The file is whole without it; this tells when the program ended. */
 static void end_of_process(void) {
     struct err e = {0};
-    if (event_record_file()) event_record_stop(&e);
+    int bad = event_record_stop(&e);
+    if (bad && bad != RG_EINVAL) log_line(0, "ridge: PROFILE: %s", e.msg); /* that: it was stopped before */
 }
 
 int profile_from_env(struct err *e) {

@@ -196,16 +196,22 @@ int os_cpus(void);        /* usable cores, at least 1; RIDGE_THREADS overrides *
 void os_pin(int nth);
 /* Reads a whole file into the arena (NUL added). Refuses more than `limit` bytes. */
 int os_read_file(struct err *, struct arena *, const char *path, size_t limit, char **data, size_t *n);
-/* Writes to a temporary file beside `path`, fsyncs, renames: a reader sees the old or the new file. */
+/* os_out.c: every output. A file is written beside `path`, synced and renamed: a reader sees the old or the new one, and a mode
+ * that it had is kept (else `mode` less the umask); a symbolic link stays and its target is written so; a device, a pipe or
+ * /dev/stdout is written into; a directory is an error. */
 int os_write_file(struct err *, const char *path, const void *data, size_t n, unsigned mode);
 /* The same piece by piece. os_out_end keeps the file if all went well (e has no error), else removes it. */
 struct os_out {
     const char *path; /* stays the caller's */
-    char *tmp;
-    int fd;
+    char *to, *tmp;   /* without links; its name until it is in place */
+    int fd;           /* to read as well, unless .. */
+    bool direct;      /* .. it is no file of ours, and is written into */
+    bool named;       /* tmp is there */
+    bool placed;      /* it is in its place */
 };
 int os_out_begin(struct err *, struct os_out *, const char *path, unsigned mode);
 int os_out_add(struct err *, struct os_out *, const void *data, size_t n);
+int os_out_place(struct err *, struct os_out *); /* in its place now, and written on */
 int os_out_end(struct err *, struct os_out *);
 /* A file to read parts of. Pipes, devices and folders are refused: its size must mean something. */
 int os_open(struct err *, const char *path, int *fd, uint64_t *size);

@@ -1,8 +1,7 @@
-/* os.c: files, directories, pages, clocks and shared libraries. os.c, os_run.c and os_cpu.c are the only
+/* os.c: files, directories, pages, clocks and shared libraries. os.c, os_out.c, os_run.c and os_cpu.c are the only
  * files that may differ between operating systems; Linux is what they know today.
  *
- * Errors name the path, the reason in the system's words and, where there is one, the way out. A
- * written file is complete or absent: it is made beside its final name, synced and renamed.
+ * Errors name the path, the reason in the system's words and, where there is one, the way out.
  * Tests: tests/unit/base.c (os_*). */
 #include "internal.h"
 
@@ -13,7 +12,6 @@
 #include <limits.h>
 #include <link.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -113,52 +111,6 @@ int os_read_file(struct err *e, struct arena *a, const char *path, size_t limit,
     *data = s.cap ? s.p : arena_strdup(a, "", 0);
     if (n) *n = s.n;
     return 0;
-}
-
-static int write_all(int fd, const char *p, size_t n) {
-    while (n) {
-        ssize_t k = write(fd, p, n);
-        if (k < 0 && errno == EINTR) continue;
-        if (k < 0) return -1;
-        p += k, n -= (size_t)k;
-    }
-    return 0;
-}
-
-int os_out_begin(struct err *e, struct os_out *o, const char *path, unsigned mode) {
-    static atomic_uint serial;
-    *o = (struct os_out){.path = path, .fd = -1};
-    if (e->code) return e->code;
-    size_t room = strlen(path) + 48;
-    o->tmp = mem_alloc(room);
-    if (!o->tmp) return err_set(e, RG_ENOMEM, "out of memory: cannot write %s", path);
-    snprintf(o->tmp, room, "%s.tmp.%ld.%u", path, (long)getpid(), atomic_fetch_add(&serial, 1));
-    o->fd = open(o->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    return o->fd < 0 ? io_error(e, "create", path) : 0; /* the name that was asked for, not ours */
-}
-
-int os_out_add(struct err *e, struct os_out *o, const void *data, size_t n) {
-    if (e->code) return e->code;
-    return write_all(o->fd, data, n) ? io_error(e, "write", o->path) : 0;
-}
-
-int os_out_end(struct err *e, struct os_out *o) {
-    if (o->fd >= 0) {
-        if (!e->code && fsync(o->fd)) io_error(e, "write", o->path);
-        if (close(o->fd) && !e->code) io_error(e, "write", o->path);
-        if (!e->code && rename(o->tmp, o->path)) io_error(e, "write", o->path);
-        if (e->code) unlink(o->tmp);
-    }
-    mem_free(o->tmp);
-    *o = (struct os_out){.fd = -1};
-    return e->code;
-}
-
-int os_write_file(struct err *e, const char *path, const void *data, size_t n, unsigned mode) {
-    struct os_out o;
-    os_out_begin(e, &o, path, mode);
-    os_out_add(e, &o, data, n);
-    return os_out_end(e, &o);
 }
 
 int os_open(struct err *e, const char *path, int *fd, uint64_t *size) {

@@ -4,7 +4,7 @@
  * counts it. The kernel holds those pages whatever happens to the process, so a program that is killed leaves all it
  * did. A full block is given back and the next one taken under a lock, which takes tens of microseconds every 5,400 records and is
  * itself recorded, as PROFILER. Space is reserved on the disk before a block is mapped: a full disk ends the
- * recording, not the program. Only its owner unmaps a block, so that ending a recording never takes memory from a
+ * recording, not the program, and is told when it stops. Only its owner unmaps a block, so that ending a recording never takes memory from a
  * thread that is writing. Names go into blocks of their own, in the order in which they are made.
  * Lock order: names (event.c), then `rec.lock`. Tests: tests/unit/profile.c, tests/cli/profile.sh */
 #include "event/internal.h"
@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,17 +32,18 @@ uint32_t event_recording_now, event_written_kinds;
 
 static struct {
     pthread_mutex_t lock;
-    int fd;           /* -1: no file */
-    uint64_t end;     /* where the next block begins */
-    atomic_uint file; /* number of the file: blocks of an older one are not written to any more */
-    int failed;       /* errno */
-    atomic_bool full; /* failed */
-    uint32_t kinds;   /* wanted */
+    int fd;            /* -1: no file */
+    struct os_out out; /* what it is for; fd is of a file without a name if that cannot be mapped */
+    uint64_t end;      /* where the next block begins */
+    atomic_uint file;  /* number of the file: blocks of an older one are not written to any more */
+    int failed;        /* errno */
+    atomic_bool full;  /* failed */
+    uint32_t kinds;    /* wanted */
     enum event_mode mode;
     uint32_t record_ns; /* see struct event_head */
     atomic_uint_fast64_t dropped;
     struct event_block *names;
-} rec = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+} rec = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .out.fd = -1};
 
 static atomic_uint_fast64_t since;
 uint64_t event_record_since(void) { return atomic_load_explicit(&since, memory_order_relaxed); }
@@ -149,9 +151,11 @@ void record_name(uint32_t number, const char *text, size_t len) {
 
 /* The child shares the parent's pages: it must not write to them. */
 static void in_child(void) {
+    struct err ignore = {0};
     pthread_mutex_init(&rec.lock, NULL);
-    if (rec.fd >= 0) close(rec.fd);
+    if (rec.fd >= 0 && rec.out.direct) close(rec.fd);
     rec.fd = -1;
+    os_out_end(&ignore, &rec.out);
     set_mode(EVENT_OFF);
     drop_block(&rec.names);
     drop_block(&block);
@@ -177,18 +181,40 @@ static int write_head(int fd, uint32_t record_ns) {
     return pwrite(fd, &h, sizeof h, 0) == (ssize_t)sizeof h ? 0 : errno ? errno : EIO;
 }
 
+/* A device or a pipe gets the whole when the recording ends. */
+static int without_name(void) {
+    const char *dir = getenv("TMPDIR");
+    int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    return fd >= 0 ? fd : memfd_create("ridge.profile", MFD_CLOEXEC);
+}
+
+/* Copies the recording to where it cannot be mapped. */
+static void hand_over(struct err *e, struct os_out *o, int fd, uint64_t bytes) {
+    char part[1 << 16];
+    for (uint64_t at = 0; at < bytes && !e->code;) {
+        ssize_t n = pread(fd, part, sizeof part, (off_t)at);
+        if (n <= 0)
+            err_set(e, RG_EIO, "cannot read the profile back: %s", n ? strerror(errno) : "it is too short");
+        else
+            os_out_add(e, o, part, (size_t)n), at += (uint64_t)n;
+    }
+    close(fd);
+}
+
 /* A file of its own, even where an old recording is still mapped by somebody. */
 static int create(struct err *e, const char *path, uint32_t kinds) {
-    if (unlink(path) && errno != ENOENT)
-        return err_set(e, RG_EIO, "%s: cannot be replaced: %s", path, strerror(errno));
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0) return err_set(e, RG_EIO, "%s: cannot be written: %s", path, strerror(errno));
+    struct os_out o;
+    if (os_out_begin(e, &o, path, 0644)) return os_out_end(e, &o);
+    o.path = o.to; /* the caller's may go */
+    int fd = o.direct ? without_name() : o.fd;
     atomic_store(&rec.dropped, 0);
-    int code = write_head(fd, 0);
-    if (code) {
-        close(fd);
-        return err_set(e, RG_EIO, "%s: cannot be written: %s", path, strerror(code));
+    int code = fd < 0 ? errno : write_head(fd, 0);
+    if (code) err_set(e, RG_EIO, "cannot write %s: %s", path, strerror(code));
+    if (os_out_place(e, &o)) {
+        if (o.direct && fd >= 0) close(fd);
+        return os_out_end(e, &o);
     }
+    rec.out = o;
     rec.fd = fd;
     rec.end = HEAD_BYTES;
     rec.failed = 0;
@@ -257,6 +283,9 @@ int event_record_stop(struct err *e) {
     if (on) say(false);
     lock();
     int failed = rec.failed, fd = rec.fd;
+    uint64_t end = rec.end;
+    struct os_out out = rec.out;
+    rec.out = (struct os_out){.fd = -1};
     rec.fd = -1;
     rec.failed = 0;
     atomic_store(&rec.full, false);
@@ -266,8 +295,9 @@ int event_record_stop(struct err *e) {
     drop_block(&block);
     if (fd < 0) return err_set(e, RG_EINVAL, "no profile is being recorded");
     if (atomic_load(&rec.dropped)) write_head(fd, rec.record_ns);
-    close(fd);
-    return failed ? err_set(e, RG_EIO, "the profile ends early: %s; %llu records are missing",
-                            strerror(failed), (unsigned long long)atomic_load(&rec.dropped))
-                  : 0;
+    if (failed)
+        err_set(e, RG_EIO, "the profile ends early: %s: %s; %llu records are missing", out.path,
+                strerror(failed), (unsigned long long)atomic_load(&rec.dropped));
+    if (out.direct) hand_over(e, &out, fd, end);
+    return os_out_end(e, &out);
 }

@@ -79,8 +79,8 @@ for c in profile kernels tune "estimate --machine $root/tests/machine.txt"; do
         one 127 "cannot run ./text: Permission denied" $c -- ./text
     }
 done
-one 1 "the profile folder cannot be written: Is a directory" profile --out folder -- "$program"
-one 1 "the profile nowhere/x cannot be written: No such file" profile --out nowhere/x -- "$program"
+one 1 "cannot write folder: it is a directory" profile --out folder -- "$program"
+one 1 "cannot create nowhere/x: No such file" profile --out nowhere/x -- "$program"
 has 1 "cannot create nowhere/page: No such file" profile --html nowhere/page -- "$program"
 has 0 "nothing was searched for: true is no Ridge program" tune -- true
 

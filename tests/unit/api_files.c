@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -542,6 +543,24 @@ TEST(files_save_whole_or_not_at_all) {
     int status;
     CHECK_EQ(os_run(&err, &arena, argv, &status, &out), 0);
     CHECK_STR(out, "x\nx.npy\n");
+    done(c);
+}
+
+/* A private checkpoint stays private, and a link to it stays a link. */
+TEST(files_save_keeps_mode_and_link) {
+    rg_ctx *c = rg_open("REF");
+    rg_tensor x = rg_full(c, RG_F64, 3, RG_SHAPE(10));
+    struct stat st;
+    const char *names[] = {"x"};
+    for (int npy = 0; npy < 2; npy++) {
+        char *path = write_bytes(npy ? "x.npy" : "x", "old", 3), *link = in_dir(npy ? "link.npy" : "link");
+        CHECK(!chmod(path, 0600) && !symlink(npy ? "x.npy" : "x", link));
+        CHECK_EQ(npy ? rg_save_npy(x, link) : rg_save(link, names, RG_TENSORS(x)), RG_OK);
+        CHECK(!lstat(link, &st) && S_ISLNK(st.st_mode));
+        CHECK(!lstat(path, &st) && S_ISREG(st.st_mode) && (st.st_mode & 0777) == 0600);
+        rg_tensor y = npy ? rg_load_npy(c, path) : rg_file_get(rg_file_open(c, path), "x");
+        CHECK_EQ(rg_item(rg_sum(y)), 30);
+    }
     done(c);
 }
 

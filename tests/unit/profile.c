@@ -306,7 +306,7 @@ TEST(profile_errors_are_told) {
         const char *path;
         rg_profile_opts o;
         const char *words;
-    } of[] = {{"/nowhere/at/all", {0}, "cannot be written"},
+    } of[] = {{"/nowhere/at/all", {0}, "cannot create /nowhere/at/all: No such file"},
               {"", {0}, "path of the profile is empty"},
               {NULL, {0}, "path of the profile is empty"},
               {"/tmp/x", {.wait = -1}, "numbers of steps"},

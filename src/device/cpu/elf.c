@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct module {
@@ -282,8 +283,10 @@ static int fill(struct image *im, struct module *m) {
 static void write_perf_map(const struct module *m) {
     char path[40], line[300];
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-    for (size_t k = 0; fd >= 0 && k < m->nsym; k++) {
+    struct stat st;
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    bool ours = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+    for (size_t k = 0; ours && k < m->nsym; k++) {
         const Elf64_Sym *s = &m->sym[k];
         if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_shndx >= m->nsection || !m->section[s->st_shndx])
             continue;
