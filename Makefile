@@ -45,6 +45,8 @@ EXAMPLE_SRC := $(if $(filter *,$(FOLDERS)),$(sort $(wildcard examples/*.c)))
 CLI_TESTS := $(if $(CLI_SRC),$(sort $(wildcard tests/cli/*.sh)))
 
 LIB  := $(OUT)/libridge.a
+PARTS := $(OUT)/libridge-parts.a
+OBJCOPY ?= objcopy
 TEST := $(OUT)/ridge-test
 BIN  := $(if $(CLI_SRC),$(OUT)/ridge)
 EXAMPLES := $(EXAMPLE_SRC:%.c=$(OUT)/%)
@@ -141,10 +143,17 @@ $(OUT)/obj/%.o: %.c $(OUT)/flags | $(BUILD)/setup.ok $(GEN_SRC)
 $(OUT)/obj/gen/%.o: $(BUILD)/gen/%.c $(OUT)/flags | $(BUILD)/setup.ok
 	$(compile)
 
+# What a program links: one object, in which all names but those of ridge.h are local, so that it may have a schedule() of its own.
 $(LIB): $(LIB_OBJ) $(OUT)/objects
 	@echo "  AR $@"
-	@rm -f $@.$$$$ && ar rcs $@.$$$$ $(LIB_OBJ) && mv -f $@.$$$$ $@
-$(OUT)/ridge: $(CLI_OBJ) $(LIB)
+	@t=$@.$$$$; mkdir -p $$t && $(CC) $(CFLAGS) -nostdlib -r -o $$t/ridge.o $(LIB_OBJ) && \
+	  $(OBJCOPY) --localize-hidden $$t/ridge.o && ar rcs $$t/lib.a $$t/ridge.o && mv -f $$t/lib.a $@; \
+	  bad=$$?; rm -rf $$t; exit $$bad
+# The same for what is ours and calls what is inside: the command, tests, benchmarks.
+$(PARTS): $(LIB_OBJ) $(OUT)/objects
+	@echo "  AR $@"
+	@rm -f $@.$$$$ && ar rcsT $@.$$$$ $(LIB_OBJ) && mv -f $@.$$$$ $@
+$(OUT)/ridge: $(CLI_OBJ) $(PARTS)
 	$(link)
 $(BUILD)/ridge: $(OUT)/ridge
 	@ln -sfn $(MODE)/ridge $@
@@ -152,11 +161,11 @@ $(EXAMPLES): $(OUT)/examples/%: $(OUT)/obj/examples/%.o $(LIB)
 	$(link)
 $(PLANTED): $(OUT)/planted/%: $(OUT)/obj/tests/planted/%.o $(LIB)
 	$(link)
-$(FORMS): $(OUT)/obj/tests/snapshot/forms.o $(LIB)
+$(FORMS): $(OUT)/obj/tests/snapshot/forms.o $(PARTS)
 	$(link)
 $(BUILD)/examples: $(EXAMPLES)
 	@ln -sfn $(MODE)/examples $@
-$(TEST): $(TEST_OBJ) $(LIB) | $(OUT)/fake/libcuda.so $(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so $(OUT)/fake/libnvtx.so
+$(TEST): $(TEST_OBJ) $(PARTS) | $(OUT)/fake/libcuda.so $(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so $(OUT)/fake/libnvtx.so
 	$(link)
 # Stands in for NVIDIA's driver in tests of the CUDA device on machines without a GPU.
 $(OUT)/fake/libcuda.so: tests/fake/driver.c tests/fake/fake.h $(OUT)/flags
@@ -168,12 +177,12 @@ $(OUT)/fake/libnvtx.so: tests/fake/nvtx.c
 $(OUT)/fake/libcupti.so $(OUT)/fake/libcupti_old.so $(OUT)/fake/libnvtx.so: tests/fake/fake.h $(OUT)/flags
 	@mkdir -p $(@D) && echo "  LD $@"
 	@$(CC) $(ALL_CFLAGS) $(if $(findstring old,$@),-DOLD) -fPIC -shared -o $@.$$$$ $(filter %.c,$^) && mv -f $@.$$$$ $@
-$(BENCH) $(TABLE): $(OUT)/bench/%: $(OUT)/obj/bench/%.o $(LIB)
+$(BENCH) $(TABLE): $(OUT)/bench/%: $(OUT)/obj/bench/%.o $(PARTS)
 	$(link)
 PEER_OBJ := $(foreach o,$(GOLDEN_OBJ),$(if $(findstring /peers_,$o),$o))
 $(PEER_OBJ): CC := $(PEER_CC)
 $(PEER_OBJ): ALL_CFLAGS += $(if $(filter release,$(MODE)),-O3)
-$(GOLDEN): $(GOLDEN_OBJ) $(LIB)
+$(GOLDEN): $(GOLDEN_OBJ) $(PARTS)
 	$(link)
 
 # ---- what to do with it --------------------------------------------------------------------------
