@@ -45,17 +45,19 @@ static rg_module *make(AT, const char *fn, rg_ctx *c, const struct nn_layer *lay
     return m;
 }
 
-/* A size of the user's that must be at least 1; 0 after an error, so that nothing is made of it. */
+/* A size of the user's that must be 1 to 2^31 - 1; 0 after an error, so that nothing is made of it. */
 static int64_t positive(AT, const char *fn, rg_ctx *c, const char *what, int64_t v) {
-    if (v >= 1) return v;
-    api_fail(c, HERE, fn, RG_EINVAL, "%s is %lld; it must be at least 1", what, (long long)v);
+    if (v >= 1 && v <= INT32_MAX) return v;
+    api_fail(c, HERE, fn, RG_EINVAL,
+             v < 1 ? "%s is %lld; it must be at least 1" : "%s is %lld; it must be at most 2^31 - 1", what,
+             (long long)v);
     return 0;
 }
 
 /* weight of this shape and bias of `out` elements, both uniform within 1 / sqrt(fan_in). */
-static void weights(AT, rg_module *m, const int64_t *shape, size_t rank, int64_t fan_in, int64_t out,
+static void weights(AT, rg_module *m, const int64_t *shape, size_t rank, double fan_in, int64_t out,
                     bool bias) {
-    double bound = fan_in > 0 ? 1 / sqrt((double)fan_in) : 0;
+    double bound = fan_in > 0 ? 1 / sqrt(fan_in) : 0;
     if (rg_status_of(m->c)) return;
     rg_tensor w = rg_uniform_at(HERE, m->c, RG_F32, -bound, bound, (rg_ints){shape, rank});
     rg_nn_param_at(HERE, m, "weight", w);
@@ -90,7 +92,7 @@ rg_module *rg_nn_linear_at(AT, rg_ctx *c, int64_t in, int64_t out, rg_layer_opts
     if (!m) return NULL;
     int64_t shape[2] = {positive(HERE, fn, c, "the size of outputs", out),
                         positive(HERE, fn, c, "the size of inputs", in)};
-    weights(HERE, m, shape, 2, in, out, !o.no_bias);
+    weights(HERE, m, shape, 2, (double)in, out, !o.no_bias);
     return nn_done(m);
 }
 
@@ -152,9 +154,11 @@ static rg_module *make_conv(AT, const char *fn, rg_ctx *c, const struct nn_layer
                  (long long)in, (long long)out, (long long)g);
     if (rg_status_of(c)) return nn_done(m);
     if (back) shape[0] = in, shape[1] = out;
-    int64_t fan_in = shape[1] /= g;
-    for (size_t i = 0; i < axes; i++)
-        fan_in *= shape[2 + i] = positive(HERE, fn, c, "the size of the window", k.v[k.n == 1 ? 0 : i]);
+    double fan_in = (double)(shape[1] /= g);
+    for (size_t i = 0; i < axes; i++) {
+        shape[2 + i] = positive(HERE, fn, c, "the size of the window", k.v[k.n == 1 ? 0 : i]);
+        fan_in *= (double)shape[2 + i];
+    }
     weights(HERE, m, shape, 2 + axes, fan_in, out, !o.no_bias);
     return nn_done(m);
 }
@@ -246,7 +250,7 @@ static rg_tensor forward_batchnorm(AT, rg_module *m, rg_tensor x) {
     const char *fn = "rg_nn_batchnorm";
     rg_tensor weight = nn_own(m, "weight"), bias = nn_own(m, "bias");
     rg_tensor mean = nn_own(m, "running_mean"), var = nn_own(m, "running_var");
-    int64_t d[NN_RANK], axes[NN_RANK], rank = rg_shape_of_at(HERE, x, d, NN_RANK), n = 1, used = 0;
+    int64_t d[NN_RANK], axes[NN_RANK], rank = rg_shape_of_at(HERE, x, d, NN_RANK), n, used = 0;
     x = wide(HERE, m, x);
     if (!m->training) return rg_batchnorm_at(HERE, x, mean, var, weight, bias, norm_opts(m));
     if (rank < 2 || rank > NN_RANK || d[1] != rg_size_at(HERE, mean)) {
@@ -255,7 +259,8 @@ static rg_tensor forward_batchnorm(AT, rg_module *m, rg_tensor x) {
         return api_poison(m->c);
     }
     for (int64_t i = 0; i < rank; i++)
-        if (i != 1) axes[used++] = i, n *= d[i];
+        if (i != 1) axes[used++] = i;
+    n = d[1] ? rg_size_at(HERE, x) / d[1] : 0;
     if (n < 2) {
         api_fail(
             m->c, HERE, fn, RG_EINVAL,

@@ -272,9 +272,8 @@ const uop *t_pad(struct tg *g, const uop *x, const int64_t *ba, uint32_t n, doub
     const uop *box[3 * SHAPE_MAX];
     if (n > s->n) tg_bad(g, "padding for %u axes of shape %s, which has %u", n, tg_dims(g, x), s->n);
     for (uint32_t i = 0; i < s->n; i++) {
-        int64_t before = i < n ? ba[2 * i] : 0, after = i < n ? ba[2 * i + 1] : 0,
-                first = before < 0 ? -before : 0, size, sum;
-        if (before == INT64_MIN || __builtin_sub_overflow(s->d[i], first, &size) ||
+        int64_t before = i < n ? ba[2 * i] : 0, after = i < n ? ba[2 * i + 1] : 0, size, sum;
+        if (__builtin_add_overflow(s->d[i], RG_MIN(before, 0), &size) ||
             __builtin_add_overflow(size, RG_MIN(after, 0), &size) || size < 0)
             tg_bad(g, "padding (%lld, %lld) takes more from axis %u of shape %s than there is",
                    (long long)before, (long long)after, i, tg_dims(g, x));
@@ -282,7 +281,7 @@ const uop *t_pad(struct tg *g, const uop *x, const int64_t *ba, uint32_t n, doub
         if (__builtin_add_overflow(size, num[3 * i], &sum) ||
             __builtin_add_overflow(sum, num[3 * i + 1], &sum))
             tg_bad(g, "padding (%lld, %lld) of axis %u passes 2^63", (long long)before, (long long)after, i);
-        box[3 * i] = uop_idx(g->ir, first), box[3 * i + 1] = uop_idx(g->ir, size),
+        box[3 * i] = uop_idx(g->ir, -RG_MIN(before, 0)), box[3 * i + 1] = uop_idx(g->ir, size),
                 box[3 * i + 2] = uop_idx(g->ir, 1);
     }
     return tg_pad_node(g, tg_box(g, x, box), tg_like(g, x, value), num);
@@ -450,7 +449,7 @@ static const uop *tiles(struct tg *g, const uop *x, const int64_t *size, const i
 const uop *t_windows(struct tg *g, const uop *x, const int64_t *size, const int64_t *stride,
                      const int64_t *dilation, uint32_t m) {
     const struct shape *s = tg_shape(g, x);
-    int64_t d[2 * SHAPE_MAX], wide[2 * SHAPE_MAX], num[3 * SHAPE_MAX], places[SHAPE_MAX];
+    int64_t d[2 * SHAPE_MAX], wide[2 * SHAPE_MAX], num[3 * SHAPE_MAX], places[SHAPE_MAX], step[SHAPE_MAX];
     bool tiled = true;
     tg_rank(g, s->n + m);
     if (!m || m > s->n) tg_bad(g, "windows over %u axes of %s", m, tg_dims(g, x));
@@ -465,10 +464,11 @@ const uop *t_windows(struct tg *g, const uop *x, const int64_t *size, const int6
                    (long long)size[i], (long long)dilation[i], s->n - m + i, tg_dims(g, x));
         d[s->n + i] = 1, wide[s->n + i] = size[i];
         num[3 * i] = places[i] = (n - reach - 1) / stride[i] + 1;
-        num[3 * i + 1] = stride[i], num[3 * i + 2] = dilation[i];
+        step[i] = places[i] > 1 ? stride[i] : 1; /* there may be no element so far away */
+        num[3 * i + 1] = step[i], num[3 * i + 2] = size[i] > 1 ? dilation[i] : 1;
         tiled &= is_tiled(size[i], stride[i], dilation[i], places[i]);
     }
-    if (tiled) return tiles(g, x, size, stride, places, m);
+    if (tiled) return tiles(g, x, size, step, places, m);
     x = tg_reshape(g, x, dims(g, d, s->n + m));
     x = tg_to_shape(g, x, dims(g, wide, s->n + m));
     return tg_nums(g, OP_TAP, x, num, 3 * m, ARG_NONE);

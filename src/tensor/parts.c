@@ -115,14 +115,16 @@ const uop *t_diagonal(struct tg *g, const uop *x, int64_t k, int64_t a, int64_t 
     struct t_slice part[SHAPE_MAX];
     for (uint32_t q = 0; q < r; q++) part[q] = (struct t_slice){.stop = T_END};
     int64_t first = !size ? 0 : k >= 0 ? k : -k * m;
-    part[r] = (struct t_slice){first, size ? first + (size - 1) * (m + 1) + 1 : first, m + 1, NULL};
+    int64_t step = size > 1 ? m + 1 : 1;
+    part[r] = (struct t_slice){first, size ? first + (size - 1) * step + 1 : first, step, NULL};
     return t_slice(g, t_flatten(g, t_permute(g, x, p, s->n), r, r + 1), part, r + 1);
 }
 
 /* A square matrix with v on diagonal k: the rows joined are v with one row and one element between neighbours. */
 static const uop *diagonal_matrix(struct tg *g, const uop *v, int64_t k) {
-    int64_t n = tg_shape(g, v)->d[0], off = k < 0 ? -k : k, side, all;
-    if (k == INT64_MIN || __builtin_add_overflow(n, off, &side) || __builtin_mul_overflow(side, side, &all))
+    int64_t n = tg_shape(g, v)->d[0], side, all;
+    int64_t off = k == INT64_MIN ? INT64_MAX : k < 0 ? -k : k;
+    if (__builtin_add_overflow(n, off, &side) || __builtin_mul_overflow(side, side, &all))
         tg_bad(g, "a matrix with %s on diagonal %lld has more than 2^63 elements", tg_dims(g, v),
                (long long)k);
     const struct shape *to = dims(g, (int64_t[]){side, side}, 2);
