@@ -102,6 +102,7 @@ static rg_tensor noise(rg_tensor x) { return rg_add(x, rg_dropout(x, 0.1)); }
     F(conv_f32_stride_grad, "f32 16x64x28x28, f32 128x64x3x3, f32 16x128x14x14", grads(out, x, 2, rg_conv2d(x[0], x[1], .stride = RG_INTS(2), .padding = RG_INTS(1)), x[2])) \
     F(conv_bf16_3x3,       "bf16 32x64x56x56, bf16 64x64x3x3",         one(out, rg_conv2d(x[0], x[1], .padding = RG_INTS(1)))) \
     F(conv_bf16_stride,    "bf16 32x128x28x28, bf16 256x128x3x3",      one(out, rg_conv2d(x[0], x[1], .stride = RG_INTS(2), .padding = RG_INTS(1)))) \
+    F(conv_bf16_wide,      "bf16 16x256x32x32, bf16 256x256x3x3",      one(out, rg_conv2d(x[0], x[1], .padding = RG_INTS(1)))) \
     F(conv_bf16_1x1,       "bf16 32x256x14x14, bf16 512x256x1x1",      one(out, rg_conv2d(x[0], x[1]))) \
     F(conv_bf16_grad,      "bf16 32x64x28x28, bf16 128x64x3x3, bf16 32x128x28x28", grads(out, x, 2, rg_conv2d(x[0], x[1], .padding = RG_INTS(1)), x[2])) \
     F(conv_f16_3x3,        "f16 16x128x14x14, f16 128x128x3x3",        one(out, rg_conv2d(x[0], x[1], .padding = RG_INTS(1)))) \
@@ -161,12 +162,15 @@ static rg_tensor noise(rg_tensor x) { return rg_add(x, rg_dropout(x, 0.1)); }
     F(exp_log,             "f32 65536",                                two(out, rg_exp(x[0]), rg_log1p(x[0]))) \
     F(sin_cos,             "f32 65536",                                two(out, rg_sin(x[0]), rg_cos(x[0]))) \
     F(tan_pow,             "f32 65536, f32 65536",                     two(out, rg_tanh(x[0]), rg_pow(x[0], x[1]))) \
+    F(tan_log,             "f32 65536",                                two(out, rg_tan(x[0]), rg_log10(x[0]))) \
+    F(f64_trig,            "f64 65536",                                two(out, rg_sin(x[0]), rg_tan(x[0]))) \
     F(f64_math,            "f64 65536",                                two(out, rg_exp(x[0]), rg_atan(x[0]))) \
     F(f16_math,            "f16 65536",                                two(out, rg_exp(x[0]), rg_sigmoid(x[0]))) \
     F(int_math,            "i32 65536, i32 65536",                     two(out, rg_floordiv(x[0], x[1]), rg_mod(x[0], 7))) \
     F(bits,                "u32 65536, u32 65536",                     two(out, rg_shl(rg_bitwise_xor(x[0], x[1]), 3), rg_shr(x[0], 5))) \
     F(casts,               "f32 65536",                                two(out, rg_cast(x[0], RG_BF16), rg_cast(x[0], RG_F8E4M3))) \
     F(casts_int,           "f32 65536, u8 65536",                      two(out, rg_cast(x[0], RG_I8), rg_cast(x[1], RG_F16))) \
+    F(casts_bool,          "f32 65536, i32 65536",                     two(out, rg_cast(x[0], RG_BOOL), rg_logical_and(x[1], x[0]))) \
     F(where,               "f32 1000x1000, f32 1000x1000",             one(out, rg_where(rg_lt(x[0], x[1]), x[0], 0))) \
     F(adam,                "f32 100000, f32 100000, f32 100000, f32 100000", adam(out, x)) \
     F(dropout,             "f32 512x512",                              one(out, noise(x[0]))) \
