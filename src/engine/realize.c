@@ -500,11 +500,30 @@ static const struct ekernel **new_recipe(struct call *c, struct recipe *r) {
     return k;
 }
 
-static const struct ekernel **known_recipe(struct call *c, const struct recipe *r, uint64_t t0) {
+struct known {
+    struct call *c;
+    const struct recipe *r;
+    const struct ekernel **k;
+};
+
+static void known_guarded(void *arg) {
+    struct known *x = arg;
+    x->k = compile(x->c, x->r);
+}
+
+/* NULL: what was kept is of no use, and is made anew; a file can hold anything, and must not be why a program fails. */
+static const struct ekernel **known_recipe(struct call *c, struct recipe *r, uint64_t t0) {
+    struct known x = {c, r, NULL};
     c->stats = r->stats;
     c->stats.plan_ns = os_now_ns() - t0;
     c->stats.lower_ns = c->stats.compile_ns = 0;
-    return compile(c, r);
+    if (!err_guard(c->err, known_guarded, &x)) return x.k;
+    log_line(1, "the plan %s of the disk cache is made anew: %s", r->file, c->err->msg);
+    err_clear(c->err);
+    c->en->cache.rejected++;
+    c->stats = (struct realize_stats){0};
+    *r = (struct recipe){.file = r->file};
+    return NULL;
 }
 
 static struct plan *make_plan(struct call *c) {
@@ -513,7 +532,8 @@ static struct plan *make_plan(struct call *c) {
     struct event_span span = event_begin(EVENT_PLAN, event_name("looking for the plan on disk"));
     bool known = recipe_load(c->en, c->work, &c->key, &r);
     event_end(span, c->key.topo.n, known ? r.ncall : 0);
-    const struct ekernel **k = known ? known_recipe(c, &r, span.t0) : new_recipe(c, &r);
+    const struct ekernel **k = known ? known_recipe(c, &r, span.t0) : NULL;
+    if (!k) k = new_recipe(c, &r), known = false;
     struct plan *x = c->made = plan_new(c->en, &e);
     if (!x) must(c, e.code, &e);
     x->arena.err = c->err;

@@ -6,14 +6,14 @@
  * starts: its kernels' texts are looked up like any others, and compiled again if their objects are gone.
  * The file's name is the sum of everything that decides a plan: the key (key.c: nodes, settings, machine model), the
  * compiler, the file that holds this library, and the latest result of a search, since plans use what was found. The
- * cache (cache.c) believes only files of this user with the right sum.
+ * cache (cache.c) believes only files of this user with the right sum under the name that they were written under. What is in
+ * a file must fit the program, too, and kernels that do not compile are planned anew (realize.c).
  * One function, `fields`, says what is in a file; it writes or reads, so that the two cannot differ.
  * Nothing is read or written while a person looks (DEBUG, DUMP), a search runs or a test spoils kernels.
  * Tests: tests/unit/recipe.c */
 #include "engine/internal.h"
 
 #define RECIPE_FORMAT "ridge-plan 4"
-#define MOST_ITEMS (1u << 26)
 
 /* ---- one description for both directions ------------------------------------------------------------------ */
 
@@ -39,17 +39,15 @@ static void raw(struct file *f, void *p, size_t n) {
 
 static void field32(struct file *f, uint32_t *x) { raw(f, x, sizeof *x); }
 
-/* n items of `size` bytes at *p; allocated when reading. */
-static void array(struct file *f, void **p, uint32_t *n, size_t size) {
+/* n items of `size` bytes at *p; allocated when reading. Each takes at least `least` bytes of the file. */
+static void array(struct file *f, void **p, uint32_t *n, size_t size, size_t least) {
     field32(f, n);
-    if (!f->out) {
-        if (*n > MOST_ITEMS || *n > f->n) f->bad = true;
-        if (f->bad) *n = 0;
-        *p = arena_alloc(f->a, (*n + 1) * size);
-        memset(*p, 0, (*n + 1) * size);
-    }
+    if (f->out) return;
+    if (*n > (f->n - f->at) / least) f->bad = true;
+    if (f->bad) *n = 0;
+    *p = arena_alloc(f->a, ((size_t)*n + 1) * size);
 }
-#define ARRAY(f, x, count) array(f, (void **)&(x), count, sizeof *(x))
+#define ARRAY(f, x, count, least) array(f, (void **)&(x), count, sizeof *(x), least)
 
 static void text(struct file *f, const char **s) {
     uint32_t n = f->out ? (uint32_t)strlen(*s) : 0;
@@ -67,7 +65,7 @@ static void text(struct file *f, const char **s) {
 /* Plain numbers side by side: the format is that of one build of the library on one machine. */
 static void numbers(struct file *f, const void *p, uint32_t *n, size_t size) {
     void **at = (void **)(uintptr_t)p;
-    array(f, at, n, size);
+    array(f, at, n, size, size);
     raw(f, *at, *n * size);
 }
 
@@ -83,7 +81,7 @@ static void kernel_fields(struct file *f, struct recipe_kernel *k) {
     raw(f, &t, sizeof t);
     t.name = k->t.name, t.text = k->t.text;
     k->t = t;
-    ARRAY(f, k->type, &k->ntype);
+    ARRAY(f, k->type, &k->ntype, sizeof(uint32_t));
     for (uint32_t i = 0; i < k->ntype; i++) text(f, &k->type[i]);
     raw(f, &k->rows, sizeof k->rows);
     raw(f, k->num, sizeof k->num);
@@ -112,12 +110,71 @@ static void fields(struct file *f, struct recipe *r) {
     raw(f, &r->temp_bytes, sizeof r->temp_bytes);
     numbers(f, &r->table, &r->table_n, sizeof *r->table);
     numbers(f, &r->copy, &r->ncopy, sizeof *r->copy);
-    ARRAY(f, r->kernel, &r->nkernel);
+    ARRAY(f, r->kernel, &r->nkernel, sizeof(struct etext));
     for (uint32_t i = 0; i < r->nkernel; i++) kernel_fields(f, &r->kernel[i]);
-    ARRAY(f, r->call, &r->ncall);
+    ARRAY(f, r->call, &r->ncall, 4 * sizeof(uint32_t));
     for (uint32_t i = 0; i < r->ncall; i++) call_fields(f, &r->call[i]);
-    ARRAY(f, r->value, &r->nvalue);
+    ARRAY(f, r->value, &r->nvalue, 2 * sizeof(int64_t));
     for (uint32_t i = 0; i < r->nvalue; i++) value_fields(f, &r->value[i]);
+}
+
+/* ---- what can be used ------------------------------------------------------------------------------------------ */
+
+#define MOST_BYTES ((int64_t)1 << 46)
+
+struct slots { /* of the program that the plan is for */
+    uint32_t buffers, results, vars;
+};
+
+static struct slots slots_of(const struct plan_key *k) {
+    struct slots s = {0};
+    for (uint32_t i = 0; i < k->topo.n; i++) {
+        const uop *n = k->topo.p[i];
+        if (n->op == OP_BUFFER) s.buffers = RG_MAX(s.buffers, (uint32_t)n->arg.i + 1);
+        if (n->op == OP_VAR) s.vars = RG_MAX(s.vars, (uint32_t)n->arg.param.slot + 1);
+        if (n->op == OP_GRAPH) s.results = n->nsrc;
+    }
+    return s;
+}
+
+static bool buf_is_sound(const struct recipe *r, const struct slots *s, const struct recipe_buf *b) {
+    int64_t held = b->place == BUF_TEMP ? r->temp_bytes : (int64_t)r->table_n * 8;
+    switch (b->place) {
+    case BUF_GRAPH: return b->number < s->buffers;
+    case BUF_RESULT: return b->number < s->results;
+    case BUF_TEMP:
+    case BUF_TABLE:
+        return b->offset >= 0 && b->bytes <= (uint64_t)held && b->offset <= held - (int64_t)b->bytes;
+    }
+    return false;
+}
+
+static bool kernel_is_sound(const struct recipe_kernel *k) {
+    const struct etext *t = &k->t;
+    bool ok = t->nmap <= DEV_MAPS && t->scratch >= 0 && t->scratch < MOST_BYTES && t->grid >= 0;
+    for (uint32_t i = 0; ok && i < t->nmap; i++) ok = t->map[i].slot < t->nbuf && t->map[i].rank <= DEV_AXES;
+    return ok && (!*k->builtin || k->ntype > 0);
+}
+
+static bool call_is_sound(const struct recipe *r, const struct slots *s, const struct recipe_call *c) {
+    if (c->kernel >= r->nkernel) return false;
+    const struct recipe_kernel *k = &r->kernel[c->kernel];
+    uint32_t bufs = *k->builtin ? k->ntype : k->t.nbuf;
+    bool ok = c->nbuf == bufs && c->nvar <= (*k->builtin ? RG_COUNT(k->num) : k->t.nvar);
+    for (uint32_t i = 0; ok && i < c->nbuf; i++) ok = buf_is_sound(r, s, &c->buf[i]);
+    for (uint32_t i = 0; ok && i < c->nvar; i++) ok = c->var[i] < s->vars;
+    return ok;
+}
+
+/* Every number in it names something that this program has. */
+static bool is_sound(const struct recipe *r, const struct plan_key *k) {
+    struct slots s = slots_of(k);
+    bool ok = r->temp_bytes >= 0 && r->temp_bytes < MOST_BYTES;
+    for (uint32_t i = 0; ok && i < r->nkernel; i++) ok = kernel_is_sound(&r->kernel[i]);
+    for (uint32_t i = 0; ok && i < r->ncall; i++) ok = call_is_sound(r, &s, &r->call[i]);
+    for (uint32_t i = 0; ok && i < r->ncopy; i++)
+        ok = r->copy[i].result < s.results && buf_is_sound(r, &s, &r->copy[i].from);
+    return ok;
 }
 
 /* ---- finding and keeping ------------------------------------------------------------------------------------ */
@@ -180,8 +237,7 @@ bool recipe_load(struct engine *en, struct arena *a, const struct plan_key *k, s
     if (!data) return false;
     struct file f = {.a = a, .in = data, .n = n};
     fields(&f, out);
-    for (uint32_t i = 0; i < out->ncall && !f.bad; i++) f.bad = out->call[i].kernel >= out->nkernel;
-    if (f.bad || f.at != f.n) {
+    if (f.bad || f.at != f.n || !is_sound(out, k)) {
         cache_reject(&en->cache, name);
         *out = (struct recipe){.file = name};
         return false;
