@@ -226,7 +226,15 @@ void os_remove(const char *path);
 void os_remove_tree(const char *path); /* rm -r; ignores what is not there */
 bool os_is_private(const char *path);  /* exists, owned by this user, not writable by others, no symlink */
 int os_temp_dir(struct err *, struct arena *, char **path); /* a fresh private directory */
-char *os_find_program(struct arena *, const char *name);    /* first on PATH, or NULL */
+/* os_work.c: the same for a moment: if this process is killed, a later one removes it. */
+struct os_work {
+    char *path;
+    int lock;
+};
+int os_work_begin(struct err *, struct arena *, struct os_work *);
+void os_work_keep(struct os_work *); /* for people to look at; instead of .. */
+void os_work_end(struct os_work *);
+char *os_find_program(struct arena *, const char *name); /* first on PATH, or NULL */
 /* Runs argv (NULL-terminated), which no shell expands. The host's SIGCHLD does not matter. stdout+stderr go to *out (at most 64 KiB kept, may be
  * NULL). Returns 0 and the exit status in *status (128+n for signal n); error if it cannot start. */
 int os_run(struct err *, struct arena *, const char *const *argv, int *status, char **out);

@@ -1,4 +1,4 @@
-/* os.c: files, directories, pages, clocks and shared libraries. os.c, os_out.c, os_run.c and os_cpu.c are the only
+/* os.c: files, directories, pages, clocks and shared libraries. os.c, os_out.c, os_work.c, os_run.c and os_cpu.c are the only
  * files that may differ between operating systems; Linux is what they know today.
  *
  * Errors name the path, the reason in the system's words and, where there is one, the way out.

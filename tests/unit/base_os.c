@@ -2,12 +2,15 @@
 #include "base/base.h"
 #include "test.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct err err;
@@ -144,6 +147,64 @@ TEST(os_write_file_is_atomic) {
     for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
     CHECK_EQ(bad[0] | bad[1], 0);
     CHECK(seen[0] + seen[1] > 0);
+    close_dir(dir);
+}
+
+/* A process that was killed while it compiled: what it left goes when a later one begins; what it may not be its, stays. */
+static void end_in_child(void (*fn)(void), int expect) {
+    pid_t p = fork();
+    int st;
+    if (!p) fn(), _exit(0);
+    CHECK(waitpid(p, &st, 0) == p);
+    CHECK_EQ(WIFSIGNALED(st) ? WTERMSIG(st) : 0, expect);
+}
+
+static struct os_work used;
+static void begin_and_die(void) {
+    os_work_begin(&err, &arena, &used);
+    os_write_file(&err, arena_printf(&arena, "%s/unit0.c", used.path), "x", 1, 0600);
+    raise(SIGKILL);
+}
+static void begin_and_end(void) {
+    CHECK_EQ(os_work_begin(&err, &arena, &used), 0);
+    os_work_end(&used);
+}
+
+static int folders(const char *dir, bool age) {
+    DIR *d = opendir(dir);
+    int n = 0;
+    for (struct dirent *e; (e = readdir(d));) {
+        struct timespec old[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
+        if (*e->d_name == '.') continue;
+        n++;
+        if (age) CHECK(!utimensat(dirfd(d), e->d_name, old, AT_SYMLINK_NOFOLLOW));
+    }
+    closedir(d);
+    return n;
+}
+
+TEST(os_work_of_killed_processes_goes) {
+    char *dir = open_dir(), *kept;
+    setenv("TMPDIR", dir, 1);
+    for (int i = 0; i < 3; i++) end_in_child(begin_and_die, SIGKILL);
+    CHECK_EQ(folders(dir, false), 3);
+    end_in_child(begin_and_end, 0);
+    CHECK_EQ(folders(dir, true), 3); /* somebody may be about to lock them */
+    CHECK(!mkdir(arena_printf(&arena, "%s/ridge-cc-photos", dir), 0755));
+    CHECK(!mkdir(kept = arena_printf(&arena, "%s/ridge-cc-thesis", dir), 0700));
+    CHECK(!symlink(kept, arena_printf(&arena, "%s/ridge-cc-abcdef", dir)));
+    CHECK_EQ(os_write_file(&err, arena_printf(&arena, "%s/thesis.txt", kept), "x", 1, 0600), 0);
+    CHECK_EQ(os_work_begin(&err, &arena, &used),
+             0); /* this is the first of this process: it sweeps, and is in use .. */
+    CHECK_EQ(folders(dir, true), 4);
+    end_in_child(begin_and_end, 0);
+    CHECK(os_exists(used.path)); /* .. though it looks old */
+    const char *path = used.path;
+    os_work_keep(&used);
+    CHECK_EQ(folders(dir, true), 4);
+    end_in_child(begin_and_end, 0);
+    CHECK(os_exists(path)); /* nor goes what is kept for people */
+    CHECK(os_exists(arena_printf(&arena, "%s/thesis.txt", kept)));
     close_dir(dir);
 }
 

@@ -164,16 +164,20 @@ int cc_compile(struct device *d, struct err *e, struct arena *a, const char *con
     (void)d;
     const char *request, *cc = find_compiler(a, &request);
     if (!cc) return no_compiler(e, request);
-    char *dir;
-    if (os_temp_dir(e, a, &dir)) return e->code;
     struct unit *u = arena_array(a, struct unit, n);
     struct os_proc *p = arena_array(a, struct os_proc, n);
+    struct os_work dir;
+    if (os_work_begin(e, a, &dir)) return e->code;
     uint64_t t0 = os_now_ns();
-    int code = write_units(e, a, cc, dir, text, n, u, p);
+    int code = write_units(e, a, cc, dir.path, text, n, u, p);
     if (!code) code = os_run_many(e, a, p, n);
     size_t bytes = 0;
     for (int i = 0; i < n && !code; i++) {
-        if (p[i].status) return compile_error(e, cc, dir, i, &p[i]); /* dir is kept */
+        if (p[i].status) {
+            compile_error(e, cc, dir.path, i, &p[i]);
+            os_work_keep(&dir);
+            return e->code;
+        }
         char *data = NULL;
         if (!os_exists(u[i].object))
             code =
@@ -185,7 +189,7 @@ int cc_compile(struct device *d, struct err *e, struct arena *a, const char *con
         out[i].data = data;
         bytes += strlen(text[i]);
     }
-    os_remove_tree(dir);
+    os_work_end(&dir);
     event_add(EVENT_COMPILE, event_name(cc), t0, os_now_ns(), n, (int64_t)bytes);
     return code;
 }
@@ -194,11 +198,11 @@ int cc_assembly(struct device *d, struct err *e, struct arena *a, const char *te
     (void)d;
     const char *request, *cc = find_compiler(a, &request);
     if (!cc) return no_compiler(e, request);
-    char *dir;
-    if (os_temp_dir(e, a, &dir)) return e->code;
+    struct os_work dir;
+    if (os_work_begin(e, a, &dir)) return e->code;
     struct unit u;
     struct os_proc p;
-    int code = write_units(e, a, cc, dir, &text, 1, &u, &p), k = 0;
+    int code = write_units(e, a, cc, dir.path, &text, 1, &u, &p), k = 0;
     size_t n;
     if (!code) {
         while (u.argv[k]) k++;
@@ -211,6 +215,6 @@ int cc_assembly(struct device *d, struct err *e, struct arena *a, const char *te
         code = err_set(e, RG_ECOMPILE, "%s failed with status %d on the kernel's C:\n%.1500s", cc, p.status,
                        p.out);
     if (!code) code = os_read_file(e, a, u.object, (size_t)256 << 20, out, &n);
-    os_remove_tree(dir);
+    os_work_end(&dir);
     return code;
 }
