@@ -553,7 +553,7 @@ static void declare_locals(struct gpu *c) {
         }
         const struct row *row = row_of(&c->row, n);
         if (row)
-            line(&c->r, "%s %s[%lld];", t, name, (long long)(row->step * turns));
+            line(&c->r, "%s %s[%lld] = {0};", t, name, (long long)(row->step * turns));
         else if (c->scratch)
             line(&c->r, "%s%s *%s const %s = (%s%s *)(mine + %lld);", c->d->global, t, c->d->restricted, name,
                  c->d->global, t, (long long)at);

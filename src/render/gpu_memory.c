@@ -148,6 +148,17 @@ static void load_words(struct gpu *c, const struct place *p, const struct text *
     }
 }
 
+/* What a piece holds where its gate is false. It is there before the load, not selected after it: a register that one path leaves
+ * unset is undefined to ptxas, which then gives it to another value, and lanes whose gate is true get that one. */
+static const char *piece_without(struct gpu *c, const struct place *p, const uop *alt, unsigned i) {
+    struct str s;
+    if (!c->d->cl && alt->op == OP_CONST && alt->arg.u == 0) return "{}";
+    str_init(&s, c->r.a);
+    for (unsigned k = 0; k < p->piece; k++)
+        str_printf(&s, "%s(%s)%s", k ? ", " : "", elem_type(p->dt), gpu_operand(c, alt, i + k).s);
+    return c->d->cl ? fmt(&c->r, "(%s)(%s)", piece_type(c, p), s.p) : fmt(&c->r, "{{%s}}", s.p);
+}
+
 static void load_pieces(struct gpu *c, const struct place *p, const struct text *gate, const uop *alt,
                         bool ahead, struct text *out) {
     const char *t = piece_type(c, p);
@@ -159,12 +170,12 @@ static void load_pieces(struct gpu *c, const struct place *p, const struct text 
         const char *from = fmt(&c->r, ahead ? "asked((const %s%s *)(%s + %s))" : "*(const %s%s *)(%s + %s)",
                                p->space, t, p->base, offset(c, p, i));
         if (gate)
-            line(&c->r, "%s %s; if (%s) %s = %s;", t, name, gate->s, name, from);
+            line(&c->r, "%s %s = %s; if (%s) %s = %s;", t, name, piece_without(c, p, alt, i), gate->s, name,
+                 from);
         else
             line(&c->r, "const %s %s = %s;", t, name, from);
         for (unsigned k = 0; k < p->piece; k++)
-            out[i + k].s = gated(c, p, fmt(&c->r, c->d->cl ? "%s.s%x" : "%s.v[%u]", name, k), gate,
-                                 alt ? gpu_operand(c, alt, i + k) : (struct text){0});
+            out[i + k].s = read_as(c, p, fmt(&c->r, c->d->cl ? "%s.s%x" : "%s.v[%u]", name, k));
     }
 }
 
