@@ -94,11 +94,32 @@ static int64_t panels_of(struct roles *r) {
     return n;
 }
 
+/* Tensor maps of the tiles; two tiles may share one. */
+static uint32_t tile_maps(const struct roles *r) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->tile.n; i++) {
+        uint32_t k = 0;
+        while (r->tile.p[k].box.map != r->tile.p[i].box.map) k++;
+        n += k == i && r->tile.p[i].box.map;
+    }
+    return n;
+}
+
+/* What maps the tiles leave go to the first stores; threads store the others. */
+static void keep_mapped(struct roles *r) {
+    uint32_t tiles = tile_maps(r);
+    if (tiles > MAPS_MOST)
+        opt_fail(r->s, r->opt, "its tiles need %u tensor maps; a kernel has %d at most", tiles, MAPS_MOST);
+    if (r->s->roles.out.n && r->s->roles.out.p[0].box.map)
+        r->s->roles.out.n = RG_MIN(r->s->roles.out.n, MAPS_MOST - tiles);
+}
+
 /* As many panels as there is room for beside the ring, each as often as the others; with several stores, or other blocks on the
  * multiprocessor, two at most. Where something is added there must be one for each of the tile's. */
 void panels_find(struct roles *r) {
     int64_t room = SHARED_MOST - SHARED_BARS, groups = r->lanes * r->teams / MMA_GROUP, types = 0;
     uint8_t seen[DT_COUNT] = {0};
+    keep_mapped(r);
     for (uint32_t i = 0; i < r->s->roles.out.n; i++) types += !seen[r->s->roles.out.p[i].param->dt]++;
     for (uint32_t i = 0; i < r->tile.n; i++)
         room -= r->tile.p[i].wide->src[0]->hi * dtype_info[r->tile.p[i].wide->dt].bytes;
@@ -113,7 +134,7 @@ void panels_find(struct roles *r) {
     bool alone = panels && (r->s->roles.blocks || r->added); /* else others may want the room */
     r->buffers = RG_MIN(most, alone ? panels : 2);
     while (r->buffers && panels && panels % r->buffers) r->buffers--;
-    if (r->buffers != panels) r->added = NULL;
+    if (r->buffers != panels || r->s->roles.out.n + tile_maps(r) >= MAPS_MOST) r->added = NULL;
 }
 
 static const uop *stage_of(struct roles *r, enum dtype dt) {

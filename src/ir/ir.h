@@ -114,6 +114,7 @@ enum mma {
 };
 enum { MMA_M, MMA_N, MMA_K }; /* the sides, and the operand that lacks each: b, a, d are not along m, n, k */
 enum { MMA_A, MMA_B, MMA_D, MMA_LANES = 32, MMA_GROUP = 128 };
+enum { MAPS_MOST = 8 };    /* different MAPs of a kernel: each is a parameter of 128 bytes */
 enum { TF32_DIGITS = 11 }; /* of a float that a matrix instruction sees */
 struct mma_info {
     const char *name, *ptx;

@@ -26,7 +26,7 @@ void render_c(struct str *, struct ir *, const struct linear *);
 
 void render_cuda_preamble(struct str *);
 /* A buffer as boxes of it are copied (op MAP): a parameter of 128 bytes that the device makes of its address. */
-enum { RENDER_MAPS = 8, RENDER_AXES = 5 };
+enum { RENDER_MAPS = MAPS_MOST, RENDER_AXES = 5 };
 struct render_map {
     uint32_t slot, rank;
     int64_t bytes;             /* of the buffer; axes, the fastest first; of an element */

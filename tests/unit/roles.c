@@ -455,6 +455,66 @@ TEST(roles_finish) {
         }
 }
 
+enum { MANY = 10 };
+
+/* A product with more results than there are tensor maps: the first leave as boxes, threads store the others. */
+static void compile_many(void *arg) {
+    struct finish *x = arg;
+    struct program p = {0};
+    struct str s;
+    str_init(&s, &x->arena);
+    str_printf(&s, "kernel many\na = (PARAM<bf16>[0 a] %lld)\nb = (PARAM<bf16>[1 b] %lld)\n",
+               (long long)(x->m * x->k), (long long)(x->n * x->k));
+    for (int i = 0; i < MANY; i++)
+        str_printf(&s, "out%d = (PARAM<bf16>[%d out%d] %lld)\n", i, i + 2, i, (long long)(x->m * x->n));
+    str_printf(&s,
+               "m = (RANGE[m GRID 0] %lld)\nn = (RANGE[n GRID 1] %lld)\nk = (RANGE[k REDUCE 2] %lld)\n"
+               "x = (CAST<f32> (LOAD (INDEX a (ADD (MUL m %lld) k))))\n"
+               "y = (CAST<f32> (LOAD (INDEX b (ADD (MUL n %lld) k))))\n"
+               "r = (REDUCE[ADD] (MUL x y) k)\nat = (ADD (MUL m %lld) n)\n(SINK",
+               (long long)x->m, (long long)x->n, (long long)x->k, (long long)x->k, (long long)x->k,
+               (long long)x->n);
+    for (int i = 0; i < MANY; i++)
+        str_printf(&s, " (STORE (INDEX out%d at) (CAST<bf16> (ADD r %d.0)))", i, i);
+    str_printf(&s, ")\n");
+    ir_init(&x->ir, &x->arena);
+    ir_parse(&x->ir, s.p, s.n, "many.uop", &p);
+    struct lower_opts o = {.opts = x->opts, .keep_math = true, .vec_bytes = 16, .narrow = true};
+    lower(&x->ir, &p.kernel.p[0], &o, &x->lin);
+    struct render_shape shape;
+    str_init(&s, &x->arena);
+    render_cuda(&s, &x->ir, &x->lin, false, &shape);
+    CHECK_EQ(shape.maps, RENDER_MAPS);
+}
+
+TEST(roles_many_results) {
+    char opts[1024];
+    list(opts, sizeof opts, 2, 64, false, true, 3, "ROLES(1) PERSIST(2)");
+    struct finish x = {.m = 128, .n = 128, .k = 128, .opts = opts};
+    struct ref_buf buf[MANY + 2];
+    arena_init(&x.arena, &x.err);
+    if (err_guard(&x.err, compile_many, &x)) FAIL("%s\n%s", x.opts, x.err.msg);
+    for (int i = 0; i < MANY + 2; i++) {
+        buf[i].bytes = (size_t)(x.m * x.n) * 2, buf[i].p = arena_alloc(&x.arena, buf[i].bytes);
+        for (int64_t k = 0; k < x.m * x.n; k++)
+            ref_write(DT_BF16, (char *)buf[i].p + 2 * k,
+                      (union ref_val){.f = i < 2 ? product_small((uint64_t)(k + 7 * i)) : -77});
+    }
+    if (ref_linear(&x.err, &x.lin, buf, MANY + 2, NULL, 0, x.lin.grid)) FAIL("%s", x.err.msg);
+    for (int64_t at = 0; at < x.m * x.n; at++) {
+        int sum = 0;
+        for (int64_t k = 0; k < x.k; k++)
+            sum += product_small((uint64_t)(at / x.n * x.k + k)) *
+                   product_small((uint64_t)(at % x.n * x.k + k + 7));
+        for (int i = 0; i < MANY; i++) {
+            double got = ref_number(DT_BF16, ref_read(DT_BF16, (char *)buf[i + 2].p + 2 * at));
+            if (got != dt_round(DT_BF16, sum + i))
+                FAIL("result %d, element %lld is %g, not %d", i, (long long)at, got, sum + i);
+        }
+    }
+    arena_free(&x.arena);
+}
+
 /* ---- the compiler's opinion, and a GPU ------------------------------------------------------------------------- */
 
 /* No register goes to memory (but where sums take nearly all), no instruction of a group waits for another, registers are exchanged: NVIDIA's compiler says so. */
