@@ -4,10 +4,10 @@
  * Buffers hold small integers, so that sums are exact and every list of one kernel must give the same sum of its output,
  * which is printed, with the best time of several rounds of calls with one wait. Large inputs are there twice and used in turns, so
  * that what a call reads does not come from the caches.
- * With -r they hold random numbers, which cost the multiprocessors more power and therefore time; printed is the greatest
+ * With -r they hold random numbers, which cost the SMs more power and therefore time; printed is the greatest
  * difference to what the first list gave, and two times of calls on the same buffers: sustained, after the same calls kept the GPU
  * busy for a while, and a burst after a pause, which a GPU that is limited by power runs at a higher clock. */
-#include "codegen/codegen.h"
+#include "tune/tune.h"
 #include "cublas.h"
 #include "device/device.h"
 #include "engine/engine.h"
@@ -113,9 +113,9 @@ static void buffers(struct job *j) {
     uop_topo(&j->arena, j->lin.u, j->lin.n, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        const uop *to = n->op == OP_STORE     ? n->src[0]->src[0]
-                        : n->op == OP_BOX_OUT ? n->src[1]->src[0]
-                                              : NULL;
+        const uop *to = n->op == OP_STORE       ? n->src[0]->src[0]
+                        : n->op == OP_TMA_STORE ? n->src[1]->src[0]
+                                                : NULL;
         if (to && to->op == OP_PARAM) held.out = to->arg.param.slot;
         if (n->op == OP_PARAM && !held.buf[0][n->arg.param.slot]) fill(j, n);
     }

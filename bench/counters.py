@@ -5,7 +5,7 @@
 
 Two runs of bench/counters: one by itself, each row for half a second, beside `nvidia-smi`; one under `ncu`, each row's kernels
 once, with clocks and caches as the program leaves them. Of each kernel: its time (under ncu, alone), and of the peak of
-each unit while it ran: SM (the busiest pipe of the multiprocessors), tensor pipe, L2, DRAM; shared memory: wavefronts of the
+each unit while it ran: SM (the busiest pipe of the SMs), tensor pipe, L2, DRAM; shared memory: wavefronts of the
 peak, and the part of them that is bank conflicts; warps that were resident by those that could be; issue slots used; waves
 of blocks. `limit` is what the figures say: a unit at 75 % or more, else `latency` (no unit is busy: waits between instructions)
 and the busiest one; `power` where the sustained clock is 5 % or more under the highest; `waves` where the last wave of blocks leaves a fifth or more

@@ -102,7 +102,7 @@ static inline uint64_t cublas_random(size_t count, enum cublas_type t) {
     return p;
 }
 
-/* fast: sums are kept as the matrix unit makes them, with few digits; else parts are added to floats, as ours are. */
+/* fast: sums are kept as the tensor cores makes them, with few digits; else parts are added to floats, as ours are. */
 static inline int cublas_begin_lt(int fast) {
     enum { COMPUTE_32F = 68, TRANS_A = 3, FAST = 25, ROOM = 32 << 20 };
     const uint64_t m = (uint64_t)cublas.m, n = (uint64_t)cublas.n, k = (uint64_t)cublas.k;

@@ -332,7 +332,7 @@ static void result(struct bench *b, const char *name, double ours, double search
     fflush(b->json);
 }
 
-/* Operations a second of an H200: 132 units at 1.98 GHz, 256 of float32 a clock, 8192 of halves by the matrix units at the
+/* Operations a second of an H200: 132 units at 1.98 GHz, 256 of float32 a clock, 8192 of halves by the tensor cores at the
  * 1.83 GHz of NVIDIA's data sheet, twice as many of 8-bit floats, half as many of TF32. */
 static double peak(enum cublas_type t) {
     if (t == CUBLAS_F8E4M3) return 1979e12;

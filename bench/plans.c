@@ -1,4 +1,4 @@
-/* plans.c: does the planner choose what is really fastest?
+/* plan_cache.c: does the planner choose what is really fastest?
  *
  *   plans [--only NAME] [--runs N] [--cpu] [--json] [--list]
  *

@@ -1,5 +1,5 @@
 /* rewrite.c: what rewriting costs per node. Workload: the index arithmetic of an unrolled, padded convolution
- * (quotients and remainders of a flat index, gates, address sums), 1 thousand to 1 million nodes.
+ * (quotients and remainders of a flat index, predicates, address sums), 1 thousand to 1 million nodes.
  *
  *   first     a pass over fresh terms that really rewrites them: ns per node of the input, and per rewritten
  *             node (one whose normal form is another node), everything included: walk, match, build, intern
@@ -28,7 +28,7 @@ static const uop *buffer(struct ir *ir, unsigned slot) {
     return uop_new(ir, OP_PARAM, DT_F32, 1, &s, 1, (union arg){.param = {slot, 0}});
 }
 
-/* sum over taps of in[gate(y+ky-1, x+kx-1)][c] * w[tap], (y, x) the quotient and remainder of a flat index */
+/* sum over taps of in[predicate(y+ky-1, x+kx-1)][c] * w[tap], (y, x) the quotient and remainder of a flat index */
 static const uop *workload(struct ir *ir, uint32_t nodes) {
     const uop *r = range(ir, "r", 128, 0), *ch = range(ir, "c", 16, 1), *in = buffer(ir, 0),
               *w = buffer(ir, 1);
@@ -73,7 +73,7 @@ static void measure(void *arg) {
     ir_init(&ir, j->arena);
     const uop *n = workload(&ir, j->nodes);
     uint64_t t = cpu_ns();
-    rw_init(&rw, &ir, rules_gate, NULL);
+    rw_init(&rw, &ir, rules_pred, NULL);
     const uop *r = rw_post(&rw, n);
     double ns = (double)(cpu_ns() - t);
     j->fired = rw.fired;
@@ -85,7 +85,7 @@ static void measure(void *arg) {
     j->fix = 1e9;
     for (int k = 0; k < 5; k++) {
         t = cpu_ns();
-        rw_init(&rw, &ir, rules_gate, NULL);
+        rw_init(&rw, &ir, rules_pred, NULL);
         if (rw_post(&rw, r) != r) fprintf(stderr, "not a fixpoint\n");
         double f = (double)(cpu_ns() - t) / j->out;
         j->fix = RG_MIN(j->fix, f);

@@ -64,7 +64,7 @@ static void print_table(const struct ceilings *c) {
     bool cpu = !strcmp(c->core, "core");
     printf("%s, %d %s%s; measured in %.1f s\n\n", c->model.name, c->threads, cpu ? "thread" : c->core,
            c->threads == 1 ? "" : "s", c->seconds);
-    printf("%-14s %-6s %23s  %23s %7s  %s\n", "", "", cpu ? "one core       " : "one multiprocessor  ",
+    printf("%-14s %-6s %23s  %23s %7s  %s\n", "", "", cpu ? "one core       " : "one SM  ",
            cpu ? "all cores      " : "all of them     ", "", "");
     printf("%-14s %-6s %8s %8s %5s  %8s %8s %5s %7s  %s\n", "what", "unit", "theory", "measured", "share",
            "theory", "measured", "share", "spread", "theory is");

@@ -94,7 +94,7 @@ static double threads_of(const struct explore *e) {
 
 /* ---- intensity ------------------------------------------------------------------------------------------------- */
 
-/* A kernel graph: y[i] is the sum over k of x[i] * w[k], n fused multiply-adds for one element read and one written. */
+/* A kernel graph: y[i] is the sum over k of x[i] * w[k], n fused FMAs for one element read and one written. */
 static void chain_text(struct str *s, int64_t elements, int64_t n) {
     long long e = elements, k = n;
     str_printf(s,
@@ -107,7 +107,7 @@ static void chain_text(struct str *s, int64_t elements, int64_t n) {
 
 struct chain {
     struct explore *e;
-    int64_t elements, n; /* of a run; multiply-adds */
+    int64_t elements, n; /* of a run; FMAs */
     const struct ekernel *k;
     double ops;
 };

@@ -4,7 +4,7 @@
 #define RIDGE_CMD_OPT_H
 
 #include "cli.h"
-#include "codegen/codegen.h"
+#include "tune/tune.h"
 #include "engine/engine.h"
 
 enum emit { EMIT_NOTHING, EMIT_IR, EMIT_TREE, EMIT_LINEAR, EMIT_C, EMIT_ASM, EMIT_CUDA, EMIT_OPENCL };

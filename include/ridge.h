@@ -737,7 +737,7 @@ typedef struct rg_kernel_cost {
 } rg_kernel_cost;
 RG_FN size_t rg_kernels(rg_ctx *c, rg_kernel_cost *out, size_t room);                 /* fills up to room rows; returns how many there are */
 RG_FN rg_status rg_kernels_reset(rg_ctx *c);
-typedef struct rg_machine { double flops, bytes; int threads; double half; } rg_machine; /* F32 operations and DRAM bytes per second at best; half: F16 and BF16 products by matrix instructions, 0: there are none */
+typedef struct rg_machine { double flops, bytes; int threads; double half; } rg_machine; /* F32 operations and DRAM bytes per second at best; half: F16 and BF16 products by MMA instructions, 0: there are none */
 RG_FN rg_status rg_machine_of(rg_ctx *c, rg_machine *out);
 
 /* ---- profiling: where the time went -------------------------------------------------------------------------------------------

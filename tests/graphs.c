@@ -430,20 +430,20 @@ static void step_same(struct gen *g) {
     static const enum op same[] = {OP_CONTIGUOUS, OP_CONTIGUOUS, OP_DETACH, OP_INLINE};
     struct gval v = pick(g);
     if (chance(g, 25) && dt_of(&v) != DT_BOOL) /* another value on the way back, with the same gradient */
-        v.n = uop2(g->ir, OP_VIA, v.n, uop2(g->ir, OP_ADD, v.n, constant(g, dt_of(&v)).n));
+        v.n = uop2(g->ir, OP_GRAD_THROUGH, v.n, uop2(g->ir, OP_ADD, v.n, constant(g, dt_of(&v)).n));
     else
         v.n = uop1(g->ir, same[rnd_below(&g->r, RG_COUNT(same))], v.n);
     add(g, v);
 }
 
-/* Numbers of a TAP or SPREAD of a tensor whose last 2m axes are places and windows. False: none fits. */
+/* Numbers of a UNFOLD or FOLD of a tensor whose last 2m axes are places and windows. False: none fits. */
 static bool window_numbers(struct gen *g, enum op op, const struct shape *s, uint32_t m, int64_t *num) {
     int64_t size = shape_size(s);
     if (!size) return false;
     for (uint32_t i = 0; i < m; i++) {
         int64_t n = s->d[s->n - 2 * m + i], reach = s->d[s->n - m + i] - 1, *p = num + 3 * i;
         p[1] = rnd_range(&g->r, 1, 3), p[2] = rnd_range(&g->r, 1, 3);
-        if (op == OP_TAP) {
+        if (op == OP_UNFOLD) {
             if (reach * p[2] >= n) p[2] = 1;
             if (reach * p[2] >= n) return false;
             p[0] = (n - 1 - reach * p[2]) / p[1] + 1;
@@ -472,7 +472,7 @@ static const uop *with_windows(struct gen *g, const uop *x, uint32_t m) {
 static void step_windows(struct gen *g) {
     struct gval v = pick(g);
     uint32_t rank = shape(g, v.n)->n, m = rank > 1 && chance(g, 60) ? 2 : 1;
-    enum op op = chance(g, 50) ? OP_TAP : OP_SPREAD;
+    enum op op = chance(g, 50) ? OP_UNFOLD : OP_FOLD;
     int64_t num[6], axes[SHAPE_MAX];
     if (!rank || rank > 4) return;
     if (rank < 2 * m || !chance(g, 20)) v.n = with_windows(g, v.n, m);
@@ -706,7 +706,8 @@ static void step(struct gen *g) {
 static bool is_memory(const struct gen *g, const uop *n) {
     bool whole = true;
     for (;; n = n->src[0]) {
-        bool same = n->op == OP_CONTIGUOUS || n->op == OP_DETACH || n->op == OP_INLINE || n->op == OP_VIA;
+        bool same =
+            n->op == OP_CONTIGUOUS || n->op == OP_DETACH || n->op == OP_INLINE || n->op == OP_GRAD_THROUGH;
         if (!same && !op_is_movement((enum op)n->op)) break;
         whole &= same || n->op == OP_RESHAPE;
     }

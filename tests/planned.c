@@ -1,6 +1,6 @@
 #include "planned.h"
 
-#include "codegen/codegen.h"
+#include "tune/tune.h"
 #include "test.h"
 
 const struct model *planned_model(void) {
@@ -25,7 +25,7 @@ const struct model *planned_h200(void) {
 
 /* The list with another number of blocks that stay. */
 static const char *with_blocks(struct arena *a, const char *opts, uint32_t blocks) {
-    static const char name[] = "PERSIST(";
+    static const char name[] = "PERSISTENT(";
     const char *at = strstr(opts, name), *end = at ? strchr(at, ')') : NULL;
     if (!end || !blocks) return opts;
     return arena_printf(a, "%.*s%s%u%s", (int)(at - opts), opts, name, blocks, end);

@@ -17,7 +17,7 @@ struct planned_run {
     enum opts_from from;
     uint64_t seed;
     bool for_cc;      /* with the math written out, for this machine */
-    uint32_t persist; /* blocks of every PERSIST, so that few walk over many tiles; 0: as the list says */
+    uint32_t persist; /* blocks of every PERSISTENT, so that few walk over many tiles; 0: as the list says */
     struct schedule sched; /* filled in */
     struct linear *lin;    /* by program */
     const char **list;     /* of opts, by program */

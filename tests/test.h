@@ -26,13 +26,13 @@ _Noreturn void test_fail(const char *file, int line, const char *fmt, ...)
 _Noreturn void test_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void test_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-#define TEST_DEFINE_(id, secs, by_hand, by_itself)                                                        \
+#define TEST_DEFINE_(id, secs, cooperative, by_itself)                                                    \
     static void test_##id(void);                                                                          \
     static struct test test_##id##_entry = {.name = #id,                                                  \
                                             .file = __FILE__,                                             \
                                             .line = __LINE__,                                             \
                                             .seconds = secs,                                              \
-                                            .manual = by_hand,                                            \
+                                            .manual = cooperative,                                        \
                                             .alone = by_itself,                                           \
                                             .fn = test_##id};                                             \
     __attribute__((constructor)) static void test_##id##_register(void) { test_add(&test_##id##_entry); } \

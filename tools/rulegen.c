@@ -126,11 +126,11 @@ enum role src_role(int op, int i) {
     case OP_NE:
     case OP_SET: return ROLE_OPERAND;
     case OP_WHERE:
-    case OP_RARE: return i == 0 ? ROLE_BOOL : ROLE_RESULT;
+    case OP_UNLIKELY: return i == 0 ? ROLE_BOOL : ROLE_RESULT;
     case OP_CAST:
     case OP_BITCAST: return ROLE_FREE;
     case OP_INDEX: return i == 0 ? ROLE_RESULT : ROLE_IDX;
-    case OP_GLOAD: return i == 2 ? ROLE_BOOL : ROLE_RESULT;
+    case OP_PRED_LOAD: return i == 2 ? ROLE_BOOL : ROLE_RESULT;
     case OP_STORE:
     case OP_STORE_ADD: return i == 2 ? ROLE_BOOL : ROLE_OPERAND;
     case OP_STAGE:

@@ -182,7 +182,7 @@ static const char *leaf_kind(const pat *parent, int i) {
     switch (first_op(parent)) {
     case OP_INDEX: return i == 0 ? "FZ_BUF" : "FZ_VALUE";
     case OP_LOAD: return "FZ_ADDR";
-    case OP_GLOAD:
+    case OP_PRED_LOAD:
     case OP_STORE:
     case OP_STORE_ADD: return i == 0 ? "FZ_ADDR" : "FZ_VALUE";
     case OP_IF: return i ? "FZ_STMT" : "FZ_SCALAR";
@@ -190,7 +190,7 @@ static const char *leaf_kind(const pat *parent, int i) {
     case OP_SINK: return "FZ_STMT";
     case OP_BUILD: return "FZ_SCALAR";
     case OP_EXTRACT:
-    case OP_HRED: return "FZ_VECTOR";
+    case OP_VEC_REDUCE: return "FZ_VECTOR";
     default: return "FZ_VALUE";
     }
 }

@@ -1,7 +1,7 @@
 /* peers_gemm.c: matrix product and convolution by hand.
  *
  * Matmul: b is packed once into panels of 12 columns, a block of MC x KC of a by each task into panels of 8
- * rows (kept in L2), and the kernel keeps an 8 x 12 tile in 24 registers: 24 multiply-adds for 5 loads. The
+ * rows (kept in L2), and the kernel keeps an 8 x 12 tile in 24 registers: 24 FMAs for 5 loads. The
  * bias and gelu are applied when the last block of k is stored.
  * Convolution: implicit GEMM without a copy of the input: a tile is 8 output channels x 3 vectors of 4 pixels
  * of one output row each; the 3 vectors are loaded from the image itself, shifted by the tap, so nothing is
@@ -84,7 +84,7 @@ INLINE void tile_zero(vf c[MR][3]) {
     for (int r = 0; r < MR; r++) c[r][0] = c[r][1] = c[r][2] = v_set(0);
 }
 
-/* The next b is loaded while the multiply-adds of this one run; so one step past the end is read, never used. */
+/* The next b is loaded while the FMAs of this one run; so one step past the end is read, never used. */
 INLINE void tile_product(vf c[MR][3], const float *ap, const float *bp, int kc) {
     vf a0 = v_ld(ap), a1 = v_ld(ap + 4), b0 = v_ld(bp), b1 = v_ld(bp + 4);
     tile_zero(c);

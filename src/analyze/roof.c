@@ -39,7 +39,7 @@ static const char *of_unit(int u) {
     case UNIT_L2:
     case UNIT_L1: return model_unit_text((enum model_unit)u);
     case UNIT_INTEGER: return "the integer unit";
-    case UNIT_MATRIX: return "the matrix unit";
+    case UNIT_MATRIX: return "the tensor cores";
     default: return "the vector unit";
     }
 }

@@ -1,6 +1,6 @@
 /* profile.c: recording a profile of the process; ranges; the tables of a profile that was recorded.
  *
- * The recorder is src/event/record.c and belongs to the process, not to a context: a context is asked for only because
+ * The recorder is src/event/recorder.c and belongs to the process, not to a context: a context is asked for only because
  * errors are told through one. Here is what a user adds: which steps to record, ranges, and PROFILE in the environment,
  * which records from the first rg_open to the end of the process.
  * Tests: tests/unit/profile.c, tests/cli/profile.sh */

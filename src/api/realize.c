@@ -111,7 +111,7 @@ static void add_root(struct plan *p, const uop *n) {
 /* What a view shows, as long as that is not more than the view: a broadcast is not written out. */
 static const uop *peel(rg_ctx *c, const uop *n) {
     struct tg *g = &c->graph->tg;
-    for (n = gr_now(c, n); op_is_movement((enum op)n->op) && n->op != OP_PAD && n->op != OP_SPREAD;
+    for (n = gr_now(c, n); op_is_movement((enum op)n->op) && n->op != OP_PAD && n->op != OP_FOLD;
          n = gr_now(c, n->src[0]))
         if (shape_size(tg_shape(g, n->src[0])) > shape_size(tg_shape(g, n))) break;
     return n;
@@ -388,13 +388,14 @@ static const uop *leaf_of(void *cx, const uop *n) {
     struct plan *p = cx;
     n = gr_now(p->c, n);
     if (n->op == OP_BUFFER || n->op == OP_VAR) return program_leaf(p, n);
-    if (n->op == OP_VIA || n->op == OP_ONCE) return p->copy[n->src[0]->id]; /* the rest is for gradients */
+    if (n->op == OP_GRAD_THROUGH || n->op == OP_ONCE_DIFF)
+        return p->copy[n->src[0]->id]; /* the rest is for gradients */
     if (n->op != OP_ASSIGN) return NULL;
     p->chain[n->id] = program_assign(p, n);
     return n->nsrc == 2 && !is_head(p->c, n) ? p->copy[n->src[1]->id] : p->chain[n->id];
 }
 
-/* What is left of a value without its way back (VIA) may be another tensor's memory: the result is a copy of that. */
+/* What is left of a value without its way back (GRAD_THROUGH) may be another tensor's memory: the result is a copy of that. */
 static const uop *program_result(struct plan *p, const uop *n) {
     const uop *v = p->copy[n->id];
     bool others = n->op != OP_ASSIGN && (v->op == OP_BUFFER || v->op == OP_ASSIGN);

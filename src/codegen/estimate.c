@@ -8,7 +8,7 @@
  * arithmetic on floats included; of a condition the first side is counted. The difference is waste.
  * Both are split by the unit that does the work; integer operations issued are mostly addresses.
  * Tests: tests/unit/estimate.c (hand counts) */
-#include "cg.h"
+#include "codegen/internal.h"
 
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ static double op_cost(const uop *n) {
     if (!op_is_pure((enum op)n->op) || n->dt == DT_IDX || dt_is_bool((enum dtype)n->dt)) return 0;
     if (n->op == OP_CAST || n->op == OP_BITCAST || n->op == OP_WHERE) return 0;
     if (n->op == OP_THREEFRY) return THREEFRY_OPS;
-    return n->op == OP_MULACC ? 2 : 1;
+    return n->op == OP_FMA ? 2 : 1;
 }
 
 static enum work_unit unit_of(const uop *n) {
@@ -97,13 +97,13 @@ static const uop *without_casts(const uop *n) {
     return n;
 }
 
-/* The product of a sum that a matrix unit could do, else NULL. */
+/* The product of a sum that a tensor cores could do, else NULL. */
 static const uop *matrix_product(const uop *red) {
     const uop *mul = red->arg.i == OP_ADD ? without_casts(red->src[0]) : red;
     if (mul->op != OP_MUL || red->dt == DT_F64) return NULL;
     for (int i = 0; i < 2; i++) {
         const uop *x = without_casts(mul->src[i]);
-        if (x->op != OP_LOAD && x->op != OP_GLOAD) return NULL;
+        if (x->op != OP_LOAD && x->op != OP_PRED_LOAD) return NULL;
         if (unit_of(x) != WORK_F16) return NULL;
     }
     return mul;
@@ -136,7 +136,7 @@ void estimate_asked(struct ir *ir, const uop *sink, struct estimate *e) {
         if (is_special((enum op)n->op)) e->special += count(free_of(&fr, n));
         if (n->op == OP_REDUCE || n->op == OP_SCAN) ask_reduce(&fr, n, e);
         if (n->op == OP_STORE_ADD) ask(e, unit_of(n->src[1]), count(free_of(&fr, n)));
-        if (n->op == OP_LOAD || n->op == OP_GLOAD) touch(ir->arena, &fr, &mem, n->src[0], false);
+        if (n->op == OP_LOAD || n->op == OP_PRED_LOAD) touch(ir->arena, &fr, &mem, n->src[0], false);
         if (n->op == OP_STORE || n->op == OP_STORE_ADD) touch(ir->arena, &fr, &mem, n->src[0], true);
     }
     for (uint32_t i = 0; i < mem.n; i++) {
@@ -147,7 +147,7 @@ void estimate_asked(struct ir *ir, const uop *sink, struct estimate *e) {
 
 static void issue(struct estimate *e, const uop *n, double times) {
     double ops = times * n->lanes * op_cost(n);
-    if (n->op == OP_HRED) ops = times * (n->src[0]->lanes - 1);
+    if (n->op == OP_VEC_REDUCE) ops = times * (n->src[0]->lanes - 1);
     if (dt_is_float((enum dtype)n->dt)) e->flops_issued += ops;
     e->issued[n->op == OP_MMA ? WORK_MATRIX : unit_of(n)] += ops;
 }
@@ -167,7 +167,8 @@ void estimate_issued(const struct linear *l, struct estimate *e) {
             depth--;
         else
             issue(e, n, times[depth]);
-        bool load = n->op == OP_LOAD || n->op == OP_GLOAD, store = n->op == OP_STORE || n->op == OP_STORE_ADD;
+        bool load = n->op == OP_LOAD || n->op == OP_PRED_LOAD,
+             store = n->op == OP_STORE || n->op == OP_STORE_ADD;
         if ((load || store) && n->src[0]->src[0]->op != OP_LOCAL)
             e->bytes_issued += times[depth] * n->src[0]->lanes * dtype_info[n->src[0]->dt].bytes *
                                (n->op == OP_STORE_ADD ? 2 : 1);

@@ -1,6 +1,6 @@
 /* lower.c: the compiler of one kernel, readable as one function. Each step is a file of this folder; each is
  * timed and can be dumped (`ridge opt --dump all`, RIDGE_DUMP). */
-#include "cg.h"
+#include "codegen/internal.h"
 
 struct step {
     struct ir *ir;
@@ -25,7 +25,7 @@ static const uop *rewrite(struct ir *ir, rw_fn rules, const uop *root) {
 void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, struct linear *out) {
     struct step s = {ir, o->log};
     struct sched sched;
-    struct rw gate;
+    struct rw pred;
     const char *opts = o->opts ? o->opts : env_int(ENV_NOOPT) ? "" : k->opts;
     memset(out, 0, sizeof *out);
     out->ir = ir;
@@ -43,34 +43,34 @@ void lower(struct ir *ir, const struct kernel *k, const struct lower_opts *o, st
 
     begin(&s, "tree");
     const uop *tree = end(&s, tree_build(&sched, sink));
-    if (sched_has_lanes(&sched)) { /* its gates stand in the fills: a second body would not pay */
+    if (sched_has_lanes(&sched)) { /* its predicates stand in the fills: a second body would not pay */
         begin(&s, "threads");
-        tree = end(&s, tree_blocks(&sched, tree));
+        tree = end(&s, tree_gpu(&sched, tree));
     } else {
         begin(&s, "peel");
         tree = end(&s, tree_peel(&sched.rw, tree, o->narrow));
     }
-    begin(&s, "gate");
-    tree = end(&s, rewrite(ir, rules_gate, tree));
+    begin(&s, "predicate");
+    tree = end(&s, rewrite(ir, rules_pred, tree));
     begin(&s, "expand");
-    rw_init(&gate, ir, rules_gate, NULL);
-    tree = end(&s, tree_expand(&gate, tree));
+    rw_init(&pred, ir, rules_pred, NULL);
+    tree = end(&s, tree_expand(&pred, tree));
     begin(&s, "coalesce");
-    tree = end(&s, tree_coalesce(&gate, tree, o->vec_bytes ? o->vec_bytes : os_cpu()->vec_bytes, o->narrow));
+    tree = end(&s, tree_coalesce(&pred, tree, o->vec_bytes ? o->vec_bytes : os_cpu()->vec_bytes, o->narrow));
     if (sched.pipe.n) {
         begin(&s, "pipe");
-        tree = end(&s, tree_pipe(&sched, tree));
+        tree = end(&s, tree_prefetch(&sched, tree));
     }
     if (!o->keep_math) {
         begin(&s, "decompose");
         tree = end(&s, rewrite(ir, o->native_exp ? rules_native : rules_decomp, tree));
     }
     begin(&s, "index");
-    tree = end(&s, tree_index(&gate, tree, o->narrow));
+    tree = end(&s, tree_index(&pred, tree, o->narrow));
 
     begin(&s, "linearize");
     linearize(ir, tree, out);
-    linear_rare(ir, out);
+    linear_cold_branches(ir, out);
     estimate_issued(out, &out->est);
     end(&s, NULL);
 #ifdef RIDGE_DEBUG_BUILD

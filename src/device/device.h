@@ -80,7 +80,7 @@ struct dev_fetch; /* a copy that is under way */
 /* What a device says about itself, for its machine model; sizes in bytes, rates in GB/s. */
 struct dev_info {
     char name[64];
-    int units;        /* multiprocessors */
+    int units;        /* SMs */
     int major, minor; /* compute capability */
     double ghz, memory_rate;
     size_t memory, memory_free, l2, shared, shared_most; /* shared: of a block, at most if asked for */
@@ -212,7 +212,7 @@ struct cubin_kernel {
     uint32_t loads, wide_loads;   /* from memory; of these, 16 bytes at once */
     uint32_t stores, wide_stores; /* to memory; the same */
     uint32_t spills;              /* from and to the stack */
-    uint32_t copies, matrix;      /* from memory to shared memory; matrix instructions */
+    uint32_t copies, matrix;      /* from memory to shared memory; MMA instructions */
 };
 typedef VEC(struct cubin_kernel) cubin_vec;
 /* In the order of the file. RG_EPARSE for bytes that are none or are damaged. Names live in the arena. */

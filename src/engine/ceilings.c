@@ -542,7 +542,7 @@ static void measure_all(void *arg) {
 }
 
 int engine_ceilings(struct engine *en, struct err *e, struct arena *a, struct ceilings *out) {
-    *out = (struct ceilings){.core = en->ops->wait ? "multiprocessor" : "core"};
+    *out = (struct ceilings){.core = en->ops->wait ? "SM" : "core"};
     if (en->ops->text == DEV_CUDA) return ceilings_gpu(en, e, a, out);
     if (en->ops->text == DEV_OPENCL) { /* not measured: what the device says of itself */
         if (!plans_model(en, e)) out->model = en->plans.model;

@@ -2,7 +2,7 @@
  *
  * Times of kernels are the GPU's own, the best of several runs on the same memory; costs of starting them are the host's.
  * Reading is counted in bytes that are added up, so that nothing can be left out; arithmetic in chains that do not wait
- * for each other. Figures are those of the whole GPU, and divided by its multiprocessors.
+ * for each other. Figures are those of the whole GPU, and divided by its SMs.
  * Tests: tests/unit/cuda_fake.c (that it runs), docs/gpu.md has figures */
 #include "engine/internal.h"
 
@@ -55,7 +55,7 @@ static const char text_tiny[] = KERNEL("tiny", "    after();\n    b1[0].x = b0[0
 enum { COPIES, WRITES, READS, L2_READS, FMAS, MMAS, TINY, KERNELS };
 static const struct {
     const char *name, *text;
-    size_t per_thread; /* bytes: the grid is BIG / this; 0: 2048 threads a multiprocessor */
+    size_t per_thread; /* bytes: the grid is BIG / this; 0: 2048 threads a SM */
 } kernels[KERNELS] = {{"copy", text_copy, 16}, {"write", text_write, 16}, {"read", text_read, 128},
                       {"l2", text_l2, 0},      {"fmas", text_fma, 0},     {"mmas", text_mma, 0},
                       {"tiny", text_tiny, BIG}};
@@ -187,12 +187,11 @@ static void measure_all(void *arg) {
     model_measured(m, MODEL_DRAM_COPY,
                    rate(p, COPIES, 2 * big, "memory copy", "GB/s", dram, "bytes read plus bytes written"));
     rate(p, L2_READS, threads * REPEAT * 16, "L2 read", "GB/s", 0, "24 MiB again and again");
-    rate(p, FMAS, threads * 512 * 64 * 2, "f32", "GFLOPS", clocks * 256,
-         "128 FMAs a clock and multiprocessor");
+    rate(p, FMAS, threads * 512 * 64 * 2, "f32", "GFLOPS", clocks * 256, "128 FMAs a clock and SM");
     if (p->info.major >= 8)
         rate(p, MMAS, threads / 32 * 512 * 16 * 4096, "bf16 mma.sync", "GFLOPS",
              clocks * (p->info.major >= 9 ? 4096 : 2048),
-             "matrix units at the full clock; wgmma reaches more");
+             "tensor cores at the full clock; wgmma reaches more");
     measure_bus(p);
     add_cost(p, "launch", chain_ns(p, LAUNCHES, false), "a kernel on one element, asked for one by one");
     if (p->en->ops->record)

@@ -228,7 +228,7 @@ static void print_buffers(struct str *s, const struct sched_prog *p) {
             *loaded = arena_array(s->arena, uint8_t, topo.n + 1);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        bool st = n->op == OP_STORE || n->op == OP_STORE_ADD, ld = n->op == OP_LOAD || n->op == OP_GLOAD;
+        bool st = n->op == OP_STORE || n->op == OP_STORE_ADD, ld = n->op == OP_LOAD || n->op == OP_PRED_LOAD;
         if (!st && !ld) continue;
         for (uint32_t k = 0; k < i; k++) {
             if (topo.p[k] != n->src[0]->src[0]) continue;

@@ -14,7 +14,7 @@
 #ifndef RIDGE_ENGINE_H
 #define RIDGE_ENGINE_H
 
-#include "codegen/codegen.h"
+#include "tune/tune.h"
 #include "device/device.h"
 #include "schedule/schedule.h"
 
@@ -274,8 +274,8 @@ struct ceilings {
     struct model model; /* guessed, with what was measured */
     struct ceiling row[32];
     uint32_t n;
-    int threads;      /* or multiprocessors */
-    const char *core; /* "core" or "multiprocessor" */
+    int threads;      /* or SMs */
+    const char *core; /* "core" or "SM" */
     double seconds;   /* it took */
 };
 /* Measures for some seconds with all threads of the pool, or the whole GPU. Rows live in the arena. Writes no file: see model_save. */

@@ -35,7 +35,7 @@ void compile_identity(struct engine *);
 /* compile.c: can the device run it, or does it need another opt list? */
 bool compile_fits(const struct engine *, const struct linear *);
 
-/* serial.c: must the grid iterations run one after another? */
+/* atomic_proof.c: must the grid iterations run one after another? */
 bool linear_is_serial(const struct linear *);
 
 /* Compiled code: one text. Kernels that differ only in grid or estimate share it. */
@@ -190,7 +190,7 @@ void roof_find(const struct engine *, double writes, struct debug_call *);
 void roof_print(struct str *, const struct debug_call *);
 void debug_ref(struct engine *, uint32_t values, uint64_t ns); /* the oracle ran */
 
-/* plans.c: the plans an engine knows, the temporaries they share, the machine model they were made for. */
+/* plan_cache.c: the plans an engine knows, the temporaries they share, the machine model they were made for. */
 struct bind { /* one buffer of one command */
     void **at;
     enum sched_place place;
@@ -268,7 +268,7 @@ const uop *plans_changing(struct engine *, const struct plan_key *, struct plan 
 void plans_keep(struct engine *, struct plan *); /* takes it in, drops what was not used for longest */
 int plans_temp(struct engine *, struct err *, size_t bytes);
 
-/* recipe.c: a plan without addresses: made of a schedule, or read from the disk cache. */
+/* plan_file.c: a plan without addresses: made of a schedule, or read from the disk cache. */
 struct recipe_buf {
     enum sched_place place;
     uint32_t number; /* as in struct bind */
@@ -322,7 +322,7 @@ void recipe_save(struct engine *, struct arena *, const struct recipe *);
 /* A cache file that changes with each result of a search. */
 #define SEARCH_LATEST "search-0000000000000000000000000000000000000000000000000000000000000000"
 
-/* owners.c: whose the memory of a plan is. The values and shapes of a recipe, from the schedule it is made of; the plan's own, from a
+/* memory_owners.c: whose the memory of a plan is. The values and shapes of a recipe, from the schedule it is made of; the plan's own, from a
  * recipe and the program of today, whose nodes are key->topo. */
 void owners_recipe(struct arena *work, const struct schedule *, const struct plan_key *, struct recipe *);
 void owners_find(struct arena *work, struct plan *, const struct realize *, const struct plan_key *,

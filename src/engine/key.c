@@ -7,7 +7,7 @@
  * the table as a whole: one that is added there is in the key without anyone thinking of it, and one that could not
  * matter (DEBUG) costs a plan that is made twice in a process that changes it, which only tests do.
  * The skeleton is the same without the numbers in it: a program that is planned again and again with the same one has
- * a constant that ought to be a parameter (plans.c says so).
+ * a constant that ought to be a parameter (plan_cache.c says so).
  * Tests: tests/unit/realize.c (realize_key_*) */
 #include "engine/internal.h"
 

@@ -1,7 +1,7 @@
 /* realize.c: a tensor program becomes values: plan, lower, compile, bind, run.
  *
  * engine_realize is the list of those steps; the first three are done once for programs with equal keys (key.c) and
- * their result, a struct plan, is kept (plans.c). Every later call binds: it writes the addresses of buffers, results
+ * their result, a struct plan, is kept (plan_cache.c). Every later call binds: it writes the addresses of buffers, results
  * and temporaries and the values of VARs into the commands, and runs them.
  * A plan is made in a work arena that goes at the end of the call; only what later calls need is copied out of it, and
  * nothing is taken into the cache before it is whole. Everything inside throws to the error record of the caller's ir,
@@ -70,7 +70,7 @@ const uint8_t *prog_uses(struct arena *a, const struct sched_prog *p) {
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         bool st = n->op == OP_STORE || n->op == OP_STORE_ADD;
-        if (!st && n->op != OP_LOAD && n->op != OP_GLOAD) continue;
+        if (!st && n->op != OP_LOAD && n->op != OP_PRED_LOAD) continue;
         const uop *b = n->src[0]->src[0];
         if (b->op != OP_PARAM && b->op != OP_PARAMS) continue;
         use[b->arg.param.slot] |= st ? USE_STORED : USE_LOADED;

@@ -2,7 +2,7 @@
  *
  * With BEAM=n a plan that is new is searched while it runs for the first time, kernel by kernel, on the real buffers, just
  * before each kernel's turn: what it reads is there, what it writes goes to copies. Complete lists are made around
- * the one in use (codegen/space.c), ranked by the machine model (codegen/predict.c), the n best are compiled in one
+ * the one in use (tune/choose/search_space.c), ranked by the machine model (tune/cost/cpu_time.c), the n best are compiled in one
  * batch, run once and compared with the kernel in use, then timed in turns; then once more around the best of them.
  * All lists add up in the same order, so every result must be the same, bit for bit (one NaN is as good as another):
  * what differs is refused. A list that is not faster by some per cent is no winner: the one in use stays.
@@ -15,7 +15,7 @@
  *
  * A GPU is asked for the time of several runs in a row, with its caches as the run before left them ("warm"), or, with
  * RIDGE_TUNE_COLD=1, of single runs after its L2 was overwritten ("cold"). Of a product every form that the heuristic's
- * tables have is a candidate (opts_forms_gpu), ranked by the model of a block (codegen/predict_gpu.c); of other kernels
+ * tables have is a candidate (opts_forms_gpu), ranked by the model of a block (tune/cost/gpu_time.c); of other kernels
  * lists around the one in use. What the compiler could not keep in registers, what needs more shared memory than there
  * is and what the GPU does not start is left out ("failed"). A list that shares a sum among other threads rounds
  * otherwise, and is refused like any other that differs. The best of them and the list in use are timed again in turns without
@@ -37,11 +37,11 @@
 #define REPEAT_NS 60000           /* shorter kernels are run several times for one reading */
 #define FLUSH ((size_t)256 << 20) /* bytes that empty the caches of a GPU */
 #define LONG_PROGRAM 2000         /* entries: NVIDIA's compiler takes seconds for more */
-#define REGISTERS 65536           /* of a multiprocessor, which a block's threads share */
+#define REGISTERS 65536           /* of a SM, which a block's threads share */
 #define REPEAT_GPU_NS 400000      /* the same, where the GPU waits for the first */
 #define LASTING_NS 20000000       /* of work without a pause: long enough for a GPU to be short of power .. */
 #define SHORT_LASTING_NS 3000000  /* .. and where it is not */
-#define POWER_FLOPS 2e14          /* operations a second that make it so: by matrix instructions alone */
+#define POWER_FLOPS 2e14          /* operations a second that make it so: by MMA instructions alone */
 #define NEAR 1.05                 /* of the time of the list in use: what is timed so once more */
 #define FINAL_GAIN 0.98           /* what a winner must at most take then */
 #define NOISE 0.01                /* by which two readings of the same differ .. */
@@ -185,7 +185,8 @@ static void lower_trial(void *arg) {
         err_throw(&x->err, x->err.code, "%s", x->err.msg);
     gpu_work_of(&x->arena, &x->lin, x->text.block, x->text.teams, &w);
     x->predicted = predict_gpu(&w, m);
-    int copy = strstr(x->opts, "ROLES(") ? 128 : 0; /* threads that give their registers to the others */
+    int copy =
+        strstr(x->opts, "WARP_SPECIALIZE(") ? 128 : 0; /* threads that give their registers to the others */
     x->crowded = (int64_t)w.registers * (w.threads - copy) > REGISTERS;
 }
 
@@ -572,7 +573,7 @@ static bool wins_alone(struct tune *t, uint32_t i) {
     return own <= settle(t, 0) * (1 - NOISE);
 }
 
-/* Between runs that are timed one by one a GPU rests, and its clock is high. Where matrix instructions keep it busy it gets
+/* Between runs that are timed one by one a GPU rests, and its clock is high. Where MMA instructions keep it busy it gets
  * slower after some milliseconds, the more the more power a form takes; and what runs before and after a kernel begins and ends
  * while it does, sooner or later for one form than for another. So the few best are held against the list in use once more, each in
  * turns with it and without pauses, with the commands of the plan around it (tune_around.c); who wins must win alone too. The list in

@@ -2,7 +2,7 @@
  * kernel by kernel as the plan is (record.c).
  *
  * How long a kernel takes by itself is not what it adds to a program: the kernel after it may begin while it ends, be brought to
- * multiprocessors that it leaves first, or find in a cache what it wrote. So search decides on the command, the one before it and the
+ * SMs that it leaves first, or find in a cache what it wrote. So search decides on the command, the one before it and the
  * one after it; of a plan of up to three commands that is all of it.
  * The plan's memory is not touched, though the commands run many times: what a command writes goes to memory that is made for it,
  * and those after it read it there. All else is read where it is: commands before have run, and what comes later is not needed.

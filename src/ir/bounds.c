@@ -349,7 +349,7 @@ static struct fact fact_u64(const uop *n) {
     case OP_SHL:
     case OP_SHR: return fact_shift((enum op)n->op, DT_U64, a, y);
     case OP_WHERE:
-    case OP_RARE: return fact_where(n);
+    case OP_UNLIKELY: return fact_where(n);
     case OP_CAST: return fact_of(n->src[0]);
     default: break;
     }
@@ -368,7 +368,7 @@ static struct fact fact_node(const uop *n) {
     case OP_LANES: return fact_range(0, n->lanes - 1);
     case OP_REDUCE:
     case OP_SCAN: return fact_combine((enum op)n->arg.i, dt, S(0), fact_count(n));
-    case OP_HRED: return fact_combine((enum op)n->arg.i, dt, S(0), fact_num(n->src[0]->lanes));
+    case OP_VEC_REDUCE: return fact_combine((enum op)n->arg.i, dt, S(0), fact_num(n->src[0]->lanes));
     case OP_CAST:
     case OP_BITCAST: return fact_cast(n);
     case OP_NEG: return fact_sub(fact_num(0), S(0));
@@ -391,8 +391,8 @@ static struct fact fact_node(const uop *n) {
     case OP_EQ:
     case OP_NE: return fact_cmp(n);
     case OP_WHERE:
-    case OP_RARE: return fact_where(n);
-    case OP_MULACC: return fact_add(fact_mul(S(0), S(1)), S(2));
+    case OP_UNLIKELY: return fact_where(n);
+    case OP_FMA: return fact_add(fact_mul(S(0), S(1)), S(2));
     case OP_BUILD: return fact_build(n);
     case OP_EXTRACT:
         if (n->src[0]->op == OP_BUILD && (uint64_t)n->arg.i < n->src[0]->nsrc)
@@ -436,7 +436,7 @@ void bounds_fill(uop *n) {
         return;
     }
     if (dt == DT_BOOL && (op_info[n->op].flags & OPF_P) && op_info[n->op].dt != OPD_BOOL &&
-        n->op != OP_CAST && n->op != OP_WHERE && n->op != OP_RARE && n->op != OP_NOT && n->op != OP_AND) {
+        n->op != OP_CAST && n->op != OP_WHERE && n->op != OP_UNLIKELY && n->op != OP_NOT && n->op != OP_AND) {
         n->lo = 0, n->hi = 1, n->mul = 1, n->rem = 0; /* or, and, xor .. of bools: rules fold them */
         return;
     }

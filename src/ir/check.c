@@ -151,7 +151,7 @@ static bool check_pure(struct check *c) {
         return bad(c, 0, "expected a number as source 0 of %s, found bool; NOT and XOR work on bools",
                    o->name);
     if (c->op == OP_THREEFRY && !typed(c, 0, DT_U64, "the counter")) return false;
-    if (c->op == OP_WHERE || c->op == OP_RARE)
+    if (c->op == OP_WHERE || c->op == OP_UNLIKELY)
         return typed(c, 0, DT_BOOL, "the condition") &&
                typed(c, 2, (enum dtype)c->src[1]->dt, "the type of source 1");
     for (uint32_t i = 1; i < c->nsrc; i++)
@@ -175,8 +175,8 @@ static bool check_memory(struct check *c) {
     if (!is_op(c, 0, OP_INDEX)) return false;
     const uop *x = c->src[0];
     for (uint32_t i = 1; i < c->nsrc; i++) {
-        bool gate = i == 2;
-        if (!typed(c, i, gate ? DT_BOOL : (enum dtype)x->dt, gate ? "the gate" : "the buffer's element"))
+        bool pred = i == 2;
+        if (!typed(c, i, pred ? DT_BOOL : (enum dtype)x->dt, pred ? "the predicate" : "the buffer's element"))
             return false;
         if (c->src[i]->lanes != 1 && c->src[i]->lanes != x->lanes)
             return bad(c, (int)i, "expected 1 or %u lanes in source %u of %s, found %u", x->lanes, i,
@@ -217,18 +217,18 @@ static bool check_statement(struct check *c) {
         if (c->src[0]->op == OP_IF) return true;
         return is_op(c, 0, OP_RANGE);
     case OP_ELSE: return is_op(c, 0, OP_IF);
-    case OP_COPY:
-        if (c->nsrc == 3 && !typed(c, 2, DT_BOOL, "a gate")) return false;
+    case OP_CP_ASYNC:
+        if (c->nsrc == 3 && !typed(c, 2, DT_BOOL, "a predicate")) return false;
         return is_op(c, 0, OP_INDEX) && is_op(c, 1, OP_INDEX);
-    case OP_BOX:
-    case OP_BOX_OUT:
-        if (!is_op(c, 0, OP_INDEX) || !is_op(c, 1, OP_MAP)) return false;
-        return c->op == OP_BOX_OUT || is_op(c, 2, OP_INDEX);
+    case OP_TMA_LOAD:
+    case OP_TMA_STORE:
+        if (!is_op(c, 0, OP_INDEX) || !is_op(c, 1, OP_TENSOR_MAP)) return false;
+        return c->op == OP_TMA_STORE || is_op(c, 2, OP_INDEX);
     case OP_BARRIER: return !c->nsrc || integer(c, 0);
-    case OP_SEND:
+    case OP_DSMEM_STORE:
         return is_op(c, 0, OP_INDEX) && integer(c, 1) &&
                typed(c, 2, (enum dtype)c->src[0]->dt, "the buffer's");
-    case OP_MBAR_NEW:
+    case OP_MBAR_INIT:
     case OP_MBAR_ARRIVE:
     case OP_MBAR_WAIT: return is_op(c, 0, OP_INDEX);
     case OP_MMA:
@@ -237,8 +237,8 @@ static bool check_statement(struct check *c) {
         for (uint32_t i = c->nsrc - 2; i < c->nsrc; i++)
             if (c->src[i]->op != OP_INDEX && !value(c, i)) return false;
         return true;
-    case OP_LANERED: return is_op(c, 0, OP_ACC) && integer(c, 1);
-    case OP_HOLD: return is_op(c, 0, OP_ACC);
+    case OP_WARP_REDUCE: return is_op(c, 0, OP_ACC) && integer(c, 1);
+    case OP_PIN_REG: return is_op(c, 0, OP_ACC);
     default: /* SINK, BLOCK */
         for (uint32_t i = 0; i < c->nsrc; i++)
             if (!statement(c, i)) return false;
@@ -251,7 +251,8 @@ static bool check_tensor(struct check *c) {
     uint32_t values = 1;
     if (c->op == OP_BUFFER || c->op == OP_IOTA) values = 0;
     if (c->op == OP_PAD || c->op == OP_ASSIGN) values = 2;
-    if (c->op == OP_GATHER || c->op == OP_SCATTER || c->op == OP_VIA || c->op == OP_ONCE || c->op == OP_GRAPH)
+    if (c->op == OP_GATHER || c->op == OP_SCATTER || c->op == OP_GRAD_THROUGH || c->op == OP_ONCE_DIFF ||
+        c->op == OP_GRAPH)
         values = c->nsrc;
     for (uint32_t i = 0; i < c->nsrc; i++) {
         if (!value(c, i)) return false;
@@ -275,14 +276,14 @@ static bool check_sources(struct check *c) {
             if (!integer(c, i)) return false;
         return true;
     case OP_LOCAL: return integer(c, 0) && (c->nsrc < 2 || is_op(c, 1, OP_LOCAL));
-    case OP_MAP:
+    case OP_TENSOR_MAP:
         for (uint32_t i = 1; i < c->nsrc; i++)
             if (!integer(c, i)) return false;
         return is_op(c, 0, OP_PARAM);
     case OP_VAR: return typed(c, 0, c->dt, "the VAR's") && typed(c, 1, c->dt, "the VAR's");
     case OP_INDEX:
     case OP_LOAD:
-    case OP_GLOAD:
+    case OP_PRED_LOAD:
     case OP_STORE:
     case OP_STORE_ADD:
     case OP_PREFETCH: return check_memory(c);
@@ -291,8 +292,8 @@ static bool check_sources(struct check *c) {
     case OP_SCAN: return check_ranges(c);
     case OP_BUILD: return check_build(c);
     case OP_EXTRACT:
-    case OP_HRED: return value(c, 0);
-    case OP_FRAG: return is_op(c, 0, OP_INDEX);
+    case OP_VEC_REDUCE: return value(c, 0);
+    case OP_LDMATRIX: return is_op(c, 0, OP_INDEX);
     case OP_BEFORE: return is_op(c, 0, OP_SCAN);
     case OP_DECAY: return check_pure(c);
     default: return op_is_pure(c->op) ? check_pure(c) : check_statement(c);
@@ -345,7 +346,7 @@ enum dtype literal_dtype(enum op op, const enum dtype *sib, const bool *is_liter
     case OP_ACC: return DT_IDX;
     case OP_INDEX: return i == 1 ? DT_IDX : DT_COUNT;
     case OP_VAR: return spelled;
-    case OP_GLOAD:
+    case OP_PRED_LOAD:
     case OP_STORE:
     case OP_STORE_ADD:
         if (i == 0) return DT_COUNT;
@@ -360,20 +361,20 @@ enum dtype literal_dtype(enum op op, const enum dtype *sib, const bool *is_liter
     case OP_EXPAND:
     case OP_SHRINK:
     case OP_FLIP:
-    case OP_TAP:
-    case OP_SPREAD:
+    case OP_UNFOLD:
+    case OP_FOLD:
     case OP_REDUCE_AXES:
-    case OP_MAP:
+    case OP_TENSOR_MAP:
     case OP_SCAN_AXIS: return i ? DT_IDX : DT_COUNT;
     case OP_PAD:
     case OP_ASSIGN: return i == 0 ? DT_COUNT : i == 1 ? sib[0] : DT_IDX;
     case OP_SCATTER: return i == 2 ? sib[0] : DT_COUNT;
     case OP_GATHER:
-    case OP_ONCE:
-    case OP_VIA: return DT_COUNT;
+    case OP_ONCE_DIFF:
+    case OP_GRAD_THROUGH: return DT_COUNT;
     case OP_IF: return i == 0 ? DT_BOOL : DT_COUNT;
     case OP_WHERE:
-    case OP_RARE: {
+    case OP_UNLIKELY: {
         if (i == 0) return DT_BOOL;
         enum dtype d = nsrc == 3 ? sibling(sib, is_literal, 1, 3, i) : DT_COUNT;
         return d != DT_COUNT ? d : spelled;

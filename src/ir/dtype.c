@@ -34,7 +34,7 @@ const struct op_info op_info[OP_COUNT] = {
 };
 
 const char *const axis_name[AX_COUNT] = {
-#define X(name, doc) #name,
+#define X(name, code, doc) [code] = #name,
     AXIS_TABLE(X)
 #undef X
 };

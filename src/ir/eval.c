@@ -57,7 +57,7 @@ static bool eval_f(enum op op, enum dtype dt, const union val *s, double *r) {
     case OP_MAX: *r = max_nan(x, s[1].f); return true;
     case OP_MIN: *r = min_nan(x, s[1].f); return true;
     case OP_POW: *r = pow(x, s[1].f); return true;
-    case OP_MULACC:
+    case OP_FMA:
         *r = dt == DT_F32 ? (double)fmaf((float)x, (float)s[1].f, (float)s[2].f) : fma(x, s[1].f, s[2].f);
         return true;
     default: return false;
@@ -151,7 +151,7 @@ static bool eval_i(enum op op, enum dtype dt, const union val *s, int64_t *r, bo
         return true;
     case OP_SHR: *r = shift_right(dt, x, y, width_of(dt)); return true;
     case OP_THREEFRY: *r = (int64_t)threefry((uint64_t)x, (uint64_t)y); return true;
-    case OP_MULACC:
+    case OP_FMA:
         *exact = !__builtin_mul_overflow(x, y, &t);
         *exact &= !__builtin_add_overflow(t, s[2].i, r);
         return true;
@@ -274,7 +274,7 @@ bool op_eval(enum op op, enum dtype dt, enum dtype sdt, const union val *s, unio
         *out = from_bits(dt, to_bits(sdt, s[0]));
         return true;
     case OP_WHERE:
-    case OP_RARE: *out = s[0].i ? s[1] : s[2]; return true;
+    case OP_UNLIKELY: *out = s[0].i ? s[1] : s[2]; return true;
     default: break;
     }
     if (dt_is_float(dt)) {

@@ -69,42 +69,37 @@ struct ir;
 const struct uop *uop_identity(struct ir *, enum op reduce_op, enum dtype);
 
 /* How an axis runs. A kernel from the planner has GRID, LOOP and REDUCE only; opts make the others. */
-#define AXIS_TABLE(X)                                                                    \
-    X(GRID, "parallel: iterations of the kernel; no order, no communication")            \
-    X(LOOP, "a loop inside one grid iteration")                                          \
-    X(REDUCE, "a loop that a reduction runs over")                                       \
-    X(SCAN, "a loop whose order matters: a running value is carried along it")           \
-    X(UNROLL, "written out; a reduction goes on in the same accumulator")                \
-    X(REG, "written out; a reduction gets an accumulator for each value")                \
-    X(VEC, "the lanes of a vector")                                                      \
-    X(TASK, "persistent grid")                                                           \
-    X(CLUSTER, "thread blocks that share memory")                                        \
-    X(WGROUP, "128 threads")                                                             \
-    X(WARP, "32 threads")                                                                \
-    X(LANE, "a thread of a block: each has its own value, all run the program together") \
-    X(THREAD, "a thread of a block")                                                     \
-    X(ROLE, "warps with different jobs")                                                 \
-    X(SPLIT, "parts of a reduction")                                                     \
-    X(SPREAD, "dealt out to the threads of a block: a copy that they make together")     \
-    X(MMA, "a side of a matrix instruction: lies in the lanes and registers of a warp")
+#define AXIS_TABLE(X)                                                                             \
+    X(GRID, 0, "parallel: iterations of the kernel; no order, no communication")                  \
+    X(LOOP, 1, "a loop inside one grid iteration")                                                \
+    X(REDUCE, 2, "a loop that a reduction runs over")                                             \
+    X(SCAN, 3, "a loop whose order matters: a running value is carried along it")                 \
+    X(UNROLL, 4, "unrolled; a reduction continues in the same accumulator")                       \
+    X(REG, 5, "unrolled; a reduction gets one accumulator per value")                             \
+    X(VEC, 6, "the lanes of a vector")                                                            \
+    X(THREAD, 11, "threadIdx: each value is a thread of a block, all run the program")            \
+    X(COOP, 12, "a serial loop whose iterations the threads of a block share (round-robin)")      \
+    X(COPY, 15, "a cooperative copy to shared memory: its elements are dealt out to the threads") \
+    X(MMA, 16, "a side of an MMA tile: distributed over the lanes and registers of a warp")
+/* The codes are stable: node hashes, which order commutative operands, contain them. */
 enum axis_kind {
-#define X(name, doc) AX_##name,
+#define X(name, code, doc) AX_##name = code,
     AXIS_TABLE(X)
 #undef X
         AX_COUNT
 };
-extern const char *const axis_name[AX_COUNT];
+extern const char *const axis_name[AX_COUNT]; /* NULL: no kind has this code */
 static inline bool axis_is_expanded(enum axis_kind k) { return k == AX_UNROLL || k == AX_REG || k == AX_VEC; }
 /* Neither written out nor taken over by the threads of a block. */
 static inline bool axis_is_loop(enum axis_kind k) {
-    return !axis_is_expanded(k) && k != AX_LANE && k != AX_SPREAD && k != AX_MMA;
+    return !axis_is_expanded(k) && k != AX_THREAD && k != AX_COPY && k != AX_MMA;
 }
 
 /* Where a LOCAL or STAGE lives. */
 enum space { SPACE_SCRATCH, SPACE_SHARED, SPACE_REG, SPACE_COUNT };
 extern const char *const space_name[SPACE_COUNT];
 
-/* ---- matrix instructions (mma.def, mma.c) ------------------------------------------------------- */
+/* ---- MMA instructions (mma.def, mma.c) ------------------------------------------------------- */
 
 enum mma {
 #define MMA(name, ...) MMA_##name,
@@ -113,9 +108,9 @@ enum mma {
     MMA_COUNT
 };
 enum { MMA_M, MMA_N, MMA_K }; /* the sides, and the operand that lacks each: b, a, d are not along m, n, k */
-enum { MMA_A, MMA_B, MMA_D, MMA_LANES = 32, MMA_GROUP = 128 };
+enum { MMA_A, MMA_B, MMA_D, MMA_LANES = 32, WARPGROUP = 128 };
 enum { MAPS_MOST = 8 };    /* different MAPs of a kernel: each is a parameter of 128 bytes */
-enum { TF32_DIGITS = 11 }; /* of a float that a matrix instruction sees */
+enum { TF32_DIGITS = 11 }; /* of a float that a MMA instruction sees */
 struct mma_info {
     const char *name, *ptx;
     int size[3]; /* m, n, k */
@@ -131,11 +126,11 @@ struct mma_map {
     struct mma_digit lane[4], reg[4]; /* the fastest first */
     unsigned nlane, nreg, regs;
 };
-/* Of a group of warps: b, and a if it has no map either, is read from shared memory. */
-static inline bool mma_from_shared(enum mma i) { return !*mma_info[i].map[MMA_B]; }
-static inline unsigned mma_lanes(enum mma i) { return mma_from_shared(i) ? MMA_GROUP : MMA_LANES; }
+/* Of a warpgroup: b, and a if it has no map either, is read from shared memory. */
+static inline bool mma_is_wgmma(enum mma i) { return !*mma_info[i].map[MMA_B]; }
+static inline unsigned mma_lanes(enum mma i) { return mma_is_wgmma(i) ? WARPGROUP : MMA_LANES; }
 /* Factors of 8 bits: what an instruction adds up keeps about 14 binary digits, whatever its accumulators could hold. */
-static inline bool mma_sums_are_short(enum mma i) {
+static inline bool mma_low_precision_acc(enum mma i) {
     return mma_info[i].in == DT_F8E4M3 || mma_info[i].in == DT_F8E5M2;
 }
 struct mma_map mma_map(enum mma, unsigned operand);
@@ -167,7 +162,7 @@ union arg {
     } mem;
     struct {
         uint8_t instr; /* enum mma */
-        uint8_t fresh; /* 1: the accumulators begin at 0, whatever they hold (of a group of warps) */
+        uint8_t fresh; /* 1: the accumulators begin at 0, whatever they hold (of a warpgroup) */
         uint8_t
             leap[2]; /* of an operand whose rows are across k: rows from the first half of k to the second */
         uint16_t rows
@@ -316,21 +311,21 @@ void ir_print_tree(struct str *, const struct ir *, const uop *block); /* a loop
 /* The linear program: nodes in the order in which they are evaluated. What stands in the list:
  *   RANGE       opens a loop, closed by END(range). At most one of kind GRID: if present it is the first
  *               entry, its size is `grid`, and the caller runs a part [t0, t1) of it; its END is the last.
- *               One of kind LANE may stand at the outermost place inside it: a block program. Its values are threads
+ *               One of kind THREAD may stand at the outermost place inside it: a block program. Its values are threads
  *               that run what is inside at once, each with its own values and accumulators, and meet at BARRIERs.
  *   IF(cond)    opens, then perhaps ELSE(if), closed by END(if)
  *   STORE, STORE_ADD, SET
- *   values      LOAD, GLOAD, arithmetic, BUILD, EXTRACT, HRED, PARAMS: evaluated here, from sources evaluated
+ *   values      LOAD, PRED_LOAD, arithmetic, BUILD, EXTRACT, VEC_REDUCE, PARAMS: evaluated here, from sources evaluated
  *               before in an open scope. The same node may stand in the list again (in another scope, or
  *               because memory or an accumulator below it changed): its value is the latest evaluation.
  * What never stands in the list and is read in place: CONST, INVALID (any value will do), LANES, PARAM, VAR,
- *   LOCAL, MAP, INDEX (a part of its LOAD or STORE), ACC (a variable of the grid iteration, uninitialised until its
+ *   LOCAL, TENSOR_MAP, INDEX (a part of its LOAD or STORE), ACC (a variable of the grid iteration, uninitialised until its
  *   first SET; a value that uses it reads what it holds at that point of the list).
  * INDEX with lanes > 1 and a scalar index addresses consecutive elements, with a vector index one per lane;
  * there is no alignment promise. All indices in the list are i32 or i64 (never IDX).
  * LOCALs live in the scratch memory of the worker, in the order of `local`, each 64-byte aligned; those of SPACE_SHARED in
  * memory that the threads of a block share, in the same order, each at a multiple of local_align() bytes. */
-enum work_unit { /* who does an operation. MATRIX, asked: sums of products of 16-bit values, which a matrix unit could do */
+enum work_unit { /* who does an operation. MATRIX, asked: sums of products of 16-bit values, which a tensor cores could do */
                  WORK_F64,
                  WORK_F32,
                  WORK_F16,
@@ -349,9 +344,9 @@ struct linear {
     int64_t scratch; /* bytes for one worker */
     int64_t shared;  /* bytes that the threads of a block share: the LOCALs of SPACE_SHARED */
     uint32_t
-        threads; /* of a block that runs one iteration together, each with its own values (the LANE range); else 0 */
+        threads; /* of a block that runs one iteration together, each with its own values (the THREAD range); else 0 */
     uint32_t
-        cluster; /* blocks of a cluster, which run at once and may SEND to each other; 0: each is alone */
+        cluster; /* blocks of a cluster, which run at once and may DSMEM_STORE to each other; 0: each is alone */
     uint32_t nbuf, nvar; /* greatest slot + 1 */
     struct estimate {
         double flops;        /* arithmetic the kernel graph asks for: reduce of n is n, an FMA two */
@@ -378,7 +373,7 @@ static inline bool linear_in_place(const uop *n) {
     case OP_PARAM:
     case OP_VAR:
     case OP_LOCAL:
-    case OP_MAP:
+    case OP_TENSOR_MAP:
     case OP_ACC:
     case OP_RANGE: return true;
     default: return false;
@@ -410,7 +405,7 @@ const struct shape *shape_of(struct shapes *, const uop *);
 const struct shape *shape_make(struct shapes *, const int64_t *d, uint32_t n); /* interned */
 int64_t shape_size(const struct shape *);             /* elements; RANGE bounds are checked at construction */
 void shape_print(struct str *, const struct shape *); /* "(2, 3)", "()" */
-bool op_is_movement(enum op);                         /* RESHAPE PERMUTE EXPAND PAD SHRINK FLIP TAP SPREAD */
+bool op_is_movement(enum op);                         /* RESHAPE PERMUTE EXPAND PAD SHRINK FLIP UNFOLD FOLD */
 /* Constants of movement ops as numbers: src[i] must be a CONST (throws RG_EVERIFY else). */
 int64_t uop_const_i(struct ir *, const uop *n, uint32_t i);
 

@@ -1,6 +1,6 @@
-/* mma.c: the table of matrix instructions (mma.def) and their digit maps. Codegen cuts axes by them, the interpreter
+/* mma.c: the table of MMA instructions (mma.def) and their digit maps. Codegen cuts axes by them, the interpreter
  * computes by them, the renderer names the instruction: what a lane holds is said in one place.
- * Tests: tests/unit/mma.c, tests/unit/block.c */
+ * Tests: tests/unit/mma.c, tests/unit/gpu_threads.c */
 #include "ir.h"
 
 const struct mma_info mma_info[MMA_COUNT] = {

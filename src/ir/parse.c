@@ -304,7 +304,7 @@ static unsigned arg_choice(struct parser *p, const char *const *name, unsigned n
     const char *at = p->p;
     struct word w = take_word(p);
     for (unsigned i = 0; i < n; i++)
-        if (word_is(w, name[i])) {
+        if (name[i] && word_is(w, name[i])) {
             skip_lines(p);
             return i;
         }

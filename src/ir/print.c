@@ -221,7 +221,7 @@ static bool type_is_implied(const uop *n, uint32_t i) {
     bool lit[2] = {true, true};
     if (s->dt == DT_BOOL) return true;
     /* Only the first node beside the number matters, and the numbers in front of it do not. */
-    bool where = n->op == OP_WHERE || n->op == OP_RARE;
+    bool where = n->op == OP_WHERE || n->op == OP_UNLIKELY;
     uint32_t first = where ? 1 : 0, numbers = 0, found = n->nsrc;
     for (uint32_t j = first; j < n->nsrc; j++) {
         if (n->src[j]->op == OP_CONST && n->src[j]->dt != DT_BOOL)
@@ -231,7 +231,7 @@ static bool type_is_implied(const uop *n, uint32_t i) {
     }
     enum dtype spelled = op_info[n->op].dt == OPD_SELF ? (enum dtype)n->dt : DT_COUNT, want;
     bool tensor = op_is_tensor((enum op)n->op) && i > 0;
-    if (n->op == OP_GLOAD || n->op == OP_STORE || n->op == OP_STORE_ADD || n->op == OP_SET || tensor) {
+    if (n->op == OP_PRED_LOAD || n->op == OP_STORE || n->op == OP_STORE_ADD || n->op == OP_SET || tensor) {
         sib[0] = (enum dtype)n->src[0]->dt, lit[0] = n->src[0]->op == OP_CONST;
         if (lit[0] && !tensor) return false;
         want = literal_dtype((enum op)n->op, sib, lit, 2, i, spelled);

@@ -11,7 +11,7 @@
  *
  * Lanes: scalars broadcast, so a rule may give a scalar for a vector of equal lanes. Two ops read the
  * width of a source instead of its lanes, INDEX (a scalar index with lanes > 1 means consecutive elements)
- * and HRED (how many lanes are combined); their rebuilt source is spelled out as a BUILD.
+ * and VEC_REDUCE (how many lanes are combined); their rebuilt source is spelled out as a BUILD.
  *
  * Threads: an rw belongs to one thread; only the hit counters and RULE_MAX's are shared, relaxed.
  * Tests: tests/unit/rewrite.c; speed: bench/rewrite.c */
@@ -222,7 +222,7 @@ static const uop *spread(struct rw *rw, const uop *x, unsigned lanes) {
 }
 
 static const uop *rebuild(struct rw *rw, const uop *n, const uop *const *src) {
-    int wide = n->op == OP_INDEX ? 1 : n->op == OP_HRED ? 0 : -1;
+    int wide = n->op == OP_INDEX ? 1 : n->op == OP_VEC_REDUCE ? 0 : -1;
     if (wide >= 0 && n->src[wide]->lanes > 1 && src[wide]->lanes == 1) {
         const uop *s[2] = {src[0], n->nsrc > 1 ? src[1] : NULL};
         s[wide] = spread(rw, src[wide], n->src[wide]->lanes);

@@ -50,7 +50,7 @@ void shape_print(struct str *out, const struct shape *s) {
 
 bool op_is_movement(enum op o) {
     return o == OP_RESHAPE || o == OP_PERMUTE || o == OP_EXPAND || o == OP_PAD || o == OP_SHRINK ||
-           o == OP_FLIP || o == OP_TAP || o == OP_SPREAD;
+           o == OP_FLIP || o == OP_UNFOLD || o == OP_FOLD;
 }
 
 int64_t uop_const_i(struct ir *ir, const uop *n, uint32_t i) {
@@ -148,11 +148,11 @@ static const struct shape *shape_box(struct job *j, uint32_t first) {
     return shape_make(j->s, d, j->in->n);
 }
 
-/* TAP and SPREAD: size, stride, dilation of each of the m axes before the last m. */
+/* UNFOLD and FOLD: size, stride, dilation of each of the m axes before the last m. */
 static const struct shape *shape_tap(struct job *j) {
     int64_t d[SHAPE_MAX];
     uint32_t m = (j->n->nsrc - 1) / 3, first = j->in->n - 2 * m;
-    bool tap = j->n->op == OP_TAP;
+    bool tap = j->n->op == OP_UNFOLD;
     if (!m || (j->n->nsrc - 1) % 3 || 2 * m > j->in->n)
         bad(j, "three numbers for each of the axes, which come twice: places and windows");
     for (uint32_t i = 0; i < j->in->n; i++) d[i] = j->in->d[i];
@@ -250,17 +250,17 @@ static const struct shape *shape_node(struct shapes *s, const uop *n) {
     case OP_PAD: return shape_pad(&j);
     case OP_SHRINK: return shape_box(&j, 1);
     case OP_FLIP: return shape_axes(&j, false);
-    case OP_TAP:
-    case OP_SPREAD: return shape_tap(&j);
+    case OP_UNFOLD:
+    case OP_FOLD: return shape_tap(&j);
     case OP_REDUCE_AXES: return shape_axes(&j, true);
     case OP_SCAN_AXIS: return shape_axes(&j, false);
     case OP_GATHER:
     case OP_SCATTER: return shape_gather(&j);
     case OP_CONTIGUOUS:
     case OP_INLINE:
-    case OP_ONCE:
+    case OP_ONCE_DIFF:
     case OP_DETACH: return j.in;
-    case OP_VIA:
+    case OP_GRAD_THROUGH:
         if (shape_of(s, n->src[1]) != j.in || n->src[1]->dt != n->dt)
             bad(&j, "two values of one shape and dtype");
         return j.in;

@@ -55,7 +55,7 @@ static void check_place(struct verify *v, const uop *n) {
     case OP_LANES:
     case OP_BUILD:
     case OP_EXTRACT:
-    case OP_HRED: verify_fail(v, n, VR_VECTOR, "found %s", op_info[n->op].name);
+    case OP_VEC_REDUCE: verify_fail(v, n, VR_VECTOR, "found %s", op_info[n->op].name);
     case OP_LOCAL: verify_fail(v, n, VR_LOCAL, "%s", "");
     case OP_SINK:
     case OP_STORE:
@@ -325,7 +325,7 @@ static void check_read_back(struct verify *v) {
     }
     for (uint32_t i = 0; i < v->order.n; i++) {
         const uop *n = v->order.p[i];
-        if (n->op != OP_LOAD && n->op != OP_GLOAD) continue;
+        if (n->op != OP_LOAD && n->op != OP_PRED_LOAD) continue;
         if (!map_get(&stored, n->src[0]->src[0]->id, &id)) continue;
         const uop *st = v->ir->node[id];
         bool same = st->src[0] == n->src[0] && st->op == OP_STORE;
@@ -343,7 +343,7 @@ static void check_read_back(struct verify *v) {
 static void check_indices(struct verify *v) {
     for (uint32_t i = 0; i < v->order.n; i++) {
         const uop *n = v->order.p[i];
-        if (n->op == OP_LOAD || n->op == OP_GLOAD || is_store(n)) verify_bounds(v, n);
+        if (n->op == OP_LOAD || n->op == OP_PRED_LOAD || is_store(n)) verify_bounds(v, n);
     }
 }
 

@@ -25,7 +25,7 @@ struct verify {
 void verify_fail(struct verify *, const uop *, enum rule_id, const char *fmt, ...) RG_FMT(4, 5) RG_NORETURN;
 
 /* verify_index.c: index arithmetic that must be proved. */
-void verify_bounds(struct verify *, const uop *access); /* LOAD, GLOAD, STORE, STORE_ADD */
+void verify_bounds(struct verify *, const uop *access); /* LOAD, PRED_LOAD, STORE, STORE_ADD */
 void verify_race(struct verify *, const uop *store);
 bool verify_disjoint(const uop *store_a, const uop *store_b);
 

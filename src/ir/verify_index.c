@@ -2,7 +2,7 @@
  *
  * Both work on the affine form. Bounds: the distance to either end of the buffer is an affine expression
  * that must not be negative; its least value comes from the bounds of its atoms, helped by the conditions
- * of the gate: from target T and a condition E >= 0 follows T >= 0 if T - l*E >= 0 for some l >= 0, and l
+ * of the predicate: from target T and a condition E >= 0 follows T >= 0 if T - l*E >= 0 for some l >= 0, and l
  * is chosen so that an atom disappears. WHERE inside an index is split into its two cases.
  * Ownership: terms are sorted by coefficient; where the gcd of the upper coefficients is greater than
  * the span of all lower terms, the two parts of the index determine each other's values (mixed radix).
@@ -76,7 +76,7 @@ static bool not_negative(const struct sum *s) {
     return lo >= 0;
 }
 
-/* ---- facts: affine expressions that are not negative where the gate is open -------------------- */
+/* ---- facts: affine expressions that are not negative where the predicate is open -------------------- */
 
 struct proof {
     struct arena *arena;
@@ -162,7 +162,7 @@ struct bound_check {
     bool low, high; /* which end could not be proved */
 };
 
-static bool is_gate(const uop *n) {
+static bool is_pred(const uop *n) {
     return n->op == OP_WHERE && (n->src[1]->op == OP_INVALID || n->src[2]->op == OP_INVALID);
 }
 
@@ -184,7 +184,7 @@ static bool check_sum(struct bound_check *b, struct sum s, int splits) {
         for (int side = 1; side <= 2 && ok && splits; side++) {
             if (w->src[side]->op == OP_INVALID) continue; /* no access: nothing to prove */
             add_condition(&b->p, w->src[0], side == 1);
-            ok = check_sum(b, replaced(b, s, i, w->src[side]), splits - !is_gate(w));
+            ok = check_sum(b, replaced(b, s, i, w->src[side]), splits - !is_pred(w));
             b->p.n = facts;
         }
         if (splits) return ok;
@@ -329,25 +329,25 @@ static void learn(struct owner *o, const uop *n) {
     }
     if (n->dt == DT_IDX && (n->op == OP_ADD || n->op == OP_SUB || n->op == OP_MUL || n->op == OP_NEG))
         learn_terms(o, n);
-    if (is_gate(n)) learn(o, n->src[n->src[1]->op == OP_INVALID ? 2 : 1]);
+    if (is_pred(n)) learn(o, n->src[n->src[1]->op == OP_INVALID ? 2 : 1]);
     if (n->op == OP_CAST && dt_is_int((enum dtype)n->dt) && dt_is_int((enum dtype)n->src[0]->dt) &&
         n->src[0]->lo >= dt_min((enum dtype)n->dt) && n->src[0]->hi <= dt_max((enum dtype)n->dt))
         learn(o, n->src[0]);
 }
 
-/* Without its gates; a gated index writes to a part of the same elements. */
-static const uop *ungated(const uop *n) {
-    while (is_gate(n)) n = n->src[n->src[1]->op == OP_INVALID ? 2 : 1];
+/* Without its predicates; a predicated index writes to a part of the same elements. */
+static const uop *unpredicated(const uop *n) {
+    while (is_pred(n)) n = n->src[n->src[1]->op == OP_INVALID ? 2 : 1];
     return n;
 }
 
 static bool depends_on(struct verify *v, const uop *n, const uop *r) { return free_has(&v->free, n, r); }
 
 void verify_race(struct verify *v, const uop *store) {
-    const uop *buf = buffer_of(store), *idx = ungated(index_of(store));
+    const uop *buf = buffer_of(store), *idx = unpredicated(index_of(store));
     struct owner o = {.v = v};
     learn(&o, idx);
-    if (buf->op == OP_PARAMS) learn(&o, ungated(buf->src[0]));
+    if (buf->op == OP_PARAMS) learn(&o, unpredicated(buf->src[0]));
     for (uint32_t i = 0; i < v->grid.n; i++) {
         const uop *r = v->grid.p[i];
         const char *name = ir_name(v->ir, r->arg.range.cls);
@@ -370,7 +370,7 @@ void verify_race(struct verify *v, const uop *store) {
 /* ---- two stores to one buffer ------------------------------------------------------------------ */
 
 bool verify_disjoint(const uop *a, const uop *b) {
-    const uop *x = ungated(index_of(a)), *y = ungated(index_of(b));
+    const uop *x = unpredicated(index_of(a)), *y = unpredicated(index_of(b));
     if (x->hi < y->lo || y->hi < x->lo) return true;
     uint64_t m = gcd(uop_is_exact(x) ? 0 : x->mul, uop_is_exact(y) ? 0 : y->mul);
     int64_t rx = uop_is_exact(x) ? x->lo : x->rem, ry = uop_is_exact(y) ? y->lo : y->rem;

@@ -66,7 +66,7 @@ static void check_value(struct linear_check *c, const uop *user, const uop *s) {
     case OP_LANES:
     case OP_PARAM:
     case OP_VAR:
-    case OP_MAP:
+    case OP_TENSOR_MAP:
     case OP_LOCAL: return;
     case OP_ACC:
         if (!c->set[s->id]) fail(c, user, VR_LIN_ACC, "no SET of it stands above");
@@ -88,11 +88,11 @@ static void check_sources(struct linear_check *c, const uop *n, uint32_t from) {
 
 static void check_range(struct linear_check *c, const uop *n, uint32_t at) {
     enum axis_kind kind = (enum axis_kind)n->arg.range.kind;
-    if (kind != AX_GRID && kind != AX_LOOP && kind != AX_REDUCE && kind != AX_SCAN && kind != AX_THREAD &&
-        kind != AX_LANE)
+    if (kind != AX_GRID && kind != AX_LOOP && kind != AX_REDUCE && kind != AX_SCAN && kind != AX_COOP &&
+        kind != AX_THREAD)
         fail(c, n, VR_LIN_KIND, axis_name[kind]);
     if (kind == AX_GRID && at != 0) fail(c, n, VR_LIN_GRID, "a GRID range stands further down");
-    for (uint32_t i = 1; i < c->scope.n && kind == AX_LANE; i++)
+    for (uint32_t i = 1; i < c->scope.n && kind == AX_THREAD; i++)
         if (c->scope.p[i].opener->op != OP_RANGE || c->scope.p[i].opener->arg.range.kind != AX_GRID)
             fail(c, n, VR_LIN_KIND, "threads inside of a loop or a condition");
     if (c->depth[n->id]) fail(c, n, VR_LIN_SCOPE, "this range is open already");
@@ -136,25 +136,25 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
         check_sources(c, n, 1);
         c->set[n->src[0]->id] = 1;
         return;
-    case OP_TOKEN:
-    case OP_MMA_BEGIN:
-    case OP_MMA_END:
-    case OP_MMA_WAIT:
-    case OP_PUBLISH:
-    case OP_BOX_WAIT:
-    case OP_REGISTERS:
-    case OP_MEET:
-    case OP_WAIT: return;
+    case OP_CP_ASYNC_COMMIT:
+    case OP_WGMMA_FENCE:
+    case OP_WGMMA_COMMIT:
+    case OP_WGMMA_WAIT:
+    case OP_FENCE_ASYNC:
+    case OP_TMA_STORE_WAIT:
+    case OP_SETMAXNREG:
+    case OP_CLUSTER_SYNC:
+    case OP_CP_ASYNC_WAIT: return;
     case OP_BARRIER:
-    case OP_SEND:
-    case OP_BOX:
-    case OP_BOX_OUT:
-    case OP_MBAR_NEW:
+    case OP_DSMEM_STORE:
+    case OP_TMA_LOAD:
+    case OP_TMA_STORE:
+    case OP_MBAR_INIT:
     case OP_MBAR_ARRIVE:
     case OP_MBAR_WAIT:
-    case OP_COPY:
-    case OP_HOLD:
-    case OP_LANERED: check_sources(c, n, 0); return;
+    case OP_CP_ASYNC:
+    case OP_PIN_REG:
+    case OP_WARP_REDUCE: check_sources(c, n, 0); return;
     case OP_MMA: /* the accumulators, then two factors; a fresh one sets what it adds to */
         check_sources(c, n, n->arg.mma.fresh ? n->nsrc - 2 : 0);
         for (uint32_t i = 0; i + 2 < n->nsrc; i++) c->set[n->src[i]->id] = 1;
@@ -163,11 +163,11 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
     case OP_STORE_ADD:
     case OP_PREFETCH: check_sources(c, n, 0); return;
     case OP_LOAD:
-    case OP_GLOAD:
+    case OP_PRED_LOAD:
     case OP_BUILD:
     case OP_EXTRACT:
-    case OP_HRED:
-    case OP_FRAG:
+    case OP_VEC_REDUCE:
+    case OP_LDMATRIX:
     case OP_PARAMS: break;
     default:
         if (!op_is_pure((enum op)n->op)) fail(c, n, VR_LIN_OP, op_info[n->op].name);

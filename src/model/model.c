@@ -57,7 +57,7 @@ static void guess_rates(struct model *m, const struct os_cpu *c) {
     t[MODEL_FLOPS_F32] = f32;
     t[MODEL_FLOPS_F16] = has_f16 ? 2 * f32 : f32;
     t[MODEL_FLOPS_BF16] = f32;
-    t[MODEL_OPS_INT] = f32 / 2; /* no fused multiply-add counted twice */
+    t[MODEL_OPS_INT] = f32 / 2; /* no fused FMA counted twice */
     if (strstr(c->flags, "bf16")) t[MODEL_MATRIX_BF16] = x86 ? 2 * f32 : 4 * f32;
     if (strstr(c->flags, "vnni") || strstr(c->flags, "dotprod")) t[MODEL_MATRIX_I8] = 4 * f32;
     if (strstr(c->flags, "i8mm")) t[MODEL_MATRIX_I8] = 8 * f32;
@@ -91,8 +91,8 @@ static void set_name(struct model *m, const char *name, const char *otherwise) {
     if (!n) snprintf(m->name, sizeof m->name, "%s", otherwise);
 }
 
-/* Rates per clock and multiprocessor are those of data centre GPUs since 2020 (128 lanes, 64 doubles, 64 integers).
- * Caches and launches are round figures of measurements on one of 2024: 128 and 40 bytes per clock and multiprocessor
+/* Rates per clock and SM are those of data centre GPUs since 2020 (128 lanes, 64 doubles, 64 integers).
+ * Caches and launches are round figures of measurements on one of 2024: 128 and 40 bytes per clock and SM
  * from shared memory and from L2, 92 % of the memory's rate, 2 us to start a kernel from the host. */
 void model_guess_gpu(struct model *m, const struct model_gpu *g) {
     double *t = m->theory;

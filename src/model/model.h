@@ -16,7 +16,7 @@
 
 /* clang-format off */
 /* Rates of arithmetic are per core and cycle, an FMA counts two; bandwidths "per core" scale with the
- * cores used. Rates of a matrix unit are 0 where there is none.
+ * cores used. Rates of a tensor cores are 0 where there is none.
  *    field        key            unit               what it is */
 #define MODEL_TABLE(X)                                                                             \
     X(CORES,       "cores",       "threads",         "cores that may be used")                     \
@@ -28,7 +28,7 @@
     X(FLOPS_F16,   "flops.f16",   "per cycle, core", "vector arithmetic on f16")                   \
     X(FLOPS_BF16,  "flops.bf16",  "per cycle, core", "vector arithmetic on bf16, done in f32")     \
     X(OPS_INT,     "ops.int",     "per cycle, core", "vector arithmetic on i32")                   \
-    X(MATRIX_BF16, "matrix.bf16", "per cycle, core", "matrix instructions on bf16")                \
+    X(MATRIX_BF16, "matrix.bf16", "per cycle, core", "MMA instructions on bf16")                \
     X(MATRIX_I8,   "matrix.i8",   "per cycle, core", "matrix or dot instructions on i8")           \
     X(L1_SIZE,     "l1.size",     "bytes, core",     "first data cache")                           \
     X(L2_SIZE,     "l2.size",     "bytes, core",     "second cache")                               \
@@ -58,7 +58,7 @@ struct model {
 
 /* Fills theory from os_cpu() and a table of known cores; measures nothing. */
 void model_guess(struct model *);
-/* The same for a GPU, from what its driver says; zeros are filled in. A multiprocessor is a core here: the 32 lanes of a
+/* The same for a GPU, from what its driver says; zeros are filled in. A SM is a core here: the 32 lanes of a
  * warp its vector, its shared memory and first cache L1, and the cache that all share is L3 (L2 is L1 once more). */
 struct model_gpu {
     const char *name;
@@ -118,7 +118,7 @@ struct model_work {               /* what a kernel does, over all its threads; z
     double f64, f32, f16, bf16;   /* vector operations by type, an FMA is two, exp its weight */
     double special;               /* those of exp, sine and the like in f32, weighted so, if not among them */
     double integer;               /* vector integer operations */
-    double mat_bf16, mat_i8;      /* operations in matrix instructions */
+    double mat_bf16, mat_i8;      /* operations in MMA instructions */
     double dram_read, dram_write; /* bytes that cross each boundary */
     double l3, l2, l1;
     int threads; /* cores it runs on; 0: all */

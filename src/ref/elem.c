@@ -3,7 +3,7 @@
  * Written from the words in ops.def and section 6 of docs/design.md alone. Floats are computed in double
  * and rounded once to the node's dtype: for + - * / and sqrt that is the correctly rounded result (double
  * has more than twice the digits), for libm's functions it is within a hair of it. A sum of three parts
- * (MULACC, wide integers to narrow floats) would be rounded twice that way; add_odd keeps the lost digits
+ * (FMA, wide integers to narrow floats) would be rounded twice that way; add_odd keeps the lost digits
  * as a sticky bit. Half types have their own rounding and bit layout here, with no help from the compiler.
  * Tests: tests/unit/ref.c, against bit patterns worked out by hand and against C's own arithmetic. */
 #include "ref/ref.h"
@@ -299,7 +299,7 @@ static bool int_op(enum op op, enum dtype dt, const union ref_val *s, int64_t *r
     case OP_SHL:
     case OP_SHR: *r = int_shift(op, dt, s[0].i, s[1].i); break;
     case OP_THREEFRY: *r = (int64_t)random_bits(x, y); break;
-    case OP_MULACC: *r = (int64_t)(x * y + (uint64_t)s[2].i); break;
+    case OP_FMA: *r = (int64_t)(x * y + (uint64_t)s[2].i); break;
     default: return false;
     }
     *r = ref_wrap(dt, *r);
@@ -321,7 +321,7 @@ bool ref_eval(enum op op, enum dtype dt, enum dtype sdt, const union ref_val s[3
     default: break;
     }
     if (!dt_is_float(dt)) return int_op(op, dt, s, &out->i);
-    if (op == OP_MULACC) {
+    if (op == OP_FMA) {
         out->f = float_mulacc(dt, s[0].f, s[1].f, s[2].f);
         return true;
     }

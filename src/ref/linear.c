@@ -6,23 +6,23 @@
  * iteration of the grid, with nothing left to look up but numbers.
  *
  * Poison. Each element carries why it must not be used, if so: it is INVALID, came from scratch that was
- * never written, or from an accumulator before its first SET. Arithmetic passes it on, WHERE and GLOAD drop
+ * never written, or from an accumulator before its first SET. Arithmetic passes it on, WHERE and PRED_LOAD drop
  * what they do not choose, scratch memory keeps it; it is an error where it would matter: a store to a
- * global buffer, a gate, a branch, a loop's size, an index. So a padded lane may hold rubbish as long as
+ * global buffer, a predicate, a branch, a loop's size, an index. So a padded lane may hold rubbish as long as
  * nobody looks.
  *
  * Races. For each element of a global buffer the shadow remembers which grid iteration wrote it and which
  * read it. Iterations may run in any order or at once, so two writers, or a writer and a reader in
  * different iterations, are errors in either order. STORE_ADD may meet other STORE_ADDs.
  *
- * Block programs (a LANE range): each thread has values, accumulators and loop counters of its own. One after another
+ * Block programs (a THREAD range): each thread has values, accumulators and loop counters of its own. One after another
  * runs up to the next BARRIER; when all stand at the same one, they go on. For each element of shared memory a shadow
  * knows who wrote and who read it since which barrier: a read of what another thread wrote, or a write of what
  * another read or wrote, without a barrier between, is an error, whatever the order in which threads ran here. What a
- * COPY brings is there after the thread's WAIT and not before: who touches it in between, or does not wait, is told so.
- * FRAG, LANERED and MMA are meetings of the 32 threads of a warp, computed from what all of them hold by ir/mma.def's maps. An MMA of
+ * CP_ASYNC brings is there after the thread's CP_ASYNC_WAIT and not before: who touches it in between, or does not wait, is told so.
+ * LDMATRIX, WARP_REDUCE and MMA are meetings of the 32 threads of a warp, computed from what all of them hold by ir/mma.def's maps. An MMA of
  * 128 threads reads tiles: until they have waited for it nobody may write there.
- * Tests: tests/unit/ref.c, tests/unit/block.c, tests/unit/golden.c */
+ * Tests: tests/unit/ref.c, tests/unit/gpu_threads.c, tests/unit/golden.c */
 #include "ref/linear.h"
 
 static const char *const poison_words[] = {
@@ -235,7 +235,7 @@ static void resolve_value(struct machine *m, struct step *s) {
     } else {
         if (u->nsrc > 3)
             lin_bad_program(m, u, "has %u sources; no op of a linear program has so many", u->nsrc);
-        bool memory = u->op == OP_LOAD || u->op == OP_GLOAD;
+        bool memory = u->op == OP_LOAD || u->op == OP_PRED_LOAD;
         if (memory) s->mem = lin_access(m, u, u->src[0]);
         for (uint32_t k = memory; k < u->nsrc; k++) {
             s->src[k] = lin_source(m, u->src[k]);
@@ -258,7 +258,7 @@ static void resolve_step(struct machine *m, uint32_t at) {
             lin_bad_program(m, u, "entry %u: a range of kind %s must be gone from a linear program", at,
                             axis_name[u->arg.range.kind]);
         if (u->arg.range.kind != AX_GRID) s->src[0] = lin_source(m, u->src[0]);
-        if (u->arg.range.kind == AX_LANE && (m->scope.n > 1 || u->src[0]->op != OP_CONST))
+        if (u->arg.range.kind == AX_THREAD && (m->scope.n > 1 || u->src[0]->op != OP_CONST))
             lin_bad_program(m, u, "entry %u: threads stand inside the grid only, and their number is known",
                             at);
         s->loop = m->nloop++;
@@ -272,20 +272,20 @@ static void resolve_step(struct machine *m, uint32_t at) {
         open_scope(m, at);
         break;
     case OP_PREFETCH: break; /* a hint: nothing to compute, nothing to check */
-    case OP_COPY:
+    case OP_CP_ASYNC:
         s->mem = lin_access(m, u, u->src[0]);
         s->from = lin_access(m, u, u->src[1]);
         if (u->nsrc > 2) s->src[2] = lin_source(m, u->src[2]);
         if (s->mem.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow || s->from.kind == MEM_LOCAL ||
             s->mem.lanes != s->from.lanes || s->mem.dt != s->from.dt)
-            lin_bad_program(m, u, "entry %u: a COPY goes from a buffer to as much shared memory", at);
+            lin_bad_program(m, u, "entry %u: a CP_ASYNC goes from a buffer to as much shared memory", at);
         break;
     case OP_MMA: {
         uint32_t plain = u->nsrc;
         if (u->arg.mma.instr >= MMA_COUNT || m->lin->threads % mma_lanes((enum mma)u->arg.mma.instr) ||
-            m->nthread > MOST_GROUPS * MMA_GROUP)
+            m->nthread > MOST_GROUPS * WARPGROUP)
             lin_bad_program(m, u, "entry %u: no such instruction, or no whole warps", at);
-        if (mma_from_shared((enum mma)u->arg.mma.instr)) {
+        if (mma_is_wgmma((enum mma)u->arg.mma.instr)) {
             bool tile = u->src[u->nsrc - 2]->op == OP_INDEX; /* else registers */
             plain -= tile ? 2 : 1;
             s->from = lin_access(m, u, u->src[u->nsrc - 1]);
@@ -293,19 +293,19 @@ static void resolve_step(struct machine *m, uint32_t at) {
             if (tile != !*mma_info[u->arg.mma.instr].map[MMA_A] || s->mem.kind != MEM_LOCAL ||
                 s->from.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow || !m->scratch[s->from.no].shadow)
                 lin_bad_program(m, u, "entry %u: its tiles are not in shared memory", at);
-            m->group = MMA_GROUP;
+            m->group = WARPGROUP;
         }
         s->many = arena_array(m->arena, struct slot, u->nsrc);
         for (uint32_t k = 0; k < plain; k++) s->many[k] = lin_source(m, u->src[k]);
         break;
     }
-    case OP_LANERED:
+    case OP_WARP_REDUCE:
         s->out = lin_source(m, u->src[0]);
         if (m->lin->threads % MMA_LANES || u->src[1]->op != OP_CONST || u->src[1]->arg.i < 1 ||
             u->src[1]->arg.i >= MMA_LANES || s->out.lanes != 1)
             lin_bad_program(m, u, "entry %u: an accumulator of whole warps, and lanes of one", at);
         break;
-    case OP_FRAG:
+    case OP_LDMATRIX:
         s->mem = lin_access(m, u, u->src[0]);
         if (s->mem.kind != MEM_LOCAL || s->mem.lanes != 8 || dtype_info[s->mem.dt].bytes != 2 ||
             m->lin->threads % MMA_LANES)
@@ -313,22 +313,22 @@ static void resolve_step(struct machine *m, uint32_t at) {
         s->out = (struct slot){new_place(m, u->lanes), u->lanes, u->dt};
         make_known(m, u, s->out.at, m->scope.n == 0);
         break;
-    case OP_TOKEN:
-    case OP_WAIT:
-    case OP_MMA_BEGIN:
-    case OP_MMA_END:
-    case OP_MMA_WAIT:
-    case OP_PUBLISH:
-    case OP_HOLD:
-    case OP_REGISTERS:
-    case OP_MEET:
+    case OP_CP_ASYNC_COMMIT:
+    case OP_CP_ASYNC_WAIT:
+    case OP_WGMMA_FENCE:
+    case OP_WGMMA_COMMIT:
+    case OP_WGMMA_WAIT:
+    case OP_FENCE_ASYNC:
+    case OP_PIN_REG:
+    case OP_SETMAXNREG:
+    case OP_CLUSTER_SYNC:
     case OP_BARRIER:
         if (!m->lin->threads) lin_bad_program(m, u, "entry %u: there are no threads to meet", at);
         if (u->nsrc) s->src[0] = lin_source(m, u->src[0]);
         break;
     case OP_ELSE:
     case OP_END: close_scope(m, at); break;
-    case OP_SEND:
+    case OP_DSMEM_STORE:
     case OP_STORE:
     case OP_STORE_ADD:
         s->mem = lin_access(m, u, u->src[0]);
@@ -341,11 +341,11 @@ static void resolve_step(struct machine *m, uint32_t at) {
         s->src[1] = lin_source(m, u->src[1]);
         break;
     case OP_LOAD:
-    case OP_GLOAD:
+    case OP_PRED_LOAD:
     case OP_PARAMS:
     case OP_BUILD:
     case OP_EXTRACT:
-    case OP_HRED: resolve_value(m, s); break;
+    case OP_VEC_REDUCE: resolve_value(m, s); break;
     default:
         if (lin_is_box((enum op)u->op)) {
             lin_resolve_box(m, s);
@@ -409,7 +409,7 @@ static void resolve(struct machine *m) {
 
 /* ---- run: values ---------------------------------------------------------------------------------- */
 
-/* Is that group of matrix instructions of the thread still under way? */
+/* Is that group of MMA instructions of the thread still under way? */
 static bool goes_on(const struct machine *m, uint16_t group) {
     return group && m->me && group > m->threads[m->me - 1].mma_over;
 }
@@ -417,14 +417,14 @@ static bool goes_on(const struct machine *m, uint16_t group) {
 const struct elem *lin_lane(struct machine *m, struct slot s, unsigned l) {
     const struct elem *e = &m->v[s.at + (s.lanes == 1 ? 0 : l)];
     if (goes_on(m, e->summed))
-        lin_bad(m, &m->step[m->now], "reads what a matrix instruction that was not waited for adds to");
+        lin_bad(m, &m->step[m->now], "reads what a MMA instruction that was not waited for adds to");
     return e;
 }
 
 static void set_lane(struct machine *m, const struct step *s, unsigned l) {
     struct elem *e = &m->v[s->out.at + l];
     if (goes_on(m, e->summed) || goes_on(m, e->operand))
-        lin_bad(m, s, "sets what a matrix instruction that was not waited for uses");
+        lin_bad(m, s, "sets what a MMA instruction that was not waited for uses");
     *e = *lin_lane(m, s->src[1], l);
     e->summed = e->operand = 0;
 }
@@ -566,7 +566,7 @@ int64_t lin_address(struct machine *m, const struct step *s, unsigned l, uint32_
 }
 
 bool lin_met_since(const struct machine *m, int32_t thread, int32_t when) {
-    if (m->met[(thread - 1) / MMA_GROUP][(m->me - 1) / MMA_GROUP] > when) return true;
+    if (m->met[(thread - 1) / WARPGROUP][(m->me - 1) / WARPGROUP] > when) return true;
     return m->seen && m->seen[(uint32_t)(m->me - 1) * m->nthread + (uint32_t)(thread - 1)] > when;
 }
 
@@ -580,19 +580,19 @@ struct elem *lin_scratch(struct machine *m, const struct step *s, uint32_t no, i
     if (h->flight)
         lin_bad(m, s, "%s element %lld of shared buffer %u, which thread %d is still copying to",
                 write ? "writes" : "reads", (long long)at, no, h->writer - 1);
-    for (uint32_t g = 0; write && g * MMA_GROUP < m->nthread && m->group == MMA_GROUP; g++)
-        if (h->held[g] > m->threads[g * MMA_GROUP].mma_over)
-            lin_bad(m, s, "writes element %lld of shared buffer %u, which matrix instructions still read",
+    for (uint32_t g = 0; write && g * WARPGROUP < m->nthread && m->group == WARPGROUP; g++)
+        if (h->held[g] > m->threads[g * WARPGROUP].mma_over)
+            lin_bad(m, s, "writes element %lld of shared buffer %u, which MMA instructions still read",
                     (long long)at, no);
     if (write && h->leaves)
-        lin_bad(m, s, "writes element %lld of shared buffer %u, which a BOX_OUT still reads", (long long)at,
+        lin_bad(m, s, "writes element %lld of shared buffer %u, which a TMA_STORE still reads", (long long)at,
                 no);
     if (h->writer && h->writer != m->me && !lin_met_since(m, h->writer, h->wrote))
         lin_bad(m, s, "%s element %lld of shared buffer %u, which thread %d wrote; no barrier is between",
                 write ? "writes" : "reads", (long long)at, no, h->writer - 1);
     bool still_read = false;
     for (int32_t g = 0; h->readers >> g; g++)
-        still_read |= h->readers >> g & 1 && !lin_met_since(m, g * MMA_GROUP + 1, h->read[g]);
+        still_read |= h->readers >> g & 1 && !lin_met_since(m, g * WARPGROUP + 1, h->read[g]);
     if (write && still_read && h->reader != m->me)
         lin_bad(m, s, "writes element %lld of shared buffer %u, which %s reads; no barrier is between",
                 (long long)at, no, h->reader < 0 ? "more than one thread" : "another thread");
@@ -600,14 +600,14 @@ struct elem *lin_scratch(struct machine *m, const struct step *s, uint32_t no, i
         h->writer = m->me, h->wrote = m->barriers;
     } else {
         h->reader = still_read && h->reader != m->me ? -1 : m->me;
-        h->readers = (uint16_t)((still_read ? h->readers : 0) | 1u << (m->me - 1) / MMA_GROUP);
-        h->read[(m->me - 1) / MMA_GROUP] = m->barriers;
+        h->readers = (uint16_t)((still_read ? h->readers : 0) | 1u << (m->me - 1) / WARPGROUP);
+        h->read[(m->me - 1) / WARPGROUP] = m->barriers;
     }
     return &c->e[at];
 }
 
 static struct elem load_lane(struct machine *m, const struct step *s, unsigned l) {
-    if (s->u->op == OP_GLOAD && !lin_good(m, s, s->src[2], l, "a gate")->v.i)
+    if (s->u->op == OP_PRED_LOAD && !lin_good(m, s, s->src[2], l, "a predicate")->v.i)
         return *lin_lane(m, s->src[1], l);
     uint32_t no;
     int64_t at = lin_address(m, s, l, &no);
@@ -619,7 +619,7 @@ static struct elem load_lane(struct machine *m, const struct step *s, unsigned l
 }
 
 static void store_lane(struct machine *m, const struct step *s, unsigned l) {
-    if (s->u->nsrc > 2 && !lin_good(m, s, s->src[2], l, "a gate")->v.i) return;
+    if (s->u->nsrc > 2 && !lin_good(m, s, s->src[2], l, "a predicate")->v.i) return;
     uint32_t no;
     int64_t at = lin_address(m, s, l, &no);
     enum dtype dt = (enum dtype)s->mem.dt;
@@ -650,7 +650,7 @@ static void send(struct machine *m, const struct step *s) {
     uint32_t no;
     if (to < 0 || to >= m->blocks) lin_bad(m, s, "block %lld of %u", (long long)to, m->blocks);
     if (!lin_met_since(m, (int32_t)(to * m->lin->threads) + 1, m->began))
-        lin_bad(m, s, "block %lld may not have begun: no MEET is before", (long long)to);
+        lin_bad(m, s, "block %lld may not have begun: no CLUSTER_SYNC is before", (long long)to);
     for (unsigned l = 0; l < s->mem.lanes; l++) {
         int64_t at = lin_address(m, s, l, &no);
         if (s->mem.kind != MEM_LOCAL || !m->scratch[no].shadow) lin_bad(m, s, "not to shared memory");
@@ -669,7 +669,7 @@ static void run_value(struct machine *m, const struct step *s) {
     struct elem *out = &m->v[s->out.at];
     switch (u->op) {
     case OP_LOAD:
-    case OP_GLOAD:
+    case OP_PRED_LOAD:
         for (unsigned l = 0; l < u->lanes; l++) out[l] = load_lane(m, s, l);
         return;
     case OP_BUILD:
@@ -680,7 +680,7 @@ static void run_value(struct machine *m, const struct step *s) {
             lin_bad(m, s, "lane %lld of %d", (long long)u->arg.i, s->src[0].lanes);
         *out = *lin_lane(m, s->src[0], (unsigned)u->arg.i);
         return;
-    case OP_HRED: *out = hred(m, s); return;
+    case OP_VEC_REDUCE: *out = hred(m, s); return;
     case OP_PARAMS: {
         int64_t no = u->arg.param.slot + lin_good(m, s, s->src[0], 0, "a buffer number")->v.i;
         if (no < 0 || no >= m->nglobal || !m->global[no].b.p)
@@ -711,15 +711,15 @@ uint32_t lin_step(struct machine *m, uint32_t at) {
         m->v[open->out.at].v.i = m->loop[open->loop].count;
         return s->partner + 1;
     case OP_PREFETCH: return at + 1;
-    case OP_COPY: lin_begin_copy(m, s); return at + 1;
-    case OP_TOKEN: m->threads[m->me - 1].groups++; return at + 1;
-    case OP_WAIT: lin_wait_copies(m, s->u->arg.i); return at + 1;
-    case OP_MMA_BEGIN:
-    case OP_REGISTERS:
-    case OP_HOLD:
-    case OP_PUBLISH: return at + 1;
-    case OP_MMA_END: m->threads[m->me - 1].mma_begun++; return at + 1;
-    case OP_MMA_WAIT: {
+    case OP_CP_ASYNC: lin_begin_copy(m, s); return at + 1;
+    case OP_CP_ASYNC_COMMIT: m->threads[m->me - 1].groups++; return at + 1;
+    case OP_CP_ASYNC_WAIT: lin_wait_copies(m, s->u->arg.i); return at + 1;
+    case OP_WGMMA_FENCE:
+    case OP_SETMAXNREG:
+    case OP_PIN_REG:
+    case OP_FENCE_ASYNC: return at + 1;
+    case OP_WGMMA_COMMIT: m->threads[m->me - 1].mma_begun++; return at + 1;
+    case OP_WGMMA_WAIT: {
         struct thread *t = &m->threads[m->me - 1];
         t->mma_over = (uint32_t)RG_MAX((int64_t)t->mma_begun - s->u->arg.i, (int64_t)t->mma_over);
         return at + 1;
@@ -728,7 +728,7 @@ uint32_t lin_step(struct machine *m, uint32_t at) {
     case OP_STORE_ADD:
         for (unsigned l = 0; l < s->mem.lanes; l++) store_lane(m, s, l);
         return at + 1;
-    case OP_SEND: send(m, s); return at + 1;
+    case OP_DSMEM_STORE: send(m, s); return at + 1;
     case OP_SET:
         for (unsigned l = 0; l < s->out.lanes; l++) set_lane(m, s, l);
         return at + 1;
@@ -756,7 +756,7 @@ static void clear_block(struct machine *m, uint32_t block) {
 }
 
 static bool is_threads(const struct machine *m, uint32_t at) {
-    return m->step[at].u->op == OP_RANGE && m->step[at].u->arg.range.kind == AX_LANE;
+    return m->step[at].u->op == OP_RANGE && m->step[at].u->arg.range.kind == AX_THREAD;
 }
 
 /* One iteration, or those of the blocks of a cluster, whose threads run in turns. */

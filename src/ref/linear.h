@@ -1,5 +1,5 @@
 /* linear.h: what the files of the interpreter of linear programs share: linear.c, the list; threads.c, the threads of a
- * block; boxes.c, copies of boxes and the mbarriers that count them. */
+ * block; tma.c, copies of boxes and the mbarriers that count them. */
 #ifndef RIDGE_REF_LINEAR_H
 #define RIDGE_REF_LINEAR_H
 
@@ -10,7 +10,7 @@ enum poison { FINE, IS_INVALID, NOT_WRITTEN, NOT_SET };
 struct elem {
     union ref_val v;
     uint8_t bad;              /* enum poison */
-    uint16_t summed, operand; /* the group of matrix instructions that adds to it, or reads it; 0: none */
+    uint16_t summed, operand; /* the group of MMA instructions that adds to it, or reads it; 0: none */
 };
 
 /* Where a source's value stands; a scalar serves every lane. */
@@ -32,9 +32,10 @@ struct step {
     const uop *u;
     struct slot out;
     struct slot src[3];
-    struct slot *many;  /* BUILD, MMA: all sources; BOX: coordinates */
-    struct access mem;  /* LOAD, GLOAD, STORE, STORE_ADD, FRAG, COPY, BOX: to where; MBAR: which */
-    struct access from; /* COPY; BOX: its mbarrier */
+    struct slot *many; /* BUILD, MMA: all sources; TMA_LOAD: coordinates */
+    struct access
+        mem; /* LOAD, PRED_LOAD, STORE, STORE_ADD, LDMATRIX, CP_ASYNC, TMA_LOAD: to where; MBAR: which */
+    struct access from; /* CP_ASYNC; TMA_LOAD: its mbarrier */
     uint32_t partner;   /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
     uint32_t loop;      /* RANGE: its place in machine.loop */
 };
@@ -58,13 +59,13 @@ enum { MOST_GROUPS = 16, MOST_BLOCKS = 4 };
 struct
     shadow { /* of an element of shared memory: who touched it, after how many barriers; threads from 1, -1: several */
     int32_t writer, wrote, reader;
-    uint16_t readers;           /* groups of warps that read since, as bits .. */
+    uint16_t readers;           /* warpgroups that read since, as bits .. */
     int32_t read[MOST_GROUPS];  /* .. and when */
-    bool flight;                /* a COPY or BOX to it is under way */
-    bool leaves;                /* a BOX_OUT still reads it */
-    uint16_t held[MOST_GROUPS]; /* by group of warps: the number of its MMAs that read it last */
+    bool flight;                /* a CP_ASYNC or TMA_LOAD to it is under way */
+    bool leaves;                /* a TMA_STORE still reads it */
+    uint16_t held[MOST_GROUPS]; /* by warpgroup: the number of its MMAs that read it last */
 };
-struct flight { /* one element of a COPY */
+struct flight { /* one element of a CP_ASYNC */
     uint32_t no, group;
     int64_t at;
     struct elem e;
@@ -85,7 +86,7 @@ struct scratch {
     uint32_t over;         /* 1 + the number of the one in whose place it stands; 0: it has its own .. */
     int64_t each;          /* .. elements of which one of its own takes so many */
 };
-struct box_out { /* a BOX_OUT that reads so many elements of shared memory */
+struct box_out { /* a TMA_STORE that reads so many elements of shared memory */
     uint32_t no;
     int64_t at, n;
 };
@@ -128,7 +129,7 @@ struct machine {
     int32_t me,
         barriers;  /* the thread that runs, from 1; barriers passed and arrivals, of whatever threads */
     int32_t began; /* those before this iteration */
-    int32_t met[MOST_GROUPS][MOST_GROUPS]; /* by groups of warps: the last barrier that both passed */
+    int32_t met[MOST_GROUPS][MOST_GROUPS]; /* by warpgroups: the last barrier that both passed */
     int32_t
         *seen; /* by threads, [who][of whom]: when that one last arrived at an mbarrier that who waited for */
     uint32_t group; /* threads that meet */
@@ -164,15 +165,15 @@ void lin_note_write(struct machine *, const struct step *, uint32_t no, int64_t 
 
 void lin_begin_copy(struct machine *, struct step *);
 void lin_wait_copies(struct machine *, int64_t n); /* what was begun before the last n groups is there */
-/* The threads of a block begin at the LANE range, with the values that there are. */
+/* The threads of a block begin at the THREAD range, with the values that there are. */
 void lin_begin_threads(struct machine *, uint32_t at, uint32_t block);
-/* Of all blocks, from the LANE range to its END; returns the entry after it. */
+/* Of all blocks, from the THREAD range to its END; returns the entry after it. */
 uint32_t lin_threads(struct machine *, uint32_t at);
 void lin_as_block(struct machine *, uint32_t block); /* its memory is the one that is touched */
 
-/* ---- boxes.c --------------------------------------------------------------------------------------- */
+/* ---- tma.c --------------------------------------------------------------------------------------- */
 
-bool lin_is_box(enum op); /* BOX, BOX_OUT, BOX_WAIT, MBAR_..: ops of boxes.c */
+bool lin_is_box(enum op); /* TMA_LOAD, TMA_STORE, TMA_STORE_WAIT, MBAR_..: ops of tma.c */
 void lin_resolve_box(struct machine *, struct step *);
 bool lin_box(struct machine *, struct step *); /* false: the thread must wait */
 void lin_boxes_begin(struct machine *);        /* of a grid iteration: no mbarrier is begun */

@@ -3,7 +3,7 @@
  * One thread after the other runs until it stands at a barrier or at a meeting of its warp (linear.c says what is
  * checked). An instruction of a warp is computed when its 32 threads, or the 128 of a group, stand there, from what all of
  * them hold by ir/mma.def's maps; that of a group reads tiles, which nobody may write until it was waited for.
- * Tests: tests/unit/block.c */
+ * Tests: tests/unit/gpu_threads.c */
 #include "ref/linear.h"
 
 /* ---- run: copies that take their time ---------------------------------------------------------------- */
@@ -17,7 +17,7 @@ void lin_begin_copy(struct machine *m, struct step *s) {
         struct flight f = {.no = no, .group = t->groups, .at = at};
         lin_scratch(m, s, no, at, true);
         m->scratch[no].shadow[at].flight = true;
-        if (s->u->nsrc < 3 || lin_good(m, s, s->src[2], l, "a gate")->v.i) {
+        if (s->u->nsrc < 3 || lin_good(m, s, s->src[2], l, "a predicate")->v.i) {
             s->mem = s->from;
             int64_t x = lin_address(m, s, l, &from_no);
             lin_note_read(m, s, from_no, x);
@@ -49,11 +49,11 @@ void lin_wait_copies(struct machine *m, int64_t n) {
 
 static bool is_meeting(const struct machine *m, uint32_t at) {
     uint16_t op = m->step[at].u->op;
-    return op == OP_FRAG || op == OP_MMA || op == OP_LANERED;
+    return op == OP_LDMATRIX || op == OP_MMA || op == OP_WARP_REDUCE;
 }
 
 static bool is_barrier(const struct machine *m, uint32_t at) {
-    return m->step[at].u->op == OP_BARRIER || m->step[at].u->op == OP_MEET;
+    return m->step[at].u->op == OP_BARRIER || m->step[at].u->op == OP_CLUSTER_SYNC;
 }
 
 void lin_as_block(struct machine *m, uint32_t block) {
@@ -169,7 +169,7 @@ static struct elem *tile_at(struct machine *m, const struct step *s, uint32_t fi
     if (at < 0 || at >= m->scratch[no].n)
         lin_bad(m, s, "element %lld is outside of shared buffer %u", (long long)at, no);
     struct elem *e = lin_scratch(m, s, no, at, false);
-    m->scratch[no].shadow[at].held[first / MMA_GROUP] = (uint16_t)(m->threads[first].mma_begun + 1);
+    m->scratch[no].shadow[at].held[first / WARPGROUP] = (uint16_t)(m->threads[first].mma_begun + 1);
     return e;
 }
 
@@ -180,10 +180,10 @@ static void read_tile(struct machine *m, struct step *s, uint32_t first, int ope
     int64_t base = 0;
     uint32_t no = 0;
     if (operand == MMA_B) s->mem = s->from;
-    for (uint32_t l = MMA_GROUP; l-- > 0;) {
+    for (uint32_t l = WARPGROUP; l-- > 0;) {
         as_thread(m, first + l, true);
         int64_t at = lin_address(m, s, 0, &no);
-        if (l < MMA_GROUP - 1 && at != base) lin_bad(m, s, "threads of the group name different tiles");
+        if (l < WARPGROUP - 1 && at != base) lin_bad(m, s, "threads of the group name different tiles");
         base = at;
         for (int i = 0; i < n * size[MMA_K] && !l; i++)
             out[i] = *tile_at(m, s, first, base, no, operand, i / size[MMA_K], i % size[MMA_K]);
@@ -197,7 +197,7 @@ static void gather_rows(struct machine *m, const struct step *s, uint32_t first,
     enum mma instr = (enum mma)s->u->arg.mma.instr;
     struct mma_map map = mma_map(instr, MMA_A);
     const struct slot *in = &s->many[s->u->nsrc - 2];
-    for (uint32_t l = 0; l < MMA_GROUP; l++)
+    for (uint32_t l = 0; l < WARPGROUP; l++)
         for (unsigned r = 0; r < map.regs; r++) {
             int at[3];
             mma_place(&map, l, r, at);
@@ -214,7 +214,7 @@ static void run_lanered(struct machine *m, const struct step *s, uint32_t first,
     int64_t bits = s->u->src[1]->arg.i;
     enum dtype dt = (enum dtype)s->u->src[0]->dt;
     for (uint32_t bit = 1; bit < MMA_LANES; bit *= 2) {
-        struct elem now[MMA_GROUP];
+        struct elem now[WARPGROUP];
         if (!(bits & bit)) continue;
         for (uint32_t l = 0; l < n; l++) {
             const struct elem *a = &m->threads[first + l].v[s->out.at],
@@ -240,7 +240,7 @@ static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
     else
         read_tile(m, s, first, MMA_A, a);
     read_tile(m, s, first, MMA_B, b);
-    for (uint32_t l = 0; l < MMA_GROUP; l++)
+    for (uint32_t l = 0; l < WARPGROUP; l++)
         for (unsigned r = 0; r < map.regs; r++) {
             int at[3];
             mma_place(&map, l, r, at);
@@ -274,11 +274,11 @@ static bool run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end
             if (m->threads[first + i].at != at)
                 lin_bad(m, s, "thread %u of the warp is not here with the others", first + i);
         }
-        if (s->u->op == OP_FRAG)
+        if (s->u->op == OP_LDMATRIX)
             run_frag(m, s, first);
-        else if (s->u->op == OP_LANERED)
+        else if (s->u->op == OP_WARP_REDUCE)
             run_lanered(m, s, first, n);
-        else if (n == MMA_GROUP)
+        else if (n == WARPGROUP)
             run_group_mma(m, s, first);
         else
             run_mma(m, s, first);
@@ -292,7 +292,7 @@ static int64_t barrier_of(struct machine *m, uint32_t thread, uint32_t end) {
     const struct thread *t = &m->threads[thread];
     const struct step *s = &m->step[t->at];
     if (t->at == end || !is_barrier(m, t->at)) return -1;
-    if (s->u->op == OP_MEET) return MEETING;
+    if (s->u->op == OP_CLUSTER_SYNC) return MEETING;
     return s->u->arg.i ? s->u->arg.i * 256 + t->v[s->src[0].at].v.i : 0;
 }
 
@@ -306,7 +306,7 @@ static bool pass_barrier(struct machine *m, int64_t id, uint32_t block, uint32_t
         if (barrier_of(m, i, end) != id) continue;
         if ((!id || all) && where != end && where != m->threads[i].at) return false; /* two of them */
         where = m->threads[i].at;
-        here++, groups |= 1u << i / MMA_GROUP;
+        here++, groups |= 1u << i / WARPGROUP;
     }
     if (here != (all ? n - ended : id ? id / 256 : n)) return false;
     m->barriers++;

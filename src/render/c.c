@@ -3,10 +3,10 @@
  * Each entry of the list becomes a line. A value becomes `const T vN`, N its position in the list, so the
  * text depends on the program and not on node ids; scalar integers that are used once (index arithmetic,
  * conditions) and single lanes are written where they are used. Nothing that reads memory or an
- * accumulator is moved: it is evaluated where it stands. Loops, branches, gates and scratch are written
+ * accumulator is moved: it is evaluated where it stands. Loops, branches, predicates and scratch are written
  * as they are; the C compiler does addressing, scheduling and register allocation.
- * A gated access never touches memory where its gate is false: one condition for a scalar gate, lane by
- * lane for a vector gate.
+ * A predicated access never touches memory where its predicate is false: one condition for a scalar predicate, lane by
+ * lane for a vector predicate.
  * c_op.c has the pure ops, c_cast.c the conversions, c_pre.c the preamble. Tests: tests/unit/render.c */
 #include "render/internal.h"
 
@@ -132,8 +132,8 @@ static const char *piece(struct render *r, const struct place *p, bool is_const)
                p->index.s);
 }
 
-/* { f(0), f(1), .. } where each lane is read if its gate is true. */
-static struct text gather(struct render *r, const struct place *p, const struct text *gate, struct text alt) {
+/* { f(0), f(1), .. } where each lane is read if its predicate is true. */
+static struct text gather(struct render *r, const struct place *p, const struct text *pred, struct text alt) {
     struct text t = {.dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = p->dt == DT_BOOL};
     struct str s;
     if (p->index.lanes == 1) { /* the index is written once for each lane */
@@ -144,7 +144,7 @@ static struct text gather(struct render *r, const struct place *p, const struct 
     str_printf(&s, "(%s){", type_of(r, p->dt, p->lanes, 1));
     for (unsigned i = 0; i < p->lanes; i++) {
         const char *x = element(r, p, i);
-        if (gate) x = fmt(r, "(%s[%u] ? %s : %s)", gate->s, i, x, lane(r, alt, i));
+        if (pred) x = fmt(r, "(%s[%u] ? %s : %s)", pred->s, i, x, lane(r, alt, i));
         str_printf(&s, p->dt == DT_BOOL ? "%s-(%s != 0)" : "%s%s", i ? ", " : "", x);
     }
     str_add(&s, "}");
@@ -167,15 +167,15 @@ static struct text read_place(struct render *r, const struct place *p) {
 static struct text load(struct render *r, const uop *n) {
     struct place p = place_of(r, n->src[0]);
     if (n->op == OP_LOAD) return read_place(r, &p);
-    struct text alt = operand(r, n->src[1]), gate = operand(r, n->src[2]);
-    if (gate.lanes > 1) {
-        gate = named(r, gate);
-        return gather(r, &p, &gate, named(r, alt));
+    struct text alt = operand(r, n->src[1]), pred = operand(r, n->src[2]);
+    if (pred.lanes > 1) {
+        pred = named(r, pred);
+        return gather(r, &p, &pred, named(r, alt));
     }
     struct text v = read_place(r, &p);
     const char *other = splat(r, alt, p.lanes, v.mask).s;
-    v.s = fmt(r, "(%s ? (%s)%s : %s)", gate.s, type_of(r, p.dt, p.lanes, v.mask), v.s, other);
-    v.moving = gate.moving;
+    v.s = fmt(r, "(%s ? (%s)%s : %s)", pred.s, type_of(r, p.dt, p.lanes, v.mask), v.s, other);
+    v.moving = pred.moving;
     return v;
 }
 
@@ -193,12 +193,12 @@ static const char *added(struct render *r, const struct place *p, struct text v)
 }
 
 /* Lane by lane, in order: two lanes may add to the same element. */
-static void scatter(struct render *r, const uop *n, struct place *p, struct text v, const struct text *gate) {
+static void scatter(struct render *r, const uop *n, struct place *p, struct text v, const struct text *pred) {
     v = named(r, v);
     p->index = named(r, p->index);
     for (unsigned i = 0; i < p->lanes; i++) {
         const char *at = element(r, p, i), *x = lane(r, v, i);
-        if (gate) line(r, "if (%s[%u]) {", gate->s, i), r->indent++;
+        if (pred) line(r, "if (%s[%u]) {", pred->s, i), r->indent++;
         if (n->op == OP_STORE_ADD) {
             struct place one = *p;
             one.lanes = 1;
@@ -209,26 +209,26 @@ static void scatter(struct render *r, const uop *n, struct place *p, struct text
             x = added(r, &one, (struct text){.s = x, .dt = v.dt, .lanes = 1});
         }
         line(r, "%s = %s;", at, x);
-        if (gate) r->indent--, line(r, "}");
+        if (pred) r->indent--, line(r, "}");
     }
 }
 
 static void store(struct render *r, const uop *n) {
     struct place p = place_of(r, n->src[0]);
-    struct text v = operand(r, n->src[1]), gate = {0};
+    struct text v = operand(r, n->src[1]), pred = {0};
     if (v.dt != p.dt) bad(r, n, "stores a value of another type than the buffer's");
-    if (n->nsrc > 2) gate = operand(r, n->src[2]);
-    if (gate.lanes > 1) gate = named(r, gate);
+    if (n->nsrc > 2) pred = operand(r, n->src[2]);
+    if (pred.lanes > 1) pred = named(r, pred);
     bool whole = p.lanes == 1 || in_one_piece(&p);
-    if (gate.lanes > 1 && p.lanes > 1) return scatter(r, n, &p, v, &gate);
-    if (gate.s) line(r, "if (%s) {", gate.s), r->indent++;
+    if (pred.lanes > 1 && p.lanes > 1) return scatter(r, n, &p, v, &pred);
+    if (pred.s) line(r, "if (%s) {", pred.s), r->indent++;
     if (!whole) {
         scatter(r, n, &p, v, NULL);
     } else {
         const char *x = n->op == OP_STORE_ADD ? added(r, &p, v) : stored(r, &p, v);
         line(r, "%s = %s;", p.lanes == 1 ? element(r, &p, 0) : piece(r, &p, false), bare(r, x));
     }
-    if (gate.s) r->indent--, line(r, "}");
+    if (pred.s) r->indent--, line(r, "}");
 }
 
 /* ---- values ---------------------------------------------------------------------------------------- */
@@ -263,10 +263,10 @@ static struct text evaluate(struct render *r, const uop *n) {
     struct text src[3] = {{0}};
     switch (n->op) {
     case OP_LOAD:
-    case OP_GLOAD: return load(r, n);
+    case OP_PRED_LOAD: return load(r, n);
     case OP_BUILD: return build(r, n);
     case OP_EXTRACT: return extract(r, n);
-    case OP_HRED: return hred_text(r, (enum op)n->arg.i, operand(r, n->src[0]));
+    case OP_VEC_REDUCE: return hred_text(r, (enum op)n->arg.i, operand(r, n->src[0]));
     default:
         if (!op_is_pure((enum op)n->op) || n->nsrc > 3)
             err_throw(r->ir->err, RG_EUNSUPPORTED, "kernel %s: %s does not stand in a linear program",
@@ -285,7 +285,7 @@ static bool used_next(const struct render *r, const uop *n) {
 /* Index arithmetic and conditions read better, and compile faster, where they are used. */
 static bool write_in_place(const struct render *r, const uop *n, const struct text *t) {
     if (used_next(r, n)) return true;
-    if (t->moving || n->op == OP_LOAD || n->op == OP_GLOAD) return false;
+    if (t->moving || n->op == OP_LOAD || n->op == OP_PRED_LOAD) return false;
     if (t->atom) return true;
     return t->lanes == 1 && !dt_is_float((enum dtype)t->dt) && r->uses[r->pos] == 1 && strlen(t->s) < 96;
 }

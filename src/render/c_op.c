@@ -342,7 +342,7 @@ static struct text int_op(struct render *r, enum op op, enum dtype d, unsigned l
                        : fmt(r, "SEL(%s, %s, (%s)(%s %c %s), %s, %s)", t, int_type(r, d, lanes, true),
                              int_type(r, d, lanes, true), a.s, op == OP_MAX ? '>' : '<', b.s, a.s, b.s);
         break;
-    case OP_MULACC: x = mulacc_int(r, d, lanes, s); break;
+    case OP_FMA: x = mulacc_int(r, d, lanes, s); break;
     default: return made(NULL, d, lanes, 0);
     }
     return made(x, d, lanes, 0);
@@ -370,7 +370,7 @@ static struct text bool_op(struct render *r, enum op op, unsigned lanes, const s
     case OP_ABS: return s[0];
     case OP_SHL:
     case OP_SHR: x = fmt(r, "(%s & %s%s)", a, no, b); break;
-    case OP_MULACC: x = fmt(r, "((%s & %s) | %s)", a, b, s[2].s); break;
+    case OP_FMA: x = fmt(r, "((%s & %s) | %s)", a, b, s[2].s); break;
     default: return made(NULL, DT_BOOL, lanes, mask);
     }
     return made(x, DT_BOOL, lanes, mask);
@@ -403,7 +403,7 @@ static struct text float_op(struct render *r, enum op op, enum dtype d, unsigned
     case OP_SUB: x = fmt(r, "(%s - %s)", a, b); break;
     case OP_MAX: x = fmt(r, "max_%s(%s, %s)", t, a, b); break;
     case OP_MIN: x = fmt(r, "min_%s(%s, %s)", t, a, b); break;
-    case OP_MULACC: x = fmt(r, "fma_%s(%s, %s, %s)", t, a, b, s[2].s); break;
+    case OP_FMA: x = fmt(r, "fma_%s(%s, %s, %s)", t, a, b, s[2].s); break;
     default: return made(NULL, d, lanes, 0);
     }
     if (call) x = fmt(r, "%s_%s(%s)", call, t, a);
@@ -459,13 +459,13 @@ static void widen(struct render *r, unsigned lanes, struct text *s, unsigned n) 
 static struct text half_mulacc(struct render *r, enum dtype d, unsigned lanes, const struct text *src) {
     struct text s[3];
     for (unsigned k = 0; k < 3; k++) s[k] = cast_text(r, src[k], DT_F64);
-    return cast_text(r, named(r, float_op(r, OP_MULACC, DT_F64, lanes, s)), d);
+    return cast_text(r, named(r, float_op(r, OP_FMA, DT_F64, lanes, s)), d);
 }
 
 static struct text half_op(struct render *r, enum op op, enum dtype d, unsigned lanes, const struct text *src,
                            unsigned n) {
     struct text s[3] = {{0}};
-    if (op == OP_MULACC) return half_mulacc(r, d, lanes, src);
+    if (op == OP_FMA) return half_mulacc(r, d, lanes, src);
     for (unsigned k = 0; k < n; k++) s[k] = cast_text(r, src[k], DT_F32);
     struct text x = float_op(r, op, DT_F32, lanes, s);
     return x.s ? cast_text(r, named(r, x), d) : x;

@@ -2,12 +2,12 @@
  * thing that C's vector extensions cannot say.
  *
  * Three layers. Types: every element type in 2 .. 64 lanes, as a value (f32x4) and in memory (f32x4m: no
- * alignment, may alias). Primitives: fused multiply-add, NaN-keeping max and min, square root, the four
+ * alignment, may alias). Primitives: fused FMA, NaN-keeping max and min, square root, the four
  * roundings and the saturating conversions, each for the registers the machine has; where there is a
  * single instruction it is reached by a builtin (clang) or one line of asm (gcc), so that no header is
  * parsed: arm_neon.h alone costs more time than compiling a kernel. Wider types: by halves.
  * A product feeding an addition is never left to contraction: if the same product is also used elsewhere
- * the compiler may round it on its own, so MULACC calls fma_*, which is the fma intrinsic.
+ * the compiler may round it on its own, so FMA calls fma_*, which is the fma intrinsic.
  * Tests: tests/unit/render.c (every op and type against op_eval, both compilers; also the portable and
  * the x86 branches, compiled if not run). */
 #include "render/internal.h"

@@ -4,7 +4,7 @@
  *
  * No header is included, ours or NVIDIA's. Half types are their bits; arithmetic on them is done in float, which rounds
  * the same. max and min keep NaN and order -0 before 0. A product feeding an addition is fused only where the program
- * says MULACC: the compiler is told -fmad=false.
+ * says FMA: the compiler is told -fmad=false.
  * Additions to memory that threads may share go through the word that holds the element, so that every type has one.
  * Tests: tests/unit/cuda.c */
 #include "render/gpu.h"
@@ -175,7 +175,7 @@ static const char threads[] =
     "MEET(i8, u8, a + x) MEET(u8, u8, a + x) MEET(i16, u16, a + x) MEET(u16, u16, a + x) MEET(bool, u8, a | "
     "(x != 0))\n"
     "MEET(f16, u16, down_f16(up_f16(a) + up_f16(x))) MEET(bf16, u16, down_bf16(up_bf16(a) + up_bf16(x)))\n";
-/* Copies to shared memory that go on by themselves, rows of 8 x 8 elements in the layout of matrix instructions. Older GPUs
+/* Copies to shared memory that go on by themselves, rows of 8 x 8 elements in the layout of MMA instructions. Older GPUs
  * copy at once. What is asked for is under way from there on: a load of memory that nobody is said to write would be moved down, over
  * barriers too, to where it is used; other loads are not moved over a point where the threads of a warp meet. */
 static const char tiles[] =
@@ -294,7 +294,7 @@ void gpu_common(struct str *o) { str_add(o, common); }
 void gpu_bytes(struct str *o) { str_add(o, bytes); }
 
 /* The first thing in a kernel: what it was started beside is done, and its memory is there; from then on others may be
- * started beside it. Where nothing of that kind was asked for, nothing happens (device/cuda/graph.c asks). */
+ * started beside it. Where nothing of that kind was asked for, nothing happens (device/cuda/cuda_graph.c asks). */
 static const char begin[] = "I void after() {\n"
                             "#if __CUDA_ARCH__ >= 900\n"
                             "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"

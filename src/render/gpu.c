@@ -2,7 +2,7 @@
  *
  * The two languages differ in words, which stand in a table (struct dialect), and in a few forms: how pieces are written,
  * how buffers are passed, how the threads of a block tell each other what they found.
- * Two forms of kernels. Without shared loops a thread runs one iteration of the grid. With them (gpu_block.c) a block does. A GPU
+ * Two forms of kernels. Without shared loops a thread runs one iteration of the grid. With them (gpu_coop.c) a block does. A GPU
  * has no vectors: each lane is a scalar of its own, written with the scalar half of c_op.c and c_cast.c; lanes come
  * together again where consecutive elements are read or written, in pieces of up to 16 bytes if the index is a multiple
  * of the piece (buffers are 64-byte aligned).
@@ -17,7 +17,7 @@ enum {
     THREADS = 256,        /* of a block, where a thread runs an iteration */
     MOST_THREADS = 1024,  /* of a block that shares loops, on CUDA */
     LOCAL_BYTES = 256,    /* scratch up to this is an array of the thread */
-    SM_REGISTERS = 65536, /* of a multiprocessor, and the bytes that its blocks share */
+    SM_REGISTERS = 65536, /* of a SM, and the bytes that its blocks share */
     SM_SHARED = 233472,
     CAPPED_REGISTERS = 128, /* of a thread that has LEAST_SUMS .. MOST_SUMS accumulators */
     OTHER_REGISTERS = 32,   /* that a thread computes with besides its sums */
@@ -115,18 +115,18 @@ static bool two_halves(struct gpu *c, const uop *n, unsigned lane, struct text *
     return false;
 }
 
-/* The number of the thread's group of warps is the same in a warp: addresses that are made of it, those of tiles, stay with the
+/* The number of the thread's warpgroup is the same in a warp: addresses that are made of it, those of tiles, stay with the
  * instructions that a warp computes once. (That of its warp would be too; kernels with many sums have no registers for what the
  * compiler then keeps.) */
 static const char *of_group(struct gpu *c, const uop *n) {
     if (!c->group || (n->op != OP_SHR && n->op != OP_IDIV) || n->src[0]->op != OP_RANGE ||
-        n->src[0]->arg.range.kind != AX_LANE || !uop_is_const(n->src[1]) || n->src[1]->arg.i <= 0)
+        n->src[0]->arg.range.kind != AX_THREAD || !uop_is_const(n->src[1]) || n->src[1]->arg.i <= 0)
         return NULL;
     int64_t by = n->src[1]->arg.i;
     if (n->op == OP_SHR) by = by < 16 ? (int64_t)1 << by : 0;
-    if (by < MMA_GROUP || by % MMA_GROUP) return NULL;
-    return by == MMA_GROUP ? c->group
-                           : fmt(&c->r, "(i32)((u32)%s / %lldu)", c->group, (long long)by / MMA_GROUP);
+    if (by < WARPGROUP || by % WARPGROUP) return NULL;
+    return by == WARPGROUP ? c->group
+                           : fmt(&c->r, "(i32)((u32)%s / %lldu)", c->group, (long long)by / WARPGROUP);
 }
 
 static struct text scalar_op(struct gpu *c, const uop *n, const struct text *src) {
@@ -210,12 +210,12 @@ static void evaluate(struct gpu *c, const uop *n, struct text *out) {
     struct text src[3] = {{0}};
     switch (n->op) {
     case OP_LOAD:
-    case OP_GLOAD: gpu_load(c, n, out); return;
+    case OP_PRED_LOAD: gpu_load(c, n, out); return;
     case OP_BUILD:
         for (unsigned i = 0; i < n->lanes; i++) out[i] = gpu_operand(c, n->src[n->nsrc == 1 ? 0 : i], 0);
         return;
     case OP_EXTRACT: out[0] = gpu_operand(c, n->src[0], (unsigned)n->arg.i); return;
-    case OP_HRED: out[0] = hred(c, n); return;
+    case OP_VEC_REDUCE: out[0] = hred(c, n); return;
     default:
         if (!op_is_pure((enum op)n->op) || n->nsrc > 3)
             err_throw(c->r.ir->err, RG_EUNSUPPORTED, "kernel %s: %s does not stand in a linear program",
@@ -236,7 +236,7 @@ static void evaluate(struct gpu *c, const uop *n, struct text *out) {
 static bool in_place(const struct gpu *c, const uop *n, const struct text *t) {
     if (t->moving) return false;
     if (t->atom) return true;
-    if (n->op == OP_LOAD || n->op == OP_GLOAD) return false;
+    if (n->op == OP_LOAD || n->op == OP_PRED_LOAD) return false;
     return n->lanes == 1 && !dt_is_float((enum dtype)t->dt) && c->r.uses[c->r.pos] == 1 && strlen(t->s) < 96;
 }
 
@@ -305,7 +305,7 @@ static bool adds_parts(const struct gpu *c) {
     bool fresh = false;
     for (uint32_t i = c->r.pos + 1, depth = 1; i < l->n && depth; i++) {
         const uop *n = l->u[i];
-        if (n->op == OP_RANGE || n->op == OP_COPY) return false;
+        if (n->op == OP_RANGE || n->op == OP_CP_ASYNC) return false;
         depth += (n->op == OP_IF) - (n->op == OP_END);
         fresh |= n->op == OP_MMA && n->arg.mma.fresh;
         for (uint32_t k = c->r.pos + 1; k < i && n->op == OP_SET; k++)
@@ -317,7 +317,7 @@ static bool adds_parts(const struct gpu *c) {
 static void open_range(struct gpu *c, const uop *n) {
     const char *t = elem_type((enum dtype)n->dt), *name = fmt(&c->r, "r%u", c->r.pos),
                *size = gpu_operand(c, n->src[0], 0).s;
-    if (n->arg.range.kind == AX_LANE) {
+    if (n->arg.range.kind == AX_THREAD) {
         line(&c->r, "{ const %s %s = %s;", t, name, c->d->thread);
         one_name(c, n, name);
         if (c->groups) {
@@ -386,16 +386,16 @@ static void entry(struct gpu *c, const uop *n) {
     case OP_STORE:
     case OP_STORE_ADD: gpu_store(c, n); break;
     case OP_PREFETCH: gpu_prefetch(c, n); break;
-    case OP_COPY: gpu_copy(c, n); break;
-    case OP_TOKEN: line(&c->r, "copies_group();"); break;
-    case OP_WAIT: line(&c->r, "copies_wait<%lld>();", (long long)n->arg.i); break;
-    case OP_FRAG: gpu_frag(c, n); break;
+    case OP_CP_ASYNC: gpu_copy(c, n); break;
+    case OP_CP_ASYNC_COMMIT: line(&c->r, "copies_group();"); break;
+    case OP_CP_ASYNC_WAIT: line(&c->r, "copies_wait<%lld>();", (long long)n->arg.i); break;
+    case OP_LDMATRIX: gpu_frag(c, n); break;
     case OP_MMA: gpu_mma(c, n); break;
-    case OP_LANERED: gpu_lanered(c, n); break;
-    case OP_MMA_BEGIN: line(&c->r, "groups_begin();"); break;
-    case OP_MMA_END: line(&c->r, "groups_end();"); break;
-    case OP_MMA_WAIT: gpu_mma_wait(c, n); break;
-    case OP_PUBLISH: line(&c->r, "publish();"); break;
+    case OP_WARP_REDUCE: gpu_lanered(c, n); break;
+    case OP_WGMMA_FENCE: line(&c->r, "groups_begin();"); break;
+    case OP_WGMMA_COMMIT: line(&c->r, "groups_end();"); break;
+    case OP_WGMMA_WAIT: gpu_mma_wait(c, n); break;
+    case OP_FENCE_ASYNC: line(&c->r, "publish();"); break;
     case OP_BARRIER:
         if (n->arg.i)
             line(&c->r, "barrier_of(%s, %lld);", gpu_operand(c, n->src[0], 0).s, (long long)n->arg.i);
@@ -404,14 +404,14 @@ static void entry(struct gpu *c, const uop *n) {
         if (c->late) line(&c->r, "after();");
         c->late = false;
         break;
-    case OP_MEET: line(&c->r, "meet_blocks();"); break;
-    case OP_SEND:
-    case OP_HOLD:
-    case OP_REGISTERS:
-    case OP_BOX:
-    case OP_BOX_OUT:
-    case OP_BOX_WAIT:
-    case OP_MBAR_NEW:
+    case OP_CLUSTER_SYNC: line(&c->r, "meet_blocks();"); break;
+    case OP_DSMEM_STORE:
+    case OP_PIN_REG:
+    case OP_SETMAXNREG:
+    case OP_TMA_LOAD:
+    case OP_TMA_STORE:
+    case OP_TMA_STORE_WAIT:
+    case OP_MBAR_INIT:
     case OP_MBAR_ARRIVE:
     case OP_MBAR_WAIT: gpu_box(c, n); break;
     case OP_SET: set(c, n); break;
@@ -593,8 +593,8 @@ static bool begins_late(const struct linear *l) {
     for (uint32_t i = 0; i < l->n; i++) {
         enum op op = (enum op)l->u[i]->op;
         if (op == OP_BARRIER) return news;
-        news |= op == OP_MBAR_NEW;
-        if (op != OP_MBAR_NEW && op != OP_RANGE && op != OP_IF && op != OP_END && !op_is_pure(op))
+        news |= op == OP_MBAR_INIT;
+        if (op != OP_MBAR_INIT && op != OP_RANGE && op != OP_IF && op != OP_END && !op_is_pure(op))
             return false;
     }
     return false;
@@ -633,11 +633,11 @@ static void body(struct gpu *c, struct leaves *l) {
 
 /* Instructions of NVIDIA's. */
 static bool is_cuda_only(enum op op) {
-    return op == OP_COPY || op == OP_TOKEN || op == OP_WAIT || op == OP_FRAG || op == OP_MMA ||
-           op == OP_LANERED || op == OP_MMA_BEGIN || op == OP_MMA_END || op == OP_MMA_WAIT ||
-           op == OP_PUBLISH || op == OP_HOLD || op == OP_REGISTERS || op == OP_BOX || op == OP_BOX_OUT ||
-           op == OP_BOX_WAIT || op == OP_MBAR_NEW || op == OP_MBAR_ARRIVE || op == OP_MBAR_WAIT ||
-           op == OP_MEET || op == OP_SEND;
+    return op == OP_CP_ASYNC || op == OP_CP_ASYNC_COMMIT || op == OP_CP_ASYNC_WAIT || op == OP_LDMATRIX ||
+           op == OP_MMA || op == OP_WARP_REDUCE || op == OP_WGMMA_FENCE || op == OP_WGMMA_COMMIT ||
+           op == OP_WGMMA_WAIT || op == OP_FENCE_ASYNC || op == OP_PIN_REG || op == OP_SETMAXNREG ||
+           op == OP_TMA_LOAD || op == OP_TMA_STORE || op == OP_TMA_STORE_WAIT || op == OP_MBAR_INIT ||
+           op == OP_MBAR_ARRIVE || op == OP_MBAR_WAIT || op == OP_CLUSTER_SYNC || op == OP_DSMEM_STORE;
 }
 
 bool render_opencl_fits(const struct linear *l, const struct render_limits *limits) {
@@ -657,7 +657,7 @@ static void check_limits(struct gpu *c, const struct render_limits *limits) {
                   l->name, l->threads, (long long)l->shared, limits->threads, limits->shared);
     for (uint32_t i = 0; i < l->n; i++) {
         const uop *n = l->u[i];
-        bool wide = n->dt == DT_F64 || (n->op == OP_MULACC && is_half((enum dtype)n->dt));
+        bool wide = n->dt == DT_F64 || (n->op == OP_FMA && is_half((enum dtype)n->dt));
         enum dtype dt = (enum dtype)n->dt;
         for (uint32_t k = 0; k < n->nsrc; k++)
             if (n->src[k]->dt == DT_F64) wide = true, dt = DT_F64;
@@ -679,17 +679,17 @@ static void check_limits(struct gpu *c, const struct render_limits *limits) {
 /* Do the threads of a block program load from memory what they use, and not by copies to shared memory? */
 static bool loads_ahead(const struct linear *lin) {
     for (uint32_t i = 0; i < lin->n; i++)
-        if (lin->u[i]->op == OP_COPY) return false;
+        if (lin->u[i]->op == OP_CP_ASYNC) return false;
     return lin->threads > 0;
 }
 
-/* Does the program wait for its matrix instructions of groups of warps, with nothing under way meanwhile? */
+/* Does the program wait for its MMA instructions of warpgroups, with nothing under way meanwhile? */
 static bool waits_for_groups(const struct linear *lin) {
     bool group = false;
     for (uint32_t i = 0; i < lin->n; i++) {
         const uop *n = lin->u[i];
-        if (n->op == OP_COPY || n->op == OP_BOX) return false;
-        group |= n->op == OP_MMA && mma_from_shared((enum mma)n->arg.mma.instr);
+        if (n->op == OP_CP_ASYNC || n->op == OP_TMA_LOAD) return false;
+        group |= n->op == OP_MMA && mma_is_wgmma((enum mma)n->arg.mma.instr);
     }
     return group;
 }
@@ -700,10 +700,10 @@ static uint32_t blocks_of_groups(const struct gpu *c, uint32_t sums) {
     return RG_MAX(RG_MIN(SM_REGISTERS / each, (uint32_t)(SM_SHARED / (c->r.lin->shared + 1024))), 1);
 }
 
-/* Blocks of a multiprocessor that CUDA is asked to leave registers for; 0: it decides, and takes all the registers that the threads
+/* Blocks of a SM that CUDA is asked to leave registers for; 0: it decides, and takes all the registers that the threads
  * of a block leave, which are more than it needs. Told that one block will do, it begins all loads before it waits for the first: where what
  * an iteration loads is needed at once. A thread that sums up needs little more than its sums, but takes all registers to
- * compute addresses ahead: as many blocks as there are sums for hide more than that. Where matrix instructions do the work
+ * compute addresses ahead: as many blocks as there are sums for hide more than that. Where MMA instructions do the work
  * registers are few already; where each block waits for its own, others must be there to compute. */
 static uint32_t blocks_wanted(const struct gpu *c) {
     uint32_t sums = c->sums, most = SM_REGISTERS / (CAPPED_REGISTERS * RG_MAX((c->block + 31) / 32 * 32, 32));
@@ -746,8 +746,8 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
         spread_threads(lin, c->d->cl ? 32 : LEAST_THREADS, limits->threads, &c->spread, &c->row);
     c->meet |= c->block > 0; /* the owner of an element is a block */
     for (uint32_t i = 0; i < lin->n; i++)
-        c->weights |= lin->u[i]->op == OP_LANERED || lin->u[i]->op == OP_MMA,
-            c->groups |= lin->u[i]->op == OP_MBAR_NEW;
+        c->weights |= lin->u[i]->op == OP_WARP_REDUCE || lin->u[i]->op == OP_MMA,
+            c->groups |= lin->u[i]->op == OP_MBAR_INIT;
     if (lin->threads) c->lanes = true, c->block = c->team = lin->threads;
     c->member = c->d->thread;
     if (c->block && c->block <= 32 && !c->lanes && !c->d->cl) c->block = THREADS, c->member = "member";

@@ -1,4 +1,4 @@
-/* gpu.h: what the files of the renderer for GPUs share (gpu.c, gpu_tile.c, gpu_combine.c, gpu_block.c,
+/* gpu.h: what the files of the renderer for GPUs share (gpu.c, gpu_mma.c, gpu_combine.c, gpu_coop.c,
  * cuda_pre.c, opencl_pre.c). */
 #ifndef RIDGE_RENDER_GPU_H
 #define RIDGE_RENDER_GPU_H
@@ -35,7 +35,7 @@ typedef VEC(struct row) row_vec;
 void gpu_common(struct str *);
 void gpu_bytes(struct str *); /* conversions of types of one byte, after up_f16 */
 
-/* gpu_block.c: loops over AX_THREAD ranges that can be shared out, outermost only, and the rows that they keep. None: the
+/* gpu_coop.c: loops over AX_COOP ranges that can be shared out, outermost only, and the rows that they keep. None: the
  * block form is not used. */
 void spread_find(struct arena *, const struct linear *, uint32_t most_threads, spread_vec *, row_vec *);
 const struct row *row_of(const row_vec *, const uop *local); /* NULL: it is none */
@@ -69,11 +69,11 @@ struct gpu {
     const char *turn;          /* which of its values this thread is at, counted from 0 */
     bool guarded;              /* not all threads have as many values */
     bool meet, many;           /* many: buffers are chosen by number */
-    bool weights;         /* what is computed are factors of matrix instructions: less than 2^-126 is 0 */
-    bool lanes;           /* a block program: threads have values of their own */
-    bool late;            /* the others that it was started beside are waited for at its first barrier */
-    bool ahead;           /* what is loaded here is for later, and should be under way from here on */
-    bool groups;          /* of warps, with roles */
+    bool weights;              /* what is computed are factors of MMA instructions: less than 2^-126 is 0 */
+    bool lanes;                /* a block program: threads have values of their own */
+    bool late;                 /* the others that it was started beside are waited for at its first barrier */
+    bool ahead;                /* what is loaded here is for later, and should be under way from here on */
+    bool groups;               /* of warps, with roles */
     const char *group;    /* .. then: number of the thread's, which the compiler knows to be one for a warp */
     uint32_t sums;        /* accumulators of a thread */
     uint32_t block, team; /* threads of a block; of them, those that share an iteration of the grid */
@@ -113,7 +113,7 @@ void gpu_prefetch(struct gpu *, const uop *);
 void gpu_pair_lanes(struct gpu *, const char *word, struct text *out);
 const char *gpu_pair(struct gpu *, const uop *, unsigned lane);
 
-/* gpu_tile.c: entries of block programs. */
+/* gpu_mma.c: entries of block programs. */
 void gpu_copy(struct gpu *, const uop *);
 void gpu_frag(struct gpu *, const uop *);
 void gpu_lanered(struct gpu *, const uop *);

@@ -1,4 +1,4 @@
-/* gpu_combine.c: what the threads of a block found in a shared loop (gpu_block.c) becomes one value that all know.
+/* gpu_combine.c: what the threads of a block found in a shared loop (gpu_coop.c) becomes one value that all know.
  *
  * Always in the same order, so that a sum is the same in every run: on CUDA the lanes of a warp pairwise, then the warps
  * one after the other through shared memory; in OpenCL, which has no way from thread to thread, all through shared memory.

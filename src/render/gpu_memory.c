@@ -85,11 +85,11 @@ static const char *read_as(struct gpu *c, const struct place *p, const char *x) 
     return p->dt == DT_BOOL ? fmt(&c->r, "(%s != 0)", x) : x;
 }
 
-/* gate: of the lane, or NULL. */
-static const char *gated(struct gpu *c, const struct place *p, const char *x, const struct text *gate,
-                         struct text alt) {
+/* predicate: of the lane, or NULL. */
+static const char *predicated(struct gpu *c, const struct place *p, const char *x, const struct text *pred,
+                              struct text alt) {
     x = read_as(c, p, x);
-    return gate ? fmt(&c->r, "(%s ? (%s)%s : (%s)%s)", gate->s, elem_type(p->dt), x, elem_type(p->dt), alt.s)
+    return pred ? fmt(&c->r, "(%s ? (%s)%s : (%s)%s)", pred->s, elem_type(p->dt), x, elem_type(p->dt), alt.s)
                 : x;
 }
 
@@ -110,7 +110,7 @@ static const char *piece_type(struct gpu *c, const struct place *p) {
     return fmt(&c->r, c->d->cl ? "%sx%u" : "piece<%s, %u>", elem_type(p->dt), p->piece);
 }
 
-/* In a block program: does the IF that begins here only load into registers, for the stores of a ring (ring.c)? A thread with few
+/* In a block program: does the IF that begins here only load into registers, for the stores of a ring (pipeline.c)? A thread with few
  * sums has little to do before those: it should ask at once, and not where the compiler would, a few instructions earlier. (Where
  * threads have more, others compute meanwhile, and loads all at once after a barrier take 2 to 5 % longer; measured.) */
 bool gpu_loads_ahead(const struct gpu *c) {
@@ -123,7 +123,7 @@ bool gpu_loads_ahead(const struct gpu *c) {
         if (l->u[i]->op == OP_MMA) return false;
     for (uint32_t i = c->r.pos + 1; i < l->n && l->u[i]->op != OP_END; i++) {
         const uop *n = l->u[i];
-        bool load = n->op == OP_LOAD || n->op == OP_GLOAD;
+        bool load = n->op == OP_LOAD || n->op == OP_PRED_LOAD;
         if (!load && n->op != OP_SET && !op_is_pure((enum op)n->op)) return false;
         any |= load && n->src[0]->src[0]->op == OP_PARAM;
         held += n->op == OP_SET ? n->src[0]->lanes : 0;
@@ -131,16 +131,16 @@ bool gpu_loads_ahead(const struct gpu *c) {
     return any && c->sums <= held + FEW_SUMS;
 }
 
-/* Halves come as words of two, which arithmetic on pairs takes as they are; zeros where the gate is false. */
-static void load_words(struct gpu *c, const struct place *p, const struct text *gate, bool ahead,
+/* Halves come as words of two, which arithmetic on pairs takes as they are; zeros where the predicate is false. */
+static void load_words(struct gpu *c, const struct place *p, const struct text *pred, bool ahead,
                        struct text *out) {
     const char *t = fmt(&c->r, "piece<u32, %u>", p->piece / 2);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
         const char *from = fmt(&c->r, ahead ? "asked((const %s *)(%s + %s))" : "*(const %s *)(%s + %s)", t,
                                p->base, offset(c, p, i));
-        if (gate)
-            line(&c->r, "%s %s = {}; if (%s) %s = %s;", t, name, gate->s, name, from);
+        if (pred)
+            line(&c->r, "%s %s = {}; if (%s) %s = %s;", t, name, pred->s, name, from);
         else
             line(&c->r, "const %s %s = %s;", t, name, from);
         for (unsigned k = 0; k < p->piece; k += 2)
@@ -148,8 +148,8 @@ static void load_words(struct gpu *c, const struct place *p, const struct text *
     }
 }
 
-/* What a piece holds where its gate is false. It is there before the load, not selected after it: a register that one path leaves
- * unset is undefined to ptxas, which then gives it to another value, and lanes whose gate is true get that one. */
+/* What a piece holds where its predicate is false. It is there before the load, not selected after it: a register that one path leaves
+ * unset is undefined to ptxas, which then gives it to another value, and lanes whose predicate is true get that one. */
 static const char *piece_without(struct gpu *c, const struct place *p, const uop *alt, unsigned i) {
     struct str s;
     if (!c->d->cl && alt->op == OP_CONST && alt->arg.u == 0) return "{}";
@@ -159,18 +159,18 @@ static const char *piece_without(struct gpu *c, const struct place *p, const uop
     return c->d->cl ? fmt(&c->r, "(%s)(%s)", piece_type(c, p), s.p) : fmt(&c->r, "{{%s}}", s.p);
 }
 
-static void load_pieces(struct gpu *c, const struct place *p, const struct text *gate, const uop *alt,
+static void load_pieces(struct gpu *c, const struct place *p, const struct text *pred, const uop *alt,
                         bool ahead, struct text *out) {
     const char *t = piece_type(c, p);
     bool halves = p->dt == DT_BF16 || p->dt == DT_F16;
-    bool zeros = !gate || (alt->op == OP_CONST && alt->arg.u == 0);
-    if (zeros && !c->d->cl && p->piece % 2 == 0 && halves) return load_words(c, p, gate, ahead, out);
+    bool zeros = !pred || (alt->op == OP_CONST && alt->arg.u == 0);
+    if (zeros && !c->d->cl && p->piece % 2 == 0 && halves) return load_words(c, p, pred, ahead, out);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
         const char *from = fmt(&c->r, ahead ? "asked((const %s%s *)(%s + %s))" : "*(const %s%s *)(%s + %s)",
                                p->space, t, p->base, offset(c, p, i));
-        if (gate)
-            line(&c->r, "%s %s = %s; if (%s) %s = %s;", t, name, piece_without(c, p, alt, i), gate->s, name,
+        if (pred)
+            line(&c->r, "%s %s = %s; if (%s) %s = %s;", t, name, piece_without(c, p, alt, i), pred->s, name,
                  from);
         else
             line(&c->r, "const %s %s = %s;", t, name, from);
@@ -181,24 +181,24 @@ static void load_pieces(struct gpu *c, const struct place *p, const struct text 
 
 /* 16 bytes that begin anywhere are read as the two aligned pieces that hold them; each only if it has an element that is asked
  * for, so that none can be outside of memory. There is no branch: a thread has several under way at once. */
-static void load_anywhere(struct gpu *c, const struct place *p, const uop *gate, const uop *alt,
+static void load_anywhere(struct gpu *c, const struct place *p, const uop *pred, const uop *alt,
                           struct text *out) {
     unsigned step = PIECE_BYTES / dtype_info[p->dt].bytes;
-    bool each = gate && gate->lanes > 1, zeros = gate && alt->op == OP_CONST && alt->arg.u == 0;
+    bool each = pred && pred->lanes > 1, zeros = pred && alt->op == OP_CONST && alt->arg.u == 0;
     for (unsigned i = 0; i < p->lanes; i += step) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i), *dt = elem_type(p->dt);
         struct str want;
         str_init(&want, c->r.a);
-        if (gate && !each) str_printf(&want, ", %s ? %#x : 0", gpu_operand(c, gate, 0).s, (1u << step) - 1);
+        if (pred && !each) str_printf(&want, ", %s ? %#x : 0", gpu_operand(c, pred, 0).s, (1u << step) - 1);
         for (unsigned k = i; k < i + step; k++) {
             struct text g = {0};
-            if (gate) g = gpu_operand(c, gate, each ? k : 0);
+            if (pred) g = gpu_operand(c, pred, each ? k : 0);
             if (each) str_printf(&want, k > i ? " | (u32)%s << %u" : ", (u32)%s", g.s, k - i);
-            out[k].s = gated(c, p, fmt(&c->r, "%s.v[%u]", name, k - i), gate && !zeros ? &g : NULL,
-                             alt ? gpu_operand(c, alt, k) : (struct text){0});
+            out[k].s = predicated(c, p, fmt(&c->r, "%s.v[%u]", name, k - i), pred && !zeros ? &g : NULL,
+                                  alt ? gpu_operand(c, alt, k) : (struct text){0});
         }
         line(&c->r, "const piece<%s, %u> %s = anywhere<%s>(%s + %s%s);", dt, step, name, dt, p->base,
-             offset(c, p, i), gate ? want.p : "");
+             offset(c, p, i), pred ? want.p : "");
     }
 }
 
@@ -212,20 +212,21 @@ static bool lies_anywhere(const struct gpu *c, const uop *index, const struct pl
 
 void gpu_load(struct gpu *c, const uop *n, struct text *out) {
     struct place p = gpu_place(c, n->src[0]);
-    const uop *alt = n->op == OP_GLOAD ? n->src[1] : NULL, *gate = n->op == OP_GLOAD ? n->src[2] : NULL;
+    const uop *alt = n->op == OP_PRED_LOAD ? n->src[1] : NULL,
+              *pred = n->op == OP_PRED_LOAD ? n->src[2] : NULL;
     for (unsigned i = 0; i < p.lanes; i++) out[i] = (struct text){.dt = (uint8_t)p.dt, .lanes = 1};
-    if (lies_anywhere(c, n->src[0], &p)) return load_anywhere(c, &p, gate, alt, out);
+    if (lies_anywhere(c, n->src[0], &p)) return load_anywhere(c, &p, pred, alt, out);
     struct text g = {0};
-    if (gate && gate->lanes == 1)
-        g = p.lanes > 1 ? named(&c->r, gpu_operand(c, gate, 0)) : gpu_operand(c, gate, 0);
+    if (pred && pred->lanes == 1)
+        g = p.lanes > 1 ? named(&c->r, gpu_operand(c, pred, 0)) : gpu_operand(c, pred, 0);
     bool ahead = c->ahead && n->src[0]->src[0]->op == OP_PARAM;
-    if (p.piece > 1 && (!gate || gate->lanes == 1))
-        return load_pieces(c, &p, gate ? &g : NULL, alt, ahead, out);
+    if (p.piece > 1 && (!pred || pred->lanes == 1))
+        return load_pieces(c, &p, pred ? &g : NULL, alt, ahead, out);
     for (unsigned i = 0; i < p.lanes; i++) {
         const char *x = gpu_element(c, &p, i);
-        if (gate && gate->lanes > 1) g = gpu_operand(c, gate, i);
-        out[i].s = gated(c, &p, ahead ? fmt(&c->r, "asked(&%s)", x) : x, gate ? &g : NULL,
-                         alt ? gpu_operand(c, alt, i) : (struct text){0});
+        if (pred && pred->lanes > 1) g = gpu_operand(c, pred, i);
+        out[i].s = predicated(c, &p, ahead ? fmt(&c->r, "asked(&%s)", x) : x, pred ? &g : NULL,
+                              alt ? gpu_operand(c, alt, i) : (struct text){0});
     }
 }
 
@@ -271,17 +272,17 @@ static void store_piece(struct gpu *c, const uop *n, const struct place *p, unsi
 }
 
 /* A piece where all lanes are there, else those that are. */
-static void store_gated_piece(struct gpu *c, const uop *n, const struct place *p, const uop *gate,
-                              unsigned i) {
+static void store_predicated_piece(struct gpu *c, const uop *n, const struct place *p, const uop *pred,
+                                   unsigned i) {
     struct str all;
     str_init(&all, c->r.a);
     for (unsigned k = i; k < i + p->piece; k++)
-        str_printf(&all, "%s%s", k > i ? " & " : "", gpu_operand(c, gate, k).s);
+        str_printf(&all, "%s%s", k > i ? " & " : "", gpu_operand(c, pred, k).s);
     line(&c->r, "if (%s) {", all.p), c->r.indent++;
     store_piece(c, n, p, i);
     c->r.indent--, line(&c->r, "} else {"), c->r.indent++;
     for (unsigned k = i; k < i + p->piece; k++) {
-        line(&c->r, "if (%s) {", gpu_operand(c, gate, k).s), c->r.indent++;
+        line(&c->r, "if (%s) {", gpu_operand(c, pred, k).s), c->r.indent++;
         store_one(c, n, p, k);
         c->r.indent--, line(&c->r, "}");
     }
@@ -290,27 +291,27 @@ static void store_gated_piece(struct gpu *c, const uop *n, const struct place *p
 
 void gpu_store(struct gpu *c, const uop *n) {
     struct place p = gpu_place(c, n->src[0]);
-    const uop *gate = n->nsrc > 2 ? n->src[2] : NULL;
+    const uop *pred = n->nsrc > 2 ? n->src[2] : NULL;
     bool local = n->src[0]->src[0]->op == OP_LOCAL, single = c->block && !c->lanes && !c->open && !local;
     if (n->src[1]->dt != p.dt) gpu_bad(c, n, "stores a value of another type than the buffer's");
     if (single) line(&c->r, "if (%s == 0) {", c->member), c->r.indent++;
-    if (gate && gate->lanes == 1) line(&c->r, "if (%s) {", gpu_operand(c, gate, 0).s), c->r.indent++;
-    bool by_lane = gate && gate->lanes > 1;
+    if (pred && pred->lanes == 1) line(&c->r, "if (%s) {", gpu_operand(c, pred, 0).s), c->r.indent++;
+    bool by_lane = pred && pred->lanes > 1;
     bool wide = by_lane && n->op == OP_STORE && p.piece * dtype_info[p.dt].bytes == PIECE_BYTES;
     unsigned step = (by_lane && !wide) || n->op == OP_STORE_ADD ? 1 : p.piece;
     for (unsigned i = 0; i < p.lanes; i += step) {
         if (wide) {
-            store_gated_piece(c, n, &p, gate, i);
+            store_predicated_piece(c, n, &p, pred, i);
             continue;
         }
-        if (by_lane) line(&c->r, "if (%s) {", gpu_operand(c, gate, i).s), c->r.indent++;
+        if (by_lane) line(&c->r, "if (%s) {", gpu_operand(c, pred, i).s), c->r.indent++;
         if (step > 1)
             store_piece(c, n, &p, i);
         else
             store_one(c, n, &p, i);
         if (by_lane) c->r.indent--, line(&c->r, "}");
     }
-    if (gate && gate->lanes == 1) c->r.indent--, line(&c->r, "}");
+    if (pred && pred->lanes == 1) c->r.indent--, line(&c->r, "}");
     if (single) c->r.indent--, line(&c->r, "}");
 }
 

@@ -57,7 +57,7 @@ const char *lane(struct render *, struct text,
                  unsigned i); /* one lane as a scalar expression; v is an atom */
 /* The value of a pure op. n gives dtype and lanes and, with its sources, the bounds. */
 struct text op_text(struct render *, const uop *n, const struct text *src);
-/* op on values that are not nodes (HRED, STORE_ADD): no bounds are known. */
+/* op on values that are not nodes (VEC_REDUCE, STORE_ADD): no bounds are known. */
 struct text op_plain(struct render *, enum op, enum dtype, unsigned lanes, const struct text *src,
                      unsigned nsrc);
 struct text hred_text(struct render *, enum op, struct text);

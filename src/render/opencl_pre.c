@@ -3,7 +3,7 @@
  * elements are added to.
  *
  * As on CUDA half types are their bits, arithmetic on them is done in float, max and min keep NaN and order -0 before 0,
- * and nothing is fused unless the program says MULACC.
+ * and nothing is fused unless the program says FMA.
  * Pieces of memory are OpenCL's own vectors, f32x4 and the like.
  * Additions to memory that threads may share compare and exchange the word that holds the element: OpenCL 1.2 adds
  * integers only.

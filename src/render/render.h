@@ -25,7 +25,7 @@ void render_c(struct str *, struct ir *, const struct linear *);
 /* ---- gpu.c: CUDA C for NVRTC, no #include ---------------------------------------------------------- */
 
 void render_cuda_preamble(struct str *);
-/* A buffer as boxes of it are copied (op MAP): a parameter of 128 bytes that the device makes of its address. */
+/* A buffer as boxes of it are copied (op TENSOR_MAP): a parameter of 128 bytes that the device makes of its address. */
 enum { RENDER_MAPS = MAPS_MOST, RENDER_AXES = 5 };
 struct render_map {
     uint32_t slot, rank;

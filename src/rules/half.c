@@ -3,7 +3,7 @@
  * bf16 has no arithmetic anywhere we run, f16 not everywhere: the sources are cast up, the op works in
  * float32 and the result is cast down, so every node's value is still rounded to its own type. For
  * + - * / and square root the two roundings give what one would (24 digits >= 2*11 + 2), and for the
- * functions of math.c the error is that of the last rounding. A fused multiply-add is the exception: it
+ * functions of math.c the error is that of the last rounding. A fused FMA is the exception: it
  * is a float64 sum, made odd in its last digit where it is not exact, after which rounding again is right.
  * Tests: tests/unit/math.c */
 #include "rules/math_build.h"
@@ -28,11 +28,11 @@ static val mulacc_sticky(struct mb *b, const uop *n) {
 }
 
 const uop *math_half(struct rw *rw, const uop *n) {
-    struct mb b = math_builder(rw, n->op == OP_MULACC ? DT_F64 : DT_F32);
+    struct mb b = math_builder(rw, n->op == OP_FMA ? DT_F64 : DT_F32);
     const uop *src[3], *r;
     for (uint32_t i = 0; i < n->nsrc && i < 3; i++)
         src[i] = math_is_half(n->src[i]) ? cast(&b, n->src[i], DT_F32) : n->src[i];
-    if (n->op == OP_MULACC)
+    if (n->op == OP_FMA)
         r = mulacc_sticky(&b, n);
     else
         r = rw_mk(rw, (enum op)n->op, src, n->nsrc, n->arg);

@@ -64,7 +64,7 @@ struct mb math_builder(struct rw *rw, enum dtype dt) {
 }
 
 /* Horner's rule in x^2 over pairs c[k] + c[k+1] x: half the chain, and half as many additions of a constant,
- * each of which is a copy more where the fused multiply-add overwrites its addend. Rounds once more than
+ * each of which is a copy more where the fused FMA overwrites its addend. Rounds once more than
  * the plain rule, so what is left to it are the small terms. */
 val poly_eval(struct mb *b, struct poly p, int from, val x) {
     int pairs = (p.n - from) / 2, top = from + 2 * pairs;
@@ -199,7 +199,7 @@ double math_erfc_factor(const uop *p, const uop *a) {
     double coef[TERMS], k = 0, power = 1;
     for (int i = 0; i < TERMS; i++) {
         bool last = i == TERMS - 1;
-        if (!last && (p->op != OP_MULACC || p->src[1] != a)) return 0;
+        if (!last && (p->op != OP_FMA || p->src[1] != a)) return 0;
         const uop *c = last ? p : p->src[2];
         if (!uop_is_const(c)) return 0;
         coef[i] = c->arg.f;

@@ -49,7 +49,7 @@ static inline val mul(struct mb *b, val x, val y) { return rw2(b->rw, OP_MUL, x,
 static inline val quo(struct mb *b, val x, val y) { return rw2(b->rw, OP_FDIV, x, y); }
 static inline val neg(struct mb *b, val x) { return rw1(b->rw, OP_NEG, x); }
 static inline val mag(struct mb *b, val x) { return rw1(b->rw, OP_ABS, x); }
-static inline val mad(struct mb *b, val x, val y, val z) { return rw3(b->rw, OP_MULACC, x, y, z); }
+static inline val mad(struct mb *b, val x, val y, val z) { return rw3(b->rw, OP_FMA, x, y, z); }
 static inline val lt(struct mb *b, val x, val y) { return rw2(b->rw, OP_LT, x, y); }
 static inline val le(struct mb *b, val x, val y) { return rw2(b->rw, OP_LE, x, y); }
 static inline val eq(struct mb *b, val x, val y) { return rw2(b->rw, OP_EQ, x, y); }
@@ -58,7 +58,7 @@ static inline val and_(struct mb *b, val x, val y) { return rw2(b->rw, OP_AND, x
 static inline val or_(struct mb *b, val x, val y) { return rw2(b->rw, OP_OR, x, y); }
 static inline val xor_(struct mb *b, val x, val y) { return rw2(b->rw, OP_XOR, x, y); }
 static inline val where(struct mb *b, val c, val x, val y) { return rw3(b->rw, OP_WHERE, c, x, y); }
-static inline val rare(struct mb *b, val c, val x, val y) { return rw3(b->rw, OP_RARE, c, x, y); }
+static inline val rare(struct mb *b, val c, val x, val y) { return rw3(b->rw, OP_UNLIKELY, c, x, y); }
 static inline val least(struct mb *b, val x, val y) { return rw2(b->rw, OP_MIN, x, y); }
 static inline val most(struct mb *b, val x, val y) { return rw2(b->rw, OP_MAX, x, y); }
 static inline val to(struct mb *b, enum op op, val x, enum dtype dt) {

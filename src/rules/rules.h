@@ -12,8 +12,9 @@
 
 /* ---- the sets (src/rules/sets.rules) --------------------------------------------------------------- */
 
-const uop *rules_sym(struct rw *, const uop *);    /* simplification of kernel graphs */
-const uop *rules_gate(struct rw *, const uop *);   /* sym, and gated indices become gated loads and stores */
+const uop *rules_sym(struct rw *, const uop *); /* simplification of kernel graphs */
+const uop *rules_pred(struct rw *,
+                      const uop *); /* sym, and predicated indices become predicated loads and stores */
 const uop *rules_decomp(struct rw *, const uop *); /* sym, and EXP, SIN .. become arithmetic */
 const uop *rules_native(struct rw *, const uop *); /* the same, but EXP, EXP2, SIGMOID of float32 stay */
 
@@ -114,9 +115,9 @@ const uop *index_norm(struct rw *, const uop *n);             /* ADD or MUL to t
 const uop *fold_divmod(struct rw *, const uop *n, int64_t c); /* IDIV or MOD of a sum by c > 0, or NULL */
 const uop *fold_cmp(struct rw *, const uop *n); /* LT, EQ, NE: common terms and factors go, or NULL */
 
-/* gates and vectors */
-const uop *gate_addr(struct rw *, const uop *index, const uop *where); /* INDEX without its gate */
-const uop *pull_build(struct rw *, const uop *build);                  /* NULL if no source is gated */
+/* predicates and vectors */
+const uop *pred_addr(struct rw *, const uop *index, const uop *where); /* INDEX without its predicate */
+const uop *pull_build(struct rw *, const uop *build);                  /* NULL if no source is predicated */
 bool same_lanes_build(const uop *build);                               /* BUILD of one scalar, repeated */
 bool build_is_vector(const uop *build); /* BUILD of all lanes of one vector, in order */
 

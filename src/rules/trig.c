@@ -1,14 +1,14 @@
 /* trig.c: sine, cosine and tangent as IR, right for every argument.
  *
  * Up to trig_max: x = k pi + r, |r| <= pi/2 (cosine: k odd halves; tangent: multiples of pi/2), by three
- * fused multiply-adds with pi split in three. The first is exact: product and x are multiples of the same
+ * fused FMAs with pi split in three. The first is exact: product and x are multiples of the same
  * power of two and the difference is below 2, so it fits. sin x = sin(+-r), a single odd polynomial: one
  * reduction to half a period and one polynomial cost less than the usual quarter period and two.
  * Beyond: the fraction of x/(2 pi) in integers (Payne and Hanek). x = m 2^e with integer m; the digits of
  * 1/(2 pi) before position e make whole turns, those far after do not matter, so a window of three words,
  * picked by a barrel shifter over constants, is multiplied by m and the overflow dropped. The result, a
  * fixed-point number of turns, is folded into a quarter turn exactly and only then becomes a float.
- * That part is under RARE: code generators may branch around it, and in practice it never runs.
+ * That part is under UNLIKELY: code generators may branch around it, and in practice it never runs.
  * Tests: tests/unit/math.c, tests/math.c */
 #include "rules/math_build.h"
 

@@ -51,7 +51,7 @@ static inline bool sg_is_memory(const struct sgraph *g, const uop *n) {
 static inline const uop *sg_memory(const struct sgraph *g, const uop *n) {
     return g->memory[n->id] ? g->memory[n->id] : n;
 }
-/* ordered.c: a scatter-add of src[2] at src[1] to src[0] along an axis, as a function of the device that adds in the order of
+/* scatter_ordered.c: a scatter-add of src[2] at src[1] to src[0] along an axis, as a function of the device that adds in the order of
  * the index. The call's sources must be stored. */
 struct ordered_sum {
     const uop *result, *call;
@@ -87,7 +87,7 @@ bool repack_product(struct ir *, struct shapes *, const uop *n, const struct sch
 /* ---- rangeify.c: the kernel of a set of outputs --------------------------------------------------- */
 
 struct at_memo {
-    const uop *n, *gate, *value;
+    const uop *n, *pred, *value;
     const uop *const *idx;
     uint64_t hash;
 };
@@ -95,7 +95,7 @@ struct row_read { /* of a kept value */
     uint32_t unit;
     bool by_row;     /* while another row is filled, element for element */
     const uop *load; /* the read */
-    const uop *gate; /* where the row is masked, the condition at which it is not 0, else NULL */
+    const uop *pred; /* where the row is masked, the condition at which it is not 0, else NULL */
 };
 struct rangeify {
     struct sgraph *g;

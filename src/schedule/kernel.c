@@ -261,7 +261,7 @@ static const char *kernel_name(struct build *b, const axis_vec *v) {
     return s.p;
 }
 
-/* A gated index may be right for reasons that the verifier does not see: then it is clamped as well. */
+/* A predicated index may be right for reasons that the verifier does not see: then it is clamped as well. */
 static const uop *inside(struct rw *rw, const uop *load) {
     const uop *p = load->src[0]->src[0], *at = load->src[0]->src[1];
     if (at->lo >= 0 && at->hi < p->src[0]->arg.i && at->op != OP_WHERE) return load;

@@ -1,7 +1,7 @@
 /* price.c: how long a kernel will take, from its raw form, and whether it is one that can be made fast.
  *
  * Work is counted where lowering puts it: a value is evaluated once for each iteration of the loops from the outermost
- * to the deepest that it depends on. Operations have weights in units of half a fused multiply-add, measured on the
+ * to the deepest that it depends on. Operations have weights in units of half a fused FMA, measured on the
  * vector functions that Ridge generates (docs/math.md). Bytes are those of the distinct elements, at the rate of the
  * memory that holds a tensor of that size; reading a row again costs the rate of the cache that a row fits in, and what
  * several passes over a row share is computed once, because the opt RESIDENT keeps it.
@@ -39,7 +39,7 @@ static double op_weight(const uop *n) {
     }
 }
 
-/* After a product on a GPU, where erf with 1 added to it is one power of two (rules/whole.rules). */
+/* After a product on a GPU, where erf with 1 added to it is one power of two (rules/fuse_math.rules). */
 static double finish_weight(const uop *n) { return n->op == OP_ERF ? 26 : op_weight(n); }
 
 static bool is_special(const uop *n) { return op_weight(n) > 30; }
@@ -56,7 +56,7 @@ struct tally {
     struct price price;
     uint32_t contractions;
     bool gpu;
-    struct map products; /* GPU: multiplications that matrix instructions do */
+    struct map products; /* GPU: multiplications that MMA instructions do */
     bool rows;           /* keeps rows of values that are never stored */
     uint32_t loops;      /* axes of a row; of a row with several nothing is kept either */
     bool columns; /* vectors run along the grid, loops go down columns: nothing is kept from pass to pass */
@@ -182,7 +182,7 @@ static bool reads_row(struct tally *t, const uop *red) {
     return false;
 }
 
-/* A product of halves: matrix instructions do it. */
+/* A product of halves: MMA instructions do it. */
 static bool is_of_halves(struct tally *t, const uop *m) {
     uop_vec loads = {0};
     uint32_t left = 64, halves = 0;
@@ -393,7 +393,7 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
         } else if (n->op == OP_MUL && map_get(&t->products, n->id, &by)) {
             t->work.mat_bf16 += 2 * times(t, f);
         } else if (t->gpu && t->contractions && n->op == OP_CAST && n->src[0]->op == OP_LOAD) {
-            /* tiles hold what was loaded, and matrix instructions take halves as they are */
+            /* tiles hold what was loaded, and MMA instructions take halves as they are */
         } else {
             double w = t->gpu && t->contractions ? finish_weight(n) : op_weight(n);
             if (w > 0 && !computed_before(t, n, &seen))
@@ -402,15 +402,15 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
     }
 }
 
-/* A GPU, whose vectors are warps, hides the time of memory behind many threads: a multiprocessor wants a thousand. A thread
+/* A GPU, whose vectors are warps, hides the time of memory behind many threads: a SM wants a thousand. A thread
  * is one iteration of the grid; where loops run along memory a block of threads is, each with four values or more. How many
- * multiprocessors that keeps busy. */
+ * SMs that keeps busy. */
 static double busy(const struct tally *t) {
     enum { THREADS_EACH = 1024, BLOCK_MOST = 512 };
     return t->grid_all * RG_MAX(RG_MIN(t->row / 4, BLOCK_MOST), 1) / THREADS_EACH;
 }
 
-/* A product by matrix instructions leaves little for memory to hide behind: what its epilogue reads, computes and writes comes
+/* A product by MMA instructions leaves little for memory to hide behind: what its epilogue reads, computes and writes comes
  * after the sums, while the tiles of few other blocks are being summed. Units work one after the other, near enough. */
 static double in_turn(const struct model_time *t) {
     return t->by[UNIT_LAUNCH] + t->by[UNIT_MATRIX] + t->by[UNIT_VECTOR] + t->by[UNIT_DRAM];

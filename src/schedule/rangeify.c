@@ -1,7 +1,7 @@
 /* rangeify.c: writes the kernel that computes a set of stored values.
  *
  * Every output gets a RANGE per axis, and the value at these coordinates is written down by walking the graph towards
- * its sources: a movement op only changes coordinates (and adds a gate, where padding begins), an elementwise op
+ * its sources: a movement op only changes coordinates (and adds a predicate, where padding begins), an elementwise op
  * computes, a reduction opens new ranges, and a stored value is a LOAD. So movement costs nothing and what is not
  * stored is recomputed wherever it is used; equal values at equal coordinates are one node. This is the only place
  * where a kernel comes from: the planner prices what is written here, and what it chose is written here again.
@@ -86,9 +86,9 @@ static const uop *param(struct rangeify *r, const uop *memory) {
 
 /* s: the shape that `at` are coordinates of; memory has its elements in the same order. */
 static const uop *load(struct rangeify *r, const uop *n, const struct shape *s, const uop *const *at,
-                       const uop *gate) {
+                       const uop *pred) {
     const uop *i = !r->flat ? linear_index(r, s, at) : shape_size(s) == 1 ? idx(r, 0) : at[0];
-    if (gate) i = rw3(&r->rw, OP_WHERE, gate, i, uop_new(r->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE));
+    if (pred) i = rw3(&r->rw, OP_WHERE, pred, i, uop_new(r->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE));
     if (i->op == OP_INVALID) return uop_int(r->ir, (enum dtype)n->dt, 0); /* never loaded */
     return uop1(r->ir, OP_LOAD, uop2(r->ir, OP_INDEX, param(r, sg_memory(r->g, n)), i));
 }
@@ -140,7 +140,8 @@ static void at_pad(struct rangeify *r, const uop *n, const struct shape *in, con
         if (after) *valid = both(r, *valid, rw2(&r->rw, OP_LT, x, idx(r, span)));
         if (step > 1) {
             *valid = both(r, *valid, rw2(&r->rw, OP_EQ, rest(r, x, step), idx(r, 0)));
-            x = clamp(r, quot(r, x, step), in->d[i]); /* the gate implies it; this way the bounds show it */
+            x = clamp(r, quot(r, x, step),
+                      in->d[i]); /* the predicate implies it; this way the bounds show it */
         }
         to[i] = x;
     }
@@ -185,8 +186,8 @@ static void at_box(struct rangeify *r, const uop *n, uint32_t first, uint32_t ax
 
 /* ---- the walk ------------------------------------------------------------------------------------------ */
 
-static const uop *value_at(struct rangeify *, const uop *n, const uop *const *at, const uop *gate);
-static const uop *write_value(struct rangeify *, const uop *n, const uop *const *at, const uop *gate);
+static const uop *value_at(struct rangeify *, const uop *n, const uop *const *at, const uop *pred);
+static const uop *write_value(struct rangeify *, const uop *n, const uop *const *at, const uop *pred);
 
 static bool is_loaded(struct rangeify *r, const uop *n) {
     uint32_t u = r->g->unit_of[n->id];
@@ -214,8 +215,8 @@ static const uop *zero_of(struct rangeify *r, const uop *n) {
     return dt_is_float(dt) ? uop_flt(r->ir, dt, 0) : uop_int(r->ir, dt, 0);
 }
 
-/* PAD and SPREAD: what they add is not loaded. */
-static const uop *value_pad(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+/* PAD and FOLD: what they add is not loaded. */
+static const uop *value_pad(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     const uop *to[SHAPE_MAX], *valid = NULL;
     if (!shape_size(sg_shape(r->g, n->src[0]))) /* there is nothing else */
         return n->op == OP_PAD ? value_at(r, n->src[1], NULL, NULL) : zero_of(r, n);
@@ -224,20 +225,20 @@ static const uop *value_pad(struct rangeify *r, const uop *n, const uop *const *
     else
         at_spread(r, n, sg_shape(r->g, n->src[0]), at, to, &valid);
     if (valid && uop_is_int_const(valid, 1)) valid = NULL;
-    const uop *in = value_at(r, n->src[0], to, both(r, gate, valid));
+    const uop *in = value_at(r, n->src[0], to, both(r, pred, valid));
     if (!valid) return in;
     const uop *around = n->op == OP_PAD ? value_at(r, n->src[1], NULL, NULL) : zero_of(r, n);
     return rw3(&r->rw, OP_WHERE, valid, in, around);
 }
 
-static const uop *value_move(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+static const uop *value_move(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     const uop *to[SHAPE_MAX] = {0};
     const struct shape *out = sg_shape(r->g, n), *in = sg_shape(r->g, n->src[0]);
     if (r->flat) { /* the same position in both, or one element for all */
         bool fits = n->op == OP_RESHAPE || (n->op == OP_EXPAND && (shape_size(in) == 1 || in == out));
-        return fits ? value_at(r, n->src[0], at, gate) : refuse(r, n, "moves elements");
+        return fits ? value_at(r, n->src[0], at, pred) : refuse(r, n, "moves elements");
     }
-    if (n->op == OP_RESHAPE && is_loaded(r, n->src[0])) return load(r, n->src[0], out, at, gate);
+    if (n->op == OP_RESHAPE && is_loaded(r, n->src[0])) return load(r, n->src[0], out, at, pred);
     switch (n->op) {
     case OP_RESHAPE: at_reshape(r, out, in, at, to); break;
     case OP_PERMUTE:
@@ -247,7 +248,7 @@ static const uop *value_move(struct rangeify *r, const uop *n, const uop *const 
         for (uint32_t i = 0; i < in->n; i++) to[i] = in->d[i] == 1 ? idx(r, 0) : at[i];
         break;
     case OP_SHRINK: at_box(r, n, 1, in->n, at, to); break;
-    case OP_TAP: at_tap(r, n, in->n, at, to); break;
+    case OP_UNFOLD: at_tap(r, n, in->n, at, to); break;
     case OP_FLIP:
         for (uint32_t i = 0; i < in->n; i++) to[i] = at[i];
         for (uint32_t i = 1; i < n->nsrc; i++) {
@@ -255,9 +256,9 @@ static const uop *value_move(struct rangeify *r, const uop *n, const uop *const 
             to[a] = add(r, mul(r, at[a], -1), idx(r, in->d[a] - 1));
         }
         break;
-    default: return value_pad(r, n, at, gate);
+    default: return value_pad(r, n, at, pred);
     }
-    return value_at(r, n->src[0], to, gate);
+    return value_at(r, n->src[0], to, pred);
 }
 
 static const uop *reduce_range(struct rangeify *r, uint64_t context, uint32_t level, uint32_t which,
@@ -299,8 +300,8 @@ static const uop *row_product(struct rangeify *r, const uop *x) {
     if (x->op != OP_MUL) return x;
     for (uint32_t i = 0; i < r->row_reads.n; i++) {
         const struct row_read *read = &r->row_reads.p[i];
-        if (read->gate && (x->src[0] == read->load || x->src[1] == read->load))
-            return rw3(&r->rw, OP_WHERE, read->gate, x, uop_flt(r->ir, (enum dtype)x->dt, 0));
+        if (read->pred && (x->src[0] == read->load || x->src[1] == read->load))
+            return rw3(&r->rw, OP_WHERE, read->pred, x, uop_flt(r->ir, (enum dtype)x->dt, 0));
     }
     return x;
 }
@@ -326,14 +327,14 @@ static uint64_t context_of(struct rangeify *r, const uop *const *at, uint32_t n)
     return context;
 }
 
-static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     const struct shape *in = sg_shape(r->g, n->src[0]);
     const uop *to[SHAPE_MAX], *src[1 + SHAPE_MAX];
     uint32_t nr = 0, level = level_of(r, n);
     enum op op = (enum op)n->arg.i;
     if (r->flat) return refuse(r, n, "a reduction");
     if (!shape_size(in)) return uop_identity(r->ir, op, (enum dtype)n->dt);
-    uint64_t context = context_of(r, at, in->n) | (gate ? hash_u64(gate->id) : 0);
+    uint64_t context = context_of(r, at, in->n) | (pred ? hash_u64(pred->id) : 0);
     for (uint32_t i = 0; i < in->n; i++) to[i] = at[i];
     for (uint32_t i = 1; i < n->nsrc; i++) {
         int64_t a = n->src[i]->arg.i;
@@ -341,7 +342,7 @@ static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *cons
         src[1 + nr] = to[a] = reduce_range(r, context, level, nr, in->d[a]);
         nr++;
     }
-    const uop *body = value_at(r, n->src[0], to, gate);
+    const uop *body = value_at(r, n->src[0], to, pred);
     if (op == OP_ADD) body = row_product(r, body);
     return reduced(r, op, body, src, nr);
 }
@@ -395,15 +396,15 @@ static const uop *value_kept(struct rangeify *r, const uop *n, const uop *const 
     src[0] = write_value(r, n, to, NULL);
     const uop *row = uop_new(r->ir, OP_STAGE, (enum dtype)n->dt, 1, src, 1 + nr, arg);
     struct row_read read = {r->g->unit_of[n->id] - 1, by_row, NULL, mask_of(src[0])};
-    if (read.gate) read.gate = rw_subst(&r->rw, read.gate, src + 1, here, nr);
+    if (read.pred) read.pred = rw_subst(&r->rw, read.pred, src + 1, here, nr);
     read.load = uop1(r->ir, OP_LOAD, uop2(r->ir, OP_INDEX, row, index));
     vec_push(r->a, &r->row_reads, read);
     return read.load;
 }
 
-static bool is_kept(struct rangeify *r, const uop *n, const uop *gate) {
+static bool is_kept(struct rangeify *r, const uop *n, const uop *pred) {
     uint32_t u = r->g->unit_of[n->id];
-    return u && r->g->unit[u - 1].kept && !r->plain[u - 1] && !gate && !r->flat;
+    return u && r->g->unit[u - 1].kept && !r->plain[u - 1] && !pred && !r->flat;
 }
 
 /* A row that is read only while another one is filled is not worth keeping. Returns whether there was one: then the kernel
@@ -432,57 +433,57 @@ static const uop *scan_equal(struct rangeify *r, enum op op, const uop *x, const
     return p;
 }
 
-static const uop *value_scan(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+static const uop *value_scan(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     int64_t a = n->src[1]->arg.i;
     const struct shape *in = sg_shape(r->g, n);
     if (r->flat) return refuse(r, n, "a running sum");
-    if (in->d[a] == 1) return value_at(r, n->src[0], at, gate);
+    if (in->d[a] == 1) return value_at(r, n->src[0], at, pred);
     bool own = at[a]->op == OP_RANGE && at[a]->src[0]->arg.i == in->d[a] &&
-               at[a]->arg.range.kind != AX_REDUCE && !gate;
+               at[a]->arg.range.kind != AX_REDUCE && !pred;
     for (uint32_t k = 0; k < in->n && own; k++) own = k == a || !free_has(&r->fr, at[k], at[a]);
     if (!own) return refuse(r, n, "a running sum that is not read in its own order");
-    const uop *src[2] = {value_at(r, n->src[0], at, gate), at[a]};
+    const uop *src[2] = {value_at(r, n->src[0], at, pred), at[a]};
     if (!free_has(&r->fr, src[0], at[a])) return scan_equal(r, (enum op)n->arg.i, src[0], at[a], in->d[a]);
     return rw_mk(&r->rw, OP_SCAN, src, 2, n->arg);
 }
 
-static const uop *value_gather(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+static const uop *value_gather(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     const struct shape *in = sg_shape(r->g, n->src[0]);
     const uop *to[SHAPE_MAX];
     if (r->flat) return refuse(r, n, "a gather");
     for (uint32_t k = 0; k < in->n; k++) to[k] = at[k];
-    to[n->arg.i] = clamp(r, value_at(r, n->src[1], at, gate), in->d[n->arg.i]);
-    return value_at(r, n->src[0], to, gate);
+    to[n->arg.i] = clamp(r, value_at(r, n->src[1], at, pred), in->d[n->arg.i]);
+    return value_at(r, n->src[0], to, pred);
 }
 
-static const uop *value_elementwise(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+static const uop *value_elementwise(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     const uop *src[3];
-    for (uint32_t i = 0; i < n->nsrc; i++) src[i] = value_at(r, n->src[i], at, gate);
+    for (uint32_t i = 0; i < n->nsrc; i++) src[i] = value_at(r, n->src[i], at, pred);
     return rw_new(&r->rw, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
 }
 
 /* The value computed, not loaded. */
-static const uop *write_value(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
-    if (op_is_movement((enum op)n->op)) return value_move(r, n, at, gate);
+static const uop *write_value(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
+    if (op_is_movement((enum op)n->op)) return value_move(r, n, at, pred);
     switch (n->op) {
     case OP_CONST: return uop_new(r->ir, OP_CONST, (enum dtype)n->dt, 1, NULL, 0, n->arg);
     case OP_VAR: return ir_import(r->ir, r->g->ir, n);
     case OP_IOTA: return r->flat ? refuse(r, n, "counts") : cast(r, at[0], (enum dtype)n->dt);
-    case OP_REDUCE_AXES: return value_reduce(r, n, at, gate);
-    case OP_SCAN_AXIS: return value_scan(r, n, at, gate);
-    case OP_GATHER: return value_gather(r, n, at, gate);
-    case OP_CONTIGUOUS: return value_at(r, n->src[0], at, gate);
+    case OP_REDUCE_AXES: return value_reduce(r, n, at, pred);
+    case OP_SCAN_AXIS: return value_scan(r, n, at, pred);
+    case OP_GATHER: return value_gather(r, n, at, pred);
+    case OP_CONTIGUOUS: return value_at(r, n->src[0], at, pred);
     case OP_ASSIGN: /* read in the kernel that writes it */
-        if (n->nsrc == 2) return value_at(r, n->src[1], at, gate);
+        if (n->nsrc == 2) return value_at(r, n->src[1], at, pred);
         return refuse(r, n, "reads a buffer of which it writes a part");
     default:
-        if (op_is_pure((enum op)n->op)) return value_elementwise(r, n, at, gate);
+        if (op_is_pure((enum op)n->op)) return value_elementwise(r, n, at, pred);
         return refuse(r, n, "no kernel does this op inside an expression");
     }
 }
 
-static uint64_t memo_hash(const uop *n, const uop *const *at, uint32_t k, const uop *gate) {
-    uint64_t h = hash_u64(n->id + 1) ^ (gate ? hash_u64(gate->id + 77777) : 0);
+static uint64_t memo_hash(const uop *n, const uop *const *at, uint32_t k, const uop *pred) {
+    uint64_t h = hash_u64(n->id + 1) ^ (pred ? hash_u64(pred->id + 77777) : 0);
     for (uint32_t i = 0; i < k; i++) h = hash_u64(h ^ at[i]->id);
     return h ? h : 1;
 }
@@ -501,26 +502,26 @@ static struct at_memo *memo_slot(struct rangeify *r, uint64_t h) {
     return &r->memo[j];
 }
 
-/* The value of n at coordinates `at` (one for each axis; unused where the size is 1), loaded only where gate. */
-static const uop *value_at(struct rangeify *r, const uop *n, const uop *const *at, const uop *gate) {
+/* The value of n at coordinates `at` (one for each axis; unused where the size is 1), loaded only where predicate. */
+static const uop *value_at(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     uint32_t k = r->flat ? 1 : sg_shape(r->g, n)->n;
     if (!at || shape_size(sg_shape(r->g, n)) == 1) k = 0;
-    uint64_t h = memo_hash(n, at, k, gate);
+    uint64_t h = memo_hash(n, at, k, pred);
     for (uint32_t j = (uint32_t)h & (r->memo_cap - 1); r->memo_cap && r->memo[j].hash;
          j = (j + 1) & (r->memo_cap - 1)) {
         const struct at_memo *m = &r->memo[j];
-        if (m->hash == h && m->n == n && m->gate == gate && (!k || !memcmp(m->idx, at, k * sizeof *at)))
+        if (m->hash == h && m->n == n && m->pred == pred && (!k || !memcmp(m->idx, at, k * sizeof *at)))
             return m->value;
     }
     if (r->illegal || ++r->visited > CONE_MAX) return refuse(r, n, "too much in one kernel");
-    const uop *v = is_loaded(r, n) ? load(r, n, sg_shape(r->g, n), at, gate) : NULL;
-    if (!v && k && is_kept(r, n, gate)) v = value_kept(r, n, at);
-    if (!v) v = write_value(r, n, at, gate);
+    const uop *v = is_loaded(r, n) ? load(r, n, sg_shape(r->g, n), at, pred) : NULL;
+    if (!v && k && is_kept(r, n, pred)) v = value_kept(r, n, at);
+    if (!v) v = write_value(r, n, at, pred);
     while (r->node_of.n <= v->id) vec_push(r->ir->arena, &r->node_of, 0);
     if (r->node_of.p[v->id] >> 32 != r->epoch) r->node_of.p[v->id] = (uint64_t)r->epoch << 32 | n->id;
     const uop **keep = arena_raw(r->a, (k + 1) * sizeof *keep);
     if (k) memcpy(keep, at, k * sizeof *keep);
-    *memo_slot(r, h) = (struct at_memo){n, gate, v, keep, h};
+    *memo_slot(r, h) = (struct at_memo){n, pred, v, keep, h};
     r->memo_n++;
     return v;
 }

@@ -1,4 +1,4 @@
-/* repack.c: operands of a large product that do not lie in memory as a GPU's matrix units want them are copied first.
+/* repack.c: operands of a large product that do not lie in memory as a GPU's tensor cores want them are copied first.
  *
  * Tiles are filled by 16 bytes at a time only where rows begin at multiples of 16 bytes; rows of 4095 halves go element by
  * element, at a fraction of the speed. So the product is written again, over one axis each of both sides and of the sum
@@ -7,7 +7,7 @@
  *     sum_k a[m][k] b[k][n]   ->   sum_k' A[m][k'] B[k'][n],   A = stored(PAD(a)), B = stored(PAD(b))
  *
  * Rows of the result have the same trouble: halves of which an odd number is a row would be stored one by one. Threads with
- * roles store them well (codegen/roles_rows.c). Where there are none, or where a result is computed with another tensor of
+ * roles store them well (codegen/gpu/epilogue_unaligned.c). Where there are none, or where a result is computed with another tensor of
  * its size, whose rows would be read one by one, the sum is made for rows that are whole pieces, and what is cut off comes
  * after it: where the sum is rounded to a half, that is stored (graph.c), and a copy takes it to its place, 16 bytes at a time.
  * Zeros fill the sum up to whole tiles, so that no iteration asks where the matrix ends; rows of a copy are whole pieces of
@@ -16,7 +16,7 @@
  * kernel, memory planning knows its bytes; codegen only sees a product whose rows fit. Whether it pays is asked of the machine
  * model: the copies against what a product loses that is filled element by element.
  *
- * A convolution of halves takes its weights from memory straight into the registers of matrix instructions (heur_gpu_conv.c). As they
+ * A convolution of halves takes its weights from memory straight into the registers of MMA instructions (gpu_conv.c). As they
  * are given, the summed channels lie far apart, and each half would be a load of its own; the copy has for each lane its eight
  * halves of a step side by side, in the order of the instruction's digit map.
  * Tests: tests/unit/repack.c */
@@ -470,7 +470,7 @@ static const uop *pack_taps(struct repack *r, const uop *x, const struct operand
     return graph_shaped(r->ir, OP_EXPAND, x, r->shape->d, r->shape->n);
 }
 
-/* A convolution of halves, over weights that lie as the lanes of a matrix instruction take them. */
+/* A convolution of halves, over weights that lie as the lanes of a MMA instruction take them. */
 static const uop *repack_taps(struct repack *r, const uop *n, const uop **stored) {
     const uop *mul = n->src[0], *factor[2];
     for (int i = 0; i < 2; i++) {
@@ -500,7 +500,7 @@ static const uop *repack_taps(struct repack *r, const uop *n, const uop **stored
 bool repack_product(struct ir *ir, struct shapes *sh, const uop *n, const struct sched_opts *o,
                     struct repacked *out) {
     const uop *mul = n->src[0];
-    bool groups = o->capability / 10 == 9; /* instructions of groups of warps, roles */
+    bool groups = o->capability / 10 == 9; /* instructions of warpgroups, roles */
     struct repack r = {.ir = ir, .sh = sh, .model = o->model, .odd_rows = out->odd_rows && groups};
     if (n->arg.i != OP_ADD || mul->op != OP_MUL || mul->dt != DT_F32 || o->capability < 80) return false;
     r.shape = shape_of(sh, mul);

@@ -10,10 +10,10 @@
  * stand in docs/performance.md, Reading memory).
  * On a GPU a hundred thousand threads are needed. A thread runs down a column: sums along columns, which leave the last axis as
  * it is, are cut until there are as many results. A block of threads runs along a row: short rows need more blocks.
- * A product with few tiles of results and a long sum is cut too: blocks of threads have tiles, and there are more multiprocessors
+ * A product with few tiles of results and a long sum is cut too: blocks of threads have tiles, and there are more SMs
  * than tiles. Its partial results are as many products side by side, added by a second, small kernel. Of halves the number of parts is
  * the one that takes least time: large tiles need fewer bytes from L2, more parts write and read more sums. The gradient of a
- * convolution's weights is cut until every multiprocessor holds a share of the sums in registers.
+ * convolution's weights is cut until every SM holds a share of the sums in registers.
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
 
@@ -28,7 +28,7 @@ enum {
     WORTH_IT = 1 << 17,
     LONG_COLUMNS = 1 << 23, /* elements: no cache holds them */
     COLUMN_BLOCKS = 16,
-    FEW_ALONG = 32, /* so few rows by a matrix that lies along the sum, or across: heur_gpu_skinny.c */
+    FEW_ALONG = 32, /* so few rows by a matrix that lies along the sum, or across: gpu_skinny_gemm.c */
     FEW_ACROSS = 16,
     FEW_BLOCKS = 256,  /* blocks of those that keep a large GPU busy */
     STRIP_BYTES = 128, /* columns of the matrix that a block of those has */
@@ -36,7 +36,7 @@ enum {
     CHUNK = 64,        /* terms that a warp takes at once */
     TILE_M = 64,       /* of other products */
     TILE_N = 128,
-    TILE_BLOCKS = 128, /* one for each multiprocessor of a large GPU */
+    TILE_BLOCKS = 128, /* one for each SM of a large GPU */
     UNITS = 132,
     PART_LEAST = 1024, /* terms of a sum that are worth a block */
     MOST_PARTS = 64,
@@ -216,8 +216,8 @@ static int64_t element_bytes(const uop *n) {
     return dtype_info[n->dt].bytes;
 }
 
-/* Of halves (codegen/heur_gpu_conv.c, write_half_taps) a block has all taps of 64 x 64 channels and walks over pairs of rows:
- * images are cut, then rows, until there is a block for each multiprocessor. false: they are no whole tiles. */
+/* Of halves (tune/choose/gpu_conv.c, write_half_taps) a block has all taps of 64 x 64 channels and walks over pairs of rows:
+ * images are cut, then rows, until there is a block for each SM. false: they are no whole tiles. */
 static bool half_taps(const uop *n, const struct shape *in, uint32_t taps, int64_t *parts) {
     int64_t want = UNITS, reduced[3];
     uint32_t bits = 0, k = 0;
@@ -284,7 +284,7 @@ static bool moves_along(struct split *s, const uop *n, uint32_t axis) {
 }
 
 /* Clocks of a large GPU for products of halves, the sum of each in parts of so many terms: the best of some tiles, without roundings
- * that all tiles have. The figures are those of codegen/predict_gpu.c: what several tiles ask for comes faster from L2 than what
+ * that all tiles have. The figures are those of tune/cost/gpu_time.c: what several tiles ask for comes faster from L2 than what
  * one alone does, and no tile is faster than memory where L2 does not hold the factors. Where a sum is cut, floats are stored and
  * a second kernel reads them. */
 static double halves_clocks(const int64_t size[2], int64_t batch, int64_t depth, int64_t parts) {

@@ -4,7 +4,7 @@
  * and P are INLINE: the kernel keeps one row of them in scratch memory (src/schedule/rangeify.c, value_kept), and all of
  * it is one kernel.
  *
- * Backward, plain differentiation would go through m, P and l. Instead the result is a VIA: its value is the one above, its
+ * Backward, plain differentiation would go through m, P and l. Instead the result is a GRAD_THROUGH: its value is the one above, its
  * gradient that of
  *
  *     B = P v - O * (the sum of P over the keys),   P = exp(S - lse),   lse = m + log l
@@ -12,12 +12,12 @@
  * where lse and O, the result, are constants. What flows to P is then dO v^T - D with D = sum(dO * O), because that is
  * what sum(P * dP) is, and from P to S it is multiplied by P: the gradient of the softmax in closed form, from lse and O
  * alone. P is INLINE again, so dQ is one kernel with rows along the keys, dK and dV one with rows along the queries. B
- * itself is never computed. As lse and O are constants to it, a gradient of the gradient is refused (ONCE).
+ * itself is never computed. As lse and O are constants to it, a gradient of the gradient is refused (ONCE_DIFF).
  *
  * Powers are of two, exp2(S * log2 e - m): one factor with the scale, and what hardware has an instruction for. lse is
  * a logarithm to base two as well.
  * Of halves, sums are float32 and what is multiplied is half: P is rounded before it is multiplied by v, and so is what
- * flows to S before it is multiplied by k and q. Matrix instructions do that, and what they compute is then what is asked
+ * flows to S before it is multiplied by k and q. MMA instructions do that, and what they compute is then what is asked
  * for, on every device.
  * A query that sees no key has the result 0, and no gradient, as in PyTorch.
  * Grouped queries: the heads of q are (Hk, G), and k and v are broadcast along G.
@@ -182,7 +182,7 @@ static const uop *attend(struct attend *a, const uop *q, const uop *k, const uop
     /* what flows to P is multiplied by the P that is kept */
     w = t_via(g, w, t_mul(g, t_detach(g, w), scores(a, x, scale, 1)));
     const uop *back = t_sub(g, weighted(a, w, v), t_mul(g, over_keys(a, OP_ADD, w), seen));
-    return t_via(g, o, uop1(g->ir, OP_ONCE, t_cast(g, back, out)));
+    return t_via(g, o, uop1(g->ir, OP_ONCE_DIFF, t_cast(g, back, out)));
 }
 
 const uop *t_attention(struct tg *g, struct t_rng *rng, const uop *q, const uop *k, const uop *v,

@@ -2,8 +2,8 @@
  *
  * x (N, g, 1, C/g, o.., k..), the windows, times the weight (1, g, O/g, C/g, 1.., k..), added over C/g and k..: the form in
  * which the scheduler sees a contraction. The windows are only moved, never stored. The bias is added before the one
- * rounding of halves. The gradient with respect to x is a sum over O/g and k.. of SPREAD(dy) * weight, that with respect to
- * the weight a sum over N and o.. of windows * dy: contractions again (grad_help.c lets SPREAD and TAP into the product).
+ * rounding of halves. The gradient with respect to x is a sum over O/g and k.. of FOLD(dy) * weight, that with respect to
+ * the weight a sum over N and o.. of windows * dy: contractions again (grad_movement.c lets FOLD and UNFOLD into the product).
  * A transposed convolution is the first of these, written forward.
  * Tests: tests/unit/conv.c, values in tests/values/conv.txt */
 #include "tensor/internal.h"

@@ -95,7 +95,7 @@ static void through(struct back *b, const uop *n) {
     for (uint32_t i = 0; i < n->nsrc && i < SOURCES; i++)
         if (b->reach[n->src[i]->id]) want |= (uint32_t)1 << i;
     if (!want) return;
-    if (n->op == OP_ONCE && n->nsrc > 1)
+    if (n->op == OP_ONCE_DIFF && n->nsrc > 1)
         err_throw(b->g->ir->err, RG_EUNSUPPORTED,
                   "a gradient of a gradient through attention; it can be differentiated once only");
     if (!rules_grad(&b->rw, n, b->flow[n->id], want, out))

@@ -1,5 +1,5 @@
 /* grad.h: what src/rules/grad.rules is made of. Only the matcher that rulegen writes from that file includes it, besides
- * grad.c and grad_help.c; the matcher is a part of this folder that happens to be generated. rw->cx is the struct tg. */
+ * grad.c and grad_movement.c; the matcher is a part of this folder that happens to be generated. rw->cx is the struct tg. */
 #ifndef RIDGE_TENSOR_GRAD_H
 #define RIDGE_TENSOR_GRAD_H
 
@@ -25,7 +25,7 @@ static inline const uop *grad_node(struct rw *rw, unsigned dt, const uop *n) {
 #define GRAD_VALUE(rw, dt, x) \
     _Generic((x), const uop * : grad_node, double : grad_flt, default : grad_int)((rw), (dt), (x))
 
-/* ---- what does not fit in a line (grad_help.c); n is the node, g what flows to it ------------------------ */
+/* ---- what does not fit in a line (grad_movement.c); n is the node, g what flows to it ------------------------ */
 
 const uop *grad_zeros(struct rw *, const uop *like);
 const uop *grad_pow(struct rw *, const uop *a, double k);

@@ -68,8 +68,8 @@ void tg_per_axis(struct tg *, struct t_ints, uint32_t axes, const char *what, in
 void tg_padding(struct tg *, struct t_ints, uint32_t axes, int64_t *out);
 /* Padding of the last axes. */
 const uop *tg_pad_last(struct tg *, const uop *, const int64_t *pairs, uint32_t axes, const uop *value);
-/* SPREAD of d, added over its windows and the other axes of the mask, which stay with size 1; num: size, stride, dilation of
- * each of the m axes. Written so that a sum of products stays one (grad_help.c). */
+/* FOLD of d, added over its windows and the other axes of the mask, which stay with size 1; num: size, stride, dilation of
+ * each of the m axes. Written so that a sum of products stays one (grad_movement.c). */
 const uop *tg_spread_sum(struct tg *, const uop *d, const int64_t *num, uint32_t m, uint32_t mask);
 void tg_spatial(struct tg *, const uop *x, uint32_t axes); /* throws unless x is (N, C, so many) */
 

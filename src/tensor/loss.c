@@ -1,7 +1,7 @@
 /* loss.c: how far a prediction is from its target.
  *
  * A loss is computed in float32 at least, element by element, then reduced; only the end is rounded. The class of
- * a target is picked with GATHER, of one logit a row. The way back of that is no scatter: VIA sends the gradient
+ * a target is picked with GATHER, of one logit a row. The way back of that is no scatter: GRAD_THROUGH sends the gradient
  * through the sum of the classes that equal the target, which is a comparison inside the kernel that needs the
  * gradient anyway. Options that a loss does not have are refused, as is a target of another shape: broadcasting one
  * is nearly always a mistake, (N, 1) beside (N).

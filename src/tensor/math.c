@@ -467,7 +467,7 @@ static const uop *sign_differs(struct tg *g, const uop *r, const uop *x) {
  * below 2^24 (2^53 in f64); halves are computed in float32. */
 static const uop *fmod_float(struct tg *g, const uop *x, const uop *y) {
     const uop *q = tg_op1(g, OP_TRUNC, tg_op2(g, OP_FDIV, x, y)), *zero = tg_like(g, x, 0);
-    const uop *r = tg_op3(g, OP_MULACC, neg(g, q), y, x);
+    const uop *r = tg_op3(g, OP_FMA, neg(g, q), y, x);
     r = where(g, tg_op2(g, OP_EQ, q, zero), x, r); /* an infinite y: 0 * inf is no remainder */
     const uop *toward = where(g, tg_op2(g, OP_LT, q, zero), neg(g, y), y); /* one |y|, with x's sign */
     const uop *over = sign_differs(g, r, x);

@@ -417,7 +417,7 @@ const uop *t_repeat(struct tg *g, const uop *x, const int64_t *times, uint32_t n
 /* ---- nodes that say something about a value ------------------------------------------------------------ */
 
 /* Windows that do not overlap are the elements in another shape: (o*k) is (o, k). So are those of one element, and the only
- * one there is. Nothing that TAP could say better, and the way back is a shape too. */
+ * one there is. Nothing that UNFOLD could say better, and the way back is a shape too. */
 static bool is_tiled(int64_t size, int64_t stride, int64_t dilation, int64_t places) {
     return size == 1 || (dilation == 1 && (stride == size || places == 1));
 }
@@ -471,7 +471,7 @@ const uop *t_windows(struct tg *g, const uop *x, const int64_t *size, const int6
     if (tiled) return tiles(g, x, size, step, places, m);
     x = tg_reshape(g, x, dims(g, d, s->n + m));
     x = tg_to_shape(g, x, dims(g, wide, s->n + m));
-    return tg_nums(g, OP_TAP, x, num, 3 * m, ARG_NONE);
+    return tg_nums(g, OP_UNFOLD, x, num, 3 * m, ARG_NONE);
 }
 
 const uop *t_contiguous(struct tg *g, const uop *x) {
@@ -485,7 +485,7 @@ const uop *t_via(struct tg *g, const uop *value, const uop *back) {
     if (tg_shape(g, value) != tg_shape(g, back) || value->dt != back->dt)
         tg_bad(g, "the way back has shape %s %s; expected the value's, %s %s", tg_dims(g, back), tg_dt(back),
                tg_dims(g, value), tg_dt(value));
-    return value == back ? value : uop2(g->ir, OP_VIA, value, back);
+    return value == back ? value : uop2(g->ir, OP_GRAD_THROUGH, value, back);
 }
 
 const uop *t_detach(struct tg *g, const uop *x) {

@@ -4,7 +4,7 @@
  * window that reaches past the end counts too, unless it begins in the padding behind. Padding is -inf for the greatest
  * and 0 for the mean, and more than half a window of it is refused, so that each window sees an element.
  * The value of max_pool is a plain reduction. Its gradient goes to the first of equals (NaN before all), as in
- * PyTorch: VIA leads it to a sum over the window in which only that element is not 0.
+ * PyTorch: GRAD_THROUGH leads it to a sum over the window in which only that element is not 0.
  * Tests: tests/unit/conv.c, values in tests/values/conv.txt */
 #include "tensor/internal.h"
 

@@ -1,7 +1,7 @@
 /* resize.c: other sizes of spatial axes: interpolation, means to a given size, padding by what is there, windows along an axis.
  *
  * Where a new element comes from is whole-number arithmetic on a counter, exact for every size. Forward, that is a read at a
- * computed place. The way back would be an addition at such places, one element after the other; instead VIA leads
+ * computed place. The way back would be an addition at such places, one element after the other; instead GRAD_THROUGH leads
  * the gradient to a sum over the old axis with weights that are computed from the two counters where they are needed, never
  * stored: a sum that all cores share. Whole factors need neither: they are a repeat or a slice.
  * Padding by reflection and its kin is a join of parts: its way back adds parts.

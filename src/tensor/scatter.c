@@ -4,7 +4,7 @@
  * gather and a choice, so that gradients come from the rules: to the element that won, and to x where nobody wrote.
  * A mask picks in the same way: running sums of it are the places its elements go to.
  * Sums and means are additions (SCATTER). The greatest, the least and products are functions of the device; what flows
- * back through them is a sum of the operands with weights that do not depend on them (VIA). For the greatest and
+ * back through them is a sum of the operands with weights that do not depend on them (GRAD_THROUGH). For the greatest and
  * the least the weights are steps, so gradients of gradients are right; those of products are not defined here.
  * Tests: tests/values/index.txt, tests/unit/index.c */
 #include "tensor/internal.h"

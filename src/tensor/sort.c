@@ -1,7 +1,7 @@
 /* sort.c: sorting along an axis.
  *
  * The device has the functions (CALL) and they work along the last axis: another axis is moved there and back. A sorted
- * value has the gradient of picking the same elements by their places (VIA): what comes back goes where it came from.
+ * value has the gradient of picking the same elements by their places (GRAD_THROUGH): what comes back goes where it came from.
  * Nothing else is needed for gradients of gradients, since places have none. Only gradients ask for the places.
  * Tests: tests/values/index.txt, tests/unit/call.c */
 #include "tensor/internal.h"

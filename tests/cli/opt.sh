@@ -47,7 +47,7 @@ b2 = (PARAM<bf16>[2 b2] 1048576)
 %1 = (MUL (CAST<f32> (LOAD (INDEX b1 (ADD k2 (MUL i0 1024))))) (CAST<f32> (LOAD (INDEX b2 (ADD i1 (MUL k2 1024))))))
 (SINK (STORE (INDEX b0 (ADD i1 (MUL i0 1024))) (CAST<bf16> (REDUCE[ADD] %1 k2))))
 END
-has 0 ",k2_t_t) LANE" "$here/product.uop" --heuristic --target sm_80
+has 0 ",k2_t_t) THREAD" "$here/product.uop" --heuristic --target sm_80
 has 0 ",WBF16_" "$here/product.uop" --heuristic --target sm_90a
 has 0 "opts TILE(i0,4,i0_r) REG(i0_r)" "$here/product.uop" --heuristic --target opencl
 [ "$("$RIDGE" opt "$here/product.uop" --heuristic --target sm_90a --emit cuda)" = "$("$RIDGE" opt "$here/product.uop" --heuristic --emit cuda)" ] || fail "--emit cuda is not for sm_90a"

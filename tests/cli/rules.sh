@@ -7,10 +7,10 @@ fail() { echo "$1"; exit 1; }
 
 "$RIDGE" rules > "$tmp/all"
 [ "$(wc -l < "$tmp/all")" -ge 150 ] || fail "fewer than 150 rules are listed"
-grep -q '^add_zero  *sym,gate,decomp,native  *sym.rules:[0-9]*  *(ADD x 0) => x$' "$tmp/all" || fail "add_zero is not listed as it stands"
+grep -q '^add_zero  *sym,predicate,decomp,native  *sym.rules:[0-9]*  *(ADD x 0) => x$' "$tmp/all" || fail "add_zero is not listed as it stands"
 [ "$("$RIDGE" rules add_zero | wc -l)" = 1 ] || fail "a name selects one rule"
-"$RIDGE" rules gate.rules | grep -q '^gate_load' || fail "a file selects its rules"
-if "$RIDGE" rules sym | grep -q '^gate_load'; then fail "gate_load is not in set sym"; fi
+"$RIDGE" rules predicate.rules | grep -q '^pred_load' || fail "a file selects its rules"
+if "$RIDGE" rules sym | grep -q '^pred_load'; then fail "pred_load is not in set sym"; fi
 if "$RIDGE" rules no_such_rule > "$tmp/out" 2>&1; then fail "an unknown name must fail"; fi
 grep -q 'no rule, set or file is called no_such_rule' "$tmp/out" || fail "the error names what was not found"
 

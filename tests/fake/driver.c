@@ -82,7 +82,7 @@ API int cuDeviceGetAttribute(int *x, int which, int d) {
     switch (which) {
     case 8: *x = 48 << 10; break;  /* shared memory of a block */
     case 13: *x = 1980000; break;  /* kHz */
-    case 16: *x = 132; break;      /* multiprocessors */
+    case 16: *x = 132; break;      /* SMs */
     case 36: *x = 3201000; break;  /* kHz of the memory */
     case 37: *x = 6144; break;     /* its bits */
     case 38: *x = 60 << 20; break; /* L2 */

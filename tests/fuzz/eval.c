@@ -48,7 +48,7 @@ static bool bad(const struct fz_val *v, unsigned i) { return v->poison[v->lanes 
 static void pure(const uop *n, const struct fz_val *s, unsigned i, struct fz_val *out, struct fz_result *r) {
     union val a[3];
     out->poison[i] = false;
-    if (n->op == OP_WHERE || n->op == OP_RARE) {
+    if (n->op == OP_WHERE || n->op == OP_UNLIKELY) {
         out->poison[i] = bad(&s[0], i);
         if (out->poison[i]) return;
         unsigned k = lane(&s[0], i).i ? 1 : 2;
@@ -101,9 +101,10 @@ static void eval_node(struct fz *f, const uop *n, const struct fz_val *all, uint
             out->poison[i] = bad(&s[1], i);
             break;
         case OP_LOAD:
-        case OP_GLOAD: {
-            bool closed = n->op == OP_GLOAD && !lane(&s[2], i).i;
-            out->poison[i] = (n->op == OP_GLOAD && bad(&s[2], i)) || (closed ? bad(&s[1], i) : bad(&s[0], i));
+        case OP_PRED_LOAD: {
+            bool closed = n->op == OP_PRED_LOAD && !lane(&s[2], i).i;
+            out->poison[i] =
+                (n->op == OP_PRED_LOAD && bad(&s[2], i)) || (closed ? bad(&s[1], i) : bad(&s[0], i));
             if (closed)
                 out->v[i] = lane(&s[1], i);
             else
@@ -118,7 +119,7 @@ static void eval_node(struct fz *f, const uop *n, const struct fz_val *all, uint
             out->v[i] = lane(&s[0], (unsigned)n->arg.i);
             out->poison[i] = bad(&s[0], (unsigned)n->arg.i);
             break;
-        case OP_HRED:
+        case OP_VEC_REDUCE:
             for (unsigned k = 0; k < s[0].lanes; k++) out->poison[0] |= bad(&s[0], k);
             out->v[0] = combine((enum op)n->arg.i, (enum dtype)n->dt, &s[0], 0, s[0].lanes);
             break;

@@ -242,8 +242,8 @@ const uop *fz_expr(struct fz *f, enum dtype dt, unsigned depth) {
     static const enum op ints[] = {OP_ADD, OP_ADD, OP_MUL,   OP_SUB, OP_IDIV, OP_MOD, OP_MAX,
                                    OP_MIN, OP_NEG, OP_WHERE, OP_ABS, OP_ADD,  OP_MUL};
     static const enum op bits[] = {OP_AND, OP_OR, OP_XOR, OP_NOT, OP_SHL, OP_SHR};
-    static const enum op floats[] = {OP_ADD, OP_MUL,   OP_SUB,   OP_NEG,  OP_MAX,    OP_MIN, OP_FDIV,
-                                     OP_ABS, OP_FLOOR, OP_WHERE, OP_SQRT, OP_MULACC, OP_CAST};
+    static const enum op floats[] = {OP_ADD, OP_MUL,   OP_SUB,   OP_NEG,  OP_MAX, OP_MIN, OP_FDIV,
+                                     OP_ABS, OP_FLOOR, OP_WHERE, OP_SQRT, OP_FMA, OP_CAST};
     static const enum op bools[] = {OP_LT, OP_LE, OP_EQ, OP_NE, OP_AND, OP_OR, OP_NOT, OP_XOR, OP_WHERE};
     if (depth == 0 || fz_below(f, 6) == 0) return fz_below(f, 5) ? fz_leaf(f, FZ_VALUE, dt) : fz_const(f, dt);
     enum op op;
@@ -281,7 +281,7 @@ static const uop *value_leaf(struct fz *f, enum dtype dt) {
     } else {
         x = f->lanes > 1 && fz_below(f, 3) == 0 ? vector_leaf(f, dt) : scalar_leaf(f, dt);
     }
-    if (x && f->gates && f->depth == 0 && dt_is_int(dt) && fz_below(f, 16) == 0) {
+    if (x && f->preds && f->depth == 0 && dt_is_int(dt) && fz_below(f, 16) == 0) {
         const uop *inv = uop_new(f->ir, OP_INVALID, dt, 1, NULL, 0, ARG_NONE);
         return uop3(f->ir, OP_WHERE, cond(f), x, inv);
     }
@@ -341,7 +341,7 @@ const uop *fz_op(struct fz *f, enum op op, enum dtype dt, const uop *const *src,
     case OP_BITCAST: return uop_new(f->ir, op, dt, w, src, n, ARG_NONE);
     case OP_INDEX: return uop_new(f->ir, op, dt, w > 1 ? w : fz_below(f, 3) ? 1 : f->lanes, src, n, ARG_NONE);
     case OP_BUILD: return uop_new(f->ir, op, dt, n, src, n, ARG_NONE);
-    case OP_GLOAD:
+    case OP_PRED_LOAD:
     case OP_STORE:
     case OP_STORE_ADD:
         if (src[0]->lanes != w) return NULL;
@@ -409,7 +409,7 @@ const uop *fz_extract(struct fz *f, const uop *v) {
 }
 
 const uop *fz_hred(struct fz *f, const uop *v) {
-    return fz_op(f, OP_HRED, (enum dtype)v->dt, &v, 1, FZ_ANY_ARG);
+    return fz_op(f, OP_VEC_REDUCE, (enum dtype)v->dt, &v, 1, FZ_ANY_ARG);
 }
 
 const uop *fz_build_of_extracts(struct fz *f) {
@@ -420,7 +420,7 @@ const uop *fz_build_of_extracts(struct fz *f) {
     return uop_new(f->ir, OP_BUILD, (enum dtype)v->dt, n, s, n, ARG_NONE);
 }
 
-const uop *fz_build_gated(struct fz *f) {
+const uop *fz_build_predicated(struct fz *f) {
     const uop *s[FZ_LANES], *inv = uop_new(f->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE), *g = cond(f);
     for (unsigned i = 0; i < FZ_LANES; i++) {
         s[i] = scalar_leaf(f, DT_IDX);

@@ -20,7 +20,7 @@ struct fz {
     const uop *leaf[FZ_POOL]; /* made so far */
     unsigned nleaf;
     bool tame;  /* floats are finite and not zero: for FASTMATH rules */
-    bool gates; /* integers may be WHERE(g, x, INVALID) */
+    bool preds; /* integers may be WHERE(g, x, INVALID) */
 };
 
 void fz_begin(struct fz *, uint64_t seed); /* a new instance */
@@ -52,7 +52,7 @@ const uop *fz_divmod(struct fz *, enum op);
 const uop *fz_divmod_pair(struct fz *, enum op); /* of two values between which the quotient changes */
 const uop *fz_cmp(struct fz *, enum op);         /* of sums */
 const uop *fz_build(struct fz *, enum dtype);
-const uop *fz_build_gated(struct fz *); /* of IDX, some lanes WHERE(g, x, INVALID) */
+const uop *fz_build_predicated(struct fz *); /* of IDX, some lanes WHERE(g, x, INVALID) */
 const uop *fz_build_of_extracts(struct fz *);
 const uop *fz_extract(struct fz *, const uop *);
 const uop *fz_lanes(struct fz *);

@@ -82,7 +82,7 @@ void sem_add(struct sem_row *r) {
 }
 
 /* One context stays open, so that the driver keeps its own. The row that is under way is named where it fails. */
-static void gpu_rows(uint32_t part, uint32_t parts) {
+static void gpu_attention(uint32_t part, uint32_t parts) {
     uint32_t n = 0, ran = 0;
     rg_ctx *c = rg_open("CUDA");
     if (rg_status_of(c)) SKIP("%s", rg_error(c));
@@ -96,7 +96,7 @@ static void gpu_rows(uint32_t part, uint32_t parts) {
     TEST_INFO("%u of %u rows of the table of semantics on the GPU", ran, n);
 }
 #define TEST_PART(k) \
-    TEST_MANUAL(semantics_CUDA_##k, 100) { gpu_rows(k, 8); }
+    TEST_MANUAL(semantics_CUDA_##k, 100) { gpu_attention(k, 8); }
 /* clang-format off */
 TEST_PART(0) TEST_PART(1) TEST_PART(2) TEST_PART(3) TEST_PART(4) TEST_PART(5) TEST_PART(6) TEST_PART(7)
 /* clang-format on */

@@ -383,9 +383,9 @@ static void check_mixture(const struct synth *s, const struct diag *d, uint64_t 
     }
     o->bad_share += !share_ok;
     int want = planted_first(s);
-    bool gated = want < 0 || 50 * s->lost[want] < d->wall_ns;
+    bool predicated = want < 0 || 50 * s->lost[want] < d->wall_ns;
     int got = d->causes.n && !d->causes.p[0].note ? d->causes.p[0].id : -1;
-    if (gated ? got >= 0 : got != want) {
+    if (predicated ? got >= 0 : got != want) {
         if (o->bad_first < 5)
             TEST_INFO("seed %llu: first is %s, planted %s", (unsigned long long)seed,
                       got < 0 ? "none" : cause_text(got), want < 0 ? "none" : cause_text(want));
@@ -421,8 +421,8 @@ static void one_mixture(uint64_t seed, struct outcome *o) {
             else if (s.lost[c] > second)
                 second = s.lost[c];
         }
-        bool near_gate = llabs(best * 50 - wall) < wall / 5;
-        if ((best - second) * 50 >= wall && !near_gate) break;
+        bool near_pred = llabs(best * 50 - wall) < wall / 5;
+        if ((best - second) * 50 >= wall && !near_pred) break;
         if (best * 60 < wall) break; /* healthy */
     }
     CHECK_EQ(trace_read_mem(&t, &e, s.out.p, s.out.n, 0), 0);

@@ -166,7 +166,7 @@ static void *let_go(void *arg) {
 TEST(loader_freed_at_any_time) {
     rg_close(rg_open("REF"));
     int64_t live = mem_live();
-    for (int by_hand = 0; by_hand < 2; by_hand++)
+    for (int cooperative = 0; cooperative < 2; cooperative++)
         for (unsigned usec = 0; usec < 3000; usec += 300) {
             rg_ctx *c = rg_open("REF");
             struct source s = {.batches = 7, .result = 1, .usec = usec};
@@ -174,7 +174,7 @@ TEST(loader_freed_at_any_time) {
                       *other = rg_loader_new(c, parts, 2, fill, &s);
             rg_loader_free(other);
             usleep(usec * 2);
-            if (by_hand) rg_loader_free(l);
+            if (cooperative) rg_loader_free(l);
             CHECK_EQ(rg_close(c), RG_OK);
             CHECK_EQ(s.inside, 0); /* fill has returned */
         }

@@ -477,7 +477,7 @@ static size_t both_ways_in_halves(rg_ctx *c, const struct dims *d, rg_dtype dt, 
     return n;
 }
 
-/* More tiles than multiprocessors: blocks walk, loops of different length follow each other. Against the CPU, which PyTorch's
+/* More tiles than SMs: blocks walk, loops of different length follow each other. Against the CPU, which PyTorch's
  * numbers hold to. */
 enum { WALK_HEADS = 80, WALK_T = 256, WALK_D = 64, WALK = WALK_HEADS * WALK_T * WALK_D };
 
@@ -506,7 +506,7 @@ TEST_MANUAL(cuda_gpu_attention_walks, 120) {
     rg_close(cpu);
 }
 
-/* The block programs of matrix instructions against the oracle, which rounds where they do: whole tiles and odd lengths,
+/* The block programs of MMA instructions against the oracle, which rounds where they do: whole tiles and odd lengths,
  * fewer queries than a tile, more keys than queries, grouped heads, both halves. A test for each: the oracle takes its time. */
 static void cuda_attention(size_t i) {
     static const struct dims d[] = {

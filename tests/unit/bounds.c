@@ -55,7 +55,7 @@ static const uop *grow(struct ir *ir, struct tree *t, struct rnd *r) {
     case 5:
         x = pick(ir, t, r, dt), y = pick(ir, t, r, dt);
         return uop3(ir, OP_WHERE, pick(ir, t, r, DT_BOOL), x, y);
-    case 6: return uop3(ir, OP_MULACC, pick(ir, t, r, dt), pick(ir, t, r, dt), pick(ir, t, r, dt));
+    case 6: return uop3(ir, OP_FMA, pick(ir, t, r, dt), pick(ir, t, r, dt), pick(ir, t, r, dt));
     case 7:
         return uop2(ir, rnd_below(r, 2) ? OP_AND : OP_XOR, pick(ir, t, r, DT_BOOL), pick(ir, t, r, DT_BOOL));
     case 8: /* a shift or division by a small number, as index arithmetic has them */

@@ -14,7 +14,7 @@ TEST(ceilings_uses_by_hand) {
     for (int f = 0; f < MODEL_FIELDS; f++) m.theory[f] = 1;
     m.theory[MODEL_CORES] = 4;
     m.theory[MODEL_CLOCK] = 2;
-    m.theory[MODEL_FLOPS_F32] = 32;   /* 32 G multiply-adds a second */
+    m.theory[MODEL_FLOPS_F32] = 32;   /* 32 G FMAs a second */
     m.theory[MODEL_L1_RATE] = 64;     /* 16 G values */
     m.theory[MODEL_DRAM_READ] = 51.2; /* 12.8 G values for 4 cores */
     CHECK_NEAR(ceilings_uses(&m, MODEL_FLOPS_F32, 4, MODEL_L1_RATE), 2, 1e-12);

@@ -94,7 +94,7 @@ TEST(codegen_opts_say_why) {
         {softmax, "TILE(k,3,v) VEC(v)", "vectors have 2, 4, 8 or 16 lanes"},
         {softmax, "TILE(k,4,v) VEC(v) TILE(v,2,w)", "already written out"},
         {softmax, "TILE(k,4,v) VEC(v) PADTO(v,8)", "already written out"},
-        {softmax, "THREAD(k)", "does not come from the grid"},
+        {softmax, "GRID(k)", "does not come from the grid"},
         {softmax, "ORDER(k,k)", "named twice"},
         {softmax, "TILE(k,4,v) VEC(v) TILE(r,4,w) VEC(w)", "two vector axes"},
         {softmax, "STAGE(y,r,k)", "no buffer named y"},
@@ -148,7 +148,7 @@ TEST(codegen_resident_keeps_exp) {
 TEST(codegen_reduction_kinds) {
     struct job j;
     CHECK_EQ(job_run(&j, softmax, "TILE(k,4,v) VEC(v) TILE(k,4,u) REG(u)"), 0);
-    CHECK_EQ(count(&j.lin, OP_HRED, 0), 2);
+    CHECK_EQ(count(&j.lin, OP_VEC_REDUCE, 0), 2);
     CHECK_EQ(count(&j.lin, OP_MAX, 4), 4 + 3); /* four accumulators, then joined */
     CHECK_EQ(count(&j.lin, OP_EXP, 4), 8);
     arena_free(&j.arena);
@@ -163,7 +163,7 @@ TEST(codegen_matrix_tile) {
                      "TILE(m,8,mr) UNROLL(mr) TILE(n,12,nr) TILE(nr,4,v) VEC(v) UNROLL(nr) TILE(k,16,kk) "
                      "ORDER(k,kk) STAGE(a,k,kk,mr) STAGE(b,k,kk,nr,v) VEC(b.v) UNROLL(b.nr)"),
              0);
-    CHECK_EQ(count(&j.lin, OP_MULACC, 4), 24);
+    CHECK_EQ(count(&j.lin, OP_FMA, 4), 24);
     CHECK_EQ(count(&j.lin, OP_MUL, 4), 0);
     CHECK_EQ(count(&j.lin, OP_EXTRACT, 1), 8); /* the operand of a comes in two vectors, used lane by lane */
     CHECK_EQ(j.lin.scratch, 16 * 8 * 4 + 16 * 12 * 4);
@@ -195,10 +195,11 @@ TEST(codegen_tail_is_peeled) {
     struct job j; /* 48 columns in tiles of 5: the last tile has 3 */
     CHECK_EQ(job_run(&j, matmul, "TILE(n,5,u) UNROLL(u)"), 0);
     CHECK_EQ(count(&j.lin, OP_IF, 0), 1);
-    CHECK(count(&j.lin, OP_GLOAD, 0) > 0);
+    CHECK(count(&j.lin, OP_PRED_LOAD, 0) > 0);
     CHECK_EQ(j.lin.grid, 32 * 10);
-    bool fast = true; /* the main body, before ELSE, has no gates */
-    for (uint32_t i = 0; i < j.lin.n && j.lin.u[i]->op != OP_ELSE; i++) fast &= j.lin.u[i]->op != OP_GLOAD;
+    bool fast = true; /* the main body, before ELSE, has no predicates */
+    for (uint32_t i = 0; i < j.lin.n && j.lin.u[i]->op != OP_ELSE; i++)
+        fast &= j.lin.u[i]->op != OP_PRED_LOAD;
     CHECK(fast);
     arena_free(&j.arena);
 }

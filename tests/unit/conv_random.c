@@ -15,7 +15,7 @@
 
 enum { IMAGES, WEIGHTS, BACK, BIAS, MORE, BUFS }; /* BACK: the gradient of the results */
 enum { MOST_ELEMENTS = 1 << 24 };                 /* of a tensor */
-#define MOST_LOOPS 6e7                            /* multiply-adds of plain loops */
+#define MOST_LOOPS 6e7                            /* FMAs of plain loops */
 enum part { FORWARD, TO_IMAGES, TO_WEIGHTS, PARTS };
 static const char *const part_name[] = {"forward", "gradient of the images", "gradient of the weights"};
 
@@ -51,7 +51,7 @@ static double work_of(const struct conv *c) {
 
 #define PICK(r, list) list[rnd_below(r, RG_COUNT(list))]
 
-/* What matrix instructions of warpgroups take: a tile of a row of places, whole panels of channels. */
+/* What MMA instructions of warpgroups take: a tile of a row of places, whole panels of channels. */
 static void draw_tensor(struct conv *c, struct rnd *r) {
     static const int64_t channels[] = {64, 64, 128, 128, 192, 256, 256, 320, 512};
     static const int64_t wide[] = {8, 16, 16, 24, 32, 32, 40, 48, 56, 64, 112, 14, 28}, taps[] = {3, 3, 3, 5};
@@ -70,7 +70,7 @@ static void draw_any(struct conv *c, struct rnd *r) {
     c->pad = rnd_below(r, 2) ? c->taps / 2 * c->dilation : rnd_below(r, (uint32_t)c->taps);
 }
 
-/* work: multiply-adds, at least. */
+/* work: FMAs, at least. */
 static void draw(struct conv *c, struct rnd *r, bool tensor, double work) {
     do {
         *c = (struct conv){.relu = rnd_below(r, 2), .more = rnd_below(r, 3) == 0, .n = 1};
@@ -87,7 +87,7 @@ static const char *words(const struct conv *c, char *buf, size_t n) {
     snprintf(
         buf, n,
         "%s, %s, %lld x %lld x %lld x %lld -> %lld channels, %lld taps, stride %lld, dilation %lld, padding "
-        "%lld%s%s%s, PERSIST(%u)",
+        "%lld%s%s%s, PERSISTENT(%u)",
         dtype_info[c->dt].name, part_name[c->part], (long long)c->n, (long long)c->in, (long long)c->high,
         (long long)c->wide, (long long)c->out, (long long)c->taps, (long long)c->stride,
         (long long)c->dilation, (long long)c->pad, c->relu ? ", relu" : "", c->up ? ", upsampled" : "",
@@ -261,7 +261,7 @@ static bool has_opt(const struct conv *c, const char *opt) {
     return has;
 }
 
-/* What has no matrix instructions is planned only: it takes the interpreter ten times as long, and has tests in block_conv.c. */
+/* What has no MMA instructions is planned only: it takes the interpreter ten times as long, and has tests in gpu_conv.c. */
 static void interpret(void *arg) {
     struct conv *c = arg;
     begin(c);
@@ -287,7 +287,7 @@ TEST_SLOW(conv_random, 300) {
         draw(&c, &r, i % 8 != 0, 4.1e7);
         arena_init(&c.arena, &c.err);
         if (err_guard(&c.err, interpret, &c)) FAIL("%s: %s", words(&c, what, sizeof what), c.err.msg);
-        run += has_opt(&c, "TC("), roles += has_opt(&c, "ROLES(");
+        run += has_opt(&c, "TC("), roles += has_opt(&c, "WARP_SPECIALIZE(");
         arena_free(&c.arena);
     }
     if (n >= 24) CHECK(run >= 8 && roles >= 4);

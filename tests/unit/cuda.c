@@ -240,7 +240,7 @@ static const char row_sum[] =
 TEST(cuda_shares_loops_of_rows) {
     arena_init(&arena, &err);
     struct lowering *l = lowered(row_sum, NULL);
-    CHECK_STR(l->opts, "TILE(k,4,k_v) VEC(k_v) BLOCK(k)");
+    CHECK_STR(l->opts, "TILE(k,4,k_v) VEC(k_v) COOP(k)");
     CHECK_EQ(l->shape.block, 512);
     CHECK(strstr(l->cuda.p, "= threadIdx.x + ") && strstr(l->cuda.p, "across<f32>") &&
           strstr(l->cuda.p, "if (threadIdx.x == 0)"));
@@ -272,7 +272,7 @@ static int count_of(const char *text, const char *what) {
 TEST(cuda_keeps_rows_in_registers) {
     arena_init(&arena, &err);
     struct lowering *l = lowered(softmax_of(8192, 8192), NULL);
-    CHECK_STR(l->opts, "RESIDENT(k,loads) TILE(k,4,k_v) VEC(k_v) BLOCK(k)");
+    CHECK_STR(l->opts, "RESIDENT(k,loads) TILE(k,4,k_v) VEC(k_v) COOP(k)");
     CHECK_EQ(l->shape.block, 512);
     CHECK_EQ(l->shape.scratch, 0);
     CHECK_EQ(count_of(l->cuda.p, "*(const piece<f32, 4> *)(b0"), 1);
@@ -299,10 +299,10 @@ TEST(cuda_keeps_rows_in_registers) {
 TEST(cuda_rows_of_any_length) {
     arena_init(&arena, &err);
     struct lowering *l = lowered(softmax_of(4, 50000), NULL);
-    CHECK_STR(l->opts, "TILE(k,4,k_v) VEC(k_v) BLOCK(k)");
+    CHECK_STR(l->opts, "TILE(k,4,k_v) VEC(k_v) COOP(k)");
     CHECK_EQ(count_of(l->cuda.p, "*(const piece<f32, 4> *)(b0"), 3);
     l = lowered(softmax_of(64, 7001), NULL);
-    CHECK_STR(l->opts, "RESIDENT(k,loads) BLOCK(k)");
+    CHECK_STR(l->opts, "RESIDENT(k,loads) COOP(k)");
     CHECK(strstr(l->cuda.p, " < 7001) {") && strstr(l->cuda.p, "f32 L0["));
     arena_free(&arena);
 }
@@ -342,7 +342,7 @@ static uint32_t fmas_after_loads(const struct dev_object *o) {
     return n;
 }
 
-/* A tile that is turned on its way goes through registers: what the next step needs is asked for before the 512 multiply-adds of a
+/* A tile that is turned on its way goes through registers: what the next step needs is asked for before the 512 FMAs of a
  * thread for this one, and not where the compiler would have it, next to where it is stored. */
 TEST(cuda_compile_asks_ahead) {
     arena_init(&arena, &err);
@@ -354,13 +354,14 @@ TEST(cuda_compile_asks_ahead) {
             "8192)\n"
             "x = (LOAD (INDEX a (ADD (MUL m 8192) k)))\ny = (LOAD (INDEX b (ADD (MUL k 512) n)))\n"
             "(SINK (STORE (INDEX o (ADD (MUL m 512) n)) (REDUCE[ADD] (MUL x y) k)))\n",
-            arena_printf(&arena,
-                         "TILE(m,16,m_t) TILE(m_t,4,m_t_t) TILE(n,64,n_t) TILE(n_t,32,n_t_t) "
-                         "TILE(n_t_t,4,n_t_t_t) TILE(k,32,k_t) LANE(m_t) REG(m_t_t) LANE(n_t) LANE(n_t_t) "
-                         "VEC(n_t_t_t) UNROLL(k_t) ORDER(n_t,m_t,n_t_t) STAGE(a,k,k_t,m_t+m_t_t) "
-                         "TILE(a.k_t,4,a_v) VEC(a_v) STAGE(b,k,k_t,n_t+n_t_t+n_t_t_t) TILE(b.n_t,4,b_v) "
-                         "VEC(b_v) PIPE(a,k,%d) PIPE(b,k,%d)",
-                         places, places));
+            arena_printf(
+                &arena,
+                "TILE(m,16,m_t) TILE(m_t,4,m_t_t) TILE(n,64,n_t) TILE(n_t,32,n_t_t) "
+                "TILE(n_t_t,4,n_t_t_t) TILE(k,32,k_t) THREAD(m_t) REG(m_t_t) THREAD(n_t) THREAD(n_t_t) "
+                "VEC(n_t_t_t) UNROLL(k_t) ORDER(n_t,m_t,n_t_t) STAGE(a,k,k_t,m_t+m_t_t) "
+                "TILE(a.k_t,4,a_v) VEC(a_v) STAGE(b,k,k_t,n_t+n_t_t+n_t_t_t) TILE(b.n_t,4,b_v) "
+                "VEC(b_v) PIPE(a,k,%d) PIPE(b,k,%d)",
+                places, places));
         const char *loop = strstr(l->cuda.p, "for ("), *asked = loop ? strstr(loop, "= asked(") : NULL;
         CHECK(asked && strstr(asked, "asked_here();") &&
               strstr(asked, "asked_here();") < strstr(asked, "fma_f32"));
@@ -410,7 +411,7 @@ TEST(cuda_shares_no_rows_across_threads) {
                 "r = (RANGE[r GRID 0] 64)\na = (RANGE[k LOOP 1 0] 1024)\nc = (RANGE[k LOOP 1 1] 1024)\n"
                 "s = (STAGE[s SCRATCH] (EXP (LOAD (INDEX x (ADD (MUL r 1024) a)))) a)\n"
                 "(SINK (STORE (INDEX out (ADD (MUL r 1024) c)) (LOAD (INDEX s (SUB 1023 c)))))\n",
-                "BLOCK(k)");
+                "COOP(k)");
     CHECK_EQ(l->shape.block, 0);
     arena_free(&arena);
 }
@@ -456,19 +457,19 @@ TEST(cuda_product_of_itself) {
 TEST(cuda_few_results) {
     arena_init(&arena, &err);
     struct lowering *l = lowered(by_rows, NULL);
-    CHECK_STR(l->opts, "TILE(n,2,n_r) REG(n_r) TILE(k,8,k_v) VEC(k_v) BLOCK(k)");
+    CHECK_STR(l->opts, "TILE(n,2,n_r) REG(n_r) TILE(k,8,k_v) VEC(k_v) COOP(k)");
     CHECK(l->shape.block > 0 && count_of(l->cuda.p, "*(const piece<u32, 4> *)(b1") == 2 &&
           count_of(l->cuda.p, "*(const piece<u32, 4> *)(b0") == 1); /* what is loaded of x serves two rows */
     l = lowered(by_columns, NULL);
     CHECK_STR(
         l->opts,
-        "TILE(n,64,n_c) TILE(n_c,8,n_d) TILE(k,256,k_w) TILE(k_w,8,k_u) UNROLL(k_u) LANE(k_w) LANE(n_c) "
+        "TILE(n,64,n_c) TILE(n_c,8,n_d) TILE(k,256,k_w) TILE(k_w,8,k_u) UNROLL(k_u) THREAD(k_w) THREAD(n_c) "
         "ORDER(k_w,n_c) VEC(n_d)"); /* lines of 128 bytes, 32 rows at a time */
     CHECK(l->lin.threads == 256 && count_of(l->cuda.p, "*(const piece<u32, 4> *)(b1") == 8);
     l = lowered(of_weights, NULL);
     CHECK_STR(l->opts,
               "JOIN(y,z,y_j) JOIN(b,y_j,b_j) TILE(o,4,o_r) REG(o_r) REG(q) TILE(b_j,4,b_j_v) UNROLL(b_j_v) "
-              "BLOCK(b_j)");
+              "COOP(b_j)");
     CHECK(l->shape.block > 0);
     CHECK_EQ(count_of(l->cuda.p, "fma_f32("), 4 * 5 * 4);
     arena_free(&arena);

@@ -114,7 +114,7 @@ TEST(cuda_fake_long_sums_in_parts) {
     check_empty(f);
 }
 
-/* Large kernels wait for each other as usual: 4 M elements are more blocks than multiprocessors. */
+/* Large kernels wait for each other as usual: 4 M elements are more blocks than SMs. */
 TEST(cuda_fake_large_kernels_wait) {
     struct fake *f = fake();
     rg_ctx *c = fake_open(f);

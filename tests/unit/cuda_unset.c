@@ -61,7 +61,7 @@ static uint32_t pieces_set(const char *text, const char *type) {
     return n;
 }
 
-TEST(cuda_gated_pieces_are_set) {
+TEST(cuda_predicated_pieces_are_set) {
     struct texts *t = texts();
     CHECK_EQ(pieces_set(t->cuda.p, "piece<f32, 2>"), 4);
     CHECK_EQ(pieces_set(t->opencl.p, "f32x2"), 4);

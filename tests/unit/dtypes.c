@@ -1,7 +1,7 @@
-/* Tests of matrix products on a GPU in other types than bfloat16: 8-bit floats, whose sums are kept in parts (src/codegen/mma.c),
+/* Tests of matrix products on a GPU in other types than bfloat16: 8-bit floats, whose sums are kept in parts (src/codegen/gpu/mma.c),
  * TF32 and float16, by threads with roles. In the interpreter with small integers, exact; the compiler's opinion of lists of
  * real sizes; on a GPU random numbers against sums in double, within the bounds that docs/gpu.md states. */
-#include "product.h"
+#include "gemm_test.h"
 
 #include <math.h>
 
@@ -11,7 +11,7 @@ static const struct type {
     int bytes;
 } types[] = {{"E4M3", "f8e4m3", 1}, {"E5M2", "f8e5m2", 1}, {"TF32", "f32", 4}, {"F16", "f16", 2}};
 
-/* A tile of m x n by w groups of warps, 128 bytes along k times `deep`. */
+/* A tile of m x n by w warpgroups, 128 bytes along k times `deep`. */
 struct form {
     int m, n, w, deep, places;
     const char *roles;
@@ -22,10 +22,10 @@ static const char *list(char *out, size_t room, const struct type *t, const stru
     char m[64] = "TILE(m,64,m3)", marks[32] = "", all[16] = "m3", copies[96] = "";
     if (f->w > 1 && reg > 1) {
         snprintf(m, sizeof m, "TILE(m,%d,m1) TILE(m1,%d,m2) TILE(m2,64,m3)", f->m, 64 * reg);
-        snprintf(marks, sizeof marks, " LANE(m1) REG(m2)"), snprintf(all, sizeof all, "m1+m2+m3");
+        snprintf(marks, sizeof marks, " THREAD(m1) REG(m2)"), snprintf(all, sizeof all, "m1+m2+m3");
     } else if (f->w > 1 || reg > 1) {
         snprintf(m, sizeof m, "TILE(m,%d,m1) TILE(m1,64,m3)", f->m);
-        snprintf(marks, sizeof marks, f->w > 1 ? " LANE(m1)" : " REG(m1)"),
+        snprintf(marks, sizeof marks, f->w > 1 ? " THREAD(m1)" : " REG(m1)"),
             snprintf(all, sizeof all, "m1+m3");
     }
     if (!*f->roles)
@@ -60,13 +60,13 @@ static void count_parts(const struct product *x, bool parts) {
 
 TEST(dtypes_products) {
     static const struct form form[] = {
-        {64, 64, 1, 1, 3, "ROLES(1)"},
-        {128, 64, 2, 1, 2, "ROLES(1) PERSIST(2)"},
-        {128, 64, 1, 1, 3, "ROLES(1) PERSIST(1)"},
-        {256, 64, 2, 1, 2, "ROLES(1) PERSIST(2)"},
-        {128, 64, 1, 1, 2, "ROLES(2) PERSIST(1)"},
-        {64, 64, 1, 2, 2, "ROLES(1) PERSIST(2)"},
-        {64, 256, 1, 1, 2, "ROLES(1) PERSIST(1)"},
+        {64, 64, 1, 1, 3, "WARP_SPECIALIZE(1)"},
+        {128, 64, 2, 1, 2, "WARP_SPECIALIZE(1) PERSISTENT(2)"},
+        {128, 64, 1, 1, 3, "WARP_SPECIALIZE(1) PERSISTENT(1)"},
+        {256, 64, 2, 1, 2, "WARP_SPECIALIZE(1) PERSISTENT(2)"},
+        {128, 64, 1, 1, 2, "WARP_SPECIALIZE(2) PERSISTENT(1)"},
+        {64, 64, 1, 2, 2, "WARP_SPECIALIZE(1) PERSISTENT(2)"},
+        {64, 256, 1, 1, 2, "WARP_SPECIALIZE(1) PERSISTENT(1)"},
         {128, 64, 2, 1, 3, ""},
         {128, 64, 1, 2, 3, ""},
     };
@@ -87,10 +87,10 @@ TEST(dtypes_products) {
         }
 }
 
-/* In the loop of sums in parts nothing is waited for before the first matrix instruction: the tiles of the next iteration are,
+/* In the loop of sums in parts nothing is waited for before the first MMA instruction: the tiles of the next iteration are,
  * while the last ones of this one run. */
 TEST(dtypes_parts_wait_ahead) {
-    static const struct form form = {256, 64, 2, 1, 2, "ROLES(1) PERSIST(2)"};
+    static const struct form form = {256, 64, 2, 1, 2, "WARP_SPECIALIZE(1) PERSISTENT(2)"};
     struct product x = {.m = 512, .n = 128, .k = 512, .tb = true, .dt = types[0].dt};
     struct render_shape shape;
     struct str text;
@@ -100,13 +100,13 @@ TEST(dtypes_parts_wait_ahead) {
     if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
     for (uint32_t i = 0; i < x.lin.n && strlen(seen) + 2 < sizeof seen; i++) {
         enum op op = (enum op)x.lin.u[i]->op;
-        char c = op == OP_MMA_BEGIN     ? 'B'
-                 : op == OP_MMA_END     ? 'E'
-                 : op == OP_MMA_WAIT    ? 'W'
-                 : op == OP_MBAR_WAIT   ? 'm'
-                 : op == OP_MBAR_ARRIVE ? 'a'
-                                        : 0;
-        if (op == OP_BOX_OUT && seen[strlen(seen) - 1] != 'o') c = 'o';
+        char c = op == OP_WGMMA_FENCE    ? 'B'
+                 : op == OP_WGMMA_COMMIT ? 'E'
+                 : op == OP_WGMMA_WAIT   ? 'W'
+                 : op == OP_MBAR_WAIT    ? 'm'
+                 : op == OP_MBAR_ARRIVE  ? 'a'
+                                         : 0;
+        if (op == OP_TMA_STORE && seen[strlen(seen) - 1] != 'o') c = 'o';
         if (c) snprintf(seen + strlen(seen), 2, "%c", c);
     }
     /* the first tile; two rows of instructions, each waited for; the last iteration, in which results are stored behind the
@@ -127,7 +127,7 @@ TEST(dtypes_parts_store_behind) {
         "REG(m1) "
         "UNROLL(k1) STAGE(a,k,m1+m3,k1+k2) STAGE(b,k,n3,k1+k2)",
         "TILE(m,256,m1) TILE(m1,128,m2) TILE(m2,64,m3) TILE(n,64,n3) TILE(k,256,k1) TILE(k1,32,k2) "
-        "TC(m3,n3,k2,WE4M3_64) LANE(m1) REG(m2) UNROLL(k1) STAGE(a,k,m1+m2+m3,k1+k2) STAGE(b,k,n3,k1+k2)",
+        "TC(m3,n3,k2,WE4M3_64) THREAD(m1) REG(m2) UNROLL(k1) STAGE(a,k,m1+m2+m3,k1+k2) STAGE(b,k,n3,k1+k2)",
         "TILE(m,64,m3) TILE(n,128,n1) TILE(n1,64,n3) TILE(k,128,k1) TILE(k1,32,k2) TC(m3,n3,k2,WE4M3_64) "
         "REG(n1) "
         "UNROLL(k1) STAGE(a,k,m3,k1+k2) STAGE(b,k,n1+n3,k1+k2)"};
@@ -144,15 +144,15 @@ TEST(dtypes_parts_store_behind) {
                             .dt = "f8e4m3",
                             .opts = opts,
                             .plus = i == 1};
-        snprintf(opts, sizeof opts, "%s PIPE(a,k,%d) PIPE(b,k,%d) ROLES(1) PERSIST(2)", form[f], places,
-                 places);
+        snprintf(opts, sizeof opts, "%s PIPE(a,k,%d) PIPE(b,k,%d) WARP_SPECIALIZE(1) PERSISTENT(2)", form[f],
+                 places, places);
         arena_init(&x.arena, &x.err);
         if (err_guard(&x.err, product_compile, &x)) FAIL("%s\n%s", opts, x.err.msg);
         uint32_t behind = 0;
         for (uint32_t k = 0, open = 0; k < x.lin.n; k++) {
             const uop *n = x.lin.u[k];
-            open = n->op == OP_MMA_END ? 1 : n->op == OP_MMA_WAIT ? 0 : open;
-            behind += n->op == OP_BOX_OUT && open;
+            open = n->op == OP_WGMMA_COMMIT ? 1 : n->op == OP_WGMMA_WAIT ? 0 : open;
+            behind += n->op == OP_TMA_STORE && open;
         }
         if (behind != 2) FAIL("%s\n%u panels of 32 floats, not the two of a row", opts, behind);
         arena_free(&x.arena);
@@ -160,9 +160,10 @@ TEST(dtypes_parts_store_behind) {
     }
 }
 
-/* Unless they may stay in the matrix unit. */
+/* Unless they may stay in the tensor cores. */
 TEST(dtypes_fast_sums) {
-    static const struct form form[] = {{128, 64, 2, 1, 2, "ROLES(1) PERSIST(2)"}, {128, 64, 2, 1, 3, ""}};
+    static const struct form form[] = {{128, 64, 2, 1, 2, "WARP_SPECIALIZE(1) PERSISTENT(2)"},
+                                       {128, 64, 2, 1, 3, ""}};
     char opts[1024];
     setenv("RIDGE_F8_FAST", "1", 1);
     env_reload();
@@ -181,7 +182,7 @@ TEST(dtypes_fast_sums) {
 
 /* Of TF32, boxes are rounded on their way: 1 + 3/4096 becomes 1 + 1/1024, 1 + 1/4096 becomes 1. */
 static void check_rounding(struct engine *en) {
-    static const struct form form = {64, 64, 1, 1, 3, "ROLES(1)"};
+    static const struct form form = {64, 64, 1, 1, 3, "WARP_SPECIALIZE(1)"};
     char opts[1024];
     float a[64 * 64], b[64 * 64], out[64 * 64];
     struct product x = {.m = 64, .n = 64, .k = 64, .tb = true, .dt = "f32", .opts = opts};
@@ -232,7 +233,7 @@ TEST(dtypes_pieces_of_bytes) {
 }
 
 /* What the library chooses: a thread that copies, blocks that walk over tiles, and of 8 bits registers for a part beside the
- * sums (a thread has 240). Without groups of warps there is no instruction for 8 bits, nor for floats without RIDGE_TF32. */
+ * sums (a thread has 240). Without warpgroups there is no instruction for 8 bits, nor for floats without RIDGE_TF32. */
 TEST(dtypes_heuristic) {
     setenv("RIDGE_TF32", "1", 1);
     env_reload();
@@ -247,7 +248,8 @@ TEST(dtypes_heuristic) {
             const char *list = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], 90);
             const char *at = strstr(list, "TILE(n,"), *lanes = strstr(list, "TILE(m_t,"),
                        *rows = strstr(list, "TILE(m,");
-            if (!strstr(list, instr) || !strstr(list, "ROLES(") || !at || !rows) FAIL("%d: %s", size, list);
+            if (!strstr(list, instr) || !strstr(list, "WARP_SPECIALIZE(") || !at || !rows)
+                FAIL("%d: %s", size, list);
             CHECK(sscanf(rows, "TILE(m,%d,", &m) == 1 && sscanf(at, "TILE(n,%d,", &n) == 1);
             m2 = lanes && sscanf(lanes, "TILE(m_t,%d,", &m2) == 1 ? m2 : m;
             int width =
@@ -255,7 +257,7 @@ TEST(dtypes_heuristic) {
             if (types[t].bytes == 1 && (m2 * n + 64 * width) / 128 > 192)
                 FAIL("%d: too many sums: %s", size, list);
             list = opts_heuristic_gpu(&x.ir, &x.prog.kernel.p[0], 80);
-            CHECK(!strstr(list, "ROLES(") && !!strstr(list, "TC(") == (types[t].bytes > 1));
+            CHECK(!strstr(list, "WARP_SPECIALIZE(") && !!strstr(list, "TC(") == (types[t].bytes > 1));
             arena_free(&x.arena);
         }
     unsetenv("RIDGE_TF32");
@@ -266,13 +268,13 @@ TEST(dtypes_heuristic) {
 
 /* For real sizes. */
 static const struct form family[] = {
-    {256, 128, 2, 1, 4, "ROLES(1) PERSIST(132)"},
-    {128, 192, 2, 1, 5, "ROLES(1) PERSIST(132)"},
-    {128, 128, 2, 1, 6, "ROLES(1) PERSIST(132)"},
-    {128, 128, 1, 1, 6, "ROLES(2) PERSIST(132)"},
-    {64, 128, 1, 1, 8, "ROLES(1)"},
+    {256, 128, 2, 1, 4, "WARP_SPECIALIZE(1) PERSISTENT(132)"},
+    {128, 192, 2, 1, 5, "WARP_SPECIALIZE(1) PERSISTENT(132)"},
+    {128, 128, 2, 1, 6, "WARP_SPECIALIZE(1) PERSISTENT(132)"},
+    {128, 128, 1, 1, 6, "WARP_SPECIALIZE(2) PERSISTENT(132)"},
+    {64, 128, 1, 1, 8, "WARP_SPECIALIZE(1)"},
     {128, 128, 2, 1, 4, ""},
-    {128, 256, 2, 1, 4, "ROLES(1) PERSIST(132)"},
+    {128, 256, 2, 1, 4, "WARP_SPECIALIZE(1) PERSISTENT(132)"},
 };
 /* No register goes to memory, and no instruction of a group waits for another. */
 TEST_SLOW(cuda_compile_dtypes, 300) {
@@ -299,7 +301,7 @@ TEST_SLOW(cuda_compile_dtypes, 300) {
                 cubin_read(&err, &arena, o.data, o.n, &code))
                 FAIL("%s\n%s", opts, err.msg);
             if (code.p[0].spills || code.p[0].stack || !code.p[0].matrix)
-                FAIL("%s\n%u spills, %u bytes of stack, %u matrix instructions", opts, code.p[0].spills,
+                FAIL("%s\n%u spills, %u bytes of stack, %u MMA instructions", opts, code.p[0].spills,
                      code.p[0].stack, code.p[0].matrix);
             if (o.log && (strstr(o.log, "serialized") || strstr(o.log, "injected")))
                 FAIL("%s\n%s", opts, o.log);
@@ -353,7 +355,7 @@ static double bound_of(const struct random_product *x, const double *a, const do
     }
     double sums = all * ldexp((double)x->p.k / 16 + 2, -23);
     return sums + (x->t->bytes == 1   ? cut
-                   : x->t->bytes == 4 ? all * ldexp(1.001, strstr(x->p.opts, "ROLES") ? -10 : -9)
+                   : x->t->bytes == 4 ? all * ldexp(1.001, strstr(x->p.opts, "WARP_SPECIALIZE") ? -10 : -9)
                                       : 0);
 }
 

@@ -110,7 +110,7 @@ TEST(estimate_splits_work_by_unit) {
         "(SINK (STORE (INDEX y (ADD (MUL m 8) n)) (REDUCE[ADD] (MUL (CAST<f32> (LOAD (INDEX a (ADD (MUL m 8) "
         "k)))) "
         "(CAST<f32> (LOAD (INDEX b (ADD (MUL k 8) n))))) k)))\n");
-    CHECK_EQ((int64_t)e.asked[WORK_MATRIX], 2 * 8 * 8 * 8); /* a matrix unit could do all of it */
+    CHECK_EQ((int64_t)e.asked[WORK_MATRIX], 2 * 8 * 8 * 8); /* a tensor cores could do all of it */
     CHECK_EQ((int64_t)e.asked[WORK_F32], 0);
     CHECK_EQ((int64_t)e.flops, 2 * 8 * 8 * 8);
     CHECK(e.issued[WORK_F32] >= 2 * 8 * 8 * 8); /* but the vector unit does */

@@ -12,7 +12,7 @@
  * A failure prints the command that repeats it. GOLDEN_SEEDS sets how many random lists are tried;
  * `make fuzz` tries thousands. */
 #include "../../cli/fill.c" /* the data of a .uop file: the same bytes as `ridge opt` uses */
-#include "codegen/codegen.h"
+#include "tune/tune.h"
 #include "cuda.h"
 #include "opencl.h"
 
@@ -68,7 +68,7 @@ static void parse_file(struct lowered *l) {
     RG_CHECK(&l->err, l->prog.kernel.n <= MAX_KERNELS);
 }
 
-/* Random opts, and BLOCK for every axis that may have it. */
+/* Random opts, and COOP for every axis that may have it. */
 static const char *random_shared(struct ir *ir, const struct kernel *k, uint64_t seed) {
     const char *list = seed % 4 == 1 ? opts_random(ir, k, seed) : "";
     uop_vec topo = {0};
@@ -169,7 +169,7 @@ static bool is_exact(const struct lowered *l) {
             if (u->op == OP_VAR || (u->op == OP_CONST && u->arg.f != rint(u->arg.f))) return false;
             if (op_is_pure((enum op)u->op) && u->op != OP_ADD && u->op != OP_SUB && u->op != OP_MUL &&
                 u->op != OP_NEG && u->op != OP_MAX && u->op != OP_MIN && u->op != OP_WHERE &&
-                u->op != OP_MULACC && u->op != OP_CAST)
+                u->op != OP_FMA && u->op != OP_CAST)
                 return false;
         }
     }

@@ -8,7 +8,7 @@
  * The data is that of `ridge opt` (cli/fill.c, which tests/unit/golden.c brings into the test program).
  * HEUR_SEEDS sets how many kernels of each class are drawn. Speed is bench/golden's business. */
 #include "../../cli/cli.h"
-#include "codegen/codegen.h"
+#include "tune/tune.h"
 #include "irtest.h"
 #include "ref/ref.h"
 
@@ -173,7 +173,7 @@ static bool gen_transpose(struct str *s, struct rnd *r) {
     return true;
 }
 
-/* Padding in front and behind, flips, shifted slices: gates and negative strides. */
+/* Padding in front and behind, flips, shifted slices: predicates and negative strides. */
 static bool gen_padded(struct str *s, struct rnd *r) {
     const char *dt = PICK(r, ANY_TYPE);
     int64_t q = size(r, 7), n = size(r, 60), before = rnd_range(r, 0, 5), after = rnd_range(r, 0, 5),
@@ -315,7 +315,7 @@ static bool gen_matvec(struct str *s, struct rnd *r) {
 
 /* Convolutions with steps and zeros around; `grad`: the gradient of the weights, a sum over images and pixels. */
 /* A convolution, or one of its gradients, as the planner writes them. kind 0: the convolution, perhaps padded; 1: the
- * gradient of the filters; 2: that of the image, windows backwards, with gates at the border. NCHW, in groups. */
+ * gradient of the filters; 2: that of the image, windows backwards, with predicates at the border. NCHW, in groups. */
 struct conv_sizes {
     int64_t b, g, ci, co, kh, kw, oh, ow, step, pad;
 };
@@ -349,26 +349,26 @@ static void write_conv(struct str *s, int kind, const struct conv_sizes *z) {
     str_printf(s, "wi = (ADD (MUL (ADD (MUL (ADD (MUL (ADD (MUL g %lld) co) %lld) ci) %lld) kh) %lld) kw)\n",
                (long long)z->co, (long long)z->ci, (long long)z->kh, (long long)z->kw);
     const char *iy = kind == 2 ? "oh" : "iy", *ix = kind == 2 ? "ow" : "ix", *ty = kind == 2 ? "ty" : "oh",
-               *tx = kind == 2 ? "tx" : "ow", *gate = NULL;
+               *tx = kind == 2 ? "tx" : "ow", *pred = NULL;
     if (kind == 2) {
         str_printf(s,
                    "ty = (SUB oh kh)\ntx = (SUB ow kw)\n"
                    "in = (AND (AND (LE 0 ty) (LT ty %lld)) (AND (LE 0 tx) (LT tx %lld)))\n",
                    (long long)z->oh, (long long)z->ow);
-        gate = "in";
+        pred = "in";
     } else {
         str_printf(s, "iy = (SUB (ADD (MUL oh %lld) kh) %lld)\nix = (SUB (ADD (MUL ow %lld) kw) %lld)\n",
                    (long long)z->step, (long long)pad, (long long)z->step, (long long)pad);
         str_printf(s, "in = (AND (AND (LE 0 iy) (LT iy %lld)) (AND (LE 0 ix) (LT ix %lld)))\n", (long long)h,
                    (long long)w);
-        gate = pad ? "in" : NULL;
+        pred = pad ? "in" : NULL;
     }
     str_printf(s, "xi = (ADD (MUL (ADD (MUL (ADD (MUL (ADD (MUL b %lld) g) %lld) ci) %lld) %s) %lld) %s)\n",
                (long long)z->g, (long long)z->ci, (long long)h, iy, (long long)w, ix);
     str_printf(s, "yi = (ADD (MUL (ADD (MUL (ADD (MUL (ADD (MUL b %lld) g) %lld) co) %lld) %s) %lld) %s)\n",
                (long long)z->g, (long long)z->co, (long long)z->oh, ty, (long long)z->ow, tx);
     const char *from = kind == 2 ? "y" : "x", *at = kind == 2 ? "yi" : "xi";
-    if (gate)
+    if (pred)
         str_printf(s, "i0 = (WHERE in (LOAD (INDEX %s (WHERE in %s (INVALID<idx>)))) 0.0)\n", from, at);
     else
         str_printf(s, "i0 = (LOAD (INDEX %s %s))\n", from, at);
@@ -812,13 +812,13 @@ static struct facts facts_of(const struct linear *l) {
         if (n->op == OP_ELSE) skip++;
         if (n->op == OP_END && n->src[0]->op == OP_RANGE) depth--;
         if (n->op == OP_END && n->src[0]->op == OP_IF && skip) skip--;
-        f.hreds += n->op == OP_HRED && !skip;
+        f.hreds += n->op == OP_VEC_REDUCE && !skip;
         f.exps += n->op == OP_EXP && !skip;
         if (depth < most || skip) continue;
-        bool load = n->op == OP_LOAD || n->op == OP_GLOAD, store = n->op == OP_STORE;
+        bool load = n->op == OP_LOAD || n->op == OP_PRED_LOAD, store = n->op == OP_STORE;
         f.wide_loads += load && n->lanes > 1, f.single_loads += load && n->lanes == 1;
         f.wide_stores += store && n->src[0]->lanes > 1, f.single_stores += store && n->src[0]->lanes == 1;
-        f.fma += n->op == OP_MULACC && n->lanes > 1;
+        f.fma += n->op == OP_FMA && n->lanes > 1;
         f.sums += n->op == OP_SET;
     }
     return f;

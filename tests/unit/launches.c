@@ -6,7 +6,7 @@
  *   2. On a GPU: 10,240 launches of 1,024 configurations in 16 processes, each round in another order and without a pause
  *      between kernels. Waits inside of kernels are bounded, and so is the test.
  *   3. What NVIDIA's compiler makes of every form of some products: nothing in memory that belongs into registers, no
- *      matrix instruction that waits for the one before it. */
+ *      MMA instruction that waits for the one before it. */
 #include "cuda.h"
 #include "engine/internal.h"
 #include "planned.h"
@@ -144,7 +144,7 @@ static int64_t size_of(struct draw *d, int64_t least, int64_t most) {
 
 /* As many blocks stay as are drawn, so that each walks over several of few tiles. */
 static const char *fewer_blocks(struct draw *d, struct config *x, const char *opts) {
-    const char *at = strstr(opts, "PERSIST(");
+    const char *at = strstr(opts, "PERSISTENT(");
     if (!at) return arena_strdup(&x->arena, opts, strlen(opts));
     return arena_printf(&x->arena, "%.*sPERSIST(%d)%s", (int)(at - opts), opts, 1 + (int)below(d, 9),
                         strchr(at, ')') + 1);
@@ -187,7 +187,7 @@ static void draw_guarded(void *arg) {
     } else {
         uint32_t at = (uint32_t)below(c->d, forms.n);
         bool roles = below(c->d, 2); /* if there are such */
-        for (uint32_t i = 0; i < forms.n && roles && !strstr(forms.p[at].opts, "ROLES("); i++)
+        for (uint32_t i = 0; i < forms.n && roles && !strstr(forms.p[at].opts, "WARP_SPECIALIZE("); i++)
             at = (at + 1) % forms.n;
         x->opts = fewer_blocks(c->d, x, forms.p[at].opts);
     }
@@ -228,7 +228,7 @@ TEST_SLOW(launches_interpreted, 300) {
         if (ref_linear(&x.err, &x.lin, buf, (uint32_t)x.nbuf, NULL, 0, x.lin.grid))
             FAIL("%s\n%s", x.opts, x.err.msg);
         check(&x, x.host[OUT]);
-        roles += strstr(x.opts, "ROLES(") != NULL;
+        roles += strstr(x.opts, "WARP_SPECIALIZE(") != NULL;
         arena_free(&x.arena);
     }
     CHECK(roles > CONFIGS / 8);
@@ -294,7 +294,8 @@ static void launch_part(int part) {
         draw(&d, &x[i]);
         prepare(en, &x[i]);
         lin[i] = &x[i].lin;
-        roles += strstr(x[i].opts, "ROLES(") != NULL, walk += strstr(x[i].opts, "PERSIST(") != NULL;
+        roles += strstr(x[i].opts, "WARP_SPECIALIZE(") != NULL,
+            walk += strstr(x[i].opts, "PERSISTENT(") != NULL;
     }
     if (engine_compile(en, &e, lin, (uint32_t)n, k)) FAIL("%s", e.msg);
     for (int i = 0; i < n; i++) x[i].kernel = k[i];
@@ -418,7 +419,7 @@ static void compile_forms(uint32_t every) {
         ask_compiler(&s, &forms, w->dt == DT_F32 ? 2 * every : every, &all);
         arena_free(&s.x.arena);
     }
-    TEST_INFO("%u of %u forms of %zu products compiled by NVRTC: %u spill, no matrix instruction waits for "
+    TEST_INFO("%u of %u forms of %zu products compiled by NVRTC: %u spill, no MMA instruction waits for "
               "another; "
               "%u refused before",
               all.compiled, forms_in_all, RG_COUNT(sample), all.spilled, all.refused);

@@ -2,7 +2,7 @@
  *
  * float32: every 64th of all 2^32 arguments, and all edges; float64: random arguments of every size; POW: pairs
  * of both; f16 and bf16: all arguments of every function, and arithmetic that must be rounded exactly once.
- * The vector kernels (unrolled, with RARE's branch) and the scalar ones must give the same bits, and so must
+ * The vector kernels (unrolled, with UNLIKELY's branch) and the scalar ones must give the same bits, and so must
  * the tail of a length that no vector divides. tests/math.c has the exhaustive sweeps. */
 #include "math_check.h"
 #include "ref/ref.h"
@@ -183,7 +183,7 @@ TEST(math_f32_exact) {
     math_close(&m);
 }
 
-/* erf(kx) + 1 is one function (rules/whole.rules), and x/2 times it another: off by no more than their nodes may be together,
+/* erf(kx) + 1 is one function (rules/fuse_math.rules), and x/2 times it another: off by no more than their nodes may be together,
  * of x/2 times it in units of x, and where the result is next to nothing by a part of it. */
 static void erf_up(const char *of, double by, bool times) {
     struct math_set m;
@@ -245,7 +245,7 @@ TEST(math_tail_gives_the_same_bits) {
     math_close(&m);
 }
 
-/* ---- RARE as a branch ------------------------------------------------------------------------------------ */
+/* ---- UNLIKELY as a branch ------------------------------------------------------------------------------------ */
 
 static const char rare_text[] =
     "kernel rare%d\n%s%s\nx = (PARAM<f32>[0 x] 27)\nout = (PARAM<f32>[1 out] 27)\nrow = (PARAM<f32>[2 row] "
@@ -448,7 +448,7 @@ TEST_SLOW(math_half_functions, 300) {
     }
 }
 
-/* x/2 (1 + erf(x/sqrt 2)) of every argument, computed in float32 (rules/whole.rules): within a hair of half a digit, and far below
+/* x/2 (1 + erf(x/sqrt 2)) of every argument, computed in float32 (rules/fuse_math.rules): within a hair of half a digit, and far below
  * 0, where next to nothing is left, within a small number. */
 TEST(math_half_gelu) {
     const double from = -3, off = 1e-6;
@@ -488,7 +488,7 @@ static long double exact_of(int op, double x, double y, double z) {
 
 /* Rounded once: never more than half a digit off. */
 TEST_SLOW(math_half_arithmetic, 300) {
-    static const char *const op[] = {"ADD", "SUB", "MUL", "FDIV", "MULACC"};
+    static const char *const op[] = {"ADD", "SUB", "MUL", "FDIV", "FMA"};
     for (uint32_t t = 0; t < RG_COUNT(halves); t++) {
         const struct half *h = &halves[t];
         struct math_set m;
@@ -499,7 +499,7 @@ TEST_SLOW(math_half_arithmetic, 300) {
             &m.arena,
             "kernel acc\nopts " VECTOR "\nx = (PARAM<%s>[0 x] 65536)\nout = (PARAM<%s>[1 out] 65536)\n"
             "y = (PARAM<%s>[2 y] 65536)\nz = (PARAM<%s>[3 z] 65536)\ni = (RANGE[i GRID 0] 65536)\n"
-            "(SINK (STORE (INDEX out i) (MULACC (LOAD (INDEX x i)) (LOAD (INDEX y i)) (LOAD (INDEX z "
+            "(SINK (STORE (INDEX out i) (FMA (LOAD (INDEX x i)) (LOAD (INDEX y i)) (LOAD (INDEX z "
             "i)))))\n",
             h->name, h->name, h->name, h->name);
         compile(&m);

@@ -1,4 +1,4 @@
-/* Tests of src/schedule/memory.c: offsets that respect lifetimes, checked pair by pair or by a sweep over the calls. */
+/* Tests of src/schedule/memory_plan.c: offsets that respect lifetimes, checked pair by pair or by a sweep over the calls. */
 #include "test.h"
 
 #include "schedule/schedule.h"

@@ -3,7 +3,7 @@
  * that stands before it (tests/opencl_shim.c, named by RIDGE_OPENCL) and answers for it.
  * Values: opencl_* in golden.c, render.c, schedule.c, values_ops.c and tests/semantics. */
 #include "opencl.h"
-#include "codegen/codegen.h"
+#include "tune/tune.h"
 #include "cuda.h"
 #include "render/render.h"
 
@@ -255,7 +255,8 @@ static const char product[] =
     "(SINK (STORE (INDEX out (ADD (MUL m 45) n)) (REDUCE[ADD] (MUL x y) k)))\n";
 static const char product_opts[] =
     "TILE(m,16,m1) TILE(m1,8,m2) TILE(m2,4,m3) TILE(m3,2,m4) TILE(n,32,n1) TILE(n1,16,n2) TILE(n2,8,n3) "
-    "TILE(n3,4,n4) TILE(k,8,k1) LANE(m1) LANE(n1) LANE(m3) LANE(n3) ORDER(m1,n1,m3,n3) REG(m2) REG(m4) "
+    "TILE(n3,4,n4) TILE(k,8,k1) THREAD(m1) THREAD(n1) THREAD(m3) THREAD(n3) ORDER(m1,n1,m3,n3) REG(m2) "
+    "REG(m4) "
     "REG(n2) VEC(n4) UNROLL(k1) STAGE(a,k,k1,m1+m2+m3+m4) STAGE(b,k,k1,n1+n2+n3+n4) "
     "TILE(a.k1,4,av) VEC(av) TILE(b.n1,4,bv) VEC(bv)";
 

@@ -1,4 +1,4 @@
-/* Tests of realize.c, plans.c, key.c, debug.c and the devices without code: what is planned once, what is bound
+/* Tests of realize.c, plan_cache.c, key.c, debug.c and the devices without code: what is planned once, what is bound
  * anew, what is in the key, and that nothing is half-made when memory runs out. */
 #include "engine/internal.h"
 #include "event/event.h"

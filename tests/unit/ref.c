@@ -104,7 +104,7 @@ TEST(ref_elem_f32_matches_the_machine) {
         CHECK_NEAR(flt2(OP_SQRT, DT_F32, a, 0), sqrtf(a), 0);
         if (k & 2) c = -a * b; /* the worst case for one rounding */
         union ref_val s[3] = {vf(a), vf(b), vf(c)}, r;
-        CHECK(ref_eval(OP_MULACC, DT_F32, DT_F32, s, &r));
+        CHECK(ref_eval(OP_FMA, DT_F32, DT_F32, s, &r));
         CHECK_NEAR(r.f, fmaf(a, b, c), 0);
     }
 }
@@ -288,7 +288,7 @@ TEST(ref_linear_accumulator_vector_and_hred) { /* b[0] = sum of a, four lanes at
     const uop *x = load(&f, param(&f, 0, 16), bin(&f, OP_MUL, i, c32(&f, 4)), 4);
     set(&f, s, bin(&f, OP_ADD, s, x));
     end(&f, i);
-    const uop *sum = put(&f, node(&f, OP_HRED, DT_F32, 1, ARG_INT(OP_ADD), 1, s, NULL, NULL));
+    const uop *sum = put(&f, node(&f, OP_VEC_REDUCE, DT_F32, 1, ARG_INT(OP_ADD), 1, s, NULL, NULL));
     store(&f, OP_STORE, addr(&f, param(&f, 1, 16), c32(&f, 0), 1), sum);
     const uop *third = put(&f, node(&f, OP_EXTRACT, DT_F32, 1, ARG_INT(2), 1, s, NULL, NULL));
     store(&f, OP_STORE, addr(&f, param(&f, 1, 16), c32(&f, 1), 1), third);
@@ -313,14 +313,14 @@ TEST(ref_linear_branches) { /* b[i] = i < 6 ? 1 : 2 */
     for (int k = 0; k < 16; k++) CHECK_NEAR(f.b[k], k < 6 ? 1 : 2, 0);
 }
 
-TEST(ref_linear_gates_do_not_touch_memory) { /* lanes past the end are neither read nor written */
+TEST(ref_linear_preds_do_not_touch_memory) { /* lanes past the end are neither read nor written */
     struct fixture f;
     start(&f);
     const uop *lanes = node(&f, OP_LANES, DT_I32, 8, ARG_NONE, 0, NULL, NULL, NULL);
-    const uop *at = bin(&f, OP_ADD, lanes, c32(&f, 12)), *gate = bin(&f, OP_LT, at, c32(&f, 16));
-    const uop *x = put(
-        &f, node(&f, OP_GLOAD, DT_F32, 8, ARG_NONE, 3, addr(&f, param(&f, 0, 16), at, 8), cf(&f, -1), gate));
-    put(&f, node(&f, OP_STORE, DT_VOID, 1, ARG_NONE, 3, addr(&f, param(&f, 1, 16), at, 8), x, gate));
+    const uop *at = bin(&f, OP_ADD, lanes, c32(&f, 12)), *pred = bin(&f, OP_LT, at, c32(&f, 16));
+    const uop *x = put(&f, node(&f, OP_PRED_LOAD, DT_F32, 8, ARG_NONE, 3, addr(&f, param(&f, 0, 16), at, 8),
+                                cf(&f, -1), pred));
+    put(&f, node(&f, OP_STORE, DT_VOID, 1, ARG_NONE, 3, addr(&f, param(&f, 1, 16), at, 8), x, pred));
     store(&f, OP_STORE, addr(&f, param(&f, 1, 16), c32(&f, 0), 8), x);
     runs(&f);
     for (int k = 0; k < 4; k++) CHECK(f.b[12 + k] == 13 + k && f.b[k] == 13 + k && f.b[4 + k] == -1);

@@ -1,5 +1,5 @@
 /* Tests of src/render/c*.c: every pure op on every type against op_eval, scalar and in 3, 4 and 8 lanes, on
- * edge values, with each compiler that is installed; all pairs of casts; memory, gates, control; the text. */
+ * edge values, with each compiler that is installed; all pairs of casts; memory, predicates, control; the text. */
 #include "cuda.h"
 #include "opencl.h"
 #include "prog.h"
@@ -76,10 +76,10 @@ static const char *show(enum dtype dt, union val v) {
 
 static const enum op float_ops[] = {OP_NEG,   OP_ABS,   OP_RECIP, OP_SQRT, OP_RSQRT, OP_FLOOR, OP_CEIL,
                                     OP_TRUNC, OP_ROUND, OP_MUL,   OP_FDIV, OP_ADD,   OP_SUB,   OP_MAX,
-                                    OP_MIN,   OP_LT,    OP_LE,    OP_EQ,   OP_NE,    OP_WHERE, OP_MULACC};
+                                    OP_MIN,   OP_LT,    OP_LE,    OP_EQ,   OP_NE,    OP_WHERE, OP_FMA};
 static const enum op int_ops[] = {OP_NEG, OP_ABS, OP_NOT, OP_MUL, OP_IDIV, OP_MOD,   OP_ADD,
                                   OP_SUB, OP_MAX, OP_MIN, OP_AND, OP_OR,   OP_XOR,   OP_SHL,
-                                  OP_SHR, OP_LT,  OP_LE,  OP_EQ,  OP_NE,   OP_WHERE, OP_MULACC};
+                                  OP_SHR, OP_LT,  OP_LE,  OP_EQ,  OP_NE,   OP_WHERE, OP_FMA};
 static const enum op bool_ops[] = {OP_NOT, OP_MUL, OP_ADD, OP_MAX, OP_MIN, OP_AND,  OP_OR,
                                    OP_XOR, OP_LT,  OP_LE,  OP_EQ,  OP_NE,  OP_WHERE};
 
@@ -400,12 +400,12 @@ static void setup_engine(const char *cc) {
 
 #define INT(v) uop_int(&ir, DT_I64, (v))
 
-/* Loads and stores past the ends, gated by a scalar, a vector, and a vector with a vector index. */
-static void gates(void) {
+/* Loads and stores past the ends, predicated by a scalar, a vector, and a vector with a vector index. */
+static void preds(void) {
     for (unsigned lanes = 1; lanes <= 8; lanes++)
         for (int kind = 0; kind < 3; kind++) {
             struct prog p;
-            prog_init(&p, &ir, arena_printf(&arena, "gate_%u_%d", lanes, kind));
+            prog_init(&p, &ir, arena_printf(&arena, "pred_%u_%d", lanes, kind));
             const uop *in = param(&p, DT_I32, 1, 40), *out = param(&p, DT_I32, 0, 40);
             const uop *i =
                 op2(&p, OP_MUL, range(&p, DT_I64, (40 + (int)lanes - 1) / (int)lanes, AX_GRID), INT(lanes));
@@ -415,7 +415,7 @@ static void gates(void) {
             limit = kind == 0 ? op2(&p, OP_ADD, i, INT(lanes - 1)) : each;
             const uop *ok = op2(&p, OP_LT, limit, INT(37)), *where = kind == 2 ? each : i;
             const uop *src[3] = {at(&p, in, where, lanes), uop_int(&ir, DT_I32, -5), ok};
-            const uop *v = push(&p, uop_new(&ir, OP_GLOAD, DT_I32, lanes, src, 3, ARG_NONE));
+            const uop *v = push(&p, uop_new(&ir, OP_PRED_LOAD, DT_I32, lanes, src, 3, ARG_NONE));
             v = op2(&p, OP_ADD, v, uop_int(&ir, DT_I32, 7));
             const uop *dst[3] = {at(&p, out, where, lanes), v, op2(&p, OP_LT, limit, INT(39))};
             push(&p, uop_new(&ir, OP_STORE, DT_VOID, 1, dst, 3, ARG_NONE));
@@ -439,7 +439,7 @@ static void adding(enum dtype dt) {
     against_ref(&p, (size_t[]){n, n, 64}, NULL);
 }
 
-/* Accumulators in nested loops, both sides of an IF, scratch memory, HRED in odd lane counts, a VAR. */
+/* Accumulators in nested loops, both sides of an IF, scratch memory, VEC_REDUCE in odd lane counts, a VAR. */
 static void control(unsigned lanes, enum op combine) {
     struct prog p;
     prog_init(&p, &ir, arena_printf(&arena, "control_%u_%s", lanes, op_info[combine].name));
@@ -460,7 +460,7 @@ static void control(unsigned lanes, enum op combine) {
     set(&p, sum, op2(&p, OP_ADD, sum, x));
     store(&p, local, op2(&p, OP_MUL, r, INT(lanes)), op2(&p, OP_MUL, sum, sum), lanes);
     end(&p);
-    const uop *total = opn(&p, OP_HRED, DT_F32, 1, sum, NULL, NULL, ARG_INT(combine));
+    const uop *total = opn(&p, OP_VEC_REDUCE, DT_F32, 1, sum, NULL, NULL, ARG_INT(combine));
     const uop *cond = push(&p, opn(&p, OP_IF, DT_VOID, 1, op2(&p, OP_LT, g, INT(3)), NULL, NULL, ARG_NONE));
     p.u.n--; /* opn pushed it already */
     vec_push(&arena, &p.open, cond);
@@ -523,7 +523,7 @@ static void pick_buffer(void) {
 static void all_programs(const char *cc) {
     static const enum op combine[] = {OP_ADD, OP_MUL, OP_MAX, OP_MIN};
     setup_engine(cc);
-    gates();
+    preds();
     adding(DT_I32), adding(DT_F32), adding(DT_F16), adding(DT_U8);
     for (unsigned l = 0; l < 4; l++) control((unsigned[]){2, 3, 8, 12}[l], combine[l]);
     for (unsigned l = 1; l <= 4; l += 3) {

@@ -42,9 +42,9 @@ static bool by_pieces(const struct planned_run *r) {
     for (uint32_t p = 0; p < r->sched.prog.n; p++)
         for (uint32_t i = 0; i < r->lin[p].n; i++) {
             const uop *n = r->lin[p].u[i];
-            any |= n->op == OP_BOX;
-            any |= n->op == OP_BOX; /* whole rows */
-            if (n->op != OP_COPY) continue;
+            any |= n->op == OP_TMA_LOAD;
+            any |= n->op == OP_TMA_LOAD; /* whole rows */
+            if (n->op != OP_CP_ASYNC) continue;
             const uop *to = n->src[0];
             if (to->lanes * dtype_info[to->src[0]->dt].bytes != 16 ||
                 !uop_divides(n->src[1]->src[1], to->lanes))
@@ -159,7 +159,7 @@ TEST(repack_copies_together) {
     }
 }
 
-/* The same elements come out, whatever the sizes: in the interpreter, which runs every thread. Halves by matrix instructions,
+/* The same elements come out, whatever the sizes: in the interpreter, which runs every thread. Halves by MMA instructions,
  * all tiles filled by pieces. */
 TEST_SLOW(repack_products, 300) {
     static const char *const dt[] = {"bf16", "f16", "f32"};

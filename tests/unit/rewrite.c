@@ -174,8 +174,8 @@ static void lanes(void *arg) {
     CHECK(r->op == OP_LOAD && r->lanes == 1 && uop_is_int_const(r->src[0]->src[1], 5));
     /* the sum of four lanes that are all 3 is 12, not 3 */
     const uop *three = uop2(ir, OP_ADD, uop2(ir, OP_MUL, v, uop_idx(ir, 0)), uop_idx(ir, 3));
-    const uop *h = rw_post(&rw, uop_mk(ir, OP_HRED, &three, 1, ARG_INT(OP_ADD)));
-    CHECK(h->op == OP_HRED && h->src[0]->lanes == 4);
+    const uop *h = rw_post(&rw, uop_mk(ir, OP_VEC_REDUCE, &three, 1, ARG_INT(OP_ADD)));
+    CHECK(h->op == OP_VEC_REDUCE && h->src[0]->lanes == 4);
     CHECK(rw_post(&rw, h) == h);
     const uop *st =
         uop2(ir, OP_STORE, uop2(ir, OP_INDEX, buf, at),
@@ -318,6 +318,6 @@ TEST(rewrite_rule_table) {
         CHECK(*r->set); /* a rule of no set is never used */
     }
     CHECK_STR(rule_info[rule_named("add_zero")].text, "(ADD x 0) => x");
-    CHECK_STR(rule_info[rule_named("add_zero")].set, "sym,gate,decomp,native");
-    CHECK_STR(rule_info[rule_named("gate_load")].set, "gate");
+    CHECK_STR(rule_info[rule_named("add_zero")].set, "sym,predicate,decomp,native");
+    CHECK_STR(rule_info[rule_named("pred_load")].set, "predicate");
 }

@@ -56,7 +56,7 @@ static void check_instance(struct fz *f, const struct job *j, const uop *n, cons
 
 static void fuzz_batch(void *arg) {
     struct job *j = arg;
-    struct fz f = {.ir = j->ir, .arena = j->arena, .tame = j->rule->fast, .gates = true};
+    struct fz f = {.ir = j->ir, .arena = j->arena, .tame = j->rule->fast, .preds = true};
     for (int i = 0; i < BATCH && j->out->fired < j->want; i++) {
         fz_begin(&f, ++j->seed);
         const uop *n = j->rule->build(&f);
@@ -169,12 +169,12 @@ struct whole {
     struct ir *ir;
     uint64_t seed;
     rw_fn set;
-    bool strict; /* gated indices: INVALID must stay INVALID */
+    bool strict; /* predicated indices: INVALID must stay INVALID */
     uint64_t compared, fired;
 };
 
-/* A copy between buffers, both addresses gated: what a padded kernel looks like. */
-static const uop *gated_copy(struct fz *f) {
+/* A copy between buffers, both addresses predicated: what a padded kernel looks like. */
+static const uop *predicated_copy(struct fz *f) {
     const uop *addr[2];
     for (int i = 0; i < 2; i++) {
         const uop *at = fz_sum(f, 1 + fz_below(f, 3)), *g = fz_cmp(f, OP_LT);
@@ -192,9 +192,9 @@ static const uop *gated_copy(struct fz *f) {
 }
 
 static const uop *whole_term(struct fz *f, const struct whole *w) {
-    if (w->set == rules_gate) return gated_copy(f);
+    if (w->set == rules_pred) return predicated_copy(f);
     if (!w->strict) return fz_expr(f, fz_dtype(f, FZ_ALL), 3 + fz_below(f, 4));
-    /* sums, products, quotients of gated leaves: what an index looks like before gates are pulled */
+    /* sums, products, quotients of predicated leaves: what an index looks like before predicates are pulled */
     const uop *x = fz_sum(f, 1 + fz_below(f, 3)), *y = fz_sum(f, 1 + fz_below(f, 3));
     const uop *inv = uop_new(f->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE);
     const uop *g = uop2(f->ir, OP_LT, fz_sum(f, 1), uop_idx(f->ir, fz_int(f, DT_IDX)));
@@ -219,7 +219,7 @@ static bool has_invalid(struct arena *arena, const uop *n) {
 
 static void whole_batch(void *arg) {
     struct whole *w = arg;
-    struct fz f = {.ir = w->ir, .arena = w->arena, .gates = false};
+    struct fz f = {.ir = w->ir, .arena = w->arena, .preds = false};
     for (int i = 0; i < BATCH; i++) {
         fz_begin(&f, ++w->seed);
         const uop *n = whole_term(&f, w);
@@ -236,9 +236,9 @@ static void whole_batch(void *arg) {
             FAIL("not idempotent (seed %llu, last rule %s):%s", (unsigned long long)w->seed,
                  rule_info[b.last[(b.ring - 1) % 32]].name, s.p);
         }
-        if (w->set == rules_gate && has_invalid(w->arena, r)) {
+        if (w->set == rules_pred && has_invalid(w->arena, r)) {
             fz_describe(&f, &s, n, r, 1);
-            FAIL("a gate was left in an index (seed %llu):%s", (unsigned long long)w->seed, s.p);
+            FAIL("a predicate was left in an index (seed %llu):%s", (unsigned long long)w->seed, s.p);
         }
         w->fired += a.fired;
         for (uint64_t env = 0; env < 4; env++) {
@@ -278,10 +278,10 @@ TEST_SLOW(rules_simplify_keeps_values_and_is_idempotent, 300) {
               (unsigned long long)w.fired, (unsigned long long)w.compared);
 }
 
-TEST_SLOW(rules_gates_survive, 300) {
+TEST_SLOW(rules_preds_survive, 300) {
     struct whole w = {.set = rules_sym, .seed = 5000, .strict = true};
     fuzz_whole(&w, 16000);
-    struct whole g = {.set = rules_gate, .seed = 9000};
+    struct whole g = {.set = rules_pred, .seed = 9000};
     fuzz_whole(&g, 16000);
 }
 
@@ -291,7 +291,7 @@ TEST_MANUAL(fuzz_rules, 3000) {
                  g = {.set = rules_sym, .seed = os_now_ns(), .strict = true};
     fuzz_whole(&w, 400000);
     fuzz_whole(&g, 200000);
-    struct whole c = {.set = rules_gate, .seed = os_now_ns()};
+    struct whole c = {.set = rules_pred, .seed = os_now_ns()};
     fuzz_whole(&c, 200000);
     for (unsigned i = 0; i < rules_fuzz_count; i++) {
         static struct outcome out;

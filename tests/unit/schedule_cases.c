@@ -73,7 +73,7 @@ TEST(schedule_cases_batches_fit_a_kernel) {
     }
 }
 
-/* ---- gates ------------------------------------------------------------------------------------------------ */
+/* ---- predicates ------------------------------------------------------------------------------------------------ */
 
 /* What the second SHRINK takes is padding only: its load would have an index that is never valid. */
 TEST(schedule_cases_a_load_that_never_happens) {

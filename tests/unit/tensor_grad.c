@@ -145,7 +145,7 @@ static const uop *scan_min(struct fix *f, const uop *x) {
     X(mul,          -2,    2,    t_mul(g, t_mul(g, x, y), t_mul(g, r, s)))                                     \
     X(square,       -2,    2,    t_square(g, x))                                                               \
     X(div,          0.5,   2,    t_div(g, t_div(g, x, r), t_div(g, s, y)))                                     \
-    X(mulacc,       -2,    2,    op3(f, OP_MULACC, x, y, s))                                                   \
+    X(mulacc,       -2,    2,    op3(f, OP_FMA, x, y, s))                                                   \
     X(recip,        0.5,   2,    t_recip(g, x))                                                                \
     X(sqrt,         0.5,   2,    t_sqrt(g, x))                                                                 \
     X(rsqrt,        0.5,   2,    t_rsqrt(g, x))                                                                \
@@ -198,7 +198,7 @@ static const uop *scan_min(struct fix *f, const uop *x) {
     X(copysign,     -2,    2,    t_mul(g, x, t_copysign(g, x, y)))                                             \
     X(logaddexp,    -2,    2,    t_logaddexp(g, x, r))                                                         \
     X(where,        -2,    2,    t_where(g, t_lt(g, x, y), t_mul(g, x, x), t_mul(g, y, s)))                    \
-    X(rare,         -2,    2,    op3(f, OP_RARE, t_lt(g, x, y), t_mul(g, x, x), t_mul(g, y, y)))               \
+    X(rare,         -2,    2,    op3(f, OP_UNLIKELY, t_lt(g, x, y), t_mul(g, x, x), t_mul(g, y, y)))               \
     X(clamp,        -2,    2,    t_mul(g, t_clamp(g, x, s, y), x))                                             \
     X(lerp,         -2,    2,    t_lerp(g, x, y, r))                                                           \
     X(detach,       -2,    2,    t_mul(g, t_mul(g, y, y), t_detach(g, t_cast(g, t_lt(g, y, x), DT_F64))))      \
@@ -340,14 +340,14 @@ static void twice(void *arg) {
     t_grad(&o->f.g, t_sum(&o->f.g, t_square(&o->f.g, o->d), NULL, 0, false), NULL, &o->x, 1, &o->d);
 }
 
-/* ONCE passes on what flows, and what flows has no gradient: an error, whether or not anything would come of it. */
+/* ONCE_DIFF passes on what flows, and what flows has no gradient: an error, whether or not anything would come of it. */
 static void only_once(void) {
     struct once o;
     open_fix(&o.f);
     double v[2];
     o.x = add_buf(&o.f, DT_F64, D(2));
     o.f.data[0][0] = 3, o.f.data[0][1] = -0.5;
-    const uop *y = t_square(&o.f.g, uop1(&o.f.t.ir, OP_ONCE, t_square(&o.f.g, o.x)));
+    const uop *y = t_square(&o.f.g, uop1(&o.f.t.ir, OP_ONCE_DIFF, t_square(&o.f.g, o.x)));
     t_grad(&o.f.g, t_sum(&o.f.g, y, NULL, 0, false), NULL, &o.x, 1, &o.d);
     eval(&o.f, &o.d, 1, v);
     CHECK(v[0] == 4 * 27 && v[1] == -0.5);

@@ -170,26 +170,26 @@ static const uop *source_of(struct gen *g, enum op op, uint32_t i, const uop *co
     case OP_VAR: return value_of(g, dt, 1);
     case OP_INDEX: return i == 0 ? memory_of(g) : value_of(g, rnd_below(&g->r, 2) ? DT_IDX : DT_I32, lanes);
     case OP_LOAD:
-    case OP_FRAG:
-    case OP_MBAR_NEW:
+    case OP_LDMATRIX:
+    case OP_MBAR_INIT:
     case OP_MBAR_ARRIVE:
     case OP_MBAR_WAIT:
     case OP_PREFETCH: return pool_pick(g, DT_COUNT, 0, OP_INDEX);
-    case OP_MAP: return i ? value_of(g, DT_IDX, 1) : pool_pick(g, DT_COUNT, 0, OP_PARAM);
-    case OP_BOX:
-    case OP_BOX_OUT:
-        if (i == 1) return pool_pick(g, DT_COUNT, 0, OP_MAP);
-        return i == 0 || (i == 2 && op == OP_BOX) ? pool_pick(g, DT_COUNT, 0, OP_INDEX)
-                                                  : value_of(g, DT_IDX, 1);
-    case OP_SEND:
+    case OP_TENSOR_MAP: return i ? value_of(g, DT_IDX, 1) : pool_pick(g, DT_COUNT, 0, OP_PARAM);
+    case OP_TMA_LOAD:
+    case OP_TMA_STORE:
+        if (i == 1) return pool_pick(g, DT_COUNT, 0, OP_TENSOR_MAP);
+        return i == 0 || (i == 2 && op == OP_TMA_LOAD) ? pool_pick(g, DT_COUNT, 0, OP_INDEX)
+                                                       : value_of(g, DT_IDX, 1);
+    case OP_DSMEM_STORE:
         if (i == 0) return pool_pick(g, DT_COUNT, 0, OP_INDEX);
         return i == 1 ? value_of(g, DT_IDX, 1) : src[0] ? value_of(g, (enum dtype)src[0]->dt, 1) : NULL;
-    case OP_COPY: return i < 2 ? pool_pick(g, DT_COUNT, 0, OP_INDEX) : value_of(g, DT_BOOL, 0);
-    case OP_HOLD:
+    case OP_CP_ASYNC: return i < 2 ? pool_pick(g, DT_COUNT, 0, OP_INDEX) : value_of(g, DT_BOOL, 0);
+    case OP_PIN_REG:
     case OP_MMA: return pool_pick(g, DT_COUNT, 0, OP_ACC);
-    case OP_LANERED: return i ? value_of(g, DT_IDX, 1) : pool_pick(g, DT_COUNT, 0, OP_ACC);
+    case OP_WARP_REDUCE: return i ? value_of(g, DT_IDX, 1) : pool_pick(g, DT_COUNT, 0, OP_ACC);
     case OP_BEFORE: return pool_pick(g, DT_COUNT, 0, OP_SCAN);
-    case OP_GLOAD:
+    case OP_PRED_LOAD:
     case OP_STORE:
     case OP_STORE_ADD:
         if (i == 0) return pool_pick(g, DT_COUNT, 0, OP_INDEX);
@@ -207,7 +207,7 @@ static const uop *source_of(struct gen *g, enum op op, uint32_t i, const uop *co
     case OP_END: return pool_pick(g, DT_COUNT, 0, rnd_below(&g->r, 2) ? OP_RANGE : OP_IF);
     case OP_ELSE: return pool_pick(g, DT_COUNT, 0, OP_IF);
     case OP_WHERE:
-    case OP_RARE:
+    case OP_UNLIKELY:
         return value_of(g, i == 0 ? DT_BOOL : i == 2 && src[1] ? (enum dtype)src[1]->dt : DT_COUNT, lanes);
     case OP_GRAPH: return value_of(g, DT_COUNT, 0);
     case OP_BUFFER:
@@ -610,7 +610,7 @@ static void rules_table(struct str *s) {
 
 static void axes_table(struct str *s) {
     str_add(s, "| kind | how it runs |\n|---|---|\n");
-#define X(name, doc) str_add(s, "| " #name " | " doc " |\n");
+#define X(name, code, doc) str_add(s, "| " #name " | " doc " |\n");
     AXIS_TABLE(X)
 #undef X
 }

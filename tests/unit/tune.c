@@ -1,4 +1,4 @@
-/* Tests of search: codegen/space.c (lists around a list), codegen/predict.c (their order) and engine/tune.c.
+/* Tests of search: tune/choose/search_space.c (lists around a list), tune/cost/cpu_time.c (their order) and engine/tune.c.
  *
  *   1. Lists of the space are legal, different, and give the same bits as the one that they were made around.
  *   2. Predictions: what must be slower is predicted to be slower.

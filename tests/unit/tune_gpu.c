@@ -1,10 +1,10 @@
-/* Tests of the model of a GPU (codegen/predict_gpu.c, work_gpu.c, the forms of heur_gpu_mm.c), without a GPU.
+/* Tests of the model of a GPU (tune/cost/gpu_time.c, gpu_count.c, the forms of gpu_gemm.c), without a GPU.
  *
- *   1. What a block does, against counts by hand; how many find room on a multiprocessor.
+ *   1. What a block does, against counts by hand; how many find room on a SM.
  *   2. More work, shorter rings, less room take longer.
  *   3. Forms that were measured on an H200 (gpu_forms.txt): the one that the model picks is near the best.
  * Search itself on a pretended GPU: cuda_fake_search.c. */
-#include "codegen/codegen.h"
+#include "tune/tune.h"
 #include "irtest.h"
 #include "planned.h"
 
@@ -57,7 +57,7 @@ TEST(work_gpu_counts_sectors) {
     CHECK_NEAR(w.out, 256 * 4, 0);
     w = work(&t, rows, "", 0, 0); /* threads down the column: each a sector of its own, again and again */
     CHECK_NEAR(w.fill, 256.0 * 1024 * 32, 0);
-    w = work(&t, rows, "BLOCK(k)", 256, 1); /* a block along the row */
+    w = work(&t, rows, "COOP(k)", 256, 1); /* a block along the row */
     CHECK_NEAR(w.blocks, 1024, 0);
     CHECK_NEAR(w.fill, 1024 * 4, 0);
     ir_test_close(&t);
@@ -76,7 +76,7 @@ TEST(work_gpu_counts_products) {
     struct gpu_work w =
         work(&t, product,
              "TILE(m,128,m1) TILE(m1,64,m3) TILE(n,64,n3) TILE(k,64,k1) TILE(k1,16,k2) "
-             "TC(m3,n3,k2,WBF16_64) LANE(m1) UNROLL(k1) STAGE(a,k,m1+m3,k1+k2) STAGE(b,k,n3,k1+k2) "
+             "TC(m3,n3,k2,WBF16_64) THREAD(m1) UNROLL(k1) STAGE(a,k,m1+m3,k1+k2) STAGE(b,k,n3,k1+k2) "
              "TILE(a.k1,8,a.v) VEC(a.v) TILE(b.k1,8,b.v) VEC(b.v) PIPE(a,k,4) PIPE(b,k,4)",
              256, 1);
     CHECK_NEAR(w.blocks, 4 * 8, 0);
@@ -91,7 +91,7 @@ TEST(work_gpu_counts_products) {
     str_printf(&turned, "%.*s(ADD (MUL k 512) n)%s", (int)(at - product), product, at + 19);
     w = work(&t, turned.p,
              "TILE(m,128,m1) TILE(m1,64,m3) TILE(n,64,n3) TILE(k,64,k1) TILE(k1,16,k2) "
-             "TC(m3,n3,k2,WBF16_64) LANE(m1) UNROLL(k1) STAGE(a,k,m1+m3,k1+k2) STAGE(b,k,k1+k2,n3) "
+             "TC(m3,n3,k2,WBF16_64) THREAD(m1) UNROLL(k1) STAGE(a,k,m1+m3,k1+k2) STAGE(b,k,k1+k2,n3) "
              "TILE(a.k1,8,a.v) VEC(a.v) TILE(b.n3,8,b.v) VEC(b.v) PIPE(a,k,4) PIPE(b,k,4)",
              256, 1);
     CHECK_NEAR(w.matrix, 2.0 * 128 * 64 * 512, 0);
@@ -184,7 +184,7 @@ TEST(predict_gpu_few_rows) {
     ir_test_close(&t);
 }
 
-/* 200704 rows of 576 by 64 columns, which memory bounds: tiles of 128 x 64 by one group of warps find room twice on a multiprocessor and
+/* 200704 rows of 576 by 64 columns, which memory bounds: tiles of 128 x 64 by one warpgroup find room twice on a SM and
  * took 65.2 us; by two, which with a group that copies have all registers, once: 84.6 us. */
 TEST(predict_gpu_rooms_of_groups) {
     static const char text[] =

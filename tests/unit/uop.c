@@ -237,7 +237,7 @@ TEST(uop_eval_integers) {
     CHECK_EQ(ev(OP_NOT, DT_U8, 1, 0), 254);
     CHECK_EQ(ev(OP_NOT, DT_BOOL, 1, 0), 0);
     CHECK_EQ(ev(OP_ABS, DT_I8, -128, 0), -128);
-    CHECK_EQ(ev(OP_MULACC, DT_I8, 100, 2), -49); /* 207 */
+    CHECK_EQ(ev(OP_FMA, DT_I8, 100, 2), -49); /* 207 */
     union val s[2] = {{.i = INT64_MAX}, {.i = 1}}, out;
     CHECK(!op_eval(OP_ADD, DT_IDX, DT_IDX, s, &out)); /* idx is exact: this is not defined */
     CHECK(op_eval(OP_ADD, DT_I64, DT_I64, s, &out) && out.i == INT64_MIN);
@@ -256,7 +256,7 @@ TEST(uop_eval_floats) {
     CHECK_NEAR(evf(OP_SIGMOID, DT_F64, 1, 0), 0.7310585786300049, 1e-15);
     CHECK_NEAR(evf(OP_ERF, DT_F64, 0.5, 0), 0.5204998778130465, 1e-15);
     union val fma_in[3] = {{.f = 1 + 0x1p-12}, {.f = 1 + 0x1p-12}, {.f = -1}}, out;
-    CHECK(op_eval(OP_MULACC, DT_F32, DT_F32, fma_in, &out) && out.f == 0x1p-11 + 0x1p-24); /* rounded once */
+    CHECK(op_eval(OP_FMA, DT_F32, DT_F32, fma_in, &out) && out.f == 0x1p-11 + 0x1p-24); /* rounded once */
     CHECK_EQ(cast(DT_I8, DT_F32, (union val){.f = 300}).i, 127);
     CHECK_EQ(cast(DT_U8, DT_F32, (union val){.f = -3}).i, 0);
     CHECK_EQ(cast(DT_I32, DT_F32, (union val){.f = -2.9}).i, -2);

@@ -100,16 +100,16 @@ TEST(verify_golden_kernels_pass) {
 static const struct {
     const char *what, *text;
 } good[] = {
-    {"a 3 x 3 convolution with zero padding, gated on all four sides",
+    {"a 3 x 3 convolution with zero padding, predicated on all four sides",
      "x = (PARAM<f32>[0 x] 4096)\no = (PARAM<f32>[1 o] 4096)\nh = (RANGE[h GRID 0] 64)\nw = (RANGE[w GRID 1] "
      "64)\n"
      "a = (RANGE[a REDUCE 2] 3)\nb = (RANGE[b REDUCE 3] 3)\ny = (SUB (ADD h a) 1)\nz = (SUB (ADD w b) 1)\n"
      "g = (AND (AND (LE 0 y) (LT y 64)) (AND (LE 0 z) (LT z 64)))\n"
      "v = (LOAD (INDEX x (WHERE g (ADD (MUL y 64) z) (INVALID<idx>))))\n"
      "(SINK (STORE (INDEX o (ADD (MUL h 64) w)) (REDUCE[ADD] (WHERE g v 0.0) a b)))"},
-    {"the same gate in one GLOAD, half of it negated",
+    {"the same predicate in one PRED_LOAD, half of it negated",
      "x = (PARAM<f32>[0 x] 30)\no = (PARAM<f32>[1 o] 40)\nr = (RANGE[r GRID 0] 40)\n"
-     "(SINK (STORE (INDEX o r) (GLOAD (INDEX x (SUB r 5)) 0.0 (AND (NOT (LT r 5)) (LT r 35)))))"},
+     "(SINK (STORE (INDEX o r) (PRED_LOAD (INDEX x (SUB r 5)) 0.0 (AND (NOT (LT r 5)) (LT r 35)))))"},
     {"a reshape written with quotient and remainder",
      "x = (PARAM<f32>[0 x] 1024)\no = (PARAM<f32>[1 o] 1024)\nr = (RANGE[r GRID 0] 1024)\n"
      "(SINK (STORE (INDEX o (ADD (MUL (MOD r 32) 32) (IDIV r 32))) (LOAD (INDEX x r))))"},
@@ -138,7 +138,7 @@ static const struct {
     {"a slice whose start is a variable", "x = (PARAM<f32>[0 x] 96)\no = (PARAM<f32>[1 o] 32)\ns = "
                                           "(VAR<idx>[0 s] 0 64)\nr = (RANGE[r GRID 0] 32)\n"
                                           "(SINK (STORE (INDEX o r) (LOAD (INDEX x (ADD r s)))))"},
-    {"a padded tile, gated at the store",
+    {"a padded tile, predicated at the store",
      "o = (PARAM<f32>[0 o] 30)\nr = (RANGE[r GRID 0] 8)\nv = (RANGE[v LOOP 1] 4)\ne = (ADD (MUL r 4) v)\n"
      "(SINK (STORE (INDEX o e) 1.0 (LT e 30)))"},
     {"a staged row and three passes over it",
@@ -260,7 +260,7 @@ TEST_SLOW(verify_fuzz_accepted_stores_do_not_race, 240) {
               real);
 }
 
-/* Soundness of the bounds proof: random gated indices; where the gate is open the index must be inside. */
+/* Soundness of the bounds proof: random predicated indices; where the predicate is open the index must be inside. */
 static const uop *random_sum(struct ir *ir, struct rnd *r, const uop *const *range) {
     const uop *s = uop_idx(ir, rnd_range(r, -6, 6));
     for (uint32_t i = 0, terms = 1 + rnd_below(r, 2); i < terms; i++)
@@ -268,7 +268,7 @@ static const uop *random_sum(struct ir *ir, struct rnd *r, const uop *const *ran
     return s;
 }
 
-static const uop *random_gate(struct ir *ir, struct rnd *r, const uop *const *range, const uop *e,
+static const uop *random_pred(struct ir *ir, struct rnd *r, const uop *const *range, const uop *e,
                               int depth) {
     static const enum op compare[] = {OP_LT, OP_LE, OP_LT, OP_LE, OP_EQ, OP_NE};
     const uop *a, *b;
@@ -276,12 +276,12 @@ static const uop *random_gate(struct ir *ir, struct rnd *r, const uop *const *ra
     case 1:
     case 2:
     case 3:
-        a = random_gate(ir, r, range, e, depth - 1), b = random_gate(ir, r, range, e, depth - 1);
+        a = random_pred(ir, r, range, e, depth - 1), b = random_pred(ir, r, range, e, depth - 1);
         return uop2(ir, OP_AND, a, b);
     case 4:
-        a = random_gate(ir, r, range, e, depth - 1), b = random_gate(ir, r, range, e, depth - 1);
+        a = random_pred(ir, r, range, e, depth - 1), b = random_pred(ir, r, range, e, depth - 1);
         return uop2(ir, OP_OR, a, b);
-    case 5: return uop1(ir, OP_NOT, random_gate(ir, r, range, e, depth - 1));
+    case 5: return uop1(ir, OP_NOT, random_pred(ir, r, range, e, depth - 1));
     default:
         a = rnd_below(r, 2) ? e : random_sum(ir, r, range);
         b = rnd_below(r, 3) ? uop_idx(ir, rnd_range(r, -2, 14)) : random_sum(ir, r, range);
@@ -292,7 +292,7 @@ static const uop *random_gate(struct ir *ir, struct rnd *r, const uop *const *ra
 
 TEST_SLOW(verify_fuzz_accepted_indices_are_inside, 240) {
     struct rnd r = {11};
-    int accepted = 0, gated = 0;
+    int accepted = 0, predicated = 0;
     for (int round = 0; round < 20000; round++) {
         struct ir_test t;
         const uop *range[3];
@@ -301,7 +301,7 @@ TEST_SLOW(verify_fuzz_accepted_indices_are_inside, 240) {
         range[0] = test_range(ir, "r", AX_GRID, 0, 0, 5);
         for (unsigned i = 1; i < 3; i++) range[i] = test_range(ir, i == 1 ? "a" : "b", AX_REDUCE, i, 0, 4);
         int64_t size = 3 + rnd_below(&r, 12), v[3];
-        const uop *e = random_sum(ir, &r, range), *g = random_gate(ir, &r, range, e, 3);
+        const uop *e = random_sum(ir, &r, range), *g = random_pred(ir, &r, range, e, 3);
         const uop *inv = uop_new(ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE);
         const uop *idx = rnd_below(&r, 5) ? uop3(ir, OP_WHERE, g, e, inv)
                                           : uop3(ir, OP_WHERE, g, e, random_sum(ir, &r, range));
@@ -325,12 +325,12 @@ TEST_SLOW(verify_fuzz_accepted_indices_are_inside, 240) {
                     ir_print_node(&s, ir, idx, 9);
                     FAIL("%s: accepted, but it reaches %lld of %lld", s.p, (long long)at, (long long)size);
                 }
-        accepted += ok, gated += ok && closes;
+        accepted += ok, predicated += ok && closes;
         ir_test_close(&t);
     }
-    CHECK(gated > 100);
-    TEST_INFO("verify: of 20000 random gated loads %d proved inside, %d of them by their gate", accepted,
-              gated);
+    CHECK(predicated > 100);
+    TEST_INFO("verify: of 20000 random predicated loads %d proved inside, %d of them by their predicate",
+              accepted, predicated);
 }
 
 /* ---- structure that the text cannot express ---------------------------------------------------- */

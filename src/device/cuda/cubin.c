@@ -1,5 +1,5 @@
 /* cubin.c: what is in machine code for an NVIDIA GPU: how many registers a kernel takes, what did not fit into them, how wide
- * its accesses to memory are, whether it has matrix instructions. Search and reports rank by it, tests hold us to it.
+ * its accesses to memory are, whether it has MMA instructions. Search and reports rank by it, tests hold us to it.
  *
  * A cubin is an ELF file. A kernel is a section .text.NAME of instructions of 16 bytes, whose low nine bits say which they
  * are (the next three say where the operands come from) and, of those that access memory, three bits say how many bytes at
@@ -184,6 +184,6 @@ void cubin_print(struct str *s, const struct cubin_kernel *k) {
     if (k->shared) str_printf(s, ", %u bytes shared", k->shared);
     if (k->stack || k->spills)
         str_printf(s, ", %u bytes of stack used by %u instructions", k->stack, k->spills);
-    if (k->matrix) str_printf(s, ", %u matrix instructions", k->matrix);
+    if (k->matrix) str_printf(s, ", %u MMA instructions", k->matrix);
     if (k->copies) str_printf(s, ", %u copies to shared memory", k->copies);
 }

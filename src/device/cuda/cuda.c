@@ -376,7 +376,7 @@ int cuda_shared(struct device *d, const struct dev_launch *l) {
     return code;
 }
 
-/* A kernel that waits by itself is brought to the multiprocessors while the one before it in the stream ends, which hides what
+/* A kernel that waits by itself is brought to the SMs while the one before it in the stream ends, which hides what
  * starting it costs. Its blocks go where there is room first: many, or small ones that move much, would not be dealt out evenly
  * (448 blocks that wait for memory take a seventh longer), and wait for their turn. */
 static bool cuda_early(struct device *d, const struct dev_launch *l) {

@@ -232,7 +232,7 @@ const struct cuda_call *cuda_call_of(dev_fn *); /* NULL: a kernel */
 uint32_t cuda_call_steps(const struct cuda_call *, const struct dev_launch *);
 void cuda_call_step(const struct cuda_call *, const struct dev_launch *, uint32_t i, struct cuda_step *);
 
-/* call_text.c: their text; bytes of an element (0: no such type); elements of a tile for numbers of so many bytes. */
+/* builtin_kernels.c: their text; bytes of an element (0: no such type); elements of a tile for numbers of so many bytes. */
 uint32_t cuda_call_kernels(struct arena *, const struct dev_call *,
                            struct dev_kernel_text out[static DEV_KERNELS]);
 uint32_t cuda_call_bytes(const char *type);

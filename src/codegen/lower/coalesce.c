@@ -1,0 +1,285 @@
+/* coalesce.c: wide loads and stores from narrow ones.
+ *
+ * Inside one straight-line block, loads of single elements whose addresses differ by constants only are grouped
+ * by buffer; each run of as many neighbours as a vector register holds becomes one vector LOAD, and the former
+ * loads its lanes. A load with constant distances between its lanes (a vector across rows, the pooled value of each of
+ * four neighbours) is first taken apart into single elements. Two things fall out: the four rows that four vectors across them read become four
+ * row vectors and a transposition in registers, and the eight broadcast operands of a matrix tile become two
+ * vectors used lane by lane.
+ *
+ * Stores with a stride between their lanes are treated the same way: where the lanes of several of them fill
+ * whole rows, the rows are stored instead, again a transposition in registers.
+ *
+ * Loads under one and the same predicate, with the same number where it is false, are neighbours too, if together they begin at a multiple
+ * of their size: else a question is asked for each.
+ * On a GPU halves and bytes are loaded by 4 and 8 bytes too, where those are aligned.
+ * No element is touched that was not loaded or stored before. Scratch that the same block writes is left alone.
+ * Requires: tree_expand. */
+#include "codegen/internal.h"
+
+#include <stdlib.h>
+
+enum { LEAST_PIECE = 4 }; /* bytes: smaller elements are worth loading together by less than a register */
+
+struct spot {        /* one single-element load, or one lane of a store */
+    const uop *load; /* LOAD; STORE */
+    const uop *buf;
+    struct affine at;
+    unsigned lane;
+};
+
+struct co {
+    struct rw *rw;
+    struct arena *a;
+    int vec_bytes;
+    bool parts; /* of a vector are worth a load */
+    VEC(struct spot) spot;
+    uop_vec from, to;
+};
+
+/* What n is in a lane, if it depends on nothing else. */
+static bool value_in(const uop *n, unsigned lane, int64_t *out) {
+    int64_t a, b;
+    if (n->op == OP_LANES) return *out = lane, true;
+    if (n->op == OP_CONST) return *out = n->arg.i, true;
+    if (n->nsrc != 2 || !value_in(n->src[0], lane, &a) || !value_in(n->src[1], lane, &b)) return false;
+    switch (n->op) {
+    case OP_ADD: return !__builtin_add_overflow(a, b, out);
+    case OP_MUL: return !__builtin_mul_overflow(a, b, out);
+    case OP_IDIV: return a >= 0 && b > 0 && (*out = a / b, true);
+    case OP_MOD: return a >= 0 && b > 0 && (*out = a % b, true);
+    default: return false;
+    }
+}
+
+/* The address of one lane: false if lanes differ by more than constants. */
+static bool lane_at(struct co *c, const struct affine *at, unsigned lane, struct affine *one) {
+    int64_t v;
+    *one = (struct affine){.t = arena_array(c->a, struct term, at->n), .k = at->k};
+    for (uint32_t i = 0; i < at->n; i++) {
+        if (at->t[i].atom->lanes == 1 && at->t[i].atom->op != OP_LANES)
+            one->t[one->n++] = at->t[i];
+        else if (!value_in(at->t[i].atom, lane, &v))
+            return false;
+        else
+            one->k += at->t[i].coef * v;
+    }
+    return true;
+}
+
+/* Loaded, or a number where a predicate is false, the same for all lanes. */
+static bool is_load(const uop *n) {
+    return n->op == OP_LOAD || (n->op == OP_PRED_LOAD && uop_is_const(n->src[1]) && n->src[2]->lanes == 1);
+}
+
+static const uop *load_as(struct ir *ir, const uop *load, const uop *to) {
+    return load->op == OP_PRED_LOAD ? uop3(ir, OP_PRED_LOAD, to, load->src[1], load->src[2])
+                                    : uop1(ir, OP_LOAD, to);
+}
+
+/* A load whose lanes are at constant distances (rows, or neighbours some of which are the same) as a BUILD of single
+ * loads; NULL if it is not one. */
+static const uop *take_apart(struct co *c, const uop *load) {
+    const uop *index = load->src[0]->src[1];
+    if (index->lanes == 1) return NULL;
+    struct affine at = affine_of(c->a, index), one;
+    const uop **lane = arena_array(c->a, const uop *, index->lanes);
+    for (unsigned i = 0; i < index->lanes; i++) {
+        if (!lane_at(c, &at, i, &one)) return NULL;
+        const uop *to = rw_post(c->rw, affine_build(c->rw->ir, &one, DT_IDX));
+        lane[i] = load_as(c->rw->ir, load, mk_index(c->rw->ir, load->src[0]->src[0], to, 1));
+    }
+    return uop_new(c->rw->ir, OP_BUILD, (enum dtype)load->dt, index->lanes, lane, index->lanes, ARG_NONE);
+}
+
+/* What decides whether it is loaded, and what it is else: 0 if there is no predicate. */
+static uint32_t under(const uop *load, int what) {
+    return load->op == OP_PRED_LOAD ? load->src[1 + what]->id + 1 : 0;
+}
+
+static bool same_row(const struct spot *x, const struct spot *y) {
+    return x->buf == y->buf && under(x->load, 0) == under(y->load, 0) &&
+           under(x->load, 1) == under(y->load, 1) && affine_equal_but_const(&x->at, &y->at);
+}
+
+static int by_row(const void *p, const void *q) {
+    const struct spot *x = p, *y = q;
+    if (x->buf != y->buf) return x->buf->id < y->buf->id ? -1 : 1;
+    for (int i = 0; i < 2; i++)
+        if (under(x->load, i) != under(y->load, i)) return under(x->load, i) < under(y->load, i) ? -1 : 1;
+    return affine_compare(&x->at, &y->at);
+}
+
+static void widen(struct co *c, const struct spot *first, unsigned lanes) {
+    struct ir *ir = c->rw->ir;
+    const uop *at = first->load->src[0];
+    const uop *wide = load_as(ir, first->load, mk_index(ir, at->src[0], at->src[1], lanes));
+    for (unsigned i = 0; i < lanes; i++) {
+        vec_push(c->a, &c->from, first[i].load);
+        vec_push(c->a, &c->to, uop_mk(ir, OP_EXTRACT, &wide, 1, ARG_INT(i)));
+    }
+}
+
+/* Neighbours among so many at s, a power of two, that are loaded at once; 1: none. */
+static unsigned piece_of(const struct co *c, const struct spot *s, unsigned run, unsigned lanes) {
+    const uop *at = s->load->src[0]->src[1];
+    if (run == lanes && (s->load->op == OP_LOAD || uop_divides(at, lanes))) return lanes;
+    if (!c->parts || dtype_info[s->load->dt].bytes >= LEAST_PIECE) return 1;
+    while (lanes > 1 && (lanes > run || !uop_divides(at, lanes))) lanes /= 2;
+    return lanes * dtype_info[s->load->dt].bytes < LEAST_PIECE ? 1 : lanes;
+}
+
+static void group_spots(struct co *c) {
+    struct spot *s = c->spot.p;
+    if (c->spot.n) qsort(s, c->spot.n, sizeof *s, by_row);
+    for (uint32_t i = 0; i < c->spot.n;) {
+        unsigned lanes = (unsigned)c->vec_bytes / dtype_info[s[i].load->dt].bytes, run = 1;
+        while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
+               s[i + run].at.k == s[i].at.k + run)
+            run++;
+        unsigned piece = piece_of(c, &s[i], run, lanes);
+        if (piece > 1) widen(c, &s[i], piece);
+        i += piece;
+    }
+}
+
+/* ---- strided stores ---------------------------------------------------------------------------------*/
+
+/* Splits the address of a store over its lanes; false if there is no constant stride other than one. */
+static bool store_lanes(struct co *c, const uop *s) {
+    if (s->op != OP_STORE || s->nsrc != 2 || s->src[0]->src[1]->lanes == 1 ||
+        s->src[0]->src[0]->op != OP_PARAM)
+        return false;
+    struct affine at = affine_of(c->a, s->src[0]->src[1]);
+    struct affine row = {.t = arena_array(c->a, struct term, at.n)};
+    int64_t stride = 0;
+    for (uint32_t i = 0; i < at.n; i++) {
+        if (at.t[i].atom->op == OP_LANES)
+            stride = at.t[i].coef;
+        else if (at.t[i].atom->lanes > 1)
+            return false;
+        else
+            row.t[row.n++] = at.t[i];
+    }
+    for (unsigned i = 0; i < s->src[0]->lanes; i++) {
+        row.k = at.k + stride * i;
+        vec_push(c->a, &c->spot, ((struct spot){s, s->src[0]->src[0], row, i}));
+    }
+    return true;
+}
+
+/* Does any statement after `from` change an accumulator or scratch buffer that `value` reads? */
+static bool changed_after(struct co *c, const uop *block, uint32_t from, const uop *value) {
+    uop_vec topo = {0};
+    uop_topo(c->a, &value, 1, &topo);
+    for (uint32_t i = from; i < block->nsrc; i++) {
+        const uop *s = block->src[i];
+        const uop *cell = s->op == OP_SET ? s->src[0] : s->op == OP_STORE ? s->src[0]->src[0] : NULL;
+        if (s->op == OP_FOR || s->op == OP_IF) return true;
+        for (uint32_t k = 0; cell && k < topo.n; k++)
+            if (topo.p[k] == cell && cell->op != OP_PARAM) return true;
+    }
+    return false;
+}
+
+static const uop *lane_of(struct co *c, const uop *v, unsigned lane) {
+    return v->lanes > 1 ? uop_mk(c->rw->ir, OP_EXTRACT, &v, 1, ARG_INT(lane)) : v;
+}
+
+static const uop *store_rows(struct co *c, const uop *block) {
+    struct ir *ir = c->rw->ir;
+    uop_vec out = {0}, rows = {0};
+    bool *strided = arena_array(c->a, bool, block->nsrc + 1);
+    uint32_t last = 0;
+    c->spot.n = 0;
+    for (uint32_t i = 0; i < block->nsrc; i++)
+        if ((strided[i] = store_lanes(c, block->src[i]))) last = i;
+    if (!c->spot.n) return block;
+    for (uint32_t i = 0; i < block->nsrc; i++)
+        if (strided[i] && changed_after(c, block, i + 1, block->src[i]->src[1])) return block;
+    struct spot *s = c->spot.p;
+    qsort(s, c->spot.n, sizeof *s, by_row);
+    for (uint32_t i = 0; i < c->spot.n;) {
+        unsigned lanes = (unsigned)c->vec_bytes / dtype_info[s[i].buf->dt].bytes, run = 1;
+        const uop **part = arena_array(c->a, const uop *, lanes);
+        while (run < lanes && i + run < c->spot.n && same_row(&s[i], &s[i + run]) &&
+               s[i + run].at.k == s[i].at.k + run)
+            run++;
+        if (run < lanes || lanes < 2) return block; /* not whole rows: leave all as they are */
+        for (unsigned k = 0; k < lanes; k++) part[k] = lane_of(c, s[i + k].load->src[1], s[i + k].lane);
+        const uop *v = uop_new(ir, OP_BUILD, (enum dtype)s[i].buf->dt, lanes, part, lanes, ARG_NONE);
+        const uop *at = rw_post(c->rw, affine_build(ir, &s[i].at, DT_IDX));
+        vec_push(c->a, &rows, uop2(ir, OP_STORE, mk_index(ir, s[i].buf, at, lanes), v));
+        i += run;
+    }
+    for (uint32_t i = 0; i < block->nsrc; i++) {
+        if (!strided[i]) vec_push(c->a, &out, block->src[i]);
+        if (i == last)
+            for (uint32_t k = 0; k < rows.n; k++) vec_push(c->a, &out, rows.p[k]);
+    }
+    return tree_block(ir, &out);
+}
+
+/* ---- blocks -----------------------------------------------------------------------------------------*/
+
+static bool written_here(const uop *block, const uop *buf) {
+    for (uint32_t i = 0; i < block->nsrc; i++)
+        if (block->src[i]->op == OP_STORE && block->src[i]->src[0]->src[0] == buf) return true;
+    return false;
+}
+
+static const uop *subst_leaves(struct co *c, const uop *block) {
+    if (!c->from.n) return block;
+    uop_vec out = {0};
+    for (uint32_t i = 0; i < block->nsrc; i++) {
+        const uop *s = block->src[i];
+        vec_push(c->a, &out, tree_is_leaf(s) ? rw_subst(c->rw, s, c->from.p, c->to.p, c->from.n) : s);
+    }
+    return tree_block(c->rw->ir, &out);
+}
+
+static const uop *coalesce_block(struct co *c, const uop *block) {
+    uop_vec topo = {0};
+    tree_leaf_nodes(c->rw->ir, block, &topo);
+    c->from.n = c->to.n = c->spot.n = 0;
+    bool apart = false;
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        if (!is_load(n) || (n->op == OP_PRED_LOAD && !c->parts) || written_here(block, n->src[0]->src[0]))
+            continue;
+        const uop *lanes = take_apart(c, n);
+        if (!lanes) continue;
+        vec_push(c->a, &c->from, n);
+        vec_push(c->a, &c->to, lanes);
+        apart = true;
+    }
+    block = store_rows(c, subst_leaves(c, block));
+    if (!apart && c->vec_bytes > 16) return block; /* broadcasts from memory are free there */
+    c->spot.n = 0;
+    tree_leaf_nodes(c->rw->ir, block, &topo);
+    c->from.n = c->to.n = 0;
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        if (!is_load(n) || n->lanes != 1 || n->src[0]->lanes != 1 || written_here(block, n->src[0]->src[0]))
+            continue;
+        struct spot s = {n, n->src[0]->src[0], affine_of(c->a, n->src[0]->src[1]), 0};
+        vec_push(c->a, &c->spot, s);
+    }
+    group_spots(c);
+    return subst_leaves(c, block);
+}
+
+static const uop *coalesce(struct co *c, const uop *n) {
+    struct ir *ir = c->rw->ir;
+    uop_vec out = {0};
+    if (n->op == OP_FOR) return uop2(ir, OP_FOR, n->src[0], coalesce(c, n->src[1]));
+    if (n->op != OP_BLOCK && n->op != OP_IF) return n;
+    if (n->op == OP_BLOCK) n = coalesce_block(c, n);
+    for (uint32_t i = 0; i < n->nsrc; i++) vec_push(ir->arena, &out, coalesce(c, n->src[i]));
+    return uop_mk(ir, (enum op)n->op, out.p, out.n, ARG_NONE);
+}
+
+const uop *tree_coalesce(struct rw *rw, const uop *tree, int vec_bytes, bool parts) {
+    struct co c = {.rw = rw, .a = rw->ir->arena, .vec_bytes = vec_bytes, .parts = parts};
+    return coalesce(&c, tree);
+}

@@ -1,0 +1,280 @@
+/* peel.c: loops with predicates get two bodies.
+ *
+ * A padded loop asks at every element whether it is still inside. For all but the last iterations the answer
+ * is yes whatever the inner loops do, and one comparison per iteration finds out:
+ *
+ *     FOR o: body(predicate)      becomes      FOR o: IF (predicate holds for the largest inner values) body(true) ELSE body(predicate)
+ *
+ * The main body is then free of predicates and vectorises; the tail body is slow and rare. The same happens for masks
+ * that a user wrote (k < n in a sum). A predicate is peeled at the innermost loop that it depends on: one predictable
+ * branch per iteration of a body that is a whole tile, and little code is written twice.
+ *
+ * The other end likewise: where a predicate fails whatever the inner loops do and nearly nothing is left of the body then (the
+ * sums behind a causal mask), what is left is a body of its own:
+ *
+ *     FOR o: body(predicate)      becomes      FOR o: IF (predicate holds for some inner values) body(predicate) ELSE body(false)
+ *
+ * Threads of a GPU run side by side: a predicate that neighbours answer differently stays where it is.
+ * Requires: a loop tree whose expressions are scalar. */
+#include <math.h>
+
+#include "codegen/internal.h"
+
+#define MAX_PEEL_NODES 6000 /* a body larger than this is not copied */
+
+struct peel {
+    struct rw *rw;
+    struct free_ranges fr;
+    uop_vec open;         /* ranges of the loops around */
+    bool threads, blocks; /* for a GPU; on which blocks of threads run an iteration */
+};
+
+static bool is_open(const struct peel *p, const uop *r) {
+    for (uint32_t i = 0; i < p->open.n; i++)
+        if (p->open.p[i] == r) return true;
+    return false;
+}
+
+/* Do neighbouring threads of a GPU have other values of this range? Then they would answer differently, and since they run
+ * together, each would wait for both bodies. */
+static bool differs(const struct peel *p, const uop *range) {
+    enum axis_kind k = (enum axis_kind)range->arg.range.kind;
+    return p->threads && (k == AX_COOP || k == AX_THREAD || (k == AX_GRID && !p->blocks));
+}
+
+/* Is `range` the innermost loop that the predicate depends on, and all else it depends on known here or written out?
+ * The loops of the grid count as one. */
+static bool peels_at(struct peel *p, const uop *pred, const uop *range) {
+    const uop_vec *f = free_of(&p->fr, pred);
+    bool here = false, wide = false;
+    for (uint32_t i = 0; i < f->n; i++) {
+        const uop *r = f->p[i];
+        if (axis_is_expanded((enum axis_kind)r->arg.range.kind))
+            wide = true;
+        else if (!is_open(p, r) || differs(p, r))
+            return false;
+        here |= r == range || (r->arg.range.kind == AX_GRID && range->arg.range.kind == AX_GRID);
+    }
+    return here && wide;
+}
+
+static bool is_pred(const uop *n) { /* other integers wrap: no affine form */
+    return (n->op == OP_LT || n->op == OP_LE) && n->src[0]->dt == DT_IDX;
+}
+
+/* The predicate with what is not known here at its worst, or at its best. NULL: no such condition. */
+static const uop *bounded(struct peel *p, const uop *pred, bool worst) {
+    struct ir *ir = p->rw->ir;
+    struct affine d = affine_of(ir->arena, uop2(ir, OP_SUB, pred->src[0], pred->src[1]));
+    struct affine at = {.t = arena_array(ir->arena, struct term, d.n), .k = d.k};
+    for (uint32_t i = 0; i < d.n; i++) {
+        const uop *atom = d.t[i].atom;
+        bool fixed = true;
+        const uop_vec *f = free_of(&p->fr, atom);
+        for (uint32_t k = 0; k < f->n; k++) fixed &= is_open(p, f->p[k]);
+        if (fixed) {
+            at.t[at.n++] = d.t[i];
+            continue;
+        }
+        int64_t end, sum;
+        if (atom->lo == INT64_MIN || atom->hi == INT64_MAX) return NULL;
+        if (__builtin_mul_overflow(d.t[i].coef, (d.t[i].coef > 0) == worst ? atom->hi : atom->lo, &end) ||
+            __builtin_add_overflow(at.k, end, &sum))
+            return NULL;
+        at.k = sum;
+    }
+    const uop *x = affine_build(ir, &at, DT_IDX);
+    return rw2(p->rw, (enum op)pred->op, rw_post(p->rw, x), uop_idx(ir, 0));
+}
+
+/* `predicate` holds for all values of the written-out ranges if the returned condition holds. NULL: no such condition. */
+static const uop *cover(struct peel *p, const uop *pred, const uop *range) {
+    return is_pred(pred) && peels_at(p, pred, range) ? bounded(p, pred, true) : NULL;
+}
+
+/* ---- what is left where a predicate fails ----------------------------------------------------------------------- */
+
+static void statements(struct ir *ir, const uop *n, enum op op, uop_vec *out) {
+    if (n->op == (uint16_t)op) vec_push(ir->arena, out, n);
+    if (n->op != OP_BLOCK && n->op != OP_FOR && n->op != OP_IF) return;
+    for (uint32_t i = n->op != OP_BLOCK; i < n->nsrc; i++) statements(ir, n->src[i], op, out);
+}
+
+/* Does the statement add nothing to its accumulator? */
+static bool idles(const uop *set) {
+    const uop *acc = set->src[0], *v = set->src[1];
+    if (v == acc) return true;
+    if ((v->op != OP_ADD && v->op != OP_MAX) || (v->src[0] != acc && v->src[1] != acc)) return false;
+    const uop *x = v->src[v->src[0] == acc];
+    if (!uop_is_const(x) || !dt_is_float((enum dtype)x->dt)) return false;
+    return v->op == OP_ADD ? x->arg.f == 0 : x->arg.f == -INFINITY; /* a sum that began at 0 is never -0 */
+}
+
+/* Is an accumulator of this number begun in the body, and read by nobody but itself in what is left of it? */
+static bool is_dead(struct peel *p, const uop *body, const uop *block, int64_t acc) {
+    struct ir *ir = p->rw->ir;
+    uop_vec set = {0}, leaf = {0}, topo = {0};
+    bool begun = false;
+    statements(ir, block, OP_SET, &set);
+    statements(ir, block, OP_STORE, &leaf);
+    statements(ir, block, OP_STORE_ADD, &leaf);
+    for (uint32_t i = 0; i < set.n; i++) {
+        if (set.p[i]->src[0]->arg.i != acc) vec_push(ir->arena, &leaf, set.p[i]->src[1]);
+    }
+    set.n = 0;
+    statements(ir, body, OP_SET, &set);
+    for (uint32_t i = 0; i < set.n; i++)
+        begun |= set.p[i]->src[0]->arg.i == acc && uop_is_const(set.p[i]->src[1]);
+    uop_topo(ir->arena, leaf.p, leaf.n, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_ACC && topo.p[i]->arg.i == acc) return false;
+    return begun;
+}
+
+/* The tree without statements that do nothing (acc -1), or those of an accumulator; nor loops without statements. */
+static const uop *without(struct ir *ir, const uop *n, int64_t acc) {
+    if (n->op == OP_SET && (acc < 0 ? idles(n) : n->src[0]->arg.i == acc)) return NULL;
+    if (n->op == OP_FOR) {
+        const uop *body = without(ir, n->src[1], acc);
+        return body->nsrc ? uop2(ir, OP_FOR, n->src[0], body) : NULL;
+    }
+    if (n->op != OP_BLOCK) return n;
+    uop_vec out = {0};
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        const uop *x = without(ir, n->src[i], acc);
+        if (x) vec_push(ir->arena, &out, x);
+    }
+    return tree_block(ir, &out);
+}
+
+/* Every accumulation that is left stands in the whole body too: none lost what repeats it. And no access is to nowhere. */
+static bool is_part(struct peel *p, const uop *body, const uop *left) {
+    struct ir *ir = p->rw->ir;
+    uop_vec was = {0}, is = {0}, topo = {0};
+    statements(ir, body, OP_SET, &was), statements(ir, body, OP_STORE_ADD, &was);
+    statements(ir, left, OP_SET, &is), statements(ir, left, OP_STORE_ADD, &is);
+    for (uint32_t i = 0, k; i < is.n; i++) {
+        for (k = 0; k < was.n && was.p[k] != is.p[i]; k++) {}
+        if (k == was.n) return false;
+    }
+    uop_topo(ir->arena, &left, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_INVALID) return false;
+    return true;
+}
+
+/* Loops and functions: what is worth a branch. */
+static uint32_t weight(struct ir *ir, const uop *body) {
+    uop_vec loops = {0}, topo = {0};
+    statements(ir, body, OP_FOR, &loops);
+    uop_topo(ir->arena, &body, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) loops.n += topo.p[i]->op >= OP_EXP && topo.p[i]->op <= OP_SIGMOID;
+    return loops.n;
+}
+
+/* body(false), if less is left that is worth a branch, or nothing. NULL: none such. */
+static const uop *skipped(struct peel *p, const uop *body, const uop_vec *preds) {
+    struct ir *ir = p->rw->ir;
+    uop_vec no = {0}, set = {0};
+    for (uint32_t i = 0; i < preds->n; i++) vec_push(ir->arena, &no, uop_int(ir, DT_BOOL, 0));
+    const uop *x = without(ir, rw_subst(p->rw, body, preds->p, no.p, preds->n), -1);
+    statements(ir, x, OP_SET, &set);
+    for (uint32_t i = 0; i < set.n; i++)
+        if (is_dead(p, body, x, set.p[i]->src[0]->arg.i)) x = without(ir, x, set.p[i]->src[0]->arg.i);
+    return (!x->nsrc || weight(ir, x) < weight(ir, body)) && is_part(p, body, x) ? x : NULL;
+}
+
+/* Where *some fails, the returned block does what the body does. NULL: no such condition. */
+static const uop *skip(struct peel *p, const uop *body, const uop_vec *topo, const uop *range,
+                       const uop **some) {
+    struct ir *ir = p->rw->ir;
+    uop_vec preds = {0};
+    *some = NULL;
+    for (uint32_t i = 0; i < topo->n; i++) {
+        const uop *g = topo->p[i];
+        if (!is_pred(g) || !free_has(&p->fr, g, range)) continue;
+        const uop *c = bounded(p, g, false);
+        if (!c || uop_is_const(c) || (*some && c != *some)) continue;
+        *some = c;
+        vec_push(ir->arena, &preds, g);
+    }
+    return preds.n ? skipped(p, body, &preds) : NULL;
+}
+
+/* ---- loops ------------------------------------------------------------------------------------------------- */
+
+/* A written-out axis repeats the statements that mention it. Without its predicate an accumulation may not mention it any
+ * more (a sum of equal values): then it must keep the predicate, or it would run once. */
+static bool keeps_copies(struct peel *p, const uop *before, const uop *after) {
+    if (before == after) return true;
+    if (before->op != after->op || before->nsrc != after->nsrc) return false;
+    if (before->op == OP_SET || before->op == OP_STORE_ADD) {
+        const uop_vec *f = free_of(&p->fr, before);
+        for (uint32_t i = 0; i < f->n; i++)
+            if (axis_is_expanded((enum axis_kind)f->p[i]->arg.range.kind) &&
+                !free_has(&p->fr, after, f->p[i]))
+                return false;
+    }
+    for (uint32_t i = before->op == OP_FOR;
+         i < before->nsrc && op_is_effect((enum op)before->op) && before->op != OP_SET; i++)
+        if (op_is_effect((enum op)before->src[i]->op) && !keeps_copies(p, before->src[i], after->src[i]))
+            return false;
+    return true;
+}
+
+static const uop *peel(struct peel *p, const uop *n);
+
+static const uop *peel_block(struct peel *p, const uop *block) {
+    uop_vec out = {0};
+    for (uint32_t i = 0; i < block->nsrc; i++) vec_push(p->rw->ir->arena, &out, peel(p, block->src[i]));
+    return tree_block(p->rw->ir, &out);
+}
+
+static const uop *choice(struct ir *ir, const uop *cond, const uop *yes, const uop *no) {
+    const uop *both = uop_mk(ir, OP_IF, (const uop *[]){cond, yes, no}, no->nsrc ? 3 : 2, ARG_NONE);
+    return uop_mk(ir, OP_BLOCK, &both, 1, ARG_NONE);
+}
+
+static const uop *peel_for(struct peel *p, const uop *n) {
+    struct ir *ir = p->rw->ir;
+    const uop *range = n->src[0], *body = n->src[1], *cond = NULL;
+    vec_push(ir->arena, &p->open, range);
+    uop_vec topo = {0}, preds = {0}, yes = {0};
+    uop_topo(ir->arena, &body, 1, &topo);
+    bool outer_grid = body->nsrc && body->src[0]->op == OP_FOR &&
+                      body->src[0]->src[0]->arg.range.kind == AX_GRID; /* the grid stays one nest */
+    for (uint32_t i = 0; i < topo.n && topo.n < MAX_PEEL_NODES && !outer_grid; i++) {
+        const uop *c = cover(p, topo.p[i], range);
+        if (!c || uop_is_int_const(c, 0)) continue;
+        cond = cond ? rw2(p->rw, OP_AND, cond, c) : c;
+        vec_push(ir->arena, &preds, topo.p[i]);
+        vec_push(ir->arena, &yes, uop_int(ir, DT_BOOL, 1));
+    }
+    const uop *open =
+        preds.n && !uop_is_int_const(cond, 0) ? rw_subst(p->rw, body, preds.p, yes.p, preds.n) : NULL;
+    if (open && !keeps_copies(p, body, open)) open = NULL;
+    bool always = open && uop_is_int_const(cond, 1);
+    const uop *some,
+        *less = always || outer_grid || topo.n >= MAX_PEEL_NODES ? NULL : skip(p, body, &topo, range, &some);
+    body = peel_block(p, always ? open : body);
+    if (less) body = choice(ir, some, body, peel_block(p, less));
+    if (open && !always) body = choice(ir, cond, peel_block(p, open), body);
+    p->open.n--;
+    return uop2(ir, OP_FOR, range, body);
+}
+
+static const uop *peel(struct peel *p, const uop *n) {
+    if (n->op == OP_FOR) return peel_for(p, n);
+    if (n->op == OP_BLOCK) return peel_block(p, n);
+    return n;
+}
+
+const uop *tree_peel(struct rw *rw, const uop *tree, bool threads) {
+    struct peel p = {.rw = rw, .threads = threads};
+    uop_vec topo = {0};
+    free_init(&p.fr, rw->ir, rw->ir->arena);
+    uop_topo(rw->ir->arena, &tree, 1, &topo);
+    for (uint32_t i = 0; i < topo.n && threads; i++)
+        p.blocks |= topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.kind == AX_COOP;
+    return peel(&p, tree);
+}

@@ -1,0 +1,113 @@
+/* sched.h: the schedule of a kernel: its axes as the opt list has cut and marked them. Shared by the passes and by
+ * src/tune/choose, which looks at the axes of a candidate list.
+ * Tests: tests/unit/codegen.c */
+#ifndef RIDGE_SCHED_H
+#define RIDGE_SCHED_H
+
+#include "codegen/codegen.h"
+#include "rules/rules.h"
+
+/* ---- opts.c: the schedule, a kernel graph whose axes opts have cut and marked -------------------- */
+
+/* One axis class. Its members are the RANGEs of that class in the graph: the passes over one logical axis.
+ * The order of the table is the nesting order of the loops. */
+struct axis {
+    uint32_t name;
+    uint32_t members; /* how many RANGEs */
+    int64_t size;     /* of every member; -1: known at run time only */
+    int64_t most;     /* greatest size */
+    uint8_t
+        kind; /* AX_COUNT: each member as it is (GRID, LOOP, REDUCE, SCAN); else what an opt made of all */
+    uint8_t natural; /* what the members are without an opt */
+    bool grid;       /* members are GRID or cut from a GRID axis: its values may run in any order, at once */
+    bool reduce, scan; /* some member is bound by a REDUCE; is run along by a SCAN */
+    bool staged;       /* some member is bound by a STAGE */
+};
+
+/* PIPE: what `buffer` will be asked for `ahead` values of `axis` later is fetched in its pass number `pass`. */
+struct pipe {
+    const char *opt;
+    uint32_t buffer, axis;
+    int64_t ahead, pass, level;
+};
+
+/* box.c: a tile in shared memory that is a box of a buffer, panel by panel. */
+struct box {
+    const uop *map;        /* TENSOR_MAP; of a store whose rows begin anywhere: NULL */
+    const uop *at[2];      /* coordinates of the first element, along a row and across */
+    int64_t size[2], step; /* of the buffer: elements of a row, rows; from row to row */
+    int64_t width, rows;   /* elements of a row of 128 bytes; rows of a copy */
+    int64_t panels, parts; /* copies: panels side by side, and parts of a panel one below the other */
+    int64_t bytes;         /* of the tile */
+};
+struct tma_store_tile {
+    const uop *param;
+    struct box box;
+    uint32_t tc; /* the product whose m and n it is along */
+};
+
+struct sched {
+    struct ir *ir;
+    struct rw rw; /* rules_sym: what is built here is simplified at birth */
+    const struct kernel *kernel;
+    const uop *sink;
+    VEC(struct axis) axis;
+    uint32_t stages; /* names given so far */
+    VEC(struct pipe) pipe;
+    struct product { /* TC: a MMA instruction and the axes of its m, n, k */
+        enum mma instr;
+        uint32_t axis[3];
+        const uop *lane, *reg[4]; /* once laid out: THREAD range; ranges of the accumulator's digits */
+    } tc[4];
+    uint32_t ntc;
+    struct {                            /* WARP_SPECIALIZE, PERSISTENT */
+        int64_t teams;                  /* 0: all threads do the same */
+        int64_t blocks;                 /* 0: one for each tile */
+        uint32_t cluster;               /* CLUSTER: the axis whose values are its blocks; 0: there is none */
+        VEC(struct tma_store_tile) out; /* stores that go through shared memory */
+    } roles;
+};
+enum { PRODUCERS = 128 }; /* threads that copy, behind those that compute: a warpgroup, of which one works */
+/* MMA instructions of warpgroups, which read tiles by themselves. */
+static inline bool sched_has_wgmma(const struct sched *s) { return s->ntc && mma_is_wgmma(s->tc[0].instr); }
+/* What an instruction sums up is added to the sums of the thread, tile by tile. */
+static inline bool partial_accumulate(enum mma i) {
+    return mma_low_precision_acc(i) && !env_int(ENV_F8_FAST);
+}
+static inline bool axis_is_grid(const struct axis *a) {
+    return a->kind == AX_GRID || (a->kind == AX_COUNT && a->natural == AX_GRID);
+}
+void sched_init(struct sched *, struct ir *, const struct kernel *);
+void sched_apply(struct sched *, const char *opts); /* throws RG_EOPT */
+void sched_refresh(struct sched *);                 /* recount members and flags after the graph changed */
+bool sched_has_lanes(const struct sched *);         /* a block program: its tiles are shared by the threads */
+/* Writes kinds and positions into the RANGEs, and splits reductions into levels. The graph tree.c wants. */
+const uop *sched_finish(struct sched *);
+struct axis *sched_axis(struct sched *, uint32_t name); /* NULL if there is none */
+/* Replaces RANGEs everywhere: from[i] becomes expr[i] in expressions and the list piece[i] where it is bound. */
+struct range_subst {
+    const uop *from, *expr;
+    const uop *piece[2];
+    uint32_t npiece;
+};
+const uop *sched_subst(struct sched *, const uop *root, const struct range_subst *, uint32_t n);
+void sched_members(struct sched *, uint32_t cls, uop_vec *out); /* RANGEs of a class in the graph */
+const uop *sched_range(struct sched *, const uop *size, const uop *like, uint32_t cls, enum axis_kind);
+int range_by_pos(const void *, const void *); /* for qsort over RANGEs */
+bool binds_ranges(const uop *);               /* REDUCE, SCAN, STAGE */
+/* join.c: outer and inner become one axis. */
+void opt_join(struct sched *, const char *opt, struct axis *outer, struct axis *inner, uint32_t name);
+void opt_tile(struct sched *, const char *opt, uint32_t axis, int64_t n, uint32_t inner);
+/* stream.c: the passes over `axis` and over `more` become one, in blocks of n. */
+void opt_stream(struct sched *, const char *opt, uint32_t axis, int64_t n, uint32_t inner,
+                const uint32_t *more, uint32_t nmore);
+void pad_axis(struct sched *, const char *opt, struct axis *, int64_t n);
+/* pad.c: up to a multiple of n; begun earlier, so that stores are at such */
+void align_axis(struct sched *, const char *opt, struct axis *, int64_t n);
+RG_NORETURN void opt_fail(struct sched *, const char *opt, const char *fmt, ...) RG_FMT(3, 4);
+
+/* random.c: opts_legal, with a look at the axes and the finished graph while they exist, if the list is legal. */
+bool opts_look(struct ir *, const struct kernel *, const char *opts, struct str *why,
+               void (*look)(void *cx, struct sched *, const uop *sink), void *cx);
+
+#endif

@@ -1,0 +1,191 @@
+/* call.c: functions that the GPU brings with it (sorting, the last writer of a place, scatters in a fixed order), each
+ * a sequence of kernels.
+ *
+ * The kernels are text (builtin_kernels.c) that the engine compiles and keeps as it does its own; this file says with what and in
+ * which order they are started. A sequence is a function of a launch alone: step i of it is computed when it is asked for,
+ * so that launches one by one and graphs whose addresses change go by the same code. What lies between the kernels lies in
+ * the launch's scratch memory: numbers and places twice, the counts of digits, and where the elements of each place begin.
+ * Tests: tests/unit/call.c (cuda_gpu_call_*), tests/unit/cuda_fake.c (cuda_fake_calls) */
+#include "device/cuda/internal.h"
+
+enum { THREADS = 256, SCAN_THREADS = 1024, DIGIT = 8, DIGITS = 1 << DIGIT };
+enum {
+    PARTS = 1024,
+    BLOCKS = 1 << 16
+}; /* blocks that keep the GPU busy with a pass; most of a kernel over all elements */
+
+enum what { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, SCATTER, SCATTER_SUM };
+struct cuda_call {
+    struct cuda_call *next;
+    enum what what;
+    uint32_t key, element; /* bytes of a number; of an element */
+    dev_fn *kernel[DEV_KERNELS];
+};
+
+/* Where things lie in the scratch memory. */
+struct plan {
+    int64_t rows, len, parts, size, inner; /* size, inner: of a scatter */
+    uint32_t passes;
+    size_t key[2], pos[2], hist, begin, all;
+};
+
+static size_t piece(size_t *at, int64_t n, size_t bytes) {
+    size_t here = *at;
+    *at += ((size_t)n * bytes + 255) & ~(size_t)255;
+    return here;
+}
+
+static bool is_scatter(enum what w) { return w >= SCATTER; }
+
+static struct plan plan_of(const struct cuda_call *c, int64_t rows, const int64_t *num) {
+    struct plan p = {.rows = rows, .len = num[0], .size = 0, .inner = 1};
+    uint32_t bits = c->element * 8, tile = cuda_call_tile(c->key);
+    if (c->what == WINNER) return p;
+    if (is_scatter(c->what)) {
+        p.size = c->what == SCATTER_SUM ? num[2] : num[1];
+        p.inner = c->what == SCATTER_SUM && p.size ? num[1] / p.size : 1;
+        bits = p.size > 1 ? 64 - (uint32_t)__builtin_clzll((uint64_t)p.size - 1) : 1;
+    }
+    p.passes = (bits + DIGIT - 1) / DIGIT;
+    p.parts = RG_MAX(RG_MIN(PARTS / RG_MAX(rows, 1), (p.len + tile - 1) / tile), 1);
+    for (int i = 0; i < 2; i++) p.key[i] = piece(&p.all, rows * p.len, c->key);
+    for (int i = 0; i < 2; i++) p.pos[i] = piece(&p.all, rows * p.len, 4);
+    p.hist = piece(&p.all, rows * p.parts * DIGITS, 4);
+    p.begin = piece(&p.all, is_scatter(c->what) ? rows * (p.size + 1) : 0, 4);
+    return p;
+}
+
+int cuda_builtin(struct device *d, struct err *e, const struct dev_call *c, dev_fn *const *kernel,
+                 struct dev_builtin *out) {
+    static const char *const name[] = {"sort", "argsort", "topk", "topk_index", "winner", "scatter_"};
+    struct cuda_call *f = mem_alloc(sizeof *f);
+    if (!f) return err_set(e, RG_ENOMEM, "out of memory for the function %s", c->name);
+    *f = (struct cuda_call){.next = d->calls, .element = cuda_call_bytes(c->type[1])};
+    while (f->what < SCATTER && strcmp(name[f->what], c->name)) f->what++;
+    if (!strcmp(c->name, "scatter_sum")) f->what = SCATTER_SUM, f->element = cuda_call_bytes(c->type[0]);
+    f->key = f->what < WINNER && f->element == 8 ? 8 : 4;
+    memcpy(f->kernel, kernel, sizeof f->kernel);
+    d->calls = f;
+    *out = (struct dev_builtin){.fn = (dev_fn *)((uintptr_t)f | CUDA_CALL),
+                                .scratch = (int64_t)plan_of(f, c->rows, c->num).all};
+    return 0;
+}
+
+void cuda_calls_free(struct cuda_call *f) {
+    for (struct cuda_call *next; f; f = next) {
+        next = f->next;
+        mem_free(f);
+    }
+}
+
+const struct cuda_call *cuda_call_of(dev_fn *fn) {
+    return (uintptr_t)fn & CUDA_CALL ? (const struct cuda_call *)((uintptr_t)fn & ~(uintptr_t)CUDA_CALL)
+                                     : NULL;
+}
+
+/* ---- steps --------------------------------------------------------------------------------------------------- */
+
+static void give(struct cuda_step *s, dev_fn *fn, int64_t blocks, uint32_t threads) {
+    s->l.fn = fn;
+    s->l.grid = (uint32_t)RG_MAX(blocks, 1);
+    s->l.block = threads;
+}
+static void add_buf(struct cuda_step *s, const void *p) { s->buf[s->l.nbuf++] = (void *)(uintptr_t)p; }
+static void add_num(struct cuda_step *s, int64_t x) { s->var[s->l.nvar++] = x; }
+
+/* A kernel over `count` elements. */
+static void give_all(struct cuda_step *s, dev_fn *fn, int64_t count) {
+    give(s, fn, RG_MIN((count + THREADS - 1) / THREADS, BLOCKS), THREADS);
+}
+
+static void keys_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+                      struct cuda_step *s) {
+    int64_t count = p->rows * p->len;
+    give_all(s, c->kernel[CUDA_KEYS], count);
+    add_buf(s, l->buf[is_scatter(c->what) ? 2 : 1]); /* the index, or what is sorted */
+    add_buf(s, l->scratch + p->key[0]);
+    add_num(s, count), add_num(s, is_scatter(c->what) ? p->size : l->var[2]);
+}
+
+/* Of pass number `pass`: 0 counts, 1 adds up, 2 puts into place. */
+static void pass_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+                      uint32_t pass, uint32_t part, struct cuda_step *s) {
+    int from = pass % 2, to = 1 - from;
+    give(s, c->kernel[part], part == CUDA_SCAN ? p->rows : p->rows * p->parts,
+         part == CUDA_SCAN ? SCAN_THREADS : THREADS);
+    if (part != CUDA_SCAN) add_buf(s, l->scratch + p->key[from]);
+    if (part == CUDA_PLACE) {
+        add_buf(s, l->scratch + p->pos[from]);
+        add_buf(s, l->scratch + p->key[to]), add_buf(s, l->scratch + p->pos[to]);
+    }
+    add_buf(s, l->scratch + p->hist);
+    if (part != CUDA_SCAN) add_num(s, p->len);
+    add_num(s, p->parts);
+    if (part != CUDA_SCAN) add_num(s, pass * DIGIT);
+    if (part == CUDA_PLACE) add_num(s, pass == 0);
+}
+
+static void sorted_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+                        struct cuda_step *s) {
+    int at = p->passes % 2;
+    bool values = c->what == SORT || c->what == TOPK;
+    int64_t count = p->rows * l->var[1];
+    give_all(s, c->kernel[CUDA_RESULT], count);
+    add_buf(s, l->buf[0]);
+    if (values) add_buf(s, l->buf[1]), add_buf(s, l->scratch + p->key[at]);
+    add_buf(s, l->scratch + p->pos[at]);
+    add_num(s, p->len), add_num(s, l->var[1]), add_num(s, count);
+    if (values) add_num(s, l->var[2]);
+}
+
+static void begin_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+                       struct cuda_step *s) {
+    int64_t count = p->rows * (p->size + 1);
+    give_all(s, c->kernel[CUDA_BEGIN], count);
+    add_buf(s, l->scratch + p->key[p->passes % 2]), add_buf(s, l->scratch + p->begin);
+    add_num(s, p->len), add_num(s, p->size), add_num(s, count);
+}
+
+static void fold_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+                      struct cuda_step *s) {
+    bool sum = c->what == SCATTER_SUM;
+    int64_t wide = sum && p->inner % (16 / c->element) == 0 ? 16 / c->element : 1,
+            count = p->rows * p->size * (p->inner / wide);
+    give_all(s, c->kernel[wide > 1 ? CUDA_WIDE : CUDA_RESULT], count);
+    add_buf(s, l->buf[0]), add_buf(s, l->buf[1]);
+    if (!sum) add_buf(s, l->buf[3]);
+    add_buf(s, l->scratch + p->pos[p->passes % 2]), add_buf(s, l->scratch + p->begin);
+    add_num(s, p->len), add_num(s, p->size), add_num(s, sum ? p->inner : l->var[2]), add_num(s, count);
+}
+
+static void winner_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+                        uint32_t i, struct cuda_step *s) {
+    int64_t size = l->var[1], count = p->rows * (i ? p->len : size);
+    give_all(s, c->kernel[i ? CUDA_PUT : CUDA_FILL], count);
+    add_buf(s, l->buf[0]);
+    if (i) add_buf(s, l->buf[1]), add_num(s, p->len), add_num(s, size);
+    add_num(s, count);
+}
+
+uint32_t cuda_call_steps(const struct cuda_call *c, const struct dev_launch *l) {
+    struct plan p = plan_of(c, l->grid, l->var);
+    if (c->what == WINNER) return 2;
+    return 1 + p.passes * (p.parts > 1 ? 3 : 1) + (is_scatter(c->what) ? 2 : 1);
+}
+
+void cuda_call_step(const struct cuda_call *c, const struct dev_launch *l, uint32_t i, struct cuda_step *s) {
+    struct plan p = plan_of(c, l->grid, l->var);
+    uint32_t each = p.parts > 1 ? 3 : 1, last = 1 + p.passes * each;
+    *s = (struct cuda_step){.l = {.name = l->name}};
+    s->l.buf = s->buf, s->l.var = s->var;
+    if (c->what == WINNER)
+        winner_step(c, &p, l, i, s);
+    else if (!i)
+        keys_step(c, &p, l, s);
+    else if (i < last)
+        pass_step(c, &p, l, (i - 1) / each, each == 1 ? CUDA_PLACE : (i - 1) % each, s);
+    else if (!is_scatter(c->what))
+        sorted_step(c, &p, l, s);
+    else
+        (i == last ? begin_step : fold_step)(c, &p, l, s);
+}

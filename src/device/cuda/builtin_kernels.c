@@ -1,0 +1,378 @@
+/* builtin_kernels.c: the kernels that functions of the GPU consist of, as CUDA C; call.c says in which order they are started.
+ *
+ * Sorting is by counting digits of 8 bits, from the lowest up. A row is cut into parts, each a whole number of tiles, and
+ * a block has a part: sort_count counts the digits of each part, sort_scan makes of these counts the place where each part's
+ * elements of each digit begin, and sort_place puts them there, tile by tile. A tile is first put in order in shared memory,
+ * so that neighbours in memory are written together: a warp takes 32 neighbouring elements at a time, lanes with equal
+ * digits find each other by a vote, and the order of lanes, rounds and warps is that of the row, so that equal elements
+ * stay in order. A row that is one part is counted by sort_place itself. Nothing depends on which block runs first.
+ * An element is sorted by an unsigned number, as in cpu/sort.c: signs flipped, negative floats inverted, all NaN the
+ * greatest number, 0 and -0 one number, all bits inverted where the greatest comes first; beside it goes its place.
+ * A scatter sorts its index, finds where each place's elements begin (scatter_begin), and gives every result to one thread,
+ * which combines what comes there in the order of the row (scatter_fold, scatter_sum): the same bits in every run.
+ * The text uses names of the preamble (render/cuda_pre.c); each kernel stands alone, since any may share a unit with others.
+ * Tests: tests/unit/call.c (cuda_gpu_call_*), tests/unit/cuda.c (cuda_compile_calls) */
+#include "device/cuda/internal.h"
+
+/* clang-format off: text, laid out by hand */
+
+/* K: the type of a number. */
+static const char count[] =
+    "extern \"C\" __global__ void sort_count(const K *key, u32 *hist, i64 len, i64 parts, i64 shift, u64 n, "
+    "char *s, u64 d) {\n"
+    "    __shared__ u32 c[256];\n"
+    "    after();\n"
+    "    const i64 row = blockIdx.x / parts, part = blockIdx.x % parts;\n"
+    "    const i64 chunk = (len + parts * TILE - 1) / (parts * TILE) * TILE, from = part * chunk, to = from "
+    "+ chunk < len ? from + chunk : len;\n"
+    "    const u32 lane = threadIdx.x % 32;\n"
+    "    c[threadIdx.x] = 0;\n"
+    "    __syncthreads();\n"
+    "    for (i64 i = from; i < to; i += 256) {\n"
+    "        const bool in = i + threadIdx.x < to;\n"
+    "        const u32 digit = in ? (u32)(key[row * len + i + threadIdx.x] >> shift) & 255 : 256;\n"
+    "        const u32 peers = __match_any_sync(0xffffffffu, digit);\n"
+    "        if (in && !(peers & ((1u << lane) - 1))) atomicAdd(&c[digit], __popc(peers));\n"
+    "    }\n"
+    "    __syncthreads();\n"
+    "    hist[(u64)blockIdx.x * 256 + threadIdx.x] = c[threadIdx.x];\n"
+    "}\n";
+
+/* Four threads for each digit, each for a quarter of the parts. */
+static const char scan[] =
+    "extern \"C\" __global__ void sort_scan(u32 *hist, i64 parts, u64 n, char *s, u64 d) {\n"
+    "    __shared__ u32 sum[4][256], all[256];\n"
+    "    after();\n"
+    "    const u32 digit = threadIdx.x % 256, q = threadIdx.x / 256;\n"
+    "    const i64 per = (parts + 3) / 4, from = q * per, to = from + per < parts ? from + per : parts;\n"
+    "    u32 *h = hist + (u64)blockIdx.x * parts * 256 + digit, t = 0;\n"
+    "    #pragma unroll 8\n"
+    "    for (i64 p = from; p < to; p++) t += h[p * 256];\n"
+    "    sum[q][digit] = t;\n"
+    "    __syncthreads();\n"
+    "    u32 mine = sum[0][digit] + sum[1][digit] + sum[2][digit] + sum[3][digit], at = mine;\n"
+    "    if (!q) all[digit] = mine;\n"
+    "    __syncthreads();\n"
+    "    for (u32 o = 1; o < 256; o *= 2) {\n"
+    "        const u32 left = digit >= o ? all[digit - o] : 0;\n"
+    "        __syncthreads();\n"
+    "        at += left;\n"
+    "        if (!q) all[digit] = at;\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "    at -= mine;\n"
+    "    for (u32 i = 0; i < q; i++) at += sum[i][digit];\n"
+    "    #pragma unroll 8\n"
+    "    for (i64 p = from; p < to; p++) { const u32 here = h[p * 256]; h[p * 256] = at; at += here; }\n"
+    "}\n";
+
+static const char place[] =
+    "extern \"C\" __global__ void sort_place(const K *key, const u32 *pos, K *key2, u32 *pos2, const u32 "
+    "*hist, i64 len, i64 parts,\n"
+    "                                      i64 shift, i64 first, u64 n, char *s, u64 d) {\n"
+    "    __shared__ u32 base[256], begin[256], sums[256], c[8][256];\n"
+    "    __shared__ K sk[TILE];\n"
+    "    __shared__ u32 sp[TILE];\n"
+    "    after();\n"
+    "    const i64 row = blockIdx.x / parts, part = blockIdx.x % parts;\n"
+    "    const i64 chunk = (len + parts * TILE - 1) / (parts * TILE) * TILE, from = part * chunk, to = from "
+    "+ chunk < len ? from + chunk : len;\n"
+    "    const u32 tid = threadIdx.x, lane = tid % 32, warp = tid / 32, lower = (1u << lane) - 1;\n"
+    "    key += row * len, pos += row * len, key2 += row * len, pos2 += row * len;\n"
+    /* the sum of x over all threads before this one; everyone calls it */
+    "    auto before = [&](u32 x) {\n"
+    "        u32 t = x;\n"
+    "        sums[tid] = t;\n"
+    "        __syncthreads();\n"
+    "        for (u32 o = 1; o < 256; o *= 2) {\n"
+    "            const u32 left = tid >= o ? sums[tid - o] : 0;\n"
+    "            __syncthreads();\n"
+    "            sums[tid] = t += left;\n"
+    "            __syncthreads();\n"
+    "        }\n"
+    "        return t - x;\n"
+    "    };\n"
+    "    base[tid] = parts > 1 ? hist[(u64)blockIdx.x * 256 + tid] : 0;\n"
+    "    __syncthreads();\n"
+    "    if (parts == 1) {\n"
+    "        for (i64 i = 0; i < len; i += 256) {\n"
+    "            const bool in = i + tid < len;\n"
+    "            const u32 digit = in ? (u32)(key[i + tid] >> shift) & 255 : 256;\n"
+    "            const u32 peers = __match_any_sync(0xffffffffu, digit);\n"
+    "            if (in && !(peers & lower)) atomicAdd(&base[digit], __popc(peers));\n"
+    "        }\n"
+    "        __syncthreads();\n"
+    "        const u32 at = before(base[tid]);\n"
+    "        base[tid] = at;\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "    for (i64 i = from; i < to; i += TILE) {\n"
+    "        const u32 m = to - i < TILE ? (u32)(to - i) : TILE;\n"
+    "        K k[ITEMS];\n"
+    "        u32 p[ITEMS], rank[ITEMS];\n"
+    "        for (u32 w = 0; w < 8; w++) c[w][tid] = 0;\n"
+    "        #pragma unroll\n"
+    "        for (u32 r = 0; r < ITEMS; r++) {\n"
+    "            const u32 j = warp * 32 * ITEMS + r * 32 + lane;\n"
+    "            k[r] = j < m ? key[i + j] : 0;\n"
+    "            p[r] = j >= m ? 0 : first ? (u32)(i + j) : pos[i + j];\n"
+    "        }\n"
+    "        __syncthreads();\n"
+    "        #pragma unroll\n"
+    "        for (u32 r = 0; r < ITEMS; r++) {\n"
+    "            const bool in = warp * 32 * ITEMS + r * 32 + lane < m;\n"
+    "            const u32 digit = in ? (u32)(k[r] >> shift) & 255 : 256;\n"
+    "            const u32 peers = __match_any_sync(0xffffffffu, digit), ahead = __popc(peers & lower);\n"
+    "            const u32 was = in ? c[warp][digit] : 0;\n"
+    "            __syncwarp();\n"
+    "            if (in && !ahead) c[warp][digit] = was + __popc(peers);\n"
+    "            __syncwarp();\n"
+    "            rank[r] = was + ahead;\n"
+    "        }\n"
+    "        __syncthreads();\n"
+    "        u32 total = 0;\n"
+    "        for (u32 w = 0; w < 8; w++) { const u32 t = c[w][tid]; c[w][tid] = total; total += t; }\n"
+    "        const u32 at = before(total);\n"
+    "        begin[tid] = at;\n"
+    "        __syncthreads();\n"
+    "        #pragma unroll\n"
+    "        for (u32 r = 0; r < ITEMS; r++) {\n"
+    "            if (warp * 32 * ITEMS + r * 32 + lane >= m) continue;\n"
+    "            const u32 digit = (u32)(k[r] >> shift) & 255, here = begin[digit] + c[warp][digit] + "
+    "rank[r];\n"
+    "            sk[here] = k[r], sp[here] = p[r];\n"
+    "        }\n"
+    "        __syncthreads();\n"
+    "        for (u32 j = tid; j < m; j += 256) {\n"
+    "            const K x = sk[j];\n"
+    "            const u32 digit = (u32)(x >> shift) & 255, out = base[digit] + (j - begin[digit]);\n"
+    "            key2[out] = x, pos2[out] = sp[j];\n"
+    "        }\n"
+    "        __syncthreads();\n"
+    "        base[tid] += total;\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "}\n";
+
+/* Over all elements, whatever the number of blocks. */
+#define EACH "    for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < count; i += (i64)gridDim.x * 256) {\n"
+
+/* Elements to numbers and back: B the bits of an element; ALL, TOP, INF as in cpu/sort.c. */
+static const char keys[] = "extern \"C\" __global__ void sort_keys(const B *x, K *key, i64 count, i64 down, "
+                           "u64 n, char *s, u64 d) {\n"
+                           "    after();\n" EACH "        const K v = x[i], size = v & (TOP - 1);\n"
+                           "        const K k = !SIGNED ? v : !INF ? v ^ TOP : size > INF ? ALL : !size ? "
+                           "TOP : v & TOP ? ~v & ALL : v | TOP;\n"
+                           "        key[i] = down ? k ^ ALL : k;\n"
+                           "    }\n"
+                           "}\n";
+static const char values[] =
+    "extern \"C\" __global__ void sort_values(B *out, const B *x, const K *key, const u32 *pos, i64 len, i64 "
+    "wanted, i64 count, i64 down,\n"
+    "                                       u64 n, char *s, u64 d) {\n"
+    "    after();\n" EACH "        const i64 row = i / wanted, at = row * len + i % wanted;\n"
+    "        const K k = down ? key[at] ^ ALL : key[at];\n"
+    "        const K v = !SIGNED ? k : !INF ? k ^ TOP : k & TOP ? k ^ TOP : ~k & ALL;\n"
+    "        out[i] = INF && (k == TOP || k == ALL) ? x[row * len + pos[at]] : (B)v;\n"
+    "    }\n"
+    "}\n";
+static const char places[] = "extern \"C\" __global__ void sort_places(i64 *out, const u32 *pos, i64 len, "
+                             "i64 wanted, i64 count, u64 n, char *s, u64 d) {\n"
+                             "    after();\n" EACH "        out[i] = pos[i / wanted * len + i % wanted];\n"
+                             "    }\n"
+                             "}\n";
+
+/* An index to numbers: clamped, as a gather's is. */
+static const char index_keys[] =
+    "extern \"C\" __global__ void scatter_keys(const i64 *index, u32 *key, i64 count, i64 size, u64 n, char "
+    "*s, u64 d) {\n"
+    "    after();\n" EACH
+    "        key[i] = index[i] < 0 ? 0 : index[i] < size ? (u32)index[i] : (u32)(size - 1);\n"
+    "    }\n"
+    "}\n";
+/* For each place, and one more, how many elements of the row go to places before it. */
+static const char begins[] = "extern \"C\" __global__ void scatter_begin(const u32 *key, u32 *begin, i64 "
+                             "len, i64 size, i64 count, u64 n, char *s, u64 d) {\n"
+                             "    after();\n" EACH "        const u32 *k = key + i / (size + 1) * len;\n"
+                             "        const i64 p = i % (size + 1);\n"
+                             "        u32 lo = 0, hi = (u32)len;\n"
+                             "        while (lo < hi) { const u32 mid = lo + (hi - lo) / 2; if (k[mid] < p) "
+                             "lo = mid + 1; else hi = mid; }\n"
+                             "        begin[i] = lo;\n"
+                             "    }\n"
+                             "}\n";
+/* One thread for V neighbouring results. T: elements; C: what is computed with; UP, DOWN: between the two. */
+static const char fold_sum[] =
+    "extern \"C\" __global__ void scatter_sum(T *out, const T *src, const u32 *pos, const u32 *begin, i64 "
+    "len, i64 size, i64 inner, i64 count,\n"
+    "                                       u64 n, char *s, u64 d) {\n"
+    "    typedef piece<T, V> pack;\n"
+    "    after();\n"
+    "    const i64 wide = inner / V;\n" EACH
+    "        const i64 at = i / wide, col = i % wide, row = at / size, b = row * (size + 1) + at % size;\n"
+    "        const u32 *p = pos + row * len;\n"
+    "        const pack *x = (const pack *)src + row * len * wide + col;\n"
+    "        u32 j = begin[b];\n"
+    "        const u32 end = begin[b + 1];\n"
+    "        C sum[V];\n"
+    "        pack r;\n"
+    "        for (int v = 0; v < V; v++) sum[v] = 0;\n"
+    "        for (; j + 8 <= end; j += 8) {\n"
+    "            pack y[8];\n"
+    "            #pragma unroll\n"
+    "            for (int k = 0; k < 8; k++) y[k] = x[p[j + k] * wide];\n"
+    "            #pragma unroll\n"
+    "            for (int k = 0; k < 8; k++)\n"
+    "                for (int v = 0; v < V; v++) sum[v] += UP(y[k].v[v]);\n"
+    "        }\n"
+    "        for (; j < end; j++) {\n"
+    "            const pack y = x[p[j] * wide];\n"
+    "            for (int v = 0; v < V; v++) sum[v] += UP(y.v[v]);\n"
+    "        }\n"
+    "        for (int v = 0; v < V; v++) r.v[v] = DOWN(sum[v]);\n"
+    "        ((pack *)out)[i] = r;\n"
+    "    }\n"
+    "}\n";
+static const char fold[] =
+    "extern \"C\" __global__ void scatter_fold(T *out, const T *x, const T *src, const u32 *pos, const u32 "
+    "*begin, i64 len, i64 size, i64 forget,\n"
+    "                                        i64 count, u64 n, char *s, u64 d) {\n"
+    "    after();\n" EACH "        const i64 row = i / size, b = row * (size + 1) + i % size;\n"
+    "        u32 j = begin[b];\n"
+    "        const u32 end = begin[b + 1];\n"
+    "        T r = forget && j < end ? src[row * len + pos[row * len + j++]] : x[i];\n"
+    "        for (; j < end; j++) {\n"
+    "            const C p = UP(r), q = UP(src[row * len + pos[row * len + j]]);\n"
+    "            r = DOWN(COMBINE(p, q));\n"
+    "        }\n"
+    "        out[i] = r;\n"
+    "    }\n"
+    "}\n";
+
+/* The last writer of a place is the greatest: in whatever order they come. */
+static const char fill[] =
+    "extern \"C\" __global__ void winner_fill(T *out, i64 count, u64 n, char *s, u64 d) {\n"
+    "    after();\n" EACH "        out[i] = -1;\n"
+    "    }\n"
+    "}\n";
+static const char put[] =
+    "extern \"C\" __global__ void winner_put(T *out, const i64 *index, i64 len, i64 size, i64 count, u64 n, "
+    "char *s, u64 d) {\n"
+    "    after();\n" EACH "        const i64 p = index[i] < 0 ? 0 : index[i] < size ? index[i] : size - 1;\n"
+    "        atomicMax((A *)out + i / len * size + p, (A)(i % len));\n"
+    "    }\n"
+    "}\n";
+
+/* What the words of the texts mean for a type: its bits, its numbers, what is computed with. */
+static const struct type {
+    const char *name, *bits, *key, *element, *calc, *up, *down, *all, *top, *inf;
+    int bytes, is_signed;
+} type[] = {
+#define INT(T, E, B, K, all, top, size, sign) {#T, #B, #K, #E, #E, "", "(T)", #all, #top, "0", size, sign},
+    INT(bool, u8, u8, u32, 0xffu, 0x80u, 1, 0) INT(u8, u8, u8, u32, 0xffu, 0x80u, 1, 0)
+        INT(i8, i8, u8, u32, 0xffu, 0x80u, 1, 1) INT(u16, u16, u16, u32, 0xffffu, 0x8000u, 2, 0)
+            INT(i16, i16, u16, u32, 0xffffu, 0x8000u, 2, 1)
+                INT(u32, u32, u32, u32, 0xffffffffu, 0x80000000u, 4, 0)
+                    INT(i32, i32, u32, u32, 0xffffffffu, 0x80000000u, 4, 1)
+                        INT(u64, u64, u64, u64, 0xfffffffffffffffful, 0x8000000000000000ul, 8, 0)
+                            INT(i64, i64, u64, u64, 0xfffffffffffffffful, 0x8000000000000000ul, 8, 1)
+#undef INT
+                                {"f16", "u16", "u32", "f16", "f32", "up_f16", "down_f16", "0xffffu",
+                                 "0x8000u", "0x7c00u", 2, 1},
+    {"bf16", "u16", "u32", "bf16", "f32", "up_bf16", "down_bf16", "0xffffu", "0x8000u", "0x7f80u", 2, 1},
+    {"f32", "u32", "u32", "f32", "f32", "", "", "0xffffffffu", "0x80000000u", "0x7f800000u", 4, 1},
+    {"f64", "u64", "u64", "f64", "f64", "", "", "0xfffffffffffffffful", "0x8000000000000000ul",
+     "0x7ff0000000000000ul", 8, 1},
+};
+/* clang-format on */
+
+static const struct type *type_of(const char *name) {
+    for (size_t i = 0; i < RG_COUNT(type); i++)
+        if (!strcmp(type[i].name, name)) return &type[i];
+    return NULL;
+}
+
+uint32_t cuda_call_bytes(const char *name) { return type_of(name) ? (uint32_t)type_of(name)->bytes : 0; }
+
+struct word {
+    const char *name, *meaning;
+};
+
+/* A text with words defined before it and forgotten after it: several stand in one unit. */
+static const char *with(struct arena *a, const struct word *w, uint32_t n, const char *text) {
+    struct str s;
+    str_init(&s, a);
+    for (uint32_t i = 0; i < n; i++) str_printf(&s, "#define %s %s\n", w[i].name, w[i].meaning);
+    str_add(&s, text);
+    for (uint32_t i = 0; i < n; i++) str_printf(&s, "#undef %.*s\n", (int)strcspn(w[i].name, "("), w[i].name);
+    return s.p;
+}
+
+static void digit_texts(struct arena *a, const char *key, struct dev_kernel_text out[static 3]) {
+    bool wide = !strcmp(key, "u64");
+    struct word w[] = {{"K", key},
+                       {"TILE", arena_printf(a, "%u", cuda_call_tile(wide ? 8 : 4))},
+                       {"ITEMS", arena_printf(a, "%u", cuda_call_tile(wide ? 8 : 4) / 256)}};
+    out[CUDA_COUNT] = (struct dev_kernel_text){"sort_count", with(a, w, RG_COUNT(w), count)};
+    out[CUDA_SCAN] = (struct dev_kernel_text){"sort_scan", scan};
+    out[CUDA_PLACE] = (struct dev_kernel_text){"sort_place", with(a, w, RG_COUNT(w), place)};
+}
+
+static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
+    const struct type *t = type_of(c->type[1]);
+    struct word w[] = {{"B", t->bits},
+                       {"K", t->key},
+                       {"ALL", arena_printf(a, "((K)%s)", t->all)},
+                       {"TOP", arena_printf(a, "((K)%s)", t->top)},
+                       {"INF", arena_printf(a, "((K)%s)", t->inf)},
+                       {"SIGNED", t->is_signed ? "1" : "0"}};
+    bool index = !strcmp(c->name, "argsort") || !strcmp(c->name, "topk_index");
+    digit_texts(a, t->key, out);
+    out[CUDA_KEYS] = (struct dev_kernel_text){"sort_keys", with(a, w, RG_COUNT(w), keys)};
+    out[CUDA_RESULT] = index ? (struct dev_kernel_text){"sort_places", places}
+                             : (struct dev_kernel_text){"sort_values", with(a, w, RG_COUNT(w), values)};
+    return CUDA_RESULT + 1;
+}
+
+static const char *combine(const struct type *t, const char *name) {
+    if (!strcmp(name, "scatter_max")) return "((a) > (b) || (a) != (a) ? (a) : (b))"; /* NaN if either is */
+    if (!strcmp(name, "scatter_min")) return "((a) < (b) || (a) != (a) ? (a) : (b))";
+    return strcmp(t->inf, "0") ? "((a) * (b))" : "((u64)(a) * (u64)(b))"; /* integers wrap */
+}
+
+static uint32_t scatter_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
+    const struct type *t = type_of(c->type[0]);
+    struct word w[] = {{"T", t->element},
+                       {"C", t->calc},
+                       {"UP(x)", arena_printf(a, "%s(x)", t->up)},
+                       {"DOWN(x)", arena_printf(a, "%s(x)", t->down)},
+                       {"COMBINE(a, b)", combine(t, c->name)}};
+    digit_texts(a, "u32", out);
+    out[CUDA_KEYS] = (struct dev_kernel_text){"scatter_keys", index_keys};
+    out[CUDA_BEGIN] = (struct dev_kernel_text){"scatter_begin", begins};
+    if (strcmp(c->name, "scatter_sum")) {
+        out[CUDA_RESULT] = (struct dev_kernel_text){"scatter_fold", with(a, w, RG_COUNT(w), fold)};
+        return CUDA_BEGIN + 1;
+    }
+    w[4] = (struct word){"V", "1"};
+    out[CUDA_RESULT] = (struct dev_kernel_text){"scatter_sum", with(a, w, RG_COUNT(w), fold_sum)};
+    w[4].meaning = arena_printf(a, "%d", 16 / t->bytes);
+    out[CUDA_WIDE] = (struct dev_kernel_text){"scatter_sum", with(a, w, RG_COUNT(w), fold_sum)};
+    return CUDA_WIDE + 1;
+}
+
+static uint32_t winner_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
+    bool wide = !strcmp(c->type[0], "i64");
+    struct word w[] = {{"T", wide ? "i64" : "i32"}, {"A", wide ? "long long" : "int"}};
+    out[CUDA_FILL] = (struct dev_kernel_text){"winner_fill", with(a, w, RG_COUNT(w), fill)};
+    out[CUDA_PUT] = (struct dev_kernel_text){"winner_put", with(a, w, RG_COUNT(w), put)};
+    return CUDA_PUT + 1;
+}
+
+uint32_t cuda_call_kernels(struct arena *a, const struct dev_call *c,
+                           struct dev_kernel_text out[static DEV_KERNELS]) {
+    for (uint32_t i = 0; i < c->nbuf; i++)
+        if (!type_of(c->type[i])) return 0;
+    if (!strcmp(c->name, "winner")) return winner_texts(a, c, out);
+    return !strncmp(c->name, "scatter", 7) ? scatter_texts(a, c, out) : sort_texts(a, c, out);
+}

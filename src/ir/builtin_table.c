@@ -1,0 +1,82 @@
+/* call.c: the functions that CALL may name, and the shapes of their results.
+ *
+ * What has no loops of its own in the IR (sorting, the last of several writers) is a function of the device. This file says
+ * what goes in and out; ref/eval_graph.c says what comes out, by the plainest code; device/cpu/sort.c and scatter.c compute it.
+ * Tests: tests/unit/call.c, tests/unit/shape.c */
+#include "ir/node.h"
+
+const struct call_info call_info[CALL_COUNT] = {
+#define X(name, values, numbers) {#name, values, numbers},
+    CALL_FNS(X)
+#undef X
+};
+
+enum call_id call_of(const struct ir *ir, const uop *n) {
+    const char *name = ir_name(ir, (uint32_t)n->arg.u);
+    for (int i = 0; i < CALL_COUNT; i++)
+        if (!strcmp(call_info[i].name, name)) return (enum call_id)i;
+    return CALL_COUNT;
+}
+
+static bool same_rows(const struct shape *a, const struct shape *b) {
+    bool same = a->n == b->n;
+    for (uint32_t i = 0; same && i + 1 < a->n; i++) same = a->d[i] == b->d[i];
+    return same;
+}
+
+static const char *scatter_error(struct shapes *s, const uop *n) {
+    const struct shape *x = shape_of(s, n->src[0]), *index = shape_of(s, n->src[1]);
+    if (n->src[1]->dt != DT_I64) return "the index of a function is i64";
+    if (n->src[2]->dt != n->dt || n->src[0]->dt != n->dt) return "values of one dtype";
+    if (shape_of(s, n->src[2]) != index) return "one value for each number of the index";
+    if (!same_rows(x, index)) return "index and source have the same rows";
+    return index->d[index->n - 1] && !x->d[x->n - 1] ? "nothing is there to be named" : NULL;
+}
+
+/* Pieces of src as many as the index has numbers, each as long as a piece of the result. */
+static const char *sum_error(struct shapes *s, const uop *n, int64_t size, int64_t *last) {
+    const struct shape *src = shape_of(s, n->src[0]), *index = shape_of(s, n->src[1]);
+    if (n->src[1]->dt != DT_I64) return "the index of a function is i64";
+    if (n->src[0]->dt != n->dt) return "values of one dtype";
+    if (!same_rows(src, index)) return "index and source have the same rows";
+    int64_t pieces = index->d[index->n - 1];
+    if (size <= 0 || pieces <= 0 || *last % pieces)
+        return "a piece of the source for each number of the index";
+    return __builtin_mul_overflow(*last / pieces, size, last) ? "a result that is too large" : NULL;
+}
+
+const char *call_check(struct shapes *s, const uop *n, int64_t *last) {
+    enum call_id id = call_of(s->ir, n);
+    if (id == CALL_COUNT) return "there is no function of this name";
+    const struct call_info *f = &call_info[id];
+    const struct shape *in = shape_of(s, n->src[0]);
+    if (n->nsrc != (uint32_t)f->values + f->numbers) return "another number of sources than the function has";
+    for (uint32_t i = f->values; i < n->nsrc; i++)
+        if (n->src[i]->op != OP_CONST || n->src[i]->dt != DT_IDX) return "tensors, then numbers";
+    for (uint32_t i = 0; i < f->values; i++)
+        if (n->src[i]->dt == DT_IDX || n->src[i]->dt == DT_VOID) return "a tensor was expected";
+    if (!in->n) return "a function along the last axis of something without axes";
+    if (in->d[in->n - 1] > UINT32_MAX) return "rows have at most 2^32 - 1 elements";
+    enum dtype dt = (enum dtype)n->dt;
+    int64_t flag = n->src[f->values]->arg.i, second = n->src[n->nsrc - 1]->arg.i;
+    *last = in->d[in->n - 1];
+    switch (id) {
+    case CALL_sort:
+    case CALL_argsort: break;
+    case CALL_topk:
+    case CALL_topk_index:
+        if (second < 0 || second > *last) return "k is 0 to the size of the last axis";
+        *last = second;
+        break;
+    case CALL_winner:
+        if (n->src[0]->dt != DT_I64) return "the index of a function is i64";
+        if (flag < 0 || (!flag && *last)) return "a size of 0 or more, with room for every index";
+        if (dt != DT_I64 && (dt != DT_I32 || *last > INT32_MAX)) return "i64, or i32 if the places fit";
+        *last = flag;
+        return NULL;
+    case CALL_scatter_sum: return sum_error(s, n, flag, last);
+    default: return scatter_error(s, n);
+    }
+    bool places = id == CALL_argsort || id == CALL_topk_index;
+    return dt == (places ? DT_I64 : (enum dtype)n->src[0]->dt) ? NULL : "places are i64, values as they were";
+}

@@ -1,0 +1,820 @@
+/* graph.c: the oracle of the tensor graph: every node evaluated in turn, with plain loops over whole tensors.
+ *
+ * A tensor is a view (offset and strides) of a store. PERMUTE, EXPAND, SHRINK, FLIP and most RESHAPEs are views; an
+ * axis along which nothing changes has stride 0, takes no memory, and stays so through elementwise ops, so that a
+ * broadcast of billions of elements can be computed with and reduced. Reducing n equal elements is a product or a
+ * power (fold_add's `times`): for integers the same by arithmetic modulo 2^k, for floats at least as accurate as n
+ * additions in double.
+ * Everything else writes a new store. Stores are counted and freed after their last use; `limit` bounds what lives at
+ * the same time. What an element is and what error it carries is bound.c's business; this file moves elements.
+ * Invariants: a node is evaluated once, in topological order; user memory is never written; every store is on the list
+ * `live` until it is freed, so that an error frees them all.
+ * Tests: tests/unit/ref_graph.c */
+#include "ref/bound.h"
+
+#include <math.h>
+
+struct store {
+    char *data;
+    double *err;     /* one for each element; NULL: zeros */
+    uint8_t *unsure; /* the same */
+    size_t bytes;    /* counted against the limit */
+    uint32_t refs;
+    bool mine; /* data is freed with it; else it is a buffer of the caller */
+    struct store *prev, *next;
+};
+
+struct tensor {
+    enum dtype dt;
+    const struct shape *shape; /* NULL: not evaluated, or gone */
+    struct store *store;
+    int64_t at; /* of the first element */
+    int64_t stride[SHAPE_MAX];
+};
+
+struct eval {
+    struct err *err; /* the ir's */
+    struct arena scratch, *arena;
+    struct ir *ir;
+    const uop *graph;
+    const struct ref_buf *bufs;
+    uint32_t nbuf;
+    const int64_t *var;
+    bool bounds;
+    size_t limit, used;
+    struct shapes shapes;
+    uop_vec order;
+    uint32_t *pos, *uses;  /* by node id; by position */
+    struct tensor **value; /* by position */
+    struct store *live;
+    struct ref_tensor *out;
+};
+
+/* ---- stores ---------------------------------------------------------------------------------------- */
+
+static void RG_NORETURN no_room(struct eval *e, double bytes) {
+    err_throw(
+        e->err, RG_ELIMIT,
+        "the oracle would need %.0f more bytes for a tensor and may use %zu in all, %zu of them in use; "
+        "use smaller tensors or a greater limit",
+        bytes, e->limit, e->used);
+}
+
+static void store_free(struct eval *e, struct store *s) {
+    if (s->prev) s->prev->next = s->next;
+    if (s->next) s->next->prev = s->prev;
+    if (e->live == s) e->live = s->next;
+    e->used -= s->bytes;
+    if (s->mine) mem_free(s->data);
+    mem_free(s->err);
+    mem_free(s->unsure);
+    mem_free(s);
+}
+
+static void *take(struct eval *e, size_t bytes) {
+    void *p = mem_alloc(RG_MAX(bytes, (size_t)1));
+    if (!p) err_throw(e->err, RG_ENOMEM, "out of memory: %zu bytes for a tensor", bytes);
+    return p;
+}
+
+/* A store without data, on the list. */
+static struct store *store_new(struct eval *e) {
+    struct store *s = take(e, sizeof *s);
+    *s = (struct store){.next = e->live, .refs = 1};
+    if (e->live) e->live->prev = s;
+    e->live = s;
+    return s;
+}
+
+/* Room for n elements of `size` bytes, not initialised; with bounds for all, or for none. */
+static struct store *store_alloc(struct eval *e, int64_t n, size_t size, bool bounds) {
+    double bytes = (double)n * (double)(size + (bounds ? 9 : 0));
+    if (bytes > (double)(e->limit - RG_MIN(e->limit, e->used))) no_room(e, bytes);
+    struct store *s = store_new(e);
+    s->bytes = (size_t)bytes, e->used += s->bytes;
+    s->mine = true;
+    s->data = take(e, (size_t)n * size);
+    if (bounds) s->err = take(e, (size_t)n * sizeof *s->err), s->unsure = take(e, (size_t)n);
+    return s;
+}
+
+static void drop(struct eval *e, struct tensor *t) {
+    if (!t->shape) return;
+    t->shape = NULL;
+    if (--t->store->refs == 0) store_free(e, t->store);
+}
+
+/* ---- elements --------------------------------------------------------------------------------------- */
+
+/* Most tensors are f32: one move instead of a walk through ref_read's cases. */
+static struct cell get(const struct tensor *t, int64_t at) {
+    const struct store *s = t->store;
+    struct cell c = {.err = s->err ? s->err[at] : 0, .unsure = s->unsure && s->unsure[at]};
+    float f;
+    if (t->dt == DT_F32)
+        memcpy(&f, s->data + at * 4, 4), c.v.f = f;
+    else
+        c.v = ref_read(t->dt, s->data + at * dtype_info[t->dt].bytes);
+    return c;
+}
+
+static void put(struct tensor *t, int64_t at, struct cell c) {
+    struct store *s = t->store;
+    if (t->dt == DT_F32) {
+        float f = (float)c.v.f;
+        memcpy(s->data + at * 4, &f, 4);
+    } else
+        ref_write(t->dt, s->data + at * dtype_info[t->dt].bytes, c.v);
+    if (s->err) s->err[at] = c.err;
+    if (s->unsure) s->unsure[at] = c.unsure;
+}
+
+/* Axes along which nothing changes, as bits. */
+static uint32_t flat_axes(const struct tensor *t) {
+    uint32_t m = 0;
+    for (uint32_t i = 0; i < t->shape->n; i++)
+        if (t->stride[i] == 0 || t->shape->d[i] == 1) m |= 1u << i;
+    return m;
+}
+
+static int64_t extent(const struct shape *s, uint32_t flat, uint32_t i) {
+    return flat >> i & 1 ? RG_MIN(s->d[i], 1) : s->d[i];
+}
+
+/* A tensor to write: row-major, the axes of `flat` without memory. */
+static struct tensor fresh(struct eval *e, enum dtype dt, const struct shape *s, uint32_t flat) {
+    struct tensor t = {.dt = dt, .shape = s};
+    int64_t n = 1;
+    for (uint32_t i = s->n; i-- > 0;) {
+        t.stride[i] = flat >> i & 1 ? 0 : n;
+        n *= extent(s, flat, i);
+    }
+    t.store = store_alloc(e, n, dtype_info[dt].bytes, e->bounds);
+    return t;
+}
+
+static struct tensor view(const struct tensor *t, const struct shape *s) {
+    struct tensor v = *t;
+    v.shape = s;
+    v.store->refs++;
+    return v;
+}
+
+/* ---- walks: all coordinates of a box in row-major order, with the places of up to four tensors --------- */
+
+struct walk {
+    uint32_t n, k;
+    bool more;
+    int64_t size[SHAPE_MAX], idx[SHAPE_MAX];
+    int64_t at[4], stride[4][SHAPE_MAX];
+};
+
+static void walk_start(struct walk *w, const struct shape *s, uint32_t flat) {
+    w->n = s->n, w->k = 0, w->more = true;
+    for (uint32_t i = 0; i < s->n; i++) {
+        w->size[i] = extent(s, flat, i), w->idx[i] = 0;
+        if (!w->size[i]) w->more = false;
+    }
+}
+
+/* A rank-0 tensor broadcasts. */
+static void walk_with(struct walk *w, const struct tensor *t) {
+    w->at[w->k] = t->at;
+    for (uint32_t i = 0; i < w->n; i++) w->stride[w->k][i] = t->shape->n ? t->stride[i] : 0;
+    w->k++;
+}
+
+static void walk_next(struct walk *w) {
+    for (uint32_t i = w->n; i-- > 0;) {
+        for (uint32_t j = 0; j < w->k; j++) w->at[j] += w->stride[j][i];
+        if (++w->idx[i] < w->size[i]) return;
+        for (uint32_t j = 0; j < w->k; j++) w->at[j] -= w->stride[j][i] * w->size[i];
+        w->idx[i] = 0;
+    }
+    w->more = false;
+}
+
+static void copy_to(struct tensor *to, const struct tensor *from, uint32_t flat) {
+    struct walk w;
+    walk_start(&w, from->shape, flat);
+    walk_with(&w, to), walk_with(&w, from);
+    for (; w.more; walk_next(&w)) put(to, w.at[0], get(from, w.at[1]));
+}
+
+static struct tensor dense(struct eval *e, const struct tensor *t) {
+    struct tensor r = fresh(e, t->dt, t->shape, 0);
+    copy_to(&r, t, 0);
+    return r;
+}
+
+/* ---- one node ---------------------------------------------------------------------------------------- */
+
+static struct tensor *source(struct eval *e, const uop *n, uint32_t i) {
+    return e->value[e->pos[n->src[i]->id]];
+}
+
+static int64_t number(struct eval *e, const uop *n, uint32_t i) {
+    struct tensor *t = source(e, n, i);
+    return get(t, t->at).v.i;
+}
+
+static void bad(struct eval *e, const uop *n, int code, const char *fmt, ...) RG_FMT(4, 5) RG_NORETURN;
+static void bad(struct eval *e, const uop *n, int code, const char *fmt, ...) {
+    struct str t, why;
+    va_list ap;
+    str_init(&t, &e->scratch), str_init(&why, &e->scratch);
+    ir_print_node(&t, e->ir, n, 1);
+    va_start(ap, fmt);
+    str_vprintf(&why, fmt, ap);
+    va_end(ap);
+    err_throw(e->err, code, "%%%u %s: %s", n->id, t.p, why.p);
+}
+
+static struct tensor scalar(struct eval *e, enum dtype dt, union ref_val v) {
+    struct tensor t = fresh(e, dt, shape_make(&e->shapes, NULL, 0), 0);
+    put(&t, 0, (struct cell){.v = v});
+    return t;
+}
+
+static struct tensor ev_const(struct eval *e, const uop *n) {
+    enum dtype dt = (enum dtype)n->dt;
+    return scalar(e, dt, dt_is_float(dt) ? (union ref_val){.f = n->arg.f} : (union ref_val){.i = n->arg.i});
+}
+
+static struct tensor ev_var(struct eval *e, const uop *n) {
+    enum dtype dt = (enum dtype)n->dt;
+    uint32_t slot = n->arg.param.slot;
+    if (!e->var) bad(e, n, RG_EINVAL, "VAR number %u has no value; give the values of all VARs", slot);
+    union ref_val v = {.i = ref_wrap(dt, e->var[slot])};
+    if (dt_is_float(dt)) v = ref_read(dt, &e->var[slot]);
+    struct tensor *lo = source(e, n, 0), *hi = source(e, n, 1);
+    double x = ref_number(dt, v), least = ref_number(dt, get(lo, lo->at).v),
+           most = ref_number(dt, get(hi, hi->at).v);
+    if (x < least || x > most)
+        bad(e, n, RG_EINVAL, "VAR number %u is %g; the program was made for %g to %g", slot, x, least, most);
+    return scalar(e, dt, v);
+}
+
+static struct tensor ev_buffer(struct eval *e, const uop *n, const struct shape *s) {
+    struct tensor t = {.dt = (enum dtype)n->dt, .shape = s};
+    size_t size = dtype_info[n->dt].bytes;
+    int64_t stride = 1;
+    if (n->arg.i < 0 || n->arg.i >= e->nbuf || (!e->bufs[n->arg.i].p && shape_size(s)))
+        bad(e, n, RG_EINVAL, "buffer number %lld is missing", (long long)n->arg.i);
+    const struct ref_buf *b = &e->bufs[n->arg.i];
+    if ((double)b->bytes < (double)shape_size(s) * (double)size)
+        bad(e, n, RG_EINVAL, "buffer number %lld has %zu bytes, expected %lld elements of %zu",
+            (long long)n->arg.i, b->bytes, (long long)shape_size(s), size);
+    for (uint32_t i = s->n; i-- > 0;) t.stride[i] = stride, stride *= s->d[i];
+    t.store = store_new(e);
+    t.store->data = b->p;
+    return t;
+}
+
+static struct tensor ev_iota(struct eval *e, const uop *n, const struct shape *s) {
+    struct tensor t = fresh(e, (enum dtype)n->dt, s, 0);
+    for (int64_t i = 0; i < s->d[0]; i++) {
+        struct cell c = {.v.i = 0};
+        ref_eval(OP_CAST, t.dt, DT_I64, (union ref_val[3]){{.i = i}}, &c.v);
+        put(&t, i, c);
+    }
+    return t;
+}
+
+/* Strides of the same elements under another shape, if there are any: a run of axes that is one arithmetic sequence
+ * is cut anew. */
+static bool reshape_view(const struct tensor *t, const struct shape *to, int64_t *stride) {
+    int64_t d[SHAPE_MAX], st[SHAPE_MAX];
+    uint32_t n = 0, from = 0, i = 0;
+    for (uint32_t k = 0; k < t->shape->n; k++)
+        if (t->shape->d[k] != 1) d[n] = t->shape->d[k], st[n++] = t->stride[k];
+    while (i < to->n) {
+        uint32_t last = from, first = i;
+        if (to->d[i] == 1) {
+            stride[i++] = 0;
+            continue;
+        }
+        int64_t a = d[last++], b = to->d[i++];
+        while (a != b)
+            if (a < b)
+                a *= d[last++];
+            else
+                b *= to->d[i++];
+        for (uint32_t k = from; k + 1 < last; k++)
+            if (st[k] != d[k + 1] * st[k + 1]) return false;
+        for (uint32_t k = i; k-- > first;)
+            stride[k] = k + 1 == i ? st[last - 1] : stride[k + 1] * to->d[k + 1];
+        from = last;
+    }
+    return true;
+}
+
+static struct tensor ev_reshape(struct eval *e, struct tensor *in, const struct shape *s) {
+    int64_t stride[SHAPE_MAX];
+    if (shape_size(s) && reshape_view(in, s, stride)) {
+        struct tensor t = view(in, s);
+        memcpy(t.stride, stride, s->n * sizeof *stride);
+        return t;
+    }
+    struct tensor r = fresh(e, in->dt, s, 0), rows = r;
+    rows.shape = in->shape;
+    int64_t step = 1;
+    for (uint32_t i = in->shape->n; i-- > 0;) rows.stride[i] = step, step *= in->shape->d[i];
+    copy_to(&rows, in, 0);
+    return r;
+}
+
+static struct tensor ev_permute(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    struct tensor t = view(in, s);
+    for (uint32_t i = 0; i < s->n; i++) t.stride[i] = in->stride[number(e, n, 1 + i)];
+    return t;
+}
+
+static struct tensor ev_expand(struct tensor *in, const struct shape *s) {
+    struct tensor t = view(in, s);
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->d[i] != in->shape->d[i]) t.stride[i] = 0;
+    return t;
+}
+
+/* The box start, size, step (sources `first`..) of t, with the shape `s` of the box. */
+static struct tensor box(struct eval *e, const uop *n, uint32_t first, const struct tensor *t,
+                         const struct shape *s) {
+    struct tensor r = *t;
+    r.shape = s;
+    for (uint32_t i = 0; i < s->n; i++) {
+        int64_t start = number(e, n, first + 3 * i), step = number(e, n, first + 3 * i + 2);
+        if (s->d[i] && (start < 0 || start + (s->d[i] - 1) * step >= t->shape->d[i]))
+            bad(e, n, RG_EVERIFY, "the box starts at %lld on axis %u and is not inside", (long long)start, i);
+        if (s->d[i]) r.at += start * t->stride[i];
+        r.stride[i] *= step;
+    }
+    return r;
+}
+
+static struct tensor ev_flip(struct eval *e, const uop *n, struct tensor *in) {
+    struct tensor t = view(in, in->shape);
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        int64_t a = number(e, n, i);
+        if (in->shape->d[a]) t.at += (in->shape->d[a] - 1) * in->stride[a];
+        t.stride[a] = -in->stride[a];
+    }
+    return t;
+}
+
+static struct tensor ev_pad(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    uint32_t flat = flat_axes(in);
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->d[i] != in->shape->d[i]) flat &= ~(1u << i);
+    struct tensor r = fresh(e, in->dt, s, flat), inner = r, *value = source(e, n, 1);
+    struct cell c = get(value, value->at);
+    struct walk w;
+    walk_start(&w, s, flat), walk_with(&w, &r);
+    for (; w.more; walk_next(&w)) put(&r, w.at[0], c);
+    inner.shape = in->shape;
+    for (uint32_t i = 0; i < s->n; i++) {
+        inner.at += number(e, n, 2 + 3 * i) * r.stride[i];
+        inner.stride[i] *= 1 + number(e, n, 4 + 3 * i);
+    }
+    copy_to(&inner, in, flat);
+    return r;
+}
+
+static struct tensor ev_elementwise(struct eval *e, const uop *n, const struct shape *s) {
+    uint32_t flat = UINT32_MAX;
+    if (n->nsrc > 3) bad(e, n, RG_EUNSUPPORTED, "the oracle does not know this op");
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        if (source(e, n, i)->shape->n) flat &= flat_axes(source(e, n, i));
+    struct tensor r = fresh(e, (enum dtype)n->dt, s, flat), *in[3];
+    enum dtype sdt = (enum dtype)n->src[n->op == OP_WHERE || n->op == OP_UNLIKELY ? 1 : 0]->dt;
+    enum op op = n->op == OP_UNLIKELY ? OP_WHERE : (enum op)n->op;
+    struct walk w;
+    walk_start(&w, s, flat), walk_with(&w, &r);
+    for (uint32_t i = 0; i < n->nsrc; i++) walk_with(&w, in[i] = source(e, n, i));
+    for (; w.more; walk_next(&w)) {
+        struct cell c[3] = {0}, out = {.v.i = 0};
+        for (uint32_t i = 0; i < n->nsrc; i++) c[i] = get(in[i], w.at[1 + i]);
+        if (!cell_eval(op, r.dt, sdt, c, e->bounds, &out))
+            bad(e, n, RG_EUNSUPPORTED, "the oracle does not know this op");
+        put(&r, w.at[0], out);
+    }
+    return r;
+}
+
+/* ---- reductions, scans, indexing, stores ----------------------------------------------------------------- */
+
+/* Halves are added and multiplied in float32. */
+static enum dtype acc_of(enum dtype dt) { return dt_is_float(dt) && dtype_info[dt].bytes < 4 ? DT_F32 : dt; }
+
+static struct tensor ev_reduce(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    uint32_t axes = 0, flat = flat_axes(in);
+    int64_t times = 1, elements = 1;
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        int64_t a = number(e, n, i);
+        axes |= 1u << a;
+        elements *= in->shape->d[a];
+        if (flat >> a & 1) times *= in->shape->d[a];
+    }
+    struct tensor r = fresh(e, in->dt, s, flat | axes);
+    if (!elements && shape_size(s) && (n->arg.i == OP_MAX || n->arg.i == OP_MIN))
+        bad(e, n, RG_EVERIFY, "the %s of nothing has no value", op_info[n->arg.i].name);
+    struct walk outer, inner, w;
+    walk_start(&outer, s, flat | axes), walk_with(&outer, &r), walk_with(&outer, in);
+    walk_start(&inner, in->shape, flat);
+    for (uint32_t i = 0; i < s->n; i++)
+        if (!(axes >> i & 1)) inner.size[i] = 1;
+    inner.more = elements > 0;
+    walk_with(&inner, in);
+    for (; outer.more; walk_next(&outer)) {
+        struct fold f;
+        fold_start(&f, (enum op)n->arg.i, in->dt, acc_of(in->dt), e->bounds);
+        w = inner;
+        for (w.at[0] = outer.at[1]; w.more; walk_next(&w)) fold_add(&f, get(in, w.at[0]), times);
+        put(&r, outer.at[0], fold_end(&f));
+    }
+    return r;
+}
+
+static struct tensor ev_scan(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    int64_t axis = number(e, n, 1), size = s->d[axis];
+    uint32_t flat = flat_axes(in) & ~(1u << axis);
+    struct tensor r = fresh(e, in->dt, s, flat);
+    struct walk w;
+    walk_start(&w, s, flat | 1u << axis), walk_with(&w, &r), walk_with(&w, in);
+    for (; w.more; walk_next(&w)) {
+        struct fold f;
+        fold_start(&f, (enum op)n->arg.i, in->dt, acc_of(in->dt), e->bounds);
+        for (int64_t i = 0; i < size; i++) {
+            fold_add(&f, get(in, w.at[1] + i * in->stride[axis]), 1);
+            put(&r, w.at[0] + i * r.stride[axis], fold_end(&f));
+        }
+    }
+    return r;
+}
+
+/* The index at this place, checked. */
+static int64_t index_at(struct eval *e, const uop *n, const struct tensor *index, int64_t at, int64_t size,
+                        bool *unsure) {
+    struct cell c = get(index, at);
+    *unsure = c.unsure;
+    if (c.v.i >= 0 && c.v.i < size) return c.v.i;
+    bad(e, n, RG_EVERIFY, "index %lld is out of range: axis %lld has size %lld", (long long)c.v.i,
+        (long long)n->arg.i, (long long)size);
+}
+
+/* t as seen along its own coordinates except on one axis, where the place is added. */
+static void walk_with_axis(struct walk *w, const struct tensor *t, int64_t axis) {
+    walk_with(w, t);
+    w->stride[w->k - 1][axis] = 0;
+}
+
+static struct tensor ev_gather(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    int64_t axis = n->arg.i;
+    struct tensor *index = source(e, n, 1), r = fresh(e, in->dt, s, 0);
+    struct walk w;
+    walk_start(&w, s, 0), walk_with(&w, &r), walk_with(&w, index), walk_with_axis(&w, in, axis);
+    for (; w.more; walk_next(&w)) {
+        bool unsure;
+        int64_t i = index_at(e, n, index, w.at[1], in->shape->d[axis], &unsure);
+        struct cell c = get(in, w.at[2] + i * in->stride[axis]);
+        c.unsure |= unsure;
+        put(&r, w.at[0], c);
+    }
+    return r;
+}
+
+/* Each element of the result is a sum of one or more; additions of halves may round every time (they go to memory). */
+static struct tensor ev_scatter(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    int64_t axis = n->arg.i, size = s->d[axis];
+    struct tensor *index = source(e, n, 1), *add = source(e, n, 2), r = fresh(e, in->dt, s, 0);
+    struct store *sums = store_alloc(e, shape_size(s), sizeof(struct fold), false);
+    struct fold *sum = (struct fold *)(void *)sums->data;
+    struct walk w;
+    walk_start(&w, s, 0), walk_with(&w, &r), walk_with(&w, in);
+    for (; w.more; walk_next(&w)) {
+        fold_start(&sum[w.at[0]], OP_ADD, in->dt, in->dt, e->bounds);
+        fold_add(&sum[w.at[0]], get(in, w.at[1]), 1);
+    }
+    walk_start(&w, index->shape, 0), walk_with_axis(&w, &r, axis), walk_with(&w, index), walk_with(&w, add);
+    for (; w.more; walk_next(&w)) {
+        bool unsure;
+        int64_t i = index_at(e, n, index, w.at[1], size, &unsure);
+        fold_add(&sum[w.at[0] + i * r.stride[axis]], get(add, w.at[2]), 1);
+        for (int64_t k = 0; unsure && k < size; k++) sum[w.at[0] + k * r.stride[axis]].unsure = true;
+    }
+    for (int64_t i = 0; i < shape_size(s); i++) put(&r, i, fold_end(&sum[i]));
+    store_free(e, sums);
+    return r;
+}
+
+/* ---- functions along the last axis ---------------------------------------------------------------------- */
+
+/* Does a come before b? NaN is the greatest of all; 0 and -0 are equal. */
+static bool comes_before(enum dtype dt, bool descending, union ref_val a, union ref_val b) {
+    if (descending) return comes_before(dt, false, b, a);
+    if (dt_is_float(dt)) return isnan(a.f) ? false : isnan(b.f) || a.f < b.f;
+    return dt == DT_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
+}
+
+/* Places 0 .. n-1 of a row in order: merging runs of 1, 2, 4 .. keeps equal ones as they were. */
+static int64_t *sorted_places(struct eval *e, enum dtype dt, const struct cell *c, int64_t n,
+                              bool descending) {
+    int64_t *at = arena_array(&e->scratch, int64_t, n + 1), *to = arena_array(&e->scratch, int64_t, n + 1);
+    for (int64_t i = 0; i < n; i++) at[i] = i;
+    for (int64_t run = 1; run < n; run *= 2) {
+        for (int64_t first = 0; first < n; first += 2 * run) {
+            int64_t middle = RG_MIN(first + run, n), end = RG_MIN(middle + run, n), a = first, b = middle;
+            for (int64_t k = first; k < end; k++) {
+                bool second =
+                    a == middle || (b < end && comes_before(dt, descending, c[at[b]].v, c[at[a]].v));
+                to[k] = at[second ? b++ : a++];
+            }
+        }
+        int64_t *was = at;
+        at = to, to = was;
+    }
+    return at;
+}
+
+/* sort, argsort, topk, topk_index. How far off a sorted number may be is what the worst of its row is; places are sure if
+ * all of the row is exact. */
+static void row_sorted(struct eval *e, const struct tensor *in, int64_t from, struct tensor *r, int64_t to,
+                       bool descending, bool places) {
+    uint32_t last = r->shape->n - 1;
+    int64_t n = in->shape->d[last], k = r->shape->d[last];
+    struct cell *c = arena_array(&e->scratch, struct cell, n + 1);
+    double worst = 0;
+    bool unsure = false;
+    for (int64_t i = 0; i < n; i++) {
+        c[i] = get(in, from + i * in->stride[last]);
+        worst = RG_MAX(worst, c[i].err), unsure |= c[i].unsure;
+    }
+    int64_t *at = sorted_places(e, in->dt, c, n, descending);
+    for (int64_t i = 0; i < k; i++) {
+        struct cell value = {.v = c[at[i]].v, .err = worst, .unsure = unsure};
+        struct cell place = {.v = {.i = at[i]}, .unsure = unsure || worst > 0};
+        put(r, to + i * r->stride[last], places ? place : value);
+    }
+}
+
+static struct tensor ev_sort(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    enum call_id id = call_of(e->ir, n);
+    struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
+    bool descending = number(e, n, 1) != 0, places = id == CALL_argsort || id == CALL_topk_index;
+    struct walk w;
+    walk_start(&w, s, 1u << (s->n - 1)), walk_with(&w, &r), walk_with(&w, in);
+    for (; w.more; walk_next(&w)) {
+        struct arena_mark mark = arena_mark(&e->scratch);
+        row_sorted(e, in, w.at[1], &r, w.at[0], descending, places);
+        arena_release(&e->scratch, mark);
+    }
+    return r;
+}
+
+static int64_t place_at(struct eval *e, const uop *n, const struct tensor *index, int64_t at, int64_t size,
+                        bool *unsure) {
+    struct cell c = get(index, at);
+    *unsure |= c.unsure;
+    if (c.v.i >= 0 && c.v.i < size) return c.v.i;
+    bad(e, n, RG_EVERIFY, "index %lld is out of range: the last axis has size %lld", (long long)c.v.i,
+        (long long)size);
+}
+
+static struct tensor ev_winner(struct eval *e, const uop *n, struct tensor *index, const struct shape *s) {
+    struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
+    uint32_t last = s->n - 1;
+    struct walk w;
+    walk_start(&w, s, 1u << last), walk_with(&w, &r), walk_with(&w, index);
+    if (!s->d[last]) w.more = false;
+    for (; w.more; walk_next(&w)) {
+        bool unsure = false;
+        for (int64_t i = 0; i < s->d[last]; i++) put(&r, w.at[0] + i, (struct cell){.v = {.i = -1}});
+        for (int64_t j = 0; j < index->shape->d[last]; j++) {
+            int64_t i = place_at(e, n, index, w.at[1] + j * index->stride[last], s->d[last], &unsure);
+            put(&r, w.at[0] + i, (struct cell){.v = {.i = j}});
+        }
+        for (int64_t i = 0; unsure && i < s->d[last]; i++) {
+            struct cell c = get(&r, w.at[0] + i);
+            c.unsure = true;
+            put(&r, w.at[0] + i, c);
+        }
+    }
+    return r;
+}
+
+/* Each place of a row is a fold of its own: of x, unless that is forgotten, and of what is put there. */
+static void row_scattered(struct eval *e, const uop *n, const int64_t *at, struct tensor *r) {
+    static const enum op op[CALL_COUNT] = {
+        [CALL_scatter_max] = OP_MAX, [CALL_scatter_min] = OP_MIN, [CALL_scatter_prod] = OP_MUL};
+    struct tensor *x = source(e, n, 0), *index = source(e, n, 1), *src = source(e, n, 2);
+    uint32_t last = r->shape->n - 1;
+    int64_t size = r->shape->d[last];
+    struct fold *f = arena_array(&e->scratch, struct fold, size + 1);
+    bool *hit = arena_array(&e->scratch, bool, size + 1), forget = number(e, n, 3) != 0, unsure = false;
+    for (int64_t j = 0; j < index->shape->d[last]; j++)
+        hit[place_at(e, n, index, at[2] + j * index->stride[last], size, &unsure)] = true;
+    for (int64_t i = 0; i < size; i++) {
+        fold_start(&f[i], op[call_of(e->ir, n)], r->dt, r->dt, e->bounds);
+        if (!hit[i] || !forget) fold_add(&f[i], get(x, at[1] + i * x->stride[last]), 1);
+    }
+    for (int64_t j = 0; j < index->shape->d[last]; j++) {
+        int64_t i = place_at(e, n, index, at[2] + j * index->stride[last], size, &unsure);
+        fold_add(&f[i], get(src, at[3] + j * src->stride[last]), 1);
+    }
+    for (int64_t i = 0; i < size; i++) {
+        f[i].unsure |= unsure;
+        put(r, at[0] + i, fold_end(&f[i]));
+    }
+}
+
+/* at: the rows of the result, the source and the index. */
+static void row_summed(struct eval *e, const uop *n, const int64_t *at, struct tensor *r) {
+    struct tensor *src = source(e, n, 0), *index = source(e, n, 1);
+    uint32_t last = r->shape->n - 1;
+    int64_t pieces = index->shape->d[last], size = number(e, n, 2), w = src->shape->d[last] / pieces;
+    struct fold *f = arena_array(&e->scratch, struct fold, size * w + 1);
+    bool unsure = false;
+    for (int64_t i = 0; i < size * w; i++) fold_start(&f[i], OP_ADD, r->dt, r->dt, e->bounds);
+    for (int64_t j = 0; j < pieces; j++) {
+        int64_t i = place_at(e, n, index, at[2] + j * index->stride[last], size, &unsure);
+        for (int64_t k = 0; k < w; k++)
+            fold_add(&f[i * w + k], get(src, at[1] + (j * w + k) * src->stride[last]), 1);
+    }
+    for (int64_t i = 0; i < size * w; i++) {
+        f[i].unsure |= unsure;
+        put(r, at[0] + i, fold_end(&f[i]));
+    }
+}
+
+static struct tensor ev_call(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    enum call_id id = call_of(e->ir, n);
+    if (id <= CALL_topk_index) return ev_sort(e, n, in, s);
+    if (id == CALL_winner) return ev_winner(e, n, in, s);
+    bool sum = id == CALL_scatter_sum;
+    struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
+    struct walk w;
+    walk_start(&w, s, 1u << (s->n - 1)), walk_with(&w, &r), walk_with(&w, in);
+    walk_with(&w, source(e, n, 1));
+    if (!sum) walk_with(&w, source(e, n, 2));
+    for (; w.more; walk_next(&w)) {
+        struct arena_mark mark = arena_mark(&e->scratch);
+        (sum ? row_summed : row_scattered)(e, n, w.at, &r);
+        arena_release(&e->scratch, mark);
+    }
+    return r;
+}
+
+/* UNFOLD gives a view: the windows overlap in memory. */
+static struct tensor ev_tap(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    struct tensor t = view(in, s);
+    uint32_t m = (n->nsrc - 1) / 3, first = s->n - 2 * m;
+    for (uint32_t i = 0; i < m; i++) {
+        int64_t stride = in->stride[first + i];
+        t.stride[first + i] = stride * number(e, n, 2 + 3 * i);
+        t.stride[first + m + i] += stride * number(e, n, 3 + 3 * i);
+    }
+    return t;
+}
+
+static struct tensor ev_spread(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
+    struct tensor r = fresh(e, in->dt, s, 0);
+    struct cell zero = {.v = {.i = 0}};
+    if (dt_is_float(in->dt)) zero.v.f = 0;
+    for (int64_t i = 0; i < shape_size(s); i++) put(&r, i, zero);
+    struct tensor taps = ev_tap(e, n, &r, in->shape);
+    copy_to(&taps, in, 0);
+    drop(e, &taps);
+    return r;
+}
+
+static struct tensor ev_assign(struct eval *e, const uop *n, struct tensor *in) {
+    struct tensor *value = source(e, n, 1);
+    struct tensor r = dense(e, in), part = r;
+    if (n->nsrc > 2) part = box(e, n, 2, &r, value->shape);
+    copy_to(&part, value, 0);
+    return r;
+}
+
+/* ---- the whole graph --------------------------------------------------------------------------------------- */
+
+static struct tensor ev_node(struct eval *e, const uop *n) {
+    const struct shape *s = shape_of(&e->shapes, n);
+    struct tensor *in = n->nsrc ? source(e, n, 0) : NULL, t;
+    switch (n->op) {
+    case OP_CONST: return ev_const(e, n);
+    case OP_VAR: return ev_var(e, n);
+    case OP_BUFFER: return ev_buffer(e, n, s);
+    case OP_IOTA: return ev_iota(e, n, s);
+    case OP_RESHAPE: return ev_reshape(e, in, s);
+    case OP_PERMUTE: return ev_permute(e, n, in, s);
+    case OP_EXPAND: return ev_expand(in, s);
+    case OP_PAD: return ev_pad(e, n, in, s);
+    case OP_SHRINK:
+        t = box(e, n, 1, in, s);
+        t.store->refs++;
+        return t;
+    case OP_FLIP: return ev_flip(e, n, in);
+    case OP_UNFOLD: return ev_tap(e, n, in, s);
+    case OP_FOLD: return ev_spread(e, n, in, s);
+    case OP_REDUCE_AXES: return ev_reduce(e, n, in, s);
+    case OP_SCAN_AXIS: return ev_scan(e, n, in, s);
+    case OP_GATHER: return ev_gather(e, n, in, s);
+    case OP_SCATTER: return ev_scatter(e, n, in, s);
+    case OP_CONTIGUOUS:
+    case OP_INLINE:
+    case OP_ONCE_DIFF:
+    case OP_GRAD_THROUGH:
+    case OP_DETACH: return view(in, s);
+    case OP_ASSIGN: return ev_assign(e, n, in);
+    case OP_CALL: return ev_call(e, n, in, s);
+    default: return ev_elementwise(e, n, s);
+    }
+}
+
+static const struct shape *shape_copy(struct arena *a, const struct shape *s) {
+    size_t bytes = sizeof *s + s->n * sizeof s->d[0];
+    return memcpy(arena_raw(a, bytes), s, bytes);
+}
+
+static void give(struct eval *e, const struct tensor *t, struct ref_tensor *out) {
+    int64_t n = shape_size(t->shape);
+    double bytes = (double)n * (double)(dtype_info[t->dt].bytes + (e->bounds ? 9 : 0));
+    if (bytes > (double)e->limit) no_room(e, bytes);
+    char *data = arena_raw(e->arena, (size_t)n * dtype_info[t->dt].bytes);
+    double *bound = e->bounds ? arena_array(e->arena, double, n) : NULL;
+    uint8_t *unsure = e->bounds ? arena_array(e->arena, uint8_t, n) : NULL;
+    struct walk w;
+    walk_start(&w, t->shape, 0), walk_with(&w, t);
+    for (int64_t i = 0; w.more; walk_next(&w), i++) {
+        struct cell c = get(t, w.at[0]);
+        ref_write(t->dt, data + i * dtype_info[t->dt].bytes, c.v);
+        if (e->bounds) bound[i] = c.err, unsure[i] = c.unsure;
+    }
+    *out = (struct ref_tensor){t->dt, shape_copy(e->arena, t->shape), data, bound, unsure};
+}
+
+static void prepare(struct eval *e) {
+    shapes_init(&e->shapes, e->ir, &e->scratch);
+    if (e->graph->op != OP_GRAPH)
+        err_throw(e->err, RG_EVERIFY, "expected a tensor program (GRAPH ..), found %s",
+                  op_info[e->graph->op].name);
+    uop_topo(&e->scratch, &e->graph, 1, &e->order);
+    uint32_t top = 0;
+    for (uint32_t i = 0; i < e->order.n; i++) top = RG_MAX(top, e->order.p[i]->id);
+    e->pos = arena_array(&e->scratch, uint32_t, (size_t)top + 1);
+    e->uses = arena_array(&e->scratch, uint32_t, e->order.n);
+    e->value = arena_array(&e->scratch, struct tensor *, e->order.n);
+    for (uint32_t i = 0; i < e->order.n; i++) {
+        const uop *n = e->order.p[i];
+        e->pos[n->id] = i;
+        for (uint32_t k = 0; k < n->nsrc; k++) e->uses[e->pos[n->src[k]->id]]++;
+        if (n->op == OP_GRAPH && n != e->graph)
+            bad(e, n, RG_EVERIFY, "a tensor program is not a value of another");
+    }
+}
+
+static void evaluate(void *arg) {
+    struct eval *e = arg;
+    prepare(e);
+    for (uint32_t i = 0; i + 1 < e->order.n; i++) {
+        const uop *n = e->order.p[i];
+        struct tensor t = ev_node(e, n);
+        *(e->value[i] = arena_new(&e->scratch, struct tensor)) = t;
+        for (uint32_t k = 0; k < n->nsrc; k++) {
+            uint32_t p = e->pos[n->src[k]->id];
+            if (--e->uses[p] == 0) drop(e, e->value[p]);
+        }
+    }
+    for (uint32_t i = 0; i < e->graph->nsrc; i++) give(e, source(e, e->graph, i), &e->out[i]);
+}
+
+/* The ir and the arena may have error records of their own. */
+static void under_arena(void *arg) { err_guard(((struct eval *)arg)->err, evaluate, arg); }
+static void under_caller(void *arg) { err_guard(((struct eval *)arg)->arena->err, under_arena, arg); }
+
+static void adopt(struct err *to, struct err *from) {
+    if (to == from || !from->code) return;
+    err_set(to, from->code, "%s", from->msg);
+    err_clear(from);
+}
+
+int ref_graph(struct err *err, struct arena *arena, struct ir *ir, const uop *graph,
+              const struct ref_buf *bufs, uint32_t nbuf, const int64_t *var, bool bounds, size_t limit,
+              struct ref_tensor *out) {
+    struct eval e = {.err = ir->err,
+                     .arena = arena,
+                     .ir = ir,
+                     .graph = graph,
+                     .bufs = bufs,
+                     .nbuf = nbuf,
+                     .var = var,
+                     .bounds = bounds,
+                     .limit = limit ? limit : (size_t)4 << 30,
+                     .out = out};
+    arena_init(&e.scratch, e.err);
+    err_guard(err, under_caller, &e);
+    adopt(err, arena->err), adopt(err, ir->err);
+    while (e.live) store_free(&e, e.live);
+    arena_free(&e.scratch);
+    return err->code;
+}

@@ -1,0 +1,251 @@
+/* gpu_coop.c: which loops of a linear program the threads of a block can share.
+ *
+ * The opt COOP asks for it by giving an axis the kind COOP; the program stays one that runs in order, and says
+ * nothing else. A block runs one iteration of the grid: what stands outside of shared loops is computed by every thread
+ * alike and stored by one of them; of a shared loop each thread takes every so-manieth value. What a reduction
+ * carries from value to value is begun anew in each thread, combined after the loop in a fixed order, and known to all:
+ * the same sum in every run.
+ * Here it is proved that a loop may be shared: an accumulator that it sets is either made anew for each value and read
+ * by nobody else, or only ever becomes `itself op something`. Where that cannot be shown the loop is run by every thread
+ * as it is: slow, and right.
+ * Scratch memory is a row if all that touches it stands in shared loops and value r of a loop touches the elements
+ * step*r .. step*r + step - 1 and no others. Since value r is the same thread's in every loop, that thread can keep them
+ * in registers: what one pass over a row leaves for the next. In programs with other scratch memory nothing is shared.
+ * Tests: tests/unit/cuda.c */
+#include "render/gpu.h"
+
+#include <math.h>
+
+#define MOST_CELLS 64      /* 256 bytes of shared memory each */
+#define MOST_KEPT 64       /* registers of a thread for rows */
+#define LONG 2048          /* values of a loop that take time */
+#define BUSY (132 * 512.0) /* threads that keep a large GPU busy */
+#define MANY_THREADS 512   /* two such blocks at least are on a SM */
+
+struct find {
+    struct arena *a;
+    const struct linear *lin;
+};
+
+static bool uses(const uop *n, const uop *x) {
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+        if (n->src[i] == x) return true;
+        if (n->src[i]->op == OP_INDEX && uses(n->src[i], x)) return true;
+    }
+    return false;
+}
+
+/* Reads acc: a SET writes its first source. */
+static bool reads(const uop *n, const uop *acc) { return n->op == OP_SET ? n->src[1] == acc : uses(n, acc); }
+
+static uint32_t end_of(const struct linear *l, uint32_t at) {
+    for (uint32_t i = at + 1; i < l->n; i++)
+        if (l->u[i]->op == OP_END && l->u[i]->src[0] == l->u[at]) return i;
+    return l->n;
+}
+
+/* v is acc op x: the op, else OP_COUNT. */
+static enum op step_of(const uop *v, const uop *acc) {
+    if (v->op == OP_FMA) return v->src[2] == acc && v->src[0] != acc && v->src[1] != acc ? OP_ADD : OP_COUNT;
+    if (v->op != OP_ADD && v->op != OP_MUL && v->op != OP_MAX && v->op != OP_MIN) return OP_COUNT;
+    return (v->src[0] == acc) != (v->src[1] == acc) ? (enum op)v->op : OP_COUNT;
+}
+
+/* Is v the value of a SET of acc in (begin, end), and used by nothing else? */
+static bool only_set(const struct find *f, uint32_t begin, uint32_t end, const uop *v, const uop *acc) {
+    bool set = false;
+    for (uint32_t i = begin + 1; i < end; i++) {
+        const uop *n = f->lin->u[i];
+        if (!uses(n, v)) continue;
+        if (n->op != OP_SET || n->src[0] != acc) return false;
+        set = true;
+    }
+    return set;
+}
+
+static bool carries(const struct find *f, uint32_t begin, uint32_t end, const uop *acc) {
+    for (uint32_t i = begin + 1; i < end; i++) {
+        if (reads(f->lin->u[i], acc)) return true;
+        if (f->lin->u[i]->op == OP_SET && f->lin->u[i]->src[0] == acc) return false;
+    }
+    return false;
+}
+
+static enum op carried_op(const struct find *f, uint32_t begin, uint32_t end, const uop *acc) {
+    enum op op = OP_COUNT;
+    for (uint32_t i = begin + 1; i < end; i++) {
+        const uop *n = f->lin->u[i];
+        if (n->op == OP_SET && n->src[0] == acc) {
+            enum op o = step_of(n->src[1], acc);
+            if (o == OP_COUNT || (op != OP_COUNT && op != o)) return OP_COUNT;
+            op = o;
+        } else if (reads(n, acc) && !only_set(f, begin, end, n, acc)) {
+            return OP_COUNT;
+        }
+    }
+    return op;
+}
+
+static bool read_outside(const struct find *f, uint32_t begin, uint32_t end, const uop *acc) {
+    for (uint32_t i = 0; i < f->lin->n; i++)
+        if ((i < begin || i > end) && reads(f->lin->u[i], acc)) return true;
+    return false;
+}
+
+static bool may_share(struct find *f, struct spread *s) {
+    for (uint32_t i = s->begin + 1; i < s->end; i++) {
+        const uop *n = f->lin->u[i], *acc = n->src[0];
+        if (n->op != OP_SET) continue;
+        bool known = false;
+        for (uint32_t k = 0; k < s->acc.n; k++) known |= s->acc.p[k].acc == acc;
+        if (known) continue;
+        if (!carries(f, s->begin, s->end, acc)) {
+            if (read_outside(f, s->begin, s->end, acc)) return false;
+            continue;
+        }
+        enum op op = carried_op(f, s->begin, s->end, acc);
+        if (op == OP_COUNT) return false;
+        vec_push(f->a, &s->acc, ((struct carried){acc, op, false}));
+    }
+    return true;
+}
+
+uint32_t spread_cells_of(const struct spread *s) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < s->acc.n; k++) n += s->acc.p[k].joined ? 1 : s->acc.p[k].acc->lanes;
+    return n;
+}
+
+/* Of the rows, those that are kept from one loop to the next at the same time: within a loop one may take another's place. */
+int64_t rows_kept(const struct linear *lin, const spread_vec *v, const row_vec *rows, uint32_t threads) {
+    int64_t most = 0, turns = 1;
+    for (uint32_t i = 0; i < v->n; i++)
+        turns = RG_MAX(turns, spread_turns(lin->u[v->p[i].begin]->src[0]->hi, threads));
+    for (uint32_t i = 0; i + 1 < v->n; i++) {
+        int64_t sum = 0;
+        for (uint32_t k = 0; k < rows->n; k++) {
+            const struct row *r = &rows->p[k];
+            if (r->first <= i && i < r->last)
+                sum += turns * r->step * ((dtype_info[r->local->dt].bytes + 3) / 4);
+        }
+        most = RG_MAX(most, sum);
+    }
+    return most;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------- */
+
+static struct spread *spread_around(spread_vec *v, uint32_t at) {
+    for (uint32_t i = 0; i < v->n; i++)
+        if (v->p[i].begin < at && at < v->p[i].end) return &v->p[i];
+    return NULL;
+}
+
+/* Elements that value r of the loop has to itself, if this access stays among them; else 0. */
+static int64_t step_along(struct arena *a, const uop *index, const uop *range) {
+    if (index->src[1]->lanes > 1 || !uop_is_const(range->src[0])) return 0;
+    struct affine f = affine_of(a, index->src[1]);
+    int64_t step = affine_coef(&f, range), lo = f.k, hi = f.k, x, y;
+    if (step <= 0 || step > 64) return 0;
+    for (uint32_t i = 0; i < f.n; i++) {
+        const struct term *t = &f.t[i];
+        if (t->atom == range) continue;
+        if (__builtin_mul_overflow(t->atom->lo, t->coef, &x) ||
+            __builtin_mul_overflow(t->atom->hi, t->coef, &y) ||
+            __builtin_add_overflow(lo, RG_MIN(x, y), &lo) || __builtin_add_overflow(hi, RG_MAX(x, y), &hi))
+            return 0;
+    }
+    return lo >= 0 && hi + index->lanes <= step ? step : 0;
+}
+
+static bool find_row(const struct find *f, spread_vec *v, const uop *local, row_vec *out) {
+    struct row row = {local, 0, UINT32_MAX, 0};
+    for (uint32_t i = 0; i < f->lin->n; i++) {
+        const uop *n = f->lin->u[i];
+        bool access = n->op == OP_LOAD || n->op == OP_PRED_LOAD || n->op == OP_STORE || n->op == OP_STORE_ADD;
+        if (!access || n->src[0]->src[0] != local) continue;
+        struct spread *s = spread_around(v, i);
+        int64_t here = s ? step_along(f->a, n->src[0], f->lin->u[s->begin]) : 0;
+        if (!here || (row.step && here != row.step)) return false;
+        row.step = here, s->rows = true;
+        row.first = RG_MIN(row.first, (uint32_t)(s - v->p)),
+        row.last = RG_MAX(row.last, (uint32_t)(s - v->p));
+    }
+    row.step = RG_MAX(row.step, 1);
+    vec_push(f->a, out, row);
+    return true;
+}
+
+const struct row *row_of(const row_vec *v, const uop *local) {
+    for (uint32_t i = 0; i < v->n; i++)
+        if (v->p[i].local == local) return &v->p[i];
+    return NULL;
+}
+
+/* ---- the loops ------------------------------------------------------------------------------------------ */
+
+/* Outside of the loop the lanes of acc are only ever combined with its own op. */
+static bool is_joined(const struct find *f, const struct spread *s, const struct carried *c) {
+    for (uint32_t i = 0; i < f->lin->n; i++) {
+        const uop *n = f->lin->u[i];
+        if ((i > s->begin && i < s->end) || !reads(n, c->acc)) continue;
+        if (n->op != OP_VEC_REDUCE || n->arg.i != (int64_t)c->op) return false;
+    }
+    return c->acc->lanes > 1;
+}
+
+static bool in_a_loop(const struct linear *l, const struct spread *s) {
+    for (uint32_t i = 0; i < s->begin; i++) {
+        const uop *n = l->u[i];
+        if (n->op == OP_RANGE && n->arg.range.kind != AX_GRID && end_of(l, i) > s->begin) return true;
+    }
+    return false;
+}
+
+void spread_find(struct arena *a, const struct linear *lin, uint32_t most, spread_vec *out, row_vec *rows) {
+    struct find f = {a, lin};
+    uint32_t cell = 0;
+    if (lin->threads || most < 32) return; /* the threads of a block program are taken */
+    for (uint32_t i = 0; i < lin->n; i++) {
+        if (lin->u[i]->op != OP_RANGE || lin->u[i]->arg.range.kind != AX_COOP) continue;
+        struct spread s = {.begin = i, .end = end_of(lin, i), .cell = cell};
+        if (s.end == lin->n || !may_share(&f, &s)) continue;
+        for (uint32_t k = 0; k < s.acc.n; k++) s.acc.p[k].joined = is_joined(&f, &s, &s.acc.p[k]);
+        s.again = in_a_loop(lin, &s);
+        if (cell + spread_cells_of(&s) > MOST_CELLS) continue;
+        cell += spread_cells_of(&s);
+        vec_push(a, out, s);
+        i = s.end;
+    }
+    for (uint32_t i = 0; i < lin->nlocal && out->n; i++)
+        if (!find_row(&f, out, lin->local[i], rows)) out->n = rows->n = 0;
+    if (rows->n && rows_kept(lin, out, rows, most / 32 * 32) > MOST_KEPT) out->n = rows->n = 0;
+}
+
+uint32_t spread_cells(const spread_vec *v) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->n; i++) n += spread_cells_of(&v->p[i]);
+    return n;
+}
+
+/* About four values for each thread, of which a value may be 16 bytes; the same for all, if that is near; within a warp
+ * rather than with barriers; few threads, where they have much to tell each other; and rows that leave registers to
+ * compute with. */
+uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit, const spread_vec *v,
+                        const row_vec *rows) {
+    double best = INFINITY;
+    int64_t most = 1;
+    uint32_t at = 0, cells = spread_cells(v);
+    for (uint32_t i = 0; i < v->n; i++) most = RG_MAX(most, lin->u[v->p[i].begin]->src[0]->hi);
+    for (uint32_t n = least; v->n && n <= limit; n += n < 32 ? n : 32) {
+        int64_t turns = spread_turns(most, n), kept = rows_kept(lin, v, rows, n);
+        double idle = (double)(turns * n) / (double)most;
+        double cost = idle * (1 + 0.08 * fabs(log2((double)turns / 4))) + 0.07 * (n > 32) +
+                      0.1 * (n > MANY_THREADS) + 4.5e-5 * n * cells +
+                      0.005 * (double)RG_MAX(kept - MANY_KEPT, 0);
+        double threads = (double)lin->grid * n;
+        if (most >= LONG && threads < BUSY) cost += 0.3 * log2(BUSY / threads);
+        if (kept <= MOST_KEPT && cost < best) best = cost, at = n;
+    }
+    return at;
+}

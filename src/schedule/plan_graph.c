@@ -1,0 +1,606 @@
+/* graph.c: the tensor program as the planner sees it.
+ *
+ * The caller's program is copied into an ir of the planner's own, less what does not compute (DETACH; CONTIGUOUS turns
+ * into "must be stored", INLINE into "must not"), with long reductions split. Then the units are found: the nodes of which the planner
+ * decides whether they are stored. Some must be (results, in-place stores, running sums, what a contraction reads unless
+ * it is trivial), some must not (numbers, the product inside a contraction).
+ * Tests: tests/unit/schedule.c */
+#include "schedule/internal.h"
+
+const uop *graph_shaped(struct ir *ir, enum op op, const uop *n, const int64_t *d, uint32_t k) {
+    const uop *src[1 + SHAPE_MAX] = {n};
+    for (uint32_t i = 0; i < k; i++) src[1 + i] = uop_idx(ir, d[i]);
+    return uop_mk(ir, op, src, 1 + k, ARG_NONE);
+}
+
+bool graph_is_zero(const uop *n) {
+    while (op_is_movement((enum op)n->op)) n = n->src[0];
+    return n->op == OP_CONST && n->arg.f == 0;
+}
+
+/* ---- copying ------------------------------------------------------------------------------------------- */
+
+struct copy {
+    struct sgraph *g;
+    const uop **to;      /* caller's node id -> ours */
+    const uop **version; /* the same for what an ASSIGN writes to */
+    uint8_t
+        *overwritten;  /* caller's node id: a version of a buffer that an ASSIGN of this program replaces */
+    uop_vec topo;      /* the caller's nodes, of `nodes` that there are */
+    uint8_t *repeated; /* caller's node id: see is_repeated() */
+    uint32_t nodes;
+    uint8_t *mark; /* our node id: MARK_.. */
+    uint32_t marks;
+    uint32_t copies;
+};
+
+enum {
+    FEW_ROWS = 32,   /* by a matrix that is unpacked on the way to registers */
+    UNPACK_STEPS = 6 /* of arithmetic */
+};
+enum {
+    MARK_FORCED = 1,
+    MARK_INLINE = 2,
+    MARK_CUT = 4,
+    MARK_ROWS = 8
+}; /* must be stored; INLINE; in memory between two kernels; rows of repack.c */
+
+static void mark(struct copy *c, const uop *n, uint8_t how) {
+    uint32_t need = n->id + 1;
+    if (need > c->marks) {
+        uint32_t cap = RG_MAX(need, 2 * c->marks + 64);
+        c->mark = arena_resize(c->g->a, c->mark, c->marks, cap);
+        memset(c->mark + c->marks, 0, cap - c->marks);
+        c->marks = cap;
+    }
+    c->mark[n->id] |= how;
+}
+
+static bool is_marked(const struct copy *c, const uop *n, uint8_t how) {
+    return n->id < c->marks && (c->mark[n->id] & how);
+}
+
+static void force(struct copy *c, const uop *n) { mark(c, n, MARK_FORCED); }
+
+static bool is_leaf(const uop *n) { return n->op == OP_CONST || n->op == OP_VAR || n->op == OP_IOTA; }
+static bool in_memory(const uop *n) {
+    return n->op == OP_BUFFER || n->op == OP_ASSIGN || n->op == OP_SCATTER;
+}
+
+/* What is stored to have n in memory: the same elements in the same order under another shape will do. */
+static const uop *stored_for(const uop *n) {
+    const uop *b = n;
+    while (b->op == OP_RESHAPE) b = b->src[0];
+    return in_memory(b) || is_leaf(b) || op_is_movement((enum op)b->op) ? n : b;
+}
+
+/* A copy that no other node shares. */
+static const uop *own_copy(struct copy *c, const uop *n) {
+    const uop *src[2] = {n, uop_idx(c->g->ir, ++c->copies)};
+    const uop *x = uop_mk(c->g->ir, OP_CONTIGUOUS, src, 2, ARG_NONE);
+    force(c, x);
+    return x;
+}
+
+static const uop *base_of(const uop *n) {
+    while (n->op == OP_ASSIGN || op_is_movement((enum op)n->op)) n = n->src[0];
+    return n;
+}
+
+/* A view of the buffer that is written: elements would be read after they were overwritten. */
+static bool reads_itself(const uop *to, const uop *value) {
+    if (value->op != OP_BUFFER && value->op != OP_ASSIGN && !op_is_movement((enum op)value->op)) return false;
+    const uop *a = base_of(to), *b = base_of(value);
+    return b->op == OP_BUFFER && a->arg.u == b->arg.u;
+}
+
+/* A function of the device reads memory, in row-major order. */
+static void need_stored(struct copy *c, const uop *n) {
+    const uop *b = n;
+    while (b->op == OP_RESHAPE) b = b->src[0];
+    if (!in_memory(b)) force(c, stored_for(n));
+}
+
+static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n, const uop *const *src) {
+    const struct call_info *f = &call_info[call_of(from, n)];
+    for (uint32_t i = 0; i < f->values; i++) need_stored(c, src[i]);
+    union arg arg = {.u = ir_sym(c->g->ir, f->name, strlen(f->name))};
+    return uop_new(c->g->ir, OP_CALL, (enum dtype)n->dt, 1, src, n->nsrc, arg);
+}
+
+/* Is n made, element by element, from a value that is never stored? */
+static bool from_inline(struct copy *c, const uop *n) {
+    uop_vec stack = {0};
+    struct map seen;
+    map_init(&seen, c->g->a);
+    vec_push(c->g->a, &stack, n);
+    while (stack.n) {
+        n = stack.p[--stack.n];
+        if (is_marked(c, n, MARK_INLINE)) return true;
+        bool through = op_is_movement((enum op)n->op) || op_is_pure((enum op)n->op);
+        if (!through || map_get(&seen, n->id, NULL)) continue;
+        map_put(&seen, n->id, 1);
+        for (uint32_t i = 0; i < n->nsrc; i++) vec_push(c->g->a, &stack, n->src[i]);
+    }
+    return false;
+}
+
+/* A sum with padded rows, rounded to a half: that is stored, and views of it are taken. NULL: n is no view of such a sum. */
+static const uop *round_rows(struct copy *c, const uop *n, enum dtype dt) {
+    if (is_marked(c, n, MARK_ROWS)) {
+        const uop *x = uop_cast(c->g->ir, n, dt);
+        force(c, x);
+        return x;
+    }
+    if (n->op != OP_RESHAPE && n->op != OP_PERMUTE && n->op != OP_SHRINK) return NULL;
+    const uop *x = round_rows(c, n->src[0], dt), **src = arena_array(c->g->a, const uop *, n->nsrc);
+    if (!x) return NULL;
+    memcpy(src, n->src, n->nsrc * sizeof *src);
+    src[0] = x;
+    return uop_new(c->g->ir, (enum op)n->op, dt, 1, src, n->nsrc, n->arg);
+}
+
+static bool passes_on(const uop *n) { return op_is_movement((enum op)n->op) || op_is_pure((enum op)n->op); }
+static uint32_t values_of(const uop *n) { return op_is_movement((enum op)n->op) ? 1 : n->nsrc; }
+
+/* Has the caller's n fewer elements in memory than what it is computed with: numbers, what is repeated along an axis? */
+static bool is_repeated(const struct copy *c, const uop *n) {
+    if (is_leaf(n) || n->op == OP_EXPAND) return true;
+    for (uint32_t i = 0; i < values_of(n); i++)
+        if (!passes_on(n) || !c->repeated[n->src[i]->id]) return false;
+    return passes_on(n);
+}
+
+/* Is what is made of the caller's n, element by element, computed with other tensors of its size? */
+static bool meets_others(struct copy *c, const uop *n) {
+    uint8_t *made = arena_array(c->g->a, uint8_t, c->nodes);
+    made[n->id] = 1;
+    for (uint32_t i = 0; i < c->topo.n; i++) {
+        const uop *u = c->topo.p[i];
+        bool others = false;
+        for (uint32_t k = 0; k < values_of(u) && passes_on(u); k++) {
+            made[u->id] |= made[u->src[k]->id];
+            others |= !made[u->src[k]->id] && !c->repeated[u->src[k]->id];
+        }
+        if (made[u->id] && others) return true;
+    }
+    return false;
+}
+
+/* A product over operands that lie as a GPU's tiles want them. NULL: it is left as it is. */
+static const uop *copy_product(struct copy *c, const uop *n, const uop *x) {
+    struct repacked p = {0};
+    if (!repack_product(c->g->ir, &c->g->shapes, x, c->g->opts, &p)) return NULL;
+    if (p.rows && !meets_others(c, n)) {
+        p = (struct repacked){.odd_rows = true};
+        if (!repack_product(c->g->ir, &c->g->shapes, x, c->g->opts, &p)) return NULL;
+    }
+    for (int i = 0; i < 2; i++)
+        if (p.stored[i]) force(c, p.stored[i]);
+    if (p.rows) mark(c, p.rows, MARK_ROWS);
+    return p.sum;
+}
+
+/* A long reduction in parts. */
+static const uop *copy_reduction(struct copy *c, const uop *x) {
+    const uop *part = NULL;
+    if (c->g->opts->no_split || from_inline(c, x->src[0])) return x;
+    const uop *split = split_reduction(c->g->ir, &c->g->shapes, x, c->g->opts->gpu, &part);
+    if (split && part) mark(c, stored_for(part), MARK_FORCED | (c->g->opts->gpu ? MARK_CUT : 0));
+    return split ? split : x;
+}
+
+static const uop *copy_scatter(struct copy *c, const uop *n, const uop *const *src) {
+    struct ir *ir = c->g->ir;
+    struct shapes *sh = &c->g->shapes;
+    struct scatter_fixed f;
+    scatter_begin(ir, sh, src[2], n->arg.i, &f);
+    f.greatest = copy_reduction(c, f.greatest);
+    force(c, stored_for(f.greatest));
+    const uop *zeros = own_copy(c, scatter_zeros(ir, sh, &f, shape_of(sh, src[0])));
+    const uop *sum = uop_new(ir, OP_SCATTER, DT_I64, 1,
+                             (const uop *[]){zeros, src[1], scatter_to_fixed(ir, sh, &f, src[2])}, 3, n->arg);
+    return scatter_to_float(ir, sh, &f, sum, (enum dtype)n->dt);
+}
+
+static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n) {
+    struct ir *ir = c->g->ir;
+    const uop **src = arena_array(c->g->a, const uop *, n->nsrc + 1);
+    for (uint32_t i = 0; i < n->nsrc; i++) src[i] = c->to[n->src[i]->id];
+    if (n->op == OP_ASSIGN) {
+        src[0] = c->version[n->src[0]->id];
+        if (reads_itself(src[0], src[1])) src[1] = own_copy(c, src[1]);
+    }
+    switch (n->op) {
+    case OP_DETACH:
+    case OP_ONCE_DIFF:
+    case OP_GRAD_THROUGH: return src[0];
+    case OP_INLINE: {
+        const uop *x = src[0];
+        while (op_is_movement((enum op)x->op)) x = x->src[0];
+        mark(c, x, MARK_INLINE);
+        return src[0];
+    }
+    case OP_CONTIGUOUS:
+        if (in_memory(src[0]) && c->overwritten[n->src[0]->id]) return own_copy(c, src[0]);
+        if (!in_memory(src[0]) && src[0]->op != OP_CONST) force(c, stored_for(src[0]));
+        return src[0];
+    case OP_SCATTER:
+        if (!shape_size(shape_of(&c->g->shapes, src[1]))) return src[0]; /* nothing is added */
+        if (c->g->opts->ordered && dt_is_float((enum dtype)n->dt)) {
+            struct ordered_sum o = ordered_sum(ir, &c->g->shapes, src, n->arg.i);
+            need_stored(c, o.call->src[0]), need_stored(c, o.call->src[1]);
+            return o.result;
+        }
+        if (c->g->opts->gpu && !c->g->opts->atomics && scatter_is_inexact(src[0], (enum dtype)n->dt))
+            return copy_scatter(c, n, src);
+        src[0] = own_copy(c, src[0]); /* what is added to */
+        break;
+    case OP_CAST: {
+        const uop *rows = dtype_info[n->dt].bytes == 2 ? round_rows(c, src[0], (enum dtype)n->dt) : NULL;
+        if (rows) return rows;
+        break;
+    }
+    case OP_VAR: return ir_import(ir, from, n);
+    case OP_CALL: return copy_call(c, from, n, src);
+    case OP_GRAPH: /* a version that does not last is copied */
+        for (uint32_t i = 0; i < n->nsrc; i++)
+            if (in_memory(src[i]) && c->overwritten[n->src[i]->id]) src[i] = own_copy(c, src[i]);
+        break;
+    default: break;
+    }
+    const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
+    if (n->op == OP_REDUCE_AXES && !from_inline(c, x->src[0])) {
+        const uop *packed = copy_product(c, n, x);
+        if (packed) return packed;
+    }
+    return n->op == OP_REDUCE_AXES ? copy_reduction(c, x) : x;
+}
+
+static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {
+    VEC(uint32_t) origin = {0};
+    uop_topo(c->g->a, &graph, 1, &c->topo);
+    const uop_vec topo = c->topo;
+    c->nodes = from->n;
+    c->repeated = arena_array(c->g->a, uint8_t, from->n);
+    for (uint32_t i = 0; i < topo.n; i++) c->repeated[topo.p[i]->id] = is_repeated(c, topo.p[i]);
+    c->to = arena_array(c->g->a, const uop *, from->n);
+    c->version = arena_array(c->g->a, const uop *, from->n);
+    c->overwritten = arena_array(c->g->a, uint8_t, from->n);
+    for (uint32_t i = 0; i < topo.n; i++)
+        if (topo.p[i]->op == OP_ASSIGN) c->overwritten[topo.p[i]->src[0]->id] = 1;
+    for (uint32_t i = 0; i < topo.n; i++) {
+        uint32_t id = topo.p[i]->id;
+        c->to[id] = c->version[id] = copy_node(c, from, topo.p[i]);
+        if (c->g->old && c->g->old[id]) c->to[id] = own_copy(c, c->to[id]);
+        while (origin.n < c->g->ir->n) vec_push(c->g->a, &origin, id + 1);
+    }
+    c->g->origin = origin.p;
+    c->g->root = c->to[graph->id];
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------- */
+
+static void find_memory(struct sgraph *g) {
+    struct map first; /* number of a BUFFER -> node */
+    map_init(&first, g->a);
+    g->memory = arena_array(g->a, const uop *, g->ir->n);
+    for (uint32_t i = 0; i < g->ir->n; i++) { /* sources come before users */
+        const uop *n = g->ir->node[i];
+        uint64_t id;
+        if (n->op == OP_BUFFER) {
+            if (!map_get(&first, n->arg.u, &id)) map_put(&first, n->arg.u, id = n->id);
+            g->memory[i] = g->ir->node[id];
+        } else if (n->op == OP_ASSIGN || n->op == OP_SCATTER)
+            g->memory[i] = sg_memory(g, n->src[0]);
+    }
+}
+
+/* ---- units ------------------------------------------------------------------------------------------------ */
+
+/* Elements of the first thing below n that is not a view: how much memory an operand really has. */
+static double elements_below(struct sgraph *g, const uop *n) {
+    while (op_is_movement((enum op)n->op) || n->op == OP_CAST) n = n->src[0];
+    return (double)shape_size(sg_shape(g, n));
+}
+
+static bool is_sum_of_products(const uop *n) {
+    if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD) return false;
+    const uop *m = n->src[0];
+    return m->op == OP_MUL || (m->op == OP_CAST && m->src[0]->op == OP_MUL);
+}
+
+/* .. in which every element of the operands is used many times. */
+static bool is_contraction(struct sgraph *g, const uop *n) {
+    if (!is_sum_of_products(n)) return false;
+    const uop *m = n->src[0]->op == OP_CAST ? n->src[0]->src[0] : n->src[0];
+    double work = (double)shape_size(sg_shape(g, m));
+    double a = elements_below(g, m->src[0]), b = elements_below(g, m->src[1]);
+    return work >= 4 * RG_MAX(a, b) && (double)shape_size(sg_shape(g, n)) * 2 <= work;
+}
+
+/* What a contraction may compute on the way in: a change of type or of scale. Anything else would be repeated for
+ * every row or column of the result. */
+static bool is_trivial(const uop *n) {
+    if (n->op == OP_CAST || n->op == OP_NEG) return true;
+    return (n->op == OP_MUL || n->op == OP_ADD) && n->src[1]->op == OP_CONST;
+}
+
+static bool is_unit(const struct copy *c, const uop *n) {
+    if (is_marked(c, n, MARK_FORCED)) return true;
+    if (n->dt == DT_IDX || n->dt == DT_VOID) return false;
+    switch (n->op) {
+    case OP_REDUCE_AXES:
+    case OP_SCAN_AXIS:
+    case OP_GATHER:
+    case OP_SCATTER:
+    case OP_ASSIGN:
+    case OP_CALL:
+    case OP_CONTIGUOUS: return true;
+    default: return op_is_pure((enum op)n->op);
+    }
+}
+
+/* Units below a source of u, seen through views. */
+static void sources_of(struct sgraph *g, const uop *n, void *out, uint32_t *seen, uint32_t mark) {
+    VEC(uint32_t) *v = out;
+    for (;;) {
+        if (g->unit_of[n->id]) {
+            if (seen[n->id] != mark) vec_push(g->a, v, g->unit_of[n->id] - 1);
+            seen[n->id] = mark;
+            return;
+        }
+        if (seen[n->id] == mark || !n->nsrc) return;
+        seen[n->id] = mark;
+        if (!op_is_movement((enum op)n->op) && !in_memory(n)) return;
+        if (n->op == OP_PAD) sources_of(g, n->src[1], out, seen, mark);
+        n = n->src[0];
+    }
+}
+
+static void link_units(struct sgraph *g) {
+    uint32_t *seen = arena_array(g->a, uint32_t, g->ir->n), *uses = arena_array(g->a, uint32_t, g->units);
+    for (uint32_t u = 0; u < g->units; u++) {
+        VEC(uint32_t) src = {0};
+        const uop *n = g->unit[u].n;
+        for (uint32_t i = 0; i < n->nsrc; i++) sources_of(g, n->src[i], &src, seen, u + 1);
+        for (uint32_t i = 0; i < src.n; i++) uses[src.p[i]]++;
+        vec_push(g->a, &src, UINT32_MAX);
+        g->unit[u].src = src.p;
+    }
+    for (uint32_t u = 0; u < g->units; u++) {
+        g->unit[u].use = arena_array(g->a, uint32_t, uses[u] + 1);
+        uses[u] = 0;
+    }
+    for (uint32_t u = 0; u < g->units; u++)
+        for (uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++) g->unit[*s].use[uses[*s]++] = u;
+    for (uint32_t u = 0; u < g->units; u++) g->unit[u].use[uses[u]] = UINT32_MAX;
+}
+
+/* Computed from numbers alone: cheaper to compute than to load. Random bits are not. */
+static bool from_numbers(const uop *n, const uint8_t *number) {
+    if (n->op == OP_THREEFRY || n->op == OP_CALL) return false;
+    if (n->op == OP_REDUCE_AXES || n->op == OP_SCAN_AXIS || n->op == OP_GATHER) return false;
+    for (uint32_t i = 0; i < n->nsrc; i++)
+        if (!number[n->src[i]->id]) return false;
+    return true;
+}
+
+static bool is_half(const uop *n) {
+    return dt_is_float((enum dtype)n->dt) && dtype_info[n->dt].bytes < 4;
+} /* f8 too */
+
+/* A view that must be stored is memory itself. */
+static const uop *below_views(const struct sgraph *g, const uop *n) {
+    while (op_is_movement((enum op)n->op) && !g->unit_of[n->id]) n = n->src[0];
+    return n;
+}
+
+/* MMA instructions of a GPU take halves as they lie in memory: the half itself is stored, never the float that it is widened
+ * to, and no type is changed on the way in. False: x is no widened half. */
+static bool store_half(struct sgraph *g, const uop *x) {
+    x = below_views(g, x);
+    if (!g->opts->gpu || x->op != OP_CAST || x->dt != DT_F32 || !is_half(x->src[0])) return false;
+    uint32_t wide = g->unit_of[x->id], u = g->unit_of[below_views(g, x->src[0])->id];
+    if (wide && g->unit[wide - 1].forced == UNIT_FREE) g->unit[wide - 1].forced = UNIT_NEVER;
+    if (u && g->unit[u - 1].forced == UNIT_FREE) g->unit[u - 1].forced = UNIT_FORCED;
+    return true;
+}
+
+/* What is read many times is in memory, but for what is trivial on the way. */
+static void store_operand(struct sgraph *g, const uop *x) {
+    if (store_half(g, x)) return;
+    for (;; x = x->src[0]) {
+        x = below_views(g, x);
+        uint32_t u = g->unit_of[x->id];
+        if (!u || g->unit[u - 1].forced != UNIT_FREE) return;
+        if (is_trivial(x)) continue;
+        g->unit[u - 1].forced = UNIT_FORCED;
+        return;
+    }
+}
+
+/* Few rows by a matrix of bytes: each is used by one warp alone, which makes a half of it on the way, scaled or not. What
+ * is widened is never stored. False: x is not such a matrix. */
+static bool unpack_bytes(struct sgraph *g, const uop *x) {
+    uop_vec on_the_way = {0};
+    double all = (double)shape_size(sg_shape(g, below_views(g, x)));
+    for (int i = 0; i < UNPACK_STEPS; i++, x = x->src[0]) {
+        x = below_views(g, x);
+        if (in_memory(x)) break;
+        bool scaled = (x->op == OP_MUL || x->op == OP_ADD || x->op == OP_SUB) && !g->unit_of[x->src[1]->id] &&
+                      16 * elements_below(g, x->src[1]) <= all;
+        uint32_t u = g->unit_of[x->id];
+        if ((x->op != OP_CAST && !scaled) || (u && g->unit[u - 1].forced == UNIT_FORCED)) return false;
+        vec_push(g->a, &on_the_way, x);
+    }
+    if (!in_memory(x) || dtype_info[x->dt].bytes != 1) return false;
+    for (uint32_t i = 0; i < on_the_way.n; i++)
+        if (g->unit_of[on_the_way.p[i]->id]) g->unit[g->unit_of[on_the_way.p[i]->id] - 1].forced = UNIT_NEVER;
+    return true;
+}
+
+static void mark_operands(struct sgraph *g, const uop *contraction) {
+    const uop *m = contraction->src[0];
+    if (m->op == OP_CAST) {
+        g->unit[g->unit_of[m->id] - 1].forced = UNIT_NEVER;
+        g->unit[g->unit_of[m->id] - 1].row = 0;
+        m = m->src[0];
+    }
+    struct unit *product = &g->unit[g->unit_of[m->id] - 1];
+    if (product->forced == UNIT_FREE) product->forced = UNIT_NEVER;
+    product->row = 0;
+    double work = (double)shape_size(sg_shape(g, m));
+    for (int i = 0; i < 2; i++) {
+        bool few = g->opts->gpu && work <= FEW_ROWS * elements_below(g, m->src[i]);
+        if (!few || !unpack_bytes(g, m->src[i])) store_operand(g, m->src[i]);
+    }
+}
+
+static int64_t bytes_of(struct sgraph *g, const uop *n) {
+    return shape_size(sg_shape(g, n)) * dtype_info[n->dt].bytes;
+}
+
+/* Of a unit that carries a contraction and the one source that it has it from, and so on: the smallest to store, of equals the
+ * last. */
+static uint32_t least_carrier(struct sgraph *g, uint32_t u, const uint8_t *carries) {
+    for (uint32_t least = u;;) {
+        uint32_t from = UINT32_MAX, many = 0;
+        for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++)
+            if (carries[*s] && g->unit[*s].forced != UNIT_FORCED) from = *s, many++;
+        if (many != 1 || g->unit[from].forced != UNIT_FREE) return least;
+        u = from;
+        if (bytes_of(g, g->unit[u].n) < bytes_of(g, g->unit[least].n)) least = u;
+    }
+}
+
+static bool reduces(const struct unit *u) {
+    return u->n->op == OP_REDUCE_AXES || u->n->op == OP_SCAN_AXIS || u->n->op == OP_GATHER;
+}
+
+/* Unit `at` is stored from now on: what is made of it, up to unit `end`, carries no contraction because of it. */
+static void stop_carrying(struct sgraph *g, uint32_t at, uint32_t end, uint8_t *carries) {
+    for (uint32_t u = at + 1; u < end; u++) {
+        const struct unit *x = &g->unit[u];
+        if (!carries[u] || reduces(x) || x->hint == HINT_CONTRACTION) continue;
+        carries[u] = 0;
+        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
+            carries[u] |= carries[*s] && g->unit[*s].forced != UNIT_FORCED;
+    }
+}
+
+/* No kernel reduces over the result of a contraction: what carries one is stored before it is reduced. */
+static void store_before_reducing(struct sgraph *g) {
+    uint8_t *carries = arena_array(g->a, uint8_t, g->units);
+    for (uint32_t u = 0; u < g->units; u++) {
+        struct unit *x = &g->unit[u];
+        for (uint32_t *s = x->src; *s != UINT32_MAX; s++) {
+            if (!carries[*s] || g->unit[*s].forced == UNIT_FORCED) continue;
+            uint32_t at = reduces(x) ? least_carrier(g, *s, carries) : *s;
+            struct unit *least = &g->unit[at];
+            if (reduces(x) && least->forced == UNIT_FREE) {
+                least->forced = UNIT_FORCED, least->cut = 1;
+                stop_carrying(g, at, u, carries);
+            } else
+                carries[u] = 1;
+        }
+        if (reduces(x))
+            for (uint32_t *s = x->src; *s != UINT32_MAX; s++)
+                if (carries[*s] && g->unit[*s].forced == UNIT_FORCED) g->unit[*s].cut = 1;
+        if (x->hint == HINT_CONTRACTION) carries[u] = 1;
+    }
+}
+
+static bool is_elementwise(const struct unit *u) {
+    return u->hint == HINT_ELEMENTWISE && op_is_pure((enum op)u->n->op);
+}
+
+/* INLINE says of one value that it is never stored: the weights of attention, one for each query and key. Neither is what
+ * it is made from, element by element, up to the products below it, nor what is made from it before it is reduced:
+ * all of it has that many elements. What else such a value reads (the sums of its rows that an earlier kernel made) is in
+ * memory, as for a contraction; but not what was reduced from it or its like, which is the same kernel's. */
+static void never_store_rows(struct sgraph *g) {
+    uint8_t *from = arena_array(g->a, uint8_t, g->units);
+    for (uint32_t u = 0; u < g->units; u++) { /* up: sources come first */
+        struct unit *x = &g->unit[u];
+        x->row = x->kept;
+        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
+            if (g->unit[*s].row && is_elementwise(x) && x->forced == UNIT_FREE)
+                x->row = 1, x->forced = UNIT_NEVER;
+    }
+    for (uint32_t u = g->units; u-- > 0;) { /* down */
+        struct unit *x = &g->unit[u];
+        if (!x->row || !is_elementwise(x)) continue;
+        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++) {
+            struct unit *y = &g->unit[*s];
+            bool large = shape_size(sg_shape(g, y->n)) >= shape_size(sg_shape(g, x->n));
+            if (y->forced != UNIT_FREE || !large) continue;
+            if (!is_elementwise(y) && !is_sum_of_products(y->n)) continue;
+            y->row = 1, y->forced = UNIT_NEVER;
+            if (!is_elementwise(y)) y->hint = HINT_CONTRACTION; /* however few the queries are */
+        }
+    }
+    for (uint32_t u = 0; u < g->units; u++) {
+        struct unit *x = &g->unit[u];
+        from[u] = x->row;
+        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
+            from[u] |= from[*s] && g->unit[*s].forced != UNIT_FORCED;
+        if (!x->row || !is_elementwise(x)) continue;
+        for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
+            if (!from[*s]) store_operand(g, g->unit[*s].n);
+    }
+}
+
+static void find_units(struct sgraph *g, struct copy *c) {
+    uop_vec topo = {0};
+    uop_topo(g->a, &g->root, 1, &topo);
+    g->unit = arena_array(g->a, struct unit, topo.n);
+    g->unit_of = arena_array(g->a, uint32_t, g->ir->n);
+    uint8_t *number = arena_array(g->a, uint8_t, g->ir->n);
+    bool any_kept = false;
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        number[n->id] = is_leaf(n) || (n->nsrc && !in_memory(n) && from_numbers(n, number));
+        if (!is_unit(c, n) || n->op == OP_GRAPH) continue;
+        struct unit *u = &g->unit[g->units++];
+        g->unit_of[n->id] = g->units;
+        *u = (struct unit){.n = n, .hint = n->op == OP_REDUCE_AXES ? HINT_REDUCTION : HINT_ELEMENTWISE};
+        bool must = is_marked(c, n, MARK_FORCED) || n->op == OP_ASSIGN || n->op == OP_SCATTER ||
+                    n->op == OP_SCAN_AXIS || n->op == OP_CALL;
+        u->forced = must ? UNIT_FORCED : number[n->id] ? UNIT_NEVER : UNIT_FREE;
+        if (u->forced == UNIT_NEVER) u->hint = HINT_NUMBER;
+        if (u->forced == UNIT_FREE && is_marked(c, n, MARK_INLINE)) u->forced = UNIT_NEVER, u->kept = 1;
+        any_kept |= u->kept;
+        u->cut = is_marked(c, n, MARK_CUT);
+    }
+    for (uint32_t u = 0; u < g->units; u++)
+        if (is_contraction(g, g->unit[u].n)) g->unit[u].hint = HINT_CONTRACTION;
+    link_units(g);
+    if (any_kept) never_store_rows(g);
+    for (uint32_t u = 0; u < g->units; u++)
+        if (g->unit[u].hint == HINT_CONTRACTION) mark_operands(g, g->unit[u].n);
+    store_before_reducing(g);
+}
+
+void sgraph_init(struct sgraph *g, struct arena *a, struct ir *from, const uop *graph,
+                 const struct sched_opts *o, const uint8_t *old) {
+    *g = (struct sgraph){
+        .a = a, .region = g->region, .eval = g->eval, .opts = o, .ir = arena_new(a, struct ir), .old = old};
+    ir_init(g->ir, a);
+    shapes_init(&g->shapes, g->ir, a);
+    struct copy c = {.g = g};
+    copy_graph(&c, from, graph);
+    find_memory(g);
+    g->target = arena_array(a, const uop *, graph->nsrc);
+    struct map taken; /* a node that is stored for one result is not that of another, unless they are equal */
+    map_init(&taken, a);
+    for (uint32_t i = 0; i < graph->nsrc; i++) {
+        const uop *want = g->root->src[i], *t = in_memory(want) ? want : stored_for(want);
+        uint64_t by;
+        if (map_get(&taken, t->id, &by) && by != want->id) t = want;
+        map_put(&taken, t->id, want->id);
+        g->target[i] = t;
+        if (!in_memory(t)) force(&c, t);
+    }
+    find_units(g, &c);
+}

@@ -1,0 +1,170 @@
+/* cpu_attention.c: opt lists for kernels that keep rows: attention and its gradients (src/schedule/rangeify.c, value_kept).
+ *
+ * Such a kernel fills a row of products for each value of the innermost grid axis (queries, or keys on the way back), works
+ * on it, and multiplies it by a matrix. A tile of those values is worked on at once and its values are the lanes: then
+ * the row lies in scratch with the tile innermost, every sum, maximum and exponential along the row is a vector without
+ * any joining of lanes, and what is read along the row (k, v) is one number for all lanes. A register tile of vectors by
+ * elements of the row, and then by elements of the result, uses each load several times.
+ *
+ *   TILE(m, nv*lanes, r) TILE(r, lanes, v) VEC(v) UNROLL(r)   the tile
+ *   TILE(row, u, ..) REG(..)                                  elements of the row at a time
+ *   TILE(d, u, ..) UNROLL(..)                                 elements of the result at a time
+ *   TILE(s, .., b) ORDER(s, d, b) TILE(b, 2, ..) UNROLL(..)   the last sum in blocks
+ *   TILE(k, 4, ..) UNROLL(..)                                 terms of a product in the row
+ *   STAGE(q, m, k.., r, v)                                    what has an element for each lane and term, turned
+ * Sums that run in one loop share the registers: with two of them each gets half as many elements.
+ * Tests: tests/unit/attention.c, tests/unit/heuristic.c */
+#include "tune/choose/choose.h"
+
+enum { TERMS = 4 };
+
+struct rows {
+    int m;           /* the axis of the tile */
+    uint64_t own;    /* ranges along rows */
+    int row, out;    /* axes; out -1: none */
+    int term[TERMS]; /* axes that products in rows are added up along */
+    int nterm;
+    int sum; /* that the result is added up along; -1: none, or several */
+    int lanes;
+    int64_t nv, urow, uout; /* vectors of the tile; elements at a time */
+};
+
+static bool is_product(const uop *n) {
+    if (n->op != OP_REDUCE || n->arg.i != OP_ADD) return false;
+    const uop *x = n->src[0]->op == OP_WHERE ? n->src[0]->src[1] : n->src[0]; /* masked */
+    return x->op == OP_MUL;
+}
+
+static bool find_terms(struct view *v, struct rows *w) {
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i];
+        if (!is_product(n) || !(v->mask[n->id] & w->own)) continue;
+        int axis = view_axis_of(v, n->src[n->nsrc - 1]), k = 0;
+        while (k < w->nterm && w->term[k] != axis) k++;
+        if (k == TERMS) return false;
+        w->term[k] = axis;
+        w->nterm = RG_MAX(w->nterm, k + 1);
+    }
+    return w->nterm > 0;
+}
+
+static bool is_term(const struct rows *w, int axis) {
+    for (int k = 0; k < w->nterm; k++)
+        if (w->term[k] == axis) return true;
+    return false;
+}
+
+static bool find_rows(struct view *v, struct rows *w) {
+    *w = (struct rows){.m = -1, .row = -1, .out = -1, .sum = -1};
+    if (!v->stages || v->scans) return false;
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i];
+        if (n->op != OP_STAGE) continue;
+        w->row = view_axis_of(v, n->src[n->nsrc - 1]); /* the innermost axis of the row */
+        for (uint32_t k = 1; k < n->nsrc; k++) w->own |= view_bit(v, n->src[k]);
+    }
+    if (!find_terms(v, w)) return false;
+    for (int i = 0; i < v->naxis; i++) {
+        const struct axis_view *a = &v->axis[i];
+        if (a->fixed || a->size < 2) continue;
+        if (a->grid) w->m = i;
+        if (a->grid || (a->ranges & w->own)) continue;
+        if (!a->reduce) w->out = i;
+        if (a->reduce && !is_term(w, i)) w->sum = i;
+    }
+    if (w->m < 0 || w->row < 0) return false;
+    w->lanes = view_lanes(v, w->m);
+    return v->axis[w->m].size >= w->lanes;
+}
+
+/* The most products that one loop adds up: those along a range of `ranges`. */
+static int together(const struct view *v, uint64_t ranges) {
+    int most = 1;
+    for (uint32_t r = 0; r < v->nrange; r++) {
+        int n = 0;
+        if (!(ranges >> r & 1)) continue;
+        for (uint32_t i = 0; i < v->topo.n; i++)
+            n += is_product(v->topo.p[i]) && (v->mask[v->topo.p[i]->id] >> r & 1);
+        most = RG_MAX(most, n);
+    }
+    return most;
+}
+
+/* Matrices that the rows are multiplied by. */
+static int matrices(const struct view *v, const struct rows *w) {
+    int n = 0;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct access_view *s = &v->spot[i];
+        n += !s->store && (s->mask & v->axis[w->out].ranges) && (s->mask & v->axis[w->sum].ranges);
+    }
+    return RG_MAX(n, 1);
+}
+
+static const char *cut(struct view *v, struct str *out, int axis, int64_t n, const char *how) {
+    if (axis < 0 || n < 2 || v->axis[axis].size < n) return "";
+    const char *in = view_fresh(v, v->axis[axis].name, "u");
+    if (v->axis[axis].size == n) {
+        str_printf(out, " %s(%s)", how, v->axis[axis].name);
+        return "";
+    }
+    str_printf(out, " TILE(%s,%lld,%s) %s(%s)", v->axis[axis].name, (long long)n, in, how, in);
+    return in;
+}
+
+/* Loads that have an element for each lane and term: packed in that order, once for each tile. */
+static void pack(struct view *v, const struct rows *w, struct str *out, int axis, const char *term,
+                 const char *tile, const char *lane) {
+    for (int i = 0; i < v->nspot; i++) {
+        const struct access_view *s = &v->spot[i];
+        bool again = false;
+        for (int k = 0; k < i; k++) again |= v->spot[k].buf == s->buf;
+        if (again || s->store || s->pred || !view_can_name(v, s->buf)) continue;
+        if (!(s->mask & v->axis[w->m].ranges) || !(s->mask & v->axis[axis].ranges)) continue;
+        const char *b = ir_name(v->ir, s->buf->arg.param.name);
+        str_printf(out, " STAGE(%s,%s,%s", b, v->axis[w->m].name, v->axis[axis].name);
+        if (*term) str_printf(out, ",%s", term);
+        if (*tile) str_printf(out, ",%s", tile);
+        str_printf(out, ",%s) VEC(%s.%s)", lane, b, lane);
+        if (*term) str_printf(out, " UNROLL(%s.%s)", b, term);
+    }
+}
+
+/* The matrix that a row is multiplied by is walked through for each few elements of the result: in blocks that stay in the
+ * first level cache meanwhile. */
+static void block(struct view *v, const struct rows *w, struct str *out) {
+    if (w->sum < 0 || w->out < 0 || v->axis[w->out].size <= w->uout || v->axis[w->out].size % w->uout) return;
+    int64_t n = RG_MAX(v->l1 / 2 / (v->axis[w->out].size * 4 * matrices(v, w)) / 8 * 8, 8);
+    if (v->axis[w->sum].size < 2 * n) return;
+    const char *in = view_fresh(v, v->axis[w->sum].name, "b"),
+               *two = view_fresh(v, v->axis[w->sum].name, "u");
+    str_printf(out, " TILE(%s,%lld,%s) ORDER(%s,%s,%s) TILE(%s,2,%s) UNROLL(%s)", v->axis[w->sum].name,
+               (long long)n, in, v->axis[w->sum].name, v->axis[w->out].name, in, in, two, two);
+}
+
+bool recipe_attention(struct view *v, int level, struct str *out) {
+    struct rows w;
+    if (level > 3 || !find_rows(v, &w)) return false;
+    const struct axis_view *m = &v->axis[w.m];
+    w.nv = m->size >= 2 * w.lanes && level < 3 ? 2 : 1;
+    int64_t most = v->regs == 32 ? 8 : 4;
+    w.urow = RG_MAX(most / together(v, w.own), 2);
+    w.uout = w.out < 0 ? 1 : RG_MAX(most / together(v, v->axis[w.out].ranges), 2);
+    const char *tile = "", *lane = view_fresh(v, m->name, "v");
+    if (w.nv > 1) {
+        tile = view_fresh(v, m->name, "r");
+        str_printf(out, " TILE(%s,%lld,%s) TILE(%s,%d,%s) VEC(%s) UNROLL(%s)", m->name,
+                   (long long)(w.nv * w.lanes), tile, tile, w.lanes, lane, lane, tile);
+    } else if (m->size > w.lanes) {
+        str_printf(out, " TILE(%s,%d,%s) VEC(%s)", m->name, w.lanes, lane, lane);
+    } else {
+        return false;
+    }
+    if (level < 2) cut(v, out, w.row, w.urow, "REG");
+    cut(v, out, w.out, w.uout, "UNROLL");
+    if (level < 2) block(v, &w, out);
+    for (int k = 0; k < w.nterm; k++) {
+        const char *term = v->axis[w.term[k]].size % 4 == 0 ? cut(v, out, w.term[k], 4, "UNROLL") : "";
+        if (level < 1) pack(v, &w, out, w.term[k], term, tile, lane);
+    }
+    return true;
+}

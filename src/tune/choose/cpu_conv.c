@@ -1,0 +1,566 @@
+/* cpu_conv.c: opt lists for convolutions and their gradients: contractions in which one side, the image, is read through
+ * windows. A window is a pair of axes that walk over the same elements: a place, which is an output axis, and a tap,
+ * which is summed over and which the other side, the filters, has too. With one more output axis of the filters (the
+ * channels made) and of the image (the batch) this is a convolution, its gradient with respect to the image (taps
+ * that run backwards, predicates at the border), and its gradient with respect to the filters (batch and channels have changed
+ * roles: few places, many taps, a long sum).
+ *
+ *   places     vectors along the innermost place, rows of channels; an image with predicates is copied with its border first, so
+ *              that nothing is asked in the inner loops
+ *   channels   vectors along the channels, the filters packed for them; rows of places: for short rows
+ *   gradient   vectors along the filters' channels, rows of the image's: both sides are packed channels last, some images
+ *              at a time, and the sums wait in the second level cache for the next
+ *   dots       the same for an image of few channels: vectors along the last tap, nothing is packed
+ *   phases     the gradient with respect to the image of a convolution with steps: places i are read as i / step, taps as
+ *              i mod step. Cut into quotient and remainder, each remainder is a convolution of its own: `channels`, with the
+ *              filters of all of them packed
+ *
+ * What the plain forms of cpu_gemm.c do as well is left to them. Which terms are added up first depends on sizes and caches
+ * alone, never on the number of threads. */
+#include "tune/choose/choose.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { CONV_AXES = 4, TAPS_OUT = 8 };
+
+struct conv {
+    struct contract c;
+    struct side image, filter;
+    int place[CONV_AXES], tap[CONV_AXES], windows; /* the innermost place last */
+    int channel;                                   /* the filters' output axis; -1 in neither */
+    int batch;                                     /* the image's largest other output axis, or -1 */
+    int phase[CONV_AXES], phases;                  /* loops that the filters have: remainders of places */
+    int shift[CONV_AXES]; /* of each window: the phase that moves its places, or -1 */
+};
+
+/* ---- recognising ------------------------------------------------------------------------------------------ */
+
+static int64_t size_of(const struct view *v, int axis) { return v->axis[axis].size; }
+
+/* Elements that a place and a tap both reach; how far apart their steps are, 0 if they do not meet. */
+static int64_t meets(const struct view *v, const struct access_view *s, int place, int tap) {
+    int64_t p = spot_stride(v, s, place, 1), t = spot_stride(v, s, tap, 1);
+    if (p == NO_STRIDE || t == NO_STRIDE || !p || !t) return 0;
+    p = p < 0 ? -p : p, t = t < 0 ? -t : t;
+    if (p % t == 0 && p / t < size_of(v, tap)) return p / t;
+    if (t % p == 0 && t / p < size_of(v, place)) return t / p;
+    return 0;
+}
+
+static bool own_output(const struct view *v, int axis, uint64_t mine, uint64_t other) {
+    const struct axis_view *a = &v->axis[axis];
+    return !a->reduce && !a->scan && !a->fixed && a->grid && a->size > 1 && has_axis(v, mine, axis) &&
+           !has_axis(v, other, axis);
+}
+
+/* Pairs of places and taps of the image s. */
+static bool find_windows(const struct view *v, struct conv *k, const struct side *s,
+                         const struct side *other) {
+    uint64_t taken = 0;
+    k->windows = 0;
+    for (int i = 0; i < v->naxis; i++) {
+        int tap = -1;
+        int64_t best = 0;
+        if (!own_output(v, i, s->mask, other->mask)) continue;
+        for (int t = 0; t < v->naxis; t++) {
+            if (!v->axis[t].reduce || v->axis[t].size < 2 || !has_axis(v, s->mask, t)) continue;
+            int64_t near = taken >> t & 1 ? 0 : meets(v, s->spot, i, t);
+            if (near && (!best || near < best)) best = near, tap = t;
+        }
+        if (tap < 0) continue;
+        if (k->windows == CONV_AXES) return false;
+        k->place[k->windows] = i, k->tap[k->windows++] = tap, taken |= 1ull << tap;
+    }
+    return k->windows > 0;
+}
+
+static int place_of(const struct conv *k, int axis) { /* which window it is a place or a tap of, or -1 */
+    for (int i = 0; i < k->windows; i++)
+        if (k->place[i] == axis || k->tap[i] == axis) return i;
+    return -1;
+}
+
+static bool add_phase(const struct view *v, struct conv *k, int axis) {
+    bool moves = has_axis(v, k->image.mask, axis);
+    if (k->phases == CONV_AXES) return false;
+    k->phase[k->phases++] = axis;
+    for (int i = 0; i < k->windows && moves; i++) {
+        int64_t p = spot_stride(v, k->image.spot, k->place[i], 1);
+        if (p == NO_STRIDE || spot_stride(v, k->image.spot, axis, 1) != p) continue;
+        k->shift[i] = axis;
+        moves = false;
+    }
+    return !moves;
+}
+
+static bool find_conv(const struct view *v, struct conv *k) {
+    struct contract *c = &k->c;
+    for (int i = 0; i < CONV_AXES; i++) k->shift[i] = -1;
+    if (!contract_find(v, c) || !may_stage(v, &c->a) || !may_stage(v, &c->b) ||
+        c->a.spot->buf == c->b.spot->buf)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        k->image = i ? c->a : c->b, k->filter = i ? c->b : c->a;
+        if (find_windows(v, k, &k->image, &k->filter)) break;
+    }
+    if (!k->windows) return false;
+    k->channel = k->batch = -1;
+    for (int i = 0; i < v->naxis; i++) {
+        const struct axis_view *a = &v->axis[i];
+        if (!a->grid && !a->reduce && a->size > 1 && has_axis(v, k->filter.mask, i) && !add_phase(v, k, i))
+            return false;
+        if (own_output(v, i, k->filter.mask, k->image.mask) &&
+            (k->channel < 0 || size_of(v, i) > size_of(v, k->channel)))
+            k->channel = i;
+        if (own_output(v, i, k->image.mask, k->filter.mask) && place_of(k, i) < 0 &&
+            (k->batch < 0 || size_of(v, i) > size_of(v, k->batch)))
+            k->batch = i;
+    }
+    return k->channel >= 0 && (k->phases || !k->filter.spot->pred);
+}
+
+/* ---- names --------------------------------------------------------------------------------------------------- */
+
+/* An axis after cutting: the loop that is left of it, and what was cut off and written out; "" where there is none. */
+struct cut {
+    const char *loop, *out, *lane;
+};
+
+static struct cut whole(const struct view *v, int axis) { return (struct cut){v->axis[axis].name, "", ""}; }
+
+/* Rows or columns of the register tile. */
+static struct cut cut_tile(struct view *v, struct contract *c, struct str *out, bool rows) {
+    const char *inner = NULL, *lane = NULL, *name = v->axis[rows ? c->m : c->n].name;
+    rows ? cut_rows(v, c, out, &inner) : cut_columns(v, c, out, &inner, &lane);
+    struct cut r = {name, inner ? inner : "", lane ? lane : ""};
+    if (inner && !strcmp(inner, name)) r.loop = "";
+    return r;
+}
+
+/* The innermost tap or place of a sum is written out, or some of its values. */
+static struct cut cut_sum(struct view *v, struct str *out, int axis, int64_t copies) {
+    struct cut r = whole(v, axis);
+    int64_t n = size_of(v, axis), u = n <= TAPS_OUT && n * copies <= 256 ? n : n % 4 ? k_unroll(n) : 4;
+    if (n > TAPS_OUT && n % u) u = 1;
+    if (u == n) {
+        r = (struct cut){"", v->axis[axis].name, ""};
+        str_printf(out, " UNROLL(%s)", r.out);
+    } else if (u > 1 && n > TAPS_OUT) {
+        r.out = view_fresh(v, v->axis[axis].name, "u");
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", r.loop, (long long)u, r.out, r.out);
+    }
+    return r;
+}
+
+/* The dimension of a tile of the image that a window becomes. */
+static const char *window_dim(struct view *v, const struct cut *place, const struct cut *tap) {
+    const char *name[] = {place->loop, place->out, place->lane, tap->loop, tap->out};
+    const char *all = "";
+    for (size_t i = 0; i < RG_COUNT(name); i++)
+        if (*name[i]) all = *all ? arena_printf(v->arena, "%s+%s", all, name[i]) : name[i];
+    return all;
+}
+
+/* The innermost axis of the grid that is left. */
+static const char *grid_axis(const struct view *v, const struct contract *c) {
+    const char *at = NULL;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && c->left[i] > 1) at = v->axis[i].name;
+    return at;
+}
+
+static double grid_size(const struct view *v, const struct contract *c) {
+    double n = 1;
+    for (int i = 0; i < v->naxis; i++) n *= v->axis[i].grid ? c->left[i] : 1;
+    return n;
+}
+
+static void make_loop(const struct view *v, struct contract *c, struct str *out, int axis) {
+    if (v->axis[axis].grid && c->left[axis] > 1) str_printf(out, " LOOP(%s)", v->axis[axis].name);
+    c->left[axis] = 1;
+}
+
+/* The largest divisor of n up to `most`. */
+static int64_t divisor(int64_t n, int64_t most) {
+    int64_t best = 1;
+    for (int64_t p = 2; p <= most && p <= n; p++)
+        if (n % p == 0) best = p;
+    return best;
+}
+
+/* Bytes of a tile of the image over these windows and the other summed axes. */
+static double image_bytes(const struct view *v, const struct conv *k, int first_window) {
+    double bytes = k->image.spot->bytes;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce && has_axis(v, k->image.mask, i) && place_of(k, i) < 0)
+            bytes *= (double)size_of(v, i);
+    for (int i = first_window; i < k->windows; i++) {
+        int64_t p = spot_stride(v, k->image.spot, k->place[i], 1),
+                t = spot_stride(v, k->image.spot, k->tap[i], 1);
+        double step = t ? fabs((double)p / (double)t) : 1;
+        bytes *= (double)(size_of(v, k->place[i]) - 1) * step + (double)size_of(v, k->tap[i]);
+        if (k->shift[i] >= 0) bytes *= 1 + step / (double)size_of(v, k->place[i]);
+    }
+    return bytes;
+}
+
+/* ---- places and channels: a convolution, its gradient with respect to the image ---------------------------------- */
+
+static const char *summed(struct view *v, int not ) { /* the summed axes, outermost first */
+    const char *all = "";
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce && i != not ) all = LIST(v, all, v->axis[i].name);
+    return all;
+}
+
+/* How many images one grid iteration takes: packing filters is then a small part of it. Returns the loop over them. */
+static const char *cut_batch(struct view *v, struct conv *k, struct str *out, int64_t most) {
+    struct contract *c = &k->c;
+    if (k->batch < 0 || c->left[k->batch] <= 1) return NULL;
+    double spare = grid_size(v, c) / (8.0 * v->threads);
+    most = RG_MIN(RG_MIN(most, (int64_t)spare), (int64_t)c->left[k->batch] - 1); /* some stay in the grid */
+    int64_t n = divisor((int64_t)c->left[k->batch], most);
+    if (n < 2) return NULL;
+    const char *loop = view_fresh(v, v->axis[k->batch].name, "l");
+    str_printf(out, " TILE(%s,%lld,%s)", v->axis[k->batch].name, (long long)n, loop);
+    c->left[k->batch] /= (double)n;
+    return loop;
+}
+
+/* The image with its border, for one value of the batch. */
+static bool stage_image(struct view *v, struct conv *k, struct str *out, const char *at) {
+    const char *b = spot_name(v, k->image.spot), *dims = "", *last = "";
+    int64_t wide = 0;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce && has_axis(v, k->image.mask, i) && place_of(k, i) < 0)
+            dims = LIST(v, dims, v->axis[i].name);
+    for (int i = 0; i < k->windows; i++) {
+        struct cut place = whole(v, k->place[i]), tap = whole(v, k->tap[i]);
+        wide = size_of(v, k->place[i]) + size_of(v, k->tap[i]) - 1;
+        if (k->shift[i] >= 0) place.out = v->axis[k->shift[i]].name, wide += size_of(v, k->shift[i]) - 1;
+        dims = LIST(v, dims, window_dim(v, &place, &tap));
+        last = place.loop;
+    }
+    str_printf(out, " STAGE(%s,%s,%s)", b, at, dims);
+    int lanes = view_lanes(v, k->place[k->windows - 1]);
+    if (wide % lanes == 0 && wide > lanes) /* the copy has no predicates of its own to care for */
+        str_printf(out, " TILE(%s.%s,%d,%s.v) VEC(%s.v)", b, last, lanes, b, b);
+    return true;
+}
+
+static void stage_filter(struct view *v, struct conv *k, struct str *out, const char *at,
+                         const struct cut *ch, const char *tap) {
+    const char *f = spot_name(v, k->filter.spot), *loop = at && !strcmp(at, ch->loop) ? "" : ch->loop;
+    if (*loop && k->c.left[k->channel] > 1) loop = ""; /* still in the grid */
+    for (int i = 0; i < k->phases; i++) loop = LIST(v, loop, v->axis[k->phase[i]].name);
+    str_printf(out, " STAGE(%s,%s,%s)", f, at, LIST(v, loop, summed(v, -1), ch->out, ch->lane));
+    if (*ch->lane) str_printf(out, " VEC(%s.%s)", f, ch->lane);
+    if (*ch->out)
+        str_printf(out, " %s(%s.%s)", *ch->lane || k->c.m == k->channel ? "UNROLL" : "VEC", f, ch->out);
+    if (*tap) str_printf(out, " UNROLL(%s.%s)", f, tap);
+}
+
+/* c.m, c.n, c.mr and c.nv are set. copy: the image goes through scratch. */
+static bool write_places(struct view *v, struct conv *k, struct str *out, bool copy) {
+    struct contract *c = &k->c;
+    int inner = k->place[k->windows - 1], tap = k->tap[k->windows - 1];
+    for (int i = 0; i < k->windows; i++) make_loop(v, c, out, k->place[i]);
+    double filters = c->depth * (double)size_of(v, k->channel) * k->filter.spot->bytes;
+    for (int i = 0; i < k->phases; i++) filters *= (double)size_of(v, k->phase[i]);
+    double each = grid_size(v, c) / c->left[k->channel];
+    if (copy && (each >= 2 * v->threads || each >= c->left[k->channel]) && filters <= (double)v->l2 / 2)
+        make_loop(v, c, out, k->channel);
+    const char *loop = cut_batch(v, k, out, copy ? 8 : 64), *at;
+    if (copy && !(at = loop ? loop : grid_axis(v, c))) return false;
+    if (copy) stage_image(v, k, out, at);
+    bool looped = c->left[k->channel] <= 1;
+    struct cut rows = cut_tile(v, c, out, true), cols = cut_tile(v, c, out, false);
+    if (looped) c->left[k->channel] = 1;
+    c->left[inner] = 1;
+    struct cut sum = cut_sum(v, out, tap, c->mr * c->nv);
+    if (k->phases && k->windows == 2 && c->mr * c->nv * size_of(v, tap) * size_of(v, k->tap[0]) <= 128)
+        str_printf(out, " UNROLL(%s)", v->axis[k->tap[0]].name); /* few taps are left */
+    if (k->phases && looped) { /* the filters of a phase and some channels stay in the nearest cache */
+        const char *order = "";
+        for (int i = 0; i < k->phases; i++) order = LIST(v, order, v->axis[k->phase[i]].name);
+        order = LIST(v, order, cols.loop);
+        for (int i = 0; i < k->windows - 1; i++) order = LIST(v, order, v->axis[k->place[i]].name);
+        str_printf(out, " ORDER(%s)", LIST(v, order, rows.loop));
+    }
+    if (!(at = grid_axis(v, c))) return false;
+    stage_filter(v, k, out, at, c->m == k->channel ? &rows : &cols, sum.out);
+    return true;
+}
+
+/* ---- the gradient with respect to the filters ----------------------------------------------------------------------- */
+
+/* How many of the summed axes, from the outermost, run around the packed tiles (at least one), and how many values of the innermost of
+ * those one tile takes. */
+static int outer_sums(const struct view *v, const struct conv *k, const int *sum, int n, int64_t *part) {
+    double room = (double)v->l2 / 3;
+    for (int outer = 1; outer < n; outer++) {
+        double image = image_bytes(v, k, 0), filter = k->filter.spot->bytes;
+        double steps = 1;
+        if (k->batch >= 0) image *= (double)size_of(v, k->batch);
+        filter *= (double)size_of(v, k->channel);
+        for (int i = 0; i < n; i++) {
+            bool out = i < outer;
+            int w = place_of(k, sum[i]);
+            if (!out) filter *= (double)size_of(v, sum[i]), steps *= (double)size_of(v, sum[i]);
+            if (out && w < 0) image /= (double)size_of(v, sum[i]);
+            if (out && w >= 0)
+                image *= (double)size_of(v, k->place[w]) /
+                         (double)(size_of(v, k->place[w]) + size_of(v, sum[i]) - 1);
+        }
+        *part = 1;
+        if (image + filter > room) continue;
+        int64_t most = (int64_t)(room / (image + filter));
+        if (outer && place_of(k, sum[outer - 1]) < 0)
+            *part =
+                divisor(size_of(v, sum[outer - 1]), RG_MIN(RG_MIN(most, 4), size_of(v, sum[outer - 1]) - 1));
+        return outer;
+    }
+    return -1;
+}
+
+/* Tiles of an axis into parts for the grid and a loop inside. */
+static const char *cut_grid(struct view *v, struct contract *c, struct str *out, int axis, double *want) {
+    int64_t n = (int64_t)c->left[axis], parts = 1;
+    const char *name = v->axis[axis].name;
+    if (n <= 1) return "";
+    for (int64_t p = 1; p <= n; p++)
+        if (n % p == 0 && (double)parts < *want) parts = p;
+    *want /= (double)parts;
+    c->left[axis] = (double)parts;
+    if (parts == n) return "";
+    if (parts == 1) {
+        str_printf(out, " LOOP(%s)", name);
+        return name;
+    }
+    const char *loop = view_fresh(v, name, "l");
+    str_printf(out, " TILE(%s,%lld,%s)", name, (long long)(n / parts), loop);
+    return loop;
+}
+
+static void fill_rows(struct str *out, const char *b, const char *axis, int64_t n) {
+    bool lanes = n == 2 || n == 4 || n == 8 || n == 16;
+    if (*axis) str_printf(out, " %s(%s.%s)", lanes ? "VEC" : "UNROLL", b, axis);
+}
+
+/* Memory runs along the last window: several of its elements at once are turned in registers. */
+static void fill_window(const struct view *v, const struct conv *k, struct str *out, const char *axis) {
+    const char *b = spot_name(v, k->image.spot);
+    int place = k->place[k->windows - 1], tap = k->tap[k->windows - 1];
+    int64_t p = llabs(spot_stride(v, k->image.spot, place, 1)),
+            t = llabs(spot_stride(v, k->image.spot, tap, 1));
+    int64_t unit = RG_MIN(p, t),
+            n = p / unit * (size_of(v, place) - 1) + t / unit * (size_of(v, tap) - 1) + 1;
+    int64_t u = k_unroll(n);
+    if (n % u || u < 2) return;
+    if (u == n)
+        str_printf(out, " UNROLL(%s.%s)", b, axis);
+    else
+        str_printf(out, " TILE(%s.%s,%lld,%s.u) UNROLL(%s.u)", b, axis, (long long)u, b, b);
+}
+
+static bool write_gradient(struct view *v, struct conv *k, struct str *out) {
+    struct contract *c = &k->c;
+    int sum[HEUR_AXES], n = 0, last = k->tap[k->windows - 1];
+    int64_t part;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce && i != last) sum[n++] = i;
+    sum[n++] = last;
+    int outer = n > 1 ? outer_sums(v, k, sum, n, &part) : -1;
+    if (outer < 0) return false;
+    struct cut rows = cut_tile(v, c, out, true), cols = cut_tile(v, c, out, false);
+    double bytes = (double)size_of(v, c->m) * (double)size_of(v, c->n) * k->filter.spot->bytes;
+    const char *places = "", *around = "", *inside = "", *fdim = "", *idim = "";
+    for (int i = 0; i < k->windows; i++) {
+        make_loop(v, c, out, k->place[i]);
+        bytes *= (double)size_of(v, k->place[i]);
+        places = LIST(v, places, v->axis[k->place[i]].name);
+    }
+    double want = RG_MAX((double)v->threads, bytes / ((double)v->l2 / 4)); /* each part packs for itself */
+    want /= grid_size(v, c) / (c->left[c->m] * c->left[c->n]);
+    const char *ml = cut_grid(v, c, out, c->m, &want), *nl = cut_grid(v, c, out, c->n, &want);
+    struct cut inner = cut_sum(v, out, last, c->mr * c->nv);
+    const char *at = NULL;
+    for (int i = 0; i < n; i++) {
+        struct cut s = i == n - 1 ? inner : whole(v, sum[i]);
+        int w = place_of(k, sum[i]);
+        if (i < outer) {
+            around = LIST(v, around, at = s.loop);
+            if (i == outer - 1 && part > 1) {
+                const char *more = view_fresh(v, s.loop, "l");
+                str_printf(out, " TILE(%s,%lld,%s)", s.loop, (long long)part, more);
+                inside = fdim = idim = more;
+            }
+            if (w >= 0) idim = LIST(v, idim, v->axis[k->place[w]].name);
+            continue;
+        }
+        struct cut place = w >= 0 ? whole(v, k->place[w]) : s, none = {"", "", ""};
+        inside = LIST(v, inside, s.loop), fdim = LIST(v, fdim, s.loop, s.out);
+        idim = LIST(v, idim, w >= 0 ? window_dim(v, &s, &place) : window_dim(v, &s, &none));
+    }
+    const char *f = spot_name(v, k->filter.spot), *b = spot_name(v, k->image.spot);
+    str_printf(out, " ORDER(%s)", LIST(v, around, nl, ml, places, inside));
+    str_printf(out, " STAGE(%s,%s,%s) STAGE(%s,%s,%s)", f, at, LIST(v, nl, fdim, cols.out, cols.lane), b, at,
+               LIST(v, ml, idim, rows.out));
+    if (*cols.lane)
+        str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", f, cols.lane, f, cols.out);
+    else
+        fill_rows(out, f, cols.out, c->lanes);
+    fill_rows(out, b, rows.out, c->mr);
+    if (*inner.out) str_printf(out, " UNROLL(%s.%s)", f, inner.out);
+    fill_window(v, k, out, *inner.loop ? inner.loop : inner.out);
+    return true;
+}
+
+/* The same with vectors along the last tap, for an image of few channels: read in place, the lanes added up for each
+ * block of images. */
+static bool write_dots(struct view *v, struct conv *k, struct str *out, int along) {
+    struct contract *c = &k->c;
+    int sum[HEUR_AXES], n = 0;
+    int64_t part, mr, nr, vectors = ceil_div(size_of(v, along), view_lanes(v, along));
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce && i != along) sum[n++] = i;
+    sum[n++] = along;
+    int outer = outer_sums(v, k, sum, n, &part);
+    if (outer < 1 || k->windows < 2) return false;
+    c->m = k->channel, c->n = k->place[k->windows - 1];
+    tile_of(v, size_of(v, c->m), size_of(v, c->n), 1, 1, true, &mr, &nr);
+    cut_dot(v, c, out, along, mr, nr);
+    bool short_row = vectors > 1 && vectors * mr * nr <= 256;
+    if (short_row) str_printf(out, " UNROLL(%s)", v->axis[along].name);
+    const char *around = "", *inside = "", *loops = "";
+    double want = 2.0 * v->threads;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && c->left[i] > 1 && place_of(k, i) < 0)
+            loops = LIST(v, loops, cut_grid(v, c, out, i, &want));
+    for (int i = 0; i < k->windows - 1;
+         i++) { /* never in the grid: blocks are added up however many threads there are */
+        make_loop(v, c, out, k->place[i]);
+        loops = LIST(v, loops, v->axis[k->place[i]].name);
+    }
+    for (int i = 0; i < n; i++) {
+        const char *name = v->axis[sum[i]].name, *more = "";
+        if (i == outer - 1 && part > 1) {
+            more = view_fresh(v, name, "l");
+            str_printf(out, " TILE(%s,%lld,%s)", name, (long long)part, more);
+        }
+        if (i < outer)
+            around = LIST(v, around, name), inside = LIST(v, inside, more);
+        else if (i < n - 1 || (vectors > 1 && !short_row))
+            inside = LIST(v, inside, name);
+    }
+    str_printf(out, " ORDER(%s)", LIST(v, around, loops, inside));
+    return true;
+}
+
+/* A register tile that comes out even in both directions, if there is a good one; padding is work too. */
+static double even_tile(const struct view *v, int64_t rows, int64_t cols, int lanes, int64_t *mr,
+                        int64_t *nv) {
+    double best = 0;
+    for (int64_t y = 1; y <= 6; y++)
+        for (int64_t x = 1; x <= 12 && x * y <= (v->regs == 32 ? 24 : 12); x++) {
+            if (rows % x || cols % (y * lanes)) continue;
+            double sums = (double)(x * y), e = sums / (sums + 0.5 * ((double)y + 0.25 * (double)x));
+            e *= RG_MIN(1, sums / (v->regs == 32 ? 16 : 10)) * (x > 8 && x < rows ? 0.95 : 1);
+            if (e > best * 1.001) best = e, *mr = x, *nv = y;
+        }
+    int64_t m, n;
+    double other = tile_of(v, rows, cols, lanes, 0.25, true, &m, &n);
+    if (other > best) *mr = m, *nv = n;
+    return RG_MAX(best, other);
+}
+
+/* ---- the recipe ---------------------------------------------------------------------------------------------------- */
+
+/* A sum of more terms than fit into cache: the gradient of the filters. */
+static bool is_long(const struct view *v, const struct conv *k) {
+    double most = 1;
+    for (int i = 0; i < k->windows; i++)
+        most *= (double)size_of(v, k->tap[i]) / (double)size_of(v, k->place[i]);
+    return most > 1;
+}
+
+static bool write_conv(struct view *v, int level, struct str *out) {
+    struct conv k = {0};
+    struct contract *c = &k.c;
+    int64_t mr, nv;
+    if (level > 2 || !find_conv(v, &k)) return false;
+    int inner = k.place[k.windows - 1];
+    int64_t wide = size_of(v, inner), channels = size_of(v, k.channel);
+    bool pred = k.image.spot->pred != NULL, grad = is_long(v, &k);
+    int64_t step = spot_stride(v, k.image.spot, inner, 1);
+    reset_grid(v, c);
+    c->lanes = view_lanes(v, k.channel);
+    if (grad) {
+        int along = dot_axis(v, c);
+        if (level > 0) return false;
+        if (k.batch < 0 || size_of(v, k.batch) < 4 || channels < 2 * c->lanes)
+            return !pred && along == k.tap[k.windows - 1] &&
+                   filled(size_of(v, along), view_lanes(v, along)) > 0.7 && write_dots(v, &k, out, along);
+        c->m = k.batch, c->n = k.channel;
+        even_tile(v, size_of(v, c->m), channels, c->lanes, &c->mr, &c->nv);
+        return c->mr > 1 && write_gradient(v, &k, out);
+    }
+    if (image_bytes(v, &k, 0) > (double)v->l2 / 2 && pred) return false;
+    double by_place = even_tile(v, channels, wide, view_lanes(v, inner), &mr, &nv);
+    if (pred && wide % view_lanes(v, inner)) by_place *= 0.5;
+    double by_channel = channels < c->lanes ? 0 : even_tile(v, wide, channels, c->lanes, &c->mr, &c->nv);
+    if (k.phases) by_place = 0; /* stored with steps */
+    bool turn = by_channel > by_place * 1.1 &&
+                c->depth * (double)(c->nv * c->lanes) * k.filter.spot->bytes <= (double)v->l2 / 2;
+    if ((!turn && (!pred || k.phases)) || level > 1 || step != 1) return false;
+    c->m = turn ? inner : k.channel, c->n = turn ? k.channel : inner;
+    if (!turn) c->mr = mr, c->nv = nv, c->lanes = view_lanes(v, inner);
+    return c->mr > 1 && write_places(v, &k, out, pred || k.phases || level > 0);
+}
+
+/* Output axes whose quotient and remainder by a small number are used, cut by it; false: there are none. */
+static bool cut_phases(struct view *v, struct str *out) {
+    int64_t by[2][HEUR_AXES] = {0};
+    bool any = false;
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i], *x = n->nsrc ? n->src[0] : n;
+        if ((n->op != OP_IDIV && n->op != OP_MOD) || !uop_is_const(n->src[1])) continue;
+        if (x->op == OP_ADD && uop_is_const(x->src[1])) x = x->src[0]; /* padding */
+        if (x->op == OP_RANGE) by[n->op == OP_MOD][view_axis_of(v, x)] = n->src[1]->arg.i;
+    }
+    for (int i = 0; i < v->naxis; i++) {
+        const struct axis_view *a = &v->axis[i];
+        if (!a->grid || a->reduce || by[0][i] < 2 || by[0][i] > 4 || by[1][i] != by[0][i] ||
+            a->size <= by[0][i])
+            continue;
+        str_printf(out, " TILE(%s,%lld,%s)", a->name, (long long)by[0][i], view_fresh(v, a->name, "p"));
+        any = true;
+    }
+    return any;
+}
+
+struct phased { /* the rest of a list, for the kernel as it is then */
+    const struct view *v;
+    int level;
+    char text[HEUR_TEXT];
+};
+
+static void write_rest(void *cx, struct sched *s, const uop *sink) {
+    struct phased *p = cx;
+    struct view *v = arena_new(s->ir->arena, struct view);
+    struct kernel k = *p->v->kernel;
+    struct str out;
+    k.sink = sink;
+    str_init(&out, s->ir->arena);
+    if (view_init(v, s->ir, &k, p->v->vec_bytes, p->v->threads) && write_conv(v, p->level, &out))
+        snprintf(p->text, sizeof p->text, "%s", out.n < sizeof p->text ? out.p : "");
+}
+
+bool recipe_conv(struct view *v, int level, struct str *out) {
+    struct phased p = {.v = v, .level = level};
+    if (v->reduces != 1 || !cut_phases(v, out)) return write_conv(v, level, out);
+    if (level < 2) opts_look(v->ir, v->kernel, out->p, NULL, write_rest, &p);
+    str_printf(out, "%s", p.text);
+    return *p.text;
+}

@@ -1,0 +1,713 @@
+/* cpu_elementwise.c: opt lists for everything that is no contraction: pointwise kernels, transpositions, row and column
+ * reductions, scans, gathers, scatters, task tables.
+ *
+ * One recipe for all of them, because they differ in numbers and not in kind:
+ *
+ *   1. which axis becomes the vector: the one for which all loads, stores and operations together cost least.
+ *      A load with a stride costs more, less if another axis walks along its memory and can be written out (then
+ *      coalesce.c turns blocks in registers);
+ *   2. how much is written out: vectors along that axis, each with an accumulator of its own if it is reduced;
+ *   3. what is kept (RESIDENT), asked for early (PIPE) or turned through a tile in cache (STAGE);
+ *   4. how much of the grid one iteration takes (shape_grid).
+ *
+ * The numbers are those of the golden kernels (tests/golden, docs/performance.md). */
+#include "tune/choose/choose.h"
+
+#define GRID_NS 2000.0 /* a grid iteration should take about this long */
+#define BIG 8e6        /* bytes: does not stay in the nearer caches from one kernel to the next */
+
+struct flat {
+    int axis, lanes;  /* the vector axis */
+    int64_t vectors;  /* along it; 0: known at run time only */
+    int turn;         /* axis along the memory of strided loads, or -1 */
+    bool far;         /* .. of which one is too large for cache: turn through a tile */
+    const char *walk; /* the vector axis' name after streams were cut off */
+    const char *name[HEUR_AXES];
+    double left[HEUR_AXES]; /* values of each axis that are still in the grid */
+};
+
+/* Reductions one after the other over equal data may each have axes of their own (the mean and then the variance of a
+ * batch). Such axes are twins: as long as each other, and nothing depends on both. They are cut the same way. */
+struct twins {
+    int axis[4], n; /* the first is the one asked for */
+    uint64_t ranges;
+};
+
+static bool apart(const struct view *v, uint64_t a, uint64_t b) {
+    for (uint32_t i = 0; i < v->topo.n; i++)
+        if ((v->mask[v->topo.p[i]->id] & a) && (v->mask[v->topo.p[i]->id] & b)) return false;
+    return true;
+}
+
+static struct twins twins_of(const struct view *v, int axis) {
+    const struct axis_view *a = &v->axis[axis];
+    struct twins t = {.axis = {axis}, .n = 1, .ranges = a->ranges};
+    for (int i = 0; i < v->naxis && t.n < (int)RG_COUNT(t.axis); i++) {
+        const struct axis_view *b = &v->axis[i];
+        if (i == axis || a->size < 2 || b->size != a->size || !a->reduce || !b->reduce || a->grid || b->grid)
+            continue;
+        if (b->scan || b->fixed || !apart(v, t.ranges, b->ranges)) continue;
+        t.axis[t.n++] = i;
+        t.ranges |= b->ranges;
+    }
+    return t;
+}
+
+/* ---- 1: the vector axis ------------------------------------------------------------------------------ */
+
+static double weight(const uop *n) {
+    if (!op_is_pure((enum op)n->op) || n->dt == DT_IDX) return 0;
+    if (n->op == OP_THREEFRY) return 20;
+    if (n->op == OP_POW || (n->op >= OP_EXP && n->op <= OP_SIGMOID)) return 10;
+    return n->op == OP_FDIV || n->op == OP_SQRT || n->op == OP_RSQRT || n->op == OP_RECIP ? 3 : 0.5;
+}
+
+/* An axis other than `not` along which the access walks through memory one by one and that may be written out. */
+static int unit_axis(const struct view *v, const struct access_view *s, int not ) {
+    for (int i = v->naxis; i-- > 0;)
+        if (i != not &&!v->axis[i].fixed && v->axis[i].size > 1 && spot_stride(v, s, i, 4) == 1) return i;
+    return -1;
+}
+
+/* An access depends on one of the twins at most. */
+static int which_twin(const struct view *v, const struct twins *t, const struct access_view *s) {
+    for (int i = 0; i < t->n; i++)
+        if (s->mask & v->axis[t->axis[i]].ranges) return t->axis[i];
+    return -1;
+}
+
+static bool binds_twin(const struct view *v, const struct twins *t, const uop *reduce) {
+    for (uint32_t k = 1; k < reduce->nsrc; k++)
+        for (int i = 0; i < t->n; i++)
+            if (view_axis_of(v, reduce->src[k]) == t->axis[i]) return true;
+    return false;
+}
+
+/* The number that n divides the axis itself by, as what is read of a pooled tensor is; 0 if it does not. */
+static int64_t divides(const struct view *v, const uop *n, int axis) {
+    bool plain = n->op == OP_IDIV && n->dt == DT_IDX && n->src[0]->op == OP_RANGE && uop_is_const(n->src[1]);
+    return plain && view_axis_of(v, n->src[0]) == axis && n->src[1]->arg.i <= 4 ? n->src[1]->arg.i : 0;
+}
+
+/* Does the access read each element for several neighbours along the axis? Then coalesce.c makes lanes of what few loads bring. */
+static bool spot_pools(const struct view *v, const struct access_view *s, int axis) {
+    const uop *n = s->index;
+    if (s->store || s->pred) return false;
+    while (n->op == OP_ADD && view_depends(v, n->src[0], axis) != view_depends(v, n->src[1], axis))
+        n = n->src[view_depends(v, n->src[1], axis)];
+    return divides(v, n, axis) > 1;
+}
+
+/* Work per element relative to a vector of one lane, when vectors run along the axis and its twins. */
+static double vector_cost(const struct view *v, int first, int lanes) {
+    const struct twins t = twins_of(v, first);
+    const struct axis_view *a = &v->axis[first];
+    int64_t size = a->size < 0 ? (int64_t)a->most : a->size, vectors = (size + lanes - 1) / lanes;
+    /* of the last, partial vector, memory is touched element by element */
+    double each = (double)vectors / (double)RG_MAX(size, 1), cost = 0;
+    double touch = (double)(size % lanes && a->size > 0 ? vectors + 3 : vectors) / (double)RG_MAX(size, 1);
+    for (int i = 0; i < v->nspot; i++) {
+        const struct access_view *s = &v->spot[i];
+        double w = s->times * (s->store ? 1.5 : 1);
+        int axis = which_twin(v, &t, s);
+        if (axis < 0) {
+            cost += w;
+            continue;
+        }
+        int64_t stride = spot_stride(v, s, axis, lanes);
+        if (stride == 0 || stride == 1)
+            cost += w * touch;
+        else if (spot_pools(v, s, axis))
+            cost += w * 1.5 * touch;
+        else if (stride != NO_STRIDE && !s->pred && unit_axis(v, s, axis) >= 0)
+            cost += w * 3 * touch;
+        else
+            cost += w * (s->add ? 8 : 2);
+    }
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i];
+        double w = weight(n) * v->times[n->id];
+        if (n->op == OP_REDUCE) {
+            cost += v->times[n->id] * (v->mask[n->src[0]->id] & t.ranges ? each : 1);
+            if (binds_twin(
+                    v, &t,
+                    n)) /* the lanes are joined at the end; what waits for a short row has little else to do */
+                cost += (a->most <= 32 ? 16 : 6) * v->times[n->id] / RG_MAX(a->most, 1);
+        } else {
+            cost += w * (v->mask[n->id] & t.ranges ? each : 1);
+        }
+    }
+    return cost;
+}
+
+/* Random bits are a long chain of short operations: several registers of them in turns (a draw of 25,600: 169 us, 99). */
+static bool draws_along(const struct view *v, int axis) {
+    for (uint32_t i = 0; i < v->topo.n; i++)
+        if (v->topo.p[i]->op == OP_THREEFRY && view_depends(v, v->topo.p[i], axis)) return true;
+    return false;
+}
+
+/* Pieces that are put together are asked for at each vector, and most of the index is the same for all of its lanes. */
+static bool joins_along(const struct view *v, int axis) {
+    int pieces = 0;
+    for (int i = 0; i < v->nspot; i++)
+        pieces += !v->spot[i].store && v->spot[i].pred && spot_stride(v, &v->spot[i], axis, 16) == 1;
+    return pieces > 1 && !v->reduces && !v->scans;
+}
+
+static bool choose_vector(const struct view *v, struct flat *f) {
+    double best = 0;
+    f->axis = -1;
+    for (int i = v->naxis; i-- > 0;) {
+        const struct axis_view *a = &v->axis[i];
+        int lanes = view_lanes(v, i);
+        if (a->scan || a->fixed || a->most < 2) continue;
+        if (draws_along(v, i) || joins_along(v, i)) lanes = RG_MIN(4 * lanes, 16);
+        while (lanes > 2 && lanes > a->most) lanes /= 2;
+        double c = vector_cost(v, i, lanes);
+        if (f->axis < 0 || c < 0.95 * best) best = c, f->axis = i, f->lanes = lanes;
+    }
+    if (f->axis < 0) return false;
+    const struct axis_view *a = &v->axis[f->axis];
+    f->vectors = a->size < 0 ? 0 : (a->size + f->lanes - 1) / f->lanes;
+    f->turn = -1;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct access_view *s = &v->spot[i];
+        int64_t stride = spot_stride(v, s, f->axis, f->lanes);
+        int w = stride == 0 || stride == 1 || stride == NO_STRIDE ? -1 : unit_axis(v, s, f->axis);
+        if (w < 0) continue;
+        f->turn = w;
+        f->far |= !s->store && s->times * s->bytes >= BIG / 2;
+    }
+    return true;
+}
+
+/* ---- 2: how much is written out ------------------------------------------------------------------------ */
+
+int64_t even_part(int64_t n, int64_t most) {
+    if (n <= most) return RG_MAX(n, 1);
+    int64_t best = 1;
+    double best_cost = 1e30;
+    for (int64_t u = RG_MAX(most, 1); u >= 1;
+         u--) { /* turns of the loop, and a slow turn where it does not come out even */
+        double cost = (double)n * (1 + 0.8 / (double)u) + (n % u ? 4.0 * (double)u : 0);
+        if (cost < best_cost * 0.999) best_cost = cost, best = u;
+    }
+    return best;
+}
+
+static double body_weight(const struct view *v, int axis) {
+    double w = 0;
+    for (uint32_t i = 0; i < v->topo.n; i++)
+        if (view_depends(v, v->topo.p[i], axis)) w += weight(v->topo.p[i]);
+    return w;
+}
+
+/* Sums, maxima .. that one pass along the axis carries. */
+static int64_t sums_along(const struct view *v, int axis) {
+    int64_t most = 1;
+    for (uint32_t i = 0; i < v->nrange; i++) {
+        int64_t n = 0;
+        if (!(v->axis[axis].ranges >> i & 1)) continue;
+        for (int k = 0; k < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); k++)
+            for (uint32_t j = 1; j < v->reduce[k]->nsrc; j++) n += v->reduce[k]->src[j] == v->range[i];
+        most = RG_MAX(most, n);
+    }
+    return most;
+}
+
+/* Vectors per turn of the loop along the vector axis. */
+static int64_t unroll_of(const struct view *v, const struct flat *f) {
+    const struct axis_view *a = &v->axis[f->axis];
+    double w = body_weight(v, f->axis);
+    int64_t want = a->reduce ? 8 / RG_MIN(sums_along(v, f->axis), 4) : 4;
+    if (v->est.special > 0) want = RG_MAX(want, 8); /* long chains of operations: several side by side */
+    if (joins_along(v, f->axis)) want = 2;
+    if (f->turn >= 0 || v->scans) want = 1;
+    if (w > 60) want = RG_MIN(want, 4);
+    if (w > 160) want = RG_MIN(want, 2);
+    if (a->size < 0) return a->most >= 8 * f->lanes ? RG_MIN(want, 2) : 1;
+    if (a->reduce && f->vectors <= 16 && want > 1 && w <= 60)
+        return f->vectors;                                         /* a short row is written out */
+    if (w == 0 && !a->reduce && f->vectors <= 64 && f->turn < 0) { /* a copy: whole rows if they are short */
+        bool irregular = false;
+        for (int i = 0; i < v->nspot; i++)
+            for (int k = 0; k < v->naxis; k++)
+                irregular |= spot_stride(v, &v->spot[i], k, f->lanes) == NO_STRIDE;
+        if (irregular) return f->vectors;
+    }
+    bool tail = a->size % f->lanes != 0; /* the last turn is slow anyway: short turns */
+    return even_part(f->vectors, tail && f->vectors > want ? RG_MAX(want / 2, 1) : want);
+}
+
+/* ---- 3: keeping, asking early, turning ---------------------------------------------------------------- */
+
+static bool seen_before(const struct view *v, int spot) {
+    for (int i = 0; i < spot; i++)
+        if (v->spot[i].buf == v->spot[spot].buf) return true;
+    return false;
+}
+
+/* Do two passes along the axis evaluate functions, that could be kept from the first? */
+static bool worth_keeping(const struct view *v, int axis) {
+    uint64_t seen = 0;
+    const struct axis_view *a = &v->axis[axis];
+    if (a->members < 2 || a->size < 0 || (double)a->size * 4 > (double)v->l2 / 2) return false;
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i];
+        uint64_t m = v->mask[n->id] & a->ranges;
+        if (weight(n) < 3 || !m || !dt_is_float((enum dtype)n->dt)) continue;
+        if (seen && seen != m) return true;
+        seen = m;
+    }
+    return false;
+}
+
+/* Work of each pass over the vector axis, by the order of its members. */
+static double pass_weight(const struct view *v, uint64_t member) {
+    double w = 0;
+    for (uint32_t i = 0; i < v->topo.n; i++)
+        if (v->mask[v->topo.p[i]->id] & member)
+            w += (weight(v->topo.p[i]) + 0.1) * v->times[v->topo.p[i]->id];
+    return w;
+}
+
+/* The passes over these ranges, in the order in which they run: reductions as they depend on each other, then loops that
+ * store. Returns how many. */
+static int passes_in_order(const struct view *v, uint64_t members, uint64_t *pass, int most) {
+    int n = 0;
+    for (uint32_t i = 0; i < v->topo.n && n < most; i++) {
+        const uop *x = v->topo.p[i];
+        for (uint32_t k = 1; binds_ranges(x) && k < x->nsrc && n < most; k++) {
+            uint64_t bit = view_bit(v, x->src[k]) & members;
+            members &= ~bit;
+            if (bit) pass[n++] = bit;
+        }
+    }
+    for (uint32_t i = 0; i < v->nrange && n < most; i++)
+        if (members >> i & 1) pass[n++] = 1ull << i;
+    return n;
+}
+
+/* The axis whose next value is the next row: the innermost loop around all passes over the buffer; -1 if there is only
+ * one pass, which the hardware's own prefetcher sees. *pass: in which there is most to do meanwhile. */
+static int row_of(const struct view *v, const struct flat *f, const uop *buf, int *pass) {
+    uint64_t common = ~0ull, members = 0, order[16];
+    double best = 0;
+    int row = -1;
+    for (int i = 0; i < v->nspot; i++)
+        if (v->spot[i].buf == buf)
+            common &= v->spot[i].mask, members |= v->spot[i].mask & v->axis[f->axis].ranges;
+    int passes = passes_in_order(v, members, order, RG_COUNT(order));
+    /* The last pass also stores: good to hide the way from memory, a hindrance if the row comes from the shared cache
+     * (layer norm of 67 MB: 5.4 ms against 7.2 in the pass before, of 17 MB: 1.44 ms against 1.37). */
+    bool near = (double)buf->src[0]->hi * dtype_info[buf->dt].bytes < (double)v->l3;
+    for (int i = 0; i < passes - (near && passes > 2); i++) {
+        double w = pass_weight(v, order[i]);
+        if (w > best * 1.3) best = w, *pass = i + 1; /* the earliest: what is kept is not read again */
+    }
+    for (int i = 0; i < v->naxis; i++)
+        if (i != f->axis && v->axis[i].size > 1 && (common & v->axis[i].ranges)) row = i;
+    return passes > 1 ? row : -1;
+}
+
+/* While a row is worked on in several passes, the next one is asked for. */
+static void pipe_rows(struct view *v, const struct flat *f, struct str *out) {
+    double near =
+        0; /* bytes of this row and the next in all buffers: the first level cache may take it if there is
+                        arithmetic enough to hide behind */
+    for (int i = 0; i < v->nspot; i++)
+        if ((v->spot[i].mask & v->axis[f->axis].ranges) && !seen_before(v, i))
+            near += v->axis[f->axis].most * v->spot[i].bytes *
+                    (v->spot[i].times * v->spot[i].bytes < BIG ? 1 : 1.5);
+    bool first = v->est.special > 0 && near <= (double)v->l1;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct access_view *s = &v->spot[i];
+        double row = v->axis[f->axis].most * s->bytes;
+        int pass = 0;
+        if (s->store || seen_before(v, i) || s->pred || row < 1024 || row > (double)v->l2 / 4 ||
+            s->times * s->bytes < BIG)
+            continue;
+        int at = row_of(v, f, s->buf, &pass);
+        if (at < 0 || spot_stride(v, s, f->axis, f->lanes) != 1 || !view_can_name(v, s->buf)) continue;
+        if (spot_stride(v, s, at, 1) == NO_STRIDE || (v->axis[at].grid && f->left[at] == 1)) continue;
+        str_printf(out, " PIPE(%s,%s,1,%d,%d)", ir_name(v->ir, s->buf->arg.param.name), f->name[at], pass,
+                   first ? 1 : 2);
+    }
+}
+
+/* A gathered row: asked for some rows ahead. */
+static void pipe_gather(struct view *v, const struct flat *f, struct str *out) {
+    for (int i = 0; i < v->nspot; i++) {
+        const struct access_view *s = &v->spot[i];
+        if (spot_stride(v, s, f->axis, f->lanes) != 1 || !view_can_name(v, s->buf)) continue;
+        if (s->times * s->bytes < BIG / 8) continue;
+        for (int k = 0; k < v->naxis; k++) {
+            bool loop = !v->axis[k].grid || f->left[k] == 1 || strcmp(f->name[k], v->axis[k].name);
+            if (k == f->axis || spot_stride(v, s, k, 1) != NO_STRIDE || !loop) continue;
+            str_printf(out, " PIPE(%s,%s,%d)", ir_name(v->ir, s->buf->arg.param.name), f->name[k],
+                       s->store ? 4 : 8);
+            return;
+        }
+    }
+}
+
+/* ---- 4: the grid ----------------------------------------------------------------------------------------- */
+
+void shape_grid(struct view *v, struct str *out, double *left, const char **name) {
+    double grid = 1, inside = 1, piece = RG_MIN(RG_MAX(v->ns / (64.0 * v->threads), GRID_NS), 8 * GRID_NS);
+    for (int i = 0; i < v->naxis; i++) grid *= v->axis[i].grid ? left[i] : 1;
+    if (v->ns / grid >= GRID_NS / 4 && v->ns >= GRID_NS) return;        /* large enough as they are */
+    double need = RG_MIN(8.0 * v->threads, RG_MAX(v->ns / GRID_NS, 1)); /* pieces to keep */
+    double want = RG_MAX(grid / RG_MAX(v->ns / piece, 1), 1);           /* iterations to join */
+    for (int i = v->naxis; i-- > 0 && inside < want;) {
+        if (!v->axis[i].grid || left[i] <= 1) continue;
+        double most = RG_MIN(want / inside * 1.5, grid / need);
+        if (most < 2) break;
+        if (left[i] <= most) {
+            str_printf(out, " LOOP(%s)", name[i]);
+            inside *= left[i], grid /= left[i], left[i] = 1;
+            continue;
+        }
+        int64_t n = (int64_t)left[i], part = 1;
+        for (int64_t p = 2; p <= (int64_t)most && p <= 4096; p++) /* no tails in the grid */
+            if (n % p == 0) part = p;
+        if (part * 4 < (int64_t)most && n > (int64_t)most * 8)
+            part = RG_MIN((int64_t)most, 4096); /* but no crumbs */
+        if (part < 2) break;
+        const char *loop = view_fresh(v, name[i], "l");
+        str_printf(out, " TILE(%s,%lld,%s)", name[i], (long long)part, loop);
+        name[i] = loop;
+        inside *= (double)part, grid /= (double)part, left[i] /= (double)part;
+        break;
+    }
+}
+
+/* ---- the recipe -------------------------------------------------------------------------------------------- */
+
+static void cut_vector(struct view *v, struct flat *f, struct str *out, int64_t u) {
+    const struct axis_view *a = &v->axis[f->axis];
+    const char *lane = view_fresh(v, a->name, "v"), *more = view_fresh(v, a->name, "u"),
+               *keep = a->reduce ? "REG" : "UNROLL";
+    if (a->size == f->lanes) {
+        str_printf(out, " VEC(%s)", f->walk);
+        f->left[f->axis] = 1;
+        return;
+    }
+    str_printf(out, " TILE(%s,%d,%s) VEC(%s)", f->walk, f->lanes, lane, lane);
+    double n = f->vectors ? (double)f->vectors : 1;
+    if (u > 1 && u == f->vectors)
+        str_printf(out, " %s(%s)", keep, f->walk);
+    else if (u > 1)
+        str_printf(out, " TILE(%s,%lld,%s) %s(%s)", f->walk, (long long)u, more, keep, more);
+    if (a->grid) f->left[f->axis] = RG_MAX((double)(int64_t)((n + (double)u - 1) / (double)u), 1);
+}
+
+/* Memory is read fastest as a few long runs side by side: each walks through memory without a gap for some hundred
+ * kilobytes, so that what the hardware fetches ahead is used. One run is too few, and short ones end before they are
+ * at full speed (sums of 4096 rows of 16 KB, two cores: a row at a time 50 GB/s, 4 neighbours 53, 4 runs of 16 rows 77). */
+enum { STREAMS = 4, RUN_LEAST = 128 << 10, RUN_MOST = 1 << 20, RUNS = 16 };
+
+/* A single pass of sums over rows that lie behind each other: the grid axis of which four runs are taken at once, and how
+ * many rows a run has. -1: there is none. Sizes alone decide, because the number of accumulators depends on it. */
+static int run_axis(const struct view *v, const struct flat *f, int64_t *run) {
+    const struct axis_view *a = &v->axis[f->axis];
+    double row = 0;
+    int best = -1;
+    if (!a->reduce || a->members > 1 || a->size < 16 * f->lanes || v->scans || v->stages) return -1;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct access_view *s = &v->spot[i];
+        if (s->store || s->pred || s->times * s->bytes < BIG || spot_stride(v, s, f->axis, f->lanes) != 1)
+            continue;
+        for (int k = 0; k < v->naxis; k++)
+            if (v->axis[k].grid && !v->axis[k].reduce && !v->axis[k].fixed &&
+                spot_stride(v, s, k, 1) == a->size)
+                best = k, row = (double)a->size * s->bytes;
+    }
+    if (best < 0 || v->axis[best].size % STREAMS) return -1;
+    int64_t n = v->axis[best].size / STREAMS;
+    for (*run = 1; *run <= n && (n % *run || (double)*run * row < RUN_LEAST); ++*run) {}
+    return *run <= n && (double)*run * row <= RUN_MOST && n / *run >= RUNS ? best : -1;
+}
+
+static void write_runs(struct view *v, struct flat *f, struct str *out, int axis, int64_t run) {
+    const char *g = v->axis[axis].name, *s = view_fresh(v, g, "s");
+    cut_vector(v, f, out, even_part(f->vectors, RG_MAX(4 / sums_along(v, f->axis), 1)));
+    if (run > 1) str_printf(out, " TILE(%s,%lld,%s)", g, (long long)run, view_fresh(v, g, "l"));
+    str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", g, STREAMS, s, s);
+}
+
+/* A long row from memory that has no such neighbours is cut into runs itself. Returns how many. */
+static int streams_of(const struct view *v, const struct flat *f) {
+    const struct axis_view *a = &v->axis[f->axis];
+    if (!a->reduce || a->members > 1 || a->size < 1 << 14 || a->size % (4 * f->lanes * STREAMS) ||
+        v->est.bytes < BIG)
+        return 1;
+    return v->scans || v->stages || v->reduces > 1 ? 1 : STREAMS;
+}
+
+static void write_turn(struct view *v, struct flat *f, struct str *out) {
+    const struct axis_view *t = &v->axis[f->turn];
+    int64_t u = RG_MIN(t->size, 16); /* whole cache lines */
+    const char *more = view_fresh(v, t->name, "t");
+    if (u < 2) return;
+    if (u == t->size)
+        str_printf(out, " UNROLL(%s)", t->name);
+    else
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", t->name, (long long)u, more, more);
+    if (t->grid) f->left[f->turn] = u == t->size ? 1 : (double)((t->size + u - 1) / u);
+}
+
+/* Side of a tile of a transposition: divides the axis, whole vectors or cache lines; 0 if there is none. */
+static int64_t tile_side(int64_t size, int64_t step) {
+    static const int8_t try[] = {64, 80, 48, 96, 32, 40, 56, 72, 24};
+    for (size_t i = 0; i < RG_COUNT(try); i++)
+        if (size % try[i] == 0 && try[i] % step == 0 && size > try[i]) return try[i];
+    return 0;
+}
+
+/* A transposition larger than the caches: in tiles, turned on their way into scratch. Without even tiles the plain turn
+ * in registers is the faster one. */
+static bool write_far_turn(struct view *v, struct flat *f, struct str *out) {
+    const struct axis_view *a = &v->axis[f->axis], *t = &v->axis[f->turn];
+    if (!f->far || !a->grid || !t->grid) return false;
+    long long as = tile_side(a->size, f->lanes), ts = tile_side(t->size, 16);
+    if (!as || !ts) return false;
+    const char *ai = view_fresh(v, a->name, "i"), *ti = view_fresh(v, t->name, "i"),
+               *av = view_fresh(v, a->name, "v");
+    const char *inner = v->axis[f->axis].pos > t->pos ? a->name : t->name, *staged = NULL;
+    struct str copy;
+    str_init(&copy, v->arena);
+    for (int i = 0; i < v->nspot; i++) {
+        const struct access_view *s = &v->spot[i];
+        int64_t stride = spot_stride(v, s, f->axis, f->lanes);
+        if (s->store || stride == 0 || stride == 1 || stride == NO_STRIDE ||
+            spot_stride(v, s, f->turn, f->lanes) != 1)
+            continue;
+        const char *b = ir_name(v->ir, s->buf->arg.param.name);
+        if (!view_can_name(v, s->buf) || staged || s->pred) return false;
+        staged = b;
+        str_printf(&copy,
+                   " STAGE(%s,%s,%s,%s) TILE(%s.%s,%d,%s.v) VEC(%s.v) TILE(%s.%s,16,%s.u) UNROLL(%s.u) "
+                   "ORDER(%s.%s,%s.%s)",
+                   b, inner, ti, ai, b, ai, f->lanes, b, b, b, ti, b, b, b, ai, b, ti);
+    }
+    if (!staged) return false;
+    str_printf(out, " TILE(%s,%lld,%s) TILE(%s,%lld,%s)%s TILE(%s,%d,%s) VEC(%s) UNROLL(%s) PIPE(%s,%s.%s,2)",
+               a->name, as, ai, t->name, ts, ti, copy.p, ai, f->lanes, av, av, ai, staged, staged, ai);
+    for (int i = 0; i < v->nspot; i++) { /* the next tile of what is read as it is stored */
+        const struct access_view *s = &v->spot[i];
+        if (s->store || s->pred || seen_before(v, i) || s->times * s->bytes < BIG ||
+            !view_can_name(v, s->buf))
+            continue;
+        if (spot_stride(v, s, f->axis, f->lanes) == 1)
+            str_printf(out, " PIPE(%s,%s,1)", ir_name(v->ir, s->buf->arg.param.name), inner);
+    }
+    return true;
+}
+
+/* May the rows of a block be walked as runs, whole rows with all their sums in the nearest cache? */
+static bool columns_in_runs(const struct view *v, const struct flat *f, int inner, double bytes,
+                            double rest) {
+    const struct axis_view *a = &v->axis[f->axis], *k = &v->axis[inner];
+    int reduced = 0;
+    for (int i = 0; i < v->naxis; i++) reduced += v->axis[i].reduce;
+    if (reduced != 1 || v->reduces != 1 || rest < RUNS / 2 || k->size % STREAMS || a->size * 4 > v->l1 / 2)
+        return false;
+    if (bytes < STREAMS * RUN_LEAST) return false;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct access_view *s = &v->spot[i];
+        if (!s->store && s->times * s->bytes >= BIG && spot_stride(v, s, inner, 1) == a->size) return true;
+    }
+    return false;
+}
+
+/* Sums of columns that come from a cache: as many columns as there are registers, all the way down. */
+static bool write_near_columns(struct view *v, struct flat *f, struct str *out, int inner) {
+    const struct axis_view *a = &v->axis[f->axis], *k = &v->axis[inner];
+    int64_t u = (v->regs == 32 ? 16 : 8) / RG_MIN(sums_along(v, inner), 4);
+    if (a->size % (f->lanes * u) || f->vectors < 2 * u || k->size % 2 || k->size < 4) return false;
+    cut_vector(v, f, out, u);
+    const char *two = view_fresh(v, k->name, "u");
+    str_printf(out, " TILE(%s,2,%s) UNROLL(%s)", k->name, two, two);
+    shape_grid(v, out, f->left, f->name);
+    return true;
+}
+
+/* Sums of columns: a block of columns is walked row by row, some rows at a time, and the sums wait in the nearest cache;
+ * a walk down a few columns would touch a page for each row. */
+static bool write_columns(struct view *v, struct flat *f, struct str *out) {
+    const struct axis_view *a = &v->axis[f->axis];
+    double bytes = 0;
+    int inner = -1;
+    if (a->reduce || !a->grid || a->members > 1 || f->turn >= 0 || !v->reduces || v->scans || v->stages)
+        return false;
+    for (int i = 0; i < v->naxis; i++) {
+        const struct axis_view *r = &v->axis[i];
+        if (!r->grid && (!r->reduce || r->members > 1 || r->size < 2)) return false;
+        if (r->reduce) inner = i;
+    }
+    for (int i = 0; i < v->nspot; i++) {
+        const struct access_view *s = &v->spot[i];
+        if (s->store || !(s->mask & a->ranges) || !(s->mask & v->axis[inner].ranges)) continue;
+        if (spot_stride(v, s, f->axis, f->lanes) != 1) return false;
+        bytes += s->times * s->bytes;
+    }
+    if (bytes <= 2 * (double)v->l2 && write_near_columns(v, f, out, inner)) return true;
+    int64_t rows = even_part(v->axis[inner].size, 8), u = 4, groups = f->vectors / u;
+    if (bytes < (double)v->l1 || a->size % (f->lanes * u) || groups < 2 || rows < 2 ||
+        v->axis[inner].size % rows)
+        return false;
+    double rest = 1;
+    for (int i = 0; i < v->naxis; i++)
+        if (i != f->axis) rest *= f->left[i];
+    bool runs = columns_in_runs(v, f, inner, bytes / rest, rest);
+    int64_t most = runs ? v->l1 / 2 / (f->lanes * u * 4) : 64, part = 1;
+    most = RG_MIN(most, (int64_t)(rest * (double)groups / (2.0 * v->threads)));
+    for (int64_t p = 2; p <= most; p++)
+        if (groups % p == 0) part = p;
+    if (part < 2) return false;
+    const char *lane = view_fresh(v, a->name, "v"), *more = view_fresh(v, a->name, "u"),
+               *cols = view_fresh(v, a->name, "l");
+    const char *k = v->axis[inner].name, *ku = view_fresh(v, k, "u"), *kl = view_fresh(v, k, "l");
+    str_printf(out, " TILE(%s,%d,%s) VEC(%s) TILE(%s,%lld,%s) UNROLL(%s)", a->name, f->lanes, lane, lane,
+               a->name, (long long)u, more, more);
+    if (part < groups)
+        str_printf(out, " TILE(%s,%lld,%s)", a->name, (long long)part, cols);
+    else
+        str_printf(out, " LOOP(%s)", cols = a->name);
+    if (runs) {
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s) ORDER(%s,%s)", k,
+                   (long long)(v->axis[inner].size / STREAMS), kl, k, kl, cols);
+        return true;
+    }
+    str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s) ORDER(", k, (long long)rows, ku, ku);
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce) str_printf(out, "%s,", v->axis[i].name);
+    str_printf(out, "%s)", cols);
+    return true;
+}
+
+/* Neighbours that read the same elements of a pooled tensor are written out together, and it is read once for them. Returns the axis
+ * of which this is so, or -1. */
+static int write_pooled(struct view *v, struct flat *f, struct str *out) {
+    int pooled = -1;
+    for (int i = 0; i < v->naxis; i++) {
+        int64_t n = 0;
+        if (i == f->axis || i == f->turn || v->axis[i].fixed || v->axis[i].scan) continue;
+        for (uint32_t k = 0; k < v->topo.n; k++) n = RG_MAX(n, divides(v, v->topo.p[k], i));
+        if (n < 2 || v->axis[i].size % n || v->axis[i].size <= n) continue;
+        const char *in = view_fresh(v, v->axis[i].name, "p");
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", v->axis[i].name, (long long)n, in, in);
+        if (v->axis[i].grid) f->left[i] /= (double)n;
+        pooled = i;
+    }
+    return pooled;
+}
+
+/* The axis that rows far apart lie along, of those that are added up together with the rows; -1: there is none, or there are
+ * more buffers than the hardware follows. *rows: how many at a time; of those that lie in the same sets of the nearest cache
+ * two, more would drive each other out. */
+static int far_axis(const struct view *v, int row, int64_t vectors, int *rows) {
+    int best = -1;
+    for (int r = 0; r < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); r++) {
+        const uop *n = v->reduce[r];
+        bool binds = false;
+        for (uint32_t k = 1; k < n->nsrc; k++) binds |= view_axis_of(v, n->src[k]) == row;
+        for (uint32_t k = 1; binds && k < n->nsrc; k++) {
+            int a = view_axis_of(v, n->src[k]), far = 0, most = STREAMS;
+            if (a == row || v->axis[a].fixed || v->axis[a].members > 1 || v->axis[a].size < 2 * STREAMS ||
+                v->axis[a].size % STREAMS)
+                continue;
+            for (int i = 0; i < v->nspot; i++) {
+                const struct access_view *s = &v->spot[i];
+                int64_t stride = spot_stride(v, s, a, 1);
+                if (s->store || !(s->mask & v->axis[row].ranges) || s->times * s->bytes < BIG / 2) continue;
+                if (stride == NO_STRIDE || stride * s->bytes < 1024) continue;
+                far++;
+                if (stride * s->bytes % (v->l1 / 4) == 0) most = 2;
+            }
+            bool more = far == 1 && most == STREAMS && v->axis[row].members == 1 &&
+                        vectors * 2 * STREAMS <= 64 && v->axis[a].size % (2 * STREAMS) == 0;
+            if (far == 1 || far == 2) best = a, *rows = more ? 2 * STREAMS : most;
+        }
+    }
+    return best;
+}
+
+/* Sums over short rows that are far apart (a channel of each image of a batch): several rows at a time, for the reason that
+ * runs are. `sums`: vectors of a row at a time. (400 elements of each of 512 images, twice: 5.3 ms, 2.0.) */
+static void write_far_rows(struct view *v, struct flat *f, const struct twins *t, struct str *out,
+                           int64_t sums, int pooled) {
+    int done[RG_COUNT(t->axis)] = {0}, n = 0;
+    if (!v->axis[f->axis].reduce || v->scans || v->stages || v->axis[f->axis].size * 4 > RUN_LEAST / 8)
+        return;
+    for (int i = 0; i < t->n; i++) {
+        int rows = 0, a = far_axis(v, t->axis[i], sums, &rows);
+        bool again = a < 0 || body_weight(v, a) > 60;
+        for (int k = 0; k < n; k++) again |= done[k] == a;
+        if (again) continue;
+        const char *in = view_fresh(v, v->axis[a].name, "s");
+        if (pooled >= 0 && v->axis[pooled].reduce &&
+            a != pooled) /* much is written out already: a loop inside that one */
+            str_printf(out, " TILE(%s,%d,%s) SWAP(%s,%s)", v->axis[a].name, rows, in, in,
+                       v->axis[pooled].name);
+        else
+            str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", v->axis[a].name, rows, in, in);
+        done[n++] = a;
+    }
+    for (int i = 0; i < v->naxis && n && sums <= 8; i++) { /* and two that lie side by side */
+        bool next = v->axis[i].grid && v->axis[i].size % 2 == 0 && f->left[i] >= 16.0 * v->threads;
+        for (int k = 0; k < v->nspot && next; k++)
+            next = v->spot[k].store || v->spot[k].times * v->spot[k].bytes < BIG / 2 ||
+                   spot_stride(v, &v->spot[k], i, 1) == v->axis[f->axis].size;
+        if (!next) continue;
+        const char *in = view_fresh(v, v->axis[i].name, "s");
+        str_printf(out, " TILE(%s,2,%s) UNROLL(%s)", v->axis[i].name, in, in);
+        f->left[i] /= 2;
+    }
+}
+
+bool recipe_elementwise(struct view *v, int level, struct str *out) {
+    struct flat f = {0};
+    if (level > 4 || !choose_vector(v, &f)) return false;
+    const struct axis_view *a = &v->axis[f.axis];
+    for (int i = 0; i < v->naxis; i++) {
+        f.name[i] = v->axis[i].name;
+        f.left[i] = v->axis[i].grid ? v->axis[i].most : 1;
+    }
+    f.walk = a->name;
+    if (level < 2 && f.turn >= 0 && write_far_turn(v, &f, out)) return true;
+    if (level < 2 && write_columns(v, &f, out)) return true;
+    if (level < 3 && worth_keeping(v, f.axis)) str_printf(out, " RESIDENT(%s)", a->name);
+    int64_t run;
+    int runs = level < 2 ? run_axis(v, &f, &run) : -1;
+    if (runs >= 0) {
+        write_runs(v, &f, out, runs, run);
+        return true;
+    }
+    int streams = level < 2 ? streams_of(v, &f) : 1;
+    if (streams > 1) {
+        f.walk = view_fresh(v, a->name, "s");
+        str_printf(out, " TILE(%s,%lld,%s) REG(%s)", a->name, (long long)(a->size / streams), f.walk,
+                   a->name);
+        f.vectors /= streams;
+    }
+    int64_t u = level < 4 ? streams > 1 ? 4 : unroll_of(v, &f) : 1;
+    cut_vector(v, &f, out, u);
+    struct twins t = twins_of(v, f.axis);
+    for (int i = 1; i < t.n && streams == 1; i++) {
+        struct flat g = f;
+        g.axis = t.axis[i], g.walk = v->axis[g.axis].name;
+        cut_vector(v, &g, out, u);
+    }
+    if (f.turn >= 0 && level < 3) write_turn(v, &f, out);
+    int pooled = level < 2 ? write_pooled(v, &f, out) : -1;
+    if (level < 2 && f.turn < 0) write_far_rows(v, &f, &t, out, u, pooled);
+    if (level < 4) shape_grid(v, out, f.left, f.name);
+    if (level < 1) {
+        pipe_rows(v, &f, out);
+        pipe_gather(v, &f, out);
+    }
+    return true;
+}

@@ -1,0 +1,552 @@
+/* cpu_gemm.c: opt lists for contractions: sums of products in which each side has an output axis of its own (matrix
+ * products, batched, transposed, convolutions and their gradients).
+ *
+ * A tile of outputs is held in registers: mr values of an axis m that only one side has, times nr of an axis n
+ * that only the other has, so that each loaded value is used several times. Four forms:
+ *
+ *   packed   n is the vector; panels of both sides are copied to scratch in the order of use, k in blocks that fit
+ *            the second level cache (the schedule of tests/golden/matmul_2048.uop)
+ *   direct   n is the vector, operands are read in place: small products and convolutions
+ *   window   direct, but padded or stepped windows are copied into a panel first
+ *   dot      the reduced axis is the vector, for sides that both run along it: few rows, weight gradients
+ *
+ * Tile sizes are chosen by fused FMAs per load, the waste of padding, and enough independent sums to hide
+ * the latency of an addition. */
+#include "tune/choose/choose.h"
+
+#define PANEL_ROWS 64 /* register tiles per grid iteration in each direction: panels of about half of L2 */
+#define K_BLOCK 256
+#define MIN_SUMS 16.0 /* four pipes, four cycles */
+
+/* ---- recognising ----------------------------------------------------------------------------------------- */
+
+static const uop *strip(const uop *n) { /* conversions and masks around a product */
+    for (;;) {
+        if (n->op == OP_CAST)
+            n = n->src[0];
+        else if (n->op == OP_WHERE && (uop_is_const(n->src[2]) || n->src[2]->op == OP_INVALID))
+            n = n->src[1];
+        else
+            return n;
+    }
+}
+
+static void find_side(const struct view *v, const uop *root, uint64_t bound, struct side *s) {
+    uop_vec below = {0};
+    uop_topo(v->arena, &root, 1, &below);
+    *s = (struct side){.root = root, .mask = v->mask[root->id]};
+    int found = 0;
+    for (int i = 0; i < v->nspot; i++) {
+        if (v->spot[i].store || !(v->spot[i].mask & bound)) continue;
+        for (uint32_t k = 0; k < below.n; k++)
+            if (below.p[k] == v->spot[i].node) s->spot = &v->spot[i], found++;
+    }
+    if (found != 1) s->spot = NULL;
+}
+
+static uint64_t bound_mask(const struct view *v, const uop *reduce) {
+    uint64_t m = 0;
+    for (uint32_t i = 1; i < reduce->nsrc; i++)
+        for (uint32_t k = 0; k < v->nrange; k++)
+            if (v->range[k] == reduce->src[i]) m |= 1ull << k;
+    return m;
+}
+
+/* The axis that only `mine` has along which the store's stride is least; -1 if there is none. */
+static int own_axis(const struct view *v, const struct contract *c, uint64_t mine, uint64_t other,
+                    int64_t *stride) {
+    int best = -1;
+    *stride = INT64_MAX;
+    for (int i = v->naxis; i-- > 0;) {
+        const struct axis_view *a = &v->axis[i];
+        if (a->reduce || a->scan || a->fixed || a->size < 2 || !has_axis(v, mine, i) || has_axis(v, other, i))
+            continue;
+        int64_t s = c->store ? spot_stride(v, c->store, i, 1) : 0;
+        if (s == NO_STRIDE || s == 0) continue;
+        if ((s < 0 ? -s : s) < *stride) *stride = s < 0 ? -s : s, best = i;
+    }
+    return best;
+}
+
+/* The axis of the other side that is tiled in rows: the largest. */
+static int row_axis(const struct view *v, uint64_t mine, uint64_t other) {
+    int best = -1;
+    for (int i = 0; i < v->naxis; i++) {
+        const struct axis_view *a = &v->axis[i];
+        if (a->reduce || a->scan || a->fixed || a->size < 2 || !has_axis(v, mine, i) || has_axis(v, other, i))
+            continue;
+        if (best < 0 || a->size > v->axis[best].size) best = i;
+    }
+    return best;
+}
+
+bool contract_find(const struct view *v, struct contract *c) {
+    if (v->reduces != 1 || v->scans || v->stages) return false;
+    c->reduce = v->reduce[0];
+    const uop *mul = strip(c->reduce->src[0]);
+    if (c->reduce->arg.i != OP_ADD || mul->op != OP_MUL || mul->src[0] == mul->src[1]) return false;
+    uint64_t bound = bound_mask(v, c->reduce);
+    struct side x, y;
+    find_side(v, mul->src[0], bound, &x);
+    find_side(v, mul->src[1], bound, &y);
+    for (int i = 0; i < v->nspot; i++)
+        if (v->spot[i].store && !v->spot[i].add && !c->store) c->store = &v->spot[i];
+    int64_t sx, sy;
+    int nx = own_axis(v, c, x.mask, y.mask, &sx), ny = own_axis(v, c, y.mask, x.mask, &sy);
+    if (!c->store || nx < 0 || ny < 0) return false;
+    bool swap = sx < sy; /* the vector runs along the store */
+    c->a = swap ? y : x, c->b = swap ? x : y;
+    c->n = swap ? nx : ny;
+    c->m = row_axis(v, c->a.mask, c->b.mask);
+    c->k = c->kbig = -1, c->depth = 1;
+    for (uint32_t i = 1; i < c->reduce->nsrc; i++) {
+        int k = view_axis_of(v, c->reduce->src[i]);
+        if (v->axis[k].size < 0) return false;
+        c->depth *= (double)v->axis[k].size, c->nk++;
+        if (c->k < 0 || v->axis[k].pos > v->axis[c->k].pos) c->k = k;
+        if (c->kbig < 0 || v->axis[k].size >= v->axis[c->kbig].size) c->kbig = k;
+    }
+    c->lanes = view_lanes(v, c->n);
+    while (c->lanes > 2 && c->lanes > v->axis[c->n].size) c->lanes /= 2;
+    return c->m >= 0;
+}
+
+/* ---- the register tile -------------------------------------------------------------------------------------- */
+
+double filled(int64_t n, int64_t tile) { return (double)n / (double)((n + tile - 1) / tile * tile); }
+
+double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
+               int64_t *mr, int64_t *nv) {
+    double best = 0;
+    int64_t sums = v->regs == 32 ? 24 : 12;
+    *mr = *nv = 1;
+    for (int64_t y = 1; y <= 6; y++)
+        for (int64_t x = 1; x <= 12 && x * y <= sums; x++) {
+            if (x > rows || (y > 1 && (y - 1) * lanes >= cols)) continue;
+            double fma = (double)(x * y);
+            double e = fma / (fma + 0.5 * ((double)y + (double)x * row_load)) * RG_MIN(1, fma / MIN_SUMS);
+            e *= 0.7 + 0.3 * fma / (double)sums; /* more sums, fewer bubbles: measured */
+            e *= filled(rows, x) * filled(cols, y * lanes);
+            if (x % 4 && x < rows) e *= 0.98; /* whole vectors of rows */
+            if (x > 8 && x < rows) e *= 0.93; /* their values do not stay in registers */
+            if (in_place && rows % x) e *= 0.8;
+            if (e > best * 1.001) best = e, *mr = x, *nv = y;
+        }
+    return best;
+}
+
+void cut_rows(struct view *v, struct contract *c, struct str *out, const char **inner) {
+    const struct axis_view *m = &v->axis[c->m];
+    *inner = NULL;
+    if (c->mr < 2) return;
+    if (c->mr == m->size) {
+        str_printf(out, " UNROLL(%s)", m->name);
+        *inner = m->name, c->left[c->m] = 1;
+        return;
+    }
+    *inner = view_fresh(v, m->name, "r");
+    str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", m->name, (long long)c->mr, *inner, *inner);
+    if (m->grid) c->left[c->m] = (double)((m->size + c->mr - 1) / c->mr);
+}
+
+void cut_columns(struct view *v, struct contract *c, struct str *out, const char **inner, const char **lane) {
+    const struct axis_view *n = &v->axis[c->n];
+    int64_t wide = c->nv * c->lanes;
+    *inner = view_fresh(v, n->name, "r"), *lane = view_fresh(v, n->name, "v");
+    if (n->size <= wide) { /* all of it */
+        *inner = n->name;
+        c->left[c->n] = 1;
+        if (n->size == c->lanes) {
+            str_printf(out, " VEC(%s)", n->name);
+            *lane = NULL;
+            return;
+        }
+        str_printf(out, " TILE(%s,%d,%s) VEC(%s)", n->name, c->lanes, *lane, *lane);
+        str_printf(out, " UNROLL(%s)", n->name);
+        return;
+    }
+    str_printf(out, " TILE(%s,%lld,%s)", n->name, (long long)wide, *inner);
+    if (c->nv > 1)
+        str_printf(out, " TILE(%s,%d,%s) VEC(%s) UNROLL(%s)", *inner, c->lanes, *lane, *lane, *inner);
+    else
+        str_printf(out, " VEC(%s)", *inner), *lane = NULL;
+    if (n->grid) c->left[c->n] = (double)((n->size + wide - 1) / wide);
+}
+
+/* ---- packed -------------------------------------------------------------------------------------------------- */
+
+/* How many grid tiles in each direction: few, each small enough for the caches, as many for each thread, and little
+ * beyond the edges. Packing is work too: of a panel's rows once for all columns of the tile, and the other way round. */
+static void split_panels(const struct view *v, const struct contract *c, int64_t mt, int64_t nt, int64_t *gm,
+                         int64_t *gn) {
+    enum { PACK_ROWS = 8, PACK_COLUMNS = 4, MORE = 6 }; /* rows are turned */
+    double rest = 1, best = 1e30, rows = (double)c->mr, cols = (double)(c->nv * c->lanes);
+    for (int i = 0; i < v->naxis; i++)
+        if (i != c->m && i != c->n) rest *= c->left[i];
+    int64_t m0 = ceil_div(mt, PANEL_ROWS), n0 = ceil_div(nt, PANEL_ROWS), most = RG_MAX(MORE, 2 * v->threads);
+    *gm = m0, *gn = n0;
+    for (int64_t y = m0; y <= m0 + most; y++)
+        for (int64_t x = n0; x <= n0 + most; x++) {
+            int64_t pm = ceil_div(mt, y), pn = ceil_div(nt, x);
+            if ((y > m0 && pm < 4) || (x > n0 && pn < 4) || rest * (double)(x * y) < 2)
+                continue; /* a loop to pack in */
+            double all = rest * (double)(ceil_div(mt, pm) * ceil_div(nt, pn)), n = RG_MIN(v->threads, all);
+            double idle = (double)ceil_div((int64_t)all, (int64_t)n) * v->threads / all;
+            double work = (double)(pm * ceil_div(mt, pm)) * (double)(pn * ceil_div(nt, pn));
+            double cost =
+                work * idle * (1 + PACK_COLUMNS / (rows * (double)pm) + PACK_ROWS / (cols * (double)pn));
+            if (cost < 0.999 * best) best = cost, *gm = y, *gn = x;
+        }
+}
+
+/* A block of k: about K_BLOCK, a multiple of 4 if there are several, with little beyond the end. */
+static int64_t k_part(int64_t k) {
+    if (k <= 320) return k;
+    int64_t near = (k + K_BLOCK / 2) / K_BLOCK, best = K_BLOCK, least = INT64_MAX;
+    for (int64_t parts = near; parts <= near + 2; parts++) {
+        int64_t block = ceil_div(ceil_div(k, parts), 4) * 4, all = block * parts;
+        if (all < least) least = all, best = block;
+    }
+    return best;
+}
+
+int64_t k_unroll(int64_t k) {
+    static const int try[] = {4, 5, 3, 2};
+    for (size_t i = 0; i < RG_COUNT(try); i++)
+        if (k % try[i] == 0) return try[i];
+    return k > 64 ? 4 : 1; /* a padded step in a long sum */
+}
+
+const char *spot_name(const struct view *v, const struct access_view *s) {
+    return ir_name(v->ir, s->buf->arg.param.name);
+}
+
+bool may_stage(const struct view *v, const struct side *s) {
+    return s->spot && view_can_name(v, s->spot->buf);
+}
+
+/* Do an output and a reduced axis walk over the same elements, as in a convolution? */
+static bool is_window(const struct view *v, const struct access_view *s) {
+    for (int i = 0; i < v->naxis; i++)
+        for (int k = 0; k < v->naxis; k++) {
+            if (!v->axis[k].reduce || v->axis[i].reduce || !has_axis(v, s->mask, i) ||
+                !has_axis(v, s->mask, k))
+                continue;
+            int64_t x = spot_stride(v, s, i, 1), y = spot_stride(v, s, k, 1);
+            if (x == NO_STRIDE || y == NO_STRIDE ||
+                (y && x % y == 0 && x / y < v->axis[k].size && x / y > -v->axis[k].size))
+                return true;
+        }
+    return false;
+}
+
+static bool can_pack(const struct view *v, const struct contract *c) {
+    const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
+    return m->grid && n->grid && may_stage(v, &c->a) && may_stage(v, &c->b) && !c->a.spot->pred &&
+           !c->b.spot->pred && m->size >= 2 * c->mr && n->size > c->lanes && v->axis[c->kbig].size >= 8 &&
+           (c->nk == 1 ||
+            (v->axis[c->kbig].size >= 32 && !is_window(v, c->a.spot) && !is_window(v, c->b.spot)));
+}
+
+/* Names of the axes of a packed product. */
+struct panels {
+    const char *mr, *nr, *lane; /* inside the register tile */
+    const char *ml, *nl;        /* register tiles of a panel; nl is "": all columns are in one */
+    const char *kk, *ku,
+        *at; /* terms of a block, written-out ones among them ("": none); the loop that packs */
+};
+
+const char *list_of(struct view *v, const char *const *name, int n) {
+    const char *all = "";
+    for (int i = 0; i < n; i++)
+        if (*name[i]) all = *all ? arena_printf(v->arena, "%s,%s", all, name[i]) : name[i];
+    return all;
+}
+
+static bool cut_panels(struct view *v, struct contract *c, struct str *out, struct panels *p) {
+    const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->kbig];
+    int64_t tiles_m = ceil_div(m->size, c->mr), tiles_n = ceil_div(n->size, c->nv * c->lanes), gm, gn;
+    split_panels(v, c, tiles_m, tiles_n, &gm, &gn);
+    int64_t mt = ceil_div(tiles_m, gm), nt = ceil_div(tiles_n, gn), kc = k_part(k->size), ku = k_unroll(kc);
+    cut_rows(v, c, out, &p->mr);
+    cut_columns(v, c, out, &p->nr, &p->lane);
+    if (mt < 2 || (nt < 2 && tiles_n > 1) || !p->mr || !p->lane) return false;
+    p->ml = view_fresh(v, m->name, "t"), p->nl = "", p->kk = k->name, p->ku = "";
+    str_printf(out, " TILE(%s,%lld,%s)", m->name, (long long)mt, p->ml);
+    c->left[c->m] = (double)ceil_div(tiles_m, mt);
+    if (tiles_n > 1) {
+        p->nl = view_fresh(v, n->name, "t");
+        str_printf(out, " TILE(%s,%lld,%s)", n->name, (long long)nt, p->nl);
+        c->left[c->n] = (double)ceil_div(tiles_n, nt);
+    }
+    if (kc < k->size) {
+        p->kk = view_fresh(v, k->name, "k");
+        str_printf(out, " TILE(%s,%lld,%s)", k->name, (long long)kc, p->kk);
+    }
+    if (ku > 1) {
+        p->ku = view_fresh(v, k->name, "u");
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", p->kk, (long long)ku, p->ku, p->ku);
+    }
+    const char *outer = ""; /* loops over other reduced axes and blocks of k: around the panels */
+    for (int i = 0; i < v->naxis; i++) {
+        if (!v->axis[i].reduce || (i == c->kbig && kc == k->size)) continue;
+        p->at = v->axis[i].name;
+        outer = LIST(v, outer, p->at);
+    }
+    for (int i = 0; i < v->naxis && !*outer; i++)
+        if (v->axis[i].grid && c->left[i] > 1) p->at = v->axis[i].name;
+    bool thin = c->depth < 64; /* storing is most of it: along rows */
+    str_printf(out, " ORDER(%s)", LIST(v, outer, thin ? p->ml : p->nl, thin ? p->nl : p->ml, p->kk));
+    return p->at != NULL;
+}
+
+static bool write_packed(struct view *v, struct contract *c, struct str *out) {
+    struct panels p = {0};
+    const char *a = spot_name(v, c->a.spot), *b = spot_name(v, c->b.spot);
+    bool same =
+        c->a.spot->buf == c->b.spot->buf; /* two parts of one buffer: one opt, each load has its own panel */
+    if (!cut_panels(v, c, out, &p)) return false;
+    if (same)
+        str_printf(out, " STAGE(%s,%s,%s)", a, p.at, LIST(v, p.nl, p.ml, p.kk, p.ku, p.mr, p.nr, p.lane));
+    else
+        str_printf(out, " STAGE(%s,%s,%s) STAGE(%s,%s,%s)", a, p.at, LIST(v, p.ml, p.kk, p.ku, p.mr), b, p.at,
+                   LIST(v, p.nl, p.kk, p.ku, p.nr, p.lane));
+    int av = (int)RG_MIN(c->lanes,
+                         c->mr); /* filled by vectors of rows, turned in registers if memory runs along k */
+    if (c->mr % av == 0 && av > 1 && c->mr > av)
+        str_printf(out, " TILE(%s.%s,%d,%s.v) VEC(%s.v) UNROLL(%s.%s)", a, p.mr, av, a, a, a, p.mr);
+    else
+        str_printf(out, c->mr == av && !(av & (av - 1)) ? " VEC(%s.%s)" : " UNROLL(%s.%s)", a, p.mr);
+    if (*p.ku) str_printf(out, " UNROLL(%s.%s)", a, p.ku);
+    str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", b, p.lane, b, p.nr);
+    bool unit = spot_stride(v, c->b.spot, c->n, 1) == 1;
+    if (unit && *p.nl && !same) /* along its rows */
+        str_printf(out, " ORDER(%s.%s%s%s%s,%s.%s)", b, p.kk, *p.ku ? "," : "", *p.ku ? b : "",
+                   *p.ku ? arena_printf(v->arena, ".%s", p.ku) : "", b, p.nl);
+    else if (!unit && *p.ku && !same)
+        str_printf(out, " UNROLL(%s.%s)", b, p.ku);
+    return true;
+}
+
+/* ---- direct --------------------------------------------------------------------------------------------------- */
+
+/* May the rows' side be packed once per grid iteration, all terms of the sum: the weights of a convolution? */
+static bool can_stage_rows(const struct view *v, const struct contract *c) {
+    const struct axis_view *m = &v->axis[c->m];
+    if (c->mr < 2 || c->mr == m->size || c->nk < 2 || !may_stage(v, &c->a) || !m->grid || c->a.spot->pred)
+        return false;
+    if (spot_stride(v, c->a.spot, c->m, 1) == 1 || c->depth * (double)c->mr * 4 > (double)v->l1) return false;
+    for (int i = 0; i < v->naxis; i++) /* depends on nothing else */
+        if (has_axis(v, c->a.spot->mask, i) && !v->axis[i].reduce && i != c->m) return false;
+    return true;
+}
+
+static void stage_rows(struct view *v, struct contract *c, struct str *out, const char *mr, const char *kul) {
+    const char *a = spot_name(v, c->a.spot);
+    str_printf(out, " STAGE(%s,%s", a, v->axis[c->m].name);
+    for (int i = 0; i < v->naxis; i++)
+        if (has_axis(v, c->a.spot->mask, i) && v->axis[i].reduce) str_printf(out, ",%s", v->axis[i].name);
+    str_printf(out, ",%s) UNROLL(%s.%s)", mr, a, mr);
+    if (kul) str_printf(out, " UNROLL(%s.%s)", a, kul);
+}
+
+/* Loops inside the grid iteration that packs, until packing is a small part of it; what the iteration reads of the
+ * other side stays in cache for the next rows. */
+static void loop_around_rows(struct view *v, struct contract *c, struct str *out) {
+    double grid = 1, need = 8.0 * v->threads,
+           bytes = c->b.spot ? (double)c->b.spot->buf->src[0]->hi * c->b.spot->bytes : 0;
+    for (int i = 0; i < v->naxis; i++) {
+        grid *= c->left[i];
+        if (c->b.spot && v->axis[i].grid && has_axis(v, c->b.spot->mask, i)) bytes /= c->left[i];
+    }
+    for (int i = v->naxis; i-- > 0;) {
+        if (i == c->m || !v->axis[i].grid || c->left[i] <= 1 || grid <= need) continue;
+        int64_t n = (int64_t)c->left[i], part = 1;
+        double each = c->b.spot && has_axis(v, c->b.spot->mask, i) ? bytes : 0;
+        if (grid / (double)n >= need && each * (double)n <= (double)v->l2 * 0.6) {
+            str_printf(out, " LOOP(%s)", v->axis[i].name);
+            grid /= (double)n, c->left[i] = 1;
+            bytes = RG_MAX(bytes, each * (double)n);
+            continue;
+        }
+        for (int64_t p = 2; p <= 64 && grid / (double)p >= need && each * (double)p <= (double)v->l2 * 0.6;
+             p++)
+            if (n % p == 0) part = p;
+        if (part > 1)
+            str_printf(out, " TILE(%s,%lld,%s)", v->axis[i].name, (long long)part,
+                       view_fresh(v, v->axis[i].name, "l"));
+        return;
+    }
+}
+
+static void write_direct(struct view *v, struct contract *c, struct str *out, bool stage) {
+    const char *mr, *nr, *lane, *kul = NULL;
+    const struct axis_view *k = &v->axis[c->k];
+    cut_rows(v, c, out, &mr);
+    cut_columns(v, c, out, &nr, &lane);
+    if (k->size <= 7 && c->mr * c->nv * k->size <= 256) {
+        str_printf(out, " UNROLL(%s)", k->name);
+        kul = k->name;
+        stage = stage && can_stage_rows(v, c);
+    } else if (k_unroll(k->size) > 1) {
+        stage = false;
+        kul = view_fresh(v, k->name, "u");
+        str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", k->name, (long long)k_unroll(k->size), kul, kul);
+    }
+    if (!kul || !stage) {
+        shape_grid(v, out, c->left, c->name);
+        return;
+    }
+    loop_around_rows(v, c, out);
+    stage_rows(v, c, out, mr, kul);
+}
+
+/* ---- window ------------------------------------------------------------------------------------------------------- */
+
+/* A convolution whose input is padded or read with steps: for each row of outputs the window values are copied into a
+ * panel in the order of use, so that predicates and steps cost once and not for each output channel. The rows' side is packed
+ * too, once per grid iteration. */
+static bool can_window(const struct view *v, const struct contract *c) {
+    const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
+    return c->nk > 1 && m->grid && n->grid && may_stage(v, &c->a) && may_stage(v, &c->b) &&
+           c->a.spot->buf != c->b.spot->buf && !c->a.spot->pred && m->size >= 2 * c->mr && c->mr > 1 &&
+           n->size > c->lanes && c->nv > 1 &&
+           c->depth * (double)(n->size + c->lanes) * 4 <= (double)v->l2 / 2;
+}
+
+/* The reduced axes that an access depends on, except `not`. */
+static const char *summed_axes(struct view *v, const struct access_view *s, int not ) {
+    const char *all = "";
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].reduce && i != not &&(!s || has_axis(v, s->mask, i)))
+            all = LIST(v, all, v->axis[i].name);
+    return all;
+}
+
+/* Cuts rows and columns and decides which loops run inside a grid iteration. *row: the loop over rows of outputs, "" where
+ * the threads need it in the grid. */
+static bool cut_window(struct view *v, struct contract *c, struct str *out, struct panels *p,
+                       const char **row) {
+    const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
+    cut_rows(v, c, out, &p->mr);
+    cut_columns(v, c, out, &p->nr, &p->lane);
+    int64_t tiles = ceil_div(m->size, c->mr),
+            fit = (int64_t)((double)v->l2 / 2 / (c->depth * (double)c->mr * 4));
+    if (fit < 1 || !p->mr || !p->lane) return false;
+    p->ml = m->name, p->nl = "", *row = "", c->left[c->m] = 1;
+    if (tiles > fit) {
+        p->ml = view_fresh(v, m->name, "t");
+        str_printf(out, " TILE(%s,%lld,%s)", m->name, (long long)even_part(tiles, fit), p->ml);
+        c->left[c->m] = (double)ceil_div(tiles, even_part(tiles, fit));
+    } else {
+        str_printf(out, " LOOP(%s)", p->ml);
+    }
+    if (c->left[c->n] > 1) str_printf(out, " LOOP(%s)", p->nl = n->name);
+    c->left[c->n] = 1;
+    int inner = -1; /* of the grid */
+    double grid = 1;
+    for (int i = 0; i < v->naxis; i++) {
+        if (v->axis[i].grid && c->left[i] > 1 && i != c->m) inner = i;
+        grid *= v->axis[i].grid ? c->left[i] : 1;
+    }
+    if (inner >= 0 && grid / c->left[inner] >= 2 * v->threads) {
+        str_printf(out, " LOOP(%s)", *row = v->axis[inner].name);
+        c->left[inner] = 1;
+    }
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && c->left[i] > 1) p->at = v->axis[i].name;
+    return p->at && inner >= 0;
+}
+
+static bool write_window(struct view *v, struct contract *c, struct str *out) {
+    struct panels p = {0};
+    const char *a = spot_name(v, c->a.spot), *b = spot_name(v, c->b.spot), *k = v->axis[c->k].name, *row;
+    if (v->axis[c->k].size > 7 || !cut_window(v, c, out, &p, &row)) return false;
+    str_printf(out, " UNROLL(%s) ORDER(%s)", k, LIST(v, row, p.ml, p.nl, summed_axes(v, NULL, c->k)));
+    str_printf(out, " STAGE(%s,%s,%s) UNROLL(%s.%s) UNROLL(%s.%s)", a, p.at,
+               LIST(v, p.ml, summed_axes(v, c->a.spot, -1), p.mr), a, p.mr, a, k);
+    str_printf(out, " STAGE(%s,%s,%s) VEC(%s.%s) UNROLL(%s.%s) UNROLL(%s.%s)", b, *row ? row : p.at,
+               LIST(v, p.nl, summed_axes(v, c->b.spot, -1), p.nr, p.lane), b, p.lane, b, p.nr, b, k);
+    return true;
+}
+
+/* ---- dot -------------------------------------------------------------------------------------------------------- */
+
+int dot_axis(const struct view *v, const struct contract *c) {
+    for (uint32_t i = 1; i < c->reduce->nsrc && c->a.spot && c->b.spot; i++) {
+        int k = view_axis_of(v, c->reduce->src[i]), lanes = view_lanes(v, k);
+        if (v->axis[k].size >= lanes && spot_stride(v, c->a.spot, k, lanes) == 1 &&
+            spot_stride(v, c->b.spot, k, lanes) == 1)
+            return k;
+    }
+    return -1;
+}
+
+void cut_dot(struct view *v, struct contract *c, struct str *out, int k, int64_t mr, int64_t nr) {
+    const int64_t part[2] = {mr, nr};
+    const int axis[2] = {c->m, c->n};
+    for (int i = 0; i < 2; i++) {
+        const struct axis_view *a = &v->axis[axis[i]];
+        const char *in = view_fresh(v, a->name, "r");
+        if (part[i] < 2) continue;
+        if (part[i] == a->size)
+            str_printf(out, " UNROLL(%s)", a->name);
+        else
+            str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", a->name, (long long)part[i], in, in);
+        if (a->grid) c->left[axis[i]] = (double)ceil_div(a->size, part[i]);
+    }
+    int lanes = view_lanes(v, k);
+    const char *lane = view_fresh(v, v->axis[k].name, "v");
+    if (v->axis[k].size == lanes)
+        str_printf(out, " VEC(%s)", v->axis[k].name);
+    else
+        str_printf(out, " TILE(%s,%d,%s) VEC(%s)", v->axis[k].name, lanes, lane, lane);
+}
+
+static void write_dot(struct view *v, struct contract *c, struct str *out, int k, int64_t mr, int64_t nr) {
+    cut_dot(v, c, out, k, mr, nr);
+    shape_grid(v, out, c->left, c->name);
+}
+
+/* ---- the recipe --------------------------------------------------------------------------------------------------- */
+
+void reset_grid(const struct view *v, struct contract *c) {
+    for (int i = 0; i < v->naxis; i++) {
+        c->name[i] = v->axis[i].name;
+        c->left[i] = v->axis[i].grid ? v->axis[i].most : 1;
+    }
+}
+
+bool recipe_gemm(struct view *v, int level, struct str *out) {
+    struct contract c = {0};
+    if (level > 3 || !contract_find(v, &c)) return false;
+    const struct axis_view *m = &v->axis[c.m], *n = &v->axis[c.n];
+    int64_t dot_m = 1, dot_n = 1;
+    double outer = tile_of(v, m->size, n->size, c.lanes, 0.25, false, &c.mr, &c.nv), dot = 0;
+    bool unit = c.b.spot && spot_stride(v, c.b.spot, c.n, c.lanes) == 1;
+    int k = dot_axis(v, &c);
+    if (k >= 0) {
+        dot = tile_of(v, m->size, n->size, 1, 1, true, &dot_m, &dot_n) *
+              filled(v->axis[k].size, view_lanes(v, k));
+        dot *= c.depth / (c.depth + 8 * view_lanes(v, k)); /* the lanes are joined at the end */
+    }
+    double terms = (double)m->size * (double)n->size * c.depth;
+    bool pack = level < 1 && can_pack(v, &c) &&
+                (unit ? terms > 1 << 19 && n->size > c.nv * c.lanes : terms > 1 << 14 && m->size >= 32);
+    bool window = level < 1 && can_window(v, &c) && (!unit || c.b.spot->pred) && m->size >= 16;
+    if (!pack && !window)
+        outer = tile_of(v, m->size, n->size, c.lanes, 0.25, true, &c.mr, &c.nv) * (unit ? 1 : 0.3);
+    reset_grid(v, &c);
+    if (dot > outer) {
+        write_dot(v, &c, out, k, dot_m, dot_n);
+        return level < 1;
+    }
+    if ((pack && write_packed(v, &c, out)) || (window && write_window(v, &c, out))) return true;
+    if (pack || window) tile_of(v, m->size, n->size, c.lanes, 0.25, true, &c.mr, &c.nv);
+    out->n = 0;
+    reset_grid(v, &c);
+    if (!unit && k >= 0) write_dot(v, &c, out, k, dot_m, dot_n);
+    if (!unit) return k >= 0;
+    write_direct(v, &c, out, level < 2);
+    return true;
+}

@@ -1,0 +1,188 @@
+/* gpu_skinny_gemm.c: opt lists of a GPU for few rows by a wide matrix (or a matrix by few columns), which take as long as the
+ * matrix needs to come from memory.
+ *
+ * Nothing of the wide factor is used twice by different threads, so it goes straight to registers, 16 bytes for each thread
+ * and load, many loads before the first use. The block's warps share k, not columns: a block then needs few columns, there are
+ * many blocks, and each reads its part of the few rows once. What the warps sum up meets in shared memory at the end.
+ *
+ * Halves and bytes by halves: MMA instructions whose digits of k and n are dealt out so that the 16 bytes of a lane are
+ * its operands (ir/mma.def, BF16R, F16R):
+ *   rows along k      a lane has 32 bytes of neighbours along k of one column, four lanes a line of 128
+ *   rows across k     a lane has 16 bytes of neighbouring columns, one for each of 8 or 16 instructions, eight lanes a line
+ * (Lines that two warps read by halves come from memory a sixth slower: docs/gpu-notes.md.)
+ * Anything else with rows across k: FMAs, a thread has the columns of its 16 bytes and every so-manieth k.
+ * Tests: tests/unit/gpu_threads.c, tests/unit/cuda.c */
+#include "tune/choose/choose.h"
+
+#define MOST_ROWS 32 /* of the few: more are a product like others, whose tiles are shared */
+#define MOST_ACROSS \
+    16 /* the same for a matrix with rows across k, where there are instructions of warpgroups */
+#define MOST_SUMS 64         /* of a thread, by FMAs */
+#define LEAST_WIDE (1 << 18) /* elements of the matrix that are worth it */
+#define LEAST_K 256
+#define THREADS 256
+#define BLOCKS 256 /* of four warps that keep a large GPU busy */
+
+struct few {
+    struct view *v;
+    struct str s;
+    const uop *few, *wide;                   /* the factors */
+    const struct access_view *fspot, *wspot; /* what each loads along k */
+    int row[HEUR_AXES], rows, col, k;        /* axes: of the few, of the matrix, summed */
+    int64_t m, n, depth, batch;
+    int lanes; /* elements of the matrix in 16 bytes */
+};
+
+/* The one load of a factor that moves with the axis; NULL: several, or none. */
+static const struct access_view *load_of(const struct view *v, const uop *root, int axis) {
+    const struct access_view *found = NULL;
+    uop_vec below = {0};
+    uop_topo(v->arena, &root, 1, &below);
+    for (int i = 0; i < v->nspot; i++)
+        for (uint32_t k = 0; k < below.n; k++) {
+            if (below.p[k] != v->spot[i].node || !has_axis(v, v->spot[i].mask, axis)) continue;
+            if (found || v->spot[i].pred) return NULL;
+            found = &v->spot[i];
+        }
+    return found;
+}
+
+/* Which factor is the matrix: the one with the larger axis of the result. */
+static bool find_axes(struct few *x, const uop *a, const uop *b) {
+    const struct view *v = x->v;
+    double size[2] = {1, 1};
+    int last[2] = {-1, -1}, count[2] = {0, 0};
+    x->k = -1, x->batch = 1;
+    for (int i = 0; i < v->naxis; i++) {
+        const struct axis_view *h = &v->axis[i];
+        bool in_a = view_depends(v, a, i), in_b = view_depends(v, b, i);
+        if (h->most <= 1) continue;
+        if (h->size < 0 || h->fixed || h->scan || h->members != 1) return false;
+        if (h->grid && in_a == in_b) x->batch *= h->size; /* of a batch, or of what is done after */
+        if (h->grid && in_a == in_b) continue;
+        if (!h->grid && (!h->reduce || x->k >= 0)) return false;
+        if (!h->grid) x->k = i;
+        if (h->grid) size[in_b] *= h->most, last[in_b] = i, count[in_b]++;
+    }
+    int wide = size[1] >= size[0];
+    if (x->k < 0 || count[wide] != 1) return false;
+    x->few = wide ? a : b, x->wide = wide ? b : a, x->col = last[wide];
+    x->m = (int64_t)size[!wide], x->n = v->axis[x->col].size, x->depth = v->axis[x->k].size;
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].grid && v->axis[i].most > 1 && view_depends(v, x->few, i) &&
+            !view_depends(v, x->wide, i))
+            x->row[x->rows++] = i;
+    return true;
+}
+
+static bool find_few(struct few *x) {
+    const struct view *v = x->v;
+    if (v->reduces != 1 || v->scans || v->stages || v->reduce[0]->arg.i != OP_ADD ||
+        v->reduce[0]->dt != DT_F32)
+        return false;
+    const uop *p = v->reduce[0]->src[0];
+    if (p->op != OP_MUL || !find_axes(x, p->src[0], p->src[1])) return false;
+    if (x->m > MOST_ROWS || x->depth < LEAST_K || x->n * x->depth < LEAST_WIDE) return false;
+    x->fspot = load_of(v, x->few, x->k), x->wspot = load_of(v, x->wide, x->k);
+    if (!x->fspot || !x->wspot || x->wspot->bytes > 4) return false;
+    x->lanes = 16 / x->wspot->bytes;
+    return true;
+}
+
+static const char *row_name(struct few *x) {
+    const struct view *v = x->v;
+    const char *name = x->rows ? v->axis[x->row[0]].name : NULL;
+    for (int i = 1; i < x->rows; i++) {
+        const char *both = view_fresh(x->v, name, "j");
+        str_printf(&x->s, " JOIN(%s,%s,%s)", name, v->axis[x->row[i]].name, both);
+        name = both;
+    }
+    return name;
+}
+
+/* Greatest of most, most/2, .. that divides n. */
+static int64_t power_below(int64_t n, int64_t most) {
+    while (most > 1 && n % most) most /= 2;
+    return most;
+}
+
+/* Into how many shares of `part` a round of k is cut: what divides k, unless that is few and the last round can do with idle
+ * threads. */
+static int64_t shares(int64_t depth, int64_t part, int64_t most) {
+    int64_t even = depth % part ? 1 : power_below(depth / part, most);
+    while (most > 1 && most * part > depth) most /= 2;
+    return 2 * even >= most || depth < 4 * most * part ? RG_MIN(even, most) : most;
+}
+
+static bool is_along(const struct few *x, int axis) {
+    return spot_stride(x->v, x->wspot, axis, x->lanes) == 1;
+}
+
+/* ---- by MMA instructions ------------------------------------------------------------------------------------ */
+
+/* k: a loop, warps, then `run` neighbours for each of four lanes, of which an instruction takes four. */
+static const char *cut_k(struct few *x, int64_t run, int64_t most) {
+    struct view *v = x->v;
+    const char *k = v->axis[x->k].name, *name = k, *in[5];
+    static const char *const as[] = {"w", "q", "s", "r", "i"};
+    for (int i = 0; i < 5; i++) in[i] = view_fresh(v, k, as[i]);
+    int64_t warps = shares(x->depth, 4 * run, most);
+    if (warps > 1) str_printf(&x->s, " TILE(%s,%d,%s)", name, (int)(warps * 4 * run), in[0]), name = in[0];
+    str_printf(&x->s, " TILE(%s,%d,%s) TILE(%s,%d,%s)", name, (int)(4 * run), in[1], in[1], (int)run, in[2]);
+    str_printf(&x->s, " TILE(%s,4,%s) JOIN(%s,%s,%s) UNROLL(%s)", in[2], in[3], in[1], in[3], in[4], in[2]);
+    if (warps > 1) str_printf(&x->s, " THREAD(%s)", in[0]);
+    return in[4];
+}
+
+static bool by_matrix(struct few *x) {
+    struct view *v = x->v;
+    bool along_k = is_along(x, x->k);
+    int64_t run = along_k ? 2 * x->lanes : 8;
+    enum dtype dt = (enum dtype)x->fspot->node->dt;
+    if (!x->rows || (dt != DT_BF16 && dt != DT_F16) || x->wspot->bytes > 2 || x->depth % run) return false;
+    int64_t each = along_k ? 8 : x->lanes, count = along_k ? 4 : x->lanes; /* instructions side by side */
+    while (along_k && count > 1 && x->batch * x->n < BLOCKS * 8 * count) count /= 2;
+    if (!along_k && x->n % x->lanes) return false;
+    const char *m = row_name(x), *n = v->axis[x->col].name, *n1 = view_fresh(v, n, "c"),
+               *n2 = view_fresh(v, n, "d");
+    const char *m1 = view_fresh(v, m, "t");
+    const char *k = cut_k(x, run, along_k ? 4 : 8); /* warps */
+    str_printf(&x->s, " TILE(%s,%d,%s)", n, (int)(8 * count), n1);
+    if (count > 1) str_printf(&x->s, " TILE(%s,%d,%s)", n1, (int)each, n2);
+    if (x->m % 16) str_printf(&x->s, " PADTO(%s,16)", m);
+    if (x->m > 16) str_printf(&x->s, " TILE(%s,16,%s)", m, m1);
+    const char *by = along_k && count > 1 ? n2 : n1;
+    str_printf(&x->s, " TC(%s,%s,%s,%s)", x->m > 16 ? m1 : m, by, k, dt == DT_F16 ? "F16R" : "BF16R");
+    if (count > 1) str_printf(&x->s, " REG(%s)", along_k ? n1 : n2);
+    if (x->m > 16) str_printf(&x->s, " REG(%s)", m);
+    return true;
+}
+
+/* ---- by FMAs -------------------------------------------------------------------------------------------- */
+
+/* Rows across k: threads side by side have the pieces of a row of the strip, the others further rows. */
+static bool by_adds(struct few *x) {
+    struct view *v = x->v;
+    int64_t pieces = 8, deep = THREADS / pieces, steps = shares(x->depth, deep, 8);
+    if (!is_along(x, x->col) || x->n % x->lanes || x->m * x->lanes > MOST_SUMS) return false;
+    if (x->n < pieces * x->lanes || x->depth < deep * steps) return false;
+    const char *m = row_name(x), *n = v->axis[x->col].name, *k = v->axis[x->k].name;
+    const char *n1 = view_fresh(v, n, "c"), *n2 = view_fresh(v, n, "d"), *k1 = view_fresh(v, k, "w"),
+               *k2 = view_fresh(v, k, "u");
+    str_printf(&x->s, " TILE(%s,%d,%s) TILE(%s,%d,%s)", n, (int)(pieces * x->lanes), n1, n1, x->lanes, n2);
+    str_printf(&x->s, " TILE(%s,%d,%s)", k, (int)(deep * steps), k1);
+    if (steps > 1) str_printf(&x->s, " TILE(%s,%d,%s) UNROLL(%s)", k1, (int)steps, k2, k2);
+    str_printf(&x->s, " THREAD(%s) THREAD(%s) ORDER(%s,%s) VEC(%s)", k1, n1, k1, n1, n2);
+    if (m) str_printf(&x->s, " REG(%s)", m);
+    return true;
+}
+
+const char *gpu_skinny_gemm(struct view *v, int capability) {
+    struct few x = {.v = v};
+    str_init(&x.s, v->arena);
+    if (!find_few(&x)) return "";
+    if (capability / 10 == 9 && x.m > MOST_ACROSS && !is_along(&x, x.k) && x.wspot->bytes == 2) return "";
+    bool found = capability >= 80 && by_matrix(&x);
+    if (!found) x.s.n = 0, found = by_adds(&x);
+    return found && x.s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, x.s.p + 1, NULL) ? x.s.p + 1 : "";
+}

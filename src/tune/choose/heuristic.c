@@ -1,0 +1,41 @@
+/* heuristic.c: a good opt list without any search.
+ *
+ * The kernel is looked at once (kernel_view.c). Recipes are asked in order, the special one first: a convolution
+ * (cpu_conv.c), a contraction (cpu_gemm.c), then anything (cpu_elementwise.c). Each writes complete lists, its best first and then with something left
+ * out; the first that opts_legal accepts is the answer, and no opts at all is the last resort. So the answer
+ * is always legal, and what a recipe knows about legality only saves time.
+ *
+ * Nothing but the text is left in the arena. Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
+#include "tune/choose/choose.h"
+
+bool recipe_list(struct view *v, int recipe, int level, struct str *out) {
+    static recipe_fn *const fn[HEUR_RECIPES] = {recipe_attention, recipe_conv, recipe_gemm,
+                                                recipe_elementwise};
+    return level < HEUR_LEVELS && fn[recipe](v, level, out);
+}
+
+static const char *choose(struct view *v) {
+    const char *last = "";
+    for (int i = 0; i < HEUR_RECIPES; i++) {
+        for (int level = 0; level < HEUR_LEVELS; level++) {
+            struct str s;
+            str_init(&s, v->arena);
+            if (!recipe_list(v, i, level, &s)) break;
+            if (!s.n) return "";
+            const char *list = s.p + (s.p[0] == ' ');
+            if (!strcmp(list, last) || s.n >= HEUR_TEXT) continue;
+            if (opts_legal(v->ir, v->kernel, list, NULL)) return list;
+            last = list;
+        }
+    }
+    return "";
+}
+
+const char *opts_heuristic(struct ir *ir, const struct kernel *k, int vec_bytes, int threads) {
+    char text[HEUR_TEXT] = "";
+    struct arena_mark mark = arena_mark(ir->arena);
+    struct view *v = arena_new(ir->arena, struct view);
+    if (view_init(v, ir, k, vec_bytes, threads)) snprintf(text, sizeof text, "%s", choose(v));
+    arena_release(ir->arena, mark);
+    return arena_strdup(ir->arena, text, strlen(text));
+}

@@ -1,0 +1,235 @@
+/* kernel_view.c: what the heuristic knows of a kernel: axes, accesses, strides, how often things are evaluated.
+ *
+ * One walk over the graph. Dependence on RANGEs is a set of bits, so that all later questions are cheap; strides come
+ * from the index expressions and see through division and remainder by multiples of the vector length, which
+ * is what reshapes leave behind. Nothing here builds nodes. Tests: tests/unit/heuristic.c */
+#include "tune/choose/choose.h"
+
+/* ---- axes ------------------------------------------------------------------------------------------ */
+
+int view_axis_of(const struct view *v, const uop *range) {
+    for (int i = 0; i < v->naxis; i++)
+        if (v->axis[i].cls == range->arg.range.cls) return i;
+    return -1;
+}
+
+bool view_depends(const struct view *v, const uop *n, int axis) {
+    return (v->mask[n->id] & v->axis[axis].ranges) != 0;
+}
+
+static bool add_range(struct view *v, const uop *r) {
+    if (v->nrange == HEUR_RANGES) return false;
+    v->mask[r->id] =
+        v->mask[r->src[0]->id] | 1ull << v->nrange; /* a loop of computed length stands in another */
+    v->range[v->nrange] = r;
+    int at = view_axis_of(v, r);
+    if (at < 0) {
+        if (v->naxis == HEUR_AXES) return false;
+        at = v->naxis++;
+        bool exact = r->src[0]->lo == r->src[0]->hi;
+        v->axis[at] = (struct axis_view){.name = ir_name(v->ir, r->arg.range.cls),
+                                         .cls = r->arg.range.cls,
+                                         .size = exact ? r->src[0]->lo : -1,
+                                         .most = (double)r->src[0]->hi,
+                                         .pos = r->arg.range.pos};
+    }
+    struct axis_view *a = &v->axis[at];
+    a->ranges |= 1ull << v->nrange++;
+    a->members++;
+    a->grid |= r->arg.range.kind == AX_GRID;
+    return true;
+}
+
+static void sort_axes(struct view *v) {
+    for (int i = 1; i < v->naxis; i++)
+        for (int k = i; k > 0 && v->axis[k].pos < v->axis[k - 1].pos; k--) {
+            struct axis_view t = v->axis[k];
+            v->axis[k] = v->axis[k - 1], v->axis[k - 1] = t;
+        }
+}
+
+static void mark_bound(struct view *v, const uop *n) {
+    for (uint32_t i = 1; i < n->nsrc; i++) {
+        struct axis_view *a = &v->axis[view_axis_of(v, n->src[i])];
+        if (n->op == OP_REDUCE) a->reduce = true;
+        if (n->op == OP_SCAN) a->scan = true;
+    }
+    if (n->op == OP_REDUCE && v->reduces++ < (int)RG_COUNT(v->reduce)) v->reduce[v->reduces - 1] = n;
+    v->scans += n->op == OP_SCAN;
+    v->stages += n->op == OP_STAGE;
+}
+
+/* ---- accesses -------------------------------------------------------------------------------------- */
+
+static bool add_spot(struct view *v, const uop *n) {
+    const uop *index = n->src[0];
+    bool store = n->op == OP_STORE || n->op == OP_STORE_ADD;
+    if (index->src[0]->op != OP_PARAM && index->src[0]->op != OP_PARAMS) return true;
+    if (v->nspot == HEUR_SPOTS) return false;
+    struct access_view *s = &v->spot[v->nspot++];
+    *s = (struct access_view){.node = n,
+                              .buf = index->src[0],
+                              .index = index->src[1],
+                              .mask = v->mask[index->id],
+                              .bytes = dtype_info[index->dt].bytes,
+                              .store = store,
+                              .add = n->op == OP_STORE_ADD};
+    if (n->op == OP_PRED_LOAD) s->pred = n->src[2];
+    if (store && n->nsrc > 2) s->pred = n->src[2];
+    if (s->index->op == OP_WHERE && s->index->src[2]->op == OP_INVALID)
+        s->pred = s->index->src[0], s->index = s->index->src[1];
+    s->times = v->times[store ? n->id : index->id];
+    return true;
+}
+
+static double times_of(const struct view *v, uint64_t mask) {
+    double t = 1;
+    for (uint32_t i = 0; i < v->nrange; i++)
+        if (mask >> i & 1) t *= (double)v->range[i]->src[0]->hi;
+    return t;
+}
+
+uint64_t view_bit(const struct view *v, const uop *r) {
+    for (uint32_t i = 0; i < v->nrange; i++)
+        if (v->range[i] == r) return 1ull << i;
+    return 0;
+}
+
+static bool walk(struct view *v) {
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i];
+        if (n->op == OP_RANGE) {
+            if (!add_range(v, n)) return false;
+            continue;
+        }
+        uint64_t m = 0;
+        for (uint32_t k = 0; k < n->nsrc; k++)
+            if (k == 0 || !binds_ranges(n)) m |= v->mask[n->src[k]->id];
+        v->times[n->id] = times_of(v, m); /* of a reduction: how often its body is */
+        if (n->op == OP_REDUCE || n->op == OP_STAGE)
+            for (uint32_t k = 1; k < n->nsrc; k++) m &= ~view_bit(v, n->src[k]);
+        v->mask[n->id] = m;
+    }
+    sort_axes(v);
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i];
+        if (binds_ranges(n)) mark_bound(v, n);
+        if (n->op == OP_RANGE || n->op == OP_PARAMS) {
+            uint64_t m = v->mask[n->src[0]->id];
+            for (int k = 0; k < v->naxis; k++) v->axis[k].fixed |= (m & v->axis[k].ranges) != 0;
+        }
+        if (n->op == OP_LOAD || n->op == OP_PRED_LOAD || n->op == OP_STORE || n->op == OP_STORE_ADD)
+            if (!add_spot(v, n)) return false;
+    }
+    return true;
+}
+
+bool view_init(struct view *v, struct ir *ir, const struct kernel *k, int vec_bytes, int threads) {
+    const struct os_cpu *cpu = os_cpu();
+    memset(v, 0, sizeof *v);
+    v->ir = ir, v->kernel = k, v->arena = ir->arena;
+    v->vec_bytes = vec_bytes ? vec_bytes : cpu->vec_bytes;
+    v->threads = threads > 0 ? threads : os_cpus();
+    v->regs = v->vec_bytes == 64 || !strcmp(cpu->arch, "aarch64") ? 32 : 16;
+    v->l1 = cpu->l1 ? cpu->l1 : 32 << 10;
+    v->l2 = cpu->l2 ? cpu->l2 : 512 << 10;
+    v->l3 = cpu->l3;
+    v->mask = arena_array(v->arena, uint64_t, ir->n);
+    v->times = arena_array(v->arena, double, ir->n);
+    uop_topo(v->arena, &k->sink, 1, &v->topo);
+    if (!walk(v) || !v->naxis) return false;
+    estimate_asked(ir, k->sink, &v->est);
+    v->ns = RG_MAX(v->est.flops / 30, v->est.bytes / 20) + v->est.special;
+    return true;
+}
+
+/* ---- strides --------------------------------------------------------------------------------------- */
+
+/* Is n, but for its part in `axis`, a multiple of `lanes`? */
+static bool rest_divides(const struct view *v, const uop *n, int axis, int64_t lanes) {
+    if (!view_depends(v, n, axis)) return uop_divides(n, lanes);
+    switch (n->op) {
+    case OP_RANGE: return true;
+    case OP_ADD:
+    case OP_SUB: return rest_divides(v, n->src[0], axis, lanes) && rest_divides(v, n->src[1], axis, lanes);
+    case OP_MUL: return uop_is_const(n->src[1]) && rest_divides(v, n->src[0], axis, lanes);
+    default: return false;
+    }
+}
+
+static int64_t stride_in(const struct view *v, const uop *n, int axis, int64_t lanes) {
+    int64_t a, b;
+    if (!view_depends(v, n, axis)) return 0;
+    switch (n->op) {
+    case OP_RANGE: return view_axis_of(v, n) == axis;
+    case OP_CAST: return stride_in(v, n->src[0], axis, lanes);
+    case OP_NEG: return (a = stride_in(v, n->src[0], axis, lanes)) == NO_STRIDE ? a : -a;
+    case OP_ADD:
+    case OP_SUB:
+        a = stride_in(v, n->src[0], axis, lanes), b = stride_in(v, n->src[1], axis, lanes);
+        if (a == NO_STRIDE || b == NO_STRIDE) return NO_STRIDE;
+        return n->op == OP_ADD ? a + b : a - b;
+    case OP_MUL:
+        a = stride_in(v, n->src[0], axis, lanes);
+        if (a == NO_STRIDE || !uop_is_const(n->src[1]) || __builtin_mul_overflow(a, n->src[1]->arg.i, &b))
+            return NO_STRIDE;
+        return b;
+    case OP_MOD:
+    case OP_IDIV:
+        a = stride_in(v, n->src[0], axis, lanes);
+        if (a == 0) return view_depends(v, n->src[1], axis) ? NO_STRIDE : 0;
+        if (a != 1 || !uop_is_const(n->src[1]) || n->src[1]->arg.i % lanes ||
+            !rest_divides(v, n->src[0], axis, lanes))
+            return NO_STRIDE;
+        return n->op == OP_MOD ? 1 : 0;
+    default: return NO_STRIDE;
+    }
+}
+
+int64_t spot_stride(const struct view *v, const struct access_view *s, int axis, int64_t lanes) {
+    return s->mask & v->axis[axis].ranges ? stride_in(v, s->index, axis, lanes) : 0;
+}
+
+int view_lanes(const struct view *v, int axis) {
+    int wide = 1, whole = 1; /* bytes of what is computed, and of integers in memory */
+    bool floats = false;
+    for (int i = 0; i < v->nspot; i++) {
+        const struct access_view *s = &v->spot[i];
+        int *most = dt_is_float((enum dtype)s->buf->dt) ? &wide : &whole;
+        if (!(s->mask & v->axis[axis].ranges)) continue;
+        *most = RG_MAX(*most, s->bytes);
+        floats |= most == &wide;
+    }
+    for (uint32_t i = 0; i < v->topo.n; i++) {
+        const uop *n = v->topo.p[i];
+        if (!op_is_pure((enum op)n->op) || n->dt == DT_IDX || !view_depends(v, n, axis)) continue;
+        int bytes = dtype_info[n->dt].bytes;
+        wide = RG_MAX(wide, dt_is_float((enum dtype)n->dt) ? bytes : RG_MIN(bytes, 4));
+    }
+    /* 64-bit integers beside floats, or in between, are worth no narrower vectors */
+    wide = RG_MAX(wide, floats ? RG_MIN(whole, 4) : whole);
+    int lanes = RG_MIN(v->vec_bytes / wide, 16);
+    return RG_MAX(lanes, 2);
+}
+
+/* ---- names ------------------------------------------------------------------------------------------- */
+
+const char *view_fresh(struct view *v, const char *base, const char *suffix) {
+    const char *name = arena_printf(v->arena, "%s_%s", base, suffix);
+    for (int i = 0; i < v->naxis; i++) {
+        if (strcmp(v->axis[i].name, name)) continue;
+        name = arena_printf(v->arena, "%s_%s_%d", base, suffix, v->fresh++);
+        i = -1;
+    }
+    return name;
+}
+
+bool view_can_name(const struct view *v, const uop *buf) {
+    const char *name = ir_name(v->ir, buf->arg.param.name);
+    if (buf->op != OP_PARAM || !*name || name[strcspn(name, " ,()\t\r\n")]) return false;
+    for (int i = 0; i < v->nspot; i++) {
+        const uop *b = v->spot[i].buf;
+        if (b != buf && b->arg.param.name == buf->arg.param.name) return false;
+    }
+    return true;
+}

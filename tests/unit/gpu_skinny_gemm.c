@@ -1,0 +1,104 @@
+/* Tests of few rows by a wide matrix on a GPU (src/tune/choose/gpu_skinny_gemm.c): the lists that the heuristic writes, in the
+ * interpreter against plain loops; as machine code, with nothing on the stack and every load of the matrix 16 bytes; sums of
+ * products that the planner cuts into parts. The forms themselves: tests/unit/gpu_threads.c. */
+#include "gemm_test.h"
+
+/* m, n, k; ta, tb; dtypes; instruction: MMA instructions are used. */
+static const struct few {
+    struct product x;
+    bool instruction;
+} few[] = {
+    {{.m = 16, .n = 256, .k = 1024, .tb = true, .dt = "bf16"}, true},
+    {{.m = 16, .n = 512, .k = 512, .dt = "bf16"}, true},
+    {{.m = 5, .n = 512, .k = 512, .tb = true, .dt = "f16"}, true},
+    {{.m = 2, .n = 1024, .k = 256, .dt = "f16"}, true},
+    {{.m = 24, .n = 256, .k = 1024, .tb = true, .dt = "bf16"}, true},
+    {{.m = 256, .n = 8, .k = 1024, .ta = false, .dt = "bf16", .tb = true}, true}, /* few columns */
+    {{.m = 512, .n = 4, .k = 512, .ta = true, .dt = "bf16", .tb = true}, true},
+    {{.m = 16, .n = 256, .k = 1024, .tb = true, .dt = "bf16", .of = "i8"}, true},
+    {{.m = 4, .n = 1024, .k = 256, .dt = "f16", .of = "i8"}, true},
+    {{.m = 7, .n = 333, .k = 1200, .tb = true, .dt = "bf16"}, true}, /* what does not come out even */
+    {{.m = 16, .n = 520, .k = 2088, .dt = "bf16"}, true},
+    {{.m = 1, .n = 1000, .k = 2300, .dt = "f32"}, false},
+    {{.m = 1, .n = 1024, .k = 256, .dt = "bf16"}, false},
+    {{.m = 1, .n = 1024, .k = 512, .dt = "f32"}, false},
+    {{.m = 3, .n = 512, .k = 512, .dt = "f32"}, false},
+    {{.m = 1, .n = 1024, .k = 256, .dt = "bf16", .of = "i8"}, false},
+};
+
+static struct product chosen_for(const struct few *f, int capability) {
+    struct product x = f->x, y = f->x;
+    y.opts = "";
+    arena_init(&y.arena, &y.err);
+    if (err_guard(&y.err, product_compile, &y)) FAIL("%s", y.err.msg);
+    static char list[2048];
+    snprintf(list, sizeof list, "%s", opts_heuristic_gpu(&y.ir, &y.prog.kernel.p[0], capability));
+    arena_free(&y.arena);
+    x.opts = list;
+    return x;
+}
+
+TEST_SLOW(few_rows_heuristic, 120) {
+    for (size_t i = 0; i < RG_COUNT(few); i++) {
+        struct product x = chosen_for(&few[i], 90);
+        if (!strstr(x.opts, "THREAD(k") || !strstr(x.opts, "R)") != !few[i].instruction)
+            FAIL("%lld x %lld: %s", (long long)x.m, (long long)x.n, x.opts);
+        product_check(&x, NULL);
+    }
+}
+
+/* The sum's order is that of the list, and lists are equal on every GPU with such instructions. */
+TEST(few_rows_are_alike_everywhere) {
+    for (size_t i = 0; i < RG_COUNT(few); i++) {
+        char text[2048];
+        snprintf(text, sizeof text, "%s", chosen_for(&few[i], 80).opts);
+        CHECK_STR(text, chosen_for(&few[i], 90).opts);
+    }
+}
+
+/* Large ones, as they are in use, through NVIDIA's compiler. */
+TEST_SLOW(cuda_compile_few_rows, 120) {
+    static const struct few large[] = {
+        {{.m = 16, .n = 14336, .k = 4096, .tb = true, .dt = "bf16"}, true},
+        {{.m = 16, .n = 4096, .k = 3584, .dt = "bf16"}, true},
+        {{.m = 16, .n = 50257, .k = 768, .tb = true, .dt = "bf16"}, true},
+        {{.m = 16, .n = 4104, .k = 2752, .dt = "bf16"}, true},
+        {{.m = 32, .n = 14336, .k = 4096, .tb = true, .dt = "bf16"}, true},
+        {{.m = 16, .n = 14336, .k = 4096, .tb = true, .dt = "f16", .of = "i8"}, true},
+        {{.m = 1, .n = 4096, .k = 3584, .dt = "bf16"}, false},
+        {{.m = 1, .n = 4096, .k = 3584, .dt = "f32"}, false},
+    };
+    struct arena arena;
+    struct err err = {0};
+    arena_init(&arena, &err);
+    cuda_need_nvrtc(&arena);
+    for (size_t i = 0; i < RG_COUNT(large); i++) {
+        struct product x = chosen_for(&large[i], 90);
+        struct dev_object o;
+        cubin_vec v = {0};
+        struct str s;
+        arena_init(&x.arena, &x.err);
+        if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
+        str_init(&s, &arena);
+        render_cuda_preamble(&s);
+        render_cuda(&s, &x.ir, &x.lin, false, &(struct render_shape){0});
+        const char *text = s.p;
+        if (nvrtc_compile(&err, &arena, "sm_90a", &text, 1, &o)) FAIL("%s", err.msg);
+        if (cubin_read(&err, &arena, o.data, o.n, &v)) FAIL("%s", err.msg);
+        const struct cubin_kernel *k = &v.p[0];
+        if (k->stack || k->spills || k->wide_loads < 8 || k->wide_loads + 2 < k->loads)
+            FAIL("%s\n%u registers, %u bytes of stack, %u of %u loads of 16 bytes", x.opts, k->registers,
+                 k->stack, k->wide_loads, k->loads);
+        arena_free(&x.arena);
+    }
+    arena_free(&arena);
+}
+
+TEST_MANUAL(cuda_gpu_few_rows, 120) {
+    struct engine *en = cuda_engine();
+    for (size_t i = 0; i < RG_COUNT(few); i++) {
+        struct product x = chosen_for(&few[i], 90);
+        product_check(&x, en);
+    }
+    engine_close(en);
+}
