@@ -5,7 +5,7 @@
  * beside the function (the benchmark's own shapes all are, and tails would only blur the comparison).
  * `scratch` is memory of at least the given size that the caller allocates once, so that no peer pays for
  * an allocation inside its timing. Nothing is kept between calls.
- * Tests: `golden --check` compares each of them with the plain loops in naive.c on several shapes. */
+ * Tests: `golden --check` compares each of them with what the oracle computes, on several shapes. */
 #ifndef RIDGE_GOLDEN_PEERS_H
 #define RIDGE_GOLDEN_PEERS_H
 

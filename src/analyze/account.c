@@ -9,7 +9,7 @@
  * dispatch in windows of tiny kernels is told apart from dispatch in general.
  * A Ridge program knows what it does at every moment: its account is in ridge.c.
  * Invariant: the budget sums to the wall exactly, because pieces are cut, never estimated.
- * Tests: tests/unit/analyze_account.c (captures and 500 planted mixtures). */
+ * Tests: tests/unit/analyze.c (captures), tests/unit/analyze_synth.c (500 planted mixtures). */
 #include "analyze/internal.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* capture.c: is the recording fit to judge, and which setting would have recorded more?
  *
  * Problems of the capture come before advice on the program. Each note names what is missing and the
- * exact change that records it. Tests: tests/unit/analyze_capture.c */
+ * exact change that records it. Tests: tests/unit/analyze.c */
 #include "analyze/internal.h"
 
 static void note(struct diag *d, const char *id, const char *setting, const char *fmt, ...) RG_FMT(4, 5);

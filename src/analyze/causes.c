@@ -3,7 +3,7 @@
  * A cause is told only if it costs at least 2 % of the wall, whatever its counts look like. Its loss is
  * measured where the account measured it and modelled otherwise; the gain is a ceiling. Causes whose
  * evidence is missing abstain and say so. The thresholds stand in one place below.
- * Tests: tests/unit/analyze_causes.c (captures, 500 mixtures). */
+ * Tests: tests/unit/analyze.c (captures), tests/unit/analyze_synth.c (500 mixtures). */
 #include "analyze/internal.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * and bytes come from the file if it has them (XLA), else from the operator's shapes; a row whose
  * launches lost their operator borrows the numbers of a row with the same kernel and geometry.
  * Without numbers the class of the name says which roof it leans on, and `modelled` stays false.
- * Tests: tests/unit/analyze_classes.c */
+ * Tests: tests/unit/analyze.c */
 #include "analyze/shapes.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * From allocator events inside a timeline, or from a snapshot of PyTorch's allocator. Growth is judged
  * by blocks that outlive their step (or, without steps, the valleys of the curve): a rising peak alone
- * is warm-up, a rising valley is a leak. Tests: tests/unit/analyze_memory.c */
+ * is warm-up, a rising valley is a leak. Tests: tests/unit/analyze.c */
 #include "analyze/internal.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * Candidate periods come from how far back the same four kernels were seen last; each is then checked
  * by one pass over the sequence. Linear in the kernels, times a small number of candidates. Within one
- * step, so that the step itself is not taken for a layer. Tests: tests/unit/analyze_classes.c */
+ * step, so that the step itself is not taken for a layer. Tests: tests/unit/analyze.c */
 #include "analyze/internal.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Matrix products, convolutions (forward and backward), attention, and everything that reads its
  * inputs once and writes its result once. Bytes are the least that must cross the memory system, so
  * the share of the bandwidth roof is a lower bound. An operator without a formula is not modelled, and
- * the report says which share of the time that is. Tests: tests/unit/analyze_classes.c */
+ * the report says which share of the time that is. Tests: tests/unit/analyze.c */
 #include "analyze/shapes.h"
 
 static const struct {

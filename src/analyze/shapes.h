@@ -1,5 +1,5 @@
 /* shapes.h: FLOPs and least bytes of an operator from its recorded input shapes. Private to analyze.
- * Tests: tests/unit/analyze_classes.c (closed forms). */
+ * Tests: tests/unit/analyze.c (closed forms). */
 #ifndef RIDGE_ANALYZE_SHAPES_H
 #define RIDGE_ANALYZE_SHAPES_H
 

@@ -5,7 +5,7 @@
  *   context.c   opening, closing, what a context owns, the sticky error, statistics
  *   build.c, math.c, loss.c   every function that only builds graph
  *   store.c     device memory and run-time numbers, by the nodes that name them
- *   graph.c     walks over the graph: what is alive, what leads to a parameter; collection and compaction
+ *   liveness.c  walks over the graph: what is alive, what leads to a parameter; collection and compaction
  *   realize.c   what has to run when a value is asked for, and running it
  *   files.c, loader.c array files; batches that a thread prepares
  *   random.c    seed and count, and functions that draw
@@ -251,7 +251,7 @@ const uop *gr_chain_root(const rg_ctx *, const uop *); /* the BUFFER below a cha
 const uop *store_var(rg_ctx *, enum dtype, double lo, double hi, int64_t bits, const uop *old);
 const uop *store_key(rg_ctx *); /* the VAR that holds the seed, i64 */
 
-/* ---- graph.c --------------------------------------------------------------------------------------- */
+/* ---- liveness.c --------------------------------------------------------------------------------------- */
 
 static inline bool is_real(const rg_ctx *c, const uop *n) {
     return n->id < c->graph->real.n && c->graph->real.p[n->id];

@@ -1,4 +1,4 @@
-/* graph.c: what is alive, what leads to a parameter, and getting rid of the rest.
+/* liveness.c: what is alive, what leads to a parameter, and getting rid of the rest.
  *
  * gr_collect() runs after each realize. It walks the graph from the handles. A node that is realized needs its BUFFER; it needs its
  * history (its sources) only if a gradient can still be asked for through it, which is so exactly if the

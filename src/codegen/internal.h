@@ -30,9 +30,9 @@ int64_t stage_size(const uop *stage);
 
 /* ---- the steps after opts; each takes and returns a loop tree (BLOCK) ----------------------------- */
 
-const uop *tree_build(struct sched *, const uop *sink); /* tree.c */
+const uop *tree_build(struct sched *, const uop *sink); /* loop_tree.c */
 const uop *tree_gpu(struct sched *,
-                    const uop *tree); /* block.c: mma, ring, threads: all of a block program */
+                    const uop *tree); /* threads.c: mma, ring, threads: all of a block program */
 const uop *tree_mma(struct sched *, const uop *tree);      /* mma.c: MMA instructions */
 const uop *tree_pipeline(struct sched *, const uop *tree); /* pipeline.c: shared tiles filled ahead */
 /* wgmma_schedule.c: the statements of a loop with several products, ordered, with their waits. carry: some products may be over in the
@@ -45,12 +45,12 @@ tree_warp_specialize(struct sched *,
  * instead; or NULL. */
 const uop *mma_begins(struct ir *, const uop_vec *body, uint32_t i);
 void tma_outputs(struct sched *, const uop *tree);        /* before tree_mma: which stores are boxes */
-const uop *tree_threads(struct sched *, const uop *tree); /* block.c: axes become threads, with barriers */
+const uop *tree_threads(struct sched *, const uop *tree); /* threads.c: axes become threads, with barriers */
 /* Of a statement that fills a tile; k: the loop it stands in, beyond whose end zeros are needed. opt_fail if it is none. */
 struct box tma_tile_of(struct sched *, const char *opt, const uop *fill, const uop *k);
 /* Of a store of values along the ranges m and n of a MMA instruction; panels along n, rows of m. False: it is none. */
 bool tma_tile_stored(struct sched *, const uop *store, const uop *m, const uop *n, struct box *out);
-/* block.c: the number of a thread, of all roles; lanes: threads that the THREAD axes make. */
+/* threads.c: the number of a thread, of all roles; lanes: threads that the THREAD axes make. */
 const uop *block_thread(struct sched *, const uop *tree, int64_t *lanes);
 /* pipeline.c: a load, perhaps with zeros where a predicate is false: its INDEX, and the predicate or NULL; false: something else. */
 /* Each run of MMA instructions of a group is waited for at once. */

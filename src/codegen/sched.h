@@ -31,7 +31,7 @@ struct pipe {
     int64_t ahead, pass, level;
 };
 
-/* box.c: a tile in shared memory that is a box of a buffer, panel by panel. */
+/* tma_tile.c: a tile in shared memory that is a box of a buffer, panel by panel. */
 struct box {
     const uop *map;        /* TENSOR_MAP; of a store whose rows begin anywhere: NULL */
     const uop *at[2];      /* coordinates of the first element, along a row and across */
@@ -81,7 +81,7 @@ void sched_init(struct sched *, struct ir *, const struct kernel *);
 void sched_apply(struct sched *, const char *opts); /* throws RG_EOPT */
 void sched_refresh(struct sched *);                 /* recount members and flags after the graph changed */
 bool sched_has_lanes(const struct sched *);         /* a block program: its tiles are shared by the threads */
-/* Writes kinds and positions into the RANGEs, and splits reductions into levels. The graph tree.c wants. */
+/* Writes kinds and positions into the RANGEs, and splits reductions into levels. The graph loop_tree.c wants. */
 const uop *sched_finish(struct sched *);
 struct axis *sched_axis(struct sched *, uint32_t name); /* NULL if there is none */
 /* Replaces RANGEs everywhere: from[i] becomes expr[i] in expressions and the list piece[i] where it is bound. */

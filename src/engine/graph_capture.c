@@ -1,4 +1,4 @@
-/* record.c: a command list that runs often, handed to the device as one.
+/* graph_capture.c: a command list that runs often, handed to the device as one.
  *
  * A device that works on its own and offers `record` is told once which commands there are and which of them wait for
  * which; from then on a run is one call. What must wait is found in the memory that commands load and store: a command

@@ -102,7 +102,7 @@ uint64_t list_time(struct engine_list *, uint32_t times);
 /* Runs commands [from, to). */
 int engine_list_run_part(struct engine_list *, struct err *, uint32_t from, uint32_t to);
 
-/* record.c: lists that the device runs as one. */
+/* graph_capture.c: lists that the device runs as one. */
 /* Commands [from, to) of a list as steps, each with the earlier ones whose memory it needs or takes, and no step that
  * those wait for themselves. In the arena, which may throw. */
 struct dev_step *list_steps(struct arena *, const struct engine_list *, uint32_t from, uint32_t to);

@@ -5,7 +5,7 @@
  * program as it was lowered makes each unit do: recomputed values, addresses, every load from L1, and what comes into
  * each cache because it did not fit into the one below. A unit whose time is near that of the kernel is what
  * limits it; where the two answers differ, work is done that nobody asked for.
- * Tests: tests/unit/roof.c */
+ * Tests: tests/unit/kernels.c, tests/cli/debug.sh */
 #include "engine/internal.h"
 
 #define SPECIAL_FLOPS 16.0 /* what one exp, sine .. is counted as beside an addition */

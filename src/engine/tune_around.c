@@ -1,5 +1,5 @@
 /* tune_around.c: a command of a plan with those around it, to be timed as they run: one after the other without a pause, recorded or
- * kernel by kernel as the plan is (record.c).
+ * kernel by kernel as the plan is (graph_capture.c).
  *
  * How long a kernel takes by itself is not what it adds to a program: the kernel after it may begin while it ends, be brought to
  * SMs that it leaves first, or find in a cache what it wrote. So search decides on the command, the one before it and the

@@ -4,7 +4,7 @@
  * 48 bytes in a ring that belongs to its thread, for a few nanoseconds beside the clock. The last
  * EVENT_RING records of each thread are kept; how many were overwritten is counted and reported.
  * Times are os_now_ns(): monotonic, one clock for all threads.
- * While a profile is recorded (record.c) every record goes to its file as well, and nothing is overwritten.
+ * While a profile is recorded (recorder.c) every record goes to its file as well, and nothing is overwritten.
  * Tests: tests/unit/event.c, tests/unit/profile.c */
 #ifndef RIDGE_EVENT_H
 #define RIDGE_EVENT_H
@@ -117,7 +117,7 @@ static inline void event_end(struct event_span s, int64_t a, int64_t b) {
 /* For measurements: false keeps the rings still, so that what they cost can be seen. A profile is not concerned. */
 void event_flight(bool on);
 
-/* ---- record.c: the profile of a whole run ----------------------------------------------------------- */
+/* ---- recorder.c: the profile of a whole run ----------------------------------------------------------- */
 
 /* The file: a struct event_head, and from its `bytes` on blocks, each a struct event_block and `size` bytes, of which
  * the first `used` count. EVENT_BLOCK_RECORDS holds struct events; EVENT_BLOCK_NAMES holds u32 number, u32 length, text. Little

@@ -1,4 +1,4 @@
-/* record.c: every record of a run, in a file that is whole at any moment.
+/* recorder.c: every record of a run, in a file that is whole at any moment.
  *
  * Each thread owns a block of the file, mapped into memory; a record is a copy of 48 bytes into it and one store that
  * counts it. The kernel holds those pages whatever happens to the process, so a program that is killed leaves all it

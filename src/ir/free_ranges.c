@@ -1,4 +1,4 @@
-/* free.c: which RANGEs a node is inside of.
+/* free_ranges.c: which RANGEs a node is inside of.
  *
  * A node uses the ranges of its sources; REDUCE and STAGE bind theirs (src1..), FOR binds its own; a
  * RANGE is inside itself and inside the ranges that its size mentions. Vectors are sorted by

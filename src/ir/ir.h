@@ -438,7 +438,7 @@ struct call_info {
 extern const struct call_info call_info[CALL_COUNT];
 enum call_id call_of(const struct ir *, const uop *); /* CALL_COUNT: nobody knows it */
 
-/* ---- verifier (verify.c, verify.rules) --------------------------------------------------------- */
+/* ---- verifier (verify.c, verify.def) ----------------------------------------------------------- */
 
 /* Throws RG_EVERIFY with a message that names the node, the rule that it breaks, and what to do. */
 void verify_kernel(struct ir *,

@@ -1,6 +1,6 @@
 /* bound.h: one element with how far an optimised program may be off, inside src/ref.
  *
- * graph.c moves elements, bound.c computes with them. Where no bounds are asked for, err stays 0 and unsure false.
+ * eval_graph.c moves elements, bound.c computes with them. Where no bounds are asked for, err stays 0 and unsure false.
  * Tests: tests/unit/ref_graph.c */
 #ifndef RIDGE_REF_BOUND_H
 #define RIDGE_REF_BOUND_H

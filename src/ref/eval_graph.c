@@ -1,4 +1,4 @@
-/* graph.c: the oracle of the tensor graph: every node evaluated in turn, with plain loops over whole tensors.
+/* eval_graph.c: the oracle of the tensor graph: every node evaluated in turn, with plain loops over whole tensors.
  *
  * A tensor is a view (offset and strides) of a store. PERMUTE, EXPAND, SHRINK, FLIP and most RESHAPEs are views; an
  * axis along which nothing changes has stride 0, takes no memory, and stays so through elementwise ops, so that a

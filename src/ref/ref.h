@@ -33,7 +33,7 @@ int ref_linear(struct err *, const struct linear *, const struct ref_buf *bufs, 
  * seconds). A loop of dynamic size counts with its greatest size. */
 double ref_cost(const struct linear *);
 
-/* ---- graph.c: the tensor graph, node by node ------------------------------------------------------ */
+/* ---- eval_graph.c: the tensor graph, node by node ------------------------------------------------------ */
 
 /* Evaluates a tensor program (op GRAPH) with plain loops over whole tensors, one node after the other. bufs[number] is
  * what BUFFER `number` holds at the start and is not written: an ASSIGN's value is a new tensor. var as in ref_linear.

@@ -72,7 +72,7 @@ function table(id, rows, cols, start, pick) {
       h += '</tr>';
     }
     box.innerHTML = h + '</tbody></table></div>';
-    if (box.classList.contains('on')) $('hits').textContent = shown.length + ' rows';
+    if (tma_tile.classList.contains('on')) $('hits').textContent = shown.length + ' rows';
   };
   box.addEventListener('click', e => {
     const th = e.target.closest('th'), tr = e.target.closest('tr[data-r]');

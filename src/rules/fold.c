@@ -1,4 +1,4 @@
-/* help.c: the C behind rules: constant folding, casts, predicates. Index arithmetic is in index.c.
+/* fold.c: the C behind rules: constant folding, casts, predicates. Index arithmetic is in index.c.
  * What is built here goes through rw_*, so it is normal at birth. Tests: tests/unit/rules.c */
 #include "rules.h"
 

@@ -1,6 +1,6 @@
 /* call.c: a CALL as a call of the schedule: no kernel is written for it, the device has the function.
  *
- * graph.c sees to it that its sources are in memory in row-major order and that its result is stored, and plan.c that it
+ * plan_graph.c sees to it that its sources are in memory in row-major order and that its result is stored, and plan.c that it
  * is a region of its own. Here it gets its buffers (the result, then the sources), the numbers that the function takes,
  * and a price. In place of a kernel's SINK stands the CALL over BUFFERs: equal text, equal call, as for kernels.
  * Tests: tests/unit/call.c */

@@ -4,9 +4,9 @@
 
 #include "schedule/schedule.h"
 
-/* ---- graph.c: the tensor program as the planner sees it ------------------------------------------- */
+/* ---- plan_graph.c: the tensor program as the planner sees it ------------------------------------------- */
 
-/* graph.c: a node of a movement or a reduction, whose sources after n are the numbers d; a tensor all of whose elements are 0. */
+/* plan_graph.c: a node of a movement or a reduction, whose sources after n are the numbers d; a tensor all of whose elements are 0. */
 const uop *graph_shaped(struct ir *, enum op, const uop *n, const int64_t *d, uint32_t k);
 bool graph_is_zero(const uop *);
 
@@ -18,7 +18,7 @@ struct unit {
     const uop *n;
     uint8_t forced, hint;
     uint8_t kept; /* INLINE: never stored, but a kernel keeps a row of it; see value_kept() in rangeify.c */
-    uint8_t row;  /* never stored because of INLINE: see never_store_rows() in graph.c */
+    uint8_t row;  /* never stored because of INLINE: see never_store_rows() in plan_graph.c */
     uint8_t
         cut; /* made by a contraction and reduced later, or a part of a sum: in memory between two kernels */
     uint32_t *use; /* units that read it, ending in UINT32_MAX */

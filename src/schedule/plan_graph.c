@@ -1,4 +1,4 @@
-/* graph.c: the tensor program as the planner sees it.
+/* plan_graph.c: the tensor program as the planner sees it.
  *
  * The caller's program is copied into an ir of the planner's own, less what does not compute (DETACH; CONTIGUOUS turns
  * into "must be stored", INLINE into "must not"), with long reductions split. Then the units are found: the nodes of which the planner

@@ -9,7 +9,7 @@
  * Rows of the result have the same trouble: halves of which an odd number is a row would be stored one by one. Threads with
  * roles store them well (codegen/gpu/epilogue_unaligned.c). Where there are none, or where a result is computed with another tensor of
  * its size, whose rows would be read one by one, the sum is made for rows that are whole pieces, and what is cut off comes
- * after it: where the sum is rounded to a half, that is stored (graph.c), and a copy takes it to its place, 16 bytes at a time.
+ * after it: where the sum is rounded to a half, that is stored (plan_graph.c), and a copy takes it to its place, 16 bytes at a time.
  * Zeros fill the sum up to whole tiles, so that no iteration asks where the matrix ends; rows of a copy are whole pieces of
  * 16 bytes. A copy runs along memory as its source does. Here, in the graph before planning, is the place for it: what an
  * operand is computed from is written to the padded rows at once, several products share a copy, the profile shows it as a

@@ -27,7 +27,7 @@ struct sched_opts {
     int capability; /* of a GPU with block programs, as in codegen.h: operands of products are repacked; 0: none */
     uint32_t most_buffers; /* of a BATCH kernel; 0: as many as any device takes */
     struct str *log;       /* DEBUG=3: decisions with their costs; NULL: none */
-    /* Tests: called for every distinct region with its problem and the plan that was chosen; may be NULL. */
+    /* For tests: called for every distinct region with its problem and the plan that was chosen; may be NULL. */
     void (*inspect)(void *cx, const struct plan_problem *, const struct plan_result *);
     void *inspect_cx;
 };

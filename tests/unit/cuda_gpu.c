@@ -1,5 +1,5 @@
 /* Tests of src/device/cuda that need a GPU (`make test-gpu`): copies, memory, faults, processes that die, the loader, search.
- * Values of ops are tested in values_ops.c, golden.c, render.c, block.c, schedule.c and tests/semantics, by the tests called
+ * Values of ops are tested in values_ops.c, golden.c, render.c, gpu_threads.c, schedule.c and tests/semantics, by the tests called
  * cuda_gpu_* and semantics_CUDA_*. */
 #include "cuda.h"
 #include "engine/internal.h"

@@ -1,4 +1,4 @@
-/* Tests of src/ir/mma.c: the layouts of MMA instructions. That products computed with them are right: block.c. */
+/* Tests of src/ir/mma.c: the layouts of MMA instructions. That products computed with them are right: gpu_threads.c. */
 #include "test.h"
 
 #include "ir/ir.h"

@@ -1,6 +1,6 @@
 /* Tests of src/device/opencl: what is said where there is no OpenCL or a device that will not do, and, on PoCL or what there
  * is, memory, copies, times, faults. Devices that are small, full or lost are made of the one that is there by a library
- * that stands before it (tests/opencl_shim.c, named by RIDGE_OPENCL) and answers for it.
+ * that stands before it (tests/fake/opencl.c, named by RIDGE_OPENCL) and answers for it.
  * Values: opencl_* in golden.c, render.c, schedule.c, values_ops.c and tests/semantics. */
 #include "opencl.h"
 #include "tune/tune.h"

@@ -1,4 +1,4 @@
-/* Tests of threads with roles (src/codegen/gpu/warp_specialize.c, box.c): products whose tiles are copied as boxes by a thread of its own, in
+/* Tests of threads with roles (src/codegen/gpu/warp_specialize.c, tma_tile.c): products whose tiles are copied as boxes by a thread of its own, in
  * the interpreter, which lets copies come as late as they may and finds who does not wait; exact, because the numbers are
  * small integers. What is left out of the protocol is found. Boxes that are none are refused with the reason. */
 #include "gemm_test.h"

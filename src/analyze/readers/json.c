@@ -4,7 +4,7 @@
  * bytes, unwanted values are skipped, wanted ones are slices of the window. The header may stand
  * before or after the events, so nothing here needs it: what depends on it is settled in resolve().
  * A broken event costs that event: the reader looks for the next place where one begins, counts the
- * loss, and bounds the work spent on looking. Tests: tests/unit/analyze.c, tests/fuzz/readers.c */
+ * loss, and bounds the work spent on looking. Tests: tests/unit/analyze.c, tests/unit/analyze_fuzz.c */
 #include "analyze/readers/json.h"
 
 struct jev { /* what one event object said */

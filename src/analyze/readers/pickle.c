@@ -4,7 +4,7 @@
  * (numbers, strings, lists, dictionaries, tuples) and refuses the file at the first that could name or
  * call anything: no class, no function, no persistent id. Values are nodes in an arena; shared parts
  * (frames of a stack) are shared. Nothing recurses over the data, so cycles and depth do no harm.
- * Tests: tests/unit/analyze_memory.c, tests/fuzz/readers.c */
+ * Tests: tests/unit/analyze.c, tests/unit/analyze_fuzz.c */
 #include "analyze/internal.h"
 
 #define MAX_NODES (64u << 20)

@@ -1,4 +1,4 @@
-/* cluster.c: blocks that have parts of one sum. CLUSTER makes a summed axis one of the grid, the innermost, whose values are blocks
+/* cluster_splitk.c: blocks that have parts of one sum. CLUSTER makes a summed axis one of the grid, the innermost, whose values are blocks
  * that run at once and may write to each other's shared memory. Each multiplies its part as warp_specialize.c says. Then the columns of
  * the tile are dealt out: for each share of them but its own a block sends its sums to the block whose share it is; they
  * meet; each adds the parts, always in the order of the blocks, and stores its share.

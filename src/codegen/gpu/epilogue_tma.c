@@ -2,7 +2,7 @@
  * layout that the tensor memory engine takes, which one thread of each warpgroup stores as boxes while the others go on. A
  * group has as many panels as there is room for beside the ring, and fills them in turns. What is added to the results from a
  * buffer that lies as theirs (a residual) comes through the same panels: asked for before the tile is multiplied, read and
- * overwritten where it stands. Blocks of a cluster store a share of the columns each (cluster.c); rows that begin anywhere leave as
+ * overwritten where it stands. Blocks of a cluster store a share of the columns each (cluster_splitk.c); rows that begin anywhere leave as
  * epilogue_unaligned.c says. Tests: tests/unit/warp_specialize.c */
 #include "codegen/gpu/warp_specialize.h"
 

@@ -19,7 +19,7 @@
  *
  * One barrier in each iteration serves both: after it everybody has the place of k filled and is done with that of k-1, which
  * is the one that is filled next. All tiles that the loop fills must be in the ring.
- * Requires: tree_build. Gives: statements with FOLD ranges, which block.c deals out. Tests: tests/unit/gpu_threads.c */
+ * Requires: tree_build. Gives: statements with FOLD ranges, which threads.c deals out. Tests: tests/unit/gpu_threads.c */
 #include "codegen/internal.h"
 
 enum { MOST_PLACES = 8 };
@@ -210,7 +210,7 @@ static void put_if(struct ring *g, const uop_vec *part, int64_t ahead, uop_vec *
     vec_push(g->a, out, uop2(g->ir, OP_IF, more, tree_block(g->ir, part)));
 }
 
-/* An accumulator for each element that a thread fetches: the coordinates are those that block.c deals out, in its order. */
+/* An accumulator for each element that a thread fetches: the coordinates are those that threads.c deals out, in its order. */
 static const uop *hold(struct ring *g, const uop *fill) {
     uop_vec coord = {0};
     fill_order(g->s, &g->fr, fill, &coord);

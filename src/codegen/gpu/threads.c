@@ -1,4 +1,4 @@
-/* block.c: block programs. Where the opt THREAD made axes of the grid the threads of a block, the loop tree becomes a
+/* threads.c: block programs. Where the opt THREAD made axes of the grid the threads of a block, the loop tree becomes a
  * program that every thread runs at once with its own values:
  *
  *     FOR grid.. : FOR thread (kind THREAD): body

@@ -1,4 +1,4 @@
-/* box.c: is a tile a box of its buffer? Then one instruction copies it (op TMA_LOAD), with zeros for what lies outside, or stores it
+/* tma_tile.c: is a tile a box of its buffer? Then one instruction copies it (op TMA_LOAD), with zeros for what lies outside, or stores it
  * (op TMA_STORE), without it.
  *
  * The statement that fills the tile says where each element comes from. A box has elements that lie together along its

@@ -23,7 +23,7 @@
  * Tiles that are emptied together share their mbarriers (a set): all of a product's, each of its own where products are chained
  * (attention_pipeline.c), and those that are filled once for a tile of the grid, whose number is the turn. Where loops differ in length from
  * tile to tile each role counts their iterations in a register. Blocks of a cluster have parts of the sums, which they exchange
- * before they store (cluster.c).
+ * before they store (cluster_splitk.c).
  * Requires: tree_mma, MMA instructions that read shared memory. Gives: a tree with its barriers. Tests: tests/unit/warp_specialize.c */
 #include "codegen/gpu/warp_specialize.h"
 

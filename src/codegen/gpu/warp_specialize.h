@@ -153,7 +153,7 @@ int64_t roles_rows_room(struct roles *, const struct tma_store_tile *, int64_t b
 /* Stores the results of a group whose rows begin anywhere. */
 void roles_rows(struct roles *, const uop *store, const struct tma_store_tile *, uop_vec *out);
 
-/* ---- cluster.c ---------------------------------------------------------------------------------------------- */
+/* ---- cluster_splitk.c ---------------------------------------------------------------------------------------------- */
 
 void cluster_look(struct roles *);           /* finds the part, with the loops known */
 int64_t cluster_bytes(const struct roles *); /* of shared memory that the others send to */

@@ -1,4 +1,4 @@
-/* tree.c: from a finished kernel graph to a loop tree.
+/* loop_tree.c: from a finished kernel graph to a loop tree.
  *
  * The graph has effects: the STOREs, and every REDUCE, SCAN and STAGE (each fills an accumulator or a scratch
  * buffer). An effect runs in a nest of loops: its context, shared with whoever uses its result, then its own.

@@ -1,5 +1,5 @@
 /* finalize_axes.c: the end of a schedule: kinds and positions go into the RANGEs, reductions are split into levels, and
- * what can only be judged on the finished graph is judged. Gives the graph that tree.c wants. */
+ * what can only be judged on the finished graph is judged. Gives the graph that loop_tree.c wants. */
 #include "codegen/internal.h"
 
 #include <stdlib.h>

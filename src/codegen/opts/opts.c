@@ -321,7 +321,7 @@ static void opt_lane(struct sched *s, const char *opt, uint32_t axis) {
         opt_fail(s, opt, "a block would have %lld threads, more than %d", (long long)threads, MAX_THREADS);
 }
 
-/* A summed axis becomes one of the grid: each block has a part of the sum. That they are added is the affair of cluster.c. */
+/* A summed axis becomes one of the grid: each block has a part of the sum. That they are added is the affair of cluster_splitk.c. */
 static void opt_cluster(struct sched *s, const char *opt, uint32_t axis) {
     struct axis *a = need_axis(s, opt, axis);
     const char *name = ir_name(s->ir, axis);

@@ -11,7 +11,7 @@
  * and pass 3 would compute again becomes a STAGE over the row, filled in pass 2: the exp of a softmax. RESIDENT(k,loads) keeps
  * what several passes load as well, which pays where scratch memory is nearer than any cache: in the registers of a GPU.
  *
- * Both insert STAGE nodes; where they are filled and with which loops they share is decided by tree.c. */
+ * Both insert STAGE nodes; where they are filled and with which loops they share is decided by loop_tree.c. */
 #include "codegen/internal.h"
 
 const uop *linear_index(struct rw *rw, const uop *const *range, uint32_t n) {

@@ -1,4 +1,4 @@
-/* graph.c: a list of launches as one graph of the driver's.
+/* cuda_graph.c: a list of launches as one graph of the driver's.
  *
  * Starting a kernel costs the host some microseconds, and kernels that wait for each other leave the GPU idle in between.
  * A graph is handed over as a whole: the host starts it once, kernels follow each other without it, and those that do

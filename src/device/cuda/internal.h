@@ -245,7 +245,7 @@ int cuda_fetch(struct device *, struct err *, const struct dev_piece *, uint32_t
 int cuda_order(struct dev_fetch *, struct err *);
 int cuda_fetched(struct dev_fetch *, struct err *);
 
-/* graph.c: device_ops.record, replay, forget */
+/* cuda_graph.c: device_ops.record, replay, forget */
 int cuda_record(struct device *, struct err *, const struct dev_step *, uint32_t n, uint32_t *taken,
                 struct dev_record **);
 int cuda_replay(struct dev_record *, struct err *);

@@ -55,7 +55,7 @@ struct form {
     int near;  /* blocks along m that run beside each other; 0: of 2048 rows, 1: in the order of the result */
     int roles; /* teams that compute while a warp of its own copies; 0: all threads do both */
     bool walk; /* as many blocks as there are SMs walk over the tiles */
-    int cluster; /* blocks that have parts of the same sums (cluster.c), or 1 */
+    int cluster; /* blocks that have parts of the same sums (cluster_splitk.c), or 1 */
 };
 static const struct tile by_mma[] = {
     {128, 256, 32, 2, 4, 1}, {128, 128, 32, 2, 2, 2}, {64, 128, 32, 2, 2, 3},  {64, 64, 64, 2, 2, 4},
@@ -523,7 +523,7 @@ static int64_t sent_bytes(const struct mm *x) {
     return (int64_t)x->f.t.m * x->f.t.n * 4 * (RG_MAX(x->f.cluster, 1) - 1) / RG_MAX(x->f.cluster, 1);
 }
 
-/* They stand beside the ring if there is room, else in the place of one of its tiles (cluster.c). -1: in neither. */
+/* They stand beside the ring if there is room, else in the place of one of its tiles (cluster_splitk.c). -1: in neither. */
 static int64_t sent_beside(const struct mm *x) {
     int64_t side = (int64_t)RG_MAX(x->f.t.m, x->f.t.n) * x->f.t.k * x->bytes * places_of(x);
     if (places_of(x) * place_bytes(x) + roles_bytes(x, 1) + sent_bytes(x) <= SHARED_MOST)

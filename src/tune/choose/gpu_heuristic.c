@@ -20,7 +20,7 @@
 #define FEW_RESULTS 1048576.0 /* .. of so few that blocks of threads should share them */
 #define MOST_SUMS 64          /* that the threads of a block tell each other (gpu_coop.c) */
 #define MANY_BLOCKS 2048.0    /* that keep a large GPU busy */
-#define MOST_KEPT 65536.0     /* numbers of the rows that the registers of a block keep (cuda_block.c) */
+#define MOST_KEPT 65536.0     /* numbers of the rows that the registers of a block keep (threads.c) */
 
 static bool is_shareable(const struct axis_view *a) {
     return !a->grid && !a->scan && !a->fixed && a->most >= SHARE_LEAST;
