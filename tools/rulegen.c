@@ -10,7 +10,7 @@
  *     rules.txt        a listing for reviews
  * PREFIX replaces "rules" in the names of files and functions (tests have rule sets of their own).
  *
- * The language (docs/rules.md is the manual):
+ * The language (docs/internals/rules.md is the manual):
  *     rule NAME : PATTERN [if C-EXPR] => RESULT      an indented line continues the one above
  *     set NAME = file.rules, OTHERSET, ...
  *     test TERM => TERM                              under a rule

@@ -2,7 +2,7 @@
  *
  *   verify -> opts -> stage -> tree -> expand -> predicates -> coalesce -> decompose -> index -> linearize -> estimate
  *
- * lower() in lower.c is that line as code. docs/design.md says what each step does.
+ * lower() in lower.c is that line as code. docs/internals/lowering.md says what each step does.
  * Tests: tests/unit/codegen.c (random opts against the plain kernel), tests/golden/ */
 #ifndef RIDGE_CODEGEN_H
 #define RIDGE_CODEGEN_H

@@ -442,7 +442,7 @@ enum call_id call_of(const struct ir *, const uop *); /* CALL_COUNT: nobody know
 
 /* Throws RG_EVERIFY with a message that names the node, the rule that it breaks, and what to do. */
 void verify_kernel(struct ir *,
-                   const struct kernel *); /* kernel graph: a kernel as docs/design.md defines it */
+                   const struct kernel *); /* kernel graph: a kernel as docs/internals/ir.md defines it */
 void verify_linear(struct ir *, const uop *const *list, uint32_t n);
 /* Can it be shown that this LOAD or STORE stays inside its buffer? */
 bool verify_is_inside(struct ir *, const uop *access);

@@ -1,4 +1,4 @@
-/* verify.c: is this a kernel? The rules of docs/design.md, "What a kernel is", one function each.
+/* verify.c: is this a kernel? The rules of docs/internals/ir.md, "What a kernel is", one function each.
  *
  * verify_kernel walks the graph once for the rules of single nodes, then checks ranges, buffers, stores
  * and indices in that order, because each step relies on the ones before (free ranges need sound RANGEs,

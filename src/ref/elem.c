@@ -1,6 +1,6 @@
 /* elem.c: what every pure op does to one element, for the oracle.
  *
- * Written from the words in ops.def and section 6 of docs/design.md alone. Floats are computed in double
+ * Written from the words in ops.def and docs/semantics.md alone. Floats are computed in double
  * and rounded once to the node's dtype: for + - * / and sqrt that is the correctly rounded result (double
  * has more than twice the digits), for libm's functions it is within a hair of it. A sum of three parts
  * (FMA, wide integers to narrow floats) would be rounded twice that way; add_odd keeps the lost digits

@@ -3,7 +3,7 @@
  *
  * A rule is sound if its right side refines its left: equal wherever the left side is defined. INVALID is
  * poison and IDX that leaves 64 bits is not defined. Bounds hold for every lane of a node.
- * docs/rules.md is the manual of the language; `ridge rules` lists the rules.
+ * docs/internals/rules.md is the manual of the language; `ridge rules` lists the rules.
  * Tests: tests/unit/rules.c fuzzes each rule on instances of its own left side. */
 #ifndef RIDGE_RULES_H
 #define RIDGE_RULES_H

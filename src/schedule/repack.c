@@ -34,7 +34,7 @@ enum {
 };
 
 /* What multiplies these elements, how many times as fast as the model's field says; the share of that which products reach whose
- * tiles are filled by pieces, and without (docs/gpu-notes.md); only_k: rows must run along the sum. */
+ * tiles are filled by pieces, and without (docs/measurements/2026-11-16-h200-notes.md); only_k: rows must run along the sum. */
 struct kind {
     enum model_field unit;
     double times, fit, not ;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # docs/tutorial.md is true: its programs are taken from the page, its commands run as they stand there, and what they print
-# is what the page says. So is what README.md and docs/design.md show of examples/dot.
+# is what the page says. So is what README.md shows of examples/dot.
 #
 # A ```c block begins with "// FILE.c", or "// FILE.c, continued", which goes on with it. A ``` block that begins with "$ " is a
 # session: commands, each followed by what it prints; a line of "..." stands for any lines. Numbers with a fraction may be off by one in the last digit that is
@@ -102,9 +102,9 @@ while [ -f "$here/$n.session" ]; do
 done
 [ $commands -ge 16 ] || fail "only $commands commands were found on the page"
 for f in "$here"/root/*.c; do [ -x "${f%.c}" ] || fail "the page never compiles ${f##*/}"; done
-# the README and the design show what examples/dot prints; there the value stands where a terminal has it, before the last line
+# the README shows what examples/dot prints; there the value stands where a terminal has it, before the last line
 DEBUG=2 "$build/examples/dot" 2> "$here/got" > /dev/null || fail "examples/dot failed"
-for f in README.md docs/design.md; do
+for f in README.md; do
     awk '/^opened device/ { on = 1 } /^```/ { on = 0 } on && $0 != "11"' "$root/$f" > "$here/want"
     [ "$(wc -l < "$here/want")" -ge 8 ] || fail "$f does not show the dot product at DEBUG=2"
     said=$(awk -f "$here/same.awk" "$here/want" "$here/got") || fail "$f: $said"

@@ -527,7 +527,7 @@ static void many(bool (*gen)(struct str *, struct rnd *), const char *name) {
 CLASSES(X)
 #undef X
 
-/* Threads decide how outputs are dealt out, never in which order a sum is added up (docs/design.md, numbers). */
+/* Threads decide how outputs are dealt out, never in which order a sum is added up (docs/internals/ir.md, rounding). */
 static int64_t same_bits(struct trial *one, struct trial *many_threads) {
     struct io_mem x, y;
     int64_t n = 0;

@@ -159,7 +159,7 @@ TEST(predict_gpu_is_monotonic) {
 }
 
 /* 64 rows by 4096 x 4096, the sum in four parts: 128 tiles of 64 x 128 ask for three quarters of the bytes of 256 of 64 x 64, and took
- * 7.9 to 8.1 us against 9.4 (docs/gpu-notes.md). */
+ * 7.9 to 8.1 us against 9.4 (docs/measurements/2026-11-16-h200-notes.md). */
 TEST(predict_gpu_few_rows) {
     static const char text[] =
         "kernel mm\na = (PARAM<bf16>[0 a] 262144)\nb = (PARAM<bf16>[1 b] 16777216)\n"
@@ -326,7 +326,7 @@ static const char *text_of(struct arena *a, const struct measured *s) {
 }
 
 /* 1024 x 1024 x 8192, for which the model has several at the same price: the one that was measured to be the fastest of them, in turns
- * in three processes each (docs/gpu-notes.md), however the second factor lies. */
+ * in three processes each (docs/measurements/2026-11-16-h200-notes.md), however the second factor lies. */
 TEST(forms_of_a_long_sum) {
     static const char *const lie[] = {"nn", "nt"};
     for (int i = 0; i < 2; i++) {

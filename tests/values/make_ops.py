@@ -19,7 +19,7 @@ Tolerances (u: units in the last place of the exact result; a: absolute):
   chains of operations  stated at the case, with the reason
   a="z"                 a zero may have either sign
 
-Where Ridge differs from the outside, by docs/design.md section 6, and this script says so at the case:
+Where Ridge differs from the outside, by docs/semantics.md, and this script says so at the case:
   the sign of a zero is that of C's functions where docs/math.md has the function and the operation is one of IEEE 754;
       chains (expm1, log1p, sinh, atan ..), remainders, the greater of 0 and -0, and sums do not promise it; sign(-0) is -0
   integer division and remainder by zero give 0 (NumPy: 0 with a warning, PyTorch: an error)
@@ -251,7 +251,7 @@ def kinks():
             c.np().reshape(1, -1) @ c.np().reshape(-1, 1),
         )
         out.case("cumsum", "int_wrap", [c], np.cumsum(c.np().astype(np_type(sum_type(tag)))), par="axis=0", out=sum_type(tag))
-    for tag in ("i64", "i32"):  # an error on REF, clamped elsewhere (docs/design.md 6)
+    for tag in ("i64", "i32"):  # an error on REF, clamped elsewhere (docs/semantics.md)
         x = grid("f32", -9, 9, 5)
         i = In(tag, [0, 5, -1, 4, 99])
         for op in ("take", "gather"):

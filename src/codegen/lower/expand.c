@@ -6,7 +6,7 @@
  * consecutive elements; any other stays an index for each lane (coalesce.c makes the best of it).
  *
  * A product that is added to an accumulator becomes one FMA here: the only place where products and sums
- * are joined, because rounding once is allowed in a sum-reduction and nowhere else (docs/design.md, numbers).
+ * are joined, because rounding once is allowed in a sum-reduction and nowhere else (docs/internals/ir.md, rounding).
  * Requires: predicates moved into PRED_LOAD and STORE (rules_pred). Gives: no RANGE of kind UNROLL, REG or VEC. */
 #include "codegen/internal.h"
 

@@ -1,4 +1,4 @@
-/* map.c: maps of buffers, by which kernels copy boxes (docs/design.md, roles): what the driver encodes of an address, sizes, steps and the
+/* map.c: maps of buffers, by which kernels copy boxes (docs/internals/gpu.md): what the driver encodes of an address, sizes, steps and the
  * box, 128 bytes that are passed as a parameter. Encoding takes about a microsecond and the same few are asked for in every
  * launch: they are kept, found by what they are made of.
  * Elements are moved as plain bits, but for floats that are rounded to 11 digits on the way (TF32). Rows of a box are 128 bytes whose 16-byte pieces change places by the row's number, which

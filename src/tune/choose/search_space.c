@@ -6,7 +6,7 @@
  * change knows little about what is legal: opts_look decides, as for every list.
  *
  * A list must add up in the same order as the given one, so that which list is chosen is never seen in a result
- * (docs/design.md, numbers). opts_rounding writes that order down: for every reduction whose result depends on it, the
+ * (docs/internals/ir.md, rounding). opts_rounding writes that order down: for every reduction whose result depends on it, the
  * pieces of the reduced axes from outermost to innermost, which of them run one after the other in one accumulator and
  * which have accumulators of their own, and where a level ends. A tile that is run in order is no difference.
  * Where order does not matter (integers, maxima) nothing is written down, and everything is free.

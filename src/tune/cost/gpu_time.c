@@ -6,7 +6,7 @@
  * SM as registers, shared memory and threads allow, and share its units; waits of one are hidden by the work
  * of the others. Blocks beyond that come in waves, and the last wave takes as long as its fullest SM.
  * Memory is a bound of its own: blocks that run at the same time share the rows and columns that they read.
- * Rates are the machine model's; what it has no field for stands here, measured on an H200 (docs/gpu-notes.md).
+ * Rates are the machine model's; what it has no field for stands here, measured on an H200 (docs/measurements/2026-11-16-h200-notes.md).
  * Tests: tests/unit/tune_gpu.c (hand counts; order of measured forms) */
 #include "tune/tune.h"
 
