@@ -191,7 +191,7 @@ static void bind_directions(struct binder *b, struct io_kernel *ik, const uop_ve
         const uop *u = all->p[i];
         bool st = u->op == OP_STORE || u->op == OP_STORE_ADD;
         if (st || u->op == OP_LOAD || u->op == OP_PRED_LOAD)
-            if (u->src[0]->op == OP_INDEX) mark(b, ik, u->src[0]->src[0], st, read, write);
+            if (u->src[0]->op == OP_INDEX) mark(b, ik, access_buf(u), st, read, write);
     }
     for (uint32_t i = 0; i < b->buf.n; i++) {
         b->buf.p[i].input |= read[i] && !b->buf.p[i].output;

@@ -169,7 +169,7 @@ void estimate_issued(const struct linear *l, struct estimate *e) {
             issue(e, n, times[depth]);
         bool load = n->op == OP_LOAD || n->op == OP_PRED_LOAD,
              store = n->op == OP_STORE || n->op == OP_STORE_ADD;
-        if ((load || store) && n->src[0]->src[0]->op != OP_LOCAL)
+        if ((load || store) && access_buf(n)->op != OP_LOCAL)
             e->bytes_issued += times[depth] * n->src[0]->lanes * dtype_info[n->src[0]->dt].bytes *
                                (n->op == OP_STORE_ADD ? 2 : 1);
     }

@@ -101,8 +101,8 @@ static void propose(struct str *s, const struct trial *t, uint64_t *rng, uint32_
         uop_vec topo = {0}, bufs = {0};
         uop_topo(&((struct trial *)t)->arena, &t->sched.sink, 1, &topo);
         for (uint32_t j = 0; j < topo.n; j++)
-            if (topo.p[j]->op == OP_LOAD && topo.p[j]->src[0]->src[0]->op == OP_PARAM)
-                vec_push(&((struct trial *)t)->arena, &bufs, topo.p[j]->src[0]->src[0]);
+            if (topo.p[j]->op == OP_LOAD && access_buf(topo.p[j])->op == OP_PARAM)
+                vec_push(&((struct trial *)t)->arena, &bufs, access_buf(topo.p[j]));
         if (!bufs.n) return;
         str_printf(s, "STAGE(%s,%s", ir_name(&t->ir, bufs.p[draw(rng, bufs.n)]->arg.param.name), a);
         for (uint32_t j = i + 1; j < n; j++)

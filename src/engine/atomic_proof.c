@@ -69,7 +69,7 @@ bool linear_is_serial(const struct linear *l) {
     if (!grid) return false;
     for (uint32_t i = 0; i < l->n; i++) {
         const uop *n = l->u[i];
-        if (n->op != OP_STORE_ADD || n->src[0]->src[0]->op == OP_LOCAL) continue;
+        if (n->op != OP_STORE_ADD || access_buf(n)->op == OP_LOCAL) continue;
         if (!one_owner(&p, n->src[0])) return true;
     }
     return false;

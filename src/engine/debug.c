@@ -231,7 +231,7 @@ static void print_buffers(struct str *s, const struct sched_prog *p) {
         bool st = n->op == OP_STORE || n->op == OP_STORE_ADD, ld = n->op == OP_LOAD || n->op == OP_PRED_LOAD;
         if (!st && !ld) continue;
         for (uint32_t k = 0; k < i; k++) {
-            if (topo.p[k] != n->src[0]->src[0]) continue;
+            if (topo.p[k] != access_buf(n)) continue;
             stored[k] |= st;
             loaded[k] |= ld;
         }

@@ -71,7 +71,7 @@ const uint8_t *prog_uses(struct arena *a, const struct sched_prog *p) {
         const uop *n = topo.p[i];
         bool st = n->op == OP_STORE || n->op == OP_STORE_ADD;
         if (!st && n->op != OP_LOAD && n->op != OP_PRED_LOAD) continue;
-        const uop *b = n->src[0]->src[0];
+        const uop *b = access_buf(n);
         if (b->op != OP_PARAM && b->op != OP_PARAMS) continue;
         use[b->arg.param.slot] |= st ? USE_STORED : USE_LOADED;
         many[b->arg.param.slot] = b->op == OP_PARAMS;

@@ -356,6 +356,12 @@ static struct fact fact_u64(const uop *n) {
     return fact_all(DT_U64);
 }
 
+static struct fact fact_extract(const uop *n) {
+    const uop *vec = n->src[0];
+    bool known = vec->op == OP_BUILD && (uint64_t)n->arg.i < vec->nsrc;
+    return fact_of(known ? vec->src[n->arg.i] : vec);
+}
+
 static struct fact fact_node(const uop *n) {
     enum op op = (enum op)n->op;
     enum dtype dt = (enum dtype)n->dt;
@@ -394,10 +400,7 @@ static struct fact fact_node(const uop *n) {
     case OP_UNLIKELY: return fact_where(n);
     case OP_FMA: return fact_add(fact_mul(S(0), S(1)), S(2));
     case OP_BUILD: return fact_build(n);
-    case OP_EXTRACT:
-        if (n->src[0]->op == OP_BUILD && (uint64_t)n->arg.i < n->src[0]->nsrc)
-            return fact_of(n->src[0]->src[n->arg.i]);
-        return S(0);
+    case OP_EXTRACT: return fact_extract(n);
     default: return fact_all(dt);
     }
 #undef S

@@ -223,6 +223,25 @@ static inline bool uop_divides(const uop *n, int64_t k) /* integers: every value
 {
     return uop_is_exact(n) ? n->lo % k == 0 : n->mul % k == 0 && n->rem % k == 0;
 }
+
+/* Sources by name. An access is a LOAD, PRED_LOAD, STORE, STORE_ADD, PREFETCH, CP_ASYNC or TMA_LOAD: src0 is its INDEX. */
+static inline const uop *range_size(const uop *range) { return range->src[0]; }
+static inline const uop *for_range(const uop *loop) { return loop->src[0]; }
+static inline const uop *for_body(const uop *loop) { return loop->src[1]; }
+static inline const uop *if_cond(const uop *n) { return n->src[0]; }
+static inline const uop *if_then(const uop *n) { return n->src[1]; }
+static inline const uop *index_buf(const uop *index) { return index->src[0]; }
+static inline const uop *index_offset(const uop *index) { return index->src[1]; } /* in elements */
+static inline const uop *access_index(const uop *access) { return access->src[0]; }
+static inline const uop *access_buf(const uop *access) { return index_buf(access_index(access)); }
+static inline const uop *access_offset(const uop *access) { return index_offset(access_index(access)); }
+static inline const uop *load_index(const uop *load) { return access_index(load); }
+static inline const uop *store_index(const uop *store) { return access_index(store); }
+static inline const uop *stored_value(const uop *store) { return store->src[1]; } /* STORE, STORE_ADD, SET */
+static inline const uop *buf_size(const uop *buf) { return buf->src[0]; }         /* PARAM, LOCAL: elements */
+/* x of CAST(x); anything else as it is. */
+static inline const uop *uop_uncast(const uop *n) { return n->op == OP_CAST ? n->src[0] : n; }
+
 void bounds_fill(uop *);                  /* lo, hi, mul, rem from the sources; called at interning */
 int64_t idiv_floor(int64_t a, int64_t b); /* 0 when b is 0 */
 int64_t imod_floor(int64_t a, int64_t b);

@@ -405,7 +405,7 @@ static void tree_statement(struct tree *t, const uop *n, int level) {
         str_add(t->o, "for ");
         tree_expr(t, n->src[0], 1);
         str_printf(t->o, " in 0..");
-        tree_expr(t, n->src[0]->src[0], 1);
+        tree_expr(t, range_size(for_range(n)), 1);
         str_printf(t->o, "  %s\n", axis_name[n->src[0]->arg.range.kind]);
         tree_statement(t, n->src[1], level + 1);
     } else if (n->op == OP_IF) {

@@ -67,7 +67,7 @@ static uint64_t natural_key(const uop *n) {
     case OP_PARAM:
     case OP_VAR: return n->arg.param.slot;
     case OP_LOAD: {
-        const uop *b = n->src[0]->nsrc ? n->src[0]->src[0] : n;
+        const uop *index = load_index(n), *b = index->nsrc ? index_buf(index) : n;
         return b->op == OP_PARAM ? b->arg.param.slot : UINT32_MAX;
     }
     default: return 0;

@@ -299,12 +299,12 @@ static void check_store_ranges(struct verify *v, const uop *st) {
 static void check_stores(struct verify *v) {
     const uop *const *st = v->sink->src;
     for (uint32_t i = 0; i < v->sink->nsrc; i++) {
-        const uop *buf = st[i]->src[0]->src[0];
+        const uop *buf = access_buf(st[i]);
         if (buf->op != OP_PARAM && buf->op != OP_PARAMS)
             verify_fail(v, st[i], VR_STORE_TARGET, "it stores to %s", op_info[buf->op].name);
         check_store_ranges(v, st[i]);
         for (uint32_t j = 0; j < i; j++) {
-            const uop *other = st[j]->src[0]->src[0];
+            const uop *other = access_buf(st[j]);
             bool same = other == buf || (other->op == OP_PARAMS && buf->op == OP_PARAMS &&
                                          other->arg.param.slot == buf->arg.param.slot);
             if (same && !verify_disjoint(st[i], st[j]))
@@ -321,21 +321,21 @@ static void check_read_back(struct verify *v) {
     map_init(&stored, v->arena);
     for (uint32_t i = 0; i < v->sink->nsrc; i++) {
         const uop *st = v->sink->src[i];
-        map_put(&stored, st->src[0]->src[0]->id, st->id);
+        map_put(&stored, access_buf(st)->id, st->id);
     }
     for (uint32_t i = 0; i < v->order.n; i++) {
         const uop *n = v->order.p[i];
         if (n->op != OP_LOAD && n->op != OP_PRED_LOAD) continue;
-        if (!map_get(&stored, n->src[0]->src[0]->id, &id)) continue;
+        if (!map_get(&stored, access_buf(n)->id, &id)) continue;
         const uop *st = v->ir->node[id];
         bool same = st->src[0] == n->src[0] && st->op == OP_STORE;
         for (uint32_t j = 0; j < v->sink->nsrc && same; j++) {
             const uop *t = v->sink->src[j];
-            same = t->src[0]->src[0] != n->src[0]->src[0] || t->src[0] == n->src[0];
+            same = access_buf(t) != access_buf(n) || t->src[0] == n->src[0];
         }
         if (!same)
             verify_fail(v, n, VR_READ_BACK, "%s is stored by %%%u at %s",
-                        ir_name(v->ir, n->src[0]->src[0]->arg.param.name), st->id,
+                        ir_name(v->ir, access_buf(n)->arg.param.name), st->id,
                         st->op == OP_STORE_ADD ? "an accumulating store" : "another index");
     }
 }

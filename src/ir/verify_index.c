@@ -14,8 +14,8 @@
 typedef __int128 wide;
 enum { MAX_FACTS = 24, MAX_SPLITS = 4, MAX_STEPS = 4 };
 
-static const uop *buffer_of(const uop *access) { return access->src[0]->src[0]; }
-static const uop *index_of(const uop *access) { return access->src[0]->src[1]; }
+static const uop *buffer_of(const uop *access) { return access_buf(access); }
+static const uop *index_of(const uop *access) { return access_offset(access); }
 
 /* ---- affine expressions with wide coefficients, so that proofs do not overflow ----------------- */
 

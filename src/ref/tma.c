@@ -40,11 +40,12 @@ void lin_resolve_box(struct machine *m, struct step *s) {
         if (u->op == OP_MBAR_WAIT) s->src[1] = lin_source(m, u->src[1]);
         return;
     }
-    uint32_t first = u->op == OP_TMA_LOAD ? 3 : 2, rank = (uint32_t)u->src[1]->arg.i;
-    if (rank < 1 || rank > MOST_AXES || u->src[1]->nsrc != 3 * rank || u->nsrc != first + rank)
-        lin_bad_program(m, u, "a TENSOR_MAP of %u axes with %u sources, and %u coordinates", rank,
-                        u->src[1]->nsrc, u->nsrc - first);
-    lin_param(m, u->src[1]->src[0]);
+    const uop *map = u->src[1];
+    uint32_t first = u->op == OP_TMA_LOAD ? 3 : 2, rank = (uint32_t)map->arg.i;
+    if (rank < 1 || rank > MOST_AXES || map->nsrc != 3 * rank || u->nsrc != first + rank)
+        lin_bad_program(m, u, "a TENSOR_MAP of %u axes with %u sources, and %u coordinates", rank, map->nsrc,
+                        u->nsrc - first);
+    lin_param(m, map->src[0]);
     s->mem = lin_access(m, u, u->src[0]);
     if (s->mem.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow || s->mem.dt != u->src[1]->dt)
         lin_bad_program(m, u, "its panel is not in shared memory, or of another type");

@@ -94,8 +94,9 @@ struct text gpu_operand(struct gpu *c, const uop *n, unsigned i) {
 
 /* (u32)(u16 bits of the half x): x. */
 static const uop *half_word(const uop *n) {
-    if (n->op != OP_CAST || n->dt != DT_U32 || n->src[0]->op != OP_BITCAST) return NULL;
-    const uop *h = n->src[0]->src[0];
+    const uop *bits = n->op == OP_CAST && n->dt == DT_U32 ? n->src[0] : NULL;
+    if (!bits || bits->op != OP_BITCAST) return NULL;
+    const uop *h = bits->src[0];
     return h->op == OP_CAST && (h->dt == DT_BF16 || h->dt == DT_F16) && h->src[0]->dt == DT_F32 ? h : NULL;
 }
 
@@ -195,9 +196,10 @@ static void round_pairs(struct gpu *c, const uop *n, struct text *out) {
     bool sum = adds_halves(n);
     for (unsigned i = 0; i < n->lanes; i += 2) {
         const char *two = fmt(&c->r, "h%u_%u", c->r.pos, i);
+        const uop *a = sum ? s->src[0] : NULL, *b = sum ? s->src[1] : NULL;
         if (sum)
             line(&c->r, "const u32 %s = %s_%s(%s, %s);", two, s->op == OP_ADD ? "add2" : "sub2", type,
-                 word_of(c, s->src[0]->src[0], i), word_of(c, s->src[1]->src[0], i));
+                 word_of(c, a->src[0], i), word_of(c, b->src[0], i));
         else
             line(&c->r, "const u32 %s = pair_%s(%s, %s);", two, type, gpu_operand(c, s, i).s,
                  gpu_operand(c, s, i + 1).s);
@@ -425,7 +427,7 @@ static bool is_stored(const struct linear *l, uint32_t slot_number) {
     for (uint32_t i = 0; i < l->n; i++) {
         const uop *n = l->u[i];
         if (n->op != OP_STORE && n->op != OP_STORE_ADD) continue;
-        const uop *buf = n->src[0]->src[0];
+        const uop *buf = access_buf(n);
         if (buf->op != OP_LOCAL && buf->arg.param.slot == slot_number) return true;
     }
     return false;

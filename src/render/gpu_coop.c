@@ -163,7 +163,7 @@ static bool find_row(const struct find *f, spread_vec *v, const uop *local, row_
     for (uint32_t i = 0; i < f->lin->n; i++) {
         const uop *n = f->lin->u[i];
         bool access = n->op == OP_LOAD || n->op == OP_PRED_LOAD || n->op == OP_STORE || n->op == OP_STORE_ADD;
-        if (!access || n->src[0]->src[0] != local) continue;
+        if (!access || access_buf(n) != local) continue;
         struct spread *s = spread_around(v, i);
         int64_t here = s ? step_along(f->a, n->src[0], f->lin->u[s->begin]) : 0;
         if (!here || (row.step && here != row.step)) return false;

@@ -125,7 +125,7 @@ bool gpu_loads_ahead(const struct gpu *c) {
         const uop *n = l->u[i];
         bool load = n->op == OP_LOAD || n->op == OP_PRED_LOAD;
         if (!load && n->op != OP_SET && !op_is_pure((enum op)n->op)) return false;
-        any |= load && n->src[0]->src[0]->op == OP_PARAM;
+        any |= load && access_buf(n)->op == OP_PARAM;
         held += n->op == OP_SET ? n->src[0]->lanes : 0;
     }
     return any && c->sums <= held + FEW_SUMS;
@@ -219,7 +219,7 @@ void gpu_load(struct gpu *c, const uop *n, struct text *out) {
     struct text g = {0};
     if (pred && pred->lanes == 1)
         g = p.lanes > 1 ? named(&c->r, gpu_operand(c, pred, 0)) : gpu_operand(c, pred, 0);
-    bool ahead = c->ahead && n->src[0]->src[0]->op == OP_PARAM;
+    bool ahead = c->ahead && access_buf(n)->op == OP_PARAM;
     if (p.piece > 1 && (!pred || pred->lanes == 1))
         return load_pieces(c, &p, pred ? &g : NULL, alt, ahead, out);
     for (unsigned i = 0; i < p.lanes; i++) {
@@ -235,7 +235,7 @@ static void store_one(struct gpu *c, const uop *n, const struct place *p, unsign
     struct text v = gpu_operand(c, n->src[1], i);
     if (n->op == OP_STORE) {
         line(&c->r, "%s = %s;", at, bare(&c->r, v.s));
-    } else if (c->meet && n->src[0]->src[0]->op != OP_LOCAL) {
+    } else if (c->meet && access_buf(n)->op != OP_LOCAL) {
         unsigned bytes = dtype_info[p->dt].bytes;
         const char *as = bytes > 2 ? "" : fmt(&c->r, "(%su%u *)", p->space, bytes * 8);
         line(&c->r, "meet_%s(%s&%s, %s);", dtype_info[p->dt].name, as, at, v.s);
@@ -292,7 +292,7 @@ static void store_predicated_piece(struct gpu *c, const uop *n, const struct pla
 void gpu_store(struct gpu *c, const uop *n) {
     struct place p = gpu_place(c, n->src[0]);
     const uop *pred = n->nsrc > 2 ? n->src[2] : NULL;
-    bool local = n->src[0]->src[0]->op == OP_LOCAL, single = c->block && !c->lanes && !c->open && !local;
+    bool local = access_buf(n)->op == OP_LOCAL, single = c->block && !c->lanes && !c->open && !local;
     if (n->src[1]->dt != p.dt) gpu_bad(c, n, "stores a value of another type than the buffer's");
     if (single) line(&c->r, "if (%s == 0) {", c->member), c->r.indent++;
     if (pred && pred->lanes == 1) line(&c->r, "if (%s) {", gpu_operand(c, pred, 0).s), c->r.indent++;

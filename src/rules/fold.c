@@ -159,11 +159,12 @@ bool same_lanes_build(const uop *b) {
 }
 
 bool build_is_vector(const uop *b) {
+    const uop *first = b->src[0], *vec = first->op == OP_EXTRACT ? first->src[0] : NULL;
     for (uint32_t i = 0; i < b->nsrc; i++) {
         const uop *e = b->src[i];
-        if (e->op != OP_EXTRACT || e->arg.i != (int64_t)i || e->src[0] != b->src[0]->src[0]) return false;
+        if (e->op != OP_EXTRACT || e->arg.i != (int64_t)i || e->src[0] != vec) return false;
     }
-    return b->src[0]->src[0]->lanes == b->nsrc;
+    return vec && vec->lanes == b->nsrc;
 }
 
 const uop *load_scalar(struct rw *rw, const uop *load) {

@@ -263,7 +263,7 @@ static const char *kernel_name(struct build *b, const axis_vec *v) {
 
 /* A predicated index may be right for reasons that the verifier does not see: then it is clamped as well. */
 static const uop *inside(struct rw *rw, const uop *load) {
-    const uop *p = load->src[0]->src[0], *at = load->src[0]->src[1];
+    const uop *p = access_buf(load), *at = access_offset(load);
     if (at->lo >= 0 && at->hi < p->src[0]->arg.i && at->op != OP_WHERE) return load;
     if (verify_is_inside(rw->ir, load)) return load;
     const uop *x = at->op == OP_WHERE ? at->src[1] : at, *most = uop_idx(rw->ir, p->src[0]->arg.i - 1);
@@ -303,7 +303,7 @@ static void write_kernel(struct build *b, axis_vec *v, struct built *out) {
             union arg arg = n->op == OP_STAGE ? row_name(ir, n, rows++) : n->arg;
             to[n->id] = rw_new(&rw, (enum op)n->op, (enum dtype)n->dt, n->lanes, src, n->nsrc, arg);
         }
-        if (n->op == OP_LOAD && n->src[0]->src[0]->op == OP_PARAM) to[n->id] = inside(&rw, to[n->id]);
+        if (n->op == OP_LOAD && access_buf(n)->op == OP_PARAM) to[n->id] = inside(&rw, to[n->id]);
     }
     out->sink = to[b->sink->id];
 }

@@ -313,7 +313,7 @@ static bool is_sum_of_products(const uop *n) {
 /* .. in which every element of the operands is used many times. */
 static bool is_contraction(struct sgraph *g, const uop *n) {
     if (!is_sum_of_products(n)) return false;
-    const uop *m = n->src[0]->op == OP_CAST ? n->src[0]->src[0] : n->src[0];
+    const uop *m = uop_uncast(n->src[0]);
     double work = (double)shape_size(sg_shape(g, m));
     double a = elements_below(g, m->src[0]), b = elements_below(g, m->src[1]);
     return work >= 4 * RG_MAX(a, b) && (double)shape_size(sg_shape(g, n)) * 2 <= work;

@@ -165,7 +165,7 @@ static bool is_contraction(struct tally *t, const uop *red) {
     double evals = distinct(free_of(&t->r->fr, red->src[0]), INFINITY);
     if (loads.n < 2 || evals < 512) return false;
     for (uint32_t i = 0; i < loads.n; i++) {
-        const uop *p = loads.p[i]->src[0]->src[0];
+        const uop *p = access_buf(loads.p[i]);
         double most = p->op == OP_STAGE ? INFINITY : (double)p->src[0]->hi;
         if (distinct(free_of(&t->r->fr, loads.p[i]), most) * 4 > evals) return false;
     }
@@ -178,7 +178,7 @@ static bool reads_row(struct tally *t, const uop *red) {
     uint32_t left = 64;
     loads_below(red->src[0], &loads, t->r->a, &left);
     for (uint32_t i = 0; i < loads.n; i++)
-        if (loads.p[i]->src[0]->src[0]->op == OP_STAGE) return true;
+        if (access_buf(loads.p[i])->op == OP_STAGE) return true;
     return false;
 }
 
@@ -375,7 +375,7 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
     for (uint32_t i = 0; i < t->topo.n; i++) {
         const uop *n = t->topo.p[i];
         const uop_vec *f = free_of(&t->r->fr, n);
-        bool row = n->op == OP_LOAD && n->src[0]->src[0]->op == OP_STAGE;
+        bool row = n->op == OP_LOAD && access_buf(n)->op == OP_STAGE;
         if (row || n->op == OP_STAGE) { /* scratch: it stays in the nearest cache */
             t->work.l1 += dtype_info[n->dt].bytes * times(t, free_of(&t->r->fr, row ? n : n->src[0]));
         } else if (n->op == OP_LOAD) {

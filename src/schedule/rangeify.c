@@ -591,9 +591,9 @@ static bool loads_from(struct rangeify *r, const uop *store, const uop *to, bool
     uop_topo(r->a, &store, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *l = topo.p[i];
-        if (l->op != OP_LOAD || l->src[0]->src[0] != to->src[0]->src[0]) continue;
+        if (l->op != OP_LOAD || access_buf(l) != access_buf(to)) continue;
         any = true;
-        *bad |= l->src[0]->src[1] != to->src[0]->src[1] || to->op != OP_STORE;
+        *bad |= access_offset(l) != access_offset(to) || to->op != OP_STORE;
     }
     return any;
 }
@@ -618,7 +618,7 @@ static void put_stores_in_order(struct rangeify *r, const uop **store, uint32_t 
     uint64_t *after = arena_array(r->a, uint64_t, n), left = 0; /* writers wait for their readers */
     bool bad = false, any = false;
     for (uint32_t w = 0; w < n; w++) {
-        const uop *memory = r->g->ir->node[store[w]->src[0]->src[0]->arg.param.slot];
+        const uop *memory = r->g->ir->node[access_buf(store[w])->arg.param.slot];
         left |= 1ull << w;
         for (uint32_t i = 0; i < n && memory->op == OP_BUFFER; i++)
             if (loads_from(r, store[i], store[w], &bad) && i != w) after[w] |= 1ull << i, any = true;
@@ -715,7 +715,7 @@ void rangeify_grid(struct rangeify *r, const uop_vec *topo, bool grid[SHAPE_MAX]
         bool scan = n->op == OP_SCAN;
         if (n->op ==
             OP_STORE_ADD) { /* owns what stands in its index as it is; what was looked up may collide */
-            struct affine at = affine_of(r->a, n->src[0]->src[1]);
+            struct affine at = affine_of(r->a, access_offset(n));
             for (uint32_t i = 0; i < r->dims; i++) grid[i] = grid[i] && affine_coef(&at, r->dim[i]);
         }
         if (!scan && n->op != OP_REDUCE && n->op != OP_STAGE && n->op != OP_STORE) continue;

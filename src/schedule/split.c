@@ -106,9 +106,10 @@ static const uop *strip(const uop *n) {
 /* sum((x - mean(x))^2) over all of x. */
 static const uop *split_variance(struct split *s, const uop *n) {
     const uop *sq = n->src[0], *parts, *blocks;
-    if (n->arg.i != OP_ADD || sq->op != OP_MUL || sq->src[0] != sq->src[1] || sq->src[0]->op != OP_SUB)
-        return NULL;
-    const uop *x = sq->src[0]->src[0], *mean = strip(sq->src[0]->src[1]);
+    if (n->arg.i != OP_ADD || sq->op != OP_MUL) return NULL;
+    const uop *diff = sq->src[0];
+    if (diff != sq->src[1] || diff->op != OP_SUB) return NULL;
+    const uop *x = diff->src[0], *mean = strip(diff->src[1]);
     bool scaled = mean->op == OP_FDIV || mean->op == OP_MUL;
     if (!scaled || mean->src[1]->op != OP_CONST || !is_split_sum(mean->src[0], &parts, &blocks)) return NULL;
     if (blocks->src[0] != x || !dt_is_float((enum dtype)x->dt)) return NULL;
@@ -221,7 +222,8 @@ static int64_t element_bytes(const uop *n) {
 static bool half_taps(const uop *n, const struct shape *in, uint32_t taps, int64_t *parts) {
     int64_t want = UNITS, reduced[3];
     uint32_t bits = 0, k = 0;
-    if (element_bytes(n->src[0]->src[0]) != 2 || element_bytes(n->src[0]->src[1]) != 2) return false;
+    const uop *mul = n->src[0];
+    if (element_bytes(mul->src[0]) != 2 || element_bytes(mul->src[1]) != 2) return false;
     for (uint32_t i = 1; i < n->nsrc; i++) bits |= 1u << n->src[i]->arg.i;
     for (uint32_t i = 0; i < in->n; i++) {
         parts[i] = 1;
@@ -321,7 +323,7 @@ static int64_t halves_parts(const int64_t size[2], int64_t batch, int64_t depth)
 
 /* Into how many parts the sum of a product is to be cut; 1: it is none, or has blocks enough. */
 static int64_t product_parts(struct split *s, const uop *n, const struct shape *in) {
-    const uop *m = n->src[0]->op == OP_CAST ? n->src[0]->src[0] : n->src[0];
+    const uop *m = uop_uncast(n->src[0]);
     int64_t size[2] = {1, 1}, batch = 1, depth = 0;
     if (n->arg.i != OP_ADD || m->op != OP_MUL || n->nsrc != 2 || !dt_is_float((enum dtype)n->dt)) return 1;
     for (uint32_t i = 0; i < in->n; i++) {

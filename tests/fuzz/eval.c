@@ -108,7 +108,7 @@ static void eval_node(struct fz *f, const uop *n, const struct fz_val *all, uint
             if (closed)
                 out->v[i] = lane(&s[1], i);
             else
-                out->v[i] = memory(f, n->src[0]->src[0], lane(&s[0], i).i, (enum dtype)n->dt, env);
+                out->v[i] = memory(f, access_buf(n), lane(&s[0], i).i, (enum dtype)n->dt, env);
             break;
         }
         case OP_BUILD:

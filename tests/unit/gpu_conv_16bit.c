@@ -151,7 +151,7 @@ static void count(const struct conv *c, uint32_t *mma, uint32_t *loads, uint32_t
         for (uint32_t i = 0; i < l->n && group; i++) {
             const uop *n = l->u[i];
             *mma += n->op == OP_MMA;
-            if ((n->op != OP_LOAD && n->op != OP_PRED_LOAD) || n->src[0]->src[0]->op != OP_PARAM) continue;
+            if ((n->op != OP_LOAD && n->op != OP_PRED_LOAD) || access_buf(n)->op != OP_PARAM) continue;
             ++*loads, *wide += n->lanes == 8;
         }
     }

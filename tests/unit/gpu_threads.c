@@ -308,7 +308,7 @@ TEST(block_epilogue_loads_ahead) {
     arena_init(&x.arena, &x.err);
     if (err_guard(&x.err, lower_residual, &x)) FAIL("%s", x.err.msg);
     for (uint32_t i = 0; i < x.lin.n; i++) {
-        const uop *n = x.lin.u[i], *buf = n->nsrc && n->src[0]->op == OP_INDEX ? n->src[0]->src[0] : NULL;
+        const uop *n = x.lin.u[i], *buf = n->nsrc && n->src[0]->op == OP_INDEX ? access_buf(n) : NULL;
         if (!buf || buf->op != OP_PARAM) continue;
         if (n->op == OP_LOAD) loads++;
         if (n->op == OP_STORE && !stores++) CHECK_EQ(loads, 16);

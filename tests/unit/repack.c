@@ -59,8 +59,8 @@ static bool stores_pieces(const struct planned_run *r) {
     const struct linear *lin = &r->lin[r->sched.call.p[r->sched.call.n - 1].prog];
     for (uint32_t i = 0; i < lin->n; i++) {
         const uop *n = lin->u[i];
-        if (n->op == OP_STORE && n->src[0]->src[0]->op == OP_PARAM && n->src[0]->lanes == 8 &&
-            uop_divides(n->src[0]->src[1], 8))
+        if (n->op == OP_STORE && access_buf(n)->op == OP_PARAM && n->src[0]->lanes == 8 &&
+            uop_divides(access_offset(n), 8))
             return lin->shared <= 232448;
     }
     return false;
@@ -228,7 +228,7 @@ TEST(repack_aligned_rows) {
     for (uint32_t i = 0; i < r.lin.n; i++) {
         const uop *n = r.lin.u[i];
         if (n->op != OP_STORE) continue;
-        CHECK(n->src[0]->lanes == 8 && uop_divides(n->src[0]->src[1], 8));
+        CHECK(n->src[0]->lanes == 8 && uop_divides(access_offset(n), 8));
         stores++;
     }
     CHECK_EQ(stores, 1);

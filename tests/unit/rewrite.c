@@ -318,6 +318,6 @@ TEST(rewrite_rule_table) {
         CHECK(*r->set); /* a rule of no set is never used */
     }
     CHECK_STR(rule_info[rule_named("add_zero")].text, "(ADD x 0) => x");
-    CHECK_STR(rule_info[rule_named("add_zero")].set, "sym,predicate,decomp,native");
-    CHECK_STR(rule_info[rule_named("pred_load")].set, "predicate");
+    CHECK_STR(rule_info[rule_named("add_zero")].set, "sym,pred,decomp,native");
+    CHECK_STR(rule_info[rule_named("pred_load")].set, "pred");
 }

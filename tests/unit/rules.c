@@ -26,7 +26,7 @@ struct job {
 
 /* Rules about INVALID itself have no instance with a value: their firings count as they are. */
 static bool never_defined(const uop *n, const uop *r) {
-    return r->op == OP_INVALID || (n->op == OP_LOAD && n->src[0]->src[1]->op == OP_INVALID);
+    return r->op == OP_INVALID || (n->op == OP_LOAD && access_offset(n)->op == OP_INVALID);
 }
 
 static void check_instance(struct fz *f, const struct job *j, const uop *n, const uop *r) {

@@ -78,7 +78,7 @@ TEST(roles_products) {
             }
 }
 
-static bool to_shared(const uop *n, enum op op) { return n->op == op && n->src[0]->src[0]->op == OP_LOCAL; }
+static bool to_shared(const uop *n, enum op op) { return n->op == op && access_buf(n)->op == OP_LOCAL; }
 
 /* A tile is added to: it comes to the panels of the results by boxes, if there is a panel for each, else by loads. Results take
  * its place, four at a time: what is added to the others is read before the first is stored. */
@@ -98,7 +98,7 @@ TEST(roles_residual) {
             if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
             for (uint32_t k = 0; k < x.lin.n; k++) {
                 const uop *n = x.lin.u[k];
-                loads += n->op == OP_LOAD && n->src[0]->src[0]->op == OP_PARAM;
+                loads += n->op == OP_LOAD && access_buf(n)->op == OP_PARAM;
                 boxes += n->op == OP_TMA_LOAD;
                 stores += to_shared(n, OP_STORE);
                 pairs += to_shared(n, OP_STORE) && to_shared(x.lin.u[k + 1], OP_STORE);
@@ -254,8 +254,8 @@ TEST(roles_odd_rows) {
         uint32_t pieces = 0, single = 0;
         for (uint32_t k = 0; k < x.lin.n; k++) {
             const uop *n = x.lin.u[k];
-            if (n->op == OP_STORE && n->src[0]->src[0]->op == OP_PARAM)
-                *(n->src[0]->lanes == (x.half ? 8 : 4) && uop_divides(n->src[0]->src[1], n->src[0]->lanes)
+            if (n->op == OP_STORE && access_buf(n)->op == OP_PARAM)
+                *(n->src[0]->lanes == (x.half ? 8 : 4) && uop_divides(access_offset(n), n->src[0]->lanes)
                       ? &pieces
                       : &single) += 1;
         }

@@ -139,13 +139,13 @@ static const uop *greatest(struct roles *r, const struct affine *f, int64_t *apa
 
 /* The limit of `IF ..: limit = ..; score = score where least < limit, else -inf`, or NULL; *least: what is compared with it. */
 static const uop *limit_of(const uop *s, int64_t *least) {
-    const uop *block = s->op == OP_IF && s->src[1]->nsrc == 2 ? s->src[1] : NULL;
+    const uop *block = s->op == OP_IF && if_then(s)->nsrc == 2 ? if_then(s) : NULL;
     if (!block || block->src[0]->op != OP_SET || block->src[1]->op != OP_SET) return NULL;
-    const uop *limit = block->src[0]->src[1], *x = block->src[1]->src[1];
-    if (x->op != OP_WHERE || x->src[0]->op != OP_LT || x->src[0]->src[1] != block->src[0]->src[0])
-        return NULL;
+    const uop *set = block->src[0], *limit = stored_value(set), *x = stored_value(block->src[1]);
+    const uop *below = x->op == OP_WHERE ? x->src[0] : NULL;
+    if (!below || below->op != OP_LT || below->src[1] != set->src[0]) return NULL;
     if (limit->op != OP_CAST || limit->src[0]->dt != DT_IDX) return NULL;
-    *least = x->src[0]->src[0]->lo;
+    *least = below->src[0]->lo;
     return limit->src[0];
 }
 

@@ -32,7 +32,7 @@ void tma_outputs(struct sched *s, const uop *tree) {
             struct tma_store_tile o = {.tc = j};
             if (topo.p[i]->op != OP_STORE || !tma_tile_stored(s, topo.p[i], side[0], side[1], &o.box))
                 continue;
-            o.param = topo.p[i]->src[0]->src[0];
+            o.param = access_buf(topo.p[i]);
             vec_push(s->ir->arena, &s->roles.out, o);
         }
     }
@@ -43,7 +43,7 @@ void tma_outputs(struct sched *s, const uop *tree) {
 const struct tma_store_tile *panels_box(const struct roles *r, const uop *stmt) {
     const struct tma_store_tile *found = NULL;
     for (uint32_t i = 0; i < r->s->roles.out.n && stmt->op == OP_STORE; i++)
-        if (r->s->roles.out.p[i].param == stmt->src[0]->src[0]) {
+        if (r->s->roles.out.p[i].param == access_buf(stmt)) {
             if (found) return NULL;
             found = &r->s->roles.out.p[i];
         }
@@ -75,8 +75,8 @@ static const uop *find_added(struct roles *r, const uop *store) {
     uop_topo(r->a, &store->src[1], 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i], *to = store->src[0], *from = n->op == OP_LOAD ? n->src[0] : NULL;
-        if (from && from->src[0]->op == OP_PARAM && from->src[1] == to->src[1] &&
-            n->dt == store->src[1]->dt && from->src[0]->src[0] == to->src[0]->src[0])
+        if (from && index_buf(from)->op == OP_PARAM && index_offset(from) == index_offset(to) &&
+            n->dt == stored_value(store)->dt && buf_size(index_buf(from)) == buf_size(index_buf(to)))
             return n;
     }
     return NULL;
@@ -156,7 +156,7 @@ static const uop *panel_number(struct roles *r, int64_t buffer) {
 /* What is added to a panel comes to where its results will stand. */
 static void put_added(struct roles *r, const struct box *b, int64_t panel, int64_t buffer, uop_vec *out) {
     const uop *stage = stage_of(r, (enum dtype)r->added->dt), *map[8];
-    for (uint32_t i = 0; i < b->map->nsrc; i++) map[i] = i ? b->map->src[i] : r->added->src[0]->src[0];
+    for (uint32_t i = 0; i < b->map->nsrc; i++) map[i] = i ? b->map->src[i] : access_buf(r->added);
     const uop *bar = roles_mbar(r, r->added_bar, panel_number(r, buffer));
     const uop *src[] = {
         mk_index(r->ir, stage, mul(r, panel_number(r, buffer), STORE_ROWS * b->width), 1),

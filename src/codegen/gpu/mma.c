@@ -180,23 +180,23 @@ static const uop *element(struct tc *t, const uop *x, int side, const uop *p, co
 static const uop *matrices(struct tc *t, const uop *x, unsigned operand, int side, bool turned) {
     const struct mma_map *m = &t->p->map[operand];
     const struct mma_digit word = {MMA_K, 2, 1}, quad = {MMA_K, 4, 2}, row = {side, 8, 1};
-    if (x->op != OP_LOAD || x->src[0]->src[0]->op != OP_LOCAL || dtype_info[x->dt].bytes != 2 ||
-        m->regs != 8 || memcmp(&m->reg[0], &word, sizeof word) || memcmp(&m->lane[0], &quad, sizeof quad) ||
-        memcmp(&m->lane[1], &row, sizeof row) || x->src[0]->src[0]->arg.mem.space != SPACE_SHARED)
+    if (x->op != OP_LOAD || access_buf(x)->op != OP_LOCAL || dtype_info[x->dt].bytes != 2 || m->regs != 8 ||
+        memcmp(&m->reg[0], &word, sizeof word) || memcmp(&m->lane[0], &quad, sizeof quad) ||
+        memcmp(&m->lane[1], &row, sizeof row) || access_buf(x)->arg.mem.space != SPACE_SHARED)
         return NULL;
     const uop *which = rw2(t->rw, OP_IDIV, t->lane, number(t, 8)),
               *line = rw2(t->rw, OP_MOD, t->lane, number(t, 8));
     const uop *p = digits(t, &m->reg[1], m->nreg - 1, which, side);
     const uop *k = digits(t, &m->reg[1], m->nreg - 1, which, MMA_K);
-    struct affine f = affine_of(t->a, x->src[0]->src[1]);
+    struct affine f = affine_of(t->a, access_offset(x));
     if (affine_coef(&f, t->p->side[turned ? side : MMA_K]) != 1) return NULL;
     if (turned)
         k = rw2(t->rw, OP_ADD, k, line);
     else
         p = rw2(t->rw, OP_ADD, p, line);
-    const uop *at = element(t, x->src[0]->src[1], side, p, k);
+    const uop *at = element(t, access_offset(x), side, p, k);
     if (!uop_divides(at, 8)) return NULL;
-    const uop *index = mk_index(t->ir, x->src[0]->src[0], at, 8);
+    const uop *index = mk_index(t->ir, access_buf(x), at, 8);
     return uop_new(t->ir, OP_LDMATRIX, DT_U32, 4, &index, 1, ARG_INT(turned));
 }
 
@@ -294,7 +294,7 @@ struct step {
 static int64_t distance(struct tc *t, const struct step *s, int operand, int64_t p, int64_t k) {
     int side = operand == MMA_A ? MMA_M : MMA_N;
     int64_t half = mma_info[t->p->instr].size[MMA_K] / 2;
-    const uop *x = s->x[k / half][operand]->src[0]->src[1], *first = s->x[0][operand]->src[0]->src[1];
+    const uop *x = access_offset(s->x[k / half][operand]), *first = access_offset(s->x[0][operand]);
     const uop *far = element(t, x, side, number(t, p), number(t, k % half + s->k0[k / half])),
               *near = element(t, first, side, number(t, 0), number(t, s->k0[0]));
     struct affine f = affine_of(t->a, uop2(t->ir, OP_SUB, far, near));
@@ -329,7 +329,7 @@ static bool across_k(struct tc *t, const struct step *s, int operand, int64_t w,
 }
 
 static bool is_panels(const uop *x) {
-    return x->op == OP_LOAD && x->src[0]->src[0]->op == OP_LOCAL && x->src[0]->src[0]->arg.mem.panels;
+    return x->op == OP_LOAD && access_buf(x)->op == OP_LOCAL && access_buf(x)->arg.mem.panels;
 }
 
 /* The address of the operand's tile, how it lies in `arg`. */
@@ -341,9 +341,9 @@ static const uop *tile(struct tc *t, const struct step *s, int operand, union ar
         int64_t w = 128 / dtype_info[x->dt].bytes;
         bool k_rows = along_k(t, s, operand, w);
         bool across = !k_rows && w == 64 && across_k(t, s, operand, w, arg); /* halves alone may lie across */
-        const uop *base = element(t, x->src[0]->src[1], side, number(t, 0), number(t, s->k0[0]));
+        const uop *base = element(t, access_offset(x), side, number(t, 0), number(t, s->k0[0]));
         if ((k_rows || across) && uop_divides(base, k_rows ? mma_info[t->p->instr].size[MMA_K] : w))
-            return mk_index(t->ir, x->src[0]->src[0], base, 1);
+            return mk_index(t->ir, access_buf(x), base, 1);
         why = "lies in another order";
     }
     opt_fail(t->s, "TC", "the tile along axis %s, which the instruction reads from shared memory, %s",
@@ -509,7 +509,7 @@ static void side_by_side(struct tc *t, const uop *to, const uop *a, const uop *b
     for (uint32_t i = 0; i < to->nsrc && is_panels(b) && dtype_info[b->dt].bytes == 2; i++) {
         const uop *r = to->src[i];
         if (r->op != OP_RANGE || r->arg.range.kind != AX_REG || free_has(&t->fr, a, r)) continue;
-        struct affine f = affine_of(t->a, b->src[0]->src[1]);
+        struct affine f = affine_of(t->a, access_offset(b));
         int64_t far = affine_coef(&f, r), n = r->src[0]->hi;
         enum mma wide = wider(t->p->instr, n);
         if (wide == MMA_COUNT || mma_info[t->p->instr].size[MMA_N] != w || far <= 0 || far % w ||
@@ -622,12 +622,12 @@ static const uop *store_once(struct tc *t, const uop *stmt, const uop *moved) {
         n = &t->laid[i];
     }
     if (!n || !free_has(&t->fr, stmt, t->prod[0].side[MMA_M])) return moved;
-    const uop *at = digits(t, n->map->lane, n->map->nlane, t->lane, MMA_N), *index = moved->src[0]->src[1];
+    const uop *at = digits(t, n->map->lane, n->map->nlane, t->lane, MMA_N), *index = access_offset(moved);
     const uop *first = rw2(t->rw, OP_LT, at, number(t, 1));
     const uop *none = uop_new(t->ir, OP_INVALID, (enum dtype)index->dt, 1, NULL, 0, ARG_NONE);
     if (index->op == OP_WHERE && index->src[2]->op == OP_INVALID)
         first = rw2(t->rw, OP_AND, first, index->src[0]), index = index->src[1];
-    index = mk_index(t->ir, moved->src[0]->src[0], uop3(t->ir, OP_WHERE, first, index, none), 1);
+    index = mk_index(t->ir, access_buf(moved), uop3(t->ir, OP_WHERE, first, index, none), 1);
     return uop2(t->ir, (enum op)moved->op, index, moved->src[1]);
 }
 
@@ -712,7 +712,7 @@ static void leaf(void *cx, const uop *stmt, uop_vec *out) {
     if (split_pred(t, stmt, out)) return;
     struct pick p = pick_all(t);
     const uop *moved = in_registers(t, stmt, &p);
-    bool store = (stmt->op == OP_STORE || stmt->op == OP_STORE_ADD) && stmt->src[0]->src[0]->op == OP_PARAM;
+    bool store = (stmt->op == OP_STORE || stmt->op == OP_STORE_ADD) && access_buf(stmt)->op == OP_PARAM;
     vec_push(t->a, out, store ? store_once(t, stmt, moved) : moved);
 }
 

@@ -51,8 +51,7 @@ static int64_t lead(const struct ring *g) {
 }
 
 static bool is_fill(const uop *s) {
-    return s->op == OP_STORE && s->src[0]->src[0]->op == OP_LOCAL &&
-           s->src[0]->src[0]->arg.mem.space == SPACE_SHARED;
+    return s->op == OP_STORE && access_buf(s)->op == OP_LOCAL && access_buf(s)->arg.mem.space == SPACE_SHARED;
 }
 
 /* ---- what is asked for ----------------------------------------------------------------------------------- */
@@ -89,9 +88,9 @@ bool plain_copy(struct rw *rw, const uop *v, const uop **index, const uop **pred
     *pred = NULL;
     if (v->op == OP_WHERE && v->src[2]->op == OP_CONST && v->src[2]->arg.u == 0)
         *pred = v->src[0], v = v->src[1];
-    if (v->op != OP_LOAD || v->src[0]->src[0]->op != OP_PARAM) return false;
+    if (v->op != OP_LOAD || access_buf(v)->op != OP_PARAM) return false;
     *index = v->src[0];
-    const uop *at = v->src[0]->src[1];
+    const uop *at = access_offset(v);
     if (at->op == OP_WHERE && at->src[2]->op == OP_INVALID)
         *pred = *pred ? rw2(rw, OP_AND, *pred, at->src[0]) : at->src[0];
     return true;
@@ -108,7 +107,7 @@ static bool in_pieces(struct ring *g, const uop *fill, const uop *index, const u
     for (uint32_t i = 0; i < f->n; i++)
         if (f->p[i]->arg.range.kind == AX_VEC) vec = f->p[i];
     int bytes = dtype_info[index->dt].bytes;
-    struct affine to = affine_of(g->a, fill->src[0]->src[1]), from = affine_of(g->a, at);
+    struct affine to = affine_of(g->a, access_offset(fill)), from = affine_of(g->a, at);
     if (!vec) return bytes == 4; /* one by one */
     if (affine_coef(&to, vec) != 1 || affine_coef(&from, vec) != 1) return false;
     if (bytes == 4) return true; /* else each goes alone */
@@ -280,12 +279,12 @@ static const uop *ring_loop(struct ring *g, const uop *loop, bool any_async) {
         for (uint32_t i = 0; i < g->body.n; i++) vec_push(g->a, &out, g->body.p[i]);
         put_if(g, &stores, 1, &part);
         put_part(g, &part, &out);
-        return uop2(ir, OP_FOR, loop->src[0], tree_block(ir, &out));
+        return uop2(ir, OP_FOR, for_range(loop), tree_block(ir, &out));
     }
     if (g->group) put(g, &part, OP_WGMMA_FENCE, 0);
-    for (uint32_t i = 0; i < loop->src[1]->nsrc; i++)
-        if (!is_fill(loop->src[1]->src[i]))
-            vec_push(g->a, &part, at_place(g, loop->src[1]->src[i], g->range));
+    for (uint32_t i = 0; i < for_body(loop)->nsrc; i++)
+        if (!is_fill(for_body(loop)->src[i]))
+            vec_push(g->a, &part, at_place(g, for_body(loop)->src[i], g->range));
     if (g->group) put(g, &part, OP_WGMMA_COMMIT, 0);
     put_part(g, &part, &out);
     if (g->group) put_part(g, &fetch, &out);
@@ -293,7 +292,7 @@ static const uop *ring_loop(struct ring *g, const uop *loop, bool any_async) {
     put_part(g, &part, &out);
     if (g->group) put(g, &out, OP_WGMMA_WAIT, 1);
     next_place(g, &out);
-    return uop2(ir, OP_FOR, loop->src[0], tree_block(ir, &out));
+    return uop2(ir, OP_FOR, for_range(loop), tree_block(ir, &out));
 }
 
 /* ---- fragments ahead ---------------------------------------------------------------------------------------- */
@@ -387,7 +386,7 @@ static const uop *frag_loop(struct ring *g, const uop *loop, const uop *mma, con
     fetch(g, &first, step, 0, later(g, 1), &part);
     vec_push(g->a, &part, multiply(g, mma, &last));
     vec_push(g->a, &out, tree_block(ir, &part));
-    return uop2(ir, OP_FOR, loop->src[0], tree_block(ir, &out));
+    return uop2(ir, OP_FOR, for_range(loop), tree_block(ir, &out));
 }
 
 /* Are there MMA instructions in a loop of the body? Nobody would wait for those of one turn in the next. */
@@ -407,10 +406,10 @@ static struct pipe *wanted(struct ring *g, const uop *loop) {
     struct pipe *p = NULL;
     uint32_t asked = 0;
     g->fill.n = g->local.n = g->wide.n = 0;
-    for (uint32_t i = 0; i < loop->src[1]->nsrc; i++) {
-        const uop *s = loop->src[1]->src[i];
+    for (uint32_t i = 0; i < for_body(loop)->nsrc; i++) {
+        const uop *s = for_body(loop)->src[i];
         if (!is_fill(s)) continue;
-        struct pipe *q = pipe_of(g, s, loop->src[0]);
+        struct pipe *q = pipe_of(g, s, for_range(loop));
         if (q && p && q->ahead != p->ahead)
             opt_fail(g->s, q->opt, "another tile of the loop has %lld places", (long long)p->ahead);
         if (q) p = q, asked++;
@@ -419,11 +418,11 @@ static struct pipe *wanted(struct ring *g, const uop *loop) {
     if (!p) return NULL;
     if (asked != g->fill.n) opt_fail(g->s, p->opt, "the loop fills another tile; PIPE must name all of them");
     if (g->fill.n > RG_COUNT(g->async)) opt_fail(g->s, p->opt, "more than %d tiles", (int)RG_COUNT(g->async));
-    if (g->group && multiplies_inside(g, loop->src[1]))
+    if (g->group && multiplies_inside(g, for_body(loop)))
         opt_fail(
             g->s, p->opt,
             "MMA instructions of warpgroups stand in another loop inside; WARP_SPECIALIZE may have that");
-    g->chain = g->group && is_chain(loop->src[1]);
+    g->chain = g->group && is_chain(for_body(loop));
     int least = g->group && !g->chain ? 3 : 2;
     if (p->ahead < least || p->ahead > MOST_PLACES)
         opt_fail(g->s, p->opt, "a ring has %d .. %d places, not %lld", least, MOST_PLACES,
@@ -436,20 +435,20 @@ static const uop *walk(struct ring *g, const uop *n);
 static void ring(struct ring *g, const uop *loop, uop_vec *out) {
     struct pipe *p = wanted(g, loop);
     if (!p) {
-        vec_push(g->a, out, uop2(g->ir, OP_FOR, loop->src[0], walk(g, loop->src[1])));
+        vec_push(g->a, out, uop2(g->ir, OP_FOR, for_range(loop), walk(g, for_body(loop))));
         return;
     }
     bool any = false, all = true;
-    const uop *step = NULL, *mma = steps_of(g, loop->src[1], &step);
-    g->range = loop->src[0], g->places = p->ahead, g->count = loop->src[0]->src[0];
+    const uop *step = NULL, *mma = steps_of(g, for_body(loop), &step);
+    g->range = for_range(loop), g->places = p->ahead, g->count = range_size(for_range(loop));
     for (uint32_t i = 0; i < g->fill.n; i++) {
-        const uop *l = g->fill.p[i]->src[0]->src[0], *size = uop_idx(g->ir, l->src[0]->hi * g->places);
+        const uop *l = access_buf(g->fill.p[i]), *size = uop_idx(g->ir, buf_size(l)->hi * g->places);
         vec_push(g->a, &g->local, l);
         vec_push(g->a, &g->wide, uop_new(g->ir, OP_LOCAL, (enum dtype)l->dt, 1, &size, 1, l->arg));
         any |= g->async[i] = is_async(g, g->fill.p[i]);
         all &= g->async[i];
     }
-    if (g->chain) chained(g, loop->src[1]);
+    if (g->chain) chained(g, for_body(loop));
     before_loop(g, any, out);
     g->slot = NULL;
     bool frags = mma && all && !g->group;
@@ -457,7 +456,7 @@ static void ring(struct ring *g, const uop *loop, uop_vec *out) {
     const uop *body = frags ? frag_loop(g, loop, mma, step, out) : ring_loop(g, loop, any);
     vec_push(g->a, out, body);
     if (g->group) put(g, out, OP_WGMMA_WAIT, 0), g->rings++;
-    for (uint32_t i = 0; i < g->fill.n; i++) done(g, g->fill.p[i], loop->src[0]);
+    for (uint32_t i = 0; i < g->fill.n; i++) done(g, g->fill.p[i], for_range(loop));
 }
 
 /* MMA instructions of groups in a row, of tiles that no ring has: they are waited for at once. Others compute meanwhile, if

@@ -112,7 +112,8 @@ static int64_t source_step(struct arena *a, const uop *stmt, const uop *range) {
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         if (n->op != OP_INDEX || n->src[0]->op != OP_PARAM) continue;
-        const uop *at = n->src[1]->op == OP_WHERE ? n->src[1]->src[1] : n->src[1];
+        const uop *at = index_offset(n);
+        if (at->op == OP_WHERE) at = at->src[1];
         struct affine f = affine_of(a, at);
         int64_t c = affine_coef(&f, range);
         if (c) return c < 0 ? -c : c;
@@ -121,7 +122,7 @@ static int64_t source_step(struct arena *a, const uop *stmt, const uop *range) {
 }
 
 static int64_t target_step(struct arena *a, const uop *stmt, const uop *range) {
-    struct affine f = affine_of(a, stmt->src[0]->src[1]);
+    struct affine f = affine_of(a, access_offset(stmt));
     int64_t c = affine_coef(&f, range);
     return c < 0 ? -c : c;
 }
@@ -130,7 +131,7 @@ static int64_t target_step(struct arena *a, const uop *stmt, const uop *range) {
  * Neighbours in a row of the panel write to different banks, neighbours in memory read one line: the list says how many of the one,
  * the others are of the other kind. */
 static bool is_turned(struct arena *a, const uop *stmt, const uop_vec *free) {
-    const uop *to = stmt->op == OP_STORE ? stmt->src[0]->src[0] : NULL;
+    const uop *to = stmt->op == OP_STORE ? access_buf(stmt) : NULL;
     if (!to || to->op != OP_LOCAL || !to->arg.mem.panels) return false;
     int64_t piece = 16 / dtype_info[to->dt].bytes;
     bool read = false, written = false;
@@ -304,7 +305,7 @@ static uint64_t busy_key(const uop *acc, uint32_t lane) { return (uint64_t)acc->
 static bool is_idle(struct blk *b, const uop *stmt, uint32_t lane) {
     if (moves_with(b, stmt, b->first.p[lane])) return false;
     if (stmt->op == OP_SET) return !map_get(&b->busy, busy_key(stmt->src[0], lane), NULL);
-    return (stmt->op == OP_STORE || stmt->op == OP_STORE_ADD) && stmt->src[0]->src[0]->op == OP_PARAM;
+    return (stmt->op == OP_STORE || stmt->op == OP_STORE_ADD) && access_buf(stmt)->op == OP_PARAM;
 }
 
 /* Notes the accumulators that a statement reads which every thread along a THREAD range runs. */
@@ -362,8 +363,7 @@ static struct touched touches(struct blk *b, const uop *stmt) {
     struct touched t = {0};
     uop_vec topo = {0};
     uint32_t first = 0;
-    if (stmt->op == OP_STORE || stmt->op == OP_CP_ASYNC)
-        t.written = bit_of(b, stmt->src[0]->src[0]), first = 1;
+    if (stmt->op == OP_STORE || stmt->op == OP_CP_ASYNC) t.written = bit_of(b, access_buf(stmt)), first = 1;
     for (uint32_t k = first; k < stmt->nsrc; k++) {
         topo.n = 0;
         uop_topo(b->a, &stmt->src[k], 1, &topo);
@@ -394,7 +394,7 @@ static const uop *block_barriers(struct blk *b, const uop *block, struct touched
         const uop *s = block->src[i];
         struct touched t = {0};
         if (tree_is_leaf(s)) t = touches(b, s);
-        if (s->op == OP_IF) t = touches(b, s->src[1]->src[0]); /* the rest of a fill */
+        if (s->op == OP_IF) t = touches(b, if_then(s)->src[0]); /* the rest of a fill */
         if ((t.read & now->written) || (t.written & now->read)) {
             close_part(b, &part, &out, true);
             *now = (struct touched){0};
@@ -422,8 +422,9 @@ static const uop *barriers(struct blk *b, const uop *n, struct touched *now) {
 /* ---- the tree ------------------------------------------------------------------------------------------ */
 
 static const uop *under_grid(struct blk *b, const uop *n) {
-    if (n->nsrc == 1 && n->src[0]->op == OP_FOR && n->src[0]->src[0]->arg.range.kind == AX_GRID) {
-        const uop *loop = uop2(b->ir, OP_FOR, n->src[0]->src[0], under_grid(b, n->src[0]->src[1]));
+    const uop *first = n->nsrc == 1 ? n->src[0] : NULL;
+    if (first && first->op == OP_FOR && for_range(first)->arg.range.kind == AX_GRID) {
+        const uop *loop = uop2(b->ir, OP_FOR, for_range(first), under_grid(b, for_body(first)));
         return uop_mk(b->ir, OP_BLOCK, &loop, 1, ARG_NONE);
     }
     struct touched now = {0};

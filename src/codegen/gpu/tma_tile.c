@@ -249,17 +249,17 @@ static bool find_single(struct boxer *b, const uop *param, const uop *to, const 
 }
 
 static bool find(struct boxer *b, const uop *fill, const uop *k, struct box *out) {
-    const uop *index, *pred, *local = fill->src[0]->src[0], *unused;
+    const uop *index, *pred, *local = access_buf(fill), *unused;
     int64_t size[2];
     if (!plain_copy(&b->s->rw, fill->src[1], &index, &pred)) return no_box(b, "its elements are computed");
     b->from = affine_of(b->a, unpredicated(index->src[1], &unused));
     const uop_vec *free = free_of(&b->fr, fill->src[0]);
     for (uint32_t i = 0; i < free->n; i++) vec_push(b->a, &b->own, free->p[i]);
-    if (!local->arg.mem.row) return find_single(b, index->src[0], fill->src[0]->src[1], pred, out);
+    if (!local->arg.mem.row) return find_single(b, index->src[0], access_offset(fill), pred, out);
     if (!local->arg.mem.panels) return no_box(b, "it has no panels of 128 bytes");
     if (!find_rows(b, local->arg.mem.row) || !find_corner(b) || !in_pieces(b, index->src[0]) ||
         !limits(b, index->src[0], pred, k, size) ||
-        !check_tile(b, fill->src[0]->src[1], ROW_BYTES / dtype_info[local->dt].bytes))
+        !check_tile(b, access_offset(fill), ROW_BYTES / dtype_info[local->dt].bytes))
         return false;
     *out = make(b, index->src[0], size);
     return out->rows % 8 == 0 || no_box(b, "parts of it have no multiple of 8 rows");
@@ -271,17 +271,17 @@ struct box tma_tile_of(struct sched *s, const char *opt, const uop *fill, const 
     free_init(&b.fr, b.ir, b.a);
     if (!find(&b, fill, k, &x))
         opt_fail(s, opt, "the tile %s cannot be copied as a box: %s",
-                 ir_name(s->ir, fill->src[0]->src[0]->arg.mem.name), b.why);
+                 ir_name(s->ir, access_buf(fill)->arg.mem.name), b.why);
     return x;
 }
 
 bool tma_tile_stored(struct sched *s, const uop *store, const uop *m, const uop *n, struct box *out) {
     struct boxer b = {.s = s, .ir = s->ir, .a = s->ir->arena};
-    const uop *param = store->src[0]->src[0], *pred = NULL;
+    const uop *param = access_buf(store), *pred = NULL;
     int64_t size[2];
     if (store->op != OP_STORE || param->op != OP_PARAM) return false;
     free_init(&b.fr, b.ir, b.a);
-    b.from = affine_of(b.a, unpredicated(store->src[0]->src[1], &pred));
+    b.from = affine_of(b.a, unpredicated(access_offset(store), &pred));
     if (store->nsrc > 2) pred = pred ? rw2(&s->rw, OP_AND, pred, store->src[2]) : store->src[2];
     vec_push(b.a, &b.own, m), vec_push(b.a, &b.own, n);
     if (affine_coef(&b.from, n) != 1 || !find_rows(&b, n->src[0]->hi) || !find_corner(&b) ||

@@ -40,16 +40,15 @@ enum {
 /* ---- what there is ------------------------------------------------------------------------------------------- */
 
 static bool is_fill(const uop *s) {
-    return s->op == OP_STORE && s->src[0]->src[0]->op == OP_LOCAL &&
-           s->src[0]->src[0]->arg.mem.space == SPACE_SHARED;
+    return s->op == OP_STORE && access_buf(s)->op == OP_LOCAL && access_buf(s)->arg.mem.space == SPACE_SHARED;
 }
 
 /* Sums of MMA instructions are parts that each iteration adds to others (mma.c). */
 static bool has_parts(const struct roles *r) { return partial_accumulate(r->s->tc[0].instr); }
 
 static bool fills(const uop *loop) {
-    for (uint32_t i = 0; i < loop->src[1]->nsrc; i++)
-        if (is_fill(loop->src[1]->src[i])) return true;
+    for (uint32_t i = 0; i < for_body(loop)->nsrc; i++)
+        if (is_fill(for_body(loop)->src[i])) return true;
     return false;
 }
 
@@ -85,12 +84,12 @@ static int64_t take_pipe(struct roles *r, const uop *fill) {
 
 /* A tile that is turned while it is filled. */
 static bool may_by_hand(struct roles *r, const uop *fill) {
-    return !r->chain && fill->src[0]->src[0]->arg.mem.panels && fill_is_transposed(r->s, fill);
+    return !r->chain && access_buf(fill)->arg.mem.panels && fill_is_transposed(r->s, fill);
 }
 
 /* In the last set, or in one of its own. */
 static void take_tile(struct roles *r, const uop *fill, int64_t places, bool fixed, bool own) {
-    const uop *l = fill->src[0]->src[0], *size = num(r, l->src[0]->hi * places);
+    const uop *l = access_buf(fill), *size = num(r, buf_size(l)->hi * places);
     struct tile t = {.fill = fill, .local = l, .fixed = fixed};
     if (own) {
         vec_push(r->a, &r->set, ((struct set){.places = places, .bar = r->nbar, .team = WARPGROUP}));
@@ -114,7 +113,7 @@ static uint32_t first_use(struct roles *r, const uop *fill) {
         uop_vec topo = {0};
         uop_topo(r->a, &r->body.p[i], 1, &topo);
         for (uint32_t k = 0; k < topo.n; k++)
-            if (topo.p[k] == fill->src[0]->src[0]) return i;
+            if (topo.p[k] == access_buf(fill)) return i;
     }
     return r->body.n;
 }
@@ -141,7 +140,7 @@ static void take_once(struct roles *r, const uop_vec *fill) {
     uop_vec stmts = r->before;
     r->before = (uop_vec){0};
     r->once = r->nested = true;
-    r->k = roles_range(r, "once", AX_LOOP, r->thread->arg.range.pos, 1, 0), r->count = r->k->src[0];
+    r->k = roles_range(r, "once", AX_LOOP, r->thread->arg.range.pos, 1, 0), r->count = range_size(r->k);
     for (uint32_t i = 0; i < stmts.n; i++) {
         const uop *s = stmts.p[i];
         bool loop = s->op == OP_FOR && multiplies(s), store = s->op == OP_STORE || s->op == OP_STORE_ADD;
@@ -158,9 +157,9 @@ static void take_once(struct roles *r, const uop_vec *fill) {
 static void take_loop(struct roles *r, const uop *loop) {
     uop_vec fill = {0};
     if (r->k) opt_fail(r->s, r->opt, "there are two loops that fill tiles");
-    r->k = loop->src[0], r->count = r->k->src[0];
-    for (uint32_t i = 0; i < loop->src[1]->nsrc; i++) {
-        const uop *s = loop->src[1]->src[i];
+    r->k = for_range(loop), r->count = range_size(r->k);
+    for (uint32_t i = 0; i < for_body(loop)->nsrc; i++) {
+        const uop *s = for_body(loop)->src[i];
         if (!is_fill(s)) no_fills(r, s);
         if (!is_fill(s)) put(r, &r->body, s), r->nested |= s->op == OP_FOR && multiplies(s);
     }
@@ -169,8 +168,8 @@ static void take_loop(struct roles *r, const uop *loop) {
     r->weave = r->chain && chain_is_woven(r);
     if (!r->chain && !uop_is_const(r->count))
         opt_fail(r->s, r->opt, "the length of the loop is known at run time only");
-    for (uint32_t i = 0; i < loop->src[1]->nsrc; i++)
-        if (is_fill(loop->src[1]->src[i])) put(r, &fill, loop->src[1]->src[i]);
+    for (uint32_t i = 0; i < for_body(loop)->nsrc; i++)
+        if (is_fill(for_body(loop)->src[i])) put(r, &fill, for_body(loop)->src[i]);
     for (uint32_t i = 1; i < fill.n; i++) /* in the order in which they are waited for */
         for (uint32_t k = i; k && first_use(r, fill.p[k]) < first_use(r, fill.p[k - 1]); k--) {
             const uop *f = fill.p[k];
@@ -183,10 +182,12 @@ static void look(struct roles *r, const uop *tree) {
     const uop *body = tree;
     uop_vec fixed = {0};
     r->tiles = 1;
-    while (body->nsrc == 1 && body->src[0]->op == OP_FOR && body->src[0]->src[0]->arg.range.kind == AX_GRID) {
-        put(r, &r->grid, body->src[0]->src[0]);
-        r->tiles *= body->src[0]->src[0]->src[0]->hi;
-        body = body->src[0]->src[1];
+    while (body->nsrc == 1 && body->src[0]->op == OP_FOR &&
+           for_range(body->src[0])->arg.range.kind == AX_GRID) {
+        const uop *axis = for_range(body->src[0]);
+        put(r, &r->grid, axis);
+        r->tiles *= range_size(axis)->hi;
+        body = for_body(body->src[0]);
     }
     for (uint32_t i = 0; i < body->nsrc; i++) {
         const uop *s = body->src[i];

@@ -80,14 +80,14 @@ static const uop *load_as(struct ir *ir, const uop *load, const uop *to) {
 /* A load whose lanes are at constant distances (rows, or neighbours some of which are the same) as a BUILD of single
  * loads; NULL if it is not one. */
 static const uop *take_apart(struct co *c, const uop *load) {
-    const uop *index = load->src[0]->src[1];
+    const uop *index = access_offset(load);
     if (index->lanes == 1) return NULL;
     struct affine at = affine_of(c->a, index), one;
     const uop **lane = arena_array(c->a, const uop *, index->lanes);
     for (unsigned i = 0; i < index->lanes; i++) {
         if (!lane_at(c, &at, i, &one)) return NULL;
         const uop *to = rw_post(c->rw, affine_build(c->rw->ir, &one, DT_IDX));
-        lane[i] = load_as(c->rw->ir, load, mk_index(c->rw->ir, load->src[0]->src[0], to, 1));
+        lane[i] = load_as(c->rw->ir, load, mk_index(c->rw->ir, access_buf(load), to, 1));
     }
     return uop_new(c->rw->ir, OP_BUILD, (enum dtype)load->dt, index->lanes, lane, index->lanes, ARG_NONE);
 }
@@ -122,7 +122,7 @@ static void widen(struct co *c, const struct spot *first, unsigned lanes) {
 
 /* Neighbours among so many at s, a power of two, that are loaded at once; 1: none. */
 static unsigned piece_of(const struct co *c, const struct spot *s, unsigned run, unsigned lanes) {
-    const uop *at = s->load->src[0]->src[1];
+    const uop *at = access_offset(s->load);
     if (run == lanes && (s->load->op == OP_LOAD || uop_divides(at, lanes))) return lanes;
     if (!c->parts || dtype_info[s->load->dt].bytes >= LEAST_PIECE) return 1;
     while (lanes > 1 && (lanes > run || !uop_divides(at, lanes))) lanes /= 2;
@@ -147,10 +147,9 @@ static void group_spots(struct co *c) {
 
 /* Splits the address of a store over its lanes; false if there is no constant stride other than one. */
 static bool store_lanes(struct co *c, const uop *s) {
-    if (s->op != OP_STORE || s->nsrc != 2 || s->src[0]->src[1]->lanes == 1 ||
-        s->src[0]->src[0]->op != OP_PARAM)
+    if (s->op != OP_STORE || s->nsrc != 2 || access_offset(s)->lanes == 1 || access_buf(s)->op != OP_PARAM)
         return false;
-    struct affine at = affine_of(c->a, s->src[0]->src[1]);
+    struct affine at = affine_of(c->a, access_offset(s));
     struct affine row = {.t = arena_array(c->a, struct term, at.n)};
     int64_t stride = 0;
     for (uint32_t i = 0; i < at.n; i++) {
@@ -163,7 +162,7 @@ static bool store_lanes(struct co *c, const uop *s) {
     }
     for (unsigned i = 0; i < s->src[0]->lanes; i++) {
         row.k = at.k + stride * i;
-        vec_push(c->a, &c->spot, ((struct spot){s, s->src[0]->src[0], row, i}));
+        vec_push(c->a, &c->spot, ((struct spot){s, access_buf(s), row, i}));
     }
     return true;
 }
@@ -174,7 +173,7 @@ static bool changed_after(struct co *c, const uop *block, uint32_t from, const u
     uop_topo(c->a, &value, 1, &topo);
     for (uint32_t i = from; i < block->nsrc; i++) {
         const uop *s = block->src[i];
-        const uop *cell = s->op == OP_SET ? s->src[0] : s->op == OP_STORE ? s->src[0]->src[0] : NULL;
+        const uop *cell = s->op == OP_SET ? s->src[0] : s->op == OP_STORE ? access_buf(s) : NULL;
         if (s->op == OP_FOR || s->op == OP_IF) return true;
         for (uint32_t k = 0; cell && k < topo.n; k++)
             if (topo.p[k] == cell && cell->op != OP_PARAM) return true;
@@ -224,7 +223,7 @@ static const uop *store_rows(struct co *c, const uop *block) {
 
 static bool written_here(const uop *block, const uop *buf) {
     for (uint32_t i = 0; i < block->nsrc; i++)
-        if (block->src[i]->op == OP_STORE && block->src[i]->src[0]->src[0] == buf) return true;
+        if (block->src[i]->op == OP_STORE && access_buf(block->src[i]) == buf) return true;
     return false;
 }
 
@@ -245,7 +244,7 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
     bool apart = false;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        if (!is_load(n) || (n->op == OP_PRED_LOAD && !c->parts) || written_here(block, n->src[0]->src[0]))
+        if (!is_load(n) || (n->op == OP_PRED_LOAD && !c->parts) || written_here(block, access_buf(n)))
             continue;
         const uop *lanes = take_apart(c, n);
         if (!lanes) continue;
@@ -260,9 +259,9 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
     c->from.n = c->to.n = 0;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        if (!is_load(n) || n->lanes != 1 || n->src[0]->lanes != 1 || written_here(block, n->src[0]->src[0]))
+        if (!is_load(n) || n->lanes != 1 || n->src[0]->lanes != 1 || written_here(block, access_buf(n)))
             continue;
-        struct spot s = {n, n->src[0]->src[0], affine_of(c->a, n->src[0]->src[1]), 0};
+        struct spot s = {n, access_buf(n), affine_of(c->a, access_offset(n)), 0};
         vec_push(c->a, &c->spot, s);
     }
     group_spots(c);

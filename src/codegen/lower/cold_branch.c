@@ -75,7 +75,7 @@ static bool plain(const uop *n) {
     switch (n->op) {
     case OP_LOAD:
     case OP_PRED_LOAD:
-    case OP_STORE: return n->src[0]->src[0]->op != OP_LOCAL;
+    case OP_STORE: return access_buf(n)->op != OP_LOCAL;
     case OP_BUILD:
     case OP_EXTRACT:
     case OP_VEC_REDUCE:

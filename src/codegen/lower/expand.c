@@ -91,10 +91,9 @@ static const uop *fuse(struct ir *ir, const uop *stmt) {
     if (v->op != OP_ADD || !dt_is_float((enum dtype)v->dt)) return stmt;
     for (int i = 0; i < 2; i++) {
         const uop *acc = v->src[i], *mul = v->src[1 - i];
-        bool own =
-            stmt->op == OP_SET
-                ? acc == stmt->src[0] || (acc->op == OP_ACC && acc->arg.i == stmt->src[0]->arg.i)
-                : acc->op == OP_LOAD && acc->src[0] == stmt->src[0] && acc->src[0]->src[0]->op == OP_LOCAL;
+        bool own = stmt->op == OP_SET
+                       ? acc == stmt->src[0] || (acc->op == OP_ACC && acc->arg.i == stmt->src[0]->arg.i)
+                       : acc->op == OP_LOAD && acc->src[0] == stmt->src[0] && access_buf(acc)->op == OP_LOCAL;
         const uop *pred = mul->op == OP_WHERE && is_zero(mul->src[2]) ? mul->src[0] : NULL;
         if (pred) mul = mul->src[1];
         if (!own || mul->op != OP_MUL) continue;

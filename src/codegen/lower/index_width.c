@@ -119,13 +119,14 @@ static const uop *flatten_grid(struct rw *rw, const uop *tree) {
     uop_vec axis = {0}, value = {0};
     int64_t grid = 1;
     const uop *body = tree;
-    while (body->nsrc == 1 && body->src[0]->op == OP_FOR && body->src[0]->src[0]->arg.range.kind == AX_GRID) {
-        const uop *r = body->src[0]->src[0];
+    while (body->nsrc == 1 && body->src[0]->op == OP_FOR &&
+           for_range(body->src[0])->arg.range.kind == AX_GRID) {
+        const uop *r = for_range(body->src[0]);
         vec_push(ir->arena, &axis, r);
-        if (__builtin_mul_overflow(grid, r->src[0]->lo, &grid) || grid > INT32_MAX)
+        if (__builtin_mul_overflow(grid, range_size(r)->lo, &grid) || grid > INT32_MAX)
             err_throw(ir->err, RG_ELIMIT,
                       "the grid has more than 2^31 iterations; use TILE to make them larger");
-        body = body->src[0]->src[1];
+        body = for_body(body->src[0]);
     }
     if (!axis.n) return tree;
     const uop *size = uop_idx(ir, grid);

@@ -75,9 +75,9 @@ static uint64_t writes(struct lin *l, const uop *n) {
     if (n->op == OP_BARRIER || n->op == OP_CP_ASYNC_WAIT || n->op == OP_MBAR_WAIT || n->op == OP_CLUSTER_SYNC)
         return 0xffffull << 48; /* any scratch: others may have written it */
     for (uint32_t i = 0; i + 2 < n->nsrc && n->op == OP_MMA; i++) bits |= 1ull << mutable_bit(l, n->src[i]);
-    if (n->op == OP_CP_ASYNC || n->op == OP_TMA_LOAD) return 1ull << mutable_bit(l, n->src[0]->src[0]);
+    if (n->op == OP_CP_ASYNC || n->op == OP_TMA_LOAD) return 1ull << mutable_bit(l, access_buf(n));
     if (n->op == OP_STORE || n->op == OP_STORE_ADD)
-        return n->src[0]->src[0]->op == OP_LOCAL ? 1ull << mutable_bit(l, n->src[0]->src[0]) : 0;
+        return access_buf(n)->op == OP_LOCAL ? 1ull << mutable_bit(l, access_buf(n)) : 0;
     if (n->op == OP_FOR || n->op == OP_IF || n->op == OP_BLOCK)
         for (uint32_t i = 0; i < n->nsrc; i++)
             if (op_is_effect((enum op)n->src[i]->op)) bits |= writes(l, n->src[i]);
@@ -88,7 +88,7 @@ static uint64_t writes(struct lin *l, const uop *n) {
 static bool is_safe(const uop *n) {
     if (n->op != OP_LOAD)
         return true; /* a PRED_LOAD has its own predicate; PARAMS only reads the table of buffers */
-    const uop *buf = n->src[0]->src[0], *i = n->src[0]->src[1];
+    const uop *buf = access_buf(n), *i = access_offset(n);
     return buf->op == OP_PARAM && i->lo >= 0 &&
            i->hi <= buf->src[0]->lo - (i->lanes == 1 ? n->src[0]->lanes : 1);
 }
@@ -213,7 +213,7 @@ static bool is_apart(const uop *a, const uop *b) {
 static bool may_pair(struct lin *l, const uop *a, const uop *b) {
     if (a->op != b->op || (a->op != OP_STORE && a->op != OP_SET) || a->nsrc != 2) return false;
     uint64_t bits = writes(l, a);
-    if (b->src[0]->op == OP_INDEX && bits & reads(l, b->src[0]->src[1])) return false;
+    if (b->src[0]->op == OP_INDEX && bits & reads(l, access_offset(b))) return false;
     if (!(bits & reads(l, b->src[1]))) return true;
     if (a->op != OP_STORE) return false;
     uop_vec topo = {0};
@@ -288,7 +288,7 @@ static uint32_t together(struct lin *l, const uop *const *s, uint32_t n) {
 
 enum { LOADS_AHEAD = 16 };
 
-static bool stores_result(const uop *s) { return s->op == OP_STORE && s->src[0]->src[0]->op == OP_PARAM; }
+static bool stores_result(const uop *s) { return s->op == OP_STORE && access_buf(s)->op == OP_PARAM; }
 
 /* For the stores from b's statement i on; where they end, or where the next ones begin. */
 static uint32_t load_ahead(struct lin *l, const uop *b, uint32_t i) {
@@ -300,7 +300,7 @@ static uint32_t load_ahead(struct lin *l, const uop *b, uint32_t i) {
         for (uint32_t j = 0; j < topo.n; j++) {
             const uop *n = topo.p[j];
             bool loads = n->op == OP_LOAD || n->op == OP_PRED_LOAD;
-            if (loads && n->src[0]->src[0]->op == OP_PARAM) evaluate(l, n);
+            if (loads && access_buf(n)->op == OP_PARAM) evaluate(l, n);
         }
     }
     return end;

@@ -242,7 +242,7 @@ static const uop *peel_for(struct peel *p, const uop *n) {
     uop_vec topo = {0}, preds = {0}, yes = {0};
     uop_topo(ir->arena, &body, 1, &topo);
     bool outer_grid = body->nsrc && body->src[0]->op == OP_FOR &&
-                      body->src[0]->src[0]->arg.range.kind == AX_GRID; /* the grid stays one nest */
+                      for_range(body->src[0])->arg.range.kind == AX_GRID; /* the grid stays one nest */
     for (uint32_t i = 0; i < topo.n && topo.n < MAX_PEEL_NODES && !outer_grid; i++) {
         const uop *c = cover(p, topo.p[i], range);
         if (!c || uop_is_int_const(c, 0)) continue;

@@ -87,7 +87,7 @@ static bool sees_nothing_new(struct pad *p, const uop *index) {
 static bool is_stored(const struct pad *p, const uop *buf) {
     for (uint32_t i = 0; i < p->s->sink->nsrc; i++) {
         const uop *n = p->s->sink->src[i];
-        if ((n->op == OP_STORE || n->op == OP_STORE_ADD) && n->src[0]->src[0] == buf) return true;
+        if ((n->op == OP_STORE || n->op == OP_STORE_ADD) && access_buf(n) == buf) return true;
     }
     return false;
 }
@@ -113,9 +113,9 @@ static const uop *pad_node(struct pad *p, const uop *n) {
     }
     if (!changed) return n;
     const uop *valid = NULL;
-    if (n->op == OP_LOAD && !grows(p, n->src[0]->src[0]) &&
-        (p->shift || !sees_nothing_new(p, n->src[0]->src[1])) && !stays_inside(p, n->src[0]) &&
-        (valid = pad_valid(p, n->src[0]->src[1])))
+    if (n->op == OP_LOAD && !grows(p, access_buf(n)) &&
+        (p->shift || !sees_nothing_new(p, access_offset(n))) && !stays_inside(p, n->src[0]) &&
+        (valid = pad_valid(p, access_offset(n))))
         src.p[0] = pad_index(p, n->src[0], valid, false);
     if ((n->op == OP_STORE || n->op == OP_STORE_ADD) && (valid = pad_valid(p, n)))
         src.p[0] = pad_index(p, n->src[0], valid, true);
@@ -173,7 +173,7 @@ static const uop *shift_of(struct pad *p, const char *opt, const uop_vec *topo, 
     const uop *shift = NULL, *zero = uop_idx(s->ir, 0), *n = uop_idx(s->ir, p->multiple);
     for (uint32_t i = 0; i < topo->n; i++) {
         const uop *st = topo->p[i],
-                  *at = st->op == OP_STORE || st->op == OP_STORE_ADD ? st->src[0]->src[1] : NULL;
+                  *at = st->op == OP_STORE || st->op == OP_STORE_ADD ? access_offset(st) : NULL;
         if (!at) continue;
         if (st->op == OP_STORE_ADD || !walks_along(p, at, r))
             opt_fail(s, opt, "what is stored does not lie one by one along axis %s",

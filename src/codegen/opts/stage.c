@@ -237,7 +237,7 @@ static void set_window(struct sched *s, struct free_ranges *fr, const char *opt,
 }
 
 static const uop *index_of(const uop *value) { /* of a LOAD, perhaps padded: without its predicate */
-    const uop *i = (value->op == OP_WHERE ? value->src[1] : value)->src[0]->src[1];
+    const uop *i = access_offset(value->op == OP_WHERE ? value->src[1] : value);
     return i->op == OP_WHERE && i->src[2]->op == OP_INVALID ? i->src[1] : i;
 }
 
@@ -368,7 +368,7 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
 /* A padded value, WHERE(inside, LOAD(predicated), number), is staged whole: the question is asked while the tile is filled
  * and not where it is used. */
 static const uop *padded_value(struct free_ranges *fr, const uop_vec *topo, const uop *load) {
-    const uop *index = load->src[0]->src[1];
+    const uop *index = access_offset(load);
     if (index->op != OP_WHERE || index->src[2]->op != OP_INVALID) return load;
     for (uint32_t i = 0; i < topo->n; i++) {
         const uop *n = topo->p[i];
@@ -448,14 +448,14 @@ void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at
             opt_fail(s, opt, "buffer %s is staged already", buffer);
     for (uint32_t i = 0; i < s->sink->nsrc;
          i++) { /* a tile would be read before and after its elements change */
-        const uop *p = s->sink->src[i]->src[0]->src[0];
+        const uop *p = access_buf(s->sink->src[i]);
         if (p->op == OP_PARAM && is_buffer(s, p, buffer, len))
             opt_fail(s, opt, "buffer %s is also written", buffer);
     }
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        if (n->op != OP_LOAD || n->src[0]->src[0]->op != OP_PARAM) continue;
-        if (!is_buffer(s, n->src[0]->src[0], buffer, len)) continue;
+        if (n->op != OP_LOAD || access_buf(n)->op != OP_PARAM) continue;
+        if (!is_buffer(s, access_buf(n), buffer, len)) continue;
         if (buffer[len] && !has_all(&fr, n, dims, ndims)) continue;
         n = padded_value(&fr, &topo, n);
         vec_push(ir->arena, &from, n);
@@ -540,7 +540,7 @@ static void passes_of(struct sched *s, const char *opt, uint32_t axis, const uop
 /* Is n, in the pass over `range`, something to keep? What is loaded from memory, or a value that is worth it. */
 static bool keeps(struct sched *s, struct free_ranges *fr, const uop *n, const uop *range, bool loads) {
     if (!free_has(fr, n, range)) return false;
-    if (loads) return n->op == OP_LOAD && n->src[0]->src[0]->op == OP_PARAM;
+    if (loads) return n->op == OP_LOAD && access_buf(n)->op == OP_PARAM;
     return op_is_pure((enum op)n->op) && dt_is_float((enum dtype)n->dt) &&
            row_ops(s, fr, n, range) >= WORTH_KEEPING && !source_will_do(s, fr, n, range);
 }

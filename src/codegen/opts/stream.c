@@ -40,15 +40,18 @@ struct stream {
 static const uop *idx(struct stream *t, int64_t v) { return uop_idx(t->ir, v); }
 
 static bool is_exp(const uop *n) { return (n->op == OP_EXP || n->op == OP_EXP2) && n->src[0]->op == OP_SUB; }
+/* The terms of exp(score - max). */
+static const uop *exp_term(const uop *sub, unsigned i) { return sub->src[i]; }
+static const uop *exp_score(const uop *e) { return exp_term(e->src[0], 0); }
+static const uop *exp_max(const uop *e) { return exp_term(e->src[0], 1); }
 
 static bool is_low(const uop *n) { return n->op == OP_CONST && n->arg.f == -INFINITY; }
 static bool is_zero(const uop *n) { return n->op == OP_CONST && n->arg.f == 0; }
 
 /* The value behind a read of a row. */
 static const uop *staged(const uop *n) {
-    bool row = n->op == OP_LOAD && n->src[0]->src[0]->op == OP_STAGE &&
-               n->src[0]->src[0]->arg.mem.space == SPACE_REG;
-    return row ? n->src[0]->src[0]->src[0] : NULL;
+    bool row = n->op == OP_LOAD && access_buf(n)->op == OP_STAGE && access_buf(n)->arg.mem.space == SPACE_REG;
+    return row ? access_buf(n)->src[0] : NULL;
 }
 
 static bool is_among(const uint32_t *cls, uint32_t n, const uop *r) {
@@ -81,7 +84,7 @@ static bool lowest(const uop *x, const uop *g) {
 /* Is x 0 wherever g is false? */
 static bool vanishes(const uop *x, const uop *g) {
     if (staged(x)) return vanishes(staged(x), g);
-    if (is_exp(x)) return lowest(x->src[0]->src[0], g);
+    if (is_exp(x)) return lowest(exp_score(x), g);
     if (x->op == OP_WHERE) return is_zero(x->src[2]) && (implies(x->src[0], g) || vanishes(x->src[1], g));
     if (x->op == OP_MUL) return vanishes(x->src[0], g) || vanishes(x->src[1], g);
     return (x->op == OP_CAST || x->op == OP_NEG) && vanishes(x->src[0], g);
@@ -115,7 +118,7 @@ static const uop *keep_score(struct stream *t, const uop *x, uint32_t name) {
 }
 
 static const uop *row_load(struct stream *t, const uop *n, const uop *index) {
-    const uop *stage = n->src[0]->src[0];
+    const uop *stage = access_buf(n);
     if (index->op == OP_WHERE && index->src[2]->op == OP_INVALID) index = index->src[1]; /* of padding */
     if (index != t->place)
         opt_fail(t->s, t->opt, "row %s is not read at the place that the pass stands at",
@@ -148,8 +151,9 @@ static bool has_below(struct stream *t, const uop *x, const uop *what) {
 /* m, or 0 where it is -inf. */
 static bool is_maximum(const uop *x, const uop *m) {
     if (x == m) return true;
-    if (x->op != OP_WHERE || x->src[2] != m || !is_zero(x->src[1]) || x->src[0]->op != OP_EQ) return false;
-    return x->src[0]->src[0] == m && is_low(x->src[0]->src[1]);
+    if (x->op != OP_WHERE || x->src[2] != m || !is_zero(x->src[1])) return false;
+    const uop *same = x->src[0];
+    return same->op == OP_EQ && same->src[0] == m && is_low(same->src[1]);
 }
 
 /* How often exp(.. - m) is a factor of x, *e being one such; -1: it depends on m otherwise. */
@@ -157,7 +161,7 @@ static int degree(struct stream *t, const uop *x, const uop *m, const uop **e) {
     if (!has_below(t, x, m)) return 0;
     if (staged(x)) return degree(t, staged(x), m, e);
     if (is_exp(x)) {
-        if (has_below(t, x->src[0]->src[0], m) || !is_maximum(x->src[0]->src[1], m)) return -1;
+        if (has_below(t, exp_score(x), m) || !is_maximum(exp_max(x), m)) return -1;
         *e = x;
         return 1;
     }
@@ -195,7 +199,7 @@ static void row_reduce(struct stream *t, const uop *n) {
         if (op != OP_ADD || degree(t, x, m, &e) != 1)
             opt_fail(t->s, t->opt,
                      "a reduction depends on the row's maximum, but not by one factor exp(x - max)");
-        const uop *step = uop2(t->ir, OP_SUB, uop1(t->ir, OP_BEFORE, m), e->src[0]->src[1]);
+        const uop *step = uop2(t->ir, OP_SUB, uop1(t->ir, OP_BEFORE, m), exp_max(e));
         const uop *block = reduce(t, op, x, &t->i, 1);
         vec_push(t->a, &t->sums, block);
         x = uop2(t->ir, OP_DECAY, block, uop1(t->ir, (enum op)e->op, step));
@@ -236,28 +240,27 @@ static void rewrite(struct stream *t, const uop *n) {
         t->in[id] = t->score[id] ? keep_score(t, x, n->arg.mem.name) : keep(t, x, n->arg.mem.name);
         return;
     }
-    if (n->op == OP_LOAD && n->src[0]->src[0]->op == OP_STAGE && binds_row(t, n->src[0]->src[0])) {
-        t->in[id] = row_load(t, n, t->in[n->src[0]->src[1]->id]);
+    if (n->op == OP_LOAD && access_buf(n)->op == OP_STAGE && binds_row(t, access_buf(n))) {
+        t->in[id] = row_load(t, n, t->in[access_offset(n)->id]);
         return;
     }
     if (n->op == OP_INDEX && n->src[0]->op == OP_STAGE && binds_row(t, n->src[0])) return;
     t->out[id] = rebuilt(t, n, t->out);
     const uop *x = rebuilt(t, n, t->in);
     if (x && x->op == OP_WHERE && is_zero(x->src[2]) && vanishes(x->src[1], x->src[0])) x = x->src[1];
-    if (x && is_exp(x) && !staged(x->src[0]->src[0]) && x != n) {
+    if (x && is_exp(x) && !staged(exp_score(x)) && x != n) {
         char name[16];
         int len = snprintf(name, sizeof name, "score%u", t->stages++);
-        const uop *a = keep_score(t, x->src[0]->src[0], ir_sym(t->ir, name, (size_t)len));
-        x = uop1(t->ir, (enum op)x->op, uop2(t->ir, OP_SUB, a, x->src[0]->src[1]));
+        const uop *a = keep_score(t, exp_score(x), ir_sym(t->ir, name, (size_t)len));
+        x = uop1(t->ir, (enum op)x->op, uop2(t->ir, OP_SUB, a, exp_max(x)));
     }
     t->in[id] = x;
 }
 
 static void find_scores(struct stream *t, const uop_vec *topo) {
     for (uint32_t i = 0; i < topo->n; i++) {
-        const uop *n = topo->p[i], *x = is_exp(n) ? n->src[0]->src[0] : NULL;
-        if (x && x->op == OP_LOAD && x->src[0]->src[0]->op == OP_STAGE)
-            t->score[x->src[0]->src[0]->id] = true;
+        const uop *n = topo->p[i], *x = is_exp(n) ? exp_score(n) : NULL;
+        if (x && x->op == OP_LOAD && access_buf(x)->op == OP_STAGE) t->score[access_buf(x)->id] = true;
     }
 }
 
@@ -357,16 +360,17 @@ static const uop *lean_scores(struct stream *t) {
     const uop **now = arena_array(t->a, const uop *, ids), **scale = arena_array(t->a, const uop *, ids);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i], *x = rebuilt(t, n, now), *c = NULL, *y;
+        const uop *of = n->nsrc ? x->src[0] : NULL;
         if (n->op == OP_STAGE && n->nsrc == 2 && (y = unscaled(t, x->src[0], &c))) {
             x = uop_new(t->ir, OP_STAGE, y->dt, 1, (const uop *[]){y, x->src[1]}, 2, x->arg);
             scale[n->id] = c;
         }
-        if (n->op == OP_LOAD && (c = scale[n->src[0]->src[0]->id])) x = uop2(t->ir, OP_MUL, x, c);
-        if (n->op == OP_REDUCE && n->arg.i == OP_MAX && (y = scaled_row(x->src[0])))
-            x = uop2(t->ir, OP_MUL, reduce(t, OP_MAX, y, x->src + 1, n->nsrc - 1), x->src[0]->src[1]);
-        if (is_exp(x) && (y = scaled_row(x->src[0]->src[0]))) {
-            const uop *far = uop1(t->ir, OP_NEG, x->src[0]->src[1]);
-            x = uop1(t->ir, (enum op)x->op, uop3(t->ir, OP_FMA, y, x->src[0]->src[0]->src[1], far));
+        if (n->op == OP_LOAD && (c = scale[access_buf(n)->id])) x = uop2(t->ir, OP_MUL, x, c);
+        if (n->op == OP_REDUCE && n->arg.i == OP_MAX && (y = scaled_row(of)))
+            x = uop2(t->ir, OP_MUL, reduce(t, OP_MAX, y, x->src + 1, n->nsrc - 1), of->src[1]);
+        if (is_exp(x) && (y = scaled_row(exp_score(x)))) {
+            const uop *far = uop1(t->ir, OP_NEG, exp_max(x));
+            x = uop1(t->ir, (enum op)x->op, uop3(t->ir, OP_FMA, y, exp_score(x)->src[1], far));
         }
         now[n->id] = x;
     }

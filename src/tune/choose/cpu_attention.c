@@ -31,7 +31,8 @@ struct rows {
 
 static bool is_product(const uop *n) {
     if (n->op != OP_REDUCE || n->arg.i != OP_ADD) return false;
-    const uop *x = n->src[0]->op == OP_WHERE ? n->src[0]->src[1] : n->src[0]; /* masked */
+    const uop *x = n->src[0];
+    if (x->op == OP_WHERE) x = x->src[1]; /* masked */
     return x->op == OP_MUL;
 }
 

@@ -63,7 +63,7 @@ static bool add_row(struct rows *r, int axis) {
 
 static bool reads_row(const uop *x) {
     while (x->op == OP_CAST || x->op == OP_WHERE) x = x->op == OP_WHERE ? x->src[1] : x->src[0];
-    return x->op == OP_LOAD && x->src[0]->src[0]->op == OP_STAGE;
+    return x->op == OP_LOAD && access_buf(x)->op == OP_STAGE;
 }
 
 /* The load of a factor, widened from halves; NULL: it is something else. */

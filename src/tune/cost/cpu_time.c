@@ -129,7 +129,7 @@ static void count_node(struct predict *p, uint32_t loop, const uop *n) {
     else if (n->op == OP_SET)
         count_set(p, b, n);
     else if (n->op == OP_PREFETCH)
-        vec_push(p->a, &p->early, n->src[0]->src[0]);
+        vec_push(p->a, &p->early, access_buf(n));
     else if (dt_is_float((enum dtype)n->dt) || n->lanes > 1)
         b->vector += work_of(p, n) * p->weight;
     else
