@@ -3,7 +3,7 @@
  * Times of kernels are the GPU's own, the best of several runs on the same memory; costs of starting them are the host's.
  * Reading is counted in bytes that are added up, so that nothing can be left out; arithmetic in chains that do not wait
  * for each other. Figures are those of the whole GPU, and divided by its SMs.
- * Tests: tests/unit/cuda_fake.c (that it runs), docs/gpu.md has figures */
+ * Tests: tests/unit/cuda_fake.c (that it runs), docs/measurements/2026-11-16-h200.md has figures */
 #include "engine/internal.h"
 
 enum { RUNS = 9, REPEAT = 64, NODES = 1000, LAUNCHES = 200 };

@@ -7,7 +7,7 @@
  * means of their own (Chan, Golub, LeVeque): sum over blocks of [ sum((x - mean_b)^2) + n_b (mean_b - mean)^2 ], which
  * reads x once, block by block from cache, and is as accurate as two passes.
  * Sums down columns of more than a cache holds are cut into blocks of rows, so that each core reads whole rows (the measurements
- * stand in docs/performance.md, Reading memory).
+ * stand in docs/measurements/2026-11-15-neoverse-v1.md, Reading memory).
  * On a GPU a hundred thousand threads are needed. A thread runs down a column: sums along columns, which leave the last axis as
  * it is, are cut until there are as many results. A block of threads runs along a row: short rows need more blocks.
  * A product with few tiles of results and a long sum is cut too: blocks of threads have tiles, and there are more SMs
