@@ -257,3 +257,41 @@ TEST(codegen_random_opts_are_legal) {
     CHECK_EQ(lists, 180);
     CHECK(distinct > 150);
 }
+
+/* Each row that RESIDENT keeps has a scratch buffer of its own, however many there are: one STORE to each. */
+TEST(codegen_many_resident_rows) {
+    enum { ROWS = 25 };
+    static struct job j;
+    static char text[ROWS * 200 + 400];
+    int n = snprintf(text, sizeof text,
+                     "kernel many\nr = (RANGE[r GRID 0] 8)\nk0 = (RANGE[k LOOP 1 0] 64)\n"
+                     "k1 = (RANGE[k REDUCE 1 1] 64)\ns = (PARAM<f32>[0 s] 8)\n");
+    for (int i = 0; i < ROWS; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      "x%d = (PARAM<f32>[%d x%d] 512)\ny%d = (PARAM<f32>[%d y%d] 512)\n", i, 2 * i + 1, i, i,
+                      2 * i + 2, i);
+    for (int i = 0; i < ROWS; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      i ? "v%d = (ADD v%d (LOAD (INDEX x%d (ADD (MUL r 64) k1))))\n"
+                        : "v%d = (LOAD (INDEX x%3$d (ADD (MUL r 64) k1)))\n",
+                      i, i - 1, i);
+    n += snprintf(text + n, sizeof text - (size_t)n, "(SINK (STORE (INDEX s r) (REDUCE[ADD] v%d k1))",
+                  ROWS - 1);
+    for (int i = ROWS; i-- > 0;)
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      " (STORE (INDEX y%d (ADD (MUL r 64) k0)) (NEG (LOAD (INDEX x%d (ADD (MUL r 64) k0)))))",
+                      i, i);
+    snprintf(text + n, sizeof text - (size_t)n, ")\n");
+    CHECK_EQ(job_run(&j, text, "RESIDENT(k,loads)"), 0);
+    const uop *seen[2 * ROWS];
+    uint32_t stores = 0;
+    for (uint32_t i = 0; i < j.lin.n; i++) {
+        const uop *u = j.lin.u[i], *buf = u->op == OP_STORE ? u->src[0]->src[0] : NULL;
+        if (!buf || buf->op != OP_LOCAL) continue;
+        for (uint32_t k = 0; k < stores; k++) CHECK(seen[k] != buf);
+        CHECK(stores < 2 * ROWS);
+        seen[stores++] = buf;
+    }
+    CHECK_EQ(stores, ROWS);
+    arena_free(&j.arena);
+}

@@ -1,4 +1,4 @@
-/* Tests on a GPU of recurrent nets that are unrolled: hundreds of small kernels, with predicates for the parts of a row, that feed each
+/* Tests on a GPU of recurrent nets that are unrolled: hundreds of small kernels, with predicated parts of rows, that feed each
  * other. Kernels with their opts against plain ones. */
 #include "cuda.h"
 
@@ -9,24 +9,24 @@ enum { STEPS = 128, BATCH = 64, WIDTH = 512, OUTPUTS = 6, CALLS = 3 };
 struct rnn {
     rg_ctx *c;
     rg_dtype dt;
-    int preds; /* 3: GRU, 4: LSTM */
+    int gates; /* 3: GRU, 4: LSTM */
     rg_tensor in[OUTPUTS - 1];
     size_t size[OUTPUTS];
 };
 
-static rg_tensor pred(rg_tensor x, int k) { return rg_narrow(x, 1, k * WIDTH, WIDTH); }
+static rg_tensor gate(rg_tensor x, int k) { return rg_narrow(x, 1, k * WIDTH, WIDTH); }
 
 static rg_tensor lstm_step(rg_tensor gi, rg_tensor gh, rg_tensor *cell) {
     rg_tensor g = rg_add(gi, gh);
-    rg_tensor i = rg_sigmoid(pred(g, 0)), f = rg_sigmoid(pred(g, 1)), u = rg_tanh(pred(g, 2));
+    rg_tensor i = rg_sigmoid(gate(g, 0)), f = rg_sigmoid(gate(g, 1)), u = rg_tanh(gate(g, 2));
     *cell = rg_add(rg_mul(f, *cell), rg_mul(i, u));
-    return rg_mul(rg_sigmoid(pred(g, 3)), rg_tanh(*cell));
+    return rg_mul(rg_sigmoid(gate(g, 3)), rg_tanh(*cell));
 }
 
 static rg_tensor gru_step(rg_tensor gi, rg_tensor gh, rg_tensor h) {
-    rg_tensor r = rg_sigmoid(rg_add(pred(gi, 0), pred(gh, 0)));
-    rg_tensor z = rg_sigmoid(rg_add(pred(gi, 1), pred(gh, 1)));
-    rg_tensor n = rg_tanh(rg_add(pred(gi, 2), rg_mul(r, pred(gh, 2))));
+    rg_tensor r = rg_sigmoid(rg_add(gate(gi, 0), gate(gh, 0)));
+    rg_tensor z = rg_sigmoid(rg_add(gate(gi, 1), gate(gh, 1)));
+    rg_tensor n = rg_tanh(rg_add(gate(gi, 2), rg_mul(r, gate(gh, 2))));
     return rg_add(rg_mul(rg_sub(1, z), n), rg_mul(z, h));
 }
 
@@ -36,7 +36,7 @@ static rg_status train(void *user, const rg_tensor *in, rg_tensor *out) {
     rg_tensor h = rg_zeros(r->c, r->dt, RG_SHAPE(BATCH, WIDTH)), cell = h, all[STEPS];
     for (int t = 0; t < STEPS; t++) {
         rg_tensor gi = rg_linear(rg_select(in[0], 0, t), in[1], in[3]), gh = rg_linear(h, in[2], in[4]);
-        all[t] = h = r->preds == 4 ? lstm_step(gi, gh, &cell) : gru_step(gi, gh, h);
+        all[t] = h = r->gates == 4 ? lstm_step(gi, gh, &cell) : gru_step(gi, gh, h);
     }
     out[0] = rg_mean(rg_square(rg_cast(rg_stack(((rg_tensors){all, STEPS}), 0), RG_F32)));
     rg_tensor wrt[OUTPUTS - 1];
@@ -55,7 +55,7 @@ static rg_tensor numbers(struct rnn *r, int i, float most, rg_ints shape) {
 }
 
 static void open_rnn(struct rnn *r, bool plain) {
-    int64_t rows = r->preds * WIDTH;
+    int64_t rows = r->gates * WIDTH;
     const size_t size[] = {
         1,           (size_t)STEPS * BATCH * WIDTH, (size_t)rows * WIDTH, (size_t)rows * WIDTH, (size_t)rows,
         (size_t)rows};
@@ -81,13 +81,13 @@ static void compare(const struct rnn *r, int call, const float *got, const float
         for (size_t k = 0; k < r->size[i]; k++, got++, want++)
             off += pow((double)*got - *want, 2), all += pow(*want, 2);
         if (!(off <= most * most * all))
-            FAIL("%s, call %d, output %d: off by %g of its norm, %g", r->preds == 4 ? "LSTM" : "GRU", call, i,
+            FAIL("%s, call %d, output %d: off by %g of its norm, %g", r->gates == 4 ? "LSTM" : "GRU", call, i,
                  sqrt(off / all), sqrt(all));
     }
 }
 
-static void check(int preds, rg_dtype dt, double most) {
-    struct rnn plain = {.dt = dt, .preds = preds}, r = plain;
+static void check(int gates, rg_dtype dt, double most) {
+    struct rnn plain = {.dt = dt, .gates = gates}, r = plain;
     rg_tensor out[OUTPUTS];
     size_t n = 0;
     open_rnn(&plain, true);
@@ -109,4 +109,4 @@ static void check(int preds, rg_dtype dt, double most) {
 
 TEST_MANUAL(cuda_gpu_rnn_lstm, 300) { check(4, RG_F32, 1e-4); }
 TEST_MANUAL(cuda_gpu_rnn_gru, 300) { check(3, RG_F32, 1e-4); }
-TEST_MANUAL(cuda_gpu_rnn_halves, 400) { check(3, RG_BF16, 0.1); }
+TEST_MANUAL(cuda_gpu_rnn_bf16, 400) { check(3, RG_BF16, 0.1); }

@@ -192,11 +192,12 @@ static void place_needs(struct tree *t, struct effect *e) {
 
 static const uop *new_local(struct tree *t, union arg like, enum dtype dt, int64_t size) {
     uint32_t name = like.mem.name;
-    char text[64];
-    int n = snprintf(text, sizeof text, "%s%u", name ? ir_name(t->ir, name) : "acc", t->locals++);
+    char text
+        [64]; /* the number ends the name, behind a separator: row1_15 is not row11_5, and no two LOCALs are one node */
+    int n = snprintf(text, sizeof text, "%.40s_%u", name ? ir_name(t->ir, name) : "acc", t->locals++);
     enum space space = like.mem.space == SPACE_SHARED ? SPACE_SHARED : SPACE_SCRATCH;
-    union arg arg = {.mem = {ir_sym(t->ir, text, (size_t)RG_MIN(n, (int)sizeof text - 1)), space,
-                             like.mem.panels, like.mem.panels ? like.mem.row : 0}};
+    union arg arg = {
+        .mem = {ir_sym(t->ir, text, (size_t)n), space, like.mem.panels, like.mem.panels ? like.mem.row : 0}};
     if (size > (64 << 20) / dtype_info[dt].bytes)
         opt_fail(t->s, "ORDER", "a scratch buffer of %lld elements passes the limit of 64 MiB",
                  (long long)size);
