@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "engine/engine.h"
 #include "plot.h"
+#include "tune/search/search.h"
 
 #include <ridge.h>
 
@@ -300,7 +301,7 @@ static const struct {
 static int start(struct explore *e, int (*run)(struct explore *)) {
     e->ops = device_find(&e->err, e->device);
     const struct model *m =
-        e->ops && (e->engine = engine_open(&e->err, e->ops)) ? engine_model(e->engine, &e->err) : NULL;
+        e->ops && (e->engine = search_engine_open(&e->err, e->ops)) ? engine_model(e->engine, &e->err) : NULL;
     if (!m) {
         engine_close(e->engine);
         return cli_error("explore", &e->err);

@@ -8,6 +8,7 @@
  * Tests: tests/cli/opt.sh */
 #include "cmd_opt.h"
 #include "ref/ref.h"
+#include "tune/search/search.h"
 
 #include <float.h>
 #include <math.h>
@@ -33,7 +34,7 @@ static void compile(struct session *s) {
     const struct linear **lin = arena_array(&s->arena, const struct linear *, n);
     const struct ekernel **code = arena_array(&s->arena, const struct ekernel *, n);
     for (uint32_t i = 0; i < n; i++) lin[i] = &s->work[i].lin;
-    s->engine = engine_open(s->err, NULL);
+    s->engine = search_engine_open(s->err, NULL);
     if (!s->engine) must(s->err, s->err->code);
     must(s->err, engine_compile(s->engine, s->err, lin, n, code));
     if (*engine_warnings(s->engine)) fprintf(stderr, "%s", engine_warnings(s->engine));

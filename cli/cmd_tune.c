@@ -4,6 +4,7 @@
  * it without searching. --show prints the records of the cache: what was tried, predicted and measured.
  * Tests: tests/cli/tune.sh */
 #include "cmd_tune.h"
+#include "tune/search/search.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -155,10 +156,10 @@ static void keep_new(tuned_vec *now, const tuned_vec *before) {
 static void tune_program(struct tune_run *r) {
     tuned_vec before, now;
     bool ran;
-    engine_tuned(r->engine, r->arena, &before);
+    tuning_records(r->engine, r->arena, &before);
     r->status = cli_run("tune", r->program, NULL, NULL, &ran);
     if (!ran) return;
-    engine_tuned(r->engine, r->arena, &now);
+    tuning_records(r->engine, r->arena, &now);
     keep_new(&now, &before);
     fflush(stdout);
     print_all(r, &now);
@@ -182,15 +183,15 @@ static const struct tuned *tune_kernel(struct tune_run *r, struct ir *ir, const 
         buf[i] = there;
     }
     const struct tuned *t;
-    struct engine_tune_call c = {.ir = ir,
-                                 .kernel = k,
-                                 .buf = buf,
-                                 .bytes = bytes,
-                                 .dt = dt,
-                                 .nbuf = ik->nbuf,
-                                 .var = ik->var,
-                                 .nvar = ik->nvar};
-    must(r, engine_tune(r->engine, r->err, &c, &t));
+    struct search_call c = {.ir = ir,
+                            .kernel = k,
+                            .buf = buf,
+                            .bytes = bytes,
+                            .dt = dt,
+                            .nbuf = ik->nbuf,
+                            .var = ik->var,
+                            .nvar = ik->nvar};
+    must(r, search_kernel(r->engine, r->err, &c, &t));
     for (uint32_t i = 0; i < ik->nbuf && r->device; i++) engine_free(r->engine, buf[i], bytes[i]);
     return t;
 }
@@ -244,7 +245,7 @@ static void run(void *arg) {
     tuned_vec all;
     if (!r->device && (r->file || r->shapes)) r->device = env_str(ENV_DEVICE);
     const struct device_ops *ops = r->device ? device_find(r->err, r->device) : &device_cpu;
-    if (!ops || !(r->engine = engine_open(r->err, ops))) must(r, r->err->code);
+    if (!ops || !(r->engine = search_engine_open(r->err, ops))) must(r, r->err->code);
     if ((r->program || r->file) && !r->model) check_cache(r);
     if (r->shapes) {
         tune_shapes(r);
@@ -253,7 +254,7 @@ static void run(void *arg) {
     } else if (r->file) {
         tune_file(r);
     } else {
-        engine_tuned(r->engine, r->arena, &all);
+        tuning_records(r->engine, r->arena, &all);
         print_all(r, &all);
     }
 }

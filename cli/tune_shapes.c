@@ -5,6 +5,7 @@
  * form that the model picks, without timing, is held against the best of all.
  * The same memory serves all shapes. Tests: tests/cli/tune.sh (the file), tests/unit/tune_gpu.c (the model) */
 #include "cmd_tune.h"
+#include "tune/search/search.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -162,9 +163,9 @@ static void tune_shape(struct tune_run *r, const struct product *s, struct bufs 
     ir_init(&ir, r->arena);
     ir_parse(&ir, text, strlen(text), s->text, &prog);
     const struct tuned *t;
-    struct engine_tune_call c = {
+    struct search_call c = {
         .ir = &ir, .kernel = &prog.kernel.p[0], .buf = buf, .bytes = bytes, .dt = type, .nbuf = 3};
-    must(r, engine_tune(r->engine, r->err, &c, &t));
+    must(r, search_kernel(r->engine, r->err, &c, &t));
     if (t) print_shape(r, s, t, score);
     arena_release(r->arena, mark);
 }

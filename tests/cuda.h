@@ -7,19 +7,20 @@
 #include "engine/engine.h"
 #include "render/render.h"
 #include "test.h"
+#include "tune/search/search.h"
 
 #include <stdlib.h>
 
 static inline void cuda_need_gpu(void) {
     struct err e = {0};
-    struct engine *en = engine_open(&e, &device_cuda[0]);
+    struct engine *en = search_engine_open(&e, &device_cuda[0]);
     if (!en) SKIP("%s", e.msg);
     engine_close(en);
 }
 
 static inline struct engine *cuda_engine(void) {
     struct err e = {0};
-    struct engine *en = engine_open(&e, &device_cuda[0]);
+    struct engine *en = search_engine_open(&e, &device_cuda[0]);
     if (!en) SKIP("%s", e.msg);
     return en;
 }

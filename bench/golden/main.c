@@ -12,6 +12,7 @@
  * --check compares every peer, and Ridge where the file has that shape, with plain loops and times nothing. */
 #include "engine/engine.h"
 #include "side.h"
+#include "tune/search/search.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -288,7 +289,7 @@ int main(int argc, char **argv) {
     snprintf(text, sizeof text, "%d", s.o.threads);
     if (s.o.threads) setenv("RIDGE_THREADS", text, 1); /* before the pool starts */
     if (pool_threads(pool_get()) > PEER_WORKERS) return usage("more than 64 threads; say --threads 64");
-    if (!s.o.peer_only && !(s.engine = engine_open(&e, NULL))) {
+    if (!s.o.peer_only && !(s.engine = search_engine_open(&e, NULL))) {
         fprintf(stderr, "golden: %s\n", e.msg);
         return 1;
     }

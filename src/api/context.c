@@ -7,6 +7,7 @@
  * Tests: tests/unit/api.c (context_*), tests/unit/api_memory.c (oom_*) */
 #include "event/event.h"
 #include "internal.h"
+#include "tune/search/search.h"
 
 static rg_ctx no_memory = {
     .err = {.code = RG_ENOMEM, .msg = "rg_open: out of memory"}, .broken = true, .device = "none"};
@@ -23,7 +24,7 @@ static void open_device(rg_ctx *c, const char *name) {
     if (!ops) return;
     snprintf(c->device, sizeof c->device, "%s", ops->name);
     ctx_on_device(c, ops->name);
-    c->engine = engine_open(&c->err, ops);
+    c->engine = search_engine_open(&c->err, ops);
     if (!c->engine) err_set(&c->err, RG_EDEVICE, "device %s cannot be opened", ops->name);
     err_guard(&c->err, open_body, c);
 }

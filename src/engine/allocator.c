@@ -77,14 +77,14 @@ static uint32_t home(const struct memory *m, const void *p) {
     return (uint32_t)hash_u64((uintptr_t)p) & (m->cap - 1);
 }
 
-static struct block *find(const struct memory *m, const void *p) {
+static struct mem_block *find(const struct memory *m, const void *p) {
     if (!m->cap) return NULL;
     for (uint32_t i = home(m, p); m->block[i].p; i = (i + 1) & (m->cap - 1))
         if (m->block[i].p == p) return &m->block[i];
     return NULL;
 }
 
-static void put(struct memory *m, const struct block *b) {
+static void put(struct memory *m, const struct mem_block *b) {
     uint32_t i = home(m, b->p);
     while (m->block[i].p) i = (i + 1) & (m->cap - 1);
     m->block[i] = *b;
@@ -94,7 +94,7 @@ static bool room(struct memory *m) {
     if (2 * m->blocks < m->cap) return true;
     struct memory old = *m;
     uint32_t cap = m->cap ? 2 * m->cap : 64;
-    struct block *p = mem_alloc(cap * sizeof *p);
+    struct mem_block *p = mem_alloc(cap * sizeof *p);
     if (!p) return false;
     memset(p, 0, cap * sizeof *p);
     m->block = p, m->cap = cap;
@@ -105,7 +105,7 @@ static bool room(struct memory *m) {
 }
 
 /* Those that come after it in the table move up, so that nobody looks for them in vain. */
-static void take_out(struct memory *m, struct block *b) {
+static void take_out(struct memory *m, struct mem_block *b) {
     uint32_t hole = (uint32_t)(b - m->block), mask = m->cap - 1;
     m->blocks--;
     for (uint32_t i = (hole + 1) & mask; m->block[i].p; i = (i + 1) & mask) {
@@ -113,10 +113,10 @@ static void take_out(struct memory *m, struct block *b) {
         m->block[hole] = m->block[i];
         hole = i;
     }
-    m->block[hole] = (struct block){0};
+    m->block[hole] = (struct mem_block){0};
 }
 
-const struct block *memory_block(const struct engine *en, const void *p) { return find(&en->memory, p); }
+const struct mem_block *memory_block(const struct engine *en, const void *p) { return find(&en->memory, p); }
 
 void memory_tell(struct engine *en) {
     struct memory *m = &en->memory;
@@ -136,7 +136,7 @@ bool memory_count(struct engine *en, void *p, size_t asked, size_t size, uint32_
     struct memory *m = &en->memory;
     memory_tell(en);
     if (!room(m)) return false;
-    struct block b = {p, asked, size, atomic_fetch_add(&last, 1) + 1, os_now_ns(), owner};
+    struct mem_block b = {p, asked, size, atomic_fetch_add(&last, 1) + 1, os_now_ns(), owner};
     put(m, &b);
     m->blocks++;
     m->in_use += asked;
@@ -150,7 +150,7 @@ bool memory_count(struct engine *en, void *p, size_t asked, size_t size, uint32_
 void memory_uncount(struct engine *en, void *p, uint64_t t0) {
     struct memory *m = &en->memory;
     memory_tell(en);
-    struct block *b = find(m, p);
+    struct mem_block *b = find(m, p);
     if (!b) return;
     m->in_use -= b->asked;
     m->held -= b->size;
@@ -213,7 +213,7 @@ void engine_free(struct engine *en, void *p, size_t n) {
 /* ---- looking at it ------------------------------------------------------------------------------------------ */
 
 void engine_own(struct engine *en, void *p, uint32_t owner) {
-    struct block *b = find(&en->memory, p);
+    struct mem_block *b = find(&en->memory, p);
     if (b && owner) b->owner = owner;
 }
 
@@ -228,7 +228,7 @@ void engine_blocks(struct engine *en, struct arena *a, struct event_list *out) {
     const struct memory *m = &en->memory;
     *out = (struct event_list){.p = arena_array(a, struct event, m->blocks + 1)};
     for (uint32_t i = 0; i < m->cap; i++) {
-        const struct block *b = &m->block[i];
+        const struct mem_block *b = &m->block[i];
         if (b->p)
             out->p[out->n++] =
                 (struct event){b->since,    b->since, (int64_t)b->size, (int64_t)b->number, en->event_name, 1,

@@ -447,6 +447,33 @@ int engine_builtin(struct engine *en, struct err *e, const char *name, const str
     return en->err.code ? err_set(e, en->err.code, "%s", en->err.msg) : 0;
 }
 
+struct assembly {
+    struct engine *en;
+    struct err *err;
+    struct arena *arena;
+    const char *source;
+    char **out;
+};
+
+static void make_assembly(void *arg) {
+    struct assembly *x = arg;
+    struct err e = {0};
+    struct str unit;
+    str_init(&unit, x->arena);
+    engine_preamble(x->en, &unit, &x->source, 1);
+    str_add(&unit, x->source);
+    if (x->en->ops->assembly(x->en->dev, &e, x->arena, unit.p, x->out))
+        err_throw(x->err, e.code, "%s", e.msg);
+}
+
+int engine_assembly(struct engine *en, struct err *e, struct arena *a, const char *source, char **out) {
+    struct assembly x = {en, a->err, a, source, out};
+    if (!en->ops->assembly)
+        return err_set(e, RG_EUNSUPPORTED, "the %s device has no assembly", en->ops->name);
+    int code = err_guard(a->err, make_assembly, &x);
+    return code && e != a->err ? err_set(e, code, "%s", a->err->msg) : code;
+}
+
 struct render_call {
     const struct engine *en;
     const struct linear *lin;
@@ -512,7 +539,7 @@ int engine_render(struct engine *en, struct err *e, const struct linear *lin, st
     uint64_t t0 = os_now_ns();
     int code = compile_render(en, e, lin, out);
     en->stats.render_ns += os_now_ns() - t0;
-    if (!code && log_on(7)) debug_assembly(en, out->name, out->text);
+    if (!code) en->observer->rendered(en, out->name, out->text);
     return code;
 }
 

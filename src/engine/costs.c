@@ -7,11 +7,11 @@
 
 struct take {
     struct engine *en;
-    struct plan *x;
+    struct exec_plan *x;
 };
 
-static struct engine_cost *row_of(struct engine *en, const struct debug_call *d) {
-    struct costs *t = &en->costs;
+static struct engine_cost *row_of(struct engine *en, const struct kernel_call *d) {
+    struct cost_table *t = &en->costs;
     const char *name = d->k->name;
     uint64_t h = hash_bytes(name, strlen(name), 1), at;
     h = hash_bytes(d->site, strlen(d->site), h);
@@ -27,7 +27,7 @@ static struct engine_cost *row_of(struct engine *en, const struct debug_call *d)
 static void take(void *arg) {
     struct take *t = arg;
     for (uint32_t i = 0; t->x->list && i < engine_list_count(t->x->list); i++) {
-        struct debug_call *d = &t->x->call[i];
+        struct kernel_call *d = &t->x->call[i];
         if (!d->calls) continue;
         struct engine_cost *row = row_of(t->en, d);
         row->calls += d->calls;
@@ -39,7 +39,7 @@ static void take(void *arg) {
     }
 }
 
-void costs_take(struct engine *en, struct plan *x) {
+void costs_take(struct engine *en, struct exec_plan *x) {
     if (!en->costs.at.arena) map_init(&en->costs.at, &en->arena);
     err_clear(&en->err);
     err_guard(&en->err, take, &(struct take){en, x}); /* out of memory: some rows are missing */
@@ -47,7 +47,7 @@ void costs_take(struct engine *en, struct plan *x) {
 }
 
 const struct engine_cost *engine_costs(struct engine *en, uint32_t *n) {
-    for (struct plan *x = en->plans.newest; x; x = x->older) costs_take(en, x);
+    for (struct exec_plan *x = en->plans.newest; x; x = x->older) costs_take(en, x);
     *n = en->costs.row.n;
     return en->costs.row.p;
 }
@@ -59,8 +59,4 @@ void engine_costs_reset(struct engine *en) {
         struct engine_cost *row = &en->costs.row.p[i];
         *row = (struct engine_cost){.name = row->name, .site = row->site, .bound = row->bound};
     }
-}
-
-const struct model *engine_model(struct engine *en, struct err *e) {
-    return plans_model(en, e) ? NULL : &en->plans.model;
 }

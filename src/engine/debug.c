@@ -14,14 +14,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NAME_WIDTH 45
-
-void debug_open(const struct engine *en) {
+static void debug_open(const struct engine *en) {
     log_line(1, "opened device %s from pid:%ld", en->ops->name, (long)getpid());
 }
 
-void debug_close(const struct engine *en) {
-    const struct shown *s = &en->shown;
+static void debug_close(const struct engine *en) {
+    const struct debug_totals *s = &en->shown;
     if (!s->operations || !log_on(1)) return;
     double ns = RG_MAX(s->ns, 1);
     log_line(1,
@@ -42,7 +40,7 @@ struct operation {
 };
 
 static void line(struct engine *en, const struct operation *o) {
-    struct shown *s = &en->shown;
+    struct debug_totals *s = &en->shown;
     s->operations++;
     s->ns += (double)o->ns;
     s->flops += o->flops;
@@ -57,7 +55,7 @@ static void line(struct engine *en, const struct operation *o) {
              o->bytes / ns, o->issued / ns, o->tail);
 }
 
-void debug_kernel(struct engine *en, const struct debug_call *c, uint64_t ns, const char *site) {
+static void debug_kernel(struct engine *en, const struct kernel_call *c, uint64_t ns, const char *site) {
     const struct estimate *e = &c->k->est;
     char tail[400] = "";
     if (log_on(2))
@@ -71,18 +69,18 @@ void debug_kernel(struct engine *en, const struct debug_call *c, uint64_t ns, co
 
 static void line_named(struct engine *en, const char *device, const char *name, uint32_t args, uint64_t ns,
                        double bytes) {
-    char padded[NAME_WIDTH + 64];
-    if (log_on(2)) snprintf(padded, sizeof padded, "%-*s", NAME_WIDTH, name);
+    char padded[CALL_NAME_WIDTH + 64];
+    if (log_on(2)) snprintf(padded, sizeof padded, "%-*s", CALL_NAME_WIDTH, name);
     line(en, &(struct operation){device, padded, args, ns, 0, bytes, bytes, ""});
 }
 
-void debug_ref(struct engine *en, uint32_t values, uint64_t ns) {
+static void debug_ref(struct engine *en, uint32_t values, uint64_t ns) {
     char name[64];
     snprintf(name, sizeof name, "graph of %u values", values);
     line_named(en, en->ops->name, name, values, ns, 0);
 }
 
-void engine_log_copy(struct engine *en, enum dev_copy kind, size_t bytes, uint64_t ns) {
+static void debug_copy(struct engine *en, enum dev_copy kind, size_t bytes, uint64_t ns) {
     const char *dev = en->ops->name, *to = kind == COPY_OUT ? "EXT" : dev,
                *from = kind == COPY_IN ? "EXT" : dev;
     char name[128];
@@ -93,109 +91,15 @@ void engine_log_copy(struct engine *en, enum dev_copy kind, size_t bytes, uint64
     line_named(en, to, name, 2, ns, (double)bytes);
 }
 
-void engine_log_wait(struct engine *en, uint64_t ns) { line_named(en, "EXT", "synchronize", 1, ns, 0); }
-
-/* ---- names: E_ or r_ and the sizes, coloured by how the axis runs ----------------------------------------------- */
-
-static const char *axis_color(uint8_t kind) {
-    switch (kind) {
-    case AX_GRID: return "\033[34m";   /* blue */
-    case AX_REDUCE: return "\033[31m"; /* red */
-    case AX_SCAN: return "\033[35m";   /* magenta */
-    default: return "\033[37m";        /* white */
-    }
-}
-
-/* The kind of the axis whose size stands in the name, if the sizes of the kernel's axes leave no doubt. */
-static const uop *range_of_size(const uop_vec *topo, uint8_t *used, long long size) {
-    for (uint32_t i = 0; i < topo->n; i++) {
-        const uop *r = topo->p[i];
-        if (r->op != OP_RANGE || used[i] || r->src[0]->op != OP_CONST || r->src[0]->arg.i != size) continue;
-        used[i] = 1;
-        return r;
-    }
-    return NULL;
-}
-
-const char *debug_name(struct arena *a, const struct sched_prog *p) {
-    const char *name = p->kernel.name;
-    int pad = NAME_WIDTH - (int)strlen(name);
-    if (!log_on(2) || !log_color()) return arena_printf(a, "%-*s", NAME_WIDTH, name);
-    uop_vec topo = {0};
-    struct str s;
-    str_init(&s, a);
-    uop_topo(a, &p->kernel.sink, 1, &topo);
-    uint8_t *used = arena_array(a, uint8_t, topo.n + 1);
-    for (const char *at = name; *at;) {
-        size_t n = strcspn(at, "_");
-        char *end;
-        long long size = strtoll(at, &end, 10);
-        const uop *r = n && end == at + n ? range_of_size(&topo, used, size) : NULL;
-        str_printf(&s, "%s%.*s%s", r ? axis_color(r->arg.range.kind) : "", (int)n, at, r ? "\033[0m" : "");
-        at += n;
-        if (*at) str_addc(&s, *at++);
-    }
-    str_printf(&s, "%*s", RG_MAX(pad, 0), "");
-    return s.p;
-}
-
-/* ---- what a profile says of a kernel --------------------------------------------------------------------------------- */
-
-/* Graph and source are names of their own: places that share a kernel share them, and a recording holds them once. */
-uint32_t debug_info(struct arena *work, struct debug_call *c, const char *site) {
-    struct str s;
-    str_init(&s, work);
-    if (!event_recording()) { /* the flight recorder: texts last as long as the process */
-        str_printf(&s, "%.800s\t%.0f\t%s\t%.200s", site, c->roof * 1e9, c->bound, c->shapes);
-        return event_name(s.p);
-    }
-    if (!c->said[0] && c->text) {
-        str_printf(&s, "kernel %s\n%s%s%s%s", c->k->name, *c->opts ? "opts " : "", c->opts,
-                   *c->opts ? "\n" : "", c->text);
-        c->said[0] = event_name(s.p);
-        s.n = 0;
-    }
-    if (!c->said[1]) c->said[1] = event_name(c->k->source);
-    str_printf(&s, "%.800s\t%.0f\t%s\t%.200s\t%s\t%.0f\t%u\t%u\t", site, c->roof * 1e9, c->bound, c->shapes,
-               c->k->key, c->predicted * 1e9, c->said[0], c->said[1]);
-    roof_print(&s, c);
-    str_printf(&s, "\t%s", c->opts);
-    return event_name(s.p);
-}
+static void debug_wait(struct engine *en, uint64_t ns) { line_named(en, "EXT", "synchronize", 1, ns, 0); }
 
 /* ---- plans --------------------------------------------------------------------------------------------------------- */
 
-void debug_plan(const struct engine *en, const struct plan_key *k, const struct realize_stats *s) {
+static void debug_plan(const struct engine *en, const struct plan_key *k, const struct realize_stats *s) {
     log_line(
         1, "scheduled %5u kernels in %8.2f ms | cache %s %08x | %u nodes, %u plans known | predicted %.2f us",
         s->kernels, (double)s->plan_ns / 1e6, s->cached ? "hit" : "miss", (unsigned)(k->hash ^ k->hash >> 32),
         k->topo.n, en->plans.n, s->predicted * 1e6);
-}
-
-struct changing {
-    struct engine *en;
-    const uop *number;
-    const char *site;
-};
-
-static void add_warning(void *arg) {
-    const struct changing *x = arg;
-    bool flt = dt_is_float((enum dtype)x->number->dt);
-    size_t from = x->en->warnings.n;
-    str_printf(&x->en->warnings,
-               "a program was planned and compiled again and again because a number in it changes (now "
-               "%.9g)%s%s%s; make it "
-               "an rg_scalar or rg_index\n",
-               flt ? x->number->arg.f : (double)x->number->arg.i, *x->site ? " [" : "", x->site,
-               *x->site ? "]" : "");
-    log_line(1, "%.*s", (int)(x->en->warnings.n - from - 1), x->en->warnings.p + from);
-}
-
-void debug_changing(struct engine *en, const uop *number, const char *site) {
-    struct changing x = {en, number, site};
-    err_clear(&en->err);
-    err_guard(&en->err, add_warning, &x); /* out of memory: not said */
-    err_clear(&en->err);
 }
 
 static double temporaries(const struct schedule *s, uint32_t *n) {
@@ -208,7 +112,7 @@ static double temporaries(const struct schedule *s, uint32_t *n) {
     return bytes;
 }
 
-void debug_schedule(const struct schedule *s, const struct str *log) {
+static void debug_schedule(const struct schedule *s, const struct str *log) {
     if (!log_on(1)) return;
     uint32_t n = 0;
     double bytes = temporaries(s, &n);
@@ -249,8 +153,8 @@ static void print_buffers(struct str *s, const struct sched_prog *p) {
     }
 }
 
-void debug_prog(const struct sched_prog *p, const struct linear *lin, const char *opts,
-                const struct str *passes) {
+static void debug_lowered(const struct sched_prog *p, const struct linear *lin, const char *opts,
+                          const struct str *passes) {
     if (passes->n) log_line(log_on(6) ? 6 : 0, "%s", passes->p);
     if (!log_on(3)) return;
     struct str s;
@@ -267,43 +171,17 @@ void debug_prog(const struct sched_prog *p, const struct linear *lin, const char
     log_line(5, "%s", t.p);
 }
 
-void debug_builtin(const struct sched_prog *p, const struct ekernel *k) {
+static void debug_builtin(const struct sched_prog *p, const struct ekernel *k) {
     if (!log_on(3)) return;
     log_line(3, "%-25s a function of the device; grid %lld, scratch %lld B, predicted %.2f us",
              p->kernel.name, (long long)p->builtin->rows, k ? (long long)k->scratch : 0, p->seconds * 1e6);
 }
 
-struct assembly {
-    struct engine *en;
-    struct err *err;
-    struct arena *arena;
-    const char *source;
-    char **out;
-};
-
-static void make_assembly(void *arg) {
-    struct assembly *x = arg;
-    struct err e = {0};
-    struct str unit;
-    str_init(&unit, x->arena);
-    engine_preamble(x->en, &unit, &x->source, 1);
-    str_add(&unit, x->source);
-    if (x->en->ops->assembly(x->en->dev, &e, x->arena, unit.p, x->out))
-        err_throw(x->err, e.code, "%s", e.msg);
-}
-
-int engine_assembly(struct engine *en, struct err *e, struct arena *a, const char *source, char **out) {
-    struct assembly x = {en, a->err, a, source, out};
-    if (!en->ops->assembly)
-        return err_set(e, RG_EUNSUPPORTED, "the %s device has no assembly", en->ops->name);
-    int code = err_guard(a->err, make_assembly, &x);
-    return code && e != a->err ? err_set(e, code, "%s", a->err->msg) : code;
-}
-
-void debug_assembly(struct engine *en, const char *name, const char *text) {
+static void debug_rendered(struct engine *en, const char *name, const char *text) {
     struct err e = {0};
     struct arena a;
     char *out;
+    if (!log_on(7)) return;
     arena_init(&a, &e);
     if (engine_assembly(en, &e, &a, text, &out))
         log_line(7, "%s: no assembly: %s", name, e.msg);
@@ -311,3 +189,15 @@ void debug_assembly(struct engine *en, const char *name, const char *text) {
         log_line(7, "%s", out);
     arena_free(&a);
 }
+
+const struct observer debug_observer = {.open = debug_open,
+                                        .close = debug_close,
+                                        .plan = debug_plan,
+                                        .schedule = debug_schedule,
+                                        .lowered = debug_lowered,
+                                        .builtin = debug_builtin,
+                                        .rendered = debug_rendered,
+                                        .kernel = debug_kernel,
+                                        .ref = debug_ref,
+                                        .copy = debug_copy,
+                                        .wait = debug_wait};

@@ -9,13 +9,12 @@ static void open_guarded(void *arg) {
     str_init(&en->warnings, &en->arena);
     map_init(&en->by_key, &en->arena);
     map_init(&en->by_object, &en->arena);
-    map_init(&en->tuned_by_key, &en->arena);
     if (en->ops->open(&e, en->ops, &en->dev)) err_throw(&en->err, e.code, "%s", e.msg);
     if (en->ops->info && en->ops->info(en->dev, &e, &en->info)) err_throw(&en->err, e.code, "%s", e.msg);
     cache_open(&en->cache, &en->arena, &en->warnings);
     if (en->warnings.n) log_line(1, "%.*s", (int)en->warnings.n - 1, en->warnings.p);
     en->event_name = event_name(en->ops->name);
-    debug_open(en);
+    en->observer->open(en);
 }
 
 struct engine *engine_open(struct err *e, const struct device_ops *ops) {
@@ -26,6 +25,7 @@ struct engine *engine_open(struct err *e, const struct device_ops *ops) {
     }
     memset(en, 0, sizeof *en);
     en->ops = ops ? ops : &device_cpu;
+    en->observer = &debug_observer;
     arena_init(&en->arena, &en->err);
     arena_init(&en->work, &en->err);
     plans_init(en);
@@ -37,7 +37,7 @@ struct engine *engine_open(struct err *e, const struct device_ops *ops) {
 
 void engine_close(struct engine *en) {
     if (!en) return;
-    debug_close(en);
+    en->observer->close(en);
     plans_free(en);
     for (uint32_t i = 0; i < en->module.n; i++) en->ops->unload(en->module.p[i].m);
     memory_trim(en);
@@ -58,6 +58,17 @@ struct engine_stats engine_stats(const struct engine *en) {
     return s;
 }
 
+void engine_log_copy(struct engine *en, enum dev_copy kind, size_t bytes, uint64_t ns) {
+    en->observer->copy(en, kind, bytes, ns);
+}
+
+void engine_log_wait(struct engine *en, uint64_t ns) { en->observer->wait(en, ns); }
+
+void engine_set_tuning(struct engine *en, const struct engine_tuning *how) {
+    en->tuning_set = how != NULL;
+    en->tuning = how ? *how : (struct engine_tuning){0};
+}
+
 const char *engine_cache_dir(const struct engine *en) { return en->cache.dir; }
 
 int engine_cache_try(struct engine *en, struct err *e, size_t n) {
@@ -73,7 +84,7 @@ static int wait_for_all(struct engine *en, struct err *e) {
     int code = en->ops->wait ? en->ops->wait(en->dev, e) : 0;
     uint64_t t1 = os_now_ns();
     event_add(EVENT_WAIT, en->event_name, t0, t1, 0, 0);
-    engine_log_wait(en, t1 - t0);
+    en->observer->wait(en, t1 - t0);
     return code;
 }
 
@@ -85,7 +96,7 @@ int engine_copy(struct engine *en, struct err *e, enum dev_copy kind, void *dst,
     enum { PAGEABLE = 4 }; /* a user's memory is: it goes through pinned pieces */
     event_add(EVENT_COPY, en->event_name, t0, t1, (int64_t)n,
               kind + (en->ops->far && kind != COPY_WITHIN ? PAGEABLE : 0));
-    if (!code) engine_log_copy(en, kind, n, t1 - t0);
+    if (!code) en->observer->copy(en, kind, n, t1 - t0);
     return code;
 }
 
@@ -116,7 +127,7 @@ int engine_fetch(struct engine *en, struct err *e, const struct dev_piece *p, ui
     int code = en->ops->fetch(en->dev, e, p, n, out);
     uint64_t t1 = os_now_ns();
     event_add(EVENT_COPY, en->event_name, t0, t1, (int64_t)bytes, COPY_IN);
-    if (!code) engine_log_copy(en, COPY_IN, bytes, t1 - t0);
+    if (!code) en->observer->copy(en, COPY_IN, bytes, t1 - t0);
     return code;
 }
 

@@ -212,7 +212,7 @@ struct engine_planning {
 };
 void engine_set_planning(struct engine *, const struct engine_planning *);
 
-/* ---- tune.c: search ------------------------------------------------------------------------------------- */
+/* ---- search: src/tune/search ---------------------------------------------------------------------------- */
 
 /* For tests: search from now on, whatever BEAM says. NULL: as it says. Programs that are planned already stay as they are. */
 struct engine_tuning {
@@ -225,40 +225,6 @@ struct engine_tuning {
     void *cx;
 };
 void engine_set_tuning(struct engine *, const struct engine_tuning *);
-
-/* What was tried for a kernel, predicted and measured. */
-enum tuned_state { TUNED_TIMED, TUNED_WRONG, TUNED_BASE, TUNED_WINNER, TUNED_FAILED };
-struct tuned_row {
-    /* WRONG: another result; BASE: was in use, and another won; WINNER may be the one in use; FAILED: there is no code for
-     * it, it does not fit the device, or did not start */
-    enum tuned_state state;
-    const char *opts;
-    double predicted, measured; /* seconds */
-};
-struct tuned {
-    char key[65];
-    const char *name, *machine, *opts, *text; /* opts: of the winner; text: of the kernel */
-    int threads, beam;
-    double seconds;            /* that the search took */
-    bool cold;                 /* caches were emptied before each run */
-    VEC(struct tuned_row) row; /* the first is the list that was in use */
-};
-typedef VEC(struct tuned *) tuned_vec;
-/* Searches for the best list of one kernel of ir on these buffers, which are not changed; arrays by slot. Takes what is
- * known already. The record lives as long as the engine. */
-struct engine_tune_call {
-    struct ir *ir;
-    const struct kernel *kernel;
-    void *const *buf;
-    const size_t *bytes;
-    const enum dtype *dt;
-    uint32_t nbuf;
-    const int64_t *var;
-    uint32_t nvar;
-};
-int engine_tune(struct engine *, struct err *, const struct engine_tune_call *, const struct tuned **out);
-/* All records of the disk cache, for whatever machine model and compiler. */
-void engine_tuned(struct engine *, struct arena *, tuned_vec *out); /* may throw */
 
 /* ---- ceilings.c: what this machine can do ------------------------------------------------------------ */
 

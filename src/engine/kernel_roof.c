@@ -64,7 +64,7 @@ static struct model_work issued(const struct model *m, const struct estimate *e,
     return w;
 }
 
-void roof_find(const struct engine *en, double writes, struct debug_call *c) {
+void roof_find(const struct engine *en, double writes, struct kernel_call *c) {
     const struct model *m = &en->plans.model;
     const struct estimate *e = &c->k->est;
     int workers = en->ops->kind == DEV_RUNS ? en->ops->workers(en->dev) : (int)model_value(m, MODEL_CORES);
@@ -78,7 +78,7 @@ void roof_find(const struct engine *en, double writes, struct debug_call *c) {
 }
 
 /* What a profile keeps of it; units in ns. */
-void roof_print(struct str *s, const struct debug_call *c) {
+void roof_print(struct str *s, const struct kernel_call *c) {
     const struct estimate *e = &c->k->est;
     str_printf(s, "issued=%.0f moved=%.0f lines=%.0f int=%.0f", e->flops_issued, e->bytes_issued, e->lines,
                e->issued[WORK_INT]);

@@ -156,7 +156,7 @@ static void add_site(const struct finding *f, struct str *out, const struct reci
     f->r->site(f->r->cx, out, node, n);
 }
 
-void owners_find(struct arena *work, struct plan *x, const struct realize *r, const struct plan_key *key,
+void owners_find(struct arena *work, struct exec_plan *x, const struct realize *r, const struct plan_key *key,
                  const struct recipe *from) {
     struct finding f = {work, r, key, from};
     uint32_t *part = arena_array(work, uint32_t, from->ncall + 1);
@@ -164,7 +164,7 @@ void owners_find(struct arena *work, struct plan *x, const struct realize *r, co
         part[i] = call_part(&f, i);
         x->call[i].shapes = arena_printf(&x->arena, "%s", from->call[i].shapes);
     }
-    x->planned = arena_array(&x->arena, struct planned, from->nvalue + 1);
+    x->planned = arena_array(&x->arena, struct planned_value, from->nvalue + 1);
     for (uint32_t i = 0; i < from->nvalue; i++) {
         const struct recipe_value *v = &from->value[i];
         struct str t;
@@ -172,12 +172,12 @@ void owners_find(struct arena *work, struct plan *x, const struct realize *r, co
         str_printf(&t, "%s\t%lld\t", event_memory_text(kind_of(&f, part, v)), (long long)v->asked);
         add_site(&f, &t, v);
         str_printf(&t, "\t%s\t%lld", v->shape, (long long)v->offset);
-        x->planned[x->nplanned++] = (struct planned){(v->asked + 63) & ~(int64_t)63, v->offset, v->first,
-                                                     v->last, arena_printf(&x->arena, "%s", t.p)};
+        x->planned[x->nplanned++] = (struct planned_value){
+            (v->asked + 63) & ~(int64_t)63, v->offset, v->first, v->last, arena_printf(&x->arena, "%s", t.p)};
     }
 }
 
-void owners_tell(struct plan *x) {
+void owners_tell(struct exec_plan *x) {
     uint32_t file = event_record_file();
     if (!file || x->told == file) return;
     static atomic_uint plans;
@@ -187,7 +187,7 @@ void owners_tell(struct plan *x) {
     if (!x->name) x->name = event_name(name);
     x->told = file;
     for (uint32_t i = 0; i < x->nplanned; i++) {
-        const struct planned *p = &x->planned[i];
+        const struct planned_value *p = &x->planned[i];
         event_add_info(EVENT_PLANNED, x->name, event_name(p->owner), own.t0, own.t0, p->bytes,
                        (int64_t)((uint64_t)p->first << 32 | p->last));
     }

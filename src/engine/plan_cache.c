@@ -14,7 +14,7 @@
 #define SAY_NUMBERS 8 /* plans that differ only in a number */
 
 void plans_init(struct engine *en) {
-    struct plans *p = &en->plans;
+    struct plan_cache *p = &en->plans;
     arena_init(&p->work, &en->err);
     p->most = (uint32_t)RG_MAX(RG_MIN(env_int(ENV_PLANS), UINT32_MAX), 0);
     p->most_bytes = KEEP_BYTES;
@@ -27,15 +27,15 @@ static void drop_temp(struct engine *en) {
 }
 
 void plans_free(struct engine *en) {
-    struct plans *p = &en->plans;
-    for (struct plan *x = p->newest, *older; x; x = older) {
+    struct plan_cache *p = &en->plans;
+    for (struct exec_plan *x = p->newest, *older; x; x = older) {
         older = x->older;
         plan_free(en, x);
     }
     drop_temp(en);
     arena_free(&p->work);
     mem_free(p->model_from);
-    *p = (struct plans){0};
+    *p = (struct plan_cache){0};
 }
 
 /* ---- the machine model ---------------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ static int guess_device(struct engine *en, struct err *e, struct model *m) {
 }
 
 int plans_model(struct engine *en, struct err *e) {
-    struct plans *p = &en->plans;
+    struct plan_cache *p = &en->plans;
     const char *path = env_str(ENV_MODEL);
     if (!path) path = "";
     if (p->model_from && !strcmp(p->model_from, path)) return 0;
@@ -76,6 +76,10 @@ int plans_model(struct engine *en, struct err *e) {
     return 0;
 }
 
+const struct model *engine_model(struct engine *en, struct err *e) {
+    return plans_model(en, e) ? NULL : &en->plans.model;
+}
+
 void engine_set_planning(struct engine *en, const struct engine_planning *how) {
     en->plans.planning_set = how != NULL;
     en->plans.planning = how ? *how : (struct engine_planning){0};
@@ -83,23 +87,25 @@ void engine_set_planning(struct engine *en, const struct engine_planning *how) {
 
 /* ---- finding and keeping ---------------------------------------------------------------------------------- */
 
-static struct plan **bucket(struct plans *p, uint64_t hash) { return &p->bucket[hash % RG_COUNT(p->bucket)]; }
+static struct exec_plan **bucket(struct plan_cache *p, uint64_t hash) {
+    return &p->bucket[hash % RG_COUNT(p->bucket)];
+}
 
-static void link_newest(struct plans *p, struct plan *x) {
+static void link_newest(struct plan_cache *p, struct exec_plan *x) {
     x->newer = NULL;
     x->older = p->newest;
     *(p->newest ? &p->newest->newer : &p->oldest) = x;
     p->newest = x;
 }
 
-static void unlink_use(struct plans *p, struct plan *x) {
+static void unlink_use(struct plan_cache *p, struct exec_plan *x) {
     *(x->newer ? &x->newer->older : &p->newest) = x->older;
     *(x->older ? &x->older->newer : &p->oldest) = x->newer;
 }
 
-struct plan *plans_find(struct engine *en, const struct plan_key *k) {
-    struct plans *p = &en->plans;
-    struct plan *x = p->most ? *bucket(p, k->hash) : NULL;
+struct exec_plan *plans_find(struct engine *en, const struct plan_key *k) {
+    struct plan_cache *p = &en->plans;
+    struct exec_plan *x = p->most ? *bucket(p, k->hash) : NULL;
     while (x && (x->key.hash != k->hash || x->key.n != k->n || memcmp(x->key.p, k->p, k->n * sizeof *k->p)))
         x = x->chain;
     if (x && x != p->newest) {
@@ -110,8 +116,8 @@ struct plan *plans_find(struct engine *en, const struct plan_key *k) {
 }
 
 /* Counted along the chain of newest plans; said once, when it has happened often enough to be no accident. */
-const uop *plans_changing(struct engine *en, const struct plan_key *k, struct plan *made) {
-    const struct plan *x = en->plans.newest;
+const uop *plans_changing(struct engine *en, const struct plan_key *k, struct exec_plan *made) {
+    const struct exec_plan *x = en->plans.newest;
     while (x && (x->key.skeleton != k->skeleton || x->key.n != k->n)) x = x->older;
     if (!x) return NULL;
     made->numbers = x->numbers + 1;
@@ -123,8 +129,34 @@ const uop *plans_changing(struct engine *en, const struct plan_key *k, struct pl
     return NULL;
 }
 
-struct plan *plan_new(struct engine *en, struct err *e) {
-    struct plan *x = mem_alloc(sizeof *x);
+struct changing {
+    struct engine *en;
+    const uop *number;
+    const char *site;
+};
+
+static void add_warning(void *arg) {
+    const struct changing *x = arg;
+    bool flt = dt_is_float((enum dtype)x->number->dt);
+    size_t from = x->en->warnings.n;
+    str_printf(&x->en->warnings,
+               "a program was planned and compiled again and again because a number in it changes (now "
+               "%.9g)%s%s%s; make it "
+               "an rg_scalar or rg_index\n",
+               flt ? x->number->arg.f : (double)x->number->arg.i, *x->site ? " [" : "", x->site,
+               *x->site ? "]" : "");
+    log_line(1, "%.*s", (int)(x->en->warnings.n - from - 1), x->en->warnings.p + from);
+}
+
+void plans_warn_changing(struct engine *en, const uop *number, const char *site) {
+    struct changing x = {en, number, site};
+    err_clear(&en->err);
+    err_guard(&en->err, add_warning, &x); /* out of memory: not said */
+    err_clear(&en->err);
+}
+
+struct exec_plan *plan_new(struct engine *en, struct err *e) {
+    struct exec_plan *x = mem_alloc(sizeof *x);
     if (!x) {
         err_set(e, RG_ENOMEM, "out of memory while making a plan");
         return NULL;
@@ -138,7 +170,7 @@ struct plan *plan_new(struct engine *en, struct err *e) {
     return x;
 }
 
-void plan_free(struct engine *en, struct plan *x) {
+void plan_free(struct engine *en, struct exec_plan *x) {
     if (!x) return;
     engine_list_free(x->list);
     engine_free(en, x->table, x->table_bytes);
@@ -146,13 +178,13 @@ void plan_free(struct engine *en, struct plan *x) {
     mem_free(x);
 }
 
-static size_t bytes_of(const struct plan *x) {
+static size_t bytes_of(const struct exec_plan *x) {
     return sizeof *x + x->arena.reserved + x->table_bytes + (x->list ? x->list->arena.reserved : 0);
 }
 
-static void drop(struct engine *en, struct plan *x) {
-    struct plans *p = &en->plans;
-    struct plan **at = bucket(p, x->key.hash);
+static void drop(struct engine *en, struct exec_plan *x) {
+    struct plan_cache *p = &en->plans;
+    struct exec_plan **at = bucket(p, x->key.hash);
     while (*at != x) at = &(*at)->chain;
     *at = x->chain;
     unlink_use(p, x);
@@ -164,15 +196,15 @@ static void drop(struct engine *en, struct plan *x) {
     plan_free(en, x);
 }
 
-void plans_keep(struct engine *en, struct plan *x) {
-    struct plans *p = &en->plans;
-    struct plan **at = bucket(p, x->key.hash);
+void plans_keep(struct engine *en, struct exec_plan *x) {
+    struct plan_cache *p = &en->plans;
+    struct exec_plan **at = bucket(p, x->key.hash);
     x->chain = *at;
     *at = x;
     link_newest(p, x);
     p->n++;
     p->bytes += bytes_of(x);
-    for (struct plan *old = p->oldest, *newer; old && old != x; old = newer) {
+    for (struct exec_plan *old = p->oldest, *newer; old && old != x; old = newer) {
         newer = old->newer;
         if (p->n <= p->most && p->bytes <= p->most_bytes) break;
         if (!old->held) drop(en, old);
@@ -181,7 +213,7 @@ void plans_keep(struct engine *en, struct plan *x) {
 
 /* What the old block held is of no use to anyone: it goes first, so that the two need not fit at once. */
 int plans_temp(struct engine *en, struct err *e, size_t bytes) {
-    struct plans *p = &en->plans;
+    struct plan_cache *p = &en->plans;
     if (bytes <= p->temp_bytes) return 0;
     drop_temp(en);
     p->temp = engine_alloc_for(en, e, bytes, owner_name(EVENT_MEM_PLAN, bytes, "values between kernels"));

@@ -182,7 +182,7 @@ static bool is_sound(const struct recipe *r, const struct plan_key *k) {
 static bool wanted(const struct engine *en) {
     const char *dump = env_str(ENV_DUMP);
     return en->ops->kind == DEV_RUNS && en->cache.dir && !log_on(1) && !(dump && *dump) && !en->tuning_set &&
-           !env_int(ENV_NOOPT) && tune_beam(en) == 0 && env_int(ENV_PLANS);
+           !env_int(ENV_NOOPT) && engine_beam(en) == 0 && env_int(ENV_PLANS);
 }
 
 /* NULL: there is nothing to tell one build of the library from another by. */

@@ -1,7 +1,7 @@
 /* realize.c: a tensor program becomes values: plan, lower, compile, bind, run.
  *
  * engine_realize is the list of those steps; the first three are done once for programs with equal keys (key.c) and
- * their result, a struct plan, is kept (plan_cache.c). Every later call binds: it writes the addresses of buffers, results
+ * their result, a struct exec_plan, is kept (plan_cache.c). Every later call binds: it writes the addresses of buffers, results
  * and temporaries and the values of VARs into the commands, and runs them.
  * A plan is made in a work arena that goes at the end of the call; only what later calls need is copied out of it, and
  * nothing is taken into the cache before it is whole. Everything inside throws to the error record of the caller's ir,
@@ -12,13 +12,13 @@
 #include "event/event.h"
 #include "ref/ref.h"
 
-struct call {
+struct realize_call {
     struct engine *en;
     const struct realize *r;
     struct err *err; /* = r->ir->err */
     struct arena *work;
     struct plan_key key;
-    struct plan *made; /* not in the cache yet */
+    struct exec_plan *made; /* not in the cache yet */
     struct realize_stats stats;
     bool run;
     struct schedule *searched; /* a new plan whose kernels are to be searched for while it runs; else NULL */
@@ -26,13 +26,13 @@ struct call {
     const char **opts;         /* by kernel of the schedule */
 };
 
-static void must(struct call *c, int status, const struct err *e) {
+static void must(struct realize_call *c, int status, const struct err *e) {
     if (status) err_throw(c->err, status, "%s", e->msg);
 }
 
 /* ---- plan ----------------------------------------------------------------------------------------------- */
 
-static enum plan_mode plan_mode(struct call *c) {
+static enum plan_mode plan_mode(struct realize_call *c) {
     static const char *const name[] = {
         [PLAN_COST] = "cost", [PLAN_STORE_ALL] = "store", [PLAN_FUSE_ALL] = "fuse"};
     const char *s = env_str(ENV_PLAN);
@@ -41,7 +41,7 @@ static enum plan_mode plan_mode(struct call *c) {
     err_throw(c->err, RG_EINVAL, "RIDGE_PLAN=%.40s: expected cost, store or fuse", s);
 }
 
-static struct engine_planning planning(struct call *c) {
+static struct engine_planning planning(struct realize_call *c) {
     if (c->en->plans.planning_set) return c->en->plans.planning;
     return (struct engine_planning){plan_mode(c), (int)RG_MIN(RG_MAX(env_int(ENV_PLAN_RANK), 0), 1000),
                                     !env_int(ENV_MULTI)};
@@ -60,25 +60,6 @@ static uint64_t identity(const struct schedule *s) {
         }
     }
     return h;
-}
-
-/* By buffer of a kernel: is it loaded, stored? The tensors of a PARAMS follow its first one. */
-const uint8_t *prog_uses(struct arena *a, const struct sched_prog *p) {
-    uint8_t *use = arena_array(a, uint8_t, p->nbuf + 1), *many = arena_array(a, uint8_t, p->nbuf + 1);
-    uop_vec topo = {0};
-    uop_topo(a, &p->kernel.sink, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++) {
-        const uop *n = topo.p[i];
-        bool st = n->op == OP_STORE || n->op == OP_STORE_ADD;
-        if (!st && n->op != OP_LOAD && n->op != OP_PRED_LOAD) continue;
-        const uop *b = access_buf(n);
-        if (b->op != OP_PARAM && b->op != OP_PARAMS) continue;
-        use[b->arg.param.slot] |= st ? USE_STORED : USE_LOADED;
-        many[b->arg.param.slot] = b->op == OP_PARAMS;
-    }
-    for (uint32_t i = 1; i < p->nbuf; i++)
-        if (!use[i] && many[i - 1]) use[i] = use[i - 1], many[i] = 1;
-    return use;
 }
 
 /* What the plan cannot do without: every temporary and result once in, every temporary and input once out. Of an input
@@ -128,7 +109,7 @@ static uint32_t most_buffers(const struct engine *en) {
     return en->info.params ? (RG_MAX(en->info.params, 2u * NUMBERS) - NUMBERS) / BUFFER : 0;
 }
 
-static void plan(struct call *c, struct schedule *s) {
+static void plan(struct realize_call *c, struct schedule *s) {
     struct str log;
     str_init(&log, c->work);
     struct engine_planning how = planning(c);
@@ -151,34 +132,20 @@ static void plan(struct call *c, struct schedule *s) {
     event_add(EVENT_PLAN, event_name("schedule"), t0, t1, c->key.topo.n, s->call.n);
     c->stats.plan_ns = t1 - t0;
     count(c->work, &c->stats, s);
-    debug_plan(c->en, &c->key, &c->stats);
-    debug_schedule(s, &log);
+    c->en->observer->plan(c->en, &c->key, &c->stats);
+    c->en->observer->schedule(s, &log);
 }
 
 /* ---- lower and compile ------------------------------------------------------------------------------------ */
 
-static const char *choose_opts(struct call *c, struct sched_prog *p) {
+static const char *choose_opts(struct realize_call *c, struct sched_prog *p) {
     if (env_int(ENV_NOOPT)) return "";
     if (p->kernel.opts && *p->kernel.opts) return p->kernel.opts;
-    return tune_opts(c->en, p);
+    const char *own = prog_heuristic(c->en, p);
+    return c->en->tuner && env_int(ENV_TUNED) ? c->en->tuner->opts(c->en, p, own) : own;
 }
 
-void prog_target(const struct engine *en, struct lower_opts *how) {
-    if (en->ops->text != DEV_C) how->vec_bytes = 16, how->narrow = true;
-    how->native_exp = en->ops->text == DEV_CUDA;
-}
-
-void prog_lower(const struct sched_prog *p, struct ir *ir, const struct kernel *k, const struct lower_opts *o,
-                struct linear *lin) {
-    lower(ir, k, o, lin);
-    lin->est.flops *= p->share, lin->est.bytes *= p->share, lin->est.special *= p->share;
-    lin->est.flops_issued *= p->share, lin->est.bytes_issued *= p->share, lin->est.lines *= p->share;
-    for (int u = 0; u < WORK_UNITS; u++) lin->est.asked[u] *= p->share, lin->est.issued[u] *= p->share;
-    lin->nbuf = RG_MAX(lin->nbuf, p->nbuf); /* of a PARAMS only the first slot stands in the program */
-    lin->nvar = RG_MAX(lin->nvar, p->nvar);
-}
-
-static const char *lower_one(struct call *c, struct sched_prog *p, struct linear *lin) {
+static const char *lower_one(struct realize_call *c, struct sched_prog *p, struct linear *lin) {
     struct str dump;
     struct pass_log log = {.dump = &dump, .which = log_on(6) ? "all" : env_str(ENV_DUMP)};
     str_init(&dump, c->work);
@@ -192,12 +159,12 @@ static const char *lower_one(struct call *c, struct sched_prog *p, struct linear
     }
     if (c->en->ops->text == DEV_C) predict_traffic(c->work, lin, &c->en->plans.model);
     for (int i = 0; i < 3; i++) lin->est.into[i] *= p->share;
-    debug_prog(p, lin, opts, &dump);
+    c->en->observer->lowered(p, lin, opts, &dump);
     return opts;
 }
 
 /* What a builtin is called with: nothing to lower or to compile. */
-static void builtin_recipe(struct call *c, const struct sched_prog *p, struct recipe_kernel *k) {
+static void builtin_recipe(struct realize_call *c, const struct sched_prog *p, struct recipe_kernel *k) {
     enum { OPS_ISSUED = 20 }; /* instructions for one comparison: what the cut of the grid goes by */
     const struct sched_builtin *b = p->builtin;
     k->builtin = b->name;
@@ -219,7 +186,7 @@ static void builtin_recipe(struct call *c, const struct sched_prog *p, struct re
 }
 
 /* Lowers every kernel and renders its text. */
-static void lower_all(struct call *c, struct schedule *s, struct recipe *r) {
+static void lower_all(struct realize_call *c, struct schedule *s, struct recipe *r) {
     struct linear *lin = arena_array(c->work, struct linear, s->prog.n + 1);
     struct err e = {0};
     uint64_t t0 = os_now_ns();
@@ -245,7 +212,8 @@ static void lower_all(struct call *c, struct schedule *s, struct recipe *r) {
 }
 
 /* On a device that runs nothing a kernel is what is known of it: its name and its work. */
-static const struct ekernel **without_code(struct call *c, const struct recipe *r, const struct ekernel **k) {
+static const struct ekernel **without_code(struct realize_call *c, const struct recipe *r,
+                                           const struct ekernel **k) {
     for (uint32_t i = 0; i < r->nkernel; i++) {
         const struct etext *t = &r->kernel[i].t;
         struct ekernel *x = arena_new(c->work, struct ekernel);
@@ -261,7 +229,7 @@ static const struct ekernel **without_code(struct call *c, const struct recipe *
 }
 
 /* Compiles the texts that are new, all at once. */
-static const struct ekernel **compile(struct call *c, const struct recipe *r) {
+static const struct ekernel **compile(struct realize_call *c, const struct recipe *r) {
     struct etext *text = arena_array(c->work, struct etext, r->nkernel + 1);
     const struct ekernel **k = arena_array(c->work, const struct ekernel *, r->nkernel + 1);
     const struct ekernel **made = arena_array(c->work, const struct ekernel *, r->nkernel + 1);
@@ -297,7 +265,7 @@ static struct recipe_buf place_of(const struct schedule *s, uint32_t buf) {
 }
 
 /* What a call does with its buffers; a function of the device writes the first and reads the others. */
-static const uint8_t *call_uses(struct call *c, const struct sched_prog *p) {
+static const uint8_t *call_uses(struct realize_call *c, const struct sched_prog *p) {
     if (!p->builtin) return prog_uses(c->work, p);
     uint8_t *use = arena_array(c->work, uint8_t, p->nbuf + 1);
     for (uint32_t i = 0; i < p->nbuf; i++) use[i] = i ? USE_LOADED : USE_LOADED | USE_STORED;
@@ -305,7 +273,7 @@ static const uint8_t *call_uses(struct call *c, const struct sched_prog *p) {
 }
 
 /* Graph nodes as places in the key: they name the same nodes of an equal graph in another ir. */
-static void add_calls(struct call *c, const struct schedule *s, struct recipe *r) {
+static void add_calls(struct realize_call *c, const struct schedule *s, struct recipe *r) {
     uint32_t n = c->r->graph->id + 1, *place = arena_array(c->work, uint32_t, n);
     for (uint32_t i = 0; i < c->key.topo.n; i++) place[c->key.topo.p[i]->id] = i + 1;
     r->call = arena_array(c->work, struct recipe_call, s->call.n + 1);
@@ -330,13 +298,13 @@ static void add_calls(struct call *c, const struct schedule *s, struct recipe *r
             .buf = buf,
             .var = from->var,
             .node = node,
-            .name = debug_name(c->work, p),
+            .name = call_name(c->work, p),
             .writes = p->reads + p->writes ? (double)p->writes / (p->reads + p->writes) : 0};
     }
 }
 
 /* A result that is held elsewhere: the same value asked for twice, or a view of a whole buffer. */
-static void add_copies(struct call *c, const struct schedule *s, struct recipe *r) {
+static void add_copies(struct realize_call *c, const struct schedule *s, struct recipe *r) {
     const uop *g = c->r->graph;
     r->copy = arena_array(c->work, struct recipe_copy, g->nsrc + 1);
     for (uint32_t i = 0; i < g->nsrc; i++) {
@@ -351,7 +319,7 @@ static void add_copies(struct call *c, const struct schedule *s, struct recipe *
 /* ---- the plan that is kept ---------------------------------------------------------------------------------- */
 
 /* The memory that outer buffers are in, each piece once, for fits(). */
-static void add_mem(struct plan *x, const struct recipe_buf *b) {
+static void add_mem(struct exec_plan *x, const struct recipe_buf *b) {
     uint32_t i = 0;
     while (i < x->nmem && (x->mem[i].place != b->place || x->mem[i].number != b->number)) i++;
     if (i == x->nmem) x->mem[x->nmem++] = (struct bind_mem){.place = b->place, .number = b->number};
@@ -361,8 +329,8 @@ static void add_mem(struct plan *x, const struct recipe_buf *b) {
 
 static bool moves(enum sched_place p) { return p == BUF_GRAPH || p == BUF_RESULT; }
 
-static void add_commands(struct call *c, const struct recipe *r, const struct ekernel **k) {
-    struct plan *x = c->made;
+static void add_commands(struct realize_call *c, const struct recipe *r, const struct ekernel **k) {
+    struct exec_plan *x = c->made;
     struct err e = {0};
     uint32_t nbuf = 0, nvar = 0;
     for (uint32_t i = 0; i < r->ncall; i++) nbuf += r->call[i].nbuf, nvar += r->call[i].nvar;
@@ -394,7 +362,7 @@ static void add_commands(struct call *c, const struct recipe *r, const struct ek
     }
 }
 
-static const char *site_of(struct call *c, const struct debug_call *d) {
+static const char *site_of(struct realize_call *c, const struct kernel_call *d) {
     struct str s;
     str_init(&s, c->work);
     uint32_t *node = arena_array(c->work, uint32_t, d->nodes + 1);
@@ -406,18 +374,18 @@ static const char *site_of(struct call *c, const struct debug_call *d) {
 /* What a profile says about each call of a kernel. A plan that another line of the user's program made is named anew;
  * in a replay there is no graph to ask, and the names stay. Texts last as long as the process: once for a plan, unless a
  * profile is recorded. */
-static void name_calls(struct call *c, struct plan *x) {
+static void name_calls(struct realize_call *c, struct exec_plan *x) {
     bool all = event_recording(), other = all && c->stats.cached && c->key.topo.n;
     if (x->named > all && !other) return;
     struct event_span own = event_begin(EVENT_PROFILER, 0);
     for (uint32_t i = 0; i < x->ncall; i++) {
-        struct debug_call *k = &x->call[i];
+        struct kernel_call *k = &x->call[i];
         const char *site = other ? site_of(c, k) : k->site;
-        uint64_t place = hash_bytes(site, strlen(site), 1);
-        if (x->named > all && place == k->place) continue;
-        k->info = debug_info(c->work, k, site);
+        uint64_t hash = hash_bytes(site, strlen(site), 1);
+        if (x->named > all && hash == k->site_hash) continue;
+        k->info = call_event(c->work, k, site);
         if (x->list) x->list->cmd.p[i].l.info = k->info;
-        k->place = place;
+        k->site_hash = hash;
     }
     x->named = (uint8_t)(1 + all);
     event_end(own, 0, 0);
@@ -432,10 +400,10 @@ static const struct ekernel *keep_kernel(struct arena *a, const struct ekernel *
     return x;
 }
 
-static void add_provenance(struct call *c, const struct recipe *r, const struct ekernel **k) {
-    struct plan *x = c->made;
+static void add_provenance(struct realize_call *c, const struct recipe *r, const struct ekernel **k) {
+    struct exec_plan *x = c->made;
     x->ncall = r->ncall;
-    x->call = arena_array(&x->arena, struct debug_call, r->ncall + 1);
+    x->call = arena_array(&x->arena, struct kernel_call, r->ncall + 1);
     const char **opts = arena_array(c->work, const char *, r->nkernel + 1),
                **graph = arena_array(c->work, const char *, r->nkernel + 1);
     for (uint32_t i = 0; i < r->nkernel; i++) {
@@ -445,7 +413,7 @@ static void add_provenance(struct call *c, const struct recipe *r, const struct 
     for (uint32_t i = 0; i < r->ncall; i++) {
         const struct recipe_call *from = &r->call[i];
         uint32_t *node = arena_array(&x->arena, uint32_t, from->nodes + 1);
-        struct debug_call *d = &x->call[i];
+        struct kernel_call *d = &x->call[i];
         for (uint32_t j = 0; j < from->nodes; j++)
             if (from->node[j] < c->key.topo.n) node[d->nodes++] = from->node[j];
         d->k = x->list ? k[from->kernel] : keep_kernel(&x->arena, k[from->kernel]);
@@ -458,8 +426,8 @@ static void add_provenance(struct call *c, const struct recipe *r, const struct 
     }
 }
 
-static void upload_tables(struct call *c, const struct recipe *r) {
-    struct plan *x = c->made;
+static void upload_tables(struct realize_call *c, const struct recipe *r) {
+    struct exec_plan *x = c->made;
     struct err e = {0};
     if (!r->table_n) return;
     size_t bytes = (size_t)r->table_n * sizeof *r->table;
@@ -470,7 +438,7 @@ static void upload_tables(struct call *c, const struct recipe *r) {
 }
 
 /* A number that changes from call to call costs a compile each time: says where it is used. */
-static void warn_changing(struct call *c) {
+static void warn_changing(struct realize_call *c) {
     const uop *number = plans_changing(c->en, &c->key, c->made);
     struct str s;
     if (!number) return;
@@ -479,29 +447,29 @@ static void warn_changing(struct call *c) {
         for (uint32_t k = 0; k < c->key.topo.p[i]->nsrc && !s.n; k++)
             if (c->key.topo.p[i]->src[k] == number && c->r->site)
                 c->r->site(c->r->cx, &s, &c->key.topo.p[i]->id, 1);
-    debug_changing(c->en, number, s.n ? s.p : "");
+    plans_warn_changing(c->en, number, s.n ? s.p : "");
 }
 
 /* Schedules and lowers; c->searched if its kernels are to be searched for. */
-static const struct ekernel **new_recipe(struct call *c, struct recipe *r) {
+static const struct ekernel **new_recipe(struct realize_call *c, struct recipe *r) {
     struct schedule *s = arena_new(c->work, struct schedule);
     plan(c, s);
     lower_all(c, s, r);
     const struct ekernel **k = compile(c, r);
     for (uint32_t i = 0; i < s->prog.n; i++)
-        if (s->prog.p[i].builtin) debug_builtin(&s->prog.p[i], k[i]);
+        if (s->prog.p[i].builtin) c->en->observer->builtin(&s->prog.p[i], k[i]);
     r->temp_bytes = s->temp_bytes;
     r->table = s->table, r->table_n = s->table_n;
     r->stats = c->stats;
     add_copies(c, s, r);
     add_calls(c, s, r);
     if (c->en->ops->kind == DEV_RUNS) owners_recipe(c->work, s, &c->key, r);
-    if (tune_beam(c->en) > 0) c->searched = s;
+    if (engine_beam(c->en) > 0) c->searched = s;
     return k;
 }
 
 struct known {
-    struct call *c;
+    struct realize_call *c;
     const struct recipe *r;
     const struct ekernel **k;
 };
@@ -512,7 +480,7 @@ static void known_guarded(void *arg) {
 }
 
 /* NULL: what was kept is of no use, and is made anew; a file can hold anything, and must not be why a program fails. */
-static const struct ekernel **known_recipe(struct call *c, struct recipe *r, uint64_t t0) {
+static const struct ekernel **known_recipe(struct realize_call *c, struct recipe *r, uint64_t t0) {
     struct known x = {c, r, NULL};
     c->stats = r->stats;
     c->stats.plan_ns = os_now_ns() - t0;
@@ -526,7 +494,7 @@ static const struct ekernel **known_recipe(struct call *c, struct recipe *r, uin
     return NULL;
 }
 
-static struct plan *make_plan(struct call *c) {
+static struct exec_plan *make_plan(struct realize_call *c) {
     struct recipe r;
     struct err e = {0};
     struct event_span span = event_begin(EVENT_PLAN, event_name("looking for the plan on disk"));
@@ -534,7 +502,7 @@ static struct plan *make_plan(struct call *c) {
     event_end(span, c->key.topo.n, known ? r.ncall : 0);
     const struct ekernel **k = known ? known_recipe(c, &r, span.t0) : NULL;
     if (!k) k = new_recipe(c, &r), known = false;
-    struct plan *x = c->made = plan_new(c->en, &e);
+    struct exec_plan *x = c->made = plan_new(c->en, &e);
     if (!x) must(c, e.code, &e);
     x->arena.err = c->err;
     x->stats = c->stats;
@@ -565,7 +533,7 @@ static struct plan *make_plan(struct call *c) {
 
 /* ---- bind and run ------------------------------------------------------------------------------------------- */
 
-static void *address(const struct call *c, const struct plan *x, const struct bind *b) {
+static void *address(const struct realize_call *c, const struct exec_plan *x, const struct bind *b) {
     switch (b->place) {
     case BUF_GRAPH: return c->r->buf[b->number];
     case BUF_RESULT: return c->r->result[b->number];
@@ -581,7 +549,7 @@ static bool overlap(const struct bind_mem *a, const struct bind_mem *b) {
 
 /* Do today's addresses leave the order of the commands as it was when they were recorded? They do unless memory that
  * moved is now shared with other memory, and one of the two is written. */
-static bool fits(struct call *c, struct plan *x) {
+static bool fits(struct realize_call *c, struct exec_plan *x) {
     bool ok = true;
     for (uint32_t i = 0; i < x->nmem; i++) {
         struct bind_mem *m = &x->mem[i];
@@ -594,7 +562,7 @@ static bool fits(struct call *c, struct plan *x) {
     return ok;
 }
 
-static void bind(struct call *c, struct plan *x) {
+static void bind(struct realize_call *c, struct exec_plan *x) {
     struct err e = {0};
     must(c, plans_temp(c->en, &e, x->temp_bytes), &e);
     if (!x->bound || x->temp != c->en->plans.temp)
@@ -607,20 +575,20 @@ static void bind(struct call *c, struct plan *x) {
 }
 
 /* What each kernel's search will try is known, and compiled, before the first of them begins. */
-static void prepare_search(struct call *c) {
+static void prepare_search(struct realize_call *c) {
     const struct schedule *s = c->searched;
     struct tune_job *job = arena_array(c->work, struct tune_job, s->prog.n + 1);
     uint32_t *at = arena_array(c->work, uint32_t, s->prog.n + 1), n = 0;
     for (uint32_t i = 0; i < s->prog.n; i++)
         if (!s->prog.p[i].builtin)
             at[n] = i, job[n++] = (struct tune_job){.p = &s->prog.p[i], .opts = c->opts[i]};
-    tune_prepare(c->en, c->work, job, n);
+    c->en->tuner->prepare(c->en, c->work, job, n);
     c->tries = arena_array(c->work, struct tune_job, s->prog.n + 1);
     for (uint32_t i = 0; i < n; i++) c->tries[at[i]] = job[i];
 }
 
 /* Looks for a better kernel for command i and puts it into every command that has the same one. */
-static void search_one(struct call *c, struct plan *x, uint32_t i) {
+static void search_one(struct realize_call *c, struct exec_plan *x, uint32_t i) {
     const struct schedule *s = c->searched;
     const struct sched_call *call = &s->call.p[i];
     struct sched_prog *p = &s->prog.p[call->prog];
@@ -628,6 +596,7 @@ static void search_one(struct call *c, struct plan *x, uint32_t i) {
     enum dtype *dt = arena_array(c->work, enum dtype, p->nbuf + 1);
     uint32_t *same = arena_array(c->work, uint32_t, p->nbuf + 1);
     const struct ekernel *best;
+    const char *opts = NULL;
     struct err e = {0};
     for (uint32_t b = 0; b < p->nbuf; b++) {
         const struct sched_buf *from = &s->buf.p[call->buf[b]];
@@ -648,20 +617,20 @@ static void search_one(struct call *c, struct plan *x, uint32_t i) {
                            .nlist = c->tries[call->prog].nlist,
                            .plan = x->list,
                            .at = i};
-    if (tune_kernel(c->en, &e, &job, &best)) log_line(1, "search for %s: %s", p->kernel.name, e.msg);
-    const struct tuned *found = best != job.k ? tune_find(c->en, p) : NULL;
+    if (c->en->tuner->kernel(c->en, &e, &job, &best, &opts))
+        log_line(1, "search for %s: %s", p->kernel.name, e.msg);
     for (uint32_t k = i; k < s->call.n && best != job.k; k++)
         if (s->call.p[k].prog == call->prog) {
             must(c, engine_list_replace(x->list, &e, k, best), &e);
-            struct debug_call *d = &x->call[k];
+            struct kernel_call *d = &x->call[k];
             d->k = best;
-            if (found) d->opts = found->opts;
+            if (opts) d->opts = opts;
             d->said[0] = d->said[1] = 0;
-            if (event_recording()) x->list->cmd.p[k].l.info = debug_info(c->work, d, d->site);
+            if (event_recording()) x->list->cmd.p[k].l.info = call_event(c->work, d, d->site);
         }
 }
 
-static void search_before(struct call *c, struct plan *x, uint32_t i) {
+static void search_before(struct realize_call *c, struct exec_plan *x, uint32_t i) {
     const struct sched_call *call = c->searched->call.p;
     bool seen = c->searched->prog.p[call[i].prog].builtin != NULL;
     for (uint32_t k = 0; k < i && !seen; k++) seen = call[k].prog == call[i].prog;
@@ -669,7 +638,7 @@ static void search_before(struct call *c, struct plan *x, uint32_t i) {
 }
 
 /* At DEBUG=2 each operation is waited for and said; else all are handed over at once. */
-static void run(struct call *c, struct plan *x) {
+static void run(struct realize_call *c, struct exec_plan *x) {
     struct err e = {0};
     name_calls(c, x);
     if (event_recording()) memory_tell(c->en), owners_tell(x);
@@ -680,10 +649,10 @@ static void run(struct call *c, struct plan *x) {
         if (c->searched) search_before(c, x, i);
         must(c, engine_list_run_part(x->list, &e, i, i + step), &e);
         for (uint32_t k = i; k < RG_MIN(i + step, n); k++) {
-            struct debug_call *d = &x->call[k];
+            struct kernel_call *d = &x->call[k];
             uint64_t ns = engine_list_ns(x->list, k);
             d->calls++, d->ns += ns;
-            debug_kernel(c->en, d, ns, !log_on(2) ? "" : c->key.topo.n ? site_of(c, d) : d->site);
+            c->en->observer->kernel(c->en, d, ns, !log_on(2) ? "" : c->key.topo.n ? site_of(c, d) : d->site);
         }
     }
     for (uint32_t i = 0; i < x->ncopy; i++) {
@@ -694,11 +663,11 @@ static void run(struct call *c, struct plan *x) {
 }
 
 /* A profile of a device that runs nothing holds the kernels that would have run, each for no time. */
-static void run_nothing(struct call *c, struct plan *x) {
+static void run_nothing(struct realize_call *c, struct exec_plan *x) {
     if (!event_recording()) return;
     name_calls(c, x);
     for (uint32_t i = 0; i < x->ncall; i++) {
-        const struct debug_call *d = &x->call[i];
+        const struct kernel_call *d = &x->call[i];
         uint64_t now = os_now_ns();
         event_add_info(EVENT_KERNEL, event_name(d->k->name), d->info, now, now, (int64_t)d->k->est.flops,
                        (int64_t)d->k->est.bytes);
@@ -712,7 +681,7 @@ static size_t bytes_of(struct shapes *sh, const uop *n) {
 }
 
 /* Marks the ASSIGNs that another ASSIGN goes on from: their buffer ends up holding something else. */
-static uint8_t *find_older(struct call *c) {
+static uint8_t *find_older(struct realize_call *c) {
     uint8_t *older = arena_array(c->work, uint8_t, c->r->graph->id + 1);
     for (uint32_t i = 0; i < c->key.topo.n; i++)
         if (c->key.topo.p[i]->op == OP_ASSIGN) older[c->key.topo.p[i]->src[0]->id] = 1;
@@ -720,7 +689,7 @@ static uint8_t *find_older(struct call *c) {
 }
 
 /* The graph, and as further sources the ASSIGNs whose value the program does not ask for itself. */
-static const uop *with_assigns(struct call *c, const uint8_t *older) {
+static const uop *with_assigns(struct realize_call *c, const uint8_t *older) {
     const uop *g = c->r->graph;
     uop_vec src = {0};
     uint8_t *asked = arena_array(c->work, uint8_t, g->id + 1);
@@ -735,7 +704,7 @@ static const uop *with_assigns(struct call *c, const uint8_t *older) {
     return src.n == g->nsrc ? g : uop_mk(c->r->ir, OP_GRAPH, src.p, src.n, ARG_NONE);
 }
 
-static struct ref_buf *ref_bufs(struct call *c, struct shapes *sh, uint32_t *n) {
+static struct ref_buf *ref_bufs(struct realize_call *c, struct shapes *sh, uint32_t *n) {
     *n = 0;
     for (uint32_t i = 0; i < c->key.topo.n; i++)
         if (c->key.topo.p[i]->op == OP_BUFFER) *n = RG_MAX(*n, (uint32_t)c->key.topo.p[i]->arg.i + 1);
@@ -749,7 +718,7 @@ static struct ref_buf *ref_bufs(struct call *c, struct shapes *sh, uint32_t *n) 
 }
 
 /* All values first, then all writing: a value may be computed from what a buffer held before. */
-static void run_ref(struct call *c) {
+static void run_ref(struct realize_call *c) {
     struct err e = {0};
     struct shapes sh;
     uint32_t nbuf;
@@ -770,13 +739,13 @@ static void run_ref(struct call *c) {
     uint64_t t1 = os_now_ns();
     event_add(EVENT_KERNEL, event_name("ref_graph"), t0, t1, 0, 0);
     c->stats.run_ns = t1 - t0;
-    debug_ref(c->en, g->nsrc, t1 - t0);
+    c->en->observer->ref(c->en, g->nsrc, t1 - t0);
 }
 
 /* ---- the entries ---------------------------------------------------------------------------------------------- */
 
 static void realize(void *arg) {
-    struct call *c = arg;
+    struct realize_call *c = arg;
     struct err e = {0};
     RG_CHECK(c->err, c->r->graph->op == OP_GRAPH);
     must(c, plans_model(c->en, &e), &e);
@@ -787,13 +756,13 @@ static void realize(void *arg) {
         if (c->run) run_ref(c);
         return;
     }
-    struct plan *x = plans_find(c->en, &c->key);
+    struct exec_plan *x = plans_find(c->en, &c->key);
     if (x) {
         c->stats = x->stats;
         c->stats.plan_ns = os_now_ns() - t0;
         c->stats.lower_ns = c->stats.compile_ns = 0;
         c->stats.cached = true;
-        debug_plan(c->en, &c->key, &c->stats);
+        c->en->observer->plan(c->en, &c->key, &c->stats);
     } else if (c->run) {
         x = make_plan(c);
     } else {
@@ -827,16 +796,16 @@ static void add_up(struct realize_stats *t, const struct realize_stats *s) {
     t->run_ns += s->run_ns;
 }
 
-static void end_run(const struct engine *en, struct event_span s, const struct plan *x, uint32_t kernels,
+static void end_run(const struct engine *en, struct event_span s, const struct exec_plan *x, uint32_t kernels,
                     int how) {
-    const struct block *b = x && x->nplanned ? memory_block(en, en->plans.temp) : NULL;
+    const struct mem_block *b = x && x->nplanned ? memory_block(en, en->plans.temp) : NULL;
     event_add_info(EVENT_RUN, s.name, x ? x->name : 0, s.t0, os_now_ns(), kernels,
                    how + 256 * (b ? (int64_t)b->number : 0));
 }
 
 static int start(struct engine *en, struct err *e, const struct realize *r, struct realize_stats *stats,
                  bool run_it) {
-    struct call c = {.en = en, .r = r, .err = r->ir->err, .work = &en->plans.work, .run = run_it};
+    struct realize_call c = {.en = en, .r = r, .err = r->ir->err, .work = &en->plans.work, .run = run_it};
     c.work->err = c.err;
     struct arena_mark mark = arena_mark(c.work);
     struct event_span span = event_begin(EVENT_RUN, en->event_name);
@@ -852,8 +821,8 @@ static int start(struct engine *en, struct err *e, const struct realize *r, stru
 }
 
 struct again {
-    struct call c;
-    struct plan *x;
+    struct realize_call c;
+    struct exec_plan *x;
 };
 
 static void run_again(void *arg) {
@@ -869,7 +838,7 @@ static void run_again(void *arg) {
     run(&a->c, a->x);
 }
 
-int plan_run(struct engine *en, struct err *e, struct plan *x, const struct realize *r,
+int plan_run(struct engine *en, struct err *e, struct exec_plan *x, const struct realize *r,
              struct realize_stats *stats) {
     struct again a = {.c = {.en = en, .r = r, .err = e, .work = &en->plans.work, .run = true}, .x = x};
     struct event_span span = event_begin(EVENT_RUN, en->event_name);

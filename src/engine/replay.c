@@ -7,7 +7,7 @@
 
 struct replay {
     struct engine *en;
-    struct plan *plan; /* or NULL, and then .. */
+    struct exec_plan *plan; /* or NULL, and then .. */
     struct err err;
     struct arena arena;
     struct ir ir;

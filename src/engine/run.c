@@ -56,7 +56,7 @@ void engine_list_free(struct engine_list *l) {
  * that workers share no line. A device that runs thousands of iterations at once has as many areas as its limit
  * allows, and runs no more. */
 static void need_scratch(struct engine_list *l, int64_t bytes) {
-    struct scratch *s = &l->en->scratch;
+    struct run_scratch *s = &l->en->scratch;
     size_t stride = bytes ? ((size_t)bytes + 255) & ~(size_t)127 : 0, limit = l->en->ops->scratch;
     if (stride <= s->stride) return;
     size_t size = stride * (limit ? RG_MAX(limit / stride, 1) : (size_t)l->workers);
@@ -70,7 +70,7 @@ static void need_scratch(struct engine_list *l, int64_t bytes) {
         memory_uncount(l->en, s->p, os_now_ns());
         l->en->ops->free(l->en->dev, s->p, s->size);
     }
-    *s = (struct scratch){p, stride, size};
+    *s = (struct run_scratch){p, stride, size};
     if (!memory_count(l->en, p, size, size, owner_name(EVENT_MEM_OTHER, size, "scratch of workers"),
                       os_now_ns()))
         err_throw(&l->err, RG_ENOMEM, "no memory for %zu bytes of scratch", size);
@@ -170,7 +170,7 @@ uint64_t engine_list_ns(const struct engine_list *l, uint32_t i) { return i < l-
 
 /* Another list may have needed more. */
 static void take_scratch(struct engine_list *l) {
-    const struct scratch *s = &l->en->scratch;
+    const struct run_scratch *s = &l->en->scratch;
     if (l->scratch == s->p && l->ready == l->cmd.n) return;
     for (uint32_t i = 0; i < l->cmd.n; i++) {
         struct dev_launch *x = &l->cmd.p[i].l;

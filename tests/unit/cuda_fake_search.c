@@ -1,7 +1,8 @@
-/* Tests of search on a GPU (src/engine/tune.c, tune_around.c) that need none: a library pretends to be the driver (tests/fake), and a
+/* Tests of search on a GPU (src/tune/search/search.c, in_context.c) that need none: a library pretends to be the driver (tests/fake), and a
  * test says how long its kernels take. */
 #include "fake/cuda.h"
 #include "engine/internal.h"
+#include "tune/search/search.h"
 
 static struct err err;
 
@@ -21,14 +22,14 @@ static const struct tuned *search(struct engine *en, struct ir *ir, const char *
     void *buf[3];
     ir_parse(ir, text, strlen(text), "text", &p);
     for (int i = 0; i < 3; i++) CHECK(buf[i] = engine_alloc(en, &err, BYTES));
-    struct engine_tune_call c = {.ir = ir,
-                                 .kernel = &p.kernel.p[0],
-                                 .buf = buf,
-                                 .bytes = (size_t[]){BYTES, BYTES, BYTES},
-                                 .dt = (enum dtype[]){DT_BF16, DT_BF16, DT_BF16},
-                                 .nbuf = 3};
+    struct search_call c = {.ir = ir,
+                            .kernel = &p.kernel.p[0],
+                            .buf = buf,
+                            .bytes = (size_t[]){BYTES, BYTES, BYTES},
+                            .dt = (enum dtype[]){DT_BF16, DT_BF16, DT_BF16},
+                            .nbuf = 3};
     engine_set_tuning(en, &(struct engine_tuning){.beam = 4});
-    if (engine_tune(en, &err, &c, &t)) t = NULL;
+    if (search_kernel(en, &err, &c, &t)) t = NULL;
     for (int i = 0; i < 3; i++) engine_free(en, buf[i], BYTES);
     return t;
 }
@@ -46,7 +47,7 @@ TEST(cuda_fake_search) {
         bool fails = i & 1;
         struct arena a;
         struct ir ir;
-        struct engine *en = engine_open(&err, &device_cuda[0]);
+        struct engine *en = search_engine_open(&err, &device_cuda[0]);
         CHECK(en);
         arena_init(&a, &err);
         ir_init(&ir, &a);
@@ -83,7 +84,7 @@ TEST(cuda_fake_search_without_pauses) {
     struct fake *f = fake();
     struct arena a;
     struct ir ir;
-    struct engine *en = engine_open(&err, &device_cuda[0]);
+    struct engine *en = search_engine_open(&err, &device_cuda[0]);
     CHECK(en);
     arena_init(&a, &err);
     ir_init(&ir, &a);
@@ -126,7 +127,7 @@ TEST(cuda_fake_search_keeps_what_is_even) {
     for (size_t i = 0; i < RG_COUNT(cases); i++) {
         struct arena a;
         struct ir ir;
-        struct engine *en = engine_open(&err, &device_cuda[0]);
+        struct engine *en = search_engine_open(&err, &device_cuda[0]);
         CHECK(en);
         arena_init(&a, &err);
         ir_init(&ir, &a);

@@ -15,6 +15,7 @@
 #include "tune/tune.h"
 #include "cuda.h"
 #include "opencl.h"
+#include "tune/search/search.h"
 
 #include <dirent.h>
 #include <float.h>
@@ -351,7 +352,7 @@ static void run_compiled(struct engine *en, struct lowered *l, const struct eker
 /* All lists of one file in one call of the compiler. */
 static int64_t through_cc(const char *path, const struct expected *e) {
     struct err err = {0};
-    struct engine *en = engine_open(&err, NULL);
+    struct engine *en = search_engine_open(&err, NULL);
     if (!en) FAIL("%s", err.msg);
     struct lowered *l[CC_LISTS + 2];
     const struct linear *lin[(CC_LISTS + 2) * MAX_KERNELS];

@@ -3,6 +3,7 @@
 #include "engine/internal.h"
 #include "event/event.h"
 #include "test.h"
+#include "tune/search/search.h"
 
 #include <ridge.h>
 
@@ -116,7 +117,7 @@ TEST(recipe_settings_and_searches_make_another) {
     check(2);
     CHECK(known > 0);
     struct err e = {0};
-    struct engine *en = engine_open(&e, NULL);
+    struct engine *en = search_engine_open(&e, NULL);
     cache_write(&en->cache, &en->arena, SEARCH_LATEST, "found", 5);
     engine_close(en);
     check(2);
@@ -138,7 +139,7 @@ static void cut(const char *path) {
 /* The sum is right, what it is the sum of is not. */
 static void cut_well(const char *path) {
     struct err e = {0};
-    struct engine *en = engine_open(&e, NULL);
+    struct engine *en = search_engine_open(&e, NULL);
     const char *name = strrchr(path, '/') + 1;
     size_t n;
     char *p = cache_read(&en->cache, &en->arena, name, &n);
@@ -238,7 +239,7 @@ TEST(recipe_swapped_plans_are_not_used) {
 /* The sum is right, a text of a kernel does not compile: planned anew, and kept. */
 static void spoil_text(const char *path) {
     struct err e = {0};
-    struct engine *en = engine_open(&e, NULL);
+    struct engine *en = search_engine_open(&e, NULL);
     const char *name = strrchr(path, '/') + 1;
     size_t n, changed = 0;
     char *p = cache_read(&en->cache, &en->arena, name, &n);
@@ -339,7 +340,7 @@ TEST(recipe_files_with_the_right_sum_fit_or_are_refused) {
     struct plan_key key;
     struct recipe r = {0}, got;
     setup();
-    struct engine *en = engine_open(&e, NULL);
+    struct engine *en = search_engine_open(&e, NULL);
     CHECK(en);
     arena_init(&a, &e);
     make(&r, &key);

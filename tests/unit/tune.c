@@ -1,4 +1,4 @@
-/* Tests of search: tune/choose/search_space.c (lists around a list), tune/cost/cpu_time.c (their order) and engine/tune.c.
+/* Tests of search: tune/choose/search_space.c (lists around a list), tune/cost/cpu_time.c (their order) and tune/search/search.c.
  *
  *   1. Lists of the space are legal, different, and give the same bits as the one that they were made around.
  *   2. Predictions: what must be slower is predicted to be slower.
@@ -11,6 +11,7 @@
 #include "engine/internal.h"
 #include "irtest.h"
 #include "tensor/tensor.h"
+#include "tune/search/internal.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -242,7 +243,7 @@ static struct realize_stats multiply(struct engine *en) {
 }
 
 static struct engine *open_with(const struct engine_tuning *how) {
-    struct engine *en = engine_open(&err, NULL);
+    struct engine *en = search_engine_open(&err, NULL);
     if (!en) FAIL("%s", err.msg);
     engine_set_tuning(en, how);
     return en;
@@ -254,8 +255,8 @@ TEST_SLOW(tune_repairs_a_bad_list, 120) {
     multiply(en);
     CHECK_EQ(engine_stats(en).searched, 1);
     CHECK_EQ(engine_stats(en).refused, 0);
-    CHECK_EQ(en->tuned.n, 1);
-    const struct tuned *t = en->tuned.p[0];
+    CHECK_EQ(en->records->all.n, 1);
+    const struct tuned *t = en->records->all.p[0];
     CHECK(t->row.n > 4 && !*t->row.p[0].opts && t->row.p[0].state == TUNED_BASE);
     CHECK(strstr(t->opts, "VEC(")); /* scalars against vectors is no matter of noise */
     for (uint32_t i = 0; i < t->row.n; i++) CHECK(t->row.p[i].predicted > 0 && t->row.p[i].measured > 0);
@@ -276,7 +277,7 @@ TEST_SLOW(tune_winners_are_found_on_disk, 120) {
     struct engine *en = open_with(&search);
     multiply(en);
     CHECK_EQ(engine_stats(en).searched, 1);
-    const char *won = arena_strdup(&arena, en->tuned.p[0]->opts, strlen(en->tuned.p[0]->opts));
+    const char *won = arena_strdup(&arena, en->records->all.p[0]->opts, strlen(en->records->all.p[0]->opts));
     engine_close(en);
 
     en = open_with(&use); /* BEAM off */
@@ -285,7 +286,7 @@ TEST_SLOW(tune_winners_are_found_on_disk, 120) {
     CHECK_EQ(engine_stats(en).tuned_hits, 1);
     CHECK_EQ(engine_stats(en).compiled, 0);
     tuned_vec all;
-    engine_tuned(en, &arena, &all);
+    tuning_records(en, &arena, &all);
     CHECK_EQ(all.n, 1);
     CHECK(!strcmp(all.p[0]->opts, won) && all.p[0]->beam == 3 && strstr(all.p[0]->text, "REDUCE"));
     engine_close(en);
@@ -361,7 +362,7 @@ TEST_SLOW(tune_refuses_wrong_results, 120) {
         struct engine *en =
             open_with(&(struct engine_tuning){.beam = 4, .heuristic = "TILE(i1,4,v) VEC(v)", .spoil = spoil});
         multiply(en);
-        const struct tuned *t = en->tuned.p[0];
+        const struct tuned *t = en->records->all.p[0];
         uint32_t wrong = 0;
         for (uint32_t i = 0; i < t->row.n; i++) {
             wrong += t->row.p[i].state == TUNED_WRONG;

@@ -1,9 +1,9 @@
-/* tune_same.c: have two kernels written the same? Bit by bit, one NaN as good as another.
+/* same_result.c: have two kernels written the same? Bit by bit, one NaN as good as another.
  *
  * Memory of a GPU is compared there, 16 bytes by 16 bytes, which says that all is equal or that something is not; only then,
  * and on other devices whose memory this process does not see, pieces of both are copied out and looked at.
  * Tests: tests/unit/tune.c, tests/unit/cuda_fake.c */
-#include "engine/internal.h"
+#include "tune/search/internal.h"
 
 static bool is_nan_at(enum dtype dt, const char *p) {
     uint64_t v = 0;
@@ -71,7 +71,8 @@ static bool same_on_gpu(struct engine *en, const char *x, const char *y, size_t 
     return ok && !differ;
 }
 
-bool tune_same(struct engine *en, struct err *e, enum dtype dt, const char *x, const char *y, size_t bytes) {
+bool same_result(struct engine *en, struct err *e, enum dtype dt, const char *x, const char *y,
+                 size_t bytes) {
     enum { WORTH = 1 << 16 };
     if (!en->ops->far) return same_here(dt, x, y, bytes);
     size_t whole = en->ops->text == DEV_CUDA && bytes >= WORTH ? bytes & ~(size_t)15 : 0;

@@ -1,4 +1,4 @@
-/* tune.c: search: which opt list makes a kernel fastest, found by measuring.
+/* search.c: beam search: which opt list makes a kernel fastest, found by measuring.
  *
  * With BEAM=n a plan that is new is searched while it runs for the first time, kernel by kernel, on the real buffers, just
  * before each kernel's turn: what it reads is there, what it writes goes to copies. Complete lists are made around
@@ -19,10 +19,10 @@
  * lists around the one in use. What the compiler could not keep in registers, what needs more shared memory than there
  * is and what the GPU does not start is left out ("failed"). A list that shares a sum among other threads rounds
  * otherwise, and is refused like any other that differs. The best of them and the list in use are timed again in turns without
- * pauses, with the commands that run before and after (tune_around.c), and the medians of their ratios decide. What all kernels of a plan will try is compiled in one batch before
- * the first of them is searched for (tune_prepare): compiling is most of the time, and it keeps all cores busy.
+ * pauses, with the commands that run before and after (in_context.c), and the medians of their ratios decide. What all kernels of a plan will try is compiled in one batch before
+ * the first of them is searched for (prepare_all): compiling is most of the time, and it keeps all cores busy.
  * Tests: tests/unit/tune.c, tests/unit/tune_gpu.c, tests/cli/tune.sh */
-#include "engine/internal.h"
+#include "tune/search/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,54 +65,23 @@ static void find_guarded(void *arg) {
     c->out = record_find(c->en, key);
 }
 
-/* Not by OpenCL: what would be tried is what CUDA has. */
-static bool can_search(const struct engine *en) {
-    return en->ops->kind == DEV_RUNS && en->ops->text != DEV_OPENCL;
-}
-
-const struct tuned *tune_find(struct engine *en, struct sched_prog *p) {
+static const struct tuned *find(struct engine *en, struct sched_prog *p) {
     struct find_call c = {en, p, NULL};
-    if (!can_search(en)) return NULL;
+    if (!engine_can_search(en)) return NULL;
     err_clear(&en->err);
     int code = err_guard(&en->err, find_guarded, &c);
     arena_free(&en->work);
     return code ? NULL : c.out; /* what is wrong with the compiler will be said when it is needed */
 }
 
-int engine_capability(struct engine *en) {
-    struct dev_info i;
-    struct err e = {0};
-    if (en->ops->text != DEV_CUDA) return 0;
-    if (en->ops->info(en->dev, &e, &i) || (i.major == 9 && i.no_maps)) return 80;
-    return 10 * i.major + i.minor;
-}
-
-static const char *heuristic(struct engine *en, struct sched_prog *p) {
-    if (en->tuning.heuristic) return en->tuning.heuristic;
-    if (en->ops->text != DEV_C) return opts_heuristic_gpu(p->ir, &p->kernel, engine_capability(en));
-    return opts_heuristic(p->ir, &p->kernel, 0, en->ops->workers(en->dev));
-}
-
-const char *tune_opts(struct engine *en, struct sched_prog *p) {
-    const struct tuned *t = env_int(ENV_TUNED) ? tune_find(en, p) : NULL;
-    const char *own = heuristic(en, p);
+static const char *known_opts(struct engine *en, struct sched_prog *p, const char *own) {
+    const struct tuned *t = find(en, p);
     if (!t || !strcmp(t->opts, own)) return own;
     const char *want = opts_rounding(p->ir, &p->kernel, own),
                *have = opts_rounding(p->ir, &p->kernel, t->opts);
     if (!want || !have || strcmp(want, have)) return own;
     en->stats.tuned_hits++;
     return arena_strdup(p->ir->arena, t->opts, strlen(t->opts));
-}
-
-int tune_beam(const struct engine *en) {
-    if (!can_search(en) || env_int(ENV_NOOPT)) return 0;
-    int64_t n = en->tuning_set ? en->tuning.beam : env_int(ENV_BEAM);
-    return (int)RG_MAX(RG_MIN(n, 256), 0);
-}
-
-void engine_set_tuning(struct engine *en, const struct engine_tuning *how) {
-    en->tuning_set = how != NULL;
-    en->tuning = how ? *how : (struct engine_tuning){0};
 }
 
 /* ---- one search ----------------------------------------------------------------------------------------------------- */
@@ -140,7 +109,7 @@ struct tune {
     struct map seen;            /* texts of lists */
     void **work, **want; /* by slot: what candidates write to; what they must write. NULL: not written */
     struct engine_list *list;
-    struct around *around;                   /* where it runs .. */
+    struct search_context *around;           /* where it runs .. */
     struct engine_list *with[FINALISTS + 1]; /* .. with each of those that came to the end */
     char *flush;             /* what is copied to empty the caches before a run; NULL: they stay warm */
     uint32_t wrong, entries; /* entries: of the program of the list in use */
@@ -386,7 +355,7 @@ static void make_flush(struct tune *t) {
 
 static void free_copies(struct tune *t) {
     for (uint32_t i = 0; i < RG_COUNT(t->with); i++) engine_list_free(t->with[i]);
-    around_free(t->around);
+    context_free(t->around);
     if (t->flush) engine_free(t->en, t->flush, FLUSH);
     for (uint32_t i = 0; t->want && i < t->job->p->nbuf; i++) {
         if (t->job->same[i] != i) continue;
@@ -420,7 +389,7 @@ static uint64_t time_of(struct tune *t, const struct candidate *c, uint32_t time
 
 static bool is_same(struct tune *t, uint32_t slot) {
     struct err e = {0};
-    bool same = tune_same(t->en, &e, t->job->dt[slot], t->work[slot], t->want[slot], t->job->bytes[slot]);
+    bool same = same_result(t->en, &e, t->job->dt[slot], t->work[slot], t->want[slot], t->job->bytes[slot]);
     if (e.code) fail(t, &e);
     return same;
 }
@@ -524,9 +493,9 @@ static uint32_t finalists(const struct tune *t, uint32_t at[FINALISTS + 1]) {
 /* Each of them where it will run. */
 static void make_around(struct tune *t, const uint32_t *at, uint32_t n) {
     struct err e = {0};
-    around_new(t->en, &t->arena, t->job, t->work, &t->around);
+    context_new(t->en, &t->arena, t->job, t->work, &t->around);
     for (uint32_t i = 0; i < n; i++)
-        if (!(t->with[i] = around_list(t->around, &e, t->cand.p[at[i]].k))) fail(t, &e);
+        if (!(t->with[i] = context_list(t->around, &e, t->cand.p[at[i]].k))) fail(t, &e);
 }
 
 static int by_ratio(const void *x, const void *y) {
@@ -576,7 +545,7 @@ static bool wins_alone(struct tune *t, uint32_t i) {
 /* Between runs that are timed one by one a GPU rests, and its clock is high. Where MMA instructions keep it busy it gets
  * slower after some milliseconds, the more the more power a form takes; and what runs before and after a kernel begins and ends
  * while it does, sooner or later for one form than for another. So the few best are held against the list in use once more, each in
- * turns with it and without pauses, with the commands of the plan around it (tune_around.c); who wins must win alone too. The list in
+ * turns with it and without pauses, with the commands of the plan around it (in_context.c); who wins must win alone too. The list in
  * use wins what is even. */
 static uint32_t final(struct tune *t) {
     uint32_t at[FINALISTS + 1], n = finalists(t, at), best = 0;
@@ -708,13 +677,13 @@ static void search(void *arg) {
 static struct tune tune_of(struct engine *en, const struct tune_job *job) {
     return (struct tune){.en = en,
                          .job = job,
-                         .beam = tune_beam(en),
+                         .beam = engine_beam(en),
                          .threads = en->ops->workers(en->dev),
                          .capability = engine_capability(en)};
 }
 
 static bool is_known_well(struct engine *en, struct sched_prog *p, int beam) {
-    const struct tuned *known = tune_find(en, p);
+    const struct tuned *known = find(en, p);
     return known && known->beam >= beam && env_int(ENV_TUNED);
 }
 
@@ -795,7 +764,7 @@ static void prepare(void *arg) {
              (double)(t1 - t0) * 1e-9, (double)(os_now_ns() - t1) * 1e-9);
 }
 
-void tune_prepare(struct engine *en, struct arena *a, struct tune_job *job, uint32_t n) {
+static void prepare_all(struct engine *en, struct arena *a, struct tune_job *job, uint32_t n) {
     struct prepare_call c = {en, a, job, NULL, n, 0};
     struct err e = {0}, *outer = a->err;
     if (en->ops->text == DEV_C) return; /* what is tried next depends on what was found */
@@ -809,9 +778,10 @@ void tune_prepare(struct engine *en, struct arena *a, struct tune_job *job, uint
     if (code) log_line(1, "search: %s", e.msg);
 }
 
-int tune_kernel(struct engine *en, struct err *e, const struct tune_job *job, const struct ekernel **best) {
+static int search_job(struct engine *en, struct err *e, const struct tune_job *job,
+                      const struct ekernel **best, const char **opts) {
     struct tune t = tune_of(en, job);
-    *best = job->k;
+    *best = job->k, *opts = NULL;
     if (is_known_well(en, job->p, t.beam)) return 0;
     arena_init(&t.arena, &t.err);
     int code = err_guard(&t.err, search, &t);
@@ -820,22 +790,37 @@ int tune_kernel(struct engine *en, struct err *e, const struct tune_job *job, co
     free_copies(&t);
     engine_list_free(t.list);
     arena_free(&t.arena);
+    const struct tuned *found = *best != job->k ? find(en, job->p) : NULL;
+    if (found) *opts = found->opts;
     return code;
 }
 
+static const struct tuner search_tuner = {.opts = known_opts, .prepare = prepare_all, .kernel = search_job};
+
+void search_attach(struct engine *en) { en->tuner = &search_tuner; }
+
+struct engine *search_engine_open(struct err *e, const struct device_ops *ops) {
+    struct engine *en = engine_open(e, ops);
+    if (en) search_attach(en);
+    return en;
+}
+
+/* ---- one kernel, without a plan ------------------------------------------------------------------------------------ */
+
 struct tune_call {
     struct engine *en;
-    const struct engine_tune_call *c;
+    const struct search_call *c;
     struct sched_prog *p;
     const struct tuned *out;
 };
 
 static void tune_guarded(void *arg) {
     struct tune_call *x = arg;
-    const struct engine_tune_call *c = x->c;
+    const struct search_call *c = x->c;
     struct ir *ir = c->ir;
     struct err e = {0};
     const struct ekernel *best;
+    const char *opts;
     struct str text;
     str_init(&text, ir->arena);
     ir_print(&text, ir, c->kernel->sink);
@@ -845,7 +830,7 @@ static void tune_guarded(void *arg) {
     for (uint32_t i = 0; i < c->nbuf; i++)
         while (c->buf[same[i]] != c->buf[i]) same[i]++;
     struct tune_job job = {.p = x->p,
-                           .opts = heuristic(x->en, x->p),
+                           .opts = prog_heuristic(x->en, x->p),
                            .buf = c->buf,
                            .var = c->var,
                            .bytes = c->bytes,
@@ -853,19 +838,19 @@ static void tune_guarded(void *arg) {
                            .use = prog_uses(ir->arena, x->p),
                            .same = same};
     if (plans_model(x->en, &e)) err_throw(ir->err, e.code, "%s", e.msg);
-    if (tune_kernel(x->en, &e, &job, &best)) err_throw(ir->err, e.code, "%s", e.msg);
-    x->out = tune_find(x->en, x->p);
+    if (search_job(x->en, &e, &job, &best, &opts)) err_throw(ir->err, e.code, "%s", e.msg);
+    x->out = find(x->en, x->p);
 }
 
-int engine_tune(struct engine *en, struct err *e, const struct engine_tune_call *c,
-                const struct tuned **out) {
+int search_kernel(struct engine *en, struct err *e, const struct search_call *c, const struct tuned **out) {
     struct sched_prog p;
     struct tune_call x = {en, c, &p, NULL};
     struct err *inner = c->ir->err;
     *out = NULL;
-    if (!can_search(en))
+    if (!engine_can_search(en))
         return err_set(e, RG_EUNSUPPORTED, "device %s runs nothing: there is nothing to search for",
                        en->ops->name);
+    search_attach(en);
     int code = err_guard(inner, tune_guarded, &x);
     *out = x.out;
     return code && e != inner ? err_set(e, code, "%s", inner->msg) : code;

@@ -1,4 +1,4 @@
-/* tune_around.c: a command of a plan with those around it, to be timed as they run: one after the other without a pause, recorded or
+/* in_context.c: a command of a plan with those around it, to be timed as they run: one after the other without a pause, recorded or
  * kernel by kernel as the plan is (graph_capture.c).
  *
  * How long a kernel takes by itself is not what it adds to a program: the kernel after it may begin while it ends, be brought to
@@ -8,7 +8,7 @@
  * and those after it read it there. All else is read where it is: commands before have run, and what comes later is not needed.
  * A neighbour that writes where it reads, or to a part of what others write, is left out: its results would be others in each run.
  * Tests: tests/unit/cuda_fake_search.c */
-#include "engine/internal.h"
+#include "tune/search/internal.h"
 
 enum { NEIGHBOURS = 3, LINE = 256 };
 
@@ -18,7 +18,7 @@ struct moved { /* memory of the plan, and what is used in its place */
     char *to;
     char *block; /* what was allocated for it; NULL: the caller's */
 };
-struct around {
+struct search_context {
     struct engine *en;
     struct arena *arena;
     VEC(struct moved) moved;
@@ -38,7 +38,7 @@ static bool in_place(const struct command *c) {
 }
 
 /* Where this memory is now; NULL: some of it was moved and some was not. */
-static char *place_of(const struct around *a, char *p, size_t bytes) {
+static char *place_of(const struct search_context *a, char *p, size_t bytes) {
     for (uint32_t i = a->moved.n; i-- > 0;) {
         const struct moved *m = &a->moved.p[i];
         if (!memory_meets(p, bytes, m->from, m->bytes)) continue;
@@ -49,7 +49,7 @@ static char *place_of(const struct around *a, char *p, size_t bytes) {
 }
 
 /* As far from a line of memory as the plan's is. */
-static bool move(struct around *a, const char *from, size_t bytes) {
+static bool move(struct search_context *a, const char *from, size_t bytes) {
     struct err e = {0};
     size_t off = (uintptr_t)from % LINE;
     vec_need(a->arena, &a->moved, 1);
@@ -60,7 +60,7 @@ static bool move(struct around *a, const char *from, size_t bytes) {
 }
 
 /* The command with its buffers where they are now. false: it is left out. */
-static bool take(struct around *a, const struct command *c) {
+static bool take(struct search_context *a, const struct command *c) {
     void **buf = arena_array(a->arena, void *, c->l.nbuf + 1);
     if (!c->use || in_place(c)) return false;
     for (uint32_t i = 0; i < c->l.nbuf; i++) {
@@ -83,7 +83,7 @@ static bool is_in_place(const struct tune_job *j) {
 }
 
 /* The command itself, which the lists' kernel is put into. */
-static void take_own(struct around *a, void *const *own) {
+static void take_own(struct search_context *a, void *const *own) {
     const struct tune_job *j = a->job;
     void **buf = arena_array(a->arena, void *, j->p->nbuf + 1);
     for (uint32_t i = 0; i < j->p->nbuf; i++) {
@@ -94,10 +94,10 @@ static void take_own(struct around *a, void *const *own) {
     a->cmd[a->at].buf = buf;
 }
 
-void around_new(struct engine *en, struct arena *arena, const struct tune_job *j, void *const *own,
-                struct around **out) {
-    struct around *a = *out = arena_new(arena, struct around);
-    *a = (struct around){.en = en, .arena = arena, .job = j};
+void context_new(struct engine *en, struct arena *arena, const struct tune_job *j, void *const *own,
+                 struct search_context **out) {
+    struct search_context *a = *out = arena_new(arena, struct search_context);
+    *a = (struct search_context){.en = en, .arena = arena, .job = j};
     uint32_t all = j->plan && !is_in_place(j) ? j->plan->cmd.n : 0, from = j->at ? j->at - 1 : 0;
     if (all >= NEIGHBOURS) from = RG_MIN(from, all - NEIGHBOURS);
     for (uint32_t i = 0; i < j->p->nbuf; i++)
@@ -111,7 +111,7 @@ void around_new(struct engine *en, struct arena *arena, const struct tune_job *j
 }
 
 struct make_call {
-    struct around *a;
+    struct search_context *a;
     struct engine_list *l;
     const struct ekernel *k;
 };
@@ -131,7 +131,7 @@ static void make_guarded(void *arg) {
     }
 }
 
-struct engine_list *around_list(struct around *a, struct err *e, const struct ekernel *k) {
+struct engine_list *context_list(struct search_context *a, struct err *e, const struct ekernel *k) {
     struct make_call c = {a, engine_list_new(a->en, e), k};
     if (!c.l) return NULL;
     err_clear(&c.l->err);
@@ -141,7 +141,7 @@ struct engine_list *around_list(struct around *a, struct err *e, const struct ek
     return NULL;
 }
 
-void around_free(struct around *a) {
+void context_free(struct search_context *a) {
     for (uint32_t i = 0; a && i < a->moved.n; i++)
         if (a->moved.p[i].block) engine_free(a->en, a->moved.p[i].block, a->moved.p[i].bytes + LINE);
 }

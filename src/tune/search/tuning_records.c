@@ -1,9 +1,9 @@
-/* tune_record.c: what a search found, as text: in the engine, in the disk cache, for people.
+/* tuning_records.c: what a search found, as text: in the engine, in the disk cache, for people.
  *
  * A record is known by the sum of cache format, compiler, flags, architecture, machine model, threads and the kernel's text:
  * everything that decides which list is best. It holds every list that was tried, with what was predicted and measured.
  * Tests: tests/unit/tune.c */
-#include "engine/internal.h"
+#include "tune/search/internal.h"
 
 #include <stdlib.h>
 
@@ -88,17 +88,31 @@ static bool parse_record(struct arena *a, char *data, struct tuned *t) {
     return line && t->opts;
 }
 
+static struct tuning_records *records_of(struct engine *en) {
+    if (en->records) return en->records;
+    struct tuning_records *r = arena_new(&en->arena, struct tuning_records);
+    map_init(&r->by_key, &en->arena);
+    return en->records = r;
+}
+
+static uint64_t key_head(const char *key) {
+    char head[17];
+    snprintf(head, sizeof head, "%s", key);
+    return strtoull(head, NULL, 16);
+}
+
 struct tuned *record_keep(struct engine *en, const char *key, struct tuned *t) {
-    uint64_t head = strtoull(arena_strdup(&en->arena, key, 16), NULL, 16);
+    struct tuning_records *r = records_of(en);
     memcpy(t->key, key, 65);
-    vec_push(&en->arena, &en->tuned, t);
-    map_put(&en->tuned_by_key, head, en->tuned.n - 1);
+    vec_push(&en->arena, &r->all, t);
+    map_put(&r->by_key, key_head(key), r->all.n - 1);
     return t;
 }
 
 struct tuned *record_find(struct engine *en, const char *key) {
-    uint64_t at, head = strtoull(arena_strdup(&en->work, key, 16), NULL, 16);
-    if (map_get(&en->tuned_by_key, head, &at) && !strcmp(en->tuned.p[at]->key, key)) return en->tuned.p[at];
+    const struct tuning_records *r = records_of(en);
+    uint64_t at;
+    if (map_get(&r->by_key, key_head(key), &at) && !strcmp(r->all.p[at]->key, key)) return r->all.p[at];
     size_t n;
     const char *name = arena_printf(&en->work, "tuned-%s", key);
     char *data = cache_read(&en->cache, &en->arena, name, &n);
@@ -109,7 +123,7 @@ struct tuned *record_find(struct engine *en, const char *key) {
     return NULL;
 }
 
-void engine_tuned(struct engine *en, struct arena *a, tuned_vec *out) {
+void tuning_records(struct engine *en, struct arena *a, tuned_vec *out) {
     const char *const *name;
     uint32_t n = cache_list(&en->cache, a, "tuned-", &name);
     *out = (tuned_vec){0};

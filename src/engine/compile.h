@@ -1,0 +1,67 @@
+/* compile.h: the disk cache, compiled code, rendering. Private to src/engine and the search.
+ * Files: cache.c, compile.c, atomic_proof.c */
+#ifndef RIDGE_ENGINE_COMPILE_H
+#define RIDGE_ENGINE_COMPILE_H
+
+#include "engine/engine.h"
+
+#define CACHE_FORMAT "ridge-cache 2" /* change it when anything about keys or files changes */
+
+/* cache.c: files by name, KIND-<64 hex digits>, in one private directory; every read is checked, every write is atomic. */
+struct cache {
+    const char *dir;  /* NULL: there is none */
+    const char *tmp;  /* where files are written first; NULL: it is only read */
+    uint64_t limit;   /* bytes of all files together */
+    uint64_t written; /* bytes since cache_trim */
+    uint64_t rejected, evicted;
+    bool swept;
+};
+/* Finds or makes the directory; where it cannot be trusted, says why in `warnings` and leaves dir NULL. */
+void cache_open(struct cache *, struct arena *, struct str *warnings);
+/* The content of file `name`, or NULL: absent, not ours, or not what was written there under this name. */
+char *cache_read(struct cache *, struct arena *, const char *name, size_t *n);
+void cache_write(struct cache *, struct arena *, const char *name, const void *data, size_t n);
+void cache_reject(struct cache *, const char *name);   /* of no use, whatever it holds: removes it */
+int cache_try(struct cache *, struct err *, size_t n); /* could n bytes be written now? */
+/* After writing: when enough has come together, removes the oldest files until all fit into the limit. */
+void cache_trim(struct cache *, struct arena *);
+
+/* Names of files that begin with prefix, sorted. */
+uint32_t cache_list(struct cache *, struct arena *, const char *prefix, const char *const **out);
+
+/* compile.c: makes sure that `base` of the engine is known; inside its guard. */
+void compile_identity(struct engine *);
+
+/* compile.c: can the device run it, or does it need another opt list? */
+bool compile_fits(const struct engine *, const struct linear *);
+
+/* atomic_proof.c: must the grid iterations run one after another? */
+bool linear_is_serial(const struct linear *);
+
+/* Compiled code: one text. Kernels that differ only in grid or estimate share it. */
+struct knode {
+    struct ekernel k;
+    struct knode *next;
+};
+struct code {
+    char key[65];
+    const char *text;
+    dev_fn *fn;
+    int from;                   /* as ekernel.from */
+    uint32_t registers, spills; /* the same */
+    struct knode *kernels;
+};
+struct loaded {
+    struct module *m;
+    cubin_vec cubin; /* of an NVIDIA GPU: what is in it */
+};
+
+/* compile.c: a program as text; lives in the arena of lin's ir. */
+int engine_render(struct engine *, struct err *, const struct linear *lin, struct etext *out);
+int compile_render(const struct engine *, struct err *, const struct linear *lin,
+                   struct etext *out); /* the same, by any thread; says nothing at DEBUG=7 */
+
+/* compile.c: what a translation unit begins with; text NULL: everything there is. */
+void engine_preamble(const struct engine *, struct str *, const char *const *text, uint32_t n);
+
+#endif

@@ -1,0 +1,63 @@
+/* program.c: how the kernels of a plan are lowered for an engine's device: target, heuristic, beam width, uses of buffers.
+ * A leaf: planning, the search and memory owners call it, and it calls none of them.
+ * Tests: tests/unit/realize.c, tests/unit/tune.c */
+#include "engine/internal.h"
+
+int engine_capability(struct engine *en) {
+    struct dev_info i;
+    struct err e = {0};
+    if (en->ops->text != DEV_CUDA) return 0;
+    if (en->ops->info(en->dev, &e, &i) || (i.major == 9 && i.no_maps)) return 80;
+    return 10 * i.major + i.minor;
+}
+
+const char *prog_heuristic(struct engine *en, struct sched_prog *p) {
+    if (en->tuning.heuristic) return en->tuning.heuristic;
+    if (en->ops->text != DEV_C) return opts_heuristic_gpu(p->ir, &p->kernel, engine_capability(en));
+    return opts_heuristic(p->ir, &p->kernel, 0, en->ops->workers(en->dev));
+}
+
+/* Not OpenCL: the candidates are CUDA's. */
+bool engine_can_search(const struct engine *en) {
+    return en->ops->kind == DEV_RUNS && en->ops->text != DEV_OPENCL;
+}
+
+int engine_beam(const struct engine *en) {
+    if (!en->tuner || !engine_can_search(en) || env_int(ENV_NOOPT)) return 0;
+    int64_t n = en->tuning_set ? en->tuning.beam : env_int(ENV_BEAM);
+    return (int)RG_MAX(RG_MIN(n, 256), 0);
+}
+
+void prog_target(const struct engine *en, struct lower_opts *how) {
+    if (en->ops->text != DEV_C) how->vec_bytes = 16, how->narrow = true;
+    how->native_exp = en->ops->text == DEV_CUDA;
+}
+
+void prog_lower(const struct sched_prog *p, struct ir *ir, const struct kernel *k, const struct lower_opts *o,
+                struct linear *lin) {
+    lower(ir, k, o, lin);
+    lin->est.flops *= p->share, lin->est.bytes *= p->share, lin->est.special *= p->share;
+    lin->est.flops_issued *= p->share, lin->est.bytes_issued *= p->share, lin->est.lines *= p->share;
+    for (int u = 0; u < WORK_UNITS; u++) lin->est.asked[u] *= p->share, lin->est.issued[u] *= p->share;
+    lin->nbuf = RG_MAX(lin->nbuf, p->nbuf); /* of a PARAMS only the first slot stands in the program */
+    lin->nvar = RG_MAX(lin->nvar, p->nvar);
+}
+
+/* By buffer of a kernel: is it loaded, stored? The tensors of a PARAMS follow its first one. */
+const uint8_t *prog_uses(struct arena *a, const struct sched_prog *p) {
+    uint8_t *use = arena_array(a, uint8_t, p->nbuf + 1), *many = arena_array(a, uint8_t, p->nbuf + 1);
+    uop_vec topo = {0};
+    uop_topo(a, &p->kernel.sink, 1, &topo);
+    for (uint32_t i = 0; i < topo.n; i++) {
+        const uop *n = topo.p[i];
+        bool st = n->op == OP_STORE || n->op == OP_STORE_ADD;
+        if (!st && n->op != OP_LOAD && n->op != OP_PRED_LOAD) continue;
+        const uop *b = access_buf(n);
+        if (b->op != OP_PARAM && b->op != OP_PARAMS) continue;
+        use[b->arg.param.slot] |= st ? USE_STORED : USE_LOADED;
+        many[b->arg.param.slot] = b->op == OP_PARAMS;
+    }
+    for (uint32_t i = 1; i < p->nbuf; i++)
+        if (!use[i] && many[i - 1]) use[i] = use[i - 1], many[i] = 1;
+    return use;
+}

@@ -1,0 +1,54 @@
+/* search.h: beam search over opt lists, by measuring. The only header of src/tune/search for other folders.
+ *
+ *   search.c           candidates: proposed, ranked by the cost model, compiled, checked, timed
+ *   in_context.c       a kernel timed with its neighbours of the plan
+ *   same_result.c      two results compared bit by bit on the device
+ *   tuning_records.c   what was tried and which list won, in the engine and in the disk cache
+ *
+ * The engine knows none of this: it asks the struct tuner that search_attach gives it.
+ * Tests: tests/unit/tune.c, tests/unit/tune_gpu.c, tests/unit/cuda_fake_search.c, tests/cli/tune.sh */
+#ifndef RIDGE_TUNE_SEARCH_H
+#define RIDGE_TUNE_SEARCH_H
+
+#include "engine/engine.h"
+
+/* From now on the engine's plans use recorded winners (unless RIDGE_TUNED=0), and new plans are searched if BEAM says so. */
+void search_attach(struct engine *);
+/* engine_open and search_attach. */
+struct engine *search_engine_open(struct err *, const struct device_ops *);
+
+/* What was tried for a kernel, predicted and measured. */
+enum tuned_state { TUNED_TIMED, TUNED_WRONG, TUNED_BASE, TUNED_WINNER, TUNED_FAILED };
+struct tuned_row {
+    /* WRONG: another result; BASE: was in use, and another won; WINNER may be the one in use; FAILED: there is no code for
+     * it, it does not fit the device, or did not start */
+    enum tuned_state state;
+    const char *opts;
+    double predicted, measured; /* seconds */
+};
+struct tuned {
+    char key[65];
+    const char *name, *machine, *opts, *text; /* opts: of the winner; text: of the kernel */
+    int threads, beam;
+    double seconds;            /* that the search took */
+    bool cold;                 /* caches were emptied before each run */
+    VEC(struct tuned_row) row; /* the first is the list that was in use */
+};
+typedef VEC(struct tuned *) tuned_vec;
+/* Searches for the best list of one kernel of ir on these buffers, which are not changed; arrays by slot. Takes what is
+ * known already. The record lives as long as the engine. */
+struct search_call {
+    struct ir *ir;
+    const struct kernel *kernel;
+    void *const *buf;
+    const size_t *bytes;
+    const enum dtype *dt;
+    uint32_t nbuf;
+    const int64_t *var;
+    uint32_t nvar;
+};
+int search_kernel(struct engine *, struct err *, const struct search_call *, const struct tuned **out);
+/* All records of the disk cache, for whatever machine model and compiler. */
+void tuning_records(struct engine *, struct arena *, tuned_vec *out); /* may throw */
+
+#endif
