@@ -51,7 +51,7 @@ struct exec_plan {
     struct plan_key key;
     struct realize_stats stats; /* what is the same in each call */
     struct engine_list *list;   /* NULL on a device that runs nothing */
-    struct kernel_call *call;     /* [ncall], also where there is no list */
+    struct kernel_call *call;   /* [ncall], also where there is no list */
     struct bind *outer, *inner; /* bound at each call; when the temporaries moved */
     struct bind_var *var;
     struct bind_copy *copy;
