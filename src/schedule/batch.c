@@ -11,7 +11,7 @@
 
 enum { TASK = 16384, TASK_LEAST = 1024, MANY_TASKS = 4096, MOST_BUFFERS = 2048 };
 
-struct flat { /* a kernel over one coordinate */
+struct flat_kernel { /* a kernel over one coordinate */
     const uop
         *sink; /* in canonical form: sizes of tensors are replaced, buffers are numbered by first mention */
     const uop **buffer;
@@ -24,7 +24,7 @@ struct canon {
     struct rangeify *r;
     struct arena *a;
     struct ir *ir;
-    struct flat *f;
+    struct flat_kernel *f;
     const uop *element; /* what the coordinate becomes */
 };
 
@@ -116,8 +116,8 @@ static const uop *canonical(struct canon *c, const uop *sink) {
 }
 
 /* Writes a call's kernel over one coordinate. False: it is not of that kind. */
-static bool flatten(struct rangeify *r, const struct planned *k, const uint8_t *stored, struct ir *ir,
-                    struct flat *f) {
+static bool flatten(struct rangeify *r, const struct planned_kernel *k, const uint8_t *stored, struct ir *ir,
+                    struct flat_kernel *f) {
     r->flat = true;
     const uop *sink = rangeify_kernel(r, k->unit, k->n, stored);
     r->flat = false;
@@ -126,26 +126,27 @@ static bool flatten(struct rangeify *r, const struct planned *k, const uint8_t *
     union arg arg = {.range = {.cls = ir_sym(ir, "e", 1), .kind = AX_GRID}};
     struct canon c = {
         .r = r, .a = r->g->a, .ir = ir, .f = f, .element = uop_new(ir, OP_RANGE, DT_IDX, 1, &size, 1, arg)};
-    *f = (struct flat){.buffer = arena_array(c.a, const uop *, k->built->nbuf + 8),
-                       .whole = arena_array(c.a, uint8_t, k->built->nbuf + 8),
-                       .size = r->dim[0]->src[0]->arg.i};
+    *f = (struct flat_kernel){.buffer = arena_array(c.a, const uop *, k->built->nbuf + 8),
+                              .whole = arena_array(c.a, uint8_t, k->built->nbuf + 8),
+                              .size = r->dim[0]->src[0]->arg.i};
     f->sink = canonical(&c, sink);
     return f->sink != NULL;
 }
 
 /* ---- the kernel of a batch -------------------------------------------------------------------------------------- */
 
-struct build {
+struct batch_builder {
     struct ir *ir;
     struct rw rw;
-    const struct flat *f; /* [tensors] */
+    const struct flat_kernel *f; /* [tensors] */
     uint32_t tensors, tasks;
     uint32_t *base; /* by buffer of a member: its first slot */
     const uop *which, *element;
     struct built *out;
 };
 
-static const uop *task_word(struct build *b, const uop *table, const uop *t, int64_t word, int64_t most) {
+static const uop *task_word(struct batch_builder *b, const uop *table, const uop *t, int64_t word,
+                            int64_t most) {
     const uop *at = rw2(&b->rw, OP_ADD, rw2(&b->rw, OP_MUL, t, uop_idx(b->ir, 3)), uop_idx(b->ir, word));
     const uop *v = rw1(&b->rw, OP_LOAD, rw2(&b->rw, OP_INDEX, table, at));
     v = rw_new(&b->rw, OP_CAST, DT_IDX, 1, &v, 1, ARG_NONE);
@@ -153,13 +154,13 @@ static const uop *task_word(struct build *b, const uop *table, const uop *t, int
     return most < 0 ? v : rw2(&b->rw, OP_MIN, v, uop_idx(b->ir, most));
 }
 
-static const uop *range_of(struct build *b, const char *cls, enum axis_kind kind, uint8_t pos,
+static const uop *range_of(struct batch_builder *b, const char *cls, enum axis_kind kind, uint8_t pos,
                            const uop *size) {
     union arg arg = {.range = {.cls = ir_sym(b->ir, cls, strlen(cls)), .kind = (uint8_t)kind, .pos = pos}};
     return uop_new(b->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
 }
 
-static const uop *buffer_of(struct build *b, const uop *n, uint32_t k) {
+static const uop *buffer_of(struct batch_builder *b, const uop *n, uint32_t k) {
     char name[24];
     int len = snprintf(name, sizeof name, "b%u", b->base[k]);
     union arg arg = {.param = {.slot = b->base[k], .name = ir_sym(b->ir, name, (size_t)len)}};
@@ -169,7 +170,8 @@ static const uop *buffer_of(struct build *b, const uop *n, uint32_t k) {
                   : uop_new(b->ir, OP_PARAMS, (enum dtype)n->dt, 1, many, 2, arg);
 }
 
-static const uop *write_batch(struct build *b, struct arena *a, const struct ir *from, const uop *sink) {
+static const uop *write_batch(struct batch_builder *b, struct arena *a, const struct ir *from,
+                              const uop *sink) {
     uop_vec topo = {0};
     uop_topo(a, &sink, 1, &topo);
     const uop **to = arena_array(a, const uop *, from->n);
@@ -195,7 +197,7 @@ static const uop *write_batch(struct build *b, struct arena *a, const struct ir 
 }
 
 /* Slots: for each buffer of a member those of all tensors, one after the other; what all share once; the table last. */
-static void number_buffers(struct build *b, struct arena *a) {
+static void number_buffers(struct batch_builder *b, struct arena *a) {
     uint32_t nbuf = b->f[0].nbuf;
     b->base = arena_array(a, uint32_t, nbuf + 1);
     b->out->buffer = arena_array(a, const uop *, (size_t)nbuf * b->tensors + 1);
@@ -207,14 +209,14 @@ static void number_buffers(struct build *b, struct arena *a) {
     b->out->buffer[b->out->nbuf++] = NULL; /* the table */
 }
 
-static const struct built *build_batch(struct sgraph *g, const struct ir *from, const struct flat *f,
+static const struct built *build_batch(struct sgraph *g, const struct ir *from, const struct flat_kernel *f,
                                        uint32_t tensors, uint32_t tasks, int64_t task) {
     struct arena *a = g->a;
-    struct build b = {.ir = arena_new(a, struct ir),
-                      .f = f,
-                      .tensors = tensors,
-                      .tasks = tasks,
-                      .out = arena_new(a, struct built)};
+    struct batch_builder b = {.ir = arena_new(a, struct ir),
+                              .f = f,
+                              .tensors = tensors,
+                              .tasks = tasks,
+                              .out = arena_new(a, struct built)};
     ir_init(b.ir, a);
     rw_init(&b.rw, b.ir, rules_sym, NULL);
     number_buffers(&b, a);
@@ -240,11 +242,11 @@ static const struct built *build_batch(struct sgraph *g, const struct ir *from, 
 
 /* ---- what is gathered ------------------------------------------------------------------------------------------------ */
 
-bool batch_candidate(struct batch *x, const struct planned *k, const uint8_t *stored, uint32_t depth,
-                     uint32_t call) {
+bool batch_candidate(struct kernel_batch *x, const struct planned_kernel *k, const uint8_t *stored,
+                     uint32_t depth, uint32_t call) {
     struct sgraph *g = x->r->g;
     struct arena_mark mark = arena_mark(g->eval);
-    struct flat *f = arena_new(g->a, struct flat);
+    struct flat_kernel *f = arena_new(g->a, struct flat_kernel);
     struct str text;
     bool ok = flatten(x->r, k, stored, x->ir, f);
     uint32_t vars = 0;
@@ -271,11 +273,11 @@ bool batch_candidate(struct batch *x, const struct planned *k, const uint8_t *st
     return true;
 }
 
-void batch_build(struct batch *x, const struct batch_group *group, struct planned *out, int64_t **table,
-                 uint32_t *words) {
+void batch_build(struct kernel_batch *x, const struct batch_group *group, struct planned_kernel *out,
+                 int64_t **table, uint32_t *words) {
     struct sgraph *g = x->r->g;
     uint32_t n = group->call.n, tasks = 0;
-    struct flat *f = arena_array(g->a, struct flat, n);
+    struct flat_kernel *f = arena_array(g->a, struct flat_kernel, n);
     double elements = 0;
     int64_t task = g->opts->gpu ? TASK_LEAST : TASK;
     for (uint32_t i = 0; i < n; i++) {
@@ -298,9 +300,9 @@ void batch_build(struct batch *x, const struct batch_group *group, struct planne
 
 bool batch_fits(const struct batch_group *group) { return group->call.n > 1; }
 
-void batch_init(struct batch *x, struct rangeify *r) {
+void batch_init(struct kernel_batch *x, struct rangeify *r) {
     struct sgraph *g = r->g;
-    *x = (struct batch){.r = r, .ir = arena_new(g->a, struct ir)};
+    *x = (struct kernel_batch){.r = r, .ir = arena_new(g->a, struct ir)};
     ir_init(x->ir, g->a);
     map_init(&x->known, g->a);
 }

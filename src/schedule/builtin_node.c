@@ -50,9 +50,10 @@ static double bytes_of(struct sgraph *g, const uop *n) {
     return (double)shape_size(sg_shape(g, n)) * dtype_info[n->dt].bytes;
 }
 
-static struct price price(struct sgraph *g, const uop *n, const struct sched_builtin *b, uint32_t values) {
+static struct kernel_price price(struct sgraph *g, const uop *n, const struct sched_builtin *b,
+                                 uint32_t values) {
     const struct model *m = g->opts->model;
-    struct price p = {.bytes = bytes_of(g, n), .reads = values, .writes = 1};
+    struct kernel_price p = {.bytes = bytes_of(g, n), .reads = values, .writes = 1};
     struct model_work w = {.integer = b->ops * 16,
                            .dram_write = p.bytes}; /* scalar code, beside vector rates */
     for (uint32_t i = 0; i < values; i++) p.bytes += bytes_of(g, n->src[i]);
@@ -63,7 +64,7 @@ static struct price price(struct sgraph *g, const uop *n, const struct sched_bui
     return p;
 }
 
-void plan_call(struct sgraph *g, uint32_t unit, struct plan *plan) {
+void plan_call(struct sgraph *g, uint32_t unit, struct fusion_plan *plan) {
     const uop *n = g->unit[unit].n, *src[SHAPE_MAX];
     const struct call_info *f = &call_info[call_of(g->ir, n)];
     struct built *b = arena_new(g->a, struct built);
@@ -88,7 +89,7 @@ void plan_call(struct sgraph *g, uint32_t unit, struct plan *plan) {
     b->text = text.p;
     b->key = hash_bytes(text.p, text.n, 1);
     *u = unit;
-    struct planned k = {
+    struct planned_kernel k = {
         .unit = u, .n = 1, .built = b, .buffer = b->buffer, .price = price(g, n, call, f->values)};
     vec_push(g->a, &plan->kernel, k);
     plan->stored[unit] = 1;

@@ -7,7 +7,7 @@
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
 
-struct build {
+struct kernel_builder {
     struct rangeify *r;
     struct arena *a;
     const uop *sink;
@@ -17,7 +17,7 @@ struct build {
 
 /* ---- merging axes ------------------------------------------------------------------------------------------- */
 
-static uint32_t divisions(struct build *b, const uop *sink) {
+static uint32_t divisions(struct kernel_builder *b, const uop *sink) {
     uop_vec topo = {0};
     uint32_t n = 0;
     uop_topo(b->a, &sink, 1, &topo);
@@ -25,13 +25,13 @@ static uint32_t divisions(struct build *b, const uop *sink) {
     return n;
 }
 
-static const uop *resized(struct build *b, const uop *range, int64_t size) {
+static const uop *resized(struct kernel_builder *b, const uop *range, int64_t size) {
     const uop *n = uop_idx(b->r->ir, size);
     return uop_new(b->r->ir, OP_RANGE, DT_IDX, 1, &n, 1, range->arg);
 }
 
 /* outer*n + inner everywhere? Then one range does. */
-static bool try_merge(struct build *b, const uop *outer, const uop *inner, const uop **merged) {
+static bool try_merge(struct kernel_builder *b, const uop *outer, const uop *inner, const uop **merged) {
     int64_t n = inner->src[0]->arg.i, size;
     if (__builtin_mul_overflow(outer->src[0]->arg.i, n, &size)) return false;
     const uop *all = resized(b, outer, size), *k = uop_idx(b->r->ir, n);
@@ -44,7 +44,7 @@ static bool try_merge(struct build *b, const uop *outer, const uop *inner, const
     return true;
 }
 
-static void merge_outputs(struct build *b) {
+static void merge_outputs(struct kernel_builder *b) {
     struct rangeify *r = b->r;
     for (uint32_t i = 0; i + 1 < r->dims; i++) {
         if (r->dim[i]->op != OP_RANGE) continue;
@@ -60,7 +60,7 @@ static void merge_outputs(struct build *b) {
 }
 
 /* A REDUCE over IDIV/MOD of a merged range must bind the range itself: rebuilt around the substitution. */
-static bool merge_one_reduce(struct build *b, const uop *red) {
+static bool merge_one_reduce(struct kernel_builder *b, const uop *red) {
     for (uint32_t i = 1; i + 1 < red->nsrc; i++) {
         const uop *outer = red->src[i], *inner = red->src[i + 1];
         if (outer->op != OP_RANGE || inner->op != OP_RANGE) continue;
@@ -98,7 +98,7 @@ static bool merge_one_reduce(struct build *b, const uop *red) {
     return false;
 }
 
-static void merge_reductions(struct build *b) {
+static void merge_reductions(struct kernel_builder *b) {
     for (bool again = true; again;) {
         again = false;
         uop_vec topo = {0};
@@ -110,33 +110,33 @@ static void merge_reductions(struct build *b) {
 
 /* ---- kinds, places, classes ----------------------------------------------------------------------------------- */
 
-struct axis {
+struct kernel_axis {
     const uop *raw;
     const uop_vec *outer; /* a reduction's: what it is inside of */
     uint32_t cls, pos, id;
     enum axis_kind kind;
 };
-typedef VEC(struct axis) axis_vec;
+typedef VEC(struct kernel_axis) axis_vec;
 
 static bool same_set(const uop_vec *a, const uop_vec *b) {
     return a->n == b->n && !memcmp(a->p, b->p, a->n * sizeof *a->p);
 }
 
-static struct axis *axis_of(axis_vec *v, const uop *raw) {
+static struct kernel_axis *axis_of(axis_vec *v, const uop *raw) {
     for (uint32_t i = 0; i < v->n; i++)
         if (v->p[i].raw == raw) return &v->p[i];
     return NULL;
 }
 
 /* Is something inside both loops? */
-static bool nested(struct build *b, const uop_vec *topo, const uop *x, const uop *y) {
+static bool nested(struct kernel_builder *b, const uop_vec *topo, const uop *x, const uop *y) {
     for (uint32_t i = 0; i < topo->n; i++)
         if (free_has(&b->r->fr, topo->p[i], x) && free_has(&b->r->fr, topo->p[i], y)) return true;
     return false;
 }
 
 /* Does it run once for each element of a kept row? */
-static bool inside_row(struct build *b, const uop_vec *outer) {
+static bool inside_row(struct kernel_builder *b, const uop_vec *outer) {
     for (uint32_t i = 0; i < outer->n; i++)
         if (map_get(&b->r->row_ranges, outer->p[i]->id, NULL)) return true;
     return false;
@@ -144,16 +144,16 @@ static bool inside_row(struct build *b, const uop_vec *outer) {
 
 /* The class of a reduction's or row's range: that of a LOOP axis of the same size that it does not run inside of, or of another
  * reduction's that it neither contains nor is contained in; each class once per reduction. */
-static void class_of_reduce(struct build *b, const uop_vec *topo, axis_vec *v, const uop *red, struct axis *x,
-                            uint32_t *classes) {
+static void class_of_reduce(struct kernel_builder *b, const uop_vec *topo, axis_vec *v, const uop *red,
+                            struct kernel_axis *x, uint32_t *classes) {
     const uop_vec *outer = x->outer;
     for (uint32_t i = 0; i < v->n; i++) {
-        struct axis *y = &v->p[i];
+        struct kernel_axis *y = &v->p[i];
         if (y == x || y->cls == UINT32_MAX || y->kind == AX_GRID || y->raw->src[0] != x->raw->src[0])
             continue;
         bool taken = false;
         for (uint32_t s = 1; s < red->nsrc; s++) {
-            struct axis *z = axis_of(v, red->src[s]);
+            struct kernel_axis *z = axis_of(v, red->src[s]);
             taken |= z && z != x && z->cls == y->cls;
         }
         bool apart = y->kind != AX_LOOP ? same_set(outer, y->outer)
@@ -173,7 +173,7 @@ static void class_of_reduce(struct build *b, const uop_vec *topo, axis_vec *v, c
     x->pos = UINT32_MAX;
 }
 
-static void find_axes(struct build *b, axis_vec *v) {
+static void find_axes(struct kernel_builder *b, axis_vec *v) {
     struct rangeify *r = b->r;
     uint32_t pos = 0, classes = 0;
     for (int loop = 0; loop < 2; loop++)
@@ -181,7 +181,7 @@ static void find_axes(struct build *b, axis_vec *v) {
             if (r->dim[i]->op == OP_RANGE && b->grid[i] == !loop)
                 vec_push(
                     b->a, v,
-                    ((struct axis){
+                    ((struct kernel_axis){
                         .raw = r->dim[i], .cls = classes++, .pos = pos++, .kind = loop ? AX_LOOP : AX_GRID}));
     b->out_classes = classes;
     uop_vec topo = {0};
@@ -193,20 +193,20 @@ static void find_axes(struct build *b, axis_vec *v) {
         for (uint32_t s = 1; s < topo.p[i]->nsrc; s++)
             if (!axis_of(v, topo.p[i]->src[s]))
                 vec_push(b->a, v,
-                         ((struct axis){.raw = topo.p[i]->src[s],
-                                        .outer = free_of(&r->fr, topo.p[i]),
-                                        .cls = UINT32_MAX,
-                                        .kind = AX_REDUCE}));
+                         ((struct kernel_axis){.raw = topo.p[i]->src[s],
+                                               .outer = free_of(&r->fr, topo.p[i]),
+                                               .cls = UINT32_MAX,
+                                               .kind = AX_REDUCE}));
     }
     for (uint32_t i = 0; i < reds.n; i++)
         for (uint32_t s = 1; s < reds.p[i]->nsrc; s++) {
-            struct axis *x = axis_of(v, reds.p[i]->src[s]);
+            struct kernel_axis *x = axis_of(v, reds.p[i]->src[s]);
             if (x->cls == UINT32_MAX) class_of_reduce(b, &topo, v, reds.p[i], x, &classes);
         }
     /* places of classes that only reductions have: outer ones first */
     for (uint32_t depth = 0; depth < 64; depth++)
         for (uint32_t i = 0; i < v->n; i++) {
-            struct axis *x = &v->p[i];
+            struct kernel_axis *x = &v->p[i];
             if (x->pos != UINT32_MAX || x->outer->n != depth) continue;
             x->pos = pos++;
             for (uint32_t k = 0; k < v->n; k++)
@@ -216,7 +216,7 @@ static void find_axes(struct build *b, axis_vec *v) {
 
 /* ---- writing it ------------------------------------------------------------------------------------------------- */
 
-static const uop *new_axis(struct build *b, struct ir *ir, const struct axis *x) {
+static const uop *new_axis(struct kernel_builder *b, struct ir *ir, const struct kernel_axis *x) {
     char name[16];
     int n = snprintf(name, sizeof name, "%c%u", x->cls < b->out_classes ? 'i' : 'k', x->cls);
     const uop *size = uop_idx(ir, x->raw->src[0]->arg.i);
@@ -243,7 +243,7 @@ static const uop *numbered(struct ir *to, const uop *n, uint32_t slot, const uop
     return uop_new(to, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, arg);
 }
 
-static const char *kernel_name(struct build *b, const axis_vec *v) {
+static const char *kernel_name(struct kernel_builder *b, const axis_vec *v) {
     struct str s;
     bool red = false;
     str_init(&s, b->r->g->a);
@@ -272,7 +272,7 @@ static const uop *inside(struct rw *rw, const uop *load) {
     return rw1(rw, OP_LOAD, rw2(rw, OP_INDEX, p, x));
 }
 
-static void write_kernel(struct build *b, axis_vec *v, struct built *out) {
+static void write_kernel(struct kernel_builder *b, axis_vec *v, struct built *out) {
     struct arena *keep = b->r->g->a;
     struct ir *ir = out->ir = arena_new(keep, struct ir);
     struct rw rw;
@@ -288,7 +288,7 @@ static void write_kernel(struct build *b, axis_vec *v, struct built *out) {
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i], **src = arena_array(b->a, const uop *, n->nsrc + 1);
         for (uint32_t s = 0; s < n->nsrc; s++) src[s] = to[n->src[s]->id];
-        struct axis *x = n->op == OP_RANGE ? axis_of(v, n) : NULL;
+        struct kernel_axis *x = n->op == OP_RANGE ? axis_of(v, n) : NULL;
         if (x)
             to[n->id] = new_axis(b, ir, x);
         else if (n->op == OP_PARAM) {
@@ -309,7 +309,7 @@ static void write_kernel(struct build *b, axis_vec *v, struct built *out) {
 }
 
 void kernel_build(struct rangeify *r, const uop *sink, struct built *out) {
-    struct build b = {.r = r, .a = r->a, .sink = sink};
+    struct kernel_builder b = {.r = r, .a = r->a, .sink = sink};
     axis_vec axes = {0};
     struct str text;
     *out = (struct built){0};

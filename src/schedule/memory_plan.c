@@ -16,26 +16,26 @@
 #define ALIGN 64
 #define MANY 20000 /* items: above this, only the order of first use */
 
-struct slot { /* an item on its way; sorted in several ways */
+struct mem_slot { /* an item on its way; sorted in several ways */
     int64_t bytes, offset;
     uint32_t first, last, item;
 };
-struct layout {
-    struct slot *slot; /* in the order of placing */
+struct mem_layout {
+    struct mem_slot *slot; /* in the order of placing */
     uint32_t n;
     uint32_t *placed; /* slots with an offset, by offset */
     uint32_t nplaced;
 };
 
-static int by_index(const struct slot *a, const struct slot *b) {
+static int by_index(const struct mem_slot *a, const struct mem_slot *b) {
     return (a->item > b->item) - (a->item < b->item);
 }
 #define ORDER(name, x, y)                                       \
     static int name(const void *p, const void *q) {             \
-        const struct slot *a = p, *b = q;                       \
+        const struct mem_slot *a = p, *b = q;                   \
         return (x) < (y) ? -1 : (x) > (y) ? 1 : by_index(a, b); \
     }
-static double area(const struct slot *a) { return (double)a->bytes * ((double)a->last - a->first + 1); }
+static double area(const struct mem_slot *a) { return (double)a->bytes * ((double)a->last - a->first + 1); }
 ORDER(order_first, a->first, b->first)
 ORDER(order_last, a->last, b->last)
 ORDER(order_size, b->bytes, a->bytes)
@@ -44,12 +44,12 @@ ORDER(order_life, b->last - b->first, a->last - a->first)
 #undef ORDER
 
 /* Puts slot i into the tightest gap between the placed ones that live with it, or behind them. */
-static int64_t place(struct layout *l, uint32_t i, bool in_time) {
-    struct slot *s = &l->slot[i];
+static int64_t place(struct mem_layout *l, uint32_t i, bool in_time) {
+    struct mem_slot *s = &l->slot[i];
     int64_t end = 0, best = -1, room = INT64_MAX;
     uint32_t keep = 0, at;
     for (uint32_t k = 0; k < l->nplaced; k++) {
-        const struct slot *t = &l->slot[l->placed[k]];
+        const struct mem_slot *t = &l->slot[l->placed[k]];
         bool dead = t->last < s->first;
         if (!dead || !in_time) l->placed[keep++] = l->placed[k];
         if (dead || t->first > s->last) continue;
@@ -66,7 +66,7 @@ static int64_t place(struct layout *l, uint32_t i, bool in_time) {
     return s->offset + s->bytes;
 }
 
-static int64_t try_order(struct layout *l, int (*order)(const void *, const void *)) {
+static int64_t try_order(struct mem_layout *l, int (*order)(const void *, const void *)) {
     int64_t size = 0;
     qsort(l->slot, l->n, sizeof *l->slot, order);
     l->nplaced = 0;
@@ -78,8 +78,8 @@ static int64_t try_order(struct layout *l, int (*order)(const void *, const void
 }
 
 /* The most bytes that live at once. */
-static int64_t most_live(struct arena *a, struct layout *l) {
-    struct slot *ends = arena_array(a, struct slot, l->n);
+static int64_t most_live(struct arena *a, struct mem_layout *l) {
+    struct mem_slot *ends = arena_array(a, struct mem_slot, l->n);
     memcpy(ends, l->slot, l->n * sizeof *ends);
     qsort(ends, l->n, sizeof *ends, order_last);
     qsort(l->slot, l->n, sizeof *l->slot, order_first);
@@ -92,9 +92,10 @@ static int64_t most_live(struct arena *a, struct layout *l) {
     return most;
 }
 
-static void collect(struct arena *a, struct layout *l, struct mem_item *item, uint32_t n) {
+static void collect(struct arena *a, struct mem_layout *l, struct mem_item *item, uint32_t n) {
     int64_t sum = 0;
-    *l = (struct layout){.slot = arena_array(a, struct slot, n), .placed = arena_array(a, uint32_t, n)};
+    *l = (struct mem_layout){.slot = arena_array(a, struct mem_slot, n),
+                             .placed = arena_array(a, uint32_t, n)};
     for (uint32_t i = 0; i < n; i++) {
         item[i].offset = 0;
         if (item[i].bytes < 0 || item[i].first > item[i].last)
@@ -106,7 +107,7 @@ static void collect(struct arena *a, struct layout *l, struct mem_item *item, ui
         if (__builtin_add_overflow(bytes, ALIGN - 1, &bytes) ||
             __builtin_add_overflow(sum, bytes & -ALIGN, &sum))
             err_throw(a->err, RG_ELIMIT, "the temporary values of this program pass 2^63 bytes");
-        l->slot[l->n++] = (struct slot){bytes & -ALIGN, 0, item[i].first, item[i].last, i};
+        l->slot[l->n++] = (struct mem_slot){bytes & -ALIGN, 0, item[i].first, item[i].last, i};
     }
 }
 
@@ -114,7 +115,7 @@ int64_t memory_plan(struct arena *a, struct mem_item *item, uint32_t n) {
     static int (*const orders[])(const void *, const void *) = {order_first, order_size, order_area,
                                                                 order_life};
     struct arena_mark mark = arena_mark(a);
-    struct layout l;
+    struct mem_layout l;
     collect(a, &l, item, n);
     if (!l.n) {
         arena_release(a, mark);

@@ -45,14 +45,14 @@ static void join(struct regions *r, uint32_t a, uint32_t b) {
 
 /* One element that is in memory anyway is read by what is larger, never computed again. Tensors that share it, the parameters of an
  * optimiser and its step, are planned each alone and alike, and then batched. */
-static bool is_shared_number(struct sgraph *g, const struct unit *s, const struct unit *u) {
+static bool is_shared_number(struct sgraph *g, const struct plan_unit *s, const struct plan_unit *u) {
     return s->hint == HINT_ELEMENTWISE && shape_size(sg_shape(g, s->n)) == 1 &&
            shape_size(sg_shape(g, u->n)) > 1;
 }
 
 /* A value that is stored and then only changes tensors, a gradient on its way to the optimiser: the changes are planned
  * alone, so that those of all parameters look alike and are batched. */
-static bool is_update(const struct regions *r, const struct unit *s, uint32_t to) {
+static bool is_update(const struct regions *r, const struct plan_unit *s, uint32_t to) {
     return s->n->op != OP_ASSIGN && r->update[to];
 }
 
@@ -67,7 +67,7 @@ static void find_updates(struct regions *r) {
 /* What feeds a contraction, or is reduced after one, is in memory between two kernels. */
 static bool is_cut(const struct regions *r, uint32_t from, uint32_t to) {
     struct sgraph *g = r->g;
-    const struct unit *s = &g->unit[from], *u = &g->unit[to];
+    const struct plan_unit *s = &g->unit[from], *u = &g->unit[to];
     if (s->hint == HINT_NUMBER || u->hint == HINT_NUMBER) return true;
     if (s->n->op == OP_CALL || u->n->op == OP_CALL) return true;
     if (s->forced != UNIT_FORCED) return false;
@@ -120,7 +120,7 @@ static void join_readers(struct regions *r) {
 
 /* The padded copy (repack.c) that unit u is a view of, or widens; none: UINT32_MAX. */
 static uint32_t copy_below(const struct regions *r, uint32_t u) {
-    const struct unit *unit = r->g->unit;
+    const struct plan_unit *unit = r->g->unit;
     while (unit[u].n->op == OP_CAST && unit[u].forced != UNIT_FORCED && *unit[u].src != UINT32_MAX)
         u = *unit[u].src;
     return unit[u].n->op == OP_PAD && unit[u].forced == UNIT_FORCED ? u : UINT32_MAX;
@@ -184,7 +184,7 @@ static void find_stages(struct region *x) {
     struct sgraph *g = x->g;
     uint32_t out = UINT32_MAX, back = 0; /* first unit outside that reads one inside, last that is read */
     for (uint32_t i = 0; i < x->n; i++) {
-        const struct unit *u = &g->unit[x->unit[i]];
+        const struct plan_unit *u = &g->unit[x->unit[i]];
         x->stage[x->unit[i]] = 0;
         for (const uint32_t *s = u->use; *s != UINT32_MAX; s++)
             if (x->local[*s] == UINT32_MAX) out = RG_MIN(out, *s);
@@ -327,7 +327,7 @@ static void region_text(struct region *x) {
     order_units(x);
     str_init(&x->text, x->g->a);
     for (uint32_t i = 0; i < x->n; i++) {
-        const struct unit *u = &x->g->unit[x->unit[i]];
+        const struct plan_unit *u = &x->g->unit[x->unit[i]];
         text_of(x, u->n, true, 0);
         str_printf(&x->text, u->kept ? " %dk" : " %d", u->forced);
         if (x->stage[x->unit[i]]) str_printf(&x->text, " @%u", x->stage[x->unit[i]]);
@@ -423,7 +423,7 @@ static void make_problem(struct region *x, struct plan_problem *p) {
     uint8_t *forced = arena_array(g->a, uint8_t, x->n), *hint = arena_array(g->a, uint8_t, x->n);
     double *bytes = arena_array(g->a, double, x->n);
     for (uint32_t i = 0; i < x->n; i++) {
-        const struct unit *u = &g->unit[x->unit[i]];
+        const struct plan_unit *u = &g->unit[x->unit[i]];
         VEC(uint32_t) v = {0};
         bool escapes = false;
         for (const uint32_t *s = u->use; *s != UINT32_MAX; s++) {
@@ -462,7 +462,7 @@ static void log_plan(struct region *x, const struct plan_result *p, const char *
         for (uint32_t i = 0; i < x->n; i++) x->stored[x->unit[i]] = p->stored[i];
         const uop *sink = unit.n ? rangeify_kernel(x->rf, unit.p, unit.n, x->stored) : NULL;
         if (!sink) continue;
-        struct price c = price_kernel(x->rf, sink, g->opts->model);
+        struct kernel_price c = price_kernel(x->rf, sink, g->opts->model);
         reads += c.reads, writes += c.writes, bytes += c.bytes;
     }
     str_printf(g->opts->log, "  %-9s %2u kernels, %2u reads + %2u writes, %10.3f MB, %10.2f us", word,
@@ -487,17 +487,17 @@ static void log_region(struct region *x, const struct plan_problem *p, const str
 
 /* ---- regions to kernels ------------------------------------------------------------------------------------------------ */
 
-struct template { /* of a region's text */
+struct region_template { /* of a region's text */
     const char *text;
     struct plan_result result;
-    struct planned *kernel; /* units and buffers relative: see below */
+    struct planned_kernel *kernel; /* units and buffers relative: see below */
     uint32_t kernels;
     const uop *const *outside;
     uint32_t *unit;
     uint32_t units, outsides;
 };
 
-void plan_emit(struct sgraph *g, struct rangeify *rf, struct planned *k, const uint8_t *stored) {
+void plan_emit(struct sgraph *g, struct rangeify *rf, struct planned_kernel *k, const uint8_t *stored) {
     struct arena_mark mark = arena_mark(g->eval);
     const uop *sink = rangeify_kernel(rf, k->unit, k->n, stored);
     if (!sink)
@@ -515,7 +515,7 @@ void plan_emit(struct sgraph *g, struct rangeify *rf, struct planned *k, const u
 static bool store_rows(struct region *x) {
     bool any = false;
     for (uint32_t i = 0; i < x->n; i++) {
-        struct unit *u = &x->g->unit[x->unit[i]];
+        struct plan_unit *u = &x->g->unit[x->unit[i]];
         if (u->row) u->forced = UNIT_FORCED, any = true;
         u->row = u->kept = 0;
     }
@@ -549,22 +549,22 @@ static void solve(struct region *x, struct plan_result *out) {
     if (g->opts->inspect) g->opts->inspect(g->opts->inspect_cx, &p, out);
 }
 
-static void emit_region(struct region *x, const struct plan_result *p, struct template *t) {
+static void emit_region(struct region *x, const struct plan_result *p, struct region_template *t) {
     struct sgraph *g = x->g;
-    t->kernel = arena_array(g->a, struct planned, p->kernels);
+    t->kernel = arena_array(g->a, struct planned_kernel, p->kernels);
     t->kernels = p->kernels;
     for (uint32_t i = 0; i < x->n; i++) x->stored[x->unit[i]] = p->stored[i];
     for (uint32_t k = 0; k < p->kernels; k++) {
         VEC(uint32_t) unit = {0};
         for (uint32_t i = 0; i < x->n; i++)
             if (p->stored[i] && p->kernel[i] == k) vec_push(g->a, &unit, x->unit[i]);
-        t->kernel[k] = (struct planned){.unit = unit.p, .n = unit.n};
+        t->kernel[k] = (struct planned_kernel){.unit = unit.p, .n = unit.n};
         plan_emit(g, x->rf, &t->kernel[k], x->stored);
     }
 }
 
 /* The kernels of a region that looks like one that was planned: the same, on its own units and memory. */
-static void instantiate(struct region *x, const struct template *t, struct plan *plan) {
+static void instantiate(struct region *x, const struct region_template *t, struct fusion_plan *plan) {
     struct sgraph *g = x->g;
     struct map to;
     map_init(&to, g->a);
@@ -575,7 +575,7 @@ static void instantiate(struct region *x, const struct template *t, struct plan 
     for (uint32_t i = 0; i < x->n; i++)
         x->stored[x->unit[i]] = plan->stored[x->unit[i]] = t->result.stored[i];
     for (uint32_t k = 0; k < t->kernels; k++) {
-        const struct planned *from = &t->kernel[k];
+        const struct planned_kernel *from = &t->kernel[k];
         uint32_t *unit = arena_array(g->a, uint32_t, from->n), n = 0;
         for (uint32_t i = 0; i < x->n; i++)
             if (t->result.stored[i] && t->result.kernel[i] == k) unit[n++] = x->unit[i];
@@ -588,7 +588,7 @@ static void instantiate(struct region *x, const struct template *t, struct plan 
             buffer[i] = g->ir->node[id];
         }
         vec_push(g->a, &plan->kernel,
-                 ((struct planned){
+                 ((struct planned_kernel){
                      .unit = unit, .n = n, .built = from->built, .buffer = buffer, .price = from->price}));
     }
     plan->seconds += t->result.seconds;
@@ -596,26 +596,27 @@ static void instantiate(struct region *x, const struct template *t, struct plan 
     plan->fuse_all += t->result.fuse_all;
 }
 
-static struct template *known_region(struct map *m, struct template **all, uint64_t h, const char *text) {
+static struct region_template *known_region(struct map *m, struct region_template **all, uint64_t h,
+                                            const char *text) {
     uint64_t at;
     for (; map_get(m, h, &at); h = hash_u64(h + 1))
         if (!strcmp(all[at]->text, text)) return all[at];
     return NULL;
 }
 
-static void plan_region(struct region *x, struct map *known, struct template ***all, uint32_t *n,
-                        struct plan *plan) {
+static void plan_region(struct region *x, struct map *known, struct region_template ***all, uint32_t *n,
+                        struct fusion_plan *plan) {
     struct sgraph *g = x->g;
     region_text(x);
     uint64_t h = hash_bytes(x->text.p, x->text.n, 3), at;
-    struct template *t = known_region(known, *all, h, x->text.p);
+    struct region_template *t = known_region(known, *all, h, x->text.p);
     if (!t) {
-        t = arena_new(g->a, struct template);
-        *t = (struct template){.text = x->text.p,
-                               .outside = x->outside.p,
-                               .outsides = x->outside.n,
-                               .unit = x->unit,
-                               .units = x->n};
+        t = arena_new(g->a, struct region_template);
+        *t = (struct region_template){.text = x->text.p,
+                                      .outside = x->outside.p,
+                                      .outsides = x->outside.n,
+                                      .unit = x->unit,
+                                      .units = x->n};
         struct rangeify rf;
         x->start = arena_mark(g->region);
         x->rf = &rf;
@@ -632,16 +633,16 @@ static void plan_region(struct region *x, struct map *known, struct template ***
     instantiate(x, t, plan);
 }
 
-void plan_graph(struct sgraph *g, struct plan *plan) {
+void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
     struct regions r;
     struct map known;
-    *plan = (struct plan){.stored = arena_array(g->a, uint8_t, g->units + 1)};
+    *plan = (struct fusion_plan){.stored = arena_array(g->a, uint8_t, g->units + 1)};
     map_init(&known, g->a);
     find_regions(&r, g);
     uint32_t *local = arena_array(g->a, uint32_t, g->units + 1),
              *head = arena_array(g->a, uint32_t, g->units + 1);
     uint32_t *next = arena_array(g->a, uint32_t, g->units + 1), n = 0;
-    struct template **all = arena_array(g->a, struct template *, g->units + 1);
+    struct region_template **all = arena_array(g->a, struct region_template *, g->units + 1);
     uint8_t *stored = arena_array(g->a, uint8_t, g->units + 1);
     uint32_t *seen = arena_array(g->a, uint32_t, g->units + 1), mark = 0;
     uint64_t *look = arena_array(g->a, uint64_t, g->units + 1);

@@ -1,22 +1,12 @@
 /* plan_graph.c: the tensor program as the planner sees it.
  *
- * The caller's program is copied into an ir of the planner's own, less what does not compute (DETACH; CONTIGUOUS turns
- * into "must be stored", INLINE into "must not"), with long reductions split. Then the units are found: the nodes of which the planner
- * decides whether they are stored. Some must be (results, in-place stores, running sums, what a contraction reads unless
- * it is trivial), some must not (numbers, the product inside a contraction).
+ * The caller's program is copied into an ir of the planner's own, without ops that compute nothing (DETACH; CONTIGUOUS becomes
+ * "must be stored", INLINE "must not"), with long reductions split (split.c) and unaligned GEMMs repacked (repack.c). Then the
+ * units are found: the nodes that may be stored. Some must be (results, in-place stores, scans, operands of a contraction
+ * unless trivial), some must not (constants, the MUL of a contraction).
+ * Requires: a GRAPH that shape inference accepts. Gives: struct sgraph.
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
-
-const uop *graph_shaped(struct ir *ir, enum op op, const uop *n, const int64_t *d, uint32_t k) {
-    const uop *src[1 + SHAPE_MAX] = {n};
-    for (uint32_t i = 0; i < k; i++) src[1 + i] = uop_idx(ir, d[i]);
-    return uop_mk(ir, op, src, 1 + k, ARG_NONE);
-}
-
-bool graph_is_zero(const uop *n) {
-    while (op_is_movement((enum op)n->op)) n = n->src[0];
-    return n->op == OP_CONST && n->arg.f == 0;
-}
 
 /* ---- copying ------------------------------------------------------------------------------------------- */
 
@@ -25,9 +15,9 @@ struct copy {
     const uop **to;      /* caller's node id -> ours */
     const uop **version; /* the same for what an ASSIGN writes to */
     uint8_t
-        *overwritten;  /* caller's node id: a version of a buffer that an ASSIGN of this program replaces */
-    uop_vec topo;      /* the caller's nodes, of `nodes` that there are */
-    uint8_t *repeated; /* caller's node id: see is_repeated() */
+        *overwritten;   /* caller's node id: a version of a buffer that an ASSIGN of this program replaces */
+    uop_vec topo;       /* the caller's nodes; ids are below `nodes` */
+    uint8_t *broadcast; /* caller's node id: see is_broadcast() */
     uint32_t nodes;
     uint8_t *mark; /* our node id: MARK_.. */
     uint32_t marks;
@@ -35,15 +25,15 @@ struct copy {
 };
 
 enum {
-    FEW_ROWS = 32,   /* by a matrix that is unpacked on the way to registers */
-    UNPACK_STEPS = 6 /* of arithmetic */
+    FEW_ROWS = 32,   /* skinny GEMM: its 8-bit matrix is dequantized in registers */
+    UNPACK_STEPS = 6 /* ops of that dequantization */
 };
 enum {
-    MARK_FORCED = 1,
-    MARK_INLINE = 2,
-    MARK_CUT = 4,
-    MARK_ROWS = 8
-}; /* must be stored; INLINE; in memory between two kernels; rows of repack.c */
+    MARK_FORCED = 1, /* must be stored */
+    MARK_INLINE = 2, /* INLINE */
+    MARK_CUT = 4,    /* in memory between two kernels */
+    MARK_PADDED = 8  /* a sum with padded rows (repack.c) */
+};
 
 static void mark(struct copy *c, const uop *n, uint8_t how) {
     uint32_t need = n->id + 1;
@@ -67,14 +57,14 @@ static bool in_memory(const uop *n) {
     return n->op == OP_BUFFER || n->op == OP_ASSIGN || n->op == OP_SCATTER;
 }
 
-/* What is stored to have n in memory: the same elements in the same order under another shape will do. */
+/* The node to store so that n is in memory: looks through RESHAPE, which does not move elements. */
 static const uop *stored_for(const uop *n) {
     const uop *b = n;
     while (b->op == OP_RESHAPE) b = b->src[0];
     return in_memory(b) || is_leaf(b) || op_is_movement((enum op)b->op) ? n : b;
 }
 
-/* A copy that no other node shares. */
+/* A copy with no other reader: never merged with an equal one. */
 static const uop *own_copy(struct copy *c, const uop *n) {
     const uop *src[2] = {n, uop_idx(c->g->ir, ++c->copies)};
     const uop *x = uop_mk(c->g->ir, OP_CONTIGUOUS, src, 2, ARG_NONE);
@@ -87,14 +77,14 @@ static const uop *base_of(const uop *n) {
     return n;
 }
 
-/* A view of the buffer that is written: elements would be read after they were overwritten. */
+/* Is value a view of the buffer that is written? Elements would be read after they are overwritten. */
 static bool reads_itself(const uop *to, const uop *value) {
     if (value->op != OP_BUFFER && value->op != OP_ASSIGN && !op_is_movement((enum op)value->op)) return false;
     const uop *a = base_of(to), *b = base_of(value);
     return b->op == OP_BUFFER && a->arg.u == b->arg.u;
 }
 
-/* A function of the device reads memory, in row-major order. */
+/* Builtin kernels read row-major memory. */
 static void need_stored(struct copy *c, const uop *n) {
     const uop *b = n;
     while (b->op == OP_RESHAPE) b = b->src[0];
@@ -108,7 +98,7 @@ static const uop *copy_call(struct copy *c, const struct ir *from, const uop *n,
     return uop_new(c->g->ir, OP_CALL, (enum dtype)n->dt, 1, src, n->nsrc, arg);
 }
 
-/* Is n made, element by element, from a value that is never stored? */
+/* Is n an elementwise function of an INLINE value? */
 static bool from_inline(struct copy *c, const uop *n) {
     uop_vec stack = {0};
     struct map seen;
@@ -125,63 +115,65 @@ static bool from_inline(struct copy *c, const uop *n) {
     return false;
 }
 
-/* A sum with padded rows, rounded to a half: that is stored, and views of it are taken. NULL: n is no view of such a sum. */
-static const uop *round_rows(struct copy *c, const uop *n, enum dtype dt) {
-    if (is_marked(c, n, MARK_ROWS)) {
+/* A sum with padded rows, rounded to 16 bits: the rounded value is stored and viewed as n. NULL: n is no view of such a sum. */
+static const uop *round_padded(struct copy *c, const uop *n, enum dtype dt) {
+    if (is_marked(c, n, MARK_PADDED)) {
         const uop *x = uop_cast(c->g->ir, n, dt);
         force(c, x);
         return x;
     }
     if (n->op != OP_RESHAPE && n->op != OP_PERMUTE && n->op != OP_SHRINK) return NULL;
-    const uop *x = round_rows(c, n->src[0], dt), **src = arena_array(c->g->a, const uop *, n->nsrc);
+    const uop *x = round_padded(c, n->src[0], dt), **src = arena_array(c->g->a, const uop *, n->nsrc);
     if (!x) return NULL;
     memcpy(src, n->src, n->nsrc * sizeof *src);
     src[0] = x;
     return uop_new(c->g->ir, (enum op)n->op, dt, 1, src, n->nsrc, n->arg);
 }
 
-static bool passes_on(const uop *n) { return op_is_movement((enum op)n->op) || op_is_pure((enum op)n->op); }
-static uint32_t values_of(const uop *n) { return op_is_movement((enum op)n->op) ? 1 : n->nsrc; }
+static bool is_pointwise(const uop *n) {
+    return op_is_movement((enum op)n->op) || op_is_pure((enum op)n->op);
+}
+static uint32_t value_count(const uop *n) { return op_is_movement((enum op)n->op) ? 1 : n->nsrc; }
 
-/* Has the caller's n fewer elements in memory than what it is computed with: numbers, what is repeated along an axis? */
-static bool is_repeated(const struct copy *c, const uop *n) {
+/* Is the caller's n a constant or broadcast, with fewer elements in memory than its shape has? */
+static bool is_broadcast(const struct copy *c, const uop *n) {
     if (is_leaf(n) || n->op == OP_EXPAND) return true;
-    for (uint32_t i = 0; i < values_of(n); i++)
-        if (!passes_on(n) || !c->repeated[n->src[i]->id]) return false;
-    return passes_on(n);
+    for (uint32_t i = 0; i < value_count(n); i++)
+        if (!is_pointwise(n) || !c->broadcast[n->src[i]->id]) return false;
+    return is_pointwise(n);
 }
 
-/* Is what is made of the caller's n, element by element, computed with other tensors of its size? */
-static bool meets_others(struct copy *c, const uop *n) {
+/* Is a pointwise function of the caller's n combined with other tensors of its size? */
+static bool is_combined(struct copy *c, const uop *n) {
     uint8_t *made = arena_array(c->g->a, uint8_t, c->nodes);
     made[n->id] = 1;
     for (uint32_t i = 0; i < c->topo.n; i++) {
         const uop *u = c->topo.p[i];
         bool others = false;
-        for (uint32_t k = 0; k < values_of(u) && passes_on(u); k++) {
+        for (uint32_t k = 0; k < value_count(u) && is_pointwise(u); k++) {
             made[u->id] |= made[u->src[k]->id];
-            others |= !made[u->src[k]->id] && !c->repeated[u->src[k]->id];
+            others |= !made[u->src[k]->id] && !c->broadcast[u->src[k]->id];
         }
         if (made[u->id] && others) return true;
     }
     return false;
 }
 
-/* A product over operands that lie as a GPU's tiles want them. NULL: it is left as it is. */
-static const uop *copy_product(struct copy *c, const uop *n, const uop *x) {
+/* A GEMM over aligned operands (repack.c). NULL: it stays as it is. */
+static const uop *copy_gemm(struct copy *c, const uop *n, const uop *x) {
     struct repacked p = {0};
-    if (!repack_product(c->g->ir, &c->g->shapes, x, c->g->opts, &p)) return NULL;
-    if (p.rows && !meets_others(c, n)) {
-        p = (struct repacked){.odd_rows = true};
-        if (!repack_product(c->g->ir, &c->g->shapes, x, c->g->opts, &p)) return NULL;
+    if (!repack_gemm(c->g->ir, &c->g->shapes, x, c->g->opts, &p)) return NULL;
+    if (p.padded && !is_combined(c, n)) {
+        p = (struct repacked){.any_rows = true};
+        if (!repack_gemm(c->g->ir, &c->g->shapes, x, c->g->opts, &p)) return NULL;
     }
     for (int i = 0; i < 2; i++)
         if (p.stored[i]) force(c, p.stored[i]);
-    if (p.rows) mark(c, p.rows, MARK_ROWS);
+    if (p.padded) mark(c, p.padded, MARK_PADDED);
     return p.sum;
 }
 
-/* A long reduction in parts. */
+/* A long reduction, split in two. */
 static const uop *copy_reduction(struct copy *c, const uop *x) {
     const uop *part = NULL;
     if (c->g->opts->no_split || from_inline(c, x->src[0])) return x;
@@ -226,7 +218,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         if (!in_memory(src[0]) && src[0]->op != OP_CONST) force(c, stored_for(src[0]));
         return src[0];
     case OP_SCATTER:
-        if (!shape_size(shape_of(&c->g->shapes, src[1]))) return src[0]; /* nothing is added */
+        if (!shape_size(shape_of(&c->g->shapes, src[1]))) return src[0]; /* empty index */
         if (c->g->opts->ordered && dt_is_float((enum dtype)n->dt)) {
             struct ordered_sum o = ordered_sum(ir, &c->g->shapes, src, n->arg.i);
             need_stored(c, o.call->src[0]), need_stored(c, o.call->src[1]);
@@ -234,16 +226,16 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
         }
         if (c->g->opts->gpu && !c->g->opts->atomics && scatter_is_inexact(src[0], (enum dtype)n->dt))
             return copy_scatter(c, n, src);
-        src[0] = own_copy(c, src[0]); /* what is added to */
+        src[0] = own_copy(c, src[0]); /* the destination */
         break;
     case OP_CAST: {
-        const uop *rows = dtype_info[n->dt].bytes == 2 ? round_rows(c, src[0], (enum dtype)n->dt) : NULL;
+        const uop *rows = dtype_info[n->dt].bytes == 2 ? round_padded(c, src[0], (enum dtype)n->dt) : NULL;
         if (rows) return rows;
         break;
     }
     case OP_VAR: return ir_import(ir, from, n);
     case OP_CALL: return copy_call(c, from, n, src);
-    case OP_GRAPH: /* a version that does not last is copied */
+    case OP_GRAPH: /* a result that an ASSIGN overwrites is copied */
         for (uint32_t i = 0; i < n->nsrc; i++)
             if (in_memory(src[i]) && c->overwritten[n->src[i]->id]) src[i] = own_copy(c, src[i]);
         break;
@@ -251,7 +243,7 @@ static const uop *copy_node(struct copy *c, const struct ir *from, const uop *n)
     }
     const uop *x = uop_new(ir, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
     if (n->op == OP_REDUCE_AXES && !from_inline(c, x->src[0])) {
-        const uop *packed = copy_product(c, n, x);
+        const uop *packed = copy_gemm(c, n, x);
         if (packed) return packed;
     }
     return n->op == OP_REDUCE_AXES ? copy_reduction(c, x) : x;
@@ -262,8 +254,8 @@ static void copy_graph(struct copy *c, struct ir *from, const uop *graph) {
     uop_topo(c->g->a, &graph, 1, &c->topo);
     const uop_vec topo = c->topo;
     c->nodes = from->n;
-    c->repeated = arena_array(c->g->a, uint8_t, from->n);
-    for (uint32_t i = 0; i < topo.n; i++) c->repeated[topo.p[i]->id] = is_repeated(c, topo.p[i]);
+    c->broadcast = arena_array(c->g->a, uint8_t, from->n);
+    for (uint32_t i = 0; i < topo.n; i++) c->broadcast[topo.p[i]->id] = is_broadcast(c, topo.p[i]);
     c->to = arena_array(c->g->a, const uop *, from->n);
     c->version = arena_array(c->g->a, const uop *, from->n);
     c->overwritten = arena_array(c->g->a, uint8_t, from->n);
@@ -298,10 +290,17 @@ static void find_memory(struct sgraph *g) {
 
 /* ---- units ------------------------------------------------------------------------------------------------ */
 
-/* Elements of the first thing below n that is not a view: how much memory an operand really has. */
+/* Elements of the value below casts and views: what an operand has in memory. */
 static double elements_below(struct sgraph *g, const uop *n) {
     while (op_is_movement((enum op)n->op) || n->op == OP_CAST) n = n->src[0];
     return (double)shape_size(sg_shape(g, n));
+}
+
+/* The MUL of a sum of products, or NULL. */
+static const uop *product_of(const uop *n) {
+    if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD) return NULL;
+    const uop *m = uop_uncast(n->src[0]);
+    return m->op == OP_MUL ? m : NULL;
 }
 
 static bool is_sum_of_products(const uop *n) {
@@ -310,17 +309,20 @@ static bool is_sum_of_products(const uop *n) {
     return m->op == OP_MUL || (m->op == OP_CAST && m->src[0]->op == OP_MUL);
 }
 
-/* .. in which every element of the operands is used many times. */
+/* A sum of products that uses every operand element at least CONTRACTION_REUSE times. The planner decides on the graph, before
+ * kernels exist. price.c asks the same of a finished kernel, where the operands are loads: it also sees masks (WHERE), loop nests
+ * and kept rows, and leaves out contractions too small to block. The two answers differ on purpose, so one cannot replace the
+ * other without changing plans; they share the reuse threshold. */
 static bool is_contraction(struct sgraph *g, const uop *n) {
-    if (!is_sum_of_products(n)) return false;
-    const uop *m = uop_uncast(n->src[0]);
+    const uop *m = product_of(n);
+    if (!m) return false;
     double work = (double)shape_size(sg_shape(g, m));
     double a = elements_below(g, m->src[0]), b = elements_below(g, m->src[1]);
-    return work >= 4 * RG_MAX(a, b) && (double)shape_size(sg_shape(g, n)) * 2 <= work;
+    return work >= CONTRACTION_REUSE * RG_MAX(a, b) && (double)shape_size(sg_shape(g, n)) * 2 <= work;
 }
 
-/* What a contraction may compute on the way in: a change of type or of scale. Anything else would be repeated for
- * every row or column of the result. */
+/* A prologue that a contraction may fuse: a cast or a scale. Anything else would be recomputed for every row or column of the
+ * result. */
 static bool is_trivial(const uop *n) {
     if (n->op == OP_CAST || n->op == OP_NEG) return true;
     return (n->op == OP_MUL || n->op == OP_ADD) && n->src[1]->op == OP_CONST;
@@ -341,7 +343,7 @@ static bool is_unit(const struct copy *c, const uop *n) {
     }
 }
 
-/* Units below a source of u, seen through views. */
+/* Units below a source of u, looking through views. */
 static void sources_of(struct sgraph *g, const uop *n, void *out, uint32_t *seen, uint32_t mark) {
     VEC(uint32_t) *v = out;
     for (;;) {
@@ -377,8 +379,8 @@ static void link_units(struct sgraph *g) {
     for (uint32_t u = 0; u < g->units; u++) g->unit[u].use[uses[u]] = UINT32_MAX;
 }
 
-/* Computed from numbers alone: cheaper to compute than to load. Random bits are not. */
-static bool from_numbers(const uop *n, const uint8_t *number) {
+/* Computed from constants alone: cheaper to recompute than to load. Random bits are not. */
+static bool from_constants(const uop *n, const uint8_t *number) {
     if (n->op == OP_THREEFRY || n->op == OP_CALL) return false;
     if (n->op == OP_REDUCE_AXES || n->op == OP_SCAN_AXIS || n->op == OP_GATHER) return false;
     for (uint32_t i = 0; i < n->nsrc; i++)
@@ -386,30 +388,30 @@ static bool from_numbers(const uop *n, const uint8_t *number) {
     return true;
 }
 
-static bool is_half(const uop *n) {
+static bool is_narrow_float(const uop *n) {
     return dt_is_float((enum dtype)n->dt) && dtype_info[n->dt].bytes < 4;
-} /* f8 too */
+}
 
-/* A view that must be stored is memory itself. */
+/* The value below views; a view that must be stored is memory itself. */
 static const uop *below_views(const struct sgraph *g, const uop *n) {
     while (op_is_movement((enum op)n->op) && !g->unit_of[n->id]) n = n->src[0];
     return n;
 }
 
-/* MMA instructions of a GPU take halves as they lie in memory: the half itself is stored, never the float that it is widened
- * to, and no type is changed on the way in. False: x is no widened half. */
-static bool store_half(struct sgraph *g, const uop *x) {
+/* MMA instructions take 8- and 16-bit floats as they are in memory: the narrow value is stored, never the fp32 it is widened
+ * to. False: x is no widened value. */
+static bool store_narrow(struct sgraph *g, const uop *x) {
     x = below_views(g, x);
-    if (!g->opts->gpu || x->op != OP_CAST || x->dt != DT_F32 || !is_half(x->src[0])) return false;
+    if (!g->opts->gpu || x->op != OP_CAST || x->dt != DT_F32 || !is_narrow_float(x->src[0])) return false;
     uint32_t wide = g->unit_of[x->id], u = g->unit_of[below_views(g, x->src[0])->id];
     if (wide && g->unit[wide - 1].forced == UNIT_FREE) g->unit[wide - 1].forced = UNIT_NEVER;
     if (u && g->unit[u - 1].forced == UNIT_FREE) g->unit[u - 1].forced = UNIT_FORCED;
     return true;
 }
 
-/* What is read many times is in memory, but for what is trivial on the way. */
+/* Stores an operand that is read many times, except for its trivial prologue. */
 static void store_operand(struct sgraph *g, const uop *x) {
-    if (store_half(g, x)) return;
+    if (store_narrow(g, x)) return;
     for (;; x = x->src[0]) {
         x = below_views(g, x);
         uint32_t u = g->unit_of[x->id];
@@ -420,10 +422,10 @@ static void store_operand(struct sgraph *g, const uop *x) {
     }
 }
 
-/* Few rows by a matrix of bytes: each is used by one warp alone, which makes a half of it on the way, scaled or not. What
- * is widened is never stored. False: x is not such a matrix. */
-static bool unpack_bytes(struct sgraph *g, const uop *x) {
-    uop_vec on_the_way = {0};
+/* Skinny GEMM with an 8-bit matrix: each element is used by one warp, which dequantizes it in registers. The dequantized value
+ * is never stored. False: x is no such matrix. */
+static bool dequantize_inline(struct sgraph *g, const uop *x) {
+    uop_vec prologue = {0};
     double all = (double)shape_size(sg_shape(g, below_views(g, x)));
     for (int i = 0; i < UNPACK_STEPS; i++, x = x->src[0]) {
         x = below_views(g, x);
@@ -432,11 +434,11 @@ static bool unpack_bytes(struct sgraph *g, const uop *x) {
                       16 * elements_below(g, x->src[1]) <= all;
         uint32_t u = g->unit_of[x->id];
         if ((x->op != OP_CAST && !scaled) || (u && g->unit[u - 1].forced == UNIT_FORCED)) return false;
-        vec_push(g->a, &on_the_way, x);
+        vec_push(g->a, &prologue, x);
     }
     if (!in_memory(x) || dtype_info[x->dt].bytes != 1) return false;
-    for (uint32_t i = 0; i < on_the_way.n; i++)
-        if (g->unit_of[on_the_way.p[i]->id]) g->unit[g->unit_of[on_the_way.p[i]->id] - 1].forced = UNIT_NEVER;
+    for (uint32_t i = 0; i < prologue.n; i++)
+        if (g->unit_of[prologue.p[i]->id]) g->unit[g->unit_of[prologue.p[i]->id] - 1].forced = UNIT_NEVER;
     return true;
 }
 
@@ -447,13 +449,13 @@ static void mark_operands(struct sgraph *g, const uop *contraction) {
         g->unit[g->unit_of[m->id] - 1].row = 0;
         m = m->src[0];
     }
-    struct unit *product = &g->unit[g->unit_of[m->id] - 1];
+    struct plan_unit *product = &g->unit[g->unit_of[m->id] - 1];
     if (product->forced == UNIT_FREE) product->forced = UNIT_NEVER;
     product->row = 0;
     double work = (double)shape_size(sg_shape(g, m));
     for (int i = 0; i < 2; i++) {
         bool few = g->opts->gpu && work <= FEW_ROWS * elements_below(g, m->src[i]);
-        if (!few || !unpack_bytes(g, m->src[i])) store_operand(g, m->src[i]);
+        if (!few || !dequantize_inline(g, m->src[i])) store_operand(g, m->src[i]);
     }
 }
 
@@ -461,8 +463,7 @@ static int64_t bytes_of(struct sgraph *g, const uop *n) {
     return shape_size(sg_shape(g, n)) * dtype_info[n->dt].bytes;
 }
 
-/* Of a unit that carries a contraction and the one source that it has it from, and so on: the smallest to store, of equals the
- * last. */
+/* Follows the only unstored source that depends on a contraction, down to it: the smallest unit to store, of equals the last. */
 static uint32_t least_carrier(struct sgraph *g, uint32_t u, const uint8_t *carries) {
     for (uint32_t least = u;;) {
         uint32_t from = UINT32_MAX, many = 0;
@@ -474,14 +475,14 @@ static uint32_t least_carrier(struct sgraph *g, uint32_t u, const uint8_t *carri
     }
 }
 
-static bool reduces(const struct unit *u) {
+static bool reduces(const struct plan_unit *u) {
     return u->n->op == OP_REDUCE_AXES || u->n->op == OP_SCAN_AXIS || u->n->op == OP_GATHER;
 }
 
-/* Unit `at` is stored from now on: what is made of it, up to unit `end`, carries no contraction because of it. */
+/* Unit `at` is now stored: units up to `end` no longer depend on an unstored contraction through it. */
 static void stop_carrying(struct sgraph *g, uint32_t at, uint32_t end, uint8_t *carries) {
     for (uint32_t u = at + 1; u < end; u++) {
-        const struct unit *x = &g->unit[u];
+        const struct plan_unit *x = &g->unit[u];
         if (!carries[u] || reduces(x) || x->hint == HINT_CONTRACTION) continue;
         carries[u] = 0;
         for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
@@ -489,15 +490,15 @@ static void stop_carrying(struct sgraph *g, uint32_t at, uint32_t end, uint8_t *
     }
 }
 
-/* No kernel reduces over the result of a contraction: what carries one is stored before it is reduced. */
+/* No kernel reduces over the result of a contraction: what depends on one is stored before it is reduced. */
 static void store_before_reducing(struct sgraph *g) {
     uint8_t *carries = arena_array(g->a, uint8_t, g->units);
     for (uint32_t u = 0; u < g->units; u++) {
-        struct unit *x = &g->unit[u];
+        struct plan_unit *x = &g->unit[u];
         for (uint32_t *s = x->src; *s != UINT32_MAX; s++) {
             if (!carries[*s] || g->unit[*s].forced == UNIT_FORCED) continue;
             uint32_t at = reduces(x) ? least_carrier(g, *s, carries) : *s;
-            struct unit *least = &g->unit[at];
+            struct plan_unit *least = &g->unit[at];
             if (reduces(x) && least->forced == UNIT_FREE) {
                 least->forced = UNIT_FORCED, least->cut = 1;
                 stop_carrying(g, at, u, carries);
@@ -511,28 +512,28 @@ static void store_before_reducing(struct sgraph *g) {
     }
 }
 
-static bool is_elementwise(const struct unit *u) {
+static bool is_elementwise(const struct plan_unit *u) {
     return u->hint == HINT_ELEMENTWISE && op_is_pure((enum op)u->n->op);
 }
 
-/* INLINE says of one value that it is never stored: the weights of attention, one for each query and key. Neither is what
- * it is made from, element by element, up to the products below it, nor what is made from it before it is reduced:
- * all of it has that many elements. What else such a value reads (the sums of its rows that an earlier kernel made) is in
- * memory, as for a contraction; but not what was reduced from it or its like, which is the same kernel's. */
+/* INLINE marks a value that is never stored: the weights of attention, one per query and key. Neither are the elementwise ops
+ * between it and the GEMM below, nor those between it and its reductions: all have as many elements. Its other operands (row
+ * sums from an earlier kernel) are stored, as for a contraction, except for reductions of the value itself, which belong to the
+ * same kernel. */
 static void never_store_rows(struct sgraph *g) {
     uint8_t *from = arena_array(g->a, uint8_t, g->units);
     for (uint32_t u = 0; u < g->units; u++) { /* up: sources come first */
-        struct unit *x = &g->unit[u];
+        struct plan_unit *x = &g->unit[u];
         x->row = x->kept;
         for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
             if (g->unit[*s].row && is_elementwise(x) && x->forced == UNIT_FREE)
                 x->row = 1, x->forced = UNIT_NEVER;
     }
     for (uint32_t u = g->units; u-- > 0;) { /* down */
-        struct unit *x = &g->unit[u];
+        struct plan_unit *x = &g->unit[u];
         if (!x->row || !is_elementwise(x)) continue;
         for (const uint32_t *s = x->src; *s != UINT32_MAX; s++) {
-            struct unit *y = &g->unit[*s];
+            struct plan_unit *y = &g->unit[*s];
             bool large = shape_size(sg_shape(g, y->n)) >= shape_size(sg_shape(g, x->n));
             if (y->forced != UNIT_FREE || !large) continue;
             if (!is_elementwise(y) && !is_sum_of_products(y->n)) continue;
@@ -541,7 +542,7 @@ static void never_store_rows(struct sgraph *g) {
         }
     }
     for (uint32_t u = 0; u < g->units; u++) {
-        struct unit *x = &g->unit[u];
+        struct plan_unit *x = &g->unit[u];
         from[u] = x->row;
         for (const uint32_t *s = x->src; *s != UINT32_MAX; s++)
             from[u] |= from[*s] && g->unit[*s].forced != UNIT_FORCED;
@@ -554,17 +555,17 @@ static void never_store_rows(struct sgraph *g) {
 static void find_units(struct sgraph *g, struct copy *c) {
     uop_vec topo = {0};
     uop_topo(g->a, &g->root, 1, &topo);
-    g->unit = arena_array(g->a, struct unit, topo.n);
+    g->unit = arena_array(g->a, struct plan_unit, topo.n);
     g->unit_of = arena_array(g->a, uint32_t, g->ir->n);
     uint8_t *number = arena_array(g->a, uint8_t, g->ir->n);
     bool any_kept = false;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        number[n->id] = is_leaf(n) || (n->nsrc && !in_memory(n) && from_numbers(n, number));
+        number[n->id] = is_leaf(n) || (n->nsrc && !in_memory(n) && from_constants(n, number));
         if (!is_unit(c, n) || n->op == OP_GRAPH) continue;
-        struct unit *u = &g->unit[g->units++];
+        struct plan_unit *u = &g->unit[g->units++];
         g->unit_of[n->id] = g->units;
-        *u = (struct unit){.n = n, .hint = n->op == OP_REDUCE_AXES ? HINT_REDUCTION : HINT_ELEMENTWISE};
+        *u = (struct plan_unit){.n = n, .hint = n->op == OP_REDUCE_AXES ? HINT_REDUCTION : HINT_ELEMENTWISE};
         bool must = is_marked(c, n, MARK_FORCED) || n->op == OP_ASSIGN || n->op == OP_SCATTER ||
                     n->op == OP_SCAN_AXIS || n->op == OP_CALL;
         u->forced = must ? UNIT_FORCED : number[n->id] ? UNIT_NEVER : UNIT_FREE;
@@ -592,7 +593,7 @@ void sgraph_init(struct sgraph *g, struct arena *a, struct ir *from, const uop *
     copy_graph(&c, from, graph);
     find_memory(g);
     g->target = arena_array(a, const uop *, graph->nsrc);
-    struct map taken; /* a node that is stored for one result is not that of another, unless they are equal */
+    struct map taken; /* a stored node is the memory of one result only, unless results are equal */
     map_init(&taken, a);
     for (uint32_t i = 0; i < graph->nsrc; i++) {
         const uop *want = g->root->src[i], *t = in_memory(want) ? want : stored_for(want);

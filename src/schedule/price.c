@@ -53,7 +53,7 @@ struct tally {
     double grid_all;
     uop_vec topo;
     struct model_work work;
-    struct price price;
+    struct kernel_price price;
     uint32_t contractions;
     bool gpu;
     struct map products; /* GPU: multiplications that MMA instructions do */
@@ -291,13 +291,13 @@ static const char *check_rows(struct tally *t, const uop *sink) {
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-struct touched {
+struct buffer_traffic {
     const uop *buf;
     double elements, again; /* distinct, and read again within an iteration of the grid */
     double footprint;       /* bytes of it that one iteration uses */
     bool load, store;
 };
-typedef VEC(struct touched) touched_vec;
+typedef VEC(struct buffer_traffic) touched_vec;
 
 static void touch(struct tally *t, touched_vec *v, const uop *index, bool store) {
     const uop *p = index->src[0];
@@ -307,8 +307,8 @@ static void touch(struct tally *t, touched_vec *v, const uop *index, bool store)
         if (f->p[i]->arg.range.kind != AX_REDUCE && t->grid[f->p[i]->arg.range.id]) rows *= extent(f->p[i]);
     uint32_t k = 0;
     while (k < v->n && v->p[k].buf != p) k++;
-    if (k == v->n) vec_push(t->r->a, v, ((struct touched){.buf = p}));
-    struct touched *x = &v->p[k];
+    if (k == v->n) vec_push(t->r->a, v, ((struct buffer_traffic){.buf = p}));
+    struct buffer_traffic *x = &v->p[k];
     if (store) {
         x->store = true;
     } else {
@@ -339,7 +339,7 @@ static void touch(struct tally *t, touched_vec *v, const uop *index, bool store)
 static void price_memory(struct tally *t, const touched_vec *v) {
     double l1 = model_value(t->m, MODEL_L1_SIZE), l2 = model_value(t->m, MODEL_L2_SIZE);
     for (uint32_t i = 0; i < v->n; i++) {
-        const struct touched *x = &v->p[i];
+        const struct buffer_traffic *x = &v->p[i];
         double size = dtype_info[x->buf->dt].bytes, bytes = x->elements * size,
                whole = (double)x->buf->src[0]->hi * size;
         t->price.reads += x->load, t->price.writes += x->store;
@@ -416,7 +416,7 @@ static double in_turn(const struct model_time *t) {
     return t->by[UNIT_LAUNCH] + t->by[UNIT_MATRIX] + t->by[UNIT_VECTOR] + t->by[UNIT_DRAM];
 }
 
-struct price price_kernel(struct rangeify *r, const uop *sink, const struct model *m) {
+struct kernel_price price_kernel(struct rangeify *r, const uop *sink, const struct model *m) {
     struct tally t = {.r = r, .m = m, .grid_all = 1, .gpu = model_value(m, MODEL_VEC_BYTES) > 64};
     touched_vec mem = {0};
     map_init(&t.products, r->a);
@@ -435,7 +435,7 @@ struct price price_kernel(struct rangeify *r, const uop *sink, const struct mode
     if (!r->illegal && t.rows) r->illegal = check_rows(&t, sink);
     if (!r->illegal) price_nodes(&t, &mem);
     if (mem.n > 62) r->illegal = "too many buffers for one kernel";
-    if (r->illegal) return (struct price){.seconds = INFINITY};
+    if (r->illegal) return (struct kernel_price){.seconds = INFINITY};
     price_memory(&t, &mem);
     if (!t.contractions)
         traffic(&t, 6 * RG_MIN(t.across, t.along), INFINITY,

@@ -1,77 +1,83 @@
-/* repack.c: operands of a large product that do not lie in memory as a GPU's tensor cores want them are copied first.
+/* repack.c: pads and copies operands of a large GEMM whose layout a GPU cannot load as tiles.
  *
- * Tiles are filled by 16 bytes at a time only where rows begin at multiples of 16 bytes; rows of 4095 halves go element by
- * element, at a fraction of the speed. So the product is written again, over one axis each of both sides and of the sum
- * (and the batch's), and an operand that does not fit is a padded copy, which the planner must store:
+ * 16-byte loads (cp.async, TMA) need rows aligned to 16 bytes; rows of 4095 16-bit floats go element by element, at a
+ * fraction of the speed. So the GEMM is rewritten over one axis each of M, N, K (and the batch axes), and an operand that
+ * is not aligned becomes a padded copy, which the planner must store:
  *
  *     sum_k a[m][k] b[k][n]   ->   sum_k' A[m][k'] B[k'][n],   A = stored(PAD(a)), B = stored(PAD(b))
  *
- * Rows of the result have the same trouble: halves of which an odd number is a row would be stored one by one. Threads with
- * roles store them well (codegen/gpu/epilogue_unaligned.c). Where there are none, or where a result is computed with another tensor of
- * its size, whose rows would be read one by one, the sum is made for rows that are whole pieces, and what is cut off comes
- * after it: where the sum is rounded to a half, that is stored (plan_graph.c), and a copy takes it to its place, 16 bytes at a time.
- * Zeros fill the sum up to whole tiles, so that no iteration asks where the matrix ends; rows of a copy are whole pieces of
- * 16 bytes. A copy runs along memory as its source does. Here, in the graph before planning, is the place for it: what an
- * operand is computed from is written to the padded rows at once, several products share a copy, the profile shows it as a
- * kernel, memory planning knows its bytes; codegen only sees a product whose rows fit. Whether it pays is asked of the machine
- * model: the copies against what a product loses that is filled element by element.
+ * Result rows have the same problem: rows of an odd number of 16-bit floats cannot be stored 16 bytes at a time. A
+ * warp-specialized epilogue stores them well (codegen/gpu/epilogue_unaligned.c). Without one, or where the result is combined
+ * with another tensor of its size, whose rows would be loaded element by element, N is padded and a SHRINK follows: where the
+ * sum is rounded to 16 bits, the padded result is stored (plan_graph.c) and copied 16 bytes at a time.
+ * K is padded with zeros to whole tiles, so that no iteration needs a bounds predicate. A copy keeps the major axis of its
+ * source. Doing this on the graph, before planning, fuses the producer of an operand with its padding, shares a copy between
+ * GEMMs, and shows the copy to profiler and memory planner; codegen sees aligned operands only. The machine model decides: the
+ * time of the copies against what an unaligned GEMM loses.
  *
- * A convolution of halves takes its weights from memory straight into the registers of MMA instructions (gpu_conv.c). As they
- * are given, the summed channels lie far apart, and each half would be a load of its own; the copy has for each lane its eight
- * halves of a step side by side, in the order of the instruction's digit map.
+ * A 16-bit convolution loads its weights from memory straight into the registers of MMA instructions (gpu_conv.c). In the given
+ * layout the summed channels are strided, one load per element; the copy has the eight elements of each lane contiguous, in the
+ * order of the instruction's register layout.
+ * Requires: a REDUCE_AXES of a MUL in the planner's graph. Gives: the same value over stored, aligned operands.
  * Tests: tests/unit/repack.c */
 #include "schedule/internal.h"
 
 enum {
-    PIECE = 16,      /* bytes that are copied at once */
-    K_BYTES = 128,   /* along k in a tile: zeros up to here */
-    ROWS_STEP = 128, /* rows of the largest tiles, if that adds little */
-    LEAST_SIDE = 64,
-    LEAST_SUM = 192,
-    PLANES = 14,         /* batch axes at most */
-    MOST_TAPS = 11,      /* along an axis */
-    TAPS_WORK = 80000000 /* operations of a convolution whose weights are worth a copy */
+    CHUNK_BYTES = 16, /* one vectorized copy */
+    K_BYTES = 128,    /* of K in a tile; K is padded to a multiple */
+    ROWS_STEP = 128,  /* rows of the largest tiles; M and N are padded to a multiple where that adds little */
+    LEAST_SIDE = 64,  /* smallest M and N, in elements, that are repacked */
+    LEAST_SUM = 192,  /* smallest K */
+    MOST_AXES = 14,   /* two fewer than SHAPE_MAX: operands gain axes */
+    MOST_TAPS = 11,   /* filter taps along an axis */
+    TAPS_WORK = 80000000 /* FLOP of a convolution whose weights are worth a copy */
 };
 
-/* What multiplies these elements, how many times as fast as the model's field says; the share of that which products reach whose
- * tiles are filled by pieces, and without (docs/measurements/2026-11-16-h200-notes.md); only_k: rows must run along the sum. */
-struct kind {
-    enum model_field unit;
-    double times, fit, not ;
-    bool only_k;
+/* Peak rate of a GEMM by element type, and the fraction of it that aligned and unaligned operands reach
+ * (docs/measurements/2026-11-16-h200-notes.md). */
+struct repack_rate {
+    enum model_field peak; /* FLOP per cycle and SM .. */
+    double times;          /* .. times this */
+    double aligned, unaligned;
+    bool k_major; /* MMA instructions take K-major operands only */
 };
-static const struct kind halves = {MODEL_MATRIX_BF16, 1, 0.55, 0.16, false},
-                         floats = {MODEL_FLOPS_F32, 1, 0.70, 0.57, false},
-                         tf32 = {MODEL_MATRIX_BF16, 0.5, 0.50, 0.13, true},
-                         bytes = {MODEL_MATRIX_BF16, 2, 0.50, 0.02, true};
+static const struct repack_rate
+    rate_16bit = {.peak = MODEL_MATRIX_BF16, .times = 1, .aligned = 0.55, .unaligned = 0.16},
+    rate_f32 = {.peak = MODEL_FLOPS_F32, .times = 1, .aligned = 0.70, .unaligned = 0.57},
+    rate_tf32 = {.peak = MODEL_MATRIX_BF16,
+                 .times = 0.5,
+                 .aligned = 0.50,
+                 .unaligned = 0.13,
+                 .k_major = true},
+    rate_8bit = {.peak = MODEL_MATRIX_BF16, .times = 2, .aligned = 0.50, .unaligned = 0.02, .k_major = true};
 
-enum side { SIDE_BATCH, SIDE_M, SIDE_N, SIDE_K, SIDE_NONE };
+enum gemm_side { SIDE_BATCH, SIDE_M, SIDE_N, SIDE_K, SIDE_NONE };
 
-/* An operand as a view: how far each axis of the product moves in the memory that it comes from. */
-struct operand {
-    const uop *x; /* in its own type, with the product's shape */
+/* An operand as a strided view of memory. */
+struct repack_operand {
+    const uop *x; /* before widening, broadcast to the GEMM's shape */
     int64_t step[SHAPE_MAX], offset;
-    bool along_k; /* memory runs along the sum */
-    bool fits;
+    bool k_major;
+    bool aligned; /* its tiles can be loaded 16 bytes at a time */
 };
 
 struct repack {
     struct ir *ir;
     struct shapes *sh;
     const struct model *model;
-    const struct shape *shape; /* of the product of both, before it is summed */
-    enum side side[SHAPE_MAX];
-    struct operand op[2];
-    int64_t size[SIDE_NONE + 1], k_padded; /* elements of all axes of a side */
-    int64_t n_padded;                      /* of a row of the result */
-    int64_t bytes;                         /* of an element */
-    const struct kind *kind;
-    bool odd_rows; /* results may have rows of any length */
+    const struct shape *shape; /* of the MUL: M, N, K and batch axes */
+    enum gemm_side side[SHAPE_MAX];
+    struct repack_operand op[2];
+    int64_t size[SIDE_NONE + 1]; /* product of the axes of a side */
+    int64_t k_padded, n_padded;
+    int64_t bytes; /* of an element */
+    const struct repack_rate *rate;
+    bool any_rows; /* result rows may have any length */
 };
 
 /* ---- views ------------------------------------------------------------------------------------------------ */
 
-/* Steps through a RESHAPE: axes in groups of equal products, each of which must be one walk on the side of the source. */
+/* Strides through a RESHAPE: axes are matched in groups of equal size; the source axes of a group must be contiguous. */
 static bool through_reshape(const struct shape *out, const struct shape *in, const int64_t *from,
                             int64_t *to) {
     uint32_t i = 0, j = 0;
@@ -102,7 +108,7 @@ static bool through_reshape(const struct shape *out, const struct shape *in, con
     return true;
 }
 
-/* The step of every axis of n in the memory below it; false: it is not a view with constant steps. */
+/* The stride of every axis of n in the memory below it; false: n is no strided view. */
 static bool view_steps(struct repack *r, const uop *n, int64_t *step, int64_t *offset) {
     const struct shape *out = shape_of(r->sh, n);
     int64_t from[SHAPE_MAX], stride = 1;
@@ -125,7 +131,7 @@ static bool view_steps(struct repack *r, const uop *n, int64_t *step, int64_t *o
     case OP_SHRINK:
         for (uint32_t i = 0; i < out->n; i++) {
             const uop *start = n->src[1 + 3 * i];
-            if (start->op != OP_CONST && from[i] % PIECE) return false; /* may begin anywhere */
+            if (start->op != OP_CONST && from[i] % CHUNK_BYTES) return false; /* alignment not known */
             step[i] = out->d[i] > 1 ? from[i] * n->src[3 + 3 * i]->arg.i : 0;
             *offset += start->op == OP_CONST ? start->arg.i * from[i] : 0;
         }
@@ -134,7 +140,7 @@ static bool view_steps(struct repack *r, const uop *n, int64_t *step, int64_t *o
     }
 }
 
-/* The same view of what was widened on the way: NULL where there is something else than one widening of a half. */
+/* The same view of the value before it was widened to fp32; NULL: there is more than one widening cast. */
 static const uop *as_loaded(struct repack *r, const uop *n) {
     if (n->op == OP_CAST) return n->dt == DT_F32 && dt_is_float((enum dtype)n->src[0]->dt) ? n->src[0] : NULL;
     if (!op_is_movement((enum op)n->op) || n->op == OP_PAD) return NULL;
@@ -151,14 +157,14 @@ static bool has_cast(const uop *n) {
     return n->op == OP_CAST;
 }
 
-static bool read_operand(struct repack *r, const uop *x, struct operand *o) {
+static bool read_operand(struct repack *r, const uop *x, struct repack_operand *o) {
     o->x = has_cast(x) ? as_loaded(r, x) : x;
     return o->x && shape_of(r->sh, o->x) == r->shape && view_steps(r, o->x, o->step, &o->offset);
 }
 
 static int64_t up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
-/* ---- which product this is ---------------------------------------------------------------------------------- */
+/* ---- M, N, K ------------------------------------------------------------------------------------------------ */
 
 static bool is_reduced(const uop *n, uint32_t axis) {
     for (uint32_t i = 1; i < n->nsrc; i++)
@@ -183,8 +189,9 @@ static bool find_sides(struct repack *r, const uop *n) {
     return true;
 }
 
-/* Do the axes of one side walk through an operand's memory as one? *last: by which steps. */
-static bool is_one_walk(const struct repack *r, const struct operand *o, enum side side, int64_t *last) {
+/* Are the axes of one side contiguous in an operand's memory? *last: the stride of the innermost. */
+static bool is_contiguous(const struct repack *r, const struct repack_operand *o, enum gemm_side side,
+                          int64_t *last) {
     int64_t next = 0;
     *last = 0;
     for (uint32_t i = r->shape->n; i-- > 0;) {
@@ -196,39 +203,39 @@ static bool is_one_walk(const struct repack *r, const struct operand *o, enum si
     return true;
 }
 
-/* Can the tiles of this operand be filled by pieces as it lies? */
+/* Can the tiles of this operand be loaded 16 bytes at a time as it is? */
 static void judge(struct repack *r, int which) {
-    struct operand *o = &r->op[which];
-    int64_t piece = PIECE / r->bytes, k, own;
-    enum side side = which ? SIDE_N : SIDE_M;
-    bool k_walks = is_one_walk(r, o, SIDE_K, &k), own_walks = is_one_walk(r, o, side, &own),
-         walks = k_walks && own_walks;
-    o->along_k = k == 1 || r->kind->only_k;
-    o->fits = walks && (k == 1 || (own == 1 && !r->kind->only_k)) && o->offset % piece == 0 &&
-              r->size[o->along_k ? SIDE_K : side] % piece == 0;
+    struct repack_operand *o = &r->op[which];
+    int64_t chunk = CHUNK_BYTES / r->bytes, k, own;
+    enum gemm_side side = which ? SIDE_N : SIDE_M;
+    bool k_contiguous = is_contiguous(r, o, SIDE_K, &k), own_contiguous = is_contiguous(r, o, side, &own);
+    bool major_fits = k == 1 || (own == 1 && !r->rate->k_major);
+    o->k_major = k == 1 || r->rate->k_major;
+    o->aligned = k_contiguous && own_contiguous && major_fits && o->offset % chunk == 0 &&
+                 r->size[o->k_major ? SIDE_K : side] % chunk == 0;
     for (uint32_t i = 0; i < r->shape->n; i++)
-        if (r->side[i] == SIDE_BATCH) o->fits &= o->step[i] % piece == 0;
-    o->fits &= (k == 1 ? own : k) % piece == 0;
+        if (r->side[i] == SIDE_BATCH) o->aligned &= o->step[i] % chunk == 0;
+    o->aligned &= (k == 1 ? own : k) % chunk == 0;
 }
 
-/* Rows of a copy: whole tiles where that adds little, or whole lines of memory (a product whose boxes begin anywhere else takes
- * 30 us, not 23, at 1793), else whole pieces. */
+/* Rows of a copy: whole tiles where that adds little, or whole cache lines (TMA boxes that start elsewhere make a GEMM of 1793
+ * take 30 us, not 23), else whole 16-byte chunks. */
 static int64_t padded(const struct repack *r, int64_t n) {
     const int64_t step[] = {ROWS_STEP, K_BYTES / r->bytes};
     for (size_t i = 0; i < RG_COUNT(step); i++)
         if (up(n, step[i]) - n <= n / 16) return up(n, step[i]);
-    return up(n, PIECE / r->bytes);
+    return up(n, CHUNK_BYTES / r->bytes);
 }
 
-/* Seconds that copies cost, against seconds that a product loses without them. */
+/* Do the copies take less time than the GEMM loses without them? */
 static bool pays(struct repack *r) {
-    double peak = model_value(r->model, r->kind->unit) * r->kind->times * model_value(r->model, MODEL_CLOCK) *
+    double peak = model_value(r->model, r->rate->peak) * r->rate->times * model_value(r->model, MODEL_CLOCK) *
                   1e9 * model_value(r->model, MODEL_CORES);
     double work = 2.0 * (double)r->size[SIDE_BATCH] * (double)r->size[SIDE_M] * (double)r->size[SIDE_N] *
                   (double)r->size[SIDE_K];
-    double lost = 1 / r->kind->not -1 / r->kind->fit, copies = 0;
+    double lost = 1 / r->rate->unaligned - 1 / r->rate->aligned, copies = 0;
     for (int i = 0; i < 2; i++) {
-        if (r->op[i].fits) continue;
+        if (r->op[i].aligned) continue;
         double elements =
             (double)r->size[SIDE_BATCH] * (double)r->size[i ? SIDE_N : SIDE_M] * (double)r->k_padded;
         copies += model_value(r->model, MODEL_LAUNCH) * 1e-9 +
@@ -239,20 +246,21 @@ static bool pays(struct repack *r) {
 
 static bool is_worth_it(struct repack *r) {
     for (int i = 0; i < 2; i++) judge(r, i);
-    r->n_padded = r->kind == &floats || r->odd_rows ? r->size[SIDE_N] : up(r->size[SIDE_N], PIECE / 2);
-    if (r->n_padded != r->size[SIDE_N]) r->op[1].fits = false; /* it needs as many */
-    if (r->op[0].fits && r->op[1].fits) return false;
+    bool keep_n = r->rate == &rate_f32 || r->any_rows;
+    r->n_padded = keep_n ? r->size[SIDE_N] : up(r->size[SIDE_N], CHUNK_BYTES / 2);
+    if (r->n_padded != r->size[SIDE_N]) r->op[1].aligned = false; /* padded too */
+    if (r->op[0].aligned && r->op[1].aligned) return false;
     if (r->size[SIDE_M] < LEAST_SIDE || r->size[SIDE_N] < LEAST_SIDE || r->size[SIDE_K] < LEAST_SUM)
         return false;
     r->k_padded = up(r->size[SIDE_K], K_BYTES / r->bytes);
-    if (r->k_padded != r->size[SIDE_K]) r->op[0].fits = r->op[1].fits = false; /* both have the zeros */
+    if (r->k_padded != r->size[SIDE_K]) r->op[0].aligned = r->op[1].aligned = false; /* both get zeros */
     return pays(r);
 }
 
-/* ---- writing it again ----------------------------------------------------------------------------------------- */
+/* ---- rewriting ------------------------------------------------------------------------------------------------ */
 
-/* The axes of these sides in the order (batch .., rest as given); sizes in d, the axes of the product in axis. */
-static uint32_t gather_axes(const struct repack *r, const enum side *side, uint32_t n, int64_t *axis) {
+/* The axes of the MUL that belong to these sides, side by side in the given order. */
+static uint32_t gather_axes(const struct repack *r, const enum gemm_side *side, uint32_t n, int64_t *axis) {
     uint32_t k = 0;
     for (uint32_t s = 0; s < n; s++)
         for (uint32_t i = 0; i < r->shape->n; i++)
@@ -267,10 +275,10 @@ static uint32_t batch_dims(const struct repack *r, int64_t *d) {
     return k;
 }
 
-/* An operand's elements, once each, as (batch .., own, k). */
+/* The operand without its broadcast axes, as (batch .., own, k). */
 static const uop *compact(struct repack *r, int which) {
-    struct operand *o = &r->op[which];
-    enum side own = which ? SIDE_N : SIDE_M, side[4] = {SIDE_BATCH, own, SIDE_K, SIDE_NONE};
+    struct repack_operand *o = &r->op[which];
+    enum gemm_side own = which ? SIDE_N : SIDE_M, side[4] = {SIDE_BATCH, own, SIDE_K, SIDE_NONE};
     const uop *src[1 + 3 * SHAPE_MAX] = {o->x};
     int64_t order[SHAPE_MAX], d[SHAPE_MAX];
     uint32_t n = r->shape->n, k = gather_axes(r, side, 4, order);
@@ -296,7 +304,7 @@ static const uop *swap_last(struct repack *r, const uop *x) {
     return graph_shaped(r->ir, OP_PERMUTE, x, order, n);
 }
 
-/* The same with the last two axes made longer by zeros. */
+/* x with its last two axes zero-padded to the sizes `to`. */
 static const uop *pad_last(struct repack *r, const uop *x, const int64_t *to) {
     const struct shape *s = shape_of(r->sh, x);
     const uop *src[2 + 3 * SHAPE_MAX] = {x, uop_flt(r->ir, (enum dtype)x->dt, 0)}, *zero = uop_idx(r->ir, 0);
@@ -307,7 +315,7 @@ static const uop *pad_last(struct repack *r, const uop *x, const int64_t *to) {
     return uop_mk(r->ir, OP_PAD, src, 2 + 3 * s->n, ARG_NONE);
 }
 
-/* The first `n` of the axis before the last `after`. */
+/* The first n elements of the axis that is followed by `after` axes. */
 static const uop *first_of(struct repack *r, const uop *x, uint32_t after, int64_t n) {
     const struct shape *s = shape_of(r->sh, x);
     const uop *src[1 + 3 * SHAPE_MAX] = {x};
@@ -319,17 +327,17 @@ static const uop *first_of(struct repack *r, const uop *x, uint32_t after, int64
     return uop_mk(r->ir, OP_SHRINK, src, 1 + 3 * s->n, ARG_NONE);
 }
 
-/* The operand as (batch .., m, n, k), copied if it does not fit. */
+/* The operand as (batch .., m, n, k); a padded copy if it is not aligned. */
 static const uop *operand(struct repack *r, int which, const uop **stored) {
-    struct operand *o = &r->op[which];
+    struct repack_operand *o = &r->op[which];
     int64_t own = r->size[which ? SIDE_N : SIDE_M], many = which ? r->n_padded : own, d[SHAPE_MAX];
     const uop *x = compact(r, which);
     *stored = NULL;
-    if (!o->fits) {
-        int64_t to[2] = {padded(r, own), r->k_padded}, turned[2] = {to[1], to[0]};
-        if (!o->along_k) x = swap_last(r, x);
-        *stored = x = pad_last(r, x, o->along_k ? to : turned);
-        if (!o->along_k) x = swap_last(r, x);
+    if (!o->aligned) {
+        int64_t to[2] = {padded(r, own), r->k_padded}, transposed[2] = {to[1], to[0]};
+        if (!o->k_major) x = swap_last(r, x);
+        *stored = x = pad_last(r, x, o->k_major ? to : transposed);
+        if (!o->k_major) x = swap_last(r, x);
         x = first_of(r, x, 1, many);
     }
     x = uop_cast(r->ir, x, DT_F32);
@@ -340,9 +348,9 @@ static const uop *operand(struct repack *r, int which, const uop **stored) {
     return graph_shaped(r->ir, OP_EXPAND, x, d, k + 3);
 }
 
-/* (batch .., m, n, 1) with its axes where the product had them. */
-static const uop *put_back(struct repack *r, const uop *x, const struct shape *out) {
-    const enum side side[3] = {SIDE_BATCH, SIDE_M, SIDE_N};
+/* (batch .., m, n, 1) with the axes in the order of the original result. */
+static const uop *restore_axes(struct repack *r, const uop *x, const struct shape *out) {
+    const enum gemm_side side[3] = {SIDE_BATCH, SIDE_M, SIDE_N};
     int64_t axis[SHAPE_MAX], d[SHAPE_MAX], order[SHAPE_MAX];
     uint32_t n = gather_axes(r, side, 3, axis), k = 0;
     for (uint32_t i = 0; i < n; i++) d[i] = r->shape->d[axis[i]];
@@ -353,12 +361,12 @@ static const uop *put_back(struct repack *r, const uop *x, const struct shape *o
     return graph_shaped(r->ir, OP_RESHAPE, graph_shaped(r->ir, OP_PERMUTE, x, order, n), out->d, out->n);
 }
 
-/* The last axis of the result is one of n: rows of it are rows of the sum. */
+/* Swaps the operands if need be, so that the last axis of the result belongs to N. */
 static void order_operands(struct repack *r) {
     for (uint32_t i = r->shape->n; i-- > 0;) {
         if (r->side[i] == SIDE_N) return;
         if (r->side[i] != SIDE_M) continue;
-        struct operand a = r->op[0];
+        struct repack_operand a = r->op[0];
         int64_t m = r->size[SIDE_M];
         r->op[0] = r->op[1], r->op[1] = a;
         r->size[SIDE_M] = r->size[SIDE_N], r->size[SIDE_N] = m;
@@ -368,27 +376,28 @@ static void order_operands(struct repack *r) {
     }
 }
 
-/* ---- weights of convolutions ------------------------------------------------------------------------------------ */
+/* ---- convolution weights ---------------------------------------------------------------------------------------- */
 
-/* A factor of halves that is no plain view: the windows of padded images. */
-static bool is_windows(const uop *x, enum dtype dt) {
+/* The unfolded, padded images: a widened 16-bit value that is no strided view. */
+static bool is_unfolded(const uop *x, enum dtype dt) {
     while (op_is_movement((enum op)x->op)) x = x->src[0];
     return x->op == OP_CAST && (enum dtype)x->src[0]->dt == dt;
 }
 
-/* Pieces of the axes of the weights, as the product has them: which axis, and what a step along the piece is worth. */
-struct pieces {
+/* The axes of the weights, split along the register layout of an MMA instruction: axis of the MUL, size and stride of each. */
+struct weight_pieces {
     uint32_t axis[SHAPE_MAX], n;
-    int64_t size[SHAPE_MAX], worth[SHAPE_MAX];
+    int64_t size[SHAPE_MAX], stride[SHAPE_MAX];
 };
 
-static void add_piece(struct pieces *p, uint32_t axis, int64_t size, int64_t worth) {
-    if (p->n < SHAPE_MAX) p->axis[p->n] = axis, p->size[p->n] = size, p->worth[p->n] = worth;
+static void add_piece(struct weight_pieces *p, uint32_t axis, int64_t size, int64_t stride) {
+    if (p->n < SHAPE_MAX) p->axis[p->n] = axis, p->size[p->n] = size, p->stride[p->n] = stride;
     p->n++;
 }
 
-/* The axis of this side of the instruction in pieces: what is left of it, then the digits of the map, the greatest first. */
-static void cut_axis(struct pieces *p, const struct mma_map *m, int side, uint32_t axis, int64_t size) {
+/* Splits the axis by the instruction's digits of this side: whole instructions first, then the digits, largest stride first. */
+static void cut_axis(struct weight_pieces *p, const struct mma_map *m, int side, uint32_t axis,
+                     int64_t size) {
     int64_t whole = 1;
     for (unsigned i = 0; i < m->nlane + m->nreg; i++) {
         const struct mma_digit *d = i < m->nlane ? &m->lane[i] : &m->reg[i - m->nlane];
@@ -403,14 +412,14 @@ static void cut_axis(struct pieces *p, const struct mma_map *m, int side, uint32
         }
 }
 
-static uint32_t piece_at(const struct pieces *p, uint32_t axis, int64_t worth) {
+static uint32_t piece_at(const struct weight_pieces *p, uint32_t axis, int64_t stride) {
     for (uint32_t i = 0; i < p->n; i++)
-        if (p->axis[i] == axis && p->worth[i] == worth) return i;
+        if (p->axis[i] == axis && p->stride[i] == stride) return i;
     return 0;
 }
 
-/* The order in memory: taps, what is left of the axes, then digits of the lane's number and of the register's, the fastest last. */
-static void order_pieces(const struct pieces *p, const struct mma_map *m, const uint32_t axis[3],
+/* The order in memory: taps, whole instructions, then the digits of lane and register, the fastest last. */
+static void order_pieces(const struct weight_pieces *p, const struct mma_map *m, const uint32_t axis[3],
                          int64_t *order) {
     uint32_t k = 0, last = p->n;
     for (unsigned i = 0; i < m->nreg + m->nlane; i++) {
@@ -429,8 +438,8 @@ static void order_pieces(const struct pieces *p, const struct mma_map *m, const 
     }
 }
 
-/* The axes of the weights: those of an instruction's m and k, and taps. axis[MMA_M], axis[MMA_K]: their own and the summed one. */
-static bool find_taps(struct repack *r, const uop *n, const struct operand *w, uint32_t axis[3]) {
+/* The axes of the weights: axis[MMA_M] output channels, axis[MMA_K] input channels, and filter taps. False: n is no convolution. */
+static bool find_taps(struct repack *r, const uop *n, const struct repack_operand *w, uint32_t axis[3]) {
     uint32_t own = 0, summed = 0, taps = 0;
     double work = 2;
     for (uint32_t i = 0; i < r->shape->n; i++) {
@@ -451,9 +460,9 @@ static bool find_taps(struct repack *r, const uop *n, const struct operand *w, u
            r->shape->d[axis[MMA_K]] % 64 == 0;
 }
 
-/* The weights, once each, as (pieces .. in this order), and back. */
-static const uop *pack_taps(struct repack *r, const uop *x, const struct operand *w, const struct pieces *p,
-                            const int64_t *order, const uop **stored) {
+/* The weights without broadcast axes, stored in this order of pieces and viewed as before. */
+static const uop *pack_taps(struct repack *r, const uop *x, const struct repack_operand *w,
+                            const struct weight_pieces *p, const int64_t *order, const uop **stored) {
     const uop *src[1 + 3 * SHAPE_MAX] = {x};
     int64_t back[SHAPE_MAX], one[SHAPE_MAX];
     for (uint32_t i = 0; i < r->shape->n; i++) {
@@ -470,16 +479,16 @@ static const uop *pack_taps(struct repack *r, const uop *x, const struct operand
     return graph_shaped(r->ir, OP_EXPAND, x, r->shape->d, r->shape->n);
 }
 
-/* A convolution of halves, over weights that lie as the lanes of a MMA instruction take them. */
+/* A 16-bit convolution over weights in the register layout of an MMA instruction. */
 static const uop *repack_taps(struct repack *r, const uop *n, const uop **stored) {
     const uop *mul = n->src[0], *factor[2];
     for (int i = 0; i < 2; i++) {
-        struct operand w;
-        struct pieces p = {.n = 0};
+        struct repack_operand w;
+        struct weight_pieces p = {.n = 0};
         int64_t order[SHAPE_MAX];
         uint32_t axis[3] = {0};
         if (!read_operand(r, mul->src[i], &w) || dtype_info[w.x->dt].bytes != 2) continue;
-        if (!is_windows(mul->src[!i], (enum dtype)w.x->dt) || !find_taps(r, n, &w, axis)) continue;
+        if (!is_unfolded(mul->src[!i], (enum dtype)w.x->dt) || !find_taps(r, n, &w, axis)) continue;
         struct mma_map m = mma_map(MMA_WRBF16_56, MMA_A); /* alike for all of them */
         for (uint32_t a = 0; a < r->shape->n; a++)
             if (a == axis[MMA_M] || a == axis[MMA_K])
@@ -497,20 +506,21 @@ static const uop *repack_taps(struct repack *r, const uop *n, const uop **stored
     return NULL;
 }
 
-bool repack_product(struct ir *ir, struct shapes *sh, const uop *n, const struct sched_opts *o,
-                    struct repacked *out) {
+bool repack_gemm(struct ir *ir, struct shapes *sh, const uop *n, const struct sched_opts *o,
+                 struct repacked *out) {
     const uop *mul = n->src[0];
-    bool groups = o->capability / 10 == 9; /* instructions of warpgroups, roles */
-    struct repack r = {.ir = ir, .sh = sh, .model = o->model, .odd_rows = out->odd_rows && groups};
+    bool hopper = o->capability / 10 == 9; /* wgmma, warp specialization */
+    struct repack r = {.ir = ir, .sh = sh, .model = o->model, .any_rows = out->any_rows && hopper};
     if (n->arg.i != OP_ADD || mul->op != OP_MUL || mul->dt != DT_F32 || o->capability < 80) return false;
     r.shape = shape_of(sh, mul);
-    if (r.shape->n > PLANES || !shape_size(r.shape)) return false;
-    if (groups && (out->sum = repack_taps(&r, n, &out->stored[0]))) return true;
+    if (r.shape->n > MOST_AXES || !shape_size(r.shape)) return false;
+    if (hopper && (out->sum = repack_taps(&r, n, &out->stored[0]))) return true;
     for (int i = 0; i < 2; i++)
         if (!read_operand(&r, mul->src[i], &r.op[i])) return false;
     if (r.op[0].x->dt != r.op[1].x->dt) return false;
     r.bytes = dtype_info[r.op[0].x->dt].bytes;
-    r.kind = r.bytes == 1 ? &bytes : r.bytes == 2 ? &halves : env_int(ENV_TF32) && groups ? &tf32 : &floats;
+    bool tf32 = env_int(ENV_TF32) && hopper;
+    r.rate = r.bytes == 1 ? &rate_8bit : r.bytes == 2 ? &rate_16bit : tf32 ? &rate_tf32 : &rate_f32;
     if (!find_sides(&r, n)) return false;
     order_operands(&r);
     if (!is_worth_it(&r)) return false;
@@ -518,7 +528,7 @@ bool repack_product(struct ir *ir, struct shapes *sh, const uop *n, const struct
     int64_t last = shape_of(sh, a)->n - 1;
     const uop *sum = uop_mk(ir, OP_REDUCE_AXES, (const uop *[]){uop2(ir, OP_MUL, a, b), uop_idx(ir, last)}, 2,
                             (union arg){.i = OP_ADD});
-    out->rows = r.n_padded != r.size[SIDE_N] ? sum : NULL;
-    out->sum = put_back(&r, first_of(&r, sum, 1, r.size[SIDE_N]), shape_of(sh, n));
+    out->padded = r.n_padded != r.size[SIDE_N] ? sum : NULL;
+    out->sum = restore_axes(&r, first_of(&r, sum, 1, r.size[SIDE_N]), shape_of(sh, n));
     return true;
 }

@@ -8,24 +8,24 @@
  * Tests: tests/unit/call.c (call_sums_*, cuda_gpu_call_sums) */
 #include "schedule/internal.h"
 
-struct job {
+struct ordered_scatter {
     struct ir *ir;
     struct shapes *sh;
 };
 
 /* Only where it does something: what is moved is copied before the function reads it. */
-static const uop *expand_to(struct job *j, const uop *n, const int64_t *d, uint32_t k) {
+static const uop *expand_to(struct ordered_scatter *j, const uop *n, const int64_t *d, uint32_t k) {
     const struct shape *s = shape_of(j->sh, n);
     return s->n == k && !memcmp(s->d, d, k * sizeof *d) ? n : graph_shaped(j->ir, OP_EXPAND, n, d, k);
 }
-static const uop *permute(struct job *j, const uop *n, const int64_t *order, uint32_t k) {
+static const uop *permute(struct ordered_scatter *j, const uop *n, const int64_t *order, uint32_t k) {
     uint32_t same = 0;
     while (same < k && order[same] == same) same++;
     return same == k ? n : graph_shaped(j->ir, OP_PERMUTE, n, order, k);
 }
 
 /* What the index is made of by copies along axes behind `axis`; NULL: it varies there, or that is not seen. */
-static const uop *same_behind(struct job *j, const uop *index, uint32_t axis) {
+static const uop *same_behind(struct ordered_scatter *j, const uop *index, uint32_t axis) {
     const struct shape *s = shape_of(j->sh, index);
     const uop *n = index;
     while (n->op == OP_CAST) n = n->src[0];
@@ -35,7 +35,7 @@ static const uop *same_behind(struct job *j, const uop *index, uint32_t axis) {
     return varies ? NULL : n->op == OP_EXPAND ? n->src[0] : n;
 }
 
-static const uop *sum(struct job *j, const uop *add, const uop *index, int64_t size) {
+static const uop *sum(struct ordered_scatter *j, const uop *add, const uop *index, int64_t size) {
     static const char name[] = "scatter_sum";
     const uop *src[3] = {add, uop_cast(j->ir, index, DT_I64), uop_idx(j->ir, size)};
     return uop_new(j->ir, OP_CALL, (enum dtype)add->dt, 1, src, 3,
@@ -43,8 +43,8 @@ static const uop *sum(struct job *j, const uop *add, const uop *index, int64_t s
 }
 
 /* Pieces are all that lies behind the axis. */
-static const uop *by_pieces(struct job *j, const uop *add, const uop *index, uint32_t axis, int64_t size,
-                            const uop **call) {
+static const uop *by_pieces(struct ordered_scatter *j, const uop *add, const uop *index, uint32_t axis,
+                            int64_t size, const uop **call) {
     const struct shape *s = shape_of(j->sh, add);
     int64_t d[SHAPE_MAX], inner = 1;
     for (uint32_t i = 0; i < s->n; i++) d[i] = i <= axis ? s->d[i] : 1;
@@ -58,8 +58,8 @@ static const uop *by_pieces(struct job *j, const uop *add, const uop *index, uin
 }
 
 /* The axis last: pieces are single elements. */
-static const uop *by_elements(struct job *j, const uop *add, const uop *index, uint32_t axis, int64_t size,
-                              const uop **call) {
+static const uop *by_elements(struct ordered_scatter *j, const uop *add, const uop *index, uint32_t axis,
+                              int64_t size, const uop **call) {
     const struct shape *s = shape_of(j->sh, add);
     int64_t there[SHAPE_MAX], back[SHAPE_MAX];
     for (uint32_t i = 0; i < s->n; i++) {
@@ -71,7 +71,7 @@ static const uop *by_elements(struct job *j, const uop *add, const uop *index, u
 }
 
 struct ordered_sum ordered_sum(struct ir *ir, struct shapes *sh, const uop *const src[3], int64_t axis) {
-    struct job j = {ir, sh};
+    struct ordered_scatter j = {ir, sh};
     struct ordered_sum o;
     const struct shape *x = shape_of(sh, src[0]), *i = shape_of(sh, src[1]);
     uint32_t a = (uint32_t)axis;

@@ -8,8 +8,8 @@
 
 #include "schedule/internal.h"
 
-struct call { /* a kernel of the plan and what it depends on */
-    struct planned k;
+struct planned_call { /* a kernel of the plan and what it depends on */
+    struct planned_kernel k;
     int64_t *table; /* of a batch: its tasks */
     uint32_t words;
     uop_vec reads;        /* nodes in memory, with their version: units, BUFFERs, ASSIGNs */
@@ -18,12 +18,12 @@ struct call { /* a kernel of the plan and what it depends on */
     uint32_t waits;
 };
 
-struct sched {
+struct schedule_state {
     struct arena *a;
     struct sgraph g;
-    struct plan plan;
+    struct fusion_plan plan;
     struct rangeify rf; /* for kernels that are taken apart */
-    VEC(struct call) call;
+    VEC(struct planned_call) call;
     uint32_t *maker; /* unit -> call + 1 that stores it */
     uint32_t *order;
     struct schedule *out;
@@ -31,14 +31,14 @@ struct sched {
 
 /* ---- what a kernel reads ---------------------------------------------------------------------------------------- */
 
-struct walk {
-    struct sched *s;
-    struct call *c;
+struct read_walk {
+    struct schedule_state *s;
+    struct planned_call *c;
     uint32_t *seen, mark;
     uint32_t *seen_origin;
 };
 
-static void walk(struct walk *w, const uop *n) {
+static void walk(struct read_walk *w, const uop *n) {
     struct sgraph *g = &w->s->g;
     uop_vec stack = {0};
     vec_push(w->s->a, &stack, n);
@@ -62,10 +62,10 @@ static void walk(struct walk *w, const uop *n) {
     }
 }
 
-static void find_reads(struct sched *s, uint32_t caller_nodes) {
-    struct walk w = {.s = s,
-                     .seen = arena_array(s->a, uint32_t, s->g.ir->n),
-                     .seen_origin = arena_array(s->a, uint32_t, caller_nodes + 1)};
+static void find_reads(struct schedule_state *s, uint32_t caller_nodes) {
+    struct read_walk w = {.s = s,
+                          .seen = arena_array(s->a, uint32_t, s->g.ir->n),
+                          .seen_origin = arena_array(s->a, uint32_t, caller_nodes + 1)};
     memset(s->maker, 0, (s->g.units + 1) * sizeof *s->maker);
     for (uint32_t i = 0; i < s->call.n; i++)
         for (uint32_t k = 0; k < s->call.p[i].k.n; k++) s->maker[s->call.p[i].k.unit[k]] = i + 1;
@@ -79,12 +79,12 @@ static void find_reads(struct sched *s, uint32_t caller_nodes) {
 
 /* ---- order ---------------------------------------------------------------------------------------------------------- */
 
-static uint32_t maker_of(struct sched *s, const uop *n) {
+static uint32_t maker_of(struct schedule_state *s, const uop *n) {
     uint32_t u = s->g.unit_of[n->id];
     return u ? s->maker[u - 1] : 0;
 }
 
-static void link_calls(struct sched *s) {
+static void link_calls(struct schedule_state *s) {
     VEC(uint32_t) *readers = arena_calloc(s->a, s->g.ir->n, sizeof *readers);
     for (uint32_t i = 0; i < s->call.n; i++)
         for (uint32_t k = 0; k < s->call.p[i].reads.n; k++) {
@@ -106,17 +106,17 @@ static void link_calls(struct sched *s) {
 }
 
 /* The earliest ready call: a binary heap of numbers. */
-struct heap {
+struct call_heap {
     uint32_t *p, n;
 };
 
-static void heap_push(struct heap *h, uint32_t x) {
+static void heap_push(struct call_heap *h, uint32_t x) {
     uint32_t at = h->n++;
     for (; at && h->p[(at - 1) / 2] > x; at = (at - 1) / 2) h->p[at] = h->p[(at - 1) / 2];
     h->p[at] = x;
 }
 
-static uint32_t heap_pop(struct heap *h) {
+static uint32_t heap_pop(struct call_heap *h) {
     uint32_t least = h->p[0], x = h->p[--h->n], at = 0;
     for (uint32_t c; (c = 2 * at + 1) < h->n; at = c) {
         c += c + 1 < h->n && h->p[c + 1] < h->p[c];
@@ -128,10 +128,10 @@ static uint32_t heap_pop(struct heap *h) {
 }
 
 /* Calls in the order of the program where nothing forbids it; false if there is a circle: those that still wait. */
-static bool put_in_order(struct sched *s) {
+static bool put_in_order(struct schedule_state *s) {
     uint32_t n = s->call.n, done = 0;
     VEC(uint32_t) *then = arena_calloc(s->a, n + 1, sizeof *then);
-    struct heap ready = {arena_array(s->a, uint32_t, n + 1), 0};
+    struct call_heap ready = {arena_array(s->a, uint32_t, n + 1), 0};
     s->order = arena_array(s->a, uint32_t, n + 1);
     for (uint32_t i = 0; i < n; i++) {
         s->call.p[i].waits = s->call.p[i].after.n;
@@ -147,7 +147,7 @@ static bool put_in_order(struct sched *s) {
 }
 
 /* By call: is it in a circle, or between two? Of the calls that could not be put in order the others only wait for one. */
-static const uint8_t *find_circles(struct sched *s) {
+static const uint8_t *find_circles(struct schedule_state *s) {
     uint32_t n = s->call.n, *users = arena_array(s->a, uint32_t, n + 1);
     uint8_t *in = arena_alloc(s->a, n + 1);
     VEC(uint32_t) free = {0};
@@ -168,28 +168,28 @@ static const uint8_t *find_circles(struct sched *s) {
 }
 
 /* Every kernel on a circle that has several outputs becomes several. */
-static bool take_apart(struct sched *s) {
+static bool take_apart(struct schedule_state *s) {
     bool any = false;
     uint32_t n = s->call.n;
     const uint8_t *circle = find_circles(s);
     for (uint32_t i = 0; i < n; i++) {
-        struct planned k = s->call.p[i].k;
+        struct planned_kernel k = s->call.p[i].k;
         if (!circle[i] || k.n < 2) continue;
         any = true;
         for (uint32_t j = 0; j < k.n; j++) {
-            struct planned one = {.unit = &k.unit[j], .n = 1};
+            struct planned_kernel one = {.unit = &k.unit[j], .n = 1};
             plan_emit(&s->g, &s->rf, &one, s->plan.stored);
             if (j)
-                vec_push(s->a, &s->call, ((struct call){.k = one}));
+                vec_push(s->a, &s->call, ((struct planned_call){.k = one}));
             else
-                s->call.p[i] = (struct call){.k = one};
+                s->call.p[i] = (struct planned_call){.k = one};
         }
     }
     return any;
 }
 
 /* Versions of buffers that a circle overwrites: their readers will get copies. */
-static bool copy_versions(struct sched *s, uint8_t *old) {
+static bool copy_versions(struct schedule_state *s, uint8_t *old) {
     bool any = false;
     for (uint32_t i = 0; i < s->call.n; i++)
         for (uint32_t k = 0; k < s->call.p[i].k.n && s->call.p[i].waits; k++) {
@@ -204,7 +204,7 @@ static bool copy_versions(struct sched *s, uint8_t *old) {
 /* ---- batches ------------------------------------------------------------------------------------------------------- */
 
 /* Calls that nobody waits for can all run at the end: an optimiser's updates, whenever their gradients were ready. */
-static void find_depths(struct sched *s, uint32_t *depth) {
+static void find_depths(struct schedule_state *s, uint32_t *depth) {
     uint8_t *awaited = arena_alloc(s->a, s->call.n + 1);
     for (uint32_t i = 0; i < s->call.n; i++) {
         uint32_t c = s->order[i];
@@ -218,13 +218,14 @@ static void find_depths(struct sched *s, uint32_t *depth) {
 }
 
 /* One call instead of those of the group; it waits for all that they waited for. */
-static struct call gather(struct sched *s, struct batch *b, const struct batch_group *group) {
-    struct call c = {0};
+static struct planned_call gather(struct schedule_state *s, struct kernel_batch *b,
+                                  const struct batch_group *group) {
+    struct planned_call c = {0};
     batch_build(b, group, &c.k, &c.table, &c.words);
     double launch =
         (model_value(s->g.opts->model, MODEL_LAUNCH) + model_value(s->g.opts->model, MODEL_FORK)) * 1e-9;
     for (uint32_t i = 0; i < group->call.n; i++) {
-        const struct call *m = &s->call.p[group->call.p[i]];
+        const struct planned_call *m = &s->call.p[group->call.p[i]];
         for (uint32_t k = 0; k < m->after.n; k++) vec_push(s->a, &c.after, m->after.p[k]);
         for (uint32_t k = 0; k < m->covers.n; k++) vec_push(s->a, &c.covers, m->covers.p[k]);
         c.k.price.seconds += m->k.price.seconds - (i ? launch : 0);
@@ -235,10 +236,10 @@ static struct call gather(struct sched *s, struct batch *b, const struct batch_g
     return c;
 }
 
-static void batch_calls(struct sched *s) {
+static void batch_calls(struct schedule_state *s) {
     uint32_t n = s->call.n, *depth = arena_array(s->a, uint32_t, n + 1),
              *to = arena_array(s->a, uint32_t, n + 1);
-    struct batch b;
+    struct kernel_batch b;
     bool any = false;
     if (s->g.opts->no_batch || s->g.opts->no_multi || n < 2) return; /* a batch stores several outputs too */
     batch_init(&b, &s->rf);
@@ -246,13 +247,13 @@ static void batch_calls(struct sched *s) {
     for (uint32_t i = 0; i < n; i++)
         if (!s->call.p[i].k.built->builtin) batch_candidate(&b, &s->call.p[i].k, s->plan.stored, depth[i], i);
     for (uint32_t i = 0; i < n; i++) to[i] = UINT32_MAX;
-    struct sched was = *s;
+    struct schedule_state was = *s;
     s->call.p = NULL, s->call.n = s->call.cap = 0;
     for (uint32_t i = 0; i < b.group.n; i++) {
         if (!batch_fits(&b.group.p[i])) continue;
         any = true;
         for (uint32_t k = 0; k < b.group.p[i].call.n; k++) to[b.group.p[i].call.p[k]] = s->call.n;
-        struct call c = gather(&was, &b, &b.group.p[i]);
+        struct planned_call c = gather(&was, &b, &b.group.p[i]);
         vec_push(s->a, &s->call, c);
     }
     if (!any) {
@@ -272,13 +273,13 @@ static void batch_calls(struct sched *s) {
 
 /* ---- memory and calls -------------------------------------------------------------------------------------------------- */
 
-struct places {
-    struct sched *s;
+struct buffer_numbers {
+    struct schedule_state *s;
     struct map buf; /* node id of the memory -> number of its sched_buf */
 };
 
-static uint32_t place_of(struct places *p, const uop *memory) {
-    struct sched *s = p->s;
+static uint32_t place_of(struct buffer_numbers *p, const uop *memory) {
+    struct schedule_state *s = p->s;
     uint64_t at;
     if (map_get(&p->buf, memory->id, &at)) return (uint32_t)at;
     uint32_t origin = s->g.origin[memory->id];
@@ -296,7 +297,7 @@ static uint32_t place_of(struct places *p, const uop *memory) {
     return s->out->buf.n - 1;
 }
 
-static uint32_t place_table(struct sched *s, const struct call *c) {
+static uint32_t place_table(struct schedule_state *s, const struct planned_call *c) {
     struct sched_buf b = {.place = BUF_TABLE,
                           .number = s->out->table_n,
                           .dt = DT_I64,
@@ -311,7 +312,7 @@ static uint32_t place_table(struct sched *s, const struct call *c) {
     return s->out->buf.n - 1;
 }
 
-static uint32_t prog_of(struct sched *s, const struct planned *k, struct map *known) {
+static uint32_t prog_of(struct schedule_state *s, const struct planned_kernel *k, struct map *known) {
     uint64_t h = k->built->key, at;
     for (; map_get(known, h, &at); h = hash_u64(h + 1)) {
         if (!strcmp(s->out->prog.p[at].text, k->built->text)) return (uint32_t)at;
@@ -333,13 +334,13 @@ static uint32_t prog_of(struct sched *s, const struct planned *k, struct map *kn
     return s->out->prog.n - 1;
 }
 
-static void write_calls(struct sched *s) {
-    struct places p = {.s = s};
+static void write_calls(struct schedule_state *s) {
+    struct buffer_numbers p = {.s = s};
     struct map known;
     map_init(&p.buf, s->a);
     map_init(&known, s->a);
     for (uint32_t i = 0; i < s->call.n; i++) {
-        struct call *c = &s->call.p[s->order[i]];
+        struct planned_call *c = &s->call.p[s->order[i]];
         uint32_t *buf = arena_array(s->a, uint32_t, c->k.built->nbuf + 1),
                  *var = arena_array(s->a, uint32_t, c->k.built->nvar + 1);
         for (uint32_t k = 0; k < c->k.built->nbuf; k++) {
@@ -361,7 +362,7 @@ static void write_calls(struct sched *s) {
     s->out->result = result;
 }
 
-static void plan_memory(struct sched *s) {
+static void plan_memory(struct schedule_state *s) {
     struct mem_item *item = arena_array(s->a, struct mem_item, s->out->buf.n + 1);
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->out->buf.n; i++) {
@@ -378,17 +379,17 @@ static void plan_memory(struct sched *s) {
 
 /* ---- the whole line ---------------------------------------------------------------------------------------------------------- */
 
-static void take_plan(struct sched *s) {
+static void take_plan(struct schedule_state *s) {
     for (uint32_t i = 0; i < s->plan.kernel.n; i++) {
         const uop *first = s->g.unit[s->plan.kernel.p[i].unit[0]].n;
         const struct shape *shape = sg_shape(&s->g, first->op == OP_ASSIGN ? first->src[1] : first);
         if (shape_size(shape))
             vec_push(s->a, &s->call,
-                     ((struct call){.k = s->plan.kernel.p[i]})); /* nothing to do for no elements */
+                     ((struct planned_call){.k = s->plan.kernel.p[i]})); /* nothing to do for no elements */
     }
 }
 
-static bool order_calls(struct sched *s, uint32_t caller_nodes) {
+static bool order_calls(struct schedule_state *s, uint32_t caller_nodes) {
     for (int attempt = 0; attempt < 2; attempt++) {
         find_reads(s, caller_nodes);
         link_calls(s);
@@ -398,7 +399,7 @@ static bool order_calls(struct sched *s, uint32_t caller_nodes) {
     return false;
 }
 
-struct job {
+struct schedule_job {
     struct arena *a, region, eval;
     struct ir *ir;
     const uop *graph;
@@ -407,10 +408,10 @@ struct job {
 };
 
 static void run_job(void *arg) {
-    struct job *j = arg;
+    struct schedule_job *j = arg;
     uint8_t *old = arena_array(j->a, uint8_t, j->ir->n);
     for (;;) {
-        struct sched s = {.a = j->a, .out = j->out, .g = {.region = &j->region, .eval = &j->eval}};
+        struct schedule_state s = {.a = j->a, .out = j->out, .g = {.region = &j->region, .eval = &j->eval}};
         *j->out = (struct schedule){0};
         sgraph_init(&s.g, j->a, j->ir, j->graph, j->o, old);
         plan_graph(&s.g, &s.plan);
@@ -433,7 +434,7 @@ static void run_job(void *arg) {
 
 void schedule(struct arena *a, struct ir *ir, const uop *graph, const struct sched_opts *o,
               struct schedule *out) {
-    struct job j = {.a = a, .ir = ir, .graph = graph, .o = o, .out = out};
+    struct schedule_job j = {.a = a, .ir = ir, .graph = graph, .o = o, .out = out};
     arena_init(&j.region, ir->err);
     arena_init(&j.eval, ir->err);
     int code = err_guard(ir->err, run_job, &j);

@@ -27,7 +27,7 @@ enum seed_kind { SEED_FORCED, SEED_CONTRACTIONS, SEED_SHARED, SEED_REDUCTIONS, S
 
 /* ---- candidates for the answer --------------------------------------------------------------------- */
 
-static void offer(struct run *r, const uint8_t *stored, const uint32_t *group, double seconds) {
+static void offer(struct search_run *r, const uint8_t *stored, const uint32_t *group, double seconds) {
     uint32_t n = r->s.n, at = 0, last = r->nbest;
     if (!(seconds < INFINITY)) return;
     for (uint32_t i = 0; i < r->nbest; i++)
@@ -37,7 +37,7 @@ static void offer(struct run *r, const uint8_t *stored, const uint32_t *group, d
     if (at == r->keep) return;
     last = RG_MIN(last, r->keep - 1);
     if (last == r->nbest) r->nbest++;
-    struct plan p = r->best[last];
+    struct fusion_candidate p = r->best[last];
     memmove(r->best + at + 1, r->best + at, (last - at) * sizeof p);
     p.seconds = seconds;
     memcpy(p.stored, stored, n);
@@ -45,13 +45,13 @@ static void offer(struct run *r, const uint8_t *stored, const uint32_t *group, d
     r->best[at] = p;
 }
 
-static void offer_current(struct run *r) { offer(r, r->s.stored, r->s.kern_of, plan_seconds(&r->s)); }
+static void offer_current(struct search_run *r) { offer(r, r->s.stored, r->s.kern_of, plan_seconds(&r->s)); }
 
 /* ---- seeds ------------------------------------------------------------------------------------------- */
 
 /* A node to store in the last cone, which is not legal: a contraction, else a reduction, else a value with several
  * readers, the one nearest to the outputs; in a large cone the middle, which halves it. NONE: nothing is free. */
-static uint32_t relief(struct search *s) {
+static uint32_t relief(struct fusion_search *s) {
     uint32_t best = NONE, rank = 0;
     if (s->inner.n > 4 * WINDOW) {
         u32_vec *open = &s->todo;
@@ -73,8 +73,8 @@ static uint32_t relief(struct search *s) {
 }
 
 /* Stores more until each stored node alone is a legal kernel. False: it cannot be. */
-static bool repair(struct run *r) {
-    struct search *s = &r->s;
+static bool repair(struct search_run *r) {
+    struct fusion_search *s = &r->s;
     u32_vec *list = &r->hit; /* nodes to look at */
     list->n = 0;
     for (uint32_t v = 0; v < s->n; v++)
@@ -105,10 +105,10 @@ static bool repair(struct run *r) {
     return true;
 }
 
-static void load_alone(struct run *r) { plan_load(&r->s, r->s.stored, NULL); }
+static void load_alone(struct search_run *r) { plan_load(&r->s, r->s.stored, NULL); }
 
-static bool seed(struct run *r, enum seed_kind kind) {
-    struct search *s = &r->s;
+static bool seed(struct search_run *r, enum seed_kind kind) {
+    struct fusion_search *s = &r->s;
     if (kind == SEED_CUT && !cut_seed(s, r->want)) return false;
     for (uint32_t v = 0; v < s->n; v++) {
         const uint32_t *use = s->p->use[v];
@@ -127,7 +127,7 @@ static bool seed(struct run *r, enum seed_kind kind) {
 }
 
 /* What a seed costs in each piece of the region, by the piece's first node. */
-static double *piece_costs(struct search *s) {
+static double *piece_costs(struct fusion_search *s) {
     double *cost = arena_array(s->a, double, s->n);
     for (uint32_t v = 0; v < s->n; v++)
         if (s->stored[v] && s->kern.p[s->kern_of[v]].out[0] == v)
@@ -135,15 +135,15 @@ static double *piece_costs(struct search *s) {
     return cost;
 }
 
-static void allow(struct run *r, uint64_t base, uint64_t per_node) {
+static void allow(struct search_run *r, uint64_t base, uint64_t per_node) {
     r->s.max_evals = r->s.evals + base + per_node * r->s.n;
     r->s.max_work = r->s.work + (base + per_node * r->s.n) * WORK_PER_EVAL;
 }
 
 /* Grows a plan from each seed; the result takes each piece of the region from the plan that does it best. */
-static void from_seeds(struct run *r) {
-    struct search *s = &r->s;
-    struct plan plan[SEEDS] = {0};
+static void from_seeds(struct search_run *r) {
+    struct fusion_search *s = &r->s;
+    struct fusion_candidate plan[SEEDS] = {0};
     double *cost[SEEDS] = {0};
     uint8_t *start_set[SEEDS];
     uint32_t n = 0;
@@ -160,7 +160,8 @@ static void from_seeds(struct run *r) {
         allow(r, EVALS_MIN / SEEDS, EVALS_PER_NODE / 3);
         group(r, false);
         if (s->n <= TINY) local(r);
-        plan[n] = (struct plan){arena_raw(s->a, s->n), arena_array(s->a, uint32_t, s->n), plan_seconds(s)};
+        plan[n] = (struct fusion_candidate){arena_raw(s->a, s->n), arena_array(s->a, uint32_t, s->n),
+                                            plan_seconds(s)};
         memcpy(plan[n].stored, s->stored, s->n);
         memcpy(plan[n].group, s->kern_of, s->n * sizeof *s->kern_of);
         cost[n++] = piece_costs(s);
@@ -201,7 +202,7 @@ static void from_seeds(struct run *r) {
 /* ---- few free nodes: all plans ------------------------------------------------------------------------ */
 
 struct exact {
-    struct run *r;
+    struct search_run *r;
     uint32_t out[EXACT_OUTS], m;  /* stored nodes */
     uint32_t mask[EXACT_OUTS];    /* groups chosen so far, as sets of positions in out */
     uint32_t best[EXACT_OUTS], n; /* the best partition */
@@ -218,7 +219,7 @@ static uint32_t outs_of(const struct exact *x, uint32_t mask, uint32_t *out) {
 
 /* Can the n groups be put in order? */
 static bool orderly(struct exact *x, uint32_t n) {
-    struct search *s = &x->r->s;
+    struct fusion_search *s = &x->r->s;
     uint32_t after[EXACT_OUTS], out[EXACT_OUTS], gone = 0; /* after[g]: groups that g must follow */
     for (uint32_t g = 0; g < n; g++) {
         uint32_t k = outs_of(x, x->mask[g], out), need = 0;
@@ -243,7 +244,7 @@ static bool orderly(struct exact *x, uint32_t n) {
 
 /* All partitions of the outputs in `left`: the group of the first one is any set that holds it. */
 static void partitions(struct exact *x, uint32_t left, uint32_t n, double sum) {
-    struct search *s = &x->r->s;
+    struct fusion_search *s = &x->r->s;
     if (!left) {
         if (!orderly(x, n)) return;
         x->seconds = sum, x->n = n;
@@ -262,8 +263,8 @@ static void partitions(struct exact *x, uint32_t left, uint32_t n, double sum) {
 }
 
 static void enumerate_plan(struct exact *x) {
-    struct run *r = x->r;
-    struct search *s = &r->s;
+    struct search_run *r = x->r;
+    struct fusion_search *s = &r->s;
     x->m = x->n = 0;
     for (uint32_t v = 0; v < s->n; v++)
         if (s->stored[v]) x->out[x->m++] = v;
@@ -277,8 +278,8 @@ static void enumerate_plan(struct exact *x) {
 }
 
 /* Every set of stored nodes, those nearest to the best plan first, since the budget may end it. */
-static void exact(struct run *r, bool runners_up) {
-    struct search *s = &r->s;
+static void exact(struct search_run *r, bool runners_up) {
+    struct fusion_search *s = &r->s;
     uint32_t node[EXACT_FREE], nfree = 0, outs = 0;
     for (uint32_t v = 0; v < s->n; v++) {
         if (s->p->forced[v] == 2) continue;
@@ -304,14 +305,14 @@ static void exact(struct run *r, bool runners_up) {
 
 /* ---- the answer --------------------------------------------------------------------------------------- */
 
-static double store_all(struct run *r) {
+static double store_all(struct search_run *r) {
     for (uint32_t v = 0; v < r->s.n; v++) r->s.stored[v] = r->s.p->forced[v] != 2;
     load_alone(r);
     offer_current(r);
     return plan_seconds(&r->s);
 }
 
-static double fuse_all(struct run *r) {
+static double fuse_all(struct search_run *r) {
     if (!seed(r, SEED_FORCED)) return INFINITY;
     load_alone(r);
     allow(r, EVALS_MIN, EVALS_PER_NODE / 3);
@@ -321,8 +322,8 @@ static double fuse_all(struct run *r) {
 }
 
 /* Runners-up that the search did not meet: the best plan with one node changed. */
-static void more_plans(struct run *r) {
-    struct search *s = &r->s;
+static void more_plans(struct search_run *r) {
+    struct fusion_search *s = &r->s;
     if (!r->nbest || r->nbest == r->keep) return;
     memcpy(r->want, r->best[0].stored, s->n);
     for (uint32_t v = 0, tries = 0; v < s->n && r->nbest < r->keep && tries < WIDE; v++) {
@@ -338,7 +339,7 @@ static void more_plans(struct run *r) {
     }
 }
 
-struct job {
+struct search_job {
     struct arena scratch;
     struct err *err;
     const struct plan_problem *p;
@@ -347,12 +348,12 @@ struct job {
     uint32_t keep, got;
 };
 
-static void run_init(struct run *r, struct job *j) {
+static void run_init(struct search_run *r, struct search_job *j) {
     struct arena *a = &j->scratch;
     uint32_t n = j->p->n;
     search_init(&r->s, a, j->err, j->p);
     r->keep = j->keep;
-    r->best = arena_array(a, struct plan, j->keep);
+    r->best = arena_array(a, struct fusion_candidate, j->keep);
     for (uint32_t i = 0; i < j->keep; i++) {
         r->best[i].stored = arena_array(a, uint8_t, n);
         r->best[i].group = arena_array(a, uint32_t, n);
@@ -363,7 +364,7 @@ static void run_init(struct run *r, struct job *j) {
 }
 
 /* Kernels are numbered by their first output. */
-static void answer(struct run *r, const struct plan *p, struct plan_result *out) {
+static void answer(struct search_run *r, const struct fusion_candidate *p, struct plan_result *out) {
     uint32_t n = r->s.n, *number = r->numbers; /* of each group of p */
     out->seconds = p->seconds;
     memcpy(out->stored, p->stored, n);
@@ -377,8 +378,8 @@ static void answer(struct run *r, const struct plan *p, struct plan_result *out)
 }
 
 static void run_job(void *arg) {
-    struct job *j = arg;
-    struct run *r = arena_new(&j->scratch, struct run);
+    struct search_job *j = arg;
+    struct search_run *r = arena_new(&j->scratch, struct search_run);
     double plain[2] = {INFINITY, INFINITY};
     run_init(r, j);
     if (j->mode != PLAN_FUSE_ALL) plain[0] = store_all(r);
@@ -402,7 +403,7 @@ static void run_job(void *arg) {
 /* The scratch arena is freed whatever happens; an error goes on to the caller's guard, if there is one. */
 static uint32_t start(struct arena *a, struct err *e, const struct plan_problem *p, struct plan_result *out,
                       uint32_t keep, enum plan_mode mode) {
-    struct job j = {.err = e, .p = p, .out = out, .mode = mode, .keep = keep};
+    struct search_job j = {.err = e, .p = p, .out = out, .mode = mode, .keep = keep};
     for (uint32_t i = 0; i < keep; i++) {
         out[i] = (struct plan_result){0};
         out[i].stored = arena_array(a, uint8_t, p->n);

@@ -17,7 +17,7 @@
 
 typedef VEC(uint32_t) u32_vec;
 
-struct kern { /* k == 0: a free slot */
+struct search_kernel { /* k == 0: a free slot */
     uint32_t *out, *read;
     uint32_t k, nread;
     uint32_t cap;     /* room in out */
@@ -29,7 +29,7 @@ struct kern { /* k == 0: a free slot */
     double seconds;
 };
 
-struct price {
+struct price_memo {
     uint64_t check;
     double seconds;
 };
@@ -37,7 +37,7 @@ struct csr { /* lists of nodes: of[at[v]] .. of[at[v + 1]] */
     uint32_t *at, *of;
 };
 
-struct search {
+struct fusion_search {
     struct arena *a; /* scratch, freed at the end */
     struct err *err;
     const struct plan_problem *p;
@@ -49,14 +49,14 @@ struct search {
     /* the plan */
     uint8_t *stored;
     uint32_t *kern_of; /* [n]: NONE if not stored */
-    VEC(struct kern) kern;
+    VEC(struct search_kernel) kern;
     u32_vec slots; /* free ones */
     uint32_t live; /* kernels */
     bool apart;    /* kernels of different pieces are not joined */
 
     /* prices seen: hash -> index of the check word and the price */
     struct map memo;
-    VEC(struct price) prices;
+    VEC(struct price_memo) prices;
     uint64_t evals, work; /* calls of cost, nodes walked */
     uint64_t max_evals, max_work;
 
@@ -67,69 +67,69 @@ struct search {
     uint32_t lowest;          /* least pos of the last cone's outputs */
 };
 
-void search_init(struct search *, struct arena *, struct err *, const struct plan_problem *);
+void search_init(struct fusion_search *, struct arena *, struct err *, const struct plan_problem *);
 /* The cone of a kernel: sets `inner` (computed on the way, not stored) and `reads` (stored nodes that it loads). */
-void cone(struct search *, const uint32_t *out, uint32_t k);
+void cone(struct fusion_search *, const uint32_t *out, uint32_t k);
 /* Seconds of a kernel, INFINITY if it is not legal or depends on itself through others. Leaves the cone. */
-double price(struct search *, const uint32_t *out, uint32_t k);
+double price(struct fusion_search *, const uint32_t *out, uint32_t k);
 /* Adds to v the kernels that hold or read node x and were not met since walk_ahead; stops at `most` of them. */
-void walk_ahead(struct search *);
-void users(struct search *, uint32_t x, u32_vec *v, uint32_t most);
+void walk_ahead(struct fusion_search *);
+void users(struct fusion_search *, uint32_t x, u32_vec *v, uint32_t most);
 
 /* Makes a kernel without price or level; settle() gives levels to it and to those that come after it. */
-uint32_t kern_add(struct search *, const uint32_t *out, uint32_t k);
-void kern_drop(struct search *, uint32_t id);
-void settle(struct search *, uint32_t id);
+uint32_t kern_add(struct fusion_search *, const uint32_t *out, uint32_t k);
+void kern_drop(struct fusion_search *, uint32_t id);
+void settle(struct fusion_search *, uint32_t id);
 /* Would the union of two kernels still have a place in the order? */
-bool can_join(struct search *, uint32_t a, uint32_t b);
-uint32_t join(struct search *, uint32_t a, uint32_t b); /* no price yet */
-bool on_cycle(struct search *, uint32_t id);            /* may be asked before levels are settled */
+bool can_join(struct fusion_search *, uint32_t a, uint32_t b);
+uint32_t join(struct fusion_search *, uint32_t a, uint32_t b); /* no price yet */
+bool on_cycle(struct fusion_search *, uint32_t id);            /* may be asked before levels are settled */
 /* Sets the whole plan; group[v] numbers the kernel of a stored node, NULL: each alone. Prices it. False: its kernels
  * cannot be put in order, and another plan must be loaded. */
-bool plan_load(struct search *, const uint8_t *stored, const uint32_t *group);
-double plan_seconds(const struct search *);
+bool plan_load(struct fusion_search *, const uint8_t *stored, const uint32_t *group);
+double plan_seconds(const struct fusion_search *);
 
 /* Marks in `want` the free nodes of a minimum cut by bytes between what is in memory and what must be stored. False:
  * it would take too long. */
-bool cut_seed(struct search *, uint8_t *want);
+bool cut_seed(struct fusion_search *, uint8_t *want);
 
-static inline bool is_free(const struct search *s, uint32_t v) { return s->p->forced[v] == 0; }
-static inline bool spent(const struct search *s) {
+static inline bool is_free(const struct fusion_search *s, uint32_t v) { return s->p->forced[v] == 0; }
+static inline bool spent(const struct fusion_search *s) {
     return s->evals >= s->max_evals || s->work >= s->max_work;
 }
 uint32_t union_sorted(const uint32_t *a, uint32_t na, const uint32_t *b, uint32_t nb, uint32_t *out);
 
 /* ---- the run of a search ---- */
 
-struct group {
+struct output_group {
     uint32_t at, k; /* outputs: pool.p[at..at + k) */
     double seconds;
 };
-struct plan { /* a candidate for the answer */
+struct fusion_candidate { /* a candidate for the answer */
     uint8_t *stored;
     uint32_t *group;
     double seconds;
 };
-struct move {
+struct plan_move {
     uint32_t
         f[2]; /* nodes to flip; nf 0: output f[0] goes to the kernel of output f[1], NONE: one of its own */
     uint32_t nf;
     double gain;
 };
-struct pair {
+struct kernel_pair {
     uint32_t a, b, first, second; /* kernels; their first outputs, for ties */
     double gain;
 };
-struct run {
-    struct search s;
-    uint8_t *dirty;         /* [n]: 1 to be tried alone, 2 with each neighbour */
-    u32_vec single, two;    /* nodes with these marks */
-    u32_vec pool;           /* outputs of groups */
-    u32_vec hit, near;      /* kernels that a move replaces; partners of one, or those that a move made */
-    VEC(struct group) grp;  /* what a move puts in their place */
-    VEC(struct move) moves; /* of this round */
-    VEC(struct pair) pairs; /* likewise */
-    struct plan *best;      /* the answer so far, ascending */
+struct search_run {
+    struct fusion_search s;
+    uint8_t *dirty;      /* [n]: 1 to be tried alone, 2 with each neighbour */
+    u32_vec single, two; /* nodes with these marks */
+    u32_vec pool;        /* outputs of groups */
+    u32_vec hit, near;   /* kernels that a move replaces; partners of one, or those that a move made */
+    VEC(struct output_group) grp;  /* what a move puts in their place */
+    VEC(struct plan_move) moves;   /* of this round */
+    VEC(struct kernel_pair) pairs; /* likewise */
+    struct fusion_candidate *best; /* the answer so far, ascending */
     uint32_t nbest, keep;
     uint8_t *want;     /* [n] scratch */
     uint32_t *numbers; /* [n] scratch */
@@ -137,9 +137,9 @@ struct run {
 
 static inline double margin(double seconds) { return seconds * MARGIN; }
 /* Joins kernels while that gains; any_gain: while it is legal. */
-bool group(struct run *, bool any_gain);
+bool group(struct search_run *, bool any_gain);
 /* Improves the plan until no move does or the budget is spent. */
-void local(struct run *);
+void local(struct search_run *);
 int ascending(const void *, const void *); /* for qsort of uint32_t */
 
 #endif

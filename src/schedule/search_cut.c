@@ -15,24 +15,24 @@
 #define STEPS_PER_EDGE 48
 #define STEPS_MIN 100000
 
-struct edge {
+struct cut_edge {
     uint32_t to, next;
     double room;
 };
 struct flow {
     struct arena *a;
-    uint32_t n;         /* vertices: in(v) = 2v, out(v) = 2v + 1, then source and sink */
-    uint32_t *head;     /* first edge of a vertex, NONE ends */
-    VEC(struct edge) e; /* edge i runs back as i ^ 1 */
+    uint32_t n;             /* vertices: in(v) = 2v, out(v) = 2v + 1, then source and sink */
+    uint32_t *head;         /* first edge of a vertex, NONE ends */
+    VEC(struct cut_edge) e; /* edge i runs back as i ^ 1 */
     uint32_t *dist, *at;
     u32_vec path;
     uint64_t steps, most;
 };
 
 static void edge(struct flow *f, uint32_t u, uint32_t v, double room) {
-    vec_push(f->a, &f->e, ((struct edge){v, f->head[u], room}));
+    vec_push(f->a, &f->e, ((struct cut_edge){v, f->head[u], room}));
     f->head[u] = f->e.n - 1;
-    vec_push(f->a, &f->e, ((struct edge){u, f->head[v], 0}));
+    vec_push(f->a, &f->e, ((struct cut_edge){u, f->head[v], 0}));
     f->head[v] = f->e.n - 1;
 }
 
@@ -45,7 +45,7 @@ static bool levels(struct flow *f, uint32_t source, uint32_t sink) {
     for (uint32_t i = 0; i < f->path.n; i++) {
         uint32_t v = f->path.p[i];
         for (uint32_t k = f->head[v]; k != NONE; k = f->e.p[k].next) {
-            const struct edge *e = &f->e.p[k];
+            const struct cut_edge *e = &f->e.p[k];
             f->steps++;
             if (!(e->room > 0) || f->dist[e->to] != NONE) continue;
             f->dist[e->to] = f->dist[v] + 1;
@@ -61,7 +61,7 @@ static void push_path(struct flow *f) {
     uint32_t cut = 0;
     for (uint32_t i = 0; i < f->path.n; i++) room = fmin(room, f->e.p[f->path.p[i]].room);
     for (uint32_t i = f->path.n; i-- > 0;) {
-        struct edge *e = &f->e.p[f->path.p[i]];
+        struct cut_edge *e = &f->e.p[f->path.p[i]];
         if (e->room == room) cut = i;
         if (e->room < INFINITY) e->room -= room;
         f->e.p[f->path.p[i] ^ 1].room += room;
@@ -96,7 +96,7 @@ static void blocking(struct flow *f, uint32_t source, uint32_t sink) {
     }
 }
 
-static void build(struct flow *f, const struct search *s, uint32_t source, uint32_t sink) {
+static void build(struct flow *f, const struct fusion_search *s, uint32_t source, uint32_t sink) {
     for (uint32_t v = 0; v < s->n; v++) {
         bool leaf = s->in.at[v] == s->in.at[v + 1];
         double bytes = RG_MAX(s->p->bytes[v], 0);
@@ -115,7 +115,7 @@ static void build(struct flow *f, const struct search *s, uint32_t source, uint3
     }
 }
 
-bool cut_seed(struct search *s, uint8_t *want) {
+bool cut_seed(struct fusion_search *s, uint8_t *want) {
     struct flow f = {.a = s->a, .n = 2 * s->n + 2};
     uint32_t source = 2 * s->n, sink = source + 1;
     f.head = arena_array(s->a, uint32_t, f.n);

@@ -23,7 +23,7 @@
 static int by_gain(double x, double y) { return (x < y) - (x > y); }
 
 static int pair_order(const void *x, const void *y) {
-    const struct pair *a = x, *b = y;
+    const struct kernel_pair *a = x, *b = y;
     int c = by_gain(a->gain, b->gain);
     if (!c) c = (a->first > b->first) - (a->first < b->first);
     return c ? c : (a->second > b->second) - (a->second < b->second);
@@ -31,15 +31,15 @@ static int pair_order(const void *x, const void *y) {
 
 /* Kernels worth trying with `id`: those it reads from or that read it, those that read the same or are read by the
  * same, and the next one. All, where there are few. */
-static void partners(struct run *r, uint32_t id) {
-    struct search *s = &r->s;
+static void partners(struct search_run *r, uint32_t id) {
+    struct fusion_search *s = &r->s;
     r->near.n = 0;
     if (s->n <= SMALL) {
         for (uint32_t i = 0; i < s->kern.n; i++)
             if (s->kern.p[i].k && i != id) vec_push(s->a, &r->near, i);
         return;
     }
-    struct kern *x = &s->kern.p[id];
+    struct search_kernel *x = &s->kern.p[id];
     walk_ahead(s);
     x->seen = s->fore_epoch;
     for (uint32_t i = 0; i < x->k && r->near.n < PARTNERS; i++) users(s, x->out[i], &r->near, PARTNERS);
@@ -51,7 +51,7 @@ static void partners(struct run *r, uint32_t id) {
         users(s, x->read[i], &r->near, r->near.n + 2);
     }
     for (uint32_t i = 0; i < readers; i++) { /* read by the same */
-        const struct kern *y = &s->kern.p[r->near.p[i]];
+        const struct search_kernel *y = &s->kern.p[r->near.p[i]];
         for (uint32_t k = 0; k < y->nread && r->near.n < 4 * PARTNERS; k++) {
             uint32_t z = s->kern_of[y->read[k]];
             if (s->kern.p[z].seen == s->fore_epoch) continue;
@@ -71,9 +71,9 @@ static void partners(struct run *r, uint32_t id) {
         }
 }
 
-static double gain_of(struct run *r, uint32_t a, uint32_t b) {
-    struct search *s = &r->s;
-    const struct kern *x = &s->kern.p[a], *y = &s->kern.p[b];
+static double gain_of(struct search_run *r, uint32_t a, uint32_t b) {
+    struct fusion_search *s = &r->s;
+    const struct search_kernel *x = &s->kern.p[a], *y = &s->kern.p[b];
     double was = x->seconds + y->seconds;
     uint32_t at = r->pool.n;
     vec_need(s->a, &r->pool, x->k + y->k);
@@ -82,8 +82,8 @@ static double gain_of(struct run *r, uint32_t a, uint32_t b) {
 }
 
 /* One round of joins: pairs with a kernel that was not tried yet, best first, each kernel at most once. */
-static uint32_t join_round(struct run *r, bool any_gain) {
-    struct search *s = &r->s;
+static uint32_t join_round(struct search_run *r, bool any_gain) {
+    struct fusion_search *s = &r->s;
     r->pairs.n = 0;
     for (uint32_t id = 0; id < s->kern.n && !spent(s); id++) {
         if (!s->kern.p[id].k || !s->kern.p[id].fresh) continue;
@@ -96,15 +96,15 @@ static uint32_t join_round(struct run *r, bool any_gain) {
             double gain = gain_of(r, x, y), least = margin(s->kern.p[x].seconds + s->kern.p[y].seconds);
             if (!(gain > (any_gain ? -INFINITY : least))) continue;
             uint32_t a = s->kern.p[x].out[0], b = s->kern.p[y].out[0];
-            vec_push(s->a, &r->pairs, ((struct pair){x, y, RG_MIN(a, b), RG_MAX(a, b), gain}));
+            vec_push(s->a, &r->pairs, ((struct kernel_pair){x, y, RG_MIN(a, b), RG_MAX(a, b), gain}));
         }
     }
     if (r->pairs.n) qsort(r->pairs.p, r->pairs.n, sizeof *r->pairs.p, pair_order);
     uint32_t joined = 0;
     s->round++;
     for (uint32_t i = 0; i < r->pairs.n; i++) {
-        struct pair p = r->pairs.p[i];
-        struct kern *x = &s->kern.p[p.a], *y = &s->kern.p[p.b];
+        struct kernel_pair p = r->pairs.p[i];
+        struct search_kernel *x = &s->kern.p[p.a], *y = &s->kern.p[p.b];
         if (x->touched == s->round || y->touched == s->round || !x->k || !y->k) {
             if (x->k && x->touched != s->round) x->fresh = true; /* again, with what the other has become */
             if (y->k && y->touched != s->round) y->fresh = true;
@@ -118,7 +118,7 @@ static uint32_t join_round(struct run *r, bool any_gain) {
     return joined;
 }
 
-bool group(struct run *r, bool any_gain) {
+bool group(struct search_run *r, bool any_gain) {
     bool changed = false;
     if (r->s.p->no_multi) return false;
     while (!spent(&r->s) && join_round(r, any_gain)) changed = true;
@@ -127,13 +127,13 @@ bool group(struct run *r, bool any_gain) {
 
 /* ---- one move: flip nodes and regroup the kernels that see it ---------------------------------------- */
 
-static void flip(struct run *r, const uint32_t *f, uint32_t nf) {
+static void flip(struct search_run *r, const uint32_t *f, uint32_t nf) {
     for (uint32_t i = 0; i < nf; i++) r->s.stored[f[i]] ^= 1;
 }
 
 /* The kernels whose cone changes, in `hit`. False: too many. */
-static bool affected(struct run *r, const uint32_t *f, uint32_t nf) {
-    struct search *s = &r->s;
+static bool affected(struct search_run *r, const uint32_t *f, uint32_t nf) {
+    struct fusion_search *s = &r->s;
     r->hit.n = 0;
     walk_ahead(s);
     for (uint32_t i = 0; i < nf; i++) {
@@ -150,8 +150,8 @@ static bool affected(struct run *r, const uint32_t *f, uint32_t nf) {
     return r->hit.n <= WIDE;
 }
 
-static void put_group(struct run *r, const uint32_t *out, uint32_t k) {
-    struct group g = {r->pool.n, 0, 0};
+static void put_group(struct search_run *r, const uint32_t *out, uint32_t k) {
+    struct output_group g = {r->pool.n, 0, 0};
     vec_need(r->s.a, &r->pool, k);
     for (uint32_t i = 0; i < k; i++)
         if (r->s.stored[out[i]]) r->pool.p[r->pool.n++] = out[i];
@@ -162,8 +162,8 @@ static void put_group(struct run *r, const uint32_t *out, uint32_t k) {
 }
 
 /* Joins the pair of grp[from..] that gains most, while one does. */
-static void join_groups(struct run *r, uint32_t from) {
-    struct search *s = &r->s;
+static void join_groups(struct search_run *r, uint32_t from) {
+    struct fusion_search *s = &r->s;
     double known[2 * REGROUP][2 * REGROUP];
     uint32_t n = r->grp.n - from;
     if (s->p->no_multi || n > 2 * REGROUP) return;
@@ -174,7 +174,7 @@ static void join_groups(struct run *r, uint32_t from) {
         double best = 0;
         for (uint32_t j = 1; j < n; j++)
             for (uint32_t i = 0; i < j; i++) {
-                struct group *g = &r->grp.p[from + i], *h = &r->grp.p[from + j];
+                struct output_group *g = &r->grp.p[from + i], *h = &r->grp.p[from + j];
                 if (!g->k || !h->k) continue;
                 if (s->apart && s->piece[r->pool.p[g->at]] != s->piece[r->pool.p[h->at]]) continue;
                 if (isnan(known[i][j])) {
@@ -189,11 +189,11 @@ static void join_groups(struct run *r, uint32_t from) {
                 if (known[i][j] > best) best = known[i][j], bi = i, bj = j;
             }
         if (!(best > 0)) break;
-        struct group *g = &r->grp.p[from + bi], *h = &r->grp.p[from + bj];
+        struct output_group *g = &r->grp.p[from + bi], *h = &r->grp.p[from + bj];
         vec_need(s->a, &r->pool, g->k + h->k);
         uint32_t k = union_sorted(r->pool.p + g->at, g->k, r->pool.p + h->at, h->k, r->pool.p + top);
         r->pool.n += k;
-        *g = (struct group){top, k, price(s, r->pool.p + top, k)};
+        *g = (struct output_group){top, k, price(s, r->pool.p + top, k)};
         h->k = 0;
         for (uint32_t i = 0; i < n; i++)
             known[RG_MIN(i, bi)][RG_MAX(i, bi)] = known[RG_MIN(i, bj)][RG_MAX(i, bj)] = NAN;
@@ -204,15 +204,15 @@ static void join_groups(struct run *r, uint32_t from) {
     r->grp.n = keep;
 }
 
-static double sum_groups(const struct run *r, uint32_t from) {
+static double sum_groups(const struct search_run *r, uint32_t from) {
     double sum = 0;
     for (uint32_t i = from; i < r->grp.n; i++) sum += r->grp.p[i].seconds;
     return sum;
 }
 
 /* What the flips would gain. The state is as before; grp holds the groups that would replace the kernels in `hit`. */
-static double try_move(struct run *r, const uint32_t *f, uint32_t nf) {
-    struct search *s = &r->s;
+static double try_move(struct search_run *r, const uint32_t *f, uint32_t nf) {
+    struct fusion_search *s = &r->s;
     if (!affected(r, f, nf)) return -INFINITY;
     double was = 0;
     uint32_t outs = 0;
@@ -248,11 +248,11 @@ static double try_move(struct run *r, const uint32_t *f, uint32_t nf) {
 }
 
 /* What it would gain to move output `o` to the kernel of output `to`, or to one of its own; hit and grp as above. */
-static double try_shift(struct run *r, uint32_t o, uint32_t to) {
-    struct search *s = &r->s;
+static double try_shift(struct search_run *r, uint32_t o, uint32_t to) {
+    struct fusion_search *s = &r->s;
     uint32_t a = s->kern_of[o], b = to == NONE ? NONE : s->kern_of[to];
     if (a == NONE || a == b || s->kern.p[a].k < 2) return -INFINITY;
-    const struct kern *x = &s->kern.p[a], *y = b == NONE ? NULL : &s->kern.p[b];
+    const struct search_kernel *x = &s->kern.p[a], *y = b == NONE ? NULL : &s->kern.p[b];
     if (y && s->apart && s->piece[o] != s->piece[to]) return -INFINITY;
     double was = x->seconds + (y ? y->seconds : 0);
     r->hit.n = r->grp.n = r->pool.n = 0;
@@ -261,26 +261,26 @@ static double try_shift(struct run *r, uint32_t o, uint32_t to) {
     uint32_t k = y ? y->k : 0;
     vec_need(s->a, &r->pool, x->k + k);
     r->pool.n = union_sorted(&o, 1, y ? y->out : NULL, k, r->pool.p);
-    vec_push(s->a, &r->grp, ((struct group){0, k + 1, price(s, r->pool.p, k + 1)}));
+    vec_push(s->a, &r->grp, ((struct output_group){0, k + 1, price(s, r->pool.p, k + 1)}));
     for (uint32_t i = 0; i < x->k; i++)
         if (x->out[i] != o) r->pool.p[r->pool.n++] = x->out[i];
-    vec_push(s->a, &r->grp, ((struct group){k + 1, x->k - 1, price(s, r->pool.p + k + 1, x->k - 1)}));
+    vec_push(s->a, &r->grp, ((struct output_group){k + 1, x->k - 1, price(s, r->pool.p + k + 1, x->k - 1)}));
     double now = sum_groups(r, 0);
     return now < was - margin(was) ? was - now : -INFINITY;
 }
 
 /* Nodes whose moves may have changed by what happened to a kernel: all that it makes, holds or reads; of a large
  * one a sample, in which contractions, reductions and values with several readers come first. */
-static void note(struct run *r, uint32_t v) {
+static void note(struct search_run *r, uint32_t v) {
     if (!is_free(&r->s, v)) return;
     if (!(r->dirty[v] & 1)) vec_push(r->s.a, &r->single, v);
     if (!(r->dirty[v] & 2)) vec_push(r->s.a, &r->two, v);
     r->dirty[v] |= 3;
 }
 
-static void note_kernel(struct run *r, uint32_t id) {
-    struct search *s = &r->s;
-    const struct kern *x = &s->kern.p[id];
+static void note_kernel(struct search_run *r, uint32_t id) {
+    struct fusion_search *s = &r->s;
+    const struct search_kernel *x = &s->kern.p[id];
     cone(s, x->out, x->k);
     for (uint32_t i = 0; i < x->k; i += 1 + x->k / WINDOW) note(r, x->out[i]);
     for (uint32_t i = 0; i < s->reads.n; i += 1 + s->reads.n / WINDOW) note(r, s->reads.p[i]);
@@ -296,8 +296,8 @@ static void note_kernel(struct run *r, uint32_t id) {
 /* Replaces the kernels in `hit` by the parts of grp that stood together before, then joins the parts of each group as
  * far as the order of kernels allows; the new kernels are in `near`. A group with a node that was not stored before
  * begins as single kernels: without that node its old part may need what needs it. False: the flips close a cycle. */
-static bool rebuild(struct run *r, const uint32_t *f, uint32_t nf) {
-    struct search *s = &r->s;
+static bool rebuild(struct search_run *r, const uint32_t *f, uint32_t nf) {
+    struct fusion_search *s = &r->s;
     uint32_t *home = s->chain; /* of each output: the kernel it was in */
     for (uint32_t i = 0; i < r->hit.n; i++)
         for (uint32_t k = 0; k < s->kern.p[r->hit.p[i]].k; k++)
@@ -351,8 +351,8 @@ static bool rebuild(struct run *r, const uint32_t *f, uint32_t nf) {
 }
 
 /* Takes back a rebuild: grp becomes the old groups. */
-static void restore(struct run *r, const u32_vec *old, const uint32_t *f, uint32_t nf) {
-    struct search *s = &r->s;
+static void restore(struct search_run *r, const u32_vec *old, const uint32_t *f, uint32_t nf) {
+    struct fusion_search *s = &r->s;
     for (uint32_t g = 0; g < r->grp.n; g++)
         for (uint32_t i = 0; i < r->grp.p[g].k; i++) {
             uint32_t id = s->kern_of[r->pool.p[r->grp.p[g].at + i]];
@@ -363,7 +363,7 @@ static void restore(struct run *r, const u32_vec *old, const uint32_t *f, uint32
     for (uint32_t i = 0; i < old->n; i += 1 + old->p[i])
         vec_push(s->a, &r->near, kern_add(s, old->p + i + 1, old->p[i]));
     for (uint32_t i = 0; i < r->near.n; i++) {
-        struct kern *x = &s->kern.p[r->near.p[i]];
+        struct search_kernel *x = &s->kern.p[r->near.p[i]];
         x->touched = 0; /* nothing changed: other moves may still be made in this round */
         settle(s, r->near.p[i]);
         x->seconds = price(s, x->out, x->k);
@@ -371,13 +371,13 @@ static void restore(struct run *r, const u32_vec *old, const uint32_t *f, uint32
 }
 
 /* Makes the move that try_move found. What it really gained, 0 if it was taken back. */
-static double make_move(struct run *r, const uint32_t *f, uint32_t nf) {
-    struct search *s = &r->s;
+static double make_move(struct search_run *r, const uint32_t *f, uint32_t nf) {
+    struct fusion_search *s = &r->s;
     double was = 0, now = 0;
     u32_vec *old = &s->old;
     old->n = 0;
     for (uint32_t i = 0; i < r->hit.n; i++) {
-        const struct kern *x = &s->kern.p[r->hit.p[i]];
+        const struct search_kernel *x = &s->kern.p[r->hit.p[i]];
         was += x->seconds;
         vec_push(s->a, old, x->k);
         for (uint32_t k = 0; k < x->k; k++) vec_push(s->a, old, x->out[k]);
@@ -387,7 +387,7 @@ static double make_move(struct run *r, const uint32_t *f, uint32_t nf) {
         return 0;
     }
     for (uint32_t i = 0; i < r->near.n; i++) {
-        struct kern *x = &s->kern.p[r->near.p[i]];
+        struct search_kernel *x = &s->kern.p[r->near.p[i]];
         now += x->seconds = price(s, x->out, x->k);
     }
     if (now < was - margin(was)) return was - now;
@@ -398,25 +398,25 @@ static double make_move(struct run *r, const uint32_t *f, uint32_t nf) {
 /* ---- local search ----------------------------------------------------------------------------------- */
 
 static int move_order(const void *x, const void *y) {
-    const struct move *a = x, *b = y;
+    const struct plan_move *a = x, *b = y;
     int c = by_gain(a->gain, b->gain);
     if (!c) c = (a->f[0] > b->f[0]) - (a->f[0] < b->f[0]);
     return c ? c : (a->f[1] > b->f[1]) - (a->f[1] < b->f[1]);
 }
 
-static double attempt(struct run *r, const struct move *m) {
+static double attempt(struct search_run *r, const struct plan_move *m) {
     return m->nf ? try_move(r, m->f, m->nf) : try_shift(r, m->f[0], m->f[1]);
 }
 
-static void consider(struct run *r, uint32_t v, uint32_t u, uint32_t nf) {
-    struct move m = {.f = {v, u}, .nf = nf};
+static void consider(struct search_run *r, uint32_t v, uint32_t u, uint32_t nf) {
+    struct plan_move m = {.f = {v, u}, .nf = nf};
     m.gain = attempt(r, &m);
     if (m.gain > 0) vec_push(r->s.a, &r->moves, m);
 }
 
 /* Pairs of v with the free nodes next to it: readers and, below v's index, inputs that did not change themselves. */
-static void consider_pairs(struct run *r, uint32_t v) {
-    struct search *s = &r->s;
+static void consider_pairs(struct search_run *r, uint32_t v) {
+    struct fusion_search *s = &r->s;
     uint32_t tries = 0;
     for (const uint32_t *u = s->p->use[v]; *u != NONE && tries < WINDOW; u++)
         if (is_free(s, *u)) consider(r, v, *u, 2), tries++;
@@ -427,8 +427,8 @@ static void consider_pairs(struct run *r, uint32_t v) {
 }
 
 /* Each output of a kernel with several, out of it: alone, or to a neighbour. */
-static void consider_shifts(struct run *r, uint32_t id) {
-    struct search *s = &r->s;
+static void consider_shifts(struct search_run *r, uint32_t id) {
+    struct fusion_search *s = &r->s;
     u32_vec *to = &s->old; /* first outputs of the partners */
     to->n = 0;
     partners(r, id);
@@ -441,20 +441,20 @@ static void consider_shifts(struct run *r, uint32_t id) {
     }
 }
 
-static bool touched(struct run *r) {
+static bool touched(struct search_run *r) {
     for (uint32_t i = 0; i < r->hit.n; i++)
         if (r->s.kern.p[r->hit.p[i]].touched == r->s.round) return true;
     return false;
 }
 
 /* Makes the moves of the list that still improve, best first; one that meets a change of this round waits. How many. */
-static uint32_t make_moves(struct run *r) {
-    struct search *s = &r->s;
+static uint32_t make_moves(struct search_run *r) {
+    struct fusion_search *s = &r->s;
     uint32_t made = 0;
     if (r->moves.n) qsort(r->moves.p, r->moves.n, sizeof *r->moves.p, move_order);
     s->round++;
     for (uint32_t i = 0; i < r->moves.n; i++) {
-        struct move m = r->moves.p[i];
+        struct plan_move m = r->moves.p[i];
         double gain = attempt(r, &m);
         if (touched(r)) {
             for (uint32_t k = 0; k < m.nf; k++) note(r, m.f[k]);
@@ -472,8 +472,8 @@ int ascending(const void *x, const void *y) {
 }
 
 /* One round of flips of what is noted: single nodes, or pairs of neighbours. */
-static uint32_t flip_round(struct run *r, bool pairs) {
-    struct search *s = &r->s;
+static uint32_t flip_round(struct search_run *r, bool pairs) {
+    struct fusion_search *s = &r->s;
     u32_vec *list = pairs ? &r->two : &r->single;
     uint8_t bit = pairs ? 2 : 1;
     r->moves.n = 0;
@@ -489,8 +489,8 @@ static uint32_t flip_round(struct run *r, bool pairs) {
 }
 
 /* One round of shifts, from the kernels made since the last one. */
-static uint32_t shift_round(struct run *r) {
-    struct search *s = &r->s;
+static uint32_t shift_round(struct search_run *r) {
+    struct fusion_search *s = &r->s;
     r->moves.n = 0;
     for (uint32_t id = 0; id < s->kern.n && !spent(s); id++) {
         if (s->kern.p[id].k > 1 && !s->kern.p[id].shifted) consider_shifts(r, id);
@@ -499,14 +499,14 @@ static uint32_t shift_round(struct run *r) {
     return make_moves(r);
 }
 
-static void note_all(struct run *r) {
+static void note_all(struct search_run *r) {
     r->single.n = r->two.n = 0;
     memset(r->dirty, 0, r->s.n);
     for (uint32_t i = 0; i < r->s.kern.n; i++)
         if (r->s.kern.p[i].k) note_kernel(r, i);
 }
 
-void local(struct run *r) {
+void local(struct search_run *r) {
     note_all(r);
     while (!spent(&r->s)) {
         if (flip_round(r, false)) continue;

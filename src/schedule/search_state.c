@@ -31,7 +31,7 @@ static struct csr csr_new(struct arena *a, uint32_t n, const uint32_t *count) {
 
 static void csr_put(struct csr *c, uint32_t v, uint32_t x) { c->of[c->at[v + 1]++] = x; }
 
-static void read_lists(struct search *s) {
+static void read_lists(struct fusion_search *s) {
     const struct plan_problem *p = s->p;
     uint32_t *count = arena_array(s->a, uint32_t, s->n);
     for (uint32_t v = 0; v < s->n; v++)
@@ -61,7 +61,7 @@ static void read_lists(struct search *s) {
 }
 
 /* The i-th node that v must follow, NONE after the last. */
-static uint32_t pred(const struct search *s, uint32_t v, uint32_t i) {
+static uint32_t pred(const struct fusion_search *s, uint32_t v, uint32_t i) {
     uint32_t k = s->in.at[v + 1] - s->in.at[v];
     if (i < k) return s->in.of[s->in.at[v] + i];
     i -= k;
@@ -69,7 +69,7 @@ static uint32_t pred(const struct search *s, uint32_t v, uint32_t i) {
 }
 
 /* Depth first, predecessors before the node: close to the given order, and equal to it without `before`. */
-static void number_nodes(struct search *s) {
+static void number_nodes(struct fusion_search *s) {
     s->pos = arena_array(s->a, uint32_t, s->n);
     uint32_t *next = arena_array(s->a, uint32_t, s->n), count = 0;
     uint8_t *state = arena_array(s->a, uint8_t, s->n); /* 1: open, 2: numbered */
@@ -102,7 +102,7 @@ static uint32_t find(uint32_t *up, uint32_t v) {
 
 /* A value that is stored in every plan separates what makes it from what reads it. Constants and buffers (no inputs,
  * not storable) are read by everyone and join nothing. */
-static void find_pieces(struct search *s) {
+static void find_pieces(struct fusion_search *s) {
     s->piece = arena_array(s->a, uint32_t, s->n);
     for (uint32_t v = 0; v < s->n; v++) s->piece[v] = v;
     for (uint32_t v = 0; v < s->n; v++) {
@@ -116,8 +116,8 @@ static void find_pieces(struct search *s) {
     for (uint32_t v = 0; v < s->n; v++) s->piece[v] = find(s->piece, v);
 }
 
-void search_init(struct search *s, struct arena *a, struct err *err, const struct plan_problem *p) {
-    *s = (struct search){.a = a, .err = err, .p = p, .n = p->n};
+void search_init(struct fusion_search *s, struct arena *a, struct err *err, const struct plan_problem *p) {
+    *s = (struct fusion_search){.a = a, .err = err, .p = p, .n = p->n};
     map_init(&s->memo, a);
     read_lists(s);
     number_nodes(s);
@@ -135,7 +135,7 @@ void search_init(struct search *s, struct arena *a, struct err *err, const struc
 
 /* ---- cones and prices ---------------------------------------------------------------------------- */
 
-void cone(struct search *s, const uint32_t *out, uint32_t k) {
+void cone(struct fusion_search *s, const uint32_t *out, uint32_t k) {
     s->inner.n = s->reads.n = 0;
     s->lowest = NONE;
     s->epoch++;
@@ -163,7 +163,7 @@ void cone(struct search *s, const uint32_t *out, uint32_t k) {
 }
 
 /* Puts what v must follow on the stack of a backward walk; true if an output of the last cone is among it. */
-static bool step_back(struct search *s, uint32_t v, bool uses) {
+static bool step_back(struct fusion_search *s, uint32_t v, bool uses) {
     for (uint32_t i = uses ? 0 : s->in.at[v + 1] - s->in.at[v], u; (u = pred(s, v, i)) != NONE; i++) {
         bool use = i < s->in.at[v + 1] - s->in.at[v];
         if (!use && (!s->stored[u] || !s->stored[v])) continue;
@@ -179,7 +179,7 @@ static bool step_back(struct search *s, uint32_t v, bool uses) {
 }
 
 /* Does the kernel of the last cone need something that needs one of its outputs? */
-static bool tangled(struct search *s, const uint32_t *out, uint32_t k) {
+static bool tangled(struct fusion_search *s, const uint32_t *out, uint32_t k) {
     s->todo.n = 0;
     for (uint32_t i = 0; i < s->reads.n; i++) {
         uint32_t u = s->reads.p[i];
@@ -202,7 +202,7 @@ static uint64_t sum_hash(const uint32_t *v, uint32_t n, uint64_t salt) {
     return h;
 }
 
-double price(struct search *s, const uint32_t *out, uint32_t k) {
+double price(struct fusion_search *s, const uint32_t *out, uint32_t k) {
     cone(s, out, k);
     /* whether a pair counts depends on what else is stored, so with pairs the answer is not the key's alone */
     bool pairs = s->p->nbefore && k > 1;
@@ -219,21 +219,21 @@ double price(struct search *s, const uint32_t *out, uint32_t k) {
     }
     if (known) return seconds; /* two keys met: the second is not remembered */
     map_put(&s->memo, key, s->prices.n);
-    vec_push(s->a, &s->prices, ((struct price){check, seconds}));
+    vec_push(s->a, &s->prices, ((struct price_memo){check, seconds}));
     return seconds;
 }
 
 /* ---- the graph of kernels ------------------------------------------------------------------------- */
 
-void walk_ahead(struct search *s) { s->fore_epoch++; }
+void walk_ahead(struct fusion_search *s) { s->fore_epoch++; }
 
-static void meet(struct search *s, uint32_t id, u32_vec *v) {
+static void meet(struct fusion_search *s, uint32_t id, u32_vec *v) {
     if (id == NONE || s->kern.p[id].seen == s->fore_epoch) return;
     s->kern.p[id].seen = s->fore_epoch;
     vec_push(s->a, v, id);
 }
 
-void users(struct search *s, uint32_t x, u32_vec *v, uint32_t most) {
+void users(struct fusion_search *s, uint32_t x, u32_vec *v, uint32_t most) {
     s->ahead.n = 0;
     vec_push(s->a, &s->ahead, x);
     while (s->ahead.n && v->n < most) {
@@ -251,8 +251,8 @@ void users(struct search *s, uint32_t x, u32_vec *v, uint32_t most) {
 }
 
 /* The kernels that must follow `id`, without it. */
-static void followers(struct search *s, uint32_t id, u32_vec *v) {
-    const struct kern *k = &s->kern.p[id];
+static void followers(struct fusion_search *s, uint32_t id, u32_vec *v) {
+    const struct search_kernel *k = &s->kern.p[id];
     v->n = 0;
     walk_ahead(s);
     s->kern.p[id].seen = s->fore_epoch;
@@ -264,8 +264,8 @@ static void followers(struct search *s, uint32_t id, u32_vec *v) {
 }
 
 /* The kernels that must run before `id`: with repetitions, and perhaps `id` itself. */
-static void leaders(struct search *s, uint32_t id, u32_vec *v) {
-    const struct kern *k = &s->kern.p[id];
+static void leaders(struct fusion_search *s, uint32_t id, u32_vec *v) {
+    const struct search_kernel *k = &s->kern.p[id];
     v->n = 0;
     for (uint32_t i = 0; i < k->nread; i++)
         if (s->kern_of[k->read[i]] != NONE) vec_push(s->a, v, s->kern_of[k->read[i]]);
@@ -278,14 +278,14 @@ static void leaders(struct search *s, uint32_t id, u32_vec *v) {
     s->work += v->n;
 }
 
-uint32_t kern_add(struct search *s, const uint32_t *out, uint32_t k) {
+uint32_t kern_add(struct fusion_search *s, const uint32_t *out, uint32_t k) {
     uint32_t id = s->kern.n;
     if (s->slots.n)
         id = s->slots.p[--s->slots.n];
     else
-        vec_push(s->a, &s->kern, (struct kern){0});
+        vec_push(s->a, &s->kern, (struct search_kernel){0});
     cone(s, out, k);
-    struct kern *x = &s->kern.p[id];
+    struct search_kernel *x = &s->kern.p[id];
     if (x->cap < k + s->reads.n) { /* a slot keeps its room: plans change often, memory grows seldom */
         x->cap = (k + s->reads.n) * 2;
         x->out = arena_raw(s->a, x->cap * sizeof *x->out);
@@ -300,15 +300,15 @@ uint32_t kern_add(struct search *s, const uint32_t *out, uint32_t k) {
     return id;
 }
 
-void kern_drop(struct search *s, uint32_t id) {
-    struct kern *x = &s->kern.p[id];
+void kern_drop(struct fusion_search *s, uint32_t id) {
+    struct search_kernel *x = &s->kern.p[id];
     for (uint32_t i = 0; i < x->k; i++) s->kern_of[x->out[i]] = NONE;
     x->k = x->nread = 0;
     s->live--;
     vec_push(s->a, &s->slots, id);
 }
 
-void settle(struct search *s, uint32_t id) {
+void settle(struct fusion_search *s, uint32_t id) {
     u32_vec *near = &s->todo;
     leaders(s, id, near);
     for (uint32_t i = 0; i < near->n; i++)
@@ -319,7 +319,7 @@ void settle(struct search *s, uint32_t id) {
         uint32_t x = s->queue.p[head];
         followers(s, x, near);
         for (uint32_t i = 0; i < near->n; i++) {
-            struct kern *y = &s->kern.p[near->p[i]];
+            struct search_kernel *y = &s->kern.p[near->p[i]];
             if (y->level > s->kern.p[x].level) continue;
             y->level = s->kern.p[x].level + 1;
             vec_push(s->a, &s->queue, near->p[i]);
@@ -329,7 +329,7 @@ void settle(struct search *s, uint32_t id) {
 
 /* Walks from kernel `from` to those before it, through levels above `floor`; true if `goal` is met other than as a
  * direct leader of `from` (or at all, where direct counts). A walk that gets too long is answered with true. */
-static bool leads(struct search *s, uint32_t from, uint32_t goal, uint32_t floor, bool direct) {
+static bool leads(struct fusion_search *s, uint32_t from, uint32_t goal, uint32_t floor, bool direct) {
     u32_vec *near = &s->todo;
     walk_ahead(s);
     s->queue.n = 0;
@@ -349,13 +349,13 @@ static bool leads(struct search *s, uint32_t from, uint32_t goal, uint32_t floor
     return false;
 }
 
-bool can_join(struct search *s, uint32_t a, uint32_t b) {
+bool can_join(struct fusion_search *s, uint32_t a, uint32_t b) {
     uint32_t la = s->kern.p[a].level, lb = s->kern.p[b].level;
     if (la == lb) return true;
     return la < lb ? !leads(s, b, a, la, false) : !leads(s, a, b, lb, false);
 }
 
-bool on_cycle(struct search *s, uint32_t id) {
+bool on_cycle(struct fusion_search *s, uint32_t id) {
     u32_vec *near = &s->todo;
     walk_ahead(s);
     s->queue.n = 0;
@@ -377,7 +377,7 @@ uint32_t union_sorted(const uint32_t *a, uint32_t na, const uint32_t *b, uint32_
     return k;
 }
 
-uint32_t join(struct search *s, uint32_t a, uint32_t b) {
+uint32_t join(struct fusion_search *s, uint32_t a, uint32_t b) {
     uint32_t k = s->kern.p[a].k + s->kern.p[b].k, level = RG_MAX(s->kern.p[a].level, s->kern.p[b].level);
     uint32_t *out = s->merged; /* a slot's own array is about to be handed on */
     union_sorted(s->kern.p[a].out, s->kern.p[a].k, s->kern.p[b].out, s->kern.p[b].k, out);
@@ -392,7 +392,7 @@ uint32_t join(struct search *s, uint32_t a, uint32_t b) {
 /* ---- whole plans ---------------------------------------------------------------------------------- */
 
 /* Levels of all kernels; false if there is a cycle. */
-static bool settle_all(struct search *s) {
+static bool settle_all(struct fusion_search *s) {
     uint32_t *waits = arena_array(s->a, uint32_t, s->kern.n), done = 0;
     u32_vec *near = &s->todo;
     for (uint32_t id = 0; id < s->kern.n; id++) {
@@ -405,7 +405,7 @@ static bool settle_all(struct search *s) {
     for (; done < s->queue.n; done++) {
         followers(s, s->queue.p[done], near);
         for (uint32_t i = 0; i < near->n; i++) {
-            struct kern *y = &s->kern.p[near->p[i]];
+            struct search_kernel *y = &s->kern.p[near->p[i]];
             y->level = RG_MAX(y->level, s->kern.p[s->queue.p[done]].level + 1);
             if (--waits[near->p[i]] == 0) vec_push(s->a, &s->queue, near->p[i]);
         }
@@ -413,7 +413,7 @@ static bool settle_all(struct search *s) {
     return done == s->live;
 }
 
-bool plan_load(struct search *s, const uint8_t *stored, const uint32_t *group) {
+bool plan_load(struct fusion_search *s, const uint8_t *stored, const uint32_t *group) {
     for (uint32_t i = 0; i < s->kern.n; i++)
         if (s->kern.p[i].k) kern_drop(s, i);
     if (stored != s->stored) memcpy(s->stored, stored, s->n);
@@ -435,7 +435,7 @@ bool plan_load(struct search *s, const uint8_t *stored, const uint32_t *group) {
     return settle_all(s);
 }
 
-double plan_seconds(const struct search *s) {
+double plan_seconds(const struct fusion_search *s) {
     double sum = 0;
     for (uint32_t v = 0; v < s->n; v++)
         if (s->stored[v] && s->kern.p[s->kern_of[v]].out[0] == v) sum += s->kern.p[s->kern_of[v]].seconds;

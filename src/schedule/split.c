@@ -1,19 +1,17 @@
-/* split.c: a reduction to few results becomes two, so that all cores have work.
+/* split.c: two-level reductions and split-K. A reduction with few results becomes two, so that all cores have work.
  *
- * The first makes a partial result for each block of about 16,000 elements, the second combines them. Where the cuts
- * are depends on the sizes alone, never on the number of threads: the same sum everywhere. Partial sums of halves
- * are kept in float.
- * A variance over so many elements, sum((x - mean)^2) with the mean of the same x, would read x twice. Blocks have
- * means of their own (Chan, Golub, LeVeque): sum over blocks of [ sum((x - mean_b)^2) + n_b (mean_b - mean)^2 ], which
- * reads x once, block by block from cache, and is as accurate as two passes.
- * Sums down columns of more than a cache holds are cut into blocks of rows, so that each core reads whole rows (the measurements
- * stand in docs/measurements/2026-11-15-neoverse-v1.md, Reading memory).
- * On a GPU a hundred thousand threads are needed. A thread runs down a column: sums along columns, which leave the last axis as
- * it is, are cut until there are as many results. A block of threads runs along a row: short rows need more blocks.
- * A product with few tiles of results and a long sum is cut too: blocks of threads have tiles, and there are more SMs
- * than tiles. Its partial results are as many products side by side, added by a second, small kernel. Of halves the number of parts is
- * the one that takes least time: large tiles need fewer bytes from L2, more parts write and read more sums. The gradient of a
- * convolution's weights is cut until every SM holds a share of the sums in registers.
+ * The first reduction makes one partial result per block of about 16,000 elements, the second combines them. Block sizes
+ * depend on shapes alone, never on the number of threads: equal bits on every machine. Partial sums of 16-bit floats are fp32.
+ *   variance    sum((x - mean)^2) with the mean of the same x would read x twice. Per-block means (Chan, Golub, LeVeque) give
+ *               sum over blocks of [ sum((x - mean_b)^2) + n_b (mean_b - mean)^2 ]: one pass, as accurate as two.
+ *   columns     CPU: column sums of a matrix larger than the caches are split into blocks of rows, so that each core streams
+ *               whole rows (docs/measurements/2026-11-15-neoverse-v1.md, Reading memory).
+ *               GPU: one thread per column; split until 10^5 threads have work. Rows: one thread block per row.
+ *   split-K     GPU: a GEMM with fewer output tiles than SMs and a long K becomes a batch of GEMMs and a small reduction. For
+ *               16-bit operands the cost model picks the number of splits: larger tiles load fewer bytes from L2, more splits
+ *               write and read more partial sums.
+ *   wgrad       GPU: a convolution's weight gradient is split until every SM holds a share of the accumulators in registers.
+ * Requires: the planner's tensor graph, before units are found. Gives: the same value as a graph of two reductions.
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
 
@@ -46,19 +44,19 @@ enum {
     TAP_RESULTS = 3 << 20 /* .. and sums that the threads of a GPU hold at once */
 };
 
-struct split {
+struct split_state {
     struct ir *ir;
     struct shapes *sh;
-    const uop *stored; /* a partial result that must be */
+    const uop *stored; /* the partial result that must be materialized, or NULL */
 };
 
-static const uop *reduce(struct split *s, enum op op, const uop *n, const int64_t *axes, uint32_t k) {
+static const uop *reduce(struct split_state *s, enum op op, const uop *n, const int64_t *axes, uint32_t k) {
     const uop *src[1 + SHAPE_MAX] = {n};
     for (uint32_t i = 0; i < k; i++) src[1 + i] = uop_idx(s->ir, axes[i]);
     return uop_mk(s->ir, OP_REDUCE_AXES, src, 1 + k, (union arg){.i = op});
 }
 
-static const uop *reshape_to(struct split *s, const uop *n, const struct shape *to) {
+static const uop *reshape_to(struct split_state *s, const uop *n, const struct shape *to) {
     return shape_of(s->sh, n) == to ? n : graph_shaped(s->ir, OP_RESHAPE, n, to->d, to->n);
 }
 
@@ -72,8 +70,8 @@ static int64_t divisor(int64_t n, int64_t want, int64_t lo, int64_t hi) {
     return 0;
 }
 
-/* All of n's elements, over (blocks, block); padded with the identity if no divisor is near. */
-static const uop *in_blocks(struct split *s, enum op op, const uop *n, int64_t total) {
+/* n reshaped to (blocks, block); padded with the identity of op if no divisor is near BLOCK. */
+static const uop *in_blocks(struct split_state *s, enum op op, const uop *n, int64_t total) {
     int64_t block = divisor(total, BLOCK, BLOCK_MIN, BLOCK_MAX), blocks;
     if (block) {
         blocks = total / block;
@@ -89,7 +87,7 @@ static const uop *in_blocks(struct split *s, enum op op, const uop *n, int64_t t
     return graph_shaped(s->ir, OP_RESHAPE, n, d, 2);
 }
 
-/* x if n is a sum of all of x that was split here: its partial sums and the blocks. */
+/* Is n a full sum that in_blocks split? *parts: its partial sums, *blocks: what they reduce. */
 static bool is_split_sum(const uop *n, const uop **parts, const uop **blocks) {
     while (n->op == OP_RESHAPE || n->op == OP_EXPAND) n = n->src[0];
     if (n->op != OP_REDUCE_AXES || n->arg.i != OP_ADD || n->src[0]->op != OP_REDUCE_AXES) return false;
@@ -98,18 +96,18 @@ static bool is_split_sum(const uop *n, const uop **parts, const uop **blocks) {
     return (*parts)->arg.i == OP_ADD && (*blocks)->op == OP_RESHAPE && n->nsrc == 2 && (*parts)->nsrc == 2;
 }
 
-static const uop *strip(const uop *n) {
+static const uop *below_broadcast(const uop *n) {
     while (n->op == OP_RESHAPE || n->op == OP_EXPAND) n = n->src[0];
     return n;
 }
 
 /* sum((x - mean(x))^2) over all of x. */
-static const uop *split_variance(struct split *s, const uop *n) {
+static const uop *split_variance(struct split_state *s, const uop *n) {
     const uop *sq = n->src[0], *parts, *blocks;
     if (n->arg.i != OP_ADD || sq->op != OP_MUL) return NULL;
     const uop *diff = sq->src[0];
     if (diff != sq->src[1] || diff->op != OP_SUB) return NULL;
-    const uop *x = diff->src[0], *mean = strip(diff->src[1]);
+    const uop *x = diff->src[0], *mean = below_broadcast(diff->src[1]);
     bool scaled = mean->op == OP_FDIV || mean->op == OP_MUL;
     if (!scaled || mean->src[1]->op != OP_CONST || !is_split_sum(mean->src[0], &parts, &blocks)) return NULL;
     if (blocks->src[0] != x || !dt_is_float((enum dtype)x->dt)) return NULL;
@@ -126,27 +124,27 @@ static const uop *split_variance(struct split *s, const uop *n) {
     return reduce(s, OP_ADD, uop2(s->ir, OP_ADD, m2, between), &axis0, 1);
 }
 
-/* x with other axes. What is added up in a product stays one, of factors with these axes; anything else is moved as a whole, so that
- * whoever else reads it reads the same value. */
-static const uop *in_parts(struct split *s, const uop *x, const int64_t *d, const int64_t *order, uint32_t k,
-                           bool product) {
-    if (product && x->op == OP_CAST)
-        return uop_cast(s->ir, in_parts(s, x->src[0], d, order, k, true), (enum dtype)x->dt);
-    if (product && x->op == OP_MUL)
-        return uop2(s->ir, OP_MUL, in_parts(s, x->src[0], d, order, k, true),
-                    in_parts(s, x->src[1], d, order, k, true));
+/* x reshaped and permuted. contraction: pushes the movement through MUL and CAST to the operands, so that the result is a contraction
+ * again; otherwise x is moved as a whole and stays shared with its other readers. */
+static const uop *move_operands(struct split_state *s, const uop *x, const int64_t *d, const int64_t *order,
+                                uint32_t k, bool contraction) {
+    if (contraction && x->op == OP_CAST)
+        return uop_cast(s->ir, move_operands(s, x->src[0], d, order, k, true), (enum dtype)x->dt);
+    if (contraction && x->op == OP_MUL)
+        return uop2(s->ir, OP_MUL, move_operands(s, x->src[0], d, order, k, true),
+                    move_operands(s, x->src[1], d, order, k, true));
     x = graph_shaped(s->ir, OP_RESHAPE, x, d, k);
     return order ? graph_shaped(s->ir, OP_PERMUTE, x, order, k) : x;
 }
 
-/* Axes of which some are cut in two, parts before what is left of them: the new axes, which of them are parts, and where each old one
- * is now. The order in which blocks are computed: parts, then the taps (bits of old axes), then what is left. */
-struct cuts {
+/* Axes split in two, (parts, rest): new sizes d, which new axes are parts, where each old axis went (now). order: parts, then filter
+ * taps (a bit mask of old axes), then the rest; back: its inverse. */
+struct split_axes_map {
     int64_t d[SHAPE_MAX], order[SHAPE_MAX], back[SHAPE_MAX];
     uint32_t n, now[SHAPE_MAX], part[2], parts;
 };
 
-static bool cut_axes(const struct shape *in, const int64_t *parts, uint32_t taps, struct cuts *c) {
+static bool cut_axes(const struct shape *in, const int64_t *parts, uint32_t taps, struct split_axes_map *c) {
     uint32_t n = 0;
     c->n = c->parts = 0;
     for (uint32_t i = 0; i < in->n; i++) {
@@ -162,28 +160,28 @@ static bool cut_axes(const struct shape *in, const int64_t *parts, uint32_t taps
     return true;
 }
 
-/* Some results, and reduced axes that can be cut: into so many parts each. `front`: the blocks come first, each with its results as they
- * lie, or, where there are taps (as bits), with those before the others. */
-static const uop *split_axes(struct split *s, const uop *n, const uop *x, const struct shape *in,
+/* Splits reduced axis i into parts[i]. front: partial results are laid out (parts, results), with the filter taps (a bit mask) before
+ * the other results. stored: the partial result must be materialized. */
+static const uop *split_axes(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
                              const int64_t *parts, bool front, uint32_t taps, bool stored) {
-    struct cuts c;
+    struct split_axes_map c;
     int64_t axes[SHAPE_MAX], first[2];
     if (!cut_axes(in, parts, taps, &c) || !c.parts) return NULL;
     const uop *m = x->op == OP_CAST ? x->src[0] : x;
-    x = in_parts(s, x, c.d, front ? c.order : NULL, c.n, front && m->op == OP_MUL);
+    x = move_operands(s, x, c.d, front ? c.order : NULL, c.n, front && m->op == OP_MUL);
     for (uint32_t i = 1; i < n->nsrc; i++) {
         uint32_t now = c.now[n->src[i]->arg.i];
         axes[i - 1] = front ? c.back[now] : now;
     }
     const uop *part = reduce(s, (enum op)n->arg.i, x, axes, n->nsrc - 1);
-    if (stored) s->stored = part; /* one kernel would be the sum unsplit */
+    if (stored) s->stored = part; /* fused into one kernel it would be the unsplit reduction */
     for (uint32_t i = 0; i < c.parts; i++) first[i] = front ? i : c.part[i];
     const uop *all = reduce(s, (enum op)n->arg.i, part, first, c.parts);
     return taps ? graph_shaped(s->ir, OP_PERMUTE, all, c.back, c.n) : all;
 }
 
-/* The same with one axis, the longest that has a divisor near `want`. */
-static const uop *split_axis(struct split *s, const uop *n, const uop *x, const struct shape *in,
+/* Splits one axis: the longest with a divisor near `want`. */
+static const uop *split_axis(struct split_state *s, const uop *n, const uop *x, const struct shape *in,
                              int64_t want, bool front, uint32_t taps, bool stored) {
     int64_t best = -1, parts[SHAPE_MAX], most = 0;
     for (uint32_t i = 0; i < in->n; i++) parts[i] = 1;
@@ -197,9 +195,9 @@ static const uop *split_axis(struct split *s, const uop *n, const uop *x, const 
     return split_axes(s, n, x, in, parts, front, taps, stored);
 }
 
-/* The last axes of the results, as bits, if they are the taps of a window: a product of images and of the gradient of what a
- * convolution made of them. A thread has all taps of two channels, and its neighbours those of other channels: blocks
- * with the channels innermost are written in whole rows. */
+/* The filter taps of a convolution's weight gradient (images x output gradient), as a bit mask of the last result axes; 0: n is no
+ * such contraction. A thread holds all taps of two channels, its neighbours those of other channels: with channels innermost,
+ * stores are coalesced. */
 static uint32_t tap_axes(const uop *n, const struct shape *in) {
     uint32_t bits = 0, reduced = 0, many = 0;
     if (n->src[0]->op != OP_MUL || n->dt != DT_F32 || n->arg.i != OP_ADD) return 0;
@@ -217,9 +215,9 @@ static int64_t element_bytes(const uop *n) {
     return dtype_info[n->dt].bytes;
 }
 
-/* Of halves (tune/choose/gpu_conv.c, write_half_taps) a block has all taps of 64 x 64 channels and walks over pairs of rows:
- * images are cut, then rows, until there is a block for each SM. false: they are no whole tiles. */
-static bool half_taps(const uop *n, const struct shape *in, uint32_t taps, int64_t *parts) {
+/* 16-bit weight gradient (tune/choose/gpu_conv.c): a block has all taps of 64 x 64 channels and walks over pairs
+ * of rows. Splits images, then rows, until there is a block per SM. False: the channels are no whole tiles. */
+static bool wgrad_parts(const uop *n, const struct shape *in, uint32_t taps, int64_t *parts) {
     int64_t want = UNITS, reduced[3];
     uint32_t bits = 0, k = 0;
     const uop *mul = n->src[0];
@@ -247,9 +245,8 @@ static bool half_taps(const uop *n, const struct shape *in, uint32_t taps, int64
     return true;
 }
 
-/* Which axis of n is the one along memory, if all of n is read: of a step of arithmetic that of an operand as large as it.
- * -1: n is smaller in memory than it looks, or that is not known. */
-static int64_t memory_axis(struct split *s, const uop *n, int depth) {
+/* The axis of n with stride 1; of an elementwise op, that of an operand of its size. -1: n is broadcast, or not known. */
+static int64_t memory_axis(struct split_state *s, const uop *n, int depth) {
     const struct shape *to = shape_of(s->sh, n), *from = n->nsrc ? shape_of(s->sh, n->src[0]) : NULL;
     int64_t last = -1, a;
     for (uint32_t i = 0; i < to->n; i++)
@@ -262,7 +259,7 @@ static int64_t memory_axis(struct split *s, const uop *n, int depth) {
             if (a >= 0 && n->src[1 + i]->arg.i == a) return i;
         return -1;
     }
-    if (n->op == OP_RESHAPE) { /* axes of one element come and go */
+    if (n->op == OP_RESHAPE) { /* only axes of size 1 are inserted or removed */
         a = memory_axis(s, n->src[0], depth - 1);
         int64_t at = 0, i = -1;
         for (int64_t k = 0; k <= a; k++) at += from->d[k] > 1;
@@ -275,21 +272,21 @@ static int64_t memory_axis(struct split *s, const uop *n, int depth) {
     return -1;
 }
 
-/* ---- products on a GPU -------------------------------------------------------------------------------------------- */
+/* ---- split-K ------------------------------------------------------------------------------------------------------ */
 
-/* Does n move along the axis, or is it the same value repeated? A number has no axes at all. */
-static bool moves_along(struct split *s, const uop *n, uint32_t axis) {
+/* Does n vary along the axis, or is it broadcast? A scalar has no axes. */
+static bool moves_along(struct split_state *s, const uop *n, uint32_t axis) {
     if (n->op == OP_PERMUTE) return moves_along(s, n->src[0], (uint32_t)n->src[1 + axis]->arg.i);
     if (n->op == OP_CAST) return moves_along(s, n->src[0], axis);
     const struct shape *sh = shape_of(s->sh, n->op == OP_EXPAND ? n->src[0] : n);
     return axis < sh->n && sh->d[axis] > 1;
 }
 
-/* Clocks of a large GPU for products of halves, the sum of each in parts of so many terms: the best of some tiles, without roundings
- * that all tiles have. The figures are those of tune/cost/gpu_time.c: what several tiles ask for comes faster from L2 than what
- * one alone does, and no tile is faster than memory where L2 does not hold the factors. Where a sum is cut, floats are stored and
- * a second kernel reads them. */
-static double halves_clocks(const int64_t size[2], int64_t batch, int64_t depth, int64_t parts) {
+/* Cycles of a large GPU for a 16-bit GEMM whose K is split into `parts`: the best of some tiles, costs common to all tiles left out.
+ * The figures are those of tune/cost/gpu_time.c: operand bytes shared by co-resident tiles come faster from L2 than private ones,
+ * and DRAM bounds every tile where L2 does not hold the operands. With splits, fp32 partial sums are stored and a second kernel
+ * reads them. */
+static double splitk_cycles(const int64_t size[2], int64_t batch, int64_t depth, int64_t parts) {
     static const int64_t tile[][2] = {{128, 256}, {256, 128}, {128, 192}, {128, 128}, {64, 256},
                                       {256, 64},  {64, 128},  {128, 64},  {64, 64}};
     const double matrix = 3834, fill = 51, alone = 29, step = 1.5, begin = 2390, store = 13, second = 3000,
@@ -309,20 +306,20 @@ static double halves_clocks(const int64_t size[2], int64_t batch, int64_t depth,
     return best + (parts > 1 ? second + (double)parts * results * bytes / l2 : 0);
 }
 
-/* A sum is cut where that is far better: 1024 x 1024 x 8192 in four parts was said to take 0.74 of the time, and took 1.18. */
-static int64_t halves_parts(const int64_t size[2], int64_t batch, int64_t depth) {
+/* K is split only for a large predicted gain: 1024 x 1024 x 8192 in four splits was predicted at 0.74 of the time, and took 1.18. */
+static int64_t splitk_parts(const int64_t size[2], int64_t batch, int64_t depth) {
     int64_t parts = 1;
-    double least = 0.7 * halves_clocks(size, batch, depth, 1);
+    double least = 0.7 * splitk_cycles(size, batch, depth, 1);
     for (int64_t p = 2; p <= MOST_PARTS && depth / p >= PART_LEAST; p++) {
         if (depth % (p * CHUNK)) continue;
-        double clocks = halves_clocks(size, batch, depth, p);
-        if (clocks < least) least = clocks, parts = p;
+        double cycles = splitk_cycles(size, batch, depth, p);
+        if (cycles < least) least = cycles, parts = p;
     }
     return parts;
 }
 
-/* Into how many parts the sum of a product is to be cut; 1: it is none, or has blocks enough. */
-static int64_t product_parts(struct split *s, const uop *n, const struct shape *in) {
+/* The number of splits of a GEMM's K; 1: n is no GEMM, or it has tiles enough. */
+static int64_t gemm_splits(struct split_state *s, const uop *n, const struct shape *in) {
     const uop *m = uop_uncast(n->src[0]);
     int64_t size[2] = {1, 1}, batch = 1, depth = 0;
     if (n->arg.i != OP_ADD || m->op != OP_MUL || n->nsrc != 2 || !dt_is_float((enum dtype)n->dt)) return 1;
@@ -343,7 +340,7 @@ static int64_t product_parts(struct split *s, const uop *n, const struct shape *
     bool along = memory_axis(s, matrix, 12) == n->src[1]->arg.i;
     if (few > (along ? FEW_ALONG : FEW_ACROSS)) {
         if (element_bytes(m->src[0]) == 2 && element_bytes(m->src[1]) == 2)
-            return halves_parts(size, batch, depth);
+            return splitk_parts(size, batch, depth);
         int64_t wide_tile = few > TILE_M ? TILE_N : TILE_N / 2;
         blocks = (few + TILE_M - 1) / TILE_M * ((many + wide_tile - 1) / wide_tile) * batch,
         want = TILE_BLOCKS;
@@ -358,7 +355,7 @@ static int64_t product_parts(struct split *s, const uop *n, const struct shape *
     return parts;
 }
 
-/* How many results keep a GPU busy. */
+/* How many results keep a GPU busy: one thread per column, or one thread block per row. */
 static int64_t many_on_gpu(const uop *n, const struct shape *in) {
     int64_t last = -1, row = 0;
     for (uint32_t i = 0; i < in->n; i++)
@@ -368,9 +365,8 @@ static int64_t many_on_gpu(const uop *n, const struct shape *in) {
     return RG_MAX(MANY_COLUMNS / RG_MAX(RG_MIN(row / 4, 512), 1), MANY_RESULTS);
 }
 
-/* Sums down the columns of a matrix that no cache holds: memory is fast where whole rows are read, and if each core is to have
- * rows of its own there must be blocks of them. */
-static bool has_long_columns(struct split *s, const uop *n, int64_t total, int64_t results) {
+/* Column sums of a matrix that no cache holds: DRAM is fast where whole rows are streamed, so each core gets a block of rows. */
+static bool has_long_columns(struct split_state *s, const uop *n, int64_t total, int64_t results) {
     if (total < LONG_COLUMNS || results > total / (8 * COLUMN_BLOCKS)) return false;
     int64_t along = memory_axis(s, n->src[0], 12);
     for (uint32_t i = 1; i < n->nsrc; i++)
@@ -379,22 +375,22 @@ static bool has_long_columns(struct split *s, const uop *n, int64_t total, int64
 }
 
 const uop *split_reduction(struct ir *ir, struct shapes *sh, const uop *n, bool gpu, const uop **stored) {
-    struct split s = {ir, sh, NULL};
+    struct split_state s = {ir, sh, NULL};
     const struct shape *in = shape_of(sh, n->src[0]), *out = shape_of(sh, n);
     int64_t total = shape_size(in), results = shape_size(out);
     int64_t many = gpu ? many_on_gpu(n, in) : MANY_RESULTS;
     bool columns = !gpu && results >= many && has_long_columns(&s, n, total, results);
-    int64_t parts = gpu ? product_parts(&s, n, in) : 1;
+    int64_t parts = gpu ? gemm_splits(&s, n, in) : 1;
     int64_t cut[SHAPE_MAX], terms = total / RG_MAX(results, 1);
     uint32_t taps = gpu && results <= TAP_RESULTS / 8 && terms >= PART_LEAST ? tap_axes(n, in) : 0;
-    bool halves = taps && half_taps(n, in, taps, cut);
-    if (!halves && terms < LONG_TAPS) taps = 0;
+    bool wgrad = taps && wgrad_parts(n, in, taps, cut);
+    if (!wgrad && terms < LONG_TAPS) taps = 0;
     if (total < WORTH_IT || (results >= many && !columns && parts < 2 && !taps)) return NULL;
     enum op op = (enum op)n->arg.i;
     bool half = (n->dt == DT_F16 || n->dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
     const uop *x = half ? uop_cast(ir, n->src[0], DT_F32) : n->src[0], *r;
     int64_t axis1 = 1, axis0 = 0;
-    if (halves)
+    if (wgrad)
         r = split_axes(&s, n, x, in, cut, true, taps, true);
     else if (taps)
         r = split_axis(&s, n, x, in, RG_MAX(TAP_RESULTS / results, 2), true, taps, true);

@@ -1,0 +1,14 @@
+/* graph_node.c: small nodes that passes over the planner's graph (plan_graph.c, split.c, repack.c, scatter_*.c) make or ask for.
+ * Tests: tests/unit/schedule.c */
+#include "schedule/internal.h"
+
+const uop *graph_shaped(struct ir *ir, enum op op, const uop *n, const int64_t *d, uint32_t k) {
+    const uop *src[1 + SHAPE_MAX] = {n};
+    for (uint32_t i = 0; i < k; i++) src[1 + i] = uop_idx(ir, d[i]);
+    return uop_mk(ir, op, src, 1 + k, ARG_NONE);
+}
+
+bool graph_is_zero(const uop *n) {
+    while (op_is_movement((enum op)n->op)) n = n->src[0];
+    return n->op == OP_CONST && n->arg.f == 0;
+}
