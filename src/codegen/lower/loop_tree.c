@@ -50,6 +50,7 @@ struct tree {
     VEC(struct effect *) all; /* in order of dependence */
     struct map by_node;
     uint32_t accs, locals;
+    uop_vec scratch; /* LOCALs that were made */
 };
 
 static bool is_loop(const uop *r) { return axis_is_loop((enum axis_kind)r->arg.range.kind); }
@@ -190,19 +191,29 @@ static void place_needs(struct tree *t, struct effect *e) {
 
 /* ---- accumulators and scratch --------------------------------------------------------------------- */
 
+static bool is_taken(const struct tree *t, const uop *local) {
+    for (uint32_t i = 0; i < t->scratch.n; i++)
+        if (t->scratch.p[i] == local) return true;
+    return false;
+}
+
+/* A LOCAL is known by its name, so a name that is taken is passed over: row1 number 15 would be row11 number 5. */
 static const uop *new_local(struct tree *t, union arg like, enum dtype dt, int64_t size) {
-    uint32_t name = like.mem.name;
-    char text
-        [64]; /* the number ends the name, behind a separator: row1_15 is not row11_5, and no two LOCALs are one node */
-    int n = snprintf(text, sizeof text, "%.40s_%u", name ? ir_name(t->ir, name) : "acc", t->locals++);
+    const char *base = like.mem.name ? ir_name(t->ir, like.mem.name) : "acc";
     enum space space = like.mem.space == SPACE_SHARED ? SPACE_SHARED : SPACE_SCRATCH;
-    union arg arg = {
-        .mem = {ir_sym(t->ir, text, (size_t)n), space, like.mem.panels, like.mem.panels ? like.mem.row : 0}};
     if (size > (64 << 20) / dtype_info[dt].bytes)
         opt_fail(t->s, "ORDER", "a scratch buffer of %lld elements passes the limit of 64 MiB",
                  (long long)size);
-    const uop *len = uop_idx(t->ir, size);
-    return uop_new(t->ir, OP_LOCAL, dt, 1, &len, 1, arg);
+    const uop *len = uop_idx(t->ir, size), *local;
+    do {
+        char text[64];
+        int n = snprintf(text, sizeof text, "%.40s%u", base, t->locals++);
+        union arg arg = {.mem = {ir_sym(t->ir, text, (size_t)n), space, like.mem.panels,
+                                 like.mem.panels ? like.mem.row : 0}};
+        local = uop_new(t->ir, OP_LOCAL, dt, 1, &len, 1, arg);
+    } while (is_taken(t, local));
+    vec_push(t->ir->arena, &t->scratch, local);
+    return local;
 }
 
 /* Position in an array over dims; sizes known at run time only count with their bound. */
