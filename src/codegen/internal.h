@@ -31,36 +31,38 @@ int64_t stage_size(const uop *stage);
 /* ---- the steps after opts; each takes and returns a loop tree (BLOCK) ----------------------------- */
 
 const uop *tree_build(struct sched *, const uop *sink); /* loop_tree.c */
-const uop *tree_gpu(struct sched *,
-                    const uop *tree); /* threads.c: mma, ring, threads: all of a block program */
+/* threads.c: mma, pipeline or warp specialization, threads: all of a GPU kernel */
+const uop *tree_gpu(struct sched *, const uop *tree);
 const uop *tree_mma(struct sched *, const uop *tree);      /* mma.c: MMA instructions */
-const uop *tree_pipeline(struct sched *, const uop *tree); /* pipeline.c: shared tiles filled ahead */
-/* wgmma_schedule.c: the statements of a loop with several products, ordered, with their waits. carry: some products may be over in the
- * next iteration only; returns whether some are. */
+const uop *tree_pipeline(struct sched *, const uop *tree); /* pipeline.c: multistage shared-memory tiles */
+/* wgmma_schedule.c: orders the statements of a loop with several GEMMs and puts WGMMA_WAITs between them.
+ * carry: some may complete in the next iteration; returns whether some do. */
 bool wgmma_schedule_body(struct ir *, const uop_vec *body, bool carry, uop_vec *out);
-const uop *
-tree_warp_specialize(struct sched *,
-                     const uop *tree); /* warp_specialize.c: a warp that copies, others that compute */
-/* wgmma_schedule.c: where statement i is a SET to 0 of what the MMA instruction behind it adds to: that instruction, which begins there
- * instead; or NULL. */
+/* warp_specialize.c: producer and consumer warpgroups */
+const uop *tree_warp_specialize(struct sched *, const uop *tree);
+/* wgmma_schedule.c: if statement i zeroes the accumulator of the MMA after it: that MMA with zero_init;
+ * else NULL. */
 const uop *mma_begins(struct ir *, const uop_vec *body, uint32_t i);
-void tma_outputs(struct sched *, const uop *tree);        /* before tree_mma: which stores are boxes */
-const uop *tree_threads(struct sched *, const uop *tree); /* threads.c: axes become threads, with barriers */
-/* Of a statement that fills a tile; k: the loop it stands in, beyond whose end zeros are needed. opt_fail if it is none. */
-struct box tma_tile_of(struct sched *, const char *opt, const uop *fill, const uop *k);
-/* Of a store of values along the ranges m and n of a MMA instruction; panels along n, rows of m. False: it is none. */
-bool tma_tile_stored(struct sched *, const uop *store, const uop *m, const uop *n, struct box *out);
-/* threads.c: the number of a thread, of all roles; lanes: threads that the THREAD axes make. */
+void tma_outputs(struct sched *, const uop *tree); /* before tree_mma: which stores can use TMA */
+/* threads.c: THREAD axes become threadIdx, with barriers */
+const uop *tree_threads(struct sched *, const uop *tree);
+/* tma_tile.c: the TMA copy of a statement that fills a tile; k: the loop around it, beyond whose end zeros
+ * are needed. Fails the opt if TMA cannot copy it. */
+struct tma_tile tma_tile_of(struct sched *, const char *opt, const uop *fill, const uop *k);
+/* The same of a store along the ranges m and n of an MMA instruction: panels along n, rows along m. False:
+ * TMA cannot. */
+bool tma_tile_stored(struct sched *, const uop *store, const uop *m, const uop *n, struct tma_tile *out);
+/* threads.c: threadIdx of the whole block, producers included; lanes: threads that the THREAD axes make. */
 const uop *block_thread(struct sched *, const uop *tree, int64_t *lanes);
-/* pipeline.c: a load, perhaps with zeros where a predicate is false: its INDEX, and the predicate or NULL; false: something else. */
-/* Each run of MMA instructions of a group is waited for at once. */
+/* pipeline.c: fences, commits and waits around each run of wgmma. */
 const uop *tree_waits(struct sched *, const uop *block);
+/* pipeline.c: a load, perhaps predicated with zeros: its INDEX, and the predicate or NULL; false: anything else. */
 bool plain_copy(struct rw *, const uop *value, const uop **index, const uop **pred);
-/* The FOLD ranges of a fill in the order in which its elements are numbered, slowest first. */
+/* threads.c: the COPY ranges of a fill in the order in which its elements are numbered, slowest first. */
 void fill_order(struct sched *, struct free_ranges *, const uop *stmt, uop_vec *out);
-/* Squares of it are turned in registers, between memory and the panels of a tile. */
+/* Is the fill transposed in registers, square by square, between global and shared memory? */
 bool fill_is_transposed(struct sched *, const uop *stmt);
-/* A fill dealt out to so many threads, which are numbered by `filler`. */
+/* A cooperative copy by `fillers` threads; filler: index of this thread among them. */
 void fill_cooperative(struct sched *, const uop *stmt, const uop *filler, int64_t fillers, uop_vec *out);
 const uop *tree_peel(struct rw *, const uop *tree,
                      bool threads); /* peel.c: padded loops get a main and a tail body; threads: of a GPU */

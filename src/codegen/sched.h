@@ -31,19 +31,19 @@ struct pipe {
     int64_t ahead, pass, level;
 };
 
-/* tma_tile.c: a tile in shared memory that is a box of a buffer, panel by panel. */
-struct box {
-    const uop *map;        /* TENSOR_MAP; of a store whose rows begin anywhere: NULL */
-    const uop *at[2];      /* coordinates of the first element, along a row and across */
-    int64_t size[2], step; /* of the buffer: elements of a row, rows; from row to row */
-    int64_t width, rows;   /* elements of a row of 128 bytes; rows of a copy */
-    int64_t panels, parts; /* copies: panels side by side, and parts of a panel one below the other */
-    int64_t bytes;         /* of the tile */
+/* tma_tile.c: a tile in shared memory that TMA copies, one box per 128-byte panel. */
+struct tma_tile {
+    const uop *map;        /* TENSOR_MAP; NULL: a store whose rows are not 16-byte aligned */
+    const uop *at[2];      /* coordinates of the first element: column, row */
+    int64_t size[2], step; /* the buffer's columns and rows; row stride */
+    int64_t width, rows;   /* the box: elements of its 128-byte rows; rows */
+    int64_t panels, parts; /* boxes of the tile: panels along a row, parts of a panel along its rows */
+    int64_t bytes;
 };
 struct tma_store_tile {
     const uop *param;
-    struct box box;
-    uint32_t tc; /* the product whose m and n it is along */
+    struct tma_tile box;
+    uint32_t tc; /* the TC whose m and n it is stored along */
 };
 
 struct sched {
@@ -54,23 +54,24 @@ struct sched {
     VEC(struct axis) axis;
     uint32_t stages; /* names given so far */
     VEC(struct pipe) pipe;
-    struct product { /* TC: a MMA instruction and the axes of its m, n, k */
+    struct product { /* TC: an MMA instruction and the axes of its m, n, k */
         enum mma instr;
         uint32_t axis[3];
-        const uop *lane, *reg[4]; /* once laid out: THREAD range; ranges of the accumulator's digits */
+        /* after mma.c: THREAD range of the lane; REG ranges of the accumulator's digits */
+        const uop *lane, *reg[4];
     } tc[4];
     uint32_t ntc;
     struct {                            /* WARP_SPECIALIZE, PERSISTENT */
-        int64_t teams;                  /* 0: all threads do the same */
-        int64_t blocks;                 /* 0: one for each tile */
-        uint32_t cluster;               /* CLUSTER: the axis whose values are its blocks; 0: there is none */
-        VEC(struct tma_store_tile) out; /* stores that go through shared memory */
-    } roles;
+        int64_t consumers;              /* consumers, 1 or 2 (ping-pong); 0: not warp-specialized */
+        int64_t blocks;                 /* PERSISTENT blocks; 0: one block per output tile */
+        uint32_t cluster;               /* CLUSTER: the split-K axis whose values are its blocks; 0: none */
+        VEC(struct tma_store_tile) out; /* stores that go through shared memory (epilogue_tma.c) */
+    } ws;
 };
-enum { PRODUCERS = 128 }; /* threads that copy, behind those that compute: a warpgroup, of which one works */
-/* MMA instructions of warpgroups, which read tiles by themselves. */
+enum { PRODUCERS = 128 }; /* threads of the producer warpgroup, after the consumers' */
+/* wgmma: the tensor cores read tiles from shared memory. */
 static inline bool sched_has_wgmma(const struct sched *s) { return s->ntc && mma_is_wgmma(s->tc[0].instr); }
-/* What an instruction sums up is added to the sums of the thread, tile by tile. */
+/* The tensor core accumulates fp8 with few bits: partial sums are added to fp32 accumulators. */
 static inline bool partial_accumulate(enum mma i) {
     return mma_low_precision_acc(i) && !env_int(ENV_F8_FAST);
 }

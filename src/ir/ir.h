@@ -161,8 +161,8 @@ union arg {
             row; /* STAGE, and LOCAL with panels: elements of a row, which is padded if there are no panels; 0: nothing is */
     } mem;
     struct {
-        uint8_t instr; /* enum mma */
-        uint8_t fresh; /* 1: the accumulators begin at 0, whatever they hold (of a warpgroup) */
+        uint8_t instr;     /* enum mma */
+        uint8_t zero_init; /* 1: the accumulators start at 0, whatever they hold (wgmma's scale-d = 0) */
         uint8_t
             leap[2]; /* of an operand whose rows are across k: rows from the first half of k to the second */
         uint16_t rows

@@ -155,8 +155,8 @@ static void check_entry(struct linear_check *c, const uop *n, uint32_t at, bool 
     case OP_CP_ASYNC:
     case OP_PIN_REG:
     case OP_WARP_REDUCE: check_sources(c, n, 0); return;
-    case OP_MMA: /* the accumulators, then two factors; a fresh one sets what it adds to */
-        check_sources(c, n, n->arg.mma.fresh ? n->nsrc - 2 : 0);
+    case OP_MMA: /* accumulators, then a and b; with zero_init the accumulators need no value before */
+        check_sources(c, n, n->arg.mma.zero_init ? n->nsrc - 2 : 0);
         for (uint32_t i = 0; i + 2 < n->nsrc; i++) c->set[n->src[i]->id] = 1;
         return;
     case OP_STORE:

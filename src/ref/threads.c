@@ -246,7 +246,7 @@ static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
             mma_place(&map, l, r, at);
             unsigned lanes = s->many[0].lanes;
             struct elem *e = &m->threads[first + l].v[s->many[r / lanes].at + r % lanes];
-            if (s->u->arg.mma.fresh) *e = (struct elem){.v = {.f = 0}, .bad = FINE};
+            if (s->u->arg.mma.zero_init) *e = (struct elem){.v = {.f = 0}, .bad = FINE};
             for (int j = 0; j < k; j++) {
                 const struct elem *x = &a[at[MMA_M] * k + j], *y = &b[at[MMA_N] * k + j];
                 e->v.f += x->v.f * y->v.f;

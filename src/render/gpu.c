@@ -309,7 +309,7 @@ static bool adds_parts(const struct gpu *c) {
         const uop *n = l->u[i];
         if (n->op == OP_RANGE || n->op == OP_CP_ASYNC) return false;
         depth += (n->op == OP_IF) - (n->op == OP_END);
-        fresh |= n->op == OP_MMA && n->arg.mma.fresh;
+        fresh |= n->op == OP_MMA && n->arg.mma.zero_init;
         for (uint32_t k = c->r.pos + 1; k < i && n->op == OP_SET; k++)
             if (l->u[k]->op == OP_SET && l->u[k]->src[0] == n->src[0]) return false;
     }

@@ -69,10 +69,12 @@ static void group_mma(struct gpu *c, const uop *n) {
     bool tile = a->op == OP_INDEX; /* else registers, which have no order of their own */
     unsigned lanes = n->src[0]->lanes, cells = (n->nsrc - 2) * lanes, at = cells;
     /* a part of a sum begins where the last one was, once that is read: else the compiler has two of them */
-    const char *reg = n->arg.mma.fresh && !mma_low_precision_acc((enum mma)n->arg.mma.instr) ? "=f" : "+f";
+    const char *reg =
+        n->arg.mma.zero_init && !mma_low_precision_acc((enum mma)n->arg.mma.instr) ? "=f" : "+f";
     struct str op, arg;
     str_init(&op, c->r.a), str_init(&arg, c->r.a);
-    str_printf(&op, "{ .reg .pred p; setp.%s.u32 p, 0, 0; %s {", n->arg.mma.fresh ? "ne" : "eq", info->ptx);
+    str_printf(&op, "{ .reg .pred p; setp.%s.u32 p, 0, 0; %s {", n->arg.mma.zero_init ? "ne" : "eq",
+               info->ptx);
     for (unsigned i = 0; i < cells; i++) {
         str_printf(&op, "%s%%%u", i ? ", " : "", i);
         str_printf(&arg, "%s\"%s\"(%s)", i ? ", " : "", reg, gpu_operand(c, n->src[i / lanes], i % lanes).s);

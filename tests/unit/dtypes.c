@@ -48,10 +48,10 @@ static void count_parts(const struct product *x, bool parts) {
     for (uint32_t i = 0; i < x->lin.n; i++) {
         const uop *n = x->lin.u[i];
         if (n->op != OP_MMA) continue;
-        fresh += n->arg.mma.fresh;
-        run = n->arg.mma.fresh ? 1 : run + 1;
+        fresh += n->arg.mma.zero_init;
+        run = n->arg.mma.zero_init ? 1 : run + 1;
         most = RG_MAX(most, run);
-        for (uint32_t k = 0; k < i && n->arg.mma.fresh; k++)
+        for (uint32_t k = 0; k < i && n->arg.mma.zero_init; k++)
             again += x->lin.u[k]->op == OP_MMA && x->lin.u[k]->src[0] == n->src[0];
     }
     if (parts ? !fresh || most > 4 : again)

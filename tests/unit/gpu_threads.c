@@ -330,7 +330,7 @@ TEST(block_group_floats_along_k) {
                 "PIPE(a,k,3) PIPE(b,k,3)"};
     arena_init(&x.arena, &x.err);
     CHECK_EQ(err_guard(&x.err, product_compile, &x), RG_EOPT);
-    CHECK(strstr(x.err.msg, "lies in another order"));
+    CHECK(strstr(x.err.msg, "has another layout"));
     arena_free(&x.arena);
 }
 

@@ -327,10 +327,10 @@ TEST(roles_say_why) {
         bool tb;
         const char *more, *says;
     } bad[] = {
-        {128, 64, 132, true, "WARP_SPECIALIZE(1)", "rows must begin at multiples of 16 bytes"},
-        {128, 64, 128, true, "WARP_SPECIALIZE(3)", "one group of threads or two"},
+        {128, 64, 132, true, "WARP_SPECIALIZE(1)", "rows must be 16-byte aligned"},
+        {128, 64, 128, true, "WARP_SPECIALIZE(3)", "expected 1 or 2 consumer warpgroups"},
         {128, 64, 128, true, "PERSISTENT(2)", "only blocks with WARP_SPECIALIZE"},
-        {128, 64, 128, true, "WARP_SPECIALIZE(2)", "over the tiles of PERSISTENT"},
+        {128, 64, 128, true, "WARP_SPECIALIZE(2)", "alternate over the tiles of PERSISTENT"},
         {128, 64, 128, true, "WARP_SPECIALIZE(1) PERSISTENT(0)", "expected 1 .. 65536 blocks"},
     };
     for (size_t i = 0; i < RG_COUNT(bad); i++) {
@@ -362,7 +362,8 @@ TEST(roles_steps_that_end_inside) {
                  "STAGE(a,k,m3,k1+k2) STAGE(b,k,%s) PIPE(a,k,3) PIPE(b,k,3) WARP_SPECIALIZE(1)",
                  tb ? "n3,k1+k2" : "k1+k2,n3");
         arena_init(&x.arena, &x.err);
-        if (err_guard(&x.err, product_compile, &x) != RG_EOPT || !strstr(x.err.msg, "its zeros do not begin"))
+        if (err_guard(&x.err, product_compile, &x) != RG_EOPT ||
+            !strstr(x.err.msg, "its predicate is not a bound"))
             FAIL("%s: %s", opts, x.err.msg);
         arena_free(&x.arena);
     }

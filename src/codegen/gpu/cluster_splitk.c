@@ -1,127 +1,130 @@
-/* cluster_splitk.c: blocks that have parts of one sum. CLUSTER makes a summed axis one of the grid, the innermost, whose values are blocks
- * that run at once and may write to each other's shared memory. Each multiplies its part as warp_specialize.c says. Then the columns of
- * the tile are dealt out: for each share of them but its own a block sends its sums to the block whose share it is; they
- * meet; each adds the parts, always in the order of the blocks, and stores its share.
+/* cluster_splitk.c: split-K inside a cluster. CLUSTER makes a reduced axis the innermost of the grid; its values are
+ * blocks that run together and write to each other's shared memory (DSMEM). Each block computes partial sums over
+ * its slice of K as warp_specialize.c says. Then they reduce-scatter over the columns of the tile: a block sends the
+ * partial sums of every other share to its owner, cluster sync, and adds what it got, in the order of ranks.
  *
  *     (CLUSTER_SYNC)
- *     FOR q != part:  DSMEM_STORE sums of share q to block q
+ *     FOR q != rank:  DSMEM_STORE sums of share q to block q
  *     CLUSTER_SYNC
- *     share `part` of the sums = part 0 + part 1 + ..   (its own from registers)
- *     store share `part`
+ *     share `rank` of the sums = rank 0 + rank 1 + ..   (its own from registers)
+ *     store share `rank`
  *
- * What is sent is a register of a thread, and the same thread of the other block reads it: [part][register][thread], so that 32
- * threads write 256 bytes next to each other. Where there is no room beside the ring what is sent stands in its place; then
- * they meet before too, when all have multiplied. Nothing is sent before all blocks have begun (the first CLUSTER_SYNC), and nobody
- * ends before what it sent was met for. Requires: blocks that do not walk over tiles. Tests: tests/unit/warp_specialize.c */
+ * The buffer is [rank][register][thread]: thread t of a block writes what thread t of the other reads, so a warp
+ * writes 256 consecutive bytes. If shared memory has no room for it next to the pipeline, it aliases a tile, and
+ * another CLUSTER_SYNC comes first. No block writes before all have started (the first CLUSTER_SYNC) or exits before its
+ * writes were received. Requires: no PERSISTENT. Tests: tests/unit/warp_specialize.c */
 #include "codegen/gpu/warp_specialize.h"
 
-void cluster_look(struct roles *r) {
-    const uop *last = r->grid.n ? r->grid.p[r->grid.n - 1] : NULL;
+void cluster_find(struct ws *ws) {
+    const uop *last = ws->grid.n ? ws->grid.p[ws->grid.n - 1] : NULL;
     const char *opt = "CLUSTER";
-    if (!last || last->arg.range.cls != r->s->roles.cluster)
-        opt_fail(r->s, opt, "axis %s must be the innermost of the grid", ir_name(r->ir, r->s->roles.cluster));
-    if (r->chain || partial_accumulate(r->s->tc[0].instr))
-        opt_fail(r->s, opt, "only sums of one plain product are exchanged");
-    r->part = last, r->parts = last->src[0]->hi;
-    int n = mma_info[r->s->tc[0].instr].size[MMA_N];
-    if (n % (8 * r->parts))
-        opt_fail(r->s, opt, "%d columns are not shared by %lld blocks", n, (long long)r->parts);
+    if (!last || last->arg.range.cls != ws->s->ws.cluster)
+        opt_fail(ws->s, opt, "axis %s must be the innermost of the grid", ir_name(ws->ir, ws->s->ws.cluster));
+    if (ws->attention || partial_accumulate(ws->s->tc[0].instr))
+        opt_fail(ws->s, opt, "expected one plain GEMM with full-precision accumulators");
+    ws->rank = last, ws->ranks = last->src[0]->hi;
+    int n = mma_info[ws->s->tc[0].instr].size[MMA_N];
+    if (n % (8 * ws->ranks))
+        opt_fail(ws->s, opt, "%d columns cannot be shared by %lld blocks; expected a multiple of 8 each", n,
+                 (long long)ws->ranks);
 }
 
-/* The sums that the results of a tile are made of: one accumulator, with a range for each of its registers. */
-static const uop *sums_of(struct roles *r) {
-    const uop *found = NULL, *column = r->s->tc[0].reg[2];
+/* The accumulator that the results of a tile are computed from, with a range for each of its registers. */
+static const uop *accumulator_of(struct ws *ws) {
+    const uop *found = NULL, *column = ws->s->tc[0].reg[2];
     struct free_ranges fr;
     uop_vec topo = {0};
-    free_init(&fr, r->ir, r->a);
-    uop_topo(r->a, r->after.p, r->after.n, &topo);
+    free_init(&fr, ws->ir, ws->a);
+    uop_topo(ws->a, ws->epilogue.p, ws->epilogue.n, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         if (n->op != OP_ACC || !column || !free_has(&fr, n, column)) continue;
-        if (found) opt_fail(r->s, "CLUSTER", "results are made of more than one sum");
+        if (found) opt_fail(ws->s, "CLUSTER", "the epilogue reads more than one accumulator; expected one");
         found = n;
     }
-    if (!found) opt_fail(r->s, "CLUSTER", "no sum of a MMA instruction is stored");
+    if (!found) opt_fail(ws->s, "CLUSTER", "no accumulator of an MMA instruction is stored");
     return found;
 }
 
-/* Registers that a thread keeps of the tile for its block's share. */
-static int64_t share_of(const struct roles *r) {
+/* Registers of a thread's share. */
+static int64_t share_registers(const struct ws *ws) {
     int64_t n = 1;
-    for (uint32_t i = 0; i < r->s->axis.n; i++)
-        if (r->s->axis.p[i].kind == AX_REG && r->s->axis.p[i].grid) n *= r->s->axis.p[i].size;
-    return n * mma_info[r->s->tc[0].instr].size[MMA_N] * 64 / WARPGROUP / r->parts;
+    for (uint32_t i = 0; i < ws->s->axis.n; i++)
+        if (ws->s->axis.p[i].kind == AX_REG && ws->s->axis.p[i].grid) n *= ws->s->axis.p[i].size;
+    return n * mma_info[ws->s->tc[0].instr].size[MMA_N] * 64 / WARPGROUP / ws->ranks;
 }
 
-static int64_t bytes_sent(const struct roles *r) {
-    return (r->parts - 1) * share_of(r) * r->lanes * (int64_t)sizeof(float);
+static int64_t dsmem_bytes(const struct ws *ws) {
+    return (ws->ranks - 1) * share_registers(ws) * ws->threads * (int64_t)sizeof(float);
 }
 
-static int64_t tile_bytes(const struct tile *t) {
+static int64_t tile_bytes(const struct ws_tile *t) {
     return t->wide->src[0]->hi * dtype_info[t->wide->dt].bytes;
 }
 
-/* Tiles in whose place it stands, once all blocks have multiplied; NULL: there is room beside them. */
-static const uop *place_of(const struct roles *r) {
-    int64_t panels = r->lanes / WARPGROUP * STORE_ROWS * STORE_BYTES; /* each group stores through one */
-    int64_t room = SHARED_MOST - SHARED_BARS - panels;
-    const struct tile *most = &r->tile.p[0];
-    for (uint32_t i = 0; i < r->tile.n; i++) {
-        room -= tile_bytes(&r->tile.p[i]);
-        if (tile_bytes(&r->tile.p[i]) > tile_bytes(most)) most = &r->tile.p[i];
+/* The tile that the buffer aliases, once all blocks have multiplied; NULL: there is room for both. */
+static const uop *aliased_tile(const struct ws *ws) {
+    int64_t panels = ws->threads / WARPGROUP * STORE_ROWS * STORE_BYTES; /* one panel per warpgroup */
+    int64_t room = SMEM_MAX - SMEM_MBARS - panels;
+    const struct ws_tile *most = &ws->tile.p[0];
+    for (uint32_t i = 0; i < ws->tile.n; i++) {
+        room -= tile_bytes(&ws->tile.p[i]);
+        if (tile_bytes(&ws->tile.p[i]) > tile_bytes(most)) most = &ws->tile.p[i];
     }
-    return room < bytes_sent(r) && tile_bytes(most) >= bytes_sent(r) ? most->wide : NULL;
+    return room < dsmem_bytes(ws) && tile_bytes(most) >= dsmem_bytes(ws) ? most->wide : NULL;
 }
 
-int64_t cluster_bytes(const struct roles *r) { return r->parts > 1 && !place_of(r) ? bytes_sent(r) : 0; }
+int64_t cluster_bytes(const struct ws *ws) {
+    return ws->ranks > 1 && !aliased_tile(ws) ? dsmem_bytes(ws) : 0;
+}
 
-/* The sums at share q, and where the part of one block, as the receiver counts the others, stands. */
+/* The accumulators of share q, and the address of one block's partial sums in the receiver's slot. */
 struct share {
     const uop *sum, *at;
 };
 
-static struct share share_at(struct roles *r, int64_t q, const uop *slot) {
-    const uop *sum = sums_of(r), *const *reg = r->s->tc[0].reg, *at = slot;
-    int64_t steps = reg[2]->src[0]->hi / r->parts;
-    const uop *step = roles_range(r, "share", AX_REG, reg[2]->arg.range.pos, steps, 0);
-    const uop *column = add(r, step, num(r, q * steps));
+static struct share share_at(struct ws *ws, int64_t q, const uop *slot) {
+    const uop *sum = accumulator_of(ws), *const *reg = ws->s->tc[0].reg, *at = slot;
+    int64_t steps = reg[2]->src[0]->hi / ws->ranks;
+    const uop *step = ws_range(ws, "share", AX_REG, reg[2]->arg.range.pos, steps, 0);
+    const uop *column = add(ws, step, num(ws, q * steps));
     struct free_ranges fr;
-    free_init(&fr, r->ir, r->a);
+    free_init(&fr, ws->ir, ws->a);
     const uop_vec *free = free_of(&fr, sum);
     for (uint32_t i = 0; i < free->n; i++) {
         const uop *x = free->p[i] == reg[2] ? step : free->p[i];
-        if (x != reg[0]) at = add(r, mul(r, at, x->src[0]->hi), x);
+        if (x != reg[0]) at = add(ws, mul(ws, at, x->src[0]->hi), x);
     }
-    at = add(r, mul(r, at, r->lanes), r->thread);
-    at = add(r, mul(r, at, reg[0]->src[0]->hi), reg[0]); /* neighbours of a row lie together */
-    if (!r->sent) {
-        const uop *src[] = {num(r, bytes_sent(r) / (int64_t)sizeof(float)), place_of(r)};
-        union arg arg = {.mem = {ir_sym(r->ir, "sent", 4), SPACE_SHARED, 0, 0}};
-        r->sent = uop_new(r->ir, OP_LOCAL, DT_F32, 1, src, src[1] ? 2 : 1, arg);
+    at = add(ws, mul(ws, at, ws->threads), ws->thread);
+    at = add(ws, mul(ws, at, reg[0]->src[0]->hi), reg[0]); /* neighbours of a row are adjacent */
+    if (!ws->dsmem) {
+        const uop *src[] = {num(ws, dsmem_bytes(ws) / (int64_t)sizeof(float)), aliased_tile(ws)};
+        union arg arg = {.mem = {ir_sym(ws->ir, "sent", 4), SPACE_SHARED, 0, 0}};
+        ws->dsmem = uop_new(ws->ir, OP_LOCAL, DT_F32, 1, src, src[1] ? 2 : 1, arg);
     }
-    return (struct share){rw_subst(r->rw, sum, &reg[2], &column, 1), mk_index(r->ir, r->sent, at, 1)};
+    return (struct share){rw_subst(ws->rw, sum, &reg[2], &column, 1), mk_index(ws->ir, ws->dsmem, at, 1)};
 }
 
-void cluster_send(struct roles *r, uop_vec *out) {
-    if (place_of(r)) put_op(r, out, OP_CLUSTER_SYNC, r->parts);
-    for (int64_t q = 0; q < r->parts; q++) {
+void cluster_scatter(struct ws *ws, uop_vec *out) {
+    if (aliased_tile(ws)) put_op(ws, out, OP_CLUSTER_SYNC, ws->ranks);
+    for (int64_t q = 0; q < ws->ranks; q++) {
         uop_vec one = {0};
-        const uop *below = rw2(r->rw, OP_LT, r->part, num(r, q));
-        const uop *slot = rw3(r->rw, OP_WHERE, below, r->part, rw2(r->rw, OP_SUB, r->part, num(r, 1)));
-        struct share s = share_at(r, q, slot);
-        put(r, &one, uop3(r->ir, OP_DSMEM_STORE, s.at, num(r, q), s.sum));
-        put(r, out, when(r, rw2(r->rw, OP_NE, r->part, num(r, q)), &one, NULL));
+        const uop *below = rw2(ws->rw, OP_LT, ws->rank, num(ws, q));
+        const uop *slot = rw3(ws->rw, OP_WHERE, below, ws->rank, rw2(ws->rw, OP_SUB, ws->rank, num(ws, 1)));
+        struct share s = share_at(ws, q, slot);
+        put(ws, &one, uop3(ws->ir, OP_DSMEM_STORE, s.at, num(ws, q), s.sum));
+        put(ws, out, when(ws, rw2(ws->rw, OP_NE, ws->rank, num(ws, q)), &one, NULL));
     }
-    put_op(r, out, OP_CLUSTER_SYNC, r->parts);
+    put_op(ws, out, OP_CLUSTER_SYNC, ws->ranks);
 }
 
-void cluster_add(struct roles *r, int64_t q, uop_vec *out) {
+void cluster_reduce(struct ws *ws, int64_t q, uop_vec *out) {
     uop_vec one = {0};
-    const uop *all = NULL, *own = share_at(r, q, num(r, 0)).sum;
-    for (int64_t p = 0; p < r->parts; p++) {
-        const uop *x = p == q ? own : uop1(r->ir, OP_LOAD, share_at(r, q, num(r, p < q ? p : p - 1)).at);
-        all = all ? uop2(r->ir, OP_ADD, all, x) : x;
+    const uop *all = NULL, *own = share_at(ws, q, num(ws, 0)).sum;
+    for (int64_t p = 0; p < ws->ranks; p++) {
+        const uop *x = p == q ? own : uop1(ws->ir, OP_LOAD, share_at(ws, q, num(ws, p < q ? p : p - 1)).at);
+        all = all ? uop2(ws->ir, OP_ADD, all, x) : x;
     }
-    put(r, &one, uop2(r->ir, OP_SET, own, all));
-    put_part(r, &one, out);
+    put(ws, &one, uop2(ws->ir, OP_SET, own, all));
+    put_part(ws, &one, out);
 }

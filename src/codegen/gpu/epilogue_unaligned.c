@@ -1,140 +1,143 @@
-/* epilogue_unaligned.c: results of threads with roles whose rows begin anywhere (1793 halves are a row), so that no box stores them.
+/* epilogue_unaligned.c: the epilogue for results whose rows are not 16-byte aligned (1793 fp16 columns), which TMA
+ * cannot store.
  *
- * As for boxes a warpgroup writes its results to shared memory first, some columns at a time. Then its threads store them
- * to memory by pieces of 16 bytes that begin at multiples of 16 bytes there: of each row as many pieces as it touches, of
- * which the first and the last may be cut and go element by element. Where a piece begins in shared memory depends on the
- * row's address, which differs from row to row; 16 bytes at any place are read as the two pieces around them
- * (render/gpu_memory.c). Rows in shared memory are a piece longer than the columns that they are for, so that the eight rows that
- * a warp writes at once lie in different banks. Of halves that piece has columns too, those of the next time: the piece that
- * begins in these columns and ends in the next is whole.
- * Requires: as warp_specialize.c. Tests: tests/unit/warp_specialize.c (roles_odd_rows), tests/unit/repack.c */
+ * A warpgroup writes some columns of its results to shared memory, as for TMA. Then its threads store them in
+ * 16-byte vectors that are aligned in global memory; the elements before the first and after the last whole vector
+ * of a row go one by one. A vector's offset in shared memory depends on the row: unaligned 16 bytes are loaded as
+ * the two aligned vectors around them (render/gpu_memory.c). Rows in shared memory are padded by one vector, so the
+ * eight rows that a warp writes at once are free of bank conflicts. For 16-bit types the padding holds the first
+ * columns of the next step, so that a vector across the boundary is whole.
+ * Requires: as warp_specialize.c. Tests: tests/unit/warp_specialize.c (ws_unaligned_rows), tests/unit/repack.c */
 #include "codegen/gpu/warp_specialize.h"
 
-enum { ROWS = 64, PIECE_BYTES = 16, STEP = 8 /* columns that a register of each thread makes */ };
+enum { ROWS = 64, VECTOR_BYTES = 16, STEP = 8 /* columns of an accumulator register, over a quad */ };
 
-static int64_t piece_of(const struct tma_store_tile *o) {
-    return PIECE_BYTES / dtype_info[o->param->dt].bytes;
+static int64_t vector_of(const struct tma_store_tile *o) {
+    return VECTOR_BYTES / dtype_info[o->param->dt].bytes;
 }
 
 static int64_t pitch_of(const struct tma_store_tile *o, int64_t panels) {
-    return panels * o->box.width + piece_of(o);
+    return panels * o->box.width + vector_of(o);
 }
 
-int64_t roles_rows_room(struct roles *r, const struct tma_store_tile *o, int64_t bytes) {
-    int64_t n = r->s->roles.blocks ? o->box.panels : RG_MIN(o->box.panels, 2); /* others may want the room */
+int64_t unaligned_panels(struct ws *ws, const struct tma_store_tile *o, int64_t bytes) {
+    int64_t n = ws->s->ws.blocks ? o->box.panels : RG_MIN(o->box.panels, 2); /* leave room for other blocks */
     while (n > 0 && (o->box.panels % n || ROWS * pitch_of(o, n) * dtype_info[o->param->dt].bytes > bytes))
         n--;
     return n;
 }
 
-static const uop *local_of(struct roles *r, const struct tma_store_tile *o) {
-    const uop *size = num(r, r->lanes * r->teams / WARPGROUP * ROWS * pitch_of(o, r->buffers));
-    union arg arg = {.mem = {ir_sym(r->ir, "results", 7), SPACE_SHARED, 0, 0}};
-    return uop_new(r->ir, OP_LOCAL, (enum dtype)o->param->dt, 1, &size, 1, arg);
+static const uop *local_of(struct ws *ws, const struct tma_store_tile *o) {
+    const uop *size = num(ws, ws->threads * ws->consumers / WARPGROUP * ROWS * pitch_of(o, ws->store_panels));
+    union arg arg = {.mem = {ir_sym(ws->ir, "results", 7), SPACE_SHARED, 0, 0}};
+    return uop_new(ws->ir, OP_LOCAL, (enum dtype)o->param->dt, 1, &size, 1, arg);
 }
 
-static const uop *both(struct roles *r, const uop *a, const uop *b) { return rw2(r->rw, OP_AND, a, b); }
-static const uop *below(struct roles *r, const uop *a, const uop *b) { return rw2(r->rw, OP_LT, a, b); }
-static const uop *choose(struct roles *r, const uop *if_, const uop *a, const uop *b) {
-    return rw3(r->rw, OP_WHERE, if_, a, b);
+static const uop *both(struct ws *ws, const uop *a, const uop *b) { return rw2(ws->rw, OP_AND, a, b); }
+static const uop *below(struct ws *ws, const uop *a, const uop *b) { return rw2(ws->rw, OP_LT, a, b); }
+static const uop *choose(struct ws *ws, const uop *if_, const uop *a, const uop *b) {
+    return rw3(ws->rw, OP_WHERE, if_, a, b);
 }
 
-/* Some columns of a group's results. */
-struct columns {
-    struct stage_part p; /* in shared memory */
-    int64_t own;         /* pieces that begin in so many of them are stored */
-    int64_t left;        /* columns of the tile from the first of these on */
+/* Some columns of a warpgroup's results. */
+struct unaligned_columns {
+    struct smem_part p; /* in shared memory */
+    int64_t own;        /* vectors that start in the first `own` columns are stored */
+    int64_t left;       /* columns of the tile from its first on */
 };
 
-/* Of a row: where its first column goes, and the columns before a piece begins there. */
-struct row {
-    const uop *number, *first, *head;
-    const uop *there; /* is it a row of the result? NULL: they all are */
-    const uop *end;   /* of its columns */
+/* A row: index of its first column in the buffer, and the columns before the first aligned vector. */
+struct unaligned_row {
+    const uop *row, *first, *head;
+    const uop *there; /* inside of the result? NULL: all rows are */
+    const uop *end;   /* end of its columns */
 };
 
-static struct row row_of(struct roles *r, const struct tma_store_tile *o, const struct columns *c,
-                         const uop *number) {
-    const struct box *b = &o->box;
-    int64_t piece = piece_of(o), more = c->p.columns > c->own ? c->left : c->own;
-    const uop *y = add(r, b->at[1], number), *x = add(r, b->at[0], num(r, c->p.first)), *all = num(r, more);
-    struct row w = {.number = number, .first = add(r, mul(r, y, b->step), x), .end = all};
-    w.head = rw2(r->rw, OP_SUB, num(r, piece - 1), mod(r, add(r, w.first, num(r, piece - 1)), piece));
-    if (x->hi + more > b->size[0]) w.end = rw2(r->rw, OP_MIN, rw2(r->rw, OP_SUB, num(r, b->size[0]), x), all);
-    if (y->hi >= b->size[1]) w.there = below(r, y, num(r, b->size[1]));
+static struct unaligned_row row_of(struct ws *ws, const struct tma_store_tile *o,
+                                   const struct unaligned_columns *c, const uop *row) {
+    const struct tma_tile *b = &o->box;
+    int64_t piece = vector_of(o), more = c->p.columns > c->own ? c->left : c->own;
+    const uop *y = add(ws, b->at[1], row), *x = add(ws, b->at[0], num(ws, c->p.first)), *all = num(ws, more);
+    struct unaligned_row w = {.row = row, .first = add(ws, mul(ws, y, b->step), x), .end = all};
+    w.head = rw2(ws->rw, OP_SUB, num(ws, piece - 1), mod(ws, add(ws, w.first, num(ws, piece - 1)), piece));
+    if (x->hi + more > b->size[0])
+        w.end = rw2(ws->rw, OP_MIN, rw2(ws->rw, OP_SUB, num(ws, b->size[0]), x), all);
+    if (y->hi >= b->size[1]) w.there = below(ws, y, num(ws, b->size[1]));
     return w;
 }
 
-/* Elements from `column` on, to place `to`, if `in`. */
-static const uop *store_at(struct roles *r, const struct tma_store_tile *o, const struct columns *c,
-                           const struct row *w, const uop *column, const uop *to, const uop *in) {
-    const uop *none = uop_new(r->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE);
-    const uop *at = add(r, add(r, c->p.place, mul(r, w->number, c->p.pitch)), column);
-    if (w->there) in = both(r, w->there, in);
-    const uop *from = mk_index(r->ir, c->p.local, choose(r, in, at, none), 1);
-    const uop *value = choose(r, in, uop1(r->ir, OP_LOAD, from), uop_flt(r->ir, (enum dtype)o->param->dt, 0));
-    return uop2(r->ir, OP_STORE, mk_index(r->ir, o->param, choose(r, in, to, none), 1), value);
+/* Elements from `column` on, stored at index `to`, if `in`. */
+static const uop *store_at(struct ws *ws, const struct tma_store_tile *o, const struct unaligned_columns *c,
+                           const struct unaligned_row *w, const uop *column, const uop *to, const uop *in) {
+    const uop *none = uop_new(ws->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE);
+    const uop *at = add(ws, add(ws, c->p.offset, mul(ws, w->row, c->p.pitch)), column);
+    if (w->there) in = both(ws, w->there, in);
+    const uop *from = mk_index(ws->ir, c->p.local, choose(ws, in, at, none), 1);
+    const uop *value =
+        choose(ws, in, uop1(ws->ir, OP_LOAD, from), uop_flt(ws->ir, (enum dtype)o->param->dt, 0));
+    return uop2(ws->ir, OP_STORE, mk_index(ws->ir, o->param, choose(ws, in, to, none), 1), value);
 }
 
-/* Piece number `item` of those that are whole: as many for each row as it has if it begins with one. */
-static const uop *store_whole(struct roles *r, const struct tma_store_tile *o, const struct columns *c,
-                              const uop *item) {
-    int64_t piece = piece_of(o), pieces = c->own / piece;
-    struct row w = row_of(r, o, c, quo(r, item, pieces));
-    const uop *v = roles_range(r, "v", AX_VEC, r->s->tc[o->tc].reg[2]->arg.range.pos, piece, 0);
-    const uop *begin = mul(r, mod(r, item, pieces), piece), *column = add(r, w.head, begin);
-    const uop *to = add(r, mul(r, quo(r, add(r, w.first, num(r, piece - 1)), piece), piece), begin);
-    const uop *in = below(r, add(r, column, num(r, piece - 1)), w.end);
-    return store_at(r, o, c, &w, add(r, column, v), add(r, to, v), in);
+/* Whole vector number `item`: each row has as many as if it started aligned. */
+static const uop *store_whole(struct ws *ws, const struct tma_store_tile *o,
+                              const struct unaligned_columns *c, const uop *item) {
+    int64_t piece = vector_of(o), pieces = c->own / piece;
+    struct unaligned_row w = row_of(ws, o, c, quo(ws, item, pieces));
+    const uop *v = ws_range(ws, "v", AX_VEC, ws->s->tc[o->tc].reg[2]->arg.range.pos, piece, 0);
+    const uop *start = mul(ws, mod(ws, item, pieces), piece), *column = add(ws, w.head, start);
+    const uop *to = add(ws, mul(ws, quo(ws, add(ws, w.first, num(ws, piece - 1)), piece), piece), start);
+    const uop *in = below(ws, add(ws, column, num(ws, piece - 1)), w.end);
+    return store_at(ws, o, c, &w, add(ws, column, v), add(ws, to, v), in);
 }
 
-/* Have rows elements before their first whole piece that nobody stored before? Only the first columns have them, where pieces of
- * the columns before reach into the others. */
-static bool has_head(const struct columns *c, const struct tma_store_tile *o) {
-    return !c->p.first || piece_of(o) < STEP;
+/* Do rows have elements before the first whole vector that are not stored yet? Only the first columns,
+ * where vectors of one step reach into the next. */
+static bool has_head(const struct unaligned_columns *c, const struct tma_store_tile *o) {
+    return !c->p.first || vector_of(o) < STEP;
 }
 
-/* Elements before the first whole piece of a row and behind the last: each has a thread, which may have none. */
-static const uop *store_cut(struct roles *r, const struct tma_store_tile *o, const struct columns *c,
-                            const uop *item) {
-    int64_t piece = piece_of(o), each = (1 + has_head(c, o)) * piece;
-    struct row w = row_of(r, o, c, quo(r, item, each));
-    const uop *number = mod(r, item, each), *k = mod(r, number, piece);
-    const uop *before = has_head(c, o) ? below(r, number, num(r, piece)) : uop_int(r->ir, DT_BOOL, 0);
-    const uop *last = rw2(r->rw, OP_SUB, mul(r, quo(r, add(r, w.first, w.end), piece), piece),
-                          w.first); /* a piece that is cut begins there */
-    const uop *column = choose(r, before, k, add(r, last, k));
-    const uop *in = both(r, below(r, column, w.end), rw2(r->rw, OP_EQ, before, below(r, column, w.head)));
-    if (c->p.columns > c->own) /* else it belongs to the next */
-        in = both(r, in, rw2(r->rw, OP_OR, before, below(r, last, add(r, w.head, num(r, c->own)))));
-    return store_at(r, o, c, &w, column, add(r, w.first, column), in);
+/* Elements before the first and after the last whole vector of a row: a thread each, which may have none. */
+static const uop *store_partial(struct ws *ws, const struct tma_store_tile *o,
+                                const struct unaligned_columns *c, const uop *item) {
+    int64_t piece = vector_of(o), each = (1 + has_head(c, o)) * piece;
+    struct unaligned_row w = row_of(ws, o, c, quo(ws, item, each));
+    const uop *row = mod(ws, item, each), *k = mod(ws, row, piece);
+    const uop *before = has_head(c, o) ? below(ws, row, num(ws, piece)) : uop_int(ws->ir, DT_BOOL, 0);
+    const uop *last = rw2(ws->rw, OP_SUB, mul(ws, quo(ws, add(ws, w.first, w.end), piece), piece),
+                          w.first); /* start of the partial vector */
+    const uop *column = choose(ws, before, k, add(ws, last, k));
+    const uop *in = both(ws, below(ws, column, w.end), rw2(ws->rw, OP_EQ, before, below(ws, column, w.head)));
+    if (c->p.columns > c->own) /* else it belongs to the next step */
+        in = both(ws, in, rw2(ws->rw, OP_OR, before, below(ws, last, add(ws, w.head, num(ws, c->own)))));
+    return store_at(ws, o, c, &w, column, add(ws, w.first, column), in);
 }
 
-/* So many of them by the group's threads, written out: a thread asks for all of its own before it stores the first. */
-static void put_all(struct roles *r, const struct tma_store_tile *o, const struct columns *c, bool whole,
-                    uop_vec *out) {
-    const struct product *tc = &r->s->tc[o->tc];
-    int64_t each = whole ? c->own / piece_of(o) : (1 + has_head(c, o)) * piece_of(o);
+/* All of them, unrolled: a thread issues all loads before its first store. */
+static void put_all(struct ws *ws, const struct tma_store_tile *o, const struct unaligned_columns *c,
+                    bool whole, uop_vec *out) {
+    const struct product *tc = &ws->s->tc[o->tc];
+    int64_t each = whole ? c->own / vector_of(o) : (1 + has_head(c, o)) * vector_of(o);
     int64_t times = ROWS * each / WARPGROUP;
-    const uop *turn = roles_range(r, "some", AX_UNROLL, tc->reg[2]->arg.range.pos, times, 0);
-    const uop *item = add(r, mul(r, turn, WARPGROUP), tc->lane);
-    put(r, out, whole ? store_whole(r, o, c, item) : store_cut(r, o, c, item));
+    const uop *step = ws_range(ws, "some", AX_UNROLL, tc->reg[2]->arg.range.pos, times, 0);
+    const uop *item = add(ws, mul(ws, step, WARPGROUP), tc->lane);
+    put(ws, out, whole ? store_whole(ws, o, c, item) : store_partial(ws, o, c, item));
 }
 
-void roles_rows(struct roles *r, const uop *store, const struct tma_store_tile *o, uop_vec *out) {
-    int64_t pitch = pitch_of(o, r->buffers), all = o->box.panels * o->box.width;
-    struct columns c = {.p = {.local = local_of(r, o), .pitch = pitch}, .own = r->buffers * o->box.width};
-    c.p.place = mul(r, roles_group(r), ROWS * pitch);
+void unaligned_store(struct ws *ws, const uop *store, const struct tma_store_tile *o, uop_vec *out) {
+    int64_t pitch = pitch_of(o, ws->store_panels), all = o->box.panels * o->box.width;
+    struct unaligned_columns c = {.p = {.local = local_of(ws, o), .pitch = pitch},
+                                  .own = ws->store_panels * o->box.width};
+    c.p.offset = mul(ws, ws_warpgroup(ws), ROWS * pitch);
     for (; c.p.first < all; c.p.first += c.own) {
         uop_vec part = {0};
         c.left = all - c.p.first;
-        c.p.columns = c.left > c.own && piece_of(o) == STEP ? c.own + STEP : c.own;
-        roles_meet(r, out); /* what stood there has left */
-        put(r, &part, roles_to_stage(r, store, o->tc, &c.p));
-        put_part(r, &part, out);
-        roles_meet(r, out);
-        put_all(r, o, &c, true, &part);
-        put_all(r, o, &c, false, &part);
-        put_part(r, &part, out);
+        c.p.columns = c.left > c.own && vector_of(o) == STEP ? c.own + STEP : c.own;
+        ws_warpgroup_sync(ws, out); /* the columns before have been read */
+        put(ws, &part, ws_store_to_smem(ws, store, o->tc, &c.p));
+        put_part(ws, &part, out);
+        ws_warpgroup_sync(ws, out);
+        put_all(ws, o, &c, true, &part);
+        put_all(ws, o, &c, false, &part);
+        put_part(ws, &part, out);
     }
 }

@@ -1,88 +1,88 @@
-/* mma.c: a sum of products over the axes of a MMA instruction becomes the instruction.
+/* mma.c: contractions become MMA instructions, the opt TC.
  *
- * The opt TC gives three axes, cut to the instruction's size, the kind MMA. Up to the loop tree they are axes like others:
- * tiles are staged over them, accumulators have them as coordinates. Here they are laid out by the instruction's digit
- * maps (ir/mma.def) in the lanes of a warp, a new THREAD range that is innermost among the threads, and in registers:
+ * TC gives three axes, tiled to the instruction's shape, the kind MMA. Up to the loop tree they are axes like others:
+ * tiles are staged over them, accumulators have them as coordinates. Here the register layouts (ir/mma.def) map them to
+ * the lanes of a warp, a new innermost THREAD range, and to registers:
  *
  *     SET(acc(m,n), acc + a(m,k)*b(k,n))   becomes   MMA(acc registers, fragment of a, fragment of b)
- *     what else mentions acc(m,n), m, n    the same with m and n as sums of digits of the lane and of REG and VEC ranges
+ *     what else mentions acc(m,n), m, n    the same with m and n as digits of the lane and of REG and VEC ranges
  *
- * Instructions of a warpgroup read whole tiles from shared memory: their operands are the tiles' addresses, after a
- * proof that the elements lie as the instruction will look for them. Where they lie across k, a tile begins at any row, its two halves
- * along k may be rows of their own, and products side by side whose tiles are some rows apart are one wider instruction: the taps
- * of a convolution.
- * Else a fragment is read from shared memory by LDMATRIX (ldmatrix) where rows of 8 elements lie together, turned or not; else it is
- * built from single values, whatever they are computed from.
- * Instructions whose sums have few digits add to a part of the sum, which is added to the accumulator every PART_K elements.
- * Several products: each TC names one. They have one m; what one leaves along its n may be another's first operand along k, if
- * in every lane the registers of the one are those of the other (same_place asks both digit maps). What is reduced along n,
- * a row's maximum, is combined in the lane first, then among the lanes of the row (WARP_REDUCE); what only moves along m is
+ * wgmma reads tiles from shared memory: its operands are addresses, after a proof that the elements lie where the
+ * instruction reads them. MN-major tiles may start at any row, the two halves of a K step may be rows of their own, and
+ * neighbouring GEMMs whose tiles are a constant number of rows apart become one wider instruction: the taps of a
+ * convolution.
+ * mma.sync loads fragments by ldmatrix (op LDMATRIX) where rows of 8 elements are contiguous, transposed or not; else
+ * they are built from single values.
+ * Low-precision accumulators (fp8) hold a partial sum, added to the fp32 accumulator every PARTIAL_K elements.
+ * Back-to-back GEMMs: each TC names one. They share m; n of one may be k of another, if in every lane the accumulator
+ * registers of the one are the operand registers of the other (same_registers compares the layouts). Reductions along n (a row's
+ * maximum) are combined in the lane, then over the lanes of the row (WARP_REDUCE); values along m alone are
  * held by all of them and stored by one.
  * Requires: tree_build. Gives: no range of kind MMA. Tests: tests/unit/gpu_threads.c */
 #include "codegen/internal.h"
 
-enum { LANE_POS = 249, REG_POS = 232, MOST_LAID = 6, PART_K = 128 };
+enum { LANE_POS = 249, REG_POS = 232, LAID_MAX = 6, PARTIAL_K = 128 };
 
-/* An axis along m or n of results: its values are digits of the lane's number and of registers. */
+/* An axis along m or n of the accumulators: digits of the lane and of registers. */
 struct laid {
     const uop *range;
     int side;                  /* MMA_M, MMA_N */
-    const struct mma_map *map; /* of the results */
-    const uop
-        *reg[4]; /* a RANGE for each digit of this side, in the map's order; the first of n is a vector's */
+    const struct mma_map *map; /* layout of the accumulators */
+    /* a RANGE for each digit of this side, in the layout's order; the first of n is a vector's */
+    const uop *reg[4];
     unsigned nreg;
 };
 
-struct prod { /* an instruction and the RANGEs of its sides */
+struct mma_gemm { /* an instruction and the RANGEs of its sides */
     enum mma instr;
     const uop *side[3];
     struct mma_map map[3];
 };
 
-struct tc {
+struct mma_cx {
     struct sched *s;
     struct ir *ir;
     struct rw *rw;
     struct arena *a;
     struct free_ranges fr;
-    struct prod prod[4], *p; /* p: of the instruction that is written */
-    uint32_t nprod;
-    struct laid laid[MOST_LAID];
+    struct mma_gemm gemm[4], *p; /* p: the one being emitted */
+    uint32_t ngemm;
+    struct laid laid[LAID_MAX];
     uint32_t nlaid;
     const uop *lane;
-    struct map summed; /* accumulators, by number, that instructions add to */
+    struct map accumulated; /* ids of accumulators of MMA instructions */
     uint32_t accs;
 };
 
-static const uop *number(struct tc *t, int64_t v) { return uop_idx(t->ir, v); }
+static const uop *constant(struct mma_cx *t, int64_t v) { return uop_idx(t->ir, v); }
 
-/* What the digits of x say about one side. */
-static const uop *digits(struct tc *t, const struct mma_digit *d, unsigned n, const uop *x, int side) {
-    const uop *sum = number(t, 0);
+/* The coordinate along one side that the digits of x give. */
+static const uop *digits(struct mma_cx *t, const struct mma_digit *d, unsigned n, const uop *x, int side) {
+    const uop *sum = constant(t, 0);
     for (unsigned i = 0; i < n; i++) {
-        const uop *v = rw2(t->rw, OP_MOD, x, number(t, d[i].extent));
-        x = rw2(t->rw, OP_IDIV, x, number(t, d[i].extent));
-        if (d[i].dim == side) sum = rw2(t->rw, OP_ADD, sum, rw2(t->rw, OP_MUL, v, number(t, d[i].stride)));
+        const uop *v = rw2(t->rw, OP_MOD, x, constant(t, d[i].extent));
+        x = rw2(t->rw, OP_IDIV, x, constant(t, d[i].extent));
+        if (d[i].dim == side) sum = rw2(t->rw, OP_ADD, sum, rw2(t->rw, OP_MUL, v, constant(t, d[i].stride)));
     }
     return sum;
 }
 
-static const uop *range(struct tc *t, const char *name, enum axis_kind kind, uint8_t pos, int64_t size) {
-    const uop *n = number(t, size);
+static const uop *range(struct mma_cx *t, const char *name, enum axis_kind kind, uint8_t pos, int64_t size) {
+    const uop *n = constant(t, size);
     union arg arg = {.range = {ir_sym(t->ir, name, strlen(name)), (uint8_t)kind, pos, 0}};
     return uop_new(t->ir, OP_RANGE, DT_IDX, 1, &n, 1, arg);
 }
 
-static struct laid *laid_of(struct tc *t, const uop *range) {
+static struct laid *laid_of(struct mma_cx *t, const uop *range) {
     for (uint32_t i = 0; i < t->nlaid; i++)
         if (t->laid[i].range == range) return &t->laid[i];
     return NULL;
 }
 
-static void lay_out(struct tc *t, const uop *side, int which, const struct mma_map *d) {
+static void lay_out(struct mma_cx *t, const uop *side, int which, const struct mma_map *d) {
     struct laid *l = laid_of(t, side);
     if (l && (l->side != which || memcmp(l->map, d, sizeof *d)))
-        opt_fail(t->s, "TC", "axis %s would lie in lanes in two ways", ir_name(t->ir, side->arg.range.cls));
+        opt_fail(t->s, "TC", "axis %s would need two register layouts", ir_name(t->ir, side->arg.range.cls));
     if (l) return;
     l = &t->laid[t->nlaid++];
     *l = (struct laid){.range = side, .side = which, .map = d};
@@ -95,36 +95,36 @@ static void lay_out(struct tc *t, const uop *side, int which, const struct mma_m
     }
 }
 
-/* The place along a laid axis of the register with these digits. */
-static const uop *place_of(struct tc *t, const struct laid *l, const uop *const *reg) {
+/* The coordinate along a laid-out axis of the register with these digits. */
+static const uop *coordinate_of(struct mma_cx *t, const struct laid *l, const uop *const *reg) {
     const uop *at = digits(t, l->map->lane, l->map->nlane, t->lane, l->side);
     for (unsigned i = 0, k = 0; i < l->map->nreg; i++)
         if (l->map->reg[i].dim == l->side)
-            at = rw2(t->rw, OP_ADD, at, rw2(t->rw, OP_MUL, reg[k++], number(t, l->map->reg[i].stride)));
+            at = rw2(t->rw, OP_ADD, at, rw2(t->rw, OP_MUL, reg[k++], constant(t, l->map->reg[i].stride)));
     return at;
 }
 
 /* ---- accumulators --------------------------------------------------------------------------------------- */
 
-static bool is_cell(struct tc *t, const uop *n) {
+static bool is_cell(struct mma_cx *t, const uop *n) {
     for (uint32_t i = 0; i < n->nsrc && n->op == OP_ACC; i++)
         if (laid_of(t, n->src[i])) return true;
     return false;
 }
 
-/* Which register: for each laid axis its digits, RANGEs (all of them) or numbers (one). */
+/* Which register: for each laid-out axis its digits, RANGEs (all) or constants (one). */
 struct pick {
-    const uop *reg[MOST_LAID][4];
+    const uop *reg[LAID_MAX][4];
 };
 
-static struct pick pick_all(const struct tc *t) {
+static struct pick pick_all(const struct mma_cx *t) {
     struct pick p = {0};
     for (uint32_t i = 0; i < t->nlaid; i++) memcpy(p.reg[i], t->laid[i].reg, sizeof p.reg[i]);
     return p;
 }
 
-/* The accumulator with registers as coordinates. lanes > 1: all of the vector that the first digit of n numbers. */
-static const uop *cell(struct tc *t, const uop *acc, const struct pick *p, unsigned lanes) {
+/* The accumulator with registers as coordinates. lanes > 1: the whole vector of the first digit of n. */
+static const uop *cell(struct mma_cx *t, const uop *acc, const struct pick *p, unsigned lanes) {
     uop_vec src = {0};
     const struct laid *m = NULL, *n = NULL;
     for (uint32_t i = 0; i < acc->nsrc; i++) {
@@ -132,7 +132,8 @@ static const uop *cell(struct tc *t, const uop *acc, const struct pick *p, unsig
         if (!l)
             vec_push(t->a, &src, acc->src[i]);
         else if (*(l->side == MMA_M ? &m : &n))
-            opt_fail(t->s, "TC", "a result along two axes of one side");
+            opt_fail(t->s, "TC",
+                     "an accumulator has two axes of one side; expected one along m and one along n");
         else
             *(l->side == MMA_M ? &m : &n) = l;
     }
@@ -142,7 +143,7 @@ static const uop *cell(struct tc *t, const uop *acc, const struct pick *p, unsig
         const struct laid *l = map->reg[i].dim == MMA_M ? m : n;
         if (!l) continue;
         const uop *at = p->reg[l - t->laid][l == m ? im++ : in++];
-        if (l == n && in == 1 && uop_is_const(at)) vec = at, at = number(t, 0);
+        if (l == n && in == 1 && uop_is_const(at)) vec = at, at = constant(t, 0);
         vec_push(t->a, &src, at);
     }
     if (vec && lanes == 1) {
@@ -153,8 +154,8 @@ static const uop *cell(struct tc *t, const uop *acc, const struct pick *p, unsig
     return uop_new(t->ir, OP_ACC, (enum dtype)acc->dt, lanes, src.p, src.n, acc->arg);
 }
 
-/* x as the lane has it in these registers. */
-static const uop *in_registers(struct tc *t, const uop *x, const struct pick *p) {
+/* x as this lane has it in these registers. */
+static const uop *in_registers(struct mma_cx *t, const uop *x, const struct pick *p) {
     uop_vec topo = {0}, from = {0}, to = {0};
     uop_topo(t->a, &x, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++)
@@ -164,46 +165,47 @@ static const uop *in_registers(struct tc *t, const uop *x, const struct pick *p)
         }
     for (uint32_t i = 0; i < t->nlaid; i++) {
         vec_push(t->a, &from, t->laid[i].range);
-        vec_push(t->a, &to, place_of(t, &t->laid[i], p->reg[i]));
+        vec_push(t->a, &to, coordinate_of(t, &t->laid[i], p->reg[i]));
     }
     return rw_subst(t->rw, x, from.p, to.p, from.n);
 }
 
 /* ---- fragments ------------------------------------------------------------------------------------------ */
 
-/* Value x with its sides m or n, and k, in place. */
-static const uop *element(struct tc *t, const uop *x, int side, const uop *p, const uop *k) {
+/* Value x at coordinate p along m or n, and k. */
+static const uop *element(struct mma_cx *t, const uop *x, int side, const uop *p, const uop *k) {
     return rw_subst(t->rw, x, (const uop *[]){t->p->side[side], t->p->side[MMA_K]}, (const uop *[]){p, k}, 2);
 }
 
-/* Four matrices of 8 x 8, whose rows the lanes name. turned: rows in memory are along k. NULL: not so. */
-static const uop *matrices(struct tc *t, const uop *x, unsigned operand, int side, bool turned) {
+/* ldmatrix of four 8 x 8 matrices, whose row addresses the lanes give. transposed: rows in memory are
+ * along k. NULL: does not fit. */
+static const uop *matrices(struct mma_cx *t, const uop *x, unsigned operand, int side, bool transposed) {
     const struct mma_map *m = &t->p->map[operand];
     const struct mma_digit word = {MMA_K, 2, 1}, quad = {MMA_K, 4, 2}, row = {side, 8, 1};
     if (x->op != OP_LOAD || access_buf(x)->op != OP_LOCAL || dtype_info[x->dt].bytes != 2 || m->regs != 8 ||
         memcmp(&m->reg[0], &word, sizeof word) || memcmp(&m->lane[0], &quad, sizeof quad) ||
         memcmp(&m->lane[1], &row, sizeof row) || access_buf(x)->arg.mem.space != SPACE_SHARED)
         return NULL;
-    const uop *which = rw2(t->rw, OP_IDIV, t->lane, number(t, 8)),
-              *line = rw2(t->rw, OP_MOD, t->lane, number(t, 8));
+    const uop *which = rw2(t->rw, OP_IDIV, t->lane, constant(t, 8)),
+              *line = rw2(t->rw, OP_MOD, t->lane, constant(t, 8));
     const uop *p = digits(t, &m->reg[1], m->nreg - 1, which, side);
     const uop *k = digits(t, &m->reg[1], m->nreg - 1, which, MMA_K);
     struct affine f = affine_of(t->a, access_offset(x));
-    if (affine_coef(&f, t->p->side[turned ? side : MMA_K]) != 1) return NULL;
-    if (turned)
+    if (affine_coef(&f, t->p->side[transposed ? side : MMA_K]) != 1) return NULL;
+    if (transposed)
         k = rw2(t->rw, OP_ADD, k, line);
     else
         p = rw2(t->rw, OP_ADD, p, line);
     const uop *at = element(t, access_offset(x), side, p, k);
     if (!uop_divides(at, 8)) return NULL;
     const uop *index = mk_index(t->ir, access_buf(x), at, 8);
-    return uop_new(t->ir, OP_LDMATRIX, DT_U32, 4, &index, 1, ARG_INT(turned));
+    return uop_new(t->ir, OP_LDMATRIX, DT_U32, 4, &index, 1, ARG_INT(transposed));
 }
 
 static bool is_byte(const uop *x) { return x->dt == DT_I8 || x->dt == DT_U8; }
 
-/* The bits of a bfloat16 are the upper ones of a float: no rounding where it has all digits of a byte. */
-static const uop *word(struct tc *t, const uop *x) {
+/* bf16 is the upper half of an fp32: exact for an 8-bit integer. */
+static const uop *word(struct mma_cx *t, const uop *x) {
     bool byte = x->op == OP_CAST && x->dt == DT_BF16 && is_byte(x->src[0]);
     if (byte) x = uop_cast(t->ir, x->src[0], DT_F32);
     x = uop_new(t->ir, OP_BITCAST, byte ? DT_U32 : DT_U16, 1, &x, 1, ARG_NONE);
@@ -211,12 +213,13 @@ static const uop *word(struct tc *t, const uop *x) {
     return uop_cast(t->ir, x, DT_U32);
 }
 
-static const uop *two_in_one(struct tc *t, const uop *low, const uop *high) {
+static const uop *pack(struct mma_cx *t, const uop *low, const uop *high) {
     return uop2(t->ir, OP_OR, word(t, low), uop2(t->ir, OP_SHL, word(t, high), uop_int(t->ir, DT_U32, 16)));
 }
 
-/* The register of `l`'s product that holds, in every lane, what register i of operand a holds at step k0; fails if none does. */
-static struct pick same_place(struct tc *t, const struct laid *l, unsigned i, int k0) {
+/* The accumulator register that holds, in every lane, what register i of operand a holds at step k0; fails
+ * if none does. */
+static struct pick same_registers(struct mma_cx *t, const struct laid *l, unsigned i, int k0) {
     const struct mma_map *d = l->map, *a = &t->p->map[MMA_A];
     const struct laid *m = laid_of(t, t->p->side[MMA_M]);
     for (unsigned r = 0; r < d->regs; r++) {
@@ -231,7 +234,7 @@ static struct pick same_place(struct tc *t, const struct laid *l, unsigned i, in
         struct pick p = pick_all(t);
         unsigned rest = r, im = 0, in = 0;
         for (unsigned k = 0; k < d->nreg; k++) {
-            const uop *v = number(t, rest % (unsigned)d->reg[k].extent);
+            const uop *v = constant(t, rest % (unsigned)d->reg[k].extent);
             rest /= (unsigned)d->reg[k].extent;
             if (d->reg[k].dim == MMA_M)
                 p.reg[m - t->laid][im++] = v;
@@ -240,87 +243,89 @@ static struct pick same_place(struct tc *t, const struct laid *l, unsigned i, in
         }
         return p;
     }
-    opt_fail(t->s, "TC", "the results along axis %s do not lie as instruction %s takes its first operand",
+    opt_fail(t->s, "TC", "the accumulators along axis %s do not have the layout of the first operand of %s",
              ir_name(t->ir, l->range->arg.range.cls), mma_info[t->p->instr].name);
 }
 
-/* Operand a of which another product left, or will have, the elements in this lane: k is that one's n. */
-static const uop *chained(struct tc *t, const uop *x, const struct laid *l, unsigned i, int k0) {
-    struct pick p = same_place(t, l, i, k0);
+/* Operand a from another GEMM's accumulators: k is that one's n. */
+static const uop *from_accumulators(struct mma_cx *t, const uop *x, const struct laid *l, unsigned i,
+                                    int k0) {
+    struct pick p = same_registers(t, l, i, k0);
     return in_registers(t, x, &p);
 }
 
-static const uop *fragment(struct tc *t, const uop *x, unsigned operand, int k0) {
+static const uop *fragment(struct mma_cx *t, const uop *x, unsigned operand, int k0) {
     const struct mma_map *m = &t->p->map[operand];
     int side = operand == MMA_A ? MMA_M : MMA_N;
     const struct laid *l = laid_of(t, t->p->side[MMA_K]);
-    bool single = !l && !k0 && !mma_is_wgmma(t->p->instr); /* a warp's own step */
+    bool single = !l && !k0 && !mma_is_wgmma(t->p->instr); /* mma.sync, one K step */
     const uop *v = single ? matrices(t, x, operand, side, false) : NULL;
     if (!v && single) v = matrices(t, x, operand, side, true);
     if (v) return v;
-    if (l && operand == MMA_B) opt_fail(t->s, "TC", "only the first operand may be another product's result");
+    if (l && operand == MMA_B) opt_fail(t->s, "TC", "only the first operand may be another GEMM's result");
     const uop **part = arena_array(t->a, const uop *, m->regs);
     const uop *p = digits(t, m->lane, m->nlane, t->lane, side),
               *k = digits(t, m->lane, m->nlane, t->lane, MMA_K);
     for (unsigned i = 0; i < m->regs; i++) {
         int at[3];
         mma_place(m, 0, i, at);
-        part[i] = l ? chained(t, x, l, i, k0)
-                    : element(t, x, side, rw2(t->rw, OP_ADD, p, number(t, at[side])),
-                              rw2(t->rw, OP_ADD, k, number(t, at[MMA_K] + k0)));
-        if (part[i]->lanes != 1) opt_fail(t->s, "TC", "an operand of the MMA instruction is a vector");
+        part[i] = l ? from_accumulators(t, x, l, i, k0)
+                    : element(t, x, side, rw2(t->rw, OP_ADD, p, constant(t, at[side])),
+                              rw2(t->rw, OP_ADD, k, constant(t, at[MMA_K] + k0)));
+        if (part[i]->lanes != 1)
+            opt_fail(t->s, "TC", "an operand of the MMA instruction is a vector; expected scalars");
     }
     unsigned n = m->regs;
     if (dtype_info[x->dt].bytes == 2) {
         n /= 2;
-        for (unsigned i = 0; i < n; i++) part[i] = two_in_one(t, part[2 * i], part[2 * i + 1]);
+        for (unsigned i = 0; i < n; i++) part[i] = pack(t, part[2 * i], part[2 * i + 1]);
     }
     return uop_new(t->ir, OP_BUILD, (enum dtype)part[0]->dt, n, part, n, ARG_NONE);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------ */
 
-/* A step along k: the factors and where each half of it begins. The second half goes on from the first, or is in the next of the
- * rows that are written out, where one ends in the middle of a step. */
-struct step {
-    const uop *x[2][2]; /* of each half: a and b */
+/* A K step: the operands and where each half of it starts. The second half continues the first, or is the
+ * next unrolled row, where a row ends inside of a step. */
+struct k_step {
+    const uop *x[2][2]; /* [half][a, b] */
     int k0[2];
-    enum mma instr;     /* the product's own, or a wider one .. */
-    const uop_vec *acc; /* .. for these accumulators side by side .. */
-    int64_t panel;      /* .. whose b's are so many rows apart */
+    enum mma instr;     /* the GEMM's own, or a wider one .. */
+    const uop_vec *acc; /* .. for these neighbouring accumulators .. */
+    int64_t panel;      /* .. whose b tiles are `panel` rows apart */
 };
 
-/* How far element (p, k) of the operand lies behind (0, 0); -1: not a constant. */
-static int64_t distance(struct tc *t, const struct step *s, int operand, int64_t p, int64_t k) {
+/* Offset of element (p, k) of the operand from (0, 0); -1: not a constant. */
+static int64_t offset_of(struct mma_cx *t, const struct k_step *s, int operand, int64_t p, int64_t k) {
     int side = operand == MMA_A ? MMA_M : MMA_N;
     int64_t half = mma_info[t->p->instr].size[MMA_K] / 2;
     const uop *x = access_offset(s->x[k / half][operand]), *first = access_offset(s->x[0][operand]);
-    const uop *far = element(t, x, side, number(t, p), number(t, k % half + s->k0[k / half])),
-              *near = element(t, first, side, number(t, 0), number(t, s->k0[0]));
+    const uop *far = element(t, x, side, constant(t, p), constant(t, k % half + s->k0[k / half])),
+              *near = element(t, first, side, constant(t, 0), constant(t, s->k0[0]));
     struct affine f = affine_of(t->a, uop2(t->ir, OP_SUB, far, near));
     return f.n ? -1 : f.k;
 }
 
-/* Rows along k: a row for each p. */
-static bool along_k(struct tc *t, const struct step *s, int operand, int64_t w) {
+/* K-major: a row for each p. */
+static bool is_k_major(struct mma_cx *t, const struct k_step *s, int operand, int64_t w) {
     const int *size = mma_info[t->p->instr].size;
     for (int64_t p = 0; p < size[operand == MMA_A ? MMA_M : MMA_N]; p++)
-        if (distance(t, s, operand, p, 0) != p * w) return false;
+        if (offset_of(t, s, operand, p, 0) != p * w) return false;
     for (int64_t k = 0; k < size[MMA_K]; k++)
-        if (distance(t, s, operand, 0, k) != k) return false;
+        if (offset_of(t, s, operand, 0, k) != k) return false;
     return true;
 }
 
-/* Rows across it: a row for each k, in panels of `rows`, the second half of k `leap` rows behind the first. */
-static bool across_k(struct tc *t, const struct step *s, int operand, int64_t w, union arg *arg) {
+/* MN-major: a row for each k, in panels of `rows`, the second half of k `leap` rows behind the first. */
+static bool is_mn_major(struct mma_cx *t, const struct k_step *s, int operand, int64_t w, union arg *arg) {
     const int *size = mma_info[t->p->instr].size;
     int64_t n = size[operand == MMA_A ? MMA_M : MMA_N], half = size[MMA_K] / 2;
-    int64_t panel = n > w ? distance(t, s, operand, w, 0) : size[MMA_K] * w;
-    int64_t leap = distance(t, s, operand, 0, half);
+    int64_t panel = n > w ? offset_of(t, s, operand, w, 0) : size[MMA_K] * w;
+    int64_t leap = offset_of(t, s, operand, 0, half);
     for (int64_t k = 0; k < size[MMA_K]; k++)
-        if (distance(t, s, operand, 0, k) != k / half * leap + k % half * w) return false;
+        if (offset_of(t, s, operand, 0, k) != k / half * leap + k % half * w) return false;
     for (int64_t p = 0; p < n; p++)
-        if (distance(t, s, operand, p, 0) != p / w * panel + p % w) return false;
+        if (offset_of(t, s, operand, p, 0) != p / w * panel + p % w) return false;
     if (panel <= 0 || panel % (8 * w) || panel / w > UINT16_MAX || leap <= 0 || leap % w ||
         leap / w > UINT8_MAX)
         return false;
@@ -332,57 +337,58 @@ static bool is_panels(const uop *x) {
     return x->op == OP_LOAD && access_buf(x)->op == OP_LOCAL && access_buf(x)->arg.mem.panels;
 }
 
-/* The address of the operand's tile, how it lies in `arg`. */
-static const uop *tile(struct tc *t, const struct step *s, int operand, union arg *arg) {
+/* The address of the operand's tile; its layout in `arg`. */
+static const uop *smem_operand(struct mma_cx *t, const struct k_step *s, int operand, union arg *arg) {
     int side = operand == MMA_A ? MMA_M : MMA_N;
     const char *why = "is not staged";
     const uop *x = s->x[0][operand];
     if (is_panels(x) && is_panels(s->x[1][operand])) {
         int64_t w = 128 / dtype_info[x->dt].bytes;
-        bool k_rows = along_k(t, s, operand, w);
-        bool across = !k_rows && w == 64 && across_k(t, s, operand, w, arg); /* halves alone may lie across */
-        const uop *base = element(t, access_offset(x), side, number(t, 0), number(t, s->k0[0]));
+        bool k_rows = is_k_major(t, s, operand, w);
+        bool across =
+            !k_rows && w == 64 && is_mn_major(t, s, operand, w, arg); /* only 16-bit types may be MN-major */
+        const uop *base = element(t, access_offset(x), side, constant(t, 0), constant(t, s->k0[0]));
         if ((k_rows || across) && uop_divides(base, k_rows ? mma_info[t->p->instr].size[MMA_K] : w))
             return mk_index(t->ir, access_buf(x), base, 1);
-        why = "lies in another order";
+        why = "has another layout";
     }
-    opt_fail(t->s, "TC", "the tile along axis %s, which the instruction reads from shared memory, %s",
+    opt_fail(t->s, "TC", "wgmma reads the tile along axis %s from shared memory, and it %s",
              ir_name(t->ir, t->p->side[side]->arg.range.cls), why);
 }
 
 /* ---- statements ------------------------------------------------------------------------------------------ */
 
-/* A factor as the instruction takes it: what was widened to the accumulator's type is taken as it was; bytes, which every
- * type has exactly, are widened less. */
-static const uop *factor(struct tc *t, const uop *x) {
+/* An operand as the instruction takes it: a widening cast to the accumulator's type is dropped; 8-bit
+ * integers, exact in every type, are widened to the instruction's. */
+static const uop *operand_of(struct mma_cx *t, const uop *x) {
     const struct mma_info *i = &mma_info[t->p->instr];
     if (x->op == OP_CAST && is_byte(x->src[0]) && i->in != i->acc) return uop_cast(t->ir, x->src[0], i->in);
     if (x->op == OP_CAST && x->src[0]->dt == i->in) x = x->src[0];
     if (x->dt != i->in)
-        opt_fail(t->s, "TC", "the instruction %s multiplies %s, found %s", i->name, dtype_info[i->in].name,
+        opt_fail(t->s, "TC", "instruction %s multiplies %s, found %s", i->name, dtype_info[i->in].name,
                  dtype_info[x->dt].name);
     return x;
 }
 
-/* The product that SET adds to its accumulator, if it is one along the sides of an instruction: *mul. */
-static struct prod *product_of(struct tc *t, const uop *stmt, const uop **mul) {
+/* The GEMM that SET accumulates, if it is along the sides of an instruction; *mul: its product. */
+static struct mma_gemm *gemm_of(struct mma_cx *t, const uop *stmt, const uop **mul) {
     const uop *acc = stmt->src[0], *v = stmt->op == OP_SET ? stmt->src[1] : NULL;
     if (!v || acc->op != OP_ACC) return NULL;
-    for (uint32_t i = 0; i < t->nprod; i++) {
-        struct prod *p = &t->prod[i];
+    for (uint32_t i = 0; i < t->ngemm; i++) {
+        struct mma_gemm *p = &t->gemm[i];
         if (!free_has(&t->fr, v, p->side[MMA_K]) || free_has(&t->fr, acc, p->side[MMA_K])) continue;
         bool sides = free_has(&t->fr, acc, p->side[MMA_M]) && free_has(&t->fr, acc, p->side[MMA_N]);
         *mul = v->op != OP_ADD ? NULL : v->src[0] == acc ? v->src[1] : v->src[1] == acc ? v->src[0] : NULL;
         if (sides && *mul && (*mul)->op == OP_MUL && acc->dt == mma_info[p->instr].acc) return p;
         if (!laid_of(t, p->side[MMA_K]))
-            opt_fail(t->s, "TC", "axis %s is not that of a sum of products of two values",
+            opt_fail(t->s, "TC", "axis %s is not the k of a contraction of two operands",
                      ir_name(t->ir, p->side[MMA_K]->arg.range.cls));
     }
     return NULL;
 }
 
-/* What is computed for an instruction of a group is in registers before the first of them begins. */
-static const uop *hold(struct tc *t, const uop *x, uop_vec *before) {
+/* Register operands of wgmma are computed before the first one is issued. */
+static const uop *in_register(struct mma_cx *t, const uop *x, uop_vec *before) {
     const uop_vec *f = free_of(&t->fr, x);
     uop_vec coord = {0};
     for (uint32_t i = 0; i < f->n; i++)
@@ -393,14 +399,14 @@ static const uop *hold(struct tc *t, const uop *x, uop_vec *before) {
     return acc;
 }
 
-static void cells(struct tc *t, const uop *acc, uop_vec *out) {
+static void cells(struct mma_cx *t, const uop *acc, uop_vec *out) {
     const struct mma_map *d = &t->p->map[MMA_D];
     const struct laid *m = laid_of(t, t->p->side[MMA_M]), *n = laid_of(t, t->p->side[MMA_N]);
     for (unsigned r = 0; r < d->regs; r += (unsigned)d->reg[0].extent) {
         struct pick p = {0};
         unsigned rest = r, im = 0, in = 0;
         for (unsigned i = 0; i < d->nreg; i++) {
-            const uop *v = number(t, rest % (unsigned)d->reg[i].extent);
+            const uop *v = constant(t, rest % (unsigned)d->reg[i].extent);
             rest /= (unsigned)d->reg[i].extent;
             if (d->reg[i].dim == MMA_M)
                 p.reg[m - t->laid][im++] = v;
@@ -411,14 +417,14 @@ static void cells(struct tc *t, const uop *acc, uop_vec *out) {
     }
 }
 
-static const uop *instruction(struct tc *t, const struct step *s, uop_vec *before) {
+static const uop *instruction(struct mma_cx *t, const struct k_step *s, uop_vec *before) {
     uop_vec src = {0};
     union arg arg = {.mma = {.instr = (uint8_t)s->instr}};
     for (uint32_t i = 0; i < s->acc->n; i++) cells(t, s->acc->p[i], &src);
     for (int i = 0; i < 2; i++) {
         const uop *x = *mma_info[t->p->instr].map[i] ? fragment(t, s->x[0][i], (unsigned)i, s->k0[0])
-                                                     : tile(t, s, i, &arg);
-        if (mma_is_wgmma(t->p->instr) && x->op == OP_BUILD) x = hold(t, x, before);
+                                                     : smem_operand(t, s, i, &arg);
+        if (mma_is_wgmma(t->p->instr) && x->op == OP_BUILD) x = in_register(t, x, before);
         vec_push(t->a, &src, x);
     }
     if (s->acc->n > 1) arg.mma.rows[MMA_B] = (uint16_t)s->panel;
@@ -431,18 +437,18 @@ static int64_t values_of(const uop_vec *range) {
     return n;
 }
 
-/* x with ranges that are written out at the number'th of their values. */
-static const uop *at_value(struct tc *t, const uop *x, const uop_vec *range, int64_t number_of) {
+/* x with unrolled ranges at their value number_of. */
+static const uop *at_value(struct mma_cx *t, const uop *x, const uop_vec *range, int64_t number_of) {
     uop_vec to = {0};
     for (uint32_t i = 0; i < range->n; i++) {
-        vec_push(t->a, &to, number(t, number_of % range->p[i]->src[0]->hi));
+        vec_push(t->a, &to, constant(t, number_of % range->p[i]->src[0]->hi));
         number_of /= range->p[i]->src[0]->hi;
     }
     return to.n ? rw_subst(t->rw, x, range->p, to.p, to.n) : x;
 }
 
-/* Ranges of x that are written out, but for those of `less`. */
-static void expanded_of(struct tc *t, const uop *x, const uop *less, uop_vec *out) {
+/* Unrolled ranges of x, except those of `less`. */
+static void expanded_of(struct mma_cx *t, const uop *x, const uop *less, uop_vec *out) {
     const uop_vec *f = free_of(&t->fr, x);
     for (uint32_t i = 0; i < f->n; i++)
         if (axis_is_expanded((enum axis_kind)f->p[i]->arg.range.kind) &&
@@ -450,29 +456,29 @@ static void expanded_of(struct tc *t, const uop *x, const uop *less, uop_vec *ou
             vec_push(t->a, out, f->p[i]);
 }
 
-/* Where the sums of an instruction have few digits (mma.def), those of PART_K elements along k are a part that begins at 0 and
- * is added to the accumulator. One part serves all accumulators of a thread, one after the other. step: the instructions
- * that add to the part. */
-static void in_parts(struct tc *t, const uop *acc, const uop *part, const uop_vec *step, uop_vec *out) {
+/* Low-precision accumulators (mma.def): PARTIAL_K elements along k are a partial sum that starts at 0 and
+ * is added to the accumulator. One partial sum serves all accumulators of a thread in turn. step: the
+ * instructions that accumulate it. */
+static void accumulate_partially(struct mma_cx *t, const uop *acc, const uop *part, const uop_vec *step,
+                                 uop_vec *out) {
     struct pick all = pick_all(t);
     uop_vec reg = {0}, unroll = {0};
     expanded_of(t, acc, NULL, &reg), expanded_of(t, step->p[0], acc, &unroll);
     const uop *sum = in_registers(t, uop2(t->ir, OP_SET, acc, uop2(t->ir, OP_ADD, acc, part)), &all);
-    int64_t steps = values_of(&unroll) * step->n, most = PART_K / mma_info[t->p->instr].size[MMA_K];
+    int64_t steps = values_of(&unroll) * step->n, most = PARTIAL_K / mma_info[t->p->instr].size[MMA_K];
     for (int64_t r = 0; r < values_of(&reg); r++)
         for (int64_t i = 0; i < steps; i++) {
             const uop *n = at_value(t, step->p[i % step->n], &unroll, i / step->n);
             n = at_value(t, n, &reg, r);
             union arg arg = n->arg;
-            arg.mma.fresh = i % most == 0;
+            arg.mma.zero_init = i % most == 0;
             vec_push(t->a, out, uop_new(t->ir, OP_MMA, DT_VOID, 1, n->src, n->nsrc, arg));
             if (i % most == most - 1 || i == steps - 1) vec_push(t->a, out, at_value(t, sum, &reg, r));
         }
 }
 
-/* Where k is no whole number of steps: an even number of its rows, which are written out, together are. Returns how many there
- * are, else 1. */
-static int64_t rows_of(struct tc *t, const uop *acc, const uop *mul, uop_vec *row) {
+/* Where k is no multiple of a step, an even number of unrolled rows may be. Returns the rows, else 1. */
+static int64_t rows_of(struct mma_cx *t, const uop *acc, const uop *mul, uop_vec *row) {
     const uop *k = t->p->side[MMA_K];
     uop_vec all = {0};
     if (k->src[0]->hi % mma_info[t->p->instr].size[MMA_K] == 0) return 1;
@@ -481,14 +487,13 @@ static int64_t rows_of(struct tc *t, const uop *acc, const uop *mul, uop_vec *ro
         if (all.p[i]->arg.range.kind == AX_UNROLL && all.p[i]->src[0]->hi % 2 == 0)
             vec_push(t->a, row, all.p[i]);
     if (!row->n || *mma_info[t->p->instr].map[MMA_A])
-        opt_fail(
-            t->s, "TC",
-            "axis %s has %lld values, no whole number of steps, and no even number of them is written out",
-            ir_name(t->ir, k->arg.range.cls), (long long)k->src[0]->hi);
+        opt_fail(t->s, "TC",
+                 "axis %s has %lld values, no multiple of a K step, and no even number of rows is unrolled",
+                 ir_name(t->ir, k->arg.range.cls), (long long)k->src[0]->hi);
     return values_of(row);
 }
 
-/* The instruction that is `times` as wide; its registers are those of so many, one after the other. */
+/* The instruction that is `times` as wide; its registers are those of `times` narrow ones in sequence. */
 static enum mma wider(enum mma instr, int64_t times) {
     const struct mma_info *a = &mma_info[instr];
     for (int i = 0; i < MMA_COUNT; i++) {
@@ -500,10 +505,11 @@ static enum mma wider(enum mma instr, int64_t times) {
     return MMA_COUNT;
 }
 
-/* Products side by side that have one a, and b's that are single panels a constant number of rows apart (the places of an image
- * that neighbouring taps begin with): one wider instruction reads a once for all of them. `acc`: their accumulators. */
-static void side_by_side(struct tc *t, const uop *to, const uop *a, const uop *b, struct step *s,
-                         uop_vec *acc, uop_vec *beside) {
+/* Neighbouring GEMMs with one a, and b tiles of single panels a constant number of rows apart
+ * (neighbouring taps of a convolution): one wider instruction reads a once for all. acc: their
+ * accumulators. */
+static void widen(struct mma_cx *t, const uop *to, const uop *a, const uop *b, struct k_step *s, uop_vec *acc,
+                  uop_vec *merged) {
     int64_t w = 64;
     s->instr = t->p->instr, s->acc = acc, s->panel = 0;
     for (uint32_t i = 0; i < to->nsrc && is_panels(b) && dtype_info[b->dt].bytes == 2; i++) {
@@ -516,33 +522,33 @@ static void side_by_side(struct tc *t, const uop *to, const uop *a, const uop *b
             affine_coef(&f, t->p->side[MMA_N]) != 1 || far / w > UINT16_MAX)
             continue;
         s->instr = wide, s->panel = far / w;
-        vec_push(t->a, beside, r);
+        vec_push(t->a, merged, r);
         break;
     }
-    for (int64_t i = 0; i < values_of(beside); i++) vec_push(t->a, acc, at_value(t, to, beside, i));
+    for (int64_t i = 0; i < values_of(merged); i++) vec_push(t->a, acc, at_value(t, to, merged, i));
 }
 
-/* All steps along k. */
-static void multiply(struct tc *t, const uop *acc, const uop *mul, uop_vec *out) {
+/* All K steps. */
+static void multiply(struct mma_cx *t, const uop *acc, const uop *mul, uop_vec *out) {
     const uop *const *side = t->p->side, *a = mul->src[0], *b = mul->src[1];
     if (free_has(&t->fr, a, side[MMA_N])) a = mul->src[1], b = mul->src[0];
     if (!free_has(&t->fr, a, side[MMA_M]) || free_has(&t->fr, a, side[MMA_N]) ||
         !free_has(&t->fr, b, side[MMA_N]) || free_has(&t->fr, b, side[MMA_M]))
-        opt_fail(t->s, "TC", "one factor must move with axis %s alone, the other with axis %s",
+        opt_fail(t->s, "TC", "expected one operand along axis %s only, the other along axis %s only",
                  ir_name(t->ir, side[MMA_M]->arg.range.cls), ir_name(t->ir, side[MMA_N]->arg.range.cls));
     int step = mma_info[t->p->instr].size[MMA_K];
-    a = factor(t, a), b = factor(t, b);
-    map_put(&t->summed, (uint64_t)acc->arg.i, 1);
+    a = operand_of(t, a), b = operand_of(t, b);
+    map_put(&t->accumulated, (uint64_t)acc->arg.i, 1);
     uop_vec all = {0};
-    bool parts = partial_accumulate(t->p->instr);
-    const uop *to = !parts ? acc
-                           : uop_new(t->ir, OP_ACC, (enum dtype)acc->dt, 1,
-                                     (const uop *[]){side[MMA_M], side[MMA_N]}, 2, ARG_INT(t->accs++));
-    uop_vec rows = {0}, accs = {0}, beside = {0};
-    struct step s;
+    bool partial = partial_accumulate(t->p->instr);
+    const uop *to = !partial ? acc
+                             : uop_new(t->ir, OP_ACC, (enum dtype)acc->dt, 1,
+                                       (const uop *[]){side[MMA_M], side[MMA_N]}, 2, ARG_INT(t->accs++));
+    uop_vec rows = {0}, accs = {0}, merged = {0};
+    struct k_step s;
     int64_t wide = side[MMA_K]->src[0]->hi, steps = wide * rows_of(t, acc, mul, &rows) / step;
-    side_by_side(t, to, a, b, &s, &accs, &beside);
-    b = at_value(t, b, &beside, 0);
+    widen(t, to, a, b, &s, &accs, &merged);
+    b = at_value(t, b, &merged, 0);
     for (int64_t i = 0; i < steps; i++) {
         for (int h = 0; h < 2; h++) {
             int64_t at = i * step + h * step / 2;
@@ -552,14 +558,14 @@ static void multiply(struct tc *t, const uop *acc, const uop *mul, uop_vec *out)
         }
         vec_push(t->a, &all, instruction(t, &s, out));
     }
-    if (parts) in_parts(t, acc, to, &all, out);
-    for (uint32_t i = 0; i < all.n && !parts; i++) vec_push(t->a, out, all.p[i]);
+    if (partial) accumulate_partially(t, acc, to, &all, out);
+    for (uint32_t i = 0; i < all.n && !partial; i++) vec_push(t->a, out, all.p[i]);
 }
 
 /* ---- other statements -------------------------------------------------------------------------------------- */
 
-/* A laid axis that the value of a SET has and its accumulator has not: it is reduced over. */
-static const struct laid *reduced(struct tc *t, const uop *stmt) {
+/* A laid-out axis that the value of a SET has and its accumulator has not: reduced over. */
+static const struct laid *reduced(struct mma_cx *t, const uop *stmt) {
     for (uint32_t i = 0; i < t->nlaid && stmt->op == OP_SET; i++)
         if (free_has(&t->fr, stmt->src[1], t->laid[i].range) &&
             !free_has(&t->fr, stmt->src[0], t->laid[i].range))
@@ -567,20 +573,21 @@ static const struct laid *reduced(struct tc *t, const uop *stmt) {
     return NULL;
 }
 
-/* Each lane combines its own elements, in a balanced tree; WARP_REDUCE has the rest. */
-static const uop *reduce_own(struct tc *t, const uop *stmt, const struct laid *l) {
+/* Each lane combines its own elements in a balanced tree; WARP_REDUCE does the rest. */
+static const uop *reduce_own(struct mma_cx *t, const uop *stmt, const struct laid *l) {
     const uop *acc = stmt->src[0], *v = stmt->src[1], *x;
     struct pick p = pick_all(t);
     uop_vec part = {0};
     int64_t n = 1;
     x = v->nsrc != 2 ? NULL : v->src[0] == acc ? v->src[1] : v->src[1] == acc ? v->src[0] : NULL;
     if (!x)
-        opt_fail(t->s, "TC", "axis %s is reduced in another way", ir_name(t->ir, l->range->arg.range.cls));
+        opt_fail(t->s, "TC", "axis %s is reduced by an operation that does not accumulate",
+                 ir_name(t->ir, l->range->arg.range.cls));
     for (unsigned i = 0; i < l->nreg; i++) n *= l->reg[i]->src[0]->hi;
     for (int64_t r = 0; r < n; r++) {
         int64_t rest = r;
         for (unsigned i = 0; i < l->nreg; i++) {
-            p.reg[l - t->laid][i] = number(t, rest % l->reg[i]->src[0]->hi);
+            p.reg[l - t->laid][i] = constant(t, rest % l->reg[i]->src[0]->hi);
             rest /= l->reg[i]->src[0]->hi;
         }
         vec_push(t->a, &part, in_registers(t, x, &p));
@@ -593,7 +600,7 @@ static const uop *reduce_own(struct tc *t, const uop *stmt, const struct laid *l
     return uop2(t->ir, OP_SET, acc, rw2(t->rw, (enum op)v->op, acc, part.p[0]));
 }
 
-/* Bits of the lane's number that say where it stands along l. */
+/* Bits of the lane index that are coordinates along l. */
 static int64_t lane_bits(const struct laid *l) {
     int64_t bits = 0, weight = 1;
     for (unsigned i = 0; i < l->map->nlane; weight *= l->map->lane[i++].extent)
@@ -601,29 +608,29 @@ static int64_t lane_bits(const struct laid *l) {
     return bits;
 }
 
-static void meet(struct tc *t, const uop *stmt, uop_vec *out) {
+static void warp_reduce(struct mma_cx *t, const uop *stmt, uop_vec *out) {
     const struct laid *l = laid_of(t, stmt->src[1]);
     struct pick p = pick_all(t);
-    if (map_get(&t->summed, (uint64_t)stmt->src[0]->arg.i, NULL)) return;
+    if (map_get(&t->accumulated, (uint64_t)stmt->src[0]->arg.i, NULL)) return;
     if (!l)
-        opt_fail(t->s, "TC", "axis %s is not that of a sum of products",
+        opt_fail(t->s, "TC", "axis %s is not the k of a contraction",
                  ir_name(t->ir, stmt->src[1]->arg.range.cls));
     vec_push(t->a, out,
              uop_mk(t->ir, OP_WARP_REDUCE,
-                    (const uop *[]){cell(t, stmt->src[0], &p, 1), number(t, lane_bits(l))}, 2, stmt->arg));
+                    (const uop *[]){cell(t, stmt->src[0], &p, 1), constant(t, lane_bits(l))}, 2, stmt->arg));
 }
 
-/* What does not move along n is stored by one of the lanes that have it. */
-static const uop *store_once(struct tc *t, const uop *stmt, const uop *moved) {
+/* Values that do not depend on n are stored by one of the lanes that hold them. */
+static const uop *store_once(struct mma_cx *t, const uop *stmt, const uop *moved) {
     const struct laid *n = NULL;
     for (uint32_t i = 0; i < t->nlaid; i++) {
         if (t->laid[i].side != MMA_N) continue;
         if (free_has(&t->fr, stmt, t->laid[i].range)) return moved;
         n = &t->laid[i];
     }
-    if (!n || !free_has(&t->fr, stmt, t->prod[0].side[MMA_M])) return moved;
+    if (!n || !free_has(&t->fr, stmt, t->gemm[0].side[MMA_M])) return moved;
     const uop *at = digits(t, n->map->lane, n->map->nlane, t->lane, MMA_N), *index = access_offset(moved);
-    const uop *first = rw2(t->rw, OP_LT, at, number(t, 1));
+    const uop *first = rw2(t->rw, OP_LT, at, constant(t, 1));
     const uop *none = uop_new(t->ir, OP_INVALID, (enum dtype)index->dt, 1, NULL, 0, ARG_NONE);
     if (index->op == OP_WHERE && index->src[2]->op == OP_INVALID)
         first = rw2(t->rw, OP_AND, first, index->src[0]), index = index->src[1];
@@ -631,8 +638,8 @@ static const uop *store_once(struct tc *t, const uop *stmt, const uop *moved) {
     return uop2(t->ir, (enum op)moved->op, index, moved->src[1]);
 }
 
-/* Is the predicate true for all elements of the tile: a condition that is the same for the whole group; NULL: not to be said. */
-static const uop *all_true(struct tc *t, const uop *pred) {
+/* Is the predicate true for all elements of the tile? A warp-uniform condition; NULL: unknown. */
+static const uop *all_true(struct mma_cx *t, const uop *pred) {
     if (pred->op == OP_AND) {
         const uop *a = all_true(t, pred->src[0]), *b = all_true(t, pred->src[1]);
         return a && b ? rw2(t->rw, OP_AND, a, b) : NULL;
@@ -651,15 +658,15 @@ static const uop *all_true(struct tc *t, const uop *pred) {
             return NULL;
     }
     f.n = keep;
-    return rw2(t->rw, OP_LT, rw_post(t->rw, affine_build(t->ir, &f, DT_IDX)), number(t, 0));
+    return rw2(t->rw, OP_LT, rw_post(t->rw, affine_build(t->ir, &f, DT_IDX)), constant(t, 0));
 }
 
-/* The predicate with what registers say on one side and what the lane, the loop and the grid say on the other: the one is a number
- * once written out, the other, the same for all of them, is computed once: `before`. */
-static const uop *lean_pred(struct tc *t, const uop *pred, const struct pick *p, uop_vec *before) {
+/* The predicate with constants of registers on one side and lane, loop and grid on the other, which is
+ * computed once, in `before`. */
+static const uop *hoist_pred(struct mma_cx *t, const uop *pred, const struct pick *p, uop_vec *before) {
     if (pred->op == OP_AND)
-        return rw2(t->rw, OP_AND, lean_pred(t, pred->src[0], p, before),
-                   lean_pred(t, pred->src[1], p, before));
+        return rw2(t->rw, OP_AND, hoist_pred(t, pred->src[0], p, before),
+                   hoist_pred(t, pred->src[1], p, before));
     const uop *x = in_registers(t, pred->src[0], p), *y = in_registers(t, pred->src[1], p);
     struct affine f = affine_of(t->a, uop2(t->ir, OP_SUB, x, y)), own = {.k = f.k - (pred->op == OP_LE)};
     own.t = arena_array(t->a, struct term, f.n + 1);
@@ -678,15 +685,15 @@ static const uop *lean_pred(struct tc *t, const uop *pred, const struct pick *p,
     return uop2(t->ir, OP_LT, uop_cast(t->ir, affine_build(t->ir, &own, DT_IDX), DT_I32), acc);
 }
 
-/* A predicate that is true in most tiles, that of a causal mask or of padding, is asked once for the tile: elements are asked only
- * where it is not. */
-static bool split_pred(struct tc *t, const uop *stmt, uop_vec *out) {
+/* A predicate that is true in most tiles (causal mask, padding) is tested once per tile; elements are
+ * tested only where it fails. */
+static bool split_pred(struct mma_cx *t, const uop *stmt, uop_vec *out) {
     const uop *v = stmt->op == OP_SET ? stmt->src[1] : NULL, *all;
     struct pick p = pick_all(t);
     if (!v || v->op != OP_WHERE || !uop_is_const(v->src[2]) || !(all = all_true(t, v->src[0]))) return false;
     const uop *plain = in_registers(t, uop2(t->ir, OP_SET, stmt->src[0], v->src[1]), &p);
     uop_vec asked = {0};
-    const uop *pred = lean_pred(t, v->src[0], &p, &asked), *acc = plain->src[0];
+    const uop *pred = hoist_pred(t, v->src[0], &p, &asked), *acc = plain->src[0];
     vec_push(t->a, &asked, uop2(t->ir, OP_SET, acc, uop3(t->ir, OP_WHERE, pred, acc, v->src[2])));
     vec_push(t->a, out, plain);
     if (!all->lo) vec_push(t->a, out, uop2(t->ir, OP_IF, rw1(t->rw, OP_NOT, all), tree_block(t->ir, &asked)));
@@ -694,13 +701,13 @@ static bool split_pred(struct tc *t, const uop *stmt, uop_vec *out) {
 }
 
 static void leaf(void *cx, const uop *stmt, uop_vec *out) {
-    struct tc *t = cx;
+    struct mma_cx *t = cx;
     const uop *mul;
     if (stmt->op == OP_WARP_REDUCE) {
-        meet(t, stmt, out);
+        warp_reduce(t, stmt, out);
         return;
     }
-    if ((t->p = product_of(t, stmt, &mul))) {
+    if ((t->p = gemm_of(t, stmt, &mul))) {
         multiply(t, stmt->src[0], mul, out);
         return;
     }
@@ -717,14 +724,15 @@ static void leaf(void *cx, const uop *stmt, uop_vec *out) {
 }
 
 const uop *tree_mma(struct sched *s, const uop *tree) {
-    struct tc t = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena, .nprod = s->ntc, .accs = 1u << 15};
+    struct mma_cx t = {
+        .s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena, .ngemm = s->ntc, .accs = 1u << 15};
     uop_vec topo = {0};
     free_init(&t.fr, t.ir, t.a);
-    map_init(&t.summed, t.a);
+    map_init(&t.accumulated, t.a);
     uop_topo(t.a, &tree, 1, &topo);
     t.lane = range(&t, "lane", AX_THREAD, LANE_POS, mma_lanes(s->tc[0].instr));
     for (uint32_t j = 0; j < s->ntc; j++) {
-        struct prod *p = &t.prod[j];
+        struct mma_gemm *p = &t.gemm[j];
         p->instr = s->tc[j].instr;
         for (uint32_t i = 0; i < topo.n; i++)
             for (int k = 0; k < 3; k++) {
@@ -739,13 +747,13 @@ const uop *tree_mma(struct sched *s, const uop *tree) {
             p->map[k] = mma_map(p->instr, k);
         }
     }
-    lay_out(&t, t.prod[0].side[MMA_M], MMA_M, &t.prod[0].map[MMA_D]);
-    for (uint32_t j = 0; j < t.nprod; j++) lay_out(&t, t.prod[j].side[MMA_N], MMA_N, &t.prod[j].map[MMA_D]);
-    for (uint32_t j = 0; j < t.nprod; j++) {
-        const struct mma_map *d = &t.prod[j].map[MMA_D];
+    lay_out(&t, t.gemm[0].side[MMA_M], MMA_M, &t.gemm[0].map[MMA_D]);
+    for (uint32_t j = 0; j < t.ngemm; j++) lay_out(&t, t.gemm[j].side[MMA_N], MMA_N, &t.gemm[j].map[MMA_D]);
+    for (uint32_t j = 0; j < t.ngemm; j++) {
+        const struct mma_map *d = &t.gemm[j].map[MMA_D];
         s->tc[j].lane = t.lane;
         for (unsigned i = 0, at[2] = {0, 0}; i < d->nreg; i++)
-            s->tc[j].reg[i] = laid_of(&t, t.prod[j].side[d->reg[i].dim])->reg[at[d->reg[i].dim]++];
+            s->tc[j].reg[i] = laid_of(&t, t.gemm[j].side[d->reg[i].dim])->reg[at[d->reg[i].dim]++];
     }
     return tree_map_leaves(s->ir, tree, leaf, &t);
 }

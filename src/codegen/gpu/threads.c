@@ -1,47 +1,47 @@
-/* threads.c: block programs. Where the opt THREAD made axes of the grid the threads of a block, the loop tree becomes a
- * program that every thread runs at once with its own values:
+/* threads.c: GPU kernels. Where the opt THREAD made axes threads of a block, the loop tree becomes a program
+ * that every thread runs:
  *
  *     FOR grid.. : FOR thread (kind THREAD): body
  *
- * THREAD ranges    digits of the thread's number, outer axes first.
- * FOLD ranges  of a statement that fills a shared tile: all its elements are numbered, in the order in which they lie
- *                in the memory they come from, and dealt out in turns, so that neighbouring threads copy neighbours.
- * idle threads   a store to memory that does not move with a THREAD range, and what is computed for such stores alone, is done by
- *                the first thread along it: the others only had parts of a sum.
- * BARRIERs       stand where a thread may read what another wrote since the last one, or write what another read;
- *                around a loop that is also asked of its end and its next beginning. A loop that pipeline.c wrote has its own.
+ * THREAD ranges  digits of threadIdx, outer axes first.
+ * COPY ranges    of a statement that fills a shared tile: its elements are numbered in the order of global memory and
+ *                distributed round-robin, so neighbouring threads copy neighbours (coalesced).
+ * idle threads   a store that does not depend on a THREAD range, and what is computed for such stores alone, is done by
+ *                the first thread along it: the others only hold partial sums.
+ * BARRIERs       stand between a thread's write and another's read since the last one, or a read and a write; around a
+ *                loop also between its end and its next iteration. A loop of pipeline.c has its own.
  *
- * Requires: tree_build. Gives: no THREAD range but one, no FOLD. ref/linear.c runs such programs and finds races.
+ * Requires: tree_build. Gives: one THREAD range, no COPY range. ref/linear.c runs such programs and finds races.
  * Tests: tests/unit/gpu_threads.c */
 #include "codegen/internal.h"
 
-/* Rounds of a fill that are written out; of a loop; bytes that a thread has under way in them. */
-enum { MOST_ROUNDS = 16, MOST_TOGETHER = 4, MOST_BYTES = 256, MOST_SHARED = 64 };
-enum { HAND_TOGETHER = 8, HAND_BYTES = 384 }; /* the same, of threads that do nothing else */
+/* Rounds of a fill that are unrolled; of a loop; bytes that a thread has in flight in them. */
+enum { ROUNDS_MAX = 16, LOOP_ROUNDS_MAX = 4, BYTES_MAX = 256, SHARED_TILES_MAX = 64 };
+enum { PRODUCER_ROUNDS = 8, PRODUCER_BYTES = 384 }; /* the same of producer threads */
 
-struct blk {
+struct thread_cx {
     struct sched *s;
     struct ir *ir;
     struct rw *rw;
     struct arena *a;
     struct free_ranges fr;
-    const uop *thread;          /* the one THREAD range */
-    uop_vec lane, digit, first; /* THREAD ranges and what they are; the first of each class */
-    struct map
-        busy;       /* which accumulators, by number, more than idle statements read: those of each `first` */
-    uop_vec shared; /* LOCALs */
-    const uop *filler; /* number of a thread among those that fill tiles, and how many there are */
+    const uop *thread;          /* threadIdx */
+    uop_vec lane, digit, first; /* THREAD ranges and their values; the first of each class */
+    /* ids of accumulators that more than idle statements read, along each of `first` */
+    struct map busy;
+    uop_vec shared;    /* LOCALs */
+    const uop *filler; /* index of a thread among those that fill tiles, and how many there are */
     int64_t fillers;
-    int64_t together,
-        bytes; /* rounds of a loop that are written out, bytes of registers that they may need */
+    /* unrolled rounds of a loop, bytes of registers that they may need */
+    int64_t unroll_max, bytes;
     uint32_t rounds;
 };
 
 /* ---- threads ---------------------------------------------------------------------------------------- */
 
-static const uop *idx(struct blk *b, int64_t v) { return uop_idx(b->ir, v); }
+static const uop *idx(struct thread_cx *b, int64_t v) { return uop_idx(b->ir, v); }
 
-static const uop *digit_of(struct blk *b, const uop *x, int64_t stride, int64_t n) {
+static const uop *digit_of(struct thread_cx *b, const uop *x, int64_t stride, int64_t n) {
     return rw2(b->rw, OP_MOD, rw2(b->rw, OP_IDIV, x, idx(b, stride)), idx(b, n));
 }
 
@@ -65,7 +65,7 @@ static void lane_classes(struct sched *s, const uop_vec *topo, uop_vec *first) {
 static const uop *thread_range(struct sched *s, const uop_vec *first, int64_t *lanes) {
     *lanes = 1;
     for (uint32_t i = 0; i < first->n; i++) *lanes *= first->p[i]->src[0]->hi;
-    int64_t all = s->roles.teams ? *lanes * s->roles.teams + PRODUCERS : *lanes;
+    int64_t all = s->ws.consumers ? *lanes * s->ws.consumers + PRODUCERS : *lanes;
     const uop *size = uop_idx(s->ir, all);
     union arg arg = {.range = {ir_sym(s->ir, "thread", 6), AX_THREAD, first->p[0]->arg.range.pos, 0}};
     return uop_new(s->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
@@ -78,7 +78,7 @@ const uop *block_thread(struct sched *s, const uop *tree, int64_t *lanes) {
     return thread_range(s, &first, lanes);
 }
 
-static void find_lanes(struct blk *b, const uop *tree) {
+static void find_lanes(struct thread_cx *b, const uop *tree) {
     uop_vec topo = {0}, first = {0}; /* no two of a class */
     int64_t threads;
     uop_topo(b->a, &tree, 1, &topo);
@@ -90,7 +90,8 @@ static void find_lanes(struct blk *b, const uop *tree) {
         if (n->op == OP_RANGE && n->arg.range.kind == AX_THREAD && n != b->thread)
             vec_push(b->a, &b->lane, n);
     }
-    if (b->shared.n > MOST_SHARED) opt_fail(b->s, "STAGE", "more than %d shared tiles", MOST_SHARED);
+    if (b->shared.n > SHARED_TILES_MAX)
+        opt_fail(b->s, "STAGE", "expected at most %d shared tiles", SHARED_TILES_MAX);
     b->first = first;
     for (uint32_t i = 0; i < b->lane.n; i++) {
         int64_t stride = threads;
@@ -105,7 +106,7 @@ static void find_lanes(struct blk *b, const uop *tree) {
 
 /* ---- shared fills ------------------------------------------------------------------------------------ */
 
-/* How far the range moves in the memory that the statement reads. */
+/* Stride of the range in the memory that the statement reads. */
 static int64_t source_step(struct arena *a, const uop *stmt, const uop *range) {
     uop_vec topo = {0};
     uop_topo(a, &stmt->src[1], 1, &topo);
@@ -127,10 +128,10 @@ static int64_t target_step(struct arena *a, const uop *stmt, const uop *range) {
     return c < 0 ? -c : c;
 }
 
-/* Is a square turned in registers: pieces of 16 bytes both of what is read and, along another range, of the panel that is written?
- * Neighbours in a row of the panel write to different banks, neighbours in memory read one line: the list says how many of the one,
- * the others are of the other kind. */
-static bool is_turned(struct arena *a, const uop *stmt, const uop_vec *free) {
+/* Is a square transposed in registers: 16-byte vectors both of what is read and, along another range, of
+ * the panel that is written? Neighbouring threads of a row of the panel write to different banks,
+ * neighbours in memory read one line; the opt list says how many are of each kind. */
+static bool is_transposed(struct arena *a, const uop *stmt, const uop_vec *free) {
     const uop *to = stmt->op == OP_STORE ? access_buf(stmt) : NULL;
     if (!to || to->op != OP_LOCAL || !to->arg.mem.panels) return false;
     int64_t piece = 16 / dtype_info[to->dt].bytes;
@@ -148,7 +149,7 @@ static bool is_turned(struct arena *a, const uop *stmt, const uop_vec *free) {
 bool fill_is_transposed(struct sched *s, const uop *stmt) {
     struct free_ranges fr;
     free_init(&fr, s->ir, s->ir->arena);
-    return is_turned(s->ir->arena, stmt, free_of(&fr, stmt));
+    return is_transposed(s->ir->arena, stmt, free_of(&fr, stmt));
 }
 
 static void sort_by(struct arena *a, const uop *stmt, const uop **r, uint32_t n,
@@ -160,13 +161,14 @@ static void sort_by(struct arena *a, const uop *stmt, const uop **r, uint32_t n,
         }
 }
 
-/* In the order of memory; of a square the neighbours in the tile's row first, so many as the axis has, then in that order. */
+/* In the order of global memory; of a transposed square the neighbours in the tile's row first, as many as
+ * the axis has. */
 void fill_order(struct sched *s, struct free_ranges *fr, const uop *stmt, uop_vec *out) {
     struct arena *a = s->ir->arena;
     const uop_vec *free = free_of(fr, stmt);
     uop_vec topo = {0};
     uop_topo(a, &stmt, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++) /* what was fetched before has the order in it */
+    for (uint32_t i = 0; i < topo.n; i++) /* loaded before: its accumulator has the order */
         for (uint32_t k = 0; k < topo.p[i]->nsrc && topo.p[i]->op == OP_ACC; k++)
             if (topo.p[i]->src[k]->op == OP_RANGE && topo.p[i]->src[k]->arg.range.kind == AX_COPY)
                 vec_push(a, out, topo.p[i]->src[k]);
@@ -174,13 +176,13 @@ void fill_order(struct sched *s, struct free_ranges *fr, const uop *stmt, uop_ve
     for (uint32_t i = 0; i < free->n; i++)
         if (free->p[i]->arg.range.kind == AX_COPY) vec_push(a, out, free->p[i]);
     sort_by(a, stmt, out->p, out->n, source_step);
-    if (!is_turned(a, stmt, free)) return;
+    if (!is_transposed(a, stmt, free)) return;
     sort_by(a, stmt, out->p, out->n, target_step);
     if (out->n) sort_by(a, stmt, out->p, out->n - 1, source_step);
 }
 
-/* Accumulators of fetched elements: of all the elements a thread has one in each round. */
-static void cells(struct blk *b, const uop *stmt, const uop *round, uop_vec *from, uop_vec *to) {
+/* Accumulators of loaded elements: a thread has one per round. */
+static void cells(struct thread_cx *b, const uop *stmt, const uop *round, uop_vec *from, uop_vec *to) {
     uop_vec topo = {0};
     uop_topo(b->a, &stmt, 1, &topo);
     for (uint32_t i = 0; i < topo.n; i++) {
@@ -198,7 +200,7 @@ static void cells(struct blk *b, const uop *stmt, const uop *round, uop_vec *fro
     }
 }
 
-static const uop *with_places(struct blk *b, const uop *stmt, const uop_vec *range, const uop *number,
+static const uop *at_elements(struct thread_cx *b, const uop *stmt, const uop_vec *range, const uop *number,
                               const uop *round) {
     uop_vec from = {0}, to = {0};
     int64_t stride = 1;
@@ -213,8 +215,8 @@ static const uop *with_places(struct blk *b, const uop *stmt, const uop_vec *ran
     return rw_subst(b->rw, stmt, from.p, to.p, from.n);
 }
 
-/* Bytes of registers that a round goes through; 0: none, it is a copy that goes on by itself. */
-static int64_t round_bytes(struct blk *b, const uop *stmt) {
+/* Bytes of registers of a round; 0: none, it is a cp.async. */
+static int64_t round_bytes(struct thread_cx *b, const uop *stmt) {
     const uop_vec *free = free_of(&b->fr, stmt);
     int64_t n = dtype_info[stmt->src[0]->dt].bytes;
     if (stmt->op != OP_STORE) return 0;
@@ -223,14 +225,14 @@ static int64_t round_bytes(struct blk *b, const uop *stmt) {
     return n;
 }
 
-/* How many rounds of a loop that fills a tile are written out: their loads are under way together. */
-static int64_t written_out(const struct blk *b, int64_t bytes, int64_t rounds) {
-    int64_t n = bytes ? RG_MAX(RG_MIN(b->together, b->bytes / bytes), 1) : 1;
+/* Unrolled rounds of a loop that fills a tile: their loads are in flight together. */
+static int64_t unrolled_rounds(const struct thread_cx *b, int64_t bytes, int64_t rounds) {
+    int64_t n = bytes ? RG_MAX(RG_MIN(b->unroll_max, b->bytes / bytes), 1) : 1;
     while (rounds % n) n--;
     return n;
 }
 
-static const uop *round_range(struct blk *b, int64_t n, enum axis_kind kind) {
+static const uop *round_range(struct thread_cx *b, int64_t n, enum axis_kind kind) {
     char name[16];
     const uop *size = idx(b, n);
     int len = snprintf(name, sizeof name, "round%u", b->rounds++);
@@ -238,8 +240,8 @@ static const uop *round_range(struct blk *b, int64_t n, enum axis_kind kind) {
     return uop_new(b->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
 }
 
-/* A fill of n elements by all threads: whole rounds, then what is left by the first threads. */
-static void fill(struct blk *b, const uop *stmt, uop_vec *range, uop_vec *out) {
+/* A fill by all threads: whole rounds, then the rest by the first threads. */
+static void fill(struct thread_cx *b, const uop *stmt, uop_vec *range, uop_vec *out) {
     struct ir *ir = b->ir;
     int64_t threads = b->fillers, n = 1;
     for (uint32_t i = 0; i < range->n; i++) n *= range->p[i]->src[0]->hi;
@@ -247,22 +249,22 @@ static void fill(struct blk *b, const uop *stmt, uop_vec *range, uop_vec *out) {
     if (rounds) {
         const uop *round = idx(b, 0), *loop = NULL;
         int64_t bytes = round_bytes(b, stmt);
-        bool loops = (rounds > MOST_ROUNDS || bytes * rounds > b->bytes) && stmt->op != OP_SET &&
+        bool loops = (rounds > ROUNDS_MAX || bytes * rounds > b->bytes) && stmt->op != OP_SET &&
                      stmt->src[1]->op != OP_ACC;
-        int64_t more = loops ? written_out(b, bytes, rounds) : rounds;
+        int64_t more = loops ? unrolled_rounds(b, bytes, rounds) : rounds;
         if (more > 1) round = round_range(b, more, AX_UNROLL);
         if (loops) {
             loop = round_range(b, rounds / more, AX_LOOP);
             round = rw2(b->rw, OP_ADD, rw2(b->rw, OP_MUL, loop, idx(b, more)), round);
         }
         const uop *number = rw2(b->rw, OP_ADD, rw2(b->rw, OP_MUL, round, idx(b, threads)), b->filler);
-        const uop *all = with_places(b, stmt, range, number, round);
+        const uop *all = at_elements(b, stmt, range, number, round);
         if (loops) all = uop2(ir, OP_FOR, loop, uop_mk(ir, OP_BLOCK, &all, 1, ARG_NONE));
         vec_push(b->a, out, all);
     }
     if (rest) {
         const uop *number = rw2(b->rw, OP_ADD, b->filler, idx(b, rounds * threads));
-        const uop *last = with_places(b, stmt, range, number, idx(b, rounds));
+        const uop *last = at_elements(b, stmt, range, number, idx(b, rounds));
         const uop *first = rw2(b->rw, OP_LT, b->filler, idx(b, rest));
         last = uop_mk(ir, OP_BLOCK, &last, 1, ARG_NONE);
         vec_push(b->a, out, uop2(ir, OP_IF, first, last));
@@ -270,14 +272,14 @@ static void fill(struct blk *b, const uop *stmt, uop_vec *range, uop_vec *out) {
 }
 
 void fill_cooperative(struct sched *s, const uop *stmt, const uop *filler, int64_t fillers, uop_vec *out) {
-    struct blk b = {.s = s,
-                    .ir = s->ir,
-                    .rw = &s->rw,
-                    .a = s->ir->arena,
-                    .filler = filler,
-                    .fillers = fillers,
-                    .together = HAND_TOGETHER,
-                    .bytes = HAND_BYTES};
+    struct thread_cx b = {.s = s,
+                          .ir = s->ir,
+                          .rw = &s->rw,
+                          .a = s->ir->arena,
+                          .filler = filler,
+                          .fillers = fillers,
+                          .unroll_max = PRODUCER_ROUNDS,
+                          .bytes = PRODUCER_BYTES};
     uop_vec spread = {0};
     free_init(&b.fr, b.ir, b.a);
     fill_order(s, &b.fr, stmt, &spread);
@@ -286,14 +288,14 @@ void fill_cooperative(struct sched *s, const uop *stmt, const uop *filler, int64
 
 /* ---- idle threads -------------------------------------------------------------------------------------- */
 
-static bool moves_with(struct blk *b, const uop *stmt, const uop *lane) {
+static bool moves_with(struct thread_cx *b, const uop *stmt, const uop *lane) {
     const uop_vec *free = free_of(&b->fr, stmt);
     for (uint32_t i = 0; i < free->n; i++)
         if (free->p[i]->arg.range.cls == lane->arg.range.cls) return true;
     return false;
 }
 
-static const uop *digit_of_lane(struct blk *b, const uop *lane) {
+static const uop *digit_of_lane(struct thread_cx *b, const uop *lane) {
     for (uint32_t i = 0; i < b->lane.n; i++)
         if (b->lane.p[i] == lane) return b->digit.p[i];
     return NULL;
@@ -302,15 +304,15 @@ static const uop *digit_of_lane(struct blk *b, const uop *lane) {
 static uint64_t busy_key(const uop *acc, uint32_t lane) { return (uint64_t)acc->arg.i << 8 | lane; }
 
 /* May the first thread along a THREAD range do it for all? */
-static bool is_idle(struct blk *b, const uop *stmt, uint32_t lane) {
+static bool is_idle(struct thread_cx *b, const uop *stmt, uint32_t lane) {
     if (moves_with(b, stmt, b->first.p[lane])) return false;
     if (stmt->op == OP_SET) return !map_get(&b->busy, busy_key(stmt->src[0], lane), NULL);
     return (stmt->op == OP_STORE || stmt->op == OP_STORE_ADD) && access_buf(stmt)->op == OP_PARAM;
 }
 
-/* Notes the accumulators that a statement reads which every thread along a THREAD range runs. */
+/* Notes accumulators read by a statement that every thread along a THREAD range runs. */
 static void note_busy(void *cx, const uop *stmt, uop_vec *out) {
-    struct blk *b = cx;
+    struct thread_cx *b = cx;
     uop_vec topo = {0};
     vec_push(b->a, out, stmt);
     uop_topo(b->a, stmt->op == OP_SET ? &stmt->src[1] : &stmt, 1, &topo);
@@ -319,8 +321,8 @@ static void note_busy(void *cx, const uop *stmt, uop_vec *out) {
             if (topo.p[i]->op == OP_ACC) map_put(&b->busy, busy_key(topo.p[i], k), 1);
 }
 
-/* Until nothing is added: what a statement reads that all threads run is computed by all. */
-static void find_busy(struct blk *b, const uop *tree) {
+/* To a fixed point: what a statement that all threads run reads is computed by all. */
+static void find_busy(struct thread_cx *b, const uop *tree) {
     map_init(&b->busy, b->a);
     for (uint32_t before = UINT32_MAX; before != b->busy.n;) {
         before = b->busy.n;
@@ -329,7 +331,7 @@ static void find_busy(struct blk *b, const uop *tree) {
 }
 
 static void leaf(void *cx, const uop *stmt, uop_vec *out) {
-    struct blk *b = cx;
+    struct thread_cx *b = cx;
     uop_vec spread = {0};
     const uop *pred = NULL;
     fill_order(b->s, &b->fr, stmt, &spread);
@@ -349,18 +351,18 @@ static void leaf(void *cx, const uop *stmt, uop_vec *out) {
 
 /* ---- barriers ----------------------------------------------------------------------------------------- */
 
-struct touched { /* shared tiles since the last barrier, as bits */
+struct smem_access { /* shared tiles accessed since the last barrier, as bits */
     uint64_t read, written;
 };
 
-static uint64_t bit_of(struct blk *b, const uop *local) {
+static uint64_t bit_of(struct thread_cx *b, const uop *local) {
     for (uint32_t i = 0; i < b->shared.n; i++)
         if (b->shared.p[i] == local) return 1ull << i;
     return 0;
 }
 
-static struct touched touches(struct blk *b, const uop *stmt) {
-    struct touched t = {0};
+static struct smem_access touches(struct thread_cx *b, const uop *stmt) {
+    struct smem_access t = {0};
     uop_vec topo = {0};
     uint32_t first = 0;
     if (stmt->op == OP_STORE || stmt->op == OP_CP_ASYNC) t.written = bit_of(b, access_buf(stmt)), first = 1;
@@ -379,25 +381,25 @@ static bool has_barrier(const uop *n) {
     return false;
 }
 
-static const uop *barriers(struct blk *b, const uop *n, struct touched *now);
+static const uop *barriers(struct thread_cx *b, const uop *n, struct smem_access *now);
 
-/* What stands between two barriers is a block of its own: no later step moves anything across. */
-static void close_part(struct blk *b, uop_vec *part, uop_vec *out, bool barrier) {
+/* Statements between two barriers are a nested block: no later pass moves anything across. */
+static void close_part(struct thread_cx *b, uop_vec *part, uop_vec *out, bool barrier) {
     if (part->n) vec_push(b->a, out, tree_block(b->ir, part));
     part->n = 0;
     if (barrier) vec_push(b->a, out, uop_mk(b->ir, OP_BARRIER, NULL, 0, ARG_NONE));
 }
 
-static const uop *block_barriers(struct blk *b, const uop *block, struct touched *now) {
+static const uop *block_barriers(struct thread_cx *b, const uop *block, struct smem_access *now) {
     uop_vec out = {0}, part = {0};
     for (uint32_t i = 0; i < block->nsrc; i++) {
         const uop *s = block->src[i];
-        struct touched t = {0};
+        struct smem_access t = {0};
         if (tree_is_leaf(s)) t = touches(b, s);
         if (s->op == OP_IF) t = touches(b, if_then(s)->src[0]); /* the rest of a fill */
         if ((t.read & now->written) || (t.written & now->read)) {
             close_part(b, &part, &out, true);
-            *now = (struct touched){0};
+            *now = (struct smem_access){0};
         }
         now->read |= t.read, now->written |= t.written;
         vec_push(b->a, &part, s->op == OP_FOR || s->op == OP_BLOCK ? barriers(b, s, now) : s);
@@ -407,13 +409,13 @@ static const uop *block_barriers(struct blk *b, const uop *block, struct touched
     return tree_block(b->ir, &out);
 }
 
-static const uop *barriers(struct blk *b, const uop *n, struct touched *now) {
+static const uop *barriers(struct thread_cx *b, const uop *n, struct smem_access *now) {
     if (n->op == OP_BLOCK) return block_barriers(b, n, now);
-    if (has_barrier(n->src[1])) { /* a ring; what it leaves may still be read and written */
+    if (has_barrier(n->src[1])) { /* a pipeline: its stages may still be read and written */
         now->read = now->written = UINT64_MAX;
         return n;
     }
-    struct touched again = *now;
+    struct smem_access again = *now;
     block_barriers(b, n->src[1], &again);
     now->read |= again.read, now->written |= again.written;
     return uop2(b->ir, OP_FOR, n->src[0], block_barriers(b, n->src[1], now));
@@ -421,30 +423,31 @@ static const uop *barriers(struct blk *b, const uop *n, struct touched *now) {
 
 /* ---- the tree ------------------------------------------------------------------------------------------ */
 
-static const uop *under_grid(struct blk *b, const uop *n) {
+static const uop *under_grid(struct thread_cx *b, const uop *n) {
     const uop *first = n->nsrc == 1 ? n->src[0] : NULL;
     if (first && first->op == OP_FOR && for_range(first)->arg.range.kind == AX_GRID) {
         const uop *loop = uop2(b->ir, OP_FOR, for_range(first), under_grid(b, for_body(first)));
         return uop_mk(b->ir, OP_BLOCK, &loop, 1, ARG_NONE);
     }
-    struct touched now = {0};
+    struct smem_access now = {0};
     find_busy(b, n);
     n = tree_map_leaves(b->ir, n, leaf, b);
-    if (!b->s->roles.teams) n = block_barriers(b, n, &now); /* roles have their own */
+    if (!b->s->ws.consumers) n = block_barriers(b, n, &now); /* warp specialization has its own */
     n = uop2(b->ir, OP_FOR, b->thread, n);
     return uop_mk(b->ir, OP_BLOCK, &n, 1, ARG_NONE);
 }
 
 const uop *tree_threads(struct sched *s, const uop *tree) {
-    struct blk b = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena};
+    struct thread_cx b = {.s = s, .ir = s->ir, .rw = &s->rw, .a = s->ir->arena};
     free_init(&b.fr, b.ir, b.a);
     find_lanes(&b, tree);
-    b.filler = b.thread, b.fillers = b.thread->src[0]->hi, b.together = MOST_TOGETHER, b.bytes = MOST_BYTES;
+    b.filler = b.thread, b.fillers = b.thread->src[0]->hi, b.unroll_max = LOOP_ROUNDS_MAX,
+    b.bytes = BYTES_MAX;
     return under_grid(&b, tree);
 }
 
 const uop *tree_gpu(struct sched *s, const uop *tree) {
-    if (s->roles.teams && s->ntc) tma_outputs(s, tree);
+    if (s->ws.consumers && s->ntc) tma_outputs(s, tree);
     if (s->ntc) tree = tree_mma(s, tree);
-    return tree_threads(s, s->roles.teams ? tree_warp_specialize(s, tree) : tree_pipeline(s, tree));
+    return tree_threads(s, s->ws.consumers ? tree_warp_specialize(s, tree) : tree_pipeline(s, tree));
 }

@@ -228,7 +228,7 @@ static void check_finished(struct sched *s) {
 }
 
 const uop *sched_finish(struct sched *s) {
-    if (s->roles.cluster && (s->roles.teams != 1 || s->roles.blocks || s->ntc != 1))
+    if (s->ws.cluster && (s->ws.consumers != 1 || s->ws.blocks || s->ntc != 1))
         opt_fail(s, "CLUSTER", "blocks of a cluster have WARP_SPECIALIZE(1), one TC and no PERSISTENT");
     write_ranges(s);
     split_reductions(s);

@@ -326,7 +326,7 @@ static void opt_cluster(struct sched *s, const char *opt, uint32_t axis) {
     struct axis *a = need_axis(s, opt, axis);
     const char *name = ir_name(s->ir, axis);
     uop_vec old = {0};
-    if (s->roles.cluster) opt_fail(s, opt, "there is one cluster already");
+    if (s->ws.cluster) opt_fail(s, opt, "there is one cluster already");
     if (a->kind != AX_COUNT || a->grid || !only_reduced(s, a))
         opt_fail(s, opt, "axis %s has another use than to be summed over", name);
     if (a->size < 2 || a->size > MAX_CLUSTER)
@@ -338,7 +338,7 @@ static void opt_cluster(struct sched *s, const char *opt, uint32_t axis) {
         const uop *r = sched_range(s, old.p[i]->src[0], old.p[i], axis, AX_GRID);
         sub[i] = (struct range_subst){old.p[i], r, {NULL, NULL}, 0};
     }
-    s->roles.cluster = axis;
+    s->ws.cluster = axis;
     s->sink = sched_subst(s, s->sink, sub, old.n);
     sched_refresh(s);
 }
@@ -565,17 +565,18 @@ static void apply(struct sched *s, struct opt_text *o) {
         break;
     case OPT_WARP_SPECIALIZE:
         need_args(s, o, 1, 1);
-        s->roles.teams = number(s, o, 0);
-        if (s->roles.teams < 1 || s->roles.teams > 2)
-            opt_fail(s, o->head, "one group of threads or two compute, not %lld", (long long)s->roles.teams);
+        s->ws.consumers = number(s, o, 0);
+        if (s->ws.consumers < 1 || s->ws.consumers > 2)
+            opt_fail(s, o->head, "expected 1 or 2 consumer warpgroups, found %lld",
+                     (long long)s->ws.consumers);
         break;
     case OPT_PERSISTENT:
         need_args(s, o, 1, 1);
-        s->roles.blocks = number(s, o, 0);
-        if (!s->roles.teams)
+        s->ws.blocks = number(s, o, 0);
+        if (!s->ws.consumers)
             opt_fail(s, o->head, "only blocks with WARP_SPECIALIZE, named before, walk over tiles");
-        if (s->roles.blocks < 1 || s->roles.blocks > 1 << 16)
-            opt_fail(s, o->head, "expected 1 .. 65536 blocks, found %lld", (long long)s->roles.blocks);
+        if (s->ws.blocks < 1 || s->ws.blocks > 1 << 16)
+            opt_fail(s, o->head, "expected 1 .. 65536 blocks, found %lld", (long long)s->ws.blocks);
         break;
     case OPT_RESIDENT:
         need_args(s, o, 1, 2);

@@ -804,7 +804,7 @@ static void mix(struct arena *a, struct priced *p, uint32_t n) {
 
 static void note_cluster(void *cx, struct sched *s, const uop *sink) {
     (void)sink;
-    if (s->roles.cluster) *(int64_t *)cx = sched_axis(s, s->roles.cluster)->size;
+    if (s->ws.cluster) *(int64_t *)cx = sched_axis(s, s->ws.cluster)->size;
 }
 
 void gpu_gemm_forms(struct view *v, int capability, const struct model *model, const char *like,

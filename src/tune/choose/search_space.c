@@ -172,8 +172,8 @@ static void note_rounding(void *cx, struct sched *s, const uop *sink) {
     if (line.n) qsort(line.p, line.n, sizeof *line.p, by_text);
     struct str all;
     str_init(&all, o->arena);
-    if (s->roles.cluster) /* the parts of its blocks are added last */
-        str_printf(&all, "cluster of %lld\n", (long long)sched_axis(s, s->roles.cluster)->size);
+    if (s->ws.cluster) /* the parts of its blocks are added last */
+        str_printf(&all, "cluster of %lld\n", (long long)sched_axis(s, s->ws.cluster)->size);
     for (uint32_t i = 0; i < line.n; i++)
         if (!i || strcmp(line.p[i], line.p[i - 1])) str_printf(&all, "%s\n", line.p[i]);
     o->text = all.n ? all.p : "";
