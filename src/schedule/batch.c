@@ -1,17 +1,23 @@
-/* batch.c: the same pointwise kernel on tensors of different sizes becomes one: an optimiser over all its parameters.
+/* batch.c: multi-tensor apply: one elementwise kernel over tensors of different sizes, such as an optimizer's step.
  *
  * Calls that do not wait for each other, whose kernels do the same to every element of whole tensors, are gathered.
  * Their kernel walks a table of tasks (which tensor, from where, how many): a grid iteration is one task, and PARAMS
  * picks the tensor's buffers. Tasks are of equal size, so that many small tensors and a few large ones fill all cores; on a GPU,
  * where a block of threads runs a task, they are smaller as long as there are not very many.
- * Which calls are independent is read from their depth: all that one call waits for is less deep, and what nobody waits for
- * counts as deepest.
+ * Calls of equal depth are independent: a call is deeper than all that it waits for, and one that no other waits for counts as
+ * deepest.
  * Tests: tests/unit/schedule.c, examples/fusion.c (Adam) */
 #include "schedule/internal.h"
 
-enum { TASK = 16384, TASK_LEAST = 1024, MANY_TASKS = 4096, MOST_BUFFERS = 2048 };
+enum {
+    TASK = 16384,        /* elements of a task */
+    TASK_LEAST = 1024,   /* on a GPU .. */
+    MANY_TASKS = 4096,   /* .. while there are fewer tasks than this */
+    MOST_BUFFERS = 2048, /* of a kernel */
+    MOST_VARS = 60
+};
 
-struct flat_kernel { /* a kernel over one coordinate */
+struct flat_kernel { /* a kernel over one linear coordinate */
     const uop
         *sink; /* in canonical form: sizes of tensors are replaced, buffers are numbered by first mention */
     const uop **buffer;
@@ -34,29 +40,30 @@ struct canon {
 
 static bool any_order(const uop *n) { return n->op == OP_SINK || op_info[n->op].flags & OPF_C; }
 
-/* By node id: a hash of what is computed, whatever the buffers and sizes are called. */
-static const uint64_t *looks(struct arena *a, const struct ir *ir, const uop *sink) {
+/* By node id: a hash of the structure, independent of buffers and sizes. */
+static const uint64_t *structure_hashes(struct arena *a, const struct ir *ir, const uop *sink) {
     uop_vec topo = {0};
     uop_topo(a, &sink, 1, &topo);
-    uint64_t *look = arena_array(a, uint64_t, ir->n);
+    uint64_t *hash = arena_array(a, uint64_t, ir->n);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         uint64_t h = hash_u64((uint64_t)n->op << 8 | n->dt), sum = 0;
         if (n->op == OP_PARAM || n->op == OP_RANGE) {
-            look[n->id] = h;
+            hash[n->id] = h;
             continue;
         }
         for (uint32_t s = 0; s < n->nsrc; s++) {
-            uint64_t x = look[n->src[s]->id];
+            uint64_t x = hash[n->src[s]->id];
             sum = any_order(n) ? sum + hash_u64(x) : hash_u64(sum ^ x);
         }
-        look[n->id] = hash_u64(h ^ hash_u64(n->arg.u + 1) ^ sum);
+        hash[n->id] = hash_u64(h ^ hash_u64(n->arg.u + 1) ^ sum);
     }
-    return look;
+    return hash;
 }
 
-/* Sources first, as uop_topo, but those whose order means nothing by their looks. */
-static void walk(struct arena *a, const uint64_t *look, const struct ir *ir, const uop *root, uop_vec *out) {
+/* Topological order as uop_topo's, but sources of commutative ops by their hash. */
+static void canonical_topo(struct arena *a, const uint64_t *hash, const struct ir *ir, const uop *root,
+                           uop_vec *out) {
     VEC(const uop *) stack = {0};
     uint8_t *seen = arena_alloc(a, ir->n);
     vec_push(a, &stack, root);
@@ -73,18 +80,18 @@ static void walk(struct arena *a, const uint64_t *look, const struct ir *ir, con
         for (uint32_t s = n->nsrc; s-- > 0;)
             if (!seen[n->src[s]->id]) vec_push(a, &stack, n->src[s]);
         for (uint32_t i = first + 1; any_order(n) && i < stack.n; i++) /* few: by insertion */
-            for (uint32_t k = i; k > first && look[stack.p[k]->id] > look[stack.p[k - 1]->id]; k--) {
+            for (uint32_t k = i; k > first && hash[stack.p[k]->id] > hash[stack.p[k - 1]->id]; k--) {
                 const uop *t = stack.p[k];
                 stack.p[k] = stack.p[k - 1], stack.p[k - 1] = t;
             }
     }
 }
 
-/* The kernel again, with nothing in it that depends on the size. NULL: something does. */
+/* The kernel with sizes abstracted. NULL: it depends on them. */
 static const uop *canonical(struct canon *c, const uop *sink) {
     uop_vec topo = {0};
-    const uint64_t *look = looks(c->a, c->r->ir, sink);
-    walk(c->a, look, c->r->ir, sink, &topo);
+    const uint64_t *hash = structure_hashes(c->a, c->r->ir, sink);
+    canonical_topo(c->a, hash, c->r->ir, sink, &topo);
     const uop **to = arena_array(c->a, const uop *, c->r->ir->n);
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i], **src = arena_array(c->a, const uop *, n->nsrc + 1);
@@ -115,7 +122,7 @@ static const uop *canonical(struct canon *c, const uop *sink) {
     return to[sink->id];
 }
 
-/* Writes a call's kernel over one coordinate. False: it is not of that kind. */
+/* Builds a call's kernel over one linear coordinate. False: it is not elementwise. */
 static bool flatten(struct rangeify *r, const struct planned_kernel *k, const uint8_t *stored, struct ir *ir,
                     struct flat_kernel *f) {
     r->flat = true;
@@ -196,7 +203,7 @@ static const uop *write_batch(struct batch_builder *b, struct arena *a, const st
     return to[sink->id];
 }
 
-/* Slots: for each buffer of a member those of all tensors, one after the other; what all share once; the table last. */
+/* Slots: for each buffer of a member those of all tensors, consecutively; shared ones once; the table last. */
 static void number_buffers(struct batch_builder *b, struct arena *a) {
     uint32_t nbuf = b->f[0].nbuf;
     b->base = arena_array(a, uint32_t, nbuf + 1);
@@ -240,7 +247,7 @@ static const struct built *build_batch(struct sgraph *g, const struct ir *from, 
     return b.out;
 }
 
-/* ---- what is gathered ------------------------------------------------------------------------------------------------ */
+/* ---- groups ------------------------------------------------------------------------------------------------ */
 
 bool batch_candidate(struct kernel_batch *x, const struct planned_kernel *k, const uint8_t *stored,
                      uint32_t depth, uint32_t call) {
@@ -253,12 +260,12 @@ bool batch_candidate(struct kernel_batch *x, const struct planned_kernel *k, con
     arena_release(g->eval, mark);
     if (!ok || f->size < 2) return false;
     for (uint32_t i = 0; i < k->built->nvar; i++) vars++;
-    if (vars > 60) return false;
+    if (vars > MOST_VARS) return false;
     str_init(&text, g->a);
     str_printf(&text, "%u %u:", depth, f->sink->id); /* interned: equal kernels are the same node */
     for (uint32_t i = 0; i < f->nbuf; i++)
         if (!f->whole[i])
-            str_printf(&text, " %u", sg_memory(g, f->buffer[i])->id); /* shared numbers must be the same */
+            str_printf(&text, " %u", sg_memory(g, f->buffer[i])->id); /* shared scalars must be the same */
     uint64_t h = hash_bytes(text.p, text.n, 5), at;
     for (; map_get(&x->known, h, &at); h = hash_u64(h + 1))
         if (!strcmp(x->group.p[at].key, text.p)) break;

@@ -1,20 +1,23 @@
-/* call.c: a CALL as a call of the schedule: no kernel is written for it, the device has the function.
+/* builtin_node.c: a CALL in the schedule: no kernel is generated, the device has a builtin one.
  *
- * plan_graph.c sees to it that its sources are in memory in row-major order and that its result is stored, and plan.c that it
- * is a region of its own. Here it gets its buffers (the result, then the sources), the numbers that the function takes,
- * and a price. In place of a kernel's SINK stands the CALL over BUFFERs: equal text, equal call, as for kernels.
+ * plan_graph.c has made sure that its sources are row-major in memory and its result is stored, plan.c that it is a region
+ * of its own. Here it gets its buffers (the result, then the sources), the numbers that the builtin kernel takes,
+ * and a price. The CALL over BUFFERs takes the role of a kernel's SINK: equal text, equal call, as for kernels.
  * Tests: tests/unit/call.c */
 #include <math.h>
 
 #include "schedule/internal.h"
 
-/* The node whose memory holds a source: the same elements under another shape will do. */
+/* The node whose memory holds a source; RESHAPE does not move elements. */
 static const uop *operand(struct sgraph *g, const uop *n) {
     while (n->op == OP_RESHAPE && !g->unit_of[n->id]) n = n->src[0];
     return sg_memory(g, n);
 }
 
-/* Comparisons and moves, roughly. */
+/* Scalar instructions per comparison or move, relative to the vector rate of the machine model. */
+enum { BUILTIN_OP_WEIGHT = 16 };
+
+/* Comparisons and moves, estimated. */
 static double ops_of(enum call_id id, double rows, double n, double k) {
     switch (id) {
     case CALL_sort:
@@ -54,8 +57,7 @@ static struct kernel_price price(struct sgraph *g, const uop *n, const struct sc
                                  uint32_t values) {
     const struct model *m = g->opts->model;
     struct kernel_price p = {.bytes = bytes_of(g, n), .reads = values, .writes = 1};
-    struct model_work w = {.integer = b->ops * 16,
-                           .dram_write = p.bytes}; /* scalar code, beside vector rates */
+    struct model_work w = {.integer = b->ops * BUILTIN_OP_WEIGHT, .dram_write = p.bytes};
     for (uint32_t i = 0; i < values; i++) p.bytes += bytes_of(g, n->src[i]);
     w.dram_read = p.bytes - w.dram_write;
     w.threads = (int)RG_MIN(model_value(m, MODEL_CORES), RG_MAX((double)b->rows, 1));

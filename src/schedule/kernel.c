@@ -1,9 +1,10 @@
 /* kernel.c: from raw ranges to a kernel as codegen wants it.
  *
- * Neighbouring axes that every index sees as one are merged. Then each range gets its kind (GRID, LOOP, REDUCE), its
- * place in the nest and its axis class: passes over the same row (the maximum, the sum, the result of a softmax) are
- * one class, so that an opt treats them alike. Buffers and variables are numbered in the order in which the kernel
- * mentions them. The result lives in an ir of its own and depends on structure only: equal kernels have equal text.
+ * Adjacent axes that every index can treat as one are merged. Then each range gets its kind (GRID, LOOP, REDUCE), its
+ * position in the nest and its axis class: passes over the same row (the maximum, the sum, the result of a softmax) are
+ * one class, so that an opt treats them alike. Buffers and variables are numbered in order of first mention. The result
+ * lives in an ir of its own and depends on structure only: equal kernels have equal text.
+ * Requires: rangeify_kernel, a legal kernel. Gives: struct built.
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
 
@@ -30,7 +31,7 @@ static const uop *resized(struct kernel_builder *b, const uop *range, int64_t si
     return uop_new(b->r->ir, OP_RANGE, DT_IDX, 1, &n, 1, range->arg);
 }
 
-/* outer*n + inner everywhere? Then one range does. */
+/* Merges two ranges if every index uses them as outer*n + inner: no IDIV or MOD remains. */
 static bool try_merge(struct kernel_builder *b, const uop *outer, const uop *inner, const uop **merged) {
     int64_t n = inner->src[0]->arg.i, size;
     if (__builtin_mul_overflow(outer->src[0]->arg.i, n, &size)) return false;
@@ -108,11 +109,11 @@ static void merge_reductions(struct kernel_builder *b) {
     }
 }
 
-/* ---- kinds, places, classes ----------------------------------------------------------------------------------- */
+/* ---- kinds, positions, classes -------------------------------------------------------------------------------- */
 
 struct kernel_axis {
     const uop *raw;
-    const uop_vec *outer; /* a reduction's: what it is inside of */
+    const uop_vec *outer; /* of a reduction: the ranges it runs inside */
     uint32_t cls, pos, id;
     enum axis_kind kind;
 };
@@ -128,22 +129,22 @@ static struct kernel_axis *axis_of(axis_vec *v, const uop *raw) {
     return NULL;
 }
 
-/* Is something inside both loops? */
+/* Does a node depend on both ranges? */
 static bool nested(struct kernel_builder *b, const uop_vec *topo, const uop *x, const uop *y) {
     for (uint32_t i = 0; i < topo->n; i++)
         if (free_has(&b->r->fr, topo->p[i], x) && free_has(&b->r->fr, topo->p[i], y)) return true;
     return false;
 }
 
-/* Does it run once for each element of a kept row? */
+/* Does a reduction inside these ranges run once per element of a kept row? */
 static bool inside_row(struct kernel_builder *b, const uop_vec *outer) {
     for (uint32_t i = 0; i < outer->n; i++)
         if (map_get(&b->r->row_ranges, outer->p[i]->id, NULL)) return true;
     return false;
 }
 
-/* The class of a reduction's or row's range: that of a LOOP axis of the same size that it does not run inside of, or of another
- * reduction's that it neither contains nor is contained in; each class once per reduction. */
+/* The class of the range of a reduction or row: that of a LOOP axis of the same size that it does not run inside, or of another
+ * reduction that is not nested with it; each class once per reduction. */
 static void class_of_reduce(struct kernel_builder *b, const uop_vec *topo, axis_vec *v, const uop *red,
                             struct kernel_axis *x, uint32_t *classes) {
     const uop_vec *outer = x->outer;
@@ -156,13 +157,13 @@ static void class_of_reduce(struct kernel_builder *b, const uop_vec *topo, axis_
             struct kernel_axis *z = axis_of(v, red->src[s]);
             taken |= z && z != x && z->cls == y->cls;
         }
-        bool apart = y->kind != AX_LOOP ? same_set(outer, y->outer)
-                                        : !free_has(&b->r->fr, red, y->raw) && !inside_row(b, outer);
-        for (uint32_t k = 0; k < v->n && apart; k++) /* every member of the class */
+        bool separate = y->kind != AX_LOOP ? same_set(outer, y->outer)
+                                           : !free_has(&b->r->fr, red, y->raw) && !inside_row(b, outer);
+        for (uint32_t k = 0; k < v->n && separate; k++) /* every member of the class */
             if (v->p[k].cls == y->cls)
-                apart = !nested(b, topo, x->raw, v->p[k].raw) &&
-                        (v->p[k].kind != AX_REDUCE || same_set(outer, v->p[k].outer));
-        if (taken || !apart) continue;
+                separate = !nested(b, topo, x->raw, v->p[k].raw) &&
+                           (v->p[k].kind != AX_REDUCE || same_set(outer, v->p[k].outer));
+        if (taken || !separate) continue;
         x->cls = y->cls, x->pos = y->pos;
         uint32_t id = 0;
         for (uint32_t k = 0; k < v->n; k++) id += v->p[k].cls == y->cls && &v->p[k] != x;
@@ -203,7 +204,7 @@ static void find_axes(struct kernel_builder *b, axis_vec *v) {
             struct kernel_axis *x = axis_of(v, reds.p[i]->src[s]);
             if (x->cls == UINT32_MAX) class_of_reduce(b, &topo, v, reds.p[i], x, &classes);
         }
-    /* places of classes that only reductions have: outer ones first */
+    /* positions of classes that only reductions have: outer ones first */
     for (uint32_t depth = 0; depth < 64; depth++)
         for (uint32_t i = 0; i < v->n; i++) {
             struct kernel_axis *x = &v->p[i];
@@ -214,7 +215,7 @@ static void find_axes(struct kernel_builder *b, axis_vec *v) {
         }
 }
 
-/* ---- writing it ------------------------------------------------------------------------------------------------- */
+/* ---- emitting --------------------------------------------------------------------------------------------------- */
 
 static const uop *new_axis(struct kernel_builder *b, struct ir *ir, const struct kernel_axis *x) {
     char name[16];
@@ -227,7 +228,7 @@ static const uop *new_axis(struct kernel_builder *b, struct ir *ir, const struct
     return uop_new(ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
 }
 
-/* Rows by number, in the order in which the kernel mentions them. */
+/* Names of kept rows: numbered in order of first mention. */
 static union arg row_name(struct ir *to, const uop *row, uint32_t number) {
     char name[24];
     int k = snprintf(name, sizeof name, "keep%u", number);
@@ -261,7 +262,7 @@ static const char *kernel_name(struct kernel_builder *b, const axis_vec *v) {
     return s.p;
 }
 
-/* A predicated index may be right for reasons that the verifier does not see: then it is clamped as well. */
+/* An index that the verifier cannot prove in bounds under its predicate is clamped too. */
 static const uop *inside(struct rw *rw, const uop *load) {
     const uop *p = access_buf(load), *at = access_offset(load);
     if (at->lo >= 0 && at->hi < p->src[0]->arg.i && at->op != OP_WHERE) return load;

@@ -5,10 +5,10 @@
  * largest bytes x time first, longest first. Each item goes into the tightest gap that is free during its whole life.
  * The search ends early when a result reaches the most bytes that live at once, which no plan can beat.
  *
- * In order of first use, what has died never matters again and is dropped from the list, so that order is near linear
- * in practice; the others look at all that was placed and are left out for very long programs.
+ * In order of first use, dead items never matter again and are dropped from the list, so that order is near linear in
+ * practice; the others scan all allocated items and are skipped for very long programs.
  * Invariants: offsets are multiples of 64; items that live during the same call do not overlap; an item of 0 bytes has
- * offset 0 and takes no room. Ties go to the lower index: equal inputs get equal plans. Tests: tests/unit/memory.c */
+ * offset 0 and takes no memory. Ties go to the lower index: equal inputs get equal plans. Tests: tests/unit/memory.c */
 #include "schedule.h"
 
 #include <stdlib.h>
@@ -16,15 +16,15 @@
 #define ALIGN 64
 #define MANY 20000 /* items: above this, only the order of first use */
 
-struct mem_slot { /* an item on its way; sorted in several ways */
+struct mem_slot { /* an item; sorted in several orders */
     int64_t bytes, offset;
     uint32_t first, last, item;
 };
 struct mem_layout {
-    struct mem_slot *slot; /* in the order of placing */
+    struct mem_slot *slot; /* in order of allocation */
     uint32_t n;
-    uint32_t *placed; /* slots with an offset, by offset */
-    uint32_t nplaced;
+    uint32_t *allocated; /* slots with an offset, by offset */
+    uint32_t nallocated;
 };
 
 static int by_index(const struct mem_slot *a, const struct mem_slot *b) {
@@ -43,35 +43,35 @@ ORDER(order_area, area(b), area(a))
 ORDER(order_life, b->last - b->first, a->last - a->first)
 #undef ORDER
 
-/* Puts slot i into the tightest gap between the placed ones that live with it, or behind them. */
-static int64_t place(struct mem_layout *l, uint32_t i, bool in_time) {
+/* Best fit: the tightest gap between allocated slots that live at the same time, or the end. */
+static int64_t allocate(struct mem_layout *l, uint32_t i, bool in_time) {
     struct mem_slot *s = &l->slot[i];
     int64_t end = 0, best = -1, room = INT64_MAX;
     uint32_t keep = 0, at;
-    for (uint32_t k = 0; k < l->nplaced; k++) {
-        const struct mem_slot *t = &l->slot[l->placed[k]];
+    for (uint32_t k = 0; k < l->nallocated; k++) {
+        const struct mem_slot *t = &l->slot[l->allocated[k]];
         bool dead = t->last < s->first;
-        if (!dead || !in_time) l->placed[keep++] = l->placed[k];
+        if (!dead || !in_time) l->allocated[keep++] = l->allocated[k];
         if (dead || t->first > s->last) continue;
         int64_t gap = t->offset - end;
         if (gap >= s->bytes && gap < room) best = end, room = gap;
         end = RG_MAX(end, t->offset + t->bytes);
     }
-    l->nplaced = keep;
+    l->nallocated = keep;
     s->offset = best >= 0 ? best : end;
-    for (at = keep; at > 0 && l->slot[l->placed[at - 1]].offset > s->offset; at--)
-        l->placed[at] = l->placed[at - 1];
-    l->placed[at] = i;
-    l->nplaced++;
+    for (at = keep; at > 0 && l->slot[l->allocated[at - 1]].offset > s->offset; at--)
+        l->allocated[at] = l->allocated[at - 1];
+    l->allocated[at] = i;
+    l->nallocated++;
     return s->offset + s->bytes;
 }
 
 static int64_t try_order(struct mem_layout *l, int (*order)(const void *, const void *)) {
     int64_t size = 0;
     qsort(l->slot, l->n, sizeof *l->slot, order);
-    l->nplaced = 0;
+    l->nallocated = 0;
     for (uint32_t i = 0; i < l->n; i++) {
-        int64_t end = place(l, i, order == order_first);
+        int64_t end = allocate(l, i, order == order_first);
         size = RG_MAX(size, end);
     }
     return size;
@@ -95,7 +95,7 @@ static int64_t most_live(struct arena *a, struct mem_layout *l) {
 static void collect(struct arena *a, struct mem_layout *l, struct mem_item *item, uint32_t n) {
     int64_t sum = 0;
     *l = (struct mem_layout){.slot = arena_array(a, struct mem_slot, n),
-                             .placed = arena_array(a, uint32_t, n)};
+                             .allocated = arena_array(a, uint32_t, n)};
     for (uint32_t i = 0; i < n; i++) {
         item[i].offset = 0;
         if (item[i].bytes < 0 || item[i].first > item[i].last)

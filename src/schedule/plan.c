@@ -1,29 +1,31 @@
 /* plan.c: which values are stored and which stores share a kernel, for a whole program.
  *
- * The program falls apart into regions: units that no kernel could ever hold together are in different ones (what feeds
- * a contraction is stored before it, what a contraction made is stored before it is reduced). Each region is a problem for
- * the search (search.c), whose question "how long would the kernel of these outputs take" is answered by writing that
- * kernel (rangeify.c) and pricing it (price.c). Regions with the same structure, as the layers of a model have, are
- * planned and written once: their text is the key.
+ * The program is divided into regions: units that no kernel could combine are in different ones (operands of a contraction
+ * are stored before it, its result before it is reduced). Each region is a problem for the fusion search (search.c), whose
+ * question "how long would the kernel of these outputs take" is answered by building that kernel (rangeify.c) and pricing it
+ * (price.c). Regions with the same structure, as the layers of a model have, are planned and built once: their text is the
+ * key.
+ * Requires: struct sgraph. Gives: struct fusion_plan.
  * Tests: tests/unit/schedule.c, tests/unit/search.c */
 #include <math.h>
 #include <stdlib.h>
 
 #include "schedule/internal.h"
 
-enum { DEEP = 200 };    /* views of views */
-enum { FRESH = 4096 };  /* nodes of priced kernels that are kept to be shared */
-enum { JOIN_MAX = 48 }; /* units of regions that are joined because they read the same tensor */
+enum { DEEP = 200 };      /* nested views */
+enum { IR_NODES = 4096 }; /* nodes of priced kernels that are kept to be shared */
+enum { JOIN_MAX = 48 };   /* units of regions that are joined because they read the same tensor */
+enum { PLANS_LEAST = 4, PLANS_MOST = 8 }; /* that one search returns */
 
 /* ---- regions ------------------------------------------------------------------------------------------------- */
 
 struct regions {
     struct sgraph *g;
-    uint32_t *up;     /* union-find over units */
-    uint32_t *count;  /* units of a root */
-    uint8_t *product; /* of a root: has a contraction */
-    uint32_t *depth;  /* of a root: longest path of regions above it */
-    uint8_t *update;  /* by unit: all that is made of it is assigned */
+    uint32_t *up;         /* union-find over units */
+    uint32_t *count;      /* units of a root */
+    uint8_t *contraction; /* of a root: has one */
+    uint32_t *depth;      /* of a root: longest path of regions above it */
+    uint8_t *update;      /* by unit: it only feeds ASSIGNs */
 };
 
 static uint32_t find(struct regions *r, uint32_t u) {
@@ -40,18 +42,18 @@ static void join(struct regions *r, uint32_t a, uint32_t b) {
     }
     r->up[b] = a;
     r->count[a] += r->count[b];
-    r->product[a] |= r->product[b];
+    r->contraction[a] |= r->contraction[b];
 }
 
-/* One element that is in memory anyway is read by what is larger, never computed again. Tensors that share it, the parameters of an
- * optimiser and its step, are planned each alone and alike, and then batched. */
-static bool is_shared_number(struct sgraph *g, const struct plan_unit *s, const struct plan_unit *u) {
+/* A scalar that is in memory anyway is read by larger values, never recomputed. Tensors that share it, the parameters of an
+ * optimizer and its step, are planned separately, alike, and then batched. */
+static bool is_shared_scalar(struct sgraph *g, const struct plan_unit *s, const struct plan_unit *u) {
     return s->hint == HINT_ELEMENTWISE && shape_size(sg_shape(g, s->n)) == 1 &&
            shape_size(sg_shape(g, u->n)) > 1;
 }
 
-/* A value that is stored and then only changes tensors, a gradient on its way to the optimiser: the changes are planned
- * alone, so that those of all parameters look alike and are batched. */
+/* A stored value that only feeds in-place updates, such as a gradient: the updates are planned separately, so that those of
+ * all parameters look alike and are batched. */
 static bool is_update(const struct regions *r, const struct plan_unit *s, uint32_t to) {
     return s->n->op != OP_ASSIGN && r->update[to];
 }
@@ -64,15 +66,15 @@ static void find_updates(struct regions *r) {
     }
 }
 
-/* What feeds a contraction, or is reduced after one, is in memory between two kernels. */
+/* Operands of a contraction, and its results that are reduced, are in memory between two kernels. */
 static bool is_cut(const struct regions *r, uint32_t from, uint32_t to) {
     struct sgraph *g = r->g;
     const struct plan_unit *s = &g->unit[from], *u = &g->unit[to];
     if (s->hint == HINT_NUMBER || u->hint == HINT_NUMBER) return true;
     if (s->n->op == OP_CALL || u->n->op == OP_CALL) return true;
     if (s->forced != UNIT_FORCED) return false;
-    if (u->forced == UNIT_NEVER) return true; /* the product of a contraction */
-    if (is_shared_number(g, s, u) || is_update(r, s, to)) return true;
+    if (u->forced == UNIT_NEVER) return true; /* the MUL of a contraction */
+    if (is_shared_scalar(g, s, u) || is_update(r, s, to)) return true;
     return s->cut;
 }
 
@@ -92,7 +94,7 @@ static void find_depths(struct regions *r) {
     }
 }
 
-/* Tensors in memory that unit u reads whole, in its own order. */
+/* Joins small regions of equal depth that read the same tensor in memory whole and in order. */
 static void join_readers(struct regions *r) {
     struct sgraph *g = r->g;
     struct map first; /* tensor -> unit that reads it */
@@ -112,13 +114,13 @@ static void join_readers(struct regions *r) {
                 continue;
             }
             uint32_t a = find(r, (uint32_t)by), b = find(r, u);
-            bool small = r->count[a] + r->count[b] <= JOIN_MAX && !r->product[a] && !r->product[b];
+            bool small = r->count[a] + r->count[b] <= JOIN_MAX && !r->contraction[a] && !r->contraction[b];
             if (a != b && small && r->depth[a] == r->depth[b]) join(r, a, b);
         }
     }
 }
 
-/* The padded copy (repack.c) that unit u is a view of, or widens; none: UINT32_MAX. */
+/* The padded copy (repack.c) that unit u views or widens; none: UINT32_MAX. */
 static uint32_t copy_below(const struct regions *r, uint32_t u) {
     const struct plan_unit *unit = r->g->unit;
     while (unit[u].n->op == OP_CAST && unit[u].forced != UNIT_FORCED && *unit[u].src != UINT32_MAX)
@@ -126,7 +128,7 @@ static uint32_t copy_below(const struct regions *r, uint32_t u) {
     return unit[u].n->op == OP_PAD && unit[u].forced == UNIT_FORCED ? u : UINT32_MAX;
 }
 
-/* Padded copies of both factors of a product: one kernel can make them, if they are of one size. */
+/* Padded copies of both operands of a GEMM: one kernel can make them if they have equal shape. */
 static void join_copies(struct regions *r) {
     struct sgraph *g = r->g;
     for (uint32_t u = 0; u < g->units; u++) {
@@ -136,7 +138,7 @@ static void join_copies(struct regions *r) {
         if (x == UINT32_MAX || y == UINT32_MAX || sg_shape(g, g->unit[x].n) != sg_shape(g, g->unit[y].n))
             continue;
         uint32_t a = find(r, x), b = find(r, y);
-        bool small = r->count[a] + r->count[b] <= JOIN_MAX && !r->product[a] && !r->product[b];
+        bool small = r->count[a] + r->count[b] <= JOIN_MAX && !r->contraction[a] && !r->contraction[b];
         if (a != b && small && r->depth[a] == r->depth[b]) join(r, a, b);
     }
 }
@@ -145,13 +147,13 @@ static void find_regions(struct regions *r, struct sgraph *g) {
     *r = (struct regions){.g = g,
                           .up = arena_array(g->a, uint32_t, g->units + 1),
                           .count = arena_array(g->a, uint32_t, g->units + 1),
-                          .product = arena_array(g->a, uint8_t, g->units + 1),
+                          .contraction = arena_array(g->a, uint8_t, g->units + 1),
                           .depth = arena_array(g->a, uint32_t, g->units + 1),
                           .update = arena_array(g->a, uint8_t, g->units + 1)};
     find_updates(r);
     for (uint32_t u = 0; u < g->units; u++) {
         r->up[u] = u, r->count[u] = 1;
-        r->product[u] = g->unit[u].hint == HINT_CONTRACTION;
+        r->contraction[u] = g->unit[u].hint == HINT_CONTRACTION;
     }
     for (uint32_t u = 0; u < g->units; u++)
         for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++)
@@ -161,7 +163,7 @@ static void find_regions(struct regions *r, struct sgraph *g) {
     join_readers(r);
 }
 
-/* ---- a region as text: equal text, equal plan ------------------------------------------------------------------- */
+/* ---- canonical text of a region: equal text, equal plan ------------------------------------------------------------------- */
 
 struct region {
     struct sgraph *g;
@@ -172,14 +174,14 @@ struct region {
     VEC(const uop *) outside; /* memory that it reads, by first mention */
     uint8_t *stored;          /* by unit, of the program */
     uint32_t *seen, mark;     /* by unit */
-    uint64_t *look;           /* by unit: what it computes, as far as the region sees; see look_of */
+    uint64_t *hash;           /* by unit: of its structure within the region; see structure_hash */
     uint32_t *stage;          /* by unit: see find_stages */
     struct str text;
 };
 
-/* A way from unit to unit may leave the region and come back: a normalised value feeds a product, and its gradient, much
- * later, is summed in the same region. How often that happened on the longest way to a unit is its stage. A kernel with
- * outputs of two stages would wait for kernels of other regions that wait for it. */
+/* A path may leave the region and reenter it: a normalized value feeds a GEMM, and its gradient, much later, is reduced in the
+ * same region. The stage of a unit is the number of reentries on the longest path to it. A kernel with outputs of two stages
+ * would wait for kernels of other regions that wait for it. */
 static void find_stages(struct region *x) {
     struct sgraph *g = x->g;
     uint32_t out = UINT32_MAX, back = 0; /* first unit outside that reads one inside, last that is read */
@@ -196,14 +198,15 @@ static void find_stages(struct region *x) {
         bool inside = x->local[u] != UINT32_MAX;
         x->stage[u] = 0;
         for (const uint32_t *s = g->unit[u].src; *s != UINT32_MAX; s++) {
-            bool from = x->local[*s] != UINT32_MAX; /* outside units before `out` come from nowhere in here */
+            bool from =
+                x->local[*s] != UINT32_MAX; /* outside units before `out` do not depend on the region */
             uint32_t stage = from || *s >= out ? x->stage[*s] + (from && !inside) : 0;
             x->stage[u] = RG_MAX(x->stage[u], stage);
         }
     }
 }
 
-/* Is n something that the region reads from memory? */
+/* Does the region read n from memory? */
 static bool is_outside(const struct region *x, const uop *n) {
     uint32_t u = x->g->unit_of[n->id];
     return sg_is_memory(x->g, n) || (u && x->g->unit[u - 1].hint != HINT_NUMBER);
@@ -214,12 +217,11 @@ static bool is_inside(const struct region *x, const uop *n) {
     return u && x->local[u - 1] != UINT32_MAX && x->g->unit[u - 1].hint != HINT_NUMBER;
 }
 
-/* A hash of what n computes from what the region reads. Of memory only dtype and shape count, and operands that may
- * change places do not have one: so the same layer, twice in a program, looks the same, though the nodes of the second
- * have other hashes and so another order. */
-static uint64_t look_of(const struct region *x, const uop *n, bool self, int depth) {
+/* A hash of what n computes from the inputs of the region. Of inputs only dtype and shape count, and operands of commutative
+ * ops are unordered: so two instances of a layer hash alike, though their nodes differ in order. */
+static uint64_t structure_hash(const struct region *x, const uop *n, bool self, int depth) {
     const struct sgraph *g = x->g;
-    if (!self && is_inside(x, n)) return x->look[g->unit_of[n->id] - 1];
+    if (!self && is_inside(x, n)) return x->hash[g->unit_of[n->id] - 1];
     uint64_t h = hash_u64((uint64_t)n->op << 8 | n->dt);
     if (!self && is_outside(x, n)) {
         const struct shape *sh = sg_shape(x->g, n);
@@ -227,66 +229,66 @@ static uint64_t look_of(const struct region *x, const uop *n, bool self, int dep
         return hash_u64(h + 1);
     }
     h = hash_u64(h + n->arg.u);
-    if (depth > DEEP) return h; /* text_of complains */
+    if (depth > DEEP) return h; /* text_of reports it */
     if (op_info[n->op].flags & OPF_C)
-        return hash_u64(h + look_of(x, n->src[0], false, depth + 1) +
-                        look_of(x, n->src[1], false, depth + 1));
-    for (uint32_t i = 0; i < n->nsrc; i++) h = hash_u64(h + look_of(x, n->src[i], false, depth + 1));
+        return hash_u64(h + structure_hash(x, n->src[0], false, depth + 1) +
+                        structure_hash(x, n->src[1], false, depth + 1));
+    for (uint32_t i = 0; i < n->nsrc; i++) h = hash_u64(h + structure_hash(x, n->src[i], false, depth + 1));
     return h;
 }
 
-struct looks {
-    uint64_t look;
+struct hashed_unit {
+    uint64_t hash;
     uint32_t unit;
 };
 
-static int by_look(const void *a, const void *b) {
-    const struct looks *x = a, *y = b;
-    if (x->look != y->look) return x->look < y->look ? -1 : 1;
+static int by_hash(const void *a, const void *b) {
+    const struct hashed_unit *x = a, *y = b;
+    if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
     return x->unit < y->unit ? -1 : x->unit > y->unit;
 }
 
-typedef VEC(struct looks) looks_vec;
+typedef VEC(struct hashed_unit) hashed_vec;
 
-/* Puts those of the list that are in the region and not met yet on the stack, so that the first by look is on top. */
-static void push_by_look(struct region *x, const uint32_t *list, looks_vec *stack) {
+/* Pushes the unseen units of the list that are in the region, the one with the least hash on top. */
+static void push_by_hash(struct region *x, const uint32_t *list, hashed_vec *stack) {
     uint32_t from = stack->n;
     for (; *list != UINT32_MAX; list++)
         if (x->local[*list] != UINT32_MAX && x->seen[*list] != x->mark)
-            vec_push(x->g->a, stack, ((struct looks){~x->look[*list], *list}));
-    if (stack->n > from + 1) qsort(stack->p + from, stack->n - from, sizeof *stack->p, by_look);
+            vec_push(x->g->a, stack, ((struct hashed_unit){~x->hash[*list], *list}));
+    if (stack->n > from + 1) qsort(stack->p + from, stack->n - from, sizeof *stack->p, by_hash);
 }
 
-/* The units in an order that follows from how they look: depth first from those that nothing in the region reads. */
+/* Orders the units by structure: depth first from those that no unit of the region reads. */
 static void order_units(struct region *x) {
     struct sgraph *g = x->g;
-    looks_vec stack = {0};
+    hashed_vec stack = {0};
     uint32_t *last = arena_array(g->a, uint32_t, x->n + 1), ends = 0, n = 0;
     bool in_place = false;
     for (uint32_t i = 0; i < x->n; i++) {
         uint32_t u = x->unit[i];
-        uint64_t h = look_of(x, g->unit[u].n, true, 0) + g->unit[u].forced;
+        uint64_t h = structure_hash(x, g->unit[u].n, true, 0) + g->unit[u].forced;
         bool end = true;
         for (const uint32_t *s = g->unit[u].use; *s != UINT32_MAX; s++)
             if (x->local[*s] != UINT32_MAX)
                 end = false;
             else
                 h = hash_u64(h);
-        x->look[u] = h;
+        x->hash[u] = h;
         if (end) last[ends++] = u;
         in_place |= g->unit[u].n->op == OP_ASSIGN;
     }
-    if (in_place) return; /* find_before reads something from the order of the program */
+    if (in_place) return; /* find_before depends on the order of the program */
     last[ends] = UINT32_MAX;
     x->mark++;
-    push_by_look(x, last, &stack);
+    push_by_hash(x, last, &stack);
     while (stack.n) {
         uint32_t u = stack.p[stack.n - 1].unit, was = stack.n;
         if (x->seen[u] == x->mark) {
             stack.n--;
             continue;
         }
-        push_by_look(x, g->unit[u].src, &stack);
+        push_by_hash(x, g->unit[u].src, &stack);
         if (stack.n > was) continue;
         x->seen[u] = x->mark;
         x->unit[n++] = u;
@@ -315,9 +317,11 @@ static void text_of(struct region *x, const uop *n, bool self, int depth) {
     }
     str_printf(&x->text, " (%s %s %llx", op_info[n->op].name, dtype_info[n->dt].name,
                (unsigned long long)n->arg.u);
-    if (depth > DEEP) err_throw(g->ir->err, RG_ELIMIT, "a view of a view of a view: more than %d deep", DEEP);
+    if (depth > DEEP)
+        err_throw(g->ir->err, RG_ELIMIT,
+                  "views are nested more than %d deep; expected fewer: make one of them contiguous", DEEP);
     bool swap = (op_info[n->op].flags & OPF_C) &&
-                look_of(x, n->src[0], false, depth) > look_of(x, n->src[1], false, depth);
+                structure_hash(x, n->src[0], false, depth) > structure_hash(x, n->src[1], false, depth);
     for (uint32_t i = 0; i < n->nsrc; i++) text_of(x, n->src[swap ? 1 - i : i], false, depth + 1);
     str_addc(&x->text, ')');
 }
@@ -339,8 +343,8 @@ static void region_text(struct region *x) {
 
 /* ---- the problem -------------------------------------------------------------------------------------------------- */
 
-/* Walks through what the kernel of these units computes and takes over which of it is stored: all that writing the
- * kernel asks for. `needs` (may be NULL) gets the stored units of the region that it reads. */
+/* Walks the cone of these units and copies which of it is stored: all that rangeify asks for. `needs` (may be NULL) gets the
+ * stored units of the region that the kernel reads. */
 static void take_stored(struct region *x, const uint32_t *out, uint32_t k, const uint8_t *stored,
                         uint8_t *needs) {
     struct sgraph *g = x->g;
@@ -365,8 +369,8 @@ static void take_stored(struct region *x, const uint32_t *out, uint32_t k, const
     }
 }
 
-/* A fresh ir for kernels: of those priced so far only the price is kept, and a small table stays in cache. */
-static void fresh_ir(struct region *x) {
+/* A new ir for kernels: those priced so far are dropped, and the small table stays in cache. */
+static void reset_ir(struct region *x) {
     arena_release(x->g->region, x->start);
     struct ir *ir = arena_new(x->g->region, struct ir);
     ir_init(ir, x->g->region);
@@ -380,7 +384,7 @@ static double cost_of(void *cx, const uint32_t *out, uint32_t k, const uint8_t *
     uint32_t *unit = arena_array(x->g->eval, uint32_t, k);
     double seconds = INFINITY;
     bool together = true;
-    if (x->rf->ir->n > FRESH) fresh_ir(x);
+    if (x->rf->ir->n > IR_NODES) reset_ir(x);
     for (uint32_t i = 0; i < k; i++) {
         unit[i] = x->unit[out[i]];
         together &= x->stage[unit[i]] == x->stage[unit[0]];
@@ -392,8 +396,8 @@ static double cost_of(void *cx, const uint32_t *out, uint32_t k, const uint8_t *
     return seconds;
 }
 
-/* In-place stores come after what reads the version before. Only pairs that agree with the order of the units: others
- * (two buffers that are exchanged, a reader of both versions) are put right when the calls are put in order. */
+/* In-place stores come after readers of the previous version. Only pairs that agree with the order of the units: others
+ * (two buffers that are swapped, a reader of both versions) are resolved when the calls are ordered (schedule.c). */
 static void find_before(struct region *x, struct plan_problem *p) {
     VEC(uint32_t) pair = {0};
     struct sgraph *g = x->g;
@@ -403,7 +407,7 @@ static void find_before(struct region *x, struct plan_problem *p) {
         for (uint32_t k = 0; k < i; k++) {
             const uop *n = g->unit[x->unit[k]].n;
             if (x->seen[x->unit[k]] == x->mark)
-                continue; /* needs both versions: it will get a copy of the old one */
+                continue; /* reads both versions: it will get a copy of the old one */
             for (uint32_t s = n->op == OP_ASSIGN; s < n->nsrc; s++) {
                 const uop *v = n->src[s];
                 while (op_is_movement((enum op)v->op)) v = v->src[0];
@@ -449,7 +453,7 @@ static void make_problem(struct region *x, struct plan_problem *p) {
     find_before(x, p);
 }
 
-/* ---- what a plan looks like to a person: DEBUG=3 -------------------------------------------------------------------- */
+/* ---- the log of DEBUG=3 -------------------------------------------------------------------- */
 
 static void log_plan(struct region *x, const struct plan_result *p, const char *word) {
     struct sgraph *g = x->g;
@@ -490,7 +494,7 @@ static void log_region(struct region *x, const struct plan_problem *p, const str
 struct region_template { /* of a region's text */
     const char *text;
     struct plan_result result;
-    struct planned_kernel *kernel; /* units and buffers relative: see below */
+    struct planned_kernel *kernel; /* of its first instance; see instantiate */
     uint32_t kernels;
     const uop *const *outside;
     uint32_t *unit;
@@ -501,7 +505,7 @@ void plan_emit(struct sgraph *g, struct rangeify *rf, struct planned_kernel *k, 
     struct arena_mark mark = arena_mark(g->eval);
     const uop *sink = rangeify_kernel(rf, k->unit, k->n, stored);
     if (!sink)
-        err_throw(g->ir->err, RG_EINTERNAL, "plan: a kernel that was priced cannot be written: %s",
+        err_throw(g->ir->err, RG_EINTERNAL, "plan: a kernel that was priced cannot be built: %s",
                   rf->illegal);
     k->price = price_kernel(rf, sink, g->opts->model);
     struct built *b = arena_new(g->a, struct built);
@@ -511,7 +515,7 @@ void plan_emit(struct sgraph *g, struct rangeify *rf, struct planned_kernel *k, 
     arena_release(g->eval, mark);
 }
 
-/* What INLINE forbids to store is stored after all: there are programs (tests make them) that no kernel can compute so. */
+/* Stores INLINE values after all: no kernel can compute some programs (tests make them) without. */
 static bool store_rows(struct region *x) {
     bool any = false;
     for (uint32_t i = 0; i < x->n; i++) {
@@ -528,17 +532,18 @@ static bool store_rows(struct region *x) {
 
 static void solve(struct region *x, struct plan_result *out) {
     struct plan_problem p;
-    struct plan_result best[8];
+    struct plan_result best[PLANS_MOST];
     struct sgraph *g = x->g;
     make_problem(x, &p);
-    uint32_t keep = RG_MAX(4u, (uint32_t)g->opts->rank + 1), n = 1; /* the same plans whoever looks */
+    /* at least PLANS_LEAST, so that DEBUG does not change the plan */
+    uint32_t keep = RG_MAX((uint32_t)PLANS_LEAST, (uint32_t)g->opts->rank + 1), n = 1;
     bool ok = true;
     if (g->opts->mode == PLAN_STORE_ALL)
         ok = plan_store_all(g->a, g->ir->err, &p, best);
     else if (g->opts->mode == PLAN_FUSE_ALL)
         ok = plan_fuse_all(g->a, g->ir->err, &p, best);
     else
-        n = plan_search(g->a, g->ir->err, &p, best, RG_MIN(keep, 8));
+        n = plan_search(g->a, g->ir->err, &p, best, RG_MIN(keep, PLANS_MOST));
     if ((!ok || !n) && store_rows(x)) {
         solve(x, out);
         return;
@@ -563,7 +568,7 @@ static void emit_region(struct region *x, const struct plan_result *p, struct re
     }
 }
 
-/* The kernels of a region that looks like one that was planned: the same, on its own units and memory. */
+/* The kernels of a region whose text is known: the template's, on its own units and memory. */
 static void instantiate(struct region *x, const struct region_template *t, struct fusion_plan *plan) {
     struct sgraph *g = x->g;
     struct map to;
@@ -620,7 +625,7 @@ static void plan_region(struct region *x, struct map *known, struct region_templ
         struct rangeify rf;
         x->start = arena_mark(g->region);
         x->rf = &rf;
-        fresh_ir(x);
+        reset_ir(x);
         solve(x, &t->result);
         plan->evaluations += t->result.evaluations;
         plan->distinct++;
@@ -645,7 +650,7 @@ void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
     struct region_template **all = arena_array(g->a, struct region_template *, g->units + 1);
     uint8_t *stored = arena_array(g->a, uint8_t, g->units + 1);
     uint32_t *seen = arena_array(g->a, uint32_t, g->units + 1), mark = 0;
-    uint64_t *look = arena_array(g->a, uint64_t, g->units + 1);
+    uint64_t *hash = arena_array(g->a, uint64_t, g->units + 1);
     uint32_t *stage = arena_array(g->a, uint32_t, g->units + 1);
     memset(local, 0xff, (g->units + 1) * sizeof *local);
     for (uint32_t u = 0; u < g->units; u++)
@@ -666,7 +671,7 @@ void plan_graph(struct sgraph *g, struct fusion_plan *plan) {
                            .stored = stored,
                            .seen = seen,
                            .mark = mark,
-                           .look = look,
+                           .hash = hash,
                            .stage = stage};
         VEC(uint32_t) unit = {0};
         for (uint32_t u = head[root]; u; u = next[u - 1]) {

@@ -1,10 +1,10 @@
-/* price.c: how long a kernel will take, from its raw form, and whether it is one that can be made fast.
+/* price.c: predicted seconds of a kernel as rangeify.c wrote it, and whether codegen has a fast schedule for it.
  *
- * Work is counted where lowering puts it: a value is evaluated once for each iteration of the loops from the outermost
- * to the deepest that it depends on. Operations have weights in units of half a fused FMA, measured on the
- * vector functions that Ridge generates (docs/math.md). Bytes are those of the distinct elements, at the rate of the
- * memory that holds a tensor of that size; reading a row again costs the rate of the cache that a row fits in, and what
- * several passes over a row share is computed once, because the opt RESIDENT keeps it.
+ * Work is counted where lowering puts it: a value is evaluated once per iteration of the loops from the outermost to the
+ * deepest that it depends on. Ops are weighted by vector instructions (op_weight). Bytes are those of the distinct elements,
+ * at the rate of the memory level that holds a tensor of that size; rereading a row costs the rate of the cache that a row
+ * fits in, and what several passes over a row share is computed once, because the opt RESIDENT keeps it.
+ * Requires: rangeify_kernel. Gives: struct kernel_price, or r->illegal.
  * Tests: tests/unit/schedule.c (order of plans), docs/performance.md (predicted against measured) */
 #include <math.h>
 
@@ -12,37 +12,76 @@
 
 /* ---- weights --------------------------------------------------------------------------------------------- */
 
+/* FLOP at the machine's FMA rate that an op takes as long as: 2 is one vector instruction. Math functions: measured on the code
+ * that rules/math.c generates (docs/math.md). */
+enum {
+    W_SIMPLE = 2,
+    W_EXP = 56, /* and exp2, sigmoid */
+    W_LOG = 70, /* and log2, log10, tanh */
+    W_SIN = 90, /* and cos, erf */
+    W_TAN = 220,
+    W_POW = 320,
+    W_DIV = 24, /* and reciprocal, sqrt: not pipelined */
+    W_RSQRT = 48,
+    W_IDIV_CONST = 6, /* by a constant: multiply and shift */
+    W_IDIV = 24,
+    W_CAST_BF16 = 6,
+    W_SCAN = 8,          /* the combining op of a scan: a dependent chain */
+    W_ERF_EPILOGUE = 26, /* GPU: 1 + erf(x) is one exp2 (rules/fuse_math.rules) */
+    W_SPECIAL_LEAST = 30 /* above: a math function that RESIDENT keeps from pass to pass */
+};
+
+/* Figures of the traffic model. Measured: docs/performance.md, Reading memory. */
+enum {
+    LONG_RUN = 16,         /* elements of stride 1 that count as a run along memory */
+    FEW_BLOCKS = 8,        /* blocks of whole rows: fewer, and each core walks down columns of its own */
+    MOST_BUFFERS = 62,     /* of one kernel */
+    LEAST_BLOCKED = 512,   /* MULs of a contraction worth a blocked schedule */
+    LOADS_WALKED = 64,     /* nodes visited below a MUL */
+    PROLOGUE_STEPS = 4,    /* ops between a load and a contraction's MUL */
+    GPU_VECTOR_BYTES = 64, /* wider vectors than any CPU's: a model of a GPU */
+    THREADS_PER_SM = 1024, /* that hide the latency of memory */
+    BLOCK_THREADS = 512,   /* at most */
+    THREAD_ELEMENTS = 4    /* of a row, at least */
+};
+static const double gather_factor = 6, /* bytes per byte that vectors gather instead of load */
+    column_factor = 0.4,             /* more bytes per byte: 50 GB/s down columns, 75 GB/s along whole rows */
+    l1_share = 0.5, l2_share = 0.75, /* of a cache that a row may fill and stay */
+    l2_tensor_share = 0.5,           /* of L2 that a tensor may fill and be found there by the next kernel */
+    l3_tensor_share = 0.125;         /* of L3, which other tensors pass through in between */
+
 static double op_weight(const uop *n) {
     switch (n->op) {
     case OP_EXP:
     case OP_EXP2:
-    case OP_SIGMOID: return 56;
+    case OP_SIGMOID: return W_EXP;
     case OP_LOG:
     case OP_LOG2:
     case OP_LOG10:
-    case OP_TANH: return 70;
+    case OP_TANH: return W_LOG;
     case OP_SIN:
     case OP_COS:
-    case OP_ERF: return 90;
-    case OP_THREEFRY: return 2 * THREEFRY_OPS;
-    case OP_TAN: return 220;
-    case OP_POW: return 320;
+    case OP_ERF: return W_SIN;
+    case OP_THREEFRY: return W_SIMPLE * THREEFRY_OPS;
+    case OP_TAN: return W_TAN;
+    case OP_POW: return W_POW;
     case OP_FDIV:
     case OP_RECIP:
-    case OP_SQRT: return 24;
-    case OP_RSQRT: return 48;
+    case OP_SQRT: return W_DIV;
+    case OP_RSQRT: return W_RSQRT;
     case OP_IDIV:
-    case OP_MOD: return n->dt == DT_IDX || uop_is_const(n->src[1]) ? 6 : 24;
-    case OP_CAST: return n->dt == DT_BF16 || n->src[0]->dt == DT_BF16 ? 6 : n->dt == DT_IDX ? 0 : 2;
+    case OP_MOD: return n->dt == DT_IDX || uop_is_const(n->src[1]) ? W_IDIV_CONST : W_IDIV;
+    case OP_CAST:
+        if (n->dt == DT_BF16 || n->src[0]->dt == DT_BF16) return W_CAST_BF16;
+        return n->dt == DT_IDX ? 0 : W_SIMPLE;
     case OP_BITCAST: return 0;
-    default: return op_is_pure((enum op)n->op) && n->dt != DT_IDX ? 2 : 0;
+    default: return op_is_pure((enum op)n->op) && n->dt != DT_IDX ? W_SIMPLE : 0;
     }
 }
 
-/* After a product on a GPU, where erf with 1 added to it is one power of two (rules/fuse_math.rules). */
-static double finish_weight(const uop *n) { return n->op == OP_ERF ? 26 : op_weight(n); }
+static double epilogue_weight(const uop *n) { return n->op == OP_ERF ? W_ERF_EPILOGUE : op_weight(n); }
 
-static bool is_special(const uop *n) { return op_weight(n) > 30; }
+static bool is_special(const uop *n) { return op_weight(n) > W_SPECIAL_LEAST; }
 
 /* ---- counting ---------------------------------------------------------------------------------------------- */
 
@@ -56,22 +95,21 @@ struct tally {
     struct kernel_price price;
     uint32_t contractions;
     bool gpu;
-    struct map products; /* GPU: multiplications that MMA instructions do */
-    bool rows;           /* keeps rows of values that are never stored */
-    uint32_t loops;      /* axes of a row; of a row with several nothing is kept either */
-    bool columns; /* vectors run along the grid, loops go down columns: nothing is kept from pass to pass */
-    double across,
-        along;   /* bytes of accesses that run through memory along the grid, along loops and reductions */
-    double row;  /* values of the longest loop or reduction along memory */
-    double down; /* bytes from memory of which the cores walk down columns, each its own: pieces of rows */
+    struct map mma_products; /* GPU: MULs that MMA instructions do */
+    bool rows;               /* keeps rows of values that are never stored */
+    uint32_t loops;          /* axes of a row; rows with several are not kept from pass to pass */
+    bool columns; /* vectors run along the grid, loops down columns: nothing is kept from pass to pass */
+    double across, along; /* bytes of accesses with stride 1 along the grid, along loops and reductions */
+    double row;           /* elements of the longest loop or reduction with stride 1 */
+    double down;          /* bytes from DRAM that each core reads down columns of its own */
 };
 
 static double extent(const uop *range) { return (double)range->src[0]->hi; }
 
-/* How often lowered code evaluates something inside of these ranges. */
+/* How often lowered code evaluates a value that depends on these ranges. */
 static double times(const struct tally *t, const uop_vec *f) {
     bool inner = false;
-    int deepest = -1, loop = -1; /* of the grid; of the loops, which stand inside of all of the grid */
+    int deepest = -1, loop = -1; /* axis of the grid; of the loops, all inside the grid */
     double n = 1;
     for (uint32_t i = 0; i < f->n; i++) {
         const uop *x = f->p[i];
@@ -107,7 +145,7 @@ static double *work_of(struct model_work *w, enum dtype dt) {
     }
 }
 
-/* How far the address moves with the range; 0: not at all, or by no constant. */
+/* The stride of an address along a range; 0: invariant, or not constant. */
 static int64_t stride_of(struct tally *t, const uop *n, const uop *range) {
     if (n == range) return 1;
     if (!free_has(&t->r->fr, n, range)) return 0;
@@ -123,18 +161,18 @@ static int64_t stride_of(struct tally *t, const uop *n, const uop *range) {
     }
 }
 
-/* Bytes that come from where a tensor of this size lives. */
+/* Adds bytes to the memory level that holds a tensor of this size. */
 static void traffic(struct tally *t, double bytes, double size, bool write) {
     double l3 = model_value(t->m, MODEL_L3_SIZE), l2 = model_value(t->m, MODEL_L2_SIZE);
-    if (size > l3 / 8) /* what comes between makes it leave the cache */
+    if (size > l3 * l3_tensor_share)
         *(write ? &t->work.dram_write : &t->work.dram_read) += bytes;
-    else if (size > l2 / 2)
+    else if (size > l2 * l2_tensor_share)
         t->work.l3 += bytes;
     else
         t->work.l2 += bytes;
 }
 
-/* ---- what a contraction is, and what may stand beside it ------------------------------------------------------- */
+/* ---- contractions, and what a kernel may combine with one ------------------------------------------------------ */
 
 /* Loads below n, not those of inner reductions. */
 static void loads_below(const uop *n, uop_vec *out, struct arena *a, uint32_t *left) {
@@ -147,7 +185,7 @@ static void loads_below(const uop *n, uop_vec *out, struct arena *a, uint32_t *l
     for (uint32_t i = 0; i < n->nsrc; i++) loads_below(n->src[i], out, a, left);
 }
 
-/* The multiplication that a sum of products adds up, or NULL. */
+/* The MUL of a sum of products, or NULL. */
 static const uop *product_of(const uop *red) {
     const uop *m = red->src[0];
     if (red->arg.i != OP_ADD) return NULL;
@@ -156,40 +194,42 @@ static const uop *product_of(const uop *red) {
     return m->op == OP_MUL ? m : NULL;
 }
 
+/* As in plan_graph.c, where the reasons for two definitions are, but of a kernel: each distinct element loaded is used at least
+ * CONTRACTION_REUSE times, and the contraction is large enough for a blocked schedule. */
 static bool is_contraction(struct tally *t, const uop *red) {
     const uop *m = product_of(red);
     if (!m) return false;
     uop_vec loads = {0};
-    uint32_t left = 64;
+    uint32_t left = LOADS_WALKED;
     loads_below(m, &loads, t->r->a, &left);
     double evals = distinct(free_of(&t->r->fr, red->src[0]), INFINITY);
-    if (loads.n < 2 || evals < 512) return false;
+    if (loads.n < 2 || evals < LEAST_BLOCKED) return false;
     for (uint32_t i = 0; i < loads.n; i++) {
         const uop *p = access_buf(loads.p[i]);
         double most = p->op == OP_STAGE ? INFINITY : (double)p->src[0]->hi;
-        if (distinct(free_of(&t->r->fr, loads.p[i]), most) * 4 > evals) return false;
+        if (distinct(free_of(&t->r->fr, loads.p[i]), most) * CONTRACTION_REUSE > evals) return false;
     }
     return true;
 }
 
-/* The second product of attention: a kept row by a matrix. */
+/* The second GEMM of attention: a kept row times a matrix. */
 static bool reads_row(struct tally *t, const uop *red) {
     uop_vec loads = {0};
-    uint32_t left = 64;
+    uint32_t left = LOADS_WALKED;
     loads_below(red->src[0], &loads, t->r->a, &left);
     for (uint32_t i = 0; i < loads.n; i++)
         if (access_buf(loads.p[i])->op == OP_STAGE) return true;
     return false;
 }
 
-/* A product of halves: MMA instructions do it. */
-static bool is_of_halves(struct tally *t, const uop *m) {
+/* 8- and 16-bit floats: MMA instructions multiply them. */
+static bool has_mma_operands(struct tally *t, const uop *m) {
     uop_vec loads = {0};
-    uint32_t left = 64, halves = 0;
+    uint32_t left = LOADS_WALKED, narrow = 0;
     loads_below(m, &loads, t->r->a, &left);
     for (uint32_t i = 0; i < loads.n; i++)
-        halves += dt_is_float((enum dtype)loads.p[i]->dt) && dtype_info[loads.p[i]->dt].bytes < 4;
-    return halves == loads.n;
+        narrow += dt_is_float((enum dtype)loads.p[i]->dt) && dtype_info[loads.p[i]->dt].bytes < 4;
+    return narrow == loads.n;
 }
 
 static bool trivial_operand(const uop *n, uint32_t budget) {
@@ -201,7 +241,7 @@ static bool trivial_operand(const uop *n, uint32_t budget) {
     return true;
 }
 
-/* NULL, or why this reduction does not fit the classes of kernels that are known to be fast. */
+/* NULL, or why codegen has no fast schedule for this reduction. */
 static const char *check_reduce(struct tally *t, const uop *red) {
     const uop_vec *f = free_of(&t->r->fr, red);
     bool skipped = false;
@@ -210,10 +250,10 @@ static const char *check_reduce(struct tally *t, const uop *red) {
         if (!free_has(&t->r->fr, red, t->r->dim[i]))
             skipped = true;
         else if (skipped)
-            return "a reduction inside a loop that it does not depend on";
+            return "a loop-invariant reduction inside a loop";
     }
     if (!is_contraction(t, red)) return NULL;
-    if (t->gpu && is_of_halves(t, product_of(red))) map_put(&t->products, product_of(red)->id, 1);
+    if (t->gpu && has_mma_operands(t, product_of(red))) map_put(&t->mma_products, product_of(red)->id, 1);
     if (++t->contractions > 1 && !t->rows) return "two contractions in one kernel";
     for (uint32_t i = 0; i < f->n; i++) {
         if (f->p[i]->arg.range.kind == AX_REDUCE) {
@@ -221,20 +261,20 @@ static const char *check_reduce(struct tally *t, const uop *red) {
         } else if (!t->grid[f->p[i]->arg.range.id] && !reads_row(t, red))
             return "a contraction inside a row loop";
     }
-    if (!trivial_operand(red->src[0], 4)) return "work that a contraction would repeat";
+    if (!trivial_operand(red->src[0], PROLOGUE_STEPS)) return "a contraction with an expensive prologue";
     return NULL;
 }
 
-/* A running sum is the only loop of its grid iteration. */
+/* A scan is the only loop of its grid iteration. */
 static const char *check_scan(struct tally *t, const uop *scan) {
     for (uint32_t i = 0; i < t->r->dims; i++)
         if (!t->grid[i] && t->r->dim[i]->op == OP_RANGE && t->r->dim[i] != scan->src[1])
-            return "a running sum inside another loop";
+            return "a scan inside another loop";
     return NULL;
 }
 
-/* Reductions that stand in the body of effect e, each once: those that run inside a loop must have one user, since code
- * for them is written once. */
+/* Records effect e as user of the reductions in its body. One that runs inside a loop must have a single user, since its code is
+ * emitted once. */
 static const char *check_users(struct tally *t, const uop *e, struct map *user, struct map *seen) {
     uop_vec stack = {0};
     uint64_t by;
@@ -254,7 +294,7 @@ static const char *check_users(struct tally *t, const uop *e, struct map *user, 
         bool inner = false;
         for (uint32_t i = 0; i < f->n; i++)
             inner |= f->p[i]->arg.range.kind == AX_REDUCE || !t->grid[f->p[i]->arg.range.id];
-        if (inner && map_get(user, n->id, &by) && by != e->id) return "a reduction inside two loops";
+        if (inner && map_get(user, n->id, &by) && by != e->id) return "a reduction used by two loops";
         map_put(user, n->id, e->id);
     }
     return NULL;
@@ -276,7 +316,7 @@ static const char *check_nests(struct tally *t) {
     return why;
 }
 
-/* Kept rows are what the outputs of such a kernel have in common; without one they would only run one after the other. */
+/* Outputs of a kernel with kept rows must share one; otherwise they would only run one after the other. */
 static const char *check_rows(struct tally *t, const uop *sink) {
     uint64_t *has = arena_array(t->r->a, uint64_t, t->r->ir->n), all = UINT64_MAX;
     uint32_t rows = 0;
@@ -286,20 +326,20 @@ static const char *check_rows(struct tally *t, const uop *sink) {
         if (n->op == OP_STAGE) has[n->id] |= 1ull << RG_MIN(rows++, 63);
     }
     for (uint32_t i = 0; i < sink->nsrc; i++) all &= has[sink->src[i]->id];
-    return all ? NULL : "outputs that share no row";
+    return all ? NULL : "outputs that share no kept row";
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
 struct buffer_traffic {
     const uop *buf;
-    double elements, again; /* distinct, and read again within an iteration of the grid */
-    double footprint;       /* bytes of it that one iteration uses */
+    double elements, again; /* distinct, and reread within an iteration of the grid */
+    double footprint;       /* bytes that one iteration uses */
     bool load, store;
 };
-typedef VEC(struct buffer_traffic) touched_vec;
+typedef VEC(struct buffer_traffic) traffic_vec;
 
-static void touch(struct tally *t, touched_vec *v, const uop *index, bool store) {
+static void touch(struct tally *t, traffic_vec *v, const uop *index, bool store) {
     const uop *p = index->src[0];
     const uop_vec *f = free_of(&t->r->fr, index);
     double n = distinct(f, (double)p->src[0]->hi), all = times(t, f), rows = 1;
@@ -317,26 +357,27 @@ static void touch(struct tally *t, touched_vec *v, const uop *index, bool store)
         x->load = true;
     }
     bool inner = false, along = false, across = false;
-    double blocks = t->grid_all; /* of whole rows */
+    double blocks = t->grid_all; /* of whole rows: grid iterations that share them */
     for (uint32_t i = 0; i < f->n; i++) {
         bool grid = f->p[i]->arg.range.kind != AX_REDUCE && t->grid[f->p[i]->arg.range.id];
         inner |= !grid;
-        if (extent(f->p[i]) < 16 || stride_of(t, index->src[1], f->p[i]) != 1) continue;
+        if (extent(f->p[i]) < LONG_RUN || stride_of(t, index->src[1], f->p[i]) != 1) continue;
         *(grid ? &across : &along) = true;
         if (grid) blocks = t->grid_all / extent(f->p[i]);
         if (!grid) t->row = RG_MAX(t->row, extent(f->p[i]));
     }
-    if (inner && n * dtype_info[p->dt].bytes > model_value(t->m, MODEL_L2_SIZE)) {
-        if (along) t->along += all * dtype_info[p->dt].bytes;
-        if (across && !along) t->across += all * dtype_info[p->dt].bytes;
-        if (across && !along && blocks < 8 && n * dtype_info[p->dt].bytes > model_value(t->m, MODEL_L3_SIZE))
-            t->down += n * dtype_info[p->dt].bytes;
+    double size = dtype_info[p->dt].bytes;
+    if (inner && n * size > model_value(t->m, MODEL_L2_SIZE)) {
+        if (along) t->along += all * size;
+        if (across && !along) t->across += all * size;
+        if (across && !along && blocks < FEW_BLOCKS && n * size > model_value(t->m, MODEL_L3_SIZE))
+            t->down += n * size;
     }
     x->elements = RG_MAX(x->elements, n);
-    x->footprint = RG_MAX(x->footprint, n / rows * dtype_info[p->dt].bytes);
+    x->footprint = RG_MAX(x->footprint, n / rows * size);
 }
 
-static void price_memory(struct tally *t, const touched_vec *v) {
+static void price_memory(struct tally *t, const traffic_vec *v) {
     double l1 = model_value(t->m, MODEL_L1_SIZE), l2 = model_value(t->m, MODEL_L2_SIZE);
     for (uint32_t i = 0; i < v->n; i++) {
         const struct buffer_traffic *x = &v->p[i];
@@ -346,11 +387,11 @@ static void price_memory(struct tally *t, const touched_vec *v) {
         t->price.bytes += bytes * (x->load + x->store);
         if (x->load) traffic(t, bytes, whole, false);
         if (x->store) traffic(t, bytes, whole, true);
-        if (t->contractions) continue; /* blocked: operands come from cache and registers */
+        if (t->contractions) continue; /* blocked: operands are reread from cache and registers */
         double again = x->again * size;
-        if (x->footprint <= l1 / 2)
+        if (x->footprint <= l1 * l1_share)
             t->work.l1 += again;
-        else if (x->footprint <= l2 * 0.75)
+        else if (x->footprint <= l2 * l2_share)
             t->work.l2 += again;
         else
             traffic(t, again, whole, false);
@@ -359,7 +400,7 @@ static void price_memory(struct tally *t, const touched_vec *v) {
 
 /* ---- the price ---------------------------------------------------------------------------------------------------- */
 
-/* Of the passes over a row that stays in cache, the one that computes it first pays. */
+/* RESIDENT: of the passes over a row that stays in cache, only the first computes a math function. */
 static bool computed_before(struct tally *t, const uop *n, struct map *seen) {
     uint64_t id = n->id < t->r->node_of.n ? t->r->node_of.p[n->id] : 0, by;
     if (t->columns || t->loops > 1 || id >> 32 != t->r->epoch || !is_special(n)) return false;
@@ -368,7 +409,7 @@ static bool computed_before(struct tally *t, const uop *n, struct map *seen) {
     return false;
 }
 
-static void price_nodes(struct tally *t, touched_vec *mem) {
+static void price_nodes(struct tally *t, traffic_vec *mem) {
     struct map seen;
     uint64_t by;
     map_init(&seen, t->r->a);
@@ -376,7 +417,7 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
         const uop *n = t->topo.p[i];
         const uop_vec *f = free_of(&t->r->fr, n);
         bool row = n->op == OP_LOAD && access_buf(n)->op == OP_STAGE;
-        if (row || n->op == OP_STAGE) { /* scratch: it stays in the nearest cache */
+        if (row || n->op == OP_STAGE) { /* scratch: stays in L1 */
             t->work.l1 += dtype_info[n->dt].bytes * times(t, free_of(&t->r->fr, row ? n : n->src[0]));
         } else if (n->op == OP_LOAD) {
             touch(t, mem, n->src[0], false);
@@ -385,73 +426,81 @@ static void price_nodes(struct tally *t, touched_vec *mem) {
         } else if (n->op == OP_STORE || n->op == OP_STORE_ADD) {
             touch(t, mem, n->src[0], true);
             if (n->op == OP_STORE_ADD) touch(t, mem, n->src[0], false);
-            *work_of(&t->work, (enum dtype)n->src[1]->dt) += 2 * times(t, f);
+            *work_of(&t->work, (enum dtype)n->src[1]->dt) += W_SIMPLE * times(t, f);
         } else if (n->op == OP_REDUCE || n->op == OP_SCAN) {
             double k = times(t, free_of(&t->r->fr, n->src[0]));
             bool fused = n->op == OP_REDUCE && n->arg.i == OP_ADD && n->src[0]->op == OP_MUL;
-            *work_of(&t->work, (enum dtype)n->dt) += k * (fused ? 0 : n->op == OP_SCAN ? 8 : 2);
-        } else if (n->op == OP_MUL && map_get(&t->products, n->id, &by)) {
-            t->work.mat_bf16 += 2 * times(t, f);
+            *work_of(&t->work, (enum dtype)n->dt) += k * (fused ? 0 : n->op == OP_SCAN ? W_SCAN : W_SIMPLE);
+        } else if (n->op == OP_MUL && map_get(&t->mma_products, n->id, &by)) {
+            t->work.mat_bf16 += W_SIMPLE * times(t, f);
         } else if (t->gpu && t->contractions && n->op == OP_CAST && n->src[0]->op == OP_LOAD) {
-            /* tiles hold what was loaded, and MMA instructions take halves as they are */
+            /* free: tiles hold what was loaded, and MMA instructions take 16-bit operands */
         } else {
-            double w = t->gpu && t->contractions ? finish_weight(n) : op_weight(n);
+            double w = t->gpu && t->contractions ? epilogue_weight(n) : op_weight(n);
             if (w > 0 && !computed_before(t, n, &seen))
                 *work_of(&t->work, (enum dtype)n->dt) += w * times(t, f);
         }
     }
 }
 
-/* A GPU, whose vectors are warps, hides the time of memory behind many threads: a SM wants a thousand. A thread
- * is one iteration of the grid; where loops run along memory a block of threads is, each with four values or more. How many
- * SMs that keeps busy. */
-static double busy(const struct tally *t) {
-    enum { THREADS_EACH = 1024, BLOCK_MOST = 512 };
-    return t->grid_all * RG_MAX(RG_MIN(t->row / 4, BLOCK_MOST), 1) / THREADS_EACH;
+/* How many SMs of a GPU a kernel keeps busy. An iteration of the grid is a thread, or a block of threads where loops run along
+ * memory. */
+static double busy_sms(const struct tally *t) {
+    double block = RG_MAX(RG_MIN(t->row / THREAD_ELEMENTS, BLOCK_THREADS), 1);
+    return t->grid_all * block / THREADS_PER_SM;
 }
 
-/* A product by MMA instructions leaves little for memory to hide behind: what its epilogue reads, computes and writes comes
- * after the sums, while the tiles of few other blocks are being summed. Units work one after the other, near enough. */
-static double in_turn(const struct model_time *t) {
+/* Seconds of a GEMM on tensor cores: its epilogue overlaps with the main loops of few other blocks, so the times of the units
+ * add. */
+static double unoverlapped(const struct model_time *t) {
     return t->by[UNIT_LAUNCH] + t->by[UNIT_MATRIX] + t->by[UNIT_VECTOR] + t->by[UNIT_DRAM];
 }
 
+static const char *check_kernel(struct tally *t, const uop *sink) {
+    const char *why = NULL;
+    for (uint32_t i = 0; i < t->topo.n && !why; i++) {
+        if (t->topo.p[i]->op == OP_REDUCE) why = check_reduce(t, t->topo.p[i]);
+        if (t->topo.p[i]->op == OP_SCAN) why = check_scan(t, t->topo.p[i]);
+    }
+    if (!why) why = check_nests(t);
+    if (!why && t->rows) why = check_rows(t, sink);
+    return why;
+}
+
+/* Small kernels stay on one thread. */
+static struct model_time best_time(const struct tally *t) {
+    struct model_work alone = t->work;
+    alone.threads = 1;
+    struct model_time all = model_time(t->m, &t->work), one = model_time(t->m, &alone);
+    return one.seconds < all.seconds ? one : all;
+}
+
 struct kernel_price price_kernel(struct rangeify *r, const uop *sink, const struct model *m) {
-    struct tally t = {.r = r, .m = m, .grid_all = 1, .gpu = model_value(m, MODEL_VEC_BYTES) > 64};
-    touched_vec mem = {0};
-    map_init(&t.products, r->a);
+    struct tally t = {
+        .r = r, .m = m, .grid_all = 1, .gpu = model_value(m, MODEL_VEC_BYTES) > GPU_VECTOR_BYTES};
+    traffic_vec mem = {0};
+    map_init(&t.mma_products, r->a);
     uop_topo(r->a, &sink, 1, &t.topo);
     rangeify_grid(r, &t.topo, t.grid);
-    for (uint32_t i = 0; i < r->dims; i++)
+    for (uint32_t i = 0; i < r->dims; i++) {
         if (t.grid[i]) t.grid_all *= extent(r->dim[i]);
-    for (uint32_t i = 0; i < r->dims; i++)
         if (r->dim[i]->op == OP_RANGE) t.columns = t.grid[i], t.loops += !t.grid[i];
-    t.rows = r->row_reads.n > 0;
-    for (uint32_t i = 0; i < t.topo.n && !r->illegal; i++) {
-        if (t.topo.p[i]->op == OP_REDUCE) r->illegal = check_reduce(&t, t.topo.p[i]);
-        if (t.topo.p[i]->op == OP_SCAN) r->illegal = check_scan(&t, t.topo.p[i]);
     }
-    if (!r->illegal) r->illegal = check_nests(&t);
-    if (!r->illegal && t.rows) r->illegal = check_rows(&t, sink);
+    t.rows = r->row_reads.n > 0;
+    if (!r->illegal) r->illegal = check_kernel(&t, sink);
     if (!r->illegal) price_nodes(&t, &mem);
-    if (mem.n > 62) r->illegal = "too many buffers for one kernel";
+    if (mem.n > MOST_BUFFERS) r->illegal = "too many buffers for one kernel";
     if (r->illegal) return (struct kernel_price){.seconds = INFINITY};
     price_memory(&t, &mem);
-    if (!t.contractions)
-        traffic(&t, 6 * RG_MIN(t.across, t.along), INFINITY,
-                false); /* vectors run one way: the others gather */
-    double cores = model_value(m, MODEL_CORES);
-    if (!t.gpu && !t.contractions)
-        traffic(&t, 0.4 * t.down, INFINITY, false); /* 50 GB/s where whole rows have 75 */
-    if (t.gpu) t.grid_all = busy(&t);
+    if (!t.contractions) { /* vectors run one way: the other accesses gather */
+        traffic(&t, gather_factor * RG_MIN(t.across, t.along), INFINITY, false);
+        if (!t.gpu) traffic(&t, column_factor * t.down, INFINITY, false);
+    }
+    if (t.gpu) t.grid_all = busy_sms(&t);
     bool serial = !t.gpu && sink->src[0]->op == OP_STORE_ADD;
-    t.work.threads = serial ? 1 : (int)RG_MIN(cores, RG_MAX(t.grid_all, 1));
-    struct model_time time = model_time(m, &t.work);
-    struct model_work alone = t.work;
-    alone.threads = 1; /* small kernels stay on one thread */
-    struct model_time one = model_time(m, &alone);
-    if (one.seconds < time.seconds) time = one;
-    t.price.seconds = t.gpu && t.work.mat_bf16 > 0 ? in_turn(&time) : time.seconds;
+    t.work.threads = serial ? 1 : (int)RG_MIN(model_value(m, MODEL_CORES), RG_MAX(t.grid_all, 1));
+    struct model_time time = best_time(&t);
+    t.price.seconds = t.gpu && t.work.mat_bf16 > 0 ? unoverlapped(&time) : time.seconds;
     t.price.limit = time.limit;
     return t.price;
 }

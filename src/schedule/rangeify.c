@@ -1,19 +1,20 @@
-/* rangeify.c: writes the kernel that computes a set of stored values.
+/* rangeify.c: builds the kernel that computes a set of stored values.
  *
- * Every output gets a RANGE per axis, and the value at these coordinates is written down by walking the graph towards
- * its sources: a movement op only changes coordinates (and adds a predicate, where padding begins), an elementwise op
- * computes, a reduction opens new ranges, and a stored value is a LOAD. So movement costs nothing and what is not
- * stored is recomputed wherever it is used; equal values at equal coordinates are one node. This is the only place
- * where a kernel comes from: the planner prices what is written here, and what it chose is written here again.
+ * Every output gets a RANGE per axis, and the value at these coordinates is built by walking the graph towards its sources:
+ * a movement op only changes coordinates (and adds a predicate where there is padding), an elementwise op computes, a
+ * reduction opens new ranges, and a stored value is a LOAD. So movement costs nothing and what is not stored is recomputed
+ * wherever it is used; equal values at equal coordinates are one node. All kernels come from here: the planner prices what
+ * is built here, and builds what it chose again.
  *
  * A value that is never stored (INLINE) is kept for a row at a time: a STAGE (value_kept).
  *
- * Reductions that do not need each other share their ranges, which makes them one loop: the range is found by what it
- * is inside of (the free ranges of its coordinates), by how many reductions lie below it, and by its size.
+ * Independent reductions share their ranges, which makes them one loop. The key of a range: the ranges it runs inside (the
+ * free ranges of its coordinates), the number of reductions below it, its size.
+ * Requires: struct sgraph. Gives: a SINK over raw ranges, or r->illegal.
  * Tests: tests/unit/schedule.c */
 #include "schedule/internal.h"
 
-#define CONE_MAX 400 /* nodes written for one kernel; beyond, compilers take too long */
+#define CONE_MAX 400 /* nodes of one kernel; beyond, compilers take too long */
 
 void rangeify_init(struct rangeify *r, struct sgraph *g, struct arena *a, struct ir *ir) {
     *r = (struct rangeify){.g = g, .a = a, .ir = ir};
@@ -28,7 +29,7 @@ void rangeify_init(struct rangeify *r, struct sgraph *g, struct arena *a, struct
     r->param = arena_array(ir->arena, const uop *, g->ir->n);
 }
 
-/* ---- small words -------------------------------------------------------------------------------------- */
+/* ---- index arithmetic -------------------------------------------------------------------------------------- */
 
 static const uop *idx(struct rangeify *r, int64_t v) { return uop_idx(r->ir, v); }
 static const uop *add(struct rangeify *r, const uop *a, const uop *b) { return rw2(&r->rw, OP_ADD, a, b); }
@@ -63,12 +64,12 @@ static const uop *refuse(struct rangeify *r, const uop *n, const char *why) {
     return uop_int(r->ir, n->dt == DT_VOID ? DT_IDX : (enum dtype)n->dt, 0);
 }
 
-/* An index that was loaded is clamped: whatever it is, memory stays whole. */
+/* A loaded index is clamped: whatever its value, the access stays in bounds. */
 static const uop *clamp(struct rangeify *r, const uop *i, int64_t size) {
     return rw2(&r->rw, OP_MIN, rw2(&r->rw, OP_MAX, cast(r, i, DT_IDX), idx(r, 0)), idx(r, size - 1));
 }
 
-/* Row-major position. */
+/* Row-major linear index. */
 static const uop *linear_index(struct rangeify *r, const struct shape *s, const uop *const *at) {
     const uop *sum = idx(r, 0);
     int64_t stride = 1;
@@ -89,13 +90,13 @@ static const uop *load(struct rangeify *r, const uop *n, const struct shape *s, 
                        const uop *pred) {
     const uop *i = !r->flat ? linear_index(r, s, at) : shape_size(s) == 1 ? idx(r, 0) : at[0];
     if (pred) i = rw3(&r->rw, OP_WHERE, pred, i, uop_new(r->ir, OP_INVALID, DT_IDX, 1, NULL, 0, ARG_NONE));
-    if (i->op == OP_INVALID) return uop_int(r->ir, (enum dtype)n->dt, 0); /* never loaded */
+    if (i->op == OP_INVALID) return uop_int(r->ir, (enum dtype)n->dt, 0); /* predicate always false */
     return uop1(r->ir, OP_LOAD, uop2(r->ir, OP_INDEX, param(r, sg_memory(r->g, n)), i));
 }
 
 /* ---- movement: coordinates of the result to coordinates of the source --------------------------------- */
 
-/* Axes of both shapes are matched in groups with equal products; a group of one axis each is passed on. */
+/* Axes of both shapes are matched in groups of equal size; a group of one axis each passes through. */
 static void at_reshape(struct rangeify *r, const struct shape *out, const struct shape *in,
                        const uop *const *at, const uop **to) {
     uint32_t i = 0, j = 0;
@@ -112,7 +113,7 @@ static void at_reshape(struct rangeify *r, const struct shape *out, const struct
             else if (q < p && j < in->n)
                 q *= in->d[j++];
             else
-                break; /* cannot be: the products of all axes agree */
+                break; /* unreachable: both shapes have equal size */
         }
         if (i - i0 == 1 && j - j0 == 1) {
             to[j0] = at[i0];
@@ -140,14 +141,13 @@ static void at_pad(struct rangeify *r, const uop *n, const struct shape *in, con
         if (after) *valid = both(r, *valid, rw2(&r->rw, OP_LT, x, idx(r, span)));
         if (step > 1) {
             *valid = both(r, *valid, rw2(&r->rw, OP_EQ, rest(r, x, step), idx(r, 0)));
-            x = clamp(r, quot(r, x, step),
-                      in->d[i]); /* the predicate implies it; this way the bounds show it */
+            x = clamp(r, quot(r, x, step), in->d[i]); /* implied by the predicate; proves the bounds */
         }
         to[i] = x;
     }
 }
 
-static void at_tap(struct rangeify *r, const uop *n, uint32_t rank, const uop *const *at, const uop **to) {
+static void at_unfold(struct rangeify *r, const uop *n, uint32_t rank, const uop *const *at, const uop **to) {
     uint32_t m = (n->nsrc - 1) / 3, first = rank - 2 * m;
     for (uint32_t i = 0; i < rank; i++) to[i] = at[i];
     for (uint32_t i = 0; i < m; i++)
@@ -155,8 +155,8 @@ static void at_tap(struct rangeify *r, const uop *n, uint32_t rank, const uop *c
                             mul(r, at[first + m + i], n->src[3 + 3 * i]->arg.i));
 }
 
-static void at_spread(struct rangeify *r, const uop *n, const struct shape *in, const uop *const *at,
-                      const uop **to, const uop **valid) {
+static void at_fold(struct rangeify *r, const uop *n, const struct shape *in, const uop *const *at,
+                    const uop **to, const uop **valid) {
     uint32_t m = (n->nsrc - 1) / 3, first = in->n - 2 * m;
     for (uint32_t i = 0; i < in->n; i++) to[i] = at[i];
     for (uint32_t i = first; i < first + m; i++) {
@@ -215,15 +215,15 @@ static const uop *zero_of(struct rangeify *r, const uop *n) {
     return dt_is_float(dt) ? uop_flt(r->ir, dt, 0) : uop_int(r->ir, dt, 0);
 }
 
-/* PAD and FOLD: what they add is not loaded. */
+/* PAD and FOLD: padding is not loaded. */
 static const uop *value_pad(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     const uop *to[SHAPE_MAX], *valid = NULL;
-    if (!shape_size(sg_shape(r->g, n->src[0]))) /* there is nothing else */
+    if (!shape_size(sg_shape(r->g, n->src[0]))) /* empty source */
         return n->op == OP_PAD ? value_at(r, n->src[1], NULL, NULL) : zero_of(r, n);
     if (n->op == OP_PAD)
         at_pad(r, n, sg_shape(r->g, n->src[0]), at, to, &valid);
     else
-        at_spread(r, n, sg_shape(r->g, n->src[0]), at, to, &valid);
+        at_fold(r, n, sg_shape(r->g, n->src[0]), at, to, &valid);
     if (valid && uop_is_int_const(valid, 1)) valid = NULL;
     const uop *in = value_at(r, n->src[0], to, both(r, pred, valid));
     if (!valid) return in;
@@ -234,7 +234,7 @@ static const uop *value_pad(struct rangeify *r, const uop *n, const uop *const *
 static const uop *value_move(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     const uop *to[SHAPE_MAX] = {0};
     const struct shape *out = sg_shape(r->g, n), *in = sg_shape(r->g, n->src[0]);
-    if (r->flat) { /* the same position in both, or one element for all */
+    if (r->flat) { /* the same linear index in both, or a scalar */
         bool fits = n->op == OP_RESHAPE || (n->op == OP_EXPAND && (shape_size(in) == 1 || in == out));
         return fits ? value_at(r, n->src[0], at, pred) : refuse(r, n, "moves elements");
     }
@@ -248,7 +248,7 @@ static const uop *value_move(struct rangeify *r, const uop *n, const uop *const 
         for (uint32_t i = 0; i < in->n; i++) to[i] = in->d[i] == 1 ? idx(r, 0) : at[i];
         break;
     case OP_SHRINK: at_box(r, n, 1, in->n, at, to); break;
-    case OP_UNFOLD: at_tap(r, n, in->n, at, to); break;
+    case OP_UNFOLD: at_unfold(r, n, in->n, at, to); break;
     case OP_FLIP:
         for (uint32_t i = 0; i < in->n; i++) to[i] = at[i];
         for (uint32_t i = 1; i < n->nsrc; i++) {
@@ -272,8 +272,9 @@ static const uop *reduce_range(struct rangeify *r, uint64_t context, uint32_t le
     return x;
 }
 
-/* Ranges that the body does not depend on combine equal values. The rest stays; how often each value came. */
-static int64_t drop_idle(struct rangeify *r, enum op op, const uop *body, const uop **src, uint32_t *nr) {
+/* Drops ranges that the body does not depend on. Returns how often they would combine each value. */
+static int64_t drop_invariant_ranges(struct rangeify *r, enum op op, const uop *body, const uop **src,
+                                     uint32_t *nr) {
     uint32_t k = 0;
     int64_t same = 1;
     for (uint32_t i = 0; i < *nr; i++) {
@@ -294,9 +295,9 @@ static const uop *times(struct rangeify *r, const uop *x, int64_t k) {
     return rw2(&r->rw, OP_MUL, x, dt_is_float(dt) ? uop_flt(r->ir, dt, (double)k) : uop_int(r->ir, dt, k));
 }
 
-/* A masked row times something: what the mask leaves out is not multiplied, so that loops can leave it out. It does not
- * count then even where the other factor is infinite or NaN, which 0 times it would be. */
-static const uop *row_product(struct rangeify *r, const uop *x) {
+/* A masked row times x: masked elements are skipped, so that loops can skip them too. They then do not count even where x is
+ * infinite or NaN, which 0 * x would propagate. */
+static const uop *masked_product(struct rangeify *r, const uop *x) {
     if (x->op != OP_MUL) return x;
     for (uint32_t i = 0; i < r->row_reads.n; i++) {
         const struct row_read *read = &r->row_reads.p[i];
@@ -306,10 +307,10 @@ static const uop *row_product(struct rangeify *r, const uop *x) {
     return x;
 }
 
-/* The body over the ranges src[1..]; sums of halves are kept in float and rounded once. */
+/* The body reduced over the ranges src[1..]; 16-bit floats are accumulated in fp32 and rounded once. */
 static const uop *reduced(struct rangeify *r, enum op op, const uop *body, const uop **src, uint32_t nr) {
     enum dtype dt = (enum dtype)body->dt;
-    int64_t same = drop_idle(r, op, body, src, &nr);
+    int64_t same = drop_invariant_ranges(r, op, body, src, &nr);
     if (same > 1 && op == OP_ADD) body = times(r, body, same);
     if (!nr) return body;
     bool half = (dt == DT_F16 || dt == DT_BF16) && (op == OP_ADD || op == OP_MUL);
@@ -317,7 +318,7 @@ static const uop *reduced(struct rangeify *r, enum op op, const uop *body, const
     return cast(r, rw_mk(&r->rw, OP_REDUCE, src, 1 + nr, (union arg){.i = op}), dt);
 }
 
-/* The set of ranges that the coordinates are inside of. */
+/* The set of ranges that the coordinates depend on, hashed. */
 static uint64_t context_of(struct rangeify *r, const uop *const *at, uint32_t n) {
     uint64_t context = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -343,11 +344,11 @@ static const uop *value_reduce(struct rangeify *r, const uop *n, const uop *cons
         nr++;
     }
     const uop *body = value_at(r, n->src[0], to, pred);
-    if (op == OP_ADD) body = row_product(r, body);
+    if (op == OP_ADD) body = masked_product(r, body);
     return reduced(r, op, body, src, nr);
 }
 
-/* ---- rows that are kept --------------------------------------------------------------------------------- */
+/* ---- kept rows --------------------------------------------------------------------------------- */
 
 static bool has_reduce_range(struct rangeify *r, const uop *n, bool *only_rows) {
     const uop_vec *f = free_of(&r->fr, n);
@@ -360,7 +361,7 @@ static bool has_reduce_range(struct rangeify *r, const uop *n, bool *only_rows) 
     return any;
 }
 
-/* The condition on counters at which a row is not 0; NULL: there is none. */
+/* The predicate on indices where a row is not 0; NULL: it is not masked. */
 static const uop *mask_of(const uop *x) {
     while (x->op == OP_MUL && x->src[1]->op == OP_CONST) x = x->src[0];
     if (x->op != OP_WHERE || !uop_is_const(x->src[2]) || !dt_is_float((enum dtype)x->dt)) return NULL;
@@ -369,8 +370,8 @@ static const uop *mask_of(const uop *x) {
 }
 
 /* A value that is never stored between kernels (INLINE), inside a reduction: the row that the reductions run along is
- * computed once for each iteration of the loops outside, into scratch memory, and read from there by every pass. So a
- * contraction may stand inside a reduction, and nothing is computed twice. NULL: there is no such row here. */
+ * computed once per iteration of the outer loops, into scratch memory, and every pass reads it from there. So a contraction
+ * may be inside a reduction, and nothing is computed twice. NULL: no reduction runs along n here. */
 static const uop *value_kept(struct rangeify *r, const uop *n, const uop *const *at) {
     const struct shape *s = sg_shape(r->g, n);
     const uop *to[SHAPE_MAX], *src[1 + SHAPE_MAX], *here[SHAPE_MAX], *index = idx(r, 0);
@@ -407,9 +408,9 @@ static bool is_kept(struct rangeify *r, const uop *n, const uop *pred) {
     return u && r->g->unit[u - 1].kept && !r->plain[u - 1] && !pred && !r->flat;
 }
 
-/* A row that is read only while another one is filled is not worth keeping. Returns whether there was one: then the kernel
- * is written again without. */
-static bool drop_rows(struct rangeify *r) {
+/* A row that is read only by the loop that fills another one is recomputed instead. True: there is one, build the kernel
+ * again. */
+static bool drop_useless_rows(struct rangeify *r) {
     bool any = false;
     for (uint32_t i = 0; i < r->row_reads.n; i++) {
         const struct row_read *x = &r->row_reads.p[i];
@@ -420,8 +421,8 @@ static bool drop_rows(struct rangeify *r) {
     return any;
 }
 
-/* The running combination of equal values, at position i of n: i+1 of them. Powers by the bits of i+1. */
-static const uop *scan_equal(struct rangeify *r, enum op op, const uop *x, const uop *i, int64_t n) {
+/* A scan over n equal values at index i: i+1 of them. Powers by repeated squaring. */
+static const uop *scan_invariant(struct rangeify *r, enum op op, const uop *x, const uop *i, int64_t n) {
     enum dtype dt = (enum dtype)x->dt;
     const uop *count = add(r, i, idx(r, 1)), *one = uop_int(r->ir, dt, 1), *p = one;
     if (op == OP_MAX || op == OP_MIN || dt == DT_BOOL) return x;
@@ -436,14 +437,15 @@ static const uop *scan_equal(struct rangeify *r, enum op op, const uop *x, const
 static const uop *value_scan(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     int64_t a = n->src[1]->arg.i;
     const struct shape *in = sg_shape(r->g, n);
-    if (r->flat) return refuse(r, n, "a running sum");
+    if (r->flat) return refuse(r, n, "a scan");
     if (in->d[a] == 1) return value_at(r, n->src[0], at, pred);
     bool own = at[a]->op == OP_RANGE && at[a]->src[0]->arg.i == in->d[a] &&
                at[a]->arg.range.kind != AX_REDUCE && !pred;
     for (uint32_t k = 0; k < in->n && own; k++) own = k == a || !free_has(&r->fr, at[k], at[a]);
-    if (!own) return refuse(r, n, "a running sum that is not read in its own order");
+    if (!own) return refuse(r, n, "a scan that is not read in its own order");
     const uop *src[2] = {value_at(r, n->src[0], at, pred), at[a]};
-    if (!free_has(&r->fr, src[0], at[a])) return scan_equal(r, (enum op)n->arg.i, src[0], at[a], in->d[a]);
+    if (!free_has(&r->fr, src[0], at[a]))
+        return scan_invariant(r, (enum op)n->arg.i, src[0], at[a], in->d[a]);
     return rw_mk(&r->rw, OP_SCAN, src, 2, n->arg);
 }
 
@@ -462,7 +464,7 @@ static const uop *value_elementwise(struct rangeify *r, const uop *n, const uop 
     return rw_new(&r->rw, (enum op)n->op, (enum dtype)n->dt, 1, src, n->nsrc, n->arg);
 }
 
-/* The value computed, not loaded. */
+/* The value, computed and not loaded. */
 static const uop *write_value(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     if (op_is_movement((enum op)n->op)) return value_move(r, n, at, pred);
     switch (n->op) {
@@ -475,7 +477,7 @@ static const uop *write_value(struct rangeify *r, const uop *n, const uop *const
     case OP_CONTIGUOUS: return value_at(r, n->src[0], at, pred);
     case OP_ASSIGN: /* read in the kernel that writes it */
         if (n->nsrc == 2) return value_at(r, n->src[1], at, pred);
-        return refuse(r, n, "reads a buffer of which it writes a part");
+        return refuse(r, n, "reads a buffer of which it writes a slice");
     default:
         if (op_is_pure((enum op)n->op)) return value_elementwise(r, n, at, pred);
         return refuse(r, n, "no kernel does this op inside an expression");
@@ -502,7 +504,7 @@ static struct at_memo *memo_slot(struct rangeify *r, uint64_t h) {
     return &r->memo[j];
 }
 
-/* The value of n at coordinates `at` (one for each axis; unused where the size is 1), loaded only where predicate. */
+/* The value of n at coordinates `at` (one per axis; unused where the size is 1); loads are predicated by pred. */
 static const uop *value_at(struct rangeify *r, const uop *n, const uop *const *at, const uop *pred) {
     uint32_t k = r->flat ? 1 : sg_shape(r->g, n)->n;
     if (!at || shape_size(sg_shape(r->g, n)) == 1) k = 0;
@@ -528,13 +530,13 @@ static const uop *value_at(struct rangeify *r, const uop *n, const uop *const *a
 
 /* ---- outputs ------------------------------------------------------------------------------------------- */
 
-/* The domain of an output: an ASSIGN writes a box of its buffer, a SCATTER adds what its index has. */
+/* The domain of an output: an ASSIGN writes a slice of its buffer, a SCATTER adds one value per index. */
 static const struct shape *written(struct sgraph *g, const uop *n) {
     return sg_shape(g, n->op == OP_ASSIGN || n->op == OP_SCATTER ? n->src[1] : n);
 }
 
-/* Coordinates for an output of shape s in the domain: axes match one by one where the ranks agree, else what is left
- * of both without axes of size 1 must begin alike. */
+/* Coordinates for an output of shape s in the domain: axes match one by one where the ranks agree, else without axes of size 1,
+ * where s must be a prefix of the domain. */
 static bool embed(struct rangeify *r, const struct shape *dom, const struct shape *s, const uop **at) {
     const uop *zero = idx(r, 0);
     bool fits = s->n == dom->n;
@@ -552,8 +554,8 @@ static bool embed(struct rangeify *r, const struct shape *dom, const struct shap
     return true;
 }
 
-/* A store runs in the loops that its address names. Along axes that it does not (the target has size 1 there, or
- * the index is the same everywhere) what goes to one element is summed first. */
+/* A store runs in the loops that its address depends on. Along other axes (the target has size 1, or the index is invariant)
+ * the values for one element are reduced first. */
 static const uop *scatter_of(struct rangeify *r, const uop *n, const uop *const *at) {
     const uop *to[SHAPE_MAX], *from[SHAPE_MAX], *src[1 + SHAPE_MAX];
     const struct shape *s = sg_shape(r->g, n), *in = sg_shape(r->g, n->src[1]);
@@ -561,14 +563,14 @@ static const uop *scatter_of(struct rangeify *r, const uop *n, const uop *const 
     uint64_t context = context_of(r, at, in->n);
     for (uint32_t k = 0; k < s->n; k++) to[k] = from[k] = at[k];
     to[n->arg.i] = clamp(r, value_at(r, n->src[1], at, NULL), s->d[n->arg.i]);
-    const uop *place = uop2(r->ir, OP_INDEX, param(r, sg_memory(r->g, n)), linear_index(r, s, to));
+    const uop *target = uop2(r->ir, OP_INDEX, param(r, sg_memory(r->g, n)), linear_index(r, s, to));
     for (uint32_t k = 0; k < in->n; k++) {
-        if (in->d[k] == 1 || free_has(&r->fr, place, at[k])) continue;
+        if (in->d[k] == 1 || free_has(&r->fr, target, at[k])) continue;
         src[1 + nr] = from[k] = reduce_range(r, context, level, nr, in->d[k]);
         nr++;
     }
     const uop *v = value_at(r, n->src[2], from, NULL);
-    return uop2(r->ir, OP_STORE_ADD, place, reduced(r, OP_ADD, v, src, nr));
+    return uop2(r->ir, OP_STORE_ADD, target, reduced(r, OP_ADD, v, src, nr));
 }
 
 static const uop *store_of(struct rangeify *r, const uop *n, const uop *const *at) {
@@ -584,7 +586,7 @@ static const uop *store_of(struct rangeify *r, const uop *n, const uop *const *a
     return uop2(r->ir, OP_STORE, uop2(r->ir, OP_INDEX, memory, i), v);
 }
 
-/* Does this store's value load from the buffer that `to` writes? Elsewhere than at the element written: *bad. */
+/* Does this store's value load from the buffer that `to` writes? *bad: at another element than the one written. */
 static bool loads_from(struct rangeify *r, const uop *store, const uop *to, bool *bad) {
     uop_vec topo = {0};
     bool any = false;
@@ -598,7 +600,7 @@ static bool loads_from(struct rangeify *r, const uop *store, const uop *to, bool
     return any;
 }
 
-/* Pointwise stores over the same ranges are one loop body: values are computed, then stored. */
+/* Are these elementwise stores over the same ranges? Then they are one loop body: all values are computed before the stores. */
 static bool one_nest(struct rangeify *r, const uop *const *store, uint32_t n) {
     uop_vec topo = {0};
     uop_topo(r->a, store, n, &topo);
@@ -611,15 +613,15 @@ static bool one_nest(struct rangeify *r, const uop *const *store, uint32_t n) {
     return true;
 }
 
-/* In-place stores: a buffer that is written may be read only at the element that is written, and whoever reads it is
- * stored before it is overwritten. */
-static void put_stores_in_order(struct rangeify *r, const uop **store, uint32_t n) {
+/* In-place stores: a written buffer may be read only at the element that is written, and its readers are stored before it is
+ * overwritten. */
+static void order_stores(struct rangeify *r, const uop **store, uint32_t n) {
     const uop **out = arena_array(r->a, const uop *, n);
-    uint64_t *after = arena_array(r->a, uint64_t, n), left = 0; /* writers wait for their readers */
+    uint64_t *after = arena_array(r->a, uint64_t, n), pending = 0; /* writers wait for their readers */
     bool bad = false, any = false;
     for (uint32_t w = 0; w < n; w++) {
         const uop *memory = r->g->ir->node[access_buf(store[w])->arg.param.slot];
-        left |= 1ull << w;
+        pending |= 1ull << w;
         for (uint32_t i = 0; i < n && memory->op == OP_BUFFER; i++)
             if (loads_from(r, store[i], store[w], &bad) && i != w) after[w] |= 1ull << i, any = true;
     }
@@ -627,13 +629,13 @@ static void put_stores_in_order(struct rangeify *r, const uop **store, uint32_t 
     if (any && !one_nest(r, store, n)) refuse(r, store[0], "reads in one loop what it writes in another");
     for (uint32_t k = 0; any && k < n; k++) {
         uint32_t w = 0;
-        while (w < n && (!(left >> w & 1) || after[w] & left)) w++;
+        while (w < n && (!(pending >> w & 1) || after[w] & pending)) w++;
         if (w == n) {
-            refuse(r, store[0], "buffers that are exchanged");
+            refuse(r, store[0], "buffers that are swapped");
             return;
         }
         out[k] = store[w];
-        left &= ~(1ull << w);
+        pending &= ~(1ull << w);
     }
     if (any) memcpy(store, out, n * sizeof *out);
 }
@@ -687,13 +689,13 @@ static const uop *write_kernel(struct rangeify *r, const uint32_t *unit, uint32_
         if (!r->illegal) store[i] = store_of(r, o, at);
     }
     for (uint32_t i = 0; i < n; i++) r->out[unit[i]] = 0;
-    if (!r->illegal) put_stores_in_order(r, store, n);
+    if (!r->illegal) order_stores(r, store, n);
     return r->illegal ? NULL : uop_new(r->ir, OP_SINK, DT_VOID, 1, store, n, ARG_NONE);
 }
 
 const uop *rangeify_kernel(struct rangeify *r, const uint32_t *unit, uint32_t n, const uint8_t *stored) {
     const uop *sink = write_kernel(r, unit, n, stored);
-    if (!sink || !drop_rows(r)) return sink;
+    if (!sink || !drop_useless_rows(r)) return sink;
     sink = write_kernel(r, unit, n, stored);
     memset(r->plain, 0, r->g->units);
     return sink;
@@ -713,14 +715,13 @@ void rangeify_grid(struct rangeify *r, const uop_vec *topo, bool grid[SHAPE_MAX]
     for (uint32_t k = 0; k < topo->n; k++) {
         const uop *n = topo->p[k], *of = n->op == OP_STORE ? n->src[0] : n;
         bool scan = n->op == OP_SCAN;
-        if (n->op ==
-            OP_STORE_ADD) { /* owns what stands in its index as it is; what was looked up may collide */
+        if (n->op == OP_STORE_ADD) { /* iterations collide unless the index is affine in the axis */
             struct affine at = affine_of(r->a, access_offset(n));
             for (uint32_t i = 0; i < r->dims; i++) grid[i] = grid[i] && affine_coef(&at, r->dim[i]);
         }
         if (!scan && n->op != OP_REDUCE && n->op != OP_STAGE && n->op != OP_STORE) continue;
-        if (n->op == OP_REDUCE && inside_row(r, n)) continue; /* runs where the row is filled */
-        /* a store owns the elements of its index; a reduction runs once for each of what it is inside of */
+        if (n->op == OP_REDUCE && inside_row(r, n)) continue; /* runs in the loop that fills the row */
+        /* a store owns the elements of its index; a reduction runs once per value of the ranges it depends on */
         for (uint32_t i = 0; i < r->dims; i++)
             if (grid[i] && (scan ? n->src[1] == r->dim[i] : !free_has(&r->fr, of, r->dim[i])))
                 grid[i] = false;

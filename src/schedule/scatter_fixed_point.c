@@ -1,9 +1,9 @@
-/* scatter.c: sums of floats that threads of a GPU add to the same element, such that every run gives the same bits.
+/* scatter_fixed_point.c: deterministic scatter-adds of floats on a GPU, by integer atomics.
  *
- * Atomic additions of floats round in whatever order they arrive. Those of integers do not: what is added becomes numbers of 64 bits in
- * units of a power of two, the greatest in size of all values deciding which, and the sum becomes a float again, rounded once. With N
- * values for one element the greatest has 62 - log2 N bits, so that no sum overflows: 48 for 16,384, twice what a float32 has.
- * Only sums onto zeros, which gradients of gathers are; if a value is not finite, all of the result is NaN.
+ * Floating-point atomics round in order of arrival, integer atomics are exact: values become 64-bit fixed point, scaled by a power
+ * of two that depends on max |value|, and the sum becomes a float again, rounded once. With N values per element the greatest has
+ * 62 - log2 N bits, so that no sum overflows: 48 for 16,384, twice those of fp32.
+ * Only sums onto zeros (gradients of gathers); if a value is not finite, the whole result is NaN.
  * Tests: tests/unit/schedule_gpu.c */
 #include <math.h>
 
@@ -12,7 +12,7 @@
 struct fixed {
     struct ir *ir;
     struct shapes *sh;
-    const struct shape *one; /* of a single number, of the rank of what is added */
+    const struct shape *one; /* all 1, of the rank of the values */
 };
 
 static const uop *number(struct fixed *f, enum dtype dt, int64_t v) { return uop_int(f->ir, dt, v); }
@@ -25,15 +25,15 @@ static const uop *with_dims(struct fixed *f, enum op op, const uop *x, const str
     return graph_shaped(f->ir, op, x, s->d, s->n);
 }
 
-/* A single number for every element of a shape; constants have no axes yet. */
-static const uop *spread(struct fixed *f, const uop *x, const struct shape *s) {
+/* A scalar broadcast to a shape; constants have no axes yet. */
+static const uop *broadcast(struct fixed *f, const uop *x, const struct shape *s) {
     if (x->op == OP_CONST && s->n) x = with_dims(f, OP_RESHAPE, x, f->one);
     return shape_of(f->sh, x) == s ? x : with_dims(f, OP_EXPAND, x, s);
 }
 
 static const uop *op2(struct fixed *f, enum op op, const uop *a, const uop *b) {
     const struct shape *s = shape_of(f->sh, a->op == OP_CONST ? b : a);
-    return uop2(f->ir, op, spread(f, a, s), spread(f, b, s));
+    return uop2(f->ir, op, broadcast(f, a, s), broadcast(f, b, s));
 }
 
 /* 2^k as a float32; k an int32 from -126 to 127. */
@@ -90,12 +90,12 @@ const uop *scatter_to_float(struct ir *ir, struct shapes *sh, const struct scatt
     for (int i = 0; i < 2; i++)
         v = op2(&f, OP_MUL, v, power(&f, op2(&f, OP_SUB, number(&f, DT_I32, 0), k[i])));
     const uop *fine = op2(&f, OP_LT, x->greatest, uop_flt(ir, DT_F32, INFINITY));
-    const uop *src[3] = {spread(&f, fine, s), v, spread(&f, uop_flt(ir, DT_F32, NAN), s)};
+    const uop *src[3] = {broadcast(&f, fine, s), v, broadcast(&f, uop_flt(ir, DT_F32, NAN), s)};
     return cast(&f, uop_new(ir, OP_WHERE, DT_F32, 1, src, 3, ARG_NONE), dt);
 }
 
 const uop *scatter_zeros(struct ir *ir, struct shapes *sh, const struct scatter_fixed *x,
                          const struct shape *s) {
     struct fixed f = fixed_of(ir, sh, x);
-    return spread(&f, number(&f, DT_I64, 0), s);
+    return broadcast(&f, number(&f, DT_I64, 0), s);
 }

@@ -1,10 +1,9 @@
-/* scatter_ordered.c: scatter-adds in a fixed order, where the device has a function for it (scatter.c: elsewhere).
+/* scatter_ordered.c: scatter-adds in a fixed order, by a builtin kernel (devices without it: scatter_fixed_point.c).
  *
- * A kernel whose iterations add to memory where they may meet adds in another order in every run: floats differ in their last
- * digits. CALL[scatter_sum] adds in the order of the index instead, so that results are the same bits always. It adds pieces:
- * along axes behind the scattered one the index of an embedding's gradient does not vary, and a piece is a row of them. An
- * index that varies there is moved, with what is added, so that the scattered axis is the last, and pieces are elements.
- * Where x is 0 the sums are the result; else they are added to x.
+ * Parallel scatter-adds add in another order in every run, so the last bits of floats differ. CALL[scatter_sum] adds in the order
+ * of the index: results are reproducible. It adds rows: the index of an embedding's gradient does not vary along the axes after
+ * the scattered one. Where it does vary, index and values are permuted so that the scattered axis is the last, and rows are
+ * single elements. Where x is 0 the sums are the result; else they are added to x.
  * Tests: tests/unit/call.c (call_sums_*, cuda_gpu_call_sums) */
 #include "schedule/internal.h"
 
@@ -13,7 +12,7 @@ struct ordered_scatter {
     struct shapes *sh;
 };
 
-/* Only where it does something: what is moved is copied before the function reads it. */
+/* Movement ops only where they change something: a builtin kernel reads a copy of what is moved. */
 static const uop *expand_to(struct ordered_scatter *j, const uop *n, const int64_t *d, uint32_t k) {
     const struct shape *s = shape_of(j->sh, n);
     return s->n == k && !memcmp(s->d, d, k * sizeof *d) ? n : graph_shaped(j->ir, OP_EXPAND, n, d, k);
@@ -24,8 +23,8 @@ static const uop *permute(struct ordered_scatter *j, const uop *n, const int64_t
     return same == k ? n : graph_shaped(j->ir, OP_PERMUTE, n, order, k);
 }
 
-/* What the index is made of by copies along axes behind `axis`; NULL: it varies there, or that is not seen. */
-static const uop *same_behind(struct ordered_scatter *j, const uop *index, uint32_t axis) {
+/* The index before it was broadcast along the axes after `axis`; NULL: it varies there, or that is not known. */
+static const uop *invariant_index(struct ordered_scatter *j, const uop *index, uint32_t axis) {
     const struct shape *s = shape_of(j->sh, index);
     const uop *n = index;
     while (n->op == OP_CAST) n = n->src[0];
@@ -42,9 +41,9 @@ static const uop *sum(struct ordered_scatter *j, const uop *add, const uop *inde
                    (union arg){.u = ir_sym(j->ir, name, sizeof name - 1)});
 }
 
-/* Pieces are all that lies behind the axis. */
-static const uop *by_pieces(struct ordered_scatter *j, const uop *add, const uop *index, uint32_t axis,
-                            int64_t size, const uop **call) {
+/* Rows are all elements after the axis. */
+static const uop *by_rows(struct ordered_scatter *j, const uop *add, const uop *index, uint32_t axis,
+                          int64_t size, const uop **call) {
     const struct shape *s = shape_of(j->sh, add);
     int64_t d[SHAPE_MAX], inner = 1;
     for (uint32_t i = 0; i < s->n; i++) d[i] = i <= axis ? s->d[i] : 1;
@@ -57,7 +56,7 @@ static const uop *by_pieces(struct ordered_scatter *j, const uop *add, const uop
     return graph_shaped(j->ir, OP_RESHAPE, *call, d, s->n);
 }
 
-/* The axis last: pieces are single elements. */
+/* The axis last: rows are single elements. */
 static const uop *by_elements(struct ordered_scatter *j, const uop *add, const uop *index, uint32_t axis,
                               int64_t size, const uop **call) {
     const struct shape *s = shape_of(j->sh, add);
@@ -75,8 +74,8 @@ struct ordered_sum ordered_sum(struct ir *ir, struct shapes *sh, const uop *cons
     struct ordered_sum o;
     const struct shape *x = shape_of(sh, src[0]), *i = shape_of(sh, src[1]);
     uint32_t a = (uint32_t)axis;
-    const uop *same = same_behind(&j, src[1], a), *r, *pad[2 + 3 * SHAPE_MAX];
-    r = same ? by_pieces(&j, src[2], same, a, x->d[a], &o.call)
+    const uop *same = invariant_index(&j, src[1], a), *r, *pad[2 + 3 * SHAPE_MAX];
+    r = same ? by_rows(&j, src[2], same, a, x->d[a], &o.call)
              : by_elements(&j, src[2], src[1], a, x->d[a], &o.call);
     bool smaller = false;
     pad[0] = r, pad[1] = uop_flt(ir, (enum dtype)r->dt, 0);

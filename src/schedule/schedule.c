@@ -1,8 +1,8 @@
-/* schedule.c: from a tensor program to calls in order, with their memory. schedule() is the whole line.
+/* schedule.c: from a tensor program to ordered calls with their memory. schedule() is the whole pipeline.
  *
  * Order: a kernel runs after those that make what it reads, and an in-place store after every kernel that reads the
- * version before it. If that is a circle, kernels with several outputs are taken apart; if it still is one, readers of the
- * old version get a copy of it (two buffers that are exchanged), and planning begins again.
+ * version before it. If that is cyclic, kernels with several outputs are split; if it still is, readers of the old version
+ * get a copy of it (two buffers that are swapped), and planning starts over.
  * Tests: tests/unit/schedule.c, tests/semantics */
 #include <math.h>
 
@@ -13,7 +13,7 @@ struct planned_call { /* a kernel of the plan and what it depends on */
     int64_t *table; /* of a batch: its tasks */
     uint32_t words;
     uop_vec reads;        /* nodes in memory, with their version: units, BUFFERs, ASSIGNs */
-    VEC(uint32_t) after;  /* calls that must be done */
+    VEC(uint32_t) after;  /* calls that must run before it */
     VEC(uint32_t) covers; /* ids of the caller's nodes */
     uint32_t waits;
 };
@@ -22,7 +22,7 @@ struct schedule_state {
     struct arena *a;
     struct sgraph g;
     struct fusion_plan plan;
-    struct rangeify rf; /* for kernels that are taken apart */
+    struct rangeify rf; /* for kernels that are split */
     VEC(struct planned_call) call;
     uint32_t *maker; /* unit -> call + 1 that stores it */
     uint32_t *order;
@@ -105,7 +105,7 @@ static void link_calls(struct schedule_state *s) {
         }
 }
 
-/* The earliest ready call: a binary heap of numbers. */
+/* Ready calls, the lowest number first: a binary heap. */
 struct call_heap {
     uint32_t *p, n;
 };
@@ -127,8 +127,8 @@ static uint32_t heap_pop(struct call_heap *h) {
     return least;
 }
 
-/* Calls in the order of the program where nothing forbids it; false if there is a circle: those that still wait. */
-static bool put_in_order(struct schedule_state *s) {
+/* Topological order, close to the program's; false: calls that still wait are on a cycle or behind one. */
+static bool sort_calls(struct schedule_state *s) {
     uint32_t n = s->call.n, done = 0;
     VEC(uint32_t) *then = arena_calloc(s->a, n + 1, sizeof *then);
     struct call_heap ready = {arena_array(s->a, uint32_t, n + 1), 0};
@@ -146,8 +146,8 @@ static bool put_in_order(struct schedule_state *s) {
     return done == n;
 }
 
-/* By call: is it in a circle, or between two? Of the calls that could not be put in order the others only wait for one. */
-static const uint8_t *find_circles(struct schedule_state *s) {
+/* By call: is it on a cycle, or between two? The other unordered calls only wait for one. */
+static const uint8_t *find_cycles(struct schedule_state *s) {
     uint32_t n = s->call.n, *users = arena_array(s->a, uint32_t, n + 1);
     uint8_t *in = arena_alloc(s->a, n + 1);
     VEC(uint32_t) free = {0};
@@ -167,14 +167,14 @@ static const uint8_t *find_circles(struct schedule_state *s) {
     return in;
 }
 
-/* Every kernel on a circle that has several outputs becomes several. */
-static bool take_apart(struct schedule_state *s) {
+/* Every kernel on a cycle that has several outputs becomes several kernels. */
+static bool split_kernels(struct schedule_state *s) {
     bool any = false;
     uint32_t n = s->call.n;
-    const uint8_t *circle = find_circles(s);
+    const uint8_t *on_cycle = find_cycles(s);
     for (uint32_t i = 0; i < n; i++) {
         struct planned_kernel k = s->call.p[i].k;
-        if (!circle[i] || k.n < 2) continue;
+        if (!on_cycle[i] || k.n < 2) continue;
         any = true;
         for (uint32_t j = 0; j < k.n; j++) {
             struct planned_kernel one = {.unit = &k.unit[j], .n = 1};
@@ -188,7 +188,7 @@ static bool take_apart(struct schedule_state *s) {
     return any;
 }
 
-/* Versions of buffers that a circle overwrites: their readers will get copies. */
+/* Marks versions of buffers that a cycle overwrites: their readers will read copies. */
 static bool copy_versions(struct schedule_state *s, uint8_t *old) {
     bool any = false;
     for (uint32_t i = 0; i < s->call.n; i++)
@@ -203,7 +203,7 @@ static bool copy_versions(struct schedule_state *s, uint8_t *old) {
 
 /* ---- batches ------------------------------------------------------------------------------------------------------- */
 
-/* Calls that nobody waits for can all run at the end: an optimiser's updates, whenever their gradients were ready. */
+/* Calls that no other call waits for can all run at the end: an optimizer's updates, whenever their gradients were ready. */
 static void find_depths(struct schedule_state *s, uint32_t *depth) {
     uint8_t *awaited = arena_alloc(s->a, s->call.n + 1);
     for (uint32_t i = 0; i < s->call.n; i++) {
@@ -217,9 +217,9 @@ static void find_depths(struct schedule_state *s, uint32_t *depth) {
         if (!awaited[c]) depth[c] = s->call.n;
 }
 
-/* One call instead of those of the group; it waits for all that they waited for. */
-static struct planned_call gather(struct schedule_state *s, struct kernel_batch *b,
-                                  const struct batch_group *group) {
+/* One call for the whole group; it waits for all that its members waited for. */
+static struct planned_call merge_group(struct schedule_state *s, struct kernel_batch *b,
+                                       const struct batch_group *group) {
     struct planned_call c = {0};
     batch_build(b, group, &c.k, &c.table, &c.words);
     double launch =
@@ -253,7 +253,7 @@ static void batch_calls(struct schedule_state *s) {
         if (!batch_fits(&b.group.p[i])) continue;
         any = true;
         for (uint32_t k = 0; k < b.group.p[i].call.n; k++) to[b.group.p[i].call.p[k]] = s->call.n;
-        struct planned_call c = gather(&was, &b, &b.group.p[i]);
+        struct planned_call c = merge_group(&was, &b, &b.group.p[i]);
         vec_push(s->a, &s->call, c);
     }
     if (!any) {
@@ -268,7 +268,7 @@ static void batch_calls(struct schedule_state *s) {
     for (uint32_t i = 0; i < s->call.n; i++)
         for (uint32_t k = 0; k < s->call.p[i].after.n; k++)
             s->call.p[i].after.p[k] = to[s->call.p[i].after.p[k]];
-    if (!put_in_order(s)) err_throw(s->g.ir->err, RG_EINTERNAL, "schedule: a batch closed a circle");
+    if (!sort_calls(s)) err_throw(s->g.ir->err, RG_EINTERNAL, "schedule: a batch closed a cycle");
 }
 
 /* ---- memory and calls -------------------------------------------------------------------------------------------------- */
@@ -278,7 +278,7 @@ struct buffer_numbers {
     struct map buf; /* node id of the memory -> number of its sched_buf */
 };
 
-static uint32_t place_of(struct buffer_numbers *p, const uop *memory) {
+static uint32_t buffer_of(struct buffer_numbers *p, const uop *memory) {
     struct schedule_state *s = p->s;
     uint64_t at;
     if (map_get(&p->buf, memory->id, &at)) return (uint32_t)at;
@@ -297,7 +297,7 @@ static uint32_t place_of(struct buffer_numbers *p, const uop *memory) {
     return s->out->buf.n - 1;
 }
 
-static uint32_t place_table(struct schedule_state *s, const struct planned_call *c) {
+static uint32_t add_table(struct schedule_state *s, const struct planned_call *c) {
     struct sched_buf b = {.place = BUF_TABLE,
                           .number = s->out->table_n,
                           .dt = DT_I64,
@@ -344,7 +344,7 @@ static void write_calls(struct schedule_state *s) {
         uint32_t *buf = arena_array(s->a, uint32_t, c->k.built->nbuf + 1),
                  *var = arena_array(s->a, uint32_t, c->k.built->nvar + 1);
         for (uint32_t k = 0; k < c->k.built->nbuf; k++) {
-            buf[k] = c->k.buffer[k] ? place_of(&p, c->k.buffer[k]) : place_table(s, c);
+            buf[k] = c->k.buffer[k] ? buffer_of(&p, c->k.buffer[k]) : add_table(s, c);
             struct sched_buf *b = &s->out->buf.p[buf[k]];
             b->first = RG_MIN(b->first, i), b->last = i;
         }
@@ -358,7 +358,8 @@ static void write_calls(struct schedule_state *s) {
         s->out->seconds += c->k.price.seconds;
     }
     uint32_t *result = arena_array(s->a, uint32_t, s->g.root->nsrc + 1);
-    for (uint32_t i = 0; i < s->g.root->nsrc; i++) result[i] = place_of(&p, sg_memory(&s->g, s->g.target[i]));
+    for (uint32_t i = 0; i < s->g.root->nsrc; i++)
+        result[i] = buffer_of(&p, sg_memory(&s->g, s->g.target[i]));
     s->out->result = result;
 }
 
@@ -377,15 +378,14 @@ static void plan_memory(struct schedule_state *s) {
         if (s->out->buf.p[i].place == BUF_TEMP) s->out->buf.p[i].offset = item[n++].offset;
 }
 
-/* ---- the whole line ---------------------------------------------------------------------------------------------------------- */
+/* ---- the pipeline ---------------------------------------------------------------------------------------------------------- */
 
 static void take_plan(struct schedule_state *s) {
     for (uint32_t i = 0; i < s->plan.kernel.n; i++) {
         const uop *first = s->g.unit[s->plan.kernel.p[i].unit[0]].n;
         const struct shape *shape = sg_shape(&s->g, first->op == OP_ASSIGN ? first->src[1] : first);
-        if (shape_size(shape))
-            vec_push(s->a, &s->call,
-                     ((struct planned_call){.k = s->plan.kernel.p[i]})); /* nothing to do for no elements */
+        if (shape_size(shape)) /* empty tensors need no call */
+            vec_push(s->a, &s->call, ((struct planned_call){.k = s->plan.kernel.p[i]}));
     }
 }
 
@@ -393,8 +393,8 @@ static bool order_calls(struct schedule_state *s, uint32_t caller_nodes) {
     for (int attempt = 0; attempt < 2; attempt++) {
         find_reads(s, caller_nodes);
         link_calls(s);
-        if (put_in_order(s)) return true;
-        if (attempt || !take_apart(s)) return false;
+        if (sort_calls(s)) return true;
+        if (attempt || !split_kernels(s)) return false;
     }
     return false;
 }
@@ -415,14 +415,14 @@ static void run_job(void *arg) {
         *j->out = (struct schedule){0};
         sgraph_init(&s.g, j->a, j->ir, j->graph, j->o, old);
         plan_graph(&s.g, &s.plan);
-        struct ir *apart = arena_new(&j->region, struct ir);
-        ir_init(apart, &j->region);
-        rangeify_init(&s.rf, &s.g, &j->eval, apart);
+        struct ir *kernels = arena_new(&j->region, struct ir);
+        ir_init(kernels, &j->region);
+        rangeify_init(&s.rf, &s.g, &j->eval, kernels);
         s.maker = arena_array(j->a, uint32_t, s.g.units + 1);
         take_plan(&s);
         if (!order_calls(&s, j->ir->n)) {
             if (copy_versions(&s, old)) continue;
-            err_throw(j->ir->err, RG_EINTERNAL, "schedule: kernels wait for each other in a circle");
+            err_throw(j->ir->err, RG_EINTERNAL, "schedule: kernels depend on each other in a cycle");
         }
         batch_calls(&s);
         write_calls(&s);

@@ -1,8 +1,8 @@
-/* schedule.h: from a tensor graph to kernels, their order and their memory. The only header of src/schedule.
+/* schedule.h: from a tensor graph to kernels, their order and their memory. The public header of src/schedule.
  *
  *   rangeify -> plan -> order -> memory            (schedule() in schedule.c is that line as code)
  *
- * rangeify writes the kernel of a set of outputs: movement ops become index expressions over RANGEs (rangeify.c).
+ * rangeify builds the kernel of a set of outputs: movement ops become index expressions over RANGEs (rangeify.c).
  * plan decides which values are stored and which stores share a kernel, by predicted time (plan.c, search.c).
  * Tests: tests/unit/schedule*.c */
 #ifndef RIDGE_SCHEDULE_H
@@ -17,15 +17,15 @@ struct plan_result;
 struct sched_opts {
     const struct model *model; /* must be given */
     enum plan_mode mode;
-    int rank;      /* PLAN_COST: 0 the best plan, 1.. runners-up (tests, measurements) */
-    bool no_multi; /* one output per kernel */
-    bool no_batch; /* no BATCH kernels */
-    bool no_split; /* reductions are not split */
-    bool gpu;      /* thousands of threads: sums along columns are split too */
-    bool ordered;  /* scatter-adds of floats add in the order of the index, by a function of the device */
-    bool atomics;  /* they add in any order */
-    int capability; /* of a GPU with block programs, as in codegen.h: operands of products are repacked; 0: none */
-    uint32_t most_buffers; /* of a BATCH kernel; 0: as many as any device takes */
+    int rank;       /* PLAN_COST: 0 the best plan, 1.. runners-up (tests, measurements) */
+    bool no_multi;  /* one output per kernel */
+    bool no_batch;  /* no BATCH kernels */
+    bool no_split;  /* reductions are not split */
+    bool gpu;       /* thousands of threads: sums along columns are split too */
+    bool ordered;   /* scatter-adds of floats add in the order of the index, by a builtin kernel */
+    bool atomics;   /* scatter-adds of floats add in any order */
+    int capability; /* compute capability (90: Hopper): GEMM operands are repacked; 0: no tensor cores */
+    uint32_t most_buffers; /* of a BATCH kernel; 0: no limit of the device */
     struct str *log;       /* DEBUG=3: decisions with their costs; NULL: none */
     /* For tests: called for every distinct region with its problem and the plan that was chosen; may be NULL. */
     void (*inspect)(void *cx, const struct plan_problem *, const struct plan_result *);
@@ -35,8 +35,8 @@ struct sched_opts {
 enum sched_place { BUF_GRAPH, BUF_RESULT, BUF_TEMP, BUF_TABLE };
 struct sched_buf {
     enum sched_place place;
-    uint32_t
-        number; /* BUF_GRAPH: arg of its BUFFER; BUF_RESULT: which source of GRAPH; BUF_TABLE: offset into `table` */
+    /* BUF_GRAPH: arg of its BUFFER; BUF_RESULT: source of GRAPH; BUF_TABLE: offset into `table` */
+    uint32_t number;
     enum dtype dt;
     int64_t elements;
     int64_t offset;            /* BUF_TEMP: bytes from the start of the temporary arena */
@@ -44,13 +44,12 @@ struct sched_buf {
     uint32_t node;             /* id of the caller's node for whose value it was made; UINT32_MAX none */
     const struct shape *shape; /* NULL: a table */
 };
-/* A CALL: a function of the device instead of a kernel. Its buffers are the result and the sources, in order. */
+/* A CALL: a builtin kernel of the device. Its buffers are the result and the sources, in order. */
 struct sched_builtin {
     const char *name; /* "sort" */
-    int64_t rows;     /* that it works on, each alone: its grid */
-    int64_t num
-        [3]; /* what the function takes: elements of a row of the (last) source, of the result; the flag or size */
-    double ops; /* in all */
+    int64_t rows;     /* independent rows: its grid */
+    int64_t num[3];   /* elements of a row of the (last) source, of a row of the result; the flag or size */
+    double ops;       /* in total */
 };
 struct sched_prog { /* a distinct kernel */
     const struct sched_builtin
@@ -59,12 +58,11 @@ struct sched_prog { /* a distinct kernel */
     struct kernel kernel; /* name as DEBUG prints it, E_.. or r_..; opts ""; sink */
     uint32_t nbuf, nvar;
     const char *const *var_name; /* by VAR slot: the graph's VAR name */
-    const char *text;            /* its nodes in print: equal text, equal kernel */
+    const char *text;            /* printed nodes: equal text, equal kernel */
     double seconds;              /* predicted */
     uint32_t reads, writes;      /* distinct buffers loaded, stored */
     double bytes;                /* distinct bytes */
-    double
-        share; /* of the work that its loops allow for, what it does: 1, or less for a batch of small tensors */
+    double share;                /* of its iterations that do work: 1, or less for a batch of small tensors */
 };
 struct sched_call {
     uint32_t prog;
@@ -82,14 +80,14 @@ struct schedule {
     int64_t *table;         /* contents of all task tables */
     uint32_t table_n;
     double seconds;             /* predicted */
-    double store_all, fuse_all; /* what the two plain plans would have taken */
+    double store_all, fuse_all; /* predicted for the two baseline plans */
 };
 /* Plans the tensor program `graph` (op GRAPH) of ir. Everything lives in `a`. Throws. A result whose value is a whole
  * BUFFER is that buffer (no call). An ASSIGN writes into its BUFFER. */
 void schedule(struct arena *a, struct ir *ir, const uop *graph, const struct sched_opts *,
               struct schedule *out);
 
-/* ---- search.c: the planner's search, on numbers only ---------------------------------------------- */
+/* ---- search.c: the fusion search, on numbers only ------------------------------------------------- */
 
 /* A region to plan: nodes 0..n-1 in topological order. A plan is a set of stored nodes and a partition of them into
  * kernels; a kernel recomputes what is not stored. */
@@ -99,10 +97,10 @@ struct plan_problem {
     const uint8_t *forced;      /* 1: must be stored, 2: must not be (a number, a view) */
     const uint8_t *hint;        /* 1: contraction, 2: reduction, 0: elementwise; for the structural seeds */
     const double *bytes;        /* of each value, for the min-cut seed */
-    const uint32_t (*before)
-        [2]; /* pairs (u, v): if both are stored in different kernels, u's runs before v's (in-place stores) */
+    /* pairs (u, v): if both are stored in different kernels, u's runs before v's (in-place stores) */
+    const uint32_t (*before)[2];
     uint32_t nbefore;
-    /* Seconds of one kernel that stores out[0..k) and reads what it needs of `stored`; INFINITY: not a legal kernel.
+    /* Seconds of one kernel that stores out[0..k) and reads what it needs of `stored`; INFINITY: illegal.
      * Called with out sorted ascending. `needs` (may be NULL) receives the stored nodes that it reads, as marks. */
     double (*cost)(void *cx, const uint32_t *out, uint32_t k, const uint8_t *stored, uint8_t *needs);
     void *cx;
@@ -113,13 +111,13 @@ struct plan_result {
     uint32_t *kernel; /* [n]: number of the kernel that stores it; UINT32_MAX: not stored */
     uint32_t kernels;
     double seconds;
-    double store_all, fuse_all; /* seconds of the two plain plans, INFINITY if not legal */
+    double store_all, fuse_all; /* seconds of the two baseline plans, INFINITY if illegal */
     uint64_t evaluations;
 };
 /* The best plan first, then up to `keep`-1 runners-up that store something else, ascending. Returns how many. */
 uint32_t plan_search(struct arena *, struct err *, const struct plan_problem *, struct plan_result *out,
                      uint32_t keep);
-/* The two baselines alone. Returns false if there is none that is legal. */
+/* The two baselines alone. False: the plan is illegal. */
 bool plan_store_all(struct arena *, struct err *, const struct plan_problem *, struct plan_result *);
 bool plan_fuse_all(struct arena *, struct err *, const struct plan_problem *, struct plan_result *);
 

@@ -1,4 +1,4 @@
-/* search.c: which values are stored and which stores share a kernel: the search, on numbers only.
+/* search.c: the fusion search: which values are stored and which stores share a kernel, on numbers only.
  *
  * Seeds: every node stored; only what must be; that with the contractions, also the values with several readers, also
  * the reductions; a minimum cut by bytes. Each is repaired until its kernels are legal and improved by local search
@@ -16,8 +16,8 @@
 
 #define EXACT_FREE 8    /* free nodes of a region that is enumerated */
 #define EXACT_OUTS 12   /* nodes that can be stored, in such a region */
-#define EXACT_EVALS 100 /* and what that may cost */
-#define EVALS_MIN 400   /* evaluations: this many, and so many for each node */
+#define EXACT_EVALS 100 /* evaluations for that */
+#define EVALS_MIN 400   /* evaluations, plus EVALS_PER_NODE per node */
 #define TINY 12         /* nodes: local search from every seed, not only from the best of them */
 #define LARGE 5000      /* nodes: local search gets one evaluation for each */
 #define EVALS_PER_NODE 6
@@ -49,9 +49,9 @@ static void offer_current(struct search_run *r) { offer(r, r->s.stored, r->s.ker
 
 /* ---- seeds ------------------------------------------------------------------------------------------- */
 
-/* A node to store in the last cone, which is not legal: a contraction, else a reduction, else a value with several
- * readers, the one nearest to the outputs; in a large cone the middle, which halves it. NONE: nothing is free. */
-static uint32_t relief(struct fusion_search *s) {
+/* The node to store next in the last cone, which is illegal: a contraction, else a reduction, else a value with several
+ * readers, the one nearest to the outputs; in a large cone the middle one. NONE: nothing is free. */
+static uint32_t pick_store(struct fusion_search *s) {
     uint32_t best = NONE, rank = 0;
     if (s->inner.n > 4 * WINDOW) {
         u32_vec *open = &s->todo;
@@ -82,7 +82,7 @@ static bool repair(struct search_run *r) {
     for (uint32_t i = 0; i < list->n; i++) {
         uint32_t v = list->p[i];
         if (price(s, &v, 1) < INFINITY) continue;
-        uint32_t u = relief(s);
+        uint32_t u = pick_store(s);
         if (u == NONE) return false;
         s->stored[u] = 1;
         vec_push(s->a, list, u);
@@ -90,7 +90,7 @@ static bool repair(struct search_run *r) {
         walk_ahead(s);
         s->ahead.n = 0;
         vec_push(s->a, &s->ahead, u);
-        while (s->ahead.n) { /* the others that held u have changed too */
+        while (s->ahead.n) { /* other kernels that recomputed u have changed too */
             uint32_t x = s->ahead.p[--s->ahead.n];
             for (const uint32_t *w = s->p->use[x]; *w != NONE; w++) {
                 if (s->fore[*w] == s->fore_epoch) continue;
@@ -140,14 +140,14 @@ static void allow(struct search_run *r, uint64_t base, uint64_t per_node) {
     r->s.max_work = r->s.work + (base + per_node * r->s.n) * WORK_PER_EVAL;
 }
 
-/* Grows a plan from each seed; the result takes each piece of the region from the plan that does it best. */
+/* Grows a plan from each seed; the result takes each piece of the region from its cheapest plan. */
 static void from_seeds(struct search_run *r) {
     struct fusion_search *s = &r->s;
     struct fusion_candidate plan[SEEDS] = {0};
     double *cost[SEEDS] = {0};
     uint8_t *start_set[SEEDS];
     uint32_t n = 0;
-    s->apart = true;
+    s->separate = true;
     for (uint32_t kind = 0; kind < SEEDS; kind++) {
         if (!seed(r, kind)) continue;
         uint8_t *stored = arena_raw(s->a, s->n);
@@ -167,7 +167,7 @@ static void from_seeds(struct search_run *r) {
         cost[n++] = piece_costs(s);
         offer_current(r);
     }
-    s->apart = false;
+    s->separate = false;
     if (!n) return;
     uint8_t *stored = arena_array(s->a, uint8_t, s->n);
     uint32_t *groups = arena_array(s->a, uint32_t, s->n), *pick = arena_array(s->a, uint32_t, s->n);
@@ -194,12 +194,12 @@ static void from_seeds(struct search_run *r) {
     }
     allow(r, EVALS_MIN, EVALS_PER_NODE);
     group(r, false);
-    if (s->n > LARGE) allow(r, EVALS_MIN, 1); /* kernels are large there, and each try costs a whole one */
+    if (s->n > LARGE) allow(r, EVALS_MIN, 1); /* kernels are large, and each evaluation builds one */
     local(r);
     offer_current(r);
 }
 
-/* ---- few free nodes: all plans ------------------------------------------------------------------------ */
+/* ---- few free nodes: exhaustive ------------------------------------------------------------------------ */
 
 struct exact {
     struct search_run *r;
@@ -217,8 +217,8 @@ static uint32_t outs_of(const struct exact *x, uint32_t mask, uint32_t *out) {
     return k;
 }
 
-/* Can the n groups be put in order? */
-static bool orderly(struct exact *x, uint32_t n) {
+/* Do the n groups have a topological order? */
+static bool is_acyclic(struct exact *x, uint32_t n) {
     struct fusion_search *s = &x->r->s;
     uint32_t after[EXACT_OUTS], out[EXACT_OUTS], gone = 0; /* after[g]: groups that g must follow */
     for (uint32_t g = 0; g < n; g++) {
@@ -246,7 +246,7 @@ static bool orderly(struct exact *x, uint32_t n) {
 static void partitions(struct exact *x, uint32_t left, uint32_t n, double sum) {
     struct fusion_search *s = &x->r->s;
     if (!left) {
-        if (!orderly(x, n)) return;
+        if (!is_acyclic(x, n)) return;
         x->seconds = sum, x->n = n;
         memcpy(x->best, x->mask, sizeof x->mask);
         return;
@@ -292,9 +292,9 @@ static void exact(struct search_run *r, bool runners_up) {
     allow(r, EXACT_EVALS, 0);
     memcpy(r->want, r->best[0].stored, s->n);
     struct exact x = {.r = r};
-    for (uint32_t far = 0; far <= nfree; far++)
+    for (uint32_t distance = 0; distance <= nfree; distance++)
         for (uint32_t set = 0; set < 1u << nfree && !spent(s); set++) {
-            if ((uint32_t)__builtin_popcount(set) != far) continue;
+            if ((uint32_t)__builtin_popcount(set) != distance) continue;
             x.bound = !runners_up ? 1 : r->nbest == r->keep ? r->keep : 0;
             memcpy(s->stored, r->want, s->n);
             for (uint32_t i = 0; i < nfree; i++)
@@ -321,7 +321,7 @@ static double fuse_all(struct search_run *r) {
     return plan_seconds(&r->s);
 }
 
-/* Runners-up that the search did not meet: the best plan with one node changed. */
+/* More runners-up: the best plan with one node flipped. */
 static void more_plans(struct search_run *r) {
     struct fusion_search *s = &r->s;
     if (!r->nbest || r->nbest == r->keep) return;
@@ -380,27 +380,25 @@ static void answer(struct search_run *r, const struct fusion_candidate *p, struc
 static void run_job(void *arg) {
     struct search_job *j = arg;
     struct search_run *r = arena_new(&j->scratch, struct search_run);
-    double plain[2] = {INFINITY, INFINITY};
+    double baseline[2] = {INFINITY, INFINITY};
     run_init(r, j);
-    if (j->mode != PLAN_FUSE_ALL) plain[0] = store_all(r);
-    if (j->mode != PLAN_STORE_ALL) plain[1] = fuse_all(r);
+    if (j->mode != PLAN_FUSE_ALL) baseline[0] = store_all(r);
+    if (j->mode != PLAN_STORE_ALL) baseline[1] = fuse_all(r);
     if (j->mode == PLAN_COST) {
         from_seeds(r);
-        exact(
-            r,
-            false); /* first as if there were no runners-up: the best plan does not depend on their number */
+        exact(r, false); /* first without runners-up: the best plan does not depend on their number */
         if (r->keep > 1) exact(r, true);
         more_plans(r);
     }
     for (uint32_t i = 0; i < r->nbest; i++) {
         answer(r, &r->best[i], &j->out[i]);
-        j->out[i].store_all = plain[0], j->out[i].fuse_all = plain[1];
+        j->out[i].store_all = baseline[0], j->out[i].fuse_all = baseline[1];
         j->out[i].evaluations = r->s.evals;
     }
     j->got = r->nbest;
 }
 
-/* The scratch arena is freed whatever happens; an error goes on to the caller's guard, if there is one. */
+/* The scratch arena is freed on errors too; they propagate to the caller's guard, if there is one. */
 static uint32_t start(struct arena *a, struct err *e, const struct plan_problem *p, struct plan_result *out,
                       uint32_t keep, enum plan_mode mode) {
     struct search_job j = {.err = e, .p = p, .out = out, .mode = mode, .keep = keep};

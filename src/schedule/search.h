@@ -1,4 +1,5 @@
-/* search.h: what the files of the planner's search share; internal to src/schedule. The public part is in schedule.h.
+/* search.h: what the files of the fusion search share; internal to src/schedule. The public part is in schedule.h.
+ * Not to be confused with the beam search over opt lists (engine/tune.c).
  *
  *   search.c          seeds, exact enumeration, the answer
  *   search_moves.c    local search: flips, joins, shifts
@@ -10,21 +11,21 @@
 #include "schedule.h"
 
 #define NONE UINT32_MAX
-#define SMALL 128   /* nodes: all pairs of kernels */
+#define SMALL 128   /* nodes: up to here all pairs of kernels are tried */
 #define WINDOW 32   /* nodes of one large kernel that are tried */
-#define WIDE 64     /* kernels that one move may touch */
-#define MARGIN 1e-9 /* of the time at stake: smaller gains are noise of rounding */
+#define WIDE 64     /* kernels that one move may change */
+#define MARGIN 1e-9 /* relative: smaller gains are rounding noise */
 
 typedef VEC(uint32_t) u32_vec;
 
 struct search_kernel { /* k == 0: a free slot */
     uint32_t *out, *read;
     uint32_t k, nread;
-    uint32_t cap;     /* room in out */
+    uint32_t cap;     /* allocated elements of out */
     uint32_t level;   /* greater than that of each kernel that must run before it */
     uint32_t seen;    /* epoch of the last walk that met it */
     uint32_t touched; /* round that made it */
-    bool fresh;       /* its neighbours have not been tried as partners yet */
+    bool untried;     /* its neighbours have not been tried as partners yet */
     bool shifted;     /* moving its outputs elsewhere has been tried */
     double seconds;
 };
@@ -52,7 +53,7 @@ struct fusion_search {
     VEC(struct search_kernel) kern;
     u32_vec slots; /* free ones */
     uint32_t live; /* kernels */
-    bool apart;    /* kernels of different pieces are not joined */
+    bool separate; /* kernels of different pieces are not joined */
 
     /* prices seen: hash -> index of the check word and the price */
     struct map memo;
@@ -68,7 +69,7 @@ struct fusion_search {
 };
 
 void search_init(struct fusion_search *, struct arena *, struct err *, const struct plan_problem *);
-/* The cone of a kernel: sets `inner` (computed on the way, not stored) and `reads` (stored nodes that it loads). */
+/* The cone of a kernel: sets `inner` (recomputed, not stored) and `reads` (stored nodes that it loads). */
 void cone(struct fusion_search *, const uint32_t *out, uint32_t k);
 /* Seconds of a kernel, INFINITY if it is not legal or depends on itself through others. Leaves the cone. */
 double price(struct fusion_search *, const uint32_t *out, uint32_t k);
@@ -80,7 +81,7 @@ void users(struct fusion_search *, uint32_t x, u32_vec *v, uint32_t most);
 uint32_t kern_add(struct fusion_search *, const uint32_t *out, uint32_t k);
 void kern_drop(struct fusion_search *, uint32_t id);
 void settle(struct fusion_search *, uint32_t id);
-/* Would the union of two kernels still have a place in the order? */
+/* Would the union of two kernels keep the kernel graph acyclic? */
 bool can_join(struct fusion_search *, uint32_t a, uint32_t b);
 uint32_t join(struct fusion_search *, uint32_t a, uint32_t b); /* no price yet */
 bool on_cycle(struct fusion_search *, uint32_t id);            /* may be asked before levels are settled */
@@ -89,8 +90,8 @@ bool on_cycle(struct fusion_search *, uint32_t id);            /* may be asked b
 bool plan_load(struct fusion_search *, const uint8_t *stored, const uint32_t *group);
 double plan_seconds(const struct fusion_search *);
 
-/* Marks in `want` the free nodes of a minimum cut by bytes between what is in memory and what must be stored. False:
- * it would take too long. */
+/* Marks in `want` the free nodes of a minimum cut by bytes between memory and the forced stores. False: the step budget is
+ * spent. */
 bool cut_seed(struct fusion_search *, uint8_t *want);
 
 static inline bool is_free(const struct fusion_search *s, uint32_t v) { return s->p->forced[v] == 0; }
@@ -122,11 +123,12 @@ struct kernel_pair {
 };
 struct search_run {
     struct fusion_search s;
-    uint8_t *dirty;      /* [n]: 1 to be tried alone, 2 with each neighbour */
-    u32_vec single, two; /* nodes with these marks */
-    u32_vec pool;        /* outputs of groups */
-    u32_vec hit, near;   /* kernels that a move replaces; partners of one, or those that a move made */
-    VEC(struct output_group) grp;  /* what a move puts in their place */
+    uint8_t *dirty;                /* [n]: 1 to be tried alone, 2 with each neighbour */
+    u32_vec single, two;           /* nodes with these marks */
+    u32_vec pool;                  /* outputs of groups */
+    u32_vec hit;                   /* kernels that a move replaces */
+    u32_vec partner;               /* candidates to join with one kernel, or the kernels that a move made */
+    VEC(struct output_group) grp;  /* replacements of `hit` */
     VEC(struct plan_move) moves;   /* of this round */
     VEC(struct kernel_pair) pairs; /* likewise */
     struct fusion_candidate *best; /* the answer so far, ascending */

@@ -1,10 +1,10 @@
-/* search_cut.c: the seed of the planner that counts bytes only.
+/* search_cut.c: the seed of the fusion search that counts bytes only.
  *
- * If recomputing were free, the best values to store would be the narrowest place between what is in memory already
- * and what must be stored: a minimum cut. Every node is two vertices with an edge of its own between them (2 * bytes:
- * written and read again; no limit where it cannot be stored); uses have no limit; inputs of the region come from
- * the source with the bytes of reading them once; stored outputs are the sink. Pieces of the region that do not meet
- * are cut independently by the same flow. The cut is only a seed: the search prices it and improves it.
+ * If recomputing were free, the best values to store would be a minimum cut between what is in memory already and what must
+ * be stored. Every node is two vertices with an edge between them (capacity 2 * bytes: written and read again; infinite where
+ * it cannot be stored); uses have infinite capacity; inputs of the region come from the source with the bytes of reading them
+ * once; stored outputs are the sink. Disconnected pieces of the region are cut independently by the same flow. The cut is
+ * only a seed: the search prices it and improves it.
  *
  * The flow is Dinic's. Its steps are counted, and a graph that would take too long has no such seed: the count
  * depends on the graph alone, so plans stay reproducible. Tests: tests/unit/search.c */
@@ -17,7 +17,7 @@
 
 struct cut_edge {
     uint32_t to, next;
-    double room;
+    double capacity;
 };
 struct flow {
     struct arena *a;
@@ -29,14 +29,14 @@ struct flow {
     uint64_t steps, most;
 };
 
-static void edge(struct flow *f, uint32_t u, uint32_t v, double room) {
-    vec_push(f->a, &f->e, ((struct cut_edge){v, f->head[u], room}));
+static void edge(struct flow *f, uint32_t u, uint32_t v, double capacity) {
+    vec_push(f->a, &f->e, ((struct cut_edge){v, f->head[u], capacity}));
     f->head[u] = f->e.n - 1;
     vec_push(f->a, &f->e, ((struct cut_edge){u, f->head[v], 0}));
     f->head[v] = f->e.n - 1;
 }
 
-/* Distances from the source through edges with room; false: the sink is cut off, or time is up. */
+/* Distances from the source through edges with capacity; false: the sink is unreachable, or the budget is spent. */
 static bool levels(struct flow *f, uint32_t source, uint32_t sink) {
     for (uint32_t v = 0; v < f->n; v++) f->dist[v] = NONE, f->at[v] = f->head[v];
     f->path.n = 0;
@@ -47,7 +47,7 @@ static bool levels(struct flow *f, uint32_t source, uint32_t sink) {
         for (uint32_t k = f->head[v]; k != NONE; k = f->e.p[k].next) {
             const struct cut_edge *e = &f->e.p[k];
             f->steps++;
-            if (!(e->room > 0) || f->dist[e->to] != NONE) continue;
+            if (!(e->capacity > 0) || f->dist[e->to] != NONE) continue;
             f->dist[e->to] = f->dist[v] + 1;
             vec_push(f->a, &f->path, e->to);
         }
@@ -55,22 +55,22 @@ static bool levels(struct flow *f, uint32_t source, uint32_t sink) {
     return f->dist[sink] != NONE && f->steps < f->most;
 }
 
-/* Sends what fits along the path of edges and returns to the first full one. */
+/* Augments along the path and returns to its first saturated edge. */
 static void push_path(struct flow *f) {
-    double room = INFINITY;
+    double least = INFINITY;
     uint32_t cut = 0;
-    for (uint32_t i = 0; i < f->path.n; i++) room = fmin(room, f->e.p[f->path.p[i]].room);
+    for (uint32_t i = 0; i < f->path.n; i++) least = fmin(least, f->e.p[f->path.p[i]].capacity);
     for (uint32_t i = f->path.n; i-- > 0;) {
         struct cut_edge *e = &f->e.p[f->path.p[i]];
-        if (e->room == room) cut = i;
-        if (e->room < INFINITY) e->room -= room;
-        f->e.p[f->path.p[i] ^ 1].room += room;
+        if (e->capacity == least) cut = i;
+        if (e->capacity < INFINITY) e->capacity -= least;
+        f->e.p[f->path.p[i] ^ 1].capacity += least;
     }
     f->steps += f->path.n;
     f->path.n = cut;
 }
 
-/* All paths of one length, depth first; `at` remembers the edges that are used up. */
+/* A blocking flow, depth first; `at` remembers saturated edges. */
 static void blocking(struct flow *f, uint32_t source, uint32_t sink) {
     uint32_t v = source;
     f->path.n = 0;
@@ -81,7 +81,7 @@ static void blocking(struct flow *f, uint32_t source, uint32_t sink) {
             continue;
         }
         uint32_t k = f->at[v];
-        while (k != NONE && !(f->e.p[k].room > 0 && f->dist[f->e.p[k].to] == f->dist[v] + 1))
+        while (k != NONE && !(f->e.p[k].capacity > 0 && f->dist[f->e.p[k].to] == f->dist[v] + 1))
             k = f->e.p[k].next, f->steps++;
         f->at[v] = k;
         if (k != NONE) {

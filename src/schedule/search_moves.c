@@ -1,15 +1,13 @@
-/* search_moves.c: local search from one plan.
+/* search_moves.c: fusion search, local moves from one plan.
  *
  * Three kinds of moves: a flip stores or inlines a node, or two neighbours at once; a join makes one kernel of two; a
  * shift moves an output to another kernel. A flip replaces the kernels that hold or read its nodes: first as they
  * stand, then grouped anew from single kernels if they are few; the better one counts. Only moves near the last change
- * are tried again, and all improving moves of a round that do not meet are made, best first. On a long chain the
- * kernels so double in each round and the work is n log n instead of n^2. Of a kernel with very many nodes a sample
- * is tried.
+ * are tried again, and all improving, non-overlapping moves of a round are made, best first. So kernels double in each
+ * round on a long chain, and the work is n log n instead of n^2. Of a kernel with very many nodes a sample is tried.
  *
- * What try_* finds is a promise that looks at prices only; make_move also asks whether the kernels can still be put in
- * order, and takes back what did not improve the plan after all. So every move made lowers the plan's time, and the
- * search ends. Tests: tests/unit/search.c */
+ * try_* looks at prices only; make_move also asks whether the kernel graph stays acyclic, and undoes what did not improve the
+ * plan. So every move made lowers the plan's time, and the search ends. Tests: tests/unit/search.c */
 #include "search.h"
 
 #include <math.h>
@@ -33,40 +31,40 @@ static int pair_order(const void *x, const void *y) {
  * same, and the next one. All, where there are few. */
 static void partners(struct search_run *r, uint32_t id) {
     struct fusion_search *s = &r->s;
-    r->near.n = 0;
+    r->partner.n = 0;
     if (s->n <= SMALL) {
         for (uint32_t i = 0; i < s->kern.n; i++)
-            if (s->kern.p[i].k && i != id) vec_push(s->a, &r->near, i);
+            if (s->kern.p[i].k && i != id) vec_push(s->a, &r->partner, i);
         return;
     }
     struct search_kernel *x = &s->kern.p[id];
     walk_ahead(s);
     x->seen = s->fore_epoch;
-    for (uint32_t i = 0; i < x->k && r->near.n < PARTNERS; i++) users(s, x->out[i], &r->near, PARTNERS);
-    uint32_t readers = r->near.n;
-    for (uint32_t i = 0; i < x->nread && r->near.n < 3 * PARTNERS; i++) {
+    for (uint32_t i = 0; i < x->k && r->partner.n < PARTNERS; i++) users(s, x->out[i], &r->partner, PARTNERS);
+    uint32_t readers = r->partner.n;
+    for (uint32_t i = 0; i < x->nread && r->partner.n < 3 * PARTNERS; i++) {
         uint32_t y = s->kern_of[x->read[i]];
-        if (s->kern.p[y].seen != s->fore_epoch) vec_push(s->a, &r->near, y);
+        if (s->kern.p[y].seen != s->fore_epoch) vec_push(s->a, &r->partner, y);
         s->kern.p[y].seen = s->fore_epoch;
-        users(s, x->read[i], &r->near, r->near.n + 2);
+        users(s, x->read[i], &r->partner, r->partner.n + 2);
     }
-    for (uint32_t i = 0; i < readers; i++) { /* read by the same */
-        const struct search_kernel *y = &s->kern.p[r->near.p[i]];
-        for (uint32_t k = 0; k < y->nread && r->near.n < 4 * PARTNERS; k++) {
+    for (uint32_t i = 0; i < readers; i++) { /* common readers */
+        const struct search_kernel *y = &s->kern.p[r->partner.p[i]];
+        for (uint32_t k = 0; k < y->nread && r->partner.n < 4 * PARTNERS; k++) {
             uint32_t z = s->kern_of[y->read[k]];
             if (s->kern.p[z].seen == s->fore_epoch) continue;
             s->kern.p[z].seen = s->fore_epoch;
-            vec_push(s->a, &r->near, z);
+            vec_push(s->a, &r->partner, z);
         }
     }
     cone(s, x->out, x->k);
-    for (uint32_t i = 0; i < s->inner.n && r->near.n < 5 * PARTNERS; i++) { /* a buffer that both read */
+    for (uint32_t i = 0; i < s->inner.n && r->partner.n < 5 * PARTNERS; i++) { /* common inputs */
         uint32_t u = s->inner.p[i];
-        if (s->in.at[u] == s->in.at[u + 1]) users(s, u, &r->near, r->near.n + 2);
+        if (s->in.at[u] == s->in.at[u + 1]) users(s, u, &r->partner, r->partner.n + 2);
     }
     for (uint32_t v = x->out[x->k - 1] + 1, tries = 0; v < s->n && tries < WINDOW; v++, tries++)
         if (s->stored[v]) {
-            vec_push(s->a, &r->near, s->kern_of[v]);
+            vec_push(s->a, &r->partner, s->kern_of[v]);
             return;
         }
 }
@@ -81,18 +79,18 @@ static double gain_of(struct search_run *r, uint32_t a, uint32_t b) {
     return was - price(s, r->pool.p + at, k);
 }
 
-/* One round of joins: pairs with a kernel that was not tried yet, best first, each kernel at most once. */
+/* One round of joins: pairs with an untried kernel, best first, each kernel at most once. */
 static uint32_t join_round(struct search_run *r, bool any_gain) {
     struct fusion_search *s = &r->s;
     r->pairs.n = 0;
     for (uint32_t id = 0; id < s->kern.n && !spent(s); id++) {
-        if (!s->kern.p[id].k || !s->kern.p[id].fresh) continue;
+        if (!s->kern.p[id].k || !s->kern.p[id].untried) continue;
         partners(r, id);
-        s->kern.p[id].fresh = false;
-        for (uint32_t i = 0; i < r->near.n; i++) {
-            uint32_t y = r->near.p[i], x = id;
-            if (y == id || (s->kern.p[y].fresh && s->n <= SMALL)) continue; /* the other one will ask */
-            if (s->apart && s->piece[s->kern.p[x].out[0]] != s->piece[s->kern.p[y].out[0]]) continue;
+        s->kern.p[id].untried = false;
+        for (uint32_t i = 0; i < r->partner.n; i++) {
+            uint32_t y = r->partner.p[i], x = id;
+            if (y == id || (s->kern.p[y].untried && s->n <= SMALL)) continue; /* y's turn comes */
+            if (s->separate && s->piece[s->kern.p[x].out[0]] != s->piece[s->kern.p[y].out[0]]) continue;
             double gain = gain_of(r, x, y), least = margin(s->kern.p[x].seconds + s->kern.p[y].seconds);
             if (!(gain > (any_gain ? -INFINITY : least))) continue;
             uint32_t a = s->kern.p[x].out[0], b = s->kern.p[y].out[0];
@@ -106,8 +104,9 @@ static uint32_t join_round(struct search_run *r, bool any_gain) {
         struct kernel_pair p = r->pairs.p[i];
         struct search_kernel *x = &s->kern.p[p.a], *y = &s->kern.p[p.b];
         if (x->touched == s->round || y->touched == s->round || !x->k || !y->k) {
-            if (x->k && x->touched != s->round) x->fresh = true; /* again, with what the other has become */
-            if (y->k && y->touched != s->round) y->fresh = true;
+            if (x->k && x->touched != s->round)
+                x->untried = true; /* again, with the other one's replacement */
+            if (y->k && y->touched != s->round) y->untried = true;
             continue;
         }
         if (!can_join(s, p.a, p.b)) continue;
@@ -125,7 +124,7 @@ bool group(struct search_run *r, bool any_gain) {
     return changed;
 }
 
-/* ---- one move: flip nodes and regroup the kernels that see it ---------------------------------------- */
+/* ---- one move: flip nodes and regroup the affected kernels ---------------------------------------- */
 
 static void flip(struct search_run *r, const uint32_t *f, uint32_t nf) {
     for (uint32_t i = 0; i < nf; i++) r->s.stored[f[i]] ^= 1;
@@ -144,7 +143,7 @@ static bool affected(struct search_run *r, const uint32_t *f, uint32_t nf) {
         }
     }
     for (uint32_t i = 0; i < nf; i++) users(s, f[i], &r->hit, WIDE + 1);
-    if (s->live <= REGROUP) /* so few: a new kernel may find its partner anywhere */
+    if (s->live <= REGROUP) /* few kernels: try all as partners */
         for (uint32_t i = 0; i < s->kern.n; i++)
             if (s->kern.p[i].k && s->kern.p[i].seen != s->fore_epoch) vec_push(s->a, &r->hit, i);
     return r->hit.n <= WIDE;
@@ -176,13 +175,13 @@ static void join_groups(struct search_run *r, uint32_t from) {
             for (uint32_t i = 0; i < j; i++) {
                 struct output_group *g = &r->grp.p[from + i], *h = &r->grp.p[from + j];
                 if (!g->k || !h->k) continue;
-                if (s->apart && s->piece[r->pool.p[g->at]] != s->piece[r->pool.p[h->at]]) continue;
+                if (s->separate && s->piece[r->pool.p[g->at]] != s->piece[r->pool.p[h->at]]) continue;
                 if (isnan(known[i][j])) {
                     vec_need(s->a, &r->pool, g->k + h->k);
                     uint32_t k =
                         union_sorted(r->pool.p + g->at, g->k, r->pool.p + h->at, h->k, r->pool.p + top);
                     double both = price(s, r->pool.p + top, k), gain = g->seconds + h->seconds - both;
-                    /* two kernels that are not legal alone may be legal together */
+                    /* two kernels that are illegal alone may be legal together */
                     known[i][j] =
                         isnan(gain) ? -INFINITY : gain - margin(RG_MIN(both, g->seconds + h->seconds));
                 }
@@ -210,7 +209,7 @@ static double sum_groups(const struct search_run *r, uint32_t from) {
     return sum;
 }
 
-/* What the flips would gain. The state is as before; grp holds the groups that would replace the kernels in `hit`. */
+/* What the flips would gain. Leaves the state unchanged; grp holds the groups that would replace the kernels in `hit`. */
 static double try_move(struct search_run *r, const uint32_t *f, uint32_t nf) {
     struct fusion_search *s = &r->s;
     if (!affected(r, f, nf)) return -INFINITY;
@@ -247,13 +246,13 @@ static double try_move(struct search_run *r, const uint32_t *f, uint32_t nf) {
     return now < was - margin(was) ? was - now : -INFINITY;
 }
 
-/* What it would gain to move output `o` to the kernel of output `to`, or to one of its own; hit and grp as above. */
+/* The gain of moving output `o` to the kernel of output `to`, or to one of its own; hit and grp as above. */
 static double try_shift(struct search_run *r, uint32_t o, uint32_t to) {
     struct fusion_search *s = &r->s;
     uint32_t a = s->kern_of[o], b = to == NONE ? NONE : s->kern_of[to];
     if (a == NONE || a == b || s->kern.p[a].k < 2) return -INFINITY;
     const struct search_kernel *x = &s->kern.p[a], *y = b == NONE ? NULL : &s->kern.p[b];
-    if (y && s->apart && s->piece[o] != s->piece[to]) return -INFINITY;
+    if (y && s->separate && s->piece[o] != s->piece[to]) return -INFINITY;
     double was = x->seconds + (y ? y->seconds : 0);
     r->hit.n = r->grp.n = r->pool.n = 0;
     vec_push(s->a, &r->hit, a);
@@ -269,8 +268,8 @@ static double try_shift(struct search_run *r, uint32_t o, uint32_t to) {
     return now < was - margin(was) ? was - now : -INFINITY;
 }
 
-/* Nodes whose moves may have changed by what happened to a kernel: all that it makes, holds or reads; of a large
- * one a sample, in which contractions, reductions and values with several readers come first. */
+/* Marks nodes whose moves may pay now that a kernel has changed: its outputs, inner nodes and reads; of a large kernel a
+ * sample, contractions, reductions and values with several readers first. */
 static void note(struct search_run *r, uint32_t v) {
     if (!is_free(&r->s, v)) return;
     if (!(r->dirty[v] & 1)) vec_push(r->s.a, &r->single, v);
@@ -293,9 +292,9 @@ static void note_kernel(struct search_run *r, uint32_t id) {
     for (uint32_t i = 0; i < s->inner.n; i += 1 + s->inner.n / left) note(r, s->inner.p[i]);
 }
 
-/* Replaces the kernels in `hit` by the parts of grp that stood together before, then joins the parts of each group as
- * far as the order of kernels allows; the new kernels are in `near`. A group with a node that was not stored before
- * begins as single kernels: without that node its old part may need what needs it. False: the flips close a cycle. */
+/* Replaces the kernels in `hit` by the parts of grp that were one kernel before, then joins the parts of each group as far as
+ * the kernel graph stays acyclic; the new kernels are in `partner`. A group with a newly stored node starts as single kernels:
+ * its old part may both feed that node and read it. False: the flips close a cycle. */
 static bool rebuild(struct search_run *r, const uint32_t *f, uint32_t nf) {
     struct fusion_search *s = &r->s;
     uint32_t *home = s->chain; /* of each output: the kernel it was in */
@@ -306,7 +305,7 @@ static bool rebuild(struct search_run *r, const uint32_t *f, uint32_t nf) {
     for (uint32_t i = 0; i < nf; i++)
         if (!s->stored[f[i]]) home[f[i]] = NONE;
     flip(r, f, nf);
-    r->near.n = 0;
+    r->partner.n = 0;
     for (uint32_t g = 0; g < r->grp.n; g++) {
         uint32_t *out = r->pool.p + r->grp.p[g].at, k = r->grp.p[g].k;
         bool alone = false;
@@ -316,7 +315,7 @@ static bool rebuild(struct search_run *r, const uint32_t *f, uint32_t nf) {
             uint32_t m = 0;
             for (uint32_t j = i; j < (alone ? i + 1 : k); j++)
                 if (home[out[j]] == home[out[i]]) s->merged[m++] = out[j];
-            vec_push(s->a, &r->near, kern_add(s, s->merged, m));
+            vec_push(s->a, &r->partner, kern_add(s, s->merged, m));
         }
     }
     for (uint32_t i = 0; i < nf; i++) {
@@ -324,10 +323,10 @@ static bool rebuild(struct search_run *r, const uint32_t *f, uint32_t nf) {
         bool paired = s->pre.at[v] < s->pre.at[v + 1] || s->post.at[v] < s->post.at[v + 1];
         if (s->stored[v] && paired && on_cycle(s, s->kern_of[v])) return false;
     }
-    /* a value that was computed inside a kernel of several outputs and is now stored may lie between two of them */
-    for (uint32_t i = 0; i < r->near.n; i++)
-        if (s->kern.p[r->near.p[i]].k > 1 && on_cycle(s, r->near.p[i])) return false;
-    for (uint32_t i = 0; i < r->near.n; i++) settle(s, r->near.p[i]);
+    /* a newly stored value may lie between two outputs of a kernel that recomputed it */
+    for (uint32_t i = 0; i < r->partner.n; i++)
+        if (s->kern.p[r->partner.p[i]].k > 1 && on_cycle(s, r->partner.p[i])) return false;
+    for (uint32_t i = 0; i < r->partner.n; i++) settle(s, r->partner.p[i]);
     for (uint32_t g = 0; g < r->grp.n; g++) {
         const uint32_t *out = r->pool.p + r->grp.p[g].at;
         for (bool again = true; again;) {
@@ -338,19 +337,19 @@ static bool rebuild(struct search_run *r, const uint32_t *f, uint32_t nf) {
             }
         }
     }
-    r->near.n = 0;
+    r->partner.n = 0;
     walk_ahead(s);
     for (uint32_t g = 0; g < r->grp.n; g++)
         for (uint32_t i = 0; i < r->grp.p[g].k; i++) {
             uint32_t id = s->kern_of[r->pool.p[r->grp.p[g].at + i]];
             if (s->kern.p[id].seen == s->fore_epoch) continue;
             s->kern.p[id].seen = s->fore_epoch;
-            vec_push(s->a, &r->near, id);
+            vec_push(s->a, &r->partner, id);
         }
     return true;
 }
 
-/* Takes back a rebuild: grp becomes the old groups. */
+/* Undoes a rebuild: restores the old groups. */
 static void restore(struct search_run *r, const u32_vec *old, const uint32_t *f, uint32_t nf) {
     struct fusion_search *s = &r->s;
     for (uint32_t g = 0; g < r->grp.n; g++)
@@ -359,18 +358,18 @@ static void restore(struct search_run *r, const u32_vec *old, const uint32_t *f,
             if (id != NONE) kern_drop(s, id);
         }
     flip(r, f, nf);
-    r->near.n = 0;
+    r->partner.n = 0;
     for (uint32_t i = 0; i < old->n; i += 1 + old->p[i])
-        vec_push(s->a, &r->near, kern_add(s, old->p + i + 1, old->p[i]));
-    for (uint32_t i = 0; i < r->near.n; i++) {
-        struct search_kernel *x = &s->kern.p[r->near.p[i]];
-        x->touched = 0; /* nothing changed: other moves may still be made in this round */
-        settle(s, r->near.p[i]);
+        vec_push(s->a, &r->partner, kern_add(s, old->p + i + 1, old->p[i]));
+    for (uint32_t i = 0; i < r->partner.n; i++) {
+        struct search_kernel *x = &s->kern.p[r->partner.p[i]];
+        x->touched = 0; /* unchanged: other moves may still be made in this round */
+        settle(s, r->partner.p[i]);
         x->seconds = price(s, x->out, x->k);
     }
 }
 
-/* Makes the move that try_move found. What it really gained, 0 if it was taken back. */
+/* Makes the move that try_move found. Returns its real gain, 0 if it was undone. */
 static double make_move(struct search_run *r, const uint32_t *f, uint32_t nf) {
     struct fusion_search *s = &r->s;
     double was = 0, now = 0;
@@ -386,8 +385,8 @@ static double make_move(struct search_run *r, const uint32_t *f, uint32_t nf) {
         restore(r, old, f, nf);
         return 0;
     }
-    for (uint32_t i = 0; i < r->near.n; i++) {
-        struct search_kernel *x = &s->kern.p[r->near.p[i]];
+    for (uint32_t i = 0; i < r->partner.n; i++) {
+        struct search_kernel *x = &s->kern.p[r->partner.p[i]];
         now += x->seconds = price(s, x->out, x->k);
     }
     if (now < was - margin(was)) return was - now;
@@ -414,7 +413,7 @@ static void consider(struct search_run *r, uint32_t v, uint32_t u, uint32_t nf) 
     if (m.gain > 0) vec_push(r->s.a, &r->moves, m);
 }
 
-/* Pairs of v with the free nodes next to it: readers and, below v's index, inputs that did not change themselves. */
+/* Pairs of v with adjacent free nodes: readers, and inputs that are not marked themselves. */
 static void consider_pairs(struct search_run *r, uint32_t v) {
     struct fusion_search *s = &r->s;
     uint32_t tries = 0;
@@ -426,14 +425,14 @@ static void consider_pairs(struct search_run *r, uint32_t v) {
     }
 }
 
-/* Each output of a kernel with several, out of it: alone, or to a neighbour. */
+/* Moves of each output of a kernel with several: to a kernel of its own, or to a partner. */
 static void consider_shifts(struct search_run *r, uint32_t id) {
     struct fusion_search *s = &r->s;
     u32_vec *to = &s->old; /* first outputs of the partners */
     to->n = 0;
     partners(r, id);
-    for (uint32_t i = 0; i < r->near.n && to->n < PARTNERS; i++)
-        if (r->near.p[i] != id) vec_push(s->a, to, s->kern.p[r->near.p[i]].out[0]);
+    for (uint32_t i = 0; i < r->partner.n && to->n < PARTNERS; i++)
+        if (r->partner.p[i] != id) vec_push(s->a, to, s->kern.p[r->partner.p[i]].out[0]);
     for (uint32_t i = 0; i < s->kern.p[id].k && i < WINDOW && !spent(s); i++) {
         uint32_t o = s->kern.p[id].out[i];
         consider(r, o, NONE, 0);
@@ -447,7 +446,8 @@ static bool touched(struct search_run *r) {
     return false;
 }
 
-/* Makes the moves of the list that still improve, best first; one that meets a change of this round waits. How many. */
+/* Makes the moves of the list that still improve, best first; one that overlaps a change of this round is deferred. Returns how
+ * many were made. */
 static uint32_t make_moves(struct search_run *r) {
     struct fusion_search *s = &r->s;
     uint32_t made = 0;
@@ -460,7 +460,7 @@ static uint32_t make_moves(struct search_run *r) {
             for (uint32_t k = 0; k < m.nf; k++) note(r, m.f[k]);
         } else if (gain > 0 && make_move(r, m.f, m.nf) > 0) {
             made++;
-            for (uint32_t k = 0; k < r->near.n; k++) note_kernel(r, r->near.p[k]);
+            for (uint32_t k = 0; k < r->partner.n; k++) note_kernel(r, r->partner.p[k]);
         }
     }
     return made;
@@ -471,7 +471,7 @@ int ascending(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
-/* One round of flips of what is noted: single nodes, or pairs of neighbours. */
+/* One round of flips of marked nodes: single ones, or adjacent pairs. */
 static uint32_t flip_round(struct search_run *r, bool pairs) {
     struct fusion_search *s = &r->s;
     u32_vec *list = pairs ? &r->two : &r->single;

@@ -1,4 +1,4 @@
-/* search_state.c: one plan and what is known about it, for the search in search.c.
+/* search_state.c: one plan of the fusion search and its bookkeeping.
  *
  * A plan is a set of stored nodes and a partition of them into kernels. A kernel's cone is found by walking from its
  * outputs to the stored nodes that it reads; the outputs and those reads determine the cone, so they are the key under
@@ -12,13 +12,13 @@
  * that); storing a node does not either, except through a `before` pair of that node, which on_cycle looks for.
  *
  * Invariants: between calls each stored node is an output of exactly one kernel and levels are valid. Marks are
- * epochs, so no walk clears an array. `work` counts nodes walked: what bounds the search besides evaluations.
+ * epochs, so no walk clears an array. `work` counts nodes walked, the second budget of the search.
  * Tests: tests/unit/search.c */
 #include "search.h"
 
 #include <math.h>
 
-#define WALK_MAX 50000 /* nodes that one question about order may visit; then the answer is the careful one */
+#define WALK_MAX 50000 /* nodes that one reachability query may visit; beyond, the conservative answer */
 
 /* ---- set-up -------------------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ static struct csr csr_new(struct arena *a, uint32_t n, const uint32_t *count) {
     struct csr c = {.at = arena_array(a, uint32_t, (size_t)n + 2)};
     for (uint32_t v = 0; v < n; v++) c.at[v + 2] = c.at[v + 1] + count[v];
     c.of = arena_array(a, uint32_t, c.at[n + 1]);
-    return c; /* at[v + 1] is where the next one of v goes; after filling, at[v] is where v's begin */
+    return c; /* at[v + 1]: next free entry of v; after filling, at[v] is v's first */
 }
 
 static void csr_put(struct csr *c, uint32_t v, uint32_t x) { c->of[c->at[v + 1]++] = x; }
@@ -100,8 +100,8 @@ static uint32_t find(uint32_t *up, uint32_t v) {
     return v;
 }
 
-/* A value that is stored in every plan separates what makes it from what reads it. Constants and buffers (no inputs,
- * not storable) are read by everyone and join nothing. */
+/* A value that is stored in every plan separates its producer from its readers. Constants and buffers (no inputs, not storable)
+ * connect nothing. */
 static void find_pieces(struct fusion_search *s) {
     s->piece = arena_array(s->a, uint32_t, s->n);
     for (uint32_t v = 0; v < s->n; v++) s->piece[v] = v;
@@ -162,14 +162,14 @@ void cone(struct fusion_search *s, const uint32_t *out, uint32_t k) {
     }
 }
 
-/* Puts what v must follow on the stack of a backward walk; true if an output of the last cone is among it. */
+/* Pushes the predecessors of v in a backward walk; true: an output of the last cone is among them. */
 static bool step_back(struct fusion_search *s, uint32_t v, bool uses) {
     for (uint32_t i = uses ? 0 : s->in.at[v + 1] - s->in.at[v], u; (u = pred(s, v, i)) != NONE; i++) {
         bool use = i < s->in.at[v + 1] - s->in.at[v];
         if (!use && (!s->stored[u] || !s->stored[v])) continue;
         if (s->member[u] == s->epoch) {
             if (uses) return true;
-            continue; /* a pair inside the kernel asks for nothing */
+            continue; /* both ends inside the kernel: no constraint */
         }
         if (s->pos[u] <= s->lowest || s->back[u] == s->epoch) continue;
         s->back[u] = s->epoch;
@@ -178,8 +178,8 @@ static bool step_back(struct fusion_search *s, uint32_t v, bool uses) {
     return false;
 }
 
-/* Does the kernel of the last cone need something that needs one of its outputs? */
-static bool tangled(struct fusion_search *s, const uint32_t *out, uint32_t k) {
+/* Does the kernel of the last cone depend on one of its own outputs? */
+static bool is_cyclic(struct fusion_search *s, const uint32_t *out, uint32_t k) {
     s->todo.n = 0;
     for (uint32_t i = 0; i < s->reads.n; i++) {
         uint32_t u = s->reads.p[i];
@@ -204,20 +204,20 @@ static uint64_t sum_hash(const uint32_t *v, uint32_t n, uint64_t salt) {
 
 double price(struct fusion_search *s, const uint32_t *out, uint32_t k) {
     cone(s, out, k);
-    /* whether a pair counts depends on what else is stored, so with pairs the answer is not the key's alone */
+    /* whether a pair counts depends on what else is stored, so with pairs the key does not determine the answer */
     bool pairs = s->p->nbefore && k > 1;
-    if (pairs && tangled(s, out, k)) return INFINITY;
+    if (pairs && is_cyclic(s, out, k)) return INFINITY;
     uint64_t key = sum_hash(out, k, 1) + sum_hash(s->reads.p, s->reads.n, 2) * 3, at;
     uint64_t check = sum_hash(out, k, 3) + sum_hash(s->reads.p, s->reads.n, 4) * 5;
     bool known = map_get(&s->memo, key, &at);
     if (known && s->prices.p[at].check == check) return s->prices.p[at].seconds;
     double seconds = INFINITY;
-    if (pairs || k == 1 || !tangled(s, out, k)) {
+    if (pairs || k == 1 || !is_cyclic(s, out, k)) {
         s->evals++;
         seconds = s->p->cost(s->p->cx, out, k, s->stored, NULL);
         if (!(seconds >= 0)) seconds = INFINITY;
     }
-    if (known) return seconds; /* two keys met: the second is not remembered */
+    if (known) return seconds; /* hash collision: not memoized */
     map_put(&s->memo, key, s->prices.n);
     vec_push(s->a, &s->prices, ((struct price_memo){check, seconds}));
     return seconds;
@@ -251,7 +251,7 @@ void users(struct fusion_search *s, uint32_t x, u32_vec *v, uint32_t most) {
 }
 
 /* The kernels that must follow `id`, without it. */
-static void followers(struct fusion_search *s, uint32_t id, u32_vec *v) {
+static void successors(struct fusion_search *s, uint32_t id, u32_vec *v) {
     const struct search_kernel *k = &s->kern.p[id];
     v->n = 0;
     walk_ahead(s);
@@ -264,7 +264,7 @@ static void followers(struct fusion_search *s, uint32_t id, u32_vec *v) {
 }
 
 /* The kernels that must run before `id`: with repetitions, and perhaps `id` itself. */
-static void leaders(struct fusion_search *s, uint32_t id, u32_vec *v) {
+static void predecessors(struct fusion_search *s, uint32_t id, u32_vec *v) {
     const struct search_kernel *k = &s->kern.p[id];
     v->n = 0;
     for (uint32_t i = 0; i < k->nread; i++)
@@ -286,7 +286,7 @@ uint32_t kern_add(struct fusion_search *s, const uint32_t *out, uint32_t k) {
         vec_push(s->a, &s->kern, (struct search_kernel){0});
     cone(s, out, k);
     struct search_kernel *x = &s->kern.p[id];
-    if (x->cap < k + s->reads.n) { /* a slot keeps its room: plans change often, memory grows seldom */
+    if (x->cap < k + s->reads.n) { /* a slot keeps its allocation */
         x->cap = (k + s->reads.n) * 2;
         x->out = arena_raw(s->a, x->cap * sizeof *x->out);
     }
@@ -294,7 +294,7 @@ uint32_t kern_add(struct fusion_search *s, const uint32_t *out, uint32_t k) {
     memcpy(x->out, out, k * sizeof *out);
     if (s->reads.n) memcpy(x->read, s->reads.p, s->reads.n * sizeof *out);
     x->k = k, x->nread = s->reads.n;
-    x->level = 0, x->touched = s->round, x->fresh = true, x->shifted = false;
+    x->level = 0, x->touched = s->round, x->untried = true, x->shifted = false;
     for (uint32_t i = 0; i < k; i++) s->kern_of[out[i]] = id;
     s->live++;
     return id;
@@ -309,36 +309,36 @@ void kern_drop(struct fusion_search *s, uint32_t id) {
 }
 
 void settle(struct fusion_search *s, uint32_t id) {
-    u32_vec *near = &s->todo;
-    leaders(s, id, near);
-    for (uint32_t i = 0; i < near->n; i++)
-        s->kern.p[id].level = RG_MAX(s->kern.p[id].level, s->kern.p[near->p[i]].level + 1);
+    u32_vec *list = &s->todo;
+    predecessors(s, id, list);
+    for (uint32_t i = 0; i < list->n; i++)
+        s->kern.p[id].level = RG_MAX(s->kern.p[id].level, s->kern.p[list->p[i]].level + 1);
     s->queue.n = 0;
     vec_push(s->a, &s->queue, id);
     for (uint32_t head = 0; head < s->queue.n; head++) {
         uint32_t x = s->queue.p[head];
-        followers(s, x, near);
-        for (uint32_t i = 0; i < near->n; i++) {
-            struct search_kernel *y = &s->kern.p[near->p[i]];
+        successors(s, x, list);
+        for (uint32_t i = 0; i < list->n; i++) {
+            struct search_kernel *y = &s->kern.p[list->p[i]];
             if (y->level > s->kern.p[x].level) continue;
             y->level = s->kern.p[x].level + 1;
-            vec_push(s->a, &s->queue, near->p[i]);
+            vec_push(s->a, &s->queue, list->p[i]);
         }
     }
 }
 
-/* Walks from kernel `from` to those before it, through levels above `floor`; true if `goal` is met other than as a
- * direct leader of `from` (or at all, where direct counts). A walk that gets too long is answered with true. */
-static bool leads(struct fusion_search *s, uint32_t from, uint32_t goal, uint32_t floor, bool direct) {
-    u32_vec *near = &s->todo;
+/* Walks from kernel `from` to its predecessors, through levels above `floor`; true if `goal` is reached other than as a direct
+ * predecessor of `from` (or at all, where direct counts), or the walk exceeds WALK_MAX. */
+static bool depends_on(struct fusion_search *s, uint32_t from, uint32_t goal, uint32_t floor, bool direct) {
+    u32_vec *list = &s->todo;
     walk_ahead(s);
     s->queue.n = 0;
     vec_push(s->a, &s->queue, from);
     for (uint32_t head = 0; head < s->queue.n; head++) {
         uint32_t x = s->queue.p[head];
-        leaders(s, x, near);
-        for (uint32_t i = 0; i < near->n; i++) {
-            uint32_t y = near->p[i];
+        predecessors(s, x, list);
+        for (uint32_t i = 0; i < list->n; i++) {
+            uint32_t y = list->p[i];
             if (y == goal && (direct || x != from)) return true;
             if (y == goal || s->kern.p[y].level <= floor || s->kern.p[y].seen == s->fore_epoch) continue;
             s->kern.p[y].seen = s->fore_epoch;
@@ -352,21 +352,21 @@ static bool leads(struct fusion_search *s, uint32_t from, uint32_t goal, uint32_
 bool can_join(struct fusion_search *s, uint32_t a, uint32_t b) {
     uint32_t la = s->kern.p[a].level, lb = s->kern.p[b].level;
     if (la == lb) return true;
-    return la < lb ? !leads(s, b, a, la, false) : !leads(s, a, b, lb, false);
+    return la < lb ? !depends_on(s, b, a, la, false) : !depends_on(s, a, b, lb, false);
 }
 
 bool on_cycle(struct fusion_search *s, uint32_t id) {
-    u32_vec *near = &s->todo;
+    u32_vec *list = &s->todo;
     walk_ahead(s);
     s->queue.n = 0;
     vec_push(s->a, &s->queue, id);
     for (uint32_t head = 0; head < s->queue.n; head++) {
-        leaders(s, s->queue.p[head], near);
-        for (uint32_t i = 0; i < near->n; i++) {
-            if (near->p[i] == id) return true;
-            meet(s, near->p[i], &s->queue);
+        predecessors(s, s->queue.p[head], list);
+        for (uint32_t i = 0; i < list->n; i++) {
+            if (list->p[i] == id) return true;
+            meet(s, list->p[i], &s->queue);
         }
-        if (s->queue.n > WALK_MAX) return true; /* not known: better not */
+        if (s->queue.n > WALK_MAX) return true; /* not known: assume a cycle */
     }
     return false;
 }
@@ -379,7 +379,7 @@ uint32_t union_sorted(const uint32_t *a, uint32_t na, const uint32_t *b, uint32_
 
 uint32_t join(struct fusion_search *s, uint32_t a, uint32_t b) {
     uint32_t k = s->kern.p[a].k + s->kern.p[b].k, level = RG_MAX(s->kern.p[a].level, s->kern.p[b].level);
-    uint32_t *out = s->merged; /* a slot's own array is about to be handed on */
+    uint32_t *out = s->merged; /* the slots' own arrays are reused by kern_add */
     union_sorted(s->kern.p[a].out, s->kern.p[a].k, s->kern.p[b].out, s->kern.p[b].k, out);
     kern_drop(s, a);
     kern_drop(s, b);
@@ -394,20 +394,20 @@ uint32_t join(struct fusion_search *s, uint32_t a, uint32_t b) {
 /* Levels of all kernels; false if there is a cycle. */
 static bool settle_all(struct fusion_search *s) {
     uint32_t *waits = arena_array(s->a, uint32_t, s->kern.n), done = 0;
-    u32_vec *near = &s->todo;
+    u32_vec *list = &s->todo;
     for (uint32_t id = 0; id < s->kern.n; id++) {
-        followers(s, id, near);
-        for (uint32_t i = 0; i < near->n; i++) waits[near->p[i]]++;
+        successors(s, id, list);
+        for (uint32_t i = 0; i < list->n; i++) waits[list->p[i]]++;
     }
     s->queue.n = 0;
     for (uint32_t id = 0; id < s->kern.n; id++)
         if (s->kern.p[id].k && !waits[id]) vec_push(s->a, &s->queue, id);
     for (; done < s->queue.n; done++) {
-        followers(s, s->queue.p[done], near);
-        for (uint32_t i = 0; i < near->n; i++) {
-            struct search_kernel *y = &s->kern.p[near->p[i]];
+        successors(s, s->queue.p[done], list);
+        for (uint32_t i = 0; i < list->n; i++) {
+            struct search_kernel *y = &s->kern.p[list->p[i]];
             y->level = RG_MAX(y->level, s->kern.p[s->queue.p[done]].level + 1);
-            if (--waits[near->p[i]] == 0) vec_push(s->a, &s->queue, near->p[i]);
+            if (--waits[list->p[i]] == 0) vec_push(s->a, &s->queue, list->p[i]);
         }
     }
     return done == s->live;
