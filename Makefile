@@ -84,10 +84,10 @@ $(BUILD)/setup.ok: tools/setup
 	@mkdir -p $(@D)
 	@CC='$(CC)' sh tools/setup && touch $@
 
-# ---- generated code: rewrite rules (tools/rulegen.c over src/rules/*.rules) ----------------------
+# ---- generated code: rewrite rules (tools/rulegen.c over src/rules/*.rules, src/tensor/grad.rules) ----
 # The generator runs on the build machine: no sanitizers, no cross compiler.
 # Files change only when their text does, so a stamp tells when the generator ran.
-RULES   := $(sort $(wildcard src/rules/*.rules))
+RULES   := $(sort $(wildcard src/rules/*.rules $(if $(filter * tensor,$(FOLDERS)),src/tensor/*.rules)))
 GEN_SRC :=
 ifneq ($(and $(wildcard tools/rulegen.c),$(filter * rules,$(FOLDERS))),)
 GEN_SRC  := $(patsubst %,$(BUILD)/gen/rules_%.c,$(shell sed -n 's/^set  *\([a-z0-9_]*\) .*/\1/p' $(RULES)) table)

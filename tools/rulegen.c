@@ -1,4 +1,4 @@
-/* rulegen.c: compiles the .rules files of src/rules into C matchers. A host tool: runs while Ridge is built.
+/* rulegen.c: compiles the .rules files of src/rules and src/tensor into C matchers. A host tool: runs while Ridge is built.
  *
  *     rulegen [-p PREFIX] [-m MUTANTS] -o DIR FILE.rules...
  *

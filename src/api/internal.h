@@ -28,7 +28,6 @@
 #include "engine/engine.h"
 #include "event/event.h"
 #include "io/io.h"
-#include "ref/ref.h"
 #include "tensor/tensor.h"
 
 #include <stdatomic.h>

@@ -596,7 +596,7 @@ static void do_item(struct call *k) {
         call_fail(k, RG_EINVAL, "a tensor of one element is needed; this one has %lld", (long long)size);
     k->p = &bits, k->bytes = sizeof bits;
     do_read(k);
-    *out = ref_number(dt, ref_read(dt, &bits));
+    *out = dt_number(dt, &bits);
 }
 
 double rg_item_at(const char *file, int line, rg_tensor x) {

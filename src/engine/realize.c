@@ -145,9 +145,14 @@ static const char *choose_opts(struct realize_call *c, struct sched_prog *p) {
     return c->en->tuner && env_int(ENV_TUNED) ? c->en->tuner->opts(c->en, p, own) : own;
 }
 
+static void record_pass(const char *pass, uint64_t t0, uint64_t t1, uint32_t before, uint32_t after) {
+    event_add(EVENT_PASS, event_name(pass), t0, t1, before, after);
+}
+
 static const char *lower_one(struct realize_call *c, struct sched_prog *p, struct linear *lin) {
     struct str dump;
-    struct pass_log log = {.dump = &dump, .which = log_on(6) ? "all" : env_str(ENV_DUMP)};
+    struct pass_log log = {
+        .dump = &dump, .which = log_on(6) ? "all" : env_str(ENV_DUMP), .observe = record_pass};
     str_init(&dump, c->work);
     const char *opts = choose_opts(c, p);
     struct lower_opts how = {.opts = opts, .log = &log};

@@ -117,6 +117,51 @@ double dt_round(enum dtype d, double x) {
     }
 }
 
+/* Of `mant` bits of significand below the leading one, exponents biased by `bias`. */
+static double small_float(uint32_t bits, int mant, int width, int bias) {
+    uint32_t frac = bits & ((1u << mant) - 1), e = bits >> mant & ((1u << (width - 1 - mant)) - 1);
+    double x = e ? ldexp((double)(frac | 1u << mant), (int)e - bias - mant)
+                 : ldexp((double)frac, 1 - bias - mant); /* subnormal */
+    return bits >> (width - 1) ? -x : x;
+}
+
+/* All exponent bits set: infinity, or NaN if the fraction is not 0. E4M3 has no infinities, and one NaN. */
+static double float_value(enum dtype d, uint32_t u) {
+    bool negative;
+    switch (d) {
+    case DT_F8E4M3: return (u & 0x7f) == 0x7f ? NAN : small_float(u, 3, 8, 7);
+    case DT_F8E5M2:
+        negative = u >> 7;
+        if ((u & 0x7c) != 0x7c) return small_float(u, 2, 8, 15);
+        return u & 3 ? NAN : negative ? -INFINITY : INFINITY;
+    default:
+        negative = u >> 15;
+        if ((u & 0x7c00) != 0x7c00) return small_float(u, 10, 16, 15);
+        return u & 0x3ff ? NAN : negative ? -INFINITY : INFINITY;
+    }
+}
+
+double dt_number(enum dtype d, const void *at) {
+    uint64_t u = 0;
+    uint32_t w;
+    float f;
+    double x;
+    memcpy(&u, at, dtype_info[d].bytes);
+    switch (d) {
+    case DT_F8E4M3:
+    case DT_F8E5M2:
+    case DT_F16: return float_value(d, (uint32_t)u);
+    case DT_BF16:
+    case DT_F32:
+        w = d == DT_BF16 ? (uint32_t)u << 16 : (uint32_t)u;
+        memcpy(&f, &w, sizeof f);
+        return (double)f;
+    case DT_F64: memcpy(&x, &u, sizeof x); return x;
+    case DT_U64: return (double)u;
+    default: return (double)dt_wrap(d, (int64_t)u);
+    }
+}
+
 double op_identity_f(enum op o) {
     switch (o) {
     case OP_MUL: return 1;

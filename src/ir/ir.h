@@ -41,7 +41,9 @@ enum dtype dt_parse(const char *s, size_t n); /* DT_COUNT if unknown */
 int64_t dt_wrap(enum dtype, int64_t);         /* integer brought into the type by wrapping */
 double dt_round(enum dtype, double);          /* float rounded to the type (f8.., f16, bf16, f32, f64) */
 uint8_t dt_f8_bits(enum dtype, double);       /* of a value of the type F8E4M3 or F8E5M2 */
-int64_t dt_min(enum dtype);                   /* least and greatest integer; u64 is treated as i64 bounds */
+double dt_number(enum dtype,
+                 const void *at); /* one element of memory, need not be aligned; not of IDX, VOID */
+int64_t dt_min(enum dtype);       /* least and greatest integer; u64 is treated as i64 bounds */
 int64_t dt_max(enum dtype);
 
 enum op {
@@ -537,10 +539,12 @@ const uop *rules_none(struct rw *, const uop *); /* no rule: a plain builder */
 
 /* ---- passes (pass.c) ----------------------------------------------------------------------------*/
 
-/* Wraps each step of the compiler: time into the event ring, node count, dump (RIDGE_DUMP, --dump). */
+/* Wraps each step of the compiler: time, node count, dump (RIDGE_DUMP, --dump). */
 struct pass_log {
     struct str *dump;  /* NULL: no dumps */
     const char *which; /* "all" or names separated by commas */
+    /* After each pass, or NULL: start and end in ns, nodes before and after. */
+    void (*observe)(const char *pass, uint64_t t0, uint64_t t1, uint32_t before, uint32_t after);
     struct {
         const char *name;
         uint64_t ns;

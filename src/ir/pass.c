@@ -1,10 +1,9 @@
 /* pass.c: what each step of the compiler cost, and dumps between steps.
  *
- * Each pass leaves a PASS record in the event ring (nodes before and after) and a line in the pass_log of
- * its compile: names, nanoseconds and node counts in the order in which passes ran. Begin and end pair up
- * without nesting; a log that is full keeps the passes it has. Tests: tests/unit/uop.c */
+ * Each pass leaves a line in the pass_log of its compile: name, nanoseconds and node count, in the order in which
+ * passes ran; pass_log.observe, if set, is told too (the engine makes a profiler event of it). Begin and end pair
+ * up without nesting; a log that is full keeps the passes it has. Tests: tests/unit/uop.c */
 #include "ir.h"
-#include "event/event.h"
 
 void pass_begin(struct pass_log *l, const char *name) {
     if (!l || l->n == RG_COUNT(l->rec)) return;
@@ -38,7 +37,7 @@ void pass_end(struct pass_log *l, struct ir *ir, const uop *root) {
     const char *name = l->rec[l->n].name;
     l->rec[l->n].ns = t1 - t0;
     if (root) l->rec[l->n].nodes = count_nodes(ir, root);
-    event_add(EVENT_PASS, event_name(name), t0, t1, l->n ? l->rec[l->n - 1].nodes : 0, l->rec[l->n].nodes);
+    if (l->observe) l->observe(name, t0, t1, l->n ? l->rec[l->n - 1].nodes : 0, l->rec[l->n].nodes);
     l->n++;
     if (!root || !pass_wants_dump(l, name)) return;
     str_printf(l->dump, "; after %s: %u nodes, %.1f us\n", name, l->rec[l->n - 1].nodes,

@@ -1,4 +1,4 @@
-/* grad.h: what src/rules/grad.rules is made of. Only the matcher that rulegen writes from that file includes it, besides
+/* grad.h: what grad.rules is made of. Only the matcher that rulegen writes from that file includes it, besides
  * grad.c and grad_movement.c; the matcher is a part of this folder that happens to be generated. rw->cx is the struct tg. */
 #ifndef RIDGE_TENSOR_GRAD_H
 #define RIDGE_TENSOR_GRAD_H

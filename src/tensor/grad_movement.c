@@ -1,6 +1,6 @@
 /* grad_movement.c: gradients that need more than a line: movement, reductions and scans along axes.
  *
- * Each function is named by a line of src/rules/grad.rules. All are built from nodes that have gradients themselves.
+ * Each function is named by a line of grad.rules. All are built from nodes that have gradients themselves.
  * Tests: tests/unit/tensor_grad.c */
 #include "tensor/grad.h"
 #include "tensor/internal.h"

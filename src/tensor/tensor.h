@@ -382,7 +382,7 @@ const uop *t_topk_index(struct tg *, const uop *, int64_t k, int64_t axis, bool 
 
 /* grad.c: gradients of `of` (any shape; NULL seed: ones, and then `of` must have one element) with respect to wrt[n];
  * out[i] has the shape and dtype of wrt[i], zeros where nothing flows. wrt are nodes of the graph; what lies below
- * them is not differentiated through. Rules: src/rules/grad.rules. The nodes made inherit provenance, marked backward. */
+ * them is not differentiated through. Rules: src/tensor/grad.rules. The nodes made inherit provenance, marked backward. */
 void t_grad(struct tg *, const uop *of, const uop *seed, const uop *const *wrt, uint32_t n, const uop **out);
 
 #endif

@@ -109,6 +109,19 @@ TEST(ref_elem_f32_matches_the_machine) {
     }
 }
 
+/* dt_number, which production reads elements with, and the oracle decode alike: all bytes and 16-bit words, and random ones. */
+TEST(ref_elem_reads_as_dt_number) {
+    uint64_t seed = 11;
+    for (enum dtype dt = 0; dt < DT_COUNT; dt++) {
+        if (dt == DT_VOID || dt == DT_IDX) continue;
+        for (uint32_t k = 0; k < 65536; k++) {
+            uint64_t bits = dtype_info[dt].bytes <= 2 ? k : next(&seed) << 32 ^ next(&seed);
+            double want = ref_number(dt, ref_read(dt, &bits)), got = dt_number(dt, &bits);
+            CHECK(isnan(want) ? isnan(got) : want == got && signbit(want) == signbit(got));
+        }
+    }
+}
+
 #ifdef __FLT16_MAX__
 TEST(ref_elem_f16_matches_the_machine) {
     for (uint32_t u = 0; u < 65536; u++) {

@@ -286,10 +286,16 @@ TEST(uop_tables_are_consistent) {
     CHECK(dt_parse("f3", 2) == DT_COUNT && dt_min(DT_I8) == -128 && dt_max(DT_U32) == UINT32_MAX);
 }
 
+static uint32_t observed, observed_nodes;
+static void observe(const char *pass, uint64_t t0, uint64_t t1, uint32_t before, uint32_t after) {
+    CHECK(*pass && t0 <= t1 && before == (observed ? 4 : 0));
+    observed++, observed_nodes += after;
+}
+
 TEST(uop_pass_log) {
     struct ir_test t;
     struct str dump;
-    struct pass_log log = {.which = "one,three"};
+    struct pass_log log = {.which = "one,three", .observe = observe};
     ir_test_open(&t);
     str_init(&dump, &t.arena);
     log.dump = &dump;
@@ -300,6 +306,7 @@ TEST(uop_pass_log) {
     }
     CHECK_EQ(log.n, RG_COUNT(log.rec)); /* full, not overrun */
     CHECK_EQ(log.rec[0].nodes, 4);
+    CHECK(observed == log.n && observed_nodes == 4 * log.n);
     CHECK_STR(log.rec[1].name, "two");
     CHECK(strstr(dump.p, "; after one: 4 nodes") && !strstr(dump.p, "after two"));
     CHECK(pass_wants_dump(&log, "three") && !pass_wants_dump(&log, "thre"));
