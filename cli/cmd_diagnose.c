@@ -57,9 +57,9 @@ int cmd_diagnose(int argc, char **argv) {
         fprintf(stderr, "ridge diagnose: %s: %s\n", o.path, e.msg);
         return EXIT_FAILED;
     }
-    if (o.device && !gpu_find(o.device)) {
+    if (o.device && !gpu_spec_find(o.device)) {
         fprintf(stderr, "ridge diagnose: no GPU named \"%s\" in the table; known:", o.device);
-        for (size_t i = 0; gpu_at(i); i++) fprintf(stderr, "%s %s", i ? "," : "", gpu_at(i)->name);
+        for (size_t i = 0; gpu_spec_at(i); i++) fprintf(stderr, "%s %s", i ? "," : "", gpu_spec_at(i)->name);
         fprintf(stderr, "\n");
         trace_free(&t);
         return EXIT_USAGE;

@@ -11,7 +11,7 @@
 struct product {
     int64_t m, n, k, tm, tn, line, per_sm;
     int elt, align;
-    const struct gpu *gpu;
+    const struct gpu_spec *gpu;
 };
 
 static const struct {
@@ -142,7 +142,7 @@ int cmd_shape(int argc, char **argv) {
     if (rc >= 0) return rc;
     if (line != NOT_GIVEN && (rc = args_range(&a, "line", line, 1, 1 << 20)) >= 0) return rc;
     if ((rc = args_range(&a, "per-sm", per_sm, 1, 64)) >= 0) return rc;
-    struct product s = {.line = line, .per_sm = per_sm, .gpu = gpu_find(device)};
+    struct product s = {.line = line, .per_sm = per_sm, .gpu = gpu_spec_find(device)};
     int64_t *at[] = {&s.m, &s.n, &s.k};
     for (int i = 0; i < 3; i++)
         if (!parse_size(a.operand[i], at[i])) {
@@ -152,7 +152,7 @@ int cmd_shape(int argc, char **argv) {
         }
     if (!s.gpu) {
         fprintf(stderr, "ridge shape: no GPU named \"%s\"; known:", device);
-        for (size_t i = 0; gpu_at(i); i++) fprintf(stderr, "%s %s", i ? "," : "", gpu_at(i)->name);
+        for (size_t i = 0; gpu_spec_at(i); i++) fprintf(stderr, "%s %s", i ? "," : "", gpu_spec_at(i)->name);
         fprintf(stderr, "\n");
         return EXIT_USAGE;
     }

@@ -19,7 +19,7 @@ const struct model *planned_model(void) {
 
 const struct model *planned_h200(void) {
     static struct model m;
-    model_guess_gpu(&m, &(struct model_gpu){"NVIDIA H200", 132, 1.98, 4917, 60 << 20, 227 << 10});
+    model_guess_gpu(&m, &(struct model_gpu){.name = "NVIDIA H200", .memory_rate = 4917});
     return &m;
 }
 

@@ -227,18 +227,6 @@ const char *trace_format_text(int format);
 
 /* ---- arithmetic of GPUs (gpu.c) ------------------------------------------------------------------ */
 
-enum gpu_unit { GPU_F64, GPU_F32, GPU_TF32, GPU_F16, GPU_F8, GPU_UNITS };
-struct gpu {
-    const char *name;
-    int cc, sms, max_threads_sm, regs_sm, smem_sm;
-    double peak[GPU_UNITS]; /* dense TFLOP/s of each unit, by the data sheet */
-    double got;             /* TFLOP/s of a large f16 product we measured, 0 unknown */
-    double bw, bw_got;      /* GB/s of device memory: data sheet, measured (0 unknown) */
-    double link;            /* GB/s of one direction of the host link with pinned memory */
-};
-const struct gpu *gpu_find(const char *name); /* by name or a part of it; NULL unknown */
-const struct gpu *gpu_at(size_t i);           /* NULL past the end */
-
 struct occupancy {
     int blocks;          /* resident per SM */
     double theoretical;  /* resident warps / the SM's warps, 0..1 */
@@ -247,7 +235,7 @@ struct occupancy {
     int by_warps, by_blocks, by_regs, by_smem;
     double waves, tail; /* grid / resident blocks; share lost in the last, partial wave */
 };
-struct occupancy gpu_occupancy(const struct gpu *, int64_t grid, int threads, int regs, int64_t smem);
+struct occupancy gpu_occupancy(const struct gpu_spec *, int64_t grid, int threads, int regs, int64_t smem);
 
 struct tiling {
     int64_t tiles, waves;
@@ -453,8 +441,8 @@ struct diag {
     struct trace *t;
     struct arena arena;
     int32_t device; /* the one the budget is of, -1 none */
-    const struct gpu *gpu;
-    struct gpu gpu_made; /* the table's row with what the file says put over it */
+    const struct gpu_spec *gpu;
+    struct gpu_spec gpu_made; /* the table's row with what the file says put over it */
     char device_name[64];
     int64_t w0, w1, wall_ns, busy_ns;
     int64_t budget[BUDGET_KEYS];

@@ -254,7 +254,7 @@ static void cost_of(struct diag *d, struct kernel_row *k) {
 
 static void judge(struct diag *d, struct kernel_row *k) {
     double t = k->count ? (double)k->ns / k->count * 1e-9 : 0;
-    const struct gpu *g = d->gpu;
+    const struct gpu_spec *g = d->gpu;
     if (k->modelled && g && t > 0) {
         double peak = g->peak[k->unit] * 1e12, bw = g->bw * 1e9;
         k->compute = peak ? k->flops / (peak * t) : 0;
@@ -402,12 +402,12 @@ static void know_device(struct diag *d) {
     if (!x && !*t->device_hint) return;
     if (!x) x = &none;
     snprintf(d->device_name, sizeof d->device_name, "%s", *x->name ? x->name : t->device_hint);
-    const struct gpu *g = gpu_find(d->device_name);
+    const struct gpu_spec *g = gpu_spec_find(d->device_name);
     if (g)
         d->gpu_made = *g;
     else
-        d->gpu_made = (struct gpu){.name = d->device_name};
-    struct gpu *m = &d->gpu_made;
+        d->gpu_made = (struct gpu_spec){.name = d->device_name};
+    struct gpu_spec *m = &d->gpu_made;
     if (x->cc) m->cc = x->cc;
     if (x->sms) m->sms = x->sms;
     if (x->max_threads_sm) m->max_threads_sm = x->max_threads_sm;

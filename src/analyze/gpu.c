@@ -1,67 +1,20 @@
-/* gpu.c: arithmetic of GPUs: the table, occupancy by the CUDA rules, tiles, waves and cache lines.
+/* gpu.c: arithmetic of GPUs: occupancy by the CUDA rules, tiles, waves and cache lines. What a GPU has: src/model/gpus.def.
  *
  * Occupancy is recomputed because Kineto reports zero for every kernel with more than 48 KB of shared
- * memory, which are the matrix products and attention kernels that matter most. Pure functions of
+ * memory, which are the GEMM and attention kernels that matter most. Pure functions of
  * numbers. Tests: tests/unit/analyze_gpu.c (40 cases worked by hand, with their limiters). */
 #include "analyze/analyze.h"
 
 #include <math.h>
 
-static const struct gpu table[] = {
-#define GPU(name, cc, sms, thr, regs, smem, f64, f32, tf32, f16, f8, got, bw, bw_got, link) \
-    {name, cc, sms, thr, regs, smem, {f64, f32, tf32, f16, f8}, got, bw, bw_got, link},
-#include "analyze/gpus.def"
-#undef GPU
-};
-
-const struct gpu *gpu_at(size_t i) { return i < RG_COUNT(table) ? &table[i] : NULL; }
-
-static int lower(int c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; }
-
-/* Substring without regard to case; '-', '_' and ' ' are the same. */
-static bool contains(const char *s, const char *part) {
-    for (; *s; s++) {
-        size_t i = 0;
-        for (; part[i]; i++) {
-            int a = lower(s[i]), b = lower(part[i]);
-            if (a == '-' || a == '_') a = ' ';
-            if (b == '-' || b == '_') b = ' ';
-            if (a != b || !s[i]) break;
-        }
-        if (!part[i]) return true;
-    }
-    return false;
-}
-
-const struct gpu *gpu_find(const char *name) {
-    if (!name || !*name) return NULL;
-    for (size_t i = 0; i < RG_COUNT(table); i++)
-        if (contains(name, table[i].name)) return &table[i];
-    for (size_t i = 0; i < RG_COUNT(table); i++)
-        if (contains(table[i].name, name)) return &table[i];
-    return NULL;
-}
-
 static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 
-static int blocks_per_sm(int cc) {
-    switch (cc) {
-    case 75:
-    case 86:
-    case 87: return 16;
-    case 89: return 24;
-    case 120:
-    case 121: return 24;
-    default: return 32;
-    }
-}
-
-struct occupancy gpu_occupancy(const struct gpu *g, int64_t grid, int threads, int regs, int64_t smem) {
+struct occupancy gpu_occupancy(const struct gpu_spec *g, int64_t grid, int threads, int regs, int64_t smem) {
     struct occupancy o = {0};
     if (threads <= 0 || threads > 1024 || !g->max_threads_sm) return o;
     int warps = (threads + 31) / 32;
     o.by_warps = g->max_threads_sm / 32 / warps;
-    o.by_blocks = blocks_per_sm(g->cc);
+    o.by_blocks = gpu_blocks_per_sm(g->cc);
     /* Registers are given to warps in units of 256, from four equal banks. */
     int64_t per_warp = round_up((int64_t)regs * 32, 256);
     o.by_regs = per_warp ? (int)(g->regs_sm / 4 / per_warp * 4 / warps) : INT32_MAX;

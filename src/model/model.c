@@ -48,6 +48,10 @@ static double rounded(double x, int digits) {
     return strtod(text, NULL);
 }
 
+void model_round(struct model *m) {
+    for (int f = 0; f < MODEL_FIELDS; f++) m->theory[f] = rounded(m->theory[f], 9);
+}
+
 /* ---- guess ---------------------------------------------------------------------------------------- */
 
 static void guess_rates(struct model *m, const struct os_cpu *c) {
@@ -81,7 +85,7 @@ static void guess_memory(struct model *m, const struct os_cpu *c, int loads) {
 }
 
 /* The name goes into a file: plain characters only. */
-static void set_name(struct model *m, const char *name, const char *otherwise) {
+void model_set_name(struct model *m, const char *name, const char *otherwise) {
     size_t n = 0;
     for (const char *s = name; *s && n < sizeof m->name - 1; s++)
         if (*s > ' ' && *s < 127 && *s != '#')
@@ -91,38 +95,10 @@ static void set_name(struct model *m, const char *name, const char *otherwise) {
     if (!n) snprintf(m->name, sizeof m->name, "%s", otherwise);
 }
 
-/* Rates per clock and SM are those of data centre GPUs since 2020 (128 lanes, 64 doubles, 64 integers).
- * Caches and launches are round figures of measurements on one of 2024: 128 and 40 bytes per clock and SM
- * from shared memory and from L2, 92 % of the memory's rate, 2 us to start a kernel from the host. */
-void model_guess_gpu(struct model *m, const struct model_gpu *g) {
-    double *t = m->theory;
-    *m = (struct model){0};
-    set_name(m, g->name, "GPU");
-    double n = g->units > 0 ? g->units : 100, clock = g->ghz > 0 ? g->ghz : 1.5;
-    t[MODEL_CORES] = n;
-    t[MODEL_CLOCK] = clock;
-    t[MODEL_VEC_BYTES] = 128;
-    t[MODEL_FMA_UNITS] = 4;
-    t[MODEL_FLOPS_F32] = 256;
-    t[MODEL_FLOPS_F64] = t[MODEL_OPS_INT] = 128;
-    t[MODEL_FLOPS_F16] = t[MODEL_FLOPS_BF16] = 256; /* done in f32 */
-    t[MODEL_MATRIX_BF16] = 4096;
-    t[MODEL_MATRIX_I8] = 8192;
-    t[MODEL_L1_SIZE] = t[MODEL_L2_SIZE] = g->shared > 0 ? g->shared : 96 << 10;
-    t[MODEL_L3_SIZE] = g->l2;
-    t[MODEL_L1_RATE] = t[MODEL_L2_RATE] = 128 * clock;
-    t[MODEL_L3_RATE] = 40 * clock;
-    t[MODEL_DRAM_READ] = t[MODEL_DRAM_COPY] = 0.92 * (g->memory_rate > 0 ? g->memory_rate : 800);
-    t[MODEL_DRAM_CORE] = RG_MIN(40 * clock, t[MODEL_DRAM_READ]);
-    t[MODEL_LAUNCH] = 2000;
-    t[MODEL_FORK] = t[MODEL_WAKE] = 1;
-    for (int f = 0; f < MODEL_FIELDS; f++) t[f] = rounded(t[f], 9);
-}
-
 void model_guess(struct model *m) {
     const struct os_cpu *c = os_cpu();
     *m = (struct model){0};
-    set_name(m, c->model, c->arch);
+    model_set_name(m, c->model, c->arch);
     struct core core = {.ghz = 2.5, .fma = strcmp(c->arch, "x86_64") == 0 ? 2 : 1, .loads = 2};
     for (size_t i = 0; i < RG_COUNT(cores); i++)
         if (!strcmp(cores[i].name, c->model)) core = cores[i];
@@ -132,7 +108,7 @@ void model_guess(struct model *m) {
     m->theory[MODEL_FMA_UNITS] = core.fma;
     guess_rates(m, c);
     guess_memory(m, c, core.loads);
-    for (int f = 0; f < MODEL_FIELDS; f++) m->theory[f] = rounded(m->theory[f], 9);
+    model_round(m);
 }
 
 /* ---- values --------------------------------------------------------------------------------------- */

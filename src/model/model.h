@@ -16,7 +16,7 @@
 
 /* clang-format off */
 /* Rates of arithmetic are per core and cycle, an FMA counts two; bandwidths "per core" scale with the
- * cores used. Rates of a tensor cores are 0 where there is none.
+ * cores used. Rates of tensor cores are 0 where there are none.
  *    field        key            unit               what it is */
 #define MODEL_TABLE(X)                                                                             \
     X(CORES,       "cores",       "threads",         "cores that may be used")                     \
@@ -58,15 +58,53 @@ struct model {
 
 /* Fills theory from os_cpu() and a table of known cores; measures nothing. */
 void model_guess(struct model *);
-/* The same for a GPU, from what its driver says; zeros are filled in. A SM is a core here: the 32 lanes of a
- * warp its vector, its shared memory and first cache L1, and the cache that all share is L3 (L2 is L1 once more). */
+/* The name without characters that a file of a model could not hold; theory as its text form has it. */
+void model_set_name(struct model *, const char *name, const char *otherwise);
+void model_round(struct model *);
+
+/* ---- gpu.c: known GPUs ------------------------------------------------------------------------------ */
+
+enum gpu_unit { GPU_F64, GPU_F32, GPU_TF32, GPU_F16, GPU_F8, GPU_UNITS };
+/* What a GPU has: a row of gpus.def, perhaps with a driver's figures put over it. 0: unknown. */
+struct gpu_spec {
+    const char *name;
+    int cc;                                       /* compute capability: 90 is 9.0; 0: not a CUDA device */
+    int sms;                                      /* streaming multiprocessors (CUs) */
+    int max_threads_sm, threads_block, blocks_sm; /* limits: of a SM, of a block; blocks of a SM */
+    int regs_sm;                                  /* 32-bit registers of a SM */
+    int smem_sm, smem_block; /* bytes of shared memory: of a SM, of a block (opt-in) .. */
+    int smem_reserved;       /* .. and what the system takes of it for each block */
+    int64_t l2;              /* bytes */
+    double ghz;              /* boost clock */
+    double peak[GPU_UNITS];  /* dense TFLOP/s, data sheet */
+    double got;              /* TFLOP/s of a large bf16 GEMM, measured */
+    double bw, bw_got;       /* GB/s of device memory: data sheet, measured */
+    double link;             /* GB/s of one direction of the host link, pinned memory */
+};
+const struct gpu_spec *gpu_spec_find(const char *name); /* by name or a part of it; NULL unknown */
+const struct gpu_spec *gpu_spec_at(size_t i);           /* NULL past the end */
+const struct gpu_spec *gpu_spec_default(void); /* H200: what kernels are written for when no GPU is named */
+struct gpu_spec gpu_spec_with_cc(int cc);      /* the default one restricted to this compute capability */
+int gpu_blocks_per_sm(int cc);                 /* most resident blocks of an architecture */
+
+/* What a driver reports. 0: it does not say. */
 struct model_gpu {
     const char *name;
-    int units;
-    double ghz, memory_rate; /* GB/s */
-    double l2, shared;       /* bytes */
+    int units;                  /* SMs */
+    double ghz, memory_rate;    /* memory_rate: GB/s */
+    double l2, shared;          /* bytes; shared: of a block, opt-in */
+    int cc, regs_sm, shared_sm; /* shared_sm: bytes */
+    int threads_sm, threads_block, blocks_sm;
 };
+/* The row of this name, else of its architecture, with what is reported put over it. */
+struct gpu_spec gpu_spec_of(const struct model_gpu *);
+/* A GPU as a machine: a SM is a core, the 32 lanes of a warp its vector, shared memory and L1 are L1, L2 is L3 (and L2 is L1
+ * once more). model_guess_gpu: the same of what a driver reports, with the driver's memory rate. */
+void model_of_gpu(struct model *, const struct gpu_spec *);
 void model_guess_gpu(struct model *, const struct model_gpu *);
+
+/* ---- files of models ------------------------------------------------------------------------------- */
+
 /* The text form. model_parse checks everything (the text may come from anyone): header, known keys, each
  * once, values finite and in range. `where` names the source in errors. */
 void model_print(struct str *, const struct model *);

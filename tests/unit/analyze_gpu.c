@@ -58,7 +58,7 @@ static const struct {
 
 TEST(analyze_occupancy_of_40_cases) {
     for (size_t i = 0; i < RG_COUNT(cases); i++) {
-        const struct gpu *g = gpu_find(cases[i].gpu);
+        const struct gpu_spec *g = gpu_spec_find(cases[i].gpu);
         CHECK(g != NULL);
         struct occupancy o = gpu_occupancy(g, cases[i].grid, cases[i].threads, cases[i].regs, cases[i].smem);
         if (o.blocks != cases[i].blocks || strcmp(o.limiter, cases[i].limiter))
@@ -71,7 +71,7 @@ TEST(analyze_occupancy_of_40_cases) {
 }
 
 TEST(analyze_occupancy_of_what_cannot_run) {
-    const struct gpu *g = gpu_find("H200");
+    const struct gpu_spec *g = gpu_spec_find("H200");
     CHECK_EQ(gpu_occupancy(g, 1, 0, 32, 0).blocks, 0);
     CHECK_EQ(gpu_occupancy(g, 1, 2048, 32, 0).blocks, 0);
     CHECK_EQ(gpu_occupancy(g, 1, 128, 32, 1 << 20).blocks, 0);
@@ -79,7 +79,7 @@ TEST(analyze_occupancy_of_what_cannot_run) {
 }
 
 TEST(analyze_waves_and_tail) {
-    const struct gpu *g = gpu_find("A100");
+    const struct gpu_spec *g = gpu_spec_find("A100");
     /* 8 blocks on each of 108 SMs: 864 at once; 1000 blocks are one whole wave and a part. */
     struct occupancy o = gpu_occupancy(g, 1000, 256, 32, 0);
     CHECK_NEAR(o.waves, 1000.0 / 864, 1e-9);
@@ -121,18 +121,18 @@ TEST(analyze_cache_lines_of_a_tile) {
 }
 
 TEST(analyze_gpu_table_is_sane) {
-    for (size_t i = 0; gpu_at(i); i++) {
-        const struct gpu *g = gpu_at(i);
+    for (size_t i = 0; gpu_spec_at(i); i++) {
+        const struct gpu_spec *g = gpu_spec_at(i);
         CHECK(g->sms > 10 && g->bw > 100 && g->peak[GPU_F16] >= g->peak[GPU_F32]);
         CHECK(g->got <= g->peak[GPU_F16] && g->bw_got <= g->bw);
-        CHECK(gpu_find(g->name) == g);
+        CHECK(gpu_spec_find(g->name) == g);
     }
-    CHECK_STR(gpu_find("NVIDIA H200")->name, "H200");
-    CHECK_STR(gpu_find("NVIDIA A100-SXM4-80GB")->name, "A100-SXM4-80GB");
-    CHECK_STR(gpu_find("NVIDIA GeForce RTX 4090")->name, "RTX 4090");
-    CHECK_STR(gpu_find("Tesla V100-SXM2-16GB")->name, "V100");
-    CHECK_STR(gpu_find("AMD Instinct MI300X")->name, "MI300X");
-    CHECK_STR(gpu_find("NVIDIA L4")->name, "L4");
-    CHECK_STR(gpu_find("NVIDIA L40S")->name, "L40S");
-    CHECK(!gpu_find("Voodoo 2"));
+    CHECK_STR(gpu_spec_find("NVIDIA H200")->name, "H200");
+    CHECK_STR(gpu_spec_find("NVIDIA A100-SXM4-80GB")->name, "A100-SXM4-80GB");
+    CHECK_STR(gpu_spec_find("NVIDIA GeForce RTX 4090")->name, "RTX 4090");
+    CHECK_STR(gpu_spec_find("Tesla V100-SXM2-16GB")->name, "V100");
+    CHECK_STR(gpu_spec_find("AMD Instinct MI300X")->name, "MI300X");
+    CHECK_STR(gpu_spec_find("NVIDIA L4")->name, "L4");
+    CHECK_STR(gpu_spec_find("NVIDIA L40S")->name, "L40S");
+    CHECK(!gpu_spec_find("Voodoo 2"));
 }

@@ -186,7 +186,7 @@ TEST(cuda_model) {
     struct model m, again;
     struct str s;
     arena_init(&arena, &err);
-    model_guess_gpu(&m, &(struct model_gpu){"NVIDIA H200", 132, 1.98, 4917, 60 << 20, 227 << 10});
+    model_guess_gpu(&m, &(struct model_gpu){.name = "NVIDIA H200", .memory_rate = 4917});
     CHECK_STR(m.name, "NVIDIA-H200");
     CHECK_NEAR(model_value(&m, MODEL_DRAM_READ), 4524, 1);
     CHECK_NEAR(132 * 1.98 * model_value(&m, MODEL_FLOPS_F32), 66908, 1); /* GFLOP/s */

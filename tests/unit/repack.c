@@ -12,13 +12,13 @@
 /* A GPU whose memory costs nothing: small products are repacked too. */
 static const struct model *eager_model(void) {
     static struct model m;
-    model_guess_gpu(&m, &(struct model_gpu){"NVIDIA H200", 132, 1.98, 4917, 60 << 20, 227 << 10});
+    model_guess_gpu(&m, &(struct model_gpu){.name = "NVIDIA H200", .memory_rate = 4917});
     m.theory[MODEL_LAUNCH] = 0, m.theory[MODEL_DRAM_COPY] = 1e12;
     return &m;
 }
 static const struct model *gpu_model(void) {
     static struct model m;
-    model_guess_gpu(&m, &(struct model_gpu){"NVIDIA H200", 132, 1.98, 4917, 60 << 20, 227 << 10});
+    model_guess_gpu(&m, &(struct model_gpu){.name = "NVIDIA H200", .memory_rate = 4917});
     return &m;
 }
 
