@@ -3,6 +3,7 @@
 #include "irtest.h"
 #include "ir/node.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -578,16 +579,30 @@ static void flags_text(char *b, unsigned flags) {
     *b = 0;
 }
 
-static void ops_table(struct str *s) {
+/* An item of a list, wrapped. */
+static void item(struct str *s, const char *text) {
+    enum { WIDTH = 100 };
+    size_t col = 1;
+    str_addc(s, '-');
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (col + 1 + n > WIDTH) str_add(s, "\n "), col = 1;
+        str_addc(s, ' ');
+        str_addn(s, text, n);
+        col += 1 + n;
+        text += n + (text[n] == ' ');
+    }
+    str_addc(s, '\n');
+}
+
+static void ops_list(struct str *s) {
     static const char *const type[] = {"spelled", "source 0", "source 1", "bool", "idx", "void", "buffer's"};
     static const char *const lanes[] = {"widest", "1", "spelled", "source 0"};
-    static const char *const arg[] = {"",     "number",       "[int]", "[range]", "[slot name]",
-                                      "[op]", "[name space]", "[name]"};
-    str_add(s,
-            "| op | sources | type | lanes | argument | flags | meaning |\n|---|---|---|---|---|---|---|\n");
+    static const char *const arg[] = {"",      " number",       " [int]", " [range]", " [slot name]",
+                                      " [op]", " [name space]", " [name]"};
     for (int i = 0; i < OP_COUNT; i++) {
         const struct op_info *o = &op_info[i];
-        char flags[12], count[24];
+        char flags[12], count[24], text[1024];
         flags_text(flags, o->flags);
         if (o->max_src == UINT16_MAX)
             snprintf(count, sizeof count, "%u ..", o->min_src);
@@ -595,17 +610,19 @@ static void ops_table(struct str *s) {
             snprintf(count, sizeof count, "%u", o->min_src);
         else
             snprintf(count, sizeof count, "%u..%u", o->min_src, o->max_src);
-        str_printf(s, "| %s | %s | %s | %s | %s | %s | ", o->name, count, type[o->dt], lanes[o->lanes],
-                   arg[o->arg], flags);
-        for (const char *d = o->doc; *d; d++) str_add(s, *d == '|' ? "\\|" : (char[]){*d, 0});
-        str_add(s, " |\n");
+        snprintf(text, sizeof text, "`%s%s` (%s; %s; %s%s%s): %s", o->name, arg[o->arg], count, type[o->dt],
+                 lanes[o->lanes], *flags ? "; " : "", flags, o->doc);
+        item(s, text);
     }
 }
 
-static void rules_table(struct str *s) {
-    str_add(s, "| rule | what is wrong | what to do |\n|---|---|---|\n");
-    for (unsigned i = 0; i < verify_rule_count; i++)
-        str_printf(s, "| %s | %s | %s |\n", verify_rules[i].name, verify_rules[i].what, verify_rules[i].todo);
+static void rules_list(struct str *s) {
+    for (unsigned i = 0; i < verify_rule_count; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "`%s`: %s. %c%s.", verify_rules[i].name, verify_rules[i].what,
+                 toupper((unsigned char)verify_rules[i].todo[0]), verify_rules[i].todo + 1);
+        item(s, text);
+    }
 }
 
 static void axes_table(struct str *s) {
@@ -615,13 +632,13 @@ static void axes_table(struct str *s) {
 #undef X
 }
 
-/* The tables of docs/ir.md are those of the code. BLESS=1 writes them. */
+/* The table and lists of docs/ir.md are those of the code. BLESS=1 writes them. */
 TEST(text_manual_is_true) {
     static const struct {
         const char *mark;
         void (*table)(struct str *);
     } part[] = {
-        {"<!-- axes -->\n", axes_table}, {"<!-- ops -->\n", ops_table}, {"<!-- rules -->\n", rules_table}};
+        {"<!-- axes -->\n", axes_table}, {"<!-- ops -->\n", ops_list}, {"<!-- rules -->\n", rules_list}};
     struct ir_test t;
     char *text;
     size_t n;
