@@ -1,6 +1,7 @@
 # Ridge's build: one file, no recursion, no configure step.
 #
-#   make                      build/ridge, build/examples, build/release/libridge.a
+#   make                      build/ridge, build/examples, build/release/libridge.a; on all cores unless -j says how many
+#   make check                everyday tests, in under a minute; make test: all of them
 #   make MODE=asan test       another mode; each has its own folder build/$(MODE)
 #   make FOLDERS="base ir"    only these folders of src/ and their unit tests, and no command
 #   make BUILD=build-mine     everything somewhere else
@@ -13,6 +14,10 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 .DEFAULT_GOAL := all
+# All cores, unless -jN is given (GNU make prefers what the command line says), another make calls this one, or `clean` must be first.
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS))$(filter clean,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -65,7 +70,7 @@ GOLDEN_SRC := $(sort $(wildcard bench/golden/*.c))
 GOLDEN  := $(if $(GOLDEN_SRC),$(OUT)/bench/golden)
 PEER_CC := $(if $(filter release,$(MODE)),$(or $(shell command -v clang),$(CC)),$(CC))
 
-.PHONY: all lib examples mnist test test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-mutants snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
+.PHONY: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-mutants snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help FORCE
 all: $(LIB) $(BIN) $(EXAMPLES) $(if $(CLI_SRC),$(if $(filter release,$(MODE)),$(BUILD)/ridge $(BUILD)/examples))
 lib: $(LIB)
 examples: all
@@ -189,11 +194,23 @@ $(GOLDEN): $(GOLDEN_OBJ) $(PARTS)
 # The runner takes shell scripts too (-x), so that one line at the end counts everything.
 # On aarch64 the leak check of ASan takes seconds per process (see tests/main.c): only where asked for.
 RUN_ENV := $(if $(filter aarch64,$(shell uname -m)),ASAN_OPTIONS=$${ASAN_OPTIONS:-detect_leaks=0}) RIDGE_CACHE_DIR=$(CURDIR)/$(OUT)/test-cache CC='$(CC)' RIDGE=$(CURDIR)/$(OUT)/ridge BUILD_DIR=$(CURDIR)/$(OUT)
-mnist: all           # trains examples/mnist.c on data/mnist; ARGS="--steps 100 --batch 256" and so on
+mnist: $(OUT)/examples/mnist # trains examples/mnist.c on data/mnist; ARGS="--steps 100 --batch 256" and so on
 	@$(OUT)/examples/mnist $(ARGS)
 
 test: all $(TEST) $(TABLE) $(PLANTED) $(FORMS)
 	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CLI_TESTS:%=-x %)
+
+# What to run before a commit: how the sources look, and the tests of every folder that take little time (`ridge-test -t` tells).
+CHECK_SCRIPTS := $(filter $(addprefix tests/cli/,format.sh paths.sh words.sh questions.sh callsites.sh header.sh usage.sh),$(CLI_TESTS))
+CHECK_TESTS := affine arena bounds codegen_ diff_ env_ err_ estimate event few_ hash heuristic index_ io_ log_ lower map_ mem_ mma model os_ \
+               parse pass pool_ ref_ report_ rewrite_s roofline rule_table semantics_CPU_assign shape_ str_ tensor_ text_ uop_ verify_ vec_
+check: all $(TEST)
+	@$(RUN_ENV) $(TEST) -x tools/depcheck $(CHECK_SCRIPTS:%=-x %) $(CHECK_TESTS)
+
+words:               # retired words (docs/glossary.md), by folder
+	@tools/words --count
+shape:               # what is too long, too deep or defined twice
+	@tools/shape
 
 test-math: $(TEST)   # every float of every vector function, minutes
 	@$(RUN_ENV) $(TEST) -a math_all
@@ -238,19 +255,19 @@ bench: all $(TABLE)
 bench-parts: all $(BENCH) $(GOLDEN)  # the single programs under bench/; ARGS go to each of them
 	@for b in $(BENCH) $(GOLDEN); do echo "== $${b##*/}"; $$b $(ARGS) || exit 1; done
 
-FMT_FILES = $(wildcard include/*.h src/*/*.[ch] src/*/*/*.[ch] cli/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch] bench/*/*.[ch] tools/*.[ch] examples/*.[ch])
+FMT_FILES = $(shell find include src cli tests bench tools examples -name '*.[ch]')
 callsites:           # include/ridge_calls.h from ridge.h, after a prototype changed
 	tools/callsites header < include/ridge.h > include/ridge_calls.h.new && mv -f include/ridge_calls.h.new include/ridge_calls.h
 fmt:
 	@clang-format -i $(FMT_FILES)
 fmt-check:
-	@clang-format --dry-run -Werror $(FMT_FILES)
+	@tests/cli/format.sh
 
 clean:
 	rm -rf $(BUILD)
 
 help:
-	@sed -n '2,7s/^# \{0,1\}//p' Makefile
-	@echo "targets: all lib examples mnist test test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-mutants snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
+	@sed -n '2,8s/^# \{0,1\}//p' Makefile
+	@echo "targets: all lib examples mnist check test words shape test-math test-cuda-compile test-gpu test-gpu-sanitizer test-opencl test-mutants snapshot bench bench-gpu bench-parts fuzz callsites fmt fmt-check clean help"
 
 -include $(LIB_OBJ:.o=.d) $(OUT)/obj/tests/snapshot/forms.d $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d) $(EXAMPLE_OBJ:.o=.d) $(PLANTED_OBJ:.o=.d) $(GOLDEN_OBJ:.o=.d) $(TABLE_OBJ:.o=.d)

@@ -2,10 +2,10 @@
  * output caught; only what a failed test wrote is shown. Shell scripts given with -x are tests too: exit
  * status 0 passes, 77 skips, and anything else fails.
  *
- *     ridge-test [-l] [-v] [-a] [-j N] [-x SCRIPT]... [SUBSTRING]...
+ *     ridge-test [-l] [-v] [-t] [-a] [-j N] [-x SCRIPT]... [SUBSTRING]...
  *
- * -l lists, -v prints every test with its time, and every ten seconds what is under way, -a takes in the tests that are
- * run by hand only. The last line is always `N passed, M failed` with `, K skipped` where there were any; the exit status is 0
+ * -l lists, -v prints every test with its time, and every ten seconds what is under way, -t prints at the end which 30 tests
+ * took most CPU time (user and system, with the compilers they started), -a takes in the manual tests. The last line is always `N passed, M failed` with `, K skipped` where there were any; the exit status is 0
  * only if none failed and at least one ran.
  *
  * A child says more than pass or fail through marked lines in its output: \1 starts an info line for the
@@ -20,6 +20,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,11 +40,18 @@ struct job {
     size_t n;
 };
 
+struct cost {
+    const struct test *test;
+    double cpu; /* seconds, user and system */
+};
+
 static struct {
     int passed, failed, skipped;
     char *info;
     size_t n_info;
     bool verbose;
+    struct cost *cost; /* of those that ended */
+    int n_cost;
 } run;
 
 /* The leak check of ASan walks 2^28 regions at the end of every process on aarch64: three seconds each.
@@ -165,8 +173,14 @@ static void sort_output(struct job *j, bool show) {
     }
 }
 
-static void finish(struct job *j, int status) {
+static double cpu_seconds(const struct rusage *u) {
+    return (double)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) +
+           1e-6 * (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
+}
+
+static void finish(struct job *j, int status, const struct rusage *used) {
     double took = now() - j->start;
+    run.cost[run.n_cost++] = (struct cost){j->test, cpu_seconds(used)};
     read_output(j);
     close(j->fd);
     bool skip = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIP;
@@ -207,9 +221,10 @@ static void watch(struct job *jobs, int n) {
         if (!j->test) continue;
         int status;
         bool more = read_output(j);
-        pid_t got = waitpid(j->pid, &status, more ? WNOHANG : 0);
+        struct rusage used;
+        pid_t got = wait4(j->pid, &status, more ? WNOHANG : 0, &used);
         if (got == j->pid) {
-            finish(j, status);
+            finish(j, status, &used);
         } else if (!j->late && now() - j->start > j->test->seconds) {
             j->late = true;
             kill(-j->pid, SIGKILL);
@@ -253,6 +268,24 @@ static int by_time_then_name(const void *pa, const void *pb) {
     return strcmp(a->name, b->name);
 }
 
+static int by_cpu(const void *a, const void *b) {
+    double x = ((const struct cost *)a)->cpu, y = ((const struct cost *)b)->cpu;
+    return (x < y) - (x > y);
+}
+
+/* Which tests cost most, and what share of all that is. */
+static void print_costs(void) {
+    double all = 0, most = 0;
+    for (int i = 0; i < run.n_cost; i++) all += run.cost[i].cpu;
+    qsort(run.cost, (size_t)run.n_cost, sizeof *run.cost, by_cpu);
+    int n = run.n_cost < 30 ? run.n_cost : 30;
+    for (int i = 0; i < n; i++) {
+        printf("%8.2f s  %s\n", run.cost[i].cpu, run.cost[i].test->name);
+        most += run.cost[i].cpu;
+    }
+    printf("%8.2f s  of %.2f s of CPU time in these %d of %d tests\n", most, all, n, run.n_cost);
+}
+
 static bool selected(const struct test *t, bool all, char **words, int n) {
     if (!t->fn) return true;
     if (t->manual && !all) return false;
@@ -270,28 +303,31 @@ static void add_script(char *path) {
 
 int main(int argc, char **argv) {
     long jobs = sysconf(_SC_NPROCESSORS_ONLN);
-    bool list = false, all = false;
-    for (int c; (c = getopt(argc, argv, "lvaj:x:")) != -1;) {
+    bool list = false, all = false, costs = false;
+    for (int c; (c = getopt(argc, argv, "lvtaj:x:")) != -1;) {
         switch (c) {
         case 'l': list = true; break;
         case 'v': run.verbose = true; break;
+        case 't': costs = true; break;
         case 'a': all = true; break;
         case 'j': jobs = strtol(optarg, NULL, 10); break;
         case 'x': add_script(optarg); break;
         default:
-            fprintf(stderr, "ridge-test [-l] [-v] [-a] [-j N] [-x SCRIPT]... [SUBSTRING]...\n");
+            fprintf(stderr, "ridge-test [-l] [-v] [-t] [-a] [-j N] [-x SCRIPT]... [SUBSTRING]...\n");
             return 2;
         }
     }
     jobs = jobs < 1 ? 1 : jobs > MAX_JOBS ? MAX_JOBS : jobs;
     struct test **chosen = calloc((size_t)n_tests + 1, sizeof *chosen);
-    if (!chosen) die("calloc");
+    run.cost = calloc((size_t)n_tests + 1, sizeof *run.cost);
+    if (!chosen || !run.cost) die("calloc");
     int n = 0;
     for (struct test *t = tests; t; t = t->next)
         if (selected(t, all, argv + optind, argc - optind)) chosen[n++] = t;
     qsort(chosen, (size_t)n, sizeof *chosen, by_time_then_name);
     if (list) {
         for (int i = 0; i < n; i++) printf("%s\n", chosen[i]->name);
+        free(run.cost);
         free(chosen);
         return 0;
     }
@@ -301,10 +337,12 @@ int main(int argc, char **argv) {
     free(model);
     run_all(chosen, n, (int)jobs);
     if (run.info) printf("%s", run.info);
+    if (costs) print_costs();
     printf("%d passed, %d failed", run.passed, run.failed);
     if (run.skipped) printf(", %d skipped", run.skipped);
     printf("\n");
     free(run.info);
+    free(run.cost);
     free(chosen);
     return run.failed || !(run.passed + run.skipped);
 }

@@ -3,7 +3,7 @@
  *     TEST(map_keeps_all_keys) { CHECK_EQ(map.n, 100000); }
  *
  * Each test runs in a child process of its own: it may crash, leak or hang without harm to others. A
- * failed check prints its place and values and ends the test there. Helpers may use the checks too. */
+ * failed check prints file, line and values and ends the test there. Helpers may use the checks too. */
 #ifndef RIDGE_TEST_H
 #define RIDGE_TEST_H
 
@@ -26,13 +26,13 @@ _Noreturn void test_fail(const char *file, int line, const char *fmt, ...)
 _Noreturn void test_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void test_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-#define TEST_DEFINE_(id, secs, cooperative, by_itself)                                                    \
+#define TEST_DEFINE_(id, secs, only_asked, by_itself)                                                     \
     static void test_##id(void);                                                                          \
     static struct test test_##id##_entry = {.name = #id,                                                  \
                                             .file = __FILE__,                                             \
                                             .line = __LINE__,                                             \
                                             .seconds = secs,                                              \
-                                            .manual = cooperative,                                        \
+                                            .manual = only_asked,                                         \
                                             .alone = by_itself,                                           \
                                             .fn = test_##id};                                             \
     __attribute__((constructor)) static void test_##id##_register(void) { test_add(&test_##id##_entry); } \

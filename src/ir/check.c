@@ -100,7 +100,7 @@ static bool check_arg(struct check *c) {
     case OPA_NONE:
         return a.u == 0 ? true : bad(c, -1, "expected no argument in %s, found %lld", name, (long long)a.i);
     case OPA_RANGE:
-        if (a.range.kind < AX_COUNT) return true;
+        if (a.range.kind < AX_COUNT && axis_name[a.range.kind]) return true;
         return bad(c, -1, "expected an axis kind in %s, found number %u", name, a.range.kind);
     case OPA_OP:
         if (a.u < OP_COUNT && is_combiner(a.i)) return true;

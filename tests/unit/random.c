@@ -27,7 +27,7 @@ static void read_all(rg_tensor t, void *out, size_t bytes) {
 
 /* ---- the bits ------------------------------------------------------------------------------------------- */
 
-/* tests/kat_vectors of Random123: "threefry2x32 20", counter, key, result. */
+/* kat_vectors of Random123: "threefry2x32 20", counter, key, result. */
 static const struct known {
     uint32_t counter[2], key[2], want[2];
 } known[] = {

@@ -242,7 +242,9 @@ static union arg random_arg(struct gen *g, enum op op) {
     case OPA_MEM: a.mem.name = sym, a.mem.space = rnd_below(&g->r, SPACE_COUNT); return a;
     case OPA_SYM: a.u = sym; return a;
     case OPA_RANGE:
-        a.range.cls = sym, a.range.kind = (uint8_t)rnd_below(&g->r, AX_COUNT);
+        do a.range.kind = (uint8_t)rnd_below(&g->r, AX_COUNT);
+        while (!axis_name[a.range.kind]);
+        a.range.cls = sym;
         a.range.pos = (uint8_t)rnd_below(&g->r, 9), a.range.id = (uint16_t)rnd_below(&g->r, 3);
         return a;
     default: return a;
