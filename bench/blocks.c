@@ -62,7 +62,7 @@ static void compile(void *arg) {
     ir_parse(&j->ir, text, n, j->path, &p);
     if (!*j->opts) j->opts = opts_heuristic_gpu(&j->ir, &p.kernel.p[0], 90);
     const char *opts = j->peer ? "" : j->opts;
-    struct lower_opts o = {.opts = opts, .vec_bytes = 16, .narrow = true, .native_exp = true};
+    struct lower_opts o = {.opts = opts, .target = {.kind = TARGET_GPU, .native_exp = true}};
     lower(&j->ir, &p.kernel.p[0], &o, &j->lin);
 }
 

@@ -23,11 +23,13 @@ static const struct {
 
 /* The first of each language is the default. */
 static const struct opt_target targets[] = {
-    {"native", EMIT_C, 0, 0},      {"neon", EMIT_C, 16, 0},      {"avx512", EMIT_C, 64, 0},
-    {"sm_90a", EMIT_CUDA, 16, 90}, {"sm_80", EMIT_CUDA, 16, 80}, {"opencl", EMIT_OPENCL, 16, 0},
+    {"native", EMIT_C, {.kind = TARGET_CPU}},
+    {"neon", EMIT_C, {.kind = TARGET_CPU, .vec_bytes = 16}},
+    {"avx512", EMIT_C, {.kind = TARGET_CPU, .vec_bytes = 64}},
+    {"sm_90a", EMIT_CUDA, {.kind = TARGET_GPU, .capability = 90, .native_exp = true}},
+    {"sm_80", EMIT_CUDA, {.kind = TARGET_GPU, .capability = 80, .native_exp = true}},
+    {"opencl", EMIT_OPENCL, {.kind = TARGET_GPU}},
 };
-
-static bool is_gpu(const struct opt_target *t) { return t->text != EMIT_C; }
 
 /* ---- reading --------------------------------------------------------------------------------------- */
 
@@ -64,8 +66,9 @@ static void read_program(struct session *s) {
 static const char *choose_opts(struct session *s, const struct kernel *k) {
     if (s->noopt || (env_int(ENV_NOOPT) && !s->opts)) return "";
     if (s->opts) return s->opts;
-    if (s->heuristic && is_gpu(s->target)) return opts_heuristic_gpu(&s->ir, k, s->target->capability);
-    if (s->heuristic) return opts_heuristic(&s->ir, k, s->target->vec_bytes, (int)env_int(ENV_THREADS));
+    const struct target *t = &s->target->target;
+    if (s->heuristic && target_is_gpu(t)) return opts_heuristic_gpu(&s->ir, k, t->capability);
+    if (s->heuristic) return opts_heuristic(&s->ir, k, t->vec_bytes, (int)env_int(ENV_THREADS));
     if (s->random_opts != NOT_GIVEN) return opts_random(&s->ir, k, (uint64_t)s->random_opts);
     return k->opts;
 }
@@ -103,18 +106,13 @@ static void lower_one(struct session *s, uint32_t i) {
     if (log_on(6) && !s->dump) log.which = "all";
     const char *asked = env_str(ENV_DUMP);
     if (!log.which && asked && *asked) log.which = asked;
-    if (s->emit == EMIT_TREE && !log.which) log.which = TREE_PASS;
+    if (s->emit == EMIT_TREE && !log.which) log.which = pass_name(PASS_INDEX_WIDTH);
     if (!log.which) log.dump = NULL;
     w->opts = choose_opts(s, k);
     uint64_t t = os_now_ns();
-    session_lower(s, k,
-                  &(struct lower_opts){.opts = w->opts,
-                                       .log = &log,
-                                       .keep_math = s->ref,
-                                       .native_exp = s->target->text == EMIT_CUDA,
-                                       .vec_bytes = s->target->vec_bytes,
-                                       .narrow = is_gpu(s->target)},
-                  &w->lin);
+    struct lower_opts how = {.opts = w->opts, .log = &log, .target = s->target->target};
+    how.target.keep_math = s->ref;
+    session_lower(s, k, &how, &w->lin);
     w->lower_ns = os_now_ns() - t;
     /* PARAMS stands for as many buffers as the data says, which the program alone does not know. */
     w->lin.nbuf = RG_MAX(w->lin.nbuf, s->io.kernel[i].nbuf);
@@ -124,11 +122,11 @@ static void lower_one(struct session *s, uint32_t i) {
         if (log.rec[p].nodes) w->pass[w->npass++] = log.rec[p].name;
     if (s->passes)
         for (uint32_t p = 0; p < log.n; p++)
-            printf("%-12s %8.1f us %7u nodes\n", log.rec[p].name, (double)log.rec[p].ns / 1e3,
+            printf("%-16s %8.1f us %7u nodes\n", log.rec[p].name, (double)log.rec[p].ns / 1e3,
                    log.rec[p].nodes);
 }
 
-/* Which passes ran is known only now: a name of --dump must be one of them. */
+/* A name given to --dump must be a pass that ran. */
 static bool pass_ran(struct session *s, const char *name, size_t n) {
     for (uint32_t i = 0; i < s->prog.kernel.n; i++)
         for (uint32_t p = 0; p < s->work[i].npass; p++)
@@ -143,8 +141,7 @@ static void check_dump(struct session *s) {
             struct str t;
             str_init(&t, &s->arena);
             for (uint32_t p = 0; p < s->work[0].npass; p++) str_printf(&t, ", %s", s->work[0].pass[p]);
-            err_throw(s->err, RG_EINVAL,
-                      "--dump: '%.*s' is no pass that ran and leaves a graph; expected all%s%s", (int)n, at,
+            err_throw(s->err, RG_EINVAL, "--dump: '%.*s' is no pass that ran; expected all%s%s", (int)n, at,
                       s->planned ? ", plan" : "", t.n ? t.p : "");
         }
         at += n + (at[n] == ',');
@@ -397,6 +394,8 @@ static void opt_main(void *arg) {
     str_init(&more, &s->arena);
     str_add(&more, "Opts:\n");
     opts_help(&more);
+    str_add(&more, "\nPasses, in order: what each requires => gives:\n");
+    passes_help(&more);
     struct args a = {.command = "opt",
                      .operands = "FILE.uop",
                      .about = about,

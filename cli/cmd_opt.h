@@ -11,10 +11,8 @@ enum emit { EMIT_NOTHING, EMIT_IR, EMIT_TREE, EMIT_LINEAR, EMIT_C, EMIT_ASM, EMI
 struct opt_target { /* what kernels are compiled for */
     const char *name;
     enum emit text; /* its language: EMIT_C, EMIT_CUDA or EMIT_OPENCL */
-    int vec_bytes;  /* 0: of this machine */
-    int capability; /* of a GPU: 80, 90; 0: OpenCL */
+    struct target target;
 };
-#define TREE_PASS "index" /* the last pass whose result is a loop tree */
 
 struct checked { /* what --check found about one kernel */
     bool done;
@@ -31,7 +29,7 @@ struct work { /* one kernel */
     const char *opts;
     struct linear lin;
     uint64_t lower_ns;
-    const char **pass; /* those that ran and left a graph */
+    const char **pass; /* those that ran */
     uint32_t npass;
     const struct ekernel *code;
     uint64_t ns; /* of the first run */

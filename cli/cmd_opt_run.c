@@ -166,7 +166,8 @@ static void check_kernel(struct session *s, uint32_t i) {
     unsigned char **wrote = arena_array(&s->arena, unsigned char *, s->io.nbuf + 1);
     for (uint32_t k = 0; k < s->io.nbuf; k++)
         if (s->io.buf[k].output) wrote[k] = arena_array(&s->arena, unsigned char, s->io.buf[k].n + 1);
-    session_lower(s, &s->prog.kernel.p[i], &(struct lower_opts){.opts = "", .keep_math = true}, &plain);
+    session_lower(s, &s->prog.kernel.p[i], &(struct lower_opts){.opts = "", .target = {.keep_math = true}},
+                  &plain);
     w->check.tolerance =
         2 * io_tolerance(&s->arena, s->prog.kernel.p[i].sink); /* math functions are approximations */
     w->check.share = run_plain(s, i, &plain, wrote, adds_to_memory(&s->prog.kernel.p[i]));

@@ -44,9 +44,9 @@ void planned_plan(struct planned_run *r) {
             opts = opts_heuristic_gpu(p->ir, &p->kernel, RG_MAX(r->opts->capability, 80));
         if (r->from == OPTS_RANDOM) opts = opts_random(p->ir, &p->kernel, r->seed + i);
         r->list[i] = opts = with_blocks(r->arena, opts, r->persist);
-        struct lower_opts how = {
-            .opts = opts, .keep_math = !r->for_cc, .vec_bytes = r->for_cc && r->from != OPTS_GPU ? 0 : 16};
-        how.narrow = r->from == OPTS_GPU || (r->seed + i) % 2;
+        struct lower_opts how = {.opts = opts, .target = {.keep_math = !r->for_cc}};
+        how.target.vec_bytes = r->for_cc && r->from != OPTS_GPU ? os_cpu()->vec_bytes : 16;
+        if (r->from == OPTS_GPU || (r->seed + i) % 2) how.target.kind = TARGET_GPU; /* right on a CPU too */
         lower(p->ir, &p->kernel, &how, &r->lin[i]);
     }
 }

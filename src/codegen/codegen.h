@@ -1,32 +1,51 @@
-/* codegen.h: from a kernel graph and a list of opts to a linear program. The only header of src/codegen.
+/* codegen.h: from a kernel graph and an opt list to a linear program. The public header of src/codegen.
  *
- *   verify -> opts -> stage -> tree -> expand -> predicates -> coalesce -> decompose -> index -> linearize -> estimate
+ *   verify -> opts -> finalize-axes -> loop-tree
+ *          -> GPU: tma-stores -> mma -> warp-specialize | pipeline -> threads
+ *          -> CPU: peel
+ *          -> predicate -> expand -> coalesce -> prefetch -> decompose -> index-width
+ *          -> linearize -> cold-branch -> estimate
  *
- * lower() in lower.c is that line as code. docs/internals/lowering.md says what each step does.
- * Tests: tests/unit/codegen.c (random opts against the plain kernel), tests/golden/ */
+ * passes.def is that line as a table, with what each pass requires and gives; lower.c runs it.
+ * docs/internals/lowering.md explains them.
+ * Tests: tests/unit/codegen.c (the line above against the table), tests/unit/golden.c */
 #ifndef RIDGE_CODEGEN_H
 #define RIDGE_CODEGEN_H
 
 #include "ir/ir.h"
 #include "model/model.h"
 
+enum target_kind { TARGET_CPU, TARGET_GPU };
+/* What code is generated for. {0}: the CPU of this machine. */
+struct target {
+    enum target_kind kind; /* GPU: threads of a warp diverge, indices have 32 bits where they fit */
+    int vec_bytes;         /* widest vector access; 0: 16 on a GPU, else the host's vector registers */
+    int capability;        /* CUDA compute capability, 90: sm_90; 0: unknown */
+    bool native_exp;       /* has EXP, EXP2 and SIGMOID of float32: CUDA */
+    bool keep_math;        /* the interpreter (ref/linear.c): has EXP, SIN .. and 16-bit floats */
+};
+static inline bool target_is_gpu(const struct target *t) { return t->kind == TARGET_GPU; }
+
 struct lower_opts {
     const char *opts;     /* e.g. "TILE(k,8,u) REG(u) VEC(v)"; NULL: those of the kernel; "" none */
     struct pass_log *log; /* may be NULL */
-    bool keep_math;  /* leave EXP, SIN .. and half types as they are (ref/linear evaluates them itself) */
-    bool native_exp; /* the target has EXP, EXP2 and SIGMOID of float32: CUDA */
-    int vec_bytes;   /* of the target; 0: this machine */
-    bool narrow;     /* index arithmetic in 32 bits wherever it fits, not only in vectors: for a GPU */
+    struct target target;
 };
 /* Everything in one call. Throws (RG_EVERIFY, RG_EOPT, RG_EINTERNAL). The program lives in ir->arena. */
 void lower(struct ir *, const struct kernel *, const struct lower_opts *, struct linear *out);
 
-/* opts.c: what may be done to this kernel. */
-/* Checks one opt list without lowering; returns false and the reason. */
+enum pass {
+#define PASS(id, name, function, condition, required, given) PASS_##id,
+#include "passes.def"
+#undef PASS
+    PASS_COUNT
+};
+const char *pass_name(enum pass);
+void passes_help(struct str *); /* the table for --help: name, requires => gives */
+
+/* legal.c: may this opt list be applied to this kernel? If not, *why (may be NULL) says what stands against it. */
 bool opts_legal(struct ir *, const struct kernel *, const char *opts, struct str *why);
-uint64_t opts_tried(void); /* calls of opts_legal by this thread so far: what a choice of opts costs */
-/* A random legal opt list for tests and search; the same seed gives the same list. */
-const char *opts_random(struct ir *, const struct kernel *, uint64_t seed);
+uint64_t opts_tried(void);    /* calls of opts_legal by this thread so far: what a choice of opts costs */
 void opts_help(struct str *); /* the table of opts for --help and docs */
 
 /* estimate.c: the work that a kernel graph asks for, before any opt: flops, special, bytes. */

@@ -28,11 +28,29 @@ const uop *stage_index(struct rw *, const uop *stage);
 int64_t stage_pitch(enum dtype, int64_t row);
 int64_t stage_size(const uop *stage);
 
-/* ---- the steps after opts; each takes and returns a loop tree (BLOCK) ----------------------------- */
+/* ---- lower.c: a kernel on its way through the passes ------------------------------------------------ */
 
-const uop *tree_build(struct sched *, const uop *sink); /* loop_tree.c */
-/* threads.c: mma, pipeline or warp specialization, threads: all of a GPU kernel */
-const uop *tree_gpu(struct sched *, const uop *tree);
+struct lowering {
+    struct ir *ir;
+    const struct kernel *kernel;
+    const char *opts;
+    struct target target; /* vec_bytes is known */
+    struct pass_log *log; /* may be NULL */
+    enum pass next;       /* the first that has not run */
+    struct sched sched;
+    const uop *sink;    /* the graph, once its axes are final */
+    const uop *tree;    /* what the last pass left */
+    struct rw pred;     /* rules_pred, from expand on */
+    struct linear *out; /* NULL if lowering ends before linearize */
+};
+void lower_start(struct lowering *, struct ir *, const struct kernel *, const struct lower_opts *,
+                 struct linear *out);
+/* Runs the passes that have not run up to `last`, inclusive. */
+void lower_until(struct lowering *, enum pass last);
+
+/* ---- the passes after opts; each takes and returns a loop tree (BLOCK) ----------------------------- */
+
+const uop *tree_build(struct sched *, const uop *sink);    /* loop_tree.c */
 const uop *tree_mma(struct sched *, const uop *tree);      /* mma.c: MMA instructions */
 const uop *tree_pipeline(struct sched *, const uop *tree); /* pipeline.c: multistage shared-memory tiles */
 /* wgmma_schedule.c: orders the statements of a loop with several GEMMs and puts WGMMA_WAITs between them.
@@ -64,14 +82,14 @@ void fill_order(struct sched *, struct free_ranges *, const uop *stmt, uop_vec *
 bool fill_is_transposed(struct sched *, const uop *stmt);
 /* A cooperative copy by `fillers` threads; filler: index of this thread among them. */
 void fill_cooperative(struct sched *, const uop *stmt, const uop *filler, int64_t fillers, uop_vec *out);
-const uop *tree_peel(struct rw *, const uop *tree,
-                     bool threads); /* peel.c: padded loops get a main and a tail body; threads: of a GPU */
+/* peel.c: padded loops get a main and a tail body */
+const uop *tree_peel(struct rw *, const uop *tree, const struct target *);
 const uop *tree_expand(struct rw *, const uop *tree); /* expand.c: UNROLL, REG, VEC written out */
-/* coalesce.c: wide loads; parts: of halves and bytes also less than a register */
-const uop *tree_coalesce(struct rw *, const uop *tree, int vec_bytes, bool parts);
-const uop *tree_prefetch(struct sched *, const uop *tree);         /* prefetch.c: prefetches */
-const uop *tree_index(struct rw *, const uop *tree, bool scalars); /* index.c: IDX becomes i64 or i32 */
-void linearize(struct ir *, const uop *tree, struct linear *);     /* linearize.c */
+const uop *tree_coalesce(struct rw *, const uop *tree, const struct target *); /* coalesce.c: vector loads */
+const uop *tree_prefetch(struct sched *, const uop *tree);                     /* prefetch.c: prefetches */
+/* index_width.c: IDX becomes i64 or i32 */
+const uop *tree_index(struct rw *, const uop *tree, const struct target *);
+void linearize(struct ir *, const uop *tree, struct linear *);  /* linearize.c */
 void linear_cold_branches(struct ir *, struct linear *);        /* cold_branch.c: UNLIKELY becomes a branch */
 void estimate_issued(const struct linear *, struct estimate *); /* estimate.c */
 

@@ -107,8 +107,11 @@ void pad_axis(struct sched *, const char *opt, struct axis *, int64_t n);
 void align_axis(struct sched *, const char *opt, struct axis *, int64_t n);
 RG_NORETURN void opt_fail(struct sched *, const char *opt, const char *fmt, ...) RG_FMT(3, 4);
 
-/* random.c: opts_legal, with a look at the axes and the finished graph while they exist, if the list is legal. */
-bool opts_look(struct ir *, const struct kernel *, const char *opts, struct str *why,
-               void (*look)(void *cx, struct sched *, const uop *sink), void *cx);
+/* legal.c: opts_legal that shows the schedule and the graph with final axes to `look` while they exist. */
+typedef void (*sched_look_fn)(void *cx, struct sched *, const uop *sink);
+bool opts_look(struct ir *, const struct kernel *, const char *opts, struct str *why, sched_look_fn,
+               void *cx);
+/* The axes after the opts alone, nothing lowered; sink is NULL. False: some opt was refused. */
+bool opts_axes(struct ir *, const struct kernel *, const char *opts, sched_look_fn, void *cx);
 
 #endif

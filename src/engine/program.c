@@ -29,8 +29,8 @@ int engine_beam(const struct engine *en) {
 }
 
 void prog_target(const struct engine *en, struct lower_opts *how) {
-    if (en->ops->text != DEV_C) how->vec_bytes = 16, how->narrow = true;
-    how->native_exp = en->ops->text == DEV_CUDA;
+    if (en->ops->text != DEV_C) how->target.vec_bytes = 16, how->target.kind = TARGET_GPU;
+    how->target.native_exp = en->ops->text == DEV_CUDA;
 }
 
 void prog_lower(const struct sched_prog *p, struct ir *ir, const struct kernel *k, const struct lower_opts *o,

@@ -10,11 +10,14 @@
 #include "codegen/codegen.h"
 
 /* heuristic.c: a good opt list without any search, in the arena; "" where nothing helps. Always legal. threads: that
- * will run it (0: all); vec_bytes as in lower_opts. */
+ * will run it (0: all); vec_bytes as in struct target. */
 const char *opts_heuristic(struct ir *, const struct kernel *, int vec_bytes, int threads);
 /* The same for a GPU. capability: what it can do, as NVIDIA counts it: 80, 90 (MMA instructions of warpgroups);
  * 0: its language has no block programs. */
 const char *opts_heuristic_gpu(struct ir *, const struct kernel *, int capability);
+
+/* random_opts.c: a random legal opt list for tests and fuzzing; the same seed gives the same list. */
+const char *opts_random(struct ir *, const struct kernel *, uint64_t seed);
 
 /* search_space.c: complete lists for search: around `base` (which comes first), all legal, all different, all with the order of
  * additions that base has, so that none rounds otherwise. At most `most`; the same seed gives the same lists. They are

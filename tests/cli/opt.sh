@@ -27,9 +27,13 @@ has 0 "(SINK" $small/matmul.uop --emit ir
 has 0 "= (END grid)" $small/matmul.uop --emit linear
 has 0 "void matmul(void *const *buf" $small/matmul.uop --emit c
 has 0 "matmul" $small/matmul.uop --emit asm
-has 0 "; after index:" $small/matmul.uop --dump all
-has 0 "; after opts:" $small/matmul.uop --dump opts,tree
+has 0 "; after index-width:" $small/matmul.uop --dump all
+has 0 "; after opts:" $small/matmul.uop --dump opts,loop-tree
 has 0 "linearize" $small/matmul.uop --passes
+for p in verify opts finalize-axes loop-tree peel predicate expand coalesce decompose index-width linearize cold-branch estimate; do
+    has 0 "; after $p:" $small/matmul.uop --dump $p
+    has 0 "  $p " --help
+done
 [ -n "$("$RIDGE" opt $small/matmul.uop --emit tree)" ] || fail "--emit tree prints nothing"
 
 # other machines
@@ -49,6 +53,9 @@ b2 = (PARAM<bf16>[2 b2] 1048576)
 END
 has 0 ",k2_t_t) THREAD" "$here/product.uop" --heuristic --target sm_80
 has 0 ",WBF16_" "$here/product.uop" --heuristic --target sm_90a
+for p in tma-stores mma warp-specialize threads; do has 0 "; after $p:" "$here/product.uop" --heuristic --target sm_90a --dump all; done
+for p in mma pipeline threads; do has 0 "; after $p:" "$here/product.uop" --heuristic --target sm_80 --dump $p; done
+has 1 "'peel' is no pass that ran; expected all, verify" "$here/product.uop" --heuristic --target sm_80 --dump peel
 has 0 "opts TILE(i0,4,i0_r) REG(i0_r)" "$here/product.uop" --heuristic --target opencl
 [ "$("$RIDGE" opt "$here/product.uop" --heuristic --target sm_90a --emit cuda)" = "$("$RIDGE" opt "$here/product.uop" --heuristic --emit cuda)" ] || fail "--emit cuda is not for sm_90a"
 has 0 "__kernel" $small/matmul.uop --heuristic --target opencl --emit opencl

@@ -3,7 +3,7 @@
  * values under any opts is the business of golden.c. */
 #include "test.h"
 
-#include "codegen/codegen.h"
+#include "tune/tune.h"
 #include "rules/rules.h"
 
 struct job {
@@ -19,7 +19,7 @@ static void compile(void *p) {
     struct program prog = {0};
     ir_init(&j->ir, &j->arena);
     ir_parse(&j->ir, j->text, strlen(j->text), "test.uop", &prog);
-    struct lower_opts o = {.opts = j->opts, .keep_math = true, .vec_bytes = 16};
+    struct lower_opts o = {.opts = j->opts, .target = {.vec_bytes = 16, .keep_math = true}};
     lower(&j->ir, &prog.kernel.p[0], &o, &j->lin);
 }
 
@@ -128,6 +128,50 @@ TEST(codegen_opts_say_why) {
             FAIL("%s: expected \"%s\", got %d \"%s\"", bad[i].opts, bad[i].says, code, j.err.msg);
         arena_free(&j.arena);
     }
+}
+
+/* The line drawn at the head of codegen.h names the passes of passes.def, in order. */
+TEST(codegen_header_draws_the_passes) {
+    struct job j;
+    CHECK_EQ(job_run(&j, softmax, ""), 0);
+    size_t n = 0;
+    char *head = NULL;
+    CHECK_EQ(os_read_file(&j.err, &j.arena, "src/codegen/codegen.h", 1 << 20, &head, &n), 0);
+    char *at = strstr(head, " *   verify"), *end = at ? strstr(at, "\n *\n") : NULL;
+    if (!end) FAIL("codegen.h draws no passes");
+    *end = 0;
+    int p = 0;
+    for (char *save, *word = strtok_r(at, " *\n", &save); word; word = strtok_r(NULL, " *\n", &save)) {
+        if (!strcmp(word, "->") || !strcmp(word, "|") || !strcmp(word, "GPU:") || !strcmp(word, "CPU:"))
+            continue;
+        if (p == PASS_COUNT || strcmp(word, pass_name((enum pass)p)))
+            FAIL("codegen.h draws %s, passes.def has %s", word,
+                 p == PASS_COUNT ? "no more" : pass_name((enum pass)p));
+        p++;
+    }
+    CHECK_EQ(p, PASS_COUNT);
+    arena_free(&j.arena);
+}
+
+/* Passes whose condition does not hold are skipped; each that runs is logged once, in the order of the table. */
+TEST(codegen_passes_are_logged) {
+    struct job j;
+    struct program prog = {0};
+    struct pass_log log = {0};
+    CHECK_EQ(job_run(&j, matmul, ""), 0);
+    ir_parse(&j.ir, matmul, strlen(matmul), "test.uop", &prog);
+    lower(&j.ir, &prog.kernel.p[0], &(struct lower_opts){.opts = "TILE(n,8,v) THREAD(v)", .log = &log},
+          &j.lin);
+    static const enum pass want[] = {PASS_VERIFY,      PASS_OPTS,      PASS_FINALIZE_AXES, PASS_LOOP_TREE,
+                                     PASS_PIPELINE,    PASS_THREADS,   PASS_PREDICATE,     PASS_EXPAND,
+                                     PASS_COALESCE,    PASS_DECOMPOSE, PASS_INDEX_WIDTH,   PASS_LINEARIZE,
+                                     PASS_COLD_BRANCH, PASS_ESTIMATE};
+    CHECK_EQ(log.n, RG_COUNT(want));
+    for (size_t i = 0; i < RG_COUNT(want); i++) {
+        CHECK_STR(log.rec[i].name, pass_name(want[i]));
+        CHECK(log.rec[i].nodes > 0);
+    }
+    arena_free(&j.arena);
 }
 
 TEST(codegen_resident_keeps_exp) {

@@ -218,8 +218,7 @@ static void lower_text(void *arg) {
     ir_parse(&l->ir, l->text, strlen(l->text), "test", &p);
     if (!l->opts) l->opts = opts_heuristic_gpu(&l->ir, &p.kernel.p[0], 80);
     lower(&l->ir, &p.kernel.p[0],
-          &(struct lower_opts){.opts = l->opts, .vec_bytes = 16, .narrow = true, .native_exp = true},
-          &l->lin);
+          &(struct lower_opts){.opts = l->opts, .target = {.kind = TARGET_GPU, .native_exp = true}}, &l->lin);
     str_init(&l->cuda, &arena);
     render_cuda(&l->cuda, &l->ir, &l->lin, false, &l->shape);
 }
@@ -492,7 +491,7 @@ TEST(cuda_peels_nothing_that_differs) {
     struct program p = {0};
     ir_parse(&l->ir, edge, strlen(edge), "test", &p);
     k = p.kernel.p[0];
-    lower(&l->ir, &k, &(struct lower_opts){.opts = "TILE(j,4,v) VEC(v)", .vec_bytes = 16}, &lin);
+    lower(&l->ir, &k, &(struct lower_opts){.opts = "TILE(j,4,v) VEC(v)", .target = {.vec_bytes = 16}}, &lin);
     int two = 0;
     for (uint32_t i = 0; i < lin.n; i++) two += lin.u[i]->op == OP_ELSE;
     CHECK(two > 0); /* on a CPU there are two bodies */

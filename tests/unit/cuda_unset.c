@@ -33,7 +33,7 @@ static void write_texts(void *arg) {
     struct render_shape shape;
     ir_init(&t->ir, &arena);
     ir_parse(&t->ir, parts, sizeof parts - 1, "parts.uop", &p);
-    struct lower_opts o = {.opts = "TILE(j,2,j_v) VEC(j_v)", .vec_bytes = 16, .narrow = true};
+    struct lower_opts o = {.opts = "TILE(j,2,j_v) VEC(j_v)", .target = {.kind = TARGET_GPU}};
     lower(&t->ir, &p.kernel.p[0], &o, &t->lin);
     str_init(&t->cuda, &arena), str_init(&t->opencl, &arena);
     render_cuda(&t->cuda, &t->ir, &t->lin, false, &shape);

@@ -223,7 +223,7 @@ TEST(dtypes_pieces_of_bytes) {
                                           dt[i], dt[i]);
         ir_parse(&x.ir, kernel, strlen(kernel), "copy.uop", &p);
         lower(&x.ir, &p.kernel.p[0],
-              &(struct lower_opts){.opts = "TILE(i,8,v) VEC(v)", .vec_bytes = 16, .narrow = true}, &x.lin);
+              &(struct lower_opts){.opts = "TILE(i,8,v) VEC(v)", .target = {.kind = TARGET_GPU}}, &x.lin);
         str_init(&text, &x.arena);
         render_cuda(&text, &x.ir, &x.lin, false, &shape);
         bool words = strstr(text.p, "piece<u32, 4>"), bytes = strstr(text.p, "piece<f8e");

@@ -46,7 +46,7 @@ static inline void product_compile(void *p) {
     str_printf(&s, "(SINK (STORE (INDEX out at) %s%s%s))\n", x->half ? "(CAST<bf16> " : "",
                x->plus ? "(ADD sum (LOAD (INDEX c at)))" : "sum", x->half ? ")" : "");
     ir_parse(&x->ir, s.p, s.n, "product.uop", &x->prog);
-    struct lower_opts o = {.opts = x->opts, .keep_math = true, .vec_bytes = 16, .narrow = true};
+    struct lower_opts o = {.opts = x->opts, .target = {.kind = TARGET_GPU, .keep_math = true}};
     lower(&x->ir, &x->prog.kernel.p[0], &o, &x->lin);
 }
 

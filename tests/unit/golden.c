@@ -97,9 +97,11 @@ static void lower_file(void *arg) {
         if (l->choice == RANDOM) l->opts[i] = opts_random(ir, k, l->seed);
         if (l->choice == GPU) l->opts[i] = opts_heuristic_gpu(ir, k, 80);
         if (l->choice == GPU_RANDOM) l->opts[i] = random_shared(ir, k, l->seed);
-        bool narrow = l->choice == GPU || l->choice == GPU_RANDOM || l->seed % 2; /* right on a CPU too */
-        lower(ir, k, &(struct lower_opts){.opts = l->opts[i], .keep_math = l->keep_math, .narrow = narrow},
-              &l->lin[i]);
+        struct lower_opts how = {.opts = l->opts[i], .target = {.keep_math = l->keep_math}};
+        how.target.vec_bytes = os_cpu()->vec_bytes;
+        bool gpu = l->choice == GPU || l->choice == GPU_RANDOM || l->seed % 2; /* right on a CPU too */
+        if (gpu) how.target.kind = TARGET_GPU;
+        lower(ir, k, &how, &l->lin[i]);
         l->lin[i].nbuf = RG_MAX(l->lin[i].nbuf, l->io.kernel[i].nbuf);
     }
 }

@@ -71,7 +71,7 @@ static void compile(void *p) {
     str_init(&s, &x->arena);
     write_forward(x, &s);
     ir_parse(&x->ir, s.p, s.n, "attention.uop", &x->prog);
-    struct lower_opts o = {.opts = x->opts, .keep_math = !x->rendered, .vec_bytes = 16, .narrow = true};
+    struct lower_opts o = {.opts = x->opts, .target = {.kind = TARGET_GPU, .keep_math = !x->rendered}};
     lower(&x->ir, &x->prog.kernel.p[0], &o, &x->lin);
 }
 
@@ -482,7 +482,7 @@ static void lower_both(void *p) {
     x->write(&s, x->heads ? x->heads : 1, x->t, x->d, x->causal);
     ir_parse(&x->ir, s.p, s.n, "gradient.uop", &x->prog);
     const struct kernel *k = &x->prog.kernel.p[0];
-    struct lower_opts o = {.opts = "", .keep_math = true, .vec_bytes = 16, .narrow = true};
+    struct lower_opts o = {.opts = "", .target = {.kind = TARGET_GPU, .keep_math = true}};
     lower(&x->ir, k, &o, &x->plain);
     o.opts = x->opts ? x->opts : opts_heuristic_gpu(&x->ir, k, 90);
     lower(&x->ir, k, &o, &x->block);
@@ -692,7 +692,7 @@ static void lower_forward(void *p) {
     ir_parse(&x->ir, s.p, s.n, "attention.uop", &x->prog);
     const struct kernel *k = &x->prog.kernel.p[0];
     x->opts = opts_heuristic_gpu(&x->ir, k, 90);
-    struct lower_opts o = {.opts = x->opts, .vec_bytes = 16, .narrow = true, .native_exp = true};
+    struct lower_opts o = {.opts = x->opts, .target = {.kind = TARGET_GPU, .native_exp = true}};
     lower(&x->ir, k, &o, &x->lin);
 }
 

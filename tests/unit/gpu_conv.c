@@ -113,7 +113,7 @@ static void parse(void *p) {
     text(c, &s);
     ir_parse(&c->ir, s.p, s.n, "conv.uop", &c->prog);
     if (!c->opts) return;
-    struct lower_opts o = {.opts = c->opts, .keep_math = true, .vec_bytes = 16, .narrow = true};
+    struct lower_opts o = {.opts = c->opts, .target = {.kind = TARGET_GPU, .keep_math = true}};
     lower(&c->ir, &c->prog.kernel.p[0], &o, &c->lin);
 }
 

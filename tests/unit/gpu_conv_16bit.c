@@ -310,7 +310,7 @@ static void lower_by_hand(void *arg) {
     small(&s, h->channels);
     ir_parse(&h->ir, s.p, s.n, "small.uop", &p);
     lower(&h->ir, &p.kernel.p[0],
-          &(struct lower_opts){.opts = h->opts, .keep_math = true, .vec_bytes = 16, .narrow = true}, &h->lin);
+          &(struct lower_opts){.opts = h->opts, .target = {.kind = TARGET_GPU, .keep_math = true}}, &h->lin);
 }
 
 static uint16_t to_bf16(int x) {

@@ -105,7 +105,7 @@ TEST(block_transpose) {
     arena_init(&x.arena, &x.err);
     ir_init(&x.ir, &x.arena);
     ir_parse(&x.ir, text, sizeof text - 1, "turn.uop", &x.prog);
-    struct lower_opts o = {.opts = x.opts, .vec_bytes = 16};
+    struct lower_opts o = {.opts = x.opts, .target = {.vec_bytes = 16}};
     lower(&x.ir, &x.prog.kernel.p[0], &o, &x.lin);
     for (int i = 0; i < 2340; i++) in[i] = (float)i;
     struct ref_buf bufs[2] = {{.p = in, .bytes = sizeof in}, {.p = out, .bytes = sizeof out}};
@@ -297,7 +297,7 @@ static void lower_residual(void *arg) {
     ir_init(&x->ir, &x->arena);
     ir_parse(&x->ir, text, sizeof text - 1, "residual.uop", &x->prog);
     lower(&x->ir, &x->prog.kernel.p[0],
-          &(struct lower_opts){.opts = x->opts, .keep_math = true, .vec_bytes = 16, .narrow = true}, &x->lin);
+          &(struct lower_opts){.opts = x->opts, .target = {.kind = TARGET_GPU, .keep_math = true}}, &x->lin);
 }
 TEST(block_epilogue_loads_ahead) {
     struct product x = {

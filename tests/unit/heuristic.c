@@ -43,7 +43,7 @@ static void lower_both(void *arg) {
         uint64_t before = opts_tried();
         t->opts[i] = opts_heuristic(&t->ir, k, t->vec_bytes, t->threads);
         t->tried = RG_MAX(t->tried, opts_tried() - before);
-        struct lower_opts o = {.opts = "", .keep_math = t->keep_math, .vec_bytes = t->vec_bytes};
+        struct lower_opts o = {.opts = "", .target = {.vec_bytes = t->vec_bytes, .keep_math = t->keep_math}};
         lower(&t->ir, k, &o, &t->plain[i]);
         o.opts = t->opts[i];
         lower(&t->ir, k, &o, &t->fast[i]);

@@ -191,7 +191,7 @@ static void draw_guarded(void *arg) {
             at = (at + 1) % forms.n;
         x->opts = fewer_blocks(c->d, x, forms.p[at].opts);
     }
-    struct lower_opts o = {.opts = x->opts, .keep_math = true, .vec_bytes = 16, .narrow = true};
+    struct lower_opts o = {.opts = x->opts, .target = {.kind = TARGET_GPU, .keep_math = true}};
     lower(&x->ir, k, &o, &x->lin);
 }
 
@@ -352,7 +352,7 @@ static void render_form(void *arg) {
     struct kernel k = s->x.prog.kernel.p[0];
     ir_init(&ir, &s->x.arena);
     k.sink = ir_import(&ir, &s->x.ir, k.sink);
-    lower(&ir, &k, &(struct lower_opts){.opts = s->opts, .vec_bytes = 16, .narrow = true}, &lin);
+    lower(&ir, &k, &(struct lower_opts){.opts = s->opts, .target = {.kind = TARGET_GPU}}, &lin);
     str_init(&s->text, &s->x.arena);
     render_cuda_preamble(&s->text);
     render_cuda(&s->text, &ir, &lin, false, &shape);

@@ -89,8 +89,7 @@ static void render_text(void *arg) {
     ir_init(ir, &r->arena);
     ir_parse(ir, r->text, strlen(r->text), "test", &p);
     struct lower_opts how = {.opts = r->opts ? r->opts : opts_heuristic_gpu(ir, &p.kernel.p[0], 0),
-                             .vec_bytes = 16,
-                             .narrow = true};
+                             .target = {.kind = TARGET_GPU}};
     lower(ir, &p.kernel.p[0], &how, &r->lin);
     str_init(&r->out, &r->arena);
     render_opencl(&r->out, ir, &r->lin, true, &r->limits, &r->shape);

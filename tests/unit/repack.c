@@ -217,7 +217,7 @@ static void lower_rows(void *arg) {
     ir_init(&r->ir, &r->arena);
     ir_parse(&r->ir, text, sizeof text - 1, "rows.uop", &p);
     lower(&r->ir, &p.kernel.p[0],
-          &(struct lower_opts){.opts = r->opts, .keep_math = true, .vec_bytes = 16, .narrow = true}, &r->lin);
+          &(struct lower_opts){.opts = r->opts, .target = {.kind = TARGET_GPU, .keep_math = true}}, &r->lin);
 }
 TEST(repack_aligned_rows) {
     struct rows r = {.opts = "ALIGN(j,8) TILE(j,8,v) VEC(v)"};
@@ -273,8 +273,8 @@ static void lower_scattered(void *arg) {
     struct program p = {0};
     ir_init(&r->ir, &r->arena);
     ir_parse(&r->ir, text, sizeof text - 1, "rows.uop", &p);
-    lower(&r->ir, &p.kernel.p[0], &(struct lower_opts){.opts = r->opts, .keep_math = true, .vec_bytes = 16},
-          &r->lin);
+    lower(&r->ir, &p.kernel.p[0],
+          &(struct lower_opts){.opts = r->opts, .target = {.vec_bytes = 16, .keep_math = true}}, &r->lin);
 }
 TEST(repack_align_scattered_rows) {
     struct rows r = {.opts = "ALIGN(j,8)"};

@@ -34,7 +34,7 @@ static void interpret(struct file *f, uint32_t i, const char *opts, struct io_me
     struct linear lin;
     struct ref_buf *b = arena_array(&f->arena, struct ref_buf, ik->nbuf + 1);
     lower(&f->ir, &f->prog.kernel.p[i],
-          &(struct lower_opts){.opts = opts, .keep_math = true, .vec_bytes = 16}, &lin);
+          &(struct lower_opts){.opts = opts, .target = {.vec_bytes = 16, .keep_math = true}}, &lin);
     for (uint32_t k = 0; k < ik->nbuf; k++)
         if (ik->buf[k] != UINT32_MAX)
             b[k] = (struct ref_buf){m->p[ik->buf[k]], io_bytes(&f->io.buf[ik->buf[k]]),
@@ -160,7 +160,7 @@ static double predicted(struct ir_test *t, const struct kernel *k, const char *o
     size_t n;
     CHECK(!os_read_file(&t->err, &t->arena, "tests/machine.txt", 1 << 16, &text, &n));
     CHECK(!model_parse(&t->err, &m, "tests/machine.txt", text, n));
-    lower(&t->ir, k, &(struct lower_opts){.opts = opts, .vec_bytes = 16}, &lin);
+    lower(&t->ir, k, &(struct lower_opts){.opts = opts, .target = {.vec_bytes = 16}}, &lin);
     return predict_seconds(&t->arena, &lin, &m, threads);
 }
 

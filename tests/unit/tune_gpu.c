@@ -21,7 +21,7 @@ static struct gpu_work work(struct ir_test *t, const char *text, const char *opt
                             uint32_t teams) {
     struct linear lin;
     struct gpu_work w;
-    lower(&t->ir, parse(t, text), &(struct lower_opts){.opts = opts, .vec_bytes = 16, .narrow = true}, &lin);
+    lower(&t->ir, parse(t, text), &(struct lower_opts){.opts = opts, .target = {.kind = TARGET_GPU}}, &lin);
     gpu_work_of(&t->arena, &lin, block, teams, &w);
     return w;
 }

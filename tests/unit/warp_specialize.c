@@ -401,7 +401,7 @@ static void compile_finish(void *arg) {
         (long long)x->n, (long long)x->k, (long long)x->k, (long long)x->k, (long long)x->n, x->dt);
     ir_init(&x->ir, &x->arena);
     ir_parse(&x->ir, text, strlen(text), "finish.uop", &p);
-    struct lower_opts o = {.opts = x->opts, .keep_math = true, .vec_bytes = 16, .narrow = true};
+    struct lower_opts o = {.opts = x->opts, .target = {.kind = TARGET_GPU, .keep_math = true}};
     lower(&x->ir, &p.kernel.p[0], &o, &x->lin);
 }
 
@@ -484,7 +484,7 @@ static void compile_many(void *arg) {
     str_printf(&s, ")\n");
     ir_init(&x->ir, &x->arena);
     ir_parse(&x->ir, s.p, s.n, "many.uop", &p);
-    struct lower_opts o = {.opts = x->opts, .keep_math = true, .vec_bytes = 16, .narrow = true};
+    struct lower_opts o = {.opts = x->opts, .target = {.kind = TARGET_GPU, .keep_math = true}};
     lower(&x->ir, &p.kernel.p[0], &o, &x->lin);
     struct render_shape shape;
     str_init(&s, &x->arena);

@@ -445,9 +445,3 @@ const uop *tree_threads(struct sched *s, const uop *tree) {
     b.bytes = BYTES_MAX;
     return under_grid(&b, tree);
 }
-
-const uop *tree_gpu(struct sched *s, const uop *tree) {
-    if (s->ws.consumers && s->ntc) tma_outputs(s, tree);
-    if (s->ntc) tree = tree_mma(s, tree);
-    return tree_threads(s, s->ws.consumers ? tree_warp_specialize(s, tree) : tree_pipeline(s, tree));
-}

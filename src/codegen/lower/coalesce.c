@@ -32,7 +32,7 @@ struct co {
     struct rw *rw;
     struct arena *a;
     int vec_bytes;
-    bool parts; /* of a vector are worth a load */
+    bool gpu; /* loads of less than a register pay, and predicated ones */
     VEC(struct spot) spot;
     uop_vec from, to;
 };
@@ -124,7 +124,7 @@ static void widen(struct co *c, const struct spot *first, unsigned lanes) {
 static unsigned piece_of(const struct co *c, const struct spot *s, unsigned run, unsigned lanes) {
     const uop *at = access_offset(s->load);
     if (run == lanes && (s->load->op == OP_LOAD || uop_divides(at, lanes))) return lanes;
-    if (!c->parts || dtype_info[s->load->dt].bytes >= LEAST_PIECE) return 1;
+    if (!c->gpu || dtype_info[s->load->dt].bytes >= LEAST_PIECE) return 1;
     while (lanes > 1 && (lanes > run || !uop_divides(at, lanes))) lanes /= 2;
     return lanes * dtype_info[s->load->dt].bytes < LEAST_PIECE ? 1 : lanes;
 }
@@ -244,8 +244,7 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
     bool apart = false;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
-        if (!is_load(n) || (n->op == OP_PRED_LOAD && !c->parts) || written_here(block, access_buf(n)))
-            continue;
+        if (!is_load(n) || (n->op == OP_PRED_LOAD && !c->gpu) || written_here(block, access_buf(n))) continue;
         const uop *lanes = take_apart(c, n);
         if (!lanes) continue;
         vec_push(c->a, &c->from, n);
@@ -278,7 +277,8 @@ static const uop *coalesce(struct co *c, const uop *n) {
     return uop_mk(ir, (enum op)n->op, out.p, out.n, ARG_NONE);
 }
 
-const uop *tree_coalesce(struct rw *rw, const uop *tree, int vec_bytes, bool parts) {
-    struct co c = {.rw = rw, .a = rw->ir->arena, .vec_bytes = vec_bytes, .parts = parts};
+const uop *tree_coalesce(struct rw *rw, const uop *tree, const struct target *target) {
+    struct co c = {
+        .rw = rw, .a = rw->ir->arena, .vec_bytes = target->vec_bytes, .gpu = target_is_gpu(target)};
     return coalesce(&c, tree);
 }

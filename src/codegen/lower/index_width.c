@@ -14,7 +14,7 @@ struct width {
     struct free_ranges fr;
     const uop **now; /* by id */
     uint32_t cap;
-    bool scalars; /* become i32 too */
+    bool gpu; /* scalars become i32 too */
 };
 
 static bool fits_i32(const uop *n) { return n->lo >= INT32_MIN && n->hi <= INT32_MAX; }
@@ -48,7 +48,7 @@ static const uop *to_type(struct ir *ir, const uop *n, enum dtype dt) {
 
 /* One width for all index sources of n: i32 only if values and result all fit. */
 static enum dtype pick(const struct width *w, const uop *n, const uop *const *src) {
-    bool vec = w->scalars || n->lanes > 1, fit = !dt_is_int((enum dtype)n->dt) || fits_i32(n);
+    bool vec = w->gpu || n->lanes > 1, fit = !dt_is_int((enum dtype)n->dt) || fits_i32(n);
     for (uint32_t i = 0; i < n->nsrc; i++) {
         vec |= src[i]->lanes > 1;
         if (n->src[i]->dt == DT_IDX) fit &= fits_i32(n->src[i]);
@@ -76,7 +76,7 @@ static const uop *narrow(struct width *w, const uop *n) {
                 n->op == OP_PARAMS || n->op == OP_VAR || n->op == OP_FOR || n->op == OP_CAST ||
                 n->op == OP_BITCAST || n->op == OP_ACC;
     enum dtype dt = n->dt == DT_IDX ? DT_I64 : (enum dtype)n->dt;
-    if (n->op == OP_RANGE && w->scalars && fits_i32(n) && fits_i32(n->src[0]))
+    if (n->op == OP_RANGE && w->gpu && fits_i32(n) && fits_i32(n->src[0]))
         dt = DT_I32, src[0] = to_type(ir, src[0], dt);
     if (index && !keep) {
         enum dtype want = pick(w, n, src);
@@ -144,8 +144,8 @@ static const uop *flatten_grid(struct rw *rw, const uop *tree) {
     return uop_mk(ir, OP_BLOCK, &loop, 1, ARG_NONE);
 }
 
-const uop *tree_index(struct rw *rw, const uop *tree, bool scalars) {
-    struct width w = {.ir = rw->ir, .scalars = scalars};
+const uop *tree_index(struct rw *rw, const uop *tree, const struct target *target) {
+    struct width w = {.ir = rw->ir, .gpu = target_is_gpu(target)};
     tree = flatten_grid(rw, tree);
     free_init(&w.fr, w.ir, w.ir->arena);
     tree = rewrite(&w, tree, order_index);

@@ -25,8 +25,8 @@
 struct peel {
     struct rw *rw;
     struct free_ranges fr;
-    uop_vec open;         /* ranges of the loops around */
-    bool threads, blocks; /* for a GPU; on which blocks of threads run an iteration */
+    uop_vec open;     /* ranges of the loops around */
+    bool gpu, blocks; /* blocks: a thread block runs an iteration of the grid */
 };
 
 static bool is_open(const struct peel *p, const uop *r) {
@@ -39,7 +39,7 @@ static bool is_open(const struct peel *p, const uop *r) {
  * together, each would wait for both bodies. */
 static bool differs(const struct peel *p, const uop *range) {
     enum axis_kind k = (enum axis_kind)range->arg.range.kind;
-    return p->threads && (k == AX_COOP || k == AX_THREAD || (k == AX_GRID && !p->blocks));
+    return p->gpu && (k == AX_COOP || k == AX_THREAD || (k == AX_GRID && !p->blocks));
 }
 
 /* Is `range` the innermost loop that the predicate depends on, and all else it depends on known here or written out?
@@ -269,12 +269,12 @@ static const uop *peel(struct peel *p, const uop *n) {
     return n;
 }
 
-const uop *tree_peel(struct rw *rw, const uop *tree, bool threads) {
-    struct peel p = {.rw = rw, .threads = threads};
+const uop *tree_peel(struct rw *rw, const uop *tree, const struct target *target) {
+    struct peel p = {.rw = rw, .gpu = target_is_gpu(target)};
     uop_vec topo = {0};
     free_init(&p.fr, rw->ir, rw->ir->arena);
     uop_topo(rw->ir->arena, &tree, 1, &topo);
-    for (uint32_t i = 0; i < topo.n && threads; i++)
+    for (uint32_t i = 0; i < topo.n && p.gpu; i++)
         p.blocks |= topo.p[i]->op == OP_RANGE && topo.p[i]->arg.range.kind == AX_COOP;
     return peel(&p, tree);
 }

@@ -736,7 +736,7 @@ static void lower_trial(void *arg) {
     struct linear lin;
     ir_init(&ir, &t->arena);
     k.sink = ir_import(&ir, t->v->ir, k.sink);
-    lower(&ir, &k, &(struct lower_opts){.opts = t->opts, .vec_bytes = 16, .narrow = true}, &lin);
+    lower(&ir, &k, &(struct lower_opts){.opts = t->opts, .target = {.kind = TARGET_GPU}}, &lin);
 }
 
 /* Whether a tile is a box, or lies as an instruction wants it, is known when it is lowered. */

@@ -244,7 +244,8 @@ static void propose(struct tune *t, const char *base, uint32_t most) {
     uint32_t from = t->cand.n;
     struct lower_opts how = {0};
     prog_target(t->en, &how);
-    opts_space(&t->ir, &t->kernel, base, how.vec_bytes, is_gpu(t) ? 0 : t->threads, seed, most, &lists);
+    opts_space(&t->ir, &t->kernel, base, how.target.vec_bytes, is_gpu(t) ? 0 : t->threads, seed, most,
+               &lists);
     for (uint32_t i = 0; i < lists.n; i++)
         if (is_new(t, lists.p[i])) vec_push(&t->arena, &fresh, lists.p[i]);
     struct trial *x = lower_all(t, &t->arena, fresh.p, fresh.n);
