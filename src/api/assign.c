@@ -10,11 +10,11 @@
 #include <math.h>
 
 /* The version that the next ASSIGN builds on. whole: what it held before does not matter. */
-static const uop *own_version(struct call *k, struct slot *s, bool whole) {
+static const uop *own_version(struct api_call *k, struct api_slot *s, bool whole) {
     rg_ctx *c = k->c;
     const uop *n = gr_now(c, s->node);
     if (n->op == OP_BUFFER || n->op == OP_ASSIGN) {
-        const struct store *st = &c->store[store_of(gr_chain_root(k->c, n))];
+        const struct api_store *st = &c->store[store_of(gr_chain_root(k->c, n))];
         if (st->head ? st->head == n : !st->frozen && n->op == OP_BUFFER && st->version == version_of(n))
             return n;
     }
@@ -35,7 +35,7 @@ static int kind_rank(const uop *n) {
 }
 
 /* v with the dtype and shape of what it is written to. */
-static const uop *fit_value(struct call *k, const uop *to, const struct shape *sh) {
+static const uop *fit_value(struct api_call *k, const uop *to, const struct shape *sh) {
     enum dtype dt = (enum dtype)to->dt;
     bool number = k->in[1].kind != 0;
     if (k->in[1].kind == 2 && !dt_is_float(dt))
@@ -59,8 +59,8 @@ static const uop *fit_value(struct call *k, const uop *to, const struct shape *s
     return from == sh ? v : t_expand(k->g, v, sh->d, sh->n);
 }
 
-static struct slot *target(struct call *k) {
-    struct slot *s = call_slot(k, k->in[0].t, 0);
+static struct api_slot *target(struct api_call *k) {
+    struct api_slot *s = call_slot(k, k->in[0].t, 0);
     if (s->view)
         call_fail(k, RG_EINVAL,
                   "the target is a view, made by %s at %s:%d, and has no memory of its own; assign to the "
@@ -71,16 +71,16 @@ static struct slot *target(struct call *k) {
     return s;
 }
 
-static void rebind(struct call *k, struct slot *s, const uop *base, const uop *n, uint32_t first) {
+static void rebind(struct api_call *k, struct api_slot *s, const uop *base, const uop *n, uint32_t first) {
     tg_shape(k->g, n);
     call_site(k, first, n);
     k->c->store[store_of(gr_chain_root(k->c, base))].head = n;
     s->node = n;
 }
 
-static void do_assign(struct call *k) {
+static void do_assign(struct api_call *k) {
     uint32_t first = k->g->ir->n;
-    struct slot *s = target(k);
+    struct api_slot *s = target(k);
     const uop *v = fit_value(k, s->node, tg_shape(k->g, s->node));
     const uop *base = own_version(k, s, true);
     rebind(k, s, base, uop2(k->g->ir, OP_ASSIGN, base, v), first);
@@ -92,14 +92,14 @@ rg_status rg_assign_at(const char *file, int line, rg_tensor x, rg_operand v) {
 
 /* ---- a part -------------------------------------------------------------------------------------------- */
 
-void call_ranges(struct call *k, struct t_slice *out, uint32_t rank) {
+void call_ranges(struct api_call *k, struct t_slice *out, uint32_t rank) {
     if (k->ranges.n > rank) call_fail(k, RG_EINVAL, "%zu ranges for a tensor of %u axes", k->ranges.n, rank);
     if (k->ranges.n && !k->ranges.r) call_fail(k, RG_EINVAL, "the list of ranges is NULL");
     for (size_t i = 0; i < k->ranges.n; i++) {
         const rg_range *r = &k->ranges.r[i];
         out[i] = (struct t_slice){r->start, r->stop, r->step, NULL};
         if (!r->at.id) continue;
-        struct slot *s = call_slot(k, r->at, (uint32_t)i + 1);
+        struct api_slot *s = call_slot(k, r->at, (uint32_t)i + 1);
         if (!s->var || s->var->dt != DT_IDX)
             call_fail(k, RG_EINVAL, "the start of range %zu is not an rg_index", i + 1);
         out[i].var = s->var;
@@ -107,9 +107,9 @@ void call_ranges(struct call *k, struct t_slice *out, uint32_t rank) {
 }
 
 /* The box of a slice is read off the nodes that t_slice makes: FLIPs over a SHRINK over the tensor itself. */
-static void do_assign_slice(struct call *k) {
+static void do_assign_slice(struct api_call *k) {
     uint32_t first = k->g->ir->n;
-    struct slot *s = target(k);
+    struct api_slot *s = target(k);
     const struct shape *sh = tg_shape(k->g, s->node);
     struct t_slice part[SHAPE_MAX];
     call_ranges(k, part, sh->n);
@@ -156,12 +156,12 @@ static int64_t var_bits(enum dtype var, double v) {
     return bits;
 }
 
-static void check_integer(struct call *k, double v) {
+static void check_integer(struct api_call *k, double v) {
     if (!(v >= -9007199254740992.0 && v <= 9007199254740992.0) || v != floor(v))
         call_fail(k, RG_EINVAL, "%g is not an integer up to 2^53", v);
 }
 
-static const uop *b_scalar(struct call *k) {
+static const uop *b_scalar(struct api_call *k) {
     enum dtype dt = call_dtype(k, (rg_dtype)k->i[0]), var = var_dtype(dt);
     if (!dt_is_float(var)) check_integer(k, k->f[0]);
     double lo = dt_is_float(var) ? -INFINITY : -9007199254740992.0;
@@ -173,13 +173,13 @@ rg_tensor rg_scalar_at(const char *file, int line, rg_ctx *c, rg_dtype dt, doubl
     return call_tensor(CALL(scalar, .c = c, .i = {(int64_t)dt}, .f = {v}, .build = b_scalar));
 }
 
-static void check_bounds(struct call *k, int64_t v, int64_t lo, int64_t hi) {
+static void check_bounds(struct api_call *k, int64_t v, int64_t lo, int64_t hi) {
     if (v < lo || v > hi)
         call_fail(k, RG_EINVAL, "%lld is not within the index's bounds, %lld to %lld", (long long)v,
                   (long long)lo, (long long)hi);
 }
 
-static const uop *b_index(struct call *k) {
+static const uop *b_index(struct api_call *k) {
     int64_t lo = k->i[0], hi = k->i[1];
     if (lo < 0 || lo > hi || hi > (int64_t)1 << 53)
         call_fail(k, RG_EINVAL, "an index has bounds 0 <= least <= greatest <= 2^53; found %lld and %lld",
@@ -193,9 +193,9 @@ rg_tensor rg_index_at(const char *file, int line, rg_ctx *c, int64_t least, int6
     return call_tensor(CALL(index, .c = c, .i = {least, greatest, v}, .build = b_index));
 }
 
-static void do_set_scalar(struct call *k) {
+static void do_set_scalar(struct api_call *k) {
     uint32_t first = k->g->ir->n;
-    struct slot *s = call_slot(k, k->in[0].t, 0);
+    struct api_slot *s = call_slot(k, k->in[0].t, 0);
     if (!s->var) call_fail(k, RG_EINVAL, "tensor 1 was not made by rg_scalar or rg_index; use rg_assign");
     enum dtype var = (enum dtype)s->var->dt;
     if (!dt_is_float(var)) check_integer(k, k->f[0]);

@@ -3,7 +3,7 @@
 
 #pragma GCC diagnostic error "-Wmissing-prototypes"
 
-static const uop *b_attention(struct call *k) {
+static const uop *b_attention(struct api_call *k) {
     const rg_attention_opts *o = k->p;
     struct t_attention a = {.mask = k->u[3], .causal = o->causal, .scale = o->scale, .dropout = o->dropout};
     return t_attention(k->g, RNG(k), k->u[0], k->u[1], k->u[2], &a);

@@ -10,7 +10,7 @@
 #define AT const char *file, int line
 
 /* Checks a list of the user's. */
-static uint32_t count(struct call *k, const char *what) {
+static uint32_t count(struct api_call *k, const char *what) {
     if (k->ints.n > 2 * SHAPE_MAX)
         call_fail(k, RG_ELIMIT, "%zu %s; a tensor has at most %d axes", k->ints.n, what, SHAPE_MAX);
     if (k->ints.n && !k->ints.d) call_fail(k, RG_EINVAL, "the list of %s is NULL", what);
@@ -19,7 +19,7 @@ static uint32_t count(struct call *k, const char *what) {
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
-const uop *build_from(struct call *k) {
+const uop *build_from(struct api_call *k) {
     rg_ctx *c = k->c;
     enum dtype dt = call_dtype(k, (rg_dtype)k->i[0]);
     uint32_t n = count(k, "sizes");
@@ -47,19 +47,23 @@ rg_tensor rg_from_at(AT, rg_ctx *c, rg_dtype dt, const void *data, rg_ints shape
         CALL(from, .c = c, .i = {(int64_t)dt}, .p = (void *)data, .ints = shape, .build = build_from));
 }
 
-static const uop *b_number(struct call *k) {
+static const uop *b_number(struct api_call *k) {
     return t_number(k->g, call_dtype(k, (rg_dtype)k->i[0]), k->f[0]);
 }
 rg_tensor rg_number_at(AT, rg_ctx *c, rg_dtype dt, double v) {
     return call_tensor(CALL(number, .c = c, .i = {(int64_t)dt}, .f = {v}, .build = b_number));
 }
 
-static const uop *b_integer(struct call *k) { return t_int(k->g, call_dtype(k, (rg_dtype)k->i[0]), k->i[1]); }
+static const uop *b_integer(struct api_call *k) {
+    return t_int(k->g, call_dtype(k, (rg_dtype)k->i[0]), k->i[1]);
+}
 rg_tensor rg_integer_at(AT, rg_ctx *c, rg_dtype dt, int64_t v) {
     return call_tensor(CALL(integer, .c = c, .i = {(int64_t)dt, v}, .build = b_integer));
 }
 
-static const uop *b_full(struct call *k) { return t_full(k->g, b_number(k), k->ints.d, count(k, "sizes")); }
+static const uop *b_full(struct api_call *k) {
+    return t_full(k->g, b_number(k), k->ints.d, count(k, "sizes"));
+}
 rg_tensor rg_full_at(AT, rg_ctx *c, rg_dtype dt, double v, rg_ints shape) {
     return call_tensor(CALL(full, .c = c, .i = {(int64_t)dt}, .f = {v}, .ints = shape, .build = b_full));
 }
@@ -70,7 +74,7 @@ rg_tensor rg_ones_at(AT, rg_ctx *c, rg_dtype dt, rg_ints shape) {
     return call_tensor(CALL(ones, .c = c, .i = {(int64_t)dt}, .f = {1}, .ints = shape, .build = b_full));
 }
 
-static const uop *b_full_like(struct call *k) {
+static const uop *b_full_like(struct api_call *k) {
     const struct shape *sh = tg_shape(k->g, k->u[0]);
     return t_full(k->g, t_number(k->g, (enum dtype)k->u[0]->dt, k->f[0]), sh->d, sh->n);
 }
@@ -87,7 +91,7 @@ rg_tensor rg_ones_like_at(AT, rg_tensor x) {
 struct arange {
     double start, stop, step;
 };
-static const uop *b_arange(struct call *k) {
+static const uop *b_arange(struct api_call *k) {
     const struct arange *a = k->p;
     return t_arange(k->g, call_dtype(k, (rg_dtype)k->i[0]), a->start, a->stop, a->step);
 }
@@ -96,7 +100,7 @@ rg_tensor rg_arange_at(AT, rg_ctx *c, rg_dtype dt, double start, double stop, do
     return call_tensor(CALL(arange, .c = c, .i = {(int64_t)dt}, .p = &a, .build = b_arange));
 }
 
-static const uop *b_linspace(struct call *k) {
+static const uop *b_linspace(struct api_call *k) {
     return t_linspace(k->g, call_dtype(k, (rg_dtype)k->i[0]), k->f[0], k->f[1], k->i[1]);
 }
 rg_tensor rg_linspace_at(AT, rg_ctx *c, rg_dtype dt, double start, double stop, int64_t n) {
@@ -104,7 +108,7 @@ rg_tensor rg_linspace_at(AT, rg_ctx *c, rg_dtype dt, double start, double stop, 
         CALL(linspace, .c = c, .i = {(int64_t)dt, n}, .f = {start, stop}, .build = b_linspace));
 }
 
-static const uop *b_eye(struct call *k) {
+static const uop *b_eye(struct api_call *k) {
     return t_eye(k->g, call_dtype(k, (rg_dtype)k->i[0]), k->i[1], k->i[2]);
 }
 rg_tensor rg_eye_at(AT, rg_ctx *c, rg_dtype dt, int64_t rows, int64_t columns) {
@@ -114,7 +118,7 @@ rg_tensor rg_eye_at(AT, rg_ctx *c, rg_dtype dt, int64_t rows, int64_t columns) {
 /* ---- views ------------------------------------------------------------------------------------------------ */
 
 #define VIEW_INTS(name, what)                                                                      \
-    static const uop *b_##name(struct call *k) {                                                   \
+    static const uop *b_##name(struct api_call *k) {                                               \
         return t_##name(k->g, k->u[0], k->ints.d, count(k, what));                                 \
     }                                                                                              \
     rg_tensor rg_##name##_at(AT, rg_tensor x, rg_ints list) {                                      \
@@ -127,7 +131,7 @@ VIEW_INTS(expand, "sizes")
 VIEW_INTS(flip, "axes")
 
 #define VIEW_AXIS(name)                                                                           \
-    static const uop *b_##name(struct call *k) { return t_##name(k->g, k->u[0], k->i[0]); }       \
+    static const uop *b_##name(struct api_call *k) { return t_##name(k->g, k->u[0], k->i[0]); }   \
     rg_tensor rg_##name##_at(AT, rg_tensor x, int64_t axis) {                                     \
         return call_tensor(                                                                       \
             CALL(name, .in = {TENSOR(x)}, .n = 1, .i = {axis}, .view = true, .build = b_##name)); \
@@ -135,21 +139,21 @@ VIEW_INTS(flip, "axes")
 VIEW_AXIS(squeeze)
 VIEW_AXIS(unsqueeze)
 
-#define VIEW_TWO(name)                                                                               \
-    static const uop *b_##name(struct call *k) { return t_##name(k->g, k->u[0], k->i[0], k->i[1]); } \
-    rg_tensor rg_##name##_at(AT, rg_tensor x, int64_t a, int64_t b) {                                \
-        return call_tensor(                                                                          \
-            CALL(name, .in = {TENSOR(x)}, .n = 1, .i = {a, b}, .view = true, .build = b_##name));    \
+#define VIEW_TWO(name)                                                                                   \
+    static const uop *b_##name(struct api_call *k) { return t_##name(k->g, k->u[0], k->i[0], k->i[1]); } \
+    rg_tensor rg_##name##_at(AT, rg_tensor x, int64_t a, int64_t b) {                                    \
+        return call_tensor(                                                                              \
+            CALL(name, .in = {TENSOR(x)}, .n = 1, .i = {a, b}, .view = true, .build = b_##name));        \
     }
 VIEW_TWO(transpose)
 VIEW_TWO(flatten)
 
-static const uop *b_detach(struct call *k) { return t_detach(k->g, k->u[0]); }
+static const uop *b_detach(struct api_call *k) { return t_detach(k->g, k->u[0]); }
 rg_tensor rg_detach_at(AT, rg_tensor x) {
     return call_tensor(CALL(detach, .in = {TENSOR(x)}, .n = 1, .view = true, .build = b_detach));
 }
 
-static const uop *b_slice(struct call *k) {
+static const uop *b_slice(struct api_call *k) {
     struct t_slice part[SHAPE_MAX];
     call_ranges(k, part, tg_shape(k->g, k->u[0])->n);
     return t_slice(k->g, k->u[0], part, (uint32_t)k->ranges.n);
@@ -160,7 +164,7 @@ rg_tensor rg_slice_at(AT, rg_tensor x, rg_ranges part) {
 }
 
 /* size elements from start on along one axis, which must all be there. */
-static const uop *narrow(struct call *k, int64_t axis, int64_t start, int64_t size) {
+static const uop *narrow(struct api_call *k, int64_t axis, int64_t start, int64_t size) {
     const struct shape *sh = tg_shape(k->g, k->u[0]);
     int64_t rank = sh->n, at = axis < 0 ? axis + rank : axis;
     if (at < 0 || at >= rank)
@@ -175,13 +179,13 @@ static const uop *narrow(struct call *k, int64_t axis, int64_t start, int64_t si
     return t_slice(k->g, k->u[0], part, (uint32_t)rank);
 }
 
-static const uop *b_narrow(struct call *k) { return narrow(k, k->i[0], k->i[1], k->i[2]); }
+static const uop *b_narrow(struct api_call *k) { return narrow(k, k->i[0], k->i[1], k->i[2]); }
 rg_tensor rg_narrow_at(AT, rg_tensor x, int64_t axis, int64_t start, int64_t size) {
     return call_tensor(
         CALL(narrow, .in = {TENSOR(x)}, .n = 1, .i = {axis, start, size}, .view = true, .build = b_narrow));
 }
 
-static const uop *b_select(struct call *k) {
+static const uop *b_select(struct api_call *k) {
     return t_squeeze(k->g, narrow(k, k->i[0], k->i[1], 1), k->i[0]);
 }
 rg_tensor rg_select_at(AT, rg_tensor x, int64_t axis, int64_t at) {
@@ -191,7 +195,7 @@ rg_tensor rg_select_at(AT, rg_tensor x, int64_t axis, int64_t at) {
 
 /* ---- other shapes, new values -------------------------------------------------------------------------------- */
 
-static const uop *b_pad(struct call *k) {
+static const uop *b_pad(struct api_call *k) {
     uint32_t n = count(k, "sizes");
     if (n % 2)
         call_fail(k, RG_EINVAL, "padding is given as pairs, before and after each axis; found %u numbers", n);
@@ -201,32 +205,36 @@ rg_tensor rg_pad_at(AT, rg_tensor x, rg_ints before_after, double v) {
     return call_tensor(CALL(pad, .in = {TENSOR(x)}, .n = 1, .ints = before_after, .f = {v}, .build = b_pad));
 }
 
-static const uop *b_repeat(struct call *k) { return t_repeat(k->g, k->u[0], k->ints.d, count(k, "times")); }
+static const uop *b_repeat(struct api_call *k) {
+    return t_repeat(k->g, k->u[0], k->ints.d, count(k, "times"));
+}
 rg_tensor rg_repeat_at(AT, rg_tensor x, rg_ints times) {
     return call_tensor(CALL(repeat, .in = {TENSOR(x)}, .n = 1, .ints = times, .build = b_repeat));
 }
 
-static const uop *b_cat(struct call *k) { return t_cat(k->g, k->many, (uint32_t)k->list.n, k->i[0]); }
+static const uop *b_cat(struct api_call *k) { return t_cat(k->g, k->many, (uint32_t)k->list.n, k->i[0]); }
 rg_tensor rg_cat_at(AT, rg_tensors xs, int64_t axis) {
     return call_tensor(CALL(cat, .list = xs, .i = {axis}, .build = b_cat));
 }
 
-static const uop *b_stack(struct call *k) { return t_stack(k->g, k->many, (uint32_t)k->list.n, k->i[0]); }
+static const uop *b_stack(struct api_call *k) { return t_stack(k->g, k->many, (uint32_t)k->list.n, k->i[0]); }
 rg_tensor rg_stack_at(AT, rg_tensors xs, int64_t axis) {
     return call_tensor(CALL(stack, .list = xs, .i = {axis}, .build = b_stack));
 }
 
-static const uop *b_contiguous(struct call *k) { return t_contiguous(k->g, k->u[0]); }
+static const uop *b_contiguous(struct api_call *k) { return t_contiguous(k->g, k->u[0]); }
 rg_tensor rg_contiguous_at(AT, rg_tensor x) {
     return call_tensor(CALL(contiguous, .in = {TENSOR(x)}, .n = 1, .build = b_contiguous));
 }
 
-static const uop *b_cast(struct call *k) { return t_cast(k->g, k->u[0], call_dtype(k, (rg_dtype)k->i[0])); }
+static const uop *b_cast(struct api_call *k) {
+    return t_cast(k->g, k->u[0], call_dtype(k, (rg_dtype)k->i[0]));
+}
 rg_tensor rg_cast_at(AT, rg_tensor x, rg_dtype dt) {
     return call_tensor(CALL(cast, .in = {TENSOR(x)}, .n = 1, .i = {(int64_t)dt}, .build = b_cast));
 }
 
-static const uop *b_bitcast(struct call *k) {
+static const uop *b_bitcast(struct api_call *k) {
     return t_bitcast(k->g, k->u[0], call_dtype(k, (rg_dtype)k->i[0]));
 }
 rg_tensor rg_bitcast_at(AT, rg_tensor x, rg_dtype dt) {
@@ -235,26 +243,26 @@ rg_tensor rg_bitcast_at(AT, rg_tensor x, rg_dtype dt) {
 
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
 
-static void do_ask(struct call *k) { k->u[0] = call_slot(k, k->in[0].t, 0)->node; }
+static void do_ask(struct api_call *k) { k->u[0] = call_slot(k, k->in[0].t, 0)->node; }
 
 #define ASK(type, name, bad, answer)                                \
     type rg_##name##_at(AT, rg_tensor x) {                          \
-        struct call *k = CALL(name, .in = {TENSOR(x)}, .n = 1);     \
+        struct api_call *k = CALL(name, .in = {TENSOR(x)}, .n = 1); \
         return call_work(k, do_ask) ? (type)(bad) : (type)(answer); \
     }
 ASK(rg_dtype, dtype_of, RG_DTYPES, call_dtype_out((enum dtype)k->u[0]->dt))
 ASK(int64_t, rank, -1, tg_shape(k->g, k->u[0])->n)
 ASK(int64_t, size, -1, shape_size(tg_shape(k->g, k->u[0])))
 
-static void do_bytes(struct call *k) {
+static void do_bytes(struct api_call *k) {
     k->i[0] = (int64_t)store_bytes(k->c, call_slot(k, k->in[0].t, 0)->node);
 }
 int64_t rg_bytes_at(AT, rg_tensor x) {
-    struct call *k = CALL(bytes, .in = {TENSOR(x)}, .n = 1);
+    struct api_call *k = CALL(bytes, .in = {TENSOR(x)}, .n = 1);
     return call_work(k, do_bytes) ? -1 : k->i[0];
 }
 
-static void do_dim(struct call *k) {
+static void do_dim(struct api_call *k) {
     const struct shape *sh = tg_shape(k->g, call_slot(k, k->in[0].t, 0)->node);
     int64_t at = k->i[0] < 0 ? k->i[0] + sh->n : k->i[0];
     if (at < 0 || at >= sh->n)
@@ -262,12 +270,12 @@ static void do_dim(struct call *k) {
     k->i[1] = sh->d[at];
 }
 int64_t rg_dim_at(AT, rg_tensor x, int64_t axis) {
-    struct call *k = CALL(dim, .in = {TENSOR(x)}, .n = 1, .i = {axis});
+    struct api_call *k = CALL(dim, .in = {TENSOR(x)}, .n = 1, .i = {axis});
     return call_work(k, do_dim) ? -1 : k->i[1];
 }
 
 int64_t rg_shape_of_at(AT, rg_tensor x, int64_t *dims, size_t room) {
-    struct call *k = CALL(shape_of, .in = {TENSOR(x)}, .n = 1);
+    struct api_call *k = CALL(shape_of, .in = {TENSOR(x)}, .n = 1);
     if (call_work(k, do_ask)) return -1;
     const struct shape *sh = tg_shape(k->g, k->u[0]);
     for (uint32_t i = 0; i < sh->n && i < room && dims; i++) dims[i] = sh->d[i];

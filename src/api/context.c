@@ -50,34 +50,13 @@ rg_ctx *rg_open(const char *device) {
     return c;
 }
 
-void ctx_own(rg_ctx *c, void *obj, void (*free_fn)(void *)) {
-    if (c->nowned == c->owned_cap) {
-        uint32_t cap = c->owned_cap ? c->owned_cap * 2 : 8;
-        struct owned *o = mem_realloc(c->owned, cap * sizeof *o);
-        if (!o) {
-            free_fn(obj);
-            err_throw(&c->err, RG_ENOMEM, "out of memory: no room for another object of the context");
-        }
-        c->owned = o, c->owned_cap = cap;
-    }
-    c->owned[c->nowned++] = (struct owned){obj, free_fn};
-}
-
-void ctx_disown(rg_ctx *c, void *obj) {
-    uint32_t i = c->nowned; /* from the end: what is freed by hand is mostly young */
-    while (i && c->owned[i - 1].obj != obj) i--;
-    if (!i) return;
-    memmove(&c->owned[i - 1], &c->owned[i], (c->nowned - i) * sizeof *c->owned);
-    c->nowned--;
-}
-
 rg_status rg_close(rg_ctx *c) {
     if (!c) return RG_OK;
     rg_status st = (rg_status)c->err.code;
     if (c == &no_memory) return st;
     struct event_span span = event_begin(EVENT_CALL, event_name("rg_close"));
     while (c->nowned) {
-        struct owned o = c->owned[--c->nowned]; /* its free function may disown others, or itself */
+        struct ctx_owned o = c->owned[--c->nowned]; /* its free function may disown others, or itself */
         o.free_fn(o.obj);
     }
     ctx_leave(c);
@@ -153,7 +132,7 @@ rg_status rg_memory_of_at(const char *file, int line, rg_ctx *c, rg_memory *out)
     return (rg_status)c->err.code;
 }
 
-static void do_reset_peak(struct call *k) {
+static void do_reset_peak(struct api_call *k) {
     engine_reset_peak(k->c->engine);
     k->c->peak = k->c->bytes;
 }
@@ -172,7 +151,7 @@ struct parcel {
     rg_dtype dt;
 };
 
-static void do_measure(struct call *k) {
+static void do_measure(struct api_call *k) {
     struct parcel *p = k->p;
     const uop *n = call_slot(k, k->in[0].t, 0)->node;
     const struct shape *sh = tg_shape(k->g, n);

@@ -6,7 +6,7 @@
 
 #define AT const char *file, int line
 
-static struct t_ints list_of(struct call *k, rg_ints l, const char *what) {
+static struct t_ints list_of(struct api_call *k, rg_ints l, const char *what) {
     if (l.n > 2 * SHAPE_MAX) call_fail(k, RG_ELIMIT, "%zu numbers for %s", l.n, what);
     if (l.n && !l.d) call_fail(k, RG_EINVAL, "the list for %s is NULL", what);
     return (struct t_ints){l.d, (uint32_t)l.n};
@@ -14,7 +14,7 @@ static struct t_ints list_of(struct call *k, rg_ints l, const char *what) {
 
 /* ---- convolution ---------------------------------------------------------------------------------------- */
 
-static struct t_conv conv_of(struct call *k) {
+static struct t_conv conv_of(struct api_call *k) {
     const rg_conv_opts *o = k->p;
     return (struct t_conv){
         .bias = k->u[2],
@@ -27,7 +27,7 @@ static struct t_conv conv_of(struct call *k) {
 }
 
 #define CONV(name, of, axes)                                                                               \
-    static const uop *b_##name(struct call *k) {                                                           \
+    static const uop *b_##name(struct api_call *k) {                                                       \
         struct t_conv o = conv_of(k);                                                                      \
         return of(k->g, k->u[0], k->u[1], axes, &o);                                                       \
     }                                                                                                      \
@@ -44,7 +44,7 @@ CONV(conv_transpose3d, t_conv_transpose, 3)
 
 /* ---- pooling -------------------------------------------------------------------------------------------- */
 
-static struct t_pool pool_of(struct call *k) {
+static struct t_pool pool_of(struct api_call *k) {
     const rg_pool_opts *o = k->p;
     return (struct t_pool){
         .size = list_of(k, o->size, "size"),
@@ -57,7 +57,7 @@ static struct t_pool pool_of(struct call *k) {
 }
 
 #define POOL(name, of, axes)                                                                   \
-    static const uop *b_##name(struct call *k) {                                               \
+    static const uop *b_##name(struct api_call *k) {                                           \
         struct t_pool o = pool_of(k);                                                          \
         return of(k->g, k->u[0], axes, &o);                                                    \
     }                                                                                          \
@@ -72,7 +72,7 @@ POOL(avg_pool1d, t_avg_pool, 1)
 POOL(avg_pool2d, t_avg_pool, 2)
 POOL(avg_pool3d, t_avg_pool, 3)
 
-static const uop *b_max_unpool2d(struct call *k) {
+static const uop *b_max_unpool2d(struct api_call *k) {
     return t_max_unpool(k->g, k->u[0], k->u[1], k->i[0], k->i[1]);
 }
 rg_tensor rg_max_unpool2d_at(AT, rg_tensor x, rg_tensor index, int64_t h, int64_t w) {
@@ -80,7 +80,7 @@ rg_tensor rg_max_unpool2d_at(AT, rg_tensor x, rg_tensor index, int64_t h, int64_
         CALL(max_unpool2d, .in = {TENSOR(x), TENSOR(index)}, .n = 2, .i = {h, w}, .build = b_max_unpool2d));
 }
 
-static const uop *b_adaptive_avg_pool2d(struct call *k) {
+static const uop *b_adaptive_avg_pool2d(struct api_call *k) {
     return t_adaptive_avg_pool(k->g, k->u[0], k->i, 2);
 }
 rg_tensor rg_adaptive_avg_pool2d_at(AT, rg_tensor x, int64_t h, int64_t w) {
@@ -90,7 +90,7 @@ rg_tensor rg_adaptive_avg_pool2d_at(AT, rg_tensor x, int64_t h, int64_t w) {
 
 /* ---- other sizes ------------------------------------------------------------------------------------------ */
 
-static const uop *b_interpolate(struct call *k) {
+static const uop *b_interpolate(struct api_call *k) {
     static const enum t_resize_mode modes[] = {[RG_RESIZE_NEAREST] = T_RESIZE_NEAREST,
                                                [RG_RESIZE_NEAREST_EXACT] = T_RESIZE_NEAREST_EXACT,
                                                [RG_RESIZE_LINEAR] = T_RESIZE_LINEAR};
@@ -105,7 +105,7 @@ rg_tensor rg_interpolate_at(AT, rg_tensor x, rg_ints size, rg_resize_opts o) {
         CALL(interpolate, .in = {TENSOR(x)}, .n = 1, .ints = size, .p = &o, .build = b_interpolate));
 }
 
-static const uop *b_pad_with(struct call *k) {
+static const uop *b_pad_with(struct api_call *k) {
     static const enum t_pad_mode modes[] = {[RG_PAD_CONSTANT] = T_PAD_CONSTANT,
                                             [RG_PAD_REFLECT] = T_PAD_REFLECT,
                                             [RG_PAD_REPLICATE] = T_PAD_REPLICATE,
@@ -123,7 +123,7 @@ rg_tensor rg_pad_with_at(AT, rg_tensor x, rg_ints before_after, rg_pad_mode mode
                             .build = b_pad_with));
 }
 
-static const uop *b_unfold(struct call *k) { return t_unfold(k->g, k->u[0], k->i[0], k->i[1], k->i[2]); }
+static const uop *b_unfold(struct api_call *k) { return t_unfold(k->g, k->u[0], k->i[0], k->i[1], k->i[2]); }
 rg_tensor rg_unfold_at(AT, rg_tensor x, int64_t axis, int64_t size, int64_t step) {
     return call_tensor(
         CALL(unfold, .in = {TENSOR(x)}, .n = 1, .i = {axis, size, step}, .view = true, .build = b_unfold));

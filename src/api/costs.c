@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-struct list {
+struct cost_list {
     rg_kernel_cost *out;
     size_t room, n;
 };
@@ -14,8 +14,8 @@ static int dearest_first(const void *a, const void *b) {
     return x->seconds > y->seconds ? -1 : x->seconds < y->seconds;
 }
 
-static void do_kernels(struct call *k) {
-    struct list *l = k->p;
+static void do_kernels(struct api_call *k) {
+    struct cost_list *l = k->p;
     uint32_t n;
     const struct engine_cost *row = engine_costs(k->c->engine, &n);
     rg_kernel_cost *all = arena_array(&k->c->scratch, rg_kernel_cost, n + 1);
@@ -34,17 +34,17 @@ static void do_kernels(struct call *k) {
 }
 
 size_t rg_kernels_at(const char *file, int line, rg_ctx *c, rg_kernel_cost *out, size_t room) {
-    struct list l = {out, out ? room : 0, 0};
+    struct cost_list l = {out, out ? room : 0, 0};
     return !c || call_work(CALL(kernels, .c = c, .p = &l), do_kernels) ? 0 : l.n;
 }
 
-static void do_reset(struct call *k) { engine_costs_reset(k->c->engine); }
+static void do_reset(struct api_call *k) { engine_costs_reset(k->c->engine); }
 
 rg_status rg_kernels_reset_at(const char *file, int line, rg_ctx *c) {
     return c ? call_work(CALL(kernels_reset, .c = c), do_reset) : RG_EINVAL;
 }
 
-static void do_machine(struct call *k) {
+static void do_machine(struct api_call *k) {
     rg_machine *out = k->p;
     const struct model *m = engine_model(k->c->engine, &k->c->err);
     if (!m) err_throw(&k->c->err, k->c->err.code, "no machine model");

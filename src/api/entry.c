@@ -1,4 +1,4 @@
-/* call.c: what every public call does before and after its own work.
+/* entry.c: what every public call does before and after its own work.
  *
  * It finds the context (of its first tensor, if the function takes none), does nothing if that has an error, takes in what
  * rg_free named, collects if it is time, and runs the work inside one err_guard. What is thrown gets the
@@ -11,7 +11,7 @@ static const enum dtype dtypes[RG_DTYPES] = {DT_BOOL, DT_I8,  DT_I16, DT_I32,   
                                              DT_U8,   DT_U16, DT_U32, DT_U64,    DT_F16,
                                              DT_BF16, DT_F32, DT_F64, DT_F8E4M3, DT_F8E5M2};
 
-enum dtype call_dtype(struct call *k, rg_dtype d) {
+enum dtype call_dtype(struct api_call *k, rg_dtype d) {
     if ((unsigned)d >= RG_DTYPES)
         call_fail(k, RG_EINVAL, "there is no dtype number %d; use RG_F32, RG_I64 ..", (int)d);
     return dtypes[d];
@@ -28,7 +28,7 @@ const char *rg_dtype_name(rg_dtype d) {
     return (unsigned)d < RG_DTYPES ? dtype_info[dtypes[d]].name : "none";
 }
 
-void call_fail(struct call *k, int code, const char *fmt, ...) {
+void call_fail(struct api_call *k, int code, const char *fmt, ...) {
     char text[1500];
     va_list ap;
     va_start(ap, fmt);
@@ -37,7 +37,7 @@ void call_fail(struct call *k, int code, const char *fmt, ...) {
     err_throw(&k->c->err, code, "%s", text);
 }
 
-void call_not_recording(struct call *k) {
+void call_not_recording(struct api_call *k) {
     if (k->c->recording)
         call_fail(k, RG_EINVAL,
                   "not while a jit is recorded: replays would not do it again. Return the tensor as an "
@@ -47,8 +47,8 @@ void call_not_recording(struct call *k) {
 
 /* ---- operands --------------------------------------------------------------------------------------- */
 
-static void RG_NORETURN stale(struct call *k, uint32_t arg, rg_tensor t) {
-    const struct slot *s = (uint32_t)t.id < k->c->slots ? slot_at(k->c, (uint32_t)t.id) : NULL;
+static void RG_NORETURN stale(struct api_call *k, uint32_t arg, rg_tensor t) {
+    const struct api_slot *s = (uint32_t)t.id < k->c->slots ? slot_at(k->c, (uint32_t)t.id) : NULL;
     /* Who had it last is still written there, if nobody has used the slot since. */
     if (s && !s->node && s->fn && !strcmp(s->fn, "rg_jit_call"))
         call_fail(k, RG_EINVAL,
@@ -66,7 +66,7 @@ static void RG_NORETURN stale(struct call *k, uint32_t arg, rg_tensor t) {
               arg + 1);
 }
 
-struct slot *call_slot(struct call *k, rg_tensor t, uint32_t arg) {
+struct api_slot *call_slot(struct api_call *k, rg_tensor t, uint32_t arg) {
     if (!t.id) call_fail(k, RG_EINVAL, "tensor %u is RG_NONE; a tensor is needed here", arg + 1);
     const rg_ctx *o = ctx_of(t.id);
     if (!o) call_fail(k, RG_EINVAL, "tensor %u belongs to a context that was closed", arg + 1);
@@ -77,23 +77,23 @@ struct slot *call_slot(struct call *k, rg_tensor t, uint32_t arg) {
     if (!(uint32_t)t.id)
         call_fail(k, RG_EINVAL,
                   "tensor %u is the result of a call that failed; rg_clear_error does not mend it", arg + 1);
-    struct slot *s = slot_get(k->c, t);
+    struct api_slot *s = slot_get(k->c, t);
     if (!s) stale(k, arg, t);
     return s;
 }
 
-const uop *call_node(struct call *k, uint32_t i, enum dtype dt) {
+const uop *call_node(struct api_call *k, uint32_t i, enum dtype dt) {
     const rg_operand *o = &k->in[i];
     if (o->kind == 1) return t_int(k->g, dt, o->v.i);
     if (o->kind == 2) return t_number(k->g, dt, o->v.f);
     if (!o->t.id && k->may >> i & 1) return NULL;
-    struct slot *s = call_slot(k, o->t, i);
+    struct api_slot *s = call_slot(k, o->t, i);
     s->used = true;
     return s->node;
 }
 
 /* Tensors first, because a number takes its dtype from them. */
-static void take_operands(struct call *k) {
+static void take_operands(struct api_call *k) {
     enum dtype ref = DT_COUNT;
     for (uint32_t i = 0; i < k->n; i++) {
         if (k->in[i].kind) continue;
@@ -110,7 +110,7 @@ static void take_operands(struct call *k) {
     if (!k->list.t) call_fail(k, RG_EINVAL, "the list of tensors is NULL");
     k->many = arena_array(&k->c->scratch, const uop *, k->list.n);
     for (size_t i = 0; i < k->list.n; i++) {
-        struct slot *s = call_slot(k, k->list.t[i], (uint32_t)i);
+        struct api_slot *s = call_slot(k, k->list.t[i], (uint32_t)i);
         s->used = true;
         k->many[i] = s->node;
     }
@@ -118,7 +118,7 @@ static void take_operands(struct call *k) {
 
 /* ---- one call ----------------------------------------------------------------------------------------- */
 
-static rg_ctx *whose(const struct call *k) {
+static rg_ctx *whose(const struct api_call *k) {
     if (k->c) return k->c;
     rg_ctx *c = NULL;
     for (uint32_t i = 0; i < k->n && !c; i++)
@@ -128,9 +128,9 @@ static rg_ctx *whose(const struct call *k) {
     return c;
 }
 
-struct work {
-    struct call *k;
-    void (*fn)(struct call *);
+struct call_work {
+    struct api_call *k;
+    void (*fn)(struct api_call *);
     rg_tensor out;
     const uop *made;
 };
@@ -145,13 +145,13 @@ struct noted {
     bool made; /* the last one */
 };
 
-static void note_tensor(struct noted *t, struct call *k, const uop *n) {
+static void note_tensor(struct noted *t, struct api_call *k, const uop *n) {
     if (!n || n->dt == DT_VOID || t->n == RG_COUNT(t->dt)) return;
     t->shape[t->n] = tg_shape(k->g, n);
     t->dt[t->n++] = (uint8_t)n->dt;
 }
 
-static uint64_t hash_call(const struct call *k, const struct noted *t) {
+static uint64_t hash_call(const struct api_call *k, const struct noted *t) {
     const char *module = k->c->place.module;
     uint64_t h = hash_bytes(k->file ? k->file : "", k->file ? strlen(k->file) : 0, (uint64_t)k->line);
     if (module) h = hash_bytes(module, strlen(module), h);
@@ -160,7 +160,7 @@ static uint64_t hash_call(const struct call *k, const struct noted *t) {
     return h | 1;
 }
 
-static uint32_t name_call(const struct call *k, const struct noted *t) {
+static uint32_t name_call(const struct api_call *k, const struct noted *t) {
     char text[1600], *at = text, *end = text + sizeof text;
     const char *module = k->c->place.module;
 #define PUT(...) at += RG_MIN(snprintf(at, (size_t)(end - at), __VA_ARGS__), (int)(end - at - 1))
@@ -178,7 +178,7 @@ static uint32_t name_call(const struct call *k, const struct noted *t) {
 }
 
 /* Which function, from which line, on what. Names are asked for once per thread, place and shapes. */
-static void note_call(struct call *k, uint64_t t0, const uop *made) {
+static void note_call(struct api_call *k, uint64_t t0, const uop *made) {
     static _Thread_local struct known {
         uint64_t key;
         const char *fn;
@@ -200,14 +200,14 @@ static void note_call(struct call *k, uint64_t t0, const uop *made) {
 }
 
 /* For NVIDIA's tools. */
-static void push_call(const struct call *k) {
+static void push_call(const struct api_call *k) {
     char text[300];
     const char *base = k->file ? strrchr(k->file, '/') : NULL;
     snprintf(text, sizeof text, k->file ? "%s %.200s:%d" : "%s", k->fn, base ? base + 1 : k->file, k->line);
     event_nvtx_push(text);
 }
 
-static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
+static rg_status run(struct api_call *k, void (*body)(void *), struct call_work *w) {
     /* The flight recorder has the calls that do work; a profile has all of them. */
     uint64_t began = w->fn || event_recording() ? os_now_ns() : 0;
     uint32_t temporary = 0;
@@ -243,7 +243,7 @@ static rg_status run(struct call *k, void (*body)(void *), struct work *w) {
 }
 
 /* Leaves have no place. */
-void call_site(struct call *k, uint32_t first, const uop *out) {
+void call_site(struct api_call *k, uint32_t first, const uop *out) {
     struct prov *p = &k->g->prov;
     uint32_t site = prov_site(p, k->file ? k->file : "", k->line, k->fn + 3, k->c->place.module,
                               k->c->place.optimiser ? SITE_OPTIMISER : 0);
@@ -256,8 +256,8 @@ void call_site(struct call *k, uint32_t first, const uop *out) {
 }
 
 static void build_body(void *arg) {
-    struct work *w = arg;
-    struct call *k = w->k;
+    struct call_work *w = arg;
+    struct api_call *k = w->k;
     gr_collect_maybe(k->c);
     k->g = &k->c->graph->tg;
     take_operands(k);
@@ -265,26 +265,26 @@ static void build_body(void *arg) {
     const uop *n = k->build(k);
     tg_shape(k->g, n); /* a handle's node has a shape, always */
     call_site(k, first, n);
-    struct slot *s;
+    struct api_slot *s;
     w->out = slot_new(k->c, n, k->global, &s);
     w->made = n;
     s->file = k->file, s->line = k->line, s->fn = k->fn;
     s->view = k->view, s->param = k->param, s->held = k->global, s->var = k->var;
 }
 
-rg_tensor call_tensor(struct call *k) {
-    struct work w = {0};
+rg_tensor call_tensor(struct api_call *k) {
+    struct call_work w = {0};
     if (run(k, build_body, &w)) return k->c ? poison(k->c) : RG_NONE;
     return w.out;
 }
 
 static void work_body(void *arg) {
-    struct work *w = arg;
+    struct call_work *w = arg;
     gr_collect_maybe(w->k->c);
     w->k->g = &w->k->c->graph->tg;
     w->fn(w->k);
 }
 
-rg_status call_work(struct call *k, void (*fn)(struct call *)) {
-    return run(k, work_body, &(struct work){.fn = fn});
+rg_status call_work(struct api_call *k, void (*fn)(struct api_call *)) {
+    return run(k, work_body, &(struct call_work){.fn = fn});
 }

@@ -15,7 +15,7 @@ _Static_assert((int)IO_BOOL == (int)RG_BOOL && (int)IO_F16 == (int)RG_F16 && (in
                "src/io numbers element types as rg_dtype does");
 _Static_assert(IO_AXES == SHAPE_MAX, "what src/io lets through has a place in a shape");
 
-static void need_path(struct call *k, const char *path) {
+static void need_path(struct api_call *k, const char *path) {
     if (!path || !*path) call_fail(k, RG_EINVAL, "the path is %s", path ? "empty" : "NULL");
 }
 
@@ -27,16 +27,16 @@ struct load {
     struct io_data x;
 };
 
-static void do_load(struct call *k) {
+static void do_load(struct api_call *k) {
     struct load *l = k->p;
     need_path(k, l->path);
     l->load(&k->c->err, l->path, &l->x);
 }
 
 /* k is a call with a context; `work` reads the data into k's struct load, the second part takes it in. */
-static rg_tensor load_tensor(struct call *k, void (*work)(struct call *)) {
+static rg_tensor load_tensor(struct api_call *k, void (*work)(struct api_call *)) {
     struct load *l = k->p;
-    struct call in = *k;
+    struct api_call in = *k;
     rg_tensor out = k->c ? poison(k->c) : RG_NONE;
     if (!call_work(k, work)) {
         in.p = l->x.p, in.ints = (rg_ints){l->x.a.d, l->x.a.rank};
@@ -75,7 +75,7 @@ struct opening {
     rg_file *f;
 };
 
-static void do_open(struct call *k) {
+static void do_open(struct api_call *k) {
     struct opening *o = k->p;
     need_path(k, o->path);
     rg_file *f = mem_alloc(sizeof *f);
@@ -114,7 +114,7 @@ struct getting {
     const char *name;
 };
 
-static void do_get(struct call *k) {
+static void do_get(struct api_call *k) {
     struct getting *g = k->p;
     const struct io_index *x = &g->f->a.index;
     if (!g->name) call_fail(k, RG_EINVAL, "the name is NULL");
@@ -141,7 +141,7 @@ struct save {
 };
 
 /* Computes the tensors; `a` says what each is, `from` where its bytes are. */
-static void collect(struct call *k, struct io_array *a, const char **from) {
+static void collect(struct api_call *k, struct io_array *a, const char **from) {
     rg_ctx *c = k->c;
     uint32_t n = (uint32_t)k->list.n;
     k->many = arena_array(&c->scratch, const uop *, n);
@@ -161,7 +161,7 @@ static void collect(struct call *k, struct io_array *a, const char **from) {
     }
 }
 
-static void check_names(struct call *k, const char *const *names) {
+static void check_names(struct api_call *k, const char *const *names) {
     struct map seen;
     uint64_t other;
     if (!names) call_fail(k, RG_EINVAL, "the list of names is NULL");
@@ -206,7 +206,7 @@ static void write_file(rg_ctx *c, const char *path, const struct str *head, cons
     os_pages_free(stage, room);
 }
 
-static void do_save(struct call *k) {
+static void do_save(struct api_call *k) {
     struct save *s = k->p;
     struct arena *tmp = &k->c->scratch;
     uint32_t n = (uint32_t)k->list.n, *order = arena_array(tmp, uint32_t, n);

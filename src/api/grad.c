@@ -12,7 +12,7 @@
 
 /* ---- parameters -------------------------------------------------------------------------------------------- */
 
-static const uop *b_param(struct call *k) {
+static const uop *b_param(struct api_call *k) {
     const uop *x = k->u[0];
     if (!dt_is_float((enum dtype)x->dt))
         call_fail(k, RG_EINVAL, "a parameter has a gradient, so it must be of a float dtype; found %s",
@@ -30,8 +30,8 @@ rg_tensor rg_param_at(AT, rg_tensor x) {
         CALL(param, .in = {TENSOR(x)}, .n = 1, .global = true, .param = true, .build = b_param));
 }
 
-static const uop *b_param_grad(struct call *k) {
-    struct slot *s = call_slot(k, k->in[0].t, 0);
+static const uop *b_param_grad(struct api_call *k) {
+    struct api_slot *s = call_slot(k, k->in[0].t, 0);
     s->grad_used = true;
     if (!s->param) call_fail(k, RG_EINVAL, "tensor 1 is not a parameter; rg_param makes one");
     const struct shape *sh = tg_shape(k->g, s->node);
@@ -42,8 +42,8 @@ rg_tensor rg_param_grad_at(AT, rg_tensor p) {
     return call_tensor(CALL(param_grad, .in = {TENSOR(p)}, .n = 1, .build = b_param_grad));
 }
 
-static void do_zero_grad(struct call *k) {
-    struct slot *s;
+static void do_zero_grad(struct api_call *k) {
+    struct api_slot *s;
     for (uint32_t i = 0; (s = slot_next(k->c, &i));) s->grad = NULL, s->grad_used = false;
 }
 
@@ -61,7 +61,7 @@ static bool reach_into(void *cx, const uop *n) {
 }
 
 /* Nodes that a gradient of n would visit, as marks by id. */
-static const uint8_t *reached(struct call *k, const uop *n, const uop *const *wrt, uint32_t nwrt,
+static const uint8_t *reached(struct api_call *k, const uop *n, const uop *const *wrt, uint32_t nwrt,
                               uop_vec *order) {
     rg_ctx *c = k->c;
     uint8_t *stop = arena_alloc(&c->scratch, k->g->ir->n + 1),
@@ -82,7 +82,7 @@ struct grad_args {
     rg_grad_opts o;
 };
 
-static void do_grad(struct call *k) {
+static void do_grad(struct api_call *k) {
     rg_ctx *c = k->c;
     struct grad_args *a = k->p;
     uint32_t n = (uint32_t)k->list.n, first;
@@ -102,7 +102,7 @@ static void do_grad(struct call *k) {
     first = k->g->ir->n;
     t_grad(k->g, of, seed, wrt, n, out);
     for (uint32_t i = 0; i < n; i++) {
-        struct slot *s;
+        struct api_slot *s;
         tg_shape(k->g, out[i]);
         rg_tensor t = slot_new(c, out[i], false, &s);
         s->file = k->file, s->line = k->line, s->fn = k->fn;
@@ -113,7 +113,7 @@ static void do_grad(struct call *k) {
 
 rg_status rg_grad_at(AT, rg_tensor of, rg_tensors wrt, rg_tensor *out, rg_grad_opts o) {
     struct grad_args a = {out, o};
-    struct call *k = CALL(grad, .in = {TENSOR(of)}, .n = 1, .list = wrt, .p = &a);
+    struct api_call *k = CALL(grad, .in = {TENSOR(of)}, .n = 1, .list = wrt, .p = &a);
     rg_status bad = call_work(k, do_grad);
     for (size_t i = 0; bad && out && i < wrt.n; i++) out[i] = k->c ? poison(k->c) : RG_NONE;
     return bad;
@@ -122,8 +122,8 @@ rg_status rg_grad_at(AT, rg_tensor of, rg_tensors wrt, rg_tensor *out, rg_grad_o
 /* ---- rg_backward ------------------------------------------------------------------------------------------------- */
 
 /* A loss of what a parameter was before it was assigned has no gradient for what it is now. */
-static void check_versions(struct call *k, const uop_vec *order, const uint8_t *mark, const struct slot *p,
-                           const uop *at) {
+static void check_versions(struct api_call *k, const uop_vec *order, const uint8_t *mark,
+                           const struct api_slot *p, const uop *at) {
     rg_ctx *c = k->c;
     const uop *root = gr_chain_root(c, gr_now(c, at));
     if (root->op != OP_BUFFER) return;
@@ -139,12 +139,12 @@ static void check_versions(struct call *k, const uop_vec *order, const uint8_t *
     }
 }
 
-static void do_backward(struct call *k) {
+static void do_backward(struct api_call *k) {
     rg_ctx *c = k->c;
     const uop *of = call_slot(k, k->in[0].t, 0)->node;
-    VEC(struct slot *) params = {0};
+    VEC(struct api_slot *) params = {0};
     uop_vec all = {0}, wrt = {0}, order = {0};
-    struct slot *s;
+    struct api_slot *s;
     for (uint32_t i = 0; (s = slot_next(c, &i));) {
         if (!s->param) continue;
         vec_push(&c->scratch, &params, s);

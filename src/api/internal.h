@@ -1,8 +1,10 @@
 /* internal.h: what the files of src/api share. The public header is include/ridge.h.
  *
- *   call.c      one public call: who is asked, where from, what went wrong
- *   handle.c    slots, generations, scopes, rg_free from any thread
- *   context.c   opening, closing, what a context owns, the sticky error, statistics
+ *   entry.c     one public call: its context, its source line, its error
+ *   handle.c    slots, generations, rg_free from any thread
+ *   scope.c     rg_begin, rg_end, rg_keep
+ *   owned.c     files, loaders, modules: freed by rg_close
+ *   context.c   opening, closing, the sticky error, statistics
  *   build.c, math.c, loss.c   every function that only builds graph
  *   store.c     device memory and run-time numbers, by the nodes that name them
  *   liveness.c  walks over the graph: what is alive, what leads to a parameter; collection and compaction
@@ -11,6 +13,7 @@
  *   random.c    seed and count, and functions that draw
  *   jit.c       recording and replaying what realize.c runs
  *   profile.c   recording a profile of the process, ranges, tables
+ *   flight.c    the flight recorder and memory snapshots as files
  *   assign.c, grad.c  versions of a buffer; parameters and gradients
  *   layer.c     what src/nn asks of a context (api.h)
  *
@@ -34,7 +37,7 @@
 
 /* ---- handles (handle.c) --------------------------------------------------------------------------- */
 
-struct slot {
+struct api_slot {
     uint32_t gen;    /* of the handle that may use it: as in its mark (handle.c), which other threads read */
     const uop *node; /* NULL: not in use */
     const uop *grad; /* of a parameter: its gradient so far, or NULL */
@@ -51,14 +54,14 @@ struct slot {
 #define SLOT_FIRST 256 /* slots in the first chunk; each chunk has twice as many as the one before */
 #define SLOT_CHUNKS 22
 
-struct scope {
+struct ctx_scope {
     uint64_t serial; /* of rg_begin, so that an old rg_scope closes nothing */
     uint32_t first;  /* slot, or 0 */
 };
 
 /* ---- device memory (store.c) ---------------------------------------------------------------------- */
 
-struct store {
+struct api_store {
     void *mem;       /* NULL: not allocated yet */
     size_t bytes;    /* at least 1 once allocated */
     uint64_t serial; /* of the tensor it belongs to, by creation: what BUFFERs of a plan are numbered by */
@@ -99,9 +102,9 @@ struct async_read {
     size_t bytes;
 };
 
-/* ---- contexts (context.c) ------------------------------------------------------------------------- */
+/* ---- contexts (context.c, owned.c) ------------------------------------------------------------------------- */
 
-struct owned {
+struct ctx_owned {
     void *obj;
     void (*free_fn)(void *);
 };
@@ -123,7 +126,7 @@ struct rg_ctx {
     size_t arena_low;   /* bytes then */
     uint64_t live_nodes;
 
-    struct store *store;
+    struct api_store *store;
     uint32_t stores, store_cap, store_free;                  /* free: none below it */
     uint64_t next_serial, buffers, bytes, peak, fresh_bytes; /* fresh: since the last collection */
 
@@ -140,14 +143,14 @@ struct rg_ctx {
     struct async_read *reads;
     uint32_t nreads, reads_cap;
 
-    struct slot *chunk[SLOT_CHUNKS];
+    struct api_slot *chunk[SLOT_CHUNKS];
     uint32_t slots, free_slot; /* slots ever used (slot 0 is the poison), first of the free ones */
     uint64_t handles;
-    struct scope *scope;
+    struct ctx_scope *scope;
     uint32_t scopes, scope_cap;
     uint64_t next_scope;
 
-    struct owned *owned; /* oldest first */
+    struct ctx_owned *owned; /* oldest first */
     uint32_t nowned, owned_cap;
 
     uint64_t realizes, cached, kernels;
@@ -160,10 +163,10 @@ struct rg_ctx {
 void ctx_own(rg_ctx *, void *obj, void (*free_fn)(void *));
 void ctx_disown(rg_ctx *, void *obj); /* nothing if it is not owned */
 
-/* ---- call.c ---------------------------------------------------------------------------------------- */
+/* ---- entry.c ---------------------------------------------------------------------------------------- */
 
 /* One public call on its way. What a function needs besides operands it puts into the fields that fit. */
-struct call {
+struct api_call {
     const char *fn, *file; /* "rg_add"; the user's place, or NULL */
     int line;
     rg_operand in[5];
@@ -172,7 +175,7 @@ struct call {
     uint32_t values; /* first operand whose dtype a number takes: 0, or 1 for rg_where */
     rg_tensors list;
     rg_ctx *c;
-    const uop *(*build)(struct call *);
+    const uop *(*build)(struct api_call *);
 
     const uop *u[5];  /* the operands as nodes, NULL for RG_NONE */
     const uop **many; /* list as nodes */
@@ -190,26 +193,26 @@ struct call {
     bool view, global; /* the result is a view; it belongs to no scope .. */
     bool param;        /* .. and has a gradient */
 };
-#define CALL(name, ...) (&(struct call){.fn = "rg_" #name, .file = file, .line = line, __VA_ARGS__})
+#define CALL(name, ...) (&(struct api_call){.fn = "rg_" #name, .file = file, .line = line, __VA_ARGS__})
 #define TENSOR(x) \
     { .t = (x) }
 
-rg_tensor call_tensor(struct call *); /* build makes the node; the result is a new handle */
-rg_status call_work(struct call *, void (*work)(struct call *)); /* build is not used */
-struct slot *call_slot(struct call *, rg_tensor,
-                       uint32_t operand); /* throws for a handle that does not serve */
+rg_tensor call_tensor(struct api_call *); /* build makes the node; the result is a new handle */
+rg_status call_work(struct api_call *, void (*work)(struct api_call *)); /* build is not used */
+struct api_slot *call_slot(struct api_call *, rg_tensor,
+                           uint32_t operand); /* throws for a handle that does not serve */
 /* The operand as a node; NULL for RG_NONE where that is allowed. Numbers get dtype dt. */
-const uop *call_node(struct call *, uint32_t operand, enum dtype dt);
+const uop *call_node(struct api_call *, uint32_t operand, enum dtype dt);
 /* The nodes made since there were `first`, and `out`, came from this call; call_tensor does it itself. */
-void call_site(struct call *, uint32_t first, const uop *out);
-enum dtype call_dtype(struct call *, rg_dtype); /* throws */
+void call_site(struct api_call *, uint32_t first, const uop *out);
+enum dtype call_dtype(struct api_call *, rg_dtype); /* throws */
 rg_dtype call_dtype_out(enum dtype);
-void RG_NORETURN call_fail(struct call *, int code, const char *fmt, ...) RG_FMT(3, 4);
-void call_not_recording(struct call *); /* throws while a jit is recorded */
+void RG_NORETURN call_fail(struct api_call *, int code, const char *fmt, ...) RG_FMT(3, 4);
+void call_not_recording(struct api_call *); /* throws while a jit is recorded */
 
 /* ---- build.c ---------------------------------------------------------------------------------------- */
 
-const uop *build_from(struct call *); /* rg_from's: dtype i[0], shape ints, data p */
+const uop *build_from(struct api_call *); /* rg_from's: dtype i[0], shape ints, data p */
 
 /* ---- handle.c -------------------------------------------------------------------------------------- */
 
@@ -217,27 +220,30 @@ rg_ctx *ctx_of(uint64_t handle);                /* NULL: closed or never open */
 bool ctx_enter(rg_ctx *);                       /* gives it an id; false: no more */
 void ctx_on_device(rg_ctx *, const char *name); /* what api_device_of says; the name stays */
 void ctx_leave(rg_ctx *);                       /* all handles become stale, for rg_free too */
-struct slot *slot_at(const rg_ctx *, uint32_t i);
-struct slot *slot_get(rg_ctx *, rg_tensor);                             /* NULL: stale or poison */
-void slot_free(rg_ctx *, rg_tensor);                                    /* nothing if it is stale */
-rg_tensor slot_new(rg_ctx *, const uop *, bool global, struct slot **); /* throws */
-void slots_drain(rg_ctx *);                                             /* frees what rg_free named */
+struct api_slot *slot_at(const rg_ctx *, uint32_t i);
+struct api_slot *slot_get(rg_ctx *, rg_tensor);                             /* NULL: stale or poison */
+void slot_free(rg_ctx *, rg_tensor);                                        /* nothing if it is stale */
+rg_tensor slot_new(rg_ctx *, const uop *, bool global, struct api_slot **); /* throws */
+void slot_drop(rg_ctx *, uint32_t i);
+void slot_link_scope(rg_ctx *, uint32_t i, uint32_t scope); /* scope: its number, 0 none */
+void slot_unlink_scope(rg_ctx *, uint32_t i);
+void slots_drain(rg_ctx *); /* frees what rg_free named */
 void slots_close(rg_ctx *);
 /* A bit of the handles that macros pass for arguments without a name (ridge.h): the call frees them. */
 #define TEMPORARY ((uint64_t)1 << 31)
 static inline rg_tensor poison(const rg_ctx *c) { return (rg_tensor){(uint64_t)c->id << 56}; }
 rg_tensor slot_handle(const rg_ctx *, uint32_t i); /* of a slot in use */
 /* Each slot in use:  for (uint32_t i = 0; (s = slot_next(c, &i));) */
-struct slot *slot_next(const rg_ctx *, uint32_t *i);
+struct api_slot *slot_next(const rg_ctx *, uint32_t *i);
 
 /* ---- store.c --------------------------------------------------------------------------------------- */
 
 uint32_t store_new(rg_ctx *, size_t bytes, enum event_memory); /* an entry, without memory yet; throws */
 /* Gives it memory; throws. For whom: what n was made for, or what the call k is. */
 void store_need(rg_ctx *, uint32_t i, const uop *n);
-void store_need_call(struct call *, uint32_t i, enum dtype, const struct shape *);
+void store_need_call(struct api_call *, uint32_t i, enum dtype, const struct shape *);
 /* The same with memory that was allocated elsewhere, for as many bytes. */
-void store_give(struct call *, uint32_t i, void *mem, enum dtype, const struct shape *);
+void store_give(struct api_call *, uint32_t i, void *mem, enum dtype, const struct shape *);
 void store_drop(rg_ctx *, uint32_t i);
 const uop *store_node(rg_ctx *, uint32_t i, uint32_t version, enum dtype, const struct shape *);
 /* A tensor with memory of its own and this value; throws. */
@@ -283,7 +289,7 @@ void gr_free(struct graph *);
 
 /* ---- assign.c --------------------------------------------------------------------------------------- */
 
-void call_ranges(struct call *, struct t_slice *out, uint32_t rank); /* k->ranges, checked; throws */
+void call_ranges(struct api_call *, struct t_slice *out, uint32_t rank); /* k->ranges, checked; throws */
 
 /* ---- random.c ---------------------------------------------------------------------------------------- */
 
@@ -292,7 +298,7 @@ struct rng {
     rg_ctx *c;
 };
 void random_take(struct t_rng *, int64_t counters, const uop **base, const uop **key);
-#define RNG(k) (&(struct rng){{random_take}, (k)->c}.rng) /* of a struct call */
+#define RNG(k) (&(struct rng){{random_take}, (k)->c}.rng) /* of a struct api_call */
 /* For a replay: which VARs a recorded piece of work draws with. To run it again, VAR k gets drawn + offset k, the VAR
  * key_var gets seed, and then drawn grows as much as it did from the mark to the end of the recording. */
 void random_mark(rg_ctx *);   /* draws are noted from now on; the list is empty */
@@ -302,7 +308,7 @@ const struct draw *random_draws(rg_ctx *, uint32_t *n);
 /* ---- realize.c -------------------------------------------------------------------------------------- */
 
 /* Runs the queue and what these need. Throws. With `plan` it only counts. `peel`: a view is left a view of what it shows. */
-void realize_nodes(struct call *, const uop *const *, uint32_t n, bool peel, struct realize_stats *plan);
+void realize_nodes(struct api_call *, const uop *const *, uint32_t n, bool peel, struct realize_stats *plan);
 const uop *behind_shapes(rg_ctx *,
                          const uop *); /* what has the same bytes in the same order: realize that instead */
 
@@ -316,10 +322,20 @@ struct jit_program { /* what is run, and in which stores */
 void jit_note(rg_ctx *, const struct jit_program *);    /* while recording, before it runs; throws */
 void jit_noted(rg_ctx *, const struct realize_stats *); /* after that; cannot fail */
 
+/* ---- flight.c ------------------------------------------------------------------------------------------- */
+
+struct event_dump {
+    struct err e;
+    struct arena arena;
+    const char *path;
+    rg_ctx *c; /* its memory; NULL: the flight recorder */
+};
+int event_dump(struct event_dump *); /* path and c are set; the status, e has the words */
+void flight_from_env(void);          /* FLIGHT: writes the flight recorder at the end of the process .. */
+void flight_write(void);             /* .. or now, if that was not done yet */
+
 /* ---- profile.c ------------------------------------------------------------------------------------------ */
 
-void flight_from_env(void);         /* FLIGHT: the flight recorder is written at the end of the process .. */
-void flight_write(void);            /* .. or now, if that was not done yet */
 int profile_from_env(struct err *); /* begins to record if PROFILE says so and nothing is recorded yet */
 
 #endif

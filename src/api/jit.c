@@ -16,7 +16,7 @@
 
 #define JIT_INPUTS 256
 
-struct held {
+struct jit_held {
     uint32_t store;
     rg_tensor tensor; /* living, with its value there; or RG_NONE */
     void *instead;    /* what is read in this call: an input's memory */
@@ -31,7 +31,7 @@ struct jit_var {
     uint64_t bits;    /* .. this one (a draw: how many were drawn before it) */
 };
 
-struct run {
+struct jit_run {
     struct replay *replay;
     uint32_t nbuf, nresult, nvar;
     uint32_t *buf_at, *result_at; /* numbers in rg_jit.held */
@@ -58,8 +58,8 @@ struct rg_jit {
     bool recorded;
     struct jit_value *in, *out;
     uint32_t nin, nout;
-    VEC(struct held) held;
-    VEC(struct run) run;
+    VEC(struct jit_held) held;
+    VEC(struct jit_run) run;
     const struct graph *graph; /* as the latest call left it */
     uint32_t nodes;
     uint64_t drawn; /* random numbers that one call takes */
@@ -72,7 +72,7 @@ struct rg_jit {
 static uint32_t hold(struct rg_jit *j, uint32_t store) {
     for (uint32_t i = 0; i < j->held.n; i++)
         if (j->held.p[i].store == store) return i;
-    struct held h = {.store = store};
+    struct jit_held h = {.store = store};
     vec_push(&j->arena, &j->held, h);
     j->c->store[store].held++;
     return j->held.n - 1;
@@ -89,7 +89,7 @@ static struct jit_var var_from(struct rg_jit *j, uint32_t number) {
     struct jit_var v = {0};
     uint32_t ndraw;
     const struct draw *draw = random_draws(c, &ndraw);
-    struct slot *s;
+    struct api_slot *s;
     map_get(&c->graph->vars, number, &v.bits);
     for (uint32_t i = 0; i < ndraw; i++)
         if (draw[i].var == number) return (struct jit_var){.draw = true, .bits = draw[i].offset};
@@ -101,7 +101,7 @@ static struct jit_var var_from(struct rg_jit *j, uint32_t number) {
 
 void jit_note(rg_ctx *c, const struct jit_program *p) {
     struct rg_jit *j = c->recording;
-    struct run r = {.nbuf = p->nbuf, .nresult = p->nresult, .nvar = p->nvar};
+    struct jit_run r = {.nbuf = p->nbuf, .nresult = p->nresult, .nvar = p->nvar};
     r.buf_at = hold_all(j, p->buf_store, p->nbuf);
     r.result_at = hold_all(j, p->result_store, p->nresult);
     for (uint32_t i = 0; i < p->nresult; i++) j->held.p[r.result_at[i]].written = true;
@@ -145,13 +145,13 @@ struct args {
     rg_tensor *out, *own; /* own: fn's handles for the inputs */
 };
 
-static void describe(struct call *k, const uop *n, struct jit_value *v) {
+static void describe(struct api_call *k, const uop *n, struct jit_value *v) {
     const struct shape *sh = tg_shape(k->g, n);
     v->dt = (enum dtype)n->dt, v->rank = sh->n;
     memcpy(v->dim, sh->d, sh->n * sizeof *sh->d);
 }
 
-static const char *words(struct call *k, const struct jit_value *v) {
+static const char *words(struct api_call *k, const struct jit_value *v) {
     struct str s;
     str_init(&s, &k->c->scratch);
     str_printf(&s, "%s ", dtype_info[v->dt].name);
@@ -159,7 +159,7 @@ static const char *words(struct call *k, const struct jit_value *v) {
     return s.p;
 }
 
-static void check_inputs(struct call *k, struct args *a) {
+static void check_inputs(struct api_call *k, struct args *a) {
     struct rg_jit *j = a->j;
     if (a->in.n && !a->in.t) call_fail(k, RG_EINVAL, "the list of inputs is NULL");
     if (a->in.n > JIT_INPUTS) call_fail(k, RG_ELIMIT, "%zu inputs; a jit takes %d", a->in.n, JIT_INPUTS);
@@ -178,8 +178,8 @@ static void check_inputs(struct call *k, struct args *a) {
 }
 
 /* fn's own handle for a node. */
-static rg_tensor own_handle(struct call *k, const uop *n) {
-    struct slot *s;
+static rg_tensor own_handle(struct api_call *k, const uop *n) {
+    struct api_slot *s;
     rg_tensor t = slot_new(k->c, n, false, &s);
     s->file = k->file, s->line = k->line, s->fn = k->fn;
     s->recorded = k->c->recording != NULL;
@@ -187,7 +187,7 @@ static rg_tensor own_handle(struct call *k, const uop *n) {
 }
 
 /* The value with memory of its own, even if it is some tensor's. */
-static const uop *own_copy(struct call *k, const uop *n) {
+static const uop *own_copy(struct api_call *k, const uop *n) {
     bool memory = n->op == OP_BUFFER || n->op == OP_ASSIGN;
     n = memory ? uop2(k->g->ir, OP_CONTIGUOUS, n, uop_idx(k->g->ir, 1)) : t_contiguous(k->g, n);
     tg_shape(k->g, n);
@@ -198,12 +198,12 @@ static void drop_outputs(struct rg_jit *j) {
     for (uint32_t i = 0; i < j->nout; i++) slot_free(j->c, j->out[i].handle);
 }
 
-static void do_enter(struct call *k) {
+static void do_enter(struct api_call *k) {
     struct args *a = k->p;
     drop_outputs(a->j);
     check_inputs(k, a);
     for (uint32_t i = 0; i < a->in.n; i++) {
-        struct slot *from = call_slot(k, a->in.t[i], i);
+        struct api_slot *from = call_slot(k, a->in.t[i], i);
         from->used = true;
         a->own[i] = own_handle(k, from->node);
     }
@@ -211,12 +211,12 @@ static void do_enter(struct call *k) {
 
 /* Everything that is alive gets its value, so that nothing of it becomes part of the recording; inputs are copied to
  * memory that is not written: it stands for the input in the recorded programs. */
-static void do_prepare(struct call *k) {
+static void do_prepare(struct api_call *k) {
     struct args *a = k->p;
     struct rg_jit *j = a->j;
     rg_ctx *c = k->c;
     uop_vec all = {0};
-    struct slot *s;
+    struct api_slot *s;
     drop_outputs(j);
     check_inputs(k, a);
     for (uint32_t i = 0; (s = slot_next(c, &i));) {
@@ -248,7 +248,7 @@ static void do_prepare(struct call *k) {
 /* ---- outputs ------------------------------------------------------------------------------------------------ */
 
 /* Handles of the outputs that outlive fn's scope; each is a value with memory of its own. */
-static void do_keep(struct call *k) {
+static void do_keep(struct api_call *k) {
     struct args *a = k->p;
     uint32_t scopes = k->c->scopes;
     k->c->scopes = scopes ? scopes - 1 : 0; /* the scope around fn's */
@@ -261,14 +261,14 @@ static void do_keep(struct call *k) {
     k->c->scopes = scopes;
 }
 
-static void do_finish(struct call *k) {
+static void do_finish(struct api_call *k) {
     struct args *a = k->p;
     struct rg_jit *j = a->j;
     const uop **n = arena_array(&k->c->scratch, const uop *, j->nout + 1);
     for (uint32_t i = 0; i < j->nout; i++) n[i] = call_slot(k, j->out[i].handle, i)->node;
     realize_nodes(k, n, j->nout, false, NULL);
     for (uint32_t i = 0; i < j->nout; i++) {
-        struct slot *s = call_slot(k, j->out[i].handle, i);
+        struct api_slot *s = call_slot(k, j->out[i].handle, i);
         s->node = gr_now(k->c, s->node); /* no history: the memory is the jit's */
         a->out[i] = j->out[i].handle;
     }
@@ -277,9 +277,9 @@ static void do_finish(struct call *k) {
 /* ---- the end of a recording ------------------------------------------------------------------------------------ */
 
 /* Living tensors whose values are in held stores. */
-static void find_tensors(struct call *k, struct rg_jit *j) {
+static void find_tensors(struct api_call *k, struct rg_jit *j) {
     rg_ctx *c = k->c;
-    struct slot *s;
+    struct api_slot *s;
     for (uint32_t i = 0; (s = slot_next(c, &i));) {
         const uop *b = gr_now(c, s->node);
         if (b->op != OP_BUFFER || s->view || s->recorded) continue;
@@ -288,10 +288,10 @@ static void find_tensors(struct call *k, struct rg_jit *j) {
     }
 }
 
-static void do_recorded(struct call *k) {
+static void do_recorded(struct api_call *k) {
     struct args *a = k->p;
     struct rg_jit *j = a->j;
-    struct slot *s;
+    struct api_slot *s;
     for (uint32_t i = 0; (s = slot_next(k->c, &i));) {
         bool out = false;
         for (uint32_t o = 0; o < j->nout; o++) out |= j->out[o].handle.id == slot_handle(k->c, i).id;
@@ -305,10 +305,10 @@ static void do_recorded(struct call *k) {
     do_finish(k);
     find_tensors(k, j);
     for (uint32_t i = 0; i < j->nout; i++) {
-        struct slot *o = call_slot(k, j->out[i].handle, i);
+        struct api_slot *o = call_slot(k, j->out[i].handle, i);
         j->out[i].held = hold(j, store_of(gr_now(k->c, o->node)));
         o->recorded = false; /* another jit's recording finds it there like any tensor */
-        struct held *h = &j->held.p[j->out[i].held];
+        struct jit_held *h = &j->held.p[j->out[i].held];
         h->written = h->output = true, h->tensor = RG_NONE;
     }
     j->drawn = k->c->drawn - k->c->marked;
@@ -320,7 +320,7 @@ static void do_recorded(struct call *k) {
 /* Marks the stores that a replay writes, each with the slot of the tensor that is assigned, if it is alive. */
 static void mark_written(struct rg_jit *j, bool on) {
     for (uint32_t i = 0; i < j->held.n; i++) {
-        const struct held *h = &j->held.p[i];
+        const struct jit_held *h = &j->held.p[i];
         if (!h->written) continue;
         j->c->store[h->store].over = on;
         j->c->store[h->store].to = (uint32_t)h->tensor.id;
@@ -328,18 +328,18 @@ static void mark_written(struct rg_jit *j, bool on) {
 }
 
 /* The tensor of slot i has a value of its own, or one that is to change. */
-static bool is_plain(const rg_ctx *c, const struct slot *s, uint32_t i) {
+static bool is_plain(const rg_ctx *c, const struct api_slot *s, uint32_t i) {
     const uop *n = s->node;
     if (s->grad) return false;
     if (n->op != OP_BUFFER) return s->var != NULL || n->op == OP_CONST;
-    const struct store *st = &c->store[store_of(n)];
+    const struct api_store *st = &c->store[store_of(n)];
     return st->over ? st->to == i : !st->head;
 }
 
 /* Nothing waits to be computed or refers to what a replay overwrites. */
 static bool is_clean(struct rg_jit *j) {
     rg_ctx *c = j->c;
-    struct slot *s;
+    struct api_slot *s;
     bool clean = !c->nreads;
     mark_written(j, true);
     for (uint32_t i = 0; clean && (s = slot_next(c, &i));) clean = is_plain(c, s, i);
@@ -367,10 +367,10 @@ static const uint8_t *find_dirty(struct rg_jit *j) {
 }
 
 /* Runs what was assigned since the latest call, and computes what is alive and needs values that will be overwritten. */
-static void settle(struct call *k, struct rg_jit *j) {
+static void settle(struct api_call *k, struct rg_jit *j) {
     rg_ctx *c = k->c;
     uop_vec ask = {0};
-    struct slot *s;
+    struct api_slot *s;
     realize_nodes(k, NULL, 0, false, NULL);
     k->g = &c->graph->tg;
     const uint8_t *dirty = find_dirty(j);
@@ -391,11 +391,11 @@ static void settle(struct call *k, struct rg_jit *j) {
 }
 
 /* Tensors that moved to other memory since: the replay follows. */
-static void follow(struct call *k, struct rg_jit *j) {
+static void follow(struct api_call *k, struct rg_jit *j) {
     rg_ctx *c = k->c;
     for (uint32_t i = 0; i < j->held.n; i++) {
-        struct held *h = &j->held.p[i];
-        struct slot *s = h->tensor.id ? slot_get(c, h->tensor) : NULL;
+        struct jit_held *h = &j->held.p[i];
+        struct api_slot *s = h->tensor.id ? slot_get(c, h->tensor) : NULL;
         const uop *b = s ? gr_now(c, s->node) : NULL;
         if (!s) h->tensor = RG_NONE;
         if (!b || b->op != OP_BUFFER || store_of(b) == h->store) continue;
@@ -411,27 +411,27 @@ static void follow(struct call *k, struct rg_jit *j) {
     }
 }
 
-static const uop *version_node(struct call *k, const struct held *h, const struct jit_value *v) {
+static const uop *version_node(struct api_call *k, const struct jit_held *h, const struct jit_value *v) {
     return store_node(k->c, h->store, k->c->store[h->store].version, v->dt,
                       shape_make(&k->g->shapes, v->dim, v->rank));
 }
 
 /* New names for what is about to be written. */
-static void rename_versions(struct call *k, struct rg_jit *j) {
+static void rename_versions(struct api_call *k, struct rg_jit *j) {
     rg_ctx *c = k->c;
     for (uint32_t i = 0; i < j->held.n; i++) {
-        struct held *h = &j->held.p[i];
+        struct jit_held *h = &j->held.p[i];
         if (!h->written) continue;
         c->store[h->store].version++;
         if (!h->tensor.id) continue;
-        struct slot *s = slot_get(c, h->tensor);
+        struct api_slot *s = slot_get(c, h->tensor);
         struct jit_value v = {0};
         describe(k, s->node, &v);
         s->node = version_node(k, h, &v);
     }
 }
 
-static void bind_inputs(struct call *k, struct args *a) {
+static void bind_inputs(struct api_call *k, struct args *a) {
     rg_ctx *c = k->c;
     struct rg_jit *j = a->j;
     uop_vec ask = {0};
@@ -442,8 +442,8 @@ static void bind_inputs(struct call *k, struct args *a) {
     if (ask.n) realize_nodes(k, ask.p, ask.n, false, NULL);
     k->g = &c->graph->tg;
     for (uint32_t i = 0; i < j->nin; i++) {
-        struct held *h = &j->held.p[j->in[i].held];
-        const struct store *from = &c->store[store_of(gr_now(c, call_slot(k, a->in.t[i], i)->node))];
+        struct jit_held *h = &j->held.p[j->in[i].held];
+        const struct api_store *from = &c->store[store_of(gr_now(c, call_slot(k, a->in.t[i], i)->node))];
         h->instead = from->mem;
         for (uint32_t w = 0; w < j->held.n && h->instead; w++)
             if (j->held.p[w].written && &c->store[j->held.p[w].store] == from) h->instead = NULL;
@@ -454,24 +454,24 @@ static void bind_inputs(struct call *k, struct args *a) {
 }
 
 static void *address(struct rg_jit *j, uint32_t at) {
-    const struct held *h = &j->held.p[at];
+    const struct jit_held *h = &j->held.p[at];
     return h->instead ? h->instead : j->c->store[h->store].mem;
 }
 
 static int64_t number(struct rg_jit *j, const struct jit_var *v) {
     rg_ctx *c = j->c;
     uint64_t bits = v->bits;
-    struct slot *s = v->scalar.id ? slot_get(c, v->scalar) : NULL;
+    struct api_slot *s = v->scalar.id ? slot_get(c, v->scalar) : NULL;
     if (v->draw) return (int64_t)(c->drawn + v->bits);
     if (v->seed) return (int64_t)c->seed;
     if (s && s->var) map_get(&c->graph->vars, s->var->arg.param.slot, &bits);
     return (int64_t)bits;
 }
 
-static void launch(struct call *k, struct rg_jit *j) {
+static void launch(struct api_call *k, struct rg_jit *j) {
     rg_ctx *c = k->c;
     for (uint32_t i = 0; i < j->run.n; i++) {
-        struct run *r = &j->run.p[i];
+        struct jit_run *r = &j->run.p[i];
         struct realize_stats st = {0};
         for (uint32_t b = 0; b < r->nbuf; b++) r->buf[b] = address(j, r->buf_at[b]);
         for (uint32_t b = 0; b < r->nresult; b++) r->result[b] = address(j, r->result_at[b]);
@@ -485,7 +485,7 @@ static void launch(struct call *k, struct rg_jit *j) {
     c->drawn += j->drawn;
 }
 
-static void do_replay(struct call *k) {
+static void do_replay(struct api_call *k) {
     struct args *a = k->p;
     struct rg_jit *j = a->j;
     rg_ctx *c = k->c;
@@ -568,7 +568,7 @@ static void free_jit(void *p) {
     mem_free(j);
 }
 
-static void do_new(struct call *k) {
+static void do_new(struct api_call *k) {
     struct rg_jit **out = k->p, *j = mem_alloc(sizeof *j);
     size_t n = k->bytes;
     if (j) *j = (struct rg_jit){.c = k->c, .nout = (uint32_t)n, .file = k->file, .line = k->line};

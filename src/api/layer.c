@@ -47,7 +47,7 @@ struct api_place api_enter(rg_ctx *c, struct api_place p) {
 
 /* ---- tensors --------------------------------------------------------------------------------------------- */
 
-static const uop *b_state(struct call *k) {
+static const uop *b_state(struct api_call *k) {
     return store_value(k->c, k->u[0], k->i[0] ? EVENT_MEM_STATE : EVENT_MEM_PARAMETER);
 }
 rg_tensor api_state(AT, rg_tensor x, bool optimiser) {
@@ -55,9 +55,9 @@ rg_tensor api_state(AT, rg_tensor x, bool optimiser) {
         CALL(nn_state, .in = {TENSOR(x)}, .n = 1, .i = {optimiser}, .global = true, .build = b_state));
 }
 
-static void do_become(struct call *k) {
+static void do_become(struct api_call *k) {
     uint32_t first = k->g->ir->n;
-    struct slot *x = call_slot(k, k->in[0].t, 0);
+    struct api_slot *x = call_slot(k, k->in[0].t, 0);
     const uop *was = gr_chain_root(k->c, x->node), *v = call_node(k, 1, DT_COUNT);
     const uop *n =
         store_value(k->c, v, was->op == OP_BUFFER ? k->c->store[store_of(was)].kind : EVENT_MEM_VALUE);
@@ -75,28 +75,22 @@ bool api_unmark(rg_tensor *x) {
     return temporary;
 }
 
-void api_drop(rg_tensor x) {
-    rg_ctx *c = ctx_of(x.id);
-    const struct slot *s = c ? slot_get(c, x) : NULL;
-    if (s && !s->held) slot_free(c, x);
-}
-
 /* ---- gradients --------------------------------------------------------------------------------------------- */
 
 bool api_is_param(rg_tensor p) {
     rg_ctx *c = ctx_of(p.id);
-    const struct slot *s = c ? slot_get(c, p) : NULL;
+    const struct api_slot *s = c ? slot_get(c, p) : NULL;
     return s && s->param;
 }
 
 bool api_has_grad(rg_tensor p) {
     rg_ctx *c = ctx_of(p.id);
-    const struct slot *s = c ? slot_get(c, p) : NULL;
+    const struct api_slot *s = c ? slot_get(c, p) : NULL;
     return s && s->grad;
 }
 
-static void do_set_grad(struct call *k) {
-    struct slot *p = call_slot(k, k->in[0].t, 0);
+static void do_set_grad(struct api_call *k) {
+    struct api_slot *p = call_slot(k, k->in[0].t, 0);
     const uop *g = k->in[1].t.id ? call_slot(k, k->in[1].t, 1)->node : NULL;
     p->grad = g, p->grad_used = false;
 }

@@ -100,7 +100,7 @@ void gr_walk(rg_ctx *c, const uop *const *root, uint32_t n, walk_fn *into, void 
 }
 
 void gr_roots(rg_ctx *c, uop_vec *out) {
-    struct slot *s;
+    struct api_slot *s;
     for (uint32_t i = 0; (s = slot_next(c, &i));) {
         vec_push(&c->scratch, out, s->node);
         if (s->grad) vec_push(&c->scratch, out, s->grad);
@@ -121,7 +121,7 @@ static bool lead_into(void *cx, const uop *n) {
 
 const uint8_t *gr_leads(rg_ctx *c, const uop_vec *roots) {
     struct lead l = {c, NULL, NULL};
-    struct slot *s;
+    struct api_slot *s;
     for (uint32_t i = 0; (s = slot_next(c, &i));) {
         if (!s->param) continue;
         if (!l.param) l.param = arena_alloc(&c->scratch, c->graph->ir.n + 1);
@@ -166,7 +166,7 @@ void gr_copy(struct arena *a, struct ir *to, const struct ir *from, const uop_ve
 
 /* Whatever holds a node holds to[id] from now on. */
 static void rename_nodes(rg_ctx *c, const uop *const *to) {
-    struct slot *s;
+    struct api_slot *s;
     for (uint32_t i = 0; (s = slot_next(c, &i));) {
         s->node = to[s->node->id];
         s->grad = s->grad ? to[s->grad->id] : NULL;
@@ -179,17 +179,17 @@ static void rename_nodes(rg_ctx *c, const uop *const *to) {
 
 /* ---- collecting ------------------------------------------------------------------------------------------ */
 
-struct mark {
+struct live_mark {
     rg_ctx *c;
     const uint8_t *lead;
 };
 
-static bool has_history(const struct mark *m, const uop *n) {
+static bool has_history(const struct live_mark *m, const uop *n) {
     return !is_real(m->c, n) || (!is_cut(m->c, n) && m->lead && m->lead[n->id] == 1);
 }
 
 static bool mark_into(void *cx, const uop *n) {
-    struct mark *m = cx;
+    struct live_mark *m = cx;
     const uop *b = gr_now(m->c, n);
     if (b->op == OP_BUFFER && store_of(b) < m->c->stores) m->c->store[store_of(b)].mark = true;
     if (has_history(m, n) || gr_is_scalar(n)) return true;
@@ -202,7 +202,7 @@ static void forget_dead(rg_ctx *c) {
     for (uint32_t id = 0; id < c->graph->real.n; id++) {
         if (!c->graph->real.p[id]) continue;
         const uop *b = gr_now(c, c->graph->ir.node[id]);
-        const struct store *s = &c->store[store_of(b)];
+        const struct api_store *s = &c->store[store_of(b)];
         if (s->used && s->version == version_of(b)) continue;
         c->graph->real.p[id] = 0;
         c->graph->cut.p[id] = 0;
@@ -214,7 +214,7 @@ static bool lazy_into(void *cx, const uop *n) { return !is_real(cx, n); }
 /* Says once who holds a graph that only grows: an accumulator that is kept and never read. */
 static void warn_large(rg_ctx *c, uint32_t lazy) {
     if (lazy < LAZY_WARN || c->warned || !log_on(1)) return;
-    struct slot *s;
+    struct api_slot *s;
     uint32_t looks = 32; /* each is a walk */
     for (uint32_t i = 0; looks && (s = slot_next(c, &i));) {
         if (is_real(c, s->node)) continue;
@@ -236,7 +236,7 @@ static void collect_marks(rg_ctx *c, uop_vec *order) {
     uop_vec roots = {0};
     gr_roots(c, &roots);
     gr_real_room(c);
-    struct mark m = {c, gr_leads(c, &roots)};
+    struct live_mark m = {c, gr_leads(c, &roots)};
     for (uint32_t i = 0; i < c->stores; i++) c->store[i].mark = false;
     gr_walk(c, roots.p, roots.n, mark_into, &m, order);
     c->live_nodes = order->n;
@@ -296,7 +296,7 @@ void gr_collect_maybe(rg_ctx *c) {
 
 /* ---- compaction ------------------------------------------------------------------------------------------- */
 
-struct move {
+struct live_move {
     rg_ctx *c; /* with the old graph */
     struct graph *g;
     const uop **to; /* by old id */
@@ -316,11 +316,11 @@ static void add_buffers(rg_ctx *c, const uop_vec *order, uop_vec *out) {
 }
 
 static const uop *move_leaf(void *cx, const uop *n) {
-    struct move *m = cx;
+    struct live_move *m = cx;
     return is_cut(m->c, n) ? m->to[gr_now(m->c, n)->id] : NULL;
 }
 
-static void move_sites(struct move *m, const uop *from, const uop *to) {
+static void move_sites(struct live_move *m, const uop *from, const uop *to) {
     const struct prov *p = &m->c->graph->tg.prov;
     const uint32_t *set = p->set.p[prov_set_of(p, from->id)];
     for (uint32_t i = 0; i < set[0]; i++) {
@@ -330,7 +330,7 @@ static void move_sites(struct move *m, const uop *from, const uop *to) {
     }
 }
 
-static void move_facts(struct move *m, const uop_vec *order) {
+static void move_facts(struct live_move *m, const uop_vec *order) {
     uint32_t n = m->g->ir.n;
     if (!n) return; /* nothing is alive */
     vec_need(&m->g->arena, &m->g->real, n);
@@ -355,7 +355,7 @@ static void move_facts(struct move *m, const uop_vec *order) {
 }
 
 static void move_body(void *arg) {
-    struct move *m = arg;
+    struct live_move *m = arg;
     rg_ctx *c = m->c;
     uop_vec order = {0}, all = {0};
     collect_marks(c, &order);
@@ -366,7 +366,7 @@ static void move_body(void *arg) {
 }
 
 /* From here on nothing can fail. */
-static void move_commit(struct move *m) {
+static void move_commit(struct live_move *m) {
     rg_ctx *c = m->c;
     rename_nodes(c, m->to);
     gr_free(c->graph);
@@ -377,7 +377,7 @@ static void move_commit(struct move *m) {
 
 void gr_compact(rg_ctx *c) {
     struct arena_mark at = arena_mark(&c->scratch);
-    struct move *m = arena_new(&c->scratch, struct move);
+    struct live_move *m = arena_new(&c->scratch, struct live_move);
     m->c = c;
     m->g = gr_new(c);
     if (err_guard(&c->err, move_body, m)) {

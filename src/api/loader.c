@@ -28,7 +28,7 @@ struct part {
 };
 
 /* A batch on its way to the device. */
-struct flight {
+struct load_slot {
     struct dev_fetch *fetch; /* NULL: not begun */
     void *mem[PARTS];        /* on the device; NULL: a tensor's by now */
 };
@@ -42,9 +42,10 @@ struct rg_loader {
     uint64_t first;
     uint32_t ahead, places;
     char *mem;
-    bool far;                /* batches fly */
-    struct flight flight[3]; /* by number: given out and perhaps still being copied, next, the one after it */
-    size_t batch;            /* bytes of one */
+    bool far; /* batches fly */
+    struct load_slot
+        flight[3]; /* by number: given out and perhaps still being copied, next, the one after it */
+    size_t batch;  /* bytes of one */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t more, room;  /* `made` grew or the data ended; `used` grew or all ends */
@@ -99,7 +100,7 @@ struct order {
     rg_loader *made;
 };
 
-static size_t measure(struct call *k, const rg_batch_part *from, struct part *to, size_t i) {
+static size_t measure(struct api_call *k, const rg_batch_part *from, struct part *to, size_t i) {
     int64_t bytes = (int64_t)dtype_info[call_dtype(k, from->dtype)].bytes;
     *to = (struct part){.dt = from->dtype, .rank = (uint32_t)from->shape.n};
     if (from->shape.n > SHAPE_MAX)
@@ -117,7 +118,7 @@ static size_t measure(struct call *k, const rg_batch_part *from, struct part *to
     return (size_t)bytes;
 }
 
-static void describe(struct call *k, const struct order *o, rg_loader *l) {
+static void describe(struct api_call *k, const struct order *o, rg_loader *l) {
     if (!o->fill) call_fail(k, RG_EINVAL, "fill is NULL");
     if (!o->parts || !o->part) call_fail(k, RG_EINVAL, "a batch has one part at least");
     if (o->parts > PARTS) call_fail(k, RG_ELIMIT, "%zu parts; a batch has at most %d", o->parts, PARTS);
@@ -140,7 +141,7 @@ static void describe(struct call *k, const struct order *o, rg_loader *l) {
 }
 
 /* Waits for its copy; what is not a tensor's is given back. */
-static int land(rg_loader *l, struct err *e, struct flight *f, bool all) {
+static int land(rg_loader *l, struct err *e, struct load_slot *f, bool all) {
     int code = f->fetch ? engine_fetched(l->c->engine, e, f->fetch) : 0;
     f->fetch = NULL;
     for (size_t i = 0; i < l->parts && all; i++) {
@@ -170,7 +171,7 @@ static void loader_free(void *obj) {
     release(l);
 }
 
-static void do_new(struct call *k) {
+static void do_new(struct api_call *k) {
     struct order *o = k->p;
     rg_loader plan;
     describe(k, o, &plan);
@@ -220,11 +221,11 @@ static void free_place(rg_loader *l) {
     pthread_mutex_unlock(&l->lock);
 }
 
-static struct flight *flight(rg_loader *l, uint64_t number) {
+static struct load_slot *flight(rg_loader *l, uint64_t number) {
     return &l->flight[number % RG_COUNT(l->flight)];
 }
 
-static void do_await(struct call *k) {
+static void do_await(struct api_call *k) {
     struct taking *t = k->p;
     rg_loader *l = t->l;
     if (!t->out) call_fail(k, RG_EINVAL, "the place for the tensors is NULL");
@@ -249,7 +250,7 @@ static void do_await(struct call *k) {
 
 /* Begins the copy of a batch; on error nothing was. */
 static int begin(rg_loader *l, struct err *e, uint64_t number) {
-    struct flight *f = flight(l, number);
+    struct load_slot *f = flight(l, number);
     struct dev_piece piece[PARTS];
     struct err ignore = {0};
     char *place = l->mem + number % l->places * l->batch;
@@ -263,7 +264,7 @@ static int begin(rg_loader *l, struct err *e, uint64_t number) {
     return e->code;
 }
 
-static void do_begin(struct call *k) {
+static void do_begin(struct api_call *k) {
     rg_loader *l = k->p;
     if (begin(l, &k->c->err, l->taken) || engine_order(k->c->engine, &k->c->err, flight(l, l->taken)->fetch))
         err_throw(&k->c->err, k->c->err.code, "the copy failed");
@@ -278,7 +279,7 @@ static void begin_next(rg_loader *l) {
     if (there) begin(l, &ignore, l->taken);
 }
 
-static const uop *build_landed(struct call *k) {
+static const uop *build_landed(struct api_call *k) {
     rg_loader *l = k->p;
     size_t i = (size_t)k->i[0];
     enum dtype dt = call_dtype(k, l->part[i].dt);

@@ -8,7 +8,7 @@
 
 /* ---- losses ---------------------------------------------------------------------------------------------- */
 
-static struct t_loss options(const struct call *k) {
+static struct t_loss options(const struct api_call *k) {
     const rg_loss_opts *o = k->p;
     return (struct t_loss){.reduction = (enum t_reduction)o->reduction,
                            .weight = k->u[2],
@@ -20,7 +20,7 @@ static struct t_loss options(const struct call *k) {
 }
 
 #define X(name, what)                                                                                      \
-    static const uop *b_##name(struct call *k) {                                                           \
+    static const uop *b_##name(struct api_call *k) {                                                       \
         struct t_loss o = options(k);                                                                      \
         return t_##name(k->g, k->u[0], k->u[1], &o);                                                       \
     }                                                                                                      \
@@ -34,9 +34,9 @@ T_LOSS(X)
 
 /* ---- norms by channels -------------------------------------------------------------------------------------- */
 
-static double eps_of(const struct call *k) { return k->f[0] != 0 ? k->f[0] : 1e-5; }
+static double eps_of(const struct api_call *k) { return k->f[0] != 0 ? k->f[0] : 1e-5; }
 
-static const uop *b_groupnorm(struct call *k) {
+static const uop *b_groupnorm(struct api_call *k) {
     return t_groupnorm(k->g, k->u[0], k->i[0], k->u[1], k->u[2], eps_of(k));
 }
 rg_tensor rg_groupnorm_at(AT, rg_tensor x, int64_t groups, rg_tensor weight, rg_tensor bias, rg_norm_opts o) {
@@ -44,7 +44,7 @@ rg_tensor rg_groupnorm_at(AT, rg_tensor x, int64_t groups, rg_tensor weight, rg_
                             .i = {groups}, .f = {o.eps}, .build = b_groupnorm));
 }
 
-static const uop *b_instancenorm(struct call *k) {
+static const uop *b_instancenorm(struct api_call *k) {
     return t_instancenorm(k->g, k->u[0], k->u[1], k->u[2], eps_of(k));
 }
 rg_tensor rg_instancenorm_at(AT, rg_tensor x, rg_tensor weight, rg_tensor bias, rg_norm_opts o) {
@@ -52,7 +52,7 @@ rg_tensor rg_instancenorm_at(AT, rg_tensor x, rg_tensor weight, rg_tensor bias, 
                             .f = {o.eps}, .build = b_instancenorm));
 }
 
-static const uop *b_batchnorm(struct call *k) {
+static const uop *b_batchnorm(struct api_call *k) {
     return t_batchnorm(k->g, k->u[0], k->u[1], k->u[2], k->u[3], k->u[4], eps_of(k));
 }
 rg_tensor rg_batchnorm_at(AT, rg_tensor x, rg_tensor mean, rg_tensor var, rg_tensor weight, rg_tensor bias,

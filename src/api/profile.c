@@ -62,13 +62,13 @@ static int begin(struct err *e, const char *path, const rg_profile_opts *o) {
     return 0;
 }
 
-struct start {
+struct profile_start {
     const char *path;
     rg_profile_opts o;
 };
 
-static void do_start(struct call *k) {
-    const struct start *s = k->p;
+static void do_start(struct api_call *k) {
+    const struct profile_start *s = k->p;
     const rg_profile_opts *o = &s->o;
     struct err e = {0};
     if (!s->path || !*s->path) call_fail(k, RG_EINVAL, "the path of the profile is empty");
@@ -87,7 +87,8 @@ static void do_start(struct call *k) {
 }
 
 rg_status rg_profile_start_at(const char *file, int line, rg_ctx *c, const char *path, rg_profile_opts o) {
-    return c ? call_work(CALL(profile_start, .c = c, .p = &(struct start){path, o}), do_start) : RG_EINVAL;
+    return c ? call_work(CALL(profile_start, .c = c, .p = &(struct profile_start){path, o}), do_start)
+             : RG_EINVAL;
 }
 
 /* The step that begins now, for NVIDIA's tools; it does not matter to them whether a profile is recorded. */
@@ -99,7 +100,7 @@ static void mark_step(void) {
     state.range = event_nvtx_start(text);
 }
 
-static void do_step(struct call *k) {
+static void do_step(struct api_call *k) {
     (void)k;
     pthread_mutex_lock(&state.lock);
     uint64_t now = os_now_ns();
@@ -114,7 +115,7 @@ rg_status rg_profile_step_at(const char *file, int line, rg_ctx *c) {
     return c ? call_work(CALL(profile_step, .c = c), do_step) : RG_EINVAL;
 }
 
-static void do_stop(struct call *k) {
+static void do_stop(struct api_call *k) {
     struct err e = {0};
     pthread_mutex_lock(&state.lock);
     int bad = event_record_stop(&e);
@@ -149,63 +150,16 @@ int profile_from_env(struct err *e) {
     return bad;
 }
 
-/* ---- files of what happened without a recording --------------------------------------------------------------- */
+/* ---- memory ----------------------------------------------------------------------------------------------- */
 
-struct dump {
-    struct err e;
-    struct arena arena;
-    const char *path;
-    rg_ctx *c; /* its memory; NULL: the flight recorder */
-};
-
-static void write_dump(void *arg) {
-    struct dump *x = arg;
-    struct event_list l;
-    if (x->c)
-        engine_blocks(x->c->engine, &x->arena, &l);
-    else
-        event_snapshot(&x->arena, &l);
-    trace_save_events(&x->e, &x->arena, x->path, &l);
-}
-
-static int dump(struct dump *x) {
-    arena_init(&x->arena, &x->e);
-    err_guard(&x->e, write_dump, x);
-    arena_free(&x->arena);
-    return x->e.code;
-}
-
-rg_status rg_flight_dump(const char *path) {
-    struct dump x = {.path = path};
-    return path && *path ? (rg_status)dump(&x) : RG_EINVAL;
-}
-
-static void do_memory_snapshot(struct call *k) {
-    struct dump x = {.path = k->p, .c = k->c};
+static void do_memory_snapshot(struct api_call *k) {
+    struct event_dump x = {.path = k->p, .c = k->c};
     if (!x.path || !*x.path) call_fail(k, RG_EINVAL, "the path of the snapshot is empty");
-    if (dump(&x)) call_fail(k, x.e.code, "%s", x.e.msg);
+    if (event_dump(&x)) call_fail(k, x.e.code, "%s", x.e.msg);
 }
 
 rg_status rg_memory_snapshot_at(const char *file, int line, rg_ctx *c, const char *path) {
     return c ? call_work(CALL(memory_snapshot, .c = c, .p = (void *)path), do_memory_snapshot) : RG_EINVAL;
-}
-
-static const char *flight_path(void) {
-    const char *path = env_str(ENV_FLIGHT);
-    if (!path || !*path || !strcmp(path, "0")) return NULL;
-    return strcmp(path, "1") ? path : "ridge.flight";
-}
-
-/* Once: what was written at an error stays, because it tells what led to it. */
-void flight_write(void) {
-    static atomic_bool written;
-    const char *path = flight_path();
-    if (path && !atomic_exchange(&written, true)) rg_flight_dump(path);
-}
-
-void flight_from_env(void) {
-    static atomic_bool once;
-    if (flight_path() && !atomic_exchange(&once, true)) atexit(flight_write);
 }
 
 /* ---- ranges ------------------------------------------------------------------------------------------------- */
@@ -232,7 +186,7 @@ void rg_range_pop(void) {
 
 /* ---- tables --------------------------------------------------------------------------------------------------- */
 
-struct table {
+struct profile_table {
     const char *path;
     rg_table_opts o;
     char *out;
@@ -242,7 +196,7 @@ struct table {
 };
 
 static void write_table(void *arg) {
-    struct table *x = arg;
+    struct profile_table *x = arg;
     struct str s;
     str_init(&s, &x->d.arena);
     report_table(&s, &x->d, (int)x->o.by, (int)x->o.sort, x->o.rows > 0 ? (uint32_t)x->o.rows : UINT32_MAX);
@@ -254,8 +208,8 @@ static void write_table(void *arg) {
 }
 
 /* The reader has guards of its own: what it throws is caught there, and told here. */
-static void do_table(struct call *k) {
-    struct table *x = k->p;
+static void do_table(struct api_call *k) {
+    struct profile_table *x = k->p;
     struct err e = {0};
     int bad =
         x->path ? trace_read(&x->t, &e, x->path) : err_set(&e, RG_EINVAL, "the path of the profile is NULL");
@@ -277,7 +231,7 @@ static void do_table(struct call *k) {
 
 size_t rg_profile_table_at(const char *file, int line, rg_ctx *c, const char *path, char *out, size_t room,
                            rg_table_opts o) {
-    struct table *x = mem_alloc(sizeof *x);
+    struct profile_table *x = mem_alloc(sizeof *x);
     if (out && room) *out = 0;
     if (!x) return 0;
     memset(x, 0, sizeof *x);

@@ -48,7 +48,7 @@ void random_take(struct t_rng *rng, int64_t counters, const uop **base, const uo
     c->drawn += (uint64_t)counters;
 }
 
-static void do_seed(struct call *k) {
+static void do_seed(struct api_call *k) {
     k->c->seed = (uint64_t)k->i[0];
     k->c->drawn = 0;
     k->c->keyed = false;
@@ -59,16 +59,16 @@ rg_status rg_seed_at(AT, rg_ctx *c, uint64_t seed) {
 
 /* ---- of a shape --------------------------------------------------------------------------------------------- */
 
-static uint32_t sizes(struct call *k) {
+static uint32_t sizes(struct api_call *k) {
     if (k->ints.n > SHAPE_MAX)
         call_fail(k, RG_ELIMIT, "%zu sizes; a tensor has at most %d axes", k->ints.n, SHAPE_MAX);
     if (k->ints.n && !k->ints.d) call_fail(k, RG_EINVAL, "the list of sizes is NULL");
     return (uint32_t)k->ints.n;
 }
-static enum dtype dtype_of(struct call *k) { return call_dtype(k, (rg_dtype)k->i[0]); }
+static enum dtype dtype_of(struct api_call *k) { return call_dtype(k, (rg_dtype)k->i[0]); }
 
 #define PLAIN(name)                                                                                   \
-    static const uop *b_##name(struct call *k) {                                                      \
+    static const uop *b_##name(struct api_call *k) {                                                  \
         return t_##name(k->g, RNG(k), dtype_of(k), k->ints.d, sizes(k));                              \
     }                                                                                                 \
     rg_tensor rg_##name##_at(AT, rg_ctx *c, rg_dtype dt, rg_ints shape) {                             \
@@ -79,7 +79,7 @@ PLAIN(randn)
 PLAIN(glorot_uniform)
 
 #define SLOPE(name)                                                                                  \
-    static const uop *b_##name(struct call *k) {                                                     \
+    static const uop *b_##name(struct api_call *k) {                                                 \
         return t_##name(k->g, RNG(k), dtype_of(k), k->f[0], k->ints.d, sizes(k));                    \
     }                                                                                                \
     rg_tensor rg_##name##_at(AT, rg_ctx *c, rg_dtype dt, double slope, rg_ints shape) {              \
@@ -90,7 +90,7 @@ SLOPE(kaiming_uniform)
 SLOPE(kaiming_normal)
 
 #define TWO(name)                                                                                   \
-    static const uop *b_##name(struct call *k) {                                                    \
+    static const uop *b_##name(struct api_call *k) {                                                \
         return t_##name(k->g, RNG(k), dtype_of(k), k->f[0], k->f[1], k->ints.d, sizes(k));          \
     }                                                                                               \
     rg_tensor rg_##name##_at(AT, rg_ctx *c, rg_dtype dt, double a, double b, rg_ints shape) {       \
@@ -100,14 +100,14 @@ SLOPE(kaiming_normal)
 TWO(uniform)
 TWO(normal)
 
-static const uop *b_randint(struct call *k) {
+static const uop *b_randint(struct api_call *k) {
     return t_randint(k->g, RNG(k), dtype_of(k), k->i[1], k->i[2], k->ints.d, sizes(k));
 }
 rg_tensor rg_randint_at(AT, rg_ctx *c, rg_dtype dt, int64_t lo, int64_t hi, rg_ints shape) {
     return call_tensor(CALL(randint, .c = c, .i = {(int64_t)dt, lo, hi}, .ints = shape, .build = b_randint));
 }
 
-static const uop *b_randperm(struct call *k) { return t_randperm(k->g, RNG(k), dtype_of(k), k->i[1]); }
+static const uop *b_randperm(struct api_call *k) { return t_randperm(k->g, RNG(k), dtype_of(k), k->i[1]); }
 rg_tensor rg_randperm_at(AT, rg_ctx *c, rg_dtype dt, int64_t n) {
     return call_tensor(CALL(randperm, .c = c, .i = {(int64_t)dt, n}, .build = b_randperm));
 }
@@ -115,7 +115,7 @@ rg_tensor rg_randperm_at(AT, rg_ctx *c, rg_dtype dt, int64_t n) {
 /* ---- of a tensor ----------------------------------------------------------------------------------------------- */
 
 #define LIKE(name, of)                                                                \
-    static const uop *b_##name(struct call *k) {                                      \
+    static const uop *b_##name(struct api_call *k) {                                  \
         const struct shape *sh = tg_shape(k->g, k->u[0]);                             \
         return t_##of(k->g, RNG(k), (enum dtype)k->u[0]->dt, sh->d, sh->n);           \
     }                                                                                 \
@@ -125,17 +125,17 @@ rg_tensor rg_randperm_at(AT, rg_ctx *c, rg_dtype dt, int64_t n) {
 LIKE(rand_like, rand)
 LIKE(randn_like, randn)
 
-static const uop *b_dropout(struct call *k) { return t_dropout(k->g, RNG(k), k->u[0], k->f[0]); }
+static const uop *b_dropout(struct api_call *k) { return t_dropout(k->g, RNG(k), k->u[0], k->f[0]); }
 rg_tensor rg_dropout_at(AT, rg_tensor x, double p) {
     return call_tensor(CALL(dropout, .in = {TENSOR(x)}, .n = 1, .f = {p}, .build = b_dropout));
 }
 
-static const uop *b_bernoulli(struct call *k) { return t_bernoulli(k->g, RNG(k), k->u[0]); }
+static const uop *b_bernoulli(struct api_call *k) { return t_bernoulli(k->g, RNG(k), k->u[0]); }
 rg_tensor rg_bernoulli_at(AT, rg_tensor p) {
     return call_tensor(CALL(bernoulli, .in = {TENSOR(p)}, .n = 1, .build = b_bernoulli));
 }
 
-static const uop *b_multinomial(struct call *k) {
+static const uop *b_multinomial(struct api_call *k) {
     return t_multinomial(k->g, RNG(k), k->u[0], k->i[0], k->i[1]);
 }
 rg_tensor rg_multinomial_at(AT, rg_tensor weights, int64_t n, bool replace) {

@@ -15,8 +15,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct plan {
-    struct call *k;
+struct api_plan {
+    struct api_call *k;
     rg_ctx *c;
     const uint8_t *lead; /* see gr_leads */
     uint8_t *dirty;      /* by node id: reads a version that is overwritten */
@@ -47,7 +47,7 @@ struct plan {
 static bool lazy_into(void *cx, const uop *n) { return !is_real(cx, n); }
 
 /* The newest version of each store that can be reached; what nobody can see any more is not written. */
-static void find_heads(struct plan *p, const uop_vec *alive) {
+static void find_heads(struct api_plan *p, const uop_vec *alive) {
     rg_ctx *c = p->c;
     uop_vec order = {0};
     gr_walk(c, alive->p, alive->n, lazy_into, c, &order);
@@ -56,7 +56,7 @@ static void find_heads(struct plan *p, const uop_vec *alive) {
     for (uint32_t i = 0; i < order.n; i++) {
         const uop *n = order.p[i];
         if (n->op != OP_ASSIGN || is_real(c, n)) continue;
-        struct store *s = &c->store[store_of(gr_chain_root(c, n))];
+        struct api_store *s = &c->store[store_of(gr_chain_root(c, n))];
         s->head = n, s->over = true; /* older versions come first in the walk */
     }
 }
@@ -78,7 +78,7 @@ static bool dirty_into(void *cx, const uop *n) {
     return !is_real(c, n) && !is_head(c, n);
 }
 
-static void find_dirty(struct plan *p, const uop_vec *alive) {
+static void find_dirty(struct api_plan *p, const uop_vec *alive) {
     rg_ctx *c = p->c;
     uop_vec order = {0};
     gr_walk(c, alive->p, alive->n, dirty_into, c, &order);
@@ -92,7 +92,7 @@ static void find_dirty(struct plan *p, const uop_vec *alive) {
     }
 }
 
-static void add_root(struct plan *p, const uop *n) {
+static void add_root(struct api_plan *p, const uop *n) {
     rg_ctx *c = p->c;
     n = gr_now(c, n);
     if (n->op == OP_BUFFER || p->rooted[n->id]) return; /* is there, or will be */
@@ -120,7 +120,7 @@ static const uop *peel(rg_ctx *c, const uop *n) {
 static bool is_number(const uop *n) { return n->op == OP_CONST || gr_is_scalar(n); }
 
 /* n may be read after this plan. */
-static void keep_readable(struct plan *p, const uop *n, bool on_the_way) {
+static void keep_readable(struct api_plan *p, const uop *n, bool on_the_way) {
     if (!p->dirty[n->id]) return;
     n = peel(p->c, n);
     if (n->op == OP_BUFFER || (on_the_way && !p->rooted[n->id]))
@@ -130,7 +130,7 @@ static void keep_readable(struct plan *p, const uop *n, bool on_the_way) {
 }
 
 /* All old versions in memory that movers read stay. */
-static void keep_versions(struct plan *p) {
+static void keep_versions(struct api_plan *p) {
     rg_ctx *c = p->c;
     uop_vec order = {0};
     gr_walk(c, p->mover.p, p->mover.n, dirty_into, c, &order);
@@ -142,11 +142,11 @@ static void keep_versions(struct plan *p) {
 
 /* Histories of values in memory that lead to a parameter: a gradient may ask for what they read. */
 static bool history_into(void *cx, const uop *n) {
-    const struct plan *p = cx;
+    const struct api_plan *p = cx;
     return !is_head(p->c, n) && !is_cut(p->c, n) && (!is_real(p->c, n) || p->lead[n->id] == 1);
 }
 
-static void keep_histories(struct plan *p, const uop_vec *alive) {
+static void keep_histories(struct api_plan *p, const uop_vec *alive) {
     if (!p->lead) return;
     uop_vec order = {0}, below = {0}, real = {0};
     gr_walk(p->c, alive->p, alive->n, history_into, p, &order);
@@ -163,20 +163,20 @@ static void keep_histories(struct plan *p, const uop_vec *alive) {
 }
 
 static int by_serial(const void *a, const void *b) {
-    const struct store *const *x = a, *const *y = b;
+    const struct api_store *const *x = a, *const *y = b;
     return (*x)->serial < (*y)->serial ? -1 : (*x)->serial > (*y)->serial;
 }
 
-static void add_heads(struct plan *p) {
+static void add_heads(struct api_plan *p) {
     rg_ctx *c = p->c;
-    VEC(struct store *) s = {0};
+    VEC(struct api_store *) s = {0};
     for (uint32_t i = 0; i < c->stores; i++)
         if (c->store[i].head) vec_push(&c->scratch, &s, &c->store[i]);
     if (s.n) qsort(s.p, s.n, sizeof *s.p, by_serial);
     for (uint32_t i = 0; i < s.n; i++) add_root(p, s.p[i]->head);
 }
 
-static void find_roots(struct plan *p, const uop *const *ask, uint32_t n, bool peeled) {
+static void find_roots(struct api_plan *p, const uop *const *ask, uint32_t n, bool peeled) {
     rg_ctx *c = p->c;
     uop_vec alive = {0};
     gr_forget_scalars(c);
@@ -198,7 +198,7 @@ static void find_roots(struct plan *p, const uop *const *ask, uint32_t n, bool p
         add_root(p, c->reads[i].node);
         if (gr_now(c, c->reads[i].node)->op == OP_BUFFER) keep_readable(p, c->reads[i].node, false);
     }
-    struct slot *s;
+    struct api_slot *s;
     for (uint32_t i = 0; (s = slot_next(c, &i));) {
         keep_readable(p, s->node, s->used);
         if (!s->grad) continue;
@@ -212,9 +212,9 @@ static void find_roots(struct plan *p, const uop *const *ask, uint32_t n, bool p
 /* ---- memory for them ---------------------------------------------------------------------------------------- */
 
 /* A replay writes the same memory each time. */
-static void check_in_place(struct plan *p) {
+static void check_in_place(struct api_plan *p) {
     rg_ctx *c = p->c;
-    struct slot *s;
+    struct api_slot *s;
     for (uint32_t k = 0; (s = slot_next(c, &k));) {
         const uop *b = gr_now(c, s->node);
         if (b->op != OP_ASSIGN || !c->store[store_of(gr_chain_root(c, b))].moved) continue;
@@ -241,7 +241,7 @@ static uint32_t parts(rg_ctx *c, const uop *n) {
 }
 
 /* What a value that gets memory is for. Data that was only cast or copied is still data. */
-static enum event_memory kind_of(const struct plan *p, const uop *n) {
+static enum event_memory kind_of(const struct api_plan *p, const uop *n) {
     rg_ctx *c = p->c;
     if (p->gradient[n->id] || parts(c, n) & PART_BACKWARD) return EVENT_MEM_GRADIENT;
     if (p->lead && p->lead[n->id]) return EVENT_MEM_ACTIVATION;
@@ -255,7 +255,7 @@ static enum event_memory kind_of(const struct plan *p, const uop *n) {
 }
 
 /* All that the end of the run needs is made before it. */
-static void make_room(struct plan *p) {
+static void make_room(struct api_plan *p) {
     rg_ctx *c = p->c;
     for (uint32_t i = 0; i < p->root.n; i++) {
         const uop *n = p->root.p[i];
@@ -282,12 +282,12 @@ static void make_room(struct plan *p) {
     gr_real_room(c);
 }
 
-static void commit(struct plan *p) {
+static void commit(struct api_plan *p) {
     rg_ctx *c = p->c;
     for (uint32_t i = 0; i < p->root.n; i++) {
         const uop *n = p->root.p[i];
         if (n->op == OP_ASSIGN) {
-            struct store *s = &c->store[p->home.p[i]];
+            struct api_store *s = &c->store[p->home.p[i]];
             s->version += !s->moved;
             s->frozen |= s->moved;
             s->head = NULL, s->over = s->moved = false;
@@ -314,13 +314,13 @@ static int by_age(const void *a, const void *b) {
 static struct leaf leaf_age(rg_ctx *c, const uop *n) {
     struct leaf l = {n, 0, n->arg.param.slot};
     if (n->op == OP_VAR) return map_get(&c->graph->var_of, n->arg.param.slot, &l.age), l;
-    const struct store *s = &c->store[store_of(n)];
+    const struct api_store *s = &c->store[store_of(n)];
     RG_CHECK(&c->err, s->used && s->version == version_of(n)); /* the invariant above */
     return (struct leaf){n, s->serial, s->moves};
 }
 
 /* Numbers BUFFERs and VARs by age: programs of equal steps get equal numbers. */
-static void number_leaves(struct plan *p, const uop_vec *order) {
+static void number_leaves(struct api_plan *p, const uop_vec *order) {
     rg_ctx *c = p->c;
     VEC(struct leaf) leaf = {0};
     p->number = arena_array(&c->scratch, uint32_t, c->graph->ir.n + 1);
@@ -349,7 +349,7 @@ static void number_leaves(struct plan *p, const uop_vec *order) {
     }
 }
 
-static const uop *program_leaf(struct plan *p, const uop *n) {
+static const uop *program_leaf(struct api_plan *p, const uop *n) {
     const uop *src[SHAPE_MAX];
     for (uint32_t i = 0; i < n->nsrc; i++)
         src[i] = uop_new(&p->first, OP_CONST, (enum dtype)n->src[i]->dt, 1, NULL, 0, n->src[i]->arg);
@@ -364,14 +364,14 @@ static const uop *program_leaf(struct plan *p, const uop *n) {
 
 /* What an ASSIGN builds on. One to all of its store needs nothing of what was there; but versions that others read in
  * between come before it: in memory they form one chain. */
-static const uop *program_base(const struct plan *p, const uop *n) {
+static const uop *program_base(const struct api_plan *p, const uop *n) {
     const uop *b = gr_now(p->c, n->src[0]);
     if (n->nsrc > 2) return b;
     while (b->op == OP_ASSIGN && !(b->nsrc > 2 && p->seen[b->id])) b = gr_now(p->c, b->src[0]);
     return b;
 }
 
-static const uop *program_assign(struct plan *p, const uop *n) {
+static const uop *program_assign(struct api_plan *p, const uop *n) {
     rg_ctx *c = p->c;
     const uop *old = program_base(p, n), *src[2 + 3 * SHAPE_MAX];
     const uop *to = old->op == OP_ASSIGN ? p->chain[old->id] : program_leaf(p, old);
@@ -385,7 +385,7 @@ static const uop *program_assign(struct plan *p, const uop *n) {
 
 /* Who reads a version that was written whole and then replaced reads what was written. */
 static const uop *leaf_of(void *cx, const uop *n) {
-    struct plan *p = cx;
+    struct api_plan *p = cx;
     n = gr_now(p->c, n);
     if (n->op == OP_BUFFER || n->op == OP_VAR) return program_leaf(p, n);
     if (n->op == OP_GRAD_THROUGH || n->op == OP_ONCE_DIFF)
@@ -396,14 +396,14 @@ static const uop *leaf_of(void *cx, const uop *n) {
 }
 
 /* What is left of a value without its way back (GRAD_THROUGH) may be another tensor's memory: the result is a copy of that. */
-static const uop *program_result(struct plan *p, const uop *n) {
+static const uop *program_result(struct api_plan *p, const uop *n) {
     const uop *v = p->copy[n->id];
     bool others = n->op != OP_ASSIGN && (v->op == OP_BUFFER || v->op == OP_ASSIGN);
     return others ? uop1(&p->first, OP_CONTIGUOUS, v) : v;
 }
 
 /* Twice: the first copy puts operands into an order that does not depend on history, the second numbers its nodes. */
-static void write_program(struct plan *p) {
+static void write_program(struct api_plan *p) {
     rg_ctx *c = p->c;
     struct arena *a = &c->scratch;
     uop_vec want = {0}, order = {0}, src = {0}, again = {0};
@@ -437,7 +437,7 @@ static void write_program(struct plan *p) {
 }
 
 static void site_text(void *cx, struct str *out, const uint32_t *node, uint32_t n) {
-    struct plan *p = cx;
+    struct api_plan *p = cx;
     struct prov *prov = &p->c->graph->tg.prov;
     uint32_t set = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -447,7 +447,7 @@ static void site_text(void *cx, struct str *out, const uint32_t *node, uint32_t 
 }
 
 static uint32_t part_bits(void *cx, const uint32_t *node, uint32_t n) {
-    struct plan *p = cx;
+    struct api_plan *p = cx;
     uint32_t part = 0;
     for (uint32_t i = 0; i < n; i++)
         if (node[i] < p->ir.n && p->origin[node[i]])
@@ -457,7 +457,7 @@ static uint32_t part_bits(void *cx, const uint32_t *node, uint32_t n) {
 
 /* ---- running it --------------------------------------------------------------------------------------------------- */
 
-static void run_program(struct plan *p, struct realize_stats *plan) {
+static void run_program(struct api_plan *p, struct realize_stats *plan) {
     rg_ctx *c = p->c;
     struct realize r = {.ir = &p->ir,
                         .graph = p->graph,
@@ -498,10 +498,10 @@ static void finish_reads(rg_ctx *c) {
     }
 }
 
-void realize_nodes(struct call *k, const uop *const *ask, uint32_t n, bool peeled,
+void realize_nodes(struct api_call *k, const uop *const *ask, uint32_t n, bool peeled,
                    struct realize_stats *plan) {
     rg_ctx *c = k->c;
-    struct plan *p = arena_new(&c->scratch, struct plan);
+    struct api_plan *p = arena_new(&c->scratch, struct api_plan);
     p->k = k, p->c = c;
     if (plan) *plan = (struct realize_stats){0};
     find_roots(p, ask, n, peeled);
@@ -517,7 +517,7 @@ void realize_nodes(struct call *k, const uop *const *ask, uint32_t n, bool peele
 
 /* ---- the public calls ------------------------------------------------------------------------------------------------ */
 
-static void do_realize(struct call *k) {
+static void do_realize(struct api_call *k) {
     k->many = arena_array(&k->c->scratch, const uop *, k->list.n + 1);
     for (size_t i = 0; i < k->list.n; i++) k->many[i] = call_slot(k, k->list.t[i], (uint32_t)i)->node;
     realize_nodes(k, k->many, (uint32_t)k->list.n, true, k->p);
@@ -552,7 +552,7 @@ rg_status rg_schedule_stats_at(const char *file, int line, rg_tensors xs, rg_pla
 }
 
 /* The bytes of a tensor, and that they fit. */
-static size_t room_for(struct call *k, const uop *n) {
+static size_t room_for(struct api_call *k, const uop *n) {
     struct str sh;
     size_t need = store_bytes(k->c, n);
     if (need && !k->p) call_fail(k, RG_EINVAL, "the destination is NULL");
@@ -569,7 +569,7 @@ const uop *behind_shapes(rg_ctx *c, const uop *n) {
     return n;
 }
 
-static void do_read(struct call *k) {
+static void do_read(struct api_call *k) {
     rg_ctx *c = k->c;
     const uop *n = call_slot(k, k->in[0].t, 0)->node;
     size_t need = room_for(k, n);
@@ -586,7 +586,7 @@ rg_status rg_read_at(const char *file, int line, rg_tensor x, void *out, size_t 
     return call_work(CALL(read, .in = {TENSOR(x)}, .n = 1, .p = out, .bytes = bytes), do_read);
 }
 
-static void do_item(struct call *k) {
+static void do_item(struct api_call *k) {
     uint64_t bits = 0;
     double *out = k->p;
     const uop *n = call_slot(k, k->in[0].t, 0)->node;
@@ -605,7 +605,7 @@ double rg_item_at(const char *file, int line, rg_tensor x) {
     return v;
 }
 
-static void do_read_async(struct call *k) {
+static void do_read_async(struct api_call *k) {
     rg_ctx *c = k->c;
     const uop *n = call_slot(k, k->in[0].t, 0)->node;
     size_t need = room_for(k, n);
@@ -623,7 +623,7 @@ rg_status rg_read_async_at(const char *file, int line, rg_tensor x, void *out, s
     return call_work(CALL(read_async, .in = {TENSOR(x)}, .n = 1, .p = out, .bytes = bytes), do_read_async);
 }
 
-static void do_wait(struct call *k) {
+static void do_wait(struct api_call *k) {
     if (k->c->nreads) realize_nodes(k, NULL, 0, false, NULL);
 }
 

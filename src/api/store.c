@@ -15,18 +15,18 @@ uint32_t store_new(rg_ctx *c, size_t bytes, enum event_memory kind) {
     while (i < c->stores && c->store[i].used) i++;
     if (i == c->store_cap) {
         uint32_t cap = c->store_cap ? c->store_cap * 2 : 32;
-        struct store *s = mem_realloc(c->store, cap * sizeof *s);
+        struct api_store *s = mem_realloc(c->store, cap * sizeof *s);
         if (!s) err_throw(&c->err, RG_ENOMEM, "out of memory: no room for another buffer");
         c->store = s, c->store_cap = cap;
     }
-    if (i == c->stores) c->store[c->stores++] = (struct store){0};
-    struct store *s = &c->store[i];
+    if (i == c->stores) c->store[c->stores++] = (struct api_store){0};
+    struct api_store *s = &c->store[i];
     c->store_free = i + 1;
-    *s = (struct store){.bytes = bytes ? bytes : 1,
-                        .serial = ++c->next_serial,
-                        .version = s->version + 1,
-                        .used = true,
-                        .kind = (uint8_t)kind};
+    *s = (struct api_store){.bytes = bytes ? bytes : 1,
+                            .serial = ++c->next_serial,
+                            .version = s->version + 1,
+                            .used = true,
+                            .kind = (uint8_t)kind};
     return i;
 }
 
@@ -39,8 +39,8 @@ static void add_shape(struct str *out, enum dtype dt, const struct shape *sh) {
 }
 
 /* The text is made once for each kind, place and shape: allocating must stay cheap. */
-static uint32_t owner(rg_ctx *c, const struct store *s, const struct site *call, uint32_t set, enum dtype dt,
-                      const struct shape *sh) {
+static uint32_t owner(rg_ctx *c, const struct api_store *s, const struct site *call, uint32_t set,
+                      enum dtype dt, const struct shape *sh) {
     uint64_t key[] = {s->kind,
                       s->label,
                       dt,
@@ -80,21 +80,21 @@ static uint32_t owner(rg_ctx *c, const struct store *s, const struct site *call,
     return name;
 }
 
-static void count_memory(rg_ctx *c, const struct store *s) {
+static void count_memory(rg_ctx *c, const struct api_store *s) {
     c->buffers++;
     c->bytes += s->bytes, c->fresh_bytes += s->bytes;
     c->peak = RG_MAX(c->peak, c->bytes);
 }
 
 static void take_memory(rg_ctx *c, uint32_t i, uint32_t whose) {
-    struct store *s = &c->store[i];
+    struct api_store *s = &c->store[i];
     s->mem = engine_alloc_for(c->engine, &c->err, s->bytes, whose);
     if (!s->mem)
         err_throw(&c->err, RG_ENOMEM, "out of memory: no %zu bytes on device %s", s->bytes, c->device);
     count_memory(c, s);
 }
 
-static uint32_t owner_of(rg_ctx *c, const struct store *s, const uop *n) {
+static uint32_t owner_of(rg_ctx *c, const struct api_store *s, const uop *n) {
     struct tg *g = &c->graph->tg;
     const uop *v = n->op == OP_ASSIGN ? n->src[1] : n;
     uint32_t set = prov_set_of(&g->prov, n->id);
@@ -106,12 +106,12 @@ void store_need(rg_ctx *c, uint32_t i, const uop *n) {
     if (!c->store[i].mem) take_memory(c, i, owner_of(c, &c->store[i], n));
 }
 
-void store_need_call(struct call *k, uint32_t i, enum dtype dt, const struct shape *sh) {
+void store_need_call(struct api_call *k, uint32_t i, enum dtype dt, const struct shape *sh) {
     struct site at = {.file = k->file, .fn = k->fn + 3, .module = k->c->place.module, .line = k->line};
     take_memory(k->c, i, owner(k->c, &k->c->store[i], &at, 0, dt, sh));
 }
 
-void store_give(struct call *k, uint32_t i, void *mem, enum dtype dt, const struct shape *sh) {
+void store_give(struct api_call *k, uint32_t i, void *mem, enum dtype dt, const struct shape *sh) {
     struct site at = {.file = k->file, .fn = k->fn + 3, .module = k->c->place.module, .line = k->line};
     uint32_t whose = owner(k->c, &k->c->store[i], &at, 0, dt, sh);
     k->c->store[i].mem = mem;
@@ -121,7 +121,7 @@ void store_give(struct call *k, uint32_t i, void *mem, enum dtype dt, const stru
 
 struct label {
     rg_ctx *c;
-    const struct slot *s;
+    const struct api_slot *s;
     const char *path;
 };
 
@@ -129,7 +129,7 @@ static void put_label(void *arg) {
     struct label *l = arg;
     const uop *n = gr_chain_root(l->c, l->s->node);
     if (n->op != OP_BUFFER) return;
-    struct store *s = &l->c->store[store_of(n)];
+    struct api_store *s = &l->c->store[store_of(n)];
     char text[600];
     snprintf(text, sizeof text, "net.%s", l->path);
     s->label = event_name(text);
@@ -143,13 +143,13 @@ void api_label(rg_tensor x, const char *path) {
 }
 
 void store_drop(rg_ctx *c, uint32_t i) {
-    struct store *s = &c->store[i];
+    struct api_store *s = &c->store[i];
     if (s->mem) {
         engine_free(c->engine, s->mem, s->bytes);
         c->buffers--;
         c->bytes -= s->bytes;
     }
-    *s = (struct store){.version = s->version};
+    *s = (struct api_store){.version = s->version};
     c->store_free = RG_MIN(c->store_free, i);
 }
 

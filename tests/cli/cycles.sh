@@ -34,4 +34,4 @@ grep -q '/high.c: codegen/opts/ may not use codegen/gpu/ (low of ' "$dir/out" ||
 grep -q 'root.c' "$dir/out" && fail "the root of codegen may use its sub-folders"
 
 [ -z "$saved" ] || export BUILD_DIR="$saved"
-"$root/tools/cycles" engine=5 tune=5 > "$dir/out" || fail "$(cat "$dir/out")"
+"$root/tools/cycles" engine=2 api=2 tune=5 > "$dir/out" || fail "$(cat "$dir/out")"

@@ -95,7 +95,7 @@ TEST(api_handles_fit_no_later_context) {
 
 /* More handles than a slot has generations, from one slot as long as it lasts; then it is used up, for later contexts too. */
 TEST_SLOW(api_handles_never_come_to_life_again, 300) {
-    struct slot *s;
+    struct api_slot *s;
     rg_ctx *c = rg_open("REF");
     rg_tensor x = rg_zeros(c, RG_F32, RG_SHAPE(1)), first = RG_NONE;
     const uop *node = slot_get(c, x)->node;
