@@ -146,7 +146,7 @@ static int64_t size_of(struct draw *d, int64_t least, int64_t most) {
 static const char *fewer_blocks(struct draw *d, struct config *x, const char *opts) {
     const char *at = strstr(opts, "PERSISTENT(");
     if (!at) return arena_strdup(&x->arena, opts, strlen(opts));
-    return arena_printf(&x->arena, "%.*sPERSIST(%d)%s", (int)(at - opts), opts, 1 + (int)below(d, 9),
+    return arena_printf(&x->arena, "%.*sPERSISTENT(%d)%s", (int)(at - opts), opts, 1 + (int)below(d, 9),
                         strchr(at, ')') + 1);
 }
 
