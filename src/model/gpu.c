@@ -125,7 +125,7 @@ static bool has_f64(const struct gpu_spec *s) {
 }
 
 /* Shared memory gives 128 bytes per cycle and SM; L2 40, DRAM 92 % of its rate and 2 us to start a kernel from the host
- * as measured on an H200 (docs/gpu-notes.md, 2026-11). What a row does not know is Hopper's. */
+ * as measured on an H200 (docs/measurements/2026-11-16-h200-notes.md). What a row does not know is Hopper's. */
 void model_of_gpu(struct model *m, const struct gpu_spec *s) {
     double *t = m->theory, clock = s->ghz > 0 ? s->ghz : 1.5, f32 = per_cycle(s, GPU_F32, 256);
     *m = (struct model){0};
