@@ -78,7 +78,7 @@ static const char *random_shared(struct ir *ir, const struct kernel *k, uint64_t
         const uop *r = topo.p[i];
         if (r->op != OP_RANGE) continue;
         const char *more =
-            arena_printf(ir->arena, "%s%sBLOCK(%s)", list, *list ? " " : "", ir_name(ir, r->arg.range.cls));
+            arena_printf(ir->arena, "%s%sCOOP(%s)", list, *list ? " " : "", ir_name(ir, r->arg.range.cls));
         if (opts_legal(ir, k, more, NULL)) list = more;
     }
     return list;
