@@ -276,7 +276,7 @@ TEST(cuda_keeps_rows_in_registers) {
     CHECK_EQ(l->shape.scratch, 0);
     CHECK_EQ(count_of(l->cuda.p, "*(const piece<f32, 4> *)(b0"), 1);
     CHECK_EQ(count_of(l->cuda.p, "= exp_f32("), 4); /* once for each of four lanes */
-    CHECK(strstr(l->cuda.p, "f32 L0[16];") && strstr(l->cuda.p, "f32 L1[16];"));
+    CHECK(strstr(l->cuda.p, "f32 L0[16] = {0};") && strstr(l->cuda.p, "f32 L1[16] = {0};"));
     CHECK_EQ(count_of(l->cuda.p, "__syncthreads();"), 2); /* one for each reduction */
     CHECK(strstr(l->cuda.p, "__launch_bounds__(512)"));
     /* as many values for each thread, if the number allows it; no shared memory within one warp */

@@ -430,7 +430,7 @@ TEST(opencl_disk_cache) {
     setenv("RIDGE_CACHE_DIR", dir, 1);
     env_reload();
     static const char *const how[] = {"", "", "binary=-42", ""};
-    static const int compiled[] = {1, 0, 1, 0};
+    static const int compiled[] = {1, 0, 1, 1}; /* a binary that was refused is not kept */
     struct etext t = {
         .name = "one",
         .text = "__kernel void one(__global char *p0, u32 o0, u64 n, __global char *scratch, u64 stride) {\n"
