@@ -7,12 +7,12 @@
 #include "tune/tune.h"
 
 enum {
-    HEUR_RECIPES = 4,
-    HEUR_LEVELS = 8,
-    HEUR_AXES = 24,
-    HEUR_RANGES = 64,
-    HEUR_SPOTS = 96,
-    HEUR_TEXT = 2048
+    CHOOSE_RECIPES = 4,
+    CHOOSE_LEVELS = 8,
+    CHOOSE_AXES = 24,
+    CHOOSE_RANGES = 64,
+    CHOOSE_ACCESSES = 96,
+    CHOOSE_TEXT = 2048
 };
 
 /* One axis class. */
@@ -45,19 +45,19 @@ struct view {
     int vec_bytes, threads, regs; /* regs: vector registers */
     int64_t l1, l2, l3;           /* l3: 0 if there is none */
     uop_vec topo;
-    const uop *range[HEUR_RANGES];
+    const uop *range[CHOOSE_RANGES];
     uint32_t nrange;
-    struct axis_view axis[HEUR_AXES]; /* outermost first */
+    struct axis_view axis[CHOOSE_AXES]; /* outermost first */
     int naxis;
-    struct access_view spot[HEUR_SPOTS];
-    int nspot;
+    struct access_view access[CHOOSE_ACCESSES];
+    int naccess;
     uint64_t *mask; /* by id: ranges that a node depends on */
     double *times;  /* by id: how often it is evaluated */
     struct estimate est;
     int reduces, scans, stages;
     const uop *reduce[8]; /* the first ones */
     double ns;            /* of the whole kernel on one core, roughly */
-    int fresh;            /* names made so far */
+    int new_axes;         /* names made so far */
 };
 
 #define NO_STRIDE INT64_MIN /* the address moves with the axis, but by no constant */
@@ -66,7 +66,7 @@ struct view {
 bool view_init(struct view *, struct ir *, const struct kernel *, int vec_bytes,
                int threads); /* false: too large */
 /* Elements that the address moves from one lane to the next when `axis` is cut into vectors of `lanes`. */
-int64_t spot_stride(const struct view *, const struct access_view *, int axis, int64_t lanes);
+int64_t access_stride(const struct view *, const struct access_view *, int axis, int64_t lanes);
 bool view_depends(const struct view *, const uop *, int axis);
 int view_axis_of(const struct view *, const uop *range);
 /* The bit of a RANGE alone; its mask also has those that decide its length. */
@@ -74,7 +74,7 @@ uint64_t view_bit(const struct view *, const uop *range);
 /* Lanes of a vector along the axis: the widest type that is loaded, stored or computed along it fills a register. */
 int view_lanes(const struct view *, int axis);
 /* A name for a new axis that no axis, and no axis that STAGE makes, has. */
-const char *view_fresh(struct view *, const char *base, const char *suffix);
+const char *view_new_axis(struct view *, const char *base, const char *suffix);
 /* May an opt name this buffer: no other has its name, and the name is one word. */
 bool view_can_name(const struct view *, const uop *buf);
 
@@ -102,37 +102,37 @@ const char *gpu_skinny_gemm(struct view *, int capability);
 const char *gpu_attention(struct view *,
                           int capability); /* gpu_attention.c: products with rows between them */
 
-/* cpu_elementwise.c: moves work from the grid into loops, until a grid iteration is worth its overhead. left[i]: values of
+/* cpu_elementwise.c: moves work from the grid into loops, until a grid iteration is worth its overhead. in_grid[i]: values of
  * axis i that are still in the grid (1: none); name[i]: its innermost loop, changed where the axis is cut. */
-void shape_grid(struct view *, struct str *out, double *left, const char **name);
+void shape_grid(struct view *, struct str *out, double *in_grid, const char **name);
 /* n cut into equal parts of at most `most` with little waste: the size of a part. */
 int64_t even_part(int64_t n, int64_t most);
 
 /* ---- cpu_gemm.c: contractions, also for cpu_conv.c ---------------------------------------------------------- */
 
-struct side {
+struct operand_view {
     const uop *root;
     uint64_t mask;
-    const struct access_view *spot; /* its load; NULL: several, or none, move with the reduced axes */
+    const struct access_view *access; /* its load; NULL: several, or none, move with the reduced axes */
 };
 
 /* A sum of products in which each side has an output axis of its own. */
-struct contract {
+struct contraction {
     const uop *reduce;
-    struct side a, b; /* b has n */
-    int m, n, k;      /* axes; k: the innermost reduced one */
-    int kbig;         /* the largest reduced one */
-    int nk;           /* reduced axes */
+    struct operand_view a, b; /* b has n */
+    int m, n, k;              /* axes; k: the innermost reduced one */
+    int kbig;                 /* the largest reduced one */
+    int nk;                   /* reduced axes */
     const struct access_view *store;
     int lanes;
     double depth;   /* terms of one sum */
     int64_t mr, nv; /* register tile: rows, vectors */
-    double left[HEUR_AXES];
-    const char *name[HEUR_AXES];
+    double in_grid[CHOOSE_AXES];
+    const char *name[CHOOSE_AXES];
 };
 
-bool contract_find(const struct view *, struct contract *);
-void reset_grid(const struct view *, struct contract *); /* nothing is cut */
+bool contraction_find(const struct view *, struct contraction *);
+void reset_grid(const struct view *, struct contraction *); /* nothing is cut */
 static inline bool has_axis(const struct view *v, uint64_t mask, int axis) {
     return (mask & v->axis[axis].ranges) != 0;
 }
@@ -143,14 +143,14 @@ double filled(int64_t n, int64_t tile); /* share of the work that is not padding
 double tile_of(const struct view *, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
                int64_t *mr, int64_t *nv);
 /* Cut axes m and n into that tile and write it out. *inner, *lane: the new axes; NULL where there is none. */
-void cut_rows(struct view *, struct contract *, struct str *out, const char **inner);
-void cut_columns(struct view *, struct contract *, struct str *out, const char **inner, const char **lane);
+void cut_rows(struct view *, struct contraction *, struct str *out, const char **inner);
+void cut_columns(struct view *, struct contraction *, struct str *out, const char **inner, const char **lane);
 /* The summed axis that both sides walk along one by one, or -1; the tile of mr by nr sums with vectors along it. */
-int dot_axis(const struct view *, const struct contract *);
-void cut_dot(struct view *, struct contract *, struct str *out, int k, int64_t mr, int64_t nr);
+int dot_axis(const struct view *, const struct contraction *);
+void cut_dot(struct view *, struct contraction *, struct str *out, int k, int64_t mr, int64_t nr);
 int64_t k_unroll(int64_t k); /* how many terms of a sum of k are written out */
-const char *spot_name(const struct view *, const struct access_view *);
-bool may_stage(const struct view *, const struct side *);
+const char *access_name(const struct view *, const struct access_view *);
+bool may_stage(const struct view *, const struct operand_view *);
 /* A list of names with commas between, without the empty ones. */
 const char *list_of(struct view *, const char *const *name, int n);
 #define LIST(v, ...)                               \

@@ -18,7 +18,7 @@
 
 enum { TERMS = 4 };
 
-struct rows {
+struct attention_rows {
     int m;           /* the axis of the tile */
     uint64_t own;    /* ranges along rows */
     int row, out;    /* axes; out -1: none */
@@ -36,7 +36,7 @@ static bool is_product(const uop *n) {
     return x->op == OP_MUL;
 }
 
-static bool find_terms(struct view *v, struct rows *w) {
+static bool find_terms(struct view *v, struct attention_rows *w) {
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i];
         if (!is_product(n) || !(v->mask[n->id] & w->own)) continue;
@@ -49,14 +49,14 @@ static bool find_terms(struct view *v, struct rows *w) {
     return w->nterm > 0;
 }
 
-static bool is_term(const struct rows *w, int axis) {
+static bool is_term(const struct attention_rows *w, int axis) {
     for (int k = 0; k < w->nterm; k++)
         if (w->term[k] == axis) return true;
     return false;
 }
 
-static bool find_rows(struct view *v, struct rows *w) {
-    *w = (struct rows){.m = -1, .row = -1, .out = -1, .sum = -1};
+static bool find_rows(struct view *v, struct attention_rows *w) {
+    *w = (struct attention_rows){.m = -1, .row = -1, .out = -1, .sum = -1};
     if (!v->stages || v->scans) return false;
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i];
@@ -92,10 +92,10 @@ static int together(const struct view *v, uint64_t ranges) {
 }
 
 /* Matrices that the rows are multiplied by. */
-static int matrices(const struct view *v, const struct rows *w) {
+static int matrices(const struct view *v, const struct attention_rows *w) {
     int n = 0;
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
         n += !s->store && (s->mask & v->axis[w->out].ranges) && (s->mask & v->axis[w->sum].ranges);
     }
     return RG_MAX(n, 1);
@@ -103,7 +103,7 @@ static int matrices(const struct view *v, const struct rows *w) {
 
 static const char *cut(struct view *v, struct str *out, int axis, int64_t n, const char *how) {
     if (axis < 0 || n < 2 || v->axis[axis].size < n) return "";
-    const char *in = view_fresh(v, v->axis[axis].name, "u");
+    const char *in = view_new_axis(v, v->axis[axis].name, "u");
     if (v->axis[axis].size == n) {
         str_printf(out, " %s(%s)", how, v->axis[axis].name);
         return "";
@@ -113,12 +113,12 @@ static const char *cut(struct view *v, struct str *out, int axis, int64_t n, con
 }
 
 /* Loads that have an element for each lane and term: packed in that order, once for each tile. */
-static void pack(struct view *v, const struct rows *w, struct str *out, int axis, const char *term,
+static void pack(struct view *v, const struct attention_rows *w, struct str *out, int axis, const char *term,
                  const char *tile, const char *lane) {
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
         bool again = false;
-        for (int k = 0; k < i; k++) again |= v->spot[k].buf == s->buf;
+        for (int k = 0; k < i; k++) again |= v->access[k].buf == s->buf;
         if (again || s->store || s->pred || !view_can_name(v, s->buf)) continue;
         if (!(s->mask & v->axis[w->m].ranges) || !(s->mask & v->axis[axis].ranges)) continue;
         const char *b = ir_name(v->ir, s->buf->arg.param.name);
@@ -132,27 +132,27 @@ static void pack(struct view *v, const struct rows *w, struct str *out, int axis
 
 /* The matrix that a row is multiplied by is walked through for each few elements of the result: in blocks that stay in the
  * first level cache meanwhile. */
-static void block(struct view *v, const struct rows *w, struct str *out) {
+static void block(struct view *v, const struct attention_rows *w, struct str *out) {
     if (w->sum < 0 || w->out < 0 || v->axis[w->out].size <= w->uout || v->axis[w->out].size % w->uout) return;
     int64_t n = RG_MAX(v->l1 / 2 / (v->axis[w->out].size * 4 * matrices(v, w)) / 8 * 8, 8);
     if (v->axis[w->sum].size < 2 * n) return;
-    const char *in = view_fresh(v, v->axis[w->sum].name, "b"),
-               *two = view_fresh(v, v->axis[w->sum].name, "u");
+    const char *in = view_new_axis(v, v->axis[w->sum].name, "b"),
+               *two = view_new_axis(v, v->axis[w->sum].name, "u");
     str_printf(out, " TILE(%s,%lld,%s) ORDER(%s,%s,%s) TILE(%s,2,%s) UNROLL(%s)", v->axis[w->sum].name,
                (long long)n, in, v->axis[w->sum].name, v->axis[w->out].name, in, in, two, two);
 }
 
 bool recipe_attention(struct view *v, int level, struct str *out) {
-    struct rows w;
+    struct attention_rows w;
     if (level > 3 || !find_rows(v, &w)) return false;
     const struct axis_view *m = &v->axis[w.m];
     w.nv = m->size >= 2 * w.lanes && level < 3 ? 2 : 1;
     int64_t most = v->regs == 32 ? 8 : 4;
     w.urow = RG_MAX(most / together(v, w.own), 2);
     w.uout = w.out < 0 ? 1 : RG_MAX(most / together(v, v->axis[w.out].ranges), 2);
-    const char *tile = "", *lane = view_fresh(v, m->name, "v");
+    const char *tile = "", *lane = view_new_axis(v, m->name, "v");
     if (w.nv > 1) {
-        tile = view_fresh(v, m->name, "r");
+        tile = view_new_axis(v, m->name, "r");
         str_printf(out, " TILE(%s,%lld,%s) TILE(%s,%d,%s) VEC(%s) UNROLL(%s)", m->name,
                    (long long)(w.nv * w.lanes), tile, tile, w.lanes, lane, lane, tile);
     } else if (m->size > w.lanes) {

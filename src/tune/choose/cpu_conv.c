@@ -24,14 +24,14 @@
 
 enum { CONV_AXES = 4, TAPS_OUT = 8 };
 
-struct conv {
-    struct contract c;
-    struct side image, filter;
-    int place[CONV_AXES], tap[CONV_AXES], windows; /* the innermost place last */
-    int channel;                                   /* the filters' output axis; -1 in neither */
-    int batch;                                     /* the image's largest other output axis, or -1 */
-    int phase[CONV_AXES], phases;                  /* loops that the filters have: remainders of places */
-    int shift[CONV_AXES]; /* of each window: the phase that moves its places, or -1 */
+struct cpu_conv {
+    struct contraction c;
+    struct operand_view image, filter;
+    int pos[CONV_AXES], tap[CONV_AXES], windows; /* the innermost place last */
+    int channel;                                 /* the filters' output axis; -1 in neither */
+    int batch;                                   /* the image's largest other output axis, or -1 */
+    int phase[CONV_AXES], phases;                /* loops that the filters have: remainders of places */
+    int shift[CONV_AXES];                        /* of each window: the phase that moves its places, or -1 */
 };
 
 /* ---- recognising ------------------------------------------------------------------------------------------ */
@@ -40,7 +40,7 @@ static int64_t size_of(const struct view *v, int axis) { return v->axis[axis].si
 
 /* Elements that a place and a tap both reach; how far apart their steps are, 0 if they do not meet. */
 static int64_t meets(const struct view *v, const struct access_view *s, int place, int tap) {
-    int64_t p = spot_stride(v, s, place, 1), t = spot_stride(v, s, tap, 1);
+    int64_t p = access_stride(v, s, place, 1), t = access_stride(v, s, tap, 1);
     if (p == NO_STRIDE || t == NO_STRIDE || !p || !t) return 0;
     p = p < 0 ? -p : p, t = t < 0 ? -t : t;
     if (p % t == 0 && p / t < size_of(v, tap)) return p / t;
@@ -55,8 +55,8 @@ static bool own_output(const struct view *v, int axis, uint64_t mine, uint64_t o
 }
 
 /* Pairs of places and taps of the image s. */
-static bool find_windows(const struct view *v, struct conv *k, const struct side *s,
-                         const struct side *other) {
+static bool find_windows(const struct view *v, struct cpu_conv *k, const struct operand_view *s,
+                         const struct operand_view *other) {
     uint64_t taken = 0;
     k->windows = 0;
     for (int i = 0; i < v->naxis; i++) {
@@ -65,40 +65,40 @@ static bool find_windows(const struct view *v, struct conv *k, const struct side
         if (!own_output(v, i, s->mask, other->mask)) continue;
         for (int t = 0; t < v->naxis; t++) {
             if (!v->axis[t].reduce || v->axis[t].size < 2 || !has_axis(v, s->mask, t)) continue;
-            int64_t near = taken >> t & 1 ? 0 : meets(v, s->spot, i, t);
+            int64_t near = taken >> t & 1 ? 0 : meets(v, s->access, i, t);
             if (near && (!best || near < best)) best = near, tap = t;
         }
         if (tap < 0) continue;
         if (k->windows == CONV_AXES) return false;
-        k->place[k->windows] = i, k->tap[k->windows++] = tap, taken |= 1ull << tap;
+        k->pos[k->windows] = i, k->tap[k->windows++] = tap, taken |= 1ull << tap;
     }
     return k->windows > 0;
 }
 
-static int place_of(const struct conv *k, int axis) { /* which window it is a place or a tap of, or -1 */
+static int window_of(const struct cpu_conv *k, int axis) { /* which window it is a place or a tap of, or -1 */
     for (int i = 0; i < k->windows; i++)
-        if (k->place[i] == axis || k->tap[i] == axis) return i;
+        if (k->pos[i] == axis || k->tap[i] == axis) return i;
     return -1;
 }
 
-static bool add_phase(const struct view *v, struct conv *k, int axis) {
+static bool add_phase(const struct view *v, struct cpu_conv *k, int axis) {
     bool moves = has_axis(v, k->image.mask, axis);
     if (k->phases == CONV_AXES) return false;
     k->phase[k->phases++] = axis;
     for (int i = 0; i < k->windows && moves; i++) {
-        int64_t p = spot_stride(v, k->image.spot, k->place[i], 1);
-        if (p == NO_STRIDE || spot_stride(v, k->image.spot, axis, 1) != p) continue;
+        int64_t p = access_stride(v, k->image.access, k->pos[i], 1);
+        if (p == NO_STRIDE || access_stride(v, k->image.access, axis, 1) != p) continue;
         k->shift[i] = axis;
         moves = false;
     }
     return !moves;
 }
 
-static bool find_conv(const struct view *v, struct conv *k) {
-    struct contract *c = &k->c;
+static bool find_conv(const struct view *v, struct cpu_conv *k) {
+    struct contraction *c = &k->c;
     for (int i = 0; i < CONV_AXES; i++) k->shift[i] = -1;
-    if (!contract_find(v, c) || !may_stage(v, &c->a) || !may_stage(v, &c->b) ||
-        c->a.spot->buf == c->b.spot->buf)
+    if (!contraction_find(v, c) || !may_stage(v, &c->a) || !may_stage(v, &c->b) ||
+        c->a.access->buf == c->b.access->buf)
         return false;
     for (int i = 0; i < 2; i++) {
         k->image = i ? c->a : c->b, k->filter = i ? c->b : c->a;
@@ -113,11 +113,11 @@ static bool find_conv(const struct view *v, struct conv *k) {
         if (own_output(v, i, k->filter.mask, k->image.mask) &&
             (k->channel < 0 || size_of(v, i) > size_of(v, k->channel)))
             k->channel = i;
-        if (own_output(v, i, k->image.mask, k->filter.mask) && place_of(k, i) < 0 &&
+        if (own_output(v, i, k->image.mask, k->filter.mask) && window_of(k, i) < 0 &&
             (k->batch < 0 || size_of(v, i) > size_of(v, k->batch)))
             k->batch = i;
     }
-    return k->channel >= 0 && (k->phases || !k->filter.spot->pred);
+    return k->channel >= 0 && (k->phases || !k->filter.access->pred);
 }
 
 /* ---- names --------------------------------------------------------------------------------------------------- */
@@ -130,7 +130,7 @@ struct cut {
 static struct cut whole(const struct view *v, int axis) { return (struct cut){v->axis[axis].name, "", ""}; }
 
 /* Rows or columns of the register tile. */
-static struct cut cut_tile(struct view *v, struct contract *c, struct str *out, bool rows) {
+static struct cut cut_tile(struct view *v, struct contraction *c, struct str *out, bool rows) {
     const char *inner = NULL, *lane = NULL, *name = v->axis[rows ? c->m : c->n].name;
     rows ? cut_rows(v, c, out, &inner) : cut_columns(v, c, out, &inner, &lane);
     struct cut r = {name, inner ? inner : "", lane ? lane : ""};
@@ -147,7 +147,7 @@ static struct cut cut_sum(struct view *v, struct str *out, int axis, int64_t cop
         r = (struct cut){"", v->axis[axis].name, ""};
         str_printf(out, " UNROLL(%s)", r.out);
     } else if (u > 1 && n > TAPS_OUT) {
-        r.out = view_fresh(v, v->axis[axis].name, "u");
+        r.out = view_new_axis(v, v->axis[axis].name, "u");
         str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", r.loop, (long long)u, r.out, r.out);
     }
     return r;
@@ -163,22 +163,22 @@ static const char *window_dim(struct view *v, const struct cut *place, const str
 }
 
 /* The innermost axis of the grid that is left. */
-static const char *grid_axis(const struct view *v, const struct contract *c) {
+static const char *grid_axis(const struct view *v, const struct contraction *c) {
     const char *at = NULL;
     for (int i = 0; i < v->naxis; i++)
-        if (v->axis[i].grid && c->left[i] > 1) at = v->axis[i].name;
+        if (v->axis[i].grid && c->in_grid[i] > 1) at = v->axis[i].name;
     return at;
 }
 
-static double grid_size(const struct view *v, const struct contract *c) {
+static double grid_size(const struct view *v, const struct contraction *c) {
     double n = 1;
-    for (int i = 0; i < v->naxis; i++) n *= v->axis[i].grid ? c->left[i] : 1;
+    for (int i = 0; i < v->naxis; i++) n *= v->axis[i].grid ? c->in_grid[i] : 1;
     return n;
 }
 
-static void make_loop(const struct view *v, struct contract *c, struct str *out, int axis) {
-    if (v->axis[axis].grid && c->left[axis] > 1) str_printf(out, " LOOP(%s)", v->axis[axis].name);
-    c->left[axis] = 1;
+static void make_loop(const struct view *v, struct contraction *c, struct str *out, int axis) {
+    if (v->axis[axis].grid && c->in_grid[axis] > 1) str_printf(out, " LOOP(%s)", v->axis[axis].name);
+    c->in_grid[axis] = 1;
 }
 
 /* The largest divisor of n up to `most`. */
@@ -190,17 +190,17 @@ static int64_t divisor(int64_t n, int64_t most) {
 }
 
 /* Bytes of a tile of the image over these windows and the other summed axes. */
-static double image_bytes(const struct view *v, const struct conv *k, int first_window) {
-    double bytes = k->image.spot->bytes;
+static double image_bytes(const struct view *v, const struct cpu_conv *k, int first_window) {
+    double bytes = k->image.access->bytes;
     for (int i = 0; i < v->naxis; i++)
-        if (v->axis[i].reduce && has_axis(v, k->image.mask, i) && place_of(k, i) < 0)
+        if (v->axis[i].reduce && has_axis(v, k->image.mask, i) && window_of(k, i) < 0)
             bytes *= (double)size_of(v, i);
     for (int i = first_window; i < k->windows; i++) {
-        int64_t p = spot_stride(v, k->image.spot, k->place[i], 1),
-                t = spot_stride(v, k->image.spot, k->tap[i], 1);
+        int64_t p = access_stride(v, k->image.access, k->pos[i], 1),
+                t = access_stride(v, k->image.access, k->tap[i], 1);
         double step = t ? fabs((double)p / (double)t) : 1;
-        bytes *= (double)(size_of(v, k->place[i]) - 1) * step + (double)size_of(v, k->tap[i]);
-        if (k->shift[i] >= 0) bytes *= 1 + step / (double)size_of(v, k->place[i]);
+        bytes *= (double)(size_of(v, k->pos[i]) - 1) * step + (double)size_of(v, k->tap[i]);
+        if (k->shift[i] >= 0) bytes *= 1 + step / (double)size_of(v, k->pos[i]);
     }
     return bytes;
 }
@@ -215,44 +215,45 @@ static const char *summed(struct view *v, int not ) { /* the summed axes, outerm
 }
 
 /* How many images one grid iteration takes: packing filters is then a small part of it. Returns the loop over them. */
-static const char *cut_batch(struct view *v, struct conv *k, struct str *out, int64_t most) {
-    struct contract *c = &k->c;
-    if (k->batch < 0 || c->left[k->batch] <= 1) return NULL;
+static const char *cut_batch(struct view *v, struct cpu_conv *k, struct str *out, int64_t most) {
+    struct contraction *c = &k->c;
+    if (k->batch < 0 || c->in_grid[k->batch] <= 1) return NULL;
     double spare = grid_size(v, c) / (8.0 * v->threads);
-    most = RG_MIN(RG_MIN(most, (int64_t)spare), (int64_t)c->left[k->batch] - 1); /* some stay in the grid */
-    int64_t n = divisor((int64_t)c->left[k->batch], most);
+    most =
+        RG_MIN(RG_MIN(most, (int64_t)spare), (int64_t)c->in_grid[k->batch] - 1); /* some stay in the grid */
+    int64_t n = divisor((int64_t)c->in_grid[k->batch], most);
     if (n < 2) return NULL;
-    const char *loop = view_fresh(v, v->axis[k->batch].name, "l");
+    const char *loop = view_new_axis(v, v->axis[k->batch].name, "l");
     str_printf(out, " TILE(%s,%lld,%s)", v->axis[k->batch].name, (long long)n, loop);
-    c->left[k->batch] /= (double)n;
+    c->in_grid[k->batch] /= (double)n;
     return loop;
 }
 
 /* The image with its border, for one value of the batch. */
-static bool stage_image(struct view *v, struct conv *k, struct str *out, const char *at) {
-    const char *b = spot_name(v, k->image.spot), *dims = "", *last = "";
+static bool stage_image(struct view *v, struct cpu_conv *k, struct str *out, const char *at) {
+    const char *b = access_name(v, k->image.access), *dims = "", *last = "";
     int64_t wide = 0;
     for (int i = 0; i < v->naxis; i++)
-        if (v->axis[i].reduce && has_axis(v, k->image.mask, i) && place_of(k, i) < 0)
+        if (v->axis[i].reduce && has_axis(v, k->image.mask, i) && window_of(k, i) < 0)
             dims = LIST(v, dims, v->axis[i].name);
     for (int i = 0; i < k->windows; i++) {
-        struct cut place = whole(v, k->place[i]), tap = whole(v, k->tap[i]);
-        wide = size_of(v, k->place[i]) + size_of(v, k->tap[i]) - 1;
+        struct cut place = whole(v, k->pos[i]), tap = whole(v, k->tap[i]);
+        wide = size_of(v, k->pos[i]) + size_of(v, k->tap[i]) - 1;
         if (k->shift[i] >= 0) place.out = v->axis[k->shift[i]].name, wide += size_of(v, k->shift[i]) - 1;
         dims = LIST(v, dims, window_dim(v, &place, &tap));
         last = place.loop;
     }
     str_printf(out, " STAGE(%s,%s,%s)", b, at, dims);
-    int lanes = view_lanes(v, k->place[k->windows - 1]);
+    int lanes = view_lanes(v, k->pos[k->windows - 1]);
     if (wide % lanes == 0 && wide > lanes) /* the copy has no predicates of its own to care for */
         str_printf(out, " TILE(%s.%s,%d,%s.v) VEC(%s.v)", b, last, lanes, b, b);
     return true;
 }
 
-static void stage_filter(struct view *v, struct conv *k, struct str *out, const char *at,
+static void stage_filter(struct view *v, struct cpu_conv *k, struct str *out, const char *at,
                          const struct cut *ch, const char *tap) {
-    const char *f = spot_name(v, k->filter.spot), *loop = at && !strcmp(at, ch->loop) ? "" : ch->loop;
-    if (*loop && k->c.left[k->channel] > 1) loop = ""; /* still in the grid */
+    const char *f = access_name(v, k->filter.access), *loop = at && !strcmp(at, ch->loop) ? "" : ch->loop;
+    if (*loop && k->c.in_grid[k->channel] > 1) loop = ""; /* still in the grid */
     for (int i = 0; i < k->phases; i++) loop = LIST(v, loop, v->axis[k->phase[i]].name);
     str_printf(out, " STAGE(%s,%s,%s)", f, at, LIST(v, loop, summed(v, -1), ch->out, ch->lane));
     if (*ch->lane) str_printf(out, " VEC(%s.%s)", f, ch->lane);
@@ -262,22 +263,22 @@ static void stage_filter(struct view *v, struct conv *k, struct str *out, const 
 }
 
 /* c.m, c.n, c.mr and c.nv are set. copy: the image goes through scratch. */
-static bool write_places(struct view *v, struct conv *k, struct str *out, bool copy) {
-    struct contract *c = &k->c;
-    int inner = k->place[k->windows - 1], tap = k->tap[k->windows - 1];
-    for (int i = 0; i < k->windows; i++) make_loop(v, c, out, k->place[i]);
-    double filters = c->depth * (double)size_of(v, k->channel) * k->filter.spot->bytes;
+static bool write_by_position(struct view *v, struct cpu_conv *k, struct str *out, bool copy) {
+    struct contraction *c = &k->c;
+    int inner = k->pos[k->windows - 1], tap = k->tap[k->windows - 1];
+    for (int i = 0; i < k->windows; i++) make_loop(v, c, out, k->pos[i]);
+    double filters = c->depth * (double)size_of(v, k->channel) * k->filter.access->bytes;
     for (int i = 0; i < k->phases; i++) filters *= (double)size_of(v, k->phase[i]);
-    double each = grid_size(v, c) / c->left[k->channel];
-    if (copy && (each >= 2 * v->threads || each >= c->left[k->channel]) && filters <= (double)v->l2 / 2)
+    double each = grid_size(v, c) / c->in_grid[k->channel];
+    if (copy && (each >= 2 * v->threads || each >= c->in_grid[k->channel]) && filters <= (double)v->l2 / 2)
         make_loop(v, c, out, k->channel);
     const char *loop = cut_batch(v, k, out, copy ? 8 : 64), *at;
     if (copy && !(at = loop ? loop : grid_axis(v, c))) return false;
     if (copy) stage_image(v, k, out, at);
-    bool looped = c->left[k->channel] <= 1;
+    bool looped = c->in_grid[k->channel] <= 1;
     struct cut rows = cut_tile(v, c, out, true), cols = cut_tile(v, c, out, false);
-    if (looped) c->left[k->channel] = 1;
-    c->left[inner] = 1;
+    if (looped) c->in_grid[k->channel] = 1;
+    c->in_grid[inner] = 1;
     struct cut sum = cut_sum(v, out, tap, c->mr * c->nv);
     if (k->phases && k->windows == 2 && c->mr * c->nv * size_of(v, tap) * size_of(v, k->tap[0]) <= 128)
         str_printf(out, " UNROLL(%s)", v->axis[k->tap[0]].name); /* few taps are left */
@@ -285,7 +286,7 @@ static bool write_places(struct view *v, struct conv *k, struct str *out, bool c
         const char *order = "";
         for (int i = 0; i < k->phases; i++) order = LIST(v, order, v->axis[k->phase[i]].name);
         order = LIST(v, order, cols.loop);
-        for (int i = 0; i < k->windows - 1; i++) order = LIST(v, order, v->axis[k->place[i]].name);
+        for (int i = 0; i < k->windows - 1; i++) order = LIST(v, order, v->axis[k->pos[i]].name);
         str_printf(out, " ORDER(%s)", LIST(v, order, rows.loop));
     }
     if (!(at = grid_axis(v, c))) return false;
@@ -297,26 +298,26 @@ static bool write_places(struct view *v, struct conv *k, struct str *out, bool c
 
 /* How many of the summed axes, from the outermost, run around the packed tiles (at least one), and how many values of the innermost of
  * those one tile takes. */
-static int outer_sums(const struct view *v, const struct conv *k, const int *sum, int n, int64_t *part) {
+static int outer_sums(const struct view *v, const struct cpu_conv *k, const int *sum, int n, int64_t *part) {
     double room = (double)v->l2 / 3;
     for (int outer = 1; outer < n; outer++) {
-        double image = image_bytes(v, k, 0), filter = k->filter.spot->bytes;
+        double image = image_bytes(v, k, 0), filter = k->filter.access->bytes;
         double steps = 1;
         if (k->batch >= 0) image *= (double)size_of(v, k->batch);
         filter *= (double)size_of(v, k->channel);
         for (int i = 0; i < n; i++) {
             bool out = i < outer;
-            int w = place_of(k, sum[i]);
+            int w = window_of(k, sum[i]);
             if (!out) filter *= (double)size_of(v, sum[i]), steps *= (double)size_of(v, sum[i]);
             if (out && w < 0) image /= (double)size_of(v, sum[i]);
             if (out && w >= 0)
-                image *= (double)size_of(v, k->place[w]) /
-                         (double)(size_of(v, k->place[w]) + size_of(v, sum[i]) - 1);
+                image *=
+                    (double)size_of(v, k->pos[w]) / (double)(size_of(v, k->pos[w]) + size_of(v, sum[i]) - 1);
         }
         *part = 1;
         if (image + filter > room) continue;
         int64_t most = (int64_t)(room / (image + filter));
-        if (outer && place_of(k, sum[outer - 1]) < 0)
+        if (outer && window_of(k, sum[outer - 1]) < 0)
             *part =
                 divisor(size_of(v, sum[outer - 1]), RG_MIN(RG_MIN(most, 4), size_of(v, sum[outer - 1]) - 1));
         return outer;
@@ -325,20 +326,20 @@ static int outer_sums(const struct view *v, const struct conv *k, const int *sum
 }
 
 /* Tiles of an axis into parts for the grid and a loop inside. */
-static const char *cut_grid(struct view *v, struct contract *c, struct str *out, int axis, double *want) {
-    int64_t n = (int64_t)c->left[axis], parts = 1;
+static const char *cut_grid(struct view *v, struct contraction *c, struct str *out, int axis, double *want) {
+    int64_t n = (int64_t)c->in_grid[axis], parts = 1;
     const char *name = v->axis[axis].name;
     if (n <= 1) return "";
     for (int64_t p = 1; p <= n; p++)
         if (n % p == 0 && (double)parts < *want) parts = p;
     *want /= (double)parts;
-    c->left[axis] = (double)parts;
+    c->in_grid[axis] = (double)parts;
     if (parts == n) return "";
     if (parts == 1) {
         str_printf(out, " LOOP(%s)", name);
         return name;
     }
-    const char *loop = view_fresh(v, name, "l");
+    const char *loop = view_new_axis(v, name, "l");
     str_printf(out, " TILE(%s,%lld,%s)", name, (long long)(n / parts), loop);
     return loop;
 }
@@ -349,11 +350,11 @@ static void fill_rows(struct str *out, const char *b, const char *axis, int64_t 
 }
 
 /* Memory runs along the last window: several of its elements at once are turned in registers. */
-static void fill_window(const struct view *v, const struct conv *k, struct str *out, const char *axis) {
-    const char *b = spot_name(v, k->image.spot);
-    int place = k->place[k->windows - 1], tap = k->tap[k->windows - 1];
-    int64_t p = llabs(spot_stride(v, k->image.spot, place, 1)),
-            t = llabs(spot_stride(v, k->image.spot, tap, 1));
+static void fill_window(const struct view *v, const struct cpu_conv *k, struct str *out, const char *axis) {
+    const char *b = access_name(v, k->image.access);
+    int place = k->pos[k->windows - 1], tap = k->tap[k->windows - 1];
+    int64_t p = llabs(access_stride(v, k->image.access, place, 1)),
+            t = llabs(access_stride(v, k->image.access, tap, 1));
     int64_t unit = RG_MIN(p, t),
             n = p / unit * (size_of(v, place) - 1) + t / unit * (size_of(v, tap) - 1) + 1;
     int64_t u = k_unroll(n);
@@ -364,9 +365,9 @@ static void fill_window(const struct view *v, const struct conv *k, struct str *
         str_printf(out, " TILE(%s.%s,%lld,%s.u) UNROLL(%s.u)", b, axis, (long long)u, b, b);
 }
 
-static bool write_gradient(struct view *v, struct conv *k, struct str *out) {
-    struct contract *c = &k->c;
-    int sum[HEUR_AXES], n = 0, last = k->tap[k->windows - 1];
+static bool write_gradient(struct view *v, struct cpu_conv *k, struct str *out) {
+    struct contraction *c = &k->c;
+    int sum[CHOOSE_AXES], n = 0, last = k->tap[k->windows - 1];
     int64_t part;
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].reduce && i != last) sum[n++] = i;
@@ -374,36 +375,36 @@ static bool write_gradient(struct view *v, struct conv *k, struct str *out) {
     int outer = n > 1 ? outer_sums(v, k, sum, n, &part) : -1;
     if (outer < 0) return false;
     struct cut rows = cut_tile(v, c, out, true), cols = cut_tile(v, c, out, false);
-    double bytes = (double)size_of(v, c->m) * (double)size_of(v, c->n) * k->filter.spot->bytes;
+    double bytes = (double)size_of(v, c->m) * (double)size_of(v, c->n) * k->filter.access->bytes;
     const char *places = "", *around = "", *inside = "", *fdim = "", *idim = "";
     for (int i = 0; i < k->windows; i++) {
-        make_loop(v, c, out, k->place[i]);
-        bytes *= (double)size_of(v, k->place[i]);
-        places = LIST(v, places, v->axis[k->place[i]].name);
+        make_loop(v, c, out, k->pos[i]);
+        bytes *= (double)size_of(v, k->pos[i]);
+        places = LIST(v, places, v->axis[k->pos[i]].name);
     }
     double want = RG_MAX((double)v->threads, bytes / ((double)v->l2 / 4)); /* each part packs for itself */
-    want /= grid_size(v, c) / (c->left[c->m] * c->left[c->n]);
+    want /= grid_size(v, c) / (c->in_grid[c->m] * c->in_grid[c->n]);
     const char *ml = cut_grid(v, c, out, c->m, &want), *nl = cut_grid(v, c, out, c->n, &want);
     struct cut inner = cut_sum(v, out, last, c->mr * c->nv);
     const char *at = NULL;
     for (int i = 0; i < n; i++) {
         struct cut s = i == n - 1 ? inner : whole(v, sum[i]);
-        int w = place_of(k, sum[i]);
+        int w = window_of(k, sum[i]);
         if (i < outer) {
             around = LIST(v, around, at = s.loop);
             if (i == outer - 1 && part > 1) {
-                const char *more = view_fresh(v, s.loop, "l");
+                const char *more = view_new_axis(v, s.loop, "l");
                 str_printf(out, " TILE(%s,%lld,%s)", s.loop, (long long)part, more);
                 inside = fdim = idim = more;
             }
-            if (w >= 0) idim = LIST(v, idim, v->axis[k->place[w]].name);
+            if (w >= 0) idim = LIST(v, idim, v->axis[k->pos[w]].name);
             continue;
         }
-        struct cut place = w >= 0 ? whole(v, k->place[w]) : s, none = {"", "", ""};
+        struct cut place = w >= 0 ? whole(v, k->pos[w]) : s, none = {"", "", ""};
         inside = LIST(v, inside, s.loop), fdim = LIST(v, fdim, s.loop, s.out);
         idim = LIST(v, idim, w >= 0 ? window_dim(v, &s, &place) : window_dim(v, &s, &none));
     }
-    const char *f = spot_name(v, k->filter.spot), *b = spot_name(v, k->image.spot);
+    const char *f = access_name(v, k->filter.access), *b = access_name(v, k->image.access);
     str_printf(out, " ORDER(%s)", LIST(v, around, nl, ml, places, inside));
     str_printf(out, " STAGE(%s,%s,%s) STAGE(%s,%s,%s)", f, at, LIST(v, nl, fdim, cols.out, cols.lane), b, at,
                LIST(v, ml, idim, rows.out));
@@ -419,16 +420,16 @@ static bool write_gradient(struct view *v, struct conv *k, struct str *out) {
 
 /* The same with vectors along the last tap, for an image of few channels: read in place, the lanes added up for each
  * block of images. */
-static bool write_dots(struct view *v, struct conv *k, struct str *out, int along) {
-    struct contract *c = &k->c;
-    int sum[HEUR_AXES], n = 0;
+static bool write_dots(struct view *v, struct cpu_conv *k, struct str *out, int along) {
+    struct contraction *c = &k->c;
+    int sum[CHOOSE_AXES], n = 0;
     int64_t part, mr, nr, vectors = ceil_div(size_of(v, along), view_lanes(v, along));
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].reduce && i != along) sum[n++] = i;
     sum[n++] = along;
     int outer = outer_sums(v, k, sum, n, &part);
     if (outer < 1 || k->windows < 2) return false;
-    c->m = k->channel, c->n = k->place[k->windows - 1];
+    c->m = k->channel, c->n = k->pos[k->windows - 1];
     tile_of(v, size_of(v, c->m), size_of(v, c->n), 1, 1, true, &mr, &nr);
     cut_dot(v, c, out, along, mr, nr);
     bool short_row = vectors > 1 && vectors * mr * nr <= 256;
@@ -436,17 +437,17 @@ static bool write_dots(struct view *v, struct conv *k, struct str *out, int alon
     const char *around = "", *inside = "", *loops = "";
     double want = 2.0 * v->threads;
     for (int i = 0; i < v->naxis; i++)
-        if (v->axis[i].grid && c->left[i] > 1 && place_of(k, i) < 0)
+        if (v->axis[i].grid && c->in_grid[i] > 1 && window_of(k, i) < 0)
             loops = LIST(v, loops, cut_grid(v, c, out, i, &want));
     for (int i = 0; i < k->windows - 1;
          i++) { /* never in the grid: blocks are added up however many threads there are */
-        make_loop(v, c, out, k->place[i]);
-        loops = LIST(v, loops, v->axis[k->place[i]].name);
+        make_loop(v, c, out, k->pos[i]);
+        loops = LIST(v, loops, v->axis[k->pos[i]].name);
     }
     for (int i = 0; i < n; i++) {
         const char *name = v->axis[sum[i]].name, *more = "";
         if (i == outer - 1 && part > 1) {
-            more = view_fresh(v, name, "l");
+            more = view_new_axis(v, name, "l");
             str_printf(out, " TILE(%s,%lld,%s)", name, (long long)part, more);
         }
         if (i < outer)
@@ -478,22 +479,22 @@ static double even_tile(const struct view *v, int64_t rows, int64_t cols, int la
 /* ---- the recipe ---------------------------------------------------------------------------------------------------- */
 
 /* A sum of more terms than fit into cache: the gradient of the filters. */
-static bool is_long(const struct view *v, const struct conv *k) {
+static bool is_long(const struct view *v, const struct cpu_conv *k) {
     double most = 1;
     for (int i = 0; i < k->windows; i++)
-        most *= (double)size_of(v, k->tap[i]) / (double)size_of(v, k->place[i]);
+        most *= (double)size_of(v, k->tap[i]) / (double)size_of(v, k->pos[i]);
     return most > 1;
 }
 
 static bool write_conv(struct view *v, int level, struct str *out) {
-    struct conv k = {0};
-    struct contract *c = &k.c;
+    struct cpu_conv k = {0};
+    struct contraction *c = &k.c;
     int64_t mr, nv;
     if (level > 2 || !find_conv(v, &k)) return false;
-    int inner = k.place[k.windows - 1];
+    int inner = k.pos[k.windows - 1];
     int64_t wide = size_of(v, inner), channels = size_of(v, k.channel);
-    bool pred = k.image.spot->pred != NULL, grad = is_long(v, &k);
-    int64_t step = spot_stride(v, k.image.spot, inner, 1);
+    bool pred = k.image.access->pred != NULL, grad = is_long(v, &k);
+    int64_t step = access_stride(v, k.image.access, inner, 1);
     reset_grid(v, c);
     c->lanes = view_lanes(v, k.channel);
     if (grad) {
@@ -507,21 +508,21 @@ static bool write_conv(struct view *v, int level, struct str *out) {
         return c->mr > 1 && write_gradient(v, &k, out);
     }
     if (image_bytes(v, &k, 0) > (double)v->l2 / 2 && pred) return false;
-    double by_place = even_tile(v, channels, wide, view_lanes(v, inner), &mr, &nv);
-    if (pred && wide % view_lanes(v, inner)) by_place *= 0.5;
+    double by_position = even_tile(v, channels, wide, view_lanes(v, inner), &mr, &nv);
+    if (pred && wide % view_lanes(v, inner)) by_position *= 0.5;
     double by_channel = channels < c->lanes ? 0 : even_tile(v, wide, channels, c->lanes, &c->mr, &c->nv);
-    if (k.phases) by_place = 0; /* stored with steps */
-    bool turn = by_channel > by_place * 1.1 &&
-                c->depth * (double)(c->nv * c->lanes) * k.filter.spot->bytes <= (double)v->l2 / 2;
-    if ((!turn && (!pred || k.phases)) || level > 1 || step != 1) return false;
-    c->m = turn ? inner : k.channel, c->n = turn ? k.channel : inner;
-    if (!turn) c->mr = mr, c->nv = nv, c->lanes = view_lanes(v, inner);
-    return c->mr > 1 && write_places(v, &k, out, pred || k.phases || level > 0);
+    if (k.phases) by_position = 0; /* stored with steps */
+    bool by_channels = by_channel > by_position * 1.1 &&
+                       c->depth * (double)(c->nv * c->lanes) * k.filter.access->bytes <= (double)v->l2 / 2;
+    if ((!by_channels && (!pred || k.phases)) || level > 1 || step != 1) return false;
+    c->m = by_channels ? inner : k.channel, c->n = by_channels ? k.channel : inner;
+    if (!by_channels) c->mr = mr, c->nv = nv, c->lanes = view_lanes(v, inner);
+    return c->mr > 1 && write_by_position(v, &k, out, pred || k.phases || level > 0);
 }
 
 /* Output axes whose quotient and remainder by a small number are used, cut by it; false: there are none. */
 static bool cut_phases(struct view *v, struct str *out) {
-    int64_t by[2][HEUR_AXES] = {0};
+    int64_t by[2][CHOOSE_AXES] = {0};
     bool any = false;
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i], *x = n->nsrc ? n->src[0] : n;
@@ -534,7 +535,7 @@ static bool cut_phases(struct view *v, struct str *out) {
         if (!a->grid || a->reduce || by[0][i] < 2 || by[0][i] > 4 || by[1][i] != by[0][i] ||
             a->size <= by[0][i])
             continue;
-        str_printf(out, " TILE(%s,%lld,%s)", a->name, (long long)by[0][i], view_fresh(v, a->name, "p"));
+        str_printf(out, " TILE(%s,%lld,%s)", a->name, (long long)by[0][i], view_new_axis(v, a->name, "p"));
         any = true;
     }
     return any;
@@ -543,7 +544,7 @@ static bool cut_phases(struct view *v, struct str *out) {
 struct phased { /* the rest of a list, for the kernel as it is then */
     const struct view *v;
     int level;
-    char text[HEUR_TEXT];
+    char text[CHOOSE_TEXT];
 };
 
 static void write_rest(void *cx, struct sched *s, const uop *sink) {

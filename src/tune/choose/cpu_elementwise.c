@@ -16,14 +16,14 @@
 #define GRID_NS 2000.0 /* a grid iteration should take about this long */
 #define BIG 8e6        /* bytes: does not stay in the nearer caches from one kernel to the next */
 
-struct flat {
+struct elementwise_plan {
     int axis, lanes;  /* the vector axis */
     int64_t vectors;  /* along it; 0: known at run time only */
     int turn;         /* axis along the memory of strided loads, or -1 */
     bool far;         /* .. of which one is too large for cache: turn through a tile */
     const char *walk; /* the vector axis' name after streams were cut off */
-    const char *name[HEUR_AXES];
-    double left[HEUR_AXES]; /* values of each axis that are still in the grid */
+    const char *name[CHOOSE_AXES];
+    double in_grid[CHOOSE_AXES]; /* values of each axis that are still in the grid */
 };
 
 /* Reductions one after the other over equal data may each have axes of their own (the mean and then the variance of a
@@ -33,7 +33,7 @@ struct twins {
     uint64_t ranges;
 };
 
-static bool apart(const struct view *v, uint64_t a, uint64_t b) {
+static bool are_independent(const struct view *v, uint64_t a, uint64_t b) {
     for (uint32_t i = 0; i < v->topo.n; i++)
         if ((v->mask[v->topo.p[i]->id] & a) && (v->mask[v->topo.p[i]->id] & b)) return false;
     return true;
@@ -46,7 +46,7 @@ static struct twins twins_of(const struct view *v, int axis) {
         const struct axis_view *b = &v->axis[i];
         if (i == axis || a->size < 2 || b->size != a->size || !a->reduce || !b->reduce || a->grid || b->grid)
             continue;
-        if (b->scan || b->fixed || !apart(v, t.ranges, b->ranges)) continue;
+        if (b->scan || b->fixed || !are_independent(v, t.ranges, b->ranges)) continue;
         t.axis[t.n++] = i;
         t.ranges |= b->ranges;
     }
@@ -65,7 +65,7 @@ static double weight(const uop *n) {
 /* An axis other than `not` along which the access walks through memory one by one and that may be written out. */
 static int unit_axis(const struct view *v, const struct access_view *s, int not ) {
     for (int i = v->naxis; i-- > 0;)
-        if (i != not &&!v->axis[i].fixed && v->axis[i].size > 1 && spot_stride(v, s, i, 4) == 1) return i;
+        if (i != not &&!v->axis[i].fixed && v->axis[i].size > 1 && access_stride(v, s, i, 4) == 1) return i;
     return -1;
 }
 
@@ -90,7 +90,7 @@ static int64_t divides(const struct view *v, const uop *n, int axis) {
 }
 
 /* Does the access read each element for several neighbours along the axis? Then coalesce.c makes lanes of what few loads bring. */
-static bool spot_pools(const struct view *v, const struct access_view *s, int axis) {
+static bool is_pooled(const struct view *v, const struct access_view *s, int axis) {
     const uop *n = s->index;
     if (s->store || s->pred) return false;
     while (n->op == OP_ADD && view_depends(v, n->src[0], axis) != view_depends(v, n->src[1], axis))
@@ -106,18 +106,18 @@ static double vector_cost(const struct view *v, int first, int lanes) {
     /* of the last, partial vector, memory is touched element by element */
     double each = (double)vectors / (double)RG_MAX(size, 1), cost = 0;
     double touch = (double)(size % lanes && a->size > 0 ? vectors + 3 : vectors) / (double)RG_MAX(size, 1);
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
         double w = s->times * (s->store ? 1.5 : 1);
         int axis = which_twin(v, &t, s);
         if (axis < 0) {
             cost += w;
             continue;
         }
-        int64_t stride = spot_stride(v, s, axis, lanes);
+        int64_t stride = access_stride(v, s, axis, lanes);
         if (stride == 0 || stride == 1)
             cost += w * touch;
-        else if (spot_pools(v, s, axis))
+        else if (is_pooled(v, s, axis))
             cost += w * 1.5 * touch;
         else if (stride != NO_STRIDE && !s->pred && unit_axis(v, s, axis) >= 0)
             cost += w * 3 * touch;
@@ -150,12 +150,12 @@ static bool draws_along(const struct view *v, int axis) {
 /* Pieces that are put together are asked for at each vector, and most of the index is the same for all of its lanes. */
 static bool joins_along(const struct view *v, int axis) {
     int pieces = 0;
-    for (int i = 0; i < v->nspot; i++)
-        pieces += !v->spot[i].store && v->spot[i].pred && spot_stride(v, &v->spot[i], axis, 16) == 1;
+    for (int i = 0; i < v->naccess; i++)
+        pieces += !v->access[i].store && v->access[i].pred && access_stride(v, &v->access[i], axis, 16) == 1;
     return pieces > 1 && !v->reduces && !v->scans;
 }
 
-static bool choose_vector(const struct view *v, struct flat *f) {
+static bool choose_vector(const struct view *v, struct elementwise_plan *f) {
     double best = 0;
     f->axis = -1;
     for (int i = v->naxis; i-- > 0;) {
@@ -171,9 +171,9 @@ static bool choose_vector(const struct view *v, struct flat *f) {
     const struct axis_view *a = &v->axis[f->axis];
     f->vectors = a->size < 0 ? 0 : (a->size + f->lanes - 1) / f->lanes;
     f->turn = -1;
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
-        int64_t stride = spot_stride(v, s, f->axis, f->lanes);
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        int64_t stride = access_stride(v, s, f->axis, f->lanes);
         int w = stride == 0 || stride == 1 || stride == NO_STRIDE ? -1 : unit_axis(v, s, f->axis);
         if (w < 0) continue;
         f->turn = w;
@@ -217,7 +217,7 @@ static int64_t sums_along(const struct view *v, int axis) {
 }
 
 /* Vectors per turn of the loop along the vector axis. */
-static int64_t unroll_of(const struct view *v, const struct flat *f) {
+static int64_t unroll_of(const struct view *v, const struct elementwise_plan *f) {
     const struct axis_view *a = &v->axis[f->axis];
     double w = body_weight(v, f->axis);
     int64_t want = a->reduce ? 8 / RG_MIN(sums_along(v, f->axis), 4) : 4;
@@ -231,9 +231,9 @@ static int64_t unroll_of(const struct view *v, const struct flat *f) {
         return f->vectors;                                         /* a short row is written out */
     if (w == 0 && !a->reduce && f->vectors <= 64 && f->turn < 0) { /* a copy: whole rows if they are short */
         bool irregular = false;
-        for (int i = 0; i < v->nspot; i++)
+        for (int i = 0; i < v->naccess; i++)
             for (int k = 0; k < v->naxis; k++)
-                irregular |= spot_stride(v, &v->spot[i], k, f->lanes) == NO_STRIDE;
+                irregular |= access_stride(v, &v->access[i], k, f->lanes) == NO_STRIDE;
         if (irregular) return f->vectors;
     }
     bool tail = a->size % f->lanes != 0; /* the last turn is slow anyway: short turns */
@@ -242,9 +242,9 @@ static int64_t unroll_of(const struct view *v, const struct flat *f) {
 
 /* ---- 3: keeping, asking early, turning ---------------------------------------------------------------- */
 
-static bool seen_before(const struct view *v, int spot) {
-    for (int i = 0; i < spot; i++)
-        if (v->spot[i].buf == v->spot[spot].buf) return true;
+static bool seen_before(const struct view *v, int access) {
+    for (int i = 0; i < access; i++)
+        if (v->access[i].buf == v->access[access].buf) return true;
     return false;
 }
 
@@ -291,13 +291,13 @@ static int passes_in_order(const struct view *v, uint64_t members, uint64_t *pas
 
 /* The axis whose next value is the next row: the innermost loop around all passes over the buffer; -1 if there is only
  * one pass, which the hardware's own prefetcher sees. *pass: in which there is most to do meanwhile. */
-static int row_of(const struct view *v, const struct flat *f, const uop *buf, int *pass) {
+static int row_of(const struct view *v, const struct elementwise_plan *f, const uop *buf, int *pass) {
     uint64_t common = ~0ull, members = 0, order[16];
     double best = 0;
     int row = -1;
-    for (int i = 0; i < v->nspot; i++)
-        if (v->spot[i].buf == buf)
-            common &= v->spot[i].mask, members |= v->spot[i].mask & v->axis[f->axis].ranges;
+    for (int i = 0; i < v->naccess; i++)
+        if (v->access[i].buf == buf)
+            common &= v->access[i].mask, members |= v->access[i].mask & v->axis[f->axis].ranges;
     int passes = passes_in_order(v, members, order, RG_COUNT(order));
     /* The last pass also stores: good to hide the way from memory, a hindrance if the row comes from the shared cache
      * (layer norm of 67 MB: 5.4 ms against 7.2 in the pass before, of 17 MB: 1.44 ms against 1.37). */
@@ -312,39 +312,39 @@ static int row_of(const struct view *v, const struct flat *f, const uop *buf, in
 }
 
 /* While a row is worked on in several passes, the next one is asked for. */
-static void pipe_rows(struct view *v, const struct flat *f, struct str *out) {
+static void pipe_rows(struct view *v, const struct elementwise_plan *f, struct str *out) {
     double near =
         0; /* bytes of this row and the next in all buffers: the first level cache may take it if there is
                         arithmetic enough to hide behind */
-    for (int i = 0; i < v->nspot; i++)
-        if ((v->spot[i].mask & v->axis[f->axis].ranges) && !seen_before(v, i))
-            near += v->axis[f->axis].most * v->spot[i].bytes *
-                    (v->spot[i].times * v->spot[i].bytes < BIG ? 1 : 1.5);
+    for (int i = 0; i < v->naccess; i++)
+        if ((v->access[i].mask & v->axis[f->axis].ranges) && !seen_before(v, i))
+            near += v->axis[f->axis].most * v->access[i].bytes *
+                    (v->access[i].times * v->access[i].bytes < BIG ? 1 : 1.5);
     bool first = v->est.special > 0 && near <= (double)v->l1;
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
         double row = v->axis[f->axis].most * s->bytes;
         int pass = 0;
         if (s->store || seen_before(v, i) || s->pred || row < 1024 || row > (double)v->l2 / 4 ||
             s->times * s->bytes < BIG)
             continue;
         int at = row_of(v, f, s->buf, &pass);
-        if (at < 0 || spot_stride(v, s, f->axis, f->lanes) != 1 || !view_can_name(v, s->buf)) continue;
-        if (spot_stride(v, s, at, 1) == NO_STRIDE || (v->axis[at].grid && f->left[at] == 1)) continue;
+        if (at < 0 || access_stride(v, s, f->axis, f->lanes) != 1 || !view_can_name(v, s->buf)) continue;
+        if (access_stride(v, s, at, 1) == NO_STRIDE || (v->axis[at].grid && f->in_grid[at] == 1)) continue;
         str_printf(out, " PIPE(%s,%s,1,%d,%d)", ir_name(v->ir, s->buf->arg.param.name), f->name[at], pass,
                    first ? 1 : 2);
     }
 }
 
 /* A gathered row: asked for some rows ahead. */
-static void pipe_gather(struct view *v, const struct flat *f, struct str *out) {
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
-        if (spot_stride(v, s, f->axis, f->lanes) != 1 || !view_can_name(v, s->buf)) continue;
+static void pipe_gather(struct view *v, const struct elementwise_plan *f, struct str *out) {
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        if (access_stride(v, s, f->axis, f->lanes) != 1 || !view_can_name(v, s->buf)) continue;
         if (s->times * s->bytes < BIG / 8) continue;
         for (int k = 0; k < v->naxis; k++) {
-            bool loop = !v->axis[k].grid || f->left[k] == 1 || strcmp(f->name[k], v->axis[k].name);
-            if (k == f->axis || spot_stride(v, s, k, 1) != NO_STRIDE || !loop) continue;
+            bool loop = !v->axis[k].grid || f->in_grid[k] == 1 || strcmp(f->name[k], v->axis[k].name);
+            if (k == f->axis || access_stride(v, s, k, 1) != NO_STRIDE || !loop) continue;
             str_printf(out, " PIPE(%s,%s,%d)", ir_name(v->ir, s->buf->arg.param.name), f->name[k],
                        s->store ? 4 : 8);
             return;
@@ -354,44 +354,44 @@ static void pipe_gather(struct view *v, const struct flat *f, struct str *out) {
 
 /* ---- 4: the grid ----------------------------------------------------------------------------------------- */
 
-void shape_grid(struct view *v, struct str *out, double *left, const char **name) {
+void shape_grid(struct view *v, struct str *out, double *in_grid, const char **name) {
     double grid = 1, inside = 1, piece = RG_MIN(RG_MAX(v->ns / (64.0 * v->threads), GRID_NS), 8 * GRID_NS);
-    for (int i = 0; i < v->naxis; i++) grid *= v->axis[i].grid ? left[i] : 1;
+    for (int i = 0; i < v->naxis; i++) grid *= v->axis[i].grid ? in_grid[i] : 1;
     if (v->ns / grid >= GRID_NS / 4 && v->ns >= GRID_NS) return;        /* large enough as they are */
     double need = RG_MIN(8.0 * v->threads, RG_MAX(v->ns / GRID_NS, 1)); /* pieces to keep */
     double want = RG_MAX(grid / RG_MAX(v->ns / piece, 1), 1);           /* iterations to join */
     for (int i = v->naxis; i-- > 0 && inside < want;) {
-        if (!v->axis[i].grid || left[i] <= 1) continue;
+        if (!v->axis[i].grid || in_grid[i] <= 1) continue;
         double most = RG_MIN(want / inside * 1.5, grid / need);
         if (most < 2) break;
-        if (left[i] <= most) {
+        if (in_grid[i] <= most) {
             str_printf(out, " LOOP(%s)", name[i]);
-            inside *= left[i], grid /= left[i], left[i] = 1;
+            inside *= in_grid[i], grid /= in_grid[i], in_grid[i] = 1;
             continue;
         }
-        int64_t n = (int64_t)left[i], part = 1;
+        int64_t n = (int64_t)in_grid[i], part = 1;
         for (int64_t p = 2; p <= (int64_t)most && p <= 4096; p++) /* no tails in the grid */
             if (n % p == 0) part = p;
         if (part * 4 < (int64_t)most && n > (int64_t)most * 8)
             part = RG_MIN((int64_t)most, 4096); /* but no crumbs */
         if (part < 2) break;
-        const char *loop = view_fresh(v, name[i], "l");
+        const char *loop = view_new_axis(v, name[i], "l");
         str_printf(out, " TILE(%s,%lld,%s)", name[i], (long long)part, loop);
         name[i] = loop;
-        inside *= (double)part, grid /= (double)part, left[i] /= (double)part;
+        inside *= (double)part, grid /= (double)part, in_grid[i] /= (double)part;
         break;
     }
 }
 
 /* ---- the recipe -------------------------------------------------------------------------------------------- */
 
-static void cut_vector(struct view *v, struct flat *f, struct str *out, int64_t u) {
+static void cut_vector(struct view *v, struct elementwise_plan *f, struct str *out, int64_t u) {
     const struct axis_view *a = &v->axis[f->axis];
-    const char *lane = view_fresh(v, a->name, "v"), *more = view_fresh(v, a->name, "u"),
+    const char *lane = view_new_axis(v, a->name, "v"), *more = view_new_axis(v, a->name, "u"),
                *keep = a->reduce ? "REG" : "UNROLL";
     if (a->size == f->lanes) {
         str_printf(out, " VEC(%s)", f->walk);
-        f->left[f->axis] = 1;
+        f->in_grid[f->axis] = 1;
         return;
     }
     str_printf(out, " TILE(%s,%d,%s) VEC(%s)", f->walk, f->lanes, lane, lane);
@@ -400,7 +400,7 @@ static void cut_vector(struct view *v, struct flat *f, struct str *out, int64_t 
         str_printf(out, " %s(%s)", keep, f->walk);
     else if (u > 1)
         str_printf(out, " TILE(%s,%lld,%s) %s(%s)", f->walk, (long long)u, more, keep, more);
-    if (a->grid) f->left[f->axis] = RG_MAX((double)(int64_t)((n + (double)u - 1) / (double)u), 1);
+    if (a->grid) f->in_grid[f->axis] = RG_MAX((double)(int64_t)((n + (double)u - 1) / (double)u), 1);
 }
 
 /* Memory is read fastest as a few long runs side by side: each walks through memory without a gap for some hundred
@@ -410,18 +410,18 @@ enum { STREAMS = 4, RUN_LEAST = 128 << 10, RUN_MOST = 1 << 20, RUNS = 16 };
 
 /* A single pass of sums over rows that lie behind each other: the grid axis of which four runs are taken at once, and how
  * many rows a run has. -1: there is none. Sizes alone decide, because the number of accumulators depends on it. */
-static int run_axis(const struct view *v, const struct flat *f, int64_t *run) {
+static int run_axis(const struct view *v, const struct elementwise_plan *f, int64_t *run) {
     const struct axis_view *a = &v->axis[f->axis];
     double row = 0;
     int best = -1;
     if (!a->reduce || a->members > 1 || a->size < 16 * f->lanes || v->scans || v->stages) return -1;
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
-        if (s->store || s->pred || s->times * s->bytes < BIG || spot_stride(v, s, f->axis, f->lanes) != 1)
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        if (s->store || s->pred || s->times * s->bytes < BIG || access_stride(v, s, f->axis, f->lanes) != 1)
             continue;
         for (int k = 0; k < v->naxis; k++)
             if (v->axis[k].grid && !v->axis[k].reduce && !v->axis[k].fixed &&
-                spot_stride(v, s, k, 1) == a->size)
+                access_stride(v, s, k, 1) == a->size)
                 best = k, row = (double)a->size * s->bytes;
     }
     if (best < 0 || v->axis[best].size % STREAMS) return -1;
@@ -430,15 +430,15 @@ static int run_axis(const struct view *v, const struct flat *f, int64_t *run) {
     return *run <= n && (double)*run * row <= RUN_MOST && n / *run >= RUNS ? best : -1;
 }
 
-static void write_runs(struct view *v, struct flat *f, struct str *out, int axis, int64_t run) {
-    const char *g = v->axis[axis].name, *s = view_fresh(v, g, "s");
+static void write_runs(struct view *v, struct elementwise_plan *f, struct str *out, int axis, int64_t run) {
+    const char *g = v->axis[axis].name, *s = view_new_axis(v, g, "s");
     cut_vector(v, f, out, even_part(f->vectors, RG_MAX(4 / sums_along(v, f->axis), 1)));
-    if (run > 1) str_printf(out, " TILE(%s,%lld,%s)", g, (long long)run, view_fresh(v, g, "l"));
+    if (run > 1) str_printf(out, " TILE(%s,%lld,%s)", g, (long long)run, view_new_axis(v, g, "l"));
     str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", g, STREAMS, s, s);
 }
 
 /* A long row from memory that has no such neighbours is cut into runs itself. Returns how many. */
-static int streams_of(const struct view *v, const struct flat *f) {
+static int streams_of(const struct view *v, const struct elementwise_plan *f) {
     const struct axis_view *a = &v->axis[f->axis];
     if (!a->reduce || a->members > 1 || a->size < 1 << 14 || a->size % (4 * f->lanes * STREAMS) ||
         v->est.bytes < BIG)
@@ -446,16 +446,16 @@ static int streams_of(const struct view *v, const struct flat *f) {
     return v->scans || v->stages || v->reduces > 1 ? 1 : STREAMS;
 }
 
-static void write_turn(struct view *v, struct flat *f, struct str *out) {
+static void write_turn(struct view *v, struct elementwise_plan *f, struct str *out) {
     const struct axis_view *t = &v->axis[f->turn];
     int64_t u = RG_MIN(t->size, 16); /* whole cache lines */
-    const char *more = view_fresh(v, t->name, "t");
+    const char *more = view_new_axis(v, t->name, "t");
     if (u < 2) return;
     if (u == t->size)
         str_printf(out, " UNROLL(%s)", t->name);
     else
         str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", t->name, (long long)u, more, more);
-    if (t->grid) f->left[f->turn] = u == t->size ? 1 : (double)((t->size + u - 1) / u);
+    if (t->grid) f->in_grid[f->turn] = u == t->size ? 1 : (double)((t->size + u - 1) / u);
 }
 
 /* Side of a tile of a transposition: divides the axis, whole vectors or cache lines; 0 if there is none. */
@@ -468,21 +468,21 @@ static int64_t tile_side(int64_t size, int64_t step) {
 
 /* A transposition larger than the caches: in tiles, turned on their way into scratch. Without even tiles the plain turn
  * in registers is the faster one. */
-static bool write_far_turn(struct view *v, struct flat *f, struct str *out) {
+static bool write_far_turn(struct view *v, struct elementwise_plan *f, struct str *out) {
     const struct axis_view *a = &v->axis[f->axis], *t = &v->axis[f->turn];
     if (!f->far || !a->grid || !t->grid) return false;
     long long as = tile_side(a->size, f->lanes), ts = tile_side(t->size, 16);
     if (!as || !ts) return false;
-    const char *ai = view_fresh(v, a->name, "i"), *ti = view_fresh(v, t->name, "i"),
-               *av = view_fresh(v, a->name, "v");
+    const char *ai = view_new_axis(v, a->name, "i"), *ti = view_new_axis(v, t->name, "i"),
+               *av = view_new_axis(v, a->name, "v");
     const char *inner = v->axis[f->axis].pos > t->pos ? a->name : t->name, *staged = NULL;
     struct str copy;
     str_init(&copy, v->arena);
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
-        int64_t stride = spot_stride(v, s, f->axis, f->lanes);
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        int64_t stride = access_stride(v, s, f->axis, f->lanes);
         if (s->store || stride == 0 || stride == 1 || stride == NO_STRIDE ||
-            spot_stride(v, s, f->turn, f->lanes) != 1)
+            access_stride(v, s, f->turn, f->lanes) != 1)
             continue;
         const char *b = ir_name(v->ir, s->buf->arg.param.name);
         if (!view_can_name(v, s->buf) || staged || s->pred) return false;
@@ -495,19 +495,19 @@ static bool write_far_turn(struct view *v, struct flat *f, struct str *out) {
     if (!staged) return false;
     str_printf(out, " TILE(%s,%lld,%s) TILE(%s,%lld,%s)%s TILE(%s,%d,%s) VEC(%s) UNROLL(%s) PIPE(%s,%s.%s,2)",
                a->name, as, ai, t->name, ts, ti, copy.p, ai, f->lanes, av, av, ai, staged, staged, ai);
-    for (int i = 0; i < v->nspot; i++) { /* the next tile of what is read as it is stored */
-        const struct access_view *s = &v->spot[i];
+    for (int i = 0; i < v->naccess; i++) { /* the next tile of what is read as it is stored */
+        const struct access_view *s = &v->access[i];
         if (s->store || s->pred || seen_before(v, i) || s->times * s->bytes < BIG ||
             !view_can_name(v, s->buf))
             continue;
-        if (spot_stride(v, s, f->axis, f->lanes) == 1)
+        if (access_stride(v, s, f->axis, f->lanes) == 1)
             str_printf(out, " PIPE(%s,%s,1)", ir_name(v->ir, s->buf->arg.param.name), inner);
     }
     return true;
 }
 
 /* May the rows of a block be walked as runs, whole rows with all their sums in the nearest cache? */
-static bool columns_in_runs(const struct view *v, const struct flat *f, int inner, double bytes,
+static bool columns_in_runs(const struct view *v, const struct elementwise_plan *f, int inner, double bytes,
                             double rest) {
     const struct axis_view *a = &v->axis[f->axis], *k = &v->axis[inner];
     int reduced = 0;
@@ -515,28 +515,28 @@ static bool columns_in_runs(const struct view *v, const struct flat *f, int inne
     if (reduced != 1 || v->reduces != 1 || rest < RUNS / 2 || k->size % STREAMS || a->size * 4 > v->l1 / 2)
         return false;
     if (bytes < STREAMS * RUN_LEAST) return false;
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
-        if (!s->store && s->times * s->bytes >= BIG && spot_stride(v, s, inner, 1) == a->size) return true;
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        if (!s->store && s->times * s->bytes >= BIG && access_stride(v, s, inner, 1) == a->size) return true;
     }
     return false;
 }
 
 /* Sums of columns that come from a cache: as many columns as there are registers, all the way down. */
-static bool write_near_columns(struct view *v, struct flat *f, struct str *out, int inner) {
+static bool write_near_columns(struct view *v, struct elementwise_plan *f, struct str *out, int inner) {
     const struct axis_view *a = &v->axis[f->axis], *k = &v->axis[inner];
     int64_t u = (v->regs == 32 ? 16 : 8) / RG_MIN(sums_along(v, inner), 4);
     if (a->size % (f->lanes * u) || f->vectors < 2 * u || k->size % 2 || k->size < 4) return false;
     cut_vector(v, f, out, u);
-    const char *two = view_fresh(v, k->name, "u");
+    const char *two = view_new_axis(v, k->name, "u");
     str_printf(out, " TILE(%s,2,%s) UNROLL(%s)", k->name, two, two);
-    shape_grid(v, out, f->left, f->name);
+    shape_grid(v, out, f->in_grid, f->name);
     return true;
 }
 
 /* Sums of columns: a block of columns is walked row by row, some rows at a time, and the sums wait in the nearest cache;
  * a walk down a few columns would touch a page for each row. */
-static bool write_columns(struct view *v, struct flat *f, struct str *out) {
+static bool write_columns(struct view *v, struct elementwise_plan *f, struct str *out) {
     const struct axis_view *a = &v->axis[f->axis];
     double bytes = 0;
     int inner = -1;
@@ -547,10 +547,10 @@ static bool write_columns(struct view *v, struct flat *f, struct str *out) {
         if (!r->grid && (!r->reduce || r->members > 1 || r->size < 2)) return false;
         if (r->reduce) inner = i;
     }
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
         if (s->store || !(s->mask & a->ranges) || !(s->mask & v->axis[inner].ranges)) continue;
-        if (spot_stride(v, s, f->axis, f->lanes) != 1) return false;
+        if (access_stride(v, s, f->axis, f->lanes) != 1) return false;
         bytes += s->times * s->bytes;
     }
     if (bytes <= 2 * (double)v->l2 && write_near_columns(v, f, out, inner)) return true;
@@ -560,16 +560,16 @@ static bool write_columns(struct view *v, struct flat *f, struct str *out) {
         return false;
     double rest = 1;
     for (int i = 0; i < v->naxis; i++)
-        if (i != f->axis) rest *= f->left[i];
+        if (i != f->axis) rest *= f->in_grid[i];
     bool runs = columns_in_runs(v, f, inner, bytes / rest, rest);
     int64_t most = runs ? v->l1 / 2 / (f->lanes * u * 4) : 64, part = 1;
     most = RG_MIN(most, (int64_t)(rest * (double)groups / (2.0 * v->threads)));
     for (int64_t p = 2; p <= most; p++)
         if (groups % p == 0) part = p;
     if (part < 2) return false;
-    const char *lane = view_fresh(v, a->name, "v"), *more = view_fresh(v, a->name, "u"),
-               *cols = view_fresh(v, a->name, "l");
-    const char *k = v->axis[inner].name, *ku = view_fresh(v, k, "u"), *kl = view_fresh(v, k, "l");
+    const char *lane = view_new_axis(v, a->name, "v"), *more = view_new_axis(v, a->name, "u"),
+               *cols = view_new_axis(v, a->name, "l");
+    const char *k = v->axis[inner].name, *ku = view_new_axis(v, k, "u"), *kl = view_new_axis(v, k, "l");
     str_printf(out, " TILE(%s,%d,%s) VEC(%s) TILE(%s,%lld,%s) UNROLL(%s)", a->name, f->lanes, lane, lane,
                a->name, (long long)u, more, more);
     if (part < groups)
@@ -590,16 +590,16 @@ static bool write_columns(struct view *v, struct flat *f, struct str *out) {
 
 /* Neighbours that read the same elements of a pooled tensor are written out together, and it is read once for them. Returns the axis
  * of which this is so, or -1. */
-static int write_pooled(struct view *v, struct flat *f, struct str *out) {
+static int write_pooled(struct view *v, struct elementwise_plan *f, struct str *out) {
     int pooled = -1;
     for (int i = 0; i < v->naxis; i++) {
         int64_t n = 0;
         if (i == f->axis || i == f->turn || v->axis[i].fixed || v->axis[i].scan) continue;
         for (uint32_t k = 0; k < v->topo.n; k++) n = RG_MAX(n, divides(v, v->topo.p[k], i));
         if (n < 2 || v->axis[i].size % n || v->axis[i].size <= n) continue;
-        const char *in = view_fresh(v, v->axis[i].name, "p");
+        const char *in = view_new_axis(v, v->axis[i].name, "p");
         str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", v->axis[i].name, (long long)n, in, in);
-        if (v->axis[i].grid) f->left[i] /= (double)n;
+        if (v->axis[i].grid) f->in_grid[i] /= (double)n;
         pooled = i;
     }
     return pooled;
@@ -619,9 +619,9 @@ static int far_axis(const struct view *v, int row, int64_t vectors, int *rows) {
             if (a == row || v->axis[a].fixed || v->axis[a].members > 1 || v->axis[a].size < 2 * STREAMS ||
                 v->axis[a].size % STREAMS)
                 continue;
-            for (int i = 0; i < v->nspot; i++) {
-                const struct access_view *s = &v->spot[i];
-                int64_t stride = spot_stride(v, s, a, 1);
+            for (int i = 0; i < v->naccess; i++) {
+                const struct access_view *s = &v->access[i];
+                int64_t stride = access_stride(v, s, a, 1);
                 if (s->store || !(s->mask & v->axis[row].ranges) || s->times * s->bytes < BIG / 2) continue;
                 if (stride == NO_STRIDE || stride * s->bytes < 1024) continue;
                 far++;
@@ -637,7 +637,7 @@ static int far_axis(const struct view *v, int row, int64_t vectors, int *rows) {
 
 /* Sums over short rows that are far apart (a channel of each image of a batch): several rows at a time, for the reason that
  * runs are. `sums`: vectors of a row at a time. (400 elements of each of 512 images, twice: 5.3 ms, 2.0.) */
-static void write_far_rows(struct view *v, struct flat *f, const struct twins *t, struct str *out,
+static void write_far_rows(struct view *v, struct elementwise_plan *f, const struct twins *t, struct str *out,
                            int64_t sums, int pooled) {
     int done[RG_COUNT(t->axis)] = {0}, n = 0;
     if (!v->axis[f->axis].reduce || v->scans || v->stages || v->axis[f->axis].size * 4 > RUN_LEAST / 8)
@@ -647,7 +647,7 @@ static void write_far_rows(struct view *v, struct flat *f, const struct twins *t
         bool again = a < 0 || body_weight(v, a) > 60;
         for (int k = 0; k < n; k++) again |= done[k] == a;
         if (again) continue;
-        const char *in = view_fresh(v, v->axis[a].name, "s");
+        const char *in = view_new_axis(v, v->axis[a].name, "s");
         if (pooled >= 0 && v->axis[pooled].reduce &&
             a != pooled) /* much is written out already: a loop inside that one */
             str_printf(out, " TILE(%s,%d,%s) SWAP(%s,%s)", v->axis[a].name, rows, in, in,
@@ -657,24 +657,24 @@ static void write_far_rows(struct view *v, struct flat *f, const struct twins *t
         done[n++] = a;
     }
     for (int i = 0; i < v->naxis && n && sums <= 8; i++) { /* and two that lie side by side */
-        bool next = v->axis[i].grid && v->axis[i].size % 2 == 0 && f->left[i] >= 16.0 * v->threads;
-        for (int k = 0; k < v->nspot && next; k++)
-            next = v->spot[k].store || v->spot[k].times * v->spot[k].bytes < BIG / 2 ||
-                   spot_stride(v, &v->spot[k], i, 1) == v->axis[f->axis].size;
+        bool next = v->axis[i].grid && v->axis[i].size % 2 == 0 && f->in_grid[i] >= 16.0 * v->threads;
+        for (int k = 0; k < v->naccess && next; k++)
+            next = v->access[k].store || v->access[k].times * v->access[k].bytes < BIG / 2 ||
+                   access_stride(v, &v->access[k], i, 1) == v->axis[f->axis].size;
         if (!next) continue;
-        const char *in = view_fresh(v, v->axis[i].name, "s");
+        const char *in = view_new_axis(v, v->axis[i].name, "s");
         str_printf(out, " TILE(%s,2,%s) UNROLL(%s)", v->axis[i].name, in, in);
-        f->left[i] /= 2;
+        f->in_grid[i] /= 2;
     }
 }
 
 bool recipe_elementwise(struct view *v, int level, struct str *out) {
-    struct flat f = {0};
+    struct elementwise_plan f = {0};
     if (level > 4 || !choose_vector(v, &f)) return false;
     const struct axis_view *a = &v->axis[f.axis];
     for (int i = 0; i < v->naxis; i++) {
         f.name[i] = v->axis[i].name;
-        f.left[i] = v->axis[i].grid ? v->axis[i].most : 1;
+        f.in_grid[i] = v->axis[i].grid ? v->axis[i].most : 1;
     }
     f.walk = a->name;
     if (level < 2 && f.turn >= 0 && write_far_turn(v, &f, out)) return true;
@@ -688,7 +688,7 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
     }
     int streams = level < 2 ? streams_of(v, &f) : 1;
     if (streams > 1) {
-        f.walk = view_fresh(v, a->name, "s");
+        f.walk = view_new_axis(v, a->name, "s");
         str_printf(out, " TILE(%s,%lld,%s) REG(%s)", a->name, (long long)(a->size / streams), f.walk,
                    a->name);
         f.vectors /= streams;
@@ -697,14 +697,14 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
     cut_vector(v, &f, out, u);
     struct twins t = twins_of(v, f.axis);
     for (int i = 1; i < t.n && streams == 1; i++) {
-        struct flat g = f;
+        struct elementwise_plan g = f;
         g.axis = t.axis[i], g.walk = v->axis[g.axis].name;
         cut_vector(v, &g, out, u);
     }
     if (f.turn >= 0 && level < 3) write_turn(v, &f, out);
     int pooled = level < 2 ? write_pooled(v, &f, out) : -1;
     if (level < 2 && f.turn < 0) write_far_rows(v, &f, &t, out, u, pooled);
-    if (level < 4) shape_grid(v, out, f.left, f.name);
+    if (level < 4) shape_grid(v, out, f.in_grid, f.name);
     if (level < 1) {
         pipe_rows(v, &f, out);
         pipe_gather(v, &f, out);

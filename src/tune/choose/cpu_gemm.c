@@ -31,17 +31,17 @@ static const uop *strip(const uop *n) { /* conversions and masks around a produc
     }
 }
 
-static void find_side(const struct view *v, const uop *root, uint64_t bound, struct side *s) {
+static void find_side(const struct view *v, const uop *root, uint64_t bound, struct operand_view *s) {
     uop_vec below = {0};
     uop_topo(v->arena, &root, 1, &below);
-    *s = (struct side){.root = root, .mask = v->mask[root->id]};
+    *s = (struct operand_view){.root = root, .mask = v->mask[root->id]};
     int found = 0;
-    for (int i = 0; i < v->nspot; i++) {
-        if (v->spot[i].store || !(v->spot[i].mask & bound)) continue;
+    for (int i = 0; i < v->naccess; i++) {
+        if (v->access[i].store || !(v->access[i].mask & bound)) continue;
         for (uint32_t k = 0; k < below.n; k++)
-            if (below.p[k] == v->spot[i].node) s->spot = &v->spot[i], found++;
+            if (below.p[k] == v->access[i].node) s->access = &v->access[i], found++;
     }
-    if (found != 1) s->spot = NULL;
+    if (found != 1) s->access = NULL;
 }
 
 static uint64_t bound_mask(const struct view *v, const uop *reduce) {
@@ -53,7 +53,7 @@ static uint64_t bound_mask(const struct view *v, const uop *reduce) {
 }
 
 /* The axis that only `mine` has along which the store's stride is least; -1 if there is none. */
-static int own_axis(const struct view *v, const struct contract *c, uint64_t mine, uint64_t other,
+static int own_axis(const struct view *v, const struct contraction *c, uint64_t mine, uint64_t other,
                     int64_t *stride) {
     int best = -1;
     *stride = INT64_MAX;
@@ -61,7 +61,7 @@ static int own_axis(const struct view *v, const struct contract *c, uint64_t min
         const struct axis_view *a = &v->axis[i];
         if (a->reduce || a->scan || a->fixed || a->size < 2 || !has_axis(v, mine, i) || has_axis(v, other, i))
             continue;
-        int64_t s = c->store ? spot_stride(v, c->store, i, 1) : 0;
+        int64_t s = c->store ? access_stride(v, c->store, i, 1) : 0;
         if (s == NO_STRIDE || s == 0) continue;
         if ((s < 0 ? -s : s) < *stride) *stride = s < 0 ? -s : s, best = i;
     }
@@ -80,17 +80,17 @@ static int row_axis(const struct view *v, uint64_t mine, uint64_t other) {
     return best;
 }
 
-bool contract_find(const struct view *v, struct contract *c) {
+bool contraction_find(const struct view *v, struct contraction *c) {
     if (v->reduces != 1 || v->scans || v->stages) return false;
     c->reduce = v->reduce[0];
     const uop *mul = strip(c->reduce->src[0]);
     if (c->reduce->arg.i != OP_ADD || mul->op != OP_MUL || mul->src[0] == mul->src[1]) return false;
     uint64_t bound = bound_mask(v, c->reduce);
-    struct side x, y;
+    struct operand_view x, y;
     find_side(v, mul->src[0], bound, &x);
     find_side(v, mul->src[1], bound, &y);
-    for (int i = 0; i < v->nspot; i++)
-        if (v->spot[i].store && !v->spot[i].add && !c->store) c->store = &v->spot[i];
+    for (int i = 0; i < v->naccess; i++)
+        if (v->access[i].store && !v->access[i].add && !c->store) c->store = &v->access[i];
     int64_t sx, sy;
     int nx = own_axis(v, c, x.mask, y.mask, &sx), ny = own_axis(v, c, y.mask, x.mask, &sy);
     if (!c->store || nx < 0 || ny < 0) return false;
@@ -135,27 +135,28 @@ double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, doub
     return best;
 }
 
-void cut_rows(struct view *v, struct contract *c, struct str *out, const char **inner) {
+void cut_rows(struct view *v, struct contraction *c, struct str *out, const char **inner) {
     const struct axis_view *m = &v->axis[c->m];
     *inner = NULL;
     if (c->mr < 2) return;
     if (c->mr == m->size) {
         str_printf(out, " UNROLL(%s)", m->name);
-        *inner = m->name, c->left[c->m] = 1;
+        *inner = m->name, c->in_grid[c->m] = 1;
         return;
     }
-    *inner = view_fresh(v, m->name, "r");
+    *inner = view_new_axis(v, m->name, "r");
     str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", m->name, (long long)c->mr, *inner, *inner);
-    if (m->grid) c->left[c->m] = (double)((m->size + c->mr - 1) / c->mr);
+    if (m->grid) c->in_grid[c->m] = (double)((m->size + c->mr - 1) / c->mr);
 }
 
-void cut_columns(struct view *v, struct contract *c, struct str *out, const char **inner, const char **lane) {
+void cut_columns(struct view *v, struct contraction *c, struct str *out, const char **inner,
+                 const char **lane) {
     const struct axis_view *n = &v->axis[c->n];
     int64_t wide = c->nv * c->lanes;
-    *inner = view_fresh(v, n->name, "r"), *lane = view_fresh(v, n->name, "v");
+    *inner = view_new_axis(v, n->name, "r"), *lane = view_new_axis(v, n->name, "v");
     if (n->size <= wide) { /* all of it */
         *inner = n->name;
-        c->left[c->n] = 1;
+        c->in_grid[c->n] = 1;
         if (n->size == c->lanes) {
             str_printf(out, " VEC(%s)", n->name);
             *lane = NULL;
@@ -170,19 +171,19 @@ void cut_columns(struct view *v, struct contract *c, struct str *out, const char
         str_printf(out, " TILE(%s,%d,%s) VEC(%s) UNROLL(%s)", *inner, c->lanes, *lane, *lane, *inner);
     else
         str_printf(out, " VEC(%s)", *inner), *lane = NULL;
-    if (n->grid) c->left[c->n] = (double)((n->size + wide - 1) / wide);
+    if (n->grid) c->in_grid[c->n] = (double)((n->size + wide - 1) / wide);
 }
 
 /* ---- packed -------------------------------------------------------------------------------------------------- */
 
 /* How many grid tiles in each direction: few, each small enough for the caches, as many for each thread, and little
  * beyond the edges. Packing is work too: of a panel's rows once for all columns of the tile, and the other way round. */
-static void split_panels(const struct view *v, const struct contract *c, int64_t mt, int64_t nt, int64_t *gm,
-                         int64_t *gn) {
+static void split_panels(const struct view *v, const struct contraction *c, int64_t mt, int64_t nt,
+                         int64_t *gm, int64_t *gn) {
     enum { PACK_ROWS = 8, PACK_COLUMNS = 4, MORE = 6 }; /* rows are turned */
     double rest = 1, best = 1e30, rows = (double)c->mr, cols = (double)(c->nv * c->lanes);
     for (int i = 0; i < v->naxis; i++)
-        if (i != c->m && i != c->n) rest *= c->left[i];
+        if (i != c->m && i != c->n) rest *= c->in_grid[i];
     int64_t m0 = ceil_div(mt, PANEL_ROWS), n0 = ceil_div(nt, PANEL_ROWS), most = RG_MAX(MORE, 2 * v->threads);
     *gm = m0, *gn = n0;
     for (int64_t y = m0; y <= m0 + most; y++)
@@ -217,12 +218,12 @@ int64_t k_unroll(int64_t k) {
     return k > 64 ? 4 : 1; /* a padded step in a long sum */
 }
 
-const char *spot_name(const struct view *v, const struct access_view *s) {
+const char *access_name(const struct view *v, const struct access_view *s) {
     return ir_name(v->ir, s->buf->arg.param.name);
 }
 
-bool may_stage(const struct view *v, const struct side *s) {
-    return s->spot && view_can_name(v, s->spot->buf);
+bool may_stage(const struct view *v, const struct operand_view *s) {
+    return s->access && view_can_name(v, s->access->buf);
 }
 
 /* Do an output and a reduced axis walk over the same elements, as in a convolution? */
@@ -232,7 +233,7 @@ static bool is_window(const struct view *v, const struct access_view *s) {
             if (!v->axis[k].reduce || v->axis[i].reduce || !has_axis(v, s->mask, i) ||
                 !has_axis(v, s->mask, k))
                 continue;
-            int64_t x = spot_stride(v, s, i, 1), y = spot_stride(v, s, k, 1);
+            int64_t x = access_stride(v, s, i, 1), y = access_stride(v, s, k, 1);
             if (x == NO_STRIDE || y == NO_STRIDE ||
                 (y && x % y == 0 && x / y < v->axis[k].size && x / y > -v->axis[k].size))
                 return true;
@@ -240,12 +241,12 @@ static bool is_window(const struct view *v, const struct access_view *s) {
     return false;
 }
 
-static bool can_pack(const struct view *v, const struct contract *c) {
+static bool can_pack(const struct view *v, const struct contraction *c) {
     const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
-    return m->grid && n->grid && may_stage(v, &c->a) && may_stage(v, &c->b) && !c->a.spot->pred &&
-           !c->b.spot->pred && m->size >= 2 * c->mr && n->size > c->lanes && v->axis[c->kbig].size >= 8 &&
+    return m->grid && n->grid && may_stage(v, &c->a) && may_stage(v, &c->b) && !c->a.access->pred &&
+           !c->b.access->pred && m->size >= 2 * c->mr && n->size > c->lanes && v->axis[c->kbig].size >= 8 &&
            (c->nk == 1 ||
-            (v->axis[c->kbig].size >= 32 && !is_window(v, c->a.spot) && !is_window(v, c->b.spot)));
+            (v->axis[c->kbig].size >= 32 && !is_window(v, c->a.access) && !is_window(v, c->b.access)));
 }
 
 /* Names of the axes of a packed product. */
@@ -263,7 +264,7 @@ const char *list_of(struct view *v, const char *const *name, int n) {
     return all;
 }
 
-static bool cut_panels(struct view *v, struct contract *c, struct str *out, struct panels *p) {
+static bool cut_panels(struct view *v, struct contraction *c, struct str *out, struct panels *p) {
     const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n], *k = &v->axis[c->kbig];
     int64_t tiles_m = ceil_div(m->size, c->mr), tiles_n = ceil_div(n->size, c->nv * c->lanes), gm, gn;
     split_panels(v, c, tiles_m, tiles_n, &gm, &gn);
@@ -271,20 +272,20 @@ static bool cut_panels(struct view *v, struct contract *c, struct str *out, stru
     cut_rows(v, c, out, &p->mr);
     cut_columns(v, c, out, &p->nr, &p->lane);
     if (mt < 2 || (nt < 2 && tiles_n > 1) || !p->mr || !p->lane) return false;
-    p->ml = view_fresh(v, m->name, "t"), p->nl = "", p->kk = k->name, p->ku = "";
+    p->ml = view_new_axis(v, m->name, "t"), p->nl = "", p->kk = k->name, p->ku = "";
     str_printf(out, " TILE(%s,%lld,%s)", m->name, (long long)mt, p->ml);
-    c->left[c->m] = (double)ceil_div(tiles_m, mt);
+    c->in_grid[c->m] = (double)ceil_div(tiles_m, mt);
     if (tiles_n > 1) {
-        p->nl = view_fresh(v, n->name, "t");
+        p->nl = view_new_axis(v, n->name, "t");
         str_printf(out, " TILE(%s,%lld,%s)", n->name, (long long)nt, p->nl);
-        c->left[c->n] = (double)ceil_div(tiles_n, nt);
+        c->in_grid[c->n] = (double)ceil_div(tiles_n, nt);
     }
     if (kc < k->size) {
-        p->kk = view_fresh(v, k->name, "k");
+        p->kk = view_new_axis(v, k->name, "k");
         str_printf(out, " TILE(%s,%lld,%s)", k->name, (long long)kc, p->kk);
     }
     if (ku > 1) {
-        p->ku = view_fresh(v, k->name, "u");
+        p->ku = view_new_axis(v, k->name, "u");
         str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", p->kk, (long long)ku, p->ku, p->ku);
     }
     const char *outer = ""; /* loops over other reduced axes and blocks of k: around the panels */
@@ -294,17 +295,17 @@ static bool cut_panels(struct view *v, struct contract *c, struct str *out, stru
         outer = LIST(v, outer, p->at);
     }
     for (int i = 0; i < v->naxis && !*outer; i++)
-        if (v->axis[i].grid && c->left[i] > 1) p->at = v->axis[i].name;
+        if (v->axis[i].grid && c->in_grid[i] > 1) p->at = v->axis[i].name;
     bool thin = c->depth < 64; /* storing is most of it: along rows */
     str_printf(out, " ORDER(%s)", LIST(v, outer, thin ? p->ml : p->nl, thin ? p->nl : p->ml, p->kk));
     return p->at != NULL;
 }
 
-static bool write_packed(struct view *v, struct contract *c, struct str *out) {
+static bool write_packed(struct view *v, struct contraction *c, struct str *out) {
     struct panels p = {0};
-    const char *a = spot_name(v, c->a.spot), *b = spot_name(v, c->b.spot);
-    bool same =
-        c->a.spot->buf == c->b.spot->buf; /* two parts of one buffer: one opt, each load has its own panel */
+    const char *a = access_name(v, c->a.access), *b = access_name(v, c->b.access);
+    bool same = c->a.access->buf ==
+                c->b.access->buf; /* two parts of one buffer: one opt, each load has its own panel */
     if (!cut_panels(v, c, out, &p)) return false;
     if (same)
         str_printf(out, " STAGE(%s,%s,%s)", a, p.at, LIST(v, p.nl, p.ml, p.kk, p.ku, p.mr, p.nr, p.lane));
@@ -319,7 +320,7 @@ static bool write_packed(struct view *v, struct contract *c, struct str *out) {
         str_printf(out, c->mr == av && !(av & (av - 1)) ? " VEC(%s.%s)" : " UNROLL(%s.%s)", a, p.mr);
     if (*p.ku) str_printf(out, " UNROLL(%s.%s)", a, p.ku);
     str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", b, p.lane, b, p.nr);
-    bool unit = spot_stride(v, c->b.spot, c->n, 1) == 1;
+    bool unit = access_stride(v, c->b.access, c->n, 1) == 1;
     if (unit && *p.nl && !same) /* along its rows */
         str_printf(out, " ORDER(%s.%s%s%s%s,%s.%s)", b, p.kk, *p.ku ? "," : "", *p.ku ? b : "",
                    *p.ku ? arena_printf(v->arena, ".%s", p.ku) : "", b, p.nl);
@@ -331,41 +332,43 @@ static bool write_packed(struct view *v, struct contract *c, struct str *out) {
 /* ---- direct --------------------------------------------------------------------------------------------------- */
 
 /* May the rows' side be packed once per grid iteration, all terms of the sum: the weights of a convolution? */
-static bool can_stage_rows(const struct view *v, const struct contract *c) {
+static bool can_stage_rows(const struct view *v, const struct contraction *c) {
     const struct axis_view *m = &v->axis[c->m];
-    if (c->mr < 2 || c->mr == m->size || c->nk < 2 || !may_stage(v, &c->a) || !m->grid || c->a.spot->pred)
+    if (c->mr < 2 || c->mr == m->size || c->nk < 2 || !may_stage(v, &c->a) || !m->grid || c->a.access->pred)
         return false;
-    if (spot_stride(v, c->a.spot, c->m, 1) == 1 || c->depth * (double)c->mr * 4 > (double)v->l1) return false;
+    if (access_stride(v, c->a.access, c->m, 1) == 1 || c->depth * (double)c->mr * 4 > (double)v->l1)
+        return false;
     for (int i = 0; i < v->naxis; i++) /* depends on nothing else */
-        if (has_axis(v, c->a.spot->mask, i) && !v->axis[i].reduce && i != c->m) return false;
+        if (has_axis(v, c->a.access->mask, i) && !v->axis[i].reduce && i != c->m) return false;
     return true;
 }
 
-static void stage_rows(struct view *v, struct contract *c, struct str *out, const char *mr, const char *kul) {
-    const char *a = spot_name(v, c->a.spot);
+static void stage_rows(struct view *v, struct contraction *c, struct str *out, const char *mr,
+                       const char *kul) {
+    const char *a = access_name(v, c->a.access);
     str_printf(out, " STAGE(%s,%s", a, v->axis[c->m].name);
     for (int i = 0; i < v->naxis; i++)
-        if (has_axis(v, c->a.spot->mask, i) && v->axis[i].reduce) str_printf(out, ",%s", v->axis[i].name);
+        if (has_axis(v, c->a.access->mask, i) && v->axis[i].reduce) str_printf(out, ",%s", v->axis[i].name);
     str_printf(out, ",%s) UNROLL(%s.%s)", mr, a, mr);
     if (kul) str_printf(out, " UNROLL(%s.%s)", a, kul);
 }
 
 /* Loops inside the grid iteration that packs, until packing is a small part of it; what the iteration reads of the
  * other side stays in cache for the next rows. */
-static void loop_around_rows(struct view *v, struct contract *c, struct str *out) {
+static void loop_around_rows(struct view *v, struct contraction *c, struct str *out) {
     double grid = 1, need = 8.0 * v->threads,
-           bytes = c->b.spot ? (double)c->b.spot->buf->src[0]->hi * c->b.spot->bytes : 0;
+           bytes = c->b.access ? (double)c->b.access->buf->src[0]->hi * c->b.access->bytes : 0;
     for (int i = 0; i < v->naxis; i++) {
-        grid *= c->left[i];
-        if (c->b.spot && v->axis[i].grid && has_axis(v, c->b.spot->mask, i)) bytes /= c->left[i];
+        grid *= c->in_grid[i];
+        if (c->b.access && v->axis[i].grid && has_axis(v, c->b.access->mask, i)) bytes /= c->in_grid[i];
     }
     for (int i = v->naxis; i-- > 0;) {
-        if (i == c->m || !v->axis[i].grid || c->left[i] <= 1 || grid <= need) continue;
-        int64_t n = (int64_t)c->left[i], part = 1;
-        double each = c->b.spot && has_axis(v, c->b.spot->mask, i) ? bytes : 0;
+        if (i == c->m || !v->axis[i].grid || c->in_grid[i] <= 1 || grid <= need) continue;
+        int64_t n = (int64_t)c->in_grid[i], part = 1;
+        double each = c->b.access && has_axis(v, c->b.access->mask, i) ? bytes : 0;
         if (grid / (double)n >= need && each * (double)n <= (double)v->l2 * 0.6) {
             str_printf(out, " LOOP(%s)", v->axis[i].name);
-            grid /= (double)n, c->left[i] = 1;
+            grid /= (double)n, c->in_grid[i] = 1;
             bytes = RG_MAX(bytes, each * (double)n);
             continue;
         }
@@ -374,12 +377,12 @@ static void loop_around_rows(struct view *v, struct contract *c, struct str *out
             if (n % p == 0) part = p;
         if (part > 1)
             str_printf(out, " TILE(%s,%lld,%s)", v->axis[i].name, (long long)part,
-                       view_fresh(v, v->axis[i].name, "l"));
+                       view_new_axis(v, v->axis[i].name, "l"));
         return;
     }
 }
 
-static void write_direct(struct view *v, struct contract *c, struct str *out, bool stage) {
+static void write_direct(struct view *v, struct contraction *c, struct str *out, bool stage) {
     const char *mr, *nr, *lane, *kul = NULL;
     const struct axis_view *k = &v->axis[c->k];
     cut_rows(v, c, out, &mr);
@@ -390,11 +393,11 @@ static void write_direct(struct view *v, struct contract *c, struct str *out, bo
         stage = stage && can_stage_rows(v, c);
     } else if (k_unroll(k->size) > 1) {
         stage = false;
-        kul = view_fresh(v, k->name, "u");
+        kul = view_new_axis(v, k->name, "u");
         str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", k->name, (long long)k_unroll(k->size), kul, kul);
     }
     if (!kul || !stage) {
-        shape_grid(v, out, c->left, c->name);
+        shape_grid(v, out, c->in_grid, c->name);
         return;
     }
     loop_around_rows(v, c, out);
@@ -406,10 +409,10 @@ static void write_direct(struct view *v, struct contract *c, struct str *out, bo
 /* A convolution whose input is padded or read with steps: for each row of outputs the window values are copied into a
  * panel in the order of use, so that predicates and steps cost once and not for each output channel. The rows' side is packed
  * too, once per grid iteration. */
-static bool can_window(const struct view *v, const struct contract *c) {
+static bool can_window(const struct view *v, const struct contraction *c) {
     const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
     return c->nk > 1 && m->grid && n->grid && may_stage(v, &c->a) && may_stage(v, &c->b) &&
-           c->a.spot->buf != c->b.spot->buf && !c->a.spot->pred && m->size >= 2 * c->mr && c->mr > 1 &&
+           c->a.access->buf != c->b.access->buf && !c->a.access->pred && m->size >= 2 * c->mr && c->mr > 1 &&
            n->size > c->lanes && c->nv > 1 &&
            c->depth * (double)(n->size + c->lanes) * 4 <= (double)v->l2 / 2;
 }
@@ -425,7 +428,7 @@ static const char *summed_axes(struct view *v, const struct access_view *s, int 
 
 /* Cuts rows and columns and decides which loops run inside a grid iteration. *row: the loop over rows of outputs, "" where
  * the threads need it in the grid. */
-static bool cut_window(struct view *v, struct contract *c, struct str *out, struct panels *p,
+static bool cut_window(struct view *v, struct contraction *c, struct str *out, struct panels *p,
                        const char **row) {
     const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
     cut_rows(v, c, out, &p->mr);
@@ -433,97 +436,98 @@ static bool cut_window(struct view *v, struct contract *c, struct str *out, stru
     int64_t tiles = ceil_div(m->size, c->mr),
             fit = (int64_t)((double)v->l2 / 2 / (c->depth * (double)c->mr * 4));
     if (fit < 1 || !p->mr || !p->lane) return false;
-    p->ml = m->name, p->nl = "", *row = "", c->left[c->m] = 1;
+    p->ml = m->name, p->nl = "", *row = "", c->in_grid[c->m] = 1;
     if (tiles > fit) {
-        p->ml = view_fresh(v, m->name, "t");
+        p->ml = view_new_axis(v, m->name, "t");
         str_printf(out, " TILE(%s,%lld,%s)", m->name, (long long)even_part(tiles, fit), p->ml);
-        c->left[c->m] = (double)ceil_div(tiles, even_part(tiles, fit));
+        c->in_grid[c->m] = (double)ceil_div(tiles, even_part(tiles, fit));
     } else {
         str_printf(out, " LOOP(%s)", p->ml);
     }
-    if (c->left[c->n] > 1) str_printf(out, " LOOP(%s)", p->nl = n->name);
-    c->left[c->n] = 1;
+    if (c->in_grid[c->n] > 1) str_printf(out, " LOOP(%s)", p->nl = n->name);
+    c->in_grid[c->n] = 1;
     int inner = -1; /* of the grid */
     double grid = 1;
     for (int i = 0; i < v->naxis; i++) {
-        if (v->axis[i].grid && c->left[i] > 1 && i != c->m) inner = i;
-        grid *= v->axis[i].grid ? c->left[i] : 1;
+        if (v->axis[i].grid && c->in_grid[i] > 1 && i != c->m) inner = i;
+        grid *= v->axis[i].grid ? c->in_grid[i] : 1;
     }
-    if (inner >= 0 && grid / c->left[inner] >= 2 * v->threads) {
+    if (inner >= 0 && grid / c->in_grid[inner] >= 2 * v->threads) {
         str_printf(out, " LOOP(%s)", *row = v->axis[inner].name);
-        c->left[inner] = 1;
+        c->in_grid[inner] = 1;
     }
     for (int i = 0; i < v->naxis; i++)
-        if (v->axis[i].grid && c->left[i] > 1) p->at = v->axis[i].name;
+        if (v->axis[i].grid && c->in_grid[i] > 1) p->at = v->axis[i].name;
     return p->at && inner >= 0;
 }
 
-static bool write_window(struct view *v, struct contract *c, struct str *out) {
+static bool write_window(struct view *v, struct contraction *c, struct str *out) {
     struct panels p = {0};
-    const char *a = spot_name(v, c->a.spot), *b = spot_name(v, c->b.spot), *k = v->axis[c->k].name, *row;
+    const char *a = access_name(v, c->a.access), *b = access_name(v, c->b.access), *k = v->axis[c->k].name,
+               *row;
     if (v->axis[c->k].size > 7 || !cut_window(v, c, out, &p, &row)) return false;
     str_printf(out, " UNROLL(%s) ORDER(%s)", k, LIST(v, row, p.ml, p.nl, summed_axes(v, NULL, c->k)));
     str_printf(out, " STAGE(%s,%s,%s) UNROLL(%s.%s) UNROLL(%s.%s)", a, p.at,
-               LIST(v, p.ml, summed_axes(v, c->a.spot, -1), p.mr), a, p.mr, a, k);
+               LIST(v, p.ml, summed_axes(v, c->a.access, -1), p.mr), a, p.mr, a, k);
     str_printf(out, " STAGE(%s,%s,%s) VEC(%s.%s) UNROLL(%s.%s) UNROLL(%s.%s)", b, *row ? row : p.at,
-               LIST(v, p.nl, summed_axes(v, c->b.spot, -1), p.nr, p.lane), b, p.lane, b, p.nr, b, k);
+               LIST(v, p.nl, summed_axes(v, c->b.access, -1), p.nr, p.lane), b, p.lane, b, p.nr, b, k);
     return true;
 }
 
 /* ---- dot -------------------------------------------------------------------------------------------------------- */
 
-int dot_axis(const struct view *v, const struct contract *c) {
-    for (uint32_t i = 1; i < c->reduce->nsrc && c->a.spot && c->b.spot; i++) {
+int dot_axis(const struct view *v, const struct contraction *c) {
+    for (uint32_t i = 1; i < c->reduce->nsrc && c->a.access && c->b.access; i++) {
         int k = view_axis_of(v, c->reduce->src[i]), lanes = view_lanes(v, k);
-        if (v->axis[k].size >= lanes && spot_stride(v, c->a.spot, k, lanes) == 1 &&
-            spot_stride(v, c->b.spot, k, lanes) == 1)
+        if (v->axis[k].size >= lanes && access_stride(v, c->a.access, k, lanes) == 1 &&
+            access_stride(v, c->b.access, k, lanes) == 1)
             return k;
     }
     return -1;
 }
 
-void cut_dot(struct view *v, struct contract *c, struct str *out, int k, int64_t mr, int64_t nr) {
+void cut_dot(struct view *v, struct contraction *c, struct str *out, int k, int64_t mr, int64_t nr) {
     const int64_t part[2] = {mr, nr};
     const int axis[2] = {c->m, c->n};
     for (int i = 0; i < 2; i++) {
         const struct axis_view *a = &v->axis[axis[i]];
-        const char *in = view_fresh(v, a->name, "r");
+        const char *in = view_new_axis(v, a->name, "r");
         if (part[i] < 2) continue;
         if (part[i] == a->size)
             str_printf(out, " UNROLL(%s)", a->name);
         else
             str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", a->name, (long long)part[i], in, in);
-        if (a->grid) c->left[axis[i]] = (double)ceil_div(a->size, part[i]);
+        if (a->grid) c->in_grid[axis[i]] = (double)ceil_div(a->size, part[i]);
     }
     int lanes = view_lanes(v, k);
-    const char *lane = view_fresh(v, v->axis[k].name, "v");
+    const char *lane = view_new_axis(v, v->axis[k].name, "v");
     if (v->axis[k].size == lanes)
         str_printf(out, " VEC(%s)", v->axis[k].name);
     else
         str_printf(out, " TILE(%s,%d,%s) VEC(%s)", v->axis[k].name, lanes, lane, lane);
 }
 
-static void write_dot(struct view *v, struct contract *c, struct str *out, int k, int64_t mr, int64_t nr) {
+static void write_dot(struct view *v, struct contraction *c, struct str *out, int k, int64_t mr, int64_t nr) {
     cut_dot(v, c, out, k, mr, nr);
-    shape_grid(v, out, c->left, c->name);
+    shape_grid(v, out, c->in_grid, c->name);
 }
 
 /* ---- the recipe --------------------------------------------------------------------------------------------------- */
 
-void reset_grid(const struct view *v, struct contract *c) {
+void reset_grid(const struct view *v, struct contraction *c) {
     for (int i = 0; i < v->naxis; i++) {
         c->name[i] = v->axis[i].name;
-        c->left[i] = v->axis[i].grid ? v->axis[i].most : 1;
+        c->in_grid[i] = v->axis[i].grid ? v->axis[i].most : 1;
     }
 }
 
 bool recipe_gemm(struct view *v, int level, struct str *out) {
-    struct contract c = {0};
-    if (level > 3 || !contract_find(v, &c)) return false;
+    struct contraction c = {0};
+    if (level > 3 || !contraction_find(v, &c)) return false;
     const struct axis_view *m = &v->axis[c.m], *n = &v->axis[c.n];
     int64_t dot_m = 1, dot_n = 1;
     double outer = tile_of(v, m->size, n->size, c.lanes, 0.25, false, &c.mr, &c.nv), dot = 0;
-    bool unit = c.b.spot && spot_stride(v, c.b.spot, c.n, c.lanes) == 1;
+    bool unit = c.b.access && access_stride(v, c.b.access, c.n, c.lanes) == 1;
     int k = dot_axis(v, &c);
     if (k >= 0) {
         dot = tile_of(v, m->size, n->size, 1, 1, true, &dot_m, &dot_n) *
@@ -533,7 +537,7 @@ bool recipe_gemm(struct view *v, int level, struct str *out) {
     double terms = (double)m->size * (double)n->size * c.depth;
     bool pack = level < 1 && can_pack(v, &c) &&
                 (unit ? terms > 1 << 19 && n->size > c.nv * c.lanes : terms > 1 << 14 && m->size >= 32);
-    bool window = level < 1 && can_window(v, &c) && (!unit || c.b.spot->pred) && m->size >= 16;
+    bool window = level < 1 && can_window(v, &c) && (!unit || c.b.access->pred) && m->size >= 16;
     if (!pack && !window)
         outer = tile_of(v, m->size, n->size, c.lanes, 0.25, true, &c.mr, &c.nv) * (unit ? 1 : 0.3);
     reset_grid(v, &c);

@@ -26,7 +26,7 @@ enum {
 };
 
 struct tile_use { /* a buffer that products read */
-    const struct access_view *spot;
+    const struct access_view *access;
     int along, across; /* m or the row; k or the columns */
     int again;         /* the columns that the same elements are read along by another product; -1 */
 };
@@ -69,11 +69,12 @@ static bool reads_row(const uop *x) {
 /* The load of a factor, widened from halves; NULL: it is something else. */
 static const struct access_view *half_spot(struct rows *r, const uop *x) {
     if (x->op != OP_CAST || (x->src[0]->dt != DT_BF16 && x->src[0]->dt != DT_F16)) return NULL;
-    for (int i = 0; i < r->v->nspot; i++)
-        if (r->v->spot[i].node == x->src[0]) {
-            if (r->dt != DT_VOID && r->dt != r->v->spot[i].node->dt) return NULL;
-            r->dt = (enum dtype)r->v->spot[i].node->dt;
-            return view_can_name(r->v, r->v->spot[i].buf) && !r->v->spot[i].pred ? &r->v->spot[i] : NULL;
+    for (int i = 0; i < r->v->naccess; i++)
+        if (r->v->access[i].node == x->src[0]) {
+            if (r->dt != DT_VOID && r->dt != r->v->access[i].node->dt) return NULL;
+            r->dt = (enum dtype)r->v->access[i].node->dt;
+            return view_can_name(r->v, r->v->access[i].buf) && !r->v->access[i].pred ? &r->v->access[i]
+                                                                                     : NULL;
         }
     return NULL;
 }
@@ -117,8 +118,8 @@ static bool add_tile(struct rows *r, bool ring, const struct access_view *s, int
     int *n = ring ? &r->nring : &r->nfixed;
     if (step(r, s, across) != 1) return false;
     for (int i = 0; i < *n; i++) {
-        if (list[i].spot == s) return true;
-        if (!same_elements(r, list[i].spot, list[i].across, s, across)) continue;
+        if (list[i].access == s) return true;
+        if (!same_elements(r, list[i].access, list[i].across, s, across)) continue;
         if (list[i].across != across) list[i].again = across;
         return true;
     }
@@ -161,8 +162,8 @@ static bool add_outer(struct rows *r, const struct access_view *b, int row) {
 
 /* float32 that moves with the row and not with m. */
 static void find_each(struct rows *r) {
-    for (int i = 0; i < r->v->nspot; i++) {
-        const struct access_view *s = &r->v->spot[i];
+    for (int i = 0; i < r->v->naccess; i++) {
+        const struct access_view *s = &r->v->access[i];
         bool row = false, known = false;
         for (int k = 0; k < r->nrow; k++) row |= moves(r, s, r->row[k]);
         for (int k = 0; k < r->neach; k++) known |= r->each[k]->buf == s->buf;
@@ -225,11 +226,11 @@ static const char *tile_name(const struct rows *r, const struct tile_use *u) {
     int same = 0, before = 0;
     for (int i = 0; i < r->nfixed + r->nring; i++) {
         const struct tile_use *o = i < r->nfixed ? &r->fixed[i] : &r->ring[i - r->nfixed];
-        if (o->spot->buf != u->spot->buf) continue;
+        if (o->access->buf != u->access->buf) continue;
         if (o == u) before = same;
         same++;
     }
-    const char *name = spot_name(r->v, u->spot);
+    const char *name = access_name(r->v, u->access);
     return same > 1 ? arena_printf(r->v->arena, "%s#%d", name, before) : name;
 }
 
@@ -309,7 +310,7 @@ static const char *put_order(const struct rows *r, int64_t *near_heads, struct s
         str_printf(out, " ORDER(%s,%s)", m, h);
         return h;
     }
-    const char *near = view_fresh(r->v, h, "h");
+    const char *near = view_new_axis(r->v, h, "h");
     str_printf(out, " TILE(%s,%lld,%s) GRID(%s) ORDER(%s,%s,%s)", h, (long long)n, near, near, h, m, near);
     return near;
 }
@@ -338,8 +339,8 @@ static int blocks_of(const struct rows *r, const struct shape_of *s, int64_t hea
 static void write_rows(const struct rows *r, const struct shape_of *s, struct str *out) {
     const struct view *v = r->v;
     const char *m = name_of(r, r->m), *row = name_of(r, r->row[0]), *h = r->dt == DT_F16 ? "F16" : "BF16";
-    const char *at = m, *mi = view_fresh(r->v, m, "m"), *mg = view_fresh(r->v, m, "g"),
-               *n = view_fresh(r->v, row, "n");
+    const char *at = m, *mi = view_new_axis(r->v, m, "m"), *mg = view_new_axis(r->v, m, "g"),
+               *n = view_new_axis(r->v, row, "n");
     int64_t size = v->axis[r->m].size, len = v->axis[r->row[0]].size, heads = 1;
     for (int i = 0; i < v->naxis && size <= s->m; i++)
         if (v->axis[i].grid && i != r->m && v->axis[i].size > 1) at = v->axis[i].name;
@@ -362,16 +363,16 @@ static void write_rows(const struct rows *r, const struct shape_of *s, struct st
     for (int i = 0; i < r->nring; i++) put_tile(r, &r->ring[i], row, n, out);
     for (int i = 0; i < r->nring; i++) {
         bool named = false;
-        for (int k = 0; k < i; k++) named |= r->ring[k].spot->buf == r->ring[i].spot->buf;
-        if (!named) str_printf(out, " PIPE(%s,%s,%d)", spot_name(v, r->ring[i].spot), row, s->places);
+        for (int k = 0; k < i; k++) named |= r->ring[k].access->buf == r->ring[i].access->buf;
+        if (!named) str_printf(out, " PIPE(%s,%s,%d)", access_name(v, r->ring[i].access), row, s->places);
     }
     for (int i = 0; i < r->neach && s->roles; i++) {
-        const char *name = spot_name(v, r->each[i]);
+        const char *name = access_name(v, r->each[i]);
         str_printf(out, " STAGE(%s,%s,%s) TILE(%s.%s,4,%s_v) VEC(%s_v) PIPE(%s,%s,%d)", name, row, n, name, n,
                    name, name, name, row, s->places);
     }
     for (int i = 0; i < r->nfixed && stays(s) > 1; i++)
-        str_printf(out, " PIPE(%s,%s,2)", spot_name(v, r->fixed[i].spot), at);
+        str_printf(out, " PIPE(%s,%s,2)", access_name(v, r->fixed[i].access), at);
     if (s->roles) str_printf(out, " WARP_SPECIALIZE(1) PERSISTENT(%d)", blocks_of(r, s, heads));
 }
 
@@ -387,7 +388,7 @@ static const char *legal_list(struct rows *r, const struct shape_of *shape) {
     str_init(&s, r->v->arena);
     if (shared_bytes(r, shape) > SHARED) return NULL;
     write_rows(r, shape, &s);
-    return s.n < HEUR_TEXT && opts_legal(r->v->ir, r->v->kernel, s.p + 1, NULL) ? s.p + 1 : NULL;
+    return s.n < CHOOSE_TEXT && opts_legal(r->v->ir, r->v->kernel, s.p + 1, NULL) ? s.p + 1 : NULL;
 }
 
 static bool has_shape(const struct rows *r, const struct shape_of *s) {

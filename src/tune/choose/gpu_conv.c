@@ -46,8 +46,8 @@ enum {
 
 struct conv {
     struct view *v;
-    struct contract c;
-    const struct side *img, *other;
+    struct contraction c;
+    const struct operand_view *img, *other;
     int x, kx, y, ky;   /* axes: places and taps; y and ky -1: one row */
     int own, out, sum;  /* of images alone, of the other factor alone, summed over and no window; -1: none */
     int64_t by_x, by_y; /* places are so many taps apart */
@@ -74,7 +74,7 @@ struct form {
 static int64_t size_of(const struct conv *x, int axis) { return axis < 0 ? 1 : x->v->axis[axis].size; }
 
 static int64_t step(const struct conv *x, int axis) {
-    int64_t d = spot_stride(x->v, x->img->spot, axis, 1);
+    int64_t d = access_stride(x->v, x->img->access, axis, 1);
     return d == NO_STRIDE ? 0 : d < 0 ? -d : d;
 }
 
@@ -134,22 +134,22 @@ static int64_t apart(const struct conv *x, int place, int tap) {
 }
 
 static void measure(struct conv *x) {
-    x->pred = x->img->spot->pred;
+    x->pred = x->img->access->pred;
     x->by_x = apart(x, x->x, x->kx), x->by_y = apart(x, x->y, x->ky);
     x->along = step(x, x->x), x->row = x->y < 0 ? 0 : step(x, x->y);
 }
 
 static bool find_conv(struct conv *x) {
     struct view *v = x->v;
-    if (!contract_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
-    if (x->c.reduce->dt != DT_F32 || x->c.a.spot->buf == x->c.b.spot->buf) return false;
-    x->dt = (enum dtype)x->c.a.spot->node->dt;
-    if ((enum dtype)x->c.b.spot->node->dt != x->dt) return false;
+    if (!contraction_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
+    if (x->c.reduce->dt != DT_F32 || x->c.a.access->buf == x->c.b.access->buf) return false;
+    x->dt = (enum dtype)x->c.a.access->node->dt;
+    if ((enum dtype)x->c.b.access->node->dt != x->dt) return false;
     if (x->dt != DT_F32 && x->dt != DT_BF16 && x->dt != DT_F16) return false;
     for (int i = 0; i < 2; i++) {
         x->img = i ? &x->c.b : &x->c.a, x->other = i ? &x->c.a : &x->c.b;
         x->x = x->kx = x->y = x->ky = -1;
-        if (find_windows(x) && find_roles(x)) return measure(x), !x->other->spot->pred;
+        if (find_windows(x) && find_roles(x)) return measure(x), !x->other->access->pred;
     }
     return false;
 }
@@ -371,14 +371,14 @@ static void cut(struct conv *x, struct str *s, enum role role, int axis, int lan
     x->lane[role] = x->reg[role] = "";
     if (axis < 0 || lanes * regs == 1) return;
     if (lanes * regs < size_of(x, axis)) {
-        const char *inner = view_fresh(x->v, name, "t");
+        const char *inner = view_new_axis(x->v, name, "t");
         str_printf(s, " TILE(%s,%d,%s)", name, lanes * regs, inner);
         name = inner;
     }
     if (lanes > 1) x->lane[role] = name;
     if (regs == 1) return;
     if (lanes > 1) {
-        const char *inner = view_fresh(x->v, name, "r");
+        const char *inner = view_new_axis(x->v, name, "r");
         str_printf(s, " TILE(%s,%d,%s)", name, regs, inner);
         name = inner;
     }
@@ -394,9 +394,9 @@ static const char *window(const struct conv *x, const char *a, const char *b, co
 }
 
 /* wide: whole rows of memory, in pieces of 16 bytes along the window `along`. */
-static void stage(struct conv *x, struct str *s, const struct side *side, const char *at, const char *dims,
-                  const char *along, bool wide) {
-    const char *name = spot_name(x->v, side->spot);
+static void stage(struct conv *x, struct str *s, const struct operand_view *side, const char *at,
+                  const char *dims, const char *along, bool wide) {
+    const char *name = access_name(x->v, side->access);
     str_printf(s, " STAGE(%s,%s,%s)", name, at, dims);
     if (wide)
         str_printf(s, " TILE(%s.%.*s,4,%s_v) VEC(%s_v)", name, (int)strcspn(along, "+"), along, name, name);
@@ -405,7 +405,7 @@ static void stage(struct conv *x, struct str *s, const struct side *side, const 
 /* Halves would go through registers, which costs more than it hides. */
 static void ring(struct conv *x, struct str *s, const char *at) {
     for (int i = 0; i < 2 && x->dt == DT_F32; i++)
-        str_printf(s, " PIPE(%s,%s,%d)", spot_name(x->v, i ? x->other->spot : x->img->spot), at,
+        str_printf(s, " PIPE(%s,%s,%d)", access_name(x->v, i ? x->other->access : x->img->access), at,
                    PLACES_OF_RING);
 }
 
@@ -438,7 +438,8 @@ static void write_places(struct conv *x, const struct form *f, struct str *s) {
     struct view *v = x->v;
     bool whole = f->deep == size_of(x, x->sum);
     const char *sum = name_of(x, x->sum), *at = whole ? last_of_grid(x, f) : sum,
-               *deep = whole ? sum : view_fresh(v, at, "t"), *kx = name_of(x, x->kx), *ky = name_of(x, x->ky);
+               *deep = whole ? sum : view_new_axis(v, at, "t"), *kx = name_of(x, x->kx),
+               *ky = name_of(x, x->ky);
     cut(x, s, OUT, x->out, f->cg, f->cr), cut(x, s, ROWS, x->y, f->yl, f->yr);
     cut(x, s, PLACES, x->x, f->xl, f->xr), cut(x, s, OWN, x->own, f->ol, 1);
     if (!whole) str_printf(s, " TILE(%s,%d,%s)", at, f->deep, deep);
@@ -459,11 +460,11 @@ static void write_taps(struct conv *x, const struct form *f, struct str *s) {
     x->lane[ROWS] = x->lane[PLACES] = "", x->reg[ROWS] = name_of(x, x->ky),
     x->reg[PLACES] = name_of(x, x->kx);
     if (x->y >= 0 && f->deep < size_of(x, x->y)) {
-        at = rows, rows = f->deep > 1 ? view_fresh(v, at, "t") : "";
+        at = rows, rows = f->deep > 1 ? view_new_axis(v, at, "t") : "";
         if (f->deep > 1) str_printf(s, " TILE(%s,%d,%s)", at, f->deep, rows);
     }
     if (f->xr < size_of(x, x->x)) {
-        more = view_fresh(v, cols, "t");
+        more = view_new_axis(v, cols, "t");
         str_printf(s, " TILE(%s,%d,%s)", cols, f->xr, more);
     }
     mark(x, s, false);
@@ -503,7 +504,7 @@ static int rows_of(const struct conv *x, int places, int all) {
 /* The axis, or its innermost n values. */
 static const char *inner_of(struct conv *x, struct str *s, int axis, int64_t n) {
     if (size_of(x, axis) <= n) return name_of(x, axis);
-    const char *inner = view_fresh(x->v, name_of(x, axis), "t");
+    const char *inner = view_new_axis(x->v, name_of(x, axis), "t");
     str_printf(s, " TILE(%s,%d,%s)", name_of(x, axis), (int)n, inner);
     return inner;
 }
@@ -528,7 +529,7 @@ struct halves {
 static void write_halves(struct conv *x, struct str *s, const struct halves *h) {
     struct view *v = x->v;
     struct form f = {.cg = 1, .cr = PANEL, .yl = 1, .yr = h->rows, .xl = 1, .xr = h->places, .ol = 1};
-    const char *img = spot_name(v, x->img->spot), *kx = name_of(x, x->kx), *ky = name_of(x, x->ky);
+    const char *img = access_name(v, x->img->access), *kx = name_of(x, x->kx), *ky = name_of(x, x->ky);
     const char *at = size_of(x, x->sum) > PANEL ? name_of(x, x->sum) : last_of_grid(x, &f);
     if (size_of(x, x->x) % h->places) str_printf(s, " PADTO(%s,%d)", name_of(x, x->x), h->places);
     const char *out = inner_of(x, s, x->out, PANEL), *sum = inner_of(x, s, x->sum, PANEL);
@@ -561,7 +562,8 @@ static const char *by_groups(struct conv *x) {
         struct str s;
         str_init(&s, x->v->arena);
         write_halves(x, &s, &form[i]);
-        if (s.n < HEUR_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) && gpu_lowers(x->v, s.p + 1))
+        if (s.n < CHOOSE_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) &&
+            gpu_lowers(x->v, s.p + 1))
             return s.p + 1;
     }
     return "";
@@ -575,7 +577,7 @@ static int64_t bytes_of_taps(const struct conv *x, int rows, bool all) {
 /* all: the taps of all rows are a block's, else each row has its own. */
 static void write_half_taps(struct conv *x, struct str *s, int rows, bool all, bool along) {
     struct view *v = x->v;
-    const char *img = spot_name(v, x->img->spot), *other = spot_name(v, x->other->spot);
+    const char *img = access_name(v, x->img->access), *other = access_name(v, x->other->access);
     const char *kx = name_of(x, x->kx), *ky = all ? name_of(x, x->ky) : "", *cols = name_of(x, x->x);
     const char *out = inner_of(x, s, x->out, PANEL), *own = inner_of(x, s, x->own, PANEL);
     const char *high = inner_of(x, s, x->y, rows), *at = name_of(x, x->y);
@@ -601,7 +603,8 @@ static const char *taps_by_groups(struct conv *x) {
         if (size_of(x, x->y) % rows || bytes_of_taps(x, rows, all) > SHARED_MOST) continue;
         str_init(&s, x->v->arena);
         write_half_taps(x, &s, rows, all, along);
-        if (s.n < HEUR_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) && gpu_lowers(x->v, s.p + 1))
+        if (s.n < CHOOSE_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) &&
+            gpu_lowers(x->v, s.p + 1))
             return s.p + 1;
     }
     return "";
@@ -623,7 +626,7 @@ const char *gpu_conv(struct view *v, int capability) {
         struct str s;
         str_init(&s, v->arena);
         (x.taps ? write_taps : write_places)(&x, &b.f[i], &s);
-        if (s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL)) return s.p + 1;
+        if (s.n < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL)) return s.p + 1;
     }
     return "";
 }

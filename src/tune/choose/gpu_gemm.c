@@ -83,7 +83,7 @@ static const struct tile by_fma[] = {
 
 struct mm {
     struct view *v;
-    struct contract c;
+    struct contraction c;
     struct group m, n, k;
     struct form f;
     bool mma, tf32, group;
@@ -104,7 +104,7 @@ struct mm {
 /* ---- axes ---------------------------------------------------------------------------------------------------- */
 
 static int64_t step_of(const struct view *v, const struct access_view *s, int axis) {
-    int64_t d = spot_stride(v, s, axis, 1);
+    int64_t d = access_stride(v, s, axis, 1);
     return d == NO_STRIDE ? INT64_MAX : d < 0 ? -d : d;
 }
 
@@ -141,7 +141,7 @@ static bool find_groups(struct mm *x) {
     return x->m.n && x->n.n && x->k.n;
 }
 
-static const char *fresh(struct mm *x, const char *base) { return view_fresh(x->v, base, "t"); }
+static const char *fresh(struct mm *x, const char *base) { return view_new_axis(x->v, base, "t"); }
 
 static void join(struct mm *x, struct group *g) {
     g->name = x->v->axis[g->axis[0]].name;
@@ -155,11 +155,11 @@ static void join(struct mm *x, struct group *g) {
 /* ---- tiles ---------------------------------------------------------------------------------------------------- */
 
 /* A half as it was loaded, perhaps with zeros around, widened. */
-static bool halves(const struct side *s, enum dtype *dt) {
+static bool halves(const struct operand_view *s, enum dtype *dt) {
     const uop *x = s->root->op == OP_CAST ? s->root->src[0] : s->root;
-    *dt = (enum dtype)s->spot->node->dt;
+    *dt = (enum dtype)s->access->node->dt;
     if (x->op == OP_WHERE && uop_is_const(x->src[2])) x = x->src[1];
-    return s->root->op == OP_CAST && s->root->dt == DT_F32 && x == s->spot->node &&
+    return s->root->op == OP_CAST && s->root->dt == DT_F32 && x == s->access->node &&
            dtype_info[*dt].bytes <= 2 && dt_is_float(*dt);
 }
 
@@ -208,10 +208,10 @@ static void piece(struct pieces *p, int size, const char *kind) {
 
 /* Rows of this operand are longer than it by less than a piece (a padded copy): they are read to their end, so that no piece
  * is cut. */
-static int piece_of_rows(const struct mm *x, const struct side *s, const struct group *own) {
-    int64_t lanes = 16 / s->spot->bytes, pitch = step_of(x->v, s->spot, x->k.axis[x->k.n - 1]);
+static int piece_of_rows(const struct mm *x, const struct operand_view *s, const struct group *own) {
+    int64_t lanes = 16 / s->access->bytes, pitch = step_of(x->v, s->access, x->k.axis[x->k.n - 1]);
     bool whole =
-        step_of(x->v, s->spot, own->axis[own->n - 1]) == 1 && pitch != INT64_MAX && pitch % lanes == 0;
+        step_of(x->v, s->access, own->axis[own->n - 1]) == 1 && pitch != INT64_MAX && pitch % lanes == 0;
     return whole && (int64_t)own->size % lanes ? (int)lanes : 0;
 }
 
@@ -277,30 +277,30 @@ static bool is_one_walk(const struct mm *x, const struct access_view *s, const s
 }
 
 /* Its elements must be found one by one: the pixels of a convolution, what has a border. */
-static bool is_gathered(const struct mm *x, const struct side *s, const struct group *own) {
-    return s->spot->pred || !is_one_walk(x, s->spot, &x->k) || !is_one_walk(x, s->spot, own) ||
-           (!runs_along(x, s->spot, &x->k) && !runs_along(x, s->spot, own));
+static bool is_gathered(const struct mm *x, const struct operand_view *s, const struct group *own) {
+    return s->access->pred || !is_one_walk(x, s->access, &x->k) || !is_one_walk(x, s->access, own) ||
+           (!runs_along(x, s->access, &x->k) && !runs_along(x, s->access, own));
 }
 
 /* Its buffer is the other factor too, or is added to the result: the tile is for these loads alone. */
-static bool is_read_elsewhere(const struct mm *x, const struct access_view *spot) {
-    for (int i = 0; i < x->v->nspot; i++)
-        if (&x->v->spot[i] != spot && x->v->spot[i].buf == spot->buf) return true;
+static bool is_read_elsewhere(const struct mm *x, const struct access_view *access) {
+    for (int i = 0; i < x->v->naccess; i++)
+        if (&x->v->access[i] != access && x->v->access[i].buf == access->buf) return true;
     return false;
 }
 
 /* A tile with rows along k or along the side's own axis, filled by 16 bytes where memory runs that way. */
-static void stage(struct mm *x, const struct side *s, const struct group *own, const char *at,
+static void stage(struct mm *x, const struct operand_view *s, const struct group *own, const char *at,
                   const struct pieces *side, const struct pieces *k) {
-    const char *name = spot_name(x->v, s->spot);
-    if (is_read_elsewhere(x, s->spot)) name = arena_printf(x->v->arena, "%s#%d", name, s == &x->c.b);
-    bool along_k = runs_along(x, s->spot, &x->k), along_own = !along_k && runs_along(x, s->spot, own);
+    const char *name = access_name(x->v, s->access);
+    if (is_read_elsewhere(x, s->access)) name = arena_printf(x->v->arena, "%s#%d", name, s == &x->c.b);
+    bool along_k = runs_along(x, s->access, &x->k), along_own = !along_k && runs_along(x, s->access, own);
     bool rows = x->mma && (along_k || x->tf32 || !along_own); /* [side][k]; else [k][side] */
     const char *a = window(x, side), *b = window(x, k);
     str_printf(x->out, " STAGE(%s,%s,%s,%s)", name, at, rows ? a : b, rows ? b : a);
     if (x->f.roles) return; /* copied as boxes */
-    int lanes = 16 / s->spot->bytes, len = along_k ? x->f.t.k : own == &x->m ? x->f.t.m : x->f.t.n;
-    if ((!along_k && !along_own) || s->spot->pred || len % lanes) return;
+    int lanes = 16 / s->access->bytes, len = along_k ? x->f.t.k : own == &x->m ? x->f.t.m : x->f.t.n;
+    if ((!along_k && !along_own) || s->access->pred || len % lanes) return;
     const char *copy = along_k ? k->name[0] : side->name[0], *vec = arena_printf(x->v->arena, "%s_v", name);
     str_printf(x->out, " TILE(%s.%s,%d,%s) VEC(%s)", name, copy, lanes, vec, vec);
 }
@@ -320,7 +320,7 @@ static int near_of(const struct mm *x) {
 static void raster(struct mm *x) {
     int n = near_of(x);
     if (n == 1) return;
-    const char *near = view_fresh(x->v, x->m.name, "near");
+    const char *near = view_new_axis(x->v, x->m.name, "near");
     str_printf(x->out, " TILE(%s,%d,%s) GRID(%s) ORDER(%s,%s,%s)", x->m.name, n, near, near, x->m.name,
                x->n.name, near);
 }
@@ -399,18 +399,18 @@ static void write_product(struct mm *x) {
     stage(x, &x->c.b, &x->n, x->k.name, &n, &k);
     int places = places_of(x);
     for (int i = 0; i < 2 && places > 1; i++)
-        str_printf(x->out, " PIPE(%s,%s,%d)", spot_name(x->v, i ? x->c.b.spot : x->c.a.spot), x->k.name,
+        str_printf(x->out, " PIPE(%s,%s,%d)", access_name(x->v, i ? x->c.b.access : x->c.a.access), x->k.name,
                    places);
     if (x->f.roles) str_printf(x->out, " WARP_SPECIALIZE(%d)", x->f.roles);
     if (x->f.walk) str_printf(x->out, " PERSISTENT(%d)", x->units);
 }
 
 /* Do the rows of this operand begin at multiples of 16 bytes, so that pieces of that size are copied? */
-static bool in_pieces(const struct mm *x, const struct side *s, const struct group *own) {
-    bool along_k = runs_along(x, s->spot, &x->k);
+static bool in_pieces(const struct mm *x, const struct operand_view *s, const struct group *own) {
+    bool along_k = runs_along(x, s->access, &x->k);
     const struct group *other = along_k ? own : &x->k;
-    int64_t pitch = step_of(x->v, s->spot, other->axis[other->n - 1]), lanes = 16 / s->spot->bytes;
-    return !s->spot->pred && (along_k || runs_along(x, s->spot, own)) && pitch != INT64_MAX &&
+    int64_t pitch = step_of(x->v, s->access, other->axis[other->n - 1]), lanes = 16 / s->access->bytes;
+    return !s->access->pred && (along_k || runs_along(x, s->access, own)) && pitch != INT64_MAX &&
            pitch % lanes == 0;
 }
 
@@ -439,9 +439,9 @@ static int finish_ops(const struct mm *x) {
 
 /* What results read besides factors. */
 static void find_added(struct mm *x) {
-    for (int i = 0; i < x->v->nspot; i++) {
-        const struct access_view *s = &x->v->spot[i];
-        if (s->store || s == x->c.a.spot || s == x->c.b.spot) continue;
+    for (int i = 0; i < x->v->naccess; i++) {
+        const struct access_view *s = &x->v->access[i];
+        if (s->store || s == x->c.a.access || s == x->c.b.access) continue;
         bool rows = false, columns = false;
         for (int k = 0; k < x->m.n; k++) rows |= has_axis(x->v, s->mask, x->m.axis[k]);
         for (int k = 0; k < x->n.n; k++) columns |= has_axis(x->v, s->mask, x->n.axis[k]);
@@ -458,14 +458,14 @@ static void find_added(struct mm *x) {
 static bool find_product(struct mm *x, int capability) {
     enum dtype a, b;
     struct view *v = x->v;
-    if (!contract_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
+    if (!contraction_find(v, &x->c) || !may_stage(v, &x->c.a) || !may_stage(v, &x->c.b)) return false;
     if (x->c.reduce->dt != DT_F32 || !find_groups(x)) return false;
-    x->bytes = RG_MAX(x->c.a.spot->bytes, x->c.b.spot->bytes);
+    x->bytes = RG_MAX(x->c.a.access->bytes, x->c.b.access->bytes);
     if (x->bytes > 4) return false;
     x->mma = halves(&x->c.a, &a) && halves(&x->c.b, &b) && a == b;
-    x->tf32 =
-        !x->mma && env_int(ENV_TF32) && x->c.a.root == x->c.a.spot->node && x->c.b.root == x->c.b.spot->node;
-    bool along_k = runs_along(x, x->c.a.spot, &x->k) && runs_along(x, x->c.b.spot, &x->k);
+    x->tf32 = !x->mma && env_int(ENV_TF32) && x->c.a.root == x->c.a.access->node &&
+              x->c.b.root == x->c.b.access->node;
+    bool along_k = runs_along(x, x->c.a.access, &x->k) && runs_along(x, x->c.b.access, &x->k);
     x->group = (x->mma || (x->tf32 && along_k)) && capability / 10 == 9 && x->k.size >= 192 &&
                x->n.size >= 64 && (x->m.size >= 64 || (x->m.size > 16 && x->n.size >= 1024));
     x->mma |= x->tf32;
@@ -492,10 +492,10 @@ static const char *write_form(struct mm *x, const struct form *f) {
     struct str s;
     str_init(&s, x->v->arena);
     now.f = *f, now.out = &s;
-    int fresh_names = x->v->fresh; /* equal forms have equal texts */
+    int fresh_names = x->v->new_axes; /* equal forms have equal texts */
     write_product(&now);
-    x->v->fresh = fresh_names;
-    return s.n < HEUR_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) ? s.p + 1 : NULL;
+    x->v->new_axes = fresh_names;
+    return s.n < CHOOSE_TEXT && opts_legal(x->v->ir, x->v->kernel, s.p + 1, NULL) ? s.p + 1 : NULL;
 }
 
 /* ---- every form, priced ------------------------------------------------------------------------------------------- */
@@ -551,10 +551,10 @@ static int held_of(const struct mm *x, int threads) {
 }
 
 /* Rows of this operand that begin with pieces, but not with lines of memory: what is copied of a row lies in one line more. */
-static double lines_of(const struct mm *x, const struct side *s, const struct group *own) {
-    const struct group *other = runs_along(x, s->spot, &x->k) ? own : &x->k;
-    int64_t pitch = step_of(x->v, s->spot, other->axis[other->n - 1]);
-    return in_pieces(x, s, own) && pitch * s->spot->bytes % 128 ? LINES : 1;
+static double lines_of(const struct mm *x, const struct operand_view *s, const struct group *own) {
+    const struct group *other = runs_along(x, s->access, &x->k) ? own : &x->k;
+    int64_t pitch = step_of(x->v, s->access, other->axis[other->n - 1]);
+    return in_pieces(x, s, own) && pitch * s->access->bytes % 128 ? LINES : 1;
 }
 
 /* Rows of tiles that a block fetches from L2 for each term of a sum. What blocks next to each other ask for at about the same time is
@@ -616,8 +616,8 @@ static void work_of(const struct mm *x, struct gpu_work *w) {
         w->issue += area * depth / 32 + warps * (wm / 16 + wn / 32) * depth;
     }
     for (int i = 0; i < 2; i++) {
-        const struct side *side = i ? &x->c.b : &x->c.a;
-        bool turned = x->bytes == 4 && !x->mma && runs_along(x, side->spot, &x->k);
+        const struct operand_view *side = i ? &x->c.b : &x->c.a;
+        bool turned = x->bytes == 4 && !x->mma && runs_along(x, side->access, &x->k);
         double each = x->bytes < 4 ? ALONE : turned ? ALONE_TURNED : 0;
         double elements = depth * (i ? t->n : t->m);
         if (!in_pieces(x, side, i ? &x->n : &x->m))
@@ -831,8 +831,8 @@ void gpu_gemm_forms(struct view *v, int capability, const struct model *model, c
 /* A load that walks along memory with another axis than the store does. */
 static const struct access_view *turned(const struct view *v, int inner, int *along) {
     const struct access_view *found = NULL;
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
         int64_t d = step_of(v, s, inner);
         if (s->store || d <= 1 || !view_can_name(v, s->buf)) continue;
         for (int k = 0; k < v->naxis; k++)
@@ -854,7 +854,7 @@ const char *gpu_transpose(struct view *v) {
         return "";
     const struct access_view *s = turned(v, inner, &along);
     if (!s || s->bytes > 4) return "";
-    const char *i = v->axis[inner].name, *j = v->axis[along].name, *x = spot_name(v, s);
+    const char *i = v->axis[inner].name, *j = v->axis[along].name, *x = access_name(v, s);
     const char *p[6];
     for (int k = 0; k < 6; k++) p[k] = arena_printf(v->arena, "%s_t%d", k < 3 ? i : j, k % 3);
     const char *list = arena_printf(v->arena,
@@ -866,5 +866,5 @@ const char *gpu_transpose(struct view *v) {
                                     i, i, p[0], p[0], p[1], p[1], p[2], j, j, p[3], p[3], p[4], p[4], p[5],
                                     p[3], p[0], p[4], p[1], p[3], p[0], p[4], p[1], p[2], p[5], x, i, p[0],
                                     p[1], p[2], p[3], p[4], p[5], x, p[3], RG_MIN(16 / s->bytes, 8), x, x);
-    return strlen(list) < HEUR_TEXT && opts_legal(v->ir, v->kernel, list, NULL) ? list : "";
+    return strlen(list) < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, list, NULL) ? list : "";
 }

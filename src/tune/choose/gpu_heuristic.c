@@ -29,9 +29,9 @@ static bool is_shareable(const struct axis_view *a) {
 /* Bytes that the accesses cost if neighbouring threads are neighbours along `axis` (-1: there is one thread). */
 static double traffic(const struct view *v, int axis) {
     double sum = 0;
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
-        int64_t stride = axis < 0 ? NO_STRIDE : spot_stride(v, s, axis, 4);
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        int64_t stride = axis < 0 ? NO_STRIDE : access_stride(v, s, axis, 4);
         double step =
             stride == NO_STRIDE ? SECTOR : RG_MIN((double)(stride < 0 ? -stride : stride) * s->bytes, SECTOR);
         sum += v->times[s->node->id] * RG_MAX(step, 1.0 / 8);
@@ -57,9 +57,9 @@ static int inner_grid(const struct view *v) {
 static int sector_lanes(const struct view *v) {
     int inner = inner_grid(v), bytes = 0;
     if (inner < 0 || v->scans || v->axis[inner].fixed) return 1;
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
-        int64_t stride = spot_stride(v, s, inner, 16);
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        int64_t stride = access_stride(v, s, inner, 16);
         bool result =
             s->store && !s->add && v->reduces && stride != NO_STRIDE; /* seldom, beside what is summed */
         if (s->pred || (stride != 1 && (stride != 0 || s->store) && !result)) return 1;
@@ -77,8 +77,8 @@ static int shared_axis(const struct view *v, double *cost, int *lanes) {
     bool adds = false; /* to places that are loaded */
     if (wide * v->reduces > MOST_SUMS) wide = 1;
     *lanes = 1;
-    for (int i = 0; i < v->nspot; i++)
-        all_bytes += v->times[v->spot[i].node->id] * v->spot[i].bytes, adds |= v->spot[i].add;
+    for (int i = 0; i < v->naccess; i++)
+        all_bytes += v->times[v->access[i].node->id] * v->access[i].bytes, adds |= v->access[i].add;
     for (int i = 0; i < v->naxis; i++) {
         if (!is_shareable(&v->axis[i])) continue;
         double all = n * RG_MIN(v->axis[i].most / 4, MOST_SHARE);
@@ -98,9 +98,9 @@ static int shared_axis(const struct view *v, double *cost, int *lanes) {
 static int pieces(const struct view *v, int axis, bool flat) {
     int bytes = 1, stored = 1, least = 16, along = 0, astray = 0;
     if (axis < 0 || v->scans || v->axis[axis].fixed) return 1;
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
-        int64_t stride = spot_stride(v, s, axis, 16);
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        int64_t stride = access_stride(v, s, axis, 16);
         bool store = s->store && v->axis[axis].grid; /* a row's result does not move along the row */
         if ((s->pred && (s->store || stride != 1)) || s->add || (stride != 1 && store)) return 1;
         if (stride == 1) bytes = RG_MAX(bytes, s->bytes), least = RG_MIN(least, s->bytes), along++;
@@ -118,9 +118,9 @@ static int odd_pieces(const struct view *v, int axis) {
     bool astray = false;
     if (axis < 0 || v->scans || v->reduces || v->stages || v->axis[axis].fixed || v->axis[axis].members != 1)
         return 1;
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
-        int64_t stride = spot_stride(v, s, axis, 16);
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
+        int64_t stride = access_stride(v, s, axis, 16);
         if (s->add || (s->store && (stride != 1 || s->pred || (bytes && bytes != s->bytes)))) return 1;
         if (s->store) bytes = s->bytes;
         astray |= stride != 1 && stride != 0;
@@ -141,14 +141,15 @@ static bool keeps_rows(const struct view *v, int axis) {
     for (int i = 0; i < v->naxis; i++)
         if (!v->axis[i].grid && !shares_with(v, i, axis)) return false; /* a row for each value of a loop */
     int rows = 1;
-    for (int i = 0; i < v->nspot; i++) {
+    for (int i = 0; i < v->naccess; i++) {
         bool first = true, again = false;
-        for (int k = 0; k < v->nspot; k++) {
-            if (v->spot[k].buf != v->spot[i].buf || v->spot[k].store || !has_axis(v, v->spot[k].mask, axis))
+        for (int k = 0; k < v->naccess; k++) {
+            if (v->access[k].buf != v->access[i].buf || v->access[k].store ||
+                !has_axis(v, v->access[k].mask, axis))
                 continue;
             first &= k >= i, again |= k > i;
         }
-        rows += first && again && !v->spot[i].store && has_axis(v, v->spot[i].mask, axis);
+        rows += first && again && !v->access[i].store && has_axis(v, v->access[i].mask, axis);
     }
     return (double)rows * a->most <= MOST_KEPT;
 }
@@ -166,7 +167,7 @@ static void share(struct view *v, int axis, bool keep, struct str *out) {
         if (!shares_with(v, i, axis)) continue;
         int n = pieces(v, i, false);
         if (n > 1 && v->axis[i].most >= 16.0 * n) {
-            const char *inner = view_fresh(v, name, "v");
+            const char *inner = view_new_axis(v, name, "v");
             str_printf(out, " TILE(%s,%d,%s) %s(%s)", name, n, inner, many ? "UNROLL" : "VEC", inner);
         }
         str_printf(out, " COOP(%s)", name);
@@ -195,7 +196,7 @@ static int divisor_below(int64_t n, int most) {
 }
 
 static void cut(struct view *v, int axis, int n, const char *how, struct str *out) {
-    const char *inner = view_fresh(v, v->axis[axis].name, "r");
+    const char *inner = view_new_axis(v, v->axis[axis].name, "r");
     if (n > 1) str_printf(out, " TILE(%s,%d,%s) %s(%s)", v->axis[axis].name, n, inner, how, inner);
 }
 
@@ -224,7 +225,7 @@ static const char *tile_of_results(struct view *v) {
     const uop *x = product_of(v);
     int inner = inner_grid(v), other = -1;
     bool preds = false;
-    for (int i = 0; i < v->nspot; i++) preds |= v->spot[i].pred != NULL;
+    for (int i = 0; i < v->naccess; i++) preds |= v->access[i].pred != NULL;
     if (!x || inner < 0 || !reuses(v, x, inner)) return "";
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i];
@@ -244,7 +245,7 @@ static const char *tile_of_results(struct view *v) {
         if (row >= 0 && row != other && v->axis[row].size % 2 == 0) cut(v, row, 2, "REG", &s);
         cut(v, inner, n, k % 2 || n == 3 || preds ? "REG" : "VEC", &s);
         str_add(&s, taps(v));
-        if (s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL)) return s.p + 1;
+        if (s.n < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, s.p + 1, NULL)) return s.p + 1;
     }
     return "";
 }
@@ -282,13 +283,13 @@ static void thin(struct view *v, struct str *out) {
     int at = -1;
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid && (at < 0 || v->axis[i].most > v->axis[at].most)) at = i;
-    const char *inner = view_fresh(v, v->axis[at].name, "l");
+    const char *inner = view_new_axis(v, v->axis[at].name, "l");
     str_printf(out, " TILE(%s,%d,%s)", v->axis[at].name, (int)(threads_of(v) / MOST_GRID) + 1, inner);
 }
 
 static void share_down(struct view *v, int axis, int lanes, struct str *out) {
     int inner = inner_grid(v);
-    const char *name = view_fresh(v, v->axis[inner].name, "v");
+    const char *name = view_new_axis(v, v->axis[inner].name, "v");
     str_printf(out, " TILE(%s,%d,%s) VEC(%s) COOP(%s)", v->axis[inner].name, lanes, name, name,
                v->axis[axis].name);
 }
@@ -306,7 +307,7 @@ static int lanes_of_parts(const struct view *v, int lanes) {
 }
 
 static bool is_legal(const struct view *v, const struct str *s) {
-    return s->n && s->n < HEUR_TEXT && opts_legal(v->ir, v->kernel, s->p + 1, NULL);
+    return s->n && s->n < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, s->p + 1, NULL);
 }
 
 static const char *choose(struct view *v) {
@@ -326,12 +327,12 @@ static const char *choose(struct view *v) {
         if (keep && !is_legal(v, &s)) s.n = 0, share(v, axis, false, &s);
     } else if (lanes > 1 && (threads_of(v) / lanes >= FULL || lanes_of_parts(v, lanes) > 1)) {
         if (threads_of(v) / lanes < FULL) lanes = lanes_of_parts(v, lanes);
-        const char *name = view_fresh(v, v->axis[inner].name, "v");
+        const char *name = view_new_axis(v, v->axis[inner].name, "v");
         str_printf(&s, " TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, lanes, name, name);
     }
     int odd = axis < 0 && !s.n ? odd_pieces(v, inner) : 1;
     if (odd > 1 && threads_of(v) / odd >= FULL) {
-        const char *name = view_fresh(v, v->axis[inner].name, "v");
+        const char *name = view_new_axis(v, v->axis[inner].name, "v");
         str_printf(&s, " ALIGN(%s,%d) TILE(%s,%d,%s) VEC(%s)", v->axis[inner].name, odd, v->axis[inner].name,
                    odd, name, name);
         if (!is_legal(v, &s)) s.n = 0;
@@ -354,11 +355,11 @@ static int dot_loop(const struct view *v, double *depth) {
         if (!a->reduce || a->members > 1) return -1;
         at = i, *depth *= (double)a->size;
     }
-    for (int i = 0; i < v->nspot && at >= 0; i++) {
-        const struct access_view *s = &v->spot[i];
+    for (int i = 0; i < v->naccess && at >= 0; i++) {
+        const struct access_view *s = &v->access[i];
         if (s->pred || s->add) return -1;
         if (s->store || !has_axis(v, s->mask, at)) continue;
-        if (spot_stride(v, s, at, 4) != 1) return -1;
+        if (access_stride(v, s, at, 4) != 1) return -1;
         moving++;
     }
     return moving >= 2 ? at : -1;
@@ -369,9 +370,9 @@ static int tap_axis(const struct view *v, int loop) {
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *a = &v->axis[i];
         if (!a->grid || a->size < 2 || a->size > 8) continue;
-        for (int k = 0; k < v->nspot; k++) {
-            const struct access_view *s = &v->spot[k];
-            if (!s->store && has_axis(v, s->mask, loop) && spot_stride(v, s, i, 1) == 1) return i;
+        for (int k = 0; k < v->naccess; k++) {
+            const struct access_view *s = &v->access[k];
+            if (!s->store && has_axis(v, s->mask, loop) && access_stride(v, s, i, 1) == 1) return i;
         }
     }
     return -1;
@@ -404,13 +405,13 @@ static const char *long_dots(struct view *v) {
     if (loop < 0 || depth < LONG_SUM || threads_of(v) > FEW_RESULTS) return "";
     for (int i = loop - 1; i >= 0; i--) {
         if (v->axis[i].grid) continue;
-        const char *name = view_fresh(v, v->axis[i].name, "j");
+        const char *name = view_new_axis(v, v->axis[i].name, "j");
         str_printf(&s, " JOIN(%s,%s,%s)", v->axis[i].name, joined, name);
         joined = name;
     }
     if (!s.n) return "";
     if (tap >= 0 && v->axis[loop].size % 4 == 0) {
-        const char *inner = view_fresh(v, joined, "v");
+        const char *inner = view_new_axis(v, joined, "v");
         tile_of_other(v, tap, &s);
         str_printf(&s, " REG(%s) TILE(%s,4,%s) UNROLL(%s)", v->axis[tap].name, joined, inner, inner);
     } else {
@@ -432,7 +433,7 @@ static const char *join_of(struct view *v, double *cost, const uop **sink) {
         if (a->grid || b->grid || a->scan || b->scan || a->fixed || b->fixed || a->members != b->members)
             continue;
         const char *text =
-            arena_printf(v->arena, "JOIN(%s,%s,%s)", a->name, b->name, view_fresh(v, a->name, "j"));
+            arena_printf(v->arena, "JOIN(%s,%s,%s)", a->name, b->name, view_new_axis(v, a->name, "j"));
         if (!opts_legal(v->ir, v->kernel, text, NULL)) continue;
         struct sched s;
         struct view joined;
@@ -483,13 +484,13 @@ static void write_list(struct ir *ir, const struct kernel *k, int capability, ch
     if (capability && !*block) block = gpu_transpose(v);
     if (!*block) block = long_dots(v);
     if (*block) {
-        snprintf(text, HEUR_TEXT, "%s", block);
+        snprintf(text, CHOOSE_TEXT, "%s", block);
         return;
     }
     shared_axis(v, &cost, &lanes);
     const char *order = order_of(v, cost);
     if (*order) {
-        snprintf(text, HEUR_TEXT, "%s%s", order, choose(v));
+        snprintf(text, CHOOSE_TEXT, "%s%s", order, choose(v));
         if (!opts_legal(ir, k, text, NULL)) *text = 0;
         return;
     }
@@ -497,12 +498,12 @@ static void write_list(struct ir *ir, const struct kernel *k, int capability, ch
         str_printf(&joins, "%s ", join);
         if (!view_init(v, ir, &now, 16, 1)) return;
     }
-    snprintf(text, HEUR_TEXT, "%s%s", joins.n ? joins.p : "", choose(v));
+    snprintf(text, CHOOSE_TEXT, "%s%s", joins.n ? joins.p : "", choose(v));
     if (joins.n && !opts_legal(ir, k, text, NULL)) *text = 0;
 }
 
 const char *opts_heuristic_gpu(struct ir *ir, const struct kernel *k, int capability) {
-    char text[HEUR_TEXT] = "";
+    char text[CHOOSE_TEXT] = "";
     write_list(ir, k, capability, text); /* a JOIN makes nodes, which stay */
     return arena_strdup(ir->arena, text, strlen(text));
 }

@@ -28,7 +28,7 @@ struct few {
     struct str s;
     const uop *few, *wide;                   /* the factors */
     const struct access_view *fspot, *wspot; /* what each loads along k */
-    int row[HEUR_AXES], rows, col, k;        /* axes: of the few, of the matrix, summed */
+    int row[CHOOSE_AXES], rows, col, k;      /* axes: of the few, of the matrix, summed */
     int64_t m, n, depth, batch;
     int lanes; /* elements of the matrix in 16 bytes */
 };
@@ -38,11 +38,11 @@ static const struct access_view *load_of(const struct view *v, const uop *root, 
     const struct access_view *found = NULL;
     uop_vec below = {0};
     uop_topo(v->arena, &root, 1, &below);
-    for (int i = 0; i < v->nspot; i++)
+    for (int i = 0; i < v->naccess; i++)
         for (uint32_t k = 0; k < below.n; k++) {
-            if (below.p[k] != v->spot[i].node || !has_axis(v, v->spot[i].mask, axis)) continue;
-            if (found || v->spot[i].pred) return NULL;
-            found = &v->spot[i];
+            if (below.p[k] != v->access[i].node || !has_axis(v, v->access[i].mask, axis)) continue;
+            if (found || v->access[i].pred) return NULL;
+            found = &v->access[i];
         }
     return found;
 }
@@ -93,7 +93,7 @@ static const char *row_name(struct few *x) {
     const struct view *v = x->v;
     const char *name = x->rows ? v->axis[x->row[0]].name : NULL;
     for (int i = 1; i < x->rows; i++) {
-        const char *both = view_fresh(x->v, name, "j");
+        const char *both = view_new_axis(x->v, name, "j");
         str_printf(&x->s, " JOIN(%s,%s,%s)", name, v->axis[x->row[i]].name, both);
         name = both;
     }
@@ -115,7 +115,7 @@ static int64_t shares(int64_t depth, int64_t part, int64_t most) {
 }
 
 static bool is_along(const struct few *x, int axis) {
-    return spot_stride(x->v, x->wspot, axis, x->lanes) == 1;
+    return access_stride(x->v, x->wspot, axis, x->lanes) == 1;
 }
 
 /* ---- by MMA instructions ------------------------------------------------------------------------------------ */
@@ -125,7 +125,7 @@ static const char *cut_k(struct few *x, int64_t run, int64_t most) {
     struct view *v = x->v;
     const char *k = v->axis[x->k].name, *name = k, *in[5];
     static const char *const as[] = {"w", "q", "s", "r", "i"};
-    for (int i = 0; i < 5; i++) in[i] = view_fresh(v, k, as[i]);
+    for (int i = 0; i < 5; i++) in[i] = view_new_axis(v, k, as[i]);
     int64_t warps = shares(x->depth, 4 * run, most);
     if (warps > 1) str_printf(&x->s, " TILE(%s,%d,%s)", name, (int)(warps * 4 * run), in[0]), name = in[0];
     str_printf(&x->s, " TILE(%s,%d,%s) TILE(%s,%d,%s)", name, (int)(4 * run), in[1], in[1], (int)run, in[2]);
@@ -143,9 +143,9 @@ static bool by_matrix(struct few *x) {
     int64_t each = along_k ? 8 : x->lanes, count = along_k ? 4 : x->lanes; /* instructions side by side */
     while (along_k && count > 1 && x->batch * x->n < BLOCKS * 8 * count) count /= 2;
     if (!along_k && x->n % x->lanes) return false;
-    const char *m = row_name(x), *n = v->axis[x->col].name, *n1 = view_fresh(v, n, "c"),
-               *n2 = view_fresh(v, n, "d");
-    const char *m1 = view_fresh(v, m, "t");
+    const char *m = row_name(x), *n = v->axis[x->col].name, *n1 = view_new_axis(v, n, "c"),
+               *n2 = view_new_axis(v, n, "d");
+    const char *m1 = view_new_axis(v, m, "t");
     const char *k = cut_k(x, run, along_k ? 4 : 8); /* warps */
     str_printf(&x->s, " TILE(%s,%d,%s)", n, (int)(8 * count), n1);
     if (count > 1) str_printf(&x->s, " TILE(%s,%d,%s)", n1, (int)each, n2);
@@ -167,8 +167,8 @@ static bool by_adds(struct few *x) {
     if (!is_along(x, x->col) || x->n % x->lanes || x->m * x->lanes > MOST_SUMS) return false;
     if (x->n < pieces * x->lanes || x->depth < deep * steps) return false;
     const char *m = row_name(x), *n = v->axis[x->col].name, *k = v->axis[x->k].name;
-    const char *n1 = view_fresh(v, n, "c"), *n2 = view_fresh(v, n, "d"), *k1 = view_fresh(v, k, "w"),
-               *k2 = view_fresh(v, k, "u");
+    const char *n1 = view_new_axis(v, n, "c"), *n2 = view_new_axis(v, n, "d"), *k1 = view_new_axis(v, k, "w"),
+               *k2 = view_new_axis(v, k, "u");
     str_printf(&x->s, " TILE(%s,%d,%s) TILE(%s,%d,%s)", n, (int)(pieces * x->lanes), n1, n1, x->lanes, n2);
     str_printf(&x->s, " TILE(%s,%d,%s)", k, (int)(deep * steps), k1);
     if (steps > 1) str_printf(&x->s, " TILE(%s,%d,%s) UNROLL(%s)", k1, (int)steps, k2, k2);
@@ -184,5 +184,5 @@ const char *gpu_skinny_gemm(struct view *v, int capability) {
     if (capability / 10 == 9 && x.m > MOST_ACROSS && !is_along(&x, x.k) && x.wspot->bytes == 2) return "";
     bool found = capability >= 80 && by_matrix(&x);
     if (!found) x.s.n = 0, found = by_adds(&x);
-    return found && x.s.n < HEUR_TEXT && opts_legal(v->ir, v->kernel, x.s.p + 1, NULL) ? x.s.p + 1 : "";
+    return found && x.s.n < CHOOSE_TEXT && opts_legal(v->ir, v->kernel, x.s.p + 1, NULL) ? x.s.p + 1 : "";
 }

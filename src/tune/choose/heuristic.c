@@ -9,21 +9,21 @@
 #include "tune/choose/choose.h"
 
 bool recipe_list(struct view *v, int recipe, int level, struct str *out) {
-    static recipe_fn *const fn[HEUR_RECIPES] = {recipe_attention, recipe_conv, recipe_gemm,
-                                                recipe_elementwise};
-    return level < HEUR_LEVELS && fn[recipe](v, level, out);
+    static recipe_fn *const fn[CHOOSE_RECIPES] = {recipe_attention, recipe_conv, recipe_gemm,
+                                                  recipe_elementwise};
+    return level < CHOOSE_LEVELS && fn[recipe](v, level, out);
 }
 
 static const char *choose(struct view *v) {
     const char *last = "";
-    for (int i = 0; i < HEUR_RECIPES; i++) {
-        for (int level = 0; level < HEUR_LEVELS; level++) {
+    for (int i = 0; i < CHOOSE_RECIPES; i++) {
+        for (int level = 0; level < CHOOSE_LEVELS; level++) {
             struct str s;
             str_init(&s, v->arena);
             if (!recipe_list(v, i, level, &s)) break;
             if (!s.n) return "";
             const char *list = s.p + (s.p[0] == ' ');
-            if (!strcmp(list, last) || s.n >= HEUR_TEXT) continue;
+            if (!strcmp(list, last) || s.n >= CHOOSE_TEXT) continue;
             if (opts_legal(v->ir, v->kernel, list, NULL)) return list;
             last = list;
         }
@@ -32,7 +32,7 @@ static const char *choose(struct view *v) {
 }
 
 const char *opts_heuristic(struct ir *ir, const struct kernel *k, int vec_bytes, int threads) {
-    char text[HEUR_TEXT] = "";
+    char text[CHOOSE_TEXT] = "";
     struct arena_mark mark = arena_mark(ir->arena);
     struct view *v = arena_new(ir->arena, struct view);
     if (view_init(v, ir, k, vec_bytes, threads)) snprintf(text, sizeof text, "%s", choose(v));

@@ -18,13 +18,13 @@ bool view_depends(const struct view *v, const uop *n, int axis) {
 }
 
 static bool add_range(struct view *v, const uop *r) {
-    if (v->nrange == HEUR_RANGES) return false;
+    if (v->nrange == CHOOSE_RANGES) return false;
     v->mask[r->id] =
         v->mask[r->src[0]->id] | 1ull << v->nrange; /* a loop of computed length stands in another */
     v->range[v->nrange] = r;
     int at = view_axis_of(v, r);
     if (at < 0) {
-        if (v->naxis == HEUR_AXES) return false;
+        if (v->naxis == CHOOSE_AXES) return false;
         at = v->naxis++;
         bool exact = r->src[0]->lo == r->src[0]->hi;
         v->axis[at] = (struct axis_view){.name = ir_name(v->ir, r->arg.range.cls),
@@ -61,12 +61,12 @@ static void mark_bound(struct view *v, const uop *n) {
 
 /* ---- accesses -------------------------------------------------------------------------------------- */
 
-static bool add_spot(struct view *v, const uop *n) {
+static bool add_access(struct view *v, const uop *n) {
     const uop *index = n->src[0];
     bool store = n->op == OP_STORE || n->op == OP_STORE_ADD;
     if (index->src[0]->op != OP_PARAM && index->src[0]->op != OP_PARAMS) return true;
-    if (v->nspot == HEUR_SPOTS) return false;
-    struct access_view *s = &v->spot[v->nspot++];
+    if (v->naccess == CHOOSE_ACCESSES) return false;
+    struct access_view *s = &v->access[v->naccess++];
     *s = (struct access_view){.node = n,
                               .buf = index->src[0],
                               .index = index->src[1],
@@ -119,7 +119,7 @@ static bool walk(struct view *v) {
             for (int k = 0; k < v->naxis; k++) v->axis[k].fixed |= (m & v->axis[k].ranges) != 0;
         }
         if (n->op == OP_LOAD || n->op == OP_PRED_LOAD || n->op == OP_STORE || n->op == OP_STORE_ADD)
-            if (!add_spot(v, n)) return false;
+            if (!add_access(v, n)) return false;
     }
     return true;
 }
@@ -186,15 +186,15 @@ static int64_t stride_in(const struct view *v, const uop *n, int axis, int64_t l
     }
 }
 
-int64_t spot_stride(const struct view *v, const struct access_view *s, int axis, int64_t lanes) {
+int64_t access_stride(const struct view *v, const struct access_view *s, int axis, int64_t lanes) {
     return s->mask & v->axis[axis].ranges ? stride_in(v, s->index, axis, lanes) : 0;
 }
 
 int view_lanes(const struct view *v, int axis) {
     int wide = 1, whole = 1; /* bytes of what is computed, and of integers in memory */
     bool floats = false;
-    for (int i = 0; i < v->nspot; i++) {
-        const struct access_view *s = &v->spot[i];
+    for (int i = 0; i < v->naccess; i++) {
+        const struct access_view *s = &v->access[i];
         int *most = dt_is_float((enum dtype)s->buf->dt) ? &wide : &whole;
         if (!(s->mask & v->axis[axis].ranges)) continue;
         *most = RG_MAX(*most, s->bytes);
@@ -214,11 +214,11 @@ int view_lanes(const struct view *v, int axis) {
 
 /* ---- names ------------------------------------------------------------------------------------------- */
 
-const char *view_fresh(struct view *v, const char *base, const char *suffix) {
+const char *view_new_axis(struct view *v, const char *base, const char *suffix) {
     const char *name = arena_printf(v->arena, "%s_%s", base, suffix);
     for (int i = 0; i < v->naxis; i++) {
         if (strcmp(v->axis[i].name, name)) continue;
-        name = arena_printf(v->arena, "%s_%s_%d", base, suffix, v->fresh++);
+        name = arena_printf(v->arena, "%s_%s_%d", base, suffix, v->new_axes++);
         i = -1;
     }
     return name;
@@ -227,8 +227,8 @@ const char *view_fresh(struct view *v, const char *base, const char *suffix) {
 bool view_can_name(const struct view *v, const uop *buf) {
     const char *name = ir_name(v->ir, buf->arg.param.name);
     if (buf->op != OP_PARAM || !*name || name[strcspn(name, " ,()\t\r\n")]) return false;
-    for (int i = 0; i < v->nspot; i++) {
-        const uop *b = v->spot[i].buf;
+    for (int i = 0; i < v->naccess; i++) {
+        const uop *b = v->access[i].buf;
         if (b != buf && b->arg.param.name == buf->arg.param.name) return false;
     }
     return true;

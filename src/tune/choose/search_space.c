@@ -18,12 +18,12 @@
 /* ---- lists as data -------------------------------------------------------------------------------------------- */
 
 enum { MOST_ITEMS = 64, MOST_ARGS = 16 };
-struct item {
+struct opt_item {
     const char *name, *arg[MOST_ARGS];
     uint32_t n;
 };
-struct list {
-    struct item item[MOST_ITEMS];
+struct opt_list {
+    struct opt_item item[MOST_ITEMS];
     uint32_t n;
 };
 
@@ -37,14 +37,14 @@ static const char *word(struct arena *a, const char **p) {
 }
 
 /* Of a legal list. False: too long to be changed. */
-static bool parse(struct arena *a, const char *text, struct list *l) {
+static bool parse(struct arena *a, const char *text, struct opt_list *l) {
     l->n = 0;
     for (const char *p = text;; l->n++) {
         while (*p && !is_word(*p)) p++;
         if (!*p) return true;
         if (l->n == MOST_ITEMS) return false;
-        struct item *t = &l->item[l->n];
-        *t = (struct item){.name = word(a, &p)};
+        struct opt_item *t = &l->item[l->n];
+        *t = (struct opt_item){.name = word(a, &p)};
         for (;;) {
             const char *w = word(a, &p);
             if (!*w) break;
@@ -54,7 +54,7 @@ static bool parse(struct arena *a, const char *text, struct list *l) {
     }
 }
 
-static const char *print(struct arena *a, const struct list *l) {
+static const char *print(struct arena *a, const struct opt_list *l) {
     struct str s;
     str_init(&s, a);
     for (uint32_t i = 0; i < l->n; i++) {
@@ -65,37 +65,37 @@ static const char *print(struct arena *a, const struct list *l) {
     return s.n ? s.p : "";
 }
 
-static bool is(const struct item *t, const char *name) { return !strcmp(t->name, name); }
+static bool is(const struct opt_item *t, const char *name) { return !strcmp(t->name, name); }
 
 /* ---- the order of additions -------------------------------------------------------------------------------------- */
 
 /* A piece of an axis: every `stride`-th of `size` values. */
-struct piece {
+struct axis_piece {
     const char *name, *origin;
     int64_t stride;
 };
 
 struct rounding {
     struct arena *arena; /* of the text */
-    const struct list *list;
+    const struct opt_list *list;
     const char *text;
 };
 
-static struct piece piece_of(const struct list *l, const char *name) {
-    struct piece piece[MOST_ITEMS * 2];
+static struct axis_piece piece_of(const struct opt_list *l, const char *name) {
+    struct axis_piece piece[MOST_ITEMS * 2];
     uint32_t n = 0;
     for (uint32_t i = 0; i < l->n; i++) {
-        const struct item *t = &l->item[i];
+        const struct opt_item *t = &l->item[i];
         if (!is(t, "TILE") || t->n != 3) continue;
         uint32_t k = 0;
         while (k < n && strcmp(piece[k].name, t->arg[0])) k++;
-        if (k == n) piece[n++] = (struct piece){t->arg[0], t->arg[0], 1};
-        piece[n++] = (struct piece){t->arg[2], piece[k].origin, piece[k].stride};
+        if (k == n) piece[n++] = (struct axis_piece){t->arg[0], t->arg[0], 1};
+        piece[n++] = (struct axis_piece){t->arg[2], piece[k].origin, piece[k].stride};
         piece[k].stride *= strtoll(t->arg[1], NULL, 10);
     }
     for (uint32_t k = 0; k < n; k++)
         if (!strcmp(piece[k].name, name)) return piece[k];
-    return (struct piece){name, name, 1};
+    return (struct axis_piece){name, name, 1};
 }
 
 static bool order_matters(const uop *n) {
@@ -114,14 +114,14 @@ static int in_order(const void *x, const void *y) {
  * up, so where it ends is seen. */
 static void write_order(const struct rounding *o, const struct ir *ir, uop_vec *r, bool nested,
                         struct str *out) {
-    struct piece last = {0};
+    struct axis_piece last = {0};
     int64_t size = 0;
     if (r->n) qsort(r->p, r->n, sizeof *r->p, in_order);
     for (int partial = 0; partial < 2; partial++)
         for (uint32_t i = 0; i < r->n; i++) {
             enum axis_kind k = (enum axis_kind)r->p[i]->arg.range.kind;
             if ((k == AX_VEC || k == AX_REG || k == AX_THREAD) != (bool)partial) continue;
-            struct piece x = piece_of(o->list, ir_name(ir, r->p[i]->arg.range.cls));
+            struct axis_piece x = piece_of(o->list, ir_name(ir, r->p[i]->arg.range.cls));
             int64_t n = r->p[i]->src[0]->hi;
             if (partial) {
                 str_printf(out, " %s:%s/%lld*%lld", axis_name[k], x.origin, (long long)x.stride,
@@ -180,7 +180,7 @@ static void note_rounding(void *cx, struct sched *s, const uop *sink) {
 }
 
 const char *opts_rounding(struct ir *ir, const struct kernel *k, const char *opts) {
-    struct list *l = arena_new(ir->arena, struct list);
+    struct opt_list *l = arena_new(ir->arena, struct opt_list);
     struct rounding o = {.arena = ir->arena, .list = l};
     if (!parse(ir->arena, opts, l)) return NULL;
     return opts_look(ir, k, opts, NULL, note_rounding, &o) ? o.text : NULL;
@@ -199,7 +199,7 @@ struct tries {
     struct map seen;
 };
 
-struct axes { /* of a kernel under a list */
+struct list_axes { /* of a kernel under a list */
     struct arena *arena;
     const char *name[64];
     struct axis axis[64];
@@ -207,7 +207,7 @@ struct axes { /* of a kernel under a list */
 };
 
 static void note_axes(void *cx, struct sched *s, const uop *sink) {
-    struct axes *x = cx;
+    struct list_axes *x = cx;
     (void)sink;
     for (uint32_t i = 0; i < s->axis.n && x->n < RG_COUNT(x->name); i++) {
         const char *name = ir_name(s->ir, s->axis.p[i].name);
@@ -221,16 +221,16 @@ static uint32_t draw(struct tries *s, uint32_t n) {
     return n ? (uint32_t)((s->rng >> 16) % n) : 0;
 }
 
-static bool is_vector(const struct list *l, const char *axis) {
+static bool is_vector(const struct opt_list *l, const char *axis) {
     for (uint32_t i = 0; i < l->n; i++)
         if (is(&l->item[i], "VEC") && !strcmp(l->item[i].arg[0], axis)) return true;
     return false;
 }
 
 /* Another tile of about the size that there is; lanes stay lanes. */
-static bool change_number(struct tries *s, struct list *l, uint32_t at) {
+static bool change_number(struct tries *s, struct opt_list *l, uint32_t at) {
     static const int part[][2] = {{1, 2}, {2, 1}, {3, 2}, {2, 3}, {3, 4}, {4, 3}, {1, 4}, {4, 1}};
-    struct item *t = &l->item[at];
+    struct opt_item *t = &l->item[at];
     uint32_t which = is(t, "PIPE") ? 2 : 1;
     int64_t n = strtoll(t->arg[which], NULL, 10), now;
     if (is(t, "TILE") && is_vector(l, t->arg[2])) {
@@ -244,20 +244,20 @@ static bool change_number(struct tries *s, struct list *l, uint32_t at) {
     return true;
 }
 
-static void insert(struct list *l, uint32_t at, struct item t) {
+static void insert(struct opt_list *l, uint32_t at, struct opt_item t) {
     if (l->n == MOST_ITEMS) return;
     memmove(&l->item[at + 1], &l->item[at], (l->n - at) * sizeof t);
     l->item[at] = t;
     l->n++;
 }
 
-static void leave_out(struct list *l, uint32_t at) {
+static void leave_out(struct opt_list *l, uint32_t at) {
     memmove(&l->item[at], &l->item[at + 1], (l->n - at - 1) * sizeof l->item[0]);
     l->n--;
 }
 
 /* A new opt at the end, on an axis as it is there. */
-static bool add_one(struct tries *s, struct list *l, const struct axes *x) {
+static bool add_one(struct tries *s, struct opt_list *l, const struct list_axes *x) {
     static const char *const size[] = {"2", "3", "4", "8", "16", "32", "64"};
     if (!x->n) return false;
     uint32_t i = draw(s, x->n), k = draw(s, x->n);
@@ -267,31 +267,31 @@ static bool add_one(struct tries *s, struct list *l, const struct axes *x) {
     case 0:
     case 1: { /* some values of a loop written out */
         const char *in = arena_printf(s->arena, "%s_x%u", a, s->fresh++);
-        insert(l, l->n, (struct item){"TILE", {a, size[draw(s, 4)], in}, 3});
-        insert(l, l->n, (struct item){x->axis[i].reduce && draw(s, 2) ? "REG" : "UNROLL", {in}, 1});
+        insert(l, l->n, (struct opt_item){"TILE", {a, size[draw(s, 4)], in}, 3});
+        insert(l, l->n, (struct opt_item){x->axis[i].reduce && draw(s, 2) ? "REG" : "UNROLL", {in}, 1});
         return true;
     }
     case 2: /* more or less work for a grid iteration */
         if (grid && draw(s, 2))
-            insert(l, l->n, (struct item){"LOOP", {a}, 1});
+            insert(l, l->n, (struct opt_item){"LOOP", {a}, 1});
         else
             insert(l, l->n,
-                   (struct item){
+                   (struct opt_item){
                        "TILE",
                        {a, size[draw(s, RG_COUNT(size))], arena_printf(s->arena, "%s_x%u", a, s->fresh++)},
                        3});
         return true;
-    case 3: insert(l, l->n, (struct item){"SWAP", {a, x->name[k]}, 2}); return i != k;
-    case 4: insert(l, l->n, (struct item){"UNROLL", {a}, 1}); return x->axis[i].size <= 16;
-    default: insert(l, 0, (struct item){"RESIDENT", {a}, 1}); return x->axis[i].members > 1;
+    case 3: insert(l, l->n, (struct opt_item){"SWAP", {a, x->name[k]}, 2}); return i != k;
+    case 4: insert(l, l->n, (struct opt_item){"UNROLL", {a}, 1}); return x->axis[i].size <= 16;
+    default: insert(l, 0, (struct opt_item){"RESIDENT", {a}, 1}); return x->axis[i].members > 1;
     }
 }
 
 /* One change; false if it came to nothing. */
-static bool change(struct tries *s, struct list *l, const struct axes *x) {
+static bool change(struct tries *s, struct opt_list *l, const struct list_axes *x) {
     if (!l->n || draw(s, 5) == 0) return add_one(s, l, x);
     uint32_t at = draw(s, l->n);
-    struct item *t = &l->item[at];
+    struct opt_item *t = &l->item[at];
     if ((is(t, "TILE") || is(t, "PIPE")) && draw(s, 4)) return change_number(s, l, at);
     if (is(t, "ORDER") && t->n > 1 && draw(s, 2)) {
         uint32_t i = draw(s, t->n - 1);
@@ -307,7 +307,7 @@ static bool change(struct tries *s, struct list *l, const struct axes *x) {
 
 /* Takes a list in if it is new, legal and adds up in the right order. */
 static bool take(struct tries *s, const char *text) {
-    if (strlen(text) >= HEUR_TEXT || s->out->n >= s->most) return false;
+    if (strlen(text) >= CHOOSE_TEXT || s->out->n >= s->most) return false;
     uint64_t key = hash_bytes(text, strlen(text), 7);
     if (map_get(&s->seen, key, NULL)) return false;
     map_put(&s->seen, key, 1);
@@ -324,8 +324,8 @@ static void take_recipes(struct tries *s, int vec_bytes, int threads) {
         for (size_t t = 0; t < RG_COUNT(team); t++) {
             struct view *v = arena_new(s->arena, struct view);
             if (!view_init(v, s->ir, s->kernel, vec_bytes * width[w], team[t])) return;
-            for (int r = 0; r < HEUR_RECIPES; r++)
-                for (int level = 0; level < HEUR_LEVELS; level++) {
+            for (int r = 0; r < CHOOSE_RECIPES; r++)
+                for (int level = 0; level < CHOOSE_LEVELS; level++) {
                     struct str text;
                     str_init(&text, s->arena);
                     if (!recipe_list(v, r, level, &text)) break;
@@ -335,9 +335,9 @@ static void take_recipes(struct tries *s, int vec_bytes, int threads) {
 }
 
 static void take_changed(struct tries *s, uint32_t from) {
-    struct list *l = arena_new(s->arena, struct list);
-    struct axes *x = arena_new(s->arena, struct axes);
-    *x = (struct axes){.arena = s->arena};
+    struct opt_list *l = arena_new(s->arena, struct opt_list);
+    struct list_axes *x = arena_new(s->arena, struct list_axes);
+    *x = (struct list_axes){.arena = s->arena};
     const char *base = s->out->p[from];
     if (!parse(s->arena, base, l)) return;
     opts_look(s->ir, s->kernel, base, NULL, note_axes, x);
