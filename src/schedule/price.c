@@ -44,11 +44,16 @@ enum {
     BLOCK_THREADS = 512,   /* at most */
     THREAD_ELEMENTS = 4    /* of a row, at least */
 };
-static const double gather_factor = 6, /* bytes per byte that vectors gather instead of load */
-    column_factor = 0.4,             /* more bytes per byte: 50 GB/s down columns, 75 GB/s along whole rows */
-    l1_share = 0.5, l2_share = 0.75, /* of a cache that a row may fill and stay */
-    l2_tensor_share = 0.5,           /* of L2 that a tensor may fill and be found there by the next kernel */
-    l3_tensor_share = 0.125;         /* of L3, which other tensors pass through in between */
+static const struct {
+    double gather, column, l1_share, l2_share, l2_tensor_share, l3_tensor_share;
+} rate = {
+    .gather = 6,              /* bytes per byte that vectors gather instead of load */
+    .column = 0.4,            /* more bytes per byte: 50 GB/s down columns, 75 GB/s along whole rows */
+    .l1_share = 0.5,          /* of L1 that a row may fill and stay */
+    .l2_share = 0.75,         /* of L2, likewise */
+    .l2_tensor_share = 0.5,   /* of L2 that a tensor may fill and be found there by the next kernel */
+    .l3_tensor_share = 0.125, /* of L3, which other tensors pass through in between */
+};
 
 static double op_weight(const uop *n) {
     switch (n->op) {
@@ -164,9 +169,9 @@ static int64_t stride_of(struct tally *t, const uop *n, const uop *range) {
 /* Adds bytes to the memory level that holds a tensor of this size. */
 static void traffic(struct tally *t, double bytes, double size, bool write) {
     double l3 = model_value(t->m, MODEL_L3_SIZE), l2 = model_value(t->m, MODEL_L2_SIZE);
-    if (size > l3 * l3_tensor_share)
+    if (size > l3 * rate.l3_tensor_share)
         *(write ? &t->work.dram_write : &t->work.dram_read) += bytes;
-    else if (size > l2 * l2_tensor_share)
+    else if (size > l2 * rate.l2_tensor_share)
         t->work.l3 += bytes;
     else
         t->work.l2 += bytes;
@@ -389,9 +394,9 @@ static void price_memory(struct tally *t, const traffic_vec *v) {
         if (x->store) traffic(t, bytes, whole, true);
         if (t->contractions) continue; /* blocked: operands are reread from cache and registers */
         double again = x->again * size;
-        if (x->footprint <= l1 * l1_share)
+        if (x->footprint <= l1 * rate.l1_share)
             t->work.l1 += again;
-        else if (x->footprint <= l2 * l2_share)
+        else if (x->footprint <= l2 * rate.l2_share)
             t->work.l2 += again;
         else
             traffic(t, again, whole, false);
@@ -493,8 +498,8 @@ struct kernel_price price_kernel(struct rangeify *r, const uop *sink, const stru
     if (r->illegal) return (struct kernel_price){.seconds = INFINITY};
     price_memory(&t, &mem);
     if (!t.contractions) { /* vectors run one way: the other accesses gather */
-        traffic(&t, gather_factor * RG_MIN(t.across, t.along), INFINITY, false);
-        if (!t.gpu) traffic(&t, column_factor * t.down, INFINITY, false);
+        traffic(&t, rate.gather * RG_MIN(t.across, t.along), INFINITY, false);
+        if (!t.gpu) traffic(&t, rate.column * t.down, INFINITY, false);
     }
     if (t.gpu) t.grid_all = busy_sms(&t);
     bool serial = !t.gpu && sink->src[0]->op == OP_STORE_ADD;

@@ -1,5 +1,5 @@
-/* choose.h: what the files of the heuristic share (heuristic.c, kernel_view.c, cpu_elementwise.c, cpu_gemm.c, cpu_conv.c); nobody else
- * includes it. A view is what index analysis knows of a kernel; a recipe turns a view into the text of an opt list. */
+/* choose.h: shared by the files of src/tune/choose only. A view is what index analysis knows of a kernel; a recipe turns a view
+ * into the text of an opt list. */
 #ifndef RIDGE_CHOOSE_H
 #define RIDGE_CHOOSE_H
 
@@ -23,18 +23,19 @@ struct axis_view {
     double most;     /* greatest size */
     uint64_t ranges; /* its members, as bits */
     uint8_t members, pos;
-    bool grid, reduce, scan; /* some member is GRID; bound by a REDUCE; run along by a SCAN */
-    bool fixed;              /* decides how long a loop is or which buffer is used: stays a loop */
+    bool grid, reduce, scan; /* some member is GRID; bound by a REDUCE; by a SCAN */
+    bool fixed;              /* determines the length of a loop or a buffer: stays a loop */
 };
 
-/* One access to memory that is not scratch. */
+/* One access to global memory. */
 struct access_view {
-    const uop *node, *buf,
-        *index;      /* LOAD, PRED_LOAD, STORE, STORE_ADD; PARAM(S); its index without the predicate */
-    const uop *pred; /* condition of a predicated index, or NULL */
-    uint64_t mask;   /* ranges that the address depends on */
-    double times;    /* evaluations */
-    uint8_t bytes;   /* of an element */
+    const uop *node;  /* LOAD, PRED_LOAD, STORE, STORE_ADD */
+    const uop *buf;   /* PARAM, PARAMS */
+    const uop *index; /* without the predicate */
+    const uop *pred;  /* or NULL */
+    uint64_t mask;    /* ranges that the address depends on */
+    double times;     /* evaluations */
+    uint8_t bytes;    /* of an element */
     bool store, add;
 };
 
@@ -56,56 +57,53 @@ struct view {
     struct estimate est;
     int reduces, scans, stages;
     const uop *reduce[8]; /* the first ones */
-    double ns;            /* of the whole kernel on one core, roughly */
+    double ns;            /* of the whole kernel on one core, estimated */
     int new_axes;         /* names made so far */
 };
 
-#define NO_STRIDE INT64_MIN /* the address moves with the axis, but by no constant */
+#define NO_STRIDE INT64_MIN /* the address depends on the axis, but not linearly */
 
-/* kernel_view.c */
-bool view_init(struct view *, struct ir *, const struct kernel *, int vec_bytes,
-               int threads); /* false: too large */
-/* Elements that the address moves from one lane to the next when `axis` is cut into vectors of `lanes`. */
+/* kernel_view.c; false: too large */
+bool view_init(struct view *, struct ir *, const struct kernel *, int vec_bytes, int threads);
+/* The stride, in elements, from one lane to the next when `axis` is tiled into vectors of `lanes`. */
 int64_t access_stride(const struct view *, const struct access_view *, int axis, int64_t lanes);
 bool view_depends(const struct view *, const uop *, int axis);
 int view_axis_of(const struct view *, const uop *range);
-/* The bit of a RANGE alone; its mask also has those that decide its length. */
+/* The bit of a RANGE alone; its mask also has the ranges that determine its length. */
 uint64_t view_bit(const struct view *, const uop *range);
-/* Lanes of a vector along the axis: the widest type that is loaded, stored or computed along it fills a register. */
+/* Lanes of a vector along the axis: the widest type loaded, stored or computed along it fills a register. */
 int view_lanes(const struct view *, int axis);
-/* A name for a new axis that no axis, and no axis that STAGE makes, has. */
+/* An unused axis name. */
 const char *view_new_axis(struct view *, const char *base, const char *suffix);
-/* May an opt name this buffer: no other has its name, and the name is one word. */
+/* Can an opt name this buffer? Its name must be unique and one word. */
 bool view_can_name(const struct view *, const uop *buf);
 
-/* A recipe writes an opt list; level 0 is what it likes best, each further level leaves something out. Returns false
- * when it has no list for this kernel at this or any further level. */
+/* A recipe writes an opt list; level 0 is its best, each further level is simpler. Returns false when it has no list for this
+ * kernel at this or any further level. */
 typedef bool recipe_fn(struct view *, int level, struct str *out);
-bool recipe_list(struct view *, int recipe, int level,
-                 struct str *out); /* heuristic.c: by number; false: no more levels */
+/* heuristic.c: by number; false: no more levels */
+bool recipe_list(struct view *, int recipe, int level, struct str *out);
 bool recipe_conv(struct view *, int level, struct str *out);        /* cpu_conv.c */
 bool recipe_gemm(struct view *, int level, struct str *out);        /* cpu_gemm.c */
 bool recipe_attention(struct view *, int level, struct str *out);   /* cpu_attention.c */
 bool recipe_elementwise(struct view *, int level, struct str *out); /* cpu_elementwise.c */
 
-/* Block programs; "" where there is none. gpu_conv.c: convolutions and their gradients; gpu_gemm.c: products
- * and transpositions. */
+/* Tiled GPU kernels; "" where there is none. gpu_conv.c: convolutions and their gradients; gpu_gemm.c: GEMMs and
+ * transpositions. */
 const char *gpu_conv(struct view *, int capability);
 const char *gpu_gemm(struct view *, int capability);
-bool gpu_lowers(const struct view *, const char *opts); /* can the kernel be lowered so? */
-/* As opts_forms_gpu, of a product. */
+bool gpu_lowers(const struct view *, const char *opts); /* can the kernel be lowered with this list? */
+/* As opts_forms_gpu, of a GEMM. */
 void gpu_gemm_forms(struct view *, int capability, const struct model *, const char *like, uint32_t best,
                     uint32_t more, gpu_lists *out);
 const char *gpu_transpose(struct view *);
-/* gpu_skinny_gemm.c: few rows by a wide matrix. */
-const char *gpu_skinny_gemm(struct view *, int capability);
-const char *gpu_attention(struct view *,
-                          int capability); /* gpu_attention.c: products with rows between them */
+const char *gpu_skinny_gemm(struct view *, int capability); /* gpu_skinny_gemm.c: few rows */
+const char *gpu_attention(struct view *, int capability);   /* gpu_attention.c: GEMM, row ops, GEMM */
 
 /* cpu_elementwise.c: moves work from the grid into loops, until a grid iteration is worth its overhead. in_grid[i]: values of
- * axis i that are still in the grid (1: none); name[i]: its innermost loop, changed where the axis is cut. */
+ * axis i that are still in the grid (1: none); name[i]: its innermost loop, changed where the axis is tiled. */
 void shape_grid(struct view *, struct str *out, double *in_grid, const char **name);
-/* n cut into equal parts of at most `most` with little waste: the size of a part. */
+/* The size of a tile of at most `most` that divides n with little waste. */
 int64_t even_part(int64_t n, int64_t most);
 
 /* ---- cpu_gemm.c: contractions, also for cpu_conv.c ---------------------------------------------------------- */
@@ -113,10 +111,10 @@ int64_t even_part(int64_t n, int64_t most);
 struct operand_view {
     const uop *root;
     uint64_t mask;
-    const struct access_view *access; /* its load; NULL: several, or none, move with the reduced axes */
+    const struct access_view *access; /* its load; NULL: none or several depend on the reduced axes */
 };
 
-/* A sum of products in which each side has an output axis of its own. */
+/* A sum of products in which each operand has an output axis of its own. */
 struct contraction {
     const uop *reduce;
     struct operand_view a, b; /* b has n */
@@ -132,26 +130,26 @@ struct contraction {
 };
 
 bool contraction_find(const struct view *, struct contraction *);
-void reset_grid(const struct view *, struct contraction *); /* nothing is cut */
+void reset_grid(const struct view *, struct contraction *); /* no axis is tiled */
 static inline bool has_axis(const struct view *v, uint64_t mask, int axis) {
     return (mask & v->axis[axis].ranges) != 0;
 }
 static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-double filled(int64_t n, int64_t tile); /* share of the work that is not padding */
-/* The best register tile of mr rows by nv vectors, and how good it is. `rows` values in rows, `cols` in vectors of
- * `lanes`; a load of a row's value costs row_load of a vector's. in_place: rows that do not come out even are predicated. */
+double filled(int64_t n, int64_t tile); /* fraction of the tiles that is not padding */
+/* The best register tile of mr rows by nv vectors, and its score. `rows` values in rows, `cols` in vectors of `lanes`; loading
+ * a row's value costs row_load of a vector load. in_place: partial tiles of rows are predicated. */
 double tile_of(const struct view *, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
                int64_t *mr, int64_t *nv);
-/* Cut axes m and n into that tile and write it out. *inner, *lane: the new axes; NULL where there is none. */
+/* Tile axes m and n and unroll the tile. *inner, *lane: the new axes; NULL where there is none. */
 void cut_rows(struct view *, struct contraction *, struct str *out, const char **inner);
 void cut_columns(struct view *, struct contraction *, struct str *out, const char **inner, const char **lane);
-/* The summed axis that both sides walk along one by one, or -1; the tile of mr by nr sums with vectors along it. */
+/* The reduced axis along which both operands have stride 1, or -1; the tile of mr by nr accumulators with vectors along it. */
 int dot_axis(const struct view *, const struct contraction *);
 void cut_dot(struct view *, struct contraction *, struct str *out, int k, int64_t mr, int64_t nr);
-int64_t k_unroll(int64_t k); /* how many terms of a sum of k are written out */
+int64_t k_unroll(int64_t k); /* unroll factor of a sum of k terms */
 const char *access_name(const struct view *, const struct access_view *);
 bool may_stage(const struct view *, const struct operand_view *);
-/* A list of names with commas between, without the empty ones. */
+/* Names joined by commas, without the empty ones. */
 const char *list_of(struct view *, const char *const *name, int n);
 #define LIST(v, ...)                               \
     list_of(v, (const char *const[]){__VA_ARGS__}, \

@@ -1,18 +1,18 @@
 /* cpu_attention.c: opt lists for kernels that keep rows: attention and its gradients (src/schedule/rangeify.c, value_kept).
  *
- * Such a kernel fills a row of products for each value of the innermost grid axis (queries, or keys on the way back), works
- * on it, and multiplies it by a matrix. A tile of those values is worked on at once and its values are the lanes: then
- * the row lies in scratch with the tile innermost, every sum, maximum and exponential along the row is a vector without
- * any joining of lanes, and what is read along the row (k, v) is one number for all lanes. A register tile of vectors by
- * elements of the row, and then by elements of the result, uses each load several times.
+ * Such a kernel fills a row of dot products for each value of the innermost grid axis (queries, or keys in the gradient),
+ * works on it, and multiplies it by a matrix. A tile of those values is computed at once, one per lane: the row is in scratch
+ * with the tile innermost, every sum, maximum and exponential along the row is vertical (no horizontal reduction), and loads
+ * along the row (k, v) are broadcasts. A register tile of vectors by elements of the row, and then by elements of the result,
+ * reuses each load.
  *
  *   TILE(m, nv*lanes, r) TILE(r, lanes, v) VEC(v) UNROLL(r)   the tile
  *   TILE(row, u, ..) REG(..)                                  elements of the row at a time
  *   TILE(d, u, ..) UNROLL(..)                                 elements of the result at a time
- *   TILE(s, .., b) ORDER(s, d, b) TILE(b, 2, ..) UNROLL(..)   the last sum in blocks
- *   TILE(k, 4, ..) UNROLL(..)                                 terms of a product in the row
- *   STAGE(q, m, k.., r, v)                                    what has an element for each lane and term, turned
- * Sums that run in one loop share the registers: with two of them each gets half as many elements.
+ *   TILE(s, .., b) ORDER(s, d, b) TILE(b, 2, ..) UNROLL(..)   the last contraction, cache-blocked
+ *   TILE(k, 4, ..) UNROLL(..)                                 terms of a dot product in the row
+ *   STAGE(q, m, k.., r, v)                                    operands with an element per lane and term, transposed
+ * Accumulators of one loop share the registers: with two contractions in it each gets half as many elements.
  * Tests: tests/unit/attention.c, tests/unit/heuristic.c */
 #include "tune/choose/choose.h"
 
@@ -20,16 +20,16 @@ enum { TERMS = 4 };
 
 struct attention_rows {
     int m;           /* the axis of the tile */
-    uint64_t own;    /* ranges along rows */
+    uint64_t own;    /* ranges along kept rows */
     int row, out;    /* axes; out -1: none */
-    int term[TERMS]; /* axes that products in rows are added up along */
+    int term[TERMS]; /* reduced axes of the dot products in rows */
     int nterm;
-    int sum; /* that the result is added up along; -1: none, or several */
+    int sum; /* reduced axis of the result; -1: none, or several */
     int lanes;
     int64_t nv, urow, uout; /* vectors of the tile; elements at a time */
 };
 
-static bool is_product(const uop *n) {
+static bool is_dot_product(const uop *n) {
     if (n->op != OP_REDUCE || n->arg.i != OP_ADD) return false;
     const uop *x = n->src[0];
     if (x->op == OP_WHERE) x = x->src[1]; /* masked */
@@ -39,7 +39,7 @@ static bool is_product(const uop *n) {
 static bool find_terms(struct view *v, struct attention_rows *w) {
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i];
-        if (!is_product(n) || !(v->mask[n->id] & w->own)) continue;
+        if (!is_dot_product(n) || !(v->mask[n->id] & w->own)) continue;
         int axis = view_axis_of(v, n->src[n->nsrc - 1]), k = 0;
         while (k < w->nterm && w->term[k] != axis) k++;
         if (k == TERMS) return false;
@@ -78,14 +78,14 @@ static bool find_rows(struct view *v, struct attention_rows *w) {
     return v->axis[w->m].size >= w->lanes;
 }
 
-/* The most products that one loop adds up: those along a range of `ranges`. */
-static int together(const struct view *v, uint64_t ranges) {
+/* The most contractions that share a loop along one of `ranges`. */
+static int most_sharing(const struct view *v, uint64_t ranges) {
     int most = 1;
     for (uint32_t r = 0; r < v->nrange; r++) {
         int n = 0;
         if (!(ranges >> r & 1)) continue;
         for (uint32_t i = 0; i < v->topo.n; i++)
-            n += is_product(v->topo.p[i]) && (v->mask[v->topo.p[i]->id] >> r & 1);
+            n += is_dot_product(v->topo.p[i]) && (v->mask[v->topo.p[i]->id] >> r & 1);
         most = RG_MAX(most, n);
     }
     return most;
@@ -112,7 +112,7 @@ static const char *cut(struct view *v, struct str *out, int axis, int64_t n, con
     return in;
 }
 
-/* Loads that have an element for each lane and term: packed in that order, once for each tile. */
+/* Packs loads that have an element per lane and term, once per tile. */
 static void pack(struct view *v, const struct attention_rows *w, struct str *out, int axis, const char *term,
                  const char *tile, const char *lane) {
     for (int i = 0; i < v->naccess; i++) {
@@ -130,11 +130,13 @@ static void pack(struct view *v, const struct attention_rows *w, struct str *out
     }
 }
 
-/* The matrix that a row is multiplied by is walked through for each few elements of the result: in blocks that stay in the
- * first level cache meanwhile. */
+/* Cache blocking: the matrix that a row is multiplied by is reread for every few elements of the result, in blocks that stay
+ * in L1. */
 static void block(struct view *v, const struct attention_rows *w, struct str *out) {
     if (w->sum < 0 || w->out < 0 || v->axis[w->out].size <= w->uout || v->axis[w->out].size % w->uout) return;
-    int64_t n = RG_MAX(v->l1 / 2 / (v->axis[w->out].size * 4 * matrices(v, w)) / 8 * 8, 8);
+    enum { BYTES = 4, STEP = 8 }; /* of an element; rows of a block are a multiple */
+    int64_t row_bytes = v->axis[w->out].size * BYTES * matrices(v, w);
+    int64_t n = RG_MAX(v->l1 / 2 / row_bytes / STEP * STEP, STEP);
     if (v->axis[w->sum].size < 2 * n) return;
     const char *in = view_new_axis(v, v->axis[w->sum].name, "b"),
                *two = view_new_axis(v, v->axis[w->sum].name, "u");
@@ -147,9 +149,9 @@ bool recipe_attention(struct view *v, int level, struct str *out) {
     if (level > 3 || !find_rows(v, &w)) return false;
     const struct axis_view *m = &v->axis[w.m];
     w.nv = m->size >= 2 * w.lanes && level < 3 ? 2 : 1;
-    int64_t most = v->regs == 32 ? 8 : 4;
-    w.urow = RG_MAX(most / together(v, w.own), 2);
-    w.uout = w.out < 0 ? 1 : RG_MAX(most / together(v, v->axis[w.out].ranges), 2);
+    int64_t most = v->regs == 32 ? 8 : 4; /* elements at a time: accumulators of two vectors each */
+    w.urow = RG_MAX(most / most_sharing(v, w.own), 2);
+    w.uout = w.out < 0 ? 1 : RG_MAX(most / most_sharing(v, v->axis[w.out].ranges), 2);
     const char *tile = "", *lane = view_new_axis(v, m->name, "v");
     if (w.nv > 1) {
         tile = view_new_axis(v, m->name, "r");

@@ -1,22 +1,22 @@
-/* cpu_conv.c: opt lists for convolutions and their gradients: contractions in which one side, the image, is read through
- * windows. A window is a pair of axes that walk over the same elements: a place, which is an output axis, and a tap,
- * which is summed over and which the other side, the filters, has too. With one more output axis of the filters (the
- * channels made) and of the image (the batch) this is a convolution, its gradient with respect to the image (taps
- * that run backwards, predicates at the border), and its gradient with respect to the filters (batch and channels have changed
- * roles: few places, many taps, a long sum).
+/* cpu_conv.c: opt lists for convolutions and their gradients: contractions in which one operand, the image, is read through
+ * windows. A window is a pair of axes with overlapping elements: an output position and a filter tap, which is reduced and
+ * which the other operand, the filters, has too. With one more output axis of the filters (output channels) and of the image
+ * (batch) this is a convolution, its data gradient (taps run backwards, predicates at the halo), or its weight gradient
+ * (batch and channels exchanged: few positions, many taps, a long sum).
  *
- *   places     vectors along the innermost place, rows of channels; an image with predicates is copied with its border first, so
- *              that nothing is asked in the inner loops
- *   channels   vectors along the channels, the filters packed for them; rows of places: for short rows
- *   gradient   vectors along the filters' channels, rows of the image's: both sides are packed channels last, some images
- *              at a time, and the sums wait in the second level cache for the next
- *   dots       the same for an image of few channels: vectors along the last tap, nothing is packed
- *   phases     the gradient with respect to the image of a convolution with steps: places i are read as i / step, taps as
- *              i mod step. Cut into quotient and remainder, each remainder is a convolution of its own: `channels`, with the
- *              filters of all of them packed
+ *   positions  vectors along the innermost position, rows of channels; a predicated image is copied with its halo first, so
+ *              that inner loops have no predicates
+ *   channels   vectors along the channels, filters packed for them; rows of positions: for short rows
+ *   gradient   weight gradient: vectors along the filters' channels, rows of the image's; both operands are packed channels
+ *              last, some images at a time, and the partial sums stay in L2
+ *   dots       the same for an image of few channels: vectors along the last tap, no packing
+ *   phases     data gradient of a strided convolution: position i is read as i / stride, its tap as i mod stride. Tiled into
+ *              quotient and remainder, each remainder is a convolution of its own: `channels`, with the filters of all of
+ *              them packed
  *
- * What the plain forms of cpu_gemm.c do as well is left to them. Which terms are added up first depends on sizes and caches
- * alone, never on the number of threads. */
+ * What cpu_gemm.c does as well is left to it. The order of summation depends on sizes and caches alone, never on the number
+ * of threads.
+ * Requires: struct view. Gives: an opt list. Tests: tests/unit/conv.c, tests/unit/heuristic.c */
 #include "tune/choose/choose.h"
 
 #include <math.h>
@@ -27,24 +27,24 @@ enum { CONV_AXES = 4, TAPS_OUT = 8 };
 struct cpu_conv {
     struct contraction c;
     struct operand_view image, filter;
-    int pos[CONV_AXES], tap[CONV_AXES], windows; /* the innermost place last */
+    int pos[CONV_AXES], tap[CONV_AXES], windows; /* the innermost window last */
     int channel;                                 /* the filters' output axis; -1 in neither */
     int batch;                                   /* the image's largest other output axis, or -1 */
-    int phase[CONV_AXES], phases;                /* loops that the filters have: remainders of places */
-    int shift[CONV_AXES];                        /* of each window: the phase that moves its places, or -1 */
+    int phase[CONV_AXES], phases;                /* loops that the filters have: remainders of positions */
+    int shift[CONV_AXES]; /* of each window: the phase that moves its positions, or -1 */
 };
 
 /* ---- recognising ------------------------------------------------------------------------------------------ */
 
 static int64_t size_of(const struct view *v, int axis) { return v->axis[axis].size; }
 
-/* Elements that a place and a tap both reach; how far apart their steps are, 0 if they do not meet. */
-static int64_t meets(const struct view *v, const struct access_view *s, int place, int tap) {
-    int64_t p = access_stride(v, s, place, 1), t = access_stride(v, s, tap, 1);
+/* The ratio of the strides of a position and a tap if their elements overlap; 0: they do not. */
+static int64_t overlap(const struct view *v, const struct access_view *s, int pos, int tap) {
+    int64_t p = access_stride(v, s, pos, 1), t = access_stride(v, s, tap, 1);
     if (p == NO_STRIDE || t == NO_STRIDE || !p || !t) return 0;
     p = p < 0 ? -p : p, t = t < 0 ? -t : t;
     if (p % t == 0 && p / t < size_of(v, tap)) return p / t;
-    if (t % p == 0 && t / p < size_of(v, place)) return t / p;
+    if (t % p == 0 && t / p < size_of(v, pos)) return t / p;
     return 0;
 }
 
@@ -54,7 +54,7 @@ static bool own_output(const struct view *v, int axis, uint64_t mine, uint64_t o
            !has_axis(v, other, axis);
 }
 
-/* Pairs of places and taps of the image s. */
+/* Pairs of positions and taps of the image s. */
 static bool find_windows(const struct view *v, struct cpu_conv *k, const struct operand_view *s,
                          const struct operand_view *other) {
     uint64_t taken = 0;
@@ -65,8 +65,8 @@ static bool find_windows(const struct view *v, struct cpu_conv *k, const struct 
         if (!own_output(v, i, s->mask, other->mask)) continue;
         for (int t = 0; t < v->naxis; t++) {
             if (!v->axis[t].reduce || v->axis[t].size < 2 || !has_axis(v, s->mask, t)) continue;
-            int64_t near = taken >> t & 1 ? 0 : meets(v, s->access, i, t);
-            if (near && (!best || near < best)) best = near, tap = t;
+            int64_t ratio = taken >> t & 1 ? 0 : overlap(v, s->access, i, t);
+            if (ratio && (!best || ratio < best)) best = ratio, tap = t;
         }
         if (tap < 0) continue;
         if (k->windows == CONV_AXES) return false;
@@ -75,7 +75,7 @@ static bool find_windows(const struct view *v, struct cpu_conv *k, const struct 
     return k->windows > 0;
 }
 
-static int window_of(const struct cpu_conv *k, int axis) { /* which window it is a place or a tap of, or -1 */
+static int window_of(const struct cpu_conv *k, int axis) { /* the window whose position or tap it is, or -1 */
     for (int i = 0; i < k->windows; i++)
         if (k->pos[i] == axis || k->tap[i] == axis) return i;
     return -1;
@@ -122,7 +122,7 @@ static bool find_conv(const struct view *v, struct cpu_conv *k) {
 
 /* ---- names --------------------------------------------------------------------------------------------------- */
 
-/* An axis after cutting: the loop that is left of it, and what was cut off and written out; "" where there is none. */
+/* An axis after tiling: the outer loop, the unrolled tile, the vector; "" where there is none. */
 struct cut {
     const char *loop, *out, *lane;
 };
@@ -138,7 +138,7 @@ static struct cut cut_tile(struct view *v, struct contraction *c, struct str *ou
     return r;
 }
 
-/* The innermost tap or place of a sum is written out, or some of its values. */
+/* Unrolls the innermost reduced axis, or a tile of it. */
 static struct cut cut_sum(struct view *v, struct str *out, int axis, int64_t copies) {
     struct cut r = whole(v, axis);
     int64_t n = size_of(v, axis), u = n <= TAPS_OUT && n * copies <= 256 ? n : n % 4 ? k_unroll(n) : 4;
@@ -154,15 +154,15 @@ static struct cut cut_sum(struct view *v, struct str *out, int axis, int64_t cop
 }
 
 /* The dimension of a tile of the image that a window becomes. */
-static const char *window_dim(struct view *v, const struct cut *place, const struct cut *tap) {
-    const char *name[] = {place->loop, place->out, place->lane, tap->loop, tap->out};
+static const char *window_dim(struct view *v, const struct cut *pos, const struct cut *tap) {
+    const char *name[] = {pos->loop, pos->out, pos->lane, tap->loop, tap->out};
     const char *all = "";
     for (size_t i = 0; i < RG_COUNT(name); i++)
         if (*name[i]) all = *all ? arena_printf(v->arena, "%s+%s", all, name[i]) : name[i];
     return all;
 }
 
-/* The innermost axis of the grid that is left. */
+/* The innermost axis that is still in the grid. */
 static const char *grid_axis(const struct view *v, const struct contraction *c) {
     const char *at = NULL;
     for (int i = 0; i < v->naxis; i++)
@@ -189,7 +189,7 @@ static int64_t divisor(int64_t n, int64_t most) {
     return best;
 }
 
-/* Bytes of a tile of the image over these windows and the other summed axes. */
+/* Bytes of a tile of the image over these windows and the other reduced axes. */
 static double image_bytes(const struct view *v, const struct cpu_conv *k, int first_window) {
     double bytes = k->image.access->bytes;
     for (int i = 0; i < v->naxis; i++)
@@ -205,22 +205,22 @@ static double image_bytes(const struct view *v, const struct cpu_conv *k, int fi
     return bytes;
 }
 
-/* ---- places and channels: a convolution, its gradient with respect to the image ---------------------------------- */
+/* ---- positions and channels: convolution, data gradient ---------------------------------- */
 
-static const char *summed(struct view *v, int not ) { /* the summed axes, outermost first */
+static const char *summed(struct view *v, int not ) { /* the reduced axes, outermost first */
     const char *all = "";
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].reduce && i != not ) all = LIST(v, all, v->axis[i].name);
     return all;
 }
 
-/* How many images one grid iteration takes: packing filters is then a small part of it. Returns the loop over them. */
+/* Several images per grid iteration amortize the packing of filters. Returns the loop over them. */
 static const char *cut_batch(struct view *v, struct cpu_conv *k, struct str *out, int64_t most) {
     struct contraction *c = &k->c;
     if (k->batch < 0 || c->in_grid[k->batch] <= 1) return NULL;
     double spare = grid_size(v, c) / (8.0 * v->threads);
     most =
-        RG_MIN(RG_MIN(most, (int64_t)spare), (int64_t)c->in_grid[k->batch] - 1); /* some stay in the grid */
+        RG_MIN(RG_MIN(most, (int64_t)spare), (int64_t)c->in_grid[k->batch] - 1); /* keep some in the grid */
     int64_t n = divisor((int64_t)c->in_grid[k->batch], most);
     if (n < 2) return NULL;
     const char *loop = view_new_axis(v, v->axis[k->batch].name, "l");
@@ -229,7 +229,7 @@ static const char *cut_batch(struct view *v, struct cpu_conv *k, struct str *out
     return loop;
 }
 
-/* The image with its border, for one value of the batch. */
+/* Packs the image with its halo, for one value of the batch. */
 static bool stage_image(struct view *v, struct cpu_conv *k, struct str *out, const char *at) {
     const char *b = access_name(v, k->image.access), *dims = "", *last = "";
     int64_t wide = 0;
@@ -237,15 +237,15 @@ static bool stage_image(struct view *v, struct cpu_conv *k, struct str *out, con
         if (v->axis[i].reduce && has_axis(v, k->image.mask, i) && window_of(k, i) < 0)
             dims = LIST(v, dims, v->axis[i].name);
     for (int i = 0; i < k->windows; i++) {
-        struct cut place = whole(v, k->pos[i]), tap = whole(v, k->tap[i]);
+        struct cut pos = whole(v, k->pos[i]), tap = whole(v, k->tap[i]);
         wide = size_of(v, k->pos[i]) + size_of(v, k->tap[i]) - 1;
-        if (k->shift[i] >= 0) place.out = v->axis[k->shift[i]].name, wide += size_of(v, k->shift[i]) - 1;
-        dims = LIST(v, dims, window_dim(v, &place, &tap));
-        last = place.loop;
+        if (k->shift[i] >= 0) pos.out = v->axis[k->shift[i]].name, wide += size_of(v, k->shift[i]) - 1;
+        dims = LIST(v, dims, window_dim(v, &pos, &tap));
+        last = pos.loop;
     }
     str_printf(out, " STAGE(%s,%s,%s)", b, at, dims);
     int lanes = view_lanes(v, k->pos[k->windows - 1]);
-    if (wide % lanes == 0 && wide > lanes) /* the copy has no predicates of its own to care for */
+    if (wide % lanes == 0 && wide > lanes) /* no partial vector */
         str_printf(out, " TILE(%s.%s,%d,%s.v) VEC(%s.v)", b, last, lanes, b, b);
     return true;
 }
@@ -262,7 +262,7 @@ static void stage_filter(struct view *v, struct cpu_conv *k, struct str *out, co
     if (*tap) str_printf(out, " UNROLL(%s.%s)", f, tap);
 }
 
-/* c.m, c.n, c.mr and c.nv are set. copy: the image goes through scratch. */
+/* Requires c.m, c.n, c.mr and c.nv. copy: the image is packed into scratch. */
 static bool write_by_position(struct view *v, struct cpu_conv *k, struct str *out, bool copy) {
     struct contraction *c = &k->c;
     int inner = k->pos[k->windows - 1], tap = k->tap[k->windows - 1];
@@ -281,8 +281,8 @@ static bool write_by_position(struct view *v, struct cpu_conv *k, struct str *ou
     c->in_grid[inner] = 1;
     struct cut sum = cut_sum(v, out, tap, c->mr * c->nv);
     if (k->phases && k->windows == 2 && c->mr * c->nv * size_of(v, tap) * size_of(v, k->tap[0]) <= 128)
-        str_printf(out, " UNROLL(%s)", v->axis[k->tap[0]].name); /* few taps are left */
-    if (k->phases && looped) { /* the filters of a phase and some channels stay in the nearest cache */
+        str_printf(out, " UNROLL(%s)", v->axis[k->tap[0]].name); /* few taps per phase */
+    if (k->phases && looped) { /* the filters of a phase and some channels stay in L1 */
         const char *order = "";
         for (int i = 0; i < k->phases; i++) order = LIST(v, order, v->axis[k->phase[i]].name);
         order = LIST(v, order, cols.loop);
@@ -294,12 +294,12 @@ static bool write_by_position(struct view *v, struct cpu_conv *k, struct str *ou
     return true;
 }
 
-/* ---- the gradient with respect to the filters ----------------------------------------------------------------------- */
+/* ---- weight gradient ----------------------------------------------------------------------- */
 
-/* How many of the summed axes, from the outermost, run around the packed tiles (at least one), and how many values of the innermost of
- * those one tile takes. */
+/* How many of the reduced axes, from the outermost, are loops around the packed tiles (at least one); *part: values of the
+ * innermost of those per tile. */
 static int outer_sums(const struct view *v, const struct cpu_conv *k, const int *sum, int n, int64_t *part) {
-    double room = (double)v->l2 / 3;
+    double room = (double)v->l2 / 3; /* for both packed tiles; the rest holds sums and stores */
     for (int outer = 1; outer < n; outer++) {
         double image = image_bytes(v, k, 0), filter = k->filter.access->bytes;
         double steps = 1;
@@ -325,7 +325,7 @@ static int outer_sums(const struct view *v, const struct cpu_conv *k, const int 
     return -1;
 }
 
-/* Tiles of an axis into parts for the grid and a loop inside. */
+/* Splits the tiles of an axis into *want parts for the grid and a loop inside. */
 static const char *cut_grid(struct view *v, struct contraction *c, struct str *out, int axis, double *want) {
     int64_t n = (int64_t)c->in_grid[axis], parts = 1;
     const char *name = v->axis[axis].name;
@@ -349,14 +349,13 @@ static void fill_rows(struct str *out, const char *b, const char *axis, int64_t 
     if (*axis) str_printf(out, " %s(%s.%s)", lanes ? "VEC" : "UNROLL", b, axis);
 }
 
-/* Memory runs along the last window: several of its elements at once are turned in registers. */
+/* The last window has stride 1: several of its elements are transposed in registers at once. */
 static void fill_window(const struct view *v, const struct cpu_conv *k, struct str *out, const char *axis) {
     const char *b = access_name(v, k->image.access);
-    int place = k->pos[k->windows - 1], tap = k->tap[k->windows - 1];
-    int64_t p = llabs(access_stride(v, k->image.access, place, 1)),
+    int pos = k->pos[k->windows - 1], tap = k->tap[k->windows - 1];
+    int64_t p = llabs(access_stride(v, k->image.access, pos, 1)),
             t = llabs(access_stride(v, k->image.access, tap, 1));
-    int64_t unit = RG_MIN(p, t),
-            n = p / unit * (size_of(v, place) - 1) + t / unit * (size_of(v, tap) - 1) + 1;
+    int64_t unit = RG_MIN(p, t), n = p / unit * (size_of(v, pos) - 1) + t / unit * (size_of(v, tap) - 1) + 1;
     int64_t u = k_unroll(n);
     if (n % u || u < 2) return;
     if (u == n)
@@ -376,13 +375,13 @@ static bool write_gradient(struct view *v, struct cpu_conv *k, struct str *out) 
     if (outer < 0) return false;
     struct cut rows = cut_tile(v, c, out, true), cols = cut_tile(v, c, out, false);
     double bytes = (double)size_of(v, c->m) * (double)size_of(v, c->n) * k->filter.access->bytes;
-    const char *places = "", *around = "", *inside = "", *fdim = "", *idim = "";
+    const char *positions = "", *around = "", *inside = "", *fdim = "", *idim = "";
     for (int i = 0; i < k->windows; i++) {
         make_loop(v, c, out, k->pos[i]);
         bytes *= (double)size_of(v, k->pos[i]);
-        places = LIST(v, places, v->axis[k->pos[i]].name);
+        positions = LIST(v, positions, v->axis[k->pos[i]].name);
     }
-    double want = RG_MAX((double)v->threads, bytes / ((double)v->l2 / 4)); /* each part packs for itself */
+    double want = RG_MAX((double)v->threads, bytes / ((double)v->l2 / 4)); /* each part packs its own tiles */
     want /= grid_size(v, c) / (c->in_grid[c->m] * c->in_grid[c->n]);
     const char *ml = cut_grid(v, c, out, c->m, &want), *nl = cut_grid(v, c, out, c->n, &want);
     struct cut inner = cut_sum(v, out, last, c->mr * c->nv);
@@ -400,12 +399,12 @@ static bool write_gradient(struct view *v, struct cpu_conv *k, struct str *out) 
             if (w >= 0) idim = LIST(v, idim, v->axis[k->pos[w]].name);
             continue;
         }
-        struct cut place = w >= 0 ? whole(v, k->pos[w]) : s, none = {"", "", ""};
+        struct cut pos = w >= 0 ? whole(v, k->pos[w]) : s, none = {"", "", ""};
         inside = LIST(v, inside, s.loop), fdim = LIST(v, fdim, s.loop, s.out);
-        idim = LIST(v, idim, w >= 0 ? window_dim(v, &s, &place) : window_dim(v, &s, &none));
+        idim = LIST(v, idim, w >= 0 ? window_dim(v, &s, &pos) : window_dim(v, &s, &none));
     }
     const char *f = access_name(v, k->filter.access), *b = access_name(v, k->image.access);
-    str_printf(out, " ORDER(%s)", LIST(v, around, nl, ml, places, inside));
+    str_printf(out, " ORDER(%s)", LIST(v, around, nl, ml, positions, inside));
     str_printf(out, " STAGE(%s,%s,%s) STAGE(%s,%s,%s)", f, at, LIST(v, nl, fdim, cols.out, cols.lane), b, at,
                LIST(v, ml, idim, rows.out));
     if (*cols.lane)
@@ -418,7 +417,7 @@ static bool write_gradient(struct view *v, struct cpu_conv *k, struct str *out) 
     return true;
 }
 
-/* The same with vectors along the last tap, for an image of few channels: read in place, the lanes added up for each
+/* Weight gradient with vectors along the last tap, for an image of few channels: no packing, one horizontal reduction per
  * block of images. */
 static bool write_dots(struct view *v, struct cpu_conv *k, struct str *out, int along) {
     struct contraction *c = &k->c;
@@ -439,8 +438,7 @@ static bool write_dots(struct view *v, struct cpu_conv *k, struct str *out, int 
     for (int i = 0; i < v->naxis; i++)
         if (v->axis[i].grid && c->in_grid[i] > 1 && window_of(k, i) < 0)
             loops = LIST(v, loops, cut_grid(v, c, out, i, &want));
-    for (int i = 0; i < k->windows - 1;
-         i++) { /* never in the grid: blocks are added up however many threads there are */
+    for (int i = 0; i < k->windows - 1; i++) { /* never in the grid: rounding must not depend on threads */
         make_loop(v, c, out, k->pos[i]);
         loops = LIST(v, loops, v->axis[k->pos[i]].name);
     }
@@ -459,7 +457,7 @@ static bool write_dots(struct view *v, struct cpu_conv *k, struct str *out, int 
     return true;
 }
 
-/* A register tile that comes out even in both directions, if there is a good one; padding is work too. */
+/* A register tile that divides both axes, if there is a good one; padding is work too. */
 static double even_tile(const struct view *v, int64_t rows, int64_t cols, int lanes, int64_t *mr,
                         int64_t *nv) {
     double best = 0;
@@ -478,8 +476,8 @@ static double even_tile(const struct view *v, int64_t rows, int64_t cols, int la
 
 /* ---- the recipe ---------------------------------------------------------------------------------------------------- */
 
-/* A sum of more terms than fit into cache: the gradient of the filters. */
-static bool is_long(const struct view *v, const struct cpu_conv *k) {
+/* More taps than positions: a weight gradient. */
+static bool is_weight_gradient(const struct view *v, const struct cpu_conv *k) {
     double most = 1;
     for (int i = 0; i < k->windows; i++)
         most *= (double)size_of(v, k->tap[i]) / (double)size_of(v, k->pos[i]);
@@ -493,7 +491,7 @@ static bool write_conv(struct view *v, int level, struct str *out) {
     if (level > 2 || !find_conv(v, &k)) return false;
     int inner = k.pos[k.windows - 1];
     int64_t wide = size_of(v, inner), channels = size_of(v, k.channel);
-    bool pred = k.image.access->pred != NULL, grad = is_long(v, &k);
+    bool pred = k.image.access->pred != NULL, grad = is_weight_gradient(v, &k);
     int64_t step = access_stride(v, k.image.access, inner, 1);
     reset_grid(v, c);
     c->lanes = view_lanes(v, k.channel);
@@ -511,7 +509,7 @@ static bool write_conv(struct view *v, int level, struct str *out) {
     double by_position = even_tile(v, channels, wide, view_lanes(v, inner), &mr, &nv);
     if (pred && wide % view_lanes(v, inner)) by_position *= 0.5;
     double by_channel = channels < c->lanes ? 0 : even_tile(v, wide, channels, c->lanes, &c->mr, &c->nv);
-    if (k.phases) by_position = 0; /* stored with steps */
+    if (k.phases) by_position = 0; /* strided stores */
     bool by_channels = by_channel > by_position * 1.1 &&
                        c->depth * (double)(c->nv * c->lanes) * k.filter.access->bytes <= (double)v->l2 / 2;
     if ((!by_channels && (!pred || k.phases)) || level > 1 || step != 1) return false;
@@ -520,7 +518,7 @@ static bool write_conv(struct view *v, int level, struct str *out) {
     return c->mr > 1 && write_by_position(v, &k, out, pred || k.phases || level > 0);
 }
 
-/* Output axes whose quotient and remainder by a small number are used, cut by it; false: there are none. */
+/* Tiles output axes by the small constant whose quotient and remainder the kernel uses; false: there are none. */
 static bool cut_phases(struct view *v, struct str *out) {
     int64_t by[2][CHOOSE_AXES] = {0};
     bool any = false;
@@ -541,7 +539,7 @@ static bool cut_phases(struct view *v, struct str *out) {
     return any;
 }
 
-struct phased { /* the rest of a list, for the kernel as it is then */
+struct phased { /* the rest of a list, for the kernel after cut_phases */
     const struct view *v;
     int level;
     char text[CHOOSE_TEXT];

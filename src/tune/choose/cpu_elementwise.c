@@ -1,33 +1,75 @@
-/* cpu_elementwise.c: opt lists for everything that is no contraction: pointwise kernels, transpositions, row and column
+/* cpu_elementwise.c: opt lists for everything but contractions: elementwise kernels, transpositions, row and column
  * reductions, scans, gathers, scatters, task tables.
  *
  * One recipe for all of them, because they differ in numbers and not in kind:
  *
- *   1. which axis becomes the vector: the one for which all loads, stores and operations together cost least.
- *      A load with a stride costs more, less if another axis walks along its memory and can be written out (then
- *      coalesce.c turns blocks in registers);
- *   2. how much is written out: vectors along that axis, each with an accumulator of its own if it is reduced;
- *   3. what is kept (RESIDENT), asked for early (PIPE) or turned through a tile in cache (STAGE);
+ *   1. the vector axis: the one for which all loads, stores and ops together cost least. A strided load costs more, less if
+ *      another axis has stride 1 and can be unrolled (then coalesce.c transposes blocks in registers);
+ *   2. the unroll factor: vectors along that axis, each with an accumulator of its own if it is reduced;
+ *   3. what is kept (RESIDENT), prefetched (PIPE) or transposed through a tile in cache (STAGE);
  *   4. how much of the grid one iteration takes (shape_grid).
  *
- * The numbers are those of the golden kernels (tests/golden, docs/performance.md). */
+ * The figures are those of the golden kernels (tests/golden, docs/performance.md).
+ * Requires: struct view. Gives: an opt list. Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
 #include "tune/choose/choose.h"
 
 #define GRID_NS 2000.0 /* a grid iteration should take about this long */
-#define BIG 8e6        /* bytes: does not stay in the nearer caches from one kernel to the next */
+#define BIG 8e6        /* bytes: does not stay in L1 or L2 from one kernel to the next */
+
+/* Costs of choose_vector, in vector loads. Tuned on the golden kernels (tests/golden). */
+static const struct {
+    double store, pooled, transposed, gathered, scattered_add, reduce, reduce_short, better_axis;
+} vec_cost = {
+    .store = 1.5,        /* per vector */
+    .pooled = 1.5,       /* vectors built from few loads */
+    .transposed = 3,     /* strided, transposed in registers */
+    .gathered = 2,       /* per element */
+    .scattered_add = 8,  /* per element */
+    .reduce = 6,         /* a horizontal reduction */
+    .reduce_short = 16,  /* of a short row: nothing to overlap with */
+    .better_axis = 0.95, /* an outer axis must be this much cheaper */
+};
+enum {
+    SHORT_ROW = 32,   /* elements */
+    TAIL_VECTORS = 3, /* vectors that a partial one costs */
+    MOST_LANES = 16,
+    CHAINED_VECTORS = 4, /* registers per vector that hide a long dependent chain */
+    MOST_POOL = 4        /* elements that share a load */
+};
+/* Weights of ops, relative to each other. */
+static const struct {
+    double simple, div, special, random;
+} weight_of = {
+    .simple = 0.5, /* one instruction */
+    .div = 3,      /* division, square root */
+    .special = 10, /* math function */
+    .random = 20,  /* Threefry */
+};
+enum { HEAVY_BODY = 60, HUGE_BODY = 160 }; /* weight of a body that is unrolled less */
+enum { UNROLL_REDUCE = 8, UNROLL = 4, SHORT_VECTORS = 16, COPY_VECTORS = 64 };
+/* Loops, in vectors of work. */
+static const struct {
+    double loop_overhead, tail_overhead, better_pass;
+} loop_cost = {
+    .loop_overhead = 0.8, /* of an iteration */
+    .tail_overhead = 4.0, /* per vector of a partial iteration */
+    .better_pass = 1.3,   /* factor of work by which a later pass hides a prefetch better */
+};
+enum { PIPE_ROW_BYTES = 1024, GATHER_AHEAD = 8, SCATTER_AHEAD = 4 }; /* prefetch: shortest row; rows ahead */
+enum { MOST_TILE = 4096, GRID_PIECES = 64, GRID_PER_THREAD = 8 };    /* shape_grid: of an axis; per thread */
 
 struct elementwise_plan {
-    int axis, lanes;  /* the vector axis */
-    int64_t vectors;  /* along it; 0: known at run time only */
-    int turn;         /* axis along the memory of strided loads, or -1 */
-    bool far;         /* .. of which one is too large for cache: turn through a tile */
-    const char *walk; /* the vector axis' name after streams were cut off */
+    int axis, lanes;   /* the vector axis */
+    int64_t vectors;   /* along it; 0: known at run time only */
+    int transposed;    /* axis with stride 1 of strided loads, or -1 */
+    bool through_tile; /* one of those loads is too large for cache: transpose through a tile */
+    const char *loop;  /* the vector axis' name after streams were split off */
     const char *name[CHOOSE_AXES];
     double in_grid[CHOOSE_AXES]; /* values of each axis that are still in the grid */
 };
 
-/* Reductions one after the other over equal data may each have axes of their own (the mean and then the variance of a
- * batch). Such axes are twins: as long as each other, and nothing depends on both. They are cut the same way. */
+/* Consecutive reductions over equal data may have axes of their own (the mean and then the variance of a batch). Such axes are
+ * twins: of equal size, and no node depends on both. They are tiled the same way. */
 struct twins {
     int axis[4], n; /* the first is the one asked for */
     uint64_t ranges;
@@ -57,12 +99,14 @@ static struct twins twins_of(const struct view *v, int axis) {
 
 static double weight(const uop *n) {
     if (!op_is_pure((enum op)n->op) || n->dt == DT_IDX) return 0;
-    if (n->op == OP_THREEFRY) return 20;
-    if (n->op == OP_POW || (n->op >= OP_EXP && n->op <= OP_SIGMOID)) return 10;
-    return n->op == OP_FDIV || n->op == OP_SQRT || n->op == OP_RSQRT || n->op == OP_RECIP ? 3 : 0.5;
+    if (n->op == OP_THREEFRY) return weight_of.random;
+    if (n->op == OP_POW || (n->op >= OP_EXP && n->op <= OP_SIGMOID))
+        return weight_of.special; /* rows of ops.def */
+    bool div = n->op == OP_FDIV || n->op == OP_SQRT || n->op == OP_RSQRT || n->op == OP_RECIP;
+    return div ? weight_of.div : weight_of.simple;
 }
 
-/* An axis other than `not` along which the access walks through memory one by one and that may be written out. */
+/* An axis other than `not` along which the access has stride 1 and that can be unrolled. */
 static int unit_axis(const struct view *v, const struct access_view *s, int not ) {
     for (int i = v->naxis; i-- > 0;)
         if (i != not &&!v->axis[i].fixed && v->axis[i].size > 1 && access_stride(v, s, i, 4) == 1) return i;
@@ -83,13 +127,14 @@ static bool binds_twin(const struct view *v, const struct twins *t, const uop *r
     return false;
 }
 
-/* The number that n divides the axis itself by, as what is read of a pooled tensor is; 0 if it does not. */
+/* The constant that n divides the axis by, as in an index of a pooled tensor; 0: none. */
 static int64_t divides(const struct view *v, const uop *n, int axis) {
     bool plain = n->op == OP_IDIV && n->dt == DT_IDX && n->src[0]->op == OP_RANGE && uop_is_const(n->src[1]);
-    return plain && view_axis_of(v, n->src[0]) == axis && n->src[1]->arg.i <= 4 ? n->src[1]->arg.i : 0;
+    return plain && view_axis_of(v, n->src[0]) == axis && n->src[1]->arg.i <= MOST_POOL ? n->src[1]->arg.i
+                                                                                        : 0;
 }
 
-/* Does the access read each element for several neighbours along the axis? Then coalesce.c makes lanes of what few loads bring. */
+/* Do adjacent lanes along the axis read the same element? Then coalesce.c builds vectors from few loads. */
 static bool is_pooled(const struct view *v, const struct access_view *s, int axis) {
     const uop *n = s->index;
     if (s->store || s->pred) return false;
@@ -98,17 +143,18 @@ static bool is_pooled(const struct view *v, const struct access_view *s, int axi
     return divides(v, n, axis) > 1;
 }
 
-/* Work per element relative to a vector of one lane, when vectors run along the axis and its twins. */
+/* Cost of the kernel with vectors along the axis and its twins. */
 static double vector_cost(const struct view *v, int first, int lanes) {
     const struct twins t = twins_of(v, first);
     const struct axis_view *a = &v->axis[first];
     int64_t size = a->size < 0 ? (int64_t)a->most : a->size, vectors = (size + lanes - 1) / lanes;
-    /* of the last, partial vector, memory is touched element by element */
+    /* the last, partial vector is loaded and stored element by element */
     double each = (double)vectors / (double)RG_MAX(size, 1), cost = 0;
-    double touch = (double)(size % lanes && a->size > 0 ? vectors + 3 : vectors) / (double)RG_MAX(size, 1);
+    bool partial = size % lanes && a->size > 0;
+    double touch = (double)(partial ? vectors + TAIL_VECTORS : vectors) / (double)RG_MAX(size, 1);
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
-        double w = s->times * (s->store ? 1.5 : 1);
+        double w = s->times * (s->store ? vec_cost.store : 1);
         int axis = which_twin(v, &t, s);
         if (axis < 0) {
             cost += w;
@@ -118,21 +164,20 @@ static double vector_cost(const struct view *v, int first, int lanes) {
         if (stride == 0 || stride == 1)
             cost += w * touch;
         else if (is_pooled(v, s, axis))
-            cost += w * 1.5 * touch;
+            cost += w * vec_cost.pooled * touch;
         else if (stride != NO_STRIDE && !s->pred && unit_axis(v, s, axis) >= 0)
-            cost += w * 3 * touch;
+            cost += w * vec_cost.transposed * touch;
         else
-            cost += w * (s->add ? 8 : 2);
+            cost += w * (s->add ? vec_cost.scattered_add : vec_cost.gathered);
     }
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i];
         double w = weight(n) * v->times[n->id];
         if (n->op == OP_REDUCE) {
             cost += v->times[n->id] * (v->mask[n->src[0]->id] & t.ranges ? each : 1);
-            if (binds_twin(
-                    v, &t,
-                    n)) /* the lanes are joined at the end; what waits for a short row has little else to do */
-                cost += (a->most <= 32 ? 16 : 6) * v->times[n->id] / RG_MAX(a->most, 1);
+            if (binds_twin(v, &t, n))
+                cost += (a->most <= SHORT_ROW ? vec_cost.reduce_short : vec_cost.reduce) * v->times[n->id] /
+                        RG_MAX(a->most, 1);
         } else {
             cost += w * (v->mask[n->id] & t.ranges ? each : 1);
         }
@@ -140,19 +185,21 @@ static double vector_cost(const struct view *v, int first, int lanes) {
     return cost;
 }
 
-/* Random bits are a long chain of short operations: several registers of them in turns (a draw of 25,600: 169 us, 99). */
+/* Random bits are a long dependent chain of short ops: interleave several registers (a draw of 25,600: 169 us, 99). */
 static bool draws_along(const struct view *v, int axis) {
     for (uint32_t i = 0; i < v->topo.n; i++)
         if (v->topo.p[i]->op == OP_THREEFRY && view_depends(v, v->topo.p[i], axis)) return true;
     return false;
 }
 
-/* Pieces that are put together are asked for at each vector, and most of the index is the same for all of its lanes. */
-static bool joins_along(const struct view *v, int axis) {
-    int pieces = 0;
+/* A concatenation along the axis: predicated loads of several inputs, evaluated once per vector; wide vectors amortize the
+ * index. */
+static bool concatenates(const struct view *v, int axis) {
+    int inputs = 0;
     for (int i = 0; i < v->naccess; i++)
-        pieces += !v->access[i].store && v->access[i].pred && access_stride(v, &v->access[i], axis, 16) == 1;
-    return pieces > 1 && !v->reduces && !v->scans;
+        inputs += !v->access[i].store && v->access[i].pred &&
+                  access_stride(v, &v->access[i], axis, MOST_LANES) == 1;
+    return inputs > 1 && !v->reduces && !v->scans;
 }
 
 static bool choose_vector(const struct view *v, struct elementwise_plan *f) {
@@ -162,35 +209,35 @@ static bool choose_vector(const struct view *v, struct elementwise_plan *f) {
         const struct axis_view *a = &v->axis[i];
         int lanes = view_lanes(v, i);
         if (a->scan || a->fixed || a->most < 2) continue;
-        if (draws_along(v, i) || joins_along(v, i)) lanes = RG_MIN(4 * lanes, 16);
+        if (draws_along(v, i) || concatenates(v, i)) lanes = RG_MIN(CHAINED_VECTORS * lanes, MOST_LANES);
         while (lanes > 2 && lanes > a->most) lanes /= 2;
         double c = vector_cost(v, i, lanes);
-        if (f->axis < 0 || c < 0.95 * best) best = c, f->axis = i, f->lanes = lanes;
+        if (f->axis < 0 || c < vec_cost.better_axis * best) best = c, f->axis = i, f->lanes = lanes;
     }
     if (f->axis < 0) return false;
     const struct axis_view *a = &v->axis[f->axis];
     f->vectors = a->size < 0 ? 0 : (a->size + f->lanes - 1) / f->lanes;
-    f->turn = -1;
+    f->transposed = -1;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
         int64_t stride = access_stride(v, s, f->axis, f->lanes);
         int w = stride == 0 || stride == 1 || stride == NO_STRIDE ? -1 : unit_axis(v, s, f->axis);
         if (w < 0) continue;
-        f->turn = w;
-        f->far |= !s->store && s->times * s->bytes >= BIG / 2;
+        f->transposed = w;
+        f->through_tile |= !s->store && s->times * s->bytes >= BIG / 2;
     }
     return true;
 }
 
-/* ---- 2: how much is written out ------------------------------------------------------------------------ */
+/* ---- 2: the unroll factor ------------------------------------------------------------------------ */
 
 int64_t even_part(int64_t n, int64_t most) {
     if (n <= most) return RG_MAX(n, 1);
     int64_t best = 1;
     double best_cost = 1e30;
-    for (int64_t u = RG_MAX(most, 1); u >= 1;
-         u--) { /* turns of the loop, and a slow turn where it does not come out even */
-        double cost = (double)n * (1 + 0.8 / (double)u) + (n % u ? 4.0 * (double)u : 0);
+    for (int64_t u = RG_MAX(most, 1); u >= 1; u--) {
+        double cost = (double)n * (1 + loop_cost.loop_overhead / (double)u) +
+                      (n % u ? loop_cost.tail_overhead * (double)u : 0);
         if (cost < best_cost * 0.999) best_cost = cost, best = u;
     }
     return best;
@@ -203,7 +250,7 @@ static double body_weight(const struct view *v, int axis) {
     return w;
 }
 
-/* Sums, maxima .. that one pass along the axis carries. */
+/* Accumulators of one pass along the axis. */
 static int64_t sums_along(const struct view *v, int axis) {
     int64_t most = 1;
     for (uint32_t i = 0; i < v->nrange; i++) {
@@ -216,31 +263,30 @@ static int64_t sums_along(const struct view *v, int axis) {
     return most;
 }
 
-/* Vectors per turn of the loop along the vector axis. */
+/* Vectors per iteration of the loop along the vector axis. */
 static int64_t unroll_of(const struct view *v, const struct elementwise_plan *f) {
     const struct axis_view *a = &v->axis[f->axis];
     double w = body_weight(v, f->axis);
-    int64_t want = a->reduce ? 8 / RG_MIN(sums_along(v, f->axis), 4) : 4;
-    if (v->est.special > 0) want = RG_MAX(want, 8); /* long chains of operations: several side by side */
-    if (joins_along(v, f->axis)) want = 2;
-    if (f->turn >= 0 || v->scans) want = 1;
-    if (w > 60) want = RG_MIN(want, 4);
-    if (w > 160) want = RG_MIN(want, 2);
+    int64_t want = a->reduce ? UNROLL_REDUCE / RG_MIN(sums_along(v, f->axis), 4) : UNROLL;
+    if (v->est.special > 0) want = RG_MAX(want, 8); /* math functions: interleave dependent chains */
+    if (concatenates(v, f->axis)) want = 2;
+    if (f->transposed >= 0 || v->scans) want = 1;
+    if (w > HEAVY_BODY) want = RG_MIN(want, 4);
+    if (w > HUGE_BODY) want = RG_MIN(want, 2);
     if (a->size < 0) return a->most >= 8 * f->lanes ? RG_MIN(want, 2) : 1;
-    if (a->reduce && f->vectors <= 16 && want > 1 && w <= 60)
-        return f->vectors;                                         /* a short row is written out */
-    if (w == 0 && !a->reduce && f->vectors <= 64 && f->turn < 0) { /* a copy: whole rows if they are short */
+    if (a->reduce && f->vectors <= SHORT_VECTORS && want > 1 && w <= HEAVY_BODY) return f->vectors;
+    if (w == 0 && !a->reduce && f->vectors <= COPY_VECTORS && f->transposed < 0) { /* a copy of short rows */
         bool irregular = false;
         for (int i = 0; i < v->naccess; i++)
             for (int k = 0; k < v->naxis; k++)
                 irregular |= access_stride(v, &v->access[i], k, f->lanes) == NO_STRIDE;
         if (irregular) return f->vectors;
     }
-    bool tail = a->size % f->lanes != 0; /* the last turn is slow anyway: short turns */
+    bool tail = a->size % f->lanes != 0; /* the last iteration is slow anyway: keep it short */
     return even_part(f->vectors, tail && f->vectors > want ? RG_MAX(want / 2, 1) : want);
 }
 
-/* ---- 3: keeping, asking early, turning ---------------------------------------------------------------- */
+/* ---- 3: RESIDENT, PIPE, transposition ---------------------------------------------------------------- */
 
 static bool seen_before(const struct view *v, int access) {
     for (int i = 0; i < access; i++)
@@ -248,7 +294,7 @@ static bool seen_before(const struct view *v, int access) {
     return false;
 }
 
-/* Do two passes along the axis evaluate functions, that could be kept from the first? */
+/* Do two passes along the axis evaluate math functions that the first could keep? */
 static bool worth_keeping(const struct view *v, int axis) {
     uint64_t seen = 0;
     const struct axis_view *a = &v->axis[axis];
@@ -256,14 +302,14 @@ static bool worth_keeping(const struct view *v, int axis) {
     for (uint32_t i = 0; i < v->topo.n; i++) {
         const uop *n = v->topo.p[i];
         uint64_t m = v->mask[n->id] & a->ranges;
-        if (weight(n) < 3 || !m || !dt_is_float((enum dtype)n->dt)) continue;
+        if (weight(n) < weight_of.div || !m || !dt_is_float((enum dtype)n->dt)) continue;
         if (seen && seen != m) return true;
         seen = m;
     }
     return false;
 }
 
-/* Work of each pass over the vector axis, by the order of its members. */
+/* Work of one pass over the vector axis. */
 static double pass_weight(const struct view *v, uint64_t member) {
     double w = 0;
     for (uint32_t i = 0; i < v->topo.n; i++)
@@ -272,8 +318,7 @@ static double pass_weight(const struct view *v, uint64_t member) {
     return w;
 }
 
-/* The passes over these ranges, in the order in which they run: reductions as they depend on each other, then loops that
- * store. Returns how many. */
+/* The passes over these ranges in order of execution: reductions by dependence, then loops that store. Returns how many. */
 static int passes_in_order(const struct view *v, uint64_t members, uint64_t *pass, int most) {
     int n = 0;
     for (uint32_t i = 0; i < v->topo.n && n < most; i++) {
@@ -289,8 +334,8 @@ static int passes_in_order(const struct view *v, uint64_t members, uint64_t *pas
     return n;
 }
 
-/* The axis whose next value is the next row: the innermost loop around all passes over the buffer; -1 if there is only
- * one pass, which the hardware's own prefetcher sees. *pass: in which there is most to do meanwhile. */
+/* The axis of rows: the innermost loop around all passes over the buffer; -1 if there is only one pass, which the hardware
+ * prefetcher covers. *pass: the one with the most work to hide the prefetch behind. */
 static int row_of(const struct view *v, const struct elementwise_plan *f, const uop *buf, int *pass) {
     uint64_t common = ~0ull, members = 0, order[16];
     double best = 0;
@@ -299,44 +344,42 @@ static int row_of(const struct view *v, const struct elementwise_plan *f, const 
         if (v->access[i].buf == buf)
             common &= v->access[i].mask, members |= v->access[i].mask & v->axis[f->axis].ranges;
     int passes = passes_in_order(v, members, order, RG_COUNT(order));
-    /* The last pass also stores: good to hide the way from memory, a hindrance if the row comes from the shared cache
+    /* Prefetching in the last pass, which also stores, hides DRAM latency but delays rows from L3
      * (layer norm of 67 MB: 5.4 ms against 7.2 in the pass before, of 17 MB: 1.44 ms against 1.37). */
-    bool near = (double)buf->src[0]->hi * dtype_info[buf->dt].bytes < (double)v->l3;
-    for (int i = 0; i < passes - (near && passes > 2); i++) {
+    bool in_l3 = (double)buf->src[0]->hi * dtype_info[buf->dt].bytes < (double)v->l3;
+    for (int i = 0; i < passes - (in_l3 && passes > 2); i++) {
         double w = pass_weight(v, order[i]);
-        if (w > best * 1.3) best = w, *pass = i + 1; /* the earliest: what is kept is not read again */
+        if (w > best * loop_cost.better_pass) best = w, *pass = i + 1; /* the earliest of equals */
     }
     for (int i = 0; i < v->naxis; i++)
         if (i != f->axis && v->axis[i].size > 1 && (common & v->axis[i].ranges)) row = i;
     return passes > 1 ? row : -1;
 }
 
-/* While a row is worked on in several passes, the next one is asked for. */
+/* Prefetches the next row while several passes work on this one. */
 static void pipe_rows(struct view *v, const struct elementwise_plan *f, struct str *out) {
-    double near =
-        0; /* bytes of this row and the next in all buffers: the first level cache may take it if there is
-                        arithmetic enough to hide behind */
+    /* bytes of this row and the next in all buffers: into L1 if they fit and there is arithmetic to hide behind */
+    double rows = 0;
     for (int i = 0; i < v->naccess; i++)
         if ((v->access[i].mask & v->axis[f->axis].ranges) && !seen_before(v, i))
-            near += v->axis[f->axis].most * v->access[i].bytes *
+            rows += v->axis[f->axis].most * v->access[i].bytes *
                     (v->access[i].times * v->access[i].bytes < BIG ? 1 : 1.5);
-    bool first = v->est.special > 0 && near <= (double)v->l1;
+    bool into_l1 = v->est.special > 0 && rows <= (double)v->l1;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
         double row = v->axis[f->axis].most * s->bytes;
         int pass = 0;
-        if (s->store || seen_before(v, i) || s->pred || row < 1024 || row > (double)v->l2 / 4 ||
-            s->times * s->bytes < BIG)
-            continue;
+        bool fits = row >= PIPE_ROW_BYTES && row <= (double)v->l2 / 4 && s->times * s->bytes >= BIG;
+        if (s->store || seen_before(v, i) || s->pred || !fits) continue;
         int at = row_of(v, f, s->buf, &pass);
         if (at < 0 || access_stride(v, s, f->axis, f->lanes) != 1 || !view_can_name(v, s->buf)) continue;
         if (access_stride(v, s, at, 1) == NO_STRIDE || (v->axis[at].grid && f->in_grid[at] == 1)) continue;
         str_printf(out, " PIPE(%s,%s,1,%d,%d)", ir_name(v->ir, s->buf->arg.param.name), f->name[at], pass,
-                   first ? 1 : 2);
+                   into_l1 ? 1 : 2);
     }
 }
 
-/* A gathered row: asked for some rows ahead. */
+/* Prefetches gathered rows some rows ahead. */
 static void pipe_gather(struct view *v, const struct elementwise_plan *f, struct str *out) {
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
@@ -346,7 +389,7 @@ static void pipe_gather(struct view *v, const struct elementwise_plan *f, struct
             bool loop = !v->axis[k].grid || f->in_grid[k] == 1 || strcmp(f->name[k], v->axis[k].name);
             if (k == f->axis || access_stride(v, s, k, 1) != NO_STRIDE || !loop) continue;
             str_printf(out, " PIPE(%s,%s,%d)", ir_name(v->ir, s->buf->arg.param.name), f->name[k],
-                       s->store ? 4 : 8);
+                       s->store ? SCATTER_AHEAD : GATHER_AHEAD);
             return;
         }
     }
@@ -355,11 +398,13 @@ static void pipe_gather(struct view *v, const struct elementwise_plan *f, struct
 /* ---- 4: the grid ----------------------------------------------------------------------------------------- */
 
 void shape_grid(struct view *v, struct str *out, double *in_grid, const char **name) {
-    double grid = 1, inside = 1, piece = RG_MIN(RG_MAX(v->ns / (64.0 * v->threads), GRID_NS), 8 * GRID_NS);
+    double grid = 1, inside = 1,
+           piece = RG_MIN(RG_MAX(v->ns / ((double)GRID_PIECES * v->threads), GRID_NS), 8 * GRID_NS);
     for (int i = 0; i < v->naxis; i++) grid *= v->axis[i].grid ? in_grid[i] : 1;
-    if (v->ns / grid >= GRID_NS / 4 && v->ns >= GRID_NS) return;        /* large enough as they are */
-    double need = RG_MIN(8.0 * v->threads, RG_MAX(v->ns / GRID_NS, 1)); /* pieces to keep */
-    double want = RG_MAX(grid / RG_MAX(v->ns / piece, 1), 1);           /* iterations to join */
+    if (v->ns / grid >= GRID_NS / 4 && v->ns >= GRID_NS) return; /* large enough as they are */
+    double need =
+        RG_MIN((double)GRID_PER_THREAD * v->threads, RG_MAX(v->ns / GRID_NS, 1)); /* pieces to keep */
+    double want = RG_MAX(grid / RG_MAX(v->ns / piece, 1), 1);                     /* iterations to join */
     for (int i = v->naxis; i-- > 0 && inside < want;) {
         if (!v->axis[i].grid || in_grid[i] <= 1) continue;
         double most = RG_MIN(want / inside * 1.5, grid / need);
@@ -370,10 +415,10 @@ void shape_grid(struct view *v, struct str *out, double *in_grid, const char **n
             continue;
         }
         int64_t n = (int64_t)in_grid[i], part = 1;
-        for (int64_t p = 2; p <= (int64_t)most && p <= 4096; p++) /* no tails in the grid */
+        for (int64_t p = 2; p <= (int64_t)most && p <= MOST_TILE; p++) /* no tails in the grid */
             if (n % p == 0) part = p;
         if (part * 4 < (int64_t)most && n > (int64_t)most * 8)
-            part = RG_MIN((int64_t)most, 4096); /* but no crumbs */
+            part = RG_MIN((int64_t)most, MOST_TILE); /* rather a tail than tiny pieces */
         if (part < 2) break;
         const char *loop = view_new_axis(v, name[i], "l");
         str_printf(out, " TILE(%s,%lld,%s)", name[i], (long long)part, loop);
@@ -390,26 +435,26 @@ static void cut_vector(struct view *v, struct elementwise_plan *f, struct str *o
     const char *lane = view_new_axis(v, a->name, "v"), *more = view_new_axis(v, a->name, "u"),
                *keep = a->reduce ? "REG" : "UNROLL";
     if (a->size == f->lanes) {
-        str_printf(out, " VEC(%s)", f->walk);
+        str_printf(out, " VEC(%s)", f->loop);
         f->in_grid[f->axis] = 1;
         return;
     }
-    str_printf(out, " TILE(%s,%d,%s) VEC(%s)", f->walk, f->lanes, lane, lane);
+    str_printf(out, " TILE(%s,%d,%s) VEC(%s)", f->loop, f->lanes, lane, lane);
     double n = f->vectors ? (double)f->vectors : 1;
     if (u > 1 && u == f->vectors)
-        str_printf(out, " %s(%s)", keep, f->walk);
+        str_printf(out, " %s(%s)", keep, f->loop);
     else if (u > 1)
-        str_printf(out, " TILE(%s,%lld,%s) %s(%s)", f->walk, (long long)u, more, keep, more);
+        str_printf(out, " TILE(%s,%lld,%s) %s(%s)", f->loop, (long long)u, more, keep, more);
     if (a->grid) f->in_grid[f->axis] = RG_MAX((double)(int64_t)((n + (double)u - 1) / (double)u), 1);
 }
 
-/* Memory is read fastest as a few long runs side by side: each walks through memory without a gap for some hundred
- * kilobytes, so that what the hardware fetches ahead is used. One run is too few, and short ones end before they are
- * at full speed (sums of 4096 rows of 16 KB, two cores: a row at a time 50 GB/s, 4 neighbours 53, 4 runs of 16 rows 77). */
+/* DRAM is fastest with a few concurrent streams of some hundred contiguous kilobytes each: the hardware prefetcher follows
+ * them. One stream is too few, and short ones end before full speed (sums of 4096 rows of 16 KB, two cores: a row at a time
+ * 50 GB/s, 4 adjacent rows 53, 4 streams of 16 rows 77). */
 enum { STREAMS = 4, RUN_LEAST = 128 << 10, RUN_MOST = 1 << 20, RUNS = 16 };
 
-/* A single pass of sums over rows that lie behind each other: the grid axis of which four runs are taken at once, and how
- * many rows a run has. -1: there is none. Sizes alone decide, because the number of accumulators depends on it. */
+/* A single pass of sums over contiguous rows: the grid axis that is split into STREAMS streams, and *run, the rows of a stream.
+ * -1: none. Depends on sizes alone, because the number of accumulators depends on it. */
 static int run_axis(const struct view *v, const struct elementwise_plan *f, int64_t *run) {
     const struct axis_view *a = &v->axis[f->axis];
     double row = 0;
@@ -437,7 +482,7 @@ static void write_runs(struct view *v, struct elementwise_plan *f, struct str *o
     str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", g, STREAMS, s, s);
 }
 
-/* A long row from memory that has no such neighbours is cut into runs itself. Returns how many. */
+/* A long row without such neighbours is itself split into streams. Returns how many. */
 static int streams_of(const struct view *v, const struct elementwise_plan *f) {
     const struct axis_view *a = &v->axis[f->axis];
     if (!a->reduce || a->members > 1 || a->size < 1 << 14 || a->size % (4 * f->lanes * STREAMS) ||
@@ -446,19 +491,19 @@ static int streams_of(const struct view *v, const struct elementwise_plan *f) {
     return v->scans || v->stages || v->reduces > 1 ? 1 : STREAMS;
 }
 
-static void write_turn(struct view *v, struct elementwise_plan *f, struct str *out) {
-    const struct axis_view *t = &v->axis[f->turn];
-    int64_t u = RG_MIN(t->size, 16); /* whole cache lines */
+static void write_transpose(struct view *v, struct elementwise_plan *f, struct str *out) {
+    const struct axis_view *t = &v->axis[f->transposed];
+    int64_t u = RG_MIN(t->size, MOST_LANES); /* whole cache lines of 4-byte elements */
     const char *more = view_new_axis(v, t->name, "t");
     if (u < 2) return;
     if (u == t->size)
         str_printf(out, " UNROLL(%s)", t->name);
     else
         str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", t->name, (long long)u, more, more);
-    if (t->grid) f->in_grid[f->turn] = u == t->size ? 1 : (double)((t->size + u - 1) / u);
+    if (t->grid) f->in_grid[f->transposed] = u == t->size ? 1 : (double)((t->size + u - 1) / u);
 }
 
-/* Side of a tile of a transposition: divides the axis, whole vectors or cache lines; 0 if there is none. */
+/* Side of a transposition's tile: divides the axis, a multiple of step; 0: none. */
 static int64_t tile_side(int64_t size, int64_t step) {
     static const int8_t try[] = {64, 80, 48, 96, 32, 40, 56, 72, 24};
     for (size_t i = 0; i < RG_COUNT(try); i++)
@@ -466,11 +511,11 @@ static int64_t tile_side(int64_t size, int64_t step) {
     return 0;
 }
 
-/* A transposition larger than the caches: in tiles, turned on their way into scratch. Without even tiles the plain turn
- * in registers is the faster one. */
-static bool write_far_turn(struct view *v, struct elementwise_plan *f, struct str *out) {
-    const struct axis_view *a = &v->axis[f->axis], *t = &v->axis[f->turn];
-    if (!f->far || !a->grid || !t->grid) return false;
+/* A transposition larger than the caches: in tiles, transposed while they are packed. Without tiles that divide the axes, the
+ * transposition in registers is faster. */
+static bool write_tiled_transpose(struct view *v, struct elementwise_plan *f, struct str *out) {
+    const struct axis_view *a = &v->axis[f->axis], *t = &v->axis[f->transposed];
+    if (!f->through_tile || !a->grid || !t->grid) return false;
     long long as = tile_side(a->size, f->lanes), ts = tile_side(t->size, 16);
     if (!as || !ts) return false;
     const char *ai = view_new_axis(v, a->name, "i"), *ti = view_new_axis(v, t->name, "i"),
@@ -482,7 +527,7 @@ static bool write_far_turn(struct view *v, struct elementwise_plan *f, struct st
         const struct access_view *s = &v->access[i];
         int64_t stride = access_stride(v, s, f->axis, f->lanes);
         if (s->store || stride == 0 || stride == 1 || stride == NO_STRIDE ||
-            access_stride(v, s, f->turn, f->lanes) != 1)
+            access_stride(v, s, f->transposed, f->lanes) != 1)
             continue;
         const char *b = ir_name(v->ir, s->buf->arg.param.name);
         if (!view_can_name(v, s->buf) || staged || s->pred) return false;
@@ -495,7 +540,7 @@ static bool write_far_turn(struct view *v, struct elementwise_plan *f, struct st
     if (!staged) return false;
     str_printf(out, " TILE(%s,%lld,%s) TILE(%s,%lld,%s)%s TILE(%s,%d,%s) VEC(%s) UNROLL(%s) PIPE(%s,%s.%s,2)",
                a->name, as, ai, t->name, ts, ti, copy.p, ai, f->lanes, av, av, ai, staged, staged, ai);
-    for (int i = 0; i < v->naccess; i++) { /* the next tile of what is read as it is stored */
+    for (int i = 0; i < v->naccess; i++) { /* prefetch the next tile of contiguous inputs */
         const struct access_view *s = &v->access[i];
         if (s->store || s->pred || seen_before(v, i) || s->times * s->bytes < BIG ||
             !view_can_name(v, s->buf))
@@ -506,7 +551,7 @@ static bool write_far_turn(struct view *v, struct elementwise_plan *f, struct st
     return true;
 }
 
-/* May the rows of a block be walked as runs, whole rows with all their sums in the nearest cache? */
+/* Can a block's rows be read as streams: whole rows, with all their sums in L1? */
 static bool columns_in_runs(const struct view *v, const struct elementwise_plan *f, int inner, double bytes,
                             double rest) {
     const struct axis_view *a = &v->axis[f->axis], *k = &v->axis[inner];
@@ -522,7 +567,7 @@ static bool columns_in_runs(const struct view *v, const struct elementwise_plan 
     return false;
 }
 
-/* Sums of columns that come from a cache: as many columns as there are registers, all the way down. */
+/* Column sums of a matrix in cache: as many columns as there are registers, all the way down. */
 static bool write_near_columns(struct view *v, struct elementwise_plan *f, struct str *out, int inner) {
     const struct axis_view *a = &v->axis[f->axis], *k = &v->axis[inner];
     int64_t u = (v->regs == 32 ? 16 : 8) / RG_MIN(sums_along(v, inner), 4);
@@ -534,13 +579,13 @@ static bool write_near_columns(struct view *v, struct elementwise_plan *f, struc
     return true;
 }
 
-/* Sums of columns: a block of columns is walked row by row, some rows at a time, and the sums wait in the nearest cache;
- * a walk down a few columns would touch a page for each row. */
+/* Column sums: a block of columns is read row by row, some rows at a time, with the sums in L1; reading down a few columns would
+ * touch a page per row. */
 static bool write_columns(struct view *v, struct elementwise_plan *f, struct str *out) {
     const struct axis_view *a = &v->axis[f->axis];
     double bytes = 0;
     int inner = -1;
-    if (a->reduce || !a->grid || a->members > 1 || f->turn >= 0 || !v->reduces || v->scans || v->stages)
+    if (a->reduce || !a->grid || a->members > 1 || f->transposed >= 0 || !v->reduces || v->scans || v->stages)
         return false;
     for (int i = 0; i < v->naxis; i++) {
         const struct axis_view *r = &v->axis[i];
@@ -588,13 +633,13 @@ static bool write_columns(struct view *v, struct elementwise_plan *f, struct str
     return true;
 }
 
-/* Neighbours that read the same elements of a pooled tensor are written out together, and it is read once for them. Returns the axis
- * of which this is so, or -1. */
+/* Unrolls neighbours that read the same elements of a pooled tensor, so that it is loaded once for them. Returns the axis, or
+ * -1. */
 static int write_pooled(struct view *v, struct elementwise_plan *f, struct str *out) {
     int pooled = -1;
     for (int i = 0; i < v->naxis; i++) {
         int64_t n = 0;
-        if (i == f->axis || i == f->turn || v->axis[i].fixed || v->axis[i].scan) continue;
+        if (i == f->axis || i == f->transposed || v->axis[i].fixed || v->axis[i].scan) continue;
         for (uint32_t k = 0; k < v->topo.n; k++) n = RG_MAX(n, divides(v, v->topo.p[k], i));
         if (n < 2 || v->axis[i].size % n || v->axis[i].size <= n) continue;
         const char *in = view_new_axis(v, v->axis[i].name, "p");
@@ -605,10 +650,9 @@ static int write_pooled(struct view *v, struct elementwise_plan *f, struct str *
     return pooled;
 }
 
-/* The axis that rows far apart lie along, of those that are added up together with the rows; -1: there is none, or there are
- * more buffers than the hardware follows. *rows: how many at a time; of those that lie in the same sets of the nearest cache
- * two, more would drive each other out. */
-static int far_axis(const struct view *v, int row, int64_t vectors, int *rows) {
+/* The reduced axis that strides over distant rows; -1: none, or more buffers than the hardware prefetcher follows. *rows: how
+ * many at a time; two where rows map to the same sets of L1, since more would evict each other. */
+static int distant_axis(const struct view *v, int row, int64_t vectors, int *rows) {
     int best = -1;
     for (int r = 0; r < RG_MIN(v->reduces, (int)RG_COUNT(v->reduce)); r++) {
         const uop *n = v->reduce[r];
@@ -635,28 +679,27 @@ static int far_axis(const struct view *v, int row, int64_t vectors, int *rows) {
     return best;
 }
 
-/* Sums over short rows that are far apart (a channel of each image of a batch): several rows at a time, for the reason that
- * runs are. `sums`: vectors of a row at a time. (400 elements of each of 512 images, twice: 5.3 ms, 2.0.) */
-static void write_far_rows(struct view *v, struct elementwise_plan *f, const struct twins *t, struct str *out,
-                           int64_t sums, int pooled) {
+/* Sums over short, distant rows (a channel of each image of a batch): several rows at a time, as concurrent streams. `sums`:
+ * vectors of a row at a time. (400 elements of each of 512 images, twice: 5.3 ms, 2.0.) */
+static void write_distant_rows(struct view *v, struct elementwise_plan *f, const struct twins *t,
+                               struct str *out, int64_t sums, int pooled) {
     int done[RG_COUNT(t->axis)] = {0}, n = 0;
     if (!v->axis[f->axis].reduce || v->scans || v->stages || v->axis[f->axis].size * 4 > RUN_LEAST / 8)
         return;
     for (int i = 0; i < t->n; i++) {
-        int rows = 0, a = far_axis(v, t->axis[i], sums, &rows);
-        bool again = a < 0 || body_weight(v, a) > 60;
+        int rows = 0, a = distant_axis(v, t->axis[i], sums, &rows);
+        bool again = a < 0 || body_weight(v, a) > HEAVY_BODY;
         for (int k = 0; k < n; k++) again |= done[k] == a;
         if (again) continue;
         const char *in = view_new_axis(v, v->axis[a].name, "s");
-        if (pooled >= 0 && v->axis[pooled].reduce &&
-            a != pooled) /* much is written out already: a loop inside that one */
+        if (pooled >= 0 && v->axis[pooled].reduce && a != pooled) /* unrolled enough: a loop inside */
             str_printf(out, " TILE(%s,%d,%s) SWAP(%s,%s)", v->axis[a].name, rows, in, in,
                        v->axis[pooled].name);
         else
             str_printf(out, " TILE(%s,%d,%s) UNROLL(%s)", v->axis[a].name, rows, in, in);
         done[n++] = a;
     }
-    for (int i = 0; i < v->naxis && n && sums <= 8; i++) { /* and two that lie side by side */
+    for (int i = 0; i < v->naxis && n && sums <= 8; i++) { /* and two adjacent ones */
         bool next = v->axis[i].grid && v->axis[i].size % 2 == 0 && f->in_grid[i] >= 16.0 * v->threads;
         for (int k = 0; k < v->naccess && next; k++)
             next = v->access[k].store || v->access[k].times * v->access[k].bytes < BIG / 2 ||
@@ -676,8 +719,8 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
         f.name[i] = v->axis[i].name;
         f.in_grid[i] = v->axis[i].grid ? v->axis[i].most : 1;
     }
-    f.walk = a->name;
-    if (level < 2 && f.turn >= 0 && write_far_turn(v, &f, out)) return true;
+    f.loop = a->name;
+    if (level < 2 && f.transposed >= 0 && write_tiled_transpose(v, &f, out)) return true;
     if (level < 2 && write_columns(v, &f, out)) return true;
     if (level < 3 && worth_keeping(v, f.axis)) str_printf(out, " RESIDENT(%s)", a->name);
     int64_t run;
@@ -688,8 +731,8 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
     }
     int streams = level < 2 ? streams_of(v, &f) : 1;
     if (streams > 1) {
-        f.walk = view_new_axis(v, a->name, "s");
-        str_printf(out, " TILE(%s,%lld,%s) REG(%s)", a->name, (long long)(a->size / streams), f.walk,
+        f.loop = view_new_axis(v, a->name, "s");
+        str_printf(out, " TILE(%s,%lld,%s) REG(%s)", a->name, (long long)(a->size / streams), f.loop,
                    a->name);
         f.vectors /= streams;
     }
@@ -698,12 +741,12 @@ bool recipe_elementwise(struct view *v, int level, struct str *out) {
     struct twins t = twins_of(v, f.axis);
     for (int i = 1; i < t.n && streams == 1; i++) {
         struct elementwise_plan g = f;
-        g.axis = t.axis[i], g.walk = v->axis[g.axis].name;
+        g.axis = t.axis[i], g.loop = v->axis[g.axis].name;
         cut_vector(v, &g, out, u);
     }
-    if (f.turn >= 0 && level < 3) write_turn(v, &f, out);
+    if (f.transposed >= 0 && level < 3) write_transpose(v, &f, out);
     int pooled = level < 2 ? write_pooled(v, &f, out) : -1;
-    if (level < 2 && f.turn < 0) write_far_rows(v, &f, &t, out, u, pooled);
+    if (level < 2 && f.transposed < 0) write_distant_rows(v, &f, &t, out, u, pooled);
     if (level < 4) shape_grid(v, out, f.in_grid, f.name);
     if (level < 1) {
         pipe_rows(v, &f, out);

@@ -1,26 +1,63 @@
-/* cpu_gemm.c: opt lists for contractions: sums of products in which each side has an output axis of its own (matrix
- * products, batched, transposed, convolutions and their gradients).
+/* cpu_gemm.c: opt lists for contractions in which each operand has an output axis of its own (GEMM, batched, transposed,
+ * convolutions and their gradients).
  *
- * A tile of outputs is held in registers: mr values of an axis m that only one side has, times nr of an axis n
- * that only the other has, so that each loaded value is used several times. Four forms:
+ * A register tile of accumulators: mr values of an axis m that only one operand has, times nr of an axis n that only the
+ * other has, so that each loaded value is reused. Four schedules:
  *
- *   packed   n is the vector; panels of both sides are copied to scratch in the order of use, k in blocks that fit
- *            the second level cache (the schedule of tests/golden/matmul_2048.uop)
- *   direct   n is the vector, operands are read in place: small products and convolutions
- *   window   direct, but padded or stepped windows are copied into a panel first
- *   dot      the reduced axis is the vector, for sides that both run along it: few rows, weight gradients
+ *   packed   n is vectorized; panels of both operands are packed in the order of use, k in blocks that fit L2 (the schedule
+ *            of tests/golden/matmul_2048.uop)
+ *   direct   n is vectorized, operands are read without packing: small GEMMs and convolutions
+ *   window   direct, but padded or strided windows are packed first
+ *   dot      the reduced axis is vectorized, for operands that both have stride 1 along it: few rows, weight gradients
  *
- * Tile sizes are chosen by fused FMAs per load, the waste of padding, and enough independent sums to hide
- * the latency of an addition. */
+ * Tile sizes are chosen by FMAs per load, the waste of padding, and enough independent accumulators to hide the latency of
+ * an FMA.
+ * Requires: struct view. Gives: an opt list. Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
 #include "tune/choose/choose.h"
 
-#define PANEL_ROWS 64 /* register tiles per grid iteration in each direction: panels of about half of L2 */
-#define K_BLOCK 256
-#define MIN_SUMS 16.0 /* four pipes, four cycles */
+enum {
+    PANEL_ROWS = 64,    /* register tiles per grid iteration in each direction: panels of about half of L2 */
+    K_BLOCK = 256,      /* terms of a packed block */
+    K_WHOLE = 320,      /* up to here k is one block */
+    K_STEP = 4,         /* blocks of k are a multiple */
+    MIN_PANEL = 4,      /* register tiles of a panel: a loop to amortize packing */
+    LEAST_PACKED_K = 8, /* terms of a sum worth packing .. */
+    LEAST_PACKED_KBIG = 32,         /* .. of its longest axis, if there are several */
+    PACKED_TERMS = 1 << 19,         /* FMAs of a GEMM worth packing, if both operands are contiguous */
+    PACKED_TERMS_STRIDED = 1 << 14, /* .. if loads would be gathers */
+    PACKED_ROWS_STRIDED = 32,       /* .. with at least this many rows */
+    WINDOW_ROWS = 16,               /* output channels that amortize a packed window */
+    SHALLOW_K = 64,                 /* terms: fewer, and storing dominates */
+    SHORT_K = 7,                    /* terms of a loop that is unrolled whole */
+    MOST_UNROLLED = 256,            /* FMAs of an unrolled body */
+    GRID_PER_THREAD = 8,            /* grid iterations per thread for balance */
+    MOST_TILE_ROWS = 12,
+    MOST_TILE_VECTORS = 6
+};
+
+/* Scores of register tiles: factors of the peak FMA rate. Tuned with bench/golden. */
+static const struct {
+    double hiding_sums, load_cost, broadcast_cost, few_sums, all_sums, odd_rows, many_rows, tail_rows,
+        strided_b, better, l2_share;
+} score = {
+    .hiding_sums = 16,      /* accumulators that hide FMA latency: four pipes, four cycles */
+    .load_cost = 0.5,       /* of an FMA, per vector load */
+    .broadcast_cost = 0.25, /* of a vector load, per row of a packed panel */
+    .few_sums = 0.7,        /* with few accumulators .. */
+    .all_sums = 0.3,        /* .. plus this with all of them: fewer bubbles */
+    .odd_rows = 0.98,       /* rows that are no multiple of 4: partial vectors when packing */
+    .many_rows = 0.93,      /* above 8 rows: broadcast values do not stay in registers */
+    .tail_rows = 0.8,       /* predicated partial tiles */
+    .strided_b = 0.3,       /* gathered vectors of b */
+    .better = 1.001,        /* a later tile must win by this */
+    .l2_share = 0.6,        /* of L2 that a loop may fill with b */
+};
+enum { FEW_REGS_SUMS = 12, MANY_REGS_SUMS = 24 }; /* accumulators with 16 and 32 vector registers */
+enum { DOT_REDUCE = 8 };                          /* terms per lane that the horizontal reduction costs */
 
 /* ---- recognising ----------------------------------------------------------------------------------------- */
 
-static const uop *strip(const uop *n) { /* conversions and masks around a product */
+static const uop *below_casts(const uop *n) { /* below the casts and masks around a MUL */
     for (;;) {
         if (n->op == OP_CAST)
             n = n->src[0];
@@ -31,7 +68,7 @@ static const uop *strip(const uop *n) { /* conversions and masks around a produc
     }
 }
 
-static void find_side(const struct view *v, const uop *root, uint64_t bound, struct operand_view *s) {
+static void find_operand(const struct view *v, const uop *root, uint64_t bound, struct operand_view *s) {
     uop_vec below = {0};
     uop_topo(v->arena, &root, 1, &below);
     *s = (struct operand_view){.root = root, .mask = v->mask[root->id]};
@@ -52,15 +89,19 @@ static uint64_t bound_mask(const struct view *v, const uop *reduce) {
     return m;
 }
 
-/* The axis that only `mine` has along which the store's stride is least; -1 if there is none. */
+static bool is_own_output(const struct view *v, int axis, uint64_t mine, uint64_t other) {
+    const struct axis_view *a = &v->axis[axis];
+    bool tileable = !a->reduce && !a->scan && !a->fixed && a->size >= 2;
+    return tileable && has_axis(v, mine, axis) && !has_axis(v, other, axis);
+}
+
+/* The output axis that only `mine` has with the least stride of the store; -1 if there is none. */
 static int own_axis(const struct view *v, const struct contraction *c, uint64_t mine, uint64_t other,
                     int64_t *stride) {
     int best = -1;
     *stride = INT64_MAX;
     for (int i = v->naxis; i-- > 0;) {
-        const struct axis_view *a = &v->axis[i];
-        if (a->reduce || a->scan || a->fixed || a->size < 2 || !has_axis(v, mine, i) || has_axis(v, other, i))
-            continue;
+        if (!is_own_output(v, i, mine, other)) continue;
         int64_t s = c->store ? access_stride(v, c->store, i, 1) : 0;
         if (s == NO_STRIDE || s == 0) continue;
         if ((s < 0 ? -s : s) < *stride) *stride = s < 0 ? -s : s, best = i;
@@ -68,14 +109,12 @@ static int own_axis(const struct view *v, const struct contraction *c, uint64_t 
     return best;
 }
 
-/* The axis of the other side that is tiled in rows: the largest. */
+/* The axis of the other operand that is tiled in rows: the largest. */
 static int row_axis(const struct view *v, uint64_t mine, uint64_t other) {
     int best = -1;
     for (int i = 0; i < v->naxis; i++) {
-        const struct axis_view *a = &v->axis[i];
-        if (a->reduce || a->scan || a->fixed || a->size < 2 || !has_axis(v, mine, i) || has_axis(v, other, i))
-            continue;
-        if (best < 0 || a->size > v->axis[best].size) best = i;
+        if (!is_own_output(v, i, mine, other)) continue;
+        if (best < 0 || v->axis[i].size > v->axis[best].size) best = i;
     }
     return best;
 }
@@ -83,18 +122,18 @@ static int row_axis(const struct view *v, uint64_t mine, uint64_t other) {
 bool contraction_find(const struct view *v, struct contraction *c) {
     if (v->reduces != 1 || v->scans || v->stages) return false;
     c->reduce = v->reduce[0];
-    const uop *mul = strip(c->reduce->src[0]);
+    const uop *mul = below_casts(c->reduce->src[0]);
     if (c->reduce->arg.i != OP_ADD || mul->op != OP_MUL || mul->src[0] == mul->src[1]) return false;
     uint64_t bound = bound_mask(v, c->reduce);
     struct operand_view x, y;
-    find_side(v, mul->src[0], bound, &x);
-    find_side(v, mul->src[1], bound, &y);
+    find_operand(v, mul->src[0], bound, &x);
+    find_operand(v, mul->src[1], bound, &y);
     for (int i = 0; i < v->naccess; i++)
         if (v->access[i].store && !v->access[i].add && !c->store) c->store = &v->access[i];
     int64_t sx, sy;
     int nx = own_axis(v, c, x.mask, y.mask, &sx), ny = own_axis(v, c, y.mask, x.mask, &sy);
     if (!c->store || nx < 0 || ny < 0) return false;
-    bool swap = sx < sy; /* the vector runs along the store */
+    bool swap = sx < sy; /* vectorize the axis of the store's least stride */
     c->a = swap ? y : x, c->b = swap ? x : y;
     c->n = swap ? nx : ny;
     c->m = row_axis(v, c->a.mask, c->b.mask);
@@ -118,19 +157,20 @@ double filled(int64_t n, int64_t tile) { return (double)n / (double)((n + tile -
 double tile_of(const struct view *v, int64_t rows, int64_t cols, int lanes, double row_load, bool in_place,
                int64_t *mr, int64_t *nv) {
     double best = 0;
-    int64_t sums = v->regs == 32 ? 24 : 12;
+    int64_t sums = v->regs == 32 ? MANY_REGS_SUMS : FEW_REGS_SUMS;
     *mr = *nv = 1;
-    for (int64_t y = 1; y <= 6; y++)
-        for (int64_t x = 1; x <= 12 && x * y <= sums; x++) {
+    for (int64_t y = 1; y <= MOST_TILE_VECTORS; y++)
+        for (int64_t x = 1; x <= MOST_TILE_ROWS && x * y <= sums; x++) {
             if (x > rows || (y > 1 && (y - 1) * lanes >= cols)) continue;
             double fma = (double)(x * y);
-            double e = fma / (fma + 0.5 * ((double)y + (double)x * row_load)) * RG_MIN(1, fma / MIN_SUMS);
-            e *= 0.7 + 0.3 * fma / (double)sums; /* more sums, fewer bubbles: measured */
+            double e = fma / (fma + score.load_cost * ((double)y + (double)x * row_load)) *
+                       RG_MIN(1, fma / score.hiding_sums);
+            e *= score.few_sums + score.all_sums * fma / (double)sums;
             e *= filled(rows, x) * filled(cols, y * lanes);
-            if (x % 4 && x < rows) e *= 0.98; /* whole vectors of rows */
-            if (x > 8 && x < rows) e *= 0.93; /* their values do not stay in registers */
-            if (in_place && rows % x) e *= 0.8;
-            if (e > best * 1.001) best = e, *mr = x, *nv = y;
+            if (x % 4 && x < rows) e *= score.odd_rows;
+            if (x > 8 && x < rows) e *= score.many_rows;
+            if (in_place && rows % x) e *= score.tail_rows;
+            if (e > best * score.better) best = e, *mr = x, *nv = y;
         }
     return best;
 }
@@ -154,7 +194,7 @@ void cut_columns(struct view *v, struct contraction *c, struct str *out, const c
     const struct axis_view *n = &v->axis[c->n];
     int64_t wide = c->nv * c->lanes;
     *inner = view_new_axis(v, n->name, "r"), *lane = view_new_axis(v, n->name, "v");
-    if (n->size <= wide) { /* all of it */
+    if (n->size <= wide) { /* the whole axis */
         *inner = n->name;
         c->in_grid[c->n] = 1;
         if (n->size == c->lanes) {
@@ -176,11 +216,12 @@ void cut_columns(struct view *v, struct contraction *c, struct str *out, const c
 
 /* ---- packed -------------------------------------------------------------------------------------------------- */
 
-/* How many grid tiles in each direction: few, each small enough for the caches, as many for each thread, and little
- * beyond the edges. Packing is work too: of a panel's rows once for all columns of the tile, and the other way round. */
+/* How many grid tiles in each direction: few, each small enough for the caches, balanced over threads, with little padding.
+ * Packing is work too: a panel of rows is packed once for all columns of the tile, and vice versa. */
 static void split_panels(const struct view *v, const struct contraction *c, int64_t mt, int64_t nt,
                          int64_t *gm, int64_t *gn) {
-    enum { PACK_ROWS = 8, PACK_COLUMNS = 4, MORE = 6 }; /* rows are turned */
+    /* cost of packing one element, in FMAs: rows are transposed; grid tiles more than needed that are tried */
+    enum { PACK_ROWS = 8, PACK_COLUMNS = 4, MORE = 6 };
     double rest = 1, best = 1e30, rows = (double)c->mr, cols = (double)(c->nv * c->lanes);
     for (int i = 0; i < v->naxis; i++)
         if (i != c->m && i != c->n) rest *= c->in_grid[i];
@@ -189,8 +230,8 @@ static void split_panels(const struct view *v, const struct contraction *c, int6
     for (int64_t y = m0; y <= m0 + most; y++)
         for (int64_t x = n0; x <= n0 + most; x++) {
             int64_t pm = ceil_div(mt, y), pn = ceil_div(nt, x);
-            if ((y > m0 && pm < 4) || (x > n0 && pn < 4) || rest * (double)(x * y) < 2)
-                continue; /* a loop to pack in */
+            bool small = (y > m0 && pm < MIN_PANEL) || (x > n0 && pn < MIN_PANEL);
+            if (small || rest * (double)(x * y) < 2) continue;
             double all = rest * (double)(ceil_div(mt, pm) * ceil_div(nt, pn)), n = RG_MIN(v->threads, all);
             double idle = (double)ceil_div((int64_t)all, (int64_t)n) * v->threads / all;
             double work = (double)(pm * ceil_div(mt, pm)) * (double)(pn * ceil_div(nt, pn));
@@ -200,12 +241,12 @@ static void split_panels(const struct view *v, const struct contraction *c, int6
         }
 }
 
-/* A block of k: about K_BLOCK, a multiple of 4 if there are several, with little beyond the end. */
+/* A block of k: about K_BLOCK, a multiple of K_STEP if there are several, with little padding. */
 static int64_t k_part(int64_t k) {
-    if (k <= 320) return k;
-    int64_t near = (k + K_BLOCK / 2) / K_BLOCK, best = K_BLOCK, least = INT64_MAX;
-    for (int64_t parts = near; parts <= near + 2; parts++) {
-        int64_t block = ceil_div(ceil_div(k, parts), 4) * 4, all = block * parts;
+    if (k <= K_WHOLE) return k;
+    int64_t nearest = (k + K_BLOCK / 2) / K_BLOCK, best = K_BLOCK, least = INT64_MAX;
+    for (int64_t parts = nearest; parts <= nearest + 2; parts++) {
+        int64_t block = ceil_div(ceil_div(k, parts), K_STEP) * K_STEP, all = block * parts;
         if (all < least) least = all, best = block;
     }
     return best;
@@ -215,7 +256,7 @@ int64_t k_unroll(int64_t k) {
     static const int try[] = {4, 5, 3, 2};
     for (size_t i = 0; i < RG_COUNT(try); i++)
         if (k % try[i] == 0) return try[i];
-    return k > 64 ? 4 : 1; /* a padded step in a long sum */
+    return k > SHALLOW_K ? 4 : 1; /* one padded iteration in a long sum */
 }
 
 const char *access_name(const struct view *v, const struct access_view *s) {
@@ -226,7 +267,7 @@ bool may_stage(const struct view *v, const struct operand_view *s) {
     return s->access && view_can_name(v, s->access->buf);
 }
 
-/* Do an output and a reduced axis walk over the same elements, as in a convolution? */
+/* Do an output and a reduced axis overlap in memory, as in a convolution? */
 static bool is_window(const struct view *v, const struct access_view *s) {
     for (int i = 0; i < v->naxis; i++)
         for (int k = 0; k < v->naxis; k++) {
@@ -241,20 +282,29 @@ static bool is_window(const struct view *v, const struct access_view *s) {
     return false;
 }
 
-static bool can_pack(const struct view *v, const struct contraction *c) {
-    const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
-    return m->grid && n->grid && may_stage(v, &c->a) && may_stage(v, &c->b) && !c->a.access->pred &&
-           !c->b.access->pred && m->size >= 2 * c->mr && n->size > c->lanes && v->axis[c->kbig].size >= 8 &&
-           (c->nk == 1 ||
-            (v->axis[c->kbig].size >= 32 && !is_window(v, c->a.access) && !is_window(v, c->b.access)));
+static bool is_packable(const struct view *v, const struct operand_view *s) {
+    return may_stage(v, s) && !s->access->pred;
 }
 
-/* Names of the axes of a packed product. */
+/* Is k one axis, or a long one with others that are no windows? */
+static bool has_packable_k(const struct view *v, const struct contraction *c) {
+    int64_t k = v->axis[c->kbig].size;
+    if (k < LEAST_PACKED_K) return false;
+    return c->nk == 1 || (k >= LEAST_PACKED_KBIG && !is_window(v, c->a.access) && !is_window(v, c->b.access));
+}
+
+static bool can_pack(const struct view *v, const struct contraction *c) {
+    const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
+    bool large = m->grid && n->grid && m->size >= 2 * c->mr && n->size > c->lanes;
+    return large && is_packable(v, &c->a) && is_packable(v, &c->b) && has_packable_k(v, c);
+}
+
+/* Names of the axes of a packed GEMM. */
 struct panels {
     const char *mr, *nr, *lane; /* inside the register tile */
     const char *ml, *nl;        /* register tiles of a panel; nl is "": all columns are in one */
-    const char *kk, *ku,
-        *at; /* terms of a block, written-out ones among them ("": none); the loop that packs */
+    const char *kk, *ku;        /* terms of a block, unrolled ones among them ("": none) */
+    const char *at;             /* the loop that packs */
 };
 
 const char *list_of(struct view *v, const char *const *name, int n) {
@@ -288,7 +338,7 @@ static bool cut_panels(struct view *v, struct contraction *c, struct str *out, s
         p->ku = view_new_axis(v, k->name, "u");
         str_printf(out, " TILE(%s,%lld,%s) UNROLL(%s)", p->kk, (long long)ku, p->ku, p->ku);
     }
-    const char *outer = ""; /* loops over other reduced axes and blocks of k: around the panels */
+    const char *outer = ""; /* loops around the panels: other reduced axes, blocks of k */
     for (int i = 0; i < v->naxis; i++) {
         if (!v->axis[i].reduce || (i == c->kbig && kc == k->size)) continue;
         p->at = v->axis[i].name;
@@ -296,24 +346,23 @@ static bool cut_panels(struct view *v, struct contraction *c, struct str *out, s
     }
     for (int i = 0; i < v->naxis && !*outer; i++)
         if (v->axis[i].grid && c->in_grid[i] > 1) p->at = v->axis[i].name;
-    bool thin = c->depth < 64; /* storing is most of it: along rows */
-    str_printf(out, " ORDER(%s)", LIST(v, outer, thin ? p->ml : p->nl, thin ? p->nl : p->ml, p->kk));
+    bool shallow = c->depth < SHALLOW_K; /* stores dominate: along rows */
+    str_printf(out, " ORDER(%s)", LIST(v, outer, shallow ? p->ml : p->nl, shallow ? p->nl : p->ml, p->kk));
     return p->at != NULL;
 }
 
 static bool write_packed(struct view *v, struct contraction *c, struct str *out) {
     struct panels p = {0};
     const char *a = access_name(v, c->a.access), *b = access_name(v, c->b.access);
-    bool same = c->a.access->buf ==
-                c->b.access->buf; /* two parts of one buffer: one opt, each load has its own panel */
+    bool same = c->a.access->buf == c->b.access->buf; /* one STAGE; each load gets its own panel */
     if (!cut_panels(v, c, out, &p)) return false;
     if (same)
         str_printf(out, " STAGE(%s,%s,%s)", a, p.at, LIST(v, p.nl, p.ml, p.kk, p.ku, p.mr, p.nr, p.lane));
     else
         str_printf(out, " STAGE(%s,%s,%s) STAGE(%s,%s,%s)", a, p.at, LIST(v, p.ml, p.kk, p.ku, p.mr), b, p.at,
                    LIST(v, p.nl, p.kk, p.ku, p.nr, p.lane));
-    int av = (int)RG_MIN(c->lanes,
-                         c->mr); /* filled by vectors of rows, turned in registers if memory runs along k */
+    /* packed by vectors of rows, transposed in registers if a is K-major */
+    int av = (int)RG_MIN(c->lanes, c->mr);
     if (c->mr % av == 0 && av > 1 && c->mr > av)
         str_printf(out, " TILE(%s.%s,%d,%s.v) VEC(%s.v) UNROLL(%s.%s)", a, p.mr, av, a, a, a, p.mr);
     else
@@ -321,7 +370,7 @@ static bool write_packed(struct view *v, struct contraction *c, struct str *out)
     if (*p.ku) str_printf(out, " UNROLL(%s.%s)", a, p.ku);
     str_printf(out, " VEC(%s.%s) UNROLL(%s.%s)", b, p.lane, b, p.nr);
     bool unit = access_stride(v, c->b.access, c->n, 1) == 1;
-    if (unit && *p.nl && !same) /* along its rows */
+    if (unit && *p.nl && !same) /* pack along the rows of b */
         str_printf(out, " ORDER(%s.%s%s%s%s,%s.%s)", b, p.kk, *p.ku ? "," : "", *p.ku ? b : "",
                    *p.ku ? arena_printf(v->arena, ".%s", p.ku) : "", b, p.nl);
     else if (!unit && *p.ku && !same)
@@ -331,14 +380,14 @@ static bool write_packed(struct view *v, struct contraction *c, struct str *out)
 
 /* ---- direct --------------------------------------------------------------------------------------------------- */
 
-/* May the rows' side be packed once per grid iteration, all terms of the sum: the weights of a convolution? */
+/* Can operand a (the weights of a convolution) be packed once per grid iteration, for all terms of the sum? */
 static bool can_stage_rows(const struct view *v, const struct contraction *c) {
     const struct axis_view *m = &v->axis[c->m];
     if (c->mr < 2 || c->mr == m->size || c->nk < 2 || !may_stage(v, &c->a) || !m->grid || c->a.access->pred)
         return false;
     if (access_stride(v, c->a.access, c->m, 1) == 1 || c->depth * (double)c->mr * 4 > (double)v->l1)
         return false;
-    for (int i = 0; i < v->naxis; i++) /* depends on nothing else */
+    for (int i = 0; i < v->naxis; i++) /* it depends on m and reduced axes only */
         if (has_axis(v, c->a.access->mask, i) && !v->axis[i].reduce && i != c->m) return false;
     return true;
 }
@@ -353,10 +402,10 @@ static void stage_rows(struct view *v, struct contraction *c, struct str *out, c
     if (kul) str_printf(out, " UNROLL(%s.%s)", a, kul);
 }
 
-/* Loops inside the grid iteration that packs, until packing is a small part of it; what the iteration reads of the
- * other side stays in cache for the next rows. */
+/* Adds loops inside the grid iteration that packs, until packing is amortized; what the iteration reads of b stays in L2 for
+ * the next rows. */
 static void loop_around_rows(struct view *v, struct contraction *c, struct str *out) {
-    double grid = 1, need = 8.0 * v->threads,
+    double grid = 1, need = (double)GRID_PER_THREAD * v->threads,
            bytes = c->b.access ? (double)c->b.access->buf->src[0]->hi * c->b.access->bytes : 0;
     for (int i = 0; i < v->naxis; i++) {
         grid *= c->in_grid[i];
@@ -366,14 +415,14 @@ static void loop_around_rows(struct view *v, struct contraction *c, struct str *
         if (i == c->m || !v->axis[i].grid || c->in_grid[i] <= 1 || grid <= need) continue;
         int64_t n = (int64_t)c->in_grid[i], part = 1;
         double each = c->b.access && has_axis(v, c->b.access->mask, i) ? bytes : 0;
-        if (grid / (double)n >= need && each * (double)n <= (double)v->l2 * 0.6) {
+        if (grid / (double)n >= need && each * (double)n <= (double)v->l2 * score.l2_share) {
             str_printf(out, " LOOP(%s)", v->axis[i].name);
             grid /= (double)n, c->in_grid[i] = 1;
             bytes = RG_MAX(bytes, each * (double)n);
             continue;
         }
-        for (int64_t p = 2; p <= 64 && grid / (double)p >= need && each * (double)p <= (double)v->l2 * 0.6;
-             p++)
+        for (int64_t p = 2;
+             p <= 64 && grid / (double)p >= need && each * (double)p <= (double)v->l2 * score.l2_share; p++)
             if (n % p == 0) part = p;
         if (part > 1)
             str_printf(out, " TILE(%s,%lld,%s)", v->axis[i].name, (long long)part,
@@ -387,7 +436,7 @@ static void write_direct(struct view *v, struct contraction *c, struct str *out,
     const struct axis_view *k = &v->axis[c->k];
     cut_rows(v, c, out, &mr);
     cut_columns(v, c, out, &nr, &lane);
-    if (k->size <= 7 && c->mr * c->nv * k->size <= 256) {
+    if (k->size <= SHORT_K && c->mr * c->nv * k->size <= MOST_UNROLLED) {
         str_printf(out, " UNROLL(%s)", k->name);
         kul = k->name;
         stage = stage && can_stage_rows(v, c);
@@ -406,15 +455,15 @@ static void write_direct(struct view *v, struct contraction *c, struct str *out,
 
 /* ---- window ------------------------------------------------------------------------------------------------------- */
 
-/* A convolution whose input is padded or read with steps: for each row of outputs the window values are copied into a
- * panel in the order of use, so that predicates and steps cost once and not for each output channel. The rows' side is packed
- * too, once per grid iteration. */
+/* A padded or strided convolution: for each row of outputs the window is packed in the order of use, so that predicates and
+ * strides cost once and not per output channel. Operand a is packed too, once per grid iteration. */
 static bool can_window(const struct view *v, const struct contraction *c) {
     const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
-    return c->nk > 1 && m->grid && n->grid && may_stage(v, &c->a) && may_stage(v, &c->b) &&
-           c->a.access->buf != c->b.access->buf && !c->a.access->pred && m->size >= 2 * c->mr && c->mr > 1 &&
-           n->size > c->lanes && c->nv > 1 &&
-           c->depth * (double)(n->size + c->lanes) * 4 <= (double)v->l2 / 2;
+    bool tiled = c->nk > 1 && m->grid && n->grid && c->mr > 1 && c->nv > 1;
+    bool large = m->size >= 2 * c->mr && n->size > c->lanes;
+    if (!tiled || !large || !is_packable(v, &c->a) || !may_stage(v, &c->b)) return false;
+    double window = c->depth * (double)(n->size + c->lanes) * 4; /* bytes */
+    return c->a.access->buf != c->b.access->buf && window <= (double)v->l2 / 2;
 }
 
 /* The reduced axes that an access depends on, except `not`. */
@@ -426,8 +475,8 @@ static const char *summed_axes(struct view *v, const struct access_view *s, int 
     return all;
 }
 
-/* Cuts rows and columns and decides which loops run inside a grid iteration. *row: the loop over rows of outputs, "" where
- * the threads need it in the grid. */
+/* Tiles rows and columns and decides which loops run inside a grid iteration. *row: the loop over rows of outputs, "" where the
+ * threads need it in the grid. */
 static bool cut_window(struct view *v, struct contraction *c, struct str *out, struct panels *p,
                        const char **row) {
     const struct axis_view *m = &v->axis[c->m], *n = &v->axis[c->n];
@@ -465,7 +514,7 @@ static bool write_window(struct view *v, struct contraction *c, struct str *out)
     struct panels p = {0};
     const char *a = access_name(v, c->a.access), *b = access_name(v, c->b.access), *k = v->axis[c->k].name,
                *row;
-    if (v->axis[c->k].size > 7 || !cut_window(v, c, out, &p, &row)) return false;
+    if (v->axis[c->k].size > SHORT_K || !cut_window(v, c, out, &p, &row)) return false;
     str_printf(out, " UNROLL(%s) ORDER(%s)", k, LIST(v, row, p.ml, p.nl, summed_axes(v, NULL, c->k)));
     str_printf(out, " STAGE(%s,%s,%s) UNROLL(%s.%s) UNROLL(%s.%s)", a, p.at,
                LIST(v, p.ml, summed_axes(v, c->a.access, -1), p.mr), a, p.mr, a, k);
@@ -521,32 +570,38 @@ void reset_grid(const struct view *v, struct contraction *c) {
     }
 }
 
+static bool is_worth_packing(const struct view *v, const struct contraction *c, bool unit) {
+    int64_t m = v->axis[c->m].size, n = v->axis[c->n].size;
+    double terms = (double)m * (double)n * c->depth;
+    return unit ? terms > PACKED_TERMS && n > c->nv * c->lanes
+                : terms > PACKED_TERMS_STRIDED && m >= PACKED_ROWS_STRIDED;
+}
+
 bool recipe_gemm(struct view *v, int level, struct str *out) {
     struct contraction c = {0};
     if (level > 3 || !contraction_find(v, &c)) return false;
     const struct axis_view *m = &v->axis[c.m], *n = &v->axis[c.n];
     int64_t dot_m = 1, dot_n = 1;
-    double outer = tile_of(v, m->size, n->size, c.lanes, 0.25, false, &c.mr, &c.nv), dot = 0;
+    double outer = tile_of(v, m->size, n->size, c.lanes, score.broadcast_cost, false, &c.mr, &c.nv), dot = 0;
     bool unit = c.b.access && access_stride(v, c.b.access, c.n, c.lanes) == 1;
     int k = dot_axis(v, &c);
     if (k >= 0) {
         dot = tile_of(v, m->size, n->size, 1, 1, true, &dot_m, &dot_n) *
               filled(v->axis[k].size, view_lanes(v, k));
-        dot *= c.depth / (c.depth + 8 * view_lanes(v, k)); /* the lanes are joined at the end */
+        dot *= c.depth / (c.depth + DOT_REDUCE * view_lanes(v, k));
     }
-    double terms = (double)m->size * (double)n->size * c.depth;
-    bool pack = level < 1 && can_pack(v, &c) &&
-                (unit ? terms > 1 << 19 && n->size > c.nv * c.lanes : terms > 1 << 14 && m->size >= 32);
-    bool window = level < 1 && can_window(v, &c) && (!unit || c.b.access->pred) && m->size >= 16;
+    bool pack = level < 1 && can_pack(v, &c) && is_worth_packing(v, &c, unit);
+    bool window = level < 1 && can_window(v, &c) && (!unit || c.b.access->pred) && m->size >= WINDOW_ROWS;
     if (!pack && !window)
-        outer = tile_of(v, m->size, n->size, c.lanes, 0.25, true, &c.mr, &c.nv) * (unit ? 1 : 0.3);
+        outer = tile_of(v, m->size, n->size, c.lanes, score.broadcast_cost, true, &c.mr, &c.nv) *
+                (unit ? 1 : score.strided_b);
     reset_grid(v, &c);
     if (dot > outer) {
         write_dot(v, &c, out, k, dot_m, dot_n);
         return level < 1;
     }
     if ((pack && write_packed(v, &c, out)) || (window && write_window(v, &c, out))) return true;
-    if (pack || window) tile_of(v, m->size, n->size, c.lanes, 0.25, true, &c.mr, &c.nv);
+    if (pack || window) tile_of(v, m->size, n->size, c.lanes, score.broadcast_cost, true, &c.mr, &c.nv);
     out->n = 0;
     reset_grid(v, &c);
     if (!unit && k >= 0) write_dot(v, &c, out, k, dot_m, dot_n);

@@ -1,11 +1,11 @@
 /* heuristic.c: a good opt list without any search.
  *
- * The kernel is looked at once (kernel_view.c). Recipes are asked in order, the special one first: a convolution
- * (cpu_conv.c), a contraction (cpu_gemm.c), then anything (cpu_elementwise.c). Each writes complete lists, its best first and then with something left
- * out; the first that opts_legal accepts is the answer, and no opts at all is the last resort. So the answer
- * is always legal, and what a recipe knows about legality only saves time.
- *
- * Nothing but the text is left in the arena. Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
+ * The kernel is analyzed once (kernel_view.c). Recipes are asked in order, specialized ones first: attention
+ * (cpu_attention.c), convolution (cpu_conv.c), contraction (cpu_gemm.c), anything else (cpu_elementwise.c). Each writes
+ * complete lists, its best first and then simpler ones; the first that opts_legal accepts is the answer, and the empty list
+ * is the last resort. So the answer is always legal; a recipe's own checks only save time.
+ * Requires: a kernel without opts. Gives: the text of a legal opt list; nothing else stays in the arena.
+ * Tests: tests/unit/heuristic.c; speed: bench/golden --heuristic */
 #include "tune/choose/choose.h"
 
 bool recipe_list(struct view *v, int recipe, int level, struct str *out) {

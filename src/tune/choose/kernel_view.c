@@ -1,9 +1,15 @@
-/* kernel_view.c: what the heuristic knows of a kernel: axes, accesses, strides, how often things are evaluated.
+/* kernel_view.c: what the heuristic knows of a kernel: axes, memory accesses, strides, evaluation counts.
  *
- * One walk over the graph. Dependence on RANGEs is a set of bits, so that all later questions are cheap; strides come
- * from the index expressions and see through division and remainder by multiples of the vector length, which
- * is what reshapes leave behind. Nothing here builds nodes. Tests: tests/unit/heuristic.c */
+ * One walk over the graph. Dependence on RANGEs is a bit set, so that later queries are cheap; strides come from the index
+ * expressions and look through division and remainder by multiples of the vector length, which reshapes leave behind.
+ * Nothing here builds nodes.
+ * Requires: a kernel graph. Gives: struct view. Tests: tests/unit/heuristic.c */
 #include "tune/choose/choose.h"
+
+/* Rough rates of one core: only to decide how much work a grid iteration needs. */
+enum { CORE_FLOP_PER_NS = 30, CORE_BYTES_PER_NS = 20 };
+enum { DEFAULT_L1 = 32 << 10, DEFAULT_L2 = 512 << 10 }; /* bytes, where the OS does not tell */
+enum { MOST_LANES = 16 };
 
 /* ---- axes ------------------------------------------------------------------------------------------ */
 
@@ -131,21 +137,21 @@ bool view_init(struct view *v, struct ir *ir, const struct kernel *k, int vec_by
     v->vec_bytes = vec_bytes ? vec_bytes : cpu->vec_bytes;
     v->threads = threads > 0 ? threads : os_cpus();
     v->regs = v->vec_bytes == 64 || !strcmp(cpu->arch, "aarch64") ? 32 : 16;
-    v->l1 = cpu->l1 ? cpu->l1 : 32 << 10;
-    v->l2 = cpu->l2 ? cpu->l2 : 512 << 10;
+    v->l1 = cpu->l1 ? cpu->l1 : DEFAULT_L1;
+    v->l2 = cpu->l2 ? cpu->l2 : DEFAULT_L2;
     v->l3 = cpu->l3;
     v->mask = arena_array(v->arena, uint64_t, ir->n);
     v->times = arena_array(v->arena, double, ir->n);
     uop_topo(v->arena, &k->sink, 1, &v->topo);
     if (!walk(v) || !v->naxis) return false;
     estimate_asked(ir, k->sink, &v->est);
-    v->ns = RG_MAX(v->est.flops / 30, v->est.bytes / 20) + v->est.special;
+    v->ns = RG_MAX(v->est.flops / CORE_FLOP_PER_NS, v->est.bytes / CORE_BYTES_PER_NS) + v->est.special;
     return true;
 }
 
 /* ---- strides --------------------------------------------------------------------------------------- */
 
-/* Is n, but for its part in `axis`, a multiple of `lanes`? */
+/* Is n minus its term in `axis` a multiple of `lanes`? */
 static bool rest_divides(const struct view *v, const uop *n, int axis, int64_t lanes) {
     if (!view_depends(v, n, axis)) return uop_divides(n, lanes);
     switch (n->op) {
@@ -191,7 +197,7 @@ int64_t access_stride(const struct view *v, const struct access_view *s, int axi
 }
 
 int view_lanes(const struct view *v, int axis) {
-    int wide = 1, whole = 1; /* bytes of what is computed, and of integers in memory */
+    int wide = 1, whole = 1; /* bytes of computed values, and of integers in memory */
     bool floats = false;
     for (int i = 0; i < v->naccess; i++) {
         const struct access_view *s = &v->access[i];
@@ -206,9 +212,9 @@ int view_lanes(const struct view *v, int axis) {
         int bytes = dtype_info[n->dt].bytes;
         wide = RG_MAX(wide, dt_is_float((enum dtype)n->dt) ? bytes : RG_MIN(bytes, 4));
     }
-    /* 64-bit integers beside floats, or in between, are worth no narrower vectors */
+    /* 64-bit integers next to floats do not narrow the vectors */
     wide = RG_MAX(wide, floats ? RG_MIN(whole, 4) : whole);
-    int lanes = RG_MIN(v->vec_bytes / wide, 16);
+    int lanes = RG_MIN(v->vec_bytes / wide, MOST_LANES);
     return RG_MAX(lanes, 2);
 }
 

@@ -1,15 +1,15 @@
-/* search_space.c: what search may try: complete opt lists around a given one.
+/* search_space.c: candidates of the beam search: complete opt lists around a given one.
  *
- * Three sources. The list itself. What the heuristic's recipes would write at every level of caution, for vectors of one
- * and of two registers and for fewer and more threads (of a GPU: what it writes without block programs). And changes to those: another tile size, an opt less, an axis
- * written out, two loops exchanged, a grid axis made a loop, other prefetch distances; one to three at a time. A
- * change knows little about what is legal: opts_look decides, as for every list.
+ * Three sources. The list itself. The lists of the heuristic's recipes at every level, for vectors of one and of two
+ * registers and for fewer and more threads (GPU: the heuristic's list without tiling). And mutations of those: another tile
+ * size, one opt less, an axis unrolled, two loops swapped, a grid axis made a loop, other prefetch distances; one to three
+ * at a time. Mutations may be illegal: opts_look decides, as for every list.
  *
- * A list must add up in the same order as the given one, so that which list is chosen is never seen in a result
- * (docs/internals/ir.md, rounding). opts_rounding writes that order down: for every reduction whose result depends on it, the
- * pieces of the reduced axes from outermost to innermost, which of them run one after the other in one accumulator and
- * which have accumulators of their own, and where a level ends. A tile that is run in order is no difference.
- * Where order does not matter (integers, maxima) nothing is written down, and everything is free.
+ * A candidate must sum in the same order as the given list, so that the choice never shows in a result
+ * (docs/internals/ir.md, rounding). opts_rounding prints that order: for every reduction whose result depends on it, the
+ * pieces of the reduced axes from outermost to innermost, which of them run sequentially in one accumulator and which have
+ * accumulators of their own, and where a level ends. A tile that runs in order makes no difference. Where order does not
+ * matter (integers, maxima) nothing is printed, and everything is allowed.
  * Tests: tests/unit/tune.c (space_*) */
 #include "tune/choose/choose.h"
 
@@ -36,7 +36,7 @@ static const char *word(struct arena *a, const char **p) {
     return arena_strdup(a, s, (size_t)(*p - s));
 }
 
-/* Of a legal list. False: too long to be changed. */
+/* Of a legal list. False: too long to be mutated. */
 static bool parse(struct arena *a, const char *text, struct opt_list *l) {
     l->n = 0;
     for (const char *p = text;; l->n++) {
@@ -110,8 +110,8 @@ static int in_order(const void *x, const void *y) {
     return ea != eb ? ea - eb : range_by_pos(x, y);
 }
 
-/* Pieces that follow each other in one accumulator are one, however they were cut. `nested`: another level adds this one
- * up, so where it ends is seen. */
+/* Pieces that run sequentially in one accumulator are one, however they were tiled. `nested`: another level reduces this one, so
+ * its end matters. */
 static void write_order(const struct rounding *o, const struct ir *ir, uop_vec *r, bool nested,
                         struct str *out) {
     struct axis_piece last = {0};
@@ -186,13 +186,13 @@ const char *opts_rounding(struct ir *ir, const struct kernel *k, const char *opt
     return opts_look(ir, k, opts, NULL, note_rounding, &o) ? o.text : NULL;
 }
 
-/* ---- changes ------------------------------------------------------------------------------------------------------- */
+/* ---- mutations ------------------------------------------------------------------------------------------------------- */
 
 struct tries {
     struct ir *ir;
     struct arena *arena;
     const struct kernel *kernel;
-    const char *order; /* that all lists must have */
+    const char *order; /* of summation, equal for all lists */
     uint64_t rng;
     uint32_t most, fresh;
     opts_vec *out;
@@ -227,7 +227,7 @@ static bool is_vector(const struct opt_list *l, const char *axis) {
     return false;
 }
 
-/* Another tile of about the size that there is; lanes stay lanes. */
+/* Another size for a tile; vectors stay powers of two. */
 static bool change_number(struct tries *s, struct opt_list *l, uint32_t at) {
     static const int part[][2] = {{1, 2}, {2, 1}, {3, 2}, {2, 3}, {3, 4}, {4, 3}, {1, 4}, {4, 1}};
     struct opt_item *t = &l->item[at];
@@ -251,12 +251,12 @@ static void insert(struct opt_list *l, uint32_t at, struct opt_item t) {
     l->n++;
 }
 
-static void leave_out(struct opt_list *l, uint32_t at) {
+static void remove_item(struct opt_list *l, uint32_t at) {
     memmove(&l->item[at], &l->item[at + 1], (l->n - at - 1) * sizeof l->item[0]);
     l->n--;
 }
 
-/* A new opt at the end, on an axis as it is there. */
+/* A new opt at the end, on an axis of the list. */
 static bool add_one(struct tries *s, struct opt_list *l, const struct list_axes *x) {
     static const char *const size[] = {"2", "3", "4", "8", "16", "32", "64"};
     if (!x->n) return false;
@@ -265,13 +265,13 @@ static bool add_one(struct tries *s, struct opt_list *l, const struct list_axes 
     bool grid = axis_is_grid(&x->axis[i]);
     switch (draw(s, 6)) {
     case 0:
-    case 1: { /* some values of a loop written out */
+    case 1: { /* unroll a tile of a loop */
         const char *in = arena_printf(s->arena, "%s_x%u", a, s->fresh++);
         insert(l, l->n, (struct opt_item){"TILE", {a, size[draw(s, 4)], in}, 3});
         insert(l, l->n, (struct opt_item){x->axis[i].reduce && draw(s, 2) ? "REG" : "UNROLL", {in}, 1});
         return true;
     }
-    case 2: /* more or less work for a grid iteration */
+    case 2: /* more or less work per grid iteration */
         if (grid && draw(s, 2))
             insert(l, l->n, (struct opt_item){"LOOP", {a}, 1});
         else
@@ -287,7 +287,7 @@ static bool add_one(struct tries *s, struct opt_list *l, const struct list_axes 
     }
 }
 
-/* One change; false if it came to nothing. */
+/* One mutation; false: no effect. */
 static bool change(struct tries *s, struct opt_list *l, const struct list_axes *x) {
     if (!l->n || draw(s, 5) == 0) return add_one(s, l, x);
     uint32_t at = draw(s, l->n);
@@ -299,13 +299,13 @@ static bool change(struct tries *s, struct opt_list *l, const struct list_axes *
         t->arg[i] = t->arg[i + 1], t->arg[i + 1] = w;
         return true;
     }
-    leave_out(l, at);
+    remove_item(l, at);
     return true;
 }
 
-/* ---- taking in --------------------------------------------------------------------------------------------------------- */
+/* ---- candidates --------------------------------------------------------------------------------------------------------- */
 
-/* Takes a list in if it is new, legal and adds up in the right order. */
+/* Adds a list if it is new, legal and sums in the right order. */
 static bool take(struct tries *s, const char *text) {
     if (strlen(text) >= CHOOSE_TEXT || s->out->n >= s->most) return false;
     uint64_t key = hash_bytes(text, strlen(text), 7);
@@ -319,11 +319,11 @@ static bool take(struct tries *s, const char *text) {
 }
 
 static void take_recipes(struct tries *s, int vec_bytes, int threads) {
-    const int width[] = {1, 2}, team[] = {threads, 1, 4 * threads};
+    const int width[] = {1, 2}, cores[] = {threads, 1, 4 * threads};
     for (size_t w = 0; w < RG_COUNT(width); w++)
-        for (size_t t = 0; t < RG_COUNT(team); t++) {
+        for (size_t t = 0; t < RG_COUNT(cores); t++) {
             struct view *v = arena_new(s->arena, struct view);
-            if (!view_init(v, s->ir, s->kernel, vec_bytes * width[w], team[t])) return;
+            if (!view_init(v, s->ir, s->kernel, vec_bytes * width[w], cores[t])) return;
             for (int r = 0; r < CHOOSE_RECIPES; r++)
                 for (int level = 0; level < CHOOSE_LEVELS; level++) {
                     struct str text;
@@ -348,7 +348,7 @@ static void take_changed(struct tries *s, uint32_t from) {
 
 void opts_space(struct ir *ir, const struct kernel *k, const char *base, int vec_bytes, int threads,
                 uint64_t seed, uint32_t most, opts_vec *out) {
-    enum { TRIES = 12 }; /* for each list that is wanted */
+    enum { TRIES = 12 }; /* mutations per requested list */
     struct tries s = {
         .ir = ir, .arena = ir->arena, .kernel = k, .rng = hash_u64(seed), .most = most, .out = out};
     *out = (opts_vec){0};
@@ -357,10 +357,9 @@ void opts_space(struct ir *ir, const struct kernel *k, const char *base, int vec
     if (threads)
         take_recipes(&s, vec_bytes ? vec_bytes : os_cpu()->vec_bytes, threads);
     else
-        take(&s, opts_heuristic_gpu(ir, k, 0)); /* without block programs */
+        take(&s, opts_heuristic_gpu(ir, k, 0)); /* capability 0: no tiling */
     if (most > 1) take(&s, "");
     uint32_t seeds = out->n;
-    for (uint32_t i = 0; i < most * TRIES && out->n < most;
-         i++) /* mostly around base, and around what was found */
+    for (uint32_t i = 0; i < most * TRIES && out->n < most; i++) /* half of them mutate base */
         take_changed(&s, draw(&s, 2) ? 0 : draw(&s, draw(&s, 2) ? seeds : out->n));
 }

@@ -1,29 +1,45 @@
-/* cpu_time.c: how long a linear program will take, for ranking the configurations that search may try.
+/* cpu_time.c: predicted seconds of a linear program on a CPU, to rank the candidates of the beam search.
  *
- * Two things are counted on the program as it will be compiled. Arithmetic: of the statements of each loop, what the
- * vector units, the load and store ports and the front end need, or the longest chain of additions into one
- * accumulator if that is longer; an accumulator that finds no register is loaded and stored each time. Memory: of each
- * loop, how many bytes of each buffer one iteration touches. If that fits into a cache, what does not change from one
- * iteration to the next stays there, and the loop moves each byte of a buffer once; if not, it moves what its
- * inner loops move, as often as it runs. So each cache has a traffic, and the slowest of all parts is the time.
- * Of a condition both sides count, the second as often as a loop comes to its end. A body of many hundred instructions
- * is slower than its instructions: they come from further away, and values find no register. Memory is fastest where four
- * runs go on side by side; fewer leave it idle, more are not followed, and what is read in several passes without being
- * asked for early (PIPE) is waited for.
+ *   compute   per loop: cycles of the vector units, the load and store ports and the front end, or the longest dependent
+ *             chain into one accumulator. Accumulators beyond the registers are spilled. Both branches of an IF count, the
+ *             second once per end of a loop. Bodies of many hundred instructions miss the uop cache and spill.
+ *   memory    per loop: the bytes of each buffer that one iteration touches. If they fit into a cache, loop-invariant data
+ *             stays there and the loop moves each byte once; otherwise it moves what its inner loops move, every time. That
+ *             gives the traffic into each cache level.
+ * The slowest of compute and cache levels is the time; they overlap imperfectly. DRAM is fastest with four concurrent
+ * streams: fewer leave it idle, more defeat the hardware prefetcher, and a buffer read in several passes without software
+ * prefetch (PIPE) stalls.
  * Only the order of predictions matters: search measures the best ones. It depends on the program and the model alone.
+ * Requires: a linear program. Gives: seconds, or bytes into each cache.
  * Tests: tests/unit/tune.c (predict_*) */
 #include "tune/tune.h"
 
 enum { MOST_LOOPS = 512, MOST_DEPTH = 64 };
+enum { LINE = 64 };          /* bytes of a cache line */
+enum { FAR_STRIDE = 64 };    /* elements: the stride of a non-affine term */
+enum { SEPARATE_RUN = 256 }; /* elements between addresses of different streams */
+enum { BEST_STREAMS = 4 };   /* concurrent streams at which DRAM is fastest */
+enum { DIV_CYCLES = 10, REDUCE_CYCLES = 3, PREDICATED_ELEMENT = 2 }; /* instructions */
+/* Only the order of predictions counts: tests/unit/tune.c (predict_*). */
+static const struct {
+    double index_cost, idle_stream, extra_stream, cache_share, exposed_part, exposed_stalled;
+} figure = {
+    .index_cost = 0.5,      /* instructions per index op: mostly strength-reduced */
+    .idle_stream = 0.1,     /* DRAM time lost per stream below BEST_STREAMS */
+    .extra_stream = 0.08,   /* and per stream above */
+    .cache_share = 0.75,    /* of a cache that the data of a kernel may fill */
+    .exposed_part = 0.2,    /* of the faster parts that is not hidden */
+    .exposed_stalled = 0.6, /* likewise, where DRAM stalls */
+};
 
-/* One place in a loop where memory is touched; equal ones of a written-out loop are counted together. */
+/* One memory access in a loop; equal ones of an unrolled loop are counted together. */
 struct touch {
     const uop *buf;
     struct affine at;
-    uint32_t loop;   /* that it stands in */
+    uint32_t loop;   /* the loop that contains it */
     double elements; /* of one execution */
     double bytes;    /* of an element */
-    int64_t run[16]; /* where runs begin, as far as they are far apart */
+    int64_t run[16]; /* first elements of separate streams */
     uint32_t runs;
     bool store;
 };
@@ -31,10 +47,10 @@ struct touch {
 struct body { /* of a loop, without the loops in it */
     const uop *range;
     uint32_t parent, after; /* loops [this, after) are it and those inside it */
-    double extent, times;   /* times: that its body runs, in all */
+    double extent, times;   /* times: iterations of its body in total */
     double vector, load, store, other;
-    double chain; /* additions to one accumulator in one iteration */
-    double accs;  /* registers of accumulators that are added to here */
+    double chain; /* dependent updates of one accumulator per iteration */
+    double accs;  /* registers of accumulators that are updated here */
 };
 
 struct predict {
@@ -44,9 +60,9 @@ struct predict {
     struct body *loop; /* in the order of the program; 0 is the whole */
     uint32_t n;
     VEC(struct touch) touch;
-    uop_vec sets;  /* accumulators added to in the loop at hand */
-    uop_vec early; /* buffers that are asked for early */
-    double weight; /* of the side of a condition that is counted */
+    uop_vec sets;       /* accumulators updated in the current loop */
+    uop_vec prefetched; /* buffers with a PREFETCH */
+    double weight;      /* of the branch that is being counted */
 };
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------- */
@@ -62,10 +78,10 @@ static double work_of(const struct predict *p, const uop *n) {
     switch (n->op) {
     case OP_FDIV:
     case OP_RECIP:
-    case OP_SQRT: return 10 * r;
-    case OP_VEC_REDUCE: return 3 * r;
+    case OP_SQRT: return DIV_CYCLES * r;
+    case OP_VEC_REDUCE: return REDUCE_CYCLES * r;
     case OP_BUILD: return n->nsrc;
-    case OP_EXTRACT: return n->lanes > 1 ? r : 0; /* one lane is an operand of the instruction that uses it */
+    case OP_EXTRACT: return n->lanes > 1 ? r : 0; /* one lane: folded into its user */
     default: return r;
     }
 }
@@ -88,20 +104,18 @@ static void count_set(struct predict *p, struct body *b, const uop *set) {
 }
 
 static void add_run(struct touch *t, int64_t at) {
-    enum { APART = 256 }; /* elements: not the same run */
     for (uint32_t i = 0; i < t->runs; i++)
-        if (at - t->run[i] < APART && t->run[i] - at < APART) return;
+        if (at - t->run[i] < SEPARATE_RUN && t->run[i] - at < SEPARATE_RUN) return;
     if (t->runs < RG_COUNT(t->run)) t->run[t->runs++] = at;
 }
 
 static void count_memory(struct predict *p, uint32_t loop, const uop *n) {
-    enum { GATED = 2 };
     const uop *index = n->src[0], *buf = index->src[0];
     struct body *b = &p->loop[loop];
     bool store = n->op == OP_STORE || n->op == OP_STORE_ADD;
     double r = registers(p, index), lanes = index->lanes;
-    if (index->src[1]->lanes > 1) r = lanes;                                /* one by one */
-    if (n->op == OP_PRED_LOAD || (store && n->nsrc > 2)) r = GATED * lanes; /* and each is asked for */
+    if (index->src[1]->lanes > 1) r = lanes; /* gather: one by one */
+    if (n->op == OP_PRED_LOAD || (store && n->nsrc > 2)) r = PREDICATED_ELEMENT * lanes;
     *(store ? &b->store : &b->load) += r * p->weight;
     if (n->op == OP_STORE_ADD) b->load += r * p->weight;
     if (p->weight < 1) return;
@@ -129,11 +143,11 @@ static void count_node(struct predict *p, uint32_t loop, const uop *n) {
     else if (n->op == OP_SET)
         count_set(p, b, n);
     else if (n->op == OP_PREFETCH)
-        vec_push(p->a, &p->early, access_buf(n));
+        vec_push(p->a, &p->prefetched, access_buf(n));
     else if (dt_is_float((enum dtype)n->dt) || n->lanes > 1)
         b->vector += work_of(p, n) * p->weight;
     else
-        b->other += 0.5 * p->weight; /* indices: mostly kept up to date by a single addition */
+        b->other += figure.index_cost * p->weight;
 }
 
 static uint32_t open_loop(struct predict *p, uint32_t parent, const uop *range) {
@@ -146,7 +160,7 @@ static uint32_t open_loop(struct predict *p, uint32_t parent, const uop *range) 
     return p->n++;
 }
 
-/* Both sides of a condition; loops in the second side have its weight in their count already. */
+/* Counts both branches of an IF; loops in the second branch have its weight in `times` already. */
 static void count_all(struct predict *p) {
     uint32_t at[MOST_DEPTH] = {0}, depth = 0;
     double weight[MOST_DEPTH] = {1};
@@ -172,9 +186,10 @@ static void count_all(struct predict *p) {
 }
 
 static double cycles(const struct predict *p) {
+    /* per cycle: instructions issued, loads; cycles: FMA latency, loop overhead; instructions of a long body */
     enum { ISSUE = 5, LATENCY = 4, LOADS = 2, OVERHEAD = 1, LONG_BODY = 160 };
     double units = RG_MAX(model_value(p->m, MODEL_FMA_UNITS), 1), sum = 0;
-    double spare = (model_value(p->m, MODEL_VEC_BYTES) == 32 ? 16 : 32) - 4; /* for what is added */
+    double spare = (model_value(p->m, MODEL_VEC_BYTES) == 32 ? 16 : 32) - 4; /* 4 for operands */
     for (uint32_t i = 0; i < p->n; i++) {
         const struct body *b = &p->loop[i];
         double spilled = RG_MAX(b->accs - spare, 0), load = b->load + spilled, store = b->store + spilled;
@@ -199,7 +214,7 @@ static bool mentions(const uop *n, const uop *range, int depth) {
     return false;
 }
 
-/* Elements that the address moves with the range; a term that is no multiple of it moves it far. */
+/* The stride along a range, in elements; a non-affine term counts as FAR_STRIDE. */
 static double stride(const struct touch *t, const uop *range) {
     double s = 0;
     for (uint32_t i = 0; i < t->at.n; i++) {
@@ -207,15 +222,14 @@ static double stride(const struct touch *t, const uop *range) {
         if (atom == range)
             s += (double)RG_MAX(t->at.t[i].coef, -t->at.t[i].coef);
         else if (mentions(atom, range, 6))
-            s += 64;
+            s += FAR_STRIDE;
     }
     return s;
 }
 
-/* Bytes of the buffer, in whole lines, that the loops from `loop` on inwards touch at this place; `all`: in all
- * iterations of that loop, else in one. */
+/* Bytes, in whole cache lines, that this access touches in `loop` and the loops inside; `all`: in all iterations of `loop`, else
+ * in one. */
 static double footprint(const struct predict *p, const struct touch *t, uint32_t loop, bool all) {
-    enum { LINE = 64 };
     double elements = t->elements, least = 1;
     bool dense = t->elements > 1;
     for (uint32_t i = t->loop;; i = p->loop[i].parent) {
@@ -234,7 +248,7 @@ static double footprint(const struct predict *p, const struct touch *t, uint32_t
     return bytes;
 }
 
-/* The places inside a loop, one buffer at a time: passes over the same elements touch them once. */
+/* The footprint of all accesses inside a loop: passes over the same buffer count once. */
 static double touched(const struct predict *p, uint32_t loop, bool all, const uop *only) {
     double sum = 0;
     for (uint32_t i = 0; i < p->touch.n; i++) {
@@ -265,20 +279,20 @@ static double traffic(const struct predict *p, uint32_t loop, double cache) {
     }
     for (uint32_t i = 0; i < p->touch.n; i++)
         if (p->touch.p[i].loop == loop)
-            sum += leaf ? RG_MAX(p->touch.p[i].elements * p->touch.p[i].bytes, 64) : 64;
+            sum += leaf ? RG_MAX(p->touch.p[i].elements * p->touch.p[i].bytes, LINE) : LINE;
     return sum * p->loop[loop].extent;
 }
 
 static const enum model_field caches[] = {MODEL_L1_SIZE, MODEL_L2_SIZE, MODEL_L3_SIZE};
 
-static bool is_early(const struct predict *p, const uop *buf) {
-    for (uint32_t i = 0; i < p->early.n; i++)
-        if (p->early.p[i] == buf) return true;
+static bool is_prefetched(const struct predict *p, const uop *buf) {
+    for (uint32_t i = 0; i < p->prefetched.n; i++)
+        if (p->prefetched.p[i] == buf) return true;
     return false;
 }
 
-/* How much longer memory takes than at its best: by the runs of a loop that go on at once, of what is loaded from there. */
-static double idle_memory(const struct predict *p) {
+/* DRAM time relative to its best: by the concurrent streams of each loop that loads from there. */
+static double stream_factor(const struct predict *p) {
     double bytes = 0, all = 0, far = model_value(p->m, MODEL_L3_SIZE) / 2;
     for (uint32_t i = 0; i < p->touch.n; i++) {
         const struct touch *t = &p->touch.p[i];
@@ -289,18 +303,19 @@ static double idle_memory(const struct predict *p) {
             bool load = o->loop == t->loop && !o->store && o->buf->op == OP_PARAM;
             if (load && (double)o->buf->src[0]->hi * o->bytes >= far) runs += RG_MAX(o->runs, 1);
         }
-        double worse = runs < 4 ? 0.1 * (4 - runs) : 0.08 * (runs - 4);
-        all += n, bytes += n * (is_early(p, t->buf) ? 1 : 1 + worse);
+        double worse = runs < BEST_STREAMS ? figure.idle_stream * (BEST_STREAMS - runs)
+                                           : figure.extra_stream * (runs - BEST_STREAMS);
+        all += n, bytes += n * (is_prefetched(p, t->buf) ? 1 : 1 + worse);
     }
     return all > 0 ? bytes / all : 1;
 }
 
-/* Is a buffer that no cache holds read in several passes, and not asked for early? */
-static bool waits(const struct predict *p) {
+/* Is a buffer that no cache holds read in several passes without prefetch? */
+static bool stalls(const struct predict *p) {
     double far = model_value(p->m, MODEL_L3_SIZE) / 8;
     for (uint32_t i = 0; i < p->touch.n; i++) {
         const struct touch *t = &p->touch.p[i];
-        if (t->buf->op != OP_PARAM || (double)t->buf->src[0]->hi * t->bytes < far || is_early(p, t->buf))
+        if (t->buf->op != OP_PARAM || (double)t->buf->src[0]->hi * t->bytes < far || is_prefetched(p, t->buf))
             continue;
         for (uint32_t k = 0; k < p->touch.n; k++)
             if (p->touch.p[k].buf == t->buf && p->touch.p[k].loop != t->loop) return true;
@@ -318,7 +333,7 @@ static void start(struct predict *p) {
 }
 
 static double into(const struct predict *p, enum model_field cache) {
-    return traffic(p, 0, model_value(p->m, cache) * 0.75); /* it holds other things too */
+    return traffic(p, 0, model_value(p->m, cache) * figure.cache_share);
 }
 
 double predict_seconds(struct arena *a, const struct linear *l, const struct model *m, int threads) {
@@ -330,15 +345,14 @@ double predict_seconds(struct arena *a, const struct linear *l, const struct mod
                      RG_MIN(model_value(m, MODEL_DRAM_CORE) * n, model_value(m, MODEL_DRAM_READ))};
     double part[4] = {cycles(&p) / (model_value(m, MODEL_CLOCK) * 1e9 * n)};
     double most = part[0], sum = part[0];
-    rate[2] /= idle_memory(&p);
+    rate[2] /= stream_factor(&p);
     for (int i = 0; i < 3; i++) {
         part[i + 1] = into(&p, caches[i]) / (rate[i] * 1e9);
         most = RG_MAX(most, part[i + 1]);
         sum += part[i + 1];
     }
-    /* Parts overlap, but not wholly. */
-    double apart = waits(&p) ? 0.6 : 0.2;
-    return model_value(m, MODEL_LAUNCH) * 1e-9 + (most + apart * (sum - most)) * balance;
+    double exposed = stalls(&p) ? figure.exposed_stalled : figure.exposed_part;
+    return model_value(m, MODEL_LAUNCH) * 1e-9 + (most + exposed * (sum - most)) * balance;
 }
 
 void predict_traffic(struct arena *a, struct linear *l, const struct model *m) {
