@@ -6,7 +6,7 @@
  * late, and what its thread did meanwhile is the cause (in the order of ancestry: a tensor operator
  * inside the data loader is the data loader's). Then two what-ifs move time between causes: a blocking
  * call that kept the host from running ahead owns the idle time its absence would have hidden, and
- * dispatch in windows of tiny kernels is told apart from dispatch in general.
+ * dispatch in windows of tiny kernels is distinguished from dispatch in general.
  * A Ridge program knows what it does at every moment: its account is in ridge.c.
  * Invariant: the budget sums to the wall exactly, because pieces are cut, never estimated.
  * Tests: tests/unit/analyze.c (captures), tests/unit/analyze_synth.c (500 planted mixtures). */
@@ -23,22 +23,22 @@
 
 enum { LATE = BUDGET_KEYS, /* provisional: short Python or untraced host time */ };
 
-struct span {
+struct account_span {
     int64_t a, b;
 };
-typedef VEC(struct span) spans;
+typedef VEC(struct account_span) spans;
 
-struct gap {
+struct idle_gap {
     int64_t t0, t1;
     uint32_t next; /* 1 + the device event that ends it, 0 at the window's end */
     uint32_t window;
 };
-struct piece {
+struct account_piece {
     int64_t t0, t1;
     uint32_t ev, gap;
     uint8_t cause;
 };
-struct window {
+struct small_window {
     int64_t t0, kernel_ns, small_ns;
 };
 struct account {
@@ -48,9 +48,9 @@ struct account {
     struct device_list dev;
     spans by_class[5]; /* kernels comm pageable copy set, in priority order */
     spans busy;
-    VEC(struct gap) gaps;
-    VEC(struct piece) pieces;
-    VEC(struct window) windows;
+    VEC(struct idle_gap) gaps;
+    VEC(struct account_piece) pieces;
+    VEC(struct small_window) windows;
     uint16_t *lane_rank; /* host lanes, busiest first */
     uint32_t lanes_n;
     bool has_host;
@@ -100,7 +100,7 @@ static void unite(struct arena *a, spans *s, int64_t t0, int64_t t1) {
         if (t1 > s->p[s->n - 1].b) s->p[s->n - 1].b = t1;
         return;
     }
-    vec_push(a, s, ((struct span){t0, t1}));
+    vec_push(a, s, ((struct account_span){t0, t1}));
 }
 static int64_t total(const spans *s) {
     int64_t x = 0;
@@ -262,7 +262,7 @@ static void sweep_busy(struct account *c) {
         } else {
             while (next < c->dev.n && c->t->ev[c->dev.p[next]].t0 < until) next++;
             uint32_t x = next < c->dev.n ? c->dev.p[next] + 1 : 0;
-            vec_push(c->a, &c->gaps, ((struct gap){.t0 = now, .t1 = until, .next = x}));
+            vec_push(c->a, &c->gaps, ((struct idle_gap){.t0 = now, .t1 = until, .next = x}));
         }
         now = until;
     }
@@ -273,11 +273,11 @@ static void sweep_busy(struct account *c) {
 
 static void add_piece(struct account *c, int64_t a, int64_t b, int cause, uint32_t ev, uint32_t gap) {
     if (b <= a) return;
-    struct piece *last = c->pieces.n ? &c->pieces.p[c->pieces.n - 1] : NULL;
+    struct account_piece *last = c->pieces.n ? &c->pieces.p[c->pieces.n - 1] : NULL;
     if (last && last->gap == gap && last->cause == cause && last->ev == ev && last->t1 == a)
         last->t1 = b;
     else
-        vec_push(c->a, &c->pieces, ((struct piece){a, b, ev, gap, (uint8_t)cause}));
+        vec_push(c->a, &c->pieces, ((struct account_piece){a, b, ev, gap, (uint8_t)cause}));
 }
 
 struct request { /* [t0, t1) of a gap to be explained by a lane's events */
@@ -301,7 +301,7 @@ static int leaf_cause(int kind) {
     }
 }
 
-struct frame {
+struct account_frame {
     uint32_t ev;
     int64_t end;
     uint8_t cause;
@@ -312,7 +312,7 @@ static void explain_lane(struct account *c, uint32_t lane, const struct request 
                          requests *rest) {
     struct trace *t = c->t;
     const struct trace_lane *l = &t->lanes.p[lane];
-    VEC(struct frame) st = {0};
+    VEC(struct account_frame) st = {0};
     uint32_t i = 0, r = 0;
     while (r < n) {
         int64_t now = q[r].t0;
@@ -324,7 +324,7 @@ static void explain_lane(struct account *c, uint32_t lane, const struct request 
                 if (e->kind == TK_MEM || !e->dur) continue;
                 while (st.n && st.p[st.n - 1].end <= e->t0) st.n--;
                 bool sticky = st.n && st.p[st.n - 1].sticky;
-                struct frame f = {x + 1, trace_end(e), (uint8_t)leaf_cause(e->kind), sticky};
+                struct account_frame f = {x + 1, trace_end(e), (uint8_t)leaf_cause(e->kind), sticky};
                 if (sticky)
                     f.cause = st.p[st.n - 1].cause, f.ev = st.p[st.n - 1].ev;
                 else
@@ -406,7 +406,7 @@ static void explain_gaps(struct account *c) {
     struct trace *t = c->t;
     requests all = {0};
     for (uint32_t g = 0; g < c->gaps.n; g++) {
-        const struct gap *x = &c->gaps.p[g];
+        const struct idle_gap *x = &c->gaps.p[g];
         const struct trace_event *n = x->next ? &t->ev[x->next - 1] : NULL;
         const struct trace_event *l = n && n->link ? &t->ev[n->link - 1] : NULL;
         uint32_t main_lane = c->lanes_n ? c->lane_rank[0] : UINT32_MAX;
@@ -441,7 +441,7 @@ static void explain_gaps(struct account *c) {
 /* ---- the what-ifs ---------------------------------------------------------------------------------- */
 
 static int piece_order(const void *x, const void *y) {
-    const struct piece *a = x, *b = y;
+    const struct account_piece *a = x, *b = y;
     return a->t0 < b->t0 ? -1 : a->t0 > b->t0;
 }
 
@@ -462,7 +462,7 @@ static void settle_late(struct account *c) {
         int64_t user = 0;
         while (k < c->pieces.n && c->pieces.p[k].cause == LATE && c->pieces.p[k].gap == c->pieces.p[i].gap &&
                (k == i || c->pieces.p[k].t0 == c->pieces.p[k - 1].t1)) {
-            const struct piece *p = &c->pieces.p[k];
+            const struct account_piece *p = &c->pieces.p[k];
             bool lib = p->ev && t->format == TRACE_TORCH && t->ev[p->ev - 1].kind == TK_PY &&
                        library_frame(trace_str(t, t->ev[p->ev - 1].name));
             if (!lib) user += p->t1 - p->t0;
@@ -478,7 +478,7 @@ static void settle_jax_waits(struct account *c) {
     struct trace *t = c->t;
     if (t->format != TRACE_JAX && t->format != TRACE_XPLANE) return;
     for (uint32_t i = 0; i < c->pieces.n; i++) {
-        struct piece *p = &c->pieces.p[i];
+        struct account_piece *p = &c->pieces.p[i];
         if (p->cause != LATE || !p->ev || p->t0 != c->gaps.p[p->gap].t0 || !p->t0) continue;
         const struct trace_event *e = &t->ev[p->ev - 1];
         if (e->t0 >= p->t0 || strstr(trace_str(t, e->name), "sleep")) continue;
@@ -548,7 +548,7 @@ static void settle_blockers(struct account *c) {
     uint32_t ahead_n, at = 0;
     find_blockers(c, &b, &n);
     find_ahead(c, &ahead, &ahead_n);
-    VEC(struct piece) halves = {0};
+    VEC(struct account_piece) tails = {0};
     for (uint32_t k = 0; k < n; k++) {
         if (k && b[k].t0 < b[k - 1].t1 && b[k].t1 <= b[k - 1].t1) { /* inside the one before: counted there */
             b[k] = b[k - 1];
@@ -560,7 +560,7 @@ static void settle_blockers(struct account *c) {
         if (at < ahead_n) until = RG_MIN(until, ahead[at]);
         while (i < c->pieces.n && c->pieces.p[i].t1 <= b[k].t0) i++;
         for (; i < c->pieces.n && c->pieces.p[i].t0 < until && held > 0; i++) {
-            struct piece *p = &c->pieces.p[i];
+            struct account_piece *p = &c->pieces.p[i];
             if (p->t0 < b[k].t0) continue;
             if (p->cause == BUDGET_SYNC) {
                 held -= p->t1 - p->t0;
@@ -568,9 +568,9 @@ static void settle_blockers(struct account *c) {
             }
             if (p->cause != BUDGET_DISPATCH) continue;
             if (p->t1 - p->t0 > held) { /* only the first part */
-                struct piece tail = *p;
+                struct account_piece tail = *p;
                 tail.t0 = p->t1 = p->t0 + held;
-                vec_push(c->a, &halves, tail);
+                vec_push(c->a, &tails, tail);
                 cut++;
             }
             p->cause = b[k].cause;
@@ -579,7 +579,7 @@ static void settle_blockers(struct account *c) {
             held -= p->t1 - p->t0;
         }
     }
-    for (uint32_t k = 0; k < halves.n; k++) vec_push(c->a, &c->pieces, halves.p[k]);
+    for (uint32_t k = 0; k < tails.n; k++) vec_push(c->a, &c->pieces, tails.p[k]);
     if (cut) qsort(c->pieces.p, c->pieces.n, sizeof *c->pieces.p, piece_order);
 }
 
@@ -592,16 +592,16 @@ static int64_t submitted(const struct trace *t, const struct trace_event *e) {
 /* Windows are steps; without steps, every 8 kernels in the order of their submission. */
 static void make_windows(struct account *c) {
     struct diag *d = c->d;
-    vec_push(c->a, &c->windows, ((struct window){INT64_MIN, 0, 0}));
+    vec_push(c->a, &c->windows, ((struct small_window){INT64_MIN, 0, 0}));
     for (uint32_t i = 0; i < d->steps.n; i++)
-        vec_push(c->a, &c->windows, ((struct window){d->steps.p[i].t0, 0, 0}));
+        vec_push(c->a, &c->windows, ((struct small_window){d->steps.p[i].t0, 0, 0}));
     if (d->steps.n) return;
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->dev.n; i++) {
         const struct trace_event *e = &c->t->ev[c->dev.p[i]];
         int64_t at = submitted(c->t, e);
         if (e->kind != TK_KERNEL || at <= c->windows.p[c->windows.n - 1].t0) continue;
-        if (++n % 8 == 0) vec_push(c->a, &c->windows, ((struct window){at, 0, 0}));
+        if (++n % 8 == 0) vec_push(c->a, &c->windows, ((struct small_window){at, 0, 0}));
     }
 }
 
@@ -623,28 +623,28 @@ static void settle_small(struct account *c) {
     for (uint32_t i = 0; i < c->dev.n; i++) {
         const struct trace_event *e = &t->ev[c->dev.p[i]];
         if (e->kind != TK_KERNEL) continue;
-        struct window *w = &c->windows.p[window_at(c, submitted(t, e))];
+        struct small_window *w = &c->windows.p[window_at(c, submitted(t, e))];
         w->kernel_ns += e->dur;
         if (e->dur < SMALL_NS) w->small_ns += e->dur;
     }
     for (uint32_t i = 0; i < c->pieces.n; i++) {
-        struct piece *p = &c->pieces.p[i];
+        struct account_piece *p = &c->pieces.p[i];
         if (p->cause != BUDGET_DISPATCH) continue;
-        const struct gap *g = &c->gaps.p[p->gap];
+        const struct idle_gap *g = &c->gaps.p[p->gap];
         int64_t at = g->next ? submitted(t, &t->ev[g->next - 1]) : p->t0;
-        const struct window *w = &c->windows.p[window_at(c, at)];
+        const struct small_window *w = &c->windows.p[window_at(c, at)];
         if (w->kernel_ns && w->small_ns * 2 >= w->kernel_ns) p->cause = BUDGET_SMALL;
     }
 }
 
 /* ---- queue, launch latency, counts ----------------------------------------------------------------- */
 
-struct edge {
+struct account_edge {
     int64_t t;
     int32_t by;
 };
 static int edge_order(const void *x, const void *y) {
-    const struct edge *a = x, *b = y;
+    const struct account_edge *a = x, *b = y;
     if (a->t != b->t) return a->t < b->t ? -1 : 1;
     return b->by - a->by;
 }
@@ -657,7 +657,7 @@ static void measure_queue(struct account *c) {
     struct diag *d = c->d;
     struct trace *t = c->t;
     struct arena_mark m = arena_mark(c->a);
-    struct edge *e = arena_raw(c->a, ((size_t)c->dev.n * 2 + 1) * sizeof *e);
+    struct account_edge *e = arena_raw(c->a, ((size_t)c->dev.n * 2 + 1) * sizeof *e);
     int64_t *late = arena_raw(c->a, ((size_t)c->dev.n + 1) * sizeof *late);
     uint32_t n = 0, k = 0;
     int64_t end = INT64_MIN;
@@ -665,8 +665,8 @@ static void measure_queue(struct account *c) {
         const struct trace_event *x = &t->ev[c->dev.p[i]];
         if (x->link && !(x->flags & TF_GRAPH)) {
             int64_t at = t->ev[x->link - 1].t0;
-            e[n++] = (struct edge){at, 1};
-            e[n++] = (struct edge){RG_MAX(x->t0, at), -1};
+            e[n++] = (struct account_edge){at, 1};
+            e[n++] = (struct account_edge){RG_MAX(x->t0, at), -1};
             if (at > end && x->kind == TK_KERNEL) late[k++] = x->t0 - at;
         }
         end = RG_MAX(end, trace_end(x));
@@ -784,7 +784,7 @@ static void account_host(struct account *c) {
     if (d->wall_ns) explain_lane(c, c->lane_rank[0], &all, 1, &rest);
     for (uint32_t i = 0; i < rest.n; i++) add_piece(c, rest.p[i].t0, rest.p[i].t1, LATE, 0, 0);
     for (uint32_t i = 0; i < c->pieces.n; i++) {
-        struct piece *p = &c->pieces.p[i];
+        struct account_piece *p = &c->pieces.p[i];
         if (p->cause == LATE)
             p->cause = p->t1 - p->t0 >= USER_NS ? BUDGET_USER : BUDGET_DISPATCH;
         else if (p->cause == BUDGET_DISPATCH)
@@ -819,7 +819,7 @@ void diag_account(struct diag *d) {
     }
     d->idle = arena_raw(&d->arena, ((size_t)c.pieces.n + 1) * sizeof *d->idle);
     for (uint32_t i = 0; i < c.pieces.n; i++) {
-        const struct piece *p = &c.pieces.p[i];
+        const struct account_piece *p = &c.pieces.p[i];
         d->budget[p->cause] += p->t1 - p->t0;
         d->idle[d->idle_n++] = (struct idle_piece){p->t0, p->t1, p->ev, p->cause};
     }

@@ -1,19 +1,19 @@
 /* advice.c: why a Ridge program loses time, what to change, and the most that this can bring.
  *
- * Host causes are read off the budget, whose pieces say under which call of the user they lie. Causes inside kernels are
- * told apart by what the profile knows of each kernel: how far its elements lie apart, how much was computed that nobody
- * asked for, its sizes. A kernel counts for one cause. Advice is a line of code or a setting; the gain is a ceiling, and
- * `how` says where the number comes from. Causes are told from 2 % of the wall on.
+ * Host causes come from the budget, whose pieces name the user's call they belong to. Causes inside kernels are distinguished
+ * by what the profile knows of each kernel: strides, redundant work, sizes. A kernel counts for one cause. Advice is a line of
+ * code or a setting; the gain is an upper bound, and `how` says where the number comes from. Causes are reported from 2 % of
+ * the wall time on.
  * Tests: tests/unit/advice.c, tests/unit/profile.c, tests/cli/planted.sh (programs with one planted fault each, measured
  * before and after the advice was taken) */
 #include "analyze/internal.h"
 
 #include <stdlib.h>
 
-#define GATE 0.02
-#define GOOD_ROOF 0.6    /* a kernel at that share of its roof is left alone */
-#define PRODUCT_ROOF 0.7 /* what products of even sizes reach */
-#define APART 2.0        /* bytes of lines by bytes of elements */
+#define REPORTED 0.02    /* of the wall time: smaller causes are not reported */
+#define GOOD_ROOF 0.6    /* of the roofline: such a kernel is left alone */
+#define GEMM_ROOF 0.7    /* of the roofline: what aligned GEMMs reach */
+#define STRIDED 2.0      /* bytes of cache lines by bytes of elements: strided accesses */
 #define SMALL_NS 10000.0 /* a tiny kernel */
 #define READ_EVERY 20    /* steps between two reads, if the advice is taken */
 #define GROWS 0.1        /* of the peak, in one recording: a leak is the first thing to mend */
@@ -31,7 +31,7 @@ static void add(struct diag *d, int id, int64_t lost, int64_t gain, const char *
 }
 
 static bool worth(const struct diag *d, int64_t lost) {
-    return lost > 0 && (double)lost >= GATE * (double)d->wall_ns;
+    return lost > 0 && (double)lost >= REPORTED * (double)d->wall_ns;
 }
 
 static double ms(int64_t ns) { return (double)ns / 1e6; }
@@ -47,9 +47,9 @@ static bool computes(const char *call) {
     return false;
 }
 
-enum piece { PIECE_ALL, PIECE_BUILD, PIECE_DISPATCH, PIECE_IN, PIECE_OUT };
+enum idle_side { PIECE_ALL, PIECE_BUILD, PIECE_DISPATCH, PIECE_IN, PIECE_OUT };
 
-static bool piece_is(const struct diag *d, const struct idle_piece *p, enum piece which) {
+static bool piece_is(const struct diag *d, const struct idle_piece *p, enum idle_side which) {
     const struct trace_event *e = p->ev ? &d->t->ev[p->ev - 1] : NULL;
     if (which == PIECE_ALL || !e) return which == PIECE_ALL;
     bool builds = e->kind == TK_OP && !computes(trace_str(d->t, e->name));
@@ -62,7 +62,7 @@ static bool piece_is(const struct diag *d, const struct idle_piece *p, enum piec
     }
 }
 
-static int64_t time_of(const struct diag *d, int budget, enum piece which) {
+static int64_t time_of(const struct diag *d, int budget, enum idle_side which) {
     int64_t ns = 0;
     for (uint32_t i = 0; i < d->idle_n; i++)
         if (d->idle[i].cause == budget && piece_is(d, &d->idle[i], which))
@@ -70,8 +70,8 @@ static int64_t time_of(const struct diag *d, int budget, enum piece which) {
     return ns;
 }
 
-/* The user's line that most of this time was spent under, with the function he called. */
-static const char *place_of(struct diag *d, int budget, enum piece which) {
+/* The user's line with most of this time, and the Ridge function it calls. */
+static const char *line_of(struct diag *d, int budget, enum idle_side which) {
     struct trace *t = d->t;
     struct map sum;
     uint64_t best = 0;
@@ -114,7 +114,7 @@ static uint32_t compiler_runs(const struct diag *d) {
 static void compiling(struct diag *d) {
     int64_t lost = d->budget[BUDGET_COMPILE];
     uint32_t runs = compiler_runs(d);
-    const char *where = place_of(d, BUDGET_COMPILE, PIECE_ALL);
+    const char *where = line_of(d, BUDGET_COMPILE, PIECE_ALL);
     if (worth(d, lost) && runs)
         add(d, CAUSE_COMPILE, lost, lost, "its own time", where,
             arena_printf(&d->arena,
@@ -136,7 +136,7 @@ static void planning(struct diag *d) {
     bool again = planned > 8 && planned * 2 > runs;
     if (!worth(d, lost)) return;
     add(d, CAUSE_PLAN, lost, again ? lost - lost / planned : lost,
-        again ? "its own time, but for the first" : "its own time", place_of(d, BUDGET_PLAN, PIECE_ALL),
+        again ? "its own time, but for the first" : "its own time", line_of(d, BUDGET_PLAN, PIECE_ALL),
         arena_printf(&d->arena, "%u of %u programs that ran were new, and were planned and lowered", planned,
                      runs),
         again ? "give every step the same shapes (rg_pad the last batch, or leave it out); numbers that "
@@ -175,7 +175,7 @@ static void dispatching(struct diag *d) {
                      (double)d->budget[BUDGET_KERNELS] / 1e3 / n);
     if (small) {
         if (worth(d, all))
-            add(d, CAUSE_SMALL, all, all, "time outside of kernels", place_of(d, BUDGET_DISPATCH, PIECE_ALL),
+            add(d, CAUSE_SMALL, all, all, "time outside of kernels", line_of(d, BUDGET_DISPATCH, PIECE_ALL),
                 each, replayed ? batch : jit);
         return;
     }
@@ -183,14 +183,14 @@ static void dispatching(struct diag *d) {
         bool building = build > rest;
         if (worth(d, all))
             add(d, building ? CAUSE_BUILD : CAUSE_DISPATCH, all, all, "time outside of kernels",
-                place_of(d, BUDGET_DISPATCH, building ? PIECE_BUILD : PIECE_DISPATCH), each, jit);
+                line_of(d, BUDGET_DISPATCH, building ? PIECE_BUILD : PIECE_DISPATCH), each, jit);
         return;
     }
     if (worth(d, build))
-        add(d, CAUSE_BUILD, build, build, "its own time", place_of(d, BUDGET_DISPATCH, PIECE_BUILD), each,
+        add(d, CAUSE_BUILD, build, build, "its own time", line_of(d, BUDGET_DISPATCH, PIECE_BUILD), each,
             jit);
     if (worth(d, rest))
-        add(d, CAUSE_DISPATCH, rest, rest, "its own time", place_of(d, BUDGET_DISPATCH, PIECE_DISPATCH), each,
+        add(d, CAUSE_DISPATCH, rest, rest, "its own time", line_of(d, BUDGET_DISPATCH, PIECE_DISPATCH), each,
             batch);
 }
 
@@ -199,7 +199,7 @@ static double copied(const struct diag *d, bool out, uint32_t *n) {
     double bytes = 0;
     for (uint32_t i = 0; i < d->t->n; i++) {
         const struct trace_event *e = &d->t->ev[i];
-        bool copy = e->kind == (d->t->apart ? TK_API : TK_COPY) && e->flags & (TF_H2D | TF_D2H | TF_D2D);
+        bool copy = e->kind == (d->t->async ? TK_API : TK_COPY) && e->flags & (TF_H2D | TF_D2H | TF_D2D);
         const struct trace_copy_args *c = copy ? trace_blob(d->t, e->args, sizeof *c) : NULL;
         if (c && out == !!(e->flags & TF_D2H)) bytes += (double)c->bytes, ++*n;
     }
@@ -211,7 +211,7 @@ static void copying(struct diag *d) {
     double in_bytes = copied(d, false, &in), out_bytes = copied(d, true, &out);
     int64_t lost = time_of(d, BUDGET_EXPOSED, PIECE_IN);
     if (worth(d, lost))
-        add(d, CAUSE_EXPOSED, lost, lost, "the copies' own time", place_of(d, BUDGET_EXPOSED, PIECE_IN),
+        add(d, CAUSE_EXPOSED, lost, lost, "the copies' own time", line_of(d, BUDGET_EXPOSED, PIECE_IN),
             arena_printf(&d->arena, "%u copies to the device of %.1f MB in all, %.2f ms each", in,
                          in_bytes / 1e6, ms(lost) / RG_MAX(in, 1u)),
             "copy once: rg_from before the steps, then rg_take(data, 0, pick) or rg_slice with RG_WINDOW(at, "
@@ -220,8 +220,8 @@ static void copying(struct diag *d) {
     lost = d->budget[BUDGET_SYNC] + read;
     if (worth(d, lost))
         add(d, CAUSE_SYNC, lost, lost - lost / READ_EVERY, "waits and copies to the host, but for every 20th",
-            read > d->budget[BUDGET_SYNC] ? place_of(d, BUDGET_EXPOSED, PIECE_OUT)
-                                          : place_of(d, BUDGET_SYNC, PIECE_ALL),
+            read > d->budget[BUDGET_SYNC] ? line_of(d, BUDGET_EXPOSED, PIECE_OUT)
+                                          : line_of(d, BUDGET_SYNC, PIECE_ALL),
             arena_printf(&d->arena, "%u waits for the device, %u reads of %.1f MB in all",
                          count_kind(d, TK_SYNC, 0), out, out_bytes / 1e6),
             "read every 20 steps only: if (i % 20 == 0) rg_read(..); or rg_read_async and one rg_wait; read "
@@ -231,7 +231,7 @@ static void copying(struct diag *d) {
 static void outside(struct diag *d) {
     int64_t lost = d->budget[BUDGET_LOADER];
     if (worth(d, lost))
-        add(d, CAUSE_LOADER, lost, lost, "its own time", place_of(d, BUDGET_LOADER, PIECE_ALL),
+        add(d, CAUSE_LOADER, lost, lost, "its own time", line_of(d, BUDGET_LOADER, PIECE_ALL),
             "files are read or written, or a batch is waited for",
             "load once, before the steps; let rg_loader prepare batches in its thread; save less often");
     lost = d->budget[BUDGET_USER];
@@ -243,7 +243,7 @@ static void outside(struct diag *d) {
 
 /* ---- kernels ---------------------------------------------------------------------------------------------------- */
 
-/* An axis of a product whose size fits no vector, from the kernel's name "r_31_256_512"; 0: all do. */
+/* A GEMM axis that is no multiple of the vector length, from the kernel's name "r_31_256_512"; 0: none. */
 static int64_t odd_axis(const char *name) {
     int64_t worst = 0;
     double waste = 1;
@@ -257,7 +257,7 @@ static int64_t odd_axis(const char *name) {
 
 enum inside { IN_LAYOUT, IN_SHAPE, IN_SMALL, IN_ROOF, INSIDE };
 
-struct gap { /* of all kernels with one cause */
+struct kernel_gap { /* of all kernels with one cause */
     int64_t lost, gain, worst;
     const struct kernel_row *top;
     int64_t axis;
@@ -269,12 +269,12 @@ static enum inside gap_of(const struct diag *d, const struct kernel_row *k, doub
     const struct trace_kernel_args *a = trace_blob(d->t, k->args, sizeof *a);
     bool known = a && a->known & 16;
     *gain = over;
-    if (known && k->bytes > 0 && (double)a->lines >= APART * k->bytes && k->cls > KC_ATTENTION) {
+    if (known && k->bytes > 0 && (double)a->lines >= STRIDED * k->bytes && k->cls > KC_ATTENTION) {
         *gain = RG_MIN(over, (1 - k->bytes / (double)a->lines) * (double)k->ns);
         return IN_LAYOUT;
     }
     *axis = k->cls == KC_GEMM ? odd_axis(trace_str(d->t, k->name)) : 0;
-    double even = *axis ? k->roof / PRODUCT_ROOF * (double)((*axis + 7) & ~7ll) / (double)*axis : 1;
+    double even = *axis ? k->roof / GEMM_ROOF * (double)((*axis + 7) & ~7ll) / (double)*axis : 1;
     if (*axis && even < 0.95 && k->bound != BOUND_LATENCY) {
         *gain = RG_MIN(over, (1 - even) * (double)k->ns);
         return IN_SHAPE;
@@ -282,22 +282,23 @@ static enum inside gap_of(const struct diag *d, const struct kernel_row *k, doub
     return k->bound == BOUND_LATENCY ? IN_SMALL : IN_ROOF;
 }
 
-static void tell_gap(struct diag *d, enum inside what, const struct gap *g) {
+static void tell_gap(struct diag *d, enum inside what, const struct kernel_gap *g) {
     const char *name = trace_str(d->t, g->top->name), *where = trace_str(d->t, g->top->where);
     const char *it = arena_printf(&d->arena, "%.40s, %.2f ms at %.0f%% of its roof", name, ms(g->top->ns),
                                   100 * g->top->roof);
     const struct trace_kernel_args *a = trace_blob(d->t, g->top->args, sizeof *a);
     switch (what) {
     case IN_LAYOUT:
-        add(d, CAUSE_LAYOUT, g->lost, g->gain, "bytes used by bytes of the cache lines they lie in", where,
-            arena_printf(&d->arena, "elements that lie apart: %s; %.0f times the bytes it uses are moved", it,
+        add(d, CAUSE_LAYOUT, g->lost, g->gain, "bytes used by bytes of their cache lines", where,
+            arena_printf(&d->arena, "strided accesses: %s; %.0f times the bytes it uses are moved", it,
                          (double)a->lines / RG_MAX(g->top->bytes, 1)),
-            "put them side by side once, before the steps: y = rg_contiguous(rg_slice(x, ..)), and use y; or "
+            "make it contiguous once, before the steps: y = rg_contiguous(rg_slice(x, ..)), and use y; or "
             "store x transposed");
         return;
     case IN_SHAPE:
         add(d, CAUSE_ALIGNMENT, g->lost, g->gain, "against 70% of the roof, with the padding", where,
-            arena_printf(&d->arena, "a product whose size %lld fits no vector: %s", (long long)g->axis, it),
+            arena_printf(&d->arena, "a GEMM whose size %lld is no multiple of the vector length: %s",
+                         (long long)g->axis, it),
             arena_printf(&d->arena,
                          "make it %lld: a batch or layer of that size, or rg_pad(x, RG_SHAPE(0, %lld, ..), "
                          "0); `ridge explore shapes` measures others",
@@ -323,13 +324,13 @@ static void tell_gap(struct diag *d, enum inside what, const struct gap *g) {
 
 /* Kernels far from what the machine allows, each for one cause, named by the worst. */
 static void below_roof(struct diag *d) {
-    struct gap gap[INSIDE] = {0};
+    struct kernel_gap gap[INSIDE] = {0};
     for (uint32_t i = 0; i < d->kernels.n; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
         int64_t over = (int64_t)(ridge_kernel_ns(d, k) * k->count * (1 - k->roof)), axis = 0;
         double gain;
         if (!k->modelled || k->roof >= GOOD_ROOF) continue;
-        struct gap *g = &gap[gap_of(d, k, (double)over, &gain, &axis)];
+        struct kernel_gap *g = &gap[gap_of(d, k, (double)over, &gain, &axis)];
         g->lost += over;
         g->gain += (int64_t)gain;
         if (over > g->worst) g->worst = over, g->top = k, g->axis = axis;

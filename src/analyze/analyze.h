@@ -105,7 +105,7 @@ struct trace_lane {
     int32_t device, stream;  /* device lanes; -1 unknown */
     uint32_t first, n;       /* its events: order[first .. first+n) by t0, longest first */
     uint8_t kind;
-    bool apart; /* Ridge: the device ran by itself, beside the thread that asked for it */
+    bool async; /* Ridge: the device runs asynchronously to the thread that launches */
 };
 
 struct trace_device {
@@ -140,7 +140,7 @@ struct trace_planned {
     uint32_t plan, owner; /* trace_str */
     uint32_t first, last; /* calls of the plan */
 };
-struct trace_reserved { /* what the device has given, and of it what nobody uses */
+struct trace_reserved { /* device memory held, and the unused part of it */
     int64_t t, bytes, spare;
     uint32_t device;
 };
@@ -151,7 +151,7 @@ struct trace_span {
     int64_t t0, t1;
 };
 
-/* "mnist.c", as places say it, and "examples/mnist.c", as the compiler was given it. */
+/* "mnist.c", as in "mnist.c:12", and "examples/mnist.c", as the compiler was given it. */
 struct trace_source {
     uint32_t name, path; /* trace_str */
 };
@@ -178,7 +178,7 @@ struct trace {
     size_t str_bytes;
     int64_t base; /* ns of the first event on the file's own clock */
 
-    VEC(struct trace_source) sources; /* of a Ridge program: files that its places name */
+    VEC(struct trace_source) sources; /* of a Ridge program: its source files */
 
     VEC(struct trace_span) recorded; /* when recording was on; empty: from the first event to the last */
     int64_t cpu_ns;                  /* what all cores together spent on the process then; 0 not known */
@@ -187,7 +187,7 @@ struct trace {
     VEC(struct trace_planned) planned;
     VEC(struct trace_reserved) reserved;
     VEC(struct trace_note) notes;
-    bool apart;         /* some lane is: a copy that the host asked for is then TK_API with its direction */
+    bool async;         /* some lane is: a copy that the host asked for is then TK_API with its direction */
     uint32_t record_ns; /* what a record cost the program; 0 not known */
     uint64_t missing_records; /* that found no room in the file */
 
@@ -205,7 +205,7 @@ struct trace {
     uint64_t flows, derived;
     uint64_t logged_drops; /* the profiler's own notices of lost records */
     bool truncated, capped, has_header;
-    bool unfinished; /* a recording that nobody ended */
+    bool unfinished; /* the recording was not ended */
     uint32_t max_events;
 };
 
@@ -243,7 +243,7 @@ struct tiling {
     double tail;  /* share of the SM slots of all waves that stay empty */
     double waste; /* both together */
 };
-/* A product of an M x N result in tiles of tm x tn, `per_wave` tiles at once. */
+/* A GEMM with an M x N result in tiles of tm x tn, `per_wave` tiles at once. */
 struct tiling gpu_tiling(int64_t m, int64_t n, int64_t tm, int64_t tn, int64_t batch, int64_t per_wave);
 /* Distinct cache lines of `line` elements touched by a tile of `rows` x `cols` at column 0 of a
  * row-major matrix with rows of `pitch` elements. */
@@ -314,7 +314,7 @@ struct kernel_row {
     double flops, bytes;    /* of one launch; bytes is the least that must move */
     double roof;            /* share of the roof reached, 0 unknown */
     double compute, memory; /* share of the arithmetic and of the bandwidth roof */
-    int64_t m, n, k, batch; /* matrix product, 0 none */
+    int64_t m, n, k, batch; /* GEMM; 0: none */
     struct occupancy occ;
     bool has_occ;
     double use[UNIT_COUNT]; /* of a Ridge program: share of its time that each unit is busy, by the model */
@@ -336,7 +336,7 @@ struct class_row {
     int64_t ns;
     double flops, bytes; /* sums over the modelled launches */
     int64_t modelled_ns;
-    double rate; /* FLOP/s relative to that of matrix products, 0 unknown */
+    double rate; /* FLOP/s relative to that of GEMMs, 0 unknown */
 };
 
 /*    cause id              confidence of its number */
@@ -406,7 +406,7 @@ enum heap_kind {
     HEAP_KINDS
 };
 const char *heap_kind_text(int);
-struct heap_row { /* memory of one kind, shape and place */
+struct heap_row { /* memory of one kind, shape and source line */
     uint8_t kind;
     bool planned;                      /* a value between two kernels */
     uint32_t op, module, where, shape; /* trace_str, 0 none */
@@ -533,7 +533,7 @@ struct kernel_sum {
     double flops, bytes;           /* of all calls */
     double roof_ns, predicted_ns;  /* of all calls for which they are known .. */
     int64_t roof_of, predicted_of; /* .. and the time that those took */
-    VEC(uint32_t) rows;            /* of diag.kernels: its places, the dearest first */
+    VEC(uint32_t) rows;            /* of diag.kernels: its source lines, the most expensive first */
 };
 /* In d's arena, the dearest first. */
 uint32_t diag_kernels(struct diag *, struct kernel_sum **out);
@@ -551,7 +551,7 @@ struct diff_row {           /* kernels of one name, line .. */
 };
 struct diff_how {
     int by;        /* enum group_by */
-    uint32_t skip; /* 0: all of it; else only the steps, without so many at the beginning (Ridge profiles) */
+    uint32_t skip; /* 0: all of it; else only the steps, without the first `skip` (Ridge profiles) */
 };
 struct diff {
     struct diag *of[2];

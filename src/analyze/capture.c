@@ -35,7 +35,7 @@ static void reading(struct diag *d) {
              "%llu events had no usable time%s", (unsigned long long)t->dropped,
              t->capped ? " or were past the limit" : "");
     if (t->capped && !t->dropped)
-        note(d, "capped", "read the .xplane.pb beside it, which is not capped",
+        note(d, "capped", "read the .xplane.pb next to it, which is not capped",
              "%u events: JAX cuts this file at a round number without saying so", t->n);
     if (t->logged_drops)
         note(d, "drops", "record fewer steps, or drop with_stack/profile_memory",
@@ -78,7 +78,7 @@ static void settings(struct diag *d) {
     if (torch && !mem)
         note(d, "no_memory", "profile_memory=True", "no memory events: peak and growth cannot be judged");
     if (t->format == TRACE_JAX && d->kernel_count && d->modelled < 0.5)
-        note(d, "no_cost", "the .xplane.pb beside it may have them",
+        note(d, "no_cost", "the .xplane.pb next to it may have them",
              "this file carries no FLOPs or shapes for %.0f%% of kernel time", 100 * (1 - d->modelled));
 }
 
@@ -118,7 +118,7 @@ static void fitness(struct diag *d) {
              "Python stacks were on and slow the host: its share is less without them");
     if (t->world > 1)
         note(d, "one_rank", "compare the traces of all ranks",
-             "rank %d of %d: waiting for peers and transfer cannot be told apart", t->rank, t->world);
+             "rank %d of %d: waiting for peers and transfer cannot be distinguished", t->rank, t->world);
     if (d->dev_n && !(d->gpu && d->gpu->bw > 0))
         note(d, "unknown_gpu", "ridge diagnose --device NAME",
              *d->device_name ? "no roof is known for \"%s\""

@@ -1,18 +1,47 @@
 /* causes.c: from the account to advice: what costs time, how much a fix can bring, and which fix.
  *
- * A cause is told only if it costs at least 2 % of the wall, whatever its counts look like. Its loss is
- * measured where the account measured it and modelled otherwise; the gain is a ceiling. Causes whose
- * evidence is missing abstain and say so. The thresholds stand in one place below.
+ * A cause is reported only if it costs at least 2 % of the wall time. Its loss is measured where the account
+ * measured it and modelled otherwise; the gain is an upper bound. Causes whose evidence is missing abstain and
+ * say so. All thresholds are in the tables below.
  * Tests: tests/unit/analyze.c (captures), tests/unit/analyze_synth.c (500 mixtures). */
 #include "analyze/internal.h"
 
 #include <stdlib.h>
 
-#define GATE 0.02         /* share of the wall below which nothing is told */
-#define TILE_WASTE 0.15   /* of one product, before its shape is blamed */
-#define GOOD_ROOF 0.6     /* a kernel at that share of its roof is left alone */
-#define HEALTHY_BUSY 0.85 /* at the roof this long, a small idle cause is told but is no verdict */
-#define HEALTHY_LOSS 0.15
+/* Thresholds, as fractions. tests/unit/analyze_synth.c holds them on 500 mixtures of causes. */
+static const struct {
+    double report, tile_waste, good_roof, good_tiled_roof, reachable_roof, half;
+    double healthy_busy, healthy_loss, equal_size, related_size, shared_equal, shared_related;
+    double kernel_wall, slow_roof, blocks_per_sm, low_occupancy;
+} limit = {
+    .report = 0.02,         /* of the wall time: smaller causes are not reported */
+    .tile_waste = 0.15,     /* idle slots of a GEMM's waves before its shape is blamed */
+    .good_roof = 0.6,       /* of the roofline: such a kernel is left alone */
+    .good_tiled_roof = 0.7, /* likewise, before tile waste is blamed */
+    .reachable_roof = 0.7,  /* of the roofline that aligned kernels reach */
+    .half = 0.5,            /* of the wall time: the regime; of kernel time: modelled */
+    .healthy_busy = 0.85,   /* of the wall time busy: a small idle cause is reported but is no verdict .. */
+    .healthy_loss = 0.15,   /* .. if it costs less than this */
+    .equal_size = 0.9,      /* ratio of bytes of two kernels that pass one value .. */
+    .related_size = 0.45,   /* .. or one of their two operands */
+    .shared_equal = 0.5,    /* of both kernels' time that moves the value between them */
+    .shared_related = 1.0 / 3, /* likewise */
+    .kernel_wall = 0.01,       /* of the wall time: kernels whose occupancy is looked at */
+    .slow_roof = 0.5,          /* of the roofline: kernels whose occupancy is looked at */
+    .blocks_per_sm = 0.75,     /* fewer leave SMs empty */
+    .low_occupancy = 0.25,     /* of the warps of an SM */
+};
+enum {
+    FUSIBLE_BYTES = 1 << 20, /* of a kernel's traffic */
+    LEAST_GEMM = 64,         /* M, N and K of a GEMM whose alignment matters */
+    PAD_TO = 64,             /* advice for N and K */
+    LEAST_TILE = 16,         /* of a library kernel, in its name */
+    MOST_TILE = 512,
+    OCCUPANCY_NS = 20000, /* of one launch */
+    GRAPH_PART = 20,      /* 1/n of busy time in graphs that is reported */
+    DEFAULT_LINK = 25,    /* GB/s of PCIe 4 x16, where the GPU is not known */
+    NAME_DEPTH = 32       /* parents of an event that are looked at */
+};
 
 static const char *const ids[] = {
 #define X(name, id, conf) id,
@@ -62,11 +91,11 @@ static void abstain(struct diag *d, const char *id, const char *why, const char 
     vec_push(&d->arena, &d->abstained, ((struct note){id, why, setting}));
 }
 static bool worth(const struct diag *d, int64_t lost) {
-    return lost > 0 && (double)lost >= GATE * (double)d->wall_ns;
+    return lost > 0 && (double)lost >= limit.report * (double)d->wall_ns;
 }
 
-/* The place that owns most of a cause's idle time: a user's line, else an operator, else a call. */
-static const char *place_of(struct diag *d, int budget) {
+/* The source line with most of a cause's idle time; else an operator, else an API call. */
+static const char *line_of_cause(struct diag *d, int budget) {
     struct trace *t = d->t;
     struct arena_mark m = arena_mark(&d->arena);
     struct map sum;
@@ -81,7 +110,7 @@ static const char *place_of(struct diag *d, int budget) {
         bool is_line = w != 0;
         if (!w) {
             w = t->ev[p->ev - 1].name;
-            for (uint32_t x = t->ev[p->ev - 1].link, k = 0; x && k < 32; x = t->ev[x - 1].link, k++)
+            for (uint32_t x = t->ev[p->ev - 1].link, k = 0; x && k < NAME_DEPTH; x = t->ev[x - 1].link, k++)
                 if (t->ev[x - 1].kind == TK_OP) w = t->ev[x - 1].name;
         }
         uint64_t v = 0;
@@ -110,7 +139,7 @@ static void small_kernels(struct diag *d) {
                      100.0 * (double)d->small_ns / (double)RG_MAX(d->budget[BUDGET_KERNELS], 1),
                      (double)d->small_ns / 1e3 / (double)RG_MAX(d->small_count, 1u),
                      (double)d->wall_ns / 1e3 / (double)RG_MAX(d->kernel_count, 1u));
-    add(d, CAUSE_SMALL, lost, lost, place_of(d, BUDGET_SMALL), sig,
+    add(d, CAUSE_SMALL, lost, lost, line_of_cause(d, BUDGET_SMALL), sig,
         is_jax(d) ? "wrap the whole step in jax.jit (or lax.scan for the loop): one program, few kernels"
                   : "torch.compile(model, mode=\"reduce-overhead\"), or capture torch.cuda.CUDAGraph; "
                     "foreach=True / fused=True in the optimiser");
@@ -127,7 +156,7 @@ static void dispatch(struct diag *d) {
                                    "the host takes longer to submit the work than the GPU to do it "
                                    "(queue %.1f deep on average); most idle under %.60s",
                                    d->depth_mean, *top ? top : "-");
-    add(d, CAUSE_DISPATCH, lost, lost, place_of(d, BUDGET_DISPATCH), sig,
+    add(d, CAUSE_DISPATCH, lost, lost, line_of_cause(d, BUDGET_DISPATCH), sig,
         is_jax(d) ? "jit a larger function, keep arguments on the device, donate buffers"
                   : "torch.compile(model), or torch.cuda.make_graphed_callables; larger batch; "
                     "optimizer(..., fused=True)");
@@ -144,7 +173,7 @@ static void sync_cause(struct diag *d) {
                          "the host has caught up",
                          n)
           : "the host waits for the GPU (the file does not show the call), then has to catch up";
-    add(d, CAUSE_SYNC, lost, lost, place_of(d, BUDGET_SYNC), sig,
+    add(d, CAUSE_SYNC, lost, lost, line_of_cause(d, BUDGET_SYNC), sig,
         is_jax(d) ? "call block_until_ready (or float(x)) once every N steps, not every step"
                   : "no .item(), .cpu(), print(loss) or nonzero() inside the step: keep values on the GPU, "
                     "log every N steps, .to(..., non_blocking=True)");
@@ -163,7 +192,7 @@ static void transfers(struct diag *d) {
         ns[k] += e->dur;
         n[k]++;
     }
-    double link = d->gpu && d->gpu->link > 0 ? d->gpu->link : 25;
+    double link = d->gpu && d->gpu->link > 0 ? d->gpu->link : DEFAULT_LINK;
     for (int k = 0; k < 2; k++) {
         int64_t lost = d->budget[k ? BUDGET_EXPOSED : BUDGET_PAGEABLE];
         if (!worth(d, lost)) continue;
@@ -175,7 +204,7 @@ static void transfers(struct diag *d) {
                          "nothing meanwhile",
                          n[k], (double)bytes[k] / 1e6, rate,
                          k ? "" : arena_printf(&d->arena, " (pinned memory reaches about %.0f)", link));
-        const char *where = place_of(d, k ? BUDGET_EXPOSED : BUDGET_PAGEABLE);
+        const char *where = line_of_cause(d, k ? BUDGET_EXPOSED : BUDGET_PAGEABLE);
         if (!*where)
             for (uint32_t i = 0; i < d->dev_n && !*where; i++) {
                 const struct trace_event *e = &t->ev[d->dev[i]];
@@ -202,7 +231,7 @@ static void host_causes(struct diag *d) {
         bool single = false;
         for (uint32_t i = 0; i < d->t->strs.n && !single; i++)
             single = strstr(trace_str(d->t, i), "_SingleProcessDataLoaderIter") != NULL;
-        add(d, CAUSE_LOADER, lost, lost, place_of(d, BUDGET_LOADER),
+        add(d, CAUSE_LOADER, lost, lost, line_of_cause(d, BUDGET_LOADER),
             single ? "the GPU waits for the next batch; the loader runs in the training process"
                    : "the GPU waits for the next batch",
             is_jax(d) ? "prefetch batches in another thread or process; decode ahead of time"
@@ -211,12 +240,12 @@ static void host_causes(struct diag *d) {
     }
     lost = d->budget[BUDGET_USER];
     if (worth(d, lost))
-        add(d, CAUSE_USER, lost, lost, place_of(d, BUDGET_USER),
+        add(d, CAUSE_USER, lost, lost, line_of_cause(d, BUDGET_USER),
             "the host runs code that is neither an operator nor the loader while the GPU is idle",
             "move it out of the step, into a worker, or onto the GPU (logging, metrics, numpy, sleeps)");
     lost = d->budget[BUDGET_COMPILE];
     if (worth(d, lost))
-        add(d, CAUSE_COMPILE, lost, lost, place_of(d, BUDGET_COMPILE),
+        add(d, CAUSE_COMPILE, lost, lost, line_of_cause(d, BUDGET_COMPILE),
             "code is compiled or loaded inside the recorded steps",
             is_jax(d) ? "fix shapes so that jit hits its cache; pad or bucket the batch; "
                         "jax_compilation_cache_dir"
@@ -231,14 +260,14 @@ static void host_causes(struct diag *d) {
 
 /* ---- causes inside the kernels -------------------------------------------------------------------------- */
 
-static const char *op_place(struct diag *d, const struct kernel_row *k) {
+static const char *line_of_kernel(struct diag *d, const struct kernel_row *k) {
     if (k->where) return trace_str(d->t, k->where);
     if (k->op) return trace_str(d->t, k->op);
     return trace_str(d->t, k->name);
 }
 
 static bool fusible(const struct kernel_row *k) {
-    return k->modelled && k->bytes >= 1 << 20 && k->bound == BOUND_MEMORY &&
+    return k->modelled && k->bytes >= FUSIBLE_BYTES && k->bound == BOUND_MEMORY &&
            (k->cls == KC_ELEMENTWISE || k->cls == KC_NORM || k->cls == KC_COPY);
 }
 
@@ -251,7 +280,7 @@ static bool same_step(const struct diag *d, uint32_t x, uint32_t y) {
     return true;
 }
 
-/* Neighbours on one stream that pass a value of one size through memory. */
+/* Consecutive kernels of one stream that pass a value through memory. */
 static void memory_traffic(struct diag *d) {
     struct trace *t = d->t;
     int64_t lost = 0;
@@ -270,10 +299,10 @@ static void memory_traffic(struct diag *d) {
             same_step(d, d->dev[*prev], d->dev[i])) {
             const struct trace_event *pe = &t->ev[d->dev[*prev]];
             const struct kernel_row *a = &d->kernels.p[d->dev_row[*prev]];
-            /* Half of each moves the value between them, if they are of one size. */
+            /* kernels of equal size spend half of their time on the value between them */
             double ratio = a->bytes > b->bytes ? b->bytes / a->bytes : a->bytes / b->bytes;
-            if (ratio > 0.45) {
-                double share = ratio > 0.9 ? 0.5 : 1.0 / 3;
+            if (ratio > limit.related_size) {
+                double share = ratio > limit.equal_size ? limit.shared_equal : limit.shared_related;
                 int64_t x = (int64_t)(share * (double)(pe->dur + e->dur));
                 lost += x;
                 pairs++;
@@ -288,7 +317,7 @@ static void memory_traffic(struct diag *d) {
                                    "%u neighbouring memory-bound kernels write and re-read a value "
                                    "of one size (%.1f MB each)",
                                    pairs, k->bytes / 2e6);
-    add(d, CAUSE_TRAFFIC, lost, lost, op_place(d, k), sig,
+    add(d, CAUSE_TRAFFIC, lost, lost, line_of_kernel(d, k), sig,
         is_jax(d) ? "jit the chain as one function so that XLA fuses it"
                   : "torch.compile the function that holds the chain: one kernel reads and writes once");
 }
@@ -314,13 +343,13 @@ static void layout(struct diag *d) {
                              ms(graph)),
                 "record one step without graphs");
     if (!worth(d, lost)) return;
-    add(d, CAUSE_LAYOUT, lost, lost, op_place(d, top),
+    add(d, CAUSE_LAYOUT, lost, lost, line_of_kernel(d, top),
         arena_printf(&d->arena, "kernels that only change a layout take %.1f ms", ms(lost)),
         "model.to(memory_format=torch.channels_last) and the input too; store weights the way they are "
         "used; avoid .contiguous() after transpose");
 }
 
-/* Tile sizes stand in the names of library kernels: "_320x128_", "tilesize128x64x32". */
+/* Tile sizes from the names of library kernels: "_320x128_", "tilesize128x64x32". */
 static bool tile_of(const char *s, int64_t *tm, int64_t *tn) {
     for (; *s; s++) {
         if (*s < '0' || *s > '9') continue;
@@ -330,65 +359,91 @@ static bool tile_of(const char *s, int64_t *tm, int64_t *tn) {
         if (*p == 'x') {
             p++;
             while (*p >= '0' && *p <= '9' && b < 100000) b = b * 10 + (*p++ - '0');
-            if (a >= 16 && a <= 512 && b >= 16 && b <= 512) return *tm = a, *tn = b, true;
+            bool tile = a >= LEAST_TILE && a <= MOST_TILE && b >= LEAST_TILE && b <= MOST_TILE;
+            if (tile) return *tm = a, *tn = b, true;
         }
         s = p - 1;
     }
     return false;
 }
 
-static void shapes(struct diag *d) {
-    int64_t align_lost = 0, quant_lost = 0, align_best = 0, quant_best = 0, no_shape = 0;
-    const struct kernel_row *align_row = NULL, *quant_row = NULL;
-    struct tiling worst = {0};
+struct shape_loss { /* of all GEMMs, and the one that loses most */
+    int64_t align_ns, quant_ns, align_best, quant_best, no_shape_ns;
+    const struct kernel_row *align_row, *quant_row;
+    struct tiling worst;
+};
+
+/* Elements of 16 bytes: N and K of an aligned GEMM are a multiple. */
+static int64_t alignment_of(const struct kernel_row *k) {
+    return k->unit == GPU_F8 ? 16 : k->unit == GPU_F16 ? 8 : 4;
+}
+
+static bool is_misaligned(const struct kernel_row *k) {
+    int64_t unit = alignment_of(k);
+    bool large = k->m >= LEAST_GEMM && k->n >= LEAST_GEMM && k->k >= LEAST_GEMM;
+    bool slow = k->roof < limit.good_roof && k->compute >= k->memory;
+    return (k->k % unit || k->n % unit) && large && slow;
+}
+
+static void add_misaligned(struct shape_loss *s, const struct kernel_row *k) {
+    int64_t x = (int64_t)((double)k->ns * RG_MAX(0, 1 - k->roof / limit.reachable_roof));
+    s->align_ns += x;
+    if (x > s->align_best) s->align_best = x, s->align_row = k;
+}
+
+/* Wave quantization: idle slots in the last wave of tiles. */
+static void add_quantized(const struct diag *d, struct shape_loss *s, const struct kernel_row *k) {
+    int64_t tm, tn;
+    if (!d->gpu || !d->gpu->sms || !tile_of(trace_str(d->t, k->name), &tm, &tn)) return;
+    int64_t per = (int64_t)d->gpu->sms * (k->has_occ && k->occ.blocks > 0 ? k->occ.blocks : 1);
+    struct tiling a = gpu_tiling(k->m, k->n, tm, tn, k->batch, per);
+    struct tiling b = gpu_tiling(k->m, k->n, tn, tm, k->batch, per);
+    if (b.waste < a.waste) a = b;
+    if (a.waste < limit.tile_waste || a.waves < 2 || k->roof >= limit.good_tiled_roof) return;
+    int64_t x = (int64_t)((double)k->ns * a.waste);
+    s->quant_ns += x;
+    if (x > s->quant_best) s->quant_best = x, s->quant_row = k, s->worst = a;
+}
+
+static struct shape_loss find_shape_loss(const struct diag *d) {
+    struct shape_loss s = {0};
     for (uint32_t i = 0; i < d->kernels.n; i++) {
         const struct kernel_row *k = &d->kernels.p[i];
         if (k->cls != KC_GEMM) continue;
-        if (!k->m) { /* a product inside another operator, such as a convolution, has shapes but no M, N, K */
-            if (!k->shape) no_shape += k->ns;
-            continue;
-        }
-        int64_t unit = k->unit == GPU_F8 ? 16 : k->unit == GPU_F16 ? 8 : 4;
-        bool odd = k->k % unit || k->n % unit;
-        bool large = k->m >= 64 && k->n >= 64 && k->k >= 64;
-        if (odd && large && k->roof < GOOD_ROOF && k->compute >= k->memory) {
-            int64_t x = (int64_t)((double)k->ns * RG_MAX(0, 1 - k->roof / 0.7));
-            align_lost += x;
-            if (x > align_best) align_best = x, align_row = k;
-            continue;
-        }
-        int64_t tm, tn;
-        if (!d->gpu || !d->gpu->sms || !tile_of(trace_str(d->t, k->name), &tm, &tn)) continue;
-        int64_t per = (int64_t)d->gpu->sms * (k->has_occ && k->occ.blocks > 0 ? k->occ.blocks : 1);
-        struct tiling a = gpu_tiling(k->m, k->n, tm, tn, k->batch, per);
-        struct tiling b = gpu_tiling(k->m, k->n, tn, tm, k->batch, per);
-        if (b.waste < a.waste) a = b;
-        if (a.waste < TILE_WASTE || a.waves < 2 || k->roof >= GOOD_ROOF + 0.1) continue;
-        int64_t x = (int64_t)((double)k->ns * a.waste);
-        quant_lost += x;
-        if (x > quant_best) quant_best = x, quant_row = k, worst = a;
+        if (!k->m) /* inside another operator, such as a convolution: shapes but no M, N, K */
+            s.no_shape_ns += k->shape ? 0 : k->ns;
+        else if (is_misaligned(k))
+            add_misaligned(&s, k);
+        else
+            add_quantized(d, &s, k);
     }
-    if (worth(d, no_shape) && !d->graph_count)
-        abstain(d, "shape", "matrix products without recorded shapes: alignment and tiles cannot be judged",
-                d->t->format == TRACE_JAX      ? "read the .xplane.pb beside it"
+    return s;
+}
+
+static void shapes(struct diag *d) {
+    struct shape_loss s = find_shape_loss(d);
+    if (worth(d, s.no_shape_ns) && !d->graph_count)
+        abstain(d, "shape", "GEMMs without recorded shapes: alignment and tiles cannot be judged",
+                d->t->format == TRACE_JAX      ? "read the .xplane.pb next to it"
                 : d->t->format == TRACE_XPLANE ? "give the sizes you know to ridge shape M N K"
                                                : "record_shapes=True");
-    if (worth(d, align_lost)) {
-        const struct kernel_row *k = align_row;
-        int64_t unit = k->unit == GPU_F8 ? 16 : k->unit == GPU_F16 ? 8 : 4;
-        add(d, CAUSE_ALIGNMENT, align_lost, align_lost, op_place(d, k),
+    if (worth(d, s.align_ns)) {
+        const struct kernel_row *k = s.align_row;
+        int64_t unit = alignment_of(k);
+        add(d, CAUSE_ALIGNMENT, s.align_ns, s.align_ns, line_of_kernel(d, k),
             arena_printf(&d->arena, "%lldx%lldx%lld is not a multiple of %lld in N and K: %.0f%% of the roof",
                          (long long)k->m, (long long)k->n, (long long)k->k, (long long)unit, 100 * k->roof),
             arena_printf(&d->arena, "pad N to %lld and K to %lld (vocabulary, hidden size, head size)",
-                         (long long)((k->n + 63) / 64 * 64), (long long)((k->k + 63) / 64 * 64)));
+                         (long long)((k->n + PAD_TO - 1) / PAD_TO * PAD_TO),
+                         (long long)((k->k + PAD_TO - 1) / PAD_TO * PAD_TO)));
     }
-    if (worth(d, quant_lost)) {
-        const struct kernel_row *k = quant_row;
-        add(d, CAUSE_QUANTISATION, quant_lost, quant_lost, op_place(d, k),
+    if (worth(d, s.quant_ns)) {
+        const struct kernel_row *k = s.quant_row;
+        add(d, CAUSE_QUANTISATION, s.quant_ns, s.quant_ns, line_of_kernel(d, k),
             arena_printf(&d->arena,
                          "%lldx%lld in %lld tiles makes %lld waves: %.0f%% of the slots do no work",
-                         (long long)k->m, (long long)k->n, (long long)worst.tiles, (long long)worst.waves,
-                         100 * worst.waste),
+                         (long long)k->m, (long long)k->n, (long long)s.worst.tiles, (long long)s.worst.waves,
+                         100 * s.worst.waste),
             "choose sizes that fill whole waves; `ridge shape M N K` lists the nearest better ones");
     }
 }
@@ -401,14 +456,16 @@ static void occupancy(struct diag *d) {
         const struct kernel_row *k = &d->kernels.p[i];
         if (!k->has_occ || k->graph || !k->count || k->cls == KC_COMM) continue;
         int64_t each = k->ns / k->count;
-        if (each < 20000 || (double)k->ns < 0.01 * (double)d->wall_ns || k->roof >= 0.5) continue;
+        bool small = each < OCCUPANCY_NS || (double)k->ns < limit.kernel_wall * (double)d->wall_ns;
+        if (small || k->roof >= limit.slow_roof) continue;
         double share = 0;
         /* Persistent and split kernels fill the GPU with few blocks: judge by blocks against SMs. */
         double per_sm = k->occ.waves * k->occ.blocks;
-        if (per_sm < 0.75)
+        bool few_warps = k->occ.theoretical < limit.low_occupancy && k->bound == BOUND_INEFFICIENT;
+        if (per_sm < limit.blocks_per_sm)
             share = 1 - per_sm;
-        else if (k->occ.theoretical < 0.25 && k->bound == BOUND_INEFFICIENT && k->cls > KC_ATTENTION)
-            share = 1 - k->roof / 0.7;
+        else if (few_warps && k->cls > KC_ATTENTION)
+            share = 1 - k->roof / limit.reachable_roof;
         int64_t x = (int64_t)((double)k->ns * share);
         lost += x;
         if (x > best) best = x, top = k;
@@ -416,7 +473,7 @@ static void occupancy(struct diag *d) {
     if (!worth(d, lost)) return;
     const char *name = trace_str(d->t, top->name);
     if (!strncmp(name, "void ", 5)) name += 5;
-    add(d, CAUSE_OCCUPANCY, lost, lost, op_place(d, top),
+    add(d, CAUSE_OCCUPANCY, lost, lost, line_of_kernel(d, top),
         arena_printf(&d->arena, "%.*s: %.0f%% of the warps an SM can hold, limited by %s",
                      (int)RG_MIN(strcspn(name, "<("), (size_t)60), name, 100 * top->occ.achieved_cap,
                      top->occ.limiter),
@@ -424,7 +481,7 @@ static void occupancy(struct diag *d) {
 }
 
 static void graph_opaque(struct diag *d) {
-    if (d->graph_ns * 20 < d->busy_ns || !d->graph_ns) return;
+    if (d->graph_ns * GRAPH_PART < d->busy_ns || !d->graph_ns) return;
     struct cause c = {.id = CAUSE_GRAPH,
                       .note = true,
                       .where = "",
@@ -449,7 +506,7 @@ static void growth(struct diag *d) {
         .id = CAUSE_GROWTH,
         .where = where,
         .signal = arena_printf(
-            &d->arena, "device memory grows by %.1f MB %s, %u times; %.1f MB are held by one place",
+            &d->arena, "device memory grows by %.1f MB %s, %u times; one source line holds %.1f MB",
             (double)d->mem_growth_step / 1e6, d->t->format == TRACE_SNAPSHOT ? "at a time" : "per step",
             d->mem_steps, d->owners.n ? (double)d->owners.p[0].bytes / 1e6 : 0.0),
         .fix = "something keeps every step's tensors: append x.detach().cpu() or float(x), not x; "
@@ -478,10 +535,11 @@ static void choose_regime(struct diag *d) {
         const struct kernel_row *k = &d->kernels.p[i];
         if (k->bound == BOUND_INEFFICIENT) *(k->compute >= k->memory ? &c : &m) += f * (double)k->ns;
     }
-    d->regime = c >= 0.5 * wall   ? REGIME_COMPUTE
-                : m >= 0.5 * wall ? REGIME_MEMORY
-                : o >= 0.5 * wall ? REGIME_OVERHEAD
-                                  : REGIME_MIXED;
+    double half = limit.half * wall;
+    d->regime = c >= half   ? REGIME_COMPUTE
+                : m >= half ? REGIME_MEMORY
+                : o >= half ? REGIME_OVERHEAD
+                            : REGIME_MIXED;
 }
 
 static int cause_order(const void *x, const void *y) {
@@ -499,13 +557,13 @@ static void choose_verdict(struct diag *d) {
     const struct cause *c = &d->causes.p[0];
     d->verdict = c->id;
     d->healthy = false;
-    /* At the roof nearly all the time: what is left is told, but it is not what binds. */
-    bool hostly = c->id <= CAUSE_SYNC || c->id == CAUSE_USER || (d->t->format == TRACE_RIDGE && !c->first);
+    /* at the roofline nearly all the time: what remains is reported, but is not the bottleneck */
+    bool on_host = c->id <= CAUSE_SYNC || c->id == CAUSE_USER || (d->t->format == TRACE_RIDGE && !c->first);
     bool bound = d->regime == REGIME_COMPUTE || d->regime == REGIME_MEMORY;
-    bool fast = d->modelled < 0.5 || d->roof >= GOOD_ROOF;
-    if (hostly && bound && fast && (double)d->busy_ns >= HEALTHY_BUSY * (double)d->wall_ns &&
-        (double)c->lost_ns < HEALTHY_LOSS * (double)d->wall_ns)
-        d->healthy = true;
+    bool fast = d->modelled < limit.half || d->roof >= limit.good_roof;
+    bool busy = (double)d->busy_ns >= limit.healthy_busy * (double)d->wall_ns;
+    bool minor = (double)c->lost_ns < limit.healthy_loss * (double)d->wall_ns;
+    if (on_host && bound && fast && busy && minor) d->healthy = true;
 }
 
 void diag_causes(struct diag *d) {

@@ -117,13 +117,13 @@ static int unit_of(const char *name, char type) {
 
 /* ---- rows -------------------------------------------------------------------------------------------- */
 
-struct rows {
+struct class_rows {
     struct diag *d;
     struct trace *t;
     struct map kernels, ops, lines;
 };
 
-static struct line_row *line_row(struct rows *r, uint32_t where) {
+static struct line_row *line_row(struct class_rows *r, uint32_t where) {
     struct diag *d = r->d;
     uint64_t i;
     if (!map_get(&r->lines, where, &i)) {
@@ -133,7 +133,7 @@ static struct line_row *line_row(struct rows *r, uint32_t where) {
     }
     return &d->lines.p[i];
 }
-static struct op_row *op_row(struct rows *r, uint32_t name) {
+static struct op_row *op_row(struct class_rows *r, uint32_t name) {
     struct diag *d = r->d;
     uint64_t i;
     if (!map_get(&r->ops, name, &i)) {
@@ -171,7 +171,7 @@ static void take_ridge(const struct trace *t, const struct trace_event *e, struc
     row->cls = (uint8_t)ridge_class(trace_str(t, e->name), trace_str(t, row->op));
 }
 
-static uint32_t add_kernel(struct rows *r, const struct trace_event *e) {
+static uint32_t add_kernel(struct class_rows *r, const struct trace_event *e) {
     struct diag *d = r->d;
     struct trace *t = r->t;
     uint32_t op = e->aux ? shaped_op(t, e->aux) : 0;
@@ -318,7 +318,7 @@ static uint32_t op_above(const struct trace *t, uint32_t x) {
     return 0;
 }
 
-static void tally_host(struct rows *r) {
+static void tally_host(struct class_rows *r) {
     struct diag *d = r->d;
     struct trace *t = r->t;
     for (uint32_t i = 0; i < t->n; i++) {
@@ -428,7 +428,7 @@ static void sort_kernels(struct diag *d) {
 }
 
 void diag_classes(struct diag *d) {
-    struct rows r = {.d = d, .t = d->t};
+    struct class_rows r = {.d = d, .t = d->t};
     map_init(&r.kernels, &d->arena);
     map_init(&r.ops, &d->arena);
     map_init(&r.lines, &d->arena);

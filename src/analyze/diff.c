@@ -1,6 +1,6 @@
 /* diff.c: why one recording took longer than another.
  *
- * The wall time of each is divided by its steps (if both have any), and the difference is taken apart twice: by the keys of the
+ * The wall time of each is divided by its steps (if both have any), and the difference is broken down twice: by the keys of the
  * budget, and the part that kernels have in it by kernel (or line, function, module). Each kernel's part is again two: called
  * more or less often, at what a call took before; and each call slower or faster than before.
  * Everything sums exactly. A part per step is a fraction, so sums are rounded instead of parts: part i is
@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* A sum of fractions x/na and y/nb, times na*nb; beside it how much of it was handed out. */
+/* A sum of fractions x/na and y/nb, times na*nb, and how much of it was distributed. */
 struct total {
     __int128 exact;
     int64_t given;
@@ -34,7 +34,7 @@ static int64_t part(struct total *s, int64_t a, int64_t b) {
 
 /* ---- what counts of a recording --------------------------------------------------------------------------------- */
 
-struct side {
+struct diff_side {
     const struct diag *d;
     uint32_t steps;
     int64_t wall, budget[BUDGET_KEYS];
@@ -42,7 +42,7 @@ struct side {
     int64_t *ns;
 };
 
-static void take_all(struct arena *a, struct side *s) {
+static void take_all(struct arena *a, struct diff_side *s) {
     const struct diag *d = s->d;
     s->steps = d->steps.n;
     s->wall = d->wall_ns;
@@ -74,7 +74,7 @@ static spans step_spans(struct arena *a, const struct diag *d, uint32_t skip) {
 }
 
 /* In a Ridge profile every moment is in one piece, or in a kernel. */
-static void take_steps(struct arena *a, struct side *s, uint32_t skip) {
+static void take_steps(struct arena *a, struct diff_side *s, uint32_t skip) {
     const struct diag *d = s->d;
     spans w = step_spans(a, d, skip);
     uint32_t piece = 0, dev = 0;
@@ -101,13 +101,13 @@ static void take_steps(struct arena *a, struct side *s, uint32_t skip) {
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-struct rows {
+struct diff_rows {
     struct arena *a;
     struct map at; /* hash of the name -> 1 + row */
     struct diff *out;
 };
 
-static struct diff_row *row_of(struct rows *r, const char *name) {
+static struct diff_row *row_of(struct diff_rows *r, const char *name) {
     uint64_t h = hash_bytes(name, strlen(name), 1), at;
     for (; map_get(&r->at, h, &at); h = hash_u64(h + 1))
         if (!strcmp(r->out->rows.p[at - 1].name, name)) return &r->out->rows.p[at - 1];
@@ -126,7 +126,7 @@ static const char *name_of(const struct diag *d, const struct kernel_row *k, int
     return trace_str(d->t, id);
 }
 
-static void add_side(struct rows *r, const struct side *s, int side, int by) {
+static void add_side(struct diff_rows *r, const struct diff_side *s, int side, int by) {
     const struct diag *d = s->d;
     for (uint32_t i = 0; i < d->kernels.n; i++) { /* the dearest first: its line is shown */
         const struct kernel_row *k = &d->kernels.p[i];
@@ -172,7 +172,7 @@ const char *diff_text(int what) {
 
 void diag_diff(struct arena *a, struct diag *x, struct diag *y, const struct diff_how *how,
                struct diff *out) {
-    struct side side[2] = {{.d = x}, {.d = y}};
+    struct diff_side side[2] = {{.d = x}, {.d = y}};
     *out = (struct diff){.of = {x, y}, .how = *how, .per_step = x->steps.n && y->steps.n};
     for (int i = 0; i < 2; i++) {
         bool ridge = side[i].d->t->format == TRACE_RIDGE;
@@ -192,7 +192,7 @@ void diag_diff(struct arena *a, struct diag *x, struct diag *y, const struct dif
         struct total each = {.na = out->steps[i], .nb = out->steps[i]};
         out->wall[i] = part(&each, 0, side[i].wall);
     }
-    struct rows r = {.a = a, .out = out};
+    struct diff_rows r = {.a = a, .out = out};
     map_init(&r.at, a);
     for (int i = 0; i < 2; i++) add_side(&r, &side[i], i, how->by);
     for (uint32_t i = 0; i < out->rows.n; i++) {

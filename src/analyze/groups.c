@@ -99,7 +99,7 @@ static void add_calls(struct groups *g) {
         bool device = e->kind == TK_KERNEL || e->kind == TK_COPY;
         uint32_t call = device ? e->aux : e->kind == TK_OP ? call_around(t, e->link) : 0;
         if (!call) continue;
-        if (!t->lanes.p[e->lane].apart) inside[call - 1] += e->dur;
+        if (!t->lanes.p[e->lane].async) inside[call - 1] += e->dur;
         if (e->kind == TK_KERNEL) add_total(g, name, call, e->dur);
     }
     for (uint32_t i = 0; i < t->n; i++) {

@@ -1,10 +1,9 @@
-/* heap.c: the device memory of a Ridge program: who had it at the worst moment, who still has it at the end, who takes
- * more in every step.
+/* heap.c: the device memory of a Ridge program: its owners at the peak, what is alive at the end, what grows with every step.
  *
  * The blocks are replayed in order of time. What was freed and never seen to be taken was there before the recording.
  * At the peak every byte has one row: what was asked for by its owner, what blocks are larger than that (rounding), and
  * of the block that plans keep their values in, the values that are alive at its fullest call and what is free then.
- * The block is as large as the plan that needs most of it, so it is taken apart at that plan, whenever that ran.
+ * The block is as large as the plan that needs most of it, so it is divided as that plan does, whenever that ran.
  * Invariant: the kinds sum to the peak exactly. Tests: tests/unit/profile_memory.c */
 #include "analyze/internal.h"
 #include "event/event.h"
@@ -60,18 +59,18 @@ static struct heap_row parse_owner(struct trace *t, uint32_t owner, int64_t byte
 
 /* ---- rows ----------------------------------------------------------------------------------------------------- */
 
-struct rows {
+struct heap_rows {
     struct diag *d;
     heap_rows *out;
     struct map at;
 };
 
-static void rows_begin(struct rows *r, struct diag *d, heap_rows *out) {
-    *r = (struct rows){.d = d, .out = out};
+static void rows_begin(struct heap_rows *r, struct diag *d, heap_rows *out) {
+    *r = (struct heap_rows){.d = d, .out = out};
     map_init(&r->at, &d->arena);
 }
 
-static struct heap_row *add_row(struct rows *r, const struct heap_row *x) {
+static struct heap_row *add_row(struct heap_rows *r, const struct heap_row *x) {
     uint32_t key[5] = {x->kind, x->op, x->module, x->where, x->shape};
     uint64_t h = hash_bytes(key, sizeof key, 1), i;
     if (!map_get(&r->at, h, &i)) {
@@ -94,7 +93,7 @@ static int largest(const void *x, const void *y) {
     return a->where < b->where ? -1 : a->where > b->where ? 1 : a->op < b->op ? -1 : a->op > b->op;
 }
 
-static void rows_end(struct rows *r) {
+static void rows_end(struct heap_rows *r) {
     if (r->out->n) qsort(r->out->p, r->out->n, sizeof *r->out->p, largest);
 }
 
@@ -106,7 +105,7 @@ struct life {
     uint32_t owner;
 };
 
-struct replay {
+struct heap_replay {
     struct diag *d;
     struct trace *t;
     VEC(struct life) life;
@@ -114,7 +113,7 @@ struct replay {
     int64_t peak_t;
 };
 
-static void point(struct replay *r, int64_t t, int64_t held) {
+static void point(struct heap_replay *r, int64_t t, int64_t held) {
     struct diag *d = r->d;
     vec_push(&d->arena, &d->mem, ((struct memory_point){t, held}));
     if (held <= d->mem_peak) return;
@@ -123,9 +122,9 @@ static void point(struct replay *r, int64_t t, int64_t held) {
 }
 
 /* A block is told again when a recording begins: it counts once. */
-static void replay_blocks(struct replay *r) {
+static void replay_blocks(struct heap_replay *r) {
     struct trace *t = r->t;
-    struct map at; /* number -> 1 + place in life; 0: it is gone */
+    struct map at; /* number -> 1 + index in life; 0: freed */
     uint64_t k;
     int64_t held = 0;
     map_init(&at, &r->d->arena);
@@ -188,7 +187,7 @@ static uint32_t plan_end(const struct trace *t, uint32_t i) {
 }
 
 /* The plan that needed most of a block, as a range of t->planned. */
-static uint32_t neediest(const struct replay *r, uint64_t block, struct most *best) {
+static uint32_t neediest(const struct heap_replay *r, uint64_t block, struct most *best) {
     const struct trace *t = r->t;
     struct map ran; /* plans that ran in it */
     uint32_t at = UINT32_MAX;
@@ -207,7 +206,7 @@ static uint32_t neediest(const struct replay *r, uint64_t block, struct most *be
     return at;
 }
 
-static void take_apart(struct replay *r, struct rows *rows, const struct life *b, int64_t asked) {
+static void take_apart(struct heap_replay *r, struct heap_rows *rows, const struct life *b, int64_t asked) {
     struct trace *t = r->t;
     struct most m;
     uint32_t from = neediest(r, b->number, &m);
@@ -226,9 +225,9 @@ static void take_apart(struct replay *r, struct rows *rows, const struct life *b
     kind[HEAP_ROUNDING] += b->bytes - asked;
 }
 
-static void at_peak(struct replay *r) {
+static void at_peak(struct heap_replay *r) {
     struct heap *h = &r->d->heap;
-    struct rows rows;
+    struct heap_rows rows;
     int64_t sum = 0;
     rows_begin(&rows, r->d, &h->peak);
     if (r->t->planned.n) qsort(r->t->planned.p, r->t->planned.n, sizeof *r->t->planned.p, by_plan);
@@ -254,11 +253,11 @@ static void at_peak(struct replay *r) {
 
 /* ---- what stays -------------------------------------------------------------------------------------------------- */
 
-/* Freed by rg_close, or never: nobody gave it back. */
-static void at_close(struct replay *r) {
+/* Freed by rg_close, or never. */
+static void at_close(struct heap_replay *r) {
     struct trace *t = r->t;
     VEC(struct trace_span) closing = {0};
-    struct rows rows;
+    struct heap_rows rows;
     for (uint32_t i = 0; i < t->n; i++)
         if (t->ev[i].kind == TK_OP && !strcmp(trace_str(t, t->ev[i].name), "rg_close"))
             vec_push(&r->d->arena, &closing, ((struct trace_span){t->ev[i].t0, trace_end(&t->ev[i])}));
@@ -288,11 +287,11 @@ static uint32_t step_at(const struct diag *d, int64_t t) {
 }
 
 /* A line that leaves blocks behind in nearly every step, from its first one to the last. The first step warms up. */
-static void growing(struct replay *r) {
+static void growing(struct heap_replay *r) {
     struct diag *d = r->d;
     uint32_t n = d->steps.n;
     heap_rows all = {0};
-    struct rows rows;
+    struct heap_rows rows;
     VEC(uint32_t) last = {0}, first = {0};
     if (n < GROWING + 1) return;
     int64_t end = d->steps.p[n - 1].t1;
@@ -340,7 +339,7 @@ static void thin(struct diag *d) {
 }
 
 void ridge_memory(struct diag *d) {
-    struct replay r = {.d = d, .t = d->t};
+    struct heap_replay r = {.d = d, .t = d->t};
     if (!d->t->blocks.n) return;
     replay_blocks(&r);
     d->mem_first = d->mem.p[0].bytes, d->mem_last = d->mem.p[d->mem.n - 1].bytes;

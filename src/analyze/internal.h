@@ -75,7 +75,7 @@ double ridge_kernel_ns(const struct diag *, const struct kernel_row *);
 void diag_classes(struct diag *); /* classes.c: kernel table, roofline */
 void diag_memory(struct diag *);  /* memory.c */
 void ridge_memory(struct diag *); /* heap.c: the same for a Ridge program */
-/* readers/ridge.c: function, module and line of the first place of a site that has one. */
+/* readers/ridge.c: function, module and line of the first part of a site that has one. */
 void ridge_site(struct trace *, const char *s, size_t n, struct trace_kernel_args *);
 void diag_layers(struct diag *);  /* repeat.c */
 void diag_causes(struct diag *);  /* causes.c */

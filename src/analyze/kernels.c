@@ -1,7 +1,7 @@
 /* kernels.c: the kernels of a Ridge program, each once, whichever lines asked for it.
  *
- * The rows of the diagnosis are by kernel and place; here those of one code are one: same name and same key (the sum of what
- * decides its code). A recording without keys has one for each name. Tests: tests/unit/kernels.c */
+ * Rows of the diagnosis are by kernel and source line; here those of one code are merged: same name and same key (a hash of what
+ * determines the code). A recording without keys has one per name. Tests: tests/unit/kernels.c */
 #include "analyze/internal.h"
 
 #include <stdlib.h>
@@ -27,7 +27,8 @@ uint32_t diag_kernels(struct diag *d, struct kernel_sum **out) {
     VEC(struct kernel_sum) v = {0};
     struct map at;
     map_init(&at, &d->arena);
-    for (uint32_t i = 0; i < d->kernels.n; i++) { /* the dearest first: its place is the first of the list */
+    for (uint32_t i = 0; i < d->kernels.n;
+         i++) { /* most expensive first: its line is the first of the list */
         const struct kernel_row *k = &d->kernels.p[i];
         const struct trace_kernel_args *a = trace_blob(d->t, k->args, sizeof *a);
         uint32_t code = a ? a->key : 0;

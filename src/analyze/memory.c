@@ -9,15 +9,15 @@
 
 #define POINTS 2000
 
-struct block {
+struct live_block {
     int64_t t, size;
     uint32_t where;
 };
 
-struct replay {
+struct memory_replay {
     struct diag *d;
     struct map live; /* address -> index into blocks + 1 */
-    VEC(struct block) blocks;
+    VEC(struct live_block) blocks;
     int64_t now;
     VEC(struct memory_point) all;
 };
@@ -30,12 +30,12 @@ static int64_t bounded(int64_t x) {
 }
 static int64_t plus(int64_t a, int64_t b) { return bounded(bounded(a) + bounded(b)); }
 
-static void on_alloc(struct replay *r, int64_t t, uint64_t addr, int64_t size, uint32_t where) {
-    vec_push(&r->d->arena, &r->blocks, ((struct block){t, bounded(size), where}));
+static void on_alloc(struct memory_replay *r, int64_t t, uint64_t addr, int64_t size, uint32_t where) {
+    vec_push(&r->d->arena, &r->blocks, ((struct live_block){t, bounded(size), where}));
     map_put(&r->live, addr, r->blocks.n);
     r->now = plus(r->now, size);
 }
-static void on_free(struct replay *r, uint64_t addr, int64_t size) {
+static void on_free(struct memory_replay *r, uint64_t addr, int64_t size) {
     uint64_t i;
     if (map_get(&r->live, addr, &i) && i) {
         r->blocks.p[i - 1].size = -r->blocks.p[i - 1].size; /* released */
@@ -50,13 +50,13 @@ static int owner_order(const void *x, const void *y) {
     return a->where < b->where ? -1 : a->where > b->where;
 }
 
-/* What is still held of all that was taken in the recording, by place. */
-static void find_owners(struct replay *r) {
+/* What is still held of all that was allocated in the recording, by source line. */
+static void find_owners(struct memory_replay *r) {
     struct diag *d = r->d;
     struct map m;
     map_init(&m, &d->arena);
     for (uint32_t i = 0; i < r->blocks.n; i++) {
-        const struct block *b = &r->blocks.p[i];
+        const struct live_block *b = &r->blocks.p[i];
         if (b->size <= 0) continue;
         uint64_t k;
         if (!map_get(&m, b->where, &k)) {
@@ -70,7 +70,7 @@ static void find_owners(struct replay *r) {
     if (d->owners.n) qsort(d->owners.p, d->owners.n, sizeof *d->owners.p, owner_order);
 }
 
-static void thin(struct replay *r) {
+static void thin(struct memory_replay *r) {
     struct diag *d = r->d;
     uint32_t n = r->all.n, step = n / POINTS + 1;
     for (uint32_t i = 0; i < n; i += step) {
@@ -85,7 +85,7 @@ static void thin(struct replay *r) {
 }
 
 /* Valleys of `parts` equal stretches rise, each by at least `least` bytes. */
-static bool rising(const struct replay *r, uint32_t parts, int64_t least, int64_t *each) {
+static bool rising(const struct memory_replay *r, uint32_t parts, int64_t least, int64_t *each) {
     uint32_t n = r->all.n;
     if (n < parts * 3) return false;
     int64_t last = 0, first = 0;
@@ -101,7 +101,7 @@ static bool rising(const struct replay *r, uint32_t parts, int64_t least, int64_
     return true;
 }
 
-static void judge_snapshot(struct replay *r) {
+static void judge_snapshot(struct memory_replay *r) {
     struct diag *d = r->d;
     struct trace *t = d->t;
     int64_t each, least = RG_MAX(d->mem_peak / 50, (int64_t)4096);
@@ -110,7 +110,7 @@ static void judge_snapshot(struct replay *r) {
     const struct memory_owner *o = &d->owners.p[0];
     int64_t first = INT64_MAX, last = 0;
     for (uint32_t i = 0; i < r->blocks.n; i++) {
-        const struct block *b = &r->blocks.p[i];
+        const struct live_block *b = &r->blocks.p[i];
         if (b->size <= 0 || b->where != o->where) continue;
         first = RG_MIN(first, b->t);
         last = RG_MAX(last, b->t);
@@ -125,7 +125,7 @@ static void judge_snapshot(struct replay *r) {
 
 static void from_snapshot(struct diag *d) {
     struct trace *t = d->t;
-    struct replay r = {.d = d};
+    struct memory_replay r = {.d = d};
     map_init(&r.live, &d->arena);
     for (uint32_t i = 0; i < t->snap.n; i++) {
         const struct trace_snapshot_event *e = &t->snap.p[i];
@@ -154,7 +154,7 @@ static void from_snapshot(struct diag *d) {
     judge_snapshot(&r);
 }
 
-static void judge_steps(struct replay *r) {
+static void judge_steps(struct memory_replay *r) {
     struct diag *d = r->d;
     if (d->steps.n < 3) {
         int64_t each;
@@ -194,7 +194,7 @@ static void from_events(struct diag *d) {
     for (uint32_t i = 0; i < t->n; i++)
         if (t->ev[i].kind == TK_MEM) at[k++] = i;
     trace_sort(t->ev, at, n, arena_raw(&d->arena, n * sizeof *at));
-    struct replay r = {.d = d};
+    struct memory_replay r = {.d = d};
     map_init(&r.live, &d->arena);
     for (uint32_t i = 0; i < n; i++) {
         const struct trace_event *e = &t->ev[at[i]];

@@ -12,7 +12,7 @@
 
 /* ---- the budget ---------------------------------------------------------------------------------------- */
 
-struct frame {
+struct profile_frame {
     uint32_t ev;
     int64_t end;
     uint8_t cause;
@@ -24,14 +24,14 @@ struct busy { /* a time in which the device works by itself */
     uint8_t cause;
 };
 typedef VEC(struct busy) busy_list;
-struct walk {
+struct profile_walk {
     struct diag *d;
     busy_list busy; /* in order, disjoint */
     uint32_t busy_at;
     const struct trace_span *on; /* when it was recorded */
     uint32_t spans, at;
     int64_t now;
-    VEC(struct frame) stack;
+    VEC(struct profile_frame) stack;
     VEC(struct idle_piece) piece;
 };
 
@@ -54,7 +54,7 @@ static int cause_of(const struct trace *t, const struct trace_event *e) {
     }
 }
 
-static void add_piece(struct walk *w, int64_t a, int64_t b, int cause, uint32_t ev) {
+static void add_piece(struct profile_walk *w, int64_t a, int64_t b, int cause, uint32_t ev) {
     struct diag *d = w->d;
     while (w->at < w->spans && w->on[w->at].t1 <= a) w->at++;
     for (uint32_t i = w->at; i < w->spans && w->on[i].t0 < b; i++) {
@@ -67,7 +67,7 @@ static void add_piece(struct walk *w, int64_t a, int64_t b, int cause, uint32_t 
 }
 
 /* The same, but for the parts in which the device works by itself. */
-static void add_times(struct walk *w, int64_t a, int64_t b, int cause, uint32_t ev) {
+static void add_times(struct profile_walk *w, int64_t a, int64_t b, int cause, uint32_t ev) {
     while (w->busy_at < w->busy.n && w->busy.p[w->busy_at].t1 <= a) w->busy_at++;
     for (uint32_t i = w->busy_at; i < w->busy.n && w->busy.p[i].t0 < b; i++) {
         const struct busy *x = &w->busy.p[i];
@@ -79,10 +79,10 @@ static void add_times(struct walk *w, int64_t a, int64_t b, int cause, uint32_t 
     if (a < b) add_piece(w, a, b, cause, ev);
 }
 
-static void walk_to(struct walk *w, int64_t to) {
+static void walk_to(struct profile_walk *w, int64_t to) {
     while (w->now < to) {
         while (w->stack.n && w->stack.p[w->stack.n - 1].end <= w->now) w->stack.n--;
-        const struct frame *f = w->stack.n ? &w->stack.p[w->stack.n - 1] : NULL;
+        const struct profile_frame *f = w->stack.n ? &w->stack.p[w->stack.n - 1] : NULL;
         int64_t until = f ? RG_MIN(to, f->end) : to;
         add_times(w, w->now, until, f ? f->cause : BUDGET_USER, f ? f->ev : 0);
         w->now = until;
@@ -90,14 +90,15 @@ static void walk_to(struct walk *w, int64_t to) {
 }
 
 /* Compilers run inside other stages and other stages inside them: what began first wins there. */
-static void enter(struct walk *w, uint32_t x) {
+static void enter(struct profile_walk *w, uint32_t x) {
     const struct trace_event *e = &w->d->t->ev[x];
     int cause = cause_of(w->d->t, e);
     if (cause == BUDGET_KEYS || e->dur <= 0) return;
     walk_to(w, e->t0);
     while (w->stack.n && w->stack.p[w->stack.n - 1].end <= w->now) w->stack.n--;
-    const struct frame *top = w->stack.n ? &w->stack.p[w->stack.n - 1] : NULL;
-    struct frame f = {x + 1, trace_end(e), (uint8_t)cause, cause == BUDGET_COMPILE || cause == BUDGET_PLAN};
+    const struct profile_frame *top = w->stack.n ? &w->stack.p[w->stack.n - 1] : NULL;
+    struct profile_frame f = {x + 1, trace_end(e), (uint8_t)cause,
+                              cause == BUDGET_COMPILE || cause == BUDGET_PLAN};
     if (top && top->sticky && cause != BUDGET_PROFILER) f.cause = top->cause, f.ev = top->ev, f.sticky = true;
     vec_push(&w->d->arena, &w->stack, f);
 }
@@ -123,13 +124,13 @@ static int busy_order(const void *x, const void *y) {
 }
 
 /* Kernels, and what of the copies no kernel hides. */
-static void find_busy(struct walk *w) {
+static void find_busy(struct profile_walk *w) {
     struct diag *d = w->d;
     struct trace *t = d->t;
     uint32_t n = 0, *at = arena_raw(&d->arena, ((size_t)t->n + 1) * sizeof *at);
     uint32_t *tmp = arena_raw(&d->arena, ((size_t)t->n + 1) * sizeof *tmp);
     for (uint32_t i = 0; i < t->n; i++)
-        if (t->lanes.p[t->ev[i].lane].apart && t->ev[i].dur > 0) at[n++] = i;
+        if (t->lanes.p[t->ev[i].lane].async && t->ev[i].dur > 0) at[n++] = i;
     trace_sort(t->ev, at, n, tmp);
     busy_list kernels = unite(d, at, n, TK_KERNEL, BUDGET_KERNELS),
               copies = unite(d, at, n, TK_COPY, BUDGET_EXPOSED);
@@ -156,19 +157,19 @@ static struct device_list busiest(struct diag *d) {
     for (uint32_t i = 0; i < t->lanes.n; i++) {
         const struct trace_lane *l = &t->lanes.p[i];
         int64_t ns = l->n;
-        for (uint32_t k = 0; (l->kind == LANE_DEVICE || t->apart) && k < l->n; k++) {
+        for (uint32_t k = 0; (l->kind == LANE_DEVICE || t->async) && k < l->n; k++) {
             const struct trace_event *e = &t->ev[t->order[l->first + k]];
             if (l->kind == LANE_DEVICE) ns += e->dur;
             if (e->kind == TK_LAUNCH) ns += t->n;
         }
-        if (l->apart) continue;
+        if (l->async) continue;
         if (ns > most) most = ns, best = i;
     }
     struct device_list l = {arena_raw(&d->arena, ((size_t)t->n + 1) * sizeof *l.p), 0};
     uint32_t *tmp = arena_raw(&d->arena, ((size_t)t->n + 1) * sizeof *tmp);
     for (uint32_t i = 0; i < t->lanes.n; i++) {
         const struct trace_lane *x = &t->lanes.p[i];
-        if (x->tid != t->lanes.p[best].tid || x->apart) continue;
+        if (x->tid != t->lanes.p[best].tid || x->async) continue;
         memcpy(l.p + n, t->order + x->first, x->n * sizeof *l.p);
         n += x->n;
     }
@@ -184,7 +185,7 @@ static void lengthen(struct diag *d) {
     struct step_row *last = d->steps.n ? &d->steps.p[d->steps.n - 1] : NULL;
     for (uint32_t i = 0; last && i < t->n; i++) {
         const struct trace_event *e = &t->ev[i];
-        if (t->lanes.p[e->lane].apart && e->link && t->ev[e->link - 1].t0 >= last->t0)
+        if (t->lanes.p[e->lane].async && e->link && t->ev[e->link - 1].t0 >= last->t0)
             last->t1 = RG_MAX(last->t1, trace_end(e));
     }
 }
@@ -201,13 +202,13 @@ static void runs_as_steps(struct diag *d, const struct device_list *l) {
         if (e->kind != TK_API || (replays && !(e->flags & TF_GRAPH))) continue;
         vec_push(&d->arena, &d->steps, ((struct step_row){.t0 = e->t0, .t1 = trace_end(e), .name = e->name}));
     }
-    if (t->apart) lengthen(d);
+    if (t->async) lengthen(d);
 }
 
 void ridge_account(struct diag *d) {
     struct trace *t = d->t;
     struct device_list l = busiest(d);
-    struct walk w = {.d = d, .on = t->recorded.p, .spans = t->recorded.n};
+    struct profile_walk w = {.d = d, .on = t->recorded.p, .spans = t->recorded.n};
     struct trace_span all = {0, 0};
     for (uint32_t i = 0; i < t->n; i++)
         if (t->ev[i].kind != TK_MEM) all.t1 = RG_MAX(all.t1, trace_end(&t->ev[i]));
@@ -217,7 +218,7 @@ void ridge_account(struct diag *d) {
     for (uint32_t i = 0; i < w.spans; i++) d->wall_ns += w.on[i].t1 - w.on[i].t0;
     vec_need(&d->arena, &w.piece,
              2 * l.n + 1); /* about as many as there will be: growing would copy them all */
-    if (t->apart) find_busy(&w);
+    if (t->async) find_busy(&w);
     for (uint32_t i = 0; i < l.n; i++) enter(&w, l.p[i]);
     walk_to(&w, d->w1);
     runs_as_steps(d, &l);

@@ -9,7 +9,7 @@
 
 #define BUSY 0.5 /* share of its time that makes a unit the limit */
 
-/* On a CPU a kernel keeps at least one core busy, unless somebody else has it. */
+/* On a CPU a kernel keeps at least one core busy, unless another process runs on it. */
 bool ridge_contended(const struct diag *d) {
     int64_t working = d->budget[BUDGET_KERNELS] + d->budget[BUDGET_PLAN] + d->budget[BUDGET_DISPATCH];
     return d->t->cpu_ns && !d->t->unfinished && !strcmp(d->device_name, "CPU") &&
@@ -47,7 +47,7 @@ static const char *of_unit(int u) {
 /* What is odd about a kernel that keeps no unit busy. */
 static const char *oddity(struct diag *d, const struct kernel_row *k, const struct trace_kernel_args *a) {
     if (k->bytes > 0 && (double)a->lines >= 2 * k->bytes)
-        return arena_printf(&d->arena, "; its elements lie apart, %.0fx their bytes are moved",
+        return arena_printf(&d->arena, "; strided accesses move %.0fx their bytes",
                             (double)a->lines / k->bytes);
     if (k->flops > 0 && (double)a->issued >= 1.5 * k->flops)
         return arena_printf(&d->arena, "; it computes %.1fx what was asked for",

@@ -1,6 +1,6 @@
 /* shapes.c: what an operator must compute and move, from the shapes the profiler recorded.
  *
- * Matrix products, convolutions (forward and backward), attention, and everything that reads its
+ * GEMMs, convolutions (forward and backward), attention, and everything that reads its
  * inputs once and writes its result once. Bytes are the least that must cross the memory system, so
  * the share of the bandwidth roof is a lower bound. An operator without a formula is not modelled, and
  * the report says which share of the time that is. Tests: tests/unit/analyze.c */
@@ -28,14 +28,14 @@ static const struct {
     {"bfloat16", 2, 'h'},
 };
 
-struct text {
+struct shape_text {
     const char *p, *end;
 };
-static void blank(struct text *t) {
+static void blank(struct shape_text *t) {
     while (t->p < t->end && (*t->p == ' ' || *t->p == ',' || *t->p == '\n' || *t->p == '\t')) t->p++;
 }
 
-static void parse_dims(struct text t, struct op_shapes *s) {
+static void parse_dims(struct shape_text t, struct op_shapes *s) {
     blank(&t);
     if (t.p >= t.end || *t.p != '[') return;
     t.p++;
@@ -76,7 +76,7 @@ static void parse_dims(struct text t, struct op_shapes *s) {
     }
 }
 
-static void parse_types(struct text t, struct op_shapes *s) {
+static void parse_types(struct shape_text t, struct op_shapes *s) {
     blank(&t);
     if (t.p < t.end && *t.p == '[') t.p++;
     for (int i = 0; i < s->n && t.p < t.end; i++) {
@@ -105,10 +105,10 @@ static void parse_types(struct text t, struct op_shapes *s) {
 void shapes_parse(const char *blob, size_t n, struct op_shapes *s) {
     memset(s, 0, sizeof *s);
     const char *end = blob + n, *a = memchr(blob, 0x1f, n);
-    parse_dims((struct text){blob, a ? a : end}, s);
+    parse_dims((struct shape_text){blob, a ? a : end}, s);
     if (!a) return;
     const char *b = memchr(a + 1, 0x1f, (size_t)(end - a - 1));
-    parse_types((struct text){a + 1, b ? b : end}, s);
+    parse_types((struct shape_text){a + 1, b ? b : end}, s);
     if (b) s->concrete = b + 1, s->concrete_n = (size_t)(end - b - 1);
 }
 
@@ -119,7 +119,7 @@ static bool ends(const char *s, const char *with) {
     return a >= b && !strcmp(s + a - b, with);
 }
 
-static struct op_cost product(const struct tensor_shape *a, const struct tensor_shape *b, bool bt) {
+static struct op_cost gemm_cost(const struct tensor_shape *a, const struct tensor_shape *b, bool bt) {
     struct op_cost c = {0};
     if (a->nd < 2 || b->nd < 2) return c;
     c.k = a->d[a->nd - 1];
@@ -234,10 +234,10 @@ struct op_cost op_cost(const char *op, int cls, const struct op_shapes *s) {
     switch (cls) {
     case KC_GEMM:
         if (!strcmp(name, "mm") || !strcmp(name, "bmm") || !strcmp(name, "matmul") || ends(name, "_mm"))
-            return product(&s->in[0], &s->in[1], false);
+            return gemm_cost(&s->in[0], &s->in[1], false);
         if (!strcmp(name, "addmm") || !strcmp(name, "baddbmm") || !strcmp(name, "_addmm_activation"))
-            return product(&s->in[1], &s->in[2], false);
-        if (!strcmp(name, "linear")) return product(&s->in[0], &s->in[1], true);
+            return gemm_cost(&s->in[1], &s->in[2], false);
+        if (!strcmp(name, "linear")) return gemm_cost(&s->in[0], &s->in[1], true);
         return (struct op_cost){0};
     case KC_CONV: return strstr(name, "conv") ? convolution(name, s) : (struct op_cost){0};
     case KC_ATTENTION: return attention(name, s);

@@ -19,7 +19,7 @@ struct op_shapes {
 struct op_cost {
     bool known;
     double flops, bytes;
-    int64_t m, n, k, batch; /* matrix products */
+    int64_t m, n, k, batch; /* GEMM */
     int64_t numel;          /* of the result, elementwise */
     int elt;
     char type;

@@ -3,7 +3,7 @@
  * Readers add records in file order; trace_finish then makes the time relative, sorts each lane with a
  * merge that profits from the runs profilers write, nests host events, and links device work to the
  * call that submitted it by correlation id, never by flow events (they are incomplete in real files).
- * An event is 40 bytes and its place in the order 4. Tests: tests/unit/analyze.c */
+ * An event is 40 bytes and its index in the order 4. Tests: tests/unit/analyze.c */
 #include "analyze/internal.h"
 
 #include <stdlib.h>

@@ -15,13 +15,13 @@ static double percent(const struct diff *f) {
 }
 
 /* One unit for a whole screen, so that columns compare: that of the longer recording. */
-struct unit {
+struct diff_unit {
     const char *name;
     double ns;
 };
-static struct unit unit_of(const struct diff *f) {
+static struct diff_unit unit_of(const struct diff *f) {
     int64_t most = RG_MAX(f->wall[0], f->wall[1]);
-    return most >= 10000000 ? (struct unit){"ms", 1e6} : (struct unit){"us", 1e3};
+    return most >= 10000000 ? (struct diff_unit){"ms", 1e6} : (struct diff_unit){"us", 1e3};
 }
 
 static const char *key_text(const struct diff *f, int key) {
@@ -40,7 +40,7 @@ static bool once(const struct diff *f) {
     return ns * 20 > all && f->of[0]->t->format == TRACE_RIDGE && f->of[1]->t->format == TRACE_RIDGE;
 }
 
-static void head(struct str *o, const struct diff *f, const char *const path[2], struct unit u) {
+static void head(struct str *o, const struct diff *f, const char *const path[2], struct diff_unit u) {
     report_line(o, "%s -> %s", base_name(path[0]), base_name(path[1]));
     char per[80] = "in all: not both have steps";
     if (f->per_step) snprintf(per, sizeof per, "a step, of %u and %u steps", f->steps[0], f->steps[1]);
@@ -57,7 +57,7 @@ static void head(struct str *o, const struct diff *f, const char *const path[2],
             o, "NOTE   planning, compiling, loading are divided by the steps too: --skip 1 leaves them out");
 }
 
-static void by_cause(struct str *o, const struct diff *f, struct unit u) {
+static void by_cause(struct str *o, const struct diff *f, struct diff_unit u) {
     for (int k = 0; k < BUDGET_KEYS; k++) {
         const int64_t *a = &f->of_budget[0][k], *b = &f->of_budget[1][k];
         if (!*a && !*b) continue;
@@ -72,9 +72,9 @@ static void each_call(const struct diff_row *x, int side, char *out, size_t n) {
     snprintf(out, n, x->calls[side] ? us < 9999.5 ? "%.1f us" : "%.0f us" : "-", us);
 }
 
-static void one_row(struct str *o, const struct diff *f, const struct diff_row *x, struct unit u) {
+static void one_row(struct str *o, const struct diff *f, const struct diff_row *x, struct diff_unit u) {
     char name[31], short_name[80], was[24], is[24], place[40];
-    report_place(x->where, place, sizeof place);
+    report_source_line(x->where, place, sizeof place);
     report_short_name(*x->name ? x->name : "(not known)", short_name, sizeof short_name);
     report_cut_middle(f->how.by == GROUP_KERNEL ? short_name
                       : *x->name                ? x->name
@@ -87,7 +87,7 @@ static void one_row(struct str *o, const struct diff *f, const struct diff_row *
                 (double)x->calls[1] / f->steps[1], was, is, f->how.by == GROUP_LINE ? "" : place);
 }
 
-static void by_kernel(struct str *o, const struct diff *f, uint32_t most, struct unit u) {
+static void by_kernel(struct str *o, const struct diff *f, uint32_t most, struct diff_unit u) {
     int64_t rest = 0;
     uint32_t shown = 0, same = 0;
     if (!f->rows.n) return;
@@ -122,7 +122,7 @@ static void distorted(struct str *o, const struct diag *d, const char *name) {
 }
 
 void report_diff(struct str *o, const struct diff *f, const char *const path[2], uint32_t rows) {
-    struct unit u = unit_of(f);
+    struct diff_unit u = unit_of(f);
     head(o, f, path, u);
     by_cause(o, f, u);
     by_kernel(o, f, rows, u);

@@ -16,15 +16,15 @@ static const char *advice(const struct diag *d, const struct heap_row *top) {
     int64_t rest = k[HEAP_GAP] + k[HEAP_ROUNDING];
     if (d->heap.grows.n) return "end the scope of each step (RG_SCOPE), or free what it keeps";
     if (k[HEAP_ACTIVATION] * 5 >= d->mem_peak * 2)
-        return "values are stored for the way back: a smaller batch stores fewer (two halves, their "
-               "gradients added up, "
-               "give the same step); computing a layer again on the way back stores none of it";
+        return "activations are stored for the backward pass: use a smaller batch (gradient accumulation "
+               "over two "
+               "half batches gives the same step), or recompute a layer in the backward pass (checkpointing)";
     if (k[HEAP_STATE] * 5 >= d->mem_peak * 2) return "rg_sgd keeps less state than rg_adam";
     if (k[HEAP_DATA] * 5 >= d->mem_peak * 2)
         return "keep the data in the dtype of its file and convert batches; rg_loader holds a few batches at "
                "a time";
     if (k[HEAP_VALUE] * 5 >= d->mem_peak * 2 && top)
-        return "tensors that nobody reads any more: end their scope, or rg_free them";
+        return "tensors that are no longer read: end their scope, or rg_free them";
     if (rest * 5 >= d->mem_peak * 2)
         return "the block of planned values is as large as the neediest program: a smaller batch there";
     return NULL;
@@ -189,7 +189,7 @@ static uint32_t text_number(struct pprof *p, const char *text) {
     return p->n++;
 }
 
-/* A function and a location of that name; one number for both, since each function has one place. */
+/* A function and a location of that name; one number for both, since each function has one line. */
 static uint32_t location(struct pprof *p, struct map *made, const char *name, const char *file,
                          int64_t line) {
     uint32_t text = text_number(p, name), where = text_number(p, file);

@@ -15,7 +15,7 @@
 
 extern const char page_html[], page_css[], page_js[];
 
-struct row {
+struct html_row {
     uint32_t lane, depth, n, at;
 };
 struct page {
@@ -23,7 +23,7 @@ struct page {
     struct trace *t;
     struct arena arena;
     uint32_t *keep, keep_n; /* events, by row and then time */
-    VEC(struct row) rows;
+    VEC(struct html_row) rows;
     VEC(uint32_t) names; /* page's number -> trace_str */
     uint32_t *name_of;   /* trace_str -> page's number + 1 */
     int64_t shortest;
@@ -67,8 +67,8 @@ static void lane_rows(struct page *p, uint32_t lane, uint8_t *depth) {
         count[k]++;
     }
     for (uint32_t k = 0; k < used; k++) {
-        vec_push(&p->arena, &p->rows, ((struct row){lane, k, 0, p->keep_n}));
-        struct row *r = &p->rows.p[p->rows.n - 1];
+        vec_push(&p->arena, &p->rows, ((struct html_row){lane, k, 0, p->keep_n}));
+        struct html_row *r = &p->rows.p[p->rows.n - 1];
         for (uint32_t i = 0; i < l->n && r->n < count[k]; i++) {
             uint32_t x = t->order[l->first + i];
             if (depth[x] == k) p->keep[p->keep_n++] = x, r->n++;
@@ -140,7 +140,7 @@ static void events(struct str *o, const struct page *p) {
 /* ---- tables ---------------------------------------------------------------------------------------------- */
 
 static void lane_label(const struct trace *t, const struct trace_lane *l, char *out, size_t n) {
-    if (l->kind == LANE_DEVICE && t->format == TRACE_RIDGE && !l->apart)
+    if (l->kind == LANE_DEVICE && t->format == TRACE_RIDGE && !l->async)
         snprintf(out, n, "kernels of thread %s", trace_str(t, l->tid));
     else if (l->kind == LANE_DEVICE)
         snprintf(out, n, "GPU %d stream %d", l->device, l->stream);
@@ -153,7 +153,7 @@ static void lane_label(const struct trace *t, const struct trace_lane *l, char *
 static void row_list(struct str *o, const struct page *p) {
     str_add(o, ",\"rows\":[");
     for (uint32_t i = 0; i < p->rows.n; i++) {
-        const struct row *r = &p->rows.p[i];
+        const struct html_row *r = &p->rows.p[i];
         const struct trace_lane *l = &p->t->lanes.p[r->lane];
         char label[120];
         lane_label(p->t, l, label, sizeof label);

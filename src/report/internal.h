@@ -6,7 +6,7 @@
 
 #define COLS 100 /* of a screen */
 
-/* text.c: a line cut to the width of the screen; text over several lines with a hanging indent, at most `most`. */
+/* screen.c: a line cut to the width of the screen; text over several lines with a hanging indent, at most `most`. */
 void report_line(struct str *, const char *fmt, ...) RG_FMT(2, 3);
 void report_wrapped(struct str *, const char *head, const char *text, int indent, int most);
 /* Tenths of a percent that add up to 1000. */
@@ -24,11 +24,12 @@ struct sink {
     uint64_t bytes;            /* in the file */
     struct trace_string *json; /* by trace_str: escaped; p NULL: not yet */
     struct trace_string
-        *tail;       /* by trace_str of a kernel's args: what kineto.c says of it; p NULL: not yet */
-    uint8_t *beside; /* by event, where a device has rows of its own: the row of its stream, see kineto.c */
+        *tail;        /* by trace_str of a kernel's args: what kineto.c says of it; p NULL: not yet */
+    uint8_t *overlap; /* by event of an asynchronous lane: the extra row of its stream, see kineto.c */
 };
 #define SINK_BYTES (1u << 20)
 void sink_put_slow(struct sink *, const void *p, size_t n);
+void sink_flush(struct sink *);
 static inline void sink_put(struct sink *k, const void *p, size_t n) {
     if (__builtin_expect(n > SINK_BYTES - k->n, 0)) {
         sink_put_slow(k, p, n);
@@ -55,7 +56,7 @@ void source_list(struct str *, const struct diag *, const char *profile, struct 
 void heap_lines(struct str *, const struct diag *);
 void heap_write(struct sink *, const struct diag *);
 
-/* ridge.c */
+/* ridge_screen.c */
 void report_ridge(struct str *, const struct diag *, const char *path);
 const char *ridge_budget_text(int budget);
 

@@ -74,7 +74,7 @@ static void units(struct str *o, const struct diag *d, const struct kernel_sum *
                    (long long)a->registers, (long long)a->spills, a->spills == 1 ? "" : "s");
 }
 
-static void places(struct str *o, const struct diag *d, const struct kernel_sum *k) {
+static void source_lines(struct str *o, const struct diag *d, const struct kernel_sum *k) {
     for (uint32_t i = 0; i < k->rows.n; i++) {
         const struct kernel_row *r = &d->kernels.p[k->rows.p[i]];
         const struct trace_kernel_args *a = trace_blob(d->t, r->args, sizeof *a);
@@ -97,7 +97,7 @@ void report_kernel(struct str *o, const struct diag *d, const struct kernel_sum 
     const struct trace_kernel_args *a =
         k->rows.n ? trace_blob(d->t, d->kernels.p[k->rows.p[0]].args, sizeof *a) : NULL;
     if (a && a->shapes) str_printf(o, "  stores    %s\n", trace_str(d->t, a->shapes));
-    places(o, d, k);
+    source_lines(o, d, k);
     str_printf(o, "  opts      %s\n", k->key && !*trace_str(d->t, k->opts) ? "none" : or_dash(d, k->opts));
 }
 

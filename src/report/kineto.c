@@ -40,32 +40,32 @@ static void thread(struct sink *k, const struct trace *t, uint32_t lane) {
     sink_text(k, *tid ? tid : "0");
 }
 
-/* Slices of one row must nest; kernels of one stream may overlap: the later one goes to a row beside it. */
+/* Slices of one row must nest; kernels of one stream may overlap: the later one goes to an extra row. */
 enum { MOST_BESIDE = 16, BESIDE = 1 << 16 }; /* BESIDE: more than any number of a stream's row */
 
-static void find_beside(struct sink *k, const struct trace *t) {
-    if (!t->apart) return;
-    k->beside = arena_array(&k->arena, uint8_t, t->n + 1);
+static void find_overlaps(struct sink *k, const struct trace *t) {
+    if (!t->async) return;
+    k->overlap = arena_array(&k->arena, uint8_t, t->n + 1);
     for (uint32_t l = 0; l < t->lanes.n; l++) {
         int64_t end[MOST_BESIDE] = {0};
-        for (uint32_t i = 0; t->lanes.p[l].apart && i < t->lanes.p[l].n; i++) {
+        for (uint32_t i = 0; t->lanes.p[l].async && i < t->lanes.p[l].n; i++) {
             uint32_t x = t->order[t->lanes.p[l].first + i], b = 0;
             while (b + 1 < MOST_BESIDE && end[b] > t->ev[x].t0) b++;
             end[b] = trace_end(&t->ev[x]);
-            k->beside[x] = (uint8_t)b;
+            k->overlap[x] = (uint8_t)b;
         }
     }
 }
 
 static void row(struct sink *k, const struct trace *t, uint32_t i) {
     const struct trace_lane *l = &t->lanes.p[t->ev[i].lane];
-    if (!l->apart) return thread(k, t, t->ev[i].lane);
-    sink_number(k, (int64_t)(l->device + 1) * 4096 + l->stream + (int64_t)k->beside[i] * BESIDE);
+    if (!l->async) return thread(k, t, t->ev[i].lane);
+    sink_number(k, (int64_t)(l->device + 1) * 4096 + l->stream + (int64_t)k->overlap[i] * BESIDE);
 }
 
 /* The thread on which an event was asked for. */
 static uint32_t asking_lane(const struct trace *t, uint32_t i) {
-    if (!t->lanes.p[t->ev[i].lane].apart) return t->ev[i].lane;
+    if (!t->lanes.p[t->ev[i].lane].async) return t->ev[i].lane;
     if (t->ev[i].link) return t->ev[t->ev[i].link - 1].lane;
     uint32_t l = 0;
     while (l + 1 < t->lanes.n && t->lanes.p[l].kind != LANE_HOST) l++;
@@ -172,8 +172,8 @@ static void labels(struct sink *k, const struct diag *d) {
 static void row_labels(struct sink *k, const struct trace *t) {
     for (uint32_t l = 0; l < t->lanes.n; l++) {
         bool used[MOST_BESIDE] = {false};
-        for (uint32_t i = 0; t->lanes.p[l].apart && i < t->lanes.p[l].n; i++) {
-            uint32_t x = t->order[t->lanes.p[l].first + i], b = k->beside[x];
+        for (uint32_t i = 0; t->lanes.p[l].async && i < t->lanes.p[l].n; i++) {
+            uint32_t x = t->order[t->lanes.p[l].first + i], b = k->overlap[x];
             if (used[b]) continue;
             used[b] = true;
             sink_text(k, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":");
@@ -210,7 +210,7 @@ void kineto_write(struct sink *k, const struct diag *d) {
     str_add(&s, "}],\"traceEvents\":[");
     sink_put(k, s.p, s.n);
     labels(k, d);
-    find_beside(k, t);
+    find_overlaps(k, t);
     row_labels(k, t);
     for (uint32_t i = 0; i < t->n; i++)
         if (t->ev[i].kind != TK_MEM && t->ev[i].kind != TK_STEP) {

@@ -74,7 +74,7 @@ static void inside(struct message *m, int field, const struct message *inner) {
     bytes(m, field, inner->p, inner->n);
 }
 
-struct writer {
+struct perfetto_writer {
     struct sink *k;
     const struct diag *d;
     const struct trace *t;
@@ -83,7 +83,7 @@ struct writer {
     struct message packet, event;
 };
 
-static void send(struct writer *w, const struct message *m, uint64_t flags) {
+static void send(struct perfetto_writer *w, const struct message *m, uint64_t flags) {
     struct message *head = &w->event;
     head->n = 0;
     uint32_t own = m->n;
@@ -100,7 +100,7 @@ static void send(struct writer *w, const struct message *m, uint64_t flags) {
 
 /* ---- strings --------------------------------------------------------------------------------------------------- */
 
-static void intern(struct writer *w, int field, uint64_t iid, const char *s) {
+static void intern(struct perfetto_writer *w, int field, uint64_t iid, const char *s) {
     struct message *entry = &w->event, data;
     entry->n = data.n = w->packet.n = 0;
     number(entry, 1, iid);
@@ -111,7 +111,7 @@ static void intern(struct writer *w, int field, uint64_t iid, const char *s) {
     w->begun = true;
 }
 
-static void strings(struct writer *w) {
+static void strings(struct perfetto_writer *w) {
     const struct trace *t = w->t;
     w->used = arena_array(&w->k->arena, uint8_t, t->strs.n + 1);
     for (uint32_t i = 0; i < t->n; i++) {
@@ -134,7 +134,7 @@ static void strings(struct writer *w) {
 
 /* ---- tracks ------------------------------------------------------------------------------------------------------ */
 
-static void track(struct writer *w, uint64_t uuid, const char *name) {
+static void track(struct perfetto_writer *w, uint64_t uuid, const char *name) {
     struct message *d = &w->event, more;
     d->n = more.n = w->packet.n = 0;
     number(d, 1, uuid);
@@ -158,10 +158,10 @@ static uint64_t track_of(uint32_t lane, int beside) {
     return TRACK_FIRST + (uint64_t)lane * BESIDE + (uint64_t)beside;
 }
 
-static void lane_track(struct writer *w, uint32_t lane, int beside) {
+static void lane_track(struct perfetto_writer *w, uint32_t lane, int beside) {
     const struct trace_lane *l = &w->t->lanes.p[lane];
     char name[160];
-    int n = l->apart ? snprintf(name, sizeof name, "%.60s", trace_str(w->t, l->name))
+    int n = l->async ? snprintf(name, sizeof name, "%.60s", trace_str(w->t, l->name))
                      : snprintf(name, sizeof name, "%sthread %.60s",
                                 l->kind == LANE_DEVICE ? "kernels of " : "", trace_str(w->t, l->tid));
     if (beside) snprintf(name + n, sizeof name - (size_t)n, ", beside %d", beside);
@@ -170,7 +170,7 @@ static void lane_track(struct writer *w, uint32_t lane, int beside) {
 
 /* ---- slices ------------------------------------------------------------------------------------------------------- */
 
-static void event(struct writer *w, int64_t t, uint64_t uuid, int type, uint64_t name, int kind,
+static void event(struct perfetto_writer *w, int64_t t, uint64_t uuid, int type, uint64_t name, int kind,
                   const struct message *more) {
     struct message ev;
     ev.n = 0;
@@ -210,12 +210,13 @@ struct open { /* slices of one track that have begun */
     int n;
 };
 
-static void close_until(struct writer *w, struct open *o, uint64_t uuid, int64_t t) {
+static void close_until(struct perfetto_writer *w, struct open *o, uint64_t uuid, int64_t t) {
     while (o->n && o->end[o->n - 1] <= t) event(w, o->end[--o->n], uuid, END, 0, 0, NULL);
 }
 
 /* The first track where it fits into what is open; BESIDE: none. */
-static int place(struct writer *w, struct open *o, uint32_t lane, bool *named, int64_t t0, int64_t end) {
+static int place(struct perfetto_writer *w, struct open *o, uint32_t lane, bool *named, int64_t t0,
+                 int64_t end) {
     int k = 0;
     for (; k < BESIDE; k++) {
         close_until(w, &o[k], track_of(lane, k), t0);
@@ -227,7 +228,7 @@ static int place(struct writer *w, struct open *o, uint32_t lane, bool *named, i
     return k;
 }
 
-static void lane_slices(struct writer *w, uint32_t lane, struct open *o) {
+static void lane_slices(struct perfetto_writer *w, uint32_t lane, struct open *o) {
     const struct trace *t = w->t;
     const struct trace_lane *l = &t->lanes.p[lane];
     bool named[BESIDE] = {false};
@@ -253,7 +254,7 @@ static void lane_slices(struct writer *w, uint32_t lane, struct open *o) {
     for (int k = 0; k < BESIDE; k++) close_until(w, &o[k], track_of(lane, k), INT64_MAX);
 }
 
-static void steps(struct writer *w) {
+static void steps(struct perfetto_writer *w) {
     int64_t last = INT64_MIN;
     if (w->d->steps.n) track(w, TRACK_STEPS, "steps");
     for (uint32_t i = 0; i < w->d->steps.n; i++) {
@@ -266,7 +267,7 @@ static void steps(struct writer *w) {
     }
 }
 
-static void memory(struct writer *w) {
+static void memory(struct perfetto_writer *w) {
     struct message more;
     if (w->d->mem.n) track(w, TRACK_MEMORY, "device memory");
     for (uint32_t i = 0; i < w->d->mem.n; i++) {
@@ -277,7 +278,7 @@ static void memory(struct writer *w) {
 }
 
 void perfetto_write(struct sink *k, const struct diag *d) {
-    struct writer *w = arena_new(&k->arena, struct writer);
+    struct perfetto_writer *w = arena_new(&k->arena, struct perfetto_writer);
     struct open *o = arena_array(&k->arena, struct open, BESIDE);
     w->k = k, w->d = d, w->t = d->t;
     strings(w);

@@ -70,7 +70,7 @@ void csv_write(struct sink *k, const struct diag *d) {
         count(k, e->t0);
         count(k, e->dur);
         const struct trace_lane *l = &t->lanes.p[e->lane];
-        cell(k, trace_str(t, l->apart ? l->name : l->tid));
+        cell(k, trace_str(t, l->async ? l->name : l->tid));
         cell(k, trace_kind_text(e->kind));
         cell(k, trace_str(t, e->name));
         if (e->kind == TK_KERNEL) {

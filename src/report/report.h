@@ -15,7 +15,7 @@ void report_html(struct str *, struct diag *, const char *path);
 void report_table(struct str *, struct diag *, int by, int sort, uint32_t rows);
 /* Its device memory at the peak by kind (GROUPS) or by op, line, module or shape; what is alive at the end, what grows. */
 void report_memory(struct str *, struct diag *, int by, uint32_t rows);
-/* A Ridge profile for other tools, written to `path` piece by piece; bytes may be NULL. 0, or why not. */
+/* export.c: a Ridge profile for other tools, streamed to `path`; bytes may be NULL. 0, or an error. */
 enum report_format {
     EXPORT_TRACE, /* JSON of Chrome and Kineto: chrome://tracing, Perfetto, HolisticTraceAnalysis, TensorBoard */
     EXPORT_PERFETTO, /* Perfetto's protobuf */
@@ -35,8 +35,8 @@ void report_diff(struct str *, const struct diff *, const char *const path[2], u
 void report_diff_json(struct str *, const struct diff *, const char *const path[2]);
 /* A kernel's name made readable: no return type, template arguments or namespaces, at most n bytes. */
 void report_short_name(const char *name, char *out, size_t n);
-/* A place in a program as "file:line in function", whichever profiler wrote it; an operator as it is. */
-void report_place(const char *where, char *out, size_t n);
+/* A source line as "file:line in function", whichever profiler wrote it; an operator as it is. */
+void report_source_line(const char *where, char *out, size_t n);
 /* The kernels of a Ridge program against each unit of the machine: how busy it is with them, what limits them and why. */
 void report_roof(struct str *, const struct diag *, uint32_t rows);
 void report_json_string(struct str *, const char *s);

@@ -1,11 +1,11 @@
-/* sink.c: files that are written piece by piece, so that an export of ten million events needs no more memory than one of ten.
+/* sink.c: a streamed output file: an export of ten million events needs no more memory than one of ten.
  *
  * A sink is a buffer of fixed size before a file; the writers of kineto.c, perfetto.c and plain.c put bytes and numbers into
  * it. Numbers are written without printf: an event has ten of them. What goes wrong with the file is thrown, and the file that was
  * there before stays. Tests: tests/unit/export.c; speed and memory: bench/export.c */
 #include "report/internal.h"
 
-static void flush(struct sink *k) {
+void sink_flush(struct sink *k) {
     if (os_out_add(k->err, &k->file, k->p, k->n)) err_throw(k->err, k->err->code, "%s", k->err->msg);
     k->bytes += k->n;
     k->n = 0;
@@ -18,7 +18,7 @@ void sink_put_slow(struct sink *k, const void *p, size_t n) {
         k->n += part;
         p = (const char *)p + part;
         n -= part;
-        if (k->n == SINK_BYTES) flush(k);
+        if (k->n == SINK_BYTES) sink_flush(k);
     }
 }
 
@@ -56,37 +56,4 @@ void sink_json(struct sink *k, const struct trace *t, uint32_t id) {
         *e = (struct trace_string){.p = s.p, .n = (uint32_t)s.n};
     }
     sink_put(k, e->p, e->n);
-}
-
-/* ---- formats ---------------------------------------------------------------------------------------------- */
-
-struct job {
-    const struct diag *d;
-    int format;
-    struct sink k;
-};
-
-static void write_all(void *arg) {
-    static void (*const write[EXPORTS])(struct sink *,
-                                        const struct diag *) = {[EXPORT_TRACE] = kineto_write,
-                                                                [EXPORT_PERFETTO] = perfetto_write,
-                                                                [EXPORT_FOLDED] = folded_write,
-                                                                [EXPORT_CSV] = csv_write,
-                                                                [EXPORT_HEAP] = heap_write};
-    struct job *j = arg;
-    j->k.p = arena_raw(&j->k.arena, SINK_BYTES);
-    write[j->format](&j->k, j->d);
-    flush(&j->k);
-}
-
-int report_export(struct err *e, const struct diag *d, int format, const char *path, uint64_t *bytes) {
-    struct job j = {.d = d, .format = format, .k = {.err = e}};
-    if (d->t->format != TRACE_RIDGE) return err_set(e, RG_EINVAL, "only Ridge profiles are exported");
-    arena_init(&j.k.arena, e);
-    os_out_begin(e, &j.k.file, path, 0644);
-    err_guard(e, write_all, &j);
-    int bad = os_out_end(e, &j.k.file);
-    arena_free(&j.k.arena);
-    if (bytes) *bytes = j.k.bytes;
-    return bad;
 }

@@ -18,41 +18,41 @@ struct cost {
     uint32_t line, kernels, calls; /* launches of kernels; calls of functions */
     int64_t kernel_ns, host_ns;
 };
-struct file {
+struct source_file {
     const char *name; /* "mnist.c" */
     VEC(struct cost) cost;
 };
-struct costs {
+struct source_costs {
     const struct diag *d;
     struct arena *a;
-    struct map at; /* trace_str of a place -> file << 32 | cost, both + 1 */
-    VEC(struct file) files;
+    struct map at; /* trace_str of a source line -> file << 32 | cost, both + 1 */
+    VEC(struct source_file) files;
 };
 
 /* 1 + the file of that name; 0: there are too many. */
-static uint64_t file_of(struct costs *c, const char *name) {
+static uint64_t file_of(struct source_costs *c, const char *name) {
     for (uint32_t i = 0; i < c->files.n; i++)
         if (!strcmp(c->files.p[i].name, name)) return i + 1;
     if (c->files.n == MOST_FILES) return 0;
-    vec_push(c->a, &c->files, ((struct file){.name = name}));
+    vec_push(c->a, &c->files, ((struct source_file){.name = name}));
     return c->files.n;
 }
 
-/* The cost of the place "file.c:12"; NULL: it is none. Valid until the next. */
-static struct cost *cost_of(struct costs *c, uint32_t place) {
+/* The cost of "file.c:12"; NULL: not a source line. Valid until the next. */
+static struct cost *cost_of(struct source_costs *c, uint32_t line) {
     uint64_t v = 0, f;
-    const char *s = trace_str(c->d->t, place), *colon = strrchr(s, ':');
-    if (!place || !colon || atoi(colon + 1) < 1) return NULL;
-    if (!map_get(&c->at, place, &v)) {
+    const char *s = trace_str(c->d->t, line), *colon = strrchr(s, ':');
+    if (!line || !colon || atoi(colon + 1) < 1) return NULL;
+    if (!map_get(&c->at, line, &v)) {
         if (!(f = file_of(c, arena_strdup(c->a, s, (size_t)(colon - s))))) return NULL;
-        struct file *file = &c->files.p[f - 1];
+        struct source_file *file = &c->files.p[f - 1];
         vec_push(c->a, &file->cost, ((struct cost){.line = (uint32_t)atoi(colon + 1)}));
-        map_put(&c->at, place, v = f << 32 | file->cost.n);
+        map_put(&c->at, line, v = f << 32 | file->cost.n);
     }
     return &c->files.p[(v >> 32) - 1].cost.p[(uint32_t)v - 1];
 }
 
-static void gather(struct costs *c) {
+static void gather(struct source_costs *c) {
     const struct diag *d = c->d;
     const struct trace *t = d->t;
     struct cost *x;
@@ -89,7 +89,7 @@ static char *read_text(struct arena *a, const char *path) {
     return os_read_file(&e, a, path, FILE_BYTES, &text, &n) ? NULL : text;
 }
 
-/* The file whose places are called `name`; NULL: it is not here. */
+/* The source file called `name`; NULL: it is not there. */
 static char *find_text(struct arena *a, const struct trace *t, const char *name, const char *profile,
                        const char **path) {
     const char *slash = strrchr(profile, '/');
@@ -123,7 +123,8 @@ static void one_line(struct str *o, bool *first, uint32_t line, const struct cos
 }
 
 /* Lines [number, kernel ns, host ns, kernels, calls, text or null]. */
-static void lines(struct str *o, const struct file *f, const char *text, uint32_t *left, struct arena *a) {
+static void lines(struct str *o, const struct source_file *f, const char *text, uint32_t *left,
+                  struct arena *a) {
     uint32_t line = 1, at = 0;
     bool first = true;
     for (const char *s = text; s && *s && *left; line++) {
@@ -144,13 +145,13 @@ static void lines(struct str *o, const struct file *f, const char *text, uint32_
 }
 
 void source_list(struct str *o, const struct diag *d, const char *profile, struct arena *a) {
-    struct costs c = {.d = d, .a = a};
+    struct source_costs c = {.d = d, .a = a};
     uint32_t left = MOST_LINES;
     map_init(&c.at, a);
     if (d->t->format == TRACE_RIDGE) gather(&c);
     str_addc(o, '[');
     for (uint32_t i = 0; i < c.files.n; i++) {
-        struct file *f = &c.files.p[i];
+        struct source_file *f = &c.files.p[i];
         const char *path = "";
         char *text = find_text(a, d->t, f->name, profile, &path);
         qsort(f->cost.p, f->cost.n, sizeof *f->cost.p, by_line);

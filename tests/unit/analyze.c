@@ -428,8 +428,8 @@ TEST(analyze_device_rows) {
     for (uint32_t i = 0; i < t.n; i++) {
         const struct trace_lane *lane = &t.lanes.p[t.ev[i].lane];
         if (t.ev[i].kind == TK_KERNEL) linked += t.ev[i].link && t.ev[i].corr == 5;
-        if (lane->apart) stream13 += lane->stream == 13;
-        if (lane->apart) CHECK_EQ(lane->device, 0);
+        if (lane->async) stream13 += lane->stream == 13;
+        if (lane->async) CHECK_EQ(lane->device, 0);
     }
     CHECK_EQ(linked, 2);
     CHECK_EQ(stream13, 3);

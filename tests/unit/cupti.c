@@ -56,7 +56,7 @@ static void read_back(void) {
 
 static uint32_t count(int kind, bool apart) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < t.n; i++) n += t.ev[i].kind == kind && t.lanes.p[t.ev[i].lane].apart == apart;
+    for (uint32_t i = 0; i < t.n; i++) n += t.ev[i].kind == kind && t.lanes.p[t.ev[i].lane].async == apart;
     return n;
 }
 
@@ -104,7 +104,7 @@ static uint32_t check_kernels(void) {
         const struct trace_event *e = &t.ev[i];
         const struct trace_lane *l = &t.lanes.p[e->lane];
         if (e->kind != TK_KERNEL) continue;
-        CHECK(l->apart && l->device == 0);
+        CHECK(l->async && l->device == 0);
         for (uint32_t k = 0; k < cupti->kernels; k++) {
             const char *name = trace_str(&t, e->name);
             int64_t late = e->t0 + t.base + apart - (int64_t)cupti->ran[k].t0;

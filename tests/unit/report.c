@@ -155,7 +155,7 @@ TEST(report_places) {
     };
     for (size_t i = 0; i < RG_COUNT(cases); i++) {
         char b[35];
-        report_place(cases[i].where, b, sizeof b);
+        report_source_line(cases[i].where, b, sizeof b);
         CHECK_STR(b, cases[i].shown);
     }
 }

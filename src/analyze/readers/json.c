@@ -3,7 +3,7 @@
  * One pass, one event at a time, at hundreds of megabytes a second: a key is told by its length and
  * bytes, unwanted values are skipped, wanted ones are slices of the window. The header may stand
  * before or after the events, so nothing here needs it: what depends on it is settled in resolve().
- * A broken event costs that event: the reader looks for the next place where one begins, counts the
+ * A broken event costs that event: the reader looks for the next position where one begins, counts the
  * loss, and bounds the work spent on looking. Tests: tests/unit/analyze.c, tests/unit/analyze_fuzz.c */
 #include "analyze/readers/json.h"
 
@@ -336,7 +336,7 @@ static void add_meta(struct json *j, const struct jev *e) {
         if (e->arg_name.n) p->name = intern_slice(t, &e->arg_name);
         if (e->labels.n) p->labels = intern_slice(t, &e->labels);
     } else if (js_is(&e->name, "thread_name") && e->arg_name.n) {
-        /* Host lanes and lanes not yet told apart share the numbers of their threads. */
+        /* Host lanes and lanes not yet distinguished share the numbers of their threads. */
         uint32_t name = intern_slice(t, &e->arg_name);
         uint16_t lane = lane_of(j, LANE_RAW, &e->pid, &e->tid);
         t->lanes.p[lane].name = name;
@@ -485,7 +485,7 @@ static void take_header(struct json *j, struct slice k, struct slice v) {
         t->rank = (int)find_int(&v, "\"rank\"");
         t->world = (int)find_int(&v, "\"world_size\"");
     } else if (KEY("INFO") || KEY("WARNING") || KEY("ERROR")) {
-        /* The profiler's own log: the only place where dropped records are told. */
+        /* The profiler's own log: the only record of dropped events. */
         for (const uint8_t *p = v.p; (p = memmem(p, (size_t)(v.p + v.n - p), "ropped", 6)); p += 6)
             t->logged_drops++;
     }
@@ -493,7 +493,7 @@ static void take_header(struct json *j, struct slice k, struct slice v) {
 
 /* ---- the stream ------------------------------------------------------------------------------------ */
 
-/* The next place after p where an event may begin: '{' after a comma or bracket, before a key. */
+/* The next position after p where an event may begin: '{' after a comma or bracket, before a key. */
 static const uint8_t *find_event(const uint8_t *lo, const uint8_t *p, const uint8_t *end) {
     while (p < end && (p = memchr(p, '{', (size_t)(end - p)))) {
         const uint8_t *b = p;

@@ -29,9 +29,9 @@ static inline const uint8_t *js_bad(struct scan *s, const uint8_t *p) {
     s->bad = p < s->end;
     return NULL;
 }
-/* p is after the opening quote; returns the place after the closing one. */
+/* p is after the opening quote; returns the position after the closing one. */
 const uint8_t *js_string(struct scan *, const uint8_t *p, struct slice *out);
-/* The same for a key; returns the place after its colon. */
+/* The same for a key; returns the position after its colon. */
 const uint8_t *js_key(struct scan *, const uint8_t *p, struct slice *out);
 /* Any value; `out` is its text (strings without quotes). */
 const uint8_t *js_value(struct scan *, const uint8_t *p, struct slice *out);

@@ -10,7 +10,7 @@
 #define MAX_NODES (64u << 20)
 
 enum node_type { N_NONE, N_INT, N_STR, N_LIST, N_DICT, N_MARK, N_OTHER };
-struct node {
+struct pickle_node {
     uint8_t type;
     int64_t i;          /* N_INT; N_STR: trace_str */
     VEC(uint32_t) kids; /* lists; dictionaries: key, value, key, value */
@@ -20,7 +20,7 @@ struct vm {
     struct trace *t;
     struct input *in;
     size_t pos;
-    VEC(struct node) nodes;
+    VEC(struct pickle_node) nodes;
     VEC(uint32_t) stack;
     struct map memo;
     uint32_t memo_next;
@@ -52,7 +52,7 @@ static uint64_t take(struct vm *v, int bytes) {
 static uint32_t node(struct vm *v, int type, int64_t i) {
     if (v->nodes.n >= MAX_NODES)
         err_throw(v->t->err, RG_ELIMIT, "the snapshot holds more than %u values", MAX_NODES);
-    struct node n = {.type = (uint8_t)type, .i = i};
+    struct pickle_node n = {.type = (uint8_t)type, .i = i};
     vec_push(&v->t->arena, &v->nodes, n);
     return v->nodes.n - 1;
 }
@@ -71,10 +71,10 @@ static uint32_t mark(struct vm *v) {
               "byte %llu of the snapshot looks for a mark that is not there: it is damaged",
               (unsigned long long)at_of(v));
 }
-static struct node *top(struct vm *v, uint32_t below, int type) {
+static struct pickle_node *top(struct vm *v, uint32_t below, int type) {
     if (below >= v->stack.n)
         err_throw(v->t->err, RG_EPARSE, "the snapshot is damaged at byte %llu", (unsigned long long)at_of(v));
-    struct node *n = &v->nodes.p[v->stack.p[v->stack.n - 1 - below]];
+    struct pickle_node *n = &v->nodes.p[v->stack.p[v->stack.n - 1 - below]];
     if (n->type != type)
         err_throw(v->t->err, RG_EPARSE,
                   "byte %llu of the snapshot adds to something that is not a %s: it is "
@@ -100,7 +100,7 @@ static void items(struct vm *v, uint32_t from, int type) {
     if (!from || from > v->stack.n) top(v, UINT32_MAX, type);
     bool marked = v->nodes.p[v->stack.p[from - 1]].type == N_MARK;
     uint32_t above = n + (marked ? 1 : 0);
-    struct node *l = top(v, above, type);
+    struct pickle_node *l = top(v, above, type);
     if (type == N_DICT && n % 2) top(v, UINT32_MAX, type);
     for (uint32_t i = 0; i < n; i++) vec_push(&v->t->arena, &l->kids, v->stack.p[from + i]);
     v->stack.n -= above;
@@ -224,32 +224,32 @@ static bool step(struct vm *v) {
 
 /* ---- what the data means -------------------------------------------------------------------------------- */
 
-static const struct node *field(const struct vm *v, const struct node *d, const char *key) {
+static const struct pickle_node *field(const struct vm *v, const struct pickle_node *d, const char *key) {
     if (!d || d->type != N_DICT) return NULL;
     for (uint32_t i = 0; i + 1 < d->kids.n; i += 2) {
-        const struct node *k = &v->nodes.p[d->kids.p[i]];
+        const struct pickle_node *k = &v->nodes.p[d->kids.p[i]];
         if (k->type == N_STR && !strcmp(trace_str(v->t, (uint32_t)k->i), key))
             return &v->nodes.p[d->kids.p[i + 1]];
     }
     return NULL;
 }
-static int64_t integer(const struct vm *v, const struct node *d, const char *key) {
-    const struct node *n = field(v, d, key);
+static int64_t integer(const struct vm *v, const struct pickle_node *d, const char *key) {
+    const struct pickle_node *n = field(v, d, key);
     return n && n->type == N_INT ? n->i : 0;
 }
-static const char *text(const struct vm *v, const struct node *d, const char *key) {
-    const struct node *n = field(v, d, key);
+static const char *text(const struct vm *v, const struct pickle_node *d, const char *key) {
+    const struct pickle_node *n = field(v, d, key);
     return n && n->type == N_STR ? trace_str(v->t, (uint32_t)n->i) : "";
 }
-static const struct node *kid(const struct vm *v, const struct node *l, uint32_t i) {
+static const struct pickle_node *kid(const struct vm *v, const struct pickle_node *l, uint32_t i) {
     return l && l->type == N_LIST && i < l->kids.n ? &v->nodes.p[l->kids.p[i]] : NULL;
 }
 
 /* The user's frame: Python code outside of the framework; else any Python; else the innermost. */
-static uint32_t stack_of(struct vm *v, const struct node *frames) {
-    const struct node *any = NULL, *best = NULL;
+static uint32_t stack_of(struct vm *v, const struct pickle_node *frames) {
+    const struct pickle_node *any = NULL, *best = NULL;
     for (uint32_t i = 0; frames && frames->type == N_LIST && i < frames->kids.n && i < 512; i++) {
-        const struct node *f = kid(v, frames, i);
+        const struct pickle_node *f = kid(v, frames, i);
         const char *file = text(v, f, "filename");
         size_t n = strlen(file);
         if (n < 3 || strcmp(file + n - 3, ".py")) continue;
@@ -268,14 +268,14 @@ static uint32_t stack_of(struct vm *v, const struct node *frames) {
     return trace_intern(v->t, s, RG_MIN((size_t)RG_MAX(n, 0), sizeof s - 1));
 }
 
-static void segments(struct vm *v, const struct node *list) {
+static void segments(struct vm *v, const struct pickle_node *list) {
     struct trace *t = v->t;
     for (uint32_t i = 0; list && list->type == N_LIST && i < list->kids.n; i++) {
-        const struct node *s = kid(v, list, i), *blocks = field(v, s, "blocks");
+        const struct pickle_node *s = kid(v, list, i), *blocks = field(v, s, "blocks");
         t->snap_reserved += integer(v, s, "total_size");
         t->snap_allocated += integer(v, s, "allocated_size");
         for (uint32_t k = 0; blocks && blocks->type == N_LIST && k < blocks->kids.n; k++) {
-            const struct node *b = kid(v, blocks, k);
+            const struct pickle_node *b = kid(v, blocks, k);
             if (strcmp(text(v, b, "state"), "inactive")) continue;
             int64_t size = integer(v, b, "size");
             t->snap_inactive += size;
@@ -284,7 +284,7 @@ static void segments(struct vm *v, const struct node *list) {
     }
 }
 
-static void one_event(struct vm *v, const struct node *e, uint32_t device) {
+static void one_event(struct vm *v, const struct pickle_node *e, uint32_t device) {
     struct trace *t = v->t;
     static const struct {
         const char *text;
@@ -316,8 +316,8 @@ void read_pickle(struct trace *t, struct input *in) {
     v->in = in;
     map_init(&v->memo, &t->arena);
     while (step(v)) {}
-    const struct node *root = v->stack.n ? &v->nodes.p[v->stack.p[v->stack.n - 1]] : NULL;
-    const struct node *traces = field(v, root, "device_traces");
+    const struct pickle_node *root = v->stack.n ? &v->nodes.p[v->stack.p[v->stack.n - 1]] : NULL;
+    const struct pickle_node *traces = field(v, root, "device_traces");
     if (!traces || !field(v, root, "segments"))
         err_throw(t->err, RG_EPARSE,
                   "this pickle holds plain data but no memory snapshot: expected a dictionary with "
@@ -325,7 +325,7 @@ void read_pickle(struct trace *t, struct input *in) {
     t->format = TRACE_SNAPSHOT;
     segments(v, field(v, root, "segments"));
     for (uint32_t d = 0; traces->type == N_LIST && d < traces->kids.n; d++) {
-        const struct node *l = kid(v, traces, d);
+        const struct pickle_node *l = kid(v, traces, d);
         for (uint32_t i = 0; l->type == N_LIST && i < l->kids.n; i++) one_event(v, kid(v, l, i), d);
     }
     int64_t base = INT64_MAX;

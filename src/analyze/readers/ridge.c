@@ -4,7 +4,7 @@
  * far as they go. Records wait with the numbers of their names until the whole file was read, because a name may stand
  * behind its records. Records with a row are what a device did by itself, and say which launch asked for it; a device
  * that runs in the calling thread has no launches, and its kernels belong to the call around them. What a kernel's info says
- * (event.h) is taken apart here: its first place counts as its line.
+ * (event.h) is parsed here: its first source line counts.
  * Tests: tests/unit/analyze.c, tests/unit/profile.c, tests/unit/analyze_fuzz.c */
 #include "analyze/internal.h"
 #include "event/event.h"
@@ -52,7 +52,7 @@ int trace_save_events(struct err *e, struct arena *a, const char *path, const st
 
 /* ---- bytes ---------------------------------------------------------------------------------------------- */
 
-struct mark { /* recording went on or off */
+struct ridge_mark { /* recording went on or off */
     int64_t t, cpu;
     bool on;
 };
@@ -61,7 +61,7 @@ struct reading {
     struct input *in;
     size_t pos;
     struct map names;        /* number -> trace_str */
-    struct map places;       /* trace_str of a place as recorded -> as shown */
+    struct map lines;        /* trace_str of a source line as recorded -> as shown */
     uint32_t lane_thread[3]; /* of host, of device and of rows: the lane that was asked for last */
     uint16_t lane[3];
     bool lane_known[3];
@@ -69,7 +69,7 @@ struct reading {
         int64_t flops, bytes;
         uint32_t args;
     } work[256];
-    VEC(struct mark) marks;
+    VEC(struct ridge_mark) marks;
 };
 
 static const uint8_t *need(struct reading *r, size_t n) {
@@ -118,7 +118,7 @@ enum { HOST, DEVICE, ROW };
 static void label_row(struct trace *t, struct trace_lane *l, uint32_t row) {
     char name[64];
     l->device = (int32_t)(row / EVENT_ROW_STREAMS) - 1, l->stream = (int32_t)(row % EVENT_ROW_STREAMS);
-    l->apart = t->apart = true;
+    l->async = t->async = true;
     snprintf(name, sizeof name, "GPU %d stream %d", l->device, l->stream);
     l->name = trace_intern(t, name, strlen(name));
 }
@@ -171,7 +171,7 @@ static void one_record(struct reading *rd, const struct event *r) {
     }
     if (r->kind == EVENT_RECORD)
         vec_push(&t->arena, &rd->marks,
-                 ((struct mark){(int64_t)r->t0, RG_MAX(0, RG_MIN(r->b, INT64_MAX / 4)), r->a != 0}));
+                 ((struct ridge_mark){(int64_t)r->t0, RG_MAX(0, RG_MIN(r->b, INT64_MAX / 4)), r->a != 0}));
     if (memory_record(rd, r)) return;
     struct trace_event *e = trace_add(t);
     if (!e) return;
@@ -226,7 +226,7 @@ static bool read_names(struct reading *r, uint32_t bytes) {
     return skip(r, bytes);
 }
 
-/* Blocks until the end, or until what is no block: the place where the next one would have come. */
+/* Blocks until the end, or until what is no block: the position where the next one was expected. */
 static void read_blocks(struct reading *r) {
     struct event_block b;
     for (;;) {
@@ -246,7 +246,7 @@ static void read_blocks(struct reading *r) {
 
 /* ---- what a kernel is for ----------------------------------------------------------------------------------- */
 
-/* The place of "fn fn2 .., fn module file:line (backward), ..": of the first part that has one. */
+/* The source line of "fn fn2 .., fn module file:line (backward), ..": of the first part that has one. */
 void ridge_site(struct trace *t, const char *s, size_t n, struct trace_kernel_args *a) {
     size_t fn = 0;
     for (size_t i = 0; i < n && !a->where;) {
@@ -257,10 +257,10 @@ void ridge_site(struct trace *t, const char *s, size_t n, struct trace_kernel_ar
             while (k < end && s[k] != ' ') k++;
             size_t colon = k;
             while (colon > w && s[colon - 1] >= '0' && s[colon - 1] <= '9') colon--;
-            bool place = colon < k && colon > w + 1 && s[colon - 1] == ':';
+            bool line = colon < k && colon > w + 1 && s[colon - 1] == ':';
             if (!word)
-                fn = k; /* several functions at one place are named together */
-            else if (place)
+                fn = k; /* several functions of one line are named together */
+            else if (line)
                 a->where = trace_intern(t, s + w, k - w);
             else if (s[w] == '(')
                 a->backward = 1;
@@ -342,15 +342,15 @@ static void parse_info(struct reading *r, uint32_t info, struct trace_kernel_arg
     a->opts = trace_intern(t, field[INFO_OPTS], len[INFO_OPTS]);
 }
 
-/* "dir/file.c:12" is shown as "file.c:12"; the path is kept beside it. */
+/* "dir/file.c:12" is shown as "file.c:12"; the path is kept too. */
 static uint32_t parse_place(struct reading *r, uint32_t info) {
     struct trace *t = r->t;
     const char *s = trace_str(t, info), *base = strrchr(s, '/'), *colon = strrchr(s, ':');
     uint64_t seen;
-    if (!colon || map_get(&r->places, info, &seen)) return colon ? (uint32_t)seen : info;
+    if (!colon || map_get(&r->lines, info, &seen)) return colon ? (uint32_t)seen : info;
     base = base ? base + 1 : s;
     uint32_t shown = trace_intern(t, base, strlen(base));
-    map_put(&r->places, info, shown);
+    map_put(&r->lines, info, shown);
     struct trace_source f = {trace_intern(t, base, colon > base ? (size_t)(colon - base) : 0),
                              trace_intern(t, s, (size_t)(colon - s))};
     for (uint32_t i = 0; i < t->sources.n; i++)
@@ -391,7 +391,7 @@ static void resolve_call(struct reading *r, struct trace_event *e, uint32_t info
 /* Where the device notes its copies itself, what the host recorded is the call that asked for one. */
 static void copy_call(struct trace *t, struct trace_event *e) {
     const struct trace_lane *l = &t->lanes.p[e->lane];
-    if (e->kind != TK_COPY || l->apart) return;
+    if (e->kind != TK_COPY || l->async) return;
     e->lane = trace_lane(t, LANE_HOST, l->pid, l->tid);
     e->kind = TK_API;
     e->flags &= TF_H2D | TF_D2H | TF_D2D;
@@ -406,7 +406,7 @@ static void resolve(struct reading *r) {
         struct trace_note *n = &t->notes.p[i];
         n->what = name_of(r, n->what), n->todo = name_of(r, n->todo);
     }
-    for (uint32_t i = 0; t->apart && i < t->n; i++) copy_call(t, &t->ev[i]);
+    for (uint32_t i = 0; t->async && i < t->n; i++) copy_call(t, &t->ev[i]);
     for (uint32_t i = 0; i < t->n; i++) {
         struct trace_event *e = &t->ev[i];
         uint32_t info = name_of(r, e->aux);
@@ -428,7 +428,7 @@ static void resolve(struct reading *r) {
 }
 
 static int by_time(const void *x, const void *y) {
-    const struct mark *a = x, *b = y;
+    const struct ridge_mark *a = x, *b = y;
     return a->t < b->t ? -1 : a->t > b->t ? 1 : a->on - b->on;
 }
 
@@ -439,9 +439,9 @@ static void find_recorded(struct reading *r) {
     if (r->marks.n) qsort(r->marks.p, r->marks.n, sizeof *r->marks.p, by_time);
     for (uint32_t i = 0; i < t->n; i++)
         last = RG_MAX(last, t->ev[i].t0 + (t->ev[i].kind == TK_MEM ? 0 : t->ev[i].dur));
-    struct mark end = {.t = last + t->base};
+    struct ridge_mark end = {.t = last + t->base};
     for (uint32_t i = 0; i <= r->marks.n; i++) {
-        const struct mark *m = i < r->marks.n ? &r->marks.p[i] : &end;
+        const struct ridge_mark *m = i < r->marks.n ? &r->marks.p[i] : &end;
         int64_t at = RG_MAX(RG_MIN(m->t - t->base, last), 0);
         if (m == &end) t->unfinished = on >= 0;
         if (m->on && on < 0) on = at, cpu = m->cpu;
@@ -508,7 +508,7 @@ void read_ridge(struct trace *t, struct input *in) {
     t->missing_records = head.dropped;
     t->record_ns = RG_MIN(head.record_ns, 1000000u);
     map_init(&r.names, &t->arena);
-    map_init(&r.places, &t->arena);
+    map_init(&r.lines, &t->arena);
     trace_intern(t, "", 0);
     if (head.bytes >= sizeof head && skip(&r, head.bytes - sizeof head)) read_blocks(&r);
     resolve(&r);

@@ -1,6 +1,6 @@
 /* xplane.c: reads JAX's and XLA's XSpace protobuf (*.xplane.pb).
  *
- * Prefer it to the JSON beside it: it is not capped and holds what the device can do. A plane is read
+ * Prefer it to the JSON next to it: it is not capped and holds what the device can do. A plane is read
  * twice, first its tables of names, then its lines. Only "Stream #" rows of a GPU (or "XLA Ops" of a
  * TPU) are device work; the other rows show the same time again. Picoseconds become nanoseconds by
  * cutting both ends, so that neighbours stay neighbours. Tests: tests/unit/analyze.c, tests/unit/analyze_fuzz.c */
