@@ -145,7 +145,7 @@ static void run(void *arg) {
     r->path = r->o.output ? r->o.output : model_path(r->arena);
     const struct device_ops *dev = device_find(e, NULL);
     if (!dev) return;
-    if (dev->far && !r->o.output) r->o.dry = true; /* the file is the CPU's */
+    if (dev->discrete && !r->o.output) r->o.dry = true; /* the file is the CPU's */
     if (!r->o.dry && !r->path) {
         err_set(e, RG_EINVAL,
                 "there is no home directory to write the machine file to; say --output FILE or --dry-run");

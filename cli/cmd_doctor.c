@@ -4,6 +4,7 @@
  * what was found, and what to do. Exit status: 0 without a fail, 1 with one. Nothing is changed. Tests: tests/cli/doctor.sh */
 #include "cli.h"
 #include "engine/engine.h"
+#include "device/cuda/cuda.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -121,7 +121,7 @@ static void compile_chain(void *arg) {
     struct str s;
     struct linear lin;
     const struct linear *list = &lin;
-    bool gpu = e->ops->far;
+    bool gpu = e->ops->discrete;
     str_init(&s, &e->arena);
     ir_init(&ir, &e->arena);
     chain_text(&s, c->elements, c->n);
@@ -151,7 +151,7 @@ static double time_chain(struct explore *e, const struct chain *c, char *x, char
         buf[0] = x + at * window, buf[1] = y + at * window;
         uint64_t t0 = os_now_ns();
         if (engine_list_run(l, &e->err)) break;
-        if (e->ops->far && engine_copy(e->engine, &e->err, COPY_OUT, &seen, buf[1], sizeof seen)) break;
+        if (e->ops->discrete && engine_copy(e->engine, &e->err, COPY_OUT, &seen, buf[1], sizeof seen)) break;
         double s = 1e-9 * (double)(os_now_ns() - t0);
         if (i > 1 && s < best) best = s;
         if (os_now_ns() > end && i > 16) break;
@@ -162,7 +162,7 @@ static double time_chain(struct explore *e, const struct chain *c, char *x, char
 
 static int intensity(struct explore *e) {
     int64_t all = e->size != NOT_GIVEN ? e->size : 32 << 20,
-            window = e->ops->far ? all : RG_MIN(all, (int64_t)128 << 10);
+            window = e->ops->discrete ? all : RG_MIN(all, (int64_t)128 << 10);
     double cores = threads_of(e), flops = 0, rate = 0;
     size_t bytes = (size_t)(all / window * window) * 4;
     char *x = engine_alloc(e->engine, &e->err, bytes), *y = engine_alloc(e->engine, &e->err, bytes);
@@ -170,7 +170,7 @@ static int intensity(struct explore *e) {
     void *w = engine_alloc(e->engine, &e->err, sizeof weights);
     if (!x || !y || !w) return cli_error("explore", &e->err);
     engine_copy(e->engine, &e->err, COPY_IN, w, weights, sizeof weights);
-    if (!e->ops->far)
+    if (!e->ops->discrete)
         memset(x, 0, bytes), memset(y, 0, bytes); /* a page that was never written is not memory */
     printf("one element read, one written, and so many operations (multiplications and additions) between\n");
     printf("%10s %12s %10s %10s %10s\n", "operations", "flop/byte", "us", "GFLOPS", "GB/s");

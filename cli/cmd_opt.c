@@ -10,6 +10,7 @@
 #include "cmd_opt.h"
 #include "render/render.h"
 #include "device/device.h"
+#include "device/cuda/cuda.h"
 
 #include <stdlib.h>
 

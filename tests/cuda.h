@@ -8,6 +8,7 @@
 #include "render/render.h"
 #include "test.h"
 #include "tune/search/search.h"
+#include "device/cuda/cuda.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,6 @@
-/* host.c: functions that a device with memory of its own borrows from the CPU: sorting and the like.
- *
- * Their sources are copied to the host, the CPU's function runs there, and the result is copied back, in order with
- * everything else. Slow, and right: a program that sorts runs on any device. A function is found by name
- * and types alone, because calls with other sizes share it; the CPU is asked again when it runs.
+/* host.c: builtins (sort and the like) that a discrete device borrows from the CPU. Sources are copied to the host, the CPU's
+ * function runs there, and the result is copied back, in order with everything else: slow, and right on any device.
+ * A function is found by name and types alone, because calls with other sizes share it; the CPU is asked again when it runs.
  * Tests: tests/unit/values_ops.c (opencl_values_ops) */
 #include "device/host.h"
 

@@ -1,4 +1,4 @@
-/* host.h: functions of the CPU for devices with memory of their own; see host.c. */
+/* host.h: builtins of the CPU for discrete devices; see host.c. */
 #ifndef RIDGE_DEVICE_HOST_H
 #define RIDGE_DEVICE_HOST_H
 

@@ -35,7 +35,7 @@ static void *take(struct engine *en, uint32_t cls, size_t size) {
     void *p = s->p[--s->n];
     en->memory.kept -= size;
 #ifdef RIDGE_DEBUG_BUILD
-    if (!en->ops->far) memset(p, 0xCD, RG_MIN(size, POISON_MOST));
+    if (!en->ops->discrete) memset(p, 0xCD, RG_MIN(size, POISON_MOST));
 #endif
     return p;
 }

@@ -117,8 +117,8 @@ static struct code *add_code(struct engine *en, const char *key, const char *tex
 
 static bool same_call(const struct ekernel *k, const struct etext *t) {
     return k->grid == t->grid && k->scratch == t->scratch && k->nbuf == t->nbuf && k->nvar == t->nvar &&
-           k->serial == t->serial && k->block == t->block && k->teams == t->teams && k->shared == t->shared &&
-           k->nmap == t->nmap && !memcmp(k->map, t->map, sizeof t->map) &&
+           k->serial == t->serial && k->block == t->block && k->per_block == t->per_block &&
+           k->shared == t->shared && k->nmap == t->nmap && !memcmp(k->map, t->map, sizeof t->map) &&
            !memcmp(&k->est, &t->est, sizeof t->est);
 }
 
@@ -135,7 +135,7 @@ static const struct ekernel *kernel_of(struct engine *en, struct code *c, const 
                             .scratch = t->scratch,
                             .serial = t->serial,
                             .block = t->block,
-                            .teams = t->teams,
+                            .per_block = t->per_block,
                             .shared = t->shared,
                             .registers = c->registers,
                             .spills = c->spills,
@@ -517,7 +517,7 @@ static void render_guarded(void *arg) {
                            .grid = l->grid,
                            .scratch = shape.scratch,
                            .block = shape.block,
-                           .teams = shape.teams,
+                           .per_block = shape.per_block,
                            .shared = shape.shared,
                            .nmap = shape.maps,
                            .nbuf = l->nbuf,

@@ -4,6 +4,7 @@
 #define RIDGE_ENGINE_COMPILE_H
 
 #include "engine/engine.h"
+#include "device/cuda/cuda.h"
 
 #define CACHE_FORMAT "ridge-cache 2" /* change it when anything about keys or files changes */
 

@@ -33,7 +33,7 @@ struct ekernel {
     int64_t scratch;     /* bytes for one worker */
     bool serial;         /* iterations may add to the same place: one thread only (on a CPU) */
     uint32_t block,
-        teams; /* threads of a block, and iterations that it runs; 0: a thread runs one (on a CPU always) */
+        per_block; /* threads of a block, and iterations that it runs; 0: a thread runs one (on a CPU always) */
     int64_t shared; /* bytes that they share, beyond what the text declares */
     uint32_t registers,
         spills;    /* of a thread; instructions that move what found no register (CUDA; else 0) */
@@ -71,7 +71,7 @@ struct etext {
     const char *name,
         *text; /* has "void NAME(" and perhaps NAME_body; follows the preamble of its language */
     int64_t grid, scratch;
-    uint32_t nbuf, nvar, block, teams;
+    uint32_t nbuf, nvar, block, per_block;
     int64_t shared;
     uint32_t nmap;
     struct dev_map map[DEV_MAPS];

@@ -54,7 +54,7 @@ struct dev_step *list_steps(struct arena *a, const struct engine_list *l, uint32
 
 void list_forget(struct engine_list *l) {
     for (uint32_t i = 0; i < l->part.n; i++)
-        if (l->part.p[i].record) l->en->ops->forget(l->part.p[i].record);
+        if (l->part.p[i].record) l->en->ops->record_free(l->part.p[i].record);
     l->part.n = 0;
     l->runs = 0;
 }
@@ -88,7 +88,7 @@ static bool better_alone(const struct engine_list *l) {
     const struct device_ops *ops = l->en->ops;
     if (l->cmd.n != 2) return l->cmd.n < 2;
     return a->l.bytes + b->l.bytes >= ALONE_BYTES && b->l.bytes <= a->l.bytes / SHORT && meets(a, b) &&
-           ops->early && ops->early(l->en->dev, &b->l);
+           ops->overlaps && ops->overlaps(l->en->dev, &b->l);
 }
 
 static bool can_record(const struct engine_list *l) {

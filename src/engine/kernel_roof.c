@@ -68,7 +68,7 @@ void roof_find(const struct engine *en, double writes, struct kernel_call *c) {
     const struct model *m = &en->plans.model;
     const struct estimate *e = &c->k->est;
     int workers = en->ops->kind == DEV_RUNS ? en->ops->workers(en->dev) : (int)model_value(m, MODEL_CORES);
-    bool alone = !en->ops->far && engine_chunk(c->k->grid, e, c->k->serial, workers) >= c->k->grid;
+    bool alone = !en->ops->discrete && engine_chunk(c->k->grid, e, c->k->serial, workers) >= c->k->grid;
     int threads = alone ? 1 : workers;
     struct model_work least = asked(m, e, threads, writes), all = issued(m, e, threads, writes);
     struct model_time t = model_time(m, &least);

@@ -100,7 +100,7 @@ static void add_guarded(void *arg) {
                                 .grid = k->grid,
                                 .chunk = engine_chunk(k->grid, &k->est, k->serial, l->workers),
                                 .block = k->block,
-                                .teams = k->teams,
+                                .per_block = k->per_block,
                                 .shared = (uint32_t)k->shared,
                                 .areas = k->scratch > 0, /* how many: when it runs */
                                 .nbuf = k->nbuf,

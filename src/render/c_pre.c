@@ -12,7 +12,7 @@
  * the x86 branches, compiled if not run). */
 #include "render/internal.h"
 
-/* clang-format off: text, laid out by hand */
+/* clang-format off */
 static const char basics[] =
     "#define I static inline __attribute__((always_inline))\n"
     "#define BODY static __attribute__((noinline)) void\n"

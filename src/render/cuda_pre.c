@@ -1,17 +1,14 @@
-/* cuda_pre.c: what every translation unit for NVRTC begins with: types, and the names that c_op.c and c_cast.c use for
- * what operators cannot say, each as one instruction where there is one that does exactly what ops.def asks for. What
- * CUDA C and OpenCL C can share is here too (gpu_common).
- *
- * No header is included, ours or NVIDIA's. Half types are their bits; arithmetic on them is done in float, which rounds
- * the same. max and min keep NaN and order -0 before 0. A product feeding an addition is fused only where the program
- * says FMA: the compiler is told -fmad=false.
- * Additions to memory that threads may share go through the word that holds the element, so that every type has one.
- * Tests: tests/unit/cuda.c */
+/* cuda_pre.c: the preamble of every translation unit for NVRTC: types, and the helpers that c_op.c and c_cast.c call
+ * for what operators cannot express, each one instruction where one does exactly what ops.def asks for. What CUDA C
+ * and OpenCL C share is here too (gpu_common). No header is included, ours or NVIDIA's.
+ * fp16 and bf16 are their bits; arithmetic is done in fp32, which rounds the same. max and min propagate NaN and order
+ * -0 before 0. FMAs are fused only where the program says FMA: NVRTC gets -fmad=false. Atomic additions of narrow types
+ * compare-and-swap the word that holds the element, so every type has one. Tests: tests/unit/cuda.c */
 #include "render/gpu.h"
 
-/* Text, laid out by hand. */
+/* Text in columns of its own. */
 /* clang-format off */
-/* The eight words around 16 bytes moved to where these begin. */
+/* Shifts the eight words around an unaligned 16-byte vector. */
 #define SHIFTED                                                                                              \
     "    for (int i = 0; i < 6; i++) a.w[i] = by & 8 ? a.w[i + 2] : a.w[i];\n"                               \
     "    for (int i = 0; i < 5; i++) a.w[i] = by & 4 ? a.w[i + 1] : a.w[i];\n"                               \
@@ -27,11 +24,10 @@ static const char types[] =
     "#define F16(x, bits) ((f16)(bits))\n"
     "template <class D, class S> I D bits(S s) { union { S s; D d; } u; u.s = s; return u.d; }\n"
     "#define U(D, S, x) bits<D, S>((S)(x))\n"
-    /* N elements that are read or written in one piece */
+    /* a vector of N elements, loaded or stored at once */
     "template <class T, int N> struct alignas(sizeof(T) * N) piece { T v[N]; };\n"
-    /* 16 bytes that begin at any element: the two pieces around them, shifted */
-    /* 16 bytes from any place; want: a bit for each element that is looked at: others are zeros, and memory without such is
-     * not read */
+    /* an unaligned 16-byte load: the two aligned vectors around it, shifted */
+    /* want: a bit for each element that is used: others are zero, and a vector without such is not read */
     "template <class T> I piece<T, 16 / sizeof(T)> anywhere(const T *p) {\n"
     "    const u32 by = (u64)p & 15; union { u32 w[8]; piece<u64, 2> x[2]; } a;\n"
     "    union { u32 w[4]; piece<T, 16 / sizeof(T)> x; } r;\n"
@@ -58,8 +54,8 @@ static const char types[] =
     "#define __builtin_fabsf(a) fabsf(a)\n"
     "#define __builtin_fabs(a) bits<f64, u64>(bits<u64, f64>(a) & 0x7ffffffffffffffful)\n";
 
-/* For both languages, over U(D, S, x): the bits of an S as a D. odd_: double to float such that a further rounding to fewer
- * digits is right (last digit sticky). */
+/* For both languages, over U(D, S, x): the bits of an S as a D. odd_: double to float by round-to-odd, so
+ * that a further rounding to fewer digits is exact. */
 static const char common[] =
     "#define G2(T, W) \\\n"
     "    I T max_##T(T a, T b) { return a != a ? a : a == b ? U(T, W, U(W, T, a) & U(W, T, b)) : a > b ? a : "
@@ -114,8 +110,8 @@ static const char scalars[] =
     "#define fma_f64(a, b, c) __fma_rn(a, b, c)\n"
     "#define exp_f32(a) expf(a)\n"
     "#define exp2_f32(a) exp2f(a)\n"
-    /* with e = e^-|a| and 1 / (1 + e) as q + r, r what the addition and the reciprocal lost: nothing cancels, nothing
-     * overflows, and the error of e is all that is left beside one rounding */
+    /* with e = e^-|a| and 1 / (1 + e) as q + r, r what addition and reciprocal lost: no cancellation, no
+     * overflow; the error of e and one rounding remain */
     "I f32 sigmoid_f32(f32 a) { f32 e = expf(-__builtin_fabsf(a)), d = 1.0f + e, lost = e - (d - 1.0f), q;\n"
     "    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(q) : \"f\"(d));\n"
     "    f32 r = __fmaf_rn(-lost, q, __fmaf_rn(-d, q, 1.0f)) * q, p = e * q;\n"
@@ -134,7 +130,7 @@ static const char scalars[] =
 static const char halves[] =
     "I f32 up_f16(f16 a) { f32 r; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(a)); return r; }\n"
     "I f16 down_f16(f32 a) { f16 r; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a)); return r; }\n"
-    /* two at once */
+    /* two in one instruction */
     "#if __CUDA_ARCH__ >= 800\n"
     "I u32 pair_bf16(f32 a, f32 b) { u32 r; asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(r) : \"f\"(b), "
     "\"f\"(a)); return r; }\n"
@@ -154,7 +150,7 @@ static const char halves[] =
     "TWO(add, bf16, +) TWO(sub, bf16, -) TWO(add, f16, +) TWO(sub, f16, -)\n"
     "#endif\n";
 
-/* A value from another lane of the warp; an addition to an element that others may add to at the same time. */
+/* Warp shuffle; atomic addition to an element. */
 static const char threads[] =
     "template <class T> I T across(T x, int o, u32 team = 0xffffffffu) {\n"
     "    union { T t; u32 w[sizeof(T) > 4 ? 2 : 1]; } u; u.w[0] = 0; u.t = x;\n"
@@ -175,9 +171,9 @@ static const char threads[] =
     "MEET(i8, u8, a + x) MEET(u8, u8, a + x) MEET(i16, u16, a + x) MEET(u16, u16, a + x) MEET(bool, u8, a | "
     "(x != 0))\n"
     "MEET(f16, u16, down_f16(up_f16(a) + up_f16(x))) MEET(bf16, u16, down_bf16(up_bf16(a) + up_bf16(x)))\n";
-/* Copies to shared memory that go on by themselves, rows of 8 x 8 elements in the layout of MMA instructions. Older GPUs
- * copy at once. What is asked for is under way from there on: a load of memory that nobody is said to write would be moved down, over
- * barriers too, to where it is used; other loads are not moved over a point where the threads of a warp meet. */
+/* cp.async, ldmatrix, wgmma, mbarriers, TMA. GPUs before sm_80 copy synchronously. load_now: ptxas would
+ * sink a load of read-only memory, over barriers too, to its use; volatile asm is not moved over
+ * __syncwarp (pin_loads). */
 static const char tiles[] =
     "I void ask_for(const void *p) { asm volatile(\"prefetch.global.L1 [%0];\" :: \"l\"(p)); }\n"
     "template <class T> I T asked(const T *p) { union { T t; u32 w[sizeof(T) / 4 ? sizeof(T) / 4 : 1]; } u;\n"
@@ -213,7 +209,7 @@ static const char tiles[] =
     "\"=r\"(d) : \"r\"(near(p)) : \"memory\"); }\n"
     "template <int B> I u32 in_panel(u32 i) { return i ^ (i / (128 / B) & 7) * (16 / B); }\n"
     "#if __CUDA_ARCH_FEAT_SM90_ALL\n"
-    /* without the digit that says which block of a cluster it is in: descriptors have other things there */
+    /* without the bits of the cluster rank, which mean something else in a descriptor */
     "I u32 place(const void *p) { return (near(p) & 0x3ffff) >> 4; }\n"
     "I u64 tile(u32 at, u32 panel, u32 leap = 64) { return (u64)(at + ((panel ? panel >> 4 : 1) << 16)) | (u64)(0x40000000 | leap) "
     "<< 32; }\n"
@@ -226,7 +222,7 @@ static const char tiles[] =
     "struct alignas(64) box_map { u64 w[16]; };\n"
     "I void meet_blocks() { asm volatile(\"barrier.cluster.arrive.release;\\n\\tbarrier.cluster.wait.acquire;\" ::: "
     "\"memory\"); }\n"
-    /* of one's own address in another block: the same for all that is sent there */
+    /* DSMEM: the address of the same variable in another block of the cluster */
     "I u32 far(u32 d, u32 block) { u32 r; asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(r) : \"r\"(d), "
     "\"r\"(block)); return r; }\n"
     "I void send_1(u32 d, f32 x) { asm volatile(\"st.shared::cluster.f32 [%0], %1;\" :: \"r\"(d), \"f\"(x) : "
@@ -235,7 +231,7 @@ static const char tiles[] =
     "\"r\"(d), \"f\"(x), \"f\"(y) : \"memory\"); }\n"
     "I void barrier_of(u32 i, u32 n) { asm volatile(\"bar.sync %0, %1;\" :: \"r\"(i), \"r\"(n) : "
     "\"memory\"); }\n"
-    /* fewer than any kernel of several groups begins with, or more */
+    /* below any kernel's initial allocation: dec, else inc */
     "template <int N> I void registers() { if (N < 100) asm volatile(\"setmaxnreg.dec.sync.aligned.u32 %0;\" "
     ":: \"n\"(N < 100 ? N : 24)); else asm "
     "volatile(\"setmaxnreg.inc.sync.aligned.u32 %0;\" :: \"n\"(N < 100 ? 240 : N)); }\n"
@@ -247,7 +243,8 @@ static const char tiles[] =
     "I void mbar_announce(u32 b, u32 n) { asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], "
     "%1;\" :: \"r\"(b), "
     "\"r\"(n) : \"memory\"); }\n"
-    /* a wait without an end is a fault and no hang: each try is as long as the hardware likes to sleep; the first is not counted */
+    /* an endless wait traps instead of hanging; try_wait suspends for a time that hardware chooses; the
+     * first try is not counted */
     "I void mbar_wait(u32 b, u32 parity) { asm volatile(\"{ .reg .pred p, q; .reg .u32 n; "
     "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra D%=; mov.u32 n, 0;\\n\"\n"
     "    \"W%=: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra D%=; add.u32 n, n, 1; "
@@ -275,9 +272,9 @@ static const char tiles[] =
     "#endif\n";
 /* clang-format on */
 
-/* Types of one byte, over up_f16: e5m2 is the upper byte of a half; e4m3 is a half of another bias, 2^8 smaller, and NaN where all
- * bits are ones. Down: a number is added at which the last place of a subnormal is the last of the float, or the digits that go are
- * rounded as integers. */
+/* fp8 over up_f16: e5m2 is the upper byte of an fp16; e4m3 is an fp16 with a bias 2^8 smaller, NaN where
+ * all bits are ones. Down: a constant is added at which the last bit of a subnormal is the last bit of the
+ * float, or the dropped bits are rounded as integers. */
 /* clang-format off */
 static const char bytes[] =
     "I f32 up_f8e5m2(f8e5m2 a) { return up_f16((u16)a << 8); }\n"
@@ -293,8 +290,8 @@ static const char bytes[] =
 void gpu_common(struct str *o) { str_add(o, common); }
 void gpu_bytes(struct str *o) { str_add(o, bytes); }
 
-/* The first thing in a kernel: what it was started beside is done, and its memory is there; from then on others may be
- * started beside it. Where nothing of that kind was asked for, nothing happens (device/cuda/cuda_graph.c asks). */
+/* Programmatic dependent launch, first in a kernel: waits for the kernels it depends on, then lets
+ * dependents launch. No effect without the launch attribute (device/cuda/cuda_graph.c sets it). */
 static const char begin[] = "I void after() {\n"
                             "#if __CUDA_ARCH__ >= 900\n"
                             "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"

@@ -1,26 +1,23 @@
-/* gpu.c: a linear program as one kernel in CUDA C or OpenCL C.
- *
- * The two languages differ in words, which stand in a table (struct dialect), and in a few forms: how pieces are written,
- * how buffers are passed, how the threads of a block tell each other what they found.
- * Two forms of kernels. Without shared loops a thread runs one iteration of the grid. With them (gpu_coop.c) a block does. A GPU
- * has no vectors: each lane is a scalar of its own, written with the scalar half of c_op.c and c_cast.c; lanes come
- * together again where consecutive elements are read or written, in pieces of up to 16 bytes if the index is a multiple
- * of the piece (buffers are 64-byte aligned).
- * Scratch memory is an array of the thread if it is small, else the thread's part of a buffer; then there are fewer
- * threads than iterations, and each runs several.
- * As in c.c a value is `const T vN`, N its place in the list, and nothing that reads memory or an accumulator moves.
+/* gpu.c: a linear program as one kernel in CUDA C or OpenCL C. Differences of the languages are in a table (struct
+ * dialect), and in a few forms: vectors, how buffers are passed, how threads of a block exchange values.
+ * Two kinds of kernels: one thread per iteration of the grid, or, with cooperative loops (gpu_coop.c), one block.
+ * A GPU has no SIMD vectors: each lane is a scalar, rendered with the scalar half of c_op.c and c_cast.c; consecutive
+ * elements are loaded and stored as vectors of up to 16 bytes where the index is aligned (buffers are 64-byte aligned).
+ * Scratch memory is an array of the thread if it is small, else the thread's slice of a buffer; then there are fewer
+ * threads than iterations, and each runs several. As in c.c a value is `const T vN`, N its position in the list, and
+ * nothing that reads memory or an accumulator moves.
  * Tests: tests/unit/cuda.c (compiled for two architectures; run where there is a device), tests/unit/opencl.c */
 #include "render/gpu.h"
 
 enum {
-    LEAST_THREADS = 8,    /* that share an iteration, on CUDA */
-    THREADS = 256,        /* of a block, where a thread runs an iteration */
-    MOST_THREADS = 1024,  /* of a block that shares loops, on CUDA */
-    LOCAL_BYTES = 256,    /* scratch up to this is an array of the thread */
-    SM_REGISTERS = 65536, /* of a SM, and the bytes that its blocks share */
+    LEAST_THREADS = 8,    /* threads per iteration, on CUDA */
+    THREADS = 256,        /* threads of a block, one iteration each */
+    MOST_THREADS = 1024,  /* threads of a block with cooperative loops, on CUDA */
+    LOCAL_BYTES = 256,    /* bytes of scratch that are an array of the thread */
+    SM_REGISTERS = 65536, /* registers of an SM, and its shared memory */
     SM_SHARED = 233472,
-    CAPPED_REGISTERS = 128, /* of a thread that has LEAST_SUMS .. MOST_SUMS accumulators */
-    OTHER_REGISTERS = 32,   /* that a thread computes with besides its sums */
+    CAPPED_REGISTERS = 128, /* threads with LEAST_SUMS .. MOST_SUMS accumulators */
+    OTHER_REGISTERS = 32,   /* registers of a thread besides its accumulators */
     LEAST_SUMS = 40,
     MOST_SUMS = 80,
 };
@@ -75,7 +72,7 @@ static void one_name(struct gpu *c, const uop *n, const char *name) {
     *gpu_new_lanes(c, n) = (struct text){.s = name, .node = n, .dt = n->dt, .lanes = 1, .atom = true};
 }
 
-/* Lane i; a scalar is the same in each. */
+/* Lane i; a scalar is the same in all. */
 struct text gpu_operand(struct gpu *c, const uop *n, unsigned i) {
     struct text t;
     switch (n->op) {
@@ -92,7 +89,7 @@ struct text gpu_operand(struct gpu *c, const uop *n, unsigned i) {
     return t;
 }
 
-/* (u32)(u16 bits of the half x): x. */
+/* (u32)(bits of the 16-bit float x): x. */
 static const uop *half_word(const uop *n) {
     const uop *bits = n->op == OP_CAST && n->dt == DT_U32 ? n->src[0] : NULL;
     if (!bits || bits->op != OP_BITCAST) return NULL;
@@ -100,7 +97,7 @@ static const uop *half_word(const uop *n) {
     return h->op == OP_CAST && (h->dt == DT_BF16 || h->dt == DT_F16) && h->src[0]->dt == DT_F32 ? h : NULL;
 }
 
-/* Two floats that become halves in one word have one instruction. */
+/* Two fp32 converted to 16 bits and packed: one instruction. */
 static bool two_halves(struct gpu *c, const uop *n, unsigned lane, struct text *out) {
     for (int i = 0; i < 2 && n->op == OP_OR && n->dt == DT_U32 && !c->d->cl; i++) {
         const uop *low = half_word(n->src[i]), *up = n->src[1 - i];
@@ -116,9 +113,9 @@ static bool two_halves(struct gpu *c, const uop *n, unsigned lane, struct text *
     return false;
 }
 
-/* The number of the thread's warpgroup is the same in a warp: addresses that are made of it, those of tiles, stay with the
- * instructions that a warp computes once. (That of its warp would be too; kernels with many sums have no registers for what the
- * compiler then keeps.) */
+/* The warpgroup index is warp-uniform, by a shuffle: tile addresses computed from it stay in the uniform
+ * datapath. (The warp index would be too, but kernels with many accumulators have no registers for what
+ * ptxas then keeps.) */
 static const char *of_group(struct gpu *c, const uop *n) {
     if (!c->group || (n->op != OP_SHR && n->op != OP_IDIV) || n->src[0]->op != OP_RANGE ||
         n->src[0]->arg.range.kind != AX_THREAD || !uop_is_const(n->src[1]) || n->src[1]->arg.i <= 0)
@@ -143,7 +140,7 @@ static struct text scalar_op(struct gpu *c, const uop *n, const struct text *src
     return x;
 }
 
-/* Lane l with lane l + half, again and again: the order that ref/linear.c has. */
+/* Pairwise tree, lane l with lane l + half: the order of ref/linear.c. */
 static struct text hred(struct gpu *c, const uop *n) {
     const uop *v = n->src[0];
     struct text *e = arena_array(c->r.a, struct text, v->lanes);
@@ -166,14 +163,14 @@ static struct text hred(struct gpu *c, const uop *n) {
 
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
-/* Lanes that are rounded to halves, two by one instruction; they are stored as they come. */
+/* Lanes rounded to 16 bits, two per instruction, stored packed. */
 static bool rounds_pairs(const struct gpu *c, const uop *n) {
     return !c->d->cl && n->op == OP_CAST && n->src[0]->dt == DT_F32 &&
            (n->dt == DT_BF16 || n->dt == DT_F16) && n->lanes > 1 && n->lanes % 2 == 0 &&
            n->src[0]->lanes == n->lanes;
 }
 
-/* A sum of two halves, rounded: the sum of floats rounds to what the sum of halves is (rules/half.c). */
+/* A rounded sum of two 16-bit floats: the fp32 sum rounds to it (rules/half.c). */
 static bool adds_halves(const uop *n) {
     const uop *s = n->src[0];
     if (s->op != OP_ADD && s->op != OP_SUB) return false;
@@ -182,7 +179,7 @@ static bool adds_halves(const uop *n) {
     return true;
 }
 
-/* Lanes i and i + 1 of a half in one word. */
+/* Lanes i and i + 1 of a 16-bit type, packed in one word. */
 static const char *word_of(struct gpu *c, const uop *n, unsigned i) {
     const char *two = n->lanes > 1 ? gpu_pair(c, n, i) : NULL;
     return two ? two
@@ -234,7 +231,7 @@ static void evaluate(struct gpu *c, const uop *n, struct text *out) {
     }
 }
 
-/* As in c.c: index arithmetic and conditions are written where they are used. */
+/* As in c.c: index arithmetic and conditions are rendered at their use. */
 static bool in_place(const struct gpu *c, const uop *n, const struct text *t) {
     if (t->moving) return false;
     if (t->atom) return true;
@@ -263,30 +260,29 @@ static void value(struct gpu *c, const uop *n) {
     *gpu_slot(c, n) = t;
 }
 
-/* Value r of the loop is thread r's, r + threads' and so on. Where each has the same number of values, or keeps something
- * of each, that number is written out; the compiler then has all that is loaded under way at once. */
+/* Iterations round-robin: r, r + threads, .. Unrolled where all threads have as many, or keep something of
+ * each, so that all loads are in flight together. */
 static void open_spread(struct gpu *c, const uop *n, const char *t, const char *name, const char *size) {
     gpu_open_shared(c, c->open);
-    int64_t values = uop_is_const(n->src[0]) ? n->src[0]->lo : 0, turns = spread_turns(values, c->team);
-    c->guarded = values % c->team != 0;
+    int64_t values = uop_is_const(n->src[0]) ? n->src[0]->lo : 0, turns = spread_turns(values, c->coop);
+    c->guarded = values % c->coop != 0;
     c->turn = NULL;
     if (!values || (c->guarded && !c->open->rows)) {
         c->guarded = false;
-        line(&c->r, "for (%s %s = %s; %s < %s; %s += %u) {", t, name, c->member, name, size, name, c->team);
+        line(&c->r, "for (%s %s = %s; %s < %s; %s += %u) {", t, name, c->member, name, size, name, c->coop);
         return;
     }
     c->turn = fmt(&c->r, "%s_turn", name);
     line(&c->r, "#pragma unroll %lld", (long long)(c->open->rows ? turns : RG_MIN(turns, 4)));
     line(&c->r, "for (int %s = 0; %s < %lld; %s++) {", c->turn, c->turn, (long long)turns, c->turn);
     c->r.indent++;
-    line(&c->r, "const %s %s = %s + %s * %u;", t, name, c->member, c->turn, c->team);
+    line(&c->r, "const %s %s = %s + %s * %u;", t, name, c->member, c->turn, c->coop);
     if (c->guarded) line(&c->r, "if (%s < %s) {", name, size), c->r.indent++;
     c->r.indent--;
 }
 
-/* Does the loop that begins here clamp a sum of integers? NVIDIA's assembler (13.0) makes one instruction of an addition and
- * a maximum or minimum, and where it has written a loop out and both terms are constants, max(5 - 2, 0) becomes max(2 - 5, 0):
- * such loops stay loops. */
+/* Does this loop clamp a sum of integers? ptxas (13.0) fuses an addition and a maximum or minimum, and in
+ * an unrolled loop with constant terms max(5 - 2, 0) becomes max(2 - 5, 0): such loops are not unrolled. */
 static bool clamps_a_sum(const struct gpu *c) {
     const struct linear *l = c->r.lin;
     for (uint32_t i = c->r.pos + 1, depth = 1; i < l->n && depth; i++) {
@@ -299,9 +295,9 @@ static bool clamps_a_sum(const struct gpu *c) {
     return false;
 }
 
-/* In a loop in which parts of sums are waited for and added, once to each sum, what stands between the additions and the next matrix
- * instruction, the place of its tile, is known if several iterations, as many as a ring often has places, are written out. (Where
- * a sum has two parts, or its threads copy too, the compiler finds no registers for that.) */
+/* Partial accumulation with waits: unrolled by a usual number of stages, the address of the next tile is a
+ * constant between the additions and the next wgmma. (With two partial sums per accumulator, or
+ * cooperative copies, registers run out.) */
 static bool adds_parts(const struct gpu *c) {
     const struct linear *l = c->r.lin;
     bool fresh = false;
@@ -337,7 +333,7 @@ static void open_range(struct gpu *c, const uop *n) {
         if (adds_parts(c))
             line(&c->r, "#pragma unroll 4");
         else if (c->lanes || clamps_a_sum(c))
-            line(&c->r, "#pragma unroll 1"); /* what should be written out is */
+            line(&c->r, "#pragma unroll 1"); /* unroll what should be */
         line(&c->r, "for (%s %s = 0; %s < %s; %s++) {", t, name, name, size, name);
     }
     one_name(c, n, name);
@@ -358,7 +354,7 @@ static void set(struct gpu *c, const uop *n) {
     if (n->src[0]->op != OP_ACC) gpu_bad(c, n, "sets something that is no accumulator");
     unsigned lanes = n->src[0]->lanes;
     struct text *v = arena_array(c->r.a, struct text, lanes);
-    for (unsigned i = 0; i < lanes; i++) { /* all are read before one is written */
+    for (unsigned i = 0; i < lanes; i++) { /* all are read before the first is written */
         v[i] = gpu_operand(c, n->src[1], i);
         if (lanes > 1 && v[i].moving) v[i].atom = false, v[i] = named(&c->r, v[i]);
     }
@@ -433,7 +429,7 @@ static bool is_stored(const struct linear *l, uint32_t slot_number) {
     return false;
 }
 
-/* shared: the slot is read as two types. Of OpenCL's pointers it is the parameter that is restrict. */
+/* shared: the slot is read as two types. In OpenCL the parameter is restrict. */
 static const char *param_type(struct gpu *c, const uop *n, bool shared) {
     const char *t = elem_type((enum dtype)n->dt),
                *alone = c->d->cl ? "" : fmt(&c->r, "%s ", c->d->restricted);
@@ -441,7 +437,7 @@ static const char *param_type(struct gpu *c, const uop *n, bool shared) {
     return fmt(&c->r, "%s%s%s *%s", c->d->global, stored ? "" : "const ", t, shared ? "" : alone);
 }
 
-/* All buffers in an array. OpenCL gives memory and place apart: place is in units of 8 bytes. */
+/* All buffers in an array. OpenCL passes memory and offset, in units of 8 bytes. */
 static void declare_many(struct gpu *c, struct str *formal, struct str *first) {
     uint32_t n = c->r.lin->nbuf;
     if (!c->d->cl) {
@@ -477,7 +473,7 @@ static void declare_unused(struct gpu *c, uint32_t from, uint32_t to, struct str
         str_printf(formal, c->d->cl ? "__global char *p%u, " : "void *b%u, ", from);
 }
 
-/* One pointer for each slot; another type of the same slot is a cast of the first, and then neither is restrict. */
+/* One pointer per slot; another type of the same slot is a cast of it, and then neither is restrict. */
 static void declare_params(struct gpu *c, uop_vec *v, struct str *formal, struct str *first) {
     uint32_t next = 0, nbuf = c->r.lin->nbuf;
     sort_by_slot(v);
@@ -528,7 +524,7 @@ static void declare_vars(struct gpu *c, uop_vec *v) {
 static void declare_locals(struct gpu *c) {
     int64_t at = 0, shared = 0, turns = 1;
     for (uint32_t i = 0; i < c->spread.n && c->row.n; i++)
-        turns = RG_MAX(turns, spread_turns(c->r.lin->u[c->spread.p[i].begin]->src[0]->hi, c->team));
+        turns = RG_MAX(turns, spread_turns(c->r.lin->u[c->spread.p[i].begin]->src[0]->hi, c->coop));
     if (c->r.lin->shared && c->d->cl)
         line(&c->r, "__local __attribute__((aligned(128))) char tiles[%lld];", (long long)c->r.lin->shared);
     else if (c->r.lin->shared)
@@ -578,18 +574,18 @@ static void declare_accs(struct gpu *c, uop_vec *v) {
     }
 }
 
-/* A few threads share an iteration, and a block runs several: what they tell each other stays in their warp. */
-static void open_teams(struct gpu *c) {
-    line(&c->r, "const u32 member = %s %% %u;", c->d->thread, c->team);
-    if (c->team < 32)
-        line(&c->r, "const u32 team = 0x%xu << (%s / %u * %u %% 32);", (1u << c->team) - 1, c->d->thread,
-             c->team, c->team);
-    line(&c->r, "const u64 t = (u64)%s * %u + %s / %u; if (t < n) {", c->d->group, c->block / c->team,
-         c->d->thread, c->team);
+/* A few threads share an iteration and a block runs several: they reduce within a warp. */
+static void open_coop_iterations(struct gpu *c) {
+    line(&c->r, "const u32 member = %s %% %u;", c->d->thread, c->coop);
+    if (c->coop < 32)
+        line(&c->r, "const u32 team = 0x%xu << (%s / %u * %u %% 32);", (1u << c->coop) - 1, c->d->thread,
+             c->coop, c->coop);
+    line(&c->r, "const u64 t = (u64)%s * %u + %s / %u; if (t < n) {", c->d->group, c->block / c->coop,
+         c->d->thread, c->coop);
 }
 
-/* What a program with mbarriers does up to its first barrier touches no memory of others: it need not wait for those that it was
- * started beside. */
+/* Before its first barrier a warp-specialized program touches no global memory: griddepcontrol.wait may
+ * follow it (PDL). */
 static bool begins_late(const struct linear *l) {
     bool news = false;
     for (uint32_t i = 0; i < l->n; i++) {
@@ -611,10 +607,10 @@ static void body(struct gpu *c, struct leaves *l) {
     declare_locals(c);
     if (c->block) {
         uint32_t cells = RG_MAX(spread_cells(&c->spread), 1u);
-        if (!c->lanes && (c->team > 32 || c->d->cl))
+        if (!c->lanes && (c->coop > 32 || c->d->cl))
             line(&c->r, "%su64 shared[%u];", c->d->shared, gpu_shared_words(c, cells));
-        if (c->team < c->block)
-            open_teams(c);
+        if (c->coop < c->block)
+            open_coop_iterations(c);
         else
             line(&c->r, "const u64 t = %s; {", c->d->group);
     } else if (c->scratch)
@@ -633,7 +629,7 @@ static void body(struct gpu *c, struct leaves *l) {
     line(&c->r, "}");
 }
 
-/* Instructions of NVIDIA's. */
+/* Needs PTX. */
 static bool is_cuda_only(enum op op) {
     return op == OP_CP_ASYNC || op == OP_CP_ASYNC_COMMIT || op == OP_CP_ASYNC_WAIT || op == OP_LDMATRIX ||
            op == OP_MMA || op == OP_WARP_REDUCE || op == OP_WGMMA_FENCE || op == OP_WGMMA_COMMIT ||
@@ -648,7 +644,7 @@ bool render_opencl_fits(const struct linear *l, const struct render_limits *limi
     return l->threads <= limits->threads && l->shared <= (int64_t)limits->shared;
 }
 
-/* A kernel that a device cannot run is refused here, with the op and the type that it lacks. */
+/* Refuses a kernel that the device cannot run, with the op and the type that it lacks. */
 static void check_limits(struct gpu *c, const struct render_limits *limits) {
     const struct linear *l = c->r.lin;
     if (c->d->cl && !render_opencl_fits(l, limits))
@@ -669,7 +665,7 @@ static void check_limits(struct gpu *c, const struct render_limits *limits) {
                 "kernel %s: %s of %s needs double precision, which this device does not have; cast to f32, "
                 "or use another device",
                 l->name, op_info[n->op].name, dtype_info[dt].name);
-        if (limits->no_atomic64 && n->op == OP_STORE_ADD && c->meet && dtype_info[n->src[1]->dt].bytes == 8)
+        if (limits->no_atomic64 && n->op == OP_STORE_ADD && c->atomic && dtype_info[n->src[1]->dt].bytes == 8)
             err_throw(c->r.ir->err, RG_EUNSUPPORTED,
                       "kernel %s: %s of %s needs atomic operations on 64 bits, which this device does not "
                       "have; use "
@@ -678,14 +674,14 @@ static void check_limits(struct gpu *c, const struct render_limits *limits) {
     }
 }
 
-/* Do the threads of a block program load from memory what they use, and not by copies to shared memory? */
+/* Do threads load global memory into registers, not by copies to shared memory? */
 static bool loads_ahead(const struct linear *lin) {
     for (uint32_t i = 0; i < lin->n; i++)
         if (lin->u[i]->op == OP_CP_ASYNC) return false;
     return lin->threads > 0;
 }
 
-/* Does the program wait for its MMA instructions of warpgroups, with nothing under way meanwhile? */
+/* Does the program wait for each wgmma with nothing else in flight? */
 static bool waits_for_groups(const struct linear *lin) {
     bool group = false;
     for (uint32_t i = 0; i < lin->n; i++) {
@@ -696,17 +692,17 @@ static bool waits_for_groups(const struct linear *lin) {
     return group;
 }
 
-/* As many blocks as shared memory has room for, if their sums find registers, with some to compute with. */
+/* Blocks per SM that shared memory allows, if registers hold their accumulators and some more. */
 static uint32_t blocks_of_groups(const struct gpu *c, uint32_t sums) {
     uint32_t each = (sums + OTHER_REGISTERS + 7) / 8 * 8 * RG_MAX(c->block, 128);
     return RG_MAX(RG_MIN(SM_REGISTERS / each, (uint32_t)(SM_SHARED / (c->r.lin->shared + 1024))), 1);
 }
 
-/* Blocks of a SM that CUDA is asked to leave registers for; 0: it decides, and takes all the registers that the threads
- * of a block leave, which are more than it needs. Told that one block will do, it begins all loads before it waits for the first: where what
- * an iteration loads is needed at once. A thread that sums up needs little more than its sums, but takes all registers to
- * compute addresses ahead: as many blocks as there are sums for hide more than that. Where MMA instructions do the work
- * registers are few already; where each block waits for its own, others must be there to compute. */
+/* Minimum blocks per SM of __launch_bounds__; 0: none, and ptxas takes all registers that the threads of
+ * one block leave. 1: it issues all loads before the first wait, good where an iteration's loads are
+ * needed at once. An FMA kernel needs few registers besides its accumulators but would take all to
+ * precompute addresses: occupancy hides more. MMA kernels have few to spare already; where a block waits
+ * for its own wgmma, other blocks must compute. */
 static uint32_t blocks_wanted(const struct gpu *c) {
     uint32_t sums = c->sums, most = SM_REGISTERS / (CAPPED_REGISTERS * RG_MAX((c->block + 31) / 32 * 32, 32));
     if (waits_for_groups(c->r.lin)) return blocks_of_groups(c, sums);
@@ -718,7 +714,7 @@ static uint32_t blocks_wanted(const struct gpu *c) {
     return most > 1 ? most : 0;
 }
 
-/* How many threads it is started with. */
+/* Threads of the launch. */
 static void kernel_words(struct gpu *c) {
     uint32_t threads = c->block ? c->block : THREADS, blocks = blocks_wanted(c);
     if (c->d->cl && c->block)
@@ -744,20 +740,20 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
     count_uses(&c->r, &l);
     for (uint32_t i = 0; i < lin->n; i++) c->many |= lin->u[i]->op == OP_PARAMS;
     spread_find(c->r.a, lin, limits->threads, &c->spread, &c->row);
-    c->block = c->team =
+    c->block = c->coop =
         spread_threads(lin, c->d->cl ? 32 : LEAST_THREADS, limits->threads, &c->spread, &c->row);
-    c->meet |= c->block > 0; /* the owner of an element is a block */
+    c->atomic |= c->block > 0; /* each element is owned by a block */
     for (uint32_t i = 0; i < lin->n; i++)
         c->weights |= lin->u[i]->op == OP_WARP_REDUCE || lin->u[i]->op == OP_MMA,
             c->groups |= lin->u[i]->op == OP_MBAR_INIT;
-    if (lin->threads) c->lanes = true, c->block = c->team = lin->threads;
+    if (lin->threads) c->lanes = true, c->block = c->coop = lin->threads;
     c->member = c->d->thread;
     if (c->block && c->block <= 32 && !c->lanes && !c->d->cl) c->block = THREADS, c->member = "member";
     c->scratch = lin->scratch > LOCAL_BYTES && !c->row.n ? lin->scratch : 0;
     check_limits(c, limits);
     gpu_find_maps(c);
     declare_params(c, &l.param, &formal, &first);
-    for (uint32_t i = 0; i < l.acc.n; i++) /* one that has no place among others counts something */
+    for (uint32_t i = 0; i < l.acc.n; i++) /* an accumulator without a slot is a counter */
         c->sums += l.acc.p[i]->nsrc || l.acc.p[i]->lanes > 1 ? l.acc.p[i]->lanes : 0;
     kernel_words(c);
     str_printf(o, "void %s(%s) {\n%s", lin->name, formal.p, first.n ? first.p : "");
@@ -767,21 +763,21 @@ static void render_gpu(struct gpu *c, struct str *o, const struct render_limits 
         err_throw(c->r.ir->err, RG_EUNSUPPORTED,
                   "kernel %s: a block program whose threads have scratch memory of their own", lin->name);
     *shape = (struct render_shape){.block = c->block,
-                                   .teams = c->block ? c->block / c->team : 1,
+                                   .per_block = c->block ? c->block / c->coop : 1,
                                    .scratch = c->scratch,
                                    .shared = c->d->cl ? 0 : lin->shared,
                                    .maps = c->nmap};
     memcpy(shape->map, c->map, sizeof shape->map);
 }
 
-void render_cuda(struct str *o, struct ir *ir, const struct linear *lin, bool meet,
+void render_cuda(struct str *o, struct ir *ir, const struct linear *lin, bool atomic,
                  struct render_shape *shape) {
-    struct gpu c = {.r = {.ir = ir, .lin = lin, .lang = LANG_CUDA}, .d = &cuda_c, .meet = meet};
+    struct gpu c = {.r = {.ir = ir, .lin = lin, .lang = LANG_CUDA}, .d = &cuda_c, .atomic = atomic};
     render_gpu(&c, o, &(struct render_limits){.threads = MOST_THREADS}, shape);
 }
 
-void render_opencl(struct str *o, struct ir *ir, const struct linear *lin, bool meet,
+void render_opencl(struct str *o, struct ir *ir, const struct linear *lin, bool atomic,
                    const struct render_limits *limits, struct render_shape *shape) {
-    struct gpu c = {.r = {.ir = ir, .lin = lin, .lang = LANG_OPENCL}, .d = &opencl_c, .meet = meet};
+    struct gpu c = {.r = {.ir = ir, .lin = lin, .lang = LANG_OPENCL}, .d = &opencl_c, .atomic = atomic};
     render_gpu(&c, o, limits, shape);
 }

@@ -1,14 +1,12 @@
-/* gpu_combine.c: what the threads of a block found in a shared loop (gpu_coop.c) becomes one value that all know.
- *
- * Always in the same order, so that a sum is the same in every run: on CUDA the lanes of a warp pairwise, then the warps
- * one after the other through shared memory; in OpenCL, which has no way from thread to thread, all through shared memory.
- * Tests: tests/unit/cuda.c, tests/unit/opencl.c */
+/* gpu_combine.c: block reductions after cooperative loops (gpu_coop.c); all threads get the result. The order is fixed,
+ * so a sum is the same in every run: on CUDA lanes pairwise by shuffles, then warps in order through shared memory;
+ * in OpenCL, without shuffles, all through shared memory. Tests: tests/unit/cuda.c, tests/unit/opencl.c */
 #include "render/gpu.h"
 
-/* Of a block, for what its threads tell each other without a way from thread to thread: half of what OpenCL promises. */
+/* Bytes of local memory of a block for reductions: half of what OpenCL guarantees. */
 enum { SHARED_BYTES = 16 << 10 };
 
-/* Before a shared loop each thread's accumulators begin at nothing .. */
+/* Before a cooperative loop each thread's accumulators start at the identity .. */
 void gpu_open_shared(struct gpu *c, const struct spread *s) {
     for (uint32_t k = 0; k < s->acc.n; k++) {
         const uop *acc = s->acc.p[k].acc, *zero = uop_identity(c->r.ir, s->acc.p[k].op, (enum dtype)acc->dt);
@@ -21,7 +19,7 @@ void gpu_open_shared(struct gpu *c, const struct spread *s) {
     }
 }
 
-/* x = x op y, as a line. */
+/* A statement x = x op y. */
 static void step(struct gpu *c, enum op op, enum dtype dt, const char *x, const char *y) {
     struct text pair[2] = {{.s = x, .dt = (uint8_t)dt, .lanes = 1, .atom = true}};
     pair[1] = pair[0];
@@ -29,7 +27,7 @@ static void step(struct gpu *c, enum op op, enum dtype dt, const char *x, const 
     line(&c->r, "%s = %s;", x, bare(&c->r, op_plain(&c->r, op, dt, 1, pair, 2).s));
 }
 
-/* The lanes of an accumulator that its thread does not combine itself. */
+/* Lanes of an accumulator that its thread does not combine itself. */
 static unsigned lanes_left(const struct carried *k) { return k->joined ? 1 : k->acc->lanes; }
 
 static void join_lanes(struct gpu *c, const struct carried *k) {
@@ -43,19 +41,19 @@ static void join_lanes(struct gpu *c, const struct carried *k) {
     }
 }
 
-/* x of all lanes of the warp. */
+/* Warp reduction of x. */
 static void combine_warp(struct gpu *c, enum op op, enum dtype dt, const char *x) {
     const char *t = type_of(&c->r, dt, 1, 0);
-    line(&c->r, "for (int o = %u; o; o >>= 1) {", RG_MIN(c->team, 32u) / 2), c->r.indent++;
-    line(&c->r, "const %s y = across<%s>(%s, o%s);", t, t, x, c->team < 32 ? ", team" : "");
+    line(&c->r, "for (int o = %u; o; o >>= 1) {", RG_MIN(c->coop, 32u) / 2), c->r.indent++;
+    line(&c->r, "const %s y = across<%s>(%s, o%s);", t, t, x, c->coop < 32 ? ", team" : "");
     step(c, op, dt, x, "y");
     c->r.indent--, line(&c->r, "}");
 }
 
-/* x of all warps, from where their first lanes have put it. */
+/* Reduction over warps, from shared memory. */
 static void combine_block(struct gpu *c, enum op op, enum dtype dt, const char *x, const char *from) {
     const char *t = type_of(&c->r, dt, 1, 0);
-    unsigned warps = c->team / 32;
+    unsigned warps = c->coop / 32;
     line(&c->r, "%s = %s[0];", x, from);
     line(&c->r, "for (int w = 1; w < %u; w++) {", warps), c->r.indent++;
     line(&c->r, "const %s y = %s[w];", t, from);
@@ -63,8 +61,8 @@ static void combine_block(struct gpu *c, enum op op, enum dtype dt, const char *
     c->r.indent--, line(&c->r, "}");
 }
 
-/* .. and after it they are combined: lanes of a warp pairwise, then warps in order, then what there was before. All
- * accumulators of the loop at once, each with its own part of the shared memory. */
+/* .. and after it they are reduced: lanes pairwise, warps in order, then the value from before the loop.
+ * All accumulators of the loop at once, each with its slice of shared memory. */
 static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
     struct render *r = &c->r;
     unsigned at = 32 * s->cell;
@@ -76,20 +74,20 @@ static void combine(struct gpu *c, const struct spread *s, unsigned phase) {
             const char *a = gpu_operand(c, x->acc, i).s,
                        *from = fmt(r, "((%s *)(shared + %u))", type_of(r, dt, 1, 0), at);
             if (phase == 0) combine_warp(c, x->op, dt, a);
-            if (phase == 0 && c->team > 32)
+            if (phase == 0 && c->coop > 32)
                 line(r, "if (%s %% 32 == 0) %s[%s / 32] = %s;", c->d->thread, from, c->d->thread, a);
             if (phase == 0) continue;
-            if (c->team > 32) combine_block(c, x->op, dt, a, from);
+            if (c->coop > 32) combine_block(c, x->op, dt, a, from);
             step(c, x->op, dt, a, fmt(r, "%s_before%u", a, s->begin));
         }
     }
 }
 
-/* Accumulators that are told at once: each needs a word for each thread. */
+/* Accumulators reduced at once: a word per thread each. */
 static uint32_t told_at_once(const struct gpu *c) { return RG_MAX(SHARED_BYTES / (c->block * 8), 1u); }
 
-/* The same without a way from thread to thread: the values go through the block's memory, 32 threads add up those of a
- * 32nd of the block each, all add up those 32. */
+/* The same without shuffles: through local memory, 32 threads reduce 1/32 of the block each, all reduce
+ * those 32. */
 static void combine_by_memory(struct gpu *c, enum op op, enum dtype dt, const char *a, const char *cell,
                               const char *before, unsigned phase) {
     struct render *r = &c->r;
@@ -115,7 +113,7 @@ static void combine_by_memory(struct gpu *c, enum op op, enum dtype dt, const ch
     }
 }
 
-/* Accumulators [from, to) of the loop, counted lane by lane. */
+/* Accumulators [from, to) of the loop, by lane. */
 static void combine_some(struct gpu *c, const struct spread *s, uint32_t from, uint32_t to) {
     for (unsigned phase = 0; phase < 3; phase++) {
         uint32_t at = 0;
@@ -148,9 +146,9 @@ void gpu_close_shared(struct gpu *c, const struct spread *s) {
         return;
     }
     combine(c, s, 0);
-    if (c->team > 32) line(&c->r, "%s", c->d->barrier);
+    if (c->coop > 32) line(&c->r, "%s", c->d->barrier);
     combine(c, s, 1);
-    if (c->team > 32 && s->again) line(&c->r, "%s", c->d->barrier);
+    if (c->coop > 32 && s->again) line(&c->r, "%s", c->d->barrier);
 }
 
 uint32_t gpu_shared_words(const struct gpu *c, uint32_t cells) {

@@ -1,26 +1,24 @@
-/* gpu_coop.c: which loops of a linear program the threads of a block can share.
+/* gpu_coop.c: cooperative loops, the opt COOP (axes of kind COOP): the threads of a block share the iterations.
  *
- * The opt COOP asks for it by giving an axis the kind COOP; the program stays one that runs in order, and says
- * nothing else. A block runs one iteration of the grid: what stands outside of shared loops is computed by every thread
- * alike and stored by one of them; of a shared loop each thread takes every so-manieth value. What a reduction
- * carries from value to value is begun anew in each thread, combined after the loop in a fixed order, and known to all:
- * the same sum in every run.
- * Here it is proved that a loop may be shared: an accumulator that it sets is either made anew for each value and read
- * by nobody else, or only ever becomes `itself op something`. Where that cannot be shown the loop is run by every thread
- * as it is: slow, and right.
- * Scratch memory is a row if all that touches it stands in shared loops and value r of a loop touches the elements
- * step*r .. step*r + step - 1 and no others. Since value r is the same thread's in every loop, that thread can keep them
- * in registers: what one pass over a row leaves for the next. In programs with other scratch memory nothing is shared.
- * Tests: tests/unit/cuda.c */
+ * A block runs one iteration of the grid. Code outside of cooperative loops is computed by all threads and stored by one;
+ * inside, threads take iterations round-robin (stride = threads). What a reduction carries starts anew in each
+ * thread, is reduced after the loop in a fixed order, and broadcast: the same sum in every run.
+ *
+ * A loop may be cooperative if each accumulator that it sets is either private to an iteration or only ever becomes
+ * `itself op something`. If that cannot be proved, every thread runs the whole loop: slow, and right.
+ *
+ * A scratch array is a row if only cooperative loops touch it and iteration r touches elements step*r .. step*r + step - 1
+ * and no others. Iteration r is the same thread's in every loop, so these stay in registers from one pass over
+ * a row to the next. With other scratch memory nothing is cooperative. Tests: tests/unit/cuda.c */
 #include "render/gpu.h"
 
 #include <math.h>
 
 #define MOST_CELLS 64      /* 256 bytes of shared memory each */
 #define MOST_KEPT 64       /* registers of a thread for rows */
-#define LONG 2048          /* values of a loop that take time */
-#define BUSY (132 * 512.0) /* threads that keep a large GPU busy */
-#define MANY_THREADS 512   /* two such blocks at least are on a SM */
+#define LONG 2048          /* iterations that are worth sharing */
+#define BUSY (132 * 512.0) /* threads that fill a large GPU */
+#define MANY_THREADS 512   /* at least two such blocks per SM */
 
 struct find {
     struct arena *a;
@@ -35,7 +33,7 @@ static bool uses(const uop *n, const uop *x) {
     return false;
 }
 
-/* Reads acc: a SET writes its first source. */
+/* Does n read acc? A SET writes its first source. */
 static bool reads(const uop *n, const uop *acc) { return n->op == OP_SET ? n->src[1] == acc : uses(n, acc); }
 
 static uint32_t end_of(const struct linear *l, uint32_t at) {
@@ -116,7 +114,8 @@ uint32_t spread_cells_of(const struct spread *s) {
     return n;
 }
 
-/* Of the rows, those that are kept from one loop to the next at the same time: within a loop one may take another's place. */
+/* Rows that are live from one loop to the next at the same time: within a loop one may reuse another's
+ * registers. */
 int64_t rows_kept(const struct linear *lin, const spread_vec *v, const row_vec *rows, uint32_t threads) {
     int64_t most = 0, turns = 1;
     for (uint32_t i = 0; i < v->n; i++)
@@ -141,7 +140,7 @@ static struct spread *spread_around(spread_vec *v, uint32_t at) {
     return NULL;
 }
 
-/* Elements that value r of the loop has to itself, if this access stays among them; else 0. */
+/* Elements private to iteration r, if this access stays among them; else 0. */
 static int64_t step_along(struct arena *a, const uop *index, const uop *range) {
     if (index->src[1]->lanes > 1 || !uop_is_const(range->src[0])) return 0;
     struct affine f = affine_of(a, index->src[1]);
@@ -184,7 +183,7 @@ const struct row *row_of(const row_vec *v, const uop *local) {
 
 /* ---- the loops ------------------------------------------------------------------------------------------ */
 
-/* Outside of the loop the lanes of acc are only ever combined with its own op. */
+/* Are the lanes of acc outside of the loop only combined with its own op? */
 static bool is_joined(const struct find *f, const struct spread *s, const struct carried *c) {
     for (uint32_t i = 0; i < f->lin->n; i++) {
         const uop *n = f->lin->u[i];
@@ -205,7 +204,7 @@ static bool in_a_loop(const struct linear *l, const struct spread *s) {
 void spread_find(struct arena *a, const struct linear *lin, uint32_t most, spread_vec *out, row_vec *rows) {
     struct find f = {a, lin};
     uint32_t cell = 0;
-    if (lin->threads || most < 32) return; /* the threads of a block program are taken */
+    if (lin->threads || most < 32) return; /* a kernel with THREAD axes has its threads */
     for (uint32_t i = 0; i < lin->n; i++) {
         if (lin->u[i]->op != OP_RANGE || lin->u[i]->arg.range.kind != AX_COOP) continue;
         struct spread s = {.begin = i, .end = end_of(lin, i), .cell = cell};
@@ -228,9 +227,9 @@ uint32_t spread_cells(const spread_vec *v) {
     return n;
 }
 
-/* About four values for each thread, of which a value may be 16 bytes; the same for all, if that is near; within a warp
- * rather than with barriers; few threads, where they have much to tell each other; and rows that leave registers to
- * compute with. */
+/* About four iterations per thread (of up to 16 bytes), equally many if possible; within a warp rather
+ * than with barriers; few threads where reductions are many; and rows that leave registers to compute
+ * with. */
 uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit, const spread_vec *v,
                         const row_vec *rows) {
     double best = INFINITY;

@@ -1,18 +1,19 @@
-/* gpu_memory.c: how a GPU kernel reads and writes memory: where an INDEX lies, and loads and stores in pieces of up to 16
- * bytes. Elements that lie at any place are read as the pieces around them; two halves that come together are one word.
+/* gpu_memory.c: memory accesses of GPU kernels: addresses of an INDEX, the 128-byte swizzle, and loads and stores in
+ * vectors of up to 16 bytes. Unaligned vectors are loaded as the aligned ones around them; two 16-bit floats are one word.
  * Tests: tests/unit/cuda.c, tests/unit/dtypes.c */
 #include "render/gpu.h"
 
 enum { PIECE_BYTES = 16 };
 
-/* CUDA's pointers do not say it; memory of one thread needs no word. */
+/* CUDA pointers have no address space; nor has private memory. */
 static const char *space_of(const struct gpu *c, const uop *buf) {
     if (!c->d->cl) return "";
     if (buf->op == OP_LOCAL && buf->arg.mem.space == SPACE_SHARED) return c->d->shared;
-    return buf->op == OP_LOCAL && !c->scratch ? "" : c->d->global; /* a kernel with rows has no scratch */
+    return buf->op == OP_LOCAL && !c->scratch ? ""
+                                              : c->d->global; /* a kernel with rows has no other scratch */
 }
 
-/* Which of the elements that this thread keeps: those of its values in turn. */
+/* Index among the elements that this thread keeps, iteration by iteration. */
 static struct text place_in_row(struct gpu *c, const uop *index, const struct row *row) {
     struct affine f = affine_of(c->r.a, index);
     struct str s;
@@ -46,9 +47,9 @@ struct place gpu_place(struct gpu *c, const uop *n) {
     return p;
 }
 
-/* Pieces of 16 bytes are exchanged within a row of a panel by the row's number of eight. Where all places of an access have one
- * row but for a number, the exchange is the same for all of them: it is written such that the compiler sees it, and has one
- * operation for each place. `at` is element i. */
+/* 128-byte swizzle: 16-byte chunk index XOR (row mod 8). If all elements of an access are in one row up to
+ * a constant, the XOR is the same for all: rendered such that ptxas sees it, one operation per element.
+ * `at` is element i. */
 static const char *panel_offset(struct gpu *c, const struct place *p, const char *at, unsigned i) {
     unsigned bytes = dtype_info[p->dt].bytes;
     int64_t row = 128 / bytes, piece = PIECE_BYTES / bytes, within = 0, k = 0;
@@ -56,7 +57,7 @@ static const char *panel_offset(struct gpu *c, const struct place *p, const char
     if (p->index->lanes > 1) return plain;
     struct affine f = affine_of(c->r.a, p->index);
     for (uint32_t t = 0; t < f.n; t++) {
-        if (f.t[t].coef < 0 || f.t[t].atom->lo < 0) return plain; /* what is left of `at` is not negative */
+        if (f.t[t].coef < 0 || f.t[t].atom->lo < 0) return plain; /* the rest of `at` is not negative */
         if (f.t[t].coef % row == 0) continue;
         if (f.t[t].atom->hi >= piece) return plain;
         within += f.t[t].coef * f.t[t].atom->hi;
@@ -68,7 +69,7 @@ static const char *panel_offset(struct gpu *c, const struct place *p, const char
                (long long)column, (long long)rows);
 }
 
-/* Where element i of the access stands. */
+/* Index of element i of the access. */
 static const char *offset(struct gpu *c, const struct place *p, unsigned i) {
     const char *at = p->index->lanes > 1 ? gpu_operand(c, p->index, i).s
                      : i                 ? fmt(&c->r, "%s + %u", p->at.s, i)
@@ -93,14 +94,14 @@ static const char *predicated(struct gpu *c, const struct place *p, const char *
                 : x;
 }
 
-/* The two halves of a word as two lanes. */
+/* The two 16-bit parts of a word as two lanes. */
 void gpu_pair_lanes(struct gpu *c, const char *word, struct text *out) {
     for (unsigned k = 0; k < 2; k++)
         out[k].s = fmt(&c->r, k ? "(u16)(%s >> 16)" : "(u16)%s", word), out[k].atom = true;
     out[0].pair = out[1].upper = word;
 }
 
-/* The word that two lanes of a half are, the lower half first; NULL: they are not the halves of one. */
+/* The word that two 16-bit lanes form, the lower first; NULL: they are not parts of one. */
 const char *gpu_pair(struct gpu *c, const uop *n, unsigned i) {
     const char *word = gpu_operand(c, n, i).pair;
     return word && gpu_operand(c, n, i + 1).upper == word ? word : NULL;
@@ -110,9 +111,10 @@ static const char *piece_type(struct gpu *c, const struct place *p) {
     return fmt(&c->r, c->d->cl ? "%sx%u" : "piece<%s, %u>", elem_type(p->dt), p->piece);
 }
 
-/* In a block program: does the IF that begins here only load into registers, for the stores of a ring (pipeline.c)? A thread with few
- * sums has little to do before those: it should ask at once, and not where the compiler would, a few instructions earlier. (Where
- * threads have more, others compute meanwhile, and loads all at once after a barrier take 2 to 5 % longer; measured.) */
+/* Does this IF only load into registers, for the stores of a pipeline (pipeline.c)? A thread with few
+ * accumulators has little to do before those: it should load at once, not where ptxas would, a few
+ * instructions earlier. (With more, other warps hide it, and loads all at once after a barrier take 2 to 5
+ * % longer; measured.) */
 bool gpu_loads_ahead(const struct gpu *c) {
     enum { FEW_SUMS = 16 };
     const struct linear *l = c->r.lin;
@@ -131,7 +133,8 @@ bool gpu_loads_ahead(const struct gpu *c) {
     return any && c->sums <= held + FEW_SUMS;
 }
 
-/* Halves come as words of two, which arithmetic on pairs takes as they are; zeros where the predicate is false. */
+/* 16-bit floats are loaded as words of two, which packed arithmetic takes; zeros where the predicate is
+ * false. */
 static void load_words(struct gpu *c, const struct place *p, const struct text *pred, bool ahead,
                        struct text *out) {
     const char *t = fmt(&c->r, "piece<u32, %u>", p->piece / 2);
@@ -148,8 +151,9 @@ static void load_words(struct gpu *c, const struct place *p, const struct text *
     }
 }
 
-/* What a piece holds where its predicate is false. It is there before the load, not selected after it: a register that one path leaves
- * unset is undefined to ptxas, which then gives it to another value, and lanes whose predicate is true get that one. */
+/* A vector's value where its predicate is false: set before the load, not selected after it. A register
+ * that one path leaves unset is undefined to ptxas, which then reuses it, and lanes whose predicate is
+ * true get the wrong value. */
 static const char *piece_without(struct gpu *c, const struct place *p, const uop *alt, unsigned i) {
     struct str s;
     if (!c->d->cl && alt->op == OP_CONST && alt->arg.u == 0) return "{}";
@@ -179,8 +183,8 @@ static void load_pieces(struct gpu *c, const struct place *p, const struct text 
     }
 }
 
-/* 16 bytes that begin anywhere are read as the two aligned pieces that hold them; each only if it has an element that is asked
- * for, so that none can be outside of memory. There is no branch: a thread has several under way at once. */
+/* Unaligned 16 bytes are loaded as the two aligned vectors that hold them, each only if one of its
+ * elements is used, so none is out of bounds. No branch: a thread has several in flight. */
 static void load_anywhere(struct gpu *c, const struct place *p, const uop *pred, const uop *alt,
                           struct text *out) {
     unsigned step = PIECE_BYTES / dtype_info[p->dt].bytes;
@@ -205,7 +209,7 @@ static void load_anywhere(struct gpu *c, const struct place *p, const uop *pred,
 static bool lies_anywhere(const struct gpu *c, const uop *index, const struct place *p) {
     const uop *buf = index->src[0];
     bool shared = buf->op == OP_LOCAL && buf->arg.mem.space == SPACE_SHARED && !p->panels;
-    bool large = buf->op == OP_PARAM || (shared && dtype_info[p->dt].bytes < 4); /* words come one by one */
+    bool large = buf->op == OP_PARAM || (shared && dtype_info[p->dt].bytes < 4); /* word by word */
     return !c->d->cl && p->piece == 1 && p->index->lanes == 1 && large &&
            p->lanes * dtype_info[p->dt].bytes % PIECE_BYTES == 0;
 }
@@ -235,7 +239,7 @@ static void store_one(struct gpu *c, const uop *n, const struct place *p, unsign
     struct text v = gpu_operand(c, n->src[1], i);
     if (n->op == OP_STORE) {
         line(&c->r, "%s = %s;", at, bare(&c->r, v.s));
-    } else if (c->meet && access_buf(n)->op != OP_LOCAL) {
+    } else if (c->atomic && access_buf(n)->op != OP_LOCAL) {
         unsigned bytes = dtype_info[p->dt].bytes;
         const char *as = bytes > 2 ? "" : fmt(&c->r, "(%su%u *)", p->space, bytes * 8);
         line(&c->r, "meet_%s(%s&%s, %s);", dtype_info[p->dt].name, as, at, v.s);
@@ -246,7 +250,7 @@ static void store_one(struct gpu *c, const uop *n, const struct place *p, unsign
     }
 }
 
-/* Halves that came in pairs go in pairs. */
+/* Packed 16-bit floats are stored packed. */
 static bool store_pairs(struct gpu *c, const uop *n, const struct place *p, unsigned i) {
     struct str s;
     str_init(&s, c->r.a);
@@ -271,7 +275,7 @@ static void store_piece(struct gpu *c, const uop *n, const struct place *p, unsi
          p->base, offset(c, p, i), t, s.p);
 }
 
-/* A piece where all lanes are there, else those that are. */
+/* A vector store where all predicates are true, else lane by lane. */
 static void store_predicated_piece(struct gpu *c, const uop *n, const struct place *p, const uop *pred,
                                    unsigned i) {
     struct str all;
@@ -315,7 +319,7 @@ void gpu_store(struct gpu *c, const uop *n) {
     if (single) c->r.indent--, line(&c->r, "}");
 }
 
-/* By the threads of a block program; elsewhere it is a hint for caches of another kind. */
+/* In kernels with threads; elsewhere PREFETCH is for CPU caches. */
 void gpu_prefetch(struct gpu *c, const uop *n) {
     if (!c->lanes || c->d->cl) return;
     struct place p = gpu_place(c, n->src[0]);

@@ -1,18 +1,15 @@
-/* gpu_mma.c: what the threads of a block program do together: copies to shared memory that take their time, and matrix
- * instructions of warps and of warpgroups; boxes of buffers that the tensor memory engine copies, and mbarriers.
- *
- * Operands of a warp are words in registers (LDMATRIX loads them, two halves in each); those of a warpgroup are
- * tiles in shared memory, named by descriptors. Which element a lane's register stands for is said in ir/mma.def alone;
- * here only the instruction is written. CUDA only: render_opencl_fits refuses these ops.
- * Tests: tests/unit/gpu_threads.c, tests/unit/cuda.c */
+/* gpu_mma.c: what warps do together: cp.async, ldmatrix, mma.sync and wgmma, TMA copies, mbarriers, DSMEM stores.
+ * Operands of mma.sync are words in registers (two 16-bit elements each); those of wgmma are tiles in shared memory,
+ * named by matrix descriptors. Register layouts are in ir/mma.def alone; here only the instruction is rendered.
+ * CUDA only: render_opencl_fits refuses these ops. Tests: tests/unit/gpu_threads.c, tests/unit/cuda.c */
 #include "render/gpu.h"
 
 enum {
-    PIECES = 8 /* of 16 bytes in a row of a panel */,
-    PANEL_ROWS = 8 /* that an instruction takes as one matrix */
+    PIECES = 8 /* 16-byte chunks in a row of a panel */,
+    PANEL_ROWS = 8 /* rows of a core matrix */
 };
 
-/* In pieces of 16 bytes, or element by element, as the hardware copies on its own; smaller ones are moved here. */
+/* cp.async of 16, 8 or 4 bytes; smaller elements are copied synchronously. */
 void gpu_copy(struct gpu *c, const uop *n) {
     struct place to = gpu_place(c, n->src[0]), from = gpu_place(c, n->src[1]);
     const uop *pred = n->nsrc > 2 ? n->src[2] : NULL;
@@ -29,7 +26,7 @@ void gpu_copy(struct gpu *c, const uop *n) {
     }
 }
 
-/* Four words, two elements in each. */
+/* Four words of two elements. */
 void gpu_frag(struct gpu *c, const uop *n) {
     struct place p = gpu_place(c, n->src[0]);
     struct text *t = gpu_new_lanes(c, n);
@@ -46,14 +43,14 @@ static const char *word(struct gpu *c, const uop *n, unsigned w) {
     return n->dt == DT_F32 ? fmt(&c->r, "tf32(%s)", gpu_operand(c, n, w).s) : gpu_operand(c, n, w).s;
 }
 
-/* A warpgroup reads its operands from shared memory. Where a tile begins counts in pieces of 16 bytes: what is constant of
- * it stays apart, so that the tiles of one step are one address and small numbers. Not where the rest may be negative (the other
- * place of two, one minus the place): it is counted in pieces without a sign. */
+/* A wgmma descriptor. Addresses count 16-byte units; the constant part is split off, so that tiles of one
+ * K step are one address and small offsets. Not where the rest may be negative (the other of two stages, 1
+ * - stage): the units are unsigned. */
 static const char *tile_of(struct gpu *c, const uop *index, const union arg *arg, int operand) {
     int rows = arg->mma.rows[operand], leap = arg->mma.leap[operand];
     const char *more_rows = leap && leap != PANEL_ROWS ? fmt(&c->r, ", %d", leap * PIECES) : "";
     struct place p = gpu_place(c, index);
-    const char *first = fmt(&c->r, "P%s", p.base + 1); /* of the memory Ln */
+    const char *first = fmt(&c->r, "P%s", p.base + 1); /* address of the LOCAL Ln */
     const uop *at = index->src[1], *far = at->op == OP_ADD && uop_is_const(at->src[1]) ? at->src[1] : NULL;
     int64_t piece = 16 / dtype_info[p.dt].bytes, more = far ? far->arg.i : 0;
     if (far && more % piece == 0 && at->src[0]->lo >= 0 && uop_divides(at->src[0], piece))
@@ -66,9 +63,10 @@ static const char *tile_of(struct gpu *c, const uop *index, const union arg *arg
 static void group_mma(struct gpu *c, const uop *n) {
     const struct mma_info *info = &mma_info[n->arg.mma.instr];
     const uop *a = n->src[n->nsrc - 2];
-    bool tile = a->op == OP_INDEX; /* else registers, which have no order of their own */
+    bool tile = a->op == OP_INDEX; /* else registers, without an address */
     unsigned lanes = n->src[0]->lanes, cells = (n->nsrc - 2) * lanes, at = cells;
-    /* a part of a sum begins where the last one was, once that is read: else the compiler has two of them */
+    /* partial sums: "+f" reuses the last one's registers once it is read; else ptxas keeps two sets */
+
     const char *reg =
         n->arg.mma.zero_init && !mma_low_precision_acc((enum mma)n->arg.mma.instr) ? "=f" : "+f";
     struct str op, arg;
@@ -91,7 +89,7 @@ static void group_mma(struct gpu *c, const uop *n) {
         str_add(&op, "}");
     }
     str_printf(&op, ", %%%u, p, 1, 1", at);
-    bool either = dtype_info[info->in].bytes == 2; /* others have no word for operands that lie across k */
+    bool either = dtype_info[info->in].bytes == 2; /* only 16-bit types have the transpose bits (MN-major) */
     if (tile && either) str_printf(&op, ", %d", n->arg.mma.rows[0] != 0);
     if (either) str_printf(&op, ", %d", n->arg.mma.rows[1] != 0);
     str_add(&op, "; }");
@@ -99,7 +97,7 @@ static void group_mma(struct gpu *c, const uop *n) {
          tile_of(c, n->src[n->nsrc - 1], &n->arg, 1));
 }
 
-/* Lanes that differ in one bit exchange, bit by bit. */
+/* Butterfly shuffle, bit by bit. */
 void gpu_lanered(struct gpu *c, const uop *n) {
     const char *acc = gpu_operand(c, n->src[0], 0).s;
     enum dtype dt = (enum dtype)n->src[0]->dt;
@@ -119,8 +117,8 @@ static bool is_before(const uop *const *done, uint32_t n, const uop *m) {
     return false;
 }
 
-/* What those that are over left in their accumulators is read after this and not before; what was waited for earlier may be
- * forgotten. Groups are counted from the last one: the last arg go on. */
+/* Accumulators of completed wgmmas are read after this and not before; what was waited for earlier is
+ * known. Groups count back from the last: arg groups stay in flight. */
 void gpu_mma_wait(struct gpu *c, const uop *n) {
     const uop *seen[8];
     uint32_t nseen = 0;
@@ -170,7 +168,7 @@ void gpu_mma(struct gpu *c, const uop *n) {
 
 /* ---- boxes -------------------------------------------------------------------------------------------- */
 
-/* Of a TMA_LOAD or TMA_STORE. */
+/* The TENSOR_MAP of a TMA_LOAD or TMA_STORE. */
 static struct render_map map_of(const uop *box) {
     const uop *n = box->src[1];
     struct render_map m = {.slot = n->src[0]->arg.param.slot,
@@ -185,7 +183,7 @@ static struct render_map map_of(const uop *box) {
     return m;
 }
 
-/* Two boxes may have the same map: the numbers count. */
+/* Copies with equal descriptors share one: compared by value. */
 static uint32_t map_number(const struct gpu *c, const uop *n) {
     struct render_map m = map_of(n);
     uint32_t i = 0;
@@ -201,8 +199,8 @@ void gpu_find_maps(struct gpu *c) {
         if (at < c->nmap) continue;
         if (at == RENDER_MAPS || n->src[1]->arg.i > RENDER_AXES)
             err_throw(c->r.ir->err, RG_ELIMIT,
-                      "kernel %s: boxes of more than %d maps, or of more than %d axes", c->r.lin->name,
-                      RENDER_MAPS, RENDER_AXES);
+                      "kernel %s: TMA copies with more than %d descriptors, or of more than %d axes",
+                      c->r.lin->name, RENDER_MAPS, RENDER_AXES);
         c->map[c->nmap++] = map_of(n);
     }
 }
@@ -229,7 +227,8 @@ static void send(struct gpu *c, const uop *n) {
     unsigned lanes = n->src[0]->lanes;
     struct str s;
     str_init(&s, c->r.a);
-    if (n->src[2]->dt != DT_F32 || (lanes != 1 && lanes != 2)) gpu_bad(c, n, "one float or two are sent");
+    if (n->src[2]->dt != DT_F32 || (lanes != 1 && lanes != 2))
+        gpu_bad(c, n, "a DSMEM store has 1 or 2 floats");
     for (unsigned i = 0; i < lanes; i++) str_printf(&s, ", %s", gpu_operand(c, n->src[2], i).s);
     struct place p = gpu_place(c, n->src[0]);
     line(&c->r, "send_%u(far(near(%s), %s) + (u32)(%s) * 4%s);", lanes, p.base,

@@ -1,5 +1,5 @@
-/* internal.h: what the renderers share; see c.c and gpu.c. The renderer for GPUs writes vectors lane by lane, so it uses the
- * scalar half of c_op.c and c_cast.c, over a preamble of its own that defines the same names. */
+/* internal.h: what the renderers share; see c.c and gpu.c. The GPU renderer has scalars only: it uses the
+ * scalar half of c_op.c and c_cast.c over a preamble that defines the same names. */
 #ifndef RIDGE_RENDER_INTERNAL_H
 #define RIDGE_RENDER_INTERNAL_H
 
@@ -14,9 +14,9 @@ struct text {
     uint8_t dt, lanes;
     uint8_t mask; /* bool vectors: bytes of one mask element (-1 true, 0 false); else 0 */
     bool atom;    /* a name or a literal: may be written twice and needs no parentheses */
-    bool moving;  /* reads an accumulator: means something else after the next SET */
+    bool moving;  /* reads an accumulator: changes with the next SET */
     const char *pair,
-        *upper; /* CUDA: a u32 whose lower half this lane is, whose upper half it is; else NULL */
+        *upper; /* CUDA: the u32 of which this lane is the lower, the upper 16 bits; else NULL */
 };
 
 struct render {
@@ -24,11 +24,11 @@ struct render {
     struct ir *ir;
     struct arena *a; /* for expression texts; = ir->arena */
     const struct linear *lin;
-    uint32_t *slot;       /* by node id: number in `val` + 1, 0: none */
+    uint32_t *slot;       /* by node id: index in `val` + 1, 0: none */
     VEC(struct text) val; /* the latest evaluation of each node */
-    uint32_t *uses;       /* by position in the list: how often that evaluation is used */
-    uint32_t pos;         /* in the list: the number in v12 */
-    uint32_t tmp;         /* further names made at this position: v12_1 */
+    uint32_t *uses;       /* by position in the list: uses of that evaluation */
+    uint32_t pos;         /* position in the list: the 12 of v12 */
+    uint32_t tmp;         /* further names of this position: v12_1 */
     int indent;
     enum { LANG_C, LANG_CUDA, LANG_OPENCL } lang; /* see negated() in c_op.c, and c_cast.c */
 };

@@ -1,16 +1,12 @@
-/* opencl_pre.c: what every OpenCL program begins with: types, and the names that c_op.c and c_cast.c use for what operators
- * cannot say. OpenCL C 1.2; nothing beyond it is needed but doubles where they are used and 64-bit atomics where such
- * elements are added to.
- *
- * As on CUDA half types are their bits, arithmetic on them is done in float, max and min keep NaN and order -0 before 0,
- * and nothing is fused unless the program says FMA.
- * Pieces of memory are OpenCL's own vectors, f32x4 and the like.
- * Additions to memory that threads may share compare and exchange the word that holds the element: OpenCL 1.2 adds
- * integers only.
+/* opencl_pre.c: the preamble of every OpenCL program: types, and the helpers that c_op.c and c_cast.c call for what
+ * operators cannot express. OpenCL C 1.2; beyond it only doubles where they are used and 64-bit atomics where such
+ * elements are added to. As on CUDA fp16 and bf16 are their bits, arithmetic is done in float, max and min propagate NaN
+ * and order -0 before 0, and FMAs are fused only where the program says FMA. Vectors are OpenCL's own, f32x4 and the
+ * like. Atomic additions compare-and-swap the word that holds the element: OpenCL 1.2 adds integers only.
  * Tests: tests/unit/opencl.c */
 #include "render/gpu.h"
 
-/* clang-format off: text, laid out by hand */
+/* clang-format off */
 static const char types[] =
     "#pragma OPENCL FP_CONTRACT OFF\n"
     "#ifdef cl_khr_fp64\n"
@@ -59,7 +55,7 @@ static const char types[] =
     "#define __builtin_fabsf(a) as_f32(as_u32(a) & 0x7fffffffu)\n"
     "#define __builtin_fabs(a) as_f64(as_u64(a) & 0x7ffffffffffffffful)\n";
 
-/* odd_i64: to float such that a further rounding to fewer digits is right, as odd_f32. */
+/* odd_i64: to float by round-to-odd, as odd_f32. */
 static const char scalars[] =
     "#define ROUNDINGS(T) G2(T, W_##T) \\\n"
     "    I T fma_##T(T a, T b, T c) { return fma(a, b, c); } \\\n"

@@ -25,22 +25,23 @@ void render_c(struct str *, struct ir *, const struct linear *);
 /* ---- gpu.c: CUDA C for NVRTC, no #include ---------------------------------------------------------- */
 
 void render_cuda_preamble(struct str *);
-/* A buffer as boxes of it are copied (op TENSOR_MAP): a parameter of 128 bytes that the device makes of its address. */
+/* A TMA descriptor (op TENSOR_MAP): a 128-byte kernel parameter that the device encodes from the buffer's
+ * address. */
 enum { RENDER_MAPS = MAPS_MOST, RENDER_AXES = 5 };
 struct render_map {
     uint32_t slot, rank;
-    int64_t bytes;             /* of the buffer; axes, the fastest first; of an element */
-    int64_t digits;            /* 0: bits are copied; else floats are rounded to so many (11 it can be) */
+    int64_t bytes;             /* slot of the buffer; axes, fastest first; bytes of an element */
+    int64_t digits;            /* 0: copied as they are; else fp32 rounded to that many bits (11: TF32) */
     int64_t size[RENDER_AXES]; /* elements */
-    int64_t step[RENDER_AXES]; /* elements from one to the next along it; of the first 1 */
+    int64_t step[RENDER_AXES]; /* strides in elements; of the first 1 */
     int64_t box[RENDER_AXES];
 };
-/* How a kernel is started. */
+/* The launch configuration of a kernel. */
 struct render_shape {
-    uint32_t block;  /* 0: a thread runs one iteration of the grid; else a block of so many threads runs .. */
-    uint32_t teams;  /* .. so many of them */
-    int64_t scratch; /* bytes of global scratch memory for each thread */
-    int64_t shared;  /* bytes of shared memory for each block, beyond what the text declares */
+    uint32_t block;     /* 0: one thread per iteration of the grid; else threads of a block, which runs .. */
+    uint32_t per_block; /* .. this many iterations */
+    int64_t scratch;    /* bytes of global scratch memory per thread */
+    int64_t shared;     /* dynamic shared memory of a block, bytes */
     struct render_map map[RENDER_MAPS];
     uint32_t maps;
 };
@@ -48,23 +49,23 @@ struct render_shape {
  * number of iterations, the scratch memory and the bytes of one thread's part of it.
  *   extern "C" __global__ void NAME(T0 *b0, .., i64 q0, .., u64 n, char *scratch, u64 stride)
  * and then the maps of buffers, 128 bytes each.
- * meet: grid iterations may add to the same element, so that STORE_ADD must be atomic. Throws as render_c. */
-void render_cuda(struct str *, struct ir *, const struct linear *, bool meet, struct render_shape *);
+ * atomic: grid iterations may add to the same element, so that STORE_ADD must be atomic. Throws as render_c. */
+void render_cuda(struct str *, struct ir *, const struct linear *, bool atomic, struct render_shape *);
 
 /* ---- gpu.c: OpenCL C 1.2 --------------------------------------------------------------------------- */
 
 void render_opencl_preamble(struct str *);
 struct render_limits { /* of a device */
-    uint32_t threads;  /* of a block, at most; below 32 no loop is shared */
-    size_t shared;     /* bytes that they share */
+    uint32_t threads;  /* threads of a block, at most; below 32 no loop is cooperative */
+    size_t shared;     /* bytes of local memory */
     bool no_f64, no_atomic64;
 };
-/* Does a block program stay within OpenCL and these limits? Else another opt list must be used. */
+/* Does a kernel with THREAD axes stay within OpenCL and these limits? Else it needs another opt list. */
 bool render_opencl_fits(const struct linear *, const struct render_limits *);
 /* One function, like CUDA's; a buffer is two parameters, memory and place: it begins 8 * place bytes into the memory.
  *   __kernel void NAME(__global char *p0, .., u32 o0, .., i64 q0, .., u64 n, __global char *scratch, u64 stride)
  * RG_EUNSUPPORTED, with the op and the type, for what the device has not. */
-void render_opencl(struct str *, struct ir *, const struct linear *, bool meet, const struct render_limits *,
-                   struct render_shape *);
+void render_opencl(struct str *, struct ir *, const struct linear *, bool atomic,
+                   const struct render_limits *, struct render_shape *);
 
 #endif

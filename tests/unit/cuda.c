@@ -282,11 +282,11 @@ TEST(cuda_keeps_rows_in_registers) {
     /* as many values for each thread, if the number allows it; no shared memory within one warp */
     l = lowered(softmax_of(64, 768), NULL);
     CHECK_EQ(l->shape.block, 256);
-    CHECK_EQ(l->shape.teams, 8);
+    CHECK_EQ(l->shape.per_block, 8);
     CHECK(!strstr(l->cuda.p, "__syncthreads") &&
           strstr(l->cuda.p, "blockIdx.x * 8 + threadIdx.x / 32; if (t < n)"));
     l = lowered(softmax_of(64, 36), NULL); /* nine pieces of 16 bytes */
-    CHECK_EQ(l->shape.teams, 32);
+    CHECK_EQ(l->shape.per_block, 32);
     CHECK(strstr(l->cuda.p, "for (int o = 4; o; o >>= 1)") && strstr(l->cuda.p, "0xffu << "));
     CHECK_EQ(lowered(softmax_of(64, 6144), NULL)->shape.block, 384);
     CHECK_EQ(lowered(softmax_of(64, 5120), NULL)->shape.block, 320);

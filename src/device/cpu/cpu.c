@@ -49,7 +49,7 @@ static void run_chunk(void *arg, uint32_t t0, uint32_t t1, int worker) {
     l->fn(l->buf, l->var, t0, t1, l->scratch + (size_t)worker * l->scratch_stride);
 }
 
-/* Each worker's share, for a profile: who waited for whom. */
+/* Each worker's share, for a profile: load imbalance. */
 static void note_part(void *arg, int worker, uint32_t iterations, uint64_t t0, uint64_t t1) {
     const struct dev_launch *l = arg;
     event_add(EVENT_PART, l->name, t0, t1, iterations, worker);

@@ -1,14 +1,12 @@
-/* scatter.c: what several elements of a row do to one place: the last of them (winner), the greatest, the least, the product,
- * the sum of pieces.
- *
- * One iteration is one row, gone through from its first element to its last: the result does not depend on threads.
- * An index out of range is clamped, as a gather's is. Halves are rounded each time, as additions of halves in memory are.
+/* scatter.c: scatter along a row: what several elements do to one index: the last writer (winner), maximum, minimum,
+ * product, sum. One iteration is one row, in order: the result does not depend on threads. An index out of range is
+ * clamped, as a gather's is. 16-bit floats are rounded each time, as additions to memory are.
  * Tests: tests/unit/call.c, tests/values/index.txt */
 #include "device/cpu/internal.h"
 
 static inline int64_t place(int64_t i, int64_t size) { return i < 0 ? 0 : i < size ? i : size - 1; }
 
-/* var: elements of an index row, places, (places). */
+/* var: row size of the index, targets, (targets). */
 #define WINNER(T, U)                                                                                        \
     static void winner_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) { \
         int64_t n = var[0], size = var[1];                                                                  \
@@ -53,7 +51,7 @@ static inline uint16_t f16_put(float f) {
 #define PRODUCT(C, a, b) ((a) * (b))
 #define PRODUCT_INT(C, a, b) ((C)((uint64_t)(a) * (uint64_t)(b))) /* wraps */
 
-/* var: elements of a row of the index, places, 1: places that are hit forget x. */
+/* var: row size of the index, targets, 1: targets that are hit drop x. */
 #define SCATTER(name, T, U, C, GET, PUT, COMBINE)                                                           \
     static void name##_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, void *scratch) { \
         int64_t n = var[0], size = var[1];                                                                  \
@@ -93,7 +91,7 @@ static inline uint16_t f16_put(float f) {
 /* clang-format on */
 TYPES(ALL)
 
-/* var: numbers of a row of the index, elements of a row of the result, places. Halves are added in float. */
+/* var: row size of the index, row size of the result, targets. 16-bit floats are added in fp32. */
 #define SUM(T, U, C, GET, PUT)                                                                             \
     static void scatter_sum_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1,            \
                                 void *scratch) {                                                           \

@@ -1,10 +1,8 @@
-/* call.c: functions that the GPU brings with it (sorting, the last writer of a place, scatters in a fixed order), each
- * a sequence of kernels.
- *
- * The kernels are text (builtin_kernels.c) that the engine compiles and keeps as it does its own; this file says with what and in
- * which order they are started. A sequence is a function of a launch alone: step i of it is computed when it is asked for,
- * so that launches one by one and graphs whose addresses change go by the same code. What lies between the kernels lies in
- * the launch's scratch memory: numbers and places twice, the counts of digits, and where the elements of each place begin.
+/* builtin.c: builtins of the GPU (sort, scatter in a fixed order, last writer of an index), each a sequence of
+ * kernels. The kernels are source text (builtin_kernels.c) that the engine compiles and caches as its own; this file says
+ * with what arguments and in which order they are launched. Step i of a sequence is a function of the launch alone, so
+ * single launches and graphs with changing addresses share the code. Intermediate keys and indices (twice), digit counts,
+ * and segment offsets are in the launch's scratch memory.
  * Tests: tests/unit/call.c (cuda_gpu_call_*), tests/unit/cuda_fake.c (cuda_fake_calls) */
 #include "device/cuda/internal.h"
 
@@ -12,7 +10,7 @@ enum { THREADS = 256, SCAN_THREADS = 1024, DIGIT = 8, DIGITS = 1 << DIGIT };
 enum {
     PARTS = 1024,
     BLOCKS = 1 << 16
-}; /* blocks that keep the GPU busy with a pass; most of a kernel over all elements */
+}; /* blocks that fill the GPU in a pass; at most, of a kernel over all elements */
 
 enum what { SORT, ARGSORT, TOPK, TOPK_INDEX, WINNER, SCATTER, SCATTER_SUM };
 struct cuda_call {
@@ -22,7 +20,7 @@ struct cuda_call {
     dev_fn *kernel[DEV_KERNELS];
 };
 
-/* Where things lie in the scratch memory. */
+/* Layout of the scratch memory. */
 struct plan {
     int64_t rows, len, parts, size, inner; /* size, inner: of a scatter */
     uint32_t passes;
@@ -107,7 +105,7 @@ static void keys_step(const struct cuda_call *c, const struct plan *p, const str
     add_num(s, count), add_num(s, is_scatter(c->what) ? p->size : l->var[2]);
 }
 
-/* Of pass number `pass`: 0 counts, 1 adds up, 2 puts into place. */
+/* Pass number `pass`: 0 histogram, 1 prefix sum, 2 scatter. */
 static void pass_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
                       uint32_t pass, uint32_t part, struct cuda_step *s) {
     int from = pass % 2, to = 1 - from;

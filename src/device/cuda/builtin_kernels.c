@@ -1,22 +1,20 @@
-/* builtin_kernels.c: the kernels that functions of the GPU consist of, as CUDA C; call.c says in which order they are started.
- *
- * Sorting is by counting digits of 8 bits, from the lowest up. A row is cut into parts, each a whole number of tiles, and
- * a block has a part: sort_count counts the digits of each part, sort_scan makes of these counts the place where each part's
- * elements of each digit begin, and sort_place puts them there, tile by tile. A tile is first put in order in shared memory,
- * so that neighbours in memory are written together: a warp takes 32 neighbouring elements at a time, lanes with equal
- * digits find each other by a vote, and the order of lanes, rounds and warps is that of the row, so that equal elements
- * stay in order. A row that is one part is counted by sort_place itself. Nothing depends on which block runs first.
- * An element is sorted by an unsigned number, as in cpu/sort.c: signs flipped, negative floats inverted, all NaN the
- * greatest number, 0 and -0 one number, all bits inverted where the greatest comes first; beside it goes its place.
- * A scatter sorts its index, finds where each place's elements begin (scatter_begin), and gives every result to one thread,
- * which combines what comes there in the order of the row (scatter_fold, scatter_sum): the same bits in every run.
- * The text uses names of the preamble (render/cuda_pre.c); each kernel stands alone, since any may share a unit with others.
+/* builtin_kernels.c: CUDA C of the kernels that builtins consist of; builtin.c says in which order they are launched.
+ * Radix sort, 8-bit digits, least significant first. A row is cut into parts of whole tiles, a block each: sort_count
+ * is the histogram of each part, sort_scan the prefix sum that gives each part's offset of each digit, sort_place
+ * scatters tile by tile. A tile is ordered in shared memory first, for coalesced stores: a warp takes 32 neighbours at a
+ * time, lanes with equal digits match by vote, and order of lanes, rounds and warps is that of the row: the sort is stable.
+ * A row of one part is counted by sort_place itself. No result depends on the order of blocks.
+ * Keys are unsigned, as in cpu/sort.c: signs flipped, negative floats inverted, all NaN the greatest, 0 and -0 equal, all
+ * bits inverted for descending order; with each goes its index. A scatter sorts its index, finds each target's segment
+ * (scatter_begin), and gives every result to one thread, which combines its segment in the order of the row
+ * (scatter_fold, scatter_sum): the same bits in every run.
+ * The text uses the preamble (render/cuda_pre.c); each kernel stands alone, since any may share a unit with others.
  * Tests: tests/unit/call.c (cuda_gpu_call_*), tests/unit/cuda.c (cuda_compile_calls) */
 #include "device/cuda/internal.h"
 
-/* clang-format off: text, laid out by hand */
+/* clang-format off */
 
-/* K: the type of a number. */
+/* K: the type of a key. */
 static const char count[] =
     "extern \"C\" __global__ void sort_count(const K *key, u32 *hist, i64 len, i64 parts, i64 shift, u64 n, "
     "char *s, u64 d) {\n"
@@ -79,7 +77,7 @@ static const char place[] =
     "+ chunk < len ? from + chunk : len;\n"
     "    const u32 tid = threadIdx.x, lane = tid % 32, warp = tid / 32, lower = (1u << lane) - 1;\n"
     "    key += row * len, pos += row * len, key2 += row * len, pos2 += row * len;\n"
-    /* the sum of x over all threads before this one; everyone calls it */
+    /* exclusive prefix sum of x over the block; all threads call it */
     "    auto before = [&](u32 x) {\n"
     "        u32 t = x;\n"
     "        sums[tid] = t;\n"
@@ -157,7 +155,7 @@ static const char place[] =
 /* Over all elements, whatever the number of blocks. */
 #define EACH "    for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < count; i += (i64)gridDim.x * 256) {\n"
 
-/* Elements to numbers and back: B the bits of an element; ALL, TOP, INF as in cpu/sort.c. */
+/* Elements to keys and back: B the bits of an element; ALL, TOP, INF as in cpu/sort.c. */
 static const char keys[] = "extern \"C\" __global__ void sort_keys(const B *x, K *key, i64 count, i64 down, "
                            "u64 n, char *s, u64 d) {\n"
                            "    after();\n" EACH "        const K v = x[i], size = v & (TOP - 1);\n"
@@ -182,7 +180,7 @@ static const char places[] = "extern \"C\" __global__ void sort_places(i64 *out,
                              "    }\n"
                              "}\n";
 
-/* An index to numbers: clamped, as a gather's is. */
+/* An index to keys: clamped, as a gather's is. */
 static const char index_keys[] =
     "extern \"C\" __global__ void scatter_keys(const i64 *index, u32 *key, i64 count, i64 size, u64 n, char "
     "*s, u64 d) {\n"
@@ -190,7 +188,7 @@ static const char index_keys[] =
     "        key[i] = index[i] < 0 ? 0 : index[i] < size ? (u32)index[i] : (u32)(size - 1);\n"
     "    }\n"
     "}\n";
-/* For each place, and one more, how many elements of the row go to places before it. */
+/* For each target, and one more, the number of elements of the row that go to targets before it. */
 static const char begins[] = "extern \"C\" __global__ void scatter_begin(const u32 *key, u32 *begin, i64 "
                              "len, i64 size, i64 count, u64 n, char *s, u64 d) {\n"
                              "    after();\n" EACH "        const u32 *k = key + i / (size + 1) * len;\n"
@@ -249,7 +247,7 @@ static const char fold[] =
     "    }\n"
     "}\n";
 
-/* The last writer of a place is the greatest: in whatever order they come. */
+/* The last writer of an index is the greatest: in any order. */
 static const char fill[] =
     "extern \"C\" __global__ void winner_fill(T *out, i64 count, u64 n, char *s, u64 d) {\n"
     "    after();\n" EACH "        out[i] = -1;\n"
@@ -263,7 +261,7 @@ static const char put[] =
     "    }\n"
     "}\n";
 
-/* What the words of the texts mean for a type: its bits, its numbers, what is computed with. */
+/* What the macros of the texts mean for a type: its bits, its keys, the type computed with. */
 static const struct type {
     const char *name, *bits, *key, *element, *calc, *up, *down, *all, *top, *inf;
     int bytes, is_signed;
@@ -298,7 +296,7 @@ struct word {
     const char *name, *meaning;
 };
 
-/* A text with words defined before it and forgotten after it: several stand in one unit. */
+/* A text with macros defined before it and undefined after it: several share a unit. */
 static const char *with(struct arena *a, const struct word *w, uint32_t n, const char *text) {
     struct str s;
     str_init(&s, a);

@@ -1,13 +1,11 @@
-/* cubin.c: what is in machine code for an NVIDIA GPU: how many registers a kernel takes, what did not fit into them, how wide
- * its accesses to memory are, whether it has MMA instructions. Search and reports rank by it, tests hold us to it.
+/* cubin.c: statistics of machine code for an NVIDIA GPU: registers, spills, widths of memory accesses, MMA instructions.
+ * Search and reports rank by it, tests check it.
  *
- * A cubin is an ELF file. A kernel is a section .text.NAME of instructions of 16 bytes, whose low nine bits say which they
- * are (the next three say where the operands come from) and, of those that access memory, three bits say how many bytes at
- * once. Registers and stack stand in .nv.info as triples of attribute, number of the symbol, value; shared memory is
- * the size of .nv.shared.NAME. None of this is documented by NVIDIA; it has been so from sm_70 to sm_90, and is checked by
- * tests against kernels of which the answer is known.
- * The bytes may come from a file: every offset and count is checked, and what cannot be is an error.
- * Tests: tests/unit/cuda.c (cuda_compile_cubin_*) */
+ * A cubin is an ELF file. A kernel is a section .text.NAME of 16-byte instructions; the low nine bits are the opcode (the
+ * next three the operand form), three bits of a memory access its width. Registers and stack are in .nv.info as triples of
+ * attribute, symbol index, value; shared memory is the size of .nv.shared.NAME. NVIDIA documents none of it; it has been so
+ * from sm_70 to sm_90, and is checked by tests against kernels with known answers. The bytes may come from a file: every
+ * offset and count is checked. Tests: tests/unit/cuda.c (cuda_compile_cubin_*) */
 #include "device/cuda/internal.h"
 
 #include <elf.h>

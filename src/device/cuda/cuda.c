@@ -1,12 +1,11 @@
-/* cuda.c: an NVIDIA GPU as a device: memory, copies, code, launches.
+/* cuda.c: an NVIDIA GPU as a device: memory, copies, modules, launches.
  *
- * Kernels go to one stream, in the order in which the engine asks for it, so that a block of memory may be used again
- * as soon as the engine says so and nothing waits but a read. The host runs ahead: a launch returns at once; a copy
- * in returns when its last piece is in pinned memory; a copy out waits.
- * Copies go through four pieces of pinned memory in turn: pageable memory would be staged by the driver, and stall.
- * The context is the device's primary one, so that other libraries in the process share it. A fault in a kernel is final:
- * the driver refuses every context to the process from then on (seen with 580; contexts of our own do not help). Every
- * later call says so and fails, and the process lives on with other devices.
+ * Kernels go to one stream, in the engine's order, so memory may be reused as soon as the engine says so, and only reads wait.
+ * The host runs ahead: a launch returns at once; a copy to the device returns when its last chunk is in pinned memory; a
+ * copy to the host waits. Copies go through four chunks of pinned memory round-robin: the driver would stage pageable
+ * memory synchronously. The context is the device's primary one, shared with other libraries of the process.
+ * A fault in a kernel is final: the driver refuses every context to the process from then on (seen with 580; contexts of
+ * our own do not help). Every later call says so and fails, and the process lives on with other devices.
  * Tests: tests/unit/cuda.c (need a GPU) */
 #include "device/cuda/internal.h"
 #include "event/event.h"
@@ -17,7 +16,7 @@ enum { PIECES = CUDA_PIECES, PIECE = 4 << 20, OUT_OF_MEMORY = 2 };
 enum {
     SHARED_FREE = 48 << 10,
     MAX_DYNAMIC_SHARED = 8
-}; /* shared memory beyond it must be asked for; the name of that wish */
+}; /* shared memory beyond it is opt-in; its function attribute */
 
 struct module {
     struct device *d;
@@ -26,7 +25,7 @@ struct module {
 
 /* ---- errors -------------------------------------------------------------------------------------------- */
 
-/* Faults after which the context is of no use: those of kernels, and of the machine. */
+/* Errors after which the context is unusable: faults of kernels, and of the machine. */
 static bool is_final(int code) {
     return (code >= 700 && code != 701 && code != 704 && code != 705 && code != 708 && code < 800) ||
            code == 214 || code == 46 || code == 999;
@@ -107,7 +106,7 @@ static int prepare(struct device *d, struct err *e, int unit) {
     struct err ignore = {0};
     nvrtc_arch(cuda_nvrtc(&ignore), d->info.major, d->info.minor, d->arch);
     if (strcmp(d->arch, "sm_90a"))
-        d->info.no_maps = true; /* the compiler is older than the GPU, or the GPU than maps */
+        d->info.no_maps = true; /* NVRTC older than the GPU, or a GPU without TMA */
     return 0;
 }
 
@@ -168,7 +167,8 @@ static void *cuda_alloc(struct device *d, size_t n) {
     if (cuda_enter(d, &e)) return NULL;
     int code = d->cu->alloc(&p, RG_MAX(n, 1));
     if (!code && (code = d->cu->fill(p, 0, RG_MAX(n, 1), d->stream))) d->cu->free(p);
-    if (code) cuda_fail(d, &e, code, "allocating memory"); /* notes a loss; the caller asks `wait` why */
+    if (code)
+        cuda_fail(d, &e, code, "allocating memory"); /* notes a lost device; the caller asks `wait` why */
     return code ? NULL : (void *)(uintptr_t)p;
 }
 
@@ -184,7 +184,7 @@ static int cuda_wait(struct device *d, struct err *e) {
     return 0;
 }
 
-/* The next piece of pinned memory, once the copy that used it last is done. */
+/* The next chunk of pinned memory, once its last copy is complete. */
 static int take_piece(struct device *d, struct err *e, struct cuda_piece **out) {
     struct cuda_piece *p = &d->piece[d->next];
     d->next = (d->next + 1) % PIECES;
@@ -212,12 +212,12 @@ static int copy_in(struct device *d, struct err *e, cu_ptr to, const char *from,
     return 0;
 }
 
-/* Up to PIECES copies are under way while the oldest is taken over. */
+/* Up to PIECES copies are in flight while the oldest is copied out. */
 static int copy_out(struct device *d, struct err *e, char *to, cu_ptr from, size_t n) {
     struct cuda_piece *p[PIECES];
     size_t pieces = (n + PIECE - 1) / PIECE;
     for (size_t i = 0; i < pieces + PIECES; i++) {
-        if (i >= PIECES) { /* the piece that number i - PIECES was begun with */
+        if (i >= PIECES) { /* the chunk of copy i - PIECES */
             size_t done = i - PIECES, k = RG_MIN(n - done * PIECE, (size_t)PIECE);
             TRY(d->cu->event_wait(p[done % PIECES]->done), "a copy from the GPU");
             p[done % PIECES]->busy = false;
@@ -269,7 +269,7 @@ static int cuda_compile(struct device *d, struct err *e, struct arena *a, const 
     return nvrtc_compile(e, a, d->arch, text, n, out);
 }
 
-/* PTX: what there is to read without NVIDIA's disassembler. */
+/* PTX: readable without NVIDIA's disassembler. */
 static int cuda_assembly(struct device *d, struct err *e, struct arena *a, const char *text, char **out) {
     char arch[24];
     struct dev_object o;
@@ -297,7 +297,7 @@ static int cuda_load(struct device *d, struct err *e, const void *object, size_t
 static void cuda_unload(struct module *m) {
     struct err e = {0};
     if (!cuda_enter(m->d, &e)) m->d->cu->unload(m->m);
-    memset(m->d->granted, 0, sizeof m->d->granted); /* other kernels may be where its were */
+    memset(m->d->granted, 0, sizeof m->d->granted); /* other kernels may get its addresses */
     mem_free(m);
 }
 
@@ -313,7 +313,7 @@ static dev_fn *cuda_symbol(struct module *m, const char *name) {
 /* A block is no larger than a small grid; a kernel with scratch memory has no more threads than areas. */
 void cuda_shape(const struct dev_launch *l, unsigned *blocks, unsigned *threads) {
     *threads = l->block ? l->block : RG_MIN((l->grid + 31u) & ~31u, 256u);
-    uint64_t each = l->block ? RG_MAX(l->teams, 1u) : *threads, n = (l->grid + each - 1) / each;
+    uint64_t each = l->block ? RG_MAX(l->per_block, 1u) : *threads, n = (l->grid + each - 1) / each;
     if (l->areas) {
         *threads = RG_MIN(*threads, l->areas);
         n = RG_MIN(((uint64_t)l->grid + *threads - 1) / *threads, l->areas / *threads);
@@ -330,13 +330,13 @@ size_t cuda_param_words(const struct dev_launch *l) {
 void cuda_told(const struct dev_launch *l, uint64_t *param, struct cuda_told *t) {
     size_t n = plain_words(l);
     t->bytes = n * sizeof *param;
-    if (l->nmap) { /* where maps lie among the parameters is the compiler's choice: the driver puts each in its place */
+    if (l->nmap) { /* with descriptors, parameter offsets are the compiler's: passed one by one */
         for (size_t i = 0; i < n; i++) t->each[i] = param + i;
         for (uint32_t i = 0; i < l->nmap; i++) t->each[n + i] = param + n + i * (size_t)CUDA_MAP_WORDS;
         t->params = t->each, t->extra = NULL;
         return;
     }
-    void *all[] = {(void *)1, param, (void *)2, &t->bytes, NULL}; /* 1: where they are, 2: how many bytes */
+    void *all[] = {(void *)1, param, (void *)2, &t->bytes, NULL}; /* 1: their address, 2: their size */
     memcpy(t->list, all, sizeof all);
     t->params = NULL, t->extra = t->list;
 }
@@ -366,7 +366,7 @@ int cuda_params(struct device *d, struct err *e, const struct dev_launch *l, uin
     return 0;
 }
 
-/* Shared memory beyond what every kernel may have must be asked for, once. */
+/* Shared memory beyond the default is opt-in, once per kernel. */
 int cuda_shared(struct device *d, const struct dev_launch *l) {
     cu_function fn = (cu_function)(uintptr_t)l->fn;
     uint32_t at = hash_u64((uintptr_t)fn) % CUDA_GRANTED;
@@ -376,10 +376,11 @@ int cuda_shared(struct device *d, const struct dev_launch *l) {
     return code;
 }
 
-/* A kernel that waits by itself is brought to the SMs while the one before it in the stream ends, which hides what
- * starting it costs. Its blocks go where there is room first: many, or small ones that move much, would not be dealt out evenly
- * (448 blocks that wait for memory take a seventh longer), and wait for their turn. */
-static bool cuda_early(struct device *d, const struct dev_launch *l) {
+/* Programmatic dependent launch (PDL): a kernel with griddepcontrol.wait starts while its predecessor in
+ * the stream drains, which hides launch latency. Not for grids of many blocks, or of small memory-bound
+ * ones: early blocks go where there is room and are spread unevenly (448 memory-bound blocks take a
+ * seventh longer). */
+static bool cuda_overlaps(struct device *d, const struct dev_launch *l) {
     enum { LIGHT = 8 << 20 }; /* bytes */
     unsigned blocks, threads;
     cuda_shape(l, &blocks, &threads);
@@ -387,9 +388,9 @@ static bool cuda_early(struct device *d, const struct dev_launch *l) {
            d->cu->launch_with && d->info.major >= 9 && !cuda_call_of(l->fn);
 }
 
-/* Timed ones are not brought early; nor traced ones, whose records CUPTI announces for the plain call. */
+/* No PDL for timed launches, nor for traced ones, whose records CUPTI announces for the plain call. */
 static bool soon(struct device *d, const struct dev_launch *l) {
-    return !l->ns && cuda_early(d, l) && !cuda_tracing();
+    return !l->ns && cuda_overlaps(d, l) && !cuda_tracing();
 }
 
 static int start(struct device *d, struct err *e, const struct dev_launch *l) {
@@ -402,8 +403,8 @@ static int start(struct device *d, struct err *e, const struct dev_launch *l) {
     cuda_shape(l, &blocks, &threads);
     TRY(cuda_shared(d, l), "asking for shared memory");
     cu_function fn = (cu_function)(uintptr_t)l->fn;
-    struct cu_attribute early = {.id = CU_EARLY, .value = {.on = 1}};
-    struct cu_launch how = {blocks, 1, 1, threads, 1, 1, l->shared, d->stream, &early, 1};
+    struct cu_attribute pdl = {.id = CU_ATTR_PDL, .value = {.on = 1}};
+    struct cu_launch how = {blocks, 1, 1, threads, 1, 1, l->shared, d->stream, &pdl, 1};
     TRY(soon(d, l) ? d->cu->launch_with(&how, fn, t.params, t.extra)
                    : d->cu->launch(fn, blocks, 1, 1, threads, 1, 1, l->shared, d->stream, t.params, t.extra),
         "starting a kernel");
@@ -420,7 +421,7 @@ static int start_steps(struct device *d, struct err *e, const struct cuda_call *
     return 0;
 }
 
-/* For NVIDIA's tools: its name and what asked for it, "r_512_10 linear net.3 mnist.c:55". */
+/* NVTX, for Nsight: its name and provenance, "r_512_10 linear net.3 mnist.c:55". */
 static void push_range(const struct dev_launch *l) {
     char text[400];
     const char *info = event_name_text(l->info);
@@ -429,7 +430,7 @@ static void push_range(const struct dev_launch *l) {
     event_nvtx_push(text);
 }
 
-/* A kernel, or all kernels of a function. */
+/* A kernel, or all kernels of a builtin. */
 static int start_all(struct device *d, struct err *e, const struct dev_launch *l) {
     const struct cuda_call *c = cuda_call_of(l->fn);
     uint32_t n = c ? cuda_call_steps(c, l) : 1;
@@ -443,7 +444,7 @@ static int start_all(struct device *d, struct err *e, const struct dev_launch *l
     return code;
 }
 
-/* Until what was timed is done, but no longer than the limit: a kernel that waits for ever takes the GPU with it. */
+/* Waits for the timed kernels, but no longer than the limit: a hung kernel takes the GPU with it. */
 static int wait_for_end(struct device *d, struct err *e, uint64_t limit) {
     enum { NOT_READY = 600 };
     if (!limit) {
@@ -488,15 +489,15 @@ static int cuda_launch(struct device *d, struct err *e, const struct dev_launch 
 
 #define CUDA_DEVICE(n, text_name)                                                                            \
     {                                                                                                        \
-        .name = text_name, .text = DEV_CUDA, .unit = n, .far = true, .scratch = (size_t)512 << 20,           \
+        .name = text_name, .text = DEV_CUDA, .unit = n, .discrete = true, .scratch = (size_t)512 << 20,      \
         .open = cuda_open, .close = cuda_close, .alloc = cuda_alloc, .free = cuda_free, .copy = cuda_copy,   \
         .workers = cuda_workers, .info = cuda_info, .target = cuda_target, .version = cuda_version,          \
         .compile = cuda_compile, .assembly = cuda_assembly, .load = cuda_load, .unload = cuda_unload,        \
         .symbol = cuda_symbol, .kernels = cuda_call_kernels, .builtin = cuda_builtin, .launch = cuda_launch, \
-        .span = cuda_span, .early = cuda_early, .wait = cuda_wait, .trace = cuda_trace,                      \
+        .span = cuda_span, .overlaps = cuda_overlaps, .wait = cuda_wait, .trace = cuda_trace,                \
         .host_alloc = cuda_host_alloc, .host_free = cuda_host_free, .fetch = cuda_fetch,                     \
         .order = cuda_order, .fetched = cuda_fetched, .record = cuda_record, .replay = cuda_replay,          \
-        .forget = cuda_forget,                                                                               \
+        .record_free = cuda_forget,                                                                          \
     }
 
 const struct device_ops device_cuda[CUDA_DEVICES] = {

@@ -91,20 +91,20 @@ static struct cu_kernel_node told(const struct node *x, const struct dev_launch 
                                    .extra = t->extra};
 }
 
-/* No more blocks than there are SMs. */
+/* At most one wave. */
 static bool is_small(const struct device *d, const struct node *x) {
     return x->blocks <= (unsigned)d->info.units;
 }
 
-/* What a node waits for. */
+/* Dependences of a node. */
 struct waits {
     const struct node **on;
     cu_node *node;
     uint32_t n;
 };
 
-/* May x begin before those that it waits for are done? */
-static bool early(const struct device *d, const struct waits *w, const struct node *x) {
+/* PDL: may x start before its dependences are complete? */
+static bool may_overlap(const struct device *d, const struct waits *w, const struct node *x) {
     if (!d->cu->graph_edges || d->info.major < 9 || !is_small(d, x)) return false;
     for (uint32_t k = 0; k < w->n; k++)
         if (!is_small(d, w->on[k])) return false;
@@ -122,9 +122,9 @@ static int add_node(struct dev_record *r, struct err *e, struct node *x, const s
     cuda_shape(l, &x->blocks, &x->threads);
     for (uint32_t k = 0; k < w->n; k++) w->node[k] = w->on[k]->node;
     struct cu_kernel_node p = told(x, l, &t);
-    bool soon = early(d, w, x);
+    bool soon = may_overlap(d, w, x);
     CUDA_TRY(d->cu->graph_kernel(&x->node, r->graph, w->node, soon ? 0 : w->n, &p), "recording a kernel");
-    /* from port 1, "may begin", by an edge of type 1, "programmatic" */
+    /* a programmatic edge (type 1) from port 1 */
     for (uint32_t k = 0; soon && k < w->n; k++)
         CUDA_TRY(d->cu->graph_edges(r->graph, &w->node[k], &x->node, &(struct cu_edge){1, 0, 1, {0}}, 1),
                  "recording what waits");

@@ -1,16 +1,15 @@
-/* cupti.c: when kernels and copies begin and end, noted by the GPU itself while nobody waits for them.
+/* cupti.c: kernel and copy times by CUPTI, without synchronizing.
  *
- * NVIDIA's CUPTI, if it is there, fills buffers with a record for each kernel, copy and fill, those of replayed graphs
- * too. Here records become events (event_add_row), on a row for each stream; the driver runs branches of a graph on
- * streams of its own, a hundred of them, which are rows of nobody: its kernels are on the row of the stream that it was started
- * on. While a profile is recorded every launch
- * leaves a `struct cuda_traced`: what its kernels are called. CUPTI calls us inside the launch with the number that its
- * records will carry (`correlation`); of a graph's kernels it also says the node, whose number was noted when the graph was made
- * ready (GRAPHNODE_CLONED). A launch of a function that is several kernels is one event, from the first to the last.
- * Only fields are read that stand at the same place in all versions from CUDA 11.2 to 13 (tests/fake/cupti.c has them as
- * numbers); other versions are not used. A record that is cut, makes no sense or is for nobody is counted or shown
- * under its own name; nothing here can fail a program. Without CUPTI launches are timed one by one (cuda_launch).
- * Records come in a thread of CUPTI's. Two locks: `list_lock` is held while devices are waited for, `lock` for moments, and
+ * CUPTI, if it is there, fills buffers with a record for each kernel, copy and memset, those of replayed graphs too. Records
+ * become events (event_add_row), one row per stream; the driver runs branches of a graph on internal streams, whose
+ * kernels are shown on the row of the stream that the graph was launched on. While a profile is recorded every launch
+ * leaves a `struct cuda_traced`: the names of its kernels. CUPTI calls back inside the launch with the correlation id that its
+ * records will carry; of a graph's kernels it also gives the node, whose id was noted when the graph was instantiated
+ * (GRAPHNODE_CLONED). A builtin of several kernels is one event, from the first to the last.
+ * Only fields are read that have the same offset in all versions from CUDA 11.2 to 13 (tests/fake/cupti.c has them as
+ * numbers); other versions are not used. A record that is truncated or inconsistent is counted or shown under its own
+ * name; nothing here can fail a program. Without CUPTI launches are timed one by one (cuda_launch).
+ * Records arrive in a thread of CUPTI's. Two locks: `list_lock` is held while devices are synchronized, `lock` briefly, and
  * never around a call of the driver or of CUPTI that may call back.
  * Tests: tests/unit/cupti.c (a library that stands in), tests/unit/cuda.c (need a GPU) */
 #include "device/cuda/internal.h"
@@ -53,12 +52,12 @@ struct graph_data {
     cu_node node, original_node;
 };
 
-/* What is read of a record: places in bytes. */
+/* Fields read of a record: offsets in bytes. */
 struct layout {
     uint32_t start, end, device, stream, correlation, node, bytes, size;
 };
 static const struct layout kernel_at = {16, 24, 40, 48, 92, 144, 0, 160};
-static const struct layout copy_at = {16, 24, 32, 40, 44, 64, 8, 72}; /* fills too */
+static const struct layout copy_at = {16, 24, 32, 40, 44, 64, 8, 72}; /* memsets too */
 enum { KERNEL_NAME = 104, COPY_KIND = 4 };
 
 #define CUPTI(X)                                                                                             \
@@ -88,21 +87,22 @@ struct cupti {
 struct unit { /* one launch of the engine's */
     uint32_t name, info;
     int64_t ops, bytes;
-    uint32_t left; /* kernels whose record has not come */
+    uint32_t left; /* kernels without a record yet */
     uint16_t row;
-    uint64_t t0, t1; /* of those that came; 0: none */
+    uint64_t t0, t1; /* of the records so far; 0: none */
 };
-struct key { /* a number that records carry */
+struct key { /* a correlation id */
     struct key *next;
     uint32_t correlation;
     struct cuda_traced *of;
 };
 struct cuda_traced {
-    struct cuda_traced *next, *last; /* of all that wait for records */
+    struct cuda_traced *next, *last; /* list of all that wait for records */
     struct cuda_nodes *nodes;        /* of a graph */
     uint32_t number, left, units;
-    uint32_t stream; /* that it was started on, by CUPTI's number; 0 not known */
-    bool hidden;     /* search tries it, or recording is not on yet: no event */
+    uint32_t stream; /* launch stream, by CUPTI's id; 0 unknown */
+    /* a candidate of a search, or recording is not on yet: no event */
+    bool hidden;
     struct unit unit[];
 };
 struct node_id {
@@ -111,26 +111,31 @@ struct node_id {
     uint32_t unit;
 };
 struct cuda_nodes {
-    uint32_t refs, n, known, at; /* at: where the next is looked for first */
+    uint32_t refs, n, known, at; /* at: where the next search starts */
     struct node_id node[];
 };
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;
-static struct device *devices; /* open ones; list_lock */
-static struct cupti api;       /* once `loaded`; list_lock */
-static char path[512];
-static bool loaded;
-static uint32_t version;
-static void *subscriber;
-static atomic_bool active;
-static pid_t owner;         /* a forked child has neither the GPU nor CUPTI's threads: it is left alone */
-static atomic_uint refused; /* number of the recording for which it was said that there is no CUPTI */
-static uint64_t lost;       /* records that were of no use; lock, as all below */
-static struct cuda_traced *waiting;
-static struct key *bucket[BUCKETS];
-static uint32_t launches;
-static int64_t to_host; /* ns to add to a time of CUPTI's */
-static uint64_t began;
+/* State of the module. */
+static struct {
+    /* under list_lock: */
+    struct device *devices; /* open ones */
+    struct cupti api;       /* once `loaded` */
+    char path[512];
+    bool loaded;
+    uint32_t version;
+    void *subscriber;
+    atomic_bool active;
+    pid_t owner;         /* a forked child has neither the GPU nor CUPTI's threads: it does nothing */
+    atomic_uint refused; /* the recording for which a missing CUPTI was reported */
+    /* under lock: */
+    uint64_t lost; /* unusable records */
+    struct cuda_traced *waiting;
+    struct key *bucket[BUCKETS];
+    uint32_t launches;
+    int64_t to_host; /* ns from CUPTI's clock to the host's */
+    uint64_t began;
+} cu;
 
 static _Thread_local struct cuda_traced *asking; /* what this thread launches now */
 static _Thread_local struct cuda_nodes *cloning; /* the graph that this thread makes ready now */
@@ -144,7 +149,7 @@ static void nodes_drop(struct cuda_nodes *x) {
 /* Under the lock, as all of these. Keys are left only where a launch failed half way. */
 static void traced_drop(struct cuda_traced *t) {
     for (uint32_t b = 0; b < BUCKETS && t->left; b++)
-        for (struct key **k = &bucket[b], *x; (x = *k);) {
+        for (struct key **k = &cu.bucket[b], *x; (x = *k);) {
             if (x->of != t) {
                 k = &x->next;
                 continue;
@@ -153,7 +158,7 @@ static void traced_drop(struct cuda_traced *t) {
             mem_free(x);
         }
     if (t->next) t->next->last = t->last;
-    *(t->last ? &t->last->next : &waiting) = t->next;
+    *(t->last ? &t->last->next : &cu.waiting) = t->next;
     nodes_drop(t->nodes);
     mem_free(t);
 }
@@ -163,23 +168,23 @@ static void emit(const struct cuda_traced *t, const struct unit *u) {
         event_add_row(EVENT_KERNEL, u->name, u->info, u->row, t->number, u->t0, u->t1, u->ops, u->bytes);
 }
 
-/* What never came, or how many records are known to be lost: one may be the reason of the other. */
+/* Missing records, or records known to be lost: one may explain the other. */
 static uint64_t give_up_all(void) {
     uint64_t never = 0;
     for (uint32_t b = 0; b < BUCKETS; b++)
-        for (struct key *k; (k = bucket[b]);) {
-            bucket[b] = k->next;
+        for (struct key *k; (k = cu.bucket[b]);) {
+            cu.bucket[b] = k->next;
             mem_free(k);
         }
-    while (waiting) {
-        struct cuda_traced *t = waiting;
+    while (cu.waiting) {
+        struct cuda_traced *t = cu.waiting;
         for (uint32_t i = 0; i < t->units; i++)
             if (t->unit[i].left) emit(t, &t->unit[i]);
         if (!t->hidden) never += t->left;
         t->left = 0;
         traced_drop(t);
     }
-    return RG_MAX(never, lost);
+    return RG_MAX(never, cu.lost);
 }
 
 void cuda_trace_begin(struct cuda_trace *x, struct device *d, uint32_t units, struct cuda_nodes *nodes) {
@@ -190,12 +195,12 @@ void cuda_trace_begin(struct cuda_trace *x, struct device *d, uint32_t units, st
     if (!t) return;
     memset(t, 0, size);
     t->units = units;
-    if (api.stream_id(d->context, d->stream, 0, &t->stream)) t->stream = 0;
+    if (cu.api.stream_id(d->context, d->stream, 0, &t->stream)) t->stream = 0;
     t->hidden = !event_recording_kind(EVENT_KERNEL);
     pthread_mutex_lock(&lock);
-    t->number = ++launches;
-    if ((t->next = waiting)) waiting->last = t;
-    waiting = t;
+    t->number = ++cu.launches;
+    if ((t->next = cu.waiting)) cu.waiting->last = t;
+    cu.waiting = t;
     if ((t->nodes = nodes)) nodes->refs++;
     pthread_mutex_unlock(&lock);
     *x = (struct cuda_trace){.t = t, .number = t->number, .t0 = os_now_ns()};
@@ -212,7 +217,7 @@ void cuda_trace_unit(struct cuda_trace *x, uint32_t i, const struct dev_launch *
     x->kernels += kernels;
 }
 
-/* All records may have come, and the launch be gone: it is looked for. */
+/* The launch may be gone, with all its records: looked up. */
 void cuda_trace_end(struct cuda_trace *x, int code) {
     if (!x->t) return;
     asking = NULL;
@@ -221,13 +226,13 @@ void cuda_trace_end(struct cuda_trace *x, int code) {
                   x->number);
     if (!code) return;
     pthread_mutex_lock(&lock);
-    struct cuda_traced *t = waiting;
+    struct cuda_traced *t = cu.waiting;
     while (t && t->number != x->number) t = t->next;
     if (t) traced_drop(t);
     pthread_mutex_unlock(&lock);
 }
 
-bool cuda_tracing(void) { return atomic_load_explicit(&active, memory_order_relaxed); }
+bool cuda_tracing(void) { return atomic_load_explicit(&cu.active, memory_order_relaxed); }
 
 /* ---- nodes of graphs ------------------------------------------------------------------------------------------------ */
 
@@ -252,7 +257,7 @@ static int by_id(const void *x, const void *y) {
 struct cuda_nodes *cuda_nodes_end(struct cuda_nodes *x) {
     cloning = NULL;
     if (!x) return NULL;
-    if (x->known != x->n) { /* CUPTI did not say all of them */
+    if (x->known != x->n) { /* CUPTI did not report all of them */
         mem_free(x);
         return NULL;
     }
@@ -284,7 +289,7 @@ static struct unit *unit_of_node(struct cuda_traced *t, uint64_t id) {
 static void on_clone(const struct graph_data *g) {
     struct cuda_nodes *x = cloning;
     uint64_t id = 0;
-    if (api.node_id(g->node, &id) || !id) return;
+    if (cu.api.node_id(g->node, &id) || !id) return;
     for (uint32_t i = 0; i < x->n; i++) {
         struct node_id *n = &x->node[(x->at + i) % x->n];
         if (n->made_of != g->original_node) continue;
@@ -299,7 +304,7 @@ static void on_launch(uint32_t correlation) {
     struct key *k = mem_alloc(sizeof *k);
     if (!k) return;
     pthread_mutex_lock(&lock);
-    struct key **at = &bucket[correlation % BUCKETS];
+    struct key **at = &cu.bucket[correlation % BUCKETS];
     *k = (struct key){*at, correlation, asking};
     *at = k;
     pthread_mutex_unlock(&lock);
@@ -341,23 +346,23 @@ struct record {
     uint32_t correlation;
 };
 
-/* False: it was not timed, or makes no sense. */
+/* False: not timed, or inconsistent. */
 static bool read_record(const uint8_t *r, const struct layout *at, struct record *out) {
     uint64_t start = number_at(r, at->start), end = number_at(r, at->end), now = os_now_ns();
-    uint64_t t0 = start + (uint64_t)to_host, t1 = end + (uint64_t)to_host;
-    if (!start || end < start || t0 + OK_TIME < began || t1 > now + OK_TIME) return false;
+    uint64_t t0 = start + (uint64_t)cu.to_host, t1 = end + (uint64_t)cu.to_host;
+    if (!start || end < start || t0 + OK_TIME < cu.began || t1 > now + OK_TIME) return false;
     *out = (struct record){t0, t1, event_row(small_at(r, at->device), small_at(r, at->stream)),
                            small_at(r, at->correlation)};
     return true;
 }
 
 static struct key **key_of(uint32_t correlation) {
-    struct key **k = &bucket[correlation % BUCKETS];
+    struct key **k = &cu.bucket[correlation % BUCKETS];
     while (*k && (*k)->correlation != correlation) k = &(*k)->next;
     return k;
 }
 
-/* Of another library, or of a graph whose nodes are not known: under its own name. */
+/* Of another library, or of an unknown graph: under its own name. */
 static void emit_unknown(const uint8_t *r, const struct record *x, uint32_t number) {
     const char *name;
     if (x->t0 < event_record_since()) return;
@@ -369,7 +374,7 @@ static void kernel_record(const uint8_t *r) {
     struct record x = {0};
     struct key **at = key_of(small_at(r, kernel_at.correlation)), *k = *at;
     bool good = read_record(r, &kernel_at, &x);
-    lost += !good;
+    cu.lost += !good;
     if (!k) {
         if (good) emit_unknown(r, &x, 0);
         return;
@@ -385,7 +390,7 @@ static void kernel_record(const uint8_t *r) {
         if (!--u->left) emit(t, u);
     }
     if (t->left) t->left--;
-    if (t->left && node) return; /* others of the graph have the same number */
+    if (t->left && node) return; /* shared by the nodes of a graph */
     *at = k->next;
     mem_free(k);
     if (!t->left) traced_drop(t);
@@ -396,24 +401,24 @@ static void copy_record(const uint8_t *r, bool fill) {
     struct record x;
     int kind = fill ? 3 : r[COPY_KIND] == 1 ? 0 : r[COPY_KIND] == 2 ? 1 : 2;
     if (!read_record(r, &copy_at, &x))
-        lost++;
+        cu.lost++;
     else if (x.t0 >= event_record_since())
         event_add_row(EVENT_COPY, event_name(name[kind]), 0, x.row, 0, x.t0, x.t1,
                       (int64_t)number_at(r, copy_at.bytes), RG_MIN(kind, 2));
 }
 
-/* Times of CUPTI's are those of another clock of the host: what to add is looked at again with each buffer. */
+/* CUPTI has another clock: the offset is measured again with each buffer. */
 static void look_at_clocks(void) {
     uint64_t best = UINT64_MAX, theirs;
     int64_t found = 0;
     for (int i = 0; i < 5; i++) {
         uint64_t a = os_now_ns();
-        if (api.now(&theirs)) return;
+        if (cu.api.now(&theirs)) return;
         uint64_t b = os_now_ns();
         if (b - a < best) best = b - a, found = (int64_t)(a + (b - a) / 2 - theirs);
     }
     pthread_mutex_lock(&lock);
-    if (found) to_host = found;
+    if (found) cu.to_host = found;
     pthread_mutex_unlock(&lock);
 }
 
@@ -424,7 +429,7 @@ static void on_buffer_done(cu_context context, uint32_t stream, uint8_t *buffer,
     used = RG_MIN(used, RG_MIN(size, (size_t)BUFFER));
     look_at_clocks();
     pthread_mutex_lock(&lock);
-    while (used && !api.next(buffer, used, &r) && r) {
+    while (used && !cu.api.next(buffer, used, &r) && r) {
         uint32_t kind = 0;
         size_t room = r >= buffer && r < buffer + used ? used - (size_t)(r - buffer) : 0;
         if (room >= sizeof kind) kind = small_at(r, 0);
@@ -432,7 +437,7 @@ static void on_buffer_done(cu_context context, uint32_t stream, uint8_t *buffer,
         if (kind != KIND_KERNEL && kind != KIND_MEMCPY && kind != KIND_MEMSET && room >= sizeof kind)
             continue;
         if (room < need) { /* cut */
-            lost++;
+            cu.lost++;
             break;
         }
         if (kind == KIND_KERNEL)
@@ -442,9 +447,9 @@ static void on_buffer_done(cu_context context, uint32_t stream, uint8_t *buffer,
     }
     pthread_mutex_unlock(&lock);
     mem_free(buffer);
-    if (!api.dropped(context, stream, &missing) && missing) {
+    if (!cu.api.dropped(context, stream, &missing) && missing) {
         pthread_mutex_lock(&lock);
-        lost += missing;
+        cu.lost += missing;
         pthread_mutex_unlock(&lock);
     }
 }
@@ -466,28 +471,30 @@ static int load(struct err *e) {
                                  "/usr/local/cuda*/targets/*/lib/libcupti.so*",
                                  "libcupti.so"};
     if (named && !strcmp(named, "0")) return err_set(e, RG_EDEVICE, "RIDGE_CUPTI is 0");
-    void *lib = cuda_load_first(where, named && *named ? 1 : RG_COUNT(where), path, sizeof path);
+    void *lib = cuda_load_first(where, named && *named ? 1 : RG_COUNT(where), cu.path, sizeof cu.path);
     if (!lib)
         return err_set(e, RG_EDEVICE,
                        named && *named ? "RIDGE_CUPTI names no library that loads" : "CUPTI not found");
-#define X(field, symbol, arguments)                                                                        \
-    if (!(*(void **)&api.field = os_dlsym(lib, symbol)))                                                   \
-        return err_set(e, RG_EDEVICE, "%s has no function %s: it is no CUPTI of CUDA 11.2 or later", path, \
-                       symbol);
+#define X(field, symbol, arguments)                                                                  \
+    if (!(*(void **)&cu.api.field = os_dlsym(lib, symbol)))                                          \
+        return err_set(e, RG_EDEVICE, "%s has no function %s: it is no CUPTI of CUDA 11.2 or later", \
+                       cu.path, symbol);
     CUPTI(X)
 #undef X
-    if (api.version(&version)) return err_set(e, RG_EDEVICE, "%s does not say its version", path);
-    if (version < OLDEST || (version > NEWEST_PLAIN && version < FIRST_LONG) || version > LAST_LONG)
-        return err_set(e, RG_EDEVICE, "%s has version %u; known are those of CUDA 11.2 to 13", path, version);
-    loaded = true;
+    if (cu.api.version(&cu.version)) return err_set(e, RG_EDEVICE, "%s does not say its version", cu.path);
+    if (cu.version < OLDEST || (cu.version > NEWEST_PLAIN && cu.version < FIRST_LONG) ||
+        cu.version > LAST_LONG)
+        return err_set(e, RG_EDEVICE, "%s has version %u; known are those of CUDA 11.2 to 13", cu.path,
+                       cu.version);
+    cu.loaded = true;
     return 0;
 }
 
 const char *cupti_version(struct err *e, struct arena *a) {
     pthread_mutex_lock(&list_lock);
-    bool bad = !loaded && load(e);
+    bool bad = !cu.loaded && load(e);
     pthread_mutex_unlock(&list_lock);
-    return bad ? NULL : arena_printf(a, "CUPTI, version %u (%s)", version, path);
+    return bad ? NULL : arena_printf(a, "CUPTI, version %u (%s)", cu.version, cu.path);
 }
 
 static const struct {
@@ -497,35 +504,36 @@ static const struct {
 static const int kinds[] = {KIND_KERNEL, KIND_MEMCPY, KIND_MEMSET};
 
 static void switch_off(void) {
-    for (size_t i = 0; i < RG_COUNT(kinds); i++) api.disable(kinds[i]);
-    for (size_t i = 0; i < RG_COUNT(calls); i++) api.callback(0, subscriber, calls[i].domain, calls[i].id);
-    api.unsubscribe(subscriber);
-    subscriber = NULL;
+    for (size_t i = 0; i < RG_COUNT(kinds); i++) cu.api.disable(kinds[i]);
+    for (size_t i = 0; i < RG_COUNT(calls); i++)
+        cu.api.callback(0, cu.subscriber, calls[i].domain, calls[i].id);
+    cu.api.unsubscribe(cu.subscriber);
+    cu.subscriber = NULL;
 }
 
 static int fail(struct err *e, int code) {
     const char *text = NULL;
-    api.error_text(code, &text);
+    cu.api.error_text(code, &text);
     return err_set(e, RG_EDEVICE, "CUPTI refused: %s (%d); another profiler may be using it",
                    text ? text : "?", code);
 }
 
 static int switch_on(struct err *e) {
     int code = 0;
-    if (!loaded && load(e)) return e->code;
-    if ((code = api.subscribe(&subscriber, on_call, NULL))) return fail(e, code);
+    if (!cu.loaded && load(e)) return e->code;
+    if ((code = cu.api.subscribe(&cu.subscriber, on_call, NULL))) return fail(e, code);
     for (size_t i = 0; i < RG_COUNT(calls) && !code; i++)
-        code = api.callback(1, subscriber, calls[i].domain, calls[i].id);
-    if (!code) code = api.buffers(on_buffer_wanted, on_buffer_done);
-    for (size_t i = 0; i < RG_COUNT(kinds) && !code; i++) code = api.enable(kinds[i]);
+        code = cu.api.callback(1, cu.subscriber, calls[i].domain, calls[i].id);
+    if (!code) code = cu.api.buffers(on_buffer_wanted, on_buffer_done);
+    for (size_t i = 0; i < RG_COUNT(kinds) && !code; i++) code = cu.api.enable(kinds[i]);
     if (code) {
         switch_off();
         return fail(e, code);
     }
-    api.flush_period(FLUSH_MS); /* a program that is killed loses no more */
+    cu.api.flush_period(FLUSH_MS); /* a program that is killed loses no more */
     look_at_clocks();
-    began = os_now_ns();
-    lost = 0;
+    cu.began = os_now_ns();
+    cu.lost = 0;
     return 0;
 }
 
@@ -537,19 +545,19 @@ static void say_lost(uint64_t n) {
     event_add_info(EVENT_NOTE, event_name(text), event_name("record fewer steps"), now, now, 0, 0);
 }
 
-/* What was launched is waited for, so that its times are in the recording. */
+/* Synchronizes, so that all times are in the recording. */
 static void trace_off(void) {
     bool hung = false;
-    if (!cuda_tracing() || getpid() != owner) return;
+    if (!cuda_tracing() || getpid() != cu.owner) return;
     pthread_mutex_lock(&list_lock);
-    if (atomic_exchange(&active, false)) {
-        for (struct device *d = devices; d; d = d->next_open) {
+    if (atomic_exchange(&cu.active, false)) {
+        for (struct device *d = cu.devices; d; d = d->next_open) {
             struct err ignore = {0};
             hung |= d->hung;
             if (!d->lost && !cuda_enter(d, &ignore))
                 d->cu->stream_wait(d->stream), d->cu->stream_wait(d->copies);
         }
-        if (!hung) api.flush(1);
+        if (!hung) cu.api.flush(1);
         switch_off();
         pthread_mutex_lock(&lock);
         uint64_t n = give_up_all();
@@ -567,7 +575,7 @@ static void note(struct device *d, const struct err *e) {
                  d->info.name, e->msg);
     else
         snprintf(text, sizeof text, "%s timed its kernels and copies itself, by CUPTI (version %u)",
-                 d->info.name, version);
+                 d->info.name, cu.version);
     const char *todo = e ? "install CUPTI (it is part of the CUDA toolkit), or name it by RIDGE_CUPTI" : "";
     event_add_info(EVENT_NOTE, event_name(text), event_name(todo), now, now, 0, 0);
     log_line(1, "%s", text);
@@ -584,16 +592,16 @@ bool cuda_trace(struct device *d) {
     struct err e = {0};
     uint32_t file = event_record_file();
     if (cuda_tracing()) return true;
-    if (!file || atomic_load(&refused) == file) return false;
+    if (!file || atomic_load(&cu.refused) == file) return false;
     pthread_mutex_lock(&list_lock);
     if (!cuda_tracing()) {
         struct event_span own = event_begin(EVENT_PROFILER, 0);
         if (switch_on(&e)) {
-            atomic_store(&refused, file);
+            atomic_store(&cu.refused, file);
         } else {
             pthread_once(&once, once_for_all);
-            owner = getpid();
-            atomic_store(&active, true);
+            cu.owner = getpid();
+            atomic_store(&cu.active, true);
         }
         event_end(own, 0, 0);
         note(d, e.code ? &e : NULL);
@@ -606,8 +614,8 @@ bool cuda_trace(struct device *d) {
 
 void cuda_trace_open(struct device *d) {
     pthread_mutex_lock(&list_lock);
-    d->next_open = devices;
-    devices = d;
+    d->next_open = cu.devices;
+    cu.devices = d;
     pthread_mutex_unlock(&list_lock);
 }
 
@@ -615,10 +623,10 @@ void cuda_trace_open(struct device *d) {
 void cuda_trace_close(struct device *d) {
     if (cuda_tracing() && !d->lost) {
         d->cu->stream_wait(d->stream), d->cu->stream_wait(d->copies);
-        api.flush(0);
+        cu.api.flush(0);
     }
     pthread_mutex_lock(&list_lock);
-    for (struct device **at = &devices; *at; at = &(*at)->next_open)
+    for (struct device **at = &cu.devices; *at; at = &(*at)->next_open)
         if (*at == d) {
             *at = d->next_open;
             break;

@@ -1,8 +1,6 @@
-/* fetch.c: copies from pinned memory of the host, on a stream of their own, beside the kernels.
- *
- * A copy waits for what was asked of the kernels' stream before it, because its target may be memory that they still use;
- * kernels wait for it from `order` on. So a program that begins the copy of the next batch before it launches the work on
- * this one has both at once. Pinned memory is read by the GPU itself, at the full rate of the bus.
+/* fetch.c: asynchronous copies from pinned memory on a stream of their own, overlapping kernels. A copy waits for what was
+ * launched on the kernels' stream before it, because its target may still be in use; kernels wait for it from `order`
+ * on. So a program that starts the copy of the next batch before it launches the work on this one overlaps both.
  * Tests: tests/unit/cuda_fake.c, tests/unit/cuda.c (need a GPU) */
 #include "device/cuda/internal.h"
 
@@ -44,7 +42,7 @@ int cuda_fetch(struct device *d, struct err *e, const struct dev_piece *p, uint3
     if (!f) return err_set(e, RG_ENOMEM, "out of memory while copying");
     *f = (struct dev_fetch){.d = d};
     if (begin(f, e, p, n)) {
-        if (!d->lost) d->cu->stream_wait(d->copies); /* for the pieces that were begun */
+        if (!d->lost) d->cu->stream_wait(d->copies); /* waits for the copies that were started */
         if (!d->lost && f->done) d->cu->event_free(f->done);
         mem_free(f);
         return e->code;

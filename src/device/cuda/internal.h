@@ -1,10 +1,11 @@
 /* internal.h: what the files of the CUDA device share: the few functions of NVIDIA's driver and run-time compiler that are
- * used, as tables of pointers found by name. Nothing of NVIDIA is needed to build, and a machine without a GPU only
+ * used, as tables of pointers found by name. Nothing of NVIDIA's is needed to build, and a machine without a GPU only
  * notices when the device is opened. The types are those of the public ABI, which has not changed since 2012. */
 #ifndef RIDGE_CUDA_INTERNAL_H
 #define RIDGE_CUDA_INTERNAL_H
 
 #include "device/device.h"
+#include "device/cuda/cuda.h"
 
 #include <stdalign.h>
 
@@ -25,7 +26,7 @@ struct cu_kernel_node {
     void **params, **extra;
 };
 /* CUlaunchConfig and CUlaunchAttribute; CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
-enum { CU_EARLY = 6 };
+enum { CU_ATTR_PDL = 6 };
 struct cu_attribute {
     int id;
     char pad[4];
@@ -150,13 +151,13 @@ enum {
     CUDA_PIECES = 4,
     CUDA_GRANTED = 64,
     CUDA_PARAMS = 4095
-}; /* most parameters of a kernel, 8 bytes each */
+}; /* parameters of a kernel, at most; 8 bytes each */
 enum {
     CUDA_MAP_WORDS = 16,
     CUDA_MAPS_KEPT = 256,
     CUDA_MOST_EACH = 128
-};                /* parameters of a kernel with maps */
-struct cuda_map { /* of a buffer at an address, as the driver encodes it */
+};                /* parameters of a kernel with TMA descriptors */
+struct cuda_map { /* CUtensorMap of a buffer at an address */
     alignas(64) uint64_t word[CUDA_MAP_WORDS];
     const void *at; /* NULL: none is here */
     struct dev_map map;
@@ -170,22 +171,23 @@ struct device {
     const struct cuda_driver *cu;
     int number; /* CUdevice */
     cu_context context;
-    cu_stream stream, copies; /* copies: from pinned memory, beside the kernels */
+    cu_stream stream, copies; /* copies: from pinned memory, overlapping kernels */
     cu_event begin, end;      /* of a timed launch */
     cu_event here;            /* in `stream`: what a copy waits for */
     struct cuda_piece piece[CUDA_PIECES];
     int next;
-    struct { /* kernels that need much shared memory, by a hash of their address: what they may have */
+    /* kernels with opt-in shared memory, by a hash of their address: how much they may have */
+    struct {
         cu_function fn;
         uint32_t bytes;
     } granted[CUDA_GRANTED];
-    bool hung; /* a kernel does not end: nothing that would wait for it is asked any more */
+    bool hung; /* a kernel hangs: nothing that would wait for it is called any more */
     bool lost;
     char why[256]; /* it was lost */
     char arch[24];
     struct dev_info info;
-    struct cuda_call *calls;  /* functions that it was asked for */
-    struct cuda_map *map;     /* [CUDA_MAPS_KEPT], found by a hash of what they are made of */
+    struct cuda_call *calls;  /* builtins in use */
+    struct cuda_map *map;     /* [CUDA_MAPS_KEPT], a hash table of TMA descriptors */
     struct device *next_open; /* of all that are open, for cupti.c */
 };
 
@@ -209,18 +211,18 @@ struct cuda_told { /* the parameters as the driver wants to be told: one address
 };
 void cuda_told(const struct dev_launch *, uint64_t *param, struct cuda_told *);
 int cuda_limits(const struct device *, struct err *, const struct dev_launch *);
-/* map.c: the words of a map of the buffer at this address. */
+/* tensor_map.c: the TMA descriptor of the buffer at this address. */
 int cuda_map(struct device *, struct err *, const struct dev_map *, void *at, uint64_t out[CUDA_MAP_WORDS]);
 /* Threads and blocks of a launch. */
 void cuda_shape(const struct dev_launch *, unsigned *blocks, unsigned *threads);
 int cuda_shared(struct device *,
-                const struct dev_launch *); /* a CUresult: it may have the shared memory that it needs */
+                const struct dev_launch *); /* a CUresult: opts in to the shared memory that it needs */
 
-/* call.c: functions that are sequences of kernels. One is told from a kernel by a bit that no address has set. */
+/* builtin.c: builtins are sequences of kernels, told from kernels by a bit that no address has set. */
 enum { CUDA_CALL = 1 };
 enum { CUDA_COUNT, CUDA_SCAN, CUDA_PLACE, CUDA_KEYS, CUDA_RESULT, CUDA_BEGIN, CUDA_WIDE };
 enum { CUDA_FILL, CUDA_PUT };
-struct cuda_step { /* a kernel of it, ready to be started */
+struct cuda_step { /* a kernel of it, ready to launch */
     struct dev_launch l;
     void *buf[5];
     int64_t var[4];
@@ -232,7 +234,8 @@ const struct cuda_call *cuda_call_of(dev_fn *); /* NULL: a kernel */
 uint32_t cuda_call_steps(const struct cuda_call *, const struct dev_launch *);
 void cuda_call_step(const struct cuda_call *, const struct dev_launch *, uint32_t i, struct cuda_step *);
 
-/* builtin_kernels.c: their text; bytes of an element (0: no such type); elements of a tile for numbers of so many bytes. */
+/* builtin_kernels.c: their source; bytes of an element (0: no such type); elements of a tile for keys of
+ * this many bytes. */
 uint32_t cuda_call_kernels(struct arena *, const struct dev_call *,
                            struct dev_kernel_text out[static DEV_KERNELS]);
 uint32_t cuda_call_bytes(const char *type);
@@ -245,19 +248,19 @@ int cuda_fetch(struct device *, struct err *, const struct dev_piece *, uint32_t
 int cuda_order(struct dev_fetch *, struct err *);
 int cuda_fetched(struct dev_fetch *, struct err *);
 
-/* cuda_graph.c: device_ops.record, replay, forget */
+/* cuda_graph.c: device_ops.record, replay, record_free */
 int cuda_record(struct device *, struct err *, const struct dev_step *, uint32_t n, uint32_t *taken,
                 struct dev_record **);
 int cuda_replay(struct dev_record *, struct err *);
 void cuda_forget(struct dev_record *);
 
-/* cupti.c: times of kernels that the GPU notes itself. device_ops.trace; is it on? A device comes and goes. */
+/* cupti.c: kernel times by CUPTI. device_ops.trace; is it on? A device is opened and closed. */
 bool cuda_trace(struct device *);
 bool cuda_tracing(void);
 void cuda_trace_open(struct device *);
 void cuda_trace_close(struct device *);
-/* Around calls of the driver that start kernels: of so many launches of the engine's, each of some kernels; a graph's nodes. Does
- * nothing where nothing is traced. code: 0, or the calls failed. */
+/* Around driver calls that launch kernels: `launches` of the engine's, each of some kernels; a graph's
+ * nodes. No effect where nothing is traced. code: 0, or the calls failed. */
 struct cuda_traced;
 struct cuda_nodes;
 struct cuda_trace {
@@ -269,7 +272,8 @@ struct cuda_trace {
 void cuda_trace_begin(struct cuda_trace *, struct device *, uint32_t launches, struct cuda_nodes *);
 void cuda_trace_unit(struct cuda_trace *, uint32_t i, const struct dev_launch *, uint32_t kernels);
 void cuda_trace_end(struct cuda_trace *, int code);
-/* Around making a graph ready: its nodes, each with the number of its launch. end: NULL if they are not all known. */
+/* Around instantiating a graph: its nodes, each with the index of its launch. end: NULL if they are not
+ * all known. */
 struct cuda_nodes *cuda_nodes_begin(uint32_t n);
 void cuda_nodes_add(struct cuda_nodes *, uint32_t i, cu_node, uint32_t launch);
 struct cuda_nodes *cuda_nodes_end(struct cuda_nodes *);

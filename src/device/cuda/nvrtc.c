@@ -23,7 +23,7 @@ struct batch {
     const struct cuda_nvrtc *rtc;
     const char *arch;
     struct unit *u;
-    struct unit **turn; /* the longest first: nobody is left with one while the others have nothing to do */
+    struct unit **turn; /* longest first, for balance */
 };
 
 static void take_log(const struct cuda_nvrtc *rtc, void *prog, struct unit *u) {

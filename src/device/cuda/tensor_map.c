@@ -1,9 +1,8 @@
-/* map.c: maps of buffers, by which kernels copy boxes (docs/internals/gpu.md): what the driver encodes of an address, sizes, steps and the
- * box, 128 bytes that are passed as a parameter. Encoding takes about a microsecond and the same few are asked for in every
- * launch: they are kept, found by what they are made of.
- * Elements are moved as plain bits, but for floats that are rounded to 11 digits on the way (TF32). Rows of a box are 128 bytes whose 16-byte pieces change places by the row's number, which
- * is how stage.c's panels lie; a box of one row lies as it is. What is outside of the buffer is zero. L2 is asked to fetch 256 bytes
- * where it must: the next 128 of a row are the next panel's or the next step's.
+/* tensor_map.c: TMA descriptors (CUtensorMap, docs/internals/gpu.md), cached by address, shape, strides and box: encoding
+ * takes about a microsecond, and every launch needs the same few. They are passed as 128-byte kernel parameters.
+ * Elements are copied as plain bits, or fp32 rounded to TF32. Boxes have rows of 128 bytes with the 128-byte swizzle
+ * (16-byte chunk index XOR row mod 8), as stage.c lays out panels; a box of one row is not swizzled. Out of bounds is
+ * zero. L2 promotion is 256 bytes: the next 128 of a row are the next panel's or the next K step's.
  * Tests: tests/unit/cuda_fake.c, tests/unit/warp_specialize.c (need a GPU) */
 #include "device/cuda/internal.h"
 
@@ -14,7 +13,7 @@ static int type_of(const struct dev_map *m) {
     return m->digits ? TF32 : m->bytes == 1 ? U8 : m->bytes == 2 ? U16 : m->bytes == 4 ? U32 : U64;
 }
 
-/* Where it is kept, or may be: one of a few places in a row. */
+/* Its slot in the cache, or a free one: linear probing. */
 static struct cuda_map *place(struct device *d, const struct dev_map *m, const void *at) {
     enum { NEAR = 8 };
     uint64_t h = (uintptr_t)at;

@@ -112,7 +112,7 @@ enum {
     CL_INVALID_BINARY = -42,
     CL_INVALID_BUFFER_SIZE = -61,
     CL_PLATFORM_NOT_FOUND = -1001,
-    CL_NVIDIA_FAULT = -9999, /* a kernel read or wrote where nothing is */
+    CL_NVIDIA_FAULT = -9999, /* a kernel's access out of bounds */
 };
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFFu
 
@@ -129,7 +129,7 @@ struct opencl_choice {
 int opencl_choose(struct err *, const struct opencl *, int unit, struct opencl_choice *);
 
 /* opencl.c */
-struct opencl_block { /* memory: addresses that nobody may use stand for a buffer and a place in it */
+struct opencl_block { /* memory: an address stands for a buffer object and an offset */
     uint64_t at;
     size_t n;
     cl_mem mem;

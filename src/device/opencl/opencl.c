@@ -14,9 +14,9 @@
 #include "device/host.h"
 
 enum {
-    THREADS = 256, /* of a block, where a thread runs an iteration */
+    THREADS = 256, /* threads of a block, one iteration each */
     PIECE = 1 << 20,
-    UNIT = 8, /* places in a buffer are counted in this many bytes */
+    UNIT = 8, /* unit of offsets in a buffer, bytes */
 };
 #define FIRST_ADDRESS ((uint64_t)1 << 52) /* beyond what any machine maps */
 #define GAP 4096                          /* between objects: the end of one is not the next */
@@ -313,7 +313,7 @@ static int device_builtin(struct device *d, struct err *e, const struct dev_call
 /* All threads, and those of a block; a kernel with scratch memory has no more than areas. */
 static void shape(const struct opencl_kernel *k, const struct dev_launch *l, size_t *all, size_t *threads) {
     *threads = l->block ? l->block : RG_MAX(RG_MIN((size_t)THREADS, k->threads), 1);
-    size_t each = l->block ? RG_MAX(l->teams, 1u) : *threads, n = (l->grid + each - 1) / each;
+    size_t each = l->block ? RG_MAX(l->per_block, 1u) : *threads, n = (l->grid + each - 1) / each;
     if (l->areas) {
         *threads = RG_MIN(*threads, l->areas);
         n = RG_MIN((l->grid + *threads - 1) / *threads, l->areas / *threads);
@@ -393,7 +393,7 @@ static int device_launch(struct device *d, struct err *e, const struct dev_launc
 /* One program at a time: what costs is starting the compiler (PoCL reads 0.1 s of headers), and drivers lock. */
 #define OPENCL_DEVICE(n, text_name)                                                                       \
     {                                                                                                     \
-        .name = text_name, .text = DEV_OPENCL, .unit = n, .far = true, .scratch = (size_t)64 << 20,       \
+        .name = text_name, .text = DEV_OPENCL, .unit = n, .discrete = true, .scratch = (size_t)64 << 20,  \
         .programs = 1, .open = device_open, .close = device_close, .alloc = device_alloc,                 \
         .free = device_free, .copy = device_copy, .workers = device_workers, .info = device_info,         \
         .target = opencl_target, .version = opencl_version, .compile = opencl_compile,                    \
