@@ -320,7 +320,7 @@ static void open_range(struct gpu *c, const uop *n) {
         one_name(c, n, name);
         if (c->groups) {
             c->group = "group";
-            line(&c->r, "const %s %s = group_of(%s);", t, c->group, name);
+            line(&c->r, "const %s %s = warpgroup_of(%s);", t, c->group, name);
         }
         c->r.indent++;
         return;
@@ -378,31 +378,31 @@ static void entry(struct gpu *c, const uop *n) {
         break;
     case OP_END:
         close_scope(c);
-        if (c->ahead) line(&c->r, "asked_here();");
+        if (c->ahead) line(&c->r, "pin_loads();");
         c->ahead = false;
         break;
     case OP_STORE:
     case OP_STORE_ADD: gpu_store(c, n); break;
     case OP_PREFETCH: gpu_prefetch(c, n); break;
     case OP_CP_ASYNC: gpu_copy(c, n); break;
-    case OP_CP_ASYNC_COMMIT: line(&c->r, "copies_group();"); break;
-    case OP_CP_ASYNC_WAIT: line(&c->r, "copies_wait<%lld>();", (long long)n->arg.i); break;
+    case OP_CP_ASYNC_COMMIT: line(&c->r, "cp_async_commit();"); break;
+    case OP_CP_ASYNC_WAIT: line(&c->r, "cp_async_wait<%lld>();", (long long)n->arg.i); break;
     case OP_LDMATRIX: gpu_frag(c, n); break;
     case OP_MMA: gpu_mma(c, n); break;
     case OP_WARP_REDUCE: gpu_lanered(c, n); break;
-    case OP_WGMMA_FENCE: line(&c->r, "groups_begin();"); break;
-    case OP_WGMMA_COMMIT: line(&c->r, "groups_end();"); break;
+    case OP_WGMMA_FENCE: line(&c->r, "wgmma_fence();"); break;
+    case OP_WGMMA_COMMIT: line(&c->r, "wgmma_commit();"); break;
     case OP_WGMMA_WAIT: gpu_mma_wait(c, n); break;
-    case OP_FENCE_ASYNC: line(&c->r, "publish();"); break;
+    case OP_FENCE_ASYNC: line(&c->r, "fence_async();"); break;
     case OP_BARRIER:
         if (n->arg.i)
-            line(&c->r, "barrier_of(%s, %lld);", gpu_operand(c, n->src[0], 0).s, (long long)n->arg.i);
+            line(&c->r, "named_barrier(%s, %lld);", gpu_operand(c, n->src[0], 0).s, (long long)n->arg.i);
         else
             line(&c->r, "%s", c->d->barrier);
-        if (c->late) line(&c->r, "after();");
+        if (c->late) line(&c->r, "pdl_wait();");
         c->late = false;
         break;
-    case OP_CLUSTER_SYNC: line(&c->r, "meet_blocks();"); break;
+    case OP_CLUSTER_SYNC: line(&c->r, "cluster_sync();"); break;
     case OP_DSMEM_STORE:
     case OP_PIN_REG:
     case OP_SETMAXNREG:
@@ -500,7 +500,7 @@ static void declare_params(struct gpu *c, uop_vec *v, struct str *formal, struct
     for (uint32_t i = 0; i < nbuf && c->d->cl; i++) str_printf(formal, "u32 o%u, ", i);
     for (uint32_t i = 0; i < c->r.lin->nvar; i++) str_printf(formal, "i64 q%u, ", i);
     str_printf(formal, "u64 n, %schar *scratch, u64 stride", c->d->global);
-    for (uint32_t i = 0; i < c->nmap; i++) str_printf(formal, ", const __grid_constant__ box_map m%u", i);
+    for (uint32_t i = 0; i < c->nmap; i++) str_printf(formal, ", const __grid_constant__ tensor_map m%u", i);
 }
 
 static void declare_vars(struct gpu *c, uop_vec *v) {
@@ -544,7 +544,7 @@ static void declare_locals(struct gpu *c) {
             line(&c->r, "%s%s *const %s = (%s%s *)(tiles + %lld);", space, t, name, space, t,
                  (long long)shared);
             if (n->arg.mem.panels)
-                line(&c->r, "const u32 P%u = place(tiles) + %lld;", i, (long long)shared / 16);
+                line(&c->r, "const u32 P%u = desc_addr(tiles) + %lld;", i, (long long)shared / 16);
             one_name(c, n, name);
             shared += (n->src[0]->hi * dtype_info[n->dt].bytes + 127) & ~(int64_t)127;
             continue;
@@ -578,7 +578,7 @@ static void declare_accs(struct gpu *c, uop_vec *v) {
 static void open_coop_iterations(struct gpu *c) {
     line(&c->r, "const u32 member = %s %% %u;", c->d->thread, c->coop);
     if (c->coop < 32)
-        line(&c->r, "const u32 team = 0x%xu << (%s / %u * %u %% 32);", (1u << c->coop) - 1, c->d->thread,
+        line(&c->r, "const u32 mask = 0x%xu << (%s / %u * %u %% 32);", (1u << c->coop) - 1, c->d->thread,
              c->coop, c->coop);
     line(&c->r, "const u64 t = (u64)%s * %u + %s / %u; if (t < n) {", c->d->group, c->block / c->coop,
          c->d->thread, c->coop);
@@ -602,7 +602,7 @@ static void body(struct gpu *c, struct leaves *l) {
     const struct linear *lin = c->r.lin;
     bool grid = lin->n && lin->u[0]->op == OP_RANGE && lin->u[0]->arg.range.kind == AX_GRID;
     c->late = begins_late(lin);
-    if (!c->d->cl && !c->late) line(&c->r, "after();");
+    if (!c->d->cl && !c->late) line(&c->r, "pdl_wait();");
     declare_vars(c, &l->var);
     declare_locals(c);
     if (c->block) {

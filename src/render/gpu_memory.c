@@ -53,7 +53,7 @@ struct place gpu_place(struct gpu *c, const uop *n) {
 static const char *panel_offset(struct gpu *c, const struct place *p, const char *at, unsigned i) {
     unsigned bytes = dtype_info[p->dt].bytes;
     int64_t row = 128 / bytes, piece = PIECE_BYTES / bytes, within = 0, k = 0;
-    const char *plain = fmt(&c->r, "in_panel<%u>(%s)", bytes, at);
+    const char *plain = fmt(&c->r, "swizzle<%u>(%s)", bytes, at);
     if (p->index->lanes > 1) return plain;
     struct affine f = affine_of(c->r.a, p->index);
     for (uint32_t t = 0; t < f.n; t++) {
@@ -65,7 +65,7 @@ static const char *panel_offset(struct gpu *c, const struct place *p, const char
     k = f.k + i;
     int64_t column = k % row / piece * piece, rows = k / (8 * row) * (8 * row);
     if (k < 0 || within + k % piece >= piece || !(column + rows)) return plain;
-    return fmt(&c->r, "(in_panel<%u>((%s) - %lld) ^ %lld) + %lld", bytes, at, (long long)(column + rows),
+    return fmt(&c->r, "(swizzle<%u>((%s) - %lld) ^ %lld) + %lld", bytes, at, (long long)(column + rows),
                (long long)column, (long long)rows);
 }
 
@@ -140,7 +140,7 @@ static void load_words(struct gpu *c, const struct place *p, const struct text *
     const char *t = fmt(&c->r, "piece<u32, %u>", p->piece / 2);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
-        const char *from = fmt(&c->r, ahead ? "asked((const %s *)(%s + %s))" : "*(const %s *)(%s + %s)", t,
+        const char *from = fmt(&c->r, ahead ? "load_now((const %s *)(%s + %s))" : "*(const %s *)(%s + %s)", t,
                                p->base, offset(c, p, i));
         if (pred)
             line(&c->r, "%s %s = {}; if (%s) %s = %s;", t, name, pred->s, name, from);
@@ -171,8 +171,9 @@ static void load_pieces(struct gpu *c, const struct place *p, const struct text 
     if (zeros && !c->d->cl && p->piece % 2 == 0 && halves) return load_words(c, p, pred, ahead, out);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
-        const char *from = fmt(&c->r, ahead ? "asked((const %s%s *)(%s + %s))" : "*(const %s%s *)(%s + %s)",
-                               p->space, t, p->base, offset(c, p, i));
+        const char *from =
+            fmt(&c->r, ahead ? "load_now((const %s%s *)(%s + %s))" : "*(const %s%s *)(%s + %s)", p->space, t,
+                p->base, offset(c, p, i));
         if (pred)
             line(&c->r, "%s %s = %s; if (%s) %s = %s;", t, name, piece_without(c, p, alt, i), pred->s, name,
                  from);
@@ -201,7 +202,7 @@ static void load_anywhere(struct gpu *c, const struct place *p, const uop *pred,
             out[k].s = predicated(c, p, fmt(&c->r, "%s.v[%u]", name, k - i), pred && !zeros ? &g : NULL,
                                   alt ? gpu_operand(c, alt, k) : (struct text){0});
         }
-        line(&c->r, "const piece<%s, %u> %s = anywhere<%s>(%s + %s%s);", dt, step, name, dt, p->base,
+        line(&c->r, "const piece<%s, %u> %s = load_unaligned<%s>(%s + %s%s);", dt, step, name, dt, p->base,
              offset(c, p, i), pred ? want.p : "");
     }
 }
@@ -229,7 +230,7 @@ void gpu_load(struct gpu *c, const uop *n, struct text *out) {
     for (unsigned i = 0; i < p.lanes; i++) {
         const char *x = gpu_element(c, &p, i);
         if (pred && pred->lanes > 1) g = gpu_operand(c, pred, i);
-        out[i].s = predicated(c, &p, ahead ? fmt(&c->r, "asked(&%s)", x) : x, pred ? &g : NULL,
+        out[i].s = predicated(c, &p, ahead ? fmt(&c->r, "load_now(&%s)", x) : x, pred ? &g : NULL,
                               alt ? gpu_operand(c, alt, i) : (struct text){0});
     }
 }
@@ -242,7 +243,7 @@ static void store_one(struct gpu *c, const uop *n, const struct place *p, unsign
     } else if (c->atomic && access_buf(n)->op != OP_LOCAL) {
         unsigned bytes = dtype_info[p->dt].bytes;
         const char *as = bytes > 2 ? "" : fmt(&c->r, "(%su%u *)", p->space, bytes * 8);
-        line(&c->r, "meet_%s(%s&%s, %s);", dtype_info[p->dt].name, as, at, v.s);
+        line(&c->r, "atomic_add_%s(%s&%s, %s);", dtype_info[p->dt].name, as, at, v.s);
     } else {
         struct text pair[2] = {
             named(&c->r, (struct text){.s = read_as(c, p, at), .dt = (uint8_t)p->dt, .lanes = 1}), v};
@@ -323,5 +324,5 @@ void gpu_store(struct gpu *c, const uop *n) {
 void gpu_prefetch(struct gpu *c, const uop *n) {
     if (!c->lanes || c->d->cl) return;
     struct place p = gpu_place(c, n->src[0]);
-    line(&c->r, "ask_for(%s + %s);", p.base, p.at.s);
+    line(&c->r, "prefetch_l1(%s + %s);", p.base, p.at.s);
 }

@@ -20,7 +20,7 @@ void gpu_copy(struct gpu *c, const uop *n) {
         const char *g = pred ? gpu_operand(c, pred, i).s : "true", *d = gpu_element(c, &to, i),
                    *s = gpu_element(c, &from, i);
         if (piece * bytes >= 4)
-            line(&c->r, "copy_%u(&%s, &%s, %s);", piece * bytes, d, s, g);
+            line(&c->r, "cp_async_%u(&%s, &%s, %s);", piece * bytes, d, s, g);
         else
             line(&c->r, "%s = %s ? %s : (%s)0;", d, g, s, elem_type(to.dt));
     }
@@ -31,8 +31,8 @@ void gpu_frag(struct gpu *c, const uop *n) {
     struct place p = gpu_place(c, n->src[0]);
     struct text *t = gpu_new_lanes(c, n);
     const char *name = fmt(&c->r, "f%u", c->r.pos);
-    line(&c->r, "u32 %s_0, %s_1, %s_2, %s_3; frag%s(%s_0, %s_1, %s_2, %s_3, &%s);", name, name, name, name,
-         n->arg.i ? "_turned" : "", name, name, name, name, gpu_element(c, &p, 0));
+    line(&c->r, "u32 %s_0, %s_1, %s_2, %s_3; ldmatrix%s(%s_0, %s_1, %s_2, %s_3, &%s);", name, name, name,
+         name, n->arg.i ? "_trans" : "", name, name, name, name, gpu_element(c, &p, 0));
     for (unsigned i = 0; i < n->lanes; i++)
         t[i] = (struct text){
             .s = fmt(&c->r, "%s_%u", name, i), .node = n, .dt = DT_U32, .lanes = 1, .atom = true};
@@ -54,9 +54,10 @@ static const char *tile_of(struct gpu *c, const uop *index, const union arg *arg
     const uop *at = index->src[1], *far = at->op == OP_ADD && uop_is_const(at->src[1]) ? at->src[1] : NULL;
     int64_t piece = 16 / dtype_info[p.dt].bytes, more = far ? far->arg.i : 0;
     if (far && more % piece == 0 && at->src[0]->lo >= 0 && uop_divides(at->src[0], piece))
-        return fmt(&c->r, "tile(%s + (u32)(%s) / %lld + %lld, %u%s)", first, gpu_operand(c, at->src[0], 0).s,
-                   (long long)piece, (long long)(more / piece), rows * 128, more_rows);
-    return fmt(&c->r, "tile(%s + (u32)(%s) / %lld, %u%s)", first, p.at.s, (long long)piece, rows * 128,
+        return fmt(&c->r, "smem_desc(%s + (u32)(%s) / %lld + %lld, %u%s)", first,
+                   gpu_operand(c, at->src[0], 0).s, (long long)piece, (long long)(more / piece), rows * 128,
+                   more_rows);
+    return fmt(&c->r, "smem_desc(%s + (u32)(%s) / %lld, %u%s)", first, p.at.s, (long long)piece, rows * 128,
                more_rows);
 }
 
@@ -123,7 +124,7 @@ void gpu_mma_wait(struct gpu *c, const uop *n) {
     const uop *seen[8];
     uint32_t nseen = 0;
     int64_t group = -1, end = INT64_MAX;
-    line(&c->r, "groups_wait<%lld>();", (long long)n->arg.i);
+    line(&c->r, "wgmma_wait<%lld>();", (long long)n->arg.i);
     for (uint32_t i = c->r.pos; i-- > 0 && group < end;) {
         const uop *m = c->r.lin->u[i];
         if (m->op == OP_WGMMA_WAIT) end = RG_MIN(end, group + 1 + m->arg.i);
@@ -207,7 +208,7 @@ void gpu_find_maps(struct gpu *c) {
 
 static const char *address_of(struct gpu *c, const uop *index) {
     struct place p = gpu_place(c, index);
-    return fmt(&c->r, "near(%s + %s)", p.base, p.at.s);
+    return fmt(&c->r, "smem_addr(%s + %s)", p.base, p.at.s);
 }
 
 static void box(struct gpu *c, const uop *n) {
@@ -218,9 +219,9 @@ static void box(struct gpu *c, const uop *n) {
     const char *panel = address_of(c, n->src[0]),
                *to = n->op == OP_TMA_LOAD ? address_of(c, n->src[2]) : NULL;
     if (to)
-        line(&c->r, "box_in(%s, &m%u, %s%s);", panel, map_number(c, n), to, s.p);
+        line(&c->r, "tma_load(%s, &m%u, %s%s);", panel, map_number(c, n), to, s.p);
     else
-        line(&c->r, "box_out(%s, &m%u%s);", panel, map_number(c, n), s.p);
+        line(&c->r, "tma_store(%s, &m%u%s);", panel, map_number(c, n), s.p);
 }
 
 static void send(struct gpu *c, const uop *n) {
@@ -231,7 +232,7 @@ static void send(struct gpu *c, const uop *n) {
         gpu_bad(c, n, "a DSMEM store has 1 or 2 floats");
     for (unsigned i = 0; i < lanes; i++) str_printf(&s, ", %s", gpu_operand(c, n->src[2], i).s);
     struct place p = gpu_place(c, n->src[0]);
-    line(&c->r, "send_%u(far(near(%s), %s) + (u32)(%s) * 4%s);", lanes, p.base,
+    line(&c->r, "dsmem_store_%u(cluster_addr(smem_addr(%s), %s) + (u32)(%s) * 4%s);", lanes, p.base,
          gpu_operand(c, n->src[1], 0).s, p.at.s, s.p);
 }
 
@@ -239,13 +240,13 @@ void gpu_box(struct gpu *c, const uop *n) {
     long long arg = (long long)n->arg.i;
     switch (n->op) {
     case OP_PIN_REG: line(&c->r, "asm volatile(\"\" : \"+r\"(%s));", gpu_operand(c, n->src[0], 0).s); break;
-    case OP_SETMAXNREG: line(&c->r, "registers<%lld>();", arg); break;
+    case OP_SETMAXNREG: line(&c->r, "setmaxnreg<%lld>();", arg); break;
     case OP_DSMEM_STORE: send(c, n); break;
-    case OP_TMA_STORE_WAIT: line(&c->r, "boxes_wait<%lld>();", arg); break;
-    case OP_MBAR_INIT: line(&c->r, "mbar_new(%s, %lld);", address_of(c, n->src[0]), arg); break;
+    case OP_TMA_STORE_WAIT: line(&c->r, "tma_store_wait<%lld>();", arg); break;
+    case OP_MBAR_INIT: line(&c->r, "mbar_init(%s, %lld);", address_of(c, n->src[0]), arg); break;
     case OP_MBAR_ARRIVE:
         if (arg)
-            line(&c->r, "mbar_announce(%s, %lld);", address_of(c, n->src[0]), arg);
+            line(&c->r, "mbar_expect_tx(%s, %lld);", address_of(c, n->src[0]), arg);
         else
             line(&c->r, "mbar_arrive(%s);", address_of(c, n->src[0]));
         break;

@@ -94,33 +94,33 @@ static const char scalars[] =
 
 /* W: the word that holds the element, E: a + x, where a is what the element was. */
 static const char threads[] =
-    "I void meet_i32(volatile __global i32 *p, i32 x) { atomic_add(p, x); }\n"
-    "I void meet_u32(volatile __global u32 *p, u32 x) { atomic_add(p, x); }\n"
-    "I void meet_f32(volatile __global f32 *p, f32 x) { volatile __global u32 *w = (volatile __global u32 "
+    "I void atomic_add_i32(volatile __global i32 *p, i32 x) { atomic_add(p, x); }\n"
+    "I void atomic_add_u32(volatile __global u32 *p, u32 x) { atomic_add(p, x); }\n"
+    "I void atomic_add_f32(volatile __global f32 *p, f32 x) { volatile __global u32 *w = (volatile __global u32 "
     "*)p; \n"
     "    u32 was = *w, old; do { old = was; was = atomic_cmpxchg(w, old, as_u32(as_f32(old) + x)); } while "
     "(was != old); }\n"
     "#ifdef cl_khr_int64_base_atomics\n"
     "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
-    "I void meet_i64(volatile __global i64 *p, i64 x) { atom_add(p, x); }\n"
-    "I void meet_u64(volatile __global u64 *p, u64 x) { atom_add(p, x); }\n"
+    "I void atomic_add_i64(volatile __global i64 *p, i64 x) { atom_add(p, x); }\n"
+    "I void atomic_add_u64(volatile __global u64 *p, u64 x) { atom_add(p, x); }\n"
     "#ifndef NO_F64\n"
-    "I void meet_f64(volatile __global f64 *p, f64 x) { volatile __global u64 *w = (volatile __global u64 "
+    "I void atomic_add_f64(volatile __global f64 *p, f64 x) { volatile __global u64 *w = (volatile __global u64 "
     "*)p; \n"
     "    u64 was = *w, old; do { old = was; was = atom_cmpxchg(w, old, as_u64(as_f64(old) + x)); } while "
     "(was != old); }\n"
     "#endif\n"
     "#endif\n"
-    "#define MEET(N, T, E) I void meet_##N(__global T *p, T x) { \\\n"
+    "#define ATOMIC_ADD(N, T, E) I void atomic_add_##N(__global T *p, T x) { \\\n"
     "    volatile __global u32 *w = (volatile __global u32 *)((size_t)p & ~(size_t)3); \\\n"
     "    u32 at = ((u32)(size_t)p & 3) * 8, mask = (sizeof(T) == 1 ? 0xffu : 0xffffu) << at, was = *w, old; "
     "\\\n"
     "    do { old = was; T a = (T)((old & mask) >> at); was = atomic_cmpxchg(w, old, (old & ~mask) | "
     "((u32)(T)(E) "
     "<< at & mask)); } while (was != old); }\n"
-    "MEET(i8, u8, a + x) MEET(u8, u8, a + x) MEET(i16, u16, a + x) MEET(u16, u16, a + x) MEET(bool, u8, a | "
+    "ATOMIC_ADD(i8, u8, a + x) ATOMIC_ADD(u8, u8, a + x) ATOMIC_ADD(i16, u16, a + x) ATOMIC_ADD(u16, u16, a + x) ATOMIC_ADD(bool, u8, a | "
     "(x != 0))\n"
-    "MEET(f16, u16, down_f16(up_f16(a) + up_f16(x))) MEET(bf16, u16, down_bf16(up_bf16(a) + up_bf16(x)))\n";
+    "ATOMIC_ADD(f16, u16, down_f16(up_f16(a) + up_f16(x))) ATOMIC_ADD(bf16, u16, down_bf16(up_bf16(a) + up_bf16(x)))\n";
 /* clang-format on */
 
 void render_opencl_preamble(struct str *o) {

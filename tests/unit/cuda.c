@@ -361,10 +361,10 @@ TEST(cuda_compile_asks_ahead) {
                 "TILE(a.k_t,4,a_v) VEC(a_v) STAGE(b,k,k_t,n_t+n_t_t+n_t_t_t) TILE(b.n_t,4,b_v) "
                 "VEC(b_v) PIPE(a,k,%d) PIPE(b,k,%d)",
                 places, places));
-        const char *loop = strstr(l->cuda.p, "for ("), *asked = loop ? strstr(loop, "= asked(") : NULL;
-        CHECK(asked && strstr(asked, "asked_here();") &&
-              strstr(asked, "asked_here();") < strstr(asked, "fma_f32"));
-        CHECK_EQ(count_of(l->cuda.p, "= asked("), 2); /* of the loop, not of what is before it */
+        const char *loop = strstr(l->cuda.p, "for ("), *asked = loop ? strstr(loop, "= load_now(") : NULL;
+        CHECK(asked && strstr(asked, "pin_loads();") &&
+              strstr(asked, "pin_loads();") < strstr(asked, "fma_f32"));
+        CHECK_EQ(count_of(l->cuda.p, "= load_now("), 2); /* of the loop, not of what is before it */
         struct str s;
         str_init(&s, &arena);
         render_cuda_preamble(&s);
@@ -449,7 +449,7 @@ TEST(cuda_product_of_itself) {
     struct lowering *l = lowered(of_itself, NULL);
     CHECK(strstr(l->opts, "STAGE(a#0,k") && strstr(l->opts, "STAGE(a#1,k") && strstr(l->opts, "PIPE(a,k"));
     const char *body = strstr(l->cuda.p, "__global__");
-    CHECK(body && count_of(body, "copy_16(") > 0 && count_of(body, "ask_for(") == 0);
+    CHECK(body && count_of(body, "cp_async_16(") > 0 && count_of(body, "prefetch_l1(") == 0);
     arena_free(&arena);
 }
 

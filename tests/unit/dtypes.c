@@ -115,7 +115,7 @@ TEST(dtypes_parts_wait_ahead) {
     /* what the addresses of tiles are made of is one number for a warp */
     str_init(&text, &x.arena);
     render_cuda(&text, &x.ir, &x.lin, false, &shape);
-    CHECK(strstr(text.p, "group = group_of(") && !strstr(text.p, ">> 7)"));
+    CHECK(strstr(text.p, "group = warpgroup_of(") && !strstr(text.p, ">> 7)"));
     arena_free(&x.arena);
 }
 

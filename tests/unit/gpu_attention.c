@@ -350,7 +350,7 @@ TEST(attention_tiles_begin_at_positive_places) {
     if (err_guard(&x.err, compile, &x)) FAIL("%s", x.err.msg);
     str_init(&text, &x.arena);
     render_cuda(&text, &x.ir, &x.lin, true, &shape);
-    for (const char *p = text.p; (p = strstr(p, "\"l\"(tile(P"));) {
+    for (const char *p = text.p; (p = strstr(p, "\"l\"(smem_desc(P"));) {
         p += strcspn(p, "+");
         if (strncmp(p, "+ (u32)(v", 9)) continue; /* a number, or the loop's own count */
         tiles++;
@@ -707,7 +707,7 @@ TEST(results_in_panels_share_their_exchange) {
     if (err_guard(&x.err, lower_forward, &x)) FAIL("%s", x.err.msg);
     str_init(&s, &x.arena);
     render_cuda(&s, &x.ir, &x.lin, false, &shape);
-    for (const char *at = s.p; (at = strstr(at, "(in_panel<2>(")); at++) {
+    for (const char *at = s.p; (at = strstr(at, "(swizzle<2>(")); at++) {
         const char *minus = strstr(at, " - ");
         int less, column, rows;
         CHECK(minus && sscanf(minus, " - %d) ^ %d) + %d", &less, &column, &rows) == 3);

@@ -152,7 +152,7 @@ TEST(opencl_without_wide_atomics) {
                 "(SINK (STORE_ADD (INDEX out (ADD (MUL w 4) c)) (LOAD (INDEX x (ADD (MUL i 4) c)))))\n",
         .limits = {.threads = 256, .shared = 32 << 10}};
     if (render(&r)) FAIL("%s", err.msg);
-    CHECK(strstr(r.out.p, "meet_i64("));
+    CHECK(strstr(r.out.p, "atomic_add_i64("));
     arena_free(&r.arena);
     r.limits.no_atomic64 = true;
     CHECK_EQ(render(&r), RG_EUNSUPPORTED);

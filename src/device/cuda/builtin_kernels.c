@@ -19,7 +19,7 @@ static const char count[] =
     "extern \"C\" __global__ void sort_count(const K *key, u32 *hist, i64 len, i64 parts, i64 shift, u64 n, "
     "char *s, u64 d) {\n"
     "    __shared__ u32 c[256];\n"
-    "    after();\n"
+    "    pdl_wait();\n"
     "    const i64 row = blockIdx.x / parts, part = blockIdx.x % parts;\n"
     "    const i64 chunk = (len + parts * TILE - 1) / (parts * TILE) * TILE, from = part * chunk, to = from "
     "+ chunk < len ? from + chunk : len;\n"
@@ -40,7 +40,7 @@ static const char count[] =
 static const char scan[] =
     "extern \"C\" __global__ void sort_scan(u32 *hist, i64 parts, u64 n, char *s, u64 d) {\n"
     "    __shared__ u32 sum[4][256], all[256];\n"
-    "    after();\n"
+    "    pdl_wait();\n"
     "    const u32 digit = threadIdx.x % 256, q = threadIdx.x / 256;\n"
     "    const i64 per = (parts + 3) / 4, from = q * per, to = from + per < parts ? from + per : parts;\n"
     "    u32 *h = hist + (u64)blockIdx.x * parts * 256 + digit, t = 0;\n"
@@ -71,7 +71,7 @@ static const char place[] =
     "    __shared__ u32 base[256], begin[256], sums[256], c[8][256];\n"
     "    __shared__ K sk[TILE];\n"
     "    __shared__ u32 sp[TILE];\n"
-    "    after();\n"
+    "    pdl_wait();\n"
     "    const i64 row = blockIdx.x / parts, part = blockIdx.x % parts;\n"
     "    const i64 chunk = (len + parts * TILE - 1) / (parts * TILE) * TILE, from = part * chunk, to = from "
     "+ chunk < len ? from + chunk : len;\n"
@@ -158,7 +158,7 @@ static const char place[] =
 /* Elements to keys and back: B the bits of an element; ALL, TOP, INF as in cpu/sort.c. */
 static const char keys[] = "extern \"C\" __global__ void sort_keys(const B *x, K *key, i64 count, i64 down, "
                            "u64 n, char *s, u64 d) {\n"
-                           "    after();\n" EACH "        const K v = x[i], size = v & (TOP - 1);\n"
+                           "    pdl_wait();\n" EACH "        const K v = x[i], size = v & (TOP - 1);\n"
                            "        const K k = !SIGNED ? v : !INF ? v ^ TOP : size > INF ? ALL : !size ? "
                            "TOP : v & TOP ? ~v & ALL : v | TOP;\n"
                            "        key[i] = down ? k ^ ALL : k;\n"
@@ -168,7 +168,7 @@ static const char values[] =
     "extern \"C\" __global__ void sort_values(B *out, const B *x, const K *key, const u32 *pos, i64 len, i64 "
     "wanted, i64 count, i64 down,\n"
     "                                       u64 n, char *s, u64 d) {\n"
-    "    after();\n" EACH "        const i64 row = i / wanted, at = row * len + i % wanted;\n"
+    "    pdl_wait();\n" EACH "        const i64 row = i / wanted, at = row * len + i % wanted;\n"
     "        const K k = down ? key[at] ^ ALL : key[at];\n"
     "        const K v = !SIGNED ? k : !INF ? k ^ TOP : k & TOP ? k ^ TOP : ~k & ALL;\n"
     "        out[i] = INF && (k == TOP || k == ALL) ? x[row * len + pos[at]] : (B)v;\n"
@@ -176,7 +176,7 @@ static const char values[] =
     "}\n";
 static const char places[] = "extern \"C\" __global__ void sort_places(i64 *out, const u32 *pos, i64 len, "
                              "i64 wanted, i64 count, u64 n, char *s, u64 d) {\n"
-                             "    after();\n" EACH "        out[i] = pos[i / wanted * len + i % wanted];\n"
+                             "    pdl_wait();\n" EACH "        out[i] = pos[i / wanted * len + i % wanted];\n"
                              "    }\n"
                              "}\n";
 
@@ -184,14 +184,14 @@ static const char places[] = "extern \"C\" __global__ void sort_places(i64 *out,
 static const char index_keys[] =
     "extern \"C\" __global__ void scatter_keys(const i64 *index, u32 *key, i64 count, i64 size, u64 n, char "
     "*s, u64 d) {\n"
-    "    after();\n" EACH
+    "    pdl_wait();\n" EACH
     "        key[i] = index[i] < 0 ? 0 : index[i] < size ? (u32)index[i] : (u32)(size - 1);\n"
     "    }\n"
     "}\n";
 /* For each target, and one more, the number of elements of the row that go to targets before it. */
 static const char begins[] = "extern \"C\" __global__ void scatter_begin(const u32 *key, u32 *begin, i64 "
                              "len, i64 size, i64 count, u64 n, char *s, u64 d) {\n"
-                             "    after();\n" EACH "        const u32 *k = key + i / (size + 1) * len;\n"
+                             "    pdl_wait();\n" EACH "        const u32 *k = key + i / (size + 1) * len;\n"
                              "        const i64 p = i % (size + 1);\n"
                              "        u32 lo = 0, hi = (u32)len;\n"
                              "        while (lo < hi) { const u32 mid = lo + (hi - lo) / 2; if (k[mid] < p) "
@@ -205,7 +205,7 @@ static const char fold_sum[] =
     "len, i64 size, i64 inner, i64 count,\n"
     "                                       u64 n, char *s, u64 d) {\n"
     "    typedef piece<T, V> pack;\n"
-    "    after();\n"
+    "    pdl_wait();\n"
     "    const i64 wide = inner / V;\n" EACH
     "        const i64 at = i / wide, col = i % wide, row = at / size, b = row * (size + 1) + at % size;\n"
     "        const u32 *p = pos + row * len;\n"
@@ -235,7 +235,7 @@ static const char fold[] =
     "extern \"C\" __global__ void scatter_fold(T *out, const T *x, const T *src, const u32 *pos, const u32 "
     "*begin, i64 len, i64 size, i64 forget,\n"
     "                                        i64 count, u64 n, char *s, u64 d) {\n"
-    "    after();\n" EACH "        const i64 row = i / size, b = row * (size + 1) + i % size;\n"
+    "    pdl_wait();\n" EACH "        const i64 row = i / size, b = row * (size + 1) + i % size;\n"
     "        u32 j = begin[b];\n"
     "        const u32 end = begin[b + 1];\n"
     "        T r = forget && j < end ? src[row * len + pos[row * len + j++]] : x[i];\n"
@@ -250,13 +250,13 @@ static const char fold[] =
 /* The last writer of an index is the greatest: in any order. */
 static const char fill[] =
     "extern \"C\" __global__ void winner_fill(T *out, i64 count, u64 n, char *s, u64 d) {\n"
-    "    after();\n" EACH "        out[i] = -1;\n"
+    "    pdl_wait();\n" EACH "        out[i] = -1;\n"
     "    }\n"
     "}\n";
 static const char put[] =
     "extern \"C\" __global__ void winner_put(T *out, const i64 *index, i64 len, i64 size, i64 count, u64 n, "
     "char *s, u64 d) {\n"
-    "    after();\n" EACH "        const i64 p = index[i] < 0 ? 0 : index[i] < size ? index[i] : size - 1;\n"
+    "    pdl_wait();\n" EACH "        const i64 p = index[i] < 0 ? 0 : index[i] < size ? index[i] : size - 1;\n"
     "        atomicMax((A *)out + i / len * size + p, (A)(i % len));\n"
     "    }\n"
     "}\n";
