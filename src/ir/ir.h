@@ -136,8 +136,8 @@ static inline bool mma_low_precision_acc(enum mma i) {
     return mma_info[i].in == DT_F8E4M3 || mma_info[i].in == DT_F8E5M2;
 }
 struct mma_map mma_map(enum mma, unsigned operand);
-void mma_place(const struct mma_map *, unsigned lane, unsigned reg,
-               int at[3]); /* the element that a lane's register holds */
+void mma_element(const struct mma_map *, unsigned lane, unsigned reg,
+                 int at[3]); /* the element that a lane's register holds */
 
 /* ---- nodes (uop.c, bounds.c) ------------------------------------------------------------------- */
 

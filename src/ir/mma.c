@@ -1,6 +1,6 @@
-/* mma.c: the table of MMA instructions (mma.def) and their digit maps. Codegen cuts axes by them, the interpreter
- * computes by them, the renderer names the instruction: what a lane holds is said in one place.
- * Tests: tests/unit/mma.c, tests/unit/gpu_threads.c */
+/* mma.c: the table of MMA instructions (mma.def) and their register layouts. Codegen tiles axes by them,
+ * the interpreter computes by them, the renderer names the instruction. Tests: tests/unit/mma.c,
+ * tests/unit/gpu_threads.c */
 #include "ir.h"
 
 const struct mma_info mma_info[MMA_COUNT] = {
@@ -36,7 +36,7 @@ struct mma_map mma_map(enum mma instr, unsigned operand) {
     return m;
 }
 
-void mma_place(const struct mma_map *m, unsigned lane, unsigned reg, int at[3]) {
+void mma_element(const struct mma_map *m, unsigned lane, unsigned reg, int at[3]) {
     at[MMA_M] = at[MMA_N] = at[MMA_K] = 0;
     for (unsigned i = 0; i < m->nlane; i++) {
         at[m->lane[i].dim] += (int)(lane % (unsigned)m->lane[i].extent) * m->lane[i].stride;

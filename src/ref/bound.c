@@ -1,7 +1,7 @@
 /* bound.c: elements with error bounds: how far a correct optimised program may be from the oracle.
  *
  * Both programs round every value to its dtype, so an op that rounds correctly gives the same bits for the same
- * sources: error begins where an optimised program has a choice. These are vector functions (2 ulp, POW 4; halves go
+ * sources: error begins where an optimised program has a choice. These are vector functions (2 ulp, POW 4; fp16 and bf16 go
  * through float32) and reductions (any order, products fused into sums). From there it is propagated: the op is
  * evaluated at the corners of the box that its sources may be in, which for ops that are monotone in each source is
  * the whole truth, and one ulp is added, because two different numbers round in two different ways.
@@ -14,7 +14,7 @@
 #include <float.h>
 #include <math.h>
 
-/* What is needed of a float type: digits, the exponent of the last place of subnormals, the greatest number. */
+/* What is needed of a float type: digits, the exponent of the last bit of subnormals, the greatest number. */
 struct float_type {
     int digits, least;
     double max;

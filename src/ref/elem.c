@@ -29,13 +29,13 @@ int64_t ref_wrap(enum dtype dt, int64_t x) {
     }
 }
 
-/* x to `digits` binary digits, the last place not below 2^least; beyond `max` it is infinite. */
+/* x to `digits` binary digits, the last one not below 2^least; beyond `max` it is infinite. */
 static double round_digits(double x, int digits, int least, double max) {
     if (x == 0 || !isfinite(x)) return x;
     int e;
     frexp(x, &e); /* |x| in [2^(e-1), 2^e) */
-    int place = RG_MAX(e - digits, least);
-    double r = ldexp(rint(ldexp(x, -place)), place); /* rint: ties to even */
+    int ulp_exponent = RG_MAX(e - digits, least);
+    double r = ldexp(rint(ldexp(x, -ulp_exponent)), ulp_exponent); /* rint: ties to even */
     return fabs(r) > max ? copysign(INFINITY, x) : r;
 }
 
@@ -50,7 +50,7 @@ double ref_round(enum dtype dt, double x) {
     }
 }
 
-/* Bits of a half: 5 exponent bits, 10 fraction bits. x is already a value of the type. */
+/* Bits of an fp16: 5 exponent bits, 10 fraction bits. x is already a value of the type. */
 static uint16_t f16_bits(double x) {
     uint16_t sign = signbit(x) ? 0x8000 : 0;
     if (isnan(x)) return sign | 0x7E00;
@@ -68,7 +68,8 @@ static double f16_value(uint16_t b) {
     return b & 0x8000 ? -a : a;
 }
 
-/* e5m2 is the upper byte of a half. e4m3 has three fraction bits, a bias of 7, and NaN alone where all are ones. */
+/* e5m2 is the upper byte of an fp16. e4m3 has three fraction bits, a bias of 7, and NaN alone where all
+ * are ones. */
 static double f8_value(enum dtype dt, uint8_t b) {
     if (dt == DT_F8E5M2) return f16_value((uint16_t)(b << 8));
     int e = b >> 3 & 15, m = b & 7;
@@ -262,15 +263,16 @@ static bool less(enum dtype dt, union ref_val a, union ref_val b) {
     return dt_is_float(dt) ? a.f < b.f : dt == DT_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
 }
 
-static uint32_t turned(uint32_t x, int by) { return x << by | x >> (32 - by); }
+static uint32_t rotl(uint32_t x, int by) { return x << by | x >> (32 - by); }
 
-/* Threefry-2x32 with 20 rounds, written out as in the paper: five times four rounds, then a step of the key schedule. */
+/* Threefry-2x32 with 20 rounds, unrolled as in the paper: five times four rounds, then a step of the key
+ * schedule. */
 static uint64_t random_bits(uint64_t counter, uint64_t key) {
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32), k2 = 0x1bd11bda ^ k0 ^ k1;
     uint32_t x = (uint32_t)counter + k0, y = (uint32_t)(counter >> 32) + k1;
-#define FOUR(a, b, c, d, add_x, add_y)                                                                \
-    x += y, y = turned(y, a) ^ x, x += y, y = turned(y, b) ^ x, x += y, y = turned(y, c) ^ x, x += y, \
-            y = turned(y, d) ^ x, x += (add_x), y += (add_y)
+#define FOUR(a, b, c, d, add_x, add_y)                                                          \
+    x += y, y = rotl(y, a) ^ x, x += y, y = rotl(y, b) ^ x, x += y, y = rotl(y, c) ^ x, x += y, \
+            y = rotl(y, d) ^ x, x += (add_x), y += (add_y)
     FOUR(13, 15, 26, 6, k1, k2 + 1);
     FOUR(17, 29, 16, 24, k2, k0 + 2);
     FOUR(13, 15, 26, 6, k0, k1 + 3);

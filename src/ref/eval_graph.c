@@ -160,7 +160,7 @@ static struct tensor view(const struct tensor *t, const struct shape *s) {
     return v;
 }
 
-/* ---- walks: all coordinates of a box in row-major order, with the places of up to four tensors --------- */
+/* ---- walks: all coordinates of a box in row-major order, with the offsets of up to four tensors --------- */
 
 struct walk {
     uint32_t n, k;
@@ -403,7 +403,7 @@ static struct tensor ev_elementwise(struct eval *e, const uop *n, const struct s
 
 /* ---- reductions, scans, indexing, stores ----------------------------------------------------------------- */
 
-/* Halves are added and multiplied in float32. */
+/* 16-bit floats are added and multiplied in fp32. */
 static enum dtype acc_of(enum dtype dt) { return dt_is_float(dt) && dtype_info[dt].bytes < 4 ? DT_F32 : dt; }
 
 static struct tensor ev_reduce(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
@@ -452,7 +452,7 @@ static struct tensor ev_scan(struct eval *e, const uop *n, struct tensor *in, co
     return r;
 }
 
-/* The index at this place, checked. */
+/* The index at this coordinate, checked. */
 static int64_t index_at(struct eval *e, const uop *n, const struct tensor *index, int64_t at, int64_t size,
                         bool *unsure) {
     struct cell c = get(index, at);
@@ -462,7 +462,7 @@ static int64_t index_at(struct eval *e, const uop *n, const struct tensor *index
         (long long)n->arg.i, (long long)size);
 }
 
-/* t as seen along its own coordinates except on one axis, where the place is added. */
+/* t along its own coordinates except on one axis, where the index is added. */
 static void walk_with_axis(struct walk *w, const struct tensor *t, int64_t axis) {
     walk_with(w, t);
     w->stride[w->k - 1][axis] = 0;
@@ -483,7 +483,7 @@ static struct tensor ev_gather(struct eval *e, const uop *n, struct tensor *in, 
     return r;
 }
 
-/* Each element of the result is a sum of one or more; additions of halves may round every time (they go to memory). */
+/* Each element of the result is a sum; additions of 16-bit floats may round every time (in memory). */
 static struct tensor ev_scatter(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     int64_t axis = n->arg.i, size = s->d[axis];
     struct tensor *index = source(e, n, 1), *add = source(e, n, 2), r = fresh(e, in->dt, s, 0);
@@ -516,9 +516,9 @@ static bool comes_before(enum dtype dt, bool descending, union ref_val a, union 
     return dt == DT_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
 }
 
-/* Places 0 .. n-1 of a row in order: merging runs of 1, 2, 4 .. keeps equal ones as they were. */
-static int64_t *sorted_places(struct eval *e, enum dtype dt, const struct cell *c, int64_t n,
-                              bool descending) {
+/* Indices 0 .. n-1 of a row in order: a merge sort, stable. */
+static int64_t *sorted_indices(struct eval *e, enum dtype dt, const struct cell *c, int64_t n,
+                               bool descending) {
     int64_t *at = arena_array(&e->scratch, int64_t, n + 1), *to = arena_array(&e->scratch, int64_t, n + 1);
     for (int64_t i = 0; i < n; i++) at[i] = i;
     for (int64_t run = 1; run < n; run *= 2) {
@@ -536,10 +536,10 @@ static int64_t *sorted_places(struct eval *e, enum dtype dt, const struct cell *
     return at;
 }
 
-/* sort, argsort, topk, topk_index. How far off a sorted number may be is what the worst of its row is; places are sure if
- * all of the row is exact. */
+/* sort, argsort, topk, topk_index. The error of a sorted number is the worst of its row; indices are
+ * certain if the whole row is exact. */
 static void row_sorted(struct eval *e, const struct tensor *in, int64_t from, struct tensor *r, int64_t to,
-                       bool descending, bool places) {
+                       bool descending, bool indices) {
     uint32_t last = r->shape->n - 1;
     int64_t n = in->shape->d[last], k = r->shape->d[last];
     struct cell *c = arena_array(&e->scratch, struct cell, n + 1);
@@ -549,30 +549,30 @@ static void row_sorted(struct eval *e, const struct tensor *in, int64_t from, st
         c[i] = get(in, from + i * in->stride[last]);
         worst = RG_MAX(worst, c[i].err), unsure |= c[i].unsure;
     }
-    int64_t *at = sorted_places(e, in->dt, c, n, descending);
+    int64_t *at = sorted_indices(e, in->dt, c, n, descending);
     for (int64_t i = 0; i < k; i++) {
         struct cell value = {.v = c[at[i]].v, .err = worst, .unsure = unsure};
-        struct cell place = {.v = {.i = at[i]}, .unsure = unsure || worst > 0};
-        put(r, to + i * r->stride[last], places ? place : value);
+        struct cell position = {.v = {.i = at[i]}, .unsure = unsure || worst > 0};
+        put(r, to + i * r->stride[last], indices ? position : value);
     }
 }
 
 static struct tensor ev_sort(struct eval *e, const uop *n, struct tensor *in, const struct shape *s) {
     enum call_id id = call_of(e->ir, n);
     struct tensor r = fresh(e, (enum dtype)n->dt, s, 0);
-    bool descending = number(e, n, 1) != 0, places = id == CALL_argsort || id == CALL_topk_index;
+    bool descending = number(e, n, 1) != 0, indices = id == CALL_argsort || id == CALL_topk_index;
     struct walk w;
     walk_start(&w, s, 1u << (s->n - 1)), walk_with(&w, &r), walk_with(&w, in);
     for (; w.more; walk_next(&w)) {
         struct arena_mark mark = arena_mark(&e->scratch);
-        row_sorted(e, in, w.at[1], &r, w.at[0], descending, places);
+        row_sorted(e, in, w.at[1], &r, w.at[0], descending, indices);
         arena_release(&e->scratch, mark);
     }
     return r;
 }
 
-static int64_t place_at(struct eval *e, const uop *n, const struct tensor *index, int64_t at, int64_t size,
-                        bool *unsure) {
+static int64_t scatter_index_at(struct eval *e, const uop *n, const struct tensor *index, int64_t at,
+                                int64_t size, bool *unsure) {
     struct cell c = get(index, at);
     *unsure |= c.unsure;
     if (c.v.i >= 0 && c.v.i < size) return c.v.i;
@@ -590,7 +590,7 @@ static struct tensor ev_winner(struct eval *e, const uop *n, struct tensor *inde
         bool unsure = false;
         for (int64_t i = 0; i < s->d[last]; i++) put(&r, w.at[0] + i, (struct cell){.v = {.i = -1}});
         for (int64_t j = 0; j < index->shape->d[last]; j++) {
-            int64_t i = place_at(e, n, index, w.at[1] + j * index->stride[last], s->d[last], &unsure);
+            int64_t i = scatter_index_at(e, n, index, w.at[1] + j * index->stride[last], s->d[last], &unsure);
             put(&r, w.at[0] + i, (struct cell){.v = {.i = j}});
         }
         for (int64_t i = 0; unsure && i < s->d[last]; i++) {
@@ -602,7 +602,7 @@ static struct tensor ev_winner(struct eval *e, const uop *n, struct tensor *inde
     return r;
 }
 
-/* Each place of a row is a fold of its own: of x, unless that is forgotten, and of what is put there. */
+/* Each target of a row is a fold of its own: of x, unless dropped, and of what is scattered there. */
 static void row_scattered(struct eval *e, const uop *n, const int64_t *at, struct tensor *r) {
     static const enum op op[CALL_COUNT] = {
         [CALL_scatter_max] = OP_MAX, [CALL_scatter_min] = OP_MIN, [CALL_scatter_prod] = OP_MUL};
@@ -612,13 +612,13 @@ static void row_scattered(struct eval *e, const uop *n, const int64_t *at, struc
     struct fold *f = arena_array(&e->scratch, struct fold, size + 1);
     bool *hit = arena_array(&e->scratch, bool, size + 1), forget = number(e, n, 3) != 0, unsure = false;
     for (int64_t j = 0; j < index->shape->d[last]; j++)
-        hit[place_at(e, n, index, at[2] + j * index->stride[last], size, &unsure)] = true;
+        hit[scatter_index_at(e, n, index, at[2] + j * index->stride[last], size, &unsure)] = true;
     for (int64_t i = 0; i < size; i++) {
         fold_start(&f[i], op[call_of(e->ir, n)], r->dt, r->dt, e->bounds);
         if (!hit[i] || !forget) fold_add(&f[i], get(x, at[1] + i * x->stride[last]), 1);
     }
     for (int64_t j = 0; j < index->shape->d[last]; j++) {
-        int64_t i = place_at(e, n, index, at[2] + j * index->stride[last], size, &unsure);
+        int64_t i = scatter_index_at(e, n, index, at[2] + j * index->stride[last], size, &unsure);
         fold_add(&f[i], get(src, at[3] + j * src->stride[last]), 1);
     }
     for (int64_t i = 0; i < size; i++) {
@@ -636,7 +636,7 @@ static void row_summed(struct eval *e, const uop *n, const int64_t *at, struct t
     bool unsure = false;
     for (int64_t i = 0; i < size * w; i++) fold_start(&f[i], OP_ADD, r->dt, r->dt, e->bounds);
     for (int64_t j = 0; j < pieces; j++) {
-        int64_t i = place_at(e, n, index, at[2] + j * index->stride[last], size, &unsure);
+        int64_t i = scatter_index_at(e, n, index, at[2] + j * index->stride[last], size, &unsure);
         for (int64_t k = 0; k < w; k++)
             fold_add(&f[i * w + k], get(src, at[1] + (j * w + k) * src->stride[last]), 1);
     }

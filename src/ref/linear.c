@@ -1,27 +1,25 @@
 /* linear.c: interprets one linear program, element by element, and checks everything on the way.
  *
- * Two steps. `resolve` walks the list once: it gives each entry a place for its value, finds for each
- * source the latest evaluation before it in a scope that is still open (a C compiler would see the same
- * variable), and matches RANGE, IF, ELSE and END. Then `run_iteration` walks the list once for each
- * iteration of the grid, with nothing left to look up but numbers.
+ * Two steps. `resolve` walks the list once: it gives each entry a slot for its value, finds for each source the latest
+ * evaluation before it in a scope that is still open (the variable that a C compiler would see), and matches RANGE, IF,
+ * ELSE and END. Then `run_iteration` walks the list once for each iteration of the grid, with nothing left to look up.
  *
- * Poison. Each element carries why it must not be used, if so: it is INVALID, came from scratch that was
- * never written, or from an accumulator before its first SET. Arithmetic passes it on, WHERE and PRED_LOAD drop
- * what they do not choose, scratch memory keeps it; it is an error where it would matter: a store to a
- * global buffer, a predicate, a branch, a loop's size, an index. So a padded lane may hold rubbish as long as
- * nobody looks.
+ * Poison. Each element carries why it must not be used, if so: it is INVALID, came from scratch that was never written, or
+ * from an accumulator before its first SET. Arithmetic propagates it, WHERE and PRED_LOAD drop what they do not choose,
+ * scratch memory keeps it; it is an error where it matters: a store to a global buffer, a predicate, a branch, a loop's
+ * size, an index. So a padded lane may hold garbage as long as it is not read.
  *
- * Races. For each element of a global buffer the shadow remembers which grid iteration wrote it and which
- * read it. Iterations may run in any order or at once, so two writers, or a writer and a reader in
- * different iterations, are errors in either order. STORE_ADD may meet other STORE_ADDs.
+ * Races. For each element of a global buffer a shadow remembers which grid iteration wrote it and which read it.
+ * Iterations may run in any order or at once, so two writers, or a writer and a reader in different iterations, are
+ * errors in either order. STORE_ADDs may share an element.
  *
- * Block programs (a THREAD range): each thread has values, accumulators and loop counters of its own. One after another
- * runs up to the next BARRIER; when all stand at the same one, they go on. For each element of shared memory a shadow
- * knows who wrote and who read it since which barrier: a read of what another thread wrote, or a write of what
- * another read or wrote, without a barrier between, is an error, whatever the order in which threads ran here. What a
- * CP_ASYNC brings is there after the thread's CP_ASYNC_WAIT and not before: who touches it in between, or does not wait, is told so.
- * LDMATRIX, WARP_REDUCE and MMA are meetings of the 32 threads of a warp, computed from what all of them hold by ir/mma.def's maps. An MMA of
- * 128 threads reads tiles: until they have waited for it nobody may write there.
+ * Kernels with threads (a THREAD range): each thread has its own values, accumulators and loop counters, and runs up to
+ * the next BARRIER; when all have reached it, they go on. For each element of shared memory a shadow knows which threads
+ * wrote and read it since which barrier: a read of another thread's write, or a write of what another read or wrote,
+ * without a barrier between, is an error, whatever the order in which threads ran here. The data of a CP_ASYNC arrives with
+ * the thread's CP_ASYNC_WAIT: an access in between, or without a wait, is reported. LDMATRIX, WARP_REDUCE and MMA are
+ * collective over the 32 threads of a warp, computed from the values of all by the layouts of ir/mma.def. wgmma reads
+ * tiles: until it is waited for no thread may write there.
  * Tests: tests/unit/ref.c, tests/unit/gpu_threads.c, tests/unit/golden.c */
 #include "ref/linear.h"
 
@@ -64,7 +62,7 @@ static const char *global_name(struct machine *m, uint32_t no, char buf[32]) {
 
 /* ---- resolve: values ------------------------------------------------------------------------------ */
 
-static uint32_t new_place(struct machine *m, unsigned lanes) {
+static uint32_t new_slot(struct machine *m, unsigned lanes) {
     uint32_t at = m->init.n;
     for (unsigned l = 0; l < lanes; l++) vec_push(m->arena, &m->init, ((struct elem){.bad = IS_INVALID}));
     return at;
@@ -103,7 +101,7 @@ static union ref_val var_value(struct machine *m, const uop *u) {
 
 /* The nodes that never stand in the list. */
 static uint32_t leaf(struct machine *m, const uop *u) {
-    uint32_t at = new_place(m, u->lanes);
+    uint32_t at = new_slot(m, u->lanes);
     struct elem *e = &m->init.p[at];
     switch (u->op) {
     case OP_CONST:
@@ -225,8 +223,7 @@ static void close_scope(struct machine *m, uint32_t at) {
 
 static void resolve_value(struct machine *m, struct step *s) {
     const uop *u = s->u;
-    if (u->op ==
-        OP_PARAMS) { /* its value is the number of the buffer; what else it has is for the compiler */
+    if (u->op == OP_PARAMS) { /* its value is the index of the buffer; the rest is for the compiler */
         s->src[0] = lin_source(m, u->src[0]);
     } else if (u->op == OP_BUILD) {
         s->many = arena_array(m->arena, struct slot, u->nsrc);
@@ -234,7 +231,7 @@ static void resolve_value(struct machine *m, struct step *s) {
         if (u->nsrc != u->lanes) lin_bad_program(m, u, "has %d lanes and %u sources", u->lanes, u->nsrc);
     } else {
         if (u->nsrc > 3)
-            lin_bad_program(m, u, "has %u sources; no op of a linear program has so many", u->nsrc);
+            lin_bad_program(m, u, "has %u sources; no op of a linear program has more than 3", u->nsrc);
         bool memory = u->op == OP_LOAD || u->op == OP_PRED_LOAD;
         if (memory) s->mem = lin_access(m, u, u->src[0]);
         for (uint32_t k = memory; k < u->nsrc; k++) {
@@ -243,7 +240,7 @@ static void resolve_value(struct machine *m, struct step *s) {
                 lin_bad_program(m, u, "has %d lanes but source %u has %d", u->lanes, k, s->src[k].lanes);
         }
     }
-    s->out = (struct slot){new_place(m, u->lanes), u->lanes, u->dt};
+    s->out = (struct slot){new_slot(m, u->lanes), u->lanes, u->dt};
     make_known(m, u, s->out.at, m->scope.n == 0);
 }
 
@@ -263,7 +260,7 @@ static void resolve_step(struct machine *m, uint32_t at) {
                             at);
         s->loop = m->nloop++;
         open_scope(m, at);
-        s->out = (struct slot){new_place(m, 1), 1, u->dt};
+        s->out = (struct slot){new_slot(m, 1), 1, u->dt};
         make_known(m, u, s->out.at, false);
         break;
     case OP_IF:
@@ -310,7 +307,7 @@ static void resolve_step(struct machine *m, uint32_t at) {
         if (s->mem.kind != MEM_LOCAL || s->mem.lanes != 8 || dtype_info[s->mem.dt].bytes != 2 ||
             m->lin->threads % MMA_LANES)
             lin_bad_program(m, u, "entry %u: rows of 8 elements in memory that whole warps share", at);
-        s->out = (struct slot){new_place(m, u->lanes), u->lanes, u->dt};
+        s->out = (struct slot){new_slot(m, u->lanes), u->lanes, u->dt};
         make_known(m, u, s->out.at, m->scope.n == 0);
         break;
     case OP_CP_ASYNC_COMMIT:
@@ -323,7 +320,7 @@ static void resolve_step(struct machine *m, uint32_t at) {
     case OP_SETMAXNREG:
     case OP_CLUSTER_SYNC:
     case OP_BARRIER:
-        if (!m->lin->threads) lin_bad_program(m, u, "entry %u: there are no threads to meet", at);
+        if (!m->lin->threads) lin_bad_program(m, u, "entry %u: expected a kernel with threads", at);
         if (u->nsrc) s->src[0] = lin_source(m, u->src[0]);
         break;
     case OP_ELSE:
@@ -372,7 +369,7 @@ static void make_scratch(struct machine *m, uint32_t block) {
         const struct scratch *base = &c[c[i].over - 1];
         c[i].each = dtype_info[lin->local[i]->dt].bytes / dtype_info[lin->local[i]->src[1]->dt].bytes;
         if (!shared || !base->shadow || c[i].each < 1 || n * c[i].each > base->n)
-            lin_bad_program(m, lin->local[i], "is too large for the place that it is given");
+            lin_bad_program(m, lin->local[i], "is larger than the buffer that it aliases");
     }
 }
 
@@ -388,7 +385,7 @@ static void resolve(struct machine *m) {
     for (uint32_t b = 0; b < m->blocks; b++) make_scratch(m, b);
     lin_as_block(m, 0);
     for (uint32_t i = 0; i < lin->n; i++) resolve_step(m, i);
-    for (uint32_t i = 0; i < lin->nlocal; i++) /* mbarriers are found on the way, in the first block */
+    for (uint32_t i = 0; i < lin->nlocal; i++) /* mbarriers are found in the first block */
         for (uint32_t b = 1; b < m->blocks && m->scratch[i].bar; b++)
             m->block[b][i].bar = arena_array(m->arena, struct mbar, m->scratch[i].n + 1);
     if (m->scope.n) lin_bad_program(m, lin->u[m->scope.p[m->scope.n - 1].step], "is never closed");
@@ -409,7 +406,7 @@ static void resolve(struct machine *m) {
 
 /* ---- run: values ---------------------------------------------------------------------------------- */
 
-/* Is that group of MMA instructions of the thread still under way? */
+/* Is that commit group of the thread still in flight? */
 static bool goes_on(const struct machine *m, uint16_t group) {
     return group && m->me && group > m->threads[m->me - 1].mma_over;
 }
@@ -417,14 +414,14 @@ static bool goes_on(const struct machine *m, uint16_t group) {
 const struct elem *lin_lane(struct machine *m, struct slot s, unsigned l) {
     const struct elem *e = &m->v[s.at + (s.lanes == 1 ? 0 : l)];
     if (goes_on(m, e->summed))
-        lin_bad(m, &m->step[m->now], "reads what a MMA instruction that was not waited for adds to");
+        lin_bad(m, &m->step[m->now], "reads an accumulator of a wgmma that was not waited for");
     return e;
 }
 
 static void set_lane(struct machine *m, const struct step *s, unsigned l) {
     struct elem *e = &m->v[s->out.at + l];
     if (goes_on(m, e->summed) || goes_on(m, e->operand))
-        lin_bad(m, s, "sets what a MMA instruction that was not waited for uses");
+        lin_bad(m, s, "sets a register of a wgmma that was not waited for");
     *e = *lin_lane(m, s->src[1], l);
     e->summed = e->operand = 0;
 }
@@ -436,7 +433,7 @@ const struct elem *lin_good(struct machine *m, const struct step *s, struct slot
     return e;
 }
 
-/* A bool that is settled by one source does not care for poison in the other. */
+/* A bool that one source decides ignores poison in the other. */
 static bool settled(enum op op, const struct elem *a, const struct elem *b, int64_t *value) {
     *value = op == OP_OR;
     return (!a->bad && a->v.i == *value) || (!b->bad && b->v.i == *value);
@@ -574,7 +571,7 @@ bool lin_met_since(const struct machine *m, int32_t thread, int32_t when) {
 struct elem *lin_scratch(struct machine *m, const struct step *s, uint32_t no, int64_t at, bool write) {
     struct scratch *c = &m->scratch[no];
     if (!c->shadow) return &c->e[at + (m->me ? (m->me - 1) * c->n : 0)];
-    for (int64_t k = 0; k < c->each && write; k++) /* what was there is lost, and nobody may need it */
+    for (int64_t k = 0; k < c->each && write; k++) /* the aliased contents are dead */
         lin_scratch(m, s, c->over - 1, at * c->each + k, true)->bad = NOT_WRITTEN;
     struct shadow *h = &c->shadow[at];
     if (h->flight)
@@ -625,7 +622,7 @@ static void store_lane(struct machine *m, const struct step *s, unsigned l) {
     enum dtype dt = (enum dtype)s->mem.dt;
     bool add = s->u->op == OP_STORE_ADD;
     struct elem e = *lin_lane(m, s->src[1], l);
-    e.summed = e.operand = 0; /* other threads count by themselves */
+    e.summed = e.operand = 0; /* each thread has its own counters */
     struct elem *here = s->mem.kind == MEM_LOCAL ? lin_scratch(m, s, no, at, true) : NULL;
     char *p = here ? NULL : (char *)m->global[no].b.p + at * dtype_info[dt].bytes;
     if (!here) {
@@ -759,7 +756,7 @@ static bool is_threads(const struct machine *m, uint32_t at) {
     return m->step[at].u->op == OP_RANGE && m->step[at].u->arg.range.kind == AX_THREAD;
 }
 
-/* One iteration, or those of the blocks of a cluster, whose threads run in turns. */
+/* One iteration, or those of the blocks of a cluster, whose threads are interleaved. */
 static void run_iteration(struct machine *m, int64_t t) {
     uint32_t end = m->lin->n, at = 0;
     bool grid = end && m->lin->u[0]->op == OP_RANGE && m->lin->u[0]->arg.range.kind == AX_GRID;
@@ -777,14 +774,14 @@ static void run_iteration(struct machine *m, int64_t t) {
     while (at < end - grid) at = is_threads(m, at) ? lin_threads(m, at) : lin_step(m, at);
 }
 
-struct job {
+struct linear_job {
     struct machine *m;
     const struct ref_buf *bufs;
     int64_t t0, t1;
 };
 
 static void run_all(void *arg) {
-    struct job *j = arg;
+    struct linear_job *j = arg;
     struct machine *m = j->m;
     if (j->t0 < 0 || j->t1 > m->lin->grid)
         err_throw(m->err, RG_EINVAL, "kernel %s: iterations %lld to %lld asked for, the grid has %lld",
@@ -803,8 +800,8 @@ int ref_linear(struct err *err, const struct linear *lin, const struct ref_buf *
     struct arena arena;
     arena_init(&arena, err);
     struct machine m = {.err = err, .arena = &arena, .lin = lin, .var = var, .nglobal = nbuf};
-    struct job job = {&m, bufs, t0, t1};
-    int code = err_guard(err, run_all, &job);
+    struct linear_job linear_job = {&m, bufs, t0, t1};
+    int code = err_guard(err, run_all, &linear_job);
     arena_free(&arena);
     return code;
 }

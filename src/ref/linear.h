@@ -1,5 +1,5 @@
-/* linear.h: what the files of the interpreter of linear programs share: linear.c, the list; threads.c, the threads of a
- * block; tma.c, copies of boxes and the mbarriers that count them. */
+/* linear.h: what the files of the interpreter of linear programs share: linear.c, the list; threads.c, the
+ * threads of a block; tma.c, TMA copies and mbarriers. */
 #ifndef RIDGE_REF_LINEAR_H
 #define RIDGE_REF_LINEAR_H
 
@@ -10,10 +10,10 @@ enum poison { FINE, IS_INVALID, NOT_WRITTEN, NOT_SET };
 struct elem {
     union ref_val v;
     uint8_t bad;              /* enum poison */
-    uint16_t summed, operand; /* the group of MMA instructions that adds to it, or reads it; 0: none */
+    uint16_t summed, operand; /* commit group of the wgmma that accumulates to it, or reads it; 0: none */
 };
 
-/* Where a source's value stands; a scalar serves every lane. */
+/* Slot of a source's value; a scalar serves every lane. */
 struct slot {
     uint32_t at;
     uint8_t lanes, dt;
@@ -37,15 +37,15 @@ struct step {
         mem; /* LOAD, PRED_LOAD, STORE, STORE_ADD, LDMATRIX, CP_ASYNC, TMA_LOAD: to where; MBAR: which */
     struct access from; /* CP_ASYNC; TMA_LOAD: its mbarrier */
     uint32_t partner;   /* RANGE: its END; IF: its ELSE or END; ELSE: its END; END: its RANGE */
-    uint32_t loop;      /* RANGE: its place in machine.loop */
+    uint32_t loop;      /* RANGE: its index in machine.loop */
 };
 struct loop { /* while it runs */
     int64_t count, size;
 };
 
 struct owner {      /* of one element of a global buffer; iterations are numbered from 1 here */
-    int64_t writer; /* 0 nobody, -1 several by STORE_ADD */
-    int64_t reader; /* 0 nobody, -1 several */
+    int64_t writer; /* 0 none, -1 several by STORE_ADD */
+    int64_t reader; /* 0 none, -1 several */
     bool plain;     /* written by STORE */
 };
 
@@ -57,13 +57,13 @@ struct global {
 };
 enum { MOST_GROUPS = 16, MOST_BLOCKS = 4 };
 struct
-    shadow { /* of an element of shared memory: who touched it, after how many barriers; threads from 1, -1: several */
+    shadow { /* of an element of shared memory: the last accesses, and after how many barriers; threads from 1, -1: several */
     int32_t writer, wrote, reader;
     uint16_t readers;           /* warpgroups that read since, as bits .. */
     int32_t read[MOST_GROUPS];  /* .. and when */
-    bool flight;                /* a CP_ASYNC or TMA_LOAD to it is under way */
+    bool flight;                /* a CP_ASYNC or TMA_LOAD to it is in flight */
     bool leaves;                /* a TMA_STORE still reads it */
-    uint16_t held[MOST_GROUPS]; /* by warpgroup: the number of its MMAs that read it last */
+    uint16_t held[MOST_GROUPS]; /* by warpgroup: its commit group that read it last */
 };
 struct flight { /* one element of a CP_ASYNC */
     uint32_t no, group;
@@ -71,11 +71,11 @@ struct flight { /* one element of a CP_ASYNC */
     struct elem e;
 };
 struct mbar {
-    int64_t count, missing;    /* arrivals of a phase; of this one that are still to come */
+    int64_t count, missing;    /* arrivals per phase; missing in this one */
     int64_t announced, coming; /* bytes of this phase */
-    uint32_t phase;            /* phases that are over */
-    int32_t beginner, begun;   /* the thread that began it, from 1, and when */
-    VEC(struct flight) flight; /* what the boxes of this phase bring */
+    uint32_t phase;            /* completed phases */
+    int32_t beginner, begun;   /* the thread that initialized it, from 1, and when */
+    VEC(struct flight) flight; /* TMA loads of this phase */
     int32_t *came, *done;      /* when each thread arrived: in this phase, in the last one; 0: it did not */
 };
 struct scratch {
@@ -83,10 +83,10 @@ struct scratch {
     int64_t n;
     struct shadow *shadow; /* shared memory only */
     struct mbar *bar;      /* NULL, or one for each element */
-    uint32_t over;         /* 1 + the number of the one in whose place it stands; 0: it has its own .. */
-    int64_t each;          /* .. elements of which one of its own takes so many */
+    uint32_t over;         /* 1 + index of the LOCAL that it aliases; 0: none .. */
+    int64_t each;          /* .. whose elements each of its own covers */
 };
-struct box_out { /* a TMA_STORE that reads so many elements of shared memory */
+struct ref_tma_store { /* a TMA_STORE in flight, and the elements of shared memory that it reads */
     uint32_t no;
     int64_t at, n;
 };
@@ -95,9 +95,9 @@ struct thread {
     struct loop *loop;
     uint32_t at; /* the next entry */
     VEC(struct flight) flight;
-    uint32_t groups;              /* TOKENs so far */
-    uint32_t mma_begun, mma_over; /* MMA_ENDs so far; of them, those that were waited for */
-    VEC(struct box_out) out;
+    uint32_t groups;              /* CP_ASYNC_COMMITs so far */
+    uint32_t mma_begun, mma_over; /* WGMMA_COMMITs so far; of them, those waited for */
+    VEC(struct ref_tma_store) out;
 };
 
 struct scope {
@@ -130,14 +130,14 @@ struct machine {
         barriers;  /* the thread that runs, from 1; barriers passed and arrivals, of whatever threads */
     int32_t began; /* those before this iteration */
     int32_t met[MOST_GROUPS][MOST_GROUPS]; /* by warpgroups: the last barrier that both passed */
-    int32_t
-        *seen; /* by threads, [who][of whom]: when that one last arrived at an mbarrier that who waited for */
-    uint32_t group; /* threads that meet */
+    int32_t *
+        seen; /* by threads, [waiter][arriver]: when the arriver last arrived at an mbarrier that the waiter waited for */
+    uint32_t group; /* threads at a collective op */
     /* resolve only */
-    struct map known; /* node id -> place + 1 of its latest evaluation in an open scope */
+    struct map known; /* node id -> slot + 1 of its latest evaluation in an open scope */
     VEC(struct undo) undo;
     VEC(struct scope) scope;
-    VEC(uint32_t) accs;    /* pairs: place, lanes */
+    VEC(uint32_t) accs;    /* pairs: slot, lanes */
     VEC(struct elem) init; /* becomes v */
 };
 
@@ -164,18 +164,18 @@ void lin_note_write(struct machine *, const struct step *, uint32_t no, int64_t 
 /* ---- threads.c ------------------------------------------------------------------------------------- */
 
 void lin_begin_copy(struct machine *, struct step *);
-void lin_wait_copies(struct machine *, int64_t n); /* what was begun before the last n groups is there */
+void lin_wait_copies(struct machine *, int64_t n); /* all but the last n commit groups complete */
 /* The threads of a block begin at the THREAD range, with the values that there are. */
 void lin_begin_threads(struct machine *, uint32_t at, uint32_t block);
 /* Of all blocks, from the THREAD range to its END; returns the entry after it. */
 uint32_t lin_threads(struct machine *, uint32_t at);
-void lin_as_block(struct machine *, uint32_t block); /* its memory is the one that is touched */
+void lin_as_block(struct machine *, uint32_t block); /* its shared memory becomes current */
 
 /* ---- tma.c --------------------------------------------------------------------------------------- */
 
 bool lin_is_box(enum op); /* TMA_LOAD, TMA_STORE, TMA_STORE_WAIT, MBAR_..: ops of tma.c */
 void lin_resolve_box(struct machine *, struct step *);
 bool lin_box(struct machine *, struct step *); /* false: the thread must wait */
-void lin_boxes_begin(struct machine *);        /* of a grid iteration: no mbarrier is begun */
+void lin_boxes_begin(struct machine *);        /* start of a grid iteration: no mbarrier is initialized */
 
 #endif

@@ -1,9 +1,7 @@
-/* threads.c: the interpreter's threads of a block: who runs when, what they meet for, copies that take their time.
- *
- * One thread after the other runs until it stands at a barrier or at a meeting of its warp (linear.c says what is
- * checked). An instruction of a warp is computed when its 32 threads, or the 128 of a group, stand there, from what all of
- * them hold by ir/mma.def's maps; that of a group reads tiles, which nobody may write until it was waited for.
- * Tests: tests/unit/gpu_threads.c */
+/* threads.c: the interpreter's threads of a block: scheduling, barriers, collective ops, asynchronous copies.
+ * A thread runs until it is at a barrier or at a collective op (linear.c says what is checked). mma.sync is computed when
+ * the 32 threads of a warp have reached it, wgmma when the 128 of a warpgroup have, from the values of all by the layouts
+ * of ir/mma.def; wgmma reads tiles, which no thread may write until it was waited for. Tests: tests/unit/gpu_threads.c */
 #include "ref/linear.h"
 
 /* ---- run: copies that take their time ---------------------------------------------------------------- */
@@ -28,7 +26,7 @@ void lin_begin_copy(struct machine *m, struct step *s) {
     }
 }
 
-/* What was begun before the last n groups is there. */
+/* All but the last n commit groups complete. */
 void lin_wait_copies(struct machine *m, int64_t n) {
     struct thread *t = &m->threads[m->me - 1];
     uint32_t keep = 0;
@@ -61,7 +59,7 @@ void lin_as_block(struct machine *m, uint32_t block) {
     m->t = m->t0 + block;
 }
 
-/* Puts the values and loops of thread i in the machine's place, or back. */
+/* Swaps the values and loops of thread i in, or out. */
 static void as_thread(struct machine *m, uint32_t i, bool enter) {
     struct thread *t = &m->threads[i];
     struct elem *v = m->v;
@@ -72,8 +70,8 @@ static void as_thread(struct machine *m, uint32_t i, bool enter) {
     lin_as_block(m, i / m->lin->threads);
 }
 
-/* Thread i runs until it stands at a barrier, a meeting of its warp, something that it must wait for, or the end of the
- * threads' program. Did it move? */
+/* Thread i runs until it is at a barrier, a collective op, a wait, or the end of the threads' program. Did
+ * it advance? */
 static bool run_thread(struct machine *m, uint32_t i, uint32_t end) {
     struct thread *t = &m->threads[i];
     bool moved = false;
@@ -95,7 +93,7 @@ static void run_frag(struct machine *m, const struct step *s, uint32_t first) {
             uint32_t no;
             int64_t at = lin_address(m, s, k, &no);
             if (k == 0 && at * dtype_info[s->mem.dt].bytes % 16)
-                lin_bad(m, s, "element %lld is not at a multiple of 16 bytes", (long long)at);
+                lin_bad(m, s, "element %lld is not 16-byte aligned", (long long)at);
             row[l / 8][l % 8][k] = *lin_scratch(m, s, no, at, false);
         }
         as_thread(m, first + l, false);
@@ -115,7 +113,7 @@ static void run_frag(struct machine *m, const struct step *s, uint32_t first) {
         }
 }
 
-/* Element r of an operand, which holds two of 16 bits in a word. */
+/* Element r of an operand, with two 16-bit elements per word. */
 static struct elem operand_elem(enum dtype dt, const struct elem *v, unsigned r) {
     if (dtype_info[dt].bytes != 2) return v[r];
     uint16_t half = (uint16_t)(v[r / 2].v.i >> 16 * (r % 2));
@@ -129,7 +127,7 @@ static void mma_side(struct machine *m, const struct step *s, uint32_t first, un
     for (uint32_t l = 0; l < MMA_LANES; l++)
         for (unsigned r = 0; r < map.regs; r++) {
             int at[3];
-            mma_place(&map, l, r, at);
+            mma_element(&map, l, r, at);
             bool acc = operand == MMA_D;
             const struct slot *in = &s->many[acc ? r / s->many[0].lanes : s->u->nsrc - 2 + operand];
             struct elem *e = &m->threads[first + l].v[in->at + (acc ? r % s->many[0].lanes : 0)];
@@ -159,7 +157,7 @@ static void run_mma(struct machine *m, const struct step *s, uint32_t first) {
     mma_side(m, s, first, MMA_D, d, true);
 }
 
-/* Element (p, k) of the tile at `s->mem`, which all threads of the group must name alike. */
+/* Element (p, k) of the tile at `s->mem`, whose address is the same in all threads of the warpgroup. */
 static struct elem *tile_at(struct machine *m, const struct step *s, uint32_t first, int64_t base,
                             uint32_t no, int operand, int64_t p, int64_t k) {
     int64_t w = 128 / dtype_info[s->mem.dt].bytes, rows = s->u->arg.mma.rows[operand];
@@ -183,7 +181,8 @@ static void read_tile(struct machine *m, struct step *s, uint32_t first, int ope
     for (uint32_t l = WARPGROUP; l-- > 0;) {
         as_thread(m, first + l, true);
         int64_t at = lin_address(m, s, 0, &no);
-        if (l < WARPGROUP - 1 && at != base) lin_bad(m, s, "threads of the group name different tiles");
+        if (l < WARPGROUP - 1 && at != base)
+            lin_bad(m, s, "threads of the warpgroup have different tile addresses");
         base = at;
         for (int i = 0; i < n * size[MMA_K] && !l; i++)
             out[i] = *tile_at(m, s, first, base, no, operand, i / size[MMA_K], i % size[MMA_K]);
@@ -192,7 +191,7 @@ static void read_tile(struct machine *m, struct step *s, uint32_t first, int ope
     s->mem = mem;
 }
 
-/* Operand a from the registers of the group. */
+/* Operand a from the registers of the warpgroup. */
 static void gather_rows(struct machine *m, const struct step *s, uint32_t first, struct elem *a) {
     enum mma instr = (enum mma)s->u->arg.mma.instr;
     struct mma_map map = mma_map(instr, MMA_A);
@@ -200,7 +199,7 @@ static void gather_rows(struct machine *m, const struct step *s, uint32_t first,
     for (uint32_t l = 0; l < WARPGROUP; l++)
         for (unsigned r = 0; r < map.regs; r++) {
             int at[3];
-            mma_place(&map, l, r, at);
+            mma_element(&map, l, r, at);
             struct elem *word = &m->threads[first + l].v[in->at];
             word[dtype_info[mma_info[instr].in].bytes == 2 ? r / 2 : r].operand =
                 (uint16_t)(m->threads[first].mma_begun + 1);
@@ -209,7 +208,7 @@ static void gather_rows(struct machine *m, const struct step *s, uint32_t first,
         }
 }
 
-/* Bit by bit, as lanes exchange values: all that take part have the same result. */
+/* Butterfly, bit by bit, as lanes shuffle: all get the same result. */
 static void run_lanered(struct machine *m, const struct step *s, uint32_t first, uint32_t n) {
     int64_t bits = s->u->src[1]->arg.i;
     enum dtype dt = (enum dtype)s->u->src[0]->dt;
@@ -243,7 +242,7 @@ static void run_group_mma(struct machine *m, struct step *s, uint32_t first) {
     for (uint32_t l = 0; l < WARPGROUP; l++)
         for (unsigned r = 0; r < map.regs; r++) {
             int at[3];
-            mma_place(&map, l, r, at);
+            mma_element(&map, l, r, at);
             unsigned lanes = s->many[0].lanes;
             struct elem *e = &m->threads[first + l].v[s->many[r / lanes].at + r % lanes];
             if (s->u->arg.mma.zero_init) *e = (struct elem){.v = {.f = 0}, .bad = FINE};
@@ -262,7 +261,7 @@ static bool waits(const struct machine *m, uint32_t thread) {
     return m->step[m->threads[thread].at].u->op == OP_MBAR_WAIT;
 }
 
-/* A warp runs until its threads stand at a barrier, must wait, or are at the end. Did any of them move? */
+/* A warp runs until its threads are at a barrier, a wait, or the end. Did any advance? */
 static bool run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end) {
     for (bool moved = false;; moved = true) {
         for (uint32_t i = 0; i < n; i++) moved |= run_thread(m, first + i, end);
@@ -272,7 +271,7 @@ static bool run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end
         for (uint32_t i = 0; i < n; i++) {
             if (waits(m, first + i)) return moved;
             if (m->threads[first + i].at != at)
-                lin_bad(m, s, "thread %u of the warp is not here with the others", first + i);
+                lin_bad(m, s, "thread %u of the warp has diverged", first + i);
         }
         if (s->u->op == OP_LDMATRIX)
             run_frag(m, s, first);
@@ -286,7 +285,7 @@ static bool run_warp(struct machine *m, uint32_t first, uint32_t n, uint32_t end
     }
 }
 
-/* Which barrier a thread stands at: 0 that of its block, MEETING that of the cluster, -1 none. */
+/* Which barrier a thread is at: 0 that of its block, MEETING that of the cluster, -1 none. */
 enum { MEETING = 1 << 24 };
 static int64_t barrier_of(struct machine *m, uint32_t thread, uint32_t end) {
     const struct thread *t = &m->threads[thread];
@@ -296,7 +295,7 @@ static int64_t barrier_of(struct machine *m, uint32_t thread, uint32_t end) {
     return s->u->arg.i ? s->u->arg.i * 256 + t->v[s->src[0].at].v.i : 0;
 }
 
-/* The threads that stand at a barrier, of this block or of all, go on if they are as many as it takes. */
+/* Releases the threads at a barrier, of this block or of all, once all have arrived. */
 static bool pass_barrier(struct machine *m, int64_t id, uint32_t block, uint32_t end) {
     bool all = id == MEETING;
     uint32_t n = all ? m->nthread : m->lin->threads, first = all ? 0 : block * n, here = 0, groups = 0,
@@ -318,13 +317,13 @@ static bool pass_barrier(struct machine *m, int64_t id, uint32_t block, uint32_t
     return true;
 }
 
-/* Nobody can go on. */
+/* Deadlock. */
 static void stuck(struct machine *m, uint32_t end) {
     uint32_t n = m->nthread;
     for (uint32_t i = 0; i < n; i++)
         if (waits(m, i))
             lin_bad(m, &m->step[m->threads[i].at],
-                    "thread %u waits for a phase that does not end, and no thread can go on", i);
+                    "deadlock: thread %u waits for a phase that does not complete", i);
     for (uint32_t i = 1; i < n; i++)
         if (m->threads[i].at != m->threads[0].at)
             lin_bad(m, &m->step[m->threads[i].at],

@@ -1,11 +1,8 @@
-/* tma.c: the interpreter's copies of boxes between buffers and shared memory, and the mbarriers that tell when they are there.
- *
- * What a TMA_LOAD brings comes as late as it may: when somebody waits for the phase in which its bytes count, and not before;
- * until then whoever touches its panel is told so. A phase is over after as many arrivals as the mbarrier was begun with and
- * as many bytes as they announced: too few, too many, or an arrival more than the phase has, are errors or waits without an
- * end, which threads.c tells. A panel that a TMA_STORE reads must not change before TMA_STORE_WAIT.
- * Who waits for a phase sees what those who arrived at it did before.
- * Tests: tests/unit/warp_specialize.c */
+/* tma.c: the interpreter's TMA copies and mbarriers. A TMA_LOAD lands as late as it may: when a thread waits for the phase
+ * that counts its bytes; until then an access to its panel is an error. A phase completes after the arrivals that the
+ * mbarrier was initialized with and the bytes that they expect: too few, too many, or an extra arrival are errors or
+ * deadlocks, which threads.c reports. A panel that a TMA_STORE reads must not change before TMA_STORE_WAIT. A thread
+ * that waits for a phase sees the writes of those that arrived at it. Tests: tests/unit/warp_specialize.c */
 #include "ref/linear.h"
 
 #include <math.h>
@@ -48,7 +45,7 @@ void lin_resolve_box(struct machine *m, struct step *s) {
     lin_param(m, map->src[0]);
     s->mem = lin_access(m, u, u->src[0]);
     if (s->mem.kind != MEM_LOCAL || !m->scratch[s->mem.no].shadow || s->mem.dt != u->src[1]->dt)
-        lin_bad_program(m, u, "its panel is not in shared memory, or of another type");
+        lin_bad_program(m, u, "expected a panel in shared memory of the buffer's type");
     if (u->op == OP_TMA_LOAD) s->from = mbar_access(m, u, u->src[2]);
     s->many = arena_array(m->arena, struct slot, rank + 1);
     for (uint32_t i = 0; i < rank; i++) s->many[i] = lin_source(m, u->src[first + i]);
@@ -71,11 +68,11 @@ static struct mbar *mbar_of(struct machine *m, const struct step *s, const struc
     struct mbar *b = &m->scratch[no].bar[i];
     if (s->u->op == OP_MBAR_INIT) return b;
     if (!b->beginner || (b->beginner != m->me && !lin_met_since(m, b->beginner, b->begun)))
-        lin_bad(m, s, "mbarrier %lld was not begun, or without a barrier after it", (long long)i);
+        lin_bad(m, s, "mbarrier %lld was not initialized, or without a barrier after it", (long long)i);
     return b;
 }
 
-/* Ends the phase if nothing is missing; what it waited for is there then. */
+/* Completes the phase if nothing is missing; its loads land. */
 static void settle(struct machine *m, struct mbar *b) {
     if (b->missing || b->announced != b->coming) return;
     for (uint32_t i = 0; i < b->flight.n; i++) {
@@ -93,12 +90,11 @@ static void settle(struct machine *m, struct mbar *b) {
 static void arrive(struct machine *m, const struct step *s) {
     struct mbar *b = mbar_of(m, s, &s->mem);
     if (!b->missing)
-        lin_bad(m, s,
-                "an arrival more than the phase has: it waits for %lld bytes of which %lld are under way",
+        lin_bad(m, s, "one arrival too many: the phase expects %lld bytes, of which %lld are in flight",
                 (long long)b->announced, (long long)b->coming);
     b->missing--, b->announced += s->u->arg.i;
     b->came[m->me - 1] = ++m->barriers;
-    if (!b->flight.n) settle(m, b); /* bytes come when they are waited for */
+    if (!b->flight.n) settle(m, b); /* loads land when they are waited for */
 }
 
 static bool is_over(struct machine *m, const struct step *s) {
@@ -113,27 +109,27 @@ static bool is_over(struct machine *m, const struct step *s) {
 
 /* ---- boxes ------------------------------------------------------------------------------------------ */
 
-struct box {
+struct ref_box {
     const uop *map;
     uint32_t rank;
     int64_t at[MOST_AXES]; /* its first corner */
     int64_t elements;
 };
 
-static struct box tma_tile_of(struct machine *m, const struct step *s) {
-    struct box b = {.map = s->u->src[1], .rank = (uint32_t)s->u->src[1]->arg.i, .elements = 1};
+static struct ref_box tma_tile_of(struct machine *m, const struct step *s) {
+    struct ref_box b = {.map = s->u->src[1], .rank = (uint32_t)s->u->src[1]->arg.i, .elements = 1};
     for (uint32_t i = 0; i < b.rank; i++) {
         b.at[i] = lin_good(m, s, s->many[i], 0, "a coordinate")->v.i;
         b.elements *= b.map->src[2 * b.rank + i]->arg.i;
     }
     int64_t size = dtype_info[b.map->dt].bytes;
     if (b.at[0] * size % 16)
-        lin_bad(m, s, "a box begins at a multiple of 16 bytes, not of %lld", (long long)(b.at[0] * size));
+        lin_bad(m, s, "a box must start at a multiple of 16 bytes, found %lld", (long long)(b.at[0] * size));
     return b;
 }
 
-/* Where element i of the box is in its buffer; false: outside. */
-static bool box_element(const struct box *b, int64_t i, int64_t *out) {
+/* Index of element i of the box in its buffer; false: out of bounds. */
+static bool box_element(const struct ref_box *b, int64_t i, int64_t *out) {
     *out = 0;
     for (uint32_t k = 0; k < b->rank; k++) {
         int64_t n = b->map->src[2 * b->rank + k]->arg.i, x = b->at[k] + i % n;
@@ -144,7 +140,7 @@ static bool box_element(const struct box *b, int64_t i, int64_t *out) {
     return true;
 }
 
-static char *element_of(struct machine *m, const struct step *s, const struct box *b, int64_t at) {
+static char *element_of(struct machine *m, const struct step *s, const struct ref_box *b, int64_t at) {
     const struct ref_buf *buf = &m->global[b->map->src[0]->arg.param.slot].b;
     int64_t size = dtype_info[b->map->dt].bytes;
     if (at < 0 || (at + 1) * size > (int64_t)buf->bytes)
@@ -152,9 +148,9 @@ static char *element_of(struct machine *m, const struct step *s, const struct bo
     return (char *)buf->p + at * size;
 }
 
-static int64_t panel_of(struct machine *m, const struct step *s, const struct box *b, uint32_t *no) {
+static int64_t panel_of(struct machine *m, const struct step *s, const struct ref_box *b, uint32_t *no) {
     int64_t at = lin_address(m, s, 0, no);
-    int64_t align = b->rank == 2 && b->map->src[5]->arg.i == 1 ? 128 : 1024; /* one row: no panel */
+    int64_t align = b->rank == 2 && b->map->src[5]->arg.i == 1 ? 128 : 1024; /* one row: no swizzle */
     if (at * dtype_info[b->map->dt].bytes % align || at + b->elements > m->scratch[*no].n)
         lin_bad(m, s, "a panel of %lld elements at %lld: not at a multiple of %lld bytes, or too large",
                 (long long)b->elements, (long long)at, (long long)align);
@@ -167,15 +163,15 @@ static double rounded(double x, int digits) {
     return isfinite(x) ? ldexp(nearbyint(ldexp(m, digits)), e - digits) : x;
 }
 
-static void box_in(struct machine *m, const struct step *s) {
-    struct box b = tma_tile_of(m, s);
+static void tma_load(struct machine *m, const struct step *s) {
+    struct ref_box b = tma_tile_of(m, s);
     struct mbar *bar = mbar_of(m, s, &s->from);
     uint32_t no, slot = b.map->src[0]->arg.param.slot;
     int64_t to = panel_of(m, s, &b, &no), from;
     for (int64_t i = 0; i < b.elements; i++) {
         struct shadow *h = &m->scratch[no].shadow[to + i];
         struct flight f = {.no = no, .at = to + i};
-        if (!h->flight) h->writer = h->reader = h->readers = 0; /* what orders it is the mbarrier */
+        if (!h->flight) h->writer = h->reader = h->readers = 0; /* ordered by the mbarrier */
         lin_scratch(m, s, no, to + i, true);
         h->flight = true;
         if (box_element(&b, i, &from)) {
@@ -188,8 +184,8 @@ static void box_in(struct machine *m, const struct step *s) {
     bar->coming += b.elements * dtype_info[b.map->dt].bytes;
 }
 
-static void box_out(struct machine *m, const struct step *s) {
-    struct box b = tma_tile_of(m, s);
+static void tma_store(struct machine *m, const struct step *s) {
+    struct ref_box b = tma_tile_of(m, s);
     struct thread *t = &m->threads[m->me - 1];
     uint32_t no, slot = b.map->src[0]->arg.param.slot;
     int64_t at = panel_of(m, s, &b, &no), to;
@@ -202,14 +198,14 @@ static void box_out(struct machine *m, const struct step *s) {
         lin_note_write(m, s, slot, to);
         ref_write((enum dtype)b.map->dt, p, e->v);
     }
-    vec_push(m->arena, &t->out, ((struct box_out){no, at, b.elements}));
+    vec_push(m->arena, &t->out, ((struct ref_tma_store){no, at, b.elements}));
 }
 
 static void box_wait(struct machine *m, const struct step *s) {
     struct thread *t = &m->threads[m->me - 1];
     uint32_t over = t->out.n > s->u->arg.i ? t->out.n - (uint32_t)s->u->arg.i : 0;
     for (uint32_t i = 0; i < over; i++)
-        for (int64_t k = 0; k < t->out.p[i].n; k++) { /* until now this thread read it */
+        for (int64_t k = 0; k < t->out.p[i].n; k++) { /* this thread was its reader */
             struct shadow *h = &m->scratch[t->out.p[i].no].shadow[t->out.p[i].at + k];
             h->leaves = false, h->reader = m->me, h->read[(m->me - 1) / WARPGROUP] = m->barriers;
             h->readers = (uint16_t)(1u << (m->me - 1) / WARPGROUP);
@@ -230,8 +226,8 @@ bool lin_box(struct machine *m, struct step *s) {
     }
     case OP_MBAR_ARRIVE: arrive(m, s); return true;
     case OP_MBAR_WAIT: return is_over(m, s);
-    case OP_TMA_LOAD: box_in(m, s); return true;
-    case OP_TMA_STORE: box_out(m, s); return true;
+    case OP_TMA_LOAD: tma_load(m, s); return true;
+    case OP_TMA_STORE: tma_store(m, s); return true;
     default: box_wait(m, s); return true;
     }
 }

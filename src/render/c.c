@@ -96,19 +96,19 @@ static struct text operand(struct render *r, const uop *n) {
 
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
-struct place { /* INDEX, resolved */
+struct c_access { /* INDEX, resolved */
     enum dtype dt;
     unsigned lanes;
     const char *base;  /* pointer to elements */
     struct text index; /* scalar: the first of `lanes` consecutive ones; vector: one each */
 };
 
-static struct place place_of(struct render *r, const uop *n) {
+static struct c_access access_of_index(struct render *r, const uop *n) {
     if (n->op != OP_INDEX) bad(r, n, "is not an INDEX");
     if (n->lanes > MAX_LANES)
         err_throw(r->ir->err, RG_ELIMIT, "kernel %s: a vector of %d lanes; the C renderer has at most %d",
                   r->lin->name, n->lanes, MAX_LANES);
-    struct place p = {.dt = (enum dtype)n->src[0]->dt, .lanes = n->lanes};
+    struct c_access p = {.dt = (enum dtype)n->src[0]->dt, .lanes = n->lanes};
     const struct text *base = val(r, n->src[0]);
     if (!base->s) bad(r, n->src[0], "is not a buffer of this kernel");
     p.base = base->s;
@@ -118,26 +118,27 @@ static struct place place_of(struct render *r, const uop *n) {
 }
 
 /* Element i of the access as an lvalue. */
-static const char *element(struct render *r, const struct place *p, unsigned i) {
+static const char *element(struct render *r, const struct c_access *p, unsigned i) {
     if (p->index.lanes > 1) return fmt(r, "%s[%s[%u]]", p->base, p->index.s, i);
     return i ? fmt(r, "%s[%s + %u]", p->base, p->index.s, i) : fmt(r, "%s[%s]", p->base, p->index.s);
 }
 
-static bool in_one_piece(const struct place *p) {
+static bool is_contiguous(const struct c_access *p) {
     return p->lanes > 1 && p->index.lanes == 1 && storage_lanes(p->lanes) == p->lanes;
 }
 
-static const char *piece(struct render *r, const struct place *p, bool is_const) {
+static const char *vector_lvalue(struct render *r, const struct c_access *p, bool is_const) {
     return fmt(r, "*(%s%sx%um *)(%s + %s)", is_const ? "const " : "", elem_type(p->dt), p->lanes, p->base,
                p->index.s);
 }
 
 /* { f(0), f(1), .. } where each lane is read if its predicate is true. */
-static struct text gather(struct render *r, const struct place *p, const struct text *pred, struct text alt) {
+static struct text gather(struct render *r, const struct c_access *p, const struct text *pred,
+                          struct text alt) {
     struct text t = {.dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = p->dt == DT_BOOL};
     struct str s;
     if (p->index.lanes == 1) { /* the index is written once for each lane */
-        struct place *q = (struct place *)p;
+        struct c_access *q = (struct c_access *)p;
         q->index = named(r, q->index);
     }
     str_init(&s, r->a);
@@ -152,11 +153,11 @@ static struct text gather(struct render *r, const struct place *p, const struct 
     return t;
 }
 
-static struct text read_place(struct render *r, const struct place *p) {
+static struct text read_access(struct render *r, const struct c_access *p) {
     struct text t = {
         .dt = (uint8_t)p->dt, .lanes = (uint8_t)p->lanes, .mask = p->dt == DT_BOOL && p->lanes > 1};
-    if (p->lanes > 1 && !in_one_piece(p)) return gather(r, p, NULL, t);
-    t.s = p->lanes == 1 ? element(r, p, 0) : piece(r, p, true);
+    if (p->lanes > 1 && !is_contiguous(p)) return gather(r, p, NULL, t);
+    t.s = p->lanes == 1 ? element(r, p, 0) : vector_lvalue(r, p, true);
     if (p->dt == DT_BOOL && p->lanes == 1)
         t.s = fmt(r, "(%s != 0)", t.s);
     else if (p->dt == DT_BOOL)
@@ -165,14 +166,14 @@ static struct text read_place(struct render *r, const struct place *p) {
 }
 
 static struct text load(struct render *r, const uop *n) {
-    struct place p = place_of(r, n->src[0]);
-    if (n->op == OP_LOAD) return read_place(r, &p);
+    struct c_access p = access_of_index(r, n->src[0]);
+    if (n->op == OP_LOAD) return read_access(r, &p);
     struct text alt = operand(r, n->src[1]), pred = operand(r, n->src[2]);
     if (pred.lanes > 1) {
         pred = named(r, pred);
         return gather(r, &p, &pred, named(r, alt));
     }
-    struct text v = read_place(r, &p);
+    struct text v = read_access(r, &p);
     const char *other = splat(r, alt, p.lanes, v.mask).s;
     v.s = fmt(r, "(%s ? (%s)%s : %s)", pred.s, type_of(r, p.dt, p.lanes, v.mask), v.s, other);
     v.moving = pred.moving;
@@ -180,27 +181,28 @@ static struct text load(struct render *r, const uop *n) {
 }
 
 /* What is written to memory: bool vectors are masks, memory holds 0 and 1. */
-static const char *stored(struct render *r, const struct place *p, struct text v) {
+static const char *stored(struct render *r, const struct c_access *p, struct text v) {
     v = splat(r, v, p->lanes, p->dt == DT_BOOL ? 1 : 0);
     if (p->dt != DT_BOOL || p->lanes == 1) return v.s;
     return fmt(r, "(u8x%u)-%s", storage_lanes(p->lanes), v.s);
 }
 
-static const char *added(struct render *r, const struct place *p, struct text v) {
-    struct text src[2] = {named(r, read_place(r, p)), v};
+static const char *added(struct render *r, const struct c_access *p, struct text v) {
+    struct text src[2] = {named(r, read_access(r, p)), v};
     src[0].node = NULL;
     return stored(r, p, op_plain(r, OP_ADD, p->dt, p->lanes, src, 2));
 }
 
 /* Lane by lane, in order: two lanes may add to the same element. */
-static void scatter(struct render *r, const uop *n, struct place *p, struct text v, const struct text *pred) {
+static void scatter(struct render *r, const uop *n, struct c_access *p, struct text v,
+                    const struct text *pred) {
     v = named(r, v);
     p->index = named(r, p->index);
     for (unsigned i = 0; i < p->lanes; i++) {
         const char *at = element(r, p, i), *x = lane(r, v, i);
         if (pred) line(r, "if (%s[%u]) {", pred->s, i), r->indent++;
         if (n->op == OP_STORE_ADD) {
-            struct place one = *p;
+            struct c_access one = *p;
             one.lanes = 1;
             one.index = (struct text){.s = p->index.lanes > 1 ? lane(r, p->index, i)
                                                               : fmt(r, "%s + %u", p->index.s, i),
@@ -214,19 +216,19 @@ static void scatter(struct render *r, const uop *n, struct place *p, struct text
 }
 
 static void store(struct render *r, const uop *n) {
-    struct place p = place_of(r, n->src[0]);
+    struct c_access p = access_of_index(r, n->src[0]);
     struct text v = operand(r, n->src[1]), pred = {0};
     if (v.dt != p.dt) bad(r, n, "stores a value of another type than the buffer's");
     if (n->nsrc > 2) pred = operand(r, n->src[2]);
     if (pred.lanes > 1) pred = named(r, pred);
-    bool whole = p.lanes == 1 || in_one_piece(&p);
+    bool whole = p.lanes == 1 || is_contiguous(&p);
     if (pred.lanes > 1 && p.lanes > 1) return scatter(r, n, &p, v, &pred);
     if (pred.s) line(r, "if (%s) {", pred.s), r->indent++;
     if (!whole) {
         scatter(r, n, &p, v, NULL);
     } else {
         const char *x = n->op == OP_STORE_ADD ? added(r, &p, v) : stored(r, &p, v);
-        line(r, "%s = %s;", p.lanes == 1 ? element(r, &p, 0) : piece(r, &p, false), bare(r, x));
+        line(r, "%s = %s;", p.lanes == 1 ? element(r, &p, 0) : vector_lvalue(r, &p, false), bare(r, x));
     }
     if (pred.s) r->indent--, line(r, "}");
 }
@@ -331,7 +333,7 @@ static void set(struct render *r, const uop *n) {
 }
 
 static void prefetch(struct render *r, const uop *n) {
-    struct place p = place_of(r, n->src[0]);
+    struct c_access p = access_of_index(r, n->src[0]);
     line(r, "__builtin_prefetch(&%s, 0, %d);", element(r, &p, 0), n->arg.i > 1 ? 2 : 3);
 }
 

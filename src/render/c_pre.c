@@ -5,7 +5,7 @@
  * alignment, may alias). Primitives: fused FMA, NaN-keeping max and min, square root, the four
  * roundings and the saturating conversions, each for the registers the machine has; where there is a
  * single instruction it is reached by a builtin (clang) or one line of asm (gcc), so that no header is
- * parsed: arm_neon.h alone costs more time than compiling a kernel. Wider types: by halves.
+ * parsed: arm_neon.h alone costs more time than compiling a kernel. Wider types: two of half the width.
  * A product feeding an addition is never left to contraction: if the same product is also used elsewhere
  * the compiler may round it on its own, so FMA calls fma_*, which is the fma intrinsic.
  * Tests: tests/unit/render.c (every op and type against op_eval, both compilers; also the portable and
@@ -181,8 +181,8 @@ static const char portable[] =
     "#endif\n"
     "#endif\n";
 
-/* Twice as wide, by halves. R: result, the rest operands; H names the half types. */
-static const char halves[] =
+/* Twice as wide, in two parts. R: result, the rest operands; H names the half types. */
+static const char twice_as_wide[] =
     "#define H1(N, R, T, RH, TH) I R N##_##T(T a) { union { T v; TH h[2]; } x = {a}; union { R v; RH "
     "h[2]; } r; \\\n"
     "    r.h[0] = N##_##TH(x.h[0]); r.h[1] = N##_##TH(x.h[1]); return r.v; }\n"
@@ -211,7 +211,7 @@ static const char halves[] =
 
 /* Half types. A bfloat16 is the upper half of a float, rounded to nearest even; a quiet NaN stays one. A
  * half without hardware is converted by bit arithmetic: adding 0.5 to a small number rounds it at the
- * last place of a subnormal half, multiplying by 2^112 rebiases the exponent and normalises subnormals.
+ * last bit of a subnormal fp16, multiplying by 2^112 rebiases the exponent and normalises subnormals.
  * odd_: double to float such that a further rounding to fewer digits is right (last digit sticky). */
 static const char half_macros[] =
     "#define BF(N) \\\n"
@@ -239,7 +239,7 @@ static const char half_macros[] =
     "        return CV(f16x##N, small & s | big & w | ~(small | big) & n | b >> 16 & 0x8000); }\n"
     "#endif\n"
     /* One byte: e5m2 is the upper byte of a half; e4m3 is a half of another bias, 2^8 smaller, and NaN where all bits are ones. Down: a
-     * number is added at which the last place of a subnormal is the last of the float, or the digits that go are rounded as integers. */
+     * constant is added at which the last bit of a subnormal is the last bit of the float, or the dropped bits are rounded as integers. */
     "#define EF(N) \\\n"
     "    I f32x##N up_f8e5m2x##N(f8e5m2x##N a) { return up_f16x##N((f16x##N)(CV(u16x##N, a) << 8)); } \\\n"
     "    I f32x##N up_f8e4m3x##N(f8e4m3x##N a) { u16x##N u = CV(u16x##N, a), m = u & 0x7f; \\\n"
@@ -284,7 +284,7 @@ static void preamble(struct str *o, int lanes, bool half_types) {
     str_add(o, scalars);
     str_add(o, vectors);
     str_add(o, portable);
-    str_add(o, halves);
+    str_add(o, twice_as_wide);
     for (int n = 8; n <= lanes; n *= 2)
         str_printf(o, "%sHW(f32, i32, u32, %d, %d)\n%sHW(f64, i64, u64, %d, %d)\n",
                    n == 8 ? "#if WIDE < 32\n" : "", n, n / 2, n == 8 ? "#endif\n" : "", n, n / 2);

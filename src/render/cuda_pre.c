@@ -127,7 +127,7 @@ static const char scalars[] =
     "#define round_f32(a) rintf(a)\n"
     "#define round_f64(a) rint(a)\n";
 
-static const char halves[] =
+static const char sixteen_bit[] =
     "I f32 up_f16(f16 a) { f32 r; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(a)); return r; }\n"
     "I f16 down_f16(f32 a) { f16 r; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a)); return r; }\n"
     /* two in one instruction */
@@ -303,7 +303,7 @@ void render_cuda_preamble(struct str *o) {
     str_add(o, types);
     gpu_common(o);
     str_add(o, scalars);
-    str_add(o, halves);
+    str_add(o, sixteen_bit);
     gpu_bytes(o);
     str_add(o, threads);
     str_add(o, tiles);

@@ -98,7 +98,7 @@ static const uop *half_word(const uop *n) {
 }
 
 /* Two fp32 converted to 16 bits and packed: one instruction. */
-static bool two_halves(struct gpu *c, const uop *n, unsigned lane, struct text *out) {
+static bool pack_two(struct gpu *c, const uop *n, unsigned lane, struct text *out) {
     for (int i = 0; i < 2 && n->op == OP_OR && n->dt == DT_U32 && !c->d->cl; i++) {
         const uop *low = half_word(n->src[i]), *up = n->src[1 - i];
         const uop *high = up->op == OP_SHL && uop_is_int_const(up->src[1], 16) ? half_word(up->src[0]) : NULL;
@@ -171,7 +171,7 @@ static bool rounds_pairs(const struct gpu *c, const uop *n) {
 }
 
 /* A rounded sum of two 16-bit floats: the fp32 sum rounds to it (rules/half.c). */
-static bool adds_halves(const uop *n) {
+static bool adds_16_bit(const uop *n) {
     const uop *s = n->src[0];
     if (s->op != OP_ADD && s->op != OP_SUB) return false;
     for (int k = 0; k < 2; k++)
@@ -190,7 +190,7 @@ static const char *word_of(struct gpu *c, const uop *n, unsigned i) {
 static void round_pairs(struct gpu *c, const uop *n, struct text *out) {
     const uop *s = n->src[0];
     const char *type = dtype_info[n->dt].name;
-    bool sum = adds_halves(n);
+    bool sum = adds_16_bit(n);
     for (unsigned i = 0; i < n->lanes; i += 2) {
         const char *two = fmt(&c->r, "h%u_%u", c->r.pos, i);
         const uop *a = sum ? s->src[0] : NULL, *b = sum ? s->src[1] : NULL;
@@ -224,7 +224,7 @@ static void evaluate(struct gpu *c, const uop *n, struct text *out) {
             return;
         }
         for (unsigned i = 0; i < n->lanes; i++) {
-            if (two_halves(c, n, i, &out[i])) continue;
+            if (pack_two(c, n, i, &out[i])) continue;
             for (uint32_t k = 0; k < n->nsrc; k++) src[k] = gpu_operand(c, n->src[k], i);
             out[i] = scalar_op(c, n, src);
         }
@@ -264,19 +264,21 @@ static void value(struct gpu *c, const uop *n) {
  * each, so that all loads are in flight together. */
 static void open_spread(struct gpu *c, const uop *n, const char *t, const char *name, const char *size) {
     gpu_open_shared(c, c->open);
-    int64_t values = uop_is_const(n->src[0]) ? n->src[0]->lo : 0, turns = spread_turns(values, c->coop);
+    int64_t values = uop_is_const(n->src[0]) ? n->src[0]->lo : 0,
+            iterations = coop_iterations(values, c->coop);
     c->guarded = values % c->coop != 0;
-    c->turn = NULL;
+    c->iteration = NULL;
     if (!values || (c->guarded && !c->open->rows)) {
         c->guarded = false;
         line(&c->r, "for (%s %s = %s; %s < %s; %s += %u) {", t, name, c->member, name, size, name, c->coop);
         return;
     }
-    c->turn = fmt(&c->r, "%s_turn", name);
-    line(&c->r, "#pragma unroll %lld", (long long)(c->open->rows ? turns : RG_MIN(turns, 4)));
-    line(&c->r, "for (int %s = 0; %s < %lld; %s++) {", c->turn, c->turn, (long long)turns, c->turn);
+    c->iteration = fmt(&c->r, "%s_iter", name);
+    line(&c->r, "#pragma unroll %lld", (long long)(c->open->rows ? iterations : RG_MIN(iterations, 4)));
+    line(&c->r, "for (int %s = 0; %s < %lld; %s++) {", c->iteration, c->iteration, (long long)iterations,
+         c->iteration);
     c->r.indent++;
-    line(&c->r, "const %s %s = %s + %s * %u;", t, name, c->member, c->turn, c->coop);
+    line(&c->r, "const %s %s = %s + %s * %u;", t, name, c->member, c->iteration, c->coop);
     if (c->guarded) line(&c->r, "if (%s < %s) {", name, size), c->r.indent++;
     c->r.indent--;
 }
@@ -522,9 +524,10 @@ static void declare_vars(struct gpu *c, uop_vec *v) {
 }
 
 static void declare_locals(struct gpu *c) {
-    int64_t at = 0, shared = 0, turns = 1;
+    int64_t at = 0, shared = 0, iterations = 1;
     for (uint32_t i = 0; i < c->spread.n && c->row.n; i++)
-        turns = RG_MAX(turns, spread_turns(c->r.lin->u[c->spread.p[i].begin]->src[0]->hi, c->coop));
+        iterations =
+            RG_MAX(iterations, coop_iterations(c->r.lin->u[c->spread.p[i].begin]->src[0]->hi, c->coop));
     if (c->r.lin->shared && c->d->cl)
         line(&c->r, "__local __attribute__((aligned(128))) char tiles[%lld];", (long long)c->r.lin->shared);
     else if (c->r.lin->shared)
@@ -549,9 +552,9 @@ static void declare_locals(struct gpu *c) {
             shared += (n->src[0]->hi * dtype_info[n->dt].bytes + 127) & ~(int64_t)127;
             continue;
         }
-        const struct row *row = row_of(&c->row, n);
+        const struct coop_row *row = row_of(&c->row, n);
         if (row)
-            line(&c->r, "%s %s[%lld] = {0};", t, name, (long long)(row->step * turns));
+            line(&c->r, "%s %s[%lld] = {0};", t, name, (long long)(row->step * iterations));
         else if (c->scratch)
             line(&c->r, "%s%s *%s const %s = (%s%s *)(mine + %lld);", c->d->global, t, c->d->restricted, name,
                  c->d->global, t, (long long)at);

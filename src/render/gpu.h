@@ -25,12 +25,12 @@ typedef VEC(struct spread) spread_vec;
 
 /* Scratch memory of which each iteration of the cooperative loops has `step` elements of its own: threads
  * keep them in registers. */
-struct row {
+struct coop_row {
     const uop *local;
     int64_t step;
     uint32_t first, last; /* loops that touch it: it is live from the first to the last */
 };
-typedef VEC(struct row) row_vec;
+typedef VEC(struct coop_row) row_vec;
 
 /* cuda_pre.c: what both preambles share. */
 void gpu_common(struct str *);
@@ -39,7 +39,7 @@ void gpu_bytes(struct str *); /* conversions of fp8, after up_f16 */
 /* gpu_coop.c: the outermost loops over AX_COOP ranges that can be cooperative, and their rows. None: one
  * thread per iteration of the grid. */
 void spread_find(struct arena *, const struct linear *, uint32_t most_threads, spread_vec *, row_vec *);
-const struct row *row_of(const row_vec *, const uop *local);
+const struct coop_row *row_of(const row_vec *, const uop *local);
 /* Scalars carried by a loop; by all loops. */
 uint32_t spread_cells_of(const struct spread *);
 uint32_t spread_cells(const spread_vec *);
@@ -48,7 +48,7 @@ int64_t rows_kept(const struct linear *, const spread_vec *, const row_vec *, ui
 /* Threads per iteration of the grid, and iterations per thread of a loop of n. */
 uint32_t spread_threads(const struct linear *, uint32_t least, uint32_t most, const spread_vec *,
                         const row_vec *);
-static inline int64_t spread_turns(int64_t n, uint32_t threads) { return (n + threads - 1) / threads; }
+static inline int64_t coop_iterations(int64_t n, uint32_t threads) { return (n + threads - 1) / threads; }
 
 /* Differences of the languages. */
 struct dialect {
@@ -67,7 +67,7 @@ struct gpu {
     spread_vec spread;
     row_vec row;
     const struct spread *open; /* the enclosing cooperative loop */
-    const char *turn;          /* index of this thread's iteration */
+    const char *iteration;     /* index of this thread's iteration */
     bool guarded;              /* threads have unequal iterations */
     bool atomic, many;         /* an array of buffers, indexed */
     bool weights;              /* computes operands of MMA instructions: subnormals are flushed */
@@ -84,7 +84,7 @@ struct gpu {
     uint32_t nmap;
 };
 
-struct place { /* INDEX, resolved */
+struct gpu_access { /* INDEX, resolved */
     enum dtype dt;
     unsigned lanes, piece;    /* piece: elements of the widest vector access */
     const char *base, *space; /* space: address-space qualifier */
@@ -103,9 +103,9 @@ struct text **gpu_slot(struct gpu *, const uop *);
 struct text *gpu_new_lanes(struct gpu *, const uop *);
 
 /* gpu_memory.c */
-struct place gpu_place(struct gpu *, const uop *index);
+struct gpu_access gpu_access_of(struct gpu *, const uop *index);
 /* An lvalue. */
-const char *gpu_element(struct gpu *, const struct place *, unsigned i);
+const char *gpu_element(struct gpu *, const struct gpu_access *, unsigned i);
 void gpu_load(struct gpu *, const uop *, struct text *out);
 bool gpu_loads_ahead(const struct gpu *);
 void gpu_store(struct gpu *, const uop *);

@@ -45,7 +45,7 @@ static void join_lanes(struct gpu *c, const struct carried *k) {
 static void combine_warp(struct gpu *c, enum op op, enum dtype dt, const char *x) {
     const char *t = type_of(&c->r, dt, 1, 0);
     line(&c->r, "for (int o = %u; o; o >>= 1) {", RG_MIN(c->coop, 32u) / 2), c->r.indent++;
-    line(&c->r, "const %s y = across<%s>(%s, o%s);", t, t, x, c->coop < 32 ? ", team" : "");
+    line(&c->r, "const %s y = shfl_xor<%s>(%s, o%s);", t, t, x, c->coop < 32 ? ", mask" : "");
     step(c, op, dt, x, "y");
     c->r.indent--, line(&c->r, "}");
 }

@@ -117,15 +117,15 @@ uint32_t spread_cells_of(const struct spread *s) {
 /* Rows that are live from one loop to the next at the same time: within a loop one may reuse another's
  * registers. */
 int64_t rows_kept(const struct linear *lin, const spread_vec *v, const row_vec *rows, uint32_t threads) {
-    int64_t most = 0, turns = 1;
+    int64_t most = 0, iterations = 1;
     for (uint32_t i = 0; i < v->n; i++)
-        turns = RG_MAX(turns, spread_turns(lin->u[v->p[i].begin]->src[0]->hi, threads));
+        iterations = RG_MAX(iterations, coop_iterations(lin->u[v->p[i].begin]->src[0]->hi, threads));
     for (uint32_t i = 0; i + 1 < v->n; i++) {
         int64_t sum = 0;
         for (uint32_t k = 0; k < rows->n; k++) {
-            const struct row *r = &rows->p[k];
+            const struct coop_row *r = &rows->p[k];
             if (r->first <= i && i < r->last)
-                sum += turns * r->step * ((dtype_info[r->local->dt].bytes + 3) / 4);
+                sum += iterations * r->step * ((dtype_info[r->local->dt].bytes + 3) / 4);
         }
         most = RG_MAX(most, sum);
     }
@@ -158,7 +158,7 @@ static int64_t step_along(struct arena *a, const uop *index, const uop *range) {
 }
 
 static bool find_row(const struct find *f, spread_vec *v, const uop *local, row_vec *out) {
-    struct row row = {local, 0, UINT32_MAX, 0};
+    struct coop_row row = {local, 0, UINT32_MAX, 0};
     for (uint32_t i = 0; i < f->lin->n; i++) {
         const uop *n = f->lin->u[i];
         bool access = n->op == OP_LOAD || n->op == OP_PRED_LOAD || n->op == OP_STORE || n->op == OP_STORE_ADD;
@@ -175,7 +175,7 @@ static bool find_row(const struct find *f, spread_vec *v, const uop *local, row_
     return true;
 }
 
-const struct row *row_of(const row_vec *v, const uop *local) {
+const struct coop_row *row_of(const row_vec *v, const uop *local) {
     for (uint32_t i = 0; i < v->n; i++)
         if (v->p[i].local == local) return &v->p[i];
     return NULL;
@@ -237,9 +237,9 @@ uint32_t spread_threads(const struct linear *lin, uint32_t least, uint32_t limit
     uint32_t at = 0, cells = spread_cells(v);
     for (uint32_t i = 0; i < v->n; i++) most = RG_MAX(most, lin->u[v->p[i].begin]->src[0]->hi);
     for (uint32_t n = least; v->n && n <= limit; n += n < 32 ? n : 32) {
-        int64_t turns = spread_turns(most, n), kept = rows_kept(lin, v, rows, n);
-        double idle = (double)(turns * n) / (double)most;
-        double cost = idle * (1 + 0.08 * fabs(log2((double)turns / 4))) + 0.07 * (n > 32) +
+        int64_t iterations = coop_iterations(most, n), kept = rows_kept(lin, v, rows, n);
+        double idle = (double)(iterations * n) / (double)most;
+        double cost = idle * (1 + 0.08 * fabs(log2((double)iterations / 4))) + 0.07 * (n > 32) +
                       0.1 * (n > MANY_THREADS) + 4.5e-5 * n * cells +
                       0.005 * (double)RG_MAX(kept - MANY_KEPT, 0);
         double threads = (double)lin->grid * n;

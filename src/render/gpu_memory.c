@@ -14,30 +14,30 @@ static const char *space_of(const struct gpu *c, const uop *buf) {
 }
 
 /* Index among the elements that this thread keeps, iteration by iteration. */
-static struct text place_in_row(struct gpu *c, const uop *index, const struct row *row) {
+static struct text row_element(struct gpu *c, const uop *index, const struct coop_row *row) {
     struct affine f = affine_of(c->r.a, index);
     struct str s;
     str_init(&s, c->r.a);
-    str_printf(&s, "%s * %lld + %lld", c->turn, (long long)row->step, (long long)f.k);
+    str_printf(&s, "%s * %lld + %lld", c->iteration, (long long)row->step, (long long)f.k);
     for (uint32_t i = 0; i < f.n; i++)
         if (f.t[i].atom != c->r.lin->u[c->open->begin])
             str_printf(&s, " + %s * %lld", gpu_operand(c, f.t[i].atom, 0).s, (long long)f.t[i].coef);
     return (struct text){.s = s.p, .dt = index->dt, .lanes = 1};
 }
 
-struct place gpu_place(struct gpu *c, const uop *n) {
+struct gpu_access gpu_access_of(struct gpu *c, const uop *n) {
     if (n->op != OP_INDEX) gpu_bad(c, n, "is not an INDEX");
     struct text **base = gpu_slot(c, n->src[0]);
     if (!*base) gpu_bad(c, n->src[0], "is not a buffer of this kernel");
-    struct place p = {.dt = (enum dtype)n->src[0]->dt,
-                      .lanes = n->lanes,
-                      .piece = 1,
-                      .base = (*base)->s,
-                      .space = space_of(c, n->src[0]),
-                      .index = n->src[1],
-                      .panels = n->src[0]->op == OP_LOCAL && n->src[0]->arg.mem.panels};
-    const struct row *row = row_of(&c->row, n->src[0]);
-    if (row) p.at = place_in_row(c, p.index, row);
+    struct gpu_access p = {.dt = (enum dtype)n->src[0]->dt,
+                           .lanes = n->lanes,
+                           .piece = 1,
+                           .base = (*base)->s,
+                           .space = space_of(c, n->src[0]),
+                           .index = n->src[1],
+                           .panels = n->src[0]->op == OP_LOCAL && n->src[0]->arg.mem.panels};
+    const struct coop_row *row = row_of(&c->row, n->src[0]);
+    if (row) p.at = row_element(c, p.index, row);
     if (p.index->lanes > 1 || row) return p;
     p.at = gpu_operand(c, p.index, 0);
     if (p.lanes > 1) p.at = named(&c->r, p.at);
@@ -50,7 +50,7 @@ struct place gpu_place(struct gpu *c, const uop *n) {
 /* 128-byte swizzle: 16-byte chunk index XOR (row mod 8). If all elements of an access are in one row up to
  * a constant, the XOR is the same for all: rendered such that ptxas sees it, one operation per element.
  * `at` is element i. */
-static const char *panel_offset(struct gpu *c, const struct place *p, const char *at, unsigned i) {
+static const char *panel_offset(struct gpu *c, const struct gpu_access *p, const char *at, unsigned i) {
     unsigned bytes = dtype_info[p->dt].bytes;
     int64_t row = 128 / bytes, piece = PIECE_BYTES / bytes, within = 0, k = 0;
     const char *plain = fmt(&c->r, "swizzle<%u>(%s)", bytes, at);
@@ -70,7 +70,7 @@ static const char *panel_offset(struct gpu *c, const struct place *p, const char
 }
 
 /* Index of element i of the access. */
-static const char *offset(struct gpu *c, const struct place *p, unsigned i) {
+static const char *offset(struct gpu *c, const struct gpu_access *p, unsigned i) {
     const char *at = p->index->lanes > 1 ? gpu_operand(c, p->index, i).s
                      : i                 ? fmt(&c->r, "%s + %u", p->at.s, i)
                                          : p->at.s;
@@ -78,17 +78,17 @@ static const char *offset(struct gpu *c, const struct place *p, unsigned i) {
 }
 
 /* Element i of the access as an lvalue. */
-const char *gpu_element(struct gpu *c, const struct place *p, unsigned i) {
+const char *gpu_element(struct gpu *c, const struct gpu_access *p, unsigned i) {
     return fmt(&c->r, "%s[%s]", p->base, offset(c, p, i));
 }
 
-static const char *read_as(struct gpu *c, const struct place *p, const char *x) {
+static const char *read_as(struct gpu *c, const struct gpu_access *p, const char *x) {
     return p->dt == DT_BOOL ? fmt(&c->r, "(%s != 0)", x) : x;
 }
 
 /* predicate: of the lane, or NULL. */
-static const char *predicated(struct gpu *c, const struct place *p, const char *x, const struct text *pred,
-                              struct text alt) {
+static const char *predicated(struct gpu *c, const struct gpu_access *p, const char *x,
+                              const struct text *pred, struct text alt) {
     x = read_as(c, p, x);
     return pred ? fmt(&c->r, "(%s ? (%s)%s : (%s)%s)", pred->s, elem_type(p->dt), x, elem_type(p->dt), alt.s)
                 : x;
@@ -107,7 +107,7 @@ const char *gpu_pair(struct gpu *c, const uop *n, unsigned i) {
     return word && gpu_operand(c, n, i + 1).upper == word ? word : NULL;
 }
 
-static const char *piece_type(struct gpu *c, const struct place *p) {
+static const char *vector_type(struct gpu *c, const struct gpu_access *p) {
     return fmt(&c->r, c->d->cl ? "%sx%u" : "piece<%s, %u>", elem_type(p->dt), p->piece);
 }
 
@@ -135,7 +135,7 @@ bool gpu_loads_ahead(const struct gpu *c) {
 
 /* 16-bit floats are loaded as words of two, which packed arithmetic takes; zeros where the predicate is
  * false. */
-static void load_words(struct gpu *c, const struct place *p, const struct text *pred, bool ahead,
+static void load_words(struct gpu *c, const struct gpu_access *p, const struct text *pred, bool ahead,
                        struct text *out) {
     const char *t = fmt(&c->r, "piece<u32, %u>", p->piece / 2);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
@@ -154,28 +154,28 @@ static void load_words(struct gpu *c, const struct place *p, const struct text *
 /* A vector's value where its predicate is false: set before the load, not selected after it. A register
  * that one path leaves unset is undefined to ptxas, which then reuses it, and lanes whose predicate is
  * true get the wrong value. */
-static const char *piece_without(struct gpu *c, const struct place *p, const uop *alt, unsigned i) {
+static const char *vector_else(struct gpu *c, const struct gpu_access *p, const uop *alt, unsigned i) {
     struct str s;
     if (!c->d->cl && alt->op == OP_CONST && alt->arg.u == 0) return "{}";
     str_init(&s, c->r.a);
     for (unsigned k = 0; k < p->piece; k++)
         str_printf(&s, "%s(%s)%s", k ? ", " : "", elem_type(p->dt), gpu_operand(c, alt, i + k).s);
-    return c->d->cl ? fmt(&c->r, "(%s)(%s)", piece_type(c, p), s.p) : fmt(&c->r, "{{%s}}", s.p);
+    return c->d->cl ? fmt(&c->r, "(%s)(%s)", vector_type(c, p), s.p) : fmt(&c->r, "{{%s}}", s.p);
 }
 
-static void load_pieces(struct gpu *c, const struct place *p, const struct text *pred, const uop *alt,
-                        bool ahead, struct text *out) {
-    const char *t = piece_type(c, p);
-    bool halves = p->dt == DT_BF16 || p->dt == DT_F16;
+static void load_vectors(struct gpu *c, const struct gpu_access *p, const struct text *pred, const uop *alt,
+                         bool ahead, struct text *out) {
+    const char *t = vector_type(c, p);
+    bool sixteen_bit = p->dt == DT_BF16 || p->dt == DT_F16;
     bool zeros = !pred || (alt->op == OP_CONST && alt->arg.u == 0);
-    if (zeros && !c->d->cl && p->piece % 2 == 0 && halves) return load_words(c, p, pred, ahead, out);
+    if (zeros && !c->d->cl && p->piece % 2 == 0 && sixteen_bit) return load_words(c, p, pred, ahead, out);
     for (unsigned i = 0; i < p->lanes; i += p->piece) {
         const char *name = fmt(&c->r, "p%u_%u", c->r.pos, i);
         const char *from =
             fmt(&c->r, ahead ? "load_now((const %s%s *)(%s + %s))" : "*(const %s%s *)(%s + %s)", p->space, t,
                 p->base, offset(c, p, i));
         if (pred)
-            line(&c->r, "%s %s = %s; if (%s) %s = %s;", t, name, piece_without(c, p, alt, i), pred->s, name,
+            line(&c->r, "%s %s = %s; if (%s) %s = %s;", t, name, vector_else(c, p, alt, i), pred->s, name,
                  from);
         else
             line(&c->r, "const %s %s = %s;", t, name, from);
@@ -186,8 +186,8 @@ static void load_pieces(struct gpu *c, const struct place *p, const struct text 
 
 /* Unaligned 16 bytes are loaded as the two aligned vectors that hold them, each only if one of its
  * elements is used, so none is out of bounds. No branch: a thread has several in flight. */
-static void load_anywhere(struct gpu *c, const struct place *p, const uop *pred, const uop *alt,
-                          struct text *out) {
+static void load_unaligned(struct gpu *c, const struct gpu_access *p, const uop *pred, const uop *alt,
+                           struct text *out) {
     unsigned step = PIECE_BYTES / dtype_info[p->dt].bytes;
     bool each = pred && pred->lanes > 1, zeros = pred && alt->op == OP_CONST && alt->arg.u == 0;
     for (unsigned i = 0; i < p->lanes; i += step) {
@@ -207,7 +207,7 @@ static void load_anywhere(struct gpu *c, const struct place *p, const uop *pred,
     }
 }
 
-static bool lies_anywhere(const struct gpu *c, const uop *index, const struct place *p) {
+static bool is_unaligned(const struct gpu *c, const uop *index, const struct gpu_access *p) {
     const uop *buf = index->src[0];
     bool shared = buf->op == OP_LOCAL && buf->arg.mem.space == SPACE_SHARED && !p->panels;
     bool large = buf->op == OP_PARAM || (shared && dtype_info[p->dt].bytes < 4); /* word by word */
@@ -216,17 +216,17 @@ static bool lies_anywhere(const struct gpu *c, const uop *index, const struct pl
 }
 
 void gpu_load(struct gpu *c, const uop *n, struct text *out) {
-    struct place p = gpu_place(c, n->src[0]);
+    struct gpu_access p = gpu_access_of(c, n->src[0]);
     const uop *alt = n->op == OP_PRED_LOAD ? n->src[1] : NULL,
               *pred = n->op == OP_PRED_LOAD ? n->src[2] : NULL;
     for (unsigned i = 0; i < p.lanes; i++) out[i] = (struct text){.dt = (uint8_t)p.dt, .lanes = 1};
-    if (lies_anywhere(c, n->src[0], &p)) return load_anywhere(c, &p, pred, alt, out);
+    if (is_unaligned(c, n->src[0], &p)) return load_unaligned(c, &p, pred, alt, out);
     struct text g = {0};
     if (pred && pred->lanes == 1)
         g = p.lanes > 1 ? named(&c->r, gpu_operand(c, pred, 0)) : gpu_operand(c, pred, 0);
     bool ahead = c->ahead && access_buf(n)->op == OP_PARAM;
     if (p.piece > 1 && (!pred || pred->lanes == 1))
-        return load_pieces(c, &p, pred ? &g : NULL, alt, ahead, out);
+        return load_vectors(c, &p, pred ? &g : NULL, alt, ahead, out);
     for (unsigned i = 0; i < p.lanes; i++) {
         const char *x = gpu_element(c, &p, i);
         if (pred && pred->lanes > 1) g = gpu_operand(c, pred, i);
@@ -235,7 +235,7 @@ void gpu_load(struct gpu *c, const uop *n, struct text *out) {
     }
 }
 
-static void store_one(struct gpu *c, const uop *n, const struct place *p, unsigned i) {
+static void store_one(struct gpu *c, const uop *n, const struct gpu_access *p, unsigned i) {
     const char *at = gpu_element(c, p, i);
     struct text v = gpu_operand(c, n->src[1], i);
     if (n->op == OP_STORE) {
@@ -252,7 +252,7 @@ static void store_one(struct gpu *c, const uop *n, const struct place *p, unsign
 }
 
 /* Packed 16-bit floats are stored packed. */
-static bool store_pairs(struct gpu *c, const uop *n, const struct place *p, unsigned i) {
+static bool store_pairs(struct gpu *c, const uop *n, const struct gpu_access *p, unsigned i) {
     struct str s;
     str_init(&s, c->r.a);
     for (unsigned k = 0; k < p->piece; k += 2) {
@@ -265,8 +265,8 @@ static bool store_pairs(struct gpu *c, const uop *n, const struct place *p, unsi
     return true;
 }
 
-static void store_piece(struct gpu *c, const uop *n, const struct place *p, unsigned i) {
-    const char *t = piece_type(c, p);
+static void store_vector(struct gpu *c, const uop *n, const struct gpu_access *p, unsigned i) {
+    const char *t = vector_type(c, p);
     struct str s;
     if (store_pairs(c, n, p, i)) return;
     str_init(&s, c->r.a);
@@ -277,14 +277,14 @@ static void store_piece(struct gpu *c, const uop *n, const struct place *p, unsi
 }
 
 /* A vector store where all predicates are true, else lane by lane. */
-static void store_predicated_piece(struct gpu *c, const uop *n, const struct place *p, const uop *pred,
-                                   unsigned i) {
+static void store_predicated_vector(struct gpu *c, const uop *n, const struct gpu_access *p, const uop *pred,
+                                    unsigned i) {
     struct str all;
     str_init(&all, c->r.a);
     for (unsigned k = i; k < i + p->piece; k++)
         str_printf(&all, "%s%s", k > i ? " & " : "", gpu_operand(c, pred, k).s);
     line(&c->r, "if (%s) {", all.p), c->r.indent++;
-    store_piece(c, n, p, i);
+    store_vector(c, n, p, i);
     c->r.indent--, line(&c->r, "} else {"), c->r.indent++;
     for (unsigned k = i; k < i + p->piece; k++) {
         line(&c->r, "if (%s) {", gpu_operand(c, pred, k).s), c->r.indent++;
@@ -295,7 +295,7 @@ static void store_predicated_piece(struct gpu *c, const uop *n, const struct pla
 }
 
 void gpu_store(struct gpu *c, const uop *n) {
-    struct place p = gpu_place(c, n->src[0]);
+    struct gpu_access p = gpu_access_of(c, n->src[0]);
     const uop *pred = n->nsrc > 2 ? n->src[2] : NULL;
     bool local = access_buf(n)->op == OP_LOCAL, single = c->block && !c->lanes && !c->open && !local;
     if (n->src[1]->dt != p.dt) gpu_bad(c, n, "stores a value of another type than the buffer's");
@@ -306,12 +306,12 @@ void gpu_store(struct gpu *c, const uop *n) {
     unsigned step = (by_lane && !wide) || n->op == OP_STORE_ADD ? 1 : p.piece;
     for (unsigned i = 0; i < p.lanes; i += step) {
         if (wide) {
-            store_predicated_piece(c, n, &p, pred, i);
+            store_predicated_vector(c, n, &p, pred, i);
             continue;
         }
         if (by_lane) line(&c->r, "if (%s) {", gpu_operand(c, pred, i).s), c->r.indent++;
         if (step > 1)
-            store_piece(c, n, &p, i);
+            store_vector(c, n, &p, i);
         else
             store_one(c, n, &p, i);
         if (by_lane) c->r.indent--, line(&c->r, "}");
@@ -323,6 +323,6 @@ void gpu_store(struct gpu *c, const uop *n) {
 /* In kernels with threads; elsewhere PREFETCH is for CPU caches. */
 void gpu_prefetch(struct gpu *c, const uop *n) {
     if (!c->lanes || c->d->cl) return;
-    struct place p = gpu_place(c, n->src[0]);
+    struct gpu_access p = gpu_access_of(c, n->src[0]);
     line(&c->r, "prefetch_l1(%s + %s);", p.base, p.at.s);
 }

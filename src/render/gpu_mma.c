@@ -11,7 +11,7 @@ enum {
 
 /* cp.async of 16, 8 or 4 bytes; smaller elements are copied synchronously. */
 void gpu_copy(struct gpu *c, const uop *n) {
-    struct place to = gpu_place(c, n->src[0]), from = gpu_place(c, n->src[1]);
+    struct gpu_access to = gpu_access_of(c, n->src[0]), from = gpu_access_of(c, n->src[1]);
     const uop *pred = n->nsrc > 2 ? n->src[2] : NULL;
     unsigned bytes = dtype_info[to.dt].bytes, piece = RG_MIN(to.piece, from.piece);
     if (pred && pred->lanes > 1) piece = 1;
@@ -28,7 +28,7 @@ void gpu_copy(struct gpu *c, const uop *n) {
 
 /* Four words of two elements. */
 void gpu_frag(struct gpu *c, const uop *n) {
-    struct place p = gpu_place(c, n->src[0]);
+    struct gpu_access p = gpu_access_of(c, n->src[0]);
     struct text *t = gpu_new_lanes(c, n);
     const char *name = fmt(&c->r, "f%u", c->r.pos);
     line(&c->r, "u32 %s_0, %s_1, %s_2, %s_3; ldmatrix%s(%s_0, %s_1, %s_2, %s_3, &%s);", name, name, name,
@@ -49,7 +49,7 @@ static const char *word(struct gpu *c, const uop *n, unsigned w) {
 static const char *tile_of(struct gpu *c, const uop *index, const union arg *arg, int operand) {
     int rows = arg->mma.rows[operand], leap = arg->mma.leap[operand];
     const char *more_rows = leap && leap != PANEL_ROWS ? fmt(&c->r, ", %d", leap * PIECES) : "";
-    struct place p = gpu_place(c, index);
+    struct gpu_access p = gpu_access_of(c, index);
     const char *first = fmt(&c->r, "P%s", p.base + 1); /* address of the LOCAL Ln */
     const uop *at = index->src[1], *far = at->op == OP_ADD && uop_is_const(at->src[1]) ? at->src[1] : NULL;
     int64_t piece = 16 / dtype_info[p.dt].bytes, more = far ? far->arg.i : 0;
@@ -207,7 +207,7 @@ void gpu_find_maps(struct gpu *c) {
 }
 
 static const char *address_of(struct gpu *c, const uop *index) {
-    struct place p = gpu_place(c, index);
+    struct gpu_access p = gpu_access_of(c, index);
     return fmt(&c->r, "smem_addr(%s + %s)", p.base, p.at.s);
 }
 
@@ -231,7 +231,7 @@ static void send(struct gpu *c, const uop *n) {
     if (n->src[2]->dt != DT_F32 || (lanes != 1 && lanes != 2))
         gpu_bad(c, n, "a DSMEM store has 1 or 2 floats");
     for (unsigned i = 0; i < lanes; i++) str_printf(&s, ", %s", gpu_operand(c, n->src[2], i).s);
-    struct place p = gpu_place(c, n->src[0]);
+    struct gpu_access p = gpu_access_of(c, n->src[0]);
     line(&c->r, "dsmem_store_%u(cluster_addr(smem_addr(%s), %s) + (u32)(%s) * 4%s);", lanes, p.base,
          gpu_operand(c, n->src[1], 0).s, p.at.s, s.p);
 }

@@ -48,7 +48,7 @@ struct render_shape {
 /* One function. Its parameters are 8 bytes each: a pointer per slot, a number per VAR (a float is its bits), then the
  * number of iterations, the scratch memory and the bytes of one thread's part of it.
  *   extern "C" __global__ void NAME(T0 *b0, .., i64 q0, .., u64 n, char *scratch, u64 stride)
- * and then the maps of buffers, 128 bytes each.
+ * and then the TMA descriptors, 128 bytes each.
  * atomic: grid iterations may add to the same element, so that STORE_ADD must be atomic. Throws as render_c. */
 void render_cuda(struct str *, struct ir *, const struct linear *, bool atomic, struct render_shape *);
 
@@ -62,7 +62,7 @@ struct render_limits { /* of a device */
 };
 /* Does a kernel with THREAD axes stay within OpenCL and these limits? Else it needs another opt list. */
 bool render_opencl_fits(const struct linear *, const struct render_limits *);
-/* One function, like CUDA's; a buffer is two parameters, memory and place: it begins 8 * place bytes into the memory.
+/* One function, like CUDA's; a buffer is two parameters, memory and offset: it starts 8 * offset bytes into the memory.
  *   __kernel void NAME(__global char *p0, .., u32 o0, .., i64 q0, .., u64 n, __global char *scratch, u64 stride)
  * RG_EUNSUPPORTED, with the op and the type, for what the device has not. */
 void render_opencl(struct str *, struct ir *, const struct linear *, bool atomic,

@@ -241,7 +241,7 @@ TEST(cuda_shares_loops_of_rows) {
     struct lowering *l = lowered(row_sum, NULL);
     CHECK_STR(l->opts, "TILE(k,4,k_v) VEC(k_v) COOP(k)");
     CHECK_EQ(l->shape.block, 512);
-    CHECK(strstr(l->cuda.p, "= threadIdx.x + ") && strstr(l->cuda.p, "across<f32>") &&
+    CHECK(strstr(l->cuda.p, "= threadIdx.x + ") && strstr(l->cuda.p, "shfl_xor<f32>") &&
           strstr(l->cuda.p, "if (threadIdx.x == 0)"));
     l = lowered(row_sum, "");
     CHECK_EQ(l->shape.block, 0);

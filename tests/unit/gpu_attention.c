@@ -658,7 +658,7 @@ TEST_SLOW(gradient_products_overlap, 120) {
         list[i] = uop_mk(&x.ir, OP_WGMMA_WAIT, NULL, 0, ARG_INT(2));
         less.u = list, found++;
         CHECK(ref_linear(&x.err, &less, b, n, NULL, 0, less.grid));
-        if (!strstr(x.err.msg, "MMA instruction that was not waited for")) FAIL("%s", x.err.msg);
+        if (!strstr(x.err.msg, "wgmma that was not waited for")) FAIL("%s", x.err.msg);
         x.err = (struct err){0};
     }
     CHECK(found == 2);

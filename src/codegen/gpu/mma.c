@@ -226,8 +226,8 @@ static struct pick same_registers(struct mma_cx *t, const struct laid *l, unsign
         bool same = true;
         for (unsigned lane = 0; lane < mma_lanes(t->p->instr) && same; lane++) {
             int x[3], y[3];
-            mma_place(a, lane, i, x);
-            mma_place(d, lane, r, y);
+            mma_element(a, lane, i, x);
+            mma_element(d, lane, r, y);
             same = x[MMA_M] == y[MMA_M] && x[MMA_K] + k0 == y[MMA_N];
         }
         if (!same) continue;
@@ -268,7 +268,7 @@ static const uop *fragment(struct mma_cx *t, const uop *x, unsigned operand, int
               *k = digits(t, m->lane, m->nlane, t->lane, MMA_K);
     for (unsigned i = 0; i < m->regs; i++) {
         int at[3];
-        mma_place(m, 0, i, at);
+        mma_element(m, 0, i, at);
         part[i] = l ? from_accumulators(t, x, l, i, k0)
                     : element(t, x, side, rw2(t->rw, OP_ADD, p, constant(t, at[side])),
                               rw2(t->rw, OP_ADD, k, constant(t, at[MMA_K] + k0)));

@@ -228,7 +228,7 @@ static void find_structure(struct ws *ws, const uop *tree) {
     ws->overlap_tiles &= ws->attention && !ws->reorder && ws->waves > 1;
 }
 
-/* ---- places and phases ---------------------------------------------------------------------------------------- */
+/* ---- stages and phases ---------------------------------------------------------------------------------------- */
 
 const uop *ws_mbar(struct ws *ws, int64_t at, const uop *i) {
     return mk_index(ws->ir, ws->bars, add(ws, i, num(ws, at)), 1);

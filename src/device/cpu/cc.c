@@ -131,13 +131,13 @@ static int compile_error(struct err *e, const char *cc, const char *dir, int uni
                    kept, n ? ":\n" : "", (int)n, p->out);
 }
 
-struct unit {
+struct cc_unit {
     const char *argv[MAX_FLAGS + 8];
     const char *source, *object;
 };
 
 static int write_units(struct err *e, struct arena *a, const char *cc, const char *dir,
-                       const char *const *text, int n, struct unit *u, struct os_proc *p) {
+                       const char *const *text, int n, struct cc_unit *u, struct os_proc *p) {
     for (int i = 0; i < n; i++) {
         u[i].source = arena_printf(a, "%s/unit%d.c", dir, i);
         u[i].object = arena_printf(a, "%s/unit%d.o", dir, i);
@@ -164,7 +164,7 @@ int cc_compile(struct device *d, struct err *e, struct arena *a, const char *con
     (void)d;
     const char *request, *cc = find_compiler(a, &request);
     if (!cc) return no_compiler(e, request);
-    struct unit *u = arena_array(a, struct unit, n);
+    struct cc_unit *u = arena_array(a, struct cc_unit, n);
     struct os_proc *p = arena_array(a, struct os_proc, n);
     struct os_work dir;
     if (os_work_begin(e, a, &dir)) return e->code;
@@ -200,7 +200,7 @@ int cc_assembly(struct device *d, struct err *e, struct arena *a, const char *te
     if (!cc) return no_compiler(e, request);
     struct os_work dir;
     if (os_work_begin(e, a, &dir)) return e->code;
-    struct unit u;
+    struct cc_unit u;
     struct os_proc p;
     int code = write_units(e, a, cc, dir.path, &text, 1, &u, &p), k = 0;
     size_t n;

@@ -4,7 +4,7 @@
  * One mapping holds all allocated sections, then a stub for each function that is not in the object
  * (memcpy, fmaf: whatever the compiler falls back to); it is filled, relocated, and then made readable and
  * executable, never writable again. Loading from bytes that were just checked, and not from a path, means
- * that nobody can swap the file in between. Everything read from the object is bounds-checked: a damaged
+ * that the file cannot be swapped in between. Everything read from the object is bounds-checked: a damaged
  * object is an error, not a crash.
  * Tests: tests/unit/engine.c (loads, constants, calls of memset, damaged objects) */
 #include "device/cpu/internal.h"
@@ -51,7 +51,7 @@ static bool reach(int64_t v, int bits) {
     return v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1);
 }
 
-/* s: symbol plus addend, p: the place. */
+/* s: symbol plus addend, p: the address patched. */
 static bool relocate(unsigned type, char *at, uint64_t s, uint64_t p) {
     int64_t d = (int64_t)(s - p), pages = (int64_t)((s & ~0xfffull) - (p & ~0xfffull));
     switch (type) {
@@ -196,7 +196,7 @@ static int find_symbols(struct image *im, struct module *m) {
 
 /* ---- placing and relocating ------------------------------------------------------------------------- */
 
-static int place_sections(struct image *im, struct module *m) {
+static int layout_sections(struct image *im, struct module *m) {
     uint64_t at = 0;
     for (unsigned i = 0; i < m->nsection; i++) {
         const Elf64_Shdr *s = &im->sec[i];
@@ -269,7 +269,7 @@ static int fill(struct image *im, struct module *m) {
     m->section = mem_alloc((m->nsection + 1) * sizeof *m->section);
     if (!m->section) return err_set(im->e, RG_ENOMEM, "out of memory while loading a kernel");
     memset(m->section, 0, (m->nsection + 1) * sizeof *m->section);
-    if (place_sections(im, m)) return im->e->code;
+    if (layout_sections(im, m)) return im->e->code;
     for (unsigned i = 0; i < m->nsection; i++)
         if (im->sec[i].sh_type == SHT_RELA && relocate_section(im, m, &im->sec[i])) return im->e->code;
     if (mprotect(m->base, m->size, PROT_READ | PROT_EXEC))

@@ -4,7 +4,7 @@
  * Tests: tests/unit/call.c, tests/values/index.txt */
 #include "device/cpu/internal.h"
 
-static inline int64_t place(int64_t i, int64_t size) { return i < 0 ? 0 : i < size ? i : size - 1; }
+static inline int64_t clamp_index(int64_t i, int64_t size) { return i < 0 ? 0 : i < size ? i : size - 1; }
 
 /* var: row size of the index, targets, (targets). */
 #define WINNER(T, U)                                                                                        \
@@ -15,7 +15,7 @@ static inline int64_t place(int64_t i, int64_t size) { return i < 0 ? 0 : i < si
             U *out = (U *)buf[0] + t0 * size;                                                               \
             const int64_t *index = (const int64_t *)buf[1] + t0 * n;                                        \
             memset(out, 0xff, (size_t)size * sizeof *out); /* -1 */                                         \
-            for (int64_t j = 0; j < n; j++) out[place(index[j], size)] = (U)j;                              \
+            for (int64_t j = 0; j < n; j++) out[clamp_index(index[j], size)] = (U)j;                        \
         }                                                                                                   \
     }
 WINNER(i32, int32_t)
@@ -63,7 +63,7 @@ static inline uint16_t f16_put(float f) {
             memcpy(out, (const U *)buf[1] + t0 * size, (size_t)size * sizeof *out);                         \
             memset(known, !var[2], (size_t)size);                                                           \
             for (int64_t j = 0; j < n; j++) {                                                               \
-                int64_t i = place(index[j], size);                                                          \
+                int64_t i = clamp_index(index[j], size);                                                    \
                 C a = GET(out[i]), b = GET(src[j]);                                                         \
                 out[i] = known[i] ? PUT(COMBINE(C, a, b)) : src[j];                                         \
                 known[i] = 1;                                                                               \
@@ -92,19 +92,20 @@ static inline uint16_t f16_put(float f) {
 TYPES(ALL)
 
 /* var: row size of the index, row size of the result, targets. 16-bit floats are added in fp32. */
-#define SUM(T, U, C, GET, PUT)                                                                             \
-    static void scatter_sum_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1,            \
-                                void *scratch) {                                                           \
-        int64_t n = var[0], size = var[2], w = var[1] / size;                                              \
-        C *sum = scratch;                                                                                  \
-        for (; t0 < t1; t0++) {                                                                            \
-            const U *src = (const U *)buf[1] + t0 * n * w;                                                 \
-            const int64_t *index = (const int64_t *)buf[2] + t0 * n;                                       \
-            for (int64_t i = 0; i < var[1]; i++) sum[i] = 0;                                               \
-            for (int64_t j = 0; j < n; j++)                                                                \
-                for (int64_t k = 0; k < w; k++) sum[place(index[j], size) * w + k] += GET(src[j * w + k]); \
-            for (int64_t i = 0; i < var[1]; i++) ((U *)buf[0])[t0 * var[1] + i] = PUT(sum[i]);             \
-        }                                                                                                  \
+#define SUM(T, U, C, GET, PUT)                                                                  \
+    static void scatter_sum_##T(void *const *buf, const int64_t *var, uint32_t t0, uint32_t t1, \
+                                void *scratch) {                                                \
+        int64_t n = var[0], size = var[2], w = var[1] / size;                                   \
+        C *sum = scratch;                                                                       \
+        for (; t0 < t1; t0++) {                                                                 \
+            const U *src = (const U *)buf[1] + t0 * n * w;                                      \
+            const int64_t *index = (const int64_t *)buf[2] + t0 * n;                            \
+            for (int64_t i = 0; i < var[1]; i++) sum[i] = 0;                                    \
+            for (int64_t j = 0; j < n; j++)                                                     \
+                for (int64_t k = 0; k < w; k++)                                                 \
+                    sum[clamp_index(index[j], size) * w + k] += GET(src[j * w + k]);            \
+            for (int64_t i = 0; i < var[1]; i++) ((U *)buf[0])[t0 * var[1] + i] = PUT(sum[i]);  \
+        }                                                                                       \
     }
 SUM(f16, uint16_t, float, f16_get, f16_put)
 SUM(bf16, uint16_t, float, bf16_get, bf16_put)

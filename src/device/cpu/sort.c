@@ -1,8 +1,8 @@
 /* sort.c: sort, argsort, topk and topk_index of rows, as functions with the form of a kernel: one iteration, one row.
  *
  * An element becomes an unsigned number whose order is the order wanted: signs flipped, negative floats inverted, all NaN
- * the greatest number, 0 and -0 one number, all bits inverted where the greatest comes first. Where places are asked for,
- * the place stands below the number in the same word, so that words are never equal and ties go to the lower place.
+ * the greatest number, 0 and -0 one number, all bits inverted where the greatest comes first. For argsort and the like,
+ * the index stands below the number in the same word, so that words are never equal and ties go to the lower index.
  * Rows of words are sorted by insertion if they are short, else by counting digits from the lowest up, which keeps equal
  * ones in order; a few greatest are kept in a heap. A sorted row of numbers is turned back into elements; only what
  * several elements share a number for (NaN, zeros) is copied from the row again, in its order.
@@ -162,7 +162,7 @@ SORTS(word128)
 #define UNKEY(x, all, top, inf, is_signed) \
     (!(is_signed) ? (x) : !(inf) ? (x) ^ (top) : (x) & (top) ? (x) ^ (top) : ~(x) & (all))
 
-/* A row of elements of type T (bits as U) to numbers K, to words P with the place below the number, and back. */
+/* A row of elements of type T (bits as U) to numbers K, to words P with the index below the number, and back. */
 #define ELEMENTS(T, U, K, P, P_LOW, all, top, inf, is_signed)                                        \
     static void numbers_##T(const void *row, uint32_t n, bool down, void *to) {                      \
         const U *x = row;                                                                            \
@@ -257,7 +257,7 @@ enum { T_u8, T_i8, T_u16, T_i16, T_u32, T_i32, T_f16, T_bf16, T_f32, T_u64, T_i6
 
 /* ---- one row ------------------------------------------------------------------------------------------------------ */
 
-struct row {
+struct sort_row {
     const struct element *e;
     const char *x;
     char *out, *scratch;
@@ -267,7 +267,7 @@ struct row {
 
 /* A row of numbers, in words of 4 bytes, or of 8 for elements of 8. The result's memory is half of the room, where its
  * elements are as wide as the words. */
-static void row_values(const struct row *r) {
+static void row_values(const struct sort_row *r) {
     bool wide = r->e->bytes == 8, same = r->e->bytes == (wide ? 8 : 4);
     size_t size = (size_t)r->n * (wide ? 8 : 4);
     void *a = r->scratch, *b = same ? r->out : r->scratch + size, *s;
@@ -283,7 +283,7 @@ static void row_values(const struct row *r) {
 static bool is_few(uint32_t n, uint32_t k) { return k <= n / 8; }
 
 /* The first k words of the row in order, in a or in b, which has as much room. */
-static void *row_words(const struct row *r, void *a, void *b) {
+static void *row_words(const struct sort_row *r, void *a, void *b) {
     bool wide = r->e->bytes == 8, few = is_few(r->n, r->k);
     int bits = (int)r->e->bytes * 8;
     r->e->words(r->x, r->n, r->down, a);
@@ -294,8 +294,8 @@ static void *row_words(const struct row *r, void *a, void *b) {
 
 static size_t word_bytes(const struct element *e) { return e->bytes == 8 ? 16 : 8; }
 
-/* Places that words end in, as i64. In place where words have 8 bytes. */
-static void write_places(const void *words, bool wide, uint32_t n, int64_t *out) {
+/* The indices in the low bits of words, as i64; over the words themselves where those have 8 bytes. */
+static void write_indices(const void *words, bool wide, uint32_t n, int64_t *out) {
     for (uint32_t i = 0; i < n; i++)
         out[i] = wide ? (int64_t)((const word128 *)words)[i] : (int64_t)(uint32_t)((const word64 *)words)[i];
 }
@@ -304,14 +304,14 @@ enum what { SORT, ARGSORT, TOPK, TOPK_INDEX };
 
 static void run(const struct element *e, enum what what, bool alone, void *const *buf, const int64_t *var,
                 uint32_t t0, uint32_t t1, void *scratch) {
-    struct row r = {.e = e,
-                    .n = (uint32_t)var[0],
-                    .k = (uint32_t)var[1],
-                    .down = var[2] != 0,
-                    .alone = alone,
-                    .scratch = scratch};
-    bool places = what == ARGSORT || what == TOPK_INDEX;
-    size_t step = places ? 8 : e->bytes;
+    struct sort_row r = {.e = e,
+                         .n = (uint32_t)var[0],
+                         .k = (uint32_t)var[1],
+                         .down = var[2] != 0,
+                         .alone = alone,
+                         .scratch = scratch};
+    bool indices = what == ARGSORT || what == TOPK_INDEX;
+    size_t step = indices ? 8 : e->bytes;
     for (; t0 < t1; t0++) {
         r.x = (const char *)buf[1] + (size_t)t0 * r.n * e->bytes;
         r.out = (char *)buf[0] + (size_t)t0 * r.k * step;
@@ -321,8 +321,8 @@ static void run(const struct element *e, enum what what, bool alone, void *const
         }
         char *a = scratch, *b = what == ARGSORT && e->bytes < 8 ? r.out : a + r.n * word_bytes(e);
         void *w = row_words(&r, a, b);
-        if (places)
-            write_places(w, e->bytes == 8, r.k, (int64_t *)(void *)r.out);
+        if (indices)
+            write_indices(w, e->bytes == 8, r.k, (int64_t *)(void *)r.out);
         else
             e->picked(w, r.x, r.k, r.out);
     }

@@ -21,7 +21,7 @@ struct cuda_call {
 };
 
 /* Layout of the scratch memory. */
-struct plan {
+struct builtin_plan {
     int64_t rows, len, parts, size, inner; /* size, inner: of a scatter */
     uint32_t passes;
     size_t key[2], pos[2], hist, begin, all;
@@ -35,8 +35,8 @@ static size_t piece(size_t *at, int64_t n, size_t bytes) {
 
 static bool is_scatter(enum what w) { return w >= SCATTER; }
 
-static struct plan plan_of(const struct cuda_call *c, int64_t rows, const int64_t *num) {
-    struct plan p = {.rows = rows, .len = num[0], .size = 0, .inner = 1};
+static struct builtin_plan plan_of(const struct cuda_call *c, int64_t rows, const int64_t *num) {
+    struct builtin_plan p = {.rows = rows, .len = num[0], .size = 0, .inner = 1};
     uint32_t bits = c->element * 8, tile = cuda_call_tile(c->key);
     if (c->what == WINNER) return p;
     if (is_scatter(c->what)) {
@@ -96,7 +96,7 @@ static void give_all(struct cuda_step *s, dev_fn *fn, int64_t count) {
     give(s, fn, RG_MIN((count + THREADS - 1) / THREADS, BLOCKS), THREADS);
 }
 
-static void keys_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+static void keys_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
                       struct cuda_step *s) {
     int64_t count = p->rows * p->len;
     give_all(s, c->kernel[CUDA_KEYS], count);
@@ -106,13 +106,13 @@ static void keys_step(const struct cuda_call *c, const struct plan *p, const str
 }
 
 /* Pass number `pass`: 0 histogram, 1 prefix sum, 2 scatter. */
-static void pass_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+static void pass_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
                       uint32_t pass, uint32_t part, struct cuda_step *s) {
     int from = pass % 2, to = 1 - from;
     give(s, c->kernel[part], part == CUDA_SCAN ? p->rows : p->rows * p->parts,
          part == CUDA_SCAN ? SCAN_THREADS : THREADS);
     if (part != CUDA_SCAN) add_buf(s, l->scratch + p->key[from]);
-    if (part == CUDA_PLACE) {
+    if (part == CUDA_SCATTER) {
         add_buf(s, l->scratch + p->pos[from]);
         add_buf(s, l->scratch + p->key[to]), add_buf(s, l->scratch + p->pos[to]);
     }
@@ -120,10 +120,10 @@ static void pass_step(const struct cuda_call *c, const struct plan *p, const str
     if (part != CUDA_SCAN) add_num(s, p->len);
     add_num(s, p->parts);
     if (part != CUDA_SCAN) add_num(s, pass * DIGIT);
-    if (part == CUDA_PLACE) add_num(s, pass == 0);
+    if (part == CUDA_SCATTER) add_num(s, pass == 0);
 }
 
-static void sorted_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+static void sorted_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
                         struct cuda_step *s) {
     int at = p->passes % 2;
     bool values = c->what == SORT || c->what == TOPK;
@@ -136,7 +136,7 @@ static void sorted_step(const struct cuda_call *c, const struct plan *p, const s
     if (values) add_num(s, l->var[2]);
 }
 
-static void begin_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+static void begin_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
                        struct cuda_step *s) {
     int64_t count = p->rows * (p->size + 1);
     give_all(s, c->kernel[CUDA_BEGIN], count);
@@ -144,7 +144,7 @@ static void begin_step(const struct cuda_call *c, const struct plan *p, const st
     add_num(s, p->len), add_num(s, p->size), add_num(s, count);
 }
 
-static void fold_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+static void fold_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
                       struct cuda_step *s) {
     bool sum = c->what == SCATTER_SUM;
     int64_t wide = sum && p->inner % (16 / c->element) == 0 ? 16 / c->element : 1,
@@ -156,7 +156,7 @@ static void fold_step(const struct cuda_call *c, const struct plan *p, const str
     add_num(s, p->len), add_num(s, p->size), add_num(s, sum ? p->inner : l->var[2]), add_num(s, count);
 }
 
-static void winner_step(const struct cuda_call *c, const struct plan *p, const struct dev_launch *l,
+static void winner_step(const struct cuda_call *c, const struct builtin_plan *p, const struct dev_launch *l,
                         uint32_t i, struct cuda_step *s) {
     int64_t size = l->var[1], count = p->rows * (i ? p->len : size);
     give_all(s, c->kernel[i ? CUDA_PUT : CUDA_FILL], count);
@@ -166,13 +166,13 @@ static void winner_step(const struct cuda_call *c, const struct plan *p, const s
 }
 
 uint32_t cuda_call_steps(const struct cuda_call *c, const struct dev_launch *l) {
-    struct plan p = plan_of(c, l->grid, l->var);
+    struct builtin_plan p = plan_of(c, l->grid, l->var);
     if (c->what == WINNER) return 2;
     return 1 + p.passes * (p.parts > 1 ? 3 : 1) + (is_scatter(c->what) ? 2 : 1);
 }
 
 void cuda_call_step(const struct cuda_call *c, const struct dev_launch *l, uint32_t i, struct cuda_step *s) {
-    struct plan p = plan_of(c, l->grid, l->var);
+    struct builtin_plan p = plan_of(c, l->grid, l->var);
     uint32_t each = p.parts > 1 ? 3 : 1, last = 1 + p.passes * each;
     *s = (struct cuda_step){.l = {.name = l->name}};
     s->l.buf = s->buf, s->l.var = s->var;
@@ -181,7 +181,7 @@ void cuda_call_step(const struct cuda_call *c, const struct dev_launch *l, uint3
     else if (!i)
         keys_step(c, &p, l, s);
     else if (i < last)
-        pass_step(c, &p, l, (i - 1) / each, each == 1 ? CUDA_PLACE : (i - 1) % each, s);
+        pass_step(c, &p, l, (i - 1) / each, each == 1 ? CUDA_SCATTER : (i - 1) % each, s);
     else if (!is_scatter(c->what))
         sorted_step(c, &p, l, s);
     else

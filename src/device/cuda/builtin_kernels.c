@@ -1,9 +1,9 @@
 /* builtin_kernels.c: CUDA C of the kernels that builtins consist of; builtin.c says in which order they are launched.
  * Radix sort, 8-bit digits, least significant first. A row is cut into parts of whole tiles, a block each: sort_count
- * is the histogram of each part, sort_scan the prefix sum that gives each part's offset of each digit, sort_place
+ * is the histogram of each part, sort_scan the prefix sum that gives each part's offset of each digit, sort_scatter
  * scatters tile by tile. A tile is ordered in shared memory first, for coalesced stores: a warp takes 32 neighbours at a
  * time, lanes with equal digits match by vote, and order of lanes, rounds and warps is that of the row: the sort is stable.
- * A row of one part is counted by sort_place itself. No result depends on the order of blocks.
+ * A row of one part is counted by sort_scatter itself. No result depends on the order of blocks.
  * Keys are unsigned, as in cpu/sort.c: signs flipped, negative floats inverted, all NaN the greatest, 0 and -0 equal, all
  * bits inverted for descending order; with each goes its index. A scatter sorts its index, finds each target's segment
  * (scatter_begin), and gives every result to one thread, which combines its segment in the order of the row
@@ -64,8 +64,8 @@ static const char scan[] =
     "    for (i64 p = from; p < to; p++) { const u32 here = h[p * 256]; h[p * 256] = at; at += here; }\n"
     "}\n";
 
-static const char place[] =
-    "extern \"C\" __global__ void sort_place(const K *key, const u32 *pos, K *key2, u32 *pos2, const u32 "
+static const char scatter_tiles[] =
+    "extern \"C\" __global__ void sort_scatter(const K *key, const u32 *pos, K *key2, u32 *pos2, const u32 "
     "*hist, i64 len, i64 parts,\n"
     "                                      i64 shift, i64 first, u64 n, char *s, u64 d) {\n"
     "    __shared__ u32 base[256], begin[256], sums[256], c[8][256];\n"
@@ -174,7 +174,7 @@ static const char values[] =
     "        out[i] = INF && (k == TOP || k == ALL) ? x[row * len + pos[at]] : (B)v;\n"
     "    }\n"
     "}\n";
-static const char places[] = "extern \"C\" __global__ void sort_places(i64 *out, const u32 *pos, i64 len, "
+static const char indices[] = "extern \"C\" __global__ void sort_indices(i64 *out, const u32 *pos, i64 len, "
                              "i64 wanted, i64 count, u64 n, char *s, u64 d) {\n"
                              "    pdl_wait();\n" EACH "        out[i] = pos[i / wanted * len + i % wanted];\n"
                              "    }\n"
@@ -313,7 +313,7 @@ static void digit_texts(struct arena *a, const char *key, struct dev_kernel_text
                        {"ITEMS", arena_printf(a, "%u", cuda_call_tile(wide ? 8 : 4) / 256)}};
     out[CUDA_COUNT] = (struct dev_kernel_text){"sort_count", with(a, w, RG_COUNT(w), count)};
     out[CUDA_SCAN] = (struct dev_kernel_text){"sort_scan", scan};
-    out[CUDA_PLACE] = (struct dev_kernel_text){"sort_place", with(a, w, RG_COUNT(w), place)};
+    out[CUDA_SCATTER] = (struct dev_kernel_text){"sort_scatter", with(a, w, RG_COUNT(w), scatter_tiles)};
 }
 
 static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev_kernel_text *out) {
@@ -327,7 +327,7 @@ static uint32_t sort_texts(struct arena *a, const struct dev_call *c, struct dev
     bool index = !strcmp(c->name, "argsort") || !strcmp(c->name, "topk_index");
     digit_texts(a, t->key, out);
     out[CUDA_KEYS] = (struct dev_kernel_text){"sort_keys", with(a, w, RG_COUNT(w), keys)};
-    out[CUDA_RESULT] = index ? (struct dev_kernel_text){"sort_places", places}
+    out[CUDA_RESULT] = index ? (struct dev_kernel_text){"sort_indices", indices}
                              : (struct dev_kernel_text){"sort_values", with(a, w, RG_COUNT(w), values)};
     return CUDA_RESULT + 1;
 }

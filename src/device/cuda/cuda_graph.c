@@ -3,7 +3,7 @@
  * Starting a kernel costs the host some microseconds, and kernels that wait for each other leave the GPU idle in between.
  * A graph is handed over as a whole: the host starts it once, kernels follow each other without it, and those that do
  * not depend on each other run side by side. It is made kernel by kernel from what the engine says waits for what.
- * What a kernel is given (addresses, numbers, maps of buffers, scratch memory) is compared at each replay with what it was given last, and
+ * What a kernel is given (addresses, numbers, TMA descriptors, scratch memory) is compared at each replay with what it was given last, and
  * only kernels for which that changed are told. A graph that still runs is not affected by that.
  * Small kernels are brought to the SMs while the ones that they wait for still run: their code waits itself
  * (after() in render/cuda_pre.c), which hides what starting a kernel costs. Large ones would only be in the way.

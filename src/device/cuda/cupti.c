@@ -84,15 +84,15 @@ struct cupti {
 #undef X
 };
 
-struct unit { /* one launch of the engine's */
+struct traced_unit { /* one launch of the engine's */
     uint32_t name, info;
     int64_t ops, bytes;
     uint32_t left; /* kernels without a record yet */
     uint16_t row;
     uint64_t t0, t1; /* of the records so far; 0: none */
 };
-struct key { /* a correlation id */
-    struct key *next;
+struct traced_key { /* a correlation id */
+    struct traced_key *next;
     uint32_t correlation;
     struct cuda_traced *of;
 };
@@ -103,7 +103,7 @@ struct cuda_traced {
     uint32_t stream; /* launch stream, by CUPTI's id; 0 unknown */
     /* a candidate of a search, or recording is not on yet: no event */
     bool hidden;
-    struct unit unit[];
+    struct traced_unit unit[];
 };
 struct node_id {
     uint64_t id;
@@ -131,7 +131,7 @@ static struct {
     /* under lock: */
     uint64_t lost; /* unusable records */
     struct cuda_traced *waiting;
-    struct key *bucket[BUCKETS];
+    struct traced_key *bucket[BUCKETS];
     uint32_t launches;
     int64_t to_host; /* ns from CUPTI's clock to the host's */
     uint64_t began;
@@ -149,7 +149,7 @@ static void nodes_drop(struct cuda_nodes *x) {
 /* Under the lock, as all of these. Keys are left only where a launch failed half way. */
 static void traced_drop(struct cuda_traced *t) {
     for (uint32_t b = 0; b < BUCKETS && t->left; b++)
-        for (struct key **k = &cu.bucket[b], *x; (x = *k);) {
+        for (struct traced_key **k = &cu.bucket[b], *x; (x = *k);) {
             if (x->of != t) {
                 k = &x->next;
                 continue;
@@ -163,7 +163,7 @@ static void traced_drop(struct cuda_traced *t) {
     mem_free(t);
 }
 
-static void emit(const struct cuda_traced *t, const struct unit *u) {
+static void emit(const struct cuda_traced *t, const struct traced_unit *u) {
     if (!t->hidden && u->t0)
         event_add_row(EVENT_KERNEL, u->name, u->info, u->row, t->number, u->t0, u->t1, u->ops, u->bytes);
 }
@@ -172,7 +172,7 @@ static void emit(const struct cuda_traced *t, const struct unit *u) {
 static uint64_t give_up_all(void) {
     uint64_t never = 0;
     for (uint32_t b = 0; b < BUCKETS; b++)
-        for (struct key *k; (k = cu.bucket[b]);) {
+        for (struct traced_key *k; (k = cu.bucket[b]);) {
             cu.bucket[b] = k->next;
             mem_free(k);
         }
@@ -209,7 +209,7 @@ void cuda_trace_begin(struct cuda_trace *x, struct device *d, uint32_t units, st
 
 void cuda_trace_unit(struct cuda_trace *x, uint32_t i, const struct dev_launch *l, uint32_t kernels) {
     if (!x->t) return;
-    x->t->unit[i] = (struct unit){l->name, l->info, l->ops, l->bytes, kernels, 0, 0, 0};
+    x->t->unit[i] = (struct traced_unit){l->name, l->info, l->ops, l->bytes, kernels, 0, 0, 0};
     x->t->left += kernels;
     x->t->hidden |= l->limit != 0;
     x->hidden = x->t->hidden;
@@ -271,7 +271,7 @@ void cuda_nodes_free(struct cuda_nodes *x) {
     pthread_mutex_unlock(&lock);
 }
 
-static struct unit *unit_of_node(struct cuda_traced *t, uint64_t id) {
+static struct traced_unit *unit_of_node(struct cuda_traced *t, uint64_t id) {
     uint32_t lo = 0, hi = t->nodes ? t->nodes->n : 0;
     if (!t->nodes) return NULL;
     while (lo < hi) {
@@ -301,11 +301,11 @@ static void on_clone(const struct graph_data *g) {
 }
 
 static void on_launch(uint32_t correlation) {
-    struct key *k = mem_alloc(sizeof *k);
+    struct traced_key *k = mem_alloc(sizeof *k);
     if (!k) return;
     pthread_mutex_lock(&lock);
-    struct key **at = &cu.bucket[correlation % BUCKETS];
-    *k = (struct key){*at, correlation, asking};
+    struct traced_key **at = &cu.bucket[correlation % BUCKETS];
+    *k = (struct traced_key){*at, correlation, asking};
     *at = k;
     pthread_mutex_unlock(&lock);
 }
@@ -356,8 +356,8 @@ static bool read_record(const uint8_t *r, const struct layout *at, struct record
     return true;
 }
 
-static struct key **key_of(uint32_t correlation) {
-    struct key **k = &cu.bucket[correlation % BUCKETS];
+static struct traced_key **key_of(uint32_t correlation) {
+    struct traced_key **k = &cu.bucket[correlation % BUCKETS];
     while (*k && (*k)->correlation != correlation) k = &(*k)->next;
     return k;
 }
@@ -372,7 +372,7 @@ static void emit_unknown(const uint8_t *r, const struct record *x, uint32_t numb
 
 static void kernel_record(const uint8_t *r) {
     struct record x = {0};
-    struct key **at = key_of(small_at(r, kernel_at.correlation)), *k = *at;
+    struct traced_key **at = key_of(small_at(r, kernel_at.correlation)), *k = *at;
     bool good = read_record(r, &kernel_at, &x);
     cu.lost += !good;
     if (!k) {
@@ -382,7 +382,7 @@ static void kernel_record(const uint8_t *r) {
     struct cuda_traced *t = k->of;
     uint64_t node = number_at(r, kernel_at.node);
     if (node && t->stream) x.row = event_row(small_at(r, kernel_at.device), t->stream);
-    struct unit *u = t->units == 1 && !t->nodes ? &t->unit[0] : unit_of_node(t, node);
+    struct traced_unit *u = t->units == 1 && !t->nodes ? &t->unit[0] : unit_of_node(t, node);
     if (good && !u && !t->hidden) emit_unknown(r, &x, t->number);
     if (u && u->left) {
         u->row = x.row;

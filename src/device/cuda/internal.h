@@ -220,7 +220,7 @@ int cuda_shared(struct device *,
 
 /* builtin.c: builtins are sequences of kernels, told from kernels by a bit that no address has set. */
 enum { CUDA_CALL = 1 };
-enum { CUDA_COUNT, CUDA_SCAN, CUDA_PLACE, CUDA_KEYS, CUDA_RESULT, CUDA_BEGIN, CUDA_WIDE };
+enum { CUDA_COUNT, CUDA_SCAN, CUDA_SCATTER, CUDA_KEYS, CUDA_RESULT, CUDA_BEGIN, CUDA_WIDE };
 enum { CUDA_FILL, CUDA_PUT };
 struct cuda_step { /* a kernel of it, ready to launch */
     struct dev_launch l;

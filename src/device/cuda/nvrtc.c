@@ -12,7 +12,7 @@ const char nvrtc_flags[] = "-std=c++17 -fmad=false -ftz=false -prec-div=true -pr
 static const char *const flag[] = {"-std=c++17",     "-fmad=false",     "-ftz=false",
                                    "-prec-div=true", "-prec-sqrt=true", "-w"};
 
-struct unit {
+struct nvrtc_unit {
     const char *text;
     size_t length;
     char *data, *log; /* mem_alloc */
@@ -22,18 +22,18 @@ struct unit {
 struct batch {
     const struct cuda_nvrtc *rtc;
     const char *arch;
-    struct unit *u;
-    struct unit **turn; /* longest first, for balance */
+    struct nvrtc_unit *u;
+    struct nvrtc_unit **turn; /* longest first, for balance */
 };
 
-static void take_log(const struct cuda_nvrtc *rtc, void *prog, struct unit *u) {
+static void take_log(const struct cuda_nvrtc *rtc, void *prog, struct nvrtc_unit *u) {
     size_t n = 0;
     if (rtc->log_size(prog, &n) || !n || !(u->log = mem_alloc(n + 1))) return;
     if (rtc->log(prog, u->log)) *u->log = 0;
     u->log[n] = 0;
 }
 
-static void compile_one(const struct batch *b, struct unit *u) {
+static void compile_one(const struct batch *b, struct nvrtc_unit *u) {
     const struct cuda_nvrtc *rtc = b->rtc;
     bool ptx = !strncmp(b->arch, "compute", 7);
     const char *option[RG_COUNT(flag) + 1];
@@ -58,12 +58,12 @@ static void compile_some(void *arg, uint32_t t0, uint32_t t1, int worker) {
 }
 
 static int longest_first(const void *x, const void *y) {
-    const struct unit *a = *(struct unit *const *)x, *b = *(struct unit *const *)y;
+    const struct nvrtc_unit *a = *(struct nvrtc_unit *const *)x, *b = *(struct nvrtc_unit *const *)y;
     return a->length != b->length ? (a->length < b->length) - (a->length > b->length) : (a > b) - (a < b);
 }
 
 /* The first lines of what the compiler said, and where the text is. */
-static int failed(struct err *e, struct arena *a, const struct batch *b, const struct unit *u) {
+static int failed(struct err *e, struct arena *a, const struct batch *b, const struct nvrtc_unit *u) {
     const char *log = u->log ? u->log : "";
     char *dir = NULL;
     struct err ignore = {0};
@@ -81,7 +81,8 @@ int nvrtc_compile(struct err *e, struct arena *a, const char *arch, const char *
                   struct dev_object *out) {
     const struct cuda_nvrtc *rtc = cuda_nvrtc(e);
     if (!rtc) return e->code;
-    struct batch b = {rtc, arch, arena_array(a, struct unit, n + 1), arena_array(a, struct unit *, n + 1)};
+    struct batch b = {rtc, arch, arena_array(a, struct nvrtc_unit, n + 1),
+                      arena_array(a, struct nvrtc_unit *, n + 1)};
     for (int i = 0; i < n; i++) b.u[i].text = text[i], b.u[i].length = strlen(text[i]), b.turn[i] = &b.u[i];
     if (n > 1) qsort(b.turn, (size_t)n, sizeof *b.turn, longest_first);
     pool_run(pool_get(), compile_some, &b, (uint32_t)n, 1);

@@ -14,7 +14,7 @@ static int type_of(const struct dev_map *m) {
 }
 
 /* Its slot in the cache, or a free one: linear probing. */
-static struct cuda_map *place(struct device *d, const struct dev_map *m, const void *at) {
+static struct cuda_map *slot_of(struct device *d, const struct dev_map *m, const void *at) {
     enum { NEAR = 8 };
     uint64_t h = (uintptr_t)at;
     for (uint32_t i = 0; i < m->rank; i++)
@@ -39,7 +39,7 @@ static int encode(struct device *d, struct err *e, const struct dev_map *m, void
     }
     int swizzle = m->rank == 2 && m->box[1] == 1 ? SWIZZLE_NONE : SWIZZLE_128;
     CUDA_TRY(d->cu->map(word, type_of(m), m->rank, at, size, step, box, each, 0, swizzle, L2_256, 0),
-             "making a map of a buffer");
+             "encoding a TMA descriptor");
     return 0;
 }
 
@@ -51,10 +51,10 @@ int cuda_map(struct device *d, struct err *e, const struct dev_map *m, void *at,
             "a kernel that copies boxes needs a GPU of compute capability 9.0 and a driver for CUDA 12");
     if (!d->map) {
         if (!(d->map = mem_alloc(CUDA_MAPS_KEPT * sizeof *d->map)))
-            return err_set(e, RG_ENOMEM, "out of memory for maps of buffers");
+            return err_set(e, RG_ENOMEM, "out of memory for TMA descriptors");
         memset(d->map, 0, CUDA_MAPS_KEPT * sizeof *d->map);
     }
-    struct cuda_map *k = place(d, m, at);
+    struct cuda_map *k = slot_of(d, m, at);
     if (k->at != at || memcmp(&k->map, m, sizeof *m)) {
         alignas(64) uint64_t word[CUDA_MAP_WORDS] = {0};
         if (encode(d, e, m, at, word)) return e->code;

@@ -3,7 +3,7 @@
  * All work goes to one queue that keeps its order, so that memory may be used again as soon as the engine says so, and
  * nothing waits but a read. OpenCL 1.2 is enough.
  * The engine's pointers are addresses with offsets; OpenCL's memory is objects. So an address here is a number from a range that no
- * memory has: each object gets the next part of it, is found again by it, and a kernel is given object and place apart
+ * memory has: each object gets the next part of it, is found again by it, and a kernel is passed object and offset
  * (render/render.h). Addresses are never used twice, which makes the table of objects sorted by itself.
  * Copies to the device of up to a piece go through memory of our own and are not waited for; larger ones are.
  * Times are the device's own: the queue records them.
@@ -321,7 +321,7 @@ static void shape(const struct opencl_kernel *k, const struct dev_launch *l, siz
     *all = n * *threads;
 }
 
-/* As render_opencl lists them: memory, places, numbers, iterations, scratch. */
+/* As render_opencl lists them: memory, offsets, numbers, iterations, scratch. */
 static int set_params(struct device *d, struct err *e, const struct opencl_kernel *k,
                       const struct dev_launch *l) {
     unsigned n = 0, bytes = 12 * l->nbuf + 8 * l->nvar + 24;
@@ -334,7 +334,7 @@ static int set_params(struct device *d, struct err *e, const struct opencl_kerne
                        l->nbuf, l->nvar, bytes, d->info.name, d->info.params);
     for (uint32_t i = 0; i < l->nbuf; i++) {
         if (find_or_fail(d, e, l->buf[i], 0, &mem, &offset)) return e->code;
-        uint32_t place = (uint32_t)(offset / UNIT);
+        uint32_t units = (uint32_t)(offset / UNIT);
         if (offset % UNIT || offset / UNIT > UINT32_MAX)
             return err_set(e, RG_ELIMIT,
                            "a buffer that begins %zu bytes into a block of memory; OpenCL kernels take "
@@ -342,7 +342,7 @@ static int set_params(struct device *d, struct err *e, const struct opencl_kerne
                            "to 32 GB",
                            offset, UNIT);
         TRY(d->cl->kernel_arg(k->k, n++, sizeof mem, &mem), "giving a kernel its buffers");
-        TRY(d->cl->kernel_arg(k->k, l->nbuf + i, sizeof place, &place), "giving a kernel its buffers");
+        TRY(d->cl->kernel_arg(k->k, l->nbuf + i, sizeof units, &units), "giving a kernel its buffers");
     }
     n += l->nbuf;
     for (uint32_t i = 0; i < l->nvar; i++)

@@ -74,7 +74,7 @@ static bool same_on_gpu(struct engine *en, const char *x, const char *y, size_t 
 bool same_result(struct engine *en, struct err *e, enum dtype dt, const char *x, const char *y,
                  size_t bytes) {
     enum { WORTH = 1 << 16 };
-    if (!en->ops->far) return same_here(dt, x, y, bytes);
+    if (!en->ops->discrete) return same_here(dt, x, y, bytes);
     size_t whole = en->ops->text == DEV_CUDA && bytes >= WORTH ? bytes & ~(size_t)15 : 0;
     if (whole && same_on_gpu(en, x, y, whole)) x += whole, y += whole, bytes -= whole;
     return same_copies(en, e, dt, x, y, bytes);

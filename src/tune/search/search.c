@@ -152,7 +152,7 @@ static void lower_trial(void *arg) {
     struct gpu_work w;
     if (compile_render(x->t->en, &x->err, &x->lin, &x->text))
         err_throw(&x->err, x->err.code, "%s", x->err.msg);
-    gpu_work_of(&x->arena, &x->lin, x->text.block, x->text.teams, &w);
+    gpu_work_of(&x->arena, &x->lin, x->text.block, x->text.per_block, &w);
     x->predicted = predict_gpu(&w, m);
     int copy =
         strstr(x->opts, "WARP_SPECIALIZE(") ? 128 : 0; /* threads that give their registers to the others */
