@@ -5,7 +5,7 @@
  *
  * Two times, each of replays with one wait at the end: of those that last 20 ms, the best of several rounds (sustained), and of those
  * that last 2 ms, after a pause of 20 ms, the median of several (a burst: the power limit has not made the clock slower yet). Operations are those of the products: 4 B H T T D
- * one way, two and a half times as many on the way back, half of both with a causal mask. */
+ * one way, two and a half times as many for the gradient, half of both with a causal mask. */
 #include <ridge.h>
 
 #include <stdio.h>

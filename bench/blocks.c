@@ -123,7 +123,7 @@ static void buffers(struct job *j) {
 
 /* ---- time ------------------------------------------------------------------------------------------------------- */
 
-/* Of a call, of so many with one wait. */
+/* Seconds of a call, averaged over n calls with one wait. */
 static double seconds(struct job *j, int calls) {
     char probe[4];
     struct engine_list *l = j->peer ? NULL : engine_list_new(j->en, &j->err);

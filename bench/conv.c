@@ -5,7 +5,7 @@
  * The layers of a small network for 28 x 28 images, one row for each direction: the convolution with bias and relu, its
  * gradient with respect to the image (x) and to the filters (w); layers with padding and with steps of two; the
  * linear layer; and `net`, the network's loss with all gradients. What counts is the time of all kernels that a row
- * takes (run_ns of the engine). GFLOPS are those of the convolutions and products alone, without border zeros.
+ * takes (run_ns of the engine). GFLOPS are those of the convolutions and GEMMs alone, without the zeros of the halo.
  * bench/peers/conv.py measures the same rows with PyTorch. --cpu counts the processor's time of one thread (set
  * RIDGE_THREADS=1): for a machine that others use too. */
 #include "engine/engine.h"

@@ -27,7 +27,7 @@ static rg_status product(void *user, const rg_tensor *in, rg_tensor *out) {
     out[0] = rg_matmul(in[0], in[1]);
     return RG_OK;
 }
-static rg_status turned(void *user, const rg_tensor *in, rg_tensor *out) {
+static rg_status transposed(void *user, const rg_tensor *in, rg_tensor *out) {
     (void)user;
     out[0] = rg_matmul(in[0], rg_transpose(in[1], 0, 1));
     return RG_OK;
@@ -64,7 +64,7 @@ static const struct row {
     {"product 8192^3 bf16", product, RG_BF16, 2, 1, {{8192, 8192}, {8192, 8192}}},
     {"product 512 x 512 x 65536 bf16", product, RG_BF16, 2, 1, {{512, 65536}, {65536, 512}}},
     {"product 4096^3 f32", product, RG_F32, 2, 1, {{4096, 4096}, {4096, 4096}}},
-    {"16 x 4096 by (14336 x 4096)^T bf16", turned, RG_BF16, 2, 1, {{16, 4096}, {14336, 4096}}},
+    {"16 x 4096 by (14336 x 4096)^T bf16", transposed, RG_BF16, 2, 1, {{16, 4096}, {14336, 4096}}},
     {"softmax 8192 x 8192 f32", softmax, RG_F32, 1, 1, {{8192, 8192}}},
     {"conv 3x3 64->64 56^2 batch 64 f32", conv, RG_F32, 2, 1, {{64, 64, 56, 56}, {64, 64, 3, 3}}},
     {"conv 3x3 64->64 56^2 batch 64 bf16", conv, RG_BF16, 2, 1, {{64, 64, 56, 56}, {64, 64, 3, 3}}},

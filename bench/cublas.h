@@ -117,7 +117,7 @@ static inline int cublas_begin_lt(int fast) {
            !cublas.lt.layout(&cublas.lt.c, CUBLAS_BF16, n, m, (int64_t)n);
 }
 
-/* C = A B, row-major, B transposed if `nt`; batch: so many of them, 0 is one. */
+/* C = A B, row-major, B transposed if `nt`; batch: number of GEMMs, 0 means one. */
 static inline int cublas_begin(enum cublas_type t, int m, int n, int k, int nt, int batch) {
     size_t many = batch > 1 ? (size_t)batch : 1;
     cublas.m = m, cublas.n = n, cublas.k = k, cublas.t = t, cublas.types = nt, cublas.batch = batch;
@@ -149,7 +149,7 @@ static inline int cublas_run(void) {
 }
 
 /* From now on, and at the next call the other way round: the other matrix is b, so that neither stays in L2. */
-static inline int cublas_turn(void) {
+static inline int cublas_next_buffers(void) {
     uint64_t b = cublas.b;
     if (!cublas.other)
         cublas.other = cublas_random(

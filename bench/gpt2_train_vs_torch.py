@@ -77,7 +77,7 @@ def token_stream(n=1 << 20):
     return out
 
 
-def places(step, room):
+def offsets(step, room):
     state, out = (SEED * 9781 + step) & 0xFFFFFFFF, []
     for _ in range(args.batch):
         state = lcg(state)
@@ -129,7 +129,7 @@ def theirs(w, tokens):
     data = torch.from_numpy(tokens.astype(np.int64)).to(where)
     losses, times = [], []
     for i in range(1, args.steps + 1):
-        at = torch.tensor(places(i, len(tokens) - args.context))[:, None] + torch.arange(args.context + 1)
+        at = torch.tensor(offsets(i, len(tokens) - args.context))[:, None] + torch.arange(args.context + 1)
         text = data[at.to(where)]
         for g in opt.param_groups:
             g["lr"] = rate(i)

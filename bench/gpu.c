@@ -34,7 +34,7 @@ static double now(void) {
 struct data {
     rg_ctx *c;
     rg_tensor x, y, z, m, n, w, b, h, g, one; /* 64 M; 8192 x 8192; 8192; 2048 x 2048 in f32 and bf16; 1 */
-    rg_tensor da, db, ea, eb;                 /* 512 x 65536 and 1024 x 8192 bf16, and turned */
+    rg_tensor da, db, ea, eb;                 /* 512 x 65536 and 1024 x 8192 bf16, and transposed */
     rg_tensor k, q, v[7], u[7]; /* 14336 x 4096 bf16 and i8; 2^i rows of 4096 and of 14336, bf16 */
     rg_tensor p;                /* 4096 x 4096 */
     rg_tensor p16, pb;          /* the same in float16 and bfloat16 */
@@ -78,29 +78,29 @@ static void product_gelu(struct data *d, rg_tensor *out) {
 }
 static void product_odd(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o, d->o2); }
 static void product_odd_bf16(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->ob, d->ob2); }
-static rg_tensor turned(rg_tensor x) { return rg_transpose(x, -1, -2); }
-static void odd_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->ob, turned(d->ob2)); }
+static rg_tensor transposed(rg_tensor x) { return rg_transpose(x, -1, -2); }
+static void odd_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->ob, transposed(d->ob2)); }
 static void odd7(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o7, d->o72); }
-static void odd7_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o7, turned(d->o72)); }
+static void odd7_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o7, transposed(d->o72)); }
 static void odd1(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o1, d->o12); }
-static void odd1_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o1, turned(d->o12)); }
-static void product_4k_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->pb, turned(d->other)); }
+static void odd1_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->o1, transposed(d->o12)); }
+static void product_4k_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->pb, transposed(d->other)); }
 static void batched(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->many, d->many2); }
-static void batched_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->many, turned(d->many2)); }
+static void batched_nt(struct data *d, rg_tensor *out) { out[0] = rg_matmul(d->many, transposed(d->many2)); }
 static void product_residual(struct data *d, rg_tensor *out) {
-    out[0] = rg_add(rg_gelu(rg_add(rg_matmul(d->pb, turned(d->other)), d->bias)), d->other);
+    out[0] = rg_add(rg_gelu(rg_add(rg_matmul(d->pb, transposed(d->other)), d->bias)), d->other);
 }
 static void product_f8(struct data *d, rg_tensor *out) {
-    out[0] = rg_cast(rg_matmul(d->e8, turned(d->f8)), RG_BF16);
+    out[0] = rg_cast(rg_matmul(d->e8, transposed(d->f8)), RG_BF16);
 }
 static void product_f8_nn(struct data *d, rg_tensor *out) {
     out[0] = rg_cast(rg_matmul(d->e8, d->f8), RG_BF16);
 }
 static void product_i8(struct data *d, rg_tensor *out) {
-    out[0] = rg_matmul(d->pb, turned(rg_cast(d->w8, RG_BF16)));
+    out[0] = rg_matmul(d->pb, transposed(rg_cast(d->w8, RG_BF16)));
 }
 static void product_i8_scaled(struct data *d, rg_tensor *out) {
-    out[0] = rg_matmul(d->pb, turned(rg_mul(rg_cast(d->w8, RG_BF16), d->scale)));
+    out[0] = rg_matmul(d->pb, transposed(rg_mul(rg_cast(d->w8, RG_BF16), d->scale)));
 }
 static void conv(struct data *d, rg_tensor *out) { out[0] = rg_conv2d(d->cx, d->cw, .padding = RG_INTS(1)); }
 /* Its gradients: of images, which does not depend on them, and of weights. */
@@ -110,7 +110,7 @@ static void conv_grad(struct data *d, rg_tensor wrt, rg_tensor seed, rg_tensor *
 }
 static void conv_images(struct data *d, rg_tensor *out) { conv_grad(d, d->cx, d->cx, out); }
 static void conv_weights(struct data *d, rg_tensor *out) { conv_grad(d, d->cw, d->cd, out); }
-/* The same of halves, and a plain product of as many rows, columns and terms. */
+/* The same in 16-bit floats, and a plain GEMM of the same M, N and K. */
 static void conv_grad_bf16(struct data *d, rg_tensor wrt, rg_tensor seed, rg_tensor *out) {
     rg_tensor y = rg_conv2d(d->cxb, d->cwb, .padding = RG_INTS(1));
     rg_grad(y, RG_ARRAY(&wrt, 1), out, .seed = seed);
@@ -332,7 +332,7 @@ static void result(struct bench *b, const char *name, double ours, double search
     fflush(b->json);
 }
 
-/* Operations a second of an H200: 132 units at 1.98 GHz, 256 of float32 a clock, 8192 of halves by the tensor cores at the
+/* Operations a second of an H200: 132 SMs at 1.98 GHz, 256 of float32 a clock, 8192 of 16-bit floats by the tensor cores at the
  * 1.83 GHz of NVIDIA's data sheet, twice as many of 8-bit floats, half as many of TF32. */
 static double peak(enum cublas_type t) {
     if (t == CUBLAS_F8E4M3) return 1979e12;
@@ -360,10 +360,10 @@ static rg_status call(void *user, const rg_tensor *in, rg_tensor *out) {
 
 /* With one matrix and another in turns, as ours. */
 static double peer_round(int calls) {
-    if (cublas_turn() || cublas.wait()) return 0;
+    if (cublas_next_buffers() || cublas.wait()) return 0;
     double t0 = now();
     for (int i = 0; i < calls; i++)
-        if (cublas_turn() || cublas_run()) return 0;
+        if (cublas_next_buffers() || cublas_run()) return 0;
     return cublas.wait() ? 0 : (now() - t0) / calls;
 }
 

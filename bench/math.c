@@ -85,8 +85,8 @@ static int functions(char **only, int nonly) {
 
 enum { LARGE = 1 << 24, SLICES = 256, PASSES = 12 };
 
-/* The whole array in slices, again and again; the least time of each slice, added up. A slice is back in memory
- * when its turn comes again, and what disturbs one pass rarely disturbs the same slice in all. */
+/* The whole array in slices, again and again; the sum of the least time of each slice. A slice is back in memory
+ * when it is read again, and what disturbs one pass rarely disturbs the same slice in all. */
 static double one_core(const struct ekernel *k, float *x, float *out) {
     static uint64_t best[SLICES];
     uint32_t per = k->grid / SLICES;

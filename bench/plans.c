@@ -5,7 +5,7 @@
  * Named subgraphs of real programs, built through the public API. Each is planned in several ways: as the planner
  * chooses, every value stored, everything fused, and the planner's first three runners-up. Plans that turn out
  * to be the same (same kernels on the same memory) are measured once. All plans of a subgraph live side by side in one
- * context; they take turns, in another order each round, so that a slow moment of the machine hits all of them.
+ * context; they alternate, in another order each round, so that a slow moment of the machine hits all of them.
  * What counts is the time of all kernels of the schedule (run_ns of the engine), least of N rounds (21 by default): noise
  * only adds. Medians stand beside it. `chosen/best` is the chosen plan's least time over the least of all; the bar is 1.05.
  * Before the first round every plan's results are compared with those of "store": a plan that computes something else

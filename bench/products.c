@@ -88,7 +88,7 @@ static int wait_for(struct row *r) {
     return r ? (int)rg_read(r->probe, &x, sizeof x) : cublas.wait();
 }
 
-/* Seconds of a call, of so many with one wait; 0: it failed. */
+/* Seconds of a call, averaged over n calls with one wait; 0: it failed. */
 static double calls(struct row *r, int n) {
     if (wait_for(r)) return 0;
     uint64_t t0 = os_now_ns();

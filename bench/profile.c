@@ -1,6 +1,7 @@
 /* profile.c: what recording a profile costs, and what the flight recorder does, which is always on.
  *
- * A function of 1,000 kernels of about 5 us each is replayed with the rings still, as always, and with a recording, in turns, so that all see
+ * A function of 1,000 kernels of about 5 us each is replayed with events off, with the ring buffer alone (the default) and with a
+ * recording, alternating, so that all see
  * the same machine; the best of each counts, and the medians are beside them. Each kernel leaves one record. */
 #include "event/event.h"
 

@@ -78,7 +78,7 @@ int cmd_diff(int argc, char **argv) {
     int64_t rows = 12, skip = 0;
     const struct arg_spec spec[] = {
         {"by", ARG_TEXT, &by, "WHAT", "compare kernels by kernel, op, line or module (kernel)"},
-        {"rows", ARG_NUMBER, &rows, "N", "at most so many of them (12)"},
+        {"rows", ARG_NUMBER, &rows, "N", "at most N of them (12)"},
         {"skip", ARG_NUMBER, &skip, "N",
          "Ridge profiles: compare the steps only, without the first N: no planning, compiling, loading"},
         {"fail-above", ARG_TEXT, &limit, "PERCENT",

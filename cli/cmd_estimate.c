@@ -166,7 +166,7 @@ int cmd_estimate(int argc, char **argv) {
     const struct arg_spec spec[] = {
         {"machine", ARG_TEXT, &e.machine, "FILE",
          "the machine: share/machines has some, `ridge ceilings --output FILE` writes this one"},
-        {"rows", ARG_NUMBER, &e.rows, "N", "at most so many kernels (20); before --"},
+        {"rows", ARG_NUMBER, &e.rows, "N", "at most N kernels (20); before --"},
         {"json", ARG_FLAG, &e.json, NULL, "as one JSON object; before --"},
     };
     struct args a = {.command = "estimate",

@@ -172,7 +172,7 @@ static int intensity(struct explore *e) {
     engine_copy(e->engine, &e->err, COPY_IN, w, weights, sizeof weights);
     if (!e->ops->discrete)
         memset(x, 0, bytes), memset(y, 0, bytes); /* a page that was never written is not memory */
-    printf("one element read, one written, and so many operations (multiplications and additions) between\n");
+    printf("one element loaded, one stored, and n floating-point operations (FMAs count 2) between\n");
     printf("%10s %12s %10s %10s %10s\n", "operations", "flop/byte", "us", "GFLOPS", "GB/s");
     for (int64_t n = 1; n <= 256; n *= 2) {
         struct chain c = {.e = e, .elements = window, .n = n};
@@ -220,7 +220,7 @@ static rg_status scale(void *user, const rg_tensor *in, rg_tensor *out) {
 static int overhead(struct explore *e) {
     int64_t most = e->size != NOT_GIVEN ? e->size : 16 << 20;
     e->x = made(e, RG_SHAPE(most));
-    printf("one kernel that scales so many elements, replayed\n%12s %12s %14s\n", "elements", "us",
+    printf("one elementwise kernel of n elements, replayed\n%12s %12s %14s\n", "elements", "us",
            "ns an element");
     for (e->n = 1; e->n <= most && e->points < POINTS; e->n *= 2) {
         double s = least(e, scale);

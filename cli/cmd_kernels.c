@@ -111,7 +111,7 @@ static void take_operands(struct show *s, const struct args *a, bool program) {
     s->name = a->n == 2 ? a->operand[1] : a->n && !file ? a->operand[0] : NULL;
 }
 
-/* The profile that nobody named is not there: what was given may have been meant for a file. */
+/* No profile was named and the default does not exist: the operand may have been meant as a file. */
 static int no_profile(const struct show *s) {
     if (s->name)
         fprintf(stderr,
@@ -129,7 +129,7 @@ int cmd_kernels(int argc, char **argv) {
     const struct arg_spec spec[] = {
         {"asm", ARG_FLAG, &s.assembly, NULL, "of one kernel: its assembly as well"},
         {"emit", ARG_TEXT, &s.emit, "FORM", "of one kernel: only its graph, source or asm, as it is"},
-        {"rows", ARG_NUMBER, &rows, "N", "at most so many kernels in the list (30)"},
+        {"rows", ARG_NUMBER, &rows, "N", "at most N kernels in the list (30)"},
         {"json", ARG_FLAG, &s.json, NULL, "all kernels with graph and source as one JSON object"},
     };
     struct args a = {
@@ -138,7 +138,7 @@ int cmd_kernels(int argc, char **argv) {
         .about =
             "Lists the kernels of a profile (" DEFAULT_FILE " if none is named), or of a program that it\n"
             "runs: calls, time, predicted and possible time, opts. With a NAME, or the beginning of a\n"
-            "key: all about that kernel: times, places, opts, graph, source. The graph is a file for\n"
+            "key: all about that kernel: times, source lines, opts, graph, code. The graph is a file for\n"
             "`ridge opt`.",
         .spec = spec,
         .nspec = RG_COUNT(spec),

@@ -152,8 +152,8 @@ static double run_plain(struct session *s, uint32_t i, const struct linear *plai
     /* neighbours run in one call: they read mostly the same, and a call has to note who touched what */
     int64_t n = RG_MAX((int64_t)(CHECK_COST / each), 1), run = RG_MIN(n, 64), calls = n / run;
     for (int64_t k = 0; k < calls; k++) {
-        double place = calls == 1 ? 0.5 : (double)k / (double)(calls - 1);
-        int64_t t = (int64_t)((double)(plain->grid - run) * place);
+        double at = calls == 1 ? 0.5 : (double)k / (double)(calls - 1);
+        int64_t t = (int64_t)((double)(plain->grid - run) * at);
         must(s->err, ref_linear(s->err, plain, b, ik->nbuf, ik->var, t, t + run));
     }
     n = calls * run;

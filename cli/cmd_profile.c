@@ -104,7 +104,7 @@ int cmd_report(int argc, char **argv) {
          "device memory at the peak by kind, or --by op, line, module or shape; what is left; what grows"},
         {"roof", ARG_FLAG, &s.roof, NULL,
          "the roofline as a table: each kernel against every unit and level of memory"},
-        {"rows", ARG_NUMBER, &rows, "N", "at most so many rows of a table (30)"},
+        {"rows", ARG_NUMBER, &rows, "N", "at most N rows of a table (30)"},
         {"json", ARG_FLAG, &s.json, NULL, "the diagnosis as one JSON object (schema: docs/diagnose.md)"},
         {"html", ARG_TEXT, &s.html, "OUT", "also write a page with timeline and tables"},
         {"trace", ARG_TEXT, &s.file[EXPORT_TRACE], "OUT",

@@ -1,4 +1,4 @@
-/* cmd_rules.c: `ridge rules`: the rewrite rules with their sets, places and text; what a kernel makes of them.
+/* cmd_rules.c: `ridge rules`: the rewrite rules with their sets, file:line and text; how often each fires on a kernel.
  * Names and text come from the generated table, so the listing is what the program really runs.
  * Tests: tests/cli/rules.sh */
 #include "cli.h"
@@ -32,12 +32,12 @@ static int by_hits(const void *a, const void *b) {
 
 static void print_rule(unsigned i, bool hits) {
     const struct rule_info *r = &rule_info[i];
-    char place[64];
-    snprintf(place, sizeof place, "%s:%d", r->file, r->line);
+    char where[64];
+    snprintf(where, sizeof where, "%s:%d", r->file, r->line);
     if (hits)
-        printf("%10llu  %-12s %-18s %s\n", (unsigned long long)rule_hits(i), r->name, place, r->text);
+        printf("%10llu  %-12s %-18s %s\n", (unsigned long long)rule_hits(i), r->name, where, r->text);
     else
-        printf("%-12s %-16s %-18s %s\n", r->name, r->set, place, r->text);
+        printf("%-12s %-16s %-18s %s\n", r->name, r->set, where, r->text);
 }
 
 static bool is_rule(const char *name) {
@@ -70,7 +70,7 @@ int cmd_rules(int argc, char **argv) {
         .command = "rules",
         .operands = "[NAME]",
         .about =
-            "Lists the rewrite rules: name, sets, place and text. NAME selects by rule, set or file.\n"
+            "Lists the rewrite rules: name, sets, file:line and text. NAME selects by rule, set or file.\n"
             "RIDGE_RULE_TRACE=1 prints every firing of any command, RIDGE_RULE_OFF=a,b switches rules off,\n"
             "RIDGE_RULE_MAX=n stops after n firings.",
         .spec = spec,

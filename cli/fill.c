@@ -410,7 +410,7 @@ double io_tolerance(struct arena *a, const uop *sink) {
         bool computes =
             op_is_pure((enum op)u->op) || u->op == OP_REDUCE || u->op == OP_SCAN || u->op == OP_STORE_ADD;
         if (!computes || u->op == OP_CAST || u->op == OP_WHERE) continue;
-        /* roundings of a long sum partly cancel; sums of halves are kept in f32, so their length does not matter */
+        /* roundings of a long sum partly cancel; 16-bit floats are accumulated in f32, so their length does not matter */
         bool half = dt == DT_F16 || dt == DT_BF16;
         tol = RG_MAX(tol, epsilon(dt) * (half ? 4 : 8 + 4 * sqrt(longest)));
     }

@@ -25,9 +25,9 @@
 /*    name        function      what it does, in one line */
 #define COMMANDS(X)                                                                                 \
     X("opt",      cmd_opt,      "compile the kernels of a .uop file; print, run, check, time them") \
-    X("shape",    cmd_shape,    "tiles, waves and waste of a matrix product on a GPU")              \
-    X("ceilings", cmd_ceilings, "measure what this machine can do, for the planner and the reports") \
-    X("tune",     cmd_tune,     "search for the fastest form of each kernel; list what was found")  \
+    X("shape",    cmd_shape,    "tiles, waves and waste of a GEMM on a GPU")                        \
+    X("ceilings", cmd_ceilings, "measure the rates of this machine, for planner and reports")        \
+    X("tune",     cmd_tune,     "search for the fastest opt list of each kernel; list the results") \
     X("rules",    cmd_rules,    "list the rewrite rules, or search them")                           \
     X("diagnose", cmd_diagnose, "where the time of a PyTorch or JAX trace went, and what to do")    \
     X("profile",  cmd_profile,  "run a Ridge program and show where its time went")                 \
@@ -35,7 +35,7 @@
     X("diff",     cmd_diff,     "why one recording took longer than another")                       \
     X("kernels",  cmd_kernels,  "kernels of a profile or program; all about one of them")           \
     X("estimate", cmd_estimate, "how long a program takes at best on a machine you do not have")    \
-    X("explore",  cmd_explore,  "experiments: ridge point, cost of a launch, good sizes of products") \
+    X("explore",  cmd_explore,  "experiments: ridge point, cost of a launch, good sizes of GEMMs")    \
     X("doctor",   cmd_doctor,   "is this machine set up for Ridge, and what to do if not")          \
     X("env",      cmd_env,      "list the environment variables with their values")                 \
     X("version",  cmd_version,  "print the version")

@@ -94,8 +94,8 @@ static rg_module *block_new(struct gpt *g) {
 static rg_tensor gpt(rg_module *m, rg_tensor tokens, void *user) {
     (void)user;
     rg_tensor words = rg_nn_get(m, "wte.weight");
-    rg_tensor places = rg_narrow(rg_nn_get(m, "wpe.weight"), 0, 0, rg_dim(tokens, 1));
-    rg_tensor x = rg_add(rg_embedding(tokens, words), places);
+    rg_tensor positions = rg_narrow(rg_nn_get(m, "wpe.weight"), 0, 0, rg_dim(tokens, 1));
+    rg_tensor x = rg_add(rg_embedding(tokens, words), positions);
     x = rg_nn_forward(child(m, "h"), x);
     rg_dtype dt = rg_nn_precision_of(m);
     return rg_linear(rg_cast(rg_nn_forward(child(m, "ln_f"), x), dt), rg_cast(words, dt), RG_NONE);
@@ -172,8 +172,8 @@ static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
     return rg_optim_step(g->optim);
 }
 
-/* Where the pieces of a step begin: scattered over the text by a congruence, so that other programs can take the same. */
-static rg_tensor places(struct gpt *g, int step) {
+/* Offsets of the sequences of a step: scattered over the text by a linear congruence, so that other programs can use the same. */
+static rg_tensor offsets(struct gpt *g, int step) {
     int64_t at[4096], room = rg_size(g->data) - g->context;
     uint32_t state = (uint32_t)(g->seed * 9781 + step);
     for (int i = 0; i < g->batch; i++) {
@@ -183,7 +183,7 @@ static rg_tensor places(struct gpt *g, int step) {
     return rg_from(g->c, RG_I64, at, RG_SHAPE(g->batch, 1));
 }
 
-/* Of products: 2 for each weight and token, 6 with the way back; attention looks at half of the pairs. */
+/* FLOPs of the GEMMs: 2 per weight and token, 6 with the gradient; causal attention computes half of the pairs. */
 static double step_ops(const struct gpt *g, double weights) {
     double tokens = (double)g->batch * g->context, pairs = tokens * (g->context + 1) / 2;
     return 6 * tokens * (weights - (double)g->context * g->width) + 12 * pairs * g->width * g->layers;
@@ -207,7 +207,7 @@ static bool train(struct gpt *g, double weights) {
         double t0 = now();
         rg_optim_set_lr(g->optim, i < 20 ? rg_lr_warmup(g->lr, i - 1, 20)
                                          : rg_lr_cosine(g->lr, i, g->steps, g->lr / 10));
-        if (rg_jit_call(j, RG_TENSORS(places(g, i)), &loss)) return true;
+        if (rg_jit_call(j, RG_TENSORS(offsets(g, i)), &loss)) return true;
         double l = rg_item(loss), s = now() - t0;
         best = best == 0 || s < best ? s : best;
         char line[160];

@@ -59,7 +59,7 @@ static rg_status step(void *user, const rg_tensor *in, rg_tensor *out) {
     return rg_optim_step(t->optim);
 }
 
-/* The share of PART images that is read as labelled, from place `at` on. */
+/* Accuracy on PART images from index `at` on. */
 enum { PART = 500 };
 static rg_status judge(void *user, const rg_tensor *in, rg_tensor *out) {
     struct trainer *t = user;

@@ -53,9 +53,10 @@ static void fill(const struct buf *b, void *p) {
         pool_run(pool_get(), fill_parts, &f, (uint32_t)((b->n + FILL_PART - 1) / FILL_PART), 1);
 }
 
-static struct buf *add(struct task *t, const char *name, enum role role, enum fill fl, int64_t n) {
+static struct buf *add(struct task *t, const char *name, enum access access, enum fill fl, int64_t n) {
     struct buf *b = &t->buf[t->nbuf++];
-    *b = (struct buf){.name = name, .role = role, .fill = fl, .n = n, .limit = 1, .seed = (uint64_t)t->nbuf};
+    *b = (struct buf){
+        .name = name, .access = access, .fill = fl, .n = n, .limit = 1, .seed = (uint64_t)t->nbuf};
     return b;
 }
 
@@ -78,7 +79,7 @@ int task_open(struct err *e, struct task *t, const struct job *job, const int *s
     for (int i = 0; i < t->nbuf; i++)
         for (int s = 0; s < SIDES; s++) {
             struct buf *b = &t->buf[i];
-            bool shared = s && b->role == IN;
+            bool shared = s && b->access == IN;
             b->p[s] = shared ? b->p[0] : os_pages(sizeof(float) * (size_t)b->n);
             ok = ok && b->p[s];
         }
@@ -88,7 +89,7 @@ int task_open(struct err *e, struct task *t, const struct job *job, const int *s
         return err_set(e, RG_ENOMEM, "%s: not enough memory for its buffers", job->name);
     }
     for (int i = 0; i < t->nbuf; i++)
-        if (t->buf[i].role == IN) fill(&t->buf[i], t->buf[i].p[0]);
+        if (t->buf[i].access == IN) fill(&t->buf[i], t->buf[i].p[0]);
     task_reset(t);
     return 0;
 }
@@ -96,7 +97,7 @@ int task_open(struct err *e, struct task *t, const struct job *job, const int *s
 void task_close(struct task *t) {
     for (int i = 0; i < t->nbuf; i++)
         for (int s = 0; s < SIDES; s++)
-            if (t->buf[i].p[s] && !(s && t->buf[i].role == IN))
+            if (t->buf[i].p[s] && !(s && t->buf[i].access == IN))
                 os_pages_free(t->buf[i].p[s], sizeof(float) * (size_t)t->buf[i].n);
     if (t->scratch) os_pages_free(t->scratch, sizeof(float) * t->scratch_n);
     *t = (struct task){0};
@@ -105,7 +106,7 @@ void task_close(struct task *t) {
 void task_reset(struct task *t) {
     for (int i = 0; i < t->nbuf; i++)
         for (int s = 0; s < SIDES; s++)
-            if (t->buf[i].role != IN) fill(&t->buf[i], t->buf[i].p[s]);
+            if (t->buf[i].access != IN) fill(&t->buf[i], t->buf[i].p[s]);
 }
 
 /* ---- errors ---------------------------------------------------------------------------------------- */
@@ -121,7 +122,7 @@ double task_compare(struct task *t) {
     double worst = 0;
     for (int i = 0; i < t->nbuf; i++) {
         struct buf *b = &t->buf[i];
-        if (b->role == IN) continue;
+        if (b->access == IN) continue;
         if (!strcmp(t->job->file, "argmax")) {
             int32_t *p = b->p[PEER], *q = b->p[RIDGE];
             for (int64_t k = 0; k < b->n; k++) note(&worst, q[k], p[k]);
@@ -314,14 +315,14 @@ static struct conv_shape conv_of(const struct task *t) {
 
 static void make_conv(struct task *t) {
     struct conv_shape s = conv_of(t);
-    int64_t taps = (int64_t)s.ci * s.kh * s.kw, place = (int64_t)(s.h - s.kh + 1) * (s.w - s.kw + 1);
+    int64_t taps = (int64_t)s.ci * s.kh * s.kw, pixels = (int64_t)(s.h - s.kh + 1) * (s.w - s.kw + 1);
     add(t, "x", IN, F_UNIFORM, (int64_t)s.n * s.ci * s.h * s.w);
     add(t, "w", IN, F_UNIFORM, s.co * taps);
-    add(t, "out", OUT, F_ZERO, s.n * s.co * place);
+    add(t, "out", OUT, F_ZERO, s.n * s.co * pixels);
     t->scratch_n = (size_t)(s.co * taps);
     t->read = 4.0 * (double)((int64_t)s.n * s.ci * s.h * s.w + s.co * taps);
-    t->write = 4.0 * (double)(s.n * s.co * place);
-    t->flops = 2.0 * (double)(s.n * s.co * place) * (double)taps;
+    t->write = 4.0 * (double)(s.n * s.co * pixels);
+    t->flops = 2.0 * (double)(s.n * s.co * pixels) * (double)taps;
 }
 
 static void run_conv(struct task *t, struct pool *pool) {
@@ -333,7 +334,7 @@ static double judge_conv(struct task *t, int side) {
     int oh = s.h - s.kh + 1, ow = s.w - s.kw + 1;
     const float *x = get(t, "x", 0), *w = get(t, "w", 0), *o = get(t, "out", side);
     double worst = 0;
-    for (int64_t at = 0; at < (int64_t)s.n * s.co * oh * ow; at += 97) { /* 97 is prime: meets every place */
+    for (int64_t at = 0; at < (int64_t)s.n * s.co * oh * ow; at += 97) { /* 97 is prime: meets every index */
         int px = (int)(at % ow), py = (int)(at / ow % oh), c = (int)(at / ow / oh % s.co);
         int n = (int)(at / ow / oh / s.co);
         double sum = 0;
@@ -361,7 +362,7 @@ static const char *const adam_names[4][ADAM_TENSORS] = {
 static const struct adam_hyper adam_hyper = {
     .lr = 1e-3f, .b1 = 0.9f, .b2 = 0.999f, .eps = 1e-8f, .c1 = 1 - 0.729f, .c2 = 1 - 0.997002999f};
 
-static void make_adam(struct task *t) /* shape: the last so many tensors are left out */
+static void make_adam(struct task *t) /* shape: the number of tensors left out, from the last */
 {
     const struct adam_hyper *h = &adam_hyper;
     int count = ADAM_TENSORS - t->s[0];

@@ -10,7 +10,7 @@
 #include "peers.h"
 
 enum { PEER, RIDGE, SIDES };
-enum role { IN, OUT, INOUT };
+enum access { IN, OUT, INOUT };
 enum fill {
     F_ZERO,
     F_UNIFORM, /* [-1, 1) */
@@ -23,7 +23,7 @@ enum fill {
 enum { MAX_BUFS = 64, MAX_VARS = 8 };
 struct buf {
     const char *name;
-    enum role role;
+    enum access access;
     enum fill fill;
     int64_t n, limit;
     uint64_t seed;

@@ -2,7 +2,7 @@
  *
  *   golden [NAME...] [--runs N] [--threads N] [--peer-only] [--check] [--cpu] [--dir DIR] [--heuristic]
  *
- * For each job: one run of each side is judged by plain loops, then the two sides take turns, N times (9 by
+ * For each job: one run of each side is judged by plain loops, then the two sides alternate, N times (9 by
  * default), and the medians are compared. `ratio` is peer time / Ridge time: 0.8 is the bar, above 1 Ridge is
  * faster. The floor is the longer of bytes / bandwidth and flops / peak, both measured at the start of this run
  * with this many threads; `floor` is its share of a side's time (small matrices in cache may pass bandwidth,

@@ -1,4 +1,4 @@
-/* peers.h: what a C programmer would write by hand for the golden kernels: the bar Ridge is measured against.
+/* peers.h: what a C programmer would write for the golden kernels: the bar Ridge is measured against.
  *
  * Every function computes one job of the golden benchmark on row-major float32 data. `pool` may be NULL:
  * then it runs in the caller alone. The shapes are arguments; what a shape must be a multiple of is said

@@ -1,4 +1,4 @@
-/* peers_flat.c: the memory-bound peers by hand, and the probes that measure what memory and FMA units give.
+/* peers_flat.c: the hand-written memory-bound peers, and the probes that measure what memory and FMA units give.
  *
  * All of these move more bytes than they compute. What matters: full cache lines, a few independent read
  * streams per core (one stream reaches 28 GB/s, four 35), prefetch where the hardware cannot guess (gather,

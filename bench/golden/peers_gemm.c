@@ -1,4 +1,4 @@
-/* peers_gemm.c: matrix product and convolution by hand.
+/* peers_gemm.c: hand-written GEMM and convolution.
  *
  * Matmul: b is packed once into panels of 12 columns, a block of MC x KC of a by each task into panels of 8
  * rows (kept in L2), and the kernel keeps an 8 x 12 tile in 24 registers: 24 FMAs for 5 loads. The
@@ -193,9 +193,9 @@ static void conv_pack(const struct conv *c, const float *w, float *wp) {
             for (int r = 0; r < 8; r++) *wp++ = w[(size_t)(o + r) * c->taps + t];
 }
 
-/* 8 channels at 3 places; kw is a constant where it is called for speed. */
+/* 8 channels at 3 pixels; kw is a constant where it is called for speed. */
 INLINE void conv_tile(const struct conv *v, const float *wp, const float *const in[3], float *const out[3],
-                      int places, int kw) {
+                      int pixels, int kw) {
     vf c[MR][3];
     const float *p0 = in[0], *p1 = in[1], *p2 = in[2];
     tile_zero(c);
@@ -218,8 +218,8 @@ INLINE void conv_tile(const struct conv *v, const float *wp, const float *const 
     size_t plane = (size_t)v->oh * v->ow;
     for (int r = 0; r < MR; r++) {
         v_st(out[0] + r * plane, c[r][0]);
-        if (places > 1) v_st(out[1] + r * plane, c[r][1]);
-        if (places > 2) v_st(out[2] + r * plane, c[r][2]);
+        if (pixels > 1) v_st(out[1] + r * plane, c[r][1]);
+        if (pixels > 2) v_st(out[2] + r * plane, c[r][2]);
     }
 }
 
@@ -237,17 +237,17 @@ static void conv_images(void *arg, uint32_t t0, uint32_t t1, int worker) {
             for (int p = 0; p < total; p += 3) {
                 const float *in[3];
                 float *out[3];
-                int places = RG_MIN(total - p, 3);
+                int pixels = RG_MIN(total - p, 3);
                 for (int q = 0; q < 3; q++) {
-                    int at = p + (q < places ? q : 0), n = n0 + at / image, y = at % image / row;
+                    int at = p + (q < pixels ? q : 0), n = n0 + at / image, y = at % image / row;
                     int x = at % row * 4;
                     in[q] = v->x + (size_t)n * v->s.ci * v->s.h * v->s.w + (size_t)y * v->s.w + x;
                     out[q] = v->out + (((size_t)n * v->s.co + o) * v->oh + y) * v->ow + x;
                 }
                 if (v->s.kw == 5)
-                    conv_tile(v, wp, in, out, places, 5);
+                    conv_tile(v, wp, in, out, pixels, 5);
                 else
-                    conv_tile(v, wp, in, out, places, v->s.kw);
+                    conv_tile(v, wp, in, out, pixels, v->s.kw);
             }
         }
     }

@@ -1,4 +1,4 @@
-/* peers_row.c: row kernels by hand: softmax, log-softmax, layer norm and its gradient, argmax, cumsum.
+/* peers_row.c: hand-written row kernels: softmax, log-softmax, layer norm and its gradient, argmax, cumsum.
  *
  * A row of 4096 floats is 16 KiB and stays in L1 (64 KiB) over its passes; while the arithmetic of one row
  * runs, the next row is prefetched (past the last row too: a prefetch never faults), so that memory time hides

@@ -27,7 +27,7 @@ struct side {
     /* models */
     rg_module *net;
     rg_optim *optim;
-    rg_tensor layer[LAYERS][WEIGHTS], words, places, norm[2], state;
+    rg_tensor layer[LAYERS][WEIGHTS], words, positions, norm[2], state;
 };
 
 struct row {
@@ -159,16 +159,16 @@ static void prepare_gpt(struct side *s) {
     rg_ctx *c = s->c;
     for (int i = 0; i < LAYERS; i++) make_layer(s, s->layer[i]);
     s->words = rg_contiguous(rg_normal(c, RG_F32, 0, 0.02, RG_SHAPE(VOCAB, WIDTH)));
-    s->places = rg_contiguous(rg_normal(c, RG_F32, 0, 0.01, RG_SHAPE(64, WIDTH)));
+    s->positions = rg_contiguous(rg_normal(c, RG_F32, 0, 0.01, RG_SHAPE(64, WIDTH)));
     for (int i = 0; i < 2; i++) s->norm[i] = rg_contiguous(rg_normal(c, RG_F32, 0, 0.1, RG_SHAPE(WIDTH)));
     s->in[0] = rg_randint(c, RG_I64, 0, VOCAB, RG_SHAPE(1, 64));
     s->inputs = 1;
-    rg_realize_all(RG_TENSORS(s->words, s->places, s->norm[0], s->norm[1], s->in[0]));
+    rg_realize_all(RG_TENSORS(s->words, s->positions, s->norm[0], s->norm[1], s->in[0]));
 }
 
 static rg_status gpt_forward(void *user, const rg_tensor *in, rg_tensor *out) {
     struct side *s = user;
-    rg_tensor x = rg_add(rg_embedding(in[0], s->words), s->places);
+    rg_tensor x = rg_add(rg_embedding(in[0], s->words), s->positions);
     for (int i = 0; i < LAYERS; i++) x = block(x, s->layer[i]);
     out[0] = rg_linear(rg_layernorm(x, s->norm[0], s->norm[1]), s->words, RG_NONE);
     return RG_OK;

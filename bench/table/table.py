@@ -3,8 +3,8 @@
 
     make bench [ROWS="sgemm,softmax"] [ARGS="--rounds 5 --no tinygrad --least"]
 
-Each side is a process of its own (ours.c, blas.c, torch_rows.py, tinygrad_rows.py) that answers "ROW, so many runs" with seconds. For each row
-the sides take turns; the figure of a side is the median of its turns, and the best peer is the one that counts. A floor is what the machine's limits
+Each side is a process of its own (ours.c, blas.c, torch_rows.py, tinygrad_rows.py) that answers "ROW, n runs" with seconds. For each row
+the sides alternate; the figure of a side is the median of its runs, and the best peer is the one that counts. A floor is what the machine's limits
 alone would take: the longer of operations / FMA peak and bytes / bandwidth of the memory that holds them, measured by `ridge ceilings` in the same run; a
 function like exp counts by its bytes. Peers come from PyPI into OUT/venv, in the versions below; a row that a peer does not have says why.
 Writes OUT/results.json and OUT/results.md."""
@@ -86,7 +86,7 @@ class Side:
 
 
 def measure(sides, row, rounds, least):
-    """{side: median (or least) seconds, or why there are none}; the sides take turns."""
+    """{side: median (or least) seconds, or why there are none}; the sides alternate."""
     runs, times, result = {}, {s.name: [] for s in sides}, {}
     for s in sides:
         t = s.ask(row, 1)

@@ -97,9 +97,9 @@ def block_both():
 
 
 def gpt_forward():
-    words, places, norm = nn.Embedding(VOCAB, WIDTH), rand(64, WIDTH), nn.LayerNorm(WIDTH)
+    words, positions, norm = nn.Embedding(VOCAB, WIDTH), rand(64, WIDTH), nn.LayerNorm(WIDTH)
     blocks = [Block() for _ in range(LAYERS)]
-    return jit(lambda t: norm((words(t) + places).sequential(blocks)) @ words.weight.T, Tensor.randint(1, 64, high=VOCAB).realize())
+    return jit(lambda t: norm((words(t) + positions).sequential(blocks)) @ words.weight.T, Tensor.randint(1, 64, high=VOCAB).realize())
 
 
 def tiny():

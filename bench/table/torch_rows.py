@@ -130,10 +130,10 @@ def block_both():
 
 
 def gpt_forward():
-    words, places, norm = rand(VOCAB, WIDTH) * 0.02, rand(64, WIDTH) * 0.01, torch.nn.LayerNorm(WIDTH)
+    words, positions, norm = rand(VOCAB, WIDTH) * 0.02, rand(64, WIDTH) * 0.01, torch.nn.LayerNorm(WIDTH)
     blocks = torch.nn.Sequential(*[Block() for _ in range(LAYERS)])
     tokens = torch.randint(0, VOCAB, (1, 64))
-    return [no_grad(lambda: F.linear(norm(blocks(F.embedding(tokens, words) + places)), words))]
+    return [no_grad(lambda: F.linear(norm(blocks(F.embedding(tokens, words) + positions)), words))]
 
 
 def tiny():

@@ -69,7 +69,7 @@ void err_throw(struct err *, int code, const char *fmt, ...) RG_FMT(3, 4) RG_NOR
 /* Runs fn(arg); returns 0, or the code that was thrown (or set) inside. Nests. With an error already
  * recorded it does not run fn and returns that code: errors are sticky until err_clear. */
 int err_guard(struct err *, void (*fn)(void *), void *arg);
-/* "Cannot happen": a release build reports RG_EINTERNAL with the place instead of crashing. */
+/* "Cannot happen": a release build reports RG_EINTERNAL with file and line instead of crashing. */
 #define RG_CHECK(e, cond)                                                                                    \
     ((cond) ? (void)0                                                                                        \
             : err_throw((e), RG_EINTERNAL, "%s:%d: %s is false; this is a bug in ridge", __FILE__, __LINE__, \
@@ -211,7 +211,8 @@ struct os_out {
 };
 int os_out_begin(struct err *, struct os_out *, const char *path, unsigned mode);
 int os_out_add(struct err *, struct os_out *, const void *data, size_t n);
-int os_out_place(struct err *, struct os_out *); /* in its place now, and written on */
+int os_out_publish(struct err *,
+                   struct os_out *); /* renames the file to its final name; it may be written further */
 int os_out_end(struct err *, struct os_out *);
 /* A file to read parts of. Pipes, devices and folders are refused: its size must mean something. */
 int os_open(struct err *, const char *path, int *fd, uint64_t *size);

@@ -2,7 +2,7 @@
  *
  * Two ways to fail meet here. Code that a caller checks uses err_set: the first error is kept, later
  * ones are dropped, because they are mostly its consequences. Code deep inside a compile uses
- * err_throw, which records in the same place and unwinds to the err_guard that owns the arena; so all
+ * err_throw, which records in the same struct and unwinds to the err_guard that owns the arena; so all
  * it leaves behind is arena memory, and nothing needs a destructor.
  *
  * Invariants: e->guard is the innermost live guard or NULL; no frame between a guard and a throw may

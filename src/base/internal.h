@@ -1,4 +1,4 @@
-/* internal.h: what the files of src/base share with each other and with nobody else. */
+/* internal.h: what the files of src/base share with each other only. */
 #ifndef RIDGE_BASE_INTERNAL_H
 #define RIDGE_BASE_INTERNAL_H
 

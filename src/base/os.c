@@ -196,7 +196,7 @@ int os_temp_dir(struct err *e, struct arena *a, char **path) {
     if (!top || !*top) top = "/tmp";
     char *p = arena_printf(a, "%s/ridge-XXXXXX", top);
     if (!mkdtemp(p))
-        return err_set(e, RG_EIO, "cannot create a directory in %s: %s; TMPDIR names another place", top,
+        return err_set(e, RG_EIO, "cannot create a directory in %s: %s; set TMPDIR to another folder", top,
                        strerror(errno));
     *path = p;
     return 0;

@@ -160,7 +160,7 @@ static int give_name(struct os_out *o) {
     return o->named ? 0 : -1;
 }
 
-int os_out_place(struct err *e, struct os_out *o) {
+int os_out_publish(struct err *e, struct os_out *o) {
     if (e->code || o->direct || o->placed) return e->code;
     if (give_name(o) || rename(o->tmp, o->to)) return fail(e, "write", o->path);
     o->named = false;
@@ -171,7 +171,7 @@ int os_out_place(struct err *e, struct os_out *o) {
 int os_out_end(struct err *e, struct os_out *o) {
     if (o->fd >= 0) {
         if (!e->code && !o->direct && !o->placed && fsync(o->fd)) fail(e, "write", o->path);
-        os_out_place(e, o);
+        os_out_publish(e, o);
         if (close(o->fd) && !e->code) fail(e, "write", o->path);
         if (o->named) unlink(o->tmp);
     }

@@ -2,7 +2,7 @@
  *
  * A folder is locked while it is used. What a process that was killed left behind is not locked any more, and goes when a later
  * process begins its first one. Only folders of this form are looked at, ridge-cc-XXXXXX, of this user, private, not changed for
- * a minute (between being made and being locked they belong to somebody too), and of what is in them only files called unit...
+ * a minute (a new one is not locked yet), and of what is in them only files called unit...
  * Tests: tests/unit/base_os.c (os_work_*) */
 #include "internal.h"
 
@@ -66,7 +66,7 @@ int os_work_begin(struct err *e, struct arena *a, struct os_work *w) {
     sweep();
     char *p = arena_printf(a, "%s/" FORM "XXXXXX", top());
     if (!mkdtemp(p))
-        return err_set(e, RG_EIO, "cannot create a directory in %s: %s; TMPDIR names another place", top(),
+        return err_set(e, RG_EIO, "cannot create a directory in %s: %s; set TMPDIR to another folder", top(),
                        strerror(errno));
     w->path = p;
     w->lock = open(p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -74,7 +74,7 @@ int os_work_begin(struct err *e, struct arena *a, struct os_work *w) {
     return 0;
 }
 
-/* Under the name that the compiler's words have; the sticky bit says that somebody is to look at it. */
+/* Keeps the folder for the user, since the compiler's message names it: the sticky bit exempts it from cleaning. */
 void os_work_keep(struct os_work *w) {
     chmod(w->path, 01700);
     os_close(w->lock);

@@ -10,7 +10,7 @@
  * `open` and then waits for `active` to be 0. All four are sequentially consistent, so either the
  * worker sees the job closed and leaves, or the caller sees the worker and waits. Hence the job's plain
  * fields are written only while no worker reads them. Sleeping has the same shape with `sleepers` and
- * `gen`. Callers from several threads take turns at `turn`; a call from inside a job runs where it is.
+ * `gen`. Callers from several threads are serialized by `caller`; a call from inside a job runs where it is.
  * Tests: tests/unit/base.c (pool_*), also under MODE=tsan. */
 #include "internal.h"
 
@@ -42,7 +42,7 @@ struct pool {
     _Alignas(64) atomic_int active;
     _Alignas(64) atomic_int sleepers;
     /* rarely touched */
-    pthread_mutex_t turn, bed;
+    pthread_mutex_t caller, bed;
     pthread_cond_t wake;
     int threads; /* the caller included */
     pid_t pid;
@@ -50,7 +50,7 @@ struct pool {
 };
 
 static struct pool the_pool = {
-    .turn = PTHREAD_MUTEX_INITIALIZER, .bed = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+    .caller = PTHREAD_MUTEX_INITIALIZER, .bed = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 static _Thread_local int inside = -1; /* this thread's worker number while it runs a job, else -1 */
 
 static inline void relax(void) {
@@ -171,7 +171,7 @@ void pool_run_noted(struct pool *p, pool_fn *fn, pool_note *note, void *arg, uin
         fn(arg, 0, n, RG_MAX(inside, 0));
         return;
     }
-    pthread_mutex_lock(&p->turn);
+    pthread_mutex_lock(&p->caller);
     p->fn = fn, p->note = note, p->arg = arg, p->n = n, p->chunk = chunk;
     atomic_store_explicit(&p->next, 0, memory_order_relaxed);
     atomic_store(&p->open, true);
@@ -180,5 +180,5 @@ void pool_run_noted(struct pool *p, pool_fn *fn, pool_note *note, void *arg, uin
     take_chunks(p, 0);
     atomic_store(&p->open, false);
     await_workers(p);
-    pthread_mutex_unlock(&p->turn);
+    pthread_mutex_unlock(&p->caller);
 }

@@ -210,7 +210,7 @@ static int create(struct err *e, const char *path, uint32_t kinds) {
     atomic_store(&rec.dropped, 0);
     int code = fd < 0 ? errno : write_head(fd, 0);
     if (code) err_set(e, RG_EIO, "cannot write %s: %s", path, strerror(code));
-    if (os_out_place(e, &o)) {
+    if (os_out_publish(e, &o)) {
         if (o.direct && fd >= 0) close(fd);
         return os_out_end(e, &o);
     }

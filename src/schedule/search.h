@@ -1,5 +1,5 @@
 /* search.h: what the files of the fusion search share; internal to src/schedule. The public part is in schedule.h.
- * Not to be confused with the beam search over opt lists (engine/tune.c).
+ * Not to be confused with the beam search over opt lists (tune/search/search.c).
  *
  *   search.c          seeds, exact enumeration, the answer
  *   search_moves.c    local search: flips, joins, shifts

@@ -100,7 +100,7 @@ if mount -t tmpfs -o size=64k,mode=700 tmpfs disk 2> /dev/null; then
 fi
 
 # what the environment names
-TMPDIR=$here/nowhere RIDGE_CACHE=0 one 1 "cannot create a directory in $here/nowhere: No such file or directory; TMPDIR names another place" opt --run "$small/softmax.uop"
+TMPDIR=$here/nowhere RIDGE_CACHE=0 one 1 "cannot create a directory in $here/nowhere: No such file or directory; set TMPDIR to another folder" opt --run "$small/softmax.uop"
 printf 'kernel g\nx = (BUFFER<f32>[0] 4)\n(GRAPH (ADD x x))\n' > graph.uop
 RIDGE_MODEL=$here/text one 1 "the machine file that RIDGE_MODEL names: $here/text:1: expected 'ridge-machine 1', found 'hello'" opt graph.uop
 RIDGE_MODEL=nowhere one 1 "RIDGE_MODEL names: cannot open nowhere: No such file" opt graph.uop

@@ -227,7 +227,7 @@ TEST(os_out_can_be_placed_early) {
     struct os_out o;
     os_out_begin(&err, &o, path, 0644);
     os_out_add(&err, &o, "new", 3);
-    CHECK_EQ(os_out_place(&err, &o), 0);
+    CHECK_EQ(os_out_publish(&err, &o), 0);
     holds(path, "new");
     os_out_add(&err, &o, "er", 2);
     CHECK_EQ(os_out_end(&err, &o), 0);
