@@ -157,7 +157,7 @@ static void check(struct att *x) {
     arena_free(&x->arena);
 }
 
-/* One pass over the keys instead of rows: blocks of any size, in loops and written out. */
+/* One pass over the keys instead of rows: blocks of any size, in loops and unrolled. */
 TEST(stream_is_attention) {
     static const char *const opts[] = {"", "TILE(i1,16,m) STREAM(k4,32,kn,k5) ORDER(k4,kn,i2)",
                                        "STREAM(k4,16,kn,k5) ORDER(k4,i2,kn)",
@@ -182,7 +182,7 @@ TEST(stream_is_attention) {
 /* A block of query rows by one or two warpgroups: both products by MMA instructions, the weights of the second one
  * straight from the registers of the first. */
 static const char *group_opts(struct arena *a, const char *dt, int64_t t, int d, int rows, int keys,
-                              int places) {
+                              int stages) {
     const char *h = strcmp(dt, "f16") ? "BF16" : "F16";
     const char *m =
         rows == 64 ? "TILE(i1,64,m)" : arena_printf(a, "TILE(i1,%d,m0) TILE(m0,64,m) THREAD(m0)", rows);
@@ -191,7 +191,7 @@ static const char *group_opts(struct arena *a, const char *dt, int64_t t, int d,
         "PADTO(i1,%d) %s STREAM(k4,%d,kn,k5) TC(m,kn,k3,W%s_%d) TC(m,i2,kn,WR%s_%d) "
         "STAGE(b1,%s,%sm,k3) TILE(b1.k3,8,qv) VEC(qv) STAGE(b2,k4,kn,k3) TILE(b2.k3,8,kv) VEC(kv) "
         "STAGE(b3,k4,kn,i2) TILE(b3.i2,8,vv) VEC(vv) PIPE(b2,k4,%d) PIPE(b3,k4,%d)",
-        rows, m, keys, h, keys, h, d, t > rows ? "i1" : "i0", rows == 64 ? "" : "m0+", places, places);
+        rows, m, keys, h, keys, h, d, t > rows ? "i1" : "i0", rows == 64 ? "" : "m0+", stages, stages);
 }
 
 TEST_SLOW(attention_of_groups, 300) {
@@ -216,8 +216,8 @@ TEST_SLOW(attention_of_groups, 300) {
     arena_free(&arena);
 }
 
-/* The same with a thread that copies: products of neighbouring iterations overlap, groups take turns, blocks stay and walk. */
-TEST_SLOW(attention_with_roles, 300) {
+/* Warp-specialized: GEMMs of neighbouring iterations overlap, warpgroups ping-pong, blocks are persistent. */
+TEST_SLOW(attention_warp_specialized, 300) {
     static const int64_t size[][2] = {{128, 256}, {300, 384}, {130, 128}, {384, 384}};
     struct err err = {0};
     struct arena arena;
@@ -265,7 +265,7 @@ TEST_SLOW(attention_of_groups_that_end_apart, 300) {
 }
 
 /* Lists that search may try in place of the heuristic's, of which it times some on the GPU: what is not refused gives the same
- * numbers, and nobody in it waits for what never comes. */
+ * numbers, and no thread in it waits for ever. */
 TEST_SLOW(attention_of_lists_around, 300) {
     enum { LISTS = 32 };
     uint32_t n = 0;
@@ -295,7 +295,7 @@ TEST_SLOW(attention_of_lists_around, 300) {
 }
 
 /* Without any one statement of the protocol the program is refused, or waits without an end, which is told. One group of
- * warps: with two the turns that they take are for speed alone. */
+ * warps: with two their order is for speed alone. */
 static void lose_one(bool flat) {
     static const enum op op[] = {OP_MBAR_INIT, OP_MBAR_ARRIVE, OP_MBAR_WAIT, OP_WGMMA_WAIT, OP_TMA_LOAD};
     struct att x = {.heads = 2, .group = 1, .t = 128, .s = 384, .d = 64, .causal = true, .dt = "bf16"};
@@ -327,7 +327,7 @@ static void lose_one(bool flat) {
         err_clear(&x.err);
     }
     CHECK(found > 20);
-    CHECK(missed <= flat); /* the first of two places of q is free before its turn comes, if loops are long */
+    CHECK(missed <= flat); /* the first of two stages of q is free before it is needed, if loops are long */
     arena_free(&x.arena);
 }
 
@@ -337,8 +337,8 @@ TEST_SLOW(attention_protocol, 300) {
 }
 
 /* Where a tile of a MMA instruction begins is counted in pieces of 16 bytes without a sign. So nothing that counts down may be
- * divided alone: of two tiles of keys the last one lies at one minus the block's place. */
-TEST(attention_tiles_begin_at_positive_places) {
+ * divided alone: of two tiles of keys the last one lies at one minus the block's stage. */
+TEST(attention_tiles_start_at_positive_offsets) {
     struct att x = {
         .heads = 1, .group = 1, .t = 256, .s = 256, .d = 128, .causal = true, .rendered = true, .dt = "bf16"};
     struct render_shape shape;
@@ -364,8 +364,8 @@ TEST(attention_tiles_begin_at_positive_places) {
     arena_free(&x.arena);
 }
 
-/* A ring of twice the memory that a block may have: it is lowered all the same, and whoever runs it sees how much it needs. */
-TEST(attention_with_too_long_a_ring) {
+/* A pipeline of twice the memory that a block may have: it is lowered all the same, with its true size. */
+TEST(attention_with_too_many_stages) {
     struct att x = {.heads = 1, .group = 1, .t = 512, .s = 2048, .d = 128, .causal = true, .dt = "bf16"};
     arena_init(&x.arena, &x.err);
     x.opts = arena_printf(&x.arena, "%s WARP_SPECIALIZE(1) PERSISTENT(2)",
@@ -555,7 +555,7 @@ TEST_SLOW(attention_gradients_of_groups, 600) {
     }
 }
 
-/* Lists that search may try in place of the heuristic's: those that are programs wait for all that they read, and nobody writes
+/* Lists that search may try in place of the heuristic's: those that are programs wait for all that they read, and no thread writes
  * what another reads. Their numbers search compares itself. */
 TEST_SLOW(attention_gradients_of_lists_around, 300) {
     enum { LISTS = 40 };
@@ -586,7 +586,7 @@ TEST_SLOW(attention_gradients_of_lists_around, 300) {
     TEST_COUNT((int)tried, "lists around those of attention's gradients");
 }
 
-static const char *dkv_opts(struct arena *a, int d, int places, const char *rest) {
+static const char *dkv_opts(struct arena *a, int d, int stages, const char *rest) {
     return arena_printf(
         a,
         "TILE(i1,128,g) TILE(g,64,m) THREAD(g) STREAM(k4,64,n,k6) TC(m,n,k3,WBF16_64) TC(m,n,k5,WBF16_64) "
@@ -595,12 +595,12 @@ static const char *dkv_opts(struct arena *a, int d, int places, const char *rest
         "STAGE(b5,k4,n,k5+i2) TILE(b5.k5,8,v5) VEC(v5) STAGE(b3,k4,n) TILE(b3.n,4,v3) VEC(v3) "
         "STAGE(b4,k4,n) TILE(b4.n,4,v4) VEC(v4) PIPE(b1,k4,%d) PIPE(b5,k4,%d) PIPE(b3,k4,%d) PIPE(b4,k4,%d) "
         "%s",
-        d, places, places, places, places, rest);
+        d, stages, stages, stages, stages, rest);
 }
 
-/* The same with roles: dQ with products of neighbouring tiles that overlap, dK and dV with products that follow each other. Blocks
+/* The same warp-specialized: dQ with GEMMs of neighbouring tiles that overlap, dK and dV with GEMMs in sequence. Blocks
  * that walk over tiles of different length, and one for each tile. */
-TEST_SLOW(attention_gradients_of_roles, 600) {
+TEST_SLOW(attention_gradients_warp_specialized, 600) {
     struct err err = {0};
     struct arena arena;
     arena_init(&arena, &err);
@@ -634,8 +634,8 @@ static void text_of_products(const struct linear *l, struct str *s) {
     }
 }
 
-/* dK and dV: S and dP are begun together, exponentials of S while dP goes on, dV while dS is computed; with a place more in
- * the ring dV and dK go on into the next iteration. Whoever waits for less is found out. */
+/* dK and dV: S and dP are issued together, exponentials of S under dP, dV under dS; with a stage more in
+ * the pipeline dV and dK are carried into the next iteration. Missing waits are found. */
 TEST_SLOW(gradient_products_overlap, 120) {
     struct both x = {.write = write_dkv, .t = 256, .d = 64};
     struct ref_buf a[8], b[8];
@@ -696,8 +696,8 @@ static void lower_forward(void *p) {
     lower(&x->ir, k, &o, &x->lin);
 }
 
-/* The pieces of a row of results stand at places that differ in one exclusive or, and rows eight apart in a number: who adds to
- * a place before the exchange must find the same one. Every offset of the text is computed both ways, for each row. */
+/* 16-byte chunks of a row of results are swizzled by one XOR, and rows eight apart differ by a constant: adding it to
+ * an offset before the XOR must give the same one. Every offset of the text is computed both ways, for each row. */
 TEST(results_in_panels_share_their_exchange) {
     struct att x = {.heads = 3, .group = 1, .t = 512, .s = 512, .d = 64, .causal = true, .dt = "bf16"};
     struct render_shape shape;
@@ -713,7 +713,8 @@ TEST(results_in_panels_share_their_exchange) {
         CHECK(minus && sscanf(minus, " - %d) ^ %d) + %d", &less, &column, &rows) == 3);
         for (int row = 0; row < 64; row++)
             for (int k = 0; k < 8; k++) {
-                int from = row * 64 + k, to = from + less; /* element of a panel whose rows are 64 halves */
+                int from = row * 64 + k,
+                    to = from + less; /* element of a panel whose rows are 64 16-bit floats */
                 CHECK_EQ(to ^ (to / 64 % 8 * 8), (from ^ (from / 64 % 8 * 8) ^ column) + rows);
             }
         seen++;

@@ -1,4 +1,4 @@
-/* Tests of convolutions of halves on a GPU with MMA instructions of warpgroups (src/tune/choose/gpu_conv.c, by_groups;
+/* Tests of 16-bit convolutions on a GPU with wgmma (src/tune/choose/gpu_conv.c, by_groups;
  * src/schedule/repack.c, weights): planned, lowered and run by the interpreter of block programs, against the oracle; on a GPU
  * against plain loops. */
 #include "codegen/codegen.h"
@@ -19,7 +19,7 @@ struct sizes {
 enum { MOST = 1 << 19 };
 static int image[MOST], weight[MOST], back[MOST]; /* back: what comes back to the results */
 
-/* A row of products: of n results and places next to each other, and of one weight. */
+/* A row of terms: n neighbouring results and pixels, and one weight. */
 typedef void row_fn(int *sum, size_t y, size_t x, size_t w, size_t n);
 static void forward(int *sum, size_t y, size_t x, size_t w, size_t n) {
     for (size_t i = 0; i < n; i++) sum[y + i] += image[x + i] * weight[w];
@@ -40,7 +40,7 @@ static void loops(const struct sizes *d, row_fn *row, int *sum) {
         int64_t r = n;
         for (int k = 6; k-- > 0; r /= size[k]) rest[k] = r % size[k];
         int64_t line = rest[2] + rest[4] - pad, first = RG_MAX(pad - rest[5], 0),
-                last = RG_MIN(d->wide + pad - rest[5], d->wide); /* places whose tap is inside */
+                last = RG_MIN(d->wide + pad - rest[5], d->wide); /* pixels whose tap is inside */
         if (line < 0 || line >= d->high) continue;
         int64_t y = ((rest[0] * d->out + rest[1]) * d->high + rest[2]) * d->wide + first;
         int64_t x = ((rest[0] * d->in + rest[3]) * d->high + line) * d->wide + first + rest[5] - pad;
@@ -87,7 +87,7 @@ static void text(const struct conv *c, struct str *s) {
                c->b, c->out, oh, ow);
 }
 
-/* The gradient of its weights: windows times what comes back to the places, added over images and places. */
+/* The gradient of its weights: windows times the output gradient, summed over images and pixels. */
 static void text_weights(const struct conv *c, struct str *s) {
     int p = c->pad, h = c->high + 2 * p, w = c->wide + 2 * p, t = c->taps, oh = h - t + 1, ow = w - t + 1;
     str_printf(s, "kernel g\nx = (CAST<f32> (BUFFER<%s>[0] %d %d %d %d))\n", c->dt, c->b, c->in, c->high,
@@ -103,7 +103,7 @@ static void text_weights(const struct conv *c, struct str *s) {
     str_printf(s, "(GRAPH (RESHAPE (REDUCE_AXES[ADD] (MUL a d) 0 3 4) %d %d %d %d))\n", c->out, c->in, t, t);
 }
 
-/* The gradient of its images: what comes back is spread over the places that it came from, the border cut off. */
+/* The gradient of its images: the output gradient is folded back to the pixels that it came from, the halo cut off. */
 static void text_back(const struct conv *c, struct str *s) {
     int t = c->taps, h = c->high + t - 1, w = c->wide + t - 1, p = t / 2;
     str_printf(s, "kernel g\nx = (CAST<f32> (BUFFER<%s>[0] %d %d %d %d))\n", c->dt, c->b, c->in, c->high,
@@ -169,7 +169,7 @@ static const struct {
     {{.dt = "bf16", .b = 2, .in = 64, .out = 64, .high = 7, .wide = 112, .taps = 3, .pad = 1}, true},
     {{.dt = "bf16", .b = 3, .in = 64, .out = 64, .high = 8, .wide = 56, .taps = 3, .pad = 1, .back = true},
      true},
-    {{.dt = "bf16", .b = 2, .in = 64, .out = 64, .high = 10, .wide = 66, .taps = 3}, false}, /* no border */
+    {{.dt = "bf16", .b = 2, .in = 64, .out = 64, .high = 10, .wide = 66, .taps = 3}, false}, /* no halo */
     {{.dt = "bf16",
       .b = 2,
       .in = 64,
@@ -185,7 +185,7 @@ static const struct {
      false},
 };
 
-TEST_SLOW(conv_halves_planned, 300) {
+TEST_SLOW(conv_16bit_planned, 300) {
     for (size_t i = 0; i < RG_COUNT(known); i++) {
         struct conv c = known[i].c;
         uint32_t mma, loads, wide;
@@ -198,12 +198,12 @@ TEST_SLOW(conv_halves_planned, 300) {
         if (known[i].pieces && wide != loads) FAIL("%zu: %u of %u loads have 16 bytes", i, wide, loads);
         arena_free(&c.arena);
     }
-    TEST_COUNT((int)RG_COUNT(known), "convolutions of halves");
+    TEST_COUNT((int)RG_COUNT(known), "16-bit convolutions");
 }
 
-/* The gradient of the weights: parts of the sum by MMA instructions, whose taps of one row are one where there are three, and a second
+/* The gradient of the weights: partial sums by MMA instructions, whose taps of one row are one where there are three, and a second
  * kernel that adds them. Rows that are no whole steps of the instruction go by pairs. */
-TEST(conv_halves_weights_planned) {
+TEST(conv_16bit_weights_planned) {
     static const struct {
         struct conv c;
         uint32_t mma, parts;
@@ -238,7 +238,7 @@ static int of_bf16(const uint16_t *p, size_t i) {
 }
 
 /* By the interpreter, against plain loops: whole sums of integers. */
-TEST_SLOW(conv_halves_weights, 100) {
+TEST_SLOW(conv_16bit_weights, 100) {
     static int sum[MOST];
     struct conv c = {.dt = "bf16", .b = 2, .in = 64, .out = 64, .high = 38, .wide = 56, .taps = 3, .pad = 1};
     struct sizes d = {c.b, c.in, c.out, c.high, c.wide, c.taps, RG_BF16};
@@ -257,7 +257,7 @@ TEST_SLOW(conv_halves_weights, 100) {
 }
 
 /* Channels that are no whole tiles: nothing is copied. */
-TEST(conv_halves_others) {
+TEST(conv_16bit_others) {
     static const struct conv other[] = {
         {.dt = "bf16", .b = 64, .in = 32, .out = 64, .high = 16, .wide = 16, .taps = 3, .pad = 1},
         {.dt = "bf16", .b = 64, .in = 64, .out = 96, .high = 16, .wide = 16, .taps = 3, .pad = 1},
@@ -275,7 +275,7 @@ TEST(conv_halves_others) {
 
 /* ---- threads that turn tiles for others ------------------------------------------------------------------------ */
 
-/* Channels of 4 x 16, 3 x 3 taps, border 1. */
+/* Channels of 4 x 16, 3 x 3 taps, halo 1. */
 static void small(struct str *s, int channels) {
     str_printf(
         s,
@@ -301,7 +301,7 @@ struct cooperative {
     struct linear lin;
 };
 
-static void lower_by_hand(void *arg) {
+static void lower_cooperative(void *arg) {
     struct cooperative *h = arg;
     struct program p = {0};
     struct str s;
@@ -323,7 +323,7 @@ static uint16_t to_bf16(int x) {
 /* A program of a block that walks over four rows, a warpgroup turns tiles, two multiply: against plain loops; and without any
  * one statement by which they tell each other the interpreter refuses the program, or says that it waits without an end. Returns
  * how many of these there are. */
-static uint32_t check_by_hand(struct cooperative *h) {
+static uint32_t check_cooperative(struct cooperative *h) {
     static const enum op op[] = {OP_MBAR_INIT, OP_MBAR_ARRIVE, OP_MBAR_WAIT, OP_WGMMA_WAIT};
     enum { MOST_CHANNELS = 256 };
     static int sum[MOST];
@@ -338,7 +338,7 @@ static uint32_t check_by_hand(struct cooperative *h) {
     for (size_t i = 0; i < nw; i++) w[i] = to_bf16(weight[i] = (int)(i * 7 % 5) - 2);
     for (size_t i = 0; i < ni; i++) img[i] = to_bf16(image[i] = (int)(i * 11 % 7) - 3);
     arena_init(&h->arena, &h->err);
-    if (err_guard(&h->err, lower_by_hand, h)) FAIL("%s", h->err.msg);
+    if (err_guard(&h->err, lower_cooperative, h)) FAIL("%s", h->err.msg);
     if (ref_linear(&h->err, &h->lin, bufs, 3, NULL, 0, h->lin.grid)) FAIL("%s: %s", h->opts, h->err.msg);
     loops(&d, forward, sum);
     for (int i = 0; i < 4096; i++)
@@ -360,17 +360,17 @@ static uint32_t check_by_hand(struct cooperative *h) {
 
 #define TURNED "TILE(b2.x,8,b2_p) UNROLL(b2_p) "
 
-TEST(conv_halves_by_hand) {
+TEST(conv_16bit_cooperative_copy) {
     struct cooperative h = {.channels = 64,
                             .opts =
                                 "TC(o,x,c,WRBF16_16) STAGE(b2,y,u,x+v,c) TILE(b2.c,8,b2_v) VEC(b2_v) "
                                 "TILE(b2.c,2,b2_w) " TURNED "PIPE(b2,y,2) WARP_SPECIALIZE(2) PERSISTENT(1)"};
-    CHECK(check_by_hand(&h) >= 9);
+    CHECK(check_cooperative(&h) >= 9);
 }
 
-/* Input channels in several iterations, as many as the ring has places or more: the team whose turn is next must not pass its first
+/* Input channels in several iterations, as many as the pipeline has stages or more: the consumer that is next must not pass its first
  * wait on the parity of an older phase (256 -> 256 channels on 32 x 32: a trap of the mbarrier's wait on a GPU). */
-TEST_SLOW(conv_halves_teams, 60) {
+TEST_SLOW(conv_16bit_ping_pong, 60) {
     static const struct cooperative job[] = {
         {.channels = 128, .opts = "PIPE(b2,c,2) WARP_SPECIALIZE(2) PERSISTENT(1)"},
         {.channels = 256, .opts = "PIPE(b2,c,3) WARP_SPECIALIZE(2) PERSISTENT(1)"},
@@ -388,18 +388,18 @@ TEST_SLOW(conv_halves_teams, 60) {
             "%s",
             job[i].opts);
         h.opts = opts;
-        CHECK(check_by_hand(&h) >= 9);
+        CHECK(check_cooperative(&h) >= 9);
     }
 }
 
-/* Without roles nobody would wait for the instructions of one tap before the weights of the next are loaded. */
-TEST(conv_halves_ring_needs_roles) {
+/* Without warp specialization the wgmmas of one tap are not waited for before the weights of the next are loaded. */
+TEST(conv_16bit_pipeline_needs_ws) {
     struct cooperative h = {.channels = 128,
                             .opts = "TILE(c,64,c_t) TC(o,x,c_t,WRBF16_16) STAGE(b2,c,u,x+v,c_t) "
                                     "TILE(b2.c_t,8,b2_v) VEC(b2_v) PIPE(b2,c,2)"};
     arena_init(&h.arena, &h.err);
-    CHECK(err_guard(&h.err, lower_by_hand, &h));
-    if (!strstr(h.err.msg, "PIPE(b2,c,2): MMA instructions")) FAIL("%s", h.err.msg);
+    CHECK(err_guard(&h.err, lower_cooperative, &h));
+    if (!strstr(h.err.msg, "PIPE(b2,c,2): wgmma is in a nested loop")) FAIL("%s", h.err.msg);
     arena_free(&h.arena);
 }
 
@@ -407,7 +407,7 @@ TEST(conv_halves_ring_needs_roles) {
 
 static int digit(size_t i) { return (int)((i * 2654435761u >> 13) % 3) - 1; }
 
-static rg_tensor halves(rg_ctx *c, const int *x, rg_dtype dt, rg_ints shape, size_t n) {
+static rg_tensor upload_16bit(rg_ctx *c, const int *x, rg_dtype dt, rg_ints shape, size_t n) {
     static float f[MOST];
     for (size_t i = 0; i < n; i++) f[i] = (float)x[i];
     return rg_cast(rg_from(c, RG_F32, f, shape), dt);
@@ -417,7 +417,7 @@ static void check(const char *what, const struct sizes *d, const int *sum, const
     for (size_t i = 0; i < n; i++) {
         if (sum[i] > 256 || sum[i] < -256) continue; /* rounded */
         if (out[i] != (float)sum[i])
-            FAIL("%s, %lld channels, %lld places: number %zu is %g, not %d", what, (long long)d->in,
+            FAIL("%s, %lld channels, %lld pixels: number %zu is %g, not %d", what, (long long)d->in,
                  (long long)d->wide, i, out[i], sum[i]);
     }
 }
@@ -437,9 +437,9 @@ static void on_gpu(const struct sizes *d) {
     CHECK(n[0] <= MOST && n[1] <= MOST && n[2] <= MOST);
     for (size_t i = 0; i < MOST; i++)
         image[i] = digit(i), weight[i] = digit(i + 99), back[i] = digit(i + 7777);
-    wrt[0] = halves(c, image, d->dt, RG_SHAPE(d->b, d->in, d->high, d->wide), n[1]);
-    wrt[1] = halves(c, weight, d->dt, RG_SHAPE(d->out, d->in, d->taps, d->taps), n[2]);
-    seed = halves(c, back, d->dt, RG_SHAPE(d->b, d->out, d->high, d->wide), n[0]);
+    wrt[0] = upload_16bit(c, image, d->dt, RG_SHAPE(d->b, d->in, d->high, d->wide), n[1]);
+    wrt[1] = upload_16bit(c, weight, d->dt, RG_SHAPE(d->out, d->in, d->taps, d->taps), n[2]);
+    seed = upload_16bit(c, back, d->dt, RG_SHAPE(d->b, d->out, d->high, d->wide), n[0]);
     rg_realize_all(RG_TENSORS(wrt[0], wrt[1], seed));
     rg_tensor y = rg_conv2d(wrt[0], wrt[1], .padding = RG_INTS(d->taps / 2));
     rg_grad(y, RG_ARRAY(wrt, 2), grad, .seed = seed);
@@ -453,12 +453,12 @@ static void on_gpu(const struct sizes *d) {
 }
 
 /* Forward and both gradients of small integers, exact in every order, against plain loops. */
-TEST_MANUAL(cuda_gpu_conv_halves, 120) {
+TEST_MANUAL(cuda_gpu_conv_16bit, 120) {
     static const struct sizes d[] = {
         {3, 64, 64, 8, 56, 3, RG_BF16},  {3, 64, 64, 8, 56, 3, RG_F16},   {1, 128, 128, 8, 56, 3, RG_BF16},
         {1, 64, 64, 14, 32, 5, RG_BF16}, {5, 64, 64, 16, 16, 3, RG_BF16}, {2, 64, 64, 7, 112, 3, RG_BF16},
         {3, 64, 64, 28, 28, 3, RG_BF16}, {3, 128, 64, 14, 14, 3, RG_F16}, {4, 64, 64, 28, 30, 5, RG_BF16},
     };
     for (size_t i = 0; i < RG_COUNT(d); i++) on_gpu(&d[i]);
-    TEST_COUNT((int)RG_COUNT(d), "convolutions of halves with their gradients");
+    TEST_COUNT((int)RG_COUNT(d), "16-bit convolutions with their gradients");
 }

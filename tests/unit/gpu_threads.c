@@ -31,17 +31,17 @@ TEST(block_products) {
             }
 }
 
-/* Tiles filled ahead: copies that go on by themselves, and through registers; also where the loop is shorter than the ring. */
-TEST(block_rings) {
+/* Tiles filled ahead: asynchronous copies, and through registers; also where the loop is shorter than the pipeline. */
+TEST(block_pipelines) {
     static const int64_t size[][3] = {{32, 64, 24}, {17, 33, 9}, {31, 45, 50}, {16, 32, 8}};
     static const char *const fill[] = {"", " TILE(a.k1,4,av) VEC(av) TILE(b.n1,4,bv) VEC(bv)",
                                        " TILE(a.m1,4,av) VEC(av) TILE(b.k1,2,bv) VEC(bv)"};
     for (size_t i = 0; i < RG_COUNT(size); i++)
         for (int n = 0; n < 4 * 3 * 3; n++) {
             char opts[1024];
-            int t = n % 4, places = n / 4 % 3 + 2;
+            int t = n % 4, stages = n / 4 % 3 + 2;
             if (size[i][2] <= 8) continue; /* no loop */
-            snprintf(opts, sizeof opts, "%s%s PIPE(a,k,%d) PIPE(b,k,%d)", simt, fill[n / 12], places, places);
+            snprintf(opts, sizeof opts, "%s%s PIPE(a,k,%d) PIPE(b,k,%d)", simt, fill[n / 12], stages, stages);
             struct product x = {.m = size[i][0],
                                 .n = size[i][1],
                                 .k = size[i][2],
@@ -53,15 +53,15 @@ TEST(block_rings) {
         }
 }
 
-/* MMA instructions: every type, operands that lie either way (read turned or not, or built from single values), any
- * size, with and without a ring. */
-TEST(block_matrix_instructions) {
+/* MMA instructions: every type, operands of either major (ldmatrix transposed or not, or built from single values), any
+ * size, with and without a pipeline. */
+TEST(block_mma_instructions) {
     static const int64_t size[][3] = {{64, 64, 64}, {64, 32, 96}, {50, 37, 70}, {33, 65, 33}, {72, 40, 136}};
     static const char *const dt[] = {"bf16", "f16", "f32"};
     uint32_t done = 0;
     for (size_t i = 0; i < RG_COUNT(size); i++)
         for (int n = 0; n < 3 * 16 * 3; n++) {
-            int type = n % 3, t = n / 3 % 4, lay = n / 12 % 4, places = n / 48;
+            int type = n % 3, t = n / 3 % 4, lay = n / 12 % 4, stages = n / 48;
             char opts[1024];
             if (n % 7 && i) continue; /* not all of them everywhere */
             int k2 = type == 2 ? 8 : 16, v = type == 2 ? 4 : 8;
@@ -76,9 +76,9 @@ TEST(block_matrix_instructions) {
             len += snprintf(opts + len, sizeof opts - (size_t)len,
                             " STAGE(a,k,%s) STAGE(b,k,%s) TILE(a.%s,%d,av) VEC(av) TILE(b.%s,%d,bv) VEC(bv)",
                             a, b, t & 1 ? "m1" : "k1", v, t & 2 ? "k1" : "n1", v);
-            if (places)
-                snprintf(opts + len, sizeof opts - (size_t)len, " PIPE(a,k,%d) PIPE(b,k,%d)", places + 1,
-                         places + 1);
+            if (stages)
+                snprintf(opts + len, sizeof opts - (size_t)len, " PIPE(a,k,%d) PIPE(b,k,%d)", stages + 1,
+                         stages + 1);
             struct product x = {.m = size[i][0],
                                 .n = size[i][1],
                                 .k = size[i][2],
@@ -143,11 +143,11 @@ static uint32_t without_one(const char *opts, enum op op, const char *says) {
 }
 
 TEST(block_missing_barriers_are_found) {
-    char ring[1024];
-    snprintf(ring, sizeof ring, "%s TILE(b.n1,4,bv) VEC(bv) PIPE(a,k,2) PIPE(b,k,2)", simt);
+    char pipeline[1024];
+    snprintf(pipeline, sizeof pipeline, "%s TILE(b.n1,4,bv) VEC(bv) PIPE(a,k,2) PIPE(b,k,2)", simt);
     CHECK_EQ(without_one(simt, OP_BARRIER, "no barrier is between"), 2);
-    CHECK_EQ(without_one(ring, OP_BARRIER, "no barrier is between"), 1);
-    CHECK_EQ(without_one(ring, OP_CP_ASYNC_WAIT, "is still copying to"), 1);
+    CHECK_EQ(without_one(pipeline, OP_BARRIER, "no barrier is between"), 1);
+    CHECK_EQ(without_one(pipeline, OP_CP_ASYNC_WAIT, "is still copying to"), 1);
 }
 
 TEST(block_opts_say_why) {
@@ -173,7 +173,7 @@ TEST(block_opts_say_why) {
 /* ---- sums of which threads have parts ----------------------------------------------------------------------------- */
 
 /* Along k: threads, with what a thread has in one accumulator, in several, in the lanes of a vector; none that loops. */
-TEST(block_parts_of_sums) {
+TEST(block_split_k) {
     static const int64_t size[][3] = {{2, 64, 96}, {5, 40, 100}, {16, 33, 67}, {3, 32, 1000}};
     static const char *const list[] = {
         "TILE(n,32,n1) TILE(n1,4,n2) TILE(k,16,k1) TILE(k1,4,k2) THREAD(k1) THREAD(n1) ORDER(k1,n1) VEC(n2) "
@@ -197,7 +197,7 @@ TEST(block_parts_of_sums) {
     CHECK_EQ(without_one(list[0], OP_BARRIER, "no barrier is between"),
              2); /* all threads add, one of them reads */
     CHECK_EQ(without_one(list[3], OP_BARRIER, "no barrier is between"),
-             2); /* the parts' place is used again */
+             2); /* the buffer of partial sums is reused */
 }
 
 /* Few rows by a wide matrix with operands straight from memory, k dealt out to warps; both layouts, sizes that do not come out
@@ -247,11 +247,11 @@ TEST(block_group_products) {
         "UNROLL(k1) STAGE(a,k,k1+k2,m3) STAGE(b,k,k1+k2,n3) TILE(a.m3,8,a.v) VEC(a.v) TILE(b.n3,8,b.v) "
         "VEC(b.v) "
         "PIPE(a,k,%d) PIPE(b,k,%d)";
-    for (int places = 3; places < 5; places++) {
+    for (int stages = 3; stages < 5; stages++) {
         char opts[3][800];
-        snprintf(opts[0], sizeof opts[0], nt, places, places);
-        snprintf(opts[1], sizeof opts[1], nn, places, places);
-        snprintf(opts[2], sizeof opts[2], tn, places, places);
+        snprintf(opts[0], sizeof opts[0], nt, stages, stages);
+        snprintf(opts[1], sizeof opts[1], nn, stages, stages);
+        snprintf(opts[2], sizeof opts[2], tn, stages, stages);
         check_product(
             &(struct product){.m = 128, .n = 64, .k = 320, .tb = true, .dt = "bf16", .opts = opts[0]});
         check_product(
@@ -318,7 +318,7 @@ TEST(block_epilogue_loads_ahead) {
     arena_free(&x.arena);
 }
 
-/* Only halves may lie across k. */
+/* Only 16-bit operands may be MN-major. */
 TEST(block_group_floats_along_k) {
     struct product x = {
         .m = 64,
@@ -367,7 +367,7 @@ TEST_SLOW(block_heuristic, 300) {
     }
 }
 
-/* Where there are warpgroups: their instructions, in grids of every shape, and only for halves. */
+/* wgmma where the GPU has it: in grids of every shape, and only for 16-bit types. */
 TEST_SLOW(block_heuristic_of_groups, 300) {
     int groups = 0;
     for (size_t i = 0; i < RG_COUNT(chosen); i++) {

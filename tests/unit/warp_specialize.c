@@ -1,12 +1,11 @@
-/* Tests of threads with roles (src/codegen/gpu/warp_specialize.c, tma_tile.c): products whose tiles are copied as boxes by a thread of its own, in
- * the interpreter, which lets copies come as late as they may and finds who does not wait; exact, because the numbers are
- * small integers. What is left out of the protocol is found. Boxes that are none are refused with the reason. */
+/* Tests of warp specialization (src/codegen/gpu/warp_specialize.c, tma_tile.c): GEMMs whose tiles a producer loads by TMA, in
+ * the interpreter, which lets loads land as late as they may and finds missing waits; exact, because the numbers are
+ * small integers. Each omitted op of the protocol is detected. Tiles that TMA cannot load are refused with the reason. */
 #include "gemm_test.h"
 #include "irtest.h"
 
-/* Tiles of 64 w x n by instructions of 64 x n; WARP_SPECIALIZE(teams) PERSISTENT(blocks) at the end. */
-static const char *list(char *out, size_t room, int w, int n, bool ta, bool tb, int places,
-                        const char *roles) {
+/* Tiles of 64 w x n by instructions of 64 x n; WARP_SPECIALIZE(consumers) PERSISTENT(blocks) at the end. */
+static const char *list(char *out, size_t room, int w, int n, bool ta, bool tb, int stages, const char *ws) {
     char m[32] = "TILE(m,64,m3)", lane[16] = "", mm[16] = "m3";
     if (w > 1) {
         snprintf(m, sizeof m, "TILE(m,%d,m1) TILE(m1,64,m3)", 64 * w);
@@ -15,15 +14,15 @@ static const char *list(char *out, size_t room, int w, int n, bool ta, bool tb, 
     snprintf(out, room,
              "%s TILE(n,%d,n3) TILE(k,64,k1) TILE(k1,16,k2) TC(m3,n3,k2,WBF16_%d) %s UNROLL(k1) "
              "STAGE(a,k,%s%s%s) STAGE(b,k,%s) PIPE(a,k,%d) PIPE(b,k,%d) %s",
-             m, n, n, lane, ta ? "k1+k2," : "", mm, ta ? "" : ",k1+k2", tb ? "n3,k1+k2" : "k1+k2,n3", places,
-             places, roles);
+             m, n, n, lane, ta ? "k1+k2," : "", mm, ta ? "" : ",k1+k2", tb ? "n3,k1+k2" : "k1+k2,n3", stages,
+             stages, ws);
     return out;
 }
 
-/* Lists that the family is made of, for real sizes: tile, groups along m, registers, places. */
+/* Opt lists of real sizes: tile, warpgroups along m, stages. */
 static const struct {
-    int m, n, w, places;
-    const char *roles;
+    int m, n, w, stages;
+    const char *ws;
 } family[] = {
     {128, 256, 2, 4, "WARP_SPECIALIZE(1) PERSISTENT(132)"},
     {128, 192, 1, 5, "WARP_SPECIALIZE(2) PERSISTENT(132)"},
@@ -48,8 +47,8 @@ static const char *family_list(char *out, size_t room, size_t i, const char *typ
     snprintf(out, room,
              "%s TILE(n,%d,n3) TILE(k,64,k1) TILE(k1,16,k2) TC(m3,n3,k2,W%s_%d)%s UNROLL(k1) "
              "STAGE(a,k,%s,k1+k2) STAGE(b,k,%s) PIPE(a,k,%d) PIPE(b,k,%d) %s",
-             m, family[i].n, type, family[i].n, marks, all, tb ? "n3,k1+k2" : "k1+k2,n3", family[i].places,
-             family[i].places, family[i].roles);
+             m, family[i].n, type, family[i].n, marks, all, tb ? "n3,k1+k2" : "k1+k2,n3", family[i].stages,
+             family[i].stages, family[i].ws);
     return out;
 }
 
@@ -64,34 +63,32 @@ static void check(int64_t m, int64_t n, int64_t k, bool ta, bool tb, const char 
     product_check(&x, NULL);
 }
 
-TEST(roles_products) {
-    static const char *const roles[] = {"WARP_SPECIALIZE(1)", "WARP_SPECIALIZE(1) PERSISTENT(2)",
-                                        "WARP_SPECIALIZE(2) PERSISTENT(1)",
-                                        "WARP_SPECIALIZE(2) PERSISTENT(2)"};
+TEST(ws_gemms) {
+    static const char *const ws[] = {"WARP_SPECIALIZE(1)", "WARP_SPECIALIZE(1) PERSISTENT(2)",
+                                     "WARP_SPECIALIZE(2) PERSISTENT(1)", "WARP_SPECIALIZE(2) PERSISTENT(2)"};
     char opts[1024];
-    for (size_t i = 0; i < RG_COUNT(roles); i++)
+    for (size_t i = 0; i < RG_COUNT(ws); i++)
         for (int lay = 0; lay < 4; lay++)
-            for (int places = 2; places < 4; places++) {
+            for (int stages = 2; stages < 4; stages++) {
                 int w = i < 2 && lay % 2 == 0 ? 2 : 1;
-                list(opts, sizeof opts, w, 64, lay & 1, lay & 2, places, roles[i]);
+                list(opts, sizeof opts, w, 64, lay & 1, lay & 2, stages, ws[i]);
                 check(128, 192, 192, lay & 1, lay & 2, opts);
             }
 }
 
 static bool to_shared(const uop *n, enum op op) { return n->op == op && access_buf(n)->op == OP_LOCAL; }
 
-/* A tile is added to: it comes to the panels of the results by boxes, if there is a panel for each, else by loads. Results take
- * its place, four at a time: what is added to the others is read before the first is stored. */
-TEST(roles_residual) {
-    static const char *const roles[] = {"WARP_SPECIALIZE(1)", "WARP_SPECIALIZE(1) PERSISTENT(2)",
-                                        "WARP_SPECIALIZE(2) PERSISTENT(1)",
-                                        "WARP_SPECIALIZE(2) PERSISTENT(2)"};
+/* A residual: loaded by TMA into the panels of the results, if there is a panel for each, else by threads.
+ * Results overwrite it, four at a time: the residual of the others is read before the first is stored. */
+TEST(ws_residual) {
+    static const char *const ws[] = {"WARP_SPECIALIZE(1)", "WARP_SPECIALIZE(1) PERSISTENT(2)",
+                                     "WARP_SPECIALIZE(2) PERSISTENT(1)", "WARP_SPECIALIZE(2) PERSISTENT(2)"};
     char opts[1024];
-    for (size_t i = 0; i < RG_COUNT(roles); i++)
+    for (size_t i = 0; i < RG_COUNT(ws); i++)
         for (int edge = 0; edge < 2; edge++) {
             struct product x = {
                 .m = edge ? 200 : 256, .n = edge ? 136 : 192, .k = 192, .tb = true, .dt = "bf16"};
-            list(opts, sizeof opts, i < 2 ? 2 : 1, 64, false, true, 3, roles[i]);
+            list(opts, sizeof opts, i < 2 ? 2 : 1, 64, false, true, 3, ws[i]);
             x.opts = opts, x.plus = true;
             uint32_t loads = 0, boxes = 0, stores = 0, pairs = 0;
             arena_init(&x.arena, &x.err);
@@ -112,14 +109,14 @@ TEST(roles_residual) {
         }
 }
 
-/* Groups along m, columns of an instruction, tiles of a thread, blocks, places of the ring; of so many rows and columns. */
+/* Warpgroups along m, columns of an instruction, tiles of a thread, blocks, pipeline stages; rows and columns. */
 static const struct cluster {
-    int w, n, reg, parts, places;
+    int w, n, reg, parts, stages;
     int64_t m, columns;
 } clusters[] = {{1, 64, 1, 2, 2, 128, 128},  {2, 128, 1, 2, 2, 136, 192}, {2, 128, 1, 4, 3, 128, 128},
                 {1, 128, 2, 4, 2, 128, 136}, {2, 128, 2, 2, 2, 256, 128}, {2, 256, 1, 4, 4, 128, 256}};
 
-/* Blocks of a cluster have parts of the sums, send each other what they do not store, and add in the order of the parts. */
+/* Split-K in a cluster: blocks exchange partial sums by DSMEM and add them in the order of ranks. */
 static const char *cluster_list(char *out, size_t room, const struct cluster *c, bool tb, int64_t part) {
     char m[64] = "TILE(m,64,m3)", marks[32] = "", all[16] = "m3";
     int w = c->w, n = c->n, reg = c->reg;
@@ -134,7 +131,7 @@ static const char *cluster_list(char *out, size_t room, const struct cluster *c,
              "TILE(k,%lld,kc) CLUSTER(k) %s TILE(n,%d,n3) TILE(kc,64,k1) TILE(k1,16,k2) "
              "TC(m3,n3,k2,WBF16_%d)%s UNROLL(k1) STAGE(a,kc,%s,k1+k2) STAGE(b,kc,%s) PIPE(a,kc,%d) "
              "PIPE(b,kc,%d) WARP_SPECIALIZE(1)",
-             (long long)part, m, n, n, marks, all, tb ? "n3,k1+k2" : "k1+k2,n3", c->places, c->places);
+             (long long)part, m, n, n, marks, all, tb ? "n3,k1+k2" : "k1+k2,n3", c->stages, c->stages);
     return out;
 }
 
@@ -149,10 +146,10 @@ static void check_clusters(const struct cluster *form, size_t n, struct engine *
         }
 }
 
-TEST(roles_clusters) { check_clusters(clusters, RG_COUNT(clusters) - 1, NULL); }
+TEST(ws_clusters) { check_clusters(clusters, RG_COUNT(clusters) - 1, NULL); }
 
-/* What is sent stands in the place of the ring: a block of 128 x 256 has no other. */
-TEST_SLOW(roles_clusters_over_tiles, 60) {
+/* The DSMEM buffer aliases the pipeline: a block of 128 x 256 has no other room. */
+TEST_SLOW(ws_clusters_over_tiles, 60) {
     const struct cluster *form = &clusters[RG_COUNT(clusters) - 1];
     char opts[1024];
     struct product x = {.m = 128, .n = 256, .k = 512, .tb = true, .dt = "bf16"};
@@ -168,7 +165,7 @@ TEST_SLOW(roles_clusters_over_tiles, 60) {
 }
 
 /* What blocks tell each other cannot be left out either. */
-TEST(roles_clusters_protocol) {
+TEST(ws_clusters_protocol) {
     static const enum op op[] = {OP_CLUSTER_SYNC, OP_DSMEM_STORE, OP_WGMMA_WAIT};
     char opts[1024];
     struct product x = {.m = 64, .n = 64, .k = 512, .tb = true, .dt = "bf16"};
@@ -199,7 +196,7 @@ TEST(roles_clusters_protocol) {
     arena_free(&x.arena);
 }
 
-TEST(roles_clusters_say_why) {
+TEST(ws_clusters_say_why) {
     static const struct {
         const char *opts, *says;
     } bad[] = {
@@ -218,7 +215,7 @@ TEST(roles_clusters_say_why) {
 }
 
 /* Rows and columns that end inside of a tile: zeros from outside of the map, stores that are left out. */
-TEST(roles_edges) {
+TEST(ws_edges) {
     static const int64_t size[][3] = {{136, 72, 136}, {72, 200, 200}, {8, 64, 128}, {200, 72, 72}};
     char opts[1024];
     for (size_t i = 0; i < RG_COUNT(size); i++)
@@ -232,19 +229,19 @@ TEST(roles_edges) {
         }
 }
 
-/* Rows of results that begin anywhere, of halves and of floats: through shared memory too, by pieces that begin at multiples of 16
+/* Unaligned rows of results, 16-bit and fp32: through shared memory too, by vectors that are aligned to 16
  * bytes in memory (a store of 16 bytes elsewhere is refused), and what is left of a row one by one. One element more and less
  * than tiles have, rows that end in a tile's first column, few rows, short ones. */
-TEST(roles_odd_rows) {
+TEST(ws_unaligned_rows) {
     static const int64_t size[][3] = {{129, 65, 192}, {127, 63, 136},  {65, 131, 128}, {64, 129, 128},
                                       {130, 66, 128}, {191, 257, 128}, {2, 77, 128},   {70, 7, 128}};
-    static const char *const roles[] = {"WARP_SPECIALIZE(1)", "WARP_SPECIALIZE(1) PERSISTENT(2)",
-                                        "WARP_SPECIALIZE(2) PERSISTENT(2)"};
+    static const char *const ws[] = {"WARP_SPECIALIZE(1)", "WARP_SPECIALIZE(1) PERSISTENT(2)",
+                                     "WARP_SPECIALIZE(2) PERSISTENT(2)"};
     char opts[1024], padded[1100];
     for (size_t i = 0; i < RG_COUNT(size) * 4; i++) {
         const int64_t *s = size[i / 4];
         bool wide = i & 1;
-        list(opts, sizeof opts, 1 + (i % 3 < 2), wide ? 128 : 64, false, true, 2, roles[i % 3]);
+        list(opts, sizeof opts, 1 + (i % 3 < 2), wide ? 128 : 64, false, true, 2, ws[i % 3]);
         snprintf(padded, sizeof padded, "PADTO(m,128) PADTO(n,%d) %s", wide ? 128 : 64, opts);
         struct product x = {
             .m = s[0], .n = s[1], .k = s[2], .tb = true, .dt = "bf16", .opts = padded, .half = i & 2};
@@ -267,7 +264,7 @@ TEST(roles_odd_rows) {
 
 /* The same where there is no room for all columns of a tile at once: pieces that begin in the first half and end in the second,
  * rows that end around the middle. */
-TEST(roles_odd_rows_in_two) {
+TEST(ws_unaligned_rows_in_two) {
     static const int64_t n[] = {381, 385, 387, 391, 393, 511, 513};
     char opts[1024], padded[1100];
     for (size_t i = 0; i < RG_COUNT(n); i++) {
@@ -281,15 +278,16 @@ TEST(roles_odd_rows_in_two) {
 }
 
 /* Without any one statement of the protocol the program is refused, or waits without an end, which is told. */
-TEST(roles_protocol) {
+TEST(ws_protocol) {
     static const enum op op[] = {OP_MBAR_INIT, OP_MBAR_ARRIVE, OP_MBAR_WAIT,
                                  OP_BARRIER,   OP_WGMMA_WAIT,  OP_TMA_LOAD};
     char opts[1024];
     for (int form = 0; form < 4; form++) {
-        int teams = 1 + form % 2;
+        int consumers = 1 + form % 2;
         struct product x = {.m = 128, .n = 192, .k = 256, .tb = true, .dt = "bf16", .plus = form > 1};
-        x.opts = list(opts, sizeof opts, 1, 64, false, true, 2,
-                      teams == 1 ? "WARP_SPECIALIZE(1) PERSISTENT(1)" : "WARP_SPECIALIZE(2) PERSISTENT(1)");
+        x.opts =
+            list(opts, sizeof opts, 1, 64, false, true, 2,
+                 consumers == 1 ? "WARP_SPECIALIZE(1) PERSISTENT(1)" : "WARP_SPECIALIZE(2) PERSISTENT(1)");
         arena_init(&x.arena, &x.err);
         if (err_guard(&x.err, product_compile, &x)) FAIL("%s", x.err.msg);
         uint16_t *a = arena_array(&x.arena, uint16_t, 128 * 256),
@@ -321,7 +319,7 @@ TEST(roles_protocol) {
     }
 }
 
-TEST(roles_say_why) {
+TEST(ws_say_why) {
     static const struct {
         int64_t m, n, k;
         bool tb;
@@ -353,7 +351,7 @@ TEST(roles_say_why) {
 }
 
 /* Steps of 128 terms by instructions of 96: the rest of the second must be zeros, and a box would bring the next step's terms. */
-TEST(roles_steps_that_end_inside) {
+TEST(ws_partial_k_steps) {
     for (int tb = 0; tb < 2; tb++) {
         char opts[1024];
         struct product x = {.m = 64, .n = 64, .k = 256, .tb = tb, .dt = "bf16", .opts = opts};
@@ -447,7 +445,7 @@ static void check_finish(struct finish *x, struct engine *en) {
 }
 
 /* Stored as boxes where rows begin at multiples of 16 bytes, and one by one where they do not. */
-TEST(roles_finish) {
+TEST(ws_epilogue) {
     static const int64_t size[][3] = {{128, 192, 128}, {136, 72, 136}, {200, 200, 200}, {128, 70, 128}};
     char opts[1024];
     for (size_t i = 0; i < RG_COUNT(size); i++)
@@ -492,7 +490,7 @@ static void compile_many(void *arg) {
     CHECK_EQ(shape.maps, RENDER_MAPS);
 }
 
-TEST(roles_many_results) {
+TEST(ws_many_results) {
     char opts[1024];
     list(opts, sizeof opts, 2, 64, false, true, 3, "WARP_SPECIALIZE(1) PERSISTENT(2)");
     struct finish x = {.m = 128, .n = 128, .k = 128, .opts = opts};
@@ -523,7 +521,7 @@ TEST(roles_many_results) {
 /* ---- the compiler's opinion, and a GPU ------------------------------------------------------------------------- */
 
 /* No register goes to memory (but where sums take nearly all), no instruction of a group waits for another, registers are exchanged: NVIDIA's compiler says so. */
-TEST_SLOW(cuda_compile_roles, 300) {
+TEST_SLOW(cuda_compile_ws, 300) {
     struct arena arena;
     struct err err = {0};
     char opts[1024];
@@ -565,7 +563,7 @@ TEST_SLOW(cuda_compile_roles, 300) {
 }
 
 /* Random sizes and lists again and again: no hang (waits are bounded), the right numbers every time. */
-TEST_MANUAL(cuda_gpu_roles, 120) {
+TEST_MANUAL(cuda_gpu_ws, 120) {
     struct engine *en = cuda_engine();
     struct dev_info info;
     struct err e = {0};
@@ -614,7 +612,7 @@ TEST_MANUAL(cuda_gpu_clusters, 120) {
     engine_close(en);
 }
 
-TEST_MANUAL(cuda_gpu_roles_repeat, 120) {
+TEST_MANUAL(cuda_gpu_ws_repeat, 120) {
     enum { LAUNCHES = 4000, CHECKS = 20 };
     struct engine *en = cuda_engine();
     struct dev_info info;
