@@ -2,7 +2,7 @@
  *
  * The device's intervals are united by class (computing hides communicating hides copying); what is
  * left are gaps. A gap ends with a piece of device work; the call that submitted it says whose fault
- * the gap was: submitted before the gap began, the device turned around; submitted later, the host was
+ * the gap was: submitted before the gap began, turn-around of the device; submitted later, the host was
  * late, and what its thread did meanwhile is the cause (in the order of ancestry: a tensor operator
  * inside the data loader is the data loader's). Then two what-ifs move time between causes: a blocking
  * call that kept the host from running ahead owns the idle time its absence would have hidden, and

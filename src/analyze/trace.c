@@ -148,7 +148,7 @@ static inline bool before(const struct trace_event *a, const struct trace_event 
     return da > db;
 }
 
-/* Natural merge sort of indices: profilers write long sorted runs, so few passes are needed. */
+/* Natural merge sort of indices: profilers write long sorted runs, which need few passes. */
 void trace_sort(const struct trace_event *ev, uint32_t *a, uint32_t n, uint32_t *tmp) {
     for (;;) {
         uint32_t out = 0, i = 0, runs = 0;

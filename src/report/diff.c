@@ -73,8 +73,8 @@ static void each_call(const struct diff_row *x, int side, char *out, size_t n) {
 }
 
 static void one_row(struct str *o, const struct diff *f, const struct diff_row *x, struct diff_unit u) {
-    char name[31], short_name[80], was[24], is[24], place[40];
-    report_source_line(x->where, place, sizeof place);
+    char name[31], short_name[80], was[24], is[24], line[40];
+    report_source_line(x->where, line, sizeof line);
     report_short_name(*x->name ? x->name : "(not known)", short_name, sizeof short_name);
     report_cut_middle(f->how.by == GROUP_KERNEL ? short_name
                       : *x->name                ? x->name
@@ -84,7 +84,7 @@ static void one_row(struct str *o, const struct diff *f, const struct diff_row *
     each_call(x, 1, is, sizeof is);
     report_line(o, "%+11.2f %s  %-11s %-30s x%.4g -> x%.4g, %s -> %s  %s", (double)x->delta / u.ns, u.name,
                 diff_text(x->what), name, (double)x->calls[0] / f->steps[0],
-                (double)x->calls[1] / f->steps[1], was, is, f->how.by == GROUP_LINE ? "" : place);
+                (double)x->calls[1] / f->steps[1], was, is, f->how.by == GROUP_LINE ? "" : line);
 }
 
 static void by_kernel(struct str *o, const struct diff *f, uint32_t most, struct diff_unit u) {

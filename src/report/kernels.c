@@ -130,7 +130,7 @@ void report_kernels_json(struct str *o, struct diag *d, uint32_t whole) {
                            (long long)work->unit_ns[u]);
                 gap = ",";
             }
-        str_add(o, "},\"places\":[");
+        str_add(o, "},\"lines\":[");
         for (uint32_t r = 0; r < k[i].rows.n; r++) {
             const struct kernel_row *row = &d->kernels.p[k[i].rows.p[r]];
             str_add(o, r ? ",[" : "[");

@@ -100,8 +100,8 @@ const drawTable = {
 };
 
 // ---- a Ridge program: a drawer for each kernel, the user's source with its cost ---------------------------
-// Codes of that name; the one that the place asked for first.
-const codesOf = (name, where) => K.filter(k => k.name === name).sort((a, b) => b.places.some(p => p[0] === where) - a.places.some(p => p[0] === where) || b.ns - a.ns);
+// Codes of that name; the one that the line asked for first.
+const codesOf = (name, where) => K.filter(k => k.name === name).sort((a, b) => b.lines.some(p => p[0] === where) - a.lines.some(p => p[0] === where) || b.ns - a.ns);
 function drawer(name, where) {
   const list = codesOf(name, where), k = list[0];
   $('drawer').classList.toggle('on', !!k);
@@ -116,7 +116,7 @@ function drawer(name, where) {
   const units = Object.entries(k.units_ns).sort((a, b) => b[1] - a[1]), longest = units.length && units[0][1];
   if (units.length) h += '<h3>What each unit of the machine needs for a call</h3><table>' + units.map(u => '<tr><td>' + esc(u[0]) + '</td><td class="n">' + us(u[1]) + '</td><td><i class="bar" style="width:' + 100 * u[1] / longest + '%"></i></td></tr>').join('') + '</table>';
   h += '<h3>Places</h3><table>';
-  for (const p of k.places) h += '<tr class="go" data-place="' + esc(p[0]) + '"><td>' + esc(p[0]) + '</td><td>' + esc(p[1] + (p[2] ? ' in ' + p[2] : '')) + '</td><td class="n">x' + p[3] + '</td><td class="n">' + us(p[4] / p[3]) + '</td></tr>';
+  for (const p of k.lines) h += '<tr class="go" data-line="' + esc(p[0]) + '"><td>' + esc(p[0]) + '</td><td>' + esc(p[1] + (p[2] ? ' in ' + p[2] : '')) + '</td><td class="n">x' + p[3] + '</td><td class="n">' + us(p[4] / p[3]) + '</td></tr>';
   h += '</table><h3>Opts</h3><pre>' + esc(k.opts || 'none') + '</pre>';
   if (k.graph) h += '<h3>Graph</h3><pre>' + esc(k.graph) + '</pre>';
   if (k.source) h += '<h3>Source</h3><pre>' + esc(k.source) + '</pre>';
@@ -127,7 +127,7 @@ function drawer(name, where) {
 $('drawer').addEventListener('click', e => {
   const go = e.target.closest('.go');
   if (e.target.id === 'shut') $('drawer').classList.remove('on');
-  if (go) showLine(go.dataset.place);
+  if (go) showLine(go.dataset.line);
 });
 addEventListener('keydown', e => { if (e.key === 'Escape') $('drawer').classList.remove('on'); });
 function drawSource() {
@@ -138,10 +138,10 @@ function drawSource() {
     h += '<h3>' + esc(f.path || f.name) + (f.found ? '' : ' <span class="note">is not here: only line numbers are known</span>') + '</h3><div class="scroll"><table class="src"><thead><tr><th class="n">kernels</th><th class="n">host</th><th></th><th class="n">line</th><th></th></tr></thead><tbody>';
     let last = 0;
     for (const [n, kernel, host, , calls, text] of f.lines) {
-      const place = f.name + ':' + n, cost = kernel + host;
+      const loc = f.name + ':' + n, cost = kernel + host;
       if (last && n > last + 1) h += '<tr class="cut"><td colspan="5">&hellip;</td></tr>';
       last = n;
-      h += '<tr' + (calls || cost ? ' class="hot" data-place="' + esc(place) + '"' : '') + '><td class="n">' + (kernel ? ms(kernel) : '') + '</td><td class="n">' + (host ? ms(host) : '') + '</td><td class="share"><i class="bar" style="width:' + 100 * cost / most +
+      h += '<tr' + (calls || cost ? ' class="hot" data-line="' + esc(loc) + '"' : '') + '><td class="n">' + (kernel ? ms(kernel) : '') + '</td><td class="n">' + (host ? ms(host) : '') + '</td><td class="share"><i class="bar" style="width:' + 100 * cost / most +
         '%"></i></td><td class="n">' + n + '</td><td><code>' + esc(text === null ? '' : text) + '</code></td></tr>';
     }
     h += '</tbody></table></div>';
@@ -152,20 +152,20 @@ function drawSource() {
 function unfold(tr) {
   const old = tr.nextElementSibling;
   if (old && old.classList.contains('asked')) { old.remove(); return; }
-  const rows = R.kernels.filter(k => k.where === tr.dataset.place);
+  const rows = R.kernels.filter(k => k.where === tr.dataset.line);
   const row = document.createElement('tr');
   row.className = 'asked';
   row.innerHTML = '<td colspan="5">' + (rows.map(k => '<button data-kernel="' + esc(k.full_name || k.name) + '">' + esc(k.name) + ' x' + k.count + ' ' + ms(k.ns) + (k.modelled ? ', ' + pct(k.roof) + ' of roof' : '') + '</button>').join(' ') || 'no kernel names this line first') + '</td>';
   tr.after(row);
 }
-function showLine(place) {
+function showLine(loc) {
   open('source');
-  const tr = [...document.querySelectorAll('#source tr.hot')].find(x => x.dataset.place === place);
+  const tr = [...document.querySelectorAll('#source tr.hot')].find(x => x.dataset.line === loc);
   if (tr) { tr.scrollIntoView({block: 'center'}); unfold(tr); }
 }
 $('source').addEventListener('click', e => {
   const b = e.target.closest('[data-kernel]'), tr = e.target.closest('tr.hot');
-  if (b) drawer(b.dataset.kernel, b.closest('tr').previousElementSibling.dataset.place); else if (tr) unfold(tr);
+  if (b) drawer(b.dataset.kernel, b.closest('tr').previousElementSibling.dataset.line); else if (tr) unfold(tr);
 });
 
 // ---- events -------------------------------------------------------------------------------------------
@@ -435,10 +435,10 @@ function heapTables() {
   let h = '<h3>At the peak, after ' + ms(H.t) + '</h3><table>' + kinds.map(k => '<tr><td>' + esc(k[0]) + '</td><td class="n">' + mb(k[1]) + '</td><td class="n">' + pct(k[1] / all) + '</td><td class="share"><i class="bar" style="width:' + 100 * k[1] / kinds[0][1] + '%"></i></td></tr>').join('') + '</table>';
   for (const [key, title] of [['peak', 'Who holds it then'], ['left', 'Left at the end'], ['grows', 'More in every step']])
     if (H[key].length) h += '<h3>' + title + '</h3><div class="scroll"><table><tr><th class="n">bytes</th><th class="n">blocks</th><th>for</th><th>line</th><th>function</th><th>module</th><th>shape</th></tr>' +
-      H[key].map(r => '<tr' + (r[3] ? ' class="go" data-place="' + esc(r[3]) + '"' : '') + '><td class="n">' + mb(r[1]) + '</td><td class="n">' + r[2] + '</td><td>' + esc(r[0]) + '</td>' + [3, 4, 5, 6].map(i => '<td>' + esc(r[i]) + '</td>').join('') + '</tr>').join('') + '</table></div>';
+      H[key].map(r => '<tr' + (r[3] ? ' class="go" data-line="' + esc(r[3]) + '"' : '') + '><td class="n">' + mb(r[1]) + '</td><td class="n">' + r[2] + '</td><td>' + esc(r[0]) + '</td>' + [3, 4, 5, 6].map(i => '<td>' + esc(r[i]) + '</td>').join('') + '</tr>').join('') + '</table></div>';
   return h;
 }
-$('held').addEventListener('click', e => { const go = e.target.closest('.go'); if (go) showLine(go.dataset.place); });
+$('held').addEventListener('click', e => { const go = e.target.closest('.go'); if (go) showLine(go.dataset.line); });
 
 // ---- tabs and theme -----------------------------------------------------------------------------------
 let tab = '';

@@ -215,8 +215,8 @@ static void close_until(struct perfetto_writer *w, struct open *o, uint64_t uuid
 }
 
 /* The first track where it fits into what is open; BESIDE: none. */
-static int place(struct perfetto_writer *w, struct open *o, uint32_t lane, bool *named, int64_t t0,
-                 int64_t end) {
+static int find_track(struct perfetto_writer *w, struct open *o, uint32_t lane, bool *named, int64_t t0,
+                      int64_t end) {
     int k = 0;
     for (; k < BESIDE; k++) {
         close_until(w, &o[k], track_of(lane, k), t0);
@@ -238,7 +238,7 @@ static void lane_slices(struct perfetto_writer *w, uint32_t lane, struct open *o
         const struct trace_event *e = &t->ev[t->order[l->first + i]];
         if (e->kind == TK_MEM || e->kind == TK_STEP) continue;
         int64_t end = trace_end(e);
-        int k = place(w, o, lane, named, e->t0, end);
+        int k = find_track(w, o, lane, named, e->t0, end);
         if (k == BESIDE) { /* cut it to what it is in */
             k = BESIDE - 1;
             if (o[k].n == DEEPEST) continue;

@@ -150,7 +150,7 @@ void report_source_line(const char *w, char *out, size_t cap) {
     snprintf(out, cap, "..%s", tail);
 }
 
-/* Tenths of a percent that add up to 1000: floor each, give the rest to the largest remainders. */
+/* Tenths of a percent whose total is 1000: floor each, give the rest to the largest remainders. */
 void report_shares(const int64_t *v, int n, int64_t whole, int *out) {
     int sum = 0;
     double rest[BUDGET_KEYS];

@@ -2,7 +2,7 @@
  *
  * In the order in which a person asks: what is it, where did the time go, what do I do, what is it not,
  * what could not be seen. At most 40 lines of 100 columns; the budget is printed with largest-remainder
- * rounding so that its parts add up to what is shown. A Ridge program has a screen of its own: ridge_screen.c. Tests: tests/unit/report.c */
+ * rounding so that its parts total what is shown. A Ridge program has a screen of its own: ridge_screen.c. Tests: tests/unit/report.c */
 #include "report/internal.h"
 
 #include <stdlib.h>

@@ -18,8 +18,8 @@ enum {
 };
 
 struct flat_kernel { /* a kernel over one linear coordinate */
-    const uop
-        *sink; /* in canonical form: sizes of tensors are replaced, buffers are numbered by first mention */
+    /* in canonical form: sizes of tensors are replaced, buffers are numbered by first mention */
+    const uop *sink;
     const uop **buffer;
     uint8_t *whole; /* by buffer: as large as the domain; else one element */
     uint32_t nbuf;

@@ -2,7 +2,7 @@
  *
  * plan_graph.c has made sure that its sources are row-major in memory and its result is stored, plan.c that it is a region
  * of its own. Here it gets its buffers (the result, then the sources), the numbers that the builtin kernel takes,
- * and a price. The CALL over BUFFERs takes the role of a kernel's SINK: equal text, equal call, as for kernels.
+ * and a price. The CALL over BUFFERs replaces a kernel's SINK: equal text, equal call, as for kernels.
  * Tests: tests/unit/call.c */
 #include <math.h>
 

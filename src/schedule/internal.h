@@ -80,8 +80,8 @@ struct repacked {
     bool any_rows;        /* in: do not pad result rows where the device has an epilogue for unaligned ones */
     const uop *sum;       /* replaces n */
     const uop *stored[2]; /* the copies, which must be stored, or NULL */
-    const uop
-        *padded; /* the sum with padded rows, to be stored as it is where it is rounded to 16 bits; or NULL */
+    /* the sum with padded rows, to be stored as it is where it is rounded to 16 bits; or NULL */
+    const uop *padded;
 };
 bool repack_gemm(struct ir *, struct shapes *, const uop *n, const struct sched_opts *, struct repacked *);
 

@@ -14,8 +14,8 @@ struct copy {
     struct sgraph *g;
     const uop **to;      /* caller's node id -> ours */
     const uop **version; /* the same for what an ASSIGN writes to */
-    uint8_t
-        *overwritten;   /* caller's node id: a version of a buffer that an ASSIGN of this program replaces */
+    /* caller's node id: a version of a buffer that an ASSIGN of this program replaces */
+    uint8_t *overwritten;
     uop_vec topo;       /* the caller's nodes; ids are below `nodes` */
     uint8_t *broadcast; /* caller's node id: see is_broadcast() */
     uint32_t nodes;

@@ -52,8 +52,8 @@ struct sched_builtin {
     double ops;       /* in total */
 };
 struct sched_prog { /* a distinct kernel */
-    const struct sched_builtin
-        *builtin;         /* NULL for kernels; else kernel.sink is (CALL[name] (BUFFER[1] ..) ..) */
+    /* NULL for kernels; else kernel.sink is (CALL[name] (BUFFER[1] ..) ..) */
+    const struct sched_builtin *builtin;
     struct ir *ir;        /* its own */
     struct kernel kernel; /* name as DEBUG prints it, E_.. or r_..; opts ""; sink */
     uint32_t nbuf, nvar;

@@ -112,8 +112,8 @@ struct fusion_candidate { /* a candidate for the answer */
     double seconds;
 };
 struct plan_move {
-    uint32_t
-        f[2]; /* nodes to flip; nf 0: output f[0] goes to the kernel of output f[1], NONE: one of its own */
+    /* nodes to flip; nf 0: output f[0] goes to the kernel of output f[1], NONE: one of its own */
+    uint32_t f[2];
     uint32_t nf;
     double gain;
 };

@@ -96,7 +96,7 @@ TEST(kernels_of_one_code_are_one) {
     str_init(&s, &arena);
     report_kernels_json(&s, &d, 1);
     has(s.p, "\"graph\":\"kernel r_8\\u000a(SINK x)\"");
-    has(s.p, "\"places\":[[\"a.c:7\",\"sum\",\"net.1\",1,10000],[\"a.c:9\",\"max\",\"\",1,6000]]");
+    has(s.p, "\"lines\":[[\"a.c:7\",\"sum\",\"net.1\",1,10000],[\"a.c:9\",\"max\",\"\",1,6000]]");
     forget();
 }
 

@@ -140,7 +140,7 @@ TEST(report_short_names) {
     }
 }
 
-TEST(report_places) {
+TEST(report_source_lines) {
     static const struct {
         const char *where, *shown;
     } cases[] = {

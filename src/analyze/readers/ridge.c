@@ -343,7 +343,7 @@ static void parse_info(struct reading *r, uint32_t info, struct trace_kernel_arg
 }
 
 /* "dir/file.c:12" is shown as "file.c:12"; the path is kept too. */
-static uint32_t parse_place(struct reading *r, uint32_t info) {
+static uint32_t parse_line(struct reading *r, uint32_t info) {
     struct trace *t = r->t;
     const char *s = trace_str(t, info), *base = strrchr(s, '/'), *colon = strrchr(s, ':');
     uint64_t seen;
@@ -385,7 +385,7 @@ static void resolve_call(struct reading *r, struct trace_event *e, uint32_t info
     const char *s = trace_str(t, info);
     size_t n = strcspn(s, "\t");
     e->aux = s[n] ? trace_intern(t, s + n + 1, strlen(s + n + 1)) : 0;
-    e->args = n ? parse_place(r, trace_intern(t, s, n)) : 0;
+    e->args = n ? parse_line(r, trace_intern(t, s, n)) : 0;
 }
 
 /* Where the device notes its copies itself, what the host recorded is the call that asked for one. */
@@ -459,7 +459,7 @@ static int by_moment(const void *x, const void *y) {
 }
 
 /* On the trace's clock, in order. A file of nothing but memory (a snapshot) begins with its first block. */
-static void place_memory(struct trace *t) {
+static void align_memory(struct trace *t) {
     if (!t->n && t->blocks.n) {
         t->base = INT64_MAX;
         for (uint32_t i = 0; i < t->blocks.n; i++) t->base = RG_MIN(t->base, t->blocks.p[i].t);
@@ -514,7 +514,7 @@ void read_ridge(struct trace *t, struct input *in) {
     resolve(&r);
     t->format = TRACE_RIDGE;
     trace_finish(t);
-    place_memory(t);
+    align_memory(t);
     find_recorded(&r);
     link_calls(t);
 }

@@ -139,7 +139,7 @@ static struct cut cut_tile(struct view *v, struct contraction *c, struct str *ou
 }
 
 /* Unrolls the innermost reduced axis, or a tile of it. */
-static struct cut cut_sum(struct view *v, struct str *out, int axis, int64_t copies) {
+static struct cut unroll_sum(struct view *v, struct str *out, int axis, int64_t copies) {
     struct cut r = whole(v, axis);
     int64_t n = size_of(v, axis), u = n <= TAPS_OUT && n * copies <= 256 ? n : n % 4 ? k_unroll(n) : 4;
     if (n > TAPS_OUT && n % u) u = 1;
@@ -279,7 +279,7 @@ static bool write_by_position(struct view *v, struct cpu_conv *k, struct str *ou
     struct cut rows = cut_tile(v, c, out, true), cols = cut_tile(v, c, out, false);
     if (looped) c->in_grid[k->channel] = 1;
     c->in_grid[inner] = 1;
-    struct cut sum = cut_sum(v, out, tap, c->mr * c->nv);
+    struct cut sum = unroll_sum(v, out, tap, c->mr * c->nv);
     if (k->phases && k->windows == 2 && c->mr * c->nv * size_of(v, tap) * size_of(v, k->tap[0]) <= 128)
         str_printf(out, " UNROLL(%s)", v->axis[k->tap[0]].name); /* few taps per phase */
     if (k->phases && looped) { /* the filters of a phase and some channels stay in L1 */
@@ -384,7 +384,7 @@ static bool write_gradient(struct view *v, struct cpu_conv *k, struct str *out) 
     double want = RG_MAX((double)v->threads, bytes / ((double)v->l2 / 4)); /* each part packs its own tiles */
     want /= grid_size(v, c) / (c->in_grid[c->m] * c->in_grid[c->n]);
     const char *ml = cut_grid(v, c, out, c->m, &want), *nl = cut_grid(v, c, out, c->n, &want);
-    struct cut inner = cut_sum(v, out, last, c->mr * c->nv);
+    struct cut inner = unroll_sum(v, out, last, c->mr * c->nv);
     const char *at = NULL;
     for (int i = 0; i < n; i++) {
         struct cut s = i == n - 1 ? inner : whole(v, sum[i]);
