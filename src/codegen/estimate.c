@@ -1,7 +1,7 @@
 /* estimate.c: how much work a kernel is.
  *
  * Asked for: counted on the kernel graph, before any opt. A node is evaluated once for each value of the ranges
- * it depends on; a reduction of n is n operations, so a matrix product is 2*m*n*k. Bytes are those of the
+ * it depends on; a reduction of n is n operations, so a GEMM is 2*m*n*k. Bytes are those of the
  * distinct elements of global buffers that the indices can reach.
  * Lines: the same elements with the rest of the cache lines that they lie in; a column of a matrix moves its rows.
  * Issued: counted on the linear program with its loop lengths: recompute, padding, packing and index
@@ -97,8 +97,8 @@ static const uop *without_casts(const uop *n) {
     return n;
 }
 
-/* The product of a sum that a tensor cores could do, else NULL. */
-static const uop *matrix_product(const uop *red) {
+/* The multiplication of a contraction that tensor cores could do, else NULL. */
+static const uop *tensor_core_mul(const uop *red) {
     const uop *mul = red->arg.i == OP_ADD ? without_casts(red->src[0]) : red;
     if (mul->op != OP_MUL || red->dt == DT_F64) return NULL;
     for (int i = 0; i < 2; i++) {
@@ -115,7 +115,7 @@ static void ask(struct estimate *e, enum work_unit u, double n) {
 }
 
 static void ask_reduce(struct free_ranges *fr, const uop *n, struct estimate *e) {
-    const uop *mul = n->op == OP_REDUCE ? matrix_product(n) : NULL;
+    const uop *mul = n->op == OP_REDUCE ? tensor_core_mul(n) : NULL;
     ask(e, mul ? WORK_MATRIX : unit_of(n), bound_count(fr, n));
     if (!mul) return;
     double products = count(free_of(fr, mul)); /* counted where it stood */

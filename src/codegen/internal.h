@@ -19,7 +19,7 @@ struct stage_dim {
 void opt_stage(struct sched *, const char *opt, const char *buffer, uint32_t at, const struct stage_dim *dims,
                uint32_t ndims);
 void opt_resident(struct sched *, const char *opt, uint32_t axis, bool loads);
-/* Predicates of products that are summed become predicates of their factors. */
+/* Predicates of the terms of a contraction become predicates of its factors. */
 void pred_factors(struct sched *);
 /* Row-major position of ranges: ((r0*n1 + r1)*n2 + r2).. */
 const uop *linear_index(struct rw *, const uop *const *range, uint32_t n);
@@ -84,7 +84,7 @@ bool fill_is_transposed(struct sched *, const uop *stmt);
 void fill_cooperative(struct sched *, const uop *stmt, const uop *filler, int64_t fillers, uop_vec *out);
 /* peel.c: padded loops get a main and a tail body */
 const uop *tree_peel(struct rw *, const uop *tree, const struct target *);
-const uop *tree_expand(struct rw *, const uop *tree); /* expand.c: UNROLL, REG, VEC written out */
+const uop *tree_expand(struct rw *, const uop *tree); /* expand.c: unrolls UNROLL and REG, vectorizes VEC */
 const uop *tree_coalesce(struct rw *, const uop *tree, const struct target *); /* coalesce.c: vector loads */
 const uop *tree_prefetch(struct sched *, const uop *tree);                     /* prefetch.c: prefetches */
 /* index_width.c: IDX becomes i64 or i32 */

@@ -155,8 +155,9 @@ TEST(block_opts_say_why) {
         const char *opts, *says;
     } bad[] = {
         {"TILE(k,16,i) STAGE(a,m,k,i) THREAD(a.i)", "neither comes from the grid nor is only reduced over"},
-        {"TILE(n,8,i) THREAD(i) PADTO(k,128) THREAD(k)", "128 threads have parts of one sum, more than 64"},
-        {"TILE(m,8,i) REG(i) THREAD(i)", "already written out"},
+        {"TILE(n,8,i) THREAD(i) PADTO(k,128) THREAD(k)",
+         "128 threads have partial sums of one result, more than 64"},
+        {"TILE(m,8,i) REG(i) THREAD(i)", "already unrolled"},
         {"THREAD(m) THREAD(n)", "a block would have 2304 threads"},
         {"TILE(m,8,i) THREAD(i) STAGE(a,k,i)", "depends on axis"},
     };

@@ -3,7 +3,7 @@
  * Inside one straight-line block, loads of single elements whose addresses differ by constants only are grouped
  * by buffer; each run of as many neighbours as a vector register holds becomes one vector LOAD, and the former
  * loads its lanes. A load with constant distances between its lanes (a vector across rows, the pooled value of each of
- * four neighbours) is first taken apart into single elements. Two things fall out: the four rows that four vectors across them read become four
+ * four neighbours) is first split into single elements. Two things fall out: the four rows that four vectors across them read become four
  * row vectors and a transposition in registers, and the eight broadcast operands of a matrix tile become two
  * vectors used lane by lane.
  *
@@ -12,7 +12,7 @@
  *
  * Loads under one and the same predicate, with the same number where it is false, are neighbours too, if together they begin at a multiple
  * of their size: else a question is asked for each.
- * On a GPU halves and bytes are loaded by 4 and 8 bytes too, where those are aligned.
+ * On a GPU 16-bit floats and bytes are loaded by 4 and 8 bytes too, where those are aligned.
  * No element is touched that was not loaded or stored before. Scratch that the same block writes is left alone.
  * Requires: tree_expand. */
 #include "codegen/internal.h"
@@ -79,7 +79,7 @@ static const uop *load_as(struct ir *ir, const uop *load, const uop *to) {
 
 /* A load whose lanes are at constant distances (rows, or neighbours some of which are the same) as a BUILD of single
  * loads; NULL if it is not one. */
-static const uop *take_apart(struct co *c, const uop *load) {
+static const uop *scalarize(struct co *c, const uop *load) {
     const uop *index = access_offset(load);
     if (index->lanes == 1) return NULL;
     struct affine at = affine_of(c->a, index), one;
@@ -120,7 +120,7 @@ static void widen(struct co *c, const struct spot *first, unsigned lanes) {
     }
 }
 
-/* Neighbours among so many at s, a power of two, that are loaded at once; 1: none. */
+/* How many of `run` consecutive elements from s on one load takes, a power of two up to lanes; 1: no vector. */
 static unsigned piece_of(const struct co *c, const struct spot *s, unsigned run, unsigned lanes) {
     const uop *at = access_offset(s->load);
     if (run == lanes && (s->load->op == OP_LOAD || uop_divides(at, lanes))) return lanes;
@@ -241,18 +241,18 @@ static const uop *coalesce_block(struct co *c, const uop *block) {
     uop_vec topo = {0};
     tree_leaf_nodes(c->rw->ir, block, &topo);
     c->from.n = c->to.n = c->spot.n = 0;
-    bool apart = false;
+    bool scalarized = false;
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         if (!is_load(n) || (n->op == OP_PRED_LOAD && !c->gpu) || written_here(block, access_buf(n))) continue;
-        const uop *lanes = take_apart(c, n);
+        const uop *lanes = scalarize(c, n);
         if (!lanes) continue;
         vec_push(c->a, &c->from, n);
         vec_push(c->a, &c->to, lanes);
-        apart = true;
+        scalarized = true;
     }
     block = store_rows(c, subst_leaves(c, block));
-    if (!apart && c->vec_bytes > 16) return block; /* broadcasts from memory are free there */
+    if (!scalarized && c->vec_bytes > 16) return block; /* broadcasts from memory are free there */
     c->spot.n = 0;
     tree_leaf_nodes(c->rw->ir, block, &topo);
     c->from.n = c->to.n = 0;

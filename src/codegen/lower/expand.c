@@ -1,11 +1,11 @@
 /* expand.c: writes out the axes that are no loops.
  *
- * UNROLL and REG: the statement is repeated with each value in place of the RANGE; interning shares what the
- * copies have in common, so an 8 x 12 tile of a matrix product loads each operand once. VEC: the RANGE becomes
+ * UNROLL and REG: the statement is repeated with each value instead of the RANGE; interning shares what the
+ * copies have in common, so an 8 x 12 tile of a GEMM loads each operand once. VEC: the RANGE becomes
  * LANES and everything that depends on it a vector. An address that grows by one from lane to lane becomes
  * consecutive elements; any other stays an index for each lane (coalesce.c makes the best of it).
  *
- * A product that is added to an accumulator becomes one FMA here: the only place where products and sums
+ * A product that is added to an accumulator becomes one FMA here: only here are products and sums
  * are joined, because rounding once is allowed in a sum-reduction and nowhere else (docs/internals/ir.md, rounding).
  * Requires: predicates moved into PRED_LOAD and STORE (rules_pred). Gives: no RANGE of kind UNROLL, REG or VEC. */
 #include "codegen/internal.h"
@@ -58,8 +58,8 @@ static const uop *copy_gload(struct expand *x, const uop *const *src) {
     bool many = src[2]->lanes > src[0]->lanes;
     const uop *any = many ? uop_mk(ir, OP_VEC_REDUCE, &src[2], 1, ARG_INT(OP_MAX)) : src[2];
     bool wide = src[1]->lanes > src[0]->lanes;
-    const uop *beside = wide ? uop_identity(ir, OP_ADD, (enum dtype)src[0]->dt) : src[1];
-    const uop *load = rw3(x->rw, OP_PRED_LOAD, src[0], beside, any);
+    const uop *otherwise = wide ? uop_identity(ir, OP_ADD, (enum dtype)src[0]->dt) : src[1];
+    const uop *load = rw3(x->rw, OP_PRED_LOAD, src[0], otherwise, any);
     return rw3(x->rw, OP_WHERE, src[2], load, src[1]);
 }
 

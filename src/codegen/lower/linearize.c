@@ -35,7 +35,7 @@ struct lin {
     struct where *at; /* by id */
     uint64_t *mask;   /* by id, mask_known */
     bool *mask_known;
-    uint32_t *mark; /* by id: scratch of lag() */
+    uint32_t *mark; /* by id: scratch of distance() */
     uint32_t n;
     uop_vec locals;
     uop_vec known; /* scratch buffers, in the order of their bits */
@@ -185,7 +185,7 @@ static void statement(struct lin *l, const uop *s);
  * C compilers mostly keep the order they are given, and a core finds more to do at once (exp: 5 % faster). Stores of a thread of a
  * block program, of which few share a core: four of them. */
 
-enum { PAIR_NODES = 12 /* shorter statements gain nothing */, PAIR = 2, ABREAST = 4 };
+enum { PAIR_NODES = 12 /* shorter statements gain nothing */, PAIR = 2, INTERLEAVE = 4 };
 
 static void evaluate_sources(struct lin *l, const uop *s) {
     for (uint32_t i = s->op == OP_SET ? 1 : 0; i < s->nsrc; i++) evaluate(l, s->src[i]);
@@ -197,8 +197,8 @@ static void execute(struct lin *l, const uop *s) {
     for (uint64_t m = writes(l, s); m; m &= m - 1) l->changed_at[__builtin_ctzll(m)] = l->clock;
 }
 
-/* Are these places of one buffer known not to overlap? They are one sum and different constants then. */
-static bool is_apart(const uop *a, const uop *b) {
+/* Are two accesses to one buffer known not to overlap? Their indices differ by a constant then. */
+static bool disjoint(const uop *a, const uop *b) {
     const uop *at[2] = {a->src[1], b->src[1]};
     int64_t plus[2] = {0, 0};
     for (int i = 0; i < 2; i++)
@@ -208,7 +208,7 @@ static bool is_apart(const uop *a, const uop *b) {
     return plain && (plus[0] < plus[1] ? plus[1] - plus[0] >= a->lanes : plus[0] - plus[1] >= b->lanes);
 }
 
-/* May b be evaluated before a is done? It may read what a writes, but elsewhere (a result that takes the place of what is added
+/* May b be evaluated before a is done? It may read what a writes, but elsewhere (a result stored over what is added
  * to it). */
 static bool may_pair(struct lin *l, const uop *a, const uop *b) {
     if (a->op != b->op || (a->op != OP_STORE && a->op != OP_SET) || a->nsrc != 2) return false;
@@ -221,14 +221,14 @@ static bool may_pair(struct lin *l, const uop *a, const uop *b) {
     for (uint32_t i = 0; i < topo.n; i++) {
         const uop *n = topo.p[i];
         bool meets = n->op == OP_INDEX && bits & reads(l, n->src[0]), acc = n->op == OP_ACC;
-        if ((meets && !is_apart(a->src[0], n)) || (acc && bits & reads(l, n))) return false;
+        if ((meets && !disjoint(a->src[0], n)) || (acc && bits & reads(l, n))) return false;
     }
     return true;
 }
 
 /* How far the second list must stay behind the first, so that what it takes from there is evaluated before. */
-static uint32_t lag(struct lin *l, const uop *const *first, uint32_t n, const uop *const *second,
-                    uint32_t m) {
+static uint32_t distance(struct lin *l, const uop *const *first, uint32_t n, const uop *const *second,
+                         uint32_t m) {
     uint32_t d = 0;
     for (uint32_t i = 0; i < n; i++) l->mark[first[i]->id] = i + 1;
     for (uint32_t k = 0; k < m; k++)
@@ -245,14 +245,14 @@ static uint32_t lag(struct lin *l, const uop *const *first, uint32_t n, const uo
 
 /* The parts of the list that end there, n of them, a value of each in turn. */
 static void weave(struct lin *l, uop_vec *list, const uint32_t *end, uint32_t n) {
-    uint32_t behind[ABREAST] = {0}, steps = 0, at = end[0];
+    uint32_t behind[INTERLEAVE] = {0}, steps = 0, at = end[0];
     const uop **was = arena_array(l->a, const uop *, end[n] - at);
     memcpy(was, list->p + at, (end[n] - at) * sizeof *was);
     for (uint32_t k = 0; k < n; k++) {
         const uop *const *part = was + end[k] - end[0];
         for (uint32_t i = 0; i < k; i++)
-            behind[k] = RG_MAX(behind[k], behind[i] + lag(l, was + end[i] - end[0], end[i + 1] - end[i], part,
-                                                          end[k + 1] - end[k]));
+            behind[k] = RG_MAX(behind[k], behind[i] + distance(l, was + end[i] - end[0], end[i + 1] - end[i],
+                                                               part, end[k + 1] - end[k]));
         steps = RG_MAX(steps, behind[k] + end[k + 1] - end[k]);
     }
     for (uint32_t i = 0; i < steps; i++)
@@ -261,8 +261,8 @@ static void weave(struct lin *l, uop_vec *list, const uint32_t *end, uint32_t n)
                 list->p[at++] = was[end[k] - end[0] + i - behind[k]];
 }
 
-static void abreast(struct lin *l, const uop *const *s, uint32_t n) {
-    uint32_t depth = l->scope.n - 1, end[ABREAST + 1] = {l->scope.p[depth].list.n};
+static void interleave(struct lin *l, const uop *const *s, uint32_t n) {
+    uint32_t depth = l->scope.n - 1, end[INTERLEAVE + 1] = {l->scope.p[depth].list.n};
     bool brief = false;
     for (uint32_t i = 0; i < n; i++) {
         evaluate_sources(l, s[i]);
@@ -275,7 +275,7 @@ static void abreast(struct lin *l, const uop *const *s, uint32_t n) {
 
 /* How many statements from the first of n on may be evaluated together. */
 static uint32_t together(struct lin *l, const uop *const *s, uint32_t n) {
-    uint32_t most = RG_MIN(l->threads && s[0]->op == OP_STORE ? ABREAST : PAIR, n);
+    uint32_t most = RG_MIN(l->threads && s[0]->op == OP_STORE ? INTERLEAVE : PAIR, n);
     for (uint32_t k = 1; k < most; k++)
         for (uint32_t i = 0; i < k; i++)
             if (!may_pair(l, s[i], s[k])) return k;
@@ -284,7 +284,7 @@ static uint32_t together(struct lin *l, const uop *const *s, uint32_t n) {
 
 /* ---- loads ahead ------------------------------------------------------------------------------------------
  * A thread of a block program that ends with many stores, each of a value that needs something from memory (the residual of a
- * product), would wait for each of them in turn. A kernel reads nothing that it wrote, so the loads of several come first. */
+ * GEMM), would wait for each of them in turn. A kernel reads nothing that it wrote, so the loads of several come first. */
 
 enum { LOADS_AHEAD = 16 };
 
@@ -312,7 +312,7 @@ static void block(struct lin *l, const uop *b) {
         if (l->threads && i >= loaded) loaded = load_ahead(l, b, i);
         uint32_t n = together(l, b->src + i, b->nsrc - i);
         if (n > 1)
-            abreast(l, b->src + i, n), i += n - 1;
+            interleave(l, b->src + i, n), i += n - 1;
         else
             statement(l, b->src[i]);
     }
@@ -368,7 +368,7 @@ static void note_memory(struct lin *l, const uop *tree, struct linear *out) {
         if (n->op == OP_LOCAL) {
             int64_t bytes = n->src[0]->arg.i * dtype_info[n->dt].bytes;
             vec_push(l->a, &l->locals, n);
-            if (n->nsrc > 1) continue; /* in the place of another */
+            if (n->nsrc > 1) continue; /* an alias of another */
             if (n->arg.mem.space == SPACE_SHARED)
                 out->shared = (out->shared + local_align(n) - 1) / local_align(n) * local_align(n) +
                               (bytes + 127) / 128 * 128;

@@ -23,7 +23,7 @@ struct effect {
     uop_vec loops;             /* the nest, outermost first */
     uint32_t context;          /* how many of them are shared with the users */
     uint32_t first;            /* depth at which its result starts to be made: the first own loop */
-    bool placed;               /* loops is known */
+    bool nested;               /* loops is known */
     VEC(struct effect *) need; /* effects whose results it uses */
     VEC(bool) ident;           /* for each: a STAGE that it reads only at the element it is working on */
     const uop *memory;         /* LOCAL of a STAGE or of an array accumulator */
@@ -38,7 +38,7 @@ struct effect {
     const uop *ident_load; /* STAGE: LOAD of the element that the own loops stand at */
     bool open;             /* STAGE: emitted in a block that is still being built */
     uint32_t group;        /* scratch of group_effects() */
-    struct effect *knot;
+    struct effect *fused;
 };
 
 struct tree {
@@ -168,15 +168,15 @@ static void set_nest(struct tree *t, struct effect *f, const uop_vec *context) {
     for (uint32_t i = f->loops.n; i-- > 0;)
         if (is_own(f, f->loops.p[i])) f->first = i;
     f->context = context->n;
-    f->placed = true;
+    f->nested = true;
 }
 
-static void place_needs(struct tree *t, struct effect *e) {
+static void nest_needs(struct tree *t, struct effect *e) {
     uop_vec want = {0};
     for (uint32_t i = 0; i < e->need.n; i++) {
         struct effect *f = e->need.p[i];
         context_of(t, f, e, &want);
-        if (!f->placed) {
+        if (!f->nested) {
             set_nest(t, f, &want);
             continue;
         }
@@ -349,7 +349,7 @@ static const uop *translate(struct tree *t, struct effect *e, const uop *x) {
         struct effect *f = e->need.p[i];
         bool held = in_registers(f);
         if (held && !e->ident.p[i])
-            opt_fail(t->s, "STREAM", "what is kept in registers is read at another place");
+            opt_fail(t->s, "STREAM", "a value kept in registers is read at another index");
         if (held || (f->open && e->ident.p[i])) {
             vec_push(t->a, &from, f->ident_load);
             vec_push(t->a, &to, held ? f->cell : f->value);
@@ -425,7 +425,7 @@ static const uop *spread_range(struct tree *t, const char *name, enum axis_kind 
     return uop_new(t->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
 }
 
-/* Where there is much to add, all threads do, each some of the `n` elements: the sums take the place of the first parts. */
+/* Where there is much to add, all threads do, each some of the `n` elements: the sums overwrite the first partial sums. */
 static void add_dealt(struct tree *t, struct effect *e, const uop *local, int64_t parts, int64_t n,
                       uop_vec *out) {
     struct ir *ir = t->ir;
@@ -443,8 +443,8 @@ static void add_dealt(struct tree *t, struct effect *e, const uop *local, int64_
     vec_push(t->a, out, uop2(ir, OP_STORE, mk_index(ir, local, at, 1), sum));
 }
 
-/* The parts that threads have of a result, v, meet in shared memory: an element for each value of what else the result
- * moves with, what is written out slowest and vectors fastest, so that the threads of a warp write side by side. */
+/* The partial sums that threads have of a result, v, meet in shared memory: an element for each value of what else the result
+ * moves with, unrolled ranges slowest and vectors fastest, so that the threads of a warp write side by side. */
 static void combine_threads(struct tree *t, struct effect *e, const uop *v, uop_vec *out) {
     struct ir *ir = t->ir;
     const uop_vec *free = free_of(&t->fr, e->node);
@@ -471,8 +471,8 @@ static void combine_threads(struct tree *t, struct effect *e, const uop *v, uop_
     bool dealt = parts >= 4 && size / parts >= 32;
     if (dealt) add_dealt(t, e, local, parts, size / parts, out);
     if (parts > MOST_PARTS)
-        opt_fail(t->s, "THREAD", "%lld threads have parts of one sum, more than %d", (long long)parts,
-                 MOST_PARTS);
+        opt_fail(t->s, "THREAD", "%lld threads have partial sums of one result, more than %d",
+                 (long long)parts, MOST_PARTS);
     for (int64_t p = 0; p < (dealt ? 1 : parts); p++) {
         int64_t rest = p;
         for (uint32_t i = own.n; i-- > 0;) {
@@ -485,7 +485,7 @@ static void combine_threads(struct tree *t, struct effect *e, const uop *v, uop_
     vec_push(t->a, out, uop2(ir, OP_SET, e->result, balanced(t, (enum op)e->node->arg.i, &part)));
 }
 
-/* Joins the accumulators of REG values in a balanced tree, then the lanes of the vector, then the threads' parts. */
+/* Joins the accumulators of REG values in a balanced tree, then the lanes of the vector, then the threads' partial sums. */
 static void emit_final(struct tree *t, struct effect *e, uop_vec *out) {
     struct ir *ir = t->ir;
     enum op op = (enum op)e->node->arg.i;
@@ -555,20 +555,20 @@ static uint32_t tied_loops(const struct effect *f) {
     return f->node->op == OP_SCAN ? f->loops.n : f->cell || f->memory ? f->first : 0;
 }
 
-static struct effect *knot_of(struct effect *e) {
-    while (e->knot != e) e = e->knot;
+static struct effect *fused_of(struct effect *e) {
+    while (e->fused != e) e = e->fused;
     return e;
 }
 
-/* Effects that must share the loop at this depth become one knot. */
-static void tie(struct effect *const *list, uint32_t n, uint32_t depth) {
-    for (uint32_t i = 0; i < n; i++) list[i]->knot = list[i], list[i]->group = UINT32_MAX;
+/* Effects that must share the loop at this depth are fused. */
+static void fuse_needed(struct effect *const *list, uint32_t n, uint32_t depth) {
+    for (uint32_t i = 0; i < n; i++) list[i]->fused = list[i], list[i]->group = UINT32_MAX;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < list[i]->need.n; k++) {
             struct effect *f = list[i]->need.p[k];
             if (depth >= tied_loops(f)) continue;
             for (uint32_t j = 0; j < i; j++)
-                if (list[j] == f) knot_of(list[i])->knot = knot_of(f);
+                if (list[j] == f) fused_of(list[i])->fused = fused_of(f);
         }
 }
 
@@ -578,23 +578,23 @@ static bool in_list(struct effect *const *list, uint32_t n, const struct effect 
     return false;
 }
 
-/* First group that the knot may stand in; UINT32_MAX if something it needs has no place yet. */
-static uint32_t earliest(struct tree *t, struct effect *const *list, uint32_t n, const struct effect *knot,
+/* First group that the fused effects may stand in; UINT32_MAX if something it needs is in no group yet. */
+static uint32_t earliest(struct tree *t, struct effect *const *list, uint32_t n, const struct effect *fused,
                          const uop *range, const group_vec *groups) {
     uint32_t g = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct effect *e = list[i];
-        if (knot_of(e) != knot) continue;
+        if (fused_of(e) != fused) continue;
         for (uint32_t k = 0; k < e->need.n; k++) {
             struct effect *f = e->need.p[k];
             if (!in_list(list, n, f)) continue; /* finished before */
             bool share = may_share(e, k, range);
-            if (knot_of(f) == knot && !share)
+            if (fused_of(f) == fused && !share)
                 opt_fail(t->s, "ORDER",
                          "a %s is used in the loop that makes it and again after it; give the second pass a "
                          "range of its own",
                          op_info[f->node->op].name);
-            if (knot_of(f) == knot) continue;
+            if (fused_of(f) == fused) continue;
             if (f->group == UINT32_MAX) return UINT32_MAX;
             g = RG_MAX(g, share && groups->p[f->group].range == range ? f->group : f->group + 1);
         }
@@ -605,19 +605,19 @@ static uint32_t earliest(struct tree *t, struct effect *const *list, uint32_t n,
 /* Puts every effect of the list into a group: a FOR over its next loop, or alone if it has no more loops. */
 static void group_effects(struct tree *t, struct effect *const *list, uint32_t n, uint32_t depth,
                           group_vec *groups) {
-    tie(list, n, depth);
+    fuse_needed(list, n, depth);
     for (uint32_t left = n; left;) {
         uint32_t before = left;
         for (uint32_t i = 0; i < n; i++) {
-            struct effect *e = list[i], *knot = knot_of(e);
+            struct effect *e = list[i], *fused = fused_of(e);
             if (e->group != UINT32_MAX) continue;
             const uop *range = depth < e->loops.n ? e->loops.p[depth] : NULL;
-            uint32_t g = earliest(t, list, n, knot, range, groups);
+            uint32_t g = earliest(t, list, n, fused, range, groups);
             if (g == UINT32_MAX) continue;
             while (g < groups->n && (!range || groups->p[g].range != range)) g++;
             if (g == groups->n) vec_push(t->a, groups, ((struct group){.range = range}));
             for (uint32_t k = 0; k < n; k++) {
-                if (knot_of(list[k]) != knot) continue;
+                if (fused_of(list[k]) != fused) continue;
                 vec_push(t->a, &groups->p[g].e, list[k]);
                 list[k]->group = g, left--;
             }
@@ -672,8 +672,8 @@ const uop *tree_build(struct sched *s, const uop *sink) {
     uop_vec none = {0};
     for (uint32_t i = t.all.n; i-- > 0;) { /* users before what they use */
         struct effect *e = t.all.p[i];
-        if (!e->placed) set_nest(&t, e, &none);
-        place_needs(&t, e);
+        if (!e->nested) set_nest(&t, e, &none);
+        nest_needs(&t, e);
     }
     for (uint32_t i = 0; i < t.all.n; i++) make_cells(&t, t.all.p[i]);
     return build(&t, t.all.p, t.all.n, 0);

@@ -42,7 +42,7 @@ static bool differs(const struct peel *p, const uop *range) {
     return p->gpu && (k == AX_COOP || k == AX_THREAD || (k == AX_GRID && !p->blocks));
 }
 
-/* Is `range` the innermost loop that the predicate depends on, and all else it depends on known here or written out?
+/* Is `range` the innermost loop that the predicate depends on, and all else it depends on known here or unrolled?
  * The loops of the grid count as one. */
 static bool peels_at(struct peel *p, const uop *pred, const uop *range) {
     const uop_vec *f = free_of(&p->fr, pred);
@@ -87,7 +87,7 @@ static const uop *bounded(struct peel *p, const uop *pred, bool worst) {
     return rw2(p->rw, (enum op)pred->op, rw_post(p->rw, x), uop_idx(ir, 0));
 }
 
-/* `predicate` holds for all values of the written-out ranges if the returned condition holds. NULL: no such condition. */
+/* `predicate` holds for all values of the unrolled ranges if the returned condition holds. NULL: no such condition. */
 static const uop *cover(struct peel *p, const uop *pred, const uop *range) {
     return is_pred(pred) && peels_at(p, pred, range) ? bounded(p, pred, true) : NULL;
 }
@@ -110,7 +110,7 @@ static bool idles(const uop *set) {
     return v->op == OP_ADD ? x->arg.f == 0 : x->arg.f == -INFINITY; /* a sum that began at 0 is never -0 */
 }
 
-/* Is an accumulator of this number begun in the body, and read by nobody but itself in what is left of it? */
+/* Is an accumulator of this number begun in the body, and read only by itself in what is left of it? */
 static bool is_dead(struct peel *p, const uop *body, const uop *block, int64_t acc) {
     struct ir *ir = p->rw->ir;
     uop_vec set = {0}, leaf = {0}, topo = {0};
@@ -203,7 +203,7 @@ static const uop *skip(struct peel *p, const uop *body, const uop_vec *topo, con
 
 /* ---- loops ------------------------------------------------------------------------------------------------- */
 
-/* A written-out axis repeats the statements that mention it. Without its predicate an accumulation may not mention it any
+/* An unrolled axis repeats the statements that mention it. Without its predicate an accumulation may not mention it any
  * more (a sum of equal values): then it must keep the predicate, or it would run once. */
 static bool keeps_copies(struct peel *p, const uop *before, const uop *after) {
     if (before == after) return true;

@@ -189,10 +189,10 @@ static void check_effect(struct sched *s, struct free_ranges *fr, const uop *n) 
         if (axis_is_expanded((enum axis_kind)n->src[i]->arg.range.kind) &&
             !free_has(fr, n->src[0], n->src[i]))
             opt_fail(s, "UNROLL",
-                     "a running value of what does not change along its axis cannot be written out");
+                     "a running value of what does not change along its axis cannot be unrolled");
     if (vecs > 1) opt_fail(s, "VEC", "%s would have two vector axes at once", op_info[n->op].name);
     if (copies > MAX_EXPANDED)
-        opt_fail(s, "UNROLL", "a statement would be written out %lld times, more than %d", (long long)copies,
+        opt_fail(s, "UNROLL", "a statement would be unrolled %lld times, more than %d", (long long)copies,
                  MAX_EXPANDED);
 }
 

@@ -32,7 +32,7 @@ static void check_axis(struct sched *s, const char *opt, const struct axis *a) {
     const char *name = ir_name(s->ir, a->name);
     if (a->size < 1) opt_fail(s, opt, "the size of axis %s is known at run time only", name);
     if (a->kind != AX_COUNT)
-        opt_fail(s, opt, "axis %s is already a thread, a loop or written out; join it before", name);
+        opt_fail(s, opt, "axis %s is already a thread, a loop or unrolled; join it before", name);
     if (a->scan) opt_fail(s, opt, "axis %s carries a running value from one element to the next", name);
 }
 

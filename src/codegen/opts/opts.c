@@ -19,24 +19,6 @@
 #define MAX_THREADS 1024
 #define MAX_CLUSTER 4
 
-enum opt_kind {
-#define OPT(name, args, doc) OPT_##name,
-#include "opts.def"
-#undef OPT
-    OPT_COUNT
-};
-static const char *const opt_name[] = {
-#define OPT(name, args, doc) #name,
-#include "opts.def"
-#undef OPT
-};
-
-void opts_help(struct str *s) {
-#define OPT(name, args, doc) str_printf(s, "  %-28s %s\n", #name "(" args ")", doc);
-#include "opts.def"
-#undef OPT
-}
-
 void opt_fail(struct sched *s, const char *opt, const char *fmt, ...) {
     va_list ap;
     char msg[512];
@@ -186,7 +168,7 @@ static void opt_padto(struct sched *s, const char *opt, uint32_t axis, int64_t n
     if (n < 2 || n > 1 << 20) opt_fail(s, opt, "a multiple must be 2 .. 1048576, not %lld", (long long)n);
     if (a->size >= 0 && a->size % n == 0) return;
     if (a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind))
-        opt_fail(s, opt, "axis %s is already written out; pad it before", ir_name(s->ir, axis));
+        opt_fail(s, opt, "axis %s is already unrolled; pad it before that", ir_name(s->ir, axis));
     pad_axis(s, opt, a, n);
 }
 
@@ -207,7 +189,7 @@ void opt_tile(struct sched *s, const char *opt, uint32_t axis, int64_t n, uint32
         opt_fail(s, opt, "the values of axis %s are threads of a block; TILE it before THREAD",
                  ir_name(ir, axis));
     if (a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind))
-        opt_fail(s, opt, "axis %s is already written out; cut it before", ir_name(ir, axis));
+        opt_fail(s, opt, "axis %s is already unrolled; TILE it before that", ir_name(ir, axis));
     if (a->most < n && a->size >= 0)
         opt_fail(s, opt, "axis %s has only %lld values", ir_name(ir, axis), (long long)a->size);
     if (a->size < 0 || a->size % n != 0) {
@@ -243,14 +225,14 @@ static void opt_expand(struct sched *s, const char *opt, uint32_t axis, enum axi
     struct axis *a = need_axis(s, opt, axis);
     const char *name = ir_name(s->ir, axis);
     if (a->size < 0)
-        opt_fail(s, opt,
-                 "the size of axis %s is known at run time only; TILE it and write out the inner axis", name);
+        opt_fail(s, opt, "the size of axis %s is known at run time only; TILE it and unroll the inner axis",
+                 name);
     if (a->size > MAX_UNROLL)
-        opt_fail(s, opt, "axis %s has %lld values, more than %d; TILE it and write out the inner axis", name,
+        opt_fail(s, opt, "axis %s has %lld values, more than %d; TILE it and unroll the inner axis", name,
                  (long long)a->size, MAX_UNROLL);
-    if (a->kind == AX_GRID) opt_fail(s, opt, "axis %s is a thread axis", name);
+    if (a->kind == AX_GRID) opt_fail(s, opt, "axis %s is part of the grid", name);
     if (a->kind == AX_THREAD) opt_fail(s, opt, "the values of axis %s are threads of a block (THREAD)", name);
-    if (a->kind == AX_MMA) opt_fail(s, opt, "axis %s is one of a MMA instruction (TC)", name);
+    if (a->kind == AX_MMA) opt_fail(s, opt, "axis %s is one of an MMA instruction (TC)", name);
     if (kind == AX_VEC && (a->size < 2 || a->size > MAX_LANES || (a->size & (a->size - 1))))
         opt_fail(s, opt, "vectors have 2, 4, 8 or 16 lanes; axis %s has %lld values", name,
                  (long long)a->size);
@@ -266,18 +248,18 @@ static void opt_grid(struct sched *s, const char *opt, uint32_t axis, bool threa
         opt_fail(s, opt, "axis %s does not come from the grid, so its values may not run at once",
                  ir_name(s->ir, axis));
     if (a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind))
-        opt_fail(s, opt, "axis %s is already written out", ir_name(s->ir, axis));
+        opt_fail(s, opt, "axis %s is already unrolled", ir_name(s->ir, axis));
     if (thread && a->size < 0) opt_fail(s, opt, "the grid must have a known size");
     a->kind = thread ? AX_GRID : AX_LOOP;
 }
 
-static void opt_block(struct sched *s, const char *opt, uint32_t axis) {
+static void opt_coop(struct sched *s, const char *opt, uint32_t axis) {
     struct axis *a = need_axis(s, opt, axis);
     const char *name = ir_name(s->ir, axis);
     if (axis_is_grid(a)) opt_fail(s, opt, "axis %s is an axis of the grid", name);
     if (a->scan) opt_fail(s, opt, "axis %s carries a running value from one element to the next", name);
     if (a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind))
-        opt_fail(s, opt, "axis %s is already written out", name);
+        opt_fail(s, opt, "axis %s is already unrolled", name);
     a->kind = AX_COOP;
 }
 
@@ -287,7 +269,7 @@ bool sched_has_lanes(const struct sched *s) {
     return s->ntc != 0;
 }
 
-/* Is every pass over the axis one of a reduction? Then threads may have parts of it. */
+/* Is every pass over the axis one of a reduction? Then threads may have partial sums. */
 static bool only_reduced(struct sched *s, const struct axis *a) {
     uop_vec topo = {0}, member = {0};
     sched_members(s, a->name, &member);
@@ -302,7 +284,7 @@ static bool only_reduced(struct sched *s, const struct axis *a) {
     return !a->scan && !a->staged;
 }
 
-static void opt_lane(struct sched *s, const char *opt, uint32_t axis) {
+static void opt_thread(struct sched *s, const char *opt, uint32_t axis) {
     struct axis *a = need_axis(s, opt, axis);
     const char *name = ir_name(s->ir, axis);
     if (!a->grid && !only_reduced(s, a))
@@ -311,7 +293,7 @@ static void opt_lane(struct sched *s, const char *opt, uint32_t axis) {
             "axis %s neither comes from the grid nor is only reduced over, so its values may not run at once",
             name);
     if (a->kind != AX_COUNT && axis_is_expanded((enum axis_kind)a->kind))
-        opt_fail(s, opt, "axis %s is already written out", name);
+        opt_fail(s, opt, "axis %s is already unrolled", name);
     if (a->size < 0) opt_fail(s, opt, "the size of axis %s is known at run time only", name);
     a->kind = AX_THREAD;
     int64_t threads = 1;
@@ -321,7 +303,7 @@ static void opt_lane(struct sched *s, const char *opt, uint32_t axis) {
         opt_fail(s, opt, "a block would have %lld threads, more than %d", (long long)threads, MAX_THREADS);
 }
 
-/* A summed axis becomes one of the grid: each block has a part of the sum. That they are added is the affair of cluster_splitk.c. */
+/* Split-K: a reduced axis becomes part of the grid, each block has partial sums; cluster_splitk.c reduces them. */
 static void opt_cluster(struct sched *s, const char *opt, uint32_t axis) {
     struct axis *a = need_axis(s, opt, axis);
     const char *name = ir_name(s->ir, axis);
@@ -392,31 +374,171 @@ static void opt_tc(struct sched *s, const char *opt, const uint32_t *axis, const
 }
 
 static void opt_order(struct sched *s, const char *opt, const uint32_t *name, uint32_t n) {
-    uint32_t *place = arena_array(s->ir->arena, uint32_t, n + 1);
+    uint32_t *slot = arena_array(s->ir->arena, uint32_t, n + 1);
     struct axis *axis = arena_array(s->ir->arena, struct axis, n + 1);
     for (uint32_t i = 0; i < n; i++) {
         struct axis *a = need_axis(s, opt, name[i]);
-        place[i] = (uint32_t)(a - s->axis.p);
+        slot[i] = (uint32_t)(a - s->axis.p);
         axis[i] = *a;
         for (uint32_t k = 0; k < i; k++)
-            if (place[k] == place[i]) opt_fail(s, opt, "axis %s is named twice", ir_name(s->ir, name[i]));
+            if (slot[k] == slot[i]) opt_fail(s, opt, "axis %s is named twice", ir_name(s->ir, name[i]));
     }
-    for (uint32_t i = 1; i < n; i++) /* insertion sort: a handful of places */
-        for (uint32_t k = i; k > 0 && place[k] < place[k - 1]; k--) {
-            uint32_t t = place[k];
-            place[k] = place[k - 1], place[k - 1] = t;
+    for (uint32_t i = 1; i < n; i++) /* insertion sort: a handful of axes */
+        for (uint32_t k = i; k > 0 && slot[k] < slot[k - 1]; k--) {
+            uint32_t t = slot[k];
+            slot[k] = slot[k - 1], slot[k - 1] = t;
         }
-    for (uint32_t i = 0; i < n; i++) s->axis.p[place[i]] = axis[i];
+    for (uint32_t i = 0; i < n; i++) s->axis.p[slot[i]] = axis[i];
 }
 
 /* ---- the list -------------------------------------------------------------------------------------*/
 
+enum { MAX_ARGS = 32 };
+
 struct opt_text {
     char head[128]; /* the opt as written, for messages */
-    enum opt_kind kind;
-    uint32_t arg[32]; /* symbols */
+    const struct opt_row *row;
+    uint32_t arg[MAX_ARGS]; /* symbols */
     uint32_t narg;
+    /* of an argument, by its kind */
+    int64_t number[MAX_ARGS];
+    struct stage_dim dim[MAX_ARGS];
 };
+
+/* The functions of opts.def; arguments have been checked. */
+
+static void tile(struct sched *s, const struct opt_text *o) {
+    opt_tile(s, o->head, o->arg[0], o->number[1], o->arg[2]);
+}
+static void join(struct sched *s, const struct opt_text *o) {
+    opt_join(s, o->head, sched_axis(s, o->arg[0]), sched_axis(s, o->arg[1]), o->arg[2]);
+}
+static void padto(struct sched *s, const struct opt_text *o) {
+    opt_padto(s, o->head, o->arg[0], o->number[1]);
+}
+static void align(struct sched *s, const struct opt_text *o) {
+    opt_align(s, o->head, o->arg[0], o->number[1]);
+}
+static void vec(struct sched *s, const struct opt_text *o) { opt_expand(s, o->head, o->arg[0], AX_VEC); }
+static void unroll(struct sched *s, const struct opt_text *o) {
+    opt_expand(s, o->head, o->arg[0], AX_UNROLL);
+}
+static void reg(struct sched *s, const struct opt_text *o) { opt_expand(s, o->head, o->arg[0], AX_REG); }
+static void grid(struct sched *s, const struct opt_text *o) { opt_grid(s, o->head, o->arg[0], true); }
+static void loop(struct sched *s, const struct opt_text *o) { opt_grid(s, o->head, o->arg[0], false); }
+static void coop(struct sched *s, const struct opt_text *o) { opt_coop(s, o->head, o->arg[0]); }
+static void thread(struct sched *s, const struct opt_text *o) { opt_thread(s, o->head, o->arg[0]); }
+static void cluster(struct sched *s, const struct opt_text *o) { opt_cluster(s, o->head, o->arg[0]); }
+static void order(struct sched *s, const struct opt_text *o) { opt_order(s, o->head, o->arg, o->narg); }
+
+static void swap(struct sched *s, const struct opt_text *o) {
+    struct axis *a = sched_axis(s, o->arg[0]), *b = sched_axis(s, o->arg[1]), t = *a;
+    *a = *b, *b = t;
+}
+
+static void stage(struct sched *s, const struct opt_text *o) {
+    opt_stage(s, o->head, ir_name(s->ir, o->arg[0]), o->arg[1], o->dim + 2, o->narg - 2);
+}
+
+static void tc(struct sched *s, const struct opt_text *o) {
+    opt_tc(s, o->head, o->arg, o->narg > 3 ? ir_name(s->ir, o->arg[3]) : NULL);
+}
+
+static void stream(struct sched *s, const struct opt_text *o) {
+    opt_stream(s, o->head, o->arg[0], o->number[1], o->arg[2], o->arg + 3, o->narg - 3);
+}
+
+static void resident(struct sched *s, const struct opt_text *o) {
+    opt_resident(s, o->head, o->arg[0], o->narg > 1);
+}
+
+static void pipe_ahead(struct sched *s, const struct opt_text *o) {
+    struct pipe p = {.opt = arena_strdup(s->ir->arena, o->head, strlen(o->head)),
+                     .buffer = o->arg[0],
+                     .axis = o->arg[1],
+                     .ahead = o->number[2],
+                     .pass = o->narg > 3 ? o->number[3] : 0,
+                     .level = o->narg > 4 ? o->number[4] : 2};
+    if (p.ahead < 1 || p.ahead > 1 << 20 || p.pass < 0 || p.level < 1 || p.level > 2)
+        opt_fail(s, o->head, "expected 1 .. 1048576 values, a pass from 0 on, cache 1 or 2");
+    vec_push(s->ir->arena, &s->pipe, p);
+}
+
+static void warp_specialize(struct sched *s, const struct opt_text *o) {
+    s->ws.consumers = o->number[0];
+    if (s->ws.consumers < 1 || s->ws.consumers > 2)
+        opt_fail(s, o->head, "expected 1 or 2 consumer warpgroups, found %lld", (long long)s->ws.consumers);
+}
+
+static void persistent(struct sched *s, const struct opt_text *o) {
+    s->ws.blocks = o->number[0];
+    if (!s->ws.consumers)
+        opt_fail(s, o->head, "only blocks with WARP_SPECIALIZE, named before, walk over tiles");
+    if (s->ws.blocks < 1 || s->ws.blocks > 1 << 16)
+        opt_fail(s, o->head, "expected 1 .. 65536 blocks, found %lld", (long long)s->ws.blocks);
+}
+
+static const struct opt_row {
+    const char *name, *args, *doc;
+    void (*apply)(struct sched *, const struct opt_text *);
+} opt_table[] = {
+#define OPT(id, arguments, function, text) {.name = #id, .args = arguments, .doc = text, .apply = function},
+#include "opts.def"
+#undef OPT
+};
+
+void opts_help(struct str *s) {
+    for (size_t i = 0; i < RG_COUNT(opt_table); i++) {
+        const struct opt_row *o = &opt_table[i];
+        str_printf(s, "  %s(%s)%*s %s\n", o->name, o->args,
+                   RG_MAX(0, 34 - (int)strlen(o->name) - (int)strlen(o->args)), "", o->doc);
+    }
+}
+
+/* What the arguments column of opts.def says. */
+enum opt_arg { OPT_AXIS, OPT_DIM, OPT_NEW_AXIS, OPT_NUMBER, OPT_NAME, OPT_LOADS };
+struct opt_args {
+    enum opt_arg kind[8];
+    uint32_t n, least; /* how many are named; how many must be given */
+    bool repeats;      /* the last one, any number of times */
+};
+
+static bool is_word(const char *p, size_t n, const char *word) {
+    return strlen(word) == n && !memcmp(p, word, n);
+}
+
+static enum opt_arg arg_kind(const char *p, size_t n) {
+    static const struct {
+        const char *word;
+        enum opt_arg kind;
+    } word[] = {
+        {"axis", OPT_AXIS},   {"at", OPT_AXIS},       {"axis_m", OPT_AXIS},    {"axis_n", OPT_AXIS},
+        {"axis_k", OPT_AXIS}, {"dim", OPT_DIM},       {"inner", OPT_NEW_AXIS}, {"new", OPT_NEW_AXIS},
+        {"n", OPT_NUMBER},    {"blocks", OPT_NUMBER}, {"pass", OPT_NUMBER},    {"level", OPT_NUMBER},
+        {"loads", OPT_LOADS}, /* any other: a name */
+    };
+    for (size_t i = 0; i < RG_COUNT(word); i++)
+        if (is_word(p, n, word[i].word)) return word[i].kind;
+    return OPT_NAME;
+}
+
+static struct opt_args parse_args(const char *spec) {
+    struct opt_args a = {0};
+    bool optional = false;
+    for (const char *p = spec; *p;) {
+        size_t n = strcspn(p, ",[]");
+        if (is_word(p, n, ".."))
+            a.repeats = true;
+        else if (n) {
+            a.kind[a.n++] = arg_kind(p, n);
+            a.least += !optional;
+        }
+        p += n;
+        optional |= *p == '[';
+        if (*p) p++;
+    }
+    return a;
+}
 
 static bool is_sep(char c) { return c == ' ' || c == ',' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -425,9 +547,10 @@ static const char *parse_opt(struct sched *s, const char *p, struct opt_text *o)
     while (*p && *p != '(' && !is_sep(*p)) p++;
     size_t n = (size_t)(p - start);
     snprintf(o->head, sizeof o->head, "%.*s", (int)RG_MIN(n, sizeof o->head - 1), start);
-    for (o->kind = 0; o->kind < OPT_COUNT; o->kind++)
-        if (strlen(opt_name[o->kind]) == n && !memcmp(opt_name[o->kind], start, n)) break;
-    if (o->kind == OPT_COUNT) opt_fail(s, o->head, "there is no such opt; `ridge opt --help` lists them");
+    o->row = NULL;
+    for (size_t i = 0; i < RG_COUNT(opt_table) && !o->row; i++)
+        if (strlen(opt_table[i].name) == n && !memcmp(opt_table[i].name, start, n)) o->row = &opt_table[i];
+    if (!o->row) opt_fail(s, o->head, "there is no such opt; `ridge opt --help` lists them");
     if (*p != '(') opt_fail(s, o->head, "expected ( after the name of an opt");
     p++;
     for (o->narg = 0;;) {
@@ -445,7 +568,7 @@ static const char *parse_opt(struct sched *s, const char *p, struct opt_text *o)
     return p;
 }
 
-static int64_t number(struct sched *s, struct opt_text *o, uint32_t i) {
+static int64_t number(struct sched *s, const struct opt_text *o, uint32_t i) {
     const char *t = ir_name(s->ir, o->arg[i]);
     char *end;
     long long v = strtoll(t, &end, 10);
@@ -453,13 +576,8 @@ static int64_t number(struct sched *s, struct opt_text *o, uint32_t i) {
     return v;
 }
 
-static void need_args(struct sched *s, struct opt_text *o, uint32_t lo, uint32_t hi) {
-    if (o->narg < lo || o->narg > hi)
-        opt_fail(s, o->head, "expected %u%s arguments, found %u", lo, hi > lo ? " or more" : "", o->narg);
-}
-
 /* x, or x+y+..: a window. */
-static void stage_dim(struct sched *s, struct opt_text *o, uint32_t i, struct stage_dim *dim) {
+static void stage_dim(struct sched *s, const struct opt_text *o, uint32_t i, struct stage_dim *dim) {
     dim->n = 0;
     for (const char *p = ir_name(s->ir, o->arg[i]);; p++) {
         size_t n = strcspn(p, "+");
@@ -471,122 +589,20 @@ static void stage_dim(struct sched *s, struct opt_text *o, uint32_t i, struct st
     }
 }
 
-static void apply(struct sched *s, struct opt_text *o) {
-    switch (o->kind) {
-    case OPT_TILE:
-        need_args(s, o, 3, 3);
-        opt_tile(s, o->head, o->arg[0], number(s, o, 1), o->arg[2]);
-        break;
-    case OPT_PADTO:
-        need_args(s, o, 2, 2);
-        opt_padto(s, o->head, o->arg[0], number(s, o, 1));
-        break;
-    case OPT_ALIGN:
-        need_args(s, o, 2, 2);
-        opt_align(s, o->head, o->arg[0], number(s, o, 1));
-        break;
-    case OPT_JOIN:
-        need_args(s, o, 3, 3);
-        opt_join(s, o->head, need_axis(s, o->head, o->arg[0]), need_axis(s, o->head, o->arg[1]), o->arg[2]);
-        break;
-    case OPT_VEC:
-        need_args(s, o, 1, 1);
-        opt_expand(s, o->head, o->arg[0], AX_VEC);
-        break;
-    case OPT_UNROLL:
-        need_args(s, o, 1, 1);
-        opt_expand(s, o->head, o->arg[0], AX_UNROLL);
-        break;
-    case OPT_REG:
-        need_args(s, o, 1, 1);
-        opt_expand(s, o->head, o->arg[0], AX_REG);
-        break;
-    case OPT_GRID:
-        need_args(s, o, 1, 1);
-        opt_grid(s, o->head, o->arg[0], true);
-        break;
-    case OPT_LOOP:
-        need_args(s, o, 1, 1);
-        opt_grid(s, o->head, o->arg[0], false);
-        break;
-    case OPT_COOP:
-        need_args(s, o, 1, 1);
-        opt_block(s, o->head, o->arg[0]);
-        break;
-    case OPT_THREAD:
-        need_args(s, o, 1, 1);
-        opt_lane(s, o->head, o->arg[0]);
-        break;
-    case OPT_CLUSTER:
-        need_args(s, o, 1, 1);
-        opt_cluster(s, o->head, o->arg[0]);
-        break;
-    case OPT_SWAP: {
-        need_args(s, o, 2, 2);
-        struct axis *a = need_axis(s, o->head, o->arg[0]), *b = need_axis(s, o->head, o->arg[1]), t = *a;
-        *a = *b, *b = t;
-        break;
-    }
-    case OPT_ORDER:
-        need_args(s, o, 2, 32);
-        opt_order(s, o->head, o->arg, o->narg);
-        break;
-    case OPT_STAGE: {
-        struct stage_dim dim[RG_COUNT(o->arg)];
-        need_args(s, o, 3, 32);
-        need_axis(s, o->head, o->arg[1]);
-        for (uint32_t i = 2; i < o->narg; i++) stage_dim(s, o, i, &dim[i - 2]);
-        opt_stage(s, o->head, ir_name(s->ir, o->arg[0]), o->arg[1], dim, o->narg - 2);
-        break;
-    }
-    case OPT_PIPE: {
-        need_args(s, o, 3, 5);
-        need_axis(s, o->head, o->arg[1]);
-        struct pipe p = {arena_strdup(s->ir->arena, o->head, strlen(o->head)),
-                         o->arg[0],
-                         o->arg[1],
-                         number(s, o, 2),
-                         o->narg > 3 ? number(s, o, 3) : 0,
-                         o->narg > 4 ? number(s, o, 4) : 2};
-        if (p.ahead < 1 || p.ahead > 1 << 20 || p.pass < 0 || p.level < 1 || p.level > 2)
-            opt_fail(s, o->head, "expected 1 .. 1048576 values, a pass from 0 on, cache 1 or 2");
-        vec_push(s->ir->arena, &s->pipe, p);
-        break;
-    }
-    case OPT_TC:
-        need_args(s, o, 3, 4);
-        opt_tc(s, o->head, o->arg, o->narg > 3 ? ir_name(s->ir, o->arg[3]) : NULL);
-        break;
-    case OPT_STREAM:
-        need_args(s, o, 3, 8);
-        for (uint32_t i = 0; i < o->narg; i++)
-            if (i != 1 && i != 2) need_axis(s, o->head, o->arg[i]);
-        opt_stream(s, o->head, o->arg[0], number(s, o, 1), o->arg[2], o->arg + 3, o->narg - 3);
-        break;
-    case OPT_WARP_SPECIALIZE:
-        need_args(s, o, 1, 1);
-        s->ws.consumers = number(s, o, 0);
-        if (s->ws.consumers < 1 || s->ws.consumers > 2)
-            opt_fail(s, o->head, "expected 1 or 2 consumer warpgroups, found %lld",
-                     (long long)s->ws.consumers);
-        break;
-    case OPT_PERSISTENT:
-        need_args(s, o, 1, 1);
-        s->ws.blocks = number(s, o, 0);
-        if (!s->ws.consumers)
-            opt_fail(s, o->head, "only blocks with WARP_SPECIALIZE, named before, walk over tiles");
-        if (s->ws.blocks < 1 || s->ws.blocks > 1 << 16)
-            opt_fail(s, o->head, "expected 1 .. 65536 blocks, found %lld", (long long)s->ws.blocks);
-        break;
-    case OPT_RESIDENT:
-        need_args(s, o, 1, 2);
-        need_axis(s, o->head, o->arg[0]);
-        if (o->narg > 1 && strcmp(ir_name(s->ir, o->arg[1]), "loads"))
-            opt_fail(s, o->head, "expected the word loads after the axis, or nothing");
-        opt_resident(s, o->head, o->arg[0], o->narg > 1);
-        break;
-    case OPT_COUNT: break;
-    }
+static void check_arg(struct sched *s, struct opt_text *o, uint32_t i, enum opt_arg kind) {
+    if (kind == OPT_AXIS) need_axis(s, o->head, o->arg[i]);
+    if (kind == OPT_DIM) stage_dim(s, o, i, &o->dim[i]);
+    if (kind == OPT_NUMBER) o->number[i] = number(s, o, i);
+    if (kind == OPT_LOADS && strcmp(ir_name(s->ir, o->arg[i]), "loads"))
+        opt_fail(s, o->head, "expected the word loads after the axis, or nothing");
+}
+
+static void check_args(struct sched *s, struct opt_text *o) {
+    struct opt_args a = parse_args(o->row->args);
+    if (o->narg < a.least || (o->narg > a.n && !a.repeats))
+        opt_fail(s, o->head, "expected %u%s arguments, found %u: %s(%s)", a.least,
+                 a.repeats || a.n > a.least ? " or more" : "", o->narg, o->row->name, o->row->args);
+    for (uint32_t i = 0; i < o->narg; i++) check_arg(s, o, i, a.kind[RG_MIN(i, a.n - 1)]);
 }
 
 void sched_apply(struct sched *s, const char *opts) {
@@ -595,6 +611,7 @@ void sched_apply(struct sched *s, const char *opts) {
         if (!*p) return;
         struct opt_text o;
         p = parse_opt(s, p, &o);
-        apply(s, &o);
+        check_args(s, &o);
+        o.row->apply(s, &o);
     }
 }

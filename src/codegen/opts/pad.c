@@ -5,7 +5,7 @@
  * of all but the last iterations. A staged tile over the axis grows with it and needs no predicate.
  *
  * ALIGN begins an axis of the grid earlier, by a different number of values in each row, so that what is stored stands at
- * multiples of n elements whatever the length of a row: rows of 4095 halves are then written by 16 bytes too. Every value must
+ * multiples of n elements whatever the length of a row: rows of 4095 16-bit floats are then stored by 16 bytes too. Every value must
  * stand alone: nothing that rows share, no sums. */
 #include "codegen/internal.h"
 
@@ -15,7 +15,7 @@ struct pad {
     uop_vec old, fresh; /* members before and after */
     const uop **now;
     const uop *shift; /* ALIGN: how many values earlier the axis begins; NULL: it does not */
-    int64_t multiple; /* .. so that stores are at multiples of so many elements */
+    int64_t multiple; /* .. so that stores are at multiples of this many elements */
 };
 
 /* What a member has become. */
@@ -59,7 +59,7 @@ static bool grows(const struct pad *p, const uop *buf) {
 }
 
 /* Is an index the same at every added value as at some other? So it is if it has of the range only the quotient, of which
- * padding makes no new value, or only the remainder: each phase of a convolution with steps reads its filters and places so. */
+ * padding makes no new value, or only the remainder: each phase of a convolution with steps reads its filters and positions that way. */
 static bool sees_nothing_new(struct pad *p, const uop *index) {
     uop_vec topo = {0};
     bool quotient = false, remainder = false;
@@ -92,8 +92,8 @@ static bool is_stored(const struct pad *p, const uop *buf) {
     return false;
 }
 
-/* What is read at added values is there, nobody writes it, and nobody sees it: memory is long enough (rows of a padded copy), or the load has a predicate
- * that knows where memory ends (the border of an image, whose places and taps go on walking over the same elements). */
+/* Loads at added values stay inside a buffer that the kernel does not write, and their values are not used: the buffer is long enough
+ * (rows of a padded copy), or the load has a predicate that knows its end (the halo of an image, along positions and taps). */
 static bool stays_inside(struct pad *p, const uop *index) {
     const uop *at = p->now[index->src[1]->id], *buf = index->src[0];
     if (buf->op != OP_PARAM || is_stored(p, buf)) return false;
@@ -159,7 +159,7 @@ void pad_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
     sched_refresh(s);
 }
 
-/* Does the index walk one by one along r, from a place that r has no part in? */
+/* Does the index walk one by one along r, from an origin that does not depend on r? */
 static bool walks_along(struct pad *p, const uop *at, const uop *r) {
     struct affine f = affine_of(p->s->ir->arena, at);
     for (uint32_t i = 0; i < f.n; i++)
@@ -180,7 +180,7 @@ static const uop *shift_of(struct pad *p, const char *opt, const uop_vec *topo, 
                      ir_name(s->ir, r->arg.range.cls));
         const uop *x = rw2(&s->rw, OP_MOD, rw_subst(&s->rw, at, &r, &zero, 1), n);
         if (shift && shift != x)
-            opt_fail(s, opt, "rows of two results begin at different places along axis %s",
+            opt_fail(s, opt, "rows of two results begin at different offsets along axis %s",
                      ir_name(s->ir, r->arg.range.cls));
         shift = x;
     }
@@ -200,7 +200,7 @@ void align_axis(struct sched *s, const char *opt, struct axis *ax, int64_t n) {
         opt_fail(s, opt, "axis %s has only %lld values", ir_name(ir, ax->name), (long long)ax->size);
     uop_vec topo = {0};
     uop_topo(ir->arena, &s->sink, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++) /* what several rows share would be at another place in each */
+    for (uint32_t i = 0; i < topo.n; i++) /* what several rows share would have another offset in each */
         if (binds_ranges(topo.p[i]))
             opt_fail(s, opt,
                      "the kernel reduces, scans or keeps values; ALIGN is for values that stand alone");

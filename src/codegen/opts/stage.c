@@ -2,9 +2,9 @@
  *
  * STAGE(b, at, x, y, z) copies the part of buffer b that one iteration of loop `at` uses into a packed tile
  * with dimensions x, y, z (row-major), where it is read with unit stride as often as needed: the packed
- * panels of a matrix product. The copy runs over axes of its own, named b.x, b.y, b.z, so that later opts
+ * panels of a GEMM. The copy runs over axes of its own, named b.x, b.y, b.z, so that later opts
  * can cut and vectorise it apart from the loops that use the tile. A dimension y+z is a window: axes that walk over the
- * same elements (the places and the taps of a convolution), of which the tile has each element once; its copy is b.y.
+ * same elements (the positions and the taps of a convolution), of which the tile has each element once; its copy is b.y.
  * In a block program (THREAD) the tile is in memory that the threads share, filled by all of them, with padded rows.
  *
  * RESIDENT(k) looks at the passes over axis k (the members of the class). What pass 2 computes from element k
@@ -22,8 +22,8 @@ const uop *linear_index(struct rw *rw, const uop *const *range, uint32_t n) {
 
 /* ---- STAGE --------------------------------------------------------------------------------------- */
 
-/* Rows of shared memory are an odd number of 16-byte pieces apart: eight lanes that each take a piece of another row, or
- * pieces next to each other in one, never meet in a bank. */
+/* Rows of shared memory are padded to an odd number of 16-byte chunks: eight lanes that load chunks of different rows, or
+ * adjacent chunks of one, have no bank conflict. */
 enum { PANEL_BYTES = 128 };
 int64_t stage_pitch(enum dtype dt, int64_t row) {
     int64_t size = dtype_info[dt].bytes, pieces = (row * size + 15) / 16;
@@ -58,8 +58,8 @@ const uop *stage_index(struct rw *rw, const uop *stage) {
     return rw2(rw, OP_ADD, rw2(rw, OP_MUL, y, pitch), x);
 }
 
-/* Place of an axis in the nest: the grid is always outermost, what is written out or has become threads innermost. */
-static int nest_place(struct sched *s, uint32_t cls) {
+/* Depth of an axis in the loop nest: the grid is outermost, unrolled axes and threads are innermost. */
+static int nest_depth(struct sched *s, uint32_t cls) {
     for (uint32_t i = 0; i < s->axis.n; i++) {
         const struct axis *a = &s->axis.p[i];
         if (a->name != cls) continue;
@@ -90,7 +90,7 @@ static const uop *copy_range(struct sched *s, const char *buffer, const uop *r, 
     return uop_new(s->ir, OP_RANGE, DT_IDX, 1, &size, 1, arg);
 }
 
-/* One dimension of a tile: an axis, or several that walk over the same elements (a window: place + tap), of which
+/* One dimension of a tile: an axis, or several that walk over the same elements (a window: position + tap), of which
  * the tile has each element once. position = sum of coef * axis - first, from 0 to size - 1. */
 struct tile_dim {
     const uop *range[STAGE_WINDOW];
@@ -199,7 +199,7 @@ static bool without_gaps(const struct tile_dim *d) {
 }
 
 /* Pieces of one axis that moves through the buffer in leaps (the pixels of an image, row by row): each piece is a digit
- * of the place in the tile. */
+ * of the position in the tile. */
 static void set_digits(struct sched *s, const char *opt, struct tile_dim *d) {
     d->digits = true, d->first = 0, d->size = 1;
     for (uint32_t i = d->n; i-- > 0;) {
@@ -302,7 +302,7 @@ static void dim_ranges(struct sched *s, const char *opt, const uop_vec *free, co
     d->n = 0, d->digits = false;
     for (uint32_t i = 0; i < dim->n; i++) {
         const uop *r = member_in(free, dim->axis[i]);
-        if (nest_place(s, dim->axis[i]) <= top)
+        if (nest_depth(s, dim->axis[i]) <= top)
             opt_fail(s, opt, "axis %s is not inside loop %s", ir_name(s->ir, dim->axis[i]),
                      ir_name(s->ir, at));
         if (!r) continue;
@@ -324,8 +324,8 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
                              const uop *load, uint32_t at, const struct stage_dim *dims, uint32_t ndims) {
     struct ir *ir = s->ir;
     const uop_vec *free = free_of(fr, load);
-    int top = nest_place(s, at);
-    uop_vec copy = {0}, from = {0}, to = {0}, src = {0}, place = {0};
+    int top = nest_depth(s, at);
+    uop_vec copy = {0}, from = {0}, to = {0}, src = {0}, position = {0};
     for (uint32_t i = 0; i < ndims; i++) {
         struct tile_dim d;
         dim_ranges(s, opt, free, &dims[i], top, at, &d);
@@ -334,7 +334,7 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
         const uop *size = d.n > 1 ? uop_idx(ir, d.size) : d.range[0]->src[0];
         const uop *r = copy_range(s, buffer, first_member(s, dims[i].axis[0]), size);
         vec_push(ir->arena, &copy, r);
-        vec_push(ir->arena, &place, d.n > 1 ? window_position(s, &d) : d.range[0]);
+        vec_push(ir->arena, &position, d.n > 1 ? window_position(s, &d) : d.range[0]);
         if (d.n > 1) {
             copy_window(s, fr, &d, load, r, &from, &to);
         } else {
@@ -344,7 +344,7 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
     }
     for (uint32_t i = 0; i < free->n; i++) {
         const uop *r = free->p[i];
-        if (nest_place(s, r->arg.range.cls) <= top || member_in(&from, r->arg.range.cls) == r) continue;
+        if (nest_depth(s, r->arg.range.cls) <= top || member_in(&from, r->arg.range.cls) == r) continue;
         opt_fail(s, opt, "the tile also depends on axis %s, which is inside %s: name it as a dimension",
                  ir_name(ir, r->arg.range.cls), ir_name(ir, at));
     }
@@ -361,7 +361,7 @@ static const uop *stage_load(struct sched *s, struct free_ranges *fr, const char
             opt_fail(s, opt, "rows of the tile must be whole panels of %d bytes", PANEL_BYTES);
     }
     const uop *stage = uop_new(ir, OP_STAGE, load->dt, 1, src.p, src.n, arg);
-    const uop *index = rw_subst(&s->rw, stage_index(&s->rw, stage), copy.p, place.p, copy.n);
+    const uop *index = rw_subst(&s->rw, stage_index(&s->rw, stage), copy.p, position.p, copy.n);
     return uop1(ir, OP_LOAD, mk_index(ir, stage, index, 1));
 }
 
@@ -393,7 +393,7 @@ static const uop *pred_inside(struct sched *s, const uop *x) {
 }
 
 /* In a sum, (inside ? x*y : 0) is (inside ? x : 0) * (inside ? y : 0): the question is then asked of each factor while
- * its tile is filled, and the product is a plain one. */
+ * its tile is filled, and the multiplication has no predicate. */
 void pred_factors(struct sched *s) {
     struct ir *ir = s->ir;
     uop_vec topo = {0}, from = {0}, to = {0};
@@ -545,45 +545,64 @@ static bool keeps(struct sched *s, struct free_ranges *fr, const uop *n, const u
            row_ops(s, fr, n, range) >= WORTH_KEEPING && !source_will_do(s, fr, n, range);
 }
 
+struct keep {
+    struct sched *s;
+    struct free_ranges fr;
+    uop_vec topo, member; /* the graph; the passes over the axis, in order */
+    uint32_t ids;         /* nodes before any was added */
+    bool *here, *used;    /* by id: in the graph; kept, or below what is kept */
+    uop_vec from, to;
+    bool loads;
+};
+
+static void keep_as(struct keep *k, const uop *n, const uop *stage, const uop *range) {
+    struct ir *ir = k->s->ir;
+    vec_push(ir->arena, &k->from, n);
+    vec_push(ir->arena, &k->to, uop1(ir, OP_LOAD, mk_index(ir, stage, range, 1)));
+    k->used[n->id] = true;
+}
+
+static const uop *row_stage(struct keep *k, const uop *n, const uop *range) {
+    char name[32];
+    int len = snprintf(name, sizeof name, "row%u", k->s->stages++);
+    union arg arg = {.mem = {ir_sym(k->s->ir, name, (size_t)len), SPACE_SCRATCH, 0, 0}};
+    return uop_new(k->s->ir, OP_STAGE, n->dt, 1, (const uop *[]){n, range}, 2, arg);
+}
+
+/* Stages n of pass `first` if later passes compute it again, and loads it there. Returns whether one does. */
+static bool keep_node(struct keep *k, const uop *n, uint32_t first) {
+    const uop *range = k->member.p[first], *stage = NULL;
+    if (!keeps(k->s, &k->fr, n, range, k->loads)) return false;
+    for (uint32_t i = first + 1; i < k->member.n; i++) {
+        const uop *again = rw_subst(&k->s->rw, n, &range, &k->member.p[i], 1);
+        if (again->id >= k->ids || !k->here[again->id] || k->used[again->id]) continue;
+        if (!stage) {
+            stage = row_stage(k, n, range);
+            keep_as(k, n, stage, range);
+        }
+        keep_as(k, again, stage, k->member.p[i]);
+    }
+    return stage != NULL;
+}
+
 /* Keeps what two passes share: values, or what is loaded. Returns whether there was any. */
 static bool keep_shared(struct sched *s, const char *opt, uint32_t axis, bool loads) {
     struct ir *ir = s->ir;
-    struct free_ranges fr;
-    free_init(&fr, ir, ir->arena);
-    uop_vec topo = {0}, member = {0}, from = {0}, to = {0};
-    uop_topo(ir->arena, &s->sink, 1, &topo);
-    bool *here = arena_array(ir->arena, bool, ir->n), *used = arena_array(ir->arena, bool, ir->n);
-    uint32_t ids = ir->n;
-    for (uint32_t i = 0; i < topo.n; i++) here[topo.p[i]->id] = true;
-    passes_of(s, opt, axis, &topo, &member);
-    /* Users before sources, so that the largest shared expression is found first and hides its parts. */
-    for (uint32_t i = topo.n; i-- > 0;) {
-        const uop *n = topo.p[i];
-        const uop *again = NULL, *stage = NULL;
-        for (uint32_t a = 0; a < member.n && !used[n->id] && !stage; a++) {
-            if (!keeps(s, &fr, n, member.p[a], loads)) continue;
-            for (uint32_t b = a + 1; b < member.n; b++) {
-                again = rw_subst(&s->rw, n, &member.p[a], &member.p[b], 1);
-                if (again->id >= ids || !here[again->id] || used[again->id]) continue;
-                if (!stage) {
-                    char name[32];
-                    int len = snprintf(name, sizeof name, "row%u", s->stages++);
-                    union arg arg = {.mem = {ir_sym(ir, name, (size_t)len), SPACE_SCRATCH, 0, 0}};
-                    stage = uop_new(ir, OP_STAGE, n->dt, 1, (const uop *[]){n, member.p[a]}, 2, arg);
-                    vec_push(ir->arena, &from, n);
-                    vec_push(ir->arena, &to, uop1(ir, OP_LOAD, mk_index(ir, stage, member.p[a], 1)));
-                    used[n->id] = true;
-                }
-                vec_push(ir->arena, &from, again);
-                vec_push(ir->arena, &to, uop1(ir, OP_LOAD, mk_index(ir, stage, member.p[b], 1)));
-                used[again->id] = true;
-            }
-        }
-        if (used[n->id])
-            for (uint32_t k = 0; k < n->nsrc; k++) used[n->src[k]->id] = true;
+    struct keep k = {.s = s, .loads = loads, .ids = ir->n};
+    free_init(&k.fr, ir, ir->arena);
+    uop_topo(ir->arena, &s->sink, 1, &k.topo);
+    k.here = arena_array(ir->arena, bool, ir->n), k.used = arena_array(ir->arena, bool, ir->n);
+    for (uint32_t i = 0; i < k.topo.n; i++) k.here[k.topo.p[i]->id] = true;
+    passes_of(s, opt, axis, &k.topo, &k.member);
+    /* Users before sources, so that the largest shared expression is found first and hides its operands. */
+    for (uint32_t i = k.topo.n; i-- > 0;) {
+        const uop *n = k.topo.p[i];
+        for (uint32_t a = 0; a < k.member.n && !k.used[n->id]; a++)
+            if (keep_node(&k, n, a)) break;
+        for (uint32_t j = 0; j < n->nsrc && k.used[n->id]; j++) k.used[n->src[j]->id] = true;
     }
-    if (!from.n) return false;
-    s->sink = rw_subst(&s->rw, s->sink, from.p, to.p, from.n);
+    if (!k.from.n) return false;
+    s->sink = rw_subst(&s->rw, s->sink, k.from.p, k.to.p, k.from.n);
     sched_refresh(s);
     return true;
 }

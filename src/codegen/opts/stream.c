@@ -11,7 +11,7 @@
  *   any other sum             stays as it is
  *
  * Predicates: exp(x - m) is 0 where x is -inf, so that what only says so again is dropped (vanishes, lowest), also the predicates of
- * padding; they stay at the scores alone. And a predicate that compares the place in the row with axes of the grid, the causal
+ * padding; they stay at the scores alone. And a predicate that compares the position in the row with axes of the grid, the causal
  * mask, bounds the loop: blocks in which it is false throughout add nothing and are not run.
  * Requires: no tile staged yet. Tests: tests/unit/gpu_attention.c */
 #include "codegen/internal.h"
@@ -27,9 +27,9 @@ struct stream {
     struct rw *rw;
     struct arena *a;
     uint32_t outer[MOST_AXES], inner[MOST_AXES], axes;
-    const uop *o, *i; /* the loop over blocks, the values of a block */
-    const uop *place; /* in the row */
-    const uop *pad;   /* inside the row; NULL: always */
+    const uop *o, *i;    /* the loop over blocks, the values of a block */
+    const uop *position; /* in the row */
+    const uop *pad;      /* inside the row; NULL: always */
     const uop **in,
         **out;   /* by id: the node as a row sees it, and after the loop; NULL: it has no such value */
     bool *score; /* by id: a STAGE whose values are exponents */
@@ -120,8 +120,8 @@ static const uop *keep_score(struct stream *t, const uop *x, uint32_t name) {
 static const uop *row_load(struct stream *t, const uop *n, const uop *index) {
     const uop *stage = access_buf(n);
     if (index->op == OP_WHERE && index->src[2]->op == OP_INVALID) index = index->src[1]; /* of padding */
-    if (index != t->place)
-        opt_fail(t->s, t->opt, "row %s is not read at the place that the pass stands at",
+    if (index != t->position)
+        opt_fail(t->s, t->opt, "row %s is not read at the current position of the pass",
                  ir_name(t->ir, stage->arg.mem.name));
     return t->in[stage->id];
 }
@@ -409,8 +409,8 @@ void opt_stream(struct sched *s, const char *opt, uint32_t axis, int64_t n, uint
     sched_members(s, axis, &os);
     sched_members(s, inner, &is);
     t.o = os.p[0], t.i = is.p[0];
-    t.place = rw2(&s->rw, OP_ADD, rw2(&s->rw, OP_MUL, t.o, idx(&t, n)), t.i);
-    if (size % n) t.pad = rw2(&s->rw, OP_LT, t.place, idx(&t, size));
+    t.position = rw2(&s->rw, OP_ADD, rw2(&s->rw, OP_MUL, t.o, idx(&t, n)), t.i);
+    if (size % n) t.pad = rw2(&s->rw, OP_LT, t.position, idx(&t, size));
     uop_topo(t.a, &s->sink, 1, &topo);
     uint32_t ids = s->ir->n;
     t.in = arena_array(t.a, const uop *, ids), t.out = arena_array(t.a, const uop *, ids);
