@@ -50,9 +50,9 @@ bool api_is_param(rg_tensor p);
 bool api_has_grad(rg_tensor p);                                               /* rg_backward left one */
 rg_status api_set_grad(const char *file, int line, rg_tensor p, rg_tensor g); /* RG_NONE: forgets it */
 
-/* ---- places --------------------------------------------------------------------------------------------- */
+/* ---- source lines --------------------------------------------------------------------------------------------- */
 
-/* Whose work the calls from here on are: nodes get the module's path, and calls without a place of their own (plain functions) this one.
+/* Whose work the calls from here on are: nodes get the module's path, and calls without a source line of their own (plain functions) this one.
  * Returns what was there before; the caller puts it back. The texts must live so long. */
 struct api_place {
     const char *module, *file;

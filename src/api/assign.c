@@ -23,7 +23,7 @@ static const uop *own_version(struct api_call *k, struct api_slot *s, bool whole
                   "the tensor made by %s at %s:%d gets its memory while a jit is recorded: each replay would "
                   "begin from "
                   "that first value again. Assign it in the first call too, or rg_realize it before",
-                  s->fn, s->file ? s->file : "an unknown place", s->line);
+                  s->fn, s->file ? s->file : "an unknown file", s->line);
     uint32_t i = store_new(c, store_bytes(c, n), EVENT_MEM_VALUE);
     const uop *fresh = store_node(c, i, c->store[i].version, (enum dtype)n->dt, tg_shape(k->g, n));
     if (whole) return fresh;
@@ -66,7 +66,7 @@ static struct api_slot *target(struct api_call *k) {
                   "the target is a view, made by %s at %s:%d, and has no memory of its own; assign to the "
                   "tensor that it "
                   "shows (rg_assign_slice writes a part), or take a copy first: t = rg_contiguous(t)",
-                  s->fn, s->file ? s->file : "an unknown place", s->line);
+                  s->fn, s->file ? s->file : "an unknown file", s->line);
     if (s->var) call_fail(k, RG_EINVAL, "the target is a scalar that changes; use rg_set_scalar");
     return s;
 }

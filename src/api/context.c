@@ -3,7 +3,7 @@
  * rg_open never returns NULL. A context that could not be opened is an ordinary one with an error that cannot be
  * cleared; if there is no memory even for that, all callers get the same static one.
  * After memory ran out inside a call, what handles denote is intact but side tables may be half made: rg_clear_error
- * copies the living graph before it lets anybody go on.
+ * copies the living graph before the context is used again.
  * Tests: tests/unit/api.c (context_*), tests/unit/api_memory.c (oom_*) */
 #include "event/event.h"
 #include "internal.h"
@@ -105,7 +105,7 @@ rg_status rg_stats_at(const char *file, int line, rg_ctx *c, rg_usage *out) {
         slots_drain(c);
         if (err_guard(&c->err, count_nodes, c)) {
             c->damaged = true;
-            err_prefix(&c->err, "%s:%d: rg_stats: ", file ? file : "unknown place", line);
+            err_prefix(&c->err, "%s:%d: rg_stats: ", file ? file : "unknown file", line);
         }
     }
     *out = (rg_usage){.handles = c->handles,
@@ -170,7 +170,7 @@ rg_tensor rg_copy_to_at(const char *file, int line, rg_ctx *c, rg_tensor x) {
     if (!c || c->err.code) return out;
     if (!from)
         err_set(&c->err, RG_EINVAL, "%s:%d: rg_copy_to: the tensor belongs to no open context",
-                file ? file : "unknown place", line);
+                file ? file : "unknown file", line);
     else if (!call_work(CALL(copy_to, .in = {TENSOR(x)}, .n = 1, .p = &p), do_measure) &&
              !rg_read_at(file, line, x, p.data, p.bytes))
         out = rg_from_at(file, line, c, p.dt, p.data, (rg_ints){p.d, p.n});

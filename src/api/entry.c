@@ -2,7 +2,7 @@
  *
  * It finds the context (of its first tensor, if the function takes none), does nothing if that has an error, takes in what
  * rg_free named, collects if it is time, and runs the work inside one err_guard. What is thrown gets the
- * user's place and the function's name in front. Temporary memory of a call is c->scratch, released at its end.
+ * user's source line and the function's name in front. Temporary memory of a call is c->scratch, released at its end.
  * Tests: tests/unit/api.c (misuse_*) */
 #include "event/event.h"
 #include "internal.h"
@@ -49,18 +49,18 @@ void call_not_recording(struct api_call *k) {
 
 static void RG_NORETURN stale(struct api_call *k, uint32_t arg, rg_tensor t) {
     const struct api_slot *s = (uint32_t)t.id < k->c->slots ? slot_at(k->c, (uint32_t)t.id) : NULL;
-    /* Who had it last is still written there, if nobody has used the slot since. */
+    /* The slot still names its last owner, unless it was used again. */
     if (s && !s->node && s->fn && !strcmp(s->fn, "rg_jit_call"))
         call_fail(k, RG_EINVAL,
                   "tensor %u is stale: it is an output of an earlier rg_jit_call (%s:%d), and the next call "
                   "writes to "
                   "its memory; take a copy before that call (rg_contiguous)",
-                  arg + 1, s->file ? s->file : "an unknown place", s->line);
+                  arg + 1, s->file ? s->file : "an unknown file", s->line);
     if (s && !s->node && s->fn)
         call_fail(k, RG_EINVAL,
                   "tensor %u is stale: it was freed or its scope ended (it was made by %s at %s:%d); "
                   "rg_keep lets a tensor outlive its scope",
-                  arg + 1, s->fn, s->file ? s->file : "an unknown place", s->line);
+                  arg + 1, s->fn, s->file ? s->file : "an unknown file", s->line);
     call_fail(k, RG_EINVAL,
               "tensor %u is stale: it was freed or its scope ended; rg_keep lets a tensor outlive its scope",
               arg + 1);
@@ -177,7 +177,7 @@ static uint32_t name_call(const struct api_call *k, const struct noted *t) {
     return event_name(text);
 }
 
-/* Which function, from which line, on what. Names are asked for once per thread, place and shapes. */
+/* Which function, from which line, on what. Names are made once per thread, source line and shapes. */
 static void note_call(struct api_call *k, uint64_t t0, const uop *made) {
     static _Thread_local struct known {
         uint64_t key;
@@ -242,7 +242,7 @@ static rg_status run(struct api_call *k, void (*body)(void *), struct call_work 
     return (rg_status)c->err.code;
 }
 
-/* Leaves have no place. */
+/* Leaves have no provenance. */
 void call_site(struct api_call *k, uint32_t first, const uop *out) {
     struct prov *p = &k->g->prov;
     uint32_t site = prov_site(p, k->file ? k->file : "", k->line, k->fn + 3, k->c->place.module,

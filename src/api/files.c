@@ -13,7 +13,7 @@
 
 _Static_assert((int)IO_BOOL == (int)RG_BOOL && (int)IO_F16 == (int)RG_F16 && (int)IO_COUNT == (int)RG_DTYPES,
                "src/io numbers element types as rg_dtype does");
-_Static_assert(IO_AXES == SHAPE_MAX, "what src/io lets through has a place in a shape");
+_Static_assert(IO_AXES == SHAPE_MAX, "a shape holds what src/io accepts");
 
 static void need_path(struct api_call *k, const char *path) {
     if (!path || !*path) call_fail(k, RG_EINVAL, "the path is %s", path ? "empty" : "NULL");

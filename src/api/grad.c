@@ -135,7 +135,7 @@ static void check_versions(struct api_call *k, const uop_vec *order, const uint8
                   "the loss was computed from the value that a parameter had before %s at %s:%d; call "
                   "rg_backward before "
                   "assigning to parameters",
-                  p->fn, p->file ? p->file : "an unknown place", p->line);
+                  p->fn, p->file ? p->file : "an unknown file", p->line);
     }
 }
 

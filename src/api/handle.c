@@ -1,10 +1,10 @@
 /* handle.c: what an rg_tensor stands for: context, generation and slot in 64 bits.
  *
  * rg_free comes from any thread at any time, also while rg_close runs in another or long after it. So it touches no memory
- * of a context: only the marks of the slots, which belong to the context's place in a global table and are never unmapped.
+ * of a context: only the marks of the slots, which belong to the context's entry in a global table and are never unmapped.
  * It notes the generation in the mark and puts the mark on a lock-free list; the next call of the context takes the whole
  * list and frees (slots_drain). A slot that is freed gets a new generation, and all handles of the old one are stale.
- * Generations only grow, from one context of a place to the next too, and a slot that has used up its generations is not
+ * Generations only grow, from one context of an entry to the next too, and a slot that has used up its generations is not
  * used again: no handle comes to life a second time. 2^24 handles cost one slot.
  * Tests: tests/unit/api.c (handle_*, scope_*, threads_*), tests/unit/api_handles.c, tests/semantics */
 #include "internal.h"
@@ -68,7 +68,7 @@ static struct slot_mark *mark_at(struct ctx_entry *p, uint32_t i) {
     return m ? m + at : NULL;
 }
 
-/* Marks that an earlier context of the place has left go on where they were. */
+/* Marks of an earlier context of the entry keep their generations. */
 static void chunk_add(rg_ctx *c, uint32_t k) {
     if (k >= SLOT_CHUNKS) err_throw(&c->err, RG_ELIMIT, "more than %u tensors are alive", c->slots);
     size_t n = (size_t)SLOT_FIRST << k;
@@ -180,14 +180,14 @@ void ctx_leave(rg_ctx *c) {
     if (!c->id) return;
     for (uint32_t i = 0; slot_next(c, &i);) slot_age(c, i);
     table[c->id].scopes = c->next_scope;
-    atomic_store(&table[c->id].ctx, NULL); /* the place is the next one's from here on */
+    atomic_store(&table[c->id].ctx, NULL); /* the next context may take the entry from here on */
     c->id = 0;
 }
 
 /* ---- freeing from any thread ------------------------------------------------------------------------ */
 
 /* Handles of generations that are over may get this far: they came before the slot was freed in another way, or its context
- * closed. slots_drain tells them. A later generation takes their place; an earlier one does not. */
+ * closed. slots_drain tells them. A later generation replaces them; an earlier one does not. */
 void rg_free(rg_tensor x) {
     struct ctx_entry *p = &table[x.id >> 56];
     uint32_t i = (uint32_t)x.id, gen = x.id >> 32 & GEN_MASK, was = 0;
@@ -217,7 +217,7 @@ void slots_drain(rg_ctx *c) {
     }
 }
 
-/* What a macro passed for an argument without a name; not if somebody holds it. */
+/* What a macro passed for an argument without a name; not if a module holds it. */
 void api_drop(rg_tensor x) {
     rg_ctx *c = ctx_of(x.id);
     const struct api_slot *s = c ? slot_get(c, x) : NULL;

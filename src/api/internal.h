@@ -46,7 +46,7 @@ struct api_slot {
     int line;
     uint32_t scope, prev, next; /* number of its scope (0: none), neighbours in it; `next` links free slots */
     bool view, param;
-    bool held;      /* in no scope, and belongs to somebody: not freed as an argument without a name */
+    bool held;      /* in no scope, and a module owns it: not freed as an argument without a name */
     bool used;      /* something was computed from it: probably a step on the way, see realize.c */
     bool grad_used; /* the same of the gradient */
     bool recorded;  /* made while a jit was recorded */
@@ -111,7 +111,7 @@ struct ctx_owned {
 
 struct rg_ctx {
     struct err err;
-    uint32_t id;  /* 1..255: its place in the table; 0: a context that only reports an error */
+    uint32_t id;  /* 1..255: its entry in the table; 0: a context that only reports an error */
     bool broken;  /* cannot be mended: it could not be opened */
     bool warned;  /* of a graph that only grows */
     bool damaged; /* memory ran out inside a call: the graph is rebuilt before it is used again */
@@ -167,7 +167,7 @@ void ctx_disown(rg_ctx *, void *obj); /* nothing if it is not owned */
 
 /* One public call on its way. What a function needs besides operands it puts into the fields that fit. */
 struct api_call {
-    const char *fn, *file; /* "rg_add"; the user's place, or NULL */
+    const char *fn, *file; /* "rg_add"; the user's file, or NULL */
     int line;
     rg_operand in[5];
     uint32_t n;      /* operands */

@@ -4,7 +4,7 @@
  *   call 2    fn runs again; every program that it realizes is noted (jit_note), with the stores that its buffers are
  *   call 3..  replay: the same programs with the addresses of today's inputs and the values of today's scalars
  *
- * A store that a recording uses is held, so that nobody else gets its memory. Where a living tensor has its value in a
+ * A store that a recording uses is held, so that its memory is not given away. Where a living tensor has its value in a
  * held store (a parameter, a data set), the recording knows that tensor: if it moves to other memory, the replay follows.
  * A replay writes into stores whose present versions have names. What is alive and still needs an old value is computed
  * first (settle). As long as no node was made since the latest call, nothing knows the old values by name, and the names stay;
@@ -300,7 +300,7 @@ static void do_recorded(struct api_call *k) {
                       "the tensor made by %s at %s:%d while recording outlives the function (rg_keep); "
                       "replays would "
                       "not renew it: make it an output",
-                      s->fn, s->file ? s->file : "an unknown place", s->line);
+                      s->fn, s->file ? s->file : "an unknown file", s->line);
     }
     do_finish(k);
     find_tensors(k, j);
@@ -404,7 +404,7 @@ static void follow(struct api_call *k, struct rg_jit *j) {
                 k, RG_EINVAL,
                 "the tensor made by %s at %s:%d, which each call assigns, shares its memory with an older "
                 "value; free that value or take a copy of it (rg_contiguous)",
-                s->fn, s->file ? s->file : "an unknown place", s->line);
+                s->fn, s->file ? s->file : "an unknown file", s->line);
         c->store[h->store].held--;
         h->store = store_of(b);
         c->store[h->store].held++;
@@ -536,7 +536,7 @@ rg_status rg_jit_call_at(const char *file, int line, rg_jit *j, rg_tensors in, r
     if (c->recording) {
         err_set(&c->err, RG_EINVAL,
                 "%s:%d: rg_jit_call: a jit is being recorded; call the function itself here",
-                file ? file : "unknown place", line);
+                file ? file : "unknown file", line);
         return RG_EINVAL;
     }
     rg_tensor none[1];

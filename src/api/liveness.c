@@ -173,7 +173,7 @@ static void rename_nodes(rg_ctx *c, const uop *const *to) {
         s->var = s->var ? to[s->var->id] : NULL;
     }
     for (uint32_t i = 0; i < c->nreads; i++) c->reads[i].node = to[c->reads[i].node->id];
-    for (uint32_t i = 0; i < c->stores; i++) /* NULL for one that nobody can reach */
+    for (uint32_t i = 0; i < c->stores; i++) /* NULL for one that cannot be reached */
         if (c->store[i].head) c->store[i].head = to[c->store[i].head->id];
 }
 
@@ -227,7 +227,7 @@ static void warn_large(rg_ctx *c, uint32_t lazy) {
         if (n < LAZY_WARN) continue;
         c->warned = true;
         log_line(1, "warning: %s:%d: %s: this tensor waits for %u operations; rg_realize it now and then",
-                 s->file ? s->file : "unknown place", s->line, s->fn, n);
+                 s->file ? s->file : "unknown file", s->line, s->fn, n);
         return;
     }
 }

@@ -1,14 +1,14 @@
 /* loader.c: batches that a thread of their own prepares while the program computes.
  *
- * A ring of `ahead` places in host memory. The thread writes place made % ahead, the program takes place used % ahead and
+ * A circular buffer of `ahead` slots in host memory. The thread writes slot made % ahead, the program takes slot used % ahead and
  * copies it to the device as rg_from does; used <= made <= used + ahead. Both counters change under the lock, the bytes
- * of a place belong to the thread before `made` passes it and to the program after, so nothing else needs one.
+ * of a slot belong to the thread before `made` passes it and to the program after, so nothing else needs one.
  * The thread calls nothing but fill: the context stays with the program's thread, and fill never runs twice at once.
  * A batch whose tensors could not be made (no memory) is not lost: the next call tries it again.
  * On a device with memory of its own that copies beside its work, a batch is on its way there one call before it is asked
  * for: rg_loader_next(k) gives out batch k, whose copy began in the call before, and begins the copy of batch k + 1 if that
- * is prepared; so the copy runs beside the work on batch k. The place in the ring is free when the copy is done,
- * which the next call but one waits for: `ahead` places and one more.
+ * is prepared; so the copy runs beside the work on batch k. The slot is free when the copy is done,
+ * which the next call but one waits for: `ahead` slots and one more.
  * Tests: tests/unit/api_loader.c; bench/loader.c */
 #include "internal.h"
 
@@ -40,7 +40,7 @@ struct rg_loader {
     rg_fill_fn *fill;
     void *user;
     uint64_t first;
-    uint32_t ahead, places;
+    uint32_t ahead, slots;
     char *mem;
     bool far; /* batches fly */
     struct load_slot
@@ -49,7 +49,7 @@ struct rg_loader {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t more, room;  /* `made` grew or the data ended; `used` grew or all ends */
-    uint64_t made, used, taken; /* used: places that are free again; taken: given out, not the thread's */
+    uint64_t made, used, taken; /* used: slots that are free again; taken: given out, not the thread's */
     bool stop;
     int result; /* of fill, once it is not 0 */
 };
@@ -61,14 +61,14 @@ static void *prepare(void *arg) {
     void *buf[PARTS];
     pthread_mutex_lock(&l->lock);
     while (!l->stop && !l->result) {
-        if (l->made - l->used == l->places) {
+        if (l->made - l->used == l->slots) {
             pthread_cond_wait(&l->room, &l->lock);
             continue;
         }
-        char *place = l->mem + l->made % l->places * l->batch;
+        char *slot = l->mem + l->made % l->slots * l->batch;
         uint64_t step = l->first + l->made;
         pthread_mutex_unlock(&l->lock);
-        for (size_t i = 0; i < l->parts; i++) buf[i] = place + l->part[i].at;
+        for (size_t i = 0; i < l->parts; i++) buf[i] = slot + l->part[i].at;
         int result = l->fill(l->user, step, buf);
         pthread_mutex_lock(&l->lock);
         l->result = result;
@@ -130,7 +130,7 @@ static void describe(struct api_call *k, const struct order *o, rg_loader *l) {
                      .first = o->o.first,
                      .ahead = o->o.ahead ? o->o.ahead : 2,
                      .far = engine_fetches(k->c->engine)};
-    l->places = l->ahead + l->far;
+    l->slots = l->ahead + l->far;
     for (size_t i = 0; i < l->parts; i++) {
         size_t bytes = measure(k, &o->part[i], &l->part[i], i);
         l->part[i].at = l->batch, l->part[i].bytes = bytes;
@@ -157,7 +157,7 @@ static void release(rg_loader *l) {
     pthread_cond_destroy(&l->more);
     pthread_cond_destroy(&l->room);
     pthread_mutex_destroy(&l->lock);
-    engine_host_free(l->c->engine, l->mem, l->batch * l->places);
+    engine_host_free(l->c->engine, l->mem, l->batch * l->slots);
     mem_free(l);
 }
 
@@ -182,7 +182,7 @@ static void do_new(struct api_call *k) {
     pthread_cond_init(&l->more, NULL);
     pthread_cond_init(&l->room, NULL);
     struct err e = {0};
-    l->mem = engine_host_alloc(k->c->engine, &e, l->batch * l->places);
+    l->mem = engine_host_alloc(k->c->engine, &e, l->batch * l->slots);
     int bad = l->mem ? start(l) : ENOMEM;
     if (bad) {
         release(l);
@@ -228,7 +228,7 @@ static struct load_slot *flight(rg_loader *l, uint64_t number) {
 static void do_await(struct api_call *k) {
     struct taking *t = k->p;
     rg_loader *l = t->l;
-    if (!t->out) call_fail(k, RG_EINVAL, "the place for the tensors is NULL");
+    if (!t->out) call_fail(k, RG_EINVAL, "the array for the tensors is NULL");
     if (l->far && l->used < l->taken) { /* the batch of the call before: its copy is done by now, or soon */
         if (land(l, &k->c->err, flight(l, l->used), false))
             err_throw(&k->c->err, k->c->err.code, "the copy failed");
@@ -253,11 +253,11 @@ static int begin(rg_loader *l, struct err *e, uint64_t number) {
     struct load_slot *f = flight(l, number);
     struct dev_piece piece[PARTS];
     struct err ignore = {0};
-    char *place = l->mem + number % l->places * l->batch;
+    char *slot = l->mem + number % l->slots * l->batch;
     if (f->fetch) return 0;
     for (size_t i = 0; i < l->parts; i++) {
         if (!(f->mem[i] = engine_alloc(l->c->engine, e, RG_MAX(l->part[i].bytes, 1)))) break;
-        piece[i] = (struct dev_piece){f->mem[i], place + l->part[i].at, l->part[i].bytes};
+        piece[i] = (struct dev_piece){f->mem[i], slot + l->part[i].at, l->part[i].bytes};
     }
     if (e->code || engine_fetch(l->c->engine, e, piece, (uint32_t)l->parts, &f->fetch))
         land(l, &ignore, f, true);
@@ -293,7 +293,7 @@ static const uop *build_landed(struct api_call *k) {
 
 /* Tensors of the batch at hand; false if one could not be made. */
 static bool take(rg_loader *l, const char *file, int line, rg_tensor *out) {
-    char *place = l->mem + l->taken % l->places * l->batch;
+    char *slot = l->mem + l->taken % l->slots * l->batch;
     struct err ignore = {0};
     if (l->far && call_work(CALL(loader_next, .c = l->c, .p = l), do_begin)) return false;
     for (size_t i = 0; i < l->parts; i++) {
@@ -301,7 +301,7 @@ static bool take(rg_loader *l, const char *file, int line, rg_tensor *out) {
         out[i] =
             l->far
                 ? call_tensor(CALL(loader_next, .c = l->c, .i = {(int64_t)i}, .p = l, .build = build_landed))
-                : call_tensor(CALL(loader_next, .c = l->c, .i = {(int64_t)p->dt}, .p = place + p->at,
+                : call_tensor(CALL(loader_next, .c = l->c, .i = {(int64_t)p->dt}, .p = slot + p->at,
                                    .ints = {p->d, p->rank}, .build = build_from));
         if (!l->c->err.code) continue;
         if (l->far) land(l, &ignore, flight(l, l->taken), true);

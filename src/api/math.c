@@ -1,4 +1,4 @@
-/* math.c: elementwise functions, reductions and products, from the tables of tensor.h: a row there is a function here.
+/* math.c: elementwise functions, reductions and matmul, from the tables of tensor.h: a row there is a function here.
  * That ridge.h declares each of them is checked by the compiler (missing prototypes are errors in this file).
  * Tests: values in tests/values and tests/semantics, misuse in tests/unit/api.c */
 #include "internal.h"
@@ -92,7 +92,7 @@ T_REDUCE(X)
 MOMENT(var)
 MOMENT(std)
 
-#define PLACE(name)                                                                                    \
+#define ARG_REDUCE(name)                                                                               \
     static const uop *b_##name(struct api_call *k) {                                                   \
         if (naxes_of(k) > 1) call_fail(k, RG_EINVAL, "one axis or none; found %zu", k->reduce.axes.n); \
         return t_##name(k->g, k->u[0], axes_of(k) ? k->reduce.axes.d[0] : T_END, k->reduce.keep);      \
@@ -100,8 +100,8 @@ MOMENT(std)
     rg_tensor rg_##name##_at(AT, rg_tensor x, rg_reduce_opts o) {                                      \
         return call_tensor(CALL(name, .in = {TENSOR(x)}, .n = 1, .reduce = o, .build = b_##name));     \
     }
-PLACE(argmax)
-PLACE(argmin)
+ARG_REDUCE(argmax)
+ARG_REDUCE(argmin)
 
 #define ALONG(name)                                                                                \
     static const uop *b_##name(struct api_call *k) { return t_##name(k->g, k->u[0], k->i[0]); }    \
@@ -147,16 +147,16 @@ rg_tensor rg_rmsnorm_at(AT, rg_tensor x, rg_tensor weight, rg_norm_opts o) {
         CALL(rmsnorm, .in = {TENSOR(x), TENSOR(weight)}, .n = 2, .may = 2, .f = {o.eps}, .build = b_rmsnorm));
 }
 
-/* ---- products and indices ---------------------------------------------------------------------------------- */
+/* ---- matmul and indices ---------------------------------------------------------------------------------- */
 
-#define PRODUCT(name)                                                                            \
+#define MATMUL(name)                                                                             \
     static const uop *b_##name(struct api_call *k) { return t_##name(k->g, k->u[0], k->u[1]); }  \
     rg_tensor rg_##name##_at(AT, rg_tensor x, rg_tensor y) {                                     \
         return call_tensor(CALL(name, .in = {TENSOR(x), TENSOR(y)}, .n = 2, .build = b_##name)); \
     }
-PRODUCT(matmul)
-PRODUCT(dot)
-PRODUCT(outer)
+MATMUL(matmul)
+MATMUL(dot)
+MATMUL(outer)
 
 static const uop *b_linear(struct api_call *k) { return t_linear(k->g, k->u[0], k->u[1], k->u[2]); }
 rg_tensor rg_linear_at(AT, rg_tensor x, rg_tensor weight, rg_tensor bias) {

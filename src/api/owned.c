@@ -16,7 +16,7 @@ void ctx_own(rg_ctx *c, void *obj, void (*free_fn)(void *)) {
 }
 
 void ctx_disown(rg_ctx *c, void *obj) {
-    uint32_t i = c->nowned; /* from the end: what is freed by hand is mostly young */
+    uint32_t i = c->nowned; /* from the end: what the user frees is mostly young */
     while (i && c->owned[i - 1].obj != obj) i--;
     if (!i) return;
     memmove(&c->owned[i - 1], &c->owned[i], (c->nowned - i) * sizeof *c->owned);

@@ -2,8 +2,8 @@
  *
  *   queue      each store's newest ASSIGN that a handle can reach; all of them run in every plan
  *   joiners    living tensors that depend on a version that the queue replaces: computed in the same plan ..
- *   movers     .. unless they are mere steps on the way to others, which nobody will read (slot.used), or show the old version itself:
- *              then the new version goes to other memory, and the old one stays until nobody needs it
+ *   movers     .. unless they are mere steps on the way to others, which are never read (slot.used), or show the old version itself:
+ *              then the new version goes to other memory, and the old one stays until it is not needed
  *   roots      what was asked for, asynchronous reads, queue and joiners; each gets memory
  *   program    copied into an ir of its own with BUFFERs and VARs numbered by age, so that step n+1 is the program of step n
  *   run        by the engine; after that nothing can fail: nodes become realized, stores get their next version
@@ -46,7 +46,7 @@ struct api_plan {
 
 static bool lazy_into(void *cx, const uop *n) { return !is_real(cx, n); }
 
-/* The newest version of each store that can be reached; what nobody can see any more is not written. */
+/* The newest version of each store that can be reached; what cannot be reached any more is not written. */
 static void find_heads(struct api_plan *p, const uop_vec *alive) {
     rg_ctx *c = p->c;
     uop_vec order = {0};
@@ -108,7 +108,7 @@ static void add_root(struct api_plan *p, const uop *n) {
     vec_push(&c->scratch, &p->root, n);
 }
 
-/* What a view shows, as long as that is not more than the view: a broadcast is not written out. */
+/* What a view shows, as long as that is not more than the view: a broadcast is not materialized. */
 static const uop *peel(rg_ctx *c, const uop *n) {
     struct tg *g = &c->graph->tg;
     for (n = gr_now(c, n); op_is_movement((enum op)n->op) && n->op != OP_PAD && n->op != OP_FOLD;
@@ -395,7 +395,7 @@ static const uop *leaf_of(void *cx, const uop *n) {
     return n->nsrc == 2 && !is_head(p->c, n) ? p->copy[n->src[1]->id] : p->chain[n->id];
 }
 
-/* What is left of a value without its way back (GRAD_THROUGH) may be another tensor's memory: the result is a copy of that. */
+/* What is left of a value without its gradient (GRAD_THROUGH) may be another tensor's memory: the result is a copy of that. */
 static const uop *program_result(struct api_plan *p, const uop *n) {
     const uop *v = p->copy[n->id];
     bool others = n->op != OP_ASSIGN && (v->op == OP_BUFFER || v->op == OP_ASSIGN);

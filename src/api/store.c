@@ -38,7 +38,7 @@ static void add_shape(struct str *out, enum dtype dt, const struct shape *sh) {
     str_add(out, ")");
 }
 
-/* The text is made once for each kind, place and shape: allocating must stay cheap. */
+/* The text is made once for each kind, source line and shape: allocating must stay cheap. */
 static uint32_t owner(rg_ctx *c, const struct api_store *s, const struct site *call, uint32_t set,
                       enum dtype dt, const struct shape *sh) {
     uint64_t key[] = {s->kind,
@@ -65,11 +65,11 @@ static uint32_t owner(rg_ctx *c, const struct api_store *s, const struct site *c
         struct str site;
         str_init(&site, &c->scratch);
         prov_print(&site, &c->graph->tg.prov, set, 1);
-        const char *place =
+        const char *line =
             site.n ? strchr(site.p, ' ') : NULL; /* the entry's name stands for the function's */
         const char *text = event_name_text(s->label), *dot = strrchr(text, '.');
         str_printf(&t, "%s %.*s%s", dot ? dot + 1 : text, dot ? (int)(dot - text) : 0, text,
-                   place ? place : "");
+                   line ? line : "");
     } else {
         prov_print(&t, &c->graph->tg.prov, set, 1);
     }

@@ -1,10 +1,10 @@
-/* memory.c: device memory that is used again.
+/* allocator.c: a caching allocator for device memory.
  *
  * A program that runs step by step asks for the same sizes over and over, and the first touch of fresh pages costs more
  * than the kernel that writes them. So freed blocks are kept by size class (four per power of two; a page at least) and
  * handed out again, most recent first, because it is most likely in a cache. What is kept never exceeds what was in
  * use at the worst moment, or KEEP_LEAST; when it would, or when the device has no more, everything kept is given back.
- * A block that comes back holds what its last owner left: nobody may rely on zeros. The NULL device keeps nothing: its
+ * A block that comes back holds what its last owner left: do not rely on zeros. The NULL device keeps nothing: its
  * memory costs nothing until it is touched, and must read as zeros.
  * Blocks in use stand in a table with who they are for, so that a profile that begins late, a snapshot and a list of what
  * was never freed can say whose the memory is.
@@ -58,7 +58,7 @@ static bool keep(struct engine *en, uint32_t cls, void *p, size_t size) {
     struct spare *s = &m->spare[cls];
     size_t most = RG_MAX(m->peak, KEEP_LEAST);
     if (en->ops->kind == DEV_PLANS) return false;
-    if (m->kept + size > most) memory_trim(en); /* sizes that nobody asked for lately make room */
+    if (m->kept + size > most) memory_trim(en); /* make room: sizes not asked for lately go */
     if (s->n == s->cap) {
         uint32_t cap = s->cap ? s->cap * 2 : 8;
         void **q = mem_realloc(s->p, cap * sizeof *q);
@@ -104,7 +104,7 @@ static bool room(struct memory *m) {
     return true;
 }
 
-/* Those that come after it in the table move up, so that nobody looks for them in vain. */
+/* Entries behind it move up, so that probing still finds them. */
 static void take_out(struct memory *m, struct mem_block *b) {
     uint32_t hole = (uint32_t)(b - m->block), mask = m->cap - 1;
     m->blocks--;

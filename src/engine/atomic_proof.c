@@ -8,13 +8,13 @@
  * Tests: tests/unit/engine.c (engine_serial_*) */
 #include "engine/internal.h"
 
-struct owned { /* all STORE_ADDs to one buffer */
+struct proof_owned { /* all STORE_ADDs to one buffer */
     const uop *buf;
     int64_t c, lo, hi;
 };
-typedef VEC(struct owned) owned_vec;
+typedef VEC(struct proof_owned) owned_vec;
 
-struct proof {
+struct atomic_proof {
     struct ir *ir;
     const uop *grid;
     int64_t n;
@@ -27,7 +27,7 @@ static const uop *through_casts(const uop *n) {
 }
 
 /* Splits one index into c, and the range of s; false: not of that form. */
-static bool split_index(struct proof *p, const uop *index, struct owned *o) {
+static bool split_index(struct atomic_proof *p, const uop *index, struct proof_owned *o) {
     struct affine a = affine_of(p->ir->arena, index->src[1]);
     o->c = 0;
     for (uint32_t i = 0; i < a.n; i++)
@@ -48,11 +48,11 @@ static bool split_index(struct proof *p, const uop *index, struct owned *o) {
     return !__builtin_add_overflow(o->hi, index->lanes - 1, &o->hi);
 }
 
-static bool one_owner(struct proof *p, const uop *index) {
-    struct owned o = {.buf = index->src[0]};
+static bool one_owner(struct atomic_proof *p, const uop *index) {
+    struct proof_owned o = {.buf = index->src[0]};
     if (o.buf->op != OP_PARAM || !split_index(p, index, &o)) return false;
     for (uint32_t i = 0; i < p->buf.n; i++) {
-        struct owned *b = &p->buf.p[i];
+        struct proof_owned *b = &p->buf.p[i];
         if (b->buf->arg.param.slot != o.buf->arg.param.slot) continue;
         if (b->c != o.c) return false;
         b->lo = RG_MIN(b->lo, o.lo);
@@ -65,7 +65,7 @@ static bool one_owner(struct proof *p, const uop *index) {
 
 bool linear_is_serial(const struct linear *l) {
     bool grid = l->n && l->u[0]->op == OP_RANGE && l->u[0]->arg.range.kind == AX_GRID;
-    struct proof p = {.ir = l->ir, .grid = grid ? l->u[0] : NULL, .n = l->grid};
+    struct atomic_proof p = {.ir = l->ir, .grid = grid ? l->u[0] : NULL, .n = l->grid};
     if (!grid) return false;
     for (uint32_t i = 0; i < l->n; i++) {
         const uop *n = l->u[i];

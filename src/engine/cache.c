@@ -6,8 +6,8 @@
  * What is read here is executed, so nothing is believed unchecked: the folders must be private (owned by this user or root,
  * not writable by others, no symbolic link), each file must be one that no one else can write, and its head holds its own
  * name, which is the sum of everything that decides it, its length and the SHA-256 of all of it. A file that was damaged, or
- * put in the place of another, is counted, removed and written anew.
- * Files are written to tmp/ and renamed into place complete, so that any number of processes may fill the cache at once; what
+ * put under another's name, is counted, removed and written anew.
+ * Files are written to tmp/ and renamed when complete, so that any number of processes may fill the cache at once; what
  * a killed one left in tmp/ goes at the first write of a later process. The modification time is when a file was last of
  * use, renewed at most once a day; the oldest files go first when the whole grows over its limit. The folder is
  * listed only when the files written since the last time, by all processes, pass a share of the limit: each adds a
@@ -33,7 +33,7 @@
 #define SHARE 16         /* of the limit: written between two looks at the whole */
 #define GROWN_BYTES 4096 /* that a byte of `grown` stands for */
 #define RENEW_S (24 * 3600)
-#define LEFTOVER_S 3600 /* temporary files older than this belong to nobody */
+#define LEFTOVER_S 3600 /* temporary files older than this have no owner any more */
 #define HEX 64
 
 struct head {
@@ -73,7 +73,7 @@ static long temporary_of(const char *name) {
 
 /* ---- the folder ------------------------------------------------------------------------------------- */
 
-static const char *place(struct arena *a) {
+static const char *cache_top(struct arena *a) {
     const char *dir = env_str(ENV_CACHE_DIR);
     if (dir && *dir) return arena_strdup(a, dir, strlen(dir));
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -103,7 +103,7 @@ static const char *make(struct err *e, const char *dir) {
 void cache_open(struct cache *c, struct arena *a, struct str *warnings) {
     *c = (struct cache){.limit = LIMIT};
     if (!env_int(ENV_CACHE)) return;
-    const char *top = place(a);
+    const char *top = cache_top(a);
     if (!top) {
         str_add(warnings,
                 "kernels are not kept on disk: neither RIDGE_CACHE_DIR, XDG_CACHE_HOME nor HOME is set\n");
@@ -175,7 +175,7 @@ static char *read_checked(int fd, struct arena *a, const char *name, size_t *n) 
     return p;
 }
 
-struct read_job {
+struct cache_read_job {
     int fd;
     struct arena *a;
     const char *name;
@@ -184,7 +184,7 @@ struct read_job {
 };
 
 static void read_guarded(void *arg) {
-    struct read_job *j = arg;
+    struct cache_read_job *j = arg;
     j->out = read_checked(j->fd, j->a, j->name, j->n);
 }
 
@@ -207,7 +207,7 @@ char *cache_read(struct cache *c, struct arena *a, const char *name, size_t *n) 
     if (!path_of(c, name, path)) return NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool absent = fd < 0 && errno == ENOENT;
-    struct read_job j = {fd, a, name, n, NULL};
+    struct cache_read_job j = {fd, a, name, n, NULL};
     int code = fd < 0 ? 0 : err_guard(a->err, read_guarded, &j); /* the file must close whatever happens */
     if (fd >= 0) close(fd);
     if (code) err_throw(a->err, code, "%s", a->err->msg);
@@ -277,20 +277,20 @@ int cache_try(struct cache *c, struct err *e, size_t n) {
 
 /* ---- the whole -------------------------------------------------------------------------------------- */
 
-struct file {
+struct cache_file {
     char *name;
     uint64_t bytes;
     struct timespec used;
 };
 
 static int older(const void *x, const void *y) {
-    const struct file *a = x, *b = y;
+    const struct cache_file *a = x, *b = y;
     if (a->used.tv_sec != b->used.tv_sec) return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
     if (a->used.tv_nsec != b->used.tv_nsec) return a->used.tv_nsec < b->used.tv_nsec ? -1 : 1;
     return strcmp(a->name, b->name);
 }
 
-typedef VEC(struct file) files;
+typedef VEC(struct cache_file) files;
 
 static void list_files(DIR *d, struct arena *a, files *out, uint64_t *total) {
     for (struct dirent *e; (e = readdir(d));) {
@@ -298,7 +298,8 @@ static void list_files(DIR *d, struct arena *a, files *out, uint64_t *total) {
         if (!is_own(e->d_name) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
             !S_ISREG(st.st_mode) || st.st_uid != geteuid())
             continue;
-        struct file f = {arena_strdup(a, e->d_name, strlen(e->d_name)), (uint64_t)st.st_size, st.st_mtim};
+        struct cache_file f = {arena_strdup(a, e->d_name, strlen(e->d_name)), (uint64_t)st.st_size,
+                               st.st_mtim};
         vec_push(a, out, f);
         *total += f.bytes;
     }

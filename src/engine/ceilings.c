@@ -120,7 +120,7 @@ static void add_line(struct str *s, const char *text, int sum) {
     str_add(s, "\\n\"\n");
 }
 
-/* A loop of var[0] turns, each with `instruction` once per sum; with `chain` between them an addition that waits for the one
+/* A loop of var[0] iterations, each with `instruction` once per sum; with `chain` between them an addition that waits for the one
  * before it, one cycle each on every core. */
 static void loop_text(struct str *s, const char *name, const char *instruction, bool chain) {
     bool arm = !strcmp(os_cpu()->arch, "aarch64");
@@ -228,7 +228,7 @@ struct meeting {
     bool pin, let_go; /* each thread to a core of its own */
 };
 
-/* Every thread has a part: nobody leaves before all have come. */
+/* Every thread has a share of the work, and none leaves before all have arrived. */
 static void meet(void *arg, uint32_t t0, uint32_t t1, int worker) {
     struct meeting *m = arg;
     (void)t0, (void)t1;
@@ -244,9 +244,9 @@ static void meet(void *arg, uint32_t t0, uint32_t t1, int worker) {
     }
 }
 
-/* What is measured. A thread's memory begins at mem + (round * threads + thread) * step, and again at mem after `wrap` such places:
+/* What is measured. A thread's memory begins at mem + (round * threads + thread) * step, and again at mem after `wrap` such steps:
  * from memory, the next round reads what no cache holds any more. */
-struct work {
+struct ceiling_work {
     dev_fn *fn;
     int64_t var[2];
     int64_t *times;   /* which of them is the number of repetitions; NULL: there is but one */
@@ -265,15 +265,15 @@ struct work {
     int n;
 };
 
-static uint64_t run_part(struct work *w, size_t round, uint32_t thread) {
+static uint64_t run_part(struct ceiling_work *w, size_t round, uint32_t thread) {
     size_t at = w->wrap ? (round * (size_t)w->threads + thread) % w->wrap * w->step : 0;
     uint64_t from = w->span[thread].from = os_now_ns();
     w->fn((void *[]){w->mem + at, w->mem2 + at}, w->var, 0, 1, NULL);
     return (w->span[thread].to = os_now_ns()) - from;
 }
 
-/* Until so many have come; false: stop. Nobody yields: each has a core, and leaving it would mean to miss the others again. */
-static bool gather(struct work *w, int all) {
+/* Spins until n threads have arrived; false: stop. None yields: each has a core, and a thread that left it would be late again. */
+static bool gather(struct ceiling_work *w, int all) {
     atomic_fetch_add(&w->came, 1);
     for (int i = 1; atomic_load(&w->came) < all; i++) {
         if (atomic_load(&w->stop)) return false;
@@ -282,7 +282,7 @@ static bool gather(struct work *w, int all) {
     return true;
 }
 
-static bool confirmed(const struct work *w) {
+static bool confirmed(const struct ceiling_work *w) {
     int close = 0;
     for (int i = 0; i < w->n; i++) close += w->rate[i] >= 0.98 * w->best;
     return close >= 3;
@@ -290,7 +290,7 @@ static bool confirmed(const struct work *w) {
 
 /* Notes the rate of a round: from when the first began to when the last had ended. Below what is expected the time is used up, because
  * threads that others kept apart agree with each other too. */
-static void judge(struct work *w) {
+static void judge(struct ceiling_work *w) {
     uint64_t from = UINT64_MAX, to = 0;
     for (int t = 0; t < w->threads; t++) from = RG_MIN(from, w->span[t].from), to = RG_MAX(to, w->span[t].to);
     double r = w->amount * (double)(w->times ? *w->times : 1) * w->threads / RG_MAX((double)(to - from), 1);
@@ -302,7 +302,7 @@ static void judge(struct work *w) {
 
 /* What each thread does: rounds, in step with the others. */
 static void rounds(void *arg, uint32_t t0, uint32_t t1, int worker) {
-    struct work *w = arg;
+    struct ceiling_work *w = arg;
     (void)t1, (void)worker;
     for (int round = 0;; round++) {
         if (!gather(w, w->threads * (2 * round + 1))) return;
@@ -323,7 +323,7 @@ struct figure {
 };
 
 /* Repetitions until a run of one thread is long enough, five times in a row: one that was interrupted only looks long. */
-static void choose_times(struct work *w) {
+static void choose_times(struct ceiling_work *w) {
     if (!w->times) return;
     *w->times = 1;
     for (int enough = 0; enough < 5 && *w->times < (int64_t)1 << 40;) {
@@ -334,7 +334,7 @@ static void choose_times(struct work *w) {
 }
 
 /* expect: a rate that is too good to be doubted. */
-static struct figure measure(struct probe *p, struct work *w, int threads, double expect) {
+static struct figure measure(struct probe *p, struct ceiling_work *w, int threads, double expect) {
     static double rate[MOST_RUNS];
     w->threads = threads, w->expect = expect, w->best = 0, w->n = 0;
     w->rate = rate, w->span = p->span;
@@ -356,7 +356,7 @@ static struct figure measure(struct probe *p, struct work *w, int threads, doubl
 
 /* Measures with one thread and with all, and notes the row. own: each core has its own, as its arithmetic. Threads that together did less
  * than one alone never ran at the same time: then the figure follows from that of one, and the spread says that it is not one. */
-static struct ceiling *add_row(struct probe *p, struct work *w, const char *name, const char *unit,
+static struct ceiling *add_row(struct probe *p, struct ceiling_work *w, const char *name, const char *unit,
                                bool own) {
     struct ceiling *c = &p->out->row[p->out->n++];
     *c = (struct ceiling){.name = name, .unit = unit, .how = ""};
@@ -370,7 +370,7 @@ static struct ceiling *add_row(struct probe *p, struct work *w, const char *name
 static void measure_clock(struct probe *p) {
     if (!p->clock) return;
     struct model *m = &p->out->model;
-    struct work w = {.fn = p->clock->fn, .amount = sums(), .times = &w.var[0]};
+    struct ceiling_work w = {.fn = p->clock->fn, .amount = sums(), .times = &w.var[0]};
     struct ceiling *c = add_row(p, &w, "clock", "GHz", true);
     c->all /= p->threads; /* each core's own */
     c->theory = c->theory_all = m->theory[MODEL_CLOCK];
@@ -383,7 +383,7 @@ static void measure_unit(struct probe *p, size_t i) {
     struct model *m = &p->out->model;
     const struct unit *u = &units[i];
     double ops = u->per_byte * os_cpu()->vec_bytes, clock = m->theory[MODEL_CLOCK];
-    struct work w = {.fn = p->unit[i]->fn, .amount = ops * sums(), .times = &w.var[0]};
+    struct ceiling_work w = {.fn = p->unit[i]->fn, .amount = ops * sums(), .times = &w.var[0]};
     struct ceiling *c = add_row(
         p, &w, u->name, u->field == MODEL_OPS_INT || u->field == MODEL_MATRIX_I8 ? "Gop/s" : "GFLOPS", true);
     c->theory = m->theory[u->field] * clock;
@@ -431,7 +431,7 @@ static void measure_memory(struct probe *p, enum level l, enum kind k) {
     if (!bytes || 2 * bytes * (size_t)p->threads + 4096 > half)
         return;                                                    /* no such level, or too little memory */
     if (k == COPY && l != DRAM) bytes = bytes / 2 & ~(size_t)1023; /* two arrays in the same room */
-    struct work w = {
+    struct ceiling_work w = {
         .fn = p->memory[k]->fn, .var = {(int64_t)bytes, 1}, .mem = p->mem, .mem2 = p->mem, .step = bytes};
     w.amount = (double)bytes * (k == COPY ? 2 : 1);
     if (k == COPY)

@@ -1,7 +1,7 @@
 /* ceilings_gpu.c: what a GPU can do, measured with kernels of our own, beside what its clocks and units allow.
  *
  * Times of kernels are the GPU's own, the best of several runs on the same memory; costs of starting them are the host's.
- * Reading is counted in bytes that are added up, so that nothing can be left out; arithmetic in chains that do not wait
+ * Reads are counted in bytes whose sum is stored, so that the compiler cannot drop them; arithmetic in chains that do not wait
  * for each other. Figures are those of the whole GPU, and divided by its SMs.
  * Tests: tests/unit/cuda_fake.c (that it runs), docs/measurements/2026-11-16-h200.md has figures */
 #include "engine/internal.h"
@@ -68,7 +68,7 @@ struct gpu_probe {
     struct dev_info info;
     const struct ekernel *k[KERNELS];
     size_t big;  /* bytes */
-    char *a, *b; /* so many each */
+    char *a, *b; /* of that size each */
     struct engine_list *list;
 };
 

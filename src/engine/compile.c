@@ -216,13 +216,13 @@ static struct code *from_disk(struct engine *en, const struct etext *t, const ch
 
 /* ---- compiling -------------------------------------------------------------------------------------- */
 
-struct job {
+struct compile_job {
     const struct etext *t;
     const char *key;
     size_t len;
     int unit;
 };
-typedef VEC(struct job) jobs;
+typedef VEC(struct compile_job) jobs;
 
 /* Longest first to the unit with least: within a few per cent of even. Equal lengths keep their order. */
 static void deal(struct arena *a, jobs *j, int units) {
@@ -271,7 +271,7 @@ static const char *unit_text(struct engine *en, const jobs *j, int unit) {
         if (j->p[i].unit == unit) text[n++] = j->p[i].t->text;
     engine_preamble(en, &s, text, n);
     for (uint32_t i = 0; i < j->n; i++) {
-        const struct job *b = &j->p[i];
+        const struct compile_job *b = &j->p[i];
         if (b->unit != unit) continue;
         add_renamed(&s, b->t->text, b->t->name, symbol_of(a, b->t->name, b->key));
     }
@@ -294,7 +294,7 @@ static void take_in(struct engine *en, const jobs *j, int unit, const struct dev
     struct module *m = load(en, o->data, o->n, sum);
     if (!m) err_throw(&en->err, en->load_error.code, "%s", en->load_error.msg);
     for (uint32_t i = 0; i < j->n; i++) {
-        const struct job *b = &j->p[i];
+        const struct compile_job *b = &j->p[i];
         if (b->unit != unit) continue;
         if (!take_function(en, b->t, b->key, m, FROM_COMPILER))
             err_throw(&en->err, RG_ECOMPILE, "the compiled object has no function %s", b->t->name);
@@ -366,7 +366,7 @@ static void compile_guarded(void *arg) {
             en->stats.memory_hits++;
         else if (!map_get(&asked, head_of(key[i]), NULL) && !from_disk(en, &c->t[i], key[i]))
             vec_push(&en->work, &j,
-                     ((struct job){.t = &c->t[i], .key = key[i], .len = strlen(c->t[i].text)}));
+                     ((struct compile_job){.t = &c->t[i], .key = key[i], .len = strlen(c->t[i].text)}));
         map_put(&asked, head_of(key[i]), 1);
     }
     en->stats.lookup_ns += os_now_ns() - t0;

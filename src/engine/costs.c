@@ -1,7 +1,7 @@
 /* costs.c: what each kernel cost, summed over its calls.
  *
- * Running a command only adds to two counters of its plan. They are gathered into one table when somebody asks, or when
- * a plan is dropped; kernels of one code and one place in the user's program are one row, whatever plan they belong to.
+ * Running a command only adds to two counters of its plan. They are gathered into one table on request, or when
+ * a plan is dropped; kernels of one code and one source line of the user's program are one row, whatever plan they belong to.
  * Tests: tests/unit/jit.c (costs_*) */
 #include "engine/internal.h"
 

@@ -77,8 +77,8 @@ int engine_cache_try(struct engine *en, struct err *e, size_t n) {
 
 const char *engine_warnings(const struct engine *en) { return en->warnings.n ? en->warnings.p : ""; }
 
-/* What is copied out must be computed first. On a CPU it is by now; the wait is said all the same, because a reader of
- * the lines looks for the place where the program stood still. */
+/* What is copied out must be computed first. On a CPU it is by now; the wait is reported all the same, because a reader of
+ * the lines looks for where the program waited. */
 static int wait_for_all(struct engine *en, struct err *e) {
     uint64_t t0 = os_now_ns();
     int code = en->ops->wait ? en->ops->wait(en->dev, e) : 0;

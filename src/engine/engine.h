@@ -31,7 +31,7 @@ struct ekernel {
     uint32_t grid;       /* iterations */
     uint32_t nbuf, nvar; /* what fn reads of buf[] and var[] */
     int64_t scratch;     /* bytes for one worker */
-    bool serial;         /* iterations may add to the same place: one thread only (on a CPU) */
+    bool serial;         /* iterations may add to the same element: one thread only (on a CPU) */
     uint32_t block,
         per_block; /* threads of a block, and iterations that it runs; 0: a thread runs one (on a CPU always) */
     int64_t shared; /* bytes that they share, beyond what the text declares */
@@ -98,8 +98,8 @@ void engine_own(struct engine *, void *p, uint32_t owner); /* that became known 
 struct engine_memory {                                     /* bytes */
     uint64_t asked;                                        /* asked for and not freed */
     uint64_t held;                                         /* of their blocks, which are rounded up */
-    uint64_t cached;                                       /* of blocks that are kept for the next who asks */
-    uint64_t peak; /* most held at any time since the engine was opened or the peak was reset */
+    uint64_t cached; /* of blocks that are kept for the next allocation */
+    uint64_t peak;   /* most held at any time since the engine was opened or the peak was reset */
     uint64_t blocks;
 };
 struct engine_memory engine_memory(const struct engine *);
@@ -193,7 +193,7 @@ void engine_replay_free(struct replay *);
 int engine_replay_run(struct replay *, struct err *, void *const *buf, void *const *result,
                       const int64_t *var, struct realize_stats *);
 
-/* What kernels cost since the engine was opened or costs were reset: a row for each code and place. */
+/* What kernels cost since the engine was opened or costs were reset: a row for each code and source line. */
 struct engine_cost {
     const char *name, *site, *bound; /* bound: what limits it at best */
     uint64_t calls, ns;
@@ -218,8 +218,7 @@ void engine_set_planning(struct engine *, const struct engine_planning *);
 struct engine_tuning {
     int beam; /* as BEAM: 0 none, else how many lists of each kernel are compiled and timed, twice */
     const char *heuristic; /* the list that stands in for the heuristic's; NULL: its own */
-    bool
-        wide; /* to see how good a GPU's model is: forms of products from all over its ranking are timed too */
+    bool wide; /* to judge a GPU's cost model: GEMM candidates from all over its ranking are timed too */
     /* Called with every program of candidate 1.. before it is compiled; may be NULL. */
     void (*spoil)(void *cx, uint32_t candidate, struct linear *);
     void *cx;
@@ -246,15 +245,14 @@ struct ceilings {
 };
 /* Measures for some seconds with all threads of the pool, or the whole GPU. Rows live in the arena. Writes no file: see model_save. */
 int engine_ceilings(struct engine *, struct err *, struct arena *, struct ceilings *out);
-/* How often a value of so many bytes must be used (multiplied and added) once it is loaded at this rate, for arithmetic to be
- * the limit and not the loading. */
+/* Machine balance: FMAs per value of `bytes` bytes, loaded at this rate, above which arithmetic is the limit. */
 double ceilings_uses(const struct model *, enum model_field ops, double bytes, enum model_field rate);
 
 /* ---- debug.c: lines for people -------------------------------------------------------------------------- */
 
 /* One operation at DEBUG=2 that is not a kernel, and its part of the summary: the copy that rg_from or rg_read made
  * (IN: `CPU <- EXT`, OUT: `EXT <- CPU`), and the wait before a read. ns: how long it took. engine_copy calls both;
- * they are for who copies or waits without it. */
+ * call them where copies and waits bypass it. */
 void engine_log_copy(struct engine *, enum dev_copy, size_t bytes, uint64_t ns);
 void engine_log_wait(struct engine *, uint64_t ns);
 

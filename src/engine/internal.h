@@ -16,7 +16,7 @@ int ceilings_gpu(struct engine *, struct err *, struct arena *, struct ceilings 
 /* costs.c */
 struct cost_table {
     VEC(struct engine_cost) row;
-    struct map at; /* hash of name and place -> 1 + row */
+    struct map at; /* hash of name and source line -> 1 + row */
 };
 void costs_take(struct engine *, struct exec_plan *); /* what its calls took goes into the table */
 

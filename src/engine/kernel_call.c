@@ -50,7 +50,7 @@ const char *call_name(struct arena *a, const struct sched_prog *p) {
 
 /* ---- what a profile says of a kernel --------------------------------------------------------------------------------- */
 
-/* Graph and source are names of their own: places that share a kernel share them, and a recording holds them once. */
+/* Graph and source have names of their own: calls that share a kernel share them, and a recording holds them once. */
 uint32_t call_event(struct arena *work, struct kernel_call *c, const char *site) {
     struct str s;
     str_init(&s, work);

@@ -1,10 +1,10 @@
-/* roof.c: how long a kernel takes at best, and how long each unit of the machine is busy with it.
+/* kernel_roof.c: how long a kernel takes at best, and how long each unit of the machine is busy with it.
  *
  * Two questions, both answered by the machine model. At best: what the kernel graph asks for, each operation and each distinct
  * byte once, by the fastest unit that could do it: launch + the slowest of arithmetic, caches and memory. In use: what the
  * program as it was lowered makes each unit do: recomputed values, addresses, every load from L1, and what comes into
  * each cache because it did not fit into the one below. A unit whose time is near that of the kernel is what
- * limits it; where the two answers differ, work is done that nobody asked for.
+ * limits it; where the two answers differ, the kernel does work that the graph did not ask for.
  * Tests: tests/unit/kernels.c, tests/cli/debug.sh */
 #include "engine/internal.h"
 
@@ -21,7 +21,7 @@ static const char *bound_of(enum model_unit u) {
     }
 }
 
-/* The level that holds so many bytes when the kernel begins: memory, if no cache can. */
+/* The level of the hierarchy that holds `bytes` when the kernel begins. */
 static double *level_of(struct model_work *w, const struct model *m, double bytes) {
     double l2 = model_value(m, MODEL_L2_SIZE) * w->threads, l3 = RG_MAX(model_value(m, MODEL_L3_SIZE), l2);
     return bytes > l3 ? &w->dram_read : bytes > l2 ? &w->l3 : &w->l2;

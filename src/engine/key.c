@@ -1,7 +1,7 @@
 /* key.c: what a plan depends on, written down word by word.
  *
  * The cache of plans must never give the plan of another program: a wrong kernel is worse than a slow one. So a key is
- * the whole structure (every node in topological order: op, type, lanes, argument, the places of its sources), the
+ * the whole structure (every node in topological order: op, type, lanes, argument, the indices of its sources), the
  * machine model, the number of workers and every setting there is, and keys are compared in full; the hash only finds
  * the bucket. Names are written as their letters, because their numbers belong to one ir. Settings are taken from
  * the table as a whole: one that is added there is in the key without anyone thinking of it, and one that could not
@@ -51,16 +51,16 @@ static void put_arg(struct arena *a, words *w, const struct ir *ir, const uop *n
 
 static void put_graph(struct arena *a, words *w, const struct ir *ir, const uop *graph, struct plan_key *k) {
     uop_topo(a, &graph, 1, &k->topo);
-    uint32_t *place = arena_raw(a, sizeof *place * ((size_t)graph->id + 1));
+    uint32_t *index = arena_raw(a, sizeof *index * ((size_t)graph->id + 1));
     k->start = arena_raw(a, sizeof *k->start * ((size_t)k->topo.n + 1));
     put(a, w, k->topo.n);
     for (uint32_t i = 0; i < k->topo.n; i++) {
         const uop *n = k->topo.p[i];
-        place[n->id] = i;
+        index[n->id] = i;
         k->start[i] = w->n;
         put(a, w, n->op | (uint32_t)n->dt << 16 | (uint32_t)n->lanes << 24);
         put(a, w, n->nsrc);
-        for (uint32_t s = 0; s < n->nsrc; s++) put(a, w, place[n->src[s]->id]);
+        for (uint32_t s = 0; s < n->nsrc; s++) put(a, w, index[n->src[s]->id]);
         put_arg(a, w, ir, n);
     }
     k->start[k->topo.n] = w->n;

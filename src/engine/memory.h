@@ -12,7 +12,7 @@ struct spare { /* blocks of one size class that are free */
     uint32_t n, cap;
 };
 struct mem_block { /* one that is in use */
-    void *p;       /* NULL: an empty place of the table */
+    void *p;       /* NULL: an empty entry of the table */
     size_t asked, size;
     uint64_t number, since; /* in the order of all blocks of the process; ns */
     uint32_t owner;
@@ -27,7 +27,7 @@ struct memory {
 };
 void memory_trim(struct engine *); /* gives back what is kept */
 void memory_tell(struct engine *); /* while recording: blocks that were there before it began */
-/* Counts a block that the caller has from the device himself. False: there is no memory to count it with. */
+/* Counts a block that the caller took from the device directly. False: there is no memory to count it with. */
 bool memory_count(struct engine *, void *p, size_t asked, size_t size, uint32_t owner, uint64_t t0);
 void memory_uncount(struct engine *, void *p, uint64_t t0);
 const struct mem_block *memory_block(const struct engine *, const void *p); /* NULL: not in use */

@@ -1,12 +1,12 @@
-/* memory_owners.c: who the memory of a plan is for.
+/* memory_owners.c: what the memory of a plan is for.
  *
  * The values between the kernels of a plan lie in one block, at offsets that were planned; each has a life, from the
- * call that writes it to the last one that reads it. Here every one of them gets its category and the place in the
- * user's program that asked for it, so that a profile can take the block apart at any call:
- *   activation  made on the way forward and read on the way back
- *   gradient    made on the way back and read by the optimiser
+ * call that writes it to the last one that reads it. Here every one of them gets its category and the source line that
+ * asked for it, so that a profile can take the block apart at any call:
+ *   activation  computed forward and read by the backward pass
+ *   gradient    computed by the backward pass and read by the optimizer
  *   temporary   everything else
- * A value that planning itself made (a part of a long sum) has the place of the call that writes it.
+ * A value that planning itself made (a partial sum) has the source line of the call that writes it.
  * Tests: tests/unit/profile_memory.c */
 #include "engine/internal.h"
 
@@ -83,9 +83,9 @@ static const char *shapes_stored(struct writing *w, uint32_t call) {
 void owners_recipe(struct arena *work, const struct schedule *s, const struct plan_key *key,
                    struct recipe *r) {
     struct writing w = {.work = work, .s = s};
-    struct map place; /* node id -> 1 + place in the key */
-    map_init(&place, work);
-    for (uint32_t i = 0; i < key->topo.n; i++) map_put(&place, key->topo.p[i]->id, i + 1);
+    struct map index; /* node id -> 1 + index in the key */
+    map_init(&index, work);
+    for (uint32_t i = 0; i < key->topo.n; i++) map_put(&index, key->topo.p[i]->id, i + 1);
     find_uses(&w);
     for (uint32_t i = 0; i < r->ncall; i++) r->call[i].shapes = shapes_stored(&w, i);
     r->value = arena_array(work, struct recipe_value, s->buf.n + 1);
@@ -96,7 +96,7 @@ void owners_recipe(struct arena *work, const struct schedule *s, const struct pl
         uint64_t at = 0;
         v.asked = b->elements * dtype_info[b->dt].bytes;
         if (b->place != BUF_TEMP || !v.asked || b->first > b->last || v.writer == UINT32_MAX) continue;
-        map_get(&place, b->node, &at);
+        map_get(&index, b->node, &at);
         str_init(&t, work);
         add_shape(&t, b);
         v.offset = b->offset, v.first = b->first, v.last = b->last;
@@ -114,17 +114,17 @@ struct finding {
     const struct recipe *from;
 };
 
-/* Nodes of today's program, given by their places in the key. */
-static uint32_t *todays(const struct finding *f, const uint32_t *place, uint32_t *n) {
+/* Nodes of the present program, by their indices in the key. */
+static uint32_t *nodes_of(const struct finding *f, const uint32_t *index, uint32_t *n) {
     uint32_t *node = arena_array(f->work, uint32_t, *n + 1), k = 0;
     for (uint32_t i = 0; i < *n; i++)
-        if (place[i] < f->key->topo.n) node[k++] = f->key->topo.p[place[i]]->id;
+        if (index[i] < f->key->topo.n) node[k++] = f->key->topo.p[index[i]]->id;
     *n = k;
     return node;
 }
 
-static uint32_t part_of(const struct finding *f, const uint32_t *place, uint32_t n) {
-    const uint32_t *node = todays(f, place, &n);
+static uint32_t part_of(const struct finding *f, const uint32_t *index, uint32_t n) {
+    const uint32_t *node = nodes_of(f, index, &n);
     return f->r->part ? f->r->part(f->r->cx, node, n) : 0;
 }
 
@@ -134,8 +134,8 @@ static uint32_t call_part(const struct finding *f, uint32_t call) {
 
 static enum event_memory kind_of(const struct finding *f, const uint32_t *part,
                                  const struct recipe_value *v) {
-    uint32_t own = 0, by = 0, place = v->node - 1;
-    if (v->node) own = part_of(f, &place, 1);
+    uint32_t own = 0, by = 0, index = v->node - 1;
+    if (v->node) own = part_of(f, &index, 1);
     if (!own && v->writer < f->from->ncall) own = part[v->writer];
     for (uint32_t i = 0; i < v->readers; i++)
         if (v->reader[i] < f->from->ncall) by |= part[v->reader[i]];
@@ -146,13 +146,13 @@ static enum event_memory kind_of(const struct finding *f, const uint32_t *part,
 
 static void add_site(const struct finding *f, struct str *out, const struct recipe_value *v) {
     size_t from = out->n;
-    uint32_t place = v->node - 1, n = v->node != 0;
+    uint32_t index = v->node - 1, n = v->node != 0;
     if (!f->r->site) return;
-    const uint32_t *node = todays(f, &place, &n);
+    const uint32_t *node = nodes_of(f, &index, &n);
     f->r->site(f->r->cx, out, node, n);
     if (out->n > from || v->writer >= f->from->ncall) return;
     n = f->from->call[v->writer].nodes;
-    node = todays(f, f->from->call[v->writer].node, &n);
+    node = nodes_of(f, f->from->call[v->writer].node, &n);
     f->r->site(f->r->cx, out, node, n);
 }
 

@@ -28,7 +28,7 @@ struct bind_var {
     int64_t *at;
     uint32_t slot;
 };
-struct bind_copy { /* a result that a buffer of another place holds */
+struct bind_copy { /* a result that another buffer holds */
     struct bind from;
     uint32_t result;
     size_t bytes;
@@ -124,7 +124,7 @@ struct recipe_call {
 };
 struct recipe_value {                   /* one that is kept between kernels */
     int64_t asked, offset;              /* bytes */
-    uint32_t first, last, writer, node; /* calls; node: 1 + place in the key, 0: planning made it */
+    uint32_t first, last, writer, node; /* calls; node: 1 + index in the key, 0: planning made it */
     const uint32_t *reader;             /* [readers]: calls */
     uint32_t readers;
     const char *shape;
@@ -151,7 +151,7 @@ void recipe_save(struct engine *, struct arena *, const struct recipe *);
 /* A cache file that changes with each result of a search. */
 #define SEARCH_LATEST "search-0000000000000000000000000000000000000000000000000000000000000000"
 
-/* memory_owners.c: whose the memory of a plan is. The values and shapes of a recipe, from the schedule it is made of; the plan's own, from a
+/* memory_owners.c: what the memory of a plan is for. The values and shapes of a recipe, from the schedule it is made of; the plan's own, from a
  * recipe and the program of today, whose nodes are key->topo. */
 void owners_recipe(struct arena *work, const struct schedule *, const struct plan_key *, struct recipe *);
 void owners_find(struct arena *work, struct exec_plan *, const struct realize *, const struct plan_key *,

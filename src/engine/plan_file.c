@@ -17,7 +17,7 @@
 
 /* ---- one description for both directions ------------------------------------------------------------------ */
 
-struct file {
+struct plan_stream {
     struct arena *a;
     struct str *out; /* writing; else .. */
     const char *in;
@@ -25,7 +25,7 @@ struct file {
     bool bad;
 };
 
-static void raw(struct file *f, void *p, size_t n) {
+static void raw(struct plan_stream *f, void *p, size_t n) {
     if (f->out) {
         str_addn(f->out, (const char *)p, n);
     } else if (f->bad || n > f->n - f->at) {
@@ -37,10 +37,10 @@ static void raw(struct file *f, void *p, size_t n) {
     }
 }
 
-static void field32(struct file *f, uint32_t *x) { raw(f, x, sizeof *x); }
+static void field32(struct plan_stream *f, uint32_t *x) { raw(f, x, sizeof *x); }
 
 /* n items of `size` bytes at *p; allocated when reading. Each takes at least `least` bytes of the file. */
-static void array(struct file *f, void **p, uint32_t *n, size_t size, size_t least) {
+static void array(struct plan_stream *f, void **p, uint32_t *n, size_t size, size_t least) {
     field32(f, n);
     if (f->out) return;
     if (*n > (f->n - f->at) / least) f->bad = true;
@@ -49,7 +49,7 @@ static void array(struct file *f, void **p, uint32_t *n, size_t size, size_t lea
 }
 #define ARRAY(f, x, count, least) array(f, (void **)&(x), count, sizeof *(x), least)
 
-static void text(struct file *f, const char **s) {
+static void text(struct plan_stream *f, const char **s) {
     uint32_t n = f->out ? (uint32_t)strlen(*s) : 0;
     field32(f, &n);
     if (f->out) {
@@ -63,13 +63,13 @@ static void text(struct file *f, const char **s) {
 }
 
 /* Plain numbers side by side: the format is that of one build of the library on one machine. */
-static void numbers(struct file *f, const void *p, uint32_t *n, size_t size) {
+static void numbers(struct plan_stream *f, const void *p, uint32_t *n, size_t size) {
     void **at = (void **)(uintptr_t)p;
     array(f, at, n, size, size);
     raw(f, *at, *n * size);
 }
 
-static void kernel_fields(struct file *f, struct recipe_kernel *k) {
+static void kernel_fields(struct plan_stream *f, struct recipe_kernel *k) {
     text(f, &k->t.name);
     text(f, &k->t.text);
     text(f, &k->opts);
@@ -87,7 +87,7 @@ static void kernel_fields(struct file *f, struct recipe_kernel *k) {
     raw(f, k->num, sizeof k->num);
 }
 
-static void call_fields(struct file *f, struct recipe_call *c) {
+static void call_fields(struct plan_stream *f, struct recipe_call *c) {
     field32(f, &c->kernel);
     numbers(f, &c->buf, &c->nbuf, sizeof *c->buf);
     numbers(f, &c->var, &c->nvar, sizeof *c->var);
@@ -97,7 +97,7 @@ static void call_fields(struct file *f, struct recipe_call *c) {
     text(f, &c->shapes);
 }
 
-static void value_fields(struct file *f, struct recipe_value *v) {
+static void value_fields(struct plan_stream *f, struct recipe_value *v) {
     raw(f, &v->asked, sizeof v->asked);
     raw(f, &v->offset, sizeof v->offset);
     field32(f, &v->first), field32(f, &v->last), field32(f, &v->writer), field32(f, &v->node);
@@ -105,7 +105,7 @@ static void value_fields(struct file *f, struct recipe_value *v) {
     text(f, &v->shape);
 }
 
-static void fields(struct file *f, struct recipe *r) {
+static void fields(struct plan_stream *f, struct recipe *r) {
     raw(f, &r->stats, sizeof r->stats);
     raw(f, &r->temp_bytes, sizeof r->temp_bytes);
     numbers(f, &r->table, &r->table_n, sizeof *r->table);
@@ -235,7 +235,7 @@ bool recipe_load(struct engine *en, struct arena *a, const struct plan_key *k, s
     *out = (struct recipe){.file = name};
     const char *data = name ? cache_read(&en->cache, a, name, &n) : NULL;
     if (!data) return false;
-    struct file f = {.a = a, .in = data, .n = n};
+    struct plan_stream f = {.a = a, .in = data, .n = n};
     fields(&f, out);
     if (f.bad || f.at != f.n || !is_sound(out, k)) {
         cache_reject(&en->cache, name);
@@ -250,7 +250,7 @@ void recipe_save(struct engine *en, struct arena *a, const struct recipe *r) {
     struct str s;
     if (!r->file) return;
     str_init(&s, a);
-    struct file f = {.a = a, .out = &s};
+    struct plan_stream f = {.a = a, .out = &s};
     fields(&f, &copy);
     cache_write(&en->cache, a, r->file, s.p, s.n);
     cache_trim(&en->cache, a);

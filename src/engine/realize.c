@@ -262,7 +262,7 @@ static const struct ekernel **compile(struct realize_call *c, const struct recip
 
 /* ---- the recipe of a schedule --------------------------------------------------------------------------------- */
 
-static struct recipe_buf place_of(const struct schedule *s, uint32_t buf) {
+static struct recipe_buf buf_of(const struct schedule *s, uint32_t buf) {
     const struct sched_buf *b = &s->buf.p[buf];
     int64_t offset = b->place == BUF_TEMP ? b->offset : b->place == BUF_TABLE ? (int64_t)b->number * 8 : 0;
     return (struct recipe_buf){b->place, b->number, offset, (uint64_t)b->elements * dtype_info[b->dt].bytes,
@@ -277,10 +277,10 @@ static const uint8_t *call_uses(struct realize_call *c, const struct sched_prog 
     return use;
 }
 
-/* Graph nodes as places in the key: they name the same nodes of an equal graph in another ir. */
+/* Graph nodes as indices into the key: they name the same nodes of an equal graph in another ir. */
 static void add_calls(struct realize_call *c, const struct schedule *s, struct recipe *r) {
-    uint32_t n = c->r->graph->id + 1, *place = arena_array(c->work, uint32_t, n);
-    for (uint32_t i = 0; i < c->key.topo.n; i++) place[c->key.topo.p[i]->id] = i + 1;
+    uint32_t n = c->r->graph->id + 1, *index = arena_array(c->work, uint32_t, n);
+    for (uint32_t i = 0; i < c->key.topo.n; i++) index[c->key.topo.p[i]->id] = i + 1;
     r->call = arena_array(c->work, struct recipe_call, s->call.n + 1);
     r->ncall = s->call.n;
     for (uint32_t i = 0; i < s->call.n; i++) {
@@ -290,11 +290,11 @@ static void add_calls(struct realize_call *c, const struct schedule *s, struct r
         uint32_t *node = arena_array(c->work, uint32_t, from->nodes + 1), nodes = 0;
         const uint8_t *use = call_uses(c, p);
         for (uint32_t b = 0; b < p->nbuf; b++) {
-            buf[b] = place_of(s, from->buf[b]);
+            buf[b] = buf_of(s, from->buf[b]);
             buf[b].use = use[b];
         }
         for (uint32_t j = 0; j < from->nodes; j++)
-            if (from->node[j] < n && place[from->node[j]]) node[nodes++] = place[from->node[j]] - 1;
+            if (from->node[j] < n && index[from->node[j]]) node[nodes++] = index[from->node[j]] - 1;
         r->call[i] = (struct recipe_call){
             .kernel = from->prog,
             .nbuf = p->nbuf,
@@ -316,8 +316,8 @@ static void add_copies(struct realize_call *c, const struct schedule *s, struct 
         if (g->src[i]->op == OP_BUFFER || g->src[i]->op == OP_ASSIGN) continue;
         const struct sched_buf *b = &s->buf.p[s->result[i]];
         if (b->place == BUF_RESULT && b->number == i) continue;
-        r->copy[r->ncopy++] = (struct recipe_copy){place_of(s, s->result[i]), i,
-                                                   (uint64_t)b->elements * dtype_info[b->dt].bytes};
+        r->copy[r->ncopy++] =
+            (struct recipe_copy){buf_of(s, s->result[i]), i, (uint64_t)b->elements * dtype_info[b->dt].bytes};
     }
 }
 
@@ -784,7 +784,7 @@ static void realize(void *arg) {
     run(c, x);
 }
 
-static void add_up(struct realize_stats *t, const struct realize_stats *s) {
+static void add_stats(struct realize_stats *t, const struct realize_stats *s) {
     t->kernels += s->kernels;
     t->distinct += s->cached ? 0 : s->distinct;
     t->reads += s->reads;
@@ -820,7 +820,7 @@ static int start(struct engine *en, struct err *e, const struct realize *r, stru
     plan_free(en, c.made);
     arena_release(c.work, mark);
     c.work->err = &en->err;
-    if (!code && run_it) add_up(&en->plans.totals, &c.stats);
+    if (!code && run_it) add_stats(&en->plans.totals, &c.stats);
     if (stats) *stats = c.stats;
     return code;
 }
@@ -849,7 +849,7 @@ int plan_run(struct engine *en, struct err *e, struct exec_plan *x, const struct
     struct event_span span = event_begin(EVENT_RUN, en->event_name);
     int code = err_guard(e, run_again, &a);
     end_run(en, span, x, a.c.stats.kernels, 2);
-    if (!code) add_up(&en->plans.totals, &a.c.stats);
+    if (!code) add_stats(&en->plans.totals, &a.c.stats);
     if (stats) *stats = a.c.stats;
     return code;
 }

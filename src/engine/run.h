@@ -37,8 +37,8 @@ struct engine_list {
 static inline bool memory_meets(const char *p, size_t n, const char *q, size_t m) {
     return p < q + m && q < p + n;
 }
-/* ns of a run of the whole list, of so many without a pause, each as a run of a program is: kernel by kernel or recorded. Leaves no
- * event. On a device with `span`; UINT64_MAX: it could not be run. */
+/* ns per run of the whole list, over `times` runs back to back, launched as a program's are: one by one or as a graph. Leaves
+ * no event. On a device with `span`; UINT64_MAX: it could not be run. */
 uint64_t list_time(struct engine_list *, uint32_t times);
 /* Runs commands [from, to). */
 int engine_list_run_part(struct engine_list *, struct err *, uint32_t from, uint32_t to);

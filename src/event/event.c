@@ -25,8 +25,8 @@ _Static_assert((EVENT_RING & (EVENT_RING - 1)) == 0, "the ring is masked");
 
 typedef atomic_uint_fast64_t word;
 
-struct ring {
-    struct ring *next;       /* set once */
+struct event_ring {
+    struct event_ring *next; /* set once */
     atomic_bool taken;       /* a live thread owns it */
     uint32_t thread;         /* number of the owner */
     _Alignas(64) word begun; /* records begun, records complete: the writer's line */
@@ -35,19 +35,19 @@ struct ring {
     word slot[EVENT_RING][WORDS];
 };
 
-static _Atomic(struct ring *) rings;
+static _Atomic(struct event_ring *) rings;
 static atomic_uint threads;
 static word lost;         /* records of threads that got no ring */
 static atomic_bool still; /* rings are not written */
 static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static _Thread_local struct ring *mine;
+static _Thread_local struct event_ring *mine;
 static _Thread_local bool hopeless; /* no memory for a ring: do not ask again */
 
 /* ---- rings ---------------------------------------------------------------------------------------- */
 
 static void give_up_ring(void *arg) {
-    struct ring *r = arg;
+    struct event_ring *r = arg;
     mine = NULL;
     record_thread_end();
     atomic_store_explicit(&r->taken, false, memory_order_release);
@@ -55,29 +55,29 @@ static void give_up_ring(void *arg) {
 
 static void make_key(void) { pthread_key_create(&at_thread_end, give_up_ring); }
 
-static struct ring *take_idle(void) {
-    for (struct ring *r = atomic_load(&rings); r; r = r->next) {
+static struct event_ring *take_idle(void) {
+    for (struct event_ring *r = atomic_load(&rings); r; r = r->next) {
         bool idle = false;
         if (atomic_compare_exchange_strong(&r->taken, &idle, true)) return r;
     }
     return NULL;
 }
 
-static struct ring *make_ring(void) {
-    struct ring *r = mem_alloc(sizeof *r + 63);
+static struct event_ring *make_ring(void) {
+    struct event_ring *r = mem_alloc(sizeof *r + 63);
     if (!r) return NULL;
-    r = (struct ring *)(((uintptr_t)r + 63) & ~(uintptr_t)63); /* never freed: the start may be lost */
-    memset(r, 0, offsetof(struct ring, slot)); /* slots need none, and stay untouched until used */
+    r = (struct event_ring *)(((uintptr_t)r + 63) & ~(uintptr_t)63); /* never freed: the start may be lost */
+    memset(r, 0, offsetof(struct event_ring, slot)); /* slots need none, and stay untouched until used */
     atomic_store(&r->taken, true);
     r->next = atomic_load(&rings);
     while (!atomic_compare_exchange_weak(&rings, &r->next, r)) {}
     return r;
 }
 
-static struct ring *attach(void) {
+static struct event_ring *attach(void) {
     if (hopeless) return NULL;
     pthread_once(&once, make_key);
-    struct ring *r = take_idle();
+    struct event_ring *r = take_idle();
     if (!r) r = make_ring();
     if (!r) {
         hopeless = true;
@@ -89,13 +89,13 @@ static struct ring *attach(void) {
 }
 
 /* The ring of this thread, or NULL: the record is lost. */
-static inline struct ring *my_ring(void) {
-    struct ring *r = mine;
+static inline struct event_ring *my_ring(void) {
+    struct event_ring *r = mine;
     if (__builtin_expect(!r, 0) && !(r = attach())) atomic_fetch_add(&lost, 1);
     return r;
 }
 
-static inline void put(struct ring *r, const struct event *e) {
+static inline void put(struct event_ring *r, const struct event *e) {
     if (__builtin_expect(event_recording_kind((enum event_kind)e->kind), 0)) record_event(e, r->thread);
     if (__builtin_expect(atomic_load_explicit(&still, memory_order_relaxed), 0)) return;
     uint64_t w[WORDS], i = atomic_load_explicit(&r->done, memory_order_relaxed);
@@ -108,13 +108,13 @@ static inline void put(struct ring *r, const struct event *e) {
 
 void event_add_info(enum event_kind kind, uint32_t name, uint32_t info, uint64_t t0, uint64_t t1, int64_t a,
                     int64_t b) {
-    struct ring *r = my_ring();
+    struct event_ring *r = my_ring();
     if (r) put(r, &(struct event){t0, t1, a, b, name, r->thread, (uint16_t)kind, 0, info});
 }
 
 void event_add_row(enum event_kind kind, uint32_t name, uint32_t info, uint16_t row, uint32_t launch,
                    uint64_t t0, uint64_t t1, int64_t a, int64_t b) {
-    struct ring *r = my_ring();
+    struct event_ring *r = my_ring();
     if (r) put(r, &(struct event){t0, t1, a, b, name, launch, (uint16_t)kind, row, info});
 }
 
@@ -125,7 +125,7 @@ void event_add(enum event_kind kind, uint32_t name, uint64_t t0, uint64_t t1, in
 }
 
 /* Copies the ring's records; returns how many, adds to *dropped those that were overwritten. */
-static size_t copy_ring(struct ring *r, struct event *out, uint64_t *dropped) {
+static size_t copy_ring(struct event_ring *r, struct event *out, uint64_t *dropped) {
     uint64_t base = atomic_load_explicit(&r->base, memory_order_relaxed);
     uint64_t end = atomic_load_explicit(&r->done, memory_order_acquire);
     uint64_t start = end - base > EVENT_RING ? end - EVENT_RING : base;
@@ -153,17 +153,17 @@ static int by_start(const void *pa, const void *pb) {
 
 void event_snapshot(struct arena *arena, struct event_list *out) {
     size_t n = 0;
-    struct ring *first = atomic_load(&rings); /* rings that come later are not part of this snapshot */
-    for (struct ring *r = first; r; r = r->next) n++;
+    struct event_ring *first = atomic_load(&rings); /* rings that come later are not part of this snapshot */
+    for (struct event_ring *r = first; r; r = r->next) n++;
     struct event *p = arena_raw(arena, n * EVENT_RING * sizeof *p);
     *out = (struct event_list){.p = p, .dropped = atomic_load(&lost), .threads = atomic_load(&threads)};
-    for (struct ring *r = first; r; r = r->next) out->n += copy_ring(r, p + out->n, &out->dropped);
+    for (struct event_ring *r = first; r; r = r->next) out->n += copy_ring(r, p + out->n, &out->dropped);
     out->p = arena_resize(arena, p, n * EVENT_RING * sizeof *p, out->n * sizeof *p);
     if (out->n) qsort(out->p, out->n, sizeof *p, by_start);
 }
 
 void event_reset(void) {
-    for (struct ring *r = atomic_load(&rings); r; r = r->next)
+    for (struct event_ring *r = atomic_load(&rings); r; r = r->next)
         atomic_store_explicit(&r->base, atomic_load(&r->done), memory_order_relaxed);
     atomic_store(&lost, 0);
 }

@@ -34,7 +34,7 @@
     X(BUILD,   "build",   "kernels",    "unused")       /* .. rendered, and found or compiled */   \
     X(RECORD,  "record",  "on",         "cpu ns")       /* recording went on or off; time of all cores */ \
     X(PROFILER, "profiler", "bytes",    "unused")       /* what recording itself took */          \
-    X(RESERVE, "reserve", "bytes",      "spare")        /* what the device has given us, and of it what nobody uses */ \
+    X(RESERVE, "reserve", "bytes",      "spare")        /* what the device has given us, and how much of it is unused */ \
     X(PLANNED, "planned", "bytes",      "life")         /* a value between kernels of a plan: first call << 32 | last */ \
     X(PART,    "part",    "iterations", "worker")       /* one worker's share of a kernel */      \
     X(NOTE,    "note",    "unused",     "unused")       /* what a reader must know of the recording: the name says it, info what to do */
@@ -51,7 +51,7 @@ enum event_kind {
 #define EVENT_MEMORY_TABLE(X)                                                               \
     X(PARAMETER, "parameters")                                                              \
     X(GRADIENT, "gradients")                                                                \
-    X(ACTIVATION, "activations") /* computed on the way forward, read on the way back */    \
+    X(ACTIVATION, "activations") /* computed forward, read by the backward pass */          \
     X(STATE, "optimiser state")                                                             \
     X(DATA, "inputs and data")                                                              \
     X(VALUE, "values")          /* other tensors that the program holds */                  \
@@ -144,7 +144,7 @@ struct event_block {
  * cost are always recorded. */
 int event_record_start(struct err *, const char *path, uint32_t kinds);
 /* OFF: nothing but what happens to memory is written, so that later records can be understood. WARM: the same, but
- * everybody prepares what he would write. */
+ * each thread prepares what it would write. */
 enum event_mode { EVENT_OFF, EVENT_WARM, EVENT_ON };
 void event_record_mode(enum event_mode);
 /* Called before recording is switched off, without a lock: whoever holds records back adds them now. One function. */
@@ -164,7 +164,7 @@ static inline bool event_recording_kind(enum event_kind k) {
 
 /* ---- nvtx.c: the same for NVIDIA's tools, if one is watching ---------------------------------------------- */
 
-extern int event_nvtx_state; /* -1: nobody has looked */
+extern int event_nvtx_state; /* -1: not looked for yet */
 bool event_nvtx_look(void);
 static inline bool event_nvtx(void) {
     int s = __atomic_load_n(&event_nvtx_state, __ATOMIC_ACQUIRE);

@@ -79,7 +79,7 @@ static struct event_block *new_block(uint32_t tag, uint32_t thread) {
                  (off_t)rec.end);
         if (p == MAP_FAILED) rec.failed = errno;
     }
-    if (rec.failed) { /* what comes is counted, so that somebody can say how much is missing */
+    if (rec.failed) { /* what comes is counted, so that the reader can say how much is missing */
         atomic_store(&rec.full, true);
         __atomic_store_n(&event_recording_now, 0, __ATOMIC_SEQ_CST);
         return NULL;
@@ -201,7 +201,7 @@ static void hand_over(struct err *e, struct os_out *o, int fd, uint64_t bytes) {
     close(fd);
 }
 
-/* A file of its own, even where an old recording is still mapped by somebody. */
+/* A file of its own, even where an old recording is still mapped by another process. */
 static int create(struct err *e, const char *path, uint32_t kinds) {
     struct os_out o;
     if (os_out_begin(e, &o, path, 0644)) return os_out_end(e, &o);

@@ -12,7 +12,7 @@
 
 enum { NEIGHBOURS = 3, LINE = 256 };
 
-struct moved { /* memory of the plan, and what is used in its place */
+struct moved { /* memory of the plan, and what replaces it */
     const char *from;
     size_t bytes;
     char *to;
@@ -38,7 +38,7 @@ static bool in_place(const struct command *c) {
 }
 
 /* Where this memory is now; NULL: some of it was moved and some was not. */
-static char *place_of(const struct search_context *a, char *p, size_t bytes) {
+static char *moved_to(const struct search_context *a, char *p, size_t bytes) {
     for (uint32_t i = a->moved.n; i-- > 0;) {
         const struct moved *m = &a->moved.p[i];
         if (!memory_meets(p, bytes, m->from, m->bytes)) continue;
@@ -65,9 +65,9 @@ static bool take(struct search_context *a, const struct command *c) {
     if (!c->use || in_place(c)) return false;
     for (uint32_t i = 0; i < c->l.nbuf; i++) {
         char *p = c->buf[i];
-        buf[i] = place_of(a, p, c->size[i]);
+        buf[i] = moved_to(a, p, c->size[i]);
         if (buf[i] == p && c->use[i] & USE_STORED)
-            buf[i] = move(a, p, c->size[i]) ? place_of(a, p, c->size[i]) : NULL;
+            buf[i] = move(a, p, c->size[i]) ? moved_to(a, p, c->size[i]) : NULL;
         if (!buf[i]) return false;
     }
     a->cmd[a->n] = *c;
@@ -87,7 +87,7 @@ static void take_own(struct search_context *a, void *const *own) {
     const struct tune_job *j = a->job;
     void **buf = arena_array(a->arena, void *, j->p->nbuf + 1);
     for (uint32_t i = 0; i < j->p->nbuf; i++) {
-        char *now = own[i] ? own[i] : place_of(a, j->buf[i], j->bytes[i]);
+        char *now = own[i] ? own[i] : moved_to(a, j->buf[i], j->bytes[i]);
         buf[i] = now ? now : j->buf[i];
     }
     a->at = a->n++;

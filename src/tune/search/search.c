@@ -3,22 +3,22 @@
  * With BEAM=n a plan that is new is searched while it runs for the first time, kernel by kernel, on the real buffers, just
  * before each kernel's turn: what it reads is there, what it writes goes to copies. Complete lists are made around
  * the one in use (tune/choose/search_space.c), ranked by the machine model (tune/cost/cpu_time.c), the n best are compiled in one
- * batch, run once and compared with the kernel in use, then timed in turns; then once more around the best of them.
- * All lists add up in the same order, so every result must be the same, bit for bit (one NaN is as good as another):
+ * batch, run once and compared with the kernel in use, then timed round-robin; then once more around the best of them.
+ * All lists reduce in the same order, so every result must be the same, bit for bit (one NaN is as good as another):
  * what differs is refused. A list that is not faster by some per cent is no winner: the one in use stays.
  *
  * What was found is kept in the engine and on disk ("tuned-" and the sum of cache format, compiler, flags, architecture,
  * machine model, threads and the kernel's text), and later plans use it, with BEAM or without, unless RIDGE_TUNED=0.
  * A record holds everything that was tried; `ridge tune --show` prints it. What is read is checked before it is used:
- * the list must be legal and must add up as the heuristic's does.
+ * the list must be legal and must reduce in the heuristic's order.
  * On one thread the thread's own clock is read, which neighbours do not disturb.
  *
  * A GPU is asked for the time of several runs in a row, with its caches as the run before left them ("warm"), or, with
- * RIDGE_TUNE_COLD=1, of single runs after its L2 was overwritten ("cold"). Of a product every form that the heuristic's
+ * RIDGE_TUNE_COLD=1, of single runs after its L2 was overwritten ("cold"). Of a GEMM every form that the heuristic's
  * tables have is a candidate (opts_forms_gpu), ranked by the model of a block (tune/cost/gpu_time.c); of other kernels
  * lists around the one in use. What the compiler could not keep in registers, what needs more shared memory than there
  * is and what the GPU does not start is left out ("failed"). A list that shares a sum among other threads rounds
- * otherwise, and is refused like any other that differs. The best of them and the list in use are timed again in turns without
+ * otherwise, and is refused like any other that differs. The best of them and the list in use are timed again, alternating without
  * pauses, with the commands that run before and after (in_context.c), and the medians of their ratios decide. What all kernels of a plan will try is compiled in one batch before
  * the first of them is searched for (prepare_all): compiling is most of the time, and it keeps all cores busy.
  * Tests: tests/unit/tune.c, tests/unit/tune_gpu.c, tests/cli/tune.sh */
@@ -116,7 +116,7 @@ struct tune {
 };
 
 /* A list, lowered in an arena of its own. */
-struct trial {
+struct search_trial {
     struct err err;
     struct arena arena;
     struct ir ir;
@@ -134,7 +134,7 @@ struct trial {
 static bool is_gpu(const struct tune *t) { return t->en->ops->text != DEV_C; }
 
 static void lower_trial(void *arg) {
-    struct trial *x = arg;
+    struct search_trial *x = arg;
     const struct tune_job *j = x->t->job;
     ir_init(&x->ir, &x->arena);
     x->kernel = j->p->kernel;
@@ -142,8 +142,7 @@ static void lower_trial(void *arg) {
     struct lower_opts how = {.opts = x->opts};
     prog_target(x->t->en, &how);
     prog_lower(j->p, &x->ir, &x->kernel, &how, &x->lin);
-    verify_linear(&x->ir, x->lin.u,
-                  x->lin.n); /* lists that nobody has seen: what is no program is not tried */
+    verify_linear(&x->ir, x->lin.u, x->lin.n); /* untested lists: what is no valid program is not tried */
     const struct model *m = &x->t->en->plans.model;
     if (!is_gpu(x->t)) {
         x->predicted = predict_seconds(&x->arena, &x->lin, m, x->t->threads);
@@ -160,8 +159,8 @@ static void lower_trial(void *arg) {
 }
 
 /* False: it cannot be lowered. The arena is to be freed in any case. */
-static bool trial_lower(struct trial *x, const struct tune *t, const char *opts) {
-    *x = (struct trial){.t = t, .opts = opts};
+static bool trial_lower(struct search_trial *x, const struct tune *t, const char *opts) {
+    *x = (struct search_trial){.t = t, .opts = opts};
     arena_init(&x->arena, &x->err);
     return x->lowered = !err_guard(&x->err, lower_trial, x);
 }
@@ -169,7 +168,7 @@ static bool trial_lower(struct trial *x, const struct tune *t, const char *opts)
 /* Many at once: each has an arena and an ir of its own, and reads the kernel's. */
 struct trials {
     const struct tune *t;
-    struct trial *x;
+    struct search_trial *x;
     const char *const *opts;
 };
 
@@ -183,18 +182,19 @@ static void render_some(void *arg, uint32_t t0, uint32_t t1, int worker) {
     struct trials *all = arg;
     (void)worker;
     for (uint32_t i = t0; i < t1; i++) {
-        struct trial *x = &all->x[i];
+        struct search_trial *x = &all->x[i];
         x->rendered = x->lowered && !compile_render(all->t->en, &x->err, &x->lin, &x->text);
     }
 }
 
-static struct trial *lower_all(const struct tune *t, struct arena *a, const char *const *opts, uint32_t n) {
-    struct trials all = {t, arena_array(a, struct trial, n + 1), opts};
+static struct search_trial *lower_all(const struct tune *t, struct arena *a, const char *const *opts,
+                                      uint32_t n) {
+    struct trials all = {t, arena_array(a, struct search_trial, n + 1), opts};
     pool_run(pool_get(), lower_some, &all, n, 1);
     return all.x;
 }
 
-static uint64_t print_of(const struct trial *x) {
+static uint64_t print_of(const struct search_trial *x) {
     double w[] = {x->predicted,     x->lin.est.flops_issued, x->lin.est.bytes_issued,
                   (double)x->lin.n, (double)x->lin.grid,     (double)x->lin.scratch};
     return hash_bytes(w, sizeof w, 3);
@@ -219,7 +219,7 @@ static bool is_new(struct tune *t, const char *opts) {
     return true;
 }
 
-/* Forms of a product on a GPU, the best first. For measuring the model (`wide`) half of them are from all over the ranking.
+/* Forms of a GEMM on a GPU, the best first. For measuring the model (`wide`) half of them are from all over the ranking.
  * False: it is none. */
 static bool propose_forms(struct tune *t, uint32_t most) {
     gpu_lists forms;
@@ -248,7 +248,7 @@ static void propose(struct tune *t, const char *base, uint32_t most) {
                &lists);
     for (uint32_t i = 0; i < lists.n; i++)
         if (is_new(t, lists.p[i])) vec_push(&t->arena, &fresh, lists.p[i]);
-    struct trial *x = lower_all(t, &t->arena, fresh.p, fresh.n);
+    struct search_trial *x = lower_all(t, &t->arena, fresh.p, fresh.n);
     for (uint32_t i = 0; i < fresh.n; i++) {
         bool longer = is_gpu(t) && x[i].lin.n > LONG_PROGRAM && x[i].lin.n > 2 * t->entries;
         if (x[i].lowered && !x[i].crowded && !longer && !known_print(t, print_of(&x[i])))
@@ -277,7 +277,8 @@ static void compile_apart(struct tune *t, const struct etext *text, uint32_t n, 
 }
 
 /* The texts of candidates [from, to), in the arena of each of x, which is to be freed. How many there are. */
-static uint32_t render_all(struct tune *t, uint32_t from, uint32_t to, struct trial **x, struct etext *text) {
+static uint32_t render_all(struct tune *t, uint32_t from, uint32_t to, struct search_trial **x,
+                           struct etext *text) {
     uint32_t n = to - from, m = 0;
     const char **opts = arena_array(&t->arena, const char *, n + 1);
     for (uint32_t i = 0; i < n; i++) opts[i] = t->cand.p[from + i].opts;
@@ -296,7 +297,7 @@ static void compile(struct tune *t, uint32_t from, uint32_t to) {
     struct etext *text = arena_array(&t->arena, struct etext, n + 1);
     const struct ekernel **k = arena_array(&t->arena, const struct ekernel *, n + 1);
     struct err e = {0};
-    struct trial *x;
+    struct search_trial *x;
     uint32_t m = render_all(t, from, to, &x, text);
     if (m && engine_compile_text(t->en, &e, text, m, k)) compile_apart(t, text, m, k);
     m = 0;
@@ -424,7 +425,7 @@ static void check(struct tune *t, uint32_t from) {
     }
 }
 
-/* All in turns, so that what the neighbours do falls on all; those far behind drop out. */
+/* Round-robin, so that noise falls on all alike; those far behind drop out. */
 static void race(struct tune *t) {
     uint64_t start = os_now_ns();
     bool again = reads_its_output(t);
@@ -535,7 +536,7 @@ static double duel(struct tune *t, uint32_t i, double limit) {
     return ratio[FINAL_ROUNDS / 2];
 }
 
-/* In turns both lists have the clock that both of them leave. One that takes more power than the other has a slower one when it runs
+/* Alternating, both lists run at the clock that both of them leave. One that takes more power than the other has a slower one when it runs
  * alone. */
 static bool wins_alone(struct tune *t, uint32_t i) {
     if (!takes_power(t)) return true;
@@ -545,8 +546,8 @@ static bool wins_alone(struct tune *t, uint32_t i) {
 
 /* Between runs that are timed one by one a GPU rests, and its clock is high. Where MMA instructions keep it busy it gets
  * slower after some milliseconds, the more the more power a form takes; and what runs before and after a kernel begins and ends
- * while it does, sooner or later for one form than for another. So the few best are held against the list in use once more, each in
- * turns with it and without pauses, with the commands of the plan around it (in_context.c); who wins must win alone too. The list in
+ * while it does, sooner or later for one form than for another. So the few best are held against the list in use once more, each
+ * alternating with it, without pauses, with the commands of the plan around it (in_context.c); the winner must win alone too. The list in
  * use wins what is even. */
 static uint32_t final(struct tune *t) {
     uint32_t at[FINALISTS + 1], n = finalists(t, at), best = 0;
@@ -595,7 +596,7 @@ static void step(struct tune *t, const char *base, uint32_t most) {
 
 /* The kernel, and the list in use as the first candidate. */
 static void begin(struct tune *t) {
-    struct trial *x = arena_new(&t->arena, struct trial);
+    struct search_trial *x = arena_new(&t->arena, struct search_trial);
     const char *opts = t->job->opts;
     ir_init(&t->ir, &t->arena);
     map_init(&t->seen, &t->arena);
@@ -692,8 +693,8 @@ static bool is_known_well(struct engine *en, struct sched_prog *p, int beam) {
 
 /* What a search will try, rendered. */
 struct prepared {
-    struct tune t;   /* as the search will begin */
-    struct trial *x; /* their arenas hold the texts */
+    struct tune t;          /* as the search will begin */
+    struct search_trial *x; /* their arenas hold the texts */
     struct etext *text;
     uint32_t n, texts;
 };
