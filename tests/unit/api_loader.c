@@ -121,7 +121,7 @@ TEST(loader_reports_what_fill_returns) {
     CHECK_EQ(rg_loader_next(l, t, NULL), RG_EINVAL);
     check_error(c, RG_EINVAL, "the data ended before step 0");
     CHECK_EQ(rg_loader_next(l, NULL, &end), RG_EINVAL);
-    check_error(c, RG_EINVAL, "the place for the tensors is NULL");
+    check_error(c, RG_EINVAL, "the array for the tensors is NULL");
     CHECK_EQ(rg_loader_next(NULL, t, &end), RG_EINVAL);
     rg_loader_free(NULL);
     CHECK_EQ(rg_close(c), RG_OK);
