@@ -45,8 +45,9 @@ enum {
     V = UINT16_MAX
 };
 const struct op_info rg_op[OP_COUNT] = {
-#define OP(name, min, max, dt, lanes, arg, flags, doc) \
-    [OP_##name] = {#name, doc, min, max, OPD_##dt, OPL_##lanes, OPA_##arg, flags},
+#define OP(name, min, max, dt, lanes, arg, flags, unit, weight, flops, ulp, libm, doc) \
+    [OP_##name] = {#name,     doc,   min,        max,    OPD_##dt, OPL_##lanes,        \
+                   OPA_##arg, flags, OPU_##unit, weight, flops,    ulp},
 #include "ir/ops.def"
 #undef OP
 };

@@ -92,6 +92,20 @@ static pat *number(struct reader *r) {
 
 static pat *pattern(struct reader *r);
 
+/* @UNIT: all ops of that unit of ops.def. */
+static void op_class(struct reader *r, pat *p) {
+    static const char *const unit[] = {"NONE", "ALU", "DIV", "EX2", "FN", "FN2"};
+    r->p++;
+    char *name = ident(r, "a unit");
+    for (unsigned u = OPU_ALU; u < sizeof unit / sizeof *unit; u++) {
+        if (strcmp(name, unit[u]) != 0) continue;
+        for (int o = 0; o < OP_COUNT; o++)
+            if (rg_op[o].unit == u) p->ops[o / 64] |= 1ull << (o % 64);
+        return;
+    }
+    fail(r->file, r->line, "unknown unit @%s; units are listed in src/ir/ops.def", name);
+}
+
 static void op_list(struct reader *r, pat *p) {
     if (r->right && islower((unsigned char)*r->p)) {
         p->opvar = ident(r, "an op");
@@ -99,6 +113,10 @@ static void op_list(struct reader *r, pat *p) {
     }
     do {
         skip(r);
+        if (*r->p == '@') {
+            op_class(r, p);
+            continue;
+        }
         char *name = ident(r, "an op");
         int o = find_op(name, strlen(name));
         if (o == OP_COUNT) fail(r->file, r->line, "unknown op %s; ops are listed in src/ir/ops.def", name);

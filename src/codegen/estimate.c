@@ -14,14 +14,10 @@
 
 enum { LINE = 64 };
 
-static bool is_special(enum op o) { return o == OP_POW || (o >= OP_EXP && o <= OP_SIGMOID); }
-
 /* Operations per element; what only moves or names values is free. */
 static double op_cost(const uop *n) {
     if (!op_is_pure((enum op)n->op) || n->dt == DT_IDX || dt_is_bool((enum dtype)n->dt)) return 0;
-    if (n->op == OP_CAST || n->op == OP_BITCAST || n->op == OP_WHERE) return 0;
-    if (n->op == OP_THREEFRY) return THREEFRY_OPS;
-    return n->op == OP_FMA ? 2 : 1;
+    return op_info[n->op].flops;
 }
 
 static enum work_unit unit_of(const uop *n) {
@@ -133,7 +129,7 @@ void estimate_asked(struct ir *ir, const uop *sink, struct estimate *e) {
         const uop *n = topo.p[i];
         double cost = op_cost(n);
         if (cost > 0) ask(e, unit_of(n), cost * count(free_of(&fr, n)));
-        if (is_special((enum op)n->op)) e->special += count(free_of(&fr, n));
+        if (op_is_fn((enum op)n->op)) e->special += count(free_of(&fr, n));
         if (n->op == OP_REDUCE || n->op == OP_SCAN) ask_reduce(&fr, n, e);
         if (n->op == OP_STORE_ADD) ask(e, unit_of(n->src[1]), count(free_of(&fr, n)));
         if (n->op == OP_LOAD || n->op == OP_PRED_LOAD) touch(ir->arena, &fr, &mem, n->src[0], false);

@@ -15,6 +15,21 @@ static double recip(double x) { return 1.0 / x; }
 static double rsqrt(double x) { return 1.0 / sqrt(x); }
 static double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 
+/* Functions of one source, by their libm column. */
+typedef double fn1(double);
+static fn1 *const libm_fn[OP_COUNT] = {
+#define LIBM_NONE(op, f)
+#define LIBM_ALU(op, f)
+#define LIBM_DIV(op, f)
+#define LIBM_FN2(op, f)
+#define LIBM_EX2(op, f) [op] = f,
+#define LIBM_FN(op, f) [op] = f,
+#define OP(name, min, max, dt, lanes, arg, flags, unit, weight, flops, ulp, libm, doc) \
+    LIBM_##unit(OP_##name, libm)
+#include "ops.def"
+#undef OP
+};
+
 static double max_nan(double a, double b) {
     if (isnan(a) || isnan(b)) return NAN;
     if (a == b) return signbit(a) ? b : a; /* +0 is greater than -0 */
@@ -29,6 +44,10 @@ static double min_nan(double a, double b) {
 
 static bool eval_f(enum op op, enum dtype dt, const union val *s, double *r) {
     double x = s[0].f;
+    if (libm_fn[op]) {
+        *r = libm_fn[op](x);
+        return true;
+    }
     switch (op) {
     case OP_NEG: *r = -x; return true;
     case OP_ABS: *r = fabs(x); return true;
@@ -39,17 +58,6 @@ static bool eval_f(enum op op, enum dtype dt, const union val *s, double *r) {
     case OP_CEIL: *r = ceil(x); return true;
     case OP_TRUNC: *r = trunc(x); return true;
     case OP_ROUND: *r = rint(x); return true;
-    case OP_EXP: *r = exp(x); return true;
-    case OP_EXP2: *r = exp2(x); return true;
-    case OP_LOG: *r = log(x); return true;
-    case OP_LOG2: *r = log2(x); return true;
-    case OP_LOG10: *r = log10(x); return true;
-    case OP_SIN: *r = sin(x); return true;
-    case OP_COS: *r = cos(x); return true;
-    case OP_TAN: *r = tan(x); return true;
-    case OP_TANH: *r = tanh(x); return true;
-    case OP_ERF: *r = erf(x); return true;
-    case OP_SIGMOID: *r = sigmoid(x); return true;
     case OP_MUL: *r = x * s[1].f; return true;
     case OP_FDIV: *r = x / s[1].f; return true;
     case OP_ADD: *r = x + s[1].f; return true;

@@ -55,16 +55,26 @@ enum op {
 enum { OPF_C = 1, OPF_A = 2, OPF_P = 4, OPF_E = 8, OPF_M = 16, OPF_F = 32, OPF_I = 64, OPF_W = 128 };
 enum op_dt { OPD_SELF, OPD_S0, OPD_S1, OPD_BOOL, OPD_IDX, OPD_VOID, OPD_BUF };
 enum op_lanes { OPL_WIDE, OPL_ONE, OPL_SELF, OPL_S0 };
+enum op_unit { OPU_NONE, OPU_ALU, OPU_DIV, OPU_EX2, OPU_FN, OPU_FN2 };
 enum op_arg { OPA_NONE, OPA_VALUE, OPA_INT, OPA_RANGE, OPA_PARAM, OPA_OP, OPA_MEM, OPA_SYM };
 struct op_info {
     const char *name, *doc;
     uint8_t min_src;
     uint16_t max_src; /* UINT16_MAX: any number */
     uint8_t dt, lanes, arg, flags;
+    uint8_t unit; /* enum op_unit */
+    uint16_t weight, flops;
+    float ulp;
 };
 extern const struct op_info op_info[OP_COUNT];
 enum op op_parse(const char *s, size_t n); /* OP_COUNT if unknown */
 static inline bool op_is_pure(enum op o) { return op_info[o].flags & OPF_P; }
+/* Functions: exp, log, sin ..; POW has two sources. */
+static inline bool op_is_fn1(enum op o) { return op_info[o].unit == OPU_EX2 || op_info[o].unit == OPU_FN; }
+static inline bool op_is_fn(enum op o) { return op_info[o].unit >= OPU_EX2; }
+static inline bool op_is_slow(enum op o) {
+    return op_info[o].unit >= OPU_DIV;
+} /* a function, division or root */
 static inline bool op_is_effect(enum op o) { return op_info[o].flags & OPF_E; }
 double op_identity_f(enum op reduce_op); /* of ADD MUL MAX MIN over floats */
 struct ir;
@@ -255,7 +265,6 @@ union val {
     double f;
 };
 #define THREEFRY_PARITY 0x1bd11bda /* of the key schedule */
-#define THREEFRY_OPS 80            /* what one costs, in additions */
 bool op_eval(enum op, enum dtype result, enum dtype source0, const union val *src, union val *out);
 
 typedef VEC(const uop *) uop_vec;

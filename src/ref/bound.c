@@ -53,22 +53,8 @@ static bool is_compare(enum op op) { return op == OP_LT || op == OP_LE || op == 
 
 /* How many ulp two correct programs may differ by on the same sources; 0: none, the op is exact or rounds correctly. */
 static double own_ulp(enum op op, enum dtype dt) {
-    switch (op) {
-    case OP_RSQRT:
-    case OP_EXP:
-    case OP_EXP2:
-    case OP_LOG:
-    case OP_LOG2:
-    case OP_LOG10:
-    case OP_SIN:
-    case OP_COS:
-    case OP_TAN:
-    case OP_TANH:
-    case OP_ERF:
-    case OP_SIGMOID: return dt == DT_F16 || dt == DT_BF16 ? 1.01 : 2.5;
-    case OP_POW: return dt == DT_F16 || dt == DT_BF16 ? 1.01 : 4.5;
-    default: return 0;
-    }
+    double ulp = op_info[op].ulp;
+    return ulp > 0 && (dt == DT_F16 || dt == DT_BF16) ? 1.01 : ulp;
 }
 
 /* The result is one of the sources up to its sign, or every source value is a value of the result's type. */

@@ -14,12 +14,14 @@
 
 #define POLY(name) \
     { name, sizeof(name) / sizeof(name[0]) }
-#define TYPE_ROWS(s)                                                                                      \
-    .exp2 = POLY(exp2_##s), .expm1 = POLY(expm1_##s), .log = POLY(log_##s), .log2 = POLY(log2_##s),       \
-    .log10 = POLY(log10_##s), .sin = POLY(sin_##s), .tan = POLY(tan_##s), .erf = POLY(erf_##s),           \
-    .atanh = POLY(atanh_##s), .pi = pi_##s, .half_pi = half_pi_##s, .two_pi = two_pi_##s, .ln2 = ln2_##s, \
-    .log2e2 = log2e2_##s, .log10_2 = log10_2_##s, .third = third_##s, .log2e = log2e_##s,                 \
-    .log10e = log10e_##s, .erf0 = erf0_##s
+#define TYPE_ROWS(s)                                                                                  \
+    .exp2 = POLY(exp2_##s), .expm1 = POLY(expm1_##s), .log = POLY(log_##s), .log2 = POLY(log2_##s),   \
+    .log10 = POLY(log10_##s), .sin = POLY(sin_##s), .tan = POLY(tan_##s), .atanh = POLY(atanh_##s),   \
+    .pi = pi_##s, .half_pi = half_pi_##s, .two_pi = two_pi_##s, .ln2 = ln2_##s, .log2e2 = log2e2_##s, \
+    .log10_2 = log10_2_##s, .third = third_##s, .log2e = log2e_##s, .log10e = log10e_##s
+
+/* A polynomial or constants that one function uses, in its type. */
+#define OF_TYPE(b, name) ((b)->t->f == DT_F64 ? (struct poly)POLY(name##_f64) : (struct poly)POLY(name##_f32))
 
 static const struct fmt fmt_f32 = {
     .f = DT_F32,
@@ -37,7 +39,6 @@ static const struct fmt fmt_f32 = {
     .trig_max = 0x1p17,
     .tanh_max = 9.1,
     .tanh_small = 0.28,
-    .erf_max = 3.95,
 };
 static const struct fmt fmt_f64 = {
     .f = DT_F64,
@@ -56,7 +57,6 @@ static const struct fmt fmt_f64 = {
     .trig_max = 0x1p30,
     .tanh_max = 19.1,
     .tanh_small = 0.4,
-    .erf_max = 5.94,
 };
 
 struct mb math_builder(struct rw *rw, enum dtype dt) {
@@ -165,8 +165,9 @@ const uop *math_sigmoid(struct rw *rw, const uop *n) {
 /* 1 - e^-q, q = -ln(1 - erf): q is smooth, and where it is small its relative error is that of erf. */
 const uop *math_erf(struct rw *rw, const uop *n) {
     struct mb b = math_builder(rw, (enum dtype)n->dt);
-    val x = n->src[0], a = least(&b, mag(&b, x), kf(&b, b.t->erf_max));
-    val q = poly_tail(&b, b.t->erf, b.t->erf0[0], a, a);
+    double one_from = b.t->f == DT_F64 ? 5.94 : 3.95;
+    val x = n->src[0], a = least(&b, mag(&b, x), kf(&b, one_from));
+    val q = poly_tail(&b, OF_TYPE(&b, erf), OF_TYPE(&b, erf0).c[0], a, a);
     val s, p = expm1_core(&b, neg(&b, q), &s, NULL);
     val y = mad(&b, neg(&b, p), s, sub(&b, kf(&b, 1), s));
     return flip(&b, y, sign_of(&b, x));
@@ -275,21 +276,12 @@ const uop *math_rsqrt(struct rw *rw, const uop *n) {
     return quo(&b, kf(&b, 1), rw1(rw, OP_SQRT, n->src[0]));
 }
 
-math_fn math_of(enum op op) {
-    switch (op) {
-    case OP_EXP: return math_exp;
-    case OP_EXP2: return math_exp2;
-    case OP_LOG: return math_log;
-    case OP_LOG2: return math_log2;
-    case OP_LOG10: return math_log10;
-    case OP_SIN: return math_sin;
-    case OP_COS: return math_cos;
-    case OP_TAN: return math_tan;
-    case OP_TANH: return math_tanh;
-    case OP_ERF: return math_erf;
-    case OP_SIGMOID: return math_sigmoid;
-    case OP_RSQRT: return math_rsqrt;
-    case OP_POW: return math_pow;
-    default: return NULL;
-    }
-}
+/* By op; trig.c and pow.c have the others. */
+static math_fn *const expand[OP_COUNT] = {
+    [OP_EXP] = math_exp,   [OP_EXP2] = math_exp2,   [OP_SIGMOID] = math_sigmoid, [OP_LOG] = math_log,
+    [OP_LOG2] = math_log2, [OP_LOG10] = math_log10, [OP_SIN] = math_sin,         [OP_COS] = math_cos,
+    [OP_TAN] = math_tan,   [OP_TANH] = math_tanh,   [OP_ERF] = math_erf,
+};
+
+bool math_has(enum op op) { return expand[op]; }
+const uop *math_expand(struct rw *rw, const uop *n) { return expand[n->op](rw, n); }

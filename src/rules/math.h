@@ -43,8 +43,9 @@ bool math_is_half(const uop *n); /* a float of fewer than 32 bits */
 bool math_is_f64(const uop *n);
 const uop *math_half(struct rw *, const uop *n);
 
-/* The builder of an op, or NULL if the op needs none. */
-typedef const uop *(*math_fn)(struct rw *, const uop *);
-math_fn math_of(enum op);
+/* Expands an op of unit EX2 or FN. */
+typedef const uop *math_fn(struct rw *, const uop *n);
+const uop *math_expand(struct rw *, const uop *n);
+bool math_has(enum op); /* is there an expansion? */
 
 #endif

@@ -21,13 +21,13 @@ struct fmt {
     int mant, bias;     /* stored digits, exponent bias */
     double magic;       /* 1.5 * 2^mant: adding it rounds to an integer that then stands in the low bits */
     double least;       /* smallest normal number */
-    struct poly exp2, expm1, log, log2, log10, sin, tan, tanh, erf, atanh;
-    const double *pi, *half_pi, *two_pi, *ln2, *log2e2, *log10_2, *third, *log2e, *log10e, *erf0;
+    struct poly exp2, expm1, log, log2, log10, sin, tan, tanh, atanh;
+    const double *pi, *half_pi, *two_pi, *ln2, *log2e2, *log10_2, *third, *log2e, *log10e;
     double exp_lo, exp_hi; /* e^x is 0, infinite beyond */
     double exp2_lo, exp2_hi;
-    double trig_max;          /* beyond it sin, cos and tan take the long way */
-    double tanh_max, erf_max; /* 1 from here on */
-    double tanh_small;        /* below: another formula */
+    double trig_max;   /* beyond it sin, cos and tan take the long way */
+    double tanh_max;   /* 1 from here on */
+    double tanh_small; /* below: another formula */
 };
 
 struct mb {

@@ -12,19 +12,11 @@
 
 /* ---- weights --------------------------------------------------------------------------------------------- */
 
-/* FLOP at the machine's FMA rate that an op takes as long as: 2 is one vector instruction. Math functions: measured on the code
- * that rules/math.c generates (docs/math.md). */
+/* FLOP at the machine's FMA rate that an op takes as long as: 2 is one vector instruction. The weight column of ops.def has
+ * them; these are what depends on more than the op. */
 enum {
     W_SIMPLE = 2,
-    W_EXP = 56, /* and exp2, sigmoid */
-    W_LOG = 70, /* and log2, log10, tanh */
-    W_SIN = 90, /* and cos, erf */
-    W_TAN = 220,
-    W_POW = 320,
-    W_DIV = 24, /* and reciprocal, sqrt: not pipelined */
-    W_RSQRT = 48,
     W_IDIV_CONST = 6, /* by a constant: multiply and shift */
-    W_IDIV = 24,
     W_CAST_BF16 = 6,
     W_SCAN = 8,          /* the combining op of a scan: a dependent chain */
     W_ERF_EPILOGUE = 26, /* GPU: 1 + erf(x) is one exp2 (rules/fuse_math.rules) */
@@ -55,32 +47,15 @@ static const struct {
     .l3_tensor_share = 0.125, /* of L3, which other tensors pass through in between */
 };
 
+/* Addresses are free. */
 static double op_weight(const uop *n) {
     switch (n->op) {
-    case OP_EXP:
-    case OP_EXP2:
-    case OP_SIGMOID: return W_EXP;
-    case OP_LOG:
-    case OP_LOG2:
-    case OP_LOG10:
-    case OP_TANH: return W_LOG;
-    case OP_SIN:
-    case OP_COS:
-    case OP_ERF: return W_SIN;
-    case OP_THREEFRY: return W_SIMPLE * THREEFRY_OPS;
-    case OP_TAN: return W_TAN;
-    case OP_POW: return W_POW;
-    case OP_FDIV:
-    case OP_RECIP:
-    case OP_SQRT: return W_DIV;
-    case OP_RSQRT: return W_RSQRT;
     case OP_IDIV:
-    case OP_MOD: return n->dt == DT_IDX || uop_is_const(n->src[1]) ? W_IDIV_CONST : W_IDIV;
+    case OP_MOD: return n->dt == DT_IDX || uop_is_const(n->src[1]) ? W_IDIV_CONST : op_info[n->op].weight;
     case OP_CAST:
         if (n->dt == DT_BF16 || n->src[0]->dt == DT_BF16) return W_CAST_BF16;
-        return n->dt == DT_IDX ? 0 : W_SIMPLE;
-    case OP_BITCAST: return 0;
-    default: return op_is_pure((enum op)n->op) && n->dt != DT_IDX ? W_SIMPLE : 0;
+        return n->dt == DT_IDX ? 0 : op_info[n->op].weight;
+    default: return n->dt != DT_IDX ? op_info[n->op].weight : 0;
     }
 }
 

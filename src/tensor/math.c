@@ -71,17 +71,22 @@ static const uop *above(struct tg *g, const uop *x, double k) {
 
 /* ---- one op ----------------------------------------------------------------------------------------------- */
 
-/* clang-format off */
-/*    function, op */
-#define FLOAT_OPS(X)                                                                   \
-    X(sqrt, SQRT)   X(rsqrt, RSQRT) X(recip, RECIP) X(exp, EXP)  X(exp2, EXP2)         \
-    X(log, LOG)     X(log2, LOG2)   X(log10, LOG10) X(sin, SIN)  X(cos, COS)           \
-    X(tan, TAN)     X(tanh, TANH)   X(erf, ERF)     X(sigmoid, SIGMOID)
-/* clang-format on */
-#define X(name, op) \
-    const uop *t_##name(struct tg *g, const uop *x) { return tg_op1(g, OP_##op, tg_float(g, x)); }
-FLOAT_OPS(X)
-#undef X
+#define FLOAT_OP(name, op) \
+    const uop *t_##name(struct tg *g, const uop *x) { return tg_op1(g, op, tg_float(g, x)); }
+FLOAT_OP(sqrt, OP_SQRT)
+FLOAT_OP(rsqrt, OP_RSQRT)
+FLOAT_OP(recip, OP_RECIP)
+/* Functions: those of the libm column of ops.def. */
+#define FN_NONE(name, op)
+#define FN_ALU(name, op)
+#define FN_DIV(name, op)
+#define FN_FN2(name, op)
+#define FN_EX2(name, op) FLOAT_OP(name, op)
+#define FN_FN(name, op) FLOAT_OP(name, op)
+#define OP(name, min, max, dt, lanes, arg, flags, unit, weight, flops, ulp, libm, doc) \
+    FN_##unit(libm, OP_##name)
+#include "ir/ops.def"
+#undef OP
 
 /* Integers are whole already. */
 #define WHOLE_OPS(X) X(floor, FLOOR) X(ceil, CEIL) X(trunc, TRUNC) X(round, ROUND)

@@ -134,6 +134,11 @@ grad a : (NEG x) => x: (NEG g)
 test (NEG x) => x
 E
 
+expect 2 'unknown unit @MATH' <<'E'
+set s = t.rules
+rule a : (@MATH x) => x
+E
+
 # and a good one, over two lines, with both operand orders
 cat > "$tmp/t.rules" <<'E'
 set s = t.rules

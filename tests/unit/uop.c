@@ -286,6 +286,19 @@ TEST(uop_tables_are_consistent) {
     CHECK(dt_parse("f3", 2) == DT_COUNT && dt_min(DT_I8) == -128 && dt_max(DT_U32) == UINT32_MAX);
 }
 
+TEST(uop_functions_have_their_columns) {
+    for (int o = 0; o < OP_COUNT; o++) {
+        const struct op_info *i = &op_info[o];
+        union val x = {.f = 0.5}, r;
+        CHECK_EQ(i->unit != OPU_NONE, op_is_pure((enum op)o));
+        CHECK(i->weight + i->flops == 0 || op_is_pure((enum op)o));
+        if (op_is_fn((enum op)o) && !(i->weight > 30 && i->ulp >= 2)) FAIL("%s: weight or ulp", i->name);
+        if (!op_is_fn1((enum op)o)) continue;
+        if (i->min_src != 1 || !op_eval((enum op)o, DT_F64, DT_F64, &x, &r)) FAIL("%s: libm", i->name);
+    }
+    CHECK(op_is_fn(OP_POW) && !op_is_fn1(OP_POW) && op_is_slow(OP_SQRT) && !op_is_fn(OP_SQRT));
+}
+
 static uint32_t observed, observed_nodes;
 static void observe(const char *pass, uint64_t t0, uint64_t t1, uint32_t before, uint32_t after) {
     CHECK(*pass && t0 <= t1 && before == (observed ? 4 : 0));

@@ -168,7 +168,7 @@ static uint32_t weight(struct ir *ir, const uop *body) {
     uop_vec loops = {0}, topo = {0};
     statements(ir, body, OP_FOR, &loops);
     uop_topo(ir->arena, &body, 1, &topo);
-    for (uint32_t i = 0; i < topo.n; i++) loops.n += topo.p[i]->op >= OP_EXP && topo.p[i]->op <= OP_SIGMOID;
+    for (uint32_t i = 0; i < topo.n; i++) loops.n += op_is_fn1((enum op)topo.p[i]->op);
     return loops.n;
 }
 

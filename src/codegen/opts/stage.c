@@ -468,28 +468,6 @@ void opt_stage(struct sched *s, const char *opt, const char *buffer, uint32_t at
 
 /* ---- RESIDENT ------------------------------------------------------------------------------------ */
 
-static bool is_special(const uop *n) {
-    switch (n->op) {
-    case OP_RECIP:
-    case OP_SQRT:
-    case OP_RSQRT:
-    case OP_EXP:
-    case OP_EXP2:
-    case OP_LOG:
-    case OP_LOG2:
-    case OP_LOG10:
-    case OP_SIN:
-    case OP_COS:
-    case OP_TAN:
-    case OP_TANH:
-    case OP_ERF:
-    case OP_SIGMOID:
-    case OP_FDIV:
-    case OP_POW: return true;
-    default: return false;
-    }
-}
-
 /* Operations for each element; a division or function counts four. */
 static uint32_t row_ops(struct sched *s, struct free_ranges *fr, const uop *n, const uop *range) {
     uop_vec topo = {0};
@@ -499,7 +477,7 @@ static uint32_t row_ops(struct sched *s, struct free_ranges *fr, const uop *n, c
         const uop *m = topo.p[i];
         if (!dt_is_float((enum dtype)m->dt) || !op_is_pure((enum op)m->op) || !free_has(fr, m, range))
             continue;
-        ops += is_special(m) ? 4 : 1;
+        ops += op_is_slow((enum op)m->op) ? 4 : 1;
     }
     return ops;
 }
@@ -510,7 +488,7 @@ enum { WORTH_KEEPING = 4 }; /* operations that cost more than a store and a load
  * what they read besides stays in its own pass. */
 static bool source_will_do(struct sched *s, struct free_ranges *fr, const uop *n, const uop *range) {
     uint32_t all = row_ops(s, fr, n, range);
-    for (uint32_t i = 0; i < n->nsrc && !is_special(n); i++) {
+    for (uint32_t i = 0; i < n->nsrc && !op_is_slow((enum op)n->op); i++) {
         const uop *m = n->src[i];
         if (!op_is_pure((enum op)m->op) || !dt_is_float((enum dtype)m->dt) || !free_has(fr, m, range))
             continue;

@@ -100,10 +100,8 @@ static struct twins twins_of(const struct view *v, int axis) {
 static double weight(const uop *n) {
     if (!op_is_pure((enum op)n->op) || n->dt == DT_IDX) return 0;
     if (n->op == OP_THREEFRY) return weight_of.random;
-    if (n->op == OP_POW || (n->op >= OP_EXP && n->op <= OP_SIGMOID))
-        return weight_of.special; /* rows of ops.def */
-    bool div = n->op == OP_FDIV || n->op == OP_SQRT || n->op == OP_RSQRT || n->op == OP_RECIP;
-    return div ? weight_of.div : weight_of.simple;
+    if (op_is_fn((enum op)n->op)) return weight_of.special;
+    return op_is_slow((enum op)n->op) ? weight_of.div : weight_of.simple;
 }
 
 /* An axis other than `not` along which the access has stride 1 and that can be unrolled. */

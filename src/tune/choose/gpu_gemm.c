@@ -432,7 +432,7 @@ static int finish_ops(const struct mm *x) {
         const uop *u = topo.p[i];
         if (u->op == OP_LOAD || u->op == OP_PRED_LOAD) n += 2;
         if (dt_is_float((enum dtype)u->dt) && op_is_pure((enum op)u->op) && u->op != OP_CAST)
-            n += u->op >= OP_EXP && u->op <= OP_SIGMOID ? 12 : 1;
+            n += op_is_fn1((enum op)u->op) ? 12 : 1;
     }
     return n;
 }
